@@ -1,0 +1,75 @@
+/* Memory: the allocator every room allocates through, arenas on top of it, and the one recovery point for exhaustion.
+ *
+ * Compiler rooms own all their memory in arenas; an arena that cannot grow jumps to the recovery point of the public
+ * entry that was called (`MEM_GUARD`), which frees the arenas and answers HILO_RESOURCE_EXHAUSTED. Nothing can leak,
+ * because nothing is owned elsewhere. The jump never crosses a user's callback or a foreign library. The runtime and the
+ * evaluator do not use arenas for tensors: they call mem_alloc and return a status. */
+#ifndef HILO_BASE_MEM_H
+#define HILO_BASE_MEM_H
+
+#include "hilo.h"
+
+#include <setjmp.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The one way to forward an error. */
+#define HILO_TRY(expr)                      \
+    do {                                    \
+        hilo_status try_status_ = (expr);   \
+        if (try_status_ != HILO_OK)         \
+            return try_status_;             \
+    } while (0)
+
+/* malloc behind the hilo_allocator interface; `user` is unused. */
+hilo_allocator mem_system_allocator(void);
+
+/* Bytes aligned to 64 or more (so that vectors never split a cache line); NULL when exhausted. n = 0 gives a valid pointer. */
+void *mem_alloc(const hilo_allocator *al, size_t n);
+void *mem_resize(const hilo_allocator *al, void *p, size_t old_n, size_t new_n);
+void mem_free(const hilo_allocator *al, void *p, size_t n);
+
+/* Overflow-checked arithmetic on sizes: false (and *out untouched) when the result does not fit. */
+static inline bool mem_mul(size_t a, size_t b, size_t *out) { return !__builtin_mul_overflow(a, b, out); }
+static inline bool mem_add(size_t a, size_t b, size_t *out) { return !__builtin_add_overflow(a, b, out); }
+
+struct arena_block;
+
+/* A bump allocator. Zero-initialised memory, no individual free. Not thread-safe: one arena, one thread. */
+struct arena {
+    hilo_allocator al;
+    jmp_buf *recover;          /* where exhaustion goes; never NULL while allocating */
+    struct arena_block *head;  /* newest block */
+    char *at, *end;            /* free part of the newest block */
+    size_t bytes;              /* reserved from the allocator in all */
+};
+
+void arena_init(struct arena *a, hilo_allocator al, jmp_buf *recover);
+void arena_free(struct arena *a);
+
+/* Zeroed, aligned to `align` (a power of two, at most 64). Does not return when memory is exhausted. */
+void *arena_alloc(struct arena *a, size_t n, size_t align);
+
+/* n elements of `size` bytes, overflow-checked (an overflow counts as exhaustion). */
+void *arena_array(struct arena *a, size_t n, size_t size, size_t align);
+void *arena_dup(struct arena *a, const void *p, size_t n, size_t align);
+
+/* For a foreign allocation that failed inside arena-owned code. */
+_Noreturn void arena_exhausted(struct arena *a);
+
+#define ARENA_NEW(a, type) ((type *)arena_alloc((a), sizeof(type), _Alignof(type)))
+#define ARENA_ARRAY(a, type, n) ((type *)arena_array((a), (n), sizeof(type), _Alignof(type)))
+
+/* A growable array in an arena: `struct { T *v; uint32_t n, cap; }`. Growing moves it (the old copy stays in the arena, so
+   a stale pointer reads old data instead of crashing; under HILO_TORTURE every push moves). */
+#define ARENA_PUSH(a, vec, x)                                                                            \
+    do {                                                                                                 \
+        if ((vec)->n == (vec)->cap)                                                                      \
+            (vec)->v = arena_grow((a), (vec)->v, (vec)->n, &(vec)->cap, sizeof *(vec)->v);               \
+        (vec)->v[(vec)->n++] = (x);                                                                      \
+    } while (0)
+
+void *arena_grow(struct arena *a, void *old, uint32_t n, uint32_t *cap, size_t size);
+
+#endif

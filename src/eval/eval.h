@@ -1,0 +1,163 @@
+/* The reference evaluator: runs a module op by op. It is the definition of every result (docs/ARCHITECTURE.md, Numbers), so
+ * clarity comes first; but it works on typed, contiguous data, never on a boxed value per element.
+ *
+ *   eval.c           frames, liveness, dispatch, quantised ops by dequantise-compute-quantise
+ *   eval_control.c   calls, if, case, while, composite, custom calls, tuples, tokens
+ *   eval_process.c   several processes: collectives, send/recv, infeed, run_parallel
+ *   eval_elt*.c      elementwise ops as kernels over n elements, shared by whole tensors and by region bodies
+ *   eval_math*.c     the functions themselves
+ *   eval_lanes.c     a region of scalar ops as a small program over n lanes (bodies of reduce, sort, scatter, map …)
+ *   eval_reduce.c, eval_window.c, eval_sort.c, eval_move.c, eval_gather.c, eval_dot.c, eval_conv.c, eval_linalg.c, eval_fft.c, eval_rng.c …
+ *   eval_check.c     check.*
+ *
+ * Thread-safety: a module may be evaluated by several threads at once, each with its own `struct eval`. Errors: a status, with a
+ * diagnostic at the op in cx->d. No arenas here: tensors are counted references, allocated through cx->al. */
+#ifndef HILO_EVAL_EVAL_H
+#define HILO_EVAL_EVAL_H
+
+#include "ir/ir.h"
+
+#include <stdatomic.h>
+
+/* ---- values ---------------------------------------------------------------------------------------------------------- */
+
+enum eval_kind { EVAL_TENSOR, EVAL_TOKEN, EVAL_TUPLE, EVAL_FUTURE };
+
+/* A value, shared by counting. Immutable once more than one reference exists. */
+struct value {
+    atomic_int refs;
+    enum eval_kind kind;
+    hilo_allocator al;
+    /* EVAL_TENSOR */
+    enum ir_dtype dtype;      /* quantised tensors: the storage type; the parameters are in the IR type */
+    uint32_t rank;
+    int64_t *dims;            /* behind this struct */
+    size_t count, bytes;      /* elements; bytes of data */
+    void *data;               /* row-major, ir_dtype_get(dtype)->bytes an element, 64-byte aligned unless borrowed */
+    void (*release)(void *user, void *data); /* borrowed data: called at the end; NULL = data belongs to the value */
+    void *user;
+    /* EVAL_TUPLE, EVAL_FUTURE */
+    struct value **items;
+    uint32_t nitems;
+};
+
+/* A fresh tensor with uninitialised data. RESOURCE_EXHAUSTED when the size overflows or memory ends, INVALID_ARGUMENT for a
+   negative dimension. `*out` has one reference. */
+hilo_status value_tensor(const hilo_allocator *al, enum ir_dtype t, const int64_t *dims, uint32_t rank, struct value **out);
+/* A tensor over memory that somebody else owns. */
+hilo_status value_borrow(const hilo_allocator *al, enum ir_dtype t, const int64_t *dims, uint32_t rank, void *data,
+                         void (*release)(void *user, void *data), void *user, struct value **out);
+hilo_status value_token(const hilo_allocator *al, struct value **out);
+/* Takes a new reference to each item. */
+hilo_status value_group(const hilo_allocator *al, enum eval_kind kind, struct value *const *items, uint32_t n, struct value **out);
+struct value *value_ref(struct value *v);    /* one more reference; returns v */
+void value_unref(struct value *v);           /* NULL is fine */
+
+/* Row-major strides in elements. */
+void value_strides(const int64_t *dims, uint32_t rank, int64_t *out);
+/* Steps a row-major index; false after the last one. Rank 0 has one index. */
+bool index_next(int64_t *index, const int64_t *dims, uint32_t rank);
+/* Element i of an integer tensor (or i1) as int64 (ui64 keeps its bits). */
+int64_t value_i64(const struct value *v, size_t i);
+
+/* ---- evaluation ------------------------------------------------------------------------------------------------------ */
+
+struct eval_frame;
+struct eval_plan;     /* slots and last uses of a module (eval.c) */
+struct eval_process;  /* place in a grid of processes (eval_process.c); NULL when alone */
+
+/* What the embedder may supply; all optional. */
+struct eval_hooks {
+    /* custom_call: UNIMPLEMENTED to decline. `results` are to be filled with owned references. */
+    hilo_status (*custom_call)(void *user, struct str target, const struct ir_module *m, ir_op op, struct value *const *in,
+                               uint32_t nin, struct value **results, uint32_t nresults, struct diag_list *d);
+    /* interpreter.print */
+    void (*print)(void *user, const struct ir_module *m, ir_type type, const struct value *v);
+    /* interpreter.probe: writes the value; check.expect_serialized_eq: reads what was probed. */
+    hilo_status (*probe)(void *user, struct str id, const struct value *v);
+    hilo_status (*probed)(void *user, struct str id, uint32_t iteration, const struct value *like, struct value **out);
+    /* Polled between ops; true = stop with HILO_CANCELLED. */
+    bool (*cancelled)(void *user);
+    void *user;
+};
+
+struct eval {
+    const struct ir_module *m;
+    struct diag_list *d;
+    hilo_allocator al;
+    const struct eval_hooks *hooks;
+    const struct eval_plan *plan;
+    struct eval_process *process;
+    struct eval_frame *frame;   /* of the function being run */
+    uint32_t depth;             /* of calls; bounded */
+    uint64_t rng_state;         /* stablehlo.rng draws from here */
+    bool expressed;             /* the current op is quantised and computes in the expressed type */
+};
+
+/* Runs function `func` of module `m`. `in`: its arguments (borrowed); `out`: owned references, one per result. */
+hilo_status eval_func(const struct ir_module *m, ir_op func, struct value *const *in, uint32_t nin, struct value **out,
+                      uint32_t nout, const hilo_allocator *al, const struct eval_hooks *hooks, struct diag_list *d);
+
+/* ---- for the families ---------------------------------------------------------------------------------------------------- */
+
+/* Every evaluator function has this form: operands borrowed, results owned by the caller. On error nothing is left in `out`. */
+typedef hilo_status eval_fn(struct eval *cx, ir_op op, struct value *const *in, struct value **out);
+#define OP(id, name, form, operands, results, regions, traits, cost, rule, eval) eval_fn eval_##eval;
+#include "ir/ops.def"
+
+/* An error at the op. */
+#define EVAL_FAIL(cx, op, status, ...) ir_op_error((cx)->m, (cx)->d, (op), (status), NULL, __VA_ARGS__)
+
+/* Element type that the op is to compute result i (operand i) in: of the IR type, or the expressed type of a quantised one while
+   cx->expressed. */
+enum ir_dtype eval_result_dtype(const struct eval *cx, ir_op op, uint32_t i);
+/* A tensor for result i with that element type and the given shape. */
+hilo_status eval_out(struct eval *cx, ir_op op, uint32_t i, const int64_t *dims, uint32_t rank, struct value **out);
+
+/* Runs a region's only block on `args` (borrowed); `results` get owned references to the terminator's operands. Values from
+   outside are seen through the frame. */
+hilo_status eval_region(struct eval *cx, ir_region r, struct value *const *args, uint32_t nargs, struct value **results,
+                        uint32_t nresults);
+/* The current value of an IR value in the frame (borrowed), for captured values. */
+struct value *eval_lookup(struct eval *cx, ir_val v);
+
+/* ---- kernels over n elements (eval_elt.c) ---- */
+
+/* An elementwise op resolved for its element types. `in[k]` points to n elements of operand k's type. In-place is allowed where
+   sizes agree (out == in[k]). */
+struct elt_kernel {
+    void (*run)(const struct elt_kernel *k, const void *const *in, void *out, size_t n);
+    enum ir_op_kind op;
+    enum ir_dtype in, out;      /* of operand 0 (for select: of on_true) and the result */
+    int64_t param[2];           /* compare: direction and type; reduce_precision: bits … */
+    const void *extra;
+};
+/* Resolves any op with IR_T_ELEMENTWISE for given operand element types (compute types, i.e. expressed when quantised).
+   UNIMPLEMENTED with a diagnostic when there is no kernel. */
+hilo_status elt_resolve(const struct ir_module *m, struct diag_list *d, ir_op op, const enum ir_dtype *in, uint32_t nin,
+                        enum ir_dtype out, struct elt_kernel *k);
+
+/* ---- region bodies as programs over lanes (eval_lanes.c) ---- */
+
+struct lanes; /* a region of scalar elementwise ops, constants and captured scalars, compiled once */
+/* HILO_OK and *out = NULL when the region is not of that kind: then run it with eval_region, element by element. */
+hilo_status lanes_compile(struct eval *cx, ir_region r, struct lanes **out);
+/* args[k] points to n elements of block argument k, results[k] to room for n elements of terminator operand k (no overlap with
+   args unless n = 1 or identical pointers). No allocation: n must be at most lanes_most(). */
+void lanes_run(struct lanes *l, const void *const *args, void *const *results, size_t n);
+size_t lanes_most(void);
+void lanes_free(struct lanes *l);
+/* A body that is one binary op of its two arguments in order or swapped: its kind, else IR_OP_NONE. */
+enum ir_op_kind lanes_single_op(const struct ir_module *m, ir_region r);
+
+/* ---- comparison for checks, used by tests and --compare too (eval_check.c) ---- */
+
+struct check_rule {
+    enum { CHECK_EXACT, CHECK_ALMOST, CHECK_ULP } how;
+    double tolerance;           /* ALMOST: absolute, as check.expect_almost_eq */
+    uint64_t min_ulp, max_ulp;  /* ULP */
+};
+/* True when every element agrees. Else false, and `why` (may be NULL) says which element, both values and how many differ. */
+bool check_values(const struct value *got, const struct value *want, const struct check_rule *rule, struct strbuf *why);
+
+#endif

@@ -1,0 +1,130 @@
+/* The MLIR text reader: shared state of its parts.
+ *
+ *   text_lex.c     tokens                           text_op.c      operations, regions, functions, aliases, the module
+ *   text_type.c    types                            text_custom.c  the hand-written pieces of op syntax (<word> in ops.def)
+ *   text_attr.c    attributes, locations            text_dense.c   dense<…> literals, hex and decimal, at memory speed
+ *
+ * Recursive descent over one look-ahead token. Every function that can fail returns a status after adding one diagnostic at
+ * the offending token; the first error ends the parse. Nesting is bounded by TEXT_DEPTH. Memory: the module's arena. */
+#ifndef HILO_READ_TEXT_H
+#define HILO_READ_TEXT_H
+
+#include "ir/ir.h"
+
+enum { TEXT_DEPTH = 256 };
+
+enum text_kind {
+    TEXT_EOF, TEXT_BAD,
+    TEXT_IDENT,      /* bare identifier or keyword, with dots: stablehlo.add, dense, x, tensor */
+    TEXT_PERCENT,    /* %name, without #k: text is the name after % */
+    TEXT_AT,         /* @name or @"name": text is the name, unescaped */
+    TEXT_CARET,      /* ^name */
+    TEXT_HASH,       /* #name: alias or attribute of a dialect */
+    TEXT_BANG,       /* !name */
+    TEXT_INT,        /* 12, 0x1F; no sign */
+    TEXT_FLOAT,      /* 1.5, 1.0e+3 */
+    TEXT_STRING,     /* "…": text is the raw inside, escapes not yet resolved */
+    TEXT_LPAREN, TEXT_RPAREN, TEXT_LBRACE, TEXT_RBRACE, TEXT_LSQUARE, TEXT_RSQUARE, TEXT_LESS, TEXT_GREATER,
+    TEXT_COMMA, TEXT_COLON, TEXT_COLON2 /* :: */, TEXT_EQUAL, TEXT_ARROW, TEXT_MINUS, TEXT_PLUS, TEXT_STAR, TEXT_QUESTION,
+    TEXT_SLASH, TEXT_ELLIPSIS, TEXT_FILE_META_BEGIN /* {-# */, TEXT_FILE_META_END /* #-} */
+};
+
+struct text_tok {
+    enum text_kind kind;
+    struct str text;       /* see the kinds */
+    const char *at;        /* first byte in the source */
+};
+
+struct text_alias { struct str name; ir_attr attr; ir_type type; };
+
+struct text_scope; /* SSA names of one isolated region (text_op.c) */
+
+struct text_parser {
+    struct ir_module *m;
+    struct diag_list *d;
+    const char *begin, *at, *end; /* source; `at` is behind the current token */
+    struct text_tok tok;          /* the current (not yet consumed) token */
+    int depth;
+    const char *line_at;          /* line counting is incremental: line_no is the line of line_at */
+    uint32_t line_no;
+    struct { struct text_alias *v; uint32_t n, cap; } aliases;
+    struct text_scope *scope;
+};
+
+/* ---- tokens (text_lex.c) ---- */
+void text_lex_init(struct text_parser *p, struct ir_module *m, struct diag_list *d, struct str source);
+void text_next(struct text_parser *p);                       /* advances to the next token */
+/* Restart the lexer in the middle of a token: inside <…> of types dimensions are lexed by hand (`2x3xf32`). */
+void text_resume(struct text_parser *p, const char *at);
+static inline bool text_is(const struct text_parser *p, enum text_kind k) { return p->tok.kind == k; }
+bool text_is_word(const struct text_parser *p, const char *word);  /* IDENT with that text */
+bool text_accept(struct text_parser *p, enum text_kind k);         /* consumes it when it is there */
+bool text_accept_word(struct text_parser *p, const char *word);
+hilo_status text_expect(struct text_parser *p, enum text_kind k);
+hilo_status text_expect_word(struct text_parser *p, const char *word);
+/* Line and column of a place in the source; cheap when places come in rising order. */
+void text_place(struct text_parser *p, const char *at, uint32_t *line, uint32_t *col);
+/* An error at a place (NULL = the current token): "expected …, found …". Returns HILO_INVALID_ARGUMENT. */
+hilo_status text_error(struct text_parser *p, const char *at, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+hilo_status text_enter(struct text_parser *p);               /* one level deeper; an error beyond TEXT_DEPTH */
+static inline void text_leave(struct text_parser *p) { p->depth--; }
+/* The contents of a STRING token with its escapes (\n, \t, \\, \", \XX hex) resolved, in the arena. */
+hilo_status text_unescape(struct text_parser *p, struct str raw, struct str *out);
+
+hilo_status text_i64(struct text_parser *p, int64_t *out);                /* [-]INT */
+hilo_status text_f64(struct text_parser *p, double *out);                 /* [-]FLOAT or INT */
+hilo_status text_bool(struct text_parser *p, bool *out);
+/* `[1, ?, 3]` into the arena; `?` = IR_DYNAMIC. */
+hilo_status text_dims(struct text_parser *p, const int64_t **out, uint32_t *n);
+/* A balanced stretch of text from the current token up to (not including) the first token of kind `stop` at depth 0;
+   brackets (), [], {}, <> and strings are matched. For attributes and types of other dialects. */
+hilo_status text_balanced(struct text_parser *p, enum text_kind stop, struct str *out);
+
+/* ---- types (text_type.c) ---- */
+hilo_status text_type(struct text_parser *p, ir_type *out);
+hilo_status text_type_list(struct text_parser *p, ir_type **out, uint32_t *n);           /* t, t, t (at least one) */
+/* `(t, t) -> t` or `(t) -> (t, t)`: a FUNCTION type. */
+hilo_status text_function_type(struct text_parser *p, ir_type *out);
+
+/* ---- attributes (text_attr.c, text_dense.c) ---- */
+/* Any attribute. `expected` (may be none) is the type of a number without one. */
+hilo_status text_attr(struct text_parser *p, ir_type expected, ir_attr *out);
+/* An attribute in the short form that `form` (and its enum or struct `of`) allows inside custom assembly: `3`, `[1, 2]`, `EQ`,
+   `true`, `"x"`, `@f`, `dense<…> : t`; also the full form of the same attribute. */
+hilo_status text_attr_form(struct text_parser *p, enum ir_attr_form form, int of, ir_attr *out);
+/* `{name = attr, name, "quoted" = attr}` at `{`: names and attributes appended to `out` in the arena. */
+struct text_attrs { struct { ir_str name; ir_attr attr; const char *at; } *v; uint32_t n, cap; };
+hilo_status text_attr_dict(struct text_parser *p, struct text_attrs *out);
+/* The inside of `#stablehlo.conv<` … `>` without the brackets: `[b, 0, f]x[0, i, o]->[b, 0, f]`. */
+hilo_status text_conv_dims(struct text_parser *p, ir_attr *out);
+/* The inside of `#dialect.mnemonic<` … `>`, from `<` to `>`, by the struct's table. */
+hilo_status text_struct_body(struct text_parser *p, enum ir_struct s, ir_attr *out);
+/* `loc(…)` at the word loc; an alias inside is resolved. */
+hilo_status text_loc(struct text_parser *p, ir_attr *out);
+/* `dense<…> : type` at the word dense: `text_dense_skip` passes over the literal's body in one scan, the type is read, then the
+   body is converted straight into the type's storage. */
+hilo_status text_dense(struct text_parser *p, ir_type expected, ir_attr *out);
+
+/* ---- ops (text_op.c, text_custom.c) ---- */
+struct text_operand { struct str name; uint32_t index; const char *at; };
+
+/* What is known of an op while its custom form is read. */
+struct text_state {
+    enum ir_op_kind kind;
+    struct { struct text_operand *v; uint32_t n, cap; } operands;  /* uses, not yet resolved */
+    struct { ir_type *v; uint32_t n, cap; } operand_types, result_types;
+    ir_attr *props;              /* by slot - first_slot */
+    struct text_attrs attrs;     /* discardable, and inherent ones written in the dictionary */
+    struct { ir_region *v; uint32_t n, cap; } regions;
+    ir_attr loc;
+    const char *at;              /* the op's name in the source */
+};
+
+hilo_status text_operand(struct text_parser *p, struct text_operand *out);                /* %name or %name#k */
+/* Reads the <word> of a form. */
+hilo_status text_custom(struct text_parser *p, struct text_state *s, struct str word);
+
+/* Entry. Reads a whole file: a module, or top-level functions (which get a module around them). */
+hilo_status read_text(struct ir_module *m, struct diag_list *d, struct str source);
+
+#endif
