@@ -15,6 +15,10 @@ extern "C" {
 #define HILO_API __attribute__((visibility("default")))
 #endif
 
+#define HILO_VERSION_MAJOR 0
+#define HILO_VERSION_MINOR 1
+#define HILO_VERSION_PATCH 0
+
 /* Result of every call that can fail: the numbers of absl::Status and of PJRT. */
 typedef enum hilo_status {
     HILO_OK = 0,

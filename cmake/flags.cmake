@@ -1,0 +1,38 @@
+# How all code of the project is compiled: strict C11, warnings, exact floating point, sanitizers.
+
+set(CMAKE_C_STANDARD 11)
+set(CMAKE_C_STANDARD_REQUIRED ON)
+set(CMAKE_C_EXTENSIONS OFF)
+set(CMAKE_C_VISIBILITY_PRESET hidden)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+include_directories(include src)
+add_compile_definitions(_GNU_SOURCE)
+add_compile_options(-Wall -Wextra -Wshadow -Wconversion -Wmissing-prototypes -Wstrict-prototypes)
+if(HILO_WERROR)
+    add_compile_options(-Werror)
+endif()
+
+# A product and a sum are never contracted into one rounding, whatever the target has; errno and the
+# floating-point flags are never read, so that sqrt and conversions may be vectorised.
+add_compile_options(-ffp-contract=off -fno-math-errno -fno-trapping-math)
+
+add_link_options(-Wl,--as-needed)
+
+if(HILO_TORTURE)
+    add_compile_definitions(HILO_TORTURE)
+endif()
+if(HILO_SANITIZE)
+    add_compile_options(-fsanitize=${HILO_SANITIZE} -fno-sanitize-recover=all
+        -fno-omit-frame-pointer)
+    add_link_options(-fsanitize=${HILO_SANITIZE})
+endif()
+
+find_package(Threads REQUIRED)
+if(HILO_OPENMP)
+    find_package(OpenMP COMPONENTS C)
+endif()
+if(NOT OpenMP_C_FOUND)
+    add_compile_options(-Wno-unknown-pragmas)
+endif()

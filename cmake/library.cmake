@@ -1,0 +1,50 @@
+# libhilo, shared and static, from one compilation. Both export hilo_* and nothing else.
+
+add_library(hilo_objects OBJECT ${library_sources})
+set(libs m Threads::Threads)
+if(OpenMP_C_FOUND)
+    list(APPEND libs OpenMP::OpenMP_C)
+endif()
+if(HILO_LLVM)
+    find_package(LLVM 19 REQUIRED CONFIG)
+    target_include_directories(hilo_objects SYSTEM PRIVATE ${LLVM_INCLUDE_DIRS})
+    target_compile_definitions(hilo_objects PRIVATE HILO_LLVM)
+    list(APPEND libs LLVM)
+endif()
+target_link_libraries(hilo_objects PUBLIC ${libs})
+
+set(map ${PROJECT_SOURCE_DIR}/cmake/hilo.map)
+add_library(hilo_shared SHARED $<TARGET_OBJECTS:hilo_objects>)
+target_link_libraries(hilo_shared PRIVATE ${libs})
+target_link_options(hilo_shared PRIVATE -Wl,--version-script=${map})
+set_target_properties(hilo_shared PROPERTIES LINKER_LANGUAGE C LINK_DEPENDS ${map}
+    VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
+
+# An archive cannot hide a symbol that its members share, so the members become one object first.
+set(object ${PROJECT_BINARY_DIR}/hilo_static.o)
+add_custom_command(OUTPUT ${object}
+    COMMAND ${CMAKE_LINKER} -r -o ${object} $<TARGET_OBJECTS:hilo_objects>
+    COMMAND ${CMAKE_OBJCOPY} --wildcard "--keep-global-symbol=hilo_*" ${object}
+    DEPENDS hilo_objects $<TARGET_OBJECTS:hilo_objects>
+    COMMENT "Hiding the internal symbols of libhilo.a" COMMAND_EXPAND_LISTS VERBATIM)
+add_library(hilo_static STATIC ${object})
+set_target_properties(hilo_static PROPERTIES LINKER_LANGUAGE C)
+
+# What a program that links libhilo.a needs besides: names, so that its build need not find targets.
+set(static_libs m ${CMAKE_THREAD_LIBS_INIT} ${OpenMP_C_LIB_NAMES})
+if(HILO_LLVM)
+    list(APPEND static_libs LLVM-${LLVM_VERSION_MAJOR})
+endif()
+list(REMOVE_DUPLICATES static_libs)
+target_link_libraries(hilo_static INTERFACE ${static_libs})
+
+foreach(kind IN ITEMS shared static)
+    set_target_properties(hilo_${kind} PROPERTIES OUTPUT_NAME hilo)
+    target_include_directories(hilo_${kind} INTERFACE
+        $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+        $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+endforeach()
+set_target_properties(hilo_shared PROPERTIES EXPORT_NAME hilo)
+set_target_properties(hilo_static PROPERTIES EXPORT_NAME static)
+add_library(hilo::hilo ALIAS hilo_shared)
+add_library(hilo::static ALIAS hilo_static)

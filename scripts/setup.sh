@@ -1,0 +1,99 @@
+#!/usr/bin/env bash
+# What the project needs from the system.
+#   setup.sh build      checks what `make` needs, and installs what is missing
+#   setup.sh test       the same for `make test`
+#   setup.sh has THING  answers by its exit status
+# On Debian and its kin the packages are installed with apt-get; without root, or elsewhere, it says
+# what to install.
+set -euo pipefail
+
+runs() { command -v "$1" >/dev/null; }
+compiles() { # COMPILER FLAGS...; the program comes on standard input
+    local compiler=$1 out status=0
+    shift
+    out=$(mktemp)
+    "$compiler" -x c - -o "$out" "$@" >/dev/null 2>&1 || status=$?
+    rm -f "$out"
+    return $status
+}
+
+# has_THING looks for a thing; the table below says who needs it and which packages bring it.
+has_compiler() { compiles "${CC:-cc}" <<<'int main(void) { return 0; }'; }
+has_cmake() {
+    runs cmake || return 1
+    local version
+    version=$(cmake --version | sed -n 's/^cmake version //p')
+    [ "$(printf '3.25\n%s\n' "$version" | sort -V | head -n 1)" = 3.25 ]
+}
+has_ninja() { runs ninja; }
+has_zlib() { compiles "${CC:-cc}" -lz <<<'#include <zlib.h>
+    int main(void) { return zlibVersion() == 0; }'; }
+has_cmocka() { compiles "${CC:-cc}" -lcmocka <<<'#include <stdarg.h>
+    #include <setjmp.h>
+    #include <stddef.h>
+    #include <stdint.h>
+    #include <cmocka.h>
+    int main(void) { return 0; }'; }
+has_pkgconfig() { runs pkg-config; }
+has_cxx() { runs c++; }
+has_libfuzzer() { compiles clang -fsanitize=fuzzer,address,undefined <<<'#include <stddef.h>
+    int LLVMFuzzerTestOneInput(const unsigned char *p, size_t n) { return p && n > 9999 && *p; }'; }
+
+things() { # thing, who needs it, how much, packages, what it is
+    cat <<'TABLE'
+compiler   build,test  required  gcc,libc6-dev          a C compiler
+cmake      build,test  required  cmake                  CMake 3.25 or newer
+ninja      build,test  wanted    ninja-build            Ninja (faster than make)
+zlib       build,test  required  zlib1g-dev             zlib with its headers
+cmocka     test        required  libcmocka-dev          cmocka, for the unit tests
+pkgconfig  test        required  pkg-config             pkg-config, to test the installation
+cxx        test        required  g++                    a C++ compiler, to test hilo.h
+libfuzzer  test        wanted    clang,libclang-rt-dev  clang with libFuzzer, for the fuzz targets
+TABLE
+}
+
+if [ "${1:-}" = has ]; then
+    "has_$2"
+    exit
+fi
+who=${1:?usage: setup.sh build|test|has THING}
+
+missing=() required=() packages=()
+check() {
+    missing=() required=() packages=()
+    local thing users need names debs what
+    while read -r thing users need names what; do
+        [[ ,$users, == *,$who,* ]] || continue
+        "has_$thing" && continue
+        missing+=("$what")
+        [ "$need" = wanted ] || required+=("$what")
+        IFS=, read -ra debs <<<"$names"
+        packages+=("${debs[@]}")
+    done < <(things)
+}
+list() { printf '    %s\n' "$@"; }
+
+check
+[ ${#missing[@]} -gt 0 ] || exit 0
+echo "hilo needs, and this machine lacks:"
+list "${missing[@]}"
+
+if ! runs apt-get; then
+    echo "Please install them with your system's package manager."
+elif [ "$(id -u)" != 0 ]; then
+    echo "Please run:"
+    list "sudo apt-get install -y ${packages[*]}"
+else
+    export DEBIAN_FRONTEND=noninteractive
+    apt-get update -qq </dev/null
+    for i in "${!packages[@]}"; do # some releases bring the same things in fewer packages
+        apt-cache show "${packages[i]}" >/dev/null 2>&1 || unset "packages[i]"
+    done
+    echo "Installing the Debian packages ${packages[*]}"
+    apt-get install -y -qq --no-install-recommends "${packages[@]}" </dev/null >/dev/null
+    check
+    [ ${#missing[@]} -gt 0 ] || exit 0
+    echo "Still missing:"
+    list "${missing[@]}"
+fi
+[ ${#required[@]} = 0 ] # what is only wanted is done without

@@ -1,0 +1,54 @@
+#!/usr/bin/env bash
+# run.sh [FOLDER...]: runs $HILO over the conformance material, or over these folders of it. It lies
+# beside the project, in ../shared or where HILO_SHARED says; where it is absent, its cases count as
+# skipped.
+set -uo pipefail
+HILO=$(realpath "${HILO:?the hilo command to test}")
+cd "$(dirname "$0")/../.." || exit
+shared=${HILO_SHARED:-../shared}
+
+folders=(interpret testdata math invalid valid workloads)
+declare -A cases=(
+    [interpret]=374 [testdata]=1633 [math]=23 [invalid]=423 [valid]=131 [workloads]=93
+)
+passed=0 failed=0 skipped=0
+
+# A program that was read and printed reads and prints as itself.
+reprint() {
+    local first second
+    first=$("$HILO" opt "$1") && second=$("$HILO" opt - <<<"$first") && [ "$first" = "$second" ]
+}
+
+[ $# = 0 ] || folders=("$@")
+for folder in "${folders[@]}"; do
+    dir=$shared/conformance/$folder
+    [ "$folder" != workloads ] || dir=$shared/workloads
+    if [ ! -d "$dir" ]; then
+        skipped=$((skipped + cases[$folder]))
+    elif [ "$folder" = workloads ]; then
+        for file in "$dir"/*.mlir; do
+            if reprint "$file"; then
+                passed=$((passed + 1))
+            else
+                echo "$file: does not print as itself; see: hilo opt $file"
+                failed=$((failed + 1))
+            fi
+        done
+    else
+        out=$("$HILO" check "$dir"/*.mlir 2>&1)
+        printf '%s\n' "$out"
+        if [[ $'\n'$out =~ $'\n'([0-9]+)' passed, '([0-9]+)' failed'[^$'\n']*$ ]]; then
+            passed=$((passed + BASH_REMATCH[1])) failed=$((failed + BASH_REMATCH[2]))
+        else
+            echo "$folder: hilo check ended without its totals"
+            failed=$((failed + 1))
+        fi
+    fi
+done
+
+if [ "$skipped" = 0 ]; then
+    echo "$passed passed, $failed failed"
+else
+    echo "$passed passed, $failed failed, $skipped skipped"
+fi
+[ "$failed" = 0 ]

@@ -1,0 +1,55 @@
+#!/usr/bin/env bash
+# install.sh BUILD: installs into an empty prefix and uses what is there, as a stranger would.
+set -uo pipefail
+build=$(realpath "$1")
+here=$(realpath "$(dirname "$0")")
+prefix=$(mktemp -d)
+trap 'rm -rf "$prefix"' EXIT
+cd "$prefix" || exit
+
+passed=0 failed=0
+try() { # WHAT COMMAND...
+    local what=$1 out
+    shift
+    if out=$("$@" 2>&1); then
+        passed=$((passed + 1))
+    else
+        printf '%s\n' "failed: $what: $*" "$out"
+        failed=$((failed + 1))
+    fi
+}
+
+CC=$(sed -n 's/^CMAKE_C_COMPILER:[A-Z]*=//p' "$build/CMakeCache.txt")
+try 'install' cmake --install "$build" --prefix "$prefix"
+try 'move' mv "$prefix" "$prefix.moved" # everything must find itself by its own place
+prefix=$prefix.moved
+cd "$prefix" || exit
+lib=$(dirname "$(find "$prefix" -name libhilo.a)")
+export PKG_CONFIG_PATH=$lib/pkgconfig LD_LIBRARY_PATH=$lib
+
+for file in bin/hilo include/hilo.h share/man/man1/hilo.1 share/bash-completion/completions/hilo; do
+    try 'installed' test -f "$file"
+done
+try 'command' bin/hilo --version
+try 'completion' bash -n share/bash-completion/completions/hilo
+
+warnings=(-Wall -Wextra -Wpedantic -Werror -fsyntax-only)
+try 'hilo.h as C11' "$CC" -std=c11 "${warnings[@]}" -x c include/hilo.h
+try 'hilo.h as C++17' c++ -std=c++17 "${warnings[@]}" -x c++ include/hilo.h
+
+# shellcheck disable=SC2046 # the flags are words
+{
+    try 'pkg-config, shared' "$CC" "$here/app.c" -o shared $(pkg-config --cflags --libs hilo)
+    try 'pkg-config, static' "$CC" "$here/app.c" -o static $(pkg-config --cflags hilo) \
+        "$lib/libhilo.a" $(pkg-config --static --libs hilo | sed 's/-lhilo//')
+}
+try 'shared program' ./shared
+try 'static program' env -u LD_LIBRARY_PATH ./static
+
+try 'find_package' cmake -S "$here" -B app -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$CC"
+try 'build with CMake' cmake --build app
+try 'CMake, shared' app/app_shared
+try 'CMake, static' env -u LD_LIBRARY_PATH app/app_static
+
+echo "$passed passed, $failed failed"
+[ "$failed" = 0 ]

@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# symbols.sh LIBHILO.SO LIBHILO.A: what the libraries may show and touch.
+set -uo pipefail
+so=$1 archive=$2
+cd "$(dirname "$0")/../.." || exit
+
+passed=0 failed=0
+none() { # WHAT: fails if there is a line on standard input
+    local lines
+    lines=$(cat)
+    if [ -z "$lines" ]; then
+        passed=$((passed + 1))
+    else
+        while read -r line; do echo "$1: $line"; done <<<"$lines"
+        failed=$((failed + 1))
+    fi
+}
+
+declared=$(sed -n '/^HILO_API/,/;/p' include/hilo.h | grep -oE '\bhilo_[a-z0-9_]+ *\(' |
+    tr -d ' (' | sort -u)
+exported() {
+    nm --extern-only --defined-only --format=just-symbols "$@" | sed 's/@.*//' |
+        grep -vE '^$|^HILO_[0-9]+$|:$' | sort -u
+}
+in_so=$(exported --dynamic "$so") in_archive=$(exported "$archive")
+
+none 'declared in hilo.h, not exported' < <(comm -23 <(echo "$declared") <(echo "$in_so"))
+none 'exported, not declared in hilo.h' < <(comm -13 <(echo "$declared") <(echo "$in_so"))
+none 'exported by the archive alone' < <(comm -13 <(echo "$in_so") <(echo "$in_archive"))
+none 'not in the archive' < <(comm -23 <(echo "$in_so") <(echo "$in_archive"))
+
+# A library never prints and never ends the process.
+forbidden='exit|_exit|quick_exit|abort|__assert_fail'
+forbidden+='|printf|vprintf|__printf_chk|__vprintf_chk|puts|putchar|perror|stdout|stderr'
+none 'called by the library' < <(nm --undefined-only --format=just-symbols "$archive" |
+    grep -xE "$forbidden")
+
+# It has no state outside its clients: no data that can be written but what the loader relocates.
+none 'writable data' < <(size -A "$archive" | grep -vE '^\.data\.rel\.ro' |
+    awk '$1 ~ /^\.t?(bss|data)(\.|$)/ && $2 > 0 { print $1, $2, "bytes" }')
+
+echo "$passed passed, $failed failed"
+[ "$failed" = 0 ]
