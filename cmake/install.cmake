@@ -12,7 +12,7 @@ install(FILES completions/hilo.bash RENAME hilo
 set(pc_dir ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 file(RELATIVE_PATH pc_prefix /${pc_dir} /)
 string(REGEX REPLACE "/$" "" pc_prefix "${pc_prefix}")
-list(TRANSFORM static_libs PREPEND "-l" REGEX "^[^-]" OUTPUT_VARIABLE pc_libs)
+list(TRANSFORM static_libs PREPEND "-l" REGEX "^[^-/]" OUTPUT_VARIABLE pc_libs)
 list(JOIN pc_libs " " pc_libs)
 configure_file(cmake/hilo.pc.in hilo.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/hilo.pc DESTINATION ${pc_dir})

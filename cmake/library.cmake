@@ -23,7 +23,7 @@ set_target_properties(hilo_shared PROPERTIES LINKER_LANGUAGE C LINK_DEPENDS ${ma
 # An archive cannot hide a symbol that its members share, so the members become one object first.
 set(object ${PROJECT_BINARY_DIR}/hilo_static.o)
 add_custom_command(OUTPUT ${object}
-    COMMAND ${CMAKE_LINKER} -r -o ${object} $<TARGET_OBJECTS:hilo_objects>
+    COMMAND ${CMAKE_LINKER} -r -d -o ${object} $<TARGET_OBJECTS:hilo_objects>
     COMMAND ${CMAKE_OBJCOPY} --wildcard "--keep-global-symbol=hilo_*" ${object}
     DEPENDS hilo_objects $<TARGET_OBJECTS:hilo_objects>
     COMMENT "Hiding the internal symbols of libhilo.a" COMMAND_EXPAND_LISTS VERBATIM)
@@ -31,7 +31,13 @@ add_library(hilo_static STATIC ${object})
 set_target_properties(hilo_static PROPERTIES LINKER_LANGUAGE C)
 
 # What a program that links libhilo.a needs besides: names, so that its build need not find targets.
-set(static_libs m ${CMAKE_THREAD_LIBS_INIT} ${OpenMP_C_LIB_NAMES})
+# Every linker finds gcc's OpenMP by name; clang's lies where it must be told.
+set(static_libs m ${CMAKE_THREAD_LIBS_INIT})
+if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
+    list(APPEND static_libs ${OpenMP_C_LIB_NAMES})
+else()
+    list(APPEND static_libs ${OpenMP_C_LIBRARIES})
+endif()
 if(HILO_LLVM)
     list(APPEND static_libs LLVM-${LLVM_VERSION_MAJOR})
 endif()

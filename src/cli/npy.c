@@ -23,24 +23,16 @@ enum {
 
 static const unsigned char npy_magic[6] = {0x93, 'N', 'U', 'M', 'P', 'Y'};
 
-/* The element types that are understood, as numpy spells them. */
+/* The element types that are understood: what ml_dtypes leaves of its own, then the table's. */
 static const struct npy_type {
-    char spelling[20];    /* with the byte order in which it is written */
-    unsigned char bytes;  /* size of an element */
-    unsigned char number; /* size of the numbers in it, to which byte order applies */
+    char descr[20]; /* without byte order; empty where numpy has no such type */
+    size_t bytes;   /* size of an element */
 } npy_types[] = {
-    {"|b1", 1, 1},                  {"|i1", 1, 1},                  {"<i2", 2, 2},
-    {"<i4", 4, 4},                  {"<i8", 8, 8},                  {"|u1", 1, 1},
-    {"<u2", 2, 2},                  {"<u4", 4, 4},                  {"<u8", 8, 8},
-    {"<f1", 1, 1},                  {"<f2", 2, 2},                  {"<f4", 4, 4},
-    {"<f8", 8, 8},                  {"<c8", 8, 4},                  {"<c16", 16, 8},
-    {"<V1", 1, 1},                  {"<V2", 2, 2},                  {"bfloat16", 2, 2},
-    {"float8_e3m4", 1, 1},          {"float8_e4m3", 1, 1},          {"float8_e4m3b11fnuz", 1, 1},
-    {"float8_e4m3fn", 1, 1},        {"float8_e4m3fnuz", 1, 1},      {"float8_e5m2", 1, 1},
-    {"float8_e5m2fnuz", 1, 1},      {"float8_e8m0fnu", 1, 1},       {"float6_e2m3fn", 1, 1},
-    {"float6_e3m2fn", 1, 1},        {"float4_e2m1fn", 1, 1},        {"int1", 1, 1},
-    {"int2", 1, 1},                 {"int4", 1, 1},                 {"uint1", 1, 1},
-    {"uint2", 1, 1},                {"uint4", 1, 1},
+    {"V1", 1},
+    {"V2", 2},
+    {"f1", 1},
+#define DTYPE(id, name, class, bits, bytes, fp, npy) {npy, bytes},
+#include "ir/dtypes.def"
 };
 
 /* A descr without its byte order. */
@@ -49,10 +41,24 @@ static const char *npy_without_order(const char *descr) {
 }
 
 static const struct npy_type *npy_find_type(const char *descr) {
-    for (size_t i = 0; i < sizeof npy_types / sizeof npy_types[0]; i++)
-        if (strcmp(npy_without_order(npy_types[i].spelling), npy_without_order(descr)) == 0)
+    const char *bare = npy_without_order(descr);
+    for (size_t i = 0; *bare && i < sizeof npy_types / sizeof npy_types[0]; i++)
+        if (strcmp(npy_types[i].descr, bare) == 0)
             return &npy_types[i];
     return NULL;
+}
+
+/* The byte order to write before a type, as numpy does: a name (and not a letter and a size) has
+ * none. */
+static const char *npy_order(const struct npy_type *type) {
+    bool named = type->descr[1] < '0' || type->descr[1] > '9';
+    bool orderless = type->bytes == 1 && strchr("biu", type->descr[0]);
+    return named ? "" : orderless ? "|" : "<";
+}
+
+/* Size of what byte order applies to: a complex element is two numbers. */
+static size_t npy_number_bytes(const struct npy_type *type) {
+    return type->descr[0] == 'c' ? type->bytes / 2 : type->bytes;
 }
 
 /* ---- messages ------------------------------------------------------------------------------- */
@@ -394,7 +400,7 @@ int npy_read_stream(struct npy_stream *s, struct npy_array *out, const struct np
     if (out->nbytes != s->left)
         return npy_fail(at, "shape needs %zu bytes of data, found %llu", out->nbytes,
                         (unsigned long long)s->left);
-    strcpy(out->descr, npy_without_order(type->spelling));
+    strcpy(out->descr, type->descr);
     out->rank = h.rank;
     memcpy(out->dims, h.dims, sizeof h.dims);
     out->item_bytes = type->bytes;
@@ -403,8 +409,8 @@ int npy_read_stream(struct npy_stream *s, struct npy_array *out, const struct np
                        : npy_fail_memory(at, out->nbytes);
     if (rc == 0)
         rc = npy_stream_finish(s, at);
-    if (rc == 0 && h.descr[0] == '>' && type->number > 1)
-        npy_swap_bytes(out->data, out->nbytes, type->number);
+    if (rc == 0 && h.descr[0] == '>')
+        npy_swap_bytes(out->data, out->nbytes, npy_number_bytes(type));
     if (rc == 0 && strcmp(out->descr, "b1") == 0) /* any other byte would be undefined in C */
         for (size_t i = 0; i < out->nbytes; i++)
             ((unsigned char *)out->data)[i] = ((unsigned char *)out->data)[i] != 0;
@@ -457,8 +463,8 @@ int npy_make_header(const struct npy_array *a, struct npy_header_image *image,
         return npy_fail(at, "cannot write elements of type '%.23s': sizes and type disagree",
                         a->descr);
     char text[sizeof image->bytes];
-    int n = snprintf(text, sizeof text, "{'descr': '%s', 'fortran_order': False, 'shape': (",
-                     type->spelling);
+    int n = snprintf(text, sizeof text, "{'descr': '%s%s', 'fortran_order': False, 'shape': (",
+                     npy_order(type), type->descr);
     for (int i = 0; i < a->rank; i++)
         n += snprintf(text + n, sizeof text - (size_t)n, "%s%lld", i ? ", " : "",
                       (long long)a->dims[i]);
