@@ -15,6 +15,8 @@
 #include "base/mem.h"
 #include "base/str.h"
 
+struct ir_module;
+
 /* ---- ids ------------------------------------------------------------------------------------------------------------- */
 
 typedef struct { uint32_t i; } ir_str;    /* interned string */
@@ -169,7 +171,8 @@ struct ir_op_info {
     uint32_t first_slot, nslots; /* range of enum ir_slot */
 };
 const struct ir_op_info *ir_op_info(enum ir_op_kind k);
-enum ir_op_kind ir_op_named(struct str name);              /* IR_OP_NONE when unknown */
+/* One hash look-up: a module's first interned strings are the op names, in order. IR_OP_NONE when unknown. */
+enum ir_op_kind ir_op_named(const struct ir_module *m, struct str name);
 uint32_t ir_slot_named(enum ir_op_kind k, struct str name); /* IR_SLOT_NONE when the op has no such attribute */
 static inline bool ir_op_has(enum ir_op_kind k, unsigned traits) { return (ir_op_info(k)->traits & traits) != 0; }
 
@@ -223,8 +226,6 @@ struct ir_type_data {
     ir_str text;                 /* OPAQUE, with its `!` */
 };
 
-struct ir_module;
-
 const struct ir_type_data *ir_type_get(const struct ir_module *m, ir_type t);
 ir_type ir_type_scalar(struct ir_module *m, enum ir_dtype t);
 ir_type ir_type_quant(struct ir_module *m, const struct ir_quant *q);             /* copied */
@@ -260,7 +261,7 @@ enum ir_attr_kind {
     IR_ATTR_ARRAY,     /* items, n */
     IR_ATTR_DICT,      /* names, items, n; sorted by nothing: order of writing */
     IR_ATTR_SYMBOL,    /* str (root), items = nested symbols as STRING */
-    IR_ATTR_DENSE,     /* type (shaped), data, splat: one element stands for all */
+    IR_ATTR_DENSE,     /* type (shaped), data; splat: all elements are equal, and data has one of them or all (see nbytes) */
     IR_ATTR_DENSE_ARRAY, /* type (SCALAR of the elements), data, n elements: array<i64: 1, 2> */
     IR_ATTR_RESOURCE,  /* type (shaped), str = key, data once the file section was read, else NULL */
     IR_ATTR_ENUM,      /* sub = enum ir_enum, i */
@@ -320,7 +321,7 @@ void ir_resource_set(struct ir_module *m, struct str key, const void *data, size
 
 /* Readers. The pointer forms answer NULL / n = 0 for an attribute of another kind or none. */
 bool ir_attr_as_i64(const struct ir_module *m, ir_attr a, int64_t *out);              /* INT, BOOL, ENUM */
-/* Integers of an array<i64: …>, a dense<…> of i64 (splats expanded into the module's arena), or an array of INT attributes. */
+/* Integers of an array<i64: …> or of a dense<…> of i64. */
 const int64_t *ir_attr_as_i64s(const struct ir_module *m, ir_attr a, size_t *n);
 struct str ir_attr_as_str(const struct ir_module *m, ir_attr a);                      /* STRING, SYMBOL; empty else */
 ir_attr ir_dict_find(const struct ir_module *m, ir_attr dict, struct str name);       /* none when absent */
