@@ -444,7 +444,8 @@ static void reads_every_kind_of_archive(void **state) {
             zip_add(&zip, "first.npy", &content, 0);
             zip_add(&zip, "folder/", &(struct blob){.n = 0}, 0);
             zip_add(&zip, "folder/second", &content, how);
-            struct blob file = zip_finish(&zip, end == 1, end ? "" : "PK\005\006 looks like the end");
+            struct blob file = zip_finish(&zip, /*zip64=*/end == 1,
+                                          end ? "" : "PK\005\006 looks like the end");
             struct npy_array *a;
             struct npy_error err = {""};
             size_t n;
