@@ -1,8 +1,8 @@
 /* The MLIR text reader: shared state of its parts.
  *
- *   text_lex.c     tokens                           text_op.c      operations, regions, functions, aliases, the module
+ *   text_lex.c     tokens                           text_op.c      operations, regions, functions, the module
  *   text_type.c    types                            text_custom.c  the hand-written pieces of op syntax (<word> in ops.def)
- *   text_attr.c    attributes, locations            text_dense.c   dense<…> literals, hex and decimal, at memory speed
+ *   text_attr.c    attributes, locations, aliases   text_dense.c   dense<…> literals, hex and decimal, at memory speed
  *
  * Recursive descent over one look-ahead token. Every function that can fail returns a status after adding one diagnostic at
  * the offending token; the first error ends the parse. Nesting is bounded by TEXT_DEPTH. Memory: the module's arena. */
@@ -35,19 +35,20 @@ struct text_tok {
     const char *at;        /* first byte in the source */
 };
 
-struct text_alias { struct str name; ir_attr attr; ir_type type; };
-
-struct text_scope; /* SSA names of one isolated region (text_op.c) */
+struct text_aliases; /* by name (text_attr.c) */
+struct text_scope;   /* SSA names of one isolated region (text_op.c) */
 
 struct text_parser {
     struct ir_module *m;
     struct diag_list *d;
     const char *begin, *at, *end; /* source; `at` is behind the current token */
     struct text_tok tok;          /* the current (not yet consumed) token */
+    const char *last;             /* end of the token consumed before it */
     int depth;
-    const char *line_at;          /* line counting is incremental: line_no is the line of line_at */
+    const char *line_at;          /* line counting is incremental: line_at is in line line_no, which starts at line_begin */
+    const char *line_begin;
     uint32_t line_no;
-    struct { struct text_alias *v; uint32_t n, cap; } aliases;
+    struct text_aliases *aliases;
     struct text_scope *scope;
 };
 
@@ -64,8 +65,11 @@ hilo_status text_expect(struct text_parser *p, enum text_kind k);
 hilo_status text_expect_word(struct text_parser *p, const char *word);
 /* Line and column of a place in the source; cheap when places come in rising order. */
 void text_place(struct text_parser *p, const char *at, uint32_t *line, uint32_t *col);
-/* An error at a place (NULL = the current token): "expected …, found …". Returns HILO_INVALID_ARGUMENT. */
+/* An error at a place (NULL = the current token). Returns HILO_INVALID_ARGUMENT. */
 hilo_status text_error(struct text_parser *p, const char *at, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+/* "expected `what`, found …" for the current token; where it starts a new line, at the end of the token before it, because
+   that is where something is missing. text_expect and text_expect_word report through it. */
+hilo_status text_expected(struct text_parser *p, const char *what);
 hilo_status text_enter(struct text_parser *p);               /* one level deeper; an error beyond TEXT_DEPTH */
 static inline void text_leave(struct text_parser *p) { p->depth--; }
 /* The contents of a STRING token with its escapes (\n, \t, \\, \", \XX hex) resolved, in the arena. */
@@ -104,6 +108,10 @@ hilo_status text_loc(struct text_parser *p, ir_attr *out);
 /* `dense<…> : type` at the word dense: `text_dense_skip` passes over the literal's body in one scan, the type is read, then the
    body is converted straight into the type's storage. */
 hilo_status text_dense(struct text_parser *p, ir_type expected, ir_attr *out);
+
+/* An alias definition, `#name = attribute` or `!name = type`, at its HASH or BANG token: for the top level of text_op.c.
+   Uses are resolved by text_attr, text_loc and text_type; they may come before the definition, as MLIR prints locations. */
+hilo_status text_alias(struct text_parser *p);
 
 /* ---- ops (text_op.c, text_custom.c) ---- */
 struct text_operand { struct str name; uint32_t index; const char *at; };
