@@ -21,7 +21,8 @@ struct shape {
     ir_op op;
     const struct ir_op_data *o; /* of op */
     ir_type *out;               /* result types, to be filled in; none = cannot be inferred */
-    uint32_t nout;              /* results of op */
+    uint32_t nout;              /* results of op, whatever the rule thinks: see shape_results */
+    const char *out_label;      /* may be set: the constraint that defines the result types */
     bool verifying;             /* the declared result types are final: check what depends on them */
 };
 
@@ -29,7 +30,8 @@ typedef hilo_status shape_rule(struct shape *s);
 #define OP(id, name, form, operands, results, regions, traits, cost, rule, eval) shape_rule shape_##rule;
 #include "ir/ops.def"
 
-/* Runs the rule of s->op. */
+/* Runs the rule of s->op, with all of `out` none. A result that turns out quantised keeps its declared scales, zero points and
+   axis, since operands do not determine them. */
 hilo_status shape_run(struct shape *s);
 
 /* ---- errors ---------------------------------------------------------------------------------------------------------- */
@@ -65,6 +67,9 @@ struct shape_range shape_res_group(const struct shape *s, uint32_t k);
 /* The same for any op, when `total` values can be dealt to the words of `kinds` at all: stars share equally what the other
    words leave, or take `sizes` (segment sizes, one a word, may be NULL). False when that does not come out even. */
 bool shape_deal(const char *kinds, uint32_t total, const int64_t *sizes, size_t nsizes, uint32_t k, struct shape_range *out);
+
+/* For ops with any number of results: an error unless the op has `n` of them. Before the first write to `out`. */
+hilo_status shape_results(struct shape *s, const char *label, uint32_t n);
 
 /* The block of region r, and the type of one of its arguments; the operands of its terminator. */
 const struct ir_block_data *shape_block(const struct shape *s, uint32_t r);
