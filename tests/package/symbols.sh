@@ -35,7 +35,7 @@ forbidden+='|printf|vprintf|__printf_chk|__vprintf_chk|puts|putchar|perror|stdou
 none 'called by the library' < <(nm --undefined-only --format=just-symbols "$archive" |
     grep -xE "$forbidden")
 
-# It has no state outside its clients: no data that can be written, but for what the loader relocates
+# It has no state outside its clients: no writable data, but for what the loader relocates
 # and the locks of OpenMP's critical sections.
 none 'writable data' < <(objdump --syms "$archive" | awk -F '\t' '
     NF == 2 {
