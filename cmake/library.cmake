@@ -23,7 +23,7 @@ set_target_properties(hilo_shared PROPERTIES LINKER_LANGUAGE C LINK_DEPENDS ${ma
 # An archive cannot hide a symbol that its members share, so the members become one object first.
 set(object ${PROJECT_BINARY_DIR}/hilo_static.o)
 add_custom_command(OUTPUT ${object}
-    COMMAND ${CMAKE_LINKER} -r -d -o ${object} $<TARGET_OBJECTS:hilo_objects>
+    COMMAND ${CMAKE_LINKER} -r -o ${object} $<TARGET_OBJECTS:hilo_objects>
     COMMAND ${CMAKE_OBJCOPY} --wildcard "--keep-global-symbol=hilo_*" ${object}
     DEPENDS hilo_objects $<TARGET_OBJECTS:hilo_objects>
     COMMENT "Hiding the internal symbols of libhilo.a" COMMAND_EXPAND_LISTS VERBATIM)

@@ -18,9 +18,9 @@ none() { # WHAT: fails if there is a line on standard input
 
 declared=$(sed -n '/^HILO_API/,/;/p' include/hilo.h | grep -oE '\bhilo_[a-z0-9_]+ *\(' |
     tr -d ' (' | sort -u)
-exported() {
+exported() { # but for the version itself, and the locks of OpenMP's critical sections, which all share
     nm --extern-only --defined-only --format=just-symbols "$@" | sed 's/@.*//' |
-        grep -vE '^$|^HILO_[0-9]+$|:$' | sort -u
+        grep -vE '^$|:$|^HILO_[0-9]+$|^\.gomp_critical' | sort -u
 }
 in_so=$(exported --dynamic "$so") in_archive=$(exported "$archive")
 
@@ -36,7 +36,7 @@ none 'called by the library' < <(nm --undefined-only --format=just-symbols "$arc
     grep -xE "$forbidden")
 
 # It has no state outside its clients: no writable data, but for what the loader relocates
-# and the locks of OpenMP's critical sections.
+# and those locks.
 none 'writable data' < <(objdump --syms "$archive" | awk -F '\t' '
     NF == 2 {
         words = split($1, left, " ")
