@@ -183,6 +183,12 @@ void ir_set_val_loc(struct ir_module *m, ir_val v, ir_attr loc) { val_at(m, v)->
 
 ir_block ir_block_new(struct ir_module *m, ir_region r) {
     ir_block b = {pages_add(&m->t->blocks, &m->arena, 1, sizeof(struct ir_block_data))};
+    if (!IR_NONE(r))
+        ir_block_append(m, r, b);
+    return b;
+}
+
+void ir_block_append(struct ir_module *m, ir_region r, ir_block b) {
     struct ir_region_data *region = region_at(m, r);
     block_at(m, b)->parent = r;
     if (IR_NONE(region->first))
@@ -190,7 +196,6 @@ ir_block ir_block_new(struct ir_module *m, ir_region r) {
     else
         block_at(m, region->last)->next = b;
     region->last = b;
-    return b;
 }
 
 ir_val ir_block_add_arg(struct ir_module *m, ir_block b, ir_type t) {

@@ -406,7 +406,8 @@ void ir_set_operands(struct ir_module *m, ir_op op, const ir_val *v, uint32_t n)
 void ir_set_type(struct ir_module *m, ir_val v, ir_type t);
 void ir_set_val_loc(struct ir_module *m, ir_val v, ir_attr loc);
 
-ir_block ir_block_new(struct ir_module *m, ir_region r);                 /* appended to the region */
+ir_block ir_block_new(struct ir_module *m, ir_region r);                 /* appended to the region; none = in no region yet */
+void ir_block_append(struct ir_module *m, ir_region r, ir_block b);      /* of a block that is in no region */
 ir_val ir_block_add_arg(struct ir_module *m, ir_block b, ir_type t);
 void ir_append(struct ir_module *m, ir_block b, ir_op op);
 void ir_insert_before(struct ir_module *m, ir_op before, ir_op op);
