@@ -13,10 +13,13 @@ declare -A cases=(
 )
 passed=0 failed=0 skipped=0
 
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
 # A program that was read and printed reads and prints as itself.
 reprint() {
-    local first second
-    first=$("$HILO" opt "$1") && second=$("$HILO" opt - <<<"$first") && [ "$first" = "$second" ]
+    "$HILO" opt "$1" >"$scratch/1.mlir" && "$HILO" opt "$scratch/1.mlir" >"$scratch/2.mlir" &&
+        cmp "$scratch/1.mlir" "$scratch/2.mlir"
 }
 
 [ $# = 0 ] || folders=("$@")

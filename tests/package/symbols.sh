@@ -18,7 +18,8 @@ none() { # WHAT: fails if there is a line on standard input
 
 declared=$(sed -n '/^HILO_API/,/;/p' include/hilo.h | grep -oE '\bhilo_[a-z0-9_]+ *\(' |
     tr -d ' (' | sort -u)
-exported() { # but for the version itself, and the locks of OpenMP's critical sections, which all share
+# But for the version itself, and the locks of OpenMP's critical sections, which a process shares.
+exported() {
     nm --extern-only --defined-only --format=just-symbols "$@" | sed 's/@.*//' |
         grep -vE '^$|:$|^HILO_[0-9]+$|^\.gomp_critical' | sort -u
 }
