@@ -39,11 +39,16 @@ for folder in "${folders[@]}"; do
         done
     else
         out=$("$HILO" check "$dir"/*.mlir 2>&1)
+        status=$?
         printf '%s\n' "$out"
-        if [[ $'\n'$out =~ $'\n'([0-9]+)' passed, '([0-9]+)' failed'[^$'\n']*$ ]]; then
+        if [[ ${out##*$'\n'} =~ ^([0-9]+)' passed, '([0-9]+)' failed' ]]; then
             passed=$((passed + BASH_REMATCH[1])) failed=$((failed + BASH_REMATCH[2]))
+            [ "${BASH_REMATCH[2]}" = 0 ] || status=0
         else
-            echo "$folder: hilo check ended without its totals"
+            status="$status and without its totals"
+        fi
+        if [ "$status" != 0 ]; then
+            echo "$folder: hilo check ended with status $status"
             failed=$((failed + 1))
         fi
     fi
