@@ -4,5 +4,5 @@
 
 int main(void)
 {
-    return puts(hilo_version_string()) < 0;
+    return puts(hilo_version()) < 0;
 }
