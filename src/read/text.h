@@ -114,25 +114,58 @@ hilo_status text_dense(struct text_parser *p, ir_type expected, ir_attr *out);
 hilo_status text_alias(struct text_parser *p);
 
 /* ---- ops (text_op.c, text_custom.c) ---- */
-struct text_operand { struct str name; uint32_t index; const char *at; };
 
-/* What is known of an op while its custom form is read. */
+/* A use of a value: `%name` or `%name#index`; or a definition: `%name` or `%name:count`, with the count as index. */
+struct text_operand { struct str name; uint32_t index; const char *at; };
+/* An argument of a block that is defined before its region is read. */
+struct text_arg { struct text_operand name; ir_type type; ir_attr loc; };
+struct text_args { struct text_arg *v; uint32_t n, cap; };
+
+/* An op while it is read. Reused for the next op at the same depth of nesting. */
 struct text_state {
     enum ir_op_kind kind;
-    struct { struct text_operand *v; uint32_t n, cap; } operands;  /* uses, not yet resolved */
+    struct str name;                                                  /* of IR_UNREGISTERED */
+    const char *at;                                                   /* the op's name in the source */
+    uint32_t line, col;                                               /* of that */
+    const char *types_at;                                             /* where the types are written */
+    struct { struct text_operand *v; uint32_t n, cap; } names;        /* left of the = */
+    struct { struct text_operand *v; uint32_t n, cap; } operands;     /* uses, resolved once their types are known */
+    struct { ir_val *v; uint32_t n, cap; } values;                    /* operands, resolved */
     struct { ir_type *v; uint32_t n, cap; } operand_types, result_types;
-    ir_attr *props;              /* by slot - first_slot */
-    struct text_attrs attrs;     /* discardable, and inherent ones written in the dictionary */
-    struct { ir_region *v; uint32_t n, cap; } regions;
+    struct { ir_attr *v; uint32_t n, cap; } props;                    /* one for each of the kind's slots */
+    struct text_attrs attrs;                                          /* from dictionaries, inherent ones among them */
+    struct { ir_block *v; uint32_t n, cap; } regions;                 /* the block of each region; none where it is empty */
     ir_attr loc;
-    const char *at;              /* the op's name in the source */
 };
 
-hilo_status text_operand(struct text_parser *p, struct text_operand *out);                /* %name or %name#k */
+/* What the pieces of op syntax are made of. All append to the state. */
+hilo_status text_operand(struct text_parser *p, struct text_operand *out);                /* a use */
+hilo_status text_operands(struct text_parser *p, struct text_state *s);                   /* uses with commas; may be none */
+hilo_status text_paren_operands(struct text_parser *p, struct text_state *s);             /* the same in parentheses */
+hilo_status text_signature(struct text_parser *p, struct text_state *s);                  /* (types) -> types */
+void text_operand_type(struct text_parser *p, struct text_state *s, ir_type t);
+void text_result_type(struct text_parser *p, struct text_state *s, ir_type t);
+hilo_status text_dict(struct text_parser *p, struct text_state *s);                       /* {…} where there is one */
+/* A second value for the same attribute is an error at `at`. */
+hilo_status text_prop(struct text_parser *p, struct text_state *s, uint32_t slot, ir_attr a, const char *at);
+/* An attribute as its slot's form prints it. */
+hilo_status text_prop_form(struct text_parser *p, struct text_state *s, uint32_t slot);
+/* `%name : type loc(…)`, the location where there is one. */
+hilo_status text_arg(struct text_parser *p, struct text_args *args);
+/* `{…}`. With `args` the block has these and no label; without, it may have a label with arguments. */
+hilo_status text_region(struct text_parser *p, struct text_state *s, const struct text_args *args);
 /* Reads the <word> of a form. */
 hilo_status text_custom(struct text_parser *p, struct text_state *s, struct str word);
 
-/* Entry. Reads a whole file: a module, or top-level functions (which get a module around them). */
-hilo_status read_text(struct ir_module *m, struct diag_list *d, struct str source);
+/* ---- entry --------------------------------------------------------------------------------------------------------------- */
+
+/* Reads a module, or functions without one, which get a module around them. `source` is a whole file, or a part of m->text
+   that begins with line `first_line`; an empty m->text is set to `source`. Diagnostics count and quote the lines of m->text. */
+hilo_status read_text(struct ir_module *m, struct diag_list *d, struct str source, uint32_t first_line);
+
+/* Takes the next part off `rest`: parts are divided by lines that begin with `// -----`, as MLIR's tests are; parts of white
+   space alone are passed over. `line` is the line that `rest` begins with (1 at first); `first_line` is the part's. False at
+   the end. */
+bool read_next_part(struct str *rest, uint32_t *line, struct str *part, uint32_t *first_line);
 
 #endif
