@@ -68,7 +68,7 @@ enum ir_dtype ir_dtype_named(struct str name); /* IR_DTYPE_NONE when unknown */
 
 enum ir_enum {
     IR_ENUM_NONE,
-#define ENUM(id, dialect, mnemonic) IR_ENUM_##id,
+#define ENUM(id, dialect, mnemonic, angle) IR_ENUM_##id,
 #define ENUM_ALIAS(id, dialect, mnemonic, of) IR_ENUM_##id,
 #include "ir/enums.def"
     IR_ENUM_COUNT
@@ -84,6 +84,7 @@ enum ir_enum_case {
 struct ir_enum_info {
     const char *dialect, *mnemonic;
     enum ir_enum cases_of; /* itself, or the one whose cases an alias shares */
+    bool angle;            /* printed as #dialect.mnemonic<CASE>, not #dialect<mnemonic CASE>; both are read */
 };
 const struct ir_enum_info *ir_enum_get(enum ir_enum e);
 const char *ir_enum_case_name(enum ir_enum e, int64_t value);                 /* NULL when there is none */

@@ -29,8 +29,8 @@ enum ir_dtype ir_dtype_named(struct str name) {
 /* ---- enumerations ---------------------------------------------------------------------------------------------------- */
 
 static const struct ir_enum_info enums[IR_ENUM_COUNT] = {
-#define ENUM(id, dialect, mnemonic) [IR_ENUM_##id] = {dialect, mnemonic, IR_ENUM_##id},
-#define ENUM_ALIAS(id, dialect, mnemonic, of) [IR_ENUM_##id] = {dialect, mnemonic, IR_ENUM_##of},
+#define ENUM(id, dialect, mnemonic, angle) [IR_ENUM_##id] = {dialect, mnemonic, IR_ENUM_##id, angle},
+#define ENUM_ALIAS(id, dialect, mnemonic, of) [IR_ENUM_##id] = {dialect, mnemonic, IR_ENUM_##of, false},
 #include "ir/enums.def"
 };
 
