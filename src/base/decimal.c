@@ -90,8 +90,10 @@ static void big_mul_add(struct big *b, uint64_t factor, uint64_t add)
 static void big_mul_pow5(struct big *b, int e)
 {
     const uint64_t pow5_27 = UINT64_C(7450580596923828125); /* the largest in 64 bits */
-    for (; e >= 27; e -= 27) big_mul_add(b, pow5_27, 0);
-    for (; e > 0; e--) big_mul_add(b, 5, 0);
+    for (; e >= 27; e -= 27)
+        big_mul_add(b, pow5_27, 0);
+    for (; e > 0; e--)
+        big_mul_add(b, 5, 0);
 }
 
 static void big_shift_left(struct big *b, int bits)
@@ -170,12 +172,14 @@ static inline const char *scan(const char *p, const char *end, struct decimal *d
 
     uint64_t w = 0;
     d->first = p;
-    for (; p < end && is_digit(*p); p++) w = w * 10 + (uint64_t)(*p - '0');
+    for (; p < end && is_digit(*p); p++)
+        w = w * 10 + (uint64_t)(*p - '0');
     ptrdiff_t n = p - d->first;
     int64_t exp = 0;
     if (p < end && *p == '.') {
         const char *point = p++;
-        for (; p < end && is_digit(*p); p++) w = w * 10 + (uint64_t)(*p - '0');
+        for (; p < end && is_digit(*p); p++)
+            w = w * 10 + (uint64_t)(*p - '0');
         exp = point + 1 - p;
         n += p - point - 1;
     }
@@ -441,7 +445,8 @@ bool hex_decode(const char *hex, size_t nchars, uint8_t *out)
 static uint64_t pow10_u64(int n)
 {
     uint64_t p = 1;
-    while (n-- > 0) p *= 10;
+    while (n-- > 0)
+        p *= 10;
     return p;
 }
 
@@ -500,7 +505,8 @@ static uint64_t round_digits(uint64_t m, int e, int n, int *exp10)
 
 static char *put_digits(char *p, uint64_t v, int n)
 {
-    for (int i = n; i-- > 0; v /= 10) p[i] = (char)('0' + v % 10);
+    for (int i = n; i-- > 0; v /= 10)
+        p[i] = (char)('0' + v % 10);
     return p + n;
 }
 
@@ -526,7 +532,8 @@ static char *put_mantissa(char *p, uint64_t digits, int n)
 static char *put_shorter(char *p, uint64_t digits, int n, int exp10)
 {
     int precision = n;
-    for (; n > 1 && digits % 10 == 0; n--) digits /= 10;
+    for (; n > 1 && digits % 10 == 0; n--)
+        digits /= 10;
     int last = exp10 - (n - 1); /* power of ten of the last digit */
     bool scientific = last >= 0 ? last > 3 || n + last > precision : exp10 < -3;
     if (scientific) {

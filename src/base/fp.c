@@ -198,12 +198,15 @@ static inline void store16(uint8_t *p, size_t i, uint16_t u)
 static void decode_bytes(const struct fp_info *f, const uint8_t *src, float *dst, size_t n)
 {
     if (n < BLOCK) {
-        for (size_t i = 0; i < n; i++) dst[i] = (float)decode(f, src[i]);
+        for (size_t i = 0; i < n; i++)
+            dst[i] = (float)decode(f, src[i]);
         return;
     }
     float value[256];
-    for (unsigned code = 0; code < 256; code++) value[code] = (float)decode(f, code);
-    for (size_t i = 0; i < n; i++) dst[i] = value[src[i]];
+    for (unsigned code = 0; code < 256; code++)
+        value[code] = (float)decode(f, code);
+    for (size_t i = 0; i < n; i++)
+        dst[i] = value[src[i]];
 }
 
 void fp_decode_n_f32(enum fp_kind kind, const void *src, float *dst, size_t n)
@@ -215,13 +218,16 @@ void fp_decode_n_f32(enum fp_kind kind, const void *src, float *dst, size_t n)
     if (f->bytes == 1) {
         decode_bytes(f, p, dst, n);
     } else if (kind == FP_BF16) {
-        for (size_t i = 0; i < n; i++) dst[i] = bf16_to_f32(load16(p, i));
+        for (size_t i = 0; i < n; i++)
+            dst[i] = bf16_to_f32(load16(p, i));
     } else if (kind == FP_F16) {
-        for (size_t i = 0; i < n; i++) dst[i] = f16_to_f32(load16(p, i));
+        for (size_t i = 0; i < n; i++)
+            dst[i] = f16_to_f32(load16(p, i));
     } else if (kind == FP_F32) {
         memcpy(dst, src, n * sizeof *dst);
     } else {
-        for (size_t i = 0; i < n; i++) dst[i] = (float)decode(f, load(f, p + f->bytes * i));
+        for (size_t i = 0; i < n; i++)
+            dst[i] = (float)decode(f, load(f, p + f->bytes * i));
     }
 }
 
@@ -239,7 +245,8 @@ void fp_decode_n_f64(enum fp_kind kind, const void *src, double *dst, size_t n)
     for (size_t i = 0; i < n; i += BLOCK) {
         size_t m = n - i < BLOCK ? n - i : BLOCK;
         fp_decode_n_f32(kind, p + f->bytes * i, block, m);
-        for (size_t j = 0; j < m; j++) dst[i + j] = (double)block[j];
+        for (size_t j = 0; j < m; j++)
+            dst[i + j] = (double)block[j];
     }
 }
 
@@ -250,13 +257,16 @@ void fp_encode_n_f32(enum fp_kind kind, const float *src, void *dst, size_t n)
     if (n == 0)
         return;
     if (kind == FP_BF16) {
-        for (size_t i = 0; i < n; i++) store16(p, i, f32_to_bf16(src[i]));
+        for (size_t i = 0; i < n; i++)
+            store16(p, i, f32_to_bf16(src[i]));
     } else if (kind == FP_F16) {
-        for (size_t i = 0; i < n; i++) store16(p, i, f32_to_f16(src[i]));
+        for (size_t i = 0; i < n; i++)
+            store16(p, i, f32_to_f16(src[i]));
     } else if (kind == FP_F32) {
         memcpy(dst, src, n * sizeof *src);
     } else {
-        for (size_t i = 0; i < n; i++) store(f, p + f->bytes * i, encode(f, (double)src[i]));
+        for (size_t i = 0; i < n; i++)
+            store(f, p + f->bytes * i, encode(f, (double)src[i]));
     }
 }
 
@@ -269,7 +279,8 @@ void fp_encode_n_f64(enum fp_kind kind, const double *src, void *dst, size_t n)
     if (kind == FP_F64)
         memcpy(dst, src, n * sizeof *src);
     else
-        for (size_t i = 0; i < n; i++) store(f, p + f->bytes * i, encode(f, src[i]));
+        for (size_t i = 0; i < n; i++)
+            store(f, p + f->bytes * i, encode(f, src[i]));
 }
 
 bool fp_has_inf(enum fp_kind kind)

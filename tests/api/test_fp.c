@@ -210,7 +210,8 @@ static void test_bulk(void **state)
         size_t bytes = fp_get(kind)->bytes;
         uint8_t *p = codes + 1; /* unaligned */
         for (size_t n = 0; n <= N; n = 3 * n + 7) {
-            for (size_t i = 0; i < n; i++) fp_store(kind, p + bytes * i, next_random(&seed));
+            for (size_t i = 0; i < n; i++)
+                fp_store(kind, p + bytes * i, next_random(&seed));
             fp_decode_n_f32(kind, p, f32, n);
             fp_decode_n_f64(kind, p, f64, n);
             for (size_t i = 0; i < n; i++) {
@@ -305,7 +306,8 @@ static void test_parse_known(void **state)
         "1.00000005960464477539", "1.000000059604644775390625",
         "1.0000000596046447753906250000000000000000000000000000000000000000000000000000000000001",
     };
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) check_parse(texts[i]);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        check_parse(texts[i]);
 
     char zeros[2000] = "1";
     memset(zeros + 1, '0', 900);
@@ -496,7 +498,8 @@ static void test_print_against_printf(void **state)
         snprintf(want, sizeof want, "%.16e", x);
         char *got_exp = strchr(buf, 'E'), *want_exp = strchr(want, 'e');
         assert_int_equal(strtol(got_exp + 1, NULL, 10), strtol(want_exp + 1, NULL, 10));
-        while (want_exp[-1] == '0') want_exp--;
+        while (want_exp[-1] == '0')
+            want_exp--;
         assert_int_equal(got_exp - buf, want_exp - want);
         assert_memory_equal(buf, want, (size_t)(got_exp - buf));
     }
@@ -558,11 +561,13 @@ static void test_hex_decode(void **state)
     enum { N = 256 };
     char text[2 * N + 1];
     uint8_t bytes[N];
-    for (unsigned i = 0; i < N; i++) snprintf(text + 2 * i, 3, i % 2 ? "%02x" : "%02X", i);
+    for (unsigned i = 0; i < N; i++)
+        snprintf(text + 2 * i, 3, i % 2 ? "%02x" : "%02X", i);
     for (size_t n = 0; n <= N; n++) {
         memset(bytes, 0xEE, N);
         assert_true(hex_decode(text, 2 * n, bytes));
-        for (size_t i = 0; i < N; i++) assert_int_equal(bytes[i], i < n ? i : 0xEE);
+        for (size_t i = 0; i < N; i++)
+            assert_int_equal(bytes[i], i < n ? i : 0xEE);
     }
     assert_false(hex_decode(text, 2 * N - 1, bytes));
     for (int c = 0; c < 256; c++)
