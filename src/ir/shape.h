@@ -1,11 +1,12 @@
 /* Type inference: what the rules of ops.def share.
  *
- * A rule, `shape_<rule>`, checks the constraints of its ops and fills in their result types. It may take for granted what the
- * tables say of its op, for verify.c has checked that before: counts and kinds of operands (and, while verifying, of results),
- * number of regions, one block with a terminator in each, presence, form and range of attributes, traits. Everything else
- * (ranks of lists, dimensions in range, block arguments …) is the rule's business.
+ * A rule, `shape_<rule>`, checks the constraints of its ops and fills in their result types. It may
+ * take for granted what the tables say of its op, for verify.c has checked that before: counts and
+ * kinds of operands (and, while verifying, of results), number of regions, one block with a
+ * terminator in each, presence, form and range of attributes. Everything else (traits, ranks of
+ * lists, dimensions in range, block arguments …) is the rule's business.
  *
- *   verify.c        tables, traits, symbols, order of definitions; calls the rules
+ *   verify.c        tables, symbols, order of definitions; calls the rules
  *   shape.c         these helpers; the table of rules
  *   shape_*.c       the rules, by family
  *
@@ -23,52 +24,67 @@ struct shape {
     ir_type *out;               /* result types, to be filled in; none = cannot be inferred */
     uint32_t nout;              /* results of op, whatever the rule thinks: see shape_results */
     const char *out_label;      /* may be set: the constraint that defines the result types */
-    bool verifying;             /* the declared result types are final: check what depends on them */
+    bool verifying;             /* the declared result types are final: check what needs them */
 };
 
 typedef hilo_status shape_rule(struct shape *s);
-#define OP(id, name, form, operands, results, regions, traits, cost, rule, eval) shape_rule shape_##rule;
+#define OP(id, name, form, operands, results, regions, traits, cost, rule, eval)                   \
+    shape_rule shape_##rule;
 #include "ir/ops.def"
 
-/* Runs the rule of s->op, with all of `out` none. A result that turns out quantised keeps its declared scales, zero points and
-   axis, since operands do not determine them. */
+/* Runs the rule of s->op, with all of `out` none. A result that turns out quantised keeps its
+   declared scales, zero points and axis, since operands do not determine them. */
 hilo_status shape_run(struct shape *s);
 
-/* ---- errors ---------------------------------------------------------------------------------------------------------- */
+/* ---- errors ---------------------------------------------------------------------------------- */
 
-/* An error at the op; returns INVALID_ARGUMENT. `label` is "add_c1"; or "_c1", which stands for that constraint of the op at
-   hand in rules that several ops share; or NULL where the specification has no number for it. */
-hilo_status shape_fail(struct shape *s, const char *label, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+/* An error at the op; returns INVALID_ARGUMENT. `label` is "add_c1"; or "_c1", which stands for
+   that constraint of the op at hand in rules that several ops share; or NULL where the
+   specification has no number for it. */
+hilo_status shape_fail(struct shape *s, const char *label, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
 
-/* Texts for messages, in the module's arena: `tensor<2x?xf32>`, `[1, ?, 3]`, `?`. Only for the path of an error. */
+/* Texts for messages, in the module's arena: `tensor<2x?xf32>`, `[1, ?, 3]`, `?`. Only for the path
+   of an error. */
 const char *shape_type_text(struct shape *s, ir_type t);
 const char *shape_list_text(struct shape *s, const int64_t *v, size_t n);
 const char *shape_dim_text(struct shape *s, int64_t dim);
 
-/* ---- operands, results, regions -------------------------------------------------------------------------------------- */
+/* ---- operands, results, regions -------------------------------------------------------------- */
 
-static inline ir_type shape_in_type(const struct shape *s, uint32_t i) { return ir_val_get(s->m, s->o->operands[i])->type; }
-static inline const struct ir_type_data *shape_in(const struct shape *s, uint32_t i) {
+static inline ir_type shape_in_type(const struct shape *s, uint32_t i)
+{
+    return ir_val_get(s->m, s->o->operands[i])->type;
+}
+static inline const struct ir_type_data *shape_in(const struct shape *s, uint32_t i)
+{
     return ir_type_get(s->m, shape_in_type(s, i));
 }
+
 /* Declared result types: look at them only while verifying, or where a rule cannot do without. */
-static inline ir_type shape_res_type(const struct shape *s, uint32_t i) {
+static inline ir_type shape_res_type(const struct shape *s, uint32_t i)
+{
     return ir_val_get(s->m, ir_result(s->m, s->op, i))->type;
 }
-static inline const struct ir_type_data *shape_res(const struct shape *s, uint32_t i) {
+static inline const struct ir_type_data *shape_res(const struct shape *s, uint32_t i)
+{
     return ir_type_get(s->m, shape_res_type(s, i));
 }
 
-/* Operands (results) that the k-th word of the table's column stands for: reduce's inputs are group 0, its initial values
-   group 1. One word = one value unless it has a star. */
+/* Operands (results) that the k-th word of the table's column stands for: reduce's inputs are group
+   0, its initial values group 1. One word = one value unless it has a star. */
 struct shape_range { uint32_t first, n; };
-struct shape_range shape_in_group(const struct shape *s, uint32_t k);
-struct shape_range shape_res_group(const struct shape *s, uint32_t k);
-/* The same for any op, when `total` values can be dealt to the words of `kinds` at all: stars share equally what the other
-   words leave, or take `sizes` (segment sizes, one a word, may be NULL). False when that does not come out even. */
-bool shape_deal(const char *kinds, uint32_t total, const int64_t *sizes, size_t nsizes, uint32_t k, struct shape_range *out);
+struct shape_range shape_in_group(struct shape *s, uint32_t k);
+struct shape_range shape_res_group(struct shape *s, uint32_t k);
 
-/* For ops with any number of results: an error unless the op has `n` of them. Before the first write to `out`. */
+/* The same for any column, when `total` values can be dealt to the words of `kinds` at all: stars
+   share equally what the other words leave, or take `sizes` (segment sizes, one a word, may be
+   NULL). False when that does not come out even. */
+bool shape_deal(const char *kinds, uint32_t total, const int64_t *sizes, size_t nsizes, uint32_t k,
+                struct shape_range *out);
+
+/* For ops with any number of results: an error unless the op has `n` of them. To be called before
+   the first write to `out`. */
 hilo_status shape_results(struct shape *s, const char *label, uint32_t n);
 
 /* The block of region r, and the type of one of its arguments; the operands of its terminator. */
@@ -77,78 +93,111 @@ ir_type shape_arg_type(const struct shape *s, uint32_t r, uint32_t i);
 const struct ir_op_data *shape_yield(const struct shape *s, uint32_t r);
 ir_type shape_yield_type(const struct shape *s, uint32_t r, uint32_t i);
 
-/* Constant integers: when `v` is the result of a constant op of integers (any width, index or i1), its elements. The array is
-   in the module's arena. */
+/* The elements of a dense<…> or array<…> of integers of any width, index or i1, widened; false for
+   any other attribute, and for absurdly many elements. The array is in the module's arena. */
+bool shape_attr_ints(struct shape *s, ir_attr a, const int64_t **out, size_t *n);
+/* The same for a value: when it is the result of a constant op. */
 bool shape_const_i64s(struct shape *s, ir_val v, const int64_t **out, size_t *n);
 
-/* ---- dimensions ------------------------------------------------------------------------------------------------------ */
+/* ---- dimensions ------------------------------------------------------------------------------ */
 
-static inline bool shape_known(int64_t dim) { return dim != IR_DYNAMIC; }
-static inline bool shape_dims_agree(int64_t a, int64_t b) { return !shape_known(a) || !shape_known(b) || a == b; }
-static inline int64_t shape_bound(const struct ir_type_data *t, uint32_t i) { return t->bounds ? t->bounds[i] : IR_DYNAMIC; }
+static inline bool shape_known(int64_t dim)
+{
+    return dim != IR_DYNAMIC;
+}
+static inline bool shape_dims_agree(int64_t a, int64_t b)
+{
+    return !shape_known(a) || !shape_known(b) || a == b;
+}
+static inline int64_t shape_bound(const struct ir_type_data *t, uint32_t i)
+{
+    return t->bounds ? t->bounds[i] : IR_DYNAMIC;
+}
 
-/* Both unranked or of one rank, and no two known dimensions differ. False for what has no shape. */
+/* One is unranked, or both have one rank and no two known dimensions differ. False for what has no
+   shape. */
 bool shape_compatible(const struct ir_type_data *a, const struct ir_type_data *b);
 /* The same for bare lists of dimensions. */
 bool shape_lists_agree(const int64_t *a, size_t na, const int64_t *b, size_t nb);
+/* All operands and, while verifying, all results have compatible shapes (IR_T_SAME_SHAPE). */
+hilo_status shape_same_shape(struct shape *s, const char *label);
 
 /* Checks on lists of dimension numbers; `name` is the attribute's (or field's) for the message.
-   in_range: each is in [0, upper).   unique: none occurs twice in `a` and `b` together (b may be NULL).   sorted: ascending. */
-hilo_status shape_in_range(struct shape *s, const char *label, const char *name, const int64_t *v, size_t n, int64_t upper);
-hilo_status shape_unique(struct shape *s, const char *label, const char *name, const int64_t *v, size_t n);
-hilo_status shape_distinct(struct shape *s, const char *label, const char *name, const int64_t *v, size_t n,
-                           const char *name2, const int64_t *w, size_t nw);
-hilo_status shape_sorted(struct shape *s, const char *label, const char *name, const int64_t *v, size_t n);
-/* An attribute list has `want` elements. */
+   in_range: each is in [0, upper).   unique: none occurs twice.   distinct: none occurs twice in
+   both lists together.   sorted: none is less than the one before.   size: `want` elements. */
+hilo_status shape_in_range(struct shape *s, const char *label, const char *name, const int64_t *v,
+                           size_t n, int64_t upper);
+hilo_status shape_unique(struct shape *s, const char *label, const char *name, const int64_t *v,
+                         size_t n);
+hilo_status shape_distinct(struct shape *s, const char *label, const char *name, const int64_t *v,
+                           size_t n, const char *name2, const int64_t *w, size_t nw);
+hilo_status shape_sorted(struct shape *s, const char *label, const char *name, const int64_t *v,
+                         size_t n);
 hilo_status shape_size(struct shape *s, const char *label, const char *name, size_t n, size_t want);
 bool shape_contains(const int64_t *v, size_t n, int64_t x);
 
 /* One dimension of several types: its size and bound (IR_DYNAMIC = none). */
 struct shape_dim { int64_t size, bound; };
-/* What is known of a dimension that is both a and b: the known size, else the smaller bound. False when they exclude each other. */
-bool shape_meet(struct shape_dim a, struct shape_dim b, struct shape_dim *out);
-/* What is known of one that is either (branches): a size only when both have it, else the larger bound. False for two sizes. */
-bool shape_join(struct shape_dim a, struct shape_dim b, struct shape_dim *out);
-/* a + b, as in concatenation. False when the sum overflows. */
-bool shape_sum(struct shape_dim a, struct shape_dim b, struct shape_dim *out);
-static inline struct shape_dim shape_dim_of(const struct ir_type_data *t, uint32_t i) {
+static inline struct shape_dim shape_dim_of(const struct ir_type_data *t, uint32_t i)
+{
     return (struct shape_dim){t->dims[i], shape_bound(t, i)};
 }
 
-/* The type that meets (joins) all of `types`, by shape_meet (shape_join) on every dimension; the first one's element type.
-   Tuples member by member. Unranked types say nothing to meet; one makes the join unranked. */
-hilo_status shape_meet_types(struct shape *s, const char *label, const ir_type *types, uint32_t n, ir_type *out);
-hilo_status shape_join_types(struct shape *s, const char *label, const ir_type *types, uint32_t n, ir_type *out);
+/* What is known of a dimension that is both a and b: the known size, else the smaller bound. False
+   when they exclude each other. */
+bool shape_meet(struct shape_dim a, struct shape_dim b, struct shape_dim *out);
+/* What is known of one that is either (branches): a size only when both have it, else the larger
+   bound. False for two different sizes. */
+bool shape_join(struct shape_dim a, struct shape_dim b, struct shape_dim *out);
+/* a + b, as in concatenation. False when the sum overflows. */
+bool shape_sum(struct shape_dim a, struct shape_dim b, struct shape_dim *out);
 
-/* ---- types ----------------------------------------------------------------------------------------------------------- */
+/* The type that meets (joins) all of `types`, by shape_meet (shape_join) on every dimension; the
+   first one's element type. Tuples member by member. Unranked types say nothing to meet; one makes
+   the join unranked. */
+hilo_status shape_meet_types(struct shape *s, const char *label, const ir_type *types, uint32_t n,
+                             ir_type *out);
+hilo_status shape_join_types(struct shape *s, const char *label, const ir_type *types, uint32_t n,
+                             ir_type *out);
 
-static inline bool shape_ranked(const struct ir_type_data *t) {
+/* ---- types ----------------------------------------------------------------------------------- */
+
+static inline bool shape_ranked(const struct ir_type_data *t)
+{
     return t->kind == IR_TYPE_TENSOR || t->kind == IR_TYPE_MEMREF || t->kind == IR_TYPE_VECTOR;
 }
+static inline bool shape_is_quant(const struct ir_type_data *t)
+{
+    return t->quant != NULL;
+}
+static inline bool shape_is_axis(const struct ir_type_data *t)
+{
+    return t->quant && t->quant->kind == IR_QUANT_AXIS;
+}
+
 /* The same shape and encoding with other elements. */
 ir_type shape_with_elem(struct shape *s, ir_type shaped, ir_type elem);
 /* A tensor from dimensions with bounds. */
 ir_type shape_tensor(struct shape *s, ir_type elem, const struct shape_dim *dims, uint32_t rank);
 /* f32 for complex<f32>, itself for all others. */
 ir_type shape_real_of(struct shape *s, ir_type elem);
-enum ir_dtype_class shape_class(const struct ir_type_data *t); /* of the elements' type, storage when quantised */
-uint32_t shape_bits(const struct ir_type_data *t);             /* of one element, of its storage when quantised */
+/* Of the elements' type, of the storage when quantised. */
+enum ir_dtype_class shape_class(const struct ir_type_data *t);
+uint32_t shape_bits(const struct ir_type_data *t);
 
-/* Elements that may stand for each other in inference: the same type, or quantised ones that differ in scales, zero points and
-   axis only. */
+/* Elements that may stand for each other in inference: the same type, or quantised ones that differ
+   in scales, zero points and axis only. */
 bool shape_elems_compatible(const struct ir_module *m, ir_type a, ir_type b);
-/* Types that may: compatible shapes within each other's bounds, compatible elements; other kinds of types are equal. */
+/* Types that may: compatible shapes within each other's bounds, compatible elements; other kinds of
+   types are equal. */
 bool shape_types_compatible(const struct ir_module *m, ir_type a, ir_type b);
 /* The same element type; with `any_float` two floats of any precision are. */
 bool shape_same_elem(const struct ir_type_data *a, const struct ir_type_data *b, bool any_float);
-/* The elements of `a` widen to those of `b`: one class (i1 is an integer here; quantised: one expressed type), no fewer bits;
-   with `any_float` floats of any precision. */
+/* The elements of `a` widen to those of `b`: one class (i1 is an integer here; quantised: one
+   expressed type), no fewer bits; with `any_float` floats of any precision. */
 bool shape_promotable(const struct ir_type_data *a, const struct ir_type_data *b, bool any_float);
-
-static inline bool shape_is_quant(const struct ir_type_data *t) { return t->quant != NULL; }
-static inline bool shape_is_axis(const struct ir_type_data *t) { return t->quant && t->quant->kind == IR_QUANT_AXIS; }
-/* Two types quantised alike (both per tensor or both per axis) have the same scales and zero points, and per tensor the same
-   element type; anything else passes. */
+/* Two types quantised alike (both per tensor or both per axis) have the same scales and zero
+   points, and per tensor the same element type; anything else passes. */
 hilo_status shape_same_scales(struct shape *s, const char *label, ir_type a, ir_type b);
 
 #endif
