@@ -67,12 +67,15 @@ hilo_status text_expect_word(struct text_parser *p, const char *word);
 void text_place(struct text_parser *p, const char *at, uint32_t *line, uint32_t *col);
 /* An error at a place (NULL = the current token). Returns HILO_INVALID_ARGUMENT. */
 hilo_status text_error(struct text_parser *p, const char *at, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+/* The same for a broken constraint of the specification, such as "quantized_element_type_c5". */
+hilo_status text_constraint(struct text_parser *p, const char *at, const char *label, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
 /* "expected `what`, found …" for the current token; where it starts a new line, at the end of the token before it, because
    that is where something is missing. text_expect and text_expect_word report through it. */
 hilo_status text_expected(struct text_parser *p, const char *what);
 hilo_status text_enter(struct text_parser *p);               /* one level deeper; an error beyond TEXT_DEPTH */
 static inline void text_leave(struct text_parser *p) { p->depth--; }
-/* The contents of a STRING token with its escapes (\n, \t, \\, \", \XX hex) resolved, in the arena. */
+/* The contents of a STRING token with its escapes (\n, \t, \\, \", \XX hex) resolved: `raw` itself where there are none. */
 hilo_status text_unescape(struct text_parser *p, struct str raw, struct str *out);
 
 hilo_status text_i64(struct text_parser *p, int64_t *out);                /* [-]INT */
