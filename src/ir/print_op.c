@@ -825,7 +825,7 @@ static bool form_fits(const struct printer *p, ir_op op) {
     struct str w;
     bool typed = false, group = false, raw = false;
     ir_type attr_type = {0};
-    if (*at == '\0' || o->nregions > UINT16_MAX)
+    if (*at == '\0')
         return false;
     while (form_word(&at, &w)) {
         if (str_is(w, "?(")) {
