@@ -251,7 +251,9 @@ bool shape_const_i64s(struct shape *s, ir_val v, const int64_t **out, size_t *n)
     if (IR_NONE(op) || !ir_op_has(ir_kind(s->m, op), IR_T_CONSTANT))
         return false;
     uint32_t slot = ir_slot_named(ir_kind(s->m, op), STR("value"));
-    return shape_attr_ints(s, ir_prop(s->m, op, (enum ir_slot)slot), out, n);
+    size_t want; /* where the constant is itself invalid, it counts for nothing */
+    return shape_attr_ints(s, ir_prop(s->m, op, (enum ir_slot)slot), out, n) &&
+           ir_type_count(ir_val_type(s->m, v), &want) && *n == want;
 }
 
 /* ---- dimensions ------------------------------------------------------------------------------ */
