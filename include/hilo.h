@@ -29,14 +29,17 @@
  * 7 statistics · 8 experimental (define HILO_EXPERIMENTAL before including).
  *
  * Rules that hold everywhere
- * - Ownership: *_create, _load, _parse, _compile, _from_host … give the caller one reference in their last parameter, to be
+ * - Ownership: *_create, _load, _parse, _compile, _from_host … give the caller one reference in their last
+ * parameter, to be
  *   given back by the type's *_release (NULL is fine). Objects keep what they need alive: releasing a client before its
  *   buffers is allowed. Strings and arrays returned by accessors belong to the object they were asked of.
  * - Errors: every function that can fail returns a hilo_status and leaves *out untouched. The reason is appended to the
  *   client's diagnostics. Nothing prints, exits or aborts; wrong input of any kind is answered, never obeyed.
- * - Threads: a client, and executables, modules and buffers of it, may be used from any number of threads at once. What is
+ * - Threads: a client, and executables, modules and buffers of it, may be used from any number of threads at once.
+ * What is
  *   being released must not be in use.
- * - Option structs begin with struct_size: initialise them with the type's _init function, then set fields. NULL = defaults.
+ * - Option structs begin with struct_size: initialise them with the type's _init function, then set fields. NULL =
+ * defaults.
  *   A struct from an older header is accepted; what it lacks has its default.
  * - Sizes are in bytes and dimensions in elements; tensors are dense and row-major. */
 #ifndef HILO_H
@@ -55,7 +58,7 @@ extern "C" {
 #define HILO_API
 #endif
 
-/* ======== 1. Version, status, types ======================================================================================= */
+/* ======== 1. Version, status, types =========================================================== */
 
 #define HILO_VERSION_MAJOR 0
 #define HILO_VERSION_MINOR 1
@@ -88,7 +91,8 @@ typedef enum hilo_status {
 /* "INVALID_ARGUMENT" and so on; static storage. */
 HILO_API const char *hilo_status_name(hilo_status status);
 
-/* Element types, with the numbers of PJRT_Buffer_Type where it has them. In memory an element takes hilo_dtype_size bytes:
+/* Element types, with the numbers of PJRT_Buffer_Type where it has them. In memory an element takes hilo_dtype_size
+   bytes:
    types of less than 8 bits take a byte each, sign- or zero-extended. */
 typedef enum hilo_dtype {
     HILO_DTYPE_INVALID = 0,
@@ -124,9 +128,10 @@ typedef void (*hilo_write_fn)(void *user, const char *text, size_t n);
 /* A hilo_write_fn that writes to the process's standard error. */
 HILO_API void hilo_write_stderr(void *user, const char *text, size_t n);
 
-/* ======== 2. Client and diagnostics ======================================================================================= */
+/* ======== 2. Client and diagnostics =========================================================== */
 
-/* Where all memory of a client comes from. realloc_fn(user, NULL, 0, n, align) allocates, (user, p, old, 0, align) frees,
+/* Where all memory of a client comes from. realloc_fn(user, NULL, 0, n, align) allocates, (user, p, old, 0, align)
+   frees,
    anything else resizes and keeps the contents; NULL answers exhaustion. Called from any thread. */
 typedef struct hilo_allocator {
     void *(*realloc_fn)(void *user, void *ptr, size_t old_bytes, size_t new_bytes, size_t align);
@@ -174,10 +179,11 @@ HILO_API size_t hilo_diagnostics_count(const hilo_client *client);
 /* OUT_OF_RANGE when there is no such index. Set out->struct_size first. */
 HILO_API hilo_status hilo_diagnostics_get(const hilo_client *client, size_t index, hilo_diagnostic *out);
 HILO_API void hilo_diagnostics_clear(hilo_client *client);
-/* `file:line:col: error: [label] message`, the source line and a caret, for all of them; with colour != 0, ANSI colours. */
+/* `file:line:col: error: [label] message`, the source line and a caret, for all of them; with colour != 0, ANSI
+   colours. */
 HILO_API void hilo_diagnostics_write(const hilo_client *client, int colour, hilo_write_fn write, void *user);
 
-/* ======== 3. Modules ====================================================================================================== */
+/* ======== 3. Modules ========================================================================== */
 
 typedef struct hilo_module hilo_module;
 
@@ -220,7 +226,7 @@ HILO_API int32_t hilo_module_function_public(const hilo_module *module, size_t i
 HILO_API size_t hilo_module_function_input_count(const hilo_module *module, size_t index);
 HILO_API size_t hilo_module_function_output_count(const hilo_module *module, size_t index);
 
-/* ======== 4. Compiling ==================================================================================================== */
+/* ======== 4. Compiling ======================================================================== */
 
 typedef enum hilo_backend {
     HILO_BACKEND_AUTO,      /* the fastest that is there, step by step */
@@ -238,7 +244,8 @@ typedef struct hilo_compile_options {
 } hilo_compile_options;
 
 HILO_API void hilo_compile_options_init(hilo_compile_options *options);
-/* The executable keeps what it needs of the module. NOT_FOUND when the entry does not exist (the diagnostic lists what does);
+/* The executable keeps what it needs of the module. NOT_FOUND when the entry does not exist (the diagnostic lists
+   what does);
    INVALID_ARGUMENT for options out of range. */
 HILO_API hilo_status hilo_compile(hilo_client *client, hilo_module *module, const hilo_compile_options *options,
                                   hilo_executable **out);
@@ -249,24 +256,27 @@ HILO_API size_t hilo_executable_output_count(const hilo_executable *exe);
 /* OUT_OF_RANGE when there is no such index. */
 HILO_API hilo_status hilo_executable_input_type(const hilo_executable *exe, size_t index, hilo_type *out);
 HILO_API hilo_status hilo_executable_output_type(const hilo_executable *exe, size_t index, hilo_type *out);
-/* From the program's attributes (`jax.arg_name`, `jax.result_info`, `mhlo.…`) or its locations; "" when it has none. Belongs to the executable. */
+/* From the program's attributes (`jax.arg_name`, `jax.result_info`, `mhlo.…`) or its locations; "" when it has none.
+   Belongs to the executable. */
 HILO_API const char *hilo_executable_input_name(const hilo_executable *exe, size_t index);
 HILO_API const char *hilo_executable_output_name(const hilo_executable *exe, size_t index);
 /* The output that takes over the memory of this input when it is donated (`tf.aliasing_output`); -1 = none. */
 HILO_API int32_t hilo_executable_input_alias(const hilo_executable *exe, size_t index);
 
-/* ======== 5. Buffers ====================================================================================================== */
+/* ======== 5. Buffers ========================================================================== */
 
 typedef struct hilo_buffer hilo_buffer;
 
-/* Copies `rank` dimensions of data from the host. byte_strides (rank of them, may be negative or 0) say where elements lie;
+/* Copies `rank` dimensions of data from the host. byte_strides (rank of them, may be negative or 0) say where
+   elements lie;
    NULL = dense row-major. Bytes of HILO_PRED other than 0 become 1. */
 HILO_API hilo_status hilo_buffer_from_host(hilo_client *client, hilo_dtype dtype, const int64_t *dims, uint32_t rank,
                                            const void *data, const int64_t *byte_strides, hilo_buffer **out);
 /* Uninitialised memory. */
 HILO_API hilo_status hilo_buffer_create(hilo_client *client, hilo_dtype dtype, const int64_t *dims, uint32_t rank,
                                         hilo_buffer **out);
-/* Uses the caller's dense memory without copying it: it must stay valid, and unchanged during runs, until `release` (may be NULL)
+/* Uses the caller's dense memory without copying it: it must stay valid, and unchanged during runs, until `release`
+   (may be NULL)
    is called with `user` and `data`, from any thread. */
 HILO_API hilo_status hilo_buffer_wrap(hilo_client *client, hilo_dtype dtype, const int64_t *dims, uint32_t rank, void *data,
                                       void (*release)(void *user, void *data), void *user, hilo_buffer **out);
@@ -280,11 +290,12 @@ HILO_API const int64_t *hilo_buffer_dims(const hilo_buffer *buffer); /* belongs 
 HILO_API size_t hilo_buffer_bytes(const hilo_buffer *buffer);
 /* Copies to the host: INVALID_ARGUMENT unless `nbytes` is the buffer's size, FAILED_PRECONDITION after donation. */
 HILO_API hilo_status hilo_buffer_to_host(const hilo_buffer *buffer, void *dst, size_t nbytes);
-/* The data itself; NULL after donation and on devices whose memory the host does not see. To be changed only while no run
+/* The data itself; NULL after donation and on devices whose memory the host does not see. To be changed only while
+   no run
    uses the buffer. */
 HILO_API void *hilo_buffer_data(const hilo_buffer *buffer);
 
-/* ======== 6. Executing ==================================================================================================== */
+/* ======== 6. Executing ======================================================================== */
 
 typedef struct hilo_timing {
     double total_ms;   /* from call to return */
@@ -293,7 +304,8 @@ typedef struct hilo_timing {
 
 typedef struct hilo_execute_options {
     size_t struct_size;
-    const uint8_t *donate;         /* one per input, 1 = the run may overwrite it, after which it has no data; NULL = none */
+    /* one per input, 1 = the run may overwrite it, after which it has no data; NULL = none */
+    const uint8_t *donate;
     hilo_timing *timing;           /* filled when not NULL */
     int (*cancelled)(void *user);  /* polled between steps; non-zero ends the run with CANCELLED; NULL = never */
     void *cancelled_user;
@@ -301,12 +313,13 @@ typedef struct hilo_execute_options {
 
 HILO_API void hilo_execute_options_init(hilo_execute_options *options);
 
-/* Runs the program. Inputs must match in number, element type and shape (INVALID_ARGUMENT names the first that does not);
+/* Runs the program. Inputs must match in number, element type and shape (INVALID_ARGUMENT names the first that does
+   not);
    outputs are new buffers, or a donated input's memory. On failure no output is set. Blocks until the results are there. */
 HILO_API hilo_status hilo_execute(hilo_executable *exe, const hilo_execute_options *options, hilo_buffer *const *inputs,
                                   size_t ninputs, hilo_buffer **outputs, size_t noutputs);
 
-/* ======== 7. Statistics =================================================================================================== */
+/* ======== 7. Statistics ======================================================================= */
 
 typedef struct hilo_stats {
     size_t struct_size;
@@ -322,7 +335,7 @@ HILO_API hilo_status hilo_executable_stats(const hilo_executable *exe, hilo_stat
 HILO_API void hilo_executable_reset_stats(hilo_executable *exe);
 
 #ifdef HILO_EXPERIMENTAL
-/* ======== 8. Experimental: may change in any release ====================================================================== */
+/* ======== 8. Experimental: may change in any release ========================================== */
 
 /* Calls a custom_call target that the program names. `inputs` are borrowed; set outputs[i] to new references. Answer
    HILO_UNIMPLEMENTED to decline. Called from any thread that executes. */

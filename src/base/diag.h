@@ -1,6 +1,7 @@
 /* Diagnostics: what went wrong, where, and which rule says so.
  *
- * A list belongs to one call or one client; nothing is global. The first error stays first: a list is never overwritten.
+ * A list belongs to one call or one client; nothing is global. The first error stays first: a list is never
+ * overwritten.
  * Wording: one line, lower case, no full stop, says what was found and what was expected. */
 #ifndef HILO_BASE_DIAG_H
 #define HILO_BASE_DIAG_H
@@ -39,7 +40,8 @@ struct diag_list {
 void diag_init(struct diag_list *d, hilo_allocator al);
 void diag_clear(struct diag_list *d);
 
-/* Adds one diagnostic and returns `status`, so that `return diag_error(...)` forwards it. `text` (may be empty) is the whole
+/* Adds one diagnostic and returns `status`, so that `return diag_error(...)` forwards it. `text` (may be empty) is
+   the whole
    source that `loc` points into: the line is copied from it. `label` may be NULL. */
 hilo_status diag_add(struct diag_list *d, enum diag_severity sev, hilo_status status, const char *label,
                      struct diag_loc loc, struct str text, const char *fmt, ...)
@@ -52,7 +54,8 @@ hilo_status diag_vadd(struct diag_list *d, enum diag_severity sev, hilo_status s
 hilo_status diag_error(struct diag_list *d, hilo_status status, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* `file:line:col: error: [label] message`, the source line and a caret, for all diagnostics. With `colour`, ANSI colours. */
+/* `file:line:col: error: [label] message`, the source line and a caret, for all diagnostics. With `colour`, ANSI
+   colours. */
 void diag_render(const struct diag_list *d, struct strbuf *out, bool colour);
 
 /* "INVALID_ARGUMENT" and so on. */

@@ -2,7 +2,8 @@
  *
  * Compiler rooms own all their memory in arenas; an arena that cannot grow jumps to the recovery point of the public
  * entry that was called (`MEM_GUARD`), which frees the arenas and answers HILO_RESOURCE_EXHAUSTED. Nothing can leak,
- * because nothing is owned elsewhere. The jump never crosses a user's callback or a foreign library. The runtime and the
+ * because nothing is owned elsewhere. The jump never crosses a user's callback or a foreign library. The runtime and
+ * the
  * evaluator do not use arenas for tensors: they call mem_alloc and return a status. */
 #ifndef HILO_BASE_MEM_H
 #define HILO_BASE_MEM_H
@@ -25,7 +26,8 @@
 /* malloc behind the hilo_allocator interface; `user` is unused. */
 hilo_allocator mem_system_allocator(void);
 
-/* Bytes aligned to 64 or more (so that vectors never split a cache line); NULL when exhausted. n = 0 gives a valid pointer. */
+/* Bytes aligned to 64 or more (so that vectors never split a cache line); NULL when exhausted. n = 0 gives a valid
+   pointer. */
 void *mem_alloc(const hilo_allocator *al, size_t n);
 void *mem_resize(const hilo_allocator *al, void *p, size_t old_n, size_t new_n);
 void mem_free(const hilo_allocator *al, void *p, size_t n);
@@ -61,7 +63,8 @@ _Noreturn void arena_exhausted(struct arena *a);
 #define ARENA_NEW(a, type) ((type *)arena_alloc((a), sizeof(type), _Alignof(type)))
 #define ARENA_ARRAY(a, type, n) ((type *)arena_array((a), (n), sizeof(type), _Alignof(type)))
 
-/* A growable array in an arena: `struct { T *v; uint32_t n, cap; }`. Growing moves it (the old copy stays in the arena, so
+/* A growable array in an arena: `struct { T *v; uint32_t n, cap; }`. Growing moves it (the old copy stays in the
+   arena, so
    a stale pointer reads old data instead of crashing; under HILO_TORTURE every push moves). */
 #define ARENA_PUSH(a, vec, x)                                                                            \
     do {                                                                                                 \

@@ -1,16 +1,22 @@
-/* The reference evaluator: runs a module op by op. It is the definition of every result (docs/ARCHITECTURE.md, Numbers), so
+/* The reference evaluator: runs a module op by op. It is the definition of every result (docs/ARCHITECTURE.md,
+   Numbers), so
  * clarity comes first; but it works on typed, contiguous data, never on a boxed value per element.
  *
- *   eval.c           frames, liveness, dispatch, quantised ops by dequantise-compute-quantise
+ *   value.c          tensors, tokens, tuples
+ *   eval_plan.c      slots and last uses of a module's values (eval_core.h)
+ *   eval.c           frames, dispatch
+ *   eval_quant.c     quantise, dequantise, quantised ops by dequantise-compute-quantise
  *   eval_control.c   calls, if, case, while, composite, custom calls, tuples, tokens
  *   eval_process.c   several processes: collectives, send/recv, infeed, run_parallel
  *   eval_elt*.c      elementwise ops as kernels over n elements, shared by whole tensors and by region bodies
  *   eval_math*.c     the functions themselves
  *   eval_lanes.c     a region of scalar ops as a small program over n lanes (bodies of reduce, sort, scatter, map …)
- *   eval_reduce.c, eval_window.c, eval_sort.c, eval_move.c, eval_gather.c, eval_dot.c, eval_conv.c, eval_linalg.c, eval_fft.c, eval_rng.c …
+ *   eval_reduce.c, eval_window.c, eval_sort.c, eval_move.c, eval_gather.c, eval_dot.c, eval_conv.c, eval_linalg.c,
+ *   eval_fft.c, eval_rng.c …
  *   eval_check.c     check.*
  *
- * Thread-safety: a module may be evaluated by several threads at once, each with its own `struct eval`. Errors: a status, with a
+ * Thread-safety: a module may be evaluated by several threads at once, each with its own `struct eval`. Errors: a
+ * status, with a
  * diagnostic at the op in cx->d. No arenas here: tensors are counted references, allocated through cx->al. */
 #ifndef HILO_EVAL_EVAL_H
 #define HILO_EVAL_EVAL_H
@@ -19,7 +25,7 @@
 
 #include <stdatomic.h>
 
-/* ---- values ---------------------------------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 enum eval_kind { EVAL_TENSOR, EVAL_TOKEN, EVAL_TUPLE, EVAL_FUTURE };
 
@@ -41,7 +47,8 @@ struct value {
     uint32_t nitems;
 };
 
-/* A fresh tensor with uninitialised data. RESOURCE_EXHAUSTED when the size overflows or memory ends, INVALID_ARGUMENT for a
+/* A fresh tensor with uninitialised data. RESOURCE_EXHAUSTED when the size overflows or memory ends,
+   INVALID_ARGUMENT for a
    negative dimension. `*out` has one reference. */
 hilo_status value_tensor(const hilo_allocator *al, enum ir_dtype t, const int64_t *dims, uint32_t rank, struct value **out);
 /* A tensor over memory that somebody else owns. */
@@ -59,8 +66,10 @@ void value_strides(const int64_t *dims, uint32_t rank, int64_t *out);
 bool index_next(int64_t *index, const int64_t *dims, uint32_t rank);
 /* Element i of an integer tensor (or i1) as int64 (ui64 keeps its bits). */
 int64_t value_i64(const struct value *v, size_t i);
+/* Its type as text, for messages: `tensor<2x3xf32>`. */
+void value_type_text(const struct value *v, struct strbuf *out);
 
-/* ---- evaluation ------------------------------------------------------------------------------------------------------ */
+/* ---- evaluation ------------------------------------------------------------------------------ */
 
 struct eval_frame;
 struct eval_plan;     /* slots and last uses of a module (eval.c) */
@@ -94,13 +103,25 @@ struct eval {
     bool expressed;             /* the current op is quantised and computes in the expressed type */
 };
 
-/* Runs function `func` of module `m`. `in`: its arguments (borrowed); `out`: owned references, one per result. */
+/* Runs function `func` of module `m`. `in`: its arguments (borrowed), compared with their types; `out`: owned
+   references, one
+   per result, that outlive the module. Hooks may be called by several threads at once where the program starts several
+   processes (print and probe never are). */
 hilo_status eval_func(const struct ir_module *m, ir_op func, struct value *const *in, uint32_t nin, struct value **out,
                       uint32_t nout, const hilo_allocator *al, const struct eval_hooks *hooks, struct diag_list *d);
 
-/* ---- for the families ---------------------------------------------------------------------------------------------------- */
+/* The same in two steps, for a module that is evaluated often. A plan may be used by several threads; it ends with
+   the module's
+   next change. */
+hilo_status eval_plan_new(const struct ir_module *m, const hilo_allocator *al, struct diag_list *d, struct eval_plan **out);
+void eval_plan_free(struct eval_plan *p); /* NULL is fine */
+hilo_status eval_plan_run(const struct eval_plan *p, ir_op func, struct value *const *in, uint32_t nin, struct value **out,
+                          uint32_t nout, const hilo_allocator *al, const struct eval_hooks *hooks, struct diag_list *d);
 
-/* Every evaluator function has this form: operands borrowed, results owned by the caller. On error nothing is left in `out`. */
+/* ---- for the families ------------------------------------------------------------------------ */
+
+/* Every evaluator function has this form: operands borrowed, results owned by the caller. On error nothing is left
+   in `out`. */
 typedef hilo_status eval_fn(struct eval *cx, ir_op op, struct value *const *in, struct value **out);
 #define OP(id, name, form, operands, results, regions, traits, cost, rule, eval) eval_fn eval_##eval;
 #include "ir/ops.def"
@@ -108,22 +129,40 @@ typedef hilo_status eval_fn(struct eval *cx, ir_op op, struct value *const *in, 
 /* An error at the op. */
 #define EVAL_FAIL(cx, op, status, ...) ir_op_error((cx)->m, (cx)->d, (op), (status), NULL, __VA_ARGS__)
 
-/* Element type that the op is to compute result i (operand i) in: of the IR type, or the expressed type of a quantised one while
+/* Element type that the op is to compute result i (operand i) in: of the IR type, or the expressed type of a
+   quantised one while
    cx->expressed. */
 enum ir_dtype eval_result_dtype(const struct eval *cx, ir_op op, uint32_t i);
 /* A tensor for result i with that element type and the given shape. */
 hilo_status eval_out(struct eval *cx, ir_op op, uint32_t i, const int64_t *dims, uint32_t rank, struct value **out);
 
-/* Runs a region's only block on `args` (borrowed); `results` get owned references to the terminator's operands. Values from
+/* True when the handler may write into operand k: it is not needed behind this op, nobody else holds it, its data is
+   its own. */
+bool eval_reusable(const struct eval *cx, ir_op op, uint32_t k, const struct value *v);
+/* As eval_out with the shape of operand `in[k]`, but over that operand's memory where it is reusable and an element
+   of the
+   result takes as many bytes: then *out is in[k] itself, with one more reference and the result's element type. */
+hilo_status eval_out_over(struct eval *cx, ir_op op, uint32_t i, struct value *const *in, uint32_t k, struct value **out);
+
+/* Runs a region's only block on `args` (borrowed); `results` get owned references to the terminator's operands.
+   Values from
    outside are seen through the frame. */
 hilo_status eval_region(struct eval *cx, ir_region r, struct value *const *args, uint32_t nargs, struct value **results,
                         uint32_t nresults);
 /* The current value of an IR value in the frame (borrowed), for captured values. */
 struct value *eval_lookup(struct eval *cx, ir_val v);
 
+/* ---- quantised numbers (eval_quant.c) ---- */
+
+/* Stored integers to numbers of the expressed type, and back: rounded to nearest even and clamped to the storage range.
+   INVALID_ARGUMENT when the parameters do not fit the shape. */
+hilo_status eval_dequantize(const hilo_allocator *al, const struct ir_quant *q, const struct value *v, struct value **out);
+hilo_status eval_quantize(const hilo_allocator *al, const struct ir_quant *q, const struct value *v, struct value **out);
+
 /* ---- kernels over n elements (eval_elt.c) ---- */
 
-/* An elementwise op resolved for its element types. `in[k]` points to n elements of operand k's type. In-place is allowed where
+/* An elementwise op resolved for its element types. `in[k]` points to n elements of operand k's type. In-place is
+   allowed where
    sizes agree (out == in[k]). */
 struct elt_kernel {
     void (*run)(const struct elt_kernel *k, const void *const *in, void *out, size_t n);
@@ -142,7 +181,8 @@ hilo_status elt_resolve(const struct ir_module *m, struct diag_list *d, ir_op op
 struct lanes; /* a region of scalar elementwise ops, constants and captured scalars, compiled once */
 /* HILO_OK and *out = NULL when the region is not of that kind: then run it with eval_region, element by element. */
 hilo_status lanes_compile(struct eval *cx, ir_region r, struct lanes **out);
-/* args[k] points to n elements of block argument k, results[k] to room for n elements of terminator operand k (no overlap with
+/* args[k] points to n elements of block argument k, results[k] to room for n elements of terminator operand k (no
+   overlap with
    args unless n = 1 or identical pointers). No allocation: n must be at most lanes_most(). */
 void lanes_run(struct lanes *l, const void *const *args, void *const *results, size_t n);
 size_t lanes_most(void);
@@ -157,7 +197,8 @@ struct check_rule {
     double tolerance;           /* ALMOST: absolute, as check.expect_almost_eq */
     uint64_t min_ulp, max_ulp;  /* ULP */
 };
-/* True when every element agrees. Else false, and `why` (may be NULL) says which element, both values and how many differ. */
+/* True when every element agrees. Else false, and `why` (may be NULL) says which element, both values and how many
+   differ. */
 bool check_values(const struct value *got, const struct value *want, const struct check_rule *rule, struct strbuf *why);
 
 #endif

@@ -56,7 +56,7 @@ static ir_attr attr_intern(struct ir_module *m, const struct ir_attr_data *key) 
     return attr_push(m, own, hash);
 }
 
-/* ---- scalars and lists -------------------------------------------------------------------------------------------------- */
+/* ---- scalars and lists ----------------------------------------------------------------------- */
 
 ir_attr ir_attr_unit(struct ir_module *m) {
     return attr_intern(m, &(struct ir_attr_data){.kind = IR_ATTR_UNIT});
@@ -117,7 +117,7 @@ ir_attr ir_attr_loc(struct ir_module *m, enum ir_attr_kind kind, ir_str str, int
     return attr_intern(m, &(struct ir_attr_data){.kind = kind, .str = str, .i = i, .items = n ? items : NULL, .n = n});
 }
 
-/* ---- arrays and constants --------------------------------------------------------------------------------------------------- */
+/* ---- arrays and constants -------------------------------------------------------------------- */
 
 ir_attr ir_attr_dense_array(struct ir_module *m, ir_type elem, const void *data, uint32_t n) {
     size_t nbytes = (size_t)n * ir_dtype_get(ir_type_get(m, elem)->dtype)->bytes;
@@ -207,7 +207,7 @@ void ir_resource_set(struct ir_module *m, struct str key, const void *data, size
     }
 }
 
-/* ---- readers ---------------------------------------------------------------------------------------------------------------- */
+/* ---- readers --------------------------------------------------------------------------------- */
 
 bool ir_attr_as_i64(const struct ir_module *m, ir_attr a, int64_t *out) {
     const struct ir_attr_data *d = ir_attr_get(m, a);

@@ -2,7 +2,7 @@
 #include "ir/ir.h"
 #include "ir/store.h"
 
-/* ---- interning -------------------------------------------------------------------------------------------------------- */
+/* ---- interning ------------------------------------------------------------------------------- */
 
 void intern_add(struct intern *t, struct arena *a, uint64_t hash, uint32_t id) {
     if (id >= t->hashes_cap) {
@@ -65,7 +65,7 @@ enum ir_op_kind ir_op_named(const struct ir_module *m, struct str name) {
     return s.i < IR_OP_COUNT ? (enum ir_op_kind)s.i : IR_OP_NONE;
 }
 
-/* ---- pages -------------------------------------------------------------------------------------------------------------- */
+/* ---- pages ----------------------------------------------------------------------------------- */
 
 /* The first of n new consecutive entries, zeroed. */
 static uint32_t pages_add(struct pages *p, struct arena *a, uint32_t n, size_t size) {
@@ -105,7 +105,7 @@ struct str ir_op_name(const struct ir_module *m, ir_op op) {
     return IR_NONE(o->name) ? str_of(ir_op_info(ir_kind(m, op))->name) : ir_str_get(m, o->name);
 }
 
-/* ---- attributes of ops ---------------------------------------------------------------------------------------------------- */
+/* ---- attributes of ops ----------------------------------------------------------------------- */
 
 ir_attr ir_prop(const struct ir_module *m, ir_op op, enum ir_slot slot) {
     const struct ir_op_data *o = op_at(m, op);
@@ -142,7 +142,7 @@ void ir_set_loc(struct ir_module *m, ir_op op, ir_attr loc, uint32_t line, uint3
     o->col = col;
 }
 
-/* ---- building --------------------------------------------------------------------------------------------------------- */
+/* ---- building -------------------------------------------------------------------------------- */
 
 ir_op ir_op_new(struct ir_module *m, enum ir_op_kind kind, const ir_val *operands, uint32_t noperands,
                 const ir_type *results, uint32_t nresults, uint32_t nregions) {
@@ -253,7 +253,7 @@ void ir_unlink(struct ir_module *m, ir_op op) {
     o->prev = o->next = (ir_op){0};
 }
 
-/* ---- modules ------------------------------------------------------------------------------------------------------------ */
+/* ---- modules --------------------------------------------------------------------------------- */
 
 struct ir_module *ir_module_new(hilo_allocator al, jmp_buf *recover) {
     struct ir_module *m = mem_alloc(&al, sizeof *m);
@@ -340,7 +340,7 @@ ir_op ir_enclosing_func(const struct ir_module *m, ir_op op) {
     return op;
 }
 
-/* ---- diagnostics ---------------------------------------------------------------------------------------------------------- */
+/* ---- diagnostics ----------------------------------------------------------------------------- */
 
 /* The first file position in an MLIR location: through names, call sites (callee) and fusions (first). */
 static const struct ir_attr_data *loc_file(const struct ir_module *m, ir_attr loc) {

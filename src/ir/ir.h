@@ -1,11 +1,13 @@
 /* The IR: StableHLO modules as tables of 32-bit ids in one arena.
  *
  * A module owns everything it holds: ops, values, blocks, regions, interned types, attributes and strings. An id is a
- * one-field struct (a value cannot be passed where a type is expected); id 0 is "none". Ids stay valid for the life of the
+ * one-field struct (a value cannot be passed where a type is expected); id 0 is "none". Ids stay valid for the life
+ * of the
  * module. Pointers obtained from ids (ir_op_get …) stay valid too, because tables grow by pages, but an op's operand,
  * successor and attribute arrays move when they are replaced: ids across calls, pointers only between calls.
  *
- * Not thread-safe while it is being changed; any number of threads may read. All allocation is from the module's arena: when
+ * Not thread-safe while it is being changed; any number of threads may read. All allocation is from the module's
+ * arena: when
  * memory ends, the arena's recovery point is taken (base/mem.h) and the caller of the public entry frees the module. */
 #ifndef HILO_IR_IR_H
 #define HILO_IR_IR_H
@@ -17,7 +19,7 @@
 
 struct ir_module;
 
-/* ---- ids ------------------------------------------------------------------------------------------------------------- */
+/* ---- ids ------------------------------------------------------------------------------------- */
 
 typedef struct { uint32_t i; } ir_str;    /* interned string */
 typedef struct { uint32_t i; } ir_type;   /* interned: equal types have equal ids */
@@ -30,7 +32,7 @@ typedef struct { uint32_t i; } ir_region;
 #define IR_NONE(id) ((id).i == 0)
 #define IR_SAME(a, b) ((a).i == (b).i)
 
-/* ---- tables ---------------------------------------------------------------------------------------------------------- */
+/* ---- tables ---------------------------------------------------------------------------------- */
 
 enum ir_op_kind {
     IR_OP_NONE,
@@ -141,7 +143,8 @@ const struct ir_slot_info *ir_slot_get(uint32_t slot);
 
 enum ir_trait {
     IR_T_PURE = 1 << 0,         /* no effect but its results */
-    IR_T_ELEMENTWISE = 1 << 1,  /* r[i] depends on operands' [i] only (or on their scalar, where the op allows scalars) */
+    /* r[i] depends on operands' [i] only (or on their scalar, where the op allows scalars) */
+    IR_T_ELEMENTWISE = 1 << 1,
     IR_T_COMMUTATIVE = 1 << 2,
     IR_T_ASSOCIATIVE = 1 << 3,  /* in exact arithmetic */
     IR_T_IDEMPOTENT = 1 << 4,   /* f(f(a)) = f(a) */
@@ -177,7 +180,7 @@ enum ir_op_kind ir_op_named(const struct ir_module *m, struct str name);
 uint32_t ir_slot_named(enum ir_op_kind k, struct str name); /* IR_SLOT_NONE when the op has no such attribute */
 static inline bool ir_op_has(enum ir_op_kind k, unsigned traits) { return (ir_op_info(k)->traits & traits) != 0; }
 
-/* ---- types ----------------------------------------------------------------------------------------------------------- */
+/* ---- types ----------------------------------------------------------------------------------- */
 
 #define IR_DYNAMIC INT64_MIN /* size of a dimension that is not known */
 enum { IR_MAX_RANK = 64 };   /* more is refused when read */
@@ -234,10 +237,12 @@ ir_type ir_type_tensor(struct ir_module *m, ir_type elem, const int64_t *dims, u
 ir_type ir_type_shaped(struct ir_module *m, enum ir_type_kind kind, ir_type elem, const int64_t *dims, uint32_t rank,
                        ir_attr encoding);
 ir_type ir_type_of(struct ir_module *m, enum ir_dtype t, const int64_t *dims, uint32_t rank); /* tensor of scalars */
-ir_type ir_type_with_dims(struct ir_module *m, ir_type shaped, const int64_t *dims, uint32_t rank); /* same element, no bounds */
+/* same element, no bounds */
+ir_type ir_type_with_dims(struct ir_module *m, ir_type shaped, const int64_t *dims, uint32_t rank);
 /* With bounds (IR_DYNAMIC = none); an encoding `#stablehlo.bounds<…>` when any is known. `bounds` may be NULL. */
 ir_type ir_type_bounded(struct ir_module *m, ir_type elem, const int64_t *dims, const int64_t *bounds, uint32_t rank);
-ir_type ir_type_group(struct ir_module *m, enum ir_type_kind kind, const ir_type *types, uint32_t n); /* TUPLE, FUTURE */
+/* TUPLE, FUTURE */
+ir_type ir_type_group(struct ir_module *m, enum ir_type_kind kind, const ir_type *types, uint32_t n);
 ir_type ir_type_function(struct ir_module *m, const ir_type *ins, uint32_t nins, const ir_type *outs, uint32_t nouts);
 ir_type ir_type_simple(struct ir_module *m, enum ir_type_kind kind);               /* TOKEN */
 ir_type ir_type_opaque(struct ir_module *m, struct str text);
@@ -249,7 +254,7 @@ bool ir_type_count(const struct ir_type_data *t, size_t *out);
 /* Bytes of the elements in memory; false likewise. */
 bool ir_type_bytes(const struct ir_type_data *t, size_t *out);
 
-/* ---- attributes ------------------------------------------------------------------------------------------------------ */
+/* ---- attributes ------------------------------------------------------------------------------ */
 
 enum ir_attr_kind {
     IR_ATTR_NONE,
@@ -262,7 +267,8 @@ enum ir_attr_kind {
     IR_ATTR_ARRAY,     /* items, n */
     IR_ATTR_DICT,      /* names, items, n; sorted by nothing: order of writing */
     IR_ATTR_SYMBOL,    /* str (root), items = nested symbols as STRING */
-    IR_ATTR_DENSE,     /* type (shaped), data; splat: all elements are equal, and data has one of them or all (see nbytes) */
+    /* type (shaped), data; splat: all elements are equal, and data has one of them or all (see nbytes) */
+    IR_ATTR_DENSE,
     IR_ATTR_DENSE_ARRAY, /* type (SCALAR of the elements), data, n elements: array<i64: 1, 2> */
     IR_ATTR_RESOURCE,  /* type (shaped), str = key, data once the file section was read, else NULL */
     IR_ATTR_ENUM,      /* sub = enum ir_enum, i */
@@ -311,7 +317,8 @@ ir_attr ir_attr_loc(struct ir_module *m, enum ir_attr_kind kind, ir_str str, int
 
 /* A dense constant: `data` holds one element (splat) or all of them. Small data is copied and interned. From
    IR_BLOB_BYTES on it is a blob: never compared, never copied; the module takes it over when `owned` (allocated by
-   mem_alloc from the module's allocator), else the caller keeps it alive as long as the module. A tensor with one element is
+   mem_alloc from the module's allocator), else the caller keeps it alive as long as the module. A tensor with one
+   element is
    always a splat, one with none has no data. */
 enum { IR_BLOB_BYTES = 1024 };
 ir_attr ir_attr_dense(struct ir_module *m, ir_type shaped, const void *data, size_t nbytes, bool splat, bool owned);
@@ -326,11 +333,12 @@ bool ir_attr_as_i64(const struct ir_module *m, ir_attr a, int64_t *out);        
 const int64_t *ir_attr_as_i64s(const struct ir_module *m, ir_attr a, size_t *n);
 struct str ir_attr_as_str(const struct ir_module *m, ir_attr a);                      /* STRING, SYMBOL; empty else */
 ir_attr ir_dict_find(const struct ir_module *m, ir_attr dict, struct str name);       /* none when absent */
-ir_attr ir_field(const struct ir_module *m, ir_attr s, enum ir_field_slot f);         /* none when absent or another struct */
+/* none when absent or another struct */
+ir_attr ir_field(const struct ir_module *m, ir_attr s, enum ir_field_slot f);
 const int64_t *ir_field_dims(const struct ir_module *m, ir_attr s, enum ir_field_slot f, size_t *n);
 int64_t ir_field_i64(const struct ir_module *m, ir_attr s, enum ir_field_slot f);     /* 0 when absent */
 
-/* ---- ops, values, blocks, regions -------------------------------------------------------------------------------------- */
+/* ---- ops, values, blocks, regions ------------------------------------------------------------ */
 
 struct ir_op_data {
     uint16_t kind;          /* enum ir_op_kind */
@@ -393,9 +401,10 @@ int64_t ir_prop_i64(const struct ir_module *m, ir_op op, enum ir_slot slot);
 const int64_t *ir_prop_i64s(const struct ir_module *m, ir_op op, enum ir_slot slot, size_t *n);
 struct str ir_prop_str(const struct ir_module *m, ir_op op, enum ir_slot slot);
 
-/* ---- building -------------------------------------------------------------------------------------------------------- */
+/* ---- building -------------------------------------------------------------------------------- */
 
-/* A new op, not yet in a block: results get their types, regions are empty, all attributes absent. Arrays are copied. */
+/* A new op, not yet in a block: results get their types, regions are empty, all attributes absent. Arrays are
+   copied. */
 ir_op ir_op_new(struct ir_module *m, enum ir_op_kind kind, const ir_val *operands, uint32_t noperands,
                 const ir_type *results, uint32_t nresults, uint32_t nregions);
 void ir_set_prop(struct ir_module *m, ir_op op, enum ir_slot slot, ir_attr a);
@@ -407,19 +416,21 @@ void ir_set_operands(struct ir_module *m, ir_op op, const ir_val *v, uint32_t n)
 void ir_set_type(struct ir_module *m, ir_val v, ir_type t);
 void ir_set_val_loc(struct ir_module *m, ir_val v, ir_attr loc);
 
-ir_block ir_block_new(struct ir_module *m, ir_region r);                 /* appended to the region; none = in no region yet */
+/* appended to the region; none = in no region yet */
+ir_block ir_block_new(struct ir_module *m, ir_region r);
 void ir_block_append(struct ir_module *m, ir_region r, ir_block b);      /* of a block that is in no region */
 ir_val ir_block_add_arg(struct ir_module *m, ir_block b, ir_type t);
 void ir_append(struct ir_module *m, ir_block b, ir_op op);
 void ir_insert_before(struct ir_module *m, ir_op before, ir_op op);
-void ir_unlink(struct ir_module *m, ir_op op);                           /* takes it out of its block; its id stays valid */
+/* takes it out of its block; its id stays valid */
+void ir_unlink(struct ir_module *m, ir_op op);
 
 ir_str ir_str_of(struct ir_module *m, struct str s);
 struct str ir_str_get(const struct ir_module *m, ir_str s);
 
 /* Iteration: for (ir_op op = ir_block_get(m, b)->first; !IR_NONE(op); op = ir_op_get(m, op)->next) */
 
-/* ---- modules --------------------------------------------------------------------------------------------------------- */
+/* ---- modules --------------------------------------------------------------------------------- */
 
 struct ir_blob { void *p; size_t n; };
 
@@ -431,7 +442,8 @@ struct ir_module {
     struct ir_tables *t;       /* pages, intern tables (ir.c) */
 };
 
-/* `recover` is where exhaustion jumps (base/mem.h); it may be changed between calls by setting m->arena.recover. The module
+/* `recover` is where exhaustion jumps (base/mem.h); it may be changed between calls by setting m->arena.recover. The
+   module
    starts with an empty builtin.module as root. NULL when even that does not fit. */
 struct ir_module *ir_module_new(hilo_allocator al, jmp_buf *recover);
 void ir_module_free(struct ir_module *m);
@@ -444,15 +456,16 @@ ir_op ir_terminator(const struct ir_module *m, ir_block b);    /* last op; none 
 /* The function an op is in (through any nesting); none outside. */
 ir_op ir_enclosing_func(const struct ir_module *m, ir_op op);
 
-/* ---- diagnostics ------------------------------------------------------------------------------------------------------- */
+/* ---- diagnostics ----------------------------------------------------------------------------- */
 
-/* An error at an op: its place in the text, else its MLIR location. Message: "'stablehlo.add' op …". Returns `status`. */
+/* An error at an op: its place in the text, else its MLIR location. Message: "'stablehlo.add' op …". Returns
+   `status`. */
 hilo_status ir_op_error(const struct ir_module *m, struct diag_list *d, ir_op op, hilo_status status, const char *label,
                         const char *fmt, ...) __attribute__((format(printf, 6, 7)));
 hilo_status ir_op_verror(const struct ir_module *m, struct diag_list *d, ir_op op, hilo_status status, const char *label,
                          const char *fmt, va_list ap) __attribute__((format(printf, 6, 0)));
 
-/* ---- printing (print.c) ------------------------------------------------------------------------------------------------ */
+/* ---- printing (print.c) ---------------------------------------------------------------------- */
 
 struct ir_print_options {
     bool generic;          /* "dialect.op"(...) form throughout */
@@ -464,13 +477,15 @@ void ir_print_op(const struct ir_module *m, ir_op op, const struct ir_print_opti
 void ir_print_type(const struct ir_module *m, ir_type t, struct strbuf *out);
 void ir_print_attr(const struct ir_module *m, ir_attr a, struct strbuf *out);
 
-/* ---- verification (verify.c, shape_*.c) ---------------------------------------------------------------------------------- */
+/* ---- verification (verify.c, shape_*.c) ------------------------------------------------------ */
 
-/* Checks the whole module against the table and the specification's constraints. Reports up to DIAG_MOST errors and answers
+/* Checks the whole module against the table and the specification's constraints. Reports up to DIAG_MOST errors and
+   answers
    HILO_INVALID_ARGUMENT when there was one. */
 hilo_status ir_verify(struct ir_module *m, struct diag_list *d);
 
-/* The result types of an op from its operands, attributes and regions, checking their constraints on the way. `out` has room
+/* The result types of an op from its operands, attributes and regions, checking their constraints on the way. `out`
+   has room
    for `nout` types; an entry of "none" means that the op's result cannot be inferred (reshape, constant, custom_call …). */
 hilo_status ir_infer(struct ir_module *m, struct diag_list *d, ir_op op, ir_type *out, uint32_t nout);
 

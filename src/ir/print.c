@@ -6,7 +6,7 @@
 /* From this many elements on numbers are printed as one hexadecimal string, as MLIR does. */
 enum { PRINT_HEX_ELEMENTS = 101 };
 
-/* ---- small pieces ------------------------------------------------------------------------------------------------- */
+/* ---- small pieces ---------------------------------------------------------------------------- */
 
 void print_string(struct printer *p, struct str s) {
     strbuf_putc(p->out, '"');
@@ -69,7 +69,7 @@ static uint64_t load_bits(const void *data, size_t nbytes) {
     return bits;
 }
 
-/* ---- types ---------------------------------------------------------------------------------------------------------- */
+/* ---- types ----------------------------------------------------------------------------------- */
 
 void print_types(struct printer *p, const ir_type *t, uint32_t n) {
     for (uint32_t i = 0; i < n; i++) {
@@ -180,7 +180,7 @@ void print_type(struct printer *p, ir_type type) {
     }
 }
 
-/* ---- constants ------------------------------------------------------------------------------------------------------ */
+/* ---- constants ------------------------------------------------------------------------------- */
 
 static void print_integer(struct printer *p, const struct ir_dtype_info *dt, int64_t v) {
     if (dt->cls == IR_UINT && dt->bits == 64)
@@ -276,7 +276,7 @@ static void print_dense_array(struct printer *p, const struct ir_attr_data *a) {
     strbuf_putc(p->out, '>');
 }
 
-/* ---- structured attributes --------------------------------------------------------------------------------------------- */
+/* ---- structured attributes ------------------------------------------------------------------- */
 
 void print_conv_dims(struct printer *p, ir_attr a) {
     static const struct { enum ir_field_slot first, second, spatial; char name[2]; } group[3] = {
@@ -371,7 +371,7 @@ static void print_struct(struct printer *p, ir_attr attr) {
     strbuf_putc(p->out, '>');
 }
 
-/* ---- attributes --------------------------------------------------------------------------------------------------------- */
+/* ---- attributes ------------------------------------------------------------------------------ */
 
 void print_dict_entry(struct printer *p, struct str name, ir_attr a) {
     if (print_is_bare(name))
@@ -548,7 +548,7 @@ void print_attr_form(struct printer *p, ir_attr attr, enum ir_attr_form form) {
     }
 }
 
-/* ---- entries -------------------------------------------------------------------------------------------------------------- */
+/* ---- entries --------------------------------------------------------------------------------- */
 
 void ir_print_type(const struct ir_module *m, ir_type t, struct strbuf *out) {
     struct printer p = {.m = m, .out = out};

@@ -6,7 +6,7 @@
 
 static void print_op(struct printer *p, ir_op op);
 
-/* ---- names ------------------------------------------------------------------------------------------------------------ */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 enum { NAME_ARG = 1 };
 
@@ -31,7 +31,7 @@ static void print_values(struct printer *p, const ir_val *v, uint32_t n) {
     }
 }
 
-/* ---- pieces ------------------------------------------------------------------------------------------------------------- */
+/* ---- pieces ---------------------------------------------------------------------------------- */
 
 static void print_newline(struct printer *p) {
     strbuf_putc(p->out, '\n');
@@ -158,7 +158,7 @@ static void print_generic(struct printer *p, ir_op op) {
     print_fn_type(p, op);
 }
 
-/* ---- words of a form ------------------------------------------------------------------------------------------------------ */
+/* ---- words of a form ------------------------------------------------------------------------- */
 
 /* What a form is printed with: which properties it has said, and whether a separating blank is due. */
 struct form {
@@ -785,7 +785,7 @@ static const struct word *word_find(struct str name) {
     return NULL;
 }
 
-/* ---- forms -------------------------------------------------------------------------------------------------------------- */
+/* ---- forms ----------------------------------------------------------------------------------- */
 
 /* The next word of a form; false at its end. */
 static bool form_word(const char **at, struct str *word) {
@@ -817,7 +817,8 @@ static bool group_is_said(const struct printer *p, ir_op op, const char *at) {
     return false;
 }
 
-/* An op fits its form when every piece can say it: attributes have the kind of their slot, types follow from what is printed. */
+/* An op fits its form when every piece can say it: attributes have the kind of their slot, types follow from what is
+   printed. */
 static bool form_fits(const struct printer *p, ir_op op) {
     enum ir_op_kind k = ir_kind(p->m, op);
     const struct ir_op_data *o = ir_op_get(p->m, op);
@@ -991,7 +992,7 @@ static void print_op(struct printer *p, ir_op op) {
     print_loc(p, o->loc);
 }
 
-/* ---- entries ---------------------------------------------------------------------------------------------------------------- */
+/* ---- entries --------------------------------------------------------------------------------- */
 
 void ir_print_op(const struct ir_module *m, ir_op op, const struct ir_print_options *o, struct strbuf *out) {
     struct printer p = {.m = m, .o = *o, .out = out, .nnames = m->t->vals.n};

@@ -1,7 +1,7 @@
 /* The tables of ops.def and its sisters as arrays, and look-ups in them by id and by name. */
 #include "ir/ir.h"
 
-/* ---- element types --------------------------------------------------------------------------------------------------- */
+/* ---- element types --------------------------------------------------------------------------- */
 
 #define CLASS_PRED IR_PRED
 #define CLASS_SINT IR_SINT
@@ -26,7 +26,7 @@ enum ir_dtype ir_dtype_named(struct str name) {
     return IR_DTYPE_NONE;
 }
 
-/* ---- enumerations ---------------------------------------------------------------------------------------------------- */
+/* ---- enumerations ---------------------------------------------------------------------------- */
 
 static const struct ir_enum_info enums[IR_ENUM_COUNT] = {
 #define ENUM(id, dialect, mnemonic, angle) [IR_ENUM_##id] = {dialect, mnemonic, IR_ENUM_##id, angle},
@@ -59,7 +59,7 @@ bool ir_enum_case_named(enum ir_enum e, struct str name, int64_t *out_value) {
     return false;
 }
 
-/* ---- structured attributes ------------------------------------------------------------------------------------------- */
+/* ---- structured attributes ------------------------------------------------------------------- */
 
 /* The same numbering as enum ir_field_slot, with each struct's first slot and the one behind its last. */
 enum {
@@ -94,7 +94,7 @@ const struct ir_field_info *ir_field_get(uint32_t slot) {
     return &fields[slot];
 }
 
-/* ---- ops and their attributes ---------------------------------------------------------------------------------------- */
+/* ---- ops and their attributes ---------------------------------------------------------------- */
 
 /* The same numbering as enum ir_slot, with each op's first slot and the one behind its last. */
 enum {

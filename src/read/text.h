@@ -1,10 +1,12 @@
 /* The MLIR text reader: shared state of its parts.
  *
  *   text_lex.c     tokens                           text_op.c      operations, regions, functions, the module
- *   text_type.c    types                            text_custom.c  the hand-written pieces of op syntax (<word> in ops.def)
+ *   text_type.c    types                            text_custom.c  the hand-written pieces of op syntax (<word> in
+ *   ops.def)
  *   text_attr.c    attributes, locations, aliases   text_dense.c   dense<…> literals, hex and decimal, at memory speed
  *
- * Recursive descent over one look-ahead token. Every function that can fail returns a status after adding one diagnostic at
+ * Recursive descent over one look-ahead token. Every function that can fail returns a status after adding one
+ * diagnostic at
  * the offending token; the first error ends the parse. Nesting is bounded by TEXT_DEPTH. Memory: the module's arena. */
 #ifndef HILO_READ_TEXT_H
 #define HILO_READ_TEXT_H
@@ -45,7 +47,8 @@ struct text_parser {
     struct text_tok tok;          /* the current (not yet consumed) token */
     const char *last;             /* end of the token consumed before it */
     int depth;
-    const char *line_at;          /* line counting is incremental: line_at is in line line_no, which starts at line_begin */
+    /* line counting is incremental: line_at is in line line_no, which starts at line_begin */
+    const char *line_at;
     const char *line_begin;
     uint32_t line_no;
     struct text_aliases *aliases;
@@ -70,12 +73,14 @@ hilo_status text_error(struct text_parser *p, const char *at, const char *fmt, .
 /* The same for a broken constraint of the specification, such as "quantized_element_type_c5". */
 hilo_status text_constraint(struct text_parser *p, const char *at, const char *label, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
-/* "expected `what`, found …" for the current token; where it starts a new line, at the end of the token before it, because
+/* "expected `what`, found …" for the current token; where it starts a new line, at the end of the token before it,
+   because
    that is where something is missing. text_expect and text_expect_word report through it. */
 hilo_status text_expected(struct text_parser *p, const char *what);
 hilo_status text_enter(struct text_parser *p);               /* one level deeper; an error beyond TEXT_DEPTH */
 static inline void text_leave(struct text_parser *p) { p->depth--; }
-/* The contents of a STRING token with its escapes (\n, \t, \\, \", \XX hex) resolved: `raw` itself where there are none. */
+/* The contents of a STRING token with its escapes (\n, \t, \\, \", \XX hex) resolved: `raw` itself where there are
+   none. */
 hilo_status text_unescape(struct text_parser *p, struct str raw, struct str *out);
 
 hilo_status text_i64(struct text_parser *p, int64_t *out);                /* [-]INT */
@@ -96,7 +101,8 @@ hilo_status text_function_type(struct text_parser *p, ir_type *out);
 /* ---- attributes (text_attr.c, text_dense.c) ---- */
 /* Any attribute. `expected` (may be none) is the type of a number without one. */
 hilo_status text_attr(struct text_parser *p, ir_type expected, ir_attr *out);
-/* An attribute in the short form that `form` (and its enum or struct `of`) allows inside custom assembly: `3`, `[1, 2]`, `EQ`,
+/* An attribute in the short form that `form` (and its enum or struct `of`) allows inside custom assembly: `3`, `[1,
+   2]`, `EQ`,
    `true`, `"x"`, `@f`, `dense<…> : t`; also the full form of the same attribute. */
 hilo_status text_attr_form(struct text_parser *p, enum ir_attr_form form, int of, ir_attr *out);
 /* `{name = attr, name, "quoted" = attr}` at `{`: names and attributes appended to `out` in the arena. */
@@ -108,11 +114,13 @@ hilo_status text_conv_dims(struct text_parser *p, ir_attr *out);
 hilo_status text_struct_body(struct text_parser *p, enum ir_struct s, ir_attr *out);
 /* `loc(…)` at the word loc; an alias inside is resolved. */
 hilo_status text_loc(struct text_parser *p, ir_attr *out);
-/* `dense<…> : type` at the word dense: `text_dense_skip` passes over the literal's body in one scan, the type is read, then the
+/* `dense<…> : type` at the word dense: `text_dense_skip` passes over the literal's body in one scan, the type is
+   read, then the
    body is converted straight into the type's storage. */
 hilo_status text_dense(struct text_parser *p, ir_type expected, ir_attr *out);
 
-/* An alias definition, `#name = attribute` or `!name = type`, at its HASH or BANG token: for the top level of text_op.c.
+/* An alias definition, `#name = attribute` or `!name = type`, at its HASH or BANG token: for the top level of
+   text_op.c.
    Uses are resolved by text_attr, text_loc and text_type; they may come before the definition, as MLIR prints locations. */
 hilo_status text_alias(struct text_parser *p);
 
@@ -137,13 +145,15 @@ struct text_state {
     struct { ir_type *v; uint32_t n, cap; } operand_types, result_types;
     struct { ir_attr *v; uint32_t n, cap; } props;                    /* one for each of the kind's slots */
     struct text_attrs attrs;                                          /* from dictionaries, inherent ones among them */
-    struct { ir_block *v; uint32_t n, cap; } regions;                 /* the block of each region; none where it is empty */
+    /* the block of each region; none where it is empty */
+    struct { ir_block *v; uint32_t n, cap; } regions;
     ir_attr loc;
 };
 
 /* What the pieces of op syntax are made of. All append to the state. */
 hilo_status text_operand(struct text_parser *p, struct text_operand *out);                /* a use */
-hilo_status text_operands(struct text_parser *p, struct text_state *s);                   /* uses with commas; may be none */
+/* uses with commas; may be none */
+hilo_status text_operands(struct text_parser *p, struct text_state *s);
 hilo_status text_paren_operands(struct text_parser *p, struct text_state *s);             /* the same in parentheses */
 hilo_status text_signature(struct text_parser *p, struct text_state *s);                  /* (types) -> types */
 void text_operand_type(struct text_parser *p, struct text_state *s, ir_type t);
@@ -160,13 +170,15 @@ hilo_status text_region(struct text_parser *p, struct text_state *s, const struc
 /* Reads the <word> of a form. */
 hilo_status text_custom(struct text_parser *p, struct text_state *s, struct str word);
 
-/* ---- entry --------------------------------------------------------------------------------------------------------------- */
+/* ---- entry ----------------------------------------------------------------------------------- */
 
-/* Reads a module, or functions without one, which get a module around them. `source` is a whole file, or a part of m->text
+/* Reads a module, or functions without one, which get a module around them. `source` is a whole file, or a part of
+   m->text
    that begins with line `first_line`; an empty m->text is set to `source`. Diagnostics count and quote the lines of m->text. */
 hilo_status read_text(struct ir_module *m, struct diag_list *d, struct str source, uint32_t first_line);
 
-/* Takes the next part off `rest`: parts are divided by lines that begin with `// -----`, as MLIR's tests are; parts of white
+/* Takes the next part off `rest`: parts are divided by lines that begin with `// -----`, as MLIR's tests are; parts
+   of white
    space alone are passed over. `line` is the line that `rest` begins with (1 at first); `first_line` is the part's. False at
    the end. */
 bool read_next_part(struct str *rest, uint32_t *line, struct str *part, uint32_t *first_line);
