@@ -91,6 +91,8 @@ hilo_status text_dims(struct text_parser *p, const int64_t **out, uint32_t *n);
 /* A balanced stretch of text from the current token up to (not including) the first token of kind `stop` at depth 0;
    brackets (), [], {}, <> and strings are matched. For attributes and types of other dialects. */
 hilo_status text_balanced(struct text_parser *p, enum text_kind stop, struct str *out);
+/* An attribute or type of another dialect at its HASH or BANG token, with its `<…>` if there is one: all of it, as written. */
+hilo_status text_opaque(struct text_parser *p, struct str *out);
 
 /* ---- types (text_type.c) ---- */
 hilo_status text_type(struct text_parser *p, ir_type *out);
@@ -123,6 +125,9 @@ hilo_status text_dense(struct text_parser *p, ir_type expected, ir_attr *out);
    text_op.c.
    Uses are resolved by text_attr, text_loc and text_type; they may come before the definition, as MLIR prints locations. */
 hilo_status text_alias(struct text_parser *p);
+/* The attribute or type that the HASH or BANG token, a name without dots, stands for. */
+hilo_status text_alias_attr(struct text_parser *p, ir_attr *out);
+hilo_status text_alias_type(struct text_parser *p, ir_type *out);
 
 /* ---- ops (text_op.c, text_custom.c) ---- */
 

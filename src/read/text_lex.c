@@ -470,3 +470,14 @@ hilo_status text_balanced(struct text_parser *p, enum text_kind stop, struct str
     text_resume(p, s);
     return text_is(p, stop) ? HILO_OK : text_expect(p, stop);
 }
+
+hilo_status text_opaque(struct text_parser *p, struct str *out) {
+    const char *at = p->tok.at;
+    text_next(p);
+    if (text_accept(p, TEXT_LESS)) {
+        HILO_TRY(text_balanced(p, TEXT_GREATER, out));
+        text_next(p);
+    }
+    *out = (struct str){at, (size_t)(p->last - at)};
+    return HILO_OK;
+}
