@@ -99,6 +99,13 @@ bool shape_attr_ints(struct shape *s, ir_attr a, const int64_t **out, size_t *n)
 /* The same for a value: when it is the result of a constant op. */
 bool shape_const_i64s(struct shape *s, ir_val v, const int64_t **out, size_t *n);
 
+/* The function that a symbol names; none when there is no such function. */
+ir_op shape_lookup_func(const struct shape *s, ir_attr symbol);
+/* For ops that run such a function: it exists, takes the operands and gives the results, which are
+   inferred from it. Labels of these three constraints; all may be NULL. */
+hilo_status shape_callee(struct shape *s, ir_attr symbol, const char *exists, const char *takes,
+                         const char *gives);
+
 /* ---- dimensions ------------------------------------------------------------------------------ */
 
 static inline bool shape_known(int64_t dim)
