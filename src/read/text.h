@@ -157,6 +157,7 @@ struct text_state {
 
 /* What the pieces of op syntax are made of. All append to the state. */
 hilo_status text_operand(struct text_parser *p, struct text_operand *out);                /* a use */
+hilo_status text_name(struct text_parser *p, struct text_operand *out);                   /* a definition, count 1 */
 /* uses with commas; may be none */
 hilo_status text_operands(struct text_parser *p, struct text_state *s);
 hilo_status text_paren_operands(struct text_parser *p, struct text_state *s);             /* the same in parentheses */
@@ -177,15 +178,13 @@ hilo_status text_custom(struct text_parser *p, struct text_state *s, struct str 
 
 /* ---- entry ----------------------------------------------------------------------------------- */
 
-/* Reads a module, or functions without one, which get a module around them. `source` is a whole file, or a part of
-   m->text
-   that begins with line `first_line`; an empty m->text is set to `source`. Diagnostics count and quote the lines of m->text. */
+/* Reads a module, or functions without one, which get a module around them. `source` is a whole file, or a part of m->text
+   that begins with line `first_line`; an empty m->text is set to `source`. Diagnostics count and quote m->text's lines. */
 hilo_status read_text(struct ir_module *m, struct diag_list *d, struct str source, uint32_t first_line);
 
-/* Takes the next part off `rest`: parts are divided by lines that begin with `// -----`, as MLIR's tests are; parts
-   of white
-   space alone are passed over. `line` is the line that `rest` begins with (1 at first); `first_line` is the part's. False at
-   the end. */
+/* Takes the next part off `rest`: parts are divided by lines that begin with `// -----`, as MLIR's tests are; parts of white
+   space alone are passed over. `line` is the line that `rest` begins with (1 at first); `first_line` is the part's. False
+   at the end. */
 bool read_next_part(struct str *rest, uint32_t *line, struct str *part, uint32_t *first_line);
 
 #endif

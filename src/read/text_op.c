@@ -1,14 +1,14 @@
-/* Operations, regions and the module: names of values, the generic form, and an interpreter for the custom forms of ops.def.
+/* Operations, regions and the module: names of values, the generic form, and an interpreter for the forms of ops.def.
  *
- * An op is read into a struct text_state and becomes an op of the module at its end, when its types are known. Its regions come
- * before its types, so their blocks are built on their own and put into the op afterwards. */
+ * An op is read into a struct text_state and becomes an op of the module at its end, when its types are known. Its regions
+ * come before its types, so their blocks are built on their own and put into the op afterwards. */
 #include "base/decimal.h"
 #include "read/text.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
-/* ---- names of values ------------------------------------------------------------------------------------------------------ */
+/* ---- names of values --------------------------------------------------------------------------------------------- */
 
 struct scope_def {
     struct str name;
@@ -17,8 +17,8 @@ struct scope_def {
     uint32_t count;
 };
 
-/* Names are defined and forgotten like a stack: those of a region end with it. The table holds places in that stack. It is as
-   if filled in the order of the stack, also after growing, so that taking the newest name out never breaks a chain. */
+/* Names are defined and forgotten like a stack: those of a region end with it. The table holds places in that stack. It is
+   always as if filled in the order of the stack, so that taking the newest name out never breaks a chain. */
 struct text_scope {
     struct { struct scope_def *v; uint32_t n, cap; } defs;
     uint32_t *slots, nslots;                /* place in defs + 1, 0 = free; at most half full */
@@ -103,7 +103,7 @@ static hilo_status scope_use(struct text_parser *p, const struct text_operand *o
     return IR_SAME(is, type) ? HILO_OK : scope_type_error(p, o, is, type);
 }
 
-/* ---- pieces ---------------------------------------------------------------------------------------------------------------- */
+/* ---- pieces ------------------------------------------------------------------------------------------------------ */
 
 hilo_status text_operand(struct text_parser *p, struct text_operand *out) {
     if (!text_is(p, TEXT_PERCENT))
@@ -119,6 +119,11 @@ hilo_status text_operand(struct text_parser *p, struct text_operand *out) {
         text_next(p);
     }
     return HILO_OK;
+}
+
+hilo_status text_name(struct text_parser *p, struct text_operand *out) {
+    *out = (struct text_operand){.name = p->tok.text, .index = 1, .at = p->tok.at};
+    return text_accept(p, TEXT_PERCENT) ? HILO_OK : text_expected(p, "the name of a value");
 }
 
 hilo_status text_operands(struct text_parser *p, struct text_state *s) {
@@ -192,10 +197,8 @@ hilo_status text_prop_form(struct text_parser *p, struct text_state *s, uint32_t
 }
 
 hilo_status text_arg(struct text_parser *p, struct text_args *args) {
-    if (!text_is(p, TEXT_PERCENT))
-        return text_expected(p, "an argument");
-    struct text_arg arg = {.name = {.name = p->tok.text, .index = 1, .at = p->tok.at}};
-    text_next(p);
+    struct text_arg arg = {0};
+    HILO_TRY(text_name(p, &arg.name));
     HILO_TRY(text_expect(p, TEXT_COLON));
     HILO_TRY(text_type(p, &arg.type));
     if (text_is_word(p, "loc"))
@@ -204,7 +207,7 @@ hilo_status text_arg(struct text_parser *p, struct text_args *args) {
     return HILO_OK;
 }
 
-/* ---- regions ----------------------------------------------------------------------------------------------------------------- */
+/* ---- regions ----------------------------------------------------------------------------------------------------- */
 
 static hilo_status op_read(struct text_parser *p, ir_block into);
 
@@ -265,7 +268,7 @@ hilo_status text_region(struct text_parser *p, struct text_state *s, const struc
     return HILO_OK;
 }
 
-/* ---- the generic form ------------------------------------------------------------------------------------------------------- */
+/* ---- the generic form -------------------------------------------------------------------------------------------- */
 
 /* The dialects whose ops are all in ops.def. */
 static bool op_is_ours(struct str name) {
@@ -313,7 +316,7 @@ static hilo_status op_generic(struct text_parser *p, struct text_state *s) {
     return text_signature(p, s);
 }
 
-/* ---- custom forms ------------------------------------------------------------------------------------------------------------ */
+/* ---- custom forms ------------------------------------------------------------------------------------------------ */
 
 /* The next word of a form; false at its end. */
 static bool form_word(const char **form, struct str *word) {
@@ -492,7 +495,7 @@ static hilo_status op_custom(struct text_parser *p, struct text_state *s) {
     return form_read(p, s);
 }
 
-/* ---- any op ------------------------------------------------------------------------------------------------------------------ */
+/* ---- any op ------------------------------------------------------------------------------------------------------ */
 
 static struct text_state *op_state(struct text_parser *p) {
     struct text_scope *sc = p->scope;
@@ -512,10 +515,8 @@ static hilo_status op_names(struct text_parser *p, struct text_state *s) {
     if (!text_is(p, TEXT_PERCENT))
         return HILO_OK;
     do {
-        if (!text_is(p, TEXT_PERCENT))
-            return text_expected(p, "the name of a result");
-        struct text_operand o = {.name = p->tok.text, .index = 1, .at = p->tok.at};
-        text_next(p);
+        struct text_operand o;
+        HILO_TRY(text_name(p, &o));
         if (text_accept(p, TEXT_COLON)) {
             const char *at = p->tok.at;
             int64_t count;
@@ -646,7 +647,7 @@ static hilo_status op_read(struct text_parser *p, ir_block into) {
     return HILO_OK;
 }
 
-/* ---- the file's own data ------------------------------------------------------------------------------------------------------ */
+/* ---- the file's own data ----------------------------------------------------------------------------------------- */
 
 /* `key:` */
 static hilo_status meta_key(struct text_parser *p, struct str *key) {
@@ -724,7 +725,7 @@ static hilo_status meta_read(struct text_parser *p) {
     return HILO_OK;
 }
 
-/* ---- entry ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- entry ------------------------------------------------------------------------------------------------------- */
 
 hilo_status read_text(struct ir_module *m, struct diag_list *d, struct str source, uint32_t first_line) {
     struct text_parser p;
