@@ -1,0 +1,263 @@
+/* Real special functions. Formulas are chosen to lose nothing, not for speed: series that converge,
+ * sums without cancellation, and long double underneath (see eval_math.h).
+ *
+ * References: Abramowitz and Stegun, chapters 6 (digamma, polygamma), 7 (erf), 9 (Bessel), 23 (zeta). */
+#include "eval/eval_math.h"
+
+#include <float.h>
+#include <math.h>
+#include <stddef.h>
+
+typedef long double ext;
+
+#define PI        3.141592653589793238462643383279502884L
+#define SQRT_PI   1.772453850905516027298167483341145183L
+#define COUNT(a)  (sizeof(a) / sizeof *(a))
+
+/* Bernoulli numbers B2, B4, ... B24. */
+static const ext bernoulli[] = {
+    1.0L / 6,        -1.0L / 30,       1.0L / 42,       -1.0L / 30,       5.0L / 66,
+    -691.0L / 2730,  7.0L / 6,         -3617.0L / 510,  43867.0L / 798,   -174611.0L / 330,
+    854513.0L / 138, -236364091.0L / 2730,
+};
+
+#define FULL(name)                                                                                 \
+    double full_##name(double x)                                                                   \
+    {                                                                                              \
+        return (double)name##l(x);                                                                 \
+    }
+FULL(acosh)
+FULL(asinh)
+FULL(atanh)
+FULL(cbrt)
+FULL(cosh)
+FULL(erf)
+FULL(erfc)
+FULL(sinh)
+FULL(tanh)
+#undef FULL
+
+double narrow_rsqrt(double x)
+{
+    return 1 / sqrt(x);
+}
+
+double full_rsqrt(double x)
+{
+    return (double)(1 / sqrtl(x));
+}
+
+/* exp(-|x|) never overflows, and for negative x the quotient keeps its digits down to the smallest
+   result. */
+double narrow_logistic(double x)
+{
+    double t = exp(-fabs(x));
+    return (x < 0 ? t : 1) / (1 + t);
+}
+
+double full_logistic(double x)
+{
+    ext t = expl(-fabsl(x));
+    return (double)((x < 0 ? t : 1) / (1 + t));
+}
+
+/* lgamma() itself would write the global `signgam`. */
+double narrow_lgamma(double x)
+{
+    int sign;
+    return lgamma_r(x, &sign);
+}
+
+double full_lgamma(double x)
+{
+#if LDBL_MANT_DIG > DBL_MANT_DIG
+    int sign;
+    return (double)lgammal_r(x, &sign);
+#else
+    return narrow_lgamma(x);
+#endif
+}
+
+/* ---- inverse error function ---- */
+
+/* Winitzki's approximation, within 0.4 %; near 0 the tangent is better. `a` in (0, 1). */
+static double erf_inv_start(double a)
+{
+    const double alpha = 0.147;
+    if (a < 0.1)
+        return a * (double)(SQRT_PI / 2);
+    double l = log((1 - a) * (1 + a));
+    double c = 2 / ((double)PI * alpha) + l / 2;
+    return sqrt(sqrt(c * c - l / alpha) - c);
+}
+
+/* Halley's step triples the digits. The residual is taken where it is exact: near 1 from erfc. */
+double narrow_erf_inv(double x)
+{
+    double a = fabs(x);
+    if (!(a < 1))
+        return a == 1 ? copysign(INFINITY, x) : (double)NAN;
+    if (a == 0)
+        return x;
+    double y = erf_inv_start(a);
+    for (int step = 0; step < 2; step++) {
+        double residual = a < 0.5 ? erf(y) - a : (1 - a) - erfc(y);
+        double u = residual * exp(y * y) * (double)(SQRT_PI / 2);
+        y -= u / (1 + y * u);
+    }
+    return copysign(y, x);
+}
+
+double full_erf_inv(double x)
+{
+    ext y = fabs(narrow_erf_inv(x)), a = fabs(x);
+    if (!(a < 1) || a == 0)
+        return narrow_erf_inv(x);
+    ext residual = a < 0.5L ? erfl(y) - a : (1 - a) - erfcl(y);
+    ext u = residual * expl(y * y) * (SQRT_PI / 2);
+    return copysign((double)(y - u / (1 + y * u)), x);
+}
+
+/* ---- digamma ---- */
+
+enum { DIGAMMA_SHIFT = 16, DIGAMMA_TERMS = 8 }; /* the first omitted term is below 2^-70 */
+
+/* Near the positive zero x0, psi(x) - psi(x0) with x - x0 factored out of every difference; of the
+   series' powers, u^k - v^k = (u - v) (u^(k-1) + u^(k-2) v + ... + v^(k-1)). */
+static ext digamma_near_zero(ext x)
+{
+    const ext zero_high = 1.4616321449683622, zero_low = 9.54999542996569771518e-17L;
+    const ext zero = zero_high + zero_low;
+    ext d = (x - zero_high) - zero_low;
+    ext sum = 0;
+    for (int k = 0; k < DIGAMMA_SHIFT; k++) sum += 1 / ((k + zero) * (k + x));
+    ext a = DIGAMMA_SHIFT + x, b = DIGAMMA_SHIFT + zero;
+    ext u = 1 / (a * a), v = 1 / (b * b), powers = 1, vk = 1, series = 0;
+    for (int k = 1; k <= DIGAMMA_TERMS; k++) {
+        series += bernoulli[k - 1] / (2 * k) * powers;
+        vk *= v;
+        powers = u * powers + vk;
+    }
+    sum += 1 / (2 * a * b) + (a + b) * u * v * series;
+    return d * sum + log1pl(d / b);
+}
+
+static ext digamma_positive(ext x)
+{
+    if (fabsl(x - 1.46L) < 0.25L)
+        return digamma_near_zero(x);
+    ext sum = 0;
+    for (; x < DIGAMMA_SHIFT; x += 1) sum -= 1 / x;
+    ext series = 0, power = 1;
+    for (int k = 1; k <= DIGAMMA_TERMS; k++) {
+        power /= x * x;
+        series += bernoulli[k - 1] / (2 * k) * power;
+    }
+    return sum + (logl(x) - 1 / (2 * x) - series);
+}
+
+/* pi cot(pi x); x is reduced by its nearest integer, and to the side where tan is small. */
+static ext pi_cot(double x)
+{
+    ext r = x - rint(x);
+    if (fabsl(r) <= 0.25L)
+        return PI / tanl(PI * r);
+    return copysignl(PI * tanl(PI * (0.5L - fabsl(r))), r);
+}
+
+double math_digamma(double x)
+{
+    if (x <= 0 && x == floor(x))
+        return NAN;
+    if (x < 0.5)
+        return (double)(digamma_positive(1 - (ext)x) - pi_cot(x));
+    return (double)digamma_positive(x);
+}
+
+/* ---- zeta and polygamma ---- */
+
+/* For x > 1, q > 0: the first terms, then the rest by Euler and Maclaurin's formula
+     a^-x (a / (x - 1) + 1/2 + sum of B2k / (2k)! x (x + 1) ... (x + 2k - 2) a^(1 - 2k)),
+   which converges fast enough once a is above x + 14. */
+static ext zeta_positive(ext x, ext q)
+{
+    ext sum = 0, a = q;
+    for (; a < x + 14; a += 1) {
+        ext term = powl(a, -x);
+        sum += term;
+        if (term <= sum * (LDBL_EPSILON / 1024))
+            return sum;
+    }
+    ext factor = x / a, tail = a / (x - 1) + 0.5L;
+    for (size_t k = 1; k <= COUNT(bernoulli); k++) {
+        ext two_k = (ext)(2 * k);
+        factor /= two_k * (two_k - 1);
+        tail += bernoulli[k - 1] * factor;
+        factor *= (x + two_k - 1) * (x + two_k) / (a * a);
+    }
+    return sum + powl(a, -x) * tail;
+}
+
+/* For q < 0 the terms up to the change of sign are a difference of two positive sums:
+     (-1)^x (zeta(x, f) - zeta(x, |q| + 1)),  f the fraction of |q|. */
+static ext zeta_ext(ext x, ext q)
+{
+    if (isnan(x) || isnan(q) || x < 1)
+        return NAN;
+    if (x == 1)
+        return INFINITY;
+    if (isinf(q))
+        return q > 0 ? 0 : (ext)NAN;
+    if (q > 0)
+        return isinf(x) ? (q < 1 ? INFINITY : q == 1) : zeta_positive(x, q);
+    ext parity = fmodl(x, 2);
+    if (q == floorl(q))
+        return parity == 0 ? (ext)INFINITY : (ext)NAN;
+    if (parity != 0 && parity != 1)
+        return NAN;
+    ext f = -q - floorl(-q);
+    ext below = zeta_positive(x, f) - zeta_positive(x, 1 - q);
+    return zeta_positive(x, 1 - f) + (parity == 0 ? below : -below);
+}
+
+double math_zeta(double x, double q)
+{
+    return (double)zeta_ext(x, q);
+}
+
+/* (-1)^(n + 1) n! zeta(n + 1, x) */
+double math_polygamma(double n, double x)
+{
+    if (!(n >= 0) || n != floor(n))
+        return NAN;
+    if (n == 0)
+        return math_digamma(x);
+    ext value = tgammal((ext)n + 1) * zeta_ext((ext)n + 1, x);
+    return (double)(fmod(n, 2) == 0 ? -value : value);
+}
+
+/* ---- Bessel ---- */
+
+/* Up to 25 the power series, whose terms all have one sign; then the asymptotic one, whose terms fall
+   below 2^-70 before they grow. */
+double math_bessel_i1e(double x)
+{
+    ext a = fabs(x), sum, term;
+    if (a <= 25) {
+        ext quarter = a * a / 4;
+        sum = term = a / 2;
+        for (int k = 1; term > sum * (LDBL_EPSILON / 16); k++) {
+            term *= quarter / ((ext)k * (k + 1));
+            sum += term;
+        }
+        sum *= expl(-a);
+    } else {
+        sum = term = 1;
+        for (int k = 1; fabsl(term) > LDBL_EPSILON / 16 && k < 50; k++) {
+            term *= ((2 * k - 1) * (2 * k - 1) - 4) / (k * 8 * a);
+            sum += term;
+        }
+        sum /= sqrtl(2 * PI * a);
+    }
+    return copysign((double)sum, x);
+}
