@@ -545,6 +545,51 @@ static void print_module(struct printer *p, struct form *f) {
     print_region(p, ir_op_region(p->m, f->op, 0), false);
 }
 
+/* Whether text is one pair of brackets, the first of which is `open`, and what is inside. */
+static bool is_bracketed(struct str text, char open) {
+    size_t depth = 0;
+    bool quoted = false;
+    for (size_t i = 0; i < text.n; i++) {
+        char c = text.p[i];
+        bool arrow = c == '>' && i && text.p[i - 1] == '-';
+        if (c == '\\' && quoted)
+            i++;
+        else if (c == '"')
+            quoted = !quoted;
+        else if (!quoted && strchr("([{<", c))
+            depth++;
+        else if (!quoted && !arrow && strchr(")]}>", c) && --depth == 0)
+            return i + 1 == text.n && text.p[0] == open;
+    }
+    return false;
+}
+
+/* The bracketed piece of a sharding attribute that stands for all of it in the short form; empty when it is none. */
+static struct str raw_text(const struct printer *p, ir_op op, enum ir_slot slot) {
+    static const struct { enum ir_slot slot; const char *before; char open; const char *behind; } pieces[] = {
+        {IR_SDY_MESH_mesh, "#sdy.mesh", '<', ""},
+        {IR_SDY_SHARDING_CONSTRAINT_sharding, "#sdy.sharding", '<', ""},
+        {IR_SDY_MANUAL_COMPUTATION_in_shardings, "#sdy.sharding_per_value<", '[', ">"},
+        {IR_SDY_MANUAL_COMPUTATION_out_shardings, "#sdy.sharding_per_value<", '[', ">"},
+        {IR_SDY_MANUAL_COMPUTATION_manual_axes, "#sdy<manual_axes", '{', ">"},
+    };
+    const struct ir_attr_data *a = ir_attr_get(p->m, ir_prop(p->m, op, slot));
+    struct str text = ir_str_get(p->m, a->str);
+    size_t i = 0;
+    while (pieces[i].slot != slot)
+        i++;
+    size_t before = strlen(pieces[i].before), behind = strlen(pieces[i].behind);
+    if (a->kind != IR_ATTR_OPAQUE || text.n <= before + behind || !str_starts(text, pieces[i].before))
+        return (struct str){NULL, 0};
+    struct str piece = {text.p + before, text.n - before - behind};
+    return is_bracketed(piece, pieces[i].open) ? piece : (struct str){NULL, 0};
+}
+
+static void print_raw(struct printer *p, struct form *f, enum ir_slot slot) {
+    strbuf_str(p->out, raw_text(p, f->op, slot));
+    form_say(p, f, slot);
+}
+
 static void print_manual(struct printer *p, struct form *f) {
     const struct ir_op_data *o = ir_op_get(p->m, f->op);
     ir_region body = ir_op_region(p->m, f->op, 0);
@@ -552,11 +597,11 @@ static void print_manual(struct printer *p, struct form *f) {
     strbuf_putc(p->out, '(');
     print_values(p, o->operands, o->noperands);
     strbuf_puts(p->out, ") in_shardings=");
-    print_attr(p, ir_prop(p->m, f->op, IR_SDY_MANUAL_COMPUTATION_in_shardings));
+    print_raw(p, f, IR_SDY_MANUAL_COMPUTATION_in_shardings);
     strbuf_puts(p->out, " out_shardings=");
-    print_attr(p, ir_prop(p->m, f->op, IR_SDY_MANUAL_COMPUTATION_out_shardings));
+    print_raw(p, f, IR_SDY_MANUAL_COMPUTATION_out_shardings);
     strbuf_puts(p->out, " manual_axes=");
-    print_attr(p, ir_prop(p->m, f->op, IR_SDY_MANUAL_COMPUTATION_manual_axes));
+    print_raw(p, f, IR_SDY_MANUAL_COMPUTATION_manual_axes);
     strbuf_puts(p->out, " (");
     if (!IR_NONE(b)) {
         name_args(p, b);
@@ -564,9 +609,15 @@ static void print_manual(struct printer *p, struct form *f) {
     }
     strbuf_puts(p->out, ") ");
     print_region(p, body, false);
-    print_dict(p, f->op, " {", UINT64_MAX, true, true);
+    print_dict(p, f->op, " {", f->said, true, true);
     strbuf_puts(p->out, " : ");
     print_fn_type(p, f->op);
+}
+
+static bool manual_fits(const struct printer *p, ir_op op) {
+    return raw_text(p, op, IR_SDY_MANUAL_COMPUTATION_in_shardings).n &&
+           raw_text(p, op, IR_SDY_MANUAL_COMPUTATION_out_shardings).n &&
+           raw_text(p, op, IR_SDY_MANUAL_COMPUTATION_manual_axes).n;
 }
 
 /* `a, b : t, t`, or nothing when there are no operands. */
@@ -723,13 +774,19 @@ static bool dot_dims_fit(const struct printer *p, ir_op op) {
 }
 
 static void print_raw_mesh(struct printer *p, struct form *f) {
-    print_attr(p, ir_prop(p->m, f->op, IR_SDY_MESH_mesh));
-    form_say(p, f, IR_SDY_MESH_mesh);
+    print_raw(p, f, IR_SDY_MESH_mesh);
+}
+
+static bool raw_mesh_fits(const struct printer *p, ir_op op) {
+    return raw_text(p, op, IR_SDY_MESH_mesh).n;
 }
 
 static void print_raw_sharding(struct printer *p, struct form *f) {
-    print_attr(p, ir_prop(p->m, f->op, IR_SDY_SHARDING_CONSTRAINT_sharding));
-    form_say(p, f, IR_SDY_SHARDING_CONSTRAINT_sharding);
+    print_raw(p, f, IR_SDY_SHARDING_CONSTRAINT_sharding);
+}
+
+static bool raw_sharding_fits(const struct printer *p, ir_op op) {
+    return raw_text(p, op, IR_SDY_SHARDING_CONSTRAINT_sharding).n;
 }
 
 static bool one_operand_one_result(const struct printer *p, ir_op op) {
@@ -773,9 +830,9 @@ static const struct word {
     {"barrier", print_barrier, barrier_fits, true},
     {"regions", print_composite_regions, NULL, false},
     {"cast", print_cast, one_operand_one_result, true},
-    {"rawmesh", print_raw_mesh, NULL, false},
-    {"rawsharding", print_raw_sharding, NULL, false},
-    {"manual", print_manual, NULL, true},
+    {"rawmesh", print_raw_mesh, raw_mesh_fits, false},
+    {"rawsharding", print_raw_sharding, raw_sharding_fits, false},
+    {"manual", print_manual, manual_fits, true},
 };
 
 static const struct word *word_find(struct str name) {
