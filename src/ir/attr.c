@@ -135,6 +135,15 @@ static void blob_own(struct ir_module *m, const void *data, size_t nbytes) {
     m->t->blobs.v[m->t->blobs.n - 1] = (struct ir_blob){(void *)(uintptr_t)data, nbytes};
 }
 
+void *ir_blob_new(struct ir_module *m, size_t nbytes) {
+    void *data = NULL;
+    blob_own(m, NULL, 0); /* room first: once it is allocated, the memory has an owner */
+    if (nbytes && !(data = mem_alloc(&m->arena.al, nbytes)))
+        arena_exhausted(&m->arena);
+    m->t->blobs.v[m->t->blobs.n - 1] = (struct ir_blob){data, nbytes};
+    return data;
+}
+
 static bool all_equal(const char *data, size_t nbytes, size_t size) {
     return nbytes <= size || memcmp(data, data + size, nbytes - size) == 0;
 }

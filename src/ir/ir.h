@@ -315,6 +315,10 @@ ir_attr ir_attr_struct(struct ir_module *m, enum ir_struct s, const ir_attr *fie
 ir_attr ir_attr_opaque(struct ir_module *m, struct str text);
 ir_attr ir_attr_loc(struct ir_module *m, enum ir_attr_kind kind, ir_str str, int64_t i, const ir_attr *items, uint32_t n);
 
+/* Memory for the data of a large constant, freed with the module; aligned to 64 bytes and not cleared. For ir_attr_dense and
+   ir_resource_set with owned = false. Does not return when memory is exhausted. */
+void *ir_blob_new(struct ir_module *m, size_t nbytes);
+
 /* A dense constant: `data` holds one element (splat) or all of them. Small data is copied and interned. From
    IR_BLOB_BYTES on it is a blob: never compared, never copied; the module takes it over when `owned` (allocated by
    mem_alloc from the module's allocator), else the caller keeps it alive as long as the module. A tensor with one

@@ -116,10 +116,13 @@ hilo_status text_conv_dims(struct text_parser *p, ir_attr *out);
 hilo_status text_struct_body(struct text_parser *p, enum ir_struct s, ir_attr *out);
 /* `loc(…)` at the word loc; an alias inside is resolved. */
 hilo_status text_loc(struct text_parser *p, ir_attr *out);
-/* `dense<…> : type` at the word dense: `text_dense_skip` passes over the literal's body in one scan, the type is
-   read, then the
-   body is converted straight into the type's storage. */
+/* `dense<…> : type` at the word dense. The body is passed over in one scan, the type behind it is read, then the body is
+   converted straight into the type's storage. */
 hilo_status text_dense(struct text_parser *p, ir_type expected, ir_attr *out);
+/* One number, `true`, `false` or `(re, im)` at `s`, range-checked and stored at `out` as a constant of type `t` stores it;
+   its end in `next`. */
+hilo_status text_element(struct text_parser *p, enum ir_dtype t, const char *s, const char *end, void *out,
+                         const char **next);
 
 /* An alias definition, `#name = attribute` or `!name = type`, at its HASH or BANG token: for the top level of
    text_op.c.
