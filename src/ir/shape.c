@@ -157,10 +157,12 @@ static struct shape_range group(struct shape *s, const char *kinds, const char *
 {
     const int64_t *sizes = NULL;
     size_t nsizes = 0;
-    enum ir_op_kind kind = (enum ir_op_kind)s->o->kind;
-    uint32_t slot = ir_slot_named(kind, str_of(segments));
-    if (slot != IR_SLOT_NONE)
-        shape_attr_ints(s, ir_prop(s->m, s->op, (enum ir_slot)slot), &sizes, &nsizes);
+    const char *star = strchr(kinds, '*');
+    if (star && strchr(star + 1, '*')) {
+        uint32_t slot = ir_slot_named((enum ir_op_kind)s->o->kind, str_of(segments));
+        if (slot != IR_SLOT_NONE)
+            shape_attr_ints(s, ir_prop(s->m, s->op, (enum ir_slot)slot), &sizes, &nsizes);
+    }
     struct shape_range r = {0, 0};
     shape_deal(kinds, total, sizes, nsizes, k, &r);
     return r;
