@@ -1,0 +1,166 @@
+/* Widening, rounding and the one matrix product of the contractions: see contract.h. */
+#include "eval/contract.h"
+
+enum number number_of(enum ir_dtype t) {
+    switch (ir_dtype_get(t)->cls) {
+    case IR_FLOAT: return NUM_REAL;
+    case IR_COMPLEX_CLASS: return NUM_COMPLEX;
+    default: return NUM_INT;
+    }
+}
+
+size_t number_bytes(enum number k) {
+    return k == NUM_COMPLEX ? sizeof(struct complex_number) : sizeof(double);
+}
+
+/* ---- widening ------------------------------------------------------------------------------------------------------ */
+
+static void load_ints(const struct value *v, int64_t *out) {
+    switch (v->dtype) {
+#define LOAD(id, type)                                    \
+    case IR_##id##_T:                                     \
+        for (size_t i = 0; i < v->count; i++)             \
+            out[i] = (int64_t)((const type *)v->data)[i]; \
+        break;
+        LOAD(I1, uint8_t) LOAD(I2, int8_t) LOAD(I4, int8_t) LOAD(I8, int8_t) LOAD(I16, int16_t) LOAD(I32, int32_t)
+        LOAD(UI2, uint8_t) LOAD(UI4, uint8_t) LOAD(UI8, uint8_t) LOAD(UI16, uint16_t) LOAD(UI32, uint32_t)
+#undef LOAD
+    default: memcpy(out, v->data, v->count * sizeof *out); break;
+    }
+}
+
+/* In place where the widths agree is not attempted: `out` is apart. */
+static void load_linear(const struct value *v, enum number k, void *out) {
+    const struct ir_dtype_info *dt = ir_dtype_get(v->dtype);
+    enum number own = number_of(v->dtype);
+    if (own == NUM_INT && k == NUM_INT) {
+        load_ints(v, out);
+    } else if (own == NUM_INT) {
+        load_ints(v, out); /* as wide as a double: converted where it lies, from the end for complex */
+        int64_t *ints = out;
+        double *reals = out;
+        struct complex_number *pairs = out;
+        bool is_unsigned = v->dtype == IR_UI64_T;
+        for (size_t i = v->count; i-- > 0;) {
+            double x = is_unsigned ? (double)(uint64_t)ints[i] : (double)ints[i];
+            if (k == NUM_REAL)
+                reals[i] = x;
+            else
+                pairs[i] = (struct complex_number){x, 0};
+        }
+    } else if (own == NUM_REAL && k == NUM_COMPLEX) {
+        double *reals = out;
+        struct complex_number *pairs = out;
+        fp_decode_n_f64(dt->fp, v->data, reals, v->count);
+        for (size_t i = v->count; i-- > 0;)
+            pairs[i] = (struct complex_number){reals[i], 0};
+    } else {
+        fp_decode_n_f64(dt->fp, v->data, out, v->count * (own == NUM_COMPLEX ? 2 : 1));
+    }
+}
+
+hilo_status number_load(struct eval *cx, const struct value *v, const uint32_t *perm, enum number k, void **out) {
+    size_t size = number_bytes(k), nbytes;
+    if (!mem_mul(v->count, size, &nbytes))
+        return HILO_RESOURCE_EXHAUSTED;
+    char *linear = mem_alloc(&cx->al, nbytes), *moved = NULL;
+    if (!linear)
+        return HILO_RESOURCE_EXHAUSTED;
+    load_linear(v, k, linear);
+    bool identity = true;
+    for (uint32_t i = 0; perm && i < v->rank; i++)
+        identity &= perm[i] == i;
+    if (identity) {
+        *out = linear;
+        return HILO_OK;
+    }
+    moved = mem_alloc(&cx->al, nbytes);
+    if (!moved) {
+        mem_free(&cx->al, linear, nbytes);
+        return HILO_RESOURCE_EXHAUSTED;
+    }
+    int64_t strides[IR_MAX_RANK], dims[IR_MAX_RANK], step[IR_MAX_RANK], index[IR_MAX_RANK] = {0};
+    value_strides(v->dims, v->rank, strides);
+    for (uint32_t i = 0; i < v->rank; i++) {
+        dims[i] = v->dims[perm[i]];
+        step[i] = strides[perm[i]];
+    }
+    uint32_t outer = v->rank - 1; /* the last dimension runs in the inner loop */
+    char *at = moved;
+    if (v->count)
+        do {
+            int64_t from = 0;
+            for (uint32_t i = 0; i < outer; i++)
+                from += index[i] * step[i];
+            for (int64_t j = 0; j < dims[outer]; j++, at += size)
+                memcpy(at, linear + (size_t)(from + j * step[outer]) * size, size);
+        } while (index_next(index, dims, outer));
+    mem_free(&cx->al, linear, nbytes);
+    *out = moved;
+    return HILO_OK;
+}
+
+/* ---- rounding --------------------------------------------------------------------------------------------------------- */
+
+static void store_ints(const int64_t *x, struct value *v) {
+    switch (v->dtype) {
+#define STORE(id, type, expr)                    \
+    case IR_##id##_T:                            \
+        for (size_t i = 0; i < v->count; i++)    \
+            ((type *)v->data)[i] = (type)(expr); \
+        break;
+        STORE(I1, uint8_t, x[i] != 0)
+        STORE(I2, int8_t, (int8_t)((uint64_t)x[i] << 6) >> 6)
+        STORE(I4, int8_t, (int8_t)((uint64_t)x[i] << 4) >> 4)
+        STORE(I8, int8_t, x[i]) STORE(I16, int16_t, x[i]) STORE(I32, int32_t, x[i])
+        STORE(UI2, uint8_t, x[i] & 3) STORE(UI4, uint8_t, x[i] & 15)
+        STORE(UI8, uint8_t, x[i]) STORE(UI16, uint16_t, x[i]) STORE(UI32, uint32_t, x[i])
+#undef STORE
+    default: memcpy(v->data, x, v->count * sizeof *x); break;
+    }
+}
+
+void number_store(enum number k, const void *numbers, struct value *out) {
+    if (k == NUM_INT)
+        store_ints(numbers, out);
+    else
+        fp_encode_n_f64(ir_dtype_get(out->dtype)->fp, numbers, out->data, out->count * (k == NUM_COMPLEX ? 2 : 1));
+}
+
+/* ---- the matrix product --------------------------------------------------------------------------------------------------- */
+
+/* Columns are taken in stretches whose accumulators stay in the first-level cache; products are added in the order of k. */
+enum { GEMM_COLUMNS = 512 };
+
+#define GEMM(name, type, MULTIPLY_ADD)                                                                               \
+    static void name(size_t m, size_t n, size_t k, const type *a, const type *b, type *c) {                          \
+        for (size_t j0 = 0; j0 < n; j0 += GEMM_COLUMNS) {                                                            \
+            size_t width = n - j0 < GEMM_COLUMNS ? n - j0 : GEMM_COLUMNS;                                            \
+            for (size_t i = 0; i < m; i++)                                                                           \
+                for (size_t p = 0; p < k; p++) {                                                                     \
+                    type x = a[i * k + p];                                                                           \
+                    const type *restrict row = b + p * n + j0;                                                       \
+                    type *restrict sum = c + i * n + j0;                                                             \
+                    for (size_t j = 0; j < width; j++)                                                               \
+                        MULTIPLY_ADD(sum[j], x, row[j]);                                                             \
+                }                                                                                                    \
+        }                                                                                                            \
+    }
+
+#define ADD_PRODUCT(c, a, b) ((c) += (a) * (b))
+#define ADD_COMPLEX_PRODUCT(c, a, b)                 \
+    do {                                             \
+        (c).re += (a).re * (b).re - (a).im * (b).im; \
+        (c).im += (a).re * (b).im + (a).im * (b).re; \
+    } while (0)
+GEMM(gemm_int, uint64_t, ADD_PRODUCT)
+GEMM(gemm_real, double, ADD_PRODUCT)
+GEMM(gemm_complex, struct complex_number, ADD_COMPLEX_PRODUCT)
+
+void number_gemm(enum number kind, size_t m, size_t n, size_t k, const void *a, const void *b, void *c) {
+    switch (kind) {
+    case NUM_INT: gemm_int(m, n, k, a, b, c); break;
+    case NUM_REAL: gemm_real(m, n, k, a, b, c); break;
+    case NUM_COMPLEX: gemm_complex(m, n, k, a, b, c); break;
+    }
+}

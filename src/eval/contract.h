@@ -1,0 +1,32 @@
+/* What the contractions share (dot_general, convolution, einsum, linear algebra): operands are widened once to one of three
+ * number types, computed in, and rounded once to the result's element type. */
+#ifndef HILO_EVAL_CONTRACT_H
+#define HILO_EVAL_CONTRACT_H
+
+#include "eval/eval.h"
+
+/* Integers modulo 2^64, of which every narrower type is the low bits; i1 counts, and any count is true. Floats of up to 64 bits
+   in double: sums of products of f32 and narrower are then rounded once. */
+enum number { NUM_INT, NUM_REAL, NUM_COMPLEX };
+
+struct complex_number { double re, im; };
+
+/* The number type of an element type, and the wider of two. */
+enum number number_of(enum ir_dtype t);
+static inline enum number number_wider(enum number a, enum number b) { return a > b ? a : b; }
+size_t number_bytes(enum number k);
+
+/* Elements of `v` widened to `k`, with its dimensions in the order `perm` (result dimension i is dimension perm[i]; NULL = as
+   they are): a fresh array for mem_free(&cx->al, p, v->count * number_bytes(k)). */
+hilo_status number_load(struct eval *cx, const struct value *v, const uint32_t *perm, enum number k, void **out);
+/* Rounds n numbers to the elements of a tensor. */
+void number_store(enum number k, const void *numbers, struct value *out);
+
+/* c[m][n] += sum over k of a[m][k] * b[k][n], dense and row-major. */
+void number_gemm(enum number kind, size_t m, size_t n, size_t k, const void *a, const void *b, void *c);
+
+static inline struct complex_number complex_mul(struct complex_number a, struct complex_number b) {
+    return (struct complex_number){a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
+}
+
+#endif
