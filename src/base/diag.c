@@ -12,16 +12,41 @@ static void diag_free_text(struct diag_list *d, char *z) {
         mem_free(&d->al, z, strlen(z) + 1);
 }
 
+static void diag_free(struct diag_list *d, struct diag *x) {
+    diag_free_text(d, x->file);
+    diag_free_text(d, x->message);
+    diag_free_text(d, x->source);
+    mem_free(&d->al, x, sizeof *x);
+}
+
 void diag_clear(struct diag_list *d) {
     for (struct diag *x = d->first; x;) {
         struct diag *next = x->next;
-        diag_free_text(d, x->file);
-        diag_free_text(d, x->message);
-        diag_free_text(d, x->source);
-        mem_free(&d->al, x, sizeof *x);
+        diag_free(d, x);
         x = next;
     }
     diag_init(d, d->al);
+}
+
+void diag_move(struct diag_list *d, struct diag_list *from) {
+    uint32_t uncounted = from->errors;
+    for (struct diag *x = from->first; x;) {
+        struct diag *next = x->next;
+        bool error = x->severity == DIAG_ERROR;
+        uncounted -= error;
+        d->errors += error;
+        if (d->errors > DIAG_MOST) {
+            diag_free(d, x);
+        } else {
+            x->next = NULL;
+            *(d->last ? &d->last->next : &d->first) = x;
+            d->last = x;
+        }
+        x = next;
+    }
+    d->errors += uncounted;
+    d->out_of_memory |= from->out_of_memory;
+    diag_init(from, from->al);
 }
 
 static char *diag_copy(struct diag_list *d, const char *p, size_t n) {
@@ -68,7 +93,8 @@ hilo_status diag_vadd(struct diag_list *d, enum diag_severity sev, hilo_status s
     snprintf(x->label, sizeof x->label, "%s", label ? label : "");
     x->file = diag_copy(d, loc.file.p, loc.file.n);
     x->message = diag_copy(d, message.p, message.n);
-    struct str source = text.n && loc.line ? diag_line(text, loc.line) : (struct str){NULL, 0};
+    uint32_t first = d->first_line ? d->first_line : 1;
+    struct str source = text.n && loc.line >= first ? diag_line(text, loc.line - first + 1) : (struct str){NULL, 0};
     if (source.p)
         x->source = diag_copy(d, source.p, source.n);
     d->out_of_memory |= !x->file || !x->message || (source.p && !x->source);

@@ -34,11 +34,14 @@ struct diag_list {
     hilo_allocator al;
     struct diag *first, *last;
     uint32_t errors;     /* including the ones that were not kept */
+    uint32_t first_line; /* number of the first line of the texts that are quoted; 0 = 1 */
     bool out_of_memory;  /* a diagnostic could not be stored */
 };
 
 void diag_init(struct diag_list *d, hilo_allocator al);
 void diag_clear(struct diag_list *d);
+/* Moves all of `from` behind what is in `d`; both use one allocator. */
+void diag_move(struct diag_list *d, struct diag_list *from);
 
 /* Adds one diagnostic and returns `status`, so that `return diag_error(...)` forwards it. `text` (may be empty) is
    the whole
