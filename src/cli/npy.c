@@ -31,7 +31,7 @@ static const struct npy_type {
     {"V1", 1},
     {"V2", 2},
     {"f1", 1},
-#define DTYPE(id, name, class, bits, bytes, fp, npy) {npy, bytes},
+#define DTYPE(id, name, class, bits, bytes, fp, npy, hilo) {npy, bytes},
 #include "ir/dtypes.def"
 };
 

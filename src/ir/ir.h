@@ -51,7 +51,7 @@ enum ir_slot {
 
 enum ir_dtype {
     IR_DTYPE_NONE,
-#define DTYPE(id, name, class, bits, bytes, fp, npy) IR_##id##_T,
+#define DTYPE(id, name, class, bits, bytes, fp, npy, hilo) IR_##id##_T,
 #include "ir/dtypes.def"
     IR_DTYPE_COUNT
 };
@@ -64,6 +64,7 @@ struct ir_dtype_info {
     uint32_t bits, bytes;
     enum fp_kind fp;       /* of the value, or of both parts of a complex number */
     const char *npy;
+    hilo_dtype number;     /* in the public API; HILO_DTYPE_INVALID for what has no place there */
 };
 const struct ir_dtype_info *ir_dtype_get(enum ir_dtype t);
 enum ir_dtype ir_dtype_named(struct str name); /* IR_DTYPE_NONE when unknown */

@@ -11,7 +11,8 @@
 #define CLASS_INDEX IR_INDEX_CLASS
 static const struct ir_dtype_info dtypes[IR_DTYPE_COUNT] = {
     [IR_DTYPE_NONE] = {.name = "none", .npy = ""},
-#define DTYPE(id, name, class, bits, bytes, fp, npy) [IR_##id##_T] = {name, CLASS_##class, bits, bytes, fp, npy},
+#define DTYPE(id, name, class, bits, bytes, fp, npy, hilo) \
+    [IR_##id##_T] = {name, CLASS_##class, bits, bytes, fp, npy, HILO_##hilo},
 #include "ir/dtypes.def"
 };
 
