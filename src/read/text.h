@@ -128,6 +128,10 @@ hilo_status text_element(struct text_parser *p, enum ir_dtype t, const char *s, 
    text_op.c.
    Uses are resolved by text_attr, text_loc and text_type; they may come before the definition, as MLIR prints locations. */
 hilo_status text_alias(struct text_parser *p);
+/* `#dialect.name<…>` or `#dialect<name …>` at its HASH token; of dialects that are not ours, it is kept as text. */
+hilo_status text_dialect_attr(struct text_parser *p, ir_attr *out);
+/* The bare case of an enumeration: EQ. */
+hilo_status text_case(struct text_parser *p, enum ir_enum e, ir_attr *out);
 /* The attribute or type that the HASH or BANG token, a name without dots, stands for. */
 hilo_status text_alias_attr(struct text_parser *p, ir_attr *out);
 hilo_status text_alias_type(struct text_parser *p, ir_type *out);
