@@ -164,12 +164,12 @@ static hilo_status step_run(struct eval *cx, const struct plan_step *s) {
         in[i] = f->slots[cx->plan->lists[s->operands + i]];
     for (uint32_t i = 0; i < s->nresults; i++)
         out[i] = NULL;
-    f->top = out + s->nresults + (s->quantised ? s->noperands : 0);
+    f->top = out + s->nresults + s->noperands;
     f->step = s;
     uint32_t errors = cx->d->errors;
     hilo_status status = poll(cx, s->op);
     if (status == HILO_OK)
-        status = s->quantised ? eval_quantised(cx, s->op, handlers[s->kind], in, out + s->nresults, out)
+        status = s->quantised ? eval_quantised(cx, s->op, handlers[s->kind], in, out)
                               : handlers[s->kind](cx, s->op, in, out);
     if (status == HILO_OK)
         status = results_fit(cx, s, out);
@@ -206,8 +206,10 @@ hilo_status eval_block(struct eval *cx, const struct plan_block *b, struct value
         return EVAL_FAIL(cx, steps->op, HILO_RESOURCE_EXHAUSTED, "is inside more than %d calls and regions", EVAL_DEPTH);
     }
     cx->depth++;
-    if (args != f->slots + b->slot0) /* eval_region puts them there itself */
+    if (b->nargs && args != f->slots + b->slot0) { /* eval_region puts them there itself */
         memcpy(f->slots + b->slot0, args, b->nargs * sizeof *args);
+        memset(args, 0, b->nargs * sizeof *args);
+    }
     hilo_status status = args_fit(cx, b);
     drop_slots(cx, b->dead, b->ndead);
     for (const struct plan_step *s = steps; s < end && status == HILO_OK; s++)

@@ -28,7 +28,8 @@ struct plan_block {
     uint32_t first, nsteps;       /* plan->steps; the last one is the terminator */
     uint32_t slot0, nargs, slot1; /* slots from slot0 to before slot1, the arguments' first; with nested blocks */
     uint32_t dead, ndead;         /* list: arguments that nobody looks at */
-    uint32_t nscratch;            /* body of a function: pointers that the operands and results of open ops take */
+    uint32_t nscratch;            /* pointers that open ops take: operands, results, and as many as operands again, which
+                                     handlers of the core use behind `out` */
 };
 
 struct eval_plan {
@@ -49,8 +50,8 @@ struct eval_frame {
     const struct plan_step *step; /* the op being run */
 };
 
-/* Runs a block in the current frame. `args` are owned references that pass to the block, also on an error; `results` get
-   owned references to the terminator's operands and may be the same array. The caller has compared the counts. */
+/* Runs a block in the current frame. `args` are owned references that pass to the block and are cleared, also on an error;
+   `results` get owned references to the terminator's operands and may be the same array. The caller has compared counts. */
 hilo_status eval_block(struct eval *cx, const struct plan_block *b, struct value **args, struct value **results);
 /* The same for the body of a function, in a frame of its own. */
 hilo_status eval_body(struct eval *cx, uint32_t block, struct value **args, struct value **results);
@@ -65,16 +66,17 @@ void eval_take(struct eval *cx, struct value *const *in, struct value **owned);
 /* Drops n references and clears them. */
 void eval_drop(struct value **v, uint32_t n);
 
+/* Copies n entries along dimension `dim`, from `from` on in src to `to` on in dst. Their other dimensions are equal. */
+void eval_copy_slab(const struct value *src, int64_t from, struct value *dst, int64_t to, int64_t n, uint32_t dim);
+
 /* True when a value belongs to a type: kind, element type, rank, and dimensions where the type knows them. */
 bool eval_fits(const struct ir_module *m, ir_type t, const struct value *v);
 /* A constant's value: borrowed from the module where it has all elements there. At `op`, of the type of its result or, where
    there is none, of the attribute. */
 hilo_status eval_literal(struct eval *cx, ir_op op, ir_attr a, struct value **out);
 
-/* The handler's results in the expressed type, from dequantised operands, quantised again (eval_quant.c). `scratch` has room
-   for one pointer an operand. */
-hilo_status eval_quantised(struct eval *cx, ir_op op, eval_fn *fn, struct value *const *in, struct value **scratch,
-                           struct value **out);
+/* The handler's results in the expressed type, from dequantised operands, quantised again (eval_quant.c). */
+hilo_status eval_quantised(struct eval *cx, ir_op op, eval_fn *fn, struct value *const *in, struct value **out);
 
 /* Processes (eval_process.c): true once another process has failed and this one is to stop. */
 bool eval_process_stopped(const struct eval_process *p);

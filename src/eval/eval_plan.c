@@ -129,7 +129,7 @@ static hilo_status plan_step(struct plan_build *b, ir_op op, const struct plan_l
     s->nresults = o->nresults;
     for (uint32_t i = 0; i < o->nresults; i++)
         plan_define(b, ir_result(m, op, i), at->block, at->step);
-    *need = o->noperands * (s->quantised ? 2 : 1) + o->nresults + inside;
+    *need = 2 * o->noperands + o->nresults + inside;
     return HILO_OK;
 }
 

@@ -134,9 +134,9 @@ static hilo_status quant_misfit(struct eval *cx, ir_op op, hilo_status status) {
     return status;
 }
 
-hilo_status eval_quantised(struct eval *cx, ir_op op, eval_fn *fn, struct value *const *in, struct value **scratch,
-                           struct value **out) {
+hilo_status eval_quantised(struct eval *cx, ir_op op, eval_fn *fn, struct value *const *in, struct value **out) {
     const struct ir_op_data *o = ir_op_get(cx->m, op);
+    struct value **scratch = out + o->nresults; /* see plan_block.nscratch */
     hilo_status status = HILO_OK;
     uint32_t n = 0;
     for (; n < o->noperands && status == HILO_OK; n++) {

@@ -1,0 +1,691 @@
+/* Collectives: the process groups of an op, and what its members make of each other's operands. Every member computes its own
+ * results, in the order of the group, so that they are the same in every run. */
+#include "eval/body.h"
+#include "eval/eval_elt.h"
+#include "eval/eval_process.h"
+
+#include <inttypes.h>
+
+/* ---- groups ---------------------------------------------------------------------------------------------------------- */
+
+/* Rows of ids; -1 fills up short rows. */
+struct rows {
+    const int64_t *ids;
+    size_t n, cols;
+    int64_t *own; /* `ids` when they were computed, else NULL */
+    size_t bytes;
+};
+
+/* What ids stand for. */
+enum strategy { CROSS_REPLICA, CROSS_PARTITION, CROSS_BOTH, FLATTENED_IDS };
+
+/* The group that this process is in; n = 0 when it is in none. */
+struct group {
+    uint32_t *members; /* process indices */
+    uint32_t n, rank;  /* rank: position of this process */
+    size_t bytes;
+    int64_t channel;
+};
+
+static const struct collective {
+    enum ir_op_kind kind;
+    enum ir_slot groups, channel, global;
+    enum strategy with_channel;
+} collectives[] = {
+    {IR_ALL_GATHER, IR_ALL_GATHER_replica_groups, IR_ALL_GATHER_channel_handle, IR_ALL_GATHER_use_global_device_ids, CROSS_BOTH},
+    {IR_ALL_REDUCE, IR_ALL_REDUCE_replica_groups, IR_ALL_REDUCE_channel_handle, IR_ALL_REDUCE_use_global_device_ids, CROSS_BOTH},
+    {IR_REDUCE_SCATTER, IR_REDUCE_SCATTER_replica_groups, IR_REDUCE_SCATTER_channel_handle,
+     IR_REDUCE_SCATTER_use_global_device_ids, CROSS_BOTH},
+    {IR_ALL_TO_ALL, IR_ALL_TO_ALL_replica_groups, IR_ALL_TO_ALL_channel_handle, IR_SLOT_NONE, CROSS_PARTITION},
+    {IR_COLLECTIVE_BROADCAST, IR_COLLECTIVE_BROADCAST_replica_groups, IR_COLLECTIVE_BROADCAST_channel_handle, IR_SLOT_NONE,
+     CROSS_PARTITION},
+    {IR_COLLECTIVE_REDUCE, IR_COLLECTIVE_REDUCE_replica_groups, IR_COLLECTIVE_REDUCE_channel_handle,
+     IR_COLLECTIVE_REDUCE_use_global_device_ids, CROSS_PARTITION},
+    {IR_CROSS_REPLICA_SUM, IR_CROSS_REPLICA_SUM_replica_groups, IR_SLOT_NONE, IR_SLOT_NONE, CROSS_REPLICA},
+};
+
+static int64_t channel_of(const struct eval *cx, ir_op op, enum ir_slot slot) {
+    return slot == IR_SLOT_NONE ? 0 : ir_field_i64(cx->m, ir_prop(cx->m, op, slot), IR_CHANNEL_HANDLE_handle_F);
+}
+
+/* An axis of a mesh, or a part of one, by which groups are formed: coordinate = device / stride % size. */
+struct mesh_ref {
+    int64_t stride, size;
+};
+
+/* The mesh itself, or that of the symbol it names. */
+static ir_attr mesh_of(const struct eval *cx, ir_attr a) {
+    if (ir_attr_get(cx->m, a)->kind != IR_ATTR_SYMBOL)
+        return a;
+    ir_op op = ir_module_symbol(cx->m, ir_attr_as_str(cx->m, a));
+    if (IR_NONE(op))
+        return (ir_attr){0};
+    ir_attr attrs = ir_op_get(cx->m, op)->attrs, mesh = ir_dict_find(cx->m, attrs, STR("mesh"));
+    return IR_NONE(mesh) ? ir_dict_find(cx->m, attrs, STR("stablehlo.mesh")) : mesh;
+}
+
+static bool mesh_ref_of(const struct eval *cx, const struct ir_attr_data *axes, ir_attr ref, struct mesh_ref *out) {
+    struct str name = ir_attr_as_str(cx->m, ir_field(cx->m, ref, IR_AXIS_REF_name_F));
+    const struct ir_attr_data *sub = ir_attr_get(cx->m, ir_field(cx->m, ref, IR_AXIS_REF_sub_axis_info_F));
+    int64_t stride = 1, size = 0, before = 1, part;
+    for (uint32_t i = axes->n; i-- > 0;) {
+        size = ir_field_i64(cx->m, axes->items[i], IR_MESH_AXIS_size_F);
+        if (str_eq(name, ir_attr_as_str(cx->m, ir_field(cx->m, axes->items[i], IR_MESH_AXIS_name_F))))
+            break;
+        stride *= size;
+        size = 0;
+    }
+    part = size;
+    if (sub->kind == IR_ATTR_ARRAY && sub->n == 2) {
+        before = ir_attr_get(cx->m, sub->items[0])->i;
+        part = ir_attr_get(cx->m, sub->items[1])->i;
+    }
+    if (size <= 0 || before <= 0 || part <= 0 || before > size || part > size / before || size % (before * part) != 0)
+        return false;
+    *out = (struct mesh_ref){.stride = stride * (size / (before * part)), .size = part};
+    return true;
+}
+
+/* Devices that differ only in the axes referred to form a group, in the order of these axes' coordinates. `row_of` is scratch:
+   by the device of a group that has all these coordinates 0. */
+static bool mesh_fill(struct rows *r, const struct mesh_ref *refs, uint32_t nrefs, const int64_t *devices, int64_t total,
+                      int64_t *row_of) {
+    int64_t next = 0;
+    for (int64_t i = 0; i < total; i++) {
+        int64_t at = 0, rest = i;
+        for (uint32_t k = 0; k < nrefs; k++) {
+            int64_t coordinate = i / refs[k].stride % refs[k].size;
+            at = at * refs[k].size + coordinate;
+            rest -= coordinate * refs[k].stride;
+        }
+        if (at == 0)
+            row_of[i] = next++;
+        if (rest < 0 || row_of[rest] < 0 || (size_t)row_of[rest] >= r->n) /* axes that overlap */
+            return false;
+        r->own[(size_t)row_of[rest] * r->cols + (size_t)at] = devices ? devices[i] : i;
+    }
+    return true;
+}
+
+enum { MESH_MOST = 1 << 20 }; /* devices */
+
+/* Number of devices of a mesh; 0 when it makes no sense. */
+static int64_t mesh_total(const struct eval *cx, const struct ir_attr_data *axes) {
+    int64_t total = axes->kind == IR_ATTR_ARRAY ? 1 : 0;
+    for (uint32_t i = 0; i < axes->n && total; i++) {
+        int64_t size = ir_field_i64(cx->m, axes->items[i], IR_MESH_AXIS_size_F);
+        total = size > 0 && size <= MESH_MOST / total ? total * size : 0;
+    }
+    return total;
+}
+
+static hilo_status mesh_rows(struct eval *cx, ir_op op, ir_attr a, struct rows *r) {
+    ir_attr mesh = mesh_of(cx, ir_field(cx->m, a, IR_REPLICA_GROUP_MESH_AXES_mesh_F));
+    const struct ir_attr_data *axes = ir_attr_get(cx->m, ir_field(cx->m, mesh, IR_MESH_axes_F));
+    const struct ir_attr_data *used = ir_attr_get(cx->m, ir_field(cx->m, a, IR_REPLICA_GROUP_MESH_AXES_axes_F));
+    int64_t total = mesh_total(cx, axes), cols = 1;
+    size_t ndevices;
+    const int64_t *devices = ir_field_dims(cx->m, mesh, IR_MESH_device_ids_F, &ndevices);
+    struct mesh_ref refs[IR_MAX_RANK];
+    bool sound = total > 0 && (ndevices == 0 || ndevices == (size_t)total) && used->n <= IR_MAX_RANK;
+    for (uint32_t i = 0; i < used->n && sound; i++) {
+        sound = mesh_ref_of(cx, axes, used->items[i], &refs[i]) && refs[i].size <= total / cols;
+        cols *= sound ? refs[i].size : 1;
+    }
+    if (sound) {
+        *r = (struct rows){.n = (size_t)(total / cols), .cols = (size_t)cols, .bytes = 2 * (size_t)total * sizeof *r->own};
+        r->ids = r->own = mem_alloc(&cx->al, r->bytes);
+        if (!r->own)
+            return HILO_RESOURCE_EXHAUSTED;
+        memset(r->own, 0xff, r->bytes); /* -1 */
+        sound = mesh_fill(r, refs, used->n, ndevices ? devices : NULL, total, r->own + total);
+    }
+    return sound ? HILO_OK : EVAL_FAIL(cx, op, HILO_INVALID_ARGUMENT, "has replica groups by axes that its mesh does not have");
+}
+
+/* The rows of a replica_groups or source_target_pairs attribute; r->own is to be freed also after an error. */
+static hilo_status rows_of(struct eval *cx, ir_op op, ir_attr a, struct rows *r) {
+    const struct ir_attr_data *d = ir_attr_get(cx->m, a);
+    *r = (struct rows){0};
+    if (d->kind == IR_ATTR_STRUCT)
+        return mesh_rows(cx, op, a, r);
+    const struct ir_type_data *t = ir_type_get(cx->m, d->type);
+    size_t n;
+    r->ids = ir_attr_as_i64s(cx->m, a, &n);
+    if (!r->ids || t->rank != 2)
+        return EVAL_FAIL(cx, op, HILO_INVALID_ARGUMENT, "needs groups as a constant of i64 of rank 2");
+    r->cols = (size_t)t->dims[1];
+    r->n = n ? (size_t)t->dims[0] : 0;
+    return HILO_OK;
+}
+
+static void rows_free(struct eval *cx, struct rows *r) {
+    mem_free(&cx->al, r->own, r->bytes);
+}
+
+/* Appends the processes that an id stands for in the group of process `self`. */
+static void group_add(struct group *g, const struct eval_process *self, enum strategy how, uint32_t id) {
+    uint32_t partitions = self->partitions;
+    uint32_t index = how == CROSS_PARTITION ? self->index / partitions * partitions + id
+                     : how == CROSS_REPLICA ? id * partitions + self->index % partitions
+                                            : id;
+    if (index == self->index)
+        g->rank = g->n;
+    g->members[g->n++] = index;
+}
+
+/* The group made of one row. Across both, partitions are outermost: (0, 0), (1, 0), …, (0, 1), (1, 1) … */
+static void group_fill(struct group *g, const struct eval_process *self, enum strategy how, const int64_t *row, size_t cols) {
+    uint32_t outer = how == CROSS_BOTH ? self->partitions : 1;
+    for (uint32_t p = 0; p < outer; p++)
+        for (size_t i = 0; i < cols; i++) {
+            uint32_t id = row ? (uint32_t)row[i] : (uint32_t)i;
+            if (!row || row[i] >= 0)
+                group_add(g, self, how, how == CROSS_BOTH ? id * self->partitions + p : id);
+        }
+}
+
+/* The row that has `id`; NULL when none has. */
+static const int64_t *rows_find(const struct rows *r, int64_t id) {
+    for (size_t i = 0; i < r->n * r->cols; i++)
+        if (r->ids[i] == id)
+            return r->ids + i / r->cols * r->cols;
+    return NULL;
+}
+
+static hilo_status group_of_rows(struct eval *cx, ir_op op, enum strategy how, const struct rows *r, struct group *g) {
+    const struct eval_process *self = cx->process;
+    uint32_t all = how == CROSS_PARTITION ? self->partitions
+                   : how == FLATTENED_IDS ? self->replicas * self->partitions
+                                          : self->replicas;
+    uint32_t id = how == CROSS_PARTITION ? self->index % self->partitions
+                  : how == FLATTENED_IDS ? self->index
+                                         : self->index / self->partitions;
+    bool everybody = r->n * r->cols == 0; /* no groups: one of all processes */
+    const int64_t *row = everybody ? NULL : rows_find(r, id);
+    if (!row && !everybody)
+        return HILO_OK;
+    size_t cols = everybody ? all : r->cols;
+    for (size_t i = 0; row && i < cols; i++) {
+        if (row[i] < -1 || row[i] >= all)
+            return EVAL_FAIL(cx, op, HILO_INVALID_ARGUMENT, "has %" PRId64 " in its groups, but there are %" PRIu32 " processes",
+                             row[i], all);
+        for (size_t k = 0; k < i; k++)
+            if (row[i] >= 0 && row[i] == row[k])
+                return EVAL_FAIL(cx, op, HILO_INVALID_ARGUMENT, "has %" PRId64 " twice in a group", row[i]);
+    }
+    g->bytes = cols * (how == CROSS_BOTH ? self->partitions : 1) * sizeof *g->members;
+    g->members = mem_alloc(&cx->al, g->bytes);
+    if (!g->members)
+        return HILO_RESOURCE_EXHAUSTED;
+    group_fill(g, self, how, row, cols);
+    return HILO_OK;
+}
+
+static hilo_status group_of(struct eval *cx, ir_op op, struct group *g) {
+    *g = (struct group){0};
+    if (!eval_process_of(cx))
+        return HILO_RESOURCE_EXHAUSTED;
+    const struct collective *c = collectives;
+    while (c->kind != ir_kind(cx->m, op))
+        c++;
+    g->channel = channel_of(cx, op, c->channel);
+    bool global = c->global != IR_SLOT_NONE && !IR_NONE(ir_prop(cx->m, op, c->global));
+    enum strategy how = global ? FLATTENED_IDS : g->channel > 0 ? c->with_channel : CROSS_REPLICA;
+    struct rows r;
+    hilo_status status = rows_of(cx, op, ir_prop(cx->m, op, c->groups), &r);
+    if (status == HILO_OK)
+        status = group_of_rows(cx, op, how, &r, g);
+    rows_free(cx, &r);
+    return status;
+}
+
+/* ---- joining --------------------------------------------------------------------------------------------------------- */
+
+struct joint {
+    struct group group;
+    struct meeting *meeting;
+};
+
+static void joint_leave(struct eval *cx, struct joint *j) {
+    if (j->meeting)
+        meeting_leave(cx, j->meeting);
+    mem_free(&cx->al, j->group.members, j->group.bytes);
+}
+
+static struct value *joint_value(const struct joint *j, uint32_t member, uint32_t i) {
+    return meeting_value(j->meeting, member, i);
+}
+
+/* Operand i has one type and shape in all processes, except for dimension `free_dim` (UINT32_MAX = none). */
+static hilo_status joint_agrees(struct eval *cx, ir_op op, const struct joint *j, uint32_t i, uint32_t free_dim) {
+    const struct value *a = joint_value(j, j->group.rank, i);
+    bool same = a->kind == EVAL_TENSOR;
+    for (uint32_t k = 0; k < j->group.n && same; k++) {
+        const struct value *b = joint_value(j, k, i);
+        same = b->kind == EVAL_TENSOR && a->dtype == b->dtype && a->rank == b->rank;
+        for (uint32_t d = 0; same && d < a->rank; d++)
+            same = d == free_dim || a->dims[d] == b->dims[d];
+    }
+    return same ? HILO_OK
+                : EVAL_FAIL(cx, op, HILO_INVALID_ARGUMENT, "has another type of operand %" PRIu32 " in another process", i);
+}
+
+/* Meets the group with the first n operands. In no group: j->group.n = 0 and no meeting, or an error where that `must` not be.
+   joint_leave() follows in any case. */
+static hilo_status joint_join(struct eval *cx, ir_op op, struct value *const *in, uint32_t n, bool must, uint32_t free_dim,
+                              struct joint *j) {
+    j->meeting = NULL;
+    HILO_TRY(group_of(cx, op, &j->group));
+    if (j->group.n == 0)
+        return must ? EVAL_FAIL(cx, op, HILO_INVALID_ARGUMENT, "has no group for process (%" PRIu32 ", %" PRIu32 ")",
+                                cx->process->index / cx->process->partitions, cx->process->index % cx->process->partitions)
+                    : HILO_OK;
+    HILO_TRY(meeting_join(cx, op, j->group.channel, j->group.members, j->group.n, in, n, &j->meeting));
+    for (uint32_t i = 0; i < n; i++)
+        HILO_TRY(joint_agrees(cx, op, j, i, free_dim));
+    return HILO_OK;
+}
+
+/* Zero of the result's type; of a quantised one, what zero quantises to. */
+static hilo_status zeros(struct eval *cx, ir_op op, uint32_t i, const struct value *like, struct value **out) {
+    const struct ir_quant *q = ir_val_type(cx->m, ir_result(cx->m, op, i))->quant;
+    struct value *v;
+    enum ir_dtype t = q ? q->expressed : eval_result_dtype(cx, op, i);
+    HILO_TRY(value_tensor(&cx->al, t, like->dims, like->rank, &v));
+    memset(v->data, 0, v->bytes);
+    if (!q) {
+        *out = v;
+        return HILO_OK;
+    }
+    hilo_status status = eval_quantize(&cx->al, q, v, out);
+    value_unref(v);
+    return status;
+}
+
+/* ---- reductions ------------------------------------------------------------------------------------------------------ */
+
+/* A binary function over elements: a region, or the addition of cross-replica-sum. */
+struct combine {
+    struct body body;
+    struct elt_kernel add;
+    bool has_body;
+};
+
+static hilo_status combine_open(struct eval *cx, ir_op op, struct combine *c) {
+    *c = (struct combine){.has_body = ir_op_get(cx->m, op)->nregions == 1};
+    if (c->has_body) {
+        HILO_TRY(body_open(cx, op, ir_op_region(cx->m, op, 0), &c->body));
+        if (c->body.nargs == 2 && c->body.nresults == 1 && c->body.arg[0] == c->body.result[0] &&
+            c->body.arg[1] == c->body.result[0])
+            return HILO_OK;
+        body_close(&c->body);
+        return EVAL_FAIL(cx, op, HILO_INVALID_ARGUMENT, "needs a computation of two arguments and a result of one type");
+    }
+    enum ir_dtype t = eval_result_dtype(cx, op, 0);
+    c->add = (struct elt_kernel){.op = IR_ADD, .in = t, .out = t};
+    bool found = elt_int_resolve(&c->add) || elt_float_resolve(&c->add) || elt_complex_resolve(&c->add);
+    return found ? HILO_OK : EVAL_FAIL(cx, op, HILO_UNIMPLEMENTED, "cannot add elements of its type");
+}
+
+static void combine_close(struct combine *c) {
+    if (c->has_body)
+        body_close(&c->body);
+}
+
+/* acc = f(acc, v), element by element. */
+static hilo_status combine_run(struct combine *c, struct value *acc, const struct value *v) {
+    const void *args[] = {acc->data, v->data};
+    void *results[] = {acc->data};
+    if (c->has_body)
+        return body_run(&c->body, args, results, acc->count);
+    c->add.run(&c->add, args, acc->data, acc->count);
+    return HILO_OK;
+}
+
+/* A copy of v in elements of type t. */
+static hilo_status copy_as(struct eval *cx, struct value *v, enum ir_dtype t, struct value **out) {
+    if (v->dtype != t)
+        return body_convert(cx, v, t, out);
+    HILO_TRY(value_tensor(&cx->al, t, v->dims, v->rank, out));
+    memcpy((*out)->data, v->data, v->bytes);
+    return HILO_OK;
+}
+
+/* The n values, combined from the left. */
+static hilo_status reduce_values(struct eval *cx, struct combine *c, enum ir_dtype t, struct value *const *v, uint32_t n,
+                                 struct value **out) {
+    struct value *acc;
+    HILO_TRY(copy_as(cx, v[0], t, &acc));
+    hilo_status status = HILO_OK;
+    for (uint32_t i = 1; i < n && status == HILO_OK; i++) {
+        struct value *next;
+        status = body_convert(cx, v[i], t, &next);
+        if (status == HILO_OK) {
+            status = combine_run(c, acc, next);
+            value_unref(next);
+        }
+    }
+    if (status != HILO_OK)
+        value_unref(acc);
+    else
+        *out = acc;
+    return status;
+}
+
+/* Operand i of all members, combined; of each the part of this process when `dim` is one (UINT32_MAX = the whole). */
+static hilo_status reduce_joint(struct eval *cx, ir_op op, const struct joint *j, uint32_t i, uint32_t dim, struct value **out) {
+    uint32_t n = j->group.n;
+    size_t bytes = n * sizeof(struct value *);
+    struct value **v = mem_alloc(&cx->al, bytes);
+    if (!v)
+        return HILO_RESOURCE_EXHAUSTED;
+    memset(v, 0, bytes);
+    hilo_status status = HILO_OK;
+    for (uint32_t k = 0; k < n && status == HILO_OK; k++) {
+        struct value *whole = joint_value(j, k, i);
+        if (dim == UINT32_MAX) {
+            v[k] = value_ref(whole);
+            continue;
+        }
+        int64_t dims[IR_MAX_RANK];
+        memcpy(dims, whole->dims, whole->rank * sizeof *dims);
+        dims[dim] /= n;
+        status = value_tensor(&cx->al, whole->dtype, dims, whole->rank, &v[k]);
+        if (status == HILO_OK)
+            eval_copy_slab(whole, j->group.rank * dims[dim], v[k], 0, dims[dim], dim);
+    }
+    struct combine c;
+    if (status == HILO_OK)
+        status = combine_open(cx, op, &c);
+    if (status == HILO_OK) {
+        status = reduce_values(cx, &c, eval_result_dtype(cx, op, i), v, n, out);
+        combine_close(&c);
+    }
+    eval_drop(v, n);
+    mem_free(&cx->al, v, bytes);
+    return status;
+}
+
+hilo_status eval_all_reduce(struct eval *cx, ir_op op, struct value *const *in, struct value **out) {
+    uint32_t n = ir_op_get(cx->m, op)->noperands;
+    struct joint j;
+    hilo_status status = joint_join(cx, op, in, n, true, UINT32_MAX, &j);
+    for (uint32_t i = 0; i < n && status == HILO_OK; i++)
+        status = reduce_joint(cx, op, &j, i, UINT32_MAX, &out[i]);
+    joint_leave(cx, &j);
+    return status;
+}
+
+hilo_status eval_cross_replica_sum(struct eval *cx, ir_op op, struct value *const *in, struct value **out) {
+    return eval_all_reduce(cx, op, in, out);
+}
+
+hilo_status eval_reduce_scatter(struct eval *cx, ir_op op, struct value *const *in, struct value **out) {
+    int64_t dim = ir_prop_i64(cx->m, op, IR_REDUCE_SCATTER_scatter_dimension);
+    if (dim < 0 || dim >= (int64_t)in[0]->rank)
+        return EVAL_FAIL(cx, op, HILO_INVALID_ARGUMENT, "scatters along a dimension that is not there");
+    struct joint j;
+    hilo_status status = joint_join(cx, op, in, 1, true, UINT32_MAX, &j);
+    if (status == HILO_OK && in[0]->dims[dim] % j.group.n != 0)
+        status = EVAL_FAIL(cx, op, HILO_INVALID_ARGUMENT, "cannot split %" PRId64 " into %" PRIu32 " parts", in[0]->dims[dim],
+                           j.group.n);
+    if (status == HILO_OK)
+        status = reduce_joint(cx, op, &j, 0, (uint32_t)dim, out);
+    joint_leave(cx, &j);
+    return status;
+}
+
+/* The root of result i: the first of the group, or the one that the last operand names. */
+static hilo_status root_of(struct eval *cx, ir_op op, const struct joint *j, const struct value *roots, uint32_t i,
+                           uint32_t *out) {
+    *out = 0;
+    if (!roots)
+        return HILO_OK;
+    int64_t root = i < roots->count ? value_i64(roots, i) : -1;
+    if (root < 0 || root >= j->group.n)
+        return EVAL_FAIL(cx, op, HILO_OUT_OF_RANGE, "names process %" PRId64 " of a group of %" PRIu32 " as root", root,
+                         j->group.n);
+    *out = (uint32_t)root;
+    return HILO_OK;
+}
+
+hilo_status eval_collective_reduce(struct eval *cx, ir_op op, struct value *const *in, struct value **out) {
+    const struct ir_op_data *o = ir_op_get(cx->m, op);
+    bool dynamic = !IR_NONE(ir_prop(cx->m, op, IR_COLLECTIVE_REDUCE_has_dynamic_root));
+    uint32_t n = o->noperands - (dynamic ? 1 : 0), root = 0;
+    struct joint j;
+    hilo_status status = joint_join(cx, op, in, n, false, UINT32_MAX, &j);
+    for (uint32_t i = 0; i < n && status == HILO_OK; i++) {
+        if (j.group.n)
+            status = root_of(cx, op, &j, dynamic ? in[n] : NULL, i, &root);
+        if (status == HILO_OK)
+            status = j.group.n && root == j.group.rank ? reduce_joint(cx, op, &j, i, UINT32_MAX, &out[i])
+                                                       : zeros(cx, op, i, in[i], &out[i]);
+    }
+    joint_leave(cx, &j);
+    return status;
+}
+
+/* ---- movement -------------------------------------------------------------------------------------------------------- */
+
+static hilo_status gather_one(struct eval *cx, ir_op op, const struct joint *j, uint32_t i, uint32_t dim, struct value **out) {
+    const struct value *mine = joint_value(j, j->group.rank, i);
+    int64_t dims[IR_MAX_RANK], at = 0;
+    memcpy(dims, mine->dims, mine->rank * sizeof *dims);
+    dims[dim] = 0;
+    for (uint32_t k = 0; k < j->group.n; k++)
+        if (__builtin_add_overflow(dims[dim], joint_value(j, k, i)->dims[dim], &dims[dim]))
+            return HILO_RESOURCE_EXHAUSTED;
+    HILO_TRY(eval_out(cx, op, i, dims, mine->rank, out));
+    for (uint32_t k = 0; k < j->group.n; k++) {
+        const struct value *v = joint_value(j, k, i);
+        eval_copy_slab(v, 0, *out, at, v->dims[dim], dim);
+        at += v->dims[dim];
+    }
+    return HILO_OK;
+}
+
+hilo_status eval_all_gather(struct eval *cx, ir_op op, struct value *const *in, struct value **out) {
+    uint32_t n = ir_op_get(cx->m, op)->noperands;
+    int64_t dim = ir_prop_i64(cx->m, op, IR_ALL_GATHER_all_gather_dim);
+    for (uint32_t i = 0; i < n; i++)
+        if (dim < 0 || dim >= (int64_t)in[i]->rank)
+            return EVAL_FAIL(cx, op, HILO_INVALID_ARGUMENT, "gathers along a dimension that is not there");
+    struct joint j;
+    hilo_status status = joint_join(cx, op, in, n, true, (uint32_t)dim, &j);
+    for (uint32_t i = 0; i < n && status == HILO_OK; i++)
+        status = gather_one(cx, op, &j, i, (uint32_t)dim, &out[i]);
+    joint_leave(cx, &j);
+    return status;
+}
+
+/* Part `rank` of each member's operand along `split`, one behind the other along `concat`. */
+static hilo_status exchange_one(struct eval *cx, ir_op op, const struct joint *j, uint32_t i, uint32_t split, uint32_t concat,
+                                struct value **out) {
+    const struct value *mine = joint_value(j, j->group.rank, i);
+    uint32_t n = j->group.n;
+    int64_t part[IR_MAX_RANK], whole[IR_MAX_RANK];
+    memcpy(part, mine->dims, mine->rank * sizeof *part);
+    if (part[split] % n != 0)
+        return EVAL_FAIL(cx, op, HILO_INVALID_ARGUMENT, "cannot split %" PRId64 " into %" PRIu32 " parts", part[split], n);
+    part[split] /= n;
+    memcpy(whole, part, mine->rank * sizeof *whole);
+    if (__builtin_mul_overflow(part[concat], (int64_t)n, &whole[concat]))
+        return HILO_RESOURCE_EXHAUSTED;
+    struct value *piece;
+    HILO_TRY(value_tensor(&cx->al, mine->dtype, part, mine->rank, &piece));
+    hilo_status status = eval_out(cx, op, i, whole, mine->rank, out);
+    for (uint32_t k = 0; k < n && status == HILO_OK; k++) {
+        eval_copy_slab(joint_value(j, k, i), j->group.rank * part[split], piece, 0, part[split], split);
+        eval_copy_slab(piece, 0, *out, k * part[concat], part[concat], concat);
+    }
+    value_unref(piece);
+    return status;
+}
+
+hilo_status eval_all_to_all(struct eval *cx, ir_op op, struct value *const *in, struct value **out) {
+    uint32_t n = ir_op_get(cx->m, op)->noperands;
+    int64_t split = ir_prop_i64(cx->m, op, IR_ALL_TO_ALL_split_dimension);
+    int64_t concat = ir_prop_i64(cx->m, op, IR_ALL_TO_ALL_concat_dimension);
+    int64_t count = ir_prop_i64(cx->m, op, IR_ALL_TO_ALL_split_count);
+    for (uint32_t i = 0; i < n; i++)
+        if (split < 0 || split >= (int64_t)in[i]->rank || concat < 0 || concat >= (int64_t)in[i]->rank)
+            return EVAL_FAIL(cx, op, HILO_INVALID_ARGUMENT, "splits or concatenates a dimension that is not there");
+    struct joint j;
+    hilo_status status = joint_join(cx, op, in, n, true, UINT32_MAX, &j);
+    if (status == HILO_OK && count != j.group.n)
+        status = EVAL_FAIL(cx, op, HILO_INVALID_ARGUMENT, "splits into %" PRId64 " parts for a group of %" PRIu32, count,
+                           j.group.n);
+    for (uint32_t i = 0; i < n && status == HILO_OK; i++)
+        status = exchange_one(cx, op, &j, i, (uint32_t)split, (uint32_t)concat, &out[i]);
+    joint_leave(cx, &j);
+    return status;
+}
+
+hilo_status eval_collective_broadcast(struct eval *cx, ir_op op, struct value *const *in, struct value **out) {
+    const struct ir_op_data *o = ir_op_get(cx->m, op);
+    bool dynamic = !IR_NONE(ir_prop(cx->m, op, IR_COLLECTIVE_BROADCAST_has_dynamic_root));
+    uint32_t n = o->noperands - (dynamic ? 1 : 0), root;
+    struct joint j;
+    hilo_status status = joint_join(cx, op, in, n, false, UINT32_MAX, &j);
+    for (uint32_t i = 0; i < n && status == HILO_OK; i++) {
+        if (j.group.n == 0) {
+            status = zeros(cx, op, i, in[i], &out[i]);
+            continue;
+        }
+        status = root_of(cx, op, &j, dynamic ? in[n] : NULL, i, &root);
+        if (status == HILO_OK)
+            out[i] = value_ref(joint_value(&j, root, i));
+    }
+    joint_leave(cx, &j);
+    return status;
+}
+
+/* ---- one to one ------------------------------------------------------------------------------------------------------ */
+
+/* The process that this one sends to (side 0 is its own) or receives from (side 1 is); PARCEL_ANY when there is none. */
+static hilo_status partner(struct eval *cx, ir_op op, ir_attr pairs, int64_t channel, int side, uint32_t *out) {
+    const struct eval_process *self = cx->process;
+    uint32_t partitions = self->partitions, replica = self->index / partitions, partition = self->index % partitions;
+    bool across = channel > 0; /* partitions, else replicas */
+    struct rows r;
+    hilo_status status = rows_of(cx, op, pairs, &r);
+    *out = PARCEL_ANY;
+    for (size_t i = 0; i < r.n && r.cols == 2 && status == HILO_OK; i++) {
+        int64_t other = r.ids[2 * i + (side ? 0 : 1)];
+        if (r.ids[2 * i + (size_t)side] != (int64_t)(across ? partition : replica))
+            continue;
+        if (other < 0 || other >= (int64_t)(across ? partitions : self->replicas))
+            status = EVAL_FAIL(cx, op, HILO_INVALID_ARGUMENT, "has process %" PRId64 " in its pairs, which is not there", other);
+        *out = across ? replica * partitions + (uint32_t)other : (uint32_t)other * partitions + partition;
+        break;
+    }
+    rows_free(cx, &r);
+    return status;
+}
+
+hilo_status eval_collective_permute(struct eval *cx, ir_op op, struct value *const *in, struct value **out) {
+    if (!eval_process_of(cx))
+        return HILO_RESOURCE_EXHAUSTED;
+    int64_t channel = channel_of(cx, op, IR_COLLECTIVE_PERMUTE_channel_handle);
+    ir_attr pairs = ir_prop(cx->m, op, IR_COLLECTIVE_PERMUTE_source_target_pairs);
+    uint32_t target, source;
+    HILO_TRY(partner(cx, op, pairs, channel, 0, &target));
+    HILO_TRY(partner(cx, op, pairs, channel, 1, &source));
+    struct parcel_key key = {.kind = IR_COLLECTIVE_PERMUTE, .channel = channel, .source = cx->process->index, .target = target};
+    if (target != PARCEL_ANY)
+        HILO_TRY(parcel_send(cx, &key, in, 1));
+    if (source == PARCEL_ANY)
+        return zeros(cx, op, 0, in[0], out);
+    key.source = source;
+    key.target = cx->process->index;
+    return parcel_fetch(cx, op, &key, out, 1);
+}
+
+/* The ends of a channel: both processes where pairs say who they are, else anybody who uses the channel. */
+static hilo_status channel_key(struct eval *cx, ir_op op, ir_attr pairs, int64_t channel, bool host, int side,
+                               struct parcel_key *key, bool *connected) {
+    *key = (struct parcel_key){.kind = IR_SEND, .channel = channel, .source = PARCEL_ANY, .target = PARCEL_ANY};
+    *connected = true;
+    if (host || IR_NONE(pairs))
+        return HILO_OK;
+    uint32_t *mine = side ? &key->target : &key->source, *other = side ? &key->source : &key->target;
+    *mine = cx->process->index;
+    HILO_TRY(partner(cx, op, pairs, channel, side, other));
+    *connected = *other != PARCEL_ANY;
+    return HILO_OK;
+}
+
+hilo_status eval_send(struct eval *cx, ir_op op, struct value *const *in, struct value **out) {
+    uint32_t n = ir_op_get(cx->m, op)->noperands - 1;
+    struct parcel_key key;
+    bool connected;
+    if (!eval_process_of(cx))
+        return HILO_RESOURCE_EXHAUSTED;
+    HILO_TRY(channel_key(cx, op, ir_prop(cx->m, op, IR_SEND_source_target_pairs), channel_of(cx, op, IR_SEND_channel_handle),
+                         ir_prop_i64(cx->m, op, IR_SEND_is_host_transfer) != 0, 0, &key, &connected));
+    if (connected)
+        HILO_TRY(parcel_send(cx, &key, in, n));
+    out[0] = value_ref(in[n]);
+    return HILO_OK;
+}
+
+/* A process that nobody sends to gets zeros, as from collective_permute. */
+static hilo_status recv_nothing(struct eval *cx, ir_op op, struct value **out, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++) {
+        const struct ir_type_data *t = ir_val_type(cx->m, ir_result(cx->m, op, i));
+        struct value like = {.dims = (int64_t *)(uintptr_t)t->dims, .rank = t->rank};
+        hilo_status status = t->kind == IR_TYPE_TENSOR ? zeros(cx, op, i, &like, &out[i]) : value_token(&cx->al, &out[i]);
+        if (status != HILO_OK) {
+            eval_drop(out, i);
+            return status;
+        }
+    }
+    return HILO_OK;
+}
+
+hilo_status eval_recv(struct eval *cx, ir_op op, struct value *const *in, struct value **out) {
+    uint32_t n = ir_op_get(cx->m, op)->nresults - 1;
+    struct parcel_key key;
+    bool connected;
+    if (!eval_process_of(cx))
+        return HILO_RESOURCE_EXHAUSTED;
+    HILO_TRY(channel_key(cx, op, ir_prop(cx->m, op, IR_RECV_source_target_pairs), channel_of(cx, op, IR_RECV_channel_handle),
+                         ir_prop_i64(cx->m, op, IR_RECV_is_host_transfer) != 0, 1, &key, &connected));
+    HILO_TRY(connected ? parcel_fetch(cx, op, &key, out, n) : recv_nothing(cx, op, out, n));
+    out[n] = value_ref(in[0]);
+    return HILO_OK;
+}
+
+/* ---- asynchronous ops ------------------------------------------------------------------------------------------------ */
+
+/* Runs at once: when an op is finished is up to the implementation. */
+hilo_status eval_async_start(struct eval *cx, ir_op op, struct value *const *in, struct value **out) {
+    const struct ir_op_data *o = ir_op_get(cx->m, op);
+    ir_region r = ir_op_region(cx->m, op, 0);
+    uint32_t n = ir_val_type(cx->m, ir_result(cx->m, op, 0))->ntypes;
+    uint32_t nargs = ir_block_get(cx->m, ir_region_get(cx->m, r)->first)->nargs;
+    if (nargs && nargs != o->noperands)
+        return EVAL_FAIL(cx, op, HILO_INVALID_ARGUMENT, "has a body of other arguments than its operands");
+    size_t bytes = n * sizeof(struct value *);
+    struct value **items = mem_alloc(&cx->al, bytes);
+    if (!items)
+        return HILO_RESOURCE_EXHAUSTED;
+    memset(items, 0, bytes);
+    hilo_status status = eval_region(cx, r, in, nargs, items, n);
+    if (status == HILO_OK)
+        status = value_group(&cx->al, EVAL_FUTURE, items, n, out);
+    eval_drop(items, n);
+    mem_free(&cx->al, items, bytes);
+    return status;
+}
+
+hilo_status eval_async_done(struct eval *cx, ir_op op, struct value *const *in, struct value **out) {
+    const struct ir_op_data *o = ir_op_get(cx->m, op);
+    if (in[0]->nitems != o->nresults)
+        return EVAL_FAIL(cx, op, HILO_INVALID_ARGUMENT, "has another number of results than its future");
+    for (uint32_t i = 0; i < o->nresults; i++)
+        out[i] = value_ref(in[0]->items[i]);
+    return HILO_OK;
+}
