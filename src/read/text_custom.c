@@ -165,9 +165,9 @@ static hilo_status custom_return(struct text_parser *p, struct text_state *s) {
     HILO_TRY(text_dict(p, s));
     HILO_TRY(text_operands(p, s));
     HILO_TRY(text_dict(p, s));
-    s->types_at = p->tok.at;
     if (!text_accept(p, TEXT_COLON))
         return HILO_OK;
+    s->types_at = p->tok.at;
     ir_type *types;
     uint32_t n;
     HILO_TRY(text_type_list(p, &types, &n));
@@ -230,14 +230,16 @@ static hilo_status custom_complex_type(struct text_parser *p, struct text_state 
 
 /* The type of the predicate and that of both values and the result; or a function type */
 static hilo_status custom_select_type(struct text_parser *p, struct text_state *s) {
-    ir_type pred, t;
+    ir_type pred, t = {0};
     bool done;
     HILO_TRY(custom_type(p, s, &pred, &done));
     if (done)
         return HILO_OK;
-    if (!text_accept(p, TEXT_COMMA))
+    bool two = text_accept(p, TEXT_COMMA);
+    if (two)
+        HILO_TRY(text_type(p, &t));
+    if (!two || text_is(p, TEXT_COMMA))
         return text_error(p, s->types_at, "expected a function type or two types");
-    HILO_TRY(text_type(p, &t));
     text_operand_type(p, s, pred);
     text_operand_type(p, s, t);
     text_operand_type(p, s, t);
@@ -469,25 +471,29 @@ static hilo_status reduce_operands(struct text_parser *p, struct text_state *s) 
     return HILO_OK;
 }
 
-/* The body that `applies` stands for: one op on two scalars of the first input's element type */
+/* The body that `applies` stands for: one op on two scalars of the first input's element type, all with the op's location. */
 static hilo_status reduce_body(struct text_parser *p, struct text_state *s, enum ir_op_kind inner, const char *at) {
     struct ir_module *m = p->m;
     uint32_t line, col;
     if (s->operand_types.n == 0)
         return text_error(p, s->types_at, "a reduction has at least one input");
+    if (text_is_word(p, "loc"))
+        HILO_TRY(text_loc(p, &s->loc));
     const struct ir_type_data *input = ir_type_get(m, s->operand_types.v[0]);
     ir_type elem = ir_type_is_shaped(input) ? input->elem : s->operand_types.v[0];
     ir_type t = ir_type_tensor(m, elem, NULL, 0, (ir_attr){0});
     ir_block b = ir_block_new(m, (ir_region){0});
     ir_val args[2];
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < 2; i++) {
         args[i] = ir_block_add_arg(m, b, t);
+        ir_set_val_loc(m, args[i], s->loc);
+    }
     ir_op op = ir_op_new(m, inner, args, 2, &t, 1, 0);
     ir_val result = ir_result(m, op, 0);
     ir_op ret = ir_op_new(m, IR_RETURN, &result, 1, NULL, 0, 0);
     text_place(p, at, &line, &col);
-    ir_set_loc(m, op, (ir_attr){0}, line, col);
-    ir_set_loc(m, ret, (ir_attr){0}, line, col);
+    ir_set_loc(m, op, s->loc, line, col);
+    ir_set_loc(m, ret, s->loc, line, col);
     ir_append(m, b, op);
     ir_append(m, b, ret);
     ARENA_PUSH(&m->arena, &s->regions, b);
@@ -556,11 +562,11 @@ static hilo_status while_operands(struct text_parser *p, struct text_state *s, s
 static hilo_status custom_while(struct text_parser *p, struct text_state *s) {
     struct text_args args = {0};
     HILO_TRY(while_operands(p, s, &args));
-    s->types_at = p->tok.at;
     if (args.n) {
         ir_type *types;
         uint32_t n;
         HILO_TRY(text_expect(p, TEXT_COLON));
+        s->types_at = p->tok.at;
         HILO_TRY(text_type_list(p, &types, &n));
         if (n != args.n)
             return text_error(p, s->types_at, "%u operand%s, but %u type%s", args.n, args.n == 1 ? "" : "s", n,

@@ -483,10 +483,8 @@ static enum ir_op_kind op_short_name(const struct text_parser *p, struct str nam
 static hilo_status op_custom(struct text_parser *p, struct text_state *s) {
     struct str name = p->tok.text;
     enum ir_op_kind kind = op_short_name(p, name);
-    if (kind == IR_OP_NONE && op_is_ours(name))
+    if (kind == IR_OP_NONE && (op_is_ours(name) || !memchr(name.p, '.', name.n)))
         return text_error(p, NULL, "unknown op '%.*s'", (int)name.n, name.p);
-    if (kind == IR_OP_NONE && !memchr(name.p, '.', name.n))
-        return text_expected(p, "an operation");
     if (kind == IR_OP_NONE || !*ir_op_info(kind)->form)
         return text_error(p, NULL, "'%.*s' can only be read in its generic form, \"%.*s\"(…)", (int)name.n, name.p,
                           (int)name.n, name.p);
@@ -606,7 +604,7 @@ static hilo_status op_build(struct text_parser *p, struct text_state *s, ir_bloc
         return text_error(p, s->types_at, "%u operand%s, but %u operand type%s", s->operands.n,
                           s->operands.n == 1 ? "" : "s", s->operand_types.n, s->operand_types.n == 1 ? "" : "s");
     for (uint32_t i = 0; i < s->operands.n; i++) {
-        ir_val v;
+        ir_val v = {0};
         HILO_TRY(scope_use(p, &s->operands.v[i], s->operand_types.v[i], &v));
         ARENA_PUSH(&m->arena, &s->values, v);
     }
@@ -638,7 +636,7 @@ static hilo_status op_read(struct text_parser *p, ir_block into) {
     else if (text_is(p, TEXT_IDENT))
         HILO_TRY(op_custom(p, s));
     else
-        return text_expected(p, "an operation");
+        return text_is(p, TEXT_EOF) ? text_expected(p, "an operation") : text_error(p, NULL, "expected an operation");
     if (text_is_word(p, "loc"))
         HILO_TRY(text_loc(p, &s->loc));
     HILO_TRY(op_build(p, s, into));

@@ -171,6 +171,11 @@ static void test_forms(void **state) {
          "%0 = \"stablehlo.reduce\"(%a, %s) ({\n^bb0(%x: tensor<f32>, %y: tensor<f32>):\n"
          "%1 = stablehlo.add %x, %y : tensor<f32>\nstablehlo.return %1 : tensor<f32>\n}) {dimensions = array<i64: 1>} : "
          "(tensor<2x3xf32>, tensor<f32>) -> tensor<2xf32>"},
+        {"%0 = stablehlo.reduce(%a init: %s) applies stablehlo.add across dimensions = [1] : "
+         "(tensor<2x3xf32>, tensor<f32>) -> tensor<2xf32> loc(\"here\")",
+         "%0 = \"stablehlo.reduce\"(%a, %s) ({\n^bb0(%x: tensor<f32> loc(\"here\"), %y: tensor<f32> loc(\"here\")):\n"
+         "%1 = stablehlo.add %x, %y : tensor<f32> loc(\"here\")\nstablehlo.return %1 : tensor<f32> loc(\"here\")\n}) "
+         "{dimensions = array<i64: 1>} : (tensor<2x3xf32>, tensor<f32>) -> tensor<2xf32> loc(\"here\")"},
         {"%0:2 = stablehlo.reduce(%a init: %s), (%i init: %z) across dimensions = [0, 1] {x} : (tensor<2x3xf32>, "
          "tensor<2x3xi32>, tensor<f32>, tensor<i32>) -> (tensor<f32>, tensor<i32>)\n"
          "reducer(%x: tensor<f32>, %y: tensor<f32>) (%v: tensor<i32>, %w1: tensor<i32>) {\n"
@@ -399,7 +404,7 @@ static void test_refused_ops(void **state) {
         {"\"chlo.nonexistent\"() : () -> ()", 7, 3, "unknown op 'chlo.nonexistent'"},
         {"%0 = other.op %a : tensor<2x3xf32>", 7, 8, "generic form"},
         {"%0 = stablehlo.gather %a, %b : tensor<2x3xf32>", 7, 8, "generic form"},
-        {"nothing", 7, 3, "expected an operation"},
+        {"nothing", 7, 3, "unknown op 'nothing'"},
         {"%0 = stablehlo.abs %nix : tensor<2x3xf32>", 7, 22, "use of undeclared value '%nix'"},
         {"%0 = stablehlo.abs %a : tensor<2x4xf32>", 7, 22, "'%a' has type tensor<2x3xf32>, but is used as tensor<2x4xf32>"},
         {"%0 = stablehlo.abs %a#1 : tensor<2x3xf32>", 7, 22, "no result #1"},
@@ -407,6 +412,7 @@ static void test_refused_ops(void **state) {
         {"%0:2 = stablehlo.abs %b : tensor<2x3xf32>", 7, 3, "the op has 1 result, but 2 are named"},
         {"%0 = stablehlo.after_all %t, %t : (!stablehlo.token) -> !stablehlo.token", 7, 37, "2 operands, but 1 operand type"},
         {"%0 = stablehlo.select %p, %a, %b : tensor<2x3xi1>", 7, 38, "two types"},
+        {"%0 = stablehlo.select %p, %a, %b : tensor<2x3xi1>, tensor<2x3xf32>, tensor<2x3xf32>", 7, 38, "two types"},
         {"%0 = stablehlo.complex %a, %b : tensor<2x3xf32>", 7, 35, "complex"},
         {"%0 = stablehlo.tuple %a : tensor<2x3xf32>", 7, 29, "tuple"},
         {"%0 = stablehlo.reduce_precision %a, format = m5e3 : tensor<2x3xf32>", 7, 48, "format"},
@@ -421,7 +427,7 @@ static void test_refused_ops(void **state) {
         {"%0 = \"chlo.scan\"(%a) ({\n  %1 = stablehlo.abs %a : tensor<2x3xf32>\n}) : (tensor<2x3xf32>) -> tensor<2x3xf32>",
          8, 22, "use of undeclared value '%a'"},
         {"%0 = stablehlo.convolution(%k, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1]]}",
-         7, 111, "2 integers"},
+         7, 110, "2 integers"},
         {"%0 = stablehlo.while(%x = %a) : tensor<2x3xf32>, tensor<f32> cond {} do {}", 7, 35, "1 operand, but 2 types"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
