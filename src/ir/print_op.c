@@ -963,6 +963,9 @@ static void print_form(struct printer *p, ir_op op) {
     struct form f = {.op = op, .blank = true};
     struct str w;
     bool skip = false, group = false;
+    for (const char *all = at; form_word(&all, &w);) /* also what comes after the dictionary is not said in it */
+        if (w.p[0] == '@')
+            form_say(p, &f, (enum ir_slot)form_slot(k, w));
     while (form_word(&at, &w)) {
         if (str_is(w, "?(")) {
             group = true;
@@ -971,7 +974,6 @@ static void print_form(struct printer *p, ir_op op) {
             group = skip = false;
         } else if (w.p[0] == '@') {
             uint32_t slot = form_slot(k, w);
-            form_say(p, &f, (enum ir_slot)slot);
             if (skip)
                 continue;
             form_blank(p, &f);
