@@ -59,45 +59,63 @@ static void load_linear(const struct value *v, enum number k, void *out) {
     }
 }
 
+/* Elements of `size` bytes at `from`, of shape `dims`, to `to` with dimension i being dimension perm[i]. */
+static void permute(const int64_t *dims, uint32_t rank, const uint32_t *perm, size_t size, const char *from, char *to) {
+    int64_t strides[IR_MAX_RANK], shape[IR_MAX_RANK], step[IR_MAX_RANK], index[IR_MAX_RANK] = {0};
+    value_strides(dims, rank, strides);
+    for (uint32_t i = 0; i < rank; i++) {
+        shape[i] = dims[perm[i]];
+        step[i] = strides[perm[i]];
+        if (shape[i] == 0)
+            return;
+    }
+    uint32_t outer = rank - 1; /* the last dimension runs in the inner loop */
+    do {
+        int64_t at = 0;
+        for (uint32_t i = 0; i < outer; i++)
+            at += index[i] * step[i];
+        for (int64_t j = 0; j < shape[outer]; j++, to += size)
+            memcpy(to, from + (size_t)(at + j * step[outer]) * size, size);
+    } while (index_next(index, shape, outer));
+}
+
+static bool is_identity(const uint32_t *perm, uint32_t rank) {
+    for (uint32_t i = 0; perm && i < rank; i++)
+        if (perm[i] != i)
+            return false;
+    return true;
+}
+
+hilo_status value_permute(struct value *v, const uint32_t *perm, struct value **out) {
+    if (is_identity(perm, v->rank)) {
+        *out = value_ref(v);
+        return HILO_OK;
+    }
+    int64_t dims[IR_MAX_RANK];
+    for (uint32_t i = 0; i < v->rank; i++)
+        dims[i] = v->dims[perm[i]];
+    HILO_TRY(value_tensor(&v->al, v->dtype, dims, v->rank, out));
+    permute(v->dims, v->rank, perm, ir_dtype_get(v->dtype)->bytes, v->data, (*out)->data);
+    return HILO_OK;
+}
+
 hilo_status number_load(struct eval *cx, const struct value *v, const uint32_t *perm, enum number k, void **out) {
     size_t size = number_bytes(k), nbytes;
     if (!mem_mul(v->count, size, &nbytes))
         return HILO_RESOURCE_EXHAUSTED;
-    char *linear = mem_alloc(&cx->al, nbytes), *moved = NULL;
+    char *linear = mem_alloc(&cx->al, nbytes);
     if (!linear)
         return HILO_RESOURCE_EXHAUSTED;
     load_linear(v, k, linear);
-    bool identity = true;
-    for (uint32_t i = 0; perm && i < v->rank; i++)
-        identity &= perm[i] == i;
-    if (identity) {
-        *out = linear;
-        return HILO_OK;
-    }
-    moved = mem_alloc(&cx->al, nbytes);
-    if (!moved) {
+    if (!is_identity(perm, v->rank)) {
+        char *moved = mem_alloc(&cx->al, nbytes);
+        if (moved)
+            permute(v->dims, v->rank, perm, size, linear, moved);
         mem_free(&cx->al, linear, nbytes);
-        return HILO_RESOURCE_EXHAUSTED;
+        linear = moved;
     }
-    int64_t strides[IR_MAX_RANK], dims[IR_MAX_RANK], step[IR_MAX_RANK], index[IR_MAX_RANK] = {0};
-    value_strides(v->dims, v->rank, strides);
-    for (uint32_t i = 0; i < v->rank; i++) {
-        dims[i] = v->dims[perm[i]];
-        step[i] = strides[perm[i]];
-    }
-    uint32_t outer = v->rank - 1; /* the last dimension runs in the inner loop */
-    char *at = moved;
-    if (v->count)
-        do {
-            int64_t from = 0;
-            for (uint32_t i = 0; i < outer; i++)
-                from += index[i] * step[i];
-            for (int64_t j = 0; j < dims[outer]; j++, at += size)
-                memcpy(at, linear + (size_t)(from + j * step[outer]) * size, size);
-        } while (index_next(index, dims, outer));
-    mem_free(&cx->al, linear, nbytes);
-    *out = moved;
-    return HILO_OK;
+    *out = linear;
+    return linear ? HILO_OK : HILO_RESOURCE_EXHAUSTED;
 }
 
 /* ---- rounding --------------------------------------------------------------------------------------------------------- */
@@ -125,6 +143,14 @@ void number_store(enum number k, const void *numbers, struct value *out) {
         store_ints(numbers, out);
     else
         fp_encode_n_f64(ir_dtype_get(out->dtype)->fp, numbers, out->data, out->count * (k == NUM_COMPLEX ? 2 : 1));
+}
+
+void complex_store(struct complex_number *x, struct value *out) {
+    enum number kind = number_of(out->dtype);
+    double *re = (double *)x;
+    for (size_t i = 0; kind != NUM_COMPLEX && i < out->count; i++)
+        re[i] = x[i].re;
+    number_store(kind, x, out);
 }
 
 /* ---- the matrix product --------------------------------------------------------------------------------------------------- */

@@ -16,11 +16,17 @@ enum number number_of(enum ir_dtype t);
 static inline enum number number_wider(enum number a, enum number b) { return a > b ? a : b; }
 size_t number_bytes(enum number k);
 
+/* `v` with its dimensions in another order: result dimension i is dimension perm[i]. A new reference to v itself for the identity. */
+hilo_status value_permute(struct value *v, const uint32_t *perm, struct value **out);
+
 /* Elements of `v` widened to `k`, with its dimensions in the order `perm` (result dimension i is dimension perm[i]; NULL = as
    they are): a fresh array for mem_free(&cx->al, p, v->count * number_bytes(k)). */
 hilo_status number_load(struct eval *cx, const struct value *v, const uint32_t *perm, enum number k, void **out);
 /* Rounds n numbers to the elements of a tensor. */
 void number_store(enum number k, const void *numbers, struct value *out);
+
+/* The same from complex numbers to a real or complex tensor; a real one takes the real parts, which overwrite `x`. */
+void complex_store(struct complex_number *x, struct value *out);
 
 /* c[m][n] += sum over k of a[m][k] * b[k][n], dense and row-major. */
 void number_gemm(enum number kind, size_t m, size_t n, size_t k, const void *a, const void *b, void *c);

@@ -35,23 +35,12 @@ static num transposed(const num *a, size_t n, size_t i, size_t j, bool transpose
     return conjugate ? num_conj(x) : x;
 }
 
-/* A tensor as complex numbers, for mem_free; and back. */
+/* A tensor as complex numbers, for mem_free. */
 static hilo_status load_complex(struct eval *cx, const struct value *v, num **out) {
     void *p;
     HILO_TRY(number_load(cx, v, NULL, NUM_COMPLEX, &p));
     *out = p;
     return HILO_OK;
-}
-
-static void store_complex(const num *x, struct value *out) {
-    if (number_of(out->dtype) == NUM_COMPLEX) {
-        number_store(NUM_COMPLEX, x, out);
-        return;
-    }
-    double *re = (double *)(void *)(uintptr_t)x; /* the real parts, drawn together where they lie */
-    for (size_t i = 0; i < out->count; i++)
-        re[i] = x[i].re;
-    number_store(NUM_REAL, re, out);
 }
 
 hilo_status eval_cholesky(struct eval *cx, ir_op op, struct value *const *in, struct value **out) {
@@ -75,7 +64,7 @@ hilo_status eval_cholesky(struct eval *cx, ir_op op, struct value *const *in, st
             }
     }
     if (status == HILO_OK)
-        store_complex(l, *out);
+        complex_store(l, *out);
     mem_free(&cx->al, x, nbytes);
     mem_free(&cx->al, l, nbytes);
     return status;
@@ -125,7 +114,7 @@ hilo_status eval_triangular_solve(struct eval *cx, ir_op op, struct value *const
             else /* x op(a) = b is op(a)ᵀ xᵀ = bᵀ */
                 substitute(n, rows, x + i * n * n, lower, unit, !transpose, conjugate, batch, 1, cols);
         }
-        store_complex(y, *out);
+        complex_store(y, *out);
     }
     mem_free(&cx->al, x, a->count * sizeof(num));
     mem_free(&cx->al, y, b->count * sizeof(num));

@@ -1,0 +1,232 @@
+/* reduce_window and select_and_scatter. */
+#include "eval/body.h"
+
+/* A window sliding over a padded, dilated input. */
+struct window {
+    uint32_t rank;
+    int64_t in[IR_MAX_RANK], size[IR_MAX_RANK], stride[IR_MAX_RANK], low[IR_MAX_RANK];
+    int64_t base_dilation[IR_MAX_RANK], dilation[IR_MAX_RANK];
+    int64_t out[IR_MAX_RANK]; /* positions of the window */
+    int64_t strides[IR_MAX_RANK]; /* of the input, in elements */
+};
+
+static int64_t window_item(const int64_t *v, size_t n, size_t i, int64_t missing) {
+    return v && i < n ? v[i] : missing;
+}
+
+struct window_slots {
+    enum ir_slot dims, strides, padding, base_dilations, dilations; /* the last two: IR_SLOT_NONE where the op has none */
+};
+
+static hilo_status window_read(struct eval *cx, ir_op op, const struct window_slots *s, const struct value *in, struct window *w) {
+    const struct ir_module *m = cx->m;
+    size_t nd = 0, ns = 0, np = 0, nb = 0, nw = 0;
+    const int64_t *size = ir_prop_i64s(m, op, s->dims, &nd), *stride = ir_prop_i64s(m, op, s->strides, &ns);
+    const int64_t *pad = ir_prop_i64s(m, op, s->padding, &np), *base = NULL, *dilation = NULL;
+    if (s->base_dilations != IR_SLOT_NONE) {
+        base = ir_prop_i64s(m, op, s->base_dilations, &nb);
+        dilation = ir_prop_i64s(m, op, s->dilations, &nw);
+    }
+    *w = (struct window){.rank = in->rank};
+    value_strides(in->dims, in->rank, w->strides);
+    for (uint32_t i = 0; i < in->rank; i++) {
+        w->in[i] = in->dims[i];
+        w->size[i] = window_item(size, nd, i, 1);
+        w->stride[i] = window_item(stride, ns, i, 1);
+        w->low[i] = window_item(pad, np, 2 * i, 0);
+        w->base_dilation[i] = window_item(base, nb, i, 1);
+        w->dilation[i] = window_item(dilation, nw, i, 1);
+        int64_t grown = w->in[i] ? (w->in[i] - 1) * w->base_dilation[i] + 1 : 0, padded;
+        int64_t span = w->size[i] ? (w->size[i] - 1) * w->dilation[i] + 1 : 0;
+        if (__builtin_add_overflow(grown, w->low[i], &padded) ||
+            __builtin_add_overflow(padded, window_item(pad, np, 2 * i + 1, 0), &padded))
+            return EVAL_FAIL(cx, op, HILO_INVALID_ARGUMENT, "has padding out of range in dimension %u", i);
+        w->out[i] = padded <= 0 || span > padded ? 0 : (padded - span) / w->stride[i] + 1;
+    }
+    return HILO_OK;
+}
+
+/* The input element under window element k at position o; false on padding and in the holes of a dilated input. */
+static bool window_at(const struct window *w, const int64_t *o, const int64_t *k, int64_t *offset) {
+    int64_t at = 0;
+    for (uint32_t i = 0; i < w->rank; i++) {
+        int64_t p = o[i] * w->stride[i] + k[i] * w->dilation[i] - w->low[i];
+        if (p < 0 || p % w->base_dilation[i] || p / w->base_dilation[i] >= w->in[i])
+            return false;
+        at += p / w->base_dilation[i] * w->strides[i];
+    }
+    *offset = at;
+    return true;
+}
+
+/* ---- reduce_window ---------------------------------------------------------------------------------------------------- */
+
+/* Positions that are reduced together: their accumulators and one element of each window stay in the first-level cache. */
+enum { WINDOW_BLOCK = 256, WINDOW_MOST = 16 };
+
+/* Padding counts: where the window lies on it, the initial value is combined like any element. */
+static hilo_status window_block(struct body *b, const struct window *w, uint32_t n, struct value *const *x,
+                                struct value *const *init, int64_t (*pos)[IR_MAX_RANK], size_t count, size_t at,
+                                struct value **out, char *gathered) {
+    const void *args[2 * WINDOW_MOST];
+    void *acc[WINDOW_MOST];
+    int64_t k[IR_MAX_RANK] = {0}, offset;
+    size_t lane_bytes = 16 * WINDOW_BLOCK;
+    for (uint32_t i = 0; i < n; i++) {
+        args[i] = acc[i] = (char *)out[i]->data + at * ir_dtype_get(b->result[i])->bytes;
+        args[n + i] = gathered + i * lane_bytes;
+    }
+    do {
+        for (size_t j = 0; j < count; j++) {
+            bool inside = window_at(w, pos[j], k, &offset);
+            for (uint32_t i = 0; i < n; i++) {
+                size_t size = ir_dtype_get(b->arg[n + i])->bytes;
+                const char *from = inside ? (char *)x[i]->data + (size_t)offset * size : init[i]->data;
+                memcpy(gathered + i * lane_bytes + j * size, from, size);
+            }
+        }
+        HILO_TRY(body_run(b, args, acc, count));
+    } while (index_next(k, w->size, w->rank));
+    return HILO_OK;
+}
+
+static hilo_status window_reduce(struct body *b, const struct window *w, uint32_t n, struct value *const *x,
+                                 struct value *const *init, struct value **out) {
+    struct eval *cx = b->cx;
+    int64_t(*pos)[IR_MAX_RANK] = mem_alloc(&cx->al, WINDOW_BLOCK * sizeof *pos), o[IR_MAX_RANK] = {0};
+    char *gathered = mem_alloc(&cx->al, (size_t)16 * WINDOW_BLOCK * n);
+    hilo_status status = pos && gathered ? HILO_OK : HILO_RESOURCE_EXHAUSTED;
+    bool empty = false;
+    for (uint32_t i = 0; i < w->rank; i++)
+        empty |= w->size[i] == 0;
+    for (size_t at = 0, total = out[0]->count; status == HILO_OK && !empty && at < total;) {
+        size_t count = 0;
+        for (; count < WINDOW_BLOCK && at + count < total; count++) {
+            memcpy(pos[count], o, w->rank * sizeof *o);
+            index_next(o, w->out, w->rank);
+        }
+        status = window_block(b, w, n, x, init, pos, count, at, out, gathered);
+        at += count;
+    }
+    mem_free(&cx->al, pos, WINDOW_BLOCK * sizeof *pos);
+    mem_free(&cx->al, gathered, (size_t)16 * WINDOW_BLOCK * n);
+    return status;
+}
+
+hilo_status eval_reduce_window(struct eval *cx, ir_op op, struct value *const *in, struct value **out) {
+    static const struct window_slots slots = {IR_REDUCE_WINDOW_window_dimensions, IR_REDUCE_WINDOW_window_strides,
+                                              IR_REDUCE_WINDOW_padding, IR_REDUCE_WINDOW_base_dilations,
+                                              IR_REDUCE_WINDOW_window_dilations};
+    uint32_t n = ir_op_get(cx->m, op)->noperands / 2, made = 0, ready = 0;
+    struct window w;
+    struct body b;
+    struct value *x[WINDOW_MOST] = {NULL}, *init[WINDOW_MOST] = {NULL};
+    if (n > WINDOW_MOST)
+        return EVAL_FAIL(cx, op, HILO_UNIMPLEMENTED, "has more than %d inputs", WINDOW_MOST);
+    HILO_TRY(window_read(cx, op, &slots, in[0], &w));
+    HILO_TRY(body_open(cx, op, ir_op_region(cx->m, op, 0), &b));
+    hilo_status status = HILO_OK;
+    for (; status == HILO_OK && ready < n; ready++) {
+        status = body_convert(cx, in[ready], b.arg[n + ready], &x[ready]);
+        if (status == HILO_OK)
+            status = body_convert(cx, in[n + ready], b.result[ready], &init[ready]);
+    }
+    for (; status == HILO_OK && made < n; made++) {
+        status = value_tensor(&cx->al, b.result[made], w.out, w.rank, &out[made]);
+        if (status != HILO_OK)
+            break;
+        size_t size = ir_dtype_get(b.result[made])->bytes;
+        for (size_t i = 0; i < out[made]->count; i++)
+            memcpy((char *)out[made]->data + i * size, init[made]->data, size);
+    }
+    if (status == HILO_OK)
+        status = window_reduce(&b, &w, n, x, init, out);
+    for (uint32_t i = 0; i < n; i++) {
+        value_unref(x[i]);
+        value_unref(init[i]);
+        if (status != HILO_OK && i < made)
+            value_unref(out[i]);
+    }
+    body_close(&b);
+    return status;
+}
+
+/* ---- select_and_scatter ------------------------------------------------------------------------------------------------- */
+
+/* The element that `select` prefers in the window at o, as an offset; -1 when the window holds only padding. */
+static hilo_status window_select(struct body *select, const struct window *w, const struct value *x, const int64_t *o,
+                                 int64_t *chosen) {
+    size_t size = ir_dtype_get(x->dtype)->bytes;
+    int64_t k[IR_MAX_RANK] = {0}, offset;
+    *chosen = -1;
+    do {
+        if (!window_at(w, o, k, &offset))
+            continue;
+        uint8_t keep = 0;
+        if (*chosen >= 0) {
+            const void *args[2] = {(char *)x->data + (size_t)*chosen * size, (char *)x->data + (size_t)offset * size};
+            void *result[1] = {&keep};
+            HILO_TRY(body_run(select, args, result, 1));
+        }
+        if (!keep)
+            *chosen = offset;
+    } while (index_next(k, w->size, w->rank));
+    return HILO_OK;
+}
+
+static hilo_status scatter_selected(struct body *select, struct body *scatter, const struct window *w, const struct value *x,
+                                    const struct value *source, struct value *out) {
+    size_t size = ir_dtype_get(out->dtype)->bytes, at = 0;
+    int64_t o[IR_MAX_RANK] = {0}, chosen;
+    if (source->count)
+        do {
+            HILO_TRY(window_select(select, w, x, o, &chosen));
+            if (chosen >= 0) {
+                char *target = (char *)out->data + (size_t)chosen * size;
+                const void *args[2] = {target, (char *)source->data + at * size};
+                void *result[1] = {target};
+                HILO_TRY(body_run(scatter, args, result, 1));
+            }
+            at++;
+        } while (index_next(o, w->out, w->rank));
+    return HILO_OK;
+}
+
+hilo_status eval_select_and_scatter(struct eval *cx, ir_op op, struct value *const *in, struct value **out) {
+    static const struct window_slots slots = {IR_SELECT_AND_SCATTER_window_dimensions, IR_SELECT_AND_SCATTER_window_strides,
+                                              IR_SELECT_AND_SCATTER_padding, IR_SLOT_NONE, IR_SLOT_NONE};
+    struct window w;
+    struct body select, scatter;
+    struct value *source = NULL, *init = NULL, *x = NULL;
+    HILO_TRY(window_read(cx, op, &slots, in[0], &w));
+    for (uint32_t i = 0; i < w.rank; i++)
+        if (in[1]->rank != w.rank || in[1]->dims[i] != w.out[i])
+            return EVAL_FAIL(cx, op, HILO_INVALID_ARGUMENT, "has a source whose shape is not that of the windows");
+    HILO_TRY(body_open(cx, op, ir_op_region(cx->m, op, 0), &select));
+    hilo_status status = body_open(cx, op, ir_op_region(cx->m, op, 1), &scatter);
+    if (status != HILO_OK) {
+        body_close(&select);
+        return status;
+    }
+    status = body_convert(cx, in[0], select.arg[0], &x);
+    if (status == HILO_OK)
+        status = body_convert(cx, in[1], scatter.arg[1], &source);
+    if (status == HILO_OK)
+        status = body_convert(cx, in[2], scatter.arg[0], &init);
+    if (status == HILO_OK)
+        status = value_tensor(&cx->al, scatter.result[0], in[0]->dims, in[0]->rank, out);
+    if (status == HILO_OK) {
+        size_t size = ir_dtype_get((*out)->dtype)->bytes;
+        for (size_t i = 0; i < (*out)->count; i++)
+            memcpy((char *)(*out)->data + i * size, init->data, size);
+        status = scatter_selected(&select, &scatter, &w, x, source, *out);
+        if (status != HILO_OK)
+            value_unref(*out);
+    }
+    value_unref(x);
+    value_unref(source);
+    value_unref(init);
+    body_close(&scatter);
+    body_close(&select);
+    return status;
+}
