@@ -180,6 +180,14 @@ struct shape_range shape_res_group(struct shape *s, uint32_t k)
     return group(s, kinds, "resultSegmentSizes", s->o->nresults, k);
 }
 
+const ir_type *shape_in_types(struct shape *s, struct shape_range r)
+{
+    ir_type *types = ARENA_ARRAY(&s->m->arena, ir_type, r.n);
+    for (uint32_t i = 0; i < r.n; i++)
+        types[i] = shape_in_type(s, r.first + i);
+    return types;
+}
+
 hilo_status shape_results(struct shape *s, const char *label, uint32_t n)
 {
     if (s->nout == n)
@@ -288,6 +296,17 @@ hilo_status shape_same_shape(struct shape *s, const char *label)
                               "have %s and %s",
                               shape_type_text(s, first), shape_type_text(s, t));
     }
+    return HILO_OK;
+}
+
+hilo_status shape_same_shapes(struct shape *s, const char *label, const char *name,
+                              struct shape_range r)
+{
+    for (uint32_t i = 1; i < r.n; i++)
+        if (!shape_compatible(shape_in(s, r.first), shape_in(s, r.first + i)))
+            return shape_fail(s, label, "%s must have one shape, but have %s and %s", name,
+                              shape_type_text(s, shape_in_type(s, r.first)),
+                              shape_type_text(s, shape_in_type(s, r.first + i)));
     return HILO_OK;
 }
 
@@ -510,6 +529,17 @@ ir_type shape_tensor(struct shape *s, ir_type elem, const struct shape_dim *dims
     return ir_type_bounded(s->m, elem, sizes, bounds, rank);
 }
 
+ir_type shape_scalar_of(struct shape *s, ir_type elem)
+{
+    return ir_type_tensor(s->m, elem, NULL, 0, (ir_attr){0});
+}
+
+bool shape_is_truth(const struct shape *s, ir_type type)
+{
+    const struct ir_type_data *t = ir_type_get(s->m, type);
+    return t->kind == IR_TYPE_TENSOR && t->rank == 0 && t->dtype == IR_I1_T && !t->quant;
+}
+
 ir_type shape_real_of(struct shape *s, ir_type elem)
 {
     enum ir_dtype t = ir_type_get(s->m, elem)->dtype;
@@ -575,6 +605,14 @@ bool shape_promotable(const struct ir_type_data *a, const struct ir_type_data *b
     bool integers = (p == IR_PRED || p == IR_SINT || p == IR_UINT) &&
                     (q == IR_PRED || q == IR_SINT || q == IR_UINT);
     return (p == q || integers) && shape_bits(a) <= shape_bits(b);
+}
+
+hilo_status shape_result_elem(struct shape *s, const char *label, uint32_t i, ir_type elem)
+{
+    if (!s->verifying || shape_elems_compatible(s->m, shape_res(s, i)->elem, elem))
+        return HILO_OK;
+    return shape_fail(s, label, "result %u must have elements of type %s, but has %s", i,
+                      shape_type_text(s, elem), shape_type_text(s, shape_res_type(s, i)));
 }
 
 hilo_status shape_same_scales(struct shape *s, const char *label, ir_type a, ir_type b)

@@ -61,6 +61,10 @@ static inline const struct ir_type_data *shape_in(const struct shape *s, uint32_
     return ir_type_get(s->m, shape_in_type(s, i));
 }
 
+/* All of a group's. In the module's arena. */
+struct shape_range { uint32_t first, n; };
+const ir_type *shape_in_types(struct shape *s, struct shape_range r);
+
 /* Declared result types: look at them only while verifying, or where a rule cannot do without. */
 static inline ir_type shape_res_type(const struct shape *s, uint32_t i)
 {
@@ -73,7 +77,6 @@ static inline const struct ir_type_data *shape_res(const struct shape *s, uint32
 
 /* Operands (results) that the k-th word of the table's column stands for: reduce's inputs are group
    0, its initial values group 1. One word = one value unless it has a star. */
-struct shape_range { uint32_t first, n; };
 struct shape_range shape_in_group(struct shape *s, uint32_t k);
 struct shape_range shape_res_group(struct shape *s, uint32_t k);
 
@@ -128,6 +131,10 @@ bool shape_compatible(const struct ir_type_data *a, const struct ir_type_data *b
 bool shape_lists_agree(const int64_t *a, size_t na, const int64_t *b, size_t nb);
 /* All operands and, while verifying, all results have compatible shapes (IR_T_SAME_SHAPE). */
 hilo_status shape_same_shape(struct shape *s, const char *label);
+
+/* The operands of a group have one shape; `name` is theirs for the message. */
+hilo_status shape_same_shapes(struct shape *s, const char *label, const char *name,
+                              struct shape_range r);
 
 /* Checks on lists of dimension numbers; `name` is the attribute's (or field's) for the message.
    in_range: each is in [0, upper).   unique: none occurs twice.   distinct: none occurs twice in
@@ -186,6 +193,10 @@ static inline bool shape_is_axis(const struct ir_type_data *t)
 ir_type shape_with_elem(struct shape *s, ir_type shaped, ir_type elem);
 /* A tensor from dimensions with bounds. */
 ir_type shape_tensor(struct shape *s, ir_type elem, const struct shape_dim *dims, uint32_t rank);
+/* A tensor of rank 0. */
+ir_type shape_scalar_of(struct shape *s, ir_type elem);
+/* tensor<i1> */
+bool shape_is_truth(const struct shape *s, ir_type t);
 /* f32 for complex<f32>, itself for all others. */
 ir_type shape_real_of(struct shape *s, ir_type elem);
 /* Of the elements' type, of the storage when quantised. */
@@ -203,8 +214,43 @@ bool shape_same_elem(const struct ir_type_data *a, const struct ir_type_data *b,
 /* The elements of `a` widen to those of `b`: one class (i1 is an integer here; quantised: one
    expressed type), no fewer bits; with `any_float` floats of any precision. */
 bool shape_promotable(const struct ir_type_data *a, const struct ir_type_data *b, bool any_float);
+/* While verifying: result i has elements that may stand for these. */
+hilo_status shape_result_elem(struct shape *s, const char *label, uint32_t i, ir_type elem);
 /* Two types quantised alike (both per tensor or both per axis) have the same scales and zero
    points, and per tensor the same element type; anything else passes. */
 hilo_status shape_same_scales(struct shape *s, const char *label, ir_type a, ir_type b);
+
+/* ---- regions that reduce (shape_reduce.c) ---------------------------------------------------- */
+
+struct shape_reducer {
+    uint32_t region, n;
+    const ir_type *inputs, *inits; /* n each: of what is reduced, of what that starts from */
+    const int64_t *dims;           /* the region's values are scalars or have some of these */
+    size_t ndims;
+    const char *label, *init_label; /* of the region's type, of the initial values' */
+};
+
+/* The region takes n values so far and n values to come, and returns n. Each may be wider than the
+   input and the initial value, and is what the result's elements are. */
+hilo_status shape_reducer(struct shape *s, const struct shape_reducer *r);
+
+/* ---- windows (shape_window.c) ---------------------------------------------------------------- */
+
+/* A window sliding along one dimension: one position is `stride` elements behind the other, of the
+   base with low and high padding; dilation puts dilation - 1 holes between two elements. */
+struct shape_window { int64_t size, stride, low, high, base_dilation, window_dilation; };
+
+/* Where an op has these attributes, and the constraints on their length and their values. A slot of
+   0 stands for an attribute that the op does not have. */
+struct shape_window_attr { enum ir_slot slot; const char *length, *value; };
+struct shape_window_attrs {
+    struct shape_window_attr sizes, stride, padding, base_dilation, window_dilation;
+};
+
+/* The windows of n dimensions; `sizes` may be unknown. Missing attributes are 1, padding 0. */
+hilo_status shape_windows(struct shape *s, const struct shape_window_attrs *a, const int64_t *sizes,
+                          size_t n, struct shape_window *out);
+/* The number of positions along a dimension; what is not known stays so. False when it overflows. */
+bool shape_window_count(const struct shape_window *w, struct shape_dim base, struct shape_dim *out);
 
 #endif
