@@ -1,13 +1,12 @@
 /* The MLIR text reader: shared state of its parts.
  *
- *   text_lex.c     tokens                           text_op.c      operations, regions, functions, the module
- *   text_type.c    types                            text_custom.c  the hand-written pieces of op syntax (<word> in
- *   ops.def)
- *   text_attr.c    attributes, locations, aliases   text_dense.c   dense<…> literals, hex and decimal, at memory speed
+ *   text_lex.c     tokens                        text_op.c      operations, regions, functions, the module
+ *   text_type.c    types                         text_custom.c  the hand-written pieces of op syntax, <word> in ops.def
+ *   text_attr.c    attributes                    text_struct.c  attributes of our dialects: enumerations and structs
+ *   text_alias.c   aliases, locations            text_dense.c   dense<…> literals, hex and decimal, at memory speed
  *
- * Recursive descent over one look-ahead token. Every function that can fail returns a status after adding one
- * diagnostic at
- * the offending token; the first error ends the parse. Nesting is bounded by TEXT_DEPTH. Memory: the module's arena. */
+ * Recursive descent over one look-ahead token. Every function that can fail returns a status after adding one diagnostic
+ * at the offending token; the first error ends the parse. Nesting is bounded by TEXT_DEPTH. Memory: the module's arena. */
 #ifndef HILO_READ_TEXT_H
 #define HILO_READ_TEXT_H
 
@@ -37,7 +36,7 @@ struct text_tok {
     const char *at;        /* first byte in the source */
 };
 
-struct text_aliases; /* by name (text_attr.c) */
+struct text_aliases; /* by name (text_alias.c) */
 struct text_scope;   /* SSA names of one isolated region (text_op.c) */
 
 struct text_parser {
@@ -74,24 +73,22 @@ hilo_status text_error(struct text_parser *p, const char *at, const char *fmt, .
 hilo_status text_constraint(struct text_parser *p, const char *at, const char *label, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 /* "expected `what`, found …" for the current token; where it starts a new line, at the end of the token before it,
-   because
-   that is where something is missing. text_expect and text_expect_word report through it. */
+   because that is where something is missing. text_expect and text_expect_word report through it. */
 hilo_status text_expected(struct text_parser *p, const char *what);
 hilo_status text_enter(struct text_parser *p);               /* one level deeper; an error beyond TEXT_DEPTH */
 static inline void text_leave(struct text_parser *p) { p->depth--; }
-/* The contents of a STRING token with its escapes (\n, \t, \\, \", \XX hex) resolved: `raw` itself where there are
-   none. */
+/* The contents of a STRING token with its escapes (\n, \t, \\, \", \XX hex) resolved; `raw` itself if there are none. */
 hilo_status text_unescape(struct text_parser *p, struct str raw, struct str *out);
 
 hilo_status text_i64(struct text_parser *p, int64_t *out);                /* [-]INT */
-hilo_status text_f64(struct text_parser *p, double *out);                 /* [-]FLOAT or INT */
+hilo_status text_f64(struct text_parser *p, double *out);                 /* [-]FLOAT or INT; 0x… = the bits */
 hilo_status text_bool(struct text_parser *p, bool *out);
 /* `[1, ?, 3]` into the arena; `?` = IR_DYNAMIC. */
 hilo_status text_dims(struct text_parser *p, const int64_t **out, uint32_t *n);
 /* A balanced stretch of text from the current token up to (not including) the first token of kind `stop` at depth 0;
    brackets (), [], {}, <> and strings are matched. For attributes and types of other dialects. */
 hilo_status text_balanced(struct text_parser *p, enum text_kind stop, struct str *out);
-/* An attribute or type of another dialect at its HASH or BANG token, with its `<…>` if there is one: all of it, as written. */
+/* An attribute or type of another dialect at its HASH or BANG token, with its `<…>` if there is one: all as written. */
 hilo_status text_opaque(struct text_parser *p, struct str *out);
 
 /* ---- types (text_type.c) ---- */
@@ -100,41 +97,40 @@ hilo_status text_type_list(struct text_parser *p, ir_type **out, uint32_t *n);  
 /* `(t, t) -> t` or `(t) -> (t, t)`: a FUNCTION type. */
 hilo_status text_function_type(struct text_parser *p, ir_type *out);
 
-/* ---- attributes (text_attr.c, text_dense.c) ---- */
-/* Any attribute. `expected` (may be none) is the type of a number without one. */
+/* ---- attributes (text_attr.c, text_struct.c, text_dense.c) ---- */
+/* Any attribute. `expected` (may be none) is the type of a number or dense constant without one. */
 hilo_status text_attr(struct text_parser *p, ir_type expected, ir_attr *out);
-/* An attribute in the short form that `form` (and its enum or struct `of`) allows inside custom assembly: `3`, `[1,
-   2]`, `EQ`,
-   `true`, `"x"`, `@f`, `dense<…> : t`; also the full form of the same attribute. */
+/* An attribute in the short form that `form` (and its enum or struct `of`) allows inside custom assembly: `3`, `[1, 2]`,
+   `EQ`, `true`, `"x"`, `@f`, `dense<…> : t`; also `array<…>`, and what starts with #. A number takes no `: type`. */
 hilo_status text_attr_form(struct text_parser *p, enum ir_attr_form form, int of, ir_attr *out);
-/* `{name = attr, name, "quoted" = attr}` at `{`: names and attributes appended to `out` in the arena. */
+/* `{name = attr, name, "quoted" = attr}` at `{`: names and attributes appended to `out` in the arena; no name twice. */
 struct text_attrs { struct { ir_str name; ir_attr attr; const char *at; } *v; uint32_t n, cap; };
 hilo_status text_attr_dict(struct text_parser *p, struct text_attrs *out);
-/* The inside of `#stablehlo.conv<` … `>` without the brackets: `[b, 0, f]x[0, i, o]->[b, 0, f]`. */
-hilo_status text_conv_dims(struct text_parser *p, ir_attr *out);
-/* The inside of `#dialect.mnemonic<` … `>`, from `<` to `>`, by the struct's table. */
-hilo_status text_struct_body(struct text_parser *p, enum ir_struct s, ir_attr *out);
-/* `loc(…)` at the word loc; an alias inside is resolved. */
-hilo_status text_loc(struct text_parser *p, ir_attr *out);
-/* `dense<…> : type` at the word dense. The body is passed over in one scan, the type behind it is read, then the body is
-   converted straight into the type's storage. */
+/* `dense<…> : type` at the word dense. The body is passed over in one scan, the type behind it is read, then the body
+   is converted straight into the type's storage. */
 hilo_status text_dense(struct text_parser *p, ir_type expected, ir_attr *out);
-/* One number, `true`, `false` or `(re, im)` at `s`, range-checked and stored at `out` as a constant of type `t` stores it;
-   its end in `next`. */
+/* One number, `true`, `false` or `(re, im)` at `s`, range-checked and stored at `out` as a constant of type `t` stores
+   it; its end in `next`. */
 hilo_status text_element(struct text_parser *p, enum ir_dtype t, const char *s, const char *end, void *out,
                          const char **next);
-
-/* An alias definition, `#name = attribute` or `!name = type`, at its HASH or BANG token: for the top level of
-   text_op.c.
-   Uses are resolved by text_attr, text_loc and text_type; they may come before the definition, as MLIR prints locations. */
-hilo_status text_alias(struct text_parser *p);
 /* `#dialect.name<…>` or `#dialect<name …>` at its HASH token; of dialects that are not ours, it is kept as text. */
 hilo_status text_dialect_attr(struct text_parser *p, ir_attr *out);
 /* The bare case of an enumeration: EQ. */
 hilo_status text_case(struct text_parser *p, enum ir_enum e, ir_attr *out);
-/* The attribute or type that the HASH or BANG token, a name without dots, stands for. */
+/* The inside of `#dialect.mnemonic<` … `>`, from `<` to `>`, by the struct's table. */
+hilo_status text_struct_body(struct text_parser *p, enum ir_struct s, ir_attr *out);
+/* The inside of `#stablehlo.conv<` … `>` without the brackets: `[b, 0, f]x[0, i, o]->[b, 0, f]`. */
+hilo_status text_conv_dims(struct text_parser *p, ir_attr *out);
+
+/* ---- aliases, locations (text_alias.c) ---- */
+/* An alias definition, `#name = attribute` or `!name = type`, at its HASH or BANG token: for the top level of text_op.c.
+   Uses may come before the definition, as MLIR prints locations. */
+hilo_status text_alias(struct text_parser *p);
+/* The attribute or type that the HASH or BANG token, a name without dots, stands for: for text_attr and text_type. */
 hilo_status text_alias_attr(struct text_parser *p, ir_attr *out);
 hilo_status text_alias_type(struct text_parser *p, ir_type *out);
+/* `loc(…)` at the word loc; an alias inside is resolved. */
+hilo_status text_loc(struct text_parser *p, ir_attr *out);
 
 /* ---- ops (text_op.c, text_custom.c) ---- */
 

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-/* ---- numbers --------------------------------------------------------------------------------------------------------------- */
+/* ---- numbers ----------------------------------------------------------------------------------------------------- */
 
 /* [-]INT or [-]FLOAT with perhaps `: type` behind it, where `suffix` allows that. */
 static hilo_status attr_number(struct text_parser *p, ir_type expected, bool suffix, ir_attr *out) {
@@ -74,7 +74,7 @@ static hilo_status attr_dense_array(struct text_parser *p, ir_attr *out) {
     return attr_numbers(p, t->dtype, TEXT_GREATER, out);
 }
 
-/* ---- lists and dictionaries ------------------------------------------------------------------------------------------------- */
+/* ---- lists and dictionaries -------------------------------------------------------------------------------------- */
 
 struct attr_list { ir_attr *v; uint32_t n, cap; };
 
@@ -155,7 +155,7 @@ static hilo_status attr_dict(struct text_parser *p, ir_attr *out) {
     return HILO_OK;
 }
 
-/* ---- strings, symbols, resources --------------------------------------------------------------------------------------------- */
+/* ---- strings, symbols, resources --------------------------------------------------------------------------------- */
 
 static hilo_status attr_string(struct text_parser *p, ir_attr *out) {
     struct str s;
@@ -212,7 +212,7 @@ static hilo_status attr_opaque_word(struct text_parser *p, ir_attr *out) {
     return HILO_OK;
 }
 
-/* ---- dispatch -------------------------------------------------------------------------------------------------------------------- */
+/* ---- dispatch ---------------------------------------------------------------------------------------------------- */
 
 static hilo_status attr_type(struct text_parser *p, ir_attr *out) {
     ir_type type;

@@ -5,7 +5,7 @@
 #include "base/decimal.h"
 #include "read/text.h"
 
-/* ---- one element ----------------------------------------------------------------------------------------------------------- */
+/* ---- one element ------------------------------------------------------------------------------------------------- */
 
 static const char *dense_space(const char *s, const char *end) {
     for (; s < end; s++) {
@@ -129,7 +129,7 @@ hilo_status text_element(struct text_parser *p, enum ir_dtype dtype, const char 
     return element_int(p, t, s, end, out, next);
 }
 
-/* ---- lists and splats -------------------------------------------------------------------------------------------------------- */
+/* ---- lists and splats -------------------------------------------------------------------------------------------- */
 
 struct dense {
     struct text_parser *p;
@@ -230,7 +230,7 @@ static hilo_status dense_decimal(struct dense *d, ir_attr *out) {
     return HILO_OK;
 }
 
-/* ---- hexadecimal ----------------------------------------------------------------------------------------------------------- */
+/* ---- hexadecimal ------------------------------------------------------------------------------------------------- */
 
 static hilo_status dense_digits(struct dense *d, struct str digits, char *out) {
     if (hex_decode(digits.p, digits.n, (uint8_t *)out))
@@ -281,7 +281,7 @@ static hilo_status dense_hex(struct dense *d, ir_attr *out) {
     return HILO_OK;
 }
 
-/* ---- the whole literal ------------------------------------------------------------------------------------------------------- */
+/* ---- the whole literal ------------------------------------------------------------------------------------------- */
 
 /* Passes over the body, up to its `>`. There is none in numbers and brackets, and no colon: one that comes first belongs to
    the type, and the `>` is missing. Comments and strings may contain anything. */

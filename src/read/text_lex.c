@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-/* ---- characters -------------------------------------------------------------------------------------------------------- */
+/* ---- characters -------------------------------------------------------------------------------------------------- */
 
 static inline bool lex_digit(char c) { return (unsigned)(c - '0') < 10; }
 static inline bool lex_letter(char c) { return (unsigned)((c | 0x20) - 'a') < 26; }
@@ -55,7 +55,7 @@ static const char *lex_line_end(const char *s, const char *end) {
     return nl ? nl : end;
 }
 
-/* ---- tokens -------------------------------------------------------------------------------------------------------------- */
+/* ---- tokens ------------------------------------------------------------------------------------------------------ */
 
 static void lex_take(struct text_parser *p, enum text_kind kind, const char *at, const char *from, const char *to,
                      const char *next) {
@@ -279,7 +279,7 @@ bool text_accept_word(struct text_parser *p, const char *word) {
     return true;
 }
 
-/* ---- errors -------------------------------------------------------------------------------------------------------------- */
+/* ---- errors ------------------------------------------------------------------------------------------------------ */
 
 void text_place(struct text_parser *p, const char *at, uint32_t *line, uint32_t *col) {
     const char *s = p->line_at;
@@ -374,7 +374,7 @@ hilo_status text_enter(struct text_parser *p) {
     return HILO_OK;
 }
 
-/* ---- small values ---------------------------------------------------------------------------------------------------------- */
+/* ---- small values ------------------------------------------------------------------------------------------------ */
 
 hilo_status text_unescape(struct text_parser *p, struct str raw, struct str *out) {
     const char *wrong = lex_unescape(p, raw, out);

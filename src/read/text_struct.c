@@ -9,7 +9,7 @@ static void struct_list(char *list, size_t size, const char *word) {
     snprintf(list + n, size - n, "%s%s", n ? ", " : "", word);
 }
 
-/* ---- enumerations ---------------------------------------------------------------------------------------------------------- */
+/* ---- enumerations ------------------------------------------------------------------------------------------------ */
 
 hilo_status text_case(struct text_parser *p, enum ir_enum e, ir_attr *out) {
     int64_t value;
@@ -27,7 +27,7 @@ hilo_status text_case(struct text_parser *p, enum ir_enum e, ir_attr *out) {
     return text_expected(p, what);
 }
 
-/* ---- fields ---------------------------------------------------------------------------------------------------------------- */
+/* ---- fields ------------------------------------------------------------------------------------------------------ */
 
 /* The axes of a mesh, `[<name = "x", size = 2>, …]`, where MLIR leaves out the `#stablehlo.mesh_axis`. */
 static hilo_status struct_axes(struct text_parser *p, ir_attr *out) {
@@ -176,7 +176,7 @@ hilo_status text_struct_body(struct text_parser *p, enum ir_struct s, ir_attr *o
     return HILO_OK;
 }
 
-/* ---- dimension numbers of convolutions ---------------------------------------------------------------------------------------- */
+/* ---- dimension numbers of convolutions --------------------------------------------------------------------------- */
 
 /* One of the three lists: the places of its two named dimensions and of its spatial ones. */
 struct conv_list {
@@ -257,7 +257,7 @@ hilo_status text_conv_dims(struct text_parser *p, ir_attr *out) {
     return HILO_OK;
 }
 
-/* ---- dispatch -------------------------------------------------------------------------------------------------------------------- */
+/* ---- dispatch ---------------------------------------------------------------------------------------------------- */
 
 static enum ir_enum dialect_enum(struct str dialect, struct str mnemonic) {
     for (int e = IR_ENUM_NONE + 1; e < IR_ENUM_COUNT; e++)

@@ -9,7 +9,7 @@
 
 static hilo_status type_any(struct text_parser *p, ir_type *out);
 
-/* ---- scalars ------------------------------------------------------------------------------------------------------------- */
+/* ---- scalars ----------------------------------------------------------------------------------------------------- */
 
 /* MLIR's integers of any width, and the floats that are not in dtypes.def. */
 static bool type_is_foreign_scalar(struct str s) {
@@ -57,7 +57,7 @@ static hilo_status type_complex(struct text_parser *p, ir_type *out) {
     return text_expect(p, TEXT_GREATER);
 }
 
-/* ---- shapes ---------------------------------------------------------------------------------------------------------------- */
+/* ---- shapes ------------------------------------------------------------------------------------------------------ */
 
 /* The digits of a dimension: `0x3` is a hexadecimal number to the lexer, but means 0, x, 3 here. */
 static hilo_status type_dim(struct text_parser *p, int64_t *out) {
@@ -148,7 +148,7 @@ static hilo_status type_shaped(struct text_parser *p, enum ir_type_kind kind, ir
     return text_expect(p, TEXT_GREATER);
 }
 
-/* ---- groups ------------------------------------------------------------------------------------------------------------- */
+/* ---- groups ------------------------------------------------------------------------------------------------------ */
 
 struct type_list { ir_type *v; uint32_t n, cap; };
 
@@ -200,7 +200,7 @@ static hilo_status type_group(struct text_parser *p, enum ir_type_kind kind, ir_
     return HILO_OK;
 }
 
-/* ---- quantised elements -------------------------------------------------------------------------------------------------- */
+/* ---- quantised elements ------------------------------------------------------------------------------------------ */
 
 struct type_quant {
     struct ir_quant q;
@@ -379,7 +379,7 @@ static hilo_status type_quant(struct text_parser *p, ir_type *out) {
     return text_expect(p, TEXT_GREATER);
 }
 
-/* ---- dispatch ------------------------------------------------------------------------------------------------------------ */
+/* ---- dispatch ---------------------------------------------------------------------------------------------------- */
 
 /* At a BANG token with a dot in it. */
 static hilo_status type_dialect(struct text_parser *p, ir_type *out) {
