@@ -8,7 +8,7 @@ set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 
 include_directories(include src)
-add_compile_definitions(_GNU_SOURCE)
+add_compile_definitions(_GNU_SOURCE HILO_EXPERIMENTAL)
 add_compile_options(-Wall -Wextra -Wshadow -Wconversion -Wmissing-prototypes -Wstrict-prototypes)
 if(HILO_WERROR)
     add_compile_options(-Werror)

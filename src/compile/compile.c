@@ -1,0 +1,221 @@
+/* From a module to an executable: the entry, its parameters and results, the plan. */
+#include "base/file.h"
+#include "runtime/runtime.h"
+
+#include <errno.h>
+#include <sys/stat.h>
+
+void hilo_compile_options_init(hilo_compile_options *options) {
+    if (options)
+        *options = (hilo_compile_options){.struct_size = sizeof *options, .level = 2, .backend = HILO_BACKEND_AUTO};
+}
+
+struct compile {
+    const struct ir_module *m;
+    hilo_executable *exe;
+    const hilo_compile_options *o;
+    struct diag_list *d;
+};
+
+/* ---- the entry ------------------------------------------------------------------------------------------------------- */
+
+static struct str function_name(const struct ir_module *m, ir_op func) {
+    return ir_prop_str(m, func, IR_FUNC_sym_name);
+}
+
+/* "there are: @f, @g" */
+static hilo_status entry_error(const struct compile *c, const char *why) {
+    const hilo_module *module = c->exe->module;
+    struct strbuf names;
+    strbuf_init(&names, c->d->al);
+    for (size_t i = 0; i < module->nfunctions; i++) {
+        strbuf_puts(&names, i ? ", @" : "@");
+        strbuf_str(&names, function_name(c->m, module->functions[i]));
+    }
+    hilo_status status = module->nfunctions
+                             ? diag_error(c->d, HILO_NOT_FOUND, "%s; there are: %s", why, names.p ? names.p : "")
+                             : diag_error(c->d, HILO_NOT_FOUND, "%s; the program has no functions", why);
+    strbuf_free(&names);
+    return status;
+}
+
+static ir_op function_named(const struct compile *c, const char *name) {
+    const hilo_module *module = c->exe->module;
+    for (size_t i = 0; i < module->nfunctions; i++)
+        if (str_is(function_name(c->m, module->functions[i]), name))
+            return module->functions[i];
+    return (ir_op){0};
+}
+
+static hilo_status find_entry(const struct compile *c, ir_op *out) {
+    const hilo_module *module = c->exe->module;
+    ir_op entry = function_named(c, c->o->entry ? c->o->entry : "main");
+    if (IR_NONE(entry) && c->o->entry)
+        return entry_error(c, "no function has the name of the entry");
+    size_t npublic = 0;
+    for (size_t i = 0; i < module->nfunctions && IR_NONE(entry); i++)
+        if (hilo_module_function_public(module, i)) {
+            npublic++;
+            *out = module->functions[i];
+        }
+    if (IR_NONE(entry) && npublic != 1)
+        return entry_error(c, "there is neither @main nor one public function alone: name the entry");
+    if (!IR_NONE(entry))
+        *out = entry;
+    if (IR_NONE(ir_func_body(c->m, *out)))
+        return ir_op_error(c->m, c->d, *out, HILO_INVALID_ARGUMENT, NULL, "is a declaration; the entry needs a body");
+    return HILO_OK;
+}
+
+/* ---- parameters and results ------------------------------------------------------------------------------------------ */
+
+/* Entry i of arg_attrs or res_attrs; none when absent. */
+static ir_attr port_attrs(const struct ir_module *m, ir_op func, enum ir_slot slot, uint32_t i) {
+    const struct ir_attr_data *a = ir_attr_get(m, ir_prop(m, func, slot));
+    return a->kind == IR_ATTR_ARRAY && i < a->n ? a->items[i] : (ir_attr){0};
+}
+
+/* The first non-empty string among these attributes, terminated. */
+static const char *port_name(const struct ir_module *m, ir_attr attrs, const char *const *keys) {
+    for (; *keys; keys++) {
+        struct str s = ir_attr_as_str(m, ir_dict_find(m, attrs, str_of(*keys)));
+        if (s.n)
+            return s.p;
+    }
+    return "";
+}
+
+/* `loc("name")`, as JAX writes it behind its parameters. */
+static const char *location_name(const struct ir_module *m, ir_attr loc) {
+    const struct ir_attr_data *a = ir_attr_get(m, loc);
+    return a->kind == IR_ATTR_LOC_NAME ? ir_str_get(m, a->str).p : "";
+}
+
+static hilo_status port_type(const struct compile *c, ir_op func, ir_type type, const char *what, uint32_t i,
+                             struct rt_port *out) {
+    const struct ir_type_data *t = ir_type_get(c->m, type);
+    out->alias = -1;
+    out->name = "";
+    if (t->kind == IR_TYPE_TOKEN) {
+        out->type = (hilo_type){.dtype = HILO_TOKEN};
+        return HILO_OK;
+    }
+    bool tensor = t->kind == IR_TYPE_TENSOR || t->kind == IR_TYPE_MEMREF;
+    hilo_dtype dtype = tensor ? ir_dtype_get(t->dtype)->number : HILO_DTYPE_INVALID;
+    if (dtype) {
+        out->type = (hilo_type){dtype, t->rank, t->dims};
+        out->bounds = t->bounds;
+        return HILO_OK;
+    }
+    struct strbuf text;
+    strbuf_init(&text, c->d->al);
+    ir_print_type(c->m, type, &text);
+    hilo_status status = ir_op_error(c->m, c->d, func, HILO_UNIMPLEMENTED, NULL,
+                                     "has the %s %u of type %s; an entry takes and gives tensors and tokens", what, i,
+                                     text.p ? text.p : "");
+    strbuf_free(&text);
+    return status;
+}
+
+static hilo_status describe(const struct compile *c, ir_op func) {
+    static const char *const input_names[] = {"jax.arg_info", "mhlo.arg_name", NULL};
+    static const char *const output_names[] = {"jax.result_info", NULL};
+    hilo_executable *exe = c->exe;
+    const struct ir_module *m = c->m;
+    const struct ir_type_data *t = ir_type_get(m, ir_attr_get(m, ir_prop(m, func, IR_FUNC_function_type))->type);
+    uint32_t nin = t->ninputs, nout = t->ntypes - t->ninputs;
+    const struct ir_block_data *body = ir_block_get(m, ir_func_body(m, func));
+    exe->inputs = ARENA_ARRAY(&exe->arena, struct rt_port, nin);
+    exe->outputs = ARENA_ARRAY(&exe->arena, struct rt_port, nout);
+    for (uint32_t i = 0; i < nin; i++) {
+        struct rt_port *p = &exe->inputs[i];
+        HILO_TRY(port_type(c, func, t->types[i], "parameter", i, p));
+        ir_attr attrs = port_attrs(m, func, IR_FUNC_arg_attrs, i);
+        p->name = port_name(m, attrs, input_names);
+        if (!*p->name && i < body->nargs)
+            p->name = location_name(m, ir_val_get(m, body->args[i])->loc);
+        int64_t alias;
+        if (ir_attr_as_i64(m, ir_dict_find(m, attrs, STR("tf.aliasing_output")), &alias) && alias >= 0 && alias < nout)
+            p->alias = (int32_t)alias;
+    }
+    for (uint32_t i = 0; i < nout; i++) {
+        struct rt_port *p = &exe->outputs[i];
+        HILO_TRY(port_type(c, func, t->types[nin + i], "result", i, p));
+        p->name = port_name(m, port_attrs(m, func, IR_FUNC_res_attrs, i), output_names);
+    }
+    return HILO_OK;
+}
+
+/* ---- dumps ----------------------------------------------------------------------------------------------------------- */
+
+static hilo_status dump(const struct compile *c) {
+    if (mkdir(c->o->dump_dir, 0777) != 0 && errno != EEXIST)
+        return diag_error(c->d, HILO_UNAVAILABLE, "cannot make the directory '%s'", c->o->dump_dir);
+    struct strbuf path, text;
+    strbuf_init(&path, c->d->al);
+    strbuf_init(&text, c->d->al);
+    strbuf_printf(&path, "%s/00-input.mlir", c->o->dump_dir);
+    ir_print_module(c->m, &(struct ir_print_options){.locations = true}, &text);
+    hilo_status status = path.failed || text.failed ? HILO_RESOURCE_EXHAUSTED
+                                                    : file_write(path.p, (struct str){text.p, text.n}, c->d);
+    strbuf_free(&path);
+    strbuf_free(&text);
+    return status;
+}
+
+/* ---- the call -------------------------------------------------------------------------------------------------------- */
+
+/* Everything that takes memory from the executable's arena. */
+static hilo_status fill(const struct compile *c) {
+    ir_op entry;
+    HILO_TRY(find_entry(c, &entry));
+    HILO_TRY(describe(c, entry));
+    if (c->o->dump_dir)
+        HILO_TRY(dump(c));
+    return plan_build(&c->exe->plan, &c->exe->arena, c->m, entry, c->d);
+}
+
+static hilo_status compile(hilo_client *client, hilo_module *module, const hilo_compile_options *o, struct diag_list *d,
+                           hilo_executable **out) {
+    if (module->client != client)
+        return diag_error(d, HILO_INVALID_ARGUMENT, "the module belongs to another client");
+    if (o->level < 0 || o->level > 3)
+        return diag_error(d, HILO_INVALID_ARGUMENT, "there is no level %d; levels are 0 to 3", (int)o->level);
+    if (o->backend != HILO_BACKEND_AUTO && o->backend != HILO_BACKEND_REFERENCE)
+        return diag_error(d, HILO_INVALID_ARGUMENT, "there is no backend %d", (int)o->backend);
+    hilo_executable *exe = rt_executable_new(client, module);
+    if (!exe)
+        return HILO_RESOURCE_EXHAUSTED;
+    jmp_buf recover;
+    exe->arena.recover = &recover;
+    struct compile c = {module->m, exe, o, d};
+    hilo_status status = HILO_RESOURCE_EXHAUSTED;
+    if (!setjmp(recover))
+        status = fill(&c);
+    exe->arena.recover = NULL;
+    if (status == HILO_OK)
+        *out = exe;
+    else
+        hilo_executable_release(exe);
+    return status;
+}
+
+hilo_status hilo_compile(hilo_client *client, hilo_module *module, const hilo_compile_options *options,
+                         hilo_executable **out) {
+    double begin = rt_now_ms();
+    hilo_compile_options o;
+    hilo_compile_options_init(&o);
+    if (!client || !module || !out || !rt_options(&o, sizeof o, options))
+        return HILO_INVALID_ARGUMENT;
+    struct diag_list d;
+    diag_init(&d, client->al);
+    hilo_executable *exe = NULL;
+    hilo_status status = compile(client, module, &o, &d, &exe);
+    if (status == HILO_OK) {
+        exe->compile_ms = rt_now_ms() - begin;
+        *out = exe;
+        rt_log(client, HILO_LOG_INFO, "compiled in %.3f ms: %u steps, %u buffers", exe->compile_ms, exe->plan.nsteps,
+               exe->plan.nbuffers);
+    }
+    return rt_finish(client, &d, status);
+}

@@ -1,0 +1,75 @@
+/* From text to a verified module. */
+#include "base/file.h"
+#include "read/text.h"
+#include "runtime/runtime.h"
+
+void hilo_module_options_init(hilo_module_options *options) {
+    if (options)
+        *options = (hilo_module_options){.struct_size = sizeof *options};
+}
+
+/* Everything that takes memory from the module's arena. */
+static hilo_status fill(hilo_client *client, struct ir_module *m, struct str text, const hilo_module_options *o,
+                        struct diag_list *d, hilo_module **out) {
+    struct str name = str_of(o->name ? o->name : "<input>");
+    m->name = (struct str){arena_dup(&m->arena, name.p, name.n, 1), name.n};
+    m->text = text;
+    HILO_TRY(read_text(m, d, text, o->first_line ? o->first_line : 1));
+    if (!o->skip_verify)
+        HILO_TRY(ir_verify(m, d));
+    m->text = (struct str){NULL, 0};
+    *out = rt_module_new(client, m);
+    return *out ? HILO_OK : HILO_RESOURCE_EXHAUSTED;
+}
+
+/* The recovery point of a module's arena: nothing is assigned between setjmp and what may jump. */
+static hilo_status read_module(hilo_client *client, struct str text, const hilo_module_options *o, struct diag_list *d,
+                               hilo_module **out) {
+    jmp_buf recover;
+    struct ir_module *m = ir_module_new(client->al, &recover);
+    if (!m)
+        return HILO_RESOURCE_EXHAUSTED;
+    hilo_module *module = NULL;
+    hilo_status status = HILO_RESOURCE_EXHAUSTED;
+    if (!setjmp(recover))
+        status = fill(client, m, text, o, d, &module);
+    if (status != HILO_OK) {
+        ir_module_free(m);
+        return status;
+    }
+    m->arena.recover = NULL;
+    *out = module;
+    return HILO_OK;
+}
+
+hilo_status hilo_module_parse(hilo_client *client, const void *bytes, size_t nbytes, const hilo_module_options *options,
+                              hilo_module **out) {
+    hilo_module_options o;
+    hilo_module_options_init(&o);
+    if (!client || !out || (nbytes && !bytes) || !rt_options(&o, sizeof o, options))
+        return HILO_INVALID_ARGUMENT;
+    struct diag_list d;
+    diag_init(&d, client->al);
+    d.first_line = o.first_line;
+    struct str text = {nbytes ? bytes : "", nbytes};
+    return rt_finish(client, &d, read_module(client, text, &o, &d, out));
+}
+
+hilo_status hilo_module_load(hilo_client *client, const char *path, const hilo_module_options *options, hilo_module **out) {
+    hilo_module_options o;
+    hilo_module_options_init(&o);
+    if (!client || !path || !out || !rt_options(&o, sizeof o, options))
+        return HILO_INVALID_ARGUMENT;
+    if (!o.name)
+        o.name = path;
+    struct diag_list d;
+    diag_init(&d, client->al);
+    d.first_line = o.first_line;
+    struct file file;
+    hilo_status status = file_open(path, client->al, &d, &file);
+    if (status == HILO_OK) {
+        status = read_module(client, file.text, &o, &d, out);
+        file_close(&file);
+    }
+    return rt_finish(client, &d, status);
+}

@@ -1,0 +1,254 @@
+/* Clients, their diagnostics, and option structs. */
+#include "runtime/runtime.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+void hilo_write_stderr(void *user, const char *text, size_t n) {
+    (void)user;
+    while (n) {
+        ssize_t put = write(STDERR_FILENO, text, n);
+        if (put <= 0)
+            return;
+        text += put;
+        n -= (size_t)put;
+    }
+}
+
+double rt_now_ms(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+}
+
+/* ---- option structs -------------------------------------------------------------------------------------------------- */
+
+bool rt_options(void *out, size_t size, const void *given) {
+    if (!given)
+        return true;
+    size_t n;
+    memcpy(&n, given, sizeof n);
+    if (n < sizeof n)
+        return false;
+    for (size_t i = size; i < n; i++) /* what a newer header added must be unset */
+        if (((const char *)given)[i])
+            return false;
+    memcpy(out, given, n < size ? n : size);
+    memcpy(out, &size, sizeof size);
+    return true;
+}
+
+void hilo_client_options_init(hilo_client_options *options) {
+    if (options)
+        *options = (hilo_client_options){.struct_size = sizeof *options, .device = "cpu"};
+}
+
+/* ---- clients --------------------------------------------------------------------------------------------------------- */
+
+static int32_t client_cores(void) {
+    cpu_set_t set;
+    int n = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+    return n > 0 ? n : 1;
+}
+
+static hilo_status client_refuse(const hilo_client_options *o, hilo_status status, const char *message) {
+    if (o->log)
+        o->log(o->log_user, HILO_LOG_ERROR, message);
+    return status;
+}
+
+hilo_status hilo_client_create(const hilo_client_options *options, hilo_client **out) {
+    hilo_client_options o;
+    hilo_client_options_init(&o);
+    if (!out || !rt_options(&o, sizeof o, options))
+        return HILO_INVALID_ARGUMENT;
+    if (o.threads < 0)
+        return client_refuse(&o, HILO_INVALID_ARGUMENT, "the number of threads is negative");
+    if (!o.device || strcmp(o.device, "cpu") != 0)
+        return client_refuse(&o, HILO_NOT_FOUND, "no such device; there is: cpu");
+    hilo_allocator al = o.allocator.realloc_fn ? o.allocator : mem_system_allocator();
+    hilo_client *c = mem_alloc(&al, sizeof *c);
+    if (!c)
+        return client_refuse(&o, HILO_RESOURCE_EXHAUSTED, "out of memory");
+    *c = (hilo_client){.al = al, .threads = o.threads ? o.threads : client_cores(), .log = o.log, .log_user = o.log_user};
+    atomic_init(&c->refs, 1);
+    pthread_mutex_init(&c->lock, NULL);
+    diag_init(&c->diags, al);
+    *out = c;
+    return HILO_OK;
+}
+
+hilo_client *rt_client_retain(hilo_client *client) {
+    atomic_fetch_add_explicit(&client->refs, 1, memory_order_relaxed);
+    return client;
+}
+
+void hilo_client_release(hilo_client *client) {
+    if (!client || atomic_fetch_sub_explicit(&client->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    diag_clear(&client->diags);
+    for (struct rt_custom_call *c = client->custom_calls; c;) {
+        struct rt_custom_call *next = c->next;
+        mem_free(&client->al, c, c->bytes);
+        c = next;
+    }
+    pthread_mutex_destroy(&client->lock);
+    hilo_allocator al = client->al;
+    mem_free(&al, client, sizeof *client);
+}
+
+int32_t hilo_client_threads(const hilo_client *client) {
+    return client ? client->threads : 0;
+}
+
+const char *hilo_client_device_name(const hilo_client *client) {
+    return client ? "cpu" : "";
+}
+
+void rt_log(const hilo_client *client, hilo_log_level level, const char *fmt, ...) {
+    if (!client->log)
+        return;
+    struct strbuf message;
+    strbuf_init(&message, client->al);
+    va_list ap;
+    va_start(ap, fmt);
+    strbuf_vprintf(&message, fmt, ap);
+    va_end(ap);
+    if (message.p)
+        client->log(client->log_user, level, message.p);
+    strbuf_free(&message);
+}
+
+/* ---- diagnostics ----------------------------------------------------------------------------------------------------- */
+
+/* The lock is no part of what a const client promises. */
+static pthread_mutex_t *client_lock(const hilo_client *client) {
+    return (pthread_mutex_t *)(uintptr_t)&client->lock;
+}
+
+static void log_diagnostics(const hilo_client *client, const struct diag_list *d) {
+    static const hilo_log_level levels[] = {HILO_LOG_ERROR, HILO_LOG_WARNING, HILO_LOG_INFO};
+    for (const struct diag *x = d->first; x && client->log; x = x->next)
+        if (x->line)
+            rt_log(client, levels[x->severity], "%s:%u:%u: %s", x->file ? x->file : "", x->line, x->col,
+                   x->message ? x->message : "");
+        else
+            rt_log(client, levels[x->severity], "%s", x->message ? x->message : "");
+}
+
+hilo_status rt_finish(hilo_client *client, struct diag_list *d, hilo_status status) {
+    if (status != HILO_OK && d->errors == 0)
+        diag_error(d, status, "%s", status == HILO_RESOURCE_EXHAUSTED ? "out of memory" : diag_status_name(status));
+    if (!d->first && !d->out_of_memory)
+        return status;
+    log_diagnostics(client, d);
+    pthread_mutex_lock(&client->lock);
+    diag_move(&client->diags, d);
+    pthread_mutex_unlock(&client->lock);
+    return status;
+}
+
+/* What could not be stored for lack of memory is one more diagnostic, the last. */
+static const struct diag client_exhausted = {
+    .severity = DIAG_ERROR, .status = HILO_RESOURCE_EXHAUSTED, .message = (char *)(uintptr_t)"out of memory"
+};
+
+static size_t diagnostics_count(const hilo_client *client) {
+    size_t n = client->diags.out_of_memory;
+    for (const struct diag *x = client->diags.first; x; x = x->next)
+        n++;
+    return n;
+}
+
+size_t hilo_diagnostics_count(const hilo_client *client) {
+    if (!client)
+        return 0;
+    pthread_mutex_lock(client_lock(client));
+    size_t n = diagnostics_count(client);
+    pthread_mutex_unlock(client_lock(client));
+    return n;
+}
+
+static const char *text_or_empty(const char *z) {
+    return z ? z : "";
+}
+
+hilo_status hilo_diagnostics_get(const hilo_client *client, size_t index, hilo_diagnostic *out) {
+    if (!client || !out || out->struct_size < sizeof out->struct_size)
+        return HILO_INVALID_ARGUMENT;
+    pthread_mutex_lock(client_lock(client));
+    bool exists = index < diagnostics_count(client);
+    const struct diag *x = client->diags.first;
+    for (size_t i = 0; x && i < index; i++)
+        x = x->next;
+    pthread_mutex_unlock(client_lock(client));
+    if (!exists)
+        return HILO_OUT_OF_RANGE;
+    if (!x)
+        x = &client_exhausted;
+    size_t size = out->struct_size < sizeof *out ? out->struct_size : sizeof *out;
+    hilo_diagnostic full = {
+        .struct_size = out->struct_size, .severity = (hilo_severity)x->severity, .status = x->status,
+        .message = text_or_empty(x->message), .label = x->label, .file = text_or_empty(x->file), .line = x->line,
+        .column = x->col, .source = text_or_empty(x->source),
+    };
+    memcpy(out, &full, size);
+    return HILO_OK;
+}
+
+void hilo_diagnostics_clear(hilo_client *client) {
+    if (!client)
+        return;
+    pthread_mutex_lock(&client->lock);
+    diag_clear(&client->diags);
+    pthread_mutex_unlock(&client->lock);
+}
+
+void hilo_diagnostics_write(const hilo_client *client, int colour, hilo_write_fn write_text, void *user) {
+    if (!client || !write_text)
+        return;
+    struct strbuf text;
+    strbuf_init(&text, client->al);
+    pthread_mutex_lock(client_lock(client));
+    diag_render(&client->diags, &text, colour != 0);
+    bool exhausted = client->diags.out_of_memory || text.failed;
+    pthread_mutex_unlock(client_lock(client));
+    if (text.n)
+        write_text(user, text.p, text.n);
+    static const char out_of_memory[] = "error: out of memory\n";
+    if (exhausted)
+        write_text(user, out_of_memory, sizeof out_of_memory - 1);
+    strbuf_free(&text);
+}
+
+/* ---- custom calls ---------------------------------------------------------------------------------------------------- */
+
+hilo_status hilo_custom_call_register(hilo_client *client, const char *target, hilo_custom_call_fn fn, void *user) {
+    if (!client || !target || !*target)
+        return HILO_INVALID_ARGUMENT;
+    struct rt_custom_call *fresh = NULL, *old = NULL;
+    if (fn) {
+        size_t n = strlen(target) + 1, bytes = sizeof *fresh + n;
+        fresh = mem_alloc(&client->al, bytes);
+        if (!fresh)
+            return HILO_RESOURCE_EXHAUSTED;
+        *fresh = (struct rt_custom_call){.fn = fn, .user = user, .bytes = bytes};
+        memcpy(fresh->target, target, n);
+    }
+    pthread_mutex_lock(&client->lock);
+    struct rt_custom_call **at = &client->custom_calls;
+    while (*at && strcmp((*at)->target, target) != 0)
+        at = &(*at)->next;
+    if ((old = *at))
+        *at = old->next;
+    if (fresh) {
+        fresh->next = client->custom_calls;
+        client->custom_calls = fresh;
+    }
+    pthread_mutex_unlock(&client->lock);
+    if (old)
+        mem_free(&client->al, old, old->bytes);
+    return HILO_OK;
+}

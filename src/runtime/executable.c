@@ -1,0 +1,101 @@
+/* Executables: what a caller may ask of them. */
+#include "runtime/runtime.h"
+
+hilo_executable *rt_executable_new(hilo_client *client, hilo_module *module) {
+    hilo_executable *exe = mem_alloc(&client->al, sizeof *exe);
+    if (!exe)
+        return NULL;
+    *exe = (hilo_executable){.client = rt_client_retain(client), .module = rt_module_retain(module)};
+    atomic_init(&exe->refs, 1);
+    arena_init(&exe->arena, client->al, NULL);
+    pthread_mutex_init(&exe->lock, NULL);
+    return exe;
+}
+
+void hilo_executable_release(hilo_executable *exe) {
+    if (!exe || atomic_fetch_sub_explicit(&exe->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    hilo_client *client = exe->client;
+    plan_free(&exe->plan);
+    arena_free(&exe->arena);
+    pthread_mutex_destroy(&exe->lock);
+    hilo_module_release(exe->module);
+    mem_free(&client->al, exe, sizeof *exe);
+    hilo_client_release(client);
+}
+
+/* ---- inputs and outputs ---------------------------------------------------------------------------------------------- */
+
+static const struct rt_port *input(const hilo_executable *exe, size_t index) {
+    return exe && index < exe->plan.narguments ? &exe->inputs[index] : NULL;
+}
+
+static const struct rt_port *output(const hilo_executable *exe, size_t index) {
+    return exe && index < exe->plan.nresults ? &exe->outputs[index] : NULL;
+}
+
+size_t hilo_executable_input_count(const hilo_executable *exe) {
+    return exe ? exe->plan.narguments : 0;
+}
+
+size_t hilo_executable_output_count(const hilo_executable *exe) {
+    return exe ? exe->plan.nresults : 0;
+}
+
+static hilo_status port_type(const struct rt_port *p, hilo_type *out) {
+    if (!p)
+        return HILO_OUT_OF_RANGE;
+    if (!out)
+        return HILO_INVALID_ARGUMENT;
+    *out = p->type;
+    return HILO_OK;
+}
+
+hilo_status hilo_executable_input_type(const hilo_executable *exe, size_t index, hilo_type *out) {
+    return port_type(input(exe, index), out);
+}
+
+hilo_status hilo_executable_output_type(const hilo_executable *exe, size_t index, hilo_type *out) {
+    return port_type(output(exe, index), out);
+}
+
+const char *hilo_executable_input_name(const hilo_executable *exe, size_t index) {
+    const struct rt_port *p = input(exe, index);
+    return p ? p->name : "";
+}
+
+const char *hilo_executable_output_name(const hilo_executable *exe, size_t index) {
+    const struct rt_port *p = output(exe, index);
+    return p ? p->name : "";
+}
+
+int32_t hilo_executable_input_alias(const hilo_executable *exe, size_t index) {
+    const struct rt_port *p = input(exe, index);
+    return p ? p->alias : -1;
+}
+
+/* ---- statistics ------------------------------------------------------------------------------------------------------ */
+
+hilo_status hilo_executable_stats(const hilo_executable *exe, hilo_stats *out) {
+    if (!exe || !out || out->struct_size < sizeof out->struct_size)
+        return HILO_INVALID_ARGUMENT;
+    pthread_mutex_t *lock = (pthread_mutex_t *)(uintptr_t)&exe->lock;
+    pthread_mutex_lock(lock);
+    hilo_stats full = {
+        .struct_size = out->struct_size, .executions = exe->executions, .total_ms = exe->total_ms, .last_ms = exe->last_ms,
+        .average_ms = exe->executions ? exe->total_ms / (double)exe->executions : 0, .compile_ms = exe->compile_ms,
+        .peak_bytes = exe->peak_bytes,
+    };
+    pthread_mutex_unlock(lock);
+    memcpy(out, &full, out->struct_size < sizeof full ? out->struct_size : sizeof full);
+    return HILO_OK;
+}
+
+void hilo_executable_reset_stats(hilo_executable *exe) {
+    if (!exe)
+        return;
+    pthread_mutex_lock(&exe->lock);
+    exe->executions = exe->peak_bytes = 0;
+    exe->total_ms = exe->last_ms = 0;
+    pthread_mutex_unlock(&exe->lock);
+}

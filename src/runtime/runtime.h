@@ -1,0 +1,123 @@
+/* The objects behind hilo.h, and what the rooms below build them from.
+ *
+ *   client.c       clients: allocator, threads, diagnostics, log, custom calls; option structs
+ *   dtype.c        versions, statuses, element types
+ *   buffer.c       buffers: counted values with a client
+ *   module.c       modules, once they are read: printing, functions
+ *   executable.c   executables: inputs, outputs, statistics
+ *   run.c          hilo_execute: checks, donation, the loop over a plan's steps
+ *   text.c         values as text
+ *
+ * Objects are counted and keep their client alive. A public function gathers what went wrong in a list of its own and hands it
+ * to the client at the end (rt_finish), so that calls on several threads do not mix their diagnostics. */
+#ifndef HILO_RUNTIME_RUNTIME_H
+#define HILO_RUNTIME_RUNTIME_H
+
+#include "eval/eval.h"
+#include "plan/plan.h"
+
+#include <pthread.h>
+
+/* ---- clients --------------------------------------------------------------------------------------------------------- */
+
+struct rt_custom_call {
+    struct rt_custom_call *next;
+    hilo_custom_call_fn fn;
+    void *user;
+    size_t bytes;   /* of this allocation */
+    char target[];  /* terminated */
+};
+
+struct hilo_client {
+    atomic_int refs;
+    hilo_allocator al;
+    int32_t threads;
+    void (*log)(void *user, hilo_log_level level, const char *message); /* or NULL */
+    void *log_user;
+    pthread_mutex_t lock;                 /* of what follows, and of all buffers' values */
+    struct diag_list diags;
+    struct rt_custom_call *custom_calls;
+};
+
+hilo_client *rt_client_retain(hilo_client *client);
+
+/* The end of a public function: moves `d` into the client's diagnostics, logs it, and returns `status`. A failure without a
+   diagnostic gets one. */
+hilo_status rt_finish(hilo_client *client, struct diag_list *d, hilo_status status);
+
+void rt_log(const hilo_client *client, hilo_log_level level, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+
+/* Copies the caller's option struct (NULL = none), which begins with its size, over the defaults in `out`. False when the size
+   is impossible or a field that this version does not know is set. */
+bool rt_options(void *out, size_t size, const void *given);
+
+double rt_now_ms(void); /* monotonic */
+
+/* ---- element types --------------------------------------------------------------------------------------------------- */
+
+enum ir_dtype rt_dtype(hilo_dtype t); /* IR_DTYPE_NONE for what no tensor is made of */
+
+/* ---- buffers --------------------------------------------------------------------------------------------------------- */
+
+struct hilo_buffer {
+    atomic_int refs;
+    hilo_client *client;
+    struct value *value; /* guarded by the client's lock; NULL once donated */
+    hilo_dtype dtype;
+    uint32_t rank;
+    size_t bytes;        /* of the data */
+    int64_t dims[];
+};
+
+/* A buffer over a tensor or token; takes over the reference. NULL when memory is exhausted (the reference stays). */
+hilo_buffer *rt_buffer_new(hilo_client *client, struct value *v);
+
+/* `tensor<2x3xf32>` or `token`. */
+void rt_type_text(hilo_dtype dtype, uint32_t rank, const int64_t *dims, struct strbuf *out);
+/* A tensor's elements as nested lists, the middle of long dimensions left out when there are more than `most` elements (0 =
+   never). Lines after the first are indented by `indent`. */
+void rt_value_text(const struct value *v, size_t most, int indent, struct strbuf *out);
+
+/* ---- modules --------------------------------------------------------------------------------------------------------- */
+
+struct hilo_module {
+    atomic_int refs;
+    hilo_client *client;
+    struct ir_module *m;     /* never changed: any number of threads may read it */
+    const ir_op *functions;  /* in its arena */
+    size_t nfunctions;
+};
+
+/* A module that was read; takes over `m`. Memory is taken from the module's arena, so its recovery point must be set. NULL when
+   the client's memory is exhausted (then `m` stays the caller's). */
+hilo_module *rt_module_new(hilo_client *client, struct ir_module *m);
+hilo_module *rt_module_retain(hilo_module *module);
+
+/* ---- executables ----------------------------------------------------------------------------------------------------- */
+
+/* A parameter or result of an executable. */
+struct rt_port {
+    hilo_type type;
+    const int64_t *bounds; /* rank upper bounds of dynamic dimensions (IR_DYNAMIC = none), or NULL */
+    const char *name;      /* or "" */
+    int32_t alias;         /* of a parameter: see hilo_executable_input_alias */
+};
+
+struct hilo_executable {
+    atomic_int refs;
+    hilo_client *client;
+    hilo_module *module;        /* the plan's */
+    struct arena arena;         /* of plan and ports */
+    struct plan plan;
+    struct rt_port *inputs, *outputs; /* plan.narguments, plan.nresults */
+    double compile_ms;
+    pthread_mutex_t lock;       /* of what follows */
+    uint64_t executions, peak_bytes;
+    double total_ms, last_ms;
+};
+
+/* An executable with nothing in it but client, module and an arena without recovery point, to be filled in by the compiler.
+   NULL when memory is exhausted. */
+hilo_executable *rt_executable_new(hilo_client *client, hilo_module *module);
+
+#endif
