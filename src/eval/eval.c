@@ -266,13 +266,10 @@ hilo_status eval_body(struct eval *cx, uint32_t block, struct value **args, stru
 /* ---- functions ------------------------------------------------------------------------------------------------------- */
 
 uint32_t eval_callee(struct eval *cx, ir_op op, struct str name, uint32_t nargs, uint32_t nresults) {
-    ir_op f = ir_module_symbol(cx->m, name);
-    if (!IR_NONE(f) && ir_kind(cx->m, f) == IR_FUNC) {
-        uint32_t id = cx->plan->block_of[ir_op_region(cx->m, f, 0).i];
-        const struct plan_block *b = &cx->plan->blocks[id];
-        if (id && b->nargs == nargs && cx->plan->steps[b->first + b->nsteps - 1].noperands == nresults)
-            return id;
-    }
+    uint32_t id = eval_plan_body(cx->plan, ir_module_symbol(cx->m, name));
+    const struct plan_block *b = &cx->plan->blocks[id];
+    if (id && b->nargs == nargs && cx->plan->steps[b->first + b->nsteps - 1].noperands == nresults)
+        return id;
     EVAL_FAIL(cx, op, HILO_INVALID_ARGUMENT, "needs a function '%.*s' of %" PRIu32 " arguments and %" PRIu32 " results",
               (int)name.n, name.p, nargs, nresults);
     return 0;
@@ -300,7 +297,7 @@ static hilo_status detach(struct eval *cx, struct value **v) {
 
 static hilo_status run_function(struct eval *cx, ir_op func, struct value *const *in, uint32_t nin, struct value **out,
                                 uint32_t nout) {
-    uint32_t id = ir_kind(cx->m, func) == IR_FUNC ? cx->plan->block_of[ir_op_region(cx->m, func, 0).i] : 0;
+    uint32_t id = eval_plan_body(cx->plan, func);
     if (!id)
         return EVAL_FAIL(cx, func, HILO_UNIMPLEMENTED, "is not a function with a body");
     const struct plan_block *b = &cx->plan->blocks[id];
@@ -315,14 +312,14 @@ static hilo_status run_function(struct eval *cx, ir_op func, struct value *const
         return HILO_RESOURCE_EXHAUSTED;
     for (uint32_t i = 0; i < nin; i++)
         own[i] = value_ref(in[i]);
+    memset(own + nin, 0, nout * sizeof *own);
     hilo_status status = eval_body(cx, id, own, own + nin);
-    if (status == HILO_OK) {
-        memcpy(out, own + nin, nout * sizeof *out);
-        for (uint32_t i = 0; i < nout && status == HILO_OK; i++)
-            status = detach(cx, &out[i]);
-        if (status != HILO_OK)
-            eval_drop(out, nout);
-    }
+    for (uint32_t i = 0; i < nout && status == HILO_OK; i++)
+        status = detach(cx, &own[nin + i]);
+    for (uint32_t i = 0; i < nout && status == HILO_OK; i++)
+        out[i] = own[nin + i];
+    if (status != HILO_OK)
+        eval_drop(own + nin, nout);
     mem_free(&cx->al, own, bytes);
     return status;
 }

@@ -44,6 +44,9 @@ struct eval_plan {
     uint32_t nvalues, nregions;
 };
 
+/* The block of a function's body; 0 when `op` is none, or not a function with a body. */
+uint32_t eval_plan_body(const struct eval_plan *p, ir_op op);
+
 struct eval_frame {
     struct value **slots;
     struct value **top;           /* free part of the scratch for operands and results */

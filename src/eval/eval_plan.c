@@ -77,12 +77,18 @@ static bool plan_computes_expressed(const struct ir_module *m, ir_op op) {
     return false;
 }
 
+uint32_t eval_plan_body(const struct eval_plan *p, ir_op op) {
+    if (IR_NONE(op) || ir_kind(p->m, op) != IR_FUNC)
+        return 0;
+    ir_region r = ir_op_region(p->m, op, 0);
+    return r.i < p->nregions ? p->block_of[r.i] : 0;
+}
+
 static uint32_t plan_callee(const struct eval_plan *p, ir_op op, enum ir_op_kind kind) {
     enum ir_slot slot = kind == IR_CALL ? IR_CALL_callee : kind == IR_COMPOSITE ? IR_COMPOSITE_decomposition : IR_SLOT_NONE;
     if (slot == IR_SLOT_NONE)
         return 0;
-    ir_op f = ir_module_symbol(p->m, ir_attr_as_str(p->m, ir_prop(p->m, op, slot)));
-    return !IR_NONE(f) && ir_kind(p->m, f) == IR_FUNC ? p->block_of[ir_op_region(p->m, f, 0).i] : 0;
+    return eval_plan_body(p, ir_module_symbol(p->m, ir_attr_as_str(p->m, ir_prop(p->m, op, slot))));
 }
 
 static void plan_define(struct plan_build *b, ir_val v, uint32_t block, uint32_t last) {

@@ -399,8 +399,7 @@ static hilo_status workers_init(struct eval *cx, ir_op op, const struct ir_attr_
     uint32_t nargs = 0, nresults = 0, n = rows->n * partitions;
     for (uint32_t i = 0; i < n; i++, w++) {
         struct str name = ir_attr_as_str(cx->m, ir_attr_get(cx->m, rows->items[i / partitions])->items[i % partitions]);
-        ir_op f = ir_module_symbol(cx->m, name);
-        uint32_t id = !IR_NONE(f) && ir_kind(cx->m, f) == IR_FUNC ? cx->plan->block_of[ir_op_region(cx->m, f, 0).i] : 0;
+        uint32_t id = eval_plan_body(cx->plan, ir_module_symbol(cx->m, name));
         if (!id)
             return EVAL_FAIL(cx, op, HILO_INVALID_ARGUMENT, "runs '%.*s', which is not a function with a body",
                              (int)name.n, name.p);
