@@ -150,7 +150,7 @@ static struct flaw quant_flaw(const struct ir_quant *q)
     if (q->storage_min < least || q->storage_max > most || q->storage_min >= q->storage_max)
         return (struct flaw){"quantized_type_c3", "the storage range is empty or too wide"};
     if (ir_dtype_get(q->expressed)->cls != IR_FLOAT)
-        return (struct flaw){"quantized_type_c4", "the expressed type is not a float"};
+        return (struct flaw){NULL, "the expressed type is not a float"};
     for (uint32_t i = 0; i < q->nscales; i++) {
         if (!(q->scales[i] > 0))
             return (struct flaw){"quantized_type_c5", "a scale is not positive"};
