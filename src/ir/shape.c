@@ -266,6 +266,29 @@ bool shape_const_i64s(struct shape *s, ir_val v, const int64_t **out, size_t *n)
            ir_type_count(ir_val_type(s->m, v), &want) && *n == want;
 }
 
+hilo_status shape_by_operand(struct shape *s, const char *label, uint32_t i, ir_type elem)
+{
+    int64_t unknown[IR_MAX_RANK];
+    const int64_t *dims;
+    int64_t length = shape_in(s, i)->dims[0];
+    size_t n;
+    if (length > IR_MAX_RANK)
+        return shape_fail(s, label, "a shape of %" PRId64 " dimensions is too long", length);
+    if (shape_const_i64s(s, s->o->operands[i], &dims, &n)) {
+        for (size_t k = 0; k < n; k++)
+            if (dims[k] < 0)
+                return shape_fail(s, label, "the result's shape %s has a negative size",
+                                  shape_list_text(s, dims, n));
+    } else {
+        for (int64_t k = 0; k < length; k++)
+            unknown[k] = IR_DYNAMIC;
+        dims = unknown;
+    }
+    s->out_label = label;
+    s->out[0] = ir_type_tensor(s->m, elem, dims, (uint32_t)length, (ir_attr){0});
+    return HILO_OK;
+}
+
 /* ---- dimensions ------------------------------------------------------------------------------ */
 
 bool shape_lists_agree(const int64_t *a, size_t na, const int64_t *b, size_t nb)

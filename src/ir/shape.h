@@ -102,6 +102,9 @@ bool shape_attr_ints(struct shape *s, ir_attr a, const int64_t **out, size_t *n)
 /* The same for a value: when it is the result of a constant op. */
 bool shape_const_i64s(struct shape *s, ir_val v, const int64_t **out, size_t *n);
 
+/* Result 0 gets the sizes in operand i, a list: what a constant says, or as many unknown ones. */
+hilo_status shape_by_operand(struct shape *s, const char *label, uint32_t i, ir_type elem);
+
 /* The function that a symbol names; none when there is no such function. */
 ir_op shape_lookup_func(const struct shape *s, ir_attr symbol);
 /* For ops that run such a function: it exists, takes the operands and gives the results, which are
@@ -252,5 +255,21 @@ hilo_status shape_windows(struct shape *s, const struct shape_window_attrs *a, c
                           size_t n, struct shape_window *out);
 /* The number of positions along a dimension; what is not known stays so. False when it overflows. */
 bool shape_window_count(const struct shape_window *w, struct shape_dim base, struct shape_dim *out);
+
+/* ---- contractions (shape_dot.c) -------------------------------------------------------------- */
+
+/* No more entries in precision_config than there are operands. */
+hilo_status shape_precision(struct shape *s, const char *label, enum ir_slot slot);
+
+/* Constraints of products of operands 0 (lhs) and 1 (rhs) of which one, or the result, is quantised.
+   While verifying only. */
+struct shape_quant_labels {
+    const char *which;       /* rhs is quantised, lhs and result both or neither */
+    const char *storage;     /* one storage type of both operands */
+    const char *expressed;   /* one expressed type of all */
+    const char *granularity; /* the result is quantised per tensor where rhs is */
+    const char *hybrid;      /* with lhs as it is: the types are what rhs expresses */
+};
+hilo_status shape_quant_product(struct shape *s, const struct shape_quant_labels *l);
 
 #endif

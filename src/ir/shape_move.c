@@ -3,30 +3,7 @@
 
 #include <inttypes.h>
 
-/* ---- shapes as operands ---------------------------------------------------------------------- */
-
-/* The type with the sizes in operand `i`: what a constant says, or as many unknown ones. */
-static hilo_status shaped_by(struct shape *s, const char *label, uint32_t i, ir_type elem)
-{
-    int64_t unknown[IR_MAX_RANK];
-    const int64_t *dims = unknown;
-    int64_t length = shape_in(s, i)->dims[0];
-    size_t n;
-    if (length > IR_MAX_RANK)
-        return shape_fail(s, label, "a shape of %" PRId64 " dimensions is too long", length);
-    if (shape_const_i64s(s, s->o->operands[i], &dims, &n)) {
-        for (size_t k = 0; k < n; k++)
-            if (dims[k] < 0)
-                return shape_fail(s, label, "the result's shape %s has a negative size",
-                                  shape_list_text(s, dims, n));
-    } else {
-        for (int64_t k = 0; k < length; k++)
-            unknown[k] = IR_DYNAMIC;
-    }
-    s->out_label = label;
-    s->out[0] = ir_type_tensor(s->m, elem, dims, (uint32_t)length, (ir_attr){0});
-    return HILO_OK;
-}
+/* ---- iota; elements that move ---------------------------------------------------------------- */
 
 hilo_status shape_dynamic_iota(struct shape *s)
 {
@@ -35,7 +12,7 @@ hilo_status shape_dynamic_iota(struct shape *s)
     if (dim >= rank)
         return shape_fail(s, "dynamic_iota_c1", "iota_dimension must be in [0, %" PRId64 "), but "
                           "is %" PRId64, rank, dim);
-    return shaped_by(s, "dynamic_iota_c2", 0, shape_res(s, 0)->elem);
+    return shape_by_operand(s, "dynamic_iota_c2", 0, shape_res(s, 0)->elem);
 }
 
 /* Operand 0 and the result have one element type; quantised ones may differ as the rules of the op
@@ -151,7 +128,7 @@ hilo_status shape_dynamic_broadcast_in_dim(struct shape *s)
     for (int i = 0; i < 3; i++)
         v[i] = ir_prop_i64s(s->m, s->op, slots[i], &n[i]);
     HILO_TRY(move_elems(s, "dynamic_broadcast_in_dim_c1"));
-    HILO_TRY(shaped_by(s, "dynamic_broadcast_in_dim_c7", 1, shape_in(s, 0)->elem));
+    HILO_TRY(shape_by_operand(s, "dynamic_broadcast_in_dim_c7", 1, shape_in(s, 0)->elem));
     const struct ir_type_data *r = ir_type_get(s->m, s->out[0]);
     HILO_TRY(broadcast_dims(s, v[0], n[0], r->dims, r->rank));
     HILO_TRY(shape_distinct(s, "dynamic_broadcast_in_dim_c8", "known_expanding_dimensions", v[1],
@@ -460,7 +437,7 @@ hilo_status shape_reshape(struct shape *s)
 hilo_status shape_dynamic_reshape(struct shape *s)
 {
     HILO_TRY(move_elems(s, "dynamic_reshape_c1"));
-    HILO_TRY(shaped_by(s, "dynamic_reshape_c4", 1, shape_in(s, 0)->elem));
+    HILO_TRY(shape_by_operand(s, "dynamic_reshape_c4", 1, shape_in(s, 0)->elem));
     HILO_TRY(reshape_count(s, ir_type_get(s->m, s->out[0])));
     if (!s->verifying)
         return HILO_OK;
