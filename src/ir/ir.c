@@ -5,11 +5,8 @@
 /* ---- interning ------------------------------------------------------------------------------- */
 
 void intern_add(struct intern *t, struct arena *a, uint64_t hash, uint32_t id) {
-    if (id >= t->hashes_cap) {
-        do
-            t->hashes = arena_grow(a, t->hashes, t->n ? t->n + 1 : 0, &t->hashes_cap, sizeof *t->hashes);
-        while (id >= t->hashes_cap);
-    }
+    while (id >= t->hashes_cap)
+        t->hashes = arena_grow(a, t->hashes, t->hashes_cap, &t->hashes_cap, sizeof *t->hashes);
     t->hashes[id] = hash;
     if (t->n >= t->cap / 2) {
         uint32_t cap = t->cap ? t->cap * 2 : 64;

@@ -155,7 +155,8 @@ static void print_function_type(struct printer *p, const struct ir_type_data *t)
     strbuf_puts(p->out, ") -> ");
     bool bare = nouts == 1 && ir_type_get(p->m, t->types[t->ninputs])->kind != IR_TYPE_FUNCTION;
     strbuf_puts(p->out, bare ? "" : "(");
-    print_types(p, t->types + t->ninputs, nouts);
+    if (nouts)
+        print_types(p, t->types + t->ninputs, nouts);
     strbuf_puts(p->out, bare ? "" : ")");
 }
 
