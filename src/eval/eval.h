@@ -170,6 +170,7 @@ struct elt_kernel {
     enum ir_dtype in, out;      /* of operand 0 (for select: of on_true) and the result */
     int64_t param[2];           /* compare: direction and type; reduce_precision: bits … */
     const void *extra;
+    uint32_t nin;               /* operands */
 };
 /* Resolves any op with IR_T_ELEMENTWISE for given operand element types (compute types, i.e. expressed when quantised).
    UNIMPLEMENTED with a diagnostic when there is no kernel. */
@@ -187,7 +188,8 @@ hilo_status lanes_compile(struct eval *cx, ir_region r, struct lanes **out);
 void lanes_run(struct lanes *l, const void *const *args, void *const *results, size_t n);
 size_t lanes_most(void);
 void lanes_free(struct lanes *l);
-/* A body that is one binary op of its two arguments in order or swapped: its kind, else IR_OP_NONE. */
+/* A body that is one binary elementwise op of its two arguments, in order or, where the op commutes, swapped:
+   its kind, else IR_OP_NONE. */
 enum ir_op_kind lanes_single_op(const struct ir_module *m, ir_region r);
 
 /* ---- comparison for checks, used by tests and --compare too (eval_check.c) ---- */

@@ -215,7 +215,7 @@ bool elt_convert_resolve(struct elt_kernel *k)
 {
     const struct ir_dtype_info *out = ir_dtype_get(k->out);
     if (out->cls == IR_SINT || out->cls == IR_INDEX_CLASS) {
-        k->param[0] = -(INT64_C(1) << (out->bits - 1)) ;
+        k->param[0] = INT64_MIN >> (64 - out->bits);
         k->param[1] = ~k->param[0];
     } else if (out->cls == IR_UINT) {
         k->param[0] = 0;

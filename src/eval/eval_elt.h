@@ -65,6 +65,11 @@ const struct elt_row *elt_find(const struct elt_row *table, enum ir_op_kind op);
 /* Comparisons have a table of their own, by enum comparison_direction. */
 enum { ELT_DIRECTIONS = 6 };
 
+/* As elt_resolve, without a diagnostic. An op that is not elementwise may have a kernel, too: the
+   broadcasting ops of CHLO for operands of one shape, bitcast_convert for types of one width. */
+bool elt_lookup(const struct ir_module *m, ir_op op, const enum ir_dtype *in, uint32_t nin,
+                enum ir_dtype out, struct elt_kernel *k);
+
 /* Each fills in run, extra and param of a kernel whose op, in and out are set (and param too, for
    compare and reduce_precision); false when there is none. */
 bool elt_int_resolve(struct elt_kernel *k);

@@ -282,7 +282,7 @@ COMPLEX F(acosh)(COMPLEX z)
     return F(make)(w.im, M(copysign)(M(atan2)(w.re, z.re), z.im));
 }
 
-/* (log1p(4x / |1 - z|^2) / 4, atan2(2y, (1 - x)(1 + x) - y^2) / 2) for x >= 0 */
+/* (log1p(4x / |1 - z|^2) / 4, atan2(2y, (1 - x)(1 + x) - y^2) / 2) for x >= 0; halves cannot overflow. */
 COMPLEX F(atanh)(COMPLEX z)
 {
     R x = M(fabs)(z.re), y = M(fabs)(z.im), re, im;
@@ -290,9 +290,9 @@ COMPLEX F(atanh)(COMPLEX z)
         re = 0;
         im = isnan(y) ? y : (R)1.570796326794896619231321691639751442L;
     } else {
-        R a = M(hypot)(1 - x, y);
-        re = x == 1 ? (M(log)(M(hypot)(2, y)) - M(log)(y)) / 2 : M(log1p)(4 * (x / a / a)) / 4;
-        im = M(atan2)(2 * y, (1 - x) * (1 + x) - y * y) / 2;
+        R a = M(hypot)((1 - x) / 2, y / 2);
+        re = x == 1 ? (M(log)(M(hypot)(2, y)) - M(log)(y)) / 2 : M(log1p)(x / a / a) / 4;
+        im = M(atan2)(y, ((1 - x) * (1 + x) - y * y) / 2) / 2;
     }
     return F(make)(M(copysign)(re, z.re), M(copysign)(im, z.im));
 }
