@@ -4,12 +4,15 @@
 
 #include <inttypes.h>
 
-/* A number as an unsigned integer that is larger where the number is larger. */
+/* A number as an unsigned integer that is larger where the number is larger. What would be -0 is the only NaN of some formats,
+   and a negative one. */
 static uint64_t topk_key(const struct value *v, size_t i) {
     const struct ir_dtype_info *t = ir_dtype_get(v->dtype);
     if (t->cls != IR_FLOAT)
         return (uint64_t)value_i64(v, i) ^ (t->cls == IR_UINT ? 0 : (uint64_t)1 << 63);
     uint64_t bits = fp_load(t->fp, (const char *)v->data + i * t->bytes), sign = fp_get(t->fp)->sign;
+    if (bits == sign && fp_is_nan(t->fp, bits))
+        return 0;
     return bits & sign ? ~bits & (sign - 1) : bits | sign;
 }
 
