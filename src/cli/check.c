@@ -1,0 +1,288 @@
+/* hilo check: finds the cases of all files, deals them to worker processes, and reports. A worker that crashes or hangs
+ * takes one case with it; another takes its place. Workers answer through memory that they share with their parent. */
+#include "base/file.h"
+#include "cli/check.h"
+#include "read/text.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { PENDING, PASSED, FAILED };
+enum { MOST_WORKERS = 1024, TICK_MS = 200 };
+
+struct outcome {
+    atomic_int state;
+    char why[2000]; /* of a failure */
+};
+
+struct worker {
+    pid_t pid;
+    atomic_size_t current; /* case that it works on */
+};
+
+struct shared {
+    atomic_size_t next;    /* case that nobody works on yet */
+    struct worker workers[MOST_WORKERS];
+    struct outcome outcomes[];
+};
+
+struct check {
+    struct check_options o;
+    struct file *files;
+    size_t nfiles;
+    struct check_case *cases;
+    size_t ncases, capacity;
+    struct shared *shared;
+    size_t reported, passed, failed;
+    bool unclean; /* a worker failed between cases */
+};
+
+/* ---- cases ----------------------------------------------------------------------------------------------------------- */
+
+static void case_name(const struct check_case *c, char *out, size_t size) {
+    if (c->alone)
+        snprintf(out, size, "%s", c->path);
+    else
+        snprintf(out, size, "%s:%u", c->path, c->line);
+}
+
+static bool selected(const struct check *k, const struct check_case *c) {
+    const char *f = k->o.filter;
+    return !f || strstr(c->path, f) || memmem(c->text.p, c->text.n, f, strlen(f));
+}
+
+static void add_case(struct check *k, const struct check_case *c) {
+    if (!selected(k, c))
+        return;
+    if (k->ncases == k->capacity) {
+        k->capacity = k->capacity ? 2 * k->capacity : 64;
+        struct check_case *more = cli_alloc(k->capacity, sizeof *more);
+        if (k->ncases)
+            memcpy(more, k->cases, k->ncases * sizeof *more);
+        free(k->cases);
+        k->cases = more;
+    }
+    k->cases[k->ncases++] = *c;
+}
+
+/* The line in PATH:LINE, whose ':' becomes the end of the path; 0 when there is none, or the file is named like that. */
+static uint32_t split_line(char *path) {
+    char *colon = strrchr(path, ':'), *end;
+    if (!colon || access(path, F_OK) == 0)
+        return 0;
+    unsigned long line = strtoul(colon + 1, &end, 10);
+    if (end == colon + 1 || *end || line > UINT32_MAX)
+        return 0;
+    *colon = '\0';
+    return (uint32_t)line;
+}
+
+/* The parts of a file, or the one that a line is in. */
+static int add_file(struct check *k, char *path) {
+    uint32_t wanted = split_line(path), line = 1;
+    struct diag_list d;
+    diag_init(&d, mem_system_allocator());
+    struct file *f = &k->files[k->nfiles];
+    if (file_open(path, d.al, &d, f) != HILO_OK) {
+        int code = cli_error(CLI_ENVIRONMENT, "%s", d.first && d.first->message ? d.first->message : "out of memory");
+        diag_clear(&d);
+        return code;
+    }
+    k->nfiles++;
+    struct str rest = f->text;
+    struct check_case c = {.path = path};
+    for (size_t i = 0; read_next_part(&rest, &line, &c.text, &c.line); i++) {
+        c.alone = i == 0 && rest.n == 0;
+        if (!wanted || (wanted >= c.line && (wanted < line || rest.n == 0)))
+            add_case(k, &c);
+    }
+    return CLI_OK;
+}
+
+/* ---- workers --------------------------------------------------------------------------------------------------------- */
+
+static _Noreturn void work(struct check *k, struct worker *self) {
+    hilo_client *client;
+    struct cli_compile one = k->o.compile;
+    one.threads = 1;
+    signal(SIGALRM, SIG_DFL); /* ends a worker that is out of time */
+    int code = cli_client(&one, &client);
+    if (code)
+        _exit(code);
+    for (size_t i; (i = atomic_fetch_add(&k->shared->next, 1)) < k->ncases;) {
+        struct outcome *o = &k->shared->outcomes[i];
+        atomic_store(&self->current, i);
+        alarm((unsigned)k->o.timeout);
+        bool passed = check_case(client, &k->cases[i], &k->o, o->why, sizeof o->why);
+        alarm(0);
+        atomic_store(&o->state, passed ? PASSED : FAILED);
+    }
+    hilo_client_release(client);
+    exit(CLI_OK);
+}
+
+static bool start_worker(struct check *k, struct worker *w) {
+    fflush(NULL);
+    w->pid = fork();
+    if (w->pid == 0)
+        work(k, w);
+    return w->pid > 0;
+}
+
+/* What ended a worker, as the outcome of the case that it was at. */
+static void bury(struct check *k, struct worker *w, int status) {
+    w->pid = 0;
+    struct outcome *o = &k->shared->outcomes[atomic_load(&w->current)];
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+        return;
+    k->unclean |= atomic_load(&o->state) != PENDING; /* after its last case; a leak, when a sanitizer looks for them */
+    if (atomic_load(&o->state) != PENDING)
+        return;
+    const struct check_case *c = &k->cases[atomic_load(&w->current)];
+    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
+        snprintf(o->why, sizeof o->why, "%s:%u: did not end within %d s", c->path, c->line, (int)k->o.timeout);
+    else if (WIFSIGNALED(status))
+        snprintf(o->why, sizeof o->why, "%s:%u: crashed: %s", c->path, c->line, strsignal(WTERMSIG(status)));
+    else
+        snprintf(o->why, sizeof o->why, "%s:%u: crashed: exit status %d", c->path, c->line, WEXITSTATUS(status));
+    atomic_store(&o->state, FAILED);
+}
+
+/* ---- reports --------------------------------------------------------------------------------------------------------- */
+
+static void report_case(struct check *k, size_t i, bool passed) {
+    char name[4096];
+    case_name(&k->cases[i], name, sizeof name);
+    if (passed && k->o.verbose)
+        printf("%s: passed\n", name);
+    if (passed)
+        return;
+    printf("%s (hilo check ", k->shared->outcomes[i].why);
+    if (k->o.compile.level != 2)
+        printf("-O%d ", (int)k->o.compile.level);
+    if (k->o.compile.backend == HILO_BACKEND_REFERENCE)
+        printf("--backend reference ");
+    printf(strchr(name, ' ') ? "'%s')\n" : "%s)\n", name);
+}
+
+/* Reports, in order, what is known by now. */
+static void report(struct check *k) {
+    bool progress = cli_terminal(stderr);
+    if (progress)
+        fputs("\r\033[K", stderr);
+    for (; k->reported < k->ncases; k->reported++) {
+        int state = atomic_load(&k->shared->outcomes[k->reported].state);
+        if (state == PENDING)
+            break;
+        k->passed += state == PASSED;
+        k->failed += state == FAILED;
+        report_case(k, k->reported, state == PASSED);
+    }
+    fflush(stdout);
+    if (progress && k->reported < k->ncases)
+        fprintf(stderr, "%zu of %zu", k->reported, k->ncases);
+}
+
+static void on_tick(int signal_number) {
+    (void)signal_number; /* it is there to interrupt waitpid */
+}
+
+static void start_ticks(void) {
+    struct sigaction action = {.sa_handler = on_tick};
+    struct itimerval every = {{0, TICK_MS * 1000}, {0, TICK_MS * 1000}};
+    sigaction(SIGALRM, &action, NULL);
+    setitimer(ITIMER_REAL, &every, NULL);
+}
+
+/* ---- the command ----------------------------------------------------------------------------------------------------- */
+
+static int run_cases(struct check *k) {
+    size_t bytes = sizeof *k->shared + k->ncases * sizeof *k->shared->outcomes, running = 0;
+    k->shared = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (k->shared == MAP_FAILED)
+        return cli_error(CLI_ENVIRONMENT, "out of memory");
+    size_t nworkers = k->o.compile.threads ? (size_t)k->o.compile.threads : (size_t)sysconf(_SC_NPROCESSORS_ONLN);
+    nworkers = nworkers < MOST_WORKERS ? nworkers : MOST_WORKERS;
+    nworkers = nworkers < k->ncases ? nworkers : k->ncases;
+    for (; running < nworkers && start_worker(k, &k->shared->workers[running]); running++)
+        ;
+    if (running == 0)
+        return cli_error(CLI_ENVIRONMENT, "cannot start a process: %s", strerror(errno));
+    if (cli_terminal(stderr) || cli_terminal(stdout))
+        start_ticks();
+    while (running) {
+        int status;
+        pid_t pid = waitpid(-1, &status, 0);
+        report(k);
+        for (size_t i = 0; pid > 0 && i < nworkers; i++) {
+            struct worker *w = &k->shared->workers[i];
+            if (w->pid != pid)
+                continue;
+            bury(k, w, status);
+            running--;
+            if (atomic_load(&k->shared->next) < k->ncases)
+                running += start_worker(k, w);
+        }
+    }
+    report(k);
+    printf("%zu passed, %zu failed\n", k->passed, k->failed + k->ncases - k->reported);
+    int code = k->passed == k->ncases && !k->unclean ? CLI_OK : CLI_FAILED;
+    munmap(k->shared, bytes);
+    return code;
+}
+
+static int check_main(const struct cli_command *self, int argc, char **argv) {
+    struct check k = {.o = {.compile = CLI_COMPILE_DEFAULTS, .timeout = 120}};
+    struct cli_texts paths;
+    int code = cli_options(self, argc, argv, &k.o, &paths);
+    if (code < 0) {
+        k.files = cli_alloc(paths.n, sizeof *k.files);
+        for (size_t i = 0; i < paths.n && code <= 0; i++)
+            code = add_file(&k, (char *)(uintptr_t)paths.v[i]); /* a word of argv, which is ours to change */
+        if (code == CLI_OK)
+            code = k.ncases ? run_cases(&k) : cli_error(CLI_USAGE, "no case %s", k.o.filter ? "matches" : "is there");
+    }
+    for (size_t i = 0; i < k.nfiles; i++)
+        file_close(&k.files[i]);
+    free(k.files);
+    free(k.cases);
+    cli_options_free(self, &k.o, &paths);
+    return code;
+}
+
+static const struct cli_option options[] = {
+    CLI_COMPILE_OPTIONS(struct check_options, compile),
+    {"--filter", "TEXT", CLI_TEXT, offsetof(struct check_options, filter),
+     "only cases whose path or program contains TEXT"},
+    {"--timeout", "S", CLI_NUMBER, offsetof(struct check_options, timeout), "seconds a case may take; 120 by default"},
+    {"--verbose", NULL, CLI_FLAG, offsetof(struct check_options, verbose),
+     "name the cases that pass, too, and show all errors in full"},
+    {0}
+};
+
+const struct cli_command cli_check = {
+    .name = "check", .operands = "FILE…", .least = 1, .most = SIZE_MAX, .options = options, .run = check_main,
+    .summary = "runs the assertions in programs",
+    .text =
+        "Checks programs that say themselves what is right. A file is one case, or several between lines\n"
+        "that begin with // -----; FILE:LINE is the case at that line. A case passes when\n"
+        "\n"
+        "  - it has comments // expected-error@+1 {{…}}, and is refused with errors on just these lines\n"
+        "    (@-1, @above, @below, or none: this line). The text is not compared, except a constraint of\n"
+        "    the specification in front of it: {{[add_c1]}}.\n"
+        "  - else, it is valid, and runs without error: its @main, or every function without parameters\n"
+        "    that the program itself does not refer to. check.* operations fail where values differ.\n"
+        "  - it asserts nothing, and also prints to a text that reads back as the same program. When it has\n"
+        "    functions with parameters it is not run.\n"
+        "\n"
+        "Cases run in processes of their own, one for each thread. A failure is one line, with the command\n"
+        "that repeats it; the last line counts.\n",
+    .examples = "  hilo check tests/op/*.mlir\n"
+                "  hilo check --verbose tests/op/add.mlir:40      # the case at line 40\n"
+                "  hilo check --filter dot_general --backend reference conformance/*.mlir\n",
+};

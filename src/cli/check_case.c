@@ -1,0 +1,275 @@
+/* What makes a case pass:
+ *
+ *   with `// expected-error` comments   The program is refused as invalid. Every error is on an expected line and is of the
+ *                                       constraint that is given there; every expectation is met, but for those that an error
+ *                                       in the syntax before them hides.
+ *   else                                It is accepted, and runs without error, where it can: `main` when there is one, else
+ *                                       every function without parameters that the program itself does not refer to.
+ *   without assertions                  Besides, it prints to a text that reads back as the same program, in both forms.
+ *
+ * A program that asserts nothing and has functions with parameters is an example of what is valid, and not run. */
+#include "cli/check.h"
+
+#include <stdlib.h>
+
+struct checker {
+    hilo_client *client;
+    const struct check_case *c;
+    const struct check_options *o;
+    char *why;
+    size_t size;
+};
+
+/* ---- saying why ------------------------------------------------------------------------------------------------------ */
+
+static bool refute(const struct checker *k, uint32_t line, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+
+static bool refute(const struct checker *k, uint32_t line, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    int n = snprintf(k->why, k->size, "%s:%u: ", k->c->path, line);
+    if (n > 0 && (size_t)n < k->size)
+        vsnprintf(k->why + n, k->size - (size_t)n, fmt, ap);
+    va_end(ap);
+    return false;
+}
+
+static void append_text(void *user, const char *text, size_t n) {
+    strbuf_putn(user, text, n);
+}
+
+/* The first error, or with --verbose all there is to say; `what` comes before it. */
+static bool refute_by_error(const struct checker *k, const char *what) {
+    hilo_diagnostic d = {.struct_size = sizeof d};
+    struct strbuf all;
+    if (k->o->verbose) {
+        strbuf_init(&all, mem_system_allocator());
+        hilo_diagnostics_write(k->client, 0, append_text, &all);
+        snprintf(k->why, k->size, "%s%.*s", what, (int)(all.n ? all.n - 1 : 0), all.p); /* no newline at the end */
+        strbuf_free(&all);
+    } else if (hilo_diagnostics_get(k->client, 0, &d) != HILO_OK) {
+        return refute(k, k->c->line, "%sfailed without a diagnostic", what);
+    } else if (!d.line) {
+        return refute(k, k->c->line, "%s%s", what, d.message);
+    } else {
+        snprintf(k->why, k->size, "%s:%u:%u: %s%s%s%s%s", d.file, d.line, d.column, what, *d.label ? "[" : "", d.label,
+                 *d.label ? "] " : "", d.message);
+    }
+    return false;
+}
+
+static hilo_status read_case(const struct checker *k, bool verify, hilo_module **out) {
+    hilo_module_options o;
+    hilo_module_options_init(&o);
+    o.name = k->c->path;
+    o.first_line = k->c->line;
+    o.skip_verify = !verify;
+    return hilo_module_parse(k->client, k->c->text.p, k->c->text.n, &o, out);
+}
+
+/* ---- refusals -------------------------------------------------------------------------------------------------------- */
+
+static bool meets(const struct expect *e, const hilo_diagnostic *d) {
+    return e->line == d->line && (!*e->label || strcmp(e->label, d->label) == 0);
+}
+
+/* Every error must meet an expectation. */
+static bool errors_expected(const struct checker *k, const struct expect *e, size_t n) {
+    size_t count = hilo_diagnostics_count(k->client);
+    for (size_t i = 0; i < count; i++) {
+        hilo_diagnostic d = {.struct_size = sizeof d};
+        hilo_diagnostics_get(k->client, i, &d);
+        size_t j = 0;
+        while (j < n && !meets(&e[j], &d))
+            j++;
+        if (d.severity == HILO_SEVERITY_ERROR && j == n) {
+            snprintf(k->why, k->size, "%s:%u:%u: unexpected error: %s%s%s%s", d.file, d.line, d.column,
+                     *d.label ? "[" : "", d.label, *d.label ? "] " : "", d.message);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The first expectation that no error meets; n when there is none. */
+static size_t first_unmet(const struct checker *k, const struct expect *e, size_t n) {
+    size_t count = hilo_diagnostics_count(k->client);
+    for (size_t j = 0; j < n; j++) {
+        bool met = false;
+        for (size_t i = 0; i < count && !met; i++) {
+            hilo_diagnostic d = {.struct_size = sizeof d};
+            met = hilo_diagnostics_get(k->client, i, &d) == HILO_OK && meets(&e[j], &d);
+        }
+        if (!met)
+            return j;
+    }
+    return n;
+}
+
+static bool check_refused(const struct checker *k, const struct expect *e, size_t n) {
+    hilo_module *module = NULL;
+    hilo_status status = read_case(k, true, &module);
+    if (status == HILO_OK) {
+        hilo_module_release(module);
+        return refute(k, e[0].line, "expected an error%s%s, but the program was accepted", *e[0].label ? " of " : "",
+                      e[0].label);
+    }
+    if (status != HILO_INVALID_ARGUMENT)
+        return refute_by_error(k, "expected a refusal, not: ");
+    if (!errors_expected(k, e, n))
+        return false;
+    size_t unmet = first_unmet(k, e, n);
+    if (unmet == n)
+        return true;
+    if (read_case(k, false, &module) != HILO_OK)
+        return true; /* the syntax is wrong already */
+    hilo_module_release(module);
+    return refute(k, e[unmet].line, "expected an error%s%s, but there is none", *e[unmet].label ? " of " : "",
+                  e[unmet].label);
+}
+
+/* ---- what the program has to run ------------------------------------------------------------------------------------- */
+
+struct survey {
+    const hilo_module *module;
+    bool asserts;     /* check.*, or custom_call @check.* */
+    bool *referred;   /* by function: something in the program names it */
+};
+
+static void survey_attr(struct survey *s, ir_attr attr) {
+    const struct ir_module *m = s->module->m;
+    const struct ir_attr_data *a = ir_attr_get(m, attr);
+    if (a->kind == IR_ATTR_SYMBOL)
+        for (size_t i = 0; i < s->module->nfunctions; i++)
+            s->referred[i] |= str_eq(ir_prop_str(m, s->module->functions[i], IR_FUNC_sym_name), ir_str_get(m, a->str));
+    if (a->kind == IR_ATTR_ARRAY || a->kind == IR_ATTR_DICT || a->kind == IR_ATTR_STRUCT)
+        for (uint32_t i = 0; i < a->n; i++)
+            survey_attr(s, a->items[i]);
+}
+
+static void survey_region(struct survey *s, ir_region r) {
+    const struct ir_module *m = s->module->m;
+    for (ir_block b = ir_region_get(m, r)->first; !IR_NONE(b); b = ir_block_get(m, b)->next)
+        for (ir_op op = ir_block_get(m, b)->first; !IR_NONE(op); op = ir_op_get(m, op)->next) {
+            const struct ir_op_data *o = ir_op_get(m, op);
+            const struct ir_op_info *info = ir_op_info((enum ir_op_kind)o->kind);
+            s->asserts |= str_starts(ir_op_name(m, op), "check.");
+            if (o->kind == IR_CUSTOM_CALL)
+                s->asserts |= str_starts(ir_prop_str(m, op, IR_CUSTOM_CALL_call_target_name), "check.");
+            for (uint32_t i = 0; i < info->nslots; i++)
+                survey_attr(s, o->props[i]);
+            survey_attr(s, o->attrs);
+            for (uint32_t i = 0; i < o->nregions; i++)
+                survey_region(s, ir_op_region(m, op, i));
+        }
+}
+
+/* ---- running --------------------------------------------------------------------------------------------------------- */
+
+static bool run_entry(const struct checker *k, hilo_module *module, const char *entry) {
+    hilo_compile_options o;
+    hilo_compile_options_init(&o);
+    o.level = k->o->compile.level;
+    o.backend = k->o->compile.backend;
+    o.entry = entry;
+    hilo_executable *exe;
+    if (hilo_compile(k->client, module, &o, &exe) != HILO_OK)
+        return refute_by_error(k, "");
+    size_t n = hilo_executable_output_count(exe);
+    hilo_buffer **outputs = cli_alloc(n, sizeof *outputs);
+    hilo_status status = hilo_execute(exe, NULL, NULL, 0, outputs, n);
+    for (size_t i = 0; i < n; i++)
+        hilo_buffer_release(outputs[i]);
+    free(outputs);
+    hilo_executable_release(exe);
+    return status == HILO_OK || refute_by_error(k, "");
+}
+
+static bool has_body(const hilo_module *module, size_t i) {
+    return !IR_NONE(ir_func_body(module->m, module->functions[i]));
+}
+
+static bool run_entries(const struct checker *k, hilo_module *module, const struct survey *s) {
+    size_t n = hilo_module_function_count(module);
+    bool passed = true, parameters = false, has_main = false;
+    for (size_t i = 0; i < n; i++) {
+        has_main |= strcmp(hilo_module_function_name(module, i), "main") == 0;
+        parameters |= hilo_module_function_input_count(module, i) > 0;
+    }
+    if (parameters && !has_main && !s->asserts)
+        return true;
+    if (has_main)
+        return run_entry(k, module, "main");
+    for (size_t i = 0; i < n && passed; i++)
+        if (has_body(module, i) && hilo_module_function_input_count(module, i) == 0 && !s->referred[i])
+            passed = run_entry(k, module, hilo_module_function_name(module, i));
+    return passed;
+}
+
+/* ---- printing -------------------------------------------------------------------------------------------------------- */
+
+static bool print_module(hilo_module *module, bool generic, struct strbuf *out) {
+    hilo_print_options o;
+    hilo_print_options_init(&o);
+    o.generic = generic;
+    strbuf_init(out, mem_system_allocator());
+    return hilo_module_print(module, &o, append_text, out) == HILO_OK && !out->failed;
+}
+
+/* The module's text in one form, read and printed again, is `want`. */
+static bool reprints(const struct checker *k, hilo_module *module, bool generic, struct str want) {
+    struct strbuf text, again = {.p = NULL};
+    hilo_module *copy = NULL;
+    hilo_module_options o;
+    hilo_module_options_init(&o);
+    o.name = generic ? "<printed, generic form>" : "<printed>";
+    bool passed = false;
+    if (!print_module(module, generic, &text))
+        refute_by_error(k, "cannot be printed: ");
+    else if (hilo_module_parse(k->client, text.p, text.n, &o, &copy) != HILO_OK)
+        refute_by_error(k, "does not read back as printed: ");
+    else if (!print_module(copy, false, &again))
+        refute_by_error(k, "cannot be printed again: ");
+    else if (!(passed = str_eq((struct str){again.p, again.n}, want)))
+        refute(k, k->c->line, "prints differently after it was printed%s and read", generic ? " in the generic form" : "");
+    hilo_module_release(copy);
+    strbuf_free(&text);
+    if (again.p)
+        strbuf_free(&again);
+    return passed;
+}
+
+static bool check_printing(const struct checker *k, hilo_module *module) {
+    struct strbuf text;
+    bool passed = print_module(module, false, &text);
+    if (!passed)
+        refute_by_error(k, "cannot be printed: ");
+    struct str want = {text.p, text.n};
+    passed = passed && reprints(k, module, false, want) && reprints(k, module, true, want);
+    strbuf_free(&text);
+    return passed;
+}
+
+/* ---- the case -------------------------------------------------------------------------------------------------------- */
+
+static bool check_accepted(const struct checker *k) {
+    hilo_module *module;
+    if (read_case(k, true, &module) != HILO_OK)
+        return refute_by_error(k, "");
+    struct survey s = {.module = module, .referred = cli_alloc(module->nfunctions, sizeof *s.referred)};
+    survey_region(&s, ir_op_region(module->m, module->m->root, 0));
+    bool passed = run_entries(k, module, &s) && (s.asserts || check_printing(k, module));
+    free(s.referred);
+    hilo_module_release(module);
+    return passed;
+}
+
+bool check_case(hilo_client *client, const struct check_case *c, const struct check_options *o, char *why, size_t size) {
+    struct checker k = {client, c, o, why, size};
+    struct expect *expected;
+    size_t n = expect_parse(c->text, c->line, &expected);
+    bool passed = n ? check_refused(&k, expected, n) : check_accepted(&k);
+    free(expected);
+    hilo_diagnostics_clear(client);
+    return passed;
+}

@@ -1,0 +1,113 @@
+/* What the subcommands of `hilo` share.
+ *
+ *   main.c      finds the subcommand            run.c      hilo run         inputs.c   --input
+ *   options.c   command lines and --help        check.c    hilo check       expect.c   // expected-error
+ *   session.c   client, errors, terminal        opt.c      hilo opt         report.c   results and timing
+ *   npy.c npz.c numpy's files (npy.h)           ops.c      hilo ops         devices.c  hilo devices
+ *
+ * A command answers an exit code. Only a command prints; messages and progress go to standard error. */
+#ifndef HILO_CLI_CLI_H
+#define HILO_CLI_CLI_H
+
+#include "runtime/runtime.h"
+
+#include <stdio.h>
+
+/* Exit codes; `hilo help` documents them. */
+enum {
+    CLI_OK = 0,
+    CLI_FAILED = 1,      /* the program is wrong, its run failed, or a check did */
+    CLI_USAGE = 2,       /* the command line is wrong, or its inputs do not fit the program */
+    CLI_ENVIRONMENT = 3, /* files, memory, devices */
+    CLI_INTERRUPTED = 130
+};
+
+/* ---- command lines (options.c) --------------------------------------------------------------------------------------- */
+
+struct cli_texts {
+    const char **v;
+    size_t n;
+};
+
+enum cli_kind {   /* of the field that an option sets */
+    CLI_FLAG,     /* bool */
+    CLI_NUMBER,   /* int64_t, not negative */
+    CLI_TEXT,     /* const char * */
+    CLI_TEXTS,    /* struct cli_texts: may be given several times */
+    CLI_LEVEL,    /* int32_t: -O0 … -O3 */
+    CLI_BACKEND   /* hilo_backend */
+};
+
+struct cli_option {
+    const char *name;    /* "--entry", "-o" */
+    const char *value;   /* what stands for its value in the help; NULL for flags */
+    enum cli_kind kind;
+    size_t at;           /* offset in the command's struct of options */
+    const char *help;    /* lines after the first are indented */
+};
+
+/* How a program is compiled: part of the options of every command that runs one. */
+struct cli_compile {
+    int64_t threads;
+    int32_t level;
+    hilo_backend backend;
+};
+#define CLI_COMPILE_DEFAULTS {.level = 2, .backend = HILO_BACKEND_AUTO}
+#define CLI_COMPILE_OPTIONS(type, field)                                                                             \
+    {"--threads", "N", CLI_NUMBER, offsetof(type, field.threads), "threads to use; one for each core by default"},   \
+    {"-O", "0..3", CLI_LEVEL, offsetof(type, field.level), "level of optimisation; 2 by default"},                   \
+    {"--backend", "B", CLI_BACKEND, offsetof(type, field.backend),                                                   \
+     "what runs the program: auto (the default), or reference,\nthe evaluator that defines every result"}
+
+struct cli_command {
+    const char *name;
+    const char *operands;              /* "FILE…", or "" */
+    size_t least, most;                /* number of operands */
+    const char *summary;               /* one line for `hilo help` */
+    const char *text;                  /* what it does, for its --help; lines end with \n */
+    const char *examples;              /* likewise */
+    const struct cli_option *options;  /* ended by one without a name */
+    int (*run)(const struct cli_command *self, int argc, char **argv);
+};
+
+extern const struct cli_command cli_run, cli_check, cli_opt, cli_ops, cli_devices;
+
+/* Reads the arguments behind the command's name into the struct `into` and the operands. Answers -1 when the command is to go
+   on, else its exit code: after --help, or an error that was printed. The texts last as long as argv; cli_options_free
+   releases the arrays. */
+int cli_options(const struct cli_command *c, int argc, char **argv, void *into, struct cli_texts *operands);
+void cli_options_free(const struct cli_command *c, void *into, struct cli_texts *operands);
+
+void cli_help(const struct cli_command *c, FILE *out);
+/* The name nearest to a misspelt one, or NULL when none is near. `next` answers the i-th name, NULL at the end. */
+const char *cli_nearest(const char *name, const char *(*next)(const void *names, size_t i), const void *names);
+
+/* ---- session (session.c) --------------------------------------------------------------------------------------------- */
+
+/* `hilo: message` on standard error; answers `code`. */
+int cli_error(int code, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Prints what the client has to say and answers the exit code for the status. */
+int cli_fail(hilo_client *client, hilo_status status);
+
+/* A client for these options. On failure prints, and answers an exit code; else 0. */
+int cli_client(const struct cli_compile *o, hilo_client **out);
+/* Reads and verifies a program; "-" is standard input. */
+int cli_load(hilo_client *client, const char *path, hilo_module **out);
+
+bool cli_terminal(FILE *f);  /* a person sees it */
+bool cli_colour(FILE *f);    /* the same, and NO_COLOR is not set */
+
+/* Zeroed memory; ends the process with CLI_ENVIRONMENT when there is none. */
+void *cli_alloc(size_t n, size_t size);
+
+/* ---- expectations (expect.c) ----------------------------------------------------------------------------------------- */
+
+/* `// expected-error@+1 {{[add_c1] …}}`: an error of that line, and of that constraint where a label is given. */
+struct expect {
+    uint32_t line;
+    char label[32]; /* or "" */
+};
+/* The expectations of a part of a file; the caller frees *out. */
+size_t expect_parse(struct str part, uint32_t first_line, struct expect **out);
+
+#endif

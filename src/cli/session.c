@@ -1,0 +1,81 @@
+/* What commands share: client, errors, terminal, memory. */
+#include "cli/cli.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+int cli_error(int code, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    fputs("hilo: ", stderr);
+    vfprintf(stderr, fmt, ap);
+    fputc('\n', stderr);
+    va_end(ap);
+    return code;
+}
+
+static int exit_code(hilo_status status) {
+    switch (status) {
+    case HILO_OK:
+        return CLI_OK;
+    case HILO_NOT_FOUND:
+    case HILO_PERMISSION_DENIED:
+    case HILO_RESOURCE_EXHAUSTED:
+    case HILO_UNAVAILABLE:
+        return CLI_ENVIRONMENT;
+    case HILO_CANCELLED:
+        return CLI_INTERRUPTED;
+    default:
+        return CLI_FAILED;
+    }
+}
+
+int cli_fail(hilo_client *client, hilo_status status) {
+    fflush(stdout);
+    hilo_diagnostics_write(client, cli_colour(stderr), hilo_write_stderr, NULL);
+    return exit_code(status);
+}
+
+static void on_log(void *user, hilo_log_level level, const char *message) {
+    (void)user;
+    if (level == HILO_LOG_INFO)
+        fprintf(stderr, "%s\n", message);
+}
+
+int cli_client(const struct cli_compile *o, hilo_client **out) {
+    hilo_client_options options;
+    hilo_client_options_init(&options);
+    if (o->threads > INT32_MAX)
+        return cli_error(CLI_USAGE, "%lld threads are too many", (long long)o->threads);
+    options.threads = (int32_t)o->threads;
+    options.log = on_log;
+    hilo_status status = hilo_client_create(&options, out);
+    return status == HILO_OK ? CLI_OK : cli_error(exit_code(status), "no client: %s", hilo_status_name(status));
+}
+
+int cli_load(hilo_client *client, const char *path, hilo_module **out) {
+    hilo_module_options options;
+    hilo_module_options_init(&options);
+    if (strcmp(path, "-") == 0) {
+        options.name = "<stdin>";
+        path = "/dev/stdin";
+    }
+    hilo_status status = hilo_module_load(client, path, &options, out);
+    return status == HILO_OK ? CLI_OK : cli_fail(client, status);
+}
+
+bool cli_terminal(FILE *f) {
+    return isatty(fileno(f)) == 1;
+}
+
+bool cli_colour(FILE *f) {
+    const char *no_colour = getenv("NO_COLOR"), *term = getenv("TERM");
+    return cli_terminal(f) && !(no_colour && *no_colour) && !(term && strcmp(term, "dumb") == 0);
+}
+
+void *cli_alloc(size_t n, size_t size) {
+    void *p = calloc(n ? n : 1, size);
+    if (!p)
+        exit(cli_error(CLI_ENVIRONMENT, "out of memory"));
+    return p;
+}
