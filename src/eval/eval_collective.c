@@ -32,8 +32,10 @@ static const struct collective {
     enum ir_slot groups, channel, global;
     enum strategy with_channel;
 } collectives[] = {
-    {IR_ALL_GATHER, IR_ALL_GATHER_replica_groups, IR_ALL_GATHER_channel_handle, IR_ALL_GATHER_use_global_device_ids, CROSS_BOTH},
-    {IR_ALL_REDUCE, IR_ALL_REDUCE_replica_groups, IR_ALL_REDUCE_channel_handle, IR_ALL_REDUCE_use_global_device_ids, CROSS_BOTH},
+    {IR_ALL_GATHER, IR_ALL_GATHER_replica_groups, IR_ALL_GATHER_channel_handle, IR_ALL_GATHER_use_global_device_ids,
+     CROSS_BOTH},
+    {IR_ALL_REDUCE, IR_ALL_REDUCE_replica_groups, IR_ALL_REDUCE_channel_handle, IR_ALL_REDUCE_use_global_device_ids,
+     CROSS_BOTH},
     {IR_REDUCE_SCATTER, IR_REDUCE_SCATTER_replica_groups, IR_REDUCE_SCATTER_channel_handle,
      IR_REDUCE_SCATTER_use_global_device_ids, CROSS_BOTH},
     {IR_ALL_TO_ALL, IR_ALL_TO_ALL_replica_groups, IR_ALL_TO_ALL_channel_handle, IR_SLOT_NONE, CROSS_PARTITION},
@@ -208,8 +210,8 @@ static hilo_status group_of_rows(struct eval *cx, ir_op op, enum strategy how, c
     size_t cols = everybody ? all : r->cols;
     for (size_t i = 0; row && i < cols; i++) {
         if (row[i] < -1 || row[i] >= all)
-            return EVAL_FAIL(cx, op, HILO_INVALID_ARGUMENT, "has %" PRId64 " in its groups, but there are %" PRIu32 " processes",
-                             row[i], all);
+            return EVAL_FAIL(cx, op, HILO_INVALID_ARGUMENT,
+                             "has %" PRId64 " in its groups, but there are %" PRIu32 " processes", row[i], all);
         for (size_t k = 0; k < i; k++)
             if (row[i] >= 0 && row[i] == row[k])
                 return EVAL_FAIL(cx, op, HILO_INVALID_ARGUMENT, "has %" PRId64 " twice in a group", row[i]);
@@ -374,7 +376,8 @@ static hilo_status reduce_values(struct eval *cx, struct combine *c, enum ir_dty
 }
 
 /* Operand i of all members, combined; of each the part of this process when `dim` is one (UINT32_MAX = the whole). */
-static hilo_status reduce_joint(struct eval *cx, ir_op op, const struct joint *j, uint32_t i, uint32_t dim, struct value **out) {
+static hilo_status reduce_joint(struct eval *cx, ir_op op, const struct joint *j, uint32_t i, uint32_t dim,
+                                struct value **out) {
     uint32_t n = j->group.n;
     size_t bytes = n * sizeof(struct value *);
     struct value **v = mem_alloc(&cx->al, bytes);
@@ -577,7 +580,8 @@ static hilo_status partner(struct eval *cx, ir_op op, ir_attr pairs, int64_t cha
         if (r.ids[2 * i + (size_t)side] != (int64_t)(across ? partition : replica))
             continue;
         if (other < 0 || other >= (int64_t)(across ? partitions : self->replicas))
-            status = EVAL_FAIL(cx, op, HILO_INVALID_ARGUMENT, "has process %" PRId64 " in its pairs, which is not there", other);
+            status = EVAL_FAIL(cx, op, HILO_INVALID_ARGUMENT, "has process %" PRId64 " in its pairs, which is not there",
+                               other);
         *out = across ? replica * partitions + (uint32_t)other : (uint32_t)other * partitions + partition;
         break;
     }

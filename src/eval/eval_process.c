@@ -9,7 +9,7 @@
 #include <inttypes.h>
 #include <pthread.h>
 
-enum { PROCESS_STACK = 16 << 20 };
+enum { PROCESS_STACK = 8 << 20 };
 
 struct meeting {
     struct meeting *next;
@@ -164,7 +164,8 @@ static void grid_leave(struct grid *g, hilo_status status) {
 static hilo_status wait_error(struct eval *cx, ir_op op) {
     if (atomic_load(&cx->process->grid->failed))
         return EVAL_FAIL(cx, op, HILO_ABORTED, "was not finished: another process has failed");
-    return EVAL_FAIL(cx, op, HILO_FAILED_PRECONDITION, "waits in process (%" PRIu32 ", %" PRIu32 ") for a process that never comes",
+    return EVAL_FAIL(cx, op, HILO_FAILED_PRECONDITION,
+                     "waits in process (%" PRIu32 ", %" PRIu32 ") for a process that never comes",
                      cx->process->index / cx->process->partitions, cx->process->index % cx->process->partitions);
 }
 

@@ -181,9 +181,10 @@ static void value_indices(void **state) {
 static void value_integers(void **state) {
     (void)state;
     static const struct { enum ir_dtype t; uint64_t bits; int64_t value; } rows[] = {
-        {IR_I1_T, 1, 1},          {IR_I2_T, 0xfe, -2},         {IR_I4_T, 0xf8, -8},          {IR_I8_T, 0x80, -128},
-        {IR_I16_T, 0x8000, -32768}, {IR_I32_T, 0x80000000, INT32_MIN}, {IR_I64_T, UINT64_MAX, -1}, {IR_UI2_T, 3, 3},
-        {IR_UI4_T, 15, 15},       {IR_UI8_T, 0xff, 255},       {IR_UI16_T, 0xffff, 65535},   {IR_UI32_T, UINT32_MAX, UINT32_MAX},
+        {IR_I1_T, 1, 1},           {IR_I2_T, 0xfe, -2},          {IR_I4_T, 0xf8, -8},
+        {IR_I8_T, 0x80, -128},     {IR_I16_T, 0x8000, -32768},   {IR_I32_T, 0x80000000, INT32_MIN},
+        {IR_I64_T, UINT64_MAX, -1}, {IR_UI2_T, 3, 3},            {IR_UI4_T, 15, 15},
+        {IR_UI8_T, 0xff, 255},     {IR_UI16_T, 0xffff, 65535},   {IR_UI32_T, UINT32_MAX, UINT32_MAX},
         {IR_UI64_T, UINT64_MAX, -1}, {IR_INDEX_T, UINT64_MAX, -1},
     };
     hilo_allocator al = mem_system_allocator();
@@ -200,7 +201,8 @@ static void value_integers(void **state) {
 
 static void arguments_and_results(void **state) {
     (void)state;
-    struct program x = program_read("func.func @main(%a: tensor<?xi64>, %b: tensor<2xi64>) -> (tensor<?xi64>, tensor<2xi64>) {\n"
+    struct program x = program_read("func.func @main(%a: tensor<?xi64>, %b: tensor<2xi64>)\n"
+                                    "  -> (tensor<?xi64>, tensor<2xi64>) {\n"
                                     "  return %a, %b : tensor<?xi64>, tensor<2xi64>\n"
                                     "}\n"
                                     "func.func private @declared() -> tensor<i64>\n");
@@ -552,8 +554,8 @@ static void check_formats(void **state) {
         const struct ir_dtype_info *info = ir_dtype_get((enum ir_dtype)t);
         if (info->cls != IR_FLOAT)
             continue;
-        uint64_t one = fp_encode(info->fp, 1.0), next = one + 1, nan = fp_encode(info->fp, NAN), zero = fp_encode(info->fp, 0.0),
-                 negative = fp_encode(info->fp, -0.0);
+        uint64_t one = fp_encode(info->fp, 1.0), next = one + 1, nan = fp_encode(info->fp, NAN);
+        uint64_t zero = fp_encode(info->fp, 0.0), negative = fp_encode(info->fp, -0.0);
         struct value *a = scalar((enum ir_dtype)t, &one), *b = scalar((enum ir_dtype)t, &next),
                      *n = scalar((enum ir_dtype)t, &nan), *z = scalar((enum ir_dtype)t, &zero),
                      *y = scalar((enum ir_dtype)t, &negative);
@@ -584,7 +586,8 @@ static void checks_say_why(void **state) {
           "  %1 = stablehlo.constant dense<(1.0, 2.0)> : tensor<complex<f32>>\n"
           "  check.expect_almost_eq %0, %1 : tensor<complex<f32>>\n"
           "  return\n"
-          "}\n", HILO_FAILED_PRECONDITION, 4, "element [] is (1.000000e+00, nan), expected (1.000000e+00, 2.000000e+00) within 0.0001");
+          "}\n", HILO_FAILED_PRECONDITION, 4,
+          "element [] is (1.000000e+00, nan), expected (1.000000e+00, 2.000000e+00) within 0.0001");
     fails("func.func @main() {\n"
           "  %0 = stablehlo.constant dense<1.0> : tensor<f32>\n"
           "  %1 = stablehlo.constant dense<0x3F800009> : tensor<f32>\n"
