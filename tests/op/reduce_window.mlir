@@ -1,0 +1,65 @@
+// A sum pool of 2x2 with stride 2, and a maximum with padding, which counts as the initial value.
+func.func @pools() {
+  %x = stablehlo.constant dense<[[1, 2, 3, 4], [5, 6, 7, 8], [9, 10, 11, 12], [13, 14, 15, 16]]> : tensor<4x4xi32>
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %0 = "stablehlo.reduce_window"(%x, %zero) <{window_dimensions = array<i64: 2, 2>, window_strides = array<i64: 2, 2>}> ({
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+    %s = stablehlo.add %a, %b : tensor<i32>
+    stablehlo.return %s : tensor<i32>
+  }) : (tensor<4x4xi32>, tensor<i32>) -> tensor<2x2xi32>
+  check.expect_eq_const %0, dense<[[14, 22], [46, 54]]> : tensor<2x2xi32>
+  %hundred = stablehlo.constant dense<8> : tensor<i32>
+  %1 = "stablehlo.reduce_window"(%x, %hundred) <{window_dimensions = array<i64: 3, 3>, window_strides = array<i64: 3, 3>, padding = dense<1> : tensor<2x2xi64>}> ({
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+    %s = stablehlo.maximum %a, %b : tensor<i32>
+    stablehlo.return %s : tensor<i32>
+  }) : (tensor<4x4xi32>, tensor<i32>) -> tensor<2x2xi32>
+  check.expect_eq_const %1, dense<[[8, 8], [14, 16]]> : tensor<2x2xi32>
+  return
+}
+
+// -----
+
+// Dilated windows, a dilated base, and padding that is negative.
+func.func @dilations() {
+  %x = stablehlo.constant dense<[1, 2, 3, 4, 5]> : tensor<5xi64>
+  %zero = stablehlo.constant dense<0> : tensor<i64>
+  %0 = "stablehlo.reduce_window"(%x, %zero) <{window_dimensions = array<i64: 2>, window_dilations = array<i64: 2>}> ({
+  ^bb0(%a: tensor<i64>, %b: tensor<i64>):
+    %s = stablehlo.add %a, %b : tensor<i64>
+    stablehlo.return %s : tensor<i64>
+  }) : (tensor<5xi64>, tensor<i64>) -> tensor<3xi64>
+  check.expect_eq_const %0, dense<[4, 6, 8]> : tensor<3xi64>
+  %1 = "stablehlo.reduce_window"(%x, %zero) <{window_dimensions = array<i64: 3>, base_dilations = array<i64: 2>}> ({
+  ^bb0(%a: tensor<i64>, %b: tensor<i64>):
+    %s = stablehlo.add %a, %b : tensor<i64>
+    stablehlo.return %s : tensor<i64>
+  }) : (tensor<5xi64>, tensor<i64>) -> tensor<7xi64>
+  check.expect_eq_const %1, dense<[3, 2, 5, 3, 7, 4, 9]> : tensor<7xi64>
+  %2 = "stablehlo.reduce_window"(%x, %zero) <{window_dimensions = array<i64: 2>, padding = dense<[[-1, -1]]> : tensor<1x2xi64>}> ({
+  ^bb0(%a: tensor<i64>, %b: tensor<i64>):
+    %s = stablehlo.add %a, %b : tensor<i64>
+    stablehlo.return %s : tensor<i64>
+  }) : (tensor<5xi64>, tensor<i64>) -> tensor<2xi64>
+  check.expect_eq_const %2, dense<[5, 7]> : tensor<2xi64>
+  return
+}
+
+// -----
+
+// Two inputs in one window.
+func.func @two_inputs() {
+  %x = stablehlo.constant dense<[1.0, 5.0, 2.0]> : tensor<3xf32>
+  %y = stablehlo.constant dense<[10, 20, 30]> : tensor<3xi32>
+  %f = stablehlo.constant dense<0.0> : tensor<f32>
+  %i = stablehlo.constant dense<0> : tensor<i32>
+  %0:2 = "stablehlo.reduce_window"(%x, %y, %f, %i) <{window_dimensions = array<i64: 2>}> ({
+  ^bb0(%a: tensor<f32>, %c: tensor<i32>, %b: tensor<f32>, %d: tensor<i32>):
+    %s = stablehlo.maximum %a, %b : tensor<f32>
+    %t = stablehlo.add %c, %d : tensor<i32>
+    stablehlo.return %s, %t : tensor<f32>, tensor<i32>
+  }) : (tensor<3xf32>, tensor<3xi32>, tensor<f32>, tensor<i32>) -> (tensor<2xf32>, tensor<2xi32>)
+  check.expect_eq_const %0#0, dense<[5.0, 5.0]> : tensor<2xf32>
+  check.expect_eq_const %0#1, dense<[30, 50]> : tensor<2xi32>
+  return
+}
