@@ -56,7 +56,8 @@ hilo_status value_borrow(const hilo_allocator *al, enum ir_dtype t, const int64_
                          void (*release)(void *user, void *data), void *user, struct value **out);
 hilo_status value_token(const hilo_allocator *al, struct value **out);
 /* Takes a new reference to each item. */
-hilo_status value_group(const hilo_allocator *al, enum eval_kind kind, struct value *const *items, uint32_t n, struct value **out);
+hilo_status value_group(const hilo_allocator *al, enum eval_kind kind, struct value *const *items, uint32_t n,
+                        struct value **out);
 struct value *value_ref(struct value *v);    /* one more reference; returns v */
 void value_unref(struct value *v);           /* NULL is fine */
 

@@ -65,8 +65,8 @@ static bool plan_computes_expressed(const struct ir_module *m, ir_op op) {
     enum ir_op_kind kind = (enum ir_op_kind)o->kind;
     if (kind == IR_UNIFORM_QUANTIZE || kind == IR_UNIFORM_DEQUANTIZE)
         return false;
-    if (!ir_op_has(kind, IR_T_ELEMENTWISE | IR_T_CONTRACTION) && kind != IR_BATCH_NORM_INFERENCE &&
-        kind != IR_CHOLESKY && kind != IR_IOTA)
+    if (!ir_op_has(kind, IR_T_ELEMENTWISE | IR_T_BROADCASTING | IR_T_CONTRACTION) &&
+        kind != IR_BATCH_NORM_INFERENCE && kind != IR_CHOLESKY && kind != IR_IOTA)
         return false;
     for (uint32_t i = 0; i < o->noperands; i++)
         if (plan_is_quantised(m, o->operands[i]))
