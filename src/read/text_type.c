@@ -192,12 +192,27 @@ hilo_status text_function_type(struct text_parser *p, ir_type *out) {
     return HILO_OK;
 }
 
-static hilo_status type_group(struct text_parser *p, enum ir_type_kind kind, ir_type *out) {
+static hilo_status type_tuple(struct text_parser *p, ir_type *out) {
     struct type_list list = {0};
     HILO_TRY(text_expect(p, TEXT_LESS));
     HILO_TRY(type_until(p, TEXT_GREATER, &list));
-    *out = ir_type_group(p->m, kind, list.v, list.n);
+    *out = ir_type_group(p->m, IR_TYPE_TUPLE, list.v, list.n);
     return HILO_OK;
+}
+
+static hilo_status type_future(struct text_parser *p, ir_type *out) {
+    struct type_list list = {0};
+    HILO_TRY(text_expect(p, TEXT_LESS));
+    do {
+        ir_type t;
+        const char *at = p->tok.at;
+        HILO_TRY(text_type(p, &t));
+        if (ir_type_get(p->m, t)->kind != IR_TYPE_TENSOR)
+            return text_error(p, at, "a future must be of ranked tensors, found '%.*s'", (int)(p->last - at), at);
+        ARENA_PUSH(&p->m->arena, &list, t);
+    } while (text_accept(p, TEXT_COMMA));
+    *out = ir_type_group(p->m, IR_TYPE_FUTURE, list.v, list.n);
+    return text_expect(p, TEXT_GREATER);
 }
 
 /* ---- quantised elements ------------------------------------------------------------------------------------------ */
@@ -391,7 +406,7 @@ static hilo_status type_dialect(struct text_parser *p, ir_type *out) {
     }
     if (str_is(name, "stablehlo.future")) {
         text_next(p);
-        return type_group(p, IR_TYPE_FUTURE, out);
+        return type_future(p, out);
     }
     if (str_is(name, "quant.uniform")) {
         text_next(p);
@@ -414,7 +429,7 @@ static hilo_status type_word(struct text_parser *p, ir_type *out) {
     if (text_accept_word(p, "memref"))
         return type_shaped(p, IR_TYPE_MEMREF, out);
     if (text_accept_word(p, "tuple"))
-        return type_group(p, IR_TYPE_TUPLE, out);
+        return type_tuple(p, out);
     if (text_accept_word(p, "complex"))
         return type_complex(p, out);
     return type_scalar(p, out);

@@ -121,7 +121,7 @@ static const struct pair type_pairs[] = {
     {"tensor<?xf32, #stablehlo.type_extensions<bounds = [3]>>", "tensor<?xf32, #stablehlo.bounds<3>>"},
     {"vector<4xf32>", NULL}, {"memref<4x?xf32>", NULL}, {"memref<4xf32, strided<[1], offset: ?>, 1 : i32>", NULL},
     {"memref<4xf32, affine_map<(d0) -> (d0)>>", NULL}, {"tuple<>", NULL}, {"tuple<tensor<f32>, tuple<i32>>", NULL},
-    {"!stablehlo.token", NULL}, {"!stablehlo.future<tensor<f32>, i1>", NULL}, {"()->()", "() -> ()"},
+    {"!stablehlo.token", NULL}, {"!stablehlo.future<tensor<f32>, tensor<i1>>", NULL}, {"()->()", "() -> ()"},
     {"(f32) -> f32", NULL}, {"(f32, i1) -> (f32, i1)", NULL}, {"() -> (() -> f32)", NULL}, {"!shape.witness", NULL},
     {"!a.b<\"x>\", [1 -> 2], {c}>", NULL}, {"!a<b c>", NULL}, {"!t\n!t = tensor<2xf32>", "tensor<2xf32>"},
     {"!quant.uniform<i8:f32, 0.5>", "!quant.uniform<i8:f32, 5.000000e-01>"},
@@ -171,7 +171,7 @@ static void test_type_data(void **state) {
     assert_int_equal(q->zero_points[1], 3);
     piece_free(&x);
 
-    x = piece_ok(PIECE_TYPE, "!stablehlo.future<f32, i1>");
+    x = piece_ok(PIECE_TYPE, "!stablehlo.future<tensor<f32>, tensor<i1>>");
     t = piece_type(&x);
     assert_int_equal(t->kind, IR_TYPE_FUTURE);
     assert_int_equal(t->ntypes, 2);
@@ -209,6 +209,8 @@ static void test_types_refused(void **state) {
         {"tuple<f32 f32>", 11, "expected '>', found 'f32'"},
         {"(f32) f32", 7, "expected '->', found 'f32'"},
         {"!stablehlo.foobar", 1, "unknown stablehlo type: foobar"},
+        {"!stablehlo.future<f32>", 19, "a future must be of ranked tensors, found 'f32'"},
+        {"!stablehlo.future<>", 19, "expected a type, found '>'"},
         {"!t", 1, "'!t' is not defined"},
         {"!a.b<(>)>", 7, "'>' does not close '('"},
         {"!a.b<\"x>", 6, "string without its closing quote"},
