@@ -73,6 +73,9 @@ hilo_status shape_func(struct shape *s)
         return shape_fail(s, NULL, "attribute 'function_type' must be a function type");
     if (ir_prop_str(s->m, s->op, IR_FUNC_sym_name).n == 0)
         return shape_fail(s, NULL, "a function must have a name");
+    ir_region home = ir_block_get(s->m, s->o->parent)->parent;
+    if (ir_kind(s->m, ir_region_get(s->m, home)->parent) != IR_MODULE)
+        return shape_fail(s, NULL, "must be in a module");
     HILO_TRY(func_attrs(s, IR_FUNC_arg_attrs, t->ninputs));
     HILO_TRY(func_attrs(s, IR_FUNC_res_attrs, t->ntypes - t->ninputs));
     if (IR_NONE(ir_func_body(s->m, s->op)))

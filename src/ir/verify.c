@@ -280,7 +280,7 @@ static const char *const form_texts[] = {
     [IR_AF_ENUM] = "a case of its enumeration",
     [IR_AF_ENUMS] = "a list of cases of its enumeration",
     [IR_AF_STRUCT] = "a well-formed structure of its kind",
-    [IR_AF_ELEMENTS] = "a constant tensor",
+    [IR_AF_ELEMENTS] = "a constant tensor with all its elements",
     [IR_AF_I64ELEMS] = "a constant matrix of 64-bit integers",
     [IR_AF_GROUPS] = "a constant matrix of 64-bit integers or axes of a mesh",
     [IR_AF_SYM] = "the name of a symbol",
@@ -307,6 +307,17 @@ static bool is_list(const struct ir_module *m, const struct ir_attr_data *d, enu
     const struct ir_type_data *type = ir_type_get(m, d->type);
     return type->dtype == t && (d->kind == IR_ATTR_DENSE_ARRAY ||
                                 (d->kind == IR_ATTR_DENSE && type->rank == 1));
+}
+
+/* A constant whose data is all of its elements, or one for all; a resource may have none (yet). */
+static bool is_elements(const struct ir_module *m, const struct ir_attr_data *d)
+{
+    const struct ir_type_data *t = ir_type_get(m, d->type);
+    size_t nbytes;
+    if ((d->kind != IR_ATTR_DENSE && d->kind != IR_ATTR_RESOURCE) || !ir_type_bytes(t, &nbytes))
+        return false;
+    return d->nbytes == nbytes || (d->splat && d->nbytes == ir_dtype_get(t->dtype)->bytes) ||
+           (d->kind == IR_ATTR_RESOURCE && !d->data);
 }
 
 static bool is_array_of(const struct ir_module *m, const struct ir_attr_data *d,
@@ -365,7 +376,7 @@ static bool form_holds(const struct ir_module *m, enum ir_attr_form form, int of
                ir_enum_case_name((enum ir_enum)of, d->i) != NULL;
     case IR_AF_ENUMS: return is_array_of(m, d, IR_AF_ENUM, of);
     case IR_AF_STRUCT: return is_struct(m, d, (enum ir_struct)of);
-    case IR_AF_ELEMENTS: return d->kind == IR_ATTR_DENSE || d->kind == IR_ATTR_RESOURCE;
+    case IR_AF_ELEMENTS: return is_elements(m, d);
     case IR_AF_I64ELEMS:
         return d->kind == IR_ATTR_DENSE && ir_type_get(m, d->type)->dtype == IR_I64_T &&
                ir_type_get(m, d->type)->rank == 2;

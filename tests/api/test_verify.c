@@ -178,6 +178,56 @@ static void refuses_bottomless_nesting(void **state)
     program_free(&x);
 }
 
+/* ---- types ----------------------------------------------------------------------------------- */
+
+/* A function that takes a tensor of such elements is refused for breaking that constraint. */
+static void assert_bad_quant(const struct ir_quant *q, const char *label)
+{
+    struct program x = program_read(chain);
+    int64_t dims[1] = {2};
+    ir_type t = ir_type_tensor(x.m, ir_type_quant(x.m, q), dims, 1, (ir_attr){0});
+    ir_op func = ir_module_symbol(x.m, STR("g"));
+    ir_type signature = ir_type_function(x.m, &t, 1, &t, 1);
+    ir_set_type(x.m, ir_operand(x.m, program_op(&x, "g", 0), 0), t);
+    ir_set_prop(x.m, func, IR_FUNC_function_type, ir_attr_of_type(x.m, signature));
+    assert_int_equal(ir_verify(x.m, &x.d), HILO_INVALID_ARGUMENT);
+    assert_int_equal(x.d.errors, 1);
+    assert_string_equal(x.d.first->label, label);
+    program_free(&x);
+}
+
+static void refuses_bad_quantized_types(void **state)
+{
+    (void)state;
+    int64_t axis = 0, before = -1, zero = 0, nine = 9;
+    double half = 0.5, none = 0, infinite = 1e300 * 1e300;
+    struct ir_quant good = {.kind = IR_QUANT_TENSOR, .storage = IR_I4_T, .expressed = IR_F32_T,
+                            .storage_min = -8, .storage_max = 7, .nscales = 1, .scales = &half,
+                            .zero_points = &zero};
+    struct ir_quant q = good;
+    q.storage_max = 8;
+    assert_bad_quant(&q, "quantized_type_c3");
+    q = good;
+    q.storage_min = q.storage_max;
+    assert_bad_quant(&q, "quantized_type_c3");
+    q = good;
+    q.scales = &none;
+    assert_bad_quant(&q, "quantized_type_c5");
+    q = good;
+    q.scales = &infinite;
+    assert_bad_quant(&q, "quantized_type_c6");
+    q = good;
+    q.zero_points = &nine;
+    assert_bad_quant(&q, "quantized_type_c7");
+    q = good;
+    q.kind = IR_QUANT_AXIS;
+    q.naxes = 1;
+    q.axes = &before;
+    assert_bad_quant(&q, "quantized_type_c11");
+    q.axes = &axis;
+    assert_bad_quant(&q, "quantized_type_c13"); /* one scale for two slices */
+}
+
 /* ---- inference ------------------------------------------------------------------------------- */
 
 /* The inferred type of the only result of the n-th op of @f, as text; "" when there is none. */
@@ -255,6 +305,7 @@ int main(void)
         cmocka_unit_test(refuses_a_value_of_another_branch),
         cmocka_unit_test(stops_after_some_errors),
         cmocka_unit_test(refuses_bottomless_nesting),
+        cmocka_unit_test(refuses_bad_quantized_types),
         cmocka_unit_test(infers_more_than_is_declared),
         cmocka_unit_test(keeps_declared_quantization),
         cmocka_unit_test(checks_operands_before_it_infers),

@@ -95,3 +95,13 @@ func.func @caller(%a: tensor<f32>, %b: tensor<2xf32>) -> tensor<f32> {
   %4 = func.call @callee(%a) : (tensor<f32>) -> tensor<f64>
   func.return %0 : tensor<f32>
 }
+
+// -----
+
+func.func @outer() {
+  // expected-error@+1 {{must be in a module}}
+  func.func @inner() {
+    func.return
+  }
+  func.return
+}
