@@ -280,30 +280,55 @@ static void print_dense_array(struct printer *p, const struct ir_attr_data *a) {
 
 /* ---- structured attributes ------------------------------------------------------------------- */
 
-void print_conv_dims(struct printer *p, ir_attr a) {
-    static const struct { enum ir_field_slot first, second, spatial; char name[2]; } group[3] = {
-        {IR_CONV_input_batch_dimension_F, IR_CONV_input_feature_dimension_F, IR_CONV_input_spatial_dimensions_F, "bf"},
-        {IR_CONV_kernel_input_feature_dimension_F, IR_CONV_kernel_output_feature_dimension_F,
-         IR_CONV_kernel_spatial_dimensions_F, "io"},
-        {IR_CONV_output_batch_dimension_F, IR_CONV_output_feature_dimension_F, IR_CONV_output_spatial_dimensions_F,
-         "bf"},
-    };
+static const struct conv_group { enum ir_field_slot first, second, spatial; char name[2]; } conv_groups[3] = {
+    {IR_CONV_input_batch_dimension_F, IR_CONV_input_feature_dimension_F, IR_CONV_input_spatial_dimensions_F, "bf"},
+    {IR_CONV_kernel_input_feature_dimension_F, IR_CONV_kernel_output_feature_dimension_F,
+     IR_CONV_kernel_spatial_dimensions_F, "io"},
+    {IR_CONV_output_batch_dimension_F, IR_CONV_output_feature_dimension_F, IR_CONV_output_spatial_dimensions_F, "bf"},
+};
+
+/* What stands at place `at` of a group: its letter, the number of a spatial dimension, or -1 when nothing does. */
+static int64_t conv_dim_at(const struct ir_module *m, ir_attr a, const struct conv_group *g, int64_t at) {
+    size_t n;
+    const int64_t *spatial = ir_field_dims(m, a, g->spatial, &n);
+    if (at == ir_field_i64(m, a, g->first))
+        return g->name[0];
+    if (at == ir_field_i64(m, a, g->second))
+        return g->name[1];
+    for (size_t s = 0; s < n; s++)
+        if (spatial[s] == at)
+            return (int64_t)s;
+    return -1;
+}
+
+bool print_conv_fits(const struct ir_module *m, ir_attr a) {
+    const struct ir_attr_data *d = ir_attr_get(m, a);
+    if (d->kind != IR_ATTR_STRUCT || d->sub != IR_STRUCT_CONV)
+        return false;
     for (int g = 0; g < 3; g++) {
         size_t n;
-        const int64_t *spatial = ir_field_dims(p->m, a, group[g].spatial, &n);
-        int64_t first = ir_field_i64(p->m, a, group[g].first), second = ir_field_i64(p->m, a, group[g].second);
+        ir_field_dims(m, a, conv_groups[g].spatial, &n);
+        if (n > IR_MAX_RANK)
+            return false;
+        for (int64_t at = 0; at < (int64_t)n + 2; at++) /* as many as there are places: every place taken, each once */
+            if (conv_dim_at(m, a, &conv_groups[g], at) < 0)
+                return false;
+    }
+    return true;
+}
+
+void print_conv_dims(struct printer *p, ir_attr a) {
+    for (int g = 0; g < 3; g++) {
+        size_t n;
+        ir_field_dims(p->m, a, conv_groups[g].spatial, &n);
         strbuf_puts(p->out, g == 0 ? "[" : g == 1 ? "x[" : "->[");
-        for (int64_t d = 0; d < (int64_t)n + 2; d++) {
-            strbuf_puts(p->out, d ? ", " : "");
-            size_t s = 0;
-            while (s < n && spatial[s] != d)
-                s++;
-            if (d == first || d == second)
-                strbuf_putc(p->out, group[g].name[d != first]);
-            else if (s < n)
-                strbuf_i64(p->out, (int64_t)s);
+        for (int64_t at = 0; at < (int64_t)n + 2; at++) {
+            int64_t dim = conv_dim_at(p->m, a, &conv_groups[g], at);
+            strbuf_puts(p->out, at ? ", " : "");
+            if (dim > IR_MAX_RANK)
+                strbuf_putc(p->out, (char)dim);
             else
-                strbuf_putc(p->out, '?');
+                strbuf_i64(p->out, dim);
         }
         strbuf_putc(p->out, ']');
     }
@@ -357,10 +382,10 @@ static void print_struct(struct printer *p, ir_attr attr) {
         return;
     }
     strbuf_printf(p->out, "#%s.%s<", info->dialect, info->mnemonic);
-    if (info->form == IR_FORM_CONV) {
+    if (info->form == IR_FORM_CONV && print_conv_fits(p->m, attr)) {
         print_conv_dims(p, attr);
     } else {
-        const char *comma = "";
+        const char *comma = info->form == IR_FORM_CONV ? "raw " : "";
         for (uint32_t i = 0; i < info->nfields; i++) {
             const struct ir_field_info *field = ir_field_get(info->first_field + i);
             if (print_field_is_empty(p, field, a->items[i]))

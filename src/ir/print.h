@@ -25,6 +25,7 @@ void print_attr_form(struct printer *p, ir_attr a, enum ir_attr_form form);
 bool print_form_fits(const struct ir_module *m, ir_attr a, const struct ir_slot_info *slot);
 void print_dims(struct printer *p, const int64_t *dims, size_t n); /* [1, ?, 3] */
 void print_conv_dims(struct printer *p, ir_attr a);                 /* [b, 0, f]x[0, i, o]->[b, 0, f] */
+bool print_conv_fits(const struct ir_module *m, ir_attr a);         /* whether these can say it: every place is taken */
 void print_string(struct printer *p, struct str s);                 /* quoted and escaped */
 void print_symbol(struct printer *p, struct str s);                 /* @name, quoted where it must be */
 

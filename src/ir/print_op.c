@@ -679,10 +679,11 @@ static void print_expmant(struct printer *p, struct form *f) {
 }
 
 static bool expmant_fits(const struct printer *p, ir_op op) {
-    return print_form_fits(p->m, ir_prop(p->m, op, IR_REDUCE_PRECISION_exponent_bits),
-                           ir_slot_get(IR_REDUCE_PRECISION_exponent_bits)) &&
-           print_form_fits(p->m, ir_prop(p->m, op, IR_REDUCE_PRECISION_mantissa_bits),
-                           ir_slot_get(IR_REDUCE_PRECISION_mantissa_bits));
+    static const enum ir_slot slots[] = {IR_REDUCE_PRECISION_exponent_bits, IR_REDUCE_PRECISION_mantissa_bits};
+    for (size_t i = 0; i < 2; i++)
+        if (!print_form_fits(p->m, ir_prop(p->m, op, slots[i]), ir_slot_get(slots[i])) || ir_prop_i64(p->m, op, slots[i]) < 0)
+            return false;
+    return true;
 }
 
 /* `complex` and `select` shorten their types when what they leave out follows from the rest. */
@@ -764,8 +765,7 @@ static void print_conv_word(struct printer *p, struct form *f) {
 }
 
 static bool conv_fits(const struct printer *p, ir_op op) {
-    const struct ir_attr_data *a = ir_attr_get(p->m, ir_prop(p->m, op, IR_CONVOLUTION_dimension_numbers));
-    return a->kind == IR_ATTR_STRUCT && a->sub == IR_STRUCT_CONV;
+    return print_conv_fits(p->m, ir_prop(p->m, op, IR_CONVOLUTION_dimension_numbers));
 }
 
 static bool dot_dims_fit(const struct printer *p, ir_op op) {
