@@ -136,7 +136,9 @@ static void lex_symbol(struct text_parser *p, const char *s) {
 static void lex_number(struct text_parser *p, const char *s) {
     const char *end = p->end, *q = s + 1;
     if (*s == '0' && end - s > 2 && s[1] == 'x' && lex_hex(s[2])) {
-        for (q = s + 2; q < end && lex_hex(*q); q++) {}
+        q = s + 2;
+        while (q < end && lex_hex(*q))
+            q++;
         lex_take(p, TEXT_INT, s, s, q, q);
         return;
     }
@@ -146,13 +148,14 @@ static void lex_number(struct text_parser *p, const char *s) {
         lex_take(p, TEXT_INT, s, s, q, q);
         return;
     }
-    for (q++; q < end && lex_digit(*q); q++) {}
+    q++;
+    while (q < end && lex_digit(*q))
+        q++;
     if (q < end && (*q | 0x20) == 'e') {
         const char *e = q + 1;
-        if (e < end && (*e == '+' || *e == '-'))
-            e++;
-        if (e < end && lex_digit(*e))
-            for (q = e; q < end && lex_digit(*q); q++) {}
+        e += e < end && (*e == '+' || *e == '-');
+        while (e < end && lex_digit(*e))
+            q = ++e;
     }
     lex_take(p, TEXT_FLOAT, s, s, q, q);
 }
