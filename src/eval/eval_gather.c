@@ -65,6 +65,9 @@ hilo_status eval_gather(struct eval *cx, ir_op op, struct value *const *in, stru
 /* The result's shape: the operand's with dimension `dim` replaced by the index's dimensions from `batch` on. */
 static hilo_status select_shape(struct eval *cx, ir_op op, const struct value *v, const struct value *index, int64_t dim,
                                 int64_t batch, int64_t *dims, uint32_t *rank) {
+    enum ir_dtype_class cls = ir_dtype_get(index->dtype)->cls;
+    if (cls != IR_SINT && cls != IR_UINT && cls != IR_INDEX_CLASS)
+        return EVAL_FAIL(cx, op, HILO_INVALID_ARGUMENT, "has an index that is not of integers");
     if (dim < 0 || dim >= v->rank || batch < 0 || batch > dim || batch > index->rank ||
         v->rank - 1 + index->rank - batch > IR_MAX_RANK)
         return EVAL_FAIL(cx, op, HILO_INVALID_ARGUMENT,
