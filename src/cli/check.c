@@ -20,14 +20,9 @@ struct outcome {
     char why[2000]; /* of a failure */
 };
 
-struct worker {
-    pid_t pid;
-    atomic_size_t current; /* case that it works on */
-};
-
 struct shared {
-    atomic_size_t next;    /* case that nobody works on yet */
-    struct worker workers[MOST_WORKERS];
+    atomic_size_t next;                   /* case that nobody works on yet */
+    atomic_size_t current[MOST_WORKERS];  /* that each worker is at */
     struct outcome outcomes[];
 };
 
@@ -38,6 +33,7 @@ struct check {
     struct check_case *cases;
     size_t ncases, capacity;
     struct shared *shared;
+    pid_t workers[MOST_WORKERS];
     size_t reported, passed, failed;
     bool unclean; /* a worker failed between cases */
 };
@@ -106,7 +102,7 @@ static int add_file(struct check *k, char *path) {
 
 /* ---- workers --------------------------------------------------------------------------------------------------------- */
 
-static _Noreturn void work(struct check *k, struct worker *self) {
+static _Noreturn void work(struct check *k, size_t self) {
     hilo_client *client;
     struct cli_compile one = k->o.compile;
     one.threads = 1;
@@ -116,7 +112,7 @@ static _Noreturn void work(struct check *k, struct worker *self) {
         _exit(code);
     for (size_t i; (i = atomic_fetch_add(&k->shared->next, 1)) < k->ncases;) {
         struct outcome *o = &k->shared->outcomes[i];
-        atomic_store(&self->current, i);
+        atomic_store(&k->shared->current[self], i);
         alarm((unsigned)k->o.timeout);
         bool passed = check_case(client, &k->cases[i], &k->o, o->why, sizeof o->why);
         alarm(0);
@@ -126,24 +122,23 @@ static _Noreturn void work(struct check *k, struct worker *self) {
     exit(CLI_OK);
 }
 
-static bool start_worker(struct check *k, struct worker *w) {
+static bool start_worker(struct check *k, size_t w) {
     fflush(NULL);
-    w->pid = fork();
-    if (w->pid == 0)
+    k->workers[w] = fork();
+    if (k->workers[w] == 0)
         work(k, w);
-    return w->pid > 0;
+    return k->workers[w] > 0;
 }
 
 /* What ended a worker, as the outcome of the case that it was at. */
-static void bury(struct check *k, struct worker *w, int status) {
-    w->pid = 0;
-    struct outcome *o = &k->shared->outcomes[atomic_load(&w->current)];
+static void bury(struct check *k, size_t w, int status) {
+    const struct check_case *c = &k->cases[atomic_load(&k->shared->current[w])];
+    struct outcome *o = &k->shared->outcomes[c - k->cases];
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
         return;
     k->unclean |= atomic_load(&o->state) != PENDING; /* after its last case; a leak, when a sanitizer looks for them */
     if (atomic_load(&o->state) != PENDING)
         return;
-    const struct check_case *c = &k->cases[atomic_load(&w->current)];
     if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
         snprintf(o->why, sizeof o->why, "%s:%u: did not end within %d s", c->path, c->line, (int)k->o.timeout);
     else if (WIFSIGNALED(status))
@@ -209,7 +204,7 @@ static int run_cases(struct check *k) {
     size_t nworkers = k->o.compile.threads ? (size_t)k->o.compile.threads : (size_t)sysconf(_SC_NPROCESSORS_ONLN);
     nworkers = nworkers < MOST_WORKERS ? nworkers : MOST_WORKERS;
     nworkers = nworkers < k->ncases ? nworkers : k->ncases;
-    for (; running < nworkers && start_worker(k, &k->shared->workers[running]); running++)
+    for (; running < nworkers && start_worker(k, running); running++)
         ;
     if (running == 0)
         return cli_error(CLI_ENVIRONMENT, "cannot start a process: %s", strerror(errno));
@@ -218,16 +213,15 @@ static int run_cases(struct check *k) {
     while (running) {
         int status;
         pid_t pid = waitpid(-1, &status, 0);
+        for (size_t w = 0; pid > 0 && w < nworkers; w++)
+            if (k->workers[w] == pid) {
+                bury(k, w, status);
+                running--;
+                if (atomic_load(&k->shared->next) < k->ncases)
+                    running += start_worker(k, w);
+                break;
+            }
         report(k);
-        for (size_t i = 0; pid > 0 && i < nworkers; i++) {
-            struct worker *w = &k->shared->workers[i];
-            if (w->pid != pid)
-                continue;
-            bury(k, w, status);
-            running--;
-            if (atomic_load(&k->shared->next) < k->ncases)
-                running += start_worker(k, w);
-        }
     }
     report(k);
     printf("%zu passed, %zu failed\n", k->passed, k->failed + k->ncases - k->reported);

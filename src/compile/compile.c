@@ -214,7 +214,7 @@ hilo_status hilo_compile(hilo_client *client, hilo_module *module, const hilo_co
     if (status == HILO_OK) {
         exe->compile_ms = rt_now_ms() - begin;
         *out = exe;
-        rt_log(client, HILO_LOG_INFO, "compiled in %.3f ms: %u steps, %u buffers", exe->compile_ms, exe->plan.nsteps,
+        rt_log(client, HILO_LOG_DEBUG, "compiled in %.3f ms: %u steps, %u buffers", exe->compile_ms, exe->plan.nsteps,
                exe->plan.nbuffers);
     }
     return rt_finish(client, &d, status);
