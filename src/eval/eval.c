@@ -98,8 +98,9 @@ struct value *eval_lookup(struct eval *cx, ir_val v) {
     return cx->frame->slots[cx->plan->slot_of[v.i]];
 }
 
+/* True when the op is the last to need a slot, and only as an operand. */
 static bool step_ends(const struct eval *cx, const struct plan_step *s, uint32_t slot) {
-    for (uint32_t i = 0; i < s->ndead; i++)
+    for (uint32_t i = 0; i < s->nloose; i++)
         if (cx->plan->lists[s->dead + i] == slot)
             return true;
     return false;

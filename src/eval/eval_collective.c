@@ -325,8 +325,11 @@ static hilo_status combine_open(struct eval *cx, ir_op op, struct combine *c) {
         return EVAL_FAIL(cx, op, HILO_INVALID_ARGUMENT, "needs a computation of two arguments and a result of one type");
     }
     enum ir_dtype t = eval_result_dtype(cx, op, 0);
-    c->add = (struct elt_kernel){.op = IR_ADD, .in = t, .out = t};
-    bool found = elt_int_resolve(&c->add) || elt_float_resolve(&c->add) || elt_complex_resolve(&c->add);
+    enum ir_dtype_class cls = ir_dtype_get(t)->cls;
+    c->add = (struct elt_kernel){.op = IR_ADD, .in = t, .out = t, .nin = 2};
+    bool found = cls == IR_FLOAT           ? elt_float_resolve(&c->add)
+                 : cls == IR_COMPLEX_CLASS ? elt_complex_resolve(&c->add)
+                                           : elt_int_resolve(&c->add);
     return found ? HILO_OK : EVAL_FAIL(cx, op, HILO_UNIMPLEMENTED, "cannot add elements of its type");
 }
 

@@ -18,6 +18,7 @@ struct plan_step {
     uint32_t operands, noperands; /* list: slots of the operands */
     uint32_t result0, nresults;   /* slots of the results */
     uint32_t dead, ndead;         /* list: slots that are not needed behind this op */
+    uint32_t nloose;              /* the first of them that are not needed inside the op's regions either */
     uint32_t callee;              /* call, composite: block of the function's body, 0 = there is none */
     uint16_t kind;                /* enum ir_op_kind */
     bool quantised;               /* computes in the expressed type */

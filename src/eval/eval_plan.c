@@ -15,6 +15,7 @@ struct plan_build {
     uint32_t slot;                    /* next free one of the function */
     uint32_t *home;                   /* by value id: its block; 0 = not yet defined */
     uint32_t *last;                   /* by value id: the last step that needs it; UINT32_MAX = an argument that none does */
+    uint32_t *inside;                 /* by value id: 1 + the last step that needs it inside of its regions */
 };
 
 struct plan_counts {
@@ -100,11 +101,14 @@ static void plan_define(struct plan_build *b, ir_val v, uint32_t block, uint32_t
 /* Notes that the op that is open in the value's own block needs it. */
 static hilo_status plan_use(struct plan_build *b, const struct plan_level *at, ir_op op, ir_val v) {
     uint32_t home = v.i < b->p->nvalues ? b->home[v.i] : 0;
+    const struct plan_level *user = at;
     while (at && at->block != home)
         at = at->outer;
     if (!home || !at)
         return ir_op_error(b->p->m, b->d, op, HILO_INVALID_ARGUMENT, NULL, "uses a value that is not defined before it");
     b->last[v.i] = at->step;
+    if (at != user)
+        b->inside[v.i] = at->step + 1;
     b->p->lists[b->nlists++] = b->p->slot_of[v.i];
     return HILO_OK;
 }
@@ -171,6 +175,21 @@ static uint32_t *plan_ndead(struct plan_build *b, uint32_t v) {
     return b->last[v] == UINT32_MAX ? &b->p->blocks[b->home[v]].ndead : &b->p->steps[b->last[v]].ndead;
 }
 
+/* Enters the values that do or do not die inside of a step's regions into the lists. */
+static void plan_bury(struct plan_build *b, bool inside) {
+    struct eval_plan *p = b->p;
+    for (uint32_t v = 1; v < p->nvalues; v++) {
+        bool of_step = b->last[v] != UINT32_MAX;
+        if (!b->home[v] || (of_step && b->inside[v] == b->last[v] + 1) != inside)
+            continue;
+        uint32_t *n = plan_ndead(b, v);
+        uint32_t first = of_step ? p->steps[b->last[v]].dead : p->blocks[b->home[v]].dead;
+        p->lists[first + (*n)++] = p->slot_of[v];
+        if (of_step && !inside)
+            p->steps[b->last[v]].nloose = *n;
+    }
+}
+
 /* Sorts the values into the lists of the steps behind which they die. */
 static void plan_deaths(struct plan_build *b) {
     struct eval_plan *p = b->p;
@@ -187,13 +206,8 @@ static void plan_deaths(struct plan_build *b) {
         b->nlists += p->blocks[i].ndead;
         p->blocks[i].ndead = 0;
     }
-    for (uint32_t v = 1; v < p->nvalues; v++) {
-        if (!b->home[v])
-            continue;
-        uint32_t *n = plan_ndead(b, v);
-        uint32_t first = b->last[v] == UINT32_MAX ? p->blocks[b->home[v]].dead : p->steps[b->last[v]].dead;
-        p->lists[first + (*n)++] = p->slot_of[v];
-    }
+    plan_bury(b, false);
+    plan_bury(b, true);
 }
 
 /* ---- the module ------------------------------------------------------------------------------------------------------ */
@@ -250,14 +264,14 @@ hilo_status eval_plan_new(const struct ir_module *m, const hilo_allocator *al, s
         if (plan_has_body(m, f))
             HILO_TRY(plan_count(m, d, ir_op_region(m, f, 0), 0, &n));
     struct eval_plan *p = plan_alloc(m, al, &n);
-    size_t bytes = 2 * (n.values + 1) * sizeof(uint32_t);
+    size_t bytes = 3 * (n.values + 1) * sizeof(uint32_t);
     uint32_t *marks = p ? mem_alloc(al, bytes) : NULL;
     if (!marks) {
         eval_plan_free(p);
         return diag_error(d, HILO_RESOURCE_EXHAUSTED, "no memory for the plan of the module");
     }
     memset(marks, 0, bytes);
-    struct plan_build b = {.p = p, .d = d, .home = marks, .last = marks + n.values + 1};
+    struct plan_build b = {.p = p, .d = d, .home = marks, .last = marks + n.values + 1, .inside = marks + 2 * (n.values + 1)};
     hilo_status status = plan_functions(&b);
     mem_free(al, marks, bytes);
     if (status != HILO_OK)

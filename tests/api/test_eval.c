@@ -344,6 +344,37 @@ static void loops_take_constant_memory(void **state) {
     assert_true(count_to(3) < 3 * 65536); /* what is carried, updated in place, and the step */
 }
 
+/* An operand that the op's own region looks at as well: it stays until the op is done, and is not overwritten. */
+static void operands_seen_inside_stay(void **state) {
+    (void)state;
+    runs("func.func @main() {\n"
+         "  %zero = stablehlo.constant dense<0> : tensor<i64>\n"
+         "  %one = stablehlo.add %zero, %zero : tensor<i64>\n"
+         "  %r:2 = stablehlo.while(%i = %one, %a = %one) : tensor<i64>, tensor<i64>\n"
+         "  cond {\n"
+         "    %c = stablehlo.compare LE, %i, %one : (tensor<i64>, tensor<i64>) -> tensor<i1>\n"
+         "    stablehlo.return %c : tensor<i1>\n"
+         "  } do {\n"
+         "    %k = stablehlo.constant dense<1> : tensor<i64>\n"
+         "    %next = stablehlo.add %i, %k : tensor<i64>\n"
+         "    %b = stablehlo.add %a, %one : tensor<i64>\n"
+         "    stablehlo.return %next, %b : tensor<i64>, tensor<i64>\n"
+         "  }\n"
+         "  check.expect_eq_const %r#0, dense<1> : tensor<i64>\n"
+         "  %x = stablehlo.constant dense<[5, 7]> : tensor<2xi64>\n"
+         "  %y = stablehlo.add %x, %x : tensor<2xi64>\n"
+         "  %s = \"stablehlo.map\"(%y) <{dimensions = array<i64: 0>}> ({\n"
+         "  ^bb0(%e: tensor<i64>):\n"
+         "    %first = stablehlo.slice %y [0:1] : (tensor<2xi64>) -> tensor<1xi64>\n"
+         "    %f = stablehlo.reshape %first : (tensor<1xi64>) -> tensor<i64>\n"
+         "    %d = stablehlo.subtract %e, %f : tensor<i64>\n"
+         "    stablehlo.return %d : tensor<i64>\n"
+         "  }) : (tensor<2xi64>) -> tensor<2xi64>\n"
+         "  check.expect_eq_const %s, dense<[0, 4]> : tensor<2xi64>\n"
+         "  return\n"
+         "}\n");
+}
+
 /* Results may take over the memory of operands, but only of those that nobody needs any more. */
 static void what_is_needed_is_not_overwritten(void **state) {
     (void)state;
@@ -904,6 +935,7 @@ int main(void) {
         cmocka_unit_test(constants),
         cmocka_unit_test(control_flow),
         cmocka_unit_test(loops_take_constant_memory),
+        cmocka_unit_test(operands_seen_inside_stay),
         cmocka_unit_test(what_is_needed_is_not_overwritten),
         cmocka_unit_test(values_leave_at_their_last_use),
         cmocka_unit_test(recursion_ends),
