@@ -130,7 +130,8 @@ static hilo_status slice_start(struct eval *cx, ir_op op, const struct value *v,
     for (uint32_t i = 0; i < v->rank; i++) {
         if (sizes[i] > v->dims[i])
             return EVAL_FAIL(cx, op, HILO_INVALID_ARGUMENT,
-                             "has a slice of size %" PRId64 " in dimension %" PRIu32 " of size %" PRId64, sizes[i], i, v->dims[i]);
+                             "has a slice of size %" PRId64 " in dimension %" PRIu32 " of size %" PRId64, sizes[i], i,
+                             v->dims[i]);
         *first += (size_t)move_scale(slice_clamp(move_index(starts[i], 0), sizes[i], v->dims[i]), strides[i]);
     }
     return HILO_OK;

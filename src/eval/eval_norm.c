@@ -2,8 +2,8 @@
  * operation rounds to the element type, a sum once at its end (as in eval_reduce.c), so that an op and its decomposition give
  * the same bits.
  *
- * The feature dimension is brought to the front: a feature is a line of numbers. Result i takes the place of operand i, which has
- * its shape. */
+ * The feature dimension is brought to the front: a feature is a line of numbers. Result i takes the place of operand i, which
+ * has its shape. */
 #include "eval/contract.h"
 #include "eval/move.h"
 
@@ -109,13 +109,15 @@ struct norm_op {
     void (*line)(const struct norm *n, size_t f);
 };
 
-static hilo_status norm_check(struct eval *cx, ir_op op, const struct norm_op *k, const struct norm *n, struct value *const *in) {
+static hilo_status norm_check(struct eval *cx, ir_op op, const struct norm_op *k, const struct norm *n,
+                              struct value *const *in) {
+    size_t dims_bytes = in[0]->rank * sizeof *in[0]->dims;
     for (uint32_t i = 1; i < k->nin; i++) {
         bool whole = k->whole >> i & 1;
-        if (whole ? memcmp(in[i]->dims, in[0]->dims, in[0]->rank * sizeof *in[0]->dims) != 0 : in[i]->count != n->features)
+        if (whole ? memcmp(in[i]->dims, in[0]->dims, dims_bytes) != 0 : in[i]->count != n->features)
             return EVAL_FAIL(cx, op, HILO_INVALID_ARGUMENT,
-                             "has %zu features in dimension %" PRIu32 ", but operand %" PRIu32 " does not fit that", n->features,
-                             n->dim, i);
+                             "has %zu features in dimension %" PRIu32 ", but operand %" PRIu32 " does not fit that",
+                             n->features, n->dim, i);
     }
     return HILO_OK;
 }

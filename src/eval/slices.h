@@ -1,5 +1,5 @@
-/* What gather and scatter share: slices of a tensor, one for each index vector, that lie one by one in a packed tensor. Gather's
- * operand (scatter's inputs) is the base, its result (scatter's updates) is packed.
+/* What gather and scatter share: slices of a tensor, one for each index vector, that lie one by one in a packed tensor.
+ * Gather's operand (scatter's inputs) is the base, its result (scatter's updates) is packed.
  *
  *   packed dimensions   offset dimensions step through a slice, batch dimensions from slice to slice
  *   base dimensions     window dimensions have an offset dimension each, in order; in collapsed and batching ones a slice has
