@@ -71,7 +71,8 @@ static void dot_shape(struct dot *d, const struct value *lhs, const struct value
     struct roles grouped = *r;
     int64_t batch[IR_MAX_RANK + 1] = {group};
     if (group >= 0) { /* read as one more batch dimension of rhs, outermost */
-        memcpy(batch + 1, r->batch, r->nbatch * sizeof *batch);
+        for (size_t i = 0; i < r->nbatch; i++)
+            batch[i + 1] = r->batch[i];
         grouped.batch = batch;
         grouped.nbatch++;
     }
