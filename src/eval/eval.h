@@ -1,13 +1,13 @@
-/* The reference evaluator: runs a module op by op. It is the definition of every result (docs/ARCHITECTURE.md,
-   Numbers), so
- * clarity comes first; but it works on typed, contiguous data, never on a boxed value per element.
+/* The reference evaluator: runs a module op by op. It is the definition of every result (docs/ARCHITECTURE.md, Numbers),
+ * so clarity comes first; but it works on typed, contiguous data, never on a boxed value per element.
  *
  *   value.c          tensors, tokens, tuples
  *   eval_plan.c      slots and last uses of a module's values (eval_core.h)
  *   eval.c           frames, dispatch
  *   eval_quant.c     quantise, dequantise, quantised ops by dequantise-compute-quantise
- *   eval_control.c   calls, if, case, while, composite, custom calls, tuples, tokens
- *   eval_process.c   several processes: collectives, send/recv, infeed, run_parallel
+ *   eval_control.c   constants, calls, if, case, while, composite, custom calls, tuples, tokens
+ *   eval_process.c   several processes: run_parallel, how they meet, infeed
+ *   eval_collective.c  process groups, collectives, send and recv, asynchronous ops
  *   eval_elt*.c      elementwise ops as kernels over n elements, shared by whole tensors and by region bodies
  *   eval_math*.c     the functions themselves
  *   eval_lanes.c     a region of scalar ops as a small program over n lanes (bodies of reduce, sort, scatter, map …)
@@ -16,8 +16,7 @@
  *   eval_check.c     check.*
  *
  * Thread-safety: a module may be evaluated by several threads at once, each with its own `struct eval`. Errors: a
- * status, with a
- * diagnostic at the op in cx->d. No arenas here: tensors are counted references, allocated through cx->al. */
+ * status, with a diagnostic at the op in cx->d. No arenas here: tensors are counted references, allocated through cx->al. */
 #ifndef HILO_EVAL_EVAL_H
 #define HILO_EVAL_EVAL_H
 
