@@ -46,9 +46,8 @@ struct value {
     uint32_t nitems;
 };
 
-/* A fresh tensor with uninitialised data. RESOURCE_EXHAUSTED when the size overflows or memory ends,
-   INVALID_ARGUMENT for a
-   negative dimension. `*out` has one reference. */
+/* A fresh tensor with uninitialised data. RESOURCE_EXHAUSTED when the size overflows or memory ends, INVALID_ARGUMENT
+   for a negative dimension. `*out` has one reference. */
 hilo_status value_tensor(const hilo_allocator *al, enum ir_dtype t, const int64_t *dims, uint32_t rank, struct value **out);
 /* A tensor over memory that somebody else owns. */
 hilo_status value_borrow(const hilo_allocator *al, enum ir_dtype t, const int64_t *dims, uint32_t rank, void *data,
@@ -72,8 +71,8 @@ void value_type_text(const struct value *v, struct strbuf *out);
 /* ---- evaluation ------------------------------------------------------------------------------ */
 
 struct eval_frame;
-struct eval_plan;     /* slots and last uses of a module (eval.c) */
-struct eval_process;  /* place in a grid of processes (eval_process.c); NULL when alone */
+struct eval_plan;     /* slots and last uses of a module (eval_plan.c) */
+struct eval_process;  /* place in a grid of processes (eval_process.c); NULL while nobody asks */
 
 /* What the embedder may supply; all optional. */
 struct eval_hooks {
@@ -104,15 +103,13 @@ struct eval {
 };
 
 /* Runs function `func` of module `m`. `in`: its arguments (borrowed), compared with their types; `out`: owned
-   references, one
-   per result, that outlive the module. Hooks may be called by several threads at once where the program starts several
-   processes (print and probe never are). */
+   references, one per result, that outlive the module. Hooks may be called by several threads at once where the program
+   starts several processes (print and probe never are). */
 hilo_status eval_func(const struct ir_module *m, ir_op func, struct value *const *in, uint32_t nin, struct value **out,
                       uint32_t nout, const hilo_allocator *al, const struct eval_hooks *hooks, struct diag_list *d);
 
-/* The same in two steps, for a module that is evaluated often. A plan may be used by several threads; it ends with
-   the module's
-   next change. */
+/* The same in two steps, for a module that is evaluated often. A plan may be used by several threads; it ends with the
+   module's next change. */
 hilo_status eval_plan_new(const struct ir_module *m, const hilo_allocator *al, struct diag_list *d, struct eval_plan **out);
 void eval_plan_free(struct eval_plan *p); /* NULL is fine */
 hilo_status eval_plan_run(const struct eval_plan *p, ir_op func, struct value *const *in, uint32_t nin, struct value **out,
@@ -120,8 +117,8 @@ hilo_status eval_plan_run(const struct eval_plan *p, ir_op func, struct value *c
 
 /* ---- for the families ------------------------------------------------------------------------ */
 
-/* Every evaluator function has this form: operands borrowed, results owned by the caller. On error nothing is left
-   in `out`. */
+/* Every evaluator function has this form: operands borrowed, results owned by the caller. On error nothing is left in
+   `out`. */
 typedef hilo_status eval_fn(struct eval *cx, ir_op op, struct value *const *in, struct value **out);
 #define OP(id, name, form, operands, results, regions, traits, cost, rule, eval) eval_fn eval_##eval;
 #include "ir/ops.def"
@@ -129,9 +126,8 @@ typedef hilo_status eval_fn(struct eval *cx, ir_op op, struct value *const *in, 
 /* An error at the op. */
 #define EVAL_FAIL(cx, op, status, ...) ir_op_error((cx)->m, (cx)->d, (op), (status), NULL, __VA_ARGS__)
 
-/* Element type that the op is to compute result i (operand i) in: of the IR type, or the expressed type of a
-   quantised one while
-   cx->expressed. */
+/* Element type that the op is to compute result i (operand i) in: of the IR type, or the expressed type of a quantised
+   one while cx->expressed. */
 enum ir_dtype eval_result_dtype(const struct eval *cx, ir_op op, uint32_t i);
 /* A tensor for result i with that element type and the given shape. */
 hilo_status eval_out(struct eval *cx, ir_op op, uint32_t i, const int64_t *dims, uint32_t rank, struct value **out);
@@ -139,14 +135,12 @@ hilo_status eval_out(struct eval *cx, ir_op op, uint32_t i, const int64_t *dims,
 /* True when the handler may write into operand k: it is not needed behind this op, nobody else holds it, its data is
    its own. */
 bool eval_reusable(const struct eval *cx, ir_op op, uint32_t k, const struct value *v);
-/* As eval_out with the shape of operand `in[k]`, but over that operand's memory where it is reusable and an element
-   of the
-   result takes as many bytes: then *out is in[k] itself, with one more reference and the result's element type. */
+/* As eval_out with the shape of operand `in[k]`, but over that operand's memory where it is reusable and an element of
+   the result takes as many bytes: then *out is in[k] itself, with one more reference and the result's element type. */
 hilo_status eval_out_over(struct eval *cx, ir_op op, uint32_t i, struct value *const *in, uint32_t k, struct value **out);
 
-/* Runs a region's only block on `args` (borrowed); `results` get owned references to the terminator's operands.
-   Values from
-   outside are seen through the frame. */
+/* Runs a region's only block on `args` (borrowed); `results` get owned references to the terminator's operands. Values
+   from outside are seen through the frame. */
 hilo_status eval_region(struct eval *cx, ir_region r, struct value *const *args, uint32_t nargs, struct value **results,
                         uint32_t nresults);
 /* The current value of an IR value in the frame (borrowed), for captured values. */
@@ -162,8 +156,7 @@ hilo_status eval_quantize(const hilo_allocator *al, const struct ir_quant *q, co
 /* ---- kernels over n elements (eval_elt.c) ---- */
 
 /* An elementwise op resolved for its element types. `in[k]` points to n elements of operand k's type. In-place is
-   allowed where
-   sizes agree (out == in[k]). */
+   allowed where sizes agree (out == in[k]). */
 struct elt_kernel {
     void (*run)(const struct elt_kernel *k, const void *const *in, void *out, size_t n);
     enum ir_op_kind op;
@@ -183,13 +176,12 @@ struct lanes; /* a region of scalar elementwise ops, constants and captured scal
 /* HILO_OK and *out = NULL when the region is not of that kind: then run it with eval_region, element by element. */
 hilo_status lanes_compile(struct eval *cx, ir_region r, struct lanes **out);
 /* args[k] points to n elements of block argument k, results[k] to room for n elements of terminator operand k (no
-   overlap with
-   args unless n = 1 or identical pointers). No allocation: n must be at most lanes_most(). */
+   overlap with args unless n = 1 or identical pointers). No allocation: n must be at most lanes_most(). */
 void lanes_run(struct lanes *l, const void *const *args, void *const *results, size_t n);
 size_t lanes_most(void);
 void lanes_free(struct lanes *l);
-/* A body that is one binary elementwise op of its two arguments, in order or, where the op commutes, swapped:
-   its kind, else IR_OP_NONE. */
+/* A body that is one binary elementwise op of its two arguments, in order or, where the op commutes, swapped: its kind,
+   else IR_OP_NONE. */
 enum ir_op_kind lanes_single_op(const struct ir_module *m, ir_region r);
 
 /* ---- comparison for checks, used by tests and --compare too (eval_check.c) ---- */
