@@ -110,6 +110,7 @@ hilo_status body_convert(struct eval *cx, struct value *v, enum ir_dtype t, stru
     hilo_status status = number_load(cx, v, NULL, kind, &numbers);
     if (status != HILO_OK) {
         value_unref(*out);
+        *out = NULL;
         return status;
     }
     number_store(kind, numbers, *out);

@@ -82,18 +82,21 @@ hilo_status eval_top_k(struct eval *cx, ir_op op, struct value *const *in, struc
         return EVAL_FAIL(cx, op, HILO_INVALID_ARGUMENT, "cannot order complex numbers");
     memcpy(dims, v->dims, v->rank * sizeof *dims);
     dims[v->rank - 1] = k;
-    HILO_TRY(eval_out(cx, op, 0, dims, v->rank, &out[0]));
-    struct topk_entry *heap = NULL;
-    size_t nbytes = (size_t)k * sizeof *heap;
-    hilo_status status = value_tensor(&cx->al, IR_I32_T, dims, v->rank, &out[1]);
-    if (status == HILO_OK && !(heap = mem_alloc(&cx->al, nbytes))) {
-        value_unref(out[1]);
-        status = HILO_RESOURCE_EXHAUSTED;
-    }
+    size_t nbytes = (size_t)k * sizeof(struct topk_entry);
+    struct topk_entry *heap = mem_alloc(&cx->al, nbytes);
+    if (!heap)
+        return HILO_RESOURCE_EXHAUSTED;
+    struct value *values = NULL, *indices = NULL;
+    hilo_status status = eval_out(cx, op, 0, dims, v->rank, &values);
     if (status == HILO_OK)
-        topk_lines(v, (uint32_t)n, heap, (uint32_t)k, out[0], out[1]);
-    else
-        value_unref(out[0]);
+        status = value_tensor(&cx->al, IR_I32_T, dims, v->rank, &indices);
+    if (status == HILO_OK) {
+        topk_lines(v, (uint32_t)n, heap, (uint32_t)k, values, indices);
+        out[0] = values;
+        out[1] = indices;
+    } else {
+        value_unref(values);
+    }
     mem_free(&cx->al, heap, nbytes);
     return status;
 }
