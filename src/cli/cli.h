@@ -97,8 +97,31 @@ int cli_load(hilo_client *client, const char *path, hilo_module **out);
 bool cli_terminal(FILE *f);  /* a person sees it */
 bool cli_colour(FILE *f);    /* the same, and NO_COLOR is not set */
 
+bool cli_ends_with(const char *text, const char *end);
+
 /* Zeroed memory; ends the process with CLI_ENVIRONMENT when there is none. */
 void *cli_alloc(size_t n, size_t size);
+
+/* ---- inputs and results of a program (inputs.c, report.c) ------------------------------------------------------------ */
+
+/* A buffer for every parameter, from the texts of --input; `file` is the program's, for messages. Answers 0 or an exit code,
+   after printing why; then there is nothing to release. The caller frees *out. */
+int cli_inputs(hilo_client *client, const hilo_executable *exe, const struct cli_texts *texts, const char *file,
+               hilo_buffer ***out);
+
+/* Whether results can be written to a file of this name: .npz, or .npy for one. Answers 0 or an exit code. */
+int cli_output_check(const hilo_executable *exe, const char *path);
+int cli_output_write(const hilo_executable *exe, hilo_buffer *const *outputs, const char *path);
+/* As text on standard output. */
+void cli_output_print(const hilo_executable *exe, hilo_buffer *const *outputs);
+
+/* The figures of n runs; sorts `ms`. */
+void cli_timing_print(double *ms, size_t n, double compile_ms, uint64_t peak_bytes, bool json);
+
+/* numpy has the type itself: a letter and a size, not a name that ml_dtypes gives. */
+static inline bool cli_numpy_has(const struct ir_dtype_info *t) {
+    return t->npy[0] && t->npy[1] >= '0' && t->npy[1] <= '9';
+}
 
 /* ---- expectations (expect.c) ----------------------------------------------------------------------------------------- */
 

@@ -1,7 +1,7 @@
 /* hilo: finds the subcommand and hands over. */
 #include "cli/cli.h"
 
-static const struct cli_command *const commands[] = {&cli_check, &cli_opt, NULL};
+static const struct cli_command *const commands[] = {&cli_run, &cli_check, &cli_opt, &cli_ops, &cli_devices, NULL};
 
 static const char *command_name(const void *names, size_t i) {
     const struct cli_command *const *c = names;

@@ -79,3 +79,8 @@ void *cli_alloc(size_t n, size_t size) {
         exit(cli_error(CLI_ENVIRONMENT, "out of memory"));
     return p;
 }
+
+bool cli_ends_with(const char *text, const char *end) {
+    size_t n = strlen(text), m = strlen(end);
+    return n >= m && strcmp(text + n - m, end) == 0;
+}

@@ -1,0 +1,211 @@
+/* hilo run: runs a function of a program on inputs from the command line. */
+#include "cli/cli.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+struct run_options {
+    struct cli_compile compile;
+    const char *entry, *out;
+    struct cli_texts inputs;
+    int64_t timing; /* runs to time; 0 = none */
+    bool json;
+};
+
+/* ---- while it runs --------------------------------------------------------------------------------------------------- */
+
+static volatile sig_atomic_t interrupted;
+
+static void on_interrupt(int signal_number) {
+    (void)signal_number;
+    interrupted = 1;
+}
+
+/* From now on Ctrl-C ends the run at the next operation, and what is being written is written to its end. */
+static void catch_interrupt(void) {
+    struct sigaction action = {.sa_handler = on_interrupt};
+    sigaction(SIGINT, &action, NULL);
+}
+
+struct progress {
+    bool terminal;
+    double begin;
+    atomic_llong shown; /* seconds */
+};
+
+/* Also says how long it has been running, from the second second on. */
+static int poll_run(void *user) {
+    struct progress *p = user;
+    long long seconds = p->terminal ? (long long)((rt_now_ms() - p->begin) / 1e3) : 0;
+    if (seconds > 1 && atomic_exchange(&p->shown, seconds) != seconds)
+        fprintf(stderr, "\rrunning for %lld s", seconds);
+    return interrupted;
+}
+
+static void clear_progress(struct progress *p) {
+    if (atomic_load(&p->shown))
+        fputs("\r\033[K", stderr);
+    atomic_store(&p->shown, 0);
+}
+
+/* ---- running --------------------------------------------------------------------------------------------------------- */
+
+struct session {
+    hilo_client *client;
+    hilo_executable *exe;
+    hilo_buffer **inputs, **outputs;
+    size_t ninputs, noutputs;
+    double ready_ms; /* reading, verifying, compiling */
+};
+
+static void release_outputs(struct session *s) {
+    for (size_t i = 0; i < s->noutputs; i++) {
+        hilo_buffer_release(s->outputs[i]);
+        s->outputs[i] = NULL;
+    }
+}
+
+/* One run; the outputs of the one before are let go first. */
+static int execute(struct session *s, double *ms) {
+    struct progress p = {.terminal = cli_terminal(stderr), .begin = rt_now_ms()};
+    hilo_timing timing = {0, 0};
+    hilo_execute_options o;
+    hilo_execute_options_init(&o);
+    o.timing = &timing;
+    o.cancelled = poll_run;
+    o.cancelled_user = &p;
+    release_outputs(s);
+    hilo_status status = hilo_execute(s->exe, &o, s->inputs, s->ninputs, s->outputs, s->noutputs);
+    clear_progress(&p);
+    *ms = timing.total_ms;
+    return status == HILO_OK ? CLI_OK : cli_fail(s->client, status);
+}
+
+static int time_runs(struct session *s, const struct run_options *o) {
+    size_t n = (size_t)o->timing;
+    double *ms = cli_alloc(n, sizeof *ms), warm_up;
+    hilo_stats stats = {.struct_size = sizeof stats};
+    int code = execute(s, &warm_up);
+    for (size_t i = 0; i < n && code == CLI_OK; i++)
+        code = execute(s, &ms[i]);
+    if (code == CLI_OK) {
+        hilo_executable_stats(s->exe, &stats);
+        cli_timing_print(ms, n, s->ready_ms, stats.peak_bytes, o->json);
+    }
+    free(ms);
+    return code;
+}
+
+static int run_program(struct session *s, const struct run_options *o) {
+    double ms;
+    int code = o->timing ? time_runs(s, o) : execute(s, &ms);
+    if (code == CLI_OK && o->out)
+        code = cli_output_write(s->exe, s->outputs, o->out);
+    else if (code == CLI_OK && !o->timing)
+        cli_output_print(s->exe, s->outputs);
+    if (code == CLI_OK && (fflush(stdout) != 0 || ferror(stdout)))
+        code = cli_error(CLI_ENVIRONMENT, "cannot write to standard output");
+    return code == CLI_OK && interrupted ? CLI_INTERRUPTED : code;
+}
+
+/* ---- the command ----------------------------------------------------------------------------------------------------- */
+
+static int compile(struct session *s, const char *file, const struct run_options *o) {
+    double begin = rt_now_ms();
+    hilo_module *module;
+    int code = cli_load(s->client, file, &module);
+    if (code)
+        return code;
+    hilo_compile_options c;
+    hilo_compile_options_init(&c);
+    c.level = o->compile.level;
+    c.backend = o->compile.backend;
+    c.entry = o->entry;
+    hilo_status status = hilo_compile(s->client, module, &c, &s->exe);
+    hilo_module_release(module);
+    s->ready_ms = rt_now_ms() - begin;
+    if (status != HILO_OK) {
+        code = cli_fail(s->client, status);
+        return status == HILO_NOT_FOUND ? CLI_USAGE : code;
+    }
+    return o->out ? cli_output_check(s->exe, o->out) : CLI_OK;
+}
+
+static int run_file(const char *file, const struct run_options *o) {
+    struct session s = {0};
+    int code = cli_client(&o->compile, &s.client);
+    if (code == CLI_OK)
+        code = compile(&s, file, o);
+    if (code == CLI_OK) {
+        catch_interrupt();
+        code = cli_inputs(s.client, s.exe, &o->inputs, file, &s.inputs);
+    }
+    if (code == CLI_OK) {
+        s.ninputs = hilo_executable_input_count(s.exe);
+        s.noutputs = hilo_executable_output_count(s.exe);
+        s.outputs = cli_alloc(s.noutputs, sizeof *s.outputs);
+        code = run_program(&s, o);
+        release_outputs(&s);
+    }
+    for (size_t i = 0; i < s.ninputs; i++)
+        hilo_buffer_release(s.inputs[i]);
+    free(s.inputs);
+    free(s.outputs);
+    hilo_executable_release(s.exe);
+    hilo_client_release(s.client);
+    return code;
+}
+
+static int run_main(const struct cli_command *self, int argc, char **argv) {
+    struct run_options o = {.compile = CLI_COMPILE_DEFAULTS};
+    struct cli_texts files;
+    int code = cli_options(self, argc, argv, &o, &files);
+    if (code < 0 && o.json && !o.timing)
+        code = cli_error(CLI_USAGE, "--json is for the figures of --timing N");
+    if (code < 0)
+        code = run_file(files.v[0], &o);
+    cli_options_free(self, &o, &files);
+    return code;
+}
+
+static const struct cli_option options[] = {
+    {"--entry", "NAME", CLI_TEXT, offsetof(struct run_options, entry),
+     "function to run; main by default, or the only public one"},
+    {"--input", "X", CLI_TEXTS, offsetof(struct run_options, inputs),
+     "the next parameter, as described above"},
+    {"-o", "OUT", CLI_TEXT, offsetof(struct run_options, out),
+     "write the results to a .npy (one) or .npz file"},
+    {"--timing", "N", CLI_NUMBER, offsetof(struct run_options, timing),
+     "time N runs after one to warm up"},
+    {"--json", NULL, CLI_FLAG, offsetof(struct run_options, json), "the figures of --timing as JSON"},
+    CLI_COMPILE_OPTIONS(struct run_options, compile),
+    {0}
+};
+
+const struct cli_command cli_run = {
+    .name = "run", .operands = "FILE", .least = 1, .most = 1, .options = options, .run = run_main,
+    .summary = "runs a program",
+    .text =
+        "Runs a function of a program and prints its results. FILE may be - for standard input.\n"
+        "\n"
+        "Each --input gives the next parameter, or several:\n"
+        "\n"
+        "  x.npy           an array of numpy.save. Arrays of ml_dtypes (bf16, f8…, i4) are taken for what the\n"
+        "                  parameter is; other types must be the same.\n"
+        "  x.npz           arrays of numpy.savez: by name, when every array has the name of a parameter; else\n"
+        "                  in order, as many as there are\n"
+        "  2x3xf32=1,2,…   elements in row-major order; one element stands for all: 2x3xbf16=0. Complex\n"
+        "                  numbers are (1,2). The bits of a float may be given as 0x7FC0.\n"
+        "  random:SEED     when it is the only --input, every parameter. Floats are in [0, 1), integers in 0..7\n"
+        "                  (as far as the type goes). Element k of parameter i comes from the bits\n"
+        "                  splitmix64(splitmix64(SEED + i) + k), the same on every machine.\n"
+        "\n"
+        "--timing prints the median and the minimum of N runs, the time to read, verify and compile the program,\n"
+        "and the most memory that was in tensors. With --json that is one line,\n"
+        "{\"median_ms\":…,\"min_ms\":…,\"compile_ms\":…,\"peak_bytes\":…}.\n",
+    .examples = "  hilo run model.mlir --input x.npy -o out.npz\n"
+                "  hilo run model.mlir --input weights.npz --input image.npy\n"
+                "  hilo run add.mlir --input 4xf32=1,2,3,4 --input 4xf32=10\n"
+                "  hilo run model.mlir --input random:1 --timing 20 --json\n",
+};
