@@ -551,6 +551,7 @@ bool print_form_fits(const struct ir_module *m, ir_attr attr, const struct ir_sl
     case IR_AF_F64: return a->kind == IR_ATTR_FLOAT && t->dtype == IR_F64_T;
     case IR_AF_SYM: return a->kind == IR_ATTR_SYMBOL;
     case IR_AF_ENUM: return a->kind == IR_ATTR_ENUM && a->sub == slot->of && ir_enum_case_name((enum ir_enum)a->sub, a->i);
+    case IR_AF_ELEMENTS: return a->kind == IR_ATTR_DENSE || a->kind == IR_ATTR_RESOURCE;
     default: return a->kind != IR_ATTR_NONE;
     }
 }

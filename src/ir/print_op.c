@@ -465,14 +465,22 @@ static void print_scan(struct printer *p, struct form *f) {
     print_fn_type(p, f->op);
 }
 
+/* Two sizes that add up to n; the second of them. */
+static bool scan_sizes(const struct ir_module *m, ir_attr attr, uint32_t n, int32_t *second) {
+    const struct ir_attr_data *a = ir_attr_get(m, attr);
+    if (a->kind != IR_ATTR_DENSE_ARRAY || a->nbytes != 8 || ir_type_get(m, a->type)->dtype != IR_I32_T)
+        return false;
+    const int32_t *sizes = a->data;
+    *second = sizes[1];
+    return sizes[0] >= 0 && sizes[1] >= 0 && (uint64_t)sizes[0] + (uint64_t)sizes[1] == n;
+}
+
 static bool scan_fits(const struct printer *p, ir_op op) {
     const struct ir_op_data *o = ir_op_get(p->m, op);
-    const struct ir_attr_data *sizes = ir_attr_get(p->m, ir_prop(p->m, op, IR_SCAN_operandSegmentSizes));
-    int64_t v;
-    if (sizes->kind != IR_ATTR_DENSE_ARRAY || sizes->nbytes != 8 || !ir_attr_as_i64(p->m, ir_prop(p->m, op, IR_SCAN_dimension), &v))
-        return false;
-    const int32_t *n = sizes->data;
-    return n[0] >= 0 && n[1] >= 0 && (uint64_t)n[0] + (uint64_t)n[1] == o->noperands;
+    int32_t inits, carries;
+    return print_form_fits(p->m, ir_prop(p->m, op, IR_SCAN_dimension), ir_slot_get(IR_SCAN_dimension)) &&
+           scan_sizes(p->m, ir_prop(p->m, op, IR_SCAN_operandSegmentSizes), o->noperands, &inits) &&
+           scan_sizes(p->m, ir_prop(p->m, op, IR_SCAN_resultSegmentSizes), o->nresults, &carries) && inits == carries;
 }
 
 static void print_func(struct printer *p, struct form *f) {
@@ -524,12 +532,43 @@ static void print_func(struct printer *p, struct form *f) {
     }
 }
 
+/* Whether a list of dictionaries is there for n types, or not at all. */
+static bool dicts_fit(const struct ir_module *m, ir_attr attr, uint32_t n) {
+    const struct ir_attr_data *a = ir_attr_get(m, attr);
+    for (uint32_t i = 0; a->kind == IR_ATTR_ARRAY && i < a->n; i++)
+        if (ir_attr_get(m, a->items[i])->kind != IR_ATTR_DICT)
+            return false;
+    return a->kind == IR_ATTR_NONE || (a->kind == IR_ATTR_ARRAY && a->n == n);
+}
+
+static bool visibility_fits(const struct ir_module *m, ir_attr a) {
+    struct str name = ir_attr_as_str(m, a);
+    return IR_NONE(a) || str_is(name, "public") || str_is(name, "private") || str_is(name, "nested");
+}
+
+/* Whether an optional name can stand as a symbol. */
+static bool name_fits(const struct ir_module *m, ir_attr a) {
+    return IR_NONE(a) || (ir_attr_get(m, a)->kind == IR_ATTR_STRING && ir_attr_as_str(m, a).n);
+}
+
 static bool func_fits(const struct printer *p, ir_op op) {
-    const struct ir_attr_data *type = ir_attr_get(p->m, ir_prop(p->m, op, IR_FUNC_function_type));
-    const struct ir_type_data *t = ir_type_get(p->m, type->type);
-    ir_block body = ir_func_body(p->m, op);
-    return type->kind == IR_ATTR_TYPE && t->kind == IR_TYPE_FUNCTION && ir_prop_str(p->m, op, IR_FUNC_sym_name).n &&
-           (IR_NONE(body) || ir_block_get(p->m, body)->nargs == t->ninputs);
+    const struct ir_module *m = p->m;
+    const struct ir_attr_data *type = ir_attr_get(m, ir_prop(m, op, IR_FUNC_function_type));
+    const struct ir_type_data *t = ir_type_get(m, type->type);
+    ir_attr name = ir_prop(m, op, IR_FUNC_sym_name);
+    if (type->kind != IR_ATTR_TYPE || t->kind != IR_TYPE_FUNCTION || IR_NONE(name) || !name_fits(m, name) ||
+        !visibility_fits(m, ir_prop(m, op, IR_FUNC_sym_visibility)) ||
+        !dicts_fit(m, ir_prop(m, op, IR_FUNC_arg_attrs), t->ninputs) ||
+        !dicts_fit(m, ir_prop(m, op, IR_FUNC_res_attrs), t->ntypes - t->ninputs))
+        return false;
+    ir_block body = ir_func_body(m, op);
+    const struct ir_block_data *b = ir_block_get(m, body);
+    if (IR_NONE(body))
+        return true;
+    for (uint32_t i = 0; b->nargs == t->ninputs && i < b->nargs; i++)
+        if (!IR_SAME(ir_val_get(m, b->args[i])->type, t->types[i]))
+            return false;
+    return b->nargs == t->ninputs && !IR_NONE(b->first);
 }
 
 static void print_module(struct printer *p, struct form *f) {
@@ -543,6 +582,10 @@ static void print_module(struct printer *p, struct form *f) {
     print_dict(p, f->op, "attributes {", f->said, true, true);
     strbuf_puts(p->out, p->out->n != before ? " " : "");
     print_region(p, ir_op_region(p->m, f->op, 0), false);
+}
+
+static bool module_fits(const struct printer *p, ir_op op) {
+    return name_fits(p->m, ir_prop(p->m, op, IR_MODULE_sym_name));
 }
 
 /* Whether text is one pair of brackets, the first of which is `open`, and what is inside. */
@@ -639,10 +682,20 @@ static void print_barrier(struct printer *p, struct form *f) {
     print_operand_types(p, o);
 }
 
+/* How many results the table gives an op whose types are all one. */
+static uint32_t table_results(enum ir_op_kind k) {
+    uint32_t n = 0;
+    for (const char *at = ir_op_info(k)->results; *at; at++)
+        n += *at != ' ' && (at[1] == ' ' || at[1] == '\0');
+    return n;
+}
+
+/* Whether one type says it all: that of the results, and of the operands from `from_operand` on. */
 static bool same_types(const struct printer *p, ir_op op, uint32_t from_operand) {
     const struct ir_op_data *o = ir_op_get(p->m, op);
-    ir_type t = o->nresults ? ir_val_get(p->m, o->result0)->type
-                : o->noperands ? ir_val_get(p->m, o->operands[0])->type : (ir_type){0};
+    if (o->nresults != table_results((enum ir_op_kind)o->kind) || o->nresults + o->noperands <= from_operand)
+        return false;
+    ir_type t = ir_val_get(p->m, o->nresults ? o->result0 : o->operands[from_operand])->type;
     for (uint32_t i = from_operand; i < o->noperands; i++)
         if (!IR_SAME(ir_val_get(p->m, o->operands[i])->type, t))
             return false;
@@ -794,9 +847,8 @@ static bool one_operand_one_result(const struct printer *p, ir_op op) {
     return o->noperands == 1 && o->nresults == 1;
 }
 
-static bool two_operands_one_result(const struct printer *p, ir_op op) {
-    const struct ir_op_data *o = ir_op_get(p->m, op);
-    return o->noperands == 2 && o->nresults == 1;
+static bool no_result(const struct printer *p, ir_op op) {
+    return ir_op_get(p->m, op)->nresults == 0;
 }
 
 static bool one_result(const struct printer *p, ir_op op) {
@@ -809,30 +861,32 @@ static const struct word {
     void (*print)(struct printer *p, struct form *f);
     bool (*fits)(const struct printer *p, ir_op op);
     bool tight; /* follows the op's name, or what is before it, without a blank */
+    bool types; /* says the types of operands and results */
+    bool operands; /* names all operands */
 } words[] = {
-    {"module", print_module, NULL, false},
-    {"func", print_func, func_fits, false},
-    {"return", print_return, NULL, true},
-    {"constant", print_constant, constant_fits, true},
-    {"reduce", print_reduce, reduce_fits, true},
-    {"while", print_while, while_fits, true},
-    {"scan", print_scan, scan_fits, true},
-    {"slice", print_slice, slice_fits, false},
-    {"dotdims", print_dot_dims, dot_dims_fit, false},
-    {"precision", print_precision, precision_fits, true},
-    {"convdims", print_conv_word, conv_fits, false},
-    {"window", print_window, window_fits, true},
-    {"expmant", print_expmant, expmant_fits, false},
-    {"symbol", print_symbol_word, symbol_fits, false},
-    {"complextype", print_complex_type, two_operands_one_result, false},
-    {"selecttype", print_select_type, one_result, false},
-    {"tupletype", print_tuple_type, tuple_fits, false},
-    {"barrier", print_barrier, barrier_fits, true},
-    {"regions", print_composite_regions, NULL, false},
-    {"cast", print_cast, one_operand_one_result, true},
-    {"rawmesh", print_raw_mesh, raw_mesh_fits, false},
-    {"rawsharding", print_raw_sharding, raw_sharding_fits, false},
-    {"manual", print_manual, manual_fits, true},
+    {"module", print_module, module_fits, .tight = false},
+    {"func", print_func, func_fits, .tight = false},
+    {"return", print_return, no_result, .tight = true, .types = true, .operands = true},
+    {"constant", print_constant, constant_fits, .tight = true, .types = true},
+    {"reduce", print_reduce, reduce_fits, .tight = true, .types = true, .operands = true},
+    {"while", print_while, while_fits, .tight = true, .types = true, .operands = true},
+    {"scan", print_scan, scan_fits, .tight = true, .types = true, .operands = true},
+    {"slice", print_slice, slice_fits, .tight = false},
+    {"dotdims", print_dot_dims, dot_dims_fit, .tight = false},
+    {"precision", print_precision, precision_fits, .tight = true},
+    {"convdims", print_conv_word, conv_fits, .tight = false},
+    {"window", print_window, window_fits, .tight = true},
+    {"expmant", print_expmant, expmant_fits, .tight = false},
+    {"symbol", print_symbol_word, symbol_fits, .tight = false},
+    {"complextype", print_complex_type, one_result, .tight = false, .types = true},
+    {"selecttype", print_select_type, one_result, .tight = false, .types = true},
+    {"tupletype", print_tuple_type, tuple_fits, .tight = false, .types = true},
+    {"barrier", print_barrier, barrier_fits, .tight = true, .types = true, .operands = true},
+    {"regions", print_composite_regions, NULL, .tight = false},
+    {"cast", print_cast, one_operand_one_result, .tight = true, .types = true, .operands = true},
+    {"rawmesh", print_raw_mesh, raw_mesh_fits, .tight = false},
+    {"rawsharding", print_raw_sharding, raw_sharding_fits, .tight = false},
+    {"manual", print_manual, manual_fits, .tight = true, .types = true, .operands = true},
 };
 
 static const struct word *word_find(struct str name) {
@@ -874,15 +928,43 @@ static bool group_is_said(const struct printer *p, ir_op op, const char *at) {
     return false;
 }
 
-/* An op fits its form when every piece can say it: attributes have the kind of their slot, types follow from what is
-   printed. */
+/* Whether a word that gives types can give the op's. */
+static bool types_fit(const struct printer *p, ir_op op, struct str w) {
+    const struct ir_op_data *o = ir_op_get(p->m, op);
+    if (str_is(w, ":arrow"))
+        return o->noperands && o->nresults;
+    return !str_is(w, ":operands") || (o->noperands && o->nresults == 0);
+}
+
+static bool constant_has_type(const struct ir_module *m, ir_attr constant, ir_val v) {
+    const struct ir_attr_data *a = ir_attr_get(m, constant);
+    const struct ir_type_data *t = ir_val_type(m, v);
+    if (a->kind == IR_ATTR_BOOL)
+        return t->kind == IR_TYPE_SCALAR && t->dtype == IR_I1_T;
+    return !IR_NONE(a->type) && IR_SAME(a->type, ir_val_get(m, v)->type);
+}
+
+/* Where a form gives no types, they are those of its constant. */
+static bool constant_types_fit(const struct printer *p, ir_op op, ir_attr constant) {
+    const struct ir_op_data *o = ir_op_get(p->m, op);
+    for (uint32_t i = 0; i < o->noperands; i++)
+        if (!constant_has_type(p->m, constant, o->operands[i]))
+            return false;
+    for (uint32_t i = 0; i < o->nresults; i++)
+        if (!constant_has_type(p->m, constant, ir_result(p->m, op, i)))
+            return false;
+    return o->nresults == table_results((enum ir_op_kind)o->kind);
+}
+
+/* An op fits its form when every piece can say it: all operands are named, attributes have the kind of their slot, types
+   follow from what is printed. */
 static bool form_fits(const struct printer *p, ir_op op) {
     enum ir_op_kind k = ir_kind(p->m, op);
-    const struct ir_op_data *o = ir_op_get(p->m, op);
     const char *at = ir_op_info(k)->form;
+    uint32_t noperands = ir_op_get(p->m, op)->noperands, named = 0;
     struct str w;
-    bool typed = false, group = false, raw = false;
-    ir_type attr_type = {0};
+    bool typed = false, group = false;
+    ir_attr constant = {0};
     if (*at == '\0')
         return false;
     while (form_word(&at, &w)) {
@@ -890,30 +972,28 @@ static bool form_fits(const struct printer *p, ir_op op) {
             group = true;
         } else if (group && str_is(w, ")")) {
             group = false;
-        } else if (w.p[0] == '%' && w.p[1] >= '0' && w.p[1] <= '9') {
-            if ((uint32_t)(w.p[1] - '0') >= o->noperands)
-                return false;
+        } else if (w.p[0] == '%') {
+            named = w.p[1] >= '0' && w.p[1] <= '9' ? (uint32_t)(w.p[1] - '0') + 1 : noperands > named ? noperands : named;
         } else if (w.p[0] == '@') {
-            uint32_t slot = form_slot(k, w);
-            ir_attr a = ir_prop(p->m, op, (enum ir_slot)slot);
-            if (!(group && IR_NONE(a)) && !print_form_fits(p->m, a, ir_slot_get(slot)))
+            const struct ir_slot_info *slot = ir_slot_get(form_slot(k, w));
+            ir_attr a = ir_prop(p->m, op, (enum ir_slot)form_slot(k, w));
+            if (!(group && IR_NONE(a)) && !print_form_fits(p->m, a, slot))
                 return false;
-            attr_type = ir_attr_get(p->m, a)->type;
+            if (slot->form == IR_AF_ELEMENTS || slot->form == IR_AF_ANY)
+                constant = a;
         } else if (w.p[0] == ':') {
             typed = true;
+            if (!types_fit(p, op, w))
+                return false;
         } else if (w.p[0] == '<' && w.n > 1) {
             const struct word *word = word_find((struct str){w.p + 1, w.n - 2});
             if (word->fits && !word->fits(p, op))
                 return false;
-            raw = true;
+            typed |= word->types;
+            named = word->operands ? noperands : named;
         }
     }
-    if (typed || raw)
-        return true;
-    for (uint32_t i = 0; i < o->noperands; i++) /* no types are printed: they are the attribute's */
-        if (!IR_SAME(ir_val_get(p->m, o->operands[i])->type, attr_type))
-            return false;
-    return o->nresults == 0 || (o->nresults == 1 && IR_SAME(ir_val_get(p->m, o->result0)->type, attr_type));
+    return named == noperands && (typed || constant_types_fit(p, op, constant));
 }
 
 static void form_blank(struct printer *p, struct form *f) {

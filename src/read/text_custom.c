@@ -480,8 +480,9 @@ static hilo_status reduce_body(struct text_parser *p, struct text_state *s, enum
     if (text_is_word(p, "loc"))
         HILO_TRY(text_loc(p, &s->loc));
     const struct ir_type_data *input = ir_type_get(m, s->operand_types.v[0]);
-    ir_type elem = ir_type_is_shaped(input) ? input->elem : s->operand_types.v[0];
-    ir_type t = ir_type_tensor(m, elem, NULL, 0, (ir_attr){0});
+    if (!ir_type_is_shaped(input))
+        return text_error(p, s->types_at, "the inputs of a reduction are tensors");
+    ir_type t = ir_type_tensor(m, input->elem, NULL, 0, (ir_attr){0});
     ir_block b = ir_block_new(m, (ir_region){0});
     ir_val args[2];
     for (int i = 0; i < 2; i++) {
