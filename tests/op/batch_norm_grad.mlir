@@ -41,17 +41,3 @@ func.func @nothing() {
   check.expect_eq_const %r#2, dense<0.0> : tensor<2xf16>
   func.return
 }
-
-// -----
-
-func.func @gradient_of_another_shape() {
-  %x = stablehlo.constant dense<0.0> : tensor<2x3xf32>
-  %grad = stablehlo.constant dense<0.0> : tensor<4x3xf32>
-  %c = stablehlo.constant dense<0.0> : tensor<3xf32>
-  %open = tensor.cast %grad : tensor<4x3xf32> to tensor<?x3xf32>
-  // expected-error@+1 {{operand 4 does not fit that}}
-  %r:3 = "stablehlo.batch_norm_grad"(%x, %c, %c, %c, %open) {epsilon = 0.0 : f32, feature_index = 1 : i64}
-    : (tensor<2x3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<?x3xf32>)
-    -> (tensor<2x3xf32>, tensor<3xf32>, tensor<3xf32>)
-  func.return
-}

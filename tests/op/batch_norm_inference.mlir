@@ -84,15 +84,3 @@ func.func @quantized() {
   check.expect_eq_const %r, dense<[[5.0], [1.0]]> : tensor<2x1xf32>
   func.return
 }
-
-// -----
-
-func.func @too_few_features() {
-  %x = stablehlo.constant dense<0.0> : tensor<2x3xf32>
-  %c = stablehlo.constant dense<0.0> : tensor<2xf32>
-  %open = tensor.cast %x : tensor<2x3xf32> to tensor<2x?xf32>
-  // expected-error@+1 {{has 3 features in dimension 1, but operand 1 does not fit that}}
-  %r = "stablehlo.batch_norm_inference"(%open, %c, %c, %c, %c) {epsilon = 0.0 : f32, feature_index = 1 : i64}
-    : (tensor<2x?xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) -> tensor<2x?xf32>
-  func.return
-}

@@ -55,13 +55,3 @@ func.func @unknown_size() {
   check.expect_eq_const %r, dense<[[1, 2, 3], [1, 2, 3]]> : tensor<2x3xi32>
   func.return
 }
-
-// -----
-
-func.func @size_does_not_fit() {
-  %x = stablehlo.constant dense<[1, 2, 3]> : tensor<3xi32>
-  %open = tensor.cast %x : tensor<3xi32> to tensor<?xi32>
-  // expected-error@+1 {{cannot broadcast operand dimension 0 of size 3 to size 4}}
-  %r = stablehlo.broadcast_in_dim %open, dims = [1] : (tensor<?xi32>) -> tensor<2x4xi32>
-  func.return
-}

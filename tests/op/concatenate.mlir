@@ -55,15 +55,3 @@ func.func @unknown_sizes() {
   check.expect_eq_const %known, dense<[1, 2, 3, 1, 2, 3]> : tensor<6xui16>
   func.return
 }
-
-// -----
-
-func.func @other_dimensions_differ() {
-  %a = stablehlo.constant dense<0> : tensor<1x2xi32>
-  %b = stablehlo.constant dense<0> : tensor<1x3xi32>
-  %a_open = tensor.cast %a : tensor<1x2xi32> to tensor<1x?xi32>
-  %b_open = tensor.cast %b : tensor<1x3xi32> to tensor<1x?xi32>
-  // expected-error@+1 {{has operands of sizes 2 and 3 in dimension 1}}
-  %r = stablehlo.concatenate %a_open, %b_open, dim = 0 : (tensor<1x?xi32>, tensor<1x?xi32>) -> tensor<2x?xi32>
-  func.return
-}

@@ -39,25 +39,3 @@ func.func @to_nothing() {
   check.expect_eq_const %r, dense<> : tensor<2x0xf32>
   func.return
 }
-
-// -----
-
-func.func @negative_size() {
-  %x = stablehlo.constant dense<1> : tensor<i32>
-  %three = stablehlo.constant dense<3> : tensor<2xi64>
-  %shape = stablehlo.negate %three : tensor<2xi64>
-  // expected-error@+1 {{has result dimension 0 of negative size -3}}
-  %r = stablehlo.dynamic_broadcast_in_dim %x, %shape, dims = [] : (tensor<i32>, tensor<2xi64>) -> tensor<?x?xi32>
-  func.return
-}
-
-// -----
-
-func.func @size_does_not_fit() {
-  %x = stablehlo.constant dense<[1, 2]> : tensor<2xi32>
-  %three = stablehlo.constant dense<3> : tensor<1xi64>
-  %shape = stablehlo.add %three, %three : tensor<1xi64>
-  // expected-error@+1 {{cannot broadcast operand dimension 0 of size 2 to size 6}}
-  %r = stablehlo.dynamic_broadcast_in_dim %x, %shape, dims = [0] : (tensor<2xi32>, tensor<1xi64>) -> tensor<?xi32>
-  func.return
-}

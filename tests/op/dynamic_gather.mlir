@@ -25,31 +25,3 @@ func.func @unknown_result() {
   check.expect_eq_const %known, dense<[[1.0, 2.0], [2.0, 3.0]]> : tensor<2x2xf64>
   func.return
 }
-
-// -----
-
-func.func @slice_too_large() {
-  %x = stablehlo.constant dense<[1, 2, 3]> : tensor<3xi32>
-  %starts = stablehlo.constant dense<[[0]]> : tensor<1x1xi32>
-  %two = stablehlo.constant dense<2> : tensor<1xi64>
-  %four = stablehlo.add %two, %two : tensor<1xi64>
-  // expected-error@+1 {{has slice size 4 for dimension 0 of size 3}}
-  %r = "stablehlo.dynamic_gather"(%x, %starts, %four) {
-    dimension_numbers = #stablehlo.gather<offset_dims = [1], start_index_map = [0], index_vector_dim = 1>
-  } : (tensor<3xi32>, tensor<1x1xi32>, tensor<1xi64>) -> tensor<1x?xi32>
-  func.return
-}
-
-// -----
-
-func.func @collapsed_slice_too_large() {
-  %x = stablehlo.constant dense<[1, 2, 3]> : tensor<3xi32>
-  %starts = stablehlo.constant dense<[[0]]> : tensor<1x1xi32>
-  %one = stablehlo.constant dense<1> : tensor<1xi64>
-  %two = stablehlo.add %one, %one : tensor<1xi64>
-  // expected-error@+1 {{takes one place of dimension 0 of size 3 with slice size 2}}
-  %r = "stablehlo.dynamic_gather"(%x, %starts, %two) {
-    dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>
-  } : (tensor<3xi32>, tensor<1x1xi32>, tensor<1xi64>) -> tensor<1xi32>
-  func.return
-}

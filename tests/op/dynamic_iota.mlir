@@ -22,13 +22,3 @@ func.func @nothing() {
   check.expect_eq_const %r, dense<> : tensor<4x0xcomplex<f64>>
   func.return
 }
-
-// -----
-
-func.func @negative_size() {
-  %one = stablehlo.constant dense<1> : tensor<1xi64>
-  %shape = stablehlo.negate %one : tensor<1xi64>
-  // expected-error@+1 {{has result dimension 0 of negative size -1}}
-  %r = stablehlo.dynamic_iota %shape, dim = 0 : (tensor<1xi64>) -> tensor<?xi8>
-  func.return
-}

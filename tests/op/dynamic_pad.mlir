@@ -33,31 +33,3 @@ func.func @scalar() {
   check.expect_eq_const %r, dense<5> : tensor<ui4>
   func.return
 }
-
-// -----
-
-func.func @negative_interior() {
-  %x = stablehlo.constant dense<[1, 2]> : tensor<2xi32>
-  %p = stablehlo.constant dense<0> : tensor<i32>
-  %one = stablehlo.constant dense<1> : tensor<1xi64>
-  %minus_one = stablehlo.negate %one : tensor<1xi64>
-  // expected-error@+1 {{cannot pad dimension 0 of size 2 by 1, 1 and -1 between elements}}
-  %r = stablehlo.dynamic_pad %x, %p, %one, %one, %minus_one
-    : (tensor<2xi32>, tensor<i32>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> tensor<?xi32>
-  func.return
-}
-
-// -----
-
-func.func @size_overflows() {
-  %x = stablehlo.constant dense<[1, 2]> : tensor<2xi32>
-  %p = stablehlo.constant dense<0> : tensor<i32>
-  %half = stablehlo.constant dense<4611686018427387904> : tensor<1xi64>
-  %most = stablehlo.not %half : tensor<1xi64>
-  %large = stablehlo.negate %most : tensor<1xi64>
-  %zero = stablehlo.constant dense<0> : tensor<1xi64>
-  // expected-error@+1 {{cannot pad dimension 0 of size 2}}
-  %r = stablehlo.dynamic_pad %x, %p, %large, %half, %zero
-    : (tensor<2xi32>, tensor<i32>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> tensor<?xi32>
-  func.return
-}

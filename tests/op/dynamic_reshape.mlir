@@ -25,27 +25,3 @@ func.func @to_scalar() {
   check.expect_eq_const %r, dense<true> : tensor<i1>
   func.return
 }
-
-// -----
-
-func.func @other_count() {
-  %x = stablehlo.constant dense<[1, 2, 3, 4]> : tensor<4xi32>
-  %one = stablehlo.constant dense<1> : tensor<2xi64>
-  %three = stablehlo.constant dense<3> : tensor<2xi64>
-  %shape = stablehlo.maximum %one, %three : tensor<2xi64>
-  // expected-error@+1 {{has 4 elements in the operand but 9 in the result}}
-  %r = stablehlo.dynamic_reshape %x, %shape : (tensor<4xi32>, tensor<2xi64>) -> tensor<?x?xi32>
-  func.return
-}
-
-// -----
-
-// The product of two negative sizes is no excuse.
-func.func @negative_sizes() {
-  %x = stablehlo.constant dense<[1, 2, 3, 4]> : tensor<4xi32>
-  %two = stablehlo.constant dense<2> : tensor<2xi64>
-  %shape = stablehlo.negate %two : tensor<2xi64>
-  // expected-error@+1 {{has result dimension 0 of negative size -2}}
-  %r = stablehlo.dynamic_reshape %x, %shape : (tensor<4xi32>, tensor<2xi64>) -> tensor<?x?xi32>
-  func.return
-}

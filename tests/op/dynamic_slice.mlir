@@ -59,14 +59,3 @@ func.func @scalar() {
   check.expect_eq_const %r, dense<true> : tensor<i1>
   func.return
 }
-
-// -----
-
-func.func @slice_too_large() {
-  %x = stablehlo.constant dense<[1, 2, 3]> : tensor<3xi32>
-  %open = tensor.cast %x : tensor<3xi32> to tensor<?xi32>
-  %i = stablehlo.constant dense<0> : tensor<i64>
-  // expected-error@+1 {{has a slice of size 4 in dimension 0 of size 3}}
-  %r = stablehlo.dynamic_slice %open, %i, sizes = [4] : (tensor<?xi32>, tensor<i64>) -> tensor<4xi32>
-  func.return
-}

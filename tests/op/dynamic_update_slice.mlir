@@ -72,15 +72,3 @@ func.func @scalar() {
   check.expect_eq_const %r, dense<1> : tensor<i2>
   func.return
 }
-
-// -----
-
-func.func @update_too_large() {
-  %x = stablehlo.constant dense<[1, 2, 3]> : tensor<3xi32>
-  %u = stablehlo.constant dense<0> : tensor<5xi32>
-  %open = tensor.cast %u : tensor<5xi32> to tensor<?xi32>
-  %i = stablehlo.constant dense<0> : tensor<i64>
-  // expected-error@+1 {{has a slice of size 5 in dimension 0 of size 3}}
-  %r = stablehlo.dynamic_update_slice %x, %open, %i : (tensor<3xi32>, tensor<?xi32>, tensor<i64>) -> tensor<3xi32>
-  func.return
-}

@@ -153,31 +153,3 @@ func.func @slice_too_large() {
   } : (tensor<2xi32>, tensor<1xi32>) -> tensor<1x3xi32>
   func.return
 }
-
-// -----
-
-func.func @nothing_to_take_from() {
-  %x = stablehlo.constant dense<> : tensor<0xi32>
-  %i = stablehlo.constant dense<[0]> : tensor<1xi32>
-  // expected-error@+1 {{takes one place of dimension 0 of size 0}}
-  %r = "stablehlo.gather"(%x, %i) {
-    dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>,
-    slice_sizes = array<i64: 0>
-  } : (tensor<0xi32>, tensor<1xi32>) -> tensor<1xi32>
-  func.return
-}
-
-// -----
-
-func.func @batching_sizes_differ() {
-  %x = stablehlo.constant dense<0> : tensor<2x3xi32>
-  %i = stablehlo.constant dense<0> : tensor<3x1xi32>
-  %open = tensor.cast %i : tensor<3x1xi32> to tensor<?x1xi32>
-  // expected-error@+1 {{has batching dimension 0 of size 2, but indices for 3}}
-  %r = "stablehlo.gather"(%x, %open) {
-    dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [1], operand_batching_dims = [0],
-                                          start_indices_batching_dims = [0], start_index_map = [1], index_vector_dim = 1>,
-    slice_sizes = array<i64: 1, 1>
-  } : (tensor<2x3xi32>, tensor<?x1xi32>) -> tensor<?xi32>
-  func.return
-}

@@ -85,14 +85,3 @@ func.func @scalar() {
   check.expect_eq_const %r, dense<2.0> : tensor<f32>
   func.return
 }
-
-// -----
-
-func.func @negative_size() {
-  %x = stablehlo.constant dense<[1, 2, 3]> : tensor<3xi32>
-  %p = stablehlo.constant dense<0> : tensor<i32>
-  %open = tensor.cast %x : tensor<3xi32> to tensor<?xi32>
-  // expected-error@+1 {{cannot pad dimension 0 of size 3 by -2, -2 and 0 between elements}}
-  %r = stablehlo.pad %open, %p, low = [-2], high = [-2], interior = [0] : (tensor<?xi32>, tensor<i32>) -> tensor<?xi32>
-  func.return
-}

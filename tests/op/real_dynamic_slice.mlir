@@ -30,28 +30,3 @@ func.func @nothing() {
   check.expect_eq_const %r, dense<> : tensor<0xui64>
   func.return
 }
-
-// -----
-
-func.func @limit_too_large() {
-  %x = stablehlo.constant dense<[1, 2, 3]> : tensor<3xi32>
-  %one = stablehlo.constant dense<1> : tensor<1xi64>
-  %three = stablehlo.constant dense<3> : tensor<1xi64>
-  %four = stablehlo.add %one, %three : tensor<1xi64>
-  // expected-error@+1 {{slices dimension 0 of size 3 from 1 to 4 by 1}}
-  %r = stablehlo.real_dynamic_slice %x, %one, %four, %one
-    : (tensor<3xi32>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> tensor<?xi32>
-  func.return
-}
-
-// -----
-
-func.func @stride_zero() {
-  %x = stablehlo.constant dense<[1, 2, 3]> : tensor<3xi32>
-  %one = stablehlo.constant dense<1> : tensor<1xi64>
-  %zero = stablehlo.subtract %one, %one : tensor<1xi64>
-  // expected-error@+1 {{slices dimension 0 of size 3 from 1 to 1 by 0}}
-  %r = stablehlo.real_dynamic_slice %x, %one, %one, %zero
-    : (tensor<3xi32>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> tensor<?xi32>
-  func.return
-}

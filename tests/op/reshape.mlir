@@ -39,13 +39,3 @@ func.func @unknown_size() {
   check.expect_eq_const %r, dense<[[1.0, 2.0], [3.0, 4.0]]> : tensor<2x2xf64>
   func.return
 }
-
-// -----
-
-func.func @run_time_count() {
-  %x = stablehlo.constant dense<[1.0, 2.0, 3.0]> : tensor<3xf64>
-  %open = tensor.cast %x : tensor<3xf64> to tensor<?xf64>
-  // expected-error@+1 {{has 3 elements in the operand but 4 in the result}}
-  %r = stablehlo.reshape %open : (tensor<?xf64>) -> tensor<2x2xf64>
-  func.return
-}

@@ -276,21 +276,3 @@ func.func @nothing() {
   check.expect_eq_const %s, dense<> : tensor<0xf16>
   func.return
 }
-
-// -----
-
-func.func @updates_do_not_fit() {
-  %x = stablehlo.constant dense<0> : tensor<4xi32>
-  %places = stablehlo.constant dense<[[0], [1]]> : tensor<2x1xi32>
-  %u = stablehlo.constant dense<0> : tensor<3xi32>
-  %open = tensor.cast %u : tensor<3xi32> to tensor<?xi32>
-  // expected-error@+1 {{has updates of size 3 in dimension 0 instead of 2}}
-  %r = "stablehlo.scatter"(%x, %places, %open) ({
-  ^bb0(%old: tensor<i32>, %new: tensor<i32>):
-    stablehlo.return %new : tensor<i32>
-  }) {
-    scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0], scatter_dims_to_operand_dims = [0],
-                                                   index_vector_dim = 1>
-  } : (tensor<4xi32>, tensor<2x1xi32>, tensor<?xi32>) -> tensor<4xi32>
-  func.return
-}

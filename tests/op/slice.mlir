@@ -48,13 +48,3 @@ func.func @limit_beyond_size() {
   %r = stablehlo.slice %x [1:4] : (tensor<3xi32>) -> tensor<3xi32>
   func.return
 }
-
-// -----
-
-func.func @limit_beyond_run_time_size() {
-  %x = stablehlo.constant dense<[1, 2, 3]> : tensor<3xi32>
-  %open = tensor.cast %x : tensor<3xi32> to tensor<?xi32>
-  // expected-error@+1 {{slices dimension 0 of size 3 from 1 to 4 by 1}}
-  %r = stablehlo.slice %open [1:4] : (tensor<?xi32>) -> tensor<3xi32>
-  func.return
-}

@@ -62,13 +62,3 @@ func.func @nothing() {
   check.expect_eq_const %j, dense<> : tensor<0x1xi32>
   func.return
 }
-
-// -----
-
-func.func @too_few() {
-  %x = stablehlo.constant dense<[1, 2]> : tensor<2xi32>
-  %open = tensor.cast %x : tensor<2xi32> to tensor<?xi32>
-  // expected-error@+1 {{cannot take 3 of 2 elements}}
-  %v, %i = chlo.top_k(%open, k = 3) : tensor<?xi32> -> (tensor<3xi32>, tensor<3xi32>)
-  func.return
-}

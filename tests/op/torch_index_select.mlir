@@ -43,25 +43,3 @@ func.func @scalar_index_and_none() {
   check.expect_eq_const %s, dense<> : tensor<0x1xcomplex<f32>>
   func.return
 }
-
-// -----
-
-func.func @no_such_dimension() {
-  %x = stablehlo.constant dense<[1, 2]> : tensor<2xi32>
-  %i = stablehlo.constant dense<[0]> : tensor<1xi32>
-  // expected-error@+1 {{cannot select along dimension 1 with 0 batch dimensions}}
-  %r = "stablehlo.torch_index_select"(%x, %i) {dim = 1 : i64, batch_dims = 0 : i64}
-    : (tensor<2xi32>, tensor<1xi32>) -> tensor<1xi32>
-  func.return
-}
-
-// -----
-
-func.func @nothing_to_select_from() {
-  %x = stablehlo.constant dense<> : tensor<0xi32>
-  %i = stablehlo.constant dense<[0]> : tensor<1xi32>
-  // expected-error@+1 {{selects from dimension 0 of size 0}}
-  %r = "stablehlo.torch_index_select"(%x, %i) {dim = 0 : i64, batch_dims = 0 : i64}
-    : (tensor<0xi32>, tensor<1xi32>) -> tensor<1xi32>
-  func.return
-}
