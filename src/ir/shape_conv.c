@@ -2,12 +2,11 @@
 #include "ir/shape.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 /* Where the dimensions of one of the three tensors are: its batch and feature dimensions (a kernel's
    input and output features), and its spatial ones. */
 struct conv_dims {
-    const char *name;
+    const char *spatial_name, *outer_name;
     int64_t outer[2];
     const int64_t *spatial;
     size_t nspatial;
@@ -39,20 +38,26 @@ static struct shape_dim outer_dim(const struct shape *s, const struct conv *c, i
 
 static void read_dims(const struct shape *s, struct conv *c)
 {
-    static const struct { const char *name; enum ir_field_slot outer[2], spatial; } fields[] = {
-        [INPUT] = {"input", {IR_CONV_input_batch_dimension_F, IR_CONV_input_feature_dimension_F},
-                   IR_CONV_input_spatial_dimensions_F},
-        [KERNEL] = {"kernel", {IR_CONV_kernel_input_feature_dimension_F,
-                               IR_CONV_kernel_output_feature_dimension_F},
-                    IR_CONV_kernel_spatial_dimensions_F},
-        [OUTPUT] = {"output", {IR_CONV_output_batch_dimension_F,
-                               IR_CONV_output_feature_dimension_F},
-                    IR_CONV_output_spatial_dimensions_F},
+    static const struct {
+        const char *spatial_name, *outer_name;
+        enum ir_field_slot spatial, outer[2];
+    } fields[TENSORS] = {
+        [INPUT] = {"input_spatial_dimensions", "the input's batch and feature dimensions",
+                   IR_CONV_input_spatial_dimensions_F,
+                   {IR_CONV_input_batch_dimension_F, IR_CONV_input_feature_dimension_F}},
+        [KERNEL] = {"kernel_spatial_dimensions", "the kernel's feature dimensions",
+                    IR_CONV_kernel_spatial_dimensions_F,
+                    {IR_CONV_kernel_input_feature_dimension_F,
+                     IR_CONV_kernel_output_feature_dimension_F}},
+        [OUTPUT] = {"output_spatial_dimensions", "the output's batch and feature dimensions",
+                    IR_CONV_output_spatial_dimensions_F,
+                    {IR_CONV_output_batch_dimension_F, IR_CONV_output_feature_dimension_F}},
     };
     ir_attr numbers = ir_prop(s->m, s->op, c->slots->numbers);
     for (int t = 0; t < TENSORS; t++) {
         struct conv_dims *d = &c->dims[t];
-        d->name = fields[t].name;
+        d->spatial_name = fields[t].spatial_name;
+        d->outer_name = fields[t].outer_name;
         for (int i = 0; i < 2; i++)
             d->outer[i] = ir_field_i64(s->m, numbers, fields[t].outer[i]);
         d->spatial = ir_field_dims(s->m, numbers, fields[t].spatial, &d->nspatial);
@@ -73,13 +78,11 @@ static hilo_status check_dims(struct shape *s, const struct conv *c)
                           rank, shape_in(s, KERNEL)->rank);
     for (int t = 0; t < TENSORS; t++) {
         const struct conv_dims *d = &c->dims[t];
-        char spatial[64], outer[64];
-        snprintf(spatial, sizeof spatial, "%s_spatial_dimensions", d->name);
-        snprintf(outer, sizeof outer, "the other %s dimensions", d->name);
-        HILO_TRY(shape_size(s, count[t], spatial, d->nspatial, (size_t)rank - 2));
-        HILO_TRY(shape_in_range(s, roles[t], spatial, d->spatial, d->nspatial, rank));
-        HILO_TRY(shape_in_range(s, roles[t], outer, d->outer, 2, rank));
-        HILO_TRY(shape_distinct(s, roles[t], spatial, d->spatial, d->nspatial, outer, d->outer, 2));
+        HILO_TRY(shape_size(s, count[t], d->spatial_name, d->nspatial, (size_t)rank - 2));
+        HILO_TRY(shape_in_range(s, roles[t], d->spatial_name, d->spatial, d->nspatial, rank));
+        HILO_TRY(shape_in_range(s, roles[t], d->outer_name, d->outer, 2, rank));
+        HILO_TRY(shape_distinct(s, roles[t], d->spatial_name, d->spatial, d->nspatial,
+                                d->outer_name, d->outer, 2));
     }
     return HILO_OK;
 }

@@ -89,18 +89,16 @@ static hilo_status check_slicing(struct shape *s, const struct slicing *c,
         return shape_fail(s, l->rank, "%s, %s and %s must have one element for each of the "
                           "operand's %u dimensions, but have %zu", c->window.name, c->dropped.name,
                           c->batching.name, c->operand->rank, rank);
-    HILO_TRY(shape_in_range(s, l->vector_dim, "index_vector_dim", &c->vector_dim, 1,
-                            (int64_t)c->indices->rank + 1));
-    if (!shape_dims_agree(vector_size(c), (int64_t)c->map.n))
-        return shape_fail(s, l->map_count, "%s must have as many elements as there are indices in "
-                          "a vector, %" PRId64 ", but has %zu", c->map.name, vector_size(c),
-                          c->map.n);
     HILO_TRY(sorted(s, l->window_order, &c->window));
     HILO_TRY(unique(s, l->window_order, &c->window));
     HILO_TRY(distinct(s, l->disjoint, &c->dropped, &c->batching));
     HILO_TRY(sorted(s, l->dropped_order, &c->dropped));
     HILO_TRY(in_range(s, l->dropped_range, &c->dropped, c->operand->rank));
     HILO_TRY(check_batching(s, c, l));
+    if (!shape_dims_agree(vector_size(c), (int64_t)c->map.n))
+        return shape_fail(s, l->map_count, "%s must have as many elements as there are indices in "
+                          "a vector, %" PRId64 ", but has %zu", c->map.name, vector_size(c),
+                          c->map.n);
     HILO_TRY(distinct(s, l->map_unique, &c->map, &c->batching));
     return in_range(s, l->map_range, &c->map, c->operand->rank);
 }
@@ -121,7 +119,14 @@ static uint32_t batch_to_indices(const struct slicing *c, uint32_t k)
     return k + (k >= c->vector_dim);
 }
 
-/* The rank of the result (updates). */
+static hilo_status check_vector_dim(struct shape *s, const struct slicing *c,
+                                    const struct slicing_labels *l)
+{
+    return shape_in_range(s, l->vector_dim, "index_vector_dim", &c->vector_dim, 1,
+                          (int64_t)c->indices->rank + 1);
+}
+
+/* The rank of the result (updates), with such a dimension. */
 static size_t sliced_rank(const struct slicing *c)
 {
     return c->window.n + c->indices->rank - (c->vector_dim < c->indices->rank);
@@ -189,6 +194,7 @@ static hilo_status gather(struct shape *s, ir_attr numbers, const struct slicing
         .operand = shape_in(s, 0),
         .indices = shape_in(s, 1),
     };
+    HILO_TRY(check_vector_dim(s, &c, l));
     HILO_TRY(check_slicing(s, &c, l));
     HILO_TRY(shape_size(s, l->slice_count, "slice_sizes", nsizes, c.operand->rank));
     if (sizes)
@@ -253,6 +259,7 @@ static hilo_status check_updates(struct shape *s, const struct slicing *c,
     if (updates->rank != sliced_rank(c))
         return shape_fail(s, l->shape, "updates must have %zu dimensions, but have %u",
                           sliced_rank(c), updates->rank);
+    HILO_TRY(check_slicing(s, c, l));
     HILO_TRY(in_range(s, l->window_range, &c->window, updates->rank));
     for (uint32_t i = 0, window = 0; i < updates->rank; i++) {
         int64_t size = updates->dims[i];
@@ -290,10 +297,10 @@ hilo_status shape_scatter(struct shape *s)
         .vector_dim = ir_field_i64(s->m, numbers, IR_SCATTER_index_vector_dim_F),
         .indices = shape_in(s, indices.first),
     };
+    HILO_TRY(check_vector_dim(s, &c, &scatter_labels));
     ir_type *inits = ARENA_ARRAY(&s->m->arena, ir_type, in.n);
     for (uint32_t i = 0; i < in.n; i++) {
         c.operand = shape_in(s, in.first + i);
-        HILO_TRY(check_slicing(s, &c, &scatter_labels));
         HILO_TRY(check_updates(s, &c, shape_in(s, updates.first + i)));
         inits[i] = shape_scalar_of(s, shape_in(s, updates.first + i)->elem);
     }

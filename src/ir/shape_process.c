@@ -5,38 +5,17 @@
 
 /* ---- replica groups -------------------------------------------------------------------------- */
 
-/* The axes that groups are made of are axes of the mesh; a mesh elsewhere exists. */
+/* A mesh that is named exists. */
 static hilo_status check_mesh_groups(struct shape *s, ir_attr groups)
 {
+    const char *label, *flaw = ir_attr_flaw(s->m, groups, &label);
+    if (flaw)
+        return shape_fail(s, label, "replica_groups: %s", flaw);
     ir_attr mesh = ir_field(s->m, groups, IR_REPLICA_GROUP_MESH_AXES_mesh_F);
-    const struct ir_attr_data *m = ir_attr_get(s->m, mesh);
-    const struct ir_attr_data *axes =
-        ir_attr_get(s->m, ir_field(s->m, groups, IR_REPLICA_GROUP_MESH_AXES_axes_F));
-    if (axes->kind != IR_ATTR_ARRAY)
-        return shape_fail(s, NULL, "the axes of replica_groups must be an array");
-    if (m->kind == IR_ATTR_SYMBOL) {
-        struct str name = ir_attr_as_str(s->m, mesh);
-        if (m->n != 0 || IR_NONE(ir_module_symbol(s->m, name)))
-            return shape_fail(s, NULL, "there is no mesh '%.*s' for replica_groups", (int)name.n,
-                              name.p);
-        return HILO_OK;
-    }
-    if (m->kind != IR_ATTR_STRUCT || m->sub != IR_STRUCT_MESH)
-        return shape_fail(s, NULL, "the mesh of replica_groups must be a mesh or the name of one");
-    const struct ir_attr_data *all = ir_attr_get(s->m, ir_field(s->m, mesh, IR_MESH_axes_F));
-    for (uint32_t i = 0; i < axes->n; i++) {
-        ir_attr name = ir_field(s->m, axes->items[i], IR_AXIS_REF_name_F);
-        struct str text = ir_attr_as_str(s->m, name);
-        bool found = false;
-        if (IR_NONE(name))
-            return shape_fail(s, NULL, "axis %u of replica_groups must be a reference to an axis",
-                              i);
-        for (uint32_t k = 0; !found && k < all->n; k++)
-            found = IR_SAME(ir_field(s->m, all->items[k], IR_MESH_AXIS_name_F), name);
-        if (!found)
-            return shape_fail(s, NULL, "the mesh of replica_groups has no axis '%.*s'",
-                              (int)text.n, text.p);
-    }
+    struct str name = ir_attr_as_str(s->m, mesh);
+    if (ir_attr_get(s->m, mesh)->kind == IR_ATTR_SYMBOL && IR_NONE(ir_module_symbol(s->m, name)))
+        return shape_fail(s, NULL, "there is no mesh '%.*s' for replica_groups", (int)name.n,
+                          name.p);
     return HILO_OK;
 }
 

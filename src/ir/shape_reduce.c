@@ -35,8 +35,8 @@ static hilo_status reducer_value(struct shape *s, const struct shape_reducer *r,
                           "has type %s", r->n + i, shape_type_text(s, next),
                           shape_type_text(s, result));
     if (!shape_compatible(init, e) || !shape_promotable(init, e, true))
-        return shape_fail(s, r->init_label, "the reduction's result type %s cannot hold the "
-                          "initial value's %s", shape_type_text(s, result),
+        return shape_fail(s, r->init_label, "the reduction's result type %s cannot hold what it "
+                          "starts from, %s", shape_type_text(s, result),
                           shape_type_text(s, r->inits[i]));
     if (!shape_promotable(input, b, true))
         return shape_fail(s, r->label, "the reduction's argument type %s cannot hold elements of "
@@ -53,8 +53,8 @@ hilo_status shape_reducer(struct shape *s, const struct shape_reducer *r)
     uint32_t takes = shape_block(s, r->region)->nargs;
     uint32_t returns = shape_yield(s, r->region)->noperands;
     if (takes % 2 != 0 || takes / 2 != r->n)
-        return shape_fail(s, r->label, "the reduction must take two values for each of %u, but "
-                          "takes %u in all", r->n, takes);
+        return shape_fail(s, r->label, "the reduction must take %" PRIu64 " values, but takes %u",
+                          2 * (uint64_t)r->n, takes);
     if (returns != r->n)
         return shape_fail(s, r->label, "the reduction must return %u values, but returns %u", r->n,
                           returns);
@@ -151,8 +151,8 @@ static hilo_status sort_comparator(struct shape *s)
     const struct ir_block_data *b = shape_block(s, 0);
     const struct ir_op_data *end = shape_yield(s, 0);
     if (b->nargs % 2 != 0 || b->nargs / 2 != s->o->noperands)
-        return shape_fail(s, "sort_c5", "the comparator must take two values for each of %u "
-                          "inputs, but takes %u in all", s->o->noperands, b->nargs);
+        return shape_fail(s, "sort_c5", "the comparator must take %" PRIu64 " values, but takes %u",
+                          2 * (uint64_t)s->o->noperands, b->nargs);
     for (uint32_t i = 0; i < b->nargs; i++) {
         ir_type want = shape_scalar_of(s, shape_in(s, i / 2)->elem);
         if (!IR_SAME(shape_arg_type(s, 0, i), want))

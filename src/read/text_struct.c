@@ -163,6 +163,7 @@ static hilo_status struct_fields(struct text_parser *p, enum ir_struct s, ir_att
 }
 
 hilo_status text_struct_body(struct text_parser *p, enum ir_struct s, ir_attr *out) {
+    const char *at = p->tok.at, *label;
     HILO_TRY(text_enter(p));
     HILO_TRY(text_expect(p, TEXT_LESS));
     /* The fields of `conv<raw …>` are spelled out, so that tests can write what makes no sense. */
@@ -173,7 +174,8 @@ hilo_status text_struct_body(struct text_parser *p, enum ir_struct s, ir_attr *o
         HILO_TRY(struct_fields(p, s, out));
     }
     text_leave(p);
-    return HILO_OK;
+    const char *flaw = ir_attr_flaw(p->m, *out, &label);
+    return flaw ? text_constraint(p, at, label, "%s", flaw) : HILO_OK;
 }
 
 /* ---- dimension numbers of convolutions --------------------------------------------------------------------------- */
