@@ -92,8 +92,7 @@ typedef enum hilo_status {
 HILO_API const char *hilo_status_name(hilo_status status);
 
 /* Element types, with the numbers of PJRT_Buffer_Type where it has them. In memory an element takes hilo_dtype_size
-   bytes:
-   types of less than 8 bits take a byte each, sign- or zero-extended. */
+   bytes: types of less than 8 bits take a byte each, sign- or zero-extended. */
 typedef enum hilo_dtype {
     HILO_DTYPE_INVALID = 0,
     HILO_PRED = 1, /* i1: bytes 0 and 1 */
@@ -131,8 +130,7 @@ HILO_API void hilo_write_stderr(void *user, const char *text, size_t n);
 /* ======== 2. Client and diagnostics =========================================================== */
 
 /* Where all memory of a client comes from. realloc_fn(user, NULL, 0, n, align) allocates, (user, p, old, 0, align)
-   frees,
-   anything else resizes and keeps the contents; NULL answers exhaustion. Called from any thread. */
+   frees, anything else resizes and keeps the contents; NULL answers exhaustion. Called from any thread. */
 typedef struct hilo_allocator {
     void *(*realloc_fn)(void *user, void *ptr, size_t old_bytes, size_t new_bytes, size_t align);
     void *user;
@@ -245,8 +243,7 @@ typedef struct hilo_compile_options {
 
 HILO_API void hilo_compile_options_init(hilo_compile_options *options);
 /* The executable keeps what it needs of the module. NOT_FOUND when the entry does not exist (the diagnostic lists
-   what does);
-   INVALID_ARGUMENT for options out of range. */
+   what does); INVALID_ARGUMENT for options out of range. */
 HILO_API hilo_status hilo_compile(hilo_client *client, hilo_module *module, const hilo_compile_options *options,
                                   hilo_executable **out);
 HILO_API void hilo_executable_release(hilo_executable *exe);
@@ -256,8 +253,8 @@ HILO_API size_t hilo_executable_output_count(const hilo_executable *exe);
 /* OUT_OF_RANGE when there is no such index. */
 HILO_API hilo_status hilo_executable_input_type(const hilo_executable *exe, size_t index, hilo_type *out);
 HILO_API hilo_status hilo_executable_output_type(const hilo_executable *exe, size_t index, hilo_type *out);
-/* From the program's attributes (`jax.arg_name`, `jax.result_info`, `mhlo.…`) or its locations; "" when it has none.
-   Belongs to the executable. */
+/* From the program's attributes (`jax.arg_info`, `jax.result_info`), or of an input the name in its location; "" when
+   it has none. Belongs to the executable. */
 HILO_API const char *hilo_executable_input_name(const hilo_executable *exe, size_t index);
 HILO_API const char *hilo_executable_output_name(const hilo_executable *exe, size_t index);
 /* The output that takes over the memory of this input when it is donated (`tf.aliasing_output`); -1 = none. */
@@ -268,16 +265,16 @@ HILO_API int32_t hilo_executable_input_alias(const hilo_executable *exe, size_t 
 typedef struct hilo_buffer hilo_buffer;
 
 /* Copies `rank` dimensions of data from the host. byte_strides (rank of them, may be negative or 0) say where
-   elements lie;
-   NULL = dense row-major. Bytes of HILO_PRED other than 0 become 1. */
+   elements lie; NULL = dense row-major. Bytes of HILO_PRED other than 0 become 1; of types of less than 8 bits the
+   upper bits are ignored. */
 HILO_API hilo_status hilo_buffer_from_host(hilo_client *client, hilo_dtype dtype, const int64_t *dims, uint32_t rank,
                                            const void *data, const int64_t *byte_strides, hilo_buffer **out);
 /* Uninitialised memory. */
 HILO_API hilo_status hilo_buffer_create(hilo_client *client, hilo_dtype dtype, const int64_t *dims, uint32_t rank,
                                         hilo_buffer **out);
-/* Uses the caller's dense memory without copying it: it must stay valid, and unchanged during runs, until `release`
-   (may be NULL)
-   is called with `user` and `data`, from any thread. */
+/* Uses the caller's dense memory, aligned as its elements are, without copying it: it must stay valid, and unchanged
+   during runs, until `release` (may be NULL) is called with `user` and `data`, from any thread. It is not called when
+   this call fails. */
 HILO_API hilo_status hilo_buffer_wrap(hilo_client *client, hilo_dtype dtype, const int64_t *dims, uint32_t rank, void *data,
                                       void (*release)(void *user, void *data), void *user, hilo_buffer **out);
 HILO_API void hilo_buffer_release(hilo_buffer *buffer);
@@ -290,9 +287,8 @@ HILO_API const int64_t *hilo_buffer_dims(const hilo_buffer *buffer); /* belongs 
 HILO_API size_t hilo_buffer_bytes(const hilo_buffer *buffer);
 /* Copies to the host: INVALID_ARGUMENT unless `nbytes` is the buffer's size, FAILED_PRECONDITION after donation. */
 HILO_API hilo_status hilo_buffer_to_host(const hilo_buffer *buffer, void *dst, size_t nbytes);
-/* The data itself; NULL after donation and on devices whose memory the host does not see. To be changed only while
-   no run
-   uses the buffer. */
+/* The data itself; NULL after donation and on devices whose memory the host does not see. To be changed only while no
+   run uses the buffer. */
 HILO_API void *hilo_buffer_data(const hilo_buffer *buffer);
 
 /* ======== 6. Executing ======================================================================== */
@@ -314,8 +310,8 @@ typedef struct hilo_execute_options {
 HILO_API void hilo_execute_options_init(hilo_execute_options *options);
 
 /* Runs the program. Inputs must match in number, element type and shape (INVALID_ARGUMENT names the first that does
-   not);
-   outputs are new buffers, or a donated input's memory. On failure no output is set. Blocks until the results are there. */
+   not); outputs are new buffers, or a donated input's memory. On failure no output is set. Blocks until the results
+   are there. */
 HILO_API hilo_status hilo_execute(hilo_executable *exe, const hilo_execute_options *options, hilo_buffer *const *inputs,
                                   size_t ninputs, hilo_buffer **outputs, size_t noutputs);
 
