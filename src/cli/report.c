@@ -108,6 +108,6 @@ void cli_timing_print(double *ms, size_t n, double compile_ms, uint64_t peak_byt
         printf("{\"median_ms\":%.6f,\"min_ms\":%.6f,\"compile_ms\":%.6f,\"peak_bytes\":%" PRIu64 "}\n", median, ms[0],
                compile_ms, peak_bytes);
     else
-        printf("median %.3f ms, minimum %.3f ms of %zu runs; ready after %.3f ms; %.1f MB of memory at most\n", median,
+        printf("median %.3f ms, minimum %.3f ms of %zu runs; ready after %.3f ms; at most %.3f MB in tensors\n", median,
                ms[0], n, compile_ms, (double)peak_bytes / 1e6);
 }

@@ -23,18 +23,17 @@ static struct str function_name(const struct ir_module *m, ir_op func) {
     return ir_prop_str(m, func, IR_FUNC_sym_name);
 }
 
-/* "there are: @f, @g" */
-static hilo_status entry_error(const struct compile *c, const char *why) {
+/* `why`, then the functions that there are. */
+static hilo_status entry_error(const struct compile *c, const char *why, const char *name) {
     const hilo_module *module = c->exe->module;
     struct strbuf names;
     strbuf_init(&names, c->d->al);
     for (size_t i = 0; i < module->nfunctions; i++) {
-        strbuf_puts(&names, i ? ", @" : "@");
+        strbuf_puts(&names, i ? ", @" : "; there are: @");
         strbuf_str(&names, function_name(c->m, module->functions[i]));
     }
-    hilo_status status = module->nfunctions
-                             ? diag_error(c->d, HILO_NOT_FOUND, "%s; there are: %s", why, names.p ? names.p : "")
-                             : diag_error(c->d, HILO_NOT_FOUND, "%s; the program has no functions", why);
+    hilo_status status = diag_error(c->d, HILO_NOT_FOUND, "%s%s%s", why, name,
+                                    !module->nfunctions ? "; the program has no functions" : names.p ? names.p : "");
     strbuf_free(&names);
     return status;
 }
@@ -51,7 +50,7 @@ static hilo_status find_entry(const struct compile *c, ir_op *out) {
     const hilo_module *module = c->exe->module;
     ir_op entry = function_named(c, c->o->entry ? c->o->entry : "main");
     if (IR_NONE(entry) && c->o->entry)
-        return entry_error(c, "no function has the name of the entry");
+        return entry_error(c, "there is no function @", c->o->entry);
     size_t npublic = 0;
     for (size_t i = 0; i < module->nfunctions && IR_NONE(entry); i++)
         if (hilo_module_function_public(module, i)) {
@@ -59,7 +58,7 @@ static hilo_status find_entry(const struct compile *c, ir_op *out) {
             *out = module->functions[i];
         }
     if (IR_NONE(entry) && npublic != 1)
-        return entry_error(c, "there is neither @main nor one public function alone: name the entry");
+        return entry_error(c, "name the entry: there is neither @main nor a single public function", "");
     if (!IR_NONE(entry))
         *out = entry;
     if (IR_NONE(ir_func_body(c->m, *out)))
@@ -75,14 +74,10 @@ static ir_attr port_attrs(const struct ir_module *m, ir_op func, enum ir_slot sl
     return a->kind == IR_ATTR_ARRAY && i < a->n ? a->items[i] : (ir_attr){0};
 }
 
-/* The first non-empty string among these attributes, terminated. */
-static const char *port_name(const struct ir_module *m, ir_attr attrs, const char *const *keys) {
-    for (; *keys; keys++) {
-        struct str s = ir_attr_as_str(m, ir_dict_find(m, attrs, str_of(*keys)));
-        if (s.n)
-            return s.p;
-    }
-    return "";
+/* A string among the attributes, terminated; "" when it is absent. */
+static const char *port_name(const struct ir_module *m, ir_attr attrs, const char *key) {
+    struct str s = ir_attr_as_str(m, ir_dict_find(m, attrs, str_of(key)));
+    return s.n ? s.p : "";
 }
 
 /* `loc("name")`, as JAX writes it behind its parameters. */
@@ -118,8 +113,6 @@ static hilo_status port_type(const struct compile *c, ir_op func, ir_type type, 
 }
 
 static hilo_status describe(const struct compile *c, ir_op func) {
-    static const char *const input_names[] = {"jax.arg_info", "mhlo.arg_name", NULL};
-    static const char *const output_names[] = {"jax.result_info", NULL};
     hilo_executable *exe = c->exe;
     const struct ir_module *m = c->m;
     const struct ir_type_data *t = ir_type_get(m, ir_attr_get(m, ir_prop(m, func, IR_FUNC_function_type))->type);
@@ -131,7 +124,7 @@ static hilo_status describe(const struct compile *c, ir_op func) {
         struct rt_port *p = &exe->inputs[i];
         HILO_TRY(port_type(c, func, t->types[i], "parameter", i, p));
         ir_attr attrs = port_attrs(m, func, IR_FUNC_arg_attrs, i);
-        p->name = port_name(m, attrs, input_names);
+        p->name = port_name(m, attrs, "jax.arg_info");
         if (!*p->name && i < body->nargs)
             p->name = location_name(m, ir_val_get(m, body->args[i])->loc);
         int64_t alias;
@@ -141,7 +134,7 @@ static hilo_status describe(const struct compile *c, ir_op func) {
     for (uint32_t i = 0; i < nout; i++) {
         struct rt_port *p = &exe->outputs[i];
         HILO_TRY(port_type(c, func, t->types[nin + i], "result", i, p));
-        p->name = port_name(m, port_attrs(m, func, IR_FUNC_res_attrs, i), output_names);
+        p->name = port_name(m, port_attrs(m, func, IR_FUNC_res_attrs, i), "jax.result_info");
     }
     return HILO_OK;
 }
