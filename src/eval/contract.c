@@ -9,8 +9,22 @@ enum number number_of(enum ir_dtype t) {
     }
 }
 
+enum number number_contract(enum ir_dtype a, enum ir_dtype b, enum ir_dtype r) {
+    enum number k = number_wider(number_of(r), number_wider(number_of(a), number_of(b)));
+    if (k == NUM_REAL && r == IR_F32_T && a == r && b == r)
+        return NUM_SINGLE;
+    return k == NUM_COMPLEX && r == IR_C64_T && a == r && b == r ? NUM_COMPLEX_SINGLE : k;
+}
+
 size_t number_bytes(enum number k) {
-    return k == NUM_COMPLEX ? sizeof(struct complex_number) : sizeof(double);
+    switch (k) {
+    case NUM_INT: return sizeof(int64_t);
+    case NUM_SINGLE: return sizeof(float);
+    case NUM_REAL: return sizeof(double);
+    case NUM_COMPLEX_SINGLE: return sizeof(struct complex_single);
+    case NUM_COMPLEX: return sizeof(struct complex_number);
+    }
+    return 0;
 }
 
 /* ---- widening ------------------------------------------------------------------------------------------------------ */
@@ -33,7 +47,9 @@ static void load_ints(const struct value *v, int64_t *out) {
 static void load_linear(const struct value *v, enum number k, void *out) {
     const struct ir_dtype_info *dt = ir_dtype_get(v->dtype);
     enum number own = number_of(v->dtype);
-    if (own == NUM_INT && k == NUM_INT) {
+    if (k == NUM_SINGLE || k == NUM_COMPLEX_SINGLE) {
+        memcpy(out, v->data, v->bytes); /* the elements themselves */
+    } else if (own == NUM_INT && k == NUM_INT) {
         load_ints(v, out);
     } else if (own == NUM_INT) {
         load_ints(v, out); /* as wide as a double: converted where it lies, from the end for complex */
@@ -141,6 +157,8 @@ static void store_ints(const int64_t *x, struct value *v) {
 void number_store(enum number k, const void *numbers, struct value *out) {
     if (k == NUM_INT)
         store_ints(numbers, out);
+    else if (k == NUM_SINGLE || k == NUM_COMPLEX_SINGLE)
+        memcpy(out->data, numbers, out->bytes);
     else
         fp_encode_n_f64(ir_dtype_get(out->dtype)->fp, numbers, out->data, out->count * (k == NUM_COMPLEX ? 2 : 1));
 }
@@ -180,13 +198,17 @@ enum { GEMM_COLUMNS = 512 };
         (c).im += (a).re * (b).im + (a).im * (b).re; \
     } while (0)
 GEMM(gemm_int, uint64_t, ADD_PRODUCT)
+GEMM(gemm_single, float, ADD_PRODUCT)
 GEMM(gemm_real, double, ADD_PRODUCT)
+GEMM(gemm_complex_single, struct complex_single, ADD_COMPLEX_PRODUCT)
 GEMM(gemm_complex, struct complex_number, ADD_COMPLEX_PRODUCT)
 
 void number_gemm(enum number kind, size_t m, size_t n, size_t k, const void *a, const void *b, void *c) {
     switch (kind) {
     case NUM_INT: gemm_int(m, n, k, a, b, c); break;
+    case NUM_SINGLE: gemm_single(m, n, k, a, b, c); break;
     case NUM_REAL: gemm_real(m, n, k, a, b, c); break;
+    case NUM_COMPLEX_SINGLE: gemm_complex_single(m, n, k, a, b, c); break;
     case NUM_COMPLEX: gemm_complex(m, n, k, a, b, c); break;
     }
 }

@@ -5,15 +5,19 @@
 
 #include "eval/eval.h"
 
-/* Integers modulo 2^64, of which every narrower type is the low bits; i1 counts, and any count is true. Floats of up to 64 bits
-   in double: sums of products of f32 and narrower are then rounded once. */
-enum number { NUM_INT, NUM_REAL, NUM_COMPLEX };
+/* Integers modulo 2^64, of which every narrower type is the low bits; i1 counts, and any count is true. Floats in double, so that
+   sums of products of narrow floats are rounded once. f32 and complex<f32> of contractions in single precision, rounded step by
+   step like the programs that are compared with them. */
+enum number { NUM_INT, NUM_SINGLE, NUM_REAL, NUM_COMPLEX_SINGLE, NUM_COMPLEX };
 
+struct complex_single { float re, im; };
 struct complex_number { double re, im; };
 
-/* The number type of an element type, and the wider of two. */
+/* The number type of an element type (double for every float), and the wider of two. */
 enum number number_of(enum ir_dtype t);
 static inline enum number number_wider(enum number a, enum number b) { return a > b ? a : b; }
+/* The number type of a contraction of `a` and `b` with result `r`. */
+enum number number_contract(enum ir_dtype a, enum ir_dtype b, enum ir_dtype r);
 size_t number_bytes(enum number k);
 
 /* `v` with its dimensions in another order: result dimension i is dimension perm[i]. A new reference to v itself for the identity. */

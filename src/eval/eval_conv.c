@@ -119,13 +119,17 @@ static bool conv_at(const struct conv *c, const int64_t *o, const int64_t *k, in
         (c).im += (a).re * (b).im + (a).im * (b).re; \
     } while (0)
 CONV_TAP(conv_tap_int, uint64_t, ADD_PRODUCT)
+CONV_TAP(conv_tap_single, float, ADD_PRODUCT)
 CONV_TAP(conv_tap_real, double, ADD_PRODUCT)
+CONV_TAP(conv_tap_complex_single, struct complex_single, ADD_COMPLEX_PRODUCT)
 CONV_TAP(conv_tap_complex, struct complex_number, ADD_COMPLEX_PRODUCT)
 
 static void conv_tap(enum number kind, const void *x, const void *w, int64_t nout, int64_t nin, void *sum) {
     switch (kind) {
     case NUM_INT: conv_tap_int(x, w, nout, nin, sum); break;
+    case NUM_SINGLE: conv_tap_single(x, w, nout, nin, sum); break;
     case NUM_REAL: conv_tap_real(x, w, nout, nin, sum); break;
+    case NUM_COMPLEX_SINGLE: conv_tap_complex_single(x, w, nout, nin, sum); break;
     case NUM_COMPLEX: conv_tap_complex(x, w, nout, nin, sum); break;
     }
 }
@@ -208,8 +212,7 @@ hilo_status eval_convolution(struct eval *cx, ir_op op, struct value *const *in,
     struct conv c = {0};
     uint32_t lperm[CONV_MAX], rperm[CONV_MAX];
     HILO_TRY(conv_read(cx, op, slots, in, &c, lperm, rperm));
-    enum number kind = number_wider(number_of(eval_result_dtype(cx, op, 0)),
-                                    number_wider(number_of(in[0]->dtype), number_of(in[1]->dtype)));
+    enum number kind = number_contract(in[0]->dtype, in[1]->dtype, eval_result_dtype(cx, op, 0));
     size_t size = number_bytes(kind), nbytes = size;
     bool fits = mem_mul(nbytes, (size_t)c.out_batch, &nbytes) && mem_mul(nbytes, (size_t)c.out_features, &nbytes);
     for (uint32_t i = 0; i < c.nspatial; i++)

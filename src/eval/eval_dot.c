@@ -1,5 +1,5 @@
 /* dot_general, dot and ragged_dot: each is a batch of matrix products after its operands' dimensions are reordered.
- * Precision hints are not read: sums are exact to the rounding of contract.h. */
+ * Precision hints are not read: contract.h says how sums are rounded. */
 #include "eval/contract.h"
 
 /* One operand's dimensions by their role. */
@@ -94,7 +94,7 @@ static void dot_shape(struct dot *d, const struct value *lhs, const struct value
 /* The result tensor, widened operands and zeroed sums. On an error nothing is left. */
 static hilo_status dot_begin(struct eval *cx, ir_op op, struct dot *d, const struct value *lhs, const struct value *rhs) {
     HILO_TRY(eval_out(cx, op, 0, d->dims, d->rank, &d->result));
-    d->kind = number_wider(number_of(d->result->dtype), number_wider(number_of(lhs->dtype), number_of(rhs->dtype)));
+    d->kind = number_contract(lhs->dtype, rhs->dtype, d->result->dtype);
     d->size = number_bytes(d->kind);
     d->abytes = lhs->count * d->size;
     d->bbytes = rhs->count * d->size;

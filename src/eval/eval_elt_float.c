@@ -46,7 +46,7 @@
     F1(BESSEL_I1E, math_bessel_i1e, math_bessel_i1e)                                               \
     F1(CBRT, cbrt, full_cbrt)                                                                      \
     F1(CHLO_TAN, tan, tan)                                                                         \
-    F1(COSH, cosh, full_cosh)                                                                      \
+    F1(COSH, narrow_cosh, full_cosh)                                                               \
     F1(COSINE, cos, cos)                                                                           \
     F1(DIGAMMA, math_digamma, math_digamma)                                                        \
     F1(ERF, erf, full_erf)                                                                         \
@@ -60,7 +60,7 @@
     F1(LOGISTIC, narrow_logistic, full_logistic)                                                   \
     F1(RSQRT, narrow_rsqrt, full_rsqrt)                                                            \
     F1(SINE, sin, sin)                                                                             \
-    F1(SINH, sinh, full_sinh)                                                                      \
+    F1(SINH, narrow_sinh, full_sinh)                                                               \
     F1(TAN, tan, tan)                                                                              \
     F1(TANH, tanh, full_tanh)                                                                      \
     F2(ATAN2, atan2, atan2)                                                                        \

@@ -37,6 +37,27 @@ FULL(sinh)
 FULL(tanh)
 #undef FULL
 
+/* CHLO defines cosh and sinh by what they expand to, in f32: (e^x + e^-x) / 2 as e^(x + log 1/2) +
+   e^(log 1/2 - x), which does not overflow early, and sinh near zero by expm1. Programs are exported
+   with values computed so; they are some ulp away from the true ones for large x. */
+#define LOG_HALF (-0.693147182f)
+
+double narrow_cosh(double x)
+{
+    float up = (float)exp((double)((float)x + LOG_HALF)), down = (float)exp((double)(LOG_HALF - (float)x));
+    return (double)(up + down);
+}
+
+double narrow_sinh(double x)
+{
+    if (fabs(x) < 1) {
+        float e = (float)expm1(x), ratio = e / (e + 1);
+        return (double)(0.5f * (e + ratio));
+    }
+    float up = (float)exp((double)((float)x + LOG_HALF)), down = (float)exp((double)(LOG_HALF - (float)x));
+    return (double)(up - down);
+}
+
 double narrow_rsqrt(double x)
 {
     return 1 / sqrt(x);
@@ -198,8 +219,24 @@ static ext zeta_positive(ext x, ext q)
     return sum + powl(a, -x) * tail;
 }
 
-/* For q < 0 the terms up to the change of sign are a difference of two positive sums:
-     (-1)^x (zeta(x, f) - zeta(x, |q| + 1)),  f the fraction of |q|. */
+/* For q = -|q| the terms up to the change of sign are (-1)^x times those at f, f + 1, ..., |q|, with f
+   the fraction of |q|; the others are at 1 - f, 2 - f, ... For even x all are positive. */
+static ext zeta_even(ext x, ext f, ext q)
+{
+    return zeta_positive(x, 1 - f) + (zeta_positive(x, f) - zeta_positive(x, 1 - q));
+}
+
+/* For odd x those of equal rank nearly cancel, so their differences are summed as such. */
+static ext zeta_odd(ext x, ext f, ext q)
+{
+    ext sum = 0, j = 0, n = floorl(-q) + 1;
+    for (; j < n && j < 64; j += 1)
+        sum += powl(f + j, -x) * expm1l(-x * log1pl((1 - 2 * f) / (f + j)));
+    if (j == n)
+        return sum + zeta_positive(x, 1 - f + j);
+    return sum + (zeta_positive(x, 1 - f + j) - zeta_positive(x, f + j)) + zeta_positive(x, 1 - q);
+}
+
 static ext zeta_ext(ext x, ext q)
 {
     if (isnan(x) || isnan(q) || x < 1)
@@ -210,14 +247,12 @@ static ext zeta_ext(ext x, ext q)
         return q > 0 ? 0 : (ext)NAN;
     if (q > 0)
         return isinf(x) ? (q < 1 ? INFINITY : q == 1) : zeta_positive(x, q);
-    ext parity = fmodl(x, 2);
-    if (q == floorl(q))
+    ext parity = fmodl(x, 2), f = -q - floorl(-q);
+    if (f == 0)
         return parity == 0 ? (ext)INFINITY : (ext)NAN;
     if (parity != 0 && parity != 1)
         return NAN;
-    ext f = -q - floorl(-q);
-    ext below = zeta_positive(x, f) - zeta_positive(x, 1 - q);
-    return zeta_positive(x, 1 - f) + (parity == 0 ? below : -below);
+    return parity == 0 ? zeta_even(x, f, q) : zeta_odd(x, f, q);
 }
 
 double math_zeta(double x, double q)

@@ -25,6 +25,8 @@ double narrow_erf_inv(double x);  /* NaN outside [-1, 1] */
 double full_erf_inv(double x);
 
 /* The C library's functions whose double variants err by more than one ulp. */
+double narrow_cosh(double x);
+double narrow_sinh(double x);
 double full_acosh(double x);
 double full_asinh(double x);
 double full_atanh(double x);
@@ -40,7 +42,8 @@ double full_tanh(double x);
 double math_digamma(double x);
 
 /* Hurwitz zeta, sum of (q + k)^-x for k = 0, 1, ... NaN for x < 1 and for q < 0 with a fraction in
-   x; +inf for x = 1; at the poles q = 0, -1, ... +inf for even x, else NaN. */
+   x; +inf for x = 1; at the poles q = 0, -1, ... +inf for even x, else NaN. Within 3 ulp except next to
+   its zeros, which odd x have between the poles. */
 double math_zeta(double x, double q);
 
 /* n-th derivative of digamma; NaN unless n is a natural number. */

@@ -381,11 +381,12 @@ static hilo_status iota_line(struct eval *cx, enum ir_dtype t, int64_t n, struct
         return HILO_RESOURCE_EXHAUSTED;
     }
     for (int64_t i = 0; i < n; i++)
-        switch (kind) {
-        case NUM_INT: ((int64_t *)numbers)[i] = i; break;
-        case NUM_REAL: ((double *)numbers)[i] = (double)i; break;
-        case NUM_COMPLEX: ((struct complex_number *)numbers)[i] = (struct complex_number){(double)i, 0}; break;
-        }
+        if (kind == NUM_INT)
+            ((int64_t *)numbers)[i] = i;
+        else if (kind == NUM_REAL)
+            ((double *)numbers)[i] = (double)i;
+        else
+            ((struct complex_number *)numbers)[i] = (struct complex_number){(double)i, 0};
     number_store(kind, numbers, *out);
     mem_free(&cx->al, numbers, bytes);
     return HILO_OK;
