@@ -233,7 +233,7 @@ hilo_status hilo_custom_call_register(hilo_client *client, const char *target, h
         size_t n = strlen(target) + 1, bytes = sizeof *fresh + n;
         fresh = mem_alloc(&client->al, bytes);
         if (!fresh)
-            return HILO_RESOURCE_EXHAUSTED;
+            return rt_finish(client, &(struct diag_list){.al = client->al}, HILO_RESOURCE_EXHAUSTED);
         *fresh = (struct rt_custom_call){.fn = fn, .user = user, .bytes = bytes};
         memcpy(fresh->target, target, n);
     }
