@@ -4,7 +4,7 @@
 /* ---- broadcasts ------------------------------------------------------------------------------ */
 
 /* The size of two dimensions of which one is repeated to fit the other if it is 1. */
-static bool broadcast_dim(struct shape_dim a, struct shape_dim b, struct shape_dim *out)
+static bool chlo_dim(struct shape_dim a, struct shape_dim b, struct shape_dim *out)
 {
     if (a.size == 1 || (!shape_known(a.size) && shape_known(b.size) && b.size != 1)) {
         *out = b;
@@ -18,7 +18,7 @@ static bool broadcast_dim(struct shape_dim a, struct shape_dim b, struct shape_d
 }
 
 /* The shape that operands 0 … n - 1 broadcast to, as in numpy: aligned at the last dimension. */
-static hilo_status broadcast_all(struct shape *s, uint32_t n, ir_type elem)
+static hilo_status chlo_all(struct shape *s, uint32_t n, ir_type elem)
 {
     struct shape_dim dims[IR_MAX_RANK];
     uint32_t rank = 0;
@@ -31,7 +31,7 @@ static hilo_status broadcast_all(struct shape *s, uint32_t n, ir_type elem)
         const struct ir_type_data *t = shape_in(s, i);
         for (uint32_t d = 0; d < t->rank; d++) {
             struct shape_dim *to = &dims[rank - t->rank + d];
-            if (!broadcast_dim(*to, shape_dim_of(t, d), to))
+            if (!chlo_dim(*to, shape_dim_of(t, d), to))
                 return shape_fail(s, NULL, "operand %u of type %s cannot be broadcast with those "
                                   "before it: its dimension %u has size %s, not %s", i,
                                   shape_type_text(s, shape_in_type(s, i)), d,
@@ -43,7 +43,7 @@ static hilo_status broadcast_all(struct shape *s, uint32_t n, ir_type elem)
 }
 
 /* Dimension i of the operand of smaller rank goes to dimension to[i] of the other. */
-static hilo_status broadcast_along(struct shape *s, const int64_t *to, size_t n, ir_type elem)
+static hilo_status chlo_along(struct shape *s, const int64_t *to, size_t n, ir_type elem)
 {
     const struct ir_type_data *small = shape_in(s, 0), *large = shape_in(s, 1);
     struct shape_dim dims[IR_MAX_RANK];
@@ -57,7 +57,7 @@ static hilo_status broadcast_along(struct shape *s, const int64_t *to, size_t n,
     for (uint32_t d = 0; d < large->rank; d++)
         dims[d] = shape_dim_of(large, d);
     for (uint32_t i = 0; i < small->rank; i++)
-        if (!broadcast_dim(dims[to[i]], shape_dim_of(small, i), &dims[to[i]]))
+        if (!chlo_dim(dims[to[i]], shape_dim_of(small, i), &dims[to[i]]))
             return shape_fail(s, NULL, "dimension %u of size %s cannot be broadcast to one of size "
                               "%s", i, shape_dim_text(s, small->dims[i]),
                               shape_dim_text(s, dims[to[i]].size));
@@ -66,7 +66,7 @@ static hilo_status broadcast_along(struct shape *s, const int64_t *to, size_t n,
 }
 
 /* True, with an unranked result, when one of operands 0 … n - 1 is unranked. */
-static bool broadcast_unranked(struct shape *s, uint32_t n, ir_type elem)
+static bool chlo_unranked(struct shape *s, uint32_t n, ir_type elem)
 {
     bool ranked = true;
     for (uint32_t i = 0; i < n; i++)
@@ -92,14 +92,14 @@ hilo_status shape_chlo_broadcast(struct shape *s)
                               shape_type_text(s, elem));
         elem = ir_type_scalar(s->m, lhs->dtype == IR_F32_T ? IR_C64_T : IR_C128_T);
     }
-    if (broadcast_unranked(s, 2, elem))
+    if (chlo_unranked(s, 2, elem))
         return HILO_OK;
     enum ir_slot slot = (enum ir_slot)ir_slot_named(kind, STR("broadcast_dimensions"));
     size_t n;
     const int64_t *to = ir_prop_i64s(s->m, s->op, slot, &n);
     if (IR_NONE(ir_prop(s->m, s->op, slot)))
-        return broadcast_all(s, 2, elem);
-    return broadcast_along(s, to, n, elem);
+        return chlo_all(s, 2, elem);
+    return chlo_along(s, to, n, elem);
 }
 
 hilo_status shape_chlo_broadcast_select(struct shape *s)
@@ -108,9 +108,9 @@ hilo_status shape_chlo_broadcast_select(struct shape *s)
     if (!shape_same_elem(yes, no, false))
         return shape_fail(s, NULL, "both branches must have one element type, but have %s and %s",
                           shape_type_text(s, yes->elem), shape_type_text(s, no->elem));
-    if (broadcast_unranked(s, 3, yes->elem))
+    if (chlo_unranked(s, 3, yes->elem))
         return HILO_OK;
-    return broadcast_all(s, 3, yes->elem);
+    return chlo_all(s, 3, yes->elem);
 }
 
 /* ---- constant_like --------------------------------------------------------------------------- */

@@ -7,8 +7,8 @@
 /* ---- conditionals ---------------------------------------------------------------------------- */
 
 /* Branches take nothing, and return what the op does. */
-static hilo_status conditional(struct shape *s, const char *takes, const char *same,
-                               const char *results)
+static hilo_status control_branches(struct shape *s, const char *takes, const char *same,
+                                    const char *results)
 {
     uint32_t nbranches = s->o->nregions, n = shape_yield(s, 0)->noperands;
     if (shape_in(s, 0)->rank != 0)
@@ -41,14 +41,14 @@ static hilo_status conditional(struct shape *s, const char *takes, const char *s
 
 hilo_status shape_if(struct shape *s)
 {
-    return conditional(s, "if_c1", "if_c2", "if_c3");
+    return control_branches(s, "if_c1", "if_c2", "if_c3");
 }
 
 hilo_status shape_case(struct shape *s)
 {
     if (s->o->nregions == 0)
         return shape_fail(s, "case_c1", "needs at least one branch");
-    return conditional(s, "case_c2", "case_c3", "case_c4");
+    return control_branches(s, "case_c2", "case_c3", "case_c4");
 }
 
 /* ---- loops ----------------------------------------------------------------------------------- */
@@ -190,7 +190,7 @@ hilo_status shape_scan(struct shape *s)
 
 /* ---- asynchronous ops ------------------------------------------------------------------------ */
 
-static bool may_be_async(enum ir_op_kind kind)
+static bool async_may_be(enum ir_op_kind kind)
 {
     switch (kind) {
     case IR_ALL_GATHER:
@@ -215,7 +215,7 @@ hilo_status shape_async_start(struct shape *s)
     const struct ir_op_data *end = shape_yield(s, 0);
     if (IR_SAME(b->first, b->last) || !IR_SAME(end->prev, b->first))
         return shape_fail(s, "async_start_c1", "the body must be one operation and a return");
-    if (!may_be_async(ir_kind(s->m, b->first)))
+    if (!async_may_be(ir_kind(s->m, b->first)))
         return shape_fail(s, "async_start_c2", "the body must be a collective or a slice, but is "
                           "'%s'", ir_op_info(ir_kind(s->m, b->first))->name);
     if (b->nargs != s->o->noperands)
@@ -251,29 +251,29 @@ hilo_status shape_async_done(struct shape *s)
 
 /* ---- composites ------------------------------------------------------------------------------ */
 
-static bool is_letter(char c)
+static bool composite_is_letter(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-static bool is_word(char c)
+static bool composite_is_word(char c)
 {
-    return is_letter(c) || (c >= '0' && c <= '9') || c == '_';
+    return composite_is_letter(c) || (c >= '0' && c <= '9') || c == '_';
 }
 
 /* A namespace, which begins with a letter, and at least one word behind a dot. Words after the first
    may have a $. */
-static bool is_op_name(struct str name)
+static bool composite_is_name(struct str name)
 {
     bool dotted = false, empty = false;
-    if (name.n == 0 || !is_letter(name.p[0]))
+    if (name.n == 0 || !composite_is_letter(name.p[0]))
         return false;
     for (size_t i = 1; i < name.n; i++) {
         if (name.p[i] == '.') {
             if (empty)
                 return false;
             dotted = empty = true;
-        } else if (is_word(name.p[i]) || (dotted && name.p[i] == '$')) {
+        } else if (composite_is_word(name.p[i]) || (dotted && name.p[i] == '$')) {
             empty = false;
         } else {
             return false;
@@ -285,7 +285,7 @@ static bool is_op_name(struct str name)
 hilo_status shape_composite(struct shape *s)
 {
     struct str name = ir_prop_str(s->m, s->op, IR_COMPOSITE_name);
-    if (!is_op_name(name))
+    if (!composite_is_name(name))
         return shape_fail(s, "composite_c1", "name must be a namespace and an op name, such as "
                           "\"my_namespace.my_op\", but is \"%.*s\"", (int)name.n, name.p);
     return shape_callee(s, ir_prop(s->m, s->op, IR_COMPOSITE_decomposition), "composite_c2",
@@ -295,7 +295,7 @@ hilo_status shape_composite(struct shape *s)
 /* ---- programs in parallel -------------------------------------------------------------------- */
 
 /* The type of the function that a symbol names, or an error. */
-static hilo_status program_type(struct shape *s, ir_attr symbol, const struct ir_type_data **out)
+static hilo_status parallel_type(struct shape *s, ir_attr symbol, const struct ir_type_data **out)
 {
     ir_op func = shape_lookup_func(s, symbol);
     struct str name = ir_attr_as_str(s->m, symbol);
@@ -306,7 +306,7 @@ static hilo_status program_type(struct shape *s, ir_attr symbol, const struct ir
 }
 
 /* Functions that each give one tensor to infeed. */
-static hilo_status check_infeed(struct shape *s)
+static hilo_status parallel_infeed(struct shape *s)
 {
     const struct ir_attr_data *infeed =
         ir_attr_get(s->m, ir_prop(s->m, s->op, IR_RUN_PARALLEL_infeed));
@@ -317,7 +317,7 @@ static hilo_status check_infeed(struct shape *s)
     for (uint32_t i = 0; i < infeed->n; i++) {
         const struct ir_type_data *t;
         struct str name = ir_attr_as_str(s->m, infeed->items[i]);
-        HILO_TRY(program_type(s, infeed->items[i], &t));
+        HILO_TRY(parallel_type(s, infeed->items[i], &t));
         if (t->ntypes - t->ninputs != 1)
             return shape_fail(s, NULL, "'%.*s' must return one tensor for infeed, but returns %u",
                               (int)name.n, name.p, t->ntypes - t->ninputs);
@@ -329,11 +329,11 @@ static hilo_status check_infeed(struct shape *s)
 }
 
 /* A function takes the operands from `in` on and gives the results from `out` on; both move on. */
-static hilo_status run_program(struct shape *s, ir_attr symbol, uint32_t *in, uint32_t *out)
+static hilo_status parallel_program(struct shape *s, ir_attr symbol, uint32_t *in, uint32_t *out)
 {
     const struct ir_type_data *t;
     struct str name = ir_attr_as_str(s->m, symbol);
-    HILO_TRY(program_type(s, symbol, &t));
+    HILO_TRY(parallel_type(s, symbol, &t));
     uint32_t nresults = t->ntypes - t->ninputs;
     if (t->ninputs > s->o->noperands - *in)
         return shape_fail(s, NULL, "has %u operands, which are not enough for all programs",
@@ -368,11 +368,11 @@ hilo_status shape_run_parallel(struct shape *s)
             return shape_fail(s, NULL, "programs must have %u partitions throughout, but replica "
                               "%u has %u", npartitions, r, row->n);
         for (uint32_t p = 0; p < npartitions; p++)
-            HILO_TRY(run_program(s, row->items[p], &in, &out));
+            HILO_TRY(parallel_program(s, row->items[p], &in, &out));
     }
     if (in != s->o->noperands)
         return shape_fail(s, NULL, "has %u operands, but the programs take %u", s->o->noperands, in);
     if (out != s->nout)
         return shape_fail(s, NULL, "has %u results, but the programs give %u", s->nout, out);
-    return check_infeed(s);
+    return parallel_infeed(s);
 }

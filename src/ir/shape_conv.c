@@ -29,14 +29,14 @@ struct conv {
 };
 
 /* The size of a dimension of operand `t` with that role. */
-static struct shape_dim outer_dim(const struct shape *s, const struct conv *c, int t, int role)
+static struct shape_dim conv_outer(const struct shape *s, const struct conv *c, int t, int role)
 {
     return shape_dim_of(shape_in(s, (uint32_t)t), (uint32_t)c->dims[t].outer[role]);
 }
 
 /* ---- dimension numbers ----------------------------------------------------------------------- */
 
-static void read_dims(const struct shape *s, struct conv *c)
+static void conv_read_dims(const struct shape *s, struct conv *c)
 {
     static const struct {
         const char *spatial_name, *outer_name;
@@ -65,7 +65,7 @@ static void read_dims(const struct shape *s, struct conv *c)
 }
 
 /* Each dimension of each tensor has one role. */
-static hilo_status check_dims(struct shape *s, const struct conv *c)
+static hilo_status conv_dims(struct shape *s, const struct conv *c)
 {
     static const char *const count[TENSORS] = {"_c12", "_c17", "_c19"};
     static const char *const roles[TENSORS] = {"_c13", "_c18", "_c20"};
@@ -90,8 +90,8 @@ static hilo_status check_dims(struct shape *s, const struct conv *c)
 /* ---- groups ---------------------------------------------------------------------------------- */
 
 /* A known size is a multiple of the number of groups. */
-static hilo_status divides(struct shape *s, const char *label, const char *name, int64_t size,
-                           const char *groups, int64_t n)
+static hilo_status conv_divides(struct shape *s, const char *label, const char *name, int64_t size,
+                                const char *groups, int64_t n)
 {
     if (!shape_known(size) || size % n == 0)
         return HILO_OK;
@@ -99,29 +99,29 @@ static hilo_status divides(struct shape *s, const char *label, const char *name,
                       PRId64, name, size, groups, n);
 }
 
-static hilo_status check_groups(struct shape *s, const struct conv *c)
+static hilo_status conv_groups(struct shape *s, const struct conv *c)
 {
     static const char batch[] = "batch_group_count", feature[] = "feature_group_count";
-    int64_t input_batch = outer_dim(s, c, INPUT, BATCH).size;
-    int64_t input = outer_dim(s, c, INPUT, FEATURE).size;
-    int64_t kernel_in = outer_dim(s, c, KERNEL, KERNEL_IN).size;
-    int64_t kernel_out = outer_dim(s, c, KERNEL, KERNEL_OUT).size;
+    int64_t input_batch = conv_outer(s, c, INPUT, BATCH).size;
+    int64_t input = conv_outer(s, c, INPUT, FEATURE).size;
+    int64_t kernel_in = conv_outer(s, c, KERNEL, KERNEL_IN).size;
+    int64_t kernel_out = conv_outer(s, c, KERNEL, KERNEL_OUT).size;
     if (c->batch_groups > 1 && c->feature_groups > 1)
         return shape_fail(s, "_c23", "feature_group_count or batch_group_count must be 1, but they "
                           "are %" PRId64 " and %" PRId64, c->feature_groups, c->batch_groups);
-    HILO_TRY(divides(s, "_c10", "input batch", input_batch, batch, c->batch_groups));
-    HILO_TRY(divides(s, "_c11", "input feature", input, feature, c->feature_groups));
+    HILO_TRY(conv_divides(s, "_c10", "input batch", input_batch, batch, c->batch_groups));
+    HILO_TRY(conv_divides(s, "_c11", "input feature", input, feature, c->feature_groups));
     if (shape_known(input) && !shape_dims_agree(input / c->feature_groups, kernel_in))
         return shape_fail(s, "_c14", "the kernel input feature dimension must have size %" PRId64
                           ", the input features of a group, but has %" PRId64,
                           input / c->feature_groups, kernel_in);
-    HILO_TRY(divides(s, "_c15", "kernel output feature", kernel_out, batch, c->batch_groups));
-    return divides(s, "_c16", "kernel output feature", kernel_out, feature, c->feature_groups);
+    HILO_TRY(conv_divides(s, "_c15", "kernel output feature", kernel_out, batch, c->batch_groups));
+    return conv_divides(s, "_c16", "kernel output feature", kernel_out, feature, c->feature_groups);
 }
 
 /* ---- elements -------------------------------------------------------------------------------- */
 
-static hilo_status check_quant(struct shape *s, const struct conv *c)
+static hilo_status conv_quant(struct shape *s, const struct conv *c)
 {
     static const struct shape_quant_labels labels = {
         .which = "_c28", .storage = "_c31", .expressed = "_c32", .granularity = "_c33",
@@ -138,11 +138,11 @@ static hilo_status check_quant(struct shape *s, const struct conv *c)
 }
 
 /* The result's elements may be wider than the operands'. */
-static hilo_status check_elems(struct shape *s, const struct conv *c)
+static hilo_status conv_elems(struct shape *s, const struct conv *c)
 {
     const struct ir_type_data *lhs = shape_in(s, INPUT), *rhs = shape_in(s, KERNEL);
     if (lhs->quant || rhs->quant || (s->verifying && shape_res(s, 0)->quant))
-        return s->verifying ? check_quant(s, c) : HILO_OK;
+        return s->verifying ? conv_quant(s, c) : HILO_OK;
     if (shape_same_elem(lhs, rhs, false))
         return HILO_OK;
     return shape_fail(s, "_c27", "lhs and rhs must have one element type, but have %s and %s",
@@ -151,7 +151,7 @@ static hilo_status check_elems(struct shape *s, const struct conv *c)
 
 /* ---- the result ------------------------------------------------------------------------------ */
 
-static hilo_status check_reversal(struct shape *s, const struct conv *c)
+static hilo_status conv_reversal(struct shape *s, const struct conv *c)
 {
     const int64_t *v;
     size_t n = 0;
@@ -161,17 +161,17 @@ static hilo_status check_reversal(struct shape *s, const struct conv *c)
     return shape_size(s, "_c9", "window_reversal", n, c->dims[KERNEL].nspatial);
 }
 
-static hilo_status read_conv(struct shape *s, struct conv *c)
+static hilo_status conv_read(struct shape *s, struct conv *c)
 {
     int64_t sizes[IR_MAX_RANK];
     c->feature_groups = ir_prop_i64(s->m, s->op, c->slots->feature_groups);
     c->batch_groups = ir_prop_i64(s->m, s->op, c->slots->batch_groups);
-    read_dims(s, c);
-    HILO_TRY(check_dims(s, c));
-    HILO_TRY(check_groups(s, c));
-    HILO_TRY(check_elems(s, c));
+    conv_read_dims(s, c);
+    HILO_TRY(conv_dims(s, c));
+    HILO_TRY(conv_groups(s, c));
+    HILO_TRY(conv_elems(s, c));
     HILO_TRY(shape_precision(s, "_c24", c->slots->precision));
-    HILO_TRY(check_reversal(s, c));
+    HILO_TRY(conv_reversal(s, c));
     for (size_t i = 0; i < c->dims[KERNEL].nspatial; i++)
         sizes[i] = shape_in(s, KERNEL)->dims[c->dims[KERNEL].spatial[i]];
     return shape_windows(s, &c->slots->window, sizes, c->dims[KERNEL].nspatial, c->windows);
@@ -182,7 +182,7 @@ static hilo_status conv_result(struct shape *s, const struct conv *c, const char
 {
     const struct ir_type_data *lhs = shape_in(s, INPUT);
     const struct conv_dims *out = &c->dims[OUTPUT];
-    struct shape_dim dims[IR_MAX_RANK], batch = outer_dim(s, c, INPUT, BATCH);
+    struct shape_dim dims[IR_MAX_RANK], batch = conv_outer(s, c, INPUT, BATCH);
     if (s->verifying && shape_res(s, 0)->rank != lhs->rank)
         return shape_fail(s, "_c26", "the result must have %u dimensions, but has %u", lhs->rank,
                           shape_res(s, 0)->rank);
@@ -191,7 +191,7 @@ static hilo_status conv_result(struct shape *s, const struct conv *c, const char
     if (shape_known(batch.bound))
         batch.bound /= c->batch_groups;
     dims[out->outer[BATCH]] = batch;
-    dims[out->outer[FEATURE]] = outer_dim(s, c, KERNEL, KERNEL_OUT);
+    dims[out->outer[FEATURE]] = conv_outer(s, c, KERNEL, KERNEL_OUT);
     for (size_t i = 0; i < out->nspatial; i++) {
         struct shape_dim base = shape_dim_of(lhs, (uint32_t)c->dims[INPUT].spatial[i]);
         if (!shape_window_count(&c->windows[i], base, &dims[out->spatial[i]]))
@@ -220,7 +220,7 @@ hilo_status shape_convolution(struct shape *s)
     };
     struct shape_window windows[IR_MAX_RANK];
     struct conv c = {.slots = &slots, .windows = windows};
-    HILO_TRY(read_conv(s, &c));
+    HILO_TRY(conv_read(s, &c));
     return conv_result(s, &c, "convolution_c25");
 }
 
@@ -244,7 +244,7 @@ hilo_status shape_dynamic_conv(struct shape *s)
     const struct ir_type_data *t = shape_in(s, 2);
     const int64_t *padding;
     size_t n;
-    HILO_TRY(read_conv(s, &c));
+    HILO_TRY(conv_read(s, &c));
     size_t spatial = c.dims[INPUT].nspatial;
     if (t->dims[0] != (int64_t)spatial || t->dims[1] != 2)
         return shape_fail(s, "dynamic_conv_c4", "padding must have the shape [%zu, 2], but has %s",

@@ -73,15 +73,15 @@ struct contraction {
 };
 
 /* What becomes of dimension d of an operand. */
-static bool is_free(const struct contraction *c, int side, int64_t d)
+static bool dot_is_free(const struct contraction *c, int side, int64_t d)
 {
     return !shape_contains(c->batching[side], c->nbatching[side], d) &&
            !shape_contains(c->contracting[side], c->ncontracting[side], d) &&
            !(side == RHS && shape_contains(c->group, c->ngroup, d));
 }
 
-static hilo_status check_pairs(struct shape *s, const char *label, const char *name,
-                               const int64_t *lhs, const int64_t *rhs, size_t n)
+static hilo_status dot_pairs(struct shape *s, const char *label, const char *name,
+                             const int64_t *lhs, const int64_t *rhs, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         int64_t a = shape_in(s, LHS)->dims[lhs[i]], b = shape_in(s, RHS)->dims[rhs[i]];
@@ -94,7 +94,7 @@ static hilo_status check_pairs(struct shape *s, const char *label, const char *n
 }
 
 /* The constraints, numbered as in dot_general. */
-static hilo_status check_contraction(struct shape *s, const struct contraction *c)
+static hilo_status dot_dims(struct shape *s, const struct contraction *c)
 {
     static const char *const batching[SIDES] = {"lhs_batching_dimensions",
                                                 "rhs_batching_dimensions"};
@@ -115,16 +115,16 @@ static hilo_status check_contraction(struct shape *s, const struct contraction *
         HILO_TRY(shape_in_range(s, contracting_range[side], contracting[side],
                                 c->contracting[side], c->ncontracting[side], rank));
     }
-    HILO_TRY(check_pairs(s, "_c9", "batching", c->batching[LHS], c->batching[RHS],
-                         c->nbatching[LHS]));
-    return check_pairs(s, "_c10", "contracting", c->contracting[LHS], c->contracting[RHS],
-                       c->ncontracting[LHS]);
+    HILO_TRY(dot_pairs(s, "_c9", "batching", c->batching[LHS], c->batching[RHS],
+                       c->nbatching[LHS]));
+    return dot_pairs(s, "_c10", "contracting", c->contracting[LHS], c->contracting[RHS],
+                     c->ncontracting[LHS]);
 }
 
 /* The result has the dimension `first`, if any, then the batching ones, then the free ones of both
    sides. Its elements are those declared: the operands do not determine them. */
-static hilo_status contraction_result(struct shape *s, const struct contraction *c,
-                                      const struct shape_dim *first)
+static hilo_status dot_result(struct shape *s, const struct contraction *c,
+                              const struct shape_dim *first)
 {
     const struct ir_type_data *t[SIDES] = {shape_in(s, LHS), shape_in(s, RHS)};
     struct shape_dim dims[2 * IR_MAX_RANK + 1];
@@ -137,7 +137,7 @@ static hilo_status contraction_result(struct shape *s, const struct contraction 
             return shape_fail(s, "_c9", "the sizes of batching dimensions exceed their bounds");
     for (int side = LHS; side < SIDES; side++)
         for (uint32_t d = 0; d < t[side]->rank; d++)
-            if (is_free(c, side, d))
+            if (dot_is_free(c, side, d))
                 dims[rank++] = shape_dim_of(t[side], d);
     if (rank > IR_MAX_RANK)
         return shape_fail(s, "_c12", "a result of %u dimensions has too many", rank);
@@ -145,7 +145,7 @@ static hilo_status contraction_result(struct shape *s, const struct contraction 
     return HILO_OK;
 }
 
-static hilo_status check_algorithm(struct shape *s)
+static hilo_status dot_algorithm(struct shape *s)
 {
     ir_attr algorithm = ir_prop(s->m, s->op, IR_DOT_GENERAL_algorithm);
     if (IR_NONE(algorithm))
@@ -163,7 +163,7 @@ static hilo_status check_algorithm(struct shape *s)
 }
 
 /* Constraints on elements that are quantised in lhs, rhs or the result. */
-static hilo_status check_quant(struct shape *s, const struct contraction *c)
+static hilo_status dot_quant(struct shape *s, const struct contraction *c)
 {
     static const struct shape_quant_labels labels = {
         .which = "dot_general_c14", .storage = "dot_general_c17", .expressed = "dot_general_c18",
@@ -182,11 +182,11 @@ static hilo_status check_quant(struct shape *s, const struct contraction *c)
 }
 
 /* Elements of one class may differ in precision. */
-static hilo_status check_elems(struct shape *s, const struct contraction *c)
+static hilo_status dot_elems(struct shape *s, const struct contraction *c)
 {
     const struct ir_type_data *lhs = shape_in(s, LHS), *rhs = shape_in(s, RHS);
     if (lhs->quant || rhs->quant || (s->verifying && shape_res(s, 0)->quant))
-        return s->verifying ? check_quant(s, c) : HILO_OK;
+        return s->verifying ? dot_quant(s, c) : HILO_OK;
     if (shape_promotable(lhs, rhs, true) || shape_promotable(rhs, lhs, true))
         return HILO_OK;
     return shape_fail(s, "_c13", "lhs and rhs must have one element type, but have %s and %s",
@@ -206,11 +206,11 @@ hilo_status shape_dot_general(struct shape *s)
     c.contracting[RHS] =
         ir_field_dims(s->m, numbers, IR_DOT_rhs_contracting_dimensions_F, &c.ncontracting[RHS]);
     HILO_TRY(shape_precision(s, "dot_general_c11", IR_DOT_GENERAL_precision_config));
-    HILO_TRY(check_contraction(s, &c));
-    HILO_TRY(check_elems(s, &c));
-    HILO_TRY(check_algorithm(s));
+    HILO_TRY(dot_dims(s, &c));
+    HILO_TRY(dot_elems(s, &c));
+    HILO_TRY(dot_algorithm(s));
     s->out_label = "dot_general_c12";
-    return contraction_result(s, &c, NULL);
+    return dot_result(s, &c, NULL);
 }
 
 /* ---- ragged_dot ------------------------------------------------------------------------------ */
@@ -229,8 +229,8 @@ static enum ragged ragged_mode(const struct contraction *c, int64_t dim)
 }
 
 /* Appends to `sizes` those of the listed dimensions of lhs that come before the ragged one. */
-static uint32_t sizes_before(const struct ir_type_data *lhs, const int64_t *dims, size_t n,
-                             int64_t ragged, int64_t *sizes)
+static uint32_t ragged_sizes_before(const struct ir_type_data *lhs, const int64_t *dims, size_t n,
+                                    int64_t ragged, int64_t *sizes)
 {
     uint32_t count = 0;
     for (size_t i = 0; i < n && dims[i] != ragged; i++)
@@ -240,16 +240,16 @@ static uint32_t sizes_before(const struct ir_type_data *lhs, const int64_t *dims
 
 /* Group sizes are a list, or one for each combination of the batching dimensions and those of the
    ragged one's role before it. */
-static hilo_status check_group_sizes(struct shape *s, const struct contraction *c, int64_t ragged)
+static hilo_status ragged_group_sizes(struct shape *s, const struct contraction *c, int64_t ragged)
 {
     const struct ir_type_data *lhs = shape_in(s, LHS), *sizes = shape_in(s, 2);
     enum ragged mode = ragged_mode(c, ragged);
     int64_t want[IR_MAX_RANK + 1];
-    uint32_t n = sizes_before(lhs, c->batching[LHS], c->nbatching[LHS], ragged, want);
+    uint32_t n = ragged_sizes_before(lhs, c->batching[LHS], c->nbatching[LHS], ragged, want);
     if (mode == RAGGED_CONTRACTING)
-        n += sizes_before(lhs, c->contracting[LHS], c->ncontracting[LHS], ragged, want + n);
+        n += ragged_sizes_before(lhs, c->contracting[LHS], c->ncontracting[LHS], ragged, want + n);
     for (int64_t d = 0; mode == RAGGED_FREE && d < ragged; d++)
-        if (is_free(c, LHS, d))
+        if (dot_is_free(c, LHS, d))
             want[n++] = lhs->dims[d];
     if (sizes->rank == 0)
         return shape_fail(s, NULL, "group_sizes must not be a scalar");
@@ -261,7 +261,7 @@ static hilo_status check_group_sizes(struct shape *s, const struct contraction *
     return HILO_OK;
 }
 
-static hilo_status check_group(struct shape *s, const struct contraction *c, enum ragged mode)
+static hilo_status ragged_group(struct shape *s, const struct contraction *c, enum ragged mode)
 {
     const struct ir_type_data *rhs = shape_in(s, RHS), *sizes = shape_in(s, 2);
     static const char name[] = "rhs_group_dimensions";
@@ -299,12 +299,12 @@ hilo_status shape_ragged_dot(struct shape *s)
                           shape_type_text(s, shape_in_type(s, LHS)),
                           shape_type_text(s, shape_in_type(s, RHS)));
     HILO_TRY(shape_precision(s, NULL, IR_RAGGED_DOT_precision_config));
-    HILO_TRY(check_contraction(s, &c));
+    HILO_TRY(dot_dims(s, &c));
     HILO_TRY(shape_size(s, NULL, "lhs_ragged_dimensions", nragged, 1));
     HILO_TRY(shape_in_range(s, NULL, "lhs_ragged_dimensions", ragged, 1, shape_in(s, LHS)->rank));
     enum ragged mode = ragged_mode(&c, ragged[0]);
-    HILO_TRY(check_group_sizes(s, &c, ragged[0]));
-    HILO_TRY(check_group(s, &c, mode));
+    HILO_TRY(ragged_group_sizes(s, &c, ragged[0]));
+    HILO_TRY(ragged_group(s, &c, mode));
     struct shape_dim groups = shape_dim_of(shape_in(s, 2), shape_in(s, 2)->rank - 1);
-    return contraction_result(s, &c, mode == RAGGED_CONTRACTING ? &groups : NULL);
+    return dot_result(s, &c, mode == RAGGED_CONTRACTING ? &groups : NULL);
 }

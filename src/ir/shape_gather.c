@@ -7,7 +7,7 @@
 
 struct dim_list { const char *name; const int64_t *v; size_t n; };
 
-static struct dim_list dim_field(const struct shape *s, ir_attr numbers, enum ir_field_slot field)
+static struct dim_list slicing_field(const struct shape *s, ir_attr numbers, enum ir_field_slot field)
 {
     struct dim_list l = {.name = ir_field_get((uint32_t)field)->name};
     l.v = ir_field_dims(s->m, numbers, field, &l.n);
@@ -32,38 +32,38 @@ struct slicing_labels {
     const char *dropped_slices, *batching_slices, *slice_count, *slice_range, *elem;
 };
 
-static hilo_status in_range(struct shape *s, const char *label, const struct dim_list *l,
-                            int64_t upper)
+static hilo_status slicing_in_range(struct shape *s, const char *label, const struct dim_list *l,
+                                    int64_t upper)
 {
     return shape_in_range(s, label, l->name, l->v, l->n, upper);
 }
-static hilo_status unique(struct shape *s, const char *label, const struct dim_list *l)
+static hilo_status slicing_unique(struct shape *s, const char *label, const struct dim_list *l)
 {
     return shape_unique(s, label, l->name, l->v, l->n);
 }
-static hilo_status sorted(struct shape *s, const char *label, const struct dim_list *l)
+static hilo_status slicing_sorted(struct shape *s, const char *label, const struct dim_list *l)
 {
     return shape_sorted(s, label, l->name, l->v, l->n);
 }
-static hilo_status distinct(struct shape *s, const char *label, const struct dim_list *a,
-                            const struct dim_list *b)
+static hilo_status slicing_distinct(struct shape *s, const char *label, const struct dim_list *a,
+                                    const struct dim_list *b)
 {
     return shape_distinct(s, label, a->name, a->v, a->n, b->name, b->v, b->n);
 }
 
 /* The size of the vectors of indices; a vector_dim behind the last dimension means scalars. */
-static int64_t vector_size(const struct slicing *c)
+static int64_t slicing_vector_size(const struct slicing *c)
 {
     return c->vector_dim < c->indices->rank ? c->indices->dims[c->vector_dim] : 1;
 }
 
-static hilo_status check_batching(struct shape *s, const struct slicing *c,
-                                  const struct slicing_labels *l)
+static hilo_status slicing_batching(struct shape *s, const struct slicing *c,
+                                    const struct slicing_labels *l)
 {
-    HILO_TRY(sorted(s, l->batching_order, &c->batching));
-    HILO_TRY(in_range(s, l->batching_range, &c->batching, c->operand->rank));
-    HILO_TRY(unique(s, l->index_unique, &c->index_batching));
-    HILO_TRY(in_range(s, l->index_range, &c->index_batching, c->indices->rank));
+    HILO_TRY(slicing_sorted(s, l->batching_order, &c->batching));
+    HILO_TRY(slicing_in_range(s, l->batching_range, &c->batching, c->operand->rank));
+    HILO_TRY(slicing_unique(s, l->index_unique, &c->index_batching));
+    HILO_TRY(slicing_in_range(s, l->index_range, &c->index_batching, c->indices->rank));
     if (shape_contains(c->index_batching.v, c->index_batching.n, c->vector_dim))
         return shape_fail(s, l->index_apart, "%s must not contain index_vector_dim %" PRId64,
                           c->index_batching.name, c->vector_dim);
@@ -81,7 +81,7 @@ static hilo_status check_batching(struct shape *s, const struct slicing *c,
     return HILO_OK;
 }
 
-static hilo_status check_slicing(struct shape *s, const struct slicing *c,
+static hilo_status slicing_check(struct shape *s, const struct slicing *c,
                                  const struct slicing_labels *l)
 {
     size_t rank = c->window.n + c->dropped.n + c->batching.n;
@@ -89,22 +89,22 @@ static hilo_status check_slicing(struct shape *s, const struct slicing *c,
         return shape_fail(s, l->rank, "%s, %s and %s must have one element for each of the "
                           "operand's %u dimensions, but have %zu", c->window.name, c->dropped.name,
                           c->batching.name, c->operand->rank, rank);
-    HILO_TRY(sorted(s, l->window_order, &c->window));
-    HILO_TRY(unique(s, l->window_order, &c->window));
-    HILO_TRY(distinct(s, l->disjoint, &c->dropped, &c->batching));
-    HILO_TRY(sorted(s, l->dropped_order, &c->dropped));
-    HILO_TRY(in_range(s, l->dropped_range, &c->dropped, c->operand->rank));
-    HILO_TRY(check_batching(s, c, l));
-    if (!shape_dims_agree(vector_size(c), (int64_t)c->map.n))
+    HILO_TRY(slicing_sorted(s, l->window_order, &c->window));
+    HILO_TRY(slicing_unique(s, l->window_order, &c->window));
+    HILO_TRY(slicing_distinct(s, l->disjoint, &c->dropped, &c->batching));
+    HILO_TRY(slicing_sorted(s, l->dropped_order, &c->dropped));
+    HILO_TRY(slicing_in_range(s, l->dropped_range, &c->dropped, c->operand->rank));
+    HILO_TRY(slicing_batching(s, c, l));
+    if (!shape_dims_agree(slicing_vector_size(c), (int64_t)c->map.n))
         return shape_fail(s, l->map_count, "%s must have as many elements as there are indices in "
-                          "a vector, %" PRId64 ", but has %zu", c->map.name, vector_size(c),
+                          "a vector, %" PRId64 ", but has %zu", c->map.name, slicing_vector_size(c),
                           c->map.n);
-    HILO_TRY(distinct(s, l->map_unique, &c->map, &c->batching));
-    return in_range(s, l->map_range, &c->map, c->operand->rank);
+    HILO_TRY(slicing_distinct(s, l->map_unique, &c->map, &c->batching));
+    return slicing_in_range(s, l->map_range, &c->map, c->operand->rank);
 }
 
 /* The operand's dimension that window dimension k goes along: the k-th that is not dropped. */
-static uint32_t window_to_operand(const struct slicing *c, uint32_t k)
+static uint32_t slicing_window_to_operand(const struct slicing *c, uint32_t k)
 {
     uint32_t d = 0;
     for (;; d++)
@@ -114,20 +114,20 @@ static uint32_t window_to_operand(const struct slicing *c, uint32_t k)
 }
 
 /* The dimension of the indices that batch dimension k of the result (updates) goes along. */
-static uint32_t batch_to_indices(const struct slicing *c, uint32_t k)
+static uint32_t slicing_batch_to_indices(const struct slicing *c, uint32_t k)
 {
     return k + (k >= c->vector_dim);
 }
 
-static hilo_status check_vector_dim(struct shape *s, const struct slicing *c,
-                                    const struct slicing_labels *l)
+static hilo_status slicing_vector_dim(struct shape *s, const struct slicing *c,
+                                      const struct slicing_labels *l)
 {
     return shape_in_range(s, l->vector_dim, "index_vector_dim", &c->vector_dim, 1,
                           (int64_t)c->indices->rank + 1);
 }
 
 /* The rank of the result (updates), with such a dimension. */
-static size_t sliced_rank(const struct slicing *c)
+static size_t slicing_rank(const struct slicing *c)
 {
     return c->window.n + c->indices->rank - (c->vector_dim < c->indices->rank);
 }
@@ -158,8 +158,8 @@ static const struct slicing_labels dynamic_gather_labels = {
 };
 
 /* Slices have at most size 1 along these dimensions. */
-static hilo_status unit_slices(struct shape *s, const char *label, const struct dim_list *l,
-                               const int64_t *sizes)
+static hilo_status gather_unit_slices(struct shape *s, const char *label, const struct dim_list *l,
+                                      const int64_t *sizes)
 {
     for (size_t i = 0; i < l->n; i++)
         if (sizes[l->v[i]] > 1)
@@ -168,11 +168,11 @@ static hilo_status unit_slices(struct shape *s, const char *label, const struct 
     return HILO_OK;
 }
 
-static hilo_status check_slices(struct shape *s, const struct slicing *c,
-                                const struct slicing_labels *l, const int64_t *sizes)
+static hilo_status gather_slices(struct shape *s, const struct slicing *c,
+                                 const struct slicing_labels *l, const int64_t *sizes)
 {
-    HILO_TRY(unit_slices(s, l->dropped_slices, &c->dropped, sizes));
-    HILO_TRY(unit_slices(s, l->batching_slices, &c->batching, sizes));
+    HILO_TRY(gather_unit_slices(s, l->dropped_slices, &c->dropped, sizes));
+    HILO_TRY(gather_unit_slices(s, l->batching_slices, &c->batching, sizes));
     for (uint32_t i = 0; i < c->operand->rank; i++)
         if (sizes[i] < 0 || (shape_known(c->operand->dims[i]) && sizes[i] > c->operand->dims[i]))
             return shape_fail(s, l->slice_range, "slice size %" PRId64 " does not fit dimension %u "
@@ -181,36 +181,36 @@ static hilo_status check_slices(struct shape *s, const struct slicing *c,
 }
 
 /* `sizes` of the slices are NULL when they are not known. */
-static hilo_status gather(struct shape *s, ir_attr numbers, const struct slicing_labels *l,
-                          const int64_t *sizes, size_t nsizes)
+static hilo_status gather_infer(struct shape *s, ir_attr numbers, const struct slicing_labels *l,
+                                const int64_t *sizes, size_t nsizes)
 {
     struct slicing c = {
-        .window = dim_field(s, numbers, IR_GATHER_offset_dims_F),
-        .dropped = dim_field(s, numbers, IR_GATHER_collapsed_slice_dims_F),
-        .batching = dim_field(s, numbers, IR_GATHER_operand_batching_dims_F),
-        .index_batching = dim_field(s, numbers, IR_GATHER_start_indices_batching_dims_F),
-        .map = dim_field(s, numbers, IR_GATHER_start_index_map_F),
+        .window = slicing_field(s, numbers, IR_GATHER_offset_dims_F),
+        .dropped = slicing_field(s, numbers, IR_GATHER_collapsed_slice_dims_F),
+        .batching = slicing_field(s, numbers, IR_GATHER_operand_batching_dims_F),
+        .index_batching = slicing_field(s, numbers, IR_GATHER_start_indices_batching_dims_F),
+        .map = slicing_field(s, numbers, IR_GATHER_start_index_map_F),
         .vector_dim = ir_field_i64(s->m, numbers, IR_GATHER_index_vector_dim_F),
         .operand = shape_in(s, 0),
         .indices = shape_in(s, 1),
     };
-    HILO_TRY(check_vector_dim(s, &c, l));
-    HILO_TRY(check_slicing(s, &c, l));
+    HILO_TRY(slicing_vector_dim(s, &c, l));
+    HILO_TRY(slicing_check(s, &c, l));
     HILO_TRY(shape_size(s, l->slice_count, "slice_sizes", nsizes, c.operand->rank));
     if (sizes)
-        HILO_TRY(check_slices(s, &c, l, sizes));
-    size_t rank = sliced_rank(&c);
+        HILO_TRY(gather_slices(s, &c, l, sizes));
+    size_t rank = slicing_rank(&c);
     if (rank > IR_MAX_RANK)
         return shape_fail(s, l->shape, "a result of %zu dimensions has too many", rank);
-    HILO_TRY(in_range(s, l->window_range, &c.window, (int64_t)rank));
+    HILO_TRY(slicing_in_range(s, l->window_range, &c.window, (int64_t)rank));
 
     struct shape_dim dims[IR_MAX_RANK];
     for (uint32_t i = 0, window = 0; i < rank; i++) {
         if (!shape_contains(c.window.v, c.window.n, i)) {
-            dims[i] = shape_dim_of(c.indices, batch_to_indices(&c, i - window));
+            dims[i] = shape_dim_of(c.indices, slicing_batch_to_indices(&c, i - window));
             continue;
         }
-        uint32_t along = window_to_operand(&c, window++);
+        uint32_t along = slicing_window_to_operand(&c, window++);
         dims[i] = (struct shape_dim){sizes ? sizes[along] : IR_DYNAMIC, IR_DYNAMIC};
     }
     if (s->verifying && !IR_SAME(shape_res(s, 0)->elem, c.operand->elem))
@@ -226,7 +226,7 @@ hilo_status shape_gather(struct shape *s)
 {
     size_t n;
     const int64_t *sizes = ir_prop_i64s(s->m, s->op, IR_GATHER_slice_sizes, &n);
-    return gather(s, ir_prop(s->m, s->op, IR_GATHER_dimension_numbers), &gather_labels, sizes, n);
+    return gather_infer(s, ir_prop(s->m, s->op, IR_GATHER_dimension_numbers), &gather_labels, sizes, n);
 }
 
 hilo_status shape_dynamic_gather(struct shape *s)
@@ -235,8 +235,8 @@ hilo_status shape_dynamic_gather(struct shape *s)
     size_t n, length = (size_t)shape_in(s, 2)->dims[0];
     if (!shape_const_i64s(s, s->o->operands[2], &sizes, &n))
         sizes = NULL;
-    return gather(s, ir_prop(s->m, s->op, IR_DYNAMIC_GATHER_dimension_numbers),
-                  &dynamic_gather_labels, sizes, length);
+    return gather_infer(s, ir_prop(s->m, s->op, IR_DYNAMIC_GATHER_dimension_numbers),
+                        &dynamic_gather_labels, sizes, length);
 }
 
 /* ---- scatter --------------------------------------------------------------------------------- */
@@ -252,25 +252,25 @@ static const struct slicing_labels scatter_labels = {
 };
 
 /* Updates have the shape of what a gather would read: windows no larger than the input. */
-static hilo_status check_updates(struct shape *s, const struct slicing *c,
-                                 const struct ir_type_data *updates)
+static hilo_status scatter_updates(struct shape *s, const struct slicing *c,
+                                   const struct ir_type_data *updates)
 {
     const struct slicing_labels *l = &scatter_labels;
-    if (updates->rank != sliced_rank(c))
+    if (updates->rank != slicing_rank(c))
         return shape_fail(s, l->shape, "updates must have %zu dimensions, but have %u",
-                          sliced_rank(c), updates->rank);
-    HILO_TRY(check_slicing(s, c, l));
-    HILO_TRY(in_range(s, l->window_range, &c->window, updates->rank));
+                          slicing_rank(c), updates->rank);
+    HILO_TRY(slicing_check(s, c, l));
+    HILO_TRY(slicing_in_range(s, l->window_range, &c->window, updates->rank));
     for (uint32_t i = 0, window = 0; i < updates->rank; i++) {
         int64_t size = updates->dims[i];
         if (shape_contains(c->window.v, c->window.n, i)) {
-            int64_t most = c->operand->dims[window_to_operand(c, window++)];
+            int64_t most = c->operand->dims[slicing_window_to_operand(c, window++)];
             if (shape_known(size) && shape_known(most) && size > most)
                 return shape_fail(s, l->shape, "window dimension %u of the updates has size %"
                                   PRId64 ", but the input's has only %" PRId64, i, size, most);
             continue;
         }
-        int64_t want = c->indices->dims[batch_to_indices(c, i - window)];
+        int64_t want = c->indices->dims[slicing_batch_to_indices(c, i - window)];
         if (!shape_dims_agree(size, want))
             return shape_fail(s, l->shape, "dimension %u of the updates has size %" PRId64 ", but "
                               "that of the indices has size %" PRId64, i, size, want);
@@ -289,19 +289,19 @@ hilo_status shape_scatter(struct shape *s)
     HILO_TRY(shape_same_shapes(s, "scatter_c1", "inputs", in));
     HILO_TRY(shape_same_shapes(s, "scatter_c3", "updates", updates));
     struct slicing c = {
-        .window = dim_field(s, numbers, IR_SCATTER_update_window_dims_F),
-        .dropped = dim_field(s, numbers, IR_SCATTER_inserted_window_dims_F),
-        .batching = dim_field(s, numbers, IR_SCATTER_input_batching_dims_F),
-        .index_batching = dim_field(s, numbers, IR_SCATTER_scatter_indices_batching_dims_F),
-        .map = dim_field(s, numbers, IR_SCATTER_scatter_dims_to_operand_dims_F),
+        .window = slicing_field(s, numbers, IR_SCATTER_update_window_dims_F),
+        .dropped = slicing_field(s, numbers, IR_SCATTER_inserted_window_dims_F),
+        .batching = slicing_field(s, numbers, IR_SCATTER_input_batching_dims_F),
+        .index_batching = slicing_field(s, numbers, IR_SCATTER_scatter_indices_batching_dims_F),
+        .map = slicing_field(s, numbers, IR_SCATTER_scatter_dims_to_operand_dims_F),
         .vector_dim = ir_field_i64(s->m, numbers, IR_SCATTER_index_vector_dim_F),
         .indices = shape_in(s, indices.first),
     };
-    HILO_TRY(check_vector_dim(s, &c, &scatter_labels));
+    HILO_TRY(slicing_vector_dim(s, &c, &scatter_labels));
     ir_type *inits = ARENA_ARRAY(&s->m->arena, ir_type, in.n);
     for (uint32_t i = 0; i < in.n; i++) {
         c.operand = shape_in(s, in.first + i);
-        HILO_TRY(check_updates(s, &c, shape_in(s, updates.first + i)));
+        HILO_TRY(scatter_updates(s, &c, shape_in(s, updates.first + i)));
         inits[i] = shape_scalar_of(s, shape_in(s, updates.first + i)->elem);
     }
     struct shape_reducer r = {

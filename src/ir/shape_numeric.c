@@ -7,7 +7,7 @@
 /* ---- linear algebra -------------------------------------------------------------------------- */
 
 /* Operand 0 is a batch of square matrices. */
-static hilo_status square_matrices(struct shape *s, const char *rank_label, const char *size_label)
+static hilo_status linalg_square(struct shape *s, const char *rank_label, const char *size_label)
 {
     const struct ir_type_data *a = shape_in(s, 0);
     if (a->rank < 2)
@@ -21,13 +21,13 @@ static hilo_status square_matrices(struct shape *s, const char *rank_label, cons
 
 hilo_status shape_cholesky(struct shape *s)
 {
-    HILO_TRY(square_matrices(s, "cholesky_c2", "cholesky_c3"));
+    HILO_TRY(linalg_square(s, "cholesky_c2", "cholesky_c3"));
     s->out_label = "cholesky_c1";
     s->out[0] = shape_in_type(s, 0);
     return HILO_OK;
 }
 
-static hilo_status solve_fail(struct shape *s, const char *label, const char *what)
+static hilo_status linalg_fail(struct shape *s, const char *label, const char *what)
 {
     return shape_fail(s, label, "%s, but a has type %s and b has type %s", what,
                       shape_type_text(s, shape_in_type(s, 0)),
@@ -39,15 +39,15 @@ hilo_status shape_triangular_solve(struct shape *s)
     const struct ir_type_data *a = shape_in(s, 0), *b = shape_in(s, 1);
     bool left = ir_prop_i64(s->m, s->op, IR_TRIANGULAR_SOLVE_left_side) != 0;
     if (!shape_elems_compatible(s->m, a->elem, b->elem))
-        return solve_fail(s, "triangular_solve_c1", "operands must have one element type");
-    HILO_TRY(square_matrices(s, "triangular_solve_c2", "triangular_solve_c3"));
+        return linalg_fail(s, "triangular_solve_c1", "operands must have one element type");
+    HILO_TRY(linalg_square(s, "triangular_solve_c2", "triangular_solve_c3"));
     if (a->rank != b->rank)
-        return solve_fail(s, "triangular_solve_c2", "operands must have one rank");
+        return linalg_fail(s, "triangular_solve_c2", "operands must have one rank");
     if (!shape_dims_agree(a->dims[a->rank - 1], b->dims[b->rank - (left ? 2 : 1)]))
-        return solve_fail(s, "triangular_solve_c3",
-                          left ? "b must have as many rows as a" : "b must have as many columns as a");
+        return linalg_fail(s, "triangular_solve_c3",
+                           left ? "b must have as many rows as a" : "b must have as many columns as a");
     if (!shape_lists_agree(a->dims, a->rank - 2, b->dims, b->rank - 2))
-        return solve_fail(s, "triangular_solve_c3", "batches must have one shape");
+        return linalg_fail(s, "triangular_solve_c3", "batches must have one shape");
     if (ir_prop_i64(s->m, s->op, IR_TRIANGULAR_SOLVE_transpose_a) == IR_TRANSPOSE_TRANSPOSE_INVALID)
         return shape_fail(s, NULL, "transpose_a must not be TRANSPOSE_INVALID");
     s->out_label = "triangular_solve_c4";
@@ -75,7 +75,7 @@ static hilo_status fft_elem(struct shape *s, int64_t type, ir_type *out)
 }
 
 /* A real transform halves the last dimension, because the rest follows by symmetry. */
-static int64_t half_spectrum(int64_t length)
+static int64_t fft_half(int64_t length)
 {
     return length == 0 ? 0 : length / 2 + 1;
 }
@@ -107,12 +107,12 @@ hilo_status shape_fft(struct shape *s)
         (to_real && !shape_lists_agree(inner, n - 1, length, n - 1)))
         return shape_fail(s, "fft_c4", "the innermost dimensions %s differ from fft_length %s",
                           shape_list_text(s, inner, n), shape_list_text(s, length, n));
-    if (to_real && !shape_dims_agree(t->dims[last], half_spectrum(length[n - 1])))
+    if (to_real && !shape_dims_agree(t->dims[last], fft_half(length[n - 1])))
         return shape_fail(s, "fft_c5", "the last dimension must have size %" PRId64 " for a length "
-                          "of %" PRId64 ", but has %" PRId64, half_spectrum(length[n - 1]),
+                          "of %" PRId64 ", but has %" PRId64, fft_half(length[n - 1]),
                           length[n - 1], t->dims[last]);
     if (real || to_real)
-        dims[last] = (struct shape_dim){real ? half_spectrum(length[n - 1]) : length[n - 1],
+        dims[last] = (struct shape_dim){real ? fft_half(length[n - 1]) : length[n - 1],
                                         IR_DYNAMIC};
     HILO_TRY(shape_result_elem(s, "fft_c2", 0, elem));
     s->out_label = "fft_c5";

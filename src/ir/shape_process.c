@@ -6,7 +6,7 @@
 /* ---- replica groups -------------------------------------------------------------------------- */
 
 /* A mesh that is named exists. */
-static hilo_status check_mesh_groups(struct shape *s, ir_attr groups)
+static hilo_status process_mesh(struct shape *s, ir_attr groups)
 {
     const char *label, *flaw = ir_attr_flaw(s->m, groups, &label);
     if (flaw)
@@ -23,7 +23,7 @@ static hilo_status check_mesh_groups(struct shape *s, ir_attr groups)
 struct groups { const int64_t *ids; size_t n; int64_t count, size; };
 
 /* False where they are axes of a mesh. */
-static bool read_groups(struct shape *s, enum ir_slot slot, struct groups *out)
+static bool groups_read(struct shape *s, enum ir_slot slot, struct groups *out)
 {
     ir_attr a = ir_prop(s->m, s->op, slot);
     const struct ir_type_data *t = ir_type_get(s->m, ir_attr_get(s->m, a)->type);
@@ -41,13 +41,13 @@ struct group_rules {
 };
 
 /* Each of the processes 0 … n - 1 is in one group. */
-static hilo_status check_groups(struct shape *s, const struct group_rules *r)
+static hilo_status groups_check(struct shape *s, const struct group_rules *r)
 {
     struct groups g;
-    if (!read_groups(s, r->slot, &g)) {
+    if (!groups_read(s, r->slot, &g)) {
         ir_attr a = ir_prop(s->m, s->op, r->slot);
         if (ir_attr_get(s->m, a)->kind == IR_ATTR_STRUCT)
-            return check_mesh_groups(s, a);
+            return process_mesh(s, a);
         return shape_fail(s, r->range, "replica_groups has too many elements");
     }
     int64_t *ids = ARENA_ARRAY(&s->m->arena, int64_t, g.n);
@@ -63,13 +63,13 @@ static hilo_status check_groups(struct shape *s, const struct group_rules *r)
 }
 
 /* Global device ids are those of a channel's processes. */
-static hilo_status check_channel(struct shape *s, const char *label, enum ir_slot use_global,
-                                 enum ir_slot channel, enum ir_slot groups)
+static hilo_status process_channel(struct shape *s, const char *label, enum ir_slot use_global,
+                                   enum ir_slot channel, enum ir_slot groups)
 {
     struct groups g;
     if (IR_NONE(ir_prop(s->m, s->op, use_global)))
         return HILO_OK;
-    if (read_groups(s, groups, &g) && g.n == 0)
+    if (groups_read(s, groups, &g) && g.n == 0)
         return shape_fail(s, label, "replica_groups must not be empty with use_global_device_ids");
     int64_t id =
         ir_field_i64(s->m, ir_prop(s->m, s->op, channel), IR_CHANNEL_HANDLE_handle_F);
@@ -81,7 +81,7 @@ static hilo_status check_channel(struct shape *s, const char *label, enum ir_slo
 
 /* ---- collectives that move ------------------------------------------------------------------- */
 
-static hilo_status gather_pair(struct shape *s, uint32_t i, int64_t dim)
+static hilo_status all_gather_pair(struct shape *s, uint32_t i, int64_t dim)
 {
     const struct ir_type_data *t = shape_in(s, i), *r = shape_res(s, i);
     HILO_TRY(shape_in_range(s, "all_gather_c1", "all_gather_dim", &dim, 1, t->rank));
@@ -112,17 +112,17 @@ hilo_status shape_all_gather(struct shape *s)
 {
     static const struct group_rules rules = {IR_ALL_GATHER_replica_groups, "all_gather_c2",
                                              "all_gather_c4", true};
-    HILO_TRY(check_groups(s, &rules));
-    HILO_TRY(check_channel(s, "all_gather_c5", IR_ALL_GATHER_use_global_device_ids,
-                           IR_ALL_GATHER_channel_handle, rules.slot));
+    HILO_TRY(groups_check(s, &rules));
+    HILO_TRY(process_channel(s, "all_gather_c5", IR_ALL_GATHER_use_global_device_ids,
+                             IR_ALL_GATHER_channel_handle, rules.slot));
     HILO_TRY(shape_results(s, "all_gather_c6", s->o->noperands));
     for (uint32_t i = 0; i < s->o->noperands; i++)
-        HILO_TRY(gather_pair(s, i, ir_prop_i64(s->m, s->op, IR_ALL_GATHER_all_gather_dim)));
+        HILO_TRY(all_gather_pair(s, i, ir_prop_i64(s->m, s->op, IR_ALL_GATHER_all_gather_dim)));
     return HILO_OK;
 }
 
 /* size / n along `split`, then size * n along `concat`, which may be the same. */
-static hilo_status exchange(struct shape *s, uint32_t i, int64_t split, int64_t concat, int64_t n)
+static hilo_status all_to_all_pair(struct shape *s, uint32_t i, int64_t split, int64_t concat, int64_t n)
 {
     const struct ir_type_data *t = shape_in(s, i);
     struct shape_dim dims[IR_MAX_RANK];
@@ -149,8 +149,8 @@ hilo_status shape_all_to_all(struct shape *s)
     int64_t concat = ir_prop_i64(s->m, s->op, IR_ALL_TO_ALL_concat_dimension);
     int64_t n = ir_prop_i64(s->m, s->op, IR_ALL_TO_ALL_split_count);
     struct groups g;
-    HILO_TRY(check_groups(s, &rules));
-    if (read_groups(s, rules.slot, &g) && (g.count == 0 || g.size != n))
+    HILO_TRY(groups_check(s, &rules));
+    if (groups_read(s, rules.slot, &g) && (g.count == 0 || g.size != n))
         return shape_fail(s, "all_to_all_c8", "replica_groups must have split_count, %" PRId64
                           ", replicas each, but are %" PRId64 " groups of %" PRId64, n, g.count,
                           g.size);
@@ -161,13 +161,13 @@ hilo_status shape_all_to_all(struct shape *s)
                                 shape_in(s, i)->rank));
         HILO_TRY(shape_in_range(s, "all_to_all_c3", "concat_dimension", &concat, 1,
                                 shape_in(s, i)->rank));
-        HILO_TRY(exchange(s, i, split, concat, n));
+        HILO_TRY(all_to_all_pair(s, i, split, concat, n));
     }
     return HILO_OK;
 }
 
 /* With a root that is computed, the last operand has one for each of the others. */
-static hilo_status data_operands(struct shape *s, const char *label, bool dynamic_root, uint32_t *n)
+static hilo_status collective_data(struct shape *s, const char *label, bool dynamic_root, uint32_t *n)
 {
     *n = s->o->noperands;
     if (*n < 1 + (uint32_t)dynamic_root)
@@ -189,17 +189,17 @@ hilo_status shape_collective_broadcast(struct shape *s)
     bool dynamic_root = !IR_NONE(ir_prop(s->m, s->op, IR_COLLECTIVE_BROADCAST_has_dynamic_root));
     struct groups g;
     uint32_t n;
-    if (read_groups(s, slot, &g)) {
+    if (groups_read(s, slot, &g)) {
         for (size_t i = 0; i < g.n; i++)
             if (g.ids[i] < 0)
                 return shape_fail(s, "collective_broadcast_c2", "replica_groups must not be "
                                   "negative, but have %" PRId64, g.ids[i]);
         HILO_TRY(shape_unique(s, "collective_broadcast_c1", "replica_groups", g.ids, g.n));
     } else if (ir_attr_get(s->m, ir_prop(s->m, s->op, slot))->kind == IR_ATTR_STRUCT) {
-        HILO_TRY(check_mesh_groups(s, ir_prop(s->m, s->op, slot)));
+        HILO_TRY(process_mesh(s, ir_prop(s->m, s->op, slot)));
     }
     const char *label = dynamic_root ? "collective_broadcast_c4" : "collective_broadcast_c3";
-    HILO_TRY(data_operands(s, label, dynamic_root, &n));
+    HILO_TRY(collective_data(s, label, dynamic_root, &n));
     HILO_TRY(shape_results(s, "collective_broadcast_c5", n));
     s->out_label = label;
     for (uint32_t i = 0; i < n; i++)
@@ -208,7 +208,7 @@ hilo_status shape_collective_broadcast(struct shape *s)
 }
 
 /* Pairs of a source and a target, each of which occurs once. */
-static hilo_status check_pairs(struct shape *s, enum ir_slot slot)
+static hilo_status process_pairs(struct shape *s, enum ir_slot slot)
 {
     ir_attr pairs = ir_prop(s->m, s->op, slot);
     const struct ir_type_data *t = ir_type_get(s->m, ir_attr_get(s->m, pairs)->type);
@@ -229,14 +229,14 @@ static hilo_status check_pairs(struct shape *s, enum ir_slot slot)
         }
         HILO_TRY(shape_unique(s, side == 0 ? "_c2" : "_c3",
                               side == 0 ? "sources of source_target_pairs"
-                                        : "targets of source_target_pairs", ids, n / 2));
+                              : "targets of source_target_pairs", ids, n / 2));
     }
     return HILO_OK;
 }
 
 hilo_status shape_collective_permute(struct shape *s)
 {
-    HILO_TRY(check_pairs(s, IR_COLLECTIVE_PERMUTE_source_target_pairs));
+    HILO_TRY(process_pairs(s, IR_COLLECTIVE_PERMUTE_source_target_pairs));
     s->out_label = "collective_permute_c5";
     s->out[0] = shape_in_type(s, 0);
     return HILO_OK;
@@ -245,7 +245,7 @@ hilo_status shape_collective_permute(struct shape *s)
 /* ---- collectives that reduce ----------------------------------------------------------------- */
 
 /* The region reduces elements of operand i; results have `elem`, what it returns. */
-static hilo_status reduces(struct shape *s, const char *label, uint32_t i, ir_type *elem)
+static hilo_status collective_region(struct shape *s, const char *label, uint32_t i, ir_type *elem)
 {
     ir_type input = shape_in_type(s, i), init = shape_scalar_of(s, shape_in(s, i)->elem);
     struct shape_reducer r = {
@@ -257,14 +257,14 @@ static hilo_status reduces(struct shape *s, const char *label, uint32_t i, ir_ty
 }
 
 /* Each of n operands is reduced to a result of its shape. */
-static hilo_status reduce_all(struct shape *s, const char *label, const char *shape_label,
-                              const char *elem_label, uint32_t n)
+static hilo_status collective_results(struct shape *s, const char *label, const char *shape_label,
+                                      const char *elem_label, uint32_t n)
 {
     HILO_TRY(shape_results(s, shape_label, n));
     s->out_label = shape_label;
     for (uint32_t i = 0; i < n; i++) {
         ir_type elem;
-        HILO_TRY(reduces(s, label, i, &elem));
+        HILO_TRY(collective_region(s, label, i, &elem));
         HILO_TRY(shape_result_elem(s, elem_label, i, elem));
         s->out[i] = shape_with_elem(s, shape_in_type(s, i), elem);
     }
@@ -275,10 +275,10 @@ hilo_status shape_all_reduce(struct shape *s)
 {
     static const struct group_rules rules = {IR_ALL_REDUCE_replica_groups, "all_reduce_c1",
                                              "all_reduce_c3", false};
-    HILO_TRY(check_groups(s, &rules));
-    HILO_TRY(check_channel(s, "all_reduce_c4", IR_ALL_REDUCE_use_global_device_ids,
-                           IR_ALL_REDUCE_channel_handle, rules.slot));
-    return reduce_all(s, "all_reduce_c5", "all_reduce_c6", "all_reduce_c7", s->o->noperands);
+    HILO_TRY(groups_check(s, &rules));
+    HILO_TRY(process_channel(s, "all_reduce_c4", IR_ALL_REDUCE_use_global_device_ids,
+                             IR_ALL_REDUCE_channel_handle, rules.slot));
+    return collective_results(s, "all_reduce_c5", "all_reduce_c6", "all_reduce_c7", s->o->noperands);
 }
 
 hilo_status shape_collective_reduce(struct shape *s)
@@ -287,11 +287,11 @@ hilo_status shape_collective_reduce(struct shape *s)
                                              "collective_reduce_c1", "collective_reduce_c2", false};
     bool dynamic_root = !IR_NONE(ir_prop(s->m, s->op, IR_COLLECTIVE_REDUCE_has_dynamic_root));
     uint32_t n;
-    HILO_TRY(check_groups(s, &rules));
-    HILO_TRY(check_channel(s, NULL, IR_COLLECTIVE_REDUCE_use_global_device_ids,
-                           IR_COLLECTIVE_REDUCE_channel_handle, rules.slot));
-    HILO_TRY(data_operands(s, "collective_reduce_c3", dynamic_root, &n));
-    return reduce_all(s, "collective_reduce_c4", "collective_reduce_c3", "collective_reduce_c4", n);
+    HILO_TRY(groups_check(s, &rules));
+    HILO_TRY(process_channel(s, NULL, IR_COLLECTIVE_REDUCE_use_global_device_ids,
+                             IR_COLLECTIVE_REDUCE_channel_handle, rules.slot));
+    HILO_TRY(collective_data(s, "collective_reduce_c3", dynamic_root, &n));
+    return collective_results(s, "collective_reduce_c4", "collective_reduce_c3", "collective_reduce_c4", n);
 }
 
 hilo_status shape_cross_replica_sum(struct shape *s)
@@ -301,7 +301,7 @@ hilo_status shape_cross_replica_sum(struct shape *s)
 }
 
 /* The result is one part of the operand of as many as there are processes in a group. */
-static hilo_status scattered_shape(struct shape *s, int64_t dim)
+static hilo_status reduce_scatter_sizes(struct shape *s, int64_t dim)
 {
     const struct ir_type_data *t = shape_in(s, 0), *r = shape_res(s, 0);
     if (t->rank != r->rank)
@@ -335,26 +335,26 @@ hilo_status shape_reduce_scatter(struct shape *s)
     int64_t dim = ir_prop_i64(s->m, s->op, IR_REDUCE_SCATTER_scatter_dimension);
     ir_type elem;
     struct groups g;
-    HILO_TRY(check_groups(s, &rules));
-    HILO_TRY(reduces(s, "reduce_scatter_c7", 0, &elem));
+    HILO_TRY(groups_check(s, &rules));
+    HILO_TRY(collective_region(s, "reduce_scatter_c7", 0, &elem));
     HILO_TRY(shape_in_range(s, "reduce_scatter_c2", "scatter_dimension", &dim, 1, t->rank));
-    HILO_TRY(check_channel(s, "reduce_scatter_c6", IR_REDUCE_SCATTER_use_global_device_ids,
-                           IR_REDUCE_SCATTER_channel_handle, rules.slot));
-    if (read_groups(s, rules.slot, &g) && g.size > 0 && shape_known(t->dims[dim]) &&
+    HILO_TRY(process_channel(s, "reduce_scatter_c6", IR_REDUCE_SCATTER_use_global_device_ids,
+                             IR_REDUCE_SCATTER_channel_handle, rules.slot));
+    if (groups_read(s, rules.slot, &g) && g.size > 0 && shape_known(t->dims[dim]) &&
         t->dims[dim] % g.size != 0)
         return shape_fail(s, "reduce_scatter_c1", "scatter_dimension of size %" PRId64 " must be a "
                           "multiple of the size of groups, %" PRId64, t->dims[dim], g.size);
     if (!s->verifying)
         return HILO_OK;
-    HILO_TRY(scattered_shape(s, dim));
+    HILO_TRY(reduce_scatter_sizes(s, dim));
     return shape_result_elem(s, "reduce_scatter_c9", 0, elem);
 }
 
 /* ---- the host and other devices -------------------------------------------------------------- */
 
 /* Results are tensors and a token behind them. */
-static hilo_status tensors_and_token(struct shape *s, const char *some, const char *tensors,
-                                     const char *token)
+static hilo_status host_results(struct shape *s, const char *some, const char *tensors,
+                                const char *token)
 {
     if (s->nout == 0)
         return shape_fail(s, some, "needs at least one result");
@@ -371,7 +371,7 @@ static hilo_status tensors_and_token(struct shape *s, const char *some, const ch
 
 hilo_status shape_infeed(struct shape *s)
 {
-    HILO_TRY(tensors_and_token(s, "infeed_c1", "infeed_c2", "infeed_c3"));
+    HILO_TRY(host_results(s, "infeed_c1", "infeed_c2", "infeed_c3"));
     const struct ir_attr_data *layout = ir_attr_get(s->m, ir_prop(s->m, s->op, IR_INFEED_layout));
     if (layout->kind == IR_ATTR_NONE)
         return HILO_OK;
@@ -389,8 +389,8 @@ hilo_status shape_infeed(struct shape *s)
 
 enum { DEVICE_TO_DEVICE = 1, DEVICE_TO_HOST = 2, HOST_TO_DEVICE = 3 }; /* types of channels */
 
-static hilo_status check_channel_type(struct shape *s, enum ir_slot channel, enum ir_slot is_host,
-                                      int64_t host_type)
+static hilo_status host_channel(struct shape *s, enum ir_slot channel, enum ir_slot is_host,
+                                int64_t host_type)
 {
     int64_t want = ir_prop_i64(s->m, s->op, is_host) ? host_type : DEVICE_TO_DEVICE;
     int64_t type = ir_field_i64(s->m, ir_prop(s->m, s->op, channel), IR_CHANNEL_HANDLE_type_F);
@@ -404,17 +404,17 @@ static hilo_status check_channel_type(struct shape *s, enum ir_slot channel, enu
 
 hilo_status shape_send(struct shape *s)
 {
-    HILO_TRY(check_channel_type(s, IR_SEND_channel_handle, IR_SEND_is_host_transfer,
-                                DEVICE_TO_HOST));
-    HILO_TRY(check_pairs(s, IR_SEND_source_target_pairs));
+    HILO_TRY(host_channel(s, IR_SEND_channel_handle, IR_SEND_is_host_transfer,
+                          DEVICE_TO_HOST));
+    HILO_TRY(process_pairs(s, IR_SEND_source_target_pairs));
     s->out[0] = ir_type_simple(s->m, IR_TYPE_TOKEN);
     return HILO_OK;
 }
 
 hilo_status shape_recv(struct shape *s)
 {
-    HILO_TRY(check_channel_type(s, IR_RECV_channel_handle, IR_RECV_is_host_transfer,
-                                HOST_TO_DEVICE));
-    HILO_TRY(check_pairs(s, IR_RECV_source_target_pairs));
-    return tensors_and_token(s, NULL, NULL, NULL);
+    HILO_TRY(host_channel(s, IR_RECV_channel_handle, IR_RECV_is_host_transfer,
+                          HOST_TO_DEVICE));
+    HILO_TRY(process_pairs(s, IR_RECV_source_target_pairs));
+    return host_results(s, NULL, NULL, NULL);
 }

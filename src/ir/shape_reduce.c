@@ -6,7 +6,7 @@
 /* ---- regions that reduce --------------------------------------------------------------------- */
 
 /* The dimensions of t are some of `dims`, in that order. */
-static bool has_some_of(const struct ir_type_data *t, const int64_t *dims, size_t n)
+static bool reducer_has_some_of(const struct ir_type_data *t, const int64_t *dims, size_t n)
 {
     uint32_t found = 0;
     for (size_t i = 0; i < n && found < t->rank; i++)
@@ -41,7 +41,7 @@ static hilo_status reducer_value(struct shape *s, const struct shape_reducer *r,
     if (!shape_promotable(input, b, true))
         return shape_fail(s, r->label, "the reduction's argument type %s cannot hold elements of "
                           "type %s", shape_type_text(s, next), shape_type_text(s, input->elem));
-    if (!has_some_of(b, r->dims, r->ndims))
+    if (!reducer_has_some_of(b, r->dims, r->ndims))
         return shape_fail(s, r->label, "the reduction's argument %u has type %s, whose dimensions "
                           "are not among %s", r->n + i, shape_type_text(s, next),
                           shape_list_text(s, r->dims, r->ndims));

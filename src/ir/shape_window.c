@@ -72,17 +72,18 @@ hilo_status shape_windows(struct shape *s, const struct shape_window_attrs *a, c
 }
 
 /* The extent of `size` elements with holes between them; false when it overflows. */
-static bool dilated(int64_t size, int64_t dilation, int64_t *out)
+static bool window_dilated(int64_t size, int64_t dilation, int64_t *out)
 {
     *out = 0;
     return size == 0 || (!__builtin_mul_overflow(size - 1, dilation, out) &&
                          !__builtin_add_overflow(*out, 1, out));
 }
 
-static bool positions(const struct shape_window *w, int64_t size, int64_t *out)
+static bool window_positions(const struct shape_window *w, int64_t size, int64_t *out)
 {
     int64_t base, window;
-    if (!dilated(size, w->base_dilation, &base) || !dilated(w->size, w->window_dilation, &window) ||
+    if (!window_dilated(size, w->base_dilation, &base) ||
+        !window_dilated(w->size, w->window_dilation, &window) ||
         __builtin_add_overflow(base, w->low, &base) || __builtin_add_overflow(base, w->high, &base))
         return false;
     *out = base <= 0 || window > base ? 0 : (base - window) / w->stride + 1;
@@ -94,8 +95,8 @@ bool shape_window_count(const struct shape_window *w, struct shape_dim base, str
     *out = (struct shape_dim){IR_DYNAMIC, IR_DYNAMIC};
     if (!shape_known(w->size))
         return true;
-    return (!shape_known(base.size) || positions(w, base.size, &out->size)) &&
-           (!shape_known(base.bound) || positions(w, base.bound, &out->bound));
+    return (!shape_known(base.size) || window_positions(w, base.size, &out->size)) &&
+           (!shape_known(base.bound) || window_positions(w, base.bound, &out->bound));
 }
 
 /* The number of windows in each dimension of t. */
@@ -151,7 +152,7 @@ hilo_status shape_reduce_window(struct shape *s)
 /* ---- select_and_scatter ---------------------------------------------------------------------- */
 
 /* The region that selects takes two elements of the operand, in any precision. */
-static hilo_status selector(struct shape *s)
+static hilo_status select_region(struct shape *s)
 {
     const struct ir_block_data *b = shape_block(s, 0);
     const struct ir_op_data *end = shape_yield(s, 0);
@@ -177,7 +178,7 @@ static hilo_status selector(struct shape *s)
 }
 
 /* The source has one element for each window over the operand. */
-static hilo_status scattered_source(struct shape *s)
+static hilo_status select_source(struct shape *s)
 {
     static const struct shape_window_attrs attrs = {
         .sizes = {IR_SELECT_AND_SCATTER_window_dimensions, "select_and_scatter_c4",
@@ -208,14 +209,14 @@ static hilo_status scattered_source(struct shape *s)
 
 hilo_status shape_select_and_scatter(struct shape *s)
 {
-    HILO_TRY(selector(s));
+    HILO_TRY(select_region(s));
     ir_type input = shape_scalar_of(s, shape_in(s, 1)->elem), init = shape_in_type(s, 2);
     struct shape_reducer r = {
         .region = 1, .n = 1, .inputs = &input, .inits = &init,
         .label = "select_and_scatter_c10", .init_label = "select_and_scatter_c3",
     };
     HILO_TRY(shape_reducer(s, &r));
-    HILO_TRY(scattered_source(s));
+    HILO_TRY(select_source(s));
     ir_type elem = ir_type_get(s->m, shape_yield_type(s, 1, 0))->elem;
     HILO_TRY(shape_result_elem(s, "select_and_scatter_c12", 0, elem));
     s->out_label = "select_and_scatter_c11";
