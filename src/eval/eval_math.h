@@ -24,9 +24,11 @@ double full_lgamma(double x);
 double narrow_erf_inv(double x);  /* NaN outside [-1, 1] */
 double full_erf_inv(double x);
 
-/* The C library's functions whose double variants err by more than one ulp. */
+/* In f32, as CHLO expands them: off by up to 2 |x| ulp of f32. */
 double narrow_cosh(double x);
 double narrow_sinh(double x);
+
+/* The C library's functions whose double variants err by more than one ulp. */
 double full_acosh(double x);
 double full_asinh(double x);
 double full_atanh(double x);
