@@ -16,6 +16,7 @@
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
 __extension__ typedef __int128 int128;
+__extension__ typedef unsigned __int128 uint128;
 
 static jmp_buf out_of_memory;
 
@@ -101,8 +102,8 @@ static int128 most(enum ir_dtype t)
 
 static int128 wrap(enum ir_dtype t, int128 x)
 {
-    int128 span = (int128)1 << ir_dtype_get(t)->bits, y = (x - least(t)) % span;
-    return (y < 0 ? y + span : y) + least(t);
+    uint128 span = (uint128)1 << ir_dtype_get(t)->bits;
+    return (int128)(((uint128)x - (uint128)least(t)) & (span - 1)) + least(t);
 }
 
 static int128 get_int(enum ir_dtype t, const void *p)
@@ -156,7 +157,7 @@ static int128 int_shift(enum ir_op_kind op, enum ir_dtype t, int128 x, int128 y)
     int128 span = (int128)1 << bits, plain = x < 0 ? x + span : x, sign = plain >= span / 2 ? plain - span : plain;
     bool all = y < 0 || y >= bits;
     if (op == IR_SHIFT_LEFT)
-        return all ? 0 : wrap(t, (int128)((unsigned __int128)plain << y));
+        return all ? 0 : wrap(t, (int128)((uint128)plain << y));
     if (op == IR_SHIFT_RIGHT_LOGICAL)
         return all ? 0 : wrap(t, plain >> y);
     return wrap(t, sign >> (all ? bits - 1 : (int)y));
@@ -177,7 +178,7 @@ static int128 int_binary(enum ir_op_kind op, enum ir_dtype t, int128 x, int128 y
     case IR_OR: return x | y;
     case IR_XOR: return x ^ y;
     case IR_MULHI: return is_signed(t) ? x * y >> ir_dtype_get(t)->bits
-                                       : (int128)((unsigned __int128)x * (unsigned __int128)y >> ir_dtype_get(t)->bits);
+                                       : (int128)((uint128)x * (uint128)y >> ir_dtype_get(t)->bits);
     default: return int_shift(op, t, x, y);
     }
 }
