@@ -475,6 +475,7 @@ static void print_location(struct printer *p, ir_attr attr) {
         }
         strbuf_putc(p->out, ']');
         break;
+    case IR_ATTR_OPAQUE: print_attr(p, attr); break; /* of another dialect */
     default: strbuf_puts(p->out, "unknown"); break;
     }
 }

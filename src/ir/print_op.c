@@ -41,8 +41,10 @@ static void print_newline(struct printer *p) {
 
 static void print_loc(struct printer *p, ir_attr loc) {
     if (p->o.locations && !IR_NONE(loc)) {
-        strbuf_putc(p->out, ' ');
+        bool foreign = ir_attr_get(p->m, loc)->kind == IR_ATTR_OPAQUE; /* a location of another dialect */
+        strbuf_puts(p->out, foreign ? " loc(" : " ");
         print_attr(p, loc);
+        strbuf_puts(p->out, foreign ? ")" : "");
     }
 }
 
