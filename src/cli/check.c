@@ -38,7 +38,7 @@ struct check {
     bool unclean; /* a worker failed between cases */
 };
 
-/* ---- cases ----------------------------------------------------------------------------------------------------------- */
+/* ---- cases ----------------------------------------------------------------------------------- */
 
 static void case_name(const struct check_case *c, char *out, size_t size) {
     if (c->alone)
@@ -66,7 +66,7 @@ static void add_case(struct check *k, const struct check_case *c) {
     k->cases[k->ncases++] = *c;
 }
 
-/* The line in PATH:LINE, whose ':' becomes the end of the path; 0 when there is none, or the file is named like that. */
+/* The line in PATH:LINE, whose ':' becomes the end of the path; 0 when there is none, or a file is named like that. */
 static uint32_t split_line(char *path) {
     char *colon = strrchr(path, ':'), *end;
     if (!colon || access(path, F_OK) == 0)
@@ -100,7 +100,7 @@ static int add_file(struct check *k, char *path) {
     return CLI_OK;
 }
 
-/* ---- workers --------------------------------------------------------------------------------------------------------- */
+/* ---- workers --------------------------------------------------------------------------------- */
 
 static _Noreturn void work(struct check *k, size_t self) {
     hilo_client *client;
@@ -148,7 +148,7 @@ static void bury(struct check *k, size_t w, int status) {
     atomic_store(&o->state, FAILED);
 }
 
-/* ---- reports --------------------------------------------------------------------------------------------------------- */
+/* ---- reports --------------------------------------------------------------------------------- */
 
 static void report_case(struct check *k, size_t i, bool passed) {
     char name[4096];
@@ -194,7 +194,7 @@ static void start_ticks(void) {
     setitimer(ITIMER_REAL, &every, NULL);
 }
 
-/* ---- the command ----------------------------------------------------------------------------------------------------- */
+/* ---- the command ----------------------------------------------------------------------------- */
 
 static int run_cases(struct check *k) {
     size_t bytes = sizeof *k->shared + k->ncases * sizeof *k->shared->outcomes, running = 0;

@@ -1,4 +1,4 @@
-/* hilo check in two halves: check.c finds cases, deals them to processes and reports; check_case.c decides about one. */
+/* hilo check in two halves: check.c finds cases, deals them to processes, and reports; check_case.c judges one. */
 #ifndef HILO_CLI_CHECK_H
 #define HILO_CLI_CHECK_H
 
@@ -19,8 +19,8 @@ struct check_case {
     bool alone;      /* the file has no other part */
 };
 
-/* True when the case passes. Else `why` begins with a place and is one line, or with `verbose` all diagnostics. The client's
-   diagnostics are left empty. */
+/* True when the case passes. Else `why` begins with a place and is one line, or with `verbose` all diagnostics. The
+   client's diagnostics are left empty. */
 bool check_case(hilo_client *client, const struct check_case *c, const struct check_options *o, char *why, size_t size);
 
 #endif

@@ -1,11 +1,11 @@
 /* What makes a case pass:
  *
- *   with `// expected-error` comments   The program is refused as invalid. Every error is on an expected line and is of the
- *                                       constraint that is given there; every expectation is met, but for those that an error
- *                                       in the syntax before them hides.
- *   else                                It is accepted, and runs without error, where it can: `main` when there is one, else
- *                                       every function without parameters that the program itself does not refer to.
- *   without assertions                  Besides, it prints to a text that reads back as the same program, in both forms.
+ *   with expected errors   The program is refused as invalid. Every error is on an expected line and is of the
+ *                          constraint that is given there; every expectation is met, but for those that an error in
+ *                          the syntax before them hides.
+ *   else                   It is accepted, and runs without error: `main` when there is one, else every function
+ *                          without parameters that the program itself does not refer to.
+ *   without assertions     Besides, it prints to a text that reads back as the same program, in both forms.
  *
  * A program that asserts nothing and has functions with parameters is an example of what is valid, and not run. */
 #include "cli/check.h"
@@ -20,7 +20,7 @@ struct checker {
     size_t size;
 };
 
-/* ---- saying why ------------------------------------------------------------------------------------------------------ */
+/* ---- saying why ------------------------------------------------------------------------------ */
 
 static bool refute(const struct checker *k, uint32_t line, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
@@ -67,7 +67,7 @@ static hilo_status read_case(const struct checker *k, bool verify, hilo_module *
     return hilo_module_parse(k->client, k->c->text.p, k->c->text.n, &o, out);
 }
 
-/* ---- refusals -------------------------------------------------------------------------------------------------------- */
+/* ---- refusals -------------------------------------------------------------------------------- */
 
 static bool meets(const struct expect *e, const hilo_diagnostic *d) {
     return e->line == d->line && (!*e->label || strcmp(e->label, d->label) == 0);
@@ -128,7 +128,7 @@ static bool check_refused(const struct checker *k, const struct expect *e, size_
                   e[unmet].label);
 }
 
-/* ---- what the program has to run ------------------------------------------------------------------------------------- */
+/* ---- what the program has to run ------------------------------------------------------------- */
 
 struct survey {
     const hilo_module *module;
@@ -164,7 +164,7 @@ static void survey_region(struct survey *s, ir_region r) {
         }
 }
 
-/* ---- running --------------------------------------------------------------------------------------------------------- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 static bool run_entry(const struct checker *k, hilo_module *module, const char *entry) {
     hilo_compile_options o;
@@ -206,7 +206,7 @@ static bool run_entries(const struct checker *k, hilo_module *module, const stru
     return passed;
 }
 
-/* ---- printing -------------------------------------------------------------------------------------------------------- */
+/* ---- printing -------------------------------------------------------------------------------- */
 
 static bool print_module(hilo_module *module, bool generic, struct strbuf *out) {
     hilo_print_options o;
@@ -231,7 +231,8 @@ static bool reprints(const struct checker *k, hilo_module *module, bool generic,
     else if (!print_module(copy, false, &again))
         refute_by_error(k, "cannot be printed again: ");
     else if (!(passed = str_eq((struct str){again.p, again.n}, want)))
-        refute(k, k->c->line, "prints differently after it was printed%s and read", generic ? " in the generic form" : "");
+        refute(k, k->c->line, "prints differently after it was printed%s and read",
+               generic ? " in the generic form" : "");
     hilo_module_release(copy);
     strbuf_free(&text);
     if (again.p)
@@ -250,7 +251,7 @@ static bool check_printing(const struct checker *k, hilo_module *module) {
     return passed;
 }
 
-/* ---- the case -------------------------------------------------------------------------------------------------------- */
+/* ---- the case -------------------------------------------------------------------------------- */
 
 static bool check_accepted(const struct checker *k) {
     hilo_module *module;
@@ -264,7 +265,8 @@ static bool check_accepted(const struct checker *k) {
     return passed;
 }
 
-bool check_case(hilo_client *client, const struct check_case *c, const struct check_options *o, char *why, size_t size) {
+bool check_case(hilo_client *client, const struct check_case *c, const struct check_options *o, char *why,
+                size_t size) {
     struct checker k = {client, c, o, why, size};
     struct expect *expected;
     size_t n = expect_parse(c->text, c->line, &expected);

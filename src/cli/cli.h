@@ -22,7 +22,7 @@ enum {
     CLI_INTERRUPTED = 130
 };
 
-/* ---- command lines (options.c) --------------------------------------------------------------------------------------- */
+/* ---- command lines (options.c) --------------------------------------------------------------- */
 
 struct cli_texts {
     const char **v;
@@ -72,9 +72,9 @@ struct cli_command {
 
 extern const struct cli_command cli_run, cli_check, cli_opt, cli_ops, cli_devices;
 
-/* Reads the arguments behind the command's name into the struct `into` and the operands. Answers -1 when the command is to go
-   on, else its exit code: after --help, or an error that was printed. The texts last as long as argv; cli_options_free
-   releases the arrays. */
+/* Reads the arguments behind the command's name into the struct `into` and the operands. Answers -1 when the command
+   is to go on, else its exit code: after --help, or an error that was printed. The texts last as long as argv;
+   cli_options_free releases the arrays. */
 int cli_options(const struct cli_command *c, int argc, char **argv, void *into, struct cli_texts *operands);
 void cli_options_free(const struct cli_command *c, void *into, struct cli_texts *operands);
 
@@ -82,7 +82,7 @@ void cli_help(const struct cli_command *c, FILE *out);
 /* The name nearest to a misspelt one, or NULL when none is near. `next` answers the i-th name, NULL at the end. */
 const char *cli_nearest(const char *name, const char *(*next)(const void *names, size_t i), const void *names);
 
-/* ---- session (session.c) --------------------------------------------------------------------------------------------- */
+/* ---- session (session.c) --------------------------------------------------------------------- */
 
 /* `hilo: message` on standard error; answers `code`. */
 int cli_error(int code, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -102,10 +102,10 @@ bool cli_ends_with(const char *text, const char *end);
 /* Zeroed memory; ends the process with CLI_ENVIRONMENT when there is none. */
 void *cli_alloc(size_t n, size_t size);
 
-/* ---- inputs and results of a program (inputs.c, report.c) ------------------------------------------------------------ */
+/* ---- inputs and results of a program (inputs.c, report.c) ------------------------------------ */
 
-/* A buffer for every parameter, from the texts of --input; `file` is the program's, for messages. Answers 0 or an exit code,
-   after printing why; then there is nothing to release. The caller frees *out. */
+/* A buffer for every parameter, from the texts of --input; `file` is the program's, for messages. Answers 0 or an
+   exit code, after printing why; then there is nothing to release. The caller frees *out. */
 int cli_inputs(hilo_client *client, const hilo_executable *exe, const struct cli_texts *texts, const char *file,
                hilo_buffer ***out);
 
@@ -123,7 +123,7 @@ static inline bool cli_numpy_has(const struct ir_dtype_info *t) {
     return t->npy[0] && t->npy[1] >= '0' && t->npy[1] <= '9';
 }
 
-/* ---- expectations (expect.c) ----------------------------------------------------------------------------------------- */
+/* ---- expectations (expect.c) ----------------------------------------------------------------- */
 
 /* `// expected-error@+1 {{[add_c1] …}}`: an error of that line, and of that constraint where a label is given. */
 struct expect {

@@ -2,8 +2,8 @@
  *
  *     // expected-error@+2 {{text}}      an error two lines below; also @-2, @below, @above, and none: on this line
  *
- * A space before @ and `expected-error-re` are fine. The text is the wording of another tool and is not compared, but for a
- * constraint of the specification in front: {{[add_c1] …}}. Expected warnings, remarks and notes are not looked at. */
+ * A space before @ and `expected-error-re` are fine. The text is the wording of another tool and is not compared, but
+ * for a constraint of the specification in front: {{[add_c1] …}}. Expected warnings and notes are not looked at. */
 #include "cli/cli.h"
 
 #include <stdlib.h>

@@ -15,7 +15,7 @@ struct inputs {
     size_t n;
 };
 
-/* ---- parameters ------------------------------------------------------------------------------------------------------ */
+/* ---- parameters ------------------------------------------------------------------------------ */
 
 static hilo_type parameter_type(const struct inputs *in, size_t i) {
     hilo_type t = {HILO_DTYPE_INVALID, 0, NULL};
@@ -73,7 +73,7 @@ static int set_parameter(struct inputs *in, size_t i, const int64_t *dims, uint3
     return status == HILO_OK ? CLI_OK : cli_fail(in->client, status);
 }
 
-/* ---- arrays ---------------------------------------------------------------------------------------------------------- */
+/* ---- arrays ---------------------------------------------------------------------------------- */
 
 /* The array's elements are, or may be taken for, those of the type: ml_dtypes' types are written as V1 and V2. */
 static bool elements_fit(const struct npy_array *a, hilo_dtype dtype) {
@@ -153,7 +153,7 @@ static int use_npz(struct inputs *in) {
     return code;
 }
 
-/* ---- literals -------------------------------------------------------------------------------------------------------- */
+/* ---- literals -------------------------------------------------------------------------------- */
 
 /* A float of the format: decimal, inf, nan, or its bits as 0x…. */
 static bool parse_float(enum fp_kind kind, const char **p, const char *end, void *out) {
@@ -275,10 +275,11 @@ static int parse_elements(const struct inputs *in, size_t i, const struct ir_dty
 /* `2x3xf32` before the '='; false when it is no type. */
 static bool parse_literal_type(const char *text, const char *equals, int64_t *dims, uint32_t *rank, enum ir_dtype *t) {
     const char *p = text, *next;
-    for (*rank = 0; *rank < IR_MAX_RANK && p < equals && *p >= '0' && *p <= '9'; ++*rank) {
-        if (!dec_parse_i64(p, equals, &dims[*rank], &next) || next == equals || *next != 'x')
+    for (*rank = 0; *rank < IR_MAX_RANK && *p >= '0' && *p <= '9'; ++*rank) {
+        const char *x = p + strspn(p, "0123456789"); /* 0x is no prefix here */
+        if (!dec_parse_i64(p, x, &dims[*rank], &next) || *x != 'x')
             return false;
-        p = next + 1;
+        p = x + 1;
     }
     *t = ir_dtype_named((struct str){p, (size_t)(equals - p)});
     return *t != IR_DTYPE_NONE && ir_dtype_get(*t)->number != HILO_DTYPE_INVALID;
@@ -307,7 +308,7 @@ static int use_literal(struct inputs *in, const char *equals) {
     return code;
 }
 
-/* ---- random numbers -------------------------------------------------------------------------------------------------- */
+/* ---- random numbers -------------------------------------------------------------------------- */
 
 static uint64_t splitmix64(uint64_t x) {
     x += UINT64_C(0x9E3779B97F4A7C15);
@@ -373,7 +374,7 @@ static int use_random(struct inputs *in, bool alone) {
     return code;
 }
 
-/* ---- all of them ----------------------------------------------------------------------------------------------------- */
+/* ---- all of them ----------------------------------------------------------------------------- */
 
 static int use_input(struct inputs *in, bool alone) {
     const char *equals = strchr(in->text, '=');

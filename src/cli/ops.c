@@ -41,12 +41,13 @@ static void print_text(int k, const struct ir_op_info *info, const char *traits_
 
 static void print_markdown(int k, const struct ir_op_info *info, const char *traits_of) {
     const char *tick = *info->form ? "`" : "", *how = *evaluator(k) ? "`" : "";
-    printf("| `%s` | %s%s%s | %s | %s | %s | %s%s%s |\n", info->name, tick, info->form, tick, info->operands, info->results,
-           traits_of, how, evaluator(k), how);
+    printf("| `%s` | %s%s%s | %s | %s | %s | %s%s%s |\n", info->name, tick, info->form, tick, info->operands,
+           info->results, traits_of, how, evaluator(k), how);
 }
 
 static void print_json(int k, const struct ir_op_info *info, const char *traits_of) {
-    printf("%s{\"op\":\"%s\",\"form\":\"%s\",\"operands\":\"%s\",\"results\":\"%s\",\"traits\":\"%s\",\"evaluator\":\"%s\"}",
+    printf("%s{\"op\":\"%s\",\"form\":\"%s\",\"operands\":\"%s\",\"results\":\"%s\",\"traits\":\"%s\","
+           "\"evaluator\":\"%s\"}",
            k == 1 ? "[" : ",\n ", info->name, info->form, info->operands, info->results, traits_of, evaluator(k));
 }
 
@@ -54,9 +55,9 @@ static void print_ops(const struct ops_options *o) {
     char list[256];
     if (o->markdown)
         printf("# Operations\n\n"
-               "%d operations, as `hilo ops --markdown` prints them from `src/ir/ops.def`, where the words of the columns\n"
-               "are explained. Kinds of operands and results are in `src/ir/typekinds.def`; an operation without a form\n"
-               "has the generic form alone.\n\n"
+               "%d operations, as `hilo ops --markdown` prints them from `src/ir/ops.def`, where the words of the\n"
+               "columns are explained. Kinds of operands and results are in `src/ir/typekinds.def`; an operation\n"
+               "without a form has the generic form alone.\n\n"
                "| op | form | operands | results | traits | evaluator |\n|---|---|---|---|---|---|\n", IR_OP_COUNT - 1);
     else if (!o->json)
         printf("%-42s %-28s %-12s %-22s %s\n", "op", "operands", "results", "evaluator", "traits");

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* ---- spelling -------------------------------------------------------------------------------------------------------- */
+/* ---- spelling -------------------------------------------------------------------------------- */
 
 /* Insertions, deletions, replacements and swaps of neighbours that turn a into b. */
 static size_t edit_distance(const char *a, const char *b) {
@@ -43,7 +43,7 @@ const char *cli_nearest(const char *name, const char *(*next)(const void *names,
     return nearest;
 }
 
-/* ---- help ------------------------------------------------------------------------------------------------------------ */
+/* ---- help ------------------------------------------------------------------------------------ */
 
 static void help_row(FILE *out, const char *name, const char *value, const char *help) {
     enum { COLUMN = 20 };
@@ -67,7 +67,7 @@ void cli_help(const struct cli_command *c, FILE *out) {
     fprintf(out, "\nexamples:\n%s", c->examples);
 }
 
-/* ---- parsing --------------------------------------------------------------------------------------------------------- */
+/* ---- parsing --------------------------------------------------------------------------------- */
 
 static int usage_error(const struct cli_command *c, const char *what, const char *argument, const char *more) {
     return cli_error(CLI_USAGE, "%s '%s'%s; see: hilo %s --help", what, argument, more, c->name);

@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-/* ---- text ------------------------------------------------------------------------------------------------------------ */
+/* ---- text ------------------------------------------------------------------------------------ */
 
 void cli_output_print(const hilo_executable *exe, hilo_buffer *const *outputs) {
     enum { MOST = 1000 }; /* elements; of more the middle is left out */
@@ -20,7 +20,7 @@ void cli_output_print(const hilo_executable *exe, hilo_buffer *const *outputs) {
             strbuf_printf(&b, "%zu: ", i);
         rt_type_text(outputs[i]->dtype, outputs[i]->rank, outputs[i]->dims, &b);
         if (v->kind == EVAL_TENSOR) {
-            strbuf_puts(&b, v->rank > 1 ? " =\n  " : " = ");
+            strbuf_puts(&b, v->rank > 1 && v->count ? " =\n  " : " = ");
             rt_value_text(v, MOST, 2, &b);
         }
         strbuf_putc(&b, '\n');
@@ -30,7 +30,7 @@ void cli_output_print(const hilo_executable *exe, hilo_buffer *const *outputs) {
     strbuf_free(&b);
 }
 
-/* ---- files ----------------------------------------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 int cli_output_check(const hilo_executable *exe, const char *path) {
     size_t n = hilo_executable_output_count(exe);
@@ -94,7 +94,7 @@ int cli_output_write(const hilo_executable *exe, hilo_buffer *const *outputs, co
     return failed ? cli_error(CLI_ENVIRONMENT, "%s", e.message) : CLI_OK;
 }
 
-/* ---- timing ---------------------------------------------------------------------------------------------------------- */
+/* ---- timing ---------------------------------------------------------------------------------- */
 
 static int compare_ms(const void *a, const void *b) {
     double x = *(const double *)a, y = *(const double *)b;

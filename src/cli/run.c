@@ -13,7 +13,7 @@ struct run_options {
     bool json;
 };
 
-/* ---- while it runs --------------------------------------------------------------------------------------------------- */
+/* ---- while it runs --------------------------------------------------------------------------- */
 
 static volatile sig_atomic_t interrupted;
 
@@ -49,7 +49,7 @@ static void clear_progress(struct progress *p) {
     atomic_store(&p->shown, 0);
 }
 
-/* ---- running --------------------------------------------------------------------------------------------------------- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 struct session {
     hilo_client *client;
@@ -109,7 +109,7 @@ static int run_program(struct session *s, const struct run_options *o) {
     return code == CLI_OK && interrupted ? CLI_INTERRUPTED : code;
 }
 
-/* ---- the command ----------------------------------------------------------------------------------------------------- */
+/* ---- the command ----------------------------------------------------------------------------- */
 
 static int compile(struct session *s, const char *file, const struct run_options *o) {
     double begin = rt_now_ms();

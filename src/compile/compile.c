@@ -17,7 +17,7 @@ struct compile {
     struct diag_list *d;
 };
 
-/* ---- the entry ------------------------------------------------------------------------------------------------------- */
+/* ---- the entry ------------------------------------------------------------------------------- */
 
 static struct str function_name(const struct ir_module *m, ir_op func) {
     return ir_prop_str(m, func, IR_FUNC_sym_name);
@@ -66,7 +66,7 @@ static hilo_status find_entry(const struct compile *c, ir_op *out) {
     return HILO_OK;
 }
 
-/* ---- parameters and results ------------------------------------------------------------------------------------------ */
+/* ---- parameters and results ------------------------------------------------------------------ */
 
 /* Entry i of arg_attrs or res_attrs; none when absent. */
 static ir_attr port_attrs(const struct ir_module *m, ir_op func, enum ir_slot slot, uint32_t i) {
@@ -139,7 +139,7 @@ static hilo_status describe(const struct compile *c, ir_op func) {
     return HILO_OK;
 }
 
-/* ---- dumps ----------------------------------------------------------------------------------------------------------- */
+/* ---- dumps ----------------------------------------------------------------------------------- */
 
 static hilo_status dump(const struct compile *c) {
     if (mkdir(c->o->dump_dir, 0777) != 0 && errno != EEXIST)
@@ -156,7 +156,7 @@ static hilo_status dump(const struct compile *c) {
     return status;
 }
 
-/* ---- the call -------------------------------------------------------------------------------------------------------- */
+/* ---- the call -------------------------------------------------------------------------------- */
 
 /* Everything that takes memory from the executable's arena. */
 static hilo_status fill(const struct compile *c) {

@@ -55,7 +55,8 @@ hilo_status hilo_module_parse(hilo_client *client, const void *bytes, size_t nby
     return rt_finish(client, &d, read_module(client, text, &o, &d, out));
 }
 
-hilo_status hilo_module_load(hilo_client *client, const char *path, const hilo_module_options *options, hilo_module **out) {
+hilo_status hilo_module_load(hilo_client *client, const char *path, const hilo_module_options *options,
+                             hilo_module **out) {
     hilo_module_options o;
     hilo_module_options_init(&o);
     if (!client || !path || !out || !rt_options(&o, sizeof o, options))

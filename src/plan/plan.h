@@ -1,6 +1,6 @@
-/* The plan: what runs. A flat list of steps over numbered buffers: first the arguments of the function, then what the steps
- * define. A step reads buffers and defines others, each once; every backend is a way to fill in steps, so that any two of
- * them can be compared step by step.
+/* The plan: what runs. A flat list of steps over numbered buffers: first the arguments of the function, then what the
+ * steps define. A step reads buffers and defines others, each once; every backend is a way to fill in steps, so that
+ * any two of them can be compared step by step.
  *
  * A plan is not changed after it was built; any number of threads may run it at once. */
 #ifndef HILO_PLAN_PLAN_H

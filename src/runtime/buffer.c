@@ -1,7 +1,7 @@
 /* Buffers: values that a caller holds. */
 #include "runtime/runtime.h"
 
-/* ---- creating -------------------------------------------------------------------------------------------------------- */
+/* ---- creating -------------------------------------------------------------------------------- */
 
 hilo_buffer *rt_buffer_new(hilo_client *client, struct value *v) {
     size_t bytes = sizeof(hilo_buffer) + v->rank * sizeof(int64_t);
@@ -64,7 +64,7 @@ hilo_status hilo_buffer_create(hilo_client *client, hilo_dtype dtype, const int6
     return rt_finish(client, &d, status);
 }
 
-/* ---- from the host --------------------------------------------------------------------------------------------------- */
+/* ---- from the host --------------------------------------------------------------------------- */
 
 /* n elements that lie `stride` bytes apart. */
 static void gather_row(char *dst, const char *src, size_t n, int64_t stride, size_t size) {
@@ -104,7 +104,8 @@ static void gather(struct value *v, const char *src, const int64_t *strides) {
 /* Elements of less than 8 bits, from bytes with anything in the upper ones. */
 static void clean_elements(struct value *v) {
     const struct ir_dtype_info *info = ir_dtype_get(v->dtype);
-    uint8_t *p = v->data, mask = (uint8_t)((1u << (info->bits & 7)) - 1), sign = (uint8_t)(1u << ((info->bits - 1) & 7));
+    uint8_t *p = v->data, mask = (uint8_t)((1u << (info->bits & 7)) - 1);
+    uint8_t sign = (uint8_t)(1u << ((info->bits - 1) & 7));
     if (info->cls == IR_PRED)
         for (size_t i = 0; i < v->count; i++)
             p[i] = p[i] != 0;
@@ -172,7 +173,7 @@ hilo_status hilo_buffer_wrap(hilo_client *client, hilo_dtype dtype, const int64_
     return rt_finish(client, &d, wrap(client, dtype, dims, rank, data, release, user, &d, out));
 }
 
-/* ---- references and contents ----------------------------------------------------------------------------------------- */
+/* ---- references and contents ----------------------------------------------------------------- */
 
 hilo_buffer *hilo_buffer_retain(hilo_buffer *buffer) {
     if (buffer)
@@ -239,7 +240,7 @@ void *hilo_buffer_data(const hilo_buffer *buffer) {
     return data;
 }
 
-/* ---- as text --------------------------------------------------------------------------------------------------------- */
+/* ---- as text --------------------------------------------------------------------------------- */
 
 void rt_type_text(hilo_dtype dtype, uint32_t rank, const int64_t *dims, struct strbuf *out) {
     if (dtype == HILO_TOKEN) {

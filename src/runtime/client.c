@@ -23,7 +23,7 @@ double rt_now_ms(void) {
     return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
 }
 
-/* ---- option structs -------------------------------------------------------------------------------------------------- */
+/* ---- option structs -------------------------------------------------------------------------- */
 
 bool rt_options(void *out, size_t size, const void *given) {
     if (!given)
@@ -45,7 +45,7 @@ void hilo_client_options_init(hilo_client_options *options) {
         *options = (hilo_client_options){.struct_size = sizeof *options, .device = "cpu"};
 }
 
-/* ---- clients --------------------------------------------------------------------------------------------------------- */
+/* ---- clients --------------------------------------------------------------------------------- */
 
 static int32_t client_cores(void) {
     cpu_set_t set;
@@ -72,7 +72,8 @@ hilo_status hilo_client_create(const hilo_client_options *options, hilo_client *
     hilo_client *c = mem_alloc(&al, sizeof *c);
     if (!c)
         return client_refuse(&o, HILO_RESOURCE_EXHAUSTED, "out of memory");
-    *c = (hilo_client){.al = al, .threads = o.threads ? o.threads : client_cores(), .log = o.log, .log_user = o.log_user};
+    *c = (hilo_client){.al = al, .threads = o.threads ? o.threads : client_cores(), .log = o.log,
+                       .log_user = o.log_user};
     atomic_init(&c->refs, 1);
     pthread_mutex_init(&c->lock, NULL);
     diag_init(&c->diags, al);
@@ -121,7 +122,7 @@ void rt_log(const hilo_client *client, hilo_log_level level, const char *fmt, ..
     strbuf_free(&message);
 }
 
-/* ---- diagnostics ----------------------------------------------------------------------------------------------------- */
+/* ---- diagnostics ----------------------------------------------------------------------------- */
 
 /* The lock is no part of what a const client promises. */
 static pthread_mutex_t *client_lock(const hilo_client *client) {
@@ -223,7 +224,7 @@ void hilo_diagnostics_write(const hilo_client *client, int colour, hilo_write_fn
     strbuf_free(&text);
 }
 
-/* ---- custom calls ---------------------------------------------------------------------------------------------------- */
+/* ---- custom calls ---------------------------------------------------------------------------- */
 
 hilo_status hilo_custom_call_register(hilo_client *client, const char *target, hilo_custom_call_fn fn, void *user) {
     if (!client || !target || !*target)

@@ -24,7 +24,7 @@ void hilo_executable_release(hilo_executable *exe) {
     hilo_client_release(client);
 }
 
-/* ---- inputs and outputs ---------------------------------------------------------------------------------------------- */
+/* ---- inputs and outputs ---------------------------------------------------------------------- */
 
 static const struct rt_port *input(const hilo_executable *exe, size_t index) {
     return exe && index < exe->plan.narguments ? &exe->inputs[index] : NULL;
@@ -74,7 +74,7 @@ int32_t hilo_executable_input_alias(const hilo_executable *exe, size_t index) {
     return p ? p->alias : -1;
 }
 
-/* ---- statistics ------------------------------------------------------------------------------------------------------ */
+/* ---- statistics ------------------------------------------------------------------------------ */
 
 hilo_status hilo_executable_stats(const hilo_executable *exe, hilo_stats *out) {
     if (!exe || !out || out->struct_size < sizeof out->struct_size)
@@ -82,9 +82,9 @@ hilo_status hilo_executable_stats(const hilo_executable *exe, hilo_stats *out) {
     pthread_mutex_t *lock = (pthread_mutex_t *)(uintptr_t)&exe->lock;
     pthread_mutex_lock(lock);
     hilo_stats full = {
-        .struct_size = out->struct_size, .executions = exe->executions, .total_ms = exe->total_ms, .last_ms = exe->last_ms,
-        .average_ms = exe->executions ? exe->total_ms / (double)exe->executions : 0, .compile_ms = exe->compile_ms,
-        .peak_bytes = exe->peak_bytes,
+        .struct_size = out->struct_size, .executions = exe->executions, .peak_bytes = exe->peak_bytes,
+        .total_ms = exe->total_ms, .last_ms = exe->last_ms, .compile_ms = exe->compile_ms,
+        .average_ms = exe->executions ? exe->total_ms / (double)exe->executions : 0,
     };
     pthread_mutex_unlock(lock);
     memcpy(out, &full, out->struct_size < sizeof full ? out->struct_size : sizeof full);

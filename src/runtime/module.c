@@ -9,7 +9,8 @@ hilo_module *rt_module_new(hilo_client *client, struct ir_module *m) {
     hilo_module *module = mem_alloc(&client->al, sizeof *module);
     if (!module)
         return NULL;
-    *module = (hilo_module){.client = rt_client_retain(client), .m = m, .functions = functions.v, .nfunctions = functions.n};
+    *module = (hilo_module){.client = rt_client_retain(client), .m = m, .functions = functions.v,
+                            .nfunctions = functions.n};
     atomic_init(&module->refs, 1);
     return module;
 }
@@ -33,7 +34,8 @@ void hilo_print_options_init(hilo_print_options *options) {
         *options = (hilo_print_options){.struct_size = sizeof *options};
 }
 
-hilo_status hilo_module_print(const hilo_module *module, const hilo_print_options *options, hilo_write_fn write, void *user) {
+hilo_status hilo_module_print(const hilo_module *module, const hilo_print_options *options, hilo_write_fn write,
+                              void *user) {
     hilo_print_options o;
     hilo_print_options_init(&o);
     if (!module || !write || !rt_options(&o, sizeof o, options))
@@ -52,7 +54,7 @@ hilo_status hilo_module_print(const hilo_module *module, const hilo_print_option
     return rt_finish(module->client, &d, status);
 }
 
-/* ---- functions ------------------------------------------------------------------------------------------------------- */
+/* ---- functions ------------------------------------------------------------------------------- */
 
 size_t hilo_module_function_count(const hilo_module *module) {
     return module ? module->nfunctions : 0;

@@ -1,10 +1,11 @@
-/* Running an executable: inputs are checked and taken from their buffers, the plan's steps run one after the other, what
- * they leave becomes new buffers. A run shares nothing with other runs but the plan, so any number may go on at once. */
+/* Running an executable: inputs are checked and taken from their buffers, the plan's steps run one after the other,
+ * what they leave becomes new buffers. A run shares nothing with other runs but the plan, so any number may go on at
+ * once. */
 #include "runtime/runtime.h"
 
 #include <inttypes.h>
 
-/* ---- memory of a run ------------------------------------------------------------------------------------------------- */
+/* ---- memory of a run ------------------------------------------------------------------------- */
 
 /* An allocator that counts. Results outlive it and are given back to the client's. */
 struct meter {
@@ -24,7 +25,7 @@ static void *meter_realloc(void *user, void *ptr, size_t old_bytes, size_t new_b
     return p;
 }
 
-/* ---- state ----------------------------------------------------------------------------------------------------------- */
+/* ---- state ----------------------------------------------------------------------------------- */
 
 /* A value that the program has put aside, to be compared later. */
 struct probe {
@@ -46,7 +47,7 @@ struct run {
     struct probe *probes;   /* newest first */
 };
 
-/* ---- hooks of the evaluator ------------------------------------------------------------------------------------------ */
+/* ---- hooks of the evaluator ------------------------------------------------------------------ */
 
 static bool on_cancelled(void *user) {
     const struct run *r = user;
@@ -80,7 +81,8 @@ static hilo_status on_probe(void *user, struct str id, const struct value *v) {
 }
 
 /* The value that was the `iteration`th, counted from 0, to be probed under its name. */
-static hilo_status on_probed(void *user, struct str id, uint32_t iteration, const struct value *like, struct value **out) {
+static hilo_status on_probed(void *user, struct str id, uint32_t iteration, const struct value *like,
+                             struct value **out) {
     const struct run *r = user;
     uint32_t found = 0;
     (void)like;
@@ -160,9 +162,10 @@ static hilo_status on_custom_call(void *user, struct str target, const struct ir
     return status;
 }
 
-/* ---- steps ----------------------------------------------------------------------------------------------------------- */
+/* ---- steps ----------------------------------------------------------------------------------- */
 
-static hilo_status step_reference(struct run *r, const struct plan_step *s, struct value *const *in, struct value **out) {
+static hilo_status step_reference(struct run *r, const struct plan_step *s, struct value *const *in,
+                                  struct value **out) {
     struct eval_hooks hooks = {.custom_call = on_custom_call, .print = on_print, .probe = on_probe, .probed = on_probed,
                                .cancelled = on_cancelled, .user = r};
     return eval_plan_run(r->plan->reference, s->func, in, s->nin, out, s->nout, &r->al, &hooks, r->d);
@@ -187,7 +190,7 @@ static hilo_status run_steps(struct run *r, struct value **scratch) {
     return HILO_OK;
 }
 
-/* ---- inputs ---------------------------------------------------------------------------------------------------------- */
+/* ---- inputs ---------------------------------------------------------------------------------- */
 
 static bool fits(const struct rt_port *p, const hilo_buffer *b) {
     if (b->dtype != p->type.dtype || b->rank != p->type.rank)
@@ -220,8 +223,8 @@ static hilo_status check_inputs(struct run *r, hilo_buffer *const *inputs, size_
         return diag_error(r->d, HILO_INVALID_ARGUMENT, "%zu inputs were given, but the program has %u", ninputs,
                           r->plan->narguments);
     if (noutputs != r->plan->nresults)
-        return diag_error(r->d, HILO_INVALID_ARGUMENT, "there is room for %zu outputs, but the program has %u", noutputs,
-                          r->plan->nresults);
+        return diag_error(r->d, HILO_INVALID_ARGUMENT, "there is room for %zu outputs, but the program has %u",
+                          noutputs, r->plan->nresults);
     for (size_t i = 0; i < ninputs; i++) {
         if (!inputs[i])
             return diag_error(r->d, HILO_INVALID_ARGUMENT, "input %zu is missing", i);
@@ -259,9 +262,9 @@ static hilo_status take_inputs(struct run *r, hilo_buffer *const *inputs) {
     return HILO_OK;
 }
 
-/* ---- outputs --------------------------------------------------------------------------------------------------------- */
+/* ---- outputs --------------------------------------------------------------------------------- */
 
-/* Turns a result into a value of its own, of the client's memory: nobody else may see what its holder writes into it. */
+/* Turns a result into a value of its own, of the client's memory: what its holder writes into it, nobody else sees. */
 static hilo_status own_result(struct run *r, struct value **v) {
     if ((*v)->kind == EVAL_TENSOR && atomic_load(&(*v)->refs) > 1) {
         struct value *copy;
@@ -290,7 +293,7 @@ static hilo_status make_outputs(struct run *r, struct value **results, hilo_buff
     return status;
 }
 
-/* ---- the call -------------------------------------------------------------------------------------------------------- */
+/* ---- the call -------------------------------------------------------------------------------- */
 
 static void drop_probes(struct run *r) {
     for (struct probe *p = r->probes; p;) {

@@ -8,8 +8,8 @@
  *   run.c          hilo_execute: checks, donation, the loop over a plan's steps
  *   text.c         values as text
  *
- * Objects are counted and keep their client alive. A public function gathers what went wrong in a list of its own and hands it
- * to the client at the end (rt_finish), so that calls on several threads do not mix their diagnostics. */
+ * Objects are counted and keep their client alive. A public function gathers what went wrong in a list of its own and
+ * hands it to the client at the end (rt_finish), so that calls on several threads do not mix their diagnostics. */
 #ifndef HILO_RUNTIME_RUNTIME_H
 #define HILO_RUNTIME_RUNTIME_H
 
@@ -18,7 +18,7 @@
 
 #include <pthread.h>
 
-/* ---- clients --------------------------------------------------------------------------------------------------------- */
+/* ---- clients --------------------------------------------------------------------------------- */
 
 struct rt_custom_call {
     struct rt_custom_call *next;
@@ -41,23 +41,24 @@ struct hilo_client {
 
 hilo_client *rt_client_retain(hilo_client *client);
 
-/* The end of a public function: moves `d` into the client's diagnostics, logs it, and returns `status`. A failure without a
-   diagnostic gets one. */
+/* The end of a public function: moves `d` into the client's diagnostics, logs it, and returns `status`. A failure
+   without a diagnostic gets one. */
 hilo_status rt_finish(hilo_client *client, struct diag_list *d, hilo_status status);
 
-void rt_log(const hilo_client *client, hilo_log_level level, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+void rt_log(const hilo_client *client, hilo_log_level level, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
 
-/* Copies the caller's option struct (NULL = none), which begins with its size, over the defaults in `out`. False when the size
-   is impossible or a field that this version does not know is set. */
+/* Copies the caller's option struct (NULL = none), which begins with its size, over the defaults in `out`. False when
+   the size is impossible or a field that this version does not know is set. */
 bool rt_options(void *out, size_t size, const void *given);
 
 double rt_now_ms(void); /* monotonic */
 
-/* ---- element types --------------------------------------------------------------------------------------------------- */
+/* ---- element types --------------------------------------------------------------------------- */
 
 enum ir_dtype rt_dtype(hilo_dtype t); /* IR_DTYPE_NONE for what no tensor is made of */
 
-/* ---- buffers --------------------------------------------------------------------------------------------------------- */
+/* ---- buffers --------------------------------------------------------------------------------- */
 
 struct hilo_buffer {
     atomic_int refs;
@@ -74,11 +75,11 @@ hilo_buffer *rt_buffer_new(hilo_client *client, struct value *v);
 
 /* `tensor<2x3xf32>` or `token`. */
 void rt_type_text(hilo_dtype dtype, uint32_t rank, const int64_t *dims, struct strbuf *out);
-/* A tensor's elements as nested lists, the middle of long dimensions left out when there are more than `most` elements (0 =
-   never). Lines after the first are indented by `indent`. */
+/* A tensor's elements as nested lists, the middle of long dimensions left out when there are more than `most`
+   elements (0 = never). Lines after the first are indented by `indent`. */
 void rt_value_text(const struct value *v, size_t most, int indent, struct strbuf *out);
 
-/* ---- modules --------------------------------------------------------------------------------------------------------- */
+/* ---- modules --------------------------------------------------------------------------------- */
 
 struct hilo_module {
     atomic_int refs;
@@ -88,12 +89,12 @@ struct hilo_module {
     size_t nfunctions;
 };
 
-/* A module that was read; takes over `m`. Memory is taken from the module's arena, so its recovery point must be set. NULL when
-   the client's memory is exhausted (then `m` stays the caller's). */
+/* A module that was read; takes over `m`. Memory is taken from the module's arena, so its recovery point must be set.
+   NULL when the client's memory is exhausted (then `m` stays the caller's). */
 hilo_module *rt_module_new(hilo_client *client, struct ir_module *m);
 hilo_module *rt_module_retain(hilo_module *module);
 
-/* ---- executables ----------------------------------------------------------------------------------------------------- */
+/* ---- executables ----------------------------------------------------------------------------- */
 
 /* A parameter or result of an executable. */
 struct rt_port {
@@ -116,8 +117,8 @@ struct hilo_executable {
     double total_ms, last_ms;
 };
 
-/* An executable with nothing in it but client, module and an arena without recovery point, to be filled in by the compiler.
-   NULL when memory is exhausted. */
+/* An executable with nothing in it but client, module and an arena without recovery point, to be filled in by the
+   compiler. NULL when memory is exhausted. */
 hilo_executable *rt_executable_new(hilo_client *client, hilo_module *module);
 
 #endif

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 
-/* ---- numbers --------------------------------------------------------------------------------------------------------- */
+/* ---- numbers --------------------------------------------------------------------------------- */
 
 static bool reads_back(enum fp_kind kind, uint64_t bits, const char *text) {
     const char *end = text + strlen(text), *next;
@@ -61,7 +61,7 @@ static void put_element(const struct value *v, size_t i, struct strbuf *out) {
     }
 }
 
-/* ---- lists ----------------------------------------------------------------------------------------------------------- */
+/* ---- lists ----------------------------------------------------------------------------------- */
 
 enum { EDGE = 3 }; /* elements shown at both ends of a dimension that is cut */
 

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-/* ---- fixtures -------------------------------------------------------------------------------------------------------- */
+/* ---- fixtures -------------------------------------------------------------------------------- */
 
 /* Two inputs with names, two outputs, one alias; a private helper, and a second public function. */
 static const char affine[] =
@@ -67,7 +67,8 @@ static hilo_executable *build(hilo_client *client, const char *text, const char 
     return exe;
 }
 
-static hilo_buffer *buffer(hilo_client *client, hilo_dtype dtype, const int64_t *dims, uint32_t rank, const void *data) {
+static hilo_buffer *buffer(hilo_client *client, hilo_dtype dtype, const int64_t *dims, uint32_t rank,
+                           const void *data) {
     hilo_buffer *b = NULL;
     assert_int_equal(hilo_buffer_from_host(client, dtype, dims, rank, data, NULL, &b), HILO_OK);
     return b;
@@ -104,7 +105,7 @@ static void keep_text(void *user, const char *p, size_t n) {
     t->p[t->n += n] = '\0';
 }
 
-/* ---- 1. version, status, types --------------------------------------------------------------------------------------- */
+/* ---- 1. version, status, types --------------------------------------------------------------- */
 
 static void test_version(void **state) {
     (void)state;
@@ -133,7 +134,7 @@ static void test_dtypes(void **state) {
         assert_string_not_equal(hilo_dtype_name((hilo_dtype)t), "invalid");
 }
 
-/* ---- 2. clients and diagnostics -------------------------------------------------------------------------------------- */
+/* ---- 2. clients and diagnostics -------------------------------------------------------------- */
 
 struct log {
     int errors, lines;
@@ -280,7 +281,7 @@ static void test_diagnostics(void **state) {
     hilo_client_release(client);
 }
 
-/* ---- 3. modules ------------------------------------------------------------------------------------------------------ */
+/* ---- 3. modules ------------------------------------------------------------------------------ */
 
 static void test_module(void **state) {
     (void)state;
@@ -362,7 +363,7 @@ static void test_module_load(void **state) {
     hilo_client_release(client);
 }
 
-/* ---- 4. compiling ---------------------------------------------------------------------------------------------------- */
+/* ---- 4. compiling ---------------------------------------------------------------------------- */
 
 static void test_executable(void **state) {
     (void)state;
@@ -396,7 +397,8 @@ static void test_executable(void **state) {
 static void test_compile_errors(void **state) {
     (void)state;
     hilo_client *client = new_client(), *other = new_client();
-    hilo_module *module = parse(client, affine), *two = parse(client, "func.func @f() { return }\nfunc.func @g() { return }");
+    hilo_module *module = parse(client, affine);
+    hilo_module *two = parse(client, "func.func @f() { return }\nfunc.func @g() { return }");
     hilo_module *odd = parse(client, "func.func @main(%t: tuple<tensor<f32>>) { return }\nfunc.func private @open()");
     hilo_executable *exe = NULL;
     hilo_compile_options o;
@@ -454,7 +456,7 @@ static void test_dump(void **state) {
     hilo_module_release(module), hilo_module_release(dumped), hilo_client_release(client);
 }
 
-/* ---- 5. buffers ------------------------------------------------------------------------------------------------------ */
+/* ---- 5. buffers ------------------------------------------------------------------------------ */
 
 static void test_buffer(void **state) {
     (void)state;
@@ -578,7 +580,8 @@ static void test_buffer_wrap(void **state) {
     float mine[6];
     int released = 0;
     memcpy(mine, six, sizeof six);
-    assert_int_equal(hilo_buffer_wrap(client, HILO_F32, (int64_t[]){2, 3}, 2, mine, count_release, &released, &b), HILO_OK);
+    int64_t dims[] = {2, 3};
+    assert_int_equal(hilo_buffer_wrap(client, HILO_F32, dims, 2, mine, count_release, &released, &b), HILO_OK);
     assert_ptr_equal(hilo_buffer_data(b), mine);
     hilo_executable *exe = build(client, affine, NULL);
     assert_int_equal(hilo_execute(exe, NULL, (hilo_buffer *[]){b, k}, 2, outputs, 2), HILO_OK);
@@ -593,7 +596,7 @@ static void test_buffer_wrap(void **state) {
     hilo_executable_release(exe), hilo_client_release(client);
 }
 
-/* ---- 6. executing ---------------------------------------------------------------------------------------------------- */
+/* ---- 6. executing ---------------------------------------------------------------------------- */
 
 static void test_execute(void **state) {
     (void)state;
@@ -638,7 +641,8 @@ static void test_execute_errors(void **state) {
     assert_int_equal(hilo_execute(exe, NULL, (hilo_buffer *[]){x, k}, 2, out, 1), HILO_INVALID_ARGUMENT);
     expect_diagnostic(client, HILO_INVALID_ARGUMENT, "room for 1");
     assert_int_equal(hilo_execute(exe, NULL, (hilo_buffer *[]){x, x}, 2, out, 2), HILO_INVALID_ARGUMENT);
-    expect_diagnostic(client, HILO_INVALID_ARGUMENT, "input 1 ('k') is tensor<2x3xf32>, but the program expects tensor<f32>");
+    expect_diagnostic(client, HILO_INVALID_ARGUMENT, "input 1 ('k') is tensor<2x3xf32>, but the program expects "
+                                                     "tensor<f32>");
     assert_int_equal(hilo_execute(exe, NULL, (hilo_buffer *[]){x, NULL}, 2, out, 2), HILO_INVALID_ARGUMENT);
     expect_diagnostic(client, HILO_INVALID_ARGUMENT, "missing");
     assert_int_equal(hilo_execute(exe, NULL, (hilo_buffer *[]){x, foreign}, 2, out, 2), HILO_INVALID_ARGUMENT);
@@ -735,11 +739,12 @@ static void test_cancel(void **state) {
 static void test_dynamic_shapes(void **state) {
     (void)state;
     hilo_client *client = new_client();
-    hilo_executable *exe = build(client,
-                                 "func.func @main(%x: tensor<?x2xf32>, %t: !stablehlo.token) -> (tensor<?x2xf32>, !stablehlo.token) {\n"
-                                 "  %0 = stablehlo.add %x, %x : tensor<?x2xf32>\n"
-                                 "  return %0, %t : tensor<?x2xf32>, !stablehlo.token\n"
-                                 "}\n", NULL);
+    static const char doubles[] =
+        "func.func @main(%x: tensor<?x2xf32>, %t: !stablehlo.token) -> (tensor<?x2xf32>, !stablehlo.token) {\n"
+        "  %0 = stablehlo.add %x, %x : tensor<?x2xf32>\n"
+        "  return %0, %t : tensor<?x2xf32>, !stablehlo.token\n"
+        "}\n";
+    hilo_executable *exe = build(client, doubles, NULL);
     hilo_type t;
     hilo_executable_input_type(exe, 0, &t);
     assert_true(t.dims[0] == HILO_DYNAMIC && t.dims[1] == 2);
@@ -757,7 +762,7 @@ static void test_dynamic_shapes(void **state) {
     hilo_buffer_release(token), hilo_executable_release(exe), hilo_client_release(client);
 }
 
-/* ---- 8. custom calls ------------------------------------------------------------------------------------------------- */
+/* ---- 8. custom calls ------------------------------------------------------------------------- */
 
 static const char calls_triple[] = "func.func @main(%x: tensor<3xf32>) -> tensor<3xf32> {\n"
                                    "  %0 = stablehlo.custom_call @triple(%x) : (tensor<3xf32>) -> tensor<3xf32>\n"
@@ -838,7 +843,7 @@ static void test_log(void **state) {
     hilo_executable_release(exe), hilo_client_release(client);
 }
 
-/* ---- threads --------------------------------------------------------------------------------------------------------- */
+/* ---- threads --------------------------------------------------------------------------------- */
 
 struct worker {
     hilo_client *client;
@@ -887,10 +892,10 @@ static void test_threads(void **state) {
     hilo_buffer_release(x), hilo_executable_release(exe), hilo_client_release(client);
 }
 
-/* ---- out of memory --------------------------------------------------------------------------------------------------- */
+/* ---- out of memory --------------------------------------------------------------------------- */
 
-/* An allocator that answers NULL from the `fails_at`th request on, for one request or for all that follow, and that knows
-   what it gave. Sizes must come back as they went out. */
+/* An allocator that answers NULL from the `fails_at`th request on, for one request or for all that follow, and that
+   knows what it gave. Sizes must come back as they went out. */
 struct heap {
     size_t requests, fails_at, blocks;
     bool for_good;
@@ -1007,8 +1012,9 @@ int main(void) {
         cmocka_unit_test(test_client_options), cmocka_unit_test(test_struct_sizes), cmocka_unit_test(test_diagnostics),
         cmocka_unit_test(test_module), cmocka_unit_test(test_module_load),
         cmocka_unit_test(test_executable), cmocka_unit_test(test_compile_errors), cmocka_unit_test(test_dump),
-        cmocka_unit_test(test_buffer), cmocka_unit_test(test_buffer_strides), cmocka_unit_test(test_buffer_small_elements),
-        cmocka_unit_test(test_buffer_errors), cmocka_unit_test(test_buffer_wrap),
+        cmocka_unit_test(test_buffer), cmocka_unit_test(test_buffer_strides),
+        cmocka_unit_test(test_buffer_small_elements), cmocka_unit_test(test_buffer_errors),
+        cmocka_unit_test(test_buffer_wrap),
         cmocka_unit_test(test_execute), cmocka_unit_test(test_execute_errors), cmocka_unit_test(test_pass_through),
         cmocka_unit_test(test_donation), cmocka_unit_test(test_cancel), cmocka_unit_test(test_dynamic_shapes),
         cmocka_unit_test(test_custom_call), cmocka_unit_test(test_log),
