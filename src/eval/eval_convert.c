@@ -119,9 +119,11 @@ static const void *block_load(enum ir_dtype t, const void *src, union block *b, 
     const float *parts32 = src;
     const double *parts64 = src;
     if (ctype_of(t) == F32)
-        for (size_t i = 0; i < n; i++) b->f32[i] = parts32[2 * i];
+        for (size_t i = 0; i < n; i++)
+            b->f32[i] = parts32[2 * i];
     else
-        for (size_t i = 0; i < n; i++) b->f64[i] = parts64[2 * i];
+        for (size_t i = 0; i < n; i++)
+            b->f64[i] = parts64[2 * i];
     return b;
 }
 
@@ -149,7 +151,8 @@ static void encode(const struct elt_kernel *k, enum ctype from, const void *src,
             wide[i] = v[i] < 0 ? -fold(0 - (uint64_t)v[i]) : fold((uint64_t)v[i]);
     } else if (from == U64) {
         const uint64_t *v = src;
-        for (size_t i = 0; i < n; i++) wide[i] = fold(v[i]);
+        for (size_t i = 0; i < n; i++)
+            wide[i] = fold(v[i]);
     } else {
         conversions[from][F64](k, &src, wide, n);
     }

@@ -8,6 +8,83 @@
 
 #include <inttypes.h>
 
+/* ---- kernels that do not look at the number -------------------------------------------------- */
+
+#define SELECT(name, T)                                                                            \
+    ELT_LOOP(name, ELT_SIMD, T, const uint8_t *p = in[0]; const T *a = in[1]; const T *b = in[2],  \
+             const T x = a[i]; const T y = b[i], p[i] ? x : y)
+SELECT(select_8, uint8_t)
+SELECT(select_16, uint16_t)
+SELECT(select_32, uint32_t)
+SELECT(select_64, uint64_t)
+
+struct pair {
+    uint64_t low, high;
+};
+ELT_LOOP(select_128, ELT_PLAIN, struct pair, const uint8_t *p = in[0]; const struct pair *a = in[1];
+         const struct pair *b = in[2], , p[i] ? a[i] : b[i])
+
+static elt_run *select_of(enum ir_dtype t)
+{
+    switch (ir_dtype_get(t)->bytes) {
+    case 1: return select_8;
+    case 2: return select_16;
+    case 4: return select_32;
+    case 8: return select_64;
+    default: return select_128;
+    }
+}
+
+/* The element that has the low bits of `bits`: two- and four-bit integers carry their sign. */
+static uint8_t byte_element(const struct ir_dtype_info *t, uint64_t bits)
+{
+    unsigned unused = 8 - t->bits;
+    uint8_t high = (uint8_t)(bits << unused);
+    return t->cls == IR_SINT ? (uint8_t)((int8_t)high >> unused) : high >> unused;
+}
+
+/* Elements of less than a byte: those of one type, from the low bits on, make up those of the other.
+   `n` counts the wider ones, which have at most 64 bits. */
+static void bitcast_packed(enum ir_dtype from, enum ir_dtype to, const void *in, void *out, size_t n)
+{
+    const struct ir_dtype_info *a = ir_dtype_get(from), *b = ir_dtype_get(to);
+    uint32_t width = a->bits > b->bits ? a->bits : b->bits;
+    const uint8_t *src = in;
+    uint8_t *dst = out;
+    for (size_t i = 0; i < n; i++) {
+        uint64_t bits = 0;
+        for (uint32_t at = 0; at < width; at += a->bits, src += a->bytes) {
+            uint64_t element = 0;
+            memcpy(&element, src, a->bytes);
+            if (a->bits < 64)
+                element &= (UINT64_C(1) << a->bits) - 1;
+            bits |= element << at;
+        }
+        for (uint32_t at = 0; at < width; at += b->bits, dst += b->bytes) {
+            uint64_t element = bits >> at;
+            if (b->bits < 8)
+                *dst = byte_element(b, element);
+            else
+                memcpy(dst, &element, b->bytes);
+        }
+    }
+}
+
+/* `bytes` of the source, whose elements make up n of the wider type. */
+static void bitcast(enum ir_dtype from, enum ir_dtype to, const void *in, void *out, size_t n,
+                    size_t bytes)
+{
+    if (ir_dtype_get(from)->bits % 8 == 0 && ir_dtype_get(to)->bits % 8 == 0)
+        memmove(out, in, bytes);
+    else
+        bitcast_packed(from, to, in, out, n);
+}
+
+static void bitcast_same(const struct elt_kernel *k, const void *const *in, void *out, size_t n)
+{
+    bitcast(k->in, k->out, in[0], out, n, n * ir_dtype_get(k->in)->bytes);
+}
+
 /* ---- resolution ------------------------------------------------------------------------------ */
 
 const struct elt_row *elt_find(const struct elt_row *table, enum ir_op_kind op)
@@ -75,15 +152,12 @@ static bool result_fits(const struct elt_kernel *k)
     }
 }
 
-static bool resolve_select(struct elt_kernel *k);
-static bool resolve_bitcast(struct elt_kernel *k);
-
 static bool resolve_by_type(struct elt_kernel *k)
 {
     switch (k->op) {
     case IR_CONVERT: return elt_convert_resolve(k);
-    case IR_SELECT: return resolve_select(k);
-    case IR_BITCAST_CONVERT: return resolve_bitcast(k);
+    case IR_SELECT: k->run = select_of(k->in); return true;
+    case IR_BITCAST_CONVERT: k->run = bitcast_same; return true;
     case IR_COMPLEX: return elt_complex_resolve(k);
     default: break;
     }
@@ -116,90 +190,6 @@ hilo_status elt_resolve(const struct ir_module *m, struct diag_list *d, ir_op op
         return HILO_OK;
     return ir_op_error(m, d, op, HILO_UNIMPLEMENTED, NULL, "has no meaning for elements of %s",
                        ir_dtype_get(in[nin > 1])->name);
-}
-
-/* ---- kernels that do not look at the number -------------------------------------------------- */
-
-#define SELECT(name, T)                                                                            \
-    ELT_LOOP(name, ELT_SIMD, T, const uint8_t *p = in[0]; const T *a = in[1]; const T *b = in[2],  \
-             const T x = a[i]; const T y = b[i], p[i] ? x : y)
-SELECT(select_8, uint8_t)
-SELECT(select_16, uint16_t)
-SELECT(select_32, uint32_t)
-SELECT(select_64, uint64_t)
-
-struct pair {
-    uint64_t low, high;
-};
-ELT_LOOP(select_128, ELT_PLAIN, struct pair, const uint8_t *p = in[0]; const struct pair *a = in[1];
-         const struct pair *b = in[2], , p[i] ? a[i] : b[i])
-
-static bool resolve_select(struct elt_kernel *k)
-{
-    switch (ir_dtype_get(k->in)->bytes) {
-    case 1: k->run = select_8; break;
-    case 2: k->run = select_16; break;
-    case 4: k->run = select_32; break;
-    case 8: k->run = select_64; break;
-    default: k->run = select_128; break;
-    }
-    return true;
-}
-
-/* The element that has the low bits of `bits`: two- and four-bit integers carry their sign. */
-static uint8_t byte_element(const struct ir_dtype_info *t, uint64_t bits)
-{
-    unsigned unused = 8 - t->bits;
-    uint8_t high = (uint8_t)(bits << unused);
-    return t->cls == IR_SINT ? (uint8_t)((int8_t)high >> unused) : high >> unused;
-}
-
-/* Elements of less than a byte: those of one type, from the low bits on, make up those of the other.
-   `n` counts the wider ones, which have at most 64 bits. */
-static void bitcast_packed(enum ir_dtype from, enum ir_dtype to, const void *in, void *out, size_t n)
-{
-    const struct ir_dtype_info *a = ir_dtype_get(from), *b = ir_dtype_get(to);
-    uint32_t width = a->bits > b->bits ? a->bits : b->bits;
-    const uint8_t *src = in;
-    uint8_t *dst = out;
-    for (size_t i = 0; i < n; i++) {
-        uint64_t bits = 0;
-        for (uint32_t at = 0; at < width; at += a->bits, src += a->bytes) {
-            uint64_t element = 0;
-            memcpy(&element, src, a->bytes);
-            if (a->bits < 64)
-                element &= (UINT64_C(1) << a->bits) - 1;
-            bits |= element << at;
-        }
-        for (uint32_t at = 0; at < width; at += b->bits, dst += b->bytes) {
-            uint64_t element = bits >> at;
-            if (b->bits < 8)
-                *dst = byte_element(b, element);
-            else
-                memcpy(dst, &element, b->bytes);
-        }
-    }
-}
-
-/* `bytes` of the source, whose elements make up n of the wider type. */
-static void bitcast(enum ir_dtype from, enum ir_dtype to, const void *in, void *out, size_t n,
-                    size_t bytes)
-{
-    if (ir_dtype_get(from)->bits % 8 == 0 && ir_dtype_get(to)->bits % 8 == 0)
-        memmove(out, in, bytes);
-    else
-        bitcast_packed(from, to, in, out, n);
-}
-
-static void bitcast_same(const struct elt_kernel *k, const void *const *in, void *out, size_t n)
-{
-    bitcast(k->in, k->out, in[0], out, n, n * ir_dtype_get(k->in)->bytes);
-}
-
-static bool resolve_bitcast(struct elt_kernel *k)
-{
-    k->run = bitcast_same;
-    return true;
 }
 
 /* ---- over whole tensors ---------------------------------------------------------------------- */
@@ -282,36 +272,17 @@ static hilo_status apply(struct eval *cx, ir_op op, struct value *const *in, uin
     return HILO_OK;
 }
 
-hilo_status eval_unary(struct eval *cx, ir_op op, struct value *const *in, struct value **out)
-{
-    return apply(cx, op, in, 0, 0, out);
-}
-
-hilo_status eval_binary(struct eval *cx, ir_op op, struct value *const *in, struct value **out)
-{
-    return apply(cx, op, in, 0, 0, out);
-}
-
-hilo_status eval_compare(struct eval *cx, ir_op op, struct value *const *in, struct value **out)
-{
-    return apply(cx, op, in, 0, 0, out);
-}
-
-hilo_status eval_complex(struct eval *cx, ir_op op, struct value *const *in, struct value **out)
-{
-    return apply(cx, op, in, 0, 0, out);
-}
-
-hilo_status eval_convert(struct eval *cx, ir_op op, struct value *const *in, struct value **out)
-{
-    return apply(cx, op, in, 0, 0, out);
-}
-
-hilo_status eval_reduce_precision(struct eval *cx, ir_op op, struct value *const *in,
-                                  struct value **out)
-{
-    return apply(cx, op, in, 0, 0, out);
-}
+#define SAME_SHAPE(name)                                                                           \
+    hilo_status eval_##name(struct eval *cx, ir_op op, struct value *const *in, struct value **out) \
+    {                                                                                              \
+        return apply(cx, op, in, 0, 0, out);                                                       \
+    }
+SAME_SHAPE(unary)
+SAME_SHAPE(binary)
+SAME_SHAPE(compare)
+SAME_SHAPE(complex)
+SAME_SHAPE(convert)
+SAME_SHAPE(reduce_precision)
 
 hilo_status eval_clamp(struct eval *cx, ir_op op, struct value *const *in, struct value **out)
 {
@@ -338,7 +309,8 @@ hilo_status eval_bitcast_convert(struct eval *cx, ir_op op, struct value *const 
     uint32_t rank = v->rank;
     if (rank)
         memcpy(dims, v->dims, rank * sizeof *dims);
-    bool fits = from < to ? to % from == 0 && rank > 0 && dims[rank - 1] == to / from : from % to == 0;
+    bool fits = from < to ? to % from == 0 && rank > 0 && dims[rank - 1] == to / from
+                          : from % to == 0;
     if (!fits || ((from % 8 != 0 || to % 8 != 0) && (from > 64 || to > 64)))
         return EVAL_FAIL(cx, op, HILO_INVALID_ARGUMENT, "cannot reinterpret %s as %s in this shape",
                          ir_dtype_get(v->dtype)->name, ir_dtype_get(type)->name);

@@ -60,11 +60,13 @@ void lanes_free(struct lanes *l)
 
 void lanes_run(struct lanes *l, const void *const *args, void *const *results, size_t n)
 {
-    for (uint32_t i = 0; i < l->nargs; i++) l->slots[i].block = (void *)args[i];
+    for (uint32_t i = 0; i < l->nargs; i++)
+        l->slots[i].block = (void *)args[i];
     for (uint32_t i = 0; i < l->nsteps; i++) {
         const struct lanes_step *s = &l->steps[i];
         const void *in[LANES_OPERANDS];
-        for (uint32_t j = 0; j < LANES_OPERANDS; j++) in[j] = l->slots[s->in[j]].block;
+        for (uint32_t j = 0; j < LANES_OPERANDS; j++)
+            in[j] = l->slots[s->in[j]].block;
         bool last = l->direct && i + 1 == l->nsteps;
         s->kernel.run(&s->kernel, in, last ? results[0] : l->slots[s->out].block, n);
     }
@@ -221,7 +223,8 @@ static hilo_status add_blocks(struct lanes *l)
         struct lanes_slot *s = &l->slots[i];
         size_t bytes = ir_dtype_get(s->type)->bytes;
         s->block = at;
-        for (size_t k = 0; s->fill && k < LANES; k++) memcpy(at + k * bytes, s->fill->data, bytes);
+        for (size_t k = 0; s->fill && k < LANES; k++)
+            memcpy(at + k * bytes, s->fill->data, bytes);
         at += LANES * bytes;
     }
     return HILO_OK;
@@ -283,7 +286,8 @@ hilo_status lanes_compile(struct eval *cx, ir_region r, struct lanes **out)
     if (!b.l)
         return HILO_RESOURCE_EXHAUSTED;
     hilo_status status = build(&b, block);
-    for (uint32_t i = 0; i < b.l->nslots; i++) value_unref(b.l->slots[i].fill);
+    for (uint32_t i = 0; i < b.l->nslots; i++)
+        value_unref(b.l->slots[i].fill);
     if (status == HILO_OK && b.fits)
         *out = b.l;
     else

@@ -151,7 +151,8 @@ static ext digamma_near_zero(ext x)
     const ext zero = zero_high + zero_low;
     ext d = (x - zero_high) - zero_low;
     ext sum = 0;
-    for (int k = 0; k < DIGAMMA_SHIFT; k++) sum += 1 / ((k + zero) * (k + x));
+    for (int k = 0; k < DIGAMMA_SHIFT; k++)
+        sum += 1 / ((k + zero) * (k + x));
     ext a = DIGAMMA_SHIFT + x, b = DIGAMMA_SHIFT + zero;
     ext u = 1 / (a * a), v = 1 / (b * b), powers = 1, vk = 1, series = 0;
     for (int k = 1; k <= DIGAMMA_TERMS; k++) {
@@ -168,7 +169,8 @@ static ext digamma_positive(ext x)
     if (fabsl(x - 1.46L) < 0.25L)
         return digamma_near_zero(x);
     ext sum = 0;
-    for (; x < DIGAMMA_SHIFT; x += 1) sum -= 1 / x;
+    for (; x < DIGAMMA_SHIFT; x += 1)
+        sum -= 1 / x;
     ext series = 0, power = 1;
     for (int k = 1; k <= DIGAMMA_TERMS; k++) {
         power /= x * x;
