@@ -5,12 +5,12 @@ _hilo() {
     COMPREPLY=()
 
     if [ "$COMP_CWORD" = 1 ]; then
-        mapfile -t COMPREPLY < <(compgen -W 'run check opt ops devices --help --version' -- "$word")
+        mapfile -t COMPREPLY < <(compgen -W 'run check opt ops devices help --help --version' -- "$word")
         return
     fi
     case $previous in
     --backend)
-        mapfile -t COMPREPLY < <(compgen -W 'reference library codegen auto' -- "$word")
+        mapfile -t COMPREPLY < <(compgen -W 'auto reference' -- "$word")
         return
         ;;
     --input | -o)
@@ -18,16 +18,17 @@ _hilo() {
         mapfile -t COMPREPLY < <(compgen -f -X '!*.np[yz]' -- "$word"; compgen -d -- "$word")
         return
         ;;
-    --entry | --timing | --threads) return ;;
+    --entry | --timing | --threads | --filter | --timeout | --elide) return ;;
     esac
 
     if [[ $word == -* ]]; then
-        local options='-O0 -O1 -O2 -O3 --backend --threads --json --help'
+        local options='--help' compile='-O0 -O1 -O2 -O3 --backend --threads'
         case ${COMP_WORDS[1]} in
-        run) options+=' --entry --input -o --timing' ;;
-        check) ;;
-        opt) options='--generic --passes= --help' ;;
-        *) options='--json --help' ;;
+        run) options+=" $compile --entry --input -o --timing --json" ;;
+        check) options+=" $compile --filter --timeout --verbose" ;;
+        opt) options+=' --generic --locations --elide' ;;
+        ops) options+=' --markdown --json' ;;
+        devices) options+=' --json' ;;
         esac
         mapfile -t COMPREPLY < <(compgen -W "$options" -- "$word")
     else
