@@ -277,8 +277,9 @@ static void int_comparisons(void **state)
 static void booleans(void **state)
 {
     static const struct { enum ir_op_kind op; uint8_t want[4]; } rows[] = {
-        {IR_ADD, {0, 1, 1, 1} {IR_OR, {0, 1, 1, 1} {IR_MAXIMUM, {0, 1, 1, 1} {IR_MULTIPLY, {0, 0, 0, 1}
-        {IR_MINIMUM, {0, 0, 0, 1}},  {IR_AND, {0, 0, 0, 1}}, {IR_XOR, {0, 1, 1, 0}},
+        {IR_ADD, {0, 1, 1, 1}},      {IR_OR, {0, 1, 1, 1}},      {IR_MAXIMUM, {0, 1, 1, 1}},
+        {IR_MULTIPLY, {0, 0, 0, 1}}, {IR_MINIMUM, {0, 0, 0, 1}}, {IR_AND, {0, 0, 0, 1}},
+        {IR_XOR, {0, 1, 1, 0}},
     };
     static const uint8_t a[] = {0, 0, 1, 1}, b[] = {0, 1, 0, 1};
     uint8_t r[4];
@@ -749,7 +750,8 @@ static void refusals(void **state)
     struct elt_kernel k;
     static const struct { enum ir_op_kind op; uint32_t nin; enum ir_dtype in[3], out; } rows[] = {
         {IR_SUBTRACT, 2, {IR_I1_T, IR_I1_T}, IR_I1_T}, {IR_ADD, 2, {IR_I32_T, IR_I64_T}, IR_I32_T},
-        {IR_ADD, 2, {IR_I32_T, IR_I32_T}, {IR_SINE, 1, {IR_I32_T}, {IR_ABS, 1, {IR_UI8_T},
+        {IR_ADD, 2, {IR_I32_T, IR_I32_T}, IR_I64_T}, {IR_SINE, 1, {IR_I32_T}, IR_I32_T},
+        {IR_ABS, 1, {IR_UI8_T}, IR_UI8_T},
         {IR_REMAINDER, 2, {IR_C64_T, IR_C64_T}, IR_C64_T}, {IR_AND, 2, {IR_F32_T, IR_F32_T}, IR_F32_T},
         {IR_SELECT, 3, {IR_I8_T, IR_F32_T, IR_F32_T}, IR_F32_T}, {IR_ABS, 1, {IR_C64_T}, IR_C64_T},
         {IR_COMPLEX, 2, {IR_F32_T, IR_F32_T}, IR_C128_T}, {IR_BESSEL_I1E, 1, {IR_C64_T}, IR_C64_T},
