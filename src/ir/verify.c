@@ -1,7 +1,8 @@
 /* Verification: what the tables say of each op, then its rule (shape.h), for a whole module.
  *
  * Ops are visited in the order of the text, an op before the ones in its regions. One error an op
- * is reported, and the walk goes on behind it. */
+ * is reported, and the walk goes on behind it. A type is checked with the ops that make or take its
+ * values, not where it is merely mentioned. */
 #include "ir/shape.h"
 
 #include <assert.h>
@@ -234,7 +235,7 @@ static hilo_status check_column(struct shape *s, const struct column *c)
             if (!kind_fits(s->m, kind->elems, kind->flags, t))
                 return shape_fail(s, NULL, "%s %u must be a %s, but is %s", c->what, i, kind->text,
                                   shape_type_text(s, t));
-            if (!(kind->flags & TK_ANYTHING)) /* else it is nobody's but its definition's fault */
+            if (!(kind->flags & TK_ANYTHING)) /* what only passes through may have any type */
                 HILO_TRY(check_type(s, t));
         }
         dealt += r.n;
@@ -468,8 +469,6 @@ static hilo_status check_regions(struct shape *s)
         enum ir_op_kind end = terminator_of(kind);
         if (end != IR_OP_NONE && (IR_NONE(block->last) || ir_kind(s->m, block->last) != end))
             return shape_fail(s, NULL, "region %u must end with '%s'", r, ir_op_info(end)->name);
-        for (uint32_t i = 0; i < block->nargs; i++)
-            HILO_TRY(check_type(s, shape_arg_type(s, r, i)));
     }
     return HILO_OK;
 }
@@ -587,7 +586,9 @@ static hilo_status visit(struct verify *v, ir_op op, int depth)
         return status;
     v->errors += status != HILO_OK;
     const struct ir_op_data *o = ir_op_get(v->m, op);
-    for (uint32_t r = 0; r < o->nregions; r++) {
+    /* Inside an op with an error, others are as likely its consequence; a function stands alone. */
+    bool inside = status == HILO_OK || ir_op_has((enum ir_op_kind)o->kind, IR_T_ISOLATED);
+    for (uint32_t r = 0; inside && r < o->nregions; r++) {
         ir_block b = ir_region_get(v->m, ir_op_region(v->m, op, r))->first;
         for (; !IR_NONE(b); b = ir_block_get(v->m, b)->next) {
             ir_op inner = ir_block_get(v->m, b)->first;
