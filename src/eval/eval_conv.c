@@ -188,10 +188,8 @@ static hilo_status conv_store(struct eval *cx, ir_op op, enum number kind, const
     HILO_TRY(eval_out(cx, op, 0, shape, n + 2, out));
     size_t size = number_bytes(kind), nbytes = (*out)->count * size;
     char *moved = mem_alloc(&cx->al, nbytes);
-    if (!moved) {
-        value_unref(*out);
+    if (!moved)
         return HILO_RESOURCE_EXHAUSTED;
-    }
     value_strides(shape, n + 2, strides);
     if ((*out)->count)
         do {

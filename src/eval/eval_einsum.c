@@ -120,8 +120,6 @@ hilo_status eval_einsum(struct eval *cx, ir_op op, struct value *const *in, stru
         memset(sums, 0, nbytes);
         einsum_sums(&e, kind, x, n, sums);
         number_store(kind, sums, *out);
-    } else {
-        value_unref(*out);
     }
     for (uint32_t k = 0; k < n; k++)
         mem_free(&cx->al, x[k], in[k]->count * size);

@@ -237,8 +237,6 @@ hilo_status eval_fft(struct eval *cx, ir_op op, struct value *const *in, struct 
         status = fft_run(cx, type, in[0], (uint32_t)ndims, &x, &nbytes, dims, (*out)->count);
     if (status == HILO_OK)
         complex_store(x, *out);
-    else
-        value_unref(*out);
     mem_free(&cx->al, x, nbytes);
     return status;
 }

@@ -211,6 +211,10 @@ hilo_status meeting_join(struct eval *cx, ir_op op, int64_t channel, const uint3
     while (members[rank] != self->index)
         rank++;
     pthread_mutex_lock(&g->lock);
+    if (atomic_load(&g->failed) || g->stuck) { /* members that wait may have given up already */
+        pthread_mutex_unlock(&g->lock);
+        return wait_error(cx, op);
+    }
     struct meeting *m = meeting_find(g, kind, channel, members, n);
     if (!m)
         m = meeting_open(g, kind, channel, members, n, count);

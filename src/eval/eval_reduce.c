@@ -78,41 +78,34 @@ static hilo_status reduce_numbers(struct eval *cx, ir_op op, const struct reduct
     mem_free(&cx->al, x, in[0]->count * size);
     mem_free(&cx->al, init, in[1]->count * size);
     mem_free(&cx->al, sums, r->kept * size);
-    if (status != HILO_OK)
-        value_unref(*out);
     return status;
 }
 
 /* Any body: accumulators start as copies of the initial values. */
 static hilo_status reduce_body(struct eval *cx, ir_op op, const struct reduction *r, struct body *b, struct value *const *in,
                                struct value **out) {
-    uint32_t n = r->n, made = 0, ready = 0;
+    uint32_t n = r->n;
     hilo_status status = HILO_OK;
-    struct value *x[IR_MAX_RANK];
+    struct value *x[IR_MAX_RANK] = {NULL};
     const void *args[2 * IR_MAX_RANK];
     void *acc[IR_MAX_RANK];
     if (n > IR_MAX_RANK)
         return EVAL_FAIL(cx, op, HILO_UNIMPLEMENTED, "has more than %d inputs", IR_MAX_RANK);
-    for (; status == HILO_OK && made < n; made += status == HILO_OK) {
-        status = value_tensor(&cx->al, b->result[made], r->dims, r->rank, &out[made]);
-        struct value *init = NULL;
-        if (status == HILO_OK && (status = body_convert(cx, in[n + made], b->result[made], &init)) != HILO_OK)
-            value_unref(out[made]);
-        if (status != HILO_OK)
-            break;
+    for (uint32_t made = 0; made < n; made++) {
+        struct value *init;
+        HILO_TRY(value_tensor(&cx->al, b->result[made], r->dims, r->rank, &out[made]));
+        HILO_TRY(body_convert(cx, in[n + made], b->result[made], &init));
         size_t size = ir_dtype_get(b->result[made])->bytes;
         for (size_t i = 0; i < r->kept; i++)
             memcpy((char *)out[made]->data + i * size, init->data, size);
         value_unref(init);
     }
-    for (; status == HILO_OK && ready < n; ready += status == HILO_OK) {
-        struct value *own;
-        if ((status = body_convert(cx, in[ready], b->arg[n + ready], &own)) != HILO_OK)
-            break;
-        status = value_permute(own, r->perm, &x[ready]);
+    for (uint32_t k = 0; status == HILO_OK && k < n; k++) {
+        struct value *own = NULL;
+        status = body_convert(cx, in[k], b->arg[n + k], &own);
+        if (status == HILO_OK)
+            status = value_permute(own, r->perm, &x[k]);
         value_unref(own);
-        if (status != HILO_OK)
-            break;
     }
     for (size_t s = 0; status == HILO_OK && s < r->steps; s++) {
         for (uint32_t k = 0; k < n; k++) {
@@ -121,10 +114,8 @@ static hilo_status reduce_body(struct eval *cx, ir_op op, const struct reduction
         }
         status = body_run(b, args, acc, r->kept);
     }
-    for (uint32_t k = 0; k < ready; k++)
+    for (uint32_t k = 0; k < n; k++)
         value_unref(x[k]);
-    for (uint32_t k = 0; status != HILO_OK && k < made; k++)
-        value_unref(out[k]);
     return status;
 }
 

@@ -127,11 +127,7 @@ hilo_status eval_rng_bit_generator(struct eval *cx, ir_op op, struct value *cons
     if (in[0]->bytes == 16)
         state[2] = state[0];
     HILO_TRY(eval_out(cx, op, 0, in[0]->dims, in[0]->rank, &out[0]));
-    hilo_status status = eval_out(cx, op, 1, t->dims, t->rank, &out[1]);
-    if (status != HILO_OK) {
-        value_unref(out[0]);
-        return status;
-    }
+    HILO_TRY(eval_out(cx, op, 1, t->dims, t->rank, &out[1]));
     if (!is_threefry)
         philox_fill(state[0], state + 1, out[1]);
     else if (ir_dtype_get(out[1]->dtype)->bytes == 8)

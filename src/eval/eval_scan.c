@@ -123,7 +123,6 @@ hilo_status eval_scan(struct eval *cx, ir_op op, struct value *const *in, struct
     s.results = s.args + o->noperands;
     for (uint32_t c = 0; c < s.ncarry; c++)
         s.args[s.nin + c] = value_ref(in[s.nin + c]);
-    memset(out, 0, o->nresults * sizeof *out);
     bool reverse = ir_prop_i64(m, op, IR_SCAN_is_reverse) != 0;
     hilo_status status = s.length ? HILO_OK : scan_empty(&s, out);
     for (int64_t i = 0; status == HILO_OK && i < s.length; i++)
@@ -133,7 +132,5 @@ hilo_status eval_scan(struct eval *cx, ir_op op, struct value *const *in, struct
     for (uint32_t c = 0; c < s.ncarry; c++)
         out[s.nout + c] = s.args[s.nin + c];
     mem_free(&cx->al, s.args, nbytes);
-    for (uint32_t r = 0; status != HILO_OK && r < o->nresults; r++)
-        value_unref(out[r]);
     return status;
 }

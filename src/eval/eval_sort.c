@@ -108,11 +108,8 @@ hilo_status eval_sort(struct eval *cx, ir_op op, struct value *const *in, struct
     }
     if (status == HILO_OK)
         status = sort_lines(cx, &s, in, out, (uint32_t)dim);
-    for (uint32_t k = 0; k < made; k++) {
+    for (uint32_t k = 0; k < made; k++)
         mem_free(&cx->al, s.line[k], length * s.size[k]);
-        if (status != HILO_OK)
-            value_unref(out[k]);
-    }
     mem_free(&cx->al, scratch, scratch_bytes);
     body_close(&less);
     return status;

@@ -144,8 +144,6 @@ hilo_status eval_reduce_window(struct eval *cx, ir_op op, struct value *const *i
     for (uint32_t i = 0; i < n; i++) {
         value_unref(x[i]);
         value_unref(init[i]);
-        if (status != HILO_OK && i < made)
-            value_unref(out[i]);
     }
     body_close(&b);
     return status;
@@ -220,8 +218,6 @@ hilo_status eval_select_and_scatter(struct eval *cx, ir_op op, struct value *con
         for (size_t i = 0; i < (*out)->count; i++)
             memcpy((char *)(*out)->data + i * size, init->data, size);
         status = scatter_selected(&select, &scatter, &w, x, source, *out);
-        if (status != HILO_OK)
-            value_unref(*out);
     }
     value_unref(x);
     value_unref(source);
