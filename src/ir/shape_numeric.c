@@ -160,7 +160,7 @@ struct batch_norm {
     enum ir_slot feature_index;
     uint32_t nvectors;
     const char *vector_labels[4];
-    const char *out_label;
+    const char *result_labels[3];
 };
 
 /* What is known of the number of features from all operands. */
@@ -173,9 +173,6 @@ static hilo_status batch_features(struct shape *s, const struct batch_norm *b,
     *features = shape_dim_of(t, (uint32_t)index);
     for (uint32_t i = 1; i <= b->nvectors; i++) {
         const struct ir_type_data *v = shape_in(s, i);
-        if (v->rank != 1)
-            return shape_fail(s, NULL, "operand %u must have one dimension, but has type %s", i,
-                              shape_type_text(s, shape_in_type(s, i)));
         if (!shape_meet(*features, shape_dim_of(v, 0), features))
             return shape_fail(s, b->vector_labels[i - 1], "operand %u must have an element for each "
                               "of %s features, but has %s", i, shape_dim_text(s, features->size),
@@ -201,10 +198,13 @@ static hilo_status batch_norm(struct shape *s, const struct batch_norm *b)
                               "and %s", i, shape_type_text(s, shape_in_type(s, 0)),
                               shape_type_text(s, shape_in_type(s, i)));
     HILO_TRY(batch_features(s, b, &features));
-    s->out_label = b->out_label;
-    s->out[0] = shape_in_type(s, 0);
-    for (uint32_t i = 1; i < s->nout; i++)
-        s->out[i] = shape_tensor(s, t->elem, &features, 1);
+    for (uint32_t i = 0; i < s->nout; i++) {
+        s->out[i] = i == 0 ? shape_in_type(s, 0) : shape_tensor(s, t->elem, &features, 1);
+        if (s->verifying && !shape_types_compatible(s->m, s->out[i], shape_res_type(s, i)))
+            return shape_fail(s, b->result_labels[i], "result %u must have type %s, but has %s", i,
+                              shape_type_text(s, s->out[i]),
+                              shape_type_text(s, shape_res_type(s, i)));
+    }
     return HILO_OK;
 }
 
@@ -213,7 +213,7 @@ hilo_status shape_batch_norm_grad(struct shape *s)
     static const struct batch_norm b = {
         .feature_index = IR_BATCH_NORM_GRAD_feature_index, .nvectors = 3,
         .vector_labels = {"batch_norm_grad_c5", "batch_norm_grad_c4", "batch_norm_grad_c4"},
-        .out_label = "batch_norm_grad_c3",
+        .result_labels = {"batch_norm_grad_c3", "batch_norm_grad_c4", "batch_norm_grad_c4"},
     };
     return batch_norm(s, &b);
 }
@@ -224,7 +224,7 @@ hilo_status shape_batch_norm_inference(struct shape *s)
         .feature_index = IR_BATCH_NORM_INFERENCE_feature_index, .nvectors = 4,
         .vector_labels = {"batch_norm_inference_c3", "batch_norm_inference_c4",
                           "batch_norm_inference_c5", "batch_norm_inference_c6"},
-        .out_label = "batch_norm_inference_c7",
+        .result_labels = {"batch_norm_inference_c7"},
     };
     return batch_norm(s, &b);
 }
@@ -234,7 +234,8 @@ hilo_status shape_batch_norm_training(struct shape *s)
     static const struct batch_norm b = {
         .feature_index = IR_BATCH_NORM_TRAINING_feature_index, .nvectors = 2,
         .vector_labels = {"batch_norm_training_c3", "batch_norm_training_c4"},
-        .out_label = "batch_norm_training_c7",
+        .result_labels = {"batch_norm_training_c7", "batch_norm_training_c5",
+                          "batch_norm_training_c6"},
     };
     return batch_norm(s, &b);
 }
