@@ -100,15 +100,35 @@ static const char *groups_flaw(const struct ir_module *m, ir_attr a)
     return NULL;
 }
 
+/* ---- result_accuracy ------------------------------------------------------------------------- */
+
+static const char *accuracy_flaw(const struct ir_module *m, ir_attr a)
+{
+    double atol = ir_attr_get(m, ir_field(m, a, IR_RESULT_ACCURACY_atol_F))->f;
+    double rtol = ir_attr_get(m, ir_field(m, a, IR_RESULT_ACCURACY_rtol_F))->f;
+    int64_t ulps = ir_field_i64(m, a, IR_RESULT_ACCURACY_ulps_F);
+    const struct ir_attr_data *mode = ir_attr_get(m, ir_field(m, a, IR_RESULT_ACCURACY_mode_F));
+    if (mode->kind != IR_ATTR_ENUM || mode->sub != IR_ENUM_RESULT_ACCURACY_MODE)
+        return "mode must be a result_accuracy_mode";
+    if (!(atol >= 0) || !(rtol >= 0) || ulps < 0)
+        return "tolerances must not be negative";
+    if (mode->i != IR_RESULT_ACCURACY_MODE_TOLERANCE && (atol != 0 || rtol != 0 || ulps != 0))
+        return "tolerances must be zero unless the mode is TOLERANCE";
+    return NULL;
+}
+
 /* ---- entry ----------------------------------------------------------------------------------- */
 
 const char *ir_attr_flaw(const struct ir_module *m, ir_attr a, const char **label)
 {
     const struct ir_attr_data *d = ir_attr_get(m, a);
     *label = NULL;
-    if (d->kind == IR_ATTR_STRUCT && d->sub == IR_STRUCT_DOT_ALGORITHM)
-        return algorithm_flaw(m, a, label);
-    if (d->kind == IR_ATTR_STRUCT && d->sub == IR_STRUCT_REPLICA_GROUP_MESH_AXES)
-        return groups_flaw(m, a);
-    return NULL;
+    if (d->kind != IR_ATTR_STRUCT)
+        return NULL;
+    switch (d->sub) {
+    case IR_STRUCT_DOT_ALGORITHM: return algorithm_flaw(m, a, label);
+    case IR_STRUCT_REPLICA_GROUP_MESH_AXES: return groups_flaw(m, a);
+    case IR_STRUCT_RESULT_ACCURACY: return accuracy_flaw(m, a);
+    default: return NULL;
+    }
 }

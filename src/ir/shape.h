@@ -25,6 +25,8 @@ struct shape {
     uint32_t nout;              /* results of op, whatever the rule thinks: see shape_results */
     const char *out_label;      /* may be set: the constraint that defines the result types */
     bool verifying;             /* the declared result types are final: check what needs them */
+    bool names;                 /* report names that are not found: not in a module that is wrong
+                                   already, where they may be a consequence */
 };
 
 typedef hilo_status shape_rule(struct shape *s);

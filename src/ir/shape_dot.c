@@ -150,9 +150,6 @@ static hilo_status dot_algorithm(struct shape *s)
     ir_attr algorithm = ir_prop(s->m, s->op, IR_DOT_GENERAL_algorithm);
     if (IR_NONE(algorithm))
         return HILO_OK;
-    const char *label, *flaw = ir_attr_flaw(s->m, algorithm, &label);
-    if (flaw)
-        return shape_fail(s, label, "%s", flaw);
     const struct ir_attr_data *config =
         ir_attr_get(s->m, ir_prop(s->m, s->op, IR_DOT_GENERAL_precision_config));
     for (uint32_t i = 0; i < config->n; i++)

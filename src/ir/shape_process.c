@@ -8,12 +8,10 @@
 /* A mesh that is named exists. */
 static hilo_status process_mesh(struct shape *s, ir_attr groups)
 {
-    const char *label, *flaw = ir_attr_flaw(s->m, groups, &label);
-    if (flaw)
-        return shape_fail(s, label, "replica_groups: %s", flaw);
     ir_attr mesh = ir_field(s->m, groups, IR_REPLICA_GROUP_MESH_AXES_mesh_F);
     struct str name = ir_attr_as_str(s->m, mesh);
-    if (ir_attr_get(s->m, mesh)->kind == IR_ATTR_SYMBOL && IR_NONE(ir_module_symbol(s->m, name)))
+    if (s->names && ir_attr_get(s->m, mesh)->kind == IR_ATTR_SYMBOL &&
+        IR_NONE(ir_module_symbol(s->m, name)))
         return shape_fail(s, NULL, "there is no mesh '%.*s' for replica_groups", (int)name.n,
                           name.p);
     return HILO_OK;

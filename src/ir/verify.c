@@ -395,24 +395,6 @@ static bool form_holds(const struct ir_module *m, enum ir_attr_form form, int of
     return true;
 }
 
-/* Tolerances are not negative, and there are none but with the mode that is called after them. */
-static hilo_status check_accuracy(struct shape *s, ir_attr accuracy)
-{
-    double atol = ir_attr_get(s->m, ir_field(s->m, accuracy, IR_RESULT_ACCURACY_atol_F))->f;
-    double rtol = ir_attr_get(s->m, ir_field(s->m, accuracy, IR_RESULT_ACCURACY_rtol_F))->f;
-    int64_t ulps = ir_field_i64(s->m, accuracy, IR_RESULT_ACCURACY_ulps_F);
-    ir_attr mode = ir_field(s->m, accuracy, IR_RESULT_ACCURACY_mode_F);
-    if (!form_holds(s->m, IR_AF_ENUM, IR_ENUM_RESULT_ACCURACY_MODE, mode))
-        return shape_fail(s, NULL, "result_accuracy must have a mode");
-    if (!(atol >= 0) || !(rtol >= 0) || ulps < 0)
-        return shape_fail(s, NULL, "tolerances of result_accuracy must not be negative");
-    int64_t which = ir_attr_get(s->m, mode)->i;
-    if (which != IR_RESULT_ACCURACY_MODE_TOLERANCE && (atol != 0 || rtol != 0 || ulps != 0))
-        return shape_fail(s, NULL, "tolerances of result_accuracy must be zero in mode %s",
-                          ir_enum_case_name(IR_ENUM_RESULT_ACCURACY_MODE, which));
-    return HILO_OK;
-}
-
 static hilo_status check_attrs(struct shape *s)
 {
     const struct ir_op_info *info = ir_op_info((enum ir_op_kind)s->o->kind);
@@ -434,8 +416,9 @@ static hilo_status check_attrs(struct shape *s)
             return shape_fail(s, slot->flags >= IR_C(1) ? label : NULL,
                               "attribute '%s' must be %s, but is %" PRId64, slot->name,
                               slot->flags & IR_GT0 ? "positive" : "non-negative", v);
-        if (slot->form == IR_AF_STRUCT && slot->of == IR_STRUCT_RESULT_ACCURACY)
-            HILO_TRY(check_accuracy(s, a));
+        const char *flaw_label, *flaw = ir_attr_flaw(s->m, a, &flaw_label);
+        if (flaw)
+            return shape_fail(s, flaw_label, "attribute '%s': %s", slot->name, flaw);
     }
     return HILO_OK;
 }
@@ -497,7 +480,8 @@ static hilo_status check_inferred(struct shape *s)
 hilo_status ir_infer(struct ir_module *m, struct diag_list *d, ir_op op, ir_type *out,
                      uint32_t nout)
 {
-    struct shape s = {.m = m, .d = d, .op = op, .o = ir_op_get(m, op), .out = out, .nout = nout};
+    struct shape s = {.m = m, .d = d, .op = op, .o = ir_op_get(m, op), .out = out, .nout = nout,
+                      .names = true};
     assert(nout == s.o->nresults);
     HILO_TRY(check_tables(&s));
     return shape_run(&s);
@@ -561,7 +545,8 @@ static hilo_status check_uses(const struct verify *v, struct shape *s)
 
 static hilo_status check_op(struct verify *v, ir_op op)
 {
-    struct shape s = {.m = v->m, .d = v->d, .op = op, .o = ir_op_get(v->m, op), .verifying = true};
+    struct shape s = {.m = v->m, .d = v->d, .op = op, .o = ir_op_get(v->m, op), .verifying = true,
+                      .names = v->errors == 0};
     HILO_TRY(check_uses(v, &s));
     if (s.o->kind == IR_UNREGISTERED)
         return HILO_OK;

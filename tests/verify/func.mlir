@@ -85,6 +85,7 @@ func.func @callee(%a: tensor<f32>) -> tensor<f32> {
 func.func @caller(%a: tensor<f32>, %b: tensor<2xf32>) -> tensor<f32> {
   // expected-error@+1 {{there is no function 'nobody'}}
   %0 = func.call @nobody(%a) : (tensor<f32>) -> tensor<f32>
+  %n = func.call @nobody(%a) : (tensor<f32>) -> tensor<f32>
   // expected-error@+1 {{has 0 operands, but 'callee' takes 1}}
   %1 = func.call @callee() : () -> tensor<f32>
   // expected-error@+1 {{operand 0 has type tensor<2xf32>, but 'callee' takes tensor<f32>}}
