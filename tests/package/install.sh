@@ -46,6 +46,10 @@ try 'hilo.h as C++17' c++ -std=c++17 "${warnings[@]}" -x c++ include/hilo.h
 try 'shared program' ./shared
 try 'static program' env -u LD_LIBRARY_PATH ./static
 
+cp -r "$here/../../examples" .
+try 'examples/c' make -C examples/c CC="$CC"
+try 'classify' sh -c 'cd examples/c && ./classify | grep "^349 of 355 "'
+
 try 'find_package' cmake -S "$here" -B app -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$CC"
 try 'build with CMake' cmake --build app
 try 'CMake, shared' app/app_shared
