@@ -40,8 +40,14 @@ func.func @refused(%a: tensor<4x3xf32>, %b: tensor<4x0xf32>) {
   %12:2 = "stablehlo.all_gather"(%a) {all_gather_dim = 1 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>} : (tensor<4x3xf32>) -> (tensor<4x6xf32>, tensor<4x6xf32>)
   // expected-error@+1 {{'stablehlo.all_gather' op operand 0 must not be empty along all_gather_dim}}
   %13 = "stablehlo.all_gather"(%b) {all_gather_dim = 1 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>} : (tensor<4x0xf32>) -> tensor<4x0xf32>
+  func.return
+}
+
+// -----
+
+func.func @mesh(%a: tensor<4x3xf32>) {
   // expected-error@+1 {{'stablehlo.all_gather' op there is no mesh 'missing' for replica_groups}}
-  %14 = "stablehlo.all_gather"(%a) {all_gather_dim = 1 : i64, replica_groups = #stablehlo.replica_group_mesh_axes<mesh = @missing, axes = [#stablehlo.axis_ref<name = "x">]>} : (tensor<4x3xf32>) -> tensor<4x6xf32>
+  %0 = "stablehlo.all_gather"(%a) {all_gather_dim = 1 : i64, replica_groups = #stablehlo.replica_group_mesh_axes<mesh = @missing, axes = [#stablehlo.axis_ref<name = "x">]>} : (tensor<4x3xf32>) -> tensor<4x6xf32>
   func.return
 }
 

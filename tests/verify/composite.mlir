@@ -35,17 +35,37 @@ func.func @refused(%a: tensor<f32>, %b: tensor<f64>) {
   %8 = "stablehlo.composite"(%a) {name = "_a.b", decomposition = @impl} : (tensor<f32>) -> tensor<f32>
   // expected-error@+1 {{[composite_c1] 'stablehlo.composite' op name must be a namespace and an op name, such as "my_namespace.my_op", but is "my.op."}}
   %9 = "stablehlo.composite"(%a) {name = "my.op.", decomposition = @impl} : (tensor<f32>) -> tensor<f32>
-  // expected-error@+1 {{[composite_c2] 'stablehlo.composite' op there is no function 'missing'}}
-  %10 = "stablehlo.composite"(%a) {name = "my.op", decomposition = @missing} : (tensor<f32>) -> tensor<f32>
-  // expected-error@+1 {{[composite_c2]}}
-  %11 = "stablehlo.composite"(%a) {name = "my.op", decomposition = @impl::@impl} : (tensor<f32>) -> tensor<f32>
   // expected-error@+1 {{[composite_c3] 'stablehlo.composite' op has 2 operands, but 'impl' takes 1}}
-  %12 = "stablehlo.composite"(%a, %a) {name = "my.op", decomposition = @impl} : (tensor<f32>, tensor<f32>) -> tensor<f32>
+  %10 = "stablehlo.composite"(%a, %a) {name = "my.op", decomposition = @impl} : (tensor<f32>, tensor<f32>) -> tensor<f32>
   // expected-error@+1 {{[composite_c3] 'stablehlo.composite' op operand 0 has type tensor<f64>, but 'impl' takes tensor<f32>}}
-  %13 = "stablehlo.composite"(%b) {name = "my.op", decomposition = @impl} : (tensor<f64>) -> tensor<f32>
+  %11 = "stablehlo.composite"(%b) {name = "my.op", decomposition = @impl} : (tensor<f64>) -> tensor<f32>
   // expected-error@+1 {{[composite_c4] 'stablehlo.composite' op has 2 results, but 'impl' gives 1}}
-  %14:2 = "stablehlo.composite"(%a) {name = "my.op", decomposition = @impl} : (tensor<f32>) -> (tensor<f32>, tensor<f32>)
+  %12:2 = "stablehlo.composite"(%a) {name = "my.op", decomposition = @impl} : (tensor<f32>) -> (tensor<f32>, tensor<f32>)
   // expected-error@+1 {{[composite_c4] 'stablehlo.composite' op result 0 has type tensor<f64>, but 'impl' gives tensor<f32>}}
-  %15 = "stablehlo.composite"(%a) {name = "my.op", decomposition = @impl} : (tensor<f32>) -> tensor<f64>
+  %13 = "stablehlo.composite"(%a) {name = "my.op", decomposition = @impl} : (tensor<f32>) -> tensor<f64>
+  func.return
+}
+
+// -----
+
+func.func private @impl(%x: tensor<f32>) -> tensor<f32> {
+  func.return %x : tensor<f32>
+}
+
+func.func @no_such_function(%a: tensor<f32>) {
+  // expected-error@+1 {{[composite_c2] 'stablehlo.composite' op there is no function 'missing'}}
+  %0 = "stablehlo.composite"(%a) {name = "my.op", decomposition = @missing} : (tensor<f32>) -> tensor<f32>
+  func.return
+}
+
+// -----
+
+func.func private @impl(%x: tensor<f32>) -> tensor<f32> {
+  func.return %x : tensor<f32>
+}
+
+func.func @name_in_a_name(%a: tensor<f32>) {
+  // expected-error@+1 {{[composite_c2] 'stablehlo.composite' op there is no function 'impl'}}
+  %0 = "stablehlo.composite"(%a) {name = "my.op", decomposition = @impl::@impl} : (tensor<f32>) -> tensor<f32>
   func.return
 }

@@ -41,8 +41,6 @@ func.func @refused(%a: tensor<f32>, %b: tensor<f64>) {
   "interpreter.run_parallel"() {programs = [[]]} : () -> ()
   // expected-error@+1 {{'interpreter.run_parallel' op programs must have 1 partitions throughout, but replica 1 has 2}}
   %0:3 = "interpreter.run_parallel"(%a, %a, %a) {programs = [[@one], [@one, @one]]} : (tensor<f32>, tensor<f32>, tensor<f32>) -> (tensor<f32>, tensor<f32>, tensor<f32>)
-  // expected-error@+1 {{'interpreter.run_parallel' op there is no function 'missing'}}
-  "interpreter.run_parallel"() {programs = [[@missing]]} : () -> ()
   // expected-error@+1 {{'interpreter.run_parallel' op has 0 operands, which are not enough for all programs}}
   %1 = "interpreter.run_parallel"() {programs = [[@one]]} : () -> tensor<f32>
   // expected-error@+1 {{'interpreter.run_parallel' op has 2 operands, but the programs take 1}}
@@ -57,11 +55,29 @@ func.func @refused(%a: tensor<f32>, %b: tensor<f64>) {
   %5 = "interpreter.run_parallel"(%a) {programs = [[@one]]} : (tensor<f32>) -> tensor<f64>
   // expected-error@+1 {{'interpreter.run_parallel' op infeed must not be empty}}
   %6 = "interpreter.run_parallel"(%a) {infeed = [], programs = [[@one]]} : (tensor<f32>) -> tensor<f32>
-  // expected-error@+1 {{'interpreter.run_parallel' op there is no function 'missing'}}
-  %7 = "interpreter.run_parallel"(%a) {infeed = [@missing], programs = [[@one]]} : (tensor<f32>) -> tensor<f32>
   // expected-error@+1 {{'interpreter.run_parallel' op 'feed_two' must return one tensor for infeed, but returns 2}}
-  %8 = "interpreter.run_parallel"(%a) {infeed = [@feed_two], programs = [[@one]]} : (tensor<f32>) -> tensor<f32>
+  %7 = "interpreter.run_parallel"(%a) {infeed = [@feed_two], programs = [[@one]]} : (tensor<f32>) -> tensor<f32>
   // expected-error@+1 {{'interpreter.run_parallel' op 'feed_token' must return a tensor for infeed, but returns !stablehlo.token}}
-  %9 = "interpreter.run_parallel"(%a) {infeed = [@feed_token], programs = [[@one]]} : (tensor<f32>) -> tensor<f32>
+  %8 = "interpreter.run_parallel"(%a) {infeed = [@feed_token], programs = [[@one]]} : (tensor<f32>) -> tensor<f32>
+  func.return
+}
+
+// -----
+
+func.func @no_such_function() {
+  // expected-error@+1 {{'interpreter.run_parallel' op there is no function 'missing'}}
+  "interpreter.run_parallel"() {programs = [[@missing]]} : () -> ()
+  func.return
+}
+
+// -----
+
+func.func @one(%x: tensor<f32>) -> tensor<f32> {
+  func.return %x : tensor<f32>
+}
+
+func.func @no_such_infeed(%a: tensor<f32>) {
+  // expected-error@+1 {{'interpreter.run_parallel' op there is no function 'missing'}}
+  %0 = "interpreter.run_parallel"(%a) {infeed = [@missing], programs = [[@one]]} : (tensor<f32>) -> tensor<f32>
   func.return
 }
