@@ -59,6 +59,14 @@ hilo_status shape_fail(struct shape *s, const char *label, const char *fmt, ...)
     return status;
 }
 
+hilo_status shape_not_found(struct shape *s, const char *label, const char *what, struct str name)
+{
+    if (s->broken)
+        return HILO_OK;
+    s->not_found = true;
+    return shape_fail(s, label, "there is no %s '%.*s'", what, (int)name.n, name.p);
+}
+
 /* Memory of texts: from the arena, so that nothing is lost when it ends in the middle of one. */
 static void *text_realloc(void *user, void *ptr, size_t old_bytes, size_t new_bytes, size_t align)
 {

@@ -25,8 +25,8 @@ struct shape {
     uint32_t nout;              /* results of op, whatever the rule thinks: see shape_results */
     const char *out_label;      /* may be set: the constraint that defines the result types */
     bool verifying;             /* the declared result types are final: check what needs them */
-    bool names;                 /* report names that are not found: not in a module that is wrong
-                                   already, where they may be a consequence */
+    bool broken;                /* the module has errors, other than names that are not found */
+    bool not_found;             /* set by shape_not_found */
 };
 
 typedef hilo_status shape_rule(struct shape *s);
@@ -45,6 +45,10 @@ hilo_status shape_run(struct shape *s);
    specification has no number for it. */
 hilo_status shape_fail(struct shape *s, const char *label, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* An error: there is no such function, mesh or whatever `what` says. But none in a module with other
+   errors, for it may be their consequence. */
+hilo_status shape_not_found(struct shape *s, const char *label, const char *what, struct str name);
 
 /* Texts for messages, in the module's arena: `tensor<2x?xf32>`, `[1, ?, 3]`, `?`. Only for the path
    of an error. */

@@ -10,10 +10,8 @@ static hilo_status process_mesh(struct shape *s, ir_attr groups)
 {
     ir_attr mesh = ir_field(s->m, groups, IR_REPLICA_GROUP_MESH_AXES_mesh_F);
     struct str name = ir_attr_as_str(s->m, mesh);
-    if (s->names && ir_attr_get(s->m, mesh)->kind == IR_ATTR_SYMBOL &&
-        IR_NONE(ir_module_symbol(s->m, name)))
-        return shape_fail(s, NULL, "there is no mesh '%.*s' for replica_groups", (int)name.n,
-                          name.p);
+    if (ir_attr_get(s->m, mesh)->kind == IR_ATTR_SYMBOL && IR_NONE(ir_module_symbol(s->m, name)))
+        return shape_not_found(s, NULL, "mesh", name);
     return HILO_OK;
 }
 

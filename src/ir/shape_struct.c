@@ -125,10 +125,8 @@ hilo_status shape_callee(struct shape *s, ir_attr symbol, const char *exists, co
 {
     ir_op func = shape_lookup_func(s, symbol);
     struct str name = ir_attr_as_str(s->m, symbol);
-    if (IR_NONE(func) && !s->names)
-        return HILO_OK;
     if (IR_NONE(func))
-        return shape_fail(s, exists, "there is no function '%.*s'", (int)name.n, name.p);
+        return shape_not_found(s, exists, "function", name);
     const struct ir_type_data *t = func_type(s->m, func);
     uint32_t nresults = t->ntypes - t->ninputs;
     if (s->o->noperands != t->ninputs)

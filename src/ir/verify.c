@@ -480,8 +480,7 @@ static hilo_status check_inferred(struct shape *s)
 hilo_status ir_infer(struct ir_module *m, struct diag_list *d, ir_op op, ir_type *out,
                      uint32_t nout)
 {
-    struct shape s = {.m = m, .d = d, .op = op, .o = ir_op_get(m, op), .out = out, .nout = nout,
-                      .names = true};
+    struct shape s = {.m = m, .d = d, .op = op, .o = ir_op_get(m, op), .out = out, .nout = nout};
     assert(nout == s.o->nresults);
     HILO_TRY(check_tables(&s));
     return shape_run(&s);
@@ -495,6 +494,7 @@ struct verify {
     struct ir_module *m;
     struct diag_list *d;
     uint32_t errors;
+    bool broken;                                    /* there are some besides names not found */
     struct { uint64_t *v; uint32_t n, cap; } done;  /* bit i: op i has been passed */
     struct { ir_type *v; uint32_t n, cap; } out;    /* inferred types of the current op */
 };
@@ -543,21 +543,19 @@ static hilo_status check_uses(const struct verify *v, struct shape *s)
     return HILO_OK;
 }
 
-static hilo_status check_op(struct verify *v, ir_op op)
+static hilo_status check_op(struct verify *v, struct shape *s)
 {
-    struct shape s = {.m = v->m, .d = v->d, .op = op, .o = ir_op_get(v->m, op), .verifying = true,
-                      .names = v->errors == 0};
-    HILO_TRY(check_uses(v, &s));
-    if (s.o->kind == IR_UNREGISTERED)
+    HILO_TRY(check_uses(v, s));
+    if (s->o->kind == IR_UNREGISTERED)
         return HILO_OK;
-    while (v->out.n < s.o->nresults)
+    while (v->out.n < s->o->nresults)
         ARENA_PUSH(&v->m->arena, &v->out, (ir_type){0});
-    s.out = v->out.v;
-    s.nout = s.o->nresults;
-    HILO_TRY(check_tables(&s));
-    HILO_TRY(check_results(&s));
-    HILO_TRY(shape_run(&s));
-    return check_inferred(&s);
+    s->out = v->out.v;
+    s->nout = s->o->nresults;
+    HILO_TRY(check_tables(s));
+    HILO_TRY(check_results(s));
+    HILO_TRY(shape_run(s));
+    return check_inferred(s);
 }
 
 /* OK unless something other than an error in the module happens. */
@@ -566,11 +564,14 @@ static hilo_status visit(struct verify *v, ir_op op, int depth)
     if (depth > VERIFY_DEPTH)
         return ir_op_error(v->m, v->d, op, HILO_RESOURCE_EXHAUSTED, NULL,
                            "is nested too deep: %d regions at most", VERIFY_DEPTH);
-    hilo_status status = check_op(v, op);
+    const struct ir_op_data *o = ir_op_get(v->m, op);
+    struct shape s = {.m = v->m, .d = v->d, .op = op, .o = o, .verifying = true,
+                      .broken = v->broken};
+    hilo_status status = check_op(v, &s);
     if (status != HILO_OK && status != HILO_INVALID_ARGUMENT)
         return status;
     v->errors += status != HILO_OK;
-    const struct ir_op_data *o = ir_op_get(v->m, op);
+    v->broken |= status != HILO_OK && !s.not_found;
     /* Inside an op with an error, others are as likely its consequence; a function stands alone. */
     bool inside = status == HILO_OK || ir_op_has((enum ir_op_kind)o->kind, IR_T_ISOLATED);
     for (uint32_t r = 0; inside && r < o->nregions; r++) {

@@ -46,7 +46,7 @@ func.func @refused(%a: tensor<4x3xf32>, %b: tensor<4x0xf32>) {
 // -----
 
 func.func @mesh(%a: tensor<4x3xf32>) {
-  // expected-error@+1 {{'stablehlo.all_gather' op there is no mesh 'missing' for replica_groups}}
+  // expected-error@+1 {{'stablehlo.all_gather' op there is no mesh 'missing'}}
   %0 = "stablehlo.all_gather"(%a) {all_gather_dim = 1 : i64, replica_groups = #stablehlo.replica_group_mesh_axes<mesh = @missing, axes = [#stablehlo.axis_ref<name = "x">]>} : (tensor<4x3xf32>) -> tensor<4x6xf32>
   func.return
 }
