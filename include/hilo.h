@@ -303,7 +303,8 @@ typedef struct hilo_execute_options {
     /* one per input, 1 = the run may overwrite it, after which it has no data; NULL = none */
     const uint8_t *donate;
     hilo_timing *timing;           /* filled when not NULL */
-    int (*cancelled)(void *user);  /* polled between steps; non-zero ends the run with CANCELLED; NULL = never */
+    int (*cancelled)(void *user);  /* polled between steps, from any thread; non-zero ends the run with
+                                      CANCELLED. NULL = never */
     void *cancelled_user;
 } hilo_execute_options;
 
