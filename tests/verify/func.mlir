@@ -85,7 +85,8 @@ func.func @callee(%a: tensor<f32>) -> tensor<f32> {
 func.func @caller(%a: tensor<f32>, %b: tensor<2xf32>) -> tensor<f32> {
   // expected-error@+1 {{there is no function 'nobody'}}
   %0 = func.call @nobody(%a) : (tensor<f32>) -> tensor<f32>
-  %n = func.call @nobody(%a) : (tensor<f32>) -> tensor<f32>
+  // expected-error@+1 {{there is no function 'nobody_else'}}
+  %n = func.call @nobody_else(%a) : (tensor<f32>) -> tensor<f32>
   // expected-error@+1 {{has 0 operands, but 'callee' takes 1}}
   %1 = func.call @callee() : () -> tensor<f32>
   // expected-error@+1 {{operand 0 has type tensor<2xf32>, but 'callee' takes tensor<f32>}}
@@ -94,6 +95,8 @@ func.func @caller(%a: tensor<f32>, %b: tensor<2xf32>) -> tensor<f32> {
   %3:2 = func.call @callee(%a) : (tensor<f32>) -> (tensor<f32>, tensor<f32>)
   // expected-error@+1 {{result 0 has type tensor<f64>, but 'callee' gives tensor<f32>}}
   %4 = func.call @callee(%a) : (tensor<f32>) -> tensor<f64>
+  // A name is not blamed in a module that is wrong already.
+  %5 = func.call @nobody(%a) : (tensor<f32>) -> tensor<f32>
   func.return %0 : tensor<f32>
 }
 
