@@ -674,12 +674,10 @@ static hilo_status meta_resource(struct text_parser *p, struct str key) {
     if (!text_is(p, TEXT_STRING) || hex.n < HEAD || memcmp(hex.p, "0x", 2) != 0 || !hex_decode(hex.p + 2, 8, alignment))
         return text_expected(p, "a string of hexadecimal digits that begins with 0x and four bytes of alignment");
     size_t n = (hex.n - HEAD) / 2;
-    uint8_t *data = mem_alloc(&p->m->arena.al, n);
-    if (!data)
-        arena_exhausted(&p->m->arena);
-    ir_resource_set(p->m, key, data, n, true);
+    uint8_t *data = ir_blob_new(p->m, n);
     if (!hex_decode(hex.p + HEAD, hex.n - HEAD, data))
         return text_error(p, NULL, "resource '%.*s' is no string of hexadecimal bytes", (int)key.n, key.p);
+    ir_resource_set(p->m, key, data, n, false);
     text_next(p);
     return HILO_OK;
 }

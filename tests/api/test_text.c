@@ -484,6 +484,70 @@ static void test_parts(void **state) {
     assert_false(read_next_part(&rest, &line, &part, &first));
 }
 
+/* ---- memory ---------------------------------------------------------------------------------------------------------- */
+
+struct meter { long live, left; }; /* allocations held; allocations until the first that fails */
+
+static void *meter_realloc(void *user, void *p, size_t old, size_t n, size_t align) {
+    struct meter *m = user;
+    hilo_allocator sys = mem_system_allocator();
+    if (n && m->left-- <= 0)
+        return NULL;
+    m->live += (n && !p) - (!n && p);
+    return sys.realloc_fn(sys.user, p, old, n, align);
+}
+
+/* False when memory ended. */
+static bool read_metered(struct str text, struct meter *meter) {
+    jmp_buf recover;
+    hilo_allocator al = {meter_realloc, meter};
+    struct diag_list d;
+    diag_init(&d, al);
+    struct ir_module *volatile m = ir_module_new(al, &recover);
+    volatile bool done = false;
+    if (m && setjmp(recover) == 0) {
+        read_text(m, &d, text, 1);
+        done = !d.out_of_memory;
+    }
+    ir_module_free(m);
+    diag_clear(&d);
+    return done;
+}
+
+/* Whatever allocation fails, nothing is left behind. */
+static void test_out_of_memory(void **state) {
+    (void)state;
+    struct strbuf b;
+    strbuf_init(&b, mem_system_allocator());
+    strbuf_puts(&b, "module @m attributes {a = [1, 2]} {\n"
+                    "func.func @f(%a: tensor<f32> {x}) -> tensor<f32> {\n"
+                    "  %r = stablehlo.constant dense_resource<big> : tensor<5000xi32>\n"
+                    "  %c = stablehlo.constant dense<[");
+    for (int i = 0; i < 5000; i++)
+        strbuf_printf(&b, i ? ", %d" : "%d", i);
+    strbuf_puts(&b, "]> : tensor<5000xi32>\n");
+    for (int i = 0; i < 500; i++)
+        strbuf_printf(&b, "  %%x%d = \"stablehlo.case\"(%%c) ({ %%0 = stablehlo.abs %%a : tensor<f32> loc(#l%d) }) : "
+                          "(tensor<5000xi32>) -> tensor<%dxf32>\n", i, i, i);
+    strbuf_puts(&b, "  return %a : tensor<f32>\n}\n}\n");
+    for (int i = 0; i < 500; i++)
+        strbuf_printf(&b, "#l%d = loc(\"f%d\":1:2)\n", i, i);
+    strbuf_puts(&b, "{-# dialect_resources: { builtin: { big: \"0x04000000");
+    for (int i = 0; i < 5000; i++)
+        strbuf_printf(&b, "%08X", (unsigned)i);
+    strbuf_puts(&b, "\" } } #-}");
+    assert_false(b.failed);
+    struct program x = program_ok(b.p);
+    program_free(&x);
+    bool done = false;
+    for (long k = 0; !done; k++) {
+        struct meter meter = {0, k};
+        done = read_metered((struct str){b.p, b.n}, &meter);
+        assert_int_equal(meter.live, 0);
+    }
+    strbuf_free(&b);
+}
+
 int main(void) {
     if (setjmp(out_of_memory))
         return 1;
@@ -492,6 +556,7 @@ int main(void) {
         cmocka_unit_test(test_modules),       cmocka_unit_test(test_aliases),        cmocka_unit_test(test_resources),
         cmocka_unit_test(test_scopes),        cmocka_unit_test(test_many_names),     cmocka_unit_test(test_places),
         cmocka_unit_test(test_refused_ops),   cmocka_unit_test(test_refused_files),  cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_out_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
