@@ -300,8 +300,8 @@ typedef struct hilo_timing {
 
 typedef struct hilo_execute_options {
     size_t struct_size;
-    /* one per input, 1 = the run may overwrite it, after which it has no data; NULL = none */
-    const uint8_t *donate;
+    const uint8_t *donate;         /* one per input, 1 = the run may overwrite it: from its start on, even when it
+                                      fails, the buffer has no data. NULL = none */
     hilo_timing *timing;           /* filled when not NULL */
     int (*cancelled)(void *user);  /* polled between steps, from any thread; non-zero ends the run with
                                       CANCELLED. NULL = never */

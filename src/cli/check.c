@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -106,7 +107,8 @@ static _Noreturn void work(struct check *k, size_t self) {
     hilo_client *client;
     struct cli_compile one = k->o.compile;
     one.threads = 1;
-    signal(SIGALRM, SIG_DFL); /* ends a worker that is out of time */
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* nobody works for a parent that is gone */
+    signal(SIGALRM, SIG_DFL);         /* ends a worker that is out of time */
     int code = cli_client(&one, &client);
     if (code)
         _exit(code);
@@ -253,7 +255,7 @@ static const struct cli_option options[] = {
     CLI_COMPILE_OPTIONS(struct check_options, compile),
     {"--filter", "TEXT", CLI_TEXT, offsetof(struct check_options, filter),
      "only cases whose path or program contains TEXT"},
-    {"--timeout", "S", CLI_NUMBER, offsetof(struct check_options, timeout), "seconds a case may take; 120 by default"},
+    {"--timeout", "S", CLI_NUMBER, offsetof(struct check_options, timeout), "seconds a case may take; 120 by default, 0 = any"},
     {"--verbose", NULL, CLI_FLAG, offsetof(struct check_options, verbose),
      "name the cases that pass, too, and show all errors in full"},
     {0}
