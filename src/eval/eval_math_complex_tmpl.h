@@ -291,7 +291,10 @@ COMPLEX F(atanh)(COMPLEX z)
         im = isnan(y) ? y : (R)1.570796326794896619231321691639751442L;
     } else {
         R a = M(hypot)((1 - x) / 2, y / 2);
-        re = x == 1 ? (M(log)(M(hypot)(2, y)) - M(log)(y)) / 2 : M(log1p)(x / a / a) / 4;
+        if (x == 1 && y < 1) /* 4 / y^2 may overflow */
+            re = (M(log)(M(hypot)(2, y)) - M(log)(y)) / 2;
+        else
+            re = M(log1p)(x / a / a) / 4;
         im = M(atan2)(y, ((1 - x) * (1 + x) - y * y) / 2) / 2;
     }
     return F(make)(M(copysign)(re, z.re), M(copysign)(im, z.im));
