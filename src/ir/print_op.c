@@ -516,7 +516,8 @@ static void print_func(struct printer *p, struct form *f) {
     }
     strbuf_putc(p->out, ')');
     uint32_t nouts = t->ntypes - t->ninputs;
-    bool bare = nouts == 1 && res_attrs->n == 0 && ir_type_get(p->m, t->types[t->ninputs])->kind != IR_TYPE_FUNCTION;
+    bool attrs = nouts == 1 && res_attrs->n == 1 && ir_attr_get(p->m, res_attrs->items[0])->n;
+    bool bare = nouts == 1 && !attrs && ir_type_get(p->m, t->types[t->ninputs])->kind != IR_TYPE_FUNCTION;
     strbuf_puts(p->out, nouts == 0 ? "" : bare ? " -> " : " -> (");
     for (uint32_t i = 0; i < nouts; i++) {
         strbuf_puts(p->out, i ? ", " : "");
@@ -1033,7 +1034,7 @@ static void form_types(struct printer *p, struct form *f, struct str w) {
 static void form_literal(struct printer *p, struct form *f, struct str w) {
     bool closes = w.n == 1 && (w.p[0] == ',' || w.p[0] == ')' || w.p[0] == ']');
     bool opens = w.n == 1 && (w.p[0] == '(' || w.p[0] == '[');
-    if (f->blank && !closes && !(opens && w.p[0] == '['))
+    if (f->blank && !closes && !opens)
         strbuf_putc(p->out, ' ');
     strbuf_str(p->out, w);
     f->blank = !opens;

@@ -374,10 +374,12 @@ static void form_same_types(struct text_parser *p, struct text_state *s, ir_type
         text_result_type(p, s, t);
 }
 
-/* `: type, …` with, for `:arrow`, `-> type` or `-> (type, …)` */
+/* `: type, …` with, for `:arrow`, `-> type` or `-> (type, …)`; without, the dictionary may come behind the colon. */
 static hilo_status form_type_list(struct text_parser *p, struct text_state *s, bool arrow) {
     ir_type *types;
     uint32_t n;
+    if (!arrow)
+        HILO_TRY(text_dict(p, s));
     s->types_at = p->tok.at;
     HILO_TRY(text_type_list(p, &types, &n));
     for (uint32_t i = 0; i < n; i++)

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-/* ---- programs ---------------------------------------------------------------------------------------------------- */
+/* ---- programs -------------------------------------------------------------------------------------------------- */
 
 struct program {
     struct ir_module *m;
@@ -90,7 +90,7 @@ static void in_function(char *out, size_t size, const char *op) {
     assert_in_range(n, 1, size - 1);
 }
 
-/* ---- forms ----------------------------------------------------------------------------------------------------------- */
+/* ---- forms ----------------------------------------------------------------------------------------------------- */
 
 static void test_forms(void **state) {
     (void)state;
@@ -246,6 +246,9 @@ static void test_forms(void **state) {
          "(tensor<f32>) -> ()"},
         {"check.expect_close %a, %b, max_ulp_difference = 3 : tensor<2x3xf32>, tensor<2x3xf32>",
          "\"check.expect_close\"(%a, %b) {max_ulp_difference = 3 : ui64} : (tensor<2x3xf32>, tensor<2x3xf32>) -> ()"},
+        {"check.expect_close %a, %b, max_ulp_difference = 3, min_ulp_difference = 1 : {x} tensor<2x3xf32>, tensor<2x3xf32>",
+         "\"check.expect_close\"(%a, %b) {max_ulp_difference = 3 : ui64, min_ulp_difference = 1 : ui64, x} : "
+         "(tensor<2x3xf32>, tensor<2x3xf32>) -> ()"},
         {"%0 = interpreter.probe %a, probe_id = \"p\" : tensor<2x3xf32>",
          "%0 = \"interpreter.probe\"(%a) {probe_id = \"p\"} : (tensor<2x3xf32>) -> tensor<2x3xf32>"},
         {"interpreter.print %a : tensor<2x3xf32>", "\"interpreter.print\"(%a) : (tensor<2x3xf32>) -> ()"},
@@ -287,7 +290,7 @@ static void test_legacy_lists(void **state) {
         "  return\n}");
 }
 
-/* ---- functions and modules --------------------------------------------------------------------------------------------- */
+/* ---- functions and modules ------------------------------------------------------------------------------------- */
 
 static void test_functions(void **state) {
     (void)state;
@@ -326,6 +329,13 @@ static void test_modules(void **state) {
     assert_same_program("\"builtin.module\"() ({}) {a} : () -> ()", "module attributes {a} {}");
 }
 
+static void test_meshes(void **state) {
+    (void)state;
+    assert_same_program("sdy.mesh @mesh = <[\"x\"=2]> {y}\nsdy.mesh @empty = <[]>",
+                        "\"sdy.mesh\"() <{mesh = #sdy.mesh<[\"x\"=2]>, sym_name = \"mesh\"}> {y} : () -> ()\n"
+                        "\"sdy.mesh\"() <{mesh = #sdy.mesh<[]>, sym_name = \"empty\"}> : () -> ()");
+}
+
 static void test_aliases(void **state) {
     (void)state;
     assert_same_program("!t = tensor<2xf32>\n#v = dense<1.0> : !t\n"
@@ -349,7 +359,7 @@ static void test_resources(void **state) {
     program_free(&x);
 }
 
-/* ---- names of values -------------------------------------------------------------------------------------------------------- */
+/* ---- names of values ------------------------------------------------------------------------------------------- */
 
 static void test_scopes(void **state) {
     (void)state;
@@ -394,7 +404,7 @@ static void test_places(void **state) {
     program_free(&x);
 }
 
-/* ---- refusals ------------------------------------------------------------------------------------------------------------------ */
+/* ---- refusals -------------------------------------------------------------------------------------------------- */
 
 static void test_refused_ops(void **state) {
     (void)state;
@@ -459,7 +469,7 @@ static void test_refused_files(void **state) {
     strbuf_free(&b);
 }
 
-/* ---- parts ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- parts ----------------------------------------------------------------------------------------------------- */
 
 static void test_parts(void **state) {
     (void)state;
@@ -484,7 +494,7 @@ static void test_parts(void **state) {
     assert_false(read_next_part(&rest, &line, &part, &first));
 }
 
-/* ---- memory ---------------------------------------------------------------------------------------------------------- */
+/* ---- memory ---------------------------------------------------------------------------------------------------- */
 
 struct meter { long live, left; }; /* allocations held; allocations until the first that fails */
 
@@ -556,7 +566,7 @@ int main(void) {
         cmocka_unit_test(test_modules),       cmocka_unit_test(test_aliases),        cmocka_unit_test(test_resources),
         cmocka_unit_test(test_scopes),        cmocka_unit_test(test_many_names),     cmocka_unit_test(test_places),
         cmocka_unit_test(test_refused_ops),   cmocka_unit_test(test_refused_files),  cmocka_unit_test(test_parts),
-        cmocka_unit_test(test_out_of_memory),
+        cmocka_unit_test(test_meshes),         cmocka_unit_test(test_out_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
