@@ -110,6 +110,12 @@ hilo_status shape_func_return(struct shape *s)
     return HILO_OK;
 }
 
+hilo_status shape_return(struct shape *s)
+{
+    ir_op parent = ir_region_get(s->m, ir_block_get(s->m, s->o->parent)->parent)->parent;
+    return ir_kind(s->m, parent) == IR_FUNC ? shape_func_return(s) : HILO_OK;
+}
+
 ir_op shape_lookup_func(const struct shape *s, ir_attr symbol)
 {
     ir_op op = {0};

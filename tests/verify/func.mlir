@@ -34,7 +34,18 @@ func.func @type(%a: tensor<?xf32>) -> tensor<2xf32> {
 }
 
 // expected-error@+1 {{region 0 must end with 'func.return'}}
-func.func @end(%a: tensor<f32>) -> tensor<f32> {
+func.func @end(%a: tensor<f32>) {
+  %0 = stablehlo.abs %a : tensor<f32>
+}
+
+// A comparator that is a function may end as one that is a region does.
+func.func @comparator(%a: tensor<f32>, %b: tensor<f32>) -> tensor<i1> {
+  %0 = stablehlo.compare GT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+  stablehlo.return %0 : tensor<i1>
+}
+
+func.func @comparator_type(%a: tensor<f32>, %b: tensor<f32>) -> tensor<i1> {
+  // expected-error@+1 {{returns value 0 as tensor<f32>, but the function's type says tensor<i1>}}
   stablehlo.return %a : tensor<f32>
 }
 
