@@ -1,0 +1,66 @@
+// and: bit by bit.
+
+// Signed and unsigned alike.
+func.func @integers() {
+  %x0 = stablehlo.constant dense<[12, -1, -2147483648]> : tensor<3xi32>
+  %y0 = stablehlo.constant dense<[10, 2147483647, -2]> : tensor<3xi32>
+  %r0 = stablehlo.and %x0, %y0 : tensor<3xi32>
+  check.expect_eq_const %r0, dense<[8, 2147483647, -2147483648]> : tensor<3xi32>
+  %x1 = stablehlo.constant dense<[9223372036854775809, 255]> : tensor<2xui64>
+  %y1 = stablehlo.constant dense<[9223372036854775808, 4080]> : tensor<2xui64>
+  %r1 = stablehlo.and %x1, %y1 : tensor<2xui64>
+  check.expect_eq_const %r1, dense<[9223372036854775808, 240]> : tensor<2xui64>
+  %x2 = stablehlo.constant dense<[-86, 15]> : tensor<2xi8>
+  %y2 = stablehlo.constant dense<[85, -16]> : tensor<2xi8>
+  %r2 = stablehlo.and %x2, %y2 : tensor<2xi8>
+  check.expect_eq_const %r2, dense<[0, 0]> : tensor<2xi8>
+  %x3 = stablehlo.constant dense<[-4, 5]> : tensor<2xi4>
+  %y3 = stablehlo.constant dense<[6, 3]> : tensor<2xi4>
+  %r3 = stablehlo.and %x3, %y3 : tensor<2xi4>
+  check.expect_eq_const %r3, dense<[4, 1]> : tensor<2xi4>
+  %x4 = stablehlo.constant dense<[12, 15]> : tensor<2xui4>
+  %y4 = stablehlo.constant dense<[10, 5]> : tensor<2xui4>
+  %r4 = stablehlo.and %x4, %y4 : tensor<2xui4>
+  check.expect_eq_const %r4, dense<[8, 5]> : tensor<2xui4>
+  %x5 = stablehlo.constant dense<[-2, 1]> : tensor<2xi2>
+  %y5 = stablehlo.constant dense<[-1, -1]> : tensor<2xi2>
+  %r5 = stablehlo.and %x5, %y5 : tensor<2xi2>
+  check.expect_eq_const %r5, dense<[-2, 1]> : tensor<2xi2>
+  %x6 = stablehlo.constant dense<[2, 3]> : tensor<2xui2>
+  %y6 = stablehlo.constant dense<[1, 2]> : tensor<2xui2>
+  %r6 = stablehlo.and %x6, %y6 : tensor<2xui2>
+  check.expect_eq_const %r6, dense<[0, 2]> : tensor<2xui2>
+  func.return
+}
+
+// -----
+
+// Booleans.
+func.func @booleans() {
+  %x = stablehlo.constant dense<[false, false, true, true]> : tensor<4xi1>
+  %y = stablehlo.constant dense<[false, true, false, true]> : tensor<4xi1>
+  %r = stablehlo.and %x, %y : tensor<4xi1>
+  check.expect_eq_const %r, dense<[false, false, false, true]> : tensor<4xi1>
+  func.return
+}
+
+// -----
+
+// Sizes known only at run time; no elements at all; scalars.
+func.func @shapes() {
+  %x = stablehlo.constant dense<[12, 255, 7]> : tensor<3xui8>
+  %y = stablehlo.constant dense<[10, 129, 8]> : tensor<3xui8>
+  %a = tensor.cast %x : tensor<3xui8> to tensor<?xui8>
+  %b = tensor.cast %y : tensor<3xui8> to tensor<?xui8>
+  %c = stablehlo.and %a, %b : tensor<?xui8>
+  %r = tensor.cast %c : tensor<?xui8> to tensor<3xui8>
+  check.expect_eq_const %r, dense<[8, 129, 0]> : tensor<3xui8>
+  %none = stablehlo.constant dense<> : tensor<2x0xui8>
+  %n = stablehlo.and %none, %none : tensor<2x0xui8>
+  check.expect_eq_const %n, dense<> : tensor<2x0xui8>
+  %p = stablehlo.constant dense<12> : tensor<ui8>
+  %q = stablehlo.constant dense<10> : tensor<ui8>
+  %s = stablehlo.and %p, %q : tensor<ui8>
+  check.expect_eq_const %s, dense<8> : tensor<ui8>
+  func.return
+}
