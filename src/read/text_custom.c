@@ -36,10 +36,10 @@ static hilo_status custom_key(struct text_parser *p, const char *name) {
 /* ---- modules and functions --------------------------------------------------------------------------------------- */
 
 static hilo_status custom_symbol_name(struct text_parser *p, struct text_state *s, uint32_t slot) {
-    ir_attr name = ir_attr_string(p->m, p->tok.text);
+    struct str name = p->tok.text;
     const char *at = p->tok.at;
     HILO_TRY(text_expect(p, TEXT_AT));
-    return text_prop(p, s, slot, name, at);
+    return text_prop(p, s, slot, ir_attr_string(p->m, name), at);
 }
 
 /* `@name`, kept as a string in the op's first attribute */

@@ -176,8 +176,23 @@ hilo_status text_signature(struct text_parser *p, struct text_state *s) {
     return HILO_OK;
 }
 
+/* The dictionary of a custom form. A number out of its attribute's range is reported here, where it stands apart from the op. */
 hilo_status text_dict(struct text_parser *p, struct text_state *s) {
-    return text_is(p, TEXT_LBRACE) ? text_attr_dict(p, &s->attrs) : HILO_OK;
+    const char *at = p->tok.at, *mnemonic = strchr(ir_op_info(s->kind)->name, '.');
+    if (!text_is(p, TEXT_LBRACE))
+        return HILO_OK;
+    HILO_TRY(text_attr_dict(p, &s->attrs));
+    for (uint32_t i = 0; i < s->attrs.n; i++) {
+        const struct ir_slot_info *slot = ir_slot_get(ir_slot_named(s->kind, ir_str_get(p->m, s->attrs.v[i].name)));
+        const struct ir_attr_data *a = ir_attr_get(p->m, s->attrs.v[i].attr);
+        const char *range = a->kind == IR_ATTR_INT ? ir_slot_range(slot, a->i) : NULL;
+        char label[32] = "";
+        if (range && slot->flags >= IR_C(1) && mnemonic)
+            snprintf(label, sizeof label, "%s_c%u", mnemonic + 1, slot->flags / IR_C(1));
+        if (range)
+            return text_constraint(p, at, label, "attribute '%s' must be %s, but is %" PRId64, slot->name, range, a->i);
+    }
+    return HILO_OK;
 }
 
 hilo_status text_prop(struct text_parser *p, struct text_state *s, uint32_t slot, ir_attr a, const char *at) {
@@ -467,17 +482,13 @@ static hilo_status form_read(struct text_parser *p, struct text_state *s) {
 
 /* The op with a name as it stands in the text: `return` and `module` are short for func.return and builtin.module. */
 static enum ir_op_kind op_short_name(const struct text_parser *p, struct str name) {
-    static const char *const dialects[] = {"", "func.", "builtin."};
-    enum ir_op_kind kind = IR_OP_NONE;
-    char full[64];
-    bool is_short = name.n < sizeof full / 2 && !memchr(name.p, '.', name.n);
-    for (size_t i = 0; kind == IR_OP_NONE && i < (is_short ? sizeof dialects / sizeof *dialects : 1); i++) {
-        if (i == 0) {
-            kind = ir_op_named(p->m, name);
-            continue;
-        }
-        int n = snprintf(full, sizeof full, "%s%.*s", dialects[i], (int)name.n, name.p);
-        kind = ir_op_named(p->m, (struct str){full, (size_t)n});
+    static const char *const dialects[] = {"func", "builtin"};
+    enum ir_op_kind kind = ir_op_named(p->m, name);
+    for (size_t i = 0; kind == IR_OP_NONE && i < 2 && !memchr(name.p, '.', name.n); i++) {
+        char full[32];
+        int n = snprintf(full, sizeof full, "%s.%.*s", dialects[i], (int)name.n, name.p);
+        if (n > 0 && (size_t)n < sizeof full)
+            kind = ir_op_named(p->m, (struct str){full, (size_t)n});
     }
     return kind;
 }
