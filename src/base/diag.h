@@ -43,8 +43,7 @@ void diag_clear(struct diag_list *d);
 /* Moves all of `from` behind what is in `d`; both use one allocator. */
 void diag_move(struct diag_list *d, struct diag_list *from);
 
-/* Adds one diagnostic and returns `status`, so that `return diag_error(...)` forwards it. `text` (may be empty) is
-   the whole
+/* Adds one diagnostic and returns `status`, so that `return diag_error(...)` forwards it. `text` (may be empty) is the whole
    source that `loc` points into: the line is copied from it. `label` may be NULL. */
 hilo_status diag_add(struct diag_list *d, enum diag_severity sev, hilo_status status, const char *label,
                      struct diag_loc loc, struct str text, const char *fmt, ...)

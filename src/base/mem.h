@@ -63,9 +63,8 @@ _Noreturn void arena_exhausted(struct arena *a);
 #define ARENA_NEW(a, type) ((type *)arena_alloc((a), sizeof(type), _Alignof(type)))
 #define ARENA_ARRAY(a, type, n) ((type *)arena_array((a), (n), sizeof(type), _Alignof(type)))
 
-/* A growable array in an arena: `struct { T *v; uint32_t n, cap; }`. Growing moves it (the old copy stays in the
-   arena, so
-   a stale pointer reads old data instead of crashing; under HILO_TORTURE every push moves). */
+/* A growable array in an arena: `struct { T *v; uint32_t n, cap; }`. Growing moves it (the old copy stays in the arena, so a
+   stale pointer reads old data instead of crashing; under HILO_TORTURE every push moves). */
 #define ARENA_PUSH(a, vec, x)                                                                            \
     do {                                                                                                 \
         if ((vec)->n == (vec)->cap)                                                                      \

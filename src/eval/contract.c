@@ -171,7 +171,7 @@ void complex_store(struct complex_number *x, struct value *out) {
     number_store(kind, x, out);
 }
 
-/* ---- the matrix product --------------------------------------------------------------------------------------------------- */
+/* ---- the matrix product ------------------------------------------------------------------------------------------ */
 
 /* Columns are taken in stretches whose accumulators stay in the first-level cache; products are added in the order of k. */
 enum { GEMM_COLUMNS = 512 };

@@ -5,9 +5,9 @@
 
 #include "eval/eval.h"
 
-/* Integers modulo 2^64, of which every narrower type is the low bits; i1 counts, and any count is true. Floats in double, so that
-   sums of products of narrow floats are rounded once. f32 and complex<f32> of contractions in single precision, rounded step by
-   step like the programs that are compared with them. */
+/* Integers modulo 2^64, of which every narrower type is the low bits; i1 counts, and any count is true. Floats in double, so
+   that sums of products of narrow floats are rounded once. f32 and complex<f32> of contractions in single precision, rounded
+   step by step like the programs that are compared with them. */
 enum number { NUM_INT, NUM_SINGLE, NUM_REAL, NUM_COMPLEX_SINGLE, NUM_COMPLEX };
 
 struct complex_single { float re, im; };
@@ -20,7 +20,8 @@ static inline enum number number_wider(enum number a, enum number b) { return a 
 enum number number_contract(enum ir_dtype a, enum ir_dtype b, enum ir_dtype r);
 size_t number_bytes(enum number k);
 
-/* `v` with its dimensions in another order: result dimension i is dimension perm[i]. A new reference to v itself for the identity. */
+/* `v` with its dimensions in another order: result dimension i is dimension perm[i]. A new reference to v itself for the
+   identity. */
 hilo_status value_permute(struct value *v, const uint32_t *perm, struct value **out);
 
 /* Elements of `v` widened to `k`, with its dimensions in the order `perm` (result dimension i is dimension perm[i]; NULL = as

@@ -60,7 +60,8 @@ static hilo_status conv_read(struct eval *cx, ir_op op, const struct conv_slots 
     c->feature_groups = ir_prop_i64(m, op, s->feature_groups);
     c->batch_groups = ir_prop_i64(m, op, s->batch_groups);
     if (c->features != c->group_in * c->feature_groups || c->batch % c->batch_groups)
-        return EVAL_FAIL(cx, op, HILO_INVALID_ARGUMENT, "has %lld input features and %lld batches, which do not divide into its groups",
+        return EVAL_FAIL(cx, op, HILO_INVALID_ARGUMENT, "has %lld input features and %lld batches, which do not divide "
+                         "into its groups",
                          (long long)c->features, (long long)c->batch);
     c->out_batch = c->batch / c->batch_groups;
     for (uint32_t i = 0; i < n; i++) {

@@ -182,7 +182,7 @@ static void narrow(enum ir_dtype t, uint8_t *bytes, size_t n)
     unsigned shift = 8 - info->bits;
     for (size_t i = 0; i < n; i++) {
         uint8_t high = (uint8_t)(bytes[i] << shift);
-        bytes[i] = info->cls == IR_SINT ? (uint8_t)((int8_t)high >> shift) : high >> shift;
+        bytes[i] = (uint8_t)(info->cls == IR_SINT ? (int8_t)high >> shift : high >> shift);
     }
 }
 

@@ -11,7 +11,7 @@
 #define TO_INT(name, D)                                                                            \
     ELT_LOOP(NAME(name), ELT_PLAIN, D, const A *a = in[0]; const D least = (D)k->param[0];         \
              const D most = (D)k->param[1]; const A low = (A)least; const A high = (A)most,        \
-             const A x = a[i], x >= high ? most : x <= low ? least : x == x ? (D)x : 0)
+             const A x = a[i], (D)(x >= high ? most : x <= low ? least : x == x ? (D)x : 0))
 #else
 #define TO_INT(name, D) ELT_KERNEL1(NAME(name), ELT_SIMD, A, D, (D)x)
 #endif

@@ -40,7 +40,8 @@ static hilo_status dot_check(struct eval *cx, ir_op op, const struct value *a, c
                              const int64_t *db, size_t n) {
     for (size_t i = 0; i < n; i++)
         if (a->dims[da[i]] != b->dims[db[i]])
-            return EVAL_FAIL(cx, op, HILO_INVALID_ARGUMENT, "has lhs dimension %lld of size %lld but rhs dimension %lld of size %lld",
+            return EVAL_FAIL(cx, op, HILO_INVALID_ARGUMENT,
+                             "has lhs dimension %lld of size %lld but rhs dimension %lld of size %lld",
                              (long long)da[i], (long long)a->dims[da[i]], (long long)db[i], (long long)b->dims[db[i]]);
     return HILO_OK;
 }

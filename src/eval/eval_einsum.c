@@ -18,7 +18,8 @@ static int einsum_label(char c) {
 }
 
 /* One operand's indices, up to ',' or '-' or the end. */
-static hilo_status einsum_operand(struct eval *cx, ir_op op, struct einsum *e, struct str *text, uint32_t k, const struct value *v) {
+static hilo_status einsum_operand(struct eval *cx, ir_op op, struct einsum *e, struct str *text, uint32_t k,
+                                  const struct value *v) {
     int64_t strides[IR_MAX_RANK];
     value_strides(v->dims, v->rank, strides);
     uint32_t d = 0;
@@ -34,11 +35,13 @@ static hilo_status einsum_operand(struct eval *cx, ir_op op, struct einsum *e, s
         e->stride[k][label] += strides[d++];
     }
     if (d != v->rank)
-        return EVAL_FAIL(cx, op, HILO_INVALID_ARGUMENT, "has a config that names %u of %u dimensions of operand %u", d, v->rank, k);
+        return EVAL_FAIL(cx, op, HILO_INVALID_ARGUMENT, "has a config that names %u of %u dimensions of operand %u", d,
+                         v->rank, k);
     return HILO_OK;
 }
 
-static hilo_status einsum_read(struct eval *cx, ir_op op, struct einsum *e, struct str text, struct value *const *in, uint32_t n) {
+static hilo_status einsum_read(struct eval *cx, ir_op op, struct einsum *e, struct str text, struct value *const *in,
+                               uint32_t n) {
     bool is_out[EINSUM_LABELS] = {false};
     for (int i = 0; i < EINSUM_LABELS; i++)
         e->size[i] = -1;

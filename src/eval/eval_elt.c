@@ -40,7 +40,7 @@ static uint8_t byte_element(const struct ir_dtype_info *t, uint64_t bits)
 {
     unsigned unused = 8 - t->bits;
     uint8_t high = (uint8_t)(bits << unused);
-    return t->cls == IR_SINT ? (uint8_t)((int8_t)high >> unused) : high >> unused;
+    return (uint8_t)(t->cls == IR_SINT ? (int8_t)high >> unused : high >> unused);
 }
 
 /* Elements of less than a byte: those of one type, from the low bits on, make up those of the other.

@@ -143,7 +143,7 @@ static bool fft_bluestein(struct fft *f) {
     return true;
 }
 
-/* ---- the op ---------------------------------------------------------------------------------------------------------------- */
+/* ---- the op ------------------------------------------------------------------------------------------------------ */
 
 /* Transforms x (of shape dims) in place along dimension d, through a buffer for one line. */
 static hilo_status fft_along(struct eval *cx, num *x, const int64_t *dims, uint32_t rank, uint32_t d, int sign) {

@@ -17,8 +17,8 @@ static num num_div(num a, num b) {
     return (num){c.re / norm, c.im / norm};
 }
 
-/* l becomes the lower factor of the Hermitian n×n matrix whose lower triangle is in a (Cholesky–Banachiewicz). A matrix that is not
-   positive definite gives NaN, as on XLA. */
+/* l becomes the lower factor of the Hermitian n×n matrix whose lower triangle is in a (Cholesky–Banachiewicz). A matrix that
+   is not positive definite gives NaN, as on XLA. */
 static void cholesky(size_t n, const num *a, num *l) {
     memset(l, 0, n * n * sizeof *l);
     for (size_t i = 0; i < n; i++)
@@ -51,7 +51,8 @@ hilo_status eval_cholesky(struct eval *cx, ir_op op, struct value *const *in, st
     size_t n = (size_t)a->dims[a->rank - 1], nbytes = a->count * sizeof(num);
     num *x = NULL, *l = NULL;
     HILO_TRY(load_complex(cx, a, &x));
-    hilo_status status = (l = mem_alloc(&cx->al, nbytes)) ? eval_out(cx, op, 0, a->dims, a->rank, out) : HILO_RESOURCE_EXHAUSTED;
+    l = mem_alloc(&cx->al, nbytes);
+    hilo_status status = l ? eval_out(cx, op, 0, a->dims, a->rank, out) : HILO_RESOURCE_EXHAUSTED;
     for (size_t at = 0; status == HILO_OK && n && at < a->count; at += n * n) {
         for (size_t i = 0; i < n && !lower; i++) /* the upper factor is the conjugate transpose: work on the other triangle */
             for (size_t j = 0; j <= i; j++)
@@ -71,8 +72,8 @@ hilo_status eval_cholesky(struct eval *cx, ir_op op, struct value *const *in, st
 }
 
 /* Solves op(a) x = b for the k columns of b in place; element (i, c) of b is at b[i * row + c * column]. */
-static void substitute(size_t n, size_t k, const num *a, bool lower, bool unit, bool transpose, bool conjugate, num *b, size_t row,
-                       size_t column) {
+static void substitute(size_t n, size_t k, const num *a, bool lower, bool unit, bool transpose, bool conjugate, num *b,
+                       size_t row, size_t column) {
     bool forward = lower != transpose;
     for (size_t c = 0; c < k; c++)
         for (size_t step = 0; step < n; step++) {

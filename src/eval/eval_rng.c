@@ -45,7 +45,7 @@ static void counter_add(uint64_t c[2], uint64_t n) {
     c[1] += c[0] < n;
 }
 
-/* ---- Threefry: 32 bits an element in two halves of the shape --------------------------------------------------------------- */
+/* ---- Threefry: 32 bits an element in two halves of the shape ----------------------------------------------------- */
 
 /* Elements are drawn in pairs (low word, high word of one output) whose members lie half a dimension apart: an even dimension,
    else the largest, is cut in halves [d/2, 2] and the halves are interleaved. This is that order's inverse. */
@@ -89,7 +89,7 @@ static uint64_t threefry_64(uint64_t key, uint64_t counter, struct value *out) {
     return counter + out->count;
 }
 
-/* ---- Philox: outputs one after the other -------------------------------------------------------------------------------------- */
+/* ---- Philox: outputs one after the other ------------------------------------------------------------------------- */
 
 static void philox_fill(uint64_t key, uint64_t counter[2], struct value *out) {
     size_t size = ir_dtype_get(out->dtype)->bytes, each = size == 8 ? 2 : 4;
@@ -139,7 +139,7 @@ hilo_status eval_rng_bit_generator(struct eval *cx, ir_op op, struct value *cons
     return HILO_OK;
 }
 
-/* ---- rng ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- rng --------------------------------------------------------------------------------------------------------- */
 
 static double draw_unit(struct eval *cx) { /* [0, 1) */
     uint64_t counter[2] = {cx->rng_state++, 0};
@@ -156,7 +156,8 @@ static double scalar_real(const struct value *v) {
 }
 
 /* One element of the distribution into `to`: uniform on [a, b), or normal with mean a and deviation b (Box–Muller). */
-static void draw(struct eval *cx, const struct value *a, const struct value *b, bool normal, const struct ir_dtype_info *dt, char *to) {
+static void draw(struct eval *cx, const struct value *a, const struct value *b, bool normal, const struct ir_dtype_info *dt,
+                 char *to) {
     double u = draw_unit(cx);
     if (dt->cls == IR_FLOAT) {
         double lo = scalar_real(a), hi = scalar_real(b);

@@ -1,7 +1,7 @@
 /* chlo.scan: a loop over one dimension that carries values along.
  *
- * Step i hands the body slice i of every input (without the scanned dimension) and the carries; the body returns slice i of every
- * output and the next carries. */
+ * Step i hands the body slice i of every input (without the scanned dimension) and the carries; the body returns slice i of
+ * every output and the next carries. */
 #include "eval/eval.h"
 
 /* Slices of one tensor along a dimension: `outer` runs of `run` bytes, a whole dimension apart. */

@@ -18,7 +18,8 @@ struct window_slots {
     enum ir_slot dims, strides, padding, base_dilations, dilations; /* the last two: IR_SLOT_NONE where the op has none */
 };
 
-static hilo_status window_read(struct eval *cx, ir_op op, const struct window_slots *s, const struct value *in, struct window *w) {
+static hilo_status window_read(struct eval *cx, ir_op op, const struct window_slots *s, const struct value *in,
+                               struct window *w) {
     const struct ir_module *m = cx->m;
     size_t nd = 0, ns = 0, np = 0, nb = 0, nw = 0;
     const int64_t *size = ir_prop_i64s(m, op, s->dims, &nd), *stride = ir_prop_i64s(m, op, s->strides, &ns);

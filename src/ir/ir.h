@@ -142,6 +142,12 @@ struct ir_slot_info {
     int64_t value;       /* default, with IR_DEF */
 };
 const struct ir_slot_info *ir_slot_get(uint32_t slot);
+/* What the value of an integer slot must be by its flags, "positive" or "non-negative", when `v` is not; else NULL. */
+static inline const char *ir_slot_range(const struct ir_slot_info *s, int64_t v) {
+    if ((s->flags & IR_GT0) && v <= 0)
+        return "positive";
+    return (s->flags & IR_GE0) && v < 0 ? "non-negative" : NULL;
+}
 
 enum ir_trait {
     IR_T_PURE = 1 << 0,         /* no effect but its results */
@@ -321,11 +327,10 @@ ir_attr ir_attr_loc(struct ir_module *m, enum ir_attr_kind kind, ir_str str, int
    ir_resource_set with owned = false. Does not return when memory is exhausted. */
 void *ir_blob_new(struct ir_module *m, size_t nbytes);
 
-/* A dense constant: `data` holds one element (splat) or all of them. Small data is copied and interned. From
-   IR_BLOB_BYTES on it is a blob: never compared, never copied; the module takes it over when `owned` (allocated by
-   mem_alloc from the module's allocator), else the caller keeps it alive as long as the module. A tensor with one
-   element is
-   always a splat, one with none has no data. */
+/* A dense constant: `data` holds one element (splat) or all of them. Small data is copied and interned. From IR_BLOB_BYTES on
+   it is a blob: never compared, never copied; the module takes it over when `owned` (allocated by mem_alloc from the module's
+   allocator), else the caller keeps it alive as long as the module. A tensor with one element is always a splat, one with
+   none has no data. */
 enum { IR_BLOB_BYTES = 1024 };
 ir_attr ir_attr_dense(struct ir_module *m, ir_type shaped, const void *data, size_t nbytes, bool splat, bool owned);
 ir_attr ir_attr_dense_i64s(struct ir_module *m, const int64_t *v, const int64_t *dims, uint32_t rank);
@@ -452,8 +457,7 @@ struct ir_module {
     struct ir_tables *t;       /* pages, intern tables (ir.c) */
 };
 
-/* `recover` is where exhaustion jumps (base/mem.h); it may be changed between calls by setting m->arena.recover. The
-   module
+/* `recover` is where exhaustion jumps (base/mem.h); it may be changed between calls by setting m->arena.recover. The module
    starts with an empty builtin.module as root. NULL when even that does not fit. */
 struct ir_module *ir_module_new(hilo_allocator al, jmp_buf *recover);
 void ir_module_free(struct ir_module *m);
@@ -489,13 +493,11 @@ void ir_print_attr(const struct ir_module *m, ir_attr a, struct strbuf *out);
 
 /* ---- verification (verify.c, shape_*.c) ------------------------------------------------------ */
 
-/* Checks the whole module against the table and the specification's constraints. Reports up to DIAG_MOST errors and
-   answers
+/* Checks the whole module against the table and the specification's constraints. Reports up to DIAG_MOST errors and answers
    HILO_INVALID_ARGUMENT when there was one. */
 hilo_status ir_verify(struct ir_module *m, struct diag_list *d);
 
-/* The result types of an op from its operands, attributes and regions, checking their constraints on the way. `out`
-   has room
+/* The result types of an op from its operands, attributes and regions, checking their constraints on the way. `out` has room
    for `nout` types; an entry of "none" means that the op's result cannot be inferred (reshape, constant, custom_call …). */
 hilo_status ir_infer(struct ir_module *m, struct diag_list *d, ir_op op, ir_type *out, uint32_t nout);
 

@@ -338,10 +338,11 @@ static ir_op reduce_applies(const struct printer *p, ir_op op) {
         return no;
     const struct ir_op_data *inner = ir_op_get(m, d->first), *ret = ir_op_get(m, d->last);
     const struct ir_type_data *in = ir_val_type(m, o->operands[0]);
-    if (!IR_SAME(inner->next, d->last) || ret->kind != IR_RETURN || !ir_op_has((enum ir_op_kind)inner->kind, IR_T_COMMUTATIVE) ||
-        !str_starts(ir_op_name(m, d->first), "stablehlo.") || inner->noperands != 2 || inner->nresults != 1 ||
-        !IR_NONE(inner->attrs) || d->nargs != 2 || !IR_SAME(inner->operands[0], d->args[0]) ||
-        !IR_SAME(inner->operands[1], d->args[1]) || ret->noperands != 1 || !IR_SAME(ret->operands[0], inner->result0))
+    if (!IR_SAME(inner->next, d->last) || ret->kind != IR_RETURN || inner->noperands != 2 || inner->nresults != 1 ||
+        !ir_op_has((enum ir_op_kind)inner->kind, IR_T_COMMUTATIVE) ||
+        !str_starts(ir_op_name(m, d->first), "stablehlo.") || !IR_NONE(inner->attrs) || d->nargs != 2 ||
+        !IR_SAME(inner->operands[0], d->args[0]) || !IR_SAME(inner->operands[1], d->args[1]) || ret->noperands != 1 ||
+        !IR_SAME(ret->operands[0], inner->result0))
         return no;
     ir_type t = ir_val_get(m, inner->result0)->type;
     const struct ir_type_data *scalar = ir_type_get(m, t);

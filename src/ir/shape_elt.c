@@ -147,25 +147,12 @@ hilo_status shape_complex(struct shape *s)
     return elt_meet(s, "complex_c2", ir_type_scalar(s->m, t));
 }
 
-/* Whether elements of type t can be compared in that way; no type given suits all. */
+/* The element type decides how elements are compared; what compare_c3 demands of `compare_type` beyond that is not enforced,
+   because programs in the wild, StableHLO's own compatibility artifacts among them, say SIGNED of floats. Only an order
+   that the elements do not have is refused. */
 static bool compares_as(const struct ir_type_data *t, int64_t how)
 {
-    if (t->quant || how == IR_COMPARISON_TYPE_NOTYPE)
-        return true;
-    switch (shape_class(t)) {
-    case IR_SINT:
-        return how == IR_COMPARISON_TYPE_SIGNED;
-    case IR_UINT:
-    case IR_PRED:
-        return how == IR_COMPARISON_TYPE_UNSIGNED;
-    case IR_FLOAT:
-        return how == IR_COMPARISON_TYPE_FLOAT || how == IR_COMPARISON_TYPE_TOTALORDER;
-    case IR_COMPLEX_CLASS:
-        return how == IR_COMPARISON_TYPE_FLOAT;
-    case IR_INDEX_CLASS:
-        break;
-    }
-    return false;
+    return t->quant || how != IR_COMPARISON_TYPE_TOTALORDER || shape_class(t) == IR_FLOAT;
 }
 
 hilo_status shape_compare(struct shape *s)

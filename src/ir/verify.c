@@ -412,10 +412,10 @@ static hilo_status check_attrs(struct shape *s)
         char label[16];
         snprintf(label, sizeof label, "_c%u", slot->flags / IR_C(1));
         int64_t v = ir_attr_get(s->m, a)->i;
-        if ((slot->flags & (IR_GE0 | IR_GT0)) && v < ((slot->flags & IR_GT0) != 0))
+        const char *range = ir_slot_range(slot, v);
+        if (range)
             return shape_fail(s, slot->flags >= IR_C(1) ? label : NULL,
-                              "attribute '%s' must be %s, but is %" PRId64, slot->name,
-                              slot->flags & IR_GT0 ? "positive" : "non-negative", v);
+                              "attribute '%s' must be %s, but is %" PRId64, slot->name, range, v);
         const char *flaw_label, *flaw = ir_attr_flaw(s->m, a, &flaw_label);
         if (flaw)
             return shape_fail(s, flaw_label, "attribute '%s': %s", slot->name, flaw);

@@ -144,7 +144,7 @@ static hilo_status loc_string(struct text_parser *p, ir_attr *out) {
     ir_str id = ir_str_of(p->m, text);
     text_next(p);
     if (text_accept(p, TEXT_COLON)) {
-        uint32_t line, col, end;
+        uint32_t line = 0, col = 0, end;
         HILO_TRY(loc_number(p, &line));
         HILO_TRY(text_expect(p, TEXT_COLON));
         HILO_TRY(loc_number(p, &col));

@@ -326,7 +326,8 @@ static hilo_status op_generic(struct text_parser *p, struct text_state *s) {
         while (text_accept(p, TEXT_COMMA));
         HILO_TRY(text_expect(p, TEXT_RPAREN));
     }
-    HILO_TRY(text_dict(p, s));
+    if (text_is(p, TEXT_LBRACE))
+        HILO_TRY(text_attr_dict(p, &s->attrs));
     HILO_TRY(text_expect(p, TEXT_COLON));
     return text_signature(p, s);
 }

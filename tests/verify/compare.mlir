@@ -27,9 +27,8 @@ func.func @result(%a: tensor<2xf32>) -> tensor<3xi1> {
 }
 
 func.func @types(%a: tensor<2xf32>, %b: tensor<2xi32>) -> (tensor<2xi1>, tensor<2xi1>) {
-  // expected-error@+1 {{[compare_c3] 'stablehlo.compare' op elements of type f32 cannot be compared as SIGNED}}
   %0 = stablehlo.compare LT, %a, %a, SIGNED : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xi1>
-  // expected-error@+1 {{[compare_c3] 'stablehlo.compare' op elements of type i32 cannot be compared as FLOAT}}
-  %1 = stablehlo.compare LT, %b, %b, FLOAT : (tensor<2xi32>, tensor<2xi32>) -> tensor<2xi1>
+  // expected-error@+1 {{[compare_c3] 'stablehlo.compare' op elements of type i32 cannot be compared as TOTALORDER}}
+  %1 = stablehlo.compare LT, %b, %b, TOTALORDER : (tensor<2xi32>, tensor<2xi32>) -> tensor<2xi1>
   func.return %0, %1 : tensor<2xi1>, tensor<2xi1>
 }
