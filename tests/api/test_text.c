@@ -280,7 +280,8 @@ static void test_legacy_lists(void **state) {
     (void)state;
     assert_same_program(
         "func.func @f(%a: tensor<2x3xf32>) {\n"
-        "  %0 = \"stablehlo.transpose\"(%a) {permutation = dense<[1, 0]> : tensor<2xi64>} : (tensor<2x3xf32>) -> tensor<3x2xf32>\n"
+        "  %0 = \"stablehlo.transpose\"(%a) {permutation = dense<[1, 0]> : tensor<2xi64>} "
+        ": (tensor<2x3xf32>) -> tensor<3x2xf32>\n"
         "  %1 = \"stablehlo.slice\"(%a) {start_indices = dense<0> : tensor<2xi64>, limit_indices = dense<1> : tensor<2xi64>,\n"
         "    strides = dense<1> : tensor<2xi64>} : (tensor<2x3xf32>) -> tensor<1x1xf32>\n"
         "  return\n}",
@@ -473,7 +474,8 @@ static void test_refused_files(void **state) {
 
 static void test_parts(void **state) {
     (void)state;
-    static const char file[] = "// -----\nfunc.func private @a()\n\n// -----\n\n// ----- again\n\n\nfunc.func @b() {\n  oops\n}\n// -----";
+    static const char file[] = "// -----\nfunc.func private @a()\n\n// -----\n\n"
+                               "// ----- again\n\n\nfunc.func @b() {\n  oops\n}\n// -----";
     struct str rest = str_of(file), part;
     uint32_t line = 1, first;
     assert_true(read_next_part(&rest, &line, &part, &first));
