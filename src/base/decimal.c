@@ -24,13 +24,11 @@ static const struct {
 };
 
 /* floor(log2(10^q)) and floor(log10(2^e)), for |q| <= 342 and |e| <= 1100. */
-static inline int log2_pow10(int q)
-{
+static inline int log2_pow10(int q) {
     return (217706 * q) >> 16;
 }
 
-static inline int log10_pow2(int e)
-{
+static inline int log10_pow2(int e) {
     return (78913 * e) >> 18;
 }
 
@@ -43,8 +41,7 @@ struct scaled {
 };
 
 /* w * 10^q, 0 < w; sig has 127 or 128 bits. */
-static inline struct scaled scale10(uint64_t w, int q)
-{
+static inline struct scaled scale10(uint64_t w, int q) {
     int lz = __builtin_clzll(w);
     w <<= lz;
     u128 hi = (u128)w * pow5[q - POW5_MIN].hi;
@@ -54,8 +51,7 @@ static inline struct scaled scale10(uint64_t w, int q)
 
 /* sig >> shift rounded to nearest, 0 < shift < 127; `*known` is false, and the result rounded down,
  * when the true sig may be on either side of half way. */
-static inline uint64_t round_scaled(struct scaled x, int shift, bool *known)
-{
+static inline uint64_t round_scaled(struct scaled x, int shift, bool *known) {
     u128 half = (u128)1 << (shift - 1);
     u128 fraction = x.sig & (2 * half - 1);
     *known = fraction != half && fraction != half - 1;
@@ -73,8 +69,7 @@ struct big {
 };
 
 /* b = b * factor + add */
-static void big_mul_add(struct big *b, uint64_t factor, uint64_t add)
-{
+static void big_mul_add(struct big *b, uint64_t factor, uint64_t add) {
     u128 carry = add;
     for (int i = 0; i < b->n; i++) {
         carry += (u128)b->word[i] * factor;
@@ -87,8 +82,7 @@ static void big_mul_add(struct big *b, uint64_t factor, uint64_t add)
     }
 }
 
-static void big_mul_pow5(struct big *b, int e)
-{
+static void big_mul_pow5(struct big *b, int e) {
     const uint64_t pow5_27 = UINT64_C(7450580596923828125); /* the largest in 64 bits */
     for (; e >= 27; e -= 27)
         big_mul_add(b, pow5_27, 0);
@@ -96,8 +90,7 @@ static void big_mul_pow5(struct big *b, int e)
         big_mul_add(b, 5, 0);
 }
 
-static void big_shift_left(struct big *b, int bits)
-{
+static void big_shift_left(struct big *b, int bits) {
     int words = bits / 64;
     assert(b->n + words <= BIG_WORDS);
     memmove(b->word + words, b->word, (size_t)b->n * sizeof *b->word);
@@ -106,8 +99,7 @@ static void big_shift_left(struct big *b, int bits)
     big_mul_add(b, UINT64_C(1) << bits % 64, 0);
 }
 
-static int big_compare(const struct big *a, const struct big *b)
-{
+static int big_compare(const struct big *a, const struct big *b) {
     if (a->n != b->n)
         return a->n < b->n ? -1 : 1;
     for (int i = a->n; i-- > 0;)
@@ -117,8 +109,7 @@ static int big_compare(const struct big *a, const struct big *b)
 }
 
 /* Sign of d * 10^q - m * 2^e; d and m not 0. */
-static int compare_exact(const struct big *d, int q, uint64_t m, int e)
-{
+static int compare_exact(const struct big *d, int q, uint64_t m, int e) {
     struct big a = *d, b = {.n = 1, .word = {m}};
     big_mul_pow5(q > 0 ? &a : &b, q > 0 ? q : -q);
     int shift = e - q;
@@ -139,14 +130,12 @@ struct decimal {
     int64_t last_exp;  /* power of ten of the last digit */
 };
 
-static inline bool is_digit(char c)
-{
+static inline bool is_digit(char c) {
     return (unsigned char)(c - '0') < 10;
 }
 
 /* Takes w from the first 19 significant digits, when there are more than fit in 64 bits. */
-static void scan_long(struct decimal *d)
-{
+static void scan_long(struct decimal *d) {
     int64_t rest = 0;
     int n = 0;
     d->w = 0;
@@ -165,8 +154,7 @@ static void scan_long(struct decimal *d)
 }
 
 /* Answers the end of the number, NULL if there is none. */
-static inline const char *scan(const char *p, const char *end, struct decimal *d)
-{
+static inline const char *scan(const char *p, const char *end, struct decimal *d) {
     d->negative = p < end && *p == '-';
     p += p < end && (*p == '-' || *p == '+');
 
@@ -215,8 +203,7 @@ struct target {
 #define TARGET_F32 ((struct target){23, -126, UINT64_C(0xFF) << 23})
 
 /* The code nearest to w * 10^q; false, and a code near it, when that needs more precision. */
-static inline bool round_decimal(uint64_t w, int64_t q, struct target t, uint64_t *code)
-{
+static inline bool round_decimal(uint64_t w, int64_t q, struct target t, uint64_t *code) {
     *code = q < 0 || w == 0 ? 0 : t.inf;
     if (w == 0 || q < POW5_MIN || q > 308)
         return true;
@@ -237,8 +224,7 @@ static inline bool round_decimal(uint64_t w, int64_t q, struct target t, uint64_
 }
 
 /* Sign of digits * 10^q - (the number half way between `code` and the next). */
-static int compare_half_way(const struct big *digits, int q, struct target t, uint64_t code)
-{
+static int compare_half_way(const struct big *digits, int q, struct target t, uint64_t code) {
     uint64_t hidden = UINT64_C(1) << t.man_bits;
     uint64_t man = code & (hidden - 1);
     int exp = (int)(code >> t.man_bits);
@@ -250,8 +236,7 @@ static int compare_half_way(const struct big *digits, int q, struct target t, ui
 }
 
 /* The code nearest to digits * 10^q, from one near it. */
-static uint64_t round_exact(const struct big *digits, int q, struct target t, uint64_t code)
-{
+static uint64_t round_exact(const struct big *digits, int q, struct target t, uint64_t code) {
     bool up = false;
     for (; code < t.inf; code++, up = true) {
         int c = compare_half_way(digits, q, t, code);
@@ -271,8 +256,7 @@ static uint64_t round_exact(const struct big *digits, int q, struct target t, ui
 #define MAX_DIGITS 780
 
 /* The digits of the text as an integer; answers the power of ten of its last digit. */
-static int big_from_text(const struct decimal *d, struct big *b)
-{
+static int big_from_text(const struct decimal *d, struct big *b) {
     int64_t q = d->last_exp;
     int n = 0;
     bool rest = false;
@@ -304,8 +288,7 @@ _Static_assert(FLT_EVAL_METHOD == 0, "double arithmetic must round to double");
 /* Clinger's case: w and 10^|q| are both exact in double, so that one operation rounds once. As a
  * float that is rounded again, which is right unless the first rounding led to half way between two
  * floats. */
-static inline bool round_short(uint64_t w, int64_t q, struct target t, uint64_t *code)
-{
+static inline bool round_short(uint64_t w, int64_t q, struct target t, uint64_t *code) {
     if (w >> 53 || q < -22 || q > 22)
         return false;
     double x = q < 0 ? (double)w / pow10_f64[-q] : (double)w * pow10_f64[q];
@@ -315,8 +298,7 @@ static inline bool round_short(uint64_t w, int64_t q, struct target t, uint64_t 
 }
 
 /* The code nearest to w * 10^q. */
-static inline uint64_t nearest(uint64_t w, int64_t q, struct target t)
-{
+static inline uint64_t nearest(uint64_t w, int64_t q, struct target t) {
     uint64_t code;
     if (round_short(w, q, t, &code) || round_decimal(w, q, t, &code))
         return code;
@@ -324,8 +306,7 @@ static inline uint64_t nearest(uint64_t w, int64_t q, struct target t)
 }
 
 /* The code nearest to a number of more digits than are in d->w. */
-static uint64_t nearest_long(const struct decimal *d, struct target t)
-{
+static uint64_t nearest_long(const struct decimal *d, struct target t) {
     uint64_t code, above;
     bool known = round_decimal(d->w, d->exp, t, &code);
     if (known && round_decimal(d->w + 1, d->exp, t, &above) && code == above)
@@ -336,8 +317,7 @@ static uint64_t nearest_long(const struct decimal *d, struct target t)
 }
 
 static inline bool parse(const char *s, const char *end, struct target t, uint64_t *code,
-                         bool *negative, const char **next)
-{
+                         bool *negative, const char **next) {
     struct decimal d;
     const char *p = scan(s, end, &d);
     *next = p ? p : s;
@@ -348,8 +328,7 @@ static inline bool parse(const char *s, const char *end, struct target t, uint64
     return true;
 }
 
-bool dec_parse_double(const char *s, const char *end, double *out, const char **next)
-{
+bool dec_parse_double(const char *s, const char *end, double *out, const char **next) {
     uint64_t code;
     bool negative;
     if (!parse(s, end, TARGET_F64, &code, &negative, next))
@@ -358,8 +337,7 @@ bool dec_parse_double(const char *s, const char *end, double *out, const char **
     return true;
 }
 
-bool dec_parse_float(const char *s, const char *end, float *out, const char **next)
-{
+bool dec_parse_float(const char *s, const char *end, float *out, const char **next) {
     uint64_t code;
     bool negative;
     if (!parse(s, end, TARGET_F32, &code, &negative, next))
@@ -377,14 +355,12 @@ static const uint8_t hex_digit[256] = {
     ['a'] = 26, 27, 28, 29, 30, 31,
 };
 
-static inline uint8_t hex_value(char c)
-{
+static inline uint8_t hex_value(char c) {
     return hex_digit[(unsigned char)c];
 }
 
 /* Answers the end of the digits, NULL if there are none. */
-static const char *scan_u64(const char *p, const char *end, uint64_t *out, bool *overflow)
-{
+static const char *scan_u64(const char *p, const char *end, uint64_t *out, bool *overflow) {
     uint64_t v = 0;
     *overflow = false;
     if (end - p > 2 && p[0] == '0' && (p[1] == 'x' || p[1] == 'X') && hex_value(p[2])) {
@@ -404,8 +380,7 @@ static const char *scan_u64(const char *p, const char *end, uint64_t *out, bool 
     return p > first ? p : NULL;
 }
 
-bool dec_parse_u64(const char *s, const char *end, uint64_t *out, const char **next)
-{
+bool dec_parse_u64(const char *s, const char *end, uint64_t *out, const char **next) {
     uint64_t v;
     bool overflow;
     const char *p = scan_u64(s, end, &v, &overflow);
@@ -416,8 +391,7 @@ bool dec_parse_u64(const char *s, const char *end, uint64_t *out, const char **n
     return true;
 }
 
-bool dec_parse_i64(const char *s, const char *end, int64_t *out, const char **next)
-{
+bool dec_parse_i64(const char *s, const char *end, int64_t *out, const char **next) {
     uint64_t v;
     bool overflow;
     bool negative = s < end && *s == '-';
@@ -429,8 +403,7 @@ bool dec_parse_i64(const char *s, const char *end, int64_t *out, const char **ne
     return true;
 }
 
-bool hex_decode(const char *hex, size_t nchars, uint8_t *out)
-{
+bool hex_decode(const char *hex, size_t nchars, uint8_t *out) {
     unsigned valid = 16;
     for (size_t i = 0; i < nchars / 2; i++) {
         unsigned hi = hex_value(hex[2 * i]), lo = hex_value(hex[2 * i + 1]);
@@ -442,8 +415,7 @@ bool hex_decode(const char *hex, size_t nchars, uint8_t *out)
 
 /* ---- Floating point to text ---- */
 
-static uint64_t pow10_u64(int n)
-{
+static uint64_t pow10_u64(int n) {
     uint64_t p = 1;
     while (n-- > 0)
         p *= 10;
@@ -451,8 +423,7 @@ static uint64_t pow10_u64(int n)
 }
 
 /* Bits of the integer m * 5^n, m > 0. */
-static int bits_times_pow5(uint64_t m, int n)
-{
+static int bits_times_pow5(uint64_t m, int n) {
     int exp = 0;
     while (n > 0) {
         int step = n < POW5_MAX ? n : POW5_MAX;
@@ -468,8 +439,7 @@ static int bits_times_pow5(uint64_t m, int n)
  * than rounding it half up. It takes the number as an integer times a power of ten, drops as many
  * of the integer's last digits as its length in bits shows to be superfluous, and rounds what is
  * left: six digits of 0.7 as f32 are 699999, which is not 0.7, so it prints as 0.699999988. */
-static bool is_cut_off(uint64_t m, int e, int n, int exp10)
-{
+static bool is_cut_off(uint64_t m, int e, int n, int exp10) {
     int zeros = __builtin_ctzll(m);
     m >>= zeros;
     e += zeros;
@@ -481,8 +451,7 @@ static bool is_cut_off(uint64_t m, int e, int n, int exp10)
 
 /* m * 2^e, m > 0, as n digits, cut off or rounded half up as MLIR does; `*exp10` is the power of
  * ten of the first digit. */
-static uint64_t round_digits(uint64_t m, int e, int n, int *exp10)
-{
+static uint64_t round_digits(uint64_t m, int e, int n, int *exp10) {
     uint64_t limit = pow10_u64(n);
     *exp10 = log10_pow2(e + 63 - __builtin_clzll(m)); /* or one more */
     for (;; ++*exp10) {
@@ -503,15 +472,13 @@ static uint64_t round_digits(uint64_t m, int e, int n, int *exp10)
     }
 }
 
-static char *put_digits(char *p, uint64_t v, int n)
-{
+static char *put_digits(char *p, uint64_t v, int n) {
     for (int i = n; i-- > 0; v /= 10)
         p[i] = (char)('0' + v % 10);
     return p + n;
 }
 
-static char *put_exponent(char *p, char letter, int exp, int min_digits)
-{
+static char *put_exponent(char *p, char letter, int exp, int min_digits) {
     unsigned v = (unsigned)(exp < 0 ? -exp : exp);
     int n = v >= 100 ? 3 : v >= 10 ? 2 : 1;
     *p++ = letter;
@@ -520,8 +487,7 @@ static char *put_exponent(char *p, char letter, int exp, int min_digits)
 }
 
 /* d.ddd..., a point after the first of n digits. */
-static char *put_mantissa(char *p, uint64_t digits, int n)
-{
+static char *put_mantissa(char *p, uint64_t digits, int n) {
     put_digits(p + 1, digits, n);
     p[0] = p[1];
     p[1] = '.';
@@ -529,8 +495,7 @@ static char *put_mantissa(char *p, uint64_t digits, int n)
 }
 
 /* n digits, trailing zeros dropped, in the form that MLIR chooses; NULL if that has no point. */
-static char *put_shorter(char *p, uint64_t digits, int n, int exp10)
-{
+static char *put_shorter(char *p, uint64_t digits, int n, int exp10) {
     int precision = n;
     for (; n > 1 && digits % 10 == 0; n--)
         digits /= 10;
@@ -552,8 +517,7 @@ static char *put_shorter(char *p, uint64_t digits, int n, int exp10)
     return p + 1 + n + leading;
 }
 
-static char *put_hex(char *p, uint64_t bits, int width)
-{
+static char *put_hex(char *p, uint64_t bits, int width) {
     *p++ = '0';
     *p++ = 'x';
     for (int shift = (width + 3) / 4 * 4; (shift -= 4) >= 0;)
@@ -562,8 +526,7 @@ static char *put_hex(char *p, uint64_t bits, int width)
 }
 
 /* Whether digits * 10^q is read as the value `x` >= 0 of the format. */
-static bool reads_back(enum fp_kind kind, double x, uint64_t digits, int q)
-{
+static bool reads_back(enum fp_kind kind, double x, uint64_t digits, int q) {
     if (kind == FP_F32)
         return nearest(digits, q, TARGET_F32) == fp_f32_bits((float)x);
     double y = fp_f64_from_bits(nearest(digits, q, TARGET_F64));
@@ -571,8 +534,7 @@ static bool reads_back(enum fp_kind kind, double x, uint64_t digits, int q)
 }
 
 /* Prints a finite value; NULL if only its bits will do. */
-static char *put_finite(char *p, enum fp_kind kind, double value)
-{
+static char *put_finite(char *p, enum fp_kind kind, double value) {
     uint64_t u = fp_f64_bits(value);
     if (u >> 63)
         *p++ = '-';
@@ -594,8 +556,7 @@ static char *put_finite(char *p, enum fp_kind kind, double value)
     return put_shorter(p, digits, n, exp10);
 }
 
-size_t dec_print_fp(char *buf, enum fp_kind kind, uint64_t bits)
-{
+size_t dec_print_fp(char *buf, enum fp_kind kind, uint64_t bits) {
     double value = fp_decode(kind, bits);
     bool finite = (fp_f64_bits(value) >> 52 & 0x7FF) != 0x7FF;
     char *end = finite ? put_finite(buf, kind, value) : NULL;
@@ -607,12 +568,10 @@ size_t dec_print_fp(char *buf, enum fp_kind kind, uint64_t bits)
     return (size_t)(end - buf);
 }
 
-size_t dec_print_double(char *buf, double x)
-{
+size_t dec_print_double(char *buf, double x) {
     return dec_print_fp(buf, FP_F64, fp_f64_bits(x));
 }
 
-size_t dec_print_float(char *buf, float x)
-{
+size_t dec_print_float(char *buf, float x) {
     return dec_print_fp(buf, FP_F32, fp_f32_bits(x));
 }

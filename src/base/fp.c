@@ -41,25 +41,21 @@ static const struct fp_info fp_table[FP_COUNT] = {
 #define F64_INF      INF(11, 52)
 #define F64_NAN      QNAN(11, 52)
 
-const struct fp_info *fp_get(enum fp_kind kind)
-{
+const struct fp_info *fp_get(enum fp_kind kind) {
     assert((unsigned)kind < FP_COUNT);
     return &fp_table[kind];
 }
 
 /* Exponent of the smallest normal number. */
-static inline int min_exp(const struct fp_info *f)
-{
+static inline int min_exp(const struct fp_info *f) {
     return (f->flavour == FPF_UNSIGNED ? 0 : 1) - f->bias;
 }
 
-static inline uint64_t magnitude(const struct fp_info *f, uint64_t bits)
-{
+static inline uint64_t magnitude(const struct fp_info *f, uint64_t bits) {
     return bits & ALL(f->exp_bits, f->man_bits);
 }
 
-static inline bool is_nan(const struct fp_info *f, uint64_t bits)
-{
+static inline bool is_nan(const struct fp_info *f, uint64_t bits) {
     uint64_t mag = magnitude(f, bits);
     switch (f->flavour) {
     case FPF_IEEE: return mag > f->overflow;
@@ -71,8 +67,7 @@ static inline bool is_nan(const struct fp_info *f, uint64_t bits)
     return false;
 }
 
-static inline double decode(const struct fp_info *f, uint64_t bits)
-{
+static inline double decode(const struct fp_info *f, uint64_t bits) {
     if (f == &fp_table[FP_F64])
         return fp_f64_from_bits(bits);
     uint64_t mag = magnitude(f, bits);
@@ -95,16 +90,14 @@ static inline double decode(const struct fp_info *f, uint64_t bits)
 }
 
 /* `sig >> shift`, rounded to nearest even; 0 < shift, sig < 2^62. */
-static inline uint64_t shift_round(uint64_t sig, int shift)
-{
+static inline uint64_t shift_round(uint64_t sig, int shift) {
     if (shift > 62)
         return 0;
     uint64_t half = UINT64_C(1) << (shift - 1);
     return (sig + half - 1 + (sig >> shift & 1)) >> shift;
 }
 
-static inline uint64_t encode(const struct fp_info *f, double x)
-{
+static inline uint64_t encode(const struct fp_info *f, double x) {
     uint64_t u = fp_f64_bits(x);
     if (f == &fp_table[FP_F64])
         return u;
@@ -129,23 +122,19 @@ static inline uint64_t encode(const struct fp_info *f, double x)
     return code | sign;
 }
 
-double fp_decode(enum fp_kind kind, uint64_t bits)
-{
+double fp_decode(enum fp_kind kind, uint64_t bits) {
     return decode(fp_get(kind), bits);
 }
 
-uint64_t fp_encode(enum fp_kind kind, double x)
-{
+uint64_t fp_encode(enum fp_kind kind, double x) {
     return encode(fp_get(kind), x);
 }
 
-uint64_t fp_encode_f32(enum fp_kind kind, float x)
-{
+uint64_t fp_encode_f32(enum fp_kind kind, float x) {
     return kind == FP_F32 ? fp_f32_bits(x) : encode(fp_get(kind), (double)x);
 }
 
-static inline uint64_t load(const struct fp_info *f, const void *p)
-{
+static inline uint64_t load(const struct fp_info *f, const void *p) {
     uint8_t u8;
     uint16_t u16;
     uint32_t u32;
@@ -158,8 +147,7 @@ static inline uint64_t load(const struct fp_info *f, const void *p)
     }
 }
 
-static inline void store(const struct fp_info *f, void *p, uint64_t bits)
-{
+static inline void store(const struct fp_info *f, void *p, uint64_t bits) {
     uint8_t u8 = (uint8_t)bits;
     uint16_t u16 = (uint16_t)bits;
     uint32_t u32 = (uint32_t)bits;
@@ -171,32 +159,27 @@ static inline void store(const struct fp_info *f, void *p, uint64_t bits)
     }
 }
 
-uint64_t fp_load(enum fp_kind kind, const void *p)
-{
+uint64_t fp_load(enum fp_kind kind, const void *p) {
     return load(fp_get(kind), p);
 }
 
-void fp_store(enum fp_kind kind, void *p, uint64_t bits)
-{
+void fp_store(enum fp_kind kind, void *p, uint64_t bits) {
     store(fp_get(kind), p, bits);
 }
 
-static inline uint16_t load16(const uint8_t *p, size_t i)
-{
+static inline uint16_t load16(const uint8_t *p, size_t i) {
     uint16_t u;
     memcpy(&u, p + 2 * i, sizeof u);
     return u;
 }
 
-static inline void store16(uint8_t *p, size_t i, uint16_t u)
-{
+static inline void store16(uint8_t *p, size_t i, uint16_t u) {
     memcpy(p + 2 * i, &u, sizeof u);
 }
 
 #define BLOCK 1024 /* elements from which a table of all 256 codes pays off */
 
-static void decode_bytes(const struct fp_info *f, const uint8_t *src, float *dst, size_t n)
-{
+static void decode_bytes(const struct fp_info *f, const uint8_t *src, float *dst, size_t n) {
     if (n < BLOCK) {
         for (size_t i = 0; i < n; i++)
             dst[i] = (float)decode(f, src[i]);
@@ -209,8 +192,7 @@ static void decode_bytes(const struct fp_info *f, const uint8_t *src, float *dst
         dst[i] = value[src[i]];
 }
 
-void fp_decode_n_f32(enum fp_kind kind, const void *src, float *dst, size_t n)
-{
+void fp_decode_n_f32(enum fp_kind kind, const void *src, float *dst, size_t n) {
     const struct fp_info *f = fp_get(kind);
     const uint8_t *p = src;
     if (n == 0)
@@ -231,8 +213,7 @@ void fp_decode_n_f32(enum fp_kind kind, const void *src, float *dst, size_t n)
     }
 }
 
-void fp_decode_n_f64(enum fp_kind kind, const void *src, double *dst, size_t n)
-{
+void fp_decode_n_f64(enum fp_kind kind, const void *src, double *dst, size_t n) {
     const struct fp_info *f = fp_get(kind);
     const uint8_t *p = src;
     if (n == 0)
@@ -250,8 +231,7 @@ void fp_decode_n_f64(enum fp_kind kind, const void *src, double *dst, size_t n)
     }
 }
 
-void fp_encode_n_f32(enum fp_kind kind, const float *src, void *dst, size_t n)
-{
+void fp_encode_n_f32(enum fp_kind kind, const float *src, void *dst, size_t n) {
     const struct fp_info *f = fp_get(kind);
     uint8_t *p = dst;
     if (n == 0)
@@ -270,8 +250,7 @@ void fp_encode_n_f32(enum fp_kind kind, const float *src, void *dst, size_t n)
     }
 }
 
-void fp_encode_n_f64(enum fp_kind kind, const double *src, void *dst, size_t n)
-{
+void fp_encode_n_f64(enum fp_kind kind, const double *src, void *dst, size_t n) {
     const struct fp_info *f = fp_get(kind);
     uint8_t *p = dst;
     if (n == 0)
@@ -283,28 +262,23 @@ void fp_encode_n_f64(enum fp_kind kind, const double *src, void *dst, size_t n)
             store(f, p + f->bytes * i, encode(f, src[i]));
 }
 
-bool fp_has_inf(enum fp_kind kind)
-{
+bool fp_has_inf(enum fp_kind kind) {
     return fp_get(kind)->flavour == FPF_IEEE;
 }
 
-bool fp_has_nan(enum fp_kind kind)
-{
+bool fp_has_nan(enum fp_kind kind) {
     return fp_get(kind)->flavour != FPF_FINITE;
 }
 
-bool fp_is_nan(enum fp_kind kind, uint64_t bits)
-{
+bool fp_is_nan(enum fp_kind kind, uint64_t bits) {
     return is_nan(fp_get(kind), bits);
 }
 
-uint64_t fp_largest(enum fp_kind kind)
-{
+uint64_t fp_largest(enum fp_kind kind) {
     return fp_get(kind)->largest;
 }
 
-uint64_t fp_nextafter(enum fp_kind kind, uint64_t from, uint64_t to)
-{
+uint64_t fp_nextafter(enum fp_kind kind, uint64_t from, uint64_t to) {
     const struct fp_info *f = fp_get(kind);
     if (is_nan(f, from) || is_nan(f, to))
         return f->nan;

@@ -77,42 +77,36 @@ uint64_t fp_nextafter(enum fp_kind kind, uint64_t from, uint64_t to);
 
 /* ---- Bit casts, and the 16-bit formats without branches, so that loops vectorise ---- */
 
-static inline uint32_t fp_f32_bits(float x)
-{
+static inline uint32_t fp_f32_bits(float x) {
     uint32_t u;
     memcpy(&u, &x, sizeof u);
     return u;
 }
 
-static inline float fp_f32_from_bits(uint32_t u)
-{
+static inline float fp_f32_from_bits(uint32_t u) {
     float x;
     memcpy(&x, &u, sizeof x);
     return x;
 }
 
-static inline uint64_t fp_f64_bits(double x)
-{
+static inline uint64_t fp_f64_bits(double x) {
     uint64_t u;
     memcpy(&u, &x, sizeof u);
     return u;
 }
 
-static inline double fp_f64_from_bits(uint64_t u)
-{
+static inline double fp_f64_from_bits(uint64_t u) {
     double x;
     memcpy(&x, &u, sizeof x);
     return x;
 }
 
 /* bf16 is the upper half of an f32; the payload of a NaN survives. */
-static inline float bf16_to_f32(uint16_t h)
-{
+static inline float bf16_to_f32(uint16_t h) {
     return fp_f32_from_bits((uint32_t)h << 16);
 }
 
-static inline uint16_t f32_to_bf16(float x)
-{
+static inline uint16_t f32_to_bf16(float x) {
     uint32_t u = fp_f32_bits(x);
     uint32_t rounded = (u + 0x7FFF + (u >> 16 & 1)) >> 16;
     uint32_t nan = (u >> 16 & 0x8000) | 0x7FC0;
@@ -121,8 +115,7 @@ static inline uint16_t f32_to_bf16(float x)
 
 /* Normal numbers move the exponent by the difference of the biases, 112, infinity and NaN by twice
  * that; subnormals count units of 2^-24. */
-static inline float f16_to_f32(uint16_t h)
-{
+static inline float f16_to_f32(uint16_t h) {
     uint32_t sign = (uint32_t)(h & 0x8000) << 16;
     uint32_t mag = h & 0x7FFF;
     uint32_t normal = (mag << 13) + (112u << 23);
@@ -133,8 +126,7 @@ static inline float f16_to_f32(uint16_t h)
 }
 
 /* A sum with 0.5, whose unit in the last place is the 2^-24 of f16 subnormals, rounds to them. */
-static inline uint16_t f32_to_f16(float x)
-{
+static inline uint16_t f32_to_f16(float x) {
     uint32_t u = fp_f32_bits(x);
     uint32_t mag = u & 0x7FFFFFFF;
     uint32_t normal = (mag - (112u << 23) + 0x0FFF + (mag >> 13 & 1)) >> 13;

@@ -68,8 +68,7 @@ static elt_run *const *const conversions[CTYPES] = {
 };
 
 /* The type that elements lie in memory as, or, if C has none, the first one that holds them. */
-static enum ctype ctype_of(enum ir_dtype t)
-{
+static enum ctype ctype_of(enum ir_dtype t) {
     const struct ir_dtype_info *info = ir_dtype_get(t);
     switch (info->cls) {
     case IR_PRED: return PRED;
@@ -83,20 +82,17 @@ static enum ctype ctype_of(enum ir_dtype t)
     return CTYPES;
 }
 
-static bool is_small_float(enum ir_dtype t)
-{
+static bool is_small_float(enum ir_dtype t) {
     const struct ir_dtype_info *info = ir_dtype_get(t);
     return info->cls == IR_FLOAT && info->fp != FP_F32 && info->fp != FP_F64;
 }
 
-static bool is_small_int(enum ir_dtype t)
-{
+static bool is_small_int(enum ir_dtype t) {
     const struct ir_dtype_info *info = ir_dtype_get(t);
     return (info->cls == IR_SINT || info->cls == IR_UINT) && info->bits < 8;
 }
 
-static bool is_complex(enum ir_dtype t)
-{
+static bool is_complex(enum ir_dtype t) {
     return ir_dtype_get(t)->cls == IR_COMPLEX_CLASS;
 }
 
@@ -108,8 +104,7 @@ union block {
 };
 
 /* The source's elements as f32 or f64 when C has no such type: then `b` holds them. */
-static const void *block_load(enum ir_dtype t, const void *src, union block *b, size_t n)
-{
+static const void *block_load(enum ir_dtype t, const void *src, union block *b, size_t n) {
     if (is_small_float(t)) {
         fp_decode_n_f32(ir_dtype_get(t)->fp, src, b->f32, n);
         return b;
@@ -129,16 +124,14 @@ static const void *block_load(enum ir_dtype t, const void *src, union block *b, 
 
 /* A 64-bit magnitude with its last 11 bits folded into the lowest one above: exact in double, and on
    the same side of every number of up to 40 bits. */
-static double fold(uint64_t m)
-{
+static double fold(uint64_t m) {
     if (m >> 53 != 0)
         m = (m & ~UINT64_C(0x7FF)) | (uint64_t)((m & 0x7FF) != 0) << 11;
     return (double)m;
 }
 
 /* n elements to a format below f32. */
-static void encode(const struct elt_kernel *k, enum ctype from, const void *src, void *dst, size_t n)
-{
+static void encode(const struct elt_kernel *k, enum ctype from, const void *src, void *dst, size_t n) {
     enum fp_kind fp = ir_dtype_get(k->out)->fp;
     double wide[ELT_BLOCK];
     if (from == F32) {
@@ -160,8 +153,7 @@ static void encode(const struct elt_kernel *k, enum ctype from, const void *src,
 }
 
 /* Real parts become complex numbers. */
-static void spread(enum ir_dtype t, const union block *b, void *dst, size_t n)
-{
+static void spread(enum ir_dtype t, const union block *b, void *dst, size_t n) {
     float *parts32 = dst;
     double *parts64 = dst;
     for (size_t i = 0; i < n; i++) {
@@ -176,8 +168,7 @@ static void spread(enum ir_dtype t, const union block *b, void *dst, size_t n)
 }
 
 /* Integers of two and four bits keep their low bits. */
-static void narrow(enum ir_dtype t, uint8_t *bytes, size_t n)
-{
+static void narrow(enum ir_dtype t, uint8_t *bytes, size_t n) {
     const struct ir_dtype_info *info = ir_dtype_get(t);
     unsigned shift = 8 - info->bits;
     for (size_t i = 0; i < n; i++) {
@@ -186,8 +177,7 @@ static void narrow(enum ir_dtype t, uint8_t *bytes, size_t n)
     }
 }
 
-static void convert_blocks(const struct elt_kernel *k, const void *const *in, void *out, size_t n)
-{
+static void convert_blocks(const struct elt_kernel *k, const void *const *in, void *out, size_t n) {
     size_t in_bytes = ir_dtype_get(k->in)->bytes, out_bytes = ir_dtype_get(k->out)->bytes;
     enum ctype from = ctype_of(k->in), to = ctype_of(k->out);
     for (size_t i = 0; i < n; i += ELT_BLOCK) {
@@ -209,13 +199,11 @@ static void convert_blocks(const struct elt_kernel *k, const void *const *in, vo
 }
 
 /* Between complex types both parts are converted. */
-static void convert_parts(const struct elt_kernel *k, const void *const *in, void *out, size_t n)
-{
+static void convert_parts(const struct elt_kernel *k, const void *const *in, void *out, size_t n) {
     conversions[ctype_of(k->in)][ctype_of(k->out)](k, in, out, 2 * n);
 }
 
-bool elt_convert_resolve(struct elt_kernel *k)
-{
+bool elt_convert_resolve(struct elt_kernel *k) {
     const struct ir_dtype_info *out = ir_dtype_get(k->out);
     if (out->cls == IR_SINT || out->cls == IR_INDEX_CLASS) {
         k->param[0] = INT64_MIN >> (64 - out->bits);

@@ -24,8 +24,7 @@ struct pair {
 ELT_LOOP(select_128, ELT_PLAIN, struct pair, const uint8_t *p = in[0]; const struct pair *a = in[1];
          const struct pair *b = in[2], , p[i] ? a[i] : b[i])
 
-static elt_run *select_of(enum ir_dtype t)
-{
+static elt_run *select_of(enum ir_dtype t) {
     switch (ir_dtype_get(t)->bytes) {
     case 1: return select_8;
     case 2: return select_16;
@@ -36,8 +35,7 @@ static elt_run *select_of(enum ir_dtype t)
 }
 
 /* The element that has the low bits of `bits`: two- and four-bit integers carry their sign. */
-static uint8_t byte_element(const struct ir_dtype_info *t, uint64_t bits)
-{
+static uint8_t byte_element(const struct ir_dtype_info *t, uint64_t bits) {
     unsigned unused = 8 - t->bits;
     uint8_t high = (uint8_t)(bits << unused);
     return (uint8_t)(t->cls == IR_SINT ? (int8_t)high >> unused : high >> unused);
@@ -45,8 +43,7 @@ static uint8_t byte_element(const struct ir_dtype_info *t, uint64_t bits)
 
 /* Elements of less than a byte: those of one type, from the low bits on, make up those of the other.
    `n` counts the wider ones, which have at most 64 bits. */
-static void bitcast_packed(enum ir_dtype from, enum ir_dtype to, const void *in, void *out, size_t n)
-{
+static void bitcast_packed(enum ir_dtype from, enum ir_dtype to, const void *in, void *out, size_t n) {
     const struct ir_dtype_info *a = ir_dtype_get(from), *b = ir_dtype_get(to);
     uint32_t width = a->bits > b->bits ? a->bits : b->bits;
     const uint8_t *src = in;
@@ -72,23 +69,20 @@ static void bitcast_packed(enum ir_dtype from, enum ir_dtype to, const void *in,
 
 /* `bytes` of the source, whose elements make up n of the wider type. */
 static void bitcast(enum ir_dtype from, enum ir_dtype to, const void *in, void *out, size_t n,
-                    size_t bytes)
-{
+                    size_t bytes) {
     if (ir_dtype_get(from)->bits % 8 == 0 && ir_dtype_get(to)->bits % 8 == 0)
         memmove(out, in, bytes);
     else
         bitcast_packed(from, to, in, out, n);
 }
 
-static void bitcast_same(const struct elt_kernel *k, const void *const *in, void *out, size_t n)
-{
+static void bitcast_same(const struct elt_kernel *k, const void *const *in, void *out, size_t n) {
     bitcast(k->in, k->out, in[0], out, n, n * ir_dtype_get(k->in)->bytes);
 }
 
 /* ---- resolution ------------------------------------------------------------------------------ */
 
-const struct elt_row *elt_find(const struct elt_row *table, enum ir_op_kind op)
-{
+const struct elt_row *elt_find(const struct elt_row *table, enum ir_op_kind op) {
     for (; table->op != IR_OP_NONE; table++)
         if (table->op == op)
             return table;
@@ -96,8 +90,7 @@ const struct elt_row *elt_find(const struct elt_row *table, enum ir_op_kind op)
 }
 
 /* The op that a broadcasting op applies; any other op itself. */
-static enum ir_op_kind base_kind(enum ir_op_kind op)
-{
+static enum ir_op_kind base_kind(enum ir_op_kind op) {
     switch (op) {
 #define BASE(name) case IR_BROADCAST_##name: return IR_##name;
         BASE(ADD) BASE(AND) BASE(ATAN2) BASE(COMPARE) BASE(COMPLEX) BASE(DIVIDE) BASE(MAXIMUM)
@@ -109,8 +102,7 @@ static enum ir_op_kind base_kind(enum ir_op_kind op)
     }
 }
 
-static bool parameters(const struct ir_module *m, ir_op op, struct elt_kernel *k)
-{
+static bool parameters(const struct ir_module *m, ir_op op, struct elt_kernel *k) {
     bool broadcast = ir_kind(m, op) == IR_BROADCAST_COMPARE;
     if (k->op == IR_COMPARE) {
         k->param[0] = ir_prop_i64(m, op, broadcast ? IR_BROADCAST_COMPARE_comparison_direction
@@ -128,14 +120,12 @@ static bool parameters(const struct ir_module *m, ir_op op, struct elt_kernel *k
 }
 
 /* The type of a complex number's parts; another type itself. */
-static enum ir_dtype part_type(enum ir_dtype t)
-{
+static enum ir_dtype part_type(enum ir_dtype t) {
     return t == IR_C64_T ? IR_F32_T : t == IR_C128_T ? IR_F64_T : t;
 }
 
 /* The element type that the op's result must have, so that a kernel never writes past its element. */
-static bool result_fits(const struct elt_kernel *k)
-{
+static bool result_fits(const struct elt_kernel *k) {
     switch (k->op) {
     case IR_CONVERT: return true;
     case IR_BITCAST_CONVERT: return ir_dtype_get(k->in)->bits == ir_dtype_get(k->out)->bits;
@@ -152,8 +142,7 @@ static bool result_fits(const struct elt_kernel *k)
     }
 }
 
-static bool resolve_by_type(struct elt_kernel *k)
-{
+static bool resolve_by_type(struct elt_kernel *k) {
     switch (k->op) {
     case IR_CONVERT: return elt_convert_resolve(k);
     case IR_SELECT: k->run = select_of(k->in); return true;
@@ -169,8 +158,7 @@ static bool resolve_by_type(struct elt_kernel *k)
 }
 
 bool elt_lookup(const struct ir_module *m, ir_op op, const enum ir_dtype *in, uint32_t nin,
-                enum ir_dtype out, struct elt_kernel *k)
-{
+                enum ir_dtype out, struct elt_kernel *k) {
     enum ir_op_kind kind = base_kind(ir_kind(m, op));
     bool select = kind == IR_SELECT;
     if (nin <= select || nin > 3 || nin != ir_op_get(m, op)->noperands)
@@ -184,8 +172,7 @@ bool elt_lookup(const struct ir_module *m, ir_op op, const enum ir_dtype *in, ui
 
 hilo_status elt_resolve(const struct ir_module *m, struct diag_list *d, ir_op op,
                         const enum ir_dtype *in, uint32_t nin, enum ir_dtype out,
-                        struct elt_kernel *k)
-{
+                        struct elt_kernel *k) {
     if (elt_lookup(m, op, in, nin, out, k))
         return HILO_OK;
     return ir_op_error(m, d, op, HILO_UNIMPLEMENTED, NULL, "has no meaning for elements of %s",
@@ -202,8 +189,7 @@ struct run {
 
 /* Runs a kernel over n elements; operands with one element stand in blocks of copies of it. */
 static void run_kernel(const struct elt_kernel *k, const enum ir_dtype *types, const struct run *r,
-                       void *out, size_t n)
-{
+                       void *out, size_t n) {
     if (!r->splat[0] && !r->splat[1] && !r->splat[2]) {
         k->run(k, r->data, out, n);
         return;
@@ -224,15 +210,13 @@ static void run_kernel(const struct elt_kernel *k, const enum ir_dtype *types, c
     }
 }
 
-static bool same_shape(const struct value *a, const struct value *b)
-{
+static bool same_shape(const struct value *a, const struct value *b) {
     return a->rank == b->rank &&
            (a->rank == 0 || memcmp(a->dims, b->dims, a->rank * sizeof *a->dims) == 0);
 }
 
 static hilo_status shapes_differ(struct eval *cx, ir_op op, const struct value *a, uint32_t i,
-                                 const struct value *b)
-{
+                                 const struct value *b) {
     struct strbuf have, want;
     strbuf_init(&have, cx->al);
     strbuf_init(&want, cx->al);
@@ -249,8 +233,7 @@ static hilo_status shapes_differ(struct eval *cx, ir_op op, const struct value *
 /* An op whose operands have the shape of operand `like`, but for scalars where `scalars` has their
    bit. */
 static hilo_status apply(struct eval *cx, ir_op op, struct value *const *in, uint32_t like,
-                         unsigned scalars, struct value **out)
-{
+                         unsigned scalars, struct value **out) {
     struct elt_kernel k;
     struct run r = {0};
     enum ir_dtype types[3] = {IR_DTYPE_NONE};
@@ -284,14 +267,12 @@ SAME_SHAPE(complex)
 SAME_SHAPE(convert)
 SAME_SHAPE(reduce_precision)
 
-hilo_status eval_clamp(struct eval *cx, ir_op op, struct value *const *in, struct value **out)
-{
+hilo_status eval_clamp(struct eval *cx, ir_op op, struct value *const *in, struct value **out) {
     return apply(cx, op, in, 1, 1u << 0 | 1u << 2, out);
 }
 
 /* A predicate for all elements chooses one of the branches as it is. */
-hilo_status eval_select(struct eval *cx, ir_op op, struct value *const *in, struct value **out)
-{
+hilo_status eval_select(struct eval *cx, ir_op op, struct value *const *in, struct value **out) {
     if (in[0]->rank != 0 || !same_shape(in[1], in[2]) || in[1]->dtype != in[2]->dtype)
         return apply(cx, op, in, 1, 1u << 0, out);
     out[0] = value_ref(in[value_i64(in[0], 0) ? 1 : 2]);
@@ -300,8 +281,7 @@ hilo_status eval_select(struct eval *cx, ir_op op, struct value *const *in, stru
 
 /* The shape gains or loses an innermost dimension where the widths differ. */
 hilo_status eval_bitcast_convert(struct eval *cx, ir_op op, struct value *const *in,
-                                 struct value **out)
-{
+                                 struct value **out) {
     const struct value *v = in[0];
     enum ir_dtype type = eval_result_dtype(cx, op, 0);
     int64_t from = ir_dtype_get(v->dtype)->bits, to = ir_dtype_get(type)->bits;
@@ -328,8 +308,7 @@ hilo_status eval_bitcast_convert(struct eval *cx, ir_op op, struct value *const 
 /* Result dimension that dimension i of operand v lies along: as broadcast_dimensions says for the
    operand of lower rank, else aligned at the innermost one. */
 static uint32_t aligned_dim(const int64_t *along, size_t nalong, uint32_t rank, const struct value *v,
-                            uint32_t i)
-{
+                            uint32_t i) {
     if (along && nalong == v->rank && v->rank < rank && along[i] >= 0 && along[i] < rank)
         return (uint32_t)along[i];
     return rank - v->rank + i;
@@ -337,8 +316,7 @@ static uint32_t aligned_dim(const int64_t *along, size_t nalong, uint32_t rank, 
 
 /* v in the shape `dims`: strides of 0 along the dimensions it lacks. */
 static void stretch(const struct value *v, const int64_t *strides, const int64_t *dims, uint32_t rank,
-                    uint8_t *out)
-{
+                    uint8_t *out) {
     size_t bytes = ir_dtype_get(v->dtype)->bytes;
     size_t inner = (size_t)dims[rank - 1];
     int64_t index[IR_MAX_RANK] = {0};
@@ -365,8 +343,7 @@ struct broadcast {
 };
 
 /* Widens the shape by an operand. */
-static hilo_status broadcast_with(struct eval *cx, ir_op op, const struct value *v, struct broadcast *b)
-{
+static hilo_status broadcast_with(struct eval *cx, ir_op op, const struct value *v, struct broadcast *b) {
     for (uint32_t i = 0; i < v->rank; i++) {
         int64_t *dim = &b->dims[aligned_dim(b->along, b->nalong, b->rank, v, i)];
         if (*dim == 1)
@@ -381,8 +358,7 @@ static hilo_status broadcast_with(struct eval *cx, ir_op op, const struct value 
 
 /* A new reference to v, or to a stretched copy. */
 static hilo_status broadcast_one(struct eval *cx, struct value *v, const struct broadcast *b,
-                                 struct value **out)
-{
+                                 struct value **out) {
     if (v->rank == b->rank && memcmp(v->dims, b->dims, v->rank * sizeof *v->dims) == 0) {
         *out = value_ref(v);
         return HILO_OK;
@@ -399,8 +375,7 @@ static hilo_status broadcast_one(struct eval *cx, struct value *v, const struct 
 }
 
 static hilo_status broadcast_run(struct eval *cx, ir_op op, struct value *const *in, uint32_t nin,
-                                 const struct broadcast *b, struct value **out)
-{
+                                 const struct broadcast *b, struct value **out) {
     struct elt_kernel k;
     struct run r = {0};
     enum ir_dtype types[3] = {IR_DTYPE_NONE};
@@ -423,8 +398,7 @@ static hilo_status broadcast_run(struct eval *cx, ir_op op, struct value *const 
     return status;
 }
 
-hilo_status eval_chlo_broadcast(struct eval *cx, ir_op op, struct value *const *in, struct value **out)
-{
+hilo_status eval_chlo_broadcast(struct eval *cx, ir_op op, struct value *const *in, struct value **out) {
     struct broadcast b = {.rank = 0};
     uint32_t nin = ir_op_get(cx->m, op)->noperands;
     uint32_t slot = ir_slot_named(ir_kind(cx->m, op), STR("broadcast_dimensions"));
@@ -442,8 +416,7 @@ hilo_status eval_chlo_broadcast(struct eval *cx, ir_op op, struct value *const *
 /* ---- constants and maps ---------------------------------------------------------------------- */
 
 /* One element of a number's attribute; false for anything else. */
-static bool constant_element(const struct ir_module *m, ir_attr a, enum ir_dtype t, uint8_t bytes[16])
-{
+static bool constant_element(const struct ir_module *m, ir_attr a, enum ir_dtype t, uint8_t bytes[16]) {
     const struct ir_dtype_info *info = ir_dtype_get(t);
     const struct ir_attr_data *d = ir_attr_get(m, a);
     int64_t i;
@@ -460,8 +433,7 @@ static bool constant_element(const struct ir_module *m, ir_attr a, enum ir_dtype
     return true;
 }
 
-hilo_status eval_constant_like(struct eval *cx, ir_op op, struct value *const *in, struct value **out)
-{
+hilo_status eval_constant_like(struct eval *cx, ir_op op, struct value *const *in, struct value **out) {
     uint8_t element[16];
     enum ir_dtype t = eval_result_dtype(cx, op, 0);
     ir_attr value = ir_prop(cx->m, op, IR_CONSTANT_LIKE_value);
@@ -475,8 +447,7 @@ hilo_status eval_constant_like(struct eval *cx, ir_op op, struct value *const *i
     return HILO_OK;
 }
 
-hilo_status eval_map(struct eval *cx, ir_op op, struct value *const *in, struct value **out)
-{
+hilo_status eval_map(struct eval *cx, ir_op op, struct value *const *in, struct value **out) {
     struct body body;
     uint32_t nin = ir_op_get(cx->m, op)->noperands;
     if (nin == 0)

@@ -46,8 +46,7 @@ typedef void elt_run(const struct elt_kernel *k, const void *const *in, void *ou
    left from element i on. */
 enum { ELT_BLOCK = 256 };
 
-static inline size_t elt_block(size_t n, size_t i)
-{
+static inline size_t elt_block(size_t n, size_t i) {
     return n - i < ELT_BLOCK ? n - i : ELT_BLOCK;
 }
 

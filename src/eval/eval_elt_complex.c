@@ -54,8 +54,7 @@
 #define WIDE     struct math_c128
 #include "eval/eval_elt_complex_tmpl.h"
 
-bool elt_complex_resolve(struct elt_kernel *k)
-{
+bool elt_complex_resolve(struct elt_kernel *k) {
     bool narrow = k->in == IR_C64_T || k->in == IR_F32_T; /* the parts, for complex */
     if (k->op == IR_COMPARE) {
         k->run = (narrow ? c64_compare : c128_compare)[k->param[0]];

@@ -12,29 +12,24 @@ C {
 };
 
 /* Ordered by real, then imaginary part. */
-static inline bool NAME(less)(C x, C y)
-{
+static inline bool NAME(less)(C x, C y) {
     return x.re == y.re ? x.im < y.im : x.re < y.re;
 }
 
-static inline bool NAME(equal)(C x, C y)
-{
+static inline bool NAME(equal)(C x, C y) {
     return x.re == y.re && x.im == y.im;
 }
 
-static inline C NAME(max)(C x, C y)
-{
+static inline C NAME(max)(C x, C y) {
     return NAME(less)(y, x) ? x : y;
 }
 
-static inline C NAME(min)(C x, C y)
-{
+static inline C NAME(min)(C x, C y) {
     return NAME(less)(x, y) ? x : y;
 }
 
 /* x^2 - y^2 as a product keeps its digits when the parts are close. */
-static inline C NAME(times_itself)(C z)
-{
+static inline C NAME(times_itself)(C z) {
     T re = M(fabs)(z.re) == M(fabs)(z.im) && M(fabs)(z.re) < (T)INFINITY
                ? 0
                : (z.re - z.im) * (z.re + z.im);
@@ -82,8 +77,7 @@ FUNCTIONS(F1, F2)
 #undef F1
 #undef F2
 
-static void NAME(call1)(const struct elt_kernel *k, const void *const *in, void *out, size_t n)
-{
+static void NAME(call1)(const struct elt_kernel *k, const void *const *in, void *out, size_t n) {
     const struct NAME(function1) *f = k->extra;
     const C *a = in[0];
     C *r = out;
@@ -93,8 +87,7 @@ static void NAME(call1)(const struct elt_kernel *k, const void *const *in, void 
     }
 }
 
-static void NAME(call2)(const struct elt_kernel *k, const void *const *in, void *out, size_t n)
-{
+static void NAME(call2)(const struct elt_kernel *k, const void *const *in, void *out, size_t n) {
     const struct NAME(function2) *f = k->extra;
     const C *a = in[0], *b = in[1];
     C *r = out;

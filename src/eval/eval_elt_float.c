@@ -123,8 +123,7 @@ static const struct elt_row wide_functions[] = {FUNCTIONS(F1, F2){IR_OP_NONE, NU
 /* ---- on codes ---- */
 
 /* IEEE's nextAfter on the format's own grid. */
-static void next_after(const struct elt_kernel *k, const void *const *in, void *out, size_t n)
-{
+static void next_after(const struct elt_kernel *k, const void *const *in, void *out, size_t n) {
     enum fp_kind fp = ir_dtype_get(k->in)->fp;
     size_t bytes = fp_get(fp)->bytes;
     const uint8_t *a = in[0], *b = in[1];
@@ -135,8 +134,7 @@ static void next_after(const struct elt_kernel *k, const void *const *in, void *
 
 /* Rounds the mantissa to man_bits; then what is beyond the range of exp_bits becomes infinite or zero,
    subnormals of the narrower format too. A NaN that has no mantissa left becomes infinite. */
-static uint64_t reduce(const struct fp_info *f, uint64_t code, int64_t exp_bits, int64_t man_bits)
-{
+static uint64_t reduce(const struct fp_info *f, uint64_t code, int64_t exp_bits, int64_t man_bits) {
     uint64_t sign = code & f->sign, mag = code & ~f->sign;
     if (man_bits < f->man_bits) {
         int drop = f->man_bits - (int)man_bits;
@@ -155,8 +153,7 @@ static uint64_t reduce(const struct fp_info *f, uint64_t code, int64_t exp_bits,
     return mag == 0 && f->flavour == FPF_FNUZ ? 0 : mag | sign;
 }
 
-static void reduce_precision(const struct elt_kernel *k, const void *const *in, void *out, size_t n)
-{
+static void reduce_precision(const struct elt_kernel *k, const void *const *in, void *out, size_t n) {
     enum fp_kind fp = ir_dtype_get(k->in)->fp;
     const struct fp_info *f = fp_get(fp);
     const uint8_t *a = in[0];
@@ -201,15 +198,13 @@ SMALL(f64, double)
 /* ---- resolution ---- */
 
 static const struct elt_row *float_find(const struct elt_kernel *k, const struct elt_row *rows,
-                                        const struct elt_row compare[2][ELT_DIRECTIONS])
-{
+                                        const struct elt_row compare[2][ELT_DIRECTIONS]) {
     if (k->op == IR_COMPARE)
         return &compare[k->param[1] == IR_COMPARISON_TYPE_TOTALORDER][k->param[0]];
     return elt_find(rows, k->op);
 }
 
-static bool take_row(struct elt_kernel *k, const struct elt_row *row)
-{
+static bool take_row(struct elt_kernel *k, const struct elt_row *row) {
     if (row) {
         k->run = row->run;
         k->extra = row->extra;
@@ -217,8 +212,7 @@ static bool take_row(struct elt_kernel *k, const struct elt_row *row)
     return row != NULL;
 }
 
-static bool resolve_small(struct elt_kernel *k)
-{
+static bool resolve_small(struct elt_kernel *k) {
     bool in_f32 = k->in != IR_TF32_T && k->in != IR_F8E8M0FNU_T;
     const struct elt_row *row = elt_find(wide_functions, k->op);
     if (row || !in_f32) {
@@ -231,8 +225,7 @@ static bool resolve_small(struct elt_kernel *k)
     return k->extra != NULL;
 }
 
-bool elt_float_resolve(struct elt_kernel *k)
-{
+bool elt_float_resolve(struct elt_kernel *k) {
     if (k->op == IR_NEXT_AFTER || k->op == IR_REDUCE_PRECISION) {
         k->run = k->op == IR_NEXT_AFTER ? next_after : reduce_precision;
         return true;

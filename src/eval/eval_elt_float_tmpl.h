@@ -7,21 +7,18 @@
 #define NAME(x) PASTE(PREFIX, _, x)
 
 /* NaN if either is NaN; -0 is less than 0, so of equal numbers the bits decide. */
-static inline T NAME(max)(T x, T y)
-{
+static inline T NAME(max)(T x, T y) {
     T equal = FROM_BITS(TO_BITS(x) & TO_BITS(y));
     return x > y ? x : x < y ? y : x == y ? equal : x + y;
 }
 
-static inline T NAME(min)(T x, T y)
-{
+static inline T NAME(min)(T x, T y) {
     T equal = FROM_BITS(TO_BITS(x) | TO_BITS(y));
     return x < y ? x : x > y ? y : x == y ? equal : x + y;
 }
 
 /* A number in IEEE 754's total order: -NaN, -inf, ..., -0, +0, ..., inf, NaN. */
-static inline S NAME(total)(T x)
-{
+static inline S NAME(total)(T x) {
     S bits = (S)TO_BITS(x);
     return bits ^ (bits >> (8 * sizeof bits - 1) & (S)(~(uint64_t)0 >> (65 - 8 * sizeof bits)));
 }

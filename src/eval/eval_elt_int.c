@@ -99,8 +99,7 @@ static const struct {
     [IR_UI64_T] = {u64_rows, u64_compare}, [IR_INDEX_T] = {i64_rows, i64_compare},
 };
 
-bool elt_int_resolve(struct elt_kernel *k)
-{
+bool elt_int_resolve(struct elt_kernel *k) {
     if (k->op == IR_COMPARE) {
         k->run = int_tables[k->in].compare[k->param[0]];
         return true;

@@ -24,23 +24,20 @@
 #endif
 
 /* What BITS bits of a number mean, with and without a sign. */
-static inline W NAME(zext)(const struct elt_kernel *k, W x)
-{
+static inline W NAME(zext)(const struct elt_kernel *k, W x) {
     (void)k;
     const unsigned s = (unsigned)(8 * sizeof x) - BITS;
     return x << s >> s;
 }
 
-static inline S NAME(sext)(const struct elt_kernel *k, W x)
-{
+static inline S NAME(sext)(const struct elt_kernel *k, W x) {
     (void)k;
     const unsigned s = (unsigned)(8 * sizeof x) - BITS;
     return (S)(x << s) >> s;
 }
 
 /* The element that has the low bits of a number. */
-static inline T NAME(wrap)(const struct elt_kernel *k, W x)
-{
+static inline T NAME(wrap)(const struct elt_kernel *k, W x) {
 #if !PARTIAL
     (void)k;
     return (T)x;
@@ -52,8 +49,7 @@ static inline T NAME(wrap)(const struct elt_kernel *k, W x)
 }
 
 /* Division by zero gives all bits set; the one quotient that is too large wraps. */
-static inline T NAME(quotient)(const struct elt_kernel *k, T x, T y)
-{
+static inline T NAME(quotient)(const struct elt_kernel *k, T x, T y) {
     if (y == 0)
         return NAME(wrap)(k, ~(W)0);
 #if SIGNED
@@ -64,8 +60,7 @@ static inline T NAME(quotient)(const struct elt_kernel *k, T x, T y)
 }
 
 /* The remainder of a division by zero is the dividend. */
-static inline T NAME(modulo)(T x, T y)
-{
+static inline T NAME(modulo)(T x, T y) {
     if (y == 0)
         return x;
 #if SIGNED
@@ -76,8 +71,7 @@ static inline T NAME(modulo)(T x, T y)
 }
 
 /* Modulo 2^BITS; of negative powers only those of 1 and -1 are not zero. */
-static inline T NAME(raise)(const struct elt_kernel *k, T x, T y)
-{
+static inline T NAME(raise)(const struct elt_kernel *k, T x, T y) {
     W base = (W)x, exponent = (W)y, result = 1;
 #if SIGNED
     if (y < 0) {
@@ -94,8 +88,7 @@ static inline T NAME(raise)(const struct elt_kernel *k, T x, T y)
     return NAME(wrap)(k, result);
 }
 
-static inline T NAME(high)(const struct elt_kernel *k, T x, T y)
-{
+static inline T NAME(high)(const struct elt_kernel *k, T x, T y) {
     (void)k;
 #if SIZE == 64 && SIGNED
     return (T)((int128)x * y >> BITS);
@@ -108,30 +101,25 @@ static inline T NAME(high)(const struct elt_kernel *k, T x, T y)
 #endif
 }
 
-static inline unsigned NAME(ones)(W x)
-{
+static inline unsigned NAME(ones)(W x) {
     return (unsigned)__builtin_popcountll((unsigned long long)x);
 }
 
-static inline unsigned NAME(zeros)(const struct elt_kernel *k, W x)
-{
+static inline unsigned NAME(zeros)(const struct elt_kernel *k, W x) {
     (void)k;
     return x == 0 ? BITS : (unsigned)__builtin_clzll((unsigned long long)x) - (64 - BITS);
 }
 
 /* Amounts are unsigned; from BITS on, nothing but the sign is left. */
-static inline T NAME(left)(const struct elt_kernel *k, W x, W amount)
-{
+static inline T NAME(left)(const struct elt_kernel *k, W x, W amount) {
     return amount < BITS ? NAME(wrap)(k, x << amount) : 0;
 }
 
-static inline T NAME(right)(const struct elt_kernel *k, W x, W amount)
-{
+static inline T NAME(right)(const struct elt_kernel *k, W x, W amount) {
     return amount < BITS ? NAME(wrap)(k, NAME(zext)(k, x) >> amount) : 0;
 }
 
-static inline T NAME(right_signed)(const struct elt_kernel *k, W x, W amount)
-{
+static inline T NAME(right_signed)(const struct elt_kernel *k, W x, W amount) {
     return NAME(wrap)(k, (W)(NAME(sext)(k, x) >> (amount < BITS ? amount : BITS - 1)));
 }
 

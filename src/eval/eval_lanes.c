@@ -43,13 +43,11 @@ struct lanes {
     bool direct;                 /* the last step makes the only result, in place */
 };
 
-size_t lanes_most(void)
-{
+size_t lanes_most(void) {
     return LANES;
 }
 
-void lanes_free(struct lanes *l)
-{
+void lanes_free(struct lanes *l) {
     if (!l)
         return;
     hilo_allocator al = l->al;
@@ -58,8 +56,7 @@ void lanes_free(struct lanes *l)
     mem_free(&al, l, l->bytes);
 }
 
-void lanes_run(struct lanes *l, const void *const *args, void *const *results, size_t n)
-{
+void lanes_run(struct lanes *l, const void *const *args, void *const *results, size_t n) {
     for (uint32_t i = 0; i < l->nargs; i++)
         l->slots[i].block = (void *)args[i];
     for (uint32_t i = 0; i < l->nsteps; i++) {
@@ -85,8 +82,7 @@ struct builder {
 };
 
 /* The element type that a scalar is computed in; none for anything else. */
-static enum ir_dtype scalar_type(const struct eval *cx, ir_val v)
-{
+static enum ir_dtype scalar_type(const struct eval *cx, ir_val v) {
     const struct ir_type_data *t = ir_val_type(cx->m, v);
     if (t->kind != IR_TYPE_TENSOR || t->rank != 0 || (t->quant && !cx->expressed))
         return IR_DTYPE_NONE;
@@ -94,22 +90,19 @@ static enum ir_dtype scalar_type(const struct eval *cx, ir_val v)
 }
 
 /* A new slot of v's type, to be filled with `fill` (owned) unless that is NULL. */
-static uint32_t add_slot(struct builder *b, ir_val v, struct value *fill)
-{
+static uint32_t add_slot(struct builder *b, ir_val v, struct value *fill) {
     struct lanes_slot *s = &b->l->slots[b->l->nslots];
     *s = (struct lanes_slot){.type = scalar_type(b->cx, v), .fill = fill};
     b->fits &= s->type != IR_DTYPE_NONE;
     return b->l->nslots++;
 }
 
-static void name_slot(struct builder *b, ir_val v, uint32_t slot)
-{
+static void name_slot(struct builder *b, ir_val v, uint32_t slot) {
     b->l->names[b->l->nnames++] = (struct lanes_name){v, slot};
 }
 
 /* A slot for v with copies of the one element of `value`, whose reference passes to it. */
-static hilo_status add_filled(struct builder *b, ir_val v, struct value *value, uint32_t *slot)
-{
+static hilo_status add_filled(struct builder *b, ir_val v, struct value *value, uint32_t *slot) {
     const struct ir_quant *q = ir_val_type(b->cx->m, v)->quant;
     if (q) {
         struct value *number;
@@ -125,8 +118,7 @@ static hilo_status add_filled(struct builder *b, ir_val v, struct value *value, 
 }
 
 /* The slot of an operand; a scalar from outside of the region gets one now. */
-static hilo_status operand_slot(struct builder *b, ir_val v, uint32_t *slot)
-{
+static hilo_status operand_slot(struct builder *b, ir_val v, uint32_t *slot) {
     for (uint32_t i = b->l->nnames; i-- > 0;)
         if (IR_SAME(b->l->names[i].v, v)) {
             *slot = b->l->names[i].slot;
@@ -138,27 +130,23 @@ static hilo_status operand_slot(struct builder *b, ir_val v, uint32_t *slot)
 }
 
 /* Ops that leave a scalar as it is. */
-static bool forwards(enum ir_op_kind op)
-{
+static bool forwards(enum ir_op_kind op) {
     return op == IR_RESHAPE || op == IR_BROADCAST_IN_DIM || op == IR_TRANSPOSE ||
            op == IR_TENSOR_CAST || op == IR_OPTIMIZATION_BARRIER;
 }
 
-static hilo_status add_constant(struct builder *b, ir_op op)
-{
+static hilo_status add_constant(struct builder *b, ir_op op) {
     struct value *v;
     uint32_t slot, attr = ir_slot_named(ir_kind(b->cx->m, op), STR("value"));
     HILO_TRY(eval_literal(b->cx, op, ir_prop(b->cx->m, op, (enum ir_slot)attr), &v));
     return add_filled(b, ir_result(b->cx->m, op, 0), v, &slot);
 }
 
-static void add_step(struct builder *b, const struct lanes_step *step)
-{
+static void add_step(struct builder *b, const struct lanes_step *step) {
     b->l->steps[b->l->nsteps++] = *step;
 }
 
-static hilo_status add_op(struct builder *b, ir_op op)
-{
+static hilo_status add_op(struct builder *b, ir_op op) {
     const struct ir_op_data *o = ir_op_get(b->cx->m, op);
     enum ir_op_kind kind = (enum ir_op_kind)o->kind;
     enum ir_dtype types[LANES_OPERANDS], type;
@@ -184,14 +172,12 @@ static hilo_status add_op(struct builder *b, ir_op op)
     return HILO_OK;
 }
 
-static void copy_lanes(const struct elt_kernel *k, const void *const *in, void *out, size_t n)
-{
+static void copy_lanes(const struct elt_kernel *k, const void *const *in, void *out, size_t n) {
     memcpy(out, in[0], n * ir_dtype_get(k->out)->bytes);
 }
 
 /* Several results may lie over the arguments, so those that are arguments are copied first. */
-static hilo_status add_results(struct builder *b, const struct ir_op_data *o)
-{
+static hilo_status add_results(struct builder *b, const struct ir_op_data *o) {
     struct lanes *l = b->l;
     for (uint32_t i = 0; i < o->noperands; i++) {
         HILO_TRY(operand_slot(b, o->operands[i], &l->results[i]));
@@ -211,8 +197,7 @@ static hilo_status add_results(struct builder *b, const struct ir_op_data *o)
 }
 
 /* Blocks for all slots but the arguments. */
-static hilo_status add_blocks(struct lanes *l)
-{
+static hilo_status add_blocks(struct lanes *l) {
     for (uint32_t i = l->nargs; i < l->nslots; i++)
         l->block_bytes += (size_t)LANES * ir_dtype_get(l->slots[i].type)->bytes;
     l->blocks = mem_alloc(&l->al, l->block_bytes);
@@ -230,8 +215,7 @@ static hilo_status add_blocks(struct lanes *l)
     return HILO_OK;
 }
 
-static hilo_status build(struct builder *b, const struct ir_block_data *block)
-{
+static hilo_status build(struct builder *b, const struct ir_block_data *block) {
     const struct ir_module *m = b->cx->m;
     for (uint32_t i = 0; i < block->nargs; i++)
         name_slot(b, block->args[i], add_slot(b, block->args[i], NULL));
@@ -242,8 +226,7 @@ static hilo_status build(struct builder *b, const struct ir_block_data *block)
 
 /* An empty program with room for what a region of `nops` ops can need: slots for arguments, for the
    result and the captured operands of each op, for captured results and copies. NULL when memory ends. */
-static struct lanes *lanes_new(const hilo_allocator *al, size_t nargs, size_t nops, size_t nresults)
-{
+static struct lanes *lanes_new(const hilo_allocator *al, size_t nargs, size_t nops, size_t nresults) {
     size_t nslots = nargs + nops * (1 + LANES_OPERANDS) + 2 * nresults, nsteps = nops + nresults;
     size_t bytes = sizeof(struct lanes) + nsteps * sizeof(struct lanes_step) +
                    nslots * (sizeof(struct lanes_slot) + sizeof(struct lanes_name)) +
@@ -260,8 +243,7 @@ static struct lanes *lanes_new(const hilo_allocator *al, size_t nargs, size_t no
 }
 
 /* The only block of a region with a terminator; NULL when it has another form. */
-static const struct ir_block_data *only_block(const struct ir_module *m, ir_region r)
-{
+static const struct ir_block_data *only_block(const struct ir_module *m, ir_region r) {
     const struct ir_region_data *region = ir_region_get(m, r);
     if (IR_NONE(region->first) || !IR_SAME(region->first, region->last))
         return NULL;
@@ -270,8 +252,7 @@ static const struct ir_block_data *only_block(const struct ir_module *m, ir_regi
     return ends ? block : NULL;
 }
 
-hilo_status lanes_compile(struct eval *cx, ir_region r, struct lanes **out)
-{
+hilo_status lanes_compile(struct eval *cx, ir_region r, struct lanes **out) {
     *out = NULL;
     const struct ir_block_data *block = only_block(cx->m, r);
     if (!block)
@@ -297,8 +278,7 @@ hilo_status lanes_compile(struct eval *cx, ir_region r, struct lanes **out)
 
 /* ---- recognising ----------------------------------------------------------------------------- */
 
-enum ir_op_kind lanes_single_op(const struct ir_module *m, ir_region r)
-{
+enum ir_op_kind lanes_single_op(const struct ir_module *m, ir_region r) {
     const struct ir_block_data *block = only_block(m, r);
     if (!block || block->nargs != 2)
         return IR_OP_NONE;

@@ -42,14 +42,12 @@ FULL(tanh)
    with values computed so; they are some ulp away from the true ones for large x. */
 #define LOG_HALF (-0.693147182f)
 
-double narrow_cosh(double x)
-{
+double narrow_cosh(double x) {
     float up = (float)exp((double)((float)x + LOG_HALF)), down = (float)exp((double)(LOG_HALF - (float)x));
     return (double)(up + down);
 }
 
-double narrow_sinh(double x)
-{
+double narrow_sinh(double x) {
     if (fabs(x) < 1) {
         float e = (float)expm1(x), ratio = e / (e + 1);
         return (double)(0.5f * (e + ratio));
@@ -58,39 +56,33 @@ double narrow_sinh(double x)
     return (double)(up - down);
 }
 
-double narrow_rsqrt(double x)
-{
+double narrow_rsqrt(double x) {
     return 1 / sqrt(x);
 }
 
-double full_rsqrt(double x)
-{
+double full_rsqrt(double x) {
     return (double)(1 / sqrtl(x));
 }
 
 /* exp(-|x|) never overflows, and for negative x the quotient keeps its digits down to the smallest
    result. */
-double narrow_logistic(double x)
-{
+double narrow_logistic(double x) {
     double t = exp(-fabs(x));
     return (x < 0 ? t : 1) / (1 + t);
 }
 
-double full_logistic(double x)
-{
+double full_logistic(double x) {
     ext t = expl(-fabsl(x));
     return (double)((x < 0 ? t : 1) / (1 + t));
 }
 
 /* lgamma() itself would write the global `signgam`. */
-double narrow_lgamma(double x)
-{
+double narrow_lgamma(double x) {
     int sign;
     return lgamma_r(x, &sign);
 }
 
-double full_lgamma(double x)
-{
+double full_lgamma(double x) {
 #if LDBL_MANT_DIG > DBL_MANT_DIG
     int sign;
     return (double)lgammal_r(x, &sign);
@@ -102,8 +94,7 @@ double full_lgamma(double x)
 /* ---- inverse error function ---- */
 
 /* Winitzki's approximation, within 0.4 %; near 0 the tangent is better. `a` in (0, 1). */
-static double erf_inv_start(double a)
-{
+static double erf_inv_start(double a) {
     const double alpha = 0.147;
     if (a < 0.1)
         return a * (double)(SQRT_PI / 2);
@@ -113,8 +104,7 @@ static double erf_inv_start(double a)
 }
 
 /* Halley's step triples the digits. The residual is taken where it is exact: near 1 from erfc. */
-double narrow_erf_inv(double x)
-{
+double narrow_erf_inv(double x) {
     double a = fabs(x);
     if (!(a < 1))
         return a == 1 ? copysign(INFINITY, x) : (double)NAN;
@@ -129,8 +119,7 @@ double narrow_erf_inv(double x)
     return copysign(y, x);
 }
 
-double full_erf_inv(double x)
-{
+double full_erf_inv(double x) {
     ext y = fabs(narrow_erf_inv(x)), a = fabs(x);
     if (!(a < 1) || a == 0)
         return narrow_erf_inv(x);
@@ -145,8 +134,7 @@ enum { DIGAMMA_SHIFT = 16, DIGAMMA_TERMS = 8 }; /* the first omitted term is bel
 
 /* Near the positive zero x0, psi(x) - psi(x0) with x - x0 factored out of every difference; of the
    series' powers, u^k - v^k = (u - v) (u^(k-1) + u^(k-2) v + ... + v^(k-1)). */
-static ext digamma_near_zero(ext x)
-{
+static ext digamma_near_zero(ext x) {
     const ext zero_high = 1.4616321449683622, zero_low = 9.54999542996569771518e-17L;
     const ext zero = zero_high + zero_low;
     ext d = (x - zero_high) - zero_low;
@@ -164,8 +152,7 @@ static ext digamma_near_zero(ext x)
     return d * sum + log1pl(d / b);
 }
 
-static ext digamma_positive(ext x)
-{
+static ext digamma_positive(ext x) {
     if (fabsl(x - 1.46L) < 0.25L)
         return digamma_near_zero(x);
     ext sum = 0;
@@ -180,16 +167,14 @@ static ext digamma_positive(ext x)
 }
 
 /* pi cot(pi x); x is reduced by its nearest integer, and to the side where tan is small. */
-static ext pi_cot(double x)
-{
+static ext pi_cot(double x) {
     ext r = x - rint(x);
     if (fabsl(r) <= 0.25L)
         return PI / tanl(PI * r);
     return copysignl(PI * tanl(PI * (0.5L - fabsl(r))), r);
 }
 
-double math_digamma(double x)
-{
+double math_digamma(double x) {
     if (x <= 0 && x == floor(x))
         return NAN;
     if (x < 0.5)
@@ -202,8 +187,7 @@ double math_digamma(double x)
 /* For x > 1, q > 0: the first terms, then the rest by Euler and Maclaurin's formula
      a^-x (a / (x - 1) + 1/2 + sum of B2k / (2k)! x (x + 1) ... (x + 2k - 2) a^(1 - 2k)),
    which converges fast enough once a is above x + 14. */
-static ext zeta_positive(ext x, ext q)
-{
+static ext zeta_positive(ext x, ext q) {
     ext sum = 0, a = q;
     for (; a < x + 14; a += 1) {
         ext term = powl(a, -x);
@@ -223,14 +207,12 @@ static ext zeta_positive(ext x, ext q)
 
 /* For q = -|q| the terms up to the change of sign are (-1)^x times those at f, f + 1, ..., |q|, with f
    the fraction of |q|; the others are at 1 - f, 2 - f, ... For even x all are positive. */
-static ext zeta_even(ext x, ext f, ext q)
-{
+static ext zeta_even(ext x, ext f, ext q) {
     return zeta_positive(x, 1 - f) + (zeta_positive(x, f) - zeta_positive(x, 1 - q));
 }
 
 /* For odd x those of equal rank nearly cancel, so their differences are summed as such. */
-static ext zeta_odd(ext x, ext f, ext q)
-{
+static ext zeta_odd(ext x, ext f, ext q) {
     ext sum = 0, j = 0, n = floorl(-q) + 1;
     for (; j < n && j < 64; j += 1)
         sum += powl(f + j, -x) * expm1l(-x * log1pl((1 - 2 * f) / (f + j)));
@@ -239,8 +221,7 @@ static ext zeta_odd(ext x, ext f, ext q)
     return sum + (zeta_positive(x, 1 - f + j) - zeta_positive(x, f + j)) + zeta_positive(x, 1 - q);
 }
 
-static ext zeta_ext(ext x, ext q)
-{
+static ext zeta_ext(ext x, ext q) {
     if (isnan(x) || isnan(q) || x < 1)
         return NAN;
     if (x == 1)
@@ -257,14 +238,12 @@ static ext zeta_ext(ext x, ext q)
     return parity == 0 ? zeta_even(x, f, q) : zeta_odd(x, f, q);
 }
 
-double math_zeta(double x, double q)
-{
+double math_zeta(double x, double q) {
     return (double)zeta_ext(x, q);
 }
 
 /* (-1)^(n + 1) n! zeta(n + 1, x) */
-double math_polygamma(double n, double x)
-{
+double math_polygamma(double n, double x) {
     if (!(n >= 0) || n != floor(n))
         return NAN;
     if (n == 0)
@@ -277,8 +256,7 @@ double math_polygamma(double n, double x)
 
 /* Up to 25 the power series, whose terms all have one sign; then the asymptotic one, whose terms fall
    below 2^-70 before they grow. */
-double math_bessel_i1e(double x)
-{
+double math_bessel_i1e(double x) {
     ext a = fabs(x), sum, term;
     if (a <= 25) {
         ext quarter = a * a / 4;

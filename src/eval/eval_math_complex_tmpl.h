@@ -4,16 +4,14 @@
  *   R_MAX, R_MIN   largest and smallest normal R    R_DIGITS  its precision in bits
  */
 
-static COMPLEX F(make)(R re, R im)
-{
+static COMPLEX F(make)(R re, R im) {
     return (COMPLEX){re, im};
 }
 
 /* ---- logarithms ---- */
 
 /* The sum of n numbers to about twice the precision of R. */
-static R F(sum)(const R *t, int n)
-{
+static R F(sum)(const R *t, int n) {
     R high = t[0], low = 0;
     for (int i = 1; i < n; i++) {
         R s = high + t[i];
@@ -25,16 +23,14 @@ static R F(sum)(const R *t, int n)
 }
 
 /* first + x^2 + y^2, the squares exact. */
-static R F(add_squares)(R first, R x, R y)
-{
+static R F(add_squares)(R first, R x, R y) {
     R xx = x * x, yy = y * y;
     R terms[] = {first, xx, yy, M(fma)(x, x, -xx), M(fma)(y, y, -yy)};
     return F(sum)(terms, 5);
 }
 
 /* log|x + iy|. Near the unit circle it is half of log1p(x^2 + y^2 - 1). */
-static R F(log_abs)(R x, R y)
-{
+static R F(log_abs)(R x, R y) {
     x = M(fabs)(x);
     y = M(fabs)(y);
     R big = M(fmax)(x, y), small = M(fmin)(x, y);
@@ -48,14 +44,12 @@ static R F(log_abs)(R x, R y)
     return M(log)(big) + M(log1p)(ratio * ratio) / 2;
 }
 
-COMPLEX F(log)(COMPLEX z)
-{
+COMPLEX F(log)(COMPLEX z) {
     return F(make)(F(log_abs)(z.re, z.im), M(atan2)(z.im, z.re));
 }
 
 /* |1 + z|^2 - 1 = 2x + x^2 + y^2; where that is near -1, 1 + x is exact. */
-COMPLEX F(log1p)(COMPLEX z)
-{
+COMPLEX F(log1p)(COMPLEX z) {
     R re, im = M(atan2)(z.im, 1 + z.re);
     R s = M(fabs)(z.re) < 4 && M(fabs)(z.im) < 4 ? F(add_squares)(2 * z.re, z.re, z.im) : 4;
     if (s > -(R)0.75 && s < 3)
@@ -69,8 +63,7 @@ COMPLEX F(log1p)(COMPLEX z)
 
 /* (sqrt((|z| + |x|) / 2), y / (2 sqrt(...))), or the other way round when x is negative; scaled so
    that |z| neither overflows nor loses digits. */
-COMPLEX F(sqrt)(COMPLEX z)
-{
+COMPLEX F(sqrt)(COMPLEX z) {
     R x = M(fabs)(z.re), y = M(fabs)(z.im);
     if (isinf(y))
         return F(make)(y, z.im);
@@ -92,8 +85,7 @@ COMPLEX F(sqrt)(COMPLEX z)
 }
 
 /* conj(w) / |w|^2 with w = sqrt(z) */
-COMPLEX F(rsqrt)(COMPLEX z)
-{
+COMPLEX F(rsqrt)(COMPLEX z) {
     COMPLEX w = F(sqrt)(z);
     R a = M(hypot)(w.re, w.im);
     if (a == 0)
@@ -104,16 +96,14 @@ COMPLEX F(rsqrt)(COMPLEX z)
 }
 
 /* r^(1/3) at a third of the angle: the principal root. */
-COMPLEX F(cbrt)(COMPLEX z)
-{
+COMPLEX F(cbrt)(COMPLEX z) {
     if (z.im == 0 && !signbit(z.re))
         return F(make)(M(cbrt)(z.re), z.im);
     R r = M(cbrt)(M(hypot)(z.re, z.im)), angle = M(atan2)(z.im, z.re) / 3;
     return F(make)(r * M(cos)(angle), r * M(sin)(angle));
 }
 
-COMPLEX F(sign)(COMPLEX z)
-{
+COMPLEX F(sign)(COMPLEX z) {
     if (isnan(z.re) || isnan(z.im))
         return F(make)(NAN, NAN);
     R a = M(hypot)(z.re, z.im);
@@ -123,8 +113,7 @@ COMPLEX F(sign)(COMPLEX z)
 /* ---- exponentials ---- */
 
 /* A real result where the imaginary part is zero, also when the real one overflows. */
-COMPLEX F(exp)(COMPLEX z)
-{
+COMPLEX F(exp)(COMPLEX z) {
     if (z.im == 0)
         return F(make)(M(exp)(z.re), z.im);
     R e = M(exp)(z.re), c = M(cos)(z.im), s = M(sin)(z.im);
@@ -136,8 +125,7 @@ COMPLEX F(exp)(COMPLEX z)
 }
 
 /* exp(x) cos y - 1 = expm1(x) cos y - 2 sin(y/2)^2 */
-COMPLEX F(expm1)(COMPLEX z)
-{
+COMPLEX F(expm1)(COMPLEX z) {
     COMPLEX e = F(exp)(z);
     R half = M(sin)(z.im / 2);
     if (z.re > 40)
@@ -148,8 +136,7 @@ COMPLEX F(expm1)(COMPLEX z)
 }
 
 /* With t = exp(-|x|): |1 + exp(-z)|^2 = q / t^2 or q for q = (1 - t)^2 + 4 t cos(y/2)^2. */
-COMPLEX F(logistic)(COMPLEX z)
-{
+COMPLEX F(logistic)(COMPLEX z) {
     R a = M(fabs)(z.re), t = M(exp)(-a), d = -M(expm1)(-a);
     R half = M(cos)(z.im / 2), c = 2 * half * half; /* 1 + cos y */
     R q = d * d + 2 * t * c;
@@ -158,8 +145,7 @@ COMPLEX F(logistic)(COMPLEX z)
 }
 
 /* sinh x cos y + i cosh x sin y, and cosh x cos y + i sinh x sin y */
-COMPLEX F(sinh)(COMPLEX z)
-{
+COMPLEX F(sinh)(COMPLEX z) {
     R x = z.re, c = M(cos)(z.im), s = M(sin)(z.im);
     if (z.im == 0)
         return F(make)(M(sinh)(x), z.im);
@@ -171,8 +157,7 @@ COMPLEX F(sinh)(COMPLEX z)
     return F(make)(sh * c, ch * s);
 }
 
-COMPLEX F(cosh)(COMPLEX z)
-{
+COMPLEX F(cosh)(COMPLEX z) {
     R x = z.re, c = M(cos)(z.im), s = M(sin)(z.im);
     if (z.im == 0)
         return F(make)(M(cosh)(x), signbit(x) ? -z.im : z.im);
@@ -186,9 +171,10 @@ COMPLEX F(cosh)(COMPLEX z)
 
 /* Kahan's formula: with t = tan y, b = 1 + t^2 and s = sinh x,
    (b s sqrt(1 + s^2) + i t) / (1 + b s^2); far out, where the real part has become 1, its limit. */
-COMPLEX F(tanh)(COMPLEX z)
-{
+COMPLEX F(tanh)(COMPLEX z) {
     R x = z.re, y = z.im, a = M(fabs)(x);
+    if (y == 0) /* even for NaN */
+        return F(make)(M(tanh)(x), y);
     if (a > (R)0.35 * R_DIGITS) {
         R im = isinf(a) && !isfinite(y) ? 0 : 4 * M(sin)(y) * M(cos)(y) * M(exp)(-2 * a);
         return F(make)(M(copysign)(1, x), im);
@@ -198,28 +184,23 @@ COMPLEX F(tanh)(COMPLEX z)
 }
 
 /* f(z) = -i g(iz): from the functions of iz to those of z. */
-static COMPLEX F(times_i)(COMPLEX z)
-{
+static COMPLEX F(times_i)(COMPLEX z) {
     return F(make)(-z.im, z.re);
 }
 
-static COMPLEX F(over_i)(COMPLEX z)
-{
+static COMPLEX F(over_i)(COMPLEX z) {
     return F(make)(z.im, -z.re);
 }
 
-COMPLEX F(sin)(COMPLEX z)
-{
+COMPLEX F(sin)(COMPLEX z) {
     return F(over_i)(F(sinh)(F(times_i)(z)));
 }
 
-COMPLEX F(cos)(COMPLEX z)
-{
+COMPLEX F(cos)(COMPLEX z) {
     return F(cosh)(F(times_i)(z));
 }
 
-COMPLEX F(tan)(COMPLEX z)
-{
+COMPLEX F(tan)(COMPLEX z) {
     return F(over_i)(F(tanh)(F(times_i)(z)));
 }
 
@@ -229,8 +210,7 @@ COMPLEX F(tan)(COMPLEX z)
    handling" (1997), their cases merged where R makes no difference. For x, y >= 0 and
    a = (|z + 1| + |z - 1|) / 2: (sqrt(a^2 - x^2), log(a + sqrt(a^2 - 1))), so that
    asin z = atan2(x, re) + i im and acos z = atan2(re, x) - i im. */
-static COMPLEX F(kernel)(R x, R y)
-{
+static COMPLEX F(kernel)(R x, R y) {
     R safe_max = M(sqrt)(R_MAX) / 8, safe_min = M(sqrt)(R_MIN) * 4;
     if (x >= safe_max || y >= safe_max) /* |z + 1| = |z - 1| = |z| */
         return F(make)(y, F(log_abs)(x, y) + (R)0.693147180559945309417232121458176568L);
@@ -254,38 +234,34 @@ static COMPLEX F(kernel)(R x, R y)
     return F(make)(re, M(log1p)(am1 + M(sqrt)(am1 * (a + 1))));
 }
 
-COMPLEX F(asin_acos_kernel)(COMPLEX z)
-{
+COMPLEX F(asin_acos_kernel)(COMPLEX z) {
     return F(kernel)(M(fabs)(z.re), M(fabs)(z.im));
 }
 
-COMPLEX F(asin)(COMPLEX z)
-{
+COMPLEX F(asin)(COMPLEX z) {
     COMPLEX w = F(asin_acos_kernel)(z);
     return F(make)(M(atan2)(z.re, w.re), M(copysign)(w.im, z.im));
 }
 
-COMPLEX F(acos)(COMPLEX z)
-{
+COMPLEX F(acos)(COMPLEX z) {
     COMPLEX w = F(asin_acos_kernel)(z);
     return F(make)(M(atan2)(w.re, z.re), M(copysign)(w.im, -z.im));
 }
 
-COMPLEX F(asinh)(COMPLEX z)
-{
+COMPLEX F(asinh)(COMPLEX z) {
     return F(over_i)(F(asin)(F(times_i)(z)));
 }
 
-COMPLEX F(acosh)(COMPLEX z)
-{
+COMPLEX F(acosh)(COMPLEX z) {
     COMPLEX w = F(asin_acos_kernel)(z);
     return F(make)(w.im, M(copysign)(M(atan2)(w.re, z.re), z.im));
 }
 
 /* (log1p(4x / |1 - z|^2) / 4, atan2(2y, (1 - x)(1 + x) - y^2) / 2) for x >= 0; halves cannot overflow. */
-COMPLEX F(atanh)(COMPLEX z)
-{
+COMPLEX F(atanh)(COMPLEX z) {
     R x = M(fabs)(z.re), y = M(fabs)(z.im), re, im;
+    if (x == 0) /* even for NaN */
+        return F(make)(z.re, M(atan)(z.im));
     if (isinf(x) || isinf(y)) {
         re = 0;
         im = isnan(y) ? y : (R)1.570796326794896619231321691639751442L;
@@ -300,21 +276,18 @@ COMPLEX F(atanh)(COMPLEX z)
     return F(make)(M(copysign)(re, z.re), M(copysign)(im, z.im));
 }
 
-COMPLEX F(atan)(COMPLEX z)
-{
+COMPLEX F(atan)(COMPLEX z) {
     return F(over_i)(F(atanh)(F(times_i)(z)));
 }
 
 /* ---- two arguments ---- */
 
-static COMPLEX F(mul)(COMPLEX a, COMPLEX b)
-{
+static COMPLEX F(mul)(COMPLEX a, COMPLEX b) {
     return F(make)(a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re);
 }
 
 /* The compiler's division: scaled, and infinite or zero where C's Annex G says so. */
-COMPLEX F(div)(COMPLEX a, COMPLEX b)
-{
+COMPLEX F(div)(COMPLEX a, COMPLEX b) {
     union {
         COMPLEX z;
         _Complex R c;
@@ -323,8 +296,7 @@ COMPLEX F(div)(COMPLEX a, COMPLEX b)
 }
 
 /* exp(b log a). Powers of zero: 1 for b = 0, 0 for a positive real part, else what 0^b tends to. */
-COMPLEX F(pow)(COMPLEX a, COMPLEX b)
-{
+COMPLEX F(pow)(COMPLEX a, COMPLEX b) {
     if (b.re == 0 && b.im == 0)
         return F(make)(1, 0);
     if (a.re == 0 && a.im == 0)
@@ -335,8 +307,7 @@ COMPLEX F(pow)(COMPLEX a, COMPLEX b)
 }
 
 /* -i log((x + iy) / sqrt(x^2 + y^2)) */
-COMPLEX F(atan2)(COMPLEX y, COMPLEX x)
-{
+COMPLEX F(atan2)(COMPLEX y, COMPLEX x) {
     COMPLEX iy = F(times_i)(y), xx = F(mul)(x, x), yy = F(mul)(y, y);
     COMPLEX norm = F(sqrt)(F(make)(xx.re + yy.re, xx.im + yy.im));
     return F(over_i)(F(log)(F(div)(F(make)(x.re + iy.re, x.im + iy.im), norm)));

@@ -15,14 +15,12 @@ static const struct algorithm { enum ir_dtype lhs, rhs, sum; int64_t products; }
     {IR_F64_T, IR_F64_T, IR_F64_T, 1},
 };
 
-static bool is_f8(enum ir_dtype t)
-{
+static bool is_f8(enum ir_dtype t) {
     return ir_dtype_get(t)->cls == IR_FLOAT && ir_dtype_get(t)->bits == 8 && t != IR_F8E8M0FNU_T;
 }
 
 /* Only sums of 8-bit floats may be imprecise. */
-static bool is_known(const struct algorithm *a, bool imprecise)
-{
+static bool is_known(const struct algorithm *a, bool imprecise) {
     if (is_f8(a->lhs) && is_f8(a->rhs) && a->sum == IR_F32_T && a->products == 1)
         return true;
     for (size_t i = 0; i < sizeof algorithms / sizeof *algorithms; i++)
@@ -33,14 +31,12 @@ static bool is_known(const struct algorithm *a, bool imprecise)
 }
 
 /* The scalar type in a field. */
-static enum ir_dtype field_type(const struct ir_module *m, ir_attr a, enum ir_field_slot field)
-{
+static enum ir_dtype field_type(const struct ir_module *m, ir_attr a, enum ir_field_slot field) {
     const struct ir_type_data *t = ir_type_get(m, ir_attr_get(m, ir_field(m, a, field))->type);
     return t->kind == IR_TYPE_SCALAR ? t->dtype : IR_DTYPE_NONE;
 }
 
-static const char *algorithm_flaw(const struct ir_module *m, ir_attr a, const char **label)
-{
+static const char *algorithm_flaw(const struct ir_module *m, ir_attr a, const char **label) {
     int64_t lhs = ir_field_i64(m, a, IR_DOT_ALGORITHM_lhs_component_count_F);
     int64_t rhs = ir_field_i64(m, a, IR_DOT_ALGORITHM_rhs_component_count_F);
     bool imprecise = ir_field_i64(m, a, IR_DOT_ALGORITHM_allow_imprecise_accumulation_F) != 0;
@@ -69,8 +65,7 @@ static const char *algorithm_flaw(const struct ir_module *m, ir_attr a, const ch
 
 /* ---- replica_group_mesh_axes ----------------------------------------------------------------- */
 
-static bool has_axis(const struct ir_module *m, const struct ir_attr_data *axes, ir_attr name)
-{
+static bool has_axis(const struct ir_module *m, const struct ir_attr_data *axes, ir_attr name) {
     for (uint32_t i = 0; i < axes->n; i++)
         if (IR_SAME(ir_field(m, axes->items[i], IR_MESH_AXIS_name_F), name))
             return true;
@@ -79,8 +74,7 @@ static bool has_axis(const struct ir_module *m, const struct ir_attr_data *axes,
 
 /* A mesh that is written out has the axes that groups are made of; of one that is named, they are
    not known. */
-static const char *groups_flaw(const struct ir_module *m, ir_attr a)
-{
+static const char *groups_flaw(const struct ir_module *m, ir_attr a) {
     ir_attr mesh = ir_field(m, a, IR_REPLICA_GROUP_MESH_AXES_mesh_F);
     const struct ir_attr_data *d = ir_attr_get(m, mesh);
     const struct ir_attr_data *axes =
@@ -102,8 +96,7 @@ static const char *groups_flaw(const struct ir_module *m, ir_attr a)
 
 /* ---- result_accuracy ------------------------------------------------------------------------- */
 
-static const char *accuracy_flaw(const struct ir_module *m, ir_attr a)
-{
+static const char *accuracy_flaw(const struct ir_module *m, ir_attr a) {
     double atol = ir_attr_get(m, ir_field(m, a, IR_RESULT_ACCURACY_atol_F))->f;
     double rtol = ir_attr_get(m, ir_field(m, a, IR_RESULT_ACCURACY_rtol_F))->f;
     int64_t ulps = ir_field_i64(m, a, IR_RESULT_ACCURACY_ulps_F);
@@ -119,8 +112,7 @@ static const char *accuracy_flaw(const struct ir_module *m, ir_attr a)
 
 /* ---- entry ----------------------------------------------------------------------------------- */
 
-const char *ir_attr_flaw(const struct ir_module *m, ir_attr a, const char **label)
-{
+const char *ir_attr_flaw(const struct ir_module *m, ir_attr a, const char **label) {
     const struct ir_attr_data *d = ir_attr_get(m, a);
     *label = NULL;
     if (d->kind != IR_ATTR_STRUCT)

@@ -15,8 +15,7 @@ static shape_rule *const rules[IR_OP_COUNT] = {
 
 /* A quantised result has the shape that was inferred and, where only scales, zero points and axis
    differ, the elements that were declared. */
-static ir_type settle_elem(struct shape *s, ir_type inferred, ir_type declared)
-{
+static ir_type settle_elem(struct shape *s, ir_type inferred, ir_type declared) {
     const struct ir_type_data *a = ir_type_get(s->m, inferred), *b = ir_type_get(s->m, declared);
     if (a->kind != IR_TYPE_TENSOR || !a->quant || !ir_type_is_shaped(b) ||
         IR_SAME(a->elem, b->elem) || !shape_elems_compatible(s->m, a->elem, b->elem))
@@ -24,8 +23,7 @@ static ir_type settle_elem(struct shape *s, ir_type inferred, ir_type declared)
     return shape_with_elem(s, inferred, b->elem);
 }
 
-hilo_status shape_run(struct shape *s)
-{
+hilo_status shape_run(struct shape *s) {
     for (uint32_t i = 0; i < s->nout; i++)
         s->out[i] = (ir_type){0};
     HILO_TRY(rules[s->o->kind](s));
@@ -35,16 +33,14 @@ hilo_status shape_run(struct shape *s)
     return HILO_OK;
 }
 
-hilo_status shape_none(struct shape *s)
-{
+hilo_status shape_none(struct shape *s) {
     (void)s;
     return HILO_OK;
 }
 
 /* ---- errors ---------------------------------------------------------------------------------- */
 
-hilo_status shape_fail(struct shape *s, const char *label, const char *fmt, ...)
-{
+hilo_status shape_fail(struct shape *s, const char *label, const char *fmt, ...) {
     char own[64];
     if (label && label[0] == '_') {
         const char *name = ir_op_info((enum ir_op_kind)s->o->kind)->name;
@@ -59,8 +55,7 @@ hilo_status shape_fail(struct shape *s, const char *label, const char *fmt, ...)
     return status;
 }
 
-hilo_status shape_not_found(struct shape *s, const char *label, const char *what, struct str name)
-{
+hilo_status shape_not_found(struct shape *s, const char *label, const char *what, struct str name) {
     if (s->broken)
         return HILO_OK;
     s->not_found = true;
@@ -68,8 +63,7 @@ hilo_status shape_not_found(struct shape *s, const char *label, const char *what
 }
 
 /* Memory of texts: from the arena, so that nothing is lost when it ends in the middle of one. */
-static void *text_realloc(void *user, void *ptr, size_t old_bytes, size_t new_bytes, size_t align)
-{
+static void *text_realloc(void *user, void *ptr, size_t old_bytes, size_t new_bytes, size_t align) {
     if (new_bytes == 0)
         return NULL;
     void *p = arena_alloc(user, new_bytes, align < 64 ? align : 64);
@@ -78,30 +72,26 @@ static void *text_realloc(void *user, void *ptr, size_t old_bytes, size_t new_by
     return p;
 }
 
-static struct strbuf text_begin(struct shape *s)
-{
+static struct strbuf text_begin(struct shape *s) {
     struct strbuf b;
     strbuf_init(&b, (hilo_allocator){text_realloc, &s->m->arena});
     return b;
 }
 
-const char *shape_type_text(struct shape *s, ir_type t)
-{
+const char *shape_type_text(struct shape *s, ir_type t) {
     struct strbuf b = text_begin(s);
     ir_print_type(s->m, t, &b);
     return b.p ? b.p : "";
 }
 
-static void put_dim(struct strbuf *b, int64_t dim)
-{
+static void put_dim(struct strbuf *b, int64_t dim) {
     if (shape_known(dim))
         strbuf_i64(b, dim);
     else
         strbuf_putc(b, '?');
 }
 
-const char *shape_list_text(struct shape *s, const int64_t *v, size_t n)
-{
+const char *shape_list_text(struct shape *s, const int64_t *v, size_t n) {
     struct strbuf b = text_begin(s);
     strbuf_putc(&b, '[');
     for (size_t i = 0; i < n; i++) {
@@ -113,8 +103,7 @@ const char *shape_list_text(struct shape *s, const int64_t *v, size_t n)
     return b.p;
 }
 
-const char *shape_dim_text(struct shape *s, int64_t dim)
-{
+const char *shape_dim_text(struct shape *s, int64_t dim) {
     struct strbuf b = text_begin(s);
     put_dim(&b, dim);
     return b.p;
@@ -123,8 +112,7 @@ const char *shape_dim_text(struct shape *s, int64_t dim)
 /* ---- operands, results, regions -------------------------------------------------------------- */
 
 bool shape_deal(const char *kinds, uint32_t total, const int64_t *sizes, size_t nsizes, uint32_t k,
-                struct shape_range *out)
-{
+                struct shape_range *out) {
     uint32_t words = 0, stars = 0;
     for (const char *p = kinds; *p; p++) {
         stars += *p == '*';
@@ -161,8 +149,7 @@ bool shape_deal(const char *kinds, uint32_t total, const int64_t *sizes, size_t 
 
 /* The group that word k of `kinds` stands for; empty when the values do not fit the words. */
 static struct shape_range group(struct shape *s, const char *kinds, const char *segments,
-                                uint32_t total, uint32_t k)
-{
+                                uint32_t total, uint32_t k) {
     const int64_t *sizes = NULL;
     size_t nsizes = 0;
     const char *star = strchr(kinds, '*');
@@ -176,50 +163,42 @@ static struct shape_range group(struct shape *s, const char *kinds, const char *
     return r;
 }
 
-struct shape_range shape_in_group(struct shape *s, uint32_t k)
-{
+struct shape_range shape_in_group(struct shape *s, uint32_t k) {
     const char *kinds = ir_op_info((enum ir_op_kind)s->o->kind)->operands;
     return group(s, kinds, "operandSegmentSizes", s->o->noperands, k);
 }
 
-struct shape_range shape_res_group(struct shape *s, uint32_t k)
-{
+struct shape_range shape_res_group(struct shape *s, uint32_t k) {
     const char *kinds = ir_op_info((enum ir_op_kind)s->o->kind)->results;
     return group(s, kinds, "resultSegmentSizes", s->o->nresults, k);
 }
 
-const ir_type *shape_in_types(struct shape *s, struct shape_range r)
-{
+const ir_type *shape_in_types(struct shape *s, struct shape_range r) {
     ir_type *types = ARENA_ARRAY(&s->m->arena, ir_type, r.n);
     for (uint32_t i = 0; i < r.n; i++)
         types[i] = shape_in_type(s, r.first + i);
     return types;
 }
 
-hilo_status shape_results(struct shape *s, const char *label, uint32_t n)
-{
+hilo_status shape_results(struct shape *s, const char *label, uint32_t n) {
     if (s->nout == n)
         return HILO_OK;
     return shape_fail(s, label, "infers %u results, but has %u", n, s->nout);
 }
 
-const struct ir_block_data *shape_block(const struct shape *s, uint32_t r)
-{
+const struct ir_block_data *shape_block(const struct shape *s, uint32_t r) {
     return ir_block_get(s->m, ir_region_get(s->m, ir_op_region(s->m, s->op, r))->first);
 }
 
-ir_type shape_arg_type(const struct shape *s, uint32_t r, uint32_t i)
-{
+ir_type shape_arg_type(const struct shape *s, uint32_t r, uint32_t i) {
     return ir_val_get(s->m, shape_block(s, r)->args[i])->type;
 }
 
-const struct ir_op_data *shape_yield(const struct shape *s, uint32_t r)
-{
+const struct ir_op_data *shape_yield(const struct shape *s, uint32_t r) {
     return ir_op_get(s->m, shape_block(s, r)->last);
 }
 
-ir_type shape_yield_type(const struct shape *s, uint32_t r, uint32_t i)
-{
+ir_type shape_yield_type(const struct shape *s, uint32_t r, uint32_t i) {
     return ir_val_get(s->m, shape_yield(s, r)->operands[i])->type;
 }
 
@@ -228,8 +207,7 @@ ir_type shape_yield_type(const struct shape *s, uint32_t r, uint32_t i)
 enum { MOST_INTS = 1 << 20 };
 
 /* Element i of packed integers of type t. */
-static int64_t int_at(const void *data, size_t i, enum ir_dtype t)
-{
+static int64_t int_at(const void *data, size_t i, enum ir_dtype t) {
     const struct ir_dtype_info *info = ir_dtype_get(t);
     uint64_t v = 0;
     memcpy(&v, (const char *)data + i * info->bytes, info->bytes);
@@ -240,8 +218,7 @@ static int64_t int_at(const void *data, size_t i, enum ir_dtype t)
     return negative ? (int64_t)(v | ~UINT64_C(0) << info->bits) : (int64_t)v;
 }
 
-bool shape_attr_ints(struct shape *s, ir_attr a, const int64_t **out, size_t *n)
-{
+bool shape_attr_ints(struct shape *s, ir_attr a, const int64_t **out, size_t *n) {
     const struct ir_attr_data *d = ir_attr_get(s->m, a);
     if ((d->kind != IR_ATTR_DENSE && d->kind != IR_ATTR_DENSE_ARRAY && d->kind != IR_ATTR_RESOURCE))
         return false;
@@ -263,8 +240,7 @@ bool shape_attr_ints(struct shape *s, ir_attr a, const int64_t **out, size_t *n)
     return true;
 }
 
-bool shape_const_i64s(struct shape *s, ir_val v, const int64_t **out, size_t *n)
-{
+bool shape_const_i64s(struct shape *s, ir_val v, const int64_t **out, size_t *n) {
     ir_op op = ir_val_get(s->m, v)->op;
     if (IR_NONE(op) || !ir_op_has(ir_kind(s->m, op), IR_T_CONSTANT))
         return false;
@@ -274,8 +250,7 @@ bool shape_const_i64s(struct shape *s, ir_val v, const int64_t **out, size_t *n)
            ir_type_count(ir_val_type(s->m, v), &want) && *n == want;
 }
 
-hilo_status shape_by_operand(struct shape *s, const char *label, uint32_t i, ir_type elem)
-{
+hilo_status shape_by_operand(struct shape *s, const char *label, uint32_t i, ir_type elem) {
     int64_t unknown[IR_MAX_RANK];
     const int64_t *dims;
     int64_t length = shape_in(s, i)->dims[0];
@@ -299,16 +274,14 @@ hilo_status shape_by_operand(struct shape *s, const char *label, uint32_t i, ir_
 
 /* ---- dimensions ------------------------------------------------------------------------------ */
 
-bool shape_lists_agree(const int64_t *a, size_t na, const int64_t *b, size_t nb)
-{
+bool shape_lists_agree(const int64_t *a, size_t na, const int64_t *b, size_t nb) {
     bool agree = na == nb;
     for (size_t i = 0; agree && i < na; i++)
         agree = shape_dims_agree(a[i], b[i]);
     return agree;
 }
 
-bool shape_compatible(const struct ir_type_data *a, const struct ir_type_data *b)
-{
+bool shape_compatible(const struct ir_type_data *a, const struct ir_type_data *b) {
     if (!ir_type_is_shaped(a) || !ir_type_is_shaped(b))
         return false;
     if (!shape_ranked(a) || !shape_ranked(b))
@@ -316,8 +289,7 @@ bool shape_compatible(const struct ir_type_data *a, const struct ir_type_data *b
     return shape_lists_agree(a->dims, a->rank, b->dims, b->rank);
 }
 
-hilo_status shape_same_shape(struct shape *s, const char *label)
-{
+hilo_status shape_same_shape(struct shape *s, const char *label) {
     uint32_t nin = s->o->noperands, n = nin + (s->verifying ? s->nout : 0);
     for (uint32_t i = 1; i < n; i++) {
         ir_type t = i < nin ? shape_in_type(s, i) : shape_res_type(s, i - nin);
@@ -331,8 +303,7 @@ hilo_status shape_same_shape(struct shape *s, const char *label)
 }
 
 hilo_status shape_same_shapes(struct shape *s, const char *label, const char *name,
-                              struct shape_range r)
-{
+                              struct shape_range r) {
     for (uint32_t i = 1; i < r.n; i++)
         if (!shape_compatible(shape_in(s, r.first), shape_in(s, r.first + i)))
             return shape_fail(s, label, "%s must have one shape, but have %s and %s", name,
@@ -342,8 +313,7 @@ hilo_status shape_same_shapes(struct shape *s, const char *label, const char *na
 }
 
 hilo_status shape_in_range(struct shape *s, const char *label, const char *name, const int64_t *v,
-                           size_t n, int64_t upper)
-{
+                           size_t n, int64_t upper) {
     for (size_t i = 0; i < n; i++)
         if (v[i] < 0 || v[i] >= upper)
             return shape_fail(s, label, "%s must be in [0, %" PRId64 "), but has %" PRId64, name,
@@ -351,23 +321,20 @@ hilo_status shape_in_range(struct shape *s, const char *label, const char *name,
     return HILO_OK;
 }
 
-bool shape_contains(const int64_t *v, size_t n, int64_t x)
-{
+bool shape_contains(const int64_t *v, size_t n, int64_t x) {
     for (size_t i = 0; i < n; i++)
         if (v[i] == x)
             return true;
     return false;
 }
 
-static int compare_i64(const void *a, const void *b)
-{
+static int compare_i64(const void *a, const void *b) {
     int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
     return (x > y) - (x < y);
 }
 
 /* A value that occurs twice in v. Lists come from outside and may be long, so they are sorted. */
-static bool find_duplicate(struct shape *s, const int64_t *v, size_t n, int64_t *out)
-{
+static bool find_duplicate(struct shape *s, const int64_t *v, size_t n, int64_t *out) {
     if (n < 2)
         return false;
     int64_t *sorted = arena_dup(&s->m->arena, v, n * sizeof *v, _Alignof(int64_t));
@@ -381,8 +348,7 @@ static bool find_duplicate(struct shape *s, const int64_t *v, size_t n, int64_t 
 }
 
 hilo_status shape_unique(struct shape *s, const char *label, const char *name, const int64_t *v,
-                         size_t n)
-{
+                         size_t n) {
     int64_t twice;
     if (!find_duplicate(s, v, n, &twice))
         return HILO_OK;
@@ -391,8 +357,7 @@ hilo_status shape_unique(struct shape *s, const char *label, const char *name, c
 }
 
 hilo_status shape_distinct(struct shape *s, const char *label, const char *name, const int64_t *v,
-                           size_t n, const char *name2, const int64_t *w, size_t nw)
-{
+                           size_t n, const char *name2, const int64_t *w, size_t nw) {
     int64_t *both = ARENA_ARRAY(&s->m->arena, int64_t, n + nw);
     if (n)
         memcpy(both, v, n * sizeof *v);
@@ -406,8 +371,7 @@ hilo_status shape_distinct(struct shape *s, const char *label, const char *name,
 }
 
 hilo_status shape_sorted(struct shape *s, const char *label, const char *name, const int64_t *v,
-                         size_t n)
-{
+                         size_t n) {
     for (size_t i = 1; i < n; i++)
         if (v[i] < v[i - 1])
             return shape_fail(s, label, "%s must be sorted, but is %s", name,
@@ -415,20 +379,17 @@ hilo_status shape_sorted(struct shape *s, const char *label, const char *name, c
     return HILO_OK;
 }
 
-hilo_status shape_size(struct shape *s, const char *label, const char *name, size_t n, size_t want)
-{
+hilo_status shape_size(struct shape *s, const char *label, const char *name, size_t n, size_t want) {
     if (n == want)
         return HILO_OK;
     return shape_fail(s, label, "%s must have %zu elements, but has %zu", name, want, n);
 }
 
-static bool within(int64_t size, int64_t bound)
-{
+static bool within(int64_t size, int64_t bound) {
     return !shape_known(bound) || size <= bound;
 }
 
-bool shape_meet(struct shape_dim a, struct shape_dim b, struct shape_dim *out)
-{
+bool shape_meet(struct shape_dim a, struct shape_dim b, struct shape_dim *out) {
     struct shape_dim r = {shape_known(a.size) ? a.size : b.size, IR_DYNAMIC};
     if (!shape_dims_agree(a.size, b.size))
         return false;
@@ -445,13 +406,11 @@ bool shape_meet(struct shape_dim a, struct shape_dim b, struct shape_dim *out)
 }
 
 /* The largest size a dimension may have; IR_DYNAMIC when nothing is known. */
-static int64_t most(struct shape_dim d)
-{
+static int64_t most(struct shape_dim d) {
     return shape_known(d.size) ? d.size : d.bound;
 }
 
-bool shape_join(struct shape_dim a, struct shape_dim b, struct shape_dim *out)
-{
+bool shape_join(struct shape_dim a, struct shape_dim b, struct shape_dim *out) {
     struct shape_dim r = {IR_DYNAMIC, IR_DYNAMIC};
     if (!shape_dims_agree(a.size, b.size))
         return false;
@@ -463,8 +422,7 @@ bool shape_join(struct shape_dim a, struct shape_dim b, struct shape_dim *out)
     return true;
 }
 
-bool shape_sum(struct shape_dim a, struct shape_dim b, struct shape_dim *out)
-{
+bool shape_sum(struct shape_dim a, struct shape_dim b, struct shape_dim *out) {
     struct shape_dim r = {IR_DYNAMIC, IR_DYNAMIC};
     int64_t sum = IR_DYNAMIC;
     if (shape_known(most(a)) && shape_known(most(b)) &&
@@ -482,8 +440,7 @@ typedef bool combine_fn(struct shape_dim a, struct shape_dim b, struct shape_dim
 
 /* Combines ranked types, dimension by dimension. */
 static hilo_status combine_ranked(struct shape *s, const char *label, combine_fn *combine,
-                                  ir_type a, ir_type b, ir_type *out)
-{
+                                  ir_type a, ir_type b, ir_type *out) {
     const struct ir_type_data *x = ir_type_get(s->m, a), *y = ir_type_get(s->m, b);
     struct shape_dim dims[IR_MAX_RANK];
     bool fits = x->rank == y->rank;
@@ -497,8 +454,7 @@ static hilo_status combine_ranked(struct shape *s, const char *label, combine_fn
 }
 
 static hilo_status combine_pair(struct shape *s, const char *label, combine_fn *combine, ir_type a,
-                                ir_type b, ir_type *out)
-{
+                                ir_type b, ir_type *out) {
     const struct ir_type_data *x = ir_type_get(s->m, a), *y = ir_type_get(s->m, b);
     *out = a;
     if (IR_SAME(a, b))
@@ -522,8 +478,7 @@ static hilo_status combine_pair(struct shape *s, const char *label, combine_fn *
 }
 
 static hilo_status combine_types(struct shape *s, const char *label, combine_fn *combine,
-                                 const ir_type *types, uint32_t n, ir_type *out)
-{
+                                 const ir_type *types, uint32_t n, ir_type *out) {
     *out = n ? types[0] : (ir_type){0};
     for (uint32_t i = 1; i < n; i++)
         HILO_TRY(combine_pair(s, label, combine, *out, types[i], out));
@@ -531,27 +486,23 @@ static hilo_status combine_types(struct shape *s, const char *label, combine_fn 
 }
 
 hilo_status shape_meet_types(struct shape *s, const char *label, const ir_type *types, uint32_t n,
-                             ir_type *out)
-{
+                             ir_type *out) {
     return combine_types(s, label, shape_meet, types, n, out);
 }
 
 hilo_status shape_join_types(struct shape *s, const char *label, const ir_type *types, uint32_t n,
-                             ir_type *out)
-{
+                             ir_type *out) {
     return combine_types(s, label, shape_join, types, n, out);
 }
 
 /* ---- types ----------------------------------------------------------------------------------- */
 
-ir_type shape_with_elem(struct shape *s, ir_type shaped, ir_type elem)
-{
+ir_type shape_with_elem(struct shape *s, ir_type shaped, ir_type elem) {
     const struct ir_type_data *t = ir_type_get(s->m, shaped);
     return ir_type_shaped(s->m, t->kind, elem, t->dims, t->rank, t->encoding);
 }
 
-ir_type shape_tensor(struct shape *s, ir_type elem, const struct shape_dim *dims, uint32_t rank)
-{
+ir_type shape_tensor(struct shape *s, ir_type elem, const struct shape_dim *dims, uint32_t rank) {
     int64_t sizes[IR_MAX_RANK], bounds[IR_MAX_RANK];
     for (uint32_t i = 0; i < rank; i++) {
         sizes[i] = dims[i].size;
@@ -560,37 +511,31 @@ ir_type shape_tensor(struct shape *s, ir_type elem, const struct shape_dim *dims
     return ir_type_bounded(s->m, elem, sizes, bounds, rank);
 }
 
-ir_type shape_scalar_of(struct shape *s, ir_type elem)
-{
+ir_type shape_scalar_of(struct shape *s, ir_type elem) {
     return ir_type_tensor(s->m, elem, NULL, 0, (ir_attr){0});
 }
 
-bool shape_is_truth(const struct shape *s, ir_type type)
-{
+bool shape_is_truth(const struct shape *s, ir_type type) {
     const struct ir_type_data *t = ir_type_get(s->m, type);
     return t->kind == IR_TYPE_TENSOR && t->rank == 0 && t->dtype == IR_I1_T && !t->quant;
 }
 
-ir_type shape_real_of(struct shape *s, ir_type elem)
-{
+ir_type shape_real_of(struct shape *s, ir_type elem) {
     enum ir_dtype t = ir_type_get(s->m, elem)->dtype;
     if (t == IR_C64_T || t == IR_C128_T)
         return ir_type_scalar(s->m, t == IR_C64_T ? IR_F32_T : IR_F64_T);
     return elem;
 }
 
-enum ir_dtype_class shape_class(const struct ir_type_data *t)
-{
+enum ir_dtype_class shape_class(const struct ir_type_data *t) {
     return ir_dtype_get(t->dtype)->cls;
 }
 
-uint32_t shape_bits(const struct ir_type_data *t)
-{
+uint32_t shape_bits(const struct ir_type_data *t) {
     return ir_dtype_get(t->dtype)->bits;
 }
 
-bool shape_elems_compatible(const struct ir_module *m, ir_type a, ir_type b)
-{
+bool shape_elems_compatible(const struct ir_module *m, ir_type a, ir_type b) {
     if (IR_SAME(a, b))
         return true;
     const struct ir_quant *p = ir_type_get(m, a)->quant, *q = ir_type_get(m, b)->quant;
@@ -599,8 +544,7 @@ bool shape_elems_compatible(const struct ir_module *m, ir_type a, ir_type b)
            p->expressed == q->expressed;
 }
 
-bool shape_types_compatible(const struct ir_module *m, ir_type a, ir_type b)
-{
+bool shape_types_compatible(const struct ir_module *m, ir_type a, ir_type b) {
     if (IR_SAME(a, b))
         return true;
     const struct ir_type_data *x = ir_type_get(m, a), *y = ir_type_get(m, b);
@@ -615,18 +559,15 @@ bool shape_types_compatible(const struct ir_module *m, ir_type a, ir_type b)
     return true;
 }
 
-static bool is_float(const struct ir_type_data *t)
-{
+static bool is_float(const struct ir_type_data *t) {
     return !t->quant && shape_class(t) == IR_FLOAT;
 }
 
-bool shape_same_elem(const struct ir_type_data *a, const struct ir_type_data *b, bool any_float)
-{
+bool shape_same_elem(const struct ir_type_data *a, const struct ir_type_data *b, bool any_float) {
     return IR_SAME(a->elem, b->elem) || (any_float && is_float(a) && is_float(b));
 }
 
-bool shape_promotable(const struct ir_type_data *a, const struct ir_type_data *b, bool any_float)
-{
+bool shape_promotable(const struct ir_type_data *a, const struct ir_type_data *b, bool any_float) {
     if (a->quant || b->quant)
         return a->quant && b->quant && a->quant->expressed == b->quant->expressed &&
                shape_bits(a) <= shape_bits(b);
@@ -638,16 +579,14 @@ bool shape_promotable(const struct ir_type_data *a, const struct ir_type_data *b
     return (p == q || integers) && shape_bits(a) <= shape_bits(b);
 }
 
-hilo_status shape_result_elem(struct shape *s, const char *label, uint32_t i, ir_type elem)
-{
+hilo_status shape_result_elem(struct shape *s, const char *label, uint32_t i, ir_type elem) {
     if (!s->verifying || shape_elems_compatible(s->m, shape_res(s, i)->elem, elem))
         return HILO_OK;
     return shape_fail(s, label, "result %u must have elements of type %s, but has %s", i,
                       shape_type_text(s, elem), shape_type_text(s, shape_res_type(s, i)));
 }
 
-hilo_status shape_same_scales(struct shape *s, const char *label, ir_type a, ir_type b)
-{
+hilo_status shape_same_scales(struct shape *s, const char *label, ir_type a, ir_type b) {
     const struct ir_type_data *x = ir_type_get(s->m, a), *y = ir_type_get(s->m, b);
     const struct ir_quant *p = x->quant, *q = y->quant;
     if (!p || !q || p->kind != q->kind || IR_SAME(x->elem, y->elem))

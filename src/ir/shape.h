@@ -58,12 +58,10 @@ const char *shape_dim_text(struct shape *s, int64_t dim);
 
 /* ---- operands, results, regions -------------------------------------------------------------- */
 
-static inline ir_type shape_in_type(const struct shape *s, uint32_t i)
-{
+static inline ir_type shape_in_type(const struct shape *s, uint32_t i) {
     return ir_val_get(s->m, s->o->operands[i])->type;
 }
-static inline const struct ir_type_data *shape_in(const struct shape *s, uint32_t i)
-{
+static inline const struct ir_type_data *shape_in(const struct shape *s, uint32_t i) {
     return ir_type_get(s->m, shape_in_type(s, i));
 }
 
@@ -72,12 +70,10 @@ struct shape_range { uint32_t first, n; };
 const ir_type *shape_in_types(struct shape *s, struct shape_range r);
 
 /* Declared result types: look at them only while verifying, or where a rule cannot do without. */
-static inline ir_type shape_res_type(const struct shape *s, uint32_t i)
-{
+static inline ir_type shape_res_type(const struct shape *s, uint32_t i) {
     return ir_val_get(s->m, ir_result(s->m, s->op, i))->type;
 }
-static inline const struct ir_type_data *shape_res(const struct shape *s, uint32_t i)
-{
+static inline const struct ir_type_data *shape_res(const struct shape *s, uint32_t i) {
     return ir_type_get(s->m, shape_res_type(s, i));
 }
 
@@ -120,16 +116,13 @@ hilo_status shape_callee(struct shape *s, ir_attr symbol, const char *exists, co
 
 /* ---- dimensions ------------------------------------------------------------------------------ */
 
-static inline bool shape_known(int64_t dim)
-{
+static inline bool shape_known(int64_t dim) {
     return dim != IR_DYNAMIC;
 }
-static inline bool shape_dims_agree(int64_t a, int64_t b)
-{
+static inline bool shape_dims_agree(int64_t a, int64_t b) {
     return !shape_known(a) || !shape_known(b) || a == b;
 }
-static inline int64_t shape_bound(const struct ir_type_data *t, uint32_t i)
-{
+static inline int64_t shape_bound(const struct ir_type_data *t, uint32_t i) {
     return t->bounds ? t->bounds[i] : IR_DYNAMIC;
 }
 
@@ -161,8 +154,7 @@ bool shape_contains(const int64_t *v, size_t n, int64_t x);
 
 /* One dimension of several types: its size and bound (IR_DYNAMIC = none). */
 struct shape_dim { int64_t size, bound; };
-static inline struct shape_dim shape_dim_of(const struct ir_type_data *t, uint32_t i)
-{
+static inline struct shape_dim shape_dim_of(const struct ir_type_data *t, uint32_t i) {
     return (struct shape_dim){t->dims[i], shape_bound(t, i)};
 }
 
@@ -185,16 +177,13 @@ hilo_status shape_join_types(struct shape *s, const char *label, const ir_type *
 
 /* ---- types ----------------------------------------------------------------------------------- */
 
-static inline bool shape_ranked(const struct ir_type_data *t)
-{
+static inline bool shape_ranked(const struct ir_type_data *t) {
     return t->kind == IR_TYPE_TENSOR || t->kind == IR_TYPE_MEMREF || t->kind == IR_TYPE_VECTOR;
 }
-static inline bool shape_is_quant(const struct ir_type_data *t)
-{
+static inline bool shape_is_quant(const struct ir_type_data *t) {
     return t->quant != NULL;
 }
-static inline bool shape_is_axis(const struct ir_type_data *t)
-{
+static inline bool shape_is_axis(const struct ir_type_data *t) {
     return t->quant && t->quant->kind == IR_QUANT_AXIS;
 }
 

@@ -4,8 +4,7 @@
 /* ---- broadcasts ------------------------------------------------------------------------------ */
 
 /* The size of two dimensions of which one is repeated to fit the other if it is 1. */
-static bool chlo_dim(struct shape_dim a, struct shape_dim b, struct shape_dim *out)
-{
+static bool chlo_dim(struct shape_dim a, struct shape_dim b, struct shape_dim *out) {
     if (a.size == 1 || (!shape_known(a.size) && shape_known(b.size) && b.size != 1)) {
         *out = b;
         return true;
@@ -18,8 +17,7 @@ static bool chlo_dim(struct shape_dim a, struct shape_dim b, struct shape_dim *o
 }
 
 /* The shape that operands 0 … n - 1 broadcast to, as in numpy: aligned at the last dimension. */
-static hilo_status chlo_all(struct shape *s, uint32_t n, ir_type elem)
-{
+static hilo_status chlo_all(struct shape *s, uint32_t n, ir_type elem) {
     struct shape_dim dims[IR_MAX_RANK];
     uint32_t rank = 0;
     for (uint32_t i = 0; i < n; i++)
@@ -43,8 +41,7 @@ static hilo_status chlo_all(struct shape *s, uint32_t n, ir_type elem)
 }
 
 /* Dimension i of the operand of smaller rank goes to dimension to[i] of the other. */
-static hilo_status chlo_along(struct shape *s, const int64_t *to, size_t n, ir_type elem)
-{
+static hilo_status chlo_along(struct shape *s, const int64_t *to, size_t n, ir_type elem) {
     const struct ir_type_data *small = shape_in(s, 0), *large = shape_in(s, 1);
     struct shape_dim dims[IR_MAX_RANK];
     if (small->rank > large->rank) {
@@ -66,8 +63,7 @@ static hilo_status chlo_along(struct shape *s, const int64_t *to, size_t n, ir_t
 }
 
 /* True, with an unranked result, when one of operands 0 … n - 1 is unranked. */
-static bool chlo_unranked(struct shape *s, uint32_t n, ir_type elem)
-{
+static bool chlo_unranked(struct shape *s, uint32_t n, ir_type elem) {
     bool ranked = true;
     for (uint32_t i = 0; i < n; i++)
         ranked = ranked && shape_ranked(shape_in(s, i));
@@ -76,8 +72,7 @@ static bool chlo_unranked(struct shape *s, uint32_t n, ir_type elem)
     return !ranked;
 }
 
-hilo_status shape_chlo_broadcast(struct shape *s)
-{
+hilo_status shape_chlo_broadcast(struct shape *s) {
     const struct ir_type_data *lhs = shape_in(s, 0), *rhs = shape_in(s, 1);
     enum ir_op_kind kind = (enum ir_op_kind)s->o->kind;
     ir_type elem = lhs->elem;
@@ -102,8 +97,7 @@ hilo_status shape_chlo_broadcast(struct shape *s)
     return chlo_along(s, to, n, elem);
 }
 
-hilo_status shape_chlo_broadcast_select(struct shape *s)
-{
+hilo_status shape_chlo_broadcast_select(struct shape *s) {
     const struct ir_type_data *yes = shape_in(s, 1), *no = shape_in(s, 2);
     if (!shape_same_elem(yes, no, false))
         return shape_fail(s, NULL, "both branches must have one element type, but have %s and %s",
@@ -115,8 +109,7 @@ hilo_status shape_chlo_broadcast_select(struct shape *s)
 
 /* ---- constant_like --------------------------------------------------------------------------- */
 
-hilo_status shape_constant_like(struct shape *s)
-{
+hilo_status shape_constant_like(struct shape *s) {
     const struct ir_attr_data *value =
         ir_attr_get(s->m, ir_prop(s->m, s->op, IR_CONSTANT_LIKE_value));
     ir_type elem = value->kind == IR_ATTR_BOOL ? ir_type_scalar(s->m, IR_I1_T) : value->type;

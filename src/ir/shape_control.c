@@ -8,8 +8,7 @@
 
 /* Branches take nothing, and return what the op does. */
 static hilo_status control_branches(struct shape *s, const char *takes, const char *same,
-                                    const char *results)
-{
+                                    const char *results) {
     uint32_t nbranches = s->o->nregions, n = shape_yield(s, 0)->noperands;
     if (shape_in(s, 0)->rank != 0)
         return shape_fail(s, NULL, "the condition must be a scalar, but has type %s",
@@ -39,13 +38,11 @@ static hilo_status control_branches(struct shape *s, const char *takes, const ch
     return HILO_OK;
 }
 
-hilo_status shape_if(struct shape *s)
-{
+hilo_status shape_if(struct shape *s) {
     return control_branches(s, "if_c1", "if_c2", "if_c3");
 }
 
-hilo_status shape_case(struct shape *s)
-{
+hilo_status shape_case(struct shape *s) {
     if (s->o->nregions == 0)
         return shape_fail(s, "case_c1", "needs at least one branch");
     return control_branches(s, "case_c2", "case_c3", "case_c4");
@@ -54,8 +51,7 @@ hilo_status shape_case(struct shape *s)
 /* ---- loops ----------------------------------------------------------------------------------- */
 
 /* Region r takes values of the operands' types. */
-static hilo_status loop_takes(struct shape *s, const char *label, const char *name, uint32_t r)
-{
+static hilo_status loop_takes(struct shape *s, const char *label, const char *name, uint32_t r) {
     uint32_t n = s->o->noperands;
     if (shape_block(s, r)->nargs != n)
         return shape_fail(s, label, "the %s must take %u values, but takes %u", name, n,
@@ -68,8 +64,7 @@ static hilo_status loop_takes(struct shape *s, const char *label, const char *na
     return HILO_OK;
 }
 
-hilo_status shape_while(struct shape *s)
-{
+hilo_status shape_while(struct shape *s) {
     uint32_t n = s->o->noperands;
     const struct ir_op_data *test = shape_yield(s, 0), *next = shape_yield(s, 1);
     HILO_TRY(loop_takes(s, "while_c1", "condition", 0));
@@ -98,8 +93,7 @@ hilo_status shape_while(struct shape *s)
 /* ---- scan ------------------------------------------------------------------------------------ */
 
 /* The size along the scanned dimension that all inputs agree on, from the attribute or from them. */
-static hilo_status scan_size(struct shape *s, struct shape_range in, int64_t dim, int64_t *size)
-{
+static hilo_status scan_size(struct shape *s, struct shape_range in, int64_t dim, int64_t *size) {
     *size = IR_DYNAMIC;
     if (!IR_NONE(ir_prop(s->m, s->op, IR_SCAN_scan_dim_size)))
         *size = ir_prop_i64(s->m, s->op, IR_SCAN_scan_dim_size);
@@ -120,8 +114,7 @@ static hilo_status scan_size(struct shape *s, struct shape_range in, int64_t dim
 }
 
 /* The body takes a slice of each input, and the carries. */
-static hilo_status scan_takes(struct shape *s, struct shape_range in, int64_t dim)
-{
+static hilo_status scan_takes(struct shape *s, struct shape_range in, int64_t dim) {
     if (shape_block(s, 0)->nargs != s->o->noperands)
         return shape_fail(s, NULL, "the body must take %u values, but takes %u", s->o->noperands,
                           shape_block(s, 0)->nargs);
@@ -146,8 +139,7 @@ static hilo_status scan_takes(struct shape *s, struct shape_range in, int64_t di
 }
 
 /* The type of slices of type t, put side by side along a new dimension. */
-static hilo_status scan_output(struct shape *s, uint32_t i, int64_t dim, int64_t size)
-{
+static hilo_status scan_output(struct shape *s, uint32_t i, int64_t dim, int64_t size) {
     const struct ir_type_data *t = ir_type_get(s->m, shape_yield_type(s, 0, i));
     struct shape_dim dims[IR_MAX_RANK];
     if (dim > t->rank || t->rank == IR_MAX_RANK)
@@ -160,8 +152,7 @@ static hilo_status scan_output(struct shape *s, uint32_t i, int64_t dim, int64_t
     return HILO_OK;
 }
 
-hilo_status shape_scan(struct shape *s)
-{
+hilo_status shape_scan(struct shape *s) {
     struct shape_range in = shape_in_group(s, 0), init = shape_in_group(s, 1);
     int64_t dim = ir_prop_i64(s->m, s->op, IR_SCAN_dimension), size;
     uint32_t returns = shape_yield(s, 0)->noperands;
@@ -190,8 +181,7 @@ hilo_status shape_scan(struct shape *s)
 
 /* ---- asynchronous ops ------------------------------------------------------------------------ */
 
-static bool async_may_be(enum ir_op_kind kind)
-{
+static bool async_may_be(enum ir_op_kind kind) {
     switch (kind) {
     case IR_ALL_GATHER:
     case IR_ALL_REDUCE:
@@ -209,8 +199,7 @@ static bool async_may_be(enum ir_op_kind kind)
     }
 }
 
-hilo_status shape_async_start(struct shape *s)
-{
+hilo_status shape_async_start(struct shape *s) {
     const struct ir_block_data *b = shape_block(s, 0);
     const struct ir_op_data *end = shape_yield(s, 0);
     if (IR_SAME(b->first, b->last) || !IR_SAME(end->prev, b->first))
@@ -238,8 +227,7 @@ hilo_status shape_async_start(struct shape *s)
     return HILO_OK;
 }
 
-hilo_status shape_async_done(struct shape *s)
-{
+hilo_status shape_async_done(struct shape *s) {
     const struct ir_type_data *future = shape_in(s, 0);
     if (future->ntypes != 1)
         return shape_fail(s, "async_done_c1", "the future must be of one value, but is of %u",
@@ -251,20 +239,17 @@ hilo_status shape_async_done(struct shape *s)
 
 /* ---- composites ------------------------------------------------------------------------------ */
 
-static bool composite_is_letter(char c)
-{
+static bool composite_is_letter(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-static bool composite_is_word(char c)
-{
+static bool composite_is_word(char c) {
     return composite_is_letter(c) || (c >= '0' && c <= '9') || c == '_';
 }
 
 /* A namespace, which begins with a letter, and at least one word behind a dot. Words after the first
    may have a $. */
-static bool composite_is_name(struct str name)
-{
+static bool composite_is_name(struct str name) {
     bool dotted = false, empty = false;
     if (name.n == 0 || !composite_is_letter(name.p[0]))
         return false;
@@ -282,8 +267,7 @@ static bool composite_is_name(struct str name)
     return dotted && !empty;
 }
 
-hilo_status shape_composite(struct shape *s)
-{
+hilo_status shape_composite(struct shape *s) {
     struct str name = ir_prop_str(s->m, s->op, IR_COMPOSITE_name);
     if (!composite_is_name(name))
         return shape_fail(s, "composite_c1", "name must be a namespace and an op name, such as "
@@ -295,8 +279,7 @@ hilo_status shape_composite(struct shape *s)
 /* ---- programs in parallel -------------------------------------------------------------------- */
 
 /* The type of the function that a symbol names, or an error. */
-static hilo_status parallel_type(struct shape *s, ir_attr symbol, const struct ir_type_data **out)
-{
+static hilo_status parallel_type(struct shape *s, ir_attr symbol, const struct ir_type_data **out) {
     ir_op func = shape_lookup_func(s, symbol);
     struct str name = ir_attr_as_str(s->m, symbol);
     if (IR_NONE(func))
@@ -306,8 +289,7 @@ static hilo_status parallel_type(struct shape *s, ir_attr symbol, const struct i
 }
 
 /* Functions that each give one tensor to infeed. */
-static hilo_status parallel_infeed(struct shape *s)
-{
+static hilo_status parallel_infeed(struct shape *s) {
     const struct ir_attr_data *infeed =
         ir_attr_get(s->m, ir_prop(s->m, s->op, IR_RUN_PARALLEL_infeed));
     if (infeed->kind == IR_ATTR_NONE)
@@ -329,8 +311,7 @@ static hilo_status parallel_infeed(struct shape *s)
 }
 
 /* A function takes the operands from `in` on and gives the results from `out` on; both move on. */
-static hilo_status parallel_program(struct shape *s, ir_attr symbol, uint32_t *in, uint32_t *out)
-{
+static hilo_status parallel_program(struct shape *s, ir_attr symbol, uint32_t *in, uint32_t *out) {
     const struct ir_type_data *t;
     struct str name = ir_attr_as_str(s->m, symbol);
     HILO_TRY(parallel_type(s, symbol, &t));
@@ -354,8 +335,7 @@ static hilo_status parallel_program(struct shape *s, ir_attr symbol, uint32_t *i
 
 /* Programs by replica and partition take their inputs, and give their results, one after the
    other. */
-hilo_status shape_run_parallel(struct shape *s)
-{
+hilo_status shape_run_parallel(struct shape *s) {
     const struct ir_attr_data *replicas =
         ir_attr_get(s->m, ir_prop(s->m, s->op, IR_RUN_PARALLEL_programs));
     uint32_t npartitions = replicas->n ? ir_attr_get(s->m, replicas->items[0])->n : 0;

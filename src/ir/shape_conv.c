@@ -29,15 +29,13 @@ struct conv {
 };
 
 /* The size of a dimension of operand `t` with that role. */
-static struct shape_dim conv_outer(const struct shape *s, const struct conv *c, int t, int role)
-{
+static struct shape_dim conv_outer(const struct shape *s, const struct conv *c, int t, int role) {
     return shape_dim_of(shape_in(s, (uint32_t)t), (uint32_t)c->dims[t].outer[role]);
 }
 
 /* ---- dimension numbers ----------------------------------------------------------------------- */
 
-static void conv_read_dims(const struct shape *s, struct conv *c)
-{
+static void conv_read_dims(const struct shape *s, struct conv *c) {
     static const struct {
         const char *spatial_name, *outer_name;
         enum ir_field_slot spatial, outer[2];
@@ -65,8 +63,7 @@ static void conv_read_dims(const struct shape *s, struct conv *c)
 }
 
 /* Each dimension of each tensor has one role. */
-static hilo_status conv_dims(struct shape *s, const struct conv *c)
-{
+static hilo_status conv_dims(struct shape *s, const struct conv *c) {
     static const char *const count[TENSORS] = {"_c12", "_c17", "_c19"};
     static const char *const roles[TENSORS] = {"_c13", "_c18", "_c20"};
     int64_t rank = shape_in(s, INPUT)->rank;
@@ -91,16 +88,14 @@ static hilo_status conv_dims(struct shape *s, const struct conv *c)
 
 /* A known size is a multiple of the number of groups. */
 static hilo_status conv_divides(struct shape *s, const char *label, const char *name, int64_t size,
-                                const char *groups, int64_t n)
-{
+                                const char *groups, int64_t n) {
     if (!shape_known(size) || size % n == 0)
         return HILO_OK;
     return shape_fail(s, label, "the %s dimension of size %" PRId64 " must be a multiple of %s, %"
                       PRId64, name, size, groups, n);
 }
 
-static hilo_status conv_groups(struct shape *s, const struct conv *c)
-{
+static hilo_status conv_groups(struct shape *s, const struct conv *c) {
     static const char batch[] = "batch_group_count", feature[] = "feature_group_count";
     int64_t input_batch = conv_outer(s, c, INPUT, BATCH).size;
     int64_t input = conv_outer(s, c, INPUT, FEATURE).size;
@@ -121,8 +116,7 @@ static hilo_status conv_groups(struct shape *s, const struct conv *c)
 
 /* ---- elements -------------------------------------------------------------------------------- */
 
-static hilo_status conv_quant(struct shape *s, const struct conv *c)
-{
+static hilo_status conv_quant(struct shape *s, const struct conv *c) {
     static const struct shape_quant_labels labels = {
         .which = "_c28", .storage = "_c31", .expressed = "_c32", .granularity = "_c33",
         .hybrid = "_c34",
@@ -138,8 +132,7 @@ static hilo_status conv_quant(struct shape *s, const struct conv *c)
 }
 
 /* The result's elements may be wider than the operands'. */
-static hilo_status conv_elems(struct shape *s, const struct conv *c)
-{
+static hilo_status conv_elems(struct shape *s, const struct conv *c) {
     const struct ir_type_data *lhs = shape_in(s, INPUT), *rhs = shape_in(s, KERNEL);
     if (lhs->quant || rhs->quant || (s->verifying && shape_res(s, 0)->quant))
         return s->verifying ? conv_quant(s, c) : HILO_OK;
@@ -151,8 +144,7 @@ static hilo_status conv_elems(struct shape *s, const struct conv *c)
 
 /* ---- the result ------------------------------------------------------------------------------ */
 
-static hilo_status conv_reversal(struct shape *s, const struct conv *c)
-{
+static hilo_status conv_reversal(struct shape *s, const struct conv *c) {
     const int64_t *v;
     size_t n = 0;
     ir_attr reversal = ir_prop(s->m, s->op, c->slots->reversal);
@@ -161,8 +153,7 @@ static hilo_status conv_reversal(struct shape *s, const struct conv *c)
     return shape_size(s, "_c9", "window_reversal", n, c->dims[KERNEL].nspatial);
 }
 
-static hilo_status conv_read(struct shape *s, struct conv *c)
-{
+static hilo_status conv_read(struct shape *s, struct conv *c) {
     int64_t sizes[IR_MAX_RANK];
     c->feature_groups = ir_prop_i64(s->m, s->op, c->slots->feature_groups);
     c->batch_groups = ir_prop_i64(s->m, s->op, c->slots->batch_groups);
@@ -178,8 +169,7 @@ static hilo_status conv_read(struct shape *s, struct conv *c)
 }
 
 /* The result, with its declared elements. */
-static hilo_status conv_result(struct shape *s, const struct conv *c, const char *label)
-{
+static hilo_status conv_result(struct shape *s, const struct conv *c, const char *label) {
     const struct ir_type_data *lhs = shape_in(s, INPUT);
     const struct conv_dims *out = &c->dims[OUTPUT];
     struct shape_dim dims[IR_MAX_RANK], batch = conv_outer(s, c, INPUT, BATCH);
@@ -203,8 +193,7 @@ static hilo_status conv_result(struct shape *s, const struct conv *c, const char
     return HILO_OK;
 }
 
-hilo_status shape_convolution(struct shape *s)
-{
+hilo_status shape_convolution(struct shape *s) {
     static const struct conv_slots slots = {
         .numbers = IR_CONVOLUTION_dimension_numbers,
         .feature_groups = IR_CONVOLUTION_feature_group_count,
@@ -225,8 +214,7 @@ hilo_status shape_convolution(struct shape *s)
 }
 
 /* The padding is an operand: where it is not a constant, spatial sizes are unknown. */
-hilo_status shape_dynamic_conv(struct shape *s)
-{
+hilo_status shape_dynamic_conv(struct shape *s) {
     static const struct conv_slots slots = {
         .numbers = IR_DYNAMIC_CONV_dimension_numbers,
         .feature_groups = IR_DYNAMIC_CONV_feature_group_count,

@@ -8,8 +8,7 @@
 
 /* A layout names the dimensions of its value from minor to major; values without a shape have none. */
 static hilo_status custom_layout(struct shape *s, ir_type type, ir_attr layout, const char *what,
-                                 uint32_t i)
-{
+                                 uint32_t i) {
     const struct ir_type_data *t = ir_type_get(s->m, type);
     const int64_t *v;
     size_t n;
@@ -32,8 +31,7 @@ static hilo_status custom_layout(struct shape *s, ir_type type, ir_attr layout, 
 }
 
 static hilo_status custom_layouts(struct shape *s, enum ir_slot slot, const ir_type *types,
-                                  uint32_t n, const char *what)
-{
+                                  uint32_t n, const char *what) {
     const struct ir_attr_data *layouts = ir_attr_get(s->m, ir_prop(s->m, s->op, slot));
     HILO_TRY(shape_size(s, NULL, ir_slot_get(slot)->name, layouts->n, n));
     for (uint32_t i = 0; i < n; i++)
@@ -42,8 +40,7 @@ static hilo_status custom_layouts(struct shape *s, enum ir_slot slot, const ir_t
 }
 
 /* A tuple that is the only result has layouts for its members. */
-static hilo_status custom_all_layouts(struct shape *s, const ir_type *results)
-{
+static hilo_status custom_all_layouts(struct shape *s, const ir_type *results) {
     bool in = !IR_NONE(ir_prop(s->m, s->op, IR_CUSTOM_CALL_operand_layouts));
     bool out = !IR_NONE(ir_prop(s->m, s->op, IR_CUSTOM_CALL_result_layouts));
     if (in != out)
@@ -72,8 +69,7 @@ struct alias {
 
 /* The part of a type that a path leads to; false when it leads nowhere. */
 static bool alias_follow(const struct ir_module *m, ir_type type, const int64_t *path, size_t n,
-                         ir_type *out)
-{
+                         ir_type *out) {
     for (size_t i = 0; i < n; i++) {
         const struct ir_type_data *t = ir_type_get(m, type);
         if (t->kind != IR_TYPE_TUPLE || path[i] < 0 || path[i] >= t->ntypes)
@@ -84,8 +80,7 @@ static bool alias_follow(const struct ir_module *m, ir_type type, const int64_t 
     return true;
 }
 
-static hilo_status alias_read(struct shape *s, ir_attr a, ir_type result, struct alias *out)
-{
+static hilo_status alias_read(struct shape *s, ir_attr a, ir_type result, struct alias *out) {
     const struct ir_attr_data *d = ir_attr_get(s->m, a);
     ir_type part;
     if (d->kind != IR_ATTR_STRUCT || d->sub != IR_STRUCT_OUTPUT_OPERAND_ALIAS)
@@ -107,19 +102,16 @@ static hilo_status alias_read(struct shape *s, ir_attr a, ir_type result, struct
     return HILO_OK;
 }
 
-static bool alias_same_path(const int64_t *a, size_t na, const int64_t *b, size_t nb)
-{
+static bool alias_same_path(const int64_t *a, size_t na, const int64_t *b, size_t nb) {
     return na == nb && (na == 0 || memcmp(a, b, na * sizeof *a) == 0);
 }
 
-static bool custom_is_buffer(const struct shape *s, ir_type t)
-{
+static bool custom_is_buffer(const struct shape *s, ir_type t) {
     return ir_type_get(s->m, t)->kind == IR_TYPE_MEMREF;
 }
 
 /* No buffer is in two aliases. */
-static hilo_status custom_buffers_once(struct shape *s, const struct alias *v, uint32_t n)
-{
+static hilo_status custom_buffers_once(struct shape *s, const struct alias *v, uint32_t n) {
     for (uint32_t i = 0; i < n; i++)
         for (uint32_t k = 0; k < i && custom_is_buffer(s, v[i].type); k++) {
             if (alias_same_path(v[i].out, v[i].nout, v[k].out, v[k].nout))
@@ -137,8 +129,7 @@ enum { MOST_NESTING = 64 }; /* of tuples in results that are checked for buffers
 
 /* Each buffer in a result of that type, at that path, is in an alias. */
 static hilo_status custom_buffers_aliased(struct shape *s, const struct alias *v, uint32_t n, ir_type type,
-                                          int64_t *path, size_t depth)
-{
+                                          int64_t *path, size_t depth) {
     const struct ir_type_data *t = ir_type_get(s->m, type);
     if (t->kind == IR_TYPE_TUPLE && depth == MOST_NESTING)
         return shape_fail(s, NULL, "tuples are nested deeper than %d", MOST_NESTING);
@@ -164,19 +155,16 @@ static const struct buffer_call { const char *name; enum ir_type_kind in, out; }
     {"Unpin", IR_TYPE_MEMREF, IR_TYPE_TENSOR},
 };
 
-static bool custom_is_kind(const struct shape *s, ir_type type, enum ir_type_kind kind)
-{
+static bool custom_is_kind(const struct shape *s, ir_type type, enum ir_type_kind kind) {
     enum ir_type_kind have = ir_type_get(s->m, type)->kind;
     return have == kind || (kind == IR_TYPE_TENSOR && have == IR_TYPE_UNRANKED);
 }
 
-static const char *custom_kind_text(enum ir_type_kind kind)
-{
+static const char *custom_kind_text(enum ir_type_kind kind) {
     return kind == IR_TYPE_NONE ? "nothing" : kind == IR_TYPE_MEMREF ? "one buffer" : "one tensor";
 }
 
-static hilo_status custom_buffer_call(struct shape *s, const struct buffer_call *c, ir_type result)
-{
+static hilo_status custom_buffer_call(struct shape *s, const struct buffer_call *c, ir_type result) {
     bool takes = c->in == IR_TYPE_NONE
                      ? s->o->noperands == 0
                      : s->o->noperands == 1 && custom_is_kind(s, shape_in_type(s, 0), c->in);
@@ -198,8 +186,7 @@ static hilo_status custom_buffer_call(struct shape *s, const struct buffer_call 
 
 enum { TYPED_FFI = 4 }; /* the last api_version, and the only one whose backend_config is no text */
 
-static hilo_status custom_config(struct shape *s)
-{
+static hilo_status custom_config(struct shape *s) {
     int64_t version = ir_prop_i64(s->m, s->op, IR_CUSTOM_CALL_api_version);
     enum ir_attr_kind want = version == TYPED_FFI ? IR_ATTR_DICT : IR_ATTR_STRING;
     enum ir_attr_kind have =
@@ -213,8 +200,7 @@ static hilo_status custom_config(struct shape *s)
 }
 
 /* Aliases speak of the only result, or of all as a tuple. */
-static hilo_status custom_aliases(struct shape *s, ir_type result)
-{
+static hilo_status custom_aliases(struct shape *s, ir_type result) {
     const struct ir_attr_data *list =
         ir_attr_get(s->m, ir_prop(s->m, s->op, IR_CUSTOM_CALL_output_operand_aliases));
     struct alias *v = ARENA_ARRAY(&s->m->arena, struct alias, list->n);
@@ -229,8 +215,7 @@ static hilo_status custom_aliases(struct shape *s, ir_type result)
     return custom_buffers_aliased(s, v, list->n, result, path, 0);
 }
 
-hilo_status shape_custom_call(struct shape *s)
-{
+hilo_status shape_custom_call(struct shape *s) {
     HILO_TRY(custom_config(s));
     if (!s->verifying)
         return HILO_OK;

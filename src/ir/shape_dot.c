@@ -5,8 +5,7 @@
 
 /* ---- what contractions share ----------------------------------------------------------------- */
 
-hilo_status shape_precision(struct shape *s, const char *label, enum ir_slot slot)
-{
+hilo_status shape_precision(struct shape *s, const char *label, enum ir_slot slot) {
     uint32_t n = ir_attr_get(s->m, ir_prop(s->m, s->op, slot))->n;
     if (n <= 2)
         return HILO_OK;
@@ -14,8 +13,7 @@ hilo_status shape_precision(struct shape *s, const char *label, enum ir_slot slo
                       "%u", n);
 }
 
-hilo_status shape_quant_product(struct shape *s, const struct shape_quant_labels *l)
-{
+hilo_status shape_quant_product(struct shape *s, const struct shape_quant_labels *l) {
     const struct ir_type_data *lhs = shape_in(s, 0), *rhs = shape_in(s, 1), *res = shape_res(s, 0);
     const struct ir_quant *p = lhs->quant, *q = rhs->quant, *r = res->quant;
     if (!q || !p != !r)
@@ -40,8 +38,7 @@ hilo_status shape_quant_product(struct shape *s, const struct shape_quant_labels
 
 /* Vectors and matrices; the last dimension of lhs meets the first of rhs. The type of the result's
    elements is free. */
-hilo_status shape_dot(struct shape *s)
-{
+hilo_status shape_dot(struct shape *s) {
     const struct ir_type_data *lhs = shape_in(s, 0), *rhs = shape_in(s, 1);
     HILO_TRY(shape_precision(s, NULL, IR_DOT_precision_config));
     if (lhs->rank < 1 || lhs->rank > 2 || rhs->rank < 1 || rhs->rank > 2)
@@ -73,16 +70,14 @@ struct contraction {
 };
 
 /* What becomes of dimension d of an operand. */
-static bool dot_is_free(const struct contraction *c, int side, int64_t d)
-{
+static bool dot_is_free(const struct contraction *c, int side, int64_t d) {
     return !shape_contains(c->batching[side], c->nbatching[side], d) &&
            !shape_contains(c->contracting[side], c->ncontracting[side], d) &&
            !(side == RHS && shape_contains(c->group, c->ngroup, d));
 }
 
 static hilo_status dot_pairs(struct shape *s, const char *label, const char *name,
-                             const int64_t *lhs, const int64_t *rhs, size_t n)
-{
+                             const int64_t *lhs, const int64_t *rhs, size_t n) {
     for (size_t i = 0; i < n; i++) {
         int64_t a = shape_in(s, LHS)->dims[lhs[i]], b = shape_in(s, RHS)->dims[rhs[i]];
         if (!shape_dims_agree(a, b))
@@ -94,8 +89,7 @@ static hilo_status dot_pairs(struct shape *s, const char *label, const char *nam
 }
 
 /* The constraints, numbered as in dot_general. */
-static hilo_status dot_dims(struct shape *s, const struct contraction *c)
-{
+static hilo_status dot_dims(struct shape *s, const struct contraction *c) {
     static const char *const batching[SIDES] = {"lhs_batching_dimensions",
                                                 "rhs_batching_dimensions"};
     static const char *const contracting[SIDES] = {"lhs_contracting_dimensions",
@@ -124,8 +118,7 @@ static hilo_status dot_dims(struct shape *s, const struct contraction *c)
 /* The result has the dimension `first`, if any, then the batching ones, then the free ones of both
    sides. Its elements are those declared: the operands do not determine them. */
 static hilo_status dot_result(struct shape *s, const struct contraction *c,
-                              const struct shape_dim *first)
-{
+                              const struct shape_dim *first) {
     const struct ir_type_data *t[SIDES] = {shape_in(s, LHS), shape_in(s, RHS)};
     struct shape_dim dims[2 * IR_MAX_RANK + 1];
     uint32_t rank = 0;
@@ -145,8 +138,7 @@ static hilo_status dot_result(struct shape *s, const struct contraction *c,
     return HILO_OK;
 }
 
-static hilo_status dot_algorithm(struct shape *s)
-{
+static hilo_status dot_algorithm(struct shape *s) {
     ir_attr algorithm = ir_prop(s->m, s->op, IR_DOT_GENERAL_algorithm);
     if (IR_NONE(algorithm))
         return HILO_OK;
@@ -160,8 +152,7 @@ static hilo_status dot_algorithm(struct shape *s)
 }
 
 /* Constraints on elements that are quantised in lhs, rhs or the result. */
-static hilo_status dot_quant(struct shape *s, const struct contraction *c)
-{
+static hilo_status dot_quant(struct shape *s, const struct contraction *c) {
     static const struct shape_quant_labels labels = {
         .which = "dot_general_c14", .storage = "dot_general_c17", .expressed = "dot_general_c18",
         .granularity = "dot_general_c19", .hybrid = "dot_general_c20",
@@ -179,8 +170,7 @@ static hilo_status dot_quant(struct shape *s, const struct contraction *c)
 }
 
 /* Elements of one class may differ in precision. */
-static hilo_status dot_elems(struct shape *s, const struct contraction *c)
-{
+static hilo_status dot_elems(struct shape *s, const struct contraction *c) {
     const struct ir_type_data *lhs = shape_in(s, LHS), *rhs = shape_in(s, RHS);
     if (lhs->quant || rhs->quant || (s->verifying && shape_res(s, 0)->quant))
         return s->verifying ? dot_quant(s, c) : HILO_OK;
@@ -190,8 +180,7 @@ static hilo_status dot_elems(struct shape *s, const struct contraction *c)
                       shape_type_text(s, lhs->elem), shape_type_text(s, rhs->elem));
 }
 
-hilo_status shape_dot_general(struct shape *s)
-{
+hilo_status shape_dot_general(struct shape *s) {
     ir_attr numbers = ir_prop(s->m, s->op, IR_DOT_GENERAL_dot_dimension_numbers);
     struct contraction c = {.ngroup = 0};
     c.batching[LHS] =
@@ -216,8 +205,7 @@ hilo_status shape_dot_general(struct shape *s)
    (free), makes a slice of the result (contracting), or is a batch of its own (batching). */
 enum ragged { RAGGED_FREE, RAGGED_CONTRACTING, RAGGED_BATCHING };
 
-static enum ragged ragged_mode(const struct contraction *c, int64_t dim)
-{
+static enum ragged ragged_mode(const struct contraction *c, int64_t dim) {
     if (shape_contains(c->batching[LHS], c->nbatching[LHS], dim))
         return RAGGED_BATCHING;
     if (shape_contains(c->contracting[LHS], c->ncontracting[LHS], dim))
@@ -227,8 +215,7 @@ static enum ragged ragged_mode(const struct contraction *c, int64_t dim)
 
 /* Appends to `sizes` those of the listed dimensions of lhs that come before the ragged one. */
 static uint32_t ragged_sizes_before(const struct ir_type_data *lhs, const int64_t *dims, size_t n,
-                                    int64_t ragged, int64_t *sizes)
-{
+                                    int64_t ragged, int64_t *sizes) {
     uint32_t count = 0;
     for (size_t i = 0; i < n && dims[i] != ragged; i++)
         sizes[count++] = lhs->dims[dims[i]];
@@ -237,8 +224,7 @@ static uint32_t ragged_sizes_before(const struct ir_type_data *lhs, const int64_
 
 /* Group sizes are a list, or one for each combination of the batching dimensions and those of the
    ragged one's role before it. */
-static hilo_status ragged_group_sizes(struct shape *s, const struct contraction *c, int64_t ragged)
-{
+static hilo_status ragged_group_sizes(struct shape *s, const struct contraction *c, int64_t ragged) {
     const struct ir_type_data *lhs = shape_in(s, LHS), *sizes = shape_in(s, 2);
     enum ragged mode = ragged_mode(c, ragged);
     int64_t want[IR_MAX_RANK + 1];
@@ -258,8 +244,7 @@ static hilo_status ragged_group_sizes(struct shape *s, const struct contraction 
     return HILO_OK;
 }
 
-static hilo_status ragged_group(struct shape *s, const struct contraction *c, enum ragged mode)
-{
+static hilo_status ragged_group(struct shape *s, const struct contraction *c, enum ragged mode) {
     const struct ir_type_data *rhs = shape_in(s, RHS), *sizes = shape_in(s, 2);
     static const char name[] = "rhs_group_dimensions";
     HILO_TRY(shape_in_range(s, NULL, name, c->group, c->ngroup, rhs->rank));
@@ -275,8 +260,7 @@ static hilo_status ragged_group(struct shape *s, const struct contraction *c, en
     return HILO_OK;
 }
 
-hilo_status shape_ragged_dot(struct shape *s)
-{
+hilo_status shape_ragged_dot(struct shape *s) {
     ir_attr numbers = ir_prop(s->m, s->op, IR_RAGGED_DOT_ragged_dot_dimension_numbers);
     struct contraction c;
     c.batching[LHS] =

@@ -5,8 +5,7 @@
 
 /* ---- one type throughout --------------------------------------------------------------------- */
 
-hilo_status shape_same_type(struct shape *s)
-{
+hilo_status shape_same_type(struct shape *s) {
     uint32_t nin = s->o->noperands, n = nin + (s->verifying ? s->nout : 0);
     for (uint32_t i = 1; i < n; i++) {
         ir_type first = shape_in_type(s, 0);
@@ -21,52 +20,44 @@ hilo_status shape_same_type(struct shape *s)
     return shape_meet_types(s, "_c1", types, nin, &s->out[0]);
 }
 
-hilo_status shape_reduce_precision(struct shape *s)
-{
+hilo_status shape_reduce_precision(struct shape *s) {
     return shape_same_type(s);
 }
 
 /* ---- one shape, other elements --------------------------------------------------------------- */
 
 /* The result is operand 0 with these elements. */
-static hilo_status elt_result(struct shape *s, ir_type elem)
-{
+static hilo_status elt_result(struct shape *s, ir_type elem) {
     HILO_TRY(shape_same_shape(s, "_c1"));
     s->out[0] = shape_with_elem(s, shape_in_type(s, 0), elem);
     return HILO_OK;
 }
 
-hilo_status shape_abs(struct shape *s)
-{
+hilo_status shape_abs(struct shape *s) {
     s->out_label = "abs_c2";
     return elt_result(s, shape_real_of(s, shape_in(s, 0)->elem));
 }
 
-hilo_status shape_real_imag(struct shape *s)
-{
+hilo_status shape_real_imag(struct shape *s) {
     s->out_label = s->o->kind == IR_REAL ? "real_c2" : "imag_c2";
     return elt_result(s, shape_real_of(s, shape_in(s, 0)->elem));
 }
 
-hilo_status shape_is_finite(struct shape *s)
-{
+hilo_status shape_is_finite(struct shape *s) {
     return elt_result(s, ir_type_scalar(s->m, IR_I1_T));
 }
 
 /* The element type to convert to is written nowhere but in the result. */
-hilo_status shape_convert(struct shape *s)
-{
+hilo_status shape_convert(struct shape *s) {
     return elt_result(s, shape_res(s, 0)->elem);
 }
 
 /* The element type of a tensor that is not quantised, the expressed type of one that is. */
-static ir_type expressed(struct shape *s, const struct ir_type_data *t)
-{
+static ir_type expressed(struct shape *s, const struct ir_type_data *t) {
     return t->quant ? ir_type_scalar(s->m, t->quant->expressed) : t->elem;
 }
 
-hilo_status shape_uniform_quantize(struct shape *s)
-{
+hilo_status shape_uniform_quantize(struct shape *s) {
     ir_type want = expressed(s, shape_in(s, 0)), have = expressed(s, shape_res(s, 0));
     if (s->verifying && !IR_SAME(want, have))
         return shape_fail(s, "uniform_quantize_c2", "the result must express %s, but expresses %s",
@@ -74,8 +65,7 @@ hilo_status shape_uniform_quantize(struct shape *s)
     return elt_result(s, shape_res(s, 0)->elem);
 }
 
-hilo_status shape_uniform_dequantize(struct shape *s)
-{
+hilo_status shape_uniform_dequantize(struct shape *s) {
     s->out_label = "uniform_dequantize_c2";
     return elt_result(s, expressed(s, shape_in(s, 0)));
 }
@@ -83,8 +73,7 @@ hilo_status shape_uniform_dequantize(struct shape *s)
 /* ---- two operands ---------------------------------------------------------------------------- */
 
 /* The meet of the shapes of operands 0 and 1, with these elements. */
-static hilo_status elt_meet(struct shape *s, const char *label, ir_type elem)
-{
+static hilo_status elt_meet(struct shape *s, const char *label, ir_type elem) {
     ir_type types[2] = {shape_in_type(s, 0), shape_in_type(s, 1)};
     HILO_TRY(shape_meet_types(s, label, types, 2, &s->out[0]));
     s->out[0] = shape_with_elem(s, s->out[0], elem);
@@ -93,8 +82,7 @@ static hilo_status elt_meet(struct shape *s, const char *label, ir_type elem)
 
 /* Constraints of a quantised sum. `side` is an operand, which the result must be quantised like. */
 static hilo_status add_side(struct shape *s, const struct ir_type_data *side, const char *name,
-                            const char *axis_label)
-{
+                            const char *axis_label) {
     const struct ir_quant *q = side->quant, *r = shape_res(s, 0)->quant;
     if (!q || !r)
         return shape_fail(s, "add_c2", "operands and result must all be quantized, or none");
@@ -114,8 +102,7 @@ static hilo_status add_side(struct shape *s, const struct ir_type_data *side, co
     return HILO_OK;
 }
 
-hilo_status shape_add(struct shape *s)
-{
+hilo_status shape_add(struct shape *s) {
     const struct ir_type_data *lhs = shape_in(s, 0), *rhs = shape_in(s, 1), *res = shape_res(s, 0);
     HILO_TRY(shape_same_shape(s, "add_c1"));
     if (s->verifying && (lhs->quant || rhs->quant || res->quant)) {
@@ -134,8 +121,7 @@ hilo_status shape_add(struct shape *s)
     return elt_meet(s, "add_c1", lhs->elem);
 }
 
-hilo_status shape_complex(struct shape *s)
-{
+hilo_status shape_complex(struct shape *s) {
     const struct ir_type_data *lhs = shape_in(s, 0);
     if (!shape_same_elem(lhs, shape_in(s, 1), false))
         return shape_fail(s, "complex_c1", "operands must have one element type, but have %s and "
@@ -150,13 +136,11 @@ hilo_status shape_complex(struct shape *s)
 /* The element type decides how elements are compared; what compare_c3 demands of `compare_type` beyond that is not enforced,
    because programs in the wild, StableHLO's own compatibility artifacts among them, say SIGNED of floats. Only an order
    that the elements do not have is refused. */
-static bool compares_as(const struct ir_type_data *t, int64_t how)
-{
+static bool compares_as(const struct ir_type_data *t, int64_t how) {
     return t->quant || how != IR_COMPARISON_TYPE_TOTALORDER || shape_class(t) == IR_FLOAT;
 }
 
-hilo_status shape_compare(struct shape *s)
-{
+hilo_status shape_compare(struct shape *s) {
     const struct ir_type_data *lhs = shape_in(s, 0), *rhs = shape_in(s, 1);
     if (!shape_elems_compatible(s->m, lhs->elem, rhs->elem))
         return shape_fail(s, "compare_c1", "operands must have compatible element types, but have "
@@ -173,8 +157,7 @@ hilo_status shape_compare(struct shape *s)
 
 /* ---- operands that may be scalars ------------------------------------------------------------ */
 
-hilo_status shape_clamp(struct shape *s)
-{
+hilo_status shape_clamp(struct shape *s) {
     static const char *const names[] = {"min", "operand", "max"};
     const struct ir_type_data *operand = shape_in(s, 1);
     for (uint32_t i = 0; i < 3; i += 2) {
@@ -194,8 +177,7 @@ hilo_status shape_clamp(struct shape *s)
     return HILO_OK;
 }
 
-hilo_status shape_select(struct shape *s)
-{
+hilo_status shape_select(struct shape *s) {
     const struct ir_type_data *pred = shape_in(s, 0), *yes = shape_in(s, 1), *no = shape_in(s, 2);
     if (!shape_elems_compatible(s->m, yes->elem, no->elem) || !shape_compatible(yes, no))
         return shape_fail(s, "select_c2", "both branches must have compatible types, but have %s "
@@ -212,16 +194,14 @@ hilo_status shape_select(struct shape *s)
 
 /* ---- reinterpretation ------------------------------------------------------------------------ */
 
-static hilo_status bitcast_fail(struct shape *s, const char *label, const char *why)
-{
+static hilo_status bitcast_fail(struct shape *s, const char *label, const char *why) {
     return shape_fail(s, label, "cannot convert %s to %s: %s",
                       shape_type_text(s, shape_in_type(s, 0)),
                       shape_type_text(s, shape_res_type(s, 0)), why);
 }
 
 /* The narrower type has one more dimension, whose elements make up one of the wider type. */
-hilo_status shape_bitcast_convert(struct shape *s)
-{
+hilo_status shape_bitcast_convert(struct shape *s) {
     if (!s->verifying)
         return HILO_OK;
     const struct ir_type_data *narrow = shape_in(s, 0), *wide = shape_res(s, 0);
@@ -252,8 +232,7 @@ hilo_status shape_bitcast_convert(struct shape *s)
 /* A quantised constant is written with elements of its storage type; an unsigned one may be written
    without the sign, too. */
 static bool stores(struct shape *s, const struct ir_type_data *written,
-                   const struct ir_type_data *declared)
-{
+                   const struct ir_type_data *declared) {
     if (!declared->quant || written->quant || !shape_ranked(written) || !shape_ranked(declared) ||
         written->rank != declared->rank)
         return false;
@@ -267,8 +246,7 @@ static bool stores(struct shape *s, const struct ir_type_data *written,
            memcmp(written->dims, declared->dims, written->rank * sizeof *written->dims) == 0;
 }
 
-hilo_status shape_constant(struct shape *s)
-{
+hilo_status shape_constant(struct shape *s) {
     uint32_t slot = ir_slot_named((enum ir_op_kind)s->o->kind, STR("value"));
     const struct ir_attr_data *value = ir_attr_get(s->m, ir_prop(s->m, s->op, (enum ir_slot)slot));
     if (IR_NONE(value->type))
@@ -281,8 +259,7 @@ hilo_status shape_constant(struct shape *s)
     return HILO_OK;
 }
 
-hilo_status shape_iota(struct shape *s)
-{
+hilo_status shape_iota(struct shape *s) {
     int64_t dim = ir_prop_i64(s->m, s->op, IR_IOTA_iota_dimension);
     if (s->verifying && dim >= shape_res(s, 0)->rank)
         return shape_fail(s, "iota_c1", "iota_dimension %" PRId64 " is not a dimension of %s", dim,
@@ -292,8 +269,7 @@ hilo_status shape_iota(struct shape *s)
 
 /* ---- checks of tests ------------------------------------------------------------------------- */
 
-hilo_status shape_check_pair(struct shape *s)
-{
+hilo_status shape_check_pair(struct shape *s) {
     if (IR_SAME(shape_in_type(s, 0), shape_in_type(s, 1)))
         return HILO_OK;
     return shape_fail(s, NULL, "operands must have one type, but have %s and %s",
@@ -301,8 +277,7 @@ hilo_status shape_check_pair(struct shape *s)
                       shape_type_text(s, shape_in_type(s, 1)));
 }
 
-hilo_status shape_check_const(struct shape *s)
-{
+hilo_status shape_check_const(struct shape *s) {
     uint32_t slot = ir_slot_named((enum ir_op_kind)s->o->kind, STR("value"));
     ir_type value = ir_attr_get(s->m, ir_prop(s->m, s->op, (enum ir_slot)slot))->type;
     if (IR_SAME(value, shape_in_type(s, 0)))

@@ -7,8 +7,7 @@
 
 struct dim_list { const char *name; const int64_t *v; size_t n; };
 
-static struct dim_list slicing_field(const struct shape *s, ir_attr numbers, enum ir_field_slot field)
-{
+static struct dim_list slicing_field(const struct shape *s, ir_attr numbers, enum ir_field_slot field) {
     struct dim_list l = {.name = ir_field_get((uint32_t)field)->name};
     l.v = ir_field_dims(s->m, numbers, field, &l.n);
     return l;
@@ -33,33 +32,27 @@ struct slicing_labels {
 };
 
 static hilo_status slicing_in_range(struct shape *s, const char *label, const struct dim_list *l,
-                                    int64_t upper)
-{
+                                    int64_t upper) {
     return shape_in_range(s, label, l->name, l->v, l->n, upper);
 }
-static hilo_status slicing_unique(struct shape *s, const char *label, const struct dim_list *l)
-{
+static hilo_status slicing_unique(struct shape *s, const char *label, const struct dim_list *l) {
     return shape_unique(s, label, l->name, l->v, l->n);
 }
-static hilo_status slicing_sorted(struct shape *s, const char *label, const struct dim_list *l)
-{
+static hilo_status slicing_sorted(struct shape *s, const char *label, const struct dim_list *l) {
     return shape_sorted(s, label, l->name, l->v, l->n);
 }
 static hilo_status slicing_distinct(struct shape *s, const char *label, const struct dim_list *a,
-                                    const struct dim_list *b)
-{
+                                    const struct dim_list *b) {
     return shape_distinct(s, label, a->name, a->v, a->n, b->name, b->v, b->n);
 }
 
 /* The size of the vectors of indices; a vector_dim behind the last dimension means scalars. */
-static int64_t slicing_vector_size(const struct slicing *c)
-{
+static int64_t slicing_vector_size(const struct slicing *c) {
     return c->vector_dim < c->indices->rank ? c->indices->dims[c->vector_dim] : 1;
 }
 
 static hilo_status slicing_batching(struct shape *s, const struct slicing *c,
-                                    const struct slicing_labels *l)
-{
+                                    const struct slicing_labels *l) {
     HILO_TRY(slicing_sorted(s, l->batching_order, &c->batching));
     HILO_TRY(slicing_in_range(s, l->batching_range, &c->batching, c->operand->rank));
     HILO_TRY(slicing_unique(s, l->index_unique, &c->index_batching));
@@ -82,8 +75,7 @@ static hilo_status slicing_batching(struct shape *s, const struct slicing *c,
 }
 
 static hilo_status slicing_check(struct shape *s, const struct slicing *c,
-                                 const struct slicing_labels *l)
-{
+                                 const struct slicing_labels *l) {
     size_t rank = c->window.n + c->dropped.n + c->batching.n;
     if (rank != c->operand->rank)
         return shape_fail(s, l->rank, "%s, %s and %s must have one element for each of the "
@@ -104,8 +96,7 @@ static hilo_status slicing_check(struct shape *s, const struct slicing *c,
 }
 
 /* The operand's dimension that window dimension k goes along: the k-th that is not dropped. */
-static uint32_t slicing_window_to_operand(const struct slicing *c, uint32_t k)
-{
+static uint32_t slicing_window_to_operand(const struct slicing *c, uint32_t k) {
     uint32_t d = 0;
     for (;; d++)
         if (!shape_contains(c->dropped.v, c->dropped.n, d) &&
@@ -114,21 +105,18 @@ static uint32_t slicing_window_to_operand(const struct slicing *c, uint32_t k)
 }
 
 /* The dimension of the indices that batch dimension k of the result (updates) goes along. */
-static uint32_t slicing_batch_to_indices(const struct slicing *c, uint32_t k)
-{
+static uint32_t slicing_batch_to_indices(const struct slicing *c, uint32_t k) {
     return k + (k >= c->vector_dim);
 }
 
 static hilo_status slicing_vector_dim(struct shape *s, const struct slicing *c,
-                                      const struct slicing_labels *l)
-{
+                                      const struct slicing_labels *l) {
     return shape_in_range(s, l->vector_dim, "index_vector_dim", &c->vector_dim, 1,
                           (int64_t)c->indices->rank + 1);
 }
 
 /* The rank of the result (updates), with such a dimension. */
-static size_t slicing_rank(const struct slicing *c)
-{
+static size_t slicing_rank(const struct slicing *c) {
     return c->window.n + c->indices->rank - (c->vector_dim < c->indices->rank);
 }
 
@@ -159,8 +147,7 @@ static const struct slicing_labels dynamic_gather_labels = {
 
 /* Slices have at most size 1 along these dimensions. */
 static hilo_status gather_unit_slices(struct shape *s, const char *label, const struct dim_list *l,
-                                      const int64_t *sizes)
-{
+                                      const int64_t *sizes) {
     for (size_t i = 0; i < l->n; i++)
         if (sizes[l->v[i]] > 1)
             return shape_fail(s, label, "slices must have at most size 1 along %s, but have size %"
@@ -169,8 +156,7 @@ static hilo_status gather_unit_slices(struct shape *s, const char *label, const 
 }
 
 static hilo_status gather_slices(struct shape *s, const struct slicing *c,
-                                 const struct slicing_labels *l, const int64_t *sizes)
-{
+                                 const struct slicing_labels *l, const int64_t *sizes) {
     HILO_TRY(gather_unit_slices(s, l->dropped_slices, &c->dropped, sizes));
     HILO_TRY(gather_unit_slices(s, l->batching_slices, &c->batching, sizes));
     for (uint32_t i = 0; i < c->operand->rank; i++)
@@ -182,8 +168,7 @@ static hilo_status gather_slices(struct shape *s, const struct slicing *c,
 
 /* `sizes` of the slices are NULL when they are not known. */
 static hilo_status gather_infer(struct shape *s, ir_attr numbers, const struct slicing_labels *l,
-                                const int64_t *sizes, size_t nsizes)
-{
+                                const int64_t *sizes, size_t nsizes) {
     struct slicing c = {
         .window = slicing_field(s, numbers, IR_GATHER_offset_dims_F),
         .dropped = slicing_field(s, numbers, IR_GATHER_collapsed_slice_dims_F),
@@ -222,15 +207,13 @@ static hilo_status gather_infer(struct shape *s, ir_attr numbers, const struct s
     return HILO_OK;
 }
 
-hilo_status shape_gather(struct shape *s)
-{
+hilo_status shape_gather(struct shape *s) {
     size_t n;
     const int64_t *sizes = ir_prop_i64s(s->m, s->op, IR_GATHER_slice_sizes, &n);
     return gather_infer(s, ir_prop(s->m, s->op, IR_GATHER_dimension_numbers), &gather_labels, sizes, n);
 }
 
-hilo_status shape_dynamic_gather(struct shape *s)
-{
+hilo_status shape_dynamic_gather(struct shape *s) {
     const int64_t *sizes;
     size_t n, length = (size_t)shape_in(s, 2)->dims[0];
     if (!shape_const_i64s(s, s->o->operands[2], &sizes, &n))
@@ -253,8 +236,7 @@ static const struct slicing_labels scatter_labels = {
 
 /* Updates have the shape of what a gather would read: windows no larger than the input. */
 static hilo_status scatter_updates(struct shape *s, const struct slicing *c,
-                                   const struct ir_type_data *updates)
-{
+                                   const struct ir_type_data *updates) {
     const struct slicing_labels *l = &scatter_labels;
     if (updates->rank != slicing_rank(c))
         return shape_fail(s, l->shape, "updates must have %zu dimensions, but have %u",
@@ -278,8 +260,7 @@ static hilo_status scatter_updates(struct shape *s, const struct slicing *c,
     return HILO_OK;
 }
 
-hilo_status shape_scatter(struct shape *s)
-{
+hilo_status shape_scatter(struct shape *s) {
     struct shape_range in = shape_in_group(s, 0), indices = shape_in_group(s, 1),
                        updates = shape_in_group(s, 2);
     ir_attr numbers = ir_prop(s->m, s->op, IR_SCATTER_scatter_dimension_numbers);

@@ -5,8 +5,7 @@
 
 /* ---- iota; elements that move ---------------------------------------------------------------- */
 
-hilo_status shape_dynamic_iota(struct shape *s)
-{
+hilo_status shape_dynamic_iota(struct shape *s) {
     int64_t dim = ir_prop_i64(s->m, s->op, IR_DYNAMIC_IOTA_iota_dimension);
     int64_t rank = shape_in(s, 0)->dims[0];
     if (dim >= rank)
@@ -17,8 +16,7 @@ hilo_status shape_dynamic_iota(struct shape *s)
 
 /* Operand 0 and the result have one element type; quantised ones may differ as the rules of the op
    allow. */
-static hilo_status move_elems(struct shape *s, const char *label)
-{
+static hilo_status move_elems(struct shape *s, const char *label) {
     ir_type a = shape_in(s, 0)->elem, b = shape_res(s, 0)->elem;
     if (s->verifying && !shape_elems_compatible(s->m, a, b))
         return shape_fail(s, label, "operand and result must have compatible element types, but "
@@ -27,8 +25,7 @@ static hilo_status move_elems(struct shape *s, const char *label)
 }
 
 /* The same without exception. */
-static hilo_status keeps_elem(struct shape *s, const char *label)
-{
+static hilo_status keeps_elem(struct shape *s, const char *label) {
     ir_type a = shape_in(s, 0)->elem, b = shape_res(s, 0)->elem;
     if (s->verifying && !IR_SAME(a, b))
         return shape_fail(s, label, "operand and result must have one element type, but have %s "
@@ -38,8 +35,7 @@ static hilo_status keeps_elem(struct shape *s, const char *label)
 
 /* ---- broadcasts ------------------------------------------------------------------------------ */
 
-hilo_status shape_broadcast(struct shape *s)
-{
+hilo_status shape_broadcast(struct shape *s) {
     const struct ir_type_data *t = shape_in(s, 0);
     struct shape_dim dims[IR_MAX_RANK];
     size_t n;
@@ -61,8 +57,7 @@ hilo_status shape_broadcast(struct shape *s)
 
 /* A result quantised per axis is so along the dimension that the operand's axis goes to; where that
    axis has size 1, it repeats its one scale and zero point. */
-static hilo_status broadcast_axis(struct shape *s, const int64_t *to)
-{
+static hilo_status broadcast_axis(struct shape *s, const int64_t *to) {
     const struct ir_type_data *t = shape_in(s, 0);
     const struct ir_quant *q = t->quant, *r = shape_res(s, 0)->quant;
     if (!q || !r || q->kind != IR_QUANT_AXIS || r->kind != IR_QUANT_AXIS)
@@ -83,8 +78,7 @@ static hilo_status broadcast_axis(struct shape *s, const int64_t *to)
 
 /* Operand dimension i goes to dimension to[i] of `result`, whole or from size 1. */
 static hilo_status broadcast_dims(struct shape *s, const int64_t *to, size_t n, const int64_t *dims,
-                                  uint32_t rank)
-{
+                                  uint32_t rank) {
     const struct ir_type_data *t = shape_in(s, 0);
     HILO_TRY(shape_size(s, "_c2", "broadcast_dimensions", n, t->rank));
     HILO_TRY(shape_unique(s, "_c4", "broadcast_dimensions", to, n));
@@ -97,8 +91,7 @@ static hilo_status broadcast_dims(struct shape *s, const int64_t *to, size_t n, 
     return HILO_OK;
 }
 
-hilo_status shape_broadcast_in_dim(struct shape *s)
-{
+hilo_status shape_broadcast_in_dim(struct shape *s) {
     if (!s->verifying)
         return HILO_OK;
     const struct ir_type_data *t = shape_in(s, 0), *r = shape_res(s, 0);
@@ -116,8 +109,7 @@ hilo_status shape_broadcast_in_dim(struct shape *s)
     return broadcast_axis(s, to);
 }
 
-hilo_status shape_dynamic_broadcast_in_dim(struct shape *s)
-{
+hilo_status shape_dynamic_broadcast_in_dim(struct shape *s) {
     static const enum ir_slot slots[3] = {
         IR_DYNAMIC_BROADCAST_IN_DIM_broadcast_dimensions,
         IR_DYNAMIC_BROADCAST_IN_DIM_known_expanding_dimensions,
@@ -147,8 +139,7 @@ hilo_status shape_dynamic_broadcast_in_dim(struct shape *s)
 
 /* ---- concatenation, padding ------------------------------------------------------------------ */
 
-hilo_status shape_concatenate(struct shape *s)
-{
+hilo_status shape_concatenate(struct shape *s) {
     if (s->o->noperands == 0)
         return shape_fail(s, "concatenate_c3", "needs at least one operand");
     HILO_TRY(keeps_elem(s, "concatenate_c5"));
@@ -186,8 +177,7 @@ hilo_status shape_concatenate(struct shape *s)
 }
 
 /* size + low + high + max(size - 1, 0) * interior; false when that overflows. */
-static bool padded(int64_t size, int64_t low, int64_t high, int64_t interior, int64_t *out)
-{
+static bool padded(int64_t size, int64_t low, int64_t high, int64_t interior, int64_t *out) {
     int64_t sum;
     return !__builtin_mul_overflow(size > 0 ? size - 1 : 0, interior, &sum) &&
            !__builtin_add_overflow(sum, size, &sum) && !__builtin_add_overflow(sum, low, &sum) &&
@@ -196,8 +186,7 @@ static bool padded(int64_t size, int64_t low, int64_t high, int64_t interior, in
 
 /* The result of padding operand 0; amounts that are not known are NULL. */
 static hilo_status pad_result(struct shape *s, const int64_t *low, const int64_t *high,
-                              const int64_t *interior)
-{
+                              const int64_t *interior) {
     const struct ir_type_data *t = shape_in(s, 0);
     struct shape_dim dims[IR_MAX_RANK];
     for (uint32_t i = 0; i < t->rank; i++) {
@@ -219,8 +208,7 @@ static hilo_status pad_result(struct shape *s, const int64_t *low, const int64_t
     return HILO_OK;
 }
 
-static hilo_status pad_elems(struct shape *s)
-{
+static hilo_status pad_elems(struct shape *s) {
     const struct ir_type_data *t = shape_in(s, 0), *value = shape_in(s, 1);
     if (!shape_same_elem(t, value, false))
         return shape_fail(s, "_c1", "operand and padding value must have one element type, but "
@@ -229,8 +217,7 @@ static hilo_status pad_elems(struct shape *s)
     return keeps_elem(s, "_c1");
 }
 
-hilo_status shape_pad(struct shape *s)
-{
+hilo_status shape_pad(struct shape *s) {
     static const enum ir_slot slots[3] = {IR_PAD_edge_padding_low, IR_PAD_edge_padding_high,
                                           IR_PAD_interior_padding};
     const int64_t *v[3];
@@ -243,8 +230,7 @@ hilo_status shape_pad(struct shape *s)
     return pad_result(s, v[0], v[1], v[2]);
 }
 
-hilo_status shape_dynamic_pad(struct shape *s)
-{
+hilo_status shape_dynamic_pad(struct shape *s) {
     static const char *const names[3] = {"edge_padding_low", "edge_padding_high",
                                          "interior_padding"};
     const int64_t *v[3] = {NULL, NULL, NULL};
@@ -262,13 +248,11 @@ hilo_status shape_dynamic_pad(struct shape *s)
 /* ---- slices ---------------------------------------------------------------------------------- */
 
 /* The number of steps from start to limit. */
-static int64_t steps(int64_t start, int64_t limit, int64_t stride)
-{
+static int64_t steps(int64_t start, int64_t limit, int64_t stride) {
     return (limit - start) / stride + ((limit - start) % stride != 0);
 }
 
-hilo_status shape_slice(struct shape *s)
-{
+hilo_status shape_slice(struct shape *s) {
     static const enum ir_slot slots[3] = {IR_SLICE_start_indices, IR_SLICE_limit_indices,
                                           IR_SLICE_strides};
     const struct ir_type_data *t = shape_in(s, 0);
@@ -299,8 +283,7 @@ hilo_status shape_slice(struct shape *s)
 
 /* Start indices are the operands from `first` on: one a dimension, all of one type. */
 static hilo_status start_indices(struct shape *s, uint32_t first, const char *count_label,
-                                 const char *type_label)
-{
+                                 const char *type_label) {
     uint32_t rank = shape_in(s, 0)->rank, n = s->o->noperands - first;
     if (n != rank)
         return shape_fail(s, count_label, "needs one start index for each of %u dimensions, but "
@@ -313,8 +296,7 @@ static hilo_status start_indices(struct shape *s, uint32_t first, const char *co
     return HILO_OK;
 }
 
-hilo_status shape_dynamic_slice(struct shape *s)
-{
+hilo_status shape_dynamic_slice(struct shape *s) {
     const struct ir_type_data *t = shape_in(s, 0);
     size_t n;
     const int64_t *sizes = ir_prop_i64s(s->m, s->op, IR_DYNAMIC_SLICE_slice_sizes, &n);
@@ -331,8 +313,7 @@ hilo_status shape_dynamic_slice(struct shape *s)
     return HILO_OK;
 }
 
-hilo_status shape_dynamic_update_slice(struct shape *s)
-{
+hilo_status shape_dynamic_update_slice(struct shape *s) {
     const struct ir_type_data *t = shape_in(s, 0), *update = shape_in(s, 1);
     HILO_TRY(keeps_elem(s, "dynamic_update_slice_c1"));
     if (!shape_same_elem(t, update, false))
@@ -354,8 +335,7 @@ hilo_status shape_dynamic_update_slice(struct shape *s)
     return HILO_OK;
 }
 
-hilo_status shape_real_dynamic_slice(struct shape *s)
-{
+hilo_status shape_real_dynamic_slice(struct shape *s) {
     static const char *const names[3] = {"start_indices", "limit_indices", "strides"};
     const struct ir_type_data *t = shape_in(s, 0);
     const int64_t *v[3];
@@ -385,8 +365,7 @@ hilo_status shape_real_dynamic_slice(struct shape *s)
 
 /* Along quantised axes: a reshape may split or merge what is before and what is behind the axis,
    but not the axis itself. */
-static hilo_status reshape_axis(struct shape *s)
-{
+static hilo_status reshape_axis(struct shape *s) {
     const struct ir_type_data *t = shape_in(s, 0), *r = shape_res(s, 0);
     HILO_TRY(shape_same_scales(s, "_c1", shape_in_type(s, 0), shape_res_type(s, 0)));
     if (!shape_is_axis(t) || !shape_is_axis(r))
@@ -411,8 +390,7 @@ static hilo_status reshape_axis(struct shape *s)
 }
 
 /* The operand has as many elements as `r`, if both are known. */
-static hilo_status reshape_count(struct shape *s, const struct ir_type_data *r)
-{
+static hilo_status reshape_count(struct shape *s, const struct ir_type_data *r) {
     const struct ir_type_data *t = shape_in(s, 0);
     size_t have, want;
     if (!ir_type_is_static(t) || !ir_type_is_static(r))
@@ -425,8 +403,7 @@ static hilo_status reshape_count(struct shape *s, const struct ir_type_data *r)
     return HILO_OK;
 }
 
-hilo_status shape_reshape(struct shape *s)
-{
+hilo_status shape_reshape(struct shape *s) {
     if (!s->verifying)
         return HILO_OK;
     HILO_TRY(move_elems(s, "reshape_c1"));
@@ -434,8 +411,7 @@ hilo_status shape_reshape(struct shape *s)
     return reshape_axis(s);
 }
 
-hilo_status shape_dynamic_reshape(struct shape *s)
-{
+hilo_status shape_dynamic_reshape(struct shape *s) {
     HILO_TRY(move_elems(s, "dynamic_reshape_c1"));
     HILO_TRY(shape_by_operand(s, "dynamic_reshape_c4", 1, shape_in(s, 0)->elem));
     HILO_TRY(reshape_count(s, ir_type_get(s->m, s->out[0])));
@@ -447,8 +423,7 @@ hilo_status shape_dynamic_reshape(struct shape *s)
 
 /* ---- permutations ---------------------------------------------------------------------------- */
 
-hilo_status shape_reverse(struct shape *s)
-{
+hilo_status shape_reverse(struct shape *s) {
     size_t n;
     const int64_t *dims = ir_prop_i64s(s->m, s->op, IR_REVERSE_dimensions, &n);
     HILO_TRY(keeps_elem(s, "reverse_c1"));
@@ -459,8 +434,7 @@ hilo_status shape_reverse(struct shape *s)
     return HILO_OK;
 }
 
-hilo_status shape_transpose(struct shape *s)
-{
+hilo_status shape_transpose(struct shape *s) {
     const struct ir_type_data *t = shape_in(s, 0), *r = shape_res(s, 0);
     size_t n;
     const int64_t *from = ir_prop_i64s(s->m, s->op, IR_TRANSPOSE_permutation, &n);
@@ -485,8 +459,7 @@ hilo_status shape_transpose(struct shape *s)
 
 /* ---- sizes of dimensions --------------------------------------------------------------------- */
 
-hilo_status shape_get_dimension_size(struct shape *s)
-{
+hilo_status shape_get_dimension_size(struct shape *s) {
     int64_t dim = ir_prop_i64(s->m, s->op, IR_GET_DIMENSION_SIZE_dimension);
     HILO_TRY(shape_in_range(s, "get_dimension_size_c1", "dimension", &dim, 1,
                             shape_in(s, 0)->rank));
@@ -496,8 +469,7 @@ hilo_status shape_get_dimension_size(struct shape *s)
 
 /* A dimension whose size is set becomes unknown, bounded by what it was; set to a constant that is
    its bound, it is known. */
-hilo_status shape_set_dimension_size(struct shape *s)
-{
+hilo_status shape_set_dimension_size(struct shape *s) {
     const struct ir_type_data *t = shape_in(s, 0);
     int64_t dim = ir_prop_i64(s->m, s->op, IR_SET_DIMENSION_SIZE_dimension);
     HILO_TRY(shape_in_range(s, NULL, "dimension", &dim, 1, t->rank));

@@ -7,8 +7,7 @@
 /* ---- linear algebra -------------------------------------------------------------------------- */
 
 /* Operand 0 is a batch of square matrices. */
-static hilo_status linalg_square(struct shape *s, const char *rank_label, const char *size_label)
-{
+static hilo_status linalg_square(struct shape *s, const char *rank_label, const char *size_label) {
     const struct ir_type_data *a = shape_in(s, 0);
     if (a->rank < 2)
         return shape_fail(s, rank_label, "a must have at least 2 dimensions, but has type %s",
@@ -19,23 +18,20 @@ static hilo_status linalg_square(struct shape *s, const char *rank_label, const 
     return HILO_OK;
 }
 
-hilo_status shape_cholesky(struct shape *s)
-{
+hilo_status shape_cholesky(struct shape *s) {
     HILO_TRY(linalg_square(s, "cholesky_c2", "cholesky_c3"));
     s->out_label = "cholesky_c1";
     s->out[0] = shape_in_type(s, 0);
     return HILO_OK;
 }
 
-static hilo_status linalg_fail(struct shape *s, const char *label, const char *what)
-{
+static hilo_status linalg_fail(struct shape *s, const char *label, const char *what) {
     return shape_fail(s, label, "%s, but a has type %s and b has type %s", what,
                       shape_type_text(s, shape_in_type(s, 0)),
                       shape_type_text(s, shape_in_type(s, 1)));
 }
 
-hilo_status shape_triangular_solve(struct shape *s)
-{
+hilo_status shape_triangular_solve(struct shape *s) {
     const struct ir_type_data *a = shape_in(s, 0), *b = shape_in(s, 1);
     bool left = ir_prop_i64(s->m, s->op, IR_TRIANGULAR_SOLVE_left_side) != 0;
     if (!shape_elems_compatible(s->m, a->elem, b->elem))
@@ -58,8 +54,7 @@ hilo_status shape_triangular_solve(struct shape *s)
 /* ---- Fourier transforms ---------------------------------------------------------------------- */
 
 /* The elements of the result: those of the operand, but for transforms from and to real numbers. */
-static hilo_status fft_elem(struct shape *s, int64_t type, ir_type *out)
-{
+static hilo_status fft_elem(struct shape *s, int64_t type, ir_type *out) {
     const struct ir_type_data *t = shape_in(s, 0);
     bool real = t->dtype == IR_F32_T || t->dtype == IR_F64_T;
     if (type == IR_FFT_TYPE_RFFT ? !real : shape_class(t) != IR_COMPLEX_CLASS)
@@ -75,13 +70,11 @@ static hilo_status fft_elem(struct shape *s, int64_t type, ir_type *out)
 }
 
 /* A real transform halves the last dimension, because the rest follows by symmetry. */
-static int64_t fft_half(int64_t length)
-{
+static int64_t fft_half(int64_t length) {
     return length == 0 ? 0 : length / 2 + 1;
 }
 
-hilo_status shape_fft(struct shape *s)
-{
+hilo_status shape_fft(struct shape *s) {
     const struct ir_type_data *t = shape_in(s, 0);
     int64_t type = ir_prop_i64(s->m, s->op, IR_FFT_fft_type);
     ir_type elem;
@@ -122,8 +115,7 @@ hilo_status shape_fft(struct shape *s)
 
 /* ---- random numbers -------------------------------------------------------------------------- */
 
-hilo_status shape_rng(struct shape *s)
-{
+hilo_status shape_rng(struct shape *s) {
     const struct ir_type_data *a = shape_in(s, 0), *b = shape_in(s, 1);
     if (!shape_same_elem(a, b, false))
         return shape_fail(s, "rng_c1", "a and b must have one element type, but have %s and %s",
@@ -138,8 +130,7 @@ hilo_status shape_rng(struct shape *s)
 
 /* The state is a list of ui64, 2 for Threefry, 2 or 3 for Philox. Other states are as wide as their
    implementation likes. */
-hilo_status shape_rng_bit_generator(struct shape *s)
-{
+hilo_status shape_rng_bit_generator(struct shape *s) {
     const struct ir_type_data *state = shape_in(s, 0);
     int64_t algorithm = ir_prop_i64(s->m, s->op, IR_RNG_BIT_GENERATOR_rng_algorithm);
     int64_t most = algorithm == IR_RNG_ALGORITHM_PHILOX ? 3 : 2;
@@ -165,8 +156,7 @@ struct batch_norm {
 
 /* What is known of the number of features from all operands. */
 static hilo_status batch_features(struct shape *s, const struct batch_norm *b,
-                                  struct shape_dim *features)
-{
+                                  struct shape_dim *features) {
     const struct ir_type_data *t = shape_in(s, 0);
     int64_t index = ir_prop_i64(s->m, s->op, b->feature_index);
     HILO_TRY(shape_in_range(s, "_c1", "feature_index", &index, 1, t->rank));
@@ -181,8 +171,7 @@ static hilo_status batch_features(struct shape *s, const struct batch_norm *b,
     return HILO_OK;
 }
 
-static hilo_status batch_norm(struct shape *s, const struct batch_norm *b)
-{
+static hilo_status batch_norm(struct shape *s, const struct batch_norm *b) {
     const struct ir_type_data *t = shape_in(s, 0);
     struct shape_dim features;
     for (uint32_t i = 1; i < s->o->noperands; i++)
@@ -208,8 +197,7 @@ static hilo_status batch_norm(struct shape *s, const struct batch_norm *b)
     return HILO_OK;
 }
 
-hilo_status shape_batch_norm_grad(struct shape *s)
-{
+hilo_status shape_batch_norm_grad(struct shape *s) {
     static const struct batch_norm b = {
         .feature_index = IR_BATCH_NORM_GRAD_feature_index, .nvectors = 3,
         .vector_labels = {"batch_norm_grad_c5", "batch_norm_grad_c4", "batch_norm_grad_c4"},
@@ -218,8 +206,7 @@ hilo_status shape_batch_norm_grad(struct shape *s)
     return batch_norm(s, &b);
 }
 
-hilo_status shape_batch_norm_inference(struct shape *s)
-{
+hilo_status shape_batch_norm_inference(struct shape *s) {
     static const struct batch_norm b = {
         .feature_index = IR_BATCH_NORM_INFERENCE_feature_index, .nvectors = 4,
         .vector_labels = {"batch_norm_inference_c3", "batch_norm_inference_c4",
@@ -229,8 +216,7 @@ hilo_status shape_batch_norm_inference(struct shape *s)
     return batch_norm(s, &b);
 }
 
-hilo_status shape_batch_norm_training(struct shape *s)
-{
+hilo_status shape_batch_norm_training(struct shape *s) {
     static const struct batch_norm b = {
         .feature_index = IR_BATCH_NORM_TRAINING_feature_index, .nvectors = 2,
         .vector_labels = {"batch_norm_training_c3", "batch_norm_training_c4"},
@@ -243,8 +229,7 @@ hilo_status shape_batch_norm_training(struct shape *s)
 /* ---- the largest elements -------------------------------------------------------------------- */
 
 /* The k largest along the last dimension, and where they are. */
-hilo_status shape_top_k(struct shape *s)
-{
+hilo_status shape_top_k(struct shape *s) {
     const struct ir_type_data *t = shape_in(s, 0);
     int64_t k = ir_prop_i64(s->m, s->op, IR_TOP_K_k);
     ir_type i32 = ir_type_scalar(s->m, IR_I32_T);

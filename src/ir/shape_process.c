@@ -6,8 +6,7 @@
 /* ---- replica groups -------------------------------------------------------------------------- */
 
 /* A mesh that is named exists. */
-static hilo_status process_mesh(struct shape *s, ir_attr groups)
-{
+static hilo_status process_mesh(struct shape *s, ir_attr groups) {
     ir_attr mesh = ir_field(s->m, groups, IR_REPLICA_GROUP_MESH_AXES_mesh_F);
     struct str name = ir_attr_as_str(s->m, mesh);
     if (ir_attr_get(s->m, mesh)->kind == IR_ATTR_SYMBOL && IR_NONE(ir_module_symbol(s->m, name)))
@@ -19,8 +18,7 @@ static hilo_status process_mesh(struct shape *s, ir_attr groups)
 struct groups { const int64_t *ids; size_t n; int64_t count, size; };
 
 /* False where they are axes of a mesh. */
-static bool groups_read(struct shape *s, enum ir_slot slot, struct groups *out)
-{
+static bool groups_read(struct shape *s, enum ir_slot slot, struct groups *out) {
     ir_attr a = ir_prop(s->m, s->op, slot);
     const struct ir_type_data *t = ir_type_get(s->m, ir_attr_get(s->m, a)->type);
     if (!shape_attr_ints(s, a, &out->ids, &out->n) || t->rank != 2)
@@ -37,8 +35,7 @@ struct group_rules {
 };
 
 /* Each of the processes 0 … n - 1 is in one group. */
-static hilo_status groups_check(struct shape *s, const struct group_rules *r)
-{
+static hilo_status groups_check(struct shape *s, const struct group_rules *r) {
     struct groups g;
     if (!groups_read(s, r->slot, &g)) {
         ir_attr a = ir_prop(s->m, s->op, r->slot);
@@ -60,8 +57,7 @@ static hilo_status groups_check(struct shape *s, const struct group_rules *r)
 
 /* Global device ids are those of a channel's processes. */
 static hilo_status process_channel(struct shape *s, const char *label, enum ir_slot use_global,
-                                   enum ir_slot channel, enum ir_slot groups)
-{
+                                   enum ir_slot channel, enum ir_slot groups) {
     struct groups g;
     if (IR_NONE(ir_prop(s->m, s->op, use_global)))
         return HILO_OK;
@@ -77,8 +73,7 @@ static hilo_status process_channel(struct shape *s, const char *label, enum ir_s
 
 /* ---- collectives that move ------------------------------------------------------------------- */
 
-static hilo_status all_gather_pair(struct shape *s, uint32_t i, int64_t dim)
-{
+static hilo_status all_gather_pair(struct shape *s, uint32_t i, int64_t dim) {
     const struct ir_type_data *t = shape_in(s, i), *r = shape_res(s, i);
     HILO_TRY(shape_in_range(s, "all_gather_c1", "all_gather_dim", &dim, 1, t->rank));
     if (t->dims[dim] == 0)
@@ -104,8 +99,7 @@ static hilo_status all_gather_pair(struct shape *s, uint32_t i, int64_t dim)
 }
 
 /* How many processes take part is written in no type, so the result is as declared. */
-hilo_status shape_all_gather(struct shape *s)
-{
+hilo_status shape_all_gather(struct shape *s) {
     static const struct group_rules rules = {IR_ALL_GATHER_replica_groups, "all_gather_c2",
                                              "all_gather_c4", true};
     HILO_TRY(groups_check(s, &rules));
@@ -118,8 +112,7 @@ hilo_status shape_all_gather(struct shape *s)
 }
 
 /* size / n along `split`, then size * n along `concat`, which may be the same. */
-static hilo_status all_to_all_pair(struct shape *s, uint32_t i, int64_t split, int64_t concat, int64_t n)
-{
+static hilo_status all_to_all_pair(struct shape *s, uint32_t i, int64_t split, int64_t concat, int64_t n) {
     const struct ir_type_data *t = shape_in(s, i);
     struct shape_dim dims[IR_MAX_RANK];
     for (uint32_t d = 0; d < t->rank; d++)
@@ -137,8 +130,7 @@ static hilo_status all_to_all_pair(struct shape *s, uint32_t i, int64_t split, i
     return HILO_OK;
 }
 
-hilo_status shape_all_to_all(struct shape *s)
-{
+hilo_status shape_all_to_all(struct shape *s) {
     static const struct group_rules rules = {IR_ALL_TO_ALL_replica_groups, "all_to_all_c5",
                                              "all_to_all_c7", true};
     int64_t split = ir_prop_i64(s->m, s->op, IR_ALL_TO_ALL_split_dimension);
@@ -163,8 +155,7 @@ hilo_status shape_all_to_all(struct shape *s)
 }
 
 /* With a root that is computed, the last operand has one for each of the others. */
-static hilo_status collective_data(struct shape *s, const char *label, bool dynamic_root, uint32_t *n)
-{
+static hilo_status collective_data(struct shape *s, const char *label, bool dynamic_root, uint32_t *n) {
     *n = s->o->noperands;
     if (*n < 1 + (uint32_t)dynamic_root)
         return shape_fail(s, label, "needs at least one operand%s",
@@ -179,8 +170,7 @@ static hilo_status collective_data(struct shape *s, const char *label, bool dyna
 }
 
 /* Not all processes need to be in a group. */
-hilo_status shape_collective_broadcast(struct shape *s)
-{
+hilo_status shape_collective_broadcast(struct shape *s) {
     enum ir_slot slot = IR_COLLECTIVE_BROADCAST_replica_groups;
     bool dynamic_root = !IR_NONE(ir_prop(s->m, s->op, IR_COLLECTIVE_BROADCAST_has_dynamic_root));
     struct groups g;
@@ -204,8 +194,7 @@ hilo_status shape_collective_broadcast(struct shape *s)
 }
 
 /* Pairs of a source and a target, each of which occurs once. */
-static hilo_status process_pairs(struct shape *s, enum ir_slot slot)
-{
+static hilo_status process_pairs(struct shape *s, enum ir_slot slot) {
     ir_attr pairs = ir_prop(s->m, s->op, slot);
     const struct ir_type_data *t = ir_type_get(s->m, ir_attr_get(s->m, pairs)->type);
     const int64_t *v;
@@ -230,8 +219,7 @@ static hilo_status process_pairs(struct shape *s, enum ir_slot slot)
     return HILO_OK;
 }
 
-hilo_status shape_collective_permute(struct shape *s)
-{
+hilo_status shape_collective_permute(struct shape *s) {
     HILO_TRY(process_pairs(s, IR_COLLECTIVE_PERMUTE_source_target_pairs));
     s->out_label = "collective_permute_c5";
     s->out[0] = shape_in_type(s, 0);
@@ -241,8 +229,7 @@ hilo_status shape_collective_permute(struct shape *s)
 /* ---- collectives that reduce ----------------------------------------------------------------- */
 
 /* The region reduces elements of operand i; results have `elem`, what it returns. */
-static hilo_status collective_region(struct shape *s, const char *label, uint32_t i, ir_type *elem)
-{
+static hilo_status collective_region(struct shape *s, const char *label, uint32_t i, ir_type *elem) {
     ir_type input = shape_in_type(s, i), init = shape_scalar_of(s, shape_in(s, i)->elem);
     struct shape_reducer r = {
         .n = 1, .inputs = &input, .inits = &init, .label = label, .init_label = label,
@@ -254,8 +241,7 @@ static hilo_status collective_region(struct shape *s, const char *label, uint32_
 
 /* Each of n operands is reduced to a result of its shape. */
 static hilo_status collective_results(struct shape *s, const char *label, const char *shape_label,
-                                      const char *elem_label, uint32_t n)
-{
+                                      const char *elem_label, uint32_t n) {
     HILO_TRY(shape_results(s, shape_label, n));
     s->out_label = shape_label;
     for (uint32_t i = 0; i < n; i++) {
@@ -267,8 +253,7 @@ static hilo_status collective_results(struct shape *s, const char *label, const 
     return HILO_OK;
 }
 
-hilo_status shape_all_reduce(struct shape *s)
-{
+hilo_status shape_all_reduce(struct shape *s) {
     static const struct group_rules rules = {IR_ALL_REDUCE_replica_groups, "all_reduce_c1",
                                              "all_reduce_c3", false};
     HILO_TRY(groups_check(s, &rules));
@@ -277,8 +262,7 @@ hilo_status shape_all_reduce(struct shape *s)
     return collective_results(s, "all_reduce_c5", "all_reduce_c6", "all_reduce_c7", s->o->noperands);
 }
 
-hilo_status shape_collective_reduce(struct shape *s)
-{
+hilo_status shape_collective_reduce(struct shape *s) {
     static const struct group_rules rules = {IR_COLLECTIVE_REDUCE_replica_groups,
                                              "collective_reduce_c1", "collective_reduce_c2", false};
     bool dynamic_root = !IR_NONE(ir_prop(s->m, s->op, IR_COLLECTIVE_REDUCE_has_dynamic_root));
@@ -290,15 +274,13 @@ hilo_status shape_collective_reduce(struct shape *s)
     return collective_results(s, "collective_reduce_c4", "collective_reduce_c3", "collective_reduce_c4", n);
 }
 
-hilo_status shape_cross_replica_sum(struct shape *s)
-{
+hilo_status shape_cross_replica_sum(struct shape *s) {
     s->out[0] = shape_in_type(s, 0);
     return HILO_OK;
 }
 
 /* The result is one part of the operand of as many as there are processes in a group. */
-static hilo_status reduce_scatter_sizes(struct shape *s, int64_t dim)
-{
+static hilo_status reduce_scatter_sizes(struct shape *s, int64_t dim) {
     const struct ir_type_data *t = shape_in(s, 0), *r = shape_res(s, 0);
     if (t->rank != r->rank)
         return shape_fail(s, "reduce_scatter_c8", "operand and result must have one rank, but have "
@@ -323,8 +305,7 @@ static hilo_status reduce_scatter_sizes(struct shape *s, int64_t dim)
     return HILO_OK;
 }
 
-hilo_status shape_reduce_scatter(struct shape *s)
-{
+hilo_status shape_reduce_scatter(struct shape *s) {
     static const struct group_rules rules = {IR_REDUCE_SCATTER_replica_groups, "reduce_scatter_c3",
                                              "reduce_scatter_c5", true};
     const struct ir_type_data *t = shape_in(s, 0);
@@ -350,8 +331,7 @@ hilo_status shape_reduce_scatter(struct shape *s)
 
 /* Results are tensors and a token behind them. */
 static hilo_status host_results(struct shape *s, const char *some, const char *tensors,
-                                const char *token)
-{
+                                const char *token) {
     if (s->nout == 0)
         return shape_fail(s, some, "needs at least one result");
     for (uint32_t i = 0; s->verifying && i < s->nout; i++) {
@@ -365,8 +345,7 @@ static hilo_status host_results(struct shape *s, const char *some, const char *t
     return HILO_OK;
 }
 
-hilo_status shape_infeed(struct shape *s)
-{
+hilo_status shape_infeed(struct shape *s) {
     HILO_TRY(host_results(s, "infeed_c1", "infeed_c2", "infeed_c3"));
     const struct ir_attr_data *layout = ir_attr_get(s->m, ir_prop(s->m, s->op, IR_INFEED_layout));
     if (layout->kind == IR_ATTR_NONE)
@@ -386,8 +365,7 @@ hilo_status shape_infeed(struct shape *s)
 enum { DEVICE_TO_DEVICE = 1, DEVICE_TO_HOST = 2, HOST_TO_DEVICE = 3 }; /* types of channels */
 
 static hilo_status host_channel(struct shape *s, enum ir_slot channel, enum ir_slot is_host,
-                                int64_t host_type)
-{
+                                int64_t host_type) {
     int64_t want = ir_prop_i64(s->m, s->op, is_host) ? host_type : DEVICE_TO_DEVICE;
     int64_t type = ir_field_i64(s->m, ir_prop(s->m, s->op, channel), IR_CHANNEL_HANDLE_type_F);
     if (type == want)
@@ -398,8 +376,7 @@ static hilo_status host_channel(struct shape *s, enum ir_slot channel, enum ir_s
                       type);
 }
 
-hilo_status shape_send(struct shape *s)
-{
+hilo_status shape_send(struct shape *s) {
     HILO_TRY(host_channel(s, IR_SEND_channel_handle, IR_SEND_is_host_transfer,
                           DEVICE_TO_HOST));
     HILO_TRY(process_pairs(s, IR_SEND_source_target_pairs));
@@ -407,8 +384,7 @@ hilo_status shape_send(struct shape *s)
     return HILO_OK;
 }
 
-hilo_status shape_recv(struct shape *s)
-{
+hilo_status shape_recv(struct shape *s) {
     HILO_TRY(host_channel(s, IR_RECV_channel_handle, IR_RECV_is_host_transfer,
                           HOST_TO_DEVICE));
     HILO_TRY(process_pairs(s, IR_RECV_source_target_pairs));

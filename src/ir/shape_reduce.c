@@ -6,8 +6,7 @@
 /* ---- regions that reduce --------------------------------------------------------------------- */
 
 /* The dimensions of t are some of `dims`, in that order. */
-static bool reducer_has_some_of(const struct ir_type_data *t, const int64_t *dims, size_t n)
-{
+static bool reducer_has_some_of(const struct ir_type_data *t, const int64_t *dims, size_t n) {
     uint32_t found = 0;
     for (size_t i = 0; i < n && found < t->rank; i++)
         found += shape_dims_agree(dims[i], t->dims[found]);
@@ -15,8 +14,7 @@ static bool reducer_has_some_of(const struct ir_type_data *t, const int64_t *dim
 }
 
 /* Argument i is what value i was so far, argument n + i is what comes to it. */
-static hilo_status reducer_value(struct shape *s, const struct shape_reducer *r, uint32_t i)
-{
+static hilo_status reducer_value(struct shape *s, const struct shape_reducer *r, uint32_t i) {
     ir_type result = shape_yield_type(s, r->region, i);
     ir_type so_far = shape_arg_type(s, r->region, i), next = shape_arg_type(s, r->region, r->n + i);
     const struct ir_type_data *e = ir_type_get(s->m, result), *a = ir_type_get(s->m, so_far),
@@ -48,8 +46,7 @@ static hilo_status reducer_value(struct shape *s, const struct shape_reducer *r,
     return HILO_OK;
 }
 
-hilo_status shape_reducer(struct shape *s, const struct shape_reducer *r)
-{
+hilo_status shape_reducer(struct shape *s, const struct shape_reducer *r) {
     uint32_t takes = shape_block(s, r->region)->nargs;
     uint32_t returns = shape_yield(s, r->region)->noperands;
     if (takes % 2 != 0 || takes / 2 != r->n)
@@ -65,8 +62,7 @@ hilo_status shape_reducer(struct shape *s, const struct shape_reducer *r)
 
 /* ---- reduce ---------------------------------------------------------------------------------- */
 
-hilo_status shape_reduce(struct shape *s)
-{
+hilo_status shape_reduce(struct shape *s) {
     struct shape_range in = shape_in_group(s, 0), init = shape_in_group(s, 1);
     if (in.n == 0)
         return shape_fail(s, "reduce_c3", "needs at least one input");
@@ -103,8 +99,7 @@ hilo_status shape_reduce(struct shape *s)
 
 /* ---- map ------------------------------------------------------------------------------------- */
 
-hilo_status shape_map(struct shape *s)
-{
+hilo_status shape_map(struct shape *s) {
     const struct ir_block_data *b = shape_block(s, 0);
     const struct ir_op_data *end = shape_yield(s, 0);
     if (s->o->noperands == 0)
@@ -146,8 +141,7 @@ hilo_status shape_map(struct shape *s)
 /* ---- sort ------------------------------------------------------------------------------------ */
 
 /* The comparator takes a pair of scalars for each input. */
-static hilo_status sort_comparator(struct shape *s)
-{
+static hilo_status sort_comparator(struct shape *s) {
     const struct ir_block_data *b = shape_block(s, 0);
     const struct ir_op_data *end = shape_yield(s, 0);
     if (b->nargs % 2 != 0 || b->nargs / 2 != s->o->noperands)
@@ -169,8 +163,7 @@ static hilo_status sort_comparator(struct shape *s)
     return HILO_OK;
 }
 
-hilo_status shape_sort(struct shape *s)
-{
+hilo_status shape_sort(struct shape *s) {
     if (s->o->noperands == 0)
         return shape_fail(s, "sort_c1", "needs at least one input");
     HILO_TRY(shape_results(s, "sort_c2", s->o->noperands));

@@ -9,16 +9,14 @@
 struct symbol { ir_str name; ir_op op; };
 
 /* Equal names next to each other, in the order of the ops. */
-static int compare_symbols(const void *a, const void *b)
-{
+static int compare_symbols(const void *a, const void *b) {
     const struct symbol *x = a, *y = b;
     if (x->name.i != y->name.i)
         return x->name.i < y->name.i ? -1 : 1;
     return (x->op.i > y->op.i) - (x->op.i < y->op.i);
 }
 
-hilo_status shape_module(struct shape *s)
-{
+hilo_status shape_module(struct shape *s) {
     struct { struct symbol *v; uint32_t n, cap; } symbols = {0};
     for (ir_op op = shape_block(s, 0)->first; !IR_NONE(op); op = ir_op_get(s->m, op)->next) {
         uint32_t slot = ir_slot_named(ir_kind(s->m, op), STR("sym_name"));
@@ -45,16 +43,14 @@ hilo_status shape_module(struct shape *s)
 /* ---- functions ------------------------------------------------------------------------------- */
 
 /* The type of a function; NULL when it is not one. */
-static const struct ir_type_data *func_type(const struct ir_module *m, ir_op func)
-{
+static const struct ir_type_data *func_type(const struct ir_module *m, ir_op func) {
     ir_type t = ir_attr_get(m, ir_prop(m, func, IR_FUNC_function_type))->type;
     const struct ir_type_data *data = ir_type_get(m, t);
     return data->kind == IR_TYPE_FUNCTION ? data : NULL;
 }
 
 /* One dictionary for each argument (result), if there are any. */
-static hilo_status func_attrs(struct shape *s, enum ir_slot slot, uint32_t want)
-{
+static hilo_status func_attrs(struct shape *s, enum ir_slot slot, uint32_t want) {
     const struct ir_attr_data *list = ir_attr_get(s->m, ir_prop(s->m, s->op, slot));
     const char *name = ir_slot_get((uint32_t)slot)->name;
     if (list->kind == IR_ATTR_NONE)
@@ -66,8 +62,7 @@ static hilo_status func_attrs(struct shape *s, enum ir_slot slot, uint32_t want)
     return HILO_OK;
 }
 
-hilo_status shape_func(struct shape *s)
-{
+hilo_status shape_func(struct shape *s) {
     const struct ir_type_data *t = func_type(s->m, s->op);
     if (!t)
         return shape_fail(s, NULL, "attribute 'function_type' must be a function type");
@@ -92,8 +87,7 @@ hilo_status shape_func(struct shape *s)
     return HILO_OK;
 }
 
-hilo_status shape_func_return(struct shape *s)
-{
+hilo_status shape_func_return(struct shape *s) {
     ir_op func = ir_region_get(s->m, ir_block_get(s->m, s->o->parent)->parent)->parent;
     const struct ir_type_data *t = ir_kind(s->m, func) == IR_FUNC ? func_type(s->m, func) : NULL;
     if (!t)
@@ -110,14 +104,12 @@ hilo_status shape_func_return(struct shape *s)
     return HILO_OK;
 }
 
-hilo_status shape_return(struct shape *s)
-{
+hilo_status shape_return(struct shape *s) {
     ir_op parent = ir_region_get(s->m, ir_block_get(s->m, s->o->parent)->parent)->parent;
     return ir_kind(s->m, parent) == IR_FUNC ? shape_func_return(s) : HILO_OK;
 }
 
-ir_op shape_lookup_func(const struct shape *s, ir_attr symbol)
-{
+ir_op shape_lookup_func(const struct shape *s, ir_attr symbol) {
     ir_op op = {0};
     if (ir_attr_get(s->m, symbol)->n == 0) /* a name of nested ones names no function */
         op = ir_module_symbol(s->m, ir_attr_as_str(s->m, symbol));
@@ -127,8 +119,7 @@ ir_op shape_lookup_func(const struct shape *s, ir_attr symbol)
 }
 
 hilo_status shape_callee(struct shape *s, ir_attr symbol, const char *exists, const char *takes,
-                         const char *gives)
-{
+                         const char *gives) {
     ir_op func = shape_lookup_func(s, symbol);
     struct str name = ir_attr_as_str(s->m, symbol);
     if (IR_NONE(func))
@@ -156,29 +147,25 @@ hilo_status shape_callee(struct shape *s, ir_attr symbol, const char *exists, co
     return HILO_OK;
 }
 
-hilo_status shape_call(struct shape *s)
-{
+hilo_status shape_call(struct shape *s) {
     return shape_callee(s, ir_prop(s->m, s->op, IR_CALL_callee), NULL, NULL, NULL);
 }
 
 /* ---- operands handed through ----------------------------------------------------------------- */
 
-hilo_status shape_forward(struct shape *s)
-{
+hilo_status shape_forward(struct shape *s) {
     HILO_TRY(shape_results(s, NULL, s->o->noperands));
     for (uint32_t i = 0; i < s->nout; i++)
         s->out[i] = shape_in_type(s, i);
     return HILO_OK;
 }
 
-hilo_status shape_optimization_barrier(struct shape *s)
-{
+hilo_status shape_optimization_barrier(struct shape *s) {
     s->out_label = "optimization_barrier_c1";
     return shape_forward(s);
 }
 
-hilo_status shape_tensor_cast(struct shape *s)
-{
+hilo_status shape_tensor_cast(struct shape *s) {
     if (!s->verifying || (shape_compatible(shape_in(s, 0), shape_res(s, 0)) &&
                           shape_same_elem(shape_in(s, 0), shape_res(s, 0), false)))
         return HILO_OK;
@@ -186,8 +173,7 @@ hilo_status shape_tensor_cast(struct shape *s)
                       shape_type_text(s, shape_res_type(s, 0)));
 }
 
-hilo_status shape_tuple(struct shape *s)
-{
+hilo_status shape_tuple(struct shape *s) {
     ir_type *members = ARENA_ARRAY(&s->m->arena, ir_type, s->o->noperands);
     for (uint32_t i = 0; i < s->o->noperands; i++)
         members[i] = shape_in_type(s, i);
@@ -196,8 +182,7 @@ hilo_status shape_tuple(struct shape *s)
     return HILO_OK;
 }
 
-hilo_status shape_get_tuple_element(struct shape *s)
-{
+hilo_status shape_get_tuple_element(struct shape *s) {
     const struct ir_type_data *t = shape_in(s, 0);
     int64_t index = ir_prop_i64(s->m, s->op, IR_GET_TUPLE_ELEMENT_index);
     HILO_TRY(shape_in_range(s, "get_tuple_element_c1", "index", &index, 1, t->ntypes));
@@ -208,8 +193,7 @@ hilo_status shape_get_tuple_element(struct shape *s)
 
 /* ---- processes ------------------------------------------------------------------------------- */
 
-hilo_status shape_process_id(struct shape *s)
-{
+hilo_status shape_process_id(struct shape *s) {
     s->out[0] = ir_type_of(s->m, IR_UI32_T, NULL, 0);
     return HILO_OK;
 }

@@ -8,8 +8,7 @@
 
 /* A list that has a positive value for each of n dimensions, or is missing: then *out is NULL. */
 static hilo_status window_list(struct shape *s, const struct shape_window_attr *a, size_t n,
-                               const int64_t **out)
-{
+                               const int64_t **out) {
     size_t have = 0;
     *out = NULL;
     if (a->slot == IR_SLOT_NONE)
@@ -29,8 +28,7 @@ static hilo_status window_list(struct shape *s, const struct shape_window_attr *
 
 /* A pair of paddings for each of n dimensions, or NULL when there are none. */
 static hilo_status window_padding(struct shape *s, const struct shape_window_attr *a, size_t n,
-                                  const int64_t **out)
-{
+                                  const int64_t **out) {
     *out = NULL;
     ir_attr padding = a->slot == IR_SLOT_NONE ? (ir_attr){0} : ir_prop(s->m, s->op, a->slot);
     if (IR_NONE(padding))
@@ -48,8 +46,7 @@ static hilo_status window_padding(struct shape *s, const struct shape_window_att
 }
 
 hilo_status shape_windows(struct shape *s, const struct shape_window_attrs *a, const int64_t *sizes,
-                          size_t n, struct shape_window *out)
-{
+                          size_t n, struct shape_window *out) {
     const int64_t *stride, *padding, *base, *window;
     for (size_t i = 0; i < n; i++)
         if (shape_known(sizes[i]) && sizes[i] <= 0)
@@ -72,15 +69,13 @@ hilo_status shape_windows(struct shape *s, const struct shape_window_attrs *a, c
 }
 
 /* The extent of `size` elements with holes between them; false when it overflows. */
-static bool window_dilated(int64_t size, int64_t dilation, int64_t *out)
-{
+static bool window_dilated(int64_t size, int64_t dilation, int64_t *out) {
     *out = 0;
     return size == 0 || (!__builtin_mul_overflow(size - 1, dilation, out) &&
                          !__builtin_add_overflow(*out, 1, out));
 }
 
-static bool window_positions(const struct shape_window *w, int64_t size, int64_t *out)
-{
+static bool window_positions(const struct shape_window *w, int64_t size, int64_t *out) {
     int64_t base, window;
     if (!window_dilated(size, w->base_dilation, &base) ||
         !window_dilated(w->size, w->window_dilation, &window) ||
@@ -90,8 +85,7 @@ static bool window_positions(const struct shape_window *w, int64_t size, int64_t
     return true;
 }
 
-bool shape_window_count(const struct shape_window *w, struct shape_dim base, struct shape_dim *out)
-{
+bool shape_window_count(const struct shape_window *w, struct shape_dim base, struct shape_dim *out) {
     *out = (struct shape_dim){IR_DYNAMIC, IR_DYNAMIC};
     if (!shape_known(w->size))
         return true;
@@ -101,8 +95,7 @@ bool shape_window_count(const struct shape_window *w, struct shape_dim base, str
 
 /* The number of windows in each dimension of t. */
 static hilo_status window_counts(struct shape *s, const char *label, const struct shape_window *w,
-                                 const struct ir_type_data *t, struct shape_dim *out)
-{
+                                 const struct ir_type_data *t, struct shape_dim *out) {
     for (uint32_t i = 0; i < t->rank; i++)
         if (!shape_window_count(&w[i], shape_dim_of(t, i), &out[i]))
             return shape_fail(s, label, "dilation and padding make dimension %u too large", i);
@@ -111,8 +104,7 @@ static hilo_status window_counts(struct shape *s, const char *label, const struc
 
 /* ---- reduce_window --------------------------------------------------------------------------- */
 
-hilo_status shape_reduce_window(struct shape *s)
-{
+hilo_status shape_reduce_window(struct shape *s) {
     static const struct shape_window_attrs attrs = {
         .sizes = {IR_REDUCE_WINDOW_window_dimensions, "reduce_window_c4", "reduce_window_c5"},
         .stride = {IR_REDUCE_WINDOW_window_strides, "reduce_window_c6", "reduce_window_c7"},
@@ -152,8 +144,7 @@ hilo_status shape_reduce_window(struct shape *s)
 /* ---- select_and_scatter ---------------------------------------------------------------------- */
 
 /* The region that selects takes two elements of the operand, in any precision. */
-static hilo_status select_region(struct shape *s)
-{
+static hilo_status select_region(struct shape *s) {
     const struct ir_block_data *b = shape_block(s, 0);
     const struct ir_op_data *end = shape_yield(s, 0);
     ir_type want = shape_scalar_of(s, shape_in(s, 0)->elem);
@@ -178,8 +169,7 @@ static hilo_status select_region(struct shape *s)
 }
 
 /* The source has one element for each window over the operand. */
-static hilo_status select_source(struct shape *s)
-{
+static hilo_status select_source(struct shape *s) {
     static const struct shape_window_attrs attrs = {
         .sizes = {IR_SELECT_AND_SCATTER_window_dimensions, "select_and_scatter_c4",
                   "select_and_scatter_c5"},
@@ -207,8 +197,7 @@ static hilo_status select_source(struct shape *s)
     return HILO_OK;
 }
 
-hilo_status shape_select_and_scatter(struct shape *s)
-{
+hilo_status shape_select_and_scatter(struct shape *s) {
     HILO_TRY(select_region(s));
     ir_type input = shape_scalar_of(s, shape_in(s, 1)->elem), init = shape_in_type(s, 2);
     struct shape_reducer r = {

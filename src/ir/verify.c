@@ -55,8 +55,7 @@ static const struct type_kind type_kinds[] = {
 #include "ir/typekinds.def"
 };
 
-static const struct type_kind *kind_named(struct str name)
-{
+static const struct type_kind *kind_named(struct str name) {
     size_t i = 0;
     while (!str_eq(type_kinds[i].name, name))
         i++;
@@ -64,8 +63,7 @@ static const struct type_kind *kind_named(struct str name)
 }
 
 /* The classes that elements of a type belong to. */
-static unsigned elem_classes(const struct ir_type_data *t)
-{
+static unsigned elem_classes(const struct ir_type_data *t) {
     if (t->quant) {
         if (t->quant->kind == IR_QUANT_BLOCK || shape_bits(t) > 32)
             return 0;
@@ -92,8 +90,7 @@ static unsigned elem_classes(const struct ir_type_data *t)
 }
 
 /* One dimension is unknown, and it has a bound. */
-static bool single_bounded(const struct ir_type_data *t)
-{
+static bool single_bounded(const struct ir_type_data *t) {
     uint32_t unknown = 0, bounded = 0;
     for (uint32_t i = 0; i < t->rank; i++) {
         unknown += !shape_known(t->dims[i]);
@@ -102,8 +99,7 @@ static bool single_bounded(const struct ir_type_data *t)
     return unknown == 1 && bounded == 1;
 }
 
-static bool tensor_fits(unsigned flags, const struct ir_type_data *t)
-{
+static bool tensor_fits(unsigned flags, const struct ir_type_data *t) {
     if (!(flags & TK_TENSOR))
         return false;
     if ((flags & TK_STATIC) && !ir_type_is_static(t) &&
@@ -113,8 +109,7 @@ static bool tensor_fits(unsigned flags, const struct ir_type_data *t)
            !((flags & TK_RANK2) && t->rank != 2);
 }
 
-static bool kind_fits(const struct ir_module *m, unsigned elems, unsigned flags, ir_type type)
-{
+static bool kind_fits(const struct ir_module *m, unsigned elems, unsigned flags, ir_type type) {
     const struct ir_type_data *t = ir_type_get(m, type);
     if (flags & TK_ANYTHING)
         return t->kind != IR_TYPE_NONE;
@@ -141,8 +136,7 @@ static bool kind_fits(const struct ir_module *m, unsigned elems, unsigned flags,
 /* What is wrong with a type; text is NULL when nothing is. */
 struct flaw { const char *label, *text; };
 
-static struct flaw quant_flaw(const struct ir_quant *q)
-{
+static struct flaw quant_flaw(const struct ir_quant *q) {
     const struct ir_dtype_info *storage = ir_dtype_get(q->storage);
     bool is_signed = storage->cls == IR_SINT;
     if ((!is_signed && storage->cls != IR_UINT) || storage->bits > 32)
@@ -165,8 +159,7 @@ static struct flaw quant_flaw(const struct ir_quant *q)
     return (struct flaw){NULL, NULL};
 }
 
-static struct flaw ranked_flaw(const struct ir_module *m, const struct ir_type_data *t)
-{
+static struct flaw ranked_flaw(const struct ir_module *m, const struct ir_type_data *t) {
     const struct ir_attr_data *encoding = ir_attr_get(m, t->encoding);
     if (encoding->kind == IR_ATTR_STRUCT && encoding->sub == IR_STRUCT_TYPE_EXTENSIONS &&
         !t->bounds)
@@ -192,8 +185,7 @@ static struct flaw ranked_flaw(const struct ir_module *m, const struct ir_type_d
     return (struct flaw){NULL, NULL};
 }
 
-static struct flaw type_flaw(const struct ir_module *m, ir_type type)
-{
+static struct flaw type_flaw(const struct ir_module *m, ir_type type) {
     const struct ir_type_data *t = ir_type_get(m, type);
     struct flaw f = {NULL, NULL};
     if (shape_ranked(t))
@@ -205,8 +197,7 @@ static struct flaw type_flaw(const struct ir_module *m, ir_type type)
     return f;
 }
 
-static hilo_status check_type(struct shape *s, ir_type t)
-{
+static hilo_status check_type(struct shape *s, ir_type t) {
     struct flaw f = type_flaw(s->m, t);
     if (!f.text)
         return HILO_OK;
@@ -222,8 +213,7 @@ struct column { /* of the table */
     uint32_t total; /* values that the op has */
 };
 
-static hilo_status check_column(struct shape *s, const struct column *c)
-{
+static hilo_status check_column(struct shape *s, const struct column *c) {
     uint32_t dealt = 0, k = 0;
     bool stars = strchr(c->kinds, '*') != NULL;
     for (const char *p = c->kinds; *p; k++) {
@@ -249,15 +239,13 @@ static hilo_status check_column(struct shape *s, const struct column *c)
     return shape_fail(s, NULL, "needs %u %ss, but has %u", k, c->what, c->total);
 }
 
-static hilo_status check_operands(struct shape *s)
-{
+static hilo_status check_operands(struct shape *s) {
     const char *kinds = ir_op_info((enum ir_op_kind)s->o->kind)->operands;
     struct column c = {kinds, "operand", shape_in_group, shape_in_type, s->o->noperands};
     return check_column(s, &c);
 }
 
-static hilo_status check_results(struct shape *s)
-{
+static hilo_status check_results(struct shape *s) {
     const char *kinds = ir_op_info((enum ir_op_kind)s->o->kind)->results;
     struct column c = {kinds, "result", shape_res_group, shape_res_type, s->o->nresults};
     return check_column(s, &c);
@@ -297,22 +285,19 @@ static bool form_holds(const struct ir_module *m, enum ir_attr_form form, int of
 
 /* An integer or float of one scalar type. */
 static bool is_number(const struct ir_module *m, const struct ir_attr_data *d,
-                      enum ir_attr_kind kind, enum ir_dtype t)
-{
+                      enum ir_attr_kind kind, enum ir_dtype t) {
     return d->kind == kind && ir_type_get(m, d->type)->dtype == t;
 }
 
 /* array<t: …>, or dense<…> : tensor<Nxt> as older programs have it. */
-static bool is_list(const struct ir_module *m, const struct ir_attr_data *d, enum ir_dtype t)
-{
+static bool is_list(const struct ir_module *m, const struct ir_attr_data *d, enum ir_dtype t) {
     const struct ir_type_data *type = ir_type_get(m, d->type);
     return type->dtype == t && (d->kind == IR_ATTR_DENSE_ARRAY ||
                                 (d->kind == IR_ATTR_DENSE && type->rank == 1));
 }
 
 /* A constant whose data is all of its elements, or one for all; a resource may have none (yet). */
-static bool is_elements(const struct ir_module *m, const struct ir_attr_data *d)
-{
+static bool is_elements(const struct ir_module *m, const struct ir_attr_data *d) {
     const struct ir_type_data *t = ir_type_get(m, d->type);
     size_t nbytes;
     if ((d->kind != IR_ATTR_DENSE && d->kind != IR_ATTR_RESOURCE) || !ir_type_bytes(t, &nbytes))
@@ -322,16 +307,14 @@ static bool is_elements(const struct ir_module *m, const struct ir_attr_data *d)
 }
 
 static bool is_array_of(const struct ir_module *m, const struct ir_attr_data *d,
-                        enum ir_attr_form form, int of)
-{
+                        enum ir_attr_form form, int of) {
     bool all = d->kind == IR_ATTR_ARRAY;
     for (uint32_t i = 0; all && i < d->n; i++)
         all = form_holds(m, form, of, d->items[i]);
     return all;
 }
 
-static bool field_holds(const struct ir_module *m, enum ir_field_kind kind, ir_attr a)
-{
+static bool field_holds(const struct ir_module *m, enum ir_field_kind kind, ir_attr a) {
     switch (kind) {
     case IR_FK_DIMS: return form_holds(m, IR_AF_I64S, 0, a);
     case IR_FK_I64: return form_holds(m, IR_AF_I64, 0, a);
@@ -345,8 +328,7 @@ static bool field_holds(const struct ir_module *m, enum ir_field_kind kind, ir_a
     return true;
 }
 
-static bool is_struct(const struct ir_module *m, const struct ir_attr_data *d, enum ir_struct of)
-{
+static bool is_struct(const struct ir_module *m, const struct ir_attr_data *d, enum ir_struct of) {
     const struct ir_struct_info *info = ir_struct_get(of);
     bool holds = d->kind == IR_ATTR_STRUCT && d->sub == of && d->n == info->nfields;
     for (uint32_t i = 0; holds && i < info->nfields; i++) {
@@ -356,8 +338,7 @@ static bool is_struct(const struct ir_module *m, const struct ir_attr_data *d, e
     return holds;
 }
 
-static bool form_holds(const struct ir_module *m, enum ir_attr_form form, int of, ir_attr a)
-{
+static bool form_holds(const struct ir_module *m, enum ir_attr_form form, int of, ir_attr a) {
     const struct ir_attr_data *d = ir_attr_get(m, a);
     switch (form) {
     case IR_AF_I64: return is_number(m, d, IR_ATTR_INT, IR_I64_T);
@@ -395,8 +376,7 @@ static bool form_holds(const struct ir_module *m, enum ir_attr_form form, int of
     return true;
 }
 
-static hilo_status check_attrs(struct shape *s)
-{
+static hilo_status check_attrs(struct shape *s) {
     const struct ir_op_info *info = ir_op_info((enum ir_op_kind)s->o->kind);
     for (uint32_t i = 0; i < info->nslots; i++) {
         const struct ir_slot_info *slot = ir_slot_get(info->first_slot + i);
@@ -426,8 +406,7 @@ static hilo_status check_attrs(struct shape *s)
 /* ---- regions --------------------------------------------------------------------------------- */
 
 /* What the block of such an op ends with; NONE where nothing has to. */
-static enum ir_op_kind terminator_of(enum ir_op_kind kind)
-{
+static enum ir_op_kind terminator_of(enum ir_op_kind kind) {
     switch (kind) {
     case IR_MODULE: return IR_OP_NONE;
     case IR_FUNC: return IR_FUNC_RETURN;
@@ -436,8 +415,7 @@ static enum ir_op_kind terminator_of(enum ir_op_kind kind)
     }
 }
 
-static hilo_status check_regions(struct shape *s)
-{
+static hilo_status check_regions(struct shape *s) {
     enum ir_op_kind kind = (enum ir_op_kind)s->o->kind;
     int want = ir_op_info(kind)->nregions;
     if (want >= 0 && s->o->nregions != want)
@@ -462,15 +440,13 @@ static hilo_status check_regions(struct shape *s)
 /* ---- one op ---------------------------------------------------------------------------------- */
 
 /* What a rule takes for granted. */
-static hilo_status check_tables(struct shape *s)
-{
+static hilo_status check_tables(struct shape *s) {
     HILO_TRY(check_operands(s));
     HILO_TRY(check_regions(s));
     return check_attrs(s);
 }
 
-static hilo_status check_inferred(struct shape *s)
-{
+static hilo_status check_inferred(struct shape *s) {
     for (uint32_t i = 0; i < s->nout; i++)
         if (!IR_NONE(s->out[i]) && !shape_types_compatible(s->m, s->out[i], shape_res_type(s, i)))
             return shape_fail(s, s->out_label, "result %u has the inferred type %s, which is not "
@@ -481,8 +457,7 @@ static hilo_status check_inferred(struct shape *s)
 }
 
 hilo_status ir_infer(struct ir_module *m, struct diag_list *d, ir_op op, ir_type *out,
-                     uint32_t nout)
-{
+                     uint32_t nout) {
     struct shape s = {.m = m, .d = d, .op = op, .o = ir_op_get(m, op), .out = out, .nout = nout};
     assert(nout == s.o->nresults);
     HILO_TRY(check_tables(&s));
@@ -502,13 +477,11 @@ struct verify {
     struct { ir_type *v; uint32_t n, cap; } out;    /* inferred types of the current op */
 };
 
-static bool is_done(const struct verify *v, ir_op op)
-{
+static bool is_done(const struct verify *v, ir_op op) {
     return op.i / 64 < v->done.n && (v->done.v[op.i / 64] >> op.i % 64 & 1);
 }
 
-static void set_done(struct verify *v, ir_op op)
-{
+static void set_done(struct verify *v, ir_op op) {
     while (v->done.n <= op.i / 64)
         ARENA_PUSH(&v->m->arena, &v->done, 0);
     v->done.v[op.i / 64] |= UINT64_C(1) << op.i % 64;
@@ -517,8 +490,7 @@ static void set_done(struct verify *v, ir_op op)
 /* A value is seen by the ops behind its own (or, an argument, by those in its block) and by what is
    inside them, up to the next isolated op. Where a foreign op has several blocks, their order is
    not known, and they may see each other. */
-static bool is_visible(const struct verify *v, ir_op user, ir_val val)
-{
+static bool is_visible(const struct verify *v, ir_op user, ir_val val) {
     const struct ir_val_data *value = ir_val_get(v->m, val);
     ir_block home = IR_NONE(value->op) ? value->block : ir_op_get(v->m, value->op)->parent;
     ir_region room = ir_block_get(v->m, home)->parent;
@@ -536,8 +508,7 @@ static bool is_visible(const struct verify *v, ir_op user, ir_val val)
     return false;
 }
 
-static hilo_status check_uses(const struct verify *v, struct shape *s)
-{
+static hilo_status check_uses(const struct verify *v, struct shape *s) {
     for (uint32_t i = 0; i < s->o->noperands; i++)
         if (!is_visible(v, s->op, s->o->operands[i]))
             return shape_fail(s, NULL, "operand %u is not defined before it is used", i);
@@ -546,8 +517,7 @@ static hilo_status check_uses(const struct verify *v, struct shape *s)
     return HILO_OK;
 }
 
-static hilo_status check_op(struct verify *v, struct shape *s)
-{
+static hilo_status check_op(struct verify *v, struct shape *s) {
     HILO_TRY(check_uses(v, s));
     if (s->o->kind == IR_UNREGISTERED)
         return HILO_OK;
@@ -562,8 +532,7 @@ static hilo_status check_op(struct verify *v, struct shape *s)
 }
 
 /* OK unless something other than an error in the module happens. */
-static hilo_status visit(struct verify *v, ir_op op, int depth)
-{
+static hilo_status visit(struct verify *v, ir_op op, int depth) {
     if (depth > VERIFY_DEPTH)
         return ir_op_error(v->m, v->d, op, HILO_RESOURCE_EXHAUSTED, NULL,
                            "is nested too deep: %d regions at most", VERIFY_DEPTH);
@@ -589,8 +558,7 @@ static hilo_status visit(struct verify *v, ir_op op, int depth)
     return HILO_OK;
 }
 
-hilo_status ir_verify(struct ir_module *m, struct diag_list *d)
-{
+hilo_status ir_verify(struct ir_module *m, struct diag_list *d) {
     struct verify v = {.m = m, .d = d};
     HILO_TRY(visit(&v, m->root, 0));
     return v.errors ? HILO_INVALID_ARGUMENT : HILO_OK;

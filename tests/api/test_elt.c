@@ -27,8 +27,7 @@ struct fixture {
     struct diag_list d;
 };
 
-static int setup(void **state)
-{
+static int setup(void **state) {
     struct fixture *f = malloc(sizeof *f);
     f->m = ir_module_new(mem_system_allocator(), &out_of_memory);
     diag_init(&f->d, mem_system_allocator());
@@ -36,8 +35,7 @@ static int setup(void **state)
     return f->m ? 0 : 1;
 }
 
-static int teardown(void **state)
-{
+static int teardown(void **state) {
     struct fixture *f = *state;
     ir_module_free(f->m);
     diag_clear(&f->d);
@@ -46,8 +44,7 @@ static int teardown(void **state)
 }
 
 /* An op on scalars, in a block of its own. */
-static ir_op new_op(struct fixture *f, enum ir_op_kind kind, const enum ir_dtype *in, uint32_t nin, enum ir_dtype out)
-{
+static ir_op new_op(struct fixture *f, enum ir_op_kind kind, const enum ir_dtype *in, uint32_t nin, enum ir_dtype out) {
     ir_val operands[3];
     ir_block block = ir_block_new(f->m, (ir_region){0});
     for (uint32_t i = 0; i < nin; i++)
@@ -56,16 +53,14 @@ static ir_op new_op(struct fixture *f, enum ir_op_kind kind, const enum ir_dtype
     return ir_op_new(f->m, kind, operands, nin, &result, 1, 0);
 }
 
-static ir_op new_compare(struct fixture *f, enum ir_dtype t, int64_t direction, int64_t how)
-{
+static ir_op new_compare(struct fixture *f, enum ir_dtype t, int64_t direction, int64_t how) {
     ir_op op = new_op(f, IR_COMPARE, (enum ir_dtype[]){t, t}, 2, IR_I1_T);
     ir_set_prop(f->m, op, IR_COMPARE_comparison_direction, ir_attr_enum(f->m, IR_ENUM_COMPARISON_DIRECTION, direction));
     ir_set_prop(f->m, op, IR_COMPARE_compare_type, ir_attr_enum(f->m, IR_ENUM_COMPARISON_TYPE, how));
     return op;
 }
 
-static struct elt_kernel kernel_of(struct fixture *f, ir_op op, enum ir_dtype in, uint32_t nin, enum ir_dtype out)
-{
+static struct elt_kernel kernel_of(struct fixture *f, ir_op op, enum ir_dtype in, uint32_t nin, enum ir_dtype out) {
     struct elt_kernel k;
     enum ir_dtype types[3] = {in, in, in};
     if (elt_resolve(f->m, &f->d, op, types, nin, out, &k) != HILO_OK)
@@ -75,8 +70,7 @@ static struct elt_kernel kernel_of(struct fixture *f, ir_op op, enum ir_dtype in
 
 /* The kernel of an op whose operands have type `in`. */
 static struct elt_kernel kernel(struct fixture *f, enum ir_op_kind kind, enum ir_dtype in, uint32_t nin,
-                                enum ir_dtype out)
-{
+                                enum ir_dtype out) {
     return kernel_of(f, new_op(f, kind, (enum ir_dtype[]){in, in, in}, nin, out), in, nin, out);
 }
 
@@ -85,29 +79,24 @@ static struct elt_kernel kernel(struct fixture *f, enum ir_op_kind kind, enum ir
 static const enum ir_dtype integers[] = {IR_I2_T, IR_I4_T, IR_I8_T, IR_I16_T, IR_I32_T, IR_I64_T,
                                          IR_UI2_T, IR_UI4_T, IR_UI8_T, IR_UI16_T, IR_UI32_T, IR_UI64_T};
 
-static bool is_signed(enum ir_dtype t)
-{
+static bool is_signed(enum ir_dtype t) {
     return ir_dtype_get(t)->cls == IR_SINT;
 }
 
-static int128 least(enum ir_dtype t)
-{
+static int128 least(enum ir_dtype t) {
     return is_signed(t) ? -((int128)1 << (ir_dtype_get(t)->bits - 1)) : 0;
 }
 
-static int128 most(enum ir_dtype t)
-{
+static int128 most(enum ir_dtype t) {
     return least(t) + ((int128)1 << ir_dtype_get(t)->bits) - 1;
 }
 
-static int128 wrap(enum ir_dtype t, int128 x)
-{
+static int128 wrap(enum ir_dtype t, int128 x) {
     uint128 span = (uint128)1 << ir_dtype_get(t)->bits;
     return (int128)(((uint128)x - (uint128)least(t)) & (span - 1)) + least(t);
 }
 
-static int128 get_int(enum ir_dtype t, const void *p)
-{
+static int128 get_int(enum ir_dtype t, const void *p) {
     int64_t x = 0;
     memcpy(&x, p, ir_dtype_get(t)->bytes);
     unsigned unused = 64 - 8 * ir_dtype_get(t)->bytes;
@@ -115,15 +104,13 @@ static int128 get_int(enum ir_dtype t, const void *p)
     return is_signed(t) ? (int128)((int64_t)up >> unused) : (int128)(up >> unused);
 }
 
-static void put_int(enum ir_dtype t, void *p, int128 x)
-{
+static void put_int(enum ir_dtype t, void *p, int128 x) {
     uint64_t bits = (uint64_t)x;
     memcpy(p, &bits, ir_dtype_get(t)->bytes);
 }
 
 /* Values at the edges of a type, or all of them. */
-static size_t int_samples(enum ir_dtype t, int128 *out)
-{
+static size_t int_samples(enum ir_dtype t, int128 *out) {
     size_t n = 0;
     if (ir_dtype_get(t)->bits <= 8) {
         for (int128 x = least(t); x <= most(t); x++) out[n++] = x;
@@ -140,8 +127,7 @@ static size_t int_samples(enum ir_dtype t, int128 *out)
     return n;
 }
 
-static int128 int_power(enum ir_dtype t, int128 x, int128 y)
-{
+static int128 int_power(enum ir_dtype t, int128 x, int128 y) {
     if (y < 0)
         return x == 1 ? 1 : x == -1 ? (y % 2 ? -1 : 1) : 0;
     int128 r = 1;
@@ -151,8 +137,7 @@ static int128 int_power(enum ir_dtype t, int128 x, int128 y)
     return wrap(t, r);
 }
 
-static int128 int_shift(enum ir_op_kind op, enum ir_dtype t, int128 x, int128 y)
-{
+static int128 int_shift(enum ir_op_kind op, enum ir_dtype t, int128 x, int128 y) {
     int bits = (int)ir_dtype_get(t)->bits;
     int128 span = (int128)1 << bits, plain = x < 0 ? x + span : x, sign = plain >= span / 2 ? plain - span : plain;
     bool all = y < 0 || y >= bits;
@@ -163,8 +148,7 @@ static int128 int_shift(enum ir_op_kind op, enum ir_dtype t, int128 x, int128 y)
     return wrap(t, sign >> (all ? bits - 1 : (int)y));
 }
 
-static int128 int_binary(enum ir_op_kind op, enum ir_dtype t, int128 x, int128 y)
-{
+static int128 int_binary(enum ir_op_kind op, enum ir_dtype t, int128 x, int128 y) {
     switch (op) {
     case IR_ADD: return wrap(t, x + y);
     case IR_SUBTRACT: return wrap(t, x - y);
@@ -183,8 +167,7 @@ static int128 int_binary(enum ir_op_kind op, enum ir_dtype t, int128 x, int128 y
     }
 }
 
-static void int_pairs(void **state)
-{
+static void int_pairs(void **state) {
     static const enum ir_op_kind ops[] = {IR_ADD, IR_SUBTRACT, IR_MULTIPLY, IR_DIVIDE, IR_REMAINDER, IR_POWER, IR_MAXIMUM,
                                           IR_MINIMUM, IR_AND, IR_OR, IR_XOR, IR_MULHI, IR_SHIFT_LEFT,
                                           IR_SHIFT_RIGHT_LOGICAL, IR_SHIFT_RIGHT_ARITHMETIC};
@@ -213,8 +196,7 @@ static void int_pairs(void **state)
     }
 }
 
-static int128 int_unary(enum ir_op_kind op, enum ir_dtype t, int128 x)
-{
+static int128 int_unary(enum ir_op_kind op, enum ir_dtype t, int128 x) {
     int bits = (int)ir_dtype_get(t)->bits, ones = 0, zeros = bits;
     for (int i = 0; i < bits; i++)
         if (x >> i & 1) {
@@ -231,8 +213,7 @@ static int128 int_unary(enum ir_op_kind op, enum ir_dtype t, int128 x)
     }
 }
 
-static void int_singles(void **state)
-{
+static void int_singles(void **state) {
     static const enum ir_op_kind ops[] = {IR_NEGATE, IR_NOT, IR_POPCNT, IR_COUNT_LEADING_ZEROS, IR_ABS, IR_SIGN};
     int128 samples[256];
     for (size_t i = 0; i < COUNT(integers); i++) {
@@ -250,8 +231,7 @@ static void int_singles(void **state)
     }
 }
 
-static void int_comparisons(void **state)
-{
+static void int_comparisons(void **state) {
     int128 samples[256];
     for (size_t i = 0; i < COUNT(integers); i++) {
         enum ir_dtype t = integers[i];
@@ -274,8 +254,7 @@ static void int_comparisons(void **state)
     }
 }
 
-static void booleans(void **state)
-{
+static void booleans(void **state) {
     static const struct { enum ir_op_kind op; uint8_t want[4]; } rows[] = {
         {IR_ADD, {0, 1, 1, 1}},      {IR_OR, {0, 1, 1, 1}},      {IR_MAXIMUM, {0, 1, 1, 1}},
         {IR_MULTIPLY, {0, 0, 0, 1}}, {IR_MINIMUM, {0, 0, 0, 1}}, {IR_AND, {0, 0, 0, 1}},
@@ -299,13 +278,11 @@ static const enum ir_dtype floats[] = {IR_F4E2M1FN_T, IR_F6E2M3FN_T, IR_F6E3M2FN
                                        IR_F8E4M3B11FNUZ_T, IR_F8E4M3FN_T, IR_F8E4M3FNUZ_T, IR_F8E5M2_T, IR_F8E5M2FNUZ_T,
                                        IR_F8E8M0FNU_T, IR_BF16_T, IR_F16_T, IR_TF32_T, IR_F32_T, IR_F64_T};
 
-static double max_of(double x, double y)
-{
+static double max_of(double x, double y) {
     return isnan(x) || isnan(y) ? (double)NAN : x > y || (x == y && !signbit(x)) ? x : y;
 }
 
-static double min_of(double x, double y)
-{
+static double min_of(double x, double y) {
     return isnan(x) || isnan(y) ? (double)NAN : x < y || (x == y && signbit(x)) ? x : y;
 }
 
@@ -314,20 +291,17 @@ static double subtract_of(double x, double y) { return x - y; }
 static double multiply_of(double x, double y) { return x * y; }
 static double divide_of(double x, double y) { return x / y; }
 
-static uint64_t next_random(uint64_t *s)
-{
+static uint64_t next_random(uint64_t *s) {
     *s = *s * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
     return *s >> 11;
 }
 
-static bool same_code(enum fp_kind fp, uint64_t a, uint64_t b)
-{
+static bool same_code(enum fp_kind fp, uint64_t a, uint64_t b) {
     return a == b || (fp_is_nan(fp, a) && fp_is_nan(fp, b));
 }
 
 /* Codes of a format: all when they are few, else edges and random ones. */
-static size_t codes_of(enum fp_kind fp, uint64_t *out, size_t n)
-{
+static size_t codes_of(enum fp_kind fp, uint64_t *out, size_t n) {
     const struct fp_info *f = fp_get(fp);
     uint64_t mask = f->bits == 64 ? ~UINT64_C(0) : (UINT64_C(1) << f->bits) - 1, seed = 1;
     if (f->bits <= 8) {
@@ -349,8 +323,7 @@ static size_t codes_of(enum fp_kind fp, uint64_t *out, size_t n)
 }
 
 /* Small formats round the result of double arithmetic once: double has the digits to spare. */
-static void float_pairs(void **state)
-{
+static void float_pairs(void **state) {
     static const struct { enum ir_op_kind op; double (*f)(double, double); } ops[] = {
         {IR_ADD, add_of}, {IR_SUBTRACT, subtract_of}, {IR_MULTIPLY, multiply_of}, {IR_DIVIDE, divide_of},
         {IR_MAXIMUM, max_of}, {IR_MINIMUM, min_of}, {IR_REMAINDER, fmod},
@@ -378,8 +351,7 @@ static void float_pairs(void **state)
 
 static double sign_of(double x) { return x > 0 ? 1 : x < 0 ? -1 : x; }
 
-static void float_singles(void **state)
-{
+static void float_singles(void **state) {
     static const struct { enum ir_op_kind op; double (*f)(double); } ops[] = {
         {IR_ABS, fabs}, {IR_CEIL, ceil}, {IR_FLOOR, floor}, {IR_ROUND_NEAREST_AFZ, round},
         {IR_ROUND_NEAREST_EVEN, rint},
@@ -408,14 +380,12 @@ static void float_singles(void **state)
 }
 
 /* The place of a number in the total order; NaNs of a sign are one. */
-static double rank_of(double x)
-{
+static double rank_of(double x) {
     double a = isnan(x) ? 1e9 : isinf(x) ? 1e8 : x == 0 ? 0.25 : 1 + atan(x) + log1p(fabs(x));
     return isnan(x) || isinf(x) || x == 0 ? copysign(a, x) : x;
 }
 
-static void float_comparisons(void **state)
-{
+static void float_comparisons(void **state) {
     static const double v[] = {-INFINITY, -2, -0.5, -0.0, 0.0, 0.5, 2, INFINITY};
     for (size_t i = 0; i < COUNT(floats); i++) {
         enum fp_kind fp = ir_dtype_get(floats[i])->fp;
@@ -447,8 +417,7 @@ static void float_comparisons(void **state)
     }
 }
 
-static void neighbours(void **state)
-{
+static void neighbours(void **state) {
     uint64_t codes[64];
     for (size_t i = 0; i < COUNT(floats); i++) {
         enum fp_kind fp = ir_dtype_get(floats[i])->fp;
@@ -466,8 +435,7 @@ static void neighbours(void **state)
     }
 }
 
-static void precision(void **state)
-{
+static void precision(void **state) {
     static const struct { int exp, man; float x, want; } rows[] = {
         {5, 10, 65519, 65504}, {5, 10, 65520, INFINITY}, {5, 10, -65520, -INFINITY}, {5, 10, 0x1p-14f, 0x1p-14f},
         {5, 10, 0x1.ffcp-15f, 0}, {5, 10, -0x1p-15f, -0.0f}, {8, 7, 0x1.01p0f, 0x1p0f}, {8, 7, 0x1.03p0f, 0x1.04p0f},
@@ -508,14 +476,12 @@ static const struct complex_row { enum ir_op_kind op; double x[2], y[2], want[2]
 };
 
 /* How many codes two numbers are apart. */
-static uint64_t apart(enum fp_kind fp, uint64_t a, uint64_t b)
-{
+static uint64_t apart(enum fp_kind fp, uint64_t a, uint64_t b) {
     uint64_t sign = fp_get(fp)->sign, x = a & ~sign, y = b & ~sign;
     return (a ^ b) & sign ? x + y : x > y ? x - y : y - x;
 }
 
-static void expect_near(enum ir_op_kind op, enum ir_dtype t, enum fp_kind fp, uint64_t got, double want, double x, double y)
-{
+static void expect_near(enum ir_op_kind op, enum ir_dtype t, enum fp_kind fp, uint64_t got, double want, double x, double y) {
     uint64_t bound = LDBL_MANT_DIG > DBL_MANT_DIG ? 1 : 3;
     if (t == IR_F32_T && (op == IR_COSH || op == IR_SINH))
         bound += (uint64_t)fabs(2 * x); /* CHLO's expansion */
@@ -523,8 +489,7 @@ static void expect_near(enum ir_op_kind op, enum ir_dtype t, enum fp_kind fp, ui
         fail_msg("%s %s(%a, %a) = %a, not %a", ir_op_info(op)->name, ir_dtype_get(t)->name, x, y, fp_decode(fp, got), want);
 }
 
-static void real_functions(void **state)
-{
+static void real_functions(void **state) {
     static const enum ir_dtype types[] = {IR_BF16_T, IR_F16_T, IR_F32_T, IR_F64_T};
     for (size_t i = 0; i < COUNT(real_rows); i++)
         for (size_t j = 0; j < COUNT(types); j++) {
@@ -542,8 +507,7 @@ static void real_functions(void **state)
         }
 }
 
-static void complex_functions(void **state)
-{
+static void complex_functions(void **state) {
     for (size_t i = 0; i < COUNT(complex_rows); i++) {
         const struct complex_row *row = &complex_rows[i];
         bool two = row->op == IR_ATAN2 || row->op == IR_POWER || row->op == IR_DIVIDE, narrow = true;
@@ -565,8 +529,7 @@ static void complex_functions(void **state)
     }
 }
 
-static double call(void **state, enum ir_op_kind op, double x, double y)
-{
+static double call(void **state, enum ir_op_kind op, double x, double y) {
     bool two = op == IR_ATAN2 || op == IR_POWER || op == IR_ZETA || op == IR_POLYGAMMA;
     struct elt_kernel k = kernel(*state, op, IR_F64_T, two ? 2 : 1, IR_F64_T);
     double r;
@@ -575,8 +538,7 @@ static double call(void **state, enum ir_op_kind op, double x, double y)
 }
 
 /* Limits, poles and what lies outside of a domain. */
-static void function_edges(void **state)
-{
+static void function_edges(void **state) {
     static const struct { enum ir_op_kind op; double x, y, want; } rows[] = {
         {IR_ERF_INV, 1, 0, INFINITY}, {IR_ERF_INV, -1, 0, -INFINITY}, {IR_ERF_INV, 1.5, 0, NAN},
         {IR_ERF_INV, -0.0, 0, -0.0},
@@ -607,8 +569,7 @@ static void function_edges(void **state)
     }
 }
 
-static void complex_edges(void **state)
-{
+static void complex_edges(void **state) {
     static const struct { enum ir_op_kind op; float x, y, re, im; } rows[] = {
         {IR_SQRT, -1, 0.0f, 0, 1}, {IR_SQRT, -1, -0.0f, 0, -1}, {IR_SQRT, -INFINITY, 1, 0, INFINITY},
         {IR_SQRT, NAN, INFINITY, INFINITY, INFINITY}, {IR_LOG, 0, 0, -INFINITY, 0},
@@ -644,16 +605,14 @@ struct number {
     double f;
 };
 
-static struct number read_number(enum ir_dtype t, const void *p)
-{
+static struct number read_number(enum ir_dtype t, const void *p) {
     const struct ir_dtype_info *info = ir_dtype_get(t);
     if (info->cls == IR_FLOAT)
         return (struct number){.f = fp_decode(info->fp, fp_load(info->fp, p))};
     return (struct number){.whole = true, .i = get_int(t, p)};
 }
 
-static bool converts_to(enum ir_dtype t, struct number x, const void *p)
-{
+static bool converts_to(enum ir_dtype t, struct number x, const void *p) {
     const struct ir_dtype_info *info = ir_dtype_get(t);
     if (info->cls == IR_FLOAT) {
         double f = x.whole ? (double)x.i : x.f; /* the samples are exact in double */
@@ -667,8 +626,7 @@ static bool converts_to(enum ir_dtype t, struct number x, const void *p)
     return got == (isnan(x.f) ? 0 : x.f >= (double)most(t) ? most(t) : x.f <= (double)least(t) ? least(t) : (int128)x.f);
 }
 
-static void conversions(void **state)
-{
+static void conversions(void **state) {
     enum ir_dtype types[1 + COUNT(integers) + COUNT(floats)] = {IR_I1_T};
     memcpy(types + 1, integers, sizeof integers);
     memcpy(types + 1 + COUNT(integers), floats, sizeof floats);
@@ -698,8 +656,7 @@ static void conversions(void **state)
 }
 
 /* 2^60 + 2^52 is half way between two bf16, and 2^60 + 2^36 between two f32; one more decides. */
-static void conversions_round_once(void **state)
-{
+static void conversions_round_once(void **state) {
     const int64_t in[] = {(INT64_C(1) << 60) + (INT64_C(1) << 52), (INT64_C(1) << 60) + (INT64_C(1) << 52) + 1,
                           -(INT64_C(1) << 60) - (INT64_C(1) << 52) - 1, (INT64_C(1) << 60) + (INT64_C(1) << 36) + 1};
     uint16_t bf16[4];
@@ -718,8 +675,7 @@ static void conversions_round_once(void **state)
     assert_int_equal(bf16[0], 0x5f80);
 }
 
-static void conversions_of_complex(void **state)
-{
+static void conversions_of_complex(void **state) {
     const float z[] = {1.5f, 2, -3.75f, NAN, 0, 7};
     int8_t i8[3];
     uint8_t pred[3];
@@ -744,8 +700,7 @@ static void conversions_of_complex(void **state)
 
 /* ---- types that do not fit ------------------------------------------------------------------- */
 
-static void refusals(void **state)
-{
+static void refusals(void **state) {
     struct fixture *f = *state;
     struct elt_kernel k;
     static const struct { enum ir_op_kind op; uint32_t nin; enum ir_dtype in[3], out; } rows[] = {
@@ -765,8 +720,7 @@ static void refusals(void **state)
 
 /* ---- whole programs -------------------------------------------------------------------------- */
 
-static ir_op find_op(const struct ir_module *m, ir_block b, enum ir_op_kind kind)
-{
+static ir_op find_op(const struct ir_module *m, ir_block b, enum ir_op_kind kind) {
     for (ir_op op = ir_block_get(m, b)->first; !IR_NONE(op); op = ir_op_get(m, op)->next)
         if (ir_kind(m, op) == kind)
             return op;
@@ -774,8 +728,7 @@ static ir_op find_op(const struct ir_module *m, ir_block b, enum ir_op_kind kind
 }
 
 /* Adds the program to the fixture's module and runs its `main`, which checks itself. */
-static hilo_status run_text(struct fixture *f, const char *text)
-{
+static hilo_status run_text(struct fixture *f, const char *text) {
     hilo_allocator al = mem_system_allocator();
     if (read_text(f->m, &f->d, str_of(text), 1) != HILO_OK)
         fail_msg("%s", f->d.first->message);
@@ -786,8 +739,7 @@ static hilo_status run_text(struct fixture *f, const char *text)
     return status;
 }
 
-static void handlers(void **state)
-{
+static void handlers(void **state) {
     assert_int_equal(run_text(*state,
         "func.func @main() {\n"
         "  %x = stablehlo.constant dense<[[1.0, 5.0], [-3.0, 0.5]]> : tensor<2x2xf32>\n"
@@ -808,8 +760,7 @@ static void handlers(void **state)
         "  func.return\n}\n"), HILO_OK);
 }
 
-static void broadcasting(void **state)
-{
+static void broadcasting(void **state) {
     assert_int_equal(run_text(*state,
         "func.func @main() {\n"
         "  %row = stablehlo.constant dense<[1, 2, 3]> : tensor<3xi32>\n"
@@ -828,8 +779,7 @@ static void broadcasting(void **state)
         "  func.return\n}\n"), HILO_OK);
 }
 
-static void shapes_that_differ(void **state)
-{
+static void shapes_that_differ(void **state) {
     assert_int_equal(run_text(*state,
         "func.func @main() {\n"
         "  %a = stablehlo.constant dense<[1, 2, 3]> : tensor<3xi32>\n"
@@ -843,8 +793,7 @@ static void shapes_that_differ(void **state)
 /* ---- lanes ----------------------------------------------------------------------------------- */
 
 /* A program whose `main` has one op with one region: that region, compiled. */
-static struct lanes *compile_body(struct fixture *f, const char *text, enum ir_op_kind kind, ir_region *r)
-{
+static struct lanes *compile_body(struct fixture *f, const char *text, enum ir_op_kind kind, ir_region *r) {
     if (read_text(f->m, &f->d, str_of(text), 1) != HILO_OK)
         fail_msg("%s", f->d.first->message);
     ir_op op = find_op(f->m, ir_func_body(f->m, ir_module_symbol(f->m, STR("main"))), kind);
@@ -875,8 +824,7 @@ static const char sort_text[] =
     "  }) {dimension = 0 : i64} : (tensor<8xf32>, tensor<8xi32>) -> (tensor<8xf32>, tensor<8xi32>)\n"
     "  return %0#0, %0#1 : tensor<8xf32>, tensor<8xi32>\n}\n";
 
-static void lanes_comparator(void **state)
-{
+static void lanes_comparator(void **state) {
     ir_region r;
     struct lanes *l = compile_body(*state, sort_text, IR_SORT, &r);
     assert_non_null(l);
@@ -893,8 +841,7 @@ static void lanes_comparator(void **state)
 }
 
 /* JAX's argmax; results over the arguments, as reduce runs it. */
-static void lanes_argmax(void **state)
-{
+static void lanes_argmax(void **state) {
     ir_region r;
     struct lanes *l = compile_body(*state,
         "func.func @main(%x: tensor<8xf32>, %y: tensor<8xi32>, %i: tensor<f32>, %j: tensor<i32>)\n"
@@ -935,8 +882,7 @@ static void lanes_argmax(void **state)
 }
 
 /* Arguments handed back, exchanged, over their own memory. */
-static void lanes_exchange(void **state)
-{
+static void lanes_exchange(void **state) {
     ir_region r;
     struct lanes *l = compile_body(*state,
         "func.func @main(%x: tensor<8xi32>, %i: tensor<i32>) -> (tensor<i32>, tensor<i32>) {\n"
@@ -955,8 +901,7 @@ static void lanes_exchange(void **state)
 }
 
 /* A captured scalar and a constant of the region. */
-static void lanes_capture(void **state)
-{
+static void lanes_capture(void **state) {
     assert_int_equal(run_text(*state,
         "func.func @main() {\n"
         "  %x = stablehlo.constant dense<[1, 2, 3]> : tensor<3xi16>\n"
@@ -975,8 +920,7 @@ static void lanes_capture(void **state)
 }
 
 /* A reduction with that body, whose result is %r. */
-static const char *reducer(const char *body, char text[1024])
-{
+static const char *reducer(const char *body, char text[1024]) {
     snprintf(text, 1024,
              "func.func @main(%%x: tensor<8xf32>, %%i: tensor<f32>) -> tensor<f32> {\n"
              "  %%0 = stablehlo.reduce(%%x init: %%i) across dimensions = [0] : (tensor<8xf32>, tensor<f32>) -> tensor<f32>\n"
@@ -985,8 +929,7 @@ static const char *reducer(const char *body, char text[1024])
     return text;
 }
 
-static enum ir_op_kind single(const char *body)
-{
+static enum ir_op_kind single(const char *body) {
     void *state;
     ir_region r;
     char text[1024];
@@ -998,8 +941,7 @@ static enum ir_op_kind single(const char *body)
     return kind;
 }
 
-static void single_ops(void **state)
-{
+static void single_ops(void **state) {
     (void)state;
     assert_int_equal(single("%r = stablehlo.add %a, %b : tensor<f32>\n"), IR_ADD);
     assert_int_equal(single("%r = stablehlo.maximum %b, %a : tensor<f32>\n"), IR_MAXIMUM);
@@ -1010,16 +952,14 @@ static void single_ops(void **state)
 }
 
 /* Tensors in the region: not a program over lanes. */
-static void lanes_refuse(void **state)
-{
+static void lanes_refuse(void **state) {
     ir_region r;
     char text[1024];
     const char *body = "%c = stablehlo.constant dense<1.0> : tensor<2xf32>\n%r = stablehlo.add %a, %b : tensor<f32>\n";
     assert_null(compile_body(*state, reducer(body, text), IR_REDUCE, &r));
 }
 
-int main(void)
-{
+int main(void) {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
     const struct CMUnitTest tests[] = {
         TEST(int_pairs), TEST(int_singles), TEST(int_comparisons), TEST(booleans), TEST(float_pairs),

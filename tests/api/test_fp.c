@@ -15,23 +15,20 @@
 #define RANDOM_ROUNDS 1000000
 
 /* splitmix64 */
-static uint64_t next_random(uint64_t *state)
-{
+static uint64_t next_random(uint64_t *state) {
     uint64_t z = *state += UINT64_C(0x9E3779B97F4A7C15);
     z = (z ^ z >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
     z = (z ^ z >> 27) * UINT64_C(0x94D049BB133111EB);
     return z ^ z >> 31;
 }
 
-static double with_sign(double x, bool negative)
-{
+static double with_sign(double x, bool negative) {
     return negative ? -x : x;
 }
 
 /* ---- Formats ---- */
 
-static void test_known_formats(void **state)
-{
+static void test_known_formats(void **state) {
     (void)state;
     static const struct {
         enum fp_kind kind;
@@ -72,8 +69,7 @@ static void test_known_formats(void **state)
     }
 }
 
-static void test_special_values(void **state)
-{
+static void test_special_values(void **state) {
     (void)state;
     static const struct {
         enum fp_kind kind;
@@ -113,8 +109,7 @@ static void test_special_values(void **state)
 }
 
 /* Every code is the nearest to its own value. */
-static void test_decode_encode(void **state)
-{
+static void test_decode_encode(void **state) {
     (void)state;
     for (enum fp_kind kind = 0; kind <= ENUMERABLE; kind++)
         for (uint64_t code = 0; code < UINT64_C(1) << fp_get(kind)->bits; code++) {
@@ -132,8 +127,7 @@ static void test_decode_encode(void **state)
 }
 
 /* Numbers half way between two neighbours go to the even code, others to the nearer one. */
-static void test_encode_nearest(void **state)
-{
+static void test_encode_nearest(void **state) {
     (void)state;
     for (enum fp_kind kind = 0; kind <= ENUMERABLE; kind++) {
         const struct fp_info *f = fp_get(kind);
@@ -159,8 +153,7 @@ static void test_encode_nearest(void **state)
     }
 }
 
-static void test_encode_f32_against_hardware(void **state)
-{
+static void test_encode_f32_against_hardware(void **state) {
     (void)state;
     uint64_t seed = 1;
     for (int i = 0; i < RANDOM_ROUNDS; i++) {
@@ -172,14 +165,12 @@ static void test_encode_f32_against_hardware(void **state)
     }
 }
 
-static bool same_f32(float a, float b)
-{
+static bool same_f32(float a, float b) {
     return fp_f32_bits(a) == fp_f32_bits(b) ||
            (isnan(a) && isnan(b) && signbit(a) == signbit(b));
 }
 
-static void test_inline_16_bit(void **state)
-{
+static void test_inline_16_bit(void **state) {
     (void)state;
     for (unsigned code = 0; code < 0x10000; code++) {
         assert_true(same_f32(f16_to_f32((uint16_t)code), (float)fp_decode(FP_F16, code)));
@@ -197,8 +188,7 @@ static void test_inline_16_bit(void **state)
     }
 }
 
-static void test_bulk(void **state)
-{
+static void test_bulk(void **state) {
     (void)state;
     enum { N = 3000 };
     uint8_t *codes = malloc(8 * N + 1);
@@ -232,8 +222,7 @@ static void test_bulk(void **state)
     free(f64);
 }
 
-static void test_nextafter(void **state)
-{
+static void test_nextafter(void **state) {
     (void)state;
     for (enum fp_kind kind = 0; kind <= FP_F16; kind++) {
         const struct fp_info *f = fp_get(kind);
@@ -264,8 +253,7 @@ static void test_nextafter(void **state)
 /* ---- Text to floating point ---- */
 
 /* Parses all of `text` from a copy that ends where the text does, and compares with strtod. */
-static void check_parse(const char *text)
-{
+static void check_parse(const char *text) {
     size_t n = strlen(text);
     char *copy = malloc(n + 1);
     assert_non_null(copy);
@@ -283,8 +271,7 @@ static void check_parse(const char *text)
         fail_msg("%s read as %a and %a, not %a and %a", text, d, (double)f, want_d, (double)want_f);
 }
 
-static void test_parse_known(void **state)
-{
+static void test_parse_known(void **state) {
     (void)state;
     static const char *const texts[] = {
         "0", "-0", "+1", "1.", ".5", "-0.5", "1.234567e+00", "1e0", "1E5",
@@ -319,8 +306,7 @@ static void test_parse_known(void **state)
     check_parse(zeros);
 }
 
-static void test_parse_ends(void **state)
-{
+static void test_parse_ends(void **state) {
     (void)state;
     static const struct {
         const char *text;
@@ -343,8 +329,7 @@ static void test_parse_ends(void **state)
     }
 }
 
-static void test_parse_random(void **state)
-{
+static void test_parse_random(void **state) {
     (void)state;
     uint64_t seed = 5;
     char text[64];
@@ -363,8 +348,7 @@ static void test_parse_random(void **state)
 }
 
 /* Decimals of hundreds of digits that lie half way between two numbers, or next to that. */
-static void test_parse_half_way(void **state)
-{
+static void test_parse_half_way(void **state) {
     (void)state;
     uint64_t seed = 6;
     char text[1200];
@@ -391,8 +375,7 @@ static void test_parse_half_way(void **state)
 
 /* ---- Floating point to text ---- */
 
-static uint64_t read_printed(const char *text, enum fp_kind kind)
-{
+static uint64_t read_printed(const char *text, enum fp_kind kind) {
     const char *end = text + strlen(text), *next;
     uint64_t bits;
     if (text[0] == '0' && text[1] == 'x') {
@@ -410,8 +393,7 @@ static uint64_t read_printed(const char *text, enum fp_kind kind)
     return fp_encode(kind, d);
 }
 
-static void check_print(enum fp_kind kind, uint64_t bits)
-{
+static void check_print(enum fp_kind kind, uint64_t bits) {
     char buf[DEC_PRINT_SIZE];
     size_t n = dec_print_fp(buf, kind, bits);
     assert_int_equal(n, strlen(buf));
@@ -419,8 +401,7 @@ static void check_print(enum fp_kind kind, uint64_t bits)
         fail_msg("%s 0x%llx printed as %s", fp_get(kind)->name, (unsigned long long)bits, buf);
 }
 
-static void test_print_read(void **state)
-{
+static void test_print_read(void **state) {
     (void)state;
     uint64_t seed = 7;
     for (enum fp_kind kind = 0; kind <= ENUMERABLE; kind++)
@@ -440,8 +421,7 @@ static void test_print_read(void **state)
     }
 }
 
-static void test_print_known(void **state)
-{
+static void test_print_known(void **state) {
     (void)state;
     static const struct {
         enum fp_kind kind;
@@ -485,8 +465,7 @@ static void test_print_known(void **state)
 }
 
 /* The 17 digits are those of printf, but for what begins with 7.2 and more: MLIR cuts that off. */
-static void test_print_against_printf(void **state)
-{
+static void test_print_against_printf(void **state) {
     (void)state;
     uint64_t seed = 8;
     for (int i = 0; i < RANDOM_ROUNDS / 4; i++) {
@@ -507,8 +486,7 @@ static void test_print_against_printf(void **state)
 
 /* ---- Integers and hexadecimal ---- */
 
-static void test_parse_integers(void **state)
-{
+static void test_parse_integers(void **state) {
     (void)state;
     static const struct {
         const char *text;
@@ -555,8 +533,7 @@ static void test_parse_integers(void **state)
     }
 }
 
-static void test_hex_decode(void **state)
-{
+static void test_hex_decode(void **state) {
     (void)state;
     enum { N = 256 };
     char text[2 * N + 1];
@@ -580,8 +557,7 @@ static void test_hex_decode(void **state)
         }
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_known_formats),
         cmocka_unit_test(test_special_values),

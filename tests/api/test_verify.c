@@ -16,8 +16,7 @@ struct program {
 
 static jmp_buf out_of_memory;
 
-static struct program program_read(const char *text)
-{
+static struct program program_read(const char *text) {
     struct program x = {0};
     diag_init(&x.d, mem_system_allocator());
     x.m = ir_module_new(mem_system_allocator(), &out_of_memory);
@@ -27,15 +26,13 @@ static struct program program_read(const char *text)
     return x;
 }
 
-static void program_free(struct program *x)
-{
+static void program_free(struct program *x) {
     ir_module_free(x->m);
     diag_clear(&x->d);
 }
 
 /* The n-th op of a function. */
-static ir_op program_op(const struct program *x, const char *func, uint32_t n)
-{
+static ir_op program_op(const struct program *x, const char *func, uint32_t n) {
     ir_op op = ir_block_get(x->m, ir_func_body(x->m, ir_module_symbol(x->m, str_of(func))))->first;
     while (n--)
         op = ir_op_get(x->m, op)->next;
@@ -43,8 +40,7 @@ static ir_op program_op(const struct program *x, const char *func, uint32_t n)
 }
 
 /* One error, whose message contains `part`. */
-static void assert_refused(struct program *x, const char *part)
-{
+static void assert_refused(struct program *x, const char *part) {
     assert_int_equal(ir_verify(x->m, &x->d), HILO_INVALID_ARGUMENT);
     assert_int_equal(x->d.errors, 1);
     if (!strstr(x->d.first->message, part))
@@ -63,8 +59,7 @@ static const char chain[] = "func.func @f(%a: tensor<f32>) -> tensor<f32> {\n"
                             "  func.return %a : tensor<f32>\n"
                             "}\n";
 
-static void accepts_what_was_read(void **state)
-{
+static void accepts_what_was_read(void **state) {
     (void)state;
     struct program x = program_read(chain);
     assert_int_equal(ir_verify(x.m, &x.d), HILO_OK);
@@ -73,8 +68,7 @@ static void accepts_what_was_read(void **state)
     program_free(&x);
 }
 
-static void refuses_a_use_before_the_definition(void **state)
-{
+static void refuses_a_use_before_the_definition(void **state) {
     (void)state;
     struct program x = program_read(chain);
     ir_op negate = program_op(&x, "f", 0), end = program_op(&x, "f", 2);
@@ -83,24 +77,21 @@ static void refuses_a_use_before_the_definition(void **state)
     assert_refused(&x, "'stablehlo.abs' op operand 0 is not defined before it is used");
 }
 
-static void refuses_a_use_of_an_op_taken_out(void **state)
-{
+static void refuses_a_use_of_an_op_taken_out(void **state) {
     (void)state;
     struct program x = program_read(chain);
     ir_unlink(x.m, program_op(&x, "f", 0));
     assert_refused(&x, "operand 0 is not defined before it is used");
 }
 
-static void refuses_a_value_of_another_function(void **state)
-{
+static void refuses_a_value_of_another_function(void **state) {
     (void)state;
     struct program x = program_read(chain);
     ir_set_operand(x.m, program_op(&x, "g", 0), 0, ir_result(x.m, program_op(&x, "f", 1), 0));
     assert_refused(&x, "'func.return' op operand 0 is not defined before it is used");
 }
 
-static void refuses_a_missing_terminator(void **state)
-{
+static void refuses_a_missing_terminator(void **state) {
     (void)state;
     struct program x = program_read(chain);
     ir_unlink(x.m, program_op(&x, "g", 0));
@@ -117,8 +108,7 @@ static const char branches[] = "func.func @f(%p: tensor<i1>, %a: tensor<f32>) ->
                                "  func.return %0 : tensor<f32>\n"
                                "}\n";
 
-static void refuses_an_op_that_sees_its_own_result(void **state)
-{
+static void refuses_an_op_that_sees_its_own_result(void **state) {
     (void)state;
     struct program x = program_read(branches);
     ir_op branch = program_op(&x, "f", 0);
@@ -127,8 +117,7 @@ static void refuses_an_op_that_sees_its_own_result(void **state)
     assert_refused(&x, "'stablehlo.return' op operand 0 is not defined before it is used");
 }
 
-static void refuses_a_value_of_another_branch(void **state)
-{
+static void refuses_a_value_of_another_branch(void **state) {
     (void)state;
     struct program x = program_read(branches);
     ir_op branch = program_op(&x, "f", 0);
@@ -141,8 +130,7 @@ static void refuses_a_value_of_another_branch(void **state)
 
 /* ---- how much is too much -------------------------------------------------------------------- */
 
-static void stops_after_some_errors(void **state)
-{
+static void stops_after_some_errors(void **state) {
     (void)state;
     char text[4096] = "func.func @f(%a: tensor<2xf32>, %b: tensor<3xf32>) {\n";
     for (int i = 0; i < 2 * DIAG_MOST; i++)
@@ -154,8 +142,7 @@ static void stops_after_some_errors(void **state)
     program_free(&x);
 }
 
-static void refuses_bottomless_nesting(void **state)
-{
+static void refuses_bottomless_nesting(void **state) {
     (void)state;
     struct program x = program_read(branches);
     ir_op end = program_op(&x, "f", 1);
@@ -181,8 +168,7 @@ static void refuses_bottomless_nesting(void **state)
 /* ---- types ----------------------------------------------------------------------------------- */
 
 /* An op that takes a tensor of such elements is refused for breaking that constraint. */
-static void assert_bad_quant(const struct ir_quant *q, const char *label)
-{
+static void assert_bad_quant(const struct ir_quant *q, const char *label) {
     struct program x = program_read("func.func @f(%a: tensor<2xf32>) {\n"
                                     "  %0 = stablehlo.bitcast_convert %a : (tensor<2xf32>) -> tensor<2xi32>\n"
                                     "  func.return\n"
@@ -197,8 +183,7 @@ static void assert_bad_quant(const struct ir_quant *q, const char *label)
     program_free(&x);
 }
 
-static void refuses_bad_quantized_types(void **state)
-{
+static void refuses_bad_quantized_types(void **state) {
     (void)state;
     int64_t axis = 0, before = -1, zero = 0, nine = 9;
     double half = 0.5, none = 0, infinite = 1e300 * 1e300;
@@ -232,8 +217,7 @@ static void refuses_bad_quantized_types(void **state)
 /* ---- inference ------------------------------------------------------------------------------- */
 
 /* The inferred type of the only result of the n-th op of @f, as text; "" when there is none. */
-static void assert_infers(struct program *x, uint32_t n, const char *want)
-{
+static void assert_infers(struct program *x, uint32_t n, const char *want) {
     ir_type t;
     struct strbuf text;
     strbuf_init(&text, mem_system_allocator());
@@ -244,8 +228,7 @@ static void assert_infers(struct program *x, uint32_t n, const char *want)
     strbuf_free(&text);
 }
 
-static void infers_more_than_is_declared(void **state)
-{
+static void infers_more_than_is_declared(void **state) {
     (void)state;
     struct program x = program_read(
         "func.func @f(%a: tensor<2x?xf32>, %b: tensor<?x3xf32>, %c: tensor<6xf32>) {\n"
@@ -265,8 +248,7 @@ static void infers_more_than_is_declared(void **state)
     program_free(&x);
 }
 
-static void keeps_declared_quantization(void **state)
-{
+static void keeps_declared_quantization(void **state) {
     (void)state;
     struct program x = program_read(
         "func.func @f(%a: tensor<2x!quant.uniform<i8:f32, 0.5>>) {\n"
@@ -278,8 +260,7 @@ static void keeps_declared_quantization(void **state)
     program_free(&x);
 }
 
-static void checks_operands_before_it_infers(void **state)
-{
+static void checks_operands_before_it_infers(void **state) {
     (void)state;
     struct program x = program_read("func.func @f(%a: tensor<2xf32>, %p: tensor<2xi1>) {\n"
                                     "  %0 = stablehlo.tanh %a : tensor<2xf32>\n"
@@ -294,8 +275,7 @@ static void checks_operands_before_it_infers(void **state)
     program_free(&x);
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(accepts_what_was_read),
         cmocka_unit_test(refuses_a_use_before_the_definition),

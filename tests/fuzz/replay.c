@@ -14,8 +14,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* False when the file cannot be read. The copy has exactly the file's size, so that a sanitizer
    sees reads past it. */
-static bool replay_file(const char *path, size_t size)
-{
+static bool replay_file(const char *path, size_t size) {
     FILE *f = fopen(path, "rb");
     if (!f)
         return false;
@@ -28,8 +27,7 @@ static bool replay_file(const char *path, size_t size)
     return whole;
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     if (argc < 2) {
         fprintf(stderr, "usage: %s FILE|DIRECTORY...\n", argv[0]);
         return 2;

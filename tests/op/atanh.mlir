@@ -56,3 +56,16 @@ func.func @complex() {
   check.expect_close %s, %d, max_ulp_difference = 1 : tensor<3xcomplex<f64>>, tensor<3xcomplex<f64>>
   func.return
 }
+
+// -----
+
+// The imaginary axis stays imaginary, whatever is on it.
+func.func @imaginary_axis() {
+  %x = stablehlo.constant dense<[(0.0, 0x7FC00000), (-0.0, 0x7FC00000), (-0.0, 2.0)]> : tensor<3xcomplex<f32>>
+  %r = chlo.atanh %x : tensor<3xcomplex<f32>> -> tensor<3xcomplex<f32>>
+  %re = stablehlo.real %r : (tensor<3xcomplex<f32>>) -> tensor<3xf32>
+  %im = stablehlo.imag %r : (tensor<3xcomplex<f32>>) -> tensor<3xf32>
+  check.expect_almost_eq_const %re, dense<[0.0, -0.0, -0.0]> : tensor<3xf32>
+  check.expect_eq_const %im, dense<[0x7FC00000, 0x7FC00000, 1.1071488]> : tensor<3xf32>
+  func.return
+}

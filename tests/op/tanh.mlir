@@ -66,3 +66,16 @@ func.func @quantised() {
   check.expect_eq_const %s, dense<[0, 97, -123, 127]> : tensor<4xi8>
   func.return
 }
+
+// -----
+
+// The real axis stays real, whatever is on it.
+func.func @real_axis() {
+  %x = stablehlo.constant dense<[(0x7FC00000, 0.0), (0x7FC00000, -0.0), (0.5, -0.0)]> : tensor<3xcomplex<f32>>
+  %r = stablehlo.tanh %x : tensor<3xcomplex<f32>>
+  %re = stablehlo.real %r : (tensor<3xcomplex<f32>>) -> tensor<3xf32>
+  %im = stablehlo.imag %r : (tensor<3xcomplex<f32>>) -> tensor<3xf32>
+  check.expect_almost_eq_const %re, dense<[0x7FC00000, 0x7FC00000, 0.46211717]> : tensor<3xf32>
+  check.expect_eq_const %im, dense<[0.0, -0.0, -0.0]> : tensor<3xf32>
+  func.return
+}

@@ -2,7 +2,6 @@
 #include <hilo.h>
 #include <stdio.h>
 
-int main(void)
-{
+int main(void) {
     return puts(hilo_version()) < 0;
 }
