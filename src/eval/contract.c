@@ -1,6 +1,8 @@
 /* Widening, rounding and the one matrix product of the contractions: see contract.h. */
 #include "eval/contract.h"
 
+#include "eval/move.h"
+
 enum number number_of(enum ir_dtype t) {
     switch (ir_dtype_get(t)->cls) {
     case IR_FLOAT: return NUM_REAL;
@@ -76,23 +78,15 @@ static void load_linear(const struct value *v, enum number k, void *out) {
 }
 
 /* Elements of `size` bytes at `from`, of shape `dims`, to `to` with dimension i being dimension perm[i]. */
-static void permute(const int64_t *dims, uint32_t rank, const uint32_t *perm, size_t size, const char *from, char *to) {
-    int64_t strides[IR_MAX_RANK], shape[IR_MAX_RANK], step[IR_MAX_RANK], index[IR_MAX_RANK] = {0};
+static void permute(const int64_t *dims, uint32_t rank, const uint32_t *perm, size_t size, const void *from, void *to) {
+    int64_t strides[IR_MAX_RANK], shape[IR_MAX_RANK], src[IR_MAX_RANK], dst[IR_MAX_RANK];
     value_strides(dims, rank, strides);
     for (uint32_t i = 0; i < rank; i++) {
         shape[i] = dims[perm[i]];
-        step[i] = strides[perm[i]];
-        if (shape[i] == 0)
-            return;
+        src[i] = strides[perm[i]];
     }
-    uint32_t outer = rank - 1; /* the last dimension runs in the inner loop */
-    do {
-        int64_t at = 0;
-        for (uint32_t i = 0; i < outer; i++)
-            at += index[i] * step[i];
-        for (int64_t j = 0; j < shape[outer]; j++, to += size)
-            memcpy(to, from + (size_t)(at + j * step[outer]) * size, size);
-    } while (index_next(index, shape, outer));
+    value_strides(shape, rank, dst);
+    move_strided(to, dst, from, src, shape, rank, size);
 }
 
 static bool is_identity(const uint32_t *perm, uint32_t rank) {
@@ -177,13 +171,13 @@ void complex_store(struct complex_number *x, struct value *out) {
 enum { GEMM_COLUMNS = 512 };
 
 #define GEMM(name, type, MULTIPLY_ADD)                                                                               \
-    static void name(size_t m, size_t n, size_t k, const type *a, const type *b, type *c) {                          \
+    static void name(size_t m, size_t n, size_t k, const type *a, const type *b, size_t ldb, type *c) {              \
         for (size_t j0 = 0; j0 < n; j0 += GEMM_COLUMNS) {                                                            \
             size_t width = n - j0 < GEMM_COLUMNS ? n - j0 : GEMM_COLUMNS;                                            \
             for (size_t i = 0; i < m; i++)                                                                           \
                 for (size_t p = 0; p < k; p++) {                                                                     \
                     type x = a[i * k + p];                                                                           \
-                    const type *restrict row = b + p * n + j0;                                                       \
+                    const type *restrict row = b + p * ldb + j0;                                                     \
                     type *restrict sum = c + i * n + j0;                                                             \
                     for (size_t j = 0; j < width; j++)                                                               \
                         MULTIPLY_ADD(sum[j], x, row[j]);                                                             \
@@ -203,12 +197,12 @@ GEMM(gemm_real, double, ADD_PRODUCT)
 GEMM(gemm_complex_single, struct complex_single, ADD_COMPLEX_PRODUCT)
 GEMM(gemm_complex, struct complex_number, ADD_COMPLEX_PRODUCT)
 
-void number_gemm(enum number kind, size_t m, size_t n, size_t k, const void *a, const void *b, void *c) {
+void number_gemm(enum number kind, size_t m, size_t n, size_t k, const void *a, const void *b, size_t ldb, void *c) {
     switch (kind) {
-    case NUM_INT: gemm_int(m, n, k, a, b, c); break;
-    case NUM_SINGLE: gemm_single(m, n, k, a, b, c); break;
-    case NUM_REAL: gemm_real(m, n, k, a, b, c); break;
-    case NUM_COMPLEX_SINGLE: gemm_complex_single(m, n, k, a, b, c); break;
-    case NUM_COMPLEX: gemm_complex(m, n, k, a, b, c); break;
+    case NUM_INT: gemm_int(m, n, k, a, b, ldb, c); break;
+    case NUM_SINGLE: gemm_single(m, n, k, a, b, ldb, c); break;
+    case NUM_REAL: gemm_real(m, n, k, a, b, ldb, c); break;
+    case NUM_COMPLEX_SINGLE: gemm_complex_single(m, n, k, a, b, ldb, c); break;
+    case NUM_COMPLEX: gemm_complex(m, n, k, a, b, ldb, c); break;
     }
 }

@@ -33,8 +33,8 @@ void number_store(enum number k, const void *numbers, struct value *out);
 /* The same from complex numbers to a real or complex tensor; a real one takes the real parts, which overwrite `x`. */
 void complex_store(struct complex_number *x, struct value *out);
 
-/* c[m][n] += sum over k of a[m][k] * b[k][n], dense and row-major. */
-void number_gemm(enum number kind, size_t m, size_t n, size_t k, const void *a, const void *b, void *c);
+/* c[m][n] += sum over k of a[m][k] * b[k][n], in order of k; row-major, the rows of b `ldb` numbers apart. */
+void number_gemm(enum number kind, size_t m, size_t n, size_t k, const void *a, const void *b, size_t ldb, void *c);
 
 static inline struct complex_number complex_mul(struct complex_number a, struct complex_number b) {
     return (struct complex_number){a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};

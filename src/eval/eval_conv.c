@@ -1,7 +1,8 @@
 /* convolution and dynamic_conv: a direct sum over the window, on operands whose dimensions are brought into one order.
  *
- * lhs is read as [batch, spatial…, feature], rhs as [spatial…, out feature, in feature], so that the innermost sum runs over
- * contiguous memory. Where the window falls on padding or into the holes of a dilated lhs there is nothing to add. */
+ * lhs is read as [batch, spatial…, feature], rhs as [spatial…, in feature, out feature]: what a window element adds to all
+ * output features is a product of a row with a matrix. Where the window falls on padding or into the holes of a dilated lhs
+ * there is nothing to add. */
 #include "eval/contract.h"
 
 enum { CONV_MAX = IR_MAX_RANK };
@@ -51,12 +52,12 @@ static hilo_status conv_read(struct eval *cx, ir_op op, const struct conv_slots 
     c->nspatial = (uint32_t)n;
     lperm[0] = (uint32_t)ir_field_i64(m, dims, IR_CONV_input_batch_dimension_F);
     lperm[n + 1] = (uint32_t)ir_field_i64(m, dims, IR_CONV_input_feature_dimension_F);
-    rperm[n] = (uint32_t)ir_field_i64(m, dims, IR_CONV_kernel_output_feature_dimension_F);
-    rperm[n + 1] = (uint32_t)ir_field_i64(m, dims, IR_CONV_kernel_input_feature_dimension_F);
+    rperm[n] = (uint32_t)ir_field_i64(m, dims, IR_CONV_kernel_input_feature_dimension_F);
+    rperm[n + 1] = (uint32_t)ir_field_i64(m, dims, IR_CONV_kernel_output_feature_dimension_F);
     c->batch = in[0]->dims[lperm[0]];
     c->features = in[0]->dims[lperm[n + 1]];
-    c->out_features = in[1]->dims[rperm[n]];
-    c->group_in = in[1]->dims[rperm[n + 1]];
+    c->group_in = in[1]->dims[rperm[n]];
+    c->out_features = in[1]->dims[rperm[n + 1]];
     c->feature_groups = ir_prop_i64(m, op, s->feature_groups);
     c->batch_groups = ir_prop_i64(m, op, s->batch_groups);
     if (c->features != c->group_in * c->feature_groups || c->batch % c->batch_groups)
@@ -103,38 +104,6 @@ static bool conv_at(const struct conv *c, const int64_t *o, const int64_t *k, in
     return true;
 }
 
-/* sum[o] += sum over f of x[f] * w[o][f], for a run of output features. */
-#define CONV_TAP(name, type, MULTIPLY_ADD)                                                             \
-    static void name(const type *x, const type *w, int64_t nout, int64_t nin, type *sum) {             \
-        for (int64_t o = 0; o < nout; o++, w += nin) {                                                 \
-            type s = sum[o];                                                                           \
-            for (int64_t f = 0; f < nin; f++)                                                          \
-                MULTIPLY_ADD(s, x[f], w[f]);                                                           \
-            sum[o] = s;                                                                                \
-        }                                                                                              \
-    }
-#define ADD_PRODUCT(c, a, b) ((c) += (a) * (b))
-#define ADD_COMPLEX_PRODUCT(c, a, b)                 \
-    do {                                             \
-        (c).re += (a).re * (b).re - (a).im * (b).im; \
-        (c).im += (a).re * (b).im + (a).im * (b).re; \
-    } while (0)
-CONV_TAP(conv_tap_int, uint64_t, ADD_PRODUCT)
-CONV_TAP(conv_tap_single, float, ADD_PRODUCT)
-CONV_TAP(conv_tap_real, double, ADD_PRODUCT)
-CONV_TAP(conv_tap_complex_single, struct complex_single, ADD_COMPLEX_PRODUCT)
-CONV_TAP(conv_tap_complex, struct complex_number, ADD_COMPLEX_PRODUCT)
-
-static void conv_tap(enum number kind, const void *x, const void *w, int64_t nout, int64_t nin, void *sum) {
-    switch (kind) {
-    case NUM_INT: conv_tap_int(x, w, nout, nin, sum); break;
-    case NUM_SINGLE: conv_tap_single(x, w, nout, nin, sum); break;
-    case NUM_REAL: conv_tap_real(x, w, nout, nin, sum); break;
-    case NUM_COMPLEX_SINGLE: conv_tap_complex_single(x, w, nout, nin, sum); break;
-    case NUM_COMPLEX: conv_tap_complex(x, w, nout, nin, sum); break;
-    }
-}
-
 static int64_t conv_product(const int64_t *v, uint32_t n) {
     int64_t p = 1;
     for (uint32_t i = 0; i < n; i++)
@@ -159,8 +128,9 @@ static void conv_sums(const struct conv *c, enum number kind, const char *x, con
                             int64_t lhs_batch = c->batch_groups > 1 ? g * c->out_batch + b : b;
                             int64_t feature = c->feature_groups > 1 ? g * c->group_in : 0;
                             const char *from = x + (size_t)((lhs_batch * positions + offset) * c->features + feature) * size;
-                            conv_tap(kind, from, tap + (size_t)(g * per_group * c->group_in) * size, per_group, c->group_in,
-                                     sums + (size_t)(g * per_group) * size);
+                            number_gemm(kind, 1, (size_t)per_group, (size_t)c->group_in, from,
+                                        tap + (size_t)(g * per_group) * size, (size_t)c->out_features,
+                                        sums + (size_t)(g * per_group) * size);
                         }
                     tap += (size_t)(c->out_features * c->group_in) * size;
                 } while (index_next(k, c->kernel, c->nspatial));

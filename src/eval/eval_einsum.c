@@ -93,7 +93,7 @@ static void einsum_sums(const struct einsum *e, enum number kind, void *const *x
     do {
         const char *a = (const char *)x[0] + einsum_at(e, 0, index) * size;
         const void *b = n == 2 ? (const char *)x[1] + einsum_at(e, 1, index) * size : one;
-        number_gemm(kind, 1, 1, 1, a, b, sums);
+        number_gemm(kind, 1, 1, 1, a, b, 1, sums);
         if (++count == terms) {
             count = 0;
             sums += size;
