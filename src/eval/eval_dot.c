@@ -117,8 +117,8 @@ static hilo_status dot_begin(struct eval *cx, ir_op op, struct dot *d, const str
 static void dot_add(struct dot *d, const void *a, size_t slab, size_t to) {
     size_t la = d->m * d->k * d->size, lb = d->k * d->n * d->size, lc = d->m * d->n * d->size;
     for (size_t i = 0; i < d->batches; i++)
-        number_gemm(d->kind, d->m, d->n, d->k, (const char *)a + i * la, (const char *)d->b + (slab * d->batches + i) * lb, d->n,
-                    (char *)d->c + (to * d->batches + i) * lc);
+        number_gemm(d->kind, d->m, d->n, d->k, (const char *)a + i * la,
+                    (const char *)d->b + (slab * d->batches + i) * lb, d->n, (char *)d->c + (to * d->batches + i) * lc);
 }
 
 static hilo_status dot_run(struct eval *cx, ir_op op, const struct value *lhs, const struct value *rhs, const struct roles *l,
