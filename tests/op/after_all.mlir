@@ -1,3 +1,5 @@
+// Also: create_token optimization_barrier
+//
 // create_token, after_all, optimization_barrier: order without values, and values passed on as they are.
 
 func.func @order() {

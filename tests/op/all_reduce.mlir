@@ -1,3 +1,5 @@
+// Also: run_parallel
+//
 // all_reduce: which processes a group consists of, and wider results.
 
 // Without a channel, replicas: (0, p) and (1, p).

@@ -1,3 +1,5 @@
+// Also: async_done
+//
 // async_start, async_done: a value that comes later is the same value.
 
 func.func @sliced() {

@@ -1,4 +1,5 @@
-// Also: broadcast_divide broadcast_maximum broadcast_minimum broadcast_multiply broadcast_power broadcast_remainder broadcast_subtract
+// Also: broadcast_divide broadcast_maximum broadcast_minimum broadcast_multiply
+// Also: broadcast_power broadcast_remainder broadcast_subtract
 //
 // Arithmetic on operands of different shapes: the one of lower rank is aligned at the innermost dimension or as
 // broadcast_dimensions says, and dimensions of size one are stretched.
@@ -9,7 +10,8 @@ func.func @vector() {
   %v = stablehlo.constant dense<[10, 20]> : tensor<2xi32>
   %inner = chlo.broadcast_add %x, %v : (tensor<2x2xi32>, tensor<2xi32>) -> tensor<2x2xi32>
   check.expect_eq_const %inner, dense<[[11, 22], [13, 24]]> : tensor<2x2xi32>
-  %outer = chlo.broadcast_add %x, %v {broadcast_dimensions = array<i64: 0>} : (tensor<2x2xi32>, tensor<2xi32>) -> tensor<2x2xi32>
+  %outer = chlo.broadcast_add %x, %v {broadcast_dimensions = array<i64: 0>}
+    : (tensor<2x2xi32>, tensor<2xi32>) -> tensor<2x2xi32>
   check.expect_eq_const %outer, dense<[[11, 12], [23, 24]]> : tensor<2x2xi32>
   %left = chlo.broadcast_subtract %v, %x : (tensor<2xi32>, tensor<2x2xi32>) -> tensor<2x2xi32>
   check.expect_eq_const %left, dense<[[9, 18], [7, 16]]> : tensor<2x2xi32>

@@ -1,3 +1,5 @@
+// Also: expect_almost_eq expect_almost_eq_const expect_close expect_eq expect_eq_const
+//
 // check.*: what each of them accepts.
 
 func.func @expect_eq() {

@@ -1,3 +1,5 @@
+// Also: dynamic_conv
+
 // A 2x2 kernel over a 3x3 image, channels last.
 func.func @plain() {
   %x = stablehlo.constant dense<[[[[1], [2], [3]], [[4], [5], [6]], [[7], [8], [9]]]]> : tensor<1x3x3x1xi32>

@@ -1,3 +1,5 @@
+// Also: unary_einsum
+
 func.func @products() {
   %a = stablehlo.constant dense<[[1, 2], [3, 4]]> : tensor<2x2xi32>
   %b = stablehlo.constant dense<[[5, 6], [7, 8]]> : tensor<2x2xi32>

@@ -1,3 +1,5 @@
+// Also: set_dimension_size
+//
 // get_dimension_size, set_dimension_size: sizes as values.
 
 func.func @known() {

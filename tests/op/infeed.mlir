@@ -1,3 +1,5 @@
+// Also: outfeed
+//
 // infeed, outfeed: each process reads the whole infeed.
 
 func.func private @one() -> tensor<2xi64> {

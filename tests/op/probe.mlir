@@ -1,3 +1,5 @@
+// Also: expect_serialized_eq
+
 // A probed value passes through, and is found again by its name, and by when it was probed.
 func.func @probed() {
   %0 = stablehlo.constant dense<[1, 2]> : tensor<2xi32>

@@ -1,3 +1,5 @@
+// Also: partition_id
+//
 // replica_id, partition_id: the place in the grid; alone, (0, 0).
 
 func.func private @p() -> (tensor<ui32>, tensor<ui32>) {

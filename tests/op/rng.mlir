@@ -45,12 +45,14 @@ func.func @normal() {
   %mean = stablehlo.constant dense<10.0> : tensor<f64>
   %deviation = stablehlo.constant dense<2.0> : tensor<f64>
   %shape = stablehlo.constant dense<400> : tensor<1xi64>
-  %x = stablehlo.rng %mean, %deviation, %shape, distribution = NORMAL : (tensor<f64>, tensor<f64>, tensor<1xi64>) -> tensor<400xf64>
+  %x = stablehlo.rng %mean, %deviation, %shape, distribution = NORMAL
+    : (tensor<f64>, tensor<f64>, tensor<1xi64>) -> tensor<400xf64>
   %zero = stablehlo.constant dense<0.0> : tensor<f64>
   %sum = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [0]
     : (tensor<400xf64>, tensor<f64>) -> tensor<f64>
   check.expect_almost_eq_const %sum, dense<4000.0> : tensor<f64>, tolerance = 200.0
-  %same = stablehlo.rng %mean, %zero, %shape, distribution = NORMAL : (tensor<f64>, tensor<f64>, tensor<1xi64>) -> tensor<400xf64>
+  %same = stablehlo.rng %mean, %zero, %shape, distribution = NORMAL
+    : (tensor<f64>, tensor<f64>, tensor<1xi64>) -> tensor<400xf64>
   check.expect_eq_const %same, dense<10.0> : tensor<400xf64>
   func.return
 }

@@ -1,3 +1,5 @@
+// Also: recv
+//
 // send, recv: in order through a channel; between devices, to the partner that the pairs name.
 
 func.func private @sender(%t: !stablehlo.token) -> !stablehlo.token {

@@ -1,3 +1,5 @@
+// Also: get_tuple_element
+//
 // tuple, get_tuple_element: tuples of tensors, tokens and tuples.
 
 func.func @nested() {
