@@ -31,6 +31,8 @@ static void *meter_realloc(void *user, void *p, size_t old, size_t n, size_t ali
 /* Runs every function without arguments of the module; RESOURCE_EXHAUSTED as soon as one meets it. */
 static hilo_status run_module(const struct ir_module *m, const hilo_allocator *al, struct diag_list *d) {
     for (ir_op f = ir_block_get(m, ir_module_body(m))->first; !IR_NONE(f); f = ir_op_get(m, f)->next) {
+        if (ir_kind(m, f) != IR_FUNC)
+            continue;
         const struct ir_type_data *t = ir_type_get(m, ir_attr_get(m, ir_prop(m, f, IR_FUNC_function_type))->type);
         uint32_t nout = t->ntypes - t->ninputs;
         struct value *out[64] = {NULL};
