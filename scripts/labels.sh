@@ -75,5 +75,5 @@ while read -r label; do
     [ -n "$tests" ] || untested=$((untested + 1))
     printf '%-32s %s\n' "$label" "${tests:-NO TEST}"
 done < <(labels)
-echo "$all labels, $untested without a test"
+echo "$((all - untested)) passed, $untested failed"
 [ "$untested" = 0 ]
