@@ -11,11 +11,19 @@ enum number number_of(enum ir_dtype t) {
     }
 }
 
-enum number number_contract(enum ir_dtype a, enum ir_dtype b, enum ir_dtype r) {
-    enum number k = number_wider(number_of(r), number_wider(number_of(a), number_of(b)));
-    if (k == NUM_REAL && r == IR_F32_T && a == r && b == r)
-        return NUM_SINGLE;
-    return k == NUM_COMPLEX && r == IR_C64_T && a == r && b == r ? NUM_COMPLEX_SINGLE : k;
+hilo_status number_check(struct eval *cx, ir_op op, enum ir_dtype operand, enum ir_dtype result) {
+    if (number_of(operand) <= number_of(result))
+        return HILO_OK;
+    return EVAL_FAIL(cx, op, HILO_UNIMPLEMENTED, "has an operand of %s, but a result of %s", ir_dtype_get(operand)->name,
+                     ir_dtype_get(result)->name);
+}
+
+hilo_status number_contract(struct eval *cx, ir_op op, enum ir_dtype a, enum ir_dtype b, enum ir_dtype r, enum number *k) {
+    HILO_TRY(number_check(cx, op, a, r));
+    HILO_TRY(number_check(cx, op, b, r));
+    bool same = a == r && b == r;
+    *k = same && r == IR_F32_T ? NUM_SINGLE : same && r == IR_C64_T ? NUM_COMPLEX_SINGLE : number_of(r);
+    return HILO_OK;
 }
 
 size_t number_bytes(enum number k) {

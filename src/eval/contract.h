@@ -16,8 +16,10 @@ struct complex_number { double re, im; };
 /* The number type of an element type (double for every float), and the wider of two. */
 enum number number_of(enum ir_dtype t);
 static inline enum number number_wider(enum number a, enum number b) { return a > b ? a : b; }
-/* The number type of a contraction of `a` and `b` with result `r`. */
-enum number number_contract(enum ir_dtype a, enum ir_dtype b, enum ir_dtype r);
+/* Refuses elements of a result that are of a lesser kind than an operand's: integers for floats, reals for complex numbers. */
+hilo_status number_check(struct eval *cx, ir_op op, enum ir_dtype operand, enum ir_dtype result);
+/* The number type of a contraction of `a` and `b` with result `r`, checked. */
+hilo_status number_contract(struct eval *cx, ir_op op, enum ir_dtype a, enum ir_dtype b, enum ir_dtype r, enum number *k);
 size_t number_bytes(enum number k);
 
 /* `v` with its dimensions in another order: result dimension i is dimension perm[i]. A new reference to v itself for the

@@ -180,8 +180,9 @@ hilo_status eval_convolution(struct eval *cx, ir_op op, struct value *const *in,
     const struct conv_slots *slots = ir_kind(cx->m, op) == IR_CONVOLUTION ? &fixed : &dynamic;
     struct conv c = {0};
     uint32_t lperm[CONV_MAX], rperm[CONV_MAX];
+    enum number kind;
     HILO_TRY(conv_read(cx, op, slots, in, &c, lperm, rperm));
-    enum number kind = number_contract(in[0]->dtype, in[1]->dtype, eval_result_dtype(cx, op, 0));
+    HILO_TRY(number_contract(cx, op, in[0]->dtype, in[1]->dtype, eval_result_dtype(cx, op, 0), &kind));
     size_t size = number_bytes(kind), nbytes = size;
     bool fits = mem_mul(nbytes, (size_t)c.out_batch, &nbytes) && mem_mul(nbytes, (size_t)c.out_features, &nbytes);
     for (uint32_t i = 0; i < c.nspatial; i++)

@@ -94,8 +94,8 @@ static void dot_shape(struct dot *d, const struct value *lhs, const struct value
 
 /* The result tensor, widened operands and zeroed sums. On an error nothing is left. */
 static hilo_status dot_begin(struct eval *cx, ir_op op, struct dot *d, const struct value *lhs, const struct value *rhs) {
+    HILO_TRY(number_contract(cx, op, lhs->dtype, rhs->dtype, eval_result_dtype(cx, op, 0), &d->kind));
     HILO_TRY(eval_out(cx, op, 0, d->dims, d->rank, &d->result));
-    d->kind = number_contract(lhs->dtype, rhs->dtype, d->result->dtype);
     d->size = number_bytes(d->kind);
     d->abytes = lhs->count * d->size;
     d->bbytes = rhs->count * d->size;

@@ -109,10 +109,10 @@ hilo_status eval_einsum(struct eval *cx, ir_op op, struct value *const *in, stru
     HILO_TRY(einsum_read(cx, op, &e, ir_prop_str(cx->m, op, slot), in, n));
     for (uint32_t i = 0; i < e.nout; i++)
         dims[i] = e.size[e.order[i]];
+    for (uint32_t k = 0; k < n; k++)
+        HILO_TRY(number_check(cx, op, in[k]->dtype, eval_result_dtype(cx, op, 0)));
     HILO_TRY(eval_out(cx, op, 0, dims, e.nout, out));
     enum number kind = number_of((*out)->dtype);
-    for (uint32_t k = 0; k < n; k++)
-        kind = number_wider(kind, number_of(in[k]->dtype));
     size_t size = number_bytes(kind), nbytes = (*out)->count * size;
     void *x[2] = {NULL, NULL};
     char *sums = mem_alloc(&cx->al, nbytes);

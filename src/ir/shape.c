@@ -567,11 +567,11 @@ bool shape_same_elem(const struct ir_type_data *a, const struct ir_type_data *b,
     return IR_SAME(a->elem, b->elem) || (any_float && is_float(a) && is_float(b));
 }
 
-bool shape_promotable(const struct ir_type_data *a, const struct ir_type_data *b, bool any_float) {
+bool shape_promotable(const struct ir_type_data *a, const struct ir_type_data *b) {
     if (a->quant || b->quant)
         return a->quant && b->quant && a->quant->expressed == b->quant->expressed &&
                shape_bits(a) <= shape_bits(b);
-    if (any_float && is_float(a) && is_float(b))
+    if (is_float(a) && is_float(b))
         return true;
     enum ir_dtype_class p = shape_class(a), q = shape_class(b);
     bool integers = (p == IR_PRED || p == IR_SINT || p == IR_UINT) &&

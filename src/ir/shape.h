@@ -210,8 +210,8 @@ bool shape_types_compatible(const struct ir_module *m, ir_type a, ir_type b);
 /* The same element type; with `any_float` two floats of any precision are. */
 bool shape_same_elem(const struct ir_type_data *a, const struct ir_type_data *b, bool any_float);
 /* The elements of `a` widen to those of `b`: one class (i1 is an integer here; quantised: one
-   expressed type), no fewer bits; with `any_float` floats of any precision. */
-bool shape_promotable(const struct ir_type_data *a, const struct ir_type_data *b, bool any_float);
+   expressed type), no fewer bits; floats may have any precision. */
+bool shape_promotable(const struct ir_type_data *a, const struct ir_type_data *b);
 /* While verifying: result i has elements that may stand for these. */
 hilo_status shape_result_elem(struct shape *s, const char *label, uint32_t i, ir_type elem);
 /* Two types quantised alike (both per tensor or both per axis) have the same scales and zero

@@ -32,11 +32,11 @@ static hilo_status reducer_value(struct shape *s, const struct shape_reducer *r,
         return shape_fail(s, r->label, "the reduction's argument %u has type %s, but its result "
                           "has type %s", r->n + i, shape_type_text(s, next),
                           shape_type_text(s, result));
-    if (!shape_compatible(init, e) || !shape_promotable(init, e, true))
+    if (!shape_compatible(init, e) || !shape_promotable(init, e))
         return shape_fail(s, r->init_label, "the reduction's result type %s cannot hold what it "
                           "starts from, %s", shape_type_text(s, result),
                           shape_type_text(s, r->inits[i]));
-    if (!shape_promotable(input, b, true))
+    if (!shape_promotable(input, b))
         return shape_fail(s, r->label, "the reduction's argument type %s cannot hold elements of "
                           "type %s", shape_type_text(s, next), shape_type_text(s, input->elem));
     if (!reducer_has_some_of(b, r->dims, r->ndims))

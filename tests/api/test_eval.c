@@ -519,6 +519,37 @@ static void custom_calls(void **state) {
     fails(text, HILO_UNIMPLEMENTED, 4, "'triple', which is not built in");
 }
 
+/* No result has room for more than its elements. */
+static void results_of_a_lesser_kind(void **state) {
+    (void)state;
+    fails("func.func @main() {\n"
+          "  %0 = stablehlo.constant dense<(1.0, 2.0)> : tensor<3xcomplex<f32>>\n"
+          "  %1 = stablehlo.dot_general %0, %0, contracting_dims = [] x []\n"
+          "      : (tensor<3xcomplex<f32>>, tensor<3xcomplex<f32>>) -> tensor<3x3xf32>\n"
+          "  return\n"
+          "}\n", HILO_UNIMPLEMENTED, 3, "an operand of complex<f32>, but a result of f32");
+    fails("func.func @main() {\n"
+          "  %0 = stablehlo.constant dense<2> : tensor<1x4x1xi32>\n"
+          "  %1 = stablehlo.constant dense<0.5> : tensor<1x1x1xf32>\n"
+          "  %2 = stablehlo.dot_general %0, %1, contracting_dims = [2] x [0]\n"
+          "      : (tensor<1x4x1xi32>, tensor<1x1x1xf32>) -> tensor<1x4x1x1xi8>\n"
+          "  return\n"
+          "}\n", HILO_UNIMPLEMENTED, 4, "an operand of f32, but a result of i8");
+    fails("func.func @main() {\n"
+          "  %0 = stablehlo.constant dense<0.5> : tensor<1x4x1xf32>\n"
+          "  %1 = stablehlo.constant dense<0.5> : tensor<1x1x1xf32>\n"
+          "  %2 = stablehlo.convolution(%0, %1) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {}\n"
+          "      {batch_group_count = 1 : i64, feature_group_count = 1 : i64}\n"
+          "      : (tensor<1x4x1xf32>, tensor<1x1x1xf32>) -> tensor<1x4x1xi8>\n"
+          "  return\n"
+          "}\n", HILO_UNIMPLEMENTED, 4, "an operand of f32, but a result of i8");
+    fails("func.func @main() {\n"
+          "  %0 = stablehlo.constant dense<(1.0, 2.0)> : tensor<3xcomplex<f32>>\n"
+          "  %1 = \"stablehlo.unary_einsum\"(%0) {einsum_config = \"i->i\"} : (tensor<3xcomplex<f32>>) -> tensor<3xf32>\n"
+          "  return\n"
+          "}\n", HILO_UNIMPLEMENTED, 3, "an operand of complex<f32>, but a result of f32");
+}
+
 struct probe_log {
     struct value *last;
     int prints;
@@ -942,6 +973,7 @@ int main(void) {
         cmocka_unit_test(plans_are_shared),
         cmocka_unit_test(evaluation_can_be_cancelled),
         cmocka_unit_test(custom_calls),
+        cmocka_unit_test(results_of_a_lesser_kind),
         cmocka_unit_test(probes),
         cmocka_unit_test(check_rules),
         cmocka_unit_test(check_formats),

@@ -54,6 +54,21 @@ func.func @narrow_floats() {
 
 // -----
 
+// JAX multiplies floats with integers, too.
+func.func @mixed_kinds() {
+  %a = stablehlo.constant dense<[[0.5, -1.5, 4.0]]> : tensor<1x3xf32>
+  %b = stablehlo.constant dense<[[2], [3], [-5]]> : tensor<3x1xi64>
+  %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<1x3xf32>, tensor<3x1xi64>) -> tensor<1x1xf32>
+  check.expect_eq_const %0, dense<-23.5> : tensor<1x1xf32>
+  %p = stablehlo.constant dense<[[true, false, true]]> : tensor<1x3xi1>
+  %c = stablehlo.constant dense<[(1.0, 2.0), (7.0, 7.0), (0.0, -1.0)]> : tensor<3xcomplex<f32>>
+  %1 = stablehlo.dot_general %p, %c, contracting_dims = [1] x [0] : (tensor<1x3xi1>, tensor<3xcomplex<f32>>) -> tensor<1xcomplex<f32>>
+  check.expect_almost_eq_const %1, dense<(1.0, 1.0)> : tensor<1xcomplex<f32>>
+  return
+}
+
+// -----
+
 func.func @empty() {
   %a = stablehlo.constant dense<> : tensor<2x0xf32>
   %b = stablehlo.constant dense<> : tensor<0x3xf32>
