@@ -1,9 +1,14 @@
-/* From a module to an executable: the entry, its parameters and results, the plan. */
+/* From a module to an executable: the entry, its parameters and results, optimisation, the plan. */
 #include "base/file.h"
+#include "opt/opt.h"
 #include "runtime/runtime.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 void hilo_compile_options_init(hilo_compile_options *options) {
     if (options)
@@ -141,18 +146,69 @@ static hilo_status describe(const struct compile *c, ir_op func) {
 
 /* ---- dumps ----------------------------------------------------------------------------------- */
 
-static hilo_status dump(const struct compile *c) {
-    if (mkdir(c->o->dump_dir, 0777) != 0 && errno != EEXIST)
-        return diag_error(c->d, HILO_UNAVAILABLE, "cannot make the directory '%s'", c->o->dump_dir);
+/* Where the program is written before and behind optimisation: into `dump_dir`, or numbered, for a process that compiles many,
+   into the directory that HILO_DUMP_TO names. */
+struct dump {
+    const char *dir; /* NULL = nowhere */
+    int number;      /* of this program among those of the directory; 0 = it is alone there */
+};
+
+static hilo_status dump_begin(const struct compile *c, struct dump *out) {
+    const char *dir = c->o->dump_dir ? c->o->dump_dir : getenv("HILO_DUMP_TO");
+    *out = (struct dump){dir && *dir ? dir : NULL, 0};
+    if (out->dir && mkdir(dir, 0777) != 0 && errno != EEXIST)
+        return diag_error(c->d, HILO_UNAVAILABLE, "cannot make the directory '%s'", dir);
+    if (!out->dir || c->o->dump_dir)
+        return HILO_OK;
+    for (int fd = -1; fd < 0;) { /* the first number that nobody has; the empty file makes it ours */
+        char path[4096];
+        int n = snprintf(path, sizeof path, "%s/%04d-input.mlir", dir, ++out->number);
+        fd = n < (int)sizeof path ? open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666) : -1;
+        if (fd >= 0)
+            close(fd);
+        else if (n >= (int)sizeof path || errno != EEXIST)
+            return diag_error(c->d, HILO_UNAVAILABLE, "cannot write to the directory '%s'", dir);
+    }
+    return HILO_OK;
+}
+
+static hilo_status dump_write(const struct compile *c, const struct dump *to, const char *alone, const char *stage,
+                              const struct ir_module *m) {
+    if (!to->dir)
+        return HILO_OK;
     struct strbuf path, text;
     strbuf_init(&path, c->d->al);
     strbuf_init(&text, c->d->al);
-    strbuf_printf(&path, "%s/00-input.mlir", c->o->dump_dir);
-    ir_print_module(c->m, &(struct ir_print_options){.locations = true}, &text);
+    if (to->number)
+        strbuf_printf(&path, "%s/%04d-%s.mlir", to->dir, to->number, stage);
+    else
+        strbuf_printf(&path, "%s/%s-%s.mlir", to->dir, alone, stage);
+    ir_print_module(m, &(struct ir_print_options){.locations = true}, &text);
     hilo_status status = path.failed || text.failed ? HILO_RESOURCE_EXHAUSTED
                                                     : file_write(path.p, (struct str){text.p, text.n}, c->d);
     strbuf_free(&path);
     strbuf_free(&text);
+    return status;
+}
+
+/* ---- optimisation ---------------------------------------------------------------------------- */
+
+/* The program that the plan is made from: a copy of the module, optimised; the module itself at level 0 and for the backend
+   that defines every result. */
+static hilo_status optimise(const struct compile *c, ir_op entry, const struct ir_module **out) {
+    *out = c->m;
+    if (c->o->level == 0 || c->o->backend == HILO_BACKEND_REFERENCE)
+        return HILO_OK;
+    struct ir_module *m = c->exe->optimised = ir_module_clone(c->m, c->d->al, NULL);
+    if (!m)
+        return HILO_RESOURCE_EXHAUSTED;
+    struct opt o;
+    opt_init(&o, m, c->d);
+    o.options.level = c->o->level;
+    o.options.entry = entry;
+    hilo_status status = opt_run(&o);
+    opt_free(&o);
+    *out = m;
     return status;
 }
 
@@ -161,11 +217,15 @@ static hilo_status dump(const struct compile *c) {
 /* Everything that takes memory from the executable's arena. */
 static hilo_status fill(const struct compile *c) {
     ir_op entry;
+    struct dump to;
+    const struct ir_module *m;
     HILO_TRY(find_entry(c, &entry));
     HILO_TRY(describe(c, entry));
-    if (c->o->dump_dir)
-        HILO_TRY(dump(c));
-    return plan_build(&c->exe->plan, &c->exe->arena, c->m, entry, c->d);
+    HILO_TRY(dump_begin(c, &to));
+    HILO_TRY(dump_write(c, &to, "00", "input", c->m));
+    HILO_TRY(optimise(c, entry, &m));
+    HILO_TRY(dump_write(c, &to, "01", "optimised", m));
+    return plan_build(&c->exe->plan, &c->exe->arena, m, entry, c->d);
 }
 
 static hilo_status compile(hilo_client *client, hilo_module *module, const hilo_compile_options *o, struct diag_list *d,

@@ -460,6 +460,9 @@ struct ir_module {
 /* `recover` is where exhaustion jumps (base/mem.h); it may be changed between calls by setting m->arena.recover. The module
    starts with an empty builtin.module as root. NULL when even that does not fit. */
 struct ir_module *ir_module_new(hilo_allocator al, jmp_buf *recover);
+/* A copy with the same ids, to be changed while `src` is kept: it shares the source's strings, types, attributes and constants,
+   so `src` must outlive it and stay as it is. NULL when memory is exhausted. */
+struct ir_module *ir_module_clone(const struct ir_module *src, hilo_allocator al, jmp_buf *recover);
 void ir_module_free(struct ir_module *m);
 
 ir_block ir_module_body(const struct ir_module *m);            /* of the root */

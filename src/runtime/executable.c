@@ -18,6 +18,7 @@ void hilo_executable_release(hilo_executable *exe) {
     hilo_client *client = exe->client;
     plan_free(&exe->plan);
     arena_free(&exe->arena);
+    ir_module_free(exe->optimised);
     pthread_mutex_destroy(&exe->lock);
     hilo_module_release(exe->module);
     mem_free(&client->al, exe, sizeof *exe);

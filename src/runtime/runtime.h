@@ -107,7 +107,8 @@ struct rt_port {
 struct hilo_executable {
     atomic_int refs;
     hilo_client *client;
-    hilo_module *module;        /* the plan's */
+    hilo_module *module;
+    struct ir_module *optimised; /* a copy of its program, the plan's; NULL = the plan is of the module itself */
     struct arena arena;         /* of plan and ports */
     struct plan plan;
     struct rt_port *inputs, *outputs; /* plan.narguments, plan.nresults */

@@ -170,6 +170,7 @@ func.func @main() {
     cond { %t = stablehlo.constant dense<true> : tensor<i1>
            stablehlo.return %t : tensor<i1> }
     do { stablehlo.return %i : tensor<i32> }
+  check.expect_eq_const %0, dense<0> : tensor<i32>
   return
 }
 EOF

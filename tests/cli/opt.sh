@@ -33,6 +33,51 @@ prints ''
 "$HILO" opt f.mlir >/dev/full 2>err
 if [ $? = 3 ]; then pass; else fail 'a full disk'; fi
 
+# Passes: any list of them, the pipeline of a level, what is said about them.
+cat >p.mlir <<'EOF'
+func.func private @f(%a: tensor<f32>) -> tensor<f32> { return %a : tensor<f32> }
+func.func @main(%a: tensor<f32>) -> tensor<f32> {
+  %0 = call @f(%a) : (tensor<f32>) -> tensor<f32>
+  return %0 : tensor<f32>
+}
+EOF
+prints_main() {
+    prints 'module {
+  func.func @main(%arg0: tensor<f32>) -> tensor<f32> {
+    return %arg0 : tensor<f32>
+  }
+}'
+}
+exits 0 opt --passes=inline,dce p.mlir
+prints_main
+exits 0 opt -O1 --stats p.mlir
+prints_main
+says 'pass ' 'dce '
+exits 0 opt -O1 --stop-after inline p.mlir
+says 'private @f'
+exits 0 opt -O1 --dump after:dce p.mlir
+says '// after dce'
+exits 0 opt -O1 --dump all p.mlir
+says '// after inline' '// after dce'
+exits 1 opt --passes=inline,dze p.mlir
+says "there is no pass 'dze'; there are: inline, "
+exits 1 opt -O1 --stop-after nothing p.mlir
+says "there is no pass 'nothing'"
+exits 2 opt
+says 'usage: hilo opt FILE'
+HILO_DUMP_TO=dumped exits 0 run p.mlir --input f32=2.5
+HILO_DUMP_TO=dumped exits 0 run p.mlir --input f32=2.5
+if grep -q 'private @f' dumped/0002-input.mlir && ! grep -q 'private @f' dumped/0002-optimised.mlir; then pass; else
+    fail 'HILO_DUMP_TO'
+fi
+exits 0 opt --list-passes
+says 'inline ' 'in order: inline'
+exits 0 opt --list-passes --markdown
+if diff "$root/docs/PASSES.md" out >err; then pass; else
+    : >out
+    fail 'docs/PASSES.md is not what hilo opt --list-passes --markdown prints'
+fi
+
 exits 0 ops
 says stablehlo.dot_general chlo.top_k
 exits 0 ops --json

@@ -1,0 +1,133 @@
+/* Optimisation: passes over a StableHLO module. A pass takes a module that verifies and leaves one that verifies and
+ * evaluates to the same values, so that any list of passes can be run, tested with text files, and bisected.
+ *
+ *   passes.def   the passes and the pipeline           opt.c       the driver, analyses
+ *   <pass>.c     one pass each                          rewrite.c   what passes change modules with
+ *
+ * A pass does not print, read the environment or keep state; its memory is o->scratch, which is empty when it begins. When
+ * memory ends it is left by a jump to opt_run, so it owns nothing else across a call that may allocate from an arena. */
+#ifndef HILO_OPT_OPT_H
+#define HILO_OPT_OPT_H
+
+#include "ir/ir.h"
+
+struct opt;
+
+/* ---- passes and analyses --------------------------------------------------------------------- */
+
+enum opt_pass_id {
+#define PASS(id, name, level, requires, preserves, text) OPT_PASS_##id,
+#include "opt/passes.def"
+    OPT_PASS_COUNT
+};
+
+/* Analyses, as a mask. */
+enum { OPT_NOTHING = 0, OPT_USES = 1 << 0, OPT_CALLS = 1 << 1, OPT_ALL = OPT_USES | OPT_CALLS };
+
+struct opt_pass {
+    const char *name;
+    int level;
+    unsigned requires, preserves;
+    const char *text;
+    hilo_status (*run)(struct opt *o);
+};
+const struct opt_pass *opt_pass_get(enum opt_pass_id id);
+/* The k-th step of the pipeline; NULL behind the last. */
+const struct opt_pass *opt_step(size_t k);
+
+/* ---- tables by id ---------------------------------------------------------------------------- */
+
+/* A number for every id of one kind (values, ops …), 0 until it is set. Grows as ids come. */
+struct opt_ids {
+    struct arena *a;
+    uint32_t *v;
+    uint32_t cap;
+};
+static inline uint32_t opt_ids_get(const struct opt_ids *t, uint32_t id) { return id < t->cap ? t->v[id] : 0; }
+void opt_ids_set(struct opt_ids *t, uint32_t id, uint32_t number);
+
+/* ---- analyses on request --------------------------------------------------------------------- */
+
+/* How often each value is an operand. */
+struct opt_uses {
+    struct opt_ids count; /* by value */
+};
+
+/* Functions, callees before their callers (where there is recursion, some call must be the exception). */
+struct opt_func {
+    ir_op op;
+    uint32_t nops;        /* in its body, nested ones too */
+    bool reached;         /* from a root, see opt_is_root */
+    bool effects;         /* a call of it may do more than compute results */
+};
+struct opt_calls {
+    struct opt_func *v;
+    uint32_t n;
+    struct opt_ids index; /* by op of a function: 1 + its index */
+};
+const struct opt_uses *opt_uses(struct opt *o);
+const struct opt_calls *opt_calls(struct opt *o);
+
+/* ---- what a call of opt_run is asked for, and answers ---------------------------------------- */
+
+/* What a rewrite of floating-point arithmetic may assume; each class includes those before it. */
+enum opt_float {
+    OPT_EXACT,    /* nothing: the result has the same bits, up to the payload of a NaN */
+    OPT_NO_NAN,   /* no NaN, infinity or negative zero occurs */
+    OPT_REASSOC   /* and rounding may differ */
+};
+
+struct opt_options {
+    int level;                      /* of the pipeline */
+    const char *passes;             /* "dce,cse": these instead of the pipeline; NULL = the pipeline */
+    const char *stop_after;         /* the first pass of this name is the last that is run; or NULL */
+    bool verify;                    /* after every pass; opt_init sets it in debug builds */
+    enum opt_float floats;
+    ir_op entry;                    /* only this function is called from outside; none = every public one */
+    const char *dump_after;         /* a pass's name or "all": then call `dump`; or NULL */
+    void (*dump)(void *user, const struct ir_module *m, const char *pass);
+    void *dump_user;
+};
+
+/* One pass that was run. */
+struct opt_row {
+    const struct opt_pass *pass;
+    uint32_t before, after;         /* ops in the module */
+    uint32_t changes;               /* what the pass counts: ops folded, calls inlined … */
+    double us;
+};
+
+struct opt {
+    struct ir_module *m;
+    struct diag_list *d;
+    struct opt_options options;
+    struct arena scratch;           /* of the pass that runs */
+    struct arena arena;             /* of what follows */
+    struct { struct opt_row *v; uint32_t n, cap; } rows;
+    uint32_t changes;               /* of the pass that runs; 0 at its end = the module is as it was */
+    unsigned valid;                 /* analyses that are */
+    struct arena facts;             /* of the analyses */
+    struct opt_uses uses;
+    struct opt_calls calls;
+};
+
+/* `m` and `d` must outlive `o`. The options are to be filled in behind it; the level is 0. */
+void opt_init(struct opt *o, struct ir_module *m, struct diag_list *d);
+/* Runs the passes. INVALID_ARGUMENT for names that do not exist; INTERNAL when a module does not verify behind a pass;
+   RESOURCE_EXHAUSTED. After an error the module is of no use. m->arena.recover is changed. */
+hilo_status opt_run(struct opt *o);
+void opt_free(struct opt *o);
+
+/* ---- for passes ------------------------------------------------------------------------------ */
+
+/* Called from outside of the module. */
+bool opt_is_root(const struct opt *o, ir_op func);
+/* The function that a call or composite runs; none for other ops and where it has no body. */
+ir_op opt_callee(const struct opt *o, ir_op op);
+/* The op, with everything inside of it, may do more than compute its results. */
+bool opt_has_effect(struct opt *o, ir_op op);
+
+#define PASS(id, name, level, requires, preserves, text) hilo_status opt_##id(struct opt *o);
+#include "opt/passes.def"
+
+#endif
