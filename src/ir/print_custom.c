@@ -323,6 +323,7 @@ static void print_func(struct printer *p, struct form *f) {
     const struct ir_attr_data *res_attrs = ir_attr_get(p->m, ir_prop(p->m, f->op, IR_FUNC_res_attrs));
     ir_block body = ir_func_body(p->m, f->op);
     struct str visibility = ir_prop_str(p->m, f->op, IR_FUNC_sym_visibility);
+    uint32_t outer_arg = p->next_arg, outer_result = p->next_result; /* a function sees no values from outside */
     p->next_arg = p->next_result = 0;
     if (visibility.n) {
         strbuf_str(p->out, visibility);
@@ -365,6 +366,8 @@ static void print_func(struct printer *p, struct form *f) {
         strbuf_putc(p->out, ' ');
         print_region(p, ir_op_region(p->m, f->op, 0), false);
     }
+    p->next_arg = outer_arg;
+    p->next_result = outer_result;
 }
 
 /* Whether a list of dictionaries is there for n types, or not at all. */
