@@ -1,6 +1,7 @@
-// A function inside another: values are numbered on in the outer one behind it.
+// A function inside another is read and printed, with the outer values numbered on behind it, but not valid.
 "func.func"() <{sym_name = "outer", function_type = () -> tensor<i32>}> ({
   %0 = stablehlo.constant dense<1> : tensor<i32>
+  // expected-error@+1 {{'func.func' op must be in a module}}
   "func.func"() <{sym_name = "inner", function_type = () -> ()}> ({
     %0 = stablehlo.constant dense<2> : tensor<i32>
     "func.return"() : () -> ()
