@@ -424,6 +424,11 @@ static bool constant_element(const struct ir_module *m, ir_attr a, enum ir_dtype
         fp_store(info->fp, bytes, fp_encode(info->fp, d->f));
         return true;
     }
+    if (d->kind == IR_ATTR_COMPLEX && ir_type_get(m, d->type)->dtype == t) {
+        double parts[2] = {ir_attr_get(m, d->items[0])->f, ir_attr_get(m, d->items[1])->f};
+        fp_encode_n_f64(info->fp, parts, bytes, 2);
+        return true;
+    }
     if (!ir_attr_as_i64(m, a, &i) || info->cls == IR_FLOAT || info->cls == IR_COMPLEX_CLASS)
         return false;
     if (info->bits < 8)

@@ -270,6 +270,7 @@ enum ir_attr_kind {
     IR_ATTR_BOOL,      /* i */
     IR_ATTR_INT,       /* i (two's complement for 64-bit unsigned), type */
     IR_ATTR_FLOAT,     /* f (the value as double), type */
+    IR_ATTR_COMPLEX,   /* type, items = real and imaginary part as FLOAT */
     IR_ATTR_STRING,    /* str */
     IR_ATTR_TYPE,      /* type */
     IR_ATTR_ARRAY,     /* items, n */
@@ -311,6 +312,7 @@ ir_attr ir_attr_bool(struct ir_module *m, bool v);
 ir_attr ir_attr_int(struct ir_module *m, ir_type t, int64_t v);
 ir_attr ir_attr_i64(struct ir_module *m, int64_t v);
 ir_attr ir_attr_float(struct ir_module *m, ir_type t, double v);
+ir_attr ir_attr_complex(struct ir_module *m, enum ir_dtype t, double re, double im); /* t: C64 or C128 */
 ir_attr ir_attr_string(struct ir_module *m, struct str s);
 ir_attr ir_attr_of_type(struct ir_module *m, ir_type t);
 ir_attr ir_attr_array(struct ir_module *m, const ir_attr *items, uint32_t n);

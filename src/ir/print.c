@@ -430,6 +430,19 @@ static void print_number(struct printer *p, const struct ir_attr_data *a) {
     print_type(p, a->type);
 }
 
+/* The attribute of MLIR's complex dialect: `#complex.number<:f32 1.0, 2.0> : complex<f32>`. */
+static void print_complex(struct printer *p, const struct ir_attr_data *a) {
+    const struct ir_attr_data *re = ir_attr_get(p->m, a->items[0]), *im = ir_attr_get(p->m, a->items[1]);
+    const struct ir_dtype_info *part = ir_dtype_get(ir_type_get(p->m, re->type)->dtype);
+    char text[DEC_PRINT_SIZE];
+    strbuf_printf(p->out, "#complex.number<:%s ", part->name);
+    strbuf_putn(p->out, text, dec_print_fp(text, part->fp, fp_encode(part->fp, re->f)));
+    strbuf_puts(p->out, ", ");
+    strbuf_putn(p->out, text, dec_print_fp(text, part->fp, fp_encode(part->fp, im->f)));
+    strbuf_puts(p->out, "> : ");
+    print_type(p, a->type);
+}
+
 static void print_symbol_ref(struct printer *p, const struct ir_attr_data *a) {
     print_symbol(p, ir_str_get(p->m, a->str));
     for (uint32_t i = 0; i < a->n; i++) {
@@ -494,6 +507,7 @@ void print_attr(struct printer *p, ir_attr attr) {
     case IR_ATTR_BOOL: strbuf_puts(p->out, a->i ? "true" : "false"); break;
     case IR_ATTR_INT:
     case IR_ATTR_FLOAT: print_number(p, a); break;
+    case IR_ATTR_COMPLEX: print_complex(p, a); break;
     case IR_ATTR_STRING: print_string(p, ir_str_get(p->m, a->str)); break;
     case IR_ATTR_TYPE: print_type(p, a->type); break;
     case IR_ATTR_ARRAY:

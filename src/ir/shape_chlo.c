@@ -113,8 +113,6 @@ hilo_status shape_constant_like(struct shape *s) {
     const struct ir_attr_data *value =
         ir_attr_get(s->m, ir_prop(s->m, s->op, IR_CONSTANT_LIKE_value));
     ir_type elem = value->kind == IR_ATTR_BOOL ? ir_type_scalar(s->m, IR_I1_T) : value->type;
-    if (value->kind == IR_ATTR_OPAQUE) /* #complex.number<…> */
-        elem = shape_res(s, 0)->elem;
     if (IR_NONE(elem) || ir_type_get(s->m, elem)->kind != IR_TYPE_SCALAR)
         return shape_fail(s, NULL, "attribute 'value' must be a number");
     HILO_TRY(shape_result_elem(s, NULL, 0, elem));

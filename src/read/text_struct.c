@@ -293,13 +293,51 @@ static hilo_status dialect_bounds(struct text_parser *p, ir_attr *out) {
 }
 
 /* `#dialect.mnemonic<…>` or `#dialect<mnemonic …>`, where enumerations have their `<` and `>` only in the first. */
+/* One part of a complex number, as an attribute of its type. */
+static hilo_status complex_part(struct text_parser *p, ir_type part, double *out) {
+    const char *at = p->tok.at;
+    ir_attr a;
+    HILO_TRY(text_attr(p, part, &a));
+    const struct ir_attr_data *d = ir_attr_get(p->m, a);
+    if (d->kind != IR_ATTR_FLOAT || !IR_SAME(d->type, part))
+        return text_error(p, at, "expected a number of the type in front");
+    *out = d->f;
+    return HILO_OK;
+}
+
+/* `#complex.number<:f32 1.0, 2.0>`, perhaps with its type behind. */
+static hilo_status dialect_complex(struct text_parser *p, ir_attr *out) {
+    double re = 0, im = 0;
+    ir_type part, whole;
+    text_next(p);
+    HILO_TRY(text_expect(p, TEXT_LESS));
+    HILO_TRY(text_expect(p, TEXT_COLON));
+    const char *at = p->tok.at;
+    HILO_TRY(text_type(p, &part));
+    enum ir_dtype t = ir_type_get(p->m, part)->dtype;
+    if (ir_type_get(p->m, part)->kind != IR_TYPE_SCALAR || (t != IR_F32_T && t != IR_F64_T))
+        return text_error(p, at, "expected f32 or f64");
+    HILO_TRY(complex_part(p, part, &re));
+    HILO_TRY(text_expect(p, TEXT_COMMA));
+    HILO_TRY(complex_part(p, part, &im));
+    HILO_TRY(text_expect(p, TEXT_GREATER));
+    *out = ir_attr_complex(p->m, t == IR_F32_T ? IR_C64_T : IR_C128_T, re, im);
+    if (!text_accept(p, TEXT_COLON))
+        return HILO_OK;
+    at = p->tok.at;
+    HILO_TRY(text_type(p, &whole));
+    return IR_SAME(whole, ir_attr_get(p->m, *out)->type) ? HILO_OK : text_error(p, at, "expected the type of the number");
+}
+
 hilo_status text_dialect_attr(struct text_parser *p, ir_attr *out) {
-    struct str dialect = p->tok.text, mnemonic, text;
+    struct str dialect = p->tok.text, mnemonic = {0}, text;
     const char *dot = memchr(dialect.p, '.', dialect.n), *at = p->tok.at;
     if (dot) {
         mnemonic = (struct str){dot + 1, dialect.n - (size_t)(dot + 1 - dialect.p)};
         dialect.n = (size_t)(dot - dialect.p);
     }
+    if (str_is(dialect, "complex") && dot && str_is(mnemonic, "number"))
+        return dialect_complex(p, out);
     if (!str_is(dialect, "stablehlo") && !str_is(dialect, "chlo")) {
         HILO_TRY(text_opaque(p, &text));
         *out = ir_attr_opaque(p->m, text);

@@ -37,3 +37,16 @@ func.func @shapes() {
   check.expect_eq_const %t, dense<-5> : tensor<i32>
   func.return
 }
+
+// -----
+
+// A complex number, with and without its type behind it.
+func.func @complex() {
+  %x = stablehlo.constant dense<0.0> : tensor<2xf32>
+  %c = stablehlo.complex %x, %x : tensor<2xcomplex<f32>>
+  %a = "chlo.constant_like"(%c) {value = #complex.number<:f32 1.5, -2.0> : complex<f32>} : (tensor<2xcomplex<f32>>) -> tensor<2xcomplex<f32>>
+  check.expect_eq_const %a, dense<(1.5, -2.0)> : tensor<2xcomplex<f32>>
+  %b = "chlo.constant_like"(%x) {value = #complex.number<:f64 0.0, 1.0>} : (tensor<2xf32>) -> tensor<2xcomplex<f64>>
+  check.expect_eq_const %b, dense<(0.0, 1.0)> : tensor<2xcomplex<f64>>
+  func.return
+}
