@@ -1,5 +1,6 @@
-/* From text to a verified module. */
+/* From text or bytecode to a verified module. */
 #include "base/file.h"
+#include "read/bytecode.h"
 #include "read/text.h"
 #include "runtime/runtime.h"
 
@@ -13,8 +14,12 @@ static hilo_status fill(hilo_client *client, struct ir_module *m, struct str tex
                         struct diag_list *d, hilo_module **out) {
     struct str name = str_of(o->name ? o->name : "<input>");
     m->name = (struct str){arena_dup(&m->arena, name.p, name.n, 1), name.n};
-    m->text = text;
-    HILO_TRY(read_text(m, d, text, o->first_line ? o->first_line : 1));
+    if (read_is_bytecode(text)) {
+        HILO_TRY(read_bytecode(m, d, text));
+    } else {
+        m->text = text;
+        HILO_TRY(read_text(m, d, text, o->first_line ? o->first_line : 1));
+    }
     if (!o->skip_verify)
         HILO_TRY(ir_verify(m, d));
     m->text = (struct str){NULL, 0};
