@@ -87,6 +87,13 @@ void file_close(struct file *f) {
     *f = (struct file){.al = f->al};
 }
 
+void file_pages_done(const char *p, size_t n) {
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), from = ((uintptr_t)p + page - 1) & ~(page - 1);
+    uintptr_t to = ((uintptr_t)p + n) & ~(page - 1);
+    if (from < to)
+        madvise((void *)from, to - from, MADV_DONTNEED);
+}
+
 static bool file_put(int fd, struct str text) {
     while (text.n) {
         ssize_t put = write(fd, text.p, text.n);

@@ -15,6 +15,8 @@ struct file {
    contents back. A mapped file must not shrink meanwhile. */
 hilo_status file_open(const char *path, hilo_allocator al, struct diag_list *d, struct file *out);
 void file_close(struct file *f);
+/* Gives back the memory of the whole pages in a stretch of a mapped file; looking at them again reads them again. */
+void file_pages_done(const char *p, size_t n);
 
 /* Writes `path` so that it is either there in full or as it was before: through a temporary file beside it. */
 hilo_status file_write(const char *path, struct str text, struct diag_list *d);

@@ -10,14 +10,16 @@ void hilo_module_options_init(hilo_module_options *options) {
 }
 
 /* Everything that takes memory from the module's arena. */
-static hilo_status fill(hilo_client *client, struct ir_module *m, struct str text, const hilo_module_options *o,
+static hilo_status fill(hilo_client *client, struct ir_module *m, const struct file *f, const hilo_module_options *o,
                         struct diag_list *d, hilo_module **out) {
+    struct str text = f->text;
     struct str name = str_of(o->name ? o->name : "<input>");
     m->name = (struct str){arena_dup(&m->arena, name.p, name.n, 1), name.n};
     if (read_is_bytecode(text)) {
         HILO_TRY(read_bytecode(m, d, text));
     } else {
         m->text = text;
+        m->text_done = f->mapped ? file_pages_done : NULL;
         HILO_TRY(read_text(m, d, text, o->first_line ? o->first_line : 1));
     }
     if (!o->skip_verify)
@@ -28,8 +30,8 @@ static hilo_status fill(hilo_client *client, struct ir_module *m, struct str tex
 }
 
 /* The recovery point of a module's arena: nothing is assigned between setjmp and what may jump. */
-static hilo_status read_module(hilo_client *client, struct str text, const hilo_module_options *o, struct diag_list *d,
-                               hilo_module **out) {
+static hilo_status read_module(hilo_client *client, const struct file *f, const hilo_module_options *o,
+                               struct diag_list *d, hilo_module **out) {
     jmp_buf recover;
     struct ir_module *m = ir_module_new(client->al, &recover);
     if (!m)
@@ -37,7 +39,7 @@ static hilo_status read_module(hilo_client *client, struct str text, const hilo_
     hilo_module *module = NULL;
     hilo_status status = HILO_RESOURCE_EXHAUSTED;
     if (!setjmp(recover))
-        status = fill(client, m, text, o, d, &module);
+        status = fill(client, m, f, o, d, &module);
     if (status != HILO_OK) {
         ir_module_free(m);
         return status;
@@ -56,8 +58,8 @@ hilo_status hilo_module_parse(hilo_client *client, const void *bytes, size_t nby
     struct diag_list d;
     diag_init(&d, client->al);
     d.first_line = o.first_line;
-    struct str text = {nbytes ? bytes : "", nbytes};
-    return rt_finish(client, &d, read_module(client, text, &o, &d, out));
+    struct file memory = {.text = {nbytes ? bytes : "", nbytes}};
+    return rt_finish(client, &d, read_module(client, &memory, &o, &d, out));
 }
 
 hilo_status hilo_module_load(hilo_client *client, const char *path, const hilo_module_options *options,
@@ -74,7 +76,7 @@ hilo_status hilo_module_load(hilo_client *client, const char *path, const hilo_m
     struct file file;
     hilo_status status = file_open(path, client->al, &d, &file);
     if (status == HILO_OK) {
-        status = read_module(client, file.text, &o, &d, out);
+        status = read_module(client, &file, &o, &d, out);
         file_close(&file);
     }
     return rt_finish(client, &d, status);

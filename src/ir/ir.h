@@ -456,6 +456,8 @@ struct ir_module {
     ir_op root;                /* builtin.module */
     struct str name;           /* where it was read from, for diagnostics; in the arena */
     struct str text;           /* its text while it is being read and verified, else empty; not owned */
+    /* Told of long stretches of the text that are not looked at for a while; NULL = nobody cares. */
+    void (*text_done)(const char *p, size_t n);
     struct ir_tables *t;       /* pages, intern tables (ir.c) */
 };
 

@@ -230,10 +230,24 @@ static hilo_status dense_decimal(struct dense *d, ir_attr *out) {
     return HILO_OK;
 }
 
+/* Digits that are decoded at a time; what is decoded need not stay in memory. */
+enum { DENSE_STRETCH = 4 << 20 };
+
+static void dense_done(const struct text_parser *p, const char *from, size_t n) {
+    if (n >= DENSE_STRETCH && p->m->text_done)
+        p->m->text_done(from, n);
+}
+
 /* ---- hexadecimal ------------------------------------------------------------------------------------------------- */
 
 static hilo_status dense_digits(struct dense *d, struct str digits, char *out) {
-    if (hex_decode(digits.p, digits.n, (uint8_t *)out))
+    bool good = true;
+    for (size_t at = 0; good && at < digits.n; at += DENSE_STRETCH) {
+        size_t n = digits.n - at < DENSE_STRETCH ? digits.n - at : DENSE_STRETCH;
+        good = hex_decode(digits.p + at, n, (uint8_t *)out + at / 2);
+        dense_done(d->p, digits.p + at, n);
+    }
+    if (good)
         return HILO_OK;
     const char *s = digits.p;
     uint8_t byte;
@@ -329,5 +343,6 @@ hilo_status text_dense(struct text_parser *p, ir_type expected, ir_attr *out) {
         return text_error(p, at, "constants of '%.*s' are not supported", (int)d.spelt.n, d.spelt.p);
     if (!ir_type_count(d.t, &d.count))
         return text_error(p, at, "'%.*s' has too many elements", (int)d.spelt.n, d.spelt.p);
+    dense_done(p, d.body.p, d.body.n); /* it was passed over, and comes once more */
     return hex ? dense_hex(&d, out) : dense_decimal(&d, out);
 }
