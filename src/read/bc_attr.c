@@ -289,7 +289,7 @@ static hilo_status attr_sub_axis(struct bc *b, struct bc_cursor *c, ir_attr *out
 
 /* An attribute that may be missing, by a flag in front of it. */
 static hilo_status field_optional(struct bc *b, struct bc_cursor *c, enum bc_dialect dialect, ir_attr *out) {
-    bool there;
+    bool there = false;
     HILO_TRY(read_bool(b, c, dialect, &there));
     return there ? bc_attr(b, c, out) : HILO_OK;
 }
@@ -312,7 +312,7 @@ static hilo_status struct_field(struct bc *b, struct bc_cursor *c, uint32_t slot
     uint32_t n;
     int64_t i;
     double x;
-    bool flag;
+    bool flag = false;
     ir_type type;
     switch (f->kind) {
     case IR_FK_DIMS:
@@ -432,7 +432,7 @@ static hilo_status loc_fused(struct bc *b, struct bc_cursor *c, bool meta, ir_at
 static hilo_status attr_decode(struct bc *b, struct bc_cursor *c, const struct bc_code *code, uint32_t *id) {
     ir_attr out = {0};
     ir_type type;
-    bool flag;
+    bool flag = false;
     switch (code->form) {
     case BC_ARRAY: HILO_TRY(attr_array(b, c, &out)); break;
     case BC_DICT: HILO_TRY(attr_dict(b, c, &out)); break;
@@ -502,7 +502,7 @@ hilo_status bc_attr_kind(struct bc *b, struct bc_cursor *c, enum ir_attr_kind ki
 hilo_status bc_optional_attr(struct bc *b, struct bc_cursor *c, ir_attr *out) {
     const uint8_t *at = c->at;
     uint64_t index;
-    bool there;
+    bool there = false;
     *out = (ir_attr){0};
     HILO_TRY(bc_flagged(b, c, &index, &there));
     return there ? bc_entry(b, at, index, &b->attrs, &kinds, &out->i) : HILO_OK;

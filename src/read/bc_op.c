@@ -479,7 +479,7 @@ static hilo_status read_parts(struct bc *b, struct bc_cursor *c, enum ir_op_kind
     if (p->mask & MASK_OPERANDS) {
         HILO_TRY(bc_count(b, c, &n));
         for (; n > 0; n--) {
-            ir_val v;
+            ir_val v = {0};
             HILO_TRY(use(b, c, &v));
             ARENA_PUSH(&b->m->arena, &b->ir->operands, v);
         }

@@ -34,7 +34,9 @@ hilo_status bc_newer(struct bc *b, const void *at, const char *what) {
 
 /* ---- numbers --------------------------------------------------------------------------------- */
 
+/* Results are set in any case, so that callers need not. */
 hilo_status bc_byte(struct bc *b, struct bc_cursor *c, uint8_t *out) {
+    *out = 0;
     if (c->at == c->end)
         return bc_error(b, c->at, "expected a byte, found the end of the section");
     *out = *c->at++;
@@ -43,6 +45,7 @@ hilo_status bc_byte(struct bc *b, struct bc_cursor *c, uint8_t *out) {
 
 /* The zeros below the lowest one of the first byte count the bytes that follow. */
 hilo_status bc_vi(struct bc *b, struct bc_cursor *c, uint64_t *out) {
+    *out = 0;
     if (c->at == c->end)
         return bc_error(b, c->at, "expected a number, found the end of the section");
     unsigned more = *c->at ? (unsigned)__builtin_ctz(*c->at) : 8;
@@ -65,6 +68,8 @@ hilo_status bc_svi(struct bc *b, struct bc_cursor *c, int64_t *out) {
 
 hilo_status bc_flagged(struct bc *b, struct bc_cursor *c, uint64_t *out, bool *flag) {
     uint64_t u;
+    *out = 0;
+    *flag = false;
     HILO_TRY(bc_vi(b, c, &u));
     *flag = u & 1;
     *out = u >> 1;
@@ -87,6 +92,7 @@ hilo_status bc_count(struct bc *b, struct bc_cursor *c, uint32_t *out) {
 }
 
 hilo_status bc_take(struct bc *b, struct bc_cursor *c, uint64_t n, struct str *out) {
+    *out = (struct str){NULL, 0};
     if (n > bc_left(c))
         return bc_error(b, c->at, "expected %" PRIu64 " bytes, found %zu", n, bc_left(c));
     *out = (struct str){(const char *)c->at, (size_t)n};
