@@ -7,6 +7,9 @@ struct cli_opt_options {
     int64_t elide;
     int32_t level;
     const char *passes, *stop_after, *dump;
+    const char *floats;
+    struct cli_texts disabled;
+    int64_t rule_limit;
     bool stats, list, markdown;
 };
 #define AT(field) offsetof(struct cli_opt_options, field)
@@ -17,8 +20,12 @@ static const struct cli_option options[] = {
     {"--stop-after", "PASS", CLI_TEXT, AT(stop_after), "the first pass of this name is the last"},
     {"--dump", "after:PASS", CLI_TEXT, AT(dump),
      "print the program to standard error behind every such\npass; all = behind every pass"},
+    {"--disable-rule", "RULE", CLI_TEXTS, AT(disabled), "a rewrite rule not to apply; may be given several times"},
+    {"--rule-limit", "N", CLI_NUMBER, AT(rule_limit), "apply rules N times at most, to find the one that is wrong"},
+    {"--floats", "CLASS", CLI_TEXT, AT(floats),
+     "what rules may assume of floats: exact (the default, nothing),\nno-nan (no NaN, infinity, negative zero), reassoc (any rounding)"},
     {"--stats", NULL, CLI_FLAG, AT(stats), "what each pass did, to standard error"},
-    {"--list-passes", NULL, CLI_FLAG, AT(list), "list the passes; with --markdown, as docs/PASSES.md"},
+    {"--list-passes", NULL, CLI_FLAG, AT(list), "list passes and rules; with --markdown, as docs/PASSES.md"},
     {"--markdown", NULL, CLI_FLAG, AT(markdown), "see --list-passes"},
     {"--generic", NULL, CLI_FLAG, AT(generic),
      "every operation as \"dialect.op\"(…) : type"},
@@ -35,6 +42,8 @@ static void to_stdout(void *user, const char *text, size_t n) {
 
 /* ---- the list of passes ---------------------------------------------------------------------- */
 
+static const char *const classes[] = {[OPT_EXACT] = "exact", [OPT_NO_NAN] = "no-nan", [OPT_REASSOC] = "reassoc"};
+
 static void print_steps(void) {
     const struct opt_pass *p;
     for (size_t k = 0; (p = opt_step(k)); k++)
@@ -42,12 +51,19 @@ static void print_steps(void) {
     printf("\n");
 }
 
+static void list_rules(bool markdown) {
+    const struct opt_rule_info *rule;
+    for (size_t i = 0; (rule = opt_rule_get(i)); i++)
+        printf(markdown ? "| `%s` | %s | %s | `%s` |\n" : "%-24s %-14s %-8s %s\n", rule->name,
+               opt_pass_get(rule->pass)->name, classes[rule->floats], rule->text);
+}
+
 static void list_passes(bool markdown) {
     if (markdown)
         printf("# Passes\n\n"
-               "What `hilo opt --list-passes --markdown` prints from `src/opt/passes.def`. A pass takes a module that\n"
-               "verifies and leaves one that verifies and evaluates to the same values; `hilo opt FILE --passes=A,B` runs\n"
-               "any list.\n\n"
+               "What `hilo opt --list-passes --markdown` prints from `src/opt/passes.def` and `src/opt/rules.def`. A pass\n"
+               "takes a module that verifies and leaves one that verifies and evaluates to the same values;\n"
+               "`hilo opt FILE --passes=A,B` runs any list. How to write one: [ADD_A_PASS.md](ADD_A_PASS.md).\n\n"
                "| pass | from | does |\n|---|---|---|\n");
     for (int i = 0; i < OPT_PASS_COUNT; i++) {
         const struct opt_pass *p = opt_pass_get((enum opt_pass_id)i);
@@ -55,6 +71,12 @@ static void list_passes(bool markdown) {
     }
     printf(markdown ? "\nThe pipeline, in order: " : "\nin order: ");
     print_steps();
+    printf(markdown ? "\n## Rules\n\nThe class says what a rule assumes of floats: `exact` nothing; `no-nan` that no NaN, "
+                      "infinity or negative zero\noccurs; `reassoc` also that rounding may differ. "
+                      "Compiling applies the exact ones.\n\n"
+                      "| rule | of | class | algebra |\n|---|---|---|---|\n"
+                    : "\n");
+    list_rules(markdown);
 }
 
 /* ---- running passes -------------------------------------------------------------------------- */
@@ -65,6 +87,9 @@ static void print_stats(const struct opt *o) {
         const struct opt_row *r = &o->rows.v[i];
         fprintf(stderr, "%-14s %9u %9u %9u %9.0f\n", r->pass->name, r->before, r->after, r->changes, r->us);
     }
+    for (size_t i = 0; i < OPT_RULE_COUNT; i++)
+        if (o->hits[i])
+            fprintf(stderr, "%-24s %9u\n", opt_rule_get(i)->name, o->hits[i]);
 }
 
 static void dump(void *user, const struct ir_module *m, const char *pass) {
@@ -77,6 +102,14 @@ static void dump(void *user, const struct ir_module *m, const char *pass) {
     strbuf_free(&text);
 }
 
+/* False when there is no such class. */
+static bool floats_named(const char *name, enum opt_float *out) {
+    for (size_t i = 0; name && i < sizeof classes / sizeof *classes; i++)
+        if (strcmp(name, classes[i]) == 0)
+            *out = (enum opt_float)i;
+    return !name || strcmp(name, classes[*out]) == 0;
+}
+
 static hilo_status optimise(hilo_client *client, hilo_module *module, struct cli_opt_options *with) {
     struct diag_list d;
     struct opt o;
@@ -86,6 +119,11 @@ static hilo_status optimise(hilo_client *client, hilo_module *module, struct cli
     o.options.passes = with->passes;
     o.options.stop_after = with->stop_after;
     o.options.verify = true;
+    o.options.disabled = with->disabled.v;
+    o.options.ndisabled = with->disabled.n;
+    if (with->rule_limit >= 0)
+        o.options.rule_limit = (uint64_t)with->rule_limit;
+    floats_named(with->floats, &o.options.floats);
     o.options.dump = dump;
     o.options.dump_user = with;
     o.options.dump_after = with->dump;
@@ -132,13 +170,16 @@ static int run(const char *path, struct cli_opt_options *o) {
 }
 
 static int opt_main(const struct cli_command *self, int argc, char **argv) {
-    struct cli_opt_options o = {0};
+    struct cli_opt_options o = {.rule_limit = -1};
+    enum opt_float floats = OPT_EXACT;
     struct cli_texts files;
     int code = cli_options(self, argc, argv, &o, &files);
     if (code < 0 && o.list)
         list_passes(o.markdown);
     if (code < 0 && !o.list && files.n == 0)
         code = cli_error(CLI_USAGE, "usage: hilo opt FILE; see: hilo opt --help");
+    if (code < 0 && !floats_named(o.floats, &floats))
+        code = cli_error(CLI_USAGE, "wrong value '%s' for --floats; see: hilo opt --help", o.floats);
     if (code < 0)
         code = o.list ? CLI_OK : run(files.v[0], &o);
     cli_options_free(self, &o, &files);

@@ -255,6 +255,7 @@ static hilo_status run_pass(struct opt *o, const struct opt_pass *p) {
     uint32_t before = o->rows.n ? o->rows.v[o->rows.n - 1].after : count_ops(o->m, root);
     double begin = now_us();
     o->changes = 0;
+    o->ops = before;
     require(o, p->requires);
     HILO_TRY(p->run(o));
     arena_free(&o->scratch);
@@ -279,6 +280,14 @@ static hilo_status unknown_pass(struct opt *o, struct str name) {
                                     name.p, names.p ? names.p : "");
     strbuf_free(&names);
     return status;
+}
+
+static hilo_status known_rule(struct opt *o, const char *name) {
+    const struct opt_rule_info *rule;
+    for (size_t i = 0; (rule = opt_rule_get(i)); i++)
+        if (strcmp(rule->name, name) == 0)
+            return HILO_OK;
+    return diag_error(o->d, HILO_INVALID_ARGUMENT, "there is no rule '%s'; see: hilo opt --list-passes", name);
 }
 
 static bool last(const struct opt *o, const struct opt_pass *p) {
@@ -317,6 +326,8 @@ static hilo_status run(struct opt *o) {
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (names[i] && !pass_named(str_of(names[i])) && !(i == 1 && strcmp(names[i], "all") == 0))
             return unknown_pass(o, str_of(names[i]));
+    for (size_t i = 0; i < o->options.ndisabled; i++)
+        HILO_TRY(known_rule(o, o->options.disabled[i]));
     return o->options.passes ? run_list(o, o->options.passes) : run_pipeline(o);
 }
 
@@ -331,7 +342,7 @@ hilo_status opt_run(struct opt *o) {
 }
 
 void opt_init(struct opt *o, struct ir_module *m, struct diag_list *d) {
-    *o = (struct opt){.m = m, .d = d};
+    *o = (struct opt){.m = m, .d = d, .options.rule_limit = UINT64_MAX};
     arena_init(&o->scratch, m->arena.al, NULL);
     arena_init(&o->arena, m->arena.al, NULL);
     arena_init(&o->facts, m->arena.al, NULL);

@@ -3,6 +3,7 @@
  *
  *   passes.def   the passes and the pipeline           opt.c       the driver, analyses
  *   <pass>.c     one pass each                          rewrite.c   what passes change modules with
+ *   rules.def    the rules of passes that are sets of them                rules.c   their engine
  *
  * A pass does not print, read the environment or keep state; its memory is o->scratch, which is empty when it begins. When
  * memory ends it is left by a jump to opt_run, so it owns nothing else across a call that may allocate from an arena. */
@@ -34,6 +35,29 @@ struct opt_pass {
 const struct opt_pass *opt_pass_get(enum opt_pass_id id);
 /* The k-th step of the pipeline; NULL behind the last. */
 const struct opt_pass *opt_step(size_t k);
+
+/* ---- rules ----------------------------------------------------------------------------------- */
+
+enum { /* how many there are */
+#define RULE(pass, name, root, class, text) OPT_RULE_##name,
+#include "opt/rules.def"
+    OPT_RULE_COUNT
+};
+
+/* What a rewrite of floating-point arithmetic may assume; each class includes those before it. */
+enum opt_float {
+    OPT_EXACT,    /* nothing: the result has the same bits, up to the payload of a NaN */
+    OPT_NO_NAN,   /* no NaN, infinity or negative zero occurs */
+    OPT_REASSOC   /* and rounding may differ */
+};
+
+struct opt_rule_info {
+    const char *name, *text;
+    enum opt_pass_id pass;
+    enum ir_op_kind root;           /* IR_OP_NONE = any */
+    enum opt_float floats;
+};
+const struct opt_rule_info *opt_rule_get(size_t i); /* NULL behind the last */
 
 /* ---- tables by id ---------------------------------------------------------------------------- */
 
@@ -70,19 +94,15 @@ const struct opt_calls *opt_calls(struct opt *o);
 
 /* ---- what a call of opt_run is asked for, and answers ---------------------------------------- */
 
-/* What a rewrite of floating-point arithmetic may assume; each class includes those before it. */
-enum opt_float {
-    OPT_EXACT,    /* nothing: the result has the same bits, up to the payload of a NaN */
-    OPT_NO_NAN,   /* no NaN, infinity or negative zero occurs */
-    OPT_REASSOC   /* and rounding may differ */
-};
-
 struct opt_options {
     int level;                      /* of the pipeline */
     const char *passes;             /* "dce,cse": these instead of the pipeline; NULL = the pipeline */
     const char *stop_after;         /* the first pass of this name is the last that is run; or NULL */
     bool verify;                    /* after every pass; opt_init sets it in debug builds */
-    enum opt_float floats;
+    enum opt_float floats;          /* rules beyond this class are not applied */
+    const char *const *disabled;    /* names of rules that are not applied either */
+    size_t ndisabled;
+    uint64_t rule_limit;            /* so many applications in all, to find the one that is wrong; opt_init: no limit */
     ir_op entry;                    /* only this function is called from outside; none = every public one */
     const char *dump_after;         /* a pass's name or "all": then call `dump`; or NULL */
     void (*dump)(void *user, const struct ir_module *m, const char *pass);
@@ -104,6 +124,9 @@ struct opt {
     struct arena scratch;           /* of the pass that runs */
     struct arena arena;             /* of what follows */
     struct { struct opt_row *v; uint32_t n, cap; } rows;
+    uint32_t hits[OPT_RULE_COUNT];  /* how often each rule was applied */
+    uint64_t applied;               /* all of them */
+    uint32_t ops;                   /* in the module when the pass began */
     uint32_t changes;               /* of the pass that runs; 0 at its end = the module is as it was */
     unsigned valid;                 /* analyses that are */
     struct arena facts;             /* of the analyses */

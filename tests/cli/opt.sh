@@ -65,6 +65,25 @@ exits 1 opt -O1 --stop-after nothing p.mlir
 says "there is no pass 'nothing'"
 exits 2 opt
 says 'usage: hilo opt FILE'
+cat >r.mlir <<'EOF'
+func.func @main(%a: tensor<f32>) -> tensor<f32> {
+  %0 = stablehlo.negate %a : tensor<f32>
+  %1 = stablehlo.negate %0 : tensor<f32>
+  %2 = stablehlo.subtract %1, %1 : tensor<f32>
+  return %2 : tensor<f32>
+}
+EOF
+exits 0 opt --passes=simplify,dce r.mlir
+says 'stablehlo.subtract %arg0, %arg0'
+exits 0 opt --passes=simplify,dce --disable-rule negate_negate r.mlir
+says 'stablehlo.subtract %1, %1'
+exits 0 opt --passes=simplify,dce --rule-limit 0 r.mlir
+says 'stablehlo.subtract %1, %1'
+exits 0 opt --passes=simplify,dce --floats no-nan --stats r.mlir
+says 'dense<0.0' 'negate_negate ' 'subtract_same_float '
+exits 2 opt --floats any r.mlir
+exits 1 opt --passes=simplify --disable-rule=nothing r.mlir
+says "there is no rule 'nothing'"
 HILO_DUMP_TO=dumped exits 0 run p.mlir --input f32=2.5
 HILO_DUMP_TO=dumped exits 0 run p.mlir --input f32=2.5
 if grep -q 'private @f' dumped/0002-input.mlir && ! grep -q 'private @f' dumped/0002-optimised.mlir; then pass; else

@@ -1,0 +1,228 @@
+/* The engine of the rules, and what they look at and change programs with. See rules.h. */
+#include "opt/rules.h"
+
+#include <math.h>
+
+/* ---- the tables ------------------------------------------------------------------------------ */
+
+static const struct opt_rule_info infos[] = {
+#define RULE(pass, name, root, class, text) {#name, text, OPT_PASS_##pass, IR_##root, OPT_##class},
+#include "opt/rules.def"
+};
+
+static opt_rule *const functions[] = {
+#define RULE(pass, name, root, class, text) opt_rule_##name,
+#include "opt/rules.def"
+};
+
+const struct opt_rule_info *opt_rule_get(size_t i) {
+    return i < OPT_RULE_COUNT ? &infos[i] : NULL;
+}
+
+/* ---- looking --------------------------------------------------------------------------------- */
+
+bool rules_static(const struct rules *r, ir_val v) {
+    size_t n;
+    const struct ir_type_data *t = rules_shape(r, v);
+    return t->kind == IR_TYPE_TENSOR && ir_type_is_static(t) && ir_type_bytes(t, &n);
+}
+
+ir_op rules_def(const struct rules *r, ir_val v, enum ir_op_kind kind) {
+    ir_op op = ir_val_get(r->m, v)->op;
+    return !IR_NONE(op) && ir_kind(r->m, op) == kind ? op : (ir_op){0};
+}
+
+static enum ir_dtype_class class_of(const struct rules *r, ir_val v) {
+    return ir_dtype_get(rules_shape(r, v)->dtype)->cls;
+}
+
+bool rules_is_integer(const struct rules *r, ir_val v) {
+    enum ir_dtype_class c = class_of(r, v);
+    return c == IR_PRED || c == IR_SINT || c == IR_UINT;
+}
+
+bool rules_is_float(const struct rules *r, ir_val v) {
+    return class_of(r, v) == IR_FLOAT;
+}
+
+const struct ir_attr_data *rules_constant(const struct rules *r, ir_val v) {
+    ir_op op = rules_def(r, v, IR_CONSTANT);
+    if (IR_NONE(op))
+        return NULL;
+    const struct ir_attr_data *a = ir_attr_get(r->m, ir_prop(r->m, op, IR_CONSTANT_value));
+    return a->kind == IR_ATTR_DENSE && a->nbytes ? a : NULL;
+}
+
+/* The bits of the element that all elements of a constant are; real numbers only. */
+static bool splat_bits(const struct rules *r, ir_val v, uint64_t *out) {
+    const struct ir_attr_data *a = rules_constant(r, v);
+    const struct ir_dtype_info *t = ir_dtype_get(rules_shape(r, v)->dtype);
+    if (!a || !a->splat || t->bytes > 8)
+        return false;
+    uint64_t bits = 0;
+    memcpy(&bits, a->data, t->bytes);
+    *out = t->bits < 64 ? bits & ((UINT64_C(1) << t->bits) - 1) : bits;
+    return true;
+}
+
+bool rules_integer(const struct rules *r, ir_val v, int64_t *out) {
+    const struct ir_dtype_info *t = ir_dtype_get(rules_shape(r, v)->dtype);
+    uint64_t bits;
+    if (!rules_is_integer(r, v) || !splat_bits(r, v, &bits))
+        return false;
+    if (t->cls == IR_SINT && t->bits < 64 && bits >> (t->bits - 1))
+        bits |= ~UINT64_C(0) << t->bits;
+    *out = (int64_t)bits;
+    return true;
+}
+
+static bool integer_is(const struct ir_dtype_info *t, uint64_t bits, enum rules_number what) {
+    uint64_t ones = ~UINT64_C(0) >> (64 - t->bits), sign = t->cls == IR_SINT ? ones ^ ones >> 1 : 0;
+    switch (what) {
+    case RULES_ZERO:
+    case RULES_MINUS_ZERO: return bits == 0;
+    case RULES_ONE: return bits == 1;
+    case RULES_TWO: return bits == 2;
+    case RULES_ONES: return bits == ones;
+    case RULES_LEAST: return bits == sign;
+    case RULES_GREATEST: return bits == (ones ^ sign);
+    }
+    return false;
+}
+
+static bool float_is(enum fp_kind kind, uint64_t bits, enum rules_number what) {
+    const struct fp_info *f = fp_get(kind);
+    double x = fp_decode(kind, bits);
+    switch (what) {
+    case RULES_ZERO: return x == 0 && !(bits & f->sign);
+    case RULES_MINUS_ZERO: return x == 0 && bits & f->sign;
+    case RULES_ONE: return x == 1;
+    case RULES_TWO: return x == 2;
+    case RULES_ONES: return false;
+    case RULES_LEAST: return x == -(double)INFINITY;
+    case RULES_GREATEST: return x == (double)INFINITY;
+    }
+    return false;
+}
+
+bool rules_is(const struct rules *r, ir_val v, enum rules_number what) {
+    const struct ir_dtype_info *t = ir_dtype_get(rules_shape(r, v)->dtype);
+    uint64_t bits;
+    if (!splat_bits(r, v, &bits))
+        return false;
+    if (t->cls == IR_FLOAT)
+        return float_is(t->fp, bits, what);
+    return rules_is_integer(r, v) && integer_is(t, bits, what);
+}
+
+/* ---- changing -------------------------------------------------------------------------------- */
+
+bool rules_become(struct rules *r, ir_op op, ir_val v) {
+    if (!IR_SAME(rules_type(r, v), rules_result(r, op)))
+        return false;
+    opt_replace(&r->map, op, &v);
+    return true;
+}
+
+ir_op rules_make(struct rules *r, ir_op at, enum ir_op_kind kind, const ir_val *operands, uint32_t n, ir_type result) {
+    const struct ir_op_data *x = ir_op_get(r->m, at);
+    ir_op op = ir_op_new(r->m, kind, operands, n, &result, 1, 0);
+    ir_set_loc(r->m, op, x->loc, x->line, x->col);
+    ir_insert_before(r->m, at, op);
+    return op;
+}
+
+ir_op rules_become_op(struct rules *r, ir_op op, enum ir_op_kind kind, const ir_val *operands, uint32_t n) {
+    ir_op fresh = rules_make(r, op, kind, operands, n, rules_result(r, op));
+    ir_val v = ir_result(r->m, fresh, 0);
+    ir_set_attrs(r->m, fresh, ir_op_get(r->m, op)->attrs);
+    opt_replace(&r->map, op, &v);
+    return fresh;
+}
+
+ir_val rules_make_splat(struct rules *r, ir_op at, ir_type type, const void *elem) {
+    ir_op op = rules_make(r, at, IR_CONSTANT, NULL, 0, type);
+    size_t size = ir_dtype_get(ir_type_get(r->m, type)->dtype)->bytes;
+    ir_set_prop(r->m, op, IR_CONSTANT_value, ir_attr_dense(r->m, type, elem, size, /*splat=*/true, /*owned=*/false));
+    return ir_result(r->m, op, 0);
+}
+
+ir_val rules_make_float(struct rules *r, ir_op at, ir_type type, double v) {
+    uint64_t bits = fp_encode(ir_dtype_get(ir_type_get(r->m, type)->dtype)->fp, v);
+    return rules_make_splat(r, at, type, &bits);
+}
+
+bool rules_become_splat(struct rules *r, ir_op op, const void *elem) {
+    if (!rules_static(r, ir_result(r->m, op, 0)))
+        return false;
+    return rules_become(r, op, rules_make_splat(r, op, rules_result(r, op), elem));
+}
+
+bool rules_become_zero(struct rules *r, ir_op op) {
+    static const char zeros[16];
+    return rules_become_splat(r, op, zeros);
+}
+
+/* ---- the walk -------------------------------------------------------------------------------- */
+
+static bool quantised(const struct rules *r, ir_op op) {
+    const struct ir_op_data *x = ir_op_get(r->m, op);
+    for (uint32_t i = 0; i < x->noperands; i++)
+        if (rules_shape(r, x->operands[i])->quant)
+            return true;
+    for (uint32_t i = 0; i < x->nresults; i++)
+        if (rules_shape(r, ir_result(r->m, op, i))->quant)
+            return true;
+    return false;
+}
+
+static bool apply_chain(struct rules *r, ir_op op, uint16_t rule) {
+    for (; rule; rule = r->next[rule - 1]) {
+        if (r->o->applied >= r->o->options.rule_limit || r->fuel == 0 || !functions[rule - 1](r, op))
+            continue;
+        r->o->hits[rule - 1]++;
+        r->o->applied++;
+        r->o->changes++;
+        r->fuel--;
+        return true;
+    }
+    return false;
+}
+
+static void walk(struct rules *r, ir_region region) {
+    ir_op next;
+    for (ir_block b = ir_region_get(r->m, region)->first; !IR_NONE(b); b = ir_block_get(r->m, b)->next)
+        for (ir_op op = ir_block_get(r->m, b)->first; !IR_NONE(op); op = next) {
+            const struct ir_op_data *x = ir_op_get(r->m, op);
+            opt_update(&r->map, op);
+            for (uint32_t i = 0; i < x->nregions; i++)
+                walk(r, ir_op_region(r->m, op, i));
+            ir_op prev = x->prev;
+            bool applied = !quantised(r, op) &&
+                           (apply_chain(r, op, r->first[x->kind]) || apply_chain(r, op, r->first[IR_OP_NONE]));
+            if (!applied)
+                next = x->next;
+            else /* what the rule left here: new ops, or the one that it changed */
+                next = IR_NONE(prev) ? ir_block_get(r->m, b)->first : ir_op_get(r->m, prev)->next;
+        }
+}
+
+static bool allowed(const struct opt *o, size_t rule) {
+    for (size_t i = 0; i < o->options.ndisabled; i++)
+        if (strcmp(o->options.disabled[i], infos[rule].name) == 0)
+            return false;
+    return infos[rule].floats <= o->options.floats;
+}
+
+hilo_status opt_rules(struct opt *o, enum opt_pass_id set) {
+    struct rules r = {.o = o, .m = o->m, .map = opt_map_new(o)};
+    r.next = ARENA_ARRAY(&o->scratch, uint16_t, OPT_RULE_COUNT);
+    r.fuel = 1024 + 16 * (uint64_t)o->ops;
+    for (size_t i = OPT_RULE_COUNT; i-- > 0;)
+        if (infos[i].pass == set && allowed(o, i)) {
+            r.next[i] = r.first[infos[i].root];
+            r.first[infos[i].root] = (uint16_t)(i + 1);
+        }
+    walk(&r, ir_op_region(o->m, o->m->root, 0));
+    return HILO_OK;
+}
