@@ -65,52 +65,139 @@ static bool window_at(const struct window *w, const int64_t *o, const int64_t *k
 /* Positions that are reduced together: their accumulators and one element of each window stay in the first-level cache. */
 enum { WINDOW_BLOCK = 256, WINDOW_MOST = 16 };
 
+static char *window_element(const struct value *v, size_t i) {
+    return (char *)v->data + i * ir_dtype_get(v->dtype)->bytes;
+}
+
+/* A reduction of n inputs: what the body takes as elements, what it takes where the window lies on padding, and the results,
+   which begin as the initial values. */
+struct sliding {
+    struct body *b;
+    const struct window *w;
+    uint32_t n;
+    struct value *x[WINDOW_MOST], *pad[WINDOW_MOST], **out;
+};
+
 /* Padding counts: where the window lies on it, the initial value is combined like any element. */
-static hilo_status window_block(struct body *b, const struct window *w, uint32_t n, struct value *const *x,
-                                struct value *const *init, int64_t (*pos)[IR_MAX_RANK], size_t count, size_t at,
-                                struct value **out, char *gathered) {
+static hilo_status window_block(const struct sliding *s, int64_t (*pos)[IR_MAX_RANK], size_t count, size_t at, char *gathered) {
+    const struct window *w = s->w;
     const void *args[2 * WINDOW_MOST];
     void *acc[WINDOW_MOST];
     int64_t k[IR_MAX_RANK] = {0}, offset;
     size_t lane_bytes = 16 * WINDOW_BLOCK;
-    for (uint32_t i = 0; i < n; i++) {
-        args[i] = acc[i] = (char *)out[i]->data + at * ir_dtype_get(b->result[i])->bytes;
-        args[n + i] = gathered + i * lane_bytes;
+    for (uint32_t i = 0; i < s->n; i++) {
+        args[i] = acc[i] = window_element(s->out[i], at);
+        args[s->n + i] = gathered + i * lane_bytes;
     }
     do {
         for (size_t j = 0; j < count; j++) {
             bool inside = window_at(w, pos[j], k, &offset);
-            for (uint32_t i = 0; i < n; i++) {
-                size_t size = ir_dtype_get(b->arg[n + i])->bytes;
-                const char *from = inside ? (char *)x[i]->data + (size_t)offset * size : init[i]->data;
+            for (uint32_t i = 0; i < s->n; i++) {
+                size_t size = ir_dtype_get(s->x[i]->dtype)->bytes;
+                const void *from = inside ? window_element(s->x[i], (size_t)offset) : s->pad[i]->data;
                 memcpy(gathered + i * lane_bytes + j * size, from, size);
             }
         }
-        HILO_TRY(body_run(b, args, acc, count));
+        HILO_TRY(body_run(s->b, args, acc, count));
     } while (index_next(k, w->size, w->rank));
     return HILO_OK;
 }
 
-static hilo_status window_reduce(struct body *b, const struct window *w, uint32_t n, struct value *const *x,
-                                 struct value *const *init, struct value **out) {
-    struct eval *cx = b->cx;
+static hilo_status window_blocks(const struct sliding *s) {
+    const struct window *w = s->w;
+    struct eval *cx = s->b->cx;
     int64_t(*pos)[IR_MAX_RANK] = mem_alloc(&cx->al, WINDOW_BLOCK * sizeof *pos), o[IR_MAX_RANK] = {0};
-    char *gathered = mem_alloc(&cx->al, (size_t)16 * WINDOW_BLOCK * n);
+    char *gathered = mem_alloc(&cx->al, (size_t)16 * WINDOW_BLOCK * s->n);
     hilo_status status = pos && gathered ? HILO_OK : HILO_RESOURCE_EXHAUSTED;
-    bool empty = false;
-    for (uint32_t i = 0; i < w->rank; i++)
-        empty |= w->size[i] == 0;
-    for (size_t at = 0, total = out[0]->count; status == HILO_OK && !empty && at < total;) {
+    for (size_t at = 0, total = s->out[0]->count; status == HILO_OK && at < total;) {
         size_t count = 0;
         for (; count < WINDOW_BLOCK && at + count < total; count++) {
             memcpy(pos[count], o, w->rank * sizeof *o);
             index_next(o, w->out, w->rank);
         }
-        status = window_block(b, w, n, x, init, pos, count, at, out, gathered);
+        status = window_block(s, pos, count, at, gathered);
         at += count;
     }
     mem_free(&cx->al, pos, WINDOW_BLOCK * sizeof *pos);
-    mem_free(&cx->al, gathered, (size_t)16 * WINDOW_BLOCK * n);
+    mem_free(&cx->al, gathered, (size_t)16 * WINDOW_BLOCK * s->n);
+    return status;
+}
+
+/* The one dimension along which each window holds its own element and all before it, or all behind it; the rank for other
+   windows. */
+static uint32_t window_cumulates(const struct window *w, bool *backwards) {
+    uint32_t dim = w->rank;
+    for (uint32_t i = 0; i < w->rank; i++) {
+        if (w->out[i] != w->in[i] || w->stride[i] != 1 || w->base_dilation[i] != 1 || w->dilation[i] != 1)
+            return w->rank;
+        if (w->size[i] == 1 && w->low[i] == 0)
+            continue;
+        if (dim < w->rank || w->size[i] < w->in[i] || (w->low[i] != 0 && w->low[i] != w->size[i] - 1))
+            return w->rank;
+        *backwards = w->low[i] == 0;
+        dim = i;
+    }
+    return dim;
+}
+
+/* Padding changes nothing: the body makes initial values of initial values, bit for bit. */
+static hilo_status window_ignores_padding(const struct sliding *s, bool *ignores) {
+    const void *args[2 * WINDOW_MOST];
+    void *made[WINDOW_MOST];
+    _Alignas(16) char cells[WINDOW_MOST][16];
+    for (uint32_t i = 0; i < s->n; i++) {
+        args[i] = args[s->n + i] = s->pad[i]->data;
+        made[i] = cells[i];
+    }
+    HILO_TRY(body_run(s->b, args, made, 1));
+    *ignores = true;
+    for (uint32_t i = 0; i < s->n; i++)
+        *ignores = *ignores && memcmp(made[i], s->pad[i]->data, s->pad[i]->bytes) == 0;
+    return HILO_OK;
+}
+
+/* Each result from its neighbour's, which holds all but one element. From the front this is the very sequence of steps that a
+   window takes by itself. From the back it begins with the last element. */
+static hilo_status window_scan(const struct sliding *s, uint32_t dim, bool backwards) {
+    const void *args[2 * WINDOW_MOST];
+    void *made[WINDOW_MOST];
+    size_t length = (size_t)s->w->in[dim], inner = (size_t)s->w->strides[dim], total = s->out[0]->count;
+    for (size_t begin = 0; begin < total; begin += length * inner)
+        for (size_t k = 0; k < length; k++) {
+            size_t at = begin + (backwards ? length - 1 - k : k) * inner, next = backwards ? at + inner : at - inner;
+            for (uint32_t i = 0; i < s->n; i++) {
+                made[i] = window_element(s->out[i], at);
+                args[backwards ? s->n + i : i] = k ? window_element(s->out[i], next) : made[i];
+                args[backwards ? i : s->n + i] = window_element(s->x[i], at);
+            }
+            HILO_TRY(body_run(s->b, args, made, inner));
+        }
+    return HILO_OK;
+}
+
+static hilo_status window_reduce(const struct sliding *s) {
+    bool backwards = false, scans = true;
+    uint32_t dim = window_cumulates(s->w, &backwards);
+    for (uint32_t i = 0; i < s->w->rank; i++)
+        if (s->w->size[i] == 0)
+            return HILO_OK;
+    for (uint32_t i = 0; i < s->n; i++)
+        scans = scans && s->x[i]->dtype == s->out[i]->dtype;
+    if (dim == s->w->rank || !scans)
+        return window_blocks(s);
+    HILO_TRY(window_ignores_padding(s, &scans));
+    return scans ? window_scan(s, dim, backwards) : window_blocks(s);
+}
+
+/* A result of the windows' shape that holds the initial value everywhere. */
+static hilo_status window_begin(struct eval *cx, const struct window *w, struct value *init, enum ir_dtype t,
+                                struct value **out) {
+    struct value *converted;
+    HILO_TRY(body_convert(cx, init, t, &converted));
+    hilo_status status = value_tensor(&cx->al, t, w->out, w->rank, out);
+    for (size_t i = 0; status == HILO_OK && i < (*out)->count; i++)
+        memcpy(window_element(*out, i), converted->data, converted->bytes);
+    value_unref(converted);
     return status;
 }
 
@@ -118,33 +205,27 @@ hilo_status eval_reduce_window(struct eval *cx, ir_op op, struct value *const *i
     static const struct window_slots slots = {IR_REDUCE_WINDOW_window_dimensions, IR_REDUCE_WINDOW_window_strides,
                                               IR_REDUCE_WINDOW_padding, IR_REDUCE_WINDOW_base_dilations,
                                               IR_REDUCE_WINDOW_window_dilations};
-    uint32_t n = ir_op_get(cx->m, op)->noperands / 2, made = 0, ready = 0;
+    uint32_t n = ir_op_get(cx->m, op)->noperands / 2;
     struct window w;
     struct body b;
-    struct value *x[WINDOW_MOST] = {NULL}, *init[WINDOW_MOST] = {NULL};
+    struct sliding s = {.b = &b, .w = &w, .n = n, .out = out};
     if (n > WINDOW_MOST)
         return EVAL_FAIL(cx, op, HILO_UNIMPLEMENTED, "has more than %d inputs", WINDOW_MOST);
     HILO_TRY(window_read(cx, op, &slots, in[0], &w));
     HILO_TRY(body_open(cx, op, ir_op_region(cx->m, op, 0), &b));
     hilo_status status = HILO_OK;
-    for (; status == HILO_OK && ready < n; ready++) {
-        status = body_convert(cx, in[ready], b.arg[n + ready], &x[ready]);
+    for (uint32_t i = 0; status == HILO_OK && i < n; i++) {
+        status = body_convert(cx, in[i], b.arg[n + i], &s.x[i]);
         if (status == HILO_OK)
-            status = body_convert(cx, in[n + ready], b.result[ready], &init[ready]);
-    }
-    for (; status == HILO_OK && made < n; made++) {
-        status = value_tensor(&cx->al, b.result[made], w.out, w.rank, &out[made]);
-        if (status != HILO_OK)
-            break;
-        size_t size = ir_dtype_get(b.result[made])->bytes;
-        for (size_t i = 0; i < out[made]->count; i++)
-            memcpy((char *)out[made]->data + i * size, init[made]->data, size);
+            status = body_convert(cx, in[n + i], b.arg[n + i], &s.pad[i]);
+        if (status == HILO_OK)
+            status = window_begin(cx, &w, in[n + i], b.result[i], &out[i]);
     }
     if (status == HILO_OK)
-        status = window_reduce(&b, &w, n, x, init, out);
+        status = window_reduce(&s);
     for (uint32_t i = 0; i < n; i++) {
-        value_unref(x[i]);
-        value_unref(init[i]);
+        value_unref(s.x[i]);
+        value_unref(s.pad[i]);
     }
     body_close(&b);
     return status;

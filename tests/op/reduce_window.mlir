@@ -63,3 +63,83 @@ func.func @two_inputs() {
   check.expect_eq_const %0#1, dense<[30, 50]> : tensor<2xi32>
   return
 }
+
+// -----
+
+// Windows that hold all before their position, or all behind it: running sums. From the front each step is rounded.
+func.func @cumulative() {
+  %x = stablehlo.constant dense<[[1.0e+08, 1.0, 2.0], [3.0, -1.0e+08, 1.0], [-1.0e+08, 4.0, 0.5]]> : tensor<3x3xf32>
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %rows = "stablehlo.reduce_window"(%x, %zero) ({
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %s = stablehlo.add %a, %b : tensor<f32>
+      stablehlo.return %s : tensor<f32>
+  }) {window_dimensions = array<i64: 1, 3>, padding = dense<[[0, 0], [2, 0]]> : tensor<2x2xi64>} : (tensor<3x3xf32>, tensor<f32>) -> tensor<3x3xf32>
+  check.expect_eq_const %rows, dense<[[1.0e+08, 1.0e+08, 1.0e+08], [3.0, -1.0e+08, -1.0e+08], [-1.0e+08, -1.0e+08, -1.0e+08]]> : tensor<3x3xf32>
+  %columns = "stablehlo.reduce_window"(%x, %zero) ({
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %s = stablehlo.add %a, %b : tensor<f32>
+      stablehlo.return %s : tensor<f32>
+  }) {window_dimensions = array<i64: 5, 1>, padding = dense<[[0, 4], [0, 0]]> : tensor<2x2xi64>} : (tensor<3x3xf32>, tensor<f32>) -> tensor<3x3xf32>
+  check.expect_eq_const %columns, dense<[[0.0, -1.0e+08, 3.5], [-1.0e+08, -1.0e+08, 1.5], [-1.0e+08, 4.0, 0.5]]> : tensor<3x3xf32>
+  func.return
+}
+
+// -----
+
+// Bodies whose operands have an order keep it, from either side; more than one result.
+func.func @cumulative_pairs() {
+  %x = stablehlo.constant dense<[3, 7, 7, 1]> : tensor<4xi32>
+  %i = stablehlo.constant dense<[0, 1, 2, 3]> : tensor<4xi32>
+  %least = stablehlo.constant dense<-2147483648> : tensor<i32>
+  %none = stablehlo.constant dense<-1> : tensor<i32>
+  %0:2 = "stablehlo.reduce_window"(%x, %i, %least, %none) ({
+    ^bb0(%a: tensor<i32>, %ai: tensor<i32>, %b: tensor<i32>, %bi: tensor<i32>):
+      %keep = stablehlo.compare GE, %a, %b : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      %v = stablehlo.select %keep, %a, %b : tensor<i1>, tensor<i32>
+      %vi = stablehlo.select %keep, %ai, %bi : tensor<i1>, tensor<i32>
+      stablehlo.return %v, %vi : tensor<i32>, tensor<i32>
+  }) {window_dimensions = array<i64: 4>, padding = dense<[[3, 0]]> : tensor<1x2xi64>} : (tensor<4xi32>, tensor<4xi32>, tensor<i32>, tensor<i32>) -> (tensor<4xi32>, tensor<4xi32>)
+  check.expect_eq_const %0#1, dense<[0, 1, 1, 1]> : tensor<4xi32>
+  %1:2 = "stablehlo.reduce_window"(%x, %i, %least, %none) ({
+    ^bb0(%a: tensor<i32>, %ai: tensor<i32>, %b: tensor<i32>, %bi: tensor<i32>):
+      %keep = stablehlo.compare GE, %a, %b : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      %v = stablehlo.select %keep, %a, %b : tensor<i1>, tensor<i32>
+      %vi = stablehlo.select %keep, %ai, %bi : tensor<i1>, tensor<i32>
+      stablehlo.return %v, %vi : tensor<i32>, tensor<i32>
+  }) {window_dimensions = array<i64: 4>, padding = dense<[[0, 3]]> : tensor<1x2xi64>} : (tensor<4xi32>, tensor<4xi32>, tensor<i32>, tensor<i32>) -> (tensor<4xi32>, tensor<4xi32>)
+  check.expect_eq_const %1#0, dense<[7, 7, 7, 1]> : tensor<4xi32>
+  check.expect_eq_const %1#1, dense<[1, 1, 2, 3]> : tensor<4xi32>
+  func.return
+}
+
+// -----
+
+// An initial value that is not neutral counts once, and once more for each place of the window on padding.
+func.func @cumulative_from_one() {
+  %x = stablehlo.constant dense<[10, 20, 30]> : tensor<3xi32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %0 = "stablehlo.reduce_window"(%x, %one) ({
+    ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+      %s = stablehlo.add %a, %b : tensor<i32>
+      stablehlo.return %s : tensor<i32>
+  }) {window_dimensions = array<i64: 3>, padding = dense<[[2, 0]]> : tensor<1x2xi64>} : (tensor<3xi32>, tensor<i32>) -> tensor<3xi32>
+  check.expect_eq_const %0, dense<[13, 32, 61]> : tensor<3xi32>
+  func.return
+}
+
+// -----
+
+// A body may take elements in another precision than it sums up in; padding comes in that precision.
+func.func @wider_elements() {
+  %x = stablehlo.constant dense<[2.0, 3.0]> : tensor<2xf16>
+  %one = stablehlo.constant dense<1.0> : tensor<f16>
+  %0 = "stablehlo.reduce_window"(%x, %one) ({
+    ^bb0(%a: tensor<f16>, %b: tensor<f64>):
+      %c = stablehlo.convert %b : (tensor<f64>) -> tensor<f16>
+      %s = stablehlo.add %a, %c : tensor<f16>
+      stablehlo.return %s : tensor<f16>
+  }) {window_dimensions = array<i64: 2>, padding = dense<[[1, 0]]> : tensor<1x2xi64>} : (tensor<2xf16>, tensor<f16>) -> tensor<2xf16>
+  check.expect_eq_const %0, dense<[4.0, 6.0]> : tensor<2xf16>
+  func.return
+}
