@@ -18,7 +18,12 @@ _hilo() {
         mapfile -t COMPREPLY < <(compgen -f -X '!*.np[yz]' -- "$word"; compgen -d -- "$word")
         return
         ;;
-    --entry | --timing | --threads | --filter | --timeout | --elide | --passes | --stop-after | --dump | --disable-rule | --rule-limit | --floats) return ;;
+    --floats)
+        mapfile -t COMPREPLY < <(compgen -W 'exact no-nan reassoc' -- "$word")
+        return
+        ;;
+    --entry | --timing | --threads | --filter | --timeout | --elide | --passes | --stop-after | --dump) return ;;
+    --disable-rule | --rule-limit) return ;;
     esac
 
     if [[ $word == -* ]]; then
@@ -26,7 +31,10 @@ _hilo() {
         case ${COMP_WORDS[1]} in
         run) options+=" $compile --entry --input -o --timing --json" ;;
         check) options+=" $compile --filter --timeout --verbose" ;;
-        opt) options+=' -O1 -O2 -O3 --passes --stop-after --dump --disable-rule --rule-limit --floats --stats --list-passes --generic --locations --elide' ;;
+        opt)
+            options+=' -O1 -O2 -O3 --passes --stop-after --dump --disable-rule --rule-limit --floats --stats'
+            options+=' --list-passes --generic --locations --elide'
+            ;;
         ops) options+=' --markdown --json' ;;
         devices) options+=' --json' ;;
         esac

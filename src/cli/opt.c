@@ -23,7 +23,8 @@ static const struct cli_option options[] = {
     {"--disable-rule", "RULE", CLI_TEXTS, AT(disabled), "a rewrite rule not to apply; may be given several times"},
     {"--rule-limit", "N", CLI_NUMBER, AT(rule_limit), "apply rules N times at most, to find the one that is wrong"},
     {"--floats", "CLASS", CLI_TEXT, AT(floats),
-     "what rules may assume of floats: exact (the default, nothing),\nno-nan (no NaN, infinity, negative zero), reassoc (any rounding)"},
+     "what rules may assume of floats: exact (the default), nothing;\n"
+     "no-nan, no NaN, infinity or negative zero; reassoc, any rounding"},
     {"--stats", NULL, CLI_FLAG, AT(stats), "what each pass did, to standard error"},
     {"--list-passes", NULL, CLI_FLAG, AT(list), "list passes and rules; with --markdown, as docs/PASSES.md"},
     {"--markdown", NULL, CLI_FLAG, AT(markdown), "see --list-passes"},

@@ -1,6 +1,6 @@
 /* simplify
- * does       applies the algebraic rules of rules.def; those of arithmetic are here, those of movement in simplify_move.c, those
- *            of control in simplify_control.c
+ * does       applies the algebraic rules of rules.def; those of arithmetic are here, those of movement in simplify_move.c,
+ *            those of control in simplify_control.c
  * requires   nothing
  * preserves  nothing
  * cost       linear: a few comparisons an op, and rules make programs smaller

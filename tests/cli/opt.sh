@@ -76,7 +76,7 @@ EOF
 exits 0 opt --passes=simplify,dce r.mlir
 says 'stablehlo.subtract %arg0, %arg0'
 exits 0 opt --passes=simplify,dce --disable-rule negate_negate r.mlir
-says 'stablehlo.subtract %1, %1'
+says stablehlo.negate
 exits 0 opt --passes=simplify,dce --rule-limit 0 r.mlir
 says 'stablehlo.subtract %1, %1'
 exits 0 opt --passes=simplify,dce --floats no-nan --stats r.mlir

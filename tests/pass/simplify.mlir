@@ -87,7 +87,8 @@ func.func @main() {
   %3 = stablehlo.divide %2, %one : tensor<4xf32>
   %4 = stablehlo.maximum %3, %least : tensor<4xf32>
   %5 = stablehlo.minimum %4, %most : tensor<4xf32>
-  check.expect_eq_const %5, dense<[-0.0, 0x7F800000, 0x7FC00000, 3.0]> : tensor<4xf32>
+  %bits = stablehlo.bitcast_convert %5 : (tensor<4xf32>) -> tensor<4xi32>
+  check.expect_eq_const %bits, dense<[-2147483648, 2139095040, 2143289344, 1077936128]> : tensor<4xi32>
   %6 = stablehlo.negate %x : tensor<4xf32>
   %7 = stablehlo.add %6, %three : tensor<4xf32>
   %8 = stablehlo.subtract %7, %6 : tensor<4xf32>
@@ -112,18 +113,19 @@ module {
     %5 = stablehlo.constant dense<0x7F800000> : tensor<4xf32>
     %6 = stablehlo.constant dense<4.000000e+00> : tensor<4xf32>
     %7 = stablehlo.constant dense<3.000000e+00> : tensor<4xf32>
-    check.expect_eq_const %0, dense<[-0.000000e+00, 0x7F800000, 0x7FC00000, 3.000000e+00]> : tensor<4xf32>
-    %8 = stablehlo.negate %0 : tensor<4xf32>
-    %9 = stablehlo.subtract %7, %0 : tensor<4xf32>
-    %10 = stablehlo.add %9, %0 : tensor<4xf32>
-    %11 = stablehlo.abs %0 : tensor<4xf32>
-    %12 = stablehlo.multiply %0, %0 : tensor<4xf32>
-    %13 = stablehlo.constant dense<2.500000e-01> : tensor<4xf32>
-    %14 = stablehlo.multiply %0, %13 : tensor<4xf32>
-    check.expect_almost_eq_const %10, dense<[3.000000e+00, 0x7FC00000, 0x7FC00000, 3.000000e+00]> : tensor<4xf32>
-    check.expect_almost_eq_const %11, dense<[0.000000e+00, 0x7F800000, 0x7FC00000, 3.000000e+00]> : tensor<4xf32>
-    check.expect_almost_eq_const %12, dense<[0.000000e+00, 0x7F800000, 0x7FC00000, 9.000000e+00]> : tensor<4xf32>
-    check.expect_almost_eq_const %14, dense<[-0.000000e+00, 0x7F800000, 0x7FC00000, 7.500000e-01]> : tensor<4xf32>
+    %8 = stablehlo.bitcast_convert %0 : (tensor<4xf32>) -> tensor<4xi32>
+    check.expect_eq_const %8, dense<[-2147483648, 2139095040, 2143289344, 1077936128]> : tensor<4xi32>
+    %9 = stablehlo.negate %0 : tensor<4xf32>
+    %10 = stablehlo.subtract %7, %0 : tensor<4xf32>
+    %11 = stablehlo.add %10, %0 : tensor<4xf32>
+    %12 = stablehlo.abs %0 : tensor<4xf32>
+    %13 = stablehlo.multiply %0, %0 : tensor<4xf32>
+    %14 = stablehlo.constant dense<2.500000e-01> : tensor<4xf32>
+    %15 = stablehlo.multiply %0, %14 : tensor<4xf32>
+    check.expect_almost_eq_const %11, dense<[3.000000e+00, 0x7FC00000, 0x7FC00000, 3.000000e+00]> : tensor<4xf32>
+    check.expect_almost_eq_const %12, dense<[0.000000e+00, 0x7F800000, 0x7FC00000, 3.000000e+00]> : tensor<4xf32>
+    check.expect_almost_eq_const %13, dense<[0.000000e+00, 0x7F800000, 0x7FC00000, 9.000000e+00]> : tensor<4xf32>
+    check.expect_almost_eq_const %15, dense<[-0.000000e+00, 0x7F800000, 0x7FC00000, 7.500000e-01]> : tensor<4xf32>
     return
   }
 }
@@ -138,7 +140,8 @@ func.func @main() {
   %2 = stablehlo.subtract %x, %x : tensor<4xf32>
   %3 = stablehlo.compare EQ, %x, %x : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
   %4 = stablehlo.divide %x, %three : tensor<4xf32>
-  check.expect_eq_const %0, dense<[0.0, 0x7F800000, 0x7FC00000, 3.0]> : tensor<4xf32>
+  %bits = stablehlo.bitcast_convert %0 : (tensor<4xf32>) -> tensor<4xi32>
+  check.expect_eq_const %bits, dense<[0, 2139095040, 2143289344, 1077936128]> : tensor<4xi32>
   check.expect_almost_eq_const %1, dense<[-0.0, 0x7FC00000, 0x7FC00000, 0.0]> : tensor<4xf32>
   check.expect_almost_eq_const %2, dense<[0.0, 0x7FC00000, 0x7FC00000, 0.0]> : tensor<4xf32>
   check.expect_eq_const %3, dense<[true, true, false, true]> : tensor<4xi1>
@@ -156,7 +159,8 @@ module {
     %5 = stablehlo.subtract %0, %0 : tensor<4xf32>
     %6 = stablehlo.compare EQ, %0, %0 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
     %7 = stablehlo.divide %0, %2 : tensor<4xf32>
-    check.expect_eq_const %3, dense<[0.000000e+00, 0x7F800000, 0x7FC00000, 3.000000e+00]> : tensor<4xf32>
+    %8 = stablehlo.bitcast_convert %3 : (tensor<4xf32>) -> tensor<4xi32>
+    check.expect_eq_const %8, dense<[0, 2139095040, 2143289344, 1077936128]> : tensor<4xi32>
     check.expect_almost_eq_const %4, dense<[-0.000000e+00, 0x7FC00000, 0x7FC00000, 0.000000e+00]> : tensor<4xf32>
     check.expect_almost_eq_const %5, dense<[0.000000e+00, 0x7FC00000, 0x7FC00000, 0.000000e+00]> : tensor<4xf32>
     check.expect_eq_const %6, dense<[true, true, false, true]> : tensor<4xi1>
@@ -245,7 +249,7 @@ func.func @main() {
   %7 = stablehlo.tuple %2, %6 : tuple<tensor<2xf32>, tensor<2xcomplex<f32>>>
   %8 = stablehlo.get_tuple_element %7[0] : (tuple<tensor<2xf32>, tensor<2xcomplex<f32>>>) -> tensor<2xf32>
   %9 = stablehlo.get_tuple_element %7[1] : (tuple<tensor<2xf32>, tensor<2xcomplex<f32>>>) -> tensor<2xcomplex<f32>>
-  check.expect_almost_eq_const %8, dense<[3.0, 2.0]> : tensor<2xf32>
+  check.expect_eq_const %8, dense<[3.0, 2.0]> : tensor<2xf32>
   check.expect_eq_const %9, dense<[(1.0, 3.0), (2.0, 4.0)]> : tensor<2xcomplex<f32>>
   return
 }
@@ -261,7 +265,7 @@ module {
     %6 = stablehlo.complex %2, %3 : tensor<2xcomplex<f32>>
     %7 = stablehlo.complex %2, %3 : tensor<2xcomplex<f32>>
     %8 = stablehlo.tuple %5, %7 : tuple<tensor<2xf32>, tensor<2xcomplex<f32>>>
-    check.expect_almost_eq_const %5, dense<[3.000000e+00, 2.000000e+00]> : tensor<2xf32>
+    check.expect_eq_const %5, dense<[3.000000e+00, 2.000000e+00]> : tensor<2xf32>
     check.expect_eq_const %7, dense<[(1.000000e+00,3.000000e+00), (2.000000e+00,4.000000e+00)]> : tensor<2xcomplex<f32>>
     return
   }
