@@ -145,7 +145,7 @@ func.func @main() {
   check.expect_almost_eq_const %1, dense<[-0.0, 0x7FC00000, 0x7FC00000, 0.0]> : tensor<4xf32>
   check.expect_almost_eq_const %2, dense<[0.0, 0x7FC00000, 0x7FC00000, 0.0]> : tensor<4xf32>
   check.expect_eq_const %3, dense<[true, true, false, true]> : tensor<4xi1>
-  check.expect_eq_const %4, dense<[-0.0, 0x7F800000, 0x7FC00000, 1.0]> : tensor<4xf32>
+  check.expect_almost_eq_const %4, dense<[-0.0, 0x7F800000, 0x7FC00000, 1.0]> : tensor<4xf32>
   return
 }
 // ----- expected
@@ -164,7 +164,7 @@ module {
     check.expect_almost_eq_const %4, dense<[-0.000000e+00, 0x7FC00000, 0x7FC00000, 0.000000e+00]> : tensor<4xf32>
     check.expect_almost_eq_const %5, dense<[0.000000e+00, 0x7FC00000, 0x7FC00000, 0.000000e+00]> : tensor<4xf32>
     check.expect_eq_const %6, dense<[true, true, false, true]> : tensor<4xi1>
-    check.expect_eq_const %7, dense<[-0.000000e+00, 0x7F800000, 0x7FC00000, 1.000000e+00]> : tensor<4xf32>
+    check.expect_almost_eq_const %7, dense<[-0.000000e+00, 0x7F800000, 0x7FC00000, 1.000000e+00]> : tensor<4xf32>
     return
   }
 }
