@@ -306,9 +306,11 @@ COMPLEX F(pow)(COMPLEX a, COMPLEX b) {
     return F(exp)(F(mul)(b, F(log)(a)));
 }
 
-/* -i log((x + iy) / sqrt(x^2 + y^2)) */
+/* -i log((x + iy) / sqrt(x^2 + y^2)); where the quotient is near 1, it keeps too little of y. */
 COMPLEX F(atan2)(COMPLEX y, COMPLEX x) {
     COMPLEX iy = F(times_i)(y), xx = F(mul)(x, x), yy = F(mul)(y, y);
     COMPLEX norm = F(sqrt)(F(make)(xx.re + yy.re, xx.im + yy.im));
+    if (M(hypot)(y.re, y.im) < M(hypot)(x.re, x.im) / 2 && norm.re * x.re + norm.im * x.im > 0)
+        return F(atan)(F(div)(y, x));
     return F(over_i)(F(log)(F(div)(F(make)(x.re + iy.re, x.im + iy.im), norm)));
 }

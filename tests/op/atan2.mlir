@@ -61,5 +61,10 @@ func.func @complex() {
   %r1 = stablehlo.atan2 %x1, %y1 : tensor<1xcomplex<f64>>
   %e1 = stablehlo.constant dense<[(-2.980717376391472, -0.5756462732485115)]> : tensor<1xcomplex<f64>>
   check.expect_close %r1, %e1, max_ulp_difference = 4 : tensor<1xcomplex<f64>>, tensor<1xcomplex<f64>>
+  %x2 = stablehlo.constant dense<[(1.0e-12, 7.0e-12)]> : tensor<1xcomplex<f64>>
+  %y2 = stablehlo.constant dense<[(3.0e+10, 4.0e+10)]> : tensor<1xcomplex<f64>>
+  %r2 = stablehlo.atan2 %x2, %y2 : tensor<1xcomplex<f64>>
+  %e2 = stablehlo.constant dense<[(1.24e-22, 6.8e-23)]> : tensor<1xcomplex<f64>>
+  check.expect_close %r2, %e2, max_ulp_difference = 4 : tensor<1xcomplex<f64>>, tensor<1xcomplex<f64>>
   func.return
 }
