@@ -225,13 +225,57 @@ static double now_us(void) {
     return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
 }
 
-static uint32_t count_ops(const struct ir_module *m, ir_region r) {
+/* Ops whose results have sizes that an operand says; when that is a constant, the verifier reads it. */
+static bool reads_sizes(enum ir_op_kind kind) {
+    switch (kind) {
+    case IR_DYNAMIC_RESHAPE: case IR_DYNAMIC_BROADCAST_IN_DIM: case IR_DYNAMIC_IOTA: case IR_DYNAMIC_PAD:
+    case IR_DYNAMIC_GATHER: case IR_DYNAMIC_CONV: case IR_REAL_DYNAMIC_SLICE: case IR_RNG: return true;
+    default: return false;
+    }
+}
+
+/* The op's constraints hold, and the sizes of its result are those that it was given. */
+static bool sizes_hold(struct opt *o, ir_op op) {
+    struct diag_list ignored;
+    ir_type inferred = {0};
+    diag_init(&ignored, o->d->al);
+    bool valid = ir_infer(o->m, &ignored, op, &inferred, 1) == HILO_OK;
+    diag_clear(&ignored);
+    if (!valid || IR_NONE(inferred))
+        return valid;
+    const struct ir_type_data *a = ir_type_get(o->m, inferred), *b = ir_val_type(o->m, ir_result(o->m, op, 0));
+    for (uint32_t i = 0; i < a->rank && a->rank == b->rank; i++)
+        if (a->dims[i] != IR_DYNAMIC && b->dims[i] != IR_DYNAMIC && a->dims[i] != b->dims[i])
+            return false;
+    return a->rank == b->rank || a->kind == IR_TYPE_UNRANKED || b->kind == IR_TYPE_UNRANKED;
+}
+
+/* What was computed may be a constant now. A program that would have failed when it came to this op must not become invalid,
+   for it may never come there: wrong constants are put behind a barrier. */
+static void guard(struct opt *o, ir_op op) {
+    if (sizes_hold(o, op))
+        return;
+    for (uint32_t i = 0; i < ir_op_get(o->m, op)->noperands; i++) {
+        ir_val v = ir_operand(o->m, op, i);
+        ir_op def = ir_val_get(o->m, v)->op;
+        if (IR_NONE(def) || !ir_op_has(ir_kind(o->m, def), IR_T_CONSTANT))
+            continue;
+        ir_op barrier = ir_op_new(o->m, IR_OPTIMIZATION_BARRIER, &v, 1, &ir_val_get(o->m, v)->type, 1, 0);
+        ir_insert_before(o->m, op, barrier);
+        ir_set_operand(o->m, op, i, ir_result(o->m, barrier, 0));
+    }
+}
+
+/* Counts the ops, and guards them. */
+static uint32_t survey_ops(struct opt *o, ir_region r) {
     uint32_t n = 0;
-    for (ir_block b = ir_region_get(m, r)->first; !IR_NONE(b); b = ir_block_get(m, b)->next)
-        for (ir_op op = ir_block_get(m, b)->first; !IR_NONE(op); op = ir_op_get(m, op)->next) {
+    for (ir_block b = ir_region_get(o->m, r)->first; !IR_NONE(b); b = ir_block_get(o->m, b)->next)
+        for (ir_op op = ir_block_get(o->m, b)->first; !IR_NONE(op); op = ir_op_get(o->m, op)->next) {
             n++;
-            for (uint32_t i = 0; i < ir_op_get(m, op)->nregions; i++)
-                n += count_ops(m, ir_op_region(m, op, i));
+            if (reads_sizes(ir_kind(o->m, op)))
+                guard(o, op);
+            for (uint32_t i = 0; i < ir_op_get(o->m, op)->nregions; i++)
+                n += survey_ops(o, ir_op_region(o->m, op, i));
         }
     return n;
 }
@@ -252,7 +296,7 @@ static void require(struct opt *o, unsigned analyses) {
 
 static hilo_status run_pass(struct opt *o, const struct opt_pass *p) {
     ir_region root = ir_op_region(o->m, o->m->root, 0);
-    uint32_t before = o->rows.n ? o->rows.v[o->rows.n - 1].after : count_ops(o->m, root);
+    uint32_t before = o->rows.n ? o->rows.v[o->rows.n - 1].after : survey_ops(o, root);
     double begin = now_us();
     o->changes = 0;
     o->ops = before;
@@ -261,7 +305,7 @@ static hilo_status run_pass(struct opt *o, const struct opt_pass *p) {
     arena_free(&o->scratch);
     if (o->changes)
         forget(o, p->preserves);
-    struct opt_row row = {p, before, count_ops(o->m, root), o->changes, now_us() - begin};
+    struct opt_row row = {p, before, survey_ops(o, root), o->changes, now_us() - begin};
     ARENA_PUSH(&o->arena, &o->rows, row);
     if (o->options.verify && ir_verify(o->m, o->d) != HILO_OK)
         return diag_error(o->d, HILO_INTERNAL, "the program is not valid any more after the pass '%s'", p->name);
