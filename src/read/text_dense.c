@@ -238,6 +238,14 @@ static void dense_done(const struct text_parser *p, const char *from, size_t n) 
         p->m->text_done(from, n);
 }
 
+/* Before the body is decoded it has been passed over, and its lines are counted, which would bring it back later. */
+static void dense_passed(struct text_parser *p, struct str body) {
+    uint32_t line, col;
+    if (body.n >= DENSE_STRETCH)
+        text_place(p, body.p + body.n, &line, &col);
+    dense_done(p, body.p, body.n);
+}
+
 /* ---- hexadecimal ------------------------------------------------------------------------------------------------- */
 
 static hilo_status dense_digits(struct dense *d, struct str digits, char *out) {
@@ -343,6 +351,6 @@ hilo_status text_dense(struct text_parser *p, ir_type expected, ir_attr *out) {
         return text_error(p, at, "constants of '%.*s' are not supported", (int)d.spelt.n, d.spelt.p);
     if (!ir_type_count(d.t, &d.count))
         return text_error(p, at, "'%.*s' has too many elements", (int)d.spelt.n, d.spelt.p);
-    dense_done(p, d.body.p, d.body.n); /* it was passed over, and comes once more */
+    dense_passed(p, d.body);
     return hex ? dense_hex(&d, out) : dense_decimal(&d, out);
 }
