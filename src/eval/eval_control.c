@@ -1,6 +1,8 @@
 /* Constants, calls, branches, loops, composites, custom calls, tuples, tokens, and what only passes values on. */
 #include "eval/eval_core.h"
 
+#include "base/decimal.h"
+
 #include <inttypes.h>
 
 /* ---- constants ------------------------------------------------------------------------------------------------------- */
@@ -157,6 +159,45 @@ static hilo_status custom_buffer(struct eval *cx, ir_op op, struct value **out) 
     return HILO_OK;
 }
 
+static bool is_one_integer(const struct value *v) {
+    if (v->kind != EVAL_TENSOR || v->count != 1)
+        return false;
+    enum ir_dtype_class cls = ir_dtype_get(v->dtype)->cls;
+    return cls != IR_FLOAT && cls != IR_COMPLEX_CLASS;
+}
+
+/* The message of a broken assertion: {0}, {1} … stand for the operands after the first. */
+static void assertion_text(struct str message, struct value *const *in, uint32_t n, struct strbuf *out) {
+    const char *end = message.p + message.n, *close;
+    for (const char *p = message.p; p < end; p++) {
+        uint64_t k;
+        bool number = *p == '{' && dec_parse_u64(p + 1, end, &k, &close) && close < end && *close == '}' && k < n - 1;
+        if (number && is_one_integer(in[k + 1])) {
+            strbuf_i64(out, value_i64(in[k + 1], 0));
+            p = close;
+        } else {
+            strbuf_putc(out, *p);
+        }
+    }
+}
+
+/* What an exported program takes for granted about dynamic dimensions: its first operand is true. */
+static hilo_status custom_assertion(struct eval *cx, ir_op op, struct value *const *in) {
+    const struct ir_op_data *o = ir_op_get(cx->m, op);
+    if (o->noperands == 0 || !is_one_integer(in[0]) || o->nresults != 0)
+        return EVAL_FAIL(cx, op, HILO_INVALID_ARGUMENT, "must assert one truth value, and have no results");
+    if (value_i64(in[0], 0) != 0)
+        return HILO_OK;
+    struct strbuf text;
+    strbuf_init(&text, cx->al);
+    assertion_text(ir_attr_as_str(cx->m, ir_dict_find(cx->m, o->attrs, STR("error_message"))), in, o->noperands, &text);
+    hilo_status status = text.failed ? HILO_RESOURCE_EXHAUSTED
+                                     : EVAL_FAIL(cx, op, HILO_INVALID_ARGUMENT, "asserts what is not so: %.*s", (int)text.n,
+                                                 text.p ? text.p : "");
+    strbuf_free(&text);
+    return status;
+}
+
 static hilo_status custom_hook(struct eval *cx, ir_op op, struct str target, struct value *const *in, struct value **out) {
     const struct ir_op_data *o = ir_op_get(cx->m, op);
     hilo_status status = HILO_UNIMPLEMENTED;
@@ -181,6 +222,8 @@ hilo_status eval_custom_call(struct eval *cx, ir_op op, struct value *const *in,
         return status;
     if (str_is(target, "CreateBuffer") && o->nresults == 1)
         return custom_buffer(cx, op, out);
+    if (str_is(target, "shape_assertion"))
+        return custom_assertion(cx, op, in);
     if (custom_is_forward(target) && o->nresults <= o->noperands)
         return eval_forward(cx, op, in, out);
     return custom_hook(cx, op, target, in, out);

@@ -519,6 +519,24 @@ static void custom_calls(void **state) {
     fails(text, HILO_UNIMPLEMENTED, 4, "'triple', which is not built in");
 }
 
+static void broken_assertions(void **state) {
+    (void)state;
+    fails("func.func @main() {\n"
+          "  %0 = stablehlo.constant dense<false> : tensor<i1>\n"
+          "  %1 = stablehlo.constant dense<-7> : tensor<i32>\n"
+          "  %2 = stablehlo.constant dense<2.0> : tensor<f32>\n"
+          "  stablehlo.custom_call @shape_assertion(%0, %1, %2)\n"
+          "      {error_message = \"{0} is not {}, {x} {1} {2} {18446744073709551615} or {0\", has_side_effect = true}\n"
+          "      : (tensor<i1>, tensor<i32>, tensor<f32>) -> ()\n"
+          "  return\n"
+          "}\n", HILO_INVALID_ARGUMENT, 5, "not so: -7 is not {}, {x} {1} {2} {18446744073709551615} or {0");
+    fails("func.func @main() {\n"
+          "  %0 = stablehlo.constant dense<[true, true]> : tensor<2xi1>\n"
+          "  stablehlo.custom_call @shape_assertion(%0) {has_side_effect = true} : (tensor<2xi1>) -> ()\n"
+          "  return\n"
+          "}\n", HILO_INVALID_ARGUMENT, 3, "must assert one truth value");
+}
+
 /* No result has room for more than its elements. */
 static void results_of_a_lesser_kind(void **state) {
     (void)state;
@@ -973,6 +991,7 @@ int main(void) {
         cmocka_unit_test(plans_are_shared),
         cmocka_unit_test(evaluation_can_be_cancelled),
         cmocka_unit_test(custom_calls),
+        cmocka_unit_test(broken_assertions),
         cmocka_unit_test(results_of_a_lesser_kind),
         cmocka_unit_test(probes),
         cmocka_unit_test(check_rules),

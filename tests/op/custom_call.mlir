@@ -23,3 +23,14 @@ func.func @checks() {
     : (tensor<2xf32>, tensor<2xf32>) -> ()
   func.return
 }
+
+// -----
+
+// What JAX takes for granted about dynamic dimensions.
+func.func @holds() {
+  %true = stablehlo.constant dense<true> : tensor<i1>
+  %n = stablehlo.constant dense<3> : tensor<i32>
+  stablehlo.custom_call @shape_assertion(%true, %n) {api_version = 2 : i32, error_message = "is {0}", has_side_effect = true}
+    : (tensor<i1>, tensor<i32>) -> ()
+  func.return
+}
