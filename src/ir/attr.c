@@ -81,7 +81,8 @@ ir_attr ir_attr_float(struct ir_module *m, ir_type t, double v) {
 ir_attr ir_attr_complex(struct ir_module *m, enum ir_dtype t, double re, double im) {
     ir_type part = ir_type_scalar(m, t == IR_C64_T ? IR_F32_T : IR_F64_T);
     ir_attr items[2] = {ir_attr_float(m, part, re), ir_attr_float(m, part, im)};
-    return attr_intern(m, &(struct ir_attr_data){.kind = IR_ATTR_COMPLEX, .type = ir_type_scalar(m, t), .items = items, .n = 2});
+    ir_type type = ir_type_scalar(m, t);
+    return attr_intern(m, &(struct ir_attr_data){.kind = IR_ATTR_COMPLEX, .type = type, .items = items, .n = 2});
 }
 
 ir_attr ir_attr_string(struct ir_module *m, struct str s) {

@@ -357,7 +357,8 @@ static hilo_status skip_uses(struct bc *b, struct bc_cursor *c, uint32_t values)
             HILO_TRY(bc_vi(b, c, &x));
         HILO_TRY(bc_flagged(b, c, &indices, &pairs));
         if (indices > bc_left(c))
-            return bc_error(b, c->at, "a count of %" PRIu64 " does not fit into the %zu bytes that are left", indices, bc_left(c));
+            return bc_error(b, c->at, "a count of %" PRIu64 " does not fit into the %zu bytes that are left", indices,
+                            bc_left(c));
         while (indices-- > 0)
             HILO_TRY(bc_vi(b, c, &x));
     }
