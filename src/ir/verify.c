@@ -215,7 +215,7 @@ struct column { /* of the table */
 
 static hilo_status check_column(struct shape *s, const struct column *c) {
     uint32_t dealt = 0, k = 0;
-    bool stars = strchr(c->kinds, '*') != NULL;
+    bool stars = strchr(c->kinds, '*') != NULL, fits = true;
     for (const char *p = c->kinds; *p; k++) {
         size_t length = strcspn(p, " *");
         const struct type_kind *kind = kind_named((struct str){p, length});
@@ -229,10 +229,11 @@ static hilo_status check_column(struct shape *s, const struct column *c) {
                 HILO_TRY(check_type(s, t));
         }
         dealt += r.n;
+        fits = fits && (r.n == 1 || p[length] == '*'); /* none at all is not enough */
         p += strcspn(p, " ");
         p += *p == ' ';
     }
-    if (dealt == c->total)
+    if (fits && dealt == c->total)
         return HILO_OK;
     if (stars)
         return shape_fail(s, NULL, "%u %ss do not divide into '%s'", c->total, c->what, c->kinds);

@@ -16,3 +16,9 @@ func.func @quantized(%a: tensor<2x!quant.uniform<i8:f32, 0.5>>) -> tensor<2xf32>
   %0 = stablehlo.convert %a : (tensor<2x!quant.uniform<i8:f32, 0.5>>) -> tensor<2xf32>
   func.return %0 : tensor<2xf32>
 }
+
+func.func @nothing() -> tensor<2xf32> {
+  // expected-error@+1 {{needs 1 operands, but has 0}}
+  %0 = "stablehlo.convert"() : () -> tensor<2xf32>
+  func.return %0 : tensor<2xf32>
+}
