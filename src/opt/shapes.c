@@ -1,0 +1,120 @@
+/* shapes
+ * does       follows known sizes through programs of unknown ones: results get the types that can be inferred, and the dynamic
+ *            form of an op whose sizes are known becomes the static one
+ * requires   nothing
+ * preserves  nothing
+ * cost       linear: one inference an op with unknown sizes
+ * example    %0 = dynamic_reshape %x, %n : 4x2 -> 8  ⇒  %0 = reshape %x : 4x2 -> 8
+ *
+ * What refers to a value by its type (calls, returns, loops) keeps the type that it had: a cast leads from the new one to the
+ * old, and ops that do not mind look through it. */
+#include "opt/rules.h"
+
+hilo_status opt_shapes(struct opt *o) {
+    return opt_rules(o, OPT_PASS_shapes);
+}
+
+/* `t` says what `than` says and the size of some more dimensions. */
+static bool refines(const struct rules *r, ir_type type, ir_type than) {
+    const struct ir_type_data *a = ir_type_get(r->m, type), *b = ir_type_get(r->m, than);
+    bool more = false;
+    if (a->kind != IR_TYPE_TENSOR || b->kind != IR_TYPE_TENSOR || !IR_SAME(a->elem, b->elem) || a->rank != b->rank ||
+        a->bounds || b->bounds || !IR_NONE(b->encoding))
+        return false;
+    for (uint32_t i = 0; i < a->rank; i++) {
+        if (a->dims[i] != b->dims[i] && b->dims[i] != IR_DYNAMIC)
+            return false;
+        more |= a->dims[i] != b->dims[i];
+    }
+    return more;
+}
+
+/* Ops whose types only have to be compatible. */
+static bool tolerant(const struct rules *r, ir_op op) {
+    const struct ir_op_data *x = ir_op_get(r->m, op);
+    enum ir_op_kind kind = (enum ir_op_kind)x->kind;
+    return ir_op_has(kind, IR_T_PURE) && x->nregions == 0 && x->nresults == 1 && kind != IR_TENSOR_CAST && kind != IR_TUPLE &&
+           kind != IR_GET_TUPLE_ELEMENT && kind != IR_OPTIMIZATION_BARRIER && kind != IR_SDY_SHARDING_CONSTRAINT;
+}
+
+static bool infer(const struct rules *r, ir_op op, ir_type *out) {
+    struct diag_list ignored;
+    diag_init(&ignored, r->o->d->al);
+    *out = (ir_type){0};
+    bool done = ir_infer(r->m, &ignored, op, out, 1) == HILO_OK;
+    diag_clear(&ignored);
+    return done;
+}
+
+bool opt_rule_look_through(struct rules *r, ir_op op) {
+    const struct ir_op_data *x = ir_op_get(r->m, op);
+    ir_type type, old = x->nresults ? rules_result(r, op) : (ir_type){0};
+    if (!tolerant(r, op))
+        return false;
+    for (uint32_t i = 0; i < x->noperands; i++) {
+        ir_val v = x->operands[i];
+        ir_op cast = rules_def(r, v, IR_TENSOR_CAST);
+        if (IR_NONE(cast) || !refines(r, rules_type(r, rules_in(r, cast, 0)), rules_type(r, v)))
+            continue;
+        ir_set_operand(r->m, op, i, rules_in(r, cast, 0));
+        if (infer(r, op, &type) && (IR_NONE(type) || IR_SAME(type, old) || refines(r, type, old) || refines(r, old, type)))
+            return true;
+        ir_set_operand(r->m, op, i, v);
+    }
+    return false;
+}
+
+bool opt_rule_infer(struct rules *r, ir_op op) {
+    ir_type type;
+    if (!tolerant(r, op) || rules_static(r, ir_result(r->m, op, 0)) || !infer(r, op, &type) || IR_NONE(type) ||
+        !refines(r, type, rules_result(r, op)))
+        return false;
+    const struct ir_op_data *x = ir_op_get(r->m, op);
+    ir_op fresh = opt_remake(r->o, op, x->operands, x->noperands, &type, 1);
+    ir_insert_before(r->m, op, fresh);
+    ir_val v = ir_result(r->m, fresh, 0);
+    rules_become_op(r, op, IR_TENSOR_CAST, &v, 1);
+    return true;
+}
+
+/* ---- dynamic forms --------------------------------------------------------------------------- */
+
+static bool settled(const struct rules *r, ir_op op) {
+    return rules_static(r, rules_in(r, op, 0)) && rules_static(r, ir_result(r->m, op, 0));
+}
+
+bool opt_rule_static_reshape(struct rules *r, ir_op op) {
+    ir_val x = rules_in(r, op, 0);
+    size_t a, b;
+    if (!settled(r, op) || !rules_constant(r, rules_in(r, op, 1)) || !ir_type_count(rules_shape(r, x), &a) ||
+        !ir_type_count(rules_shape(r, ir_result(r->m, op, 0)), &b) || a != b)
+        return false;
+    rules_become_op(r, op, IR_RESHAPE, &x, 1);
+    return true;
+}
+
+bool opt_rule_static_broadcast(struct rules *r, ir_op op) {
+    ir_val x = rules_in(r, op, 0);
+    ir_attr dims = ir_prop(r->m, op, IR_DYNAMIC_BROADCAST_IN_DIM_broadcast_dimensions);
+    if (!settled(r, op) || !rules_constant(r, rules_in(r, op, 1)))
+        return false;
+    ir_set_prop(r->m, rules_become_op(r, op, IR_BROADCAST_IN_DIM, &x, 1), IR_BROADCAST_IN_DIM_broadcast_dimensions, dims);
+    return true;
+}
+
+bool opt_rule_static_iota(struct rules *r, ir_op op) {
+    ir_attr dim = ir_prop(r->m, op, IR_DYNAMIC_IOTA_iota_dimension);
+    if (!settled(r, op) || !rules_constant(r, rules_in(r, op, 0)))
+        return false;
+    ir_set_prop(r->m, rules_become_op(r, op, IR_IOTA, NULL, 0), IR_IOTA_iota_dimension, dim);
+    return true;
+}
+
+bool opt_rule_known_size(struct rules *r, ir_op op) {
+    const struct ir_type_data *t = rules_shape(r, rules_in(r, op, 0));
+    int64_t dim = ir_prop_i64(r->m, op, IR_GET_DIMENSION_SIZE_dimension);
+    if (t->kind != IR_TYPE_TENSOR || t->dims[dim] == IR_DYNAMIC || t->dims[dim] > INT32_MAX)
+        return false;
+    int32_t size = (int32_t)t->dims[dim];
+    return rules_become_splat(r, op, &size);
+}
