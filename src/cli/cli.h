@@ -94,6 +94,10 @@ int cli_client(const struct cli_compile *o, hilo_client **out);
 /* Reads and verifies a program; "-" is standard input. */
 int cli_load(hilo_client *client, const char *path, hilo_module **out);
 
+/* Writes a program as a portable artifact of that version of StableHLO, "1.9.0", or the newest when it is NULL; to
+   standard output when `path` is NULL. Answers 0 or an exit code. */
+int cli_emit_bytecode(hilo_client *client, const hilo_module *module, const char *version, const char *path);
+
 bool cli_terminal(FILE *f);  /* a person sees it */
 bool cli_colour(FILE *f);    /* the same, and NO_COLOR is not set */
 

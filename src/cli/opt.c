@@ -11,6 +11,7 @@ struct cli_opt_options {
     struct cli_texts disabled;
     int64_t rule_limit;
     bool stats, list, markdown;
+    const char *emit, *target, *output;
 };
 #define AT(field) offsetof(struct cli_opt_options, field)
 
@@ -28,6 +29,10 @@ static const struct cli_option options[] = {
     {"--stats", NULL, CLI_FLAG, AT(stats), "what each pass did, to standard error"},
     {"--list-passes", NULL, CLI_FLAG, AT(list), "list passes and rules; with --markdown, as docs/PASSES.md"},
     {"--markdown", NULL, CLI_FLAG, AT(markdown), "see --list-passes"},
+    {"--emit", "FORM", CLI_TEXT, AT(emit), "text, or bytecode: a portable artifact, as JAX exports them"},
+    {"--target-version", "V", CLI_TEXT, AT(target),
+     "the oldest StableHLO that is to read the bytecode, such as 1.9.0;\nthe newest by default"},
+    {"-o", "FILE", CLI_TEXT, AT(output), "where bytecode goes, instead of standard output"},
     {"--generic", NULL, CLI_FLAG, AT(generic),
      "every operation as \"dialect.op\"(…) : type"},
     {"--locations", NULL, CLI_FLAG, AT(locations), "with loc(…) behind operations"},
@@ -141,6 +146,8 @@ static hilo_status optimise(hilo_client *client, hilo_module *module, struct cli
 
 static int print(hilo_client *client, const hilo_module *module, const struct cli_opt_options *o) {
     hilo_print_options p;
+    if (o->emit && strcmp(o->emit, "bytecode") == 0)
+        return cli_emit_bytecode(client, module, o->target, o->output);
     hilo_print_options_init(&p);
     p.generic = o->generic;
     p.locations = o->locations;
@@ -181,6 +188,8 @@ static int opt_main(const struct cli_command *self, int argc, char **argv) {
         code = cli_error(CLI_USAGE, "usage: hilo opt FILE; see: hilo opt --help");
     if (code < 0 && !floats_named(o.floats, &floats))
         code = cli_error(CLI_USAGE, "wrong value '%s' for --floats; see: hilo opt --help", o.floats);
+    if (code < 0 && o.emit && strcmp(o.emit, "text") != 0 && strcmp(o.emit, "bytecode") != 0)
+        code = cli_error(CLI_USAGE, "wrong value '%s' for --emit; see: hilo opt --help", o.emit);
     if (code < 0)
         code = o.list ? CLI_OK : run(files.v[0], &o);
     cli_options_free(self, &o, &files);
@@ -196,5 +205,6 @@ const struct cli_command cli_opt = {
                 "  hilo opt --elide 16 model.mlir      # without its weights, to look at\n"
                 "  hilo opt -O2 --stats model.mlir     # as it is compiled, and which pass did what\n"
                 "  hilo opt --passes=inline,cse model.mlir\n"
-                "  hilo opt --generic model.mlir       # in the form that every MLIR tool reads\n",
+                "  hilo opt --generic model.mlir       # in the form that every MLIR tool reads\n"
+                "  hilo opt --emit=bytecode --target-version=1.9.0 -o model.bc model.mlir\n",
 };

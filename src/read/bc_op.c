@@ -183,7 +183,9 @@ static bool spread_is_there(const struct ir_module *m, uint32_t slot, const ir_a
     const struct ir_attr_data *first = ir_attr_get(m, fields[0]);
     if (ir_slot_get(slot)->flags & IR_REQ)
         return true;
-    return first->kind == IR_ATTR_TYPE ? !IR_NONE(first->type) : first->i != 0;
+    if (first->kind == IR_ATTR_TYPE)
+        return ir_type_get(m, first->type)->kind != IR_TYPE_OPAQUE; /* none */
+    return first->i != 0;
 }
 
 static void spread_set(struct bc *b, ir_op op, struct spread *s) {

@@ -28,6 +28,21 @@ const struct bc_code *bc_type_code(enum bc_dialect dialect, uint64_t code) {
     return find_code(type_codes, sizeof type_codes / sizeof *type_codes, dialect, code);
 }
 
+static const struct bc_code *find_form(const struct bc_code *v, size_t n, enum bc_dialect dialect, enum bc_form form, int of) {
+    for (size_t i = 0; i < n; i++)
+        if (v[i].dialect == dialect && v[i].form == form && v[i].of == of)
+            return &v[i];
+    return NULL;
+}
+
+const struct bc_code *bc_attr_form(enum bc_dialect dialect, enum bc_form form, int of) {
+    return find_form(attr_codes, sizeof attr_codes / sizeof *attr_codes, dialect, form, of);
+}
+
+const struct bc_code *bc_type_form(enum bc_dialect dialect, enum bc_form form, int of) {
+    return find_form(type_codes, sizeof type_codes / sizeof *type_codes, dialect, form, of);
+}
+
 /* ---- versions of ops ------------------------------------------------------------------------- */
 
 static const struct { enum ir_op_kind kind; int k, since; } op_versions[] = {
@@ -95,10 +110,7 @@ bool bc_fill(uint32_t slot, int64_t *value) {
 }
 
 bool bc_is_spread(enum ir_struct s) {
-    for (size_t i = 0; i < sizeof attr_codes / sizeof *attr_codes; i++)
-        if (attr_codes[i].dialect == BC_VHLO && attr_codes[i].form == BC_STRUCT && attr_codes[i].of == (int)s)
-            return false;
-    return true;
+    return !bc_attr_form(BC_VHLO, BC_STRUCT, (int)s);
 }
 
 static void schema_add(struct bc_schema *out, const char *name, uint32_t slot, uint32_t field, int k) {

@@ -254,7 +254,7 @@ static hilo_status type_decode(struct bc *b, struct bc_cursor *c, const struct b
     case BC_TOKEN: out = ir_type_simple(b->m, IR_TYPE_TOKEN); break;
     case BC_QUANT: HILO_TRY(type_quant(b, c, &out)); break;
     case BC_QUANT_AXIS: HILO_TRY(type_quant_axis(b, c, &out)); break;
-    default: break; /* BC_NOTHING: `none` has no id */
+    default: out = ir_type_opaque(b->m, STR("none")); break; /* BC_NOTHING */
     }
     *id = out.i;
     return HILO_OK;

@@ -26,7 +26,10 @@ enum {
 
 /* Versions of StableHLO, in order. */
 #define BC_V(major, minor) ((major) * 1000 + (minor))
-enum { BC_STABLEHLO = BC_V(1, 20) }; /* the newest that is known */
+enum {
+    BC_STABLEHLO = BC_V(1, 20),   /* the newest that is known */
+    BC_OLDEST_TARGET = BC_V(1, 0) /* that is written */
+};
 
 enum bc_dialect { BC_OTHER, BC_BUILTIN, BC_VHLO, BC_STABLEHLO_DIALECT, BC_CHLO, BC_FUNC, BC_QUANT_DIALECT };
 
@@ -76,6 +79,9 @@ bool bc_is_spread(enum ir_struct s);
 /* Whether an absent list stands for one with an equal value for each dimension, and which. */
 bool bc_fill(uint32_t slot, int64_t *value);
 
+/* Rows by what they are for: NULL when the dialect has none. */
+const struct bc_code *bc_attr_form(enum bc_dialect dialect, enum bc_form form, int of);
+const struct bc_code *bc_type_form(enum bc_dialect dialect, enum bc_form form, int of);
 const struct bc_code *bc_attr_code(enum bc_dialect dialect, uint64_t code);
 const struct bc_code *bc_type_code(enum bc_dialect dialect, uint64_t code);
 
@@ -181,5 +187,11 @@ hilo_status bc_module(struct bc *b, struct bc_cursor ir);
 bool read_is_bytecode(struct str bytes);
 /* Reads a module. Constants are copied out of `bytes`, which need not outlive the call. */
 hilo_status read_bytecode(struct ir_module *m, struct diag_list *d, struct str bytes);
+
+/* A version as `1.9.0` or `1.9`, as BC_V has it; false when it is none. */
+bool bc_version_named(struct str text, int *out);
+/* Writes a module that verifies as a portable artifact that StableHLO `target` and later read. HILO_UNIMPLEMENTED, with a
+   diagnostic at the op, for what the target does not have. */
+hilo_status write_bytecode(const struct ir_module *m, struct diag_list *d, int target, struct strbuf *out);
 
 #endif
