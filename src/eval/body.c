@@ -2,6 +2,7 @@
 #include "eval/body.h"
 
 #include "eval/contract.h"
+#include "eval/eval_core.h"
 
 static enum ir_dtype body_dtype(const struct eval *cx, ir_val v) {
     const struct ir_type_data *t = ir_val_type(cx->m, v);
@@ -10,11 +11,11 @@ static enum ir_dtype body_dtype(const struct eval *cx, ir_val v) {
 
 /* Scalars to hand to eval_region, one for each argument. */
 static hilo_status body_boxes(struct body *b) {
-    size_t nbytes = (b->nargs + b->nresults) * sizeof *b->boxes;
-    b->boxes = mem_alloc(&b->cx->al, nbytes);
+    b->nboxes = 2 * (size_t)b->nargs + b->nresults;
+    b->boxes = mem_alloc(&b->cx->al, b->nboxes * sizeof *b->boxes);
     if (!b->boxes)
         return HILO_RESOURCE_EXHAUSTED;
-    memset(b->boxes, 0, nbytes);
+    memset(b->boxes, 0, b->nboxes * sizeof *b->boxes);
     for (uint32_t i = 0; i < b->nargs; i++)
         HILO_TRY(value_tensor(&b->cx->al, b->arg[i], NULL, 0, &b->boxes[i]));
     return HILO_OK;
@@ -26,6 +27,7 @@ hilo_status body_open(struct eval *cx, ir_op op, ir_region r, struct body *b) {
     const struct ir_block_data *d = ir_block_get(m, block);
     const struct ir_op_data *ret = ir_op_get(m, ir_terminator(m, block));
     *b = (struct body){.cx = cx, .op = op, .region = r, .nargs = d->nargs, .nresults = ret->noperands};
+    b->callee = eval_plan_body(cx->plan, ir_region_get(m, r)->parent);
     b->arg = mem_alloc(&cx->al, (b->nargs + b->nresults) * sizeof *b->arg);
     if (!b->arg)
         return HILO_RESOURCE_EXHAUSTED;
@@ -48,7 +50,7 @@ void body_close(struct body *b) {
         lanes_free(b->lanes);
     for (uint32_t i = 0; b->boxes && i < b->nargs; i++)
         value_unref(b->boxes[i]);
-    mem_free(&b->cx->al, b->boxes, (b->nargs + b->nresults) * sizeof *b->boxes);
+    mem_free(&b->cx->al, b->boxes, b->nboxes * sizeof *b->boxes);
     mem_free(&b->cx->al, b->arg, (b->nargs + b->nresults) * sizeof *b->arg);
     *b = (struct body){.cx = b->cx};
 }
@@ -66,7 +68,14 @@ static hilo_status body_one(struct body *b, const void *const *args, void *const
         }
         memcpy(b->boxes[k]->data, (const char *)args[k] + i * size, size);
     }
-    HILO_TRY(eval_region(b->cx, b->region, b->boxes, b->nargs, out, b->nresults));
+    if (b->callee) {
+        struct value **own = out + b->nresults;
+        for (uint32_t k = 0; k < b->nargs; k++)
+            own[k] = value_ref(b->boxes[k]);
+        HILO_TRY(eval_body(b->cx, b->callee, own, out));
+    } else {
+        HILO_TRY(eval_region(b->cx, b->region, b->boxes, b->nargs, out, b->nresults));
+    }
     for (uint32_t k = 0; k < b->nresults; k++) {
         size_t size = ir_dtype_get(b->result[k])->bytes;
         memcpy((char *)results[k] + i * size, out[k]->data, size);

@@ -1,4 +1,5 @@
-/* A region of scalars applied to many elements: the bodies of reduce, reduce_window, select_and_scatter, sort … .
+/* A region of scalars applied to many elements: the bodies of reduce, reduce_window, select_and_scatter, sort … ; or a
+ * function's body instead of a region.
  *
  * Runs as a program over lanes (eval_lanes.c) where the region is one, else element by element through eval_region: callers see
  * no difference but time. */
@@ -11,10 +12,12 @@ struct body {
     struct eval *cx;
     ir_op op;
     ir_region region;
+    uint32_t callee;              /* block of the function whose body the region is; 0: it is the op's own */
     struct lanes *lanes;          /* NULL: run the region */
     uint32_t nargs, nresults;
     enum ir_dtype *arg, *result;  /* element types, in one allocation */
-    struct value **boxes;         /* without lanes: nargs scalars, reused, and nresults results */
+    struct value **boxes;         /* without lanes: nargs scalars, reused, nresults results, and room for nargs references */
+    size_t nboxes;
 };
 
 hilo_status body_open(struct eval *cx, ir_op op, ir_region r, struct body *b);

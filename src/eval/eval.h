@@ -63,6 +63,8 @@ void value_unref(struct value *v);           /* NULL is fine */
 void value_strides(const int64_t *dims, uint32_t rank, int64_t *out);
 /* Steps a row-major index; false after the last one. Rank 0 has one index. */
 bool index_next(int64_t *index, const int64_t *dims, uint32_t rank);
+/* True for a tensor of integers or i1, which value_i64 may read. */
+bool value_is_integers(const struct value *v);
 /* Element i of an integer tensor (or i1) as int64 (ui64 keeps its bits). */
 int64_t value_i64(const struct value *v, size_t i);
 /* Its type as text, for messages: `tensor<2x3xf32>`. */

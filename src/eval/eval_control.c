@@ -149,21 +149,16 @@ static bool custom_is_forward(struct str target) {
     return false;
 }
 
-/* CreateBuffer's contents are undefined; zeros are the same every time. */
-static hilo_status custom_buffer(struct eval *cx, ir_op op, struct value **out) {
-    const struct ir_type_data *t = ir_val_type(cx->m, ir_result(cx->m, op, 0));
-    if (!ir_type_is_shaped(t) || !ir_type_is_static(t))
-        return EVAL_FAIL(cx, op, HILO_INVALID_ARGUMENT, "creates a buffer of unknown size");
+/* A buffer's contents are undefined; zeros are the same every time. */
+static hilo_status custom_buffer(struct eval *cx, ir_op op, struct value *const *in, struct value **out) {
+    (void)in;
+    const struct ir_op_data *o = ir_op_get(cx->m, op);
+    const struct ir_type_data *t = o->nresults == 1 ? ir_val_type(cx->m, ir_result(cx->m, op, 0)) : NULL;
+    if (!t || !ir_type_is_shaped(t) || !ir_type_is_static(t))
+        return EVAL_FAIL(cx, op, HILO_INVALID_ARGUMENT, "must create one buffer of a known size");
     HILO_TRY(eval_out(cx, op, 0, t->dims, t->rank, out));
     memset((*out)->data, 0, (*out)->bytes);
     return HILO_OK;
-}
-
-static bool is_one_integer(const struct value *v) {
-    if (v->kind != EVAL_TENSOR || v->count != 1)
-        return false;
-    enum ir_dtype_class cls = ir_dtype_get(v->dtype)->cls;
-    return cls != IR_FLOAT && cls != IR_COMPLEX_CLASS;
 }
 
 /* The message of a broken assertion: {0}, {1} … stand for the operands after the first. */
@@ -172,7 +167,7 @@ static void assertion_text(struct str message, struct value *const *in, uint32_t
     for (const char *p = message.p; p < end; p++) {
         uint64_t k;
         bool number = *p == '{' && dec_parse_u64(p + 1, end, &k, &close) && close < end && *close == '}' && k < n - 1;
-        if (number && is_one_integer(in[k + 1])) {
+        if (number && value_is_integers(in[k + 1]) && in[k + 1]->count == 1) {
             strbuf_i64(out, value_i64(in[k + 1], 0));
             p = close;
         } else {
@@ -182,9 +177,10 @@ static void assertion_text(struct str message, struct value *const *in, uint32_t
 }
 
 /* What an exported program takes for granted about dynamic dimensions: its first operand is true. */
-static hilo_status custom_assertion(struct eval *cx, ir_op op, struct value *const *in) {
+static hilo_status custom_assertion(struct eval *cx, ir_op op, struct value *const *in, struct value **out) {
+    (void)out;
     const struct ir_op_data *o = ir_op_get(cx->m, op);
-    if (o->noperands == 0 || !is_one_integer(in[0]) || o->nresults != 0)
+    if (o->noperands == 0 || !value_is_integers(in[0]) || in[0]->count != 1 || o->nresults != 0)
         return EVAL_FAIL(cx, op, HILO_INVALID_ARGUMENT, "must assert one truth value, and have no results");
     if (value_i64(in[0], 0) != 0)
         return HILO_OK;
@@ -197,6 +193,18 @@ static hilo_status custom_assertion(struct eval *cx, ir_op op, struct value *con
     strbuf_free(&text);
     return status;
 }
+
+static const struct {
+    const char *target;
+    eval_fn *run;
+} custom_ops[] = {
+    {"AllocateBuffer", custom_buffer},
+    {"CreateBuffer", custom_buffer},
+    {"shape_assertion", custom_assertion},
+    {"stablehlo.dynamic_reduce_window", eval_dynamic_reduce_window},
+    {"stablehlo.dynamic_rng_bit_generator", eval_dynamic_rng_bit_generator},
+    {"stablehlo.dynamic_top_k", eval_dynamic_top_k},
+};
 
 static hilo_status custom_hook(struct eval *cx, ir_op op, struct str target, struct value *const *in, struct value **out) {
     const struct ir_op_data *o = ir_op_get(cx->m, op);
@@ -220,10 +228,9 @@ hilo_status eval_custom_call(struct eval *cx, ir_op op, struct value *const *in,
     hilo_status status;
     if (eval_check_call(cx, op, target, in, out, &status))
         return status;
-    if (str_is(target, "CreateBuffer") && o->nresults == 1)
-        return custom_buffer(cx, op, out);
-    if (str_is(target, "shape_assertion"))
-        return custom_assertion(cx, op, in);
+    for (size_t i = 0; i < sizeof custom_ops / sizeof *custom_ops; i++)
+        if (str_is(target, custom_ops[i].target))
+            return custom_ops[i].run(cx, op, in, out);
     if (custom_is_forward(target) && o->nresults <= o->noperands)
         return eval_forward(cx, op, in, out);
     return custom_hook(cx, op, target, in, out);

@@ -3,7 +3,7 @@
  *
  * State: [key, counter] for Threefry 2x32-20; [key, counter low, counter high] for Philox 4x32-10, where a state of two words
  * has its key once more as the high word. DEFAULT is Philox, as on XLA's CPU. */
-#include "eval/eval.h"
+#include "eval/eval_core.h"
 
 #include <math.h>
 
@@ -115,19 +115,17 @@ static void trim_bits(struct value *v) {
     }
 }
 
-hilo_status eval_rng_bit_generator(struct eval *cx, ir_op op, struct value *const *in, struct value **out) {
-    const struct ir_type_data *t = ir_val_type(cx->m, ir_result(cx->m, op, 1));
-    int64_t algorithm = ir_prop_i64(cx->m, op, IR_RNG_BIT_GENERATOR_rng_algorithm);
+/* out[0]: the state afterwards; out[1], which is there: bits. */
+static hilo_status generate(struct eval *cx, ir_op op, const struct value *in, int64_t algorithm, struct value **out) {
     bool is_threefry = algorithm == IR_RNG_ALGORITHM_THREE_FRY;
     uint64_t state[3] = {0, 0, 0};
-    if (in[0]->bytes != 16 && (is_threefry || in[0]->bytes != 24))
-        return EVAL_FAIL(cx, op, HILO_INVALID_ARGUMENT, "has a state of %zu bytes, expected %s", in[0]->bytes,
+    if (in->bytes != 16 && (is_threefry || in->bytes != 24))
+        return EVAL_FAIL(cx, op, HILO_INVALID_ARGUMENT, "has a state of %zu bytes, expected %s", in->bytes,
                          is_threefry ? "16" : "16 or 24");
-    memcpy(state, in[0]->data, in[0]->bytes);
-    if (in[0]->bytes == 16)
+    memcpy(state, in->data, in->bytes);
+    if (in->bytes == 16)
         state[2] = state[0];
-    HILO_TRY(eval_out(cx, op, 0, in[0]->dims, in[0]->rank, &out[0]));
-    HILO_TRY(eval_out(cx, op, 1, t->dims, t->rank, &out[1]));
+    HILO_TRY(value_tensor(&cx->al, in->dtype, in->dims, in->rank, &out[0]));
     if (!is_threefry)
         philox_fill(state[0], state + 1, out[1]);
     else if (ir_dtype_get(out[1]->dtype)->bytes == 8)
@@ -135,8 +133,30 @@ hilo_status eval_rng_bit_generator(struct eval *cx, ir_op op, struct value *cons
     else
         state[1] = threefry_32(state[0], state[1], out[1]);
     trim_bits(out[1]);
-    memcpy(out[0]->data, state, in[0]->bytes);
+    memcpy(out[0]->data, state, in->bytes);
     return HILO_OK;
+}
+
+hilo_status eval_rng_bit_generator(struct eval *cx, ir_op op, struct value *const *in, struct value **out) {
+    const struct ir_type_data *t = ir_val_type(cx->m, ir_result(cx->m, op, 1));
+    HILO_TRY(eval_out(cx, op, 1, t->dims, t->rank, &out[1]));
+    return generate(cx, op, in[0], ir_prop_i64(cx->m, op, IR_RNG_BIT_GENERATOR_rng_algorithm), out);
+}
+
+/* custom_call @stablehlo.dynamic_rng_bit_generator: the shape is the second operand. */
+hilo_status eval_dynamic_rng_bit_generator(struct eval *cx, ir_op op, struct value *const *in, struct value **out) {
+    const struct ir_op_data *o = ir_op_get(cx->m, op);
+    const struct ir_attr_data *algorithm = ir_attr_get(cx->m, ir_dict_find(cx->m, o->attrs, STR("rng_algorithm")));
+    int64_t dims[IR_MAX_RANK];
+    bool fits = o->noperands == 2 && o->nresults == 2 && in[0]->kind == EVAL_TENSOR && value_is_integers(in[1]) &&
+                in[1]->count <= IR_MAX_RANK && algorithm->kind == IR_ATTR_ENUM && algorithm->sub == IR_ENUM_RNG_ALGORITHM;
+    const struct ir_type_data *t = fits ? ir_val_type(cx->m, ir_result(cx->m, op, 1)) : NULL;
+    if (!fits || t->kind != IR_TYPE_TENSOR || t->quant || ir_dtype_get(t->dtype)->cls == IR_COMPLEX_CLASS)
+        return EVAL_FAIL(cx, op, HILO_INVALID_ARGUMENT, "must have a state, a shape, an rng_algorithm, and two results");
+    for (size_t i = 0; i < in[1]->count; i++)
+        dims[i] = value_i64(in[1], i);
+    HILO_TRY(eval_out(cx, op, 1, dims, (uint32_t)in[1]->count, &out[1]));
+    return generate(cx, op, in[0], algorithm->i, out);
 }
 
 /* ---- rng --------------------------------------------------------------------------------------------------------- */

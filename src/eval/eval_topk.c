@@ -1,6 +1,6 @@
 /* chlo.top_k: the k largest elements of each line of the last dimension, largest first, equal ones in their order. Floats are
  * in total order: -0 below 0, positive NaN above infinity, negative NaN below -infinity. */
-#include "eval/eval.h"
+#include "eval/eval_core.h"
 
 #include <inttypes.h>
 
@@ -73,9 +73,8 @@ static void topk_lines(const struct value *v, uint32_t n, struct topk_entry *hea
     }
 }
 
-hilo_status eval_top_k(struct eval *cx, ir_op op, struct value *const *in, struct value **out) {
-    const struct value *v = in[0];
-    int64_t k = ir_prop_i64(cx->m, op, IR_TOP_K_k), n = v->rank ? v->dims[v->rank - 1] : 0, dims[IR_MAX_RANK];
+static hilo_status topk_run(struct eval *cx, ir_op op, const struct value *v, int64_t k, struct value **out) {
+    int64_t n = v->rank ? v->dims[v->rank - 1] : 0, dims[IR_MAX_RANK];
     if (v->rank == 0 || k < 0 || k > n || n > INT32_MAX)
         return EVAL_FAIL(cx, op, HILO_INVALID_ARGUMENT, "cannot take %" PRId64 " of %" PRId64 " elements", k, n);
     if (ir_dtype_get(v->dtype)->cls == IR_COMPLEX_CLASS)
@@ -86,17 +85,23 @@ hilo_status eval_top_k(struct eval *cx, ir_op op, struct value *const *in, struc
     struct topk_entry *heap = mem_alloc(&cx->al, nbytes);
     if (!heap)
         return HILO_RESOURCE_EXHAUSTED;
-    struct value *values = NULL, *indices = NULL;
-    hilo_status status = eval_out(cx, op, 0, dims, v->rank, &values);
+    hilo_status status = value_tensor(&cx->al, v->dtype, dims, v->rank, &out[0]);
     if (status == HILO_OK)
-        status = value_tensor(&cx->al, IR_I32_T, dims, v->rank, &indices);
-    if (status == HILO_OK) {
-        topk_lines(v, (uint32_t)n, heap, (uint32_t)k, values, indices);
-        out[0] = values;
-        out[1] = indices;
-    } else {
-        value_unref(values);
-    }
+        status = value_tensor(&cx->al, IR_I32_T, dims, v->rank, &out[1]);
+    if (status == HILO_OK)
+        topk_lines(v, (uint32_t)n, heap, (uint32_t)k, out[0], out[1]);
     mem_free(&cx->al, heap, nbytes);
     return status;
+}
+
+hilo_status eval_top_k(struct eval *cx, ir_op op, struct value *const *in, struct value **out) {
+    return topk_run(cx, op, in[0], ir_prop_i64(cx->m, op, IR_TOP_K_k), out);
+}
+
+/* custom_call @stablehlo.dynamic_top_k: k is the second operand. */
+hilo_status eval_dynamic_top_k(struct eval *cx, ir_op op, struct value *const *in, struct value **out) {
+    const struct ir_op_data *o = ir_op_get(cx->m, op);
+    if (o->noperands != 2 || o->nresults != 2 || in[0]->kind != EVAL_TENSOR || !value_is_integers(in[1]) || in[1]->count != 1)
+        return EVAL_FAIL(cx, op, HILO_INVALID_ARGUMENT, "must have a tensor, one integer, and two results");
+    return topk_run(cx, op, in[0], value_i64(in[1], 0), out);
 }

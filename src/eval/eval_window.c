@@ -1,5 +1,6 @@
-/* reduce_window and select_and_scatter. */
+/* reduce_window, with its window in attributes or in operands, and select_and_scatter. */
 #include "eval/body.h"
+#include "eval/eval_core.h"
 
 /* A window sliding over a padded, dilated input. */
 struct window {
@@ -10,8 +11,43 @@ struct window {
     int64_t strides[IR_MAX_RANK]; /* of the input, in elements */
 };
 
+/* What describes a window: a list for each property, short or NULL where the rest of it is as usual; padding in pairs. */
+struct window_lists {
+    const int64_t *size, *stride, *padding, *base_dilation, *dilation;
+    size_t nsize, nstride, npadding, nbase_dilation, ndilation;
+};
+
 static int64_t window_item(const int64_t *v, size_t n, size_t i, int64_t missing) {
     return v && i < n ? v[i] : missing;
+}
+
+/* From `count` elements that lie `dilation` apart, how far the last one is behind the first, plus one; false on overflow. */
+static bool window_span(int64_t count, int64_t dilation, int64_t *span) {
+    *span = 0;
+    return count == 0 || (!__builtin_mul_overflow(count - 1, dilation, span) && !__builtin_add_overflow(*span, 1, span));
+}
+
+static hilo_status window_shape(struct eval *cx, ir_op op, const struct window_lists *l, const struct value *in,
+                                struct window *w) {
+    *w = (struct window){.rank = in->rank};
+    value_strides(in->dims, in->rank, w->strides);
+    for (uint32_t i = 0; i < in->rank; i++) {
+        w->in[i] = in->dims[i];
+        w->size[i] = window_item(l->size, l->nsize, i, 1);
+        w->stride[i] = window_item(l->stride, l->nstride, i, 1);
+        w->low[i] = window_item(l->padding, l->npadding, 2 * i, 0);
+        w->base_dilation[i] = window_item(l->base_dilation, l->nbase_dilation, i, 1);
+        w->dilation[i] = window_item(l->dilation, l->ndilation, i, 1);
+        if (w->size[i] < 0 || w->stride[i] < 1 || w->base_dilation[i] < 1 || w->dilation[i] < 1)
+            return EVAL_FAIL(cx, op, HILO_INVALID_ARGUMENT, "has a window out of range in dimension %u", i);
+        int64_t grown, span, padded;
+        if (!window_span(w->in[i], w->base_dilation[i], &grown) || !window_span(w->size[i], w->dilation[i], &span) ||
+            __builtin_add_overflow(grown, w->low[i], &padded) ||
+            __builtin_add_overflow(padded, window_item(l->padding, l->npadding, 2 * i + 1, 0), &padded))
+            return EVAL_FAIL(cx, op, HILO_INVALID_ARGUMENT, "has padding out of range in dimension %u", i);
+        w->out[i] = padded <= 0 || span > padded ? 0 : (padded - span) / w->stride[i] + 1;
+    }
+    return HILO_OK;
 }
 
 struct window_slots {
@@ -21,30 +57,15 @@ struct window_slots {
 static hilo_status window_read(struct eval *cx, ir_op op, const struct window_slots *s, const struct value *in,
                                struct window *w) {
     const struct ir_module *m = cx->m;
-    size_t nd = 0, ns = 0, np = 0, nb = 0, nw = 0;
-    const int64_t *size = ir_prop_i64s(m, op, s->dims, &nd), *stride = ir_prop_i64s(m, op, s->strides, &ns);
-    const int64_t *pad = ir_prop_i64s(m, op, s->padding, &np), *base = NULL, *dilation = NULL;
+    struct window_lists l = {0};
+    l.size = ir_prop_i64s(m, op, s->dims, &l.nsize);
+    l.stride = ir_prop_i64s(m, op, s->strides, &l.nstride);
+    l.padding = ir_prop_i64s(m, op, s->padding, &l.npadding);
     if (s->base_dilations != IR_SLOT_NONE) {
-        base = ir_prop_i64s(m, op, s->base_dilations, &nb);
-        dilation = ir_prop_i64s(m, op, s->dilations, &nw);
+        l.base_dilation = ir_prop_i64s(m, op, s->base_dilations, &l.nbase_dilation);
+        l.dilation = ir_prop_i64s(m, op, s->dilations, &l.ndilation);
     }
-    *w = (struct window){.rank = in->rank};
-    value_strides(in->dims, in->rank, w->strides);
-    for (uint32_t i = 0; i < in->rank; i++) {
-        w->in[i] = in->dims[i];
-        w->size[i] = window_item(size, nd, i, 1);
-        w->stride[i] = window_item(stride, ns, i, 1);
-        w->low[i] = window_item(pad, np, 2 * i, 0);
-        w->base_dilation[i] = window_item(base, nb, i, 1);
-        w->dilation[i] = window_item(dilation, nw, i, 1);
-        int64_t grown = w->in[i] ? (w->in[i] - 1) * w->base_dilation[i] + 1 : 0, padded;
-        int64_t span = w->size[i] ? (w->size[i] - 1) * w->dilation[i] + 1 : 0;
-        if (__builtin_add_overflow(grown, w->low[i], &padded) ||
-            __builtin_add_overflow(padded, window_item(pad, np, 2 * i + 1, 0), &padded))
-            return EVAL_FAIL(cx, op, HILO_INVALID_ARGUMENT, "has padding out of range in dimension %u", i);
-        w->out[i] = padded <= 0 || span > padded ? 0 : (padded - span) / w->stride[i] + 1;
-    }
-    return HILO_OK;
+    return window_shape(cx, op, &l, in, w);
 }
 
 /* The input element under window element k at position o; false on padding and in the holes of a dilated input. */
@@ -201,25 +222,18 @@ static hilo_status window_begin(struct eval *cx, const struct window *w, struct 
     return status;
 }
 
-hilo_status eval_reduce_window(struct eval *cx, ir_op op, struct value *const *in, struct value **out) {
-    static const struct window_slots slots = {IR_REDUCE_WINDOW_window_dimensions, IR_REDUCE_WINDOW_window_strides,
-                                              IR_REDUCE_WINDOW_padding, IR_REDUCE_WINDOW_base_dilations,
-                                              IR_REDUCE_WINDOW_window_dilations};
-    uint32_t n = ir_op_get(cx->m, op)->noperands / 2;
-    struct window w;
+static hilo_status window_run(struct eval *cx, ir_op op, ir_region region, const struct window *w, uint32_t n,
+                              struct value *const *in, struct value **out) {
     struct body b;
-    struct sliding s = {.b = &b, .w = &w, .n = n, .out = out};
-    if (n > WINDOW_MOST)
-        return EVAL_FAIL(cx, op, HILO_UNIMPLEMENTED, "has more than %d inputs", WINDOW_MOST);
-    HILO_TRY(window_read(cx, op, &slots, in[0], &w));
-    HILO_TRY(body_open(cx, op, ir_op_region(cx->m, op, 0), &b));
+    struct sliding s = {.b = &b, .w = w, .n = n, .out = out};
+    HILO_TRY(body_open(cx, op, region, &b));
     hilo_status status = HILO_OK;
     for (uint32_t i = 0; status == HILO_OK && i < n; i++) {
         status = body_convert(cx, in[i], b.arg[n + i], &s.x[i]);
         if (status == HILO_OK)
             status = body_convert(cx, in[n + i], b.arg[n + i], &s.pad[i]);
         if (status == HILO_OK)
-            status = window_begin(cx, &w, in[n + i], b.result[i], &out[i]);
+            status = window_begin(cx, w, in[n + i], b.result[i], &out[i]);
     }
     if (status == HILO_OK)
         status = window_reduce(&s);
@@ -229,6 +243,85 @@ hilo_status eval_reduce_window(struct eval *cx, ir_op op, struct value *const *i
     }
     body_close(&b);
     return status;
+}
+
+static hilo_status window_too_many(struct eval *cx, ir_op op) {
+    return EVAL_FAIL(cx, op, HILO_UNIMPLEMENTED, "has more than %d inputs", WINDOW_MOST);
+}
+
+hilo_status eval_reduce_window(struct eval *cx, ir_op op, struct value *const *in, struct value **out) {
+    static const struct window_slots slots = {IR_REDUCE_WINDOW_window_dimensions, IR_REDUCE_WINDOW_window_strides,
+                                              IR_REDUCE_WINDOW_padding, IR_REDUCE_WINDOW_base_dilations,
+                                              IR_REDUCE_WINDOW_window_dilations};
+    uint32_t n = ir_op_get(cx->m, op)->noperands / 2;
+    struct window w;
+    if (n > WINDOW_MOST)
+        return window_too_many(cx, op);
+    HILO_TRY(window_read(cx, op, &slots, in[0], &w));
+    return window_run(cx, op, ir_op_region(cx->m, op, 0), &w, n, in, out);
+}
+
+/* ---- custom_call @stablehlo.dynamic_reduce_window ---------------------------------------------------------------------- */
+
+static bool is_scalar_of(const struct eval *cx, ir_val v, enum ir_dtype t) {
+    const struct ir_type_data *d = ir_val_type(cx->m, v);
+    return d->kind == IR_TYPE_TENSOR && d->rank == 0 && !d->quant && d->dtype == t;
+}
+
+/* The body of the function that the op calls: scalars of the inputs' types in and out. None after a diagnostic. */
+static ir_region window_callee(struct eval *cx, ir_op op, uint32_t n, struct value *const *in) {
+    const struct ir_attr_data *names =
+        ir_attr_get(cx->m, ir_prop(cx->m, op, IR_CUSTOM_CALL_called_computations));
+    ir_op func = names->n == 1 ? ir_module_symbol(cx->m, ir_attr_as_str(cx->m, names->items[0])) : (ir_op){0};
+    bool fits = eval_plan_body(cx->plan, func) != 0;
+    if (fits) {
+        const struct ir_block_data *block = ir_block_get(cx->m, ir_func_body(cx->m, func));
+        const struct ir_op_data *ret = ir_op_get(cx->m, block->last);
+        fits = block->nargs == 2 * n && ret->noperands == n;
+        for (uint32_t i = 0; i < n && fits; i++)
+            fits = in[i]->dtype == in[n + i]->dtype && is_scalar_of(cx, block->args[i], in[i]->dtype) &&
+                   is_scalar_of(cx, block->args[n + i], in[i]->dtype) && is_scalar_of(cx, ret->operands[i], in[i]->dtype);
+    }
+    if (!fits)
+        EVAL_FAIL(cx, op, HILO_INVALID_ARGUMENT, "needs a function that reduces two scalars of each input to one");
+    return fits ? ir_op_region(cx->m, func, 0) : (ir_region){0};
+}
+
+/* The integers of an operand, `want` of them. */
+static bool window_list(const struct value *v, size_t want, int64_t *out) {
+    bool fits = value_is_integers(v) && v->count == want;
+    for (size_t i = 0; i < want && fits; i++)
+        out[i] = value_i64(v, i);
+    return fits;
+}
+
+/* Operands: inputs, as many initial values, then what reduce_window has as attributes: window_dimensions, window_strides,
+   base_dilations, window_dilations, padding. */
+hilo_status eval_dynamic_reduce_window(struct eval *cx, ir_op op, struct value *const *in, struct value **out) {
+    const struct ir_op_data *o = ir_op_get(cx->m, op);
+    uint32_t n = o->nresults;
+    int64_t size[IR_MAX_RANK], stride[IR_MAX_RANK], base[IR_MAX_RANK], dilation[IR_MAX_RANK], padding[2 * IR_MAX_RANK];
+    if (n > WINDOW_MOST)
+        return window_too_many(cx, op);
+    bool fits = n > 0 && o->noperands == 2 * n + 5;
+    for (uint32_t i = 0; i < n && fits; i++)
+        fits = in[i]->kind == EVAL_TENSOR && in[n + i]->kind == EVAL_TENSOR && in[n + i]->rank == 0 &&
+               in[i]->rank == in[0]->rank &&
+               (in[i]->rank == 0 || memcmp(in[i]->dims, in[0]->dims, in[i]->rank * sizeof *in[i]->dims) == 0);
+    size_t rank = fits ? in[0]->rank : 0;
+    fits = fits && window_list(in[2 * n], rank, size) && window_list(in[2 * n + 1], rank, stride) &&
+           window_list(in[2 * n + 2], rank, base) && window_list(in[2 * n + 3], rank, dilation) &&
+           window_list(in[2 * n + 4], 2 * rank, padding);
+    if (!fits)
+        return EVAL_FAIL(cx, op, HILO_INVALID_ARGUMENT,
+                         "must have inputs of one shape, as many initial values, and five lists of integers for a window");
+    struct window_lists l = {size, stride, padding, base, dilation, rank, rank, 2 * rank, rank, rank};
+    ir_region body = window_callee(cx, op, n, in);
+    if (IR_NONE(body))
+        return HILO_INVALID_ARGUMENT;
+    struct window w;
+    HILO_TRY(window_shape(cx, op, &l, in[0], &w));
+    return window_run(cx, op, body, &w, n, in, out);
 }
 
 /* ---- select_and_scatter ------------------------------------------------------------------------------------------------- */

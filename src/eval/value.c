@@ -148,6 +148,11 @@ bool index_next(int64_t *index, const int64_t *dims, uint32_t rank) {
     return false;
 }
 
+bool value_is_integers(const struct value *v) {
+    enum ir_dtype_class cls = v->kind == EVAL_TENSOR ? ir_dtype_get(v->dtype)->cls : IR_FLOAT;
+    return cls != IR_FLOAT && cls != IR_COMPLEX_CLASS;
+}
+
 int64_t value_i64(const struct value *v, size_t i) {
     const struct ir_dtype_info *t = ir_dtype_get(v->dtype);
     bool is_signed = t->cls == IR_SINT || t->cls == IR_INDEX_CLASS;

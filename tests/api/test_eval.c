@@ -537,6 +537,58 @@ static void broken_assertions(void **state) {
           "}\n", HILO_INVALID_ARGUMENT, 3, "must assert one truth value");
 }
 
+/* Targets that are ops in all but form are checked when they run. */
+static void malformed_custom_calls(void **state) {
+    (void)state;
+    static const char reducer[] = "func.func @sum(%a: tensor<f32>, %b: tensor<f32>) -> tensor<f32> {\n"
+                                  "  %0 = stablehlo.add %a, %b : tensor<f32>\n"
+                                  "  return %0 : tensor<f32>\n"
+                                  "}\n"
+                                  "func.func @main() {\n"
+                                  "  %x = stablehlo.constant dense<1.0> : tensor<3xf32>\n"
+                                  "  %z = stablehlo.constant dense<0.0> : tensor<f32>\n"
+                                  "  %d = stablehlo.constant dense<0.0> : tensor<f64>\n"
+                                  "  %1 = stablehlo.constant dense<1> : tensor<1xi32>\n"
+                                  "  %0 = stablehlo.constant dense<0> : tensor<1xi32>\n"
+                                  "  %p = stablehlo.constant dense<0> : tensor<1x2xi32>\n"
+                                  "  %most = stablehlo.constant dense<9223372036854775807> : tensor<1xi64>\n"
+                                  "  %s = stablehlo.constant dense<[1, 2]> : tensor<2xui64>\n";
+    static const struct { const char *op, *says; } calls[] = {
+        {"%r = stablehlo.custom_call @stablehlo.dynamic_reduce_window(%x, %z, %1, %1, %1, %1, %p) {called_computations = [@main]}"
+         " : (tensor<3xf32>, tensor<f32>, tensor<1xi32>, tensor<1xi32>, tensor<1xi32>, tensor<1xi32>, tensor<1x2xi32>)"
+         " -> tensor<3xf32>", "reduces two scalars"},
+        {"%r = stablehlo.custom_call @stablehlo.dynamic_reduce_window(%x, %d, %1, %1, %1, %1, %p) {called_computations = [@sum]}"
+         " : (tensor<3xf32>, tensor<f64>, tensor<1xi32>, tensor<1xi32>, tensor<1xi32>, tensor<1xi32>, tensor<1x2xi32>)"
+         " -> tensor<3xf32>", "reduces two scalars"},
+        {"%r = stablehlo.custom_call @stablehlo.dynamic_reduce_window(%x, %z, %1, %1, %1, %1, %1) {called_computations = [@sum]}"
+         " : (tensor<3xf32>, tensor<f32>, tensor<1xi32>, tensor<1xi32>, tensor<1xi32>, tensor<1xi32>, tensor<1xi32>)"
+         " -> tensor<3xf32>", "five lists of integers"},
+        {"%r = stablehlo.custom_call @stablehlo.dynamic_reduce_window(%x, %z, %1, %0, %1, %1, %p) {called_computations = [@sum]}"
+         " : (tensor<3xf32>, tensor<f32>, tensor<1xi32>, tensor<1xi32>, tensor<1xi32>, tensor<1xi32>, tensor<1x2xi32>)"
+         " -> tensor<3xf32>", "a window out of range in dimension 0"},
+        {"%r = stablehlo.custom_call @stablehlo.dynamic_reduce_window(%x, %z, %1, %1, %most, %1, %p) {called_computations = [@sum]}"
+         " : (tensor<3xf32>, tensor<f32>, tensor<1xi32>, tensor<1xi32>, tensor<1xi64>, tensor<1xi32>, tensor<1x2xi32>)"
+         " -> tensor<3xf32>", "padding out of range in dimension 0"},
+        {"%r:2 = stablehlo.custom_call @stablehlo.dynamic_top_k(%x, %z) : (tensor<3xf32>, tensor<f32>)"
+         " -> (tensor<1xf32>, tensor<1xi32>)", "one integer"},
+        {"%r:2 = stablehlo.custom_call @stablehlo.dynamic_top_k(%x, %0) : (tensor<3xf32>, tensor<1xi32>)"
+         " -> (tensor<0xf64>, tensor<0xi32>)", "result 0"},
+        {"%r:2 = stablehlo.custom_call @stablehlo.dynamic_rng_bit_generator(%s, %1) : (tensor<2xui64>, tensor<1xi32>)"
+         " -> (tensor<2xui64>, tensor<1xui32>)", "an rng_algorithm"},
+        {"%r:2 = stablehlo.custom_call @stablehlo.dynamic_rng_bit_generator(%1, %1)"
+         " {rng_algorithm = #stablehlo<rng_algorithm PHILOX>} : (tensor<1xi32>, tensor<1xi32>)"
+         " -> (tensor<1xi32>, tensor<1xui32>)", "a state of 4 bytes"},
+        {"%r = stablehlo.custom_call @AllocateBuffer() : () -> tensor<?xf32>", "one buffer of a known size"},
+    };
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        struct strbuf text;
+        strbuf_init(&text, mem_system_allocator());
+        strbuf_printf(&text, "%s  %s\n  return\n}\n", reducer, calls[i].op);
+        fails(text.p, HILO_INVALID_ARGUMENT, 14, calls[i].says);
+        strbuf_free(&text);
+    }
+}
+
 /* No result has room for more than its elements. */
 static void results_of_a_lesser_kind(void **state) {
     (void)state;
@@ -992,6 +1044,7 @@ int main(void) {
         cmocka_unit_test(evaluation_can_be_cancelled),
         cmocka_unit_test(custom_calls),
         cmocka_unit_test(broken_assertions),
+        cmocka_unit_test(malformed_custom_calls),
         cmocka_unit_test(results_of_a_lesser_kind),
         cmocka_unit_test(probes),
         cmocka_unit_test(check_rules),
