@@ -184,23 +184,25 @@ static void batch_end(struct fold *f, struct batch *b, ir_op func) {
 
 /* Runs the function, which alone is in `root`, and copies what it returns to `data`. Takes nothing from arenas, so nothing can
    be lost. */
-static bool batch_run(const struct fold *f, const struct batch *b, ir_op root, ir_op func, struct value **out, char **data) {
+static hilo_status batch_run(const struct fold *f, const struct batch *b, ir_op root, ir_op func, struct value **out, char **data) {
     const struct opt *o = f->map.o;
     struct ir_module alone = *o->m;
     alone.root = root;
     struct diag_list ignored;
     diag_init(&ignored, o->d->al);
     struct eval_plan *plan = NULL;
-    bool done = eval_plan_new(&alone, &o->d->al, &ignored, &plan) == HILO_OK &&
-                eval_plan_run(plan, func, NULL, 0, out, b->needed.n, &o->d->al, NULL, &ignored) == HILO_OK;
-    for (uint32_t i = 0; i < b->needed.n && done; i++) {
+    const hilo_allocator *al = &o->m->arena.al;
+    hilo_status status = eval_plan_new(&alone, al, &ignored, &plan);
+    if (status == HILO_OK)
+        status = eval_plan_run(plan, func, NULL, 0, out, b->needed.n, al, NULL, &ignored);
+    for (uint32_t i = 0; i < b->needed.n && status == HILO_OK; i++) {
         if (out[i]->bytes)
             memcpy(data[i], out[i]->data, out[i]->bytes);
         value_unref(out[i]);
     }
     eval_plan_free(plan);
     diag_clear(&ignored);
-    return done;
+    return status;
 }
 
 static ir_attr dense(struct opt *o, ir_type type, const char *data, size_t bytes) {
@@ -247,7 +249,10 @@ static void fold_range(struct fold *f, uint32_t lo, uint32_t hi) {
     }
     if (b.ops.n == 0)
         return;
-    if (batch_run(f, &b, root, func, out, data)) {
+    hilo_status status = batch_run(f, &b, root, func, out, data);
+    if (status == HILO_RESOURCE_EXHAUSTED)
+        arena_exhausted(&o->scratch);
+    if (status == HILO_OK) {
         batch_replace(f, &b, data);
     } else if (hi - lo > 1) {
         fold_range(f, lo, lo + (hi - lo) / 2);
