@@ -238,7 +238,8 @@ typedef struct hilo_compile_options {
     int32_t level;          /* 0..3; default 2 */
     hilo_backend backend;   /* default AUTO */
     const char *entry;      /* function to run; NULL = "main", or the only public function */
-    const char *dump_dir;   /* directory for the program before compilation; NULL (default) = none */
+    const char *dump_dir;   /* directory for the program before and behind optimisation; NULL (default) = what
+                               HILO_DUMP_TO in the environment names, if anything; files there are numbered */
 } hilo_compile_options;
 
 HILO_API void hilo_compile_options_init(hilo_compile_options *options);

@@ -184,7 +184,8 @@ static void batch_end(struct fold *f, struct batch *b, ir_op func) {
 
 /* Runs the function, which alone is in `root`, and copies what it returns to `data`. Takes nothing from arenas, so nothing can
    be lost. */
-static hilo_status batch_run(const struct fold *f, const struct batch *b, ir_op root, ir_op func, struct value **out, char **data) {
+static hilo_status batch_run(const struct fold *f, const struct batch *b, ir_op root, ir_op func, struct value **out,
+                             char **data) {
     const struct opt *o = f->map.o;
     struct ir_module alone = *o->m;
     alone.root = root;
