@@ -557,16 +557,20 @@ static void malformed_custom_calls(void **state) {
         {"%r = stablehlo.custom_call @stablehlo.dynamic_reduce_window(%x, %z, %1, %1, %1, %1, %p) {called_computations = [@main]}"
          " : (tensor<3xf32>, tensor<f32>, tensor<1xi32>, tensor<1xi32>, tensor<1xi32>, tensor<1xi32>, tensor<1x2xi32>)"
          " -> tensor<3xf32>", "reduces two scalars"},
-        {"%r = stablehlo.custom_call @stablehlo.dynamic_reduce_window(%x, %d, %1, %1, %1, %1, %p) {called_computations = [@sum]}"
+        {"%r = stablehlo.custom_call @stablehlo.dynamic_reduce_window(%x, %d, %1, %1, %1, %1, %p) "
+         "{called_computations = [@sum]}"
          " : (tensor<3xf32>, tensor<f64>, tensor<1xi32>, tensor<1xi32>, tensor<1xi32>, tensor<1xi32>, tensor<1x2xi32>)"
          " -> tensor<3xf32>", "reduces two scalars"},
-        {"%r = stablehlo.custom_call @stablehlo.dynamic_reduce_window(%x, %z, %1, %1, %1, %1, %1) {called_computations = [@sum]}"
+        {"%r = stablehlo.custom_call @stablehlo.dynamic_reduce_window(%x, %z, %1, %1, %1, %1, %1) "
+         "{called_computations = [@sum]}"
          " : (tensor<3xf32>, tensor<f32>, tensor<1xi32>, tensor<1xi32>, tensor<1xi32>, tensor<1xi32>, tensor<1xi32>)"
          " -> tensor<3xf32>", "five lists of integers"},
-        {"%r = stablehlo.custom_call @stablehlo.dynamic_reduce_window(%x, %z, %1, %0, %1, %1, %p) {called_computations = [@sum]}"
+        {"%r = stablehlo.custom_call @stablehlo.dynamic_reduce_window(%x, %z, %1, %0, %1, %1, %p) "
+         "{called_computations = [@sum]}"
          " : (tensor<3xf32>, tensor<f32>, tensor<1xi32>, tensor<1xi32>, tensor<1xi32>, tensor<1xi32>, tensor<1x2xi32>)"
          " -> tensor<3xf32>", "a window out of range in dimension 0"},
-        {"%r = stablehlo.custom_call @stablehlo.dynamic_reduce_window(%x, %z, %1, %1, %most, %1, %p) {called_computations = [@sum]}"
+        {"%r = stablehlo.custom_call @stablehlo.dynamic_reduce_window(%x, %z, %1, %1, %most, %1, %p) "
+         "{called_computations = [@sum]}"
          " : (tensor<3xf32>, tensor<f32>, tensor<1xi32>, tensor<1xi32>, tensor<1xi64>, tensor<1xi32>, tensor<1x2xi32>)"
          " -> tensor<3xf32>", "padding out of range in dimension 0"},
         {"%r:2 = stablehlo.custom_call @stablehlo.dynamic_top_k(%x, %z) : (tensor<3xf32>, tensor<f32>)"
