@@ -554,7 +554,8 @@ static void malformed_custom_calls(void **state) {
                                   "  %most = stablehlo.constant dense<9223372036854775807> : tensor<1xi64>\n"
                                   "  %s = stablehlo.constant dense<[1, 2]> : tensor<2xui64>\n";
     static const struct { const char *op, *says; } calls[] = {
-        {"%r = stablehlo.custom_call @stablehlo.dynamic_reduce_window(%x, %z, %1, %1, %1, %1, %p) {called_computations = [@main]}"
+        {"%r = stablehlo.custom_call @stablehlo.dynamic_reduce_window(%x, %z, %1, %1, %1, %1, %p) "
+         "{called_computations = [@main]}"
          " : (tensor<3xf32>, tensor<f32>, tensor<1xi32>, tensor<1xi32>, tensor<1xi32>, tensor<1xi32>, tensor<1x2xi32>)"
          " -> tensor<3xf32>", "reduces two scalars"},
         {"%r = stablehlo.custom_call @stablehlo.dynamic_reduce_window(%x, %d, %1, %1, %1, %1, %p) "
