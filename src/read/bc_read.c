@@ -364,8 +364,8 @@ bool read_is_bytecode(struct str bytes) {
 /* Magic, version, producer. */
 static hilo_status read_head(struct bc *b, struct bc_cursor *c) {
     if (!read_is_bytecode(b->file))
-        return bc_error(b, c->at, "expected MLIR bytecode");
-    c->at += sizeof magic;
+        return bc_error(b, b->file.p, "expected MLIR bytecode");
+    *c = (struct bc_cursor){(const uint8_t *)b->file.p + sizeof magic, (const uint8_t *)b->file.p + b->file.n};
     const uint8_t *at = c->at, *end;
     HILO_TRY(bc_vi(b, c, &b->version));
     if (b->version > BC_NEWEST)
@@ -399,7 +399,7 @@ static hilo_status read_sections(struct bc *b, struct bc_cursor c, struct bc_cur
 
 hilo_status read_bytecode(struct ir_module *m, struct diag_list *d, struct str bytes) {
     struct bc b = {.m = m, .d = d, .file = bytes};
-    struct bc_cursor c = {(const uint8_t *)bytes.p, (const uint8_t *)bytes.p + bytes.n}, s[SECTION_COUNT] = {0};
+    struct bc_cursor c, s[SECTION_COUNT] = {0};
     HILO_TRY(read_head(&b, &c));
     HILO_TRY(read_sections(&b, c, s));
     HILO_TRY(read_strings(&b, s[SECTION_STRING]));

@@ -147,7 +147,7 @@ static hilo_status put_type(struct bc_writer *w, struct bc_bytes *to, const stru
     case BC_FUTURE: return put_types(w, to, t->types, t->ntypes, code->dialect);
     case BC_FUNCTION:
         HILO_TRY(put_types(w, to, t->types, t->ninputs, code->dialect));
-        return put_types(w, to, t->types + t->ninputs, t->ntypes - t->ninputs, code->dialect);
+        return put_types(w, to, t->types ? t->types + t->ninputs : NULL, t->ntypes - t->ninputs, code->dialect);
     default: return HILO_OK;
     }
 }
