@@ -197,7 +197,7 @@ static hilo_status write_op(struct bc_writer *w, ir_op op, uint32_t first, struc
     const struct ir_attr_data *others = ir_attr_get(w->m, o->attrs);
     uint32_t name, loc, dict = 0, record = 0;
     bool has_record = true, is_module = kind == IR_MODULE;
-    int k;
+    int k = 0;
     w->op = op;
     if (is_module) {
         name = op_name(w, bc_dialect_index(w, "builtin"), "module");
