@@ -1,0 +1,214 @@
+/* The kernel IR: what a cluster of StableHLO ops is lowered to, and what machine code is made from.
+ *
+ *   kir.def, math.def   the ops, the functions        print.c, parse.c   as text, and back
+ *   kir.c               kernels, the builder           verify.c           what must hold
+ *   math.c              functions as arithmetic        interp.c           its definition, by running it
+ *
+ * A kernel is a tree of blocks: loops, branches and straight code over scalar values, registers and flat buffers. It is
+ * already scheduled: a loop says how it is run (enum kir_loop), and nothing behind it decides that again. Code generators widen the
+ * body of a VECTOR loop to lanes, and are otherwise literal.
+ *
+ * Index arithmetic is ordinary i64 arithmetic; the builder folds constants, keeps equal pure values once, and places a pure value in
+ * the outermost block in which its operands exist, so that what a loop does not change is computed in front of it.
+ *
+ * A kernel owns its memory in one arena; ids, not pointers, across calls. Not thread-safe while it is built. */
+#ifndef HILO_KIR_KIR_H
+#define HILO_KIR_KIR_H
+
+#include "hilo_kernel_abi.h"
+#include "ir/ir.h"
+
+/* ---- types, ops ------------------------------------------------------------------------------ */
+
+enum kir_type { KIR_VOID, KIR_I1, KIR_I8, KIR_I16, KIR_I32, KIR_I64, KIR_F32, KIR_F64, KIR_TYPE_COUNT };
+
+const char *kir_type_name(enum kir_type t);
+unsigned kir_type_bits(enum kir_type t);
+static inline bool kir_is_float(enum kir_type t) { return t == KIR_F32 || t == KIR_F64; }
+/* The type of an element once it is loaded: integers of less than a byte are i8, floats below f64 are f32. Complex numbers
+   have none: they are two elements of their parts' type. KIR_VOID then. */
+enum kir_type kir_type_of(enum ir_dtype t);
+
+enum kir_op {
+    KIR_NONE,
+#define KIR(id, name, nargs, shape, what) KIR_##id,
+#include "kir/kir.def"
+    KIR_OP_COUNT
+};
+enum kir_shape { KIR_SHAPE_FLOW, KIR_SHAPE_EFFECT, KIR_SHAPE_READ, KIR_SHAPE_SAME, KIR_SHAPE_BIT, KIR_SHAPE_TYPED };
+struct kir_op_info { const char *name; int nargs; enum kir_shape shape; };
+const struct kir_op_info *kir_op_get(enum kir_op op);
+
+enum kir_math {
+#define MATH(id, name, nargs) KIR_MATH_##id,
+#include "kir/math.def"
+    KIR_MATH_COUNT
+};
+struct kir_math_info { const char *name; int nargs; };
+const struct kir_math_info *kir_math_get(enum kir_math f);
+
+enum kir_loop {
+    KIR_GRID,    /* outermost, at most one: iterations are independent and may run anywhere */
+    KIR_SERIAL,  /* one after the other */
+    KIR_VECTOR,  /* `width` lanes at a time, see below */
+    KIR_UNROLLED /* written out; constant extent. Its index is a constant in each copy, so it may choose registers */
+};
+/* VECTOR. Lane l runs iterations l, width + l, 2·width + l …; all lanes of a step run an op before any runs the next. They must not
+   depend on each other: no SET of a register from outside, no two lanes storing to one element. Registers declared inside are
+   a lane's own. An ACC on a register from outside is a reduction: every lane accumulates on its own, beginning with the op's
+   neutral element, behind the loop lane l is combined with lane l + width/2, and so on with half the width until one is left,
+   and then the register = register `sub` that. Serial and unrolled loops may stand inside; their extents, IF conditions and
+   WHILE do not depend on the lane. VECTOR loops do not nest. */
+
+enum kir_cmp { KIR_EQ, KIR_NE, KIR_LT, KIR_LE, KIR_GT, KIR_GE };
+enum kir_tile { KIR_TILE_BF16, KIR_TILE_S8S8, KIR_TILE_U8S8 }; /* formats of A and B of TMUL */
+enum { KIR_U = 1, KIR_NT = 2 };                                   /* flags */
+
+/* ---- kernels --------------------------------------------------------------------------------- */
+
+typedef struct { uint32_t i; } kir_val;   /* a node; 0 = none */
+typedef struct { uint32_t i; } kir_block; /* 0 = none; 1 = the kernel's body */
+
+struct kir_node {
+    uint8_t op;        /* enum kir_op */
+    uint8_t type;      /* enum kir_type of its value */
+    uint8_t sub;       /* enum kir_loop, kir_cmp, kir_math, kir_tile; ACC: enum kir_op */
+    uint8_t flags;
+    uint32_t of;       /* LOAD, STORE, PREFETCH, TLOAD, TSTORE: buffer; GET, SET, ACC: node of the REG */
+    kir_val arg[3];    /* 0 = absent */
+    uint32_t width;    /* VECTOR loops: lanes, a power of two */
+    int64_t imm;
+    kir_block body, other; /* LOOP, IF, WHILE */
+    kir_block block;   /* where it stands */
+    kir_val prev, next; /* there */
+};
+
+struct kir_block_data {
+    kir_val first, last;
+    kir_val owner;     /* LOOP, IF or WHILE; none for the body of the kernel */
+    kir_block parent;
+    uint32_t depth;    /* 0 for the body of the kernel */
+    kir_val open;      /* while building: the child that is open; what is placed here goes in front of it */
+};
+
+enum kir_role { KIR_IN, KIR_OUT, KIR_INOUT, KIR_SCRATCH };
+
+struct kir_buffer {
+    enum kir_role role;
+    enum ir_dtype dtype;   /* of its elements in memory: not complex */
+    int64_t count;         /* elements */
+    size_t offset;         /* SCRATCH: in the scratch memory, a multiple of 64 */
+    bool aligned;          /* begins at a multiple of 64 bytes */
+};
+
+struct kir {
+    struct arena arena;
+    const char *name;               /* a C identifier */
+    struct { struct kir_node *v; uint32_t n, cap; } nodes;        /* from 1 */
+    struct { struct kir_block_data *v; uint32_t n, cap; } blocks; /* from 1 */
+    struct { struct kir_buffer *v; uint32_t n, cap; } buffers;    /* parameters in order, scratch among them */
+    size_t scratch_bytes;
+    kir_block at;                   /* where the builder places */
+    uint32_t *buckets;              /* of equal pure values (kir.c) */
+    uint32_t nbuckets, nequal;
+};
+
+/* An empty kernel; name copied. Memory: arena of `al`, exhaustion jumps to `recover`. NULL when not even the struct fits. */
+struct kir *kir_new(const char *name, hilo_allocator al, jmp_buf *recover);
+void kir_free(struct kir *k); /* NULL is fine */
+static inline struct kir_node *kir_get(const struct kir *k, kir_val v) { return &k->nodes.v[v.i]; }
+static inline struct kir_block_data *kir_block_get(const struct kir *k, kir_block b) { return &k->blocks.v[b.i]; }
+/* The GRID loop (always the last node of the body); none when the kernel has one iteration. */
+kir_val kir_grid(const struct kir *k);
+int64_t kir_grid_extent(const struct kir *k); /* 1 when there is none */
+/* Parameters: the buffers that are not scratch. */
+uint32_t kir_param_count(const struct kir *k);
+
+/* ---- building -------------------------------------------------------------------------------- */
+
+/* The number of the new buffer. kir_scratch adds to scratch_bytes; a count that overflows is exhaustion. */
+uint32_t kir_param(struct kir *k, enum kir_role role, enum ir_dtype dtype, int64_t count);
+uint32_t kir_scratch(struct kir *k, enum ir_dtype dtype, int64_t count);
+
+kir_val kir_int(struct kir *k, enum kir_type t, int64_t v);   /* any integer type, i1 */
+kir_val kir_i64(struct kir *k, int64_t v);
+kir_val kir_float(struct kir *k, enum kir_type t, double v);  /* rounded to t */
+bool kir_is_const(const struct kir *k, kir_val v, int64_t *out_bits);
+
+/* Loops, branches: the builder goes into the body; kir_close returns to the block around it. The value is the index. A loop of
+   one iteration leaves no node: its index is the constant 0 (GRID loops stay). width: VECTOR only. */
+kir_val kir_loop(struct kir *k, enum kir_loop kind, int64_t extent, uint32_t width);
+kir_val kir_loop_to(struct kir *k, enum kir_loop kind, kir_val extent, uint32_t width); /* extent known when it begins; may be 0 */
+void kir_if(struct kir *k, kir_val condition);
+void kir_else(struct kir *k);                       /* from the body of an IF into its `other` */
+void kir_while(struct kir *k);                      /* into `other`, the test */
+void kir_do(struct kir *k, kir_val condition);      /* from the test into the body */
+void kir_close(struct kir *k);
+
+/* Goes to an enclosing block (from kir_get(…)->block or k->at of earlier), in front of the child that is open there, and back: the
+   answer is what to hand to the second call. */
+kir_block kir_goto(struct kir *k, kir_block b);
+
+kir_val kir_reg(struct kir *k, kir_val init, int64_t count);
+kir_val kir_get_reg(struct kir *k, kir_val reg, kir_val index);             /* index: none = 0 */
+void kir_set_reg(struct kir *k, kir_val reg, kir_val index, kir_val v);
+void kir_acc(struct kir *k, enum kir_op op, unsigned flags, kir_val reg, kir_val index, kir_val v);
+
+/* A load from a buffer that the kernel only reads is pure and placed as pure values are, but never out of an IF or WHILE. */
+kir_val kir_load(struct kir *k, uint32_t buffer, kir_val index);
+kir_val kir_load_if(struct kir *k, uint32_t buffer, kir_val index, kir_val guard, kir_val otherwise);
+void kir_store(struct kir *k, uint32_t buffer, kir_val index, kir_val v);
+void kir_store_if(struct kir *k, uint32_t buffer, kir_val index, kir_val v, kir_val guard);
+
+/* Pure values. The type is inferred; kir_typed names it (CONVERT, BITCAST). Folded when all operands are constants (but MATH), by
+   x+0, x-0, x·1, x·0 (integers), x/1, x%1, select of a constant, and and or with constants, double negation, and on i64
+   index arithmetic: (x·a)·b, (x+a)+b, (x·a)/a, (x·a)%a, and (x·a+y)/a = x, %a = y where y is an index below a. */
+kir_val kir_op1(struct kir *k, enum kir_op op, kir_val a);
+kir_val kir_op2(struct kir *k, enum kir_op op, unsigned flags, kir_val a, kir_val b);
+kir_val kir_fma(struct kir *k, kir_val a, kir_val b, kir_val c);
+kir_val kir_cmp(struct kir *k, enum kir_cmp cmp, unsigned flags, kir_val a, kir_val b);
+kir_val kir_select(struct kir *k, kir_val condition, kir_val a, kir_val b);
+kir_val kir_typed(struct kir *k, enum kir_op op, unsigned flags, enum kir_type t, kir_val a);
+kir_val kir_imm(struct kir *k, enum kir_op op, unsigned flags, int64_t imm, kir_val a); /* EXT, ROUND */
+kir_val kir_math(struct kir *k, enum kir_math f, kir_val a, kir_val b);                  /* b: none for one operand */
+static inline enum kir_type kir_type(const struct kir *k, kir_val v) { return (enum kir_type)kir_get(k, v)->type; }
+
+/* The value of an i64 expression as base + stride · index of `loop`, stride constant: true when it is so. What the loop does not
+   change has stride 0. */
+bool kir_linear(const struct kir *k, kir_val v, kir_val loop, int64_t *out_stride);
+/* 1 + the largest value that an i64 index expression of loop indices can have, when it is known and >= 0 throughout; else 0. */
+int64_t kir_bound(const struct kir *k, kir_val v);
+
+/* The neutral element of an ACC op on a type. */
+kir_val kir_neutral(struct kir *k, enum kir_op op, unsigned flags, enum kir_type t);
+
+/* ---- transformations, checks, text, running --------------------------------------------------- */
+
+/* Whether kir_expand_math knows a function on a type. */
+bool kir_math_known(enum kir_math f, enum kir_type t);
+/* Writes every MATH out as arithmetic (math*.c): portable, the same bits everywhere. */
+void kir_expand_math(struct kir *k);
+/* One function as arithmetic at the builder's place; MATH-free. */
+kir_val kir_math_expand(struct kir *k, enum kir_math f, kir_val a, kir_val b);
+
+/* HILO_INTERNAL with a diagnostic that names the node when the kernel is not well formed. */
+hilo_status kir_verify(const struct kir *k, struct diag_list *d);
+void kir_print(const struct kir *k, struct strbuf *out);
+/* What kir_print writes, several kernels in a text; the next one from *at on, which moves behind it. HILO_NOT_FOUND at the end. */
+hilo_status kir_parse(struct str text, size_t *at, hilo_allocator al, jmp_buf *recover, struct diag_list *d, struct kir **out);
+
+/* Runs the kernel as a hilo_kernel_fn would; the definition of what it computes, bit for bit. Checks every access. Returns false
+   (and says why in `d`) when an index is outside of its buffer or memory ends. */
+bool kir_run(const struct kir *k, void *const *buffers, void *scratch, int64_t begin, int64_t end, struct diag_list *d);
+
+/* ---- targets --------------------------------------------------------------------------------- */
+
+/* What scheduling needs to know of a machine. */
+struct kir_target {
+    uint32_t vector_bytes;    /* of a register: 64, 32, 16 */
+    uint32_t vector_count;    /* registers */
+    size_t l1_bytes, l2_bytes;
+    bool fma, tile_bf16, tile_i8, dot_i8;
+};
+
+#endif
