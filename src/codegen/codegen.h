@@ -21,7 +21,8 @@ enum cg_emit { CG_OBJECT, CG_ASSEMBLY, CG_LLVM };
 
 /* UNAVAILABLE, saying which package brings it, when LLVM 19 cannot be opened. Opens it once for the process; any thread. */
 hilo_status cg_open(struct diag_list *d);
-/* The machine that the process runs on; or one of a name ("x86-64-v3", "x86-64-v4", "sapphirerapids", "generic", "aarch64" …):
+/* The machine that the process runs on; or one of a name ("x86-64-v3", "x86-64-v4", "sapphirerapids",
+   "generic", "aarch64" …):
    INVALID_ARGUMENT, listing them, for another. */
 hilo_status cg_target(const char *name, struct cg_target *out, struct diag_list *d); /* NULL = the host */
 

@@ -5,10 +5,12 @@
  *   math.c              functions as arithmetic        interp.c           its definition, by running it
  *
  * A kernel is a tree of blocks: loops, branches and straight code over scalar values, registers and flat buffers. It is
- * already scheduled: a loop says how it is run (enum kir_loop), and nothing behind it decides that again. Code generators widen the
+ * already scheduled: a loop says how it is run (enum kir_loop), and nothing behind it decides that again. Code
+ * generators widen the
  * body of a VECTOR loop to lanes, and are otherwise literal.
  *
- * Index arithmetic is ordinary i64 arithmetic; the builder folds constants, keeps equal pure values once, and places a pure value in
+ * Index arithmetic is ordinary i64 arithmetic; the builder folds constants, keeps equal pure values once, and
+ * places a pure value in
  * the outermost block in which its operands exist, so that what a loop does not change is computed in front of it.
  *
  * A kernel owns its memory in one arena; ids, not pointers, across calls. Not thread-safe while it is built. */
@@ -53,7 +55,8 @@ enum kir_loop {
     KIR_VECTOR,  /* `width` lanes at a time, see below */
     KIR_UNROLLED /* written out; constant extent. Its index is a constant in each copy, so it may choose registers */
 };
-/* VECTOR. Lane l runs iterations l, width + l, 2·width + l …; all lanes of a step run an op before any runs the next. They must not
+/* VECTOR. Lane l runs iterations l, width + l, 2·width + l …; all lanes of a step run an op before any runs
+   the next. They must not
    depend on each other: no SET of a register from outside, no two lanes storing to one element. Registers declared inside are
    a lane's own. An ACC on a register from outside is a reduction: every lane accumulates on its own, beginning with the op's
    neutral element, behind the loop lane l is combined with lane l + width/2, and so on with half the width until one is left,
@@ -138,14 +141,16 @@ bool kir_is_const(const struct kir *k, kir_val v, int64_t *out_bits);
 /* Loops, branches: the builder goes into the body; kir_close returns to the block around it. The value is the index. A loop of
    one iteration leaves no node: its index is the constant 0 (GRID loops stay). width: VECTOR only. */
 kir_val kir_loop(struct kir *k, enum kir_loop kind, int64_t extent, uint32_t width);
-kir_val kir_loop_to(struct kir *k, enum kir_loop kind, kir_val extent, uint32_t width); /* extent known when it begins; may be 0 */
+/* extent known when it begins; may be 0 */
+kir_val kir_loop_to(struct kir *k, enum kir_loop kind, kir_val extent, uint32_t width);
 void kir_if(struct kir *k, kir_val condition);
 void kir_else(struct kir *k);                       /* from the body of an IF into its `other` */
 void kir_while(struct kir *k);                      /* into `other`, the test */
 void kir_do(struct kir *k, kir_val condition);      /* from the test into the body */
 void kir_close(struct kir *k);
 
-/* Goes to an enclosing block (from kir_get(…)->block or k->at of earlier), in front of the child that is open there, and back: the
+/* Goes to an enclosing block (from kir_get(…)->block or k->at of earlier), in front of the child that is open
+   there, and back: the
    answer is what to hand to the second call. */
 kir_block kir_goto(struct kir *k, kir_block b);
 
@@ -160,7 +165,8 @@ kir_val kir_load_if(struct kir *k, uint32_t buffer, kir_val index, kir_val guard
 void kir_store(struct kir *k, uint32_t buffer, kir_val index, kir_val v);
 void kir_store_if(struct kir *k, uint32_t buffer, kir_val index, kir_val v, kir_val guard);
 
-/* Pure values. The type is inferred; kir_typed names it (CONVERT, BITCAST). Folded when all operands are constants (but MATH), by
+/* Pure values. The type is inferred; kir_typed names it (CONVERT, BITCAST). Folded when all operands are
+   constants (but MATH), by
    x+0, x-0, x·1, x·0 (integers), x/1, x%1, select of a constant, and and or with constants, double negation, and on i64
    index arithmetic: (x·a)·b, (x+a)+b, (x·a)/a, (x·a)%a, and (x·a+y)/a = x, %a = y where y is an index below a. */
 kir_val kir_op1(struct kir *k, enum kir_op op, kir_val a);
@@ -173,10 +179,12 @@ kir_val kir_imm(struct kir *k, enum kir_op op, unsigned flags, int64_t imm, kir_
 kir_val kir_math(struct kir *k, enum kir_math f, kir_val a, kir_val b);                  /* b: none for one operand */
 static inline enum kir_type kir_type(const struct kir *k, kir_val v) { return (enum kir_type)kir_get(k, v)->type; }
 
-/* The value of an i64 expression as base + stride · index of `loop`, stride constant: true when it is so. What the loop does not
+/* The value of an i64 expression as base + stride · index of `loop`, stride constant: true when it is so. What
+   the loop does not
    change has stride 0. */
 bool kir_linear(const struct kir *k, kir_val v, kir_val loop, int64_t *out_stride);
-/* 1 + the largest value that an i64 index expression of loop indices can have, when it is known and >= 0 throughout; else 0. */
+/* 1 + the largest value that an i64 index expression of loop indices can have, when it is known and >= 0
+   throughout; else 0. */
 int64_t kir_bound(const struct kir *k, kir_val v);
 
 /* The neutral element of an ACC op on a type. */
@@ -194,10 +202,12 @@ kir_val kir_math_expand(struct kir *k, enum kir_math f, kir_val a, kir_val b);
 /* HILO_INTERNAL with a diagnostic that names the node when the kernel is not well formed. */
 hilo_status kir_verify(const struct kir *k, struct diag_list *d);
 void kir_print(const struct kir *k, struct strbuf *out);
-/* What kir_print writes, several kernels in a text; the next one from *at on, which moves behind it. HILO_NOT_FOUND at the end. */
+/* What kir_print writes, several kernels in a text; the next one from *at on, which moves behind it.
+   HILO_NOT_FOUND at the end. */
 hilo_status kir_parse(struct str text, size_t *at, hilo_allocator al, jmp_buf *recover, struct diag_list *d, struct kir **out);
 
-/* Runs the kernel as a hilo_kernel_fn would; the definition of what it computes, bit for bit. Checks every access. Returns false
+/* Runs the kernel as a hilo_kernel_fn would; the definition of what it computes, bit for bit. Checks every
+   access. Returns false
    (and says why in `d`) when an index is outside of its buffer or memory ends. */
 bool kir_run(const struct kir *k, void *const *buffers, void *scratch, int64_t begin, int64_t end, struct diag_list *d);
 

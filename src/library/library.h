@@ -1,9 +1,11 @@
-/* Routines: the steps of a plan that no kernel is generated for, because they are libraries by nature: sorting, FFT, linear algebra …
+/* Routines: the steps of a plan that no kernel is generated for, because they are libraries by nature:
+   sorting, FFT, linear algebra …
  *
  *   routines.def   the routines          match.c   which StableHLO op is which routine, with its parameters
  *   <routine>.c    one family each
  *
- * A routine is a function of its parameters (integers, so that a plan can be written to a file) over dense row-major buffers. The
+ * A routine is a function of its parameters (integers, so that a plan can be written to a file) over dense
+ * row-major buffers. The
  * results are the reference evaluator's, up to the rounding that the specification leaves open, and the same for any number of
  * threads: work is split by shape. */
 #ifndef HILO_LIBRARY_LIBRARY_H
@@ -19,7 +21,8 @@ enum lib_routine {
 };
 const char *lib_routine_name(enum lib_routine r);
 
-/* Threads to work with. run(team, n, task, user) calls task(user, i) for i = 0 … n-1, each once, on any thread, and returns when
+/* Threads to work with. run(team, n, task, user) calls task(user, i) for i = 0 … n-1, each once, on any
+   thread, and returns when
    all are done; it may be called with threads == 1. */
 struct lib_team {
     int threads;
