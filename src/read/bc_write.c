@@ -91,8 +91,8 @@ hilo_status bc_refuse(struct bc_writer *w, const char *fmt, ...) {
 hilo_status bc_check_since(struct bc_writer *w, int since, const char *what) {
     if (since <= w->target)
         return HILO_OK;
-    return bc_refuse(w, "%s needs StableHLO %d.%d, the target is %d.%d", what, since / 1000, since % 1000, w->target / 1000,
-                     w->target % 1000);
+    return bc_refuse(w, "%s%sneeds StableHLO %d.%d, the target is %d.%d", what ? what : "", what ? " " : "", since / 1000,
+                     since % 1000, w->target / 1000, w->target % 1000);
 }
 
 /* ---- sections -------------------------------------------------------------------------------- */

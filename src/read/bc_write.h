@@ -51,7 +51,7 @@ uint32_t bc_dialect_index(struct bc_writer *w, const char *name);
 /* The place for an id in a map, which grows. */
 uint32_t *bc_map(struct bc_writer *w, uint32_t **v, uint32_t *cap, uint32_t id);
 hilo_status bc_refuse(struct bc_writer *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* An error when something is not in the target yet. */
+/* An error when something, NULL = the op itself, is not in the target yet. */
 hilo_status bc_check_since(struct bc_writer *w, int since, const char *what);
 
 /* ---- attributes and types (bc_write_attr.c): their indices ---- */

@@ -15,7 +15,7 @@ static hilo_status op_version(struct bc_writer *w, enum ir_op_kind kind, int *k)
     bool is_func = kind == IR_FUNC || kind == IR_CALL || kind == IR_FUNC_RETURN;
     if (!is_func && !str_starts(str_of(ir_op_info(kind)->name), "stablehlo."))
         return bc_refuse(w, "has no form in a portable artifact");
-    HILO_TRY(bc_check_since(w, since, "the op"));
+    HILO_TRY(bc_check_since(w, since, NULL));
     for (*k = 1; bc_vhlo_since(kind, *k + 1) && bc_vhlo_since(kind, *k + 1) <= w->target;)
         ++*k;
     return HILO_OK;
