@@ -6,7 +6,7 @@ struct ops_options {
 };
 
 static const char *const evaluators[IR_OP_COUNT] = {
-#define OP(id, name, form, operands, results, regions, traits, cost, rule, eval) [IR_##id] = #eval,
+#define OP(id, name, form, operands, results, regions, traits, cost, rule, eval, lower) [IR_##id] = #eval,
 #include "ir/ops.def"
 };
 

@@ -36,7 +36,7 @@ typedef struct { uint32_t i; } ir_region;
 
 enum ir_op_kind {
     IR_OP_NONE,
-#define OP(id, name, form, operands, results, regions, traits, cost, rule, eval) IR_##id,
+#define OP(id, name, form, operands, results, regions, traits, cost, rule, eval, lower) IR_##id,
 #include "ir/ops.def"
     IR_OP_COUNT
 };
