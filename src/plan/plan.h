@@ -1,35 +1,167 @@
-/* The plan: what runs. A flat list of steps over numbered buffers: first the arguments of the function, then what the
- * steps define. A step reads buffers and defines others, each once; every backend is a way to fill in steps, so that
- * any two of them can be compared step by step.
+/* The plan: what runs. A list of steps over numbered buffers in one block of memory, whose size and offsets are known before
+ * the first run. Every backend is a way to fill in steps, so that any two of them can be compared step by step.
  *
- * A plan is not changed after it was built; any number of threads may run it at once. */
+ *   build.c     the builder: buffers, steps, nested lists           assign.c   offsets in the block
+ *   live.c      where each buffer is needed; what nobody needs      print.c    as text
+ *   coalesce.c  buffers that share memory                           plan.c     the whole function as one step
+ *
+ * Whoever builds a plan says what is computed and in which order; plan_finish decides where everything lies. Buffers are
+ * variables: a step may write one that was written before (states of loops, results of branches). Then the plan is
+ * not changed any more; any number of threads may run it at once. */
 #ifndef HILO_PLAN_PLAN_H
 #define HILO_PLAN_PLAN_H
 
 #include "eval/eval.h"
+#include "hilo_kernel_abi.h"
+#include "library/library.h"
+
+/* ---- buffers --------------------------------------------------------------------------------- */
+
+enum plan_place {
+    PLAN_BLOCK,    /* at `offset` of the block of a run */
+    PLAN_CONSTANT, /* at `data` */
+    PLAN_ARGUMENT, /* of number `index`, `offset` bytes from its begin; never written, but see plan.donors */
+    PLAN_RESULT    /* likewise */
+};
+
+struct plan_buffer {
+    enum ir_dtype dtype;
+    uint32_t rank;
+    const int64_t *dims;
+    size_t bytes;
+    uint32_t root;          /* whose memory it is: itself, or what it is an alias of */
+    size_t root_offset;     /* in it */
+    enum plan_place place;
+    uint32_t index;
+    size_t offset;
+    const void *data;
+};
+
+/* ---- steps ----------------------------------------------------------------------------------- */
+
+struct kir;
+
+/* A kernel (hilo_kernel_abi.h). Several steps may share one; it outlives the plan. `fn` may be set after plan_finish. */
+struct plan_kernel {
+    const char *name;
+    hilo_kernel_fn *fn;
+    /* Where fn is NULL: what runs it instead, on one thread; false with a diagnostic when it fails. */
+    bool (*interpret)(const struct kir *kir, void *const *buffers, void *scratch, int64_t begin, int64_t end,
+                      struct diag_list *d);
+    const struct kir *kir;
+    uint32_t nparams;
+    int64_t grid;           /* iterations; 0 = nothing to do */
+    size_t scratch_bytes;
+    double ns;              /* estimated time of all of it on one thread */
+};
+
+enum plan_role { PLAN_IN, PLAN_OUT, PLAN_INOUT };
+
+/* A buffer as a step uses it. PLAN_OUT: all of it is written. PLAN_INOUT: read, and written in place. */
+struct plan_use {
+    uint32_t buffer;
+    enum plan_role role;
+    uint64_t overlay; /* KERNEL, of an OUT: bit i = it may lie exactly over parameter i, an IN of as many bytes, because
+                         each byte is read before it is written, and by the same iteration */
+};
 
 enum plan_step_kind {
-    PLAN_REFERENCE /* a function, by the reference evaluator */
+    PLAN_KERNEL,    /* uses: by parameter */
+    PLAN_ROUTINE,   /* uses: operands, then results */
+    PLAN_REFERENCE, /* a function of the plan's module, by the reference evaluator; uses: arguments, then results */
+    PLAN_COPY,      /* uses: source, destination */
+    PLAN_TEST,      /* goes to targets[0] unless uses[0], an i1, is true */
+    PLAN_SWITCH,    /* goes to targets[uses[0]]; of an i1, 1 is the first. Out of range is the last */
+    PLAN_JUMP       /* goes to targets[0] */
 };
 
 struct plan_step {
     enum plan_step_kind kind;
-    uint32_t nin, nout;
-    const uint32_t *in, *out; /* buffers that it reads, and defines */
-    ir_op func;               /* REFERENCE: of the plan's module */
+    uint32_t depth;               /* of nested lists, for reading */
+    uint32_t nuses, ntargets;
+    const struct plan_use *uses;
+    const uint32_t *targets;      /* steps; nsteps = the end */
+    const struct plan_kernel *kernel;
+    const struct lib_match *routine;
+    ir_op func;
 };
 
 struct plan {
     const struct ir_module *m;    /* outlives the plan */
-    struct eval_plan *reference;  /* for the steps of kind REFERENCE */
+    struct eval_plan *reference;  /* for the steps of kind REFERENCE; NULL when there are none */
+    bool whole;                   /* the plan is one REFERENCE step over values, not buffers: nothing else is known */
     uint32_t narguments, nresults, nbuffers, nsteps;
-    const uint32_t *results;      /* buffer of each result */
+    const struct plan_buffer *buffers;
+    const uint32_t *arguments, *results; /* buffer of each; UINT32_MAX: an argument that nothing reads */
+    const int32_t *donors;        /* of each result: the argument whose memory it takes when that is donated, or -1 */
     const struct plan_step *steps;
+    size_t block_bytes;           /* a multiple of 64 */
+    size_t live_bytes;            /* most that is live in the block at any time, the lower bound for block_bytes */
+    size_t scratch_bytes;         /* most that a step needs, for each thread */
 };
 
-/* The plan of a function with a body. Memory: the arena, but for `reference`, which plan_free gives back; also after an
-   error, and when memory ended in between. `p` is cleared first. */
-hilo_status plan_build(struct plan *p, struct arena *a, const struct ir_module *m, ir_op func, struct diag_list *d);
+/* ---- building -------------------------------------------------------------------------------- */
+
+struct plan_builder;
+
+/* A builder in `a`, where the plan's memory comes from too; exhaustion jumps to its recovery point. */
+struct plan_builder *plan_new(struct arena *a, const struct ir_module *m, uint32_t narguments, uint32_t nresults);
+
+/* Buffers: their numbers, one numbering for all lists. dims are copied. Sizes that overflow are exhaustion.
+   plan_argument: the same number for the same index.
+   plan_constant: the data is not copied and outlives the plan.
+   plan_alias: bytes of another buffer as another type (reshape, bitcast), or a dense part of them (a slice of the outermost
+     dimensions); both are one memory. To write a buffer in parts, through aliases, say plan_undefined first. */
+uint32_t plan_argument(struct plan_builder *b, uint32_t index, enum ir_dtype t, uint32_t rank, const int64_t *dims);
+uint32_t plan_constant(struct plan_builder *b, enum ir_dtype t, uint32_t rank, const int64_t *dims, const void *data);
+uint32_t plan_temp(struct plan_builder *b, enum ir_dtype t, uint32_t rank, const int64_t *dims);
+uint32_t plan_alias(struct plan_builder *b, uint32_t of, size_t byte_offset, enum ir_dtype t, uint32_t rank,
+                    const int64_t *dims);
+const struct plan_buffer *plan_buffer_get(const struct plan_builder *b, uint32_t buffer); /* until the next is made */
+
+/* Steps, in the order in which they run. Arrays are copied. Arguments and constants may not be written, and nothing may be read
+   that was not written before.
+   plan_kernel: `uses` has k->nparams entries. For an op that changes a part of its operand in place: a plan_copy of the operand
+     to the result, then the kernel with that as PLAN_INOUT; where the operand is not needed any more the copy costs nothing.
+   plan_reference: `effect`: it does more than compute its results, and is kept when nobody needs them.
+   plan_copy: all sources are read before a destination is written. Buffers of equal sizes; a copy is free where
+     both can be the same memory. */
+void plan_kernel(struct plan_builder *b, const struct plan_kernel *k, const struct plan_use *uses);
+void plan_routine(struct plan_builder *b, const struct lib_match *match, uint32_t nin, const uint32_t *in, uint32_t nout,
+                  const uint32_t *out);
+void plan_reference(struct plan_builder *b, ir_op func, bool effect, uint32_t nin, const uint32_t *in, uint32_t nout,
+                    const uint32_t *out);
+void plan_copy(struct plan_builder *b, uint32_t n, const uint32_t *from, const uint32_t *to);
+void plan_undefined(struct plan_builder *b, uint32_t buffer);
+
+/* A loop: the steps behind _begin compute the predicate, an i1, given to _body; those behind _body run while it is true. A
+   loop's states are buffers that a plan_copy fills in front of it and another at the end of the body. */
+void plan_loop_begin(struct plan_builder *b);
+void plan_loop_body(struct plan_builder *b, uint32_t predicate);
+void plan_loop_end(struct plan_builder *b);
+/* A branch of several lists, begun by _begin and each _next: an i1 chooses the first for 1 (`if`), an i32 that of its number,
+   the last when there is none (`case`). What is computed is copied to buffers that all lists write. */
+void plan_branch_begin(struct plan_builder *b, uint32_t selector);
+void plan_branch_next(struct plan_builder *b);
+void plan_branch_end(struct plan_builder *b);
+
+/* Which buffer is a result. Any: an argument, a constant or a buffer that is another result as well is copied. */
+void plan_result(struct plan_builder *b, uint32_t index, uint32_t buffer);
+/* Wishes that a result takes over the memory of an argument when it is donated (tf.aliasing_output). Others are found
+   where types are equal. */
+void plan_donor(struct plan_builder *b, uint32_t argument, uint32_t result);
+
+/* The plan, with everything in its place. INTERNAL, with a diagnostic, when the steps are not as they must be; then, too,
+   there is nothing for plan_free. `p` is cleared first. */
+hilo_status plan_finish(struct plan_builder *b, struct plan *p, struct diag_list *d);
+
+/* The plan of a function with a body as one step over values, for what cannot be planned: dynamic shapes, tokens. Memory:
+   the arena, but for `reference`, which plan_free gives back; also after an error, and when memory ended in between. `p`
+   is cleared first. */
+hilo_status plan_whole(struct plan *p, struct arena *a, const struct ir_module *m, ir_op func, struct diag_list *d);
 void plan_free(struct plan *p);
+
+/* A line a step, and the buffers. */
+void plan_print(const struct plan *p, struct strbuf *out);
 
 #endif

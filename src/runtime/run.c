@@ -1,6 +1,5 @@
-/* Running an executable: inputs are checked and taken from their buffers, the plan's steps run one after the other,
- * what they leave becomes new buffers. A run shares nothing with other runs but the plan, so any number may go on at
- * once. */
+/* Running an executable: inputs are checked and taken from their buffers, the plan runs, what it leaves becomes new buffers. A
+ * run shares nothing with other runs but the plan, so any number may go on at once. */
 #include "runtime/runtime.h"
 
 #include <inttypes.h>
@@ -43,7 +42,7 @@ struct run {
     struct diag_list *d;
     struct meter meter;
     hilo_allocator al;      /* the meter's */
-    struct value **values;  /* by buffer of the plan; owned */
+    struct value **values;  /* of the arguments; owned */
     struct probe *probes;   /* newest first */
 };
 
@@ -164,30 +163,13 @@ static hilo_status on_custom_call(void *user, struct str target, const struct ir
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
-static hilo_status step_reference(struct run *r, const struct plan_step *s, struct value *const *in,
-                                  struct value **out) {
+static hilo_status run_whole(struct run *r, struct value **results) {
+    if (on_cancelled(r))
+        return diag_error(r->d, HILO_CANCELLED, "the run was cancelled");
+    const struct plan *p = r->plan;
     struct eval_hooks hooks = {.custom_call = on_custom_call, .print = on_print, .probe = on_probe, .probed = on_probed,
                                .cancelled = on_cancelled, .user = r};
-    return eval_plan_run(r->plan->reference, s->func, in, s->nin, out, s->nout, &r->al, &hooks, r->d);
-}
-
-typedef hilo_status step_fn(struct run *r, const struct plan_step *s, struct value *const *in, struct value **out);
-static step_fn *const step_kinds[] = {[PLAN_REFERENCE] = step_reference};
-
-/* `scratch` has room for the inputs and outputs of any step. */
-static hilo_status run_steps(struct run *r, struct value **scratch) {
-    for (uint32_t i = 0; i < r->plan->nsteps; i++) {
-        const struct plan_step *s = &r->plan->steps[i];
-        if (on_cancelled(r))
-            return diag_error(r->d, HILO_CANCELLED, "the run was cancelled");
-        struct value **in = scratch, **out = scratch + s->nin;
-        for (uint32_t k = 0; k < s->nin; k++)
-            in[k] = r->values[s->in[k]];
-        HILO_TRY(step_kinds[s->kind](r, s, in, out));
-        for (uint32_t k = 0; k < s->nout; k++)
-            r->values[s->out[k]] = out[k];
-    }
-    return HILO_OK;
+    return eval_plan_run(p->reference, p->steps->func, r->values, p->narguments, results, p->nresults, &r->al, &hooks, r->d);
 }
 
 /* ---- inputs ---------------------------------------------------------------------------------- */
@@ -305,37 +287,30 @@ static void drop_probes(struct run *r) {
     r->probes = NULL;
 }
 
-static hilo_status run_plan(struct run *r, hilo_buffer *const *inputs, struct value **scratch, struct value **results,
-                            double *run_ms) {
+static hilo_status run_plan(struct run *r, hilo_buffer *const *inputs, struct value **results, double *run_ms) {
     const struct plan *p = r->plan;
     HILO_TRY(take_inputs(r, inputs));
     double begin = rt_now_ms();
-    hilo_status status = run_steps(r, scratch);
+    hilo_status status = run_whole(r, results);
     *run_ms = rt_now_ms() - begin;
-    for (uint32_t i = 0; i < p->nresults && status == HILO_OK; i++)
-        results[i] = value_ref(r->values[p->results[i]]);
     drop_probes(r);
-    for (uint32_t i = 0; i < p->nbuffers; i++)
+    for (uint32_t i = 0; i < p->narguments; i++)
         value_unref(r->values[i]);
     return status;
 }
 
-/* One block for what a run keeps count of: values, inputs and outputs of a step, results, buffers to hand out. */
+/* One block for what a run keeps count of: arguments, results, buffers to hand out. */
 static hilo_status run(struct run *r, hilo_buffer *const *inputs, hilo_buffer **outputs, double *run_ms) {
     const struct plan *p = r->plan;
-    size_t step = 0, n = p->nresults;
-    for (uint32_t i = 0; i < p->nsteps; i++)
-        if (step < (size_t)p->steps[i].nin + p->steps[i].nout)
-            step = (size_t)p->steps[i].nin + p->steps[i].nout;
-    size_t bytes = (p->nbuffers + step + 2 * n) * sizeof(void *);
+    size_t n = p->nresults, bytes = (p->narguments + 2 * n) * sizeof(void *);
     void **block = mem_alloc(&r->client->al, bytes);
     if (!block)
         return HILO_RESOURCE_EXHAUSTED;
     memset(block, 0, bytes);
     r->values = (struct value **)block;
-    struct value **scratch = r->values + p->nbuffers, **results = scratch + step;
+    struct value **results = r->values + p->narguments;
     hilo_buffer **fresh = (hilo_buffer **)(results + n);
-    hilo_status status = run_plan(r, inputs, scratch, results, run_ms);
+    hilo_status status = run_plan(r, inputs, results, run_ms);
     if (status == HILO_OK)
         status = make_outputs(r, results, fresh);
     if (status == HILO_OK && n)
