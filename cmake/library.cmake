@@ -5,6 +5,12 @@ set(libs m Threads::Threads)
 if(OpenMP_C_FOUND)
     list(APPEND libs OpenMP::OpenMP_C)
 endif()
+# What the room llm reads models with: JSON, regular expressions, Unicode.
+foreach(lib IN ITEMS jansson pcre2-8 utf8proc)
+    find_library(LIB_${lib} ${lib} REQUIRED)
+    mark_as_advanced(LIB_${lib})
+    list(APPEND libs ${lib})
+endforeach()
 if(HILO_LLVM)
     find_package(LLVM 19 REQUIRED CONFIG)
     target_include_directories(hilo_objects SYSTEM PRIVATE ${LLVM_INCLUDE_DIRS})
@@ -32,7 +38,7 @@ set_target_properties(hilo_static PROPERTIES LINKER_LANGUAGE C)
 
 # What a program that links libhilo.a needs besides: names, so that its build need not find targets.
 # Every linker finds gcc's OpenMP by name; clang's lies where it must be told.
-set(static_libs m ${CMAKE_THREAD_LIBS_INIT})
+set(static_libs m jansson pcre2-8 utf8proc ${CMAKE_THREAD_LIBS_INIT})
 if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
     list(APPEND static_libs ${OpenMP_C_LIB_NAMES})
 else()

@@ -28,6 +28,13 @@ has_cmake() {
 has_ninja() { runs ninja; }
 has_zlib() { compiles "${CC:-cc}" -lz <<<'#include <zlib.h>
     int main(void) { return zlibVersion() == 0; }'; }
+has_jansson() { compiles "${CC:-cc}" -ljansson <<<'#include <jansson.h>
+    int main(void) { return json_null() == 0; }'; }
+has_pcre2() { compiles "${CC:-cc}" -lpcre2-8 <<<'#define PCRE2_CODE_UNIT_WIDTH 8
+    #include <pcre2.h>
+    int main(void) { return pcre2_config(PCRE2_CONFIG_UNICODE, 0) == 0; }'; }
+has_utf8proc() { compiles "${CC:-cc}" -lutf8proc <<<'#include <utf8proc.h>
+    int main(void) { return utf8proc_version() == 0; }'; }
 has_cmocka() { compiles "${CC:-cc}" -lcmocka <<<'#include <stdarg.h>
     #include <setjmp.h>
     #include <stddef.h>
@@ -45,6 +52,9 @@ compiler   build,test  required  gcc,libc6-dev          a C compiler
 cmake      build,test  required  cmake                  CMake 3.25 or newer
 ninja      build,test  wanted    ninja-build            Ninja (faster than make)
 zlib       build,test  required  zlib1g-dev             zlib with its headers
+jansson    build,test  required  libjansson-dev         jansson, for the JSON of models
+pcre2      build,test  required  libpcre2-dev           PCRE2, for the expressions of tokenizers
+utf8proc   build,test  required  libutf8proc-dev        utf8proc, for Unicode normal forms
 cmocka     test        required  libcmocka-dev          cmocka, for the unit tests
 pkgconfig  test        required  pkg-config             pkg-config, to test the installation
 cxx        test        required  g++                    a C++ compiler, to test hilo.h

@@ -1,0 +1,47 @@
+/* safetensors files: named tensors in one file, or in shards that an index lists. Files are mapped and stay so; tensors point
+ * into them and are never copied. Format: github.com/huggingface/safetensors, README: eight bytes with the length of a JSON
+ * header (little endian), the header, then the data without holes. Whatever does not fit that is refused, with the name of the
+ * tensor. */
+#ifndef HILO_LLM_TENSORS_H
+#define HILO_LLM_TENSORS_H
+
+#include "base/file.h"
+#include "ir/ir.h"
+
+enum { LLM_TENSOR_RANK = 8 };
+
+struct llm_tensor {
+    struct str name;
+    enum ir_dtype dtype; /* types of less than a byte are packed, the first element in the low bits */
+    uint32_t rank;
+    int64_t dims[LLM_TENSOR_RANK];
+    const void *data;    /* aligned as the file says, perhaps not at all */
+    size_t bytes;
+};
+
+struct llm_tensors {
+    struct llm_tensor *v; /* sorted by name */
+    size_t n;
+    struct file *files;
+    size_t nfiles, files_bytes;
+    size_t bytes;         /* of all tensors */
+    struct arena arena;
+};
+
+/* `path` is a file, or a directory with model.safetensors or model.safetensors.index.json. Give back by llm_tensors_close,
+   which is harmless after an error. */
+hilo_status llm_tensors_open(const char *path, hilo_allocator al, struct diag_list *d, struct llm_tensors *out);
+/* One file's bytes; they outlive `out`. */
+hilo_status llm_tensors_parse(struct str bytes, const char *name, hilo_allocator al, struct diag_list *d,
+                              struct llm_tensors *out);
+void llm_tensors_close(struct llm_tensors *t);
+
+/* NULL when there is none. */
+const struct llm_tensor *llm_tensors_find(const struct llm_tensors *t, const char *name);
+/* Its type as the file spells it, "BF16[2054, 128]", for messages. */
+void llm_tensor_type(const struct llm_tensor *t, struct strbuf *out);
+
+/* Writes one file: `data` of each tensor is written as it is. */
+hilo_status llm_tensors_write(const char *path, const struct llm_tensor *v, size_t n, hilo_allocator al, struct diag_list *d);
+
+#endif

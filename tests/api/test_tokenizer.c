@@ -1,0 +1,312 @@
+/* Tokenizers: the golden cases of the tiny model, text back from ids, both kinds of models, and what is refused. */
+#include "llm/chat.h"
+#include "llm/json.h"
+#include "llm/tokenizer.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#define MODEL "tests/llm/tiny-llama"
+
+struct fixture {
+    struct llm_tok *t;
+    struct llm_json golden;
+    struct diag_list d;
+};
+
+static int setup(void **state) {
+    static struct fixture f;
+    hilo_allocator al = mem_system_allocator();
+    diag_init(&f.d, al);
+    assert_int_equal(llm_tok_open(MODEL "/tokenizer.json", al, &f.d, &f.t), HILO_OK);
+    assert_int_equal(llm_json_open(&f.golden, MODEL "/golden.json", al, &f.d), HILO_OK);
+    *state = &f;
+    return 0;
+}
+
+static int teardown(void **state) {
+    struct fixture *f = *state;
+    llm_tok_free(f->t);
+    llm_json_close(&f->golden);
+    diag_clear(&f->d);
+    return 0;
+}
+
+static struct llm_ids encode(const struct llm_tok *t, struct str text, unsigned flags) {
+    struct llm_ids ids;
+    struct diag_list d;
+    diag_init(&d, mem_system_allocator());
+    llm_ids_init(&ids, mem_system_allocator());
+    assert_int_equal(llm_tok_encode(t, text, flags, &d, &ids), HILO_OK);
+    return ids;
+}
+
+static void check_ids(const struct llm_ids *ids, const json_t *want) {
+    assert_int_equal(ids->n, json_array_size(want));
+    for (size_t i = 0; i < ids->n; i++)
+        assert_int_equal(ids->v[i], json_integer_value(json_array_get(want, i)));
+}
+
+static void check_back(const struct llm_tok *t, struct str text) {
+    struct llm_ids ids = encode(t, text, 0);
+    struct strbuf back;
+    strbuf_init(&back, mem_system_allocator());
+    llm_tok_decode(t, ids.v, ids.n, true, &back);
+    assert_int_equal(back.n, text.n);
+    if (text.n)
+        assert_memory_equal(back.p, text.p, text.n);
+    strbuf_free(&back);
+    llm_ids_free(&ids);
+}
+
+static struct str text_of(const json_t *v) {
+    return (struct str){json_string_value(v), json_string_length(v)};
+}
+
+static void test_golden(void **state) {
+    const struct fixture *f = *state;
+    const json_t *cases = json_object_get(f->golden.root, "tokenizer");
+    assert_int_equal(json_array_size(cases), 18);
+    for (size_t i = 0; i < json_array_size(cases); i++) {
+        const json_t *one = json_array_get(cases, i);
+        struct llm_ids ids = encode(f->t, text_of(json_object_get(one, "text")), 0);
+        check_ids(&ids, json_object_get(one, "ids"));
+        llm_ids_free(&ids);
+        check_back(f->t, text_of(json_object_get(one, "text")));
+    }
+}
+
+static void test_prompts(void **state) {
+    struct fixture *f = *state;
+    struct llm_chat chat;
+    assert_int_equal(llm_chat_open(MODEL, mem_system_allocator(), &f->d, &chat), HILO_OK);
+    assert_string_equal(llm_chat_family(&chat), "Llama 3");
+    const json_t *cases = json_object_get(f->golden.root, "cases");
+    assert_int_equal(json_array_size(cases), 11);
+    for (size_t i = 0; i < json_array_size(cases); i++) {
+        const json_t *one = json_array_get(cases, i);
+        struct str prompt = text_of(json_object_get(one, "prompt"));
+        bool raw = str_is(text_of(json_object_get(one, "kind")), "raw");
+        struct strbuf text;
+        strbuf_init(&text, mem_system_allocator());
+        if (!raw) {
+            struct llm_message m = {STR("user"), prompt};
+            assert_int_equal(llm_chat_render(&chat, &m, 1, &f->d, &text), HILO_OK);
+            prompt = (struct str){text.p, text.n};
+        }
+        struct llm_ids ids = encode(f->t, prompt, raw ? LLM_TOK_POST : 0);
+        check_ids(&ids, json_object_get(one, "prompt_ids"));
+        llm_ids_free(&ids);
+        strbuf_free(&text);
+    }
+    llm_chat_close(&chat);
+}
+
+static uint64_t next_random(uint64_t *x) {
+    *x ^= *x << 13, *x ^= *x >> 7, *x ^= *x << 17;
+    return *x;
+}
+
+/* A character of any plane but the surrogates, mostly of the scripts that the splits tell apart. */
+static size_t random_character(uint64_t *x, char *out) {
+    static const uint32_t most[] = {0x7F, 0x7F, 0x24F, 0x7FF, 0x3100, 0xFFFF, 0x1FAFF, 0x10FFFF};
+    uint32_t c = (uint32_t)(next_random(x) % (most[next_random(x) % 8] + 1));
+    if (c >= 0xD800 && c < 0xE000)
+        c -= 0x800;
+    if (c < 0x80)
+        return *out = (char)c, 1;
+    size_t n = c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
+    for (size_t i = n; --i > 0; c >>= 6)
+        out[i] = (char)(0x80 | (c & 0x3F));
+    out[0] = (char)(0xF00u >> n | c);
+    return n;
+}
+
+static void test_random(void **state) {
+    const struct fixture *f = *state;
+    uint64_t x = 88172645463325252u;
+    for (int i = 0; i < 10000; i++) {
+        char text[256];
+        size_t n = 0;
+        for (uint64_t k = next_random(&x) % 48; k; k--)
+            n += random_character(&x, text + n);
+        check_back(f->t, (struct str){text, n});
+    }
+    for (int i = 0; i < 1000; i++) { /* bytes that are no characters are kept too */
+        char text[32];
+        for (size_t k = 0; k < sizeof text; k++)
+            text[k] = (char)next_random(&x);
+        check_back(f->t, (struct str){text, sizeof text});
+    }
+}
+
+static void test_long(void **state) {
+    const struct fixture *f = *state;
+    size_t n = 1 << 20;
+    char *text = malloc(n);
+    for (size_t i = 0; i < n; i++) /* one piece: the time must not grow with its square */
+        text[i] = (char)('a' + i * i % 7);
+    check_back(f->t, (struct str){text, n});
+    free(text);
+}
+
+static void test_stream(void **state) {
+    const struct fixture *f = *state;
+    struct llm_ids ids = encode(f->t, STR("\xF0\x9F\x98\x80!<|eot_id|>"), 0);
+    struct llm_text x;
+    struct strbuf out;
+    assert_true(ids.n >= 3);
+    strbuf_init(&out, mem_system_allocator());
+    llm_text_init(&x, f->t, false);
+    for (size_t i = 0; i < ids.n; i++) {
+        llm_text_put(&x, ids.v[i], &out);
+        assert_true(out.n == 0 || out.n >= 4); /* never a part of the character */
+    }
+    llm_text_flush(&x, &out);
+    assert_string_equal(out.p, "\xF0\x9F\x98\x80!");
+    llm_text_put(&x, ids.v[0], &out); /* what never becomes a character */
+    llm_text_flush(&x, &out);
+    assert_true(out.n > 5);
+    strbuf_free(&out);
+    llm_ids_free(&ids);
+}
+
+static void test_special(void **state) {
+    const struct fixture *f = *state;
+    assert_int_equal(llm_tok_size(f->t), 2054);
+    assert_int_equal(llm_tok_id(f->t, STR("<|eot_id|>")), 2052);
+    assert_int_equal(llm_tok_id(f->t, STR("no such token")), -1);
+    assert_true(llm_tok_is_special(f->t, 2052));
+    assert_false(llm_tok_is_special(f->t, 0));
+    assert_false(llm_tok_is_special(f->t, -1));
+    assert_int_equal(llm_tok_bytes(f->t, 1 << 30).n, 0);
+    struct llm_ids ids = encode(f->t, STR("<|eot_id|>"), LLM_TOK_NO_SPECIAL);
+    for (size_t i = 0; i < ids.n; i++)
+        assert_int_not_equal(ids.v[i], 2052);
+    llm_ids_free(&ids);
+}
+
+/* SentencePiece's kind: spaces are U+2581, characters that are no tokens become bytes. */
+static const char llama2[] =
+    "{\"added_tokens\":[{\"id\":1,\"content\":\"<s>\",\"special\":true},{\"id\":0,\"content\":\"<unk>\",\"special\":true}],"
+    "\"normalizer\":{\"type\":\"Sequence\",\"normalizers\":[{\"type\":\"Prepend\",\"prepend\":\"\\u2581\"},"
+    "{\"type\":\"Replace\",\"pattern\":{\"String\":\" \"},\"content\":\"\\u2581\"}]},\"pre_tokenizer\":null,"
+    "\"post_processor\":{\"type\":\"TemplateProcessing\",\"single\":[{\"SpecialToken\":{\"id\":\"<s>\",\"type_id\":0}},"
+    "{\"Sequence\":{\"id\":\"A\",\"type_id\":0}}],\"special_tokens\":{\"<s>\":{\"id\":\"<s>\",\"ids\":[1],"
+    "\"tokens\":[\"<s>\"]}}},\"decoder\":{\"type\":\"Sequence\",\"decoders\":[{\"type\":\"Replace\",\"pattern\":"
+    "{\"String\":\"\\u2581\"},\"content\":\" \"},{\"type\":\"ByteFallback\"},{\"type\":\"Fuse\"},"
+    "{\"type\":\"Strip\",\"content\":\" \",\"start\":1,\"stop\":0}]},\"model\":{\"type\":\"BPE\",\"unk_token\":\"<unk>\","
+    "\"fuse_unk\":true,\"byte_fallback\":true,\"vocab\":{\"<unk>\":0,\"<s>\":1,\"<0xC3>\":2,\"<0xA4>\":3,\"\\u2581\":4,"
+    "\"a\":5,\"b\":6,\"ab\":7,\"\\u2581ab\":8,\"ba\":9},\"merges\":[\"a b\",[\"\\u2581\",\"ab\"],\"b a\"]}}";
+
+static void test_sentencepiece(void **state) {
+    (void)state;
+    struct llm_tok *t;
+    struct diag_list d;
+    diag_init(&d, mem_system_allocator());
+    assert_int_equal(llm_tok_parse(STR(llama2), "t", mem_system_allocator(), &d, &t), HILO_OK);
+    static const struct { const char *text; int32_t ids[8]; size_t n; } cases[] = {
+        {"ab ab", {1, 8, 8}, 3}, {"aba", {1, 8, 5}, 3}, {"\xC3\xA4" "b", {1, 4, 2, 3, 6}, 5}, {"", {1}, 1},
+        {"a\xE2\x82\xAC\xE2\x82\xAC", {1, 4, 5, 0}, 4}, {"<s>b", {1, 1, 4, 6}, 4},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct llm_ids ids = encode(t, str_of(cases[i].text), LLM_TOK_POST);
+        assert_int_equal(ids.n, cases[i].n);
+        assert_memory_equal(ids.v, cases[i].ids, ids.n * sizeof *ids.v);
+        llm_ids_free(&ids);
+    }
+    struct strbuf out;
+    strbuf_init(&out, mem_system_allocator());
+    llm_tok_decode(t, (int32_t[]){1, 8, 8, 2, 3}, 5, false, &out);
+    assert_string_equal(out.p, "ab ab\xC3\xA4");
+    strbuf_free(&out);
+    llm_tok_free(t);
+    diag_clear(&d);
+}
+
+static void test_refusals(void **state) {
+    (void)state;
+    static const struct { const char *json, *why; } cases[] = {
+        {"", "not JSON"}, {"[]", "object"}, {"{}", "'model' is missing"},
+        {"{\"model\":{\"type\":\"Unigram\"}}", "Unigram"},
+        {"{\"model\":{\"type\":\"BPE\"}}", "'model.vocab' is missing"},
+        {"{\"model\":{\"vocab\":{\"a\":-1}}}", "no id for 'a'"},
+        {"{\"model\":{\"vocab\":{\"a\":999999999}}}", "no id for 'a'"},
+        {"{\"model\":{\"vocab\":{\"a\":1,\"b\":1}}}", "two tokens"},
+        {"{\"model\":{\"vocab\":{\"a\":1},\"merges\":[\"a a\"]}}", "number 0"},
+        {"{\"model\":{\"vocab\":{\"a\":1},\"merges\":[7]}}", "no pair"},
+        {"{\"model\":{\"vocab\":{}},\"pre_tokenizer\":{\"type\":\"Split\",\"pattern\":{\"Regex\":\"(\"}}}", "expression"},
+        {"{\"model\":{\"vocab\":{}},\"pre_tokenizer\":{\"type\":\"UnicodeScripts\"}}", "UnicodeScripts"},
+        {"{\"model\":{\"vocab\":{}},\"normalizer\":{\"type\":\"BertNormalizer\"}}", "BertNormalizer"},
+        {"{\"model\":{\"vocab\":{}},\"post_processor\":{\"type\":\"BertProcessing\"}}", "BertProcessing"},
+        {"{\"model\":{\"vocab\":{}},\"added_tokens\":[{\"id\":1}]}", "'added_tokens' number 0"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct llm_tok *t;
+        struct diag_list d;
+        diag_init(&d, mem_system_allocator());
+        assert_int_equal(llm_tok_parse(str_of(cases[i].json), "t.json", mem_system_allocator(), &d, &t),
+                         HILO_INVALID_ARGUMENT);
+        assert_non_null(d.first);
+        if (!strstr(d.first->message, cases[i].why))
+            fail_msg("'%s' expected in: %s", cases[i].why, d.first->message);
+        diag_clear(&d);
+    }
+}
+
+/* ---- chat templates -------------------------------------------------------------------------- */
+
+static void render(const char *template, const struct llm_message *m, size_t n, const char *want) {
+    struct llm_chat c = {.al = mem_system_allocator()};
+    struct strbuf out;
+    struct diag_list d;
+    diag_init(&d, c.al);
+    strbuf_init(&c.template, c.al), strbuf_init(&c.bos, c.al), strbuf_init(&c.eos, c.al), strbuf_init(&out, c.al);
+    strbuf_puts(&c.template, template), strbuf_puts(&c.bos, "<s>"), strbuf_puts(&c.eos, "</s>");
+    hilo_status status = llm_chat_render(&c, m, n, &d, &out);
+    assert_int_equal(status, want ? HILO_OK : HILO_UNIMPLEMENTED);
+    if (want)
+        assert_string_equal(out.p, want);
+    strbuf_free(&out);
+    llm_chat_close(&c);
+    diag_clear(&d);
+}
+
+static void test_chat(void **state) {
+    (void)state;
+    const struct llm_message m[] = {{STR("system"), STR("Be brief.")}, {STR("user"), STR(" Hi ")},
+                                    {STR("assistant"), STR("Hello")}, {STR("user"), STR("Bye")}};
+    render("{{ bos_token }}<|start_header_id|> | trim", m, 2,
+           "<s><|start_header_id|>system<|end_header_id|>\n\nBe brief.<|eot_id|><|start_header_id|>user<|end_header_id|>\n\n"
+           "Hi<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\n");
+    render("bos_token <|start_header_id|> Cutting Knowledge Date trim", m + 1, 1,
+           "<s><|start_header_id|>system<|end_header_id|>\n\nCutting Knowledge Date: December 2023\nToday Date: 26 Jul 2024\n\n"
+           "<|eot_id|><|start_header_id|>user<|end_header_id|>\n\nHi<|eot_id|>"
+           "<|start_header_id|>assistant<|end_header_id|>\n\n");
+    render("{{ '<|im_start|>system\\nYou are Q.<|im_end|>\\n' }} <|im_start|>", m + 1, 1,
+           "<|im_start|>system\nYou are Q.<|im_end|>\n<|im_start|>user\n Hi <|im_end|>\n<|im_start|>assistant\n");
+    render("'<|im_start|>system\\n' + messages[0].content + '<|im_end|>'", m, 3,
+           "<|im_start|>system\nBe brief.<|im_end|>\n<|im_start|>user\n Hi <|im_end|>\n<|im_start|>assistant\nHello<|im_end|>\n"
+           "<|im_start|>assistant\n");
+    render("{{ bos_token }}'[INST] ' + content + ' [/INST]'", m, 4,
+           "<s>[INST] Be brief.\n\n Hi  [/INST]Hello</s>[INST] Bye [/INST]");
+    render("{{ bos_token }}[INST] <<SYS>> trim", m, 4,
+           "<s>[INST] <<SYS>>\nBe brief.\n<</SYS>>\n\nHi [/INST] Hello </s><s>[INST] Bye [/INST]");
+    render("{{ bos_token }}<start_of_turn>", m, 3,
+           "<s><start_of_turn>user\nBe brief.\n\nHi<end_of_turn>\n<start_of_turn>model\nHello<end_of_turn>\n"
+           "<start_of_turn>model\n");
+    render("{{ something else }}", m, 1, NULL);
+    render("", m, 1, NULL);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_golden), cmocka_unit_test(test_prompts), cmocka_unit_test(test_random),
+        cmocka_unit_test(test_long), cmocka_unit_test(test_stream), cmocka_unit_test(test_special),
+        cmocka_unit_test(test_sentencepiece), cmocka_unit_test(test_refusals), cmocka_unit_test(test_chat),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
