@@ -139,6 +139,7 @@ typedef struct hilo_allocator {
 typedef enum hilo_log_level { HILO_LOG_ERROR, HILO_LOG_WARNING, HILO_LOG_INFO, HILO_LOG_DEBUG } hilo_log_level;
 
 typedef struct hilo_client hilo_client;
+struct hilo_diagnostic;
 
 typedef struct hilo_client_options {
     size_t struct_size;
@@ -147,6 +148,10 @@ typedef struct hilo_client_options {
     hilo_allocator allocator; /* realloc_fn NULL (default) = the system's */
     void (*log)(void *user, hilo_log_level level, const char *message); /* NULL (default) = silent; any thread */
     void *log_user;
+    /* Receives every diagnostic on the thread whose call made it, at the end of that call, in the client's place, which
+       then gathers none: for programs that use a client from many threads. NULL (default) = they are gathered. */
+    void (*diagnostic)(void *user, const struct hilo_diagnostic *diagnostic);
+    void *diagnostic_user;
 } hilo_client_options;
 
 HILO_API void hilo_client_options_init(hilo_client_options *options);

@@ -73,7 +73,7 @@ hilo_status hilo_client_create(const hilo_client_options *options, hilo_client *
     if (!c)
         return client_refuse(&o, HILO_RESOURCE_EXHAUSTED, "out of memory");
     *c = (hilo_client){.al = al, .threads = o.threads ? o.threads : client_cores(), .log = o.log,
-                       .log_user = o.log_user};
+                       .log_user = o.log_user, .diagnostic = o.diagnostic, .diagnostic_user = o.diagnostic_user};
     atomic_init(&c->refs, 1);
     pthread_mutex_init(&c->lock, NULL);
     diag_init(&c->diags, al);
@@ -139,22 +139,51 @@ static void log_diagnostics(const hilo_client *client, const struct diag_list *d
             rt_log(client, levels[x->severity], "%s", x->message ? x->message : "");
 }
 
+/* What could not be stored for lack of memory is one more diagnostic, the last. */
+static const struct diag client_exhausted = {
+    .severity = DIAG_ERROR, .status = HILO_RESOURCE_EXHAUSTED, .message = (char *)(uintptr_t)"out of memory"
+};
+
+static const char *text_or_empty(const char *z) {
+    return z ? z : "";
+}
+
+static hilo_diagnostic public_diagnostic(const struct diag *x) {
+    return (hilo_diagnostic){
+        .struct_size = sizeof(hilo_diagnostic), .severity = (hilo_severity)x->severity, .status = x->status,
+        .message = text_or_empty(x->message), .label = x->label, .file = text_or_empty(x->file), .line = x->line,
+        .column = x->col, .source = text_or_empty(x->source),
+    };
+}
+
+static void tell_diagnostics(const hilo_client *client, struct diag_list *d) {
+    hilo_diagnostic one;
+    for (const struct diag *x = d->first; x; x = x->next) {
+        one = public_diagnostic(x);
+        client->diagnostic(client->diagnostic_user, &one);
+    }
+    if (d->out_of_memory) {
+        one = public_diagnostic(&client_exhausted);
+        client->diagnostic(client->diagnostic_user, &one);
+    }
+    diag_clear(d);
+}
+
 hilo_status rt_finish(hilo_client *client, struct diag_list *d, hilo_status status) {
     if (status != HILO_OK && d->errors == 0)
         diag_error(d, status, "%s", status == HILO_RESOURCE_EXHAUSTED ? "out of memory" : diag_status_name(status));
     if (!d->first && !d->out_of_memory)
         return status;
     log_diagnostics(client, d);
+    if (client->diagnostic) {
+        tell_diagnostics(client, d);
+        return status;
+    }
     pthread_mutex_lock(&client->lock);
     diag_move(&client->diags, d);
     pthread_mutex_unlock(&client->lock);
     return status;
 }
-
-/* What could not be stored for lack of memory is one more diagnostic, the last. */
-static const struct diag client_exhausted = {
-    .severity = DIAG_ERROR, .status = HILO_RESOURCE_EXHAUSTED, .message = (char *)(uintptr_t)"out of memory"
-};
 
 static size_t diagnostics_count(const hilo_client *client) {
     size_t n = client->diags.out_of_memory;
@@ -172,10 +201,6 @@ size_t hilo_diagnostics_count(const hilo_client *client) {
     return n;
 }
 
-static const char *text_or_empty(const char *z) {
-    return z ? z : "";
-}
-
 hilo_status hilo_diagnostics_get(const hilo_client *client, size_t index, hilo_diagnostic *out) {
     if (!client || !out || out->struct_size < sizeof out->struct_size)
         return HILO_INVALID_ARGUMENT;
@@ -190,11 +215,8 @@ hilo_status hilo_diagnostics_get(const hilo_client *client, size_t index, hilo_d
     if (!x)
         x = &client_exhausted;
     size_t size = out->struct_size < sizeof *out ? out->struct_size : sizeof *out;
-    hilo_diagnostic full = {
-        .struct_size = out->struct_size, .severity = (hilo_severity)x->severity, .status = x->status,
-        .message = text_or_empty(x->message), .label = x->label, .file = text_or_empty(x->file), .line = x->line,
-        .column = x->col, .source = text_or_empty(x->source),
-    };
+    hilo_diagnostic full = public_diagnostic(x);
+    full.struct_size = out->struct_size;
     memcpy(out, &full, size);
     return HILO_OK;
 }

@@ -34,6 +34,8 @@ struct hilo_client {
     int32_t threads;
     void (*log)(void *user, hilo_log_level level, const char *message); /* or NULL */
     void *log_user;
+    void (*diagnostic)(void *user, const hilo_diagnostic *diagnostic); /* in place of `diags`; or NULL */
+    void *diagnostic_user;
     pthread_mutex_t lock;                 /* of what follows, and of all buffers' values */
     struct diag_list diags;
     struct rt_custom_call *custom_calls;

@@ -223,6 +223,42 @@ static void test_struct_sizes(void **state) {
     hilo_client_release(client);
 }
 
+/* What a client with a receiver of its own is told. */
+struct told {
+    int n;
+    hilo_status status;
+    uint32_t line;
+    char source[32];
+};
+
+static void tell(void *user, const hilo_diagnostic *d) {
+    struct told *t = user;
+    t->n++;
+    t->status = d->status;
+    t->line = d->line;
+    snprintf(t->source, sizeof t->source, "%s", d->source);
+}
+
+static void test_diagnostics_told(void **state) {
+    (void)state;
+    struct told told = {.n = 0};
+    hilo_client_options o;
+    hilo_client_options_init(&o);
+    o.diagnostic = tell;
+    o.diagnostic_user = &told;
+    hilo_client *client;
+    hilo_module *module = NULL;
+    assert_int_equal(hilo_client_create(&o, &client), HILO_OK);
+    static const char text[] = "\nstablehlo.nothing";
+    assert_int_equal(hilo_module_parse(client, text, sizeof text - 1, NULL, &module), HILO_INVALID_ARGUMENT);
+    assert_int_equal(told.n, 1);
+    assert_int_equal(told.status, HILO_INVALID_ARGUMENT);
+    assert_int_equal(told.line, 2);
+    assert_string_equal(told.source, "stablehlo.nothing");
+    assert_int_equal(hilo_diagnostics_count(client), 0);
+    hilo_client_release(client);
+}
+
 static void test_diagnostics(void **state) {
     (void)state;
     static const char wrong[] = "func.func @f(%a: tensor<2xf32>, %b: tensor<3xf32>) -> tensor<2xf32> {\n"
@@ -1010,6 +1046,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_version), cmocka_unit_test(test_dtypes),
         cmocka_unit_test(test_client_options), cmocka_unit_test(test_struct_sizes), cmocka_unit_test(test_diagnostics),
+        cmocka_unit_test(test_diagnostics_told),
         cmocka_unit_test(test_module), cmocka_unit_test(test_module_load),
         cmocka_unit_test(test_executable), cmocka_unit_test(test_compile_errors), cmocka_unit_test(test_dump),
         cmocka_unit_test(test_buffer), cmocka_unit_test(test_buffer_strides),
