@@ -1,0 +1,266 @@
+/* Buffers: their life, their properties, references from outside.
+ *
+ * A buffer is known before its data is: runs are asynchronous. Its event tells when the data is there, or why it never
+ * will be. Deleting a buffer (or donating it) is at once visible to whoever asks; the data stays for the runs and
+ * transfers that hold it. */
+#include "pjrt/pjrt.h"
+
+#include <stdlib.h>
+
+/* ---- types ----------------------------------------------------------------------------------- */
+
+hilo_dtype pjrt_dtype(int number) {
+    if (number == PJRT_F6E2M3FN)
+        return HILO_F6E2M3FN;
+    if (number == PJRT_F6E3M2FN)
+        return HILO_F6E3M2FN;
+    bool known = number == HILO_TOKEN || (number > 0 && number < PJRT_F6E2M3FN && hilo_dtype_size((hilo_dtype)number));
+    return known ? (hilo_dtype)number : HILO_DTYPE_INVALID;
+}
+
+int pjrt_dtype_number(hilo_dtype dtype) {
+    return dtype == HILO_F6E2M3FN ? PJRT_F6E2M3FN : dtype == HILO_F6E3M2FN ? PJRT_F6E3M2FN : (int)dtype;
+}
+
+struct pjrt_error *pjrt_shape_bytes(int dtype, const int64_t *dims, size_t rank, size_t *out) {
+    hilo_dtype t = pjrt_dtype(dtype);
+    size_t bytes = hilo_dtype_size(t);
+    if (!t)
+        return pjrt_fail(HILO_UNIMPLEMENTED, "hilo has no element type with the number %d", dtype);
+    if (rank && !dims)
+        return pjrt_fail(HILO_INVALID_ARGUMENT, "the dimensions are missing");
+    for (size_t i = 0; i < rank; i++)
+        if (dims[i] < 0 || !mem_mul(bytes, (size_t)dims[i], &bytes))
+            return pjrt_fail(HILO_INVALID_ARGUMENT, "dimension %zu is %lld, which no buffer can have", i, (long long)dims[i]);
+    if (bytes > INT64_MAX)
+        return pjrt_fail(HILO_RESOURCE_EXHAUSTED, "a buffer of %zu bytes is too large", bytes);
+    *out = bytes;
+    return NULL;
+}
+
+/* ---- life ------------------------------------------------------------------------------------ */
+
+struct pjrt_error *pjrt_buffer_new(struct pjrt_memory *memory, int dtype, const int64_t *dims, size_t rank,
+                                   struct pjrt_event *ready, struct pjrt_buffer **out) {
+    size_t bytes;
+    PJRT_TRY(pjrt_shape_bytes(dtype, dims, rank, &bytes));
+    if (rank > 64)
+        return pjrt_fail(HILO_UNIMPLEMENTED, "%zu dimensions are more than hilo knows", rank);
+    struct pjrt_buffer *b = pjrt_alloc(1, sizeof *b + rank * sizeof *b->dims);
+    struct pjrt_event *event = !b ? NULL : ready ? pjrt_event_ref(ready) : pjrt_event_new();
+    if (!event) {
+        free(b);
+        return pjrt_exhausted();
+    }
+    b->client = pjrt_client_ref(memory->device->client);
+    b->memory = memory;
+    b->ready = event;
+    b->dtype = pjrt_dtype(dtype);
+    b->rank = (uint32_t)rank;
+    b->bytes = bytes;
+    atomic_init(&b->refs, 1);
+    if (rank)
+        memcpy(b->dims, dims, rank * sizeof *dims);
+    *out = b;
+    return NULL;
+}
+
+struct pjrt_buffer *pjrt_buffer_ref(struct pjrt_buffer *b) {
+    atomic_fetch_add_explicit(&b->refs, 1, memory_order_relaxed);
+    return b;
+}
+
+void pjrt_buffer_unref(struct pjrt_buffer *b) {
+    if (!b || atomic_fetch_sub_explicit(&b->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    struct pjrt_client *client = b->client;
+    hilo_buffer_release(b->data);
+    pjrt_event_unref(b->ready);
+    free(b);
+    pjrt_client_unref(client);
+}
+
+/* The data that nobody needs any more, to be released without the lock; NULL while somebody does. */
+static hilo_buffer *unneeded(struct pjrt_buffer *b) {
+    hilo_buffer *data = b->deleted && !b->held ? b->data : NULL;
+    if (data)
+        b->data = NULL;
+    return data;
+}
+
+void pjrt_buffer_fill(struct pjrt_buffer *b, hilo_buffer *data) {
+    pthread_mutex_lock(&b->client->lock);
+    hilo_buffer *old = b->data;
+    b->data = data;
+    hilo_buffer *needless = unneeded(b);
+    pthread_mutex_unlock(&b->client->lock);
+    hilo_buffer_release(old);
+    hilo_buffer_release(needless);
+}
+
+void pjrt_buffer_delete(struct pjrt_buffer *b) {
+    pthread_mutex_lock(&b->client->lock);
+    b->deleted = true;
+    hilo_buffer *data = unneeded(b);
+    pthread_mutex_unlock(&b->client->lock);
+    hilo_buffer_release(data);
+}
+
+struct pjrt_error *pjrt_buffer_hold(struct pjrt_buffer *b) {
+    pthread_mutex_lock(&b->client->lock);
+    bool ok = !b->deleted;
+    b->held += ok;
+    pthread_mutex_unlock(&b->client->lock);
+    if (!ok)
+        return pjrt_fail(HILO_INVALID_ARGUMENT, "the buffer was deleted or donated");
+    pjrt_buffer_ref(b);
+    return NULL;
+}
+
+void pjrt_buffer_let_go(struct pjrt_buffer *b) {
+    pthread_mutex_lock(&b->client->lock);
+    b->held--;
+    hilo_buffer *data = unneeded(b);
+    pthread_mutex_unlock(&b->client->lock);
+    hilo_buffer_release(data);
+    pjrt_buffer_unref(b);
+}
+
+struct pjrt_error *pjrt_buffer_data(struct pjrt_buffer *b, hilo_buffer **out) {
+    const struct pjrt_error *error = pjrt_event_wait(b->ready);
+    if (error)
+        return pjrt_error_copy(error);
+    pthread_mutex_lock(&b->client->lock);
+    *out = b->data;
+    pthread_mutex_unlock(&b->client->lock);
+    return *out ? NULL : pjrt_fail(HILO_INTERNAL, "the buffer has no data");
+}
+
+struct pjrt_memory *pjrt_place(struct pjrt_client *c, struct pjrt_device *device, struct pjrt_memory *memory) {
+    return memory ? memory : (device ? device : c->list[0])->list[PJRT_MEMORY_DEVICE];
+}
+
+/* ---- the interface --------------------------------------------------------------------------- */
+
+struct pjrt_error *pjrt_Buffer_Destroy(struct pjrt_Buffer_Destroy *a) {
+    if (a->buffer)
+        pjrt_buffer_delete(a->buffer);
+    pjrt_buffer_unref(a->buffer);
+    return NULL;
+}
+
+struct pjrt_error *pjrt_Buffer_Delete(struct pjrt_Buffer_Delete *a) {
+    pjrt_buffer_delete(a->buffer);
+    return NULL;
+}
+
+struct pjrt_error *pjrt_Buffer_IsDeleted(struct pjrt_Buffer_IsDeleted *a) {
+    pthread_mutex_lock(&a->buffer->client->lock);
+    a->is_deleted = a->buffer->deleted;
+    pthread_mutex_unlock(&a->buffer->client->lock);
+    return NULL;
+}
+
+struct pjrt_error *pjrt_Buffer_ElementType(struct pjrt_Buffer_ElementType *a) {
+    a->dtype = pjrt_dtype_number(a->buffer->dtype);
+    return NULL;
+}
+
+struct pjrt_error *pjrt_Buffer_Dimensions(struct pjrt_Buffer_Dimensions *a) {
+    a->dims = a->buffer->dims;
+    a->rank = a->buffer->rank;
+    return NULL;
+}
+
+struct pjrt_error *pjrt_Buffer_UnpaddedDimensions(struct pjrt_Buffer_UnpaddedDimensions *a) {
+    a->dims = a->buffer->dims;
+    a->rank = a->buffer->rank;
+    return NULL;
+}
+
+struct pjrt_error *pjrt_Buffer_DynamicDimensionIndices(struct pjrt_Buffer_DynamicDimensionIndices *a) {
+    a->dynamic_dim_indices = NULL;
+    a->ndynamic_dims = 0;
+    return NULL;
+}
+
+struct pjrt_error *pjrt_Buffer_OnDeviceSizeInBytes(struct pjrt_Buffer_OnDeviceSizeInBytes *a) {
+    a->size = a->buffer->bytes;
+    return NULL;
+}
+
+struct pjrt_error *pjrt_Buffer_Device(struct pjrt_Buffer_Device *a) {
+    a->device = a->buffer->memory->device;
+    return NULL;
+}
+
+struct pjrt_error *pjrt_Buffer_Memory(struct pjrt_Buffer_Memory *a) {
+    a->memory = a->buffer->memory;
+    return NULL;
+}
+
+struct pjrt_error *pjrt_Buffer_ReadyEvent(struct pjrt_Buffer_ReadyEvent *a) {
+    a->event = pjrt_event_ref(a->buffer->ready);
+    return NULL;
+}
+
+/* Whoever hears that a buffer is in the host's memory asks for its address, and may do so on a thread that the run behind
+   the buffer needs. So only what is there already is said to be there; the rest is copied when it is ready. */
+struct pjrt_error *pjrt_Buffer_IsOnCpu(struct pjrt_Buffer_IsOnCpu *a) {
+    a->is_on_cpu = pjrt_event_ready(a->buffer->ready) && !a->buffer->ready->error && a->buffer->dtype != HILO_TOKEN;
+    return NULL;
+}
+
+static struct pjrt_error *address(struct pjrt_buffer *b, void **out) {
+    PJRT_TRY(pjrt_buffer_hold(b));
+    hilo_buffer *data;
+    struct pjrt_error *error = pjrt_buffer_data(b, &data);
+    if (!error)
+        *out = hilo_buffer_data(data);
+    pjrt_buffer_let_go(b);
+    return error;
+}
+
+struct pjrt_error *pjrt_Buffer_UnsafePointer(struct pjrt_Buffer_UnsafePointer *a) {
+    void *p = NULL;
+    PJRT_TRY(address(a->buffer, &p));
+    a->pointer = (uintptr_t)p;
+    return NULL;
+}
+
+struct pjrt_error *pjrt_Buffer_OpaqueDeviceMemoryDataPointer(struct pjrt_Buffer_OpaqueDeviceMemoryDataPointer *a) {
+    return address(a->buffer, &a->pointer);
+}
+
+struct pjrt_error *pjrt_Buffer_IncreaseExternalReferenceCount(struct pjrt_Buffer_IncreaseExternalReferenceCount *a) {
+    PJRT_TRY(pjrt_buffer_hold(a->buffer));
+    pthread_mutex_lock(&a->buffer->client->lock);
+    a->buffer->external++;
+    pthread_mutex_unlock(&a->buffer->client->lock);
+    return NULL;
+}
+
+struct pjrt_error *pjrt_Buffer_DecreaseExternalReferenceCount(struct pjrt_Buffer_DecreaseExternalReferenceCount *a) {
+    pthread_mutex_lock(&a->buffer->client->lock);
+    bool ok = a->buffer->external > 0;
+    a->buffer->external -= ok;
+    pthread_mutex_unlock(&a->buffer->client->lock);
+    if (!ok)
+        return pjrt_fail(HILO_INVALID_ARGUMENT, "the buffer has no external references");
+    pjrt_buffer_let_go(a->buffer);
+    return NULL;
+}
+
+struct pjrt_error *pjrt_Buffer_GetMemoryLayout(struct pjrt_Buffer_GetMemoryLayout *a) {
+    static const int64_t descending[65] = {
+        64, 63, 62, 61, 60, 59, 58, 57, 56, 55, 54, 53, 52, 51, 50, 49, 48, 47, 46, 45, 44, 43, 42, 41, 40, 39, 38, 37, 36,
+        35, 34, 33, 32, 31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, 17, 16, 15, 14, 13, 12, 11, 10, 9,  8,  7,
+        6,  5,  4,  3,  2,  1,  0,
+    };
+    size_t rank = a->buffer->rank;
+    a->layout = (struct pjrt_layout){.struct_size = sizeof a->layout, .type = PJRT_TILED};
+    a->layout.tiled.struct_size = sizeof a->layout.tiled;
+    a->layout.tiled.minor_to_major = descending + 65 - rank;
+    a->layout.tiled.minor_to_major_size = rank;
+    return NULL;
+}

@@ -1,0 +1,491 @@
+/* Executables: compiling, loading, saving, and what a program is asked. */
+#include "pjrt/pjrt.h"
+#include "runtime/runtime.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* ---- life ------------------------------------------------------------------------------------ */
+
+void pjrt_executable_unref(struct pjrt_executable *x) {
+    if (!x || atomic_fetch_sub_explicit(&x->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    hilo_executable_release(x->hilo);
+    free((char *)(uintptr_t)x->option_bytes.p);
+    free((char *)(uintptr_t)x->code.p);
+    free(x->name);
+    free(x->dtypes);
+    free(x->dims);
+    free(x->ranks);
+    free(x->aliases);
+    free(x->kinds);
+    free(x->kind_sizes);
+    pjrt_client_unref(x->client);
+    free(x);
+}
+
+static struct pjrt_executable *executable_ref(struct pjrt_executable *x) {
+    atomic_fetch_add_explicit(&x->refs, 1, memory_order_relaxed);
+    return x;
+}
+
+void pjrt_loaded_unref(struct pjrt_loaded *l) {
+    if (!l || atomic_fetch_sub_explicit(&l->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    pjrt_executable_unref(l->executable);
+    free(l->devices);
+    free(l->ids);
+    free(l);
+}
+
+static bool own(struct str *out, struct str bytes) {
+    *out = (struct str){pjrt_dup(bytes.p, bytes.n), bytes.n};
+    return out->p;
+}
+
+/* ---- what a program has ---------------------------------------------------------------------- */
+
+static struct pjrt_error *describe_outputs(struct pjrt_executable *x) {
+    size_t ndims = 0;
+    hilo_type t;
+    for (size_t i = 0; i < x->noutputs && hilo_executable_output_type(x->hilo, i, &t) == HILO_OK; i++)
+        ndims += t.rank;
+    x->dtypes = pjrt_alloc(x->noutputs, sizeof *x->dtypes);
+    x->ranks = pjrt_alloc(x->noutputs, sizeof *x->ranks);
+    x->dims = pjrt_alloc(ndims, sizeof *x->dims);
+    if (!x->dtypes || !x->ranks || !x->dims)
+        return pjrt_exhausted();
+    int64_t *dims = x->dims;
+    for (size_t i = 0; i < x->noutputs && hilo_executable_output_type(x->hilo, i, &t) == HILO_OK; i++) {
+        size_t bytes = 0;
+        x->dtypes[i] = pjrt_dtype_number(t.dtype);
+        x->ranks[i] = t.rank;
+        for (uint32_t k = 0; k < t.rank; k++) {
+            *dims++ = t.dims[k];
+            x->dynamic = x->dynamic || t.dims[k] == HILO_DYNAMIC;
+        }
+        pjrt_error_free(pjrt_shape_bytes(x->dtypes[i], t.dims, t.rank, &bytes));
+        x->output_bytes += bytes;
+    }
+    return NULL;
+}
+
+static struct pjrt_error *describe_inputs(struct pjrt_executable *x) {
+    x->aliases = pjrt_alloc(x->ninputs, sizeof *x->aliases);
+    x->kinds = pjrt_alloc(x->ninputs + x->noutputs, sizeof *x->kinds);
+    x->kind_sizes = pjrt_alloc(x->ninputs + x->noutputs, sizeof *x->kind_sizes);
+    if (!x->aliases || !x->kinds || !x->kind_sizes)
+        return pjrt_exhausted();
+    hilo_type t;
+    for (size_t i = 0; i < x->ninputs && hilo_executable_input_type(x->hilo, i, &t) == HILO_OK; i++) {
+        size_t bytes = 0;
+        pjrt_error_free(pjrt_shape_bytes(pjrt_dtype_number(t.dtype), t.dims, t.rank, &bytes));
+        x->input_bytes += bytes;
+        x->aliases[i] = hilo_executable_input_alias(x->hilo, i);
+        x->alias_bytes += x->aliases[i] >= 0 ? bytes : 0;
+    }
+    for (size_t i = 0; i < x->ninputs + x->noutputs; i++) {
+        x->kinds[i] = pjrt_memory_kinds[PJRT_MEMORY_DEVICE];
+        x->kind_sizes[i] = strlen(x->kinds[i]);
+    }
+    return NULL;
+}
+
+/* Of what the program is made of: its bytes, its options, and the version of hilo. */
+static void fingerprint(struct pjrt_executable *x) {
+    uint64_t seed = str_hash(x->client->topology.version, strlen(x->client->topology.version), 0);
+    uint64_t options = str_hash(x->option_bytes.p, x->option_bytes.n, seed);
+    uint64_t low = str_hash(x->code.p, x->code.n, options), high = str_hash(x->code.p, x->code.n, ~options);
+    snprintf(x->fingerprint, sizeof x->fingerprint, "%016" PRIx64 "%016" PRIx64, high, low);
+}
+
+/* ---- compiling ------------------------------------------------------------------------------- */
+
+static hilo_status compile(struct pjrt_executable *x) {
+    hilo_client *c = x->client->hilo;
+    hilo_module *module;
+    hilo_module_options mo;
+    hilo_compile_options co;
+    hilo_module_options_init(&mo);
+    mo.name = "program";
+    HILO_TRY(hilo_module_parse(c, x->code.p, x->code.n, &mo, &module));
+    hilo_compile_options_init(&co);
+    co.level = x->options.level;
+    co.backend = x->options.backend;
+    hilo_status status = hilo_compile(c, module, &co, &x->hilo);
+    struct str name = ir_prop_str(module->m, module->m->root, IR_MODULE_sym_name);
+    x->name = name.n ? pjrt_dup(name.p, name.n) : pjrt_dup("main", 4);
+    if (status == HILO_OK && !x->name)
+        status = HILO_RESOURCE_EXHAUSTED;
+    hilo_module_release(module);
+    return status;
+}
+
+static struct pjrt_error *executable_fill(struct pjrt_executable *x, struct str code, struct str options) {
+    if (!own(&x->code, code) || !own(&x->option_bytes, options))
+        return pjrt_exhausted();
+    PJRT_TRY(pjrt_compile_options_read(x->option_bytes, &x->client->options, &x->options));
+    struct pjrt_listener l;
+    pjrt_listen(x->client, &l);
+    PJRT_TRY(pjrt_heard(x->client, &l, compile(x)));
+    x->ninputs = hilo_executable_input_count(x->hilo);
+    x->noutputs = hilo_executable_output_count(x->hilo);
+    PJRT_TRY(describe_outputs(x));
+    PJRT_TRY(describe_inputs(x));
+    fingerprint(x);
+    return NULL;
+}
+
+static struct pjrt_error *executable_new(struct pjrt_client *c, struct str code, struct str options,
+                                         struct pjrt_executable **out) {
+    struct pjrt_executable *x = pjrt_alloc(1, sizeof *x);
+    if (!x)
+        return pjrt_exhausted();
+    atomic_init(&x->refs, 1);
+    atomic_init(&x->run_ns, UINT64_MAX);
+    x->client = pjrt_client_ref(c);
+    struct pjrt_error *error = executable_fill(x, code, options);
+    if (error)
+        pjrt_executable_unref(x);
+    else
+        *out = x;
+    return error;
+}
+
+static struct pjrt_error *loaded_fill(struct pjrt_loaded *l) {
+    struct pjrt_executable *x = l->executable;
+    struct pjrt_client *c = x->client;
+    const struct pjrt_compile_options *o = &x->options;
+    size_t n = (size_t)(o->nreplicas * o->npartitions);
+    int *numbers = pjrt_alloc(n, sizeof *numbers);
+    l->devices = pjrt_alloc(n, sizeof *l->devices);
+    l->ids = pjrt_alloc(n, sizeof *l->ids);
+    struct pjrt_error *error = numbers && l->devices && l->ids ? NULL : pjrt_exhausted();
+    for (size_t i = 0; !error && i < n; i++)
+        numbers[i] = n == 1 && o->device_ordinal > 0 ? (int)o->device_ordinal : (int)i;
+    if (!error && o->assignment.n)
+        error = pjrt_assignment_read(o->assignment, o->nreplicas, o->npartitions, numbers);
+    for (size_t i = 0; !error && i < n; i++) {
+        if (numbers[i] < 0 || (size_t)numbers[i] >= c->topology.ndevices)
+            error = pjrt_fail(HILO_INVALID_ARGUMENT, "the program is to run on device %d; there are %zu devices", numbers[i],
+                              c->topology.ndevices);
+        else
+            l->devices[i] = c->list[numbers[i]];
+        l->ids[i] = (struct pjrt_logical_id){(int)((int64_t)i / o->npartitions), (int)((int64_t)i % o->npartitions)};
+    }
+    l->ndevices = n;
+    free(numbers);
+    return error;
+}
+
+/* Takes over `x`. */
+static struct pjrt_error *loaded_new(struct pjrt_executable *x, struct pjrt_loaded **out) {
+    struct pjrt_loaded *l = pjrt_alloc(1, sizeof *l);
+    if (!l) {
+        pjrt_executable_unref(x);
+        return pjrt_exhausted();
+    }
+    atomic_init(&l->refs, 1);
+    atomic_init(&l->deleted, false);
+    l->executable = x;
+    struct pjrt_error *error = loaded_fill(l);
+    if (error)
+        pjrt_loaded_unref(l);
+    else
+        *out = l;
+    return error;
+}
+
+static struct pjrt_error *program_read(const struct pjrt_program *given, struct str *out) {
+    struct pjrt_program p;
+    pjrt_struct(&p, sizeof p, given);
+    struct str format = {p.format, p.format ? p.format_size : 0};
+    if (!p.code || !p.code_size)
+        return pjrt_fail(HILO_INVALID_ARGUMENT, "the program is missing");
+    if (!str_is(format, "mlir"))
+        return pjrt_fail(HILO_UNIMPLEMENTED, "programs of the format '%.*s' are not supported; 'mlir' is", (int)format.n,
+                         format.p ? format.p : "");
+    *out = (struct str){p.code, p.code_size};
+    return NULL;
+}
+
+static struct pjrt_error *options_read(const char *bytes, size_t n, struct str *out) {
+    if (n && !bytes)
+        return pjrt_fail(HILO_INVALID_ARGUMENT, "the compile options are missing");
+    *out = (struct str){n ? bytes : "", n};
+    return NULL;
+}
+
+struct pjrt_error *pjrt_Client_Compile(struct pjrt_Client_Compile *a) {
+    struct str code, options;
+    struct pjrt_executable *x;
+    PJRT_TRY(program_read(a->program, &code));
+    PJRT_TRY(options_read(a->options, a->options_size, &options));
+    PJRT_TRY(executable_new(a->client, code, options, &x));
+    return loaded_new(x, &a->executable);
+}
+
+/* Without a client, the executable has one of its own. */
+struct pjrt_error *pjrt_Compile(struct pjrt_Compile *a) {
+    struct str code, options;
+    PJRT_TRY(program_read(a->program, &code));
+    PJRT_TRY(options_read(a->options, a->options_size, &options));
+    if (a->client)
+        return executable_new(a->client, code, options, &a->executable);
+    struct pjrt_Client_Create create = {.struct_size = sizeof create};
+    PJRT_TRY(pjrt_Client_Create(&create));
+    struct pjrt_error *error = executable_new(create.client, code, options, &a->executable);
+    pjrt_client_unref(create.client);
+    return error;
+}
+
+struct pjrt_error *pjrt_Client_Load(struct pjrt_Client_Load *a) {
+    struct str options;
+    struct pjrt_executable *x = a->executable;
+    if (!x)
+        return pjrt_fail(HILO_INVALID_ARGUMENT, "Client_Load: the executable is missing");
+    PJRT_TRY(options_read(a->options, a->options_size, &options));
+    if (x->client == a->client && !options.n)
+        return loaded_new(executable_ref(x), &a->loaded);
+    PJRT_TRY(executable_new(a->client, x->code, options.n ? options : x->option_bytes, &x));
+    return loaded_new(x, &a->loaded);
+}
+
+/* ---- saving ---------------------------------------------------------------------------------- */
+
+/* An executable as bytes: this line, a message with 1 the version of the platform, 2 the compile options, 3 the program. */
+static const char saved_head[] = "hilo executable 1\n";
+
+struct pjrt_error *pjrt_Executable_Serialize(struct pjrt_Executable_Serialize *a) {
+    const struct pjrt_executable *x = a->executable;
+    struct strbuf b;
+    strbuf_init(&b, mem_system_allocator());
+    strbuf_puts(&b, saved_head);
+    pjrt_proto_bytes(&b, 1, str_of(x->client->topology.version));
+    pjrt_proto_bytes(&b, 2, x->option_bytes);
+    pjrt_proto_bytes(&b, 3, x->code);
+    a->nbytes = b.n;
+    char *copy = b.failed ? NULL : pjrt_dup(b.p, b.n);
+    strbuf_free(&b);
+    a->bytes = copy;
+    a->owner = copy ? pjrt_bytes_new(free, copy) : NULL;
+    a->deleter = pjrt_bytes_delete;
+    if (a->owner)
+        return NULL;
+    free(copy);
+    return pjrt_exhausted();
+}
+
+struct pjrt_error *pjrt_Executable_DeserializeAndLoad(struct pjrt_Executable_DeserializeAndLoad *a) {
+    struct str bytes = {a->bytes, a->bytes ? a->nbytes : 0}, part[4] = {{NULL, 0}}, options;
+    struct pjrt_field f;
+    struct pjrt_executable *x;
+    int more = -1;
+    PJRT_TRY(options_read(a->options, a->options_size, &options));
+    if (str_starts(bytes, saved_head)) {
+        bytes = (struct str){bytes.p + sizeof saved_head - 1, bytes.n - (sizeof saved_head - 1)};
+        while ((more = pjrt_proto_next(&bytes, &f)) > 0)
+            if (f.number < 4)
+                part[f.number] = f.bytes;
+    }
+    if (more < 0 || !part[2].p || !part[3].n)
+        return pjrt_fail(HILO_INVALID_ARGUMENT, "these %zu bytes are no executable of " PJRT_PLATFORM, a->nbytes);
+    if (!str_eq(part[1], str_of(a->client->topology.version)))
+        return pjrt_fail(HILO_FAILED_PRECONDITION, "the executable is of '%.*s'; this is '%s'", (int)part[1].n,
+                         part[1].p ? part[1].p : "", a->client->topology.version);
+    PJRT_TRY(executable_new(a->client, part[3], options.n ? options : part[2], &x));
+    return loaded_new(x, &a->loaded);
+}
+
+/* ---- what an executable is asked ------------------------------------------------------------- */
+
+struct pjrt_error *pjrt_Executable_Destroy(struct pjrt_Executable_Destroy *a) {
+    pjrt_executable_unref(a->executable);
+    return NULL;
+}
+
+struct pjrt_error *pjrt_Executable_Name(struct pjrt_Executable_Name *a) {
+    a->text = a->executable->name;
+    a->text_size = strlen(a->text);
+    return NULL;
+}
+
+struct pjrt_error *pjrt_Executable_NumReplicas(struct pjrt_Executable_NumReplicas *a) {
+    a->nreplicas = (size_t)a->executable->options.nreplicas;
+    return NULL;
+}
+
+struct pjrt_error *pjrt_Executable_NumPartitions(struct pjrt_Executable_NumPartitions *a) {
+    a->npartitions = (size_t)a->executable->options.npartitions;
+    return NULL;
+}
+
+struct pjrt_error *pjrt_Executable_NumOutputs(struct pjrt_Executable_NumOutputs *a) {
+    a->noutputs = a->executable->noutputs;
+    return NULL;
+}
+
+struct pjrt_error *pjrt_Executable_SizeOfGeneratedCodeInBytes(struct pjrt_Executable_SizeOfGeneratedCodeInBytes *a) {
+    a->size = (int64_t)a->executable->code.n;
+    return NULL;
+}
+
+struct pjrt_error *pjrt_Executable_Fingerprint(struct pjrt_Executable_Fingerprint *a) {
+    a->text = a->executable->fingerprint;
+    a->text_size = strlen(a->text);
+    return NULL;
+}
+
+struct pjrt_error *pjrt_Executable_OutputElementTypes(struct pjrt_Executable_OutputElementTypes *a) {
+    a->dtypes = a->executable->dtypes;
+    a->n = a->executable->noutputs;
+    return NULL;
+}
+
+struct pjrt_error *pjrt_Executable_OutputDimensions(struct pjrt_Executable_OutputDimensions *a) {
+    a->dims = a->executable->dims;
+    a->ranks = a->executable->ranks;
+    a->n = a->executable->noutputs;
+    return NULL;
+}
+
+struct pjrt_error *pjrt_Executable_ParameterMemoryKinds(struct pjrt_Executable_ParameterMemoryKinds *a) {
+    a->kinds = a->executable->kinds;
+    a->kind_sizes = a->executable->kind_sizes;
+    a->n = a->executable->ninputs;
+    return NULL;
+}
+
+struct pjrt_error *pjrt_Executable_OutputMemoryKinds(struct pjrt_Executable_OutputMemoryKinds *a) {
+    a->kinds = a->executable->kinds + a->executable->ninputs;
+    a->kind_sizes = a->executable->kind_sizes + a->executable->ninputs;
+    a->n = a->executable->noutputs;
+    return NULL;
+}
+
+/* The program as it came, which every framework reads; asked first for its size, then for its bytes. */
+struct pjrt_error *pjrt_Executable_OptimizedProgram(struct pjrt_Executable_OptimizedProgram *a) {
+    const struct pjrt_executable *x = a->executable;
+    struct pjrt_program p;
+    static const char format[] = "mlir";
+    if (!a->program)
+        return pjrt_fail(HILO_INVALID_ARGUMENT, "Executable_OptimizedProgram: the program is missing");
+    if (!x->client->options.program)
+        return pjrt_fail(HILO_UNIMPLEMENTED, "the option optimized_program is off");
+    pjrt_struct(&p, sizeof p, a->program);
+    if (p.code && p.code_size < x->code.n)
+        return pjrt_fail(HILO_INVALID_ARGUMENT, "there is room for %zu bytes; the program has %zu", p.code_size, x->code.n);
+    if (p.code)
+        memcpy(p.code, x->code.p, x->code.n);
+    p.code_size = x->code.n;
+    p.format = format;
+    p.format_size = sizeof format - 1;
+    memcpy(a->program, &p, p.struct_size < sizeof p ? p.struct_size : sizeof p);
+    return NULL;
+}
+
+struct pjrt_error *pjrt_Executable_GetCostAnalysis(struct pjrt_Executable_GetCostAnalysis *a) {
+    a->properties = a->executable->cost;
+    a->n = sizeof a->executable->cost / sizeof *a->executable->cost;
+    return NULL;
+}
+
+struct pjrt_error *pjrt_Executable_GetCompiledMemoryStats(struct pjrt_Executable_GetCompiledMemoryStats *a) {
+    const struct pjrt_executable *x = a->executable;
+    hilo_stats s = {.struct_size = sizeof s};
+    hilo_executable_stats(x->hilo, &s);
+    a->generated_code_size_in_bytes = (int64_t)x->code.n;
+    a->argument_size_in_bytes = (int64_t)x->input_bytes;
+    a->output_size_in_bytes = (int64_t)x->output_bytes;
+    a->alias_size_in_bytes = (int64_t)x->alias_bytes;
+    a->temp_size_in_bytes = 0;
+    a->peak_memory_in_bytes = (int64_t)(x->input_bytes + x->output_bytes - x->alias_bytes);
+    a->total_size_in_bytes = a->peak_memory_in_bytes;
+    if (a->peak_memory_in_bytes < (int64_t)s.peak_bytes) { /* it has run */
+        a->temp_size_in_bytes = (int64_t)s.peak_bytes - a->peak_memory_in_bytes;
+        a->peak_memory_in_bytes = a->total_size_in_bytes = (int64_t)s.peak_bytes;
+    }
+    return NULL;
+}
+
+static void release_executable(void *x) {
+    pjrt_executable_unref(x);
+}
+
+struct pjrt_error *pjrt_Executable_GetCompileOptions(struct pjrt_Executable_GetCompileOptions *a) {
+    struct pjrt_executable *x = a->executable;
+    a->owner = pjrt_bytes_new(release_executable, x);
+    if (!a->owner)
+        return pjrt_exhausted();
+    executable_ref(x);
+    a->bytes = x->option_bytes.p;
+    a->nbytes = x->option_bytes.n;
+    a->deleter = pjrt_bytes_delete;
+    return NULL;
+}
+
+/* ---- what a loaded executable is asked ------------------------------------------------------- */
+
+struct pjrt_error *pjrt_LoadedExecutable_Destroy(struct pjrt_LoadedExecutable_Destroy *a) {
+    pjrt_loaded_unref(a->loaded);
+    return NULL;
+}
+
+struct pjrt_error *pjrt_LoadedExecutable_GetExecutable(struct pjrt_LoadedExecutable_GetExecutable *a) {
+    a->executable = executable_ref(a->loaded->executable);
+    return NULL;
+}
+
+struct pjrt_error *pjrt_LoadedExecutable_AddressableDevices(struct pjrt_LoadedExecutable_AddressableDevices *a) {
+    a->devices = a->loaded->devices;
+    a->ndevices = a->loaded->ndevices;
+    return NULL;
+}
+
+struct pjrt_error *
+pjrt_LoadedExecutable_AddressableDeviceLogicalIds(struct pjrt_LoadedExecutable_AddressableDeviceLogicalIds *a) {
+    a->ids = a->loaded->ids;
+    a->n = a->loaded->ndevices;
+    return NULL;
+}
+
+struct pjrt_error *pjrt_LoadedExecutable_Delete(struct pjrt_LoadedExecutable_Delete *a) {
+    atomic_store(&a->loaded->deleted, true);
+    return NULL;
+}
+
+struct pjrt_error *pjrt_LoadedExecutable_IsDeleted(struct pjrt_LoadedExecutable_IsDeleted *a) {
+    a->is_deleted = atomic_load(&a->loaded->deleted);
+    return NULL;
+}
+
+struct pjrt_error *pjrt_LoadedExecutable_Fingerprint(struct pjrt_LoadedExecutable_Fingerprint *a) {
+    a->text = a->loaded->executable->fingerprint;
+    a->text_size = strlen(a->text);
+    return NULL;
+}
+
+struct pjrt_error *pjrt_LoadedExecutable_GetDeviceAssignment(struct pjrt_LoadedExecutable_GetDeviceAssignment *a) {
+    const struct pjrt_loaded *l = a->loaded;
+    const struct pjrt_compile_options *o = &l->executable->options;
+    int *numbers = pjrt_alloc(l->ndevices, sizeof *numbers);
+    if (!numbers)
+        return pjrt_exhausted();
+    for (size_t i = 0; i < l->ndevices; i++)
+        numbers[i] = l->devices[i]->description->id;
+    struct strbuf b;
+    strbuf_init(&b, mem_system_allocator());
+    pjrt_assignment_write(&b, o->nreplicas, o->npartitions, numbers);
+    free(numbers);
+    a->nbytes = b.n;
+    char *copy = b.failed ? NULL : pjrt_dup(b.p, b.n);
+    strbuf_free(&b);
+    a->bytes = copy;
+    a->owner = copy ? pjrt_bytes_new(free, copy) : NULL;
+    a->deleter = pjrt_bytes_delete;
+    if (a->owner)
+        return NULL;
+    free(copy);
+    return pjrt_exhausted();
+}

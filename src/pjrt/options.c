@@ -1,0 +1,279 @@
+/* Options: of a client, by name; of a compilation, in a CompileOptionsProto, of which hilo knows the fields that matter
+ * to it (openxla/xla, compile_options.proto). */
+#include "pjrt/pjrt.h"
+
+#include <limits.h>
+#include <stdlib.h>
+
+/* ---- values by name -------------------------------------------------------------------------- */
+
+enum option_type { OPTION_INT, OPTION_BOOL, OPTION_BACKEND };
+
+/* A value as text, as a whole number, or both. */
+struct option_value {
+    struct str text;  /* p NULL when it is a number */
+    int64_t number;
+};
+
+static struct pjrt_error *option_refuse(struct str name, const struct option_value *v, const char *what) {
+    if (v->text.p)
+        return pjrt_fail(HILO_INVALID_ARGUMENT, "While setting option %.*s, '%.*s' is not a valid %s value.", (int)name.n,
+                         name.p, (int)(v->text.n < 200 ? v->text.n : 200), v->text.p, what);
+    return pjrt_fail(HILO_INVALID_ARGUMENT, "While setting option %.*s, %lld is not a valid %s value.", (int)name.n, name.p,
+                     (long long)v->number, what);
+}
+
+static bool option_int(const struct option_value *v, int64_t *out) {
+    if (!v->text.p) {
+        *out = v->number;
+        return true;
+    }
+    char digits[24], *end;
+    if (!v->text.n || v->text.n >= sizeof digits)
+        return false;
+    memcpy(digits, v->text.p, v->text.n);
+    digits[v->text.n] = 0;
+    long long n = strtoll(digits, &end, 10);
+    *out = n;
+    return end == digits + v->text.n;
+}
+
+static bool option_bool(const struct option_value *v, bool *out) {
+    static const char *const spellings[2][4] = {{"false", "False", "0", "no"}, {"true", "True", "1", "yes"}};
+    if (!v->text.p) {
+        *out = v->number == 1;
+        return v->number == 0 || v->number == 1;
+    }
+    for (int value = 0; value < 2; value++)
+        for (int i = 0; i < 4; i++)
+            if (str_is(v->text, spellings[value][i])) {
+                *out = value == 1;
+                return true;
+            }
+    return false;
+}
+
+/* The options of this plugin: of a client, and those that a compilation may set too. */
+struct option {
+    const char *name;
+    enum option_type type;
+    int64_t least, most;
+    size_t client;          /* offset in pjrt_client_options */
+    bool compile;           /* also of a compilation */
+};
+
+#define CLIENT(field) offsetof(struct pjrt_client_options, field)
+static const struct option options[] = {
+    {"num_devices",       OPTION_INT,     1, PJRT_MOST_DEVICES, CLIENT(devices), false},
+    {"threads",           OPTION_INT,     0, INT_MAX,           CLIENT(threads), false},
+    {"optimized_program", OPTION_BOOL,    0, 1,                 CLIENT(program), false},
+    {"hilo_level",        OPTION_INT,     0, 3,                 CLIENT(level),   true},
+    {"hilo_backend",      OPTION_BACKEND, 0, 0,                 CLIENT(backend), true},
+};
+
+static struct pjrt_error *option_set(const struct option *o, const struct option_value *v, struct pjrt_client_options *out) {
+    struct str name = str_of(o->name);
+    char *field = (char *)out + o->client;
+    int64_t n;
+    bool b;
+    switch (o->type) {
+    case OPTION_INT:
+        if (!option_int(v, &n) || n < o->least || n > o->most)
+            return option_refuse(name, v, "int64");
+        memcpy(field, &n, sizeof n);
+        return NULL;
+    case OPTION_BOOL:
+        if (!option_bool(v, &b))
+            return option_refuse(name, v, "bool");
+        memcpy(field, &b, sizeof b);
+        return NULL;
+    case OPTION_BACKEND:
+        if (!v->text.p || (!str_is(v->text, "auto") && !str_is(v->text, "reference")))
+            return option_refuse(name, v, "backend");
+        out->backend = str_is(v->text, "auto") ? HILO_BACKEND_AUTO : HILO_BACKEND_REFERENCE;
+        return NULL;
+    default:
+        return NULL;
+    }
+}
+
+static const struct option *option_find(struct str name) {
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+        if (str_is(name, options[i].name))
+            return &options[i];
+    return NULL;
+}
+
+/* ---- options of a client --------------------------------------------------------------------- */
+
+static struct pjrt_error *from_environment(const char *variable, const char *option, struct pjrt_client_options *out) {
+    const char *text = getenv(variable);
+    struct option_value v = {.text = str_of(text)};
+    return text && *text ? option_set(option_find(str_of(option)), &v, out) : NULL;
+}
+
+struct pjrt_error *pjrt_client_options_read(const struct pjrt_named *named, size_t n, struct pjrt_client_options *out) {
+    *out = (struct pjrt_client_options){.devices = 1, .level = 2, .backend = HILO_BACKEND_AUTO, .program = true};
+    PJRT_TRY(from_environment("HILO_NUM_DEVICES", "num_devices", out));
+    if (n && !named)
+        return pjrt_fail(HILO_INVALID_ARGUMENT, "the options are missing");
+    for (size_t i = 0; i < n; i++) {
+        const struct pjrt_named *x = &named[i];
+        struct str name = {x->name, x->name ? x->name_size : 0};
+        const struct option *o = option_find(name);
+        if (!o)
+            return pjrt_fail(HILO_INVALID_ARGUMENT, "there is no option '%.*s' of a client", (int)name.n, name.p ? name.p : "");
+        struct option_value v = {.number = x->type == PJRT_BOOL ? x->bool_value : x->int64_value};
+        if (x->type == PJRT_STRING)
+            v = (struct option_value){.text = {x->string_value ? x->string_value : "", x->string_value ? x->value_size : 0}};
+        else if (x->type != PJRT_BOOL && x->type != PJRT_INT64)
+            return pjrt_fail(HILO_INVALID_ARGUMENT, "the option '%s' is a text, a number or a bool", o->name);
+        PJRT_TRY(option_set(o, &v, out));
+    }
+    return NULL;
+}
+
+/* ---- options of a compilation ---------------------------------------------------------------- */
+
+static struct pjrt_error *damaged(const char *what) {
+    return pjrt_fail(HILO_INVALID_ARGUMENT, "the %s cannot be read: it is no serialized protocol buffer", what);
+}
+
+/* OptionOverrideProto: one of text, bool, number, double. */
+static struct pjrt_error *read_value(struct str message, struct option_value *out) {
+    struct pjrt_field f;
+    int more;
+    *out = (struct option_value){.number = 0};
+    while ((more = pjrt_proto_next(&message, &f)) > 0)
+        *out = f.number == 1 ? (struct option_value){.text = f.bytes} : (struct option_value){.number = (int64_t)f.value};
+    return more < 0 ? damaged("value of a compile option") : NULL;
+}
+
+/* An entry of env_option_overrides. Options of XLA's are accepted and do nothing. */
+static struct pjrt_error *read_override(struct str message, struct pjrt_client_options *set) {
+    struct pjrt_field f;
+    struct str name = {NULL, 0}, bytes = {NULL, 0};
+    struct option_value v;
+    int more;
+    while ((more = pjrt_proto_next(&message, &f)) > 0)
+        *(f.number == 1 ? &name : &bytes) = f.bytes;
+    if (more < 0)
+        return damaged("compile option");
+    PJRT_TRY(read_value(bytes, &v));
+    const struct option *o = option_find(name);
+    if (o && o->compile)
+        return option_set(o, &v, set);
+    bool ignored;
+    if (str_is(name, "xla_embed_ir_in_executable") && !option_bool(&v, &ignored))
+        return option_refuse(name, &v, "bool");
+    if (str_starts(name, "xla_"))
+        return NULL;
+    return pjrt_fail(HILO_INVALID_ARGUMENT, "No such compile option: '%.*s'", (int)(name.n < 200 ? name.n : 200),
+                     name.p ? name.p : "");
+}
+
+/* ExecutableBuildOptionsProto. */
+static struct pjrt_error *read_build(struct str message, struct pjrt_compile_options *out) {
+    struct pjrt_field f;
+    int more;
+    while ((more = pjrt_proto_next(&message, &f)) > 0)
+        switch (f.number) {
+        case 1:
+            out->device_ordinal = (int64_t)f.value;
+            break;
+        case 4:
+            out->nreplicas = (int64_t)f.value;
+            break;
+        case 5:
+            out->npartitions = (int64_t)f.value;
+            break;
+        case 9:
+            out->assignment = f.bytes;
+            break;
+        default:
+            break;
+        }
+    return more < 0 ? damaged("build options") : NULL;
+}
+
+struct pjrt_error *pjrt_compile_options_read(struct str bytes, const struct pjrt_client_options *defaults,
+                                             struct pjrt_compile_options *out) {
+    *out = (struct pjrt_compile_options){.nreplicas = 1, .npartitions = 1, .device_ordinal = -1};
+    struct pjrt_client_options set = *defaults;
+    struct pjrt_field f;
+    int more;
+    while ((more = pjrt_proto_next(&bytes, &f)) > 0)
+        if (f.number == 3)
+            PJRT_TRY(read_build(f.bytes, out));
+        else if (f.number == 4)
+            out->portable = f.value != 0;
+        else if (f.number == 7)
+            PJRT_TRY(read_override(f.bytes, &set));
+    if (more < 0)
+        return damaged("compile options");
+    if (out->nreplicas < 1 || out->npartitions < 1 || out->nreplicas > PJRT_MOST_DEVICES ||
+        out->npartitions > PJRT_MOST_DEVICES || out->nreplicas * out->npartitions > PJRT_MOST_DEVICES)
+        return pjrt_fail(HILO_INVALID_ARGUMENT, "%lld replicas of %lld partitions are not between 1 and %d devices",
+                         (long long)out->nreplicas, (long long)out->npartitions, (int)PJRT_MOST_DEVICES);
+    out->level = (int32_t)set.level;
+    out->backend = set.backend;
+    return NULL;
+}
+
+/* ---- device assignments ---------------------------------------------------------------------- */
+
+/* The ids of one computation, one per replica: a packed list, or a field each. */
+static struct pjrt_error *read_computation(struct str message, int64_t computation, int64_t nreplicas, int64_t npartitions,
+                                           int *ids) {
+    struct pjrt_field f;
+    int64_t replica = 0;
+    int more;
+    while ((more = pjrt_proto_next(&message, &f)) > 0) {
+        if (f.number != 1)
+            continue;
+        uint64_t id = f.value;
+        for (bool packed = f.bytes.p; !packed || f.bytes.n;) {
+            if (packed && !pjrt_proto_value(&f.bytes, &id))
+                return damaged("device assignment");
+            if (replica >= nreplicas || id > INT_MAX)
+                return damaged("device assignment");
+            ids[replica++ * npartitions + computation] = (int)id;
+            if (!packed)
+                break;
+        }
+    }
+    return more < 0 || replica != nreplicas ? damaged("device assignment") : NULL;
+}
+
+struct pjrt_error *pjrt_assignment_read(struct str bytes, int64_t nreplicas, int64_t npartitions, int *ids) {
+    struct pjrt_field f;
+    int64_t replicas = 0, computations = 0, computation = 0;
+    int more;
+    while ((more = pjrt_proto_next(&bytes, &f)) > 0)
+        if (f.number == 1) {
+            replicas = (int64_t)f.value;
+        } else if (f.number == 2) {
+            computations = (int64_t)f.value;
+        } else if (f.number == 3) {
+            if (computation >= npartitions)
+                return damaged("device assignment");
+            PJRT_TRY(read_computation(f.bytes, computation++, nreplicas, npartitions, ids));
+        }
+    if (more < 0 || replicas != nreplicas || computations != npartitions || computation != npartitions)
+        return damaged("device assignment");
+    return NULL;
+}
+
+void pjrt_assignment_write(struct strbuf *out, int64_t nreplicas, int64_t npartitions, const int *ids) {
+    pjrt_proto_varint(out, 1, (uint64_t)nreplicas);
+    pjrt_proto_varint(out, 2, (uint64_t)npartitions);
+    for (int64_t p = 0; p < npartitions; p++) {
+        struct strbuf list;
+        strbuf_init(&list, out->al);
+        for (int64_t r = 0; r < nreplicas; r++)
+            pjrt_proto_varint(&list, 1, (uint64_t)ids[r * npartitions + p]);
+        pjrt_proto_bytes(out, 3, (struct str){list.p ? list.p : "", list.n});
+        out->failed = out->failed || list.failed;
+        strbuf_free(&list);
+    }
+}

@@ -1,0 +1,343 @@
+/* The PJRT plugin: hilo as a device of JAX, and of whatever else speaks PJRT. The only symbol of the loadable module is
+ * GetPjrtApi.
+ *
+ *   api.c         the table of functions; what holds for all of them: struct sizes, missing handles
+ *   error.c       errors, made of statuses and of hilo's diagnostics
+ *   event.c       events: something that will have happened
+ *   queue.c       the thread of a device, and what it has to do
+ *   client.c      clients, devices, memories
+ *   topology.c    descriptions of devices without a client
+ *   proto.c       the few messages of protocol buffers that cross the interface
+ *   options.c     compile options, client options
+ *   buffer.c      buffers: life, properties, references from outside
+ *   transfer.c    between host and buffers, between buffers
+ *   manager.c     buffers that are filled piece by piece; buffers that another buffer or an error will fulfil
+ *   executable.c  compiling, loading, saving; what a program is asked
+ *   execute.c     running
+ *   extension.c   layouts and memory descriptions
+ *   refused.c     what this plugin does not do
+ *
+ * Functions of the interface are pjrt_<Name>, a row of pjrt_api.def each; they answer an error, or NULL. They may be
+ * called from any thread. A handle that is destroyed must not be in use, but what it stands for lives on while
+ * something needs it: handles are counted references. */
+#ifndef HILO_PJRT_PJRT_H
+#define HILO_PJRT_PJRT_H
+
+#include "base/str.h"
+#include "hilo.h"
+#include "pjrt/pjrt_api.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+/* Forwards an error of the interface. */
+#define PJRT_TRY(expr)                            \
+    do {                                          \
+        struct pjrt_error *try_error_ = (expr);   \
+        if (try_error_)                           \
+            return try_error_;                    \
+    } while (0)
+
+#define FN(name, handle, in, rest) struct pjrt_error *pjrt_##name(struct pjrt_##name *a);
+#define FN_FREE(name, in, rest)    struct pjrt_error *pjrt_##name(struct pjrt_##name *a);
+#define FN_VOID(name, in, rest)    void pjrt_##name(struct pjrt_##name *a);
+#include "pjrt/pjrt_api.def"
+
+/* Copies a struct of the caller's, which begins with its size, over zeroes; NULL leaves them. */
+void pjrt_struct(void *out, size_t size, const void *given);
+
+/* ---- memory (error.c) ---- */
+
+/* Zeroed; NULL when exhausted. */
+void *pjrt_alloc(size_t n, size_t size);
+/* A terminated copy; NULL when exhausted. */
+char *pjrt_dup(const char *p, size_t n);
+
+/* What the plugin hands out for the caller to give back: a reference to an object whose memory is lent. */
+struct pjrt_bytes {
+    void (*release)(void *object);
+    void *object;
+};
+struct pjrt_bytes *pjrt_bytes_new(void (*release)(void *object), void *object);
+void pjrt_bytes_delete(struct pjrt_bytes *b);
+
+/* ---- errors (error.c) ---- */
+
+enum pjrt_payload { PJRT_PLACE, PJRT_LABEL, PJRT_SOURCE, PJRT_NPAYLOADS };
+
+struct pjrt_error {
+    const struct pjrt_error_table *table;
+    int code;                           /* hilo_status */
+    char *text;
+    size_t text_size;
+    char *payloads[PJRT_NPAYLOADS];     /* of the first diagnostic; or NULL */
+};
+
+/* Never NULL: when memory is exhausted, the one error that says so. */
+struct pjrt_error *pjrt_fail(hilo_status status, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+struct pjrt_error *pjrt_fail_n(int code, const char *text, size_t n);
+struct pjrt_error *pjrt_exhausted(void);
+struct pjrt_error *pjrt_error_copy(const struct pjrt_error *error); /* NULL for NULL */
+void pjrt_error_free(struct pjrt_error *error);                     /* NULL is fine */
+
+/* What hilo says on this thread between begin and end becomes one error. */
+struct pjrt_listener {
+    struct pjrt_listener *outer;
+    struct strbuf text;
+    char *payloads[PJRT_NPAYLOADS];
+};
+void pjrt_listen(struct pjrt_client *client, struct pjrt_listener *l);
+/* The error for `status`; NULL for HILO_OK. */
+struct pjrt_error *pjrt_heard(struct pjrt_client *client, struct pjrt_listener *l, hilo_status status);
+/* Receives the diagnostics of hilo; `user` is the pjrt_client. */
+void pjrt_on_diagnostic(void *user, const hilo_diagnostic *d);
+
+/* ---- events (event.c) ---- */
+
+struct pjrt_waiter;
+
+struct pjrt_event {
+    atomic_int refs;
+    atomic_bool ready;
+    pthread_mutex_t lock;
+    pthread_cond_t set;
+    struct pjrt_error *error;       /* once ready; or NULL */
+    struct pjrt_waiter *waiters;    /* oldest first */
+};
+
+struct pjrt_event *pjrt_event_new(void); /* NULL when memory is exhausted */
+struct pjrt_event *pjrt_event_ref(struct pjrt_event *e);
+void pjrt_event_unref(struct pjrt_event *e);
+/* Takes over the error. What was set stays as it is. */
+void pjrt_event_set(struct pjrt_event *e, struct pjrt_error *error);
+bool pjrt_event_ready(struct pjrt_event *e);
+/* Waits; the error belongs to the event. */
+const struct pjrt_error *pjrt_event_wait(struct pjrt_event *e);
+/* Calls `fn` with a copy of the error: at once when the event is ready, else on the thread that sets it. */
+struct pjrt_error *pjrt_event_then(struct pjrt_event *e, pjrt_ready_fn *fn, void *user);
+
+/* ---- queues (queue.c) ---- */
+
+struct pjrt_job {
+    struct pjrt_job *next;
+    void (*run)(struct pjrt_job *job); /* ends the job's life */
+};
+
+/* A thread that does one job after the other. It is started by the first. */
+struct pjrt_queue {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    struct pjrt_job *first, **last;
+    atomic_int pending;     /* jobs that have not ended */
+    bool started, ended;
+    pthread_t thread;
+};
+
+void pjrt_queue_init(struct pjrt_queue *q);
+/* Does what is left, then ends the thread. */
+void pjrt_queue_end(struct pjrt_queue *q);
+/* False when no thread can be had: then the job is still the caller's. */
+bool pjrt_queue_push(struct pjrt_queue *q, struct pjrt_job *job);
+/* True on the queue's own thread. */
+bool pjrt_queue_inside(struct pjrt_queue *q);
+
+/* ---- clients, devices, memories (client.c, topology.c) ---- */
+
+enum { PJRT_MOST_DEVICES = 256 };
+#define PJRT_PLATFORM "hilo"
+
+/* Kinds of memory of a device: all are the host's. */
+#define PJRT_MEMORY_KINDS(M) M(DEVICE, "device") M(PINNED, "pinned_host") M(UNPINNED, "unpinned_host")
+enum pjrt_memory_kind {
+#define M(id, name) PJRT_MEMORY_##id,
+    PJRT_MEMORY_KINDS(M)
+#undef M
+    PJRT_NKINDS
+};
+extern const char *const pjrt_memory_kinds[PJRT_NKINDS];
+
+struct pjrt_description {
+    int id;
+    char *text; /* "HILO_0" */
+};
+
+struct pjrt_topology {
+    size_t ndevices;
+    struct pjrt_description *descriptions;
+    struct pjrt_description **list;
+    char *version;          /* of the platform: of hilo, and what it runs on */
+    uint64_t fingerprint;
+};
+
+/* RESOURCE_EXHAUSTED is the only failure. */
+struct pjrt_error *pjrt_topology_init(struct pjrt_topology *t, size_t ndevices);
+void pjrt_topology_free(struct pjrt_topology *t);
+
+struct pjrt_user_data;
+
+struct pjrt_memory {
+    const struct pjrt_memory_table *table;
+    struct pjrt_device *device;
+    enum pjrt_memory_kind kind;
+    int id;
+    char *text;
+    pthread_mutex_t lock;
+    struct pjrt_user_data *data; /* guarded by the lock */
+};
+
+struct pjrt_device {
+    struct pjrt_client *client;
+    struct pjrt_description *description;
+    struct pjrt_memory memories[PJRT_NKINDS];
+    struct pjrt_memory *list[PJRT_NKINDS];
+    struct pjrt_queue queue;
+};
+
+/* Counts the memory of a client. */
+struct pjrt_meter {
+    hilo_allocator al;
+    atomic_size_t now, peak, largest, count;
+};
+
+struct pjrt_client_options {
+    int64_t devices;     /* HILO_NUM_DEVICES; default 1 */
+    int64_t threads;     /* 0 = as many as there are cores */
+    int64_t level;       /* of optimisation; default 2 */
+    hilo_backend backend;
+    bool program;        /* gives the optimised program to who asks */
+};
+
+struct pjrt_client {
+    atomic_int refs;
+    hilo_client *hilo;
+    struct pjrt_client_options options;
+    struct pjrt_topology topology;
+    struct pjrt_device *devices;   /* topology.ndevices */
+    struct pjrt_device **list;
+    struct pjrt_memory **memories; /* of all devices */
+    struct pjrt_event *done;       /* an event that is ready */
+    pthread_key_t listener;        /* of the thread, struct pjrt_listener; or NULL */
+    pthread_mutex_t lock;          /* of what buffers change */
+    struct pjrt_meter meter;
+};
+
+struct pjrt_client *pjrt_client_ref(struct pjrt_client *c);
+void pjrt_client_unref(struct pjrt_client *c);
+
+/* ---- options (options.c, proto.c) ---- */
+
+/* A field of a message in the wire format of protocol buffers. */
+struct pjrt_field {
+    uint32_t number;
+    uint64_t value;    /* of a varint or fixed field */
+    struct str bytes;  /* of a field with a length; else p is NULL */
+};
+/* Steps through a message, which shrinks: 1 = there was a field, 0 = the end, -1 = it is damaged. */
+int pjrt_proto_next(struct str *message, struct pjrt_field *out);
+/* One number of a packed list, which shrinks; false when there is none. */
+bool pjrt_proto_value(struct str *list, uint64_t *out);
+void pjrt_proto_varint(struct strbuf *out, uint32_t number, uint64_t value);
+void pjrt_proto_bytes(struct strbuf *out, uint32_t number, struct str bytes);
+
+/* What hilo uses of a CompileOptionsProto. */
+struct pjrt_compile_options {
+    int64_t nreplicas, npartitions;
+    struct str assignment;     /* DeviceAssignmentProto, in the bytes that were read; empty = not said */
+    int64_t device_ordinal;    /* -1 = not said */
+    bool portable;             /* for any device */
+    int32_t level;
+    hilo_backend backend;
+};
+struct pjrt_error *pjrt_compile_options_read(struct str bytes, const struct pjrt_client_options *defaults,
+                                             struct pjrt_compile_options *out);
+/* The devices of an assignment, `n` of them, computation by computation within a replica. */
+struct pjrt_error *pjrt_assignment_read(struct str bytes, int64_t nreplicas, int64_t npartitions, int *ids);
+/* Writes one; the ids are in the same order. */
+void pjrt_assignment_write(struct strbuf *out, int64_t nreplicas, int64_t npartitions, const int *ids);
+
+/* Options of a client from the environment and from who creates it. */
+struct pjrt_error *pjrt_client_options_read(const struct pjrt_named *named, size_t n, struct pjrt_client_options *out);
+
+/* ---- buffers (buffer.c, transfer.c) ---- */
+
+struct pjrt_buffer {
+    atomic_int refs;
+    struct pjrt_client *client;
+    struct pjrt_memory *memory;
+    struct pjrt_event *ready;
+    hilo_dtype dtype;
+    uint32_t rank;
+    size_t bytes;
+    /* guarded by the client's lock: */
+    hilo_buffer *data;      /* NULL until it is ready, and once nobody needs it any more */
+    bool deleted;           /* to whoever asks; the data stays while it is held */
+    int held;               /* by runs and transfers that are under way, and from outside */
+    int external;           /* of those, from outside */
+    int64_t dims[];
+};
+
+/* Without data. `ready` NULL = an event of its own; else one more reference is taken. */
+struct pjrt_error *pjrt_buffer_new(struct pjrt_memory *memory, int dtype, const int64_t *dims, size_t rank,
+                                   struct pjrt_event *ready, struct pjrt_buffer **out);
+struct pjrt_buffer *pjrt_buffer_ref(struct pjrt_buffer *b);
+void pjrt_buffer_unref(struct pjrt_buffer *b);
+/* Takes over `data`. To be called before the event is set. */
+void pjrt_buffer_fill(struct pjrt_buffer *b, hilo_buffer *data);
+void pjrt_buffer_delete(struct pjrt_buffer *b);
+/* Keeps the data, and the buffer, until it is let go; fails when the buffer was deleted. */
+struct pjrt_error *pjrt_buffer_hold(struct pjrt_buffer *b);
+void pjrt_buffer_let_go(struct pjrt_buffer *b);
+/* Waits for the data of a buffer that is held: it stays the buffer's. */
+struct pjrt_error *pjrt_buffer_data(struct pjrt_buffer *b, hilo_buffer **out);
+
+hilo_dtype pjrt_dtype(int number);       /* HILO_DTYPE_INVALID where there is none */
+int pjrt_dtype_number(hilo_dtype dtype);
+/* Device or memory of the caller's choice, or the default. */
+struct pjrt_memory *pjrt_place(struct pjrt_client *c, struct pjrt_device *device, struct pjrt_memory *memory);
+/* Whether a layout is what buffers have: dense, the last dimension fastest. NULL is. */
+struct pjrt_error *pjrt_layout_dense(const struct pjrt_layout *layout, const int64_t *dims, size_t rank, int dtype);
+/* The strides in bytes that a layout asks for on the host. */
+struct pjrt_error *pjrt_layout_strides(const struct pjrt_layout *layout, const int64_t *dims, size_t rank, size_t size,
+                                       int64_t *out);
+/* Number of bytes, where it can be represented. */
+struct pjrt_error *pjrt_shape_bytes(int dtype, const int64_t *dims, size_t rank, size_t *out);
+
+/* ---- executables (executable.c) ---- */
+
+struct pjrt_executable {
+    atomic_int refs;
+    struct pjrt_client *client;
+    hilo_executable *hilo;
+    struct pjrt_compile_options options; /* its bytes are in option_bytes */
+    struct str option_bytes, code;       /* as they came; owned */
+    char *name, fingerprint[33];
+    size_t ninputs, noutputs;
+    int *dtypes;                         /* of the outputs */
+    int64_t *dims;                       /* of the outputs, one after the other; HILO_DYNAMIC = unknown */
+    size_t *ranks;
+    bool dynamic;                        /* an output's shape is known only when the program runs */
+    int32_t *aliases;                    /* of the inputs */
+    const char **kinds;                  /* of the memory: of the inputs, then of the outputs */
+    size_t *kind_sizes;
+    struct pjrt_named cost[2];           /* operations, bytes */
+    size_t input_bytes, output_bytes, alias_bytes;
+    atomic_uint_least64_t run_ns;        /* of recent runs */
+};
+
+struct pjrt_loaded {
+    atomic_int refs;
+    struct pjrt_executable *executable;
+    size_t ndevices;
+    struct pjrt_device **devices;
+    struct pjrt_logical_id *ids;
+    atomic_bool deleted;
+};
+
+void pjrt_executable_unref(struct pjrt_executable *x);
+void pjrt_loaded_unref(struct pjrt_loaded *l);
+
+/* ---- extensions (extension.c) ---- */
+
+extern const struct pjrt_extension *const pjrt_extensions;
+
+#endif

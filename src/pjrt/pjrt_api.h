@@ -1,0 +1,211 @@
+/* The binary interface of PJRT plugins, version 0.112: what a framework such as JAX and a plugin hand each other.
+ *
+ * These are declarations of our own of a public ABI (openxla/xla, pjrt_c_api.h): layouts and numbers are facts and must
+ * not change. Structs that cross the interface begin with their size and a chain of extensions. The functions, and the
+ * struct that each takes, are rows of pjrt_api.def. Handles are structs of this plugin (pjrt.h). */
+#ifndef HILO_PJRT_PJRT_API_H
+#define HILO_PJRT_PJRT_API_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { PJRT_MAJOR = 0, PJRT_MINOR = 112 };
+
+/* ---- handles --------------------------------------------------------------------------------- */
+
+struct pjrt_error;
+struct pjrt_event;
+struct pjrt_client;
+struct pjrt_device;
+struct pjrt_description; /* of a device */
+struct pjrt_memory;
+struct pjrt_buffer;
+struct pjrt_executable;  /* compiled */
+struct pjrt_loaded;      /* compiled, on devices */
+struct pjrt_topology;
+struct pjrt_context;     /* of an execution */
+struct pjrt_manager;     /* of buffers that are filled piece by piece */
+struct pjrt_stream;      /* of chunks to a device */
+struct pjrt_alias;       /* the promise behind a buffer that another will fulfil */
+struct pjrt_tracker;     /* marks a span of time on a device */
+struct pjrt_bytes;       /* that the plugin has allocated */
+
+/* ---- extensions ------------------------------------------------------------------------------ */
+
+enum pjrt_extension_type { PJRT_EXT_LAYOUTS = 4, PJRT_EXT_FFI = 5, PJRT_EXT_MEMORY_DESCRIPTIONS = 6 };
+
+struct pjrt_extension {
+    size_t struct_size;
+    int type;
+    const struct pjrt_extension *next;
+};
+
+#define PJRT_HEAD        \
+    size_t struct_size;  \
+    const struct pjrt_extension *extension_start;
+
+/* ---- values ---------------------------------------------------------------------------------- */
+
+/* Element types have the numbers of hilo_dtype, and these two. */
+enum { PJRT_F6E2M3FN = 32, PJRT_F6E3M2FN = 33 };
+
+enum pjrt_named_kind { PJRT_STRING, PJRT_INT64, PJRT_INT64_LIST, PJRT_FLOAT, PJRT_BOOL };
+
+struct pjrt_named {
+    PJRT_HEAD
+    const char *name;
+    size_t name_size;
+    int type; /* enum pjrt_named_kind */
+    union {
+        const char *string_value; /* not terminated */
+        int64_t int64_value;
+        const int64_t *int64_array_value;
+        float float_value;
+        bool bool_value;
+    };
+    size_t value_size; /* characters, or elements of the array, or 1 */
+};
+
+/* A memory is known by its table; user data lives as long as the memory. */
+struct pjrt_memory_table {
+    PJRT_HEAD
+    size_t instance_size;
+    void *(*get_user_data)(struct pjrt_memory *memory, const void *key);
+    void (*set_user_data)(struct pjrt_memory *memory, const void *key, void *data, void (*destroy)(void *data));
+};
+
+typedef void pjrt_visit_fn(const char *key, size_t key_size, const char *value, size_t value_size, void *user);
+
+struct pjrt_error_table {
+    size_t struct_size, instance_size;
+    const struct pjrt_extension *extension_start;
+    void (*destroy)(struct pjrt_error *error);
+    void (*message)(const struct pjrt_error *error, const char **message, size_t *message_size);
+    int (*get_code)(const struct pjrt_error *error);
+    void (*for_each_payload)(const struct pjrt_error *error, pjrt_visit_fn *visit, void *user);
+};
+
+typedef void pjrt_ready_fn(struct pjrt_error *error, void *user); /* takes over the error; NULL = success */
+
+/* ---- programs and their execution ------------------------------------------------------------ */
+
+struct pjrt_program {
+    PJRT_HEAD
+    char *code;
+    size_t code_size;
+    const char *format; /* "mlir" */
+    size_t format_size;
+};
+
+struct pjrt_logical_id {
+    int replica, partition;
+};
+
+struct pjrt_execute_options {
+    PJRT_HEAD
+    void *send_callbacks, *recv_callbacks; /* per device, per operation */
+    size_t num_send_ops, num_recv_ops;
+    int launch_id;
+    const int64_t *non_donatable_input_indices;
+    size_t num_non_donatable_input_indices;
+    struct pjrt_context *context;
+    const char *call_location;
+    size_t num_tasks;
+    int *task_ids;
+    int64_t *incarnation_ids;
+    void *multi_slice_config;
+    bool use_major_to_minor_data_layout_for_callbacks;
+    void *hlo_output_callbacks;
+    size_t num_hlo_output_callbacks;
+};
+
+/* ---- buffers --------------------------------------------------------------------------------- */
+
+enum pjrt_semantics {
+    PJRT_ONLY_DURING_CALL,         /* the host's memory may change when the call returns */
+    PJRT_UNTIL_TRANSFER_COMPLETES, /* when the event says so */
+    PJRT_ZERO_COPY,                /* never while the buffer lives; the buffer may use it, but not change it */
+    PJRT_MUTABLE_ZERO_COPY         /* the buffer may use it and change it */
+};
+
+enum pjrt_layout_kind { PJRT_TILED, PJRT_STRIDES };
+
+struct pjrt_layout {
+    PJRT_HEAD
+    union {
+        struct {
+            PJRT_HEAD
+            const int64_t *minor_to_major; /* dimensions, the fastest varying first */
+            size_t minor_to_major_size;
+            const int64_t *tile_dims;
+            const size_t *tile_dim_sizes;
+            size_t num_tiles;
+        } tiled;
+        struct {
+            PJRT_HEAD
+            const int64_t *byte_strides;
+            size_t nbyte_strides;
+        } strides;
+    };
+    int type; /* enum pjrt_layout_kind */
+};
+
+struct pjrt_shape_spec {
+    PJRT_HEAD
+    const int64_t *dims;
+    size_t num_dims;
+    int element_type;
+};
+
+struct pjrt_chunk {
+    void *data;
+    size_t size;
+    void (*deleter)(void *data, void *user);
+    void *user;
+};
+
+struct pjrt_copy_done { /* handed to the callback that CopyRawToHostFuture gives out */
+    size_t struct_size;
+    void *callback_data;
+    int error_code;
+    const char *error_message;
+    size_t error_message_size;
+    void *dst;
+};
+
+struct pjrt_dependency_done { /* handed to the callback that DonateWithControlDependency gives out */
+    size_t struct_size;
+    void *callback_data;
+    int error_code;
+    const char *error_message;
+    size_t error_message_size;
+};
+
+/* ---- functions ------------------------------------------------------------------------------- */
+
+/* The struct that a function takes; and up to `end`, what every caller must give. */
+#define PJRT_ARGS(name, in, rest)                    \
+    struct pjrt_##name { PJRT_HEAD in rest };        \
+    struct pjrt_##name##_least { PJRT_HEAD in char end; };
+#define FN(name, handle, in, rest)   PJRT_ARGS(name, struct pjrt_##handle *handle; in, rest)
+#define FN_FREE(name, in, rest)      PJRT_ARGS(name, in, rest)
+#define FN_VOID(name, in, rest)      PJRT_ARGS(name, in, rest)
+#include "pjrt/pjrt_api.def"
+
+/* What GetPjrtApi answers. */
+struct pjrt_api {
+    PJRT_HEAD
+    struct {
+        PJRT_HEAD
+        int major_version, minor_version;
+    } version;
+#define FN(name, handle, in, rest) struct pjrt_error *(*name)(struct pjrt_##name *args);
+#define FN_FREE(name, in, rest)    struct pjrt_error *(*name)(struct pjrt_##name *args);
+#define FN_VOID(name, in, rest)    void (*name)(struct pjrt_##name *args);
+#include "pjrt/pjrt_api.def"
+};
+
+_Static_assert(sizeof(struct pjrt_api) == 40 + 138 * sizeof(void *), "the table has 138 functions");
+
+#endif

@@ -1,0 +1,181 @@
+/* Descriptions of devices, which need no client. */
+#include "pjrt/pjrt.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#if defined(__x86_64__)
+#define MACHINE "x86-64"
+#elif defined(__aarch64__)
+#define MACHINE "AArch64"
+#else
+#define MACHINE "unknown machine"
+#endif
+
+struct pjrt_error *pjrt_topology_init(struct pjrt_topology *t, size_t ndevices) {
+    *t = (struct pjrt_topology){.descriptions = pjrt_alloc(ndevices, sizeof *t->descriptions),
+                                .list = pjrt_alloc(ndevices, sizeof *t->list)};
+    struct strbuf version;
+    strbuf_init(&version, mem_system_allocator());
+    strbuf_printf(&version, "hilo %s, PJRT %d.%d, %s", hilo_version(), PJRT_MAJOR, PJRT_MINOR, MACHINE);
+    t->version = version.failed ? NULL : pjrt_dup(version.p, version.n);
+    bool ok = t->descriptions && t->list && t->version;
+    t->ndevices = ok ? ndevices : 0;
+    for (size_t i = 0; i < t->ndevices; i++) {
+        char text[32];
+        int n = snprintf(text, sizeof text, "HILO_%zu", i);
+        t->descriptions[i] = (struct pjrt_description){(int)i, pjrt_dup(text, (size_t)n)};
+        t->list[i] = &t->descriptions[i];
+        ok = ok && t->descriptions[i].text;
+    }
+    if (ok)
+        t->fingerprint = str_hash(version.p, version.n, ndevices);
+    strbuf_free(&version);
+    if (ok)
+        return NULL;
+    pjrt_topology_free(t);
+    return pjrt_exhausted();
+}
+
+void pjrt_topology_free(struct pjrt_topology *t) {
+    for (size_t i = 0; i < t->ndevices; i++)
+        free(t->descriptions[i].text);
+    free(t->descriptions);
+    free(t->list);
+    free(t->version);
+    *t = (struct pjrt_topology){.ndevices = 0};
+}
+
+/* ---- topologies of their own ----------------------------------------------------------------- */
+
+static struct pjrt_error *topology_new(size_t ndevices, struct pjrt_topology **out) {
+    struct pjrt_topology *t = pjrt_alloc(1, sizeof *t);
+    if (!t)
+        return pjrt_exhausted();
+    struct pjrt_error *error = pjrt_topology_init(t, ndevices);
+    if (error)
+        free(t);
+    else
+        *out = t;
+    return error;
+}
+
+struct pjrt_error *pjrt_TopologyDescription_Create(struct pjrt_TopologyDescription_Create *a) {
+    struct pjrt_client_options options;
+    PJRT_TRY(pjrt_client_options_read(a->create_options, a->noptions, &options));
+    return topology_new((size_t)options.devices, &a->topology);
+}
+
+struct pjrt_error *pjrt_TopologyDescription_Destroy(struct pjrt_TopologyDescription_Destroy *a) {
+    if (a->topology)
+        pjrt_topology_free(a->topology);
+    free(a->topology);
+    return NULL;
+}
+
+/* A topology as bytes: the platform, then the number of its devices. */
+static const char topology_head[] = PJRT_PLATFORM "-topology ";
+
+struct pjrt_error *pjrt_TopologyDescription_Serialize(struct pjrt_TopologyDescription_Serialize *a) {
+    char text[64];
+    int n = snprintf(text, sizeof text, "%s%zu", topology_head, a->topology->ndevices);
+    char *copy = pjrt_dup(text, (size_t)n);
+    a->owner = copy ? pjrt_bytes_new(free, copy) : NULL;
+    if (!a->owner) {
+        free(copy);
+        return pjrt_exhausted();
+    }
+    a->bytes = copy;
+    a->nbytes = (size_t)n;
+    a->deleter = pjrt_bytes_delete;
+    return NULL;
+}
+
+struct pjrt_error *pjrt_TopologyDescription_Deserialize(struct pjrt_TopologyDescription_Deserialize *a) {
+    struct str s = {a->bytes, a->bytes ? a->nbytes : 0};
+    size_t at = sizeof topology_head - 1, n = 0;
+    bool ok = str_starts(s, topology_head) && s.n > at && s.n - at <= 4;
+    for (; ok && at < s.n; at++) {
+        ok = s.p[at] >= '0' && s.p[at] <= '9';
+        n = n * 10 + (size_t)(s.p[at] - '0');
+    }
+    if (!ok || n < 1 || n > PJRT_MOST_DEVICES)
+        return pjrt_fail(HILO_INVALID_ARGUMENT, "these %zu bytes are no topology of " PJRT_PLATFORM, s.n);
+    return topology_new(n, &a->topology);
+}
+
+/* ---- properties ------------------------------------------------------------------------------ */
+
+struct pjrt_error *pjrt_TopologyDescription_PlatformName(struct pjrt_TopologyDescription_PlatformName *a) {
+    a->text = PJRT_PLATFORM;
+    a->text_size = sizeof PJRT_PLATFORM - 1;
+    return NULL;
+}
+
+struct pjrt_error *pjrt_TopologyDescription_PlatformVersion(struct pjrt_TopologyDescription_PlatformVersion *a) {
+    a->text = a->topology->version;
+    a->text_size = strlen(a->text);
+    return NULL;
+}
+
+struct pjrt_error *pjrt_TopologyDescription_GetDeviceDescriptions(struct pjrt_TopologyDescription_GetDeviceDescriptions *a) {
+    a->descriptions = a->topology->list;
+    a->ndescriptions = a->topology->ndevices;
+    return NULL;
+}
+
+struct pjrt_error *pjrt_TopologyDescription_Attributes(struct pjrt_TopologyDescription_Attributes *a) {
+    a->attributes = NULL;
+    a->n = 0;
+    return NULL;
+}
+
+struct pjrt_error *pjrt_TopologyDescription_Fingerprint(struct pjrt_TopologyDescription_Fingerprint *a) {
+    a->fingerprint = a->topology->fingerprint;
+    return NULL;
+}
+
+static const int topology_kinds[PJRT_NKINDS] = {PJRT_MEMORY_DEVICE, PJRT_MEMORY_PINNED, PJRT_MEMORY_UNPINNED};
+
+struct pjrt_error *pjrt_TopologyDescription_GetMemorySpaceKindIds(struct pjrt_TopologyDescription_GetMemorySpaceKindIds *a) {
+    a->kind_ids = topology_kinds;
+    a->n = PJRT_NKINDS;
+    return NULL;
+}
+
+/* ---- device descriptions --------------------------------------------------------------------- */
+
+struct pjrt_error *pjrt_DeviceDescription_Id(struct pjrt_DeviceDescription_Id *a) {
+    a->id = a->description->id;
+    return NULL;
+}
+
+struct pjrt_error *pjrt_DeviceDescription_ProcessIndex(struct pjrt_DeviceDescription_ProcessIndex *a) {
+    a->process_index = 0;
+    return NULL;
+}
+
+struct pjrt_error *pjrt_DeviceDescription_Attributes(struct pjrt_DeviceDescription_Attributes *a) {
+    a->attributes = NULL;
+    a->n = 0;
+    return NULL;
+}
+
+struct pjrt_error *pjrt_DeviceDescription_Kind(struct pjrt_DeviceDescription_Kind *a) {
+    a->text = PJRT_PLATFORM;
+    a->text_size = sizeof PJRT_PLATFORM - 1;
+    return NULL;
+}
+
+struct pjrt_error *pjrt_DeviceDescription_DebugString(struct pjrt_DeviceDescription_DebugString *a) {
+    a->text = a->description->text;
+    a->text_size = strlen(a->text);
+    return NULL;
+}
+
+struct pjrt_error *pjrt_DeviceDescription_ToString(struct pjrt_DeviceDescription_ToString *a) {
+    a->text = a->description->text;
+    a->text_size = strlen(a->text);
+    return NULL;
+}
