@@ -1,0 +1,90 @@
+/* What the routines share: parameters that are written at the match and read at the run, and work for a team. */
+#ifndef HILO_LIBRARY_ROUTINE_H
+#define HILO_LIBRARY_ROUTINE_H
+
+#include "library/library.h"
+
+#include <stdatomic.h>
+
+typedef bool lib_match_fn(const struct ir_module *m, ir_op op, struct lib_match *out);
+typedef hilo_status lib_run_fn(const struct lib_call *c);
+#define ROUTINE(id, name, what)                                                                                                \
+    lib_match_fn lib_match_##name;                                                                                             \
+    lib_run_fn lib_##name;
+#include "library/routines.def"
+
+/* ---- parameters ------------------------------------------------------------------------------ */
+
+/* Adds a parameter; false when there is no room for it. */
+static inline bool lib_put(struct lib_match *out, int64_t v) {
+    if (out->nparams == LIB_MOST_PARAMS)
+        return false;
+    out->params[out->nparams++] = v;
+    return true;
+}
+
+/* A cursor over a call's parameters: what is missing reads as 0 and is remembered. */
+struct lib_reader {
+    const int64_t *at, *end;
+    bool short_;
+};
+static inline struct lib_reader lib_reader_of(const int64_t *params, uint32_t n) {
+    return (struct lib_reader){params, params + n, false};
+}
+static inline int64_t lib_get(struct lib_reader *r) {
+    if (r->at == r->end) {
+        r->short_ = true;
+        return 0;
+    }
+    return *r->at++;
+}
+/* The same for a number of elements, a size, an index: below 0 or above `most` counts as missing. */
+static inline size_t lib_get_size(struct lib_reader *r, size_t most) {
+    int64_t v = lib_get(r);
+    if (v < 0 || (uint64_t)v > most) {
+        r->short_ = true;
+        return 0;
+    }
+    return (size_t)v;
+}
+
+/* ---- what matchers ask ----------------------------------------------------------------------- */
+
+/* The type of a value when it is a tensor of known shape without quantised elements whose bytes fit a size; NULL else. */
+const struct ir_type_data *lib_tensor(const struct ir_module *m, ir_val v);
+/* True when all operands and results of an op are such tensors. */
+bool lib_tensors(const struct ir_module *m, ir_op op);
+/* Product of dims[from..to). */
+size_t lib_product(const int64_t *dims, uint32_t from, uint32_t to);
+/* The bits of the scalar (or splat) constant that a value is; false when it is none, or of more than eight bytes. */
+bool lib_constant(const struct ir_module *m, ir_val v, uint64_t *bits);
+/* The op that makes a value when it is of that kind; none else. */
+ir_op lib_made_by(const struct ir_module *m, ir_val v, enum ir_op_kind kind);
+
+/* ---- work ------------------------------------------------------------------------------------ */
+
+/* Calls task(user, 0 … n-1) on the team, and without it where there is nothing to share. */
+static inline void lib_each(const struct lib_team *team, int64_t n, void (*task)(void *user, int64_t i), void *user) {
+    if (n > 1 && team && team->threads > 1) {
+        team->run(team, n, task, user);
+        return;
+    }
+    for (int64_t i = 0; i < n; i++)
+        task(user, i);
+}
+
+/* Part i of n things in `parts` parts: [*from, *to). */
+static inline void lib_part(size_t n, size_t parts, size_t i, size_t *from, size_t *to) {
+    size_t whole = n / parts, rest = n % parts;
+    *from = i * whole + (i < rest ? i : rest);
+    *to = *from + whole + (i < rest);
+}
+
+/* Scratch is laid out by adding up sizes: each part begins at a multiple of 64 bytes. False on overflow. */
+static inline bool lib_reserve(size_t *total, size_t n, size_t size, size_t *offset) {
+    size_t bytes;
+    *offset = *total;
+    return mem_mul(n, size, &bytes) && mem_add(bytes, 63, &bytes) && mem_add(*total, bytes & ~(size_t)63, total);
+}
+
+#endif

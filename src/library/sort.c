@@ -1,0 +1,495 @@
+/* sort: stable, line by line.
+ *
+ * Keys become unsigned integers in the order of the comparison. Long lines go through radix passes over records of a key and
+ * the position it came from, short ones are merged; then each operand is gathered in the order of the positions. More keys than
+ * one are sorted by one after the other, the least significant first. Where all operands of a line fit into the record itself,
+ * it holds them instead of a position, and nothing is gathered.
+ *
+ * An IEEE comparison puts NaN nowhere, so that what comes out depends on which elements are compared: such lines take the very
+ * steps of the evaluator's merge sort. */
+#include "library/sort.h"
+
+enum {
+    SORT_DIGIT_BITS = 8,
+    SORT_DIGITS = 1 << SORT_DIGIT_BITS,
+    SORT_BLOCKS = 32,      /* of a long line */
+    SORT_LONG = 1 << 15,   /* from here on the team works on one line */
+    SORT_PACKED = 1 << 11, /* from here on it pays to sort the operands themselves */
+    SORT_RADIX = 256,      /* from here on radix passes beat merging */
+    SORT_RUN = 16,         /* merging begins with sorted runs of this length */
+    SORT_TASKS = 64        /* tasks that share short lines, each with scratch of its own */
+};
+
+/* From the bits of a number to its place in the order (sort_radix.h). */
+struct sort_map {
+    uint64_t magnitude, nan_above, nan_code, nan_keep, nan_set, zero_keep, sign, pos_xor, neg_xor;
+};
+
+static const struct sort_map map_identity = {
+    .magnitude = UINT64_MAX, .nan_above = UINT64_MAX, .nan_code = UINT64_MAX, .nan_keep = UINT64_MAX, .zero_keep = UINT64_MAX};
+
+static struct sort_map map_of(const struct sort_key *k) {
+    const struct ir_dtype_info *t = ir_dtype_get(k->dtype);
+    uint64_t all = UINT64_MAX >> (64 - 8 * t->bytes), top = all ^ all >> 1;
+    struct sort_map m = map_identity;
+    if (t->cls == IR_FLOAT) {
+        const struct fp_info *f = fp_get(t->fp);
+        uint64_t codes = UINT64_MAX >> (64 - f->bits);
+        m.sign = f->sign;
+        m.magnitude = codes & ~f->sign;
+        m.pos_xor = f->sign;
+        m.neg_xor = f->sign ? codes : 0;
+        m.zero_keep = k->flags & SORT_ONE_ZERO ? ~f->sign : all;
+        if (f->flavour == FPF_FNUZ)
+            m.nan_code = f->sign;
+        else if (fp_has_nan(t->fp))
+            m.nan_above = fp_has_inf(t->fp) ? f->largest + 1 : f->largest;
+        m.nan_keep = k->flags & SORT_ONE_NAN ? 0 : codes;
+        m.nan_set = k->flags & SORT_ONE_NAN ? m.magnitude | (k->flags & SORT_NEGATIVE_NAN ? f->sign : 0) : 0;
+        if (!(k->flags & SORT_ONE_NAN) && (f->bits < 16 || f->flavour == FPF_FNUZ))
+            m.nan_set = m.magnitude; /* a narrow format has one NaN of each sign */
+    } else if (t->cls == IR_SINT) {
+        m.sign = m.pos_xor = m.neg_xor = top;
+    }
+    if (k->flags & SORT_DESCENDING) {
+        m.pos_xor ^= all;
+        m.neg_xor ^= all;
+    }
+    return m;
+}
+
+/* What works on a line: the team, or one thread of it. */
+struct sort_work {
+    const struct lib_team *team; /* NULL: alone */
+    size_t blocks;               /* that passes are cut into */
+    uint32_t (*counts)[SORT_DIGITS];
+    void *a, *b; /* `length` records each */
+};
+
+/* From counts to places: of each digit all blocks' records in order. False when one digit has all n: nothing moves. */
+static bool sort_places(uint32_t (*at)[SORT_DIGITS], size_t blocks, size_t n) {
+    uint32_t place = 0;
+    for (size_t d = 0; d < SORT_DIGITS; d++) {
+        uint32_t before = place;
+        for (size_t b = 0; b < blocks; b++) {
+            uint32_t count = at[b][d];
+            at[b][d] = place;
+            place += count;
+        }
+        if ((uint32_t)(place - before) == n)
+            return false;
+    }
+    return true;
+}
+
+struct sort_wide {
+    uint64_t key, index;
+};
+
+#define REC     uint32_t
+#define KEY     uint32_t
+#define NAME(x) one_##x
+#define RAW(r)  (r)
+#include "library/sort_radix.h"
+
+#define REC     uint64_t
+#define KEY     uint32_t
+#define NAME(x) two_##x
+#define RAW(r)  ((uint32_t)((r) >> 32))
+#include "library/sort_radix.h"
+
+#define REC     struct sort_wide
+#define KEY     uint64_t
+#define NAME(x) wide_##x
+#define RAW(r)  ((r).key)
+#include "library/sort_radix.h"
+
+/* ---- elements ------------------------------------------------------------------------------------------------------ */
+
+static inline uint64_t load_bits(const char *p, size_t bytes) {
+    uint64_t v64;
+    uint32_t v32;
+    uint16_t v16;
+    switch (bytes) {
+    case 1:
+        return (uint8_t)*p;
+    case 2:
+        return memcpy(&v16, p, 2), v16;
+    case 4:
+        return memcpy(&v32, p, 4), v32;
+    default:
+        return memcpy(&v64, p, 8), v64;
+    }
+}
+
+static inline void store_bits(char *p, size_t bytes, uint32_t v) {
+    uint16_t v16 = (uint16_t)v;
+    switch (bytes) {
+    case 1:
+        *p = (char)v;
+        break;
+    case 2:
+        memcpy(p, &v16, 2);
+        break;
+    default:
+        memcpy(p, &v, 4);
+        break;
+    }
+}
+
+/* ---- a line by position -------------------------------------------------------------------------------------------- */
+
+/* One line of a call: element i of operand k is at k's data + (base + i * inner) * bytes. */
+struct sort_line {
+    const struct sort *s;
+    const struct lib_call *c;
+    const struct sort_work *w;
+    size_t base;
+    const void *order; /* records in the order so far; NULL = as they come */
+    const struct sort_key *key;
+    struct sort_map map;
+    bool wide;
+    atomic_bool unordered; /* NaN in a key that is compared by IEEE's rules */
+    atomic_bool ambiguous; /* packed: elements of one key may differ in their bits */
+};
+
+static const char *line_key(const struct sort_line *l, const struct sort_key *k, size_t i) {
+    size_t bytes = l->s->bytes[k->operand];
+    return (const char *)l->c->in[k->operand] + (l->base + i * l->s->inner) * bytes + k->offset;
+}
+
+static size_t line_position(const struct sort_line *l, size_t i) {
+    if (!l->order)
+        return l->s->inclusive ? l->s->length - 1 - i : i;
+    return l->wide ? (size_t)((const struct sort_wide *)l->order)[i].index : (uint32_t)((const uint64_t *)l->order)[i];
+}
+
+static bool bits_are_nan(const struct sort_map *m, uint64_t bits) {
+    return (bits & m->magnitude) > m->nan_above || bits == m->nan_code;
+}
+
+/* Records of the key and the position, in the order so far, which they may overwrite. */
+static void line_records(void *user, int64_t block) {
+    struct sort_line *l = user;
+    size_t bytes = ir_dtype_get(l->key->dtype)->bytes, i, to;
+    const struct two_map map = two_map_of(&l->map);
+    const struct wide_map wide_map = wide_map_of(&l->map);
+    struct sort_wide *wide = l->w->a;
+    uint64_t *two = l->w->a;
+    bool nan = false, partial = l->key->flags & SORT_PARTIAL;
+    lib_part(l->s->length, l->w->blocks, (size_t)block, &i, &to);
+    for (; i < to; i++) {
+        size_t at = line_position(l, i);
+        uint64_t bits = load_bits(line_key(l, l->key, at), bytes);
+        nan = nan || (partial && bits_are_nan(&l->map, bits));
+        if (l->wide)
+            wide[i] = (struct sort_wide){wide_ordered(&wide_map, bits), at};
+        else
+            two[i] = (uint64_t)two_ordered(&map, (uint32_t)bits) << 32 | at;
+    }
+    if (nan)
+        atomic_store(&l->unordered, true);
+}
+
+/* Merges sorted runs, stable: of records of eight bytes by number, since equal keys are in order of position. */
+static void merge_two(uint64_t *a, uint64_t *b, size_t n) {
+    for (size_t at = 0; at < n; at += SORT_RUN) {
+        size_t end = at + SORT_RUN < n ? at + SORT_RUN : n;
+        for (size_t i = at + 1; i < end; i++) {
+            uint64_t r = a[i];
+            size_t j = i;
+            for (; j > at && a[j - 1] >> 32 > r >> 32; j--)
+                a[j] = a[j - 1];
+            a[j] = r;
+        }
+    }
+    for (size_t run = SORT_RUN; run < n; run *= 2) {
+        for (size_t at = 0; at < n; at += 2 * run) {
+            size_t i = at, mid = at + run < n ? at + run : n, j = mid, end = at + 2 * run < n ? at + 2 * run : n;
+            for (size_t to = at; to < end; to++) {
+                bool right = i == mid || (j < end && a[j] >> 32 < a[i] >> 32);
+                b[to] = right ? a[j] : a[i];
+                j += right;
+                i += !right;
+            }
+        }
+        memcpy(a, b, n * sizeof *a);
+    }
+}
+
+static void merge_wide(struct sort_wide *a, struct sort_wide *b, size_t n) {
+    for (size_t run = 1; run < n; run *= 2) {
+        for (size_t at = 0; at < n; at += 2 * run) {
+            size_t i = at, mid = at + run < n ? at + run : n, j = mid, end = at + 2 * run < n ? at + 2 * run : n;
+            for (size_t to = at; to < end; to++)
+                b[to] = i == mid || (j < end && a[j].key < a[i].key) ? a[j++] : a[i++];
+        }
+        memcpy(a, b, n * sizeof *a);
+    }
+}
+
+/* The comparison itself, on positions. */
+static bool line_less(const struct sort_line *l, uint32_t a, uint32_t b) {
+    for (uint32_t k = 0; k < l->s->nkeys; k++) {
+        const struct sort_key *key = &l->s->key[k];
+        const struct sort_map m = map_of(key);
+        const struct wide_map map = wide_map_of(&m);
+        size_t bytes = ir_dtype_get(key->dtype)->bytes;
+        uint64_t x = load_bits(line_key(l, key, a), bytes), y = load_bits(line_key(l, key, b), bytes);
+        if ((key->flags & SORT_PARTIAL) && (bits_are_nan(&m, x) || bits_are_nan(&m, y)))
+            return false;
+        x = wide_ordered(&map, x);
+        y = wide_ordered(&map, y);
+        if (x != y)
+            return x < y;
+    }
+    return l->s->inclusive;
+}
+
+/* The evaluator's merge sort, where the order is none. Leaves records with positions in w->a. */
+static void line_as_evaluated(struct sort_line *l) {
+    size_t n = l->s->length;
+    uint32_t *a = l->w->b, *b = a + n;
+    for (size_t i = 0; i < n; i++)
+        a[i] = (uint32_t)i;
+    for (size_t run = 1; run < n; run *= 2) {
+        for (size_t at = 0; at < n; at += 2 * run) {
+            size_t i = at, mid = at + run < n ? at + run : n, j = mid, end = at + 2 * run < n ? at + 2 * run : n;
+            for (size_t to = at; to < end; to++)
+                b[to] = i < mid && (j >= end || !line_less(l, a[j], a[i])) ? a[i++] : a[j++];
+        }
+        uint32_t *swap = a;
+        a = b;
+        b = swap;
+    }
+    for (size_t i = 0; i < n; i++)
+        if (l->wide)
+            ((struct sort_wide *)l->w->a)[i].index = a[i];
+        else
+            ((uint64_t *)l->w->a)[i] = a[i];
+    l->order = l->w->a;
+}
+
+#define GATHER(T)                                                                                                              \
+    do {                                                                                                                       \
+        const T *from = (const T *)l->c->in[k] + l->base;                                                                      \
+        T *out = (T *)l->c->out[k] + l->base;                                                                                  \
+        for (; i < to; i++)                                                                                                    \
+            out[i * inner] = from[line_position(l, i) * inner];                                                                \
+    } while (0)
+
+/* Operands in the order of the records. */
+static void line_gather(void *user, int64_t block) {
+    const struct sort_line *l = user;
+    size_t inner = l->s->inner;
+    for (uint32_t k = 0; k < l->s->noperands; k++) {
+        size_t i, to;
+        lib_part(l->s->length, l->w->blocks, (size_t)block, &i, &to);
+        switch (l->s->bytes[k]) {
+        case 1:
+            GATHER(uint8_t);
+            break;
+        case 2:
+            GATHER(uint16_t);
+            break;
+        case 4:
+            GATHER(uint32_t);
+            break;
+        case 8:
+            GATHER(uint64_t);
+            break;
+        default:
+            GATHER(struct sort_wide);
+            break; /* complex<f64> */
+        }
+    }
+}
+
+static void line_by_position(struct sort_line *l) {
+    size_t n = l->s->length, blocks = l->w->blocks;
+    for (uint32_t k = l->s->nkeys; k-- > 0;) {
+        l->key = &l->s->key[k];
+        l->map = map_of(l->key);
+        unsigned bits = 8 * ir_dtype_get(l->key->dtype)->bytes;
+        lib_each(l->w->team, (int64_t)blocks, line_records, l);
+        if (atomic_load(&l->unordered)) {
+            line_as_evaluated(l);
+            break;
+        }
+        void *a = l->w->a, *b = l->w->b;
+        if (n < SORT_RADIX && l->wide)
+            merge_wide(a, b, n), l->order = a;
+        else if (n < SORT_RADIX)
+            merge_two(a, b, n), l->order = a;
+        else if (l->wide)
+            l->order = wide_radix(l->w, NULL, a, b, a, n, bits);
+        else
+            l->order = two_radix(l->w, NULL, a, b, a, n, bits);
+        if (k && l->order != a) { /* the next key's records are made in place */
+            memcpy(a, b, n * (l->wide ? sizeof(struct sort_wide) : sizeof(uint64_t)));
+            l->order = a;
+        }
+    }
+    lib_each(l->w->team, (int64_t)blocks, line_gather, l);
+}
+
+/* ---- a line of packed operands ------------------------------------------------------------------------------------- */
+
+bool sort_packs(const struct sort *s) {
+    const struct sort_key *k = &s->key[0];
+    return s->nkeys == 1 && s->length >= SORT_PACKED && s->noperands <= 2 && s->bytes[k->operand] <= 4 &&
+           !(k->flags & SORT_PARTIAL) && (s->noperands == 1 || s->bytes[1 - k->operand] <= 4);
+}
+
+/* What a key was made of, where it was canonical: the sign is told by what the other half of numbers is mapped to. */
+static inline uint32_t packed_bits(const struct two_map *m, uint32_t key) {
+    uint32_t bits = key ^ m->pos_xor;
+    return bits & m->sign ? key ^ m->neg_xor : bits;
+}
+
+/* A record: the key, with another operand that one in the lower half. Keys are in order, but bits as they are once a line is
+   known to have elements with one key and different bits. */
+static void line_pack(void *user, int64_t block) {
+    struct sort_line *l = user;
+    size_t i, to, key = l->key->operand, inner = l->s->inner, bytes = l->s->bytes[key];
+    size_t other_bytes = l->s->noperands == 2 ? l->s->bytes[1 - key] : 0;
+    lib_part(l->s->length, l->w->blocks, (size_t)block, &i, &to);
+    const char *from = (const char *)l->c->in[key] + l->base * bytes;
+    const char *other = other_bytes ? (const char *)l->c->in[1 - key] + l->base * other_bytes : NULL;
+    const struct two_map map = two_map_of(atomic_load(&l->ambiguous) ? &map_identity : &l->map);
+    bool ambiguous = false;
+    uint32_t *one = l->w->a;
+    uint64_t *two = l->w->a;
+    for (; i < to; i++) {
+        size_t at = line_position(l, i) * inner;
+        uint32_t bits = (uint32_t)load_bits(from + at * bytes, bytes), r = two_ordered(&map, bits);
+        ambiguous = ambiguous || two_canonical(&map, bits) != bits;
+        if (other)
+            two[i] = (uint64_t)r << 32 | load_bits(other + at * other_bytes, other_bytes);
+        else
+            one[i] = r;
+    }
+    if (ambiguous)
+        atomic_store(&l->ambiguous, true);
+}
+
+static void line_unpack(void *user, int64_t block) {
+    const struct sort_line *l = user;
+    size_t i, to, key = l->key->operand, inner = l->s->inner, bytes = l->s->bytes[key];
+    size_t other_bytes = l->s->noperands == 2 ? l->s->bytes[1 - key] : 0;
+    lib_part(l->s->length, l->w->blocks, (size_t)block, &i, &to);
+    char *out = (char *)l->c->out[key] + l->base * bytes;
+    char *other = other_bytes ? (char *)l->c->out[1 - key] + l->base * other_bytes : NULL;
+    const struct two_map map = two_map_of(atomic_load(&l->ambiguous) ? &map_identity : &l->map);
+    const uint32_t *one = l->order;
+    const uint64_t *two = l->order;
+    for (; i < to; i++) {
+        if (other)
+            store_bits(other + i * inner * other_bytes, other_bytes, (uint32_t)two[i]);
+        store_bits(out + i * inner * bytes, bytes, packed_bits(&map, other ? (uint32_t)(two[i] >> 32) : one[i]));
+    }
+}
+
+static void line_packed(struct sort_line *l) {
+    const struct sort_work *w = l->w;
+    l->key = &l->s->key[0];
+    l->map = map_of(l->key);
+    unsigned bits = 8 * (unsigned)l->s->bytes[l->key->operand];
+    lib_each(w->team, (int64_t)w->blocks, line_pack, l);
+    const struct sort_map *map = atomic_load(&l->ambiguous) ? &l->map : NULL;
+    if (map)
+        lib_each(w->team, (int64_t)w->blocks, line_pack, l);
+    l->order = l->s->noperands == 1 ? (const void *)one_radix(w, map, w->a, w->b, w->a, l->s->length, bits)
+                                    : (const void *)two_radix(w, map, w->a, w->b, w->a, l->s->length, bits);
+    lib_each(w->team, (int64_t)w->blocks, line_unpack, l);
+}
+
+/* ---- calls --------------------------------------------------------------------------------------------------------- */
+
+bool sort_read(struct lib_reader *r, struct sort *s) {
+    *s = (struct sort){0};
+    s->length = lib_get_size(r, UINT32_MAX);
+    s->outer = lib_get_size(r, PTRDIFF_MAX);
+    s->inner = lib_get_size(r, PTRDIFF_MAX);
+    s->inclusive = lib_get(r) != 0;
+    s->noperands = (uint32_t)lib_get_size(r, SORT_MOST_OPERANDS);
+    s->nkeys = (uint32_t)lib_get_size(r, SORT_MOST_KEYS);
+    for (uint32_t i = 0; i < s->noperands; i++)
+        s->bytes[i] = lib_get_size(r, 16);
+    for (uint32_t i = 0; i < s->nkeys; i++) {
+        struct sort_key *k = &s->key[i];
+        k->operand = (uint32_t)lib_get_size(r, s->noperands ? s->noperands - 1 : 0);
+        k->offset = (uint32_t)lib_get_size(r, 8);
+        k->dtype = (enum ir_dtype)lib_get_size(r, IR_DTYPE_COUNT - 1);
+        k->flags = (unsigned)lib_get_size(r, 31);
+    }
+    return !r->short_ && s->nkeys && s->noperands;
+}
+
+struct sort_layout {
+    bool packed, wide;
+    size_t tasks, blocks, record; /* bytes of a record */
+    size_t a, b, counts, stride;  /* offsets in a task's scratch, and its size */
+};
+
+static bool sort_layout(const struct sort *s, struct sort_layout *l) {
+    size_t lines;
+    *l = (struct sort_layout){.packed = sort_packs(s), .tasks = 1, .blocks = 1};
+    if (!mem_mul(s->outer, s->inner, &lines))
+        return false;
+    for (uint32_t k = 0; k < s->nkeys; k++)
+        l->wide = l->wide || ir_dtype_get(s->key[k].dtype)->bytes > 4;
+    if (s->length >= SORT_LONG)
+        l->blocks = SORT_BLOCKS;
+    else
+        l->tasks = lines < SORT_TASKS ? lines : SORT_TASKS;
+    l->record = l->packed && s->noperands == 1 ? 4 : l->wide ? sizeof(struct sort_wide) : 8;
+    return lib_reserve(&l->stride, s->length, l->record, &l->a) && lib_reserve(&l->stride, s->length, l->record, &l->b) &&
+           lib_reserve(&l->stride, l->blocks, sizeof(uint32_t[SORT_DIGITS]), &l->counts);
+}
+
+bool sort_scratch(const struct sort *s, size_t *bytes) {
+    struct sort_layout l;
+    return sort_layout(s, &l) && mem_mul(l.stride, l.tasks, bytes);
+}
+
+struct sort_run {
+    const struct sort *s;
+    const struct lib_call *c;
+    struct sort_layout layout;
+};
+
+/* Every tasks-th part of the lines. */
+static void sort_lines(void *user, int64_t task) {
+    const struct sort_run *r = user;
+    const struct sort_layout *y = &r->layout;
+    char *scratch = (char *)r->c->scratch + (size_t)task * y->stride;
+    bool shared = y->blocks > 1;
+    struct sort_work w = {
+        .team = shared ? r->c->team : NULL, .a = scratch + y->a, .b = scratch + y->b, .counts = (void *)(scratch + y->counts)};
+    w.blocks = shared && w.team && w.team->threads > 1 ? y->blocks : 1;
+    size_t from, to;
+    lib_part(r->s->outer * r->s->inner, y->tasks, (size_t)task, &from, &to);
+    for (size_t line = from; line < to; line++) {
+        struct sort_line l = {.s = r->s,
+                              .c = r->c,
+                              .w = &w,
+                              .wide = y->wide,
+                              .base = line / r->s->inner * r->s->length * r->s->inner + line % r->s->inner};
+        if (y->packed)
+            line_packed(&l);
+        else
+            line_by_position(&l);
+    }
+}
+
+hilo_status lib_sort(const struct lib_call *c) {
+    struct lib_reader reader = lib_reader_of(c->params, c->nparams);
+    struct sort s;
+    struct sort_run r = {.s = &s, .c = c};
+    if (!sort_read(&reader, &s) || !sort_layout(&s, &r.layout))
+        return HILO_INVALID_ARGUMENT;
+    if (s.length && s.outer && s.inner)
+        lib_each(c->team, (int64_t)r.layout.tasks, sort_lines, &r);
+    return HILO_OK;
+}
