@@ -2,7 +2,8 @@
  *
  *   kir.def, math.def   the ops, the functions        print.c, parse.c   as text, and back
  *   kir.c               kernels, the builder           verify.c           what must hold
- *   math.c              functions as arithmetic        interp.c           its definition, by running it
+ *   fold.c              pure values made simpler       eval.c, interp.c   its definition, by running it
+ *   math.c              functions as arithmetic        node.h             what these files share
  *
  * A kernel is a tree of blocks: loops, branches and straight code over scalar values, registers and flat buffers. It is
  * already scheduled: a loop says how it is run (enum kir_loop), and nothing behind it decides that again. Code
@@ -84,6 +85,7 @@ struct kir_node {
     kir_block body, other; /* LOOP, IF, WHILE */
     kir_block block;   /* where it stands */
     kir_val prev, next; /* there */
+    int64_t lo, hi;    /* integers, i1: the value lies between, both included, read with its sign; i1 is 0 or 1 */
 };
 
 struct kir_block_data {
@@ -112,6 +114,9 @@ struct kir {
     struct { struct kir_buffer *v; uint32_t n, cap; } buffers;    /* parameters in order, scratch among them */
     size_t scratch_bytes;
     kir_block at;                   /* where the builder places */
+    struct { kir_val *v; uint32_t n, cap; } open; /* LOOP, IF, WHILE that kir_close closes; 0 for one that left no node */
+    unsigned store_flags;
+    kir_val last_const;             /* constants are the first nodes of the body */
     uint32_t *buckets;              /* of equal pure values (kir.c) */
     uint32_t nbuckets, nequal;
 };
@@ -159,11 +164,17 @@ kir_val kir_get_reg(struct kir *k, kir_val reg, kir_val index);             /* i
 void kir_set_reg(struct kir *k, kir_val reg, kir_val index, kir_val v);
 void kir_acc(struct kir *k, enum kir_op op, unsigned flags, kir_val reg, kir_val index, kir_val v);
 
-/* A load from a buffer that the kernel only reads is pure and placed as pure values are, but never out of an IF or WHILE. */
+/* A load from a buffer that the kernel only reads is pure and placed as pure values are, but never out of an IF or WHILE, nor
+   out of a loop that may have no iteration. */
 kir_val kir_load(struct kir *k, uint32_t buffer, kir_val index);
 kir_val kir_load_if(struct kir *k, uint32_t buffer, kir_val index, kir_val guard, kir_val otherwise);
 void kir_store(struct kir *k, uint32_t buffer, kir_val index, kir_val v);
 void kir_store_if(struct kir *k, uint32_t buffer, kir_val index, kir_val v, kir_val guard);
+/* Flags (KIR_NT) of the stores that follow. */
+void kir_store_flags(struct kir *k, unsigned flags);
+void kir_prefetch(struct kir *k, uint32_t buffer, kir_val index);
+/* TZERO, TLOAD, TSTORE (buffer, index, stride; else 0 and none), TMUL (format). imm as in kir.def. */
+void kir_tile(struct kir *k, enum kir_op op, int64_t imm, enum kir_tile format, uint32_t buffer, kir_val index, kir_val stride);
 
 /* Pure values. The type is inferred; kir_typed names it (CONVERT, BITCAST). Folded when all operands are
    constants (but MATH), by

@@ -1,0 +1,54 @@
+/* What the files of the kernel IR share: nodes without the builder's rules, and the meaning of one pure op on scalars. */
+#ifndef HILO_KIR_NODE_H
+#define HILO_KIR_NODE_H
+
+#include "kir/kir.h"
+
+#define KIR_IS(v) ((v).i != 0)
+
+/* The last block of the chain from a block to the kernel's body in which a value exists: a loop's index is in its body. */
+static inline kir_block kir_scope(const struct kir *k, kir_val v) {
+    const struct kir_node *n = kir_get(k, v);
+    return n->op == KIR_LOOP ? n->body : n->block;
+}
+/* Whether `outer` is `b` or around it. */
+bool kir_block_within(const struct kir *k, kir_block b, kir_block outer);
+
+/* Ops whose value depends on their operands alone, wherever they stand; loads from KIR_IN buffers are besides. */
+static inline bool kir_is_pure(const struct kir_node *n) {
+    return kir_op_get((enum kir_op)n->op)->shape >= KIR_SHAPE_SAME;
+}
+bool kir_is_const_load(const struct kir *k, const struct kir_node *n);
+
+/* A node (op, type, operands … of `n`) at the end of a block, in front of its open child; its range is computed. */
+kir_val kir_put(struct kir *k, kir_block b, const struct kir_node *n);
+kir_block kir_new_block(struct kir *k, kir_val owner, kir_block parent);
+void kir_unlink(struct kir *k, kir_val v);
+/* A pure value, or a load that is one: an equal node, a simpler value, or a new node where it belongs. */
+kir_val kir_pure(struct kir *k, struct kir_node *n);
+/* Forgets all equal values but constants: before the builder works in front of nodes that exist. */
+void kir_forget(struct kir *k);
+/* Makes a node known as a value that is computed. */
+void kir_remember(struct kir *k, kir_val v);
+
+/* Sets n->lo and n->hi from those of the operands (fold.c). */
+void kir_set_range(const struct kir *k, struct kir_node *n);
+/* A value equal to the pure op `n`, or none; may put its operands into another order (fold.c). */
+kir_val kir_simplify(struct kir *k, struct kir_node *n);
+
+/* ---- scalars (eval.c): bits, sign-extended from the width of their type; i1: 0, 1 -------------- */
+
+int64_t kir_narrow(enum kir_type t, uint64_t bits);
+/* The value of a pure op but MATH. from: the type of arg[0] of unary ops and comparisons. */
+int64_t kir_eval(const struct kir_node *n, enum kir_type from, int64_t a, int64_t b, int64_t c);
+/* What an ACC makes of two values. */
+int64_t kir_combine(const struct kir_node *acc, enum kir_type t, int64_t a, int64_t b);
+
+/* ---- names (print.c) ------------------------------------------------------------------------- */
+
+const char *kir_cmp_name(enum kir_cmp c);
+const char *kir_loop_name(enum kir_loop l);
+const char *kir_tile_name(enum kir_tile t);
+const char *kir_role_name(enum kir_role r);
+
+#endif
