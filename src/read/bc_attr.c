@@ -464,6 +464,7 @@ static hilo_status attr_decode(struct bc *b, struct bc_cursor *c, const struct b
     case BC_LOC_FUSED: HILO_TRY(loc_fused(b, c, false, &out)); break;
     case BC_LOC_FUSED_META: HILO_TRY(loc_fused(b, c, true, &out)); break;
     case BC_LOC_NAME: HILO_TRY(loc_name(b, c, &out)); break;
+    case BC_SDY_TEXT: HILO_TRY(bc_sdy_attr(b, c, code, &out)); break;
     default: out = ir_attr_loc(b->m, IR_ATTR_LOC_UNKNOWN, (ir_str){0}, 0, NULL, 0); break;
     }
     *id = out.i;

@@ -180,7 +180,7 @@ static hilo_status read_strings(struct bc *b, struct bc_cursor c) {
 static enum bc_dialect dialect_named(struct str name) {
     static const struct { const char *name; enum bc_dialect id; } known[] = {
         {"builtin", BC_BUILTIN}, {"vhlo", BC_VHLO}, {"stablehlo", BC_STABLEHLO_DIALECT}, {"chlo", BC_CHLO},
-        {"func", BC_FUNC}, {"quant", BC_QUANT_DIALECT},
+        {"func", BC_FUNC}, {"quant", BC_QUANT_DIALECT}, {"sdy", BC_SDY},
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (str_is(name, known[i].name))

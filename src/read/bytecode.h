@@ -3,7 +3,7 @@
  *   bc_read.c    the file: sections, strings, dialects, tables        bytecode.def  codes of attributes and types
  *   bc_attr.c    attributes and constants                            vhlo.def      versions of ops and their attributes
  *   bc_type.c    types                                               bc_schema.c   what a record of attributes holds, by both
- *   bc_op.c      ops, regions, values
+ *   bc_op.c      ops, regions, values                              bc_sdy.c      attributes of Shardy
  *
  * Attributes and types are read when they are first needed, each once. What is read from VHLO is StableHLO of today at once:
  * an attribute that an older version lacks is absent, and so is one that holds what its absence means.
@@ -31,14 +31,14 @@ enum {
     BC_OLDEST_TARGET = BC_V(1, 0) /* that is written */
 };
 
-enum bc_dialect { BC_OTHER, BC_BUILTIN, BC_VHLO, BC_STABLEHLO_DIALECT, BC_CHLO, BC_FUNC, BC_QUANT_DIALECT };
+enum bc_dialect { BC_OTHER, BC_BUILTIN, BC_VHLO, BC_STABLEHLO_DIALECT, BC_CHLO, BC_FUNC, BC_QUANT_DIALECT, BC_SDY };
 
 enum bc_form {
     BC_NO_FORM,
     /* attributes */
     BC_ARRAY, BC_DICT, BC_STRING, BC_STRING_TYPED, BC_SYMBOL, BC_SYMBOL_NESTED, BC_TYPE_OF, BC_UNIT, BC_BOOL, BC_INT, BC_FLOAT,
     BC_ENUM, BC_API_VERSION, BC_STRUCT, BC_SUB_AXIS, BC_DENSE, BC_DENSE_ARRAY, BC_RESOURCE, BC_LOC_CALL, BC_LOC_FILE,
-    BC_LOC_RANGE, BC_LOC_FUSED, BC_LOC_FUSED_META, BC_LOC_NAME, BC_LOC_UNKNOWN,
+    BC_LOC_RANGE, BC_LOC_FUSED, BC_LOC_FUSED_META, BC_LOC_NAME, BC_LOC_UNKNOWN, BC_SDY_TEXT,
     /* types */
     BC_SCALAR, BC_INTEGER, BC_COMPLEX, BC_FUNCTION, BC_TENSOR, BC_TENSOR_ENCODED, BC_UNRANKED, BC_MEMREF, BC_BUFFER, BC_VECTOR,
     BC_TUPLE, BC_TOKEN, BC_FUTURE, BC_QUANT, BC_QUANT_AXIS, BC_NOTHING
@@ -166,6 +166,8 @@ hilo_status bc_i64s(struct bc *b, struct bc_cursor *c, const int64_t **out, uint
 /* The bits of an integer or float of `width` bits, at most 64. */
 hilo_status bc_bits(struct bc *b, struct bc_cursor *c, uint32_t width, uint64_t *out);
 hilo_status bc_f64(struct bc *b, struct bc_cursor *c, double *out);
+/* An attribute of Shardy, as text (bc_sdy.c). */
+hilo_status bc_sdy_attr(struct bc *b, struct bc_cursor *c, const struct bc_code *code, ir_attr *out);
 
 /* Both are read through this: entry `index` of the file, by `decode` when it is needed for the first time; `at` names it. */
 typedef hilo_status bc_decode(struct bc *b, struct bc_cursor *c, const struct bc_code *code, uint32_t *id);
