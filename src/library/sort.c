@@ -10,8 +10,6 @@
 #include "library/sort.h"
 
 enum {
-    SORT_DIGIT_BITS = 8,
-    SORT_DIGITS = 1 << SORT_DIGIT_BITS,
     SORT_BLOCKS = 32,      /* of a long line */
     SORT_LONG = 1 << 15,   /* from here on the team works on one line */
     SORT_PACKED = 1 << 11, /* from here on it pays to sort the operands themselves */
@@ -19,44 +17,6 @@ enum {
     SORT_RUN = 16,         /* merging begins with sorted runs of this length */
     SORT_TASKS = 64        /* tasks that share short lines, each with scratch of its own */
 };
-
-/* From the bits of a number to its place in the order (sort_radix.h). */
-struct sort_map {
-    uint64_t magnitude, nan_above, nan_code, nan_keep, nan_set, zero_keep, sign, pos_xor, neg_xor;
-};
-
-static const struct sort_map map_identity = {
-    .magnitude = UINT64_MAX, .nan_above = UINT64_MAX, .nan_code = UINT64_MAX, .nan_keep = UINT64_MAX, .zero_keep = UINT64_MAX};
-
-static struct sort_map map_of(const struct sort_key *k) {
-    const struct ir_dtype_info *t = ir_dtype_get(k->dtype);
-    uint64_t all = UINT64_MAX >> (64 - 8 * t->bytes), top = all ^ all >> 1;
-    struct sort_map m = map_identity;
-    if (t->cls == IR_FLOAT) {
-        const struct fp_info *f = fp_get(t->fp);
-        uint64_t codes = UINT64_MAX >> (64 - f->bits);
-        m.sign = f->sign;
-        m.magnitude = codes & ~f->sign;
-        m.pos_xor = f->sign;
-        m.neg_xor = f->sign ? codes : 0;
-        m.zero_keep = k->flags & SORT_ONE_ZERO ? ~f->sign : all;
-        if (f->flavour == FPF_FNUZ)
-            m.nan_code = f->sign;
-        else if (fp_has_nan(t->fp))
-            m.nan_above = fp_has_inf(t->fp) ? f->largest + 1 : f->largest;
-        m.nan_keep = k->flags & SORT_ONE_NAN ? 0 : codes;
-        m.nan_set = k->flags & SORT_ONE_NAN ? m.magnitude | (k->flags & SORT_NEGATIVE_NAN ? f->sign : 0) : 0;
-        if (!(k->flags & SORT_ONE_NAN) && (f->bits < 16 || f->flavour == FPF_FNUZ))
-            m.nan_set = m.magnitude; /* a narrow format has one NaN of each sign */
-    } else if (t->cls == IR_SINT) {
-        m.sign = m.pos_xor = m.neg_xor = top;
-    }
-    if (k->flags & SORT_DESCENDING) {
-        m.pos_xor ^= all;
-        m.neg_xor ^= all;
-    }
-    return m;
-}
 
 /* What works on a line: the team, or one thread of it. */
 struct sort_work {
@@ -82,45 +42,31 @@ static bool sort_places(uint32_t (*at)[SORT_DIGITS], size_t blocks, size_t n) {
     return true;
 }
 
-struct sort_wide {
-    uint64_t key, index;
-};
-
 #define REC     uint32_t
 #define KEY     uint32_t
+#define MAP     struct order32
+#define ORDERED order32_key
 #define NAME(x) one_##x
 #define RAW(r)  (r)
 #include "library/sort_radix.h"
 
 #define REC     uint64_t
 #define KEY     uint32_t
+#define MAP     struct order32
+#define ORDERED order32_key
 #define NAME(x) two_##x
 #define RAW(r)  ((uint32_t)((r) >> 32))
 #include "library/sort_radix.h"
 
 #define REC     struct sort_wide
 #define KEY     uint64_t
+#define MAP     struct order64
+#define ORDERED order64_key
 #define NAME(x) wide_##x
 #define RAW(r)  ((r).key)
 #include "library/sort_radix.h"
 
 /* ---- elements ------------------------------------------------------------------------------------------------------ */
-
-static inline uint64_t load_bits(const char *p, size_t bytes) {
-    uint64_t v64;
-    uint32_t v32;
-    uint16_t v16;
-    switch (bytes) {
-    case 1:
-        return (uint8_t)*p;
-    case 2:
-        return memcpy(&v16, p, 2), v16;
-    case 4:
-        return memcpy(&v32, p, 4), v32;
-    default:
-        return memcpy(&v64, p, 8), v64;
-    }
-}
 
 static inline void store_bits(char *p, size_t bytes, uint32_t v) {
     uint16_t v16 = (uint16_t)v;
@@ -147,7 +93,7 @@ struct sort_line {
     size_t base;
     const void *order; /* records in the order so far; NULL = as they come */
     const struct sort_key *key;
-    struct sort_map map;
+    struct order64 map;
     bool wide;
     atomic_bool unordered; /* NaN in a key that is compared by IEEE's rules */
     atomic_bool ambiguous; /* packed: elements of one key may differ in their bits */
@@ -164,28 +110,23 @@ static size_t line_position(const struct sort_line *l, size_t i) {
     return l->wide ? (size_t)((const struct sort_wide *)l->order)[i].index : (uint32_t)((const uint64_t *)l->order)[i];
 }
 
-static bool bits_are_nan(const struct sort_map *m, uint64_t bits) {
-    return (bits & m->magnitude) > m->nan_above || bits == m->nan_code;
-}
-
 /* Records of the key and the position, in the order so far, which they may overwrite. */
 static void line_records(void *user, int64_t block) {
     struct sort_line *l = user;
     size_t bytes = ir_dtype_get(l->key->dtype)->bytes, i, to;
-    const struct two_map map = two_map_of(&l->map);
-    const struct wide_map wide_map = wide_map_of(&l->map);
+    const struct order32 map = order32_from(&l->map);
     struct sort_wide *wide = l->w->a;
     uint64_t *two = l->w->a;
-    bool nan = false, partial = l->key->flags & SORT_PARTIAL;
+    bool nan = false, partial = l->key->flags & ORDER_PARTIAL;
     lib_part(l->s->length, l->w->blocks, (size_t)block, &i, &to);
     for (; i < to; i++) {
         size_t at = line_position(l, i);
-        uint64_t bits = load_bits(line_key(l, l->key, at), bytes);
-        nan = nan || (partial && bits_are_nan(&l->map, bits));
+        uint64_t bits = order_load(line_key(l, l->key, at), bytes);
+        nan = nan || (partial && order64_nan(&l->map, bits));
         if (l->wide)
-            wide[i] = (struct sort_wide){wide_ordered(&wide_map, bits), at};
+            wide[i] = (struct sort_wide){order64_key(&l->map, bits), at};
         else
-            two[i] = (uint64_t)two_ordered(&map, (uint32_t)bits) << 32 | at;
+            two[i] = (uint64_t)order32_key(&map, (uint32_t)bits) << 32 | at;
     }
     if (nan)
         atomic_store(&l->unordered, true);
@@ -228,18 +169,33 @@ static void merge_wide(struct sort_wide *a, struct sort_wide *b, size_t n) {
     }
 }
 
+const uint64_t *sort_records(uint64_t *a, uint64_t *b, size_t n, uint32_t counts[SORT_DIGITS]) {
+    struct sort_work w = {.blocks = 1, .counts = (void *)counts};
+    if (n >= SORT_RADIX)
+        return two_radix(&w, NULL, a, b, a, n, 32);
+    merge_two(a, b, n);
+    return a;
+}
+
+const struct sort_wide *sort_wide_records(struct sort_wide *a, struct sort_wide *b, size_t n, uint32_t counts[SORT_DIGITS]) {
+    struct sort_work w = {.blocks = 1, .counts = (void *)counts};
+    if (n >= SORT_RADIX)
+        return wide_radix(&w, NULL, a, b, a, n, 64);
+    merge_wide(a, b, n);
+    return a;
+}
+
 /* The comparison itself, on positions. */
 static bool line_less(const struct sort_line *l, uint32_t a, uint32_t b) {
     for (uint32_t k = 0; k < l->s->nkeys; k++) {
         const struct sort_key *key = &l->s->key[k];
-        const struct sort_map m = map_of(key);
-        const struct wide_map map = wide_map_of(&m);
+        const struct order64 m = order64_of(key->dtype, key->flags);
         size_t bytes = ir_dtype_get(key->dtype)->bytes;
-        uint64_t x = load_bits(line_key(l, key, a), bytes), y = load_bits(line_key(l, key, b), bytes);
-        if ((key->flags & SORT_PARTIAL) && (bits_are_nan(&m, x) || bits_are_nan(&m, y)))
+        uint64_t x = order_load(line_key(l, key, a), bytes), y = order_load(line_key(l, key, b), bytes);
+        if ((key->flags & ORDER_PARTIAL) && (order64_nan(&m, x) || order64_nan(&m, y)))
             return false;
-        x = wide_ordered(&map, x);
-        y = wide_ordered(&map, y);
+        x = order64_key(&m, x);
+        y = order64_key(&m, y);
         if (x != y)
             return x < y;
     }
@@ -309,7 +265,7 @@ static void line_by_position(struct sort_line *l) {
     size_t n = l->s->length, blocks = l->w->blocks;
     for (uint32_t k = l->s->nkeys; k-- > 0;) {
         l->key = &l->s->key[k];
-        l->map = map_of(l->key);
+        l->map = order64_of(l->key->dtype, l->key->flags);
         unsigned bits = 8 * ir_dtype_get(l->key->dtype)->bytes;
         lib_each(l->w->team, (int64_t)blocks, line_records, l);
         if (atomic_load(&l->unordered)) {
@@ -338,13 +294,7 @@ static void line_by_position(struct sort_line *l) {
 bool sort_packs(const struct sort *s) {
     const struct sort_key *k = &s->key[0];
     return s->nkeys == 1 && s->length >= SORT_PACKED && s->noperands <= 2 && s->bytes[k->operand] <= 4 &&
-           !(k->flags & SORT_PARTIAL) && (s->noperands == 1 || s->bytes[1 - k->operand] <= 4);
-}
-
-/* What a key was made of, where it was canonical: the sign is told by what the other half of numbers is mapped to. */
-static inline uint32_t packed_bits(const struct two_map *m, uint32_t key) {
-    uint32_t bits = key ^ m->pos_xor;
-    return bits & m->sign ? key ^ m->neg_xor : bits;
+           !(k->flags & ORDER_PARTIAL) && (s->noperands == 1 || s->bytes[1 - k->operand] <= 4);
 }
 
 /* A record: the key, with another operand that one in the lower half. Keys are in order, but bits as they are once a line is
@@ -356,16 +306,17 @@ static void line_pack(void *user, int64_t block) {
     lib_part(l->s->length, l->w->blocks, (size_t)block, &i, &to);
     const char *from = (const char *)l->c->in[key] + l->base * bytes;
     const char *other = other_bytes ? (const char *)l->c->in[1 - key] + l->base * other_bytes : NULL;
-    const struct two_map map = two_map_of(atomic_load(&l->ambiguous) ? &map_identity : &l->map);
+    const struct order64 order = atomic_load(&l->ambiguous) ? order64_identity() : l->map;
+    const struct order32 map = order32_from(&order);
     bool ambiguous = false;
     uint32_t *one = l->w->a;
     uint64_t *two = l->w->a;
     for (; i < to; i++) {
         size_t at = line_position(l, i) * inner;
-        uint32_t bits = (uint32_t)load_bits(from + at * bytes, bytes), r = two_ordered(&map, bits);
-        ambiguous = ambiguous || two_canonical(&map, bits) != bits;
+        uint32_t bits = (uint32_t)order_load(from + at * bytes, bytes), r = order32_key(&map, bits);
+        ambiguous = ambiguous || order32_canonical(&map, bits) != bits;
         if (other)
-            two[i] = (uint64_t)r << 32 | load_bits(other + at * other_bytes, other_bytes);
+            two[i] = (uint64_t)r << 32 | order_load(other + at * other_bytes, other_bytes);
         else
             one[i] = r;
     }
@@ -380,23 +331,24 @@ static void line_unpack(void *user, int64_t block) {
     lib_part(l->s->length, l->w->blocks, (size_t)block, &i, &to);
     char *out = (char *)l->c->out[key] + l->base * bytes;
     char *other = other_bytes ? (char *)l->c->out[1 - key] + l->base * other_bytes : NULL;
-    const struct two_map map = two_map_of(atomic_load(&l->ambiguous) ? &map_identity : &l->map);
+    const struct order64 order = atomic_load(&l->ambiguous) ? order64_identity() : l->map;
+    const struct order32 map = order32_from(&order);
     const uint32_t *one = l->order;
     const uint64_t *two = l->order;
     for (; i < to; i++) {
         if (other)
             store_bits(other + i * inner * other_bytes, other_bytes, (uint32_t)two[i]);
-        store_bits(out + i * inner * bytes, bytes, packed_bits(&map, other ? (uint32_t)(two[i] >> 32) : one[i]));
+        store_bits(out + i * inner * bytes, bytes, order32_code(&map, other ? (uint32_t)(two[i] >> 32) : one[i]));
     }
 }
 
 static void line_packed(struct sort_line *l) {
     const struct sort_work *w = l->w;
     l->key = &l->s->key[0];
-    l->map = map_of(l->key);
+    l->map = order64_of(l->key->dtype, l->key->flags);
     unsigned bits = 8 * (unsigned)l->s->bytes[l->key->operand];
     lib_each(w->team, (int64_t)w->blocks, line_pack, l);
-    const struct sort_map *map = atomic_load(&l->ambiguous) ? &l->map : NULL;
+    const struct order32 order = order32_from(&l->map), *map = atomic_load(&l->ambiguous) ? &order : NULL;
     if (map)
         lib_each(w->team, (int64_t)w->blocks, line_pack, l);
     l->order = l->s->noperands == 1 ? (const void *)one_radix(w, map, w->a, w->b, w->a, l->s->length, bits)

@@ -2,23 +2,16 @@
 #ifndef HILO_LIBRARY_SORT_H
 #define HILO_LIBRARY_SORT_H
 
+#include "library/order.h"
 #include "library/routine.h"
 
 enum { SORT_MOST_KEYS = 8, SORT_MOST_OPERANDS = 32 };
-
-enum sort_flags {
-    SORT_DESCENDING = 1,
-    SORT_ONE_ZERO = 2,     /* -0 and +0 are one key */
-    SORT_ONE_NAN = 4,      /* all NaN are one key, above infinity */
-    SORT_NEGATIVE_NAN = 8, /* with ONE_NAN: below -infinity */
-    SORT_PARTIAL = 16      /* IEEE comparison: a NaN is neither before nor behind anything */
-};
 
 /* A number that lines are sorted by: operand, place in its element (the imaginary part of a complex number), type. */
 struct sort_key {
     uint32_t operand, offset;
     enum ir_dtype dtype;
-    unsigned flags;
+    unsigned flags; /* enum order_flags */
 };
 
 struct sort {
@@ -35,5 +28,15 @@ bool sort_read(struct lib_reader *r, struct sort *s);
 bool sort_scratch(const struct sort *s, size_t *bytes);
 /* True when a line is sorted as records that hold its operands, so that results may lie over operands. */
 bool sort_packs(const struct sort *s);
+
+enum { SORT_DIGIT_BITS = 8, SORT_DIGITS = 1 << SORT_DIGIT_BITS };
+
+/* Records of a key and what goes with it: in the upper and the lower half of a number, or a pair. */
+struct sort_wide {
+    uint64_t key, index;
+};
+/* Sorts n records in `a` by their keys, stable, on one thread. `b`: room for as many. The result is in one of both. */
+const uint64_t *sort_records(uint64_t *a, uint64_t *b, size_t n, uint32_t counts[SORT_DIGITS]);
+const struct sort_wide *sort_wide_records(struct sort_wide *a, struct sort_wide *b, size_t n, uint32_t counts[SORT_DIGITS]);
 
 #endif

@@ -61,12 +61,12 @@ static bool key_of_value(const struct comparator *c, ir_val v, struct sort_key *
     uint64_t sign = fp_get(t->fp)->sign;
     if (is_compare(m, pred, IR_COMPARISON_DIRECTION_NE, &compare) && fp_is_nan(t->fp, bits) &&
         ir_prop_i64(m, compare, IR_COMPARE_compare_type) != IR_COMPARISON_TYPE_TOTALORDER) {
-        k->flags |= SORT_ONE_NAN | (bits & sign ? SORT_NEGATIVE_NAN : 0u);
+        k->flags |= ORDER_ONE_NAN | (bits & sign ? ORDER_NEGATIVE_NAN : 0u);
         return same_base(c, ir_operand(m, compare, 0), k, *second) && same_base(c, ir_operand(m, compare, 1), k, *second);
     }
     if (is_compare(m, pred, IR_COMPARISON_DIRECTION_EQ, &compare) && (bits & ~sign) == 0 && !fp_is_nan(t->fp, bits) &&
         ir_prop_i64(m, compare, IR_COMPARE_compare_type) != IR_COMPARISON_TYPE_TOTALORDER) {
-        k->flags |= SORT_ONE_ZERO;
+        k->flags |= ORDER_ONE_ZERO;
         return same_base(c, ir_operand(m, compare, 0), k, *second) && lib_constant(m, ir_operand(m, compare, 1), &zero) &&
                (zero & ~sign) == 0 && t->fp != FP_F8E8M0FNU;
     }
@@ -89,7 +89,7 @@ static bool key_compare(const struct comparator *c, ir_val v, struct sort_key *k
     *direction = ir_prop_i64(m, op, IR_COMPARE_comparison_direction);
     *swapped = a_second;
     if (ir_dtype_get(k->dtype)->cls == IR_FLOAT && ir_prop_i64(m, op, IR_COMPARE_compare_type) != IR_COMPARISON_TYPE_TOTALORDER)
-        k->flags |= SORT_PARTIAL | SORT_ONE_ZERO;
+        k->flags |= ORDER_PARTIAL | ORDER_ONE_ZERO;
     return true;
 }
 
@@ -103,7 +103,7 @@ static bool key_order(const struct comparator *c, ir_val v, struct sort_key *k, 
     bool greater = direction == IR_COMPARISON_DIRECTION_GT || direction == IR_COMPARISON_DIRECTION_GE;
     *inclusive = direction == IR_COMPARISON_DIRECTION_LE || direction == IR_COMPARISON_DIRECTION_GE;
     if (less ? swapped : !swapped)
-        k->flags |= SORT_DESCENDING;
+        k->flags |= ORDER_DESCENDING;
     return less || greater;
 }
 
@@ -113,7 +113,7 @@ static bool key_equality(const struct comparator *c, ir_val v, const struct sort
     int64_t direction;
     bool swapped;
     return key_compare(c, v, &e, &direction, &swapped) && direction == wanted && e.operand == k->operand &&
-           e.offset == k->offset && e.flags == (k->flags & ~(unsigned)SORT_DESCENDING);
+           e.offset == k->offset && e.flags == (k->flags & ~(unsigned)ORDER_DESCENDING);
 }
 
 static bool order_of(struct comparator *c, ir_val v);

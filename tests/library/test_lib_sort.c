@@ -154,10 +154,34 @@ static void test_complex(void **state) {
                 "  return %r : tensor<40x50xcomplex<f32>>\n}\n"});
 }
 
+static void top_k(const char *type, const char *shape, const char *lines, int n, int k) {
+    routine_check(&(struct routine_case){
+        .kind = IR_TOP_K,
+        .fill = {FILL_SPECIAL},
+        .seed = 6,
+        .text = program("func.func @main(%%a: tensor<%s%dx%s>) -> (tensor<%s%dx%s>, tensor<%s%dxi32>) {\n"
+                        "  %%v, %%i = chlo.top_k(%%a, k = %d) : tensor<%s%dx%s> -> (tensor<%s%dx%s>, tensor<%s%dxi32>)\n"
+                        "  return %%v, %%i : tensor<%s%dx%s>, tensor<%s%dxi32>\n}\n",
+                        shape, n, type, lines, k, type, lines, k, k, shape, n, type, lines, k, type, lines, k, lines, k, type,
+                        lines, k)});
+}
+
+static void test_top_k(void **state) {
+    (void)state;
+    static const int sizes[][2] = {{1, 1}, {7, 0}, {20, 20}, {1000, 1}, {1000, 64}, {3000, 300}, {3000, 2999}, {9000, 5}};
+    for (int t = 0; t < TYPES; t++)
+        for (int s = 0; s < 8; s++)
+            top_k(types[t], "3x", "3x", sizes[s][0], sizes[s][1]);
+    top_k("f32", "", "", 5000, 40);
+    top_k("f32", "0x", "0x", 50, 4);
+    top_k("i64", "2x70x", "2x70x", 33, 8);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_types),      cmocka_unit_test(test_lengths), cmocka_unit_test(test_packed_types),
         cmocka_unit_test(test_dimensions), cmocka_unit_test(test_jax),     cmocka_unit_test(test_complex),
+        cmocka_unit_test(test_top_k),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
