@@ -1,0 +1,252 @@
+/* config.json: see config.h. */
+#include "llm/config.h"
+
+#include "llm/json.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <unistd.h>
+
+/* What a model_type means beyond what its config says. */
+enum { QKV_BIAS = 1, QK_NORM = 2, POST_NORMS = 4, GEMMA = 8, SLIDES = 16, TIED = 32 };
+static const struct { const char *type; unsigned flags; int64_t pattern; /* every n-th layer does not slide; 0 = all slide */
+} families[] = {
+    {"llama", 0, 0}, {"mistral", SLIDES, 0}, {"qwen2", QKV_BIAS, 0}, {"qwen3", QK_NORM, 0}, {"gemma", GEMMA | TIED, 0},
+    {"gemma2", GEMMA | TIED | POST_NORMS | SLIDES, 2}, {"gemma3_text", GEMMA | TIED | POST_NORMS | QK_NORM | SLIDES, 6},
+};
+enum { FAMILIES = sizeof families / sizeof *families };
+
+struct reader {
+    struct llm_json *j;
+    struct llm_object o;     /* where the text model is described */
+    struct llm_config *c;
+    unsigned flags;
+    int64_t pattern;
+};
+
+static hilo_status find_family(struct reader *r) {
+    const char *type = llm_json_text(r->o, "model_type", "");
+    if (strcmp(type, "gemma3") == 0 && llm_json_has(r->o, "text_config")) { /* of a model that sees, the part that reads */
+        r->o = (struct llm_object){r->j, llm_json_object(r->o, "text_config"), "text_config."};
+        type = "gemma3_text";
+    }
+    for (size_t i = 0; i < FAMILIES; i++)
+        if (strcmp(type, families[i].type) == 0) {
+            r->c->family = families[i].type;
+            r->flags = families[i].flags;
+            r->pattern = families[i].pattern;
+            return HILO_OK;
+        }
+    struct strbuf known;
+    strbuf_init(&known, r->j->d->al);
+    for (size_t i = 0; i < FAMILIES; i++)
+        strbuf_printf(&known, "%s%s", i ? ", " : "", families[i].type);
+    hilo_status status = llm_json_fail(r->j, "'model_type' is '%s'; this version knows %s", type, known.p ? known.p : "");
+    strbuf_free(&known);
+    return status;
+}
+
+/* ---- sizes ----------------------------------------------------------------------------------- */
+
+enum { MOST_WIDTH = 1 << 20 }; /* of anything: products of two fit easily */
+
+static void read_sizes(struct reader *r) {
+    struct llm_config *c = r->c;
+    struct llm_object o = r->o;
+    c->layers = llm_json_int(o, "num_hidden_layers", 1, LLM_MOST_LAYERS, LLM_REQUIRED);
+    c->hidden = llm_json_int(o, "hidden_size", 1, MOST_WIDTH, LLM_REQUIRED);
+    c->heads = llm_json_int(o, "num_attention_heads", 1, 4096, LLM_REQUIRED);
+    c->kv_heads = llm_json_int(o, "num_key_value_heads", 1, 4096, c->heads);
+    c->head_dim = llm_json_int(o, "head_dim", 2, 4096, c->hidden / c->heads);
+    c->ffn = llm_json_int(o, "intermediate_size", 1, MOST_WIDTH, LLM_REQUIRED);
+    c->vocab = llm_json_int(o, "vocab_size", 1, 1 << 24, LLM_REQUIRED);
+    c->positions = llm_json_int(o, "max_position_embeddings", 1, 1 << 24, LLM_REQUIRED);
+    if (r->j->status != HILO_OK)
+        return;
+    if (c->heads % c->kv_heads)
+        llm_json_fail(r->j, "'num_attention_heads' is %lld, no multiple of 'num_key_value_heads', %lld", (long long)c->heads,
+                      (long long)c->kv_heads);
+    if (c->head_dim % 2)
+        llm_json_fail(r->j, "'head_dim' is %lld; an even number was expected", (long long)c->head_dim);
+}
+
+static void read_numbers(struct reader *r) {
+    static const struct { const char *name; enum llm_activation a; } activations[] = {
+        {"silu", LLM_SILU}, {"swish", LLM_SILU}, {"gelu_pytorch_tanh", LLM_GELU_TANH}, {"gelu_new", LLM_GELU_TANH},
+        {"gelu", LLM_GELU_TANH}, /* Gemma's first files say so and mean the other */
+    };
+    struct llm_config *c = r->c;
+    struct llm_object o = r->o;
+    bool gemma = r->flags & GEMMA;
+    c->norm_eps = llm_json_real(o, "rms_norm_eps", 1e-6);
+    c->norm_plus_one = gemma;
+    c->tied = llm_json_bool(o, "tie_word_embeddings", r->flags & TIED);
+    bool bias = llm_json_bool(o, "attention_bias", false);
+    c->qkv_bias = bias || (r->flags & QKV_BIAS);
+    c->o_bias = bias;
+    c->mlp_bias = llm_json_bool(o, "mlp_bias", false);
+    c->qk_norm = r->flags & QK_NORM;
+    c->post_norms = r->flags & POST_NORMS;
+    c->embed_scale = gemma ? sqrt((double)c->hidden) : 1;
+    double scalar = llm_json_real(o, "query_pre_attn_scalar", (double)c->head_dim);
+    c->attn_scale = scalar > 0 ? 1 / sqrt(scalar) : 1;
+    c->attn_cap = llm_json_real(o, "attn_logit_softcapping", 0);
+    c->final_cap = llm_json_real(o, "final_logit_softcapping", 0);
+    const char *act = llm_json_text(o, "hidden_activation", llm_json_text(o, "hidden_act", gemma ? "gelu_new" : "silu"));
+    for (size_t i = 0; i < sizeof activations / sizeof *activations; i++)
+        if (strcmp(act, activations[i].name) == 0 && (gemma || strcmp(act, "gelu") != 0)) {
+            c->activation = activations[i].a;
+            return;
+        }
+    llm_json_fail(r->j, "'hidden_act' is '%s', which this version does not know", act);
+}
+
+/* ---- layers that slide ----------------------------------------------------------------------- */
+
+static void read_window(struct reader *r) {
+    struct llm_config *c = r->c;
+    const json_t *types = llm_json_array(r->o, "layer_types");
+    int64_t window = llm_json_int(r->o, "sliding_window", 1, INT32_MAX, 0);
+    bool slides = window && llm_json_bool(r->o, "use_sliding_window", r->flags & SLIDES);
+    int64_t pattern = llm_json_int(r->o, "sliding_window_pattern", 1, 1024, r->pattern);
+    int64_t first = llm_json_int(r->o, "max_window_layers", 0, 4096, 0); /* of Qwen: those before it do not slide */
+    if (types && json_array_size(types) != (size_t)c->layers)
+        llm_json_fail(r->j, "'layer_types' has %zu entries for %lld layers", json_array_size(types), (long long)c->layers);
+    for (int64_t i = 0; i < c->layers && r->j->status == HILO_OK; i++) {
+        const char *type = types ? json_string_value(json_array_get(types, (size_t)i)) : NULL;
+        bool named = type && strcmp(type, "sliding_attention") == 0;
+        if (types && !named && !(type && strcmp(type, "full_attention") == 0))
+            llm_json_fail(r->j, "'layer_types' names '%s'; sliding_attention or full_attention was expected", type ? type : "");
+        bool counted = i >= first && (pattern == 0 || (i + 1) % pattern != 0);
+        c->sliding[i] = slides && (types ? named : counted);
+    }
+    c->window = slides ? window : 0;
+}
+
+/* ---- rotary embeddings ----------------------------------------------------------------------- */
+
+static void read_rope(struct reader *r, struct llm_object o, double theta, struct llm_rope *out) {
+    const char *kind = llm_json_text(o, "rope_type", llm_json_text(o, "type", "default"));
+    *out = (struct llm_rope){.kind = LLM_ROPE_PLAIN, .theta = llm_json_real(o, "rope_theta", theta)};
+    out->factor = llm_json_real(o, "factor", 1);
+    if (strcmp(kind, "linear") == 0) {
+        out->kind = LLM_ROPE_LINEAR;
+    } else if (strcmp(kind, "llama3") == 0) {
+        out->kind = LLM_ROPE_LLAMA3;
+        out->low = llm_json_real(o, "low_freq_factor", 1);
+        out->high = llm_json_real(o, "high_freq_factor", 4);
+        out->original = llm_json_real(o, "original_max_position_embeddings", 8192);
+        if (!(out->high > out->low) || !(out->low > 0) || !(out->original > 0))
+            llm_json_fail(r->j, "'%shigh_freq_factor' is not above 'low_freq_factor'", o.where);
+    } else if (strcmp(kind, "default") != 0) {
+        llm_json_fail(r->j, "'%srope_type' is '%s'; default, linear and llama3 are known to this version", o.where, kind);
+    }
+    if (!(out->factor > 0) || !(out->theta > 0))
+        llm_json_fail(r->j, "'%sfactor' and 'rope_theta' are not positive", o.where);
+}
+
+static void read_ropes(struct reader *r) {
+    struct llm_config *c = r->c;
+    const json_t *now = llm_json_object(r->o, "rope_parameters"), *before = llm_json_object(r->o, "rope_scaling");
+    double theta = llm_json_real(r->o, "rope_theta", 10000);
+    bool gemma3 = (r->flags & GEMMA) && (r->flags & QK_NORM);
+    double local = llm_json_real(r->o, "rope_local_base_freq", gemma3 ? 10000 : theta);
+    struct llm_object all = {r->j, now ? now : before, now ? "rope_parameters." : "rope_scaling."};
+    struct llm_object full = {r->j, llm_json_object(all, "full_attention"), "rope_parameters.full_attention."};
+    struct llm_object slide = {r->j, llm_json_object(all, "sliding_attention"), "rope_parameters.sliding_attention."};
+    read_rope(r, full.o ? full : all, theta, &c->rope);
+    if (full.o || local != theta)
+        read_rope(r, slide, local, &c->local_rope);
+    else
+        c->local_rope = c->rope;
+}
+
+void llm_rope_frequencies(const struct llm_rope *r, int64_t head_dim, float *out) {
+    const double pi = 3.14159265358979323846;
+    for (int64_t i = 0; i < head_dim / 2; i++) {
+        double f = pow(r->theta, -2.0 * (double)i / (double)head_dim);
+        if (r->kind == LLM_ROPE_LINEAR) {
+            f /= r->factor;
+        } else if (r->kind == LLM_ROPE_LLAMA3) { /* long waves are stretched, short ones not, between them it fades over */
+            double turns = r->original * f / (2 * pi);
+            double keep = (turns - r->low) / (r->high - r->low);
+            keep = keep < 0 ? 0 : keep > 1 ? 1 : keep;
+            f = (1 - keep) * f / r->factor + keep * f;
+        }
+        out[i] = (float)f;
+    }
+}
+
+/* ---- tokens that end a text ------------------------------------------------------------------ */
+
+static void read_eos(struct llm_json *j, const json_t *v, struct llm_config *c) {
+    size_t n = json_is_array(v) ? json_array_size(v) : v && !json_is_null(v);
+    for (size_t i = 0; i < n; i++) {
+        const json_t *id = json_is_array(v) ? json_array_get(v, i) : v;
+        json_int_t value = json_is_integer(id) ? json_integer_value(id) : -1;
+        if (value < 0 || value >= c->vocab || c->neos == LLM_MOST_EOS) {
+            llm_json_fail(j, "'eos_token_id' is no id of a token, and no list of at most 16 of them");
+            return;
+        }
+        bool known = false;
+        for (size_t k = 0; k < c->neos; k++)
+            known |= c->eos[k] == value;
+        if (!known)
+            c->eos[c->neos++] = (int32_t)value;
+    }
+}
+
+static hilo_status read_config(struct reader *r) {
+    struct llm_config *c = r->c;
+    HILO_TRY(find_family(r));
+    read_sizes(r);
+    HILO_TRY(r->j->status);
+    read_numbers(r);
+    read_window(r);
+    read_ropes(r);
+    c->bos = (int32_t)llm_json_int(r->o, "bos_token_id", 0, c->vocab - 1, -1);
+    read_eos(r->j, json_object_get(r->o.o, "eos_token_id"), c);
+    return r->j->status;
+}
+
+static hilo_status finish(struct llm_json *config, struct llm_json *generation, struct llm_config *out) {
+    struct reader r = {.j = config, .o = llm_json_root(config), .c = out};
+    *out = (struct llm_config){.bos = -1};
+    hilo_status status = config->status;
+    if (status == HILO_OK)
+        status = read_config(&r);
+    if (status == HILO_OK && generation->root) {
+        read_eos(generation, json_object_get(generation->root, "eos_token_id"), out);
+        status = generation->status;
+    }
+    llm_json_close(config);
+    llm_json_close(generation);
+    return status;
+}
+
+hilo_status llm_config_parse(struct str config, struct str generation, struct diag_list *d, struct llm_config *out) {
+    struct llm_json c, g = {.d = d};
+    llm_json_parse(&c, config, "config.json", d);
+    if (generation.n && llm_json_parse(&g, generation, "generation_config.json", d) != HILO_OK) {
+        llm_json_close(&c);
+        return g.status;
+    }
+    return finish(&c, &g, out);
+}
+
+hilo_status llm_config_open(const char *dir, hilo_allocator al, struct diag_list *d, struct llm_config *out) {
+    char path[4096], more[4096];
+    struct llm_json c, g = {.d = d};
+    if (snprintf(path, sizeof path, "%s/config.json", dir) >= (int)sizeof path ||
+        snprintf(more, sizeof more, "%s/generation_config.json", dir) >= (int)sizeof more)
+        return diag_error(d, HILO_INVALID_ARGUMENT, "the path '%s' is too long", dir);
+    if (access(dir, F_OK) == 0 && access(path, F_OK) != 0)
+        return diag_error(d, HILO_NOT_FOUND, "'%s' is no model: a directory with config.json, tokenizer.json and "
+                                             "model.safetensors was expected", dir);
+    llm_json_open(&c, path, al, d);
+    if (c.status == HILO_OK && access(more, F_OK) == 0 && llm_json_open(&g, more, al, d) != HILO_OK) {
+        llm_json_close(&c);
+        return g.status;
+    }
+    return finish(&c, &g, out);
+}

@@ -1,0 +1,52 @@
+/* What a model is: the description that the emitter builds programs from, read from config.json.
+ *
+ * One description covers Llama 2 and 3, Mistral, Qwen 2 and 3, and Gemma 1 to 3: what differs between them are fields here,
+ * not code elsewhere. The fields of old and new files are both known (`rope_scaling` and `rope_theta`, `rope_parameters`). */
+#ifndef HILO_LLM_CONFIG_H
+#define HILO_LLM_CONFIG_H
+
+#include "base/diag.h"
+
+enum llm_rope_kind { LLM_ROPE_PLAIN, LLM_ROPE_LINEAR, LLM_ROPE_LLAMA3 };
+
+struct llm_rope {
+    enum llm_rope_kind kind;
+    double theta;
+    double factor, low, high, original; /* LINEAR: the factor; LLAMA3: all */
+};
+
+enum llm_activation { LLM_SILU, LLM_GELU_TANH };
+
+enum { LLM_MOST_LAYERS = 512, LLM_MOST_EOS = 16 };
+
+struct llm_config {
+    const char *family;          /* "llama", "qwen2" …; static storage */
+    int64_t layers, hidden, heads, kv_heads, head_dim, ffn, vocab;
+    int64_t positions;           /* the longest context */
+    double norm_eps;
+    bool norm_plus_one;          /* norms multiply by 1 + weight */
+    bool tied;                   /* the output projection is the embedding */
+    bool qkv_bias, o_bias, mlp_bias;
+    bool qk_norm;                /* norms of queries and keys, over a head */
+    bool post_norms;             /* norms of what attention and MLP answer, before it is added */
+    enum llm_activation activation;
+    double embed_scale;          /* of embeddings; 1 = none */
+    double attn_scale;           /* of query times key */
+    double attn_cap, final_cap;  /* tanh(x / cap) * cap on scores and logits; 0 = none */
+    int64_t window;              /* of sliding layers: a token sees that many, itself included */
+    bool sliding[LLM_MOST_LAYERS];
+    struct llm_rope rope, local_rope; /* of the other layers, and of the sliding ones */
+    int32_t bos;                 /* -1 = none */
+    int32_t eos[LLM_MOST_EOS];
+    size_t neos;
+};
+
+/* config.json, and generation_config.json where it is there, of a directory. */
+hilo_status llm_config_open(const char *dir, hilo_allocator al, struct diag_list *d, struct llm_config *out);
+/* `generation` may be empty. */
+hilo_status llm_config_parse(struct str config, struct str generation, struct diag_list *d, struct llm_config *out);
+
+/* The head_dim / 2 frequencies of a rotary embedding, radians a position. */
+void llm_rope_frequencies(const struct llm_rope *r, int64_t head_dim, float *out);
+
+#endif

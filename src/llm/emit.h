@@ -1,0 +1,44 @@
+/* Programs of a model, as StableHLO that any compiler takes.
+ *
+ *   PREFILL  (tokens i32[B, T], positions i32[B], lengths i32[B], weights…, cache…) → (next, positions + lengths, cache…)
+ *   DECODE   (tokens i32[B], positions i32[B], weights…, cache…)                    → (next, positions + 1, cache…)
+ *   SCORE    (tokens i32[B, T], positions i32[B], lengths i32[B], targets i32[B, T], weights…, cache…)
+ *                                                                → (f32[B, T], positions + lengths, cache…)
+ *   GROW     (cache…) → (cache…), with room for `grown` tokens instead of `context`
+ *
+ * tokens      of T neighbouring places; `lengths` of them count, what is behind is answered with nonsense and overwritten later
+ * positions   where the first of them stands, 0 for an empty cache; position + T must not be more than the context
+ * next        `sample`: i32[B], the token with the greatest logit, the first of equals; else f32[B, vocabulary], the logits,
+ *             of the last token that counts
+ * f32[B, T]   the negative logarithm of the target's probability behind each token
+ * weights     in the order of weights.def, layer by layer, of each the values, scales and offsets (model.h)
+ * cache       keys and values of each layer in turn, [B, key-value heads, context, head dimension]
+ *
+ * Positions and cache have `tf.aliasing_output`: donated, they are updated in place; so are the tokens of a DECODE that
+ * samples, whose results are the next call's arguments as they are.
+ *
+ * Residuals, norms, rotary embeddings and softmax are computed in f32; products take inputs of the model's type (model.h) and
+ * sum in f32. See docs/adr for why quantised weights are expressed as they are. */
+#ifndef HILO_LLM_EMIT_H
+#define HILO_LLM_EMIT_H
+
+#include "ir/ir.h"
+#include "llm/model.h"
+
+enum llm_graph_kind { LLM_PREFILL, LLM_DECODE, LLM_SCORE, LLM_GROW };
+
+struct llm_graph {
+    enum llm_graph_kind kind;
+    int64_t batch, context;
+    int64_t tokens;         /* T; DECODE: 1 */
+    int64_t grown;          /* GROW */
+    bool sample;
+};
+
+enum { LLM_MOST_INPUTS = 4 }; /* of arguments before the weights */
+uint32_t llm_graph_inputs(const struct llm_graph *g);
+
+/* Fills an empty module with the function @main; its recovery point must be set. The module is verified. */
+hilo_status llm_emit(const struct llm_model *model, const struct llm_graph *g, struct ir_module *m, struct diag_list *d);
+
+#endif

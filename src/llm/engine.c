@@ -1,0 +1,30 @@
+/* Engines by name: see engine.h. */
+#include "llm/engine.h"
+
+#include <stdlib.h>
+
+hilo_status llm_error(hilo_client *client, hilo_status status, const char *fmt, ...) {
+    struct diag_list d;
+    va_list ap;
+    diag_init(&d, client->al);
+    va_start(ap, fmt);
+    diag_vadd(&d, DIAG_ERROR, status, NULL, (struct diag_loc){0}, (struct str){NULL, 0}, fmt, ap);
+    va_end(ap);
+    return rt_finish(client, &d, status);
+}
+
+hilo_status llm_engine_open(hilo_client *client, const char *name, const struct llm_engine_options *o,
+                            struct llm_engine **out) {
+    if (!name || !*name)
+        name = getenv("HILO_ENGINE");
+    if (!name || !*name || strcmp(name, "hilo") == 0)
+        return llm_engine_hilo(client, false, o, out);
+    if (strcmp(name, "reference") == 0)
+        return llm_engine_hilo(client, true, o, out);
+    return llm_error(client, HILO_NOT_FOUND, "there is no engine '%s'; hilo and reference are there", name);
+}
+
+void llm_engine_close(struct llm_engine *e) {
+    if (e)
+        e->ops->close(e);
+}

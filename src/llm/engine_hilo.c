@@ -1,0 +1,84 @@
+/* The engines of this library: compiled programs, and the reference evaluator. Arrays are buffers, programs executables. */
+#include "llm/engine.h"
+
+struct hilo_engine {
+    struct llm_engine engine;
+    struct llm_engine_options o;
+    hilo_backend backend;
+};
+
+static hilo_status upload(struct llm_engine *e, hilo_dtype t, const int64_t *dims, uint32_t rank, const void *data,
+                          bool lasts, void **out) {
+    size_t size = hilo_dtype_size(t);
+    hilo_buffer *b;
+    hilo_status status = HILO_OK;
+    if (lasts && (uintptr_t)data % size == 0) /* a file may place its tensors anywhere */
+        status = hilo_buffer_wrap(e->client, t, dims, rank, (void *)(uintptr_t)data, NULL, NULL, &b);
+    else
+        status = hilo_buffer_from_host(e->client, t, dims, rank, data, NULL, &b);
+    if (status == HILO_OK)
+        *out = b;
+    return status;
+}
+
+static hilo_status compile(struct llm_engine *e, hilo_module *m, void **out) {
+    const struct hilo_engine *h = (const struct hilo_engine *)e;
+    hilo_compile_options o;
+    hilo_executable *exe;
+    hilo_compile_options_init(&o);
+    o.level = h->o.level;
+    o.backend = h->backend;
+    HILO_TRY(hilo_compile(e->client, m, &o, &exe));
+    *out = exe;
+    return HILO_OK;
+}
+
+static hilo_status run(struct llm_engine *e, void *program, void *const *in, size_t nin, const uint8_t *donate, void **out,
+                       size_t nout) {
+    const struct hilo_engine *h = (const struct hilo_engine *)e;
+    hilo_execute_options o;
+    hilo_execute_options_init(&o);
+    o.donate = donate;
+    o.cancelled = h->o.cancelled;
+    o.cancelled_user = h->o.user;
+    return hilo_execute(program, &o, (hilo_buffer *const *)in, nin, (hilo_buffer **)out, nout);
+}
+
+static hilo_status read(struct llm_engine *e, void *array, void *dst, size_t nbytes) {
+    (void)e;
+    return hilo_buffer_to_host(array, dst, nbytes);
+}
+
+static void release(struct llm_engine *e, void *array) {
+    (void)e;
+    hilo_buffer_release(array);
+}
+
+static void release_program(struct llm_engine *e, void *program) {
+    (void)e;
+    hilo_executable_release(program);
+}
+
+static void close(struct llm_engine *e) {
+    hilo_client *client = e->client;
+    mem_free(&client->al, e, sizeof(struct hilo_engine));
+    hilo_client_release(client);
+}
+
+static const struct llm_engine_ops compiled = {
+    "hilo", upload, compile, run, read, release, release_program, close,
+}, evaluated = {
+    "reference", upload, compile, run, read, release, release_program, close,
+};
+
+hilo_status llm_engine_hilo(hilo_client *client, bool reference, const struct llm_engine_options *o,
+                            struct llm_engine **out) {
+    struct hilo_engine *h = mem_alloc(&client->al, sizeof *h);
+    if (!h)
+        return llm_error(client, HILO_RESOURCE_EXHAUSTED, "out of memory");
+    *h = (struct hilo_engine){.o = *o, .backend = reference ? HILO_BACKEND_REFERENCE : HILO_BACKEND_AUTO};
+    h->engine.ops = reference ? &evaluated : &compiled;
+    h->engine.client = rt_client_retain(client);
+    *out = &h->engine;
+    return HILO_OK;
+}

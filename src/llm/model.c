@@ -1,0 +1,375 @@
+/* Models: see model.h. */
+#include "llm/model.h"
+
+#include "base/fp.h"
+#include "llm/json.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char *const precision_names[LLM_PRECISIONS] = {
+    [LLM_AS_STORED] = "auto", [LLM_F32] = "f32", [LLM_BF16] = "bf16", [LLM_F16] = "f16",
+    [LLM_INT8] = "int8", [LLM_INT4] = "int4", [LLM_INT4Z] = "int4z",
+};
+
+const char *llm_precision_name(enum llm_precision p) {
+    return precision_names[p];
+}
+
+bool llm_precision_named(const char *name, enum llm_precision *out) {
+    for (int i = 0; i < LLM_PRECISIONS; i++)
+        if (strcmp(precision_names[i], name) == 0) {
+            *out = (enum llm_precision)i;
+            return true;
+        }
+    return false;
+}
+
+/* ---- the table of weights -------------------------------------------------------------------- */
+
+enum place { EMBED, LAYER, HEAD, PLACES };
+enum kind { MATRIX, NORM, BIAS };
+enum size { NONE, HIDDEN, FFN, VOCAB, Q, KV, DIM };
+
+static const struct row {
+    const char *name;
+    enum place place;
+    enum kind kind;
+    enum size rows, cols;
+} table[LLM_ROLES] = {
+#define WEIGHT(id, name, place, kind, rows, cols, when) {name, place, kind, rows, cols},
+#include "llm/weights.def"
+};
+
+static bool has_weight(const struct llm_config *c, enum llm_role role) {
+    struct { bool always, untied, plain_norms; } is = {true, !c->tied, !c->post_norms};
+    struct { bool qkv_bias, o_bias, mlp_bias, qk_norm, post_norms, always, untied, plain_norms; } m = {
+        c->qkv_bias, c->o_bias, c->mlp_bias, c->qk_norm, c->post_norms, is.always, is.untied, is.plain_norms};
+    switch (role) {
+#define WEIGHT(id, name, place, kind, rows, cols, when) case LLM_W_##id: return m.when;
+#include "llm/weights.def"
+    case LLM_ROLES: break;
+    }
+    return false;
+}
+
+static int64_t size_of(const struct llm_config *c, enum size s) {
+    switch (s) {
+    case NONE: return 0;
+    case HIDDEN: return c->hidden;
+    case FFN: return c->ffn;
+    case VOCAB: return c->vocab;
+    case Q: return c->heads * c->head_dim;
+    case KV: return c->kv_heads * c->head_dim;
+    case DIM: return c->head_dim;
+    }
+    return 0;
+}
+
+/* ---- parameters ------------------------------------------------------------------------------ */
+
+struct load {
+    struct llm_model *m;
+    struct diag_list *d;
+    const struct llm_progress *progress;
+    struct { struct llm_weight *v; uint32_t n, cap; } weights;
+    struct { struct llm_param *v; uint32_t n, cap; } params;
+    enum llm_precision wanted;
+};
+
+static bool is_float(enum ir_dtype t) {
+    return ir_dtype_get(t)->cls == IR_FLOAT;
+}
+
+static hilo_status fail(struct load *l, const struct llm_tensor *t, const char *name, const char *expected) {
+    struct strbuf type;
+    strbuf_init(&type, l->d->al);
+    if (t)
+        llm_tensor_type(t, &type);
+    hilo_status status = diag_error(l->d, HILO_INVALID_ARGUMENT, "tensor '%s' is %s; the config calls for %s", name,
+                                    t ? type.p ? type.p : "" : "missing", expected);
+    strbuf_free(&type);
+    return status;
+}
+
+static hilo_status misfit(struct load *l, const struct llm_tensor *t, const char *name, int64_t rows, int64_t cols) {
+    char expected[96];
+    snprintf(expected, sizeof expected, cols ? "[%lld, %lld]" : "[%lld]", (long long)rows, (long long)cols);
+    return fail(l, t, name, expected);
+}
+
+/* A tensor as a parameter, of the type and shape given. */
+static void add_param(struct load *l, struct llm_weight *w, const struct llm_tensor *t, enum llm_part part,
+                      enum ir_dtype dtype, int64_t rows, int64_t cols) {
+    struct llm_param p = {.name = t->name, .part = part, .dtype = dtype, .rank = cols ? 2 : 1, .dims = {rows, cols},
+                          .data = t->data, .bytes = t->bytes};
+    ARENA_PUSH(&l->m->arena, &l->params, p);
+    w->nparams++;
+}
+
+static const struct llm_tensor *find(struct load *l, const char *base, const char *suffix, char *name, size_t size) {
+    snprintf(name, size, "%s.%s", base, suffix);
+    return llm_tensors_find(&l->m->files, name);
+}
+
+static bool is_matrix(const struct llm_tensor *t, int64_t rows, int64_t cols) {
+    return t && t->rank == 2 && t->dims[0] == rows && t->dims[1] == cols;
+}
+
+/* A matrix with scales: its values take 4 or 8 bits, by the width of a row. */
+static hilo_status add_quantised(struct load *l, const char *base, const struct llm_tensor *t, struct llm_weight *w) {
+    char name[160];
+    const struct llm_tensor *scales = find(l, base, "scales", name, sizeof name);
+    int64_t groups = scales && scales->rank == 2 ? scales->dims[1] : 1;
+    if (!scales || !is_float(scales->dtype) || scales->dims[0] != w->rows || scales->rank > 2 || scales->rank < 1 ||
+        groups < 1 || w->cols % groups)
+        return misfit(l, scales, name, w->rows, groups);
+    const struct llm_tensor *offsets = find(l, base, "biases", name, sizeof name);
+    if (offsets && (offsets->dtype != scales->dtype || offsets->rank != scales->rank || offsets->bytes != scales->bytes))
+        return misfit(l, offsets, name, w->rows, groups);
+    size_t bytes = t->rank == 2 && t->dims[0] == w->rows ? t->bytes / (size_t)w->rows : 0;
+    w->bits = bytes == (size_t)w->cols ? 8 : bytes * 2 == (size_t)w->cols && w->cols % 2 == 0 ? 4 : 0;
+    if (!w->bits || (w->bits == 4 && w->cols / groups % 2))
+        return misfit(l, t, t->name.p, w->rows, w->cols);
+    w->groups = groups;
+    w->offsets = offsets != NULL;
+    enum ir_dtype dtype = w->bits == 8 && !offsets ? IR_I8_T : IR_UI8_T;
+    add_param(l, w, t, LLM_VALUES, dtype, w->rows, w->bits == 8 ? w->cols : w->cols / 2);
+    add_param(l, w, scales, LLM_SCALES, scales->dtype, w->rows, groups);
+    if (offsets)
+        add_param(l, w, offsets, LLM_OFFSETS, offsets->dtype, w->rows, groups);
+    return HILO_OK;
+}
+
+static hilo_status add_weight(struct load *l, enum llm_role role, int64_t layer) {
+    const struct row *r = &table[role];
+    const struct llm_config *c = &l->m->config;
+    struct llm_weight w = {.role = role, .layer = layer, .rows = size_of(c, r->rows), .cols = size_of(c, r->cols)};
+    char base[128], name[160];
+    if (r->place == LAYER)
+        snprintf(base, sizeof base, "model.layers.%lld.%s", (long long)layer, r->name);
+    else
+        snprintf(base, sizeof base, "%s", r->name);
+    const struct llm_tensor *t = find(l, base, r->kind == BIAS ? "bias" : "weight", name, sizeof name);
+    w.first = l->params.n;
+    if (!t)
+        return misfit(l, t, name, w.rows, w.cols);
+    if (r->kind == MATRIX && !is_float(t->dtype)) {
+        HILO_TRY(add_quantised(l, base, t, &w));
+    } else {
+        if (!is_float(t->dtype) || (w.cols ? !is_matrix(t, w.rows, w.cols) : t->rank != 1 || t->dims[0] != w.rows))
+            return misfit(l, t, name, w.rows, w.cols);
+        add_param(l, &w, t, LLM_VALUES, t->dtype, w.rows, w.cols);
+    }
+    ARENA_PUSH(&l->m->arena, &l->weights, w);
+    return HILO_OK;
+}
+
+static hilo_status add_place(struct load *l, enum place place, int64_t layer) {
+    for (int role = 0; role < LLM_ROLES; role++)
+        if (table[role].place == place && has_weight(&l->m->config, (enum llm_role)role))
+            HILO_TRY(add_weight(l, (enum llm_role)role, layer));
+    return HILO_OK;
+}
+
+const struct llm_weight *llm_model_weight(const struct llm_model *m, enum llm_role role, int64_t layer) {
+    for (size_t i = 0; i < m->nweights; i++)
+        if (m->weights[i].role == role && m->weights[i].layer == layer)
+            return &m->weights[i];
+    return NULL;
+}
+
+/* ---- converting and quantising --------------------------------------------------------------- */
+
+/* Memory for data that is in no file, given back with the model. */
+static void *own(struct llm_model *m, size_t n) {
+    void *p = mem_alloc(&m->arena.al, n);
+    if (p) {
+        m->owned[m->nowned].p = p;
+        m->owned[m->nowned++].n = n;
+    }
+    return p;
+}
+
+/* X.weight, X.scales, X.biases */
+static struct str part_name(struct llm_model *m, struct str weight, enum llm_part part) {
+    static const char *const suffixes[] = {[LLM_VALUES] = "weight", [LLM_SCALES] = "scales", [LLM_OFFSETS] = "biases"};
+    size_t stem = weight.n - strlen("weight"), n = stem + strlen(suffixes[part]);
+    char *p = arena_alloc(&m->arena, n + 1, 1);
+    memcpy(p, weight.p, stem);
+    memcpy(p + stem, suffixes[part], n - stem);
+    return (struct str){p, n};
+}
+
+static bool set_owned(struct llm_model *m, struct llm_param *p, enum llm_part part, enum ir_dtype dtype, int64_t rows,
+                      int64_t cols) {
+    size_t bytes;
+    p->name = part_name(m, p->name, part);
+    p->part = part;
+    p->dtype = dtype;
+    p->rank = 2;
+    p->dims[0] = rows;
+    p->dims[1] = cols;
+    if (!mem_mul((size_t)rows, (size_t)cols, &bytes) || !mem_mul(bytes, ir_dtype_get(dtype)->bytes, &bytes))
+        return false;
+    p->bytes = bytes;
+    p->data = own(m, bytes);
+    return p->data != NULL;
+}
+
+static char *row_of(const struct llm_param *p, int64_t row) {
+    return (char *)(uintptr_t)p->data + (size_t)row * (p->bytes / (size_t)p->dims[0]);
+}
+
+/* Row by row: from a plain matrix to the parameters of `w`, one (another float type) or several. */
+static bool convert_rows(const struct llm_param *from, const struct llm_weight *w, struct llm_param *to, hilo_allocator al) {
+    enum fp_kind in = ir_dtype_get(from->dtype)->fp, out = ir_dtype_get(to->dtype)->fp;
+    size_t cols = (size_t)w->cols;
+    bool failed = false;
+#pragma omp parallel
+    {
+        float *x = mem_alloc(&al, cols * sizeof *x);
+#pragma omp for schedule(static)
+        for (int64_t r = 0; r < w->rows; r++) {
+            if (!x) {
+#pragma omp atomic write
+                failed = true;
+                continue;
+            }
+            fp_decode_n_f32(in, row_of(from, r), x, cols);
+            if (w->bits)
+                llm_quantise_row(x, w->cols, w->groups, w->bits, row_of(&to[0], r), row_of(&to[1], r),
+                                 w->offsets ? row_of(&to[2], r) : NULL);
+            else
+                fp_encode_n_f32(out, x, row_of(to, r), cols);
+        }
+        mem_free(&al, x, cols * sizeof *x);
+    }
+    return !failed;
+}
+
+/* What a plain matrix becomes for the precision that is wanted. */
+static hilo_status convert_weight(struct load *l, struct llm_weight *w, const struct llm_param *from) {
+    struct llm_model *m = l->m;
+    bool int4 = l->wanted == LLM_INT4 || l->wanted == LLM_INT4Z, whole = w->cols % LLM_INT4_GROUP == 0;
+    enum ir_dtype plain = l->wanted == LLM_BF16 ? IR_BF16_T : l->wanted == LLM_F16 ? IR_F16_T : IR_DTYPE_NONE;
+    struct llm_param to[3] = {*from, *from, *from};
+    if (plain == from->dtype || l->wanted == LLM_F32 || l->wanted == LLM_AS_STORED) {
+        ARENA_PUSH(&m->arena, &l->params, *from);
+        return HILO_OK;
+    }
+    bool room;
+    if (plain) {
+        room = set_owned(m, &to[0], LLM_VALUES, plain, w->rows, w->cols);
+    } else if (int4 && whole) {
+        w->bits = 4;
+        w->groups = w->cols / LLM_INT4_GROUP;
+        w->offsets = l->wanted == LLM_INT4Z;
+        room = set_owned(m, &to[0], LLM_VALUES, IR_UI8_T, w->rows, w->cols / 2) &&
+               set_owned(m, &to[1], LLM_SCALES, IR_F16_T, w->rows, w->groups) &&
+               (!w->offsets || set_owned(m, &to[2], LLM_OFFSETS, IR_F16_T, w->rows, w->groups));
+    } else { /* a row that is no multiple of a group keeps 8 bits */
+        w->bits = 8;
+        w->groups = 1;
+        room = set_owned(m, &to[0], LLM_VALUES, IR_I8_T, w->rows, w->cols) &&
+               set_owned(m, &to[1], LLM_SCALES, IR_F32_T, w->rows, 1);
+    }
+    if (!room || !convert_rows(from, w, to, m->arena.al))
+        return diag_error(l->d, HILO_RESOURCE_EXHAUSTED, "out of memory for the tensor '%s'", from->name.p);
+    w->nparams = w->bits == 0 ? 1 : w->offsets ? 3 : 2;
+    for (uint32_t i = 0; i < w->nparams; i++)
+        ARENA_PUSH(&m->arena, &l->params, to[i]);
+    return HILO_OK;
+}
+
+static hilo_status convert(struct load *l) {
+    struct llm_model *m = l->m;
+    const struct llm_param *stored = l->params.v;
+    l->params.v = NULL;
+    l->params.n = l->params.cap = 0;
+    m->owned = arena_array(&m->arena, 3 * (size_t)l->weights.n, sizeof *m->owned, _Alignof(max_align_t));
+    for (uint32_t i = 0; i < l->weights.n; i++) {
+        struct llm_weight *w = &l->weights.v[i];
+        const struct llm_param *from = &stored[w->first];
+        w->first = l->params.n;
+        if (w->cols && !w->bits)
+            HILO_TRY(convert_weight(l, w, from));
+        else
+            for (uint32_t k = 0; k < w->nparams; k++)
+                ARENA_PUSH(&m->arena, &l->params, from[k]);
+        if (l->progress && l->progress->tell)
+            l->progress->tell(l->progress->user, "loading", (double)(i + 1) / (double)l->weights.n);
+    }
+    return HILO_OK;
+}
+
+/* The types that programs compute in. A quantised model decodes in f32, where every value times its scale is exact and the
+   time goes into reading weights; long prompts go through bf16 products, which machines have units for. */
+static void choose_types(struct llm_model *m, enum llm_precision wanted) {
+    const struct llm_weight *q = llm_model_weight(m, LLM_W_Q, 0);
+    enum ir_dtype stored = m->params[q->first].dtype;
+    m->precision = wanted;
+    if (wanted == LLM_AS_STORED)
+        m->precision = q->bits == 8 ? LLM_INT8 : q->bits == 4 ? q->offsets ? LLM_INT4Z : LLM_INT4
+                       : stored == IR_F32_T || stored == IR_F64_T ? LLM_F32 : stored == IR_F16_T ? LLM_F16 : LLM_BF16;
+    bool narrow = m->precision == LLM_BF16 || m->precision == LLM_F16;
+    enum ir_dtype type = m->precision == LLM_F16 ? IR_F16_T : IR_BF16_T;
+    m->decode = narrow ? type : IR_F32_T;
+    m->prefill = m->cache = m->precision == LLM_F32 ? IR_F32_T : type;
+}
+
+static hilo_status load_weights(struct load *l) {
+    struct llm_model *m = l->m;
+    HILO_TRY(add_place(l, EMBED, 0));
+    for (int64_t i = 0; i < m->config.layers; i++)
+        HILO_TRY(add_place(l, LAYER, i));
+    HILO_TRY(add_place(l, HEAD, 0));
+    HILO_TRY(convert(l));
+    m->weights = l->weights.v;
+    m->nweights = l->weights.n;
+    m->params = l->params.v;
+    m->nparams = l->params.n;
+    for (size_t i = 0; i < m->nparams; i++)
+        m->bytes += m->params[i].bytes;
+    choose_types(m, l->wanted);
+    return HILO_OK;
+}
+
+static hilo_status load_guarded(struct load *l) {
+    jmp_buf recover;
+    hilo_status status;
+    l->m->arena.recover = &recover;
+    if (!setjmp(recover))
+        status = load_weights(l);
+    else
+        status = HILO_RESOURCE_EXHAUSTED;
+    l->m->arena.recover = NULL;
+    return status;
+}
+
+hilo_status llm_model_open(const char *dir, enum llm_precision precision, const struct llm_progress *progress,
+                           hilo_allocator al, struct diag_list *d, struct llm_model *out) {
+    struct load l = {.m = out, .d = d, .progress = progress, .wanted = precision};
+    *out = (struct llm_model){.nparams = 0};
+    arena_init(&out->arena, al, NULL);
+    arena_init(&out->files.arena, al, NULL);
+    hilo_status status = llm_config_open(dir, al, d, &out->config);
+    if (status == HILO_OK)
+        status = llm_tensors_open(dir, al, d, &out->files);
+    if (status == HILO_OK)
+        status = load_guarded(&l);
+    if (status != HILO_OK)
+        llm_model_close(out);
+    return status;
+}
+
+void llm_model_close(struct llm_model *m) {
+    for (size_t i = 0; i < m->nowned; i++)
+        mem_free(&m->arena.al, m->owned[i].p, m->owned[i].n);
+    arena_free(&m->arena);
+    llm_tensors_close(&m->files);
+    *m = (struct llm_model){.nparams = 0};
+    arena_init(&m->arena, mem_system_allocator(), NULL);
+}

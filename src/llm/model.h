@@ -1,0 +1,95 @@
+/* A model: its description, and its weights as programs take them.
+ *
+ * A weight is one parameter of a program, or several: a quantised one is values, scales and perhaps offsets. A matrix is stored
+ *   plain      [rows, cols] of a float type
+ *   8 bits     [rows, cols] of i8, or of ui8 with offsets
+ *   4 bits     [rows, cols / 2] of ui8, each two neighbours, the first in the low bits: i4, or ui4 with offsets
+ * with scales, and offsets, [rows, groups] of a float type: a number is value * scale + offset of its group, which are
+ * cols / groups neighbours in a row. That is how MLX stores its models too, whose files are taken as they are.
+ *
+ * What is stored as it is wanted is never copied: parameters point into the mapped files. */
+#ifndef HILO_LLM_MODEL_H
+#define HILO_LLM_MODEL_H
+
+#include "llm/config.h"
+#include "llm/tensors.h"
+
+enum llm_role {
+#define WEIGHT(id, name, place, kind, rows, cols, when) LLM_W_##id,
+#include "llm/weights.def"
+    LLM_ROLES
+};
+
+enum llm_precision {
+    LLM_AS_STORED,
+    LLM_F32,    /* products in f32, whatever the weights are stored in */
+    LLM_BF16, LLM_F16, /* the inputs of products, and weights; sums in f32 */
+    LLM_INT8,   /* a scale a row */
+    LLM_INT4,   /* a scale for each 32 in a row */
+    LLM_INT4Z,  /* the same, and an offset */
+    LLM_PRECISIONS
+};
+const char *llm_precision_name(enum llm_precision p); /* "auto", "f32" … */
+bool llm_precision_named(const char *name, enum llm_precision *out);
+
+enum { LLM_INT4_GROUP = 32 };
+
+enum llm_part { LLM_VALUES, LLM_SCALES, LLM_OFFSETS };
+
+struct llm_param {
+    struct str name;       /* of the tensor in files, terminated */
+    enum llm_part part;
+    enum ir_dtype dtype;
+    uint32_t rank;
+    int64_t dims[2];
+    const void *data;      /* NULL in a model without data */
+    size_t bytes;
+};
+
+struct llm_weight {
+    enum llm_role role;
+    int64_t layer;         /* 0 outside of layers */
+    int64_t rows, cols;    /* cols 0: a vector */
+    uint32_t bits;         /* 4 or 8; 0 = plain */
+    int64_t groups;        /* in a row; 0 = plain */
+    bool offsets;
+    uint32_t first, nparams;
+};
+
+struct llm_model {
+    struct llm_config config;
+    struct llm_tensors files;
+    struct llm_weight *weights; /* in the order of weights.def, layer by layer */
+    size_t nweights;
+    struct llm_param *params;
+    size_t nparams;
+    size_t bytes;               /* of all parameters */
+    enum llm_precision precision; /* never LLM_AS_STORED */
+    enum ir_dtype decode, prefill; /* the inputs of products, by graph */
+    enum ir_dtype cache;        /* elements of keys and values */
+    struct arena arena;
+    struct { void *p; size_t n; } *owned; /* data that is in no file */
+    size_t nowned;
+};
+
+struct llm_progress {
+    void (*tell)(void *user, const char *what, double done); /* 0 … 1; NULL = nobody asks */
+    void *user;
+};
+
+/* Reads a model's directory. A weight that is missing, or has another type than the config calls for, is named. */
+hilo_status llm_model_open(const char *dir, enum llm_precision precision, const struct llm_progress *progress,
+                           hilo_allocator al, struct diag_list *d, struct llm_model *out);
+void llm_model_close(struct llm_model *m);
+/* The weight in that role; NULL when the model has none. */
+const struct llm_weight *llm_model_weight(const struct llm_model *m, enum llm_role role, int64_t layer);
+/* A model like it, quantised, as a directory: config and tokenizer are copied, the weights are written as they are here. */
+hilo_status llm_model_write(const struct llm_model *m, const char *from, const char *to, struct diag_list *d);
+
+/* ---- quantising (quant.c) -------------------------------------------------------------------- */
+
+/* One row: numbers to values (packed, of `bits`), a scale and an offset (none: NULL) for each of `groups`, in f16; 8 bits
+   without offsets: in f32. cols is a multiple of groups, and even. */
+void llm_quantise_row(const float *x, int64_t cols, int64_t groups, uint32_t bits, void *values, void *scales, void *offsets);
+
+#endif

@@ -1,0 +1,548 @@
+/* Sessions: see session.h. */
+#include "llm/session.h"
+
+#include <stdio.h>
+
+/* ---- modules --------------------------------------------------------------------------------- */
+
+/* Everything that takes memory from the module's arena. */
+static hilo_status fill(hilo_client *client, const struct llm_model *model, const struct llm_graph *g, struct ir_module *m,
+                        struct diag_list *d, hilo_module **out) {
+    HILO_TRY(llm_emit(model, g, m, d));
+    *out = rt_module_new(client, m);
+    return *out ? HILO_OK : HILO_RESOURCE_EXHAUSTED;
+}
+
+hilo_status llm_session_module(hilo_client *client, const struct llm_model *model, const struct llm_graph *g,
+                               hilo_module **out) {
+    jmp_buf recover;
+    struct diag_list d;
+    diag_init(&d, client->al);
+    struct ir_module *m = ir_module_new(client->al, &recover);
+    if (!m)
+        return rt_finish(client, &d, HILO_RESOURCE_EXHAUSTED);
+    hilo_module *module = NULL;
+    hilo_status status;
+    if (!setjmp(recover))
+        status = fill(client, model, g, m, &d, &module);
+    else
+        status = HILO_RESOURCE_EXHAUSTED;
+    m->arena.recover = NULL;
+    if (status == HILO_OK)
+        *out = module;
+    else
+        ir_module_free(m);
+    return rt_finish(client, &d, status);
+}
+
+/* ---- opening --------------------------------------------------------------------------------- */
+
+static void tell(struct llm_session *s, const char *what, double done) {
+    if (s->o.progress.tell)
+        s->o.progress.tell(s->o.progress.user, what, done);
+}
+
+static hilo_status read_files(struct llm_session *s, const char *dir) {
+    hilo_allocator al = s->client->al;
+    struct diag_list d;
+    char path[4096];
+    diag_init(&d, al);
+    hilo_status status = llm_model_open(dir, s->o.precision, &s->o.progress, al, &d, &s->model);
+    if (status == HILO_OK && snprintf(path, sizeof path, "%s/tokenizer.json", dir) >= (int)sizeof path)
+        status = diag_error(&d, HILO_INVALID_ARGUMENT, "the path '%s' is too long", dir);
+    if (status == HILO_OK)
+        status = llm_tok_open(path, al, &d, &s->tok);
+    if (status == HILO_OK)
+        status = llm_chat_open(dir, al, &d, &s->chat);
+    const struct llm_config *c = &s->model.config;
+    if (status == HILO_OK && llm_tok_size(s->tok) > (size_t)c->vocab)
+        status = diag_error(&d, HILO_INVALID_ARGUMENT, "the tokenizer has %zu tokens, but the config's 'vocab_size' is %lld",
+                            llm_tok_size(s->tok), (long long)c->vocab);
+    if (status == HILO_OK && s->o.context > c->positions)
+        status = diag_error(&d, HILO_INVALID_ARGUMENT, "a context of %lld tokens was asked for; the model's limit is %lld",
+                            (long long)s->o.context, (long long)c->positions);
+    return rt_finish(s->client, &d, status);
+}
+
+static hilo_status upload_weights(struct llm_session *s) {
+    const struct llm_model *m = &s->model;
+    for (size_t i = 0; i < m->nparams; i++) {
+        const struct llm_param *p = &m->params[i];
+        hilo_dtype t = ir_dtype_get(p->dtype)->number;
+        HILO_TRY(s->engine->ops->upload(s->engine, t, p->dims, p->rank, p->data, true, &s->weights[i]));
+        tell(s, "uploading", (double)(i + 1) / (double)m->nparams);
+    }
+    return HILO_OK;
+}
+
+static bool make_room(struct llm_session *s) {
+    jmp_buf recover;
+    size_t nparams = s->model.nparams, ncache = 2 * (size_t)s->model.config.layers;
+    s->arena.recover = &recover;
+    if (setjmp(recover)) {
+        s->arena.recover = NULL;
+        return false;
+    }
+    s->weights = ARENA_ARRAY(&s->arena, void *, nparams);
+    s->cache = ARENA_ARRAY(&s->arena, void *, ncache);
+    s->in = ARENA_ARRAY(&s->arena, void *, LLM_MOST_INPUTS + nparams + ncache);
+    s->out = ARENA_ARRAY(&s->arena, void *, 2 + ncache);
+    s->donate = ARENA_ARRAY(&s->arena, uint8_t, LLM_MOST_INPUTS + nparams + ncache);
+    s->at = ARENA_ARRAY(&s->arena, int32_t, (size_t)s->batch);
+    s->arena.recover = NULL;
+    return true;
+}
+
+static hilo_status open_session(struct llm_session *s, const char *dir) {
+    struct llm_engine_options eo = {s->o.level, s->o.cancelled, s->o.cancelled_user};
+    HILO_TRY(llm_engine_open(s->client, s->o.engine, &eo, &s->engine));
+    HILO_TRY(read_files(s, dir));
+    s->limit = s->o.context ? s->o.context : s->model.config.positions;
+    if (!make_room(s))
+        return llm_error(s->client, HILO_RESOURCE_EXHAUSTED, "out of memory");
+    return upload_weights(s);
+}
+
+hilo_status llm_session_open(hilo_client *client, const char *dir, const struct llm_session_options *o,
+                             struct llm_session **out) {
+    double begin = rt_now_ms();
+    if (o->batch < 0 || o->batch > 1024 || o->context < 0)
+        return llm_error(client, HILO_INVALID_ARGUMENT, "a batch of 1 to 1024 and a context of at least 1 were expected");
+    struct llm_session *s = mem_alloc(&client->al, sizeof *s);
+    if (!s)
+        return llm_error(client, HILO_RESOURCE_EXHAUSTED, "out of memory");
+    *s = (struct llm_session){.client = rt_client_retain(client), .o = *o, .batch = o->batch ? o->batch : 1};
+    arena_init(&s->arena, client->al, NULL);
+    arena_init(&s->model.arena, client->al, NULL);
+    arena_init(&s->model.files.arena, client->al, NULL);
+    strbuf_init(&s->chat.template, client->al);
+    strbuf_init(&s->chat.bos, client->al);
+    strbuf_init(&s->chat.eos, client->al);
+    hilo_status status = open_session(s, dir);
+    s->load_ms = rt_now_ms() - begin;
+    if (status == HILO_OK)
+        *out = s;
+    else
+        llm_session_close(s);
+    return status;
+}
+
+static void release_array(struct llm_session *s, void **array) {
+    if (*array)
+        s->engine->ops->release(s->engine, *array);
+    *array = NULL;
+}
+
+static void release_cache(struct llm_session *s) {
+    for (int64_t i = 0; i < 2 * s->model.config.layers && s->cache; i++)
+        release_array(s, &s->cache[i]);
+    s->context = 0;
+}
+
+void llm_session_close(struct llm_session *s) {
+    if (!s)
+        return;
+    hilo_client *client = s->client;
+    if (s->engine) {
+        release_cache(s);
+        release_array(s, &s->tokens);
+        release_array(s, &s->positions);
+        for (size_t i = 0; i < s->model.nparams && s->weights; i++)
+            release_array(s, &s->weights[i]);
+        for (size_t i = 0; i < s->nprograms; i++)
+            s->engine->ops->release_program(s->engine, s->programs[i].program);
+    }
+    llm_engine_close(s->engine);
+    mem_free(&client->al, s->programs, s->nprograms * sizeof *s->programs);
+    llm_tok_free(s->tok);
+    llm_chat_close(&s->chat);
+    llm_model_close(&s->model);
+    arena_free(&s->arena);
+    mem_free(&client->al, s, sizeof *s);
+    hilo_client_release(client);
+}
+
+static size_t cache_bytes(const struct llm_session *s, int64_t context) { /* of one array; config.c bounds the factors */
+    const struct llm_config *c = &s->model.config;
+    return (size_t)s->batch * (size_t)c->kv_heads * (size_t)context * (size_t)c->head_dim * ir_dtype_get(s->model.cache)->bytes;
+}
+
+struct llm_capabilities llm_session_capabilities(const struct llm_session *s) {
+    return (struct llm_capabilities){
+        .engine = s->engine->ops->name, .family = s->model.config.family, .chat = llm_chat_family(&s->chat),
+        .precision = s->model.precision, .context = s->limit, .batch = s->batch, .vocab = s->model.config.vocab,
+        .weight_bytes = s->model.bytes, .cache_bytes = 2 * (size_t)s->model.config.layers * cache_bytes(s, s->limit)};
+}
+
+void llm_session_reset(struct llm_session *s) {
+    memset(s->at, 0, (size_t)s->batch * sizeof *s->at);
+    release_array(s, &s->tokens);
+    release_array(s, &s->positions);
+}
+
+/* ---- programs -------------------------------------------------------------------------------- */
+
+static bool same_graph(const struct llm_graph *a, const struct llm_graph *b) {
+    return a->kind == b->kind && a->batch == b->batch && a->context == b->context && a->tokens == b->tokens &&
+           a->grown == b->grown && a->sample == b->sample;
+}
+
+static hilo_status compile(struct llm_session *s, const struct llm_graph *g, void **out) {
+    double begin = rt_now_ms();
+    hilo_module *m;
+    tell(s, "compiling", 0);
+    size_t bytes = s->nprograms * sizeof *s->programs;
+    HILO_TRY(llm_session_module(s->client, &s->model, g, &m));
+    hilo_status status = s->engine->ops->compile(s->engine, m, out);
+    hilo_module_release(m);
+    HILO_TRY(status);
+    struct llm_program *p = mem_resize(&s->client->al, s->programs, bytes, bytes + sizeof *p);
+    if (!p) {
+        s->engine->ops->release_program(s->engine, *out);
+        return llm_error(s->client, HILO_RESOURCE_EXHAUSTED, "out of memory");
+    }
+    s->programs = p;
+    p[s->nprograms++] = (struct llm_program){*g, *out};
+    s->compile_ms += rt_now_ms() - begin;
+    tell(s, "compiling", 1);
+    return HILO_OK;
+}
+
+static hilo_status program(struct llm_session *s, const struct llm_graph *g, void **out) {
+    for (size_t i = 0; i < s->nprograms; i++)
+        if (same_graph(&s->programs[i].graph, g)) {
+            *out = s->programs[i].program;
+            return HILO_OK;
+        }
+    return compile(s, g, out);
+}
+
+/* ---- the cache ------------------------------------------------------------------------------- */
+
+enum { LEAST_CONTEXT = 256 };
+
+static int64_t most_read(const struct llm_session *s) {
+    int64_t most = 0;
+    for (int64_t i = 0; i < s->batch; i++)
+        most = s->at[i] > most ? s->at[i] : most;
+    return most;
+}
+
+/* Zeros: what has not been written yet is multiplied by probabilities of 0, and must be finite. */
+static hilo_status new_cache(struct llm_session *s, int64_t context) {
+    const struct llm_config *c = &s->model.config;
+    int64_t dims[] = {s->batch, c->kv_heads, context, c->head_dim};
+    size_t bytes = cache_bytes(s, context);
+    void *zeros = mem_alloc(&s->client->al, bytes);
+    hilo_status status = zeros ? HILO_OK : llm_error(s->client, HILO_RESOURCE_EXHAUSTED, "out of memory for the cache");
+    if (zeros)
+        memset(zeros, 0, bytes);
+    release_cache(s);
+    for (int64_t i = 0; i < 2 * c->layers && status == HILO_OK; i++)
+        status = s->engine->ops->upload(s->engine, ir_dtype_get(s->model.cache)->number, dims, 4, zeros, false, &s->cache[i]);
+    mem_free(&s->client->al, zeros, bytes);
+    if (status == HILO_OK)
+        s->context = context;
+    else
+        release_cache(s);
+    return status;
+}
+
+static hilo_status grow_cache(struct llm_session *s, int64_t context) {
+    struct llm_graph g = {.kind = LLM_GROW, .batch = s->batch, .context = s->context, .tokens = 1, .grown = context};
+    size_t n = 2 * (size_t)s->model.config.layers;
+    void *p;
+    HILO_TRY(program(s, &g, &p));
+    memset(s->donate, 0, n);
+    HILO_TRY(s->engine->ops->run(s->engine, p, s->cache, n, s->donate, s->out, n));
+    for (size_t i = 0; i < n; i++) {
+        release_array(s, &s->cache[i]);
+        s->cache[i] = s->out[i];
+    }
+    s->context = context;
+    return HILO_OK;
+}
+
+/* Room for `need` tokens, which is not above the limit. */
+static hilo_status reserve(struct llm_session *s, int64_t need) {
+    if (need <= s->context)
+        return HILO_OK;
+    int64_t context = s->context ? s->context : LEAST_CONTEXT;
+    while (context < need)
+        context *= 2;
+    context = context < s->limit ? context : s->limit;
+    return s->context && most_read(s) > 0 ? grow_cache(s, context) : new_cache(s, context);
+}
+
+/* ---- steps ----------------------------------------------------------------------------------- */
+
+static hilo_status upload_i32(struct llm_session *s, const int32_t *v, int64_t rows, int64_t cols, void **out) {
+    return s->engine->ops->upload(s->engine, HILO_S32, (int64_t[]){rows, cols}, cols ? 2 : 1, v, false, out);
+}
+
+/* Runs a program behind its inputs in s->in, which are released; the cache and the positions become the new ones. */
+static hilo_status run_step(struct llm_session *s, const struct llm_graph *g, void **result) {
+    size_t ninputs = llm_graph_inputs(g), nweights = s->model.nparams, ncache = 2 * (size_t)s->model.config.layers;
+    size_t n = ninputs + nweights + ncache;
+    void *p = NULL;
+    hilo_status status = program(s, g, &p);
+    if (status == HILO_OK) {
+        memcpy(s->in + ninputs, s->weights, nweights * sizeof *s->in);
+        memcpy(s->in + ninputs + nweights, s->cache, ncache * sizeof *s->in);
+        memset(s->donate, 0, n);
+        memset(s->donate + ninputs + nweights, 1, ncache);
+        s->donate[0] = g->kind == LLM_DECODE && g->sample;
+        s->donate[1] = 1;
+        status = s->engine->ops->run(s->engine, p, s->in, n, s->donate, s->out, 2 + ncache);
+        for (size_t i = 0; i < ncache; i++) /* donated, whatever the run answers */
+            release_array(s, &s->cache[i]);
+    }
+    for (size_t i = 0; i < ninputs; i++)
+        release_array(s, &s->in[i]);
+    if (status != HILO_OK) {
+        release_cache(s);
+        llm_session_reset(s);
+        return status;
+    }
+    *result = s->out[0];
+    s->positions = s->out[1];
+    memcpy(s->cache, s->out + 2, ncache * sizeof *s->cache);
+    return HILO_OK;
+}
+
+/* The positions of a step: those that the last one left, else from the host. */
+static hilo_status take_positions(struct llm_session *s, void **out) {
+    if (!s->positions)
+        return upload_i32(s, s->at, s->batch, 0, out);
+    *out = s->positions;
+    s->positions = NULL;
+    return HILO_OK;
+}
+
+static void release_inputs(struct llm_session *s, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        release_array(s, &s->in[i]);
+}
+
+static hilo_status context_ends(struct llm_session *s) {
+    return llm_error(s->client, HILO_OUT_OF_RANGE, "the context of %lld tokens is full", (long long)s->limit);
+}
+
+/* ---- decode ---------------------------------------------------------------------------------- */
+
+static hilo_status decode_inputs(struct llm_session *s, const int32_t *tokens) {
+    s->in[0] = s->in[1] = NULL;
+    if (tokens || !s->tokens) {
+        if (!tokens)
+            return llm_error(s->client, HILO_FAILED_PRECONDITION, "no step before this one has answered tokens");
+        HILO_TRY(upload_i32(s, tokens, s->batch, 0, &s->in[0]));
+        release_array(s, &s->tokens);
+    } else {
+        s->in[0] = s->tokens;
+        s->tokens = NULL;
+    }
+    return take_positions(s, &s->in[1]);
+}
+
+/* The answer of a step: tokens stay with the engine too, logits are read and let go. */
+static hilo_status take_result(struct llm_session *s, void *result, int32_t *next, float *logits) {
+    size_t n = (size_t)s->batch;
+    if (!logits) {
+        release_array(s, &s->tokens);
+        s->tokens = result;
+        return s->engine->ops->read(s->engine, result, next, n * sizeof *next);
+    }
+    hilo_status status = s->engine->ops->read(s->engine, result, logits, n * (size_t)s->model.config.vocab * sizeof *logits);
+    release_array(s, &result);
+    return status;
+}
+
+static hilo_status check_ids(struct llm_session *s, const int32_t *ids, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (ids[i] < 0 || ids[i] >= s->model.config.vocab)
+            return llm_error(s->client, HILO_INVALID_ARGUMENT, "%d is no token; there are %lld", (int)ids[i],
+                             (long long)s->model.config.vocab);
+    return HILO_OK;
+}
+
+hilo_status llm_session_decode(struct llm_session *s, const int32_t *tokens, int32_t *next, float *logits) {
+    void *result = NULL;
+    if (tokens)
+        HILO_TRY(check_ids(s, tokens, (size_t)s->batch));
+    if (most_read(s) >= s->limit)
+        return context_ends(s);
+    HILO_TRY(reserve(s, most_read(s) + 1));
+    hilo_status status = decode_inputs(s, tokens);
+    if (status != HILO_OK) {
+        release_inputs(s, 2);
+        return status;
+    }
+    struct llm_graph g = {.kind = LLM_DECODE, .batch = s->batch, .context = s->context, .tokens = 1, .sample = !logits};
+    HILO_TRY(run_step(s, &g, &result));
+    for (int64_t i = 0; i < s->batch; i++)
+        s->at[i]++;
+    return take_result(s, result, next, logits);
+}
+
+/* ---- prefill --------------------------------------------------------------------------------- */
+
+/* Tokens that one program reads at once. */
+static const int64_t chunks[] = {1, 8, 32, 128, 512};
+enum { CHUNKS = sizeof chunks / sizeof *chunks };
+
+/* For `left` tokens behind `at`: the smallest chunk that takes them all, else the largest; but none that ends behind the
+   limit. */
+static int64_t chunk_for(const struct llm_session *s, int64_t left, int64_t at) {
+    int64_t best = 0;
+    for (int i = 0; i < CHUNKS && at + chunks[i] <= s->limit; i++) {
+        best = chunks[i];
+        if (best >= left)
+            break;
+    }
+    return best;
+}
+
+/* A part of a text: `take[i]` tokens of each sequence, at most `chunk`. */
+struct portion {
+    int64_t chunk;
+    int32_t *tokens, *targets, *take; /* batch * chunk, the same, batch */
+};
+
+static hilo_status run_portion(struct llm_session *s, const struct portion *p, enum llm_graph_kind kind, bool sample,
+                               void **result) {
+    struct llm_graph g = {.kind = kind, .batch = s->batch, .tokens = p->chunk, .sample = sample};
+    HILO_TRY(reserve(s, most_read(s) + p->chunk));
+    g.context = s->context;
+    for (size_t i = 0; i < LLM_MOST_INPUTS; i++)
+        s->in[i] = NULL;
+    hilo_status status = upload_i32(s, p->tokens, s->batch, p->chunk, &s->in[0]);
+    if (status == HILO_OK)
+        status = take_positions(s, &s->in[1]);
+    if (status == HILO_OK)
+        status = upload_i32(s, p->take, s->batch, 0, &s->in[2]);
+    if (status == HILO_OK && kind == LLM_SCORE)
+        status = upload_i32(s, p->targets, s->batch, p->chunk, &s->in[3]);
+    if (status != HILO_OK) {
+        release_inputs(s, LLM_MOST_INPUTS);
+        return status;
+    }
+    HILO_TRY(run_step(s, &g, result));
+    for (int64_t i = 0; i < s->batch; i++)
+        s->at[i] += p->take[i];
+    return HILO_OK;
+}
+
+struct prefill {
+    const int32_t *const *ids;
+    const size_t *n;
+    size_t *done;       /* of each sequence */
+    int32_t *next, *some_next;  /* batch each */
+    float *logits, *some_logits; /* batch * vocab each, or NULL */
+};
+
+/* The next portion: false when there is nothing left. */
+static bool next_portion(struct llm_session *s, struct prefill *p, struct portion *out) {
+    int64_t left = 0;
+    for (int64_t i = 0; i < s->batch; i++)
+        if (left < (int64_t)(p->n[i] - p->done[i]))
+            left = (int64_t)(p->n[i] - p->done[i]);
+    if (left == 0)
+        return false;
+    out->chunk = chunk_for(s, left, most_read(s));
+    memset(out->tokens, 0, (size_t)(s->batch * out->chunk) * sizeof *out->tokens);
+    for (int64_t i = 0; i < s->batch; i++) {
+        int64_t rest = (int64_t)(p->n[i] - p->done[i]);
+        out->take[i] = (int32_t)(rest < out->chunk ? rest : out->chunk);
+        if (out->take[i])
+            memcpy(out->tokens + i * out->chunk, p->ids[i] + p->done[i], (size_t)out->take[i] * sizeof *out->tokens);
+        p->done[i] += (size_t)out->take[i];
+    }
+    return true;
+}
+
+/* Sequences whose last token was in this portion have their answer. */
+static void keep_answers(struct llm_session *s, struct prefill *p, const struct portion *now) {
+    size_t vocab = (size_t)s->model.config.vocab;
+    for (size_t i = 0; i < (size_t)s->batch; i++) {
+        if (!now->take[i] || p->done[i] != p->n[i])
+            continue;
+        if (p->logits && p->logits != p->some_logits)
+            memcpy(p->logits + i * vocab, p->some_logits + i * vocab, vocab * sizeof *p->logits);
+        else if (!p->logits)
+            p->next[i] = p->some_next[i];
+    }
+}
+
+static hilo_status run_prefill(struct llm_session *s, struct prefill *p, struct portion *now) {
+    while (next_portion(s, p, now)) {
+        void *result = NULL;
+        HILO_TRY(run_portion(s, now, LLM_PREFILL, !p->logits, &result));
+        HILO_TRY(take_result(s, result, p->some_next, p->some_logits));
+        keep_answers(s, p, now);
+    }
+    if (s->batch > 1) /* the last portion's answers are not all that count */
+        release_array(s, &s->tokens);
+    return HILO_OK;
+}
+
+hilo_status llm_session_prefill(struct llm_session *s, const int32_t *const *ids, const size_t *n, int32_t *next,
+                                float *logits) {
+    size_t batch = (size_t)s->batch, vocab = (size_t)s->model.config.vocab, longest = 0;
+    for (size_t i = 0; i < batch; i++) {
+        HILO_TRY(n[i] ? check_ids(s, ids[i], n[i])
+                      : llm_error(s->client, HILO_INVALID_ARGUMENT, "a prompt has no tokens"));
+        longest = n[i] > longest ? n[i] : longest;
+    }
+    /* Sequences of a batch end in different places, and all of them make room for a whole chunk. */
+    if (longest > (size_t)(s->limit - most_read(s)))
+        return context_ends(s);
+    size_t words = batch * (size_t)chunks[CHUNKS - 1] + 2 * batch, floats = logits && batch > 1 ? batch * vocab : 0;
+    size_t bytes = words * sizeof(int32_t) + batch * sizeof(size_t) + floats * sizeof(float);
+    char *block = mem_alloc(&s->client->al, bytes);
+    if (!block)
+        return llm_error(s->client, HILO_RESOURCE_EXHAUSTED, "out of memory");
+    memset(block, 0, bytes);
+    struct prefill p = {.ids = ids, .n = n, .done = (size_t *)(void *)block, .next = next, .logits = logits};
+    struct portion now = {.take = (int32_t *)(void *)(p.done + batch)};
+    p.some_next = now.take + batch;
+    now.tokens = p.some_next + batch;
+    p.some_logits = floats ? (float *)(void *)(now.tokens + batch * (size_t)chunks[CHUNKS - 1]) : logits;
+    hilo_status status = run_prefill(s, &p, &now);
+    mem_free(&s->client->al, block, bytes);
+    return status;
+}
+
+/* ---- score ----------------------------------------------------------------------------------- */
+
+hilo_status llm_session_score(struct llm_session *s, const int32_t *ids, size_t n, float *out) {
+    enum { CHUNK = 128 }; /* logits of all its tokens are computed at once */
+    if (n < 2 || n > (size_t)s->limit)
+        return llm_error(s->client, HILO_INVALID_ARGUMENT, "%zu tokens cannot be scored; 2 to %lld can", n,
+                         (long long)s->limit);
+    HILO_TRY(check_ids(s, ids, n));
+    size_t batch = (size_t)s->batch, bytes = batch * (2 * CHUNK + 1) * sizeof(int32_t) + batch * CHUNK * sizeof(float);
+    int32_t *block = mem_alloc(&s->client->al, bytes);
+    if (!block)
+        return llm_error(s->client, HILO_RESOURCE_EXHAUSTED, "out of memory");
+    struct portion p = {.tokens = block, .targets = block + batch * CHUNK, .take = block + 2 * batch * CHUNK};
+    float *scores = (float *)(void *)(p.take + batch);
+    hilo_status status = HILO_OK;
+    llm_session_reset(s);
+    for (size_t from = 0; from + 1 < n && status == HILO_OK; from += (size_t)p.take[0]) {
+        size_t left = n - 1 - from;
+        void *result = NULL;
+        memset(block, 0, bytes);
+        p.chunk = from + CHUNK <= (size_t)s->limit ? CHUNK : chunk_for(s, (int64_t)left, (int64_t)from);
+        p.take[0] = (int32_t)(left < (size_t)p.chunk ? left : (size_t)p.chunk);
+        memcpy(p.tokens, ids + from, (size_t)p.take[0] * sizeof *ids);
+        memcpy(p.targets, ids + from + 1, (size_t)p.take[0] * sizeof *ids);
+        status = run_portion(s, &p, LLM_SCORE, false, &result);
+        if (status == HILO_OK)
+            status = s->engine->ops->read(s->engine, result, scores, batch * (size_t)p.chunk * sizeof *scores);
+        if (status == HILO_OK)
+            memcpy(out + from, scores, (size_t)p.take[0] * sizeof *out);
+        release_array(s, &result);
+    }
+    mem_free(&s->client->al, block, bytes);
+    return status;
+}
