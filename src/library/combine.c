@@ -1,0 +1,173 @@
+/* Bodies of one binary op over many elements: see combine.h. */
+#include "library/combine.h"
+
+#include "eval/eval_elt.h"
+
+enum { COMBINE_BLOCK = 256, COMBINE_LANES = 16 };
+
+/* Lanes of accumulators go through all rows before they are stored. */
+#define ROWS_STRIDED(T, expr, step)                                                                                            \
+    for (; i + COMBINE_LANES <= n; i += COMBINE_LANES) {                                                                       \
+        T lane[COMBINE_LANES];                                                                                                 \
+        memcpy(lane, a + i, sizeof lane);                                                                                      \
+        for (size_t r = 0; r < nrows; r++) {                                                                                   \
+            const T *row = (const T *)rows[r] + i * (step);                                                                    \
+            for (size_t j = 0; j < COMBINE_LANES; j++) {                                                                       \
+                const T x = lane[j], y = row[j * (step)];                                                                      \
+                lane[j] = (expr);                                                                                              \
+            }                                                                                                                  \
+        }                                                                                                                      \
+        memcpy(a + i, lane, sizeof lane);                                                                                      \
+    }
+#define ROWS(name, T, expr)                                                                                                    \
+    static void name(void *acc, const void *const *rows, size_t nrows, size_t stride, size_t n) {                              \
+        T *a = acc;                                                                                                            \
+        size_t i = 0;                                                                                                          \
+        if (stride == 1)                                                                                                       \
+            ROWS_STRIDED(T, expr, 1)                                                                                           \
+        else if (stride == 2)                                                                                                  \
+            ROWS_STRIDED(T, expr, 2)                                                                                           \
+        else                                                                                                                   \
+            ROWS_STRIDED(T, expr, stride)                                                                                      \
+        for (; i < n; i++)                                                                                                     \
+            for (size_t r = 0; r < nrows; r++) {                                                                               \
+                const T x = a[i], y = ((const T *)rows[r])[i * stride];                                                        \
+                a[i] = (expr);                                                                                                 \
+            }                                                                                                                  \
+    }
+ROWS(rows_f32_add, float, x + y)
+ROWS(rows_f32_mul, float, x *y)
+ROWS(rows_f32_max, float, f32_max(x, y))
+ROWS(rows_f32_min, float, f32_min(x, y))
+ROWS(rows_f64_add, double, x + y)
+ROWS(rows_f64_mul, double, x *y)
+ROWS(rows_f64_max, double, f64_max(x, y))
+ROWS(rows_f64_min, double, f64_min(x, y))
+ROWS(rows_i32_add, uint32_t, x + y)
+ROWS(rows_i32_max, int32_t, x > y ? x : y)
+ROWS(rows_i32_min, int32_t, x < y ? x : y)
+
+static const struct {
+    enum ir_dtype dtype;
+    enum ir_op_kind op;
+    void (*rows)(void *acc, const void *const *rows, size_t nrows, size_t stride, size_t n);
+} row_loops[] = {
+    {IR_F32_T, IR_ADD, rows_f32_add},     {IR_F32_T, IR_MULTIPLY, rows_f32_mul}, {IR_F32_T, IR_MAXIMUM, rows_f32_max},
+    {IR_F32_T, IR_MINIMUM, rows_f32_min}, {IR_F64_T, IR_ADD, rows_f64_add},      {IR_F64_T, IR_MULTIPLY, rows_f64_mul},
+    {IR_F64_T, IR_MAXIMUM, rows_f64_max}, {IR_F64_T, IR_MINIMUM, rows_f64_min},  {IR_I32_T, IR_ADD, rows_i32_add},
+    {IR_UI32_T, IR_ADD, rows_i32_add},    {IR_I32_T, IR_MAXIMUM, rows_i32_max},  {IR_I32_T, IR_MINIMUM, rows_i32_min},
+};
+
+static bool kernel_resolve(struct elt_kernel *k) {
+    switch (ir_dtype_get(k->in)->cls) {
+    case IR_FLOAT:
+        return elt_float_resolve(k);
+    case IR_COMPLEX_CLASS:
+        return elt_complex_resolve(k);
+    default:
+        return elt_int_resolve(k);
+    }
+}
+
+bool combine_of(enum ir_op_kind op, enum ir_dtype dtype, struct combine *out) {
+    if (op <= IR_OP_NONE || op >= IR_OP_COUNT || dtype <= IR_DTYPE_NONE || dtype >= IR_DTYPE_COUNT || op == IR_COMPARE ||
+        op == IR_COMPLEX || !ir_op_has(op, IR_T_ELEMENTWISE))
+        return false;
+    *out = (struct combine){.op = op,
+                            .dtype = dtype,
+                            .bytes = ir_dtype_get(dtype)->bytes,
+                            .kernel = {.op = op, .in = dtype, .out = dtype, .nin = 2}};
+    for (size_t i = 0; i < sizeof row_loops / sizeof *row_loops; i++)
+        if (row_loops[i].dtype == dtype && row_loops[i].op == op)
+            out->rows = row_loops[i].rows;
+    return kernel_resolve(&out->kernel);
+}
+
+bool combine_compare(enum ir_dtype dtype, int64_t direction, int64_t type, struct elt_kernel *out) {
+    if (dtype <= IR_DTYPE_NONE || dtype >= IR_DTYPE_COUNT || direction < 0 || direction >= ELT_DIRECTIONS)
+        return false;
+    *out = (struct elt_kernel){.op = IR_COMPARE, .in = dtype, .out = IR_I1_T, .nin = 2, .param = {direction, type}};
+    return kernel_resolve(out);
+}
+
+enum ir_op_kind combine_body(const struct ir_module *m, ir_region r, enum ir_dtype dtype) {
+    enum ir_op_kind op = lanes_single_op(m, r);
+    if (op == IR_OP_NONE)
+        return op;
+    const struct ir_block_data *b = ir_block_get(m, ir_region_get(m, r)->first);
+    const struct ir_type_data *result = ir_val_type(m, ir_op_get(m, b->last)->operands[0]);
+    bool fits = result->dtype == (op == IR_COMPARE ? IR_I1_T : dtype) && !result->quant;
+    for (uint32_t i = 0; i < b->nargs; i++)
+        fits = fits && ir_val_type(m, b->args[i])->dtype == dtype && !ir_val_type(m, b->args[i])->quant;
+    return fits ? op : IR_OP_NONE;
+}
+
+void combine_rows(const struct combine *c, void *acc, const void *const *rows, size_t nrows, size_t stride, size_t n) {
+    _Alignas(64) char packed[16 * COMBINE_BLOCK];
+    if (c->rows) {
+        c->rows(acc, rows, nrows, stride, n);
+        return;
+    }
+    for (size_t at = 0; at < n; at += COMBINE_BLOCK) {
+        size_t m = n - at < COMBINE_BLOCK ? n - at : COMBINE_BLOCK;
+        char *to = (char *)acc + at * c->bytes;
+        for (size_t r = 0; r < nrows; r++) {
+            const char *from = (const char *)rows[r] + at * stride * c->bytes;
+            if (stride != 1)
+                combine_pack(from, stride, c->bytes, m, packed);
+            combine_run(c, to, stride == 1 ? from : packed, m);
+        }
+    }
+}
+
+#define PACK(T)                                                                                                                \
+    do {                                                                                                                       \
+        const T *p = from;                                                                                                     \
+        T *q = to;                                                                                                             \
+        for (size_t i = 0; i < n; i++)                                                                                         \
+            q[i] = p[i * stride];                                                                                              \
+    } while (0)
+
+void combine_pack(const void *from, size_t stride, size_t bytes, size_t n, void *to) {
+    struct pair {
+        uint64_t a, b;
+    };
+    switch (bytes) {
+    case 1:
+        PACK(uint8_t);
+        break;
+    case 2:
+        PACK(uint16_t);
+        break;
+    case 4:
+        PACK(uint32_t);
+        break;
+    case 8:
+        PACK(uint64_t);
+        break;
+    default:
+        PACK(struct pair);
+        break;
+    }
+}
+
+void combine_fill(void *to, const void *element, size_t bytes, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        memcpy((char *)to + i * bytes, element, bytes);
+}
+
+/* Zero for sums, one for products, false for exclusive or; what is idempotent has met the element already. */
+bool combine_neutral(const struct combine *c, const void *element) {
+    const struct ir_dtype_info *t = ir_dtype_get(c->dtype);
+    double value = 0;
+    uint64_t bits = 0;
+    if (combine_idempotent(c->op))
+        return true;
+    if (t->cls == IR_COMPLEX_CLASS || (c->op != IR_ADD && c->op != IR_MULTIPLY && c->op != IR_XOR))
+        return false;
+    memcpy(&bits, element, t->bytes);
+    if (t->cls != IR_FLOAT)
+        return bits == (c->op == IR_MULTIPLY);
+    fp_decode_n_f64(t->fp, element, &value, 1);
+    return c->op == IR_MULTIPLY ? value == 1 : c->op == IR_ADD && value == 0;
+}
