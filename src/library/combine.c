@@ -3,60 +3,32 @@
 
 #include "eval/eval_elt.h"
 
-enum { COMBINE_BLOCK = 256, COMBINE_LANES = 16 };
+enum { COMBINE_BLOCK = 256 };
 
-/* Lanes of accumulators go through all rows before they are stored. */
-#define ROWS_STRIDED(T, expr, step)                                                                                            \
-    for (; i + COMBINE_LANES <= n; i += COMBINE_LANES) {                                                                       \
-        T lane[COMBINE_LANES];                                                                                                 \
-        memcpy(lane, a + i, sizeof lane);                                                                                      \
-        for (size_t r = 0; r < nrows; r++) {                                                                                   \
-            const T *row = (const T *)rows[r] + i * (step);                                                                    \
-            for (size_t j = 0; j < COMBINE_LANES; j++) {                                                                       \
-                const T x = lane[j], y = row[j * (step)];                                                                      \
-                lane[j] = (expr);                                                                                              \
-            }                                                                                                                  \
-        }                                                                                                                      \
-        memcpy(a + i, lane, sizeof lane);                                                                                      \
-    }
-#define ROWS(name, T, expr)                                                                                                    \
-    static void name(void *acc, const void *const *rows, size_t nrows, size_t stride, size_t n) {                              \
-        T *a = acc;                                                                                                            \
-        size_t i = 0;                                                                                                          \
-        if (stride == 1)                                                                                                       \
-            ROWS_STRIDED(T, expr, 1)                                                                                           \
-        else if (stride == 2)                                                                                                  \
-            ROWS_STRIDED(T, expr, 2)                                                                                           \
-        else                                                                                                                   \
-            ROWS_STRIDED(T, expr, stride)                                                                                      \
-        for (; i < n; i++)                                                                                                     \
-            for (size_t r = 0; r < nrows; r++) {                                                                               \
-                const T x = a[i], y = ((const T *)rows[r])[i * stride];                                                        \
-                a[i] = (expr);                                                                                                 \
-            }                                                                                                                  \
-    }
-ROWS(rows_f32_add, float, x + y)
-ROWS(rows_f32_mul, float, x *y)
-ROWS(rows_f32_max, float, f32_max(x, y))
-ROWS(rows_f32_min, float, f32_min(x, y))
-ROWS(rows_f64_add, double, x + y)
-ROWS(rows_f64_mul, double, x *y)
-ROWS(rows_f64_max, double, f64_max(x, y))
-ROWS(rows_f64_min, double, f64_min(x, y))
-ROWS(rows_i32_add, uint32_t, x + y)
-ROWS(rows_i32_max, int32_t, x > y ? x : y)
-ROWS(rows_i32_min, int32_t, x < y ? x : y)
+/* Vectors, and vectors at any place of an array. */
+#define VECTOR(T, v, u)                                                                                                        \
+    typedef T v __attribute__((vector_size(32)));                                                                              \
+    typedef T u __attribute__((vector_size(32), aligned(sizeof(T)), may_alias))
+VECTOR(float, v8f, u8f);
+VECTOR(int32_t, v8i, u8i);
+VECTOR(uint32_t, v8u, u8u);
+VECTOR(double, v4d, u4d);
+typedef int64_t v4l __attribute__((vector_size(32)));
 
-static const struct {
+struct row_loop {
     enum ir_dtype dtype;
     enum ir_op_kind op;
-    void (*rows)(void *acc, const void *const *rows, size_t nrows, size_t stride, size_t n);
-} row_loops[] = {
-    {IR_F32_T, IR_ADD, rows_f32_add},     {IR_F32_T, IR_MULTIPLY, rows_f32_mul}, {IR_F32_T, IR_MAXIMUM, rows_f32_max},
-    {IR_F32_T, IR_MINIMUM, rows_f32_min}, {IR_F64_T, IR_ADD, rows_f64_add},      {IR_F64_T, IR_MULTIPLY, rows_f64_mul},
-    {IR_F64_T, IR_MAXIMUM, rows_f64_max}, {IR_F64_T, IR_MINIMUM, rows_f64_min},  {IR_I32_T, IR_ADD, rows_i32_add},
-    {IR_UI32_T, IR_ADD, rows_i32_add},    {IR_I32_T, IR_MAXIMUM, rows_i32_max},  {IR_I32_T, IR_MINIMUM, rows_i32_min},
+    void (*rows)(void *acc, const void *const *rows, size_t nrows, size_t n);
 };
+
+#define NAME(x) plain_##x
+#define TARGET
+#include "library/combine_rows.h"
+#if LIB_X86
+#define NAME(x) avx2_##x
+#define TARGET  LIB_AVX2
+#include "library/combine_rows.h"
+#endif
 
 static bool kernel_resolve(struct elt_kernel *k) {
     switch (ir_dtype_get(k->in)->cls) {
@@ -77,9 +49,14 @@ bool combine_of(enum ir_op_kind op, enum ir_dtype dtype, struct combine *out) {
                             .dtype = dtype,
                             .bytes = ir_dtype_get(dtype)->bytes,
                             .kernel = {.op = op, .in = dtype, .out = dtype, .nin = 2}};
-    for (size_t i = 0; i < sizeof row_loops / sizeof *row_loops; i++)
-        if (row_loops[i].dtype == dtype && row_loops[i].op == op)
-            out->rows = row_loops[i].rows;
+    const struct row_loop *loops = plain_loops;
+#if LIB_X86
+    if (lib_has_avx2())
+        loops = avx2_loops;
+#endif
+    for (size_t i = 0; i < sizeof plain_loops / sizeof *plain_loops; i++)
+        if (loops[i].dtype == dtype && loops[i].op == op)
+            out->rows = loops[i].rows;
     return kernel_resolve(&out->kernel);
 }
 
@@ -104,18 +81,23 @@ enum ir_op_kind combine_body(const struct ir_module *m, ir_region r, enum ir_dty
 
 void combine_rows(const struct combine *c, void *acc, const void *const *rows, size_t nrows, size_t stride, size_t n) {
     _Alignas(64) char packed[16 * COMBINE_BLOCK];
-    if (c->rows) {
-        c->rows(acc, rows, nrows, stride, n);
+    if (c->rows && stride == 1) {
+        c->rows(acc, rows, nrows, n);
         return;
     }
     for (size_t at = 0; at < n; at += COMBINE_BLOCK) {
         size_t m = n - at < COMBINE_BLOCK ? n - at : COMBINE_BLOCK;
         char *to = (char *)acc + at * c->bytes;
         for (size_t r = 0; r < nrows; r++) {
-            const char *from = (const char *)rows[r] + at * stride * c->bytes;
-            if (stride != 1)
+            const void *from = (const char *)rows[r] + at * stride * c->bytes;
+            if (stride != 1) {
                 combine_pack(from, stride, c->bytes, m, packed);
-            combine_run(c, to, stride == 1 ? from : packed, m);
+                from = packed;
+            }
+            if (c->rows)
+                c->rows(to, &from, 1, m);
+            else
+                combine_run(c, to, from, m);
         }
     }
 }

@@ -13,8 +13,8 @@ struct combine {
     enum ir_dtype dtype;
     size_t bytes; /* of an element */
     struct elt_kernel kernel;
-    /* acc[i] = (acc[i] op rows[0][i * stride]) op rows[1][i * stride] …; NULL where there is no loop of its own */
-    void (*rows)(void *acc, const void *const *rows, size_t nrows, size_t stride, size_t n);
+    /* acc[i] = (acc[i] op rows[0][i]) op rows[1][i] …; NULL where there is no loop of its own */
+    void (*rows)(void *acc, const void *const *rows, size_t nrows, size_t n);
 };
 
 /* False when there is no such kernel. For IR_COMPARE use combine_compare. */

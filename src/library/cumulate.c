@@ -6,7 +6,14 @@
  * as in the evaluator, and so are short lines of all types. */
 #include "library/combine.h"
 
-enum { CUM_STRETCH = 1024, CUM_CHAINS = 8, CUM_LONG = 2 * CUM_CHAINS * CUM_STRETCH, CUM_TASKS = 256, CUM_CHUNK = 1024 };
+enum {
+    CUM_STRETCH = 1040 /* no power of two: chains are not to meet in the cache */,
+    CUM_CHAINS = 8,
+    CUM_LONG = 2 * CUM_CHAINS * CUM_STRETCH,
+    CUM_LANES = 80,
+    CUM_TASKS = 256,
+    CUM_CHUNK = 1024
+};
 
 /* ---- loops for a line of neighbours --------------------------------------------------------------------------------- */
 
@@ -14,37 +21,11 @@ enum { CUM_STRETCH = 1024, CUM_CHAINS = 8, CUM_LONG = 2 * CUM_CHAINS * CUM_STRET
 struct cum_loops {
     enum ir_dtype dtype;
     enum ir_op_kind op;
-    /* *acc op x[0] op x[step] … */
-    void (*total)(const void *x, ptrdiff_t step, size_t n, void *acc);
     /* As many chains of n elements; each begins `stretch` elements behind the one before. acc: where each begins and ends. */
     void (*chains)(const void *in, void *out, ptrdiff_t step, size_t n, ptrdiff_t stretch, size_t chains, void *acc);
 };
 
 #define CUM(name, T, expr)                                                                                                     \
-    static void name##_total(const void *in, ptrdiff_t step, size_t n, void *total) {                                          \
-        enum { LANES = 16 };                                                                                                   \
-        const T *p = step > 0 ? (const T *)in : (const T *)in - (ptrdiff_t)n + 1;                                              \
-        T lane[LANES], acc;                                                                                                    \
-        size_t i = 0;                                                                                                          \
-        memcpy(&acc, total, sizeof acc);                                                                                       \
-        if (n >= LANES) {                                                                                                      \
-            memcpy(lane, p, sizeof lane);                                                                                      \
-            for (i = LANES; i + LANES <= n; i += LANES)                                                                        \
-                for (size_t j = 0; j < LANES; j++) {                                                                           \
-                    const T x = lane[j], y = p[i + j];                                                                         \
-                    lane[j] = (expr);                                                                                          \
-                }                                                                                                              \
-            for (size_t j = 0; j < LANES; j++) {                                                                               \
-                const T x = acc, y = lane[j];                                                                                  \
-                acc = (expr);                                                                                                  \
-            }                                                                                                                  \
-        }                                                                                                                      \
-        for (; i < n; i++) {                                                                                                   \
-            const T x = acc, y = p[i];                                                                                         \
-            acc = (expr);                                                                                                      \
-        }                                                                                                                      \
-        memcpy(total, &acc, sizeof acc);                                                                                       \
-    }                                                                                                                          \
     static void name##_chains(const void *in, void *out, ptrdiff_t step, size_t n, ptrdiff_t stretch, size_t chains,           \
                               void *accs) {                                                                                    \
         T *acc = accs;                                                                                                         \
@@ -94,7 +75,7 @@ CUM(pred_and, uint8_t, x &y)
 CUM(pred_or, uint8_t, x | y)
 
 #define LOOPS(type, OP, name)                                                                                                  \
-    { IR_##type##_T, IR_##OP, name##_total, name##_chains }
+    { IR_##type##_T, IR_##OP, name##_chains }
 static const struct cum_loops loops[] = {
     LOOPS(F32, ADD, f32_add),      LOOPS(F32, MULTIPLY, f32_mul), LOOPS(F32, MAXIMUM, f32_max),  LOOPS(F32, MINIMUM, f32_min),
     LOOPS(F64, ADD, f64_add),      LOOPS(F64, MULTIPLY, f64_mul), LOOPS(F64, MAXIMUM, f64_max),  LOOPS(F64, MINIMUM, f64_min),
@@ -172,14 +153,25 @@ static size_t cum_stretch(const struct cum *s, size_t i) {
     return i + 1 < s->stretches ? CUM_STRETCH : s->length - i * CUM_STRETCH;
 }
 
-/* Totals of CUM_CHAINS stretches. */
+/* Totals of CUM_CHAINS stretches: lanes of a stretch first, by rows, then those of the lanes. */
 static void cum_totals(void *user, int64_t task) {
     const struct cum *s = user;
-    size_t bytes = s->combine.bytes, from = (size_t)task * CUM_CHAINS, to = from + CUM_CHAINS;
+    const struct combine *c = &s->combine;
+    size_t bytes = c->bytes, from = (size_t)task * CUM_CHAINS, to = from + CUM_CHAINS;
     for (size_t i = from; i < to && i < s->stretches; i++) {
+        _Alignas(64) char lanes[8 * CUM_LANES];
         char *total = (char *)s->c->scratch + i * bytes;
-        memcpy(total, s->c->in[1], bytes);
-        s->loops->total(s->in + (ptrdiff_t)(i * CUM_STRETCH * bytes) * s->step, s->step, cum_stretch(s, i), total);
+        size_t n = cum_stretch(s, i), rows = n / CUM_LANES, begin = i * CUM_STRETCH;
+        const void *row[CUM_STRETCH / CUM_LANES];
+        const char *x = s->step > 0 ? s->in + begin * bytes : s->in - (begin + n - 1) * bytes;
+        for (size_t r = 0; r < rows; r++)
+            row[r] = x + r * CUM_LANES * bytes;
+        combine_fill(lanes, s->c->in[1], bytes, CUM_LANES);
+        combine_rows(c, lanes, row, rows, 1, CUM_LANES);
+        combine_rows(c, lanes, (const void *[]){x + rows * CUM_LANES * bytes}, 1, 1, n - rows * CUM_LANES);
+        for (size_t lane = 1; lane < CUM_LANES; lane++)
+            combine_run(c, lanes, lanes + lane * bytes, 1);
+        memcpy(total, lanes, bytes);
     }
 }
 

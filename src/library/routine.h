@@ -61,6 +61,20 @@ bool lib_constant(const struct ir_module *m, ir_val v, uint64_t *bits);
 /* The op that makes a value when it is of that kind; none else. */
 ir_op lib_made_by(const struct ir_module *m, ir_val v, enum ir_op_kind kind);
 
+/* ---- instruction sets ------------------------------------------------------------------------ */
+
+/* Loops are written once, with vector types, and compiled once more for AVX2, which is looked for at run time. Products and
+   sums are never contracted, so that both give the same bits. */
+#if defined(__x86_64__) && defined(__GNUC__)
+#define LIB_X86  1
+#define LIB_AVX2 __attribute__((target("avx2")))
+static inline bool lib_has_avx2(void) {
+    return __builtin_cpu_supports("avx2");
+}
+#else
+#define LIB_X86 0
+#endif
+
 /* ---- work ------------------------------------------------------------------------------------ */
 
 /* Calls task(user, 0 … n-1) on the team, and without it where there is nothing to share. */
