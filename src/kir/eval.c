@@ -220,3 +220,19 @@ int64_t kir_combine(const struct kir_node *acc, enum kir_type t, int64_t a, int6
     struct kir_node n = {.op = acc->sub, .type = (uint8_t)t, .flags = acc->flags};
     return kir_eval(&n, t, a, b, 0);
 }
+
+int64_t kir_neutral_bits(enum kir_op op, unsigned flags, enum kir_type t) {
+    int64_t highest = kir_narrow(t, ((uint64_t)1 << (kir_type_bits(t) - 1)) - 1), lowest = kir_narrow(t, ~(uint64_t)highest);
+    bool is_unsigned = (flags & KIR_U) || t == KIR_I1;
+    if (kir_is_float(t)) {
+        double inf = (double)INFINITY, x = op == KIR_ADD ? -0.0 : op == KIR_MUL ? 1 : op == KIR_MIN ? inf : -inf;
+        return kir_narrow(t, fp_encode(t == KIR_F32 ? FP_F32 : FP_F64, x));
+    }
+    switch (op) {
+    case KIR_MUL: return 1;
+    case KIR_AND: return kir_narrow(t, ~(uint64_t)0);
+    case KIR_MIN: return is_unsigned ? kir_narrow(t, ~(uint64_t)0) : highest;
+    case KIR_MAX: return is_unsigned ? 0 : lowest;
+    default: return 0;
+    }
+}

@@ -5,8 +5,6 @@
  * by a constant share all but that. */
 #include "kir/node.h"
 
-#include <math.h>
-
 static const kir_val none = {0};
 
 static const struct kir_node *at(const struct kir *k, kir_val v) { return kir_get(k, v); }
@@ -29,21 +27,21 @@ static struct range range_of(const struct kir *k, kir_val v) { return (struct ra
 
 static struct range range_add(struct range a, struct range b) {
     struct range r = {0, 0, a.over || b.over};
-    r.over |= __builtin_add_overflow(a.lo, b.lo, &r.lo) | __builtin_add_overflow(a.hi, b.hi, &r.hi);
+    r.over = __builtin_add_overflow(a.lo, b.lo, &r.lo) || __builtin_add_overflow(a.hi, b.hi, &r.hi) || r.over;
     return r;
 }
 
 static struct range range_sub(struct range a, struct range b) {
     struct range r = {0, 0, a.over || b.over};
-    r.over |= __builtin_sub_overflow(a.lo, b.hi, &r.lo) | __builtin_sub_overflow(a.hi, b.lo, &r.hi);
+    r.over = __builtin_sub_overflow(a.lo, b.hi, &r.lo) || __builtin_sub_overflow(a.hi, b.lo, &r.hi) || r.over;
     return r;
 }
 
 static struct range range_mul(struct range a, struct range b) {
     int64_t p[4];
     struct range r = {0, 0, a.over || b.over};
-    r.over |= __builtin_mul_overflow(a.lo, b.lo, &p[0]) | __builtin_mul_overflow(a.lo, b.hi, &p[1]) |
-              __builtin_mul_overflow(a.hi, b.lo, &p[2]) | __builtin_mul_overflow(a.hi, b.hi, &p[3]);
+    r.over = __builtin_mul_overflow(a.lo, b.lo, &p[0]) || __builtin_mul_overflow(a.lo, b.hi, &p[1]) ||
+             __builtin_mul_overflow(a.hi, b.lo, &p[2]) || __builtin_mul_overflow(a.hi, b.hi, &p[3]) || r.over;
     if (r.over)
         return r;
     r.lo = r.hi = p[0];
@@ -549,14 +547,5 @@ bool kir_linear(const struct kir *k, kir_val v, kir_val loop, int64_t *out_strid
 }
 
 kir_val kir_neutral(struct kir *k, enum kir_op op, unsigned flags, enum kir_type t) {
-    bool is_unsigned = (flags & KIR_U) || t == KIR_I1;
-    if (kir_is_float(t))
-        return kir_float(k, t, op == KIR_ADD ? -0.0 : op == KIR_MUL ? 1 : op == KIR_MIN ? (double)INFINITY : -(double)INFINITY);
-    switch (op) {
-    case KIR_MUL: return kir_int(k, t, 1);
-    case KIR_AND: return kir_int(k, t, -1);
-    case KIR_MIN: return kir_int(k, t, is_unsigned ? -1 : greatest(t));
-    case KIR_MAX: return kir_int(k, t, is_unsigned ? 0 : least(t));
-    default: return kir_int(k, t, 0);
-    }
+    return constant(k, t, kir_neutral_bits(op, flags, t));
 }

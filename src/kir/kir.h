@@ -213,8 +213,9 @@ kir_val kir_math_expand(struct kir *k, enum kir_math f, kir_val a, kir_val b);
 /* HILO_INTERNAL with a diagnostic that names the node when the kernel is not well formed. */
 hilo_status kir_verify(const struct kir *k, struct diag_list *d);
 void kir_print(const struct kir *k, struct strbuf *out);
-/* What kir_print writes, several kernels in a text; the next one from *at on, which moves behind it.
-   HILO_NOT_FOUND at the end. */
+/* What kir_print writes, several kernels in a text; the next one from *at on, which moves behind it. Node for node: nothing is
+   folded or moved. HILO_NOT_FOUND at the end; INVALID_ARGUMENT with a place in the text. Should memory end, *out is to be freed
+   where `recover` leads. */
 hilo_status kir_parse(struct str text, size_t *at, hilo_allocator al, jmp_buf *recover, struct diag_list *d, struct kir **out);
 
 /* Runs the kernel as a hilo_kernel_fn would; the definition of what it computes, bit for bit. Checks every

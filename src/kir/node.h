@@ -41,8 +41,22 @@ kir_val kir_simplify(struct kir *k, struct kir_node *n);
 int64_t kir_narrow(enum kir_type t, uint64_t bits);
 /* The value of a pure op but MATH. from: the type of arg[0] of unary ops and comparisons. */
 int64_t kir_eval(const struct kir_node *n, enum kir_type from, int64_t a, int64_t b, int64_t c);
-/* What an ACC makes of two values. */
+/* What an ACC makes of two values, and the value that changes none. */
 int64_t kir_combine(const struct kir_node *acc, enum kir_type t, int64_t a, int64_t b);
+int64_t kir_neutral_bits(enum kir_op op, unsigned flags, enum kir_type t);
+
+/* ---- checks (verify.c) ----------------------------------------------------------------------- */
+
+enum { KIR_MOST_LANES = 1024, KIR_MOST_REGISTERS = 1 << 16, KIR_MOST_DEPTH = 64 };
+
+/* What is wrong with a node by itself: its fields, the types of its operands (which exist). NULL when nothing is. */
+const char *kir_flaw(const struct kir *k, const struct kir_node *n);
+
+/* ---- running (interp.c) ---------------------------------------------------------------------- */
+
+/* kir_run, but for at most `steps` values computed. */
+bool kir_run_within(const struct kir *k, void *const *buffers, void *scratch, int64_t begin, int64_t end, uint64_t steps,
+                    struct diag_list *d);
 
 /* ---- names (print.c) ------------------------------------------------------------------------- */
 

@@ -107,7 +107,7 @@ static void print_operands(const struct printer *p, const struct kir_node *n) {
     case KIR_PREFETCH:
         print_place(p, n->of, n->arg[0]);
         if (KIR_IS(n->arg[1])) {
-            strbuf_puts(out, " if ");
+            strbuf_puts(out, " when ");
             print_value(p, n->arg[1]);
             strbuf_puts(out, " else ");
             print_value(p, n->arg[2]);
@@ -118,7 +118,7 @@ static void print_operands(const struct printer *p, const struct kir_node *n) {
         strbuf_puts(out, ", ");
         print_value(p, n->arg[1]);
         if (KIR_IS(n->arg[2])) {
-            strbuf_puts(out, " if ");
+            strbuf_puts(out, " when ");
             print_value(p, n->arg[2]);
         }
         break;

@@ -163,7 +163,7 @@ static void test_flow(void **state) {
     kir_val guard = kir_cmp(k, KIR_NE, 0, kir_get_reg(k, reg, none), kir_int(k, KIR_I32, 4));
     kir_val v = kir_load_if(k, y, kir_i64(k, 1), guard, kir_int(k, KIR_I32, -1));
     kir_store_flags(k, KIR_NT);
-    kir_store_if(k, y, kir_i64(k, 2), kir_math(k, KIR_MATH_ROUND_AFZ, v, none), guard);
+    kir_store_if(k, y, kir_i64(k, 2), kir_op1(k, KIR_POPCNT, v), guard);
     assert_string_equal(text_of(f), "kernel test(b0: inout i32[4]) {\n"
                                     "    %1: i32 = reg 1, 0:i32\n"
                                     "    while {\n"
@@ -174,9 +174,9 @@ static void test_flow(void **state) {
                                     "    }\n"
                                     "    %4: i32 = get %1\n"
                                     "    %5: i1 = cmp.ne %4, 4:i32\n"
-                                    "    %6: i32 = load b0[1] if %5 else -1:i32\n"
-                                    "    %7: i32 = math.round_afz %6\n"
-                                    "    store.nt b0[2], %7 if %5\n"
+                                    "    %6: i32 = load b0[1] when %5 else -1:i32\n"
+                                    "    %7: i32 = popcnt %6\n"
+                                    "    store.nt b0[2], %7 when %5\n"
                                     "}\n");
 }
 

@@ -1,0 +1,399 @@
+/* Runs a kernel: the definition of what it computes.
+ *
+ * A value inside a vector loop has a number for each lane, any other has one. All lanes that run do an op before any does the
+ * next; in the last step of a loop whose extent is no multiple of its lanes, only the first ones run. */
+#include "kir/node.h"
+
+/* A reduction over the lanes of a vector loop: `lanes` accumulators for each of the registers, a row per register. */
+struct reduction {
+    kir_val loop, acc;
+    int64_t *sums;
+};
+
+struct run {
+    struct arena arena;
+    const struct kir *k;
+    struct diag_list *d;
+    void **memory;      /* by buffer */
+    int64_t begin, end; /* of the grid */
+    uint64_t steps;     /* that may still be done */
+    int64_t **values;   /* by node: a number per lane; of REG a row of them per register; of ACC over lanes its sums */
+    uint32_t *lanes;    /* by node: numbers; 1 outside of vector loops */
+    uint32_t active;    /* lanes that run */
+    struct { struct reduction *v; uint32_t n, cap; } reductions;
+    uint8_t tiles[8][16][64];
+};
+
+static int64_t read_lane(const struct run *r, kir_val v, uint32_t lane) { return r->values[v.i][r->lanes[v.i] > 1 ? lane : 0]; }
+/* How many lanes of a node are to be computed. */
+static uint32_t lanes_of(const struct run *r, kir_val v) { return r->lanes[v.i] > 1 ? r->active : 1; }
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+static bool outside(struct run *r, uint32_t buffer, int64_t index) {
+    diag_error(r->d, HILO_OUT_OF_RANGE, "kernel %s: index %lld of buffer b%u, which has %lld elements", r->k->name,
+               (long long)index, (unsigned)buffer, (long long)r->k->buffers.v[buffer].count);
+    return false;
+}
+
+/* `bytes` bytes from an element on; NULL, with a diagnostic, when they are not inside. */
+static void *element(struct run *r, uint32_t buffer, int64_t index, size_t bytes) {
+    const struct kir_buffer *b = &r->k->buffers.v[buffer];
+    size_t size = ir_dtype_get(b->dtype)->bytes;
+    if (index < 0 || index >= b->count || bytes > (size_t)(b->count - index) * size) {
+        outside(r, buffer, index);
+        return NULL;
+    }
+    return (char *)r->memory[buffer] + (size_t)index * size;
+}
+
+static int64_t load_element(enum ir_dtype t, const void *p) {
+    const struct ir_dtype_info *info = ir_dtype_get(t);
+    enum kir_type type = kir_type_of(t);
+    if (info->cls == IR_FLOAT) {
+        uint64_t bits = fp_load(info->fp, p);
+        if (info->bits < 32)
+            bits = fp_f32_bits((float)fp_decode(info->fp, bits));
+        return kir_narrow(type, bits);
+    }
+    uint64_t bits = 0;
+    for (uint32_t i = 0; i < info->bytes; i++)
+        bits |= (uint64_t)((const uint8_t *)p)[i] << 8 * i;
+    return info->cls == IR_PRED ? bits != 0 : kir_narrow(type, bits);
+}
+
+static void store_element(enum ir_dtype t, void *p, int64_t v) {
+    const struct ir_dtype_info *info = ir_dtype_get(t);
+    if (info->cls == IR_FLOAT) {
+        bool narrow = info->bits < 32;
+        fp_store(info->fp, p, narrow ? fp_encode_f32(info->fp, fp_f32_from_bits((uint32_t)v)) : (uint64_t)v);
+        return;
+    }
+    for (uint32_t i = 0; i < info->bytes; i++)
+        ((uint8_t *)p)[i] = (uint8_t)((uint64_t)v >> 8 * i);
+}
+
+static bool run_load(struct run *r, kir_val v, const struct kir_node *n) {
+    enum ir_dtype t = r->k->buffers.v[n->of].dtype;
+    for (uint32_t l = 0; l < lanes_of(r, v); l++) {
+        if (KIR_IS(n->arg[1]) && !read_lane(r, n->arg[1], l)) {
+            r->values[v.i][l] = read_lane(r, n->arg[2], l);
+            continue;
+        }
+        void *p = element(r, n->of, read_lane(r, n->arg[0], l), ir_dtype_get(t)->bytes);
+        if (!p)
+            return false;
+        r->values[v.i][l] = load_element(t, p);
+    }
+    return true;
+}
+
+static bool run_store(struct run *r, kir_val v, const struct kir_node *n) {
+    enum ir_dtype t = r->k->buffers.v[n->of].dtype;
+    for (uint32_t l = 0; l < lanes_of(r, v); l++) {
+        if (KIR_IS(n->arg[2]) && !read_lane(r, n->arg[2], l))
+            continue;
+        void *p = element(r, n->of, read_lane(r, n->arg[0], l), ir_dtype_get(t)->bytes);
+        if (!p)
+            return false;
+        store_element(t, p, read_lane(r, n->arg[1], l));
+    }
+    return true;
+}
+
+/* ---- registers ------------------------------------------------------------------------------- */
+
+/* The row of a register that an index, the same for all lanes, names; of GET, SET and ACC. */
+static int64_t *row_of(const struct run *r, kir_val index, int64_t *rows, uint32_t lanes) {
+    return rows + (KIR_IS(index) ? read_lane(r, index, 0) : 0) * lanes;
+}
+
+static void run_register(struct run *r, kir_val v, const struct kir_node *n) {
+    kir_val reg = {n->op == KIR_REG ? v.i : n->of}, index = n->arg[n->op != KIR_GET];
+    const struct kir_node *of = kir_get(r->k, reg);
+    uint32_t lanes = lanes_of(r, v);
+    int64_t *rows = r->values[reg.i];
+    if (n->op == KIR_REG) {
+        for (int64_t i = 0; i < n->imm; i++)
+            for (uint32_t l = 0; l < lanes; l++)
+                rows[i * r->lanes[v.i] + l] = read_lane(r, n->arg[0], l);
+        return;
+    }
+    int64_t *row = row_of(r, index, rows, r->lanes[reg.i]);
+    if (n->op == KIR_ACC && r->values[v.i])
+        row = row_of(r, index, r->values[v.i], r->lanes[v.i]);
+    for (uint32_t l = 0; l < lanes; l++)
+        if (n->op == KIR_GET)
+            r->values[v.i][l] = row[r->lanes[reg.i] > 1 ? l : 0];
+        else if (n->op == KIR_SET)
+            row[l] = read_lane(r, n->arg[0], l);
+        else
+            row[l] = kir_combine(n, (enum kir_type)of->type, row[l], read_lane(r, n->arg[0], l));
+}
+
+static void begin_reductions(struct run *r, kir_val loop, uint32_t lanes) {
+    for (uint32_t i = 0; i < r->reductions.n; i++) {
+        const struct reduction *red = &r->reductions.v[i];
+        const struct kir_node *acc = kir_get(r->k, red->acc), *reg = &r->k->nodes.v[acc->of];
+        if (red->loop.i == loop.i)
+            for (int64_t j = 0; j < reg->imm * lanes; j++)
+                red->sums[j] = kir_neutral_bits((enum kir_op)acc->sub, acc->flags, (enum kir_type)reg->type);
+    }
+}
+
+/* Lane l with lane l + half of them, until one is left; then the register with that. */
+static void end_reductions(struct run *r, kir_val loop, uint32_t lanes) {
+    for (uint32_t i = 0; i < r->reductions.n; i++) {
+        const struct reduction *red = &r->reductions.v[i];
+        const struct kir_node *acc = kir_get(r->k, red->acc), *reg = &r->k->nodes.v[acc->of];
+        enum kir_type t = (enum kir_type)reg->type;
+        if (red->loop.i != loop.i)
+            continue;
+        for (int64_t j = 0; j < reg->imm; j++) {
+            int64_t *row = red->sums + j * lanes, *total = r->values[acc->of] + j;
+            for (uint32_t half = lanes / 2; half; half /= 2)
+                for (uint32_t l = 0; l < half; l++)
+                    row[l] = kir_combine(acc, t, row[l], row[l + half]);
+            *total = kir_combine(acc, t, *total, row[0]);
+        }
+    }
+}
+
+/* ---- tiles ----------------------------------------------------------------------------------- */
+
+static bool run_tile_rows(struct run *r, const struct kir_node *n) {
+    int64_t at = read_lane(r, n->arg[0], 0), distance = read_lane(r, n->arg[1], 0);
+    for (int row = 0; row < 16; row++) {
+        void *p = element(r, n->of, at, 64);
+        if (!p)
+            return false;
+        if (n->op == KIR_TLOAD)
+            memcpy(r->tiles[n->imm][row], p, 64);
+        else
+            memcpy(p, r->tiles[n->imm][row], 64);
+        at = (int64_t)((uint64_t)at + (uint64_t)distance);
+    }
+    return true;
+}
+
+/* Subnormals count as zero, before and after. */
+static float flushed(float x) {
+    return (fp_f32_bits(x) & 0x7F800000) ? x : fp_f32_from_bits(fp_f32_bits(x) & 0x80000000);
+}
+
+/* As x86's TDPBF16PS: the products of even and of odd elements are added up apart, each with one rounding. */
+static float dot_bf16(float sum, const uint8_t *a, const uint8_t (*b)[64], int column) {
+    float part[2] = {0, 0};
+    for (int i = 0; i < 32; i++) {
+        uint16_t x, y;
+        memcpy(&x, a + 2 * i, 2);
+        memcpy(&y, b[i / 2] + 4 * column + 2 * (i % 2), 2);
+        part[i % 2] = flushed(__builtin_fmaf(flushed(bf16_to_f32(x)), flushed(bf16_to_f32(y)), part[i % 2]));
+    }
+    return flushed(flushed(sum) + flushed(part[0] + part[1]));
+}
+
+static uint32_t dot_i8(uint32_t sum, const uint8_t *a, const uint8_t (*b)[64], int column, bool is_unsigned) {
+    for (int i = 0; i < 64; i++) {
+        int32_t x = is_unsigned ? a[i] : (int8_t)a[i], y = (int8_t)b[i / 4][4 * column + i % 4];
+        sum += (uint32_t)(x * y);
+    }
+    return sum;
+}
+
+static void run_tile_mul(struct run *r, const struct kir_node *n) {
+    uint8_t sums[16][64]; /* the same tile may be read */
+    const uint8_t(*a)[64] = (const uint8_t(*)[64])r->tiles[n->imm >> 3 & 7];
+    const uint8_t(*b)[64] = (const uint8_t(*)[64])r->tiles[n->imm >> 6 & 7];
+    memcpy(sums, r->tiles[n->imm & 7], sizeof sums);
+    for (int row = 0; row < 16; row++)
+        for (int column = 0; column < 16; column++) {
+            uint32_t bits;
+            memcpy(&bits, sums[row] + 4 * column, 4);
+            if (n->sub == KIR_TILE_BF16)
+                bits = fp_f32_bits(dot_bf16(fp_f32_from_bits(bits), a[row], b, column));
+            else
+                bits = dot_i8(bits, a[row], b, column, n->sub == KIR_TILE_U8S8);
+            memcpy(sums[row] + 4 * column, &bits, 4);
+        }
+    memcpy(r->tiles[n->imm & 7], sums, sizeof sums);
+}
+
+/* ---- control --------------------------------------------------------------------------------- */
+
+static bool run_block(struct run *r, kir_block b);
+
+static bool run_vector(struct run *r, kir_val v, const struct kir_node *n, int64_t extent) {
+    uint32_t width = n->width;
+    bool ok = true;
+    begin_reductions(r, v, width);
+    for (int64_t at = 0; ok && at < extent; at += width) {
+        r->active = extent - at < width ? (uint32_t)(extent - at) : width;
+        for (uint32_t l = 0; l < r->active; l++)
+            r->values[v.i][l] = at + l;
+        ok = run_block(r, n->body);
+        if (extent - at <= width)
+            break; /* the sum may overflow */
+    }
+    r->active = 1;
+    end_reductions(r, v, width);
+    return ok;
+}
+
+static bool run_loop(struct run *r, kir_val v, const struct kir_node *n) {
+    int64_t begin = 0, end = KIR_IS(n->arg[0]) ? read_lane(r, n->arg[0], 0) : n->imm;
+    if (n->sub == KIR_VECTOR)
+        return run_vector(r, v, n, end);
+    if (n->sub == KIR_GRID)
+        begin = r->begin, end = r->end;
+    for (int64_t i = begin; i < end; i++) {
+        for (uint32_t l = 0; l < lanes_of(r, v); l++)
+            r->values[v.i][l] = i;
+        if (!run_block(r, n->body))
+            return false;
+    }
+    return true;
+}
+
+static void run_any(struct run *r, kir_val v, const struct kir_node *n) {
+    int64_t any = 0;
+    for (uint32_t l = 0; l < lanes_of(r, v); l++)
+        any |= read_lane(r, n->arg[0], l);
+    for (uint32_t l = 0; l < lanes_of(r, v); l++)
+        r->values[v.i][l] = any;
+}
+
+static bool run_node(struct run *r, kir_val v) {
+    const struct kir_node *n = kir_get(r->k, v);
+    switch (n->op) {
+    case KIR_LOOP: return run_loop(r, v, n);
+    case KIR_IF:
+        if (read_lane(r, n->arg[0], 0))
+            return run_block(r, n->body);
+        return !n->other.i || run_block(r, n->other);
+    case KIR_WHILE:
+        for (;;) {
+            if (!run_block(r, n->other))
+                return false;
+            if (!read_lane(r, n->arg[0], 0))
+                return true;
+            if (!run_block(r, n->body))
+                return false;
+        }
+    case KIR_REG:
+    case KIR_GET:
+    case KIR_SET:
+    case KIR_ACC: run_register(r, v, n); return true;
+    case KIR_LOAD: return run_load(r, v, n);
+    case KIR_STORE: return run_store(r, v, n);
+    case KIR_PREFETCH: return true;
+    case KIR_TZERO: memset(r->tiles[n->imm], 0, sizeof r->tiles[0]); return true;
+    case KIR_TLOAD:
+    case KIR_TSTORE: return run_tile_rows(r, n);
+    case KIR_TMUL: run_tile_mul(r, n); return true;
+    case KIR_ANY: run_any(r, v, n); return true;
+    default: break;
+    }
+    enum kir_type from = KIR_IS(n->arg[0]) ? kir_type(r->k, n->arg[0]) : KIR_VOID;
+    for (uint32_t l = 0; l < lanes_of(r, v); l++)
+        r->values[v.i][l] = kir_eval(n, from, KIR_IS(n->arg[0]) ? read_lane(r, n->arg[0], l) : 0,
+                                     KIR_IS(n->arg[1]) ? read_lane(r, n->arg[1], l) : 0,
+                                     KIR_IS(n->arg[2]) ? read_lane(r, n->arg[2], l) : 0);
+    return true;
+}
+
+static bool spend(struct run *r, uint64_t steps) {
+    if (r->steps < steps) {
+        diag_error(r->d, HILO_DEADLINE_EXCEEDED, "kernel %s: takes more steps than it may", r->k->name);
+        return false;
+    }
+    r->steps -= steps;
+    return true;
+}
+
+static bool run_block(struct run *r, kir_block b) {
+    for (kir_val v = kir_block_get(r->k, b)->first; KIR_IS(v); v = kir_get(r->k, v)->next) {
+        if (!spend(r, r->lanes[v.i]) || !run_node(r, v))
+            return false;
+    }
+    return spend(r, 1);
+}
+
+/* ---- running --------------------------------------------------------------------------------- */
+
+/* Room for the values of a block, in a vector loop or none; accumulators for reductions over its lanes. */
+static void prepare_block(struct run *r, kir_block b, kir_val vector) {
+    for (kir_val v = kir_block_get(r->k, b)->first; KIR_IS(v); v = kir_get(r->k, v)->next) {
+        const struct kir_node *n = kir_get(r->k, v);
+        kir_val inside = n->op == KIR_LOOP && n->sub == KIR_VECTOR ? v : vector;
+        uint32_t lanes = KIR_IS(inside) ? kir_get(r->k, inside)->width : 1;
+        size_t rows = n->op == KIR_REG ? (size_t)n->imm : 1;
+        r->lanes[v.i] = lanes;
+        if (n->op == KIR_ACC && KIR_IS(vector) &&
+            !kir_block_within(r->k, r->k->nodes.v[n->of].block, kir_get(r->k, vector)->body)) {
+            uint32_t i = 0;
+            while (i < r->reductions.n && (r->reductions.v[i].loop.i != vector.i ||
+                                           kir_get(r->k, r->reductions.v[i].acc)->of != n->of))
+                i++;
+            if (i == r->reductions.n) {
+                size_t count = (size_t)r->k->nodes.v[n->of].imm * lanes;
+                struct reduction red = {vector, v, ARENA_ARRAY(&r->arena, int64_t, count)};
+                ARENA_PUSH(&r->arena, &r->reductions, red);
+            }
+            r->values[v.i] = r->reductions.v[i].sums;
+        } else if (n->type != KIR_VOID) {
+            r->values[v.i] = ARENA_ARRAY(&r->arena, int64_t, rows * lanes);
+        }
+        if (n->other.i)
+            prepare_block(r, n->other, inside);
+        if (n->body.i)
+            prepare_block(r, n->body, inside);
+    }
+}
+
+static bool run_all(struct run *r, void *const *buffers, void *scratch) {
+    const struct kir *k = r->k;
+    uint32_t param = 0;
+    r->memory = ARENA_ARRAY(&r->arena, void *, k->buffers.n);
+    for (uint32_t i = 0; i < k->buffers.n; i++) {
+        const struct kir_buffer *b = &k->buffers.v[i];
+        r->memory[i] = b->role != KIR_SCRATCH ? buffers[param++] : scratch ? (char *)scratch + b->offset : NULL;
+    }
+    r->values = ARENA_ARRAY(&r->arena, int64_t *, k->nodes.n);
+    r->lanes = ARENA_ARRAY(&r->arena, uint32_t, k->nodes.n);
+    prepare_block(r, (kir_block){1}, (kir_val){0});
+    if (r->begin >= r->end)
+        return true;
+    if (r->begin < 0 || r->end > kir_grid_extent(k)) {
+        diag_error(r->d, HILO_OUT_OF_RANGE, "kernel %s: iterations %lld to %lld of a grid of %lld", k->name,
+                   (long long)r->begin, (long long)r->end, (long long)kir_grid_extent(k));
+        return false;
+    }
+    return run_block(r, (kir_block){1});
+}
+
+bool kir_run_within(const struct kir *k, void *const *buffers, void *scratch, int64_t begin, int64_t end, uint64_t steps,
+                    struct diag_list *d) {
+    hilo_allocator al = k->arena.al;
+    jmp_buf here;
+    struct run *r = mem_alloc(&al, sizeof *r);
+    bool ok = false;
+    if (!r) {
+        diag_error(d, HILO_RESOURCE_EXHAUSTED, "out of memory");
+        return false;
+    }
+    memset(r, 0, sizeof *r);
+    *r = (struct run){.k = k, .d = d, .begin = begin, .end = end, .steps = steps, .active = 1};
+    arena_init(&r->arena, al, &here);
+    if (setjmp(here) == 0)
+        ok = run_all(r, buffers, scratch);
+    else
+        diag_error(d, HILO_RESOURCE_EXHAUSTED, "out of memory");
+    arena_free(&r->arena);
+    mem_free(&al, r, sizeof *r);
+    return ok;
+}
+
+bool kir_run(const struct kir *k, void *const *buffers, void *scratch, int64_t begin, int64_t end, struct diag_list *d) {
+    return kir_run_within(k, buffers, scratch, begin, end, UINT64_MAX, d);
+}

@@ -1,0 +1,391 @@
+/* What must hold of a kernel: its tree, operands that exist where they are used, types, and the rules of loops.
+ *
+ * Values are named as kir_print numbers them. */
+#include "kir/node.h"
+
+/* ---- nodes by themselves --------------------------------------------------------------------- */
+
+enum { B = 1, I = 2, F = 4 }; /* types of operands: i1, other integers, floats */
+
+static const uint8_t classes[KIR_OP_COUNT] = {
+    [KIR_ADD] = B | I | F,  [KIR_SUB] = I | F,      [KIR_MUL] = B | I | F,     [KIR_DIV] = I | F,     [KIR_REM] = I | F,
+    [KIR_MIN] = B | I | F,  [KIR_MAX] = B | I | F,  [KIR_NEG] = I | F,         [KIR_ABS] = I | F,     [KIR_FMA] = F,
+    [KIR_SQRT] = F,         [KIR_FLOOR] = F,        [KIR_CEIL] = F,            [KIR_TRUNC] = F,       [KIR_RINT] = F,
+    [KIR_COPYSIGN] = F,     [KIR_AND] = B | I,      [KIR_OR] = B | I,          [KIR_XOR] = B | I,     [KIR_NOT] = B | I,
+    [KIR_SHL] = I,          [KIR_SHR] = I,          [KIR_MULHI] = I,           [KIR_CLZ] = I,         [KIR_POPCNT] = I,
+    [KIR_EXT] = I,          [KIR_CMP] = B | I | F,  [KIR_CONVERT] = B | I | F, [KIR_BITCAST] = I | F, [KIR_ANY] = B,
+    [KIR_ROUND] = F,        [KIR_MATH] = F,
+};
+
+static unsigned class_of(enum kir_type t) { return kir_is_float(t) ? F : t == KIR_I1 ? B : I; }
+
+static enum kir_type arg_type(const struct kir *k, const struct kir_node *n, int i) {
+    return KIR_IS(n->arg[i]) ? kir_type(k, n->arg[i]) : KIR_VOID;
+}
+
+/* Fewer operands than the table says are an index of registers, a guard, an extent. */
+static bool has_operands(const struct kir_node *n) {
+    int most = n->op == KIR_MATH ? kir_math_get((enum kir_math)n->sub)->nargs : kir_op_get((enum kir_op)n->op)->nargs;
+    int least = most;
+    switch (n->op) {
+    case KIR_LOOP:
+    case KIR_GET: least = 0; break;
+    case KIR_SET:
+    case KIR_ACC: least = 1; break;
+    case KIR_LOAD: least = KIR_IS(n->arg[1]) ? 3 : 1; break;
+    case KIR_STORE: least = 2; break;
+    default: break;
+    }
+    for (int i = 0; i < 3; i++)
+        if ((i < least && !KIR_IS(n->arg[i])) || (i >= most && KIR_IS(n->arg[i])))
+            return false;
+    return true;
+}
+
+static const char *flaw_of_pure(const struct kir *k, const struct kir_node *n) {
+    enum kir_type a = arg_type(k, n, 0), t = (enum kir_type)n->type;
+    bool same = !KIR_IS(n->arg[1]) || arg_type(k, n, 1) == a;
+    if (n->op == KIR_CONST)
+        return t == KIR_VOID || n->imm != kir_narrow(t, (uint64_t)n->imm) ? "is no constant of its type" : NULL;
+    if (n->op == KIR_SELECT)
+        return a == KIR_I1 && arg_type(k, n, 1) == t && arg_type(k, n, 2) == t
+                   ? NULL : "must choose by an i1 of two values of its type";
+    if (!(classes[n->op] & class_of(a)))
+        return "does not take this type of operands";
+    if (!same || (n->op == KIR_FMA && arg_type(k, n, 2) != a))
+        return "has operands of different types";
+    if (n->op == KIR_CMP)
+        return n->sub > KIR_GE || t != KIR_I1 ? "must be a comparison that gives i1" : NULL;
+    if (n->op == KIR_BITCAST)
+        return kir_type_bits(t) != kir_type_bits(a) ? "must keep the width" : NULL;
+    if (n->op == KIR_EXT && (n->imm < 1 || n->imm > (int64_t)kir_type_bits(a)))
+        return "extends more or fewer bits than there are";
+    if (n->op == KIR_ROUND && (n->imm < 0 || n->imm >= FP_COUNT))
+        return "rounds to no format";
+    return n->op != KIR_CONVERT && t != a ? "must have the type of its operands" : t == KIR_VOID ? "must have a type" : NULL;
+}
+
+static bool accumulates(uint8_t op, enum kir_type t) {
+    switch (op) {
+    case KIR_ADD:
+    case KIR_MUL:
+    case KIR_MIN:
+    case KIR_MAX:
+    case KIR_AND:
+    case KIR_OR:
+    case KIR_XOR: return classes[op] & class_of(t);
+    default: return false;
+    }
+}
+
+static const char *flaw_of_register(const struct kir *k, const struct kir_node *n) {
+    if (n->op == KIR_REG)
+        return n->type == arg_type(k, n, 0) && n->imm >= 1 && n->imm <= KIR_MOST_REGISTERS
+                   ? NULL : "must be 1 to 65536 of its value";
+    if (n->of >= k->nodes.n || k->nodes.v[n->of].op != KIR_REG)
+        return "names no register";
+    const struct kir_node *reg = &k->nodes.v[n->of];
+    kir_val index = n->arg[n->op != KIR_GET];
+    if (n->op == KIR_GET ? n->type != reg->type : arg_type(k, n, 0) != (enum kir_type)reg->type)
+        return "is not of its register's type";
+    if (n->op == KIR_ACC && !accumulates(n->sub, (enum kir_type)reg->type))
+        return "must accumulate by add, mul, min, max, and, or, xor";
+    if (KIR_IS(index) && (kir_type(k, index) != KIR_I64 || kir_get(k, index)->lo < 0 || kir_get(k, index)->hi >= reg->imm))
+        return "has an index that is not known to be one of the registers";
+    return NULL;
+}
+
+static const char *flaw_of_memory(const struct kir *k, const struct kir_node *n) {
+    if (n->of >= k->buffers.n)
+        return "names no buffer";
+    const struct kir_buffer *b = &k->buffers.v[n->of];
+    enum kir_type element = kir_type_of(b->dtype);
+    if (arg_type(k, n, 0) != KIR_I64)
+        return "must have an index of type i64";
+    switch (n->op) {
+    case KIR_LOAD:
+        if (KIR_IS(n->arg[1]) && (arg_type(k, n, 1) != KIR_I1 || arg_type(k, n, 2) != element))
+            return "must have an i1 as guard, and another value of its type";
+        return n->type != element ? "is not of its element's type" : NULL;
+    case KIR_STORE:
+        if (KIR_IS(n->arg[2]) && arg_type(k, n, 2) != KIR_I1)
+            return "must have an i1 as guard";
+        if (b->role == KIR_IN)
+            return "writes what is only read";
+        return arg_type(k, n, 1) != element ? "is not of its element's type" : NULL;
+    case KIR_TSTORE:
+    case KIR_TLOAD:
+        if (n->imm < 0 || n->imm > 7 || arg_type(k, n, 1) != KIR_I64)
+            return "must name one of 8 tiles, and a distance of type i64";
+        return n->op == KIR_TSTORE && b->role == KIR_IN ? "writes what is only read" : NULL;
+    default: return NULL;
+    }
+}
+
+static const char *flaw_of_loop(const struct kir *k, const struct kir_node *n) {
+    bool dynamic = KIR_IS(n->arg[0]);
+    if (n->sub > KIR_UNROLLED || n->type != KIR_I64 || n->imm < 0 || (dynamic && arg_type(k, n, 0) != KIR_I64))
+        return "must run up to a number of type i64";
+    if (dynamic && (n->sub == KIR_GRID || n->sub == KIR_UNROLLED))
+        return "must have a constant extent";
+    bool power = n->width && !(n->width & (n->width - 1)) && n->width <= KIR_MOST_LANES;
+    return n->sub == KIR_VECTOR ? (power ? NULL : "must have a power of two up to 1024 as lanes")
+                                : n->width ? "has lanes without being a vector loop" : NULL;
+}
+
+const char *kir_flaw(const struct kir *k, const struct kir_node *n) {
+    if (n->op == KIR_NONE || n->op >= KIR_OP_COUNT || n->type >= KIR_TYPE_COUNT ||
+        (n->op == KIR_MATH && n->sub >= KIR_MATH_COUNT))
+        return "is no op";
+    for (int i = 0; i < 3; i++) {
+        const struct kir_node *a = kir_get(k, n->arg[i]);
+        if (KIR_IS(n->arg[i]) && (a->op == KIR_REG || a->type == KIR_VOID))
+            return "has an operand that is no value";
+    }
+    if (!has_operands(n) && n->op != KIR_WHILE)
+        return "has too few operands, or too many";
+    if (n->flags & ~(unsigned)(KIR_U | KIR_NT) || ((n->flags & KIR_NT) && n->op != KIR_STORE))
+        return "has a flag that is not its";
+    if (kir_is_pure(n))
+        return flaw_of_pure(k, n);
+    if (kir_op_get((enum kir_op)n->op)->shape == KIR_SHAPE_EFFECT && n->type != KIR_VOID)
+        return "has no value";
+    switch (n->op) {
+    case KIR_LOOP: return flaw_of_loop(k, n);
+    case KIR_IF: return arg_type(k, n, 0) != KIR_I1 ? "must have a condition of type i1" : NULL;
+    case KIR_WHILE: return KIR_IS(n->arg[0]) && arg_type(k, n, 0) != KIR_I1 ? "must have a condition of type i1" : NULL;
+    case KIR_REG:
+    case KIR_GET:
+    case KIR_SET:
+    case KIR_ACC: return flaw_of_register(k, n);
+    case KIR_TZERO: return n->imm < 0 || n->imm > 7 ? "must name one of 8 tiles" : NULL;
+    case KIR_TMUL: return n->imm < 0 || n->imm > 0777 || n->sub > KIR_TILE_U8S8 ? "must name three of 8 tiles" : NULL;
+    default: return flaw_of_memory(k, n);
+    }
+}
+
+/* ---- where they stand ------------------------------------------------------------------------ */
+
+struct facts {
+    uint32_t number;  /* as kir_print gives it; 0 for what has none */
+    uint32_t acc;     /* REG: 1 + op and flags of the reductions over the lanes of the vector loop that is walked */
+    bool seen, alive; /* alive: in scope */
+    bool varies;      /* from lane to lane */
+    bool constant;    /* once unrolled loops are written out */
+};
+
+struct verify {
+    const struct kir *k;
+    struct diag_list *d;
+    struct facts *facts; /* by node */
+    uint32_t numbers;
+    kir_val vector;      /* the loop that is walked */
+};
+
+static hilo_status flawed(struct verify *c, kir_val v, const char *what) {
+    const char *op = kir_op_get((enum kir_op)kir_get(c->k, v)->op)->name;
+    if (c->facts[v.i].number)
+        return diag_error(c->d, HILO_INTERNAL, "kernel %s: %%%u (%s) %s", c->k->name, (unsigned)c->facts[v.i].number, op, what);
+    return diag_error(c->d, HILO_INTERNAL, "kernel %s: %s behind %%%u %s", c->k->name, op, (unsigned)c->numbers, what);
+}
+
+static bool in_vector(const struct verify *c, kir_val v) {
+    return KIR_IS(c->vector) && kir_block_within(c->k, kir_scope(c->k, v), kir_get(c->k, c->vector)->body);
+}
+
+static hilo_status check_operands(struct verify *c, kir_val v) {
+    const struct kir_node *n = kir_get(c->k, v);
+    struct facts *f = &c->facts[v.i];
+    f->constant = kir_is_pure(n);
+    for (int i = 0; i < 3; i++) {
+        if (!KIR_IS(n->arg[i]) || n->op == KIR_WHILE)
+            continue;
+        const struct facts *a = &c->facts[n->arg[i].i];
+        if (!a->alive)
+            return flawed(c, v, "has an operand that is not computed before it");
+        f->varies |= a->varies;
+        f->constant &= a->constant;
+    }
+    if (n->op == KIR_ANY)
+        f->varies = false;
+    return HILO_OK;
+}
+
+static hilo_status check_register(struct verify *c, kir_val v) {
+    const struct kir_node *n = kir_get(c->k, v);
+    kir_val index = n->arg[n->op != KIR_GET], reg = {n->of};
+    struct facts *r = &c->facts[n->of];
+    bool lanes = KIR_IS(c->vector) && !in_vector(c, reg);
+    uint32_t acc = 1 + n->sub + ((uint32_t)n->flags << 8);
+    if (!r->alive)
+        return flawed(c, v, "names a register that does not exist here");
+    if (KIR_IS(index) && !c->facts[index.i].constant)
+        return flawed(c, v, "has an index that is not constant once loops are unrolled");
+    if (lanes && n->op == KIR_SET)
+        return flawed(c, v, "sets a register from outside of the vector loop");
+    if (lanes && n->op == KIR_ACC) {
+        if (r->acc && r->acc != acc)
+            return flawed(c, v, "accumulates what is read or accumulated otherwise in the vector loop");
+        r->acc = acc;
+        return HILO_OK;
+    }
+    if (n->op == KIR_GET) {
+        if (lanes && r->acc && r->acc != UINT32_MAX)
+            return flawed(c, v, "reads what the vector loop accumulates");
+        if (lanes)
+            r->acc = UINT32_MAX;
+        c->facts[v.i].varies |= r->varies;
+    } else if (c->facts[v.i].varies) {
+        r->varies = true;
+    }
+    return HILO_OK;
+}
+
+static hilo_status check_block(struct verify *c, kir_block b);
+
+/* Whether some register became varying by what stands in the vector loop: then it is walked again, since what was read from it
+   further up varies too. */
+static uint32_t count_varying(const struct verify *c) {
+    uint32_t n = 0;
+    for (uint32_t i = 1; i < c->k->nodes.n; i++)
+        n += c->k->nodes.v[i].op == KIR_REG && c->facts[i].varies;
+    return n;
+}
+
+static void forget_accumulators(struct verify *c) {
+    for (uint32_t i = 1; i < c->k->nodes.n; i++)
+        c->facts[i].acc = 0;
+}
+
+static void unsee(struct verify *c, kir_block b) {
+    for (kir_val v = kir_block_get(c->k, b)->first; KIR_IS(v); v = kir_get(c->k, v)->next) {
+        const struct kir_node *n = kir_get(c->k, v);
+        c->facts[v.i].seen = false;
+        if (n->body.i)
+            unsee(c, n->body);
+        if (n->other.i)
+            unsee(c, n->other);
+    }
+}
+
+static hilo_status check_vector(struct verify *c, kir_val v) {
+    uint32_t before, numbers = c->numbers;
+    if (KIR_IS(c->vector))
+        return flawed(c, v, "stands in a vector loop");
+    c->vector = v;
+    c->facts[v.i].varies = true;
+    do {
+        before = count_varying(c);
+        c->numbers = numbers;
+        unsee(c, kir_get(c->k, v)->body);
+        forget_accumulators(c);
+        HILO_TRY(check_block(c, kir_get(c->k, v)->body));
+    } while (count_varying(c) != before);
+    forget_accumulators(c);
+    c->vector = (kir_val){0};
+    return HILO_OK;
+}
+
+static hilo_status check_loop(struct verify *c, kir_val v) {
+    const struct kir_node *n = kir_get(c->k, v);
+    struct facts *f = &c->facts[v.i];
+    if (n->sub == KIR_GRID && (n->block.i != 1 || KIR_IS(n->next)))
+        return flawed(c, v, "must be the last of the kernel");
+    if (f->varies)
+        return flawed(c, v, "has an extent that depends on the lane");
+    f->alive = true;
+    f->constant = n->sub == KIR_UNROLLED;
+    HILO_TRY(n->sub == KIR_VECTOR ? check_vector(c, v) : check_block(c, n->body));
+    f->alive = false;
+    return HILO_OK;
+}
+
+static hilo_status check_flow(struct verify *c, kir_val v) {
+    const struct kir_node *n = kir_get(c->k, v);
+    if (n->op == KIR_LOOP)
+        return check_loop(c, v);
+    if (n->op == KIR_WHILE) {
+        if (!n->other.i || !KIR_IS(n->arg[0]))
+            return flawed(c, v, "must have a condition");
+        HILO_TRY(check_block(c, n->other));
+    }
+    if (c->facts[v.i].varies)
+        return flawed(c, v, "has a condition that depends on the lane");
+    HILO_TRY(check_block(c, n->body));
+    return n->op == KIR_IF && n->other.i ? check_block(c, n->other) : HILO_OK;
+}
+
+static hilo_status check_node(struct verify *c, kir_val v) {
+    const struct kir_node *n = kir_get(c->k, v);
+    struct facts *f = &c->facts[v.i];
+    if (f->seen)
+        return flawed(c, v, "stands in two places");
+    f->seen = true;
+    f->number = n->type != KIR_VOID && n->op != KIR_CONST ? ++c->numbers : 0;
+    const char *flaw = kir_flaw(c->k, n);
+    if (flaw)
+        return flawed(c, v, flaw);
+    HILO_TRY(check_operands(c, v));
+    if (n->op == KIR_LOOP || n->op == KIR_IF || n->op == KIR_WHILE)
+        return check_flow(c, v);
+    if (n->op == KIR_GET || n->op == KIR_SET || n->op == KIR_ACC)
+        HILO_TRY(check_register(c, v));
+    if (KIR_IS(c->vector) && n->op >= KIR_TZERO)
+        return flawed(c, v, "stands in a vector loop");
+    if (n->block.i == 1 && KIR_IS(kir_grid(c->k)) && !kir_is_pure(n) && !kir_is_const_load(c->k, n))
+        return flawed(c, v, "stands in front of the grid, and is neither pure nor a load of what is only read");
+    f->alive = n->type != KIR_VOID;
+    return HILO_OK;
+}
+
+static hilo_status check_block(struct verify *c, kir_block b) {
+    const struct kir_block_data *data = kir_block_get(c->k, b);
+    const struct kir_node *owner = kir_get(c->k, data->owner);
+    kir_val prev = {0};
+    if (data->depth > KIR_MOST_DEPTH)
+        return flawed(c, data->owner, "stands too deep");
+    for (kir_val v = data->first; KIR_IS(v); prev = v, v = kir_get(c->k, v)->next) {
+        if (kir_get(c->k, v)->block.i != b.i || kir_get(c->k, v)->prev.i != prev.i)
+            return flawed(c, v, "is not where it says");
+        HILO_TRY(check_node(c, v));
+    }
+    if (owner->op == KIR_WHILE && owner->other.i == b.i) {
+        if (!c->facts[owner->arg[0].i].alive)
+            return flawed(c, data->owner, "has a condition that its test does not compute");
+        c->facts[data->owner.i].varies |= c->facts[owner->arg[0].i].varies;
+    }
+    for (kir_val v = data->first; KIR_IS(v); v = kir_get(c->k, v)->next)
+        c->facts[v.i].alive = false;
+    return HILO_OK;
+}
+
+static hilo_status check_buffers(struct verify *c) {
+    for (uint32_t i = 0; i < c->k->buffers.n; i++) {
+        const struct kir_buffer *b = &c->k->buffers.v[i];
+        const struct ir_dtype_info *info = ir_dtype_get(b->dtype);
+        size_t bytes, end;
+        if (b->dtype == IR_DTYPE_NONE || kir_type_of(b->dtype) == KIR_VOID || info->cls == IR_INDEX_CLASS || b->count < 0 ||
+            !mem_mul((size_t)b->count, info->bytes, &bytes) || bytes > PTRDIFF_MAX)
+            return diag_error(c->d, HILO_INTERNAL, "kernel %s: b%u is no buffer of scalars", c->k->name, (unsigned)i);
+        if (b->role == KIR_SCRATCH &&
+            (b->offset % 64 || !mem_add(b->offset, bytes, &end) || end > c->k->scratch_bytes))
+            return diag_error(c->d, HILO_INTERNAL, "kernel %s: b%u is not inside of the scratch memory", c->k->name,
+                              (unsigned)i);
+    }
+    return HILO_OK;
+}
+
+hilo_status kir_verify(const struct kir *k, struct diag_list *d) {
+    size_t bytes = k->nodes.n * sizeof(struct facts);
+    struct verify c = {.k = k, .d = d, .facts = mem_alloc(&k->arena.al, bytes)};
+    if (!c.facts)
+        return diag_error(d, HILO_RESOURCE_EXHAUSTED, "out of memory");
+    memset(c.facts, 0, bytes);
+    hilo_status status = check_buffers(&c);
+    if (status == HILO_OK && k->open.n)
+        status = diag_error(d, HILO_INTERNAL, "kernel %s: a loop or branch is still open", k->name);
+    if (status == HILO_OK)
+        status = check_block(&c, (kir_block){1});
+    mem_free(&k->arena.al, c.facts, bytes);
+    return status;
+}
