@@ -199,8 +199,8 @@ typedef struct hilo_module_options {
 
 HILO_API void hilo_module_options_init(hilo_module_options *options);
 
-/* Reads a program from memory (StableHLO text; not terminated) and verifies it. The bytes are not needed afterwards.
-   INVALID_ARGUMENT with diagnostics that say where. */
+/* Reads a program from memory and verifies it: StableHLO text, bytecode such as portable artifacts, or HLO text, which its
+   first bytes tell; not terminated. The bytes are not needed afterwards. INVALID_ARGUMENT with diagnostics that say where. */
 HILO_API hilo_status hilo_module_parse(hilo_client *client, const void *bytes, size_t nbytes,
                                        const hilo_module_options *options, hilo_module **out);
 /* The same from a file; NOT_FOUND or PERMISSION_DENIED when it cannot be read. */

@@ -1,6 +1,7 @@
-/* From text or bytecode to a verified module. */
+/* From text, bytecode or HLO text to a verified module. */
 #include "base/file.h"
 #include "read/bytecode.h"
+#include "read/hlo.h"
 #include "read/text.h"
 #include "runtime/runtime.h"
 
@@ -20,7 +21,8 @@ static hilo_status fill(hilo_client *client, struct ir_module *m, const struct f
     } else {
         m->text = text;
         m->text_done = f->mapped ? file_pages_done : NULL;
-        HILO_TRY(read_text(m, d, text, o->first_line ? o->first_line : 1));
+        HILO_TRY(read_is_hlo(text) ? read_hlo(m, d, text, o->first_line ? o->first_line : 1)
+                                   : read_text(m, d, text, o->first_line ? o->first_line : 1));
     }
     if (!o->skip_verify)
         HILO_TRY(ir_verify(m, d));

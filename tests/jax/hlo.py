@@ -1,0 +1,103 @@
+#!/usr/bin/env python3
+"""HLO text means to hilo what it means to XLA: the programs of tests/read that are run there give the same values.
+
+Needs JAX, as parse.py beside this file does; without it, all is skipped.
+"""
+import os
+import pathlib
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+
+root = pathlib.Path(__file__).resolve().parents[2]
+for python in (os.environ.get("HILO_PYTHON"), root / ".venv/bin/python"):
+    if python and os.path.exists(python) and "HILO_JAX_TEST" not in os.environ:
+        os.environ["HILO_JAX_TEST"] = "1"
+        os.execv(python, [str(python), *sys.argv])
+try:
+    import jax
+    import numpy as np
+    from jaxlib import xla_client
+    from jax.extend.backend import get_backend
+except ImportError:
+    print("0 passed, 0 failed, 1 skipped")
+    sys.exit(0)
+
+hilo = os.path.abspath(os.environ["HILO"])
+jax.config.update("jax_enable_x64", True)
+# What jaxlib, which compiles StableHLO only, cannot bring there from HLO.
+NOT_IN_JAXLIB = {"async", "bitcast", "fusion", "tuple_constant"}
+DTYPES = {"f32": np.float32, "i32": np.int32, "ui64": np.uint64, "complex<f32>": np.complex64}
+
+
+def array(text):
+    shape, values = text.split("=")
+    *dims, dtype = re.match(r"((?:\d+x)*)(.*)", shape).groups()
+    dims = [int(d) for d in dims[0].split("x") if d]
+    dtype = DTYPES[dtype]
+    if dtype is np.complex64:
+        values = [complex(float(re_), float(im)) for re_, im in re.findall(r"\(([^,]*),([^)]*)\)", values)]
+    else:
+        values = [float(v) if dtype is np.float32 else int(v) for v in values.split(",")]
+    return np.broadcast_to(np.array(values, dtype).reshape(dims if len(values) > 1 else [1] * len(dims)), dims)
+
+
+def by_xla(text, inputs):
+    module = xla_client.hlo.hlo_module_from_text(text)
+    computation = xla_client.hlo.XlaComputation(module.as_serialized_hlo_module_proto())
+    program = xla_client._xla.mlir.xla_computation_to_mlir_module(computation)
+    client = get_backend("cpu")
+    devices = xla_client.DeviceList(tuple(client.local_devices()[:1]))
+    loaded = client.compile_and_load(program, devices, xla_client.CompileOptions())
+    results = loaded.execute_sharded([jax.device_put(x) for x in inputs])
+    return [np.asarray(x[0]) for x in results.disassemble_into_single_device_arrays()]
+
+
+def by_hilo(path, arguments):
+    with tempfile.TemporaryDirectory() as scratch:
+        out = os.path.join(scratch, "out.npz")
+        subprocess.run([hilo, "run", str(path), *arguments, "-o", out], check=True, capture_output=True)
+        with np.load(out) as data:
+            return [data[name] for name in data.files]
+
+
+def same(a, b):
+    if a.shape != b.shape or a.dtype.itemsize != b.dtype.itemsize:
+        return False
+    if a.dtype != b.dtype or a.dtype.kind not in "fc":  # of ml_dtypes hilo writes the bytes
+        return b.tobytes() in (a.tobytes(), a.astype(np.int8).tobytes() if a.dtype.itemsize == 1 else b"")
+    return np.allclose(a, b, rtol=1e-5, atol=1e-6, equal_nan=True)
+
+
+def main():
+    passed = failed = skipped = 0
+    for path in [pathlib.Path(f) for f in sys.argv[1:]] or sorted(root.glob("tests/read/*.hlo")):
+        text = path.read_text()
+        run = re.search(r"^// run:(.*)$", text, re.M)
+        if not run:
+            continue
+        if path.stem in NOT_IN_JAXLIB:
+            skipped += 1
+            continue
+        arguments = shlex.split(run[1].replace("(", "'(").replace(")", ")'"))
+        try:
+            want = by_xla(text, [array(a) for a in arguments if a != "--input"])
+            got = by_hilo(path, arguments)
+            bad = [i for i, (a, b) in enumerate(zip(want, got)) if not same(a, b)]
+            message = f"results {bad} of {len(want)} differ" if bad or len(want) != len(got) else ""
+            for i in bad:
+                message += f"\n  XLA {want[i]}\n  hilo {got[i]}"
+        except Exception as error:  # noqa: BLE001: whatever it is, the file failed
+            message = f"{type(error).__name__} {error}"
+        if message:
+            print(f"{path.name}: {message}")
+            failed += 1
+        else:
+            passed += 1
+    print(f"{passed} passed, {failed} failed, {skipped} skipped")
+    return 1 if failed else 0
+
+
+sys.exit(main())
