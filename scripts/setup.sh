@@ -42,6 +42,7 @@ has_cmocka() { compiles "${CC:-cc}" -lcmocka <<<'#include <stdarg.h>
     #include <cmocka.h>
     int main(void) { return 0; }'; }
 has_pkgconfig() { runs pkg-config; }
+has_llvm() { [ -f "${LLVM_INCLUDE_DIR:-/usr/lib/llvm-19/include}/llvm-c/Core.h" ]; }
 has_cxx() { runs c++; }
 has_libfuzzer() { compiles clang -fsanitize=fuzzer,address,undefined <<<'#include <stddef.h>
     int LLVMFuzzerTestOneInput(const unsigned char *p, size_t n) { return p && n > 9999 && *p; }'; }
@@ -55,6 +56,7 @@ zlib       build,test  required  zlib1g-dev             zlib with its headers
 jansson    build,test  required  libjansson-dev         jansson, for the JSON of models
 pcre2      build,test  required  libpcre2-dev           PCRE2, for the expressions of tokenizers
 utf8proc   build,test  required  libutf8proc-dev        utf8proc, for Unicode normal forms
+llvm       build,test  wanted    llvm-19-dev            LLVM 19 with its headers, to compile kernels
 cmocka     test        required  libcmocka-dev          cmocka, for the unit tests
 pkgconfig  test        required  pkg-config             pkg-config, to test the installation
 cxx        test        required  g++                    a C++ compiler, to test hilo.h

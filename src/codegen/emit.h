@@ -1,0 +1,179 @@
+/* From the kernel IR to LLVM IR: what the files of the emitter share.
+ *
+ *   emit.c          functions, blocks, branches, serial and unrolled loops, registers
+ *   emit_vector.c   VECTOR loops: which values differ between lanes, main loop and tail, reductions
+ *   emit_op.c       pure ops                        emit_div.c   quotients and remainders
+ *   emit_mem.c      loads, stores, tiles            emit_fp.c    floating-point formats in memory
+ *
+ * Inside a VECTOR loop a value is one of three: UNIFORM, the same in all lanes, and computed once as a scalar; LINEAR, base + l
+ * · stride in lane l, computed as the scalar of lane 0, from which the vector is made where it is needed; or VARYING, a vector.
+ * Registers become SSA values: control flow is structured, so a phi belongs exactly where a register that changes inside of
+ * a construct meets its old value. Nothing is left to LLVM's passes, which cost more than code generation itself. */
+#ifndef HILO_CODEGEN_EMIT_H
+#define HILO_CODEGEN_EMIT_H
+
+#include "codegen/llvm.h"
+#include "codegen/target.h"
+
+enum emit_class { EMIT_UNIFORM, EMIT_LINEAR, EMIT_VARYING };
+
+/* What is known of a node. */
+struct emit_node {
+    LLVMValueRef value; /* scalar; VARYING: vector */
+    LLVMValueRef lanes; /* the value as a vector, where it was asked for; valid in the VECTOR loop `stamp` */
+    LLVMValueRef code;  /* ROUND: the bits in its format, so that a store need not round again */
+    uint32_t stamp;
+    uint32_t slot;                    /* REG: its first register */
+    const struct emit_slots *changes; /* LOOP, IF, WHILE: registers from outside that change inside */
+    int64_t stride;                   /* LINEAR, or UNIFORM with 0 */
+    uint8_t class;                    /* enum emit_class, in the VECTOR loop around it */
+    bool as_vector;                   /* inside of a VECTOR loop, somebody needs the vector of a LINEAR or UNIFORM value */
+};
+
+struct emit_slots {
+    uint32_t n;
+    uint32_t *v;
+};
+
+/* A register. A floating-point minimum or maximum is accumulated in three: the one of what are numbers, bits that decide
+   between zeros of both signs, and whether there was a NaN. */
+struct emit_slot {
+    LLVMValueRef value, zeros, nans; /* zeros, nans: NULL but during such a reduction */
+};
+
+struct emit {
+    const struct llvm *l;
+    const struct cg_target *t;
+    struct arena arena;
+    struct diag_list *d;
+    hilo_status status; /* the first error; what follows it is not emitted */
+    LLVMContextRef context;
+    LLVMModuleRef module;
+    LLVMBuilderRef b;
+    LLVMTypeRef i1, i8, i16, i32, i64, i128, half, f32, f64, ptr;
+    unsigned md_nontemporal, md_invariant;
+    LLVMValueRef md_one, md_none; /* !{i32 1}, !{} */
+    bool unrolls;                 /* copies of loops that equal values should be shared between */
+
+    /* the kernel */
+    const struct kir *k;
+    LLVMValueRef fn, *buffers;
+    struct emit_node *nodes;
+    struct emit_slot *slots;
+    const struct kir_node **accs; /* of each register: what the open VECTOR loop accumulates into it, or NULL */
+    uint32_t nslots;
+    bool tiles;           /* uses the matrix unit */
+    LLVMValueRef nowhere; /* eight bytes for the accesses of lanes that do not run; NULL until needed */
+
+    /* the VECTOR loop that is open; width 0: none */
+    uint32_t width, stamp;
+    LLVMBasicBlockRef before; /* ends with the jump into it: values from outside become vectors there */
+    kir_block vector_body;
+    LLVMValueRef mask; /* of the lanes that run; NULL = all */
+};
+
+static inline enum kir_type emit_type(const struct emit *e, kir_val v) {
+    return (enum kir_type)kir_get(e->k, v)->type;
+}
+static inline bool emit_is(kir_val v) {
+    return v.i != 0;
+}
+
+/* ---- emit.c ---------------------------------------------------------------------------------- */
+
+/* Every error goes through here: the first one is kept. */
+void emit_fail(struct emit *e, const char *what);
+/* A kernel as a function of the module. */
+void emit_kernel(struct emit *e, const struct kir *k);
+void emit_block(struct emit *e, kir_block b);
+LLVMBasicBlockRef emit_new_block(struct emit *e, const char *name);
+
+/* A loop from `start` to `end` in steps, tested at its end; guarded: it may have no iteration. Between the two calls the
+   builder is in its body. */
+struct emit_loop {
+    LLVMBasicBlockRef before, head, after;
+    LLVMValueRef index, end;
+    int64_t step;
+    bool guarded;
+    const struct emit_slots *changes;
+    struct emit_slot *old, *phi; /* of each change */
+};
+LLVMValueRef emit_loop_begin(struct emit *e, struct emit_loop *f, LLVMValueRef start, LLVMValueRef end, int64_t step,
+                             bool guarded, const struct emit_slots *changes);
+void emit_loop_end(struct emit *e, struct emit_loop *f);
+
+/* A branch over code that runs under a condition; registers that change in it are merged. */
+struct emit_branch {
+    LLVMBasicBlockRef before, after, other;
+    const struct emit_slots *changes;
+    struct emit_slot *old, *first;
+};
+void emit_branch_begin(struct emit *e, struct emit_branch *f, LLVMValueRef condition, bool other,
+                       const struct emit_slots *changes);
+void emit_branch_other(struct emit *e, struct emit_branch *f);
+void emit_branch_end(struct emit *e, struct emit_branch *f);
+
+/* The register that GET, SET or ACC names. */
+uint32_t emit_slot_of(struct emit *e, const struct kir_node *n, kir_val index);
+
+/* ---- values ---------------------------------------------------------------------------------- */
+
+LLVMTypeRef emit_scalar_type(const struct emit *e, enum kir_type t);
+/* <lanes x t>, or t for 0 lanes. */
+LLVMTypeRef emit_lanes_type(const struct emit *e, LLVMTypeRef t, uint32_t lanes);
+uint32_t emit_lanes_of(const struct emit *e, LLVMValueRef v); /* 0 = scalar */
+/* A constant of the type of `like`, in all its lanes. */
+LLVMValueRef emit_like(struct emit *e, LLVMTypeRef like, uint64_t bits);
+LLVMValueRef emit_int(const struct emit *e, int64_t v); /* i64 */
+LLVMValueRef emit_const(struct emit *e, enum kir_type t, int64_t bits);
+LLVMValueRef emit_splat(struct emit *e, LLVMValueRef scalar, uint32_t lanes);
+/* One half of a vector's lanes. */
+LLVMValueRef emit_half(struct emit *e, LLVMValueRef v, bool upper);
+LLVMValueRef emit_shuffle(struct emit *e, LLVMValueRef a, LLVMValueRef b, const uint32_t *lanes, uint32_t n);
+LLVMValueRef emit_intrinsic(struct emit *e, const char *name, LLVMTypeRef *overloads, unsigned noverloads, LLVMValueRef *args,
+                            unsigned nargs);
+LLVMValueRef emit_bin(struct emit *e, LLVMOpcode op, LLVMValueRef a, LLVMValueRef b);
+LLVMValueRef emit_cast(struct emit *e, LLVMOpcode op, LLVMValueRef a, LLVMTypeRef scalar_to); /* keeps the lanes */
+LLVMValueRef emit_icmp(struct emit *e, LLVMIntPredicate p, LLVMValueRef a, LLVMValueRef b);
+LLVMValueRef emit_select(struct emit *e, LLVMValueRef c, LLVMValueRef a, LLVMValueRef b);
+
+/* Whether a node is VARYING where it is used now; LINEAR and UNIFORM ones are known by their scalar. */
+bool emit_varies(const struct emit *e, kir_val v);
+LLVMValueRef emit_scalar(struct emit *e, kir_val v); /* not VARYING; LINEAR: of lane 0 */
+LLVMValueRef emit_lanes(struct emit *e, kir_val v);  /* in a VECTOR loop: as a vector */
+/* Scalar outside of VECTOR loops and for `scalar`, else lanes. */
+static inline LLVMValueRef emit_value(struct emit *e, kir_val v, bool scalar) {
+    return scalar ? emit_scalar(e, v) : emit_lanes(e, v);
+}
+
+/* ---- parts ----------------------------------------------------------------------------------- */
+
+void emit_vector_loop(struct emit *e, kir_val v);
+/* Class and uses of every node in VECTOR loops, for the whole kernel. */
+void emit_classify(struct emit *e, kir_val loop);
+void emit_acc(struct emit *e, const struct kir_node *n);
+
+LLVMValueRef emit_pure(struct emit *e, kir_val v, bool scalar);
+/* a `op` b as the IR defines it, on scalars or vectors. */
+LLVMValueRef emit_binary(struct emit *e, enum kir_op op, unsigned flags, enum kir_type t, LLVMValueRef a, LLVMValueRef b);
+LLVMValueRef emit_divide(struct emit *e, bool rem, bool is_unsigned, LLVMValueRef a, LLVMValueRef b);
+LLVMValueRef emit_fmod(struct emit *e, enum kir_type t, LLVMValueRef a, LLVMValueRef b);
+LLVMValueRef emit_fma(struct emit *e, enum kir_type t, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c);
+
+LLVMValueRef emit_load(struct emit *e, kir_val v, bool scalar);
+void emit_store(struct emit *e, kir_val v);
+void emit_prefetch(struct emit *e, const struct kir_node *n);
+void emit_tile(struct emit *e, const struct kir_node *n);
+void emit_tile_config(struct emit *e);
+/* Whether lanes can be masked cheaply in all accesses of a loop; else its tail runs one by one. */
+bool emit_can_mask(const struct emit *e, kir_block body);
+
+/* Elements in memory: the LLVM type of one; to and from values. */
+LLVMTypeRef emit_memory_type(const struct emit *e, enum ir_dtype t);
+LLVMValueRef emit_decode(struct emit *e, enum ir_dtype t, LLVMValueRef raw);
+LLVMValueRef emit_encode(struct emit *e, enum ir_dtype t, LLVMValueRef value);
+/* Floats as the integers that stand for them in a format, and back to f32 or f64. */
+LLVMValueRef emit_fp_encode(struct emit *e, enum fp_kind f, LLVMValueRef value);
+LLVMValueRef emit_fp_decode(struct emit *e, enum fp_kind f, LLVMValueRef code, enum kir_type to);
+
+#endif

@@ -1,0 +1,386 @@
+/* Loads and stores, with the forms that lanes take in memory: side by side, backwards, every other element, anywhere; tiles. */
+#include "codegen/emit.h"
+
+/* ---- addresses ------------------------------------------------------------------------------- */
+
+static LLVMValueRef mem_address(struct emit *e, uint32_t buffer, LLVMValueRef index) {
+    LLVMTypeRef t = emit_memory_type(e, e->k->buffers.v[buffer].dtype);
+    return e->l->BuildGEP2(e->b, t, e->buffers[buffer], &index, 1, "");
+}
+
+/* The address `lanes` elements further on. */
+static LLVMValueRef mem_beyond(struct emit *e, uint32_t buffer, LLVMValueRef address, int64_t elements) {
+    LLVMValueRef index = emit_int(e, elements);
+    LLVMTypeRef t = emit_memory_type(e, e->k->buffers.v[buffer].dtype);
+    return e->l->BuildGEP2(e->b, t, address, &index, 1, "");
+}
+
+/* A power of two up to 64 that divides an index, in lane 0. */
+static int64_t mem_multiple(const struct emit *e, kir_val v) {
+    const struct kir_node *n = kir_get(e->k, v);
+    int64_t a, b, most = 64;
+    switch ((enum kir_op)n->op) {
+    case KIR_CONST:
+        a = n->imm ? n->imm & -n->imm : most;
+        break;
+    case KIR_LOOP:
+        a = n->sub == KIR_VECTOR && e->width ? n->width : 1;
+        break;
+    case KIR_ADD:
+    case KIR_SUB:
+        a = mem_multiple(e, n->arg[0]), b = mem_multiple(e, n->arg[1]);
+        a = a < b ? a : b;
+        break;
+    case KIR_MUL:
+        a = mem_multiple(e, n->arg[0]) * mem_multiple(e, n->arg[1]);
+        break;
+    default:
+        a = 1;
+        break;
+    }
+    return a < most ? a : most;
+}
+
+/* Bytes that the address of an element of the buffer is a multiple of. */
+static unsigned mem_alignment(const struct emit *e, uint32_t buffer, kir_val index) {
+    const struct kir_buffer *b = &e->k->buffers.v[buffer];
+    unsigned bytes = ir_dtype_get(b->dtype)->bytes;
+    if (!b->aligned && b->role != KIR_SCRATCH)
+        return bytes;
+    uint64_t known = (uint64_t)mem_multiple(e, index) * bytes;
+    return known < 64 ? (unsigned)known : 64;
+}
+
+static LLVMValueRef mem_entry_slot(struct emit *e) {
+    const struct llvm *l = e->l;
+    LLVMBasicBlockRef at = l->GetInsertBlock(e->b);
+    if (e->nowhere)
+        return e->nowhere;
+    l->PositionBuilderBefore(e->b, l->GetFirstInstruction(l->GetEntryBasicBlock(e->fn)));
+    e->nowhere = l->BuildAlloca(e->b, e->i64, "");
+    l->BuildStore(e->b, emit_int(e, 0), e->nowhere);
+    l->PositionBuilderAtEnd(e->b, at);
+    return e->nowhere;
+}
+
+/* ---- what the processor masks ---------------------------------------------------------------- */
+
+static bool mem_avx512(const struct emit *e) {
+    return e->t->shape.vector_bytes == 64;
+}
+
+/* Whether single lanes of contiguous elements of so many bytes can be left out. */
+static bool mem_masks(const struct emit *e, unsigned bytes) {
+    return mem_avx512(e) || (bytes >= 4 && target_has(e->t, "avx2"));
+}
+static bool mem_gathers(const struct emit *e, unsigned bytes) {
+    return mem_avx512(e) && bytes >= 4;
+}
+
+/* Whether there is an access in the block that single lanes cannot be left out of; or an op that asks for all lanes at once. */
+static void mem_survey(const struct emit *e, kir_block b, bool *hard, bool *together) {
+    const struct kir *k = e->k;
+    for (kir_val v = kir_block_get(k, b)->first; emit_is(v); v = kir_get(k, v)->next) {
+        const struct kir_node *n = kir_get(k, v);
+        *together |= n->op == KIR_ANY;
+        if ((n->op == KIR_LOAD && e->nodes[v.i].class == EMIT_VARYING) || n->op == KIR_STORE) {
+            const struct emit_node *index = &e->nodes[n->arg[0].i];
+            *hard |= index->class != EMIT_LINEAR || index->stride != 1 ||
+                     !mem_masks(e, ir_dtype_get(k->buffers.v[n->of].dtype)->bytes);
+        }
+        if (n->body.i)
+            mem_survey(e, n->body, hard, together);
+        if (n->other.i)
+            mem_survey(e, n->other, hard, together);
+    }
+}
+
+bool emit_can_mask(const struct emit *e, kir_block body) {
+    bool hard = false, together = false;
+    mem_survey(e, body, &hard, &together);
+    return together || mem_avx512(e) || (!hard && mem_masks(e, 4));
+}
+
+/* ---- lanes ----------------------------------------------------------------------------------- */
+
+/* Where the lanes of an access are. */
+struct mem_lanes {
+    const struct kir_node *n;
+    uint32_t buffer, width;
+    LLVMTypeRef element, vector;
+    unsigned bytes, align;
+    LLVMValueRef base;     /* of lane 0, when they are side by side */
+    LLVMValueRef pointers; /* else */
+    LLVMValueRef mask;     /* NULL = all */
+    int64_t stride;        /* 0 with `pointers` alone */
+};
+
+static void mem_invariant(struct emit *e, uint32_t buffer, LLVMValueRef load) {
+    if (e->k->buffers.v[buffer].role == KIR_IN)
+        e->l->SetMetadata(load, e->md_invariant, e->md_none);
+}
+
+static LLVMValueRef mem_plain_load(struct emit *e, uint32_t buffer, LLVMTypeRef t, LLVMValueRef p, unsigned align) {
+    LLVMValueRef v = e->l->BuildLoad2(e->b, t, p, "");
+    e->l->SetAlignment(v, align);
+    mem_invariant(e, buffer, v);
+    return v;
+}
+
+static struct mem_lanes mem_lanes_of(struct emit *e, const struct kir_node *n, LLVMValueRef mask) {
+    const struct emit_node *index = &e->nodes[n->arg[0].i];
+    enum ir_dtype t = e->k->buffers.v[n->of].dtype;
+    struct mem_lanes m = {.n = n, .buffer = n->of, .width = e->width, .element = emit_memory_type(e, t), .mask = mask};
+    m.vector = e->l->VectorType(m.element, m.width);
+    m.bytes = ir_dtype_get(t)->bytes;
+    m.align = m.bytes;
+    bool linear = index->class == EMIT_LINEAR;
+    if (linear && (index->stride == 1 || (!mask && n->op == KIR_LOAD && (index->stride == -1 || index->stride == 2)))) {
+        m.stride = index->stride;
+        m.base = mem_address(e, n->of, emit_scalar(e, n->arg[0]));
+        if (m.stride == 1)
+            m.align = mem_alignment(e, n->of, n->arg[0]);
+    } else {
+        m.pointers = mem_address(e, n->of, emit_lanes(e, n->arg[0]));
+    }
+    return m;
+}
+
+/* The address of lane i, or where it does no harm. NULL: the mask is known to leave the lane out. */
+static LLVMValueRef mem_lane_pointer(struct emit *e, const struct mem_lanes *m, uint32_t i) {
+    const struct llvm *l = e->l;
+    LLVMValueRef lane = emit_int(e, i), runs = m->mask ? l->BuildExtractElement(e->b, m->mask, lane, "") : NULL;
+    if (runs && l->IsAConstantInt(runs)) {
+        if (l->ConstIntGetSExtValue(runs) == 0)
+            return NULL;
+        runs = NULL;
+    }
+    LLVMValueRef p = m->pointers ? l->BuildExtractElement(e->b, m->pointers, lane, "") : mem_beyond(e, m->buffer, m->base, i);
+    return runs ? emit_select(e, runs, p, mem_entry_slot(e)) : p;
+}
+
+static LLVMValueRef mem_load_by_hand(struct emit *e, const struct mem_lanes *m) {
+    LLVMValueRef all = e->l->ConstNull(m->vector);
+    for (uint32_t i = 0; i < m->width; i++) {
+        LLVMValueRef p = mem_lane_pointer(e, m, i);
+        if (p)
+            all =
+                e->l->BuildInsertElement(e->b, all, mem_plain_load(e, m->buffer, m->element, p, m->bytes), emit_int(e, i), "");
+    }
+    return all;
+}
+
+/* Every other element: two vectors that end where the first and the last lane do, so that nothing outside is read. */
+static LLVMValueRef mem_load_pairs(struct emit *e, const struct mem_lanes *m) {
+    uint32_t *from = ARENA_ARRAY(&e->arena, uint32_t, m->width);
+    LLVMValueRef low = mem_plain_load(e, m->buffer, m->vector, m->base, m->bytes);
+    LLVMValueRef high = mem_plain_load(e, m->buffer, m->vector, mem_beyond(e, m->buffer, m->base, m->width - 1), m->bytes);
+    for (uint32_t i = 0; i < m->width; i++)
+        from[i] = 2 * i < m->width ? 2 * i : m->width + (2 * i - (m->width - 1));
+    return emit_shuffle(e, low, high, from, m->width);
+}
+
+static LLVMValueRef mem_load_backwards(struct emit *e, const struct mem_lanes *m) {
+    uint32_t *from = ARENA_ARRAY(&e->arena, uint32_t, m->width);
+    LLVMValueRef p = mem_beyond(e, m->buffer, m->base, -(int64_t)(m->width - 1));
+    LLVMValueRef v = mem_plain_load(e, m->buffer, m->vector, p, m->bytes);
+    for (uint32_t i = 0; i < m->width; i++)
+        from[i] = m->width - 1 - i;
+    return emit_shuffle(e, v, e->l->GetPoison(m->vector), from, m->width);
+}
+
+static LLVMValueRef mem_all(struct emit *e, const struct mem_lanes *m) {
+    return emit_like(e, e->l->VectorType(e->i1, m->width), 1);
+}
+
+static LLVMValueRef mem_load_lanes(struct emit *e, const struct mem_lanes *m) {
+    LLVMTypeRef overloads[] = {m->vector, m->pointers ? e->l->TypeOf(m->pointers) : e->ptr};
+    LLVMValueRef align = e->l->ConstInt(e->i32, m->align, false), zero = e->l->ConstNull(m->vector);
+    if (m->base && !m->mask)
+        return m->stride == 1   ? mem_plain_load(e, m->buffer, m->vector, m->base, m->align)
+               : m->stride == 2 ? mem_load_pairs(e, m)
+                                : mem_load_backwards(e, m);
+    if (m->base && mem_masks(e, m->bytes)) {
+        LLVMValueRef args[] = {m->base, align, m->mask, zero};
+        return emit_intrinsic(e, "llvm.masked.load", overloads, 2, args, 4);
+    }
+    if (!m->base && mem_gathers(e, m->bytes)) {
+        LLVMValueRef args[] = {m->pointers, align, m->mask ? m->mask : mem_all(e, m), zero};
+        return emit_intrinsic(e, "llvm.masked.gather", overloads, 2, args, 4);
+    }
+    return mem_load_by_hand(e, m);
+}
+
+static void mem_nontemporal(struct emit *e, const struct kir_node *n, LLVMValueRef store, unsigned align, uint64_t bytes) {
+    if ((n->flags & KIR_NT) && align >= (bytes < 64 ? bytes : 64) && align >= 16)
+        e->l->SetMetadata(store, e->md_nontemporal, e->md_one);
+}
+
+static void mem_store_lanes(struct emit *e, const struct mem_lanes *m, LLVMValueRef v) {
+    const struct llvm *l = e->l;
+    LLVMTypeRef overloads[] = {m->vector, m->pointers ? l->TypeOf(m->pointers) : e->ptr};
+    LLVMValueRef align = l->ConstInt(e->i32, m->align, false);
+    if (m->base && !m->mask) {
+        LLVMValueRef store = l->BuildStore(e->b, v, m->base);
+        l->SetAlignment(store, m->align);
+        mem_nontemporal(e, m->n, store, m->align, (uint64_t)m->width * m->bytes);
+    } else if (m->base && mem_masks(e, m->bytes)) {
+        LLVMValueRef args[] = {v, m->base, align, m->mask};
+        emit_intrinsic(e, "llvm.masked.store", overloads, 2, args, 4);
+    } else if (!m->base && mem_gathers(e, m->bytes)) {
+        LLVMValueRef args[] = {v, m->pointers, align, m->mask ? m->mask : mem_all(e, m)};
+        emit_intrinsic(e, "llvm.masked.scatter", overloads, 2, args, 4);
+    } else {
+        for (uint32_t i = 0; i < m->width; i++) {
+            LLVMValueRef p = mem_lane_pointer(e, m, i);
+            if (p)
+                l->SetAlignment(l->BuildStore(e->b, l->BuildExtractElement(e->b, v, emit_int(e, i), ""), p), m->bytes);
+        }
+    }
+}
+
+/* ---- loads ----------------------------------------------------------------------------------- */
+
+static LLVMValueRef mem_both(struct emit *e, LLVMValueRef a, LLVMValueRef b) {
+    return a && b ? emit_bin(e, LLVMAnd, a, b) : a ? a : b;
+}
+
+static LLVMValueRef mem_load(struct emit *e, const struct kir_node *n, bool scalar, LLVMValueRef guard) {
+    enum ir_dtype t = e->k->buffers.v[n->of].dtype;
+    LLVMValueRef raw;
+    if (scalar) {
+        LLVMValueRef p = mem_address(e, n->of, emit_scalar(e, n->arg[0]));
+        raw = mem_plain_load(e, n->of, emit_memory_type(e, t), p, ir_dtype_get(t)->bytes);
+    } else {
+        struct mem_lanes m = mem_lanes_of(e, n, mem_both(e, e->mask, guard));
+        raw = mem_load_lanes(e, &m);
+    }
+    return emit_decode(e, t, raw);
+}
+
+LLVMValueRef emit_load(struct emit *e, kir_val v, bool scalar) {
+    static const struct emit_slots none = {0};
+    const struct llvm *l = e->l;
+    const struct kir_node *n = kir_get(e->k, v);
+    if (!emit_is(n->arg[1]))
+        return mem_load(e, n, scalar, NULL);
+    LLVMValueRef otherwise = emit_value(e, n->arg[2], scalar);
+    if (emit_varies(e, n->arg[1]) || (e->width && e->nodes[n->arg[1].i].class == EMIT_VARYING)) {
+        LLVMValueRef guard = emit_lanes(e, n->arg[1]);
+        return emit_select(e, guard, mem_load(e, n, false, guard), otherwise);
+    }
+    struct emit_branch f; /* one guard for all: around the access */
+    LLVMBasicBlockRef before = l->GetInsertBlock(e->b);
+    emit_branch_begin(e, &f, emit_scalar(e, n->arg[1]), false, &none);
+    LLVMValueRef loaded = mem_load(e, n, scalar, NULL);
+    LLVMBasicBlockRef last = l->GetInsertBlock(e->b);
+    emit_branch_end(e, &f);
+    if (e->status != HILO_OK)
+        return NULL;
+    LLVMValueRef phi = l->BuildPhi(e->b, l->TypeOf(otherwise), "");
+    l->AddIncoming(phi, &otherwise, &before, 1);
+    l->AddIncoming(phi, &loaded, &last, 1);
+    return phi;
+}
+
+/* ---- stores ---------------------------------------------------------------------------------- */
+
+/* The stored form of a value; of one that was rounded to the format of the buffer, what rounding left. */
+static LLVMValueRef mem_encoded(struct emit *e, enum ir_dtype t, kir_val v, bool scalar) {
+    const struct kir_node *n = kir_get(e->k, v);
+    const struct ir_dtype_info *info = ir_dtype_get(t);
+    LLVMValueRef code = e->nodes[v.i].code;
+    if (n->op == KIR_ROUND && code && info->cls == IR_FLOAT && (enum fp_kind)n->imm == info->fp && info->fp != FP_F32 &&
+        (emit_lanes_of(e, code) == 0) == scalar)
+        return code;
+    return emit_encode(e, t, emit_value(e, v, scalar));
+}
+
+static void mem_store(struct emit *e, const struct kir_node *n, LLVMValueRef guard) {
+    enum ir_dtype t = e->k->buffers.v[n->of].dtype;
+    if (!e->width) {
+        LLVMValueRef p = mem_address(e, n->of, emit_scalar(e, n->arg[0])), v = mem_encoded(e, t, n->arg[1], true);
+        e->l->SetAlignment(e->l->BuildStore(e->b, v, p), ir_dtype_get(t)->bytes);
+        return;
+    }
+    struct mem_lanes m = mem_lanes_of(e, n, mem_both(e, e->mask, guard));
+    LLVMValueRef v = mem_encoded(e, t, n->arg[1], false);
+    if (e->status == HILO_OK)
+        mem_store_lanes(e, &m, v);
+}
+
+void emit_store(struct emit *e, kir_val v) {
+    static const struct emit_slots none = {0};
+    const struct kir_node *n = kir_get(e->k, v);
+    struct emit_branch f;
+    if (!emit_is(n->arg[2])) {
+        mem_store(e, n, NULL);
+    } else if (emit_varies(e, n->arg[2])) {
+        mem_store(e, n, emit_lanes(e, n->arg[2]));
+    } else {
+        emit_branch_begin(e, &f, emit_scalar(e, n->arg[2]), false, &none);
+        mem_store(e, n, NULL);
+        emit_branch_end(e, &f);
+    }
+}
+
+/* ---- prefetch, tiles ------------------------------------------------------------------------- */
+
+/* Every line that the lanes lie in, when they lie side by side. */
+void emit_prefetch(struct emit *e, const struct kir_node *n) {
+    const struct emit_node *index = &e->nodes[n->arg[0].i];
+    if (emit_varies(e, n->arg[0]))
+        return;
+    LLVMValueRef p = mem_address(e, n->of, emit_scalar(e, n->arg[0]));
+    uint64_t bytes = ir_dtype_get(e->k->buffers.v[n->of].dtype)->bytes;
+    uint64_t all = e->width && index->class == EMIT_LINEAR && index->stride == 1 ? bytes * e->width : bytes;
+    for (uint64_t at = 0; at < all; at += 64) {
+        LLVMValueRef args[] = {at ? mem_beyond(e, n->of, p, (int64_t)(at / bytes)) : p, e->l->ConstInt(e->i32, 0, false),
+                               e->l->ConstInt(e->i32, 3, false), e->l->ConstInt(e->i32, 1, false)};
+        emit_intrinsic(e, "llvm.prefetch", &e->ptr, 1, args, 4);
+    }
+}
+
+/* All eight tiles as 16 rows of 64 bytes: palette 1, bytes of a row from byte 16 on, rows from byte 48 on. */
+void emit_tile_config(struct emit *e) {
+    const struct llvm *l = e->l;
+    char config[64] = {1};
+    if (!e->t->shape.tile_bf16 && !e->t->shape.tile_i8) {
+        if (e->status == HILO_OK)
+            e->status = diag_error(e->d, HILO_UNIMPLEMENTED, "kernel '%s': the processor has no tiles", e->k->name);
+        return;
+    }
+    for (int i = 0; i < 8; i++) {
+        config[16 + 2 * i] = 64;
+        config[48 + i] = 16;
+    }
+    LLVMValueRef g = l->AddGlobal(e->module, l->ArrayType(e->i8, 64), "tiles");
+    l->SetInitializer(g, l->ConstStringInContext(e->context, config, 64, true));
+    l->SetGlobalConstant(g, true);
+    l->SetLinkage(g, LLVMPrivateLinkage);
+    l->SetUnnamedAddress(g, LLVMGlobalUnnamedAddr);
+    l->SetAlignment(g, 64);
+    emit_intrinsic(e, "llvm.x86.ldtilecfg", NULL, 0, &g, 1);
+}
+
+void emit_tile(struct emit *e, const struct kir_node *n) {
+    static const char *const products[] = {"llvm.x86.tdpbf16ps", "llvm.x86.tdpbssd", "llvm.x86.tdpbusd"};
+    const struct llvm *l = e->l;
+    if (e->width)
+        emit_fail(e, "tiles inside of a VECTOR loop");
+    if (e->status != HILO_OK)
+        return;
+    LLVMValueRef tile = l->ConstInt(e->i8, (uint64_t)n->imm & 7, false);
+    if (n->op == KIR_TZERO) {
+        emit_intrinsic(e, "llvm.x86.tilezero", NULL, 0, &tile, 1);
+    } else if (n->op == KIR_TMUL) {
+        LLVMValueRef args[] = {tile, l->ConstInt(e->i8, (uint64_t)n->imm >> 3 & 7, false),
+                               l->ConstInt(e->i8, (uint64_t)n->imm >> 6 & 7, false)};
+        emit_intrinsic(e, products[n->sub], NULL, 0, args, 3);
+    } else {
+        LLVMValueRef p = mem_address(e, n->of, emit_scalar(e, n->arg[0]));
+        int64_t bytes = ir_dtype_get(e->k->buffers.v[n->of].dtype)->bytes;
+        LLVMValueRef args[] = {tile, p, emit_bin(e, LLVMMul, emit_scalar(e, n->arg[1]), emit_int(e, bytes))};
+        emit_intrinsic(e, n->op == KIR_TLOAD ? "llvm.x86.tileloadd64" : "llvm.x86.tilestored64", NULL, 0, args, 3);
+    }
+}

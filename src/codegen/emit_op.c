@@ -1,0 +1,336 @@
+/* Pure ops, on scalars and on vectors alike. */
+#include "codegen/emit.h"
+
+static LLVMValueRef op_zero(struct emit *e, LLVMValueRef like) {
+    return e->l->ConstNull(e->l->TypeOf(like));
+}
+static LLVMValueRef op_num(struct emit *e, LLVMValueRef like, uint64_t bits) {
+    return emit_like(e, e->l->TypeOf(like), bits);
+}
+static LLVMValueRef op_not(struct emit *e, LLVMValueRef a) {
+    return emit_bin(e, LLVMXor, a, op_num(e, a, UINT64_MAX));
+}
+
+/* An intrinsic that is overloaded on its operands' type. */
+static LLVMValueRef op_call(struct emit *e, const char *name, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c) {
+    LLVMTypeRef t = e->l->TypeOf(a);
+    LLVMValueRef args[] = {a, b, c};
+    return emit_intrinsic(e, name, &t, 1, args, b ? c ? 3 : 2 : 1);
+}
+
+/* ctlz, abs: the second operand says whether the awkward value is undefined. */
+static LLVMValueRef op_call_defined(struct emit *e, const char *name, LLVMValueRef a) {
+    LLVMTypeRef t = e->l->TypeOf(a);
+    LLVMValueRef args[] = {a, e->l->ConstInt(e->i1, 0, false)};
+    return emit_intrinsic(e, name, &t, 1, args, 2);
+}
+
+/* ---- floats: minimum, maximum ---------------------------------------------------------------- */
+
+/* The constant in all lanes of `v`, as bits. */
+static bool op_const_bits(struct emit *e, kir_val v, int64_t *out) {
+    return kir_is_const(e->k, v, out);
+}
+
+/* With a number c one comparison and one choice are exact: x stays where it wins or is NaN. The other way of treating equality
+   is taken for the zero that loses against its sister. */
+static LLVMValueRef op_extreme_const(struct emit *e, bool max, LLVMValueRef x, LLVMValueRef c, bool strict) {
+    LLVMRealPredicate p = max ? strict ? LLVMRealUGT : LLVMRealUGE : strict ? LLVMRealULT : LLVMRealULE;
+    return emit_select(e, e->l->BuildFCmp(e->b, p, x, c, ""), x, c);
+}
+
+/* x + y is NaN where either is; equal numbers are zeros of any sign, or the same. */
+static LLVMValueRef op_extreme(struct emit *e, bool max, enum kir_type t, LLVMValueRef x, LLVMValueRef y) {
+    const struct llvm *l = e->l;
+    LLVMTypeRef bits = t == KIR_F64 ? e->i64 : e->i32;
+    LLVMValueRef wins = l->BuildFCmp(e->b, max ? LLVMRealOGT : LLVMRealOLT, x, y, "");
+    LLVMValueRef equal = l->BuildFCmp(e->b, LLVMRealOEQ, x, y, ""), nan = l->BuildFCmp(e->b, LLVMRealUNO, x, y, "");
+    LLVMValueRef joined =
+        emit_bin(e, max ? LLVMAnd : LLVMOr, emit_cast(e, LLVMBitCast, x, bits), emit_cast(e, LLVMBitCast, y, bits));
+    LLVMValueRef best = emit_select(e, wins, x, y);
+    best = emit_select(e, equal, emit_cast(e, LLVMBitCast, joined, emit_scalar_type(e, t)), best);
+    return emit_select(e, nan, emit_bin(e, LLVMFAdd, x, y), best);
+}
+
+/* ---- integers -------------------------------------------------------------------------------- */
+
+/* i1 is unsigned, with one bit. */
+static LLVMValueRef op_bool(struct emit *e, enum kir_op op, LLVMValueRef a, LLVMValueRef b) {
+    switch (op) {
+    case KIR_ADD:
+    case KIR_MAX:
+    case KIR_OR:
+        return emit_bin(e, LLVMOr, a, b);
+    case KIR_MUL:
+    case KIR_MIN:
+    case KIR_AND:
+        return emit_bin(e, LLVMAnd, a, b);
+    case KIR_SUB:
+    case KIR_XOR:
+        return emit_bin(e, LLVMXor, a, b);
+    case KIR_DIV:
+        return emit_bin(e, LLVMOr, a, op_not(e, b));
+    case KIR_REM:
+    case KIR_SHL:
+    case KIR_SHR:
+        return emit_bin(e, LLVMAnd, a, op_not(e, b));
+    default:
+        return op_zero(e, a); /* MULHI */
+    }
+}
+
+static LLVMValueRef op_shift(struct emit *e, enum kir_op op, bool is_unsigned, LLVMValueRef a, LLVMValueRef by) {
+    LLVMTypeRef t = e->l->TypeOf(a);
+    bool vector = emit_lanes_of(e, a) != 0;
+    unsigned width = e->l->GetIntTypeWidth(vector ? e->l->GetElementType(t) : t);
+    LLVMOpcode code = op == KIR_SHL ? LLVMShl : is_unsigned ? LLVMLShr : LLVMAShr;
+    LLVMValueRef beyond = emit_icmp(e, LLVMIntUGE, by, op_num(e, by, width));
+    if (code == LLVMAShr)
+        return emit_bin(e, code, a, emit_select(e, beyond, op_num(e, by, width - 1), by));
+    return emit_select(e, beyond, op_zero(e, a), emit_bin(e, code, a, emit_select(e, beyond, op_zero(e, by), by)));
+}
+
+static LLVMValueRef op_shift_const(struct emit *e, enum kir_op op, bool is_unsigned, enum kir_type t, LLVMValueRef a,
+                                   LLVMValueRef by, int64_t n) {
+    unsigned width = kir_type_bits(t);
+    uint64_t amount = width == 64 ? (uint64_t)n : (uint64_t)n & (((uint64_t)1 << width) - 1);
+    LLVMOpcode code = op == KIR_SHL ? LLVMShl : is_unsigned ? LLVMLShr : LLVMAShr;
+    if (amount < width)
+        return emit_bin(e, code, a, op_num(e, by, amount));
+    return code == LLVMAShr ? emit_bin(e, code, a, op_num(e, by, width - 1)) : op_zero(e, a);
+}
+
+static LLVMValueRef op_mulhi(struct emit *e, bool is_unsigned, enum kir_type t, LLVMValueRef a, LLVMValueRef b) {
+    LLVMTypeRef wide = t == KIR_I64 ? e->i128 : t == KIR_I32 ? e->i64 : e->i32;
+    LLVMOpcode extend = is_unsigned ? LLVMZExt : LLVMSExt;
+    LLVMValueRef product = emit_bin(e, LLVMMul, emit_cast(e, extend, a, wide), emit_cast(e, extend, b, wide));
+    LLVMValueRef by = op_num(e, product, kir_type_bits(t));
+    return emit_cast(e, LLVMTrunc, emit_bin(e, LLVMLShr, product, by), emit_scalar_type(e, t));
+}
+
+static LLVMValueRef op_int_extreme(struct emit *e, bool max, bool is_unsigned, LLVMValueRef a, LLVMValueRef b) {
+    static const char *const names[2][2] = {{"llvm.smin", "llvm.umin"}, {"llvm.smax", "llvm.umax"}};
+    return op_call(e, names[max][is_unsigned], a, b, NULL);
+}
+
+/* ---- two operands ---------------------------------------------------------------------------- */
+
+static LLVMValueRef op_float(struct emit *e, enum kir_op op, enum kir_type t, LLVMValueRef a, LLVMValueRef b) {
+    switch (op) {
+    case KIR_ADD:
+        return emit_bin(e, LLVMFAdd, a, b);
+    case KIR_SUB:
+        return emit_bin(e, LLVMFSub, a, b);
+    case KIR_MUL:
+        return emit_bin(e, LLVMFMul, a, b);
+    case KIR_DIV:
+        return emit_bin(e, LLVMFDiv, a, b);
+    case KIR_REM:
+        return emit_fmod(e, t, a, b);
+    case KIR_MIN:
+    case KIR_MAX:
+        return op_extreme(e, op == KIR_MAX, t, a, b);
+    case KIR_COPYSIGN:
+        return op_call(e, "llvm.copysign", a, b, NULL);
+    default:
+        emit_fail(e, "an op that floats do not have");
+        return a;
+    }
+}
+
+LLVMValueRef emit_binary(struct emit *e, enum kir_op op, unsigned flags, enum kir_type t, LLVMValueRef a, LLVMValueRef b) {
+    bool is_unsigned = flags & KIR_U;
+    if (kir_is_float(t))
+        return op_float(e, op, t, a, b);
+    if (t == KIR_I1)
+        return op_bool(e, op, a, b);
+    switch (op) {
+    case KIR_ADD:
+        return emit_bin(e, LLVMAdd, a, b);
+    case KIR_SUB:
+        return emit_bin(e, LLVMSub, a, b);
+    case KIR_MUL:
+        return emit_bin(e, LLVMMul, a, b);
+    case KIR_DIV:
+    case KIR_REM:
+        return emit_divide(e, op == KIR_REM, is_unsigned, a, b);
+    case KIR_MIN:
+    case KIR_MAX:
+        return op_int_extreme(e, op == KIR_MAX, is_unsigned, a, b);
+    case KIR_AND:
+        return emit_bin(e, LLVMAnd, a, b);
+    case KIR_OR:
+        return emit_bin(e, LLVMOr, a, b);
+    case KIR_XOR:
+        return emit_bin(e, LLVMXor, a, b);
+    case KIR_SHL:
+    case KIR_SHR:
+        return op_shift(e, op, is_unsigned, a, b);
+    case KIR_MULHI:
+        return op_mulhi(e, is_unsigned, t, a, b);
+    default:
+        emit_fail(e, "an op that integers do not have");
+        return a;
+    }
+}
+
+/* With a constant operand. NULL: nothing better than the general way. */
+static LLVMValueRef op_with_const(struct emit *e, const struct kir_node *n, LLVMValueRef a, LLVMValueRef b) {
+    enum kir_type t = (enum kir_type)n->type;
+    enum kir_op op = (enum kir_op)n->op;
+    bool max = op == KIR_MAX, second;
+    int64_t bits;
+    if (kir_is_float(t) && (op == KIR_MIN || max)) {
+        second = op_const_bits(e, n->arg[1], &bits);
+        if (!second && !op_const_bits(e, n->arg[0], &bits))
+            return NULL;
+        uint64_t magnitude = (uint64_t)bits << (64 - kir_type_bits(t)) << 1;
+        uint64_t infinity = t == KIR_F64 ? UINT64_C(0x7FF) << 53 : UINT64_C(0xFF) << 56;
+        if (magnitude > infinity)
+            return NULL;
+        return op_extreme_const(e, max, second ? a : b, second ? b : a, magnitude != 0 || (bits < 0) != max);
+    }
+    if ((op == KIR_SHL || op == KIR_SHR) && t != KIR_I1 && op_const_bits(e, n->arg[1], &bits))
+        return op_shift_const(e, op, n->flags & KIR_U, t, a, b, bits);
+    return NULL;
+}
+
+/* ---- one operand ----------------------------------------------------------------------------- */
+
+static LLVMValueRef op_ext(struct emit *e, const struct kir_node *n, LLVMValueRef a) {
+    unsigned width = kir_type_bits((enum kir_type)n->type), bits = (unsigned)n->imm;
+    if (bits >= width)
+        return a;
+    if (n->flags & KIR_U)
+        return emit_bin(e, LLVMAnd, a, op_num(e, a, ((uint64_t)1 << bits) - 1));
+    LLVMValueRef by = op_num(e, a, width - bits);
+    return emit_bin(e, LLVMAShr, emit_bin(e, LLVMShl, a, by), by);
+}
+
+static LLVMValueRef op_round(struct emit *e, kir_val v, LLVMValueRef a) {
+    const struct kir_node *n = kir_get(e->k, v);
+    e->nodes[v.i].code = NULL;
+    if (n->imm == FP_F64 || (n->imm == FP_F32 && n->type == KIR_F32))
+        return a;
+    LLVMValueRef code = emit_fp_encode(e, (enum fp_kind)n->imm, a);
+    e->nodes[v.i].code = code;
+    return emit_fp_decode(e, (enum fp_kind)n->imm, code, (enum kir_type)n->type);
+}
+
+/* Whether it holds in any lane that runs. A value that is the same in all lanes holds in those that run. */
+static LLVMValueRef op_any(struct emit *e, const struct kir_node *n) {
+    if (!emit_varies(e, n->arg[0]))
+        return emit_scalar(e, n->arg[0]);
+    LLVMValueRef lanes = emit_lanes(e, n->arg[0]);
+    if (e->mask)
+        lanes = emit_bin(e, LLVMAnd, lanes, e->mask);
+    LLVMTypeRef t = e->l->TypeOf(lanes);
+    return emit_intrinsic(e, "llvm.vector.reduce.or", &t, 1, &lanes, 1);
+}
+
+static LLVMValueRef op_unary(struct emit *e, kir_val v, LLVMValueRef a) {
+    const struct kir_node *n = kir_get(e->k, v);
+    bool is_float = kir_is_float((enum kir_type)n->type), is_bool = n->type == KIR_I1;
+    switch ((enum kir_op)n->op) {
+    case KIR_NEG:
+        return is_float ? e->l->BuildFNeg(e->b, a, "") : emit_bin(e, LLVMSub, op_zero(e, a), a);
+    case KIR_ABS:
+        return is_float ? op_call(e, "llvm.fabs", a, NULL, NULL) : is_bool ? a : op_call_defined(e, "llvm.abs", a);
+    case KIR_SQRT:
+        return op_call(e, "llvm.sqrt", a, NULL, NULL);
+    case KIR_FLOOR:
+        return op_call(e, "llvm.floor", a, NULL, NULL);
+    case KIR_CEIL:
+        return op_call(e, "llvm.ceil", a, NULL, NULL);
+    case KIR_TRUNC:
+        return op_call(e, "llvm.trunc", a, NULL, NULL);
+    case KIR_RINT:
+        return op_call(e, "llvm.roundeven", a, NULL, NULL);
+    case KIR_NOT:
+        return op_not(e, a);
+    case KIR_CLZ:
+        return is_bool ? op_not(e, a) : op_call_defined(e, "llvm.ctlz", a);
+    case KIR_POPCNT:
+        return is_bool ? a : op_call(e, "llvm.ctpop", a, NULL, NULL);
+    case KIR_EXT:
+        return op_ext(e, n, a);
+    case KIR_ROUND:
+        return op_round(e, v, a);
+    default:
+        emit_fail(e, "an op that code generation does not know");
+        return a;
+    }
+}
+
+/* ---- conversion, comparison ------------------------------------------------------------------ */
+
+static LLVMValueRef op_to_int(struct emit *e, bool is_unsigned, LLVMTypeRef to, LLVMValueRef a) {
+    LLVMTypeRef overloads[] = {emit_lanes_type(e, to, emit_lanes_of(e, a)), e->l->TypeOf(a)};
+    return emit_intrinsic(e, is_unsigned ? "llvm.fptoui.sat" : "llvm.fptosi.sat", overloads, 2, &a, 1);
+}
+
+static LLVMValueRef op_convert(struct emit *e, const struct kir_node *n, LLVMValueRef a) {
+    enum kir_type from = emit_type(e, n->arg[0]), to = (enum kir_type)n->type;
+    bool is_unsigned = (n->flags & KIR_U) || from == KIR_I1;
+    LLVMTypeRef t = emit_scalar_type(e, to);
+    if (from == to)
+        return a;
+    if (to == KIR_I1)
+        return kir_is_float(from) ? e->l->BuildFCmp(e->b, LLVMRealUNE, a, op_zero(e, a), "")
+                                  : emit_icmp(e, LLVMIntNE, a, op_zero(e, a));
+    if (kir_is_float(from))
+        return kir_is_float(to) ? emit_cast(e, to == KIR_F64 ? LLVMFPExt : LLVMFPTrunc, a, t) : op_to_int(e, is_unsigned, t, a);
+    if (kir_is_float(to))
+        return emit_cast(e, is_unsigned ? LLVMUIToFP : LLVMSIToFP, a, t);
+    if (kir_type_bits(to) < kir_type_bits(from))
+        return emit_cast(e, LLVMTrunc, a, t);
+    return emit_cast(e, is_unsigned ? LLVMZExt : LLVMSExt, a, t);
+}
+
+static LLVMValueRef op_cmp(struct emit *e, const struct kir_node *n, LLVMValueRef a, LLVMValueRef b) {
+    static const LLVMRealPredicate reals[] = {LLVMRealOEQ, LLVMRealUNE, LLVMRealOLT, LLVMRealOLE, LLVMRealOGT, LLVMRealOGE};
+    static const LLVMIntPredicate ints[2][6] = {{LLVMIntEQ, LLVMIntNE, LLVMIntSLT, LLVMIntSLE, LLVMIntSGT, LLVMIntSGE},
+                                                {LLVMIntEQ, LLVMIntNE, LLVMIntULT, LLVMIntULE, LLVMIntUGT, LLVMIntUGE}};
+    enum kir_type t = emit_type(e, n->arg[0]);
+    if (kir_is_float(t))
+        return e->l->BuildFCmp(e->b, reals[n->sub], a, b, "");
+    return emit_icmp(e, ints[(n->flags & KIR_U) || t == KIR_I1][n->sub], a, b);
+}
+
+/* ---- nodes ----------------------------------------------------------------------------------- */
+
+LLVMValueRef emit_pure(struct emit *e, kir_val v, bool scalar) {
+    const struct kir_node *n = kir_get(e->k, v);
+    if (n->op == KIR_CONST)
+        return emit_const(e, (enum kir_type)n->type, n->imm);
+    if (n->op == KIR_ANY)
+        return op_any(e, n);
+    LLVMValueRef a = NULL, b = NULL, c = NULL;
+    if (emit_is(n->arg[0])) /* one condition for all lanes chooses between vectors */
+        a = emit_value(e, n->arg[0], scalar || (n->op == KIR_SELECT && !emit_varies(e, n->arg[0])));
+    if (emit_is(n->arg[1]))
+        b = emit_value(e, n->arg[1], scalar);
+    if (emit_is(n->arg[2]))
+        c = emit_value(e, n->arg[2], scalar);
+    if (e->status != HILO_OK)
+        return NULL;
+    enum kir_type t = (enum kir_type)n->type;
+    switch ((enum kir_op)n->op) {
+    case KIR_CMP:
+        return op_cmp(e, n, a, b);
+    case KIR_SELECT:
+        return emit_select(e, a, b, c);
+    case KIR_CONVERT:
+        return op_convert(e, n, a);
+    case KIR_BITCAST:
+        return emit_cast(e, LLVMBitCast, a, emit_scalar_type(e, t));
+    case KIR_FMA:
+        return emit_fma(e, t, a, b, c);
+    default:
+        break;
+    }
+    if (!b)
+        return op_unary(e, v, a);
+    LLVMValueRef r = op_with_const(e, n, a, b);
+    return r ? r : emit_binary(e, (enum kir_op)n->op, n->flags, t, a, b);
+}

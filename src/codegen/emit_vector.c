@@ -1,0 +1,489 @@
+/* VECTOR loops: which values differ between lanes, the main loop and its tail, reductions.
+ *
+ * All full steps run without a mask. What remains is one step with a mask, or, where the processor would have to take a masked
+ * access to pieces, a loop over single lanes. */
+#include "codegen/emit.h"
+
+#include "kir/node.h"
+
+/* ---- classes --------------------------------------------------------------------------------- */
+
+struct classify {
+    struct emit *e;
+    kir_block body;
+    bool changed; /* a register turned out to vary: once more */
+};
+
+static enum emit_class classify_of(const struct classify *c, kir_val v) {
+    return emit_is(v) ? (enum emit_class)c->e->nodes[v.i].class : EMIT_UNIFORM;
+}
+
+/* Sums and multiples of linear values are linear. */
+static bool classify_linear(const struct classify *c, const struct kir_node *n, int64_t *out) {
+    const struct emit_node *nodes = c->e->nodes;
+    if (n->type != KIR_I64 || classify_of(c, n->arg[0]) == EMIT_VARYING || classify_of(c, n->arg[1]) == EMIT_VARYING)
+        return false;
+    int64_t a = nodes[n->arg[0].i].stride, b = nodes[n->arg[1].i].stride, by;
+    switch (n->op) {
+    case KIR_ADD:
+        return !__builtin_add_overflow(a, b, out);
+    case KIR_SUB:
+        return !__builtin_sub_overflow(a, b, out);
+    case KIR_NEG:
+        return !__builtin_sub_overflow(0, a, out);
+    case KIR_MUL:
+        if (kir_is_const(c->e->k, n->arg[1], &by))
+            return !__builtin_mul_overflow(a, by, out);
+        return kir_is_const(c->e->k, n->arg[0], &by) && !__builtin_mul_overflow(b, by, out);
+    case KIR_SHL:
+        return kir_is_const(c->e->k, n->arg[1], &by) && by >= 0 && by < 32 && !__builtin_mul_overflow(a, (int64_t)1 << by, out);
+    default:
+        return false;
+    }
+}
+
+static void classify_register(struct classify *c, uint32_t reg, kir_val value) {
+    struct emit_node *en = &c->e->nodes[reg];
+    if (classify_of(c, value) == EMIT_UNIFORM || en->class == EMIT_VARYING)
+        return;
+    en->class = EMIT_VARYING;
+    c->changed = true;
+}
+
+static void classify_node(struct classify *c, kir_val v) {
+    const struct kir *k = c->e->k;
+    const struct kir_node *n = kir_get(k, v);
+    struct emit_node *en = &c->e->nodes[v.i];
+    bool outside =
+        (n->op == KIR_SET || n->op == KIR_ACC || n->op == KIR_GET) && !kir_block_within(k, k->nodes.v[n->of].block, c->body);
+    switch ((enum kir_op)n->op) {
+    case KIR_REG:
+        classify_register(c, v.i, n->arg[0]);
+        return;
+    case KIR_SET:
+        if (outside)
+            emit_fail(c->e, "a VECTOR loop sets a register from outside");
+        else
+            classify_register(c, n->of, n->arg[0]);
+        return;
+    case KIR_ACC:
+        if (!outside)
+            classify_register(c, n->of, n->arg[0]);
+        return;
+    case KIR_GET:
+        en->class = outside ? EMIT_UNIFORM : c->e->nodes[n->of].class;
+        return;
+    case KIR_ANY:
+    case KIR_LOOP:
+        en->class = EMIT_UNIFORM;
+        return;
+    default:
+        break;
+    }
+    int64_t stride;
+    bool uniform = true;
+    for (int i = 0; i < 3; i++)
+        uniform &= classify_of(c, n->arg[i]) == EMIT_UNIFORM;
+    en->stride = 0;
+    if (uniform) {
+        en->class = EMIT_UNIFORM;
+    } else if (classify_linear(c, n, &stride)) {
+        en->class = stride ? EMIT_LINEAR : EMIT_UNIFORM;
+        en->stride = stride;
+    } else {
+        en->class = EMIT_VARYING;
+    }
+}
+
+static void classify_block(struct classify *c, kir_block b) {
+    for (kir_val v = kir_block_get(c->e->k, b)->first; emit_is(v); v = kir_get(c->e->k, v)->next) {
+        const struct kir_node *n = kir_get(c->e->k, v);
+        classify_node(c, v);
+        if (n->other.i)
+            classify_block(c, n->other);
+        if (n->body.i)
+            classify_block(c, n->body);
+    }
+}
+
+/* Whether operand i of a node is used as a scalar although the node is not. */
+static bool classify_takes_scalar(const struct classify *c, const struct kir_node *n, int i) {
+    enum emit_class class = classify_of(c, n->arg[i]);
+    switch ((enum kir_op)n->op) {
+    case KIR_LOAD:
+        return (i == 0 && class == EMIT_LINEAR) || (i == 1 && class == EMIT_UNIFORM);
+    case KIR_STORE:
+        return (i == 0 && class == EMIT_LINEAR) || (i == 2 && class == EMIT_UNIFORM);
+    case KIR_PREFETCH:
+    case KIR_GET:
+        return true;
+    case KIR_SET:
+        return i == 1 || c->e->nodes[n->of].class == EMIT_UNIFORM;
+    case KIR_ACC:
+        return i == 1;
+    case KIR_REG:
+        return false;
+    default:
+        return false;
+    }
+}
+
+static void classify_uses(struct classify *c, kir_block b) {
+    for (kir_val v = kir_block_get(c->e->k, b)->first; emit_is(v); v = kir_get(c->e->k, v)->next) {
+        const struct kir_node *n = kir_get(c->e->k, v);
+        bool effect = n->op == KIR_STORE || n->op == KIR_ACC || n->op == KIR_SET || n->op == KIR_PREFETCH;
+        if (effect || c->e->nodes[v.i].class == EMIT_VARYING)
+            for (int i = 0; i < 3; i++)
+                if (emit_is(n->arg[i]) && !classify_takes_scalar(c, n, i))
+                    c->e->nodes[n->arg[i].i].as_vector = true;
+        if (n->other.i)
+            classify_uses(c, n->other);
+        if (n->body.i)
+            classify_uses(c, n->body);
+    }
+}
+
+void emit_classify(struct emit *e, kir_val loop) {
+    struct classify c = {.e = e, .body = kir_get(e->k, loop)->body};
+    e->nodes[loop.i].class = EMIT_LINEAR;
+    e->nodes[loop.i].stride = 1;
+    do {
+        c.changed = false;
+        classify_block(&c, c.body);
+    } while (c.changed && e->status == HILO_OK);
+    classify_uses(&c, c.body);
+}
+
+/* ---- values ---------------------------------------------------------------------------------- */
+
+bool emit_varies(const struct emit *e, kir_val v) {
+    return e->width && e->nodes[v.i].class == EMIT_VARYING;
+}
+
+LLVMValueRef emit_scalar(struct emit *e, kir_val v) {
+    const struct kir_node *n = kir_get(e->k, v);
+    if (n->op == KIR_CONST)
+        return emit_const(e, (enum kir_type)n->type, n->imm);
+    if (!emit_varies(e, v) && e->nodes[v.i].value)
+        return e->nodes[v.i].value;
+    emit_fail(e, "a value that differs between lanes, or is not there yet, is used as one for all");
+    return e->l->GetPoison(emit_scalar_type(e, (enum kir_type)n->type));
+}
+
+/* base + <0, stride, 2 · stride …> */
+static LLVMValueRef vector_linear(struct emit *e, LLVMValueRef base, int64_t stride) {
+    LLVMValueRef *steps = ARENA_ARRAY(&e->arena, LLVMValueRef, e->width), all = emit_splat(e, base, e->width);
+    for (uint32_t i = 0; i < e->width; i++)
+        steps[i] = emit_int(e, (int64_t)((uint64_t)stride * i));
+    return stride ? emit_bin(e, LLVMAdd, all, e->l->ConstVector(steps, e->width)) : all;
+}
+
+LLVMValueRef emit_lanes(struct emit *e, kir_val v) {
+    const struct llvm *l = e->l;
+    struct emit_node *en = &e->nodes[v.i];
+    if (emit_varies(e, v))
+        return en->value;
+    if (en->stamp == e->stamp)
+        return en->lanes;
+    LLVMValueRef scalar = emit_scalar(e, v);
+    const struct kir_node *n = kir_get(e->k, v);
+    kir_block scope = n->op == KIR_LOOP ? n->body : n->block;
+    bool inside = kir_block_within(e->k, scope, e->vector_body), here = inside && en->as_vector;
+    if (inside || l->IsConstant(scalar)) {
+        LLVMValueRef lanes = vector_linear(e, scalar, inside ? en->stride : 0);
+        if (here && en->stamp == 0 && n->op != KIR_LOOP) { /* called where it is defined */
+            en->lanes = lanes;
+            en->stamp = e->stamp;
+        }
+        return lanes;
+    }
+    LLVMBasicBlockRef at = l->GetInsertBlock(e->b);
+    l->PositionBuilderBefore(e->b, l->GetBasicBlockTerminator(e->before));
+    en->lanes = emit_splat(e, scalar, e->width);
+    en->stamp = e->stamp;
+    l->PositionBuilderAtEnd(e->b, at);
+    return en->lanes;
+}
+
+/* ---- reductions ------------------------------------------------------------------------------ */
+
+static bool reduce_splits(const struct kir_node *acc, enum kir_type t) {
+    return kir_is_float(t) && (acc->sub == KIR_MIN || acc->sub == KIR_MAX);
+}
+
+static LLVMTypeRef reduce_int_like(const struct emit *e, LLVMValueRef v, enum kir_type t) {
+    return emit_lanes_type(e, t == KIR_F64 ? e->i64 : e->i32, emit_lanes_of(e, v));
+}
+
+/* The lanes of `v` twice as many to one, when they fill more than a register: checks then cost half an instruction each. */
+static bool reduce_pairs(const struct emit *e, enum kir_type t) {
+    return e->width * (kir_type_bits(t) / 8) >= 2 * e->t->shape.vector_bytes;
+}
+
+/* Registers from outside that the loop accumulates into begin anew, with lanes of the neutral element. */
+static void reduce_begin(struct emit *e, kir_block b, bool split) {
+    const struct kir *k = e->k;
+    for (kir_val v = kir_block_get(k, b)->first; emit_is(v); v = kir_get(k, v)->next) {
+        const struct kir_node *n = kir_get(k, v), *reg = &k->nodes.v[n->of];
+        if (n->op == KIR_ACC && !kir_block_within(k, reg->block, e->vector_body)) {
+            enum kir_type t = (enum kir_type)reg->type;
+            uint32_t slot = e->nodes[n->of].slot, lanes = reduce_pairs(e, t) ? e->width / 2 : e->width;
+            uint64_t neutral = (uint64_t)kir_neutral_bits((enum kir_op)n->sub, n->flags, t);
+            for (uint32_t i = 0; i < (uint32_t)reg->imm; i++) {
+                struct emit_slot *s = &e->slots[slot + i];
+                if (e->accs[slot + i] && (e->accs[slot + i]->sub != n->sub || e->accs[slot + i]->flags != n->flags))
+                    emit_fail(e, "a VECTOR loop accumulates in two ways into one register");
+                e->accs[slot + i] = n;
+                s->value = emit_like(e, emit_lanes_type(e, emit_scalar_type(e, t), e->width), neutral);
+                if (!split || !reduce_splits(n, t))
+                    continue;
+                LLVMTypeRef bits = emit_lanes_type(e, t == KIR_F64 ? e->i64 : e->i32, lanes);
+                s->zeros = emit_like(e, bits, n->sub == KIR_MAX ? UINT64_MAX : 0);
+                s->nans = emit_like(e, emit_lanes_type(e, e->i1, lanes), 0);
+            }
+        }
+        if (n->body.i)
+            reduce_begin(e, n->body, split);
+        if (n->other.i)
+            reduce_begin(e, n->other, split);
+    }
+}
+
+/* The greater (smaller) of what are numbers; which zero, and a NaN of `b`, do not matter: one instruction. */
+static LLVMValueRef reduce_number(struct emit *e, enum kir_op op, LLVMValueRef b, LLVMValueRef a) {
+    LLVMValueRef c = e->l->BuildFCmp(e->b, op == KIR_MAX ? LLVMRealOGT : LLVMRealOLT, b, a, "");
+    return emit_select(e, c, b, a);
+}
+
+/* A minimum or maximum in three registers: see struct emit_slot. */
+static void reduce_split(struct emit *e, const struct kir_node *n, struct emit_slot *s, LLVMValueRef v, enum kir_type t) {
+    enum kir_op op = (enum kir_op)n->sub;
+    LLVMOpcode join = op == KIR_MAX ? LLVMAnd : LLVMOr;
+    if (e->mask)
+        v = emit_select(e, e->mask, v, emit_like(e, e->l->TypeOf(v), (uint64_t)kir_neutral_bits(op, 0, t)));
+    s->value = reduce_number(e, op, v, s->value);
+    LLVMValueRef bits = e->l->BuildCast(e->b, LLVMBitCast, v, reduce_int_like(e, v, t), ""), nan;
+    if (emit_lanes_of(e, s->nans) < emit_lanes_of(e, v)) {
+        nan = e->l->BuildFCmp(e->b, LLVMRealUNO, emit_half(e, v, false), emit_half(e, v, true), "");
+        bits = emit_bin(e, join, emit_half(e, bits, false), emit_half(e, bits, true));
+    } else {
+        nan = e->l->BuildFCmp(e->b, LLVMRealUNO, v, v, "");
+    }
+    s->zeros = emit_bin(e, join, s->zeros, bits);
+    s->nans = emit_bin(e, LLVMOr, s->nans, nan);
+}
+
+void emit_acc(struct emit *e, const struct kir_node *n) {
+    enum kir_type t = (enum kir_type)e->k->nodes.v[n->of].type;
+    bool reduction = e->width && !kir_block_within(e->k, e->k->nodes.v[n->of].block, e->vector_body);
+    bool scalar = !reduction && !emit_varies(e, (kir_val){n->of});
+    LLVMValueRef v = emit_value(e, n->arg[0], scalar);
+    struct emit_slot *s = &e->slots[emit_slot_of(e, n, n->arg[1])];
+    if (e->status != HILO_OK)
+        return;
+    if (s->nans) {
+        reduce_split(e, n, s, v, t);
+        return;
+    }
+    LLVMValueRef sum = emit_binary(e, (enum kir_op)n->sub, n->flags, t, s->value, v);
+    s->value = reduction && e->mask ? emit_select(e, e->mask, sum, s->value) : sum;
+}
+
+typedef LLVMValueRef reduce_fn(struct emit *e, const struct kir_node *acc, enum kir_type t, LLVMValueRef a, LLVMValueRef b);
+
+static LLVMValueRef reduce_op(struct emit *e, const struct kir_node *acc, enum kir_type t, LLVMValueRef a, LLVMValueRef b) {
+    return emit_binary(e, (enum kir_op)acc->sub, acc->flags, t, a, b);
+}
+static LLVMValueRef reduce_numbers(struct emit *e, const struct kir_node *acc, enum kir_type t, LLVMValueRef a,
+                                   LLVMValueRef b) {
+    (void)t;
+    return reduce_number(e, (enum kir_op)acc->sub, b, a);
+}
+static LLVMValueRef reduce_zeros(struct emit *e, const struct kir_node *acc, enum kir_type t, LLVMValueRef a, LLVMValueRef b) {
+    (void)t;
+    return emit_bin(e, acc->sub == KIR_MAX ? LLVMAnd : LLVMOr, a, b);
+}
+static LLVMValueRef reduce_nans(struct emit *e, const struct kir_node *acc, enum kir_type t, LLVMValueRef a, LLVMValueRef b) {
+    (void)acc, (void)t;
+    return emit_bin(e, LLVMOr, a, b);
+}
+
+/* Lane l with lane l + half, until one is left. */
+static LLVMValueRef reduce_lanes(struct emit *e, const struct kir_node *acc, enum kir_type t, LLVMValueRef v, reduce_fn *fn) {
+    uint32_t lanes = emit_lanes_of(e, v);
+    for (; lanes > 2; lanes /= 2)
+        v = fn(e, acc, t, emit_half(e, v, false), emit_half(e, v, true));
+    LLVMValueRef first = e->l->BuildExtractElement(e->b, v, emit_int(e, 0), "");
+    return lanes == 2 ? fn(e, acc, t, first, e->l->BuildExtractElement(e->b, v, emit_int(e, 1), "")) : first;
+}
+
+static LLVMValueRef reduce_joined(struct emit *e, const struct kir_node *acc, enum kir_type t, const struct emit_slot *s) {
+    LLVMValueRef number = reduce_lanes(e, acc, t, s->value, reduce_numbers), zeros, nan;
+    LLVMTypeRef type = emit_scalar_type(e, t), bits = t == KIR_F64 ? e->i64 : e->i32;
+    zeros = reduce_lanes(e, acc, t, s->zeros, reduce_zeros);
+    nan = reduce_lanes(e, acc, t, s->nans, reduce_nans);
+    zeros = emit_bin(e, LLVMAnd, zeros, emit_like(e, bits, (uint64_t)1 << (kir_type_bits(t) - 1)));
+    LLVMValueRef is_zero = e->l->BuildFCmp(e->b, LLVMRealOEQ, number, emit_like(e, type, 0), "");
+    number = emit_select(e, is_zero, emit_cast(e, LLVMBitCast, zeros, type), number);
+    return emit_select(e, nan, emit_like(e, type, t == KIR_F64 ? UINT64_C(0x7FF8) << 48 : 0x7FC00000), number);
+}
+
+static void reduce_end(struct emit *e, const struct emit_slots *changes, const struct emit_slot *outside) {
+    for (uint32_t i = 0; i < changes->n; i++) {
+        struct emit_slot *s = &e->slots[changes->v[i]];
+        const struct kir_node *acc = e->accs[changes->v[i]];
+        if (!acc)
+            continue;
+        enum kir_type t = (enum kir_type)e->k->nodes.v[acc->of].type;
+        LLVMValueRef all = s->nans ? reduce_joined(e, acc, t, s) : reduce_lanes(e, acc, t, s->value, reduce_op);
+        *s = (struct emit_slot){.value = emit_binary(e, (enum kir_op)acc->sub, acc->flags, t, outside[i].value, all)};
+        e->accs[changes->v[i]] = NULL;
+    }
+}
+
+/* ---- the loop -------------------------------------------------------------------------------- */
+
+static void vector_body(struct emit *e, kir_val loop, LLVMValueRef index) {
+    e->nodes[loop.i].value = index;
+    emit_block(e, kir_get(e->k, loop)->body);
+}
+
+/* <0 < n, 1 < n …> */
+static LLVMValueRef vector_mask(struct emit *e, LLVMValueRef n) {
+    bool narrow = e->width * 4 > 4 * e->t->shape.vector_bytes && e->width <= 64;
+    LLVMTypeRef t = narrow ? e->i8 : e->i32;
+    LLVMValueRef *lanes = ARENA_ARRAY(&e->arena, LLVMValueRef, e->width);
+    for (uint32_t i = 0; i < e->width; i++)
+        lanes[i] = e->l->ConstInt(t, i, false);
+    LLVMValueRef all = emit_splat(e, emit_cast(e, LLVMTrunc, n, t), e->width);
+    return emit_icmp(e, LLVMIntSLT, e->l->ConstVector(lanes, e->width), all);
+}
+
+static LLVMValueRef vector_const_mask(struct emit *e, int64_t n) {
+    LLVMValueRef *lanes = ARENA_ARRAY(&e->arena, LLVMValueRef, e->width);
+    for (uint32_t i = 0; i < e->width; i++)
+        lanes[i] = e->l->ConstInt(e->i1, i < n, false);
+    return e->l->ConstVector(lanes, e->width);
+}
+
+/* In memory, i1 takes a byte. */
+static LLVMTypeRef vector_kept_type(const struct emit *e, enum kir_type t) {
+    return t == KIR_I1 ? e->i8 : emit_scalar_type(e, t);
+}
+
+static LLVMValueRef vector_alloca(struct emit *e, LLVMTypeRef t) {
+    const struct llvm *l = e->l;
+    LLVMBasicBlockRef at = l->GetInsertBlock(e->b);
+    l->PositionBuilderBefore(e->b, l->GetFirstInstruction(l->GetEntryBasicBlock(e->fn)));
+    LLVMValueRef p = l->BuildAlloca(e->b, t, "");
+    l->PositionBuilderAtEnd(e->b, at);
+    return p;
+}
+
+/* Lane by lane; what is accumulated lies in memory meanwhile, in its lane. */
+static void vector_scalar_tail(struct emit *e, kir_val v, LLVMValueRef start, LLVMValueRef end,
+                               const struct emit_slots *changes) {
+    static const struct emit_slots none = {0};
+    const struct llvm *l = e->l;
+    struct emit_loop f;
+    uint32_t width = e->width;
+    LLVMValueRef *kept = ARENA_ARRAY(&e->arena, LLVMValueRef, changes->n + 1);
+    LLVMTypeRef *type = ARENA_ARRAY(&e->arena, LLVMTypeRef, changes->n + 1);
+    enum kir_type *t = ARENA_ARRAY(&e->arena, enum kir_type, changes->n + 1);
+    for (uint32_t i = 0; i < changes->n; i++) {
+        t[i] = (enum kir_type)e->k->nodes.v[e->accs[changes->v[i]]->of].type;
+        type[i] = vector_kept_type(e, t[i]);
+        kept[i] = vector_alloca(e, l->VectorType(type[i], width));
+        LLVMValueRef all = e->slots[changes->v[i]].value;
+        l->BuildStore(e->b, t[i] == KIR_I1 ? emit_cast(e, LLVMZExt, all, e->i8) : all, kept[i]);
+    }
+    e->width = 0;
+    LLVMValueRef index = emit_loop_begin(e, &f, start, end, 1, true, &none), lane = emit_bin(e, LLVMSub, index, start);
+    for (uint32_t i = 0; i < changes->n; i++) {
+        LLVMValueRef one = l->BuildLoad2(e->b, type[i], l->BuildGEP2(e->b, type[i], kept[i], &lane, 1, ""), "");
+        e->slots[changes->v[i]].value = t[i] == KIR_I1 ? emit_cast(e, LLVMTrunc, one, e->i1) : one;
+    }
+    vector_body(e, v, index);
+    for (uint32_t i = 0; i < changes->n; i++) {
+        LLVMValueRef one = e->slots[changes->v[i]].value;
+        l->BuildStore(e->b, t[i] == KIR_I1 ? emit_cast(e, LLVMZExt, one, e->i8) : one,
+                      l->BuildGEP2(e->b, type[i], kept[i], &lane, 1, ""));
+    }
+    emit_loop_end(e, &f);
+    e->width = width;
+    for (uint32_t i = 0; i < changes->n; i++) {
+        LLVMValueRef all = l->BuildLoad2(e->b, l->VectorType(type[i], width), kept[i], "");
+        e->slots[changes->v[i]].value = t[i] == KIR_I1 ? emit_cast(e, LLVMTrunc, all, e->i1) : all;
+    }
+}
+
+static void vector_const(struct emit *e, kir_val v, int64_t extent, bool masked, const struct emit_slots *changes) {
+    struct emit_loop f;
+    int64_t main = extent / e->width * e->width;
+    if (main == e->width) {
+        vector_body(e, v, emit_int(e, 0));
+    } else if (main > 0) {
+        LLVMValueRef index = emit_loop_begin(e, &f, emit_int(e, 0), emit_int(e, main), e->width, false, changes);
+        vector_body(e, v, index);
+        emit_loop_end(e, &f);
+    }
+    if (main >= extent || e->status != HILO_OK)
+        return;
+    if (!masked) {
+        vector_scalar_tail(e, v, emit_int(e, main), emit_int(e, extent), changes);
+        return;
+    }
+    e->mask = vector_const_mask(e, extent - main);
+    vector_body(e, v, emit_int(e, main));
+}
+
+static void vector_dynamic(struct emit *e, kir_val v, LLVMValueRef extent, bool masked, const struct emit_slots *changes) {
+    struct emit_loop f;
+    struct emit_branch tail;
+    LLVMValueRef args[] = {extent, emit_int(e, 0)};
+    extent = emit_intrinsic(e, "llvm.smax", &e->i64, 1, args, 2);
+    LLVMValueRef main = emit_bin(e, LLVMAnd, extent, emit_int(e, -(int64_t)e->width));
+    LLVMValueRef index = emit_loop_begin(e, &f, emit_int(e, 0), main, e->width, true, changes);
+    vector_body(e, v, index);
+    emit_loop_end(e, &f);
+    if (e->status != HILO_OK)
+        return;
+    if (!masked) {
+        vector_scalar_tail(e, v, main, extent, changes);
+        return;
+    }
+    emit_branch_begin(e, &tail, emit_icmp(e, LLVMIntSLT, main, extent), false, changes);
+    e->mask = vector_mask(e, emit_bin(e, LLVMSub, extent, main));
+    vector_body(e, v, main);
+    emit_branch_end(e, &tail);
+}
+
+void emit_vector_loop(struct emit *e, kir_val v) {
+    const struct kir_node *n = kir_get(e->k, v);
+    const struct emit_slots *changes = e->nodes[v.i].changes;
+    if (e->width || n->width == 0 || n->width > 1024 || (n->width & (n->width - 1))) {
+        emit_fail(e, "a VECTOR loop inside of another, or of a width that is not a power of two up to 1024");
+        return;
+    }
+    LLVMValueRef extent = emit_is(n->arg[0]) ? emit_scalar(e, n->arg[0]) : NULL;
+    LLVMBasicBlockRef first = emit_new_block(e, "vector");
+    struct emit_slot *outside = ARENA_ARRAY(&e->arena, struct emit_slot, changes->n + 1);
+    for (uint32_t i = 0; i < changes->n; i++)
+        outside[i] = e->slots[changes->v[i]];
+    bool masked = emit_can_mask(e, n->body);
+    e->before = e->l->GetInsertBlock(e->b);
+    e->l->BuildBr(e->b, first);
+    e->l->PositionBuilderAtEnd(e->b, first);
+    e->width = n->width;
+    e->vector_body = n->body;
+    e->stamp++;
+    reduce_begin(e, n->body, masked);
+    if (extent)
+        vector_dynamic(e, v, extent, masked, changes);
+    else if (n->imm > 0)
+        vector_const(e, v, n->imm, masked, changes);
+    e->width = 0;
+    e->mask = NULL;
+    if (e->status == HILO_OK)
+        reduce_end(e, changes, outside);
+}

@@ -1,0 +1,98 @@
+/* Opens LLVM: 130 MB that only a process which compiles should map, hence dlopen. */
+#include "codegen/llvm.h"
+
+#include "codegen/codegen.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { LLVM_MAJOR = 19 };
+
+struct llvm_function {
+    const char *name;
+    size_t offset; /* of its pointer in struct llvm */
+};
+static const struct llvm_function llvm_functions[] = {
+#define LLVM(name) {"LLVM" #name, offsetof(struct llvm, name)},
+#include "codegen/llvm.def"
+};
+
+/* Targets come as a family of functions each; a library without one of them can do without that target. */
+static const char *const llvm_targets[] = {"X86", "AArch64"};
+static const char *const llvm_target_parts[] = {"TargetInfo", "Target", "TargetMC", "AsmPrinter"};
+
+/* What the first call found, for all others: one library for a process. */
+static struct {
+    pthread_once_t once;
+    struct llvm table;
+    bool found;
+    char why[256];
+} llvm_state = {.once = PTHREAD_ONCE_INIT};
+
+static bool llvm_symbol(void *library, const char *name, void *to) {
+    void *p = dlsym(library, name);
+    memcpy(to, &p, sizeof p); /* C has no cast from an object's address to a function's */
+    return p != NULL;
+}
+
+static void *llvm_library(void) {
+    static const char *const names[] = {"libLLVM.so.19.1", "libLLVM-19.so.1", "libLLVM-19.so"};
+    const char *path = getenv("HILO_LLVM_PATH");
+    if (path && *path)
+        return dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        void *library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+        if (library)
+            return library;
+    }
+    return NULL;
+}
+
+static void llvm_initialize_targets(void *library) {
+    for (size_t t = 0; t < sizeof llvm_targets / sizeof *llvm_targets; t++)
+        for (size_t p = 0; p < sizeof llvm_target_parts / sizeof *llvm_target_parts; p++) {
+            char name[64];
+            void (*initialize)(void);
+            snprintf(name, sizeof name, "LLVMInitialize%s%s", llvm_targets[t], llvm_target_parts[p]);
+            if (llvm_symbol(library, name, &initialize))
+                initialize();
+        }
+}
+
+static void llvm_open(void) {
+    void *library = llvm_library();
+    if (!library) {
+        const char *why = dlerror();
+        snprintf(llvm_state.why, sizeof llvm_state.why, "%s", why ? why : "not found");
+        return;
+    }
+    for (size_t i = 0; i < sizeof llvm_functions / sizeof *llvm_functions; i++)
+        if (!llvm_symbol(library, llvm_functions[i].name, (char *)&llvm_state.table + llvm_functions[i].offset)) {
+            snprintf(llvm_state.why, sizeof llvm_state.why, "it has no %s", llvm_functions[i].name);
+            return;
+        }
+    unsigned major, minor, patch;
+    llvm_state.table.GetVersion(&major, &minor, &patch);
+    if (major != LLVM_MAJOR) {
+        snprintf(llvm_state.why, sizeof llvm_state.why, "it is version %u.%u.%u", major, minor, patch);
+        return;
+    }
+    llvm_initialize_targets(library);
+    llvm_state.found = true;
+}
+
+const struct llvm *llvm_get(struct diag_list *d) {
+    pthread_once(&llvm_state.once, llvm_open);
+    if (llvm_state.found)
+        return &llvm_state.table;
+    diag_error(d, HILO_UNAVAILABLE,
+               "compiling needs LLVM %d as a shared library (Debian package libllvm19; HILO_LLVM_PATH names one elsewhere): %s",
+               LLVM_MAJOR, llvm_state.why);
+    return NULL;
+}
+
+hilo_status cg_open(struct diag_list *d) {
+    return llvm_get(d) ? HILO_OK : HILO_UNAVAILABLE;
+}

@@ -1,0 +1,158 @@
+/* Kernels to object files, assembly, or LLVM text. */
+#include "codegen/emit.h"
+
+static void object_diagnostic(LLVMDiagnosticInfoRef info, void *user) {
+    struct emit *e = user;
+    if (e->l->GetDiagInfoSeverity(info) != LLVMDSError)
+        return;
+    char *text = e->l->GetDiagInfoDescription(info);
+    if (e->status == HILO_OK)
+        e->status = diag_error(e->d, HILO_INTERNAL, "LLVM: %.512s", text);
+    e->l->DisposeMessage(text);
+}
+
+static hilo_status object_machine(const struct llvm *l, const struct cg_target *t, struct diag_list *d,
+                                  LLVMTargetMachineRef *out) {
+    LLVMTargetRef target;
+    char *why = NULL;
+    if (l->GetTargetFromTriple(t->triple, &target, &why)) {
+        hilo_status s = diag_error(d, HILO_UNAVAILABLE, "LLVM: %.256s", why);
+        l->DisposeMessage(why);
+        return s;
+    }
+    *out = l->CreateTargetMachine(target, t->triple, t->cpu, t->features, LLVMCodeGenLevelDefault, LLVMRelocPIC,
+                                  LLVMCodeModelSmall);
+    return *out ? HILO_OK : diag_error(d, HILO_UNAVAILABLE, "LLVM cannot generate code for %s", t->triple);
+}
+
+static void object_begin(struct emit *e, LLVMTargetMachineRef machine) {
+    const struct llvm *l = e->l;
+    LLVMContextRef c = e->context = l->ContextCreate();
+    l->ContextSetDiagnosticHandler(c, object_diagnostic, e);
+    e->module = l->ModuleCreateWithNameInContext("hilo", c);
+    l->SetTarget(e->module, e->t->triple);
+    LLVMTargetDataRef layout = l->CreateTargetDataLayout(machine);
+    l->SetModuleDataLayout(e->module, layout);
+    l->DisposeTargetData(layout);
+    e->b = l->CreateBuilderInContext(c);
+    e->i1 = l->IntTypeInContext(c, 1);
+    e->i8 = l->IntTypeInContext(c, 8);
+    e->i16 = l->IntTypeInContext(c, 16);
+    e->i32 = l->IntTypeInContext(c, 32);
+    e->i64 = l->IntTypeInContext(c, 64);
+    e->i128 = l->IntTypeInContext(c, 128);
+    e->half = l->HalfTypeInContext(c);
+    e->f32 = l->FloatTypeInContext(c);
+    e->f64 = l->DoubleTypeInContext(c);
+    e->ptr = l->PointerTypeInContext(c, 0);
+    e->md_nontemporal = l->GetMDKindIDInContext(c, "nontemporal", sizeof "nontemporal" - 1);
+    e->md_invariant = l->GetMDKindIDInContext(c, "invariant.load", sizeof "invariant.load" - 1);
+    LLVMMetadataRef one = l->ValueAsMetadata(l->ConstInt(e->i32, 1, false));
+    e->md_one = l->MetadataAsValue(c, l->MDNodeInContext2(c, &one, 1));
+    e->md_none = l->MetadataAsValue(c, l->MDNodeInContext2(c, NULL, 0));
+}
+
+static void object_end(struct emit *e) {
+    if (e->b)
+        e->l->DisposeBuilder(e->b);
+    if (e->module)
+        e->l->DisposeModule(e->module);
+    if (e->context)
+        e->l->ContextDispose(e->context);
+    arena_free(&e->arena);
+}
+
+#ifndef NDEBUG
+static void object_verify(struct emit *e) {
+    char *why = NULL;
+    if (e->l->VerifyModule(e->module, LLVMReturnStatusAction, &why) && e->status == HILO_OK)
+        e->status = diag_error(e->d, HILO_INTERNAL, "invalid LLVM code: %.512s", why);
+    e->l->DisposeMessage(why);
+}
+#endif
+
+/* Copies of a loop's body compute many things twice. Nothing else is worth its time: see emit.h. */
+static void object_passes(struct emit *e, LLVMTargetMachineRef machine) {
+    const struct llvm *l = e->l;
+    LLVMPassBuilderOptionsRef options = l->CreatePassBuilderOptions();
+    LLVMErrorRef error = l->RunPasses(e->module, "function(early-cse)", machine, options);
+    l->DisposePassBuilderOptions(options);
+    if (!error)
+        return;
+    char *why = l->GetErrorMessage(error);
+    e->status = diag_error(e->d, HILO_INTERNAL, "LLVM: %.256s", why);
+    l->DisposeErrorMessage(why);
+}
+
+static hilo_status object_copy(const struct emit *e, const hilo_allocator *al, const char *p, size_t n, void **out,
+                               size_t *out_bytes) {
+    void *copy = mem_alloc(al, n);
+    if (!copy)
+        return diag_error(e->d, HILO_RESOURCE_EXHAUSTED, "out of memory for %zu bytes of code", n);
+    memcpy(copy, p, n);
+    *out = copy;
+    *out_bytes = n;
+    return HILO_OK;
+}
+
+static hilo_status object_text(struct emit *e, const hilo_allocator *al, void **out, size_t *out_bytes) {
+    char *text = e->l->PrintModuleToString(e->module);
+    hilo_status s = object_copy(e, al, text, strlen(text), out, out_bytes);
+    e->l->DisposeMessage(text);
+    return s;
+}
+
+static hilo_status object_code(struct emit *e, LLVMTargetMachineRef machine, enum cg_emit emit, const hilo_allocator *al,
+                               void **out, size_t *out_bytes) {
+    const struct llvm *l = e->l;
+    LLVMMemoryBufferRef code = NULL;
+    char *why = NULL;
+    LLVMCodeGenFileType kind = emit == CG_OBJECT ? LLVMObjectFile : LLVMAssemblyFile;
+    if (l->TargetMachineEmitToMemoryBuffer(machine, e->module, kind, &why, &code)) {
+        hilo_status s = diag_error(e->d, HILO_INTERNAL, "LLVM: %.512s", why ? why : "");
+        l->DisposeMessage(why);
+        return s;
+    }
+    hilo_status s = e->status; /* of object_diagnostic */
+    if (s == HILO_OK)
+        s = object_copy(e, al, l->GetBufferStart(code), l->GetBufferSize(code), out, out_bytes);
+    l->DisposeMemoryBuffer(code);
+    return s;
+}
+
+/* Everything in the arena; the jump of its exhaustion does not cross LLVM. */
+static void object_emit(struct emit *e, const struct kir *const *kernels, uint32_t n, LLVMTargetMachineRef machine) {
+    jmp_buf recover;
+    e->arena.recover = &recover;
+    if (setjmp(recover)) {
+        e->status = diag_error(e->d, HILO_RESOURCE_EXHAUSTED, "out of memory while generating code");
+        return;
+    }
+    for (uint32_t i = 0; i < n && e->status == HILO_OK; i++)
+        emit_kernel(e, kernels[i]);
+#ifndef NDEBUG
+    if (e->status == HILO_OK)
+        object_verify(e);
+#endif
+    if (e->status == HILO_OK && e->unrolls)
+        object_passes(e, machine);
+}
+
+hilo_status cg_compile(const struct kir *const *kernels, uint32_t n, const struct cg_target *t, enum cg_emit emit,
+                       const hilo_allocator *al, struct diag_list *d, void **out, size_t *out_bytes) {
+    const struct llvm *l = llvm_get(d);
+    LLVMTargetMachineRef machine;
+    struct emit e = {.l = l, .t = t, .d = d};
+    if (!l)
+        return HILO_UNAVAILABLE;
+    HILO_TRY(object_machine(l, t, d, &machine));
+    arena_init(&e.arena, *al, NULL);
+    object_begin(&e, machine);
+    object_emit(&e, kernels, n, machine);
+    hilo_status s = e.status;
+    if (s == HILO_OK)
+        s = emit == CG_LLVM ? object_text(&e, al, out, out_bytes) : object_code(&e, machine, emit, al, out, out_bytes);
+    object_end(&e);
+    l->DisposeTargetMachine(machine);
+    return s;
+}

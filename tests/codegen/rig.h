@@ -1,0 +1,257 @@
+/* Runs kernels as machine code and by the interpreter, on the same random data, between pages that must not be touched. */
+#ifndef HILO_TESTS_CODEGEN_RIG_H
+#define HILO_TESTS_CODEGEN_RIG_H
+
+#include "codegen/codegen.h"
+#include "runtime/code.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { RIG_BUFFERS = 16, RIG_KERNELS = 256 };
+
+/* ---- random numbers (splitmix64) ------------------------------------------------------------- */
+
+static uint64_t rig_state = 1;
+
+static inline uint64_t rig_random(void) {
+    uint64_t z = rig_state += UINT64_C(0x9E3779B97F4A7C15);
+    z = (z ^ z >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
+    z = (z ^ z >> 27) * UINT64_C(0x94D049BB133111EB);
+    return z ^ z >> 31;
+}
+static inline uint32_t rig_below(uint32_t n) {
+    return (uint32_t)(rig_random() % n);
+}
+
+/* An element: any bits, an edge, or a small number. Elements named as indices stay below `bound`. */
+static inline void rig_element(enum ir_dtype t, void *p, int64_t bound) {
+    static const double edges[] = {0.0,
+                                   -0.0,
+                                   1,
+                                   -1,
+                                   0.5,
+                                   1e-40,
+                                   -1e-40,
+                                   3e-310,
+                                   65504,
+                                   65520,
+                                   1e30,
+                                   -1e30,
+                                   255,
+                                   256,
+                                   127.5,
+                                   2147483648.0,
+                                   -2147483649.0,
+                                   4294967296.0,
+                                   9.3e18,
+                                   1.9e19,
+                                   (double)INFINITY,
+                                   -(double)INFINITY,
+                                   (double)NAN};
+    const struct ir_dtype_info *info = ir_dtype_get(t);
+    uint64_t bits = rig_random(), how = rig_below(4);
+    if (bound > 0) {
+        bits = rig_random() % (uint64_t)bound;
+    } else if (info->cls == IR_FLOAT) {
+        if (how == 0)
+            bits = fp_encode(info->fp, edges[rig_below(sizeof edges / sizeof *edges)]);
+        else if (how < 3)
+            bits = fp_encode(info->fp, ((double)rig_below(2001) - 1000) / 64);
+        fp_store(info->fp, p, bits & (info->bits < 64 ? ((uint64_t)1 << info->bits) - 1 : UINT64_MAX));
+        return;
+    } else if (info->cls == IR_PRED) {
+        bits &= 1;
+    } else if (how == 0) {
+        static const uint64_t ints[] = {0, 1, UINT64_MAX, 0x80, 0x7F, 0x8000, 0x80000000, 0x7FFFFFFF, UINT64_C(1) << 63, 7};
+        bits = ints[rig_below(10)];
+    } else if (how == 1) {
+        bits = (uint64_t)((int64_t)rig_below(41) - 20);
+    }
+    for (uint32_t i = 0; i < info->bytes; i++)
+        ((uint8_t *)p)[i] = (uint8_t)(bits >> 8 * i);
+}
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+struct rig_buffer {
+    char *map, *p;
+    size_t bytes, mapped;
+};
+
+/* `low`: begins behind a page that must not be touched, else ends in front of one. */
+static struct rig_buffer rig_alloc(size_t bytes, bool low) {
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), inner = (bytes + page - 1) & ~(page - 1);
+    struct rig_buffer b = {.bytes = bytes, .mapped = inner + 2 * page};
+    b.map = mmap(NULL, b.mapped, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(b.map != MAP_FAILED);
+    if (inner)
+        assert_int_equal(mprotect(b.map + page, inner, PROT_READ | PROT_WRITE), 0);
+    b.p = b.map + page + (low ? 0 : inner - bytes);
+    return b;
+}
+
+static size_t rig_bytes(const struct kir *k, uint32_t i) {
+    return (size_t)k->buffers.v[i].count * ir_dtype_get(k->buffers.v[i].dtype)->bytes;
+}
+
+/* ---- comparing ------------------------------------------------------------------------------- */
+
+static bool rig_same(enum ir_dtype t, const char *a, const char *b) {
+    const struct ir_dtype_info *info = ir_dtype_get(t);
+    if (memcmp(a, b, info->bytes) == 0)
+        return true;
+    return info->cls == IR_FLOAT && fp_is_nan(info->fp, fp_load(info->fp, a)) && fp_is_nan(info->fp, fp_load(info->fp, b));
+}
+
+static inline void rig_explain(const struct kir *k, const char *target, const char *what) {
+    struct strbuf text;
+    strbuf_init(&text, mem_system_allocator());
+    kir_print(k, &text);
+    fail_msg("%s on %s:\n%s", what, target, text.p);
+}
+
+static inline void rig_compare(const struct kir *k, const char *target, uint32_t buffer, const char *expected,
+                               const char *got) {
+    const struct kir_buffer *b = &k->buffers.v[buffer];
+    uint32_t bytes = ir_dtype_get(b->dtype)->bytes;
+    for (int64_t i = 0; i < b->count; i++)
+        if (!rig_same(b->dtype, expected + i * bytes, got + i * bytes)) {
+            char what[128];
+            uint64_t x = 0, y = 0;
+            memcpy(&x, expected + i * bytes, bytes);
+            memcpy(&y, got + i * bytes, bytes);
+            snprintf(what, sizeof what, "b%u[%lld]: expected %llx, got %llx", buffer, (long long)i, (unsigned long long)x,
+                     (unsigned long long)y);
+            rig_explain(k, target, what);
+        }
+}
+
+/* Both ways on the same data. indices: of integer parameters, what their elements stay below; 0 = anything. */
+static inline void rig_run(const struct kir *k, const char *target, hilo_kernel_fn *fn, const int64_t *indices) {
+    for (int low = 0; low < 2; low++) {
+        struct rig_buffer a[RIG_BUFFERS], b[RIG_BUFFERS];
+        void *pa[RIG_BUFFERS], *pb[RIG_BUFFERS], *sa = NULL, *sb = NULL;
+        uint32_t n = 0;
+        struct diag_list d;
+        diag_init(&d, mem_system_allocator());
+        for (uint32_t i = 0; i < k->buffers.n; i++) {
+            if (k->buffers.v[i].role == KIR_SCRATCH)
+                continue;
+            uint32_t bytes = ir_dtype_get(k->buffers.v[i].dtype)->bytes;
+            a[n] = rig_alloc(rig_bytes(k, i), low);
+            b[n] = rig_alloc(rig_bytes(k, i), low);
+            for (int64_t j = 0; j < k->buffers.v[i].count; j++)
+                rig_element(k->buffers.v[i].dtype, a[n].p + j * bytes, indices ? indices[n] : 0);
+            memcpy(b[n].p, a[n].p, a[n].bytes);
+            pa[n] = a[n].p, pb[n] = b[n].p;
+            n++;
+        }
+        if (k->scratch_bytes) {
+            sa = aligned_alloc(64, (k->scratch_bytes + 63) & ~(size_t)63);
+            sb = aligned_alloc(64, (k->scratch_bytes + 63) & ~(size_t)63);
+            memset(sa, 0, k->scratch_bytes);
+            memset(sb, 0, k->scratch_bytes);
+        }
+        int64_t grid = kir_grid_extent(k), middle = grid / 3;
+        bool ok = kir_run(k, pa, sa, 0, grid, &d);
+        if (!ok)
+            rig_explain(k, target, d.first ? d.first->message : "?");
+        fn(pb, sb, 0, middle);
+        fn(pb, sb, middle, grid);
+        n = 0;
+        for (uint32_t i = 0; i < k->buffers.n; i++)
+            if (k->buffers.v[i].role != KIR_SCRATCH) {
+                rig_compare(k, target, i, a[n].p, b[n].p);
+                munmap(a[n].map, a[n].mapped);
+                munmap(b[n].map, b[n].mapped);
+                n++;
+            }
+        free(sa);
+        free(sb);
+        diag_clear(&d);
+    }
+}
+
+/* ---- targets --------------------------------------------------------------------------------- */
+
+/* What this machine can run: itself, and older ones. */
+static inline uint32_t rig_targets(struct cg_target *out, const char **names) {
+    struct diag_list d;
+    uint32_t n = 1;
+    diag_init(&d, mem_system_allocator());
+    assert_int_equal(cg_target(NULL, &out[0], &d), HILO_OK);
+    names[0] = "host";
+    if (strstr(out[0].features, "+sse4.2"))
+        assert_int_equal(cg_target(names[n] = "x86-64-v2", &out[n], &d), HILO_OK), n++;
+    if (strstr(out[0].features, "+avx2") && strstr(out[0].features, "+fma"))
+        assert_int_equal(cg_target(names[n] = "x86-64-v3", &out[n], &d), HILO_OK), n++;
+    return n;
+}
+
+static inline void rig_must(hilo_status s, const struct diag_list *d, const struct kir *k, const char *target) {
+    if (s != HILO_OK)
+        rig_explain(k, target, d->first ? d->first->message : "failed without saying why");
+}
+
+/* Kernels, compiled together for each target that runs here, against the interpreter. */
+static inline void rig_check_all(const struct kir *const *kernels, uint32_t n, const int64_t *indices) {
+    struct cg_target targets[4];
+    const char *names[4];
+    uint32_t ntargets = rig_targets(targets, names);
+    hilo_allocator al = mem_system_allocator();
+    for (uint32_t t = 0; t < ntargets; t++) {
+        struct diag_list d;
+        void *object;
+        size_t bytes;
+        struct rt_code *code;
+        diag_init(&d, al);
+        for (uint32_t i = 0; i < n; i++)
+            rig_must(kir_verify(kernels[i], &d), &d, kernels[i], names[t]);
+        rig_must(cg_compile(kernels, n, &targets[t], CG_OBJECT, &al, &d, &object, &bytes), &d, kernels[0], names[t]);
+        struct str text = {object, bytes};
+        rig_must(rt_code_load(&text, 1, 0, al, &d, &code), &d, kernels[0], names[t]);
+        mem_free(&al, object, bytes);
+        for (uint32_t i = 0; i < n; i++) {
+            hilo_kernel_fn *fn = rt_code_find(code, kernels[i]->name);
+            assert_non_null(fn);
+            rig_run(kernels[i], names[t], fn, indices);
+        }
+        rt_code_free(code);
+        diag_clear(&d);
+    }
+}
+
+/* Gathers kernels, so that they are compiled together. */
+struct rig_batch {
+    struct kir *v[RIG_KERNELS];
+    uint32_t n;
+};
+
+static jmp_buf rig_memory;
+
+static inline struct kir *rig_new(struct rig_batch *b) {
+    char name[32];
+    assert_true(b->n < RIG_KERNELS);
+    snprintf(name, sizeof name, "k%u", b->n);
+    return b->v[b->n++] = kir_new(name, mem_system_allocator(), &rig_memory);
+}
+
+static inline void rig_flush(struct rig_batch *b, const int64_t *indices) {
+    rig_check_all((const struct kir *const *)b->v, b->n, indices);
+    for (uint32_t i = 0; i < b->n; i++)
+        kir_free(b->v[i]);
+    b->n = 0;
+}
+
+#endif
