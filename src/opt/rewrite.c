@@ -41,7 +41,7 @@ ir_op opt_remake(struct opt *o, ir_op op, const ir_val *operands, uint32_t noper
     return copy;
 }
 
-static void clone_region(struct opt_map *map, ir_region from, ir_region to) {
+void opt_clone_region(struct opt_map *map, ir_region from, ir_region to) {
     struct ir_module *m = map->o->m;
     for (ir_block b = ir_region_get(m, from)->first; !IR_NONE(b); b = ir_block_get(m, b)->next) {
         const struct ir_block_data *bd = ir_block_get(m, b);
@@ -67,7 +67,7 @@ ir_op opt_clone(struct opt_map *map, ir_op op) {
     for (uint32_t i = 0; i < x->nresults; i++)
         opt_map_set(map, ir_result(m, op, i), ir_result(m, copy, i));
     for (uint32_t i = 0; i < x->nregions; i++)
-        clone_region(map, ir_op_region(m, op, i), ir_op_region(m, copy, i));
+        opt_clone_region(map, ir_op_region(m, op, i), ir_op_region(m, copy, i));
     return copy;
 }
 

@@ -24,6 +24,8 @@ void opt_replace(struct opt_map *map, ir_op op, const ir_val *values);
 /* A copy of the op with its regions, in no block; operands as the map has them. Its results and everything inside are
    entered into the map, so that copies of several ops, of another function too, fit together. */
 ir_op opt_clone(struct opt_map *map, ir_op op);
+/* Copies the blocks of a region to the end of another one, likewise. */
+void opt_clone_region(struct opt_map *map, ir_region from, ir_region to);
 /* A copy with the same attributes and locations, in no block, that has other operands and results, and regions without
    blocks. */
 ir_op opt_remake(struct opt *o, ir_op op, const ir_val *operands, uint32_t noperands, const ir_type *results,

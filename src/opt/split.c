@@ -1,0 +1,329 @@
+/* split: reductions in two stages
+ * does       a reduction of many elements to few results becomes one to partial results of blocks and one of these, so that
+ *            threads can share the work and columns are read in order
+ * requires   nothing
+ * preserves  nothing
+ * cost       linear
+ * example    %0 = reduce add %x : 1048576 -> 1  ⇒  %0 = reduce add (reduce add %x : 128x8192 -> 128) : 128 -> 1
+ *
+ * The order of a reduction is the implementation's; what is kept is that of the elements, for bodies that do not commute. The
+ * choice is made by shape alone, never by a number of threads, so that results are the same on any of them. Sums and products
+ * of floats narrower than f32 are carried from stage to stage in f32, as if they had been rounded once. */
+#include "opt/rules.h"
+
+#include <math.h>
+
+enum {
+    SPLIT_TASKS = 16,      /* dimensions in front that are kept, with so many elements, are enough to share the work by */
+    SPLIT_WORK = 1 << 16,  /* elements of one such task from which it is split */
+    SPLIT_BLOCK = 1 << 13, /* elements of a block, about */
+    SPLIT_WIDTH = 512,     /* kept dimensions behind, with more elements, are better shared than the rows before them */
+    SPLIT_ROWS = 64        /* of a block at least: a partial result is written so many times less than is read */
+};
+
+hilo_status opt_split(struct opt *o) {
+    return opt_rules(o, OPT_PASS_split);
+}
+
+/* ---- bodies ---------------------------------------------------------------------------------- */
+
+/* The operands of `op` are a and b, in any order. */
+static bool pair(const struct rules *r, ir_op op, ir_val a, ir_val b) {
+    ir_val x = rules_in(r, op, 0), y = rules_in(r, op, 1);
+    return (IR_SAME(x, a) && IR_SAME(y, b)) || (IR_SAME(x, b) && IR_SAME(y, a));
+}
+
+/* `v` is a comparison of a with b by `how`. */
+static bool compares(const struct rules *r, ir_val v, int64_t how, ir_val a, ir_val b) {
+    ir_op op = rules_def(r, v, IR_COMPARE);
+    return !IR_NONE(op) && ir_prop_i64(r->m, op, IR_COMPARE_comparison_direction) == how && IR_SAME(rules_in(r, op, 0), a) &&
+           IR_SAME(rules_in(r, op, 1), b);
+}
+
+/* The two operands of v where it is such an op; or in the other order. */
+static bool operands(const struct rules *r, ir_val v, enum ir_op_kind kind, bool other, ir_val *a, ir_val *b) {
+    ir_op op = rules_def(r, v, kind);
+    if (IR_NONE(op))
+        return false;
+    *a = rules_in(r, op, other);
+    *b = rules_in(r, op, !other);
+    return true;
+}
+
+/* `v` is true where key a goes before key b and not the other way: a > b (or a < b), possibly "or a is NaN". */
+static bool before(const struct rules *r, ir_val v, ir_val a, ir_val b) {
+    ir_val p, q;
+    if (compares(r, v, IR_COMPARISON_DIRECTION_GT, a, b) || compares(r, v, IR_COMPARISON_DIRECTION_LT, a, b))
+        return true;
+    for (int k = 0; k < 2; k++)
+        if (operands(r, v, IR_OR, k, &p, &q) && compares(r, q, IR_COMPARISON_DIRECTION_NE, a, a))
+            return before(r, p, a, b);
+    return false;
+}
+
+/* `v` is true where keys are equal and the index i is less than j. */
+static bool tie(const struct rules *r, ir_val v, ir_val a, ir_val b, ir_val i, ir_val j) {
+    ir_val p, q;
+    for (int k = 0; k < 2; k++)
+        if (operands(r, v, IR_AND, k, &p, &q) && compares(r, p, IR_COMPARISON_DIRECTION_EQ, a, b) &&
+            compares(r, q, IR_COMPARISON_DIRECTION_LT, i, j))
+            return true;
+    return false;
+}
+
+/* `v` is select(p, a, b). */
+static bool selects(const struct rules *r, ir_val v, ir_val a, ir_val b, ir_val *p) {
+    ir_op op = rules_def(r, v, IR_SELECT);
+    if (IR_NONE(op) || !IR_SAME(rules_in(r, op, 1), a) || !IR_SAME(rules_in(r, op, 2), b))
+        return false;
+    *p = rules_in(r, op, 0);
+    return true;
+}
+
+/* The greatest or least key, with the first index where there are several: two forms of exporters. Such a body chooses one of
+   two pairs by an order of them, so it is associative, and its initial values may be met again. */
+static bool chooses(const struct rules *r, ir_block b) {
+    const struct ir_block_data *d = ir_block_get(r->m, b);
+    ir_op end = ir_terminator(r->m, b);
+    if (d->nargs != 4 || ir_op_get(r->m, end)->noperands != 2)
+        return false;
+    ir_val a = d->args[0], i = d->args[1], c = d->args[2], j = d->args[3], p, q, s, t;
+    ir_val key = rules_in(r, end, 0), index = rules_in(r, end, 1);
+    if (!rules_is_integer(r, i) || !selects(r, key, a, c, &p))
+        return false;
+    if (before(r, p, a, c) && selects(r, index, i, j, &q))
+        for (int k = 0; k < 2; k++)
+            if (operands(r, q, IR_OR, k, &s, &t) && IR_SAME(s, p) && tie(r, t, a, c, i, j))
+                return true;
+    ir_op outer = rules_def(r, index, IR_SELECT);
+    bool either = compares(r, p, IR_COMPARISON_DIRECTION_GE, a, c) || compares(r, p, IR_COMPARISON_DIRECTION_LE, a, c);
+    if (IR_NONE(outer) || !either)
+        return false;
+    ir_op least = rules_def(r, rules_in(r, outer, 1), IR_MINIMUM);
+    return compares(r, rules_in(r, outer, 0), IR_COMPARISON_DIRECTION_EQ, a, c) && !IR_NONE(least) && pair(r, least, i, j) &&
+           selects(r, rules_in(r, outer, 2), i, j, &q) && IR_SAME(q, p);
+}
+
+/* The one op of a body of two scalars, which commutes and is associative but for rounding; IR_OP_NONE for any other. */
+static enum ir_op_kind single(const struct rules *r, ir_block b) {
+    const struct ir_block_data *d = ir_block_get(r->m, b);
+    ir_op end = ir_terminator(r->m, b), op = d->first;
+    if (d->nargs != 2 || IR_SAME(op, end) || !IR_SAME(ir_op_get(r->m, op)->next, end) ||
+        !ir_op_has(ir_kind(r->m, op), IR_T_ASSOCIATIVE) || !pair(r, op, d->args[0], d->args[1]) ||
+        !IR_SAME(rules_in(r, end, 0), ir_result(r->m, op, 0)) ||
+        !(rules_is_integer(r, d->args[0]) || rules_is_float(r, d->args[0])))
+        return IR_OP_NONE;
+    return ir_kind(r->m, op);
+}
+
+/* ---- shapes ---------------------------------------------------------------------------------- */
+
+/* How the dimensions of the operand are cut: reduced ones before `dim` are kept by the first stage, `dim` is `blocks` times
+   the rest of it; reduced dimensions behind are reduced. blocks = 1: of `dim` nothing is kept. */
+struct cut {
+    uint32_t dim;
+    int64_t blocks;
+};
+
+/* The divisor of n nearest to `want`, in proportion. */
+static int64_t divisor(int64_t n, double want) {
+    int64_t best = 1;
+    for (int64_t i = 1; i <= n / i; i++) {
+        int64_t both[2] = {i, n / i};
+        for (int k = 0; k < 2 && n % i == 0; k++)
+            if (fabs(log((double)both[k] / want)) < fabs(log((double)best / want)))
+                best = both[k];
+    }
+    return best;
+}
+
+static bool cut_of(const struct ir_type_data *t, const bool *reduced, struct cut *cut) {
+    double tasks = 1, width = 1, rows = 1, kept = 1;
+    bool seen = false;
+    for (uint32_t i = 0; i < t->rank; i++) {
+        seen |= reduced[i];
+        *(reduced[i] ? &rows : seen ? &width : &tasks) *= (double)t->dims[i];
+    }
+    if (tasks >= SPLIT_TASKS || width > SPLIT_WIDTH || rows * width < SPLIT_WORK)
+        return false;
+    double block = fmax(SPLIT_BLOCK / width, SPLIT_ROWS), want = rows / block;
+    cut->blocks = 1;
+    for (cut->dim = 0; cut->dim < t->rank; cut->dim++) {
+        int64_t size = t->dims[cut->dim];
+        if (!reduced[cut->dim])
+            continue;
+        if (kept * (double)size > want * 1.5) {
+            cut->blocks = divisor(size, want / kept);
+            break;
+        }
+        kept *= (double)size;
+    }
+    kept *= (double)cut->blocks;
+    return kept >= 2 && cut->dim < t->rank && rows / kept * width < SPLIT_WORK;
+}
+
+/* ---- stages ---------------------------------------------------------------------------------- */
+
+struct stages {
+    ir_op op;
+    uint32_t n;                /* operands that are reduced */
+    enum ir_op_kind kind;      /* the body's; IR_OP_NONE = it is copied */
+    ir_type scalar;            /* of the body where there is a kind */
+    struct cut cut;
+    bool reduced[IR_MAX_RANK];
+};
+
+/* An op with n results behind those before s->op. */
+static ir_op make(struct rules *r, const struct stages *s, const ir_val *in, const ir_type *types) {
+    const struct ir_op_data *x = ir_op_get(r->m, s->op);
+    ir_op op = ir_op_new(r->m, IR_REDUCE, in, 2 * s->n, types, s->n, 1);
+    ir_set_loc(r->m, op, x->loc, x->line, x->col);
+    ir_insert_before(r->m, s->op, op);
+    ir_region body = ir_op_region(r->m, op, 0);
+    if (s->kind == IR_OP_NONE) {
+        opt_clone_region(&r->map, ir_op_region(r->m, s->op, 0), body);
+        return op;
+    }
+    ir_block b = ir_block_new(r->m, body);
+    ir_val args[2] = {ir_block_add_arg(r->m, b, s->scalar), ir_block_add_arg(r->m, b, s->scalar)};
+    ir_op step = ir_op_new(r->m, s->kind, args, 2, &s->scalar, 1, 0);
+    ir_append(r->m, b, step);
+    ir_val result = ir_result(r->m, step, 0);
+    ir_append(r->m, b, ir_op_new(r->m, IR_RETURN, &result, 1, NULL, 0, 0));
+    return op;
+}
+
+static ir_val converted(struct rules *r, ir_op at, ir_val v, ir_type scalar) {
+    const struct ir_type_data *t = rules_shape(r, v);
+    if (IR_SAME(t->elem, ir_type_get(r->m, scalar)->elem))
+        return v;
+    ir_type type = ir_type_with_dims(r->m, scalar, t->dims, t->rank);
+    return ir_result(r->m, rules_make(r, at, IR_CONVERT, &v, 1, type), 0);
+}
+
+/* What the partial results begin with: the initial value where it may be met more than once, else what changes nothing. */
+static ir_val neutral(struct rules *r, const struct stages *s, ir_val init) {
+    bool floats = rules_is_float(r, init);
+    switch (s->kind) {
+    case IR_ADD:
+        if (rules_is(r, init, RULES_ZERO) || rules_is(r, init, RULES_MINUS_ZERO))
+            return init;
+        if (floats)
+            return rules_make_float(r, s->op, s->scalar, -0.0);
+        break;
+    case IR_XOR: break;
+    case IR_MULTIPLY:
+        if (floats)
+            return rules_make_float(r, s->op, s->scalar, 1);
+        return rules_make_splat(r, s->op, s->scalar, (char[8]){1});
+    default: return init;
+    }
+    return rules_make_splat(r, s->op, s->scalar, (char[8]){0});
+}
+
+/* The first stage of operand v, and its result's type. */
+static ir_val blocked(struct rules *r, const struct stages *s, ir_val v, ir_type *partial) {
+    const struct ir_type_data *t = rules_shape(r, v);
+    int64_t dims[IR_MAX_RANK + 1], kept[IR_MAX_RANK + 1];
+    uint32_t n = 0, k = 0;
+    for (uint32_t i = 0; i < t->rank; i++) {
+        bool here = i == s->cut.dim && s->cut.blocks > 1;
+        if (here)
+            kept[k++] = dims[n++] = s->cut.blocks;
+        dims[n++] = here ? t->dims[i] / s->cut.blocks : t->dims[i];
+        if (!s->reduced[i] || i < s->cut.dim)
+            kept[k++] = t->dims[i];
+    }
+    *partial = ir_type_with_dims(r->m, rules_type(r, v), kept, k);
+    if (n == t->rank)
+        return v;
+    return ir_result(r->m, rules_make(r, s->op, IR_RESHAPE, &v, 1, ir_type_with_dims(r->m, rules_type(r, v), dims, n)), 0);
+}
+
+static void set_dimensions(struct rules *r, const struct stages *s, ir_op first, ir_op second) {
+    int64_t one[IR_MAX_RANK + 1], two[IR_MAX_RANK + 1];
+    uint32_t n1 = 0, n2 = 0, at = 0, left = 0, rank = rules_shape(r, rules_in(r, s->op, 0))->rank;
+    for (uint32_t i = 0; i < rank; i++, at++) {
+        if (i == s->cut.dim && s->cut.blocks > 1) {
+            two[n2++] = left++;
+            at++;
+        } else if (s->reduced[i] && i < s->cut.dim) {
+            two[n2++] = left;
+        }
+        if (s->reduced[i] && i >= s->cut.dim)
+            one[n1++] = at;
+        else
+            left++;
+    }
+    ir_set_prop(r->m, first, IR_REDUCE_dimensions, ir_attr_i64s(r->m, one, n1));
+    ir_set_prop(r->m, second, IR_REDUCE_dimensions, ir_attr_i64s(r->m, two, n2));
+}
+
+static void split(struct rules *r, const struct stages *s) {
+    ir_val *one = ARENA_ARRAY(&r->o->scratch, ir_val, 2 * s->n), *two = ARENA_ARRAY(&r->o->scratch, ir_val, 2 * s->n);
+    ir_val *results = ARENA_ARRAY(&r->o->scratch, ir_val, s->n);
+    ir_type *partial = ARENA_ARRAY(&r->o->scratch, ir_type, s->n), *whole = ARENA_ARRAY(&r->o->scratch, ir_type, s->n);
+    for (uint32_t i = 0; i < s->n; i++) {
+        ir_val x = rules_in(r, s->op, i), init = rules_in(r, s->op, s->n + i), result = ir_result(r->m, s->op, i);
+        if (s->kind != IR_OP_NONE) {
+            x = converted(r, s->op, x, s->scalar);
+            init = converted(r, s->op, init, s->scalar);
+        }
+        one[i] = blocked(r, s, x, &partial[i]);
+        one[s->n + i] = neutral(r, s, init);
+        two[s->n + i] = init;
+        const struct ir_type_data *t = rules_shape(r, result);
+        whole[i] = ir_type_with_dims(r->m, partial[i], t->dims, t->rank);
+    }
+    ir_op first = make(r, s, one, partial);
+    for (uint32_t i = 0; i < s->n; i++)
+        two[i] = ir_result(r->m, first, i);
+    ir_op second = make(r, s, two, whole);
+    set_dimensions(r, s, first, second);
+    for (uint32_t i = 0; i < s->n; i++)
+        results[i] = converted(r, s->op, ir_result(r->m, second, i), rules_type(r, ir_result(r->m, s->op, i)));
+    opt_replace(&r->map, s->op, results);
+}
+
+/* Of known sizes, and nothing else in its type. */
+static bool plain(const struct rules *r, ir_val v) {
+    return rules_static(r, v) && IR_NONE(rules_shape(r, v)->encoding);
+}
+
+static bool same_elements(const struct rules *r, ir_op op) {
+    for (uint32_t i = 0; i < 2; i++)
+        if (!IR_SAME(rules_shape(r, rules_in(r, op, i))->elem, rules_shape(r, ir_result(r->m, op, i))->elem))
+            return false;
+    return true;
+}
+
+bool opt_rule_reduce_blocks(struct rules *r, ir_op op) {
+    const struct ir_op_data *x = ir_op_get(r->m, op);
+    struct stages s = {.op = op, .n = x->nresults};
+    size_t n;
+    const int64_t *dims = ir_prop_i64s(r->m, op, IR_REDUCE_dimensions, &n);
+    ir_block body = ir_region_get(r->m, ir_op_region(r->m, op, 0))->first;
+    if (x->noperands != 2 * s.n || s.n == 0 || s.n > 2)
+        return false;
+    for (uint32_t i = 0; i < s.n; i++)
+        if (!plain(r, x->operands[i]) || !plain(r, ir_result(r->m, op, i)))
+            return false;
+    for (size_t i = 0; i < n; i++)
+        s.reduced[dims[i]] = true;
+    if (!cut_of(rules_shape(r, x->operands[0]), s.reduced, &s.cut))
+        return false;
+    if (s.n == 2) {
+        if (!chooses(r, body) || !same_elements(r, op))
+            return false;
+    } else {
+        s.kind = single(r, body);
+        s.scalar = rules_type(r, ir_block_get(r->m, body)->args[0]);
+        if (s.kind == IR_OP_NONE)
+            return false;
+        const struct ir_dtype_info *t = ir_dtype_get(ir_type_get(r->m, s.scalar)->dtype);
+        if (t->cls == IR_FLOAT && t->bits < 32 && (s.kind == IR_ADD || s.kind == IR_MULTIPLY))
+            s.scalar = ir_type_of(r->m, IR_F32_T, NULL, 0);
+    }
+    split(r, &s);
+    return true;
+}
