@@ -5,7 +5,8 @@ _hilo() {
     COMPREPLY=()
 
     if [ "$COMP_CWORD" = 1 ]; then
-        mapfile -t COMPREPLY < <(compgen -W 'run check opt ops devices help --help --version' -- "$word")
+        mapfile -t COMPREPLY < <(compgen -W 'run check opt ops devices generate tokenize perplexity emit quantize
+            help --help --version' -- "$word")
         return
     fi
     case $previous in
@@ -18,16 +19,35 @@ _hilo() {
         mapfile -t COMPREPLY < <(compgen -f -X '!*.np[yz]' -- "$word"; compgen -d -- "$word")
         return
         ;;
+    -m)
+        compopt -o filenames
+        mapfile -t COMPREPLY < <(compgen -d -- "$word")
+        return
+        ;;
+    --precision)
+        mapfile -t COMPREPLY < <(compgen -W 'auto f32 bf16 f16 int8 int4 int4z' -- "$word")
+        return
+        ;;
+    --engine)
+        mapfile -t COMPREPLY < <(compgen -W 'hilo reference pjrt:' -- "$word")
+        return
+        ;;
+    --graph)
+        mapfile -t COMPREPLY < <(compgen -W 'decode prefill score grow' -- "$word")
+        return
+        ;;
     --floats)
         mapfile -t COMPREPLY < <(compgen -W 'exact no-nan reassoc' -- "$word")
         return
         ;;
     --entry | --timing | --threads | --filter | --timeout | --elide | --passes | --stop-after | --dump) return ;;
-    --disable-rule | --rule-limit) return ;;
+    --disable-rule | --rule-limit | -p | -n | --system | --temperature | --top-k | --top-p | --min-p) return ;;
+    --repetition-penalty | --seed | --stop | --context | --batch | --tokens) return ;;
     esac
 
     if [[ $word == -* ]]; then
         local options='--help' compile='-O0 -O1 -O2 -O3 --backend --threads'
+        local model='-m --precision --engine --context --threads -O0 -O1 -O2 -O3'
         case ${COMP_WORDS[1]} in
         run) options+=" $compile --entry --input -o --timing --json" ;;
         check) options+=" $compile --filter --timeout --verbose" ;;
@@ -37,6 +57,14 @@ _hilo() {
             ;;
         ops) options+=' --markdown --json' ;;
         devices) options+=' --json' ;;
+        generate)
+            options+=" $model -p -f -n --system --raw --special --temperature --top-k --top-p --min-p"
+            options+=' --repetition-penalty --seed --stop --timing --json'
+            ;;
+        tokenize) options+=' -m -f --special --pieces --decode --json' ;;
+        perplexity) options+=" $model -f --json" ;;
+        emit) options+=' -m --graph -o --precision --batch --context --tokens --logits' ;;
+        quantize) options+=' -o --int8 --int4 --int4z --bf16 --f16' ;;
         esac
         mapfile -t COMPREPLY < <(compgen -W "$options" -- "$word")
     else

@@ -4,6 +4,7 @@
  *   options.c   command lines and --help        check.c    hilo check       expect.c   // expected-error
  *   session.c   client, errors, terminal        opt.c      hilo opt         report.c   results and timing
  *   npy.c npz.c numpy's files (npy.h)           ops.c      hilo ops         devices.c  hilo devices
+ *   model.c     language models (model.h)       generate.c tokenize.c perplexity.c emit_graph.c quantize.c
  *
  * A command answers an exit code. Only a command prints; messages and progress go to standard error. */
 #ifndef HILO_CLI_CLI_H
@@ -32,6 +33,7 @@ struct cli_texts {
 enum cli_kind {   /* of the field that an option sets */
     CLI_FLAG,     /* bool */
     CLI_NUMBER,   /* int64_t, not negative */
+    CLI_REAL,     /* double, not negative */
     CLI_TEXT,     /* const char * */
     CLI_TEXTS,    /* struct cli_texts: may be given several times */
     CLI_LEVEL,    /* int32_t: -O0 … -O3 */
@@ -71,6 +73,7 @@ struct cli_command {
 };
 
 extern const struct cli_command cli_run, cli_check, cli_opt, cli_ops, cli_devices;
+extern const struct cli_command cli_generate, cli_tokenize, cli_perplexity, cli_emit, cli_quantize;
 
 /* Reads the arguments behind the command's name into the struct `into` and the operands. Answers -1 when the command
    is to go on, else its exit code: after --help, or an error that was printed. The texts last as long as argv;

@@ -1,7 +1,9 @@
 /* hilo: finds the subcommand and hands over. */
 #include "cli/cli.h"
 
-static const struct cli_command *const commands[] = {&cli_run, &cli_check, &cli_opt, &cli_ops, &cli_devices, NULL};
+static const struct cli_command *const commands[] = {
+    &cli_run, &cli_check, &cli_opt, &cli_ops, &cli_devices,
+    &cli_generate, &cli_tokenize, &cli_perplexity, &cli_emit, &cli_quantize, NULL};
 
 static const char *command_name(const void *names, size_t i) {
     const struct cli_command *const *c = names;
@@ -24,8 +26,8 @@ static int unknown_command(const char *name) {
 static int general_help(FILE *out, int code) {
     fputs("hilo reads, checks and runs StableHLO programs.\n\nusage: hilo COMMAND …\n\n", out);
     for (const struct cli_command *const *c = commands; *c; c++)
-        fprintf(out, "  %-9s %s\n", (*c)->name, (*c)->summary);
-    fputs("  help      says more about a command: hilo help run\n"
+        fprintf(out, "  %-10s %s\n", (*c)->name, (*c)->summary);
+    fputs("  help       says more about a command: hilo help run\n"
           "\n"
           "  hilo --version prints the version.\n"
           "\n"

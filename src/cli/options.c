@@ -111,6 +111,9 @@ static bool set_option(const struct cli_option *o, const char *value, void *into
         *(int64_t *)field = n;
         return *value && !*end && !errno && n >= 0;
     }
+    case CLI_REAL:
+        *(double *)field = strtod(value, &end);
+        return *value && !*end && *(double *)field >= 0;
     case CLI_LEVEL:
         *(int32_t *)field = value[0] - '0';
         return value[0] >= '0' && value[0] <= '3' && !value[1];

@@ -115,6 +115,7 @@ hilo_status llm_session_open(hilo_client *client, const char *dir, const struct 
     arena_init(&s->arena, client->al, NULL);
     arena_init(&s->model.arena, client->al, NULL);
     arena_init(&s->model.files.arena, client->al, NULL);
+    llm_ids_init(&s->seen, client->al);
     strbuf_init(&s->chat.template, client->al);
     strbuf_init(&s->chat.bos, client->al);
     strbuf_init(&s->chat.eos, client->al);
@@ -154,6 +155,7 @@ void llm_session_close(struct llm_session *s) {
     }
     llm_engine_close(s->engine);
     mem_free(&client->al, s->programs, s->nprograms * sizeof *s->programs);
+    llm_ids_free(&s->seen);
     llm_tok_free(s->tok);
     llm_chat_close(&s->chat);
     llm_model_close(&s->model);
@@ -176,6 +178,12 @@ struct llm_capabilities llm_session_capabilities(const struct llm_session *s) {
 
 void llm_session_reset(struct llm_session *s) {
     memset(s->at, 0, (size_t)s->batch * sizeof *s->at);
+    llm_session_rewind(s, 0);
+}
+
+void llm_session_rewind(struct llm_session *s, size_t n) {
+    s->at[0] = n < (size_t)s->at[0] ? (int32_t)n : s->at[0];
+    s->seen.n = n < s->seen.n ? n : s->seen.n;
     release_array(s, &s->tokens);
     release_array(s, &s->positions);
 }

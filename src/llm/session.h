@@ -40,6 +40,7 @@ struct llm_session {
     void **cache;                   /* 2 * layers arrays */
     void *tokens, *positions;       /* i32[batch], of the last step; NULL = to be uploaded */
     int32_t *at;                    /* batch: tokens read so far */
+    struct llm_ids seen;            /* of sequence 0, where llm_generate alone has read: at[0] of them */
     struct llm_program *programs;
     size_t nprograms;
     void **in, **out;               /* arguments and results of a step */
@@ -61,8 +62,9 @@ struct llm_capabilities {
 };
 struct llm_capabilities llm_session_capabilities(const struct llm_session *s);
 
-/* Forgets what was read. */
+/* Forgets what was read; or of sequence 0 what is behind its first n tokens. */
 void llm_session_reset(struct llm_session *s);
+void llm_session_rewind(struct llm_session *s, size_t n);
 
 /* Reads n[i] > 0 more tokens of each sequence. Answers the next token of each by the greatest logit in `next`, or with
    `logits` not NULL batch * vocabulary logits there. OUT_OF_RANGE when the context ends. */

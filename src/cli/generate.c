@@ -1,0 +1,304 @@
+/* hilo generate: continues texts, and converses. */
+#include "cli/model.h"
+
+#include <stdlib.h>
+#include <sys/resource.h>
+
+struct generate_options {
+    struct cli_model model;
+    const char *prompt, *file, *system;
+    bool raw, special, timing, json;
+    int64_t most, top_k, seed;
+    double temperature, top_p, min_p, repetition;
+    struct cli_texts stop;
+};
+
+struct chat {
+    hilo_client *client;
+    struct llm_session *s;
+    const struct generate_options *o;
+    struct { struct llm_message *v; size_t n, cap; } messages;
+    struct llm_ids prompt;
+    struct llm_generated g;
+};
+
+/* ---- prompts --------------------------------------------------------------------------------- */
+
+static char *copy_text(struct str s) {
+    char *p = cli_alloc(s.n + 1, 1);
+    memcpy(p, s.p, s.n);
+    return p;
+}
+
+static void add_message(struct chat *c, const char *role, struct str content) {
+    if (c->messages.n == c->messages.cap) {
+        size_t cap = 2 * c->messages.cap + 4;
+        struct llm_message *v = cli_alloc(cap, sizeof *v);
+        if (c->messages.n)
+            memcpy(v, c->messages.v, c->messages.n * sizeof *v);
+        free(c->messages.v);
+        c->messages.v = v;
+        c->messages.cap = cap;
+    }
+    c->messages.v[c->messages.n++] = (struct llm_message){str_of(role), {copy_text(content), content.n}};
+}
+
+static void free_messages(struct chat *c) {
+    for (size_t i = 0; i < c->messages.n; i++)
+        free((char *)(uintptr_t)c->messages.v[i].content.p);
+    free(c->messages.v);
+}
+
+/* The ids of the conversation so far, or of the text itself. Without a template a conversation is only its last text. */
+static int make_prompt(struct chat *c, struct str text) {
+    struct diag_list d;
+    struct strbuf rendered;
+    const char *family = llm_chat_family(&c->s->chat);
+    c->prompt.n = 0;
+    if (c->o->raw || (family && !*family && !c->o->system))
+        return cli_encode(c->client, c->s->tok, text, LLM_TOK_POST, &c->prompt);
+    add_message(c, "user", text);
+    diag_init(&d, c->client->al);
+    strbuf_init(&rendered, c->client->al);
+    hilo_status status = llm_chat_render(&c->s->chat, c->messages.v, c->messages.n, &d, &rendered);
+    status = rt_finish(c->client, &d, status);
+    int code = status == HILO_OK ? cli_encode(c->client, c->s->tok, (struct str){rendered.p, rendered.n}, 0, &c->prompt)
+                                 : cli_fail(c->client, status);
+    strbuf_free(&rendered);
+    if (status == HILO_UNIMPLEMENTED)
+        cli_error(code, "to continue the text as it is: --raw");
+    return code;
+}
+
+/* ---- answers --------------------------------------------------------------------------------- */
+
+static int on_text(void *user, const char *text, size_t n) {
+    const struct generate_options *o = user;
+    if (!o->json && n) {
+        fwrite(text, 1, n, stdout);
+        fflush(stdout);
+    }
+    return cli_interrupts > 0;
+}
+
+static double per_second(size_t n, double ms) {
+    return ms > 0 ? (double)n / ms * 1e3 : 0;
+}
+
+static uint64_t peak_bytes(void) {
+    struct rusage u;
+    return getrusage(RUSAGE_SELF, &u) == 0 ? (uint64_t)u.ru_maxrss * 1024 : 0;
+}
+
+static void print_json(const struct chat *c) {
+    const struct llm_generated *g = &c->g;
+    fputs("{\"prompt_ids\":", stdout);
+    cli_json_ids(stdout, c->prompt.v, c->prompt.n);
+    fputs(",\"new_tokens\":", stdout);
+    cli_json_ids(stdout, g->ids.v, g->ids.n);
+    fputs(",\"text\":", stdout);
+    cli_json_text(stdout, (struct str){g->text.p ? g->text.p : "", g->text.n});
+    printf(",\"load_ms\":%.3f,\"compile_ms\":%.3f,\"prefill_tok_s\":%.3f,\"decode_tok_s\":%.3f,\"peak_bytes\":%llu}\n",
+           c->s->load_ms, c->s->compile_ms, per_second(g->read, g->prefill_ms),
+           per_second(g->ids.n > 1 ? g->ids.n - 1 : 0, g->decode_ms), (unsigned long long)peak_bytes());
+}
+
+/* GB/s of reading the weights with all threads: what a step that reads each of them once cannot exceed. */
+static double read_bandwidth(const struct llm_model *m) {
+    double best = 0;
+    uint64_t sink = 0;
+    for (int run = 0; run < 2; run++) {
+        double begin = rt_now_ms();
+        for (size_t i = 0; i < m->nparams; i++) {
+            const char *p = m->params[i].data;
+            int64_t blocks = (int64_t)(m->params[i].bytes / 4096);
+            uint64_t sum = 0;
+#pragma omp parallel for reduction(+ : sum) schedule(static)
+            for (int64_t k = 0; k < blocks; k++) {
+                const char *block = p + 4096 * k;
+                uint64_t lanes[8] = {0};
+                for (size_t at = 0; at < 4096; at += 64) {
+                    uint64_t v[8];
+                    memcpy(v, block + at, sizeof v);
+                    for (size_t j = 0; j < 8; j++)
+                        lanes[j] ^= v[j];
+                }
+                for (size_t j = 0; j < 8; j++)
+                    sum += lanes[j];
+            }
+            sink += sum;
+        }
+        double gbs = (double)m->bytes / (rt_now_ms() - begin) / 1e6;
+        best = gbs > best ? gbs : best;
+    }
+    return sink == 1 ? 0 : best; /* so that nobody leaves the reading out */
+}
+
+static void print_timing(const struct chat *c) {
+    const struct llm_generated *g = &c->g;
+    const struct llm_session *s = c->s;
+    size_t decoded = g->ids.n > 1 ? g->ids.n - 1 : 0;
+    double rate = per_second(decoded, g->decode_ms), gbs = (double)s->model.bytes * rate / 1e9;
+    double bandwidth = read_bandwidth(&s->model);
+    fprintf(stderr, "load     %10.1f ms   %.1f MB of weights, %s, on %s\n", s->load_ms, (double)s->model.bytes / 1e6,
+            llm_precision_name(s->model.precision), s->engine->ops->name);
+    fprintf(stderr, "compile  %10.1f ms   %zu programs\n", s->compile_ms, s->nprograms);
+    fprintf(stderr, "prefill  %10.1f ms   %zu tokens, %.1f tok/s\n", g->prefill_ms, g->read,
+            per_second(g->read, g->prefill_ms));
+    fprintf(stderr, "decode   %10.1f ms   %zu tokens, %.1f tok/s\n", g->decode_ms, decoded, rate);
+    fprintf(stderr, "weights  %10.2f GB/s %.0f %% of the %.1f GB/s that reading them takes\n", gbs, 100 * gbs / bandwidth,
+            bandwidth);
+    fprintf(stderr, "peak     %10.1f MB\n", (double)peak_bytes() / 1e6);
+}
+
+static int answer(struct chat *c) {
+    const struct generate_options *o = c->o;
+    struct llm_generate_options go = {
+        .most = (size_t)o->most, .special = o->special, .stop = o->stop.v, .nstop = o->stop.n, .on_text = on_text,
+        .user = (void *)(uintptr_t)o,
+        .sampling = {.repetition = o->repetition, .temperature = o->temperature, .top_k = o->top_k, .top_p = o->top_p,
+                     .min_p = o->min_p, .seed = (uint64_t)o->seed}};
+    llm_generated_free(&c->g);
+    llm_generated_init(&c->g, c->client->al);
+    cli_interrupts = 0;
+    hilo_status status = llm_generate(c->s, c->prompt.v, c->prompt.n, &go, &c->g);
+    cli_progress_end();
+    if (!o->json)
+        fputc('\n', stdout);
+    if (status == HILO_CANCELLED) {
+        hilo_diagnostics_clear(c->client);
+        return CLI_INTERRUPTED;
+    }
+    if (status != HILO_OK)
+        return cli_fail(c->client, status);
+    if (o->json)
+        print_json(c);
+    if (o->timing)
+        print_timing(c);
+    if (fflush(stdout) != 0 || ferror(stdout))
+        return cli_error(CLI_ENVIRONMENT, "cannot write to standard output");
+    return c->g.end == LLM_END_CALLER ? CLI_INTERRUPTED : CLI_OK;
+}
+
+/* ---- conversations --------------------------------------------------------------------------- */
+
+/* A line at a time until the input ends. Ctrl-C ends an answer; where there is none to end, the conversation. */
+static int converse(struct chat *c) {
+    char *line = NULL;
+    size_t room = 0;
+    int code = CLI_OK;
+    for (;;) {
+        if (cli_terminal(stdin))
+            fputs("> ", stderr);
+        cli_interrupts = 0;
+        ssize_t n = getline(&line, &room, stdin);
+        if (n < 0)
+            break;
+        struct str text = {line, (size_t)n};
+        while (text.n && (text.p[text.n - 1] == '\n' || text.p[text.n - 1] == '\r'))
+            text.n--;
+        if (!text.n)
+            continue;
+        code = make_prompt(c, text);
+        if (code == CLI_OK)
+            code = answer(c);
+        if (code != CLI_OK && code != CLI_INTERRUPTED)
+            break;
+        code = CLI_OK;
+        if (!c->o->raw)
+            add_message(c, "assistant", (struct str){c->g.text.p ? c->g.text.p : "", c->g.text.n});
+    }
+    free(line);
+    if (cli_interrupts)
+        fputc('\n', stderr);
+    return code;
+}
+
+static int once(struct chat *c) {
+    struct strbuf file;
+    struct str text = str_of(c->o->prompt);
+    strbuf_init(&file, c->client->al);
+    int code = c->o->file ? cli_read_text(c->o->file, &file) : CLI_OK;
+    if (c->o->file)
+        text = (struct str){file.p ? file.p : "", file.n};
+    if (code == CLI_OK)
+        code = make_prompt(c, text);
+    if (code == CLI_OK)
+        code = answer(c);
+    strbuf_free(&file);
+    return code;
+}
+
+static int generate(const struct generate_options *o) {
+    struct chat c = {.o = o};
+    struct llm_sampling sampling = {o->repetition, o->temperature, o->top_k, o->top_p, o->min_p, 0};
+    const char *flaw = llm_sampling_flaw(&sampling);
+    if (flaw)
+        return cli_error(CLI_USAGE, "%s", flaw);
+    if (o->prompt && o->file)
+        return cli_error(CLI_USAGE, "-p and -f are two prompts");
+    int code = cli_session(&o->model, &c.client, &c.s);
+    if (code)
+        return code;
+    llm_ids_init(&c.prompt, c.client->al);
+    llm_generated_init(&c.g, c.client->al);
+    if (o->system)
+        add_message(&c, "system", str_of(o->system));
+    cli_catch_interrupt();
+    code = o->prompt || o->file ? once(&c) : converse(&c);
+    free_messages(&c);
+    llm_generated_free(&c.g);
+    llm_ids_free(&c.prompt);
+    llm_session_close(c.s);
+    hilo_client_release(c.client);
+    return code;
+}
+
+static int generate_main(const struct cli_command *self, int argc, char **argv) {
+    struct generate_options o = {.model = CLI_MODEL_DEFAULTS, .top_p = 1, .repetition = 1};
+    struct cli_texts none;
+    int code = cli_options(self, argc, argv, &o, &none);
+    if (code < 0)
+        code = generate(&o);
+    cli_options_free(self, &o, &none);
+    return code;
+}
+
+#define AT(field) offsetof(struct generate_options, field)
+static const struct cli_option options[] = {
+    CLI_MODEL_OPTIONS(struct generate_options, model),
+    {"-p", "PROMPT", CLI_TEXT, AT(prompt), "what is asked; without -p and -f, lines of standard input are"},
+    {"-f", "FILE", CLI_TEXT, AT(file), "the same from a file; - is standard input"},
+    {"-n", "N", CLI_NUMBER, AT(most), "most tokens of an answer; by default up to the end of the context"},
+    {"--system", "TEXT", CLI_TEXT, AT(system), "the system message, before everything"},
+    {"--raw", NULL, CLI_FLAG, AT(raw), "continue the text as it is, without the chat template"},
+    {"--special", NULL, CLI_FLAG, AT(special), "show special tokens in the text"},
+    {"--temperature", "T", CLI_REAL, AT(temperature), "choose at random, the more so the larger; 0, the default, is greedy"},
+    {"--top-k", "K", CLI_NUMBER, AT(top_k), "among the K most probable tokens"},
+    {"--top-p", "P", CLI_REAL, AT(top_p), "among the most probable that together have probability P"},
+    {"--min-p", "P", CLI_REAL, AT(min_p), "among those with P times the greatest probability or more"},
+    {"--repetition-penalty", "X", CLI_REAL, AT(repetition), "divide the logits of tokens that occurred by X"},
+    {"--seed", "N", CLI_NUMBER, AT(seed), "the same seed gives the same text; 0 by default"},
+    {"--stop", "TEXT", CLI_TEXTS, AT(stop), "end before this text; may be given several times"},
+    {"--timing", NULL, CLI_FLAG, AT(timing), "say how long everything took"},
+    {"--json", NULL, CLI_FLAG, AT(json), "one JSON object with ids, text and figures"},
+    {0}
+};
+
+const struct cli_command cli_generate = {
+    .name = "generate", .operands = "", .least = 0, .most = 0, .options = options, .run = generate_main,
+    .summary = "answers a prompt with a language model",
+    .text =
+        "Continues a text, or converses, with a language model in the Hugging Face layout: Llama 2 and 3,\n"
+        "Mistral, Qwen 2 and 3, Gemma. The text is shown as it comes. Ctrl-C ends an answer, not the conversation.\n"
+        "\n"
+        "A prompt is put into the model's chat template, if it has one of the families Llama 3, ChatML, Mistral\n"
+        "and Gemma; --raw continues the text itself.\n"
+        "\n"
+        "--json prints {\"prompt_ids\":…,\"new_tokens\":…,\"text\":…,\"load_ms\":…,\"compile_ms\":…,\n"
+        "\"prefill_tok_s\":…,\"decode_tok_s\":…,\"peak_bytes\":…} on one line, for each answer.\n",
+    .examples = "  hilo generate -m Llama-3.2-1B-Instruct -p 'What is a compiler?' -n 48\n"
+                "  hilo generate -m Llama-3.2-1B --raw -p 'Once upon a time' --temperature 0.8 --top-p 0.9 --seed 7\n"
+                "  hilo generate -m Llama-3.2-1B-Instruct --precision int4\n"
+                "  hilo generate -m Llama-3.2-1B-Instruct -p Hello -n 64 --timing --engine reference\n",
+};

@@ -1,0 +1,105 @@
+/* What the commands on language models share: see model.h. */
+#include "cli/model.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+volatile sig_atomic_t cli_interrupts;
+
+static void on_interrupt(int signal_number) {
+    (void)signal_number;
+    cli_interrupts = cli_interrupts + 1;
+}
+
+void cli_catch_interrupt(void) {
+    struct sigaction action = {.sa_handler = on_interrupt};
+    cli_interrupts = 0;
+    sigaction(SIGINT, &action, NULL);
+}
+
+/* The first Ctrl-C ends a text behind the token at hand, the second ends the step itself. */
+static int cancelled(void *user) {
+    (void)user;
+    return cli_interrupts > 1;
+}
+
+static void show_progress(void *user, const char *what, double done) {
+    (void)user;
+    if (cli_terminal(stderr))
+        fprintf(stderr, "\r\033[K%s %.0f %%", what, 100 * done);
+}
+
+void cli_progress_end(void) {
+    if (cli_terminal(stderr))
+        fputs("\r\033[K", stderr);
+}
+
+int cli_session(const struct cli_model *o, hilo_client **client, struct llm_session **out) {
+    struct cli_compile c = {.threads = o->threads};
+    struct llm_session_options so = {.engine = o->engine, .level = o->level, .context = o->context, .cancelled = cancelled,
+                                     .progress = {show_progress, NULL}};
+    if (!o->dir)
+        return cli_error(CLI_USAGE, "name a model: -m DIRECTORY");
+    if (o->precision && !llm_precision_named(o->precision, &so.precision))
+        return cli_error(CLI_USAGE, "there is no precision '%s'; there are auto, f32, bf16, f16, int8, int4, int4z",
+                         o->precision);
+    int code = cli_client(&c, client);
+    if (code)
+        return code;
+    hilo_status status = llm_session_open(*client, o->dir, &so, out);
+    cli_progress_end();
+    if (status == HILO_OK)
+        return CLI_OK;
+    code = cli_fail(*client, status);
+    hilo_client_release(*client);
+    return code;
+}
+
+int cli_read_text(const char *path, struct strbuf *out) {
+    FILE *f = strcmp(path, "-") == 0 ? stdin : fopen(path, "rb");
+    char buffer[4096];
+    strbuf_init(out, mem_system_allocator());
+    if (!f)
+        return cli_error(CLI_ENVIRONMENT, "%s: %s", path, strerror(errno));
+    for (size_t n; (n = fread(buffer, 1, sizeof buffer, f)) > 0;)
+        strbuf_putn(out, buffer, n);
+    bool failed = ferror(f) || out->failed;
+    if (f != stdin)
+        fclose(f);
+    if (!failed)
+        return CLI_OK;
+    strbuf_free(out);
+    return cli_error(CLI_ENVIRONMENT, "cannot read '%s'", path);
+}
+
+int cli_encode(hilo_client *client, const struct llm_tok *t, struct str text, unsigned flags, struct llm_ids *out) {
+    struct diag_list d;
+    diag_init(&d, client->al);
+    hilo_status status = rt_finish(client, &d, llm_tok_encode(t, text, flags, &d, out));
+    return status == HILO_OK ? CLI_OK : cli_fail(client, status);
+}
+
+void cli_json_text(FILE *f, struct str s) {
+    fputc('"', f);
+    for (size_t i = 0; i < s.n;) {
+        uint32_t c;
+        size_t n = llm_utf8(s.p + i, s.p + s.n, &c);
+        if (n == 0)
+            fputs("\\ufffd", f);
+        else if (c == '"' || c == '\\')
+            fprintf(f, "\\%c", (int)c);
+        else if (c < 0x20 || c == 0x7F)
+            fprintf(f, "\\u%04x", (unsigned)c);
+        else
+            fwrite(s.p + i, 1, n, f);
+        i += n ? n : 1;
+    }
+    fputc('"', f);
+}
+
+void cli_json_ids(FILE *f, const int32_t *ids, size_t n) {
+    fputc('[', f);
+    for (size_t i = 0; i < n; i++)
+        fprintf(f, "%s%d", i ? "," : "", (int)ids[i]);
+    fputc(']', f);
+}

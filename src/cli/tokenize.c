@@ -1,0 +1,145 @@
+/* hilo tokenize: texts to token ids, and back. */
+#include "cli/model.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+struct tokenize_options {
+    const char *dir, *file;
+    bool special, decode, pieces, json;
+};
+
+/* ---- ids to text ----------------------------------------------------------------------------- */
+
+static int read_ids(struct str text, struct llm_ids *out) {
+    const char *p = text.p, *end = text.p + text.n;
+    while (p < end) {
+        char *next;
+        if (strchr(" ,[]\t\r\n", *p)) {
+            p++;
+            continue;
+        }
+        errno = 0;
+        long v = strtol(p, &next, 10);
+        if (next == p || errno || v < 0 || v > INT32_MAX)
+            return cli_error(CLI_USAGE, "'%.20s' is no id of a token", p);
+        llm_ids_push(out, (int32_t)v);
+        p = next;
+    }
+    return CLI_OK;
+}
+
+static int decode(const struct llm_tok *t, struct str text) {
+    struct llm_ids ids;
+    struct strbuf out;
+    llm_ids_init(&ids, mem_system_allocator());
+    strbuf_init(&out, mem_system_allocator());
+    int code = read_ids(text, &ids);
+    if (code == CLI_OK) {
+        llm_tok_decode(t, ids.v, ids.n, true, &out);
+        fwrite(out.p ? out.p : "", 1, out.n, stdout);
+        fputc('\n', stdout);
+    }
+    strbuf_free(&out);
+    llm_ids_free(&ids);
+    return code;
+}
+
+/* ---- text to ids ----------------------------------------------------------------------------- */
+
+static void print_pieces(const struct llm_tok *t, const struct llm_ids *ids, bool json) {
+    fputs(json ? "[" : "", stdout);
+    for (size_t i = 0; i < ids->n; i++) {
+        if (json)
+            printf("%s{\"id\":%d,\"piece\":", i ? "," : "", (int)ids->v[i]);
+        else
+            printf("%8d  ", (int)ids->v[i]);
+        cli_json_text(stdout, llm_tok_bytes(t, ids->v[i]));
+        fputs(json ? "}" : "\n", stdout);
+    }
+    fputs(json ? "]\n" : "", stdout);
+}
+
+static int encode(hilo_client *client, const struct llm_tok *t, struct str text, const struct tokenize_options *o) {
+    struct llm_ids ids;
+    llm_ids_init(&ids, mem_system_allocator());
+    int code = cli_encode(client, t, text, o->special ? LLM_TOK_POST : 0, &ids);
+    if (code == CLI_OK && o->pieces) {
+        print_pieces(t, &ids, o->json);
+    } else if (code == CLI_OK && o->json) {
+        cli_json_ids(stdout, ids.v, ids.n);
+        fputc('\n', stdout);
+    } else if (code == CLI_OK) {
+        for (size_t i = 0; i < ids.n; i++)
+            printf("%s%d", i ? " " : "", (int)ids.v[i]);
+        fputc('\n', stdout);
+    }
+    llm_ids_free(&ids);
+    return code;
+}
+
+static int open_tokenizer(hilo_client *client, const char *dir, struct llm_tok **out) {
+    char path[4096];
+    struct diag_list d;
+    if (!dir)
+        return cli_error(CLI_USAGE, "name a model: -m DIRECTORY");
+    bool file = cli_ends_with(dir, ".json");
+    if (snprintf(path, sizeof path, file ? "%s" : "%s/tokenizer.json", dir) >= (int)sizeof path)
+        return cli_error(CLI_USAGE, "the path '%s' is too long", dir);
+    diag_init(&d, client->al);
+    hilo_status status = rt_finish(client, &d, llm_tok_open(path, client->al, &d, out));
+    return status == HILO_OK ? CLI_OK : cli_fail(client, status);
+}
+
+static int tokenize(const struct cli_texts *texts, const struct tokenize_options *o) {
+    struct cli_compile c = CLI_COMPILE_DEFAULTS;
+    hilo_client *client;
+    struct llm_tok *t = NULL;
+    struct strbuf file;
+    if ((texts->n != 0) == (o->file != NULL))
+        return cli_error(CLI_USAGE, "one text, or -f FILE, was expected");
+    int code = cli_client(&c, &client);
+    if (code)
+        return code;
+    strbuf_init(&file, mem_system_allocator());
+    code = open_tokenizer(client, o->dir, &t);
+    if (code == CLI_OK && o->file)
+        code = cli_read_text(o->file, &file);
+    struct str text = o->file ? (struct str){file.p ? file.p : "", file.n} : str_of(texts->v[0]);
+    if (code == CLI_OK)
+        code = o->decode ? decode(t, text) : encode(client, t, text, o);
+    strbuf_free(&file);
+    llm_tok_free(t);
+    hilo_client_release(client);
+    return code;
+}
+
+static int tokenize_main(const struct cli_command *self, int argc, char **argv) {
+    struct tokenize_options o = {.dir = NULL};
+    struct cli_texts texts;
+    int code = cli_options(self, argc, argv, &o, &texts);
+    if (code < 0)
+        code = tokenize(&texts, &o);
+    cli_options_free(self, &o, &texts);
+    return code;
+}
+
+static const struct cli_option options[] = {
+    {"-m", "MODEL", CLI_TEXT, offsetof(struct tokenize_options, dir), "directory of the model, or a tokenizer.json"},
+    {"-f", "FILE", CLI_TEXT, offsetof(struct tokenize_options, file), "the text from a file; - is standard input"},
+    {"--special", NULL, CLI_FLAG, offsetof(struct tokenize_options, special),
+     "with the tokens that the tokenizer puts around a text"},
+    {"--pieces", NULL, CLI_FLAG, offsetof(struct tokenize_options, pieces), "a line for each token, with its text"},
+    {"--decode", NULL, CLI_FLAG, offsetof(struct tokenize_options, decode), "the text is ids; print what they stand for"},
+    {"--json", NULL, CLI_FLAG, offsetof(struct tokenize_options, json), "the ids, or pieces, as JSON"},
+    {0}
+};
+
+const struct cli_command cli_tokenize = {
+    .name = "tokenize", .operands = "[TEXT]", .least = 0, .most = 1, .options = options, .run = tokenize_main,
+    .summary = "shows the tokens of a text",
+    .text = "Prints the ids of a text's tokens, as tokenizer.json describes them, or the text of ids.\n",
+    .examples = "  hilo tokenize -m Llama-3.2-1B 'Hello, world!'\n"
+                "  hilo tokenize -m Llama-3.2-1B --pieces -f README.md\n"
+                "  hilo tokenize -m Llama-3.2-1B --decode '9906 11 1917 0'\n",
+};

@@ -1,0 +1,170 @@
+/* Generating text: see generate.h. */
+#include "llm/generate.h"
+
+void llm_generated_init(struct llm_generated *g, hilo_allocator al) {
+    *g = (struct llm_generated){.end = LLM_END_LENGTH};
+    llm_ids_init(&g->ids, al);
+    strbuf_init(&g->text, al);
+}
+
+void llm_generated_free(struct llm_generated *g) {
+    llm_ids_free(&g->ids);
+    strbuf_free(&g->text);
+}
+
+/* ---- text ------------------------------------------------------------------------------------ */
+
+struct output {
+    const struct llm_generate_options *o;
+    struct llm_generated *g;
+    struct llm_text text;
+    size_t shown; /* bytes of g->text */
+};
+
+/* Where the first stop string begins behind `from`; the length of the text when there is none. */
+static size_t find_stop(const struct output *x, size_t from) {
+    struct str text = {x->g->text.p, x->g->text.n};
+    for (size_t at = from; at < text.n; at++)
+        for (size_t i = 0; i < x->o->nstop; i++)
+            if (*x->o->stop[i] && str_starts((struct str){text.p + at, text.n - at}, x->o->stop[i]))
+                return at;
+    return text.n;
+}
+
+/* What may be shown: not the end of the text that a stop string may begin with. */
+static size_t safe_length(const struct output *x) {
+    const struct strbuf *text = &x->g->text;
+    for (size_t at = x->shown; at < text->n; at++)
+        for (size_t i = 0; i < x->o->nstop; i++)
+            if (strncmp(text->p + at, x->o->stop[i], text->n - at) == 0)
+                return at;
+    return text->n;
+}
+
+static bool show(struct output *x, size_t upto) {
+    size_t n = upto - x->shown;
+    const char *p = n ? x->g->text.p + x->shown : "";
+    x->shown = upto;
+    return x->o->on_text && x->o->on_text(x->o->user, p, n) != 0;
+}
+
+/* One more token; true when the text ends with it. */
+static bool put_token(struct output *x, const struct llm_session *s, int32_t id) {
+    struct llm_generated *g = x->g;
+    const struct llm_config *c = &s->model.config;
+    llm_ids_push(&g->ids, id);
+    for (size_t i = 0; i < c->neos; i++)
+        if (id == c->eos[i]) {
+            g->end = LLM_END_TOKEN;
+            return true;
+        }
+    llm_text_put(&x->text, id, &g->text);
+    size_t stop = x->o->nstop ? find_stop(x, x->shown) : g->text.n;
+    if (stop < g->text.n) {
+        g->text.n = stop;
+        g->text.p[stop] = '\0';
+        g->end = LLM_END_STOP;
+        return true;
+    }
+    if (show(x, x->o->nstop ? safe_length(x) : g->text.n)) {
+        g->end = LLM_END_CALLER;
+        return true;
+    }
+    g->end = LLM_END_LENGTH;
+    return x->o->most && g->ids.n == x->o->most;
+}
+
+static void end_text(struct output *x) {
+    if (x->g->end != LLM_END_STOP)
+        llm_text_flush(&x->text, &x->g->text);
+    if (x->g->text.n > x->shown)
+        show(x, x->g->text.n);
+}
+
+/* ---- tokens ---------------------------------------------------------------------------------- */
+
+struct chooser {
+    const struct llm_sampling *o;
+    uint64_t state;
+    float *logits;              /* NULL: the engine chooses */
+    struct llm_candidate *room;
+    size_t bytes, vocab;
+};
+
+static hilo_status choose_begin(struct llm_session *s, const struct llm_sampling *o, struct chooser *out) {
+    *out = (struct chooser){.o = o, .state = o->seed, .vocab = (size_t)s->model.config.vocab};
+    if (llm_sampling_greedy(o))
+        return HILO_OK;
+    out->bytes = out->vocab * (sizeof *out->logits + sizeof *out->room);
+    out->room = mem_alloc(&s->client->al, out->bytes);
+    out->logits = (float *)(void *)(out->room + (out->room ? out->vocab : 0));
+    return out->room ? HILO_OK : llm_error(s->client, HILO_RESOURCE_EXHAUSTED, "out of memory");
+}
+
+static void choose(struct chooser *c, const struct llm_ids *seen, int32_t *next) {
+    if (c->logits)
+        *next = llm_sample(c->o, c->logits, c->vocab, seen->v, seen->n, c->room, &c->state);
+}
+
+/* What of the prompt is in the cache: the last token is always read, for its answer is wanted. */
+static size_t reuse(struct llm_session *s, const int32_t *prompt, size_t n) {
+    size_t same = 0;
+    if (s->seen.n != (size_t)s->at[0])
+        s->seen.n = 0;
+    while (same + 1 < n && same < s->seen.n && s->seen.v[same] == prompt[same])
+        same++;
+    llm_session_rewind(s, same);
+    return same;
+}
+
+static hilo_status read_prompt(struct llm_session *s, const int32_t *prompt, size_t n, struct chooser *c,
+                               struct llm_generated *out, int32_t *next) {
+    double begin = rt_now_ms(), compiling = s->compile_ms;
+    out->reused = reuse(s, prompt, n);
+    out->read = n - out->reused;
+    const int32_t *rest = prompt + out->reused;
+    HILO_TRY(llm_session_prefill(s, &rest, &out->read, next, c->logits));
+    for (size_t i = 0; i < out->read; i++)
+        llm_ids_push(&s->seen, rest[i]);
+    out->prefill_ms = rt_now_ms() - begin - (s->compile_ms - compiling);
+    choose(c, &s->seen, next);
+    return HILO_OK;
+}
+
+static hilo_status continue_text(struct llm_session *s, struct chooser *c, struct output *x, int32_t next) {
+    double begin = rt_now_ms(), compiling = s->compile_ms;
+    hilo_status status = HILO_OK;
+    while (status == HILO_OK && !put_token(x, s, next)) {
+        if (s->at[0] >= s->limit) {
+            x->g->end = LLM_END_CONTEXT;
+            break;
+        }
+        llm_ids_push(&s->seen, next);
+        status = llm_session_decode(s, c->logits ? &next : NULL, &next, c->logits);
+        if (status == HILO_OK)
+            choose(c, &s->seen, &next);
+    }
+    x->g->decode_ms = rt_now_ms() - begin - (s->compile_ms - compiling);
+    return status;
+}
+
+hilo_status llm_generate(struct llm_session *s, const int32_t *prompt, size_t n, const struct llm_generate_options *o,
+                         struct llm_generated *out) {
+    const char *flaw = s->batch != 1 ? "the session reads several sequences" : n == 0 ? "the prompt has no tokens"
+                                                                               : llm_sampling_flaw(&o->sampling);
+    struct output x = {.o = o, .g = out};
+    struct chooser c;
+    int32_t next = 0;
+    if (flaw)
+        return llm_error(s->client, HILO_INVALID_ARGUMENT, "%s", flaw);
+    HILO_TRY(choose_begin(s, &o->sampling, &c));
+    llm_text_init(&x.text, s->tok, o->special);
+    hilo_status status = read_prompt(s, prompt, n, &c, out, &next);
+    if (status == HILO_OK)
+        status = continue_text(s, &c, &x, next);
+    end_text(&x);
+    mem_free(&s->client->al, c.room, c.bytes);
+    if (status == HILO_OK && (s->seen.failed || out->ids.failed || out->text.failed))
+        return llm_error(s->client, HILO_RESOURCE_EXHAUSTED, "out of memory");
+    return status;
+}

@@ -1,0 +1,141 @@
+#!/bin/sh
+# hilo generate, tokenize, perplexity, emit and quantize, on the tiny model.
+. "$(dirname "$0")/common.inc"
+m=$root/tests/llm/tiny-llama
+
+# ---- generate
+exits 0 generate -m "$m" --precision f32 -p 'Continue: Licensed under the Apache' -n 48
+prints 'of the GNU General Public License, Version 2.'
+exits 0 generate -m "$m" --precision f32 -p 'Continue: Licensed under the Apache' -n 48 --json --engine reference
+says '"prompt_ids":[2048,2050,710,260,2051,298,1667,' '"new_tokens":[374,263,574,569,523,327,11,572,220,17,13,2052]' \
+    '"text":"of the GNU General Public License, Version 2."' '"load_ms":' '"compile_ms":' '"prefill_tok_s":' \
+    '"decode_tok_s":' '"peak_bytes":'
+if [ "$(wc -l <out)" = 1 ]; then pass; else fail 'one line of JSON'; fi
+printf 'Continue: Licensed under the Apache' >prompt
+exits 0 generate -m "$m" --precision f32 -f prompt --stop 'Public' --stop zebra
+prints 'of the GNU General '
+exits 0 generate -m "$m" --precision f32 -f prompt -n 3
+prints 'of the GNU'
+exits 0 generate -m "$m" --precision f32 -f prompt --special
+prints 'of the GNU General Public License, Version 2.'
+exits 0 generate -m "$m" --precision f32 --raw -p 'A' -n 4 --timing
+says 'lso, and/or' load compile prefill decode 'GB/s' peak
+exits 0 generate -m "$m" -p A -n 8 --temperature 1 --seed 7
+cp out first
+exits 0 generate -m "$m" -p A -n 8 --temperature 1 --seed 7
+same first 'the same seed'
+exits 0 generate -m "$m" -p A -n 8 --temperature 1 --top-k 1 --seed 9
+cp out first
+exits 0 generate -m "$m" -p A -n 8
+same first 'the most probable alone'
+
+# Lines of standard input are a conversation; what was said is part of it.
+status=0
+printf 'Continue: Licensed under the Apache\n\nWhat is a free licence?\n' |
+    "$HILO" generate -m "$m" --precision f32 -n 8 >out 2>err || status=$?
+if [ "$status" = 0 ] && [ "$(wc -l <out)" = 2 ]; then pass; else fail 'two answers'; fi
+says 'of the GNU General Public License'
+
+exits 2 generate -p A
+says '-m DIRECTORY'
+exits 3 generate -m absent -p A
+says absent
+exits 3 generate -m "$dir" -p A
+says 'no model' 'config.json'
+exits 2 generate -m "$m" -p A --precision f31
+says 'int4'
+exits 3 generate -m "$m" -p A --engine abacus
+says abacus hilo reference
+exits 2 generate -m "$m" -p A --top-p 2
+exits 2 generate -m "$m" -p A --temperature -1
+exits 2 generate -m "$m" -p A -f prompt
+exits 1 generate -m "$m" -p A --context 4096
+says 2048
+exits 1 generate -m "$m" -f "$m/eval.txt" --context 256
+says 'context of 256 tokens'
+exits 0 generate -m "$m" -p A --raw --context 16
+exits 0 generate -m "$m" -f /dev/null --raw -n 1
+
+# A model whose files do not fit each other, or are cut.
+mkdir wrong && cp "$m"/* wrong
+sed 's/"hidden_size": 128/"hidden_size": 64/' "$m/config.json" >wrong/config.json
+exits 1 generate -m wrong -p A
+says "tensor 'model.embed_tokens.weight' is BF16[2054, 128]" '[2054, 64]'
+sed 's/"num_hidden_layers": 4/"num_hidden_layers": 5/' "$m/config.json" >wrong/config.json
+exits 1 generate -m wrong -p A
+says "tensor 'model.layers.4.input_layernorm.weight' is missing"
+sed 's/"llama"/"mamba"/' "$m/config.json" >wrong/config.json
+exits 1 generate -m wrong -p A
+says "'model_type' is 'mamba'" qwen3
+cp "$m/config.json" wrong
+head -c 1000000 "$m/model.safetensors" >wrong/model.safetensors
+exits 1 generate -m wrong -p A
+says "model.safetensors" "tensor '" 'bytes of data'
+rm wrong/model.safetensors
+exits 3 generate -m wrong -p A
+says 'model.safetensors.index.json'
+
+# The names of fields that newer files have.
+mkdir new && cp "$m"/* new
+sed -e '/"chat_template"/d' -e 's/"<|finetune_right_pad_id|>",/"x",/' -e 's/"PreTrainedTokenizerFast",/"P"/' \
+    "$m/tokenizer_config.json" >new/tokenizer_config.json
+sed -n 's/.*"chat_template": "\(.*\)"$/\1/p' "$m/tokenizer_config.json" >new/chat_template.jinja
+sed -e 's/"rope_scaling": {/"rope_parameters": { "rope_theta": 500000.0,/' -e '/^  "rope_theta"/d' -e 's/torch_dtype/dtype/' \
+    "$m/config.json" >new/config.json
+exits 0 generate -m new --precision f32 -p 'Continue: Licensed under the Apache' -n 48
+prints 'of the GNU General Public License, Version 2.'
+echo '{{ something }}' >new/chat_template.jinja
+exits 1 generate -m new -p A
+says 'no known family' --raw
+exits 0 generate -m new --raw -p A -n 1
+
+# ---- tokenize
+exits 0 tokenize -m "$m" 'Hello, World! 123456'
+prints '39 68 361 78 11 402 262 587 0 220 1664 18 19 20 21'
+exits 0 tokenize -m "$m" --special --json 'A'
+prints '[2048,32]'
+exits 0 tokenize -m "$m/tokenizer.json" --pieces --json ' "'
+prints '[{"id":400,"piece":" \""}]'
+exits 0 tokenize -m "$m" --decode '[39, 68, 361, 78]'
+prints Hello
+exits 2 tokenize -m "$m" --decode 'one'
+exits 2 tokenize -m "$m"
+exits 2 tokenize text
+
+# ---- perplexity
+head -c 600 "$m/eval.txt" >text
+exits 0 perplexity -m "$m" --precision f32 -f text --json
+says '"perplexity":' '"precision":"f32"'
+exits 2 perplexity -m "$m"
+exits 2 perplexity -m "$m" -f /dev/null
+
+# ---- quantize: the files say what the weights are
+for how in int8 int4 int4z f16; do
+    exits 0 quantize "$m" -o "$how" "--$how"
+    exits 0 perplexity -m "$m" --precision "$how" -f text --json
+    sed 's/,"tok_s.*//' out >first
+    exits 0 perplexity -m "$how" -f text --json
+    sed 's/,"tok_s.*//' out >second
+    if cmp -s first second; then pass; else fail "$how through a file"; fi
+done
+exits 0 generate -m int4z -p 'Continue: Licensed under the Apache' -n 6 --timing
+says 'int4z, on hilo'
+exits 2 quantize "$m" -o x
+exits 2 quantize "$m" --int4
+exits 2 quantize "$m" -o x --int4 --int8
+exits 1 quantize "$m" -o "$m" --int4
+says 'the model itself'
+
+# ---- emit: programs that verify, in text and in bytecode
+for graph in decode prefill score grow; do
+    exits 0 emit -m "$m" --graph $graph --tokens 8 --batch 2 -o $graph.mlir
+    exits 0 opt $graph.mlir
+done
+says '@llama_grow'
+exits 0 emit -m "$m" --precision int4 -o decode.bc
+exits 0 opt decode.bc
+says bitcast_convert 'tf.aliasing_output'
+exits 2 emit -m "$m" --graph train
+exits 1 emit -m "$m" --tokens 64 --context 32 --graph prefill
+
+finish
