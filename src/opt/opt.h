@@ -3,6 +3,7 @@
  *
  *   passes.def   the passes and the pipeline           opt.c       the driver, analyses
  *   <pass>.c     one pass each                          rewrite.c   what passes change modules with
+ *   loops.c      trip counts
  *   rules.def    the rules of passes that are sets of them                rules.c   their engine
  *
  * A pass does not print, read the environment or keep state; its memory is o->scratch, which is empty when it begins. When
@@ -140,6 +141,15 @@ void opt_init(struct opt *o, struct ir_module *m, struct diag_list *d);
    RESOURCE_EXHAUSTED. After an error the module is of no use. m->arena.recover is changed. */
 hilo_status opt_run(struct opt *o);
 void opt_free(struct opt *o);
+
+/* ---- loops and constants, without a pass ----------------------------------------------------- */
+
+/* The integer (or boolean) that all elements of a constant are; false for anything else. */
+bool opt_integer(const struct ir_module *m, ir_val v, int64_t *out);
+/* Variable i of a while is handed on unchanged by its body. */
+bool opt_loop_invariant(const struct ir_module *m, ir_op loop, uint32_t i);
+/* How often the body of a while runs, where it counts by a constant from one to another; false when that is not known. */
+bool opt_trip_count(const struct ir_module *m, ir_op loop, uint64_t *n);
 
 /* ---- for passes ------------------------------------------------------------------------------ */
 

@@ -32,31 +32,38 @@ ir_op rules_def(const struct rules *r, ir_val v, enum ir_op_kind kind) {
     return !IR_NONE(op) && ir_kind(r->m, op) == kind ? op : (ir_op){0};
 }
 
+static bool integer_class(enum ir_dtype_class c) {
+    return c == IR_PRED || c == IR_SINT || c == IR_UINT;
+}
+
 static enum ir_dtype_class class_of(const struct rules *r, ir_val v) {
     return ir_dtype_get(rules_shape(r, v)->dtype)->cls;
 }
 
 bool rules_is_integer(const struct rules *r, ir_val v) {
-    enum ir_dtype_class c = class_of(r, v);
-    return c == IR_PRED || c == IR_SINT || c == IR_UINT;
+    return integer_class(class_of(r, v));
 }
 
 bool rules_is_float(const struct rules *r, ir_val v) {
     return class_of(r, v) == IR_FLOAT;
 }
 
-const struct ir_attr_data *rules_constant(const struct rules *r, ir_val v) {
-    ir_op op = rules_def(r, v, IR_CONSTANT);
-    if (IR_NONE(op))
+static const struct ir_attr_data *constant_of(const struct ir_module *m, ir_val v) {
+    ir_op op = ir_val_get(m, v)->op;
+    if (IR_NONE(op) || ir_kind(m, op) != IR_CONSTANT)
         return NULL;
-    const struct ir_attr_data *a = ir_attr_get(r->m, ir_prop(r->m, op, IR_CONSTANT_value));
+    const struct ir_attr_data *a = ir_attr_get(m, ir_prop(m, op, IR_CONSTANT_value));
     return a->kind == IR_ATTR_DENSE && a->nbytes ? a : NULL;
 }
 
+const struct ir_attr_data *rules_constant(const struct rules *r, ir_val v) {
+    return constant_of(r->m, v);
+}
+
 /* The bits of the element that all elements of a constant are; real numbers only. */
-static bool splat_bits(const struct rules *r, ir_val v, uint64_t *out) {
-    const struct ir_attr_data *a = rules_constant(r, v);
-    const struct ir_dtype_info *t = ir_dtype_get(rules_shape(r, v)->dtype);
+static bool splat_bits(const struct ir_module *m, ir_val v, uint64_t *out) {
+    const struct ir_attr_data *a = constant_of(m, v);
+    const struct ir_dtype_info *t = ir_dtype_get(ir_val_type(m, v)->dtype);
     if (!a || !a->splat || t->bytes > 8)
         return false;
     uint64_t bits = 0;
@@ -65,15 +72,19 @@ static bool splat_bits(const struct rules *r, ir_val v, uint64_t *out) {
     return true;
 }
 
-bool rules_integer(const struct rules *r, ir_val v, int64_t *out) {
-    const struct ir_dtype_info *t = ir_dtype_get(rules_shape(r, v)->dtype);
+bool opt_integer(const struct ir_module *m, ir_val v, int64_t *out) {
+    const struct ir_dtype_info *t = ir_dtype_get(ir_val_type(m, v)->dtype);
     uint64_t bits;
-    if (!rules_is_integer(r, v) || !splat_bits(r, v, &bits))
+    if (!integer_class(t->cls) || !splat_bits(m, v, &bits))
         return false;
     if (t->cls == IR_SINT && t->bits < 64 && bits >> (t->bits - 1))
         bits |= ~UINT64_C(0) << t->bits;
     *out = (int64_t)bits;
     return true;
+}
+
+bool rules_integer(const struct rules *r, ir_val v, int64_t *out) {
+    return opt_integer(r->m, v, out);
 }
 
 static bool integer_is(const struct ir_dtype_info *t, uint64_t bits, enum rules_number what) {
@@ -108,7 +119,7 @@ static bool float_is(enum fp_kind kind, uint64_t bits, enum rules_number what) {
 bool rules_is(const struct rules *r, ir_val v, enum rules_number what) {
     const struct ir_dtype_info *t = ir_dtype_get(rules_shape(r, v)->dtype);
     uint64_t bits;
-    if (!splat_bits(r, v, &bits))
+    if (!splat_bits(r->m, v, &bits))
         return false;
     if (t->cls == IR_FLOAT)
         return float_is(t->fp, bits, what);

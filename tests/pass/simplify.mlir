@@ -411,3 +411,78 @@ module {
     return
   }
 }
+// -----
+// Loops that never turn, or once: up, down, by steps, to another number; the others stay, one that would wrap around too.
+func.func @f(%x: tensor<2xi32>) -> (tensor<2xi32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32>) {
+  %z = stablehlo.constant dense<0> : tensor<i32>
+  %n = stablehlo.constant dense<250> : tensor<ui8>
+  %0:2 = stablehlo.while(%i = %z, %y = %x) : tensor<i32>, tensor<2xi32>
+    cond {
+      %c = stablehlo.constant dense<0> : tensor<i32>
+      %1 = stablehlo.compare LT, %i, %c : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %1 : tensor<i1>
+    } do {
+      %c = stablehlo.constant dense<1> : tensor<i32>
+      %1 = stablehlo.add %i, %c : tensor<i32>
+      %2 = stablehlo.add %y, %y : tensor<2xi32>
+      stablehlo.return %1, %2 : tensor<i32>, tensor<2xi32>
+    }
+  %3:2 = stablehlo.while(%i = %z, %y = %x) : tensor<i32>, tensor<2xi32>
+    cond {
+      %c = stablehlo.constant dense<-2> : tensor<i32>
+      %1 = stablehlo.compare LT, %c, %i : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %1 : tensor<i1>
+    } do {
+      %c = stablehlo.constant dense<2> : tensor<i32>
+      %1 = stablehlo.subtract %i, %c : tensor<i32>
+      %2 = stablehlo.multiply %y, %y : tensor<2xi32>
+      stablehlo.return %1, %2 : tensor<i32>, tensor<2xi32>
+    }
+  %4:2 = stablehlo.while(%i = %z, %y = %x) : tensor<i32>, tensor<2xi32>
+    cond {
+      %c = stablehlo.constant dense<3> : tensor<i32>
+      %1 = stablehlo.compare NE, %i, %c : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %1 : tensor<i1>
+    } do {
+      %c = stablehlo.constant dense<3> : tensor<i32>
+      %1 = stablehlo.add %c, %i : tensor<i32>
+      %2 = stablehlo.negate %y : tensor<2xi32>
+      stablehlo.return %1, %2 : tensor<i32>, tensor<2xi32>
+    }
+  %5:2 = stablehlo.while(%i = %n, %y = %x) : tensor<ui8>, tensor<2xi32>
+    cond {
+      %c = stablehlo.constant dense<255> : tensor<ui8>
+      %1 = stablehlo.compare LT, %i, %c : (tensor<ui8>, tensor<ui8>) -> tensor<i1>
+      stablehlo.return %1 : tensor<i1>
+    } do {
+      %c = stablehlo.constant dense<6> : tensor<ui8>
+      %1 = stablehlo.add %i, %c : tensor<ui8>
+      %2 = stablehlo.abs %y : tensor<2xi32>
+      stablehlo.return %1, %2 : tensor<ui8>, tensor<2xi32>
+    }
+  return %0#1, %3#1, %4#1, %5#1 : tensor<2xi32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32>
+}
+// ----- expected
+module {
+  func.func @f(%arg0: tensor<2xi32>) -> (tensor<2xi32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32>) {
+    %0 = stablehlo.constant dense<0> : tensor<i32>
+    %1 = stablehlo.constant dense<250> : tensor<ui8>
+    %2 = stablehlo.constant dense<2> : tensor<i32>
+    %3 = stablehlo.subtract %0, %2 : tensor<i32>
+    %4 = stablehlo.multiply %arg0, %arg0 : tensor<2xi32>
+    %5 = stablehlo.constant dense<3> : tensor<i32>
+    %6 = stablehlo.negate %arg0 : tensor<2xi32>
+    %7:2 = stablehlo.while(%arg1 = %1, %arg2 = %arg0) : tensor<ui8>, tensor<2xi32>
+    cond {
+      %8 = stablehlo.constant dense<255> : tensor<ui8>
+      %9 = stablehlo.compare LT, %arg1, %8 : (tensor<ui8>, tensor<ui8>) -> tensor<i1>
+      stablehlo.return %9 : tensor<i1>
+    } do {
+      %10 = stablehlo.constant dense<6> : tensor<ui8>
+      %11 = stablehlo.add %arg1, %10 : tensor<ui8>
+      %12 = stablehlo.abs %arg2 : tensor<2xi32>
+      stablehlo.return %11, %12 : tensor<ui8>, tensor<2xi32>
+    }
+    return %arg0, %4, %6, %7#1 : tensor<2xi32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32>
+  }
+}
