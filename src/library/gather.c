@@ -1,0 +1,81 @@
+/* gather: slices of the operand at places that index vectors name, clamped so that a slice lies within the operand. */
+#include "library/slots.h"
+
+enum { GATHER_TASKS = 64, GATHER_BYTES_PER_TASK = 1 << 15 };
+
+struct gather {
+    const struct lib_call *c;
+    struct slots s;
+    size_t bytes, tasks;
+};
+
+/* Copies cells [from dimension d on). */
+static void gather_cells(const struct gather *x, uint32_t d, char *to, const char *from) {
+    const struct slots_dim *dim = &x->s.dim[d];
+    ptrdiff_t bytes = (ptrdiff_t)x->bytes;
+    if (d + 1 == x->s.rank && (dim->packed == 1 || dim->size == 1)) {
+        memcpy(to, from, (size_t)(dim->size * bytes));
+        return;
+    }
+    for (int64_t i = 0; i < dim->size; i++)
+        if (d + 1 < x->s.rank)
+            gather_cells(x, d + 1, to + i * dim->packed * bytes, from + i * dim->stride * bytes);
+        else
+            memcpy(to + i * dim->packed * bytes, from + i * bytes, (size_t)bytes);
+}
+
+static void gather_task(void *user, int64_t task) {
+    const struct gather *x = user;
+    size_t i, to;
+    lib_part(x->s.count, x->tasks, (size_t)task, &i, &to);
+    for (; i < to; i++) {
+        int64_t start[SLOTS_MOST_RANK], packed, from = 0;
+        slots_start(&x->s, x->c->in[1], i, start, &packed);
+        for (uint32_t d = 0; d < x->s.rank; d++) {
+            int64_t most = x->s.dim[d].dim - x->s.dim[d].size;
+            from += (start[d] < 0 ? 0 : start[d] > most ? most : start[d]) * x->s.dim[d].stride;
+        }
+        gather_cells(x, 0, (char *)x->c->out[0] + packed * (ptrdiff_t)x->bytes,
+                     (const char *)x->c->in[0] + from * (ptrdiff_t)x->bytes);
+    }
+}
+
+hilo_status lib_gather(const struct lib_call *c) {
+    struct lib_reader r = lib_reader_of(c->params, c->nparams);
+    struct gather x = {.c = c};
+    x.bytes = lib_get_size(&r, 16);
+    if (!slots_get(&r, &x.s) || x.s.rank == 0)
+        return HILO_INVALID_ARGUMENT;
+    size_t moved = x.s.count * x.bytes;
+    for (uint32_t d = 0; d < x.s.rank; d++)
+        moved *= (size_t)x.s.dim[d].size;
+    if (moved == 0)
+        return HILO_OK;
+    x.tasks = moved / GATHER_BYTES_PER_TASK + 1;
+    x.tasks = x.tasks < GATHER_TASKS ? x.tasks : GATHER_TASKS;
+    x.tasks = x.tasks < x.s.count ? x.tasks : x.s.count;
+    lib_each(c->team, (int64_t)x.tasks, gather_task, &x);
+    return HILO_OK;
+}
+
+bool lib_match_gather(const struct ir_module *m, ir_op op, struct lib_match *out) {
+    if (ir_kind(m, op) != IR_GATHER || !lib_tensors(m, op))
+        return false;
+    const struct ir_type_data *base = ir_val_type(m, ir_operand(m, op, 0)), *indices = ir_val_type(m, ir_operand(m, op, 1));
+    const struct ir_type_data *result = ir_val_type(m, ir_result(m, op, 0));
+    ir_attr numbers = ir_prop(m, op, IR_GATHER_dimension_numbers);
+    size_t noffset, nsizes;
+    const int64_t *offset = ir_field_dims(m, numbers, IR_GATHER_offset_dims_F, &noffset);
+    const int64_t *slice = ir_prop_i64s(m, op, IR_GATHER_slice_sizes, &nsizes);
+    int64_t sizes[IR_MAX_RANK];
+    struct slots s;
+    for (size_t i = 0; i < noffset; i++)
+        sizes[i] = result->dims[offset[i]];
+    for (uint32_t d = 0; d < base->rank; d++)
+        if (slice[d] > base->dims[d] || base->dims[d] == 0) /* an empty dimension has no place to offer */
+            return false;
+    if (base->rank == 0 || result->dtype != base->dtype || !slots_match(m, numbers, base, indices, result, sizes, &s))
+        return false;
+    out->ns = 10.0 * (double)s.count + 0.3 * (double)lib_product(result->dims, 0, result->rank);
+    return lib_put(out, ir_dtype_get(base->dtype)->bytes) && slots_put(out, &s);
+}

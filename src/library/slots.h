@@ -1,0 +1,37 @@
+/* Slices of a tensor, one for each index vector: what scatter and gather share. The base has the slices (scatter's input,
+ * gather's operand); they lie one by one in a packed tensor (updates, result).
+ *
+ * Neighbouring dimensions that slices hold whole are one dimension, and so are neighbouring batch dimensions. */
+#ifndef HILO_LIBRARY_SLOTS_H
+#define HILO_LIBRARY_SLOTS_H
+
+#include "library/routine.h"
+
+enum { SLOTS_MOST_RANK = 8, SLOTS_MOST_BATCH = 4 };
+
+struct slots {
+    uint32_t rank, nbatch;
+    struct slots_dim {
+        int64_t dim, size, packed; /* of the base, of a slice; from place to place in the packed tensor */
+        int64_t stride;            /* of the base */
+        int64_t from;              /* where a slice starts: a number of the index vector or, batching, of the batch; -1: at 0 */
+        bool batching;
+    } dim[SLOTS_MOST_RANK];
+    struct slots_batch {
+        int64_t size, index, packed; /* strides of the indices and of the packed tensor */
+    } batch[SLOTS_MOST_BATCH];
+    int64_t vector_stride;
+    enum ir_dtype index_type;
+    size_t count; /* slices */
+};
+
+/* The slices of a gather or scatter; `sizes` of its window dimensions in order. False when there are too many dimensions. */
+bool slots_match(const struct ir_module *m, ir_attr numbers, const struct ir_type_data *base,
+                 const struct ir_type_data *indices, const struct ir_type_data *packed, const int64_t *sizes, struct slots *s);
+bool slots_put(struct lib_match *out, const struct slots *s);
+bool slots_get(struct lib_reader *r, struct slots *s);
+
+/* Slice i: where it starts in the base, perhaps outside of it, and its first element in the packed tensor. */
+void slots_start(const struct slots *s, const void *indices, size_t i, int64_t *start, int64_t *packed);
+
+#endif
