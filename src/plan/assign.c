@@ -1,0 +1,173 @@
+/* Offsets in the block: one class after the other into the smallest gap that it fits, between those of the same time. The best
+ * of several orders is kept; largest first is the one of Pisarchyk and Lee, Efficient memory management for deep neural net
+ * inference, 2020. */
+#include "plan/build.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { ALIGN = 64, MOST_TO_TRY = 4096 }; /* more classes than this are placed in one order only */
+
+struct item {
+    uint32_t root;
+    size_t bytes;           /* rounded up */
+    size_t offset;
+    uint32_t begin, end;    /* first and last point */
+    const struct plan_span *spans;
+    uint32_t nspans;
+};
+
+struct block {
+    struct plan_builder *b;
+    struct item *items;     /* in the order in which they are placed */
+    const struct item **placed; /* by offset */
+    uint32_t n, nplaced;
+    size_t bytes;
+};
+
+/* ---- orders ---------------------------------------------------------------------------------- */
+
+static int by_size(const void *x, const void *y) {
+    const struct item *a = x, *b = y;
+    if (a->bytes != b->bytes)
+        return a->bytes > b->bytes ? -1 : 1;
+    return a->root < b->root ? -1 : a->root > b->root;
+}
+
+static int by_time(const void *x, const void *y) {
+    const struct item *a = x, *b = y;
+    if (a->begin != b->begin)
+        return a->begin < b->begin ? -1 : 1;
+    return by_size(x, y);
+}
+
+static int by_area(const void *x, const void *y) {
+    const struct item *a = x, *b = y;
+    double p = (double)a->bytes * (a->end - a->begin + 1.0), q = (double)b->bytes * (b->end - b->begin + 1.0);
+    return p != q ? (p > q ? -1 : 1) : by_size(x, y);
+}
+
+static int by_length(const void *x, const void *y) {
+    const struct item *a = x, *b = y;
+    uint32_t p = a->end - a->begin, q = b->end - b->begin;
+    return p != q ? (p > q ? -1 : 1) : by_size(x, y);
+}
+
+/* ---- placing --------------------------------------------------------------------------------- */
+
+static bool meet(const struct item *x, const struct item *y) {
+    return x->begin <= y->end && y->begin <= x->end &&
+           plan_spans_meet(x->spans, x->nspans, y->spans, y->nspans, UINT32_MAX);
+}
+
+static size_t end_of(struct block *w, const struct item *x) {
+    size_t end;
+    if (!mem_add(x->offset, x->bytes, &end) || end > PTRDIFF_MAX)
+        arena_exhausted(w->b->a);
+    return end;
+}
+
+/* The smallest gap between what lives at the same time, or behind it all. */
+static void place(struct block *w, struct item *x) {
+    size_t at = 0, best = SIZE_MAX;
+    for (uint32_t i = 0; i < w->nplaced; i++) {
+        const struct item *y = w->placed[i];
+        if (y->offset + y->bytes <= at || !meet(x, y))
+            continue;
+        if (y->offset > at && y->offset - at >= x->bytes && y->offset - at < best) {
+            best = y->offset - at;
+            x->offset = at;
+        }
+        at = y->offset + y->bytes;
+    }
+    if (best == SIZE_MAX)
+        x->offset = at;
+    size_t end = end_of(w, x);
+    if (w->bytes < end)
+        w->bytes = end;
+    uint32_t i = w->nplaced++;
+    for (; i > 0 && w->placed[i - 1]->offset > x->offset; i--)
+        w->placed[i] = w->placed[i - 1];
+    w->placed[i] = x;
+}
+
+static void place_all(struct block *w, int (*order)(const void *, const void *)) {
+    qsort(w->items, w->n, sizeof *w->items, order);
+    w->nplaced = 0;
+    w->bytes = 0;
+    for (uint32_t i = 0; i < w->n; i++)
+        place(w, &w->items[i]);
+}
+
+/* ---- the lower bound ------------------------------------------------------------------------- */
+
+struct event {
+    uint32_t point;
+    bool ends;
+    size_t bytes;
+};
+
+static int event_order(const void *x, const void *y) {
+    const struct event *a = x, *b = y;
+    return a->point != b->point ? (a->point < b->point ? -1 : 1) : (int)b->ends - (int)a->ends;
+}
+
+/* Most that lives at one time. */
+static size_t most_live(struct plan_builder *b, const struct item *items, uint32_t nitems) {
+    size_t n = 0, live = 0, most = 0;
+    for (uint32_t i = 0; i < nitems; i++)
+        n += 2 * (size_t)items[i].nspans;
+    struct event *e = ARENA_ARRAY(b->a, struct event, n);
+    n = 0;
+    for (uint32_t i = 0; i < nitems; i++)
+        for (uint32_t k = 0; k < items[i].nspans; k++) {
+            e[n++] = (struct event){items[i].spans[k].begin, false, items[i].bytes};
+            e[n++] = (struct event){items[i].spans[k].end + 1, true, items[i].bytes};
+        }
+    if (n)
+        qsort(e, n, sizeof *e, event_order);
+    for (size_t i = 0; i < n; i++) {
+        if (e[i].ends)
+            live -= e[i].bytes;
+        else if (!mem_add(live, e[i].bytes, &live))
+            arena_exhausted(b->a);
+        most = live > most ? live : most;
+    }
+    return most;
+}
+
+/* ---- all ------------------------------------------------------------------------------------- */
+
+static uint32_t gather(struct plan_builder *b, struct item *items) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < b->buffers.n; i++) {
+        const struct plan_root *r = &b->roots[i];
+        const struct plan_buffer *x = &b->buffers.v[i];
+        if (x->root != i || x->place != PLAN_BLOCK || r->parent != i || r->result >= 0 || !r->nspans || !x->bytes)
+            continue;
+        size_t bytes;
+        if (!mem_add(x->bytes, ALIGN - 1, &bytes))
+            arena_exhausted(b->a);
+        items[n++] = (struct item){.root = i, .bytes = bytes & ~(size_t)(ALIGN - 1), .begin = r->spans[0].begin,
+                                   .end = r->spans[r->nspans - 1].end, .spans = r->spans, .nspans = r->nspans};
+    }
+    return n;
+}
+
+void plan_assign(struct plan_builder *b) {
+    static int (*const orders[])(const void *, const void *) = {by_size, by_area, by_length, by_time};
+    struct block w = {.b = b, .items = ARENA_ARRAY(b->a, struct item, b->buffers.n)};
+    w.n = gather(b, w.items);
+    w.placed = ARENA_ARRAY(b->a, const struct item *, w.n);
+    b->live_bytes = most_live(b, w.items, w.n);
+    b->block_bytes = SIZE_MAX;
+    uint32_t tries = w.n > MOST_TO_TRY ? 1 : sizeof orders / sizeof *orders;
+    for (uint32_t k = 0; k < tries && b->block_bytes > b->live_bytes; k++) {
+        place_all(&w, orders[k]);
+        if (w.bytes >= b->block_bytes)
+            continue;
+        b->block_bytes = w.bytes;
+        for (uint32_t i = 0; i < w.n; i++)
+            b->roots[w.items[i].root].offset = w.items[i].offset;
+    }
+}

@@ -1,0 +1,201 @@
+/* The builder: buffers and a tree of nodes. */
+#include "plan/build.h"
+
+#include <assert.h>
+#include <string.h>
+
+struct plan_builder *plan_new(struct arena *a, const struct ir_module *m, uint32_t narguments, uint32_t nresults) {
+    struct plan_builder *b = ARENA_NEW(a, struct plan_builder);
+    *b = (struct plan_builder){.a = a, .m = m, .narguments = narguments, .nresults = nresults};
+    b->list = &b->top;
+    b->arguments = ARENA_ARRAY(a, uint32_t, narguments);
+    b->results = ARENA_ARRAY(a, uint32_t, nresults);
+    for (uint32_t i = 0; i < narguments; i++)
+        b->arguments[i] = UINT32_MAX;
+    for (uint32_t i = 0; i < nresults; i++)
+        b->results[i] = UINT32_MAX;
+    return b;
+}
+
+/* ---- buffers --------------------------------------------------------------------------------- */
+
+static size_t type_bytes(struct arena *a, enum ir_dtype t, uint32_t rank, const int64_t *dims) {
+    size_t n = ir_dtype_get(t)->bytes;
+    for (uint32_t i = 0; i < rank; i++)
+        if (dims[i] == 0)
+            return 0;
+    for (uint32_t i = 0; i < rank; i++)
+        if (dims[i] < 0 || !mem_mul(n, (size_t)dims[i], &n) || n > PTRDIFF_MAX)
+            arena_exhausted(a);
+    return n;
+}
+
+static uint32_t buffer_new(struct plan_builder *b, struct plan_buffer x, const int64_t *dims) {
+    uint32_t number = b->buffers.n;
+    x.bytes = type_bytes(b->a, x.dtype, x.rank, dims);
+    x.dims = arena_dup(b->a, dims, x.rank * sizeof *dims, _Alignof(int64_t));
+    x.root = number;
+    ARENA_PUSH(b->a, &b->buffers, x);
+    return number;
+}
+
+uint32_t plan_argument(struct plan_builder *b, uint32_t index, enum ir_dtype t, uint32_t rank, const int64_t *dims) {
+    assert(index < b->narguments);
+    if (b->arguments[index] == UINT32_MAX)
+        b->arguments[index] = buffer_new(b, (struct plan_buffer){.dtype = t, .rank = rank, .place = PLAN_ARGUMENT,
+                                                                 .index = index}, dims);
+    return b->arguments[index];
+}
+
+uint32_t plan_constant(struct plan_builder *b, enum ir_dtype t, uint32_t rank, const int64_t *dims, const void *data) {
+    return buffer_new(b, (struct plan_buffer){.dtype = t, .rank = rank, .place = PLAN_CONSTANT, .data = data}, dims);
+}
+
+uint32_t plan_temp(struct plan_builder *b, enum ir_dtype t, uint32_t rank, const int64_t *dims) {
+    return buffer_new(b, (struct plan_buffer){.dtype = t, .rank = rank, .place = PLAN_BLOCK}, dims);
+}
+
+uint32_t plan_like(struct plan_builder *b, uint32_t buffer) {
+    const struct plan_buffer *x = &b->buffers.v[buffer];
+    return plan_temp(b, x->dtype, x->rank, x->dims);
+}
+
+uint32_t plan_alias(struct plan_builder *b, uint32_t of, size_t byte_offset, enum ir_dtype t, uint32_t rank,
+                    const int64_t *dims) {
+    const struct plan_buffer base = b->buffers.v[of];
+    uint32_t number = buffer_new(b, (struct plan_buffer){.dtype = t, .rank = rank, .place = base.place, .index = base.index},
+                                 dims);
+    struct plan_buffer *x = &b->buffers.v[number];
+    assert(byte_offset <= base.bytes && x->bytes <= base.bytes - byte_offset);
+    x->root = base.root;
+    x->root_offset = base.root_offset + byte_offset;
+    if (base.place == PLAN_CONSTANT)
+        x->data = (const char *)base.data + byte_offset;
+    return number;
+}
+
+const struct plan_buffer *plan_buffer_get(const struct plan_builder *b, uint32_t buffer) {
+    return &b->buffers.v[buffer];
+}
+
+/* ---- steps ----------------------------------------------------------------------------------- */
+
+static struct plan_node *node_new(struct plan_builder *b, enum plan_node_kind kind, enum plan_step_kind step, uint32_t nuses) {
+    struct plan_node *n = ARENA_NEW(b->a, struct plan_node);
+    *n = (struct plan_node){.kind = kind, .step = step, .depth = b->opened.n, .nuses = nuses, .outer = b->list};
+    n->uses = ARENA_ARRAY(b->a, struct plan_use, nuses);
+    ARENA_PUSH(b->a, &b->list->nodes, n);
+    return n;
+}
+
+void plan_kernel(struct plan_builder *b, const struct plan_kernel *k, const struct plan_use *uses) {
+    struct plan_node *n = node_new(b, NODE_STEP, PLAN_KERNEL, k->nparams);
+    n->kernel = k;
+    if (k->nparams)
+        memcpy(n->uses, uses, k->nparams * sizeof *uses);
+}
+
+/* Operands, then results. */
+static struct plan_node *call_new(struct plan_builder *b, enum plan_step_kind step, uint32_t nin, const uint32_t *in,
+                                  uint32_t nout, const uint32_t *out) {
+    struct plan_node *n = node_new(b, NODE_STEP, step, nin + nout);
+    for (uint32_t i = 0; i < nin; i++)
+        n->uses[i] = (struct plan_use){in[i], PLAN_IN, 0};
+    for (uint32_t i = 0; i < nout; i++)
+        n->uses[nin + i] = (struct plan_use){out[i], PLAN_OUT, 0};
+    return n;
+}
+
+void plan_routine(struct plan_builder *b, const struct lib_match *match, uint32_t nin, const uint32_t *in, uint32_t nout,
+                  const uint32_t *out) {
+    struct plan_node *n = call_new(b, PLAN_ROUTINE, nin, in, nout, out);
+    n->routine = arena_dup(b->a, match, sizeof *match, _Alignof(struct lib_match));
+    if (match->in_place && nin && nout)
+        n->uses[nin].overlay = 1;
+}
+
+void plan_reference(struct plan_builder *b, ir_op func, bool effect, uint32_t nin, const uint32_t *in, uint32_t nout,
+                    const uint32_t *out) {
+    struct plan_node *n = call_new(b, PLAN_REFERENCE, nin, in, nout, out);
+    n->func = func;
+    n->effect = effect;
+}
+
+void plan_copy(struct plan_builder *b, uint32_t n, const uint32_t *from, const uint32_t *to) {
+    struct plan_node *x = node_new(b, NODE_STEP, PLAN_COPY, 2 * n);
+    for (uint32_t i = 0; i < n; i++) {
+        x->uses[2 * i] = (struct plan_use){from[i], PLAN_IN, 0};
+        x->uses[2 * i + 1] = (struct plan_use){to[i], PLAN_OUT, 0};
+    }
+}
+
+void plan_undefined(struct plan_builder *b, uint32_t buffer) {
+    node_new(b, NODE_UNDEFINED, PLAN_COPY, 1)->uses[0] = (struct plan_use){buffer, PLAN_OUT, 0};
+}
+
+/* ---- nested lists ---------------------------------------------------------------------------- */
+
+static void list_open(struct plan_builder *b, struct plan_node *n) {
+    struct plan_list *list = ARENA_NEW(b->a, struct plan_list);
+    ARENA_PUSH(b->a, &n->lists, list);
+    b->list = list;
+}
+
+static struct plan_node *innermost(const struct plan_builder *b, enum plan_node_kind kind) {
+    assert(b->opened.n && b->opened.v[b->opened.n - 1]->kind == kind);
+    (void)kind;
+    return b->opened.v[b->opened.n - 1];
+}
+
+static void node_open(struct plan_builder *b, enum plan_node_kind kind) {
+    struct plan_node *n = node_new(b, kind, PLAN_JUMP, 1);
+    ARENA_PUSH(b->a, &b->opened, n);
+    list_open(b, n);
+}
+
+static void node_close(struct plan_builder *b, enum plan_node_kind kind) {
+    b->list = innermost(b, kind)->outer;
+    b->opened.n--;
+}
+
+void plan_loop_begin(struct plan_builder *b) {
+    node_open(b, NODE_LOOP);
+}
+
+void plan_loop_body(struct plan_builder *b, uint32_t predicate) {
+    struct plan_node *n = innermost(b, NODE_LOOP);
+    assert(n->lists.n == 1);
+    n->uses[0] = (struct plan_use){predicate, PLAN_IN, 0};
+    list_open(b, n);
+}
+
+void plan_loop_end(struct plan_builder *b) {
+    assert(innermost(b, NODE_LOOP)->lists.n == 2);
+    node_close(b, NODE_LOOP);
+}
+
+void plan_branch_begin(struct plan_builder *b, uint32_t selector) {
+    node_open(b, NODE_BRANCH);
+    innermost(b, NODE_BRANCH)->uses[0] = (struct plan_use){selector, PLAN_IN, 0};
+}
+
+void plan_branch_next(struct plan_builder *b) {
+    list_open(b, innermost(b, NODE_BRANCH));
+}
+
+void plan_branch_end(struct plan_builder *b) {
+    node_close(b, NODE_BRANCH);
+}
+
+/* ---- results --------------------------------------------------------------------------------- */
+
+void plan_result(struct plan_builder *b, uint32_t index, uint32_t buffer) {
+    assert(index < b->nresults && buffer < b->buffers.n);
+    b->results[index] = buffer;
+}
+
+void plan_donor(struct plan_builder *b, uint32_t argument, uint32_t result) {
+    assert(argument < b->narguments && result < b->nresults);
+    struct plan_wish wish = {argument, result};
+    ARENA_PUSH(b->a, &b->wishes, wish);
+}

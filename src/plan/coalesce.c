@@ -1,0 +1,189 @@
+/* Roots that share memory. Where a copy's source is not needed any more when its destination begins, both become one memory
+ * and the copy nothing: states of loops, operands that are changed in place, results of branches. Where an elementwise kernel
+ * reads an operand for the last time, its result takes the place. What saves the most time is joined first (aggressive
+ * coalescing, after Chaitin, Register allocation and spilling via graph coloring, 1982). */
+#include "plan/build.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Two roots that meet in a step and would like to be one. */
+struct pair {
+    const struct plan_node *node;
+    uint32_t from, to; /* uses */
+    double gain;
+    uint32_t number;   /* keeps the order of equals */
+};
+struct pairs { struct pair *v; uint32_t n, cap; };
+
+static uint32_t root_of_use(const struct plan_builder *b, const struct plan_node *n, uint32_t use) {
+    return b->buffers.v[n->uses[use].buffer].root;
+}
+
+/* ---- candidates ------------------------------------------------------------------------------ */
+
+static void pair_add(struct plan_builder *b, struct pairs *p, const struct plan_node *n, uint32_t from, uint32_t to) {
+    uint32_t x = n->uses[from].buffer, y = n->uses[to].buffer;
+    const struct plan_buffer *v = b->buffers.v;
+    if (v[x].root == v[y].root || v[x].bytes != v[y].bytes || !plan_is_full(b, x) || !plan_is_full(b, y) ||
+        plan_root_of(b, x)->place == PLAN_CONSTANT)
+        return;
+    double gain = (double)v[x].bytes + 1; /* of an overlay: a copy is worth more, and more in a loop */
+    if (n->step == PLAN_COPY)
+        gain *= 1e3;
+    for (uint32_t i = 0; i < n->depth && i < 8; i++)
+        gain *= 10;
+    struct pair fresh = {n, from, to, gain, p->n};
+    ARENA_PUSH(b->a, p, fresh);
+}
+
+static void pairs_of_list(struct plan_builder *b, struct pairs *p, const struct plan_list *list) {
+    for (uint32_t i = 0; i < list->nodes.n; i++) {
+        const struct plan_node *n = list->nodes.v[i];
+        if (n->dead)
+            continue;
+        for (uint32_t k = 0; k < n->lists.n; k++)
+            pairs_of_list(b, p, n->lists.v[k]);
+        if (n->kind != NODE_STEP)
+            continue;
+        if (n->step == PLAN_COPY)
+            for (uint32_t k = 0; k < n->nuses; k += 2)
+                pair_add(b, p, n, k, k + 1);
+        for (uint32_t to = 0; to < n->nuses; to++)
+            for (uint32_t from = 0; n->uses[to].overlay && from < n->nuses && from < 64; from++)
+                if (n->uses[to].overlay >> from & 1 && n->uses[from].role == PLAN_IN)
+                    pair_add(b, p, n, from, to);
+    }
+}
+
+static int pair_order(const void *x, const void *y) {
+    const struct pair *a = x, *b = y;
+    if (a->gain != b->gain)
+        return a->gain > b->gain ? -1 : 1;
+    return a->number < b->number ? -1 : a->number > b->number;
+}
+
+/* ---- spans ----------------------------------------------------------------------------------- */
+
+bool plan_spans_meet(const struct plan_span *x, uint32_t nx, const struct plan_span *y, uint32_t ny, uint32_t but) {
+    for (uint32_t i = 0, k = 0; i < nx && k < ny;) {
+        uint32_t begin = x[i].begin > y[k].begin ? x[i].begin : y[k].begin;
+        uint32_t end = x[i].end < y[k].end ? x[i].end : y[k].end;
+        if (begin <= end && !(begin == but && end == but))
+            return true;
+        if (x[i].end < y[k].end)
+            i++;
+        else
+            k++;
+    }
+    return false;
+}
+
+/* Both lists as one, ascending and apart. */
+static void class_join(struct plan_builder *b, uint32_t x, uint32_t y) {
+    struct plan_root *p = &b->roots[x], *q = &b->roots[y];
+    struct plan_span *v = ARENA_ARRAY(b->a, struct plan_span, (size_t)p->nspans + q->nspans);
+    uint32_t n = 0, i = 0, k = 0;
+    while (i < p->nspans || k < q->nspans) {
+        bool first = k == q->nspans || (i < p->nspans && p->spans[i].begin <= q->spans[k].begin);
+        struct plan_span s = first ? p->spans[i++] : q->spans[k++];
+        if (n && s.begin <= v[n - 1].end + 1)
+            v[n - 1].end = s.end > v[n - 1].end ? s.end : v[n - 1].end;
+        else
+            v[n++] = s;
+    }
+    q->parent = x;
+    p->spans = v;
+    p->nspans = n;
+    if (p->result < 0)
+        p->result = q->result;
+}
+
+/* ---- joining --------------------------------------------------------------------------------- */
+
+/* True when everything that the step reads in the class `c` may lie under the result `to`. */
+static bool reads_allow(struct plan_builder *b, const struct pair *p, uint32_t c) {
+    const struct plan_node *n = p->node;
+    for (uint32_t i = 0; i < n->nuses && n->step != PLAN_COPY; i++) {
+        uint32_t x = n->uses[i].buffer;
+        if (n->uses[i].role == PLAN_IN && plan_root_of(b, x)->place != PLAN_CONSTANT &&
+            plan_class(b, b->buffers.v[x].root) == c &&
+            (i >= 64 || !(n->uses[p->to].overlay >> i & 1) || !plan_is_full(b, x)))
+            return false;
+    }
+    return true;
+}
+
+static void pair_join(struct plan_builder *b, const struct pair *p) {
+    uint32_t x = plan_class(b, root_of_use(b, p->node, p->from)), y = plan_class(b, root_of_use(b, p->node, p->to));
+    const struct plan_root *r = &b->roots[x], *q = &b->roots[y];
+    if (x != y && !plan_spans_meet(r->spans, r->nspans, q->spans, q->nspans, 2 * p->node->at) && reads_allow(b, p, x))
+        class_join(b, x, y);
+}
+
+/* ---- donors ---------------------------------------------------------------------------------- */
+
+struct donors {
+    struct plan_builder *b;
+    bool *given; /* by argument */
+};
+
+static bool same_type(const struct plan_buffer *x, const struct plan_buffer *y) {
+    return x->dtype == y->dtype && x->rank == y->rank && (!x->rank || memcmp(x->dims, y->dims, x->rank * sizeof *x->dims) == 0);
+}
+
+/* Whether the class of result `r` may lie in argument `a`: it begins when that is not read any more, but for a step that
+   may work in place, `p`. */
+static bool donor_fits(struct donors *d, uint32_t a, uint32_t r, const struct pair *p) {
+    struct plan_builder *b = d->b;
+    uint32_t x = b->arguments[a], y = plan_class(b, b->results[r]);
+    if (x == UINT32_MAX || d->given[a] || b->donors[r] >= 0 || !b->buffers.v[x].bytes ||
+        !same_type(&b->buffers.v[x], &b->buffers.v[b->types[r]]))
+        return false;
+    if (p && (root_of_use(b, p->node, p->from) != x || plan_class(b, root_of_use(b, p->node, p->to)) != y ||
+              !reads_allow(b, p, x)))
+        return false;
+    return !plan_spans_meet(b->roots[x].spans, b->roots[x].nspans, b->roots[y].spans, b->roots[y].nspans,
+                            p ? 2 * p->node->at : UINT32_MAX);
+}
+
+static void donor_give(struct donors *d, uint32_t a, uint32_t r, const struct pair *p) {
+    if (!donor_fits(d, a, r, p))
+        return;
+    d->b->donors[r] = (int32_t)a;
+    d->given[a] = true;
+}
+
+/* Wishes first, then where a copy or an overlay gains, then any of the same type. */
+static void find_donors(struct plan_builder *b, const struct pairs *p) {
+    struct donors d = {b, ARENA_ARRAY(b->a, bool, b->narguments)};
+    b->donors = ARENA_ARRAY(b->a, int32_t, b->nresults);
+    for (uint32_t i = 0; i < b->nresults; i++)
+        b->donors[i] = -1;
+    for (uint32_t i = 0; i < b->wishes.n; i++) {
+        struct plan_wish w = b->wishes.v[i];
+        donor_give(&d, w.argument, w.result, NULL);
+        for (uint32_t k = 0; k < p->n; k++)
+            donor_give(&d, w.argument, w.result, &p->v[k]);
+    }
+    for (uint32_t k = 0; k < p->n; k++) {
+        const struct plan_buffer *x = plan_root_of(b, p->v[k].node->uses[p->v[k].from].buffer);
+        int32_t r = b->roots[plan_class(b, root_of_use(b, p->v[k].node, p->v[k].to))].result;
+        if (x->place == PLAN_ARGUMENT && r >= 0)
+            donor_give(&d, x->index, (uint32_t)r, &p->v[k]);
+    }
+    for (uint32_t r = 0; r < b->nresults; r++)
+        for (uint32_t a = 0; a < b->narguments && b->donors[r] < 0; a++)
+            donor_give(&d, a, r, NULL);
+}
+
+void plan_coalesce(struct plan_builder *b) {
+    struct pairs p = {NULL, 0, 0};
+    pairs_of_list(b, &p, &b->top);
+    if (p.n)
+        qsort(p.v, p.n, sizeof *p.v, pair_order);
+    for (uint32_t i = 0; i < p.n; i++)
+        if (plan_root_of(b, p.v[i].node->uses[p.v[i].from].buffer)->place == PLAN_BLOCK)
+            pair_join(b, &p.v[i]);
+    find_donors(b, &p);
+}

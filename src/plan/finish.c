@@ -1,0 +1,221 @@
+/* From the builder's tree to the plan: results, memory, and the steps in one list. */
+#include "plan/build.h"
+
+#include <string.h>
+
+struct emit {
+    struct plan_builder *b;
+    struct { struct plan_step *v; uint32_t n, cap; } steps;
+    size_t spare_bytes; /* behind the block, for copies in a circle */
+};
+
+/* ---- results --------------------------------------------------------------------------------- */
+
+/* Every result gets a root of its own, which the run can hand out. */
+static hilo_status own_results(struct plan_builder *b) {
+    bool *taken = ARENA_ARRAY(b->a, bool, b->buffers.n);
+    uint32_t known = b->buffers.n;
+    b->types = ARENA_ARRAY(b->a, uint32_t, b->nresults);
+    for (uint32_t i = 0; i < b->nresults; i++) {
+        uint32_t x = b->types[i] = b->results[i];
+        if (x == UINT32_MAX)
+            return diag_error(b->d, HILO_INTERNAL, "the plan has no result %u", i);
+        uint32_t root = b->buffers.v[x].root;
+        if (b->buffers.v[root].place != PLAN_BLOCK || !plan_is_full(b, x) || (root < known && taken[root])) {
+            root = plan_like(b, x);
+            plan_copy(b, 1, &x, &root);
+        } else {
+            taken[root] = true;
+        }
+        b->results[i] = root;
+    }
+    return HILO_OK;
+}
+
+/* ---- places ---------------------------------------------------------------------------------- */
+
+static void place_buffers(struct plan_builder *b) {
+    for (uint32_t i = 0; i < b->buffers.n; i++) {
+        struct plan_buffer *x = &b->buffers.v[i];
+        if (x->place == PLAN_ARGUMENT)
+            x->offset = x->root_offset;
+        if (x->place != PLAN_BLOCK)
+            continue;
+        const struct plan_root *c = &b->roots[plan_class(b, x->root)];
+        x->offset = c->offset + x->root_offset;
+        if (c->result >= 0) {
+            x->place = PLAN_RESULT;
+            x->index = (uint32_t)c->result;
+        }
+    }
+}
+
+/* ---- copies ---------------------------------------------------------------------------------- */
+
+static bool same_place(const struct plan_buffer *x, const struct plan_buffer *y) {
+    return x->place == y->place && x->index == y->index && x->offset == y->offset && x->data == y->data;
+}
+
+static bool overlap(const struct plan_buffer *x, const struct plan_buffer *y) {
+    return x->place == y->place && x->index == y->index && x->place != PLAN_CONSTANT && x->offset < y->offset + y->bytes &&
+           y->offset < x->offset + x->bytes;
+}
+
+static struct plan_step *step_new(struct emit *e, enum plan_step_kind kind, uint32_t depth) {
+    struct plan_step fresh = {.kind = kind, .depth = depth};
+    ARENA_PUSH(e->b->a, &e->steps, fresh);
+    return &e->steps.v[e->steps.n - 1];
+}
+
+static void copy_step(struct emit *e, uint32_t depth, uint32_t from, uint32_t to) {
+    struct plan_use uses[2] = {{from, PLAN_IN, 0}, {to, PLAN_OUT, 0}};
+    struct plan_step *s = step_new(e, PLAN_COPY, depth);
+    s->nuses = 2;
+    s->uses = arena_dup(e->b->a, uses, sizeof uses, _Alignof(struct plan_use));
+}
+
+/* Number of a pair whose source the copy to `to` would destroy; n = none. */
+static uint32_t victim(const struct plan_builder *b, const struct plan_use *u, uint32_t n, uint32_t k) {
+    const struct plan_buffer *v = b->buffers.v;
+    uint32_t i = 0;
+    while (i < n && (i == k || !overlap(&v[u[2 * k + 1].buffer], &v[u[2 * i].buffer])))
+        i++;
+    return i;
+}
+
+/* A source that stands in the way goes behind the block first. */
+static void move_away(struct emit *e, const struct plan_node *x, struct plan_use *source, size_t *spare) {
+    struct plan_builder *b = e->b;
+    uint32_t aside = plan_like(b, source->buffer);
+    b->buffers.v[aside].offset = b->block_bytes + *spare;
+    *spare += (b->buffers.v[aside].bytes + 63) & ~(size_t)63; /* in all no more than the sources, which exist */
+    if (e->spare_bytes < *spare)
+        e->spare_bytes = *spare;
+    copy_step(e, x->depth, source->buffer, aside);
+    source->buffer = aside;
+}
+
+/* Parallel copies one after the other: always one whose destination nobody has still to read. */
+static void emit_copies(struct emit *e, const struct plan_node *x) {
+    const struct plan_builder *b = e->b;
+    uint32_t n = 0;
+    size_t spare = 0;
+    struct plan_use *u = ARENA_ARRAY(b->a, struct plan_use, x->nuses);
+    for (uint32_t i = 0; i < x->nuses; i += 2) {
+        const struct plan_buffer *from = &b->buffers.v[x->uses[i].buffer], *to = &b->buffers.v[x->uses[i + 1].buffer];
+        if (!from->bytes || !b->roots[plan_class(e->b, to->root)].nspans || same_place(from, to))
+            continue;
+        u[2 * n] = x->uses[i];
+        u[2 * n++ + 1] = x->uses[i + 1];
+    }
+    while (n) {
+        uint32_t k = 0, i;
+        while (k < n && victim(b, u, n, k) < n)
+            k++;
+        if (k == n)
+            for (k = 0; (i = victim(b, u, n, k)) < n;)
+                move_away(e, x, &u[2 * i], &spare);
+        copy_step(e, x->depth, u[2 * k].buffer, u[2 * k + 1].buffer);
+        n--;
+        u[2 * k] = u[2 * n];
+        u[2 * k + 1] = u[2 * n + 1];
+    }
+}
+
+/* ---- steps ----------------------------------------------------------------------------------- */
+
+static void emit_list(struct emit *e, const struct plan_list *list);
+
+static uint32_t jump(struct emit *e, enum plan_step_kind kind, const struct plan_node *n, uint32_t ntargets) {
+    struct plan_step *s = step_new(e, kind, n->depth);
+    s->nuses = kind == PLAN_JUMP ? 0 : 1;
+    s->uses = n->uses;
+    s->ntargets = ntargets;
+    s->targets = ARENA_ARRAY(e->b->a, uint32_t, ntargets);
+    return e->steps.n - 1;
+}
+
+static void aim(struct emit *e, uint32_t step, uint32_t which, uint32_t target) {
+    ((uint32_t *)(uintptr_t)e->steps.v[step].targets)[which] = target;
+}
+
+static void emit_loop(struct emit *e, const struct plan_node *n) {
+    uint32_t head = e->steps.n;
+    emit_list(e, n->lists.v[0]);
+    uint32_t test = jump(e, PLAN_TEST, n, 1);
+    emit_list(e, n->lists.v[1]);
+    aim(e, jump(e, PLAN_JUMP, n, 1), 0, head);
+    aim(e, test, 0, e->steps.n);
+}
+
+static void emit_branch(struct emit *e, const struct plan_node *n) {
+    uint32_t choice = jump(e, PLAN_SWITCH, n, n->lists.n);
+    uint32_t *ends = ARENA_ARRAY(e->b->a, uint32_t, n->lists.n);
+    for (uint32_t i = 0; i < n->lists.n; i++) {
+        aim(e, choice, i, e->steps.n);
+        emit_list(e, n->lists.v[i]);
+        if (i + 1 < n->lists.n)
+            ends[i] = jump(e, PLAN_JUMP, n, 1);
+    }
+    for (uint32_t i = 0; i + 1 < n->lists.n; i++)
+        aim(e, ends[i], 0, e->steps.n);
+}
+
+static void emit_step(struct emit *e, const struct plan_node *n) {
+    struct plan_step *s = step_new(e, n->step, n->depth);
+    s->nuses = n->nuses;
+    s->uses = n->uses;
+    s->kernel = n->kernel;
+    s->routine = n->routine;
+    s->func = n->func;
+}
+
+static void emit_list(struct emit *e, const struct plan_list *list) {
+    for (uint32_t i = 0; i < list->nodes.n; i++) {
+        const struct plan_node *n = list->nodes.v[i];
+        if (n->dead)
+            continue;
+        if (n->kind == NODE_LOOP)
+            emit_loop(e, n);
+        else if (n->kind == NODE_BRANCH)
+            emit_branch(e, n);
+        else if (n->step == PLAN_COPY)
+            emit_copies(e, n);
+        else
+            emit_step(e, n);
+    }
+}
+
+/* ---- all ------------------------------------------------------------------------------------- */
+
+hilo_status plan_finish(struct plan_builder *b, struct plan *p, struct diag_list *d) {
+    *p = (struct plan){.m = b->m, .narguments = b->narguments, .nresults = b->nresults};
+    b->d = d;
+    if (b->opened.n)
+        return diag_error(d, HILO_INTERNAL, "the plan has a list that was not ended");
+    HILO_TRY(own_results(b));
+    HILO_TRY(plan_liveness(b));
+    plan_coalesce(b);
+    plan_assign(b);
+    place_buffers(b);
+    struct emit e = {.b = b};
+    emit_list(&e, &b->top);
+    if (!mem_add(b->block_bytes, e.spare_bytes, &p->block_bytes))
+        arena_exhausted(b->a);
+    p->live_bytes = b->live_bytes;
+    p->nbuffers = b->buffers.n;
+    p->buffers = b->buffers.v;
+    p->arguments = b->arguments;
+    p->results = b->results;
+    p->donors = b->donors;
+    p->steps = e.steps.v;
+    p->nsteps = e.steps.n;
+    bool reference = false;
+    for (uint32_t i = 0; i < p->nsteps; i++) {
+        const struct plan_step *s = &p->steps[i];
+        size_t scratch = s->kernel ? s->kernel->scratch_bytes : s->routine ? s->routine->scratch_bytes : 0;
+        p->scratch_bytes = p->scratch_bytes < scratch ? scratch : p->scratch_bytes;
+        reference |= s->kind == PLAN_REFERENCE;
+    }
+    return reference ? eval_plan_new(b->m, &b->a->al, d, &p->reference) : HILO_OK;
+}

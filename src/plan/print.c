@@ -1,0 +1,95 @@
+/* Plans as text. */
+#include "plan/plan.h"
+
+#include <inttypes.h>
+
+static void print_place(const struct plan_buffer *x, struct strbuf *out) {
+    static const char *const names[] = {"block", "constant", "argument", "result"};
+    strbuf_puts(out, names[x->place]);
+    if (x->place == PLAN_ARGUMENT || x->place == PLAN_RESULT)
+        strbuf_printf(out, " %u", x->index);
+    if (x->place == PLAN_BLOCK || (x->place != PLAN_CONSTANT && x->offset))
+        strbuf_printf(out, "+%zu", x->offset);
+}
+
+static void print_type(const struct plan_buffer *x, struct strbuf *out) {
+    strbuf_puts(out, "tensor<");
+    for (uint32_t i = 0; i < x->rank; i++)
+        strbuf_printf(out, "%" PRId64 "x", x->dims[i]);
+    strbuf_printf(out, "%s>", ir_dtype_get(x->dtype)->name);
+}
+
+/* ` in b1, b2 out b3 inout b4`: what has the role of the one before is not said again. */
+static void print_uses(const struct plan_step *s, struct strbuf *out) {
+    static const char *const roles[] = {"in", "out", "inout"};
+    for (uint32_t i = 0; i < s->nuses; i++) {
+        bool same = i && s->uses[i].role == s->uses[i - 1].role;
+        if (same)
+            strbuf_printf(out, ", b%u", s->uses[i].buffer);
+        else
+            strbuf_printf(out, " %s b%u", roles[s->uses[i].role], s->uses[i].buffer);
+    }
+}
+
+static void print_targets(const struct plan_step *s, struct strbuf *out) {
+    for (uint32_t i = 0; i < s->ntargets; i++)
+        strbuf_printf(out, "%s %u", i ? "," : " to", s->targets[i]);
+}
+
+static void print_step(const struct plan *p, uint32_t number, struct strbuf *out) {
+    static const char *const names[] = {"kernel", "routine", "reference", "copy", "test", "switch", "jump"};
+    const struct plan_step *s = &p->steps[number];
+    strbuf_printf(out, "%4u  %*s%s", number, (int)(2 * s->depth), "", names[s->kind]);
+    if (s->kind == PLAN_KERNEL)
+        strbuf_printf(out, " %s", s->kernel->name);
+    else if (s->kind == PLAN_ROUTINE)
+        strbuf_printf(out, " %s", lib_routine_name(s->routine->routine));
+    else if (s->kind == PLAN_REFERENCE) {
+        strbuf_puts(out, " @");
+        strbuf_str(out, ir_prop_str(p->m, s->func, IR_FUNC_sym_name));
+    }
+    print_uses(s, out);
+    print_targets(s, out);
+    if (s->kind == PLAN_KERNEL)
+        strbuf_printf(out, " grid %" PRId64, s->kernel->grid);
+    if (s->kind == PLAN_KERNEL && s->kernel->scratch_bytes)
+        strbuf_printf(out, " scratch %zu", s->kernel->scratch_bytes);
+    strbuf_putc(out, '\n');
+}
+
+/* Buffers that a step uses, or the program hands over. */
+static bool is_used(const struct plan *p, uint32_t buffer) {
+    for (uint32_t i = 0; i < p->nsteps; i++)
+        for (uint32_t k = 0; k < p->steps[i].nuses; k++)
+            if (p->steps[i].uses[k].buffer == buffer)
+                return true;
+    for (uint32_t i = 0; i < p->nresults; i++)
+        if (p->results[i] == buffer)
+            return true;
+    return false;
+}
+
+void plan_print(const struct plan *p, struct strbuf *out) {
+    if (p->whole) {
+        strbuf_puts(out, "plan of one step over values: reference @");
+        strbuf_str(out, ir_prop_str(p->m, p->steps->func, IR_FUNC_sym_name));
+        strbuf_putc(out, '\n');
+        return;
+    }
+    strbuf_printf(out, "plan of %u arguments, %u results: block %zu bytes, live %zu, scratch %zu\n", p->narguments,
+                  p->nresults, p->block_bytes, p->live_bytes, p->scratch_bytes);
+    for (uint32_t i = 0; i < p->nbuffers; i++) {
+        if (!is_used(p, i))
+            continue;
+        strbuf_printf(out, "  b%u = ", i);
+        print_type(&p->buffers[i], out);
+        strbuf_putc(out, ' ');
+        print_place(&p->buffers[i], out);
+        strbuf_putc(out, '\n');
+    }
+    for (uint32_t i = 0; i < p->nresults; i++)
+        if (p->donors[i] >= 0)
+            strbuf_printf(out, "  result %u may lie in argument %d\n", i, (int)p->donors[i]);
+    for (uint32_t i = 0; i < p->nsteps; i++)
+        print_step(p, i, out);
+}
