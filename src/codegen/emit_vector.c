@@ -211,13 +211,12 @@ static bool reduce_splits(const struct kir_node *acc, enum kir_type t) {
     return kir_is_float(t) && (acc->sub == KIR_MIN || acc->sub == KIR_MAX);
 }
 
-static LLVMTypeRef reduce_int_like(const struct emit *e, LLVMValueRef v, enum kir_type t) {
-    return emit_lanes_type(e, t == KIR_F64 ? e->i64 : e->i32, emit_lanes_of(e, v));
-}
-
-/* The lanes of `v` twice as many to one, when they fill more than a register: checks then cost half an instruction each. */
-static bool reduce_pairs(const struct emit *e, enum kir_type t) {
-    return e->width * (kir_type_bits(t) / 8) >= 2 * e->t->shape.vector_bytes;
+/* As many lanes as fill one register: of wider vectors, the checks of all parts are joined before they are accumulated. */
+static uint32_t reduce_checked_lanes(const struct emit *e, enum kir_type t) {
+    uint32_t lanes = e->width, bytes = kir_type_bits(t) / 8;
+    while (lanes * bytes > e->t->shape.vector_bytes)
+        lanes /= 2;
+    return lanes;
 }
 
 /* Registers from outside that the loop accumulates into begin anew, with lanes of the neutral element. */
@@ -227,7 +226,7 @@ static void reduce_begin(struct emit *e, kir_block b, bool split) {
         const struct kir_node *n = kir_get(k, v), *reg = &k->nodes.v[n->of];
         if (n->op == KIR_ACC && !kir_block_within(k, reg->block, e->vector_body)) {
             enum kir_type t = (enum kir_type)reg->type;
-            uint32_t slot = e->nodes[n->of].slot, lanes = reduce_pairs(e, t) ? e->width / 2 : e->width;
+            uint32_t slot = e->nodes[n->of].slot, lanes = reduce_checked_lanes(e, t);
             uint64_t neutral = (uint64_t)kir_neutral_bits((enum kir_op)n->sub, n->flags, t);
             for (uint32_t i = 0; i < (uint32_t)reg->imm; i++) {
                 struct emit_slot *s = &e->slots[slot + i];
@@ -262,15 +261,18 @@ static void reduce_split(struct emit *e, const struct kir_node *n, struct emit_s
     if (e->mask)
         v = emit_select(e, e->mask, v, emit_like(e, e->l->TypeOf(v), (uint64_t)kir_neutral_bits(op, 0, t)));
     s->value = reduce_number(e, op, v, s->value);
-    LLVMValueRef bits = e->l->BuildCast(e->b, LLVMBitCast, v, reduce_int_like(e, v, t), ""), nan;
-    if (emit_lanes_of(e, s->nans) < emit_lanes_of(e, v)) {
-        nan = e->l->BuildFCmp(e->b, LLVMRealUNO, emit_half(e, v, false), emit_half(e, v, true), "");
+    LLVMValueRef bits = emit_cast(e, LLVMBitCast, v, t == KIR_F64 ? e->i64 : e->i32), nans;
+    uint32_t most = emit_lanes_of(e, s->nans);
+    if (most < emit_lanes_of(e, v)) /* one comparison for two numbers */
+        nans = e->l->BuildFCmp(e->b, LLVMRealUNO, emit_half(e, v, false), emit_half(e, v, true), "");
+    else
+        nans = e->l->BuildFCmp(e->b, LLVMRealUNO, v, v, "");
+    while (emit_lanes_of(e, nans) > most)
+        nans = emit_bin(e, LLVMOr, emit_half(e, nans, false), emit_half(e, nans, true));
+    while (emit_lanes_of(e, bits) > most)
         bits = emit_bin(e, join, emit_half(e, bits, false), emit_half(e, bits, true));
-    } else {
-        nan = e->l->BuildFCmp(e->b, LLVMRealUNO, v, v, "");
-    }
     s->zeros = emit_bin(e, join, s->zeros, bits);
-    s->nans = emit_bin(e, LLVMOr, s->nans, nan);
+    s->nans = emit_bin(e, LLVMOr, s->nans, nans);
 }
 
 void emit_acc(struct emit *e, const struct kir_node *n) {
@@ -303,11 +305,6 @@ static LLVMValueRef reduce_zeros(struct emit *e, const struct kir_node *acc, enu
     (void)t;
     return emit_bin(e, acc->sub == KIR_MAX ? LLVMAnd : LLVMOr, a, b);
 }
-static LLVMValueRef reduce_nans(struct emit *e, const struct kir_node *acc, enum kir_type t, LLVMValueRef a, LLVMValueRef b) {
-    (void)acc, (void)t;
-    return emit_bin(e, LLVMOr, a, b);
-}
-
 /* Lane l with lane l + half, until one is left. */
 static LLVMValueRef reduce_lanes(struct emit *e, const struct kir_node *acc, enum kir_type t, LLVMValueRef v, reduce_fn *fn) {
     uint32_t lanes = emit_lanes_of(e, v);
@@ -321,7 +318,8 @@ static LLVMValueRef reduce_joined(struct emit *e, const struct kir_node *acc, en
     LLVMValueRef number = reduce_lanes(e, acc, t, s->value, reduce_numbers), zeros, nan;
     LLVMTypeRef type = emit_scalar_type(e, t), bits = t == KIR_F64 ? e->i64 : e->i32;
     zeros = reduce_lanes(e, acc, t, s->zeros, reduce_zeros);
-    nan = reduce_lanes(e, acc, t, s->nans, reduce_nans);
+    LLVMTypeRef nans = e->l->TypeOf(s->nans);
+    nan = emit_intrinsic(e, "llvm.vector.reduce.or", &nans, 1, (LLVMValueRef[]){s->nans}, 1);
     zeros = emit_bin(e, LLVMAnd, zeros, emit_like(e, bits, (uint64_t)1 << (kir_type_bits(t) - 1)));
     LLVMValueRef is_zero = e->l->BuildFCmp(e->b, LLVMRealOEQ, number, emit_like(e, type, 0), "");
     number = emit_select(e, is_zero, emit_cast(e, LLVMBitCast, zeros, type), number);

@@ -185,7 +185,8 @@ static inline void rig_run(const struct kir *k, const char *target, hilo_kernel_
 
 /* ---- targets --------------------------------------------------------------------------------- */
 
-/* What this machine can run: itself, and older ones. */
+/* What this machine can run: itself, older ones, and itself with masks wherever there might be some (which LLVM takes to pieces
+   where the processor has none). */
 static inline uint32_t rig_targets(struct cg_target *out, const char **names) {
     struct diag_list d;
     uint32_t n = 1;
@@ -194,8 +195,11 @@ static inline uint32_t rig_targets(struct cg_target *out, const char **names) {
     names[0] = "host";
     if (strstr(out[0].features, "+sse4.2"))
         assert_int_equal(cg_target(names[n] = "x86-64-v2", &out[n], &d), HILO_OK), n++;
-    if (strstr(out[0].features, "+avx2") && strstr(out[0].features, "+fma"))
+    if (out[0].shape.vector_bytes == 64)
         assert_int_equal(cg_target(names[n] = "x86-64-v3", &out[n], &d), HILO_OK), n++;
+    out[n] = out[0];
+    out[n].shape.vector_bytes = 64;
+    names[n++] = "masked";
     return n;
 }
 
@@ -232,6 +236,29 @@ static inline void rig_check_all(const struct kir *const *kernels, uint32_t n, c
     }
 }
 
+/* Kernels as objects that refer to nothing outside, for processors that need not be this one. */
+static inline void rig_check_objects(const struct kir *const *kernels, uint32_t n) {
+    static const char *const names[] = {"x86-64-v4", "sapphirerapids", "aarch64"};
+    hilo_allocator al = mem_system_allocator();
+    for (size_t t = 0; t < sizeof names / sizeof *names; t++) {
+        struct cg_target target;
+        struct diag_list d;
+        void *object;
+        size_t bytes;
+        struct rt_code *code;
+        diag_init(&d, al);
+        rig_must(cg_target(names[t], &target, &d), &d, kernels[0], names[t]);
+        rig_must(cg_compile(kernels, n, &target, CG_OBJECT, &al, &d, &object, &bytes), &d, kernels[0], names[t]);
+        struct str text = {object, bytes};
+        rig_must(rt_code_load(&text, 1, RT_CODE_FOREIGN, al, &d, &code), &d, kernels[0], names[t]);
+        for (uint32_t i = 0; i < n; i++)
+            assert_non_null(rt_code_find(code, kernels[i]->name));
+        rt_code_free(code);
+        mem_free(&al, object, bytes);
+        diag_clear(&d);
+    }
+}
+
 /* Gathers kernels, so that they are compiled together. */
 struct rig_batch {
     struct kir *v[RIG_KERNELS];
@@ -249,6 +276,7 @@ static inline struct kir *rig_new(struct rig_batch *b) {
 
 static inline void rig_flush(struct rig_batch *b, const int64_t *indices) {
     rig_check_all((const struct kir *const *)b->v, b->n, indices);
+    rig_check_objects((const struct kir *const *)b->v, b->n);
     for (uint32_t i = 0; i < b->n; i++)
         kir_free(b->v[i]);
     b->n = 0;

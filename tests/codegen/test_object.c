@@ -1,0 +1,348 @@
+/* Objects: what code is made of, for which processors, on several threads, and how it is loaded or refused. */
+#include "rig.h"
+
+#include <pthread.h>
+
+static struct cg_target target_named(const char *name) {
+    struct cg_target t;
+    struct diag_list d;
+    diag_init(&d, mem_system_allocator());
+    assert_int_equal(cg_target(name, &t, &d), HILO_OK);
+    return t;
+}
+
+static struct str compile(const struct kir *k, const char *target, enum cg_emit emit) {
+    struct cg_target t = target_named(target);
+    hilo_allocator al = mem_system_allocator();
+    struct diag_list d;
+    void *p;
+    size_t n;
+    diag_init(&d, al);
+    rig_must(kir_verify(k, &d), &d, k, "?");
+    rig_must(cg_compile(&k, 1, &t, emit, &al, &d, &p, &n), &d, k, target ? target : "host");
+    return (struct str){p, n};
+}
+
+static void give_back(struct str s) {
+    hilo_allocator al = mem_system_allocator();
+    mem_free(&al, (void *)(uintptr_t)s.p, s.n);
+}
+
+static size_t count(struct str text, const char *what) {
+    size_t n = 0;
+    for (const char *p = text.p; (p = memmem(p, text.n - (size_t)(p - text.p), what, strlen(what))) != NULL; p++)
+        n++;
+    return n;
+}
+
+/* C = A · B for panels, `rows` × `columns` accumulators in registers. */
+static struct kir *micro_kernel(struct rig_batch *b, int64_t rows, uint32_t columns, int64_t depth) {
+    struct kir *k = rig_new(b);
+    uint32_t x = kir_param(k, KIR_IN, IR_F32_T, rows * depth), y = kir_param(k, KIR_IN, IR_F32_T, columns * depth),
+             z = kir_param(k, KIR_OUT, IR_F32_T, rows * columns);
+    kir_val j = kir_loop(k, KIR_VECTOR, columns, columns), sums = kir_reg(k, kir_float(k, KIR_F32, 0), rows);
+    kir_val p = kir_loop(k, KIR_SERIAL, depth, 0);
+    kir_val right = kir_load(k, y, kir_op2(k, KIR_ADD, 0, kir_op2(k, KIR_MUL, 0, p, kir_i64(k, columns)), j));
+    kir_val i = kir_loop(k, KIR_UNROLLED, rows, 0);
+    kir_val left = kir_load(k, x, kir_op2(k, KIR_ADD, 0, kir_op2(k, KIR_MUL, 0, p, kir_i64(k, rows)), i));
+    kir_set_reg(k, sums, i, kir_fma(k, left, right, kir_get_reg(k, sums, i)));
+    kir_close(k);
+    kir_close(k);
+    i = kir_loop(k, KIR_UNROLLED, rows, 0);
+    kir_store(k, z, kir_op2(k, KIR_ADD, 0, kir_op2(k, KIR_MUL, 0, i, kir_i64(k, columns)), j), kir_get_reg(k, sums, i));
+    kir_close(k);
+    kir_close(k);
+    return k;
+}
+
+/* Accumulators stay in registers: nothing of the stack is touched. */
+static void test_register_tiles(void **state) {
+    (void)state;
+    static const struct {
+        const char *target;
+        int64_t rows;
+        uint32_t columns;
+        size_t products;
+    } tiles[] = {{"x86-64-v4", 6, 64, 24}, {"x86-64-v4", 14, 32, 28}, {"x86-64-v3", 6, 16, 12}, {"aarch64", 8, 8, 16}};
+    for (size_t i = 0; i < sizeof tiles / sizeof *tiles; i++) {
+        struct rig_batch b = {.n = 0};
+        struct kir *k = micro_kernel(&b, tiles[i].rows, tiles[i].columns, 64);
+        struct str text = compile(k, tiles[i].target, CG_ASSEMBLY);
+        bool arm = strcmp(tiles[i].target, "aarch64") == 0;
+        assert_int_equal(count(text, arm ? "fmla" : "vfmadd"), tiles[i].products);
+        assert_int_equal(count(text, "(%rsp)") + count(text, "Spill"), 0);
+        give_back(text);
+        rig_flush(&b, NULL);
+    }
+}
+
+/* 16 × 16 sums of products of pairs (bf16) or fours (bytes). */
+static struct kir *tile_kernel(struct rig_batch *b, enum kir_tile format, enum ir_dtype in, enum ir_dtype out) {
+    struct kir *k = rig_new(b);
+    int64_t row = 64 / ir_dtype_get(in)->bytes;
+    uint32_t x = kir_param(k, KIR_IN, in, 2 * 16 * row), y = kir_param(k, KIR_IN, in, 2 * 16 * row),
+             z = kir_param(k, KIR_OUT, out, 16 * 16);
+    kir_val none = {0}, stride = kir_i64(k, row);
+    kir_tile(k, KIR_TZERO, 0, format, 0, none, none);
+    kir_val i = kir_loop(k, KIR_SERIAL, 2, 0), at = kir_op2(k, KIR_MUL, 0, i, kir_i64(k, 16 * row));
+    kir_tile(k, KIR_TLOAD, 1, format, x, at, stride);
+    kir_tile(k, KIR_TLOAD, 2, format, y, at, stride);
+    kir_tile(k, KIR_TMUL, 0 | 1 << 3 | 2 << 6, format, 0, none, none);
+    kir_close(k);
+    kir_tile(k, KIR_TSTORE, 0, format, z, kir_i64(k, 0), kir_i64(k, 16));
+    return k;
+}
+
+static void test_matrix_unit(void **state) {
+    (void)state;
+    static const struct {
+        enum kir_tile format;
+        enum ir_dtype in, out;
+        const char *product;
+    } forms[] = {{KIR_TILE_BF16, IR_BF16_T, IR_F32_T, "tdpbf16ps"},
+                 {KIR_TILE_S8S8, IR_I8_T, IR_I32_T, "tdpbssd"},
+                 {KIR_TILE_U8S8, IR_I8_T, IR_I32_T, "tdpbusd"}};
+    struct cg_target host = target_named(NULL);
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        struct rig_batch b = {.n = 0};
+        struct kir *k = tile_kernel(&b, forms[i].format, forms[i].in, forms[i].out);
+        struct str text = compile(k, "sapphirerapids", CG_ASSEMBLY);
+        assert_int_equal(count(text, forms[i].product), 1);
+        assert_int_equal(count(text, "ldtilecfg"), 1);
+        assert_int_equal(count(text, "tilerelease"), 1);
+        give_back(text);
+        struct cg_target old = target_named("x86-64-v4");
+        struct diag_list d;
+        void *p;
+        size_t n;
+        hilo_allocator al = mem_system_allocator();
+        diag_init(&d, al);
+        assert_int_equal(cg_compile((const struct kir *const *)b.v, 1, &old, CG_OBJECT, &al, &d, &p, &n), HILO_UNIMPLEMENTED);
+        diag_clear(&d);
+        if (host.shape.tile_bf16 && host.shape.tile_i8) {
+            struct str object = compile(k, NULL, CG_OBJECT);
+            struct rt_code *code;
+            rig_must(rt_code_load(&object, 1, 0, al, &d, &code), &d, k, "host");
+            rig_run(k, "host", rt_code_find(code, k->name), NULL);
+            rt_code_free(code);
+            give_back(object);
+        }
+        kir_free(k);
+    }
+}
+
+static struct kir *copy_kernel(struct rig_batch *b, int64_t n, bool nontemporal) {
+    struct kir *k = rig_new(b);
+    uint32_t x = kir_param(k, KIR_IN, IR_F32_T, n), y = kir_param(k, KIR_OUT, IR_F32_T, n);
+    k->buffers.v[y].aligned = nontemporal;
+    kir_store_flags(k, nontemporal ? KIR_NT : 0);
+    kir_val i = kir_loop(k, KIR_VECTOR, n, 32);
+    kir_val v = kir_load(k, x, i);
+    kir_store(k, y, i, kir_op2(k, KIR_ADD, 0, v, kir_float(k, KIR_F32, 0.1)));
+    kir_close(k);
+    return k;
+}
+
+/* Stores past the caches need whole, aligned vectors. */
+static void test_nontemporal(void **state) {
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct rig_batch b = {.n = 0};
+        struct str text = compile(copy_kernel(&b, 1024, i), "x86-64-v4", CG_ASSEMBLY);
+        assert_int_equal(count(text, "vmovntps"), i ? 2 : 0);
+        give_back(text);
+        kir_free(b.v[0]);
+    }
+}
+
+static void test_names(void **state) {
+    (void)state;
+    struct diag_list d;
+    struct cg_target t;
+    diag_init(&d, mem_system_allocator());
+    assert_int_equal(cg_target("pdp11", &t, &d), HILO_INVALID_ARGUMENT);
+    assert_non_null(strstr(d.first->message, "sapphirerapids"));
+    diag_clear(&d);
+    t = target_named("x86-64-v4");
+    assert_int_equal(t.shape.vector_bytes, 64);
+    assert_false(t.shape.tile_bf16);
+    t = target_named("aarch64");
+    assert_int_equal(t.shape.vector_bytes, 16);
+    assert_true(t.shape.fma);
+}
+
+/* One name, two functions: neither in one object nor in two. */
+static void test_twice(void **state) {
+    (void)state;
+    hilo_allocator al = mem_system_allocator();
+    struct rig_batch b = {.n = 0};
+    struct kir *k = copy_kernel(&b, 10, false);
+    const struct kir *both[] = {k, k};
+    struct cg_target t = target_named(NULL);
+    struct diag_list d;
+    void *p;
+    size_t n;
+    diag_init(&d, al);
+    assert_int_equal(cg_compile(both, 2, &t, CG_OBJECT, &al, &d, &p, &n), HILO_INTERNAL);
+    diag_clear(&d);
+    struct str object = compile(k, NULL, CG_OBJECT), twice[] = {object, object};
+    struct rt_code *code;
+    assert_int_equal(rt_code_load(twice, 2, 0, al, &d, &code), HILO_INVALID_ARGUMENT);
+    diag_clear(&d);
+    assert_int_equal(rt_code_load(twice, 1, 0, al, &d, &code), HILO_OK);
+    assert_non_null(rt_code_find(code, "k0"));
+    assert_null(rt_code_find(code, "k"));
+    assert_null(rt_code_find(code, "k00"));
+    rt_code_free(code);
+    give_back(object);
+    kir_free(k);
+}
+
+/* Several objects, each with constants of its own, in one mapping. */
+static void test_together(void **state) {
+    (void)state;
+    enum { MANY = 12 };
+    hilo_allocator al = mem_system_allocator();
+    struct rig_batch b = {.n = 0};
+    struct str objects[MANY];
+    struct rt_code *code;
+    struct diag_list d;
+    diag_init(&d, al);
+    for (int i = 0; i < MANY; i++)
+        objects[i] = compile(copy_kernel(&b, 10 + i, false), NULL, CG_OBJECT);
+    assert_int_equal(rt_code_load(objects, MANY, 0, al, &d, &code), HILO_OK);
+    for (int i = 0; i < MANY; i++) {
+        give_back(objects[i]);
+        rig_run(b.v[i], "host", rt_code_find(code, b.v[i]->name), NULL);
+        kir_free(b.v[i]);
+    }
+    assert_true(rt_code_bytes(code) <= 4 * (size_t)sysconf(_SC_PAGESIZE));
+    rt_code_free(code);
+}
+
+/* Files that are cut off, and files with a byte that is wrong: refused, or loaded without harm. */
+static void test_damaged(void **state) {
+    (void)state;
+    hilo_allocator al = mem_system_allocator();
+    for (int arm = 0; arm < 2; arm++) {
+        struct rig_batch b = {.n = 0};
+        struct str object = compile(copy_kernel(&b, 100, false), arm ? "aarch64" : "x86-64-v3", CG_OBJECT);
+        struct rt_code *code;
+        struct diag_list d;
+        diag_init(&d, al);
+        for (size_t n = 0; n < object.n; n++) {
+            char *cut = malloc(n + 1);
+            memcpy(cut, object.p, n);
+            struct str s = {cut, n};
+            assert_int_equal(rt_code_load(&s, 1, RT_CODE_FOREIGN, al, &d, &code), HILO_INVALID_ARGUMENT);
+            diag_clear(&d);
+            free(cut);
+        }
+        for (size_t i = 0; i < object.n; i++) {
+            char *wrong = malloc(object.n);
+            memcpy(wrong, object.p, object.n);
+            wrong[i] = (char)(wrong[i] ^ (char)(1u << rig_below(8)));
+            struct str s = {wrong, object.n};
+            if (rt_code_load(&s, 1, RT_CODE_FOREIGN, al, &d, &code) == HILO_OK)
+                rt_code_free(code);
+            diag_clear(&d);
+            free(wrong);
+        }
+        give_back(object);
+        kir_free(b.v[0]);
+    }
+}
+
+struct job {
+    const struct kir *k;
+    struct cg_target target;
+    struct str object;
+};
+
+static void *compile_job(void *p) {
+    struct job *j = p;
+    hilo_allocator al = mem_system_allocator();
+    struct diag_list d;
+    void *object;
+    diag_init(&d, al);
+    if (cg_compile(&j->k, 1, &j->target, CG_OBJECT, &al, &d, &object, &j->object.n) == HILO_OK)
+        j->object.p = object;
+    return NULL;
+}
+
+/* The same bytes on four threads at once. */
+static void test_threads(void **state) {
+    (void)state;
+    struct rig_batch b = {.n = 0};
+    struct kir *k = micro_kernel(&b, 4, 16, 32);
+    struct str expected = compile(k, NULL, CG_OBJECT);
+    struct job jobs[4];
+    pthread_t threads[4];
+    for (int i = 0; i < 4; i++) {
+        jobs[i] = (struct job){.k = k, .target = target_named(NULL)};
+        assert_int_equal(pthread_create(&threads[i], NULL, compile_job, &jobs[i]), 0);
+    }
+    for (int i = 0; i < 4; i++) {
+        pthread_join(threads[i], NULL);
+        assert_non_null(jobs[i].object.p);
+        assert_int_equal(jobs[i].object.n, expected.n);
+        assert_memory_equal(jobs[i].object.p, expected.p, expected.n);
+        give_back(jobs[i].object);
+    }
+    give_back(expected);
+    kir_free(k);
+}
+
+struct meter {
+    long live, left;
+};
+
+static void *meter_realloc(void *user, void *p, size_t old, size_t n, size_t align) {
+    struct meter *m = user;
+    hilo_allocator sys = mem_system_allocator();
+    if (n && m->left-- <= 0)
+        return NULL;
+    m->live += (n && !p) - (!n && p != NULL);
+    return sys.realloc_fn(sys.user, p, old, n, align);
+}
+
+/* Every allocation fails in turn: answered, and nothing is left. */
+static void test_exhaustion(void **state) {
+    (void)state;
+    struct rig_batch b = {.n = 0};
+    const struct kir *k = micro_kernel(&b, 2, 16, 8);
+    struct cg_target t = target_named(NULL);
+    hilo_status s = HILO_RESOURCE_EXHAUSTED;
+    long failures = 0;
+    for (long left = 0; s != HILO_OK; left++) {
+        struct meter m = {.left = left};
+        hilo_allocator al = {meter_realloc, &m};
+        struct diag_list d;
+        struct rt_code *code = NULL;
+        void *p = NULL;
+        size_t n = 0;
+        diag_init(&d, mem_system_allocator());
+        s = cg_compile(&k, 1, &t, CG_OBJECT, &al, &d, &p, &n);
+        struct str object = {p, n};
+        if (s == HILO_OK)
+            s = rt_code_load(&object, 1, 0, al, &d, &code);
+        rt_code_free(code);
+        if (p)
+            mem_free(&al, p, n);
+        assert_true(s == HILO_OK || s == HILO_RESOURCE_EXHAUSTED);
+        assert_int_equal(m.live, 0);
+        failures += s != HILO_OK;
+        diag_clear(&d);
+    }
+    assert_true(failures > 4);
+    kir_free(b.v[0]);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_register_tiles), cmocka_unit_test(test_matrix_unit), cmocka_unit_test(test_nontemporal),
+        cmocka_unit_test(test_names),          cmocka_unit_test(test_twice),       cmocka_unit_test(test_together),
+        cmocka_unit_test(test_damaged),        cmocka_unit_test(test_threads),     cmocka_unit_test(test_exhaustion),
+    };
+    return setjmp(rig_memory) ? 1 : cmocka_run_group_tests(tests, NULL, NULL);
+}
