@@ -66,10 +66,14 @@ ir_op lib_made_by(const struct ir_module *m, ir_val v, enum ir_op_kind kind);
 /* Loops are written once, with vector types, and compiled once more for AVX2, which is looked for at run time. Products and
    sums are never contracted, so that both give the same bits. */
 #if defined(__x86_64__) && defined(__GNUC__)
-#define LIB_X86  1
-#define LIB_AVX2 __attribute__((target("avx2")))
+#define LIB_X86      1
+#define LIB_AVX2     __attribute__((target("avx2")))
+#define LIB_AVX2_FMA __attribute__((target("avx2,fma")))
 static inline bool lib_has_avx2(void) {
     return __builtin_cpu_supports("avx2");
+}
+static inline bool lib_has_fma(void) {
+    return __builtin_cpu_supports("fma");
 }
 #else
 #define LIB_X86 0
