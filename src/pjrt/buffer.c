@@ -205,9 +205,16 @@ struct pjrt_error *pjrt_Buffer_ReadyEvent(struct pjrt_Buffer_ReadyEvent *a) {
 }
 
 /* Whoever hears that a buffer is in the host's memory asks for its address, and may do so on a thread that the run behind
-   the buffer needs. So only what is there already is said to be there; the rest is copied when it is ready. */
+   the buffer needs. So only what is there already is said to be there; the rest is copied when it is ready. The answer
+   never changes: it decides how whoever asks goes on. */
 struct pjrt_error *pjrt_Buffer_IsOnCpu(struct pjrt_Buffer_IsOnCpu *a) {
-    a->is_on_cpu = pjrt_event_ready(a->buffer->ready) && !a->buffer->ready->error && a->buffer->dtype != HILO_TOKEN;
+    struct pjrt_buffer *b = a->buffer;
+    bool there = pjrt_event_ready(b->ready) && !b->ready->error && b->dtype != HILO_TOKEN;
+    pthread_mutex_lock(&b->client->lock);
+    if (b->place == PJRT_UNASKED)
+        b->place = there ? PJRT_ON_CPU : PJRT_ELSEWHERE;
+    a->is_on_cpu = b->place == PJRT_ON_CPU;
+    pthread_mutex_unlock(&b->client->lock);
     return NULL;
 }
 

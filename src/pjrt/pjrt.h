@@ -273,6 +273,7 @@ struct pjrt_buffer {
     bool deleted;           /* to whoever asks; the data stays while it is held */
     int held;               /* by runs and transfers that are under way, and from outside */
     int external;           /* of those, from outside */
+    enum { PJRT_UNASKED, PJRT_ON_CPU, PJRT_ELSEWHERE } place; /* what was answered before */
     int64_t dims[];
 };
 
