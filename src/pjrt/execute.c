@@ -244,3 +244,20 @@ struct pjrt_error *pjrt_LoadedExecutable_Execute(struct pjrt_LoadedExecutable_Ex
     }
     return start(r, x->noutputs ? a->output_lists[0] : NULL, a->device_complete_events);
 }
+
+/* ---- contexts -------------------------------------------------------------------------------- */
+
+/* What a framework hands to the custom calls of an execution. */
+struct pjrt_context {
+    char none;
+};
+
+struct pjrt_error *pjrt_ExecuteContext_Create(struct pjrt_ExecuteContext_Create *a) {
+    a->context = pjrt_alloc(1, sizeof *a->context);
+    return a->context ? NULL : pjrt_exhausted();
+}
+
+struct pjrt_error *pjrt_ExecuteContext_Destroy(struct pjrt_ExecuteContext_Destroy *a) {
+    free(a->context);
+    return NULL;
+}

@@ -154,8 +154,8 @@ struct pjrt_layout {
 struct pjrt_shape_spec {
     PJRT_HEAD
     const int64_t *dims;
-    size_t num_dims;
-    int element_type;
+    size_t rank;
+    int dtype;
 };
 
 struct pjrt_chunk {
