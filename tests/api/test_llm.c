@@ -1,7 +1,7 @@
 /* Language models: what the tiny model answers is what was recorded of it (golden.json), on every engine, alone and in a
  * batch, however its text is cut. HILO_TEST_LONG in the environment: all cases, at all levels, and the precisions. */
 #include "llm/json.h"
-#include "llm/session.h"
+#include "llm/generate.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -119,7 +119,199 @@ static void test_logits(void **state) {
     llm_session_close(s);
 }
 
+/* Logits behind each token of a text that is read in parts of these lengths, the last of them by single steps. */
+static void check_parts(struct llm_session *s, const struct golden *g, const size_t *parts, size_t nparts, const float *want) {
+    float logits[2054];
+    size_t at = 0;
+    llm_session_reset(s);
+    for (size_t i = 0; i < nparts; i++, at += parts[i - 1]) {
+        const int32_t *ids = g->prompt.v + at;
+        check(s->client, llm_session_prefill(s, &ids, &parts[i], NULL, logits));
+    }
+    for (; at < g->prompt.n; at++)
+        check(s->client, llm_session_decode(s, &g->prompt.v[at], NULL, logits));
+    for (size_t k = 0; k < 2054; k++)
+        assert_true(fabsf(logits[k] - want[k]) < 1e-4f);
+}
+
+/* However a text is cut, the answer is the same: the cache has what was read, at the right places. */
+static void test_parts(void **state) {
+    const struct fixture *f = *state;
+    const struct llm_session_options o = {.precision = LLM_F32, .level = 2, .context = 24};
+    const struct golden g = golden(f, 9);
+    struct llm_session *s = session(f->client, &o);
+    float want[2054];
+    const int32_t *ids = g.prompt.v;
+    assert_int_equal(g.prompt.n, 24); /* the last chunk has no room for more than what is left */
+    check(f->client, llm_session_prefill(s, &ids, &g.prompt.n, NULL, want));
+    assert_int_equal(llm_session_decode(s, (int32_t[]){7}, NULL, want), HILO_OUT_OF_RANGE);
+    hilo_diagnostics_clear(f->client);
+    check_parts(s, &g, (size_t[]){1}, 1, want);
+    check_parts(s, &g, (size_t[]){5, 11, 8}, 3, want);
+    check_parts(s, &g, (size_t[]){9, 12}, 2, want);
+    llm_session_close(s);
+}
+
+/* Sequences of different lengths, side by side, answer what each does alone. */
+static void test_batch(void **state) {
+    const struct fixture *f = *state;
+    const struct llm_session_options o = {.precision = LLM_F32, .level = 2, .batch = 3};
+    struct llm_session *s = session(f->client, &o);
+    const struct golden g[3] = {golden(f, 8), golden(f, 5), golden(f, 0)};
+    const int32_t *ids[3] = {g[0].prompt.v, g[1].prompt.v, g[2].prompt.v};
+    const size_t n[3] = {g[0].prompt.n, g[1].prompt.n, g[2].prompt.n};
+    int32_t next[3];
+    check(f->client, llm_session_prefill(s, ids, n, next, NULL));
+    for (size_t i = 0; i < 12; i++) {
+        for (size_t k = 0; k < 3; k++)
+            assert_int_equal(next[k], g[k].answer.v[i]);
+        check(f->client, llm_session_decode(s, i ? NULL : next, next, NULL));
+    }
+    llm_session_close(s);
+}
+
+/* Beyond the first room of the cache what was read stays: the answer is that of a session with room for all of it at once. */
+static void test_growth(void **state) {
+    const struct fixture *f = *state;
+    const struct golden g = golden(f, 1);
+    struct llm_session_options o = {.precision = LLM_F32, .level = 2};
+    struct llm_session *s = session(f->client, &o);
+    int32_t ids[300], next[2];
+    const int32_t *p = ids;
+    for (size_t i = 0; i < 300; i++)
+        ids[i] = i < g.prompt.n ? g.prompt.v[i] : g.prompt.v[1 + i % (g.prompt.n - 1)];
+    check(f->client, llm_session_prefill(s, &p, (size_t[]){250}, &next[0], NULL));
+    assert_int_equal(s->context, 512); /* a chunk of 512 took them */
+    llm_session_close(s);
+    s = session(f->client, &o);
+    check(f->client, llm_session_prefill(s, &p, (size_t[]){100}, &next[0], NULL));
+    assert_int_equal(s->context, 256);
+    p += 100;
+    check(f->client, llm_session_prefill(s, &p, (size_t[]){200}, &next[0], NULL));
+    assert_int_equal(s->context, 1024);
+    p = ids;
+    llm_session_reset(s);
+    check(f->client, llm_session_prefill(s, &p, (size_t[]){300}, &next[1], NULL));
+    assert_int_equal(next[0], next[1]);
+    llm_session_close(s);
+}
+
+static double perplexity(const struct fixture *f, enum llm_precision precision, const struct llm_ids *text) {
+    const struct llm_session_options o = {.precision = precision, .level = 2};
+    struct llm_session *s = session(f->client, &o);
+    double sum = 0;
+    size_t count = 0;
+    float scores[512];
+    size_t window = is_long() ? 512 : 128, end = is_long() ? text->n : window;
+    for (size_t at = 0; at + window <= end; at += window) {
+        check(f->client, llm_session_score(s, text->v + at, window, scores));
+        for (size_t i = 0; i + 1 < window; i++, count++)
+            sum += (double)scores[i];
+    }
+    llm_session_close(s);
+    return exp(sum / (double)count);
+}
+
+static void test_precision(void **state) {
+    const struct fixture *f = *state;
+    static const struct { enum llm_precision p; double most; } cases[] = {
+        {LLM_BF16, 1.005}, {LLM_F16, 1.005}, {LLM_INT8, 1.01}, {LLM_INT4, 1.08}, {LLM_INT4Z, 1.08}};
+    const struct llm_session_options o = {.precision = LLM_F32, .level = 2};
+    struct llm_session *s = session(f->client, &o);
+    struct diag_list d;
+    struct llm_ids ids;
+    struct file text;
+    diag_init(&d, mem_system_allocator());
+    llm_ids_init(&ids, mem_system_allocator());
+    assert_int_equal(file_open(MODEL "/eval.txt", mem_system_allocator(), &d, &text), HILO_OK);
+    assert_int_equal(llm_tok_encode(s->tok, text.text, LLM_TOK_POST, &d, &ids), HILO_OK);
+    double f32 = perplexity(f, LLM_F32, &ids);
+    assert_true(f32 > 5 && f32 < 40);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        double p = perplexity(f, cases[i].p, &ids);
+        if (!(p < f32 * cases[i].most) || !(p > f32 / cases[i].most))
+            fail_msg("perplexity %f in %s, %f in f32", p, llm_precision_name(cases[i].p), f32);
+    }
+    file_close(&text);
+    llm_ids_free(&ids);
+    llm_session_close(s);
+}
+
+/* ---- choosing tokens ------------------------------------------------------------------------- */
+
+/* How often each of four tokens is chosen of 4,000. */
+static void count_choices(struct llm_sampling o, const int32_t *seen, size_t nseen, int out[4]) {
+    static const float logits[4] = {0, 1, 2, 3}; /* probabilities 0.03, 0.09, 0.24, 0.64 */
+    struct llm_candidate room[4];
+    uint64_t state = 1;
+    memset(out, 0, 4 * sizeof *out);
+    for (int i = 0; i < 4000; i++) {
+        float x[4];
+        memcpy(x, logits, sizeof x);
+        int32_t id = llm_sample(&o, x, 4, seen, nseen, room, &state);
+        assert_in_range(id, 0, 3);
+        out[id]++;
+    }
+}
+
+static void test_sampling(void **state) {
+    (void)state;
+    struct llm_sampling o = LLM_GREEDY;
+    int n[4];
+    assert_true(llm_sampling_greedy(&o));
+    count_choices(o, NULL, 0, n);
+    assert_int_equal(n[3], 4000);
+    o.temperature = 1;
+    assert_false(llm_sampling_greedy(&o));
+    count_choices(o, NULL, 0, n);
+    assert_in_range(n[0], 80, 180);
+    assert_in_range(n[1], 270, 430);
+    assert_in_range(n[2], 830, 1070);
+    o.temperature = 0.5; /* 0.002, 0.016, 0.117, 0.865 */
+    count_choices(o, NULL, 0, n);
+    assert_in_range(n[3], 3350, 3560);
+    o.temperature = 1, o.top_k = 2;
+    count_choices(o, NULL, 0, n);
+    assert_true(n[0] == 0 && n[1] == 0 && n[2] > 0);
+    o.top_k = 0, o.top_p = 0.8;
+    count_choices(o, NULL, 0, n);
+    assert_true(n[0] == 0 && n[1] == 0 && n[2] > 0);
+    o.top_p = 1, o.min_p = 0.2;
+    count_choices(o, NULL, 0, n);
+    assert_true(n[0] == 0 && n[1] == 0 && n[2] > 0);
+    o = (struct llm_sampling)LLM_GREEDY;
+    o.repetition = 2; /* 3 becomes 1.5, once */
+    count_choices(o, (int32_t[]){3, 3, -1, 9}, 4, n);
+    assert_int_equal(n[2], 4000);
+    o.repetition = 0;
+    assert_non_null(llm_sampling_flaw(&o));
+}
+
+static void test_prefix(void **state) {
+    const struct fixture *f = *state;
+    const struct llm_session_options o = {.precision = LLM_F32, .level = 2};
+    const struct llm_generate_options go = {.most = 8, .sampling = LLM_GREEDY};
+    const struct golden g = golden(f, 0);
+    struct llm_session *s = session(f->client, &o);
+    size_t reused[] = {0, g.prompt.n - 1};
+    for (int i = 0; i < 2; i++) {
+        struct llm_generated out;
+        llm_generated_init(&out, mem_system_allocator());
+        check(f->client, llm_generate(s, g.prompt.v, g.prompt.n, &go, &out));
+        assert_int_equal(out.reused, reused[i]);
+        assert_int_equal(out.ids.n, 8);
+        assert_memory_equal(out.ids.v, g.answer.v, 8 * sizeof *out.ids.v);
+        assert_int_equal(out.end, LLM_END_LENGTH);
+        llm_generated_free(&out);
+    }
+    llm_session_close(s);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_golden), cmocka_unit_test(test_logits)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_golden), cmocka_unit_test(test_logits), cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_batch), cmocka_unit_test(test_growth), cmocka_unit_test(test_precision),
+        cmocka_unit_test(test_sampling), cmocka_unit_test(test_prefix),
+    };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
