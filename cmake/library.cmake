@@ -1,7 +1,7 @@
 # libhilo, shared and static, from one compilation. Both export hilo_* and nothing else.
 
 add_library(hilo_objects OBJECT ${library_sources})
-set(libs m Threads::Threads)
+set(libs m Threads::Threads ${CMAKE_DL_LIBS})
 if(OpenMP_C_FOUND)
     list(APPEND libs OpenMP::OpenMP_C)
 endif()
@@ -38,7 +38,7 @@ set_target_properties(hilo_static PROPERTIES LINKER_LANGUAGE C)
 
 # What a program that links libhilo.a needs besides: names, so that its build need not find targets.
 # Every linker finds gcc's OpenMP by name; clang's lies where it must be told.
-set(static_libs m jansson pcre2-8 utf8proc ${CMAKE_THREAD_LIBS_INIT})
+set(static_libs m ${CMAKE_DL_LIBS} jansson pcre2-8 utf8proc ${CMAKE_THREAD_LIBS_INIT})
 if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
     list(APPEND static_libs ${OpenMP_C_LIB_NAMES})
 else()

@@ -21,7 +21,9 @@ hilo_status llm_engine_open(hilo_client *client, const char *name, const struct 
         return llm_engine_hilo(client, false, o, out);
     if (strcmp(name, "reference") == 0)
         return llm_engine_hilo(client, true, o, out);
-    return llm_error(client, HILO_NOT_FOUND, "there is no engine '%s'; hilo and reference are there", name);
+    if (strncmp(name, "pjrt:", 5) == 0)
+        return llm_engine_pjrt(client, name + 5, out);
+    return llm_error(client, HILO_NOT_FOUND, "there is no engine '%s'; there are hilo, reference, and pjrt:PATH", name);
 }
 
 void llm_engine_close(struct llm_engine *e) {

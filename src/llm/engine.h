@@ -44,6 +44,7 @@ hilo_status llm_engine_open(hilo_client *client, const char *name, const struct 
 void llm_engine_close(struct llm_engine *e); /* NULL is fine */
 
 hilo_status llm_engine_hilo(hilo_client *client, bool reference, const struct llm_engine_options *o, struct llm_engine **out);
+hilo_status llm_engine_pjrt(hilo_client *client, const char *path, struct llm_engine **out);
 
 /* An error with a text, in the client's diagnostics. */
 hilo_status llm_error(hilo_client *client, hilo_status status, const char *fmt, ...) __attribute__((format(printf, 3, 4)));

@@ -36,6 +36,18 @@ printf 'Continue: Licensed under the Apache\n\nWhat is a free licence?\n' |
 if [ "$status" = 0 ] && [ "$(wc -l <out)" = 2 ]; then pass; else fail 'two answers'; fi
 says 'of the GNU General Public License'
 
+plugin=$(dirname "$HILO")/pjrt_hilo.so
+if [ -f "$plugin" ]; then # the same programs through the PJRT interface
+    exits 0 generate -m "$m" --precision f32 -f prompt --engine "pjrt:$plugin"
+    prints 'of the GNU General Public License, Version 2.'
+    HILO_ENGINE=pjrt:$plugin
+    export HILO_ENGINE
+    exits 0 generate -m "$m" --precision int4 -f prompt -n 4 --timing
+    says 'int4, on pjrt'
+    unset HILO_ENGINE
+fi
+exits 3 generate -m "$m" -p A --engine pjrt:absent.so
+says "no plugin 'absent.so'" 'JAX package'
 exits 2 generate -p A
 says '-m DIRECTORY'
 exits 3 generate -m absent -p A
