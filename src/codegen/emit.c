@@ -393,9 +393,9 @@ static void emit_node(struct emit *e, kir_val v) {
         en->value = emit_pure(e, v, scalar);
         break;
     }
-    en->stamp = 0;
+    en->lanes[0].stamp = en->lanes[1].stamp = 0;
     if (e->width && en->as_vector && scalar)
-        emit_lanes(e, v);
+        emit_lanes_here(e, v);
 }
 
 void emit_block(struct emit *e, kir_block b) {

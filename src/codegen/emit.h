@@ -20,14 +20,17 @@ enum emit_class { EMIT_UNIFORM, EMIT_LINEAR, EMIT_VARYING };
 /* What is known of a node. */
 struct emit_node {
     LLVMValueRef value; /* scalar; VARYING: vector */
-    LLVMValueRef lanes; /* the value as a vector, where it was asked for; valid in the VECTOR loop `stamp` */
-    LLVMValueRef code;  /* ROUND: the bits in its format, so that a store need not round again */
-    uint32_t stamp;
+    struct {            /* the value as a vector, where it was asked for; [1]: i64 in 32 bits */
+        LLVMValueRef v;
+        uint32_t stamp; /* of the VECTOR loop in which it is valid */
+    } lanes[2];
+    LLVMValueRef code;                /* ROUND: the bits in its format, so that a store need not round again */
     uint32_t slot;                    /* REG: its first register */
     const struct emit_slots *changes; /* LOOP, IF, WHILE: registers from outside that change inside */
     int64_t stride;                   /* LINEAR, or UNIFORM with 0 */
     uint8_t class;                    /* enum emit_class, in the VECTOR loop around it */
     bool as_vector;                   /* inside of a VECTOR loop, somebody needs the vector of a LINEAR or UNIFORM value */
+    bool narrow;                      /* VARYING i64: kept as i32, see emit_fits */
 };
 
 struct emit_slots {
@@ -141,6 +144,14 @@ LLVMValueRef emit_select(struct emit *e, LLVMValueRef c, LLVMValueRef a, LLVMVal
 bool emit_varies(const struct emit *e, kir_val v);
 LLVMValueRef emit_scalar(struct emit *e, kir_val v); /* not VARYING; LINEAR: of lane 0 */
 LLVMValueRef emit_lanes(struct emit *e, kir_val v);  /* in a VECTOR loop: as a vector */
+void emit_lanes_here(struct emit *e, kir_val v);     /* makes the vector of a value, where it is defined */
+/* Index arithmetic is i64, but what is known to fit 32 bits, by its range, is computed in lanes of 32: half the registers, and
+   multiplications and quotients that processors have instructions for. */
+static inline bool emit_fits(const struct emit *e, kir_val v) {
+    const struct kir_node *n = kir_get(e->k, v);
+    return n->type == KIR_I64 && n->lo >= INT32_MIN && n->hi <= INT32_MAX;
+}
+LLVMValueRef emit_lanes32(struct emit *e, kir_val v); /* of a value that fits */
 /* Scalar outside of VECTOR loops and for `scalar`, else lanes. */
 static inline LLVMValueRef emit_value(struct emit *e, kir_val v, bool scalar) {
     return scalar ? emit_scalar(e, v) : emit_lanes(e, v);
@@ -153,6 +164,8 @@ void emit_vector_loop(struct emit *e, kir_val v);
 void emit_classify(struct emit *e, kir_val loop);
 void emit_acc(struct emit *e, const struct kir_node *n);
 
+/* Whether a VARYING i64 node is computed in 32 bits. */
+bool emit_is_narrow(const struct emit *e, const struct kir_node *n);
 LLVMValueRef emit_pure(struct emit *e, kir_val v, bool scalar);
 /* a `op` b as the IR defines it, on scalars or vectors. */
 LLVMValueRef emit_binary(struct emit *e, enum kir_op op, unsigned flags, enum kir_type t, LLVMValueRef a, LLVMValueRef b);

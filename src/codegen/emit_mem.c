@@ -112,6 +112,7 @@ struct mem_lanes {
     LLVMValueRef base;     /* of lane 0, when they are side by side */
     LLVMValueRef pointers; /* else */
     LLVMValueRef mask;     /* NULL = all */
+    LLVMValueRef instead;  /* loads: what lanes hold that are left out, where the access itself can say so; NULL = zero */
     int64_t stride;        /* 0 with `pointers` alone */
 };
 
@@ -141,7 +142,7 @@ static struct mem_lanes mem_lanes_of(struct emit *e, const struct kir_node *n, L
         if (m.stride == 1)
             m.align = mem_alignment(e, n->of, n->arg[0]);
     } else {
-        m.pointers = mem_address(e, n->of, emit_lanes(e, n->arg[0]));
+        m.pointers = mem_address(e, n->of, emit_fits(e, n->arg[0]) ? emit_lanes32(e, n->arg[0]) : emit_lanes(e, n->arg[0]));
     }
     return m;
 }
@@ -195,17 +196,18 @@ static LLVMValueRef mem_all(struct emit *e, const struct mem_lanes *m) {
 
 static LLVMValueRef mem_load_lanes(struct emit *e, const struct mem_lanes *m) {
     LLVMTypeRef overloads[] = {m->vector, m->pointers ? e->l->TypeOf(m->pointers) : e->ptr};
-    LLVMValueRef align = e->l->ConstInt(e->i32, m->align, false), zero = e->l->ConstNull(m->vector);
+    LLVMValueRef align = e->l->ConstInt(e->i32, m->align, false),
+                 instead = m->instead ? m->instead : e->l->ConstNull(m->vector);
     if (m->base && !m->mask)
         return m->stride == 1   ? mem_plain_load(e, m->buffer, m->vector, m->base, m->align)
                : m->stride == 2 ? mem_load_pairs(e, m)
                                 : mem_load_backwards(e, m);
     if (m->base && mem_masks(e, m->bytes)) {
-        LLVMValueRef args[] = {m->base, align, m->mask, zero};
+        LLVMValueRef args[] = {m->base, align, m->mask, instead};
         return emit_intrinsic(e, "llvm.masked.load", overloads, 2, args, 4);
     }
     if (!m->base && mem_gathers(e, m->bytes)) {
-        LLVMValueRef args[] = {m->pointers, align, m->mask ? m->mask : mem_all(e, m), zero};
+        LLVMValueRef args[] = {m->pointers, align, m->mask ? m->mask : mem_all(e, m), instead};
         return emit_intrinsic(e, "llvm.masked.gather", overloads, 2, args, 4);
     }
     return mem_load_by_hand(e, m);
@@ -245,7 +247,9 @@ static LLVMValueRef mem_both(struct emit *e, LLVMValueRef a, LLVMValueRef b) {
     return a && b ? emit_bin(e, LLVMAnd, a, b) : a ? a : b;
 }
 
-static LLVMValueRef mem_load(struct emit *e, const struct kir_node *n, bool scalar, LLVMValueRef guard) {
+/* guard, otherwise: NULL, or by lane. */
+static LLVMValueRef mem_load(struct emit *e, const struct kir_node *n, bool scalar, LLVMValueRef guard,
+                             LLVMValueRef otherwise) {
     enum ir_dtype t = e->k->buffers.v[n->of].dtype;
     LLVMValueRef raw;
     if (scalar) {
@@ -253,9 +257,15 @@ static LLVMValueRef mem_load(struct emit *e, const struct kir_node *n, bool scal
         raw = mem_plain_load(e, n->of, emit_memory_type(e, t), p, ir_dtype_get(t)->bytes);
     } else {
         struct mem_lanes m = mem_lanes_of(e, n, mem_both(e, e->mask, guard));
+        bool native = m.base ? mem_masks(e, m.bytes) : mem_gathers(e, m.bytes);
+        if (otherwise && native && e->l->TypeOf(otherwise) == m.vector) {
+            m.instead = otherwise;
+            return mem_load_lanes(e, &m);
+        }
         raw = mem_load_lanes(e, &m);
     }
-    return emit_decode(e, t, raw);
+    LLVMValueRef v = emit_decode(e, t, raw);
+    return otherwise ? emit_select(e, guard, v, otherwise) : v;
 }
 
 LLVMValueRef emit_load(struct emit *e, kir_val v, bool scalar) {
@@ -263,16 +273,14 @@ LLVMValueRef emit_load(struct emit *e, kir_val v, bool scalar) {
     const struct llvm *l = e->l;
     const struct kir_node *n = kir_get(e->k, v);
     if (!emit_is(n->arg[1]))
-        return mem_load(e, n, scalar, NULL);
+        return mem_load(e, n, scalar, NULL, NULL);
     LLVMValueRef otherwise = emit_value(e, n->arg[2], scalar);
-    if (emit_varies(e, n->arg[1]) || (e->width && e->nodes[n->arg[1].i].class == EMIT_VARYING)) {
-        LLVMValueRef guard = emit_lanes(e, n->arg[1]);
-        return emit_select(e, guard, mem_load(e, n, false, guard), otherwise);
-    }
+    if (emit_varies(e, n->arg[1]))
+        return mem_load(e, n, false, emit_lanes(e, n->arg[1]), otherwise);
     struct emit_branch f; /* one guard for all: around the access */
     LLVMBasicBlockRef before = l->GetInsertBlock(e->b);
     emit_branch_begin(e, &f, emit_scalar(e, n->arg[1]), false, &none);
-    LLVMValueRef loaded = mem_load(e, n, scalar, NULL);
+    LLVMValueRef loaded = mem_load(e, n, scalar, NULL, NULL);
     LLVMBasicBlockRef last = l->GetInsertBlock(e->b);
     emit_branch_end(e, &f);
     if (e->status != HILO_OK)

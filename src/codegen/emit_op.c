@@ -175,8 +175,7 @@ LLVMValueRef emit_binary(struct emit *e, enum kir_op op, unsigned flags, enum ki
 }
 
 /* With a constant operand. NULL: nothing better than the general way. */
-static LLVMValueRef op_with_const(struct emit *e, const struct kir_node *n, LLVMValueRef a, LLVMValueRef b) {
-    enum kir_type t = (enum kir_type)n->type;
+static LLVMValueRef op_with_const(struct emit *e, const struct kir_node *n, enum kir_type t, LLVMValueRef a, LLVMValueRef b) {
     enum kir_op op = (enum kir_op)n->op;
     bool max = op == KIR_MAX, second;
     int64_t bits;
@@ -269,8 +268,7 @@ static LLVMValueRef op_to_int(struct emit *e, bool is_unsigned, LLVMTypeRef to, 
     return emit_intrinsic(e, is_unsigned ? "llvm.fptoui.sat" : "llvm.fptosi.sat", overloads, 2, &a, 1);
 }
 
-static LLVMValueRef op_convert(struct emit *e, const struct kir_node *n, LLVMValueRef a) {
-    enum kir_type from = emit_type(e, n->arg[0]), to = (enum kir_type)n->type;
+static LLVMValueRef op_convert(struct emit *e, const struct kir_node *n, enum kir_type from, enum kir_type to, LLVMValueRef a) {
     bool is_unsigned = (n->flags & KIR_U) || from == KIR_I1;
     LLVMTypeRef t = emit_scalar_type(e, to);
     if (from == to)
@@ -287,11 +285,10 @@ static LLVMValueRef op_convert(struct emit *e, const struct kir_node *n, LLVMVal
     return emit_cast(e, is_unsigned ? LLVMZExt : LLVMSExt, a, t);
 }
 
-static LLVMValueRef op_cmp(struct emit *e, const struct kir_node *n, LLVMValueRef a, LLVMValueRef b) {
+static LLVMValueRef op_cmp(struct emit *e, const struct kir_node *n, enum kir_type t, LLVMValueRef a, LLVMValueRef b) {
     static const LLVMRealPredicate reals[] = {LLVMRealOEQ, LLVMRealUNE, LLVMRealOLT, LLVMRealOLE, LLVMRealOGT, LLVMRealOGE};
     static const LLVMIntPredicate ints[2][6] = {{LLVMIntEQ, LLVMIntNE, LLVMIntSLT, LLVMIntSLE, LLVMIntSGT, LLVMIntSGE},
                                                 {LLVMIntEQ, LLVMIntNE, LLVMIntULT, LLVMIntULE, LLVMIntUGT, LLVMIntUGE}};
-    enum kir_type t = emit_type(e, n->arg[0]);
     if (kir_is_float(t))
         return e->l->BuildFCmp(e->b, reals[n->sub], a, b, "");
     return emit_icmp(e, ints[(n->flags & KIR_U) || t == KIR_I1][n->sub], a, b);
@@ -299,29 +296,90 @@ static LLVMValueRef op_cmp(struct emit *e, const struct kir_node *n, LLVMValueRe
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
+/* Ops that make of values that fit 32 bits the same in 32 as in 64, if the result fits too. */
+bool emit_is_narrow(const struct emit *e, const struct kir_node *n) {
+    bool is_unsigned = n->flags & KIR_U;
+    switch ((enum kir_op)n->op) {
+    case KIR_DIV:
+    case KIR_REM:
+    case KIR_SHR: /* what is negative is another number without its sign */
+        if (is_unsigned && (kir_get(e->k, n->arg[0])->lo < 0 || kir_get(e->k, n->arg[1])->lo < 0))
+            return false;
+        break;
+    case KIR_ADD:
+    case KIR_SUB:
+    case KIR_MUL:
+    case KIR_MIN:
+    case KIR_MAX:
+    case KIR_NEG:
+    case KIR_ABS:
+    case KIR_AND:
+    case KIR_OR:
+    case KIR_XOR:
+    case KIR_NOT:
+    case KIR_SHL:
+    case KIR_SELECT:
+        break;
+    case KIR_CONVERT: {
+        enum kir_type from = emit_type(e, n->arg[0]);
+        return !kir_is_float(from) && n->lo >= INT32_MIN && n->hi <= INT32_MAX;
+    }
+    default:
+        return false;
+    }
+    for (int i = n->op == KIR_SELECT; i < 3; i++)
+        if (emit_is(n->arg[i]) && !emit_fits(e, n->arg[i]))
+            return false;
+    return n->lo >= INT32_MIN && n->hi <= INT32_MAX;
+}
+
+/* Whether the i64 operands of a VARYING node are taken in 32 bits. */
+static bool op_takes_narrow(const struct emit *e, kir_val v) {
+    const struct kir_node *n = kir_get(e->k, v);
+    if (n->op == KIR_CMP)
+        return emit_fits(e, n->arg[0]) && emit_fits(e, n->arg[1]);
+    if (n->op == KIR_CONVERT && n->type != KIR_I64)
+        return emit_fits(e, n->arg[0]) && (!(n->flags & KIR_U) || kir_get(e->k, n->arg[0])->lo >= 0);
+    return e->nodes[v.i].narrow;
+}
+
+/* KIR_U for a quotient or remainder of what is never negative: it takes fewer instructions. */
+static unsigned op_signless(const struct emit *e, const struct kir_node *n) {
+    bool divides = (n->op == KIR_DIV || n->op == KIR_REM) && !kir_is_float((enum kir_type)n->type);
+    return divides && kir_get(e->k, n->arg[0])->lo >= 0 && kir_get(e->k, n->arg[1])->lo >= 0 ? KIR_U : 0;
+}
+
+static LLVMValueRef op_operand(struct emit *e, kir_val v, bool scalar, bool narrow) {
+    if (!emit_is(v))
+        return NULL;
+    return scalar ? emit_scalar(e, v) : narrow && emit_type(e, v) == KIR_I64 ? emit_lanes32(e, v) : emit_lanes(e, v);
+}
+
 LLVMValueRef emit_pure(struct emit *e, kir_val v, bool scalar) {
     const struct kir_node *n = kir_get(e->k, v);
     if (n->op == KIR_CONST)
         return emit_const(e, (enum kir_type)n->type, n->imm);
     if (n->op == KIR_ANY)
         return op_any(e, n);
-    LLVMValueRef a = NULL, b = NULL, c = NULL;
-    if (emit_is(n->arg[0])) /* one condition for all lanes chooses between vectors */
-        a = emit_value(e, n->arg[0], scalar || (n->op == KIR_SELECT && !emit_varies(e, n->arg[0])));
-    if (emit_is(n->arg[1]))
-        b = emit_value(e, n->arg[1], scalar);
-    if (emit_is(n->arg[2]))
-        c = emit_value(e, n->arg[2], scalar);
+    bool narrow = !scalar && op_takes_narrow(e, v);
+    enum kir_type t = (enum kir_type)n->type, from = emit_is(n->arg[0]) ? emit_type(e, n->arg[0]) : t;
+    if (narrow) {
+        t = t == KIR_I64 ? KIR_I32 : t;
+        from = from == KIR_I64 ? KIR_I32 : from;
+    }
+    /* one condition for all lanes chooses between vectors */
+    bool one = scalar || (n->op == KIR_SELECT && !emit_varies(e, n->arg[0]));
+    LLVMValueRef a = op_operand(e, n->arg[0], one, narrow), b = op_operand(e, n->arg[1], scalar, narrow),
+                 c = op_operand(e, n->arg[2], scalar, narrow);
     if (e->status != HILO_OK)
         return NULL;
-    enum kir_type t = (enum kir_type)n->type;
     switch ((enum kir_op)n->op) {
     case KIR_CMP:
-        return op_cmp(e, n, a, b);
+        return op_cmp(e, n, from, a, b);
     case KIR_SELECT:
         return emit_select(e, a, b, c);
     case KIR_CONVERT:
-        return op_convert(e, n, a);
+        return op_convert(e, n, from, t, a);
     case KIR_BITCAST:
         return emit_cast(e, LLVMBitCast, a, emit_scalar_type(e, t));
     case KIR_FMA:
@@ -331,6 +389,6 @@ LLVMValueRef emit_pure(struct emit *e, kir_val v, bool scalar) {
     }
     if (!b)
         return op_unary(e, v, a);
-    LLVMValueRef r = op_with_const(e, n, a, b);
-    return r ? r : emit_binary(e, (enum kir_op)n->op, n->flags, t, a, b);
+    LLVMValueRef r = op_with_const(e, n, t, a, b);
+    return r ? r : emit_binary(e, (enum kir_op)n->op, n->flags | op_signless(e, n), t, a, b);
 }

@@ -85,6 +85,7 @@ static void classify_node(struct classify *c, kir_val v) {
     for (int i = 0; i < 3; i++)
         uniform &= classify_of(c, n->arg[i]) == EMIT_UNIFORM;
     en->stride = 0;
+    en->narrow = false;
     if (uniform) {
         en->class = EMIT_UNIFORM;
     } else if (classify_linear(c, n, &stride)) {
@@ -92,6 +93,7 @@ static void classify_node(struct classify *c, kir_val v) {
         en->stride = stride;
     } else {
         en->class = EMIT_VARYING;
+        en->narrow = n->type == KIR_I64 && emit_is_narrow(c->e, n);
     }
 }
 
@@ -174,35 +176,51 @@ LLVMValueRef emit_scalar(struct emit *e, kir_val v) {
 static LLVMValueRef vector_linear(struct emit *e, LLVMValueRef base, int64_t stride) {
     LLVMValueRef *steps = ARENA_ARRAY(&e->arena, LLVMValueRef, e->width), all = emit_splat(e, base, e->width);
     for (uint32_t i = 0; i < e->width; i++)
-        steps[i] = emit_int(e, (int64_t)((uint64_t)stride * i));
+        steps[i] = e->l->ConstInt(e->l->TypeOf(base), (uint64_t)stride * i, true);
     return stride ? emit_bin(e, LLVMAdd, all, e->l->ConstVector(steps, e->width)) : all;
 }
 
-LLVMValueRef emit_lanes(struct emit *e, kir_val v) {
+/* The vector of a value known as a scalar, in 64 or 32 bits; of one from outside it is made once, in front of the loop. */
+static LLVMValueRef vector_of(struct emit *e, kir_val v, bool narrow, bool here) {
     const struct llvm *l = e->l;
-    struct emit_node *en = &e->nodes[v.i];
-    if (emit_varies(e, v))
-        return en->value;
-    if (en->stamp == e->stamp)
-        return en->lanes;
-    LLVMValueRef scalar = emit_scalar(e, v);
     const struct kir_node *n = kir_get(e->k, v);
-    kir_block scope = n->op == KIR_LOOP ? n->body : n->block;
-    bool inside = kir_block_within(e->k, scope, e->vector_body), here = inside && en->as_vector;
-    if (inside || l->IsConstant(scalar)) {
-        LLVMValueRef lanes = vector_linear(e, scalar, inside ? en->stride : 0);
-        if (here && en->stamp == 0 && n->op != KIR_LOOP) { /* called where it is defined */
-            en->lanes = lanes;
-            en->stamp = e->stamp;
-        }
-        return lanes;
-    }
+    struct emit_node *en = &e->nodes[v.i];
+    LLVMValueRef scalar = emit_scalar(e, v);
+    if (en->lanes[narrow].stamp == e->stamp)
+        return en->lanes[narrow].v;
+    bool inside = kir_block_within(e->k, n->op == KIR_LOOP ? n->body : n->block, e->vector_body);
+    bool outside = !inside && !l->IsConstant(scalar);
     LLVMBasicBlockRef at = l->GetInsertBlock(e->b);
-    l->PositionBuilderBefore(e->b, l->GetBasicBlockTerminator(e->before));
-    en->lanes = emit_splat(e, scalar, e->width);
-    en->stamp = e->stamp;
-    l->PositionBuilderAtEnd(e->b, at);
-    return en->lanes;
+    if (outside)
+        l->PositionBuilderBefore(e->b, l->GetBasicBlockTerminator(e->before));
+    LLVMValueRef lanes = vector_linear(e, narrow ? emit_cast(e, LLVMTrunc, scalar, e->i32) : scalar, inside ? en->stride : 0);
+    if (outside)
+        l->PositionBuilderAtEnd(e->b, at);
+    if (outside || here) {
+        en->lanes[narrow].v = lanes;
+        en->lanes[narrow].stamp = e->stamp;
+    }
+    return lanes;
+}
+
+LLVMValueRef emit_lanes(struct emit *e, kir_val v) {
+    const struct emit_node *en = &e->nodes[v.i];
+    if (!emit_varies(e, v))
+        return vector_of(e, v, false, false);
+    return en->narrow ? emit_cast(e, LLVMSExt, en->value, e->i64) : en->value;
+}
+
+LLVMValueRef emit_lanes32(struct emit *e, kir_val v) {
+    const struct emit_node *en = &e->nodes[v.i];
+    if (!emit_varies(e, v))
+        return vector_of(e, v, true, false);
+    return en->narrow ? en->value : emit_cast(e, LLVMTrunc, en->value, e->i32);
+}
+
+void emit_lanes_here(struct emit *e, kir_val v) {
+    vector_of(e, v, false, true);
+    if (emit_fits(e, v))
+        vector_of(e, v, true, true);
 }
 
 /* ---- reductions ------------------------------------------------------------------------------ */
@@ -342,7 +360,11 @@ static void reduce_end(struct emit *e, const struct emit_slots *changes, const s
 /* ---- the loop -------------------------------------------------------------------------------- */
 
 static void vector_body(struct emit *e, kir_val loop, LLVMValueRef index) {
-    e->nodes[loop.i].value = index;
+    struct emit_node *en = &e->nodes[loop.i];
+    en->value = index;
+    en->lanes[0].stamp = en->lanes[1].stamp = 0;
+    if (e->width && en->as_vector)
+        emit_lanes_here(e, loop);
     emit_block(e, kir_get(e->k, loop)->body);
 }
 
