@@ -101,6 +101,9 @@ int cli_load(hilo_client *client, const char *path, hilo_module **out);
    standard output when `path` is NULL. Answers 0 or an exit code. */
 int cli_emit_bytecode(hilo_client *client, const hilo_module *module, const char *version, const char *path);
 
+/* The same as HLO text. */
+int cli_emit_hlo(hilo_client *client, const hilo_module *module, const char *path);
+
 bool cli_terminal(FILE *f);  /* a person sees it */
 bool cli_colour(FILE *f);    /* the same, and NO_COLOR is not set */
 

@@ -1,6 +1,7 @@
-/* A program as a portable artifact, to a file or standard output. */
+/* A program in another form, to a file or standard output. */
 #include "cli/cli.h"
 #include "read/bytecode.h"
+#include "read/hlo_write.h"
 #include "runtime/runtime.h"
 
 #include <errno.h>
@@ -32,5 +33,16 @@ int cli_emit_bytecode(hilo_client *client, const hilo_module *module, const char
     hilo_status status = rt_finish(client, &d, write_bytecode(module->m, &d, target, &bytes));
     int code = status == HILO_OK ? emit_write(path, &bytes) : cli_fail(client, status);
     strbuf_free(&bytes);
+    return code;
+}
+
+int cli_emit_hlo(hilo_client *client, const hilo_module *module, const char *path) {
+    struct diag_list d;
+    struct strbuf text;
+    diag_init(&d, client->al);
+    strbuf_init(&text, client->al);
+    hilo_status status = rt_finish(client, &d, write_hlo(module->m, &d, &text));
+    int code = status == HILO_OK ? emit_write(path, &text) : cli_fail(client, status);
+    strbuf_free(&text);
     return code;
 }

@@ -29,10 +29,11 @@ static const struct cli_option options[] = {
     {"--stats", NULL, CLI_FLAG, AT(stats), "what each pass did, to standard error"},
     {"--list-passes", NULL, CLI_FLAG, AT(list), "list passes and rules; with --markdown, as docs/PASSES.md"},
     {"--markdown", NULL, CLI_FLAG, AT(markdown), "see --list-passes"},
-    {"--emit", "FORM", CLI_TEXT, AT(emit), "text, or bytecode: a portable artifact, as JAX exports them"},
+    {"--emit", "FORM", CLI_TEXT, AT(emit),
+     "text; bytecode, a portable artifact, as JAX exports them;\nor hlo, HLO text, as XLA reads it"},
     {"--target-version", "V", CLI_TEXT, AT(target),
      "the oldest StableHLO that is to read the bytecode, such as 1.9.0;\nthe newest by default"},
-    {"-o", "FILE", CLI_TEXT, AT(output), "where bytecode goes, instead of standard output"},
+    {"-o", "FILE", CLI_TEXT, AT(output), "where bytecode or HLO text goes, instead of standard output"},
     {"--generic", NULL, CLI_FLAG, AT(generic),
      "every operation as \"dialect.op\"(…) : type"},
     {"--locations", NULL, CLI_FLAG, AT(locations), "with loc(…) behind operations"},
@@ -148,6 +149,8 @@ static int print(hilo_client *client, const hilo_module *module, const struct cl
     hilo_print_options p;
     if (o->emit && strcmp(o->emit, "bytecode") == 0)
         return cli_emit_bytecode(client, module, o->target, o->output);
+    if (o->emit && strcmp(o->emit, "hlo") == 0)
+        return cli_emit_hlo(client, module, o->output);
     hilo_print_options_init(&p);
     p.generic = o->generic;
     p.locations = o->locations;
@@ -188,7 +191,7 @@ static int opt_main(const struct cli_command *self, int argc, char **argv) {
         code = cli_error(CLI_USAGE, "usage: hilo opt FILE; see: hilo opt --help");
     if (code < 0 && !floats_named(o.floats, &floats))
         code = cli_error(CLI_USAGE, "wrong value '%s' for --floats; see: hilo opt --help", o.floats);
-    if (code < 0 && o.emit && strcmp(o.emit, "text") != 0 && strcmp(o.emit, "bytecode") != 0)
+    if (code < 0 && o.emit && strcmp(o.emit, "text") != 0 && strcmp(o.emit, "bytecode") != 0 && strcmp(o.emit, "hlo") != 0)
         code = cli_error(CLI_USAGE, "wrong value '%s' for --emit; see: hilo opt --help", o.emit);
     if (code < 0)
         code = o.list ? CLI_OK : run(files.v[0], &o);
@@ -206,5 +209,6 @@ const struct cli_command cli_opt = {
                 "  hilo opt -O2 --stats model.mlir     # as it is compiled, and which pass did what\n"
                 "  hilo opt --passes=inline,cse model.mlir\n"
                 "  hilo opt --generic model.mlir       # in the form that every MLIR tool reads\n"
-                "  hilo opt --emit=bytecode --target-version=1.9.0 -o model.bc model.mlir\n",
+                "  hilo opt --emit=bytecode --target-version=1.9.0 -o model.bc model.mlir\n"
+                "  hilo opt --emit=hlo -o model.hlo model.mlir\n",
 };

@@ -109,7 +109,7 @@ hilo_status hlo_string(struct hlo *h, struct hlo_cursor *c, struct str *out);
 hilo_status hlo_balanced(struct hlo *h, struct hlo_cursor *c, struct str *out);
 /* What is between the brackets at the cursor. */
 hilo_status hlo_brackets(struct hlo *h, struct hlo_cursor *c, struct str *inside);
-static inline struct hlo_cursor hlo_over(struct str s) { return (struct hlo_cursor){s.p, s.p + s.n}; }
+static inline struct hlo_cursor hlo_over(struct str s) { return (struct hlo_cursor){s.p, s.p ? s.p + s.n : NULL}; }
 
 /* ---- shapes, constants (hlo_shape.c) ---- */
 hilo_status hlo_shape(struct hlo *h, struct hlo_cursor *c, struct hlo_shape *out);
@@ -142,6 +142,21 @@ struct hlo_attr_row {
 };
 const struct hlo_attr_row *hlo_attr_rows(enum ir_op_kind op, uint32_t *n); /* consecutive */
 const char *hlo_region_name(enum ir_op_kind op, uint32_t region);          /* NULL when there is none */
+/* Parts of a window, and the attribute of an op that holds one; IR_SLOT_NONE: it has no such part. */
+enum hlo_window_part {
+    HLO_WINDOW_SIZE, HLO_WINDOW_STRIDE, HLO_WINDOW_PAD, HLO_WINDOW_LHS_DILATE, HLO_WINDOW_RHS_DILATE, HLO_WINDOW_REVERSAL,
+    HLO_WINDOW_PARTS
+};
+const char *hlo_window_part(enum hlo_window_part part);
+uint32_t hlo_window_slot(enum ir_op_kind op, enum hlo_window_part part);
+/* Rows of HLO_ALGORITHM; NULL at the end. */
+struct hlo_algorithm {
+    const char *name;
+    enum ir_dtype lhs, rhs, sum;
+    int64_t components, operations;
+    bool imprecise;
+};
+const struct hlo_algorithm *hlo_algorithm(size_t i);
 /* The value of an attribute, which counts as known from now on; a cursor whose `at` is NULL when it is absent. */
 struct hlo_cursor hlo_take(struct hlo_instr *i, const char *name);
 struct str hlo_find(const struct hlo_attr *v, uint32_t n, const char *name); /* p is NULL when it is absent */

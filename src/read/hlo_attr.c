@@ -41,6 +41,35 @@ const char *hlo_region_name(enum ir_op_kind op, uint32_t region) {
     return NULL;
 }
 
+const char *hlo_window_part(enum hlo_window_part part) {
+    static const char *const names[HLO_WINDOW_PARTS] = {"size", "stride", "pad", "lhs_dilate", "rhs_dilate", "rhs_reversal"};
+    return names[part];
+}
+
+uint32_t hlo_window_slot(enum ir_op_kind op, enum hlo_window_part part) {
+    static const struct { enum ir_op_kind op; uint32_t slots[HLO_WINDOW_PARTS]; } windows[] = {
+        {IR_CONVOLUTION, {IR_SLOT_NONE, IR_CONVOLUTION_window_strides, IR_CONVOLUTION_padding, IR_CONVOLUTION_lhs_dilation,
+                          IR_CONVOLUTION_rhs_dilation, IR_CONVOLUTION_window_reversal}},
+        {IR_REDUCE_WINDOW, {IR_REDUCE_WINDOW_window_dimensions, IR_REDUCE_WINDOW_window_strides, IR_REDUCE_WINDOW_padding,
+                            IR_REDUCE_WINDOW_base_dilations, IR_REDUCE_WINDOW_window_dilations, IR_SLOT_NONE}},
+        {IR_SELECT_AND_SCATTER, {IR_SELECT_AND_SCATTER_window_dimensions, IR_SELECT_AND_SCATTER_window_strides,
+                                 IR_SELECT_AND_SCATTER_padding, IR_SLOT_NONE, IR_SLOT_NONE, IR_SLOT_NONE}},
+    };
+    for (size_t i = 0; i < sizeof windows / sizeof *windows; i++)
+        if (windows[i].op == op)
+            return windows[i].slots[part];
+    return IR_SLOT_NONE;
+}
+
+const struct hlo_algorithm *hlo_algorithm(size_t i) {
+    static const struct hlo_algorithm algorithms[] = {
+#define HLO_ALGORITHM(name, lhs, rhs, accumulation, components, operations, imprecise) \
+        {name, IR_##lhs##_T, IR_##rhs##_T, IR_##accumulation##_T, components, operations, imprecise},
+#include "read/hlo.def"
+    };
+    return i < sizeof algorithms / sizeof *algorithms ? &algorithms[i] : NULL;
+}
+
 struct hlo_cursor hlo_take(struct hlo_instr *i, const char *name) {
     for (uint32_t k = 0; k < i->nattrs; k++)
         if (str_is(i->attrs[k].name, name)) {
@@ -126,30 +155,21 @@ static hilo_status value_f32(struct hlo *h, struct hlo_cursor *c, ir_attr *out) 
 }
 
 static hilo_status value_algorithm(struct hlo *h, struct hlo_cursor *c, ir_attr *out) {
-    static const struct {
-        const char *name;
-        enum ir_dtype lhs, rhs, sum;
-        int64_t components, operations;
-        bool imprecise;
-    } algorithms[] = {
-#define HLO_ALGORITHM(name, lhs, rhs, accumulation, components, operations, imprecise) \
-        {name, IR_##lhs##_T, IR_##rhs##_T, IR_##accumulation##_T, components, operations, imprecise},
-#include "read/hlo.def"
-    };
     struct hlo_cursor start = *c;
     struct str word;
     if (!hlo_word(c, &word))
         return hlo_expected(h, c, "an algorithm");
-    for (size_t i = 0; i < sizeof algorithms / sizeof *algorithms; i++) {
-        if (!str_is(word, algorithms[i].name))
+    const struct hlo_algorithm *row;
+    for (size_t i = 0; (row = hlo_algorithm(i)) != NULL; i++) {
+        if (!str_is(word, row->name))
             continue;
-        const enum ir_dtype types[3] = {algorithms[i].lhs, algorithms[i].rhs, algorithms[i].sum};
+        const enum ir_dtype types[3] = {row->lhs, row->rhs, row->sum};
         ir_attr f[7];
         for (int k = 0; k < 3; k++)
             f[k] = ir_attr_of_type(h->m, ir_type_scalar(h->m, types[k]));
-        f[3] = f[4] = ir_attr_i64(h->m, algorithms[i].components);
-        f[5] = ir_attr_i64(h->m, algorithms[i].operations);
-        f[6] = ir_attr_bool(h->m, algorithms[i].imprecise);
+        f[3] = f[4] = ir_attr_i64(h->m, row->components);
+        f[5] = ir_attr_i64(h->m, row->operations);
+        f[6] = ir_attr_bool(h->m, row->imprecise);
         *out = ir_attr_struct(h->m, IR_STRUCT_DOT_ALGORITHM, f);
         return HILO_OK;
     }
@@ -321,12 +341,11 @@ static hilo_status value_tuple(struct hlo *h, struct hlo_cursor *c, uint32_t mos
     return HILO_OK;
 }
 
-/* `0_1x2_3_1`: low, high, interior of each dimension; nothing for a scalar. */
+/* `0_1x2_3_1`: low, high, interior of each dimension; absent for a scalar. */
 static hilo_status set_padding(struct hlo *h, struct hlo_cursor *c, ir_op op) {
     struct spread s = {0};
     int64_t v[3];
-    hlo_space(c);
-    while (c->at < c->end) {
+    for (; c->at && c->at < c->end; hlo_space(c)) {
         if (s.list[0].n)
             HILO_TRY(hlo_expect(h, c, "x"));
         HILO_TRY(value_tuple(h, c, 3, v));
@@ -339,23 +358,9 @@ static hilo_status set_padding(struct hlo *h, struct hlo_cursor *c, ir_op op) {
     return HILO_OK;
 }
 
-/* What the parts of a window become, by op; IR_SLOT_NONE: it has no such part. */
-enum window_part {
-    WINDOW_SIZE, WINDOW_STRIDE, WINDOW_PAD, WINDOW_LHS_DILATE, WINDOW_RHS_DILATE, WINDOW_REVERSAL, WINDOW_PARTS
-};
-static const char *const window_names[WINDOW_PARTS] = {"size", "stride", "pad", "lhs_dilate", "rhs_dilate", "rhs_reversal"};
-static const struct { enum ir_op_kind op; uint32_t slots[WINDOW_PARTS]; } windows[] = {
-    {IR_CONVOLUTION, {IR_SLOT_NONE, IR_CONVOLUTION_window_strides, IR_CONVOLUTION_padding, IR_CONVOLUTION_lhs_dilation,
-                      IR_CONVOLUTION_rhs_dilation, IR_CONVOLUTION_window_reversal}},
-    {IR_REDUCE_WINDOW, {IR_REDUCE_WINDOW_window_dimensions, IR_REDUCE_WINDOW_window_strides, IR_REDUCE_WINDOW_padding,
-                        IR_REDUCE_WINDOW_base_dilations, IR_REDUCE_WINDOW_window_dilations, IR_SLOT_NONE}},
-    {IR_SELECT_AND_SCATTER, {IR_SELECT_AND_SCATTER_window_dimensions, IR_SELECT_AND_SCATTER_window_strides,
-                             IR_SELECT_AND_SCATTER_padding, IR_SLOT_NONE, IR_SLOT_NONE, IR_SLOT_NONE}},
-};
-
-static hilo_status set_window_part(struct hlo *h, struct hlo_cursor *c, ir_op op, enum window_part part, uint32_t slot) {
+static hilo_status set_window_part(struct hlo *h, struct hlo_cursor *c, ir_op op, enum hlo_window_part part, uint32_t slot) {
     struct { int64_t *v; uint32_t n, cap; } list = {NULL, 0, 0};
-    uint32_t each = part == WINDOW_PAD ? 2 : 1;
+    uint32_t each = part == HLO_WINDOW_PAD ? 2 : 1;
     bool other = false; /* than the default */
     int64_t v[2];
     hlo_space(c);
@@ -364,17 +369,17 @@ static hilo_status set_window_part(struct hlo *h, struct hlo_cursor *c, ir_op op
         HILO_TRY(value_tuple(h, c, each, v));
         for (uint32_t k = 0; k < each; k++) {
             ARENA_PUSH(&h->m->arena, &list, v[k]);
-            other = other || v[k] != (part != WINDOW_PAD && part != WINDOW_REVERSAL);
+            other = other || v[k] != (part != HLO_WINDOW_PAD && part != HLO_WINDOW_REVERSAL);
         }
     } while (hlo_accept(c, "x"));
-    if (slot == IR_SLOT_NONE && (part == WINDOW_SIZE || !other))
+    if (slot == IR_SLOT_NONE && (part == HLO_WINDOW_SIZE || !other))
         return HILO_OK; /* the size of a kernel is its shape; what else an op lacks must be the default */
     if (slot == IR_SLOT_NONE)
-        return hlo_error(h, at, "this instruction cannot have %s", window_names[part]);
+        return hlo_error(h, at, "this instruction cannot have %s", hlo_window_part(part));
     ir_attr a;
-    if (part == WINDOW_PAD) {
+    if (part == HLO_WINDOW_PAD) {
         a = ir_attr_dense_i64s(h->m, list.v, (int64_t[]){list.n / 2, 2}, 2);
-    } else if (part == WINDOW_REVERSAL) {
+    } else if (part == HLO_WINDOW_REVERSAL) {
         uint8_t *flags = ARENA_ARRAY(&h->m->arena, uint8_t, list.n);
         for (uint32_t k = 0; k < list.n; k++)
             flags[k] = list.v[k] != 0;
@@ -388,26 +393,24 @@ static hilo_status set_window_part(struct hlo *h, struct hlo_cursor *c, ir_op op
 
 /* `{size=2x2 stride=1x1 pad=0_1x0_1}`; none at all is one of no dimensions. */
 static hilo_status set_window(struct hlo *h, struct hlo_cursor *c, ir_op op) {
-    size_t row = 0;
+    enum ir_op_kind kind = ir_kind(h->m, op);
     struct str name;
-    while (windows[row].op != ir_kind(h->m, op))
-        row++;
-    if (windows[row].slots[WINDOW_SIZE])
-        ir_set_prop(h->m, op, (enum ir_slot)windows[row].slots[WINDOW_SIZE], ir_attr_i64s(h->m, NULL, 0));
+    if (hlo_window_slot(kind, HLO_WINDOW_SIZE))
+        ir_set_prop(h->m, op, (enum ir_slot)hlo_window_slot(kind, HLO_WINDOW_SIZE), ir_attr_i64s(h->m, NULL, 0));
     if (!c->at)
         return HILO_OK;
     HILO_TRY(hlo_expect(h, c, "{"));
     while (!hlo_accept(c, "}")) {
-        int part = 0;
+        enum hlo_window_part part = HLO_WINDOW_SIZE;
         struct hlo_cursor start = *c;
         if (!hlo_word(c, &name))
             return hlo_expected(h, c, "a part of a window");
-        while (part < WINDOW_PARTS && !str_is(name, window_names[part]))
+        while (part < HLO_WINDOW_PARTS && !str_is(name, hlo_window_part(part)))
             part++;
-        if (part == WINDOW_PARTS)
+        if (part == HLO_WINDOW_PARTS)
             return hlo_expected(h, &start, "size, stride, pad, lhs_dilate, rhs_dilate or rhs_reversal");
         HILO_TRY(hlo_expect(h, c, "="));
-        HILO_TRY(set_window_part(h, c, op, (enum window_part)part, windows[row].slots[part]));
+        HILO_TRY(set_window_part(h, c, op, part, hlo_window_slot(kind, part)));
     }
     return HILO_OK;
 }

@@ -555,8 +555,10 @@ static hilo_status hlo_dynamic_reshape(struct hlo_body *b, enum ir_op_kind kind,
     struct ir_module *m = b->h->m;
     struct hlo_value in;
     HILO_TRY(leaves_of(b, 0, &in));
-    if (in.n < 2 || b->instr->shape.tuple)
+    if (in.n == 0 || b->instr->shape.tuple)
         return op_error(b, "needs an array and sizes");
+    if (in.n == 1)
+        return hlo_op(b, IR_RESHAPE, out); /* to a scalar */
     enum ir_dtype t = ir_val_type(m, in.v[1])->dtype;
     ir_type one = ir_type_of(m, t, (int64_t[]){1}, 1), all = ir_type_of(m, t, (int64_t[]){(int64_t)in.n - 1}, 1);
     for (uint32_t k = 1; k < in.n; k++)

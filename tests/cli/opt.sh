@@ -89,6 +89,31 @@ HILO_DUMP_TO=dumped exits 0 run p.mlir --input f32=2.5
 if grep -q 'private @f' dumped/0002-input.mlir && ! grep -q 'private @f' dumped/0002-optimised.mlir; then pass; else
     fail 'HILO_DUMP_TO'
 fi
+cat >h.mlir <<'END'
+module @m {
+  func.func @main(%a: tensor<2xf32>) -> tensor<2xf32> {
+    %0 = stablehlo.negate %a : tensor<2xf32> loc("n"("f.py":1:2))
+    return %0 : tensor<2xf32>
+  }
+}
+END
+exits 0 opt --emit hlo h.mlir
+prints 'HloModule m, entry_computation_layout={(f32[2]{0})->f32[2]{0}}
+
+ENTRY main.1 {
+  parameter.2 = f32[2]{0} parameter(0)
+  ROOT negate.3 = f32[2]{0} negate(parameter.2), metadata={op_name="n" source_file="f.py" source_line=1}
+}'
+cp out h.hlo
+exits 0 opt --emit hlo -o again.hlo h.hlo
+exits 0 run h.hlo --input 2xf32=1,2
+says '[-1.0, -2.0]'
+echo 'func.func @main(%a: tensor<f32>) -> tensor<f32> {
+  %0 = chlo.digamma %a : tensor<f32> -> tensor<f32>
+  return %0 : tensor<f32>
+}' >digamma.mlir
+exits 1 opt --emit hlo digamma.mlir
+says "digamma.mlir:2:8: error: 'chlo.digamma' op has no form in HLO"
 exits 0 opt --list-passes
 says 'inline ' 'in order: inline'
 exits 0 opt --list-passes --markdown

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""HLO text means to hilo what it means to XLA: the programs of tests/read that are run there give the same values.
+"""HLO text means to hilo what it means to XLA.
 
-Needs JAX, as parse.py beside this file does; without it, all is skipped.
+The programs of tests/read that are run there give the same values. What hilo writes of them, and of the programs of tests/op, is
+accepted. Needs JAX, as parse.py beside this file does; without it, all is skipped.
 """
+import collections
 import os
 import pathlib
 import re
@@ -24,6 +26,9 @@ try:
 except ImportError:
     print("0 passed, 0 failed, 1 skipped")
     sys.exit(0)
+
+sys.path.append(str(root / "tests/read"))
+import emit  # noqa: E402
 
 hilo = os.path.abspath(os.environ["HILO"])
 jax.config.update("jax_enable_x64", True)
@@ -96,6 +101,13 @@ def main():
             failed += 1
         else:
             passed += 1
+    for name, _, _, text, _ in emit.emitted([], collections.Counter()):
+        try:
+            xla_client.hlo.hlo_module_from_text(text.decode())
+            passed += 1
+        except Exception as error:  # noqa: BLE001
+            print(f"{name}: {error}\n{text.decode()}")
+            failed += 1
     print(f"{passed} passed, {failed} failed, {skipped} skipped")
     return 1 if failed else 0
 

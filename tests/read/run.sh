@@ -4,7 +4,8 @@
 #   // run: ARGUMENTS    hilo run, at -O0 and -O2, prints the lines `// > …` that follow
 #   // opt: ARGUMENTS    hilo opt prints text with these lines `// > …` in it
 #
-# Every file prints as MLIR that prints as itself. UPDATE=1 writes what `run:` prints.
+# Every file prints as MLIR that prints as itself, and is written as HLO text that means the same. UPDATE=1 writes what `run:`
+# prints.
 set -uo pipefail
 HILO=$(realpath "${HILO:?the hilo command to test}")
 cd "$(dirname "$0")/../.." || exit
@@ -47,6 +48,9 @@ for file; do
             "$HILO" run "$file" -O$level "${arguments[@]}" >"$scratch/out" 2>&1
             check "$file, run at -O$level" "$scratch/expected" "$scratch/out"
         done
+        "$HILO" opt --emit hlo -o "$scratch/written.hlo" "$file" 2>"$scratch/out" &&
+            "$HILO" run "$scratch/written.hlo" "${arguments[@]}" >"$scratch/out" 2>&1
+        check "$file, written and run" "$scratch/expected" "$scratch/out"
     fi
     read -ra arguments <<<"$(sed -n 's|^// opt:||p' "$file")"
     "$HILO" opt "$file" "${arguments[@]}" >"$scratch/out" 2>&1
@@ -60,6 +64,13 @@ for file; do
     "$HILO" opt --locations "$file" >"$scratch/1.mlir" 2>"$scratch/err"
     "$HILO" opt --locations "$scratch/1.mlir" >"$scratch/2.mlir" 2>>"$scratch/err"
     check "$file, printed and read" "$scratch/1.mlir" "$scratch/2.mlir"
+    if "$HILO" opt --emit hlo -o "$scratch/1.hlo" "$file" 2>>"$scratch/err" &&
+        "$HILO" opt --emit hlo -o "$scratch/2.hlo" "$scratch/1.hlo" 2>>"$scratch/err"; then
+        passed=$((passed + 1))
+    else
+        echo "$file: what hilo opt --emit hlo writes does not read"
+        failed=$((failed + 1))
+    fi
     cat "$scratch/err"
 done
 echo "$passed passed, $failed failed"
