@@ -317,11 +317,83 @@ static void mem_store(struct emit *e, const struct kir_node *n, LLVMValueRef gua
         mem_store_lanes(e, &m, v);
 }
 
+/* ---- stores to every other element ----------------------------------------------------------- */
+
+/* An index as another value and a constant. */
+static kir_val mem_without_constant(const struct emit *e, kir_val index, int64_t *constant) {
+    const struct kir_node *n = kir_get(e->k, index);
+    *constant = 0;
+    return n->op == KIR_ADD && kir_is_const(e->k, n->arg[1], constant) ? n->arg[0] : index;
+}
+
+/* How far the second of two stores to elements two apart lies from the first, when they are neighbours: 1, -1, else 0. */
+static int mem_neighbours(const struct emit *e, const struct kir_node *a, const struct kir_node *b) {
+    int64_t ca, cb;
+    const struct emit_node *ia = &e->nodes[a->arg[0].i], *ib = &e->nodes[b->arg[0].i];
+    bool alike = a->of == b->of && !emit_is(a->arg[2]) && !emit_is(b->arg[2]) && ia->class == EMIT_LINEAR &&
+                 ib->class == EMIT_LINEAR && ia->stride == 2 && ib->stride == 2;
+    if (!alike || mem_without_constant(e, a->arg[0], &ca).i != mem_without_constant(e, b->arg[0], &cb).i)
+        return 0;
+    return cb == ca + 1 ? 1 : ca == cb + 1 ? -1 : 0;
+}
+
+/* The store before or behind one, if there is nothing but computation in between. */
+static kir_val mem_next_store(const struct emit *e, kir_val v, bool forward) {
+    enum { FAR = 64 };
+    for (int i = 0; i < FAR; i++) {
+        v = forward ? kir_get(e->k, v)->next : kir_get(e->k, v)->prev;
+        const struct kir_node *n = kir_get(e->k, v);
+        if (!emit_is(v) || n->op == KIR_STORE)
+            return v;
+        bool reads = n->op == KIR_LOAD && e->k->buffers.v[n->of].role == KIR_IN;
+        if (!reads && kir_op_get((enum kir_op)n->op)->shape < KIR_SHAPE_SAME)
+            return (kir_val){0};
+    }
+    return (kir_val){0};
+}
+
+/* The parts of complex numbers are stored one after the other: the second store writes both, side by side. The store that a
+   store forms a pair with; first: whether that is the later one. Pairs are counted off from the first store of a run of them.
+ */
+static kir_val mem_partner(const struct emit *e, kir_val v, bool *first) {
+    const struct kir_node *n = kir_get(e->k, v);
+    uint32_t before = 0;
+    kir_val p = v, q;
+    if (!e->width || e->mask)
+        return (kir_val){0};
+    while (q = mem_next_store(e, p, false), emit_is(q) && mem_neighbours(e, kir_get(e->k, q), kir_get(e->k, p))) {
+        p = q;
+        before++;
+    }
+    *first = before % 2 == 0;
+    q = mem_next_store(e, v, *first);
+    return emit_is(q) && mem_neighbours(e, n, kir_get(e->k, q)) ? q : (kir_val){0};
+}
+
+static void mem_store_pairs(struct emit *e, const struct kir_node *a, const struct kir_node *b) {
+    const struct kir_node *low = mem_neighbours(e, a, b) > 0 ? a : b, *high = low == a ? b : a;
+    enum ir_dtype t = e->k->buffers.v[a->of].dtype;
+    uint32_t *from = ARENA_ARRAY(&e->arena, uint32_t, 2 * e->width);
+    for (uint32_t i = 0; i < 2 * e->width; i++)
+        from[i] = i / 2 + (i % 2 ? e->width : 0);
+    LLVMValueRef parts[] = {mem_encoded(e, t, low->arg[1], false), mem_encoded(e, t, high->arg[1], false)};
+    if (e->status != HILO_OK)
+        return;
+    LLVMValueRef all = emit_shuffle(e, parts[0], parts[1], from, 2 * e->width);
+    LLVMValueRef store = e->l->BuildStore(e->b, all, mem_address(e, a->of, emit_scalar(e, low->arg[0])));
+    e->l->SetAlignment(store, ir_dtype_get(t)->bytes);
+}
+
 void emit_store(struct emit *e, kir_val v) {
     static const struct emit_slots none = {0};
     const struct kir_node *n = kir_get(e->k, v);
     struct emit_branch f;
-    if (!emit_is(n->arg[2])) {
+    bool first;
+    kir_val partner = mem_partner(e, v, &first);
+    if (emit_is(partner)) {
+        if (!first)
+            mem_store_pairs(e, kir_get(e->k, partner), n);
+    } else if (!emit_is(n->arg[2])) {
         mem_store(e, n, NULL);
     } else if (emit_varies(e, n->arg[2])) {
         mem_store(e, n, emit_lanes(e, n->arg[2]));

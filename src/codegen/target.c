@@ -2,6 +2,7 @@
 #include "codegen/target.h"
 #include "codegen/codegen.h"
 #include "codegen/llvm.h"
+#include "runtime/code.h"
 
 #include <stdio.h>
 #include <unistd.h>
@@ -119,5 +120,7 @@ hilo_status cg_target(const char *name, struct cg_target *out, struct diag_list 
     else
         HILO_TRY(target_host(out, d));
     target_shape(out, !name);
+    if (!name && (out->shape.tile_bf16 || out->shape.tile_i8) && !rt_code_tiles())
+        out->shape.tile_bf16 = out->shape.tile_i8 = false;
     return HILO_OK;
 }

@@ -2,6 +2,7 @@
 #include "rig.h"
 
 #include <pthread.h>
+#include <sys/wait.h>
 
 static struct cg_target target_named(const char *name) {
     struct cg_target t;
@@ -153,6 +154,52 @@ static void test_nontemporal(void **state) {
         give_back(text);
         kir_free(b.v[0]);
     }
+}
+
+/* Parts of complex numbers: stores that become one, in either order; a third, and one that is read in between, stay alone. */
+static void test_pairs(void **state) {
+    (void)state;
+    enum { N = 50 };
+    struct rig_batch b = {.n = 0};
+    for (uint32_t form = 0; form < 8; form++) {
+        struct kir *k = rig_new(&b);
+        uint32_t x = kir_param(k, KIR_IN, IR_F32_T, N), z = kir_param(k, KIR_INOUT, form & 4 ? IR_BF16_T : IR_F32_T, 2 * N + 3);
+        kir_val i = kir_loop(k, KIR_VECTOR, N, 8), v = kir_load(k, x, i), at[2], w = kir_op1(k, KIR_NEG, v);
+        for (int j = 0; j < 2; j++)
+            at[j] = kir_op2(k, KIR_ADD, 0, kir_op2(k, KIR_MUL, 0, i, kir_i64(k, 2)),
+                            kir_i64(k, (int64_t)(form + (uint32_t)j) % 2 + 1));
+        kir_store(k, z, at[0], v);
+        if (form & 2)
+            w = kir_load(k, z, at[1]);
+        kir_store(k, z, at[1], w);
+        kir_store(k, z, at[0], kir_op1(k, KIR_SQRT, v));
+        kir_close(k);
+        if (form == 0) {
+            struct str text = compile(k, "x86-64-v3", CG_LLVM);
+            assert_true(count(text, "store <16 x float>") >= 1);
+            give_back(text);
+        }
+    }
+    rig_flush(&b, NULL);
+}
+
+/* A process of its own, since a library is opened once. */
+static void test_without_llvm(void **state) {
+    (void)state;
+    int status;
+    pid_t child = fork();
+    if (child == 0) {
+        struct diag_list d;
+        struct cg_target t;
+        diag_init(&d, mem_system_allocator());
+        setenv("HILO_LLVM_PATH", "/nowhere/libLLVM.so", 1);
+        bool refused = cg_open(&d) == HILO_UNAVAILABLE && cg_target(NULL, &t, &d) == HILO_UNAVAILABLE && d.errors == 2 &&
+                       strstr(d.first->message, "libllvm19") != NULL;
+        refused &= cg_target("aarch64", &t, &d) == HILO_OK;
+        _exit(refused ? 0 : 1);
+    }
+    assert_true(waitpid(child, &status, 0) == child && WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
 }
 
 static void test_names(void **state) {
@@ -340,9 +387,10 @@ static void test_exhaustion(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_register_tiles), cmocka_unit_test(test_matrix_unit), cmocka_unit_test(test_nontemporal),
-        cmocka_unit_test(test_names),          cmocka_unit_test(test_twice),       cmocka_unit_test(test_together),
-        cmocka_unit_test(test_damaged),        cmocka_unit_test(test_threads),     cmocka_unit_test(test_exhaustion),
+        cmocka_unit_test(test_without_llvm), cmocka_unit_test(test_pairs),       cmocka_unit_test(test_register_tiles),
+        cmocka_unit_test(test_matrix_unit),  cmocka_unit_test(test_nontemporal), cmocka_unit_test(test_names),
+        cmocka_unit_test(test_twice),        cmocka_unit_test(test_together),    cmocka_unit_test(test_damaged),
+        cmocka_unit_test(test_threads),      cmocka_unit_test(test_exhaustion),
     };
     return setjmp(rig_memory) ? 1 : cmocka_run_group_tests(tests, NULL, NULL);
 }

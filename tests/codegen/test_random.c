@@ -112,6 +112,16 @@ static void any_store(struct gen *g) {
         kir_store_if(k, b, at, v, any(g, KIR_I1));
 }
 
+/* As the parts of a complex number. */
+static void store_pair(struct gen *g) {
+    struct kir *k = g->k;
+    uint32_t b = g->out[1];
+    enum kir_type t = kir_type_of(k->buffers.v[b].dtype);
+    kir_val at = kir_op2(k, KIR_MUL, 0, kir_op2(k, KIR_ADD, 0, g->row, g->i), kir_i64(k, 2)), v = any(g, t), w = any(g, t);
+    kir_store(k, b, at, v);
+    kir_store(k, b, kir_op2(k, KIR_ADD, 0, at, kir_i64(k, 1)), w);
+}
+
 static void accumulate(struct gen *g, uint32_t i) {
     enum kir_type t = kir_type(g->k, g->regs[i]);
     kir_acc(g->k, (enum kir_op)g->acc[i], t < KIR_F32 ? i & 1 : 0, g->regs[i], (kir_val){0}, any(g, t));
@@ -238,6 +248,8 @@ static void random_kernel(struct rig_batch *batch) {
     statements(&g, 0, 6 + rig_below(14));
     for (int i = 0; i < 3; i++)
         any_store(&g);
+    if (rig_below(2))
+        store_pair(&g);
     kir_close(k);
     for (uint32_t i = 0; i < g.nregs; i++)
         kir_store(k, sums[i], row, kir_get_reg(k, g.regs[i], (kir_val){0}));
