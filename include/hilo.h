@@ -304,6 +304,15 @@ typedef struct hilo_timing {
     double run_ms;     /* of that, running the program */
 } hilo_timing;
 
+/* A step that a run has done. Strings belong to the executable. */
+typedef struct hilo_step_event {
+    size_t struct_size;
+    const char *kind;        /* "kernel", "routine", "reference", "copy" */
+    const char *name;        /* of the kernel, routine or function */
+    double begin_ms, end_ms; /* since the call of hilo_execute */
+    uint64_t bytes;          /* in the buffers that it read and wrote */
+} hilo_step_event;
+
 typedef struct hilo_execute_options {
     size_t struct_size;
     const uint8_t *donate;         /* one per input, 1 = the run may overwrite it: from its start on, even when it
@@ -312,6 +321,9 @@ typedef struct hilo_execute_options {
     int (*cancelled)(void *user);  /* polled between steps, from any thread; non-zero ends the run with
                                       CANCELLED. NULL = never */
     void *cancelled_user;
+    void (*step)(void *user, const hilo_step_event *event); /* told of every step, on the calling thread, to see where
+                                      the time goes. NULL = nobody looks, which costs nothing */
+    void *step_user;
 } hilo_execute_options;
 
 HILO_API void hilo_execute_options_init(hilo_execute_options *options);

@@ -225,7 +225,8 @@ static hilo_status fill(const struct compile *c) {
     HILO_TRY(dump_write(c, &to, "00", "input", c->m));
     HILO_TRY(optimise(c, entry, &m));
     HILO_TRY(dump_write(c, &to, "01", "optimised", m));
-    return plan_whole(&c->exe->plan, &c->exe->arena, m, entry, c->d);
+    HILO_TRY(plan_whole(&c->exe->plan, &c->exe->arena, m, entry, c->d));
+    return rt_executable_ready(c->exe);
 }
 
 static hilo_status compile(hilo_client *client, hilo_module *module, const hilo_compile_options *o, struct diag_list *d,

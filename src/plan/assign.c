@@ -57,7 +57,7 @@ static int by_length(const void *x, const void *y) {
 
 static bool meet(const struct item *x, const struct item *y) {
     return x->begin <= y->end && y->begin <= x->end &&
-           plan_spans_meet(x->spans, x->nspans, y->spans, y->nspans, UINT32_MAX);
+           plan_spans_meet(x->spans, x->nspans, y->spans, y->nspans, NULL, NULL);
 }
 
 static size_t end_of(struct block *w, const struct item *x) {

@@ -98,8 +98,10 @@ static inline uint32_t plan_class(struct plan_builder *b, uint32_t root) {
 
 /* Checks the steps, gives them positions, marks those that nobody needs, and finds the spans of the roots (live.c). */
 hilo_status plan_liveness(struct plan_builder *b);
-/* True when two lists of spans have a point in common, other than `but`. */
-bool plan_spans_meet(const struct plan_span *x, uint32_t nx, const struct plan_span *y, uint32_t ny, uint32_t but);
+/* True when two lists of spans have points in common, other than single ones that `allowed` (may be NULL) allows. */
+typedef bool plan_meeting(void *user, uint32_t point);
+bool plan_spans_meet(const struct plan_span *x, uint32_t nx, const struct plan_span *y, uint32_t ny, plan_meeting *allowed,
+                     void *user);
 /* Joins roots that can share memory to classes, and finds donors (coalesce.c). */
 void plan_coalesce(struct plan_builder *b);
 /* Offsets of the classes that are no results (assign.c). */

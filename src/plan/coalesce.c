@@ -16,6 +16,12 @@ struct pair {
 };
 struct pairs { struct pair *v; uint32_t n, cap; };
 
+struct coalesce {
+    struct plan_builder *b;
+    struct pairs by_gain, by_place;
+    bool *given; /* by argument: to a result */
+};
+
 static uint32_t root_of_use(const struct plan_builder *b, const struct plan_node *n, uint32_t use) {
     return b->buffers.v[n->uses[use].buffer].root;
 }
@@ -63,13 +69,20 @@ static int pair_order(const void *x, const void *y) {
     return a->number < b->number ? -1 : a->number > b->number;
 }
 
+static int pair_place(const void *x, const void *y) {
+    const struct pair *a = x, *b = y;
+    return a->node->at != b->node->at ? (a->node->at < b->node->at ? -1 : 1)
+                                      : (a->number < b->number ? -1 : a->number > b->number);
+}
+
 /* ---- spans ----------------------------------------------------------------------------------- */
 
-bool plan_spans_meet(const struct plan_span *x, uint32_t nx, const struct plan_span *y, uint32_t ny, uint32_t but) {
+bool plan_spans_meet(const struct plan_span *x, uint32_t nx, const struct plan_span *y, uint32_t ny, plan_meeting *allowed,
+                     void *user) {
     for (uint32_t i = 0, k = 0; i < nx && k < ny;) {
         uint32_t begin = x[i].begin > y[k].begin ? x[i].begin : y[k].begin;
         uint32_t end = x[i].end < y[k].end ? x[i].end : y[k].end;
-        if (begin <= end && !(begin == but && end == but))
+        if (begin <= end && !(begin == end && allowed && allowed(user, begin)))
             return true;
         if (x[i].end < y[k].end)
             i++;
@@ -114,76 +127,96 @@ static bool reads_allow(struct plan_builder *b, const struct pair *p, uint32_t c
     return true;
 }
 
-static void pair_join(struct plan_builder *b, const struct pair *p) {
+struct meeting {
+    struct coalesce *c;
+    uint32_t x, y; /* classes */
+};
+
+/* True when the classes meet at a point because a step may read one of them and write the other in one place. */
+static bool meeting_allowed(void *user, uint32_t point) {
+    struct meeting *m = user;
+    const struct pairs *p = &m->c->by_place;
+    uint32_t low = 0, high = p->n;
+    while (low < high) {
+        uint32_t mid = low + (high - low) / 2;
+        if (2 * p->v[mid].node->at < point)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    for (; low < p->n && 2 * p->v[low].node->at == point; low++) {
+        const struct pair *q = &p->v[low];
+        uint32_t from = plan_class(m->c->b, root_of_use(m->c->b, q->node, q->from));
+        uint32_t to = plan_class(m->c->b, root_of_use(m->c->b, q->node, q->to));
+        if (((from == m->x && to == m->y) || (from == m->y && to == m->x)) && reads_allow(m->c->b, q, from))
+            return true;
+    }
+    return false;
+}
+
+static bool may_share(struct coalesce *c, uint32_t x, uint32_t y) {
+    const struct plan_root *p = &c->b->roots[x], *q = &c->b->roots[y];
+    struct meeting m = {c, x, y};
+    return !plan_spans_meet(p->spans, p->nspans, q->spans, q->nspans, meeting_allowed, &m);
+}
+
+static void pair_join(struct coalesce *c, const struct pair *p) {
+    struct plan_builder *b = c->b;
     uint32_t x = plan_class(b, root_of_use(b, p->node, p->from)), y = plan_class(b, root_of_use(b, p->node, p->to));
-    const struct plan_root *r = &b->roots[x], *q = &b->roots[y];
-    if (x != y && !plan_spans_meet(r->spans, r->nspans, q->spans, q->nspans, 2 * p->node->at) && reads_allow(b, p, x))
+    if (x != y && may_share(c, x, y))
         class_join(b, x, y);
 }
 
 /* ---- donors ---------------------------------------------------------------------------------- */
 
-struct donors {
-    struct plan_builder *b;
-    bool *given; /* by argument */
-};
-
 static bool same_type(const struct plan_buffer *x, const struct plan_buffer *y) {
     return x->dtype == y->dtype && x->rank == y->rank && (!x->rank || memcmp(x->dims, y->dims, x->rank * sizeof *x->dims) == 0);
 }
 
-/* Whether the class of result `r` may lie in argument `a`: it begins when that is not read any more, but for a step that
-   may work in place, `p`. */
-static bool donor_fits(struct donors *d, uint32_t a, uint32_t r, const struct pair *p) {
-    struct plan_builder *b = d->b;
-    uint32_t x = b->arguments[a], y = plan_class(b, b->results[r]);
-    if (x == UINT32_MAX || d->given[a] || b->donors[r] >= 0 || !b->buffers.v[x].bytes ||
-        !same_type(&b->buffers.v[x], &b->buffers.v[b->types[r]]))
-        return false;
-    if (p && (root_of_use(b, p->node, p->from) != x || plan_class(b, root_of_use(b, p->node, p->to)) != y ||
-              !reads_allow(b, p, x)))
-        return false;
-    return !plan_spans_meet(b->roots[x].spans, b->roots[x].nspans, b->roots[y].spans, b->roots[y].nspans,
-                            p ? 2 * p->node->at : UINT32_MAX);
-}
-
-static void donor_give(struct donors *d, uint32_t a, uint32_t r, const struct pair *p) {
-    if (!donor_fits(d, a, r, p))
+/* Argument `a` lends its memory to result `r` where nobody else has it, both are of one type, and the result's class begins
+   when the argument is not read any more. */
+static void donor_give(struct coalesce *c, uint32_t a, uint32_t r) {
+    struct plan_builder *b = c->b;
+    uint32_t x = b->arguments[a];
+    if (x == UINT32_MAX || c->given[a] || b->donors[r] >= 0 || !b->buffers.v[x].bytes ||
+        !same_type(&b->buffers.v[x], &b->buffers.v[b->types[r]]) || !may_share(c, x, plan_class(b, b->results[r])))
         return;
-    d->b->donors[r] = (int32_t)a;
-    d->given[a] = true;
+    b->donors[r] = (int32_t)a;
+    c->given[a] = true;
 }
 
 /* Wishes first, then where a copy or an overlay gains, then any of the same type. */
-static void find_donors(struct plan_builder *b, const struct pairs *p) {
-    struct donors d = {b, ARENA_ARRAY(b->a, bool, b->narguments)};
+static void find_donors(struct coalesce *c) {
+    struct plan_builder *b = c->b;
+    c->given = ARENA_ARRAY(b->a, bool, b->narguments);
     b->donors = ARENA_ARRAY(b->a, int32_t, b->nresults);
     for (uint32_t i = 0; i < b->nresults; i++)
         b->donors[i] = -1;
-    for (uint32_t i = 0; i < b->wishes.n; i++) {
-        struct plan_wish w = b->wishes.v[i];
-        donor_give(&d, w.argument, w.result, NULL);
-        for (uint32_t k = 0; k < p->n; k++)
-            donor_give(&d, w.argument, w.result, &p->v[k]);
-    }
-    for (uint32_t k = 0; k < p->n; k++) {
-        const struct plan_buffer *x = plan_root_of(b, p->v[k].node->uses[p->v[k].from].buffer);
-        int32_t r = b->roots[plan_class(b, root_of_use(b, p->v[k].node, p->v[k].to))].result;
+    for (uint32_t i = 0; i < b->wishes.n; i++)
+        donor_give(c, b->wishes.v[i].argument, b->wishes.v[i].result);
+    for (uint32_t k = 0; k < c->by_gain.n; k++) {
+        const struct pair *p = &c->by_gain.v[k];
+        const struct plan_buffer *x = plan_root_of(b, p->node->uses[p->from].buffer);
+        int32_t r = b->roots[plan_class(b, root_of_use(b, p->node, p->to))].result;
         if (x->place == PLAN_ARGUMENT && r >= 0)
-            donor_give(&d, x->index, (uint32_t)r, &p->v[k]);
+            donor_give(c, x->index, (uint32_t)r);
     }
     for (uint32_t r = 0; r < b->nresults; r++)
         for (uint32_t a = 0; a < b->narguments && b->donors[r] < 0; a++)
-            donor_give(&d, a, r, NULL);
+            donor_give(c, a, r);
 }
 
 void plan_coalesce(struct plan_builder *b) {
-    struct pairs p = {NULL, 0, 0};
-    pairs_of_list(b, &p, &b->top);
-    if (p.n)
-        qsort(p.v, p.n, sizeof *p.v, pair_order);
-    for (uint32_t i = 0; i < p.n; i++)
-        if (plan_root_of(b, p.v[i].node->uses[p.v[i].from].buffer)->place == PLAN_BLOCK)
-            pair_join(b, &p.v[i]);
-    find_donors(b, &p);
+    struct coalesce c = {.b = b};
+    struct pairs *p = &c.by_gain;
+    pairs_of_list(b, p, &b->top);
+    c.by_place = (struct pairs){arena_dup(b->a, p->v, p->n * sizeof *p->v, _Alignof(struct pair)), p->n, p->n};
+    if (p->n) {
+        qsort(p->v, p->n, sizeof *p->v, pair_order);
+        qsort(c.by_place.v, p->n, sizeof *p->v, pair_place);
+    }
+    for (uint32_t i = 0; i < p->n; i++)
+        if (plan_root_of(b, p->v[i].node->uses[p->v[i].from].buffer)->place == PLAN_BLOCK)
+            pair_join(&c, &p->v[i]);
+    find_donors(&c);
 }

@@ -5,7 +5,7 @@
 
 hilo_buffer *rt_buffer_new(hilo_client *client, struct value *v) {
     size_t bytes = sizeof(hilo_buffer) + v->rank * sizeof(int64_t);
-    hilo_buffer *b = mem_alloc(&client->al, bytes);
+    hilo_buffer *b = mem_alloc(&client->memory, bytes);
     if (!b)
         return NULL;
     *b = (hilo_buffer){.client = rt_client_retain(client), .value = v, .rank = v->rank, .bytes = v->bytes,
@@ -36,8 +36,8 @@ static hilo_status new_value(hilo_client *client, hilo_dtype dtype, const int64_
                              struct diag_list *d, struct value **out) {
     HILO_TRY(check_type(d, dtype, dims, rank));
     if (dtype == HILO_TOKEN)
-        return value_token(&client->al, out);
-    return value_tensor(&client->al, rt_dtype(dtype), dims, rank, out);
+        return value_token(&client->memory, out);
+    return value_tensor(&client->memory, rt_dtype(dtype), dims, rank, out);
 }
 
 /* A buffer for `v`, which is let go when there is no memory for it. */
@@ -155,7 +155,7 @@ static hilo_status wrap(hilo_client *client, hilo_dtype dtype, const int64_t *di
     if (!data || (uintptr_t)data % alignment(t))
         return diag_error(d, HILO_INVALID_ARGUMENT, "the data is missing, or not aligned to %zu bytes", alignment(t));
     struct value *v;
-    HILO_TRY(value_borrow(&client->al, t, dims, rank, data, NULL, NULL, &v));
+    HILO_TRY(value_borrow(&client->memory, t, dims, rank, data, NULL, NULL, &v));
     HILO_TRY(hand_out(client, v, out));
     if (release) { /* only now is the memory no longer the caller's */
         v->release = release;
@@ -186,7 +186,7 @@ void hilo_buffer_release(hilo_buffer *buffer) {
         return;
     hilo_client *client = buffer->client;
     value_unref(buffer->value);
-    mem_free(&client->al, buffer, sizeof *buffer + buffer->rank * sizeof(int64_t));
+    mem_free(&client->memory, buffer, sizeof *buffer + buffer->rank * sizeof(int64_t));
     hilo_client_release(client);
 }
 

@@ -74,7 +74,14 @@ hilo_status hilo_client_create(const hilo_client_options *options, hilo_client *
         return client_refuse(&o, HILO_RESOURCE_EXHAUSTED, "out of memory");
     *c = (hilo_client){.al = al, .threads = o.threads ? o.threads : client_cores(), .log = o.log,
                        .log_user = o.log_user, .diagnostic = o.diagnostic, .diagnostic_user = o.diagnostic_user};
+    c->team = rt_team_new(&al, c->threads);
+    if (!c->team) {
+        mem_free(&al, c, sizeof *c);
+        return client_refuse(&o, HILO_RESOURCE_EXHAUSTED, "out of memory");
+    }
     atomic_init(&c->refs, 1);
+    rt_cache_init(&c->cache, al);
+    c->memory = rt_cache_allocator(&c->cache);
     pthread_mutex_init(&c->lock, NULL);
     diag_init(&c->diags, al);
     *out = c;
@@ -96,6 +103,8 @@ void hilo_client_release(hilo_client *client) {
         c = next;
     }
     pthread_mutex_destroy(&client->lock);
+    rt_team_free(client->team);
+    rt_cache_free(&client->cache);
     hilo_allocator al = client->al;
     mem_free(&al, client, sizeof *client);
 }

@@ -16,13 +16,23 @@ void hilo_executable_release(hilo_executable *exe) {
     if (!exe || atomic_fetch_sub_explicit(&exe->refs, 1, memory_order_acq_rel) != 1)
         return;
     hilo_client *client = exe->client;
+    rt_frames_free(exe);
     plan_free(&exe->plan);
+    for (const struct rt_kept *k = exe->kept; k; k = k->next)
+        k->release(k->p);
     arena_free(&exe->arena);
     ir_module_free(exe->optimised);
     pthread_mutex_destroy(&exe->lock);
     hilo_module_release(exe->module);
     mem_free(&client->al, exe, sizeof *exe);
+    rt_cache_trim(&client->cache);
     hilo_client_release(client);
+}
+
+void rt_executable_keep(hilo_executable *exe, void *p, void (*release)(void *p)) {
+    struct rt_kept *k = ARENA_NEW(&exe->arena, struct rt_kept);
+    *k = (struct rt_kept){exe->kept, release, p};
+    exe->kept = k;
 }
 
 /* ---- inputs and outputs ---------------------------------------------------------------------- */

@@ -1,19 +1,11 @@
 /* Running an executable: inputs are checked and taken from their buffers, the plan runs, what it leaves becomes new buffers. A
  * run shares nothing with other runs but the plan, so any number may go on at once. */
-#include "runtime/runtime.h"
-
-#include <inttypes.h>
+#include "runtime/run.h"
 
 /* ---- memory of a run ------------------------------------------------------------------------- */
 
-/* An allocator that counts. Results outlive it and are given back to the client's. */
-struct meter {
-    hilo_allocator al;
-    atomic_size_t now, peak;
-};
-
 static void *meter_realloc(void *user, void *ptr, size_t old_bytes, size_t new_bytes, size_t align) {
-    struct meter *m = user;
+    struct run_meter *m = user;
     void *p = m->al.realloc_fn(m->al.user, ptr, old_bytes, new_bytes, align);
     if (!p && new_bytes)
         return NULL;
@@ -22,154 +14,6 @@ static void *meter_realloc(void *user, void *ptr, size_t old_bytes, size_t new_b
     while (now > peak && !atomic_compare_exchange_weak(&m->peak, &peak, now))
         ;
     return p;
-}
-
-/* ---- state ----------------------------------------------------------------------------------- */
-
-/* A value that the program has put aside, to be compared later. */
-struct probe {
-    struct probe *next;
-    struct value *value;
-    size_t bytes; /* of this allocation */
-    struct str id;
-};
-
-struct run {
-    hilo_executable *exe;
-    const struct plan *plan;
-    hilo_client *client;
-    const hilo_execute_options *o;
-    struct diag_list *d;
-    struct meter meter;
-    hilo_allocator al;      /* the meter's */
-    struct value **values;  /* of the arguments; owned */
-    struct probe *probes;   /* newest first */
-};
-
-/* ---- hooks of the evaluator ------------------------------------------------------------------ */
-
-static bool on_cancelled(void *user) {
-    const struct run *r = user;
-    return r->o->cancelled && r->o->cancelled(r->o->cancelled_user) != 0;
-}
-
-static void on_print(void *user, const struct ir_module *m, ir_type type, const struct value *v) {
-    const struct run *r = user;
-    struct strbuf text;
-    strbuf_init(&text, r->client->al);
-    ir_print_type(m, type, &text);
-    strbuf_puts(&text, " ");
-    rt_value_text(v, 0, 0, &text);
-    if (text.p)
-        rt_log(r->client, HILO_LOG_INFO, "%s", text.p);
-    strbuf_free(&text);
-}
-
-static hilo_status on_probe(void *user, struct str id, const struct value *v) {
-    struct run *r = user;
-    size_t bytes = sizeof(struct probe) + id.n;
-    struct probe *p = mem_alloc(&r->al, bytes);
-    if (!p)
-        return HILO_RESOURCE_EXHAUSTED;
-    char *name = (char *)(p + 1);
-    if (id.n)
-        memcpy(name, id.p, id.n);
-    *p = (struct probe){r->probes, value_ref((struct value *)(uintptr_t)v), bytes, {name, id.n}};
-    r->probes = p;
-    return HILO_OK;
-}
-
-/* The value that was the `iteration`th, counted from 0, to be probed under its name. */
-static hilo_status on_probed(void *user, struct str id, uint32_t iteration, const struct value *like,
-                             struct value **out) {
-    const struct run *r = user;
-    uint32_t found = 0;
-    (void)like;
-    for (const struct probe *p = r->probes; p; p = p->next)
-        found += str_eq(p->id, id);
-    if (iteration >= found)
-        return HILO_NOT_FOUND;
-    for (const struct probe *p = r->probes; p; p = p->next)
-        if (str_eq(p->id, id) && --found == iteration)
-            *out = value_ref(p->value);
-    return HILO_OK;
-}
-
-static struct rt_custom_call find_custom_call(hilo_client *client, struct str target) {
-    struct rt_custom_call found = {.fn = NULL};
-    pthread_mutex_lock(&client->lock);
-    for (const struct rt_custom_call *c = client->custom_calls; c && !found.fn; c = c->next)
-        if (str_is(target, c->target))
-            found = (struct rt_custom_call){.fn = c->fn, .user = c->user};
-    pthread_mutex_unlock(&client->lock);
-    return found;
-}
-
-static void release_buffers(hilo_buffer **b, uint32_t n) {
-    for (uint32_t i = 0; i < n; i++)
-        hilo_buffer_release(b[i]);
-}
-
-static hilo_status wrap_values(hilo_client *client, struct value *const *v, uint32_t n, hilo_buffer **out) {
-    for (uint32_t i = 0; i < n; i++) {
-        if (v[i]->kind != EVAL_TENSOR && v[i]->kind != EVAL_TOKEN)
-            return HILO_UNIMPLEMENTED;
-        out[i] = rt_buffer_new(client, v[i]);
-        if (!out[i])
-            return HILO_RESOURCE_EXHAUSTED;
-        value_ref(v[i]);
-    }
-    return HILO_OK;
-}
-
-/* The values behind buffers; HILO_INTERNAL when one is missing. On failure nothing is left in `v`. */
-static hilo_status unwrap_values(hilo_client *client, hilo_buffer *const *b, uint32_t n, struct value **v) {
-    uint32_t i = 0;
-    pthread_mutex_lock(&client->lock);
-    for (; i < n && b[i] && b[i]->client == client && b[i]->value; i++)
-        v[i] = value_ref(b[i]->value);
-    pthread_mutex_unlock(&client->lock);
-    if (i == n)
-        return HILO_OK;
-    while (i-- > 0)
-        value_unref(v[i]);
-    return HILO_INTERNAL;
-}
-
-static hilo_status on_custom_call(void *user, struct str target, const struct ir_module *m, ir_op op,
-                                  struct value *const *in, uint32_t nin, struct value **results, uint32_t nresults,
-                                  struct diag_list *d) {
-    struct run *r = user;
-    struct rt_custom_call c = find_custom_call(r->client, target);
-    if (!c.fn)
-        return HILO_UNIMPLEMENTED;
-    size_t bytes = ((size_t)nin + nresults) * sizeof(hilo_buffer *);
-    hilo_buffer **b = mem_alloc(&r->al, bytes);
-    if (!b)
-        return HILO_RESOURCE_EXHAUSTED;
-    memset(b, 0, bytes);
-    hilo_status status = wrap_values(r->client, in, nin, b);
-    if (status == HILO_OK)
-        status = c.fn(c.user, r->client, b, nin, b + nin, nresults);
-    if (status == HILO_OK)
-        status = unwrap_values(r->client, b + nin, nresults, results);
-    release_buffers(b, nin + nresults);
-    mem_free(&r->al, b, bytes);
-    if (status != HILO_OK && status != HILO_UNIMPLEMENTED)
-        ir_op_error(m, d, op, status, NULL, "calls '%.*s', which failed: %s", (int)target.n, target.p,
-                    hilo_status_name(status));
-    return status;
-}
-
-/* ---- steps ----------------------------------------------------------------------------------- */
-
-static hilo_status run_whole(struct run *r, struct value **results) {
-    if (on_cancelled(r))
-        return diag_error(r->d, HILO_CANCELLED, "the run was cancelled");
-    const struct plan *p = r->plan;
-    struct eval_hooks hooks = {.custom_call = on_custom_call, .print = on_print, .probe = on_probe, .probed = on_probed,
-                               .cancelled = on_cancelled, .user = r};
-    return eval_plan_run(p->reference, p->steps->func, r->values, p->narguments, results, p->nresults, &r->al, &hooks, r->d);
 }
 
 /* ---- inputs ---------------------------------------------------------------------------------- */
@@ -227,7 +71,7 @@ static hilo_status take_inputs(struct run *r, hilo_buffer *const *inputs) {
         i++;
     if (i == n)
         for (i = 0; i < n; i++) {
-            r->values[i] = value_ref(inputs[i]->value);
+            r->frame->values[i] = value_ref(inputs[i]->value);
             bytes += inputs[i]->bytes;
         }
     if (i == n && r->o->donate)
@@ -239,8 +83,8 @@ static hilo_status take_inputs(struct run *r, hilo_buffer *const *inputs) {
     pthread_mutex_unlock(&r->client->lock);
     if (i < n)
         return diag_error(r->d, HILO_FAILED_PRECONDITION, "input %u was donated to another run and has no data", i);
-    atomic_store(&r->meter.now, bytes);
-    atomic_store(&r->meter.peak, bytes);
+    atomic_store_explicit(&r->meter.now, bytes, memory_order_relaxed);
+    atomic_store_explicit(&r->meter.peak, bytes, memory_order_relaxed);
     return HILO_OK;
 }
 
@@ -257,67 +101,94 @@ static hilo_status own_result(struct run *r, struct value **v) {
         *v = copy;
     }
     if ((*v)->al.user == &r->meter)
-        (*v)->al = r->client->al;
+        (*v)->al = r->client->memory;
     return HILO_OK;
 }
 
-/* Takes over the results' values. */
-static hilo_status make_outputs(struct run *r, struct value **results, hilo_buffer **outputs) {
+/* Memory for the results of a plan: that of a donated argument where the plan allows it and nobody else has it. */
+static hilo_status make_results(struct run *r) {
+    const struct plan *p = r->plan;
+    struct run_frame *f = r->frame;
     hilo_status status = HILO_OK;
+    for (uint32_t i = 0; i < p->nresults; i++) {
+        int32_t a = p->donors[i];
+        struct value *v = r->o->donate && a >= 0 && r->o->donate[a] ? f->values[a] : NULL;
+        f->results[i] = NULL;
+        if (v && !v->release && atomic_load(&v->refs) == 1) {
+            f->results[i] = value_ref(v);
+            continue;
+        }
+        const hilo_type *t = &r->exe->outputs[i].type;
+        if (status == HILO_OK)
+            status = value_tensor(&r->al, rt_dtype(t->dtype), t->dims, t->rank, &f->results[i]);
+    }
+    return status;
+}
+
+/* Takes over the results' values. */
+static hilo_status make_outputs(struct run *r) {
+    struct run_frame *f = r->frame;
+    hilo_status status = HILO_OK;
+    uint32_t made = 0;
     for (uint32_t i = 0; i < r->plan->nresults; i++) {
         if (status == HILO_OK)
-            status = own_result(r, &results[i]);
-        if (status == HILO_OK && !(outputs[i] = rt_buffer_new(r->client, results[i])))
+            status = own_result(r, &f->results[i]);
+        if (status == HILO_OK && !(f->fresh[i] = rt_buffer_new(r->client, f->results[i])))
             status = HILO_RESOURCE_EXHAUSTED;
-        if (status != HILO_OK)
-            value_unref(results[i]);
+        if (status == HILO_OK)
+            made++;
+        else
+            value_unref(f->results[i]);
     }
+    for (uint32_t i = 0; i < made && status != HILO_OK; i++)
+        hilo_buffer_release(f->fresh[i]);
     return status;
 }
 
 /* ---- the call -------------------------------------------------------------------------------- */
 
-static void drop_probes(struct run *r) {
-    for (struct probe *p = r->probes; p;) {
-        struct probe *next = p->next;
-        value_unref(p->value);
-        mem_free(&r->al, p, p->bytes);
-        p = next;
-    }
-    r->probes = NULL;
+static hilo_status run_whole(struct run *r) {
+    const struct plan *p = r->plan;
+    struct eval_hooks hooks = run_hooks(r);
+    if (run_cancelled(r))
+        return diag_error(r->d, HILO_CANCELLED, "the run was cancelled");
+    return eval_plan_run(p->reference, p->steps->func, r->frame->values, p->narguments, r->frame->results, p->nresults, &r->al,
+                         &hooks, r->d);
 }
 
-static hilo_status run_plan(struct run *r, hilo_buffer *const *inputs, struct value **results, double *run_ms) {
-    const struct plan *p = r->plan;
-    HILO_TRY(take_inputs(r, inputs));
-    double begin = rt_now_ms();
-    hilo_status status = run_whole(r, results);
-    *run_ms = rt_now_ms() - begin;
-    drop_probes(r);
-    for (uint32_t i = 0; i < p->narguments; i++)
-        value_unref(r->values[i]);
+static hilo_status run_plan(struct run *r) {
+    HILO_TRY(run_frame_memory(r));
+    hilo_status status = make_results(r);
+    if (status == HILO_OK) {
+        run_frame_aim(r);
+        status = run_steps(r);
+    }
+    if (status != HILO_OK)
+        for (uint32_t i = 0; i < r->plan->nresults; i++)
+            value_unref(r->frame->results[i]);
+    run_frame_rest(r);
     return status;
 }
 
-/* One block for what a run keeps count of: arguments, results, buffers to hand out. */
 static hilo_status run(struct run *r, hilo_buffer *const *inputs, hilo_buffer **outputs, double *run_ms) {
     const struct plan *p = r->plan;
-    size_t n = p->nresults, bytes = (p->narguments + 2 * n) * sizeof(void *);
-    void **block = mem_alloc(&r->client->al, bytes);
-    if (!block)
+    struct run_frame *f = r->frame = run_frame_get(r);
+    if (!f)
         return HILO_RESOURCE_EXHAUSTED;
-    memset(block, 0, bytes);
-    r->values = (struct value **)block;
-    struct value **results = r->values + p->narguments;
-    hilo_buffer **fresh = (hilo_buffer **)(results + n);
-    hilo_status status = run_plan(r, inputs, results, run_ms);
-    if (status == HILO_OK)
-        status = make_outputs(r, results, fresh);
-    if (status == HILO_OK && n)
-        memcpy(outputs, fresh, n * sizeof *fresh);
-    else
-        release_buffers(fresh, p->nresults);
-    mem_free(&r->client->al, block, bytes);
+    hilo_status status = take_inputs(r, inputs);
+    if (status == HILO_OK) {
+        double begin = r->o->timing ? rt_now_ms() : 0;
+        status = p->whole ? run_whole(r) : run_plan(r);
+        if (r->o->timing)
+            *run_ms = rt_now_ms() - begin;
+        run_drop_probes(r);
+        for (uint32_t i = 0; i < p->narguments; i++)
+            value_unref(f->values[i]);
+        if (status == HILO_OK)
+            status = make_outputs(r);
+    }
+    if (status == HILO_OK && p->nresults)
+        memcpy(outputs, f->fresh, p->nresults * sizeof *outputs);
     return status;
 }
 
@@ -326,34 +197,42 @@ void hilo_execute_options_init(hilo_execute_options *options) {
         *options = (hilo_execute_options){.struct_size = sizeof *options};
 }
 
-static void count_run(hilo_executable *exe, double ms, size_t peak) {
+/* The end of a run: what it was, and its frame for the next. */
+static void count_run(struct run *r, hilo_status status, double ms) {
+    hilo_executable *exe = r->exe;
+    size_t peak = atomic_load_explicit(&r->meter.peak, memory_order_relaxed);
     pthread_mutex_lock(&exe->lock);
-    exe->executions++;
-    exe->last_ms = ms;
-    exe->total_ms += ms;
-    if (exe->peak_bytes < peak)
-        exe->peak_bytes = peak;
+    if (r->frame) {
+        r->frame->next = exe->frames;
+        exe->frames = r->frame;
+    }
+    if (status == HILO_OK) {
+        exe->executions++;
+        exe->last_ms = ms;
+        exe->total_ms += ms;
+        if (exe->peak_bytes < peak)
+            exe->peak_bytes = peak;
+    }
     pthread_mutex_unlock(&exe->lock);
 }
 
 hilo_status hilo_execute(hilo_executable *exe, const hilo_execute_options *options, hilo_buffer *const *inputs,
                          size_t ninputs, hilo_buffer **outputs, size_t noutputs) {
-    double begin = rt_now_ms(), run_ms = 0;
     hilo_execute_options o;
     hilo_execute_options_init(&o);
     if (!exe || (ninputs && !inputs) || (noutputs && !outputs) || !rt_options(&o, sizeof o, options))
         return HILO_INVALID_ARGUMENT;
     struct diag_list d;
     diag_init(&d, exe->client->al);
-    struct run r = {.exe = exe, .plan = &exe->plan, .client = exe->client, .o = &o, .d = &d};
-    r.meter.al = exe->client->al;
+    struct run r = {.exe = exe, .plan = &exe->plan, .client = exe->client, .o = &o, .d = &d, .begin = rt_now_ms()};
+    r.meter.al = exe->client->memory;
     r.al = (hilo_allocator){meter_realloc, &r.meter};
+    double run_ms = 0;
     hilo_status status = check_inputs(&r, inputs, ninputs, noutputs);
     if (status == HILO_OK)
         status = run(&r, inputs, outputs, &run_ms);
-    double total_ms = rt_now_ms() - begin;
-    if (status == HILO_OK)
-        count_run(exe, total_ms, atomic_load(&r.meter.peak));
+    double total_ms = rt_now_ms() - r.begin;
+    count_run(&r, status, total_ms);
     if (o.timing)
         *o.timing = (hilo_timing){total_ms, run_ms};
     return rt_finish(exe->client, &d, status);

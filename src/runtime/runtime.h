@@ -5,7 +5,8 @@
  *   buffer.c       buffers: counted values with a client
  *   module.c       modules, once they are read: printing, functions
  *   executable.c   executables: inputs, outputs, statistics
- *   run.c          hilo_execute: checks, donation, the loop over a plan's steps
+ *   run.c          hilo_execute: checks, donation; run.h says where the rest of a run is
+ *   team.c         the client's threads                          cache.c   memory that is used again
  *   text.c         values as text
  *
  * Objects are counted and keep their client alive. A public function gathers what went wrong in a list of its own and
@@ -15,6 +16,8 @@
 
 #include "eval/eval.h"
 #include "plan/plan.h"
+#include "runtime/cache.h"
+#include "runtime/team.h"
 
 #include <pthread.h>
 
@@ -31,6 +34,9 @@ struct rt_custom_call {
 struct hilo_client {
     atomic_int refs;
     hilo_allocator al;
+    struct rt_cache cache;                /* in front of it */
+    hilo_allocator memory;                /* the cache: for buffers, values, and what runs need */
+    struct rt_team *team;
     int32_t threads;
     void (*log)(void *user, hilo_log_level level, const char *message); /* or NULL */
     void *log_user;
@@ -106,6 +112,25 @@ struct rt_port {
     int32_t alias;         /* of a parameter: see hilo_executable_input_alias */
 };
 
+/* A pointer of a frame, into argument or result `index`, or the block. */
+struct rt_patch {
+    uint32_t at, index;
+    size_t offset;
+};
+struct rt_patches {
+    struct rt_patch *v;
+    uint32_t n;
+};
+
+/* Something of a room below that the executable keeps alive. */
+struct rt_kept {
+    struct rt_kept *next;
+    void (*release)(void *p);
+    void *p;
+};
+
+struct run_frame;
+
 struct hilo_executable {
     atomic_int refs;
     hilo_client *client;
@@ -113,9 +138,13 @@ struct hilo_executable {
     struct ir_module *optimised; /* a copy of its program, the plan's; NULL = the plan is of the module itself */
     struct arena arena;         /* of plan and ports */
     struct plan plan;
+    struct rt_kept *kept;
+    uint32_t nuses, *first_use; /* of all steps; of each, in a frame */
+    struct rt_patches in_block, in_arguments, in_results;
     struct rt_port *inputs, *outputs; /* plan.narguments, plan.nresults */
     double compile_ms;
     pthread_mutex_t lock;       /* of what follows */
+    struct run_frame *frames;   /* that no run uses */
     uint64_t executions, peak_bytes;
     double total_ms, last_ms;
 };
@@ -123,5 +152,10 @@ struct hilo_executable {
 /* An executable with nothing in it but client, module and an arena without recovery point, to be filled in by the
    compiler. NULL when memory is exhausted. */
 hilo_executable *rt_executable_new(hilo_client *client, hilo_module *module);
+/* Keeps `p` until the executable ends. Takes memory from its arena first, so that `p` is the caller's when that fails. */
+void rt_executable_keep(hilo_executable *exe, void *p, void (*release)(void *p));
+/* Once the plan is there: prepares its runs. Needs the arena's recovery point. */
+hilo_status rt_executable_ready(hilo_executable *exe);
+void rt_frames_free(hilo_executable *exe);
 
 #endif

@@ -1,0 +1,126 @@
+/* Frames: what a run needs besides its stack, prepared once. Every use of a buffer by a step has a pointer in the frame;
+ * constants' never change, those into the block only with the block, so a run sets those of arguments and results. */
+#include "runtime/run.h"
+
+/* Blocks of more than this are given back behind every run: a program that rests holds no large memory. */
+enum { FRAME_KEEPS = 64 << 10 };
+
+/* ---- what the executable knows --------------------------------------------------------------- */
+
+static size_t memory_bytes(const hilo_executable *exe) {
+    return exe->plan.block_bytes + exe->plan.scratch_bytes; /* both exist; see rt_executable_ready */
+}
+
+static void patch_add(struct rt_patches *list, uint32_t at, const struct plan_buffer *x) {
+    list->v[list->n++] = (struct rt_patch){at, x->index, x->offset};
+}
+
+static struct rt_patches *patches_of(hilo_executable *exe, enum plan_place place) {
+    return place == PLAN_BLOCK ? &exe->in_block : place == PLAN_ARGUMENT ? &exe->in_arguments : &exe->in_results;
+}
+
+static void find_patches(hilo_executable *exe) {
+    const struct plan *p = &exe->plan;
+    struct arena *a = &exe->arena;
+    exe->first_use = ARENA_ARRAY(a, uint32_t, p->nsteps);
+    for (uint32_t i = 0; i < p->nsteps; i++) {
+        exe->first_use[i] = exe->nuses;
+        exe->nuses += p->steps[i].nuses;
+    }
+    for (int place = PLAN_BLOCK; place <= PLAN_RESULT; place++)
+        if (place != PLAN_CONSTANT)
+            patches_of(exe, (enum plan_place)place)->v = ARENA_ARRAY(a, struct rt_patch, exe->nuses);
+    for (uint32_t i = 0, at = 0; i < p->nsteps; i++)
+        for (uint32_t k = 0; k < p->steps[i].nuses; k++, at++) {
+            const struct plan_buffer *x = &p->buffers[p->steps[i].uses[k].buffer];
+            if (x->place != PLAN_CONSTANT)
+                patch_add(patches_of(exe, x->place), at, x);
+        }
+}
+
+hilo_status rt_executable_ready(hilo_executable *exe) {
+    const struct plan *p = &exe->plan;
+    size_t scratch = 0, all;
+    if (p->whole)
+        return HILO_OK;
+    if (!mem_add(p->block_bytes, p->scratch_bytes, &all) || !mem_add(all, FRAME_KEEPS, &all))
+        return HILO_RESOURCE_EXHAUSTED;
+    for (uint32_t i = 0; i < p->nsteps; i++)
+        if (p->steps[i].kind == PLAN_KERNEL && scratch < p->steps[i].kernel->scratch_bytes)
+            scratch = p->steps[i].kernel->scratch_bytes;
+    find_patches(exe);
+    return rt_team_reserve(exe->client->team, scratch);
+}
+
+/* ---- frames ---------------------------------------------------------------------------------- */
+
+static struct run_frame *frame_new(struct run *r) {
+    const hilo_executable *exe = r->exe;
+    const struct plan *p = r->plan;
+    size_t words = (size_t)exe->nuses + p->narguments + 2 * (size_t)p->nresults;
+    size_t bytes = sizeof(struct run_frame) + words * sizeof(void *);
+    struct run_frame *f = mem_alloc(&r->client->memory, bytes);
+    if (!f)
+        return NULL;
+    memset(f, 0, bytes);
+    f->bytes = bytes;
+    f->pointers = (void **)(f + 1);
+    f->values = (struct value **)(f->pointers + exe->nuses);
+    f->results = f->values + p->narguments;
+    f->fresh = (hilo_buffer **)(f->results + p->nresults);
+    if (!p->whole)
+        for (uint32_t i = 0, at = 0; i < p->nsteps; i++)
+            for (uint32_t k = 0; k < p->steps[i].nuses; k++, at++)
+                f->pointers[at] = (void *)(uintptr_t)p->buffers[p->steps[i].uses[k].buffer].data;
+    return f;
+}
+
+struct run_frame *run_frame_get(struct run *r) {
+    hilo_executable *exe = r->exe;
+    pthread_mutex_lock(&exe->lock);
+    struct run_frame *f = exe->frames;
+    if (f)
+        exe->frames = f->next;
+    pthread_mutex_unlock(&exe->lock);
+    return f ? f : frame_new(r);
+}
+
+void rt_frames_free(hilo_executable *exe) {
+    for (struct run_frame *f = exe->frames; f;) {
+        struct run_frame *next = f->next;
+        mem_free(&exe->client->memory, f->memory, memory_bytes(exe));
+        mem_free(&exe->client->memory, f, f->bytes);
+        f = next;
+    }
+}
+
+hilo_status run_frame_memory(struct run *r) {
+    struct run_frame *f = r->frame;
+    size_t bytes = memory_bytes(r->exe);
+    if (!f->memory && !(f->memory = mem_alloc(&r->client->memory, bytes)))
+        return HILO_RESOURCE_EXHAUSTED;
+    atomic_fetch_add_explicit(&r->meter.now, bytes, memory_order_relaxed);
+    if (f->patched == f->memory)
+        return HILO_OK;
+    const struct rt_patches *list = &r->exe->in_block;
+    for (uint32_t i = 0; i < list->n; i++)
+        f->pointers[list->v[i].at] = f->memory + list->v[i].offset;
+    f->patched = f->memory;
+    return HILO_OK;
+}
+
+void run_frame_aim(struct run *r) {
+    struct run_frame *f = r->frame;
+    const struct rt_patches *in = &r->exe->in_arguments, *out = &r->exe->in_results;
+    for (uint32_t i = 0; i < in->n; i++)
+        f->pointers[in->v[i].at] = (char *)f->values[in->v[i].index]->data + in->v[i].offset;
+    for (uint32_t i = 0; i < out->n; i++)
+        f->pointers[out->v[i].at] = (char *)f->results[out->v[i].index]->data + out->v[i].offset;
+}
+
+void run_frame_rest(struct run *r) {
+    if (memory_bytes(r->exe) <= FRAME_KEEPS)
+        return;
+    mem_free(&r->client->memory, r->frame->memory, memory_bytes(r->exe));
+    r->frame->memory = NULL;
+}

@@ -1,0 +1,67 @@
+/* One run of an executable, as its parts see it.
+ *
+ *   run.c     hilo_execute: inputs, outputs, statistics       step.c    the loop over a plan's steps
+ *   frame.c   memory that runs use one after the other        hooks.c   what the reference evaluator asks for */
+#ifndef HILO_RUNTIME_RUN_H
+#define HILO_RUNTIME_RUN_H
+
+#include "runtime/runtime.h"
+
+/* An allocator that counts. Results outlive it and are given back to the client's. */
+struct run_meter {
+    hilo_allocator al;
+    atomic_size_t now, peak;
+};
+
+/* A value that the program has put aside, to be compared later. */
+struct run_probe {
+    struct run_probe *next;
+    struct value *value;
+    size_t bytes; /* of this allocation */
+    struct str id;
+};
+
+/* What a run needs besides its own stack; kept by the executable for the next. */
+struct run_frame {
+    struct run_frame *next;
+    size_t bytes;             /* of this allocation */
+    char *memory;             /* the plan's block, then the caller's scratch; NULL = none is held */
+    char *patched;            /* the memory that the pointers are of */
+    void **pointers;          /* of the uses of all steps */
+    struct value **values;    /* of the arguments; owned */
+    struct value **results;   /* owned */
+    hilo_buffer **fresh;      /* of the results */
+};
+
+struct run {
+    hilo_executable *exe;
+    const struct plan *plan;
+    hilo_client *client;
+    const hilo_execute_options *o;
+    struct diag_list *d;
+    struct run_meter meter;
+    hilo_allocator al;        /* the meter's */
+    struct run_frame *frame;
+    struct run_probe *probes; /* newest first */
+    double begin;             /* ms */
+};
+
+/* A frame from the executable or a new one; NULL when memory is exhausted. run_frame_put keeps it. */
+struct run_frame *run_frame_get(struct run *r);
+/* Its memory, and pointers to all but arguments and results; then those. */
+hilo_status run_frame_memory(struct run *r);
+void run_frame_aim(struct run *r);
+/* Gives large memory back, so that other executables may have it. */
+void run_frame_rest(struct run *r);
+
+/* The plan's steps. */
+hilo_status run_steps(struct run *r);
+/* Values over a step's memory have this as `release`: they end with the step. */
+void run_step_memory(void *user, void *data);
+
+/* The evaluator's hooks; probes are kept in the run. */
+struct eval_hooks run_hooks(struct run *r);
+void run_drop_probes(struct run *r);
+bool run_cancelled(const struct run *r);
+
+#endif

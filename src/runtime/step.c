@@ -1,0 +1,179 @@
+/* The loop over a plan's steps. Kernels and routines that take long enough are shared by the client's team. */
+#include "runtime/run.h"
+
+enum {
+    STEP_SHARED_NS = 20000,     /* less work than this is done faster alone */
+    STEP_PIECES = 8,            /* for each thread: those that are done early take more */
+    STEP_COPY_BYTES = 256 << 10 /* a piece of a copy */
+};
+
+static void *scratch_of(const struct run *r) {
+    return r->frame->memory + r->plan->block_bytes;
+}
+
+/* ---- kernels --------------------------------------------------------------------------------- */
+
+struct piece {
+    hilo_kernel_fn *fn;
+    void *const *buffers;
+};
+
+static void run_piece(void *user, void *scratch, int64_t begin, int64_t end) {
+    const struct piece *p = user;
+    p->fn(p->buffers, scratch, begin, end);
+}
+
+static hilo_status step_kernel(struct run *r, const struct plan_step *s, void **v) {
+    const struct plan_kernel *k = s->kernel;
+    if (k->grid <= 0)
+        return HILO_OK;
+    if (!k->fn)
+        return k->interpret && k->interpret(k->kir, v, scratch_of(r), 0, k->grid, r->d)
+                   ? HILO_OK
+                   : diag_error(r->d, HILO_INTERNAL, "kernel '%s' cannot be run", k->name);
+    struct rt_team *team = r->client->team;
+    if (k->ns < STEP_SHARED_NS || k->grid == 1 || rt_team_threads(team) == 1) {
+        k->fn(v, scratch_of(r), 0, k->grid);
+        return HILO_OK;
+    }
+    struct piece p = {k->fn, v};
+    int64_t pieces = (int64_t)rt_team_threads(team) * STEP_PIECES;
+    rt_team_run(team, k->grid, k->grid > pieces ? k->grid / pieces : 1, run_piece, &p, scratch_of(r));
+    return HILO_OK;
+}
+
+/* ---- copies ---------------------------------------------------------------------------------- */
+
+struct copy {
+    char *to;
+    const char *from;
+    size_t bytes;
+};
+
+static void copy_piece(void *user, void *scratch, int64_t begin, int64_t end) {
+    const struct copy *c = user;
+    size_t at = (size_t)begin * STEP_COPY_BYTES, to = (size_t)end * STEP_COPY_BYTES;
+    (void)scratch;
+    memcpy(c->to + at, c->from + at, (to < c->bytes ? to : c->bytes) - at);
+}
+
+static hilo_status step_copy(struct run *r, const struct plan_step *s, void **v) {
+    struct copy c = {v[1], v[0], r->plan->buffers[s->uses[1].buffer].bytes};
+    if (c.to == c.from || c.bytes == 0) /* a donated argument that is the result itself */
+        return HILO_OK;
+    if (c.bytes < 4 * STEP_COPY_BYTES)
+        memcpy(c.to, c.from, c.bytes);
+    else
+        rt_team_run(r->client->team, (int64_t)((c.bytes + STEP_COPY_BYTES - 1) / STEP_COPY_BYTES), 1, copy_piece, &c, NULL);
+    return HILO_OK;
+}
+
+/* ---- routines, the reference evaluator ------------------------------------------------------- */
+
+static uint32_t count_inputs(const struct plan_step *s) {
+    uint32_t n = 0;
+    while (n < s->nuses && s->uses[n].role == PLAN_IN)
+        n++;
+    return n;
+}
+
+static hilo_status step_routine(struct run *r, const struct plan_step *s, void **v) {
+    const struct lib_match *x = s->routine;
+    struct lib_call c = {.params = x->params, .nparams = x->nparams, .in = (const void *const *)v, .out = v + count_inputs(s),
+                         .scratch = scratch_of(r),
+                         .team = x->ns < STEP_SHARED_NS ? NULL : rt_team_library(r->client->team)};
+    hilo_status status = lib_run(x->routine, &c);
+    if (status != HILO_OK)
+        diag_error(r->d, status, "routine '%s' cannot work on this data", lib_routine_name(x->routine));
+    return status;
+}
+
+static hilo_status borrow(struct run *r, const struct plan_use *u, void *data, struct value **out) {
+    const struct plan_buffer *x = &r->plan->buffers[u->buffer];
+    return value_borrow(&r->al, x->dtype, x->dims, x->rank, data, run_step_memory, NULL, out);
+}
+
+static hilo_status store(struct run *r, const struct plan_use *u, void *data, const struct value *v) {
+    size_t bytes = r->plan->buffers[u->buffer].bytes;
+    if (v->kind != EVAL_TENSOR || v->bytes != bytes)
+        return diag_error(r->d, HILO_INTERNAL, "a step's result has another size than its buffer");
+    if (bytes)
+        memmove(data, v->data, bytes);
+    return HILO_OK;
+}
+
+static hilo_status step_reference(struct run *r, const struct plan_step *s, void **v) {
+    uint32_t nin = count_inputs(s), nout = s->nuses - nin;
+    size_t bytes = s->nuses * sizeof(struct value *);
+    struct value **x = mem_alloc(&r->al, bytes);
+    if (!x)
+        return HILO_RESOURCE_EXHAUSTED;
+    memset(x, 0, bytes);
+    hilo_status status = HILO_OK;
+    for (uint32_t i = 0; i < nin && status == HILO_OK; i++)
+        status = borrow(r, &s->uses[i], v[i], &x[i]);
+    struct eval_hooks hooks = run_hooks(r);
+    if (status == HILO_OK)
+        status = eval_plan_run(r->plan->reference, s->func, x, nin, x + nin, nout, &r->al, &hooks, r->d);
+    for (uint32_t i = nin; i < s->nuses && status == HILO_OK; i++)
+        status = store(r, &s->uses[i], v[i], x[i]);
+    for (uint32_t i = 0; i < s->nuses; i++)
+        value_unref(x[i]);
+    mem_free(&r->al, x, bytes);
+    return status;
+}
+
+/* ---- control --------------------------------------------------------------------------------- */
+
+/* The step behind a TEST, SWITCH or JUMP at `at`. */
+static uint32_t step_next(const struct run *r, const struct plan_step *s, void *const *v, uint32_t at) {
+    if (s->kind == PLAN_JUMP)
+        return s->targets[0];
+    bool bit = *(const uint8_t *)v[0] != 0;
+    if (s->kind == PLAN_TEST)
+        return bit ? at + 1 : s->targets[0];
+    int32_t choice = !bit;
+    if (r->plan->buffers[s->uses[0].buffer].dtype != IR_I1_T)
+        memcpy(&choice, v[0], sizeof choice);
+    return s->targets[choice < 0 || (uint32_t)choice >= s->ntargets ? s->ntargets - 1 : (uint32_t)choice];
+}
+
+typedef hilo_status step_fn(struct run *r, const struct plan_step *s, void **v);
+static step_fn *const step_kinds[] = {[PLAN_KERNEL] = step_kernel, [PLAN_ROUTINE] = step_routine,
+                                      [PLAN_REFERENCE] = step_reference, [PLAN_COPY] = step_copy};
+
+static void tell(const struct run *r, const struct plan_step *s, double begin) {
+    static const char *const kinds[] = {"kernel", "routine", "reference", "copy"};
+    hilo_step_event e = {.struct_size = sizeof e, .kind = kinds[s->kind], .name = kinds[s->kind], .begin_ms = begin - r->begin,
+                         .end_ms = rt_now_ms() - r->begin};
+    if (s->kind == PLAN_KERNEL)
+        e.name = s->kernel->name;
+    else if (s->kind == PLAN_ROUTINE)
+        e.name = lib_routine_name(s->routine->routine);
+    else if (s->kind == PLAN_REFERENCE)
+        e.name = ir_prop_str(r->plan->m, s->func, IR_FUNC_sym_name).p;
+    for (uint32_t i = 0; i < s->nuses; i++)
+        e.bytes += (s->uses[i].role == PLAN_INOUT ? 2 : 1) * r->plan->buffers[s->uses[i].buffer].bytes;
+    r->o->step(r->o->step_user, &e);
+}
+
+hilo_status run_steps(struct run *r) {
+    const struct plan *p = r->plan;
+    bool polled = r->o->cancelled != NULL, told = r->o->step != NULL;
+    for (uint32_t i = 0; i < p->nsteps;) {
+        const struct plan_step *s = &p->steps[i];
+        void **v = r->frame->pointers + r->exe->first_use[i];
+        if (polled && run_cancelled(r))
+            return diag_error(r->d, HILO_CANCELLED, "the run was cancelled");
+        if (s->kind >= PLAN_TEST) {
+            i = step_next(r, s, v, i);
+            continue;
+        }
+        double begin = told ? rt_now_ms() : 0;
+        HILO_TRY(step_kinds[s->kind](r, s, v));
+        if (told)
+            tell(r, s, begin);
+        i++;
+    }
+    return HILO_OK;
+}

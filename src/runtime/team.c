@@ -1,0 +1,265 @@
+/* The team: one job at a time, described by fields that are written while nobody can join, and a word that says whether one
+ * can.
+ *
+ * The word holds the job's number, whether it is open, and how many threads work on it. A thread joins by counting itself in
+ * while the job is open; the caller closes it when no pieces are left and waits for those who are in. So a thread that
+ * sleeps, or that the system has not got round to yet, is never waited for. */
+#include "runtime/team.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <string.h>
+
+enum { SPINS = 4000, LINE = 64 };
+#define OPEN ((uint64_t)1 << 31)
+#define COUNT (OPEN - 1)
+
+struct worker {
+    struct rt_team *team;
+    pthread_t thread;
+    char *scratch;
+};
+
+struct rt_team {
+    struct lib_team library; /* first: a routine hands this back */
+    hilo_allocator al;
+    pthread_mutex_t busy;    /* held by the caller that the team works for */
+    /* the job: written under `busy`, while the word is closed and nobody is in */
+    rt_piece_fn *fn;
+    void *user;
+    int64_t n, piece;
+    _Alignas(LINE) atomic_uint_fast64_t word;
+    _Alignas(LINE) atomic_int_fast64_t next; /* iteration */
+    _Alignas(LINE) pthread_mutex_t lock;     /* of those who sleep */
+    pthread_cond_t work, done;
+    atomic_int sleepers;     /* workers in or near `work` */
+    atomic_bool waiting;     /* the caller is in or near `done` */
+    atomic_bool stop;
+    uint64_t jobs;           /* number of the newest, under `busy` */
+    int32_t started;         /* workers that exist; -1 = none yet */
+    size_t scratch_bytes;
+    struct worker workers[];
+};
+
+static void relax(void) {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+/* ---- pieces ---------------------------------------------------------------------------------- */
+
+static void do_pieces(struct rt_team *t, void *scratch) {
+    int64_t n = t->n, piece = t->piece, begin;
+    while ((begin = atomic_fetch_add_explicit(&t->next, piece, memory_order_relaxed)) < n)
+        t->fn(t->user, scratch, begin, n - begin < piece ? n : begin + piece);
+}
+
+/* ---- workers --------------------------------------------------------------------------------- */
+
+static bool is_news(uint64_t word, uint64_t last) {
+    return (word & OPEN) && word >> 32 != last;
+}
+
+/* Waits for a job that it has not been in, and joins. False when the team ends. */
+static bool worker_join(struct rt_team *t, uint64_t *last) {
+    for (int spins = 0;; spins++) {
+        uint64_t word = atomic_load_explicit(&t->word, memory_order_acquire);
+        if (atomic_load_explicit(&t->stop, memory_order_relaxed))
+            return false;
+        if (is_news(word, *last)) {
+            if (atomic_compare_exchange_weak_explicit(&t->word, &word, word + 1, memory_order_acquire, memory_order_relaxed)) {
+                *last = word >> 32;
+                return true;
+            }
+            continue;
+        }
+        relax();
+        if (spins < SPINS)
+            continue;
+        pthread_mutex_lock(&t->lock);
+        atomic_fetch_add(&t->sleepers, 1);
+        while (!is_news(atomic_load(&t->word), *last) && !atomic_load(&t->stop))
+            pthread_cond_wait(&t->work, &t->lock);
+        atomic_fetch_sub(&t->sleepers, 1);
+        pthread_mutex_unlock(&t->lock);
+        spins = 0;
+    }
+}
+
+static void *worker_main(void *user) {
+    struct worker *w = user;
+    struct rt_team *t = w->team;
+    uint64_t last = 0;
+    while (worker_join(t, &last)) {
+        do_pieces(t, w->scratch);
+        uint64_t word = atomic_fetch_sub(&t->word, 1) - 1;
+        if ((word & (OPEN | COUNT)) == 0 && atomic_load(&t->waiting)) {
+            pthread_mutex_lock(&t->lock);
+            pthread_cond_signal(&t->done);
+            pthread_mutex_unlock(&t->lock);
+        }
+    }
+    return NULL;
+}
+
+/* As many as the system gives; signals are for the program's own threads. */
+static void start_workers(struct rt_team *t) {
+    sigset_t all, old;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    t->started = 0;
+    while (t->started < t->library.threads - 1) {
+        struct worker *w = &t->workers[t->started];
+        w->team = t;
+        if (pthread_create(&w->thread, NULL, worker_main, w) != 0)
+            break;
+        t->started++;
+    }
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+}
+
+/* ---- callers --------------------------------------------------------------------------------- */
+
+static void open_job(struct rt_team *t) {
+    atomic_store_explicit(&t->next, 0, memory_order_relaxed);
+    atomic_store(&t->word, ++t->jobs << 32 | OPEN);
+    if (atomic_load(&t->sleepers) == 0)
+        return;
+    pthread_mutex_lock(&t->lock);
+    pthread_cond_broadcast(&t->work);
+    pthread_mutex_unlock(&t->lock);
+}
+
+static void close_job(struct rt_team *t) {
+    uint64_t word = atomic_fetch_and(&t->word, ~OPEN);
+    for (int spins = 0; (word & COUNT) && spins < SPINS; spins++) {
+        relax();
+        word = atomic_load_explicit(&t->word, memory_order_acquire);
+    }
+    if (!(word & COUNT))
+        return;
+    pthread_mutex_lock(&t->lock);
+    atomic_store(&t->waiting, true);
+    while (atomic_load(&t->word) & COUNT)
+        pthread_cond_wait(&t->done, &t->lock);
+    atomic_store(&t->waiting, false);
+    pthread_mutex_unlock(&t->lock);
+}
+
+void rt_team_run(struct rt_team *t, int64_t n, int64_t piece, rt_piece_fn *fn, void *user, void *scratch) {
+    if (n <= 0)
+        return;
+    if (t->library.threads == 1 || n <= piece || pthread_mutex_trylock(&t->busy) != 0) {
+        fn(user, scratch, 0, n);
+        return;
+    }
+    if (t->started < 0)
+        start_workers(t);
+    t->fn = fn;
+    t->user = user;
+    t->n = n;
+    t->piece = piece;
+    open_job(t);
+    do_pieces(t, scratch);
+    close_job(t);
+    pthread_mutex_unlock(&t->busy);
+}
+
+struct tasks {
+    void (*task)(void *user, int64_t i);
+    void *user;
+};
+
+static void run_tasks(void *user, void *scratch, int64_t begin, int64_t end) {
+    const struct tasks *x = user;
+    (void)scratch;
+    for (int64_t i = begin; i < end; i++)
+        x->task(x->user, i);
+}
+
+static void team_tasks(const struct lib_team *team, int64_t n, void (*task)(void *user, int64_t i), void *user) {
+    struct tasks x = {task, user};
+    rt_team_run((struct rt_team *)(uintptr_t)team, n, 1, run_tasks, &x, NULL);
+}
+
+/* ---- teams ----------------------------------------------------------------------------------- */
+
+static size_t team_bytes(int32_t threads) {
+    return sizeof(struct rt_team) + (size_t)(threads - 1) * sizeof(struct worker);
+}
+
+struct rt_team *rt_team_new(const hilo_allocator *al, int32_t threads) {
+    struct rt_team *t = mem_alloc(al, team_bytes(threads));
+    if (!t)
+        return NULL;
+    memset(t, 0, team_bytes(threads));
+    t->library = (struct lib_team){threads, team_tasks};
+    t->al = *al;
+    t->started = -1;
+    atomic_init(&t->word, 0);
+    atomic_init(&t->next, 0);
+    atomic_init(&t->sleepers, 0);
+    atomic_init(&t->waiting, false);
+    atomic_init(&t->stop, false);
+    pthread_mutex_init(&t->busy, NULL);
+    pthread_mutex_init(&t->lock, NULL);
+    pthread_cond_init(&t->work, NULL);
+    pthread_cond_init(&t->done, NULL);
+    return t;
+}
+
+void rt_team_free(struct rt_team *t) {
+    if (!t)
+        return;
+    pthread_mutex_lock(&t->lock);
+    atomic_store(&t->stop, true);
+    pthread_cond_broadcast(&t->work);
+    pthread_mutex_unlock(&t->lock);
+    for (int32_t i = 0; i < t->started; i++)
+        pthread_join(t->workers[i].thread, NULL);
+    for (int32_t i = 0; i < t->library.threads - 1; i++)
+        mem_free(&t->al, t->workers[i].scratch, t->scratch_bytes);
+    pthread_mutex_destroy(&t->busy);
+    pthread_mutex_destroy(&t->lock);
+    pthread_cond_destroy(&t->work);
+    pthread_cond_destroy(&t->done);
+    hilo_allocator al = t->al;
+    mem_free(&al, t, team_bytes(t->library.threads));
+}
+
+int32_t rt_team_threads(const struct rt_team *t) {
+    return t->library.threads;
+}
+
+const struct lib_team *rt_team_library(const struct rt_team *t) {
+    return &t->library;
+}
+
+hilo_status rt_team_reserve(struct rt_team *t, size_t scratch_bytes) {
+    hilo_status status = HILO_OK;
+    pthread_mutex_lock(&t->busy);
+    if (t->scratch_bytes < scratch_bytes && t->library.threads > 1) {
+        /* all of a size, or none: a failure leaves the old ones */
+        size_t n = (size_t)t->library.threads - 1;
+        char **fresh = mem_alloc(&t->al, n * sizeof *fresh);
+        size_t made = 0;
+        while (fresh && made < n && (fresh[made] = mem_alloc(&t->al, scratch_bytes)))
+            made++;
+        for (size_t i = 0; i < made; i++) {
+            char *old = t->workers[i].scratch;
+            if (made == n)
+                t->workers[i].scratch = fresh[i];
+            mem_free(&t->al, made == n ? old : fresh[i], made == n ? t->scratch_bytes : scratch_bytes);
+        }
+        mem_free(&t->al, fresh, n * sizeof *fresh);
+        status = made == n ? HILO_OK : HILO_RESOURCE_EXHAUSTED;
+        t->scratch_bytes = made == n ? scratch_bytes : t->scratch_bytes;
+    }
+    pthread_mutex_unlock(&t->busy);
+    return status;
+}
