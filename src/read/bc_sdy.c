@@ -8,10 +8,13 @@
 /* What follows each code, and the text around it:
      A  an attribute           S  a string, in quotes           N  a number          L  a list of attributes
      O  an attribute or none   C  a list that ends in `?`: a truth value, false      P  a number or none, `p1`
-     D  a list of numbers, `, device_ids=[0, 1]`      R, U  a list of attributes, `, replicated={"x"}`, `, unreduced={"x"}` */
+     D  a list of numbers, `, device_ids=[0, 1]`      R, U  a list of attributes, `, replicated={"x"}`, `, unreduced={"x"}`
+     F  a list of factors, `ij`                  Z, z  the sizes of the factors, and where they stand: `i=4, j=8`
+     1 … 4  kinds of factors, ` reduction={i}`   5  a truth value, `, custom` */
 static const char *const sdy_forms[] = {
     [0] = "#sdy<manual_axes{L}>", [1] = "S=N", [2] = "#sdy.mesh<[L]D>", [3] = ":(N)N", [4] = "SO", [5] = "{LC}P",
-    [6] = "#sdy.sharding<A, [L]R>", [7] = "#sdy.sharding_per_value<[L]>", [15] = "#sdy.sharding<A, [L]RU>",
+    [6] = "#sdy.sharding<A, [L]R>", [7] = "#sdy.sharding_per_value<[L]>", [8] = "F", [9] = "[L]",
+    [10] = "Z#sdy.op_sharding_rule<(L)->(L) {z}12345>", [15] = "#sdy.sharding<A, [L]RU>",
     [16] = "#sdy.sharding_per_value<[L]>",
 };
 
@@ -21,6 +24,8 @@ struct sdy_text {
     char *v;         /* in the module's arena */
     uint32_t n, cap;
     uint32_t listed; /* attributes of the latest list */
+    const int64_t *sizes; /* of factors */
+    uint32_t nsizes;
 };
 
 static void put(struct sdy_text *t, const char *p, size_t n) {
@@ -104,6 +109,40 @@ static hilo_status device_ids(struct sdy_text *t) {
     return HILO_OK;
 }
 
+/* Factors are i, j … z, z_1, z_2 … */
+static void put_factor(struct sdy_text *t, int64_t factor) {
+    enum { LETTERS = 'z' - 'i' };
+    char letter = (char)('i' + (factor < 0 ? 0 : factor < LETTERS ? factor : LETTERS));
+    put(t, &letter, 1);
+    if (factor > LETTERS) {
+        put_z(t, "_");
+        put_number(t, factor - LETTERS);
+    }
+}
+
+static hilo_status factors(struct sdy_text *t, const char *name) {
+    const int64_t *v;
+    uint32_t n;
+    HILO_TRY(bc_i64s(t->b, t->c, &v, &n));
+    if (n && *name)
+        put_z(t, name);
+    for (uint32_t i = 0; i < n; i++) {
+        put_z(t, i && *name ? ", " : "");
+        put_factor(t, v[i]);
+    }
+    put_z(t, n && *name ? "}" : "");
+    return HILO_OK;
+}
+
+static void factor_sizes(struct sdy_text *t) {
+    for (uint32_t i = 0; i < t->nsizes; i++) {
+        put_z(t, i ? ", " : "");
+        put_factor(t, i);
+        put_z(t, "=");
+        put_number(t, t->sizes[i]);
+    }
+}
+
 static hilo_status field(struct sdy_text *t, char form) {
     const uint8_t *at = t->c->at;
     ir_attr attr;
@@ -142,6 +181,19 @@ static hilo_status field(struct sdy_text *t, char form) {
     case 'D': return device_ids(t);
     case 'R': return named_list(t, ", replicated={");
     case 'U': return named_list(t, ", unreduced={");
+    case 'F': return factors(t, "");
+    case '1': return factors(t, " reduction={");
+    case '2': return factors(t, " need_replication={");
+    case '3': return factors(t, " permutation={");
+    case '4': return factors(t, " blocked_propagation={");
+    case '5':
+        HILO_TRY(bc_byte(t->b, t->c, &byte));
+        put_z(t, byte ? ", custom" : "");
+        return HILO_OK;
+    case 'Z': return bc_i64s(t->b, t->c, &t->sizes, &t->nsizes);
+    case 'z':
+        factor_sizes(t);
+        return HILO_OK;
     default:
         put(t, &form, 1);
         return HILO_OK;
