@@ -74,6 +74,7 @@ static struct pjrt_error *missing(const char *name, const char *what) {
 
 static const struct pjrt_api api = {
     .struct_size = sizeof api,
+    .extension_start = &pjrt_extensions.base,
     .version = {.struct_size = sizeof api.version, .major_version = PJRT_MAJOR, .minor_version = PJRT_MINOR},
 #define FN(name, handle, in, rest) .name = entry_##name,
 #define FN_FREE(name, in, rest)    .name = entry_##name,

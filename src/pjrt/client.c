@@ -195,6 +195,8 @@ static struct pjrt_error *client_fill(struct pjrt_client *c) {
     c->meter.al = mem_system_allocator();
     o.allocator = (hilo_allocator){meter_realloc, &c->meter};
     hilo_status status = hilo_client_create(&o, &c->hilo);
+    if (status == HILO_OK)
+        pjrt_call_init(c);
     return status == HILO_OK ? NULL : pjrt_fail(status, "the client cannot be created");
 }
 

@@ -1,4 +1,112 @@
-/* Extensions of the interface. */
+/* Extensions of the interface: layouts, custom calls. */
 #include "pjrt/pjrt.h"
 
-const struct pjrt_extension *const pjrt_extensions = NULL;
+#include <stdio.h>
+#include <stdlib.h>
+
+/* ---- layouts --------------------------------------------------------------------------------- */
+
+/* Buffers are dense with the last dimension fastest: "{2,1,0}". */
+struct pjrt_layout_text {
+    size_t n;
+    char text[];
+};
+
+struct pjrt_error *pjrt_layout_new(size_t rank, struct pjrt_layout_text **out) {
+    enum { DIGITS = 4 };
+    if (rank > 64)
+        return pjrt_fail(HILO_UNIMPLEMENTED, "%zu dimensions are more than hilo knows", rank);
+    size_t room = 3 + rank * DIGITS;
+    struct pjrt_layout_text *l = pjrt_alloc(1, sizeof *l + room);
+    if (!l)
+        return pjrt_exhausted();
+    l->text[l->n++] = '{';
+    for (size_t i = rank; i-- > 0;)
+        l->n += (size_t)snprintf(l->text + l->n, room - l->n, "%zu%s", i, i ? "," : "");
+    l->text[l->n++] = '}';
+    *out = l;
+    return NULL;
+}
+
+static struct pjrt_error *layout_destroy(struct pjrt_layout_destroy *a) {
+    free(a->layout);
+    return NULL;
+}
+
+static struct pjrt_error *layout_serialize(struct pjrt_layout_serialize *a) {
+    if (!a->layout)
+        return pjrt_fail(HILO_INVALID_ARGUMENT, "the layout is missing");
+    char *copy = pjrt_dup(a->layout->text, a->layout->n);
+    a->owner = copy ? pjrt_bytes_new(free, copy) : NULL;
+    a->bytes = copy;
+    a->nbytes = a->layout->n;
+    a->deleter = pjrt_bytes_delete;
+    if (a->owner)
+        return NULL;
+    free(copy);
+    return pjrt_exhausted();
+}
+
+static struct pjrt_error *layout_client_default(struct pjrt_layout_client_default *a) {
+    return pjrt_layout_new(a->rank, &a->layout);
+}
+
+static struct pjrt_error *layout_topology_default(struct pjrt_layout_topology_default *a) {
+    return pjrt_layout_new(a->rank, &a->layout);
+}
+
+static struct pjrt_error *layout_of_buffer(struct pjrt_layout_of_buffer *a) {
+    return a->buffer ? pjrt_layout_new(a->buffer->rank, &a->layout) : pjrt_fail(HILO_INVALID_ARGUMENT, "the buffer is missing");
+}
+
+static struct pjrt_error *layout_of_outputs(struct pjrt_layout_of_outputs *a) {
+    struct pjrt_executable *x = a->executable;
+    if (!x)
+        return pjrt_fail(HILO_INVALID_ARGUMENT, "the executable is missing");
+    a->layouts = x->layouts + x->ninputs;
+    a->n = x->noutputs;
+    return NULL;
+}
+
+static struct pjrt_error *layout_of_parameters(struct pjrt_layout_of_parameters *a) {
+    struct pjrt_executable *x = a->executable;
+    if (!x)
+        return pjrt_fail(HILO_INVALID_ARGUMENT, "the executable is missing");
+    a->layouts = x->layouts;
+    a->n = x->ninputs;
+    return NULL;
+}
+
+/* ---- struct sizes ---------------------------------------------------------------------------- */
+
+/* As in api.c, for the functions of extensions: all of their structs have had one size since they exist. */
+#define CHECKED(name, function)                                                                          \
+    static struct pjrt_error *entry_##name(struct pjrt_##name *args) {                                   \
+        size_t n = 0;                                                                                    \
+        if (args)                                                                                        \
+            memcpy(&n, args, sizeof n);                                                                  \
+        if (n < offsetof(struct pjrt_##name##_least, end))                                               \
+            return pjrt_fail(HILO_INVALID_ARGUMENT, #name ": the argument struct has %zu bytes", n);     \
+        return function(args);                                                                           \
+    }
+#define LEAST(name, ...) struct pjrt_layout_##name##_least { PJRT_HEAD __VA_ARGS__ char end; };
+#define ENTRY(name, ...) CHECKED(layout_##name, layout_##name)
+PJRT_LAYOUT_FUNCTIONS(LEAST)
+PJRT_LAYOUT_FUNCTIONS(ENTRY)
+
+/* ---- the chain ------------------------------------------------------------------------------- */
+
+static const struct {
+    struct pjrt_extension base;
+    struct pjrt_error *(*type_register)(struct pjrt_ffi_type_register *a);
+    struct pjrt_error *(*user_data_add)(struct pjrt_ffi_user_data_add *a);
+    struct pjrt_error *(*register_handler)(struct pjrt_ffi_register_handler *a);
+} ffi = {
+    .base = {sizeof ffi, PJRT_EXT_FFI, NULL}, .type_register = pjrt_ffi_type_register,
+    .user_data_add = pjrt_ffi_user_data_add, .register_handler = pjrt_ffi_register_handler,
+};
+
+#define NAMED(name, ...)  .name = entry_layout_##name,
+const struct pjrt_extensions pjrt_extensions = {
+    .base = {sizeof pjrt_extensions, PJRT_EXT_LAYOUTS, &ffi.base}, PJRT_LAYOUT_FUNCTIONS(NAMED)
+};

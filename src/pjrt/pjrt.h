@@ -14,7 +14,8 @@
  *   manager.c     buffers that are filled piece by piece; buffers that another buffer or an error will fulfil
  *   executable.c  compiling, loading, saving; what a program is asked
  *   execute.c     running
- *   extension.c   layouts and memory descriptions
+ *   extension.c   extensions of the interface
+ *   ffi.c, call.c custom calls
  *   refused.c     what this plugin does not do
  *
  * Functions of the interface are pjrt_<Name>, a row of pjrt_api.def each; they answer an error, or NULL. They may be
@@ -318,6 +319,7 @@ struct pjrt_executable {
     size_t *ranks;
     bool dynamic;                        /* an output's shape is known only when the program runs */
     int32_t *aliases;                    /* of the inputs */
+    struct pjrt_layout_text **layouts;   /* of the inputs, then of the outputs */
     const char **kinds;                  /* of the memory: of the inputs, then of the outputs */
     size_t *kind_sizes;
     struct pjrt_named cost[2];           /* operations, bytes */
@@ -337,8 +339,22 @@ struct pjrt_loaded {
 void pjrt_executable_unref(struct pjrt_executable *x);
 void pjrt_loaded_unref(struct pjrt_loaded *l);
 
-/* ---- extensions (extension.c) ---- */
+/* ---- extensions (extension.c, ffi.c, call.c) ---- */
 
-extern const struct pjrt_extension *const pjrt_extensions;
+struct pjrt_error *pjrt_ffi_type_register(struct pjrt_ffi_type_register *a);
+struct pjrt_error *pjrt_ffi_user_data_add(struct pjrt_ffi_user_data_add *a);
+struct pjrt_error *pjrt_ffi_register_handler(struct pjrt_ffi_register_handler *a);
+/* The layout of a buffer with so many dimensions, to be freed. */
+struct pjrt_error *pjrt_layout_new(size_t rank, struct pjrt_layout_text **out);
+/* Makes the handlers known to a client. */
+void pjrt_call_init(struct pjrt_client *c);
+
+/* The chain begins with the layouts. */
+#define PJRT_LAYOUT_MEMBER(name, ...) struct pjrt_error *(*name)(struct pjrt_layout_##name *a);
+extern const struct pjrt_extensions {
+    struct pjrt_extension base;
+    PJRT_LAYOUT_FUNCTIONS(PJRT_LAYOUT_MEMBER)
+} pjrt_extensions;
+#undef PJRT_LAYOUT_MEMBER
 
 #endif

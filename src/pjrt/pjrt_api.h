@@ -182,6 +182,52 @@ struct pjrt_dependency_done { /* handed to the callback that DonateWithControlDe
     size_t error_message_size;
 };
 
+/* ---- extensions ------------------------------------------------------------------------------ */
+
+/* Custom calls: the extension has these three functions, in this order. The last struct has no chain of extensions. */
+struct pjrt_ffi_type_register {
+    PJRT_HEAD
+    const char *name;
+    size_t name_size;
+    int64_t type_id; /* 0 = give it a number */
+    void *type_info;
+};
+
+struct pjrt_ffi_user_data_add {
+    PJRT_HEAD
+    struct pjrt_context *context;
+    int64_t type_id;
+    void *data;
+};
+
+struct pjrt_ffi_register_handler {
+    size_t struct_size;
+    const char *target;
+    size_t target_size;
+    void *handler;
+    const char *platform;
+    size_t platform_size;
+    int traits;
+};
+
+/* Layouts: how dimensions lie in memory, as text such as "{1,0}". */
+struct pjrt_layout_text;
+
+#define PJRT_LAYOUT_FUNCTIONS(FN)                                                                                         \
+    FN(destroy, struct pjrt_layout_text *layout;)                                                                         \
+    FN(serialize, struct pjrt_layout_text *layout; const char *bytes; size_t nbytes; struct pjrt_bytes *owner;            \
+       void (*deleter)(struct pjrt_bytes *owner);)                                                                        \
+    FN(client_default, struct pjrt_client *client; int dtype; const int64_t *dims; size_t rank;                           \
+       struct pjrt_layout_text *layout;)                                                                                  \
+    FN(of_buffer, struct pjrt_buffer *buffer; struct pjrt_layout_text *layout;)                                           \
+    FN(topology_default, struct pjrt_topology *topology; int dtype; const int64_t *dims; size_t rank;                     \
+       struct pjrt_layout_text *layout;)                                                                                  \
+    FN(of_outputs, struct pjrt_executable *executable; size_t n; struct pjrt_layout_text **layouts;)                      \
+    FN(of_parameters, struct pjrt_executable *executable; size_t n; struct pjrt_layout_text **layouts;)
+#define PJRT_LAYOUT_ARGS(name, ...) struct pjrt_layout_##name { PJRT_HEAD __VA_ARGS__ };
+PJRT_LAYOUT_FUNCTIONS(PJRT_LAYOUT_ARGS)
+#undef PJRT_LAYOUT_ARGS
+
 /* ---- functions ------------------------------------------------------------------------------- */
 
 /* The struct that a function takes; and up to `end`, what every caller must give. */

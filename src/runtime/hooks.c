@@ -131,6 +131,8 @@ static hilo_status on_custom_call(void *user, struct str target, const struct ir
                                   struct diag_list *d) {
     struct run *r = user;
     struct rt_custom_call c = find_custom_call(r->client, target);
+    if (!c.fn && r->client->custom_call)
+        return r->client->custom_call(r->client->custom_call_user, target, m, op, in, nin, results, nresults, d);
     if (!c.fn)
         return HILO_UNIMPLEMENTED;
     size_t bytes = ((size_t)nin + nresults) * sizeof(hilo_buffer *);

@@ -42,6 +42,10 @@ struct hilo_client {
     void *log_user;
     void (*diagnostic)(void *user, const hilo_diagnostic *diagnostic); /* in place of `diags`; or NULL */
     void *diagnostic_user;
+    /* Custom calls that nobody has registered, for an embedder that wants to see the op; or NULL. UNIMPLEMENTED declines. */
+    hilo_status (*custom_call)(void *user, struct str target, const struct ir_module *m, ir_op op, struct value *const *in,
+                               uint32_t nin, struct value **results, uint32_t nresults, struct diag_list *d);
+    void *custom_call_user;
     pthread_mutex_t lock;                 /* of what follows, and of all buffers' values */
     struct diag_list diags;
     struct rt_custom_call *custom_calls;
