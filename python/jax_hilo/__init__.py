@@ -1,0 +1,32 @@
+"""hilo as a device of JAX: `JAX_PLATFORMS=hilo`.
+
+JAX imports this module (entry point `jax_plugins`) and calls initialize() before it looks for devices, whether hilo is wanted or
+not: so nothing heavy happens here.
+"""
+import os
+import pathlib
+
+PLATFORM = "hilo"
+
+
+def library_path():
+    """The plugin: what $HILO_PJRT_PLUGIN says, or the one of this package."""
+    return os.environ.get("HILO_PJRT_PLUGIN") or str(pathlib.Path(__file__).parent / "pjrt_hilo.so")
+
+
+def initialize():
+    from jax._src import xla_bridge
+    from jax._src.lib import xla_client
+
+    if xla_client.pjrt_plugin_loaded(PLATFORM):
+        return
+    path = library_path()
+    if not os.path.exists(path):
+        raise RuntimeError(f"the hilo plugin is not at {path}")
+    xla_bridge._nonexperimental_plugins.add(PLATFORM)
+    xla_bridge.register_plugin(PLATFORM, priority=500, library_path=path)
+
+    from jax_hilo import _calls, _rules
+
+    _calls.register_handlers(path)
+    _rules.register()

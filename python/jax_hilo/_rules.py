@@ -1,0 +1,139 @@
+"""What JAX keeps from platforms that it does not know: lowering rules, callbacks, donation, the compilation cache.
+
+All of it is internal to JAX; each part is left alone where this version of JAX does not have it.
+"""
+import functools
+
+from jax_hilo import _calls
+
+PLATFORM = _calls.PLATFORM
+
+# Rules of XLA's CPU that lower to what hilo has: LAPACK's custom calls, callbacks, and shorter programs. The others (convolutions,
+# dot products) work around XLA's CPU.
+_CPU_RULES = {
+    "cholesky", "eig", "eigh", "geqp3", "geqrf", "hessenberg", "householder_product", "lu", "ormqr", "schur", "svd",
+    "threefry2x32", "triangular_solve", "tridiagonal", "tridiagonal_solve", "debug_print", "debug_callback", "check",
+}
+
+
+def _lowering_rules():
+    import jax._src.debugging  # noqa: F401: for their rules
+    import jax._src.lax.linalg  # noqa: F401
+    from jax._src.interpreters import mlir
+
+    for primitive, rule in list(mlir._platform_specific_lowerings["cpu"].items()):
+        if primitive.name in _CPU_RULES:
+            own = mlir._platform_specific_lowerings[PLATFORM]
+            own.setdefault(primitive, rule)
+
+
+def _emit(original, ctx, callback, token, operands, operand_avals, result_avals, *, has_side_effect, returns_token=True,
+          partitioned=False, sharding=None):
+    import dataclasses
+
+    import numpy as np
+    from jax._src import core, dtypes, ffi
+
+    if tuple(ctx.module_context.platforms) != (PLATFORM,):
+        return original(ctx, callback, token, operands, operand_avals, result_avals, has_side_effect=has_side_effect,
+                        returns_token=returns_token, partitioned=partitioned, sharding=sharding)
+
+    def checked(*arguments):
+        values = tuple(dtypes.canonicalize_value(np.asarray(v)) for v in callback(*arguments))
+        if len(values) != len(result_avals):
+            raise RuntimeError("Mismatched number of outputs from callback. "
+                               f"Expected: {len(result_avals)}, Actual: {len(values)}")
+        for i, (value, aval) in enumerate(zip(values, result_avals)):
+            if value.shape != aval.shape:
+                raise RuntimeError(f"Incorrect output shape for return value #{i}: "
+                                   f"Expected: {aval.shape}, Actual: {value.shape}")
+            if value.dtype != aval.dtype:
+                raise RuntimeError(f"Incorrect output dtype for return value #{i}: "
+                                   f"Expected: {aval.dtype}, Actual: {value.dtype}")
+        return values
+
+    if token:
+        operands = [token, *operands]
+        ctx = dataclasses.replace(ctx, avals_in=[core.abstract_token, *ctx.avals_in],
+                                  avals_out=[core.abstract_token, *ctx.avals_out])
+    index = _calls.add(checked)
+    # The number means something in this process alone: JAX does not cache programs with host callbacks.
+    ctx.module_context.add_host_callback(checked)
+    ctx.module_context.add_keepalive(_Registration(index))
+    result = ffi.build_ffi_lowering_function(_calls.CALLBACK, has_side_effect=has_side_effect)(
+        ctx, *operands, index=np.uint64(index))
+    results = result.results
+    if token:
+        token, *results = results
+    return results, token, checked
+
+
+class _Registration:
+    """Keeps a callback as long as a program may call it."""
+
+    def __init__(self, index):
+        self.index = index
+
+    def __del__(self, retire=_calls.retire):  # at the interpreter's end there is no module any more
+        retire(self.index)
+
+
+class _Backends:
+    """What callbacks see of JAX's backends: where XLA's CPU is not wanted, hilo's device holds what they are called with."""
+
+    def __init__(self, real):
+        self._real = real
+
+    def __getattr__(self, name):
+        return getattr(self._real, name)
+
+    def local_devices(self, process_index=None, backend=None, host_id=None):
+        if backend == "cpu" and "cpu" not in self._real.backends():
+            backend = PLATFORM
+        return self._real.local_devices(process_index, backend, host_id)
+
+
+def _callbacks():
+    from jax._src import callback, debugging
+
+    original = callback.emit_python_callback
+    callback.emit_python_callback = functools.partial(_emit, original)
+    for module in (callback, debugging):
+        if hasattr(module, "xla_bridge"):
+            module.xla_bridge = _Backends(module.xla_bridge)
+        if hasattr(module, "xb"):
+            module.xb = _Backends(module.xb)
+
+
+def _donation():
+    from jax._src.interpreters import mlir
+
+    if PLATFORM not in mlir._platforms_with_donation:
+        mlir._platforms_with_donation.append(PLATFORM)
+
+
+def _cache():
+    from jax._src import compilation_cache
+
+    original = compilation_cache.is_cache_used
+
+    class AsCpu:
+        """A backend under a name that the cache accepts; only the name and the ability to save are asked."""
+        platform = "cpu"
+        supports_executable_serialization = True
+
+    @functools.wraps(original)
+    def is_cache_used(backend):
+        return original(AsCpu() if backend.platform == PLATFORM else backend)
+
+    compilation_cache.is_cache_used = is_cache_used
+
+
+def register():
+    for part in (_lowering_rules, _callbacks, _donation, _cache):
+        try:
+            part()
+        except (AttributeError, ImportError, KeyError) as error:
+            import warnings
+
+            warnings.warn(f"jax_hilo: {part.__name__.strip('_')} is not available in this version of JAX: {error}")
