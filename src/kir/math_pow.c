@@ -1,0 +1,51 @@
+/* Powers. */
+#include "kir/math.h"
+
+#include <math.h>
+
+/* What x^y is where it is not 2^(y log2 |x|): `z` is that, of f32 or f64. Negative x have the sign of odd powers, and no
+ * power of a fraction. As C's pow: 1 for y = 0 and for x = 1, NaN or not, and for x = -1, y = ±inf. */
+static kir_val pow_edges(struct km m, kir_val x, kir_val y, kir_val z) {
+    kir_val zero = km_f(m, 0), one = km_f(m, 1), a = km_abs(m, x), half = km_mul(m, y, km_f(m, 0.5));
+    kir_val whole = km_eq(m, kir_op1(m.k, KIR_RINT, y), y);
+    kir_val even = km_eq(m, kir_op1(m.k, KIR_RINT, half), half);
+    kir_val odd = km_and(m, whole, kir_op1(m.k, KIR_NOT, even));
+    kir_val negative = km_and(m, km_lt(m, x, zero), km_lt(m, a, km_f(m, (double)INFINITY)));
+    z = km_select(m, odd, km_copysign(m, z, x), z);
+    z = km_select(m, km_and(m, negative, kir_op1(m.k, KIR_NOT, whole)), km_f(m, (double)NAN), z);
+    kir_val infinite = km_eq(m, km_abs(m, y), km_f(m, (double)INFINITY));
+    kir_val is_one = km_or(m, km_eq(m, y, zero), km_or(m, km_eq(m, x, one), km_and(m, km_eq(m, a, one), infinite)));
+    return km_select(m, is_one, one, z);
+}
+
+/* log2 (1 + f) / f on [1/sqrt 2, sqrt 2] - 1, relative error 2^-43.7, and 2^r on |r| <= 1/2, 2^-34.5: that of y log2 x, up to
+   150, is then 2^-36, and the result is rounded once, so that powers which f32 has are exact. */
+static const double log2_p[] = {
+    0x1.71547652b8477p+0,  -0x1.71547652bd4c4p-1, 0x1.ec709dc223dc9p-2,  -0x1.7154764375adbp-2,
+    0x1.2776c6023d469p-2,  -0x1.ec70abb20a9f3p-3, 0x1.a616f2d008129p-3,  -0x1.71518ff3b1282p-3,
+    0x1.485651456cb9ap-3,  -0x1.27c70d0e7c397p-3, 0x1.0c27e50653a57p-3,  -0x1.e33f31f26c582p-4,
+    0x1.c56c322129cb4p-4,  -0x1.e6ec53019797dp-4, 0x1.d982096c2d064p-4,  -0x1.d6f21af375b32p-5,
+};
+static const double exp2_p[] = {
+    0x1.ffffffffab8bep-1, 0x1.62e42ff117016p-1, 0x1.ebfbe0a4fe099p-3,  0x1.c6b08aae46882p-5,
+    0x1.3b29dc0dc54b1p-7, 0x1.5d8a70ef512d7p-10, 0x1.446a4800f16fbp-13, 0x1.fe178a543610ap-17,
+};
+
+/* In f64. */
+kir_val km_pow(struct km m, kir_val x, kir_val y) {
+    struct km d = km_of(m.k, KIR_F64);
+    kir_val a = km_to(m, KIR_F64, km_abs(m, x)), inf = km_f(d, (double)INFINITY);
+    struct km_split s = km_log_split(d, a, false);
+    kir_val log = km_fma(d, s.f, KM_POLY(d, s.f, log2_p), s.e);
+    log = km_select(d, km_lt(d, a, inf), log, a);
+    log = km_select(d, km_eq(d, a, km_f(d, 0)), km_f(d, -(double)INFINITY), log);
+    kir_val z = km_mul(d, km_to(m, KIR_F64, y), log);
+    z = km_least(d, km_most(d, z, 200), -200);
+    kir_val t = km_add(d, z, km_f(d, 0x1.8p52)), n = km_sub(d, t, km_f(d, 0x1.8p52));
+    kir_val p = KM_POLY(d, km_sub(d, z, n), exp2_p);
+    kir_val power = km_real(d, km_add(d, km_bits(d, p), km_shl(d, km_bits(d, t), 52)));
+    power = km_select(d, km_eq(d, z, z), power, z);
+    return pow_edges(m, x, y, km_to(d, KIR_F32, power));
+}
+
+

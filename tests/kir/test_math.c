@@ -1,0 +1,307 @@
+/* Functions written out as arithmetic, against the C library in a wider type and the evaluator's own functions: over all of
+ * f32 in steps, random f64, and every pair of edge cases. Errors are in units of the last place (ulp) of the result. */
+#include "eval/eval_math.h"
+#include "kir/kir.h"
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { BLOCK = 4096 };
+
+/* ---- references ------------------------------------------------------------------------------ */
+
+typedef long double ext;
+typedef ext reference1(ext);
+typedef ext reference2(ext, ext);
+
+static ext ref_rsqrt(ext x) { return 1 / sqrtl(x); }
+static ext ref_logistic(ext x) { return x < 0 ? expl(x) / (1 + expl(x)) : 1 / (1 + expl(-x)); }
+static ext ref_erf_inv(ext x) { return narrow_erf_inv((double)x); }
+/* As CHLO expands them in f32. */
+static ext ref_sinh32(ext x) { return narrow_sinh((double)x); }
+static ext ref_cosh32(ext x) { return narrow_cosh((double)x); }
+
+static const struct { enum kir_math f; reference1 *ref; double f32, f64; } unary[] = { /* bounds in ulp; 0: not known */
+    {KIR_MATH_EXP, expl, 1, 1},         {KIR_MATH_EXPM1, expm1l, 2, 2},     {KIR_MATH_LOG, logl, 1, 1},
+    {KIR_MATH_LOG1P, log1pl, 2, 2},     {KIR_MATH_LOGISTIC, ref_logistic, 2.5, 2.5}, {KIR_MATH_TANH, tanhl, 2.5, 2.5},
+    {KIR_MATH_SIN, sinl, 2.5, 3},       {KIR_MATH_COS, cosl, 2.5, 3},       {KIR_MATH_TAN, tanl, 3, 3},
+    {KIR_MATH_RSQRT, ref_rsqrt, 1.5, 1.5}, {KIR_MATH_CBRT, cbrtl, 1, 1},    {KIR_MATH_ERF, erfl, 1.5, 0},
+    {KIR_MATH_ERFC, erfcl, 3, 0},     {KIR_MATH_ERF_INV, ref_erf_inv, 2.5, 0}, {KIR_MATH_ASIN, asinl, 2.5, 2.5},
+    {KIR_MATH_ACOS, acosl, 1.5, 1.5},   {KIR_MATH_ATAN, atanl, 2.75, 2.75},   {KIR_MATH_SINH, NULL, 3, 3},
+    {KIR_MATH_COSH, NULL, 3, 3},        {KIR_MATH_ASINH, asinhl, 3, 3},     {KIR_MATH_ACOSH, acoshl, 3, 3},
+    {KIR_MATH_ATANH, atanhl, 2.5, 2.5}, {KIR_MATH_ROUND_AFZ, roundl, 0, 0},
+};
+
+static reference1 *reference(size_t i, bool f64) {
+    if (unary[i].f == KIR_MATH_SINH)
+        return f64 ? sinhl : ref_sinh32;
+    if (unary[i].f == KIR_MATH_COSH)
+        return f64 ? coshl : ref_cosh32;
+    return unary[i].ref;
+}
+
+/* Of numbers next to the limit of the format, infinity counts as its end. */
+static double ulps(ext got, ext want, bool f64) {
+    int bits = f64 ? 53 : 24, least = f64 ? -1021 : -125, e;
+    ext most = f64 ? (ext)0x1.fffffffffffffp1023 : (ext)0x1.fffffep127, beyond = ldexpl(1, f64 ? 1024 : 128);
+    if (isnan(got) || isnan(want))
+        return isnan(got) && isnan(want) ? 0 : 1e9;
+    if (fabsl(want) > most)
+        want = copysignl(fabsl(want) > most * (1 + ldexpl(1, -bits)) ? beyond : most, want);
+    if (isinf(got))
+        got = copysignl(beyond, got);
+    if (got == 0 && want == 0)
+        return signbit(got) == signbit(want) ? 0 : 1e9;
+    frexpl(want, &e);
+    return (double)(fabsl(got - want) / ldexpl(1, (e < least ? least : e) - bits));
+}
+
+/* ---- running --------------------------------------------------------------------------------- */
+
+struct function {
+    struct kir *k;
+    jmp_buf recover;
+    union { float f32[BLOCK]; double f64[BLOCK]; } x, y, out;
+    bool f64;
+    enum kir_math f;
+    double worst;
+    ext at[2];
+};
+
+/* out = f(x, y), in a loop over lanes, or one after the other. */
+static struct function *function_new(enum kir_math f, bool f64, enum kir_loop loop) {
+    struct function *c = test_calloc(1, sizeof *c);
+    enum ir_dtype t = f64 ? IR_F64_T : IR_F32_T;
+    struct diag_list d;
+    diag_init(&d, mem_system_allocator());
+    c->f64 = f64;
+    c->f = f;
+    struct kir *k = c->k = kir_new("function", mem_system_allocator(), &c->recover);
+    assert_non_null(k);
+    uint32_t x = kir_param(k, KIR_IN, t, BLOCK), y = kir_param(k, KIR_IN, t, BLOCK), out = kir_param(k, KIR_OUT, t, BLOCK);
+    kir_val i = kir_loop(k, loop, BLOCK, 8), b = {0};
+    if (kir_math_get(f)->nargs == 2)
+        b = kir_load(k, y, i);
+    kir_store(k, out, i, kir_math(k, f, kir_load(k, x, i), b));
+    kir_close(k);
+    kir_expand_math(k);
+    if (kir_verify(k, &d) != HILO_OK)
+        fail_msg("%s", d.first->message);
+    for (uint32_t n = 1; n < k->nodes.n; n++)
+        assert_true(k->nodes.v[n].op != KIR_MATH || !k->nodes.v[n].block.i);
+    diag_clear(&d);
+    return c;
+}
+
+static void function_free(struct function *c) {
+    kir_free(c->k);
+    test_free(c);
+}
+
+static void run(struct function *c) {
+    struct diag_list d;
+    diag_init(&d, mem_system_allocator());
+    assert_true(kir_run(c->k, (void *const[]){&c->x, &c->y, &c->out}, NULL, 0, 1, &d));
+    diag_clear(&d);
+}
+
+static ext number(const struct function *c, const void *p, size_t i) {
+    return c->f64 ? (ext)((const double *)p)[i] : (ext)((const float *)p)[i];
+}
+
+static void put(struct function *c, void *p, size_t i, double x) {
+    if (c->f64)
+        ((double *)p)[i] = x;
+    else
+        ((float *)p)[i] = (float)x;
+}
+
+static void compare(struct function *c, size_t n, reference1 *ref1, reference2 *ref2) {
+    run(c);
+    for (size_t i = 0; i < n; i++) {
+        ext x = number(c, &c->x, i), y = number(c, &c->y, i);
+        double error = ulps(number(c, &c->out, i), ref1 ? ref1(x) : ref2(x, y), c->f64);
+        if (error > c->worst) {
+            c->worst = error;
+            c->at[0] = x, c->at[1] = y;
+        }
+    }
+}
+
+static void check(const struct function *c, double bound) {
+    const char *name = kir_math_get(c->f)->name;
+    if (!(c->worst <= bound))
+        fail_msg("%s f%d: %.3g ulp at %.17Lg (%La), %.17Lg; at most %g are allowed", name, c->f64 ? 64 : 32, c->worst, c->at[0],
+                 c->at[0], c->at[1], bound);
+    print_message("%-10s f%d %.3f ulp\n", name, c->f64 ? 64 : 32, c->worst);
+}
+
+/* ---- numbers --------------------------------------------------------------------------------- */
+
+static const double edges[] = {
+    0.0, 0x1p-149, 0x1p-126, 0x1p-1022, 1e-30, 0x1p-24, 1e-3, 0.25, 0.5, 0x1.fffffep-2, 1.0 / 3, 0x1.6a09e6p-1, 0x1.fffffep-1,
+    1, 0x1.000002p0, 0x1.6a09e8p0, 1.5, 2, 2.5, 3, 0x1.921fb6p1, 0x1.921fb54442d18p0, 4, 7, 10, 17, 22, 87.5, 88.72, 88.73, 89,
+    100, 103.9, 104, 127, 128, 150, 709.7, 745.2, 0x1p17, 0x1.000002p17, 8388607.5, 16777215, 16777216, 0x1.6ac5b262ca1ffp849,
+    1e22, 0x1p100, 0x1.fffffep127, 0x1.fffffffffffffp1023, (double)INFINITY, (double)NAN,
+};
+enum { EDGES = sizeof edges / sizeof *edges };
+static double edge(size_t i) { return i < EDGES ? edges[i] : -edges[i - EDGES]; }
+
+static uint64_t random_bits(uint64_t *state) {
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return *state ^ *state >> 29;
+}
+
+/* Of any exponent in a range. */
+static double random_double(uint64_t *state, int least, int most) {
+    uint64_t bits = random_bits(state);
+    int e = least + (int)(random_bits(state) >> 33) % (most - least + 1);
+    return ldexp(fp_f64_from_bits((bits >> 12) | 0x3FF0000000000000), e) * (bits & 1 ? -1 : 1);
+}
+
+static void check_edges(struct function *c, reference1 *ref) {
+    for (size_t i = 0; i < 2 * EDGES; i++)
+        put(c, &c->x, i, edge(i));
+    compare(c, 2 * EDGES, ref, NULL);
+}
+
+static void test_f32(void **state) {
+    (void)state;
+    for (size_t u = 0; u < sizeof unary / sizeof *unary; u++) {
+        struct function *c = function_new(unary[u].f, false, KIR_VECTOR);
+        check_edges(c, reference(u, false));
+        for (uint64_t bits = 0; bits <= UINT32_MAX;) {
+            size_t n = 0;
+            for (; n < BLOCK && bits <= UINT32_MAX; bits += 30011)
+                c->x.f32[n++] = fp_f32_from_bits((uint32_t)bits);
+            compare(c, n, reference(u, false), NULL);
+        }
+        check(c, unary[u].f32);
+        function_free(c);
+    }
+}
+
+static void test_f64(void **state) {
+    uint64_t seed = 1;
+    (void)state;
+    for (size_t u = 0; u < sizeof unary / sizeof *unary; u++) {
+        if (!kir_math_known(unary[u].f, KIR_F64)) {
+            assert_true(unary[u].f64 == 0);
+            continue;
+        }
+        struct function *c = function_new(unary[u].f, true, KIR_VECTOR);
+        check_edges(c, reference(u, true));
+        static const int ranges[][2] = {{-1074, 1023}, {-30, 12}, {-3, 3}, {-1, 0}};
+        for (size_t r = 0; r < 4 * 4; r++) {
+            for (size_t i = 0; i < BLOCK; i++)
+                c->x.f64[i] = random_double(&seed, ranges[r / 4][0], ranges[r / 4][1]);
+            compare(c, BLOCK, reference(u, true), NULL);
+        }
+        check(c, unary[u].f64);
+        function_free(c);
+    }
+}
+
+/* ---- two operands ---------------------------------------------------------------------------- */
+
+static ext next_f32(ext x, ext y) { return nextafterf((float)x, (float)y); }
+static ext next_f64(ext x, ext y) { return nextafter((double)x, (double)y); }
+
+static void check_pairs(enum kir_math f, bool f64, reference2 *ref, double bound) {
+    struct function *c = function_new(f, f64, KIR_SERIAL);
+    uint64_t seed = 2;
+    size_t n = 0;
+    for (size_t i = 0; i < 4 * EDGES * EDGES; i++) {
+        put(c, &c->x, n, edge(i / (2 * EDGES)));
+        put(c, &c->y, n++, edge(i % (2 * EDGES)));
+        if (n == BLOCK || i + 1 == 4 * EDGES * EDGES) {
+            compare(c, n, NULL, ref);
+            n = 0;
+        }
+    }
+    for (int block = 0; block < 16; block++) {
+        for (size_t i = 0; i < BLOCK; i++) {
+            put(c, &c->x, i, random_double(&seed, block % 4 ? -3 : -140, block % 4 ? 3 : 127));
+            put(c, &c->y, i, random_double(&seed, -8, block % 4 == 1 ? 7 : 3));
+        }
+        compare(c, BLOCK, NULL, ref);
+    }
+    check(c, bound);
+    function_free(c);
+}
+
+static void test_pairs(void **state) {
+    (void)state;
+    check_pairs(KIR_MATH_POW, false, powl, 0.51);
+    check_pairs(KIR_MATH_ATAN2, false, atan2l, 3);
+    check_pairs(KIR_MATH_ATAN2, true, atan2l, 3);
+    check_pairs(KIR_MATH_NEXT_AFTER, false, next_f32, 0);
+    check_pairs(KIR_MATH_NEXT_AFTER, true, next_f64, 0);
+}
+
+/* Powers that f32 has are exact. */
+static void test_exact_powers(void **state) {
+    struct function *c = function_new(KIR_MATH_POW, false, KIR_SERIAL);
+    size_t n = 0;
+    (void)state;
+    for (int x = -40; x <= 40; x++)
+        for (int y = -4; y < 30; y++) {
+            double power = pow(x, y);
+            if ((double)(float)power != power)
+                continue;
+            c->x.f32[n] = (float)x;
+            c->y.f32[n++] = (float)y;
+        }
+    assert_true(n > 100);
+    run(c);
+    for (size_t i = 0; i < n; i++)
+        assert_true((double)c->out.f32[i] == pow((double)c->x.f32[i], (double)c->y.f32[i]));
+    function_free(c);
+}
+
+/* A function of what a loop does not change leaves it; equal ones are one; constants are folded; others stay. */
+static void test_expansion(void **state) {
+    jmp_buf recover;
+    kir_val none = {0};
+    (void)state;
+    struct kir *k = kir_new("expansion", mem_system_allocator(), &recover);
+    uint32_t x = kir_param(k, KIR_IN, IR_F32_T, 8), out = kir_param(k, KIR_OUT, IR_F32_T, 64);
+    kir_val i = kir_loop(k, KIR_SERIAL, 8, 0), e = kir_math(k, KIR_MATH_EXP, kir_load(k, x, i), none);
+    kir_val j = kir_loop(k, KIR_SERIAL, 8, 0);
+    kir_val l = kir_math(k, KIR_MATH_LOGISTIC, kir_math(k, KIR_MATH_SIN, e, none), none);
+    kir_val sum = kir_op2(k, KIR_ADD, 0, e, kir_math(k, KIR_MATH_EXP, kir_float(k, KIR_F32, 0), none));
+    sum = kir_op2(k, KIR_ADD, 0, sum, kir_op2(k, KIR_MUL, 0, l, kir_typed(k, KIR_CONVERT, 0, KIR_F32, j)));
+    kir_store(k, out, kir_op2(k, KIR_ADD, 0, j, kir_op2(k, KIR_MUL, 0, i, kir_i64(k, 8))), sum);
+    kir_close(k);
+    kir_close(k);
+    struct diag_list d;
+    diag_init(&d, mem_system_allocator());
+    kir_expand_math(k);
+    assert_int_equal(kir_verify(k, &d), HILO_OK);
+    uint32_t inside = 0;
+    for (kir_val v = kir_block_get(k, kir_get(k, j)->body)->first; v.i; v = kir_get(k, v)->next)
+        inside++;
+    assert_int_equal(inside, 5); /* convert, mul, add, index, store */
+    float in[8] = {0, 1, -1, 2, 0.5f, 3, -2, 4}, got[64];
+    assert_true(kir_run(k, (void *const[]){in, got}, NULL, 0, 1, &d));
+    for (int r = 0; r < 64; r++) {
+        double want = exp((double)in[r / 8]) + 1 + (double)ref_logistic(sinl(expl((ext)in[r / 8]))) * (r % 8);
+        assert_true(fabs((double)got[r] - want) < 1e-5 * want);
+    }
+    assert_false(kir_math_known(KIR_MATH_DIGAMMA, KIR_F32));
+    kir_free(k);
+    diag_clear(&d);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_f32),          cmocka_unit_test(test_f64),       cmocka_unit_test(test_pairs),
+        cmocka_unit_test(test_exact_powers), cmocka_unit_test(test_expansion),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
