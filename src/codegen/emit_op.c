@@ -1,6 +1,8 @@
 /* Pure ops, on scalars and on vectors alike. */
 #include "codegen/emit.h"
 
+#include <math.h>
+
 static LLVMValueRef op_zero(struct emit *e, LLVMValueRef like) {
     return e->l->ConstNull(e->l->TypeOf(like));
 }
@@ -263,8 +265,33 @@ static LLVMValueRef op_unary(struct emit *e, kir_val v, LLVMValueRef a) {
 
 /* ---- conversion, comparison ------------------------------------------------------------------ */
 
-static LLVMValueRef op_to_int(struct emit *e, bool is_unsigned, LLVMTypeRef to, LLVMValueRef a) {
-    LLVMTypeRef overloads[] = {emit_lanes_type(e, to, emit_lanes_of(e, a)), e->l->TypeOf(a)};
+/* Clamps lanes by comparing, since LLVM takes fptosi.sat to pieces. Bounds that a float does not have exactly are put in behind
+   the conversion. NaN becomes the lower bound, and 0 at the end. */
+static LLVMValueRef op_to_int_lanes(struct emit *e, bool is_unsigned, enum kir_type from, enum kir_type to, LLVMValueRef x) {
+    const struct llvm *l = e->l;
+    enum fp_kind f = from == KIR_F64 ? FP_F64 : FP_F32;
+    unsigned width = kir_type_bits(to), bits = width - !is_unsigned;
+    double least = is_unsigned ? 0 : -ldexp(1, (int)bits), end = ldexp(1, (int)bits);
+    bool exact = bits <= fp_get(f)->man_bits + 1u;
+    uint64_t most = exact ? fp_encode(f, end - 1) : fp_encode(f, end) - 1;
+    LLVMValueRef low = op_num(e, x, fp_encode(f, least)), high = op_num(e, x, most);
+    LLVMValueRef y = emit_select(e, l->BuildFCmp(e->b, LLVMRealOGT, x, low, ""), x, low);
+    y = emit_select(e, l->BuildFCmp(e->b, LLVMRealOLT, y, high, ""), y, high);
+    LLVMTypeRef wide = width < 32 ? e->i32 : emit_scalar_type(e, to);
+    LLVMValueRef q = emit_cast(e, is_unsigned && width >= 32 ? LLVMFPToUI : LLVMFPToSI, y, wide);
+    if (!exact) {
+        LLVMValueRef over = l->BuildFCmp(e->b, LLVMRealOGE, x, op_num(e, x, fp_encode(f, end)), "");
+        q = emit_select(e, over, op_num(e, q, is_unsigned ? UINT64_MAX : ((uint64_t)1 << bits) - 1), q);
+    }
+    if (!is_unsigned)
+        q = emit_select(e, l->BuildFCmp(e->b, LLVMRealUNO, x, x, ""), op_zero(e, q), q);
+    return width < 32 ? emit_cast(e, LLVMTrunc, q, emit_scalar_type(e, to)) : q;
+}
+
+static LLVMValueRef op_to_int(struct emit *e, bool is_unsigned, enum kir_type from, enum kir_type to, LLVMValueRef a) {
+    if (emit_lanes_of(e, a))
+        return op_to_int_lanes(e, is_unsigned, from, to, a);
+    LLVMTypeRef overloads[] = {emit_scalar_type(e, to), e->l->TypeOf(a)};
     return emit_intrinsic(e, is_unsigned ? "llvm.fptoui.sat" : "llvm.fptosi.sat", overloads, 2, &a, 1);
 }
 
@@ -277,7 +304,8 @@ static LLVMValueRef op_convert(struct emit *e, const struct kir_node *n, enum ki
         return kir_is_float(from) ? e->l->BuildFCmp(e->b, LLVMRealUNE, a, op_zero(e, a), "")
                                   : emit_icmp(e, LLVMIntNE, a, op_zero(e, a));
     if (kir_is_float(from))
-        return kir_is_float(to) ? emit_cast(e, to == KIR_F64 ? LLVMFPExt : LLVMFPTrunc, a, t) : op_to_int(e, is_unsigned, t, a);
+        return kir_is_float(to) ? emit_cast(e, to == KIR_F64 ? LLVMFPExt : LLVMFPTrunc, a, t)
+                                : op_to_int(e, is_unsigned, from, to, a);
     if (kir_is_float(to))
         return emit_cast(e, is_unsigned ? LLVMUIToFP : LLVMSIToFP, a, t);
     if (kir_type_bits(to) < kir_type_bits(from))
