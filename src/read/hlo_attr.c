@@ -253,6 +253,93 @@ static hilo_status groups_iota(struct hlo *h, struct hlo_cursor *c, struct group
     return HILO_OK;
 }
 
+/* `'name'`, or a word */
+static hilo_status mesh_axis(struct hlo *h, struct hlo_cursor *c, struct str *name) {
+    bool quoted = hlo_accept(c, "'");
+    if (!hlo_word(c, name))
+        return hlo_expected(h, c, "the name of an axis");
+    return quoted ? hlo_expect(h, c, "'") : HILO_OK;
+}
+
+/* `mesh['a'=2,'b'=4], device_ids=(0,1,…)`: the devices along its axes. */
+struct mesh {
+    struct str names[IR_MAX_RANK];
+    int64_t sizes[IR_MAX_RANK], count;
+    uint32_t n;
+    const int64_t *ids; /* NULL: 0, 1, 2 … */
+};
+
+static hilo_status mesh_read(struct hlo *h, struct hlo_cursor *c, struct mesh *m) {
+    const char *at = c->at;
+    uint32_t nids;
+    HILO_TRY(hlo_expect(h, c, "mesh"));
+    HILO_TRY(hlo_expect(h, c, "["));
+    for (m->count = 1; !hlo_accept(c, "]"); m->n++) {
+        if (m->n)
+            HILO_TRY(hlo_expect(h, c, ","));
+        if (m->n == IR_MAX_RANK)
+            return hlo_error(h, at, "more than %d axes", (int)IR_MAX_RANK);
+        HILO_TRY(mesh_axis(h, c, &m->names[m->n]));
+        HILO_TRY(hlo_expect(h, c, "="));
+        HILO_TRY(hlo_i64(h, c, &m->sizes[m->n]));
+        if (m->sizes[m->n] < 1 || m->sizes[m->n] > HLO_DEVICES || (m->count *= m->sizes[m->n]) > HLO_DEVICES)
+            return hlo_error(h, at, "expected sizes whose product is 1 to %d", (int)HLO_DEVICES);
+    }
+    if (!hlo_accept(c, ","))
+        return HILO_OK;
+    HILO_TRY(hlo_expect(h, c, "device_ids"));
+    HILO_TRY(hlo_expect(h, c, "="));
+    HILO_TRY(hlo_i64s(h, c, "(", ")", &m->ids, &nids));
+    return nids == m->count ? HILO_OK : hlo_error(h, at, "expected %lld devices", (long long)m->count);
+}
+
+/* The axes that are named vary inside of a group, in their order; the others tell the groups apart. */
+static hilo_status groups_mesh(struct hlo *h, struct hlo_cursor *c, struct groups *out) {
+    struct mesh m = {.n = 0};
+    uint32_t order[IR_MAX_RANK], n = 0, ninner = 0, inner[IR_MAX_RANK];
+    int64_t strides[IR_MAX_RANK], at[IR_MAX_RANK] = {0}, width = 1;
+    uint64_t named = 0;
+    struct str name;
+    HILO_TRY(mesh_read(h, c, &m));
+    HILO_TRY(hlo_expect(h, c, "{"));
+    while (!hlo_accept(c, "}")) {
+        uint32_t k = 0;
+        if (ninner)
+            HILO_TRY(hlo_expect(h, c, ","));
+        hlo_space(c);
+        const char *where = c->at;
+        HILO_TRY(mesh_axis(h, c, &name));
+        while (k < m.n && !str_eq(m.names[k], name))
+            k++;
+        if (k == m.n || (named >> k & 1))
+            return hlo_error(h, where, "expected an axis of the mesh, each once");
+        named |= (uint64_t)1 << k;
+        inner[ninner++] = k;
+        width *= m.sizes[k];
+    }
+    for (uint32_t k = 0; k < m.n; k++)
+        if (!(named >> k & 1))
+            order[n++] = k;
+    for (uint32_t k = 0; k < ninner; k++)
+        order[n++] = inner[k];
+    for (int64_t i = (int64_t)m.n - 1, stride = 1; i >= 0; stride *= m.sizes[i--])
+        strides[i] = stride;
+    out->width = (uint32_t)width;
+    out->nrows = (uint32_t)(m.count / width);
+    for (int64_t k = 0; k < m.count; k++) {
+        int64_t id = 0;
+        for (uint32_t i = 0; i < n; i++)
+            id += at[i] * strides[order[i]];
+        ARENA_PUSH(&h->m->arena, &out->ids, m.ids ? m.ids[id] : id);
+        for (uint32_t i = n; i-- > 0;) {
+            if (++at[i] < m.sizes[order[i]])
+                break;
+            at[i] = 0;
+        }
+    }
+    return HILO_OK;
+}
+
 static int64_t module_count(struct hlo *h, const char *name) {
     struct str text = hlo_find(h->attrs.v, h->attrs.n, name);
     int64_t n;
@@ -265,6 +352,8 @@ static hilo_status value_groups(struct hlo *h, struct hlo_instr *i, struct hlo_c
     struct groups g = {.nrows = 0};
     if (c->at && hlo_next_is(c, '['))
         HILO_TRY(groups_iota(h, c, &g));
+    else if (c->at && hlo_next_is(c, 'm'))
+        HILO_TRY(groups_mesh(h, c, &g));
     else if (c->at)
         HILO_TRY(groups_listed(h, c, &g));
     if (g.nrows == 0) {

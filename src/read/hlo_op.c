@@ -616,15 +616,61 @@ static hilo_status hlo_topk(struct hlo_body *b, enum ir_op_kind kind, struct hlo
 /* ---- processes ------------------------------------------------------------------------------- */
 
 /* One dimension is divided and joined again; as many parts as a group has devices. */
-static hilo_status hlo_all_to_all(struct hlo_body *b, enum ir_op_kind kind, struct hlo_value *out) {
-    struct ir_module *m = b->h->m;
-    if (!hlo_find(b->instr->attrs, b->instr->nattrs, "dimensions").p)
-        return op_error(b, "of several arrays, without 'dimensions', is not supported");
-    HILO_TRY(hlo_op(b, kind, out));
-    ir_op op = ir_terminator(m, b->block);
+static void finish_all_to_all(struct ir_module *m, ir_op op) {
     const struct ir_type_data *groups = ir_type_get(m, ir_attr_get(m, ir_prop(m, op, IR_ALL_TO_ALL_replica_groups))->type);
     ir_set_prop(m, op, IR_ALL_TO_ALL_concat_dimension, ir_prop(m, op, IR_ALL_TO_ALL_split_dimension));
     ir_set_prop(m, op, IR_ALL_TO_ALL_split_count, ir_attr_i64(m, groups->dims[1]));
+}
+
+/* Arrays of one shape, one for each device of the group: they are rows of one array. */
+static hilo_status all_to_all_parts(struct hlo_body *b, enum ir_op_kind kind, struct hlo_value *out) {
+    struct ir_module *m = b->h->m;
+    struct hlo_value in;
+    HILO_TRY(leaves_of(b, 0, &in));
+    const struct ir_type_data *t = in.n ? ir_val_type(m, in.v[0]) : NULL;
+    if (!t || t->kind != IR_TYPE_TENSOR || !ir_type_is_static(t) || t->rank == IR_MAX_RANK || b->instr->shape.nleaves != in.n)
+        return op_error(b, "needs arrays of known sizes, and gives as many");
+    int64_t dims[IR_MAX_RANK], low[IR_MAX_RANK] = {0}, strides[IR_MAX_RANK];
+    uint32_t rank = t->rank + 1;
+    dims[0] = 1;
+    memcpy(dims + 1, t->dims, t->rank * sizeof *dims);
+    ir_type row = ir_type_of(m, t->dtype, dims, rank), one = ir_val_get(m, in.v[0])->type;
+    dims[0] = in.n;
+    ir_type all = ir_type_of(m, t->dtype, dims, rank);
+    struct hlo_value rows = {ARENA_ARRAY(&m->arena, ir_val, in.n), in.n};
+    for (uint32_t k = 0; k < in.n; k++) {
+        if (!IR_SAME(ir_val_get(m, in.v[k])->type, one))
+            return op_error(b, "needs arrays of one shape");
+        rows.v[k] = reshaped(b, in.v[k], row);
+    }
+    ir_val joined = op_one(b, IR_CONCATENATE, rows.v, in.n, all, IR_CONCATENATE_dimension, ir_attr_i64(m, 0));
+    ir_op op;
+    HILO_TRY(table_op(b, kind, &(struct hlo_value){&joined, 1}, &all, 1, &op));
+    ir_set_prop(m, op, IR_ALL_TO_ALL_split_dimension, ir_attr_i64(m, 0));
+    finish_all_to_all(m, op);
+    for (uint32_t i = 0; i < rank; i++)
+        strides[i] = 1;
+    ir_val result = ir_result(m, op, 0);
+    for (uint32_t k = 0; k < in.n; k++) {
+        low[0] = k;
+        dims[0] = k + 1;
+        op = hlo_new_op(b, IR_SLICE, &result, 1, &row, 1, 0);
+        ir_set_prop(m, op, IR_SLICE_start_indices, ir_attr_i64s(m, low, rank));
+        ir_set_prop(m, op, IR_SLICE_limit_indices, ir_attr_i64s(m, dims, rank));
+        ir_set_prop(m, op, IR_SLICE_strides, ir_attr_i64s(m, strides, rank));
+        rows.v[k] = reshaped(b, ir_result(m, op, 0), one);
+    }
+    *out = rows;
+    return check_types(b, &b->instr->shape, out);
+}
+
+static hilo_status hlo_all_to_all(struct hlo_body *b, enum ir_op_kind kind, struct hlo_value *out) {
+    struct ir_module *m = b->h->m;
+    if (!hlo_find(b->instr->attrs, b->instr->nattrs, "dimensions").p)
+        return all_to_all_parts(b, kind, out);
+    HILO_TRY(hlo_op(b, kind, out));
+    ir_op op = ir_terminator(m, b->block);
+    finish_all_to_all(m, op);
     return HILO_OK;
 }
 

@@ -14,6 +14,20 @@ struct str hlo_find(const struct hlo_attr *v, uint32_t n, const char *name) {
 
 struct attrs { struct hlo_attr *v; uint32_t n, cap; };
 
+/* A value `mesh[a=2,b=2]` goes on: `, device_ids=(…) {axes}`. */
+static hilo_status parse_mesh(struct hlo *h, struct hlo_cursor *c, struct str *value) {
+    struct hlo_cursor ids = *c;
+    struct str inside;
+    if (hlo_accept(&ids, ",") && hlo_accept(&ids, "device_ids") && hlo_accept(&ids, "=") && hlo_next_is(&ids, '(')) {
+        HILO_TRY(hlo_brackets(h, &ids, &inside));
+        *c = ids;
+    }
+    if (hlo_next_is(c, '{'))
+        HILO_TRY(hlo_brackets(h, c, &inside));
+    value->n = (size_t)(c->at - value->p);
+    return HILO_OK;
+}
+
 /* `, name=value` as often as it comes; no name twice. */
 static hilo_status parse_attrs(struct hlo *h, struct hlo_cursor *c, struct attrs *out) {
     while (hlo_accept(c, ",")) {
@@ -24,6 +38,8 @@ static hilo_status parse_attrs(struct hlo *h, struct hlo_cursor *c, struct attrs
             return hlo_expected(h, c, "an attribute, name=value");
         HILO_TRY(hlo_expect(h, c, "="));
         HILO_TRY(hlo_balanced(h, c, &a.value));
+        if (str_starts(a.value, "mesh["))
+            HILO_TRY(parse_mesh(h, c, &a.value));
         for (uint32_t i = 0; i < out->n; i++)
             if (str_eq(out->v[i].name, a.name))
                 return hlo_error(h, at, "there are two attributes '%.*s'", (int)a.name.n, a.name.p);
