@@ -94,7 +94,7 @@ static void put_float(enum fp_kind kind, const void *p, struct strbuf *out) {
     } else if (isinf(x)) {
         strbuf_puts(out, x < 0 ? "-inf" : "inf");
     } else if (x == rint(x) && fabs(x) < 1e6) {
-        strbuf_printf(out, signbit(x) && x == 0 ? "-0" : "%lld", (long long)x);
+        strbuf_printf(out, signbit(x) && x == 0 ? "-0.0" : "%lld", (long long)x); /* to XLA, -0 is an integer */
     } else {
         dec_print_fp(text, kind, bits);
         if (text[0] == '0' && text[1] == 'x') /* what would look like an integer */
