@@ -87,6 +87,46 @@ bool rules_integer(const struct rules *r, ir_val v, int64_t *out) {
     return opt_integer(r->m, v, out);
 }
 
+bool rules_float(const struct rules *r, ir_val v, double *out) {
+    const struct ir_dtype_info *t = ir_dtype_get(rules_shape(r, v)->dtype);
+    uint64_t bits;
+    if (t->cls != IR_FLOAT || !splat_bits(r->m, v, &bits))
+        return false;
+    *out = fp_decode(t->fp, bits);
+    return true;
+}
+
+bool rules_integers(const struct rules *r, ir_val v, int64_t *out, size_t n) {
+    const struct ir_attr_data *a = rules_constant(r, v);
+    const struct ir_dtype_info *t = ir_dtype_get(rules_shape(r, v)->dtype);
+    size_t count;
+    if (!ir_type_count(rules_shape(r, v), &count) || count != n)
+        return false;
+    if (n && (!a || (t->cls != IR_SINT && t->cls != IR_UINT && t->cls != IR_INDEX_CLASS)))
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        uint64_t bits = 0;
+        memcpy(&bits, (const char *)a->data + (a->splat ? 0 : i * t->bytes), t->bytes);
+        if (t->cls != IR_UINT && t->bits < 64 && bits >> (t->bits - 1) & 1)
+            bits |= ~UINT64_C(0) << t->bits;
+        out[i] = (int64_t)bits;
+    }
+    return true;
+}
+
+enum ir_op_kind rules_reducer(const struct rules *r, ir_op reduce) {
+    ir_block b = ir_region_get(r->m, ir_op_region(r->m, reduce, 0))->first;
+    const struct ir_block_data *d = ir_block_get(r->m, b);
+    ir_op end = ir_terminator(r->m, b), op = d->first;
+    if (d->nargs != 2 || IR_SAME(op, end) || !IR_SAME(ir_op_get(r->m, op)->next, end) ||
+        !ir_op_has(ir_kind(r->m, op), IR_T_ASSOCIATIVE) || !IR_SAME(rules_in(r, end, 0), ir_result(r->m, op, 0)) ||
+        !(rules_is_integer(r, d->args[0]) || rules_is_float(r, d->args[0])))
+        return IR_OP_NONE;
+    ir_val x = rules_in(r, op, 0), y = rules_in(r, op, 1);
+    bool both = (IR_SAME(x, d->args[0]) && IR_SAME(y, d->args[1])) || (IR_SAME(x, d->args[1]) && IR_SAME(y, d->args[0]));
+    return both ? ir_kind(r->m, op) : IR_OP_NONE;
+}
+
 static bool integer_is(const struct ir_dtype_info *t, uint64_t bits, enum rules_number what) {
     uint64_t ones = ~UINT64_C(0) >> (64 - t->bits), sign = t->cls == IR_SINT ? ones ^ ones >> 1 : 0;
     switch (what) {
@@ -149,6 +189,21 @@ ir_op rules_become_op(struct rules *r, ir_op op, enum ir_op_kind kind, const ir_
     ir_set_attrs(r->m, fresh, ir_op_get(r->m, op)->attrs);
     opt_replace(&r->map, op, &v);
     return fresh;
+}
+
+ir_op rules_make_reduce(struct rules *r, ir_op at, enum ir_op_kind kind, const ir_val in[2], ir_type result) {
+    const struct ir_op_data *x = ir_op_get(r->m, at);
+    ir_type scalar = rules_type(r, in[1]);
+    ir_op op = ir_op_new(r->m, IR_REDUCE, in, 2, &result, 1, 1);
+    ir_set_loc(r->m, op, x->loc, x->line, x->col);
+    ir_insert_before(r->m, at, op);
+    ir_block b = ir_block_new(r->m, ir_op_region(r->m, op, 0));
+    ir_val args[2] = {ir_block_add_arg(r->m, b, scalar), ir_block_add_arg(r->m, b, scalar)};
+    ir_op step = ir_op_new(r->m, kind, args, 2, &scalar, 1, 0);
+    ir_append(r->m, b, step);
+    ir_val sum = ir_result(r->m, step, 0);
+    ir_append(r->m, b, ir_op_new(r->m, IR_RETURN, &sum, 1, NULL, 0, 0));
+    return op;
 }
 
 ir_val rules_make_splat(struct rules *r, ir_op at, ir_type type, const void *elem) {

@@ -39,6 +39,13 @@ bool rules_is_float(const struct rules *r, ir_val v);
 const struct ir_attr_data *rules_constant(const struct rules *r, ir_val v);
 /* The integer that all elements of a constant are. */
 bool rules_integer(const struct rules *r, ir_val v, int64_t *out);
+/* The floating-point number that all elements of a constant are. */
+bool rules_float(const struct rules *r, ir_val v, double *out);
+/* The n elements of a constant of integers. */
+bool rules_integers(const struct rules *r, ir_val v, int64_t *out, size_t n);
+/* The one op of a reduction's body of two scalars, which commutes and is associative but for rounding; IR_OP_NONE for any
+   other body. Of integers, booleans or floats. */
+enum ir_op_kind rules_reducer(const struct rules *r, ir_op reduce);
 /* All elements of a constant are this number. */
 enum rules_number { RULES_ZERO, RULES_MINUS_ZERO, RULES_ONE, RULES_TWO, RULES_ONES, RULES_LEAST, RULES_GREATEST };
 bool rules_is(const struct rules *r, ir_val v, enum rules_number what);
@@ -56,6 +63,8 @@ bool rules_become_zero(struct rules *r, ir_op op);
 
 /* Makes an op before `at`, with its location and without attributes. */
 ir_op rules_make(struct rules *r, ir_op at, enum ir_op_kind kind, const ir_val *operands, uint32_t n, ir_type result);
+/* A reduction of in[0] from in[1] by one op of two scalars; its dimensions are to be set. */
+ir_op rules_make_reduce(struct rules *r, ir_op at, enum ir_op_kind kind, const ir_val in[2], ir_type result);
 /* The result of a new constant with equal elements, before `at`; of a type with known sizes. */
 ir_val rules_make_splat(struct rules *r, ir_op at, ir_type type, const void *elem);
 /* The same for floats, rounded to the type. */

@@ -110,6 +110,85 @@ bool opt_rule_static_iota(struct rules *r, ir_op op) {
     return true;
 }
 
+/* slots[i]: of `from`, of `to`. */
+static void copy_props(struct rules *r, ir_op from, ir_op to, const enum ir_slot (*slots)[2], size_t n) {
+    for (size_t i = 0; i < n; i++)
+        ir_set_prop(r->m, to, slots[i][1], ir_prop(r->m, from, slots[i][0]));
+}
+
+bool opt_rule_static_pad(struct rules *r, ir_op op) {
+    static const enum ir_slot slots[] = {IR_PAD_edge_padding_low, IR_PAD_edge_padding_high, IR_PAD_interior_padding};
+    uint32_t rank = rules_shape(r, rules_in(r, op, 0))->rank;
+    int64_t v[3][IR_MAX_RANK];
+    if (!settled(r, op))
+        return false;
+    for (uint32_t i = 0; i < 3; i++)
+        if (!rules_integers(r, rules_in(r, op, 2 + i), v[i], rank))
+            return false;
+    ir_op fresh = rules_become_op(r, op, IR_PAD, ir_op_get(r->m, op)->operands, 2);
+    for (uint32_t i = 0; i < 3; i++)
+        ir_set_prop(r->m, fresh, slots[i], ir_attr_i64s(r->m, v[i], rank));
+    return true;
+}
+
+/* Where what is taken is inside, and is what the type says. */
+bool opt_rule_static_slice(struct rules *r, ir_op op) {
+    static const enum ir_slot slots[] = {IR_SLICE_start_indices, IR_SLICE_limit_indices, IR_SLICE_strides};
+    ir_val x = rules_in(r, op, 0);
+    const struct ir_type_data *in = rules_shape(r, x), *out = rules_shape(r, ir_result(r->m, op, 0));
+    int64_t v[3][IR_MAX_RANK];
+    if (!settled(r, op))
+        return false;
+    for (uint32_t i = 0; i < 3; i++)
+        if (!rules_integers(r, rules_in(r, op, 1 + i), v[i], in->rank))
+            return false;
+    for (uint32_t i = 0; i < in->rank; i++) {
+        int64_t start = v[0][i], limit = v[1][i], stride = v[2][i];
+        if (start < 0 || limit < start || limit > in->dims[i] || stride <= 0 ||
+            out->dims[i] != (limit - start) / stride + ((limit - start) % stride != 0))
+            return false;
+    }
+    ir_op fresh = rules_become_op(r, op, IR_SLICE, &x, 1);
+    for (uint32_t i = 0; i < 3; i++)
+        ir_set_prop(r->m, fresh, slots[i], ir_attr_i64s(r->m, v[i], in->rank));
+    return true;
+}
+
+bool opt_rule_static_gather(struct rules *r, ir_op op) {
+    static const enum ir_slot slots[][2] = {{IR_DYNAMIC_GATHER_dimension_numbers, IR_GATHER_dimension_numbers},
+                                            {IR_DYNAMIC_GATHER_indices_are_sorted, IR_GATHER_indices_are_sorted}};
+    uint32_t rank = rules_shape(r, rules_in(r, op, 0))->rank;
+    int64_t sizes[IR_MAX_RANK];
+    if (!settled(r, op) || !rules_static(r, rules_in(r, op, 1)) || !rules_integers(r, rules_in(r, op, 2), sizes, rank))
+        return false;
+    ir_op fresh = rules_become_op(r, op, IR_GATHER, ir_op_get(r->m, op)->operands, 2);
+    copy_props(r, op, fresh, slots, 2);
+    ir_set_prop(r->m, fresh, IR_GATHER_slice_sizes, ir_attr_i64s(r->m, sizes, rank));
+    return true;
+}
+
+bool opt_rule_static_conv(struct rules *r, ir_op op) {
+    static const enum ir_slot slots[][2] = {
+        {IR_DYNAMIC_CONV_window_strides, IR_CONVOLUTION_window_strides},
+        {IR_DYNAMIC_CONV_lhs_dilation, IR_CONVOLUTION_lhs_dilation},
+        {IR_DYNAMIC_CONV_rhs_dilation, IR_CONVOLUTION_rhs_dilation},
+        {IR_DYNAMIC_CONV_window_reversal, IR_CONVOLUTION_window_reversal},
+        {IR_DYNAMIC_CONV_dimension_numbers, IR_CONVOLUTION_dimension_numbers},
+        {IR_DYNAMIC_CONV_feature_group_count, IR_CONVOLUTION_feature_group_count},
+        {IR_DYNAMIC_CONV_batch_group_count, IR_CONVOLUTION_batch_group_count},
+        {IR_DYNAMIC_CONV_precision_config, IR_CONVOLUTION_precision_config},
+    };
+    const struct ir_type_data *t = rules_shape(r, rules_in(r, op, 0)), *pads = rules_shape(r, rules_in(r, op, 2));
+    int64_t v[2 * IR_MAX_RANK];
+    if (!settled(r, op) || !rules_static(r, rules_in(r, op, 1)) || t->rank < 2 || !ir_type_is_static(pads) || pads->rank != 2 ||
+        !rules_integers(r, rules_in(r, op, 2), v, 2 * (t->rank - 2)))
+        return false;
+    ir_op fresh = rules_become_op(r, op, IR_CONVOLUTION, ir_op_get(r->m, op)->operands, 2);
+    copy_props(r, op, fresh, slots, sizeof slots / sizeof *slots);
+    ir_set_prop(r->m, fresh, IR_CONVOLUTION_padding, ir_attr_dense_i64s(r->m, v, pads->dims, 2));
+    return true;
+}
+
 bool opt_rule_known_size(struct rules *r, ir_op op) {
     const struct ir_type_data *t = rules_shape(r, rules_in(r, op, 0));
     int64_t dim = ir_prop_i64(r->m, op, IR_GET_DIMENSION_SIZE_dimension);

@@ -1,6 +1,6 @@
 /* simplify
- * does       applies the algebraic rules of rules.def; those of arithmetic are here, those of movement in simplify_move.c,
- *            those of control in simplify_control.c
+ * does       applies the algebraic rules of rules.def; those of arithmetic are here, those of functions in
+ *            simplify_function.c, of movement in simplify_move.c, of control in simplify_control.c
  * requires   nothing
  * preserves  nothing
  * cost       linear: a few comparisons an op, and rules make programs smaller
@@ -129,14 +129,6 @@ bool opt_rule_divide_power(struct rules *r, ir_op op) {
         return false;
     ir_val reciprocal = rules_make_float(r, op, rules_type(r, c), 1 / d);
     rules_become_op(r, op, IR_MULTIPLY, (ir_val[]){rules_in(r, op, 0), reciprocal}, 2);
-    return true;
-}
-
-bool opt_rule_power_two(struct rules *r, ir_op op) {
-    ir_val x = rules_in(r, op, 0);
-    if (!rules_is(r, rules_in(r, op, 1), RULES_TWO))
-        return false;
-    rules_become_op(r, op, IR_MULTIPLY, (ir_val[]){x, x}, 2);
     return true;
 }
 

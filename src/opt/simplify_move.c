@@ -90,6 +90,64 @@ bool opt_rule_broadcast_broadcast(struct rules *r, ir_op op) {
     return true;
 }
 
+/* Dimensions of size 1 that reshape adds need not be broadcast. */
+bool opt_rule_broadcast_reshape(struct rules *r, ir_op op) {
+    ir_op inner = rules_def(r, rules_in(r, op, 0), IR_RESHAPE);
+    if (IR_NONE(inner) || !rules_static(r, rules_in(r, op, 0)) || !rules_static(r, rules_in(r, inner, 0)))
+        return false;
+    size_t n;
+    ir_val x = rules_in(r, inner, 0);
+    const struct ir_type_data *in = rules_shape(r, x), *out = rules_shape(r, rules_in(r, op, 0));
+    const int64_t *dims = list(r, op, IR_BROADCAST_IN_DIM_broadcast_dimensions, &n);
+    int64_t kept[IR_MAX_RANK];
+    uint32_t k = 0;
+    if (in->rank >= out->rank)
+        return false;
+    for (uint32_t i = 0; i < out->rank; i++) {
+        if (k < in->rank && in->dims[k] == out->dims[i])
+            kept[k++] = dims[i];
+        else if (out->dims[i] != 1)
+            return false;
+    }
+    if (k < in->rank)
+        return false;
+    ir_set_operand(r->m, op, 0, x);
+    set_list(r, op, IR_BROADCAST_IN_DIM_broadcast_dimensions, kept, k);
+    return true;
+}
+
+bool opt_rule_reshape_broadcast(struct rules *r, ir_op op) {
+    ir_op inner = rules_def(r, rules_in(r, op, 0), IR_BROADCAST_IN_DIM);
+    size_t n;
+    if (IR_NONE(inner) || !ir_type_count(rules_shape(r, rules_in(r, inner, 0)), &n) || n != 1 ||
+        !rules_static(r, ir_result(r->m, op, 0)))
+        return false;
+    ir_val x = rules_in(r, inner, 0);
+    ir_type scalar = ir_type_with_dims(r->m, rules_type(r, x), NULL, 0);
+    if (!IR_SAME(scalar, rules_type(r, x)))
+        x = ir_result(r->m, rules_make(r, op, IR_RESHAPE, &x, 1, scalar), 0);
+    set_list(r, rules_become_op(r, op, IR_BROADCAST_IN_DIM, &x, 1), IR_BROADCAST_IN_DIM_broadcast_dimensions, NULL, 0);
+    return true;
+}
+
+bool opt_rule_transpose_broadcast(struct rules *r, ir_op op) {
+    ir_op inner = rules_def(r, rules_in(r, op, 0), IR_BROADCAST_IN_DIM);
+    if (IR_NONE(inner) || !rules_static(r, rules_in(r, op, 0)))
+        return false;
+    size_t n, rank;
+    ir_val x = rules_in(r, inner, 0);
+    const int64_t *dims = list(r, inner, IR_BROADCAST_IN_DIM_broadcast_dimensions, &n);
+    const int64_t *p = list(r, op, IR_TRANSPOSE_permutation, &rank);
+    int64_t place[IR_MAX_RANK], moved[IR_MAX_RANK];
+    for (size_t i = 0; i < rank; i++)
+        place[p[i]] = (int64_t)i;
+    for (size_t i = 0; i < n; i++)
+        moved[i] = place[dims[i]];
+    ir_op fresh = rules_become_op(r, op, IR_BROADCAST_IN_DIM, &x, 1);
+    set_list(r, fresh, IR_BROADCAST_IN_DIM_broadcast_dimensions, moved, (uint32_t)n);
+    return true;
+}
+
 /* ---- slices ---------------------------------------------------------------------------------- */
 
 struct slice {
@@ -133,6 +191,35 @@ bool opt_rule_slice_slice(struct rules *r, ir_op op) {
     }
     ir_set_operand(r->m, op, 0, rules_in(r, inner, 0));
     set_slice(r, op, &(struct slice){b.n, start, limit, stride});
+    return true;
+}
+
+/* Of dimensions that are broadcast any elements are the same; of the others the operand's are taken. */
+bool opt_rule_slice_broadcast(struct rules *r, ir_op op) {
+    ir_op inner = rules_def(r, rules_in(r, op, 0), IR_BROADCAST_IN_DIM);
+    if (IR_NONE(inner) || !rules_static(r, rules_in(r, inner, 0)) || !rules_static(r, ir_result(r->m, op, 0)))
+        return false;
+    size_t n;
+    struct slice s = slice_of(r, op);
+    ir_val x = rules_in(r, inner, 0);
+    const struct ir_type_data *t = rules_shape(r, x), *out = rules_shape(r, ir_result(r->m, op, 0));
+    const int64_t *dims = list(r, inner, IR_BROADCAST_IN_DIM_broadcast_dimensions, &n);
+    int64_t start[IR_MAX_RANK], limit[IR_MAX_RANK], stride[IR_MAX_RANK], sizes[IR_MAX_RANK];
+    for (size_t i = 0; i < n; i++) {
+        bool whole = t->dims[i] == 1;
+        start[i] = whole ? 0 : s.start[dims[i]];
+        limit[i] = whole ? 1 : s.limit[dims[i]];
+        stride[i] = whole ? 1 : s.stride[dims[i]];
+        sizes[i] = whole ? 1 : out->dims[dims[i]];
+    }
+    ir_attr map = ir_prop(r->m, inner, IR_BROADCAST_IN_DIM_broadcast_dimensions);
+    ir_type part = ir_type_with_dims(r->m, rules_type(r, x), sizes, (uint32_t)n);
+    if (!IR_SAME(part, rules_type(r, x))) {
+        ir_op slice = rules_make(r, op, IR_SLICE, &x, 1, part);
+        set_slice(r, slice, &(struct slice){n, start, limit, stride});
+        x = ir_result(r->m, slice, 0);
+    }
+    ir_set_prop(r->m, rules_become_op(r, op, IR_BROADCAST_IN_DIM, &x, 1), IR_BROADCAST_IN_DIM_broadcast_dimensions, map);
     return true;
 }
 
@@ -259,4 +346,28 @@ bool opt_rule_reverse_ones(struct rules *r, ir_op op) {
 bool opt_rule_iota_one(struct rules *r, ir_op op) {
     const struct ir_type_data *t = rules_shape(r, ir_result(r->m, op, 0));
     return ir_type_is_static(t) && t->dims[ir_prop_i64(r->m, op, IR_IOTA_iota_dimension)] == 1 && rules_become_zero(r, op);
+}
+
+/* ---- reduce ---------------------------------------------------------------------------------- */
+
+bool opt_rule_reduce_ones(struct rules *r, ir_op op) {
+    enum ir_op_kind kind = rules_reducer(r, op);
+    ir_val x = rules_in(r, op, 0), result = ir_result(r->m, op, 0);
+    size_t n;
+    const int64_t *dims = list(r, op, IR_REDUCE_dimensions, &n);
+    if (kind == IR_OP_NONE || !rules_static(r, x) || !rules_static(r, result) ||
+        !IR_SAME(rules_shape(r, x)->elem, rules_shape(r, result)->elem))
+        return false;
+    for (size_t i = 0; i < n; i++)
+        if (rules_shape(r, x)->dims[dims[i]] != 1)
+            return false;
+    ir_val init = rules_in(r, op, 1), in[2];
+    if (!IR_SAME(rules_shape(r, init)->elem, rules_shape(r, result)->elem))
+        return false;
+    ir_op first = rules_make(r, op, IR_BROADCAST_IN_DIM, &init, 1, rules_type(r, result));
+    set_list(r, first, IR_BROADCAST_IN_DIM_broadcast_dimensions, NULL, 0);
+    in[0] = ir_result(r->m, first, 0);
+    in[1] = ir_result(r->m, rules_make(r, op, IR_RESHAPE, &x, 1, rules_type(r, result)), 0);
+    rules_become_op(r, op, kind, in, 2);
+    return true;
 }

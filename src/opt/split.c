@@ -104,18 +104,6 @@ static bool chooses(const struct rules *r, ir_block b) {
            selects(r, rules_in(r, outer, 2), i, j, &q) && IR_SAME(q, p);
 }
 
-/* The one op of a body of two scalars, which commutes and is associative but for rounding; IR_OP_NONE for any other. */
-static enum ir_op_kind single(const struct rules *r, ir_block b) {
-    const struct ir_block_data *d = ir_block_get(r->m, b);
-    ir_op end = ir_terminator(r->m, b), op = d->first;
-    if (d->nargs != 2 || IR_SAME(op, end) || !IR_SAME(ir_op_get(r->m, op)->next, end) ||
-        !ir_op_has(ir_kind(r->m, op), IR_T_ASSOCIATIVE) || !pair(r, op, d->args[0], d->args[1]) ||
-        !IR_SAME(rules_in(r, end, 0), ir_result(r->m, op, 0)) ||
-        !(rules_is_integer(r, d->args[0]) || rules_is_float(r, d->args[0])))
-        return IR_OP_NONE;
-    return ir_kind(r->m, op);
-}
-
 /* ---- shapes ---------------------------------------------------------------------------------- */
 
 /* How the dimensions of the operand are cut: reduced ones before `dim` are kept by the first stage, `dim` is `blocks` times
@@ -173,23 +161,15 @@ struct stages {
     bool reduced[IR_MAX_RANK];
 };
 
-/* An op with n results behind those before s->op. */
+/* A stage, before s->op. */
 static ir_op make(struct rules *r, const struct stages *s, const ir_val *in, const ir_type *types) {
     const struct ir_op_data *x = ir_op_get(r->m, s->op);
+    if (s->kind != IR_OP_NONE)
+        return rules_make_reduce(r, s->op, s->kind, in, types[0]);
     ir_op op = ir_op_new(r->m, IR_REDUCE, in, 2 * s->n, types, s->n, 1);
     ir_set_loc(r->m, op, x->loc, x->line, x->col);
     ir_insert_before(r->m, s->op, op);
-    ir_region body = ir_op_region(r->m, op, 0);
-    if (s->kind == IR_OP_NONE) {
-        opt_clone_region(&r->map, ir_op_region(r->m, s->op, 0), body);
-        return op;
-    }
-    ir_block b = ir_block_new(r->m, body);
-    ir_val args[2] = {ir_block_add_arg(r->m, b, s->scalar), ir_block_add_arg(r->m, b, s->scalar)};
-    ir_op step = ir_op_new(r->m, s->kind, args, 2, &s->scalar, 1, 0);
-    ir_append(r->m, b, step);
-    ir_val result = ir_result(r->m, step, 0);
-    ir_append(r->m, b, ir_op_new(r->m, IR_RETURN, &result, 1, NULL, 0, 0));
+    opt_clone_region(&r->map, ir_op_region(r->m, s->op, 0), ir_op_region(r->m, op, 0));
     return op;
 }
 
@@ -316,7 +296,7 @@ bool opt_rule_reduce_blocks(struct rules *r, ir_op op) {
         if (!chooses(r, body) || !same_elements(r, op))
             return false;
     } else {
-        s.kind = single(r, body);
+        s.kind = rules_reducer(r, op);
         s.scalar = rules_type(r, ir_block_get(r->m, body)->args[0]);
         if (s.kind == IR_OP_NONE)
             return false;

@@ -72,3 +72,56 @@ module {
     return
   }
 }
+// -----
+// Dynamic forms of constants: pad, slice, gather, convolution.
+func.func @main() {
+  %x = stablehlo.constant dense<[[1, 2, 3], [4, 5, 6]]> : tensor<2x3xi32>
+  %z = stablehlo.constant dense<0> : tensor<i32>
+  %low = stablehlo.constant dense<[0, -1]> : tensor<2xi64>
+  %high = stablehlo.constant dense<[1, 0]> : tensor<2xi64>
+  %inside = stablehlo.constant dense<[0, 1]> : tensor<2xi64>
+  %0 = stablehlo.dynamic_pad %x, %z, %low, %high, %inside : (tensor<2x3xi32>, tensor<i32>, tensor<2xi64>, tensor<2xi64>, tensor<2xi64>) -> tensor<3x4xi32>
+  %start = stablehlo.constant dense<[1, 0]> : tensor<2xi32>
+  %limit = stablehlo.constant dense<[2, 3]> : tensor<2xi32>
+  %stride = stablehlo.constant dense<[1, 2]> : tensor<2xi32>
+  %1 = stablehlo.real_dynamic_slice %x, %start, %limit, %stride : (tensor<2x3xi32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32>) -> tensor<1x2xi32>
+  %index = stablehlo.constant dense<[[1], [0]]> : tensor<2x1xi32>
+  %sizes = stablehlo.constant dense<[1, 3]> : tensor<2xi64>
+  %2 = "stablehlo.dynamic_gather"(%x, %index, %sizes) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>}> : (tensor<2x3xi32>, tensor<2x1xi32>, tensor<2xi64>) -> tensor<2x3xi32>
+  %image = stablehlo.constant dense<1.0> : tensor<1x3x3x1xf32>
+  %kernel = stablehlo.constant dense<1.0> : tensor<2x2x1x1xf32>
+  %pads = stablehlo.constant dense<[[0, 0], [1, 0]]> : tensor<2x2xi64>
+  %3 = "stablehlo.dynamic_conv"(%image, %kernel, %pads) <{dimension_numbers = #stablehlo.conv<[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]>, feature_group_count = 1 : i64, batch_group_count = 1 : i64}> : (tensor<1x3x3x1xf32>, tensor<2x2x1x1xf32>, tensor<2x2xi64>) -> tensor<1x2x3x1xf32>
+  check.expect_eq_const %0, dense<[[0, 2, 0, 3], [0, 5, 0, 6], [0, 0, 0, 0]]> : tensor<3x4xi32>
+  check.expect_eq_const %1, dense<[[4, 6]]> : tensor<1x2xi32>
+  check.expect_eq_const %2, dense<[[4, 5, 6], [1, 2, 3]]> : tensor<2x3xi32>
+  check.expect_eq_const %3, dense<[[[[2.0], [4.0], [4.0]], [[2.0], [4.0], [4.0]]]]> : tensor<1x2x3x1xf32>
+  return
+}
+// ----- expected
+module {
+  func.func @main() {
+    %0 = stablehlo.constant dense<[[1, 2, 3], [4, 5, 6]]> : tensor<2x3xi32>
+    %1 = stablehlo.constant dense<0> : tensor<i32>
+    %2 = stablehlo.constant dense<[0, -1]> : tensor<2xi64>
+    %3 = stablehlo.constant dense<[1, 0]> : tensor<2xi64>
+    %4 = stablehlo.constant dense<[0, 1]> : tensor<2xi64>
+    %5 = stablehlo.pad %0, %1, low = [0, -1], high = [1, 0], interior = [0, 1] : (tensor<2x3xi32>, tensor<i32>) -> tensor<3x4xi32>
+    %6 = stablehlo.constant dense<[1, 0]> : tensor<2xi32>
+    %7 = stablehlo.constant dense<[2, 3]> : tensor<2xi32>
+    %8 = stablehlo.constant dense<[1, 2]> : tensor<2xi32>
+    %9 = stablehlo.slice %0 [1:2, 0:3:2] : (tensor<2x3xi32>) -> tensor<1x2xi32>
+    %10 = stablehlo.constant dense<[[1], [0]]> : tensor<2x1xi32>
+    %11 = stablehlo.constant dense<[1, 3]> : tensor<2xi64>
+    %12 = "stablehlo.gather"(%0, %10) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 3>}> : (tensor<2x3xi32>, tensor<2x1xi32>) -> tensor<2x3xi32>
+    %13 = stablehlo.constant dense<1.000000e+00> : tensor<1x3x3x1xf32>
+    %14 = stablehlo.constant dense<1.000000e+00> : tensor<2x2x1x1xf32>
+    %15 = stablehlo.constant dense<[[0, 0], [1, 0]]> : tensor<2x2xi64>
+    %16 = stablehlo.convolution(%13, %14) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[0, 0], [1, 0]] } {feature_group_count = 1 : i64, batch_group_count = 1 : i64} : (tensor<1x3x3x1xf32>, tensor<2x2x1x1xf32>) -> tensor<1x2x3x1xf32>
+    check.expect_eq_const %5, dense<[[0, 2, 0, 3], [0, 5, 0, 6], [0, 0, 0, 0]]> : tensor<3x4xi32>
+    check.expect_eq_const %9, dense<[[4, 6]]> : tensor<1x2xi32>
+    check.expect_eq_const %12, dense<[[4, 5, 6], [1, 2, 3]]> : tensor<2x3xi32>
+    check.expect_eq_const %16, dense<[[[[2.000000e+00], [4.000000e+00], [4.000000e+00]], [[2.000000e+00], [4.000000e+00], [4.000000e+00]]]]> : tensor<1x2x3x1xf32>
+    return
+  }
+}

@@ -486,3 +486,172 @@ module {
     return %arg0, %4, %6, %7#1 : tensor<2xi32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32>
   }
 }
+// -----
+// Powers by constants that have a function of their own; those whose values differ somewhere stay.
+func.func @main() {
+  %x = stablehlo.constant dense<[-0.0, 3.0, 4.0, -0.125]> : tensor<4xf32>
+  %y = stablehlo.optimization_barrier %x : tensor<4xf32>
+  %c0 = stablehlo.constant dense<0.0> : tensor<4xf32>
+  %c1 = stablehlo.constant dense<-1.0> : tensor<4xf32>
+  %c2 = stablehlo.constant dense<2.0> : tensor<4xf32>
+  %c3 = stablehlo.constant dense<3.0> : tensor<4xf32>
+  %ch = stablehlo.constant dense<0.5> : tensor<4xf32>
+  %0 = stablehlo.power %y, %c0 : tensor<4xf32>
+  %1 = stablehlo.power %y, %c1 : tensor<4xf32>
+  %2 = stablehlo.power %y, %c2 : tensor<4xf32>
+  %3 = stablehlo.power %y, %c3 : tensor<4xf32>
+  %4 = stablehlo.power %y, %ch : tensor<4xf32>
+  check.expect_eq_const %0, dense<1.0> : tensor<4xf32>
+  check.expect_eq_const %1, dense<[0xFF800000, 0.333333343, 0.25, -8.0]> : tensor<4xf32>
+  check.expect_eq_const %2, dense<[0.0, 9.0, 16.0, 0.015625]> : tensor<4xf32>
+  check.expect_eq_const %3, dense<[-0.0, 27.0, 64.0, -0.001953125]> : tensor<4xf32>
+  return
+}
+// ----- expected
+module {
+  func.func @main() {
+    %0 = stablehlo.constant dense<[-0.000000e+00, 3.000000e+00, 4.000000e+00, -1.250000e-01]> : tensor<4xf32>
+    %1 = stablehlo.optimization_barrier %0 : tensor<4xf32>
+    %2 = stablehlo.constant dense<0.000000e+00> : tensor<4xf32>
+    %3 = stablehlo.constant dense<-1.000000e+00> : tensor<4xf32>
+    %4 = stablehlo.constant dense<2.000000e+00> : tensor<4xf32>
+    %5 = stablehlo.constant dense<3.000000e+00> : tensor<4xf32>
+    %6 = stablehlo.constant dense<5.000000e-01> : tensor<4xf32>
+    %7 = stablehlo.constant dense<1.000000e+00> : tensor<4xf32>
+    %8 = stablehlo.constant dense<1.000000e+00> : tensor<4xf32>
+    %9 = stablehlo.divide %8, %1 : tensor<4xf32>
+    %10 = stablehlo.multiply %1, %1 : tensor<4xf32>
+    %11 = stablehlo.power %1, %5 : tensor<4xf32>
+    %12 = stablehlo.power %1, %6 : tensor<4xf32>
+    check.expect_eq_const %7, dense<1.000000e+00> : tensor<4xf32>
+    check.expect_eq_const %9, dense<[0xFF800000, 0.333333343, 2.500000e-01, -8.000000e+00]> : tensor<4xf32>
+    check.expect_eq_const %10, dense<[0.000000e+00, 9.000000e+00, 1.600000e+01, 1.562500e-02]> : tensor<4xf32>
+    check.expect_eq_const %11, dense<[-0.000000e+00, 2.700000e+01, 6.400000e+01, -0.001953125]> : tensor<4xf32>
+    return
+  }
+}
+// -----
+// RUN: --passes=simplify --floats=reassoc
+func.func @f(%x: tensor<4xf32>, %y: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
+  %c3 = stablehlo.constant dense<3.0> : tensor<4xf32>
+  %ch = stablehlo.constant dense<0.5> : tensor<4xf32>
+  %cm = stablehlo.constant dense<-0.5> : tensor<4xf32>
+  %one = stablehlo.constant dense<1.0> : tensor<4xf32>
+  %0 = stablehlo.power %x, %c3 : tensor<4xf32>
+  %1 = stablehlo.power %x, %ch : tensor<4xf32>
+  %2 = stablehlo.power %x, %cm : tensor<4xf32>
+  %3 = stablehlo.exponential %x : tensor<4xf32>
+  %4 = stablehlo.log %3 : tensor<4xf32>
+  %5 = stablehlo.subtract %3, %one : tensor<4xf32>
+  %6 = stablehlo.add %one, %y : tensor<4xf32>
+  %7 = stablehlo.log %6 : tensor<4xf32>
+  %8 = stablehlo.sqrt %y : tensor<4xf32>
+  %9 = stablehlo.divide %x, %8 : tensor<4xf32>
+  %10 = stablehlo.negate %x : tensor<4xf32>
+  %11 = stablehlo.exponential %10 : tensor<4xf32>
+  %12 = stablehlo.add %one, %11 : tensor<4xf32>
+  %13 = stablehlo.divide %one, %12 : tensor<4xf32>
+  %14 = stablehlo.divide %x, %c3 : tensor<4xf32>
+  return %0, %1, %2, %4, %5, %7, %9, %13 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+}
+// ----- expected
+module {
+  func.func @f(%arg0: tensor<4xf32>, %arg1: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
+    %0 = stablehlo.constant dense<3.000000e+00> : tensor<4xf32>
+    %1 = stablehlo.constant dense<5.000000e-01> : tensor<4xf32>
+    %2 = stablehlo.constant dense<-5.000000e-01> : tensor<4xf32>
+    %3 = stablehlo.constant dense<1.000000e+00> : tensor<4xf32>
+    %4 = stablehlo.multiply %arg0, %arg0 : tensor<4xf32>
+    %5 = stablehlo.multiply %4, %arg0 : tensor<4xf32>
+    %6 = stablehlo.sqrt %arg0 : tensor<4xf32>
+    %7 = stablehlo.rsqrt %arg0 : tensor<4xf32>
+    %8 = stablehlo.exponential %arg0 : tensor<4xf32>
+    %9 = stablehlo.exponential_minus_one %arg0 : tensor<4xf32>
+    %10 = stablehlo.add %3, %arg1 : tensor<4xf32>
+    %11 = stablehlo.log_plus_one %arg1 : tensor<4xf32>
+    %12 = stablehlo.sqrt %arg1 : tensor<4xf32>
+    %13 = stablehlo.rsqrt %arg1 : tensor<4xf32>
+    %14 = stablehlo.multiply %arg0, %13 : tensor<4xf32>
+    %15 = stablehlo.negate %arg0 : tensor<4xf32>
+    %16 = stablehlo.exponential %15 : tensor<4xf32>
+    %17 = stablehlo.add %3, %16 : tensor<4xf32>
+    %18 = stablehlo.logistic %arg0 : tensor<4xf32>
+    %19 = stablehlo.constant dense<0.333333343> : tensor<4xf32>
+    %20 = stablehlo.multiply %arg0, %19 : tensor<4xf32>
+    return %5, %6, %7, %arg0, %9, %11, %14, %18 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+  }
+}
+// -----
+// Broadcasts: of what reshape made, reshaped, transposed, sliced.
+func.func @main() {
+  %x = stablehlo.constant dense<[[1], [2], [3]]> : tensor<3x1xi32>
+  %y = stablehlo.optimization_barrier %x : tensor<3x1xi32>
+  %s = stablehlo.slice %y [0:1, 0:1] : (tensor<3x1xi32>) -> tensor<1x1xi32>
+  %0 = stablehlo.broadcast_in_dim %y, dims = [0, 1] : (tensor<3x1xi32>) -> tensor<3x4xi32>
+  %1 = stablehlo.slice %0 [1:3, 1:4:2] : (tensor<3x4xi32>) -> tensor<2x2xi32>
+  %2 = stablehlo.transpose %0, dims = [1, 0] : (tensor<3x4xi32>) -> tensor<4x3xi32>
+  %3 = stablehlo.reshape %y : (tensor<3x1xi32>) -> tensor<3x1x1xi32>
+  %4 = stablehlo.broadcast_in_dim %3, dims = [0, 1, 3] : (tensor<3x1x1xi32>) -> tensor<3x2x1x2xi32>
+  %5 = stablehlo.broadcast_in_dim %s, dims = [0, 1] : (tensor<1x1xi32>) -> tensor<2x3xi32>
+  %6 = stablehlo.reshape %5 : (tensor<2x3xi32>) -> tensor<6xi32>
+  check.expect_eq_const %1, dense<[[2, 2], [3, 3]]> : tensor<2x2xi32>
+  check.expect_eq_const %2, dense<[[1, 2, 3], [1, 2, 3], [1, 2, 3], [1, 2, 3]]> : tensor<4x3xi32>
+  check.expect_eq_const %4, dense<[[[[1, 1]], [[1, 1]]], [[[2, 2]], [[2, 2]]], [[[3, 3]], [[3, 3]]]]> : tensor<3x2x1x2xi32>
+  check.expect_eq_const %6, dense<1> : tensor<6xi32>
+  return
+}
+// ----- expected
+module {
+  func.func @main() {
+    %0 = stablehlo.constant dense<[[1], [2], [3]]> : tensor<3x1xi32>
+    %1 = stablehlo.optimization_barrier %0 : tensor<3x1xi32>
+    %2 = stablehlo.slice %1 [0:1, 0:1] : (tensor<3x1xi32>) -> tensor<1x1xi32>
+    %3 = stablehlo.broadcast_in_dim %1, dims = [0, 1] : (tensor<3x1xi32>) -> tensor<3x4xi32>
+    %4 = stablehlo.slice %1 [1:3, 0:1] : (tensor<3x1xi32>) -> tensor<2x1xi32>
+    %5 = stablehlo.broadcast_in_dim %4, dims = [0, 1] : (tensor<2x1xi32>) -> tensor<2x2xi32>
+    %6 = stablehlo.broadcast_in_dim %1, dims = [1, 0] : (tensor<3x1xi32>) -> tensor<4x3xi32>
+    %7 = stablehlo.reshape %1 : (tensor<3x1xi32>) -> tensor<3x1x1xi32>
+    %8 = stablehlo.broadcast_in_dim %1, dims = [0, 1] : (tensor<3x1xi32>) -> tensor<3x2x1x2xi32>
+    %9 = stablehlo.broadcast_in_dim %2, dims = [0, 1] : (tensor<1x1xi32>) -> tensor<2x3xi32>
+    %10 = stablehlo.reshape %2 : (tensor<1x1xi32>) -> tensor<i32>
+    %11 = stablehlo.broadcast_in_dim %10, dims = [] : (tensor<i32>) -> tensor<6xi32>
+    check.expect_eq_const %5, dense<[[2, 2], [3, 3]]> : tensor<2x2xi32>
+    check.expect_eq_const %6, dense<[[1, 2, 3], [1, 2, 3], [1, 2, 3], [1, 2, 3]]> : tensor<4x3xi32>
+    check.expect_eq_const %8, dense<[[[[1, 1]], [[1, 1]]], [[[2, 2]], [[2, 2]]], [[[3, 3]], [[3, 3]]]]> : tensor<3x2x1x2xi32>
+    check.expect_eq_const %11, dense<1> : tensor<6xi32>
+    return
+  }
+}
+// -----
+// Reductions along dimensions of size 1 combine with the initial value.
+func.func @main() {
+  %x = stablehlo.constant dense<[[[1.0, -2.0]]]> : tensor<1x1x2xf32>
+  %y = stablehlo.optimization_barrier %x : tensor<1x1x2xf32>
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.reduce(%y init: %z) applies stablehlo.add across dimensions = [0, 1] : (tensor<1x1x2xf32>, tensor<f32>) -> tensor<2xf32>
+  %1 = stablehlo.reduce(%y init: %z) applies stablehlo.maximum across dimensions = [0] : (tensor<1x1x2xf32>, tensor<f32>) -> tensor<1x2xf32>
+  %2 = stablehlo.reduce(%y init: %z) applies stablehlo.add across dimensions = [2] : (tensor<1x1x2xf32>, tensor<f32>) -> tensor<1x1xf32>
+  check.expect_eq_const %0, dense<[1.0, -2.0]> : tensor<2xf32>
+  check.expect_eq_const %1, dense<[[1.0, 0.0]]> : tensor<1x2xf32>
+  check.expect_eq_const %2, dense<-1.0> : tensor<1x1xf32>
+  return
+}
+// ----- expected
+module {
+  func.func @main() {
+    %0 = stablehlo.constant dense<[[[1.000000e+00, -2.000000e+00]]]> : tensor<1x1x2xf32>
+    %1 = stablehlo.optimization_barrier %0 : tensor<1x1x2xf32>
+    %2 = stablehlo.constant dense<0.000000e+00> : tensor<f32>
+    %3 = stablehlo.constant dense<0.000000e+00> : tensor<2xf32>
+    %4 = stablehlo.reshape %1 : (tensor<1x1x2xf32>) -> tensor<2xf32>
+    %5 = stablehlo.add %3, %4 : tensor<2xf32>
+    %6 = stablehlo.constant dense<0.000000e+00> : tensor<1x2xf32>
+    %7 = stablehlo.reshape %1 : (tensor<1x1x2xf32>) -> tensor<1x2xf32>
+    %8 = stablehlo.maximum %6, %7 : tensor<1x2xf32>
+    %9 = stablehlo.reduce(%1 init: %2) applies stablehlo.add across dimensions = [2] : (tensor<1x1x2xf32>, tensor<f32>) -> tensor<1x1xf32>
+    check.expect_eq_const %5, dense<[1.000000e+00, -2.000000e+00]> : tensor<2xf32>
+    check.expect_eq_const %8, dense<[[1.000000e+00, 0.000000e+00]]> : tensor<1x2xf32>
+    check.expect_eq_const %9, dense<-1.000000e+00> : tensor<1x1xf32>
+    return
+  }
+}
