@@ -5,7 +5,7 @@ _hilo() {
     COMPREPLY=()
 
     if [ "$COMP_CWORD" = 1 ]; then
-        mapfile -t COMPREPLY < <(compgen -W 'run check opt ops devices generate tokenize perplexity emit quantize
+        mapfile -t COMPREPLY < <(compgen -W 'run check bench opt ops devices generate tokenize perplexity emit quantize
             help --help --version' -- "$word")
         return
     fi
@@ -40,6 +40,7 @@ _hilo() {
         mapfile -t COMPREPLY < <(compgen -W 'exact no-nan reassoc' -- "$word")
         return
         ;;
+    --runs | --seconds) return ;;
     --entry | --timing | --threads | --filter | --timeout | --elide | --passes | --stop-after | --dump) return ;;
     --disable-rule | --rule-limit | -p | -n | --system | --temperature | --top-k | --top-p | --min-p) return ;;
     --repetition-penalty | --seed | --stop | --context | --batch | --tokens) return ;;
@@ -51,6 +52,7 @@ _hilo() {
         case ${COMP_WORDS[1]} in
         run) options+=" $compile --entry --input -o --timing --json" ;;
         check) options+=" $compile --filter --timeout --verbose" ;;
+        bench) options+=" $compile --runs --seconds --timeout --input --entry --json" ;;
         opt)
             options+=' -O1 -O2 -O3 --passes --stop-after --dump --disable-rule --rule-limit --floats --stats'
             options+=' --list-passes --generic --locations --elide'

@@ -4,6 +4,7 @@
  *   options.c   command lines and --help        check.c    hilo check       expect.c   // expected-error
  *   session.c   client, errors, terminal        opt.c      hilo opt         report.c   results and timing
  *   npy.c npz.c numpy's files (npy.h)           ops.c      hilo ops         devices.c  hilo devices
+ *   bench.c     hilo bench                      recipe.c   inputs of benchmarks
  *   model.c     language models (model.h)       generate.c tokenize.c perplexity.c emit_graph.c quantize.c
  *
  * A command answers an exit code. Only a command prints; messages and progress go to standard error. */
@@ -72,7 +73,7 @@ struct cli_command {
     int (*run)(const struct cli_command *self, int argc, char **argv);
 };
 
-extern const struct cli_command cli_run, cli_check, cli_opt, cli_ops, cli_devices;
+extern const struct cli_command cli_run, cli_check, cli_bench, cli_opt, cli_ops, cli_devices;
 extern const struct cli_command cli_generate, cli_tokenize, cli_perplexity, cli_emit, cli_quantize;
 
 /* Reads the arguments behind the command's name into the struct `into` and the operands. Answers -1 when the command
@@ -119,12 +120,18 @@ void *cli_alloc(size_t n, size_t size);
 int cli_inputs(hilo_client *client, const hilo_executable *exe, const struct cli_texts *texts, const char *file,
                hilo_buffer ***out);
 
+/* The same by a recipe, a JSON file (recipe.c), into buffers[], which the caller releases also when it fails. */
+int cli_recipe_inputs(hilo_client *client, const hilo_executable *exe, const char *path, hilo_buffer **buffers);
+
 /* Whether results can be written to a file of this name: .npz, or .npy for one. Answers 0 or an exit code. */
 int cli_output_check(const hilo_executable *exe, const char *path);
 int cli_output_write(const hilo_executable *exe, hilo_buffer *const *outputs, const char *path);
 /* As text on standard output. */
 void cli_output_print(const hilo_executable *exe, hilo_buffer *const *outputs);
 
+/* The median and the minimum of n > 0 times; sorts them. */
+struct cli_figures { double median, least; };
+struct cli_figures cli_figures(double *ms, size_t n);
 /* The figures of n runs; sorts `ms`. */
 void cli_timing_print(double *ms, size_t n, double compile_ms, uint64_t peak_bytes, bool json);
 

@@ -101,13 +101,17 @@ static int compare_ms(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-void cli_timing_print(double *ms, size_t n, double compile_ms, uint64_t peak_bytes, bool json) {
+struct cli_figures cli_figures(double *ms, size_t n) {
     qsort(ms, n, sizeof *ms, compare_ms);
-    double median = n % 2 ? ms[n / 2] : (ms[n / 2 - 1] + ms[n / 2]) / 2;
+    return (struct cli_figures){n % 2 ? ms[n / 2] : (ms[n / 2 - 1] + ms[n / 2]) / 2, ms[0]};
+}
+
+void cli_timing_print(double *ms, size_t n, double compile_ms, uint64_t peak_bytes, bool json) {
+    struct cli_figures f = cli_figures(ms, n);
     if (json)
-        printf("{\"median_ms\":%.6f,\"min_ms\":%.6f,\"compile_ms\":%.6f,\"peak_bytes\":%" PRIu64 "}\n", median, ms[0],
+        printf("{\"median_ms\":%.6f,\"min_ms\":%.6f,\"compile_ms\":%.6f,\"peak_bytes\":%" PRIu64 "}\n", f.median, f.least,
                compile_ms, peak_bytes);
     else
-        printf("median %.3f ms, minimum %.3f ms of %zu runs; ready after %.3f ms; at most %.3f MB in tensors\n", median,
-               ms[0], n, compile_ms, (double)peak_bytes / 1e6);
+        printf("median %.3f ms, minimum %.3f ms of %zu runs; ready after %.3f ms; at most %.3f MB in tensors\n", f.median,
+               f.least, n, compile_ms, (double)peak_bytes / 1e6);
 }
