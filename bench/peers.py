@@ -1,0 +1,499 @@
+#!/usr/bin/env python3
+"""peers.py [options] [NAME...]: runs programs through hilo and its peers, XLA:CPU (jaxlib) and IREE, in one sitting.
+
+A program is DIR/NAME.mlir with a recipe DIR/NAME.json beside it: what its inputs are, how far results may differ. Each runs
+in a process of its own: all engines get the same arrays, take turns in short rounds, and have to agree with the first one that
+ran. Printed are medians, ratios (peer / hilo: above 1 hilo is faster) and their geometric mean; --json keeps everything.
+
+hilo is loaded from its shared library, and its times are those that it reports for a call; the peers' are taken around theirs
+from Python, which adds some microseconds to each call. An engine that is not installed is left out.
+"""
+
+import argparse
+import ctypes
+import importlib.util
+import json
+import math
+import os
+import signal
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+class Failed(Exception):
+    pass
+
+
+# ---- inputs ------------------------------------------------------------------------------------
+
+
+def dtype_of(name):
+    import ml_dtypes
+    import numpy as np
+
+    return np.dtype(getattr(ml_dtypes, name)) if hasattr(ml_dtypes, name) else np.dtype(name)
+
+
+def make_input(entry, seed):
+    """The array that an entry of a recipe describes; the kinds are those of `hilo bench --help`."""
+    import numpy as np
+
+    rng = np.random.default_rng(seed)
+    shape, dtype, kind = entry["shape"], dtype_of(entry["dtype"]), entry["kind"]
+    if kind == "const":
+        return np.full(shape, entry.get("lo", 0), dtype)
+    if kind == "randint":
+        return rng.integers(entry["lo"], entry["hi"], shape).astype(dtype)
+    wide = np.float64 if dtype.itemsize == 8 and dtype.kind == "f" else np.float32
+    if kind == "uniform":
+        x = rng.random(shape, wide)
+        x *= entry["hi"] - entry["lo"]
+        x += entry["lo"]
+    else:
+        x = rng.standard_normal(shape, wide)
+        x *= entry["std"]
+    if dtype.kind == "c":
+        x = x + 1j * rng.standard_normal(shape, wide)
+    if kind in ("tril", "spd"):
+        n = shape[-1]
+        lower = np.tril(x, -1)
+        diagonal = np.eye(n) * entry["std"] * n
+        x = lower + diagonal if kind == "tril" else lower + lower.swapaxes(-1, -2) + 2 * diagonal
+    return np.ascontiguousarray(x.astype(dtype))
+
+
+def difference(a, b):
+    """The largest difference, relative to the largest number of b; infinite where one of them alone is no number."""
+    import numpy as np
+
+    if a.shape != b.shape:
+        return math.inf
+    if a.size == 0:
+        return 0.0
+    wide = np.complex128 if b.dtype.kind == "c" else np.float64
+    a, b = a.astype(wide), b.astype(wide)
+    same = (a == b) | (np.isnan(a) & np.isnan(b))
+    if not np.array_equal(np.isfinite(a) | same, np.isfinite(b) | same):
+        return math.inf
+    away = np.where(same, 0, np.abs(np.where(same, 0, a) - np.where(same, 0, b)))
+    scale = np.max(np.abs(np.where(np.isfinite(b), b, 0)))
+    return float(np.max(away) / (scale if scale > 0 else 1))
+
+
+# ---- hilo --------------------------------------------------------------------------------------
+
+
+def options(*fields):
+    """A struct of options, with room for fields to come: its _init function says how much of it is used."""
+
+    class Options(ctypes.Structure):
+        _fields_ = [("struct_size", ctypes.c_size_t), *fields, ("rest", ctypes.c_byte * 512)]
+
+    return Options
+
+
+ClientOptions = options(("threads", ctypes.c_int32))
+CompileOptions = options(("level", ctypes.c_int32), ("backend", ctypes.c_int))
+ExecuteOptions = options(("donate", ctypes.c_void_p), ("timing", ctypes.c_void_p))
+
+
+class Type(ctypes.Structure):
+    _fields_ = [("dtype", ctypes.c_int), ("rank", ctypes.c_uint32), ("dims", ctypes.POINTER(ctypes.c_int64))]
+
+
+class Stats(ctypes.Structure):
+    _fields_ = [
+        ("struct_size", ctypes.c_size_t),
+        ("executions", ctypes.c_uint64),
+        ("ms", ctypes.c_double * 4),
+        ("peak_bytes", ctypes.c_uint64),
+    ]
+
+
+class Hilo:
+    name, needs = "hilo", ("numpy", "ml_dtypes")
+
+    def __init__(self, args):
+        path = Path(args.library) if args.library else ROOT / "build" / "libhilo.so"
+        if not path.exists():
+            raise Failed(f"{path} is not there; build it, or give --library")
+        self.lib = ctypes.CDLL(str(path))
+        self.lib.hilo_buffer_data.restype = ctypes.c_void_p
+        self.lib.hilo_buffer_bytes.restype = ctypes.c_size_t
+        for name in ("input_count", "output_count"):
+            getattr(self.lib, f"hilo_executable_{name}").restype = ctypes.c_size_t
+        self.client, self.exe = ctypes.c_void_p(), ctypes.c_void_p()
+        options = ClientOptions()
+        self.lib.hilo_client_options_init(ctypes.byref(options))
+        options.threads = args.threads
+        if self.lib.hilo_client_create(ctypes.byref(options), ctypes.byref(self.client)):
+            raise Failed("no client")
+        self.level, self.backend = args.level, {"auto": 0, "reference": 1}[args.backend]
+
+    def check(self, status):
+        if status == 0:
+            return
+        text = []
+        write = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)(
+            lambda _, p, n: text.append(ctypes.string_at(p, n).decode(errors="replace"))
+        )
+        self.lib.hilo_diagnostics_write(self.client, 0, write, None)
+        raise Failed(("".join(text).strip().splitlines() or [f"status {status}"])[0][:200])
+
+    def compile(self, text):
+        module = ctypes.c_void_p()
+        self.check(self.lib.hilo_module_parse(self.client, text, ctypes.c_size_t(len(text)), None, ctypes.byref(module)))
+        options = CompileOptions()
+        self.lib.hilo_compile_options_init(ctypes.byref(options))
+        options.level, options.backend = self.level, self.backend
+        status = self.lib.hilo_compile(self.client, module, ctypes.byref(options), ctypes.byref(self.exe))
+        self.lib.hilo_module_release(module)
+        self.check(status)
+
+    def take(self, arrays):
+        self.arrays = arrays
+        n = self.lib.hilo_executable_input_count(self.exe)
+        if n != len(arrays):
+            raise Failed(f"{n} inputs, not {len(arrays)}")
+        self.inputs = (ctypes.c_void_p * n)()
+        for i, a in enumerate(arrays):
+            t, b = Type(), ctypes.c_void_p()
+            self.check(self.lib.hilo_executable_input_type(self.exe, ctypes.c_size_t(i), ctypes.byref(t)))
+            dims = (ctypes.c_int64 * a.ndim)(*a.shape)
+            data, rank = ctypes.c_void_p(a.ctypes.data), ctypes.c_uint32(a.ndim)
+            self.check(self.lib.hilo_buffer_wrap(self.client, t.dtype, dims, rank, data, None, None, ctypes.byref(b)))
+            self.inputs[i] = b
+        self.noutputs = self.lib.hilo_executable_output_count(self.exe)
+        self.outputs = (ctypes.c_void_p * self.noutputs)()
+        self.timing = (ctypes.c_double * 2)()
+        self.options = ExecuteOptions()
+        self.lib.hilo_execute_options_init(ctypes.byref(self.options))
+        self.options.timing = ctypes.addressof(self.timing)
+
+    def run(self):
+        for i in range(self.noutputs):
+            self.lib.hilo_buffer_release(ctypes.c_void_p(self.outputs[i]))
+            self.outputs[i] = None
+        n, noutputs = ctypes.c_size_t(len(self.inputs)), ctypes.c_size_t(self.noutputs)
+        self.check(self.lib.hilo_execute(self.exe, ctypes.byref(self.options), self.inputs, n, self.outputs, noutputs))
+        return self.timing[0]
+
+    def results(self, like):
+        import numpy as np
+
+        out = []
+        for i, (dtype, shape) in enumerate(like):
+            b = ctypes.c_void_p(self.outputs[i])
+            n = self.lib.hilo_buffer_bytes(b)
+            if n != dtype.itemsize * math.prod(shape):
+                raise Failed(f"result {i} has {n} bytes, expected {dtype.itemsize * math.prod(shape)}")
+            data = ctypes.string_at(self.lib.hilo_buffer_data(b), n) if n else b""
+            out.append(np.frombuffer(data, dtype).reshape(shape))
+        return out
+
+    def figures(self):
+        stats = Stats(struct_size=ctypes.sizeof(Stats))
+        self.lib.hilo_executable_stats(self.exe, ctypes.byref(stats))
+        return {"peak_bytes": stats.peak_bytes}
+
+
+# ---- peers -------------------------------------------------------------------------------------
+
+
+class Xla:
+    name, needs = "xla", ("jax", "jaxlib")
+
+    def __init__(self, args):
+        os.environ.setdefault("JAX_PLATFORMS", "cpu")
+        import jax
+        from jax._src import compiler, xla_bridge
+        from jax._src.interpreters import mlir
+        from jaxlib import xla_client
+        from jaxlib.mlir import ir
+
+        jax.config.update("jax_enable_x64", True)
+        self.jax, self.compiler, self.mlir, self.ir = jax, compiler, mlir, ir
+        self.backend = xla_bridge.get_backend("cpu")
+        self.devices = xla_client.DeviceList(tuple(self.backend.local_devices()[:1]))
+
+    def compile(self, text):
+        options = self.compiler.get_compile_options(num_replicas=1, num_partitions=1)
+        with self.mlir.make_ir_context():
+            module = self.ir.Module.parse(text)
+            self.exe = self.compiler.backend_compile_and_load(self.backend, module, self.devices, options, [])
+
+    def take(self, arrays):
+        self.inputs = [self.jax.device_put(a) for a in arrays]
+        self.jax.block_until_ready(self.inputs)
+        self.outputs = None
+
+    def run(self):
+        self.outputs = None
+        begin = time.perf_counter()
+        arrays = self.exe.execute_sharded(self.inputs).disassemble_into_single_device_arrays()
+        for a in arrays:
+            a[0].block_until_ready()
+        ms = (time.perf_counter() - begin) * 1e3
+        self.outputs = arrays
+        return ms
+
+    def results(self, like):
+        import numpy as np
+
+        return [np.asarray(a[0]) for a in self.outputs]
+
+    def figures(self):
+        return {}
+
+
+class Iree:
+    name, needs = "iree", ("iree", "iree.compiler", "iree.runtime")
+
+    def __init__(self, args):
+        import iree.compiler
+        import iree.runtime
+
+        self.compiler, self.runtime, self.threads = iree.compiler, iree.runtime, args.threads
+
+    def compile(self, text):
+        flags = ["--iree-llvmcpu-target-cpu=host", "--iree-opt-level=O3"]
+        binary = self.compiler.compile_str(text, input_type="stablehlo", target_backends=["llvm-cpu"], extra_args=flags)
+        self.runtime.flags.parse_flags(f"--task_topology_max_group_count={self.threads}")
+        config = self.runtime.Config("local-task")
+        self.device = config.device
+        module = self.runtime.load_vm_module(self.runtime.VmModule.copy_buffer(config.vm_instance, binary), config)
+        self.main = module["main"]
+
+    def take(self, arrays):
+        self.inputs = [self.runtime.asdevicearray(self.device, a) for a in arrays]
+        self.outputs = None
+
+    def run(self):
+        self.outputs = None
+        begin = time.perf_counter()
+        out = self.main(*self.inputs)
+        ms = (time.perf_counter() - begin) * 1e3
+        self.outputs = out if isinstance(out, (list, tuple)) else [out]
+        return ms
+
+    def results(self, like):
+        arrays = [o.to_host() for o in self.outputs]
+        return [a if a.dtype == dtype else a.view(dtype) for a, (dtype, _) in zip(arrays, like)]
+
+    def figures(self):
+        return {}
+
+
+ENGINES = {e.name: e for e in (Xla, Iree, Hilo)}
+
+
+# ---- one program, in a process of its own ------------------------------------------------------
+
+
+def tell(report):
+    print(json.dumps(report), flush=True)
+
+
+def prepare(engine, args, text, arrays, report):
+    """Compiles, gives the inputs, runs once; the engine, or None after a note in the report of why not."""
+    row = report["engines"].setdefault(engine, {})
+    try:
+        e = ENGINES[engine](args)
+        begin = time.perf_counter()
+        e.compile(text)
+        row["compile_ms"] = (time.perf_counter() - begin) * 1e3
+        e.take(arrays)
+        row["first_ms"] = e.run()
+        return e
+    except Exception as error:  # whatever a peer raises is its failure, not ours
+        row["failed"] = (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
+        return None
+
+
+def measure(engines, args, report):
+    """Rounds in which each engine runs for a share of the time; slow ones as often as there are rounds."""
+    times = {name: [] for name in engines}
+    for _ in range(args.rounds):
+        for name, e in engines.items():
+            end = time.perf_counter() + args.seconds / args.rounds
+            while True:
+                times[name].append(e.run())
+                if time.perf_counter() >= end:
+                    break
+            if len(times[name]) == 1 and times[name][0] > 5e3:
+                break
+    for name, e in engines.items():
+        report["engines"][name].update(
+            median_ms=statistics.median(times[name]), min_ms=min(times[name]), runs=len(times[name]), **e.figures()
+        )
+
+
+def compare(engines, recipe, report):
+    """Against XLA's results where there are, else the first engine's."""
+    like = [(dtype_of(o["dtype"]), tuple(o["shape"])) for o in recipe["outputs"]]
+    reference = next(iter(engines), None)
+    for name, e in engines.items():
+        try:
+            results = e.results(like)
+            if name == reference:
+                expected = results
+            else:
+                worst = max((difference(a, b) for a, b in zip(results, expected)), default=0.0)
+                report["engines"][name].update(against=reference, difference=worst, agrees=worst <= recipe["tol"])
+        except Exception as error:
+            report["engines"][name]["failed"] = str(error)[:200]
+
+
+def child(args):
+    cores = sorted(os.sched_getaffinity(0))[: args.threads]
+    os.sched_setaffinity(0, cores)
+    path = Path(args.workloads) / args.names[0]
+    recipe = json.loads(path.with_suffix(".json").read_text())
+    text = path.with_suffix(".mlir").read_bytes()
+    arrays = [make_input(entry, i) for i, entry in enumerate(recipe["inputs"])]
+    report = {"name": args.names[0], "engines": {}}
+    engines = {}
+    for name in args.engines.split(","):
+        report["engines"][name] = {"failed": "did not come back"}
+        tell(report)
+        report["engines"][name] = {}
+        e = prepare(name, args, text, arrays, report)
+        if e:
+            engines[name] = e
+        tell(report)
+    compare(engines, recipe, report)
+    tell(report)
+    measure(engines, args, report)
+    tell(report)
+    sys.stdout.flush()
+    os._exit(0)  # thread pools of several runtimes need not take leave of each other
+
+
+# ---- all programs ------------------------------------------------------------------------------
+
+
+def installed(engine):
+    if engine not in ENGINES:
+        sys.exit(f"peers.py: no engine is called {engine}; there are {', '.join(ENGINES)}")
+    absent = next((m for m in ENGINES[engine].needs if not importlib.util.find_spec(m)), None)
+    if absent:
+        print(f"{engine} is left out: {absent} is not installed", file=sys.stderr)
+    return not absent
+
+
+def run_program(name, args):
+    command = [sys.executable, __file__, "--child", name]
+    for option in ("workloads", "library", "engines", "threads", "level", "backend", "seconds", "rounds"):
+        if getattr(args, option) is not None:
+            command += [f"--{option}", str(getattr(args, option))]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    note = None
+    try:
+        out, err = process.communicate(timeout=args.timeout)
+        if process.returncode < 0:
+            note = f"ended by {signal.Signals(-process.returncode).name}"
+        elif process.returncode:
+            note = (err.strip().splitlines() or ["failed"])[-1][:200]
+    except subprocess.TimeoutExpired:
+        process.kill()
+        out, err = process.communicate()
+        note = f"did not end within {args.timeout} s"
+    lines = [line for line in out.splitlines() if line.startswith("{")]
+    report = json.loads(lines[-1]) if lines else {"name": name, "engines": {}}
+    if note:
+        report["note"] = note
+    return report
+
+
+def ratio(report, peer):
+    """Peer's time over hilo's, where both ran and hilo's results are right."""
+    mine, theirs = report["engines"].get("hilo", {}), report["engines"].get(peer, {})
+    if "median_ms" not in mine or "median_ms" not in theirs or not mine.get("agrees", True):
+        return None
+    return theirs["median_ms"] / max(mine["median_ms"], 1e-6)
+
+
+def cell(row, key="median_ms"):
+    return f"{row[key]:.4g}" if key in row else "-"
+
+
+def print_row(report, engines):
+    hilo = report["engines"].get("hilo", {})
+    text = f"{report['name']:<26}{cell(hilo):>11}"
+    for peer in engines:
+        if peer != "hilo":
+            r = ratio(report, peer)
+            text += f"{cell(report['engines'].get(peer, {})):>11}{'-' if r is None else format(r, '.2f'):>8}"
+    text += f"{cell(hilo, 'compile_ms'):>11}{cell(hilo, 'difference'):>11}  "
+    notes = [f"{n}: {e['failed']}" for n, e in report["engines"].items() if "failed" in e]
+    if not hilo.get("agrees", True):
+        notes.append("VALUES DIFFER")
+    if "note" in report:
+        notes.append(report["note"])
+    print(text + "; ".join(notes), flush=True)
+
+
+def geometric_mean(values):
+    return math.exp(sum(map(math.log, values)) / len(values))
+
+
+def summarise(reports, engines):
+    for peer in engines:
+        ratios = {r["name"]: ratio(r, peer) for r in reports if ratio(r, peer) is not None}
+        if peer == "hilo" or not ratios:
+            continue
+        slowest = min(ratios, key=ratios.get)
+        print(
+            f"against {peer}: {geometric_mean(ratios.values()):.2f} times its speed over {len(ratios)} programs "
+            f"(geometric mean), {sum(v >= 1 for v in ratios.values())} faster, "
+            f"{sum(v < 0.3 for v in ratios.values())} below 0.3, least {ratios[slowest]:.2f} ({slowest})"
+        )
+    wrong = [r["name"] for r in reports if not r["engines"].get("hilo", {}).get("agrees", True)]
+    absent = [r["name"] for r in reports if "median_ms" not in r["engines"].get("hilo", {})]
+    print(f"hilo: {len(reports) - len(wrong) - len(absent)} right, {len(wrong)} differ, {len(absent)} did not run")
+    return not wrong and not absent
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("names", nargs="*", metavar="NAME", help="programs, or beginnings of names such as ARITH-; all by default")
+    p.add_argument("--workloads", default=str(ROOT.parent / "shared" / "workloads"), metavar="DIR", help="programs, recipes")
+    p.add_argument("--library", metavar="FILE", help="hilo's shared library; build/libhilo.so by default")
+    p.add_argument("--engines", default="xla,iree,hilo", metavar="LIST", help="the first one's values are the measure")
+    p.add_argument("--threads", type=int, default=2, metavar="N", help="2 by default, on as many cores")
+    p.add_argument("--level", type=int, default=2, choices=range(4), help="hilo's level of optimisation")
+    p.add_argument("--backend", default="auto", choices=("auto", "reference"), help="hilo's")
+    p.add_argument("--seconds", type=float, default=1.0, metavar="S", help="for each engine and program; 1 by default")
+    p.add_argument("--rounds", type=int, default=5, metavar="N", help="in which engines take turns; 5 by default")
+    p.add_argument("--timeout", type=float, default=300, metavar="S", help="for each program; 300 by default")
+    p.add_argument("--json", metavar="FILE", help="write all figures there")
+    p.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
+    args = p.parse_args()
+    if args.child:
+        child(args)
+    names = sorted(f.stem for f in Path(args.workloads).glob("*.mlir") if f.with_suffix(".json").exists())
+    if args.names:
+        names = [n for n in names if any(n.startswith(beginning) for beginning in args.names)]
+    if not names:
+        sys.exit(f"peers.py: no such programs in {args.workloads}")
+    engines = [e for e in args.engines.split(",") if installed(e)]
+    args.engines = ",".join(engines)
+    head = f"{'program (ms)':<26}{'hilo':>11}" + "".join(f"{e:>11}{'ratio':>8}" for e in engines if e != "hilo")
+    print(head + f"{'compile':>11}{'difference':>11}")
+    reports = []
+    for name in names:
+        reports.append(run_program(name, args))
+        print_row(reports[-1], engines)
+        if args.json:
+            figures = {"threads": args.threads, "level": args.level, "programs": reports}
+            Path(args.json).write_text(json.dumps(figures, indent=1))
+    sys.exit(0 if summarise(reports, engines) else 1)
+
+
+if __name__ == "__main__":
+    main()
