@@ -1,6 +1,6 @@
 /* Runs a fuzz target without libFuzzer: on every file that is named, and on every file below the
- * directories that are named. What crashed once becomes a file in tests/regress/, and is run again
- * by every test run. */
+ * directories that are named; or with -runs=N [-seed=S] on N random inputs, the same for the same seed. What crashed
+ * once becomes a file in tests/regress/, and is run again by every test run. */
 #include <errno.h>
 #include <fts.h>
 #include <stdbool.h>
@@ -27,10 +27,40 @@ static bool replay_file(const char *path, size_t size) {
     return whole;
 }
 
+static uint64_t mix(uint64_t x) { /* splitmix64 */
+    x += UINT64_C(0x9E3779B97F4A7C15);
+    x = (x ^ x >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
+    x = (x ^ x >> 27) * UINT64_C(0x94D049BB133111EB);
+    return x ^ x >> 31;
+}
+
+/* Run i of a seed is run 0 of seed + i: the last line tells how to repeat the one that crashed. */
+static int random_runs(const char *program, unsigned long long runs, unsigned long long seed) {
+    enum { MOST = 512 };
+    uint8_t data[MOST];
+    for (unsigned long long i = 0; i < runs; i++) {
+        uint64_t x = mix(seed + i);
+        size_t size = (size_t)(x % MOST) + 1;
+        for (size_t k = 0; k < size; k++)
+            data[k] = (uint8_t)mix(x + k);
+        printf("%s -runs=1 -seed=%llu\n", program, seed + i);
+        fflush(stdout);
+        LLVMFuzzerTestOneInput(data, size);
+    }
+    printf("%llu passed, 0 failed\n", runs);
+    return 0;
+}
+
 int main(int argc, char **argv) {
+    unsigned long long runs, seed = 0;
     if (argc < 2) {
-        fprintf(stderr, "usage: %s FILE|DIRECTORY...\n", argv[0]);
+        fprintf(stderr, "usage: %s FILE|DIRECTORY...\n       %s -runs=N [-seed=S]\n", argv[0], argv[0]);
         return 2;
+    }
+    if (sscanf(argv[1], "-runs=%llu", &runs) == 1) {
+        if (argc > 2 && sscanf(argv[2], "-seed=%llu", &seed) != 1)
+            return 2;
+        return random_runs(argv[0], runs, seed);
     }
     FTS *tree = fts_open(argv + 1, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
     if (!tree) {

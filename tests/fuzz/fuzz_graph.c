@@ -1,0 +1,155 @@
+/* libFuzzer target: random programs compute the same by the evaluator and compiled at every level, within what numbers allow
+ * (random_graph.h), and the same bits for 1 thread and for 3. */
+#include "random_graph.h"
+
+#include <hilo.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nbytes);
+
+static const struct graph *current; /* for the message of a crash */
+
+/* ---- reports --------------------------------------------------------------------------------- */
+
+static void on_crash(int number) {
+    static const char head[] = "---- crashed on\n";
+    ssize_t ignored = write(2, head, sizeof head - 1);
+    if (current && current->text.p)
+        ignored = write(2, current->text.p, current->text.n);
+    (void)ignored;
+    signal(number, SIG_DFL);
+    raise(number);
+}
+
+static void __attribute__((noreturn)) fail(hilo_client *client, const char *what, int level, uint32_t i) {
+    fprintf(stderr, "%s", current->text.p);
+    hilo_diagnostics_write(client, 0, hilo_write_stderr, NULL);
+    fprintf(stderr, "---- %s at -O%d, result %u\n", what, level, i);
+    for (uint32_t p = 0; p < current->nparams; p++)
+        fprintf(stderr, "---- parameter %u: %s\n", p, current->wild[p] ? "any bits" : "small numbers");
+    abort();
+}
+
+/* ---- running --------------------------------------------------------------------------------- */
+
+struct client {
+    hilo_client *client;
+    hilo_module *module;
+    hilo_buffer *inputs[GRAPH_PARAMS];
+};
+
+static void client_open(struct client *c, int threads, const struct graph *g) {
+    hilo_client_options o;
+    hilo_client_options_init(&o);
+    o.threads = threads;
+    if (hilo_client_create(&o, &c->client) != HILO_OK)
+        abort();
+    if (hilo_module_parse(c->client, g->text.p, g->text.n, NULL, &c->module) != HILO_OK)
+        fail(c->client, "refused", 0, 0);
+    for (uint32_t i = 0; i < g->nparams; i++) {
+        const struct graph_type *t = &g->params[i];
+        if (hilo_buffer_create(c->client, ir_dtype_get(t->dtype)->number, t->dims, t->rank, &c->inputs[i]) != HILO_OK)
+            fail(c->client, "no buffer", 0, i);
+        graph_fill(g, i, hilo_buffer_data(c->inputs[i]));
+    }
+}
+
+static void client_close(struct client *c) {
+    for (uint32_t i = 0; i < GRAPH_PARAMS; i++)
+        hilo_buffer_release(c->inputs[i]);
+    hilo_module_release(c->module);
+    hilo_client_release(c->client);
+}
+
+static void run(struct client *c, const struct graph *g, hilo_backend backend, int level, hilo_buffer **out) {
+    hilo_compile_options o;
+    hilo_executable *exe = NULL;
+    hilo_compile_options_init(&o);
+    o.level = level;
+    o.backend = backend;
+    if (hilo_compile(c->client, c->module, &o, &exe) != HILO_OK)
+        fail(c->client, "not compiled", level, 0);
+    memset(out, 0, GRAPH_RESULTS * sizeof(hilo_buffer *));
+    if (hilo_execute(exe, NULL, c->inputs, g->nparams, out, g->nresults) != HILO_OK)
+        fail(c->client, "not run", level, 0);
+    hilo_executable_release(exe);
+}
+
+static void release(hilo_buffer **out) {
+    for (uint32_t i = 0; i < GRAPH_RESULTS; i++)
+        hilo_buffer_release(out[i]);
+}
+
+/* ---- comparing ------------------------------------------------------------------------------- */
+
+static enum ir_dtype dtype_of(hilo_dtype number) {
+    for (int t = 1; t < IR_DTYPE_COUNT; t++)
+        if (ir_dtype_get((enum ir_dtype)t)->number == number)
+            return (enum ir_dtype)t;
+    return IR_DTYPE_NONE;
+}
+
+/* One number, x, against the evaluator's, y. */
+static bool near(enum fp_kind kind, const void *x, const void *y, const struct graph_bound *b) {
+    uint64_t p = fp_load(kind, x), q = fp_load(kind, y);
+    double a = fp_decode(kind, p), c = fp_decode(kind, q);
+    if (p == q || (isnan(a) && isnan(c)))
+        return true;
+    return (b->rel > 0 || b->abs > 0) && fabs(a - c) <= b->rel * fabs(c) + b->abs;
+}
+
+static bool agree(const struct ir_dtype_info *t, const char *x, const char *y, size_t bytes, const struct graph_bound *b) {
+    if (t->cls != IR_FLOAT && t->cls != IR_COMPLEX_CLASS)
+        return memcmp(x, y, bytes) == 0;
+    size_t part = t->cls == IR_FLOAT ? t->bytes : t->bytes / 2;
+    for (size_t i = 0; i < bytes; i += part)
+        if (!near(t->fp, x + i, y + i, b)) {
+            fprintf(stderr, "---- element %zu of %zu: %.17g, by the evaluator %.17g; rel %g abs %g\n", i / part, bytes / part,
+                    fp_decode(t->fp, fp_load(t->fp, x + i)), fp_decode(t->fp, fp_load(t->fp, y + i)), b->rel, b->abs);
+            return false;
+        }
+    return true;
+}
+
+static void compare(struct client *c, const struct graph *g, hilo_buffer **x, hilo_buffer **y, int level, bool bits) {
+    for (uint32_t i = 0; i < g->nresults; i++) {
+        const struct ir_dtype_info *t = ir_dtype_get(dtype_of(hilo_buffer_dtype(x[i])));
+        size_t n = hilo_buffer_bytes(x[i]);
+        if (n != hilo_buffer_bytes(y[i]))
+            fail(c->client, "sizes differ", level, i);
+        if (bits ? memcmp(hilo_buffer_data(x[i]), hilo_buffer_data(y[i]), n) != 0
+                 : !agree(t, hilo_buffer_data(x[i]), hilo_buffer_data(y[i]), n, &g->bounds[i]))
+            fail(c->client, bits ? "1 and 3 threads differ" : "values differ", level, i);
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nbytes) {
+    struct graph g;
+    struct client one = {0}, three = {0};
+    hilo_buffer *expected[GRAPH_RESULTS], *got[GRAPH_RESULTS], *threads[GRAPH_RESULTS];
+    signal(SIGSEGV, on_crash);
+    if (graph_make(&g, bytes, nbytes)) {
+        current = &g;
+        client_open(&one, 1, &g);
+        client_open(&three, 3, &g);
+        run(&one, &g, HILO_BACKEND_REFERENCE, 0, expected);
+        for (int level = 0; level <= 3; level++) {
+            run(&one, &g, HILO_BACKEND_AUTO, level, got);
+            run(&three, &g, HILO_BACKEND_AUTO, level, threads);
+            compare(&one, &g, got, expected, level, false);
+            compare(&three, &g, threads, got, level, true);
+            release(got);
+            release(threads);
+        }
+        release(expected);
+        client_close(&three);
+        client_close(&one);
+        current = NULL;
+    }
+    graph_free(&g);
+    return 0;
+}
