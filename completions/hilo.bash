@@ -51,7 +51,7 @@ _hilo() {
         local model='-m --precision --engine --context --threads -O0 -O1 -O2 -O3'
         case ${COMP_WORDS[1]} in
         run) options+=" $compile --entry --input -o --timing --json" ;;
-        check) options+=" $compile --filter --timeout --verbose" ;;
+        check) options+=" $compile -j --filter --timeout --verbose" ;;
         bench) options+=" $compile --runs --seconds --timeout --input --entry --json" ;;
         opt)
             options+=' -O1 -O2 -O3 --passes --stop-after --dump --disable-rule --rule-limit --floats --stats'

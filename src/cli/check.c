@@ -105,11 +105,9 @@ static int add_file(struct check *k, char *path) {
 
 static _Noreturn void work(struct check *k, size_t self) {
     hilo_client *client;
-    struct cli_compile one = k->o.compile;
-    one.threads = 1;
     prctl(PR_SET_PDEATHSIG, SIGKILL); /* nobody works for a parent that is gone */
     signal(SIGALRM, SIG_DFL);         /* ends a worker that is out of time */
-    int code = cli_client(&one, &client);
+    int code = cli_client(&k->o.compile, &client);
     if (code)
         _exit(code);
     for (size_t i; (i = atomic_fetch_add(&k->shared->next, 1)) < k->ncases;) {
@@ -203,7 +201,7 @@ static int run_cases(struct check *k) {
     k->shared = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (k->shared == MAP_FAILED)
         return cli_error(CLI_ENVIRONMENT, "out of memory");
-    size_t nworkers = k->o.compile.threads ? (size_t)k->o.compile.threads : (size_t)sysconf(_SC_NPROCESSORS_ONLN);
+    size_t nworkers = k->o.jobs ? (size_t)k->o.jobs : (size_t)sysconf(_SC_NPROCESSORS_ONLN);
     nworkers = nworkers < MOST_WORKERS ? nworkers : MOST_WORKERS;
     nworkers = nworkers < k->ncases ? nworkers : k->ncases;
     for (; running < nworkers && start_worker(k, running); running++)
@@ -234,6 +232,7 @@ static int run_cases(struct check *k) {
 
 static int check_main(const struct cli_command *self, int argc, char **argv) {
     struct check k = {.o = {.compile = CLI_COMPILE_DEFAULTS, .timeout = 120}};
+    k.o.compile.threads = 1;
     struct cli_texts paths;
     int code = cli_options(self, argc, argv, &k.o, &paths);
     if (code < 0) {
@@ -252,7 +251,9 @@ static int check_main(const struct cli_command *self, int argc, char **argv) {
 }
 
 static const struct cli_option options[] = {
-    CLI_COMPILE_OPTIONS(struct check_options, compile),
+    {"-j", "N", CLI_NUMBER, offsetof(struct check_options, jobs), "cases at once; one for each core by default"},
+    {"--threads", "N", CLI_NUMBER, offsetof(struct check_options, compile.threads), "threads for each of them; 1 by default"},
+    CLI_LEVEL_OPTIONS(struct check_options, compile),
     {"--filter", "TEXT", CLI_TEXT, offsetof(struct check_options, filter),
      "only cases whose path or program contains TEXT"},
     {"--timeout", "S", CLI_NUMBER, offsetof(struct check_options, timeout), "seconds a case may take; 120 by default, 0 = any"},

@@ -8,6 +8,7 @@ struct check_options {
     struct cli_compile compile;
     const char *filter;
     int64_t timeout; /* seconds a case */
+    int64_t jobs;    /* cases at once; 0 = one for each core */
     bool verbose;
 };
 

@@ -56,11 +56,13 @@ struct cli_compile {
     hilo_backend backend;
 };
 #define CLI_COMPILE_DEFAULTS {.level = 2, .backend = HILO_BACKEND_AUTO}
-#define CLI_COMPILE_OPTIONS(type, field)                                                                             \
-    {"--threads", "N", CLI_NUMBER, offsetof(type, field.threads), "threads to use; one for each core by default"},   \
+#define CLI_LEVEL_OPTIONS(type, field)                                                                               \
     {"-O", "0..3", CLI_LEVEL, offsetof(type, field.level), "level of optimisation; 2 by default"},                   \
     {"--backend", "B", CLI_BACKEND, offsetof(type, field.backend),                                                   \
      "what runs the program: auto (the default), or reference,\nthe evaluator that defines every result"}
+#define CLI_COMPILE_OPTIONS(type, field)                                                                             \
+    {"--threads", "N", CLI_NUMBER, offsetof(type, field.threads), "threads to use; one for each core by default"},   \
+    CLI_LEVEL_OPTIONS(type, field)
 
 struct cli_command {
     const char *name;

@@ -164,11 +164,15 @@ static void update(const struct opt_map *map, ir_op op) {
                 update(map, in);
 }
 
-/* Variables that every turn hands on as they are: the loop refers to what they are in front of it. */
+/* Variables that every turn hands on as they are: the loop refers to what they are in front of it. Where all do, the loop does
+   not turn or does not end, and is left alone. */
 static void take_out(struct licm *c, ir_op loop) {
     const struct ir_module *m = c->map.o->m;
     const struct ir_block_data *cond = ir_block_get(m, block_of(m, loop, 0)), *body = ir_block_get(m, block_of(m, loop, 1));
-    for (uint32_t i = 0; i < body->nargs; i++) {
+    uint32_t variable = 0;
+    while (variable < body->nargs && opt_loop_invariant(m, loop, variable))
+        variable++;
+    for (uint32_t i = 0; i < body->nargs && variable < body->nargs; i++) {
         ir_val first = ir_operand(m, loop, i), all[3] = {cond->args[i], body->args[i], ir_result(m, loop, i)};
         bool same = opt_loop_invariant(m, loop, i);
         for (int k = 0; k < 3; k++)

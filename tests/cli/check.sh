@@ -94,7 +94,7 @@ module {
 EOF
 exits 0 check good.mlir
 prints '7 passed, 0 failed'
-exits 0 check --threads 1 -O0 --backend reference good.mlir good.mlir
+exits 0 check -j 1 --threads 2 -O0 --backend reference good.mlir good.mlir
 prints '14 passed, 0 failed'
 exits 0 check --verbose good.mlir
 says 'good.mlir:1: passed' 'good.mlir:9: passed' '7 passed'
@@ -174,7 +174,7 @@ func.func @main() {
   return
 }
 EOF
-exits 1 check --timeout 1 --threads 1 endless.mlir good.mlir
+exits 1 check --timeout 1 -j 1 endless.mlir good.mlir
 says 'endless.mlir:1: did not end within 1 s (hilo check endless.mlir)' '7 passed, 1 failed'
 
 finish
