@@ -1,0 +1,280 @@
+/* convolution: any layout, strides, dilations, reversal, feature and batch groups, of up to three spatial dimensions.
+ *
+ * A product of matrices (gemm.h) for each group: a row of the left one is the window of one output position, of the right one
+ * an input feature under one place of the window, and columns are output features. Windows are packed as they are needed, and
+ * never stored. Padding is zeros, as the specification has it. Narrow floats are computed in f32. */
+#include "library/gemm.h"
+
+enum { CONV_MOST = 3, CONV_PARAMS = 11 };
+
+struct conv {
+    const struct lib_call *c;
+    enum ir_dtype in, out;
+    int64_t batch_groups, feature_groups, group_in, group_out;              /* features of a group, in and out */
+    int64_t out_batch;                                                      /* of a batch group */
+    int64_t in_batch, in_feature, w_in, w_out, out_batch_step, out_feature; /* strides */
+    uint32_t nspatial;
+    struct conv_dim {
+        int64_t in, window, out, stride, low, base, dilation, reverse;
+        int64_t in_step, w_step, out_step; /* strides */
+    } dim[CONV_MOST];
+    struct gemm g;
+};
+
+/* ---- numbers ---------------------------------------------------------------------------------------------------------- */
+
+/* n elements `step` apart, from element `at` on, to numbers `to_step` apart. */
+static void conv_load(enum ir_dtype t, const void *from, int64_t at, int64_t step, size_t n, void *to, size_t to_step) {
+    float *f = to;
+    switch (t) {
+    case IR_F32_T:
+        for (size_t i = 0; i < n; i++)
+            f[i * to_step] = ((const float *)from)[at + (int64_t)i * step];
+        break;
+    case IR_F64_T:
+        for (size_t i = 0; i < n; i++)
+            ((double *)to)[i * to_step] = ((const double *)from)[at + (int64_t)i * step];
+        break;
+    case IR_BF16_T:
+        for (size_t i = 0; i < n; i++)
+            f[i * to_step] = bf16_to_f32(((const uint16_t *)from)[at + (int64_t)i * step]);
+        break;
+    default:
+        for (size_t i = 0; i < n; i++)
+            f[i * to_step] = f16_to_f32(((const uint16_t *)from)[at + (int64_t)i * step]);
+        break;
+    }
+}
+
+static void conv_save(enum ir_dtype t, const void *from, size_t n, void *to, int64_t at, int64_t step) {
+    const float *f = from;
+    switch (t) {
+    case IR_F32_T:
+        for (size_t i = 0; i < n; i++)
+            ((float *)to)[at + (int64_t)i * step] = f[i];
+        break;
+    case IR_F64_T:
+        for (size_t i = 0; i < n; i++)
+            ((double *)to)[at + (int64_t)i * step] = ((const double *)from)[i];
+        break;
+    case IR_BF16_T:
+        for (size_t i = 0; i < n; i++)
+            ((uint16_t *)to)[at + (int64_t)i * step] = f32_to_bf16(f[i]);
+        break;
+    default:
+        for (size_t i = 0; i < n; i++)
+            ((uint16_t *)to)[at + (int64_t)i * step] = f32_to_f16(f[i]);
+        break;
+    }
+}
+
+static bool conv_type(enum ir_dtype t) {
+    return t == IR_F32_T || t == IR_F64_T || t == IR_BF16_T || t == IR_F16_T;
+}
+
+/* ---- packing ---------------------------------------------------------------------------------------------------------- */
+
+/* The batch and the spatial position of an output row. */
+static int64_t conv_row(const struct conv *v, size_t row, int64_t *o) {
+    for (uint32_t i = v->nspatial; i-- > 0; row /= (size_t)v->dim[i].out)
+        o[i] = (int64_t)(row % (size_t)v->dim[i].out);
+    return (int64_t)row;
+}
+
+/* A place of the window, from its number. */
+static void conv_tap(const struct conv *v, size_t tap, int64_t *k) {
+    for (uint32_t i = v->nspatial; i-- > 0; tap /= (size_t)v->dim[i].window)
+        k[i] = (int64_t)(tap % (size_t)v->dim[i].window);
+}
+
+/* Offset of the input under a place of the window, without batch and feature; -1 on padding and in holes. */
+static int64_t conv_input(const struct conv *v, const int64_t *o, const int64_t *k) {
+    int64_t at = 0;
+    for (uint32_t i = 0; i < v->nspatial; i++) {
+        const struct conv_dim *d = &v->dim[i];
+        int64_t p = o[i] * d->stride + (d->reverse ? d->window - 1 - k[i] : k[i]) * d->dilation - d->low;
+        if (p < 0 || (d->base > 1 && p % d->base))
+            return -1;
+        p = d->base > 1 ? p / d->base : p;
+        if (p >= d->in)
+            return -1;
+        at += p * d->in_step;
+    }
+    return at;
+}
+
+static void conv_pack_a(const void *user, size_t group, size_t row, size_t nrows, size_t from, size_t to, void *packed) {
+    const struct conv *v = user;
+    size_t bytes = v->g.wide ? 8 : 4, features = (size_t)v->group_in;
+    int64_t o[GEMM_ROWS][CONV_MOST], base[GEMM_ROWS], k[CONV_MOST];
+    for (size_t i = 0; i < nrows; i++) {
+        int64_t batch = conv_row(v, row + i, o[i]);
+        base[i] = (v->batch_groups > 1 ? (int64_t)group * v->out_batch + batch : batch) * v->in_batch +
+                  (v->feature_groups > 1 ? (int64_t)group * v->group_in : 0) * v->in_feature;
+    }
+    if (nrows < GEMM_ROWS)
+        memset(packed, 0, (to - from) * GEMM_ROWS * bytes);
+    for (size_t p = from; p < to;) {
+        size_t feature = p % features, n = features - feature < to - p ? features - feature : to - p;
+        char *at = (char *)packed + (p - from) * GEMM_ROWS * bytes;
+        conv_tap(v, p / features, k);
+        for (size_t i = 0; i < nrows; i++) {
+            int64_t input = conv_input(v, o[i], k);
+            if (input >= 0)
+                conv_load(v->in, v->c->in[0], base[i] + input + (int64_t)feature * v->in_feature, v->in_feature, n,
+                          at + i * bytes, GEMM_ROWS);
+            for (size_t j = 0; j < n && input < 0; j++)
+                memset(at + (j * GEMM_ROWS + i) * bytes, 0, bytes);
+        }
+        p += n;
+    }
+}
+
+static void conv_pack_b(const void *user, size_t group, size_t column, size_t ncolumns, size_t width, void *packed) {
+    const struct conv *v = user;
+    size_t bytes = v->g.wide ? 8 : 4;
+    char *to = packed;
+    int64_t k[CONV_MOST], first = ((int64_t)group * v->group_out + (int64_t)column) * v->w_out;
+    if (ncolumns < width)
+        memset(to, 0, v->g.depth * width * bytes);
+    for (size_t tap = 0; tap * (size_t)v->group_in < v->g.depth; tap++) {
+        int64_t at = first;
+        conv_tap(v, tap, k);
+        for (uint32_t i = 0; i < v->nspatial; i++)
+            at += k[i] * v->dim[i].w_step;
+        for (int64_t f = 0; f < v->group_in; f++, to += width * bytes)
+            conv_load(v->in, v->c->in[1], at + f * v->w_in, v->w_out, ncolumns, to, 1);
+    }
+}
+
+static void conv_unpack_c(const void *user, size_t group, size_t row, size_t nrows, size_t column, size_t ncolumns,
+                          size_t width, const void *tile) {
+    const struct conv *v = user;
+    size_t bytes = v->g.wide ? 8 : 4;
+    for (size_t i = 0; i < nrows; i++) {
+        int64_t o[CONV_MOST], at = conv_row(v, row + i, o) * v->out_batch_step;
+        for (uint32_t d = 0; d < v->nspatial; d++)
+            at += o[d] * v->dim[d].out_step;
+        at += ((int64_t)group * v->group_out + (int64_t)column) * v->out_feature;
+        conv_save(v->out, (const char *)tile + i * width * bytes, ncolumns, v->c->out[0], at, v->out_feature);
+    }
+}
+
+/* ---- the op ----------------------------------------------------------------------------------------------------------- */
+
+static bool conv_plan(struct conv *v) {
+    size_t rows = (size_t)v->out_batch, taps = 1;
+    bool fits = conv_type(v->in) && conv_type(v->out) && (v->in == IR_F64_T) == (v->out == IR_F64_T) && v->out_batch >= 0 &&
+                v->group_in >= 0 && v->group_out >= 0 && v->batch_groups > 0 && v->feature_groups > 0;
+    for (uint32_t i = 0; i < v->nspatial && fits; i++) {
+        const struct conv_dim *d = &v->dim[i];
+        fits = d->in >= 0 && d->window >= 0 && d->out >= 0 && d->stride > 0 && d->base > 0 && d->dilation > 0 &&
+               mem_mul(rows, (size_t)d->out, &rows) && mem_mul(taps, (size_t)d->window, &taps);
+    }
+    v->g = (struct gemm){.wide = v->in == IR_F64_T,
+                         .groups = (size_t)(v->batch_groups * v->feature_groups),
+                         .rows = rows,
+                         .columns = (size_t)v->group_out,
+                         .user = v,
+                         .pack_a = conv_pack_a,
+                         .pack_b = conv_pack_b,
+                         .unpack_c = conv_unpack_c};
+    return fits && mem_mul(taps, (size_t)v->group_in, &v->g.depth);
+}
+
+hilo_status lib_convolution(const struct lib_call *c) {
+    struct lib_reader r = lib_reader_of(c->params, c->nparams);
+    struct conv v = {.c = c};
+    v.in = (enum ir_dtype)lib_get_size(&r, IR_DTYPE_COUNT - 1);
+    v.out = (enum ir_dtype)lib_get_size(&r, IR_DTYPE_COUNT - 1);
+    v.nspatial = (uint32_t)lib_get_size(&r, CONV_MOST);
+    int64_t *const plain[] = {&v.batch_groups, &v.feature_groups, &v.group_in, &v.group_out,      &v.out_batch,  &v.in_batch,
+                              &v.in_feature,   &v.w_in,           &v.w_out,    &v.out_batch_step, &v.out_feature};
+    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
+        *plain[i] = lib_get(&r);
+    for (uint32_t i = 0; i < v.nspatial; i++) {
+        int64_t p[CONV_PARAMS];
+        for (size_t k = 0; k < CONV_PARAMS; k++)
+            p[k] = lib_get(&r);
+        v.dim[i] = (struct conv_dim){p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7], p[8], p[9], p[10]};
+    }
+    if (r.short_ || !conv_plan(&v))
+        return HILO_INVALID_ARGUMENT;
+    gemm_run(&v.g, c->scratch, c->team);
+    return HILO_OK;
+}
+
+static bool conv_put(struct lib_match *out, const struct conv *v) {
+    const int64_t plain[] = {v->in,       v->out,       v->nspatial,       v->batch_groups, v->feature_groups,
+                             v->group_in, v->group_out, v->out_batch,      v->in_batch,     v->in_feature,
+                             v->w_in,     v->w_out,     v->out_batch_step, v->out_feature};
+    bool fits = true;
+    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
+        fits = fits && lib_put(out, plain[i]);
+    for (uint32_t i = 0; i < v->nspatial; i++) {
+        const struct conv_dim *d = &v->dim[i];
+        const int64_t p[CONV_PARAMS] = {d->in,       d->window,  d->out,     d->stride, d->low,     d->base,
+                                        d->dilation, d->reverse, d->in_step, d->w_step, d->out_step};
+        for (size_t k = 0; k < CONV_PARAMS; k++)
+            fits = fits && lib_put(out, p[k]);
+    }
+    return fits;
+}
+
+static int64_t stride_of(const struct ir_type_data *t, int64_t dim) {
+    return (int64_t)lib_product(t->dims, (uint32_t)dim + 1, t->rank);
+}
+
+static int64_t conv_item(const struct ir_module *m, ir_op op, enum ir_slot slot, size_t i, int64_t missing) {
+    size_t n;
+    const int64_t *v = ir_prop_i64s(m, op, slot, &n);
+    return v && i < n ? v[i] : missing;
+}
+
+bool lib_match_convolution(const struct ir_module *m, ir_op op, struct lib_match *out) {
+    if (ir_kind(m, op) != IR_CONVOLUTION || !lib_tensors(m, op))
+        return false;
+    const struct ir_type_data *x = ir_val_type(m, ir_operand(m, op, 0)), *w = ir_val_type(m, ir_operand(m, op, 1));
+    const struct ir_type_data *y = ir_val_type(m, ir_result(m, op, 0));
+    ir_attr dims = ir_prop(m, op, IR_CONVOLUTION_dimension_numbers);
+    const struct ir_attr_data *reverse = ir_attr_get(m, ir_prop(m, op, IR_CONVOLUTION_window_reversal));
+    size_t n, unused;
+    const int64_t *in = ir_field_dims(m, dims, IR_CONV_input_spatial_dimensions_F, &n);
+    const int64_t *window = ir_field_dims(m, dims, IR_CONV_kernel_spatial_dimensions_F, &unused);
+    const int64_t *result = ir_field_dims(m, dims, IR_CONV_output_spatial_dimensions_F, &unused);
+    int64_t batch = ir_field_i64(m, dims, IR_CONV_input_batch_dimension_F);
+    int64_t w_in = ir_field_i64(m, dims, IR_CONV_kernel_input_feature_dimension_F);
+    int64_t w_out = ir_field_i64(m, dims, IR_CONV_kernel_output_feature_dimension_F);
+    struct conv v = {.in = x->dtype,
+                     .out = y->dtype,
+                     .nspatial = (uint32_t)n,
+                     .batch_groups = ir_prop_i64(m, op, IR_CONVOLUTION_batch_group_count),
+                     .feature_groups = ir_prop_i64(m, op, IR_CONVOLUTION_feature_group_count)};
+    if (n > CONV_MOST || w->dtype != x->dtype || v.batch_groups < 1 || v.feature_groups < 1)
+        return false;
+    v.out_batch = x->dims[batch] / v.batch_groups;
+    v.group_in = w->dims[w_in];
+    v.group_out = w->dims[w_out] / (v.batch_groups * v.feature_groups);
+    v.in_batch = stride_of(x, batch);
+    v.in_feature = stride_of(x, ir_field_i64(m, dims, IR_CONV_input_feature_dimension_F));
+    v.w_in = stride_of(w, w_in);
+    v.w_out = stride_of(w, w_out);
+    v.out_batch_step = stride_of(y, ir_field_i64(m, dims, IR_CONV_output_batch_dimension_F));
+    v.out_feature = stride_of(y, ir_field_i64(m, dims, IR_CONV_output_feature_dimension_F));
+    for (uint32_t i = 0; i < n; i++)
+        v.dim[i] = (struct conv_dim){.in = x->dims[in[i]],
+                                     .window = w->dims[window[i]],
+                                     .out = y->dims[result[i]],
+                                     .stride = conv_item(m, op, IR_CONVOLUTION_window_strides, i, 1),
+                                     .low = conv_item(m, op, IR_CONVOLUTION_padding, 2 * i, 0),
+                                     .base = conv_item(m, op, IR_CONVOLUTION_lhs_dilation, i, 1),
+                                     .dilation = conv_item(m, op, IR_CONVOLUTION_rhs_dilation, i, 1),
+                                     .reverse = reverse->kind == IR_ATTR_DENSE_ARRAY && ((const char *)reverse->data)[i],
+                                     .in_step = stride_of(x, in[i]),
+                                     .w_step = stride_of(w, window[i]),
+                                     .out_step = stride_of(y, result[i])};
+    if (!conv_plan(&v) || !gemm_scratch(&v.g, &out->scratch_bytes))
+        return false;
+    out->ns = 0.05 * (double)v.g.groups * (double)v.g.rows * (double)v.g.columns * (double)v.g.depth;
+    return conv_put(out, &v);
+}
