@@ -5,7 +5,7 @@ _hilo() {
     COMPREPLY=()
 
     if [ "$COMP_CWORD" = 1 ]; then
-        mapfile -t COMPREPLY < <(compgen -W 'run check bench opt ops devices generate tokenize perplexity emit quantize
+        mapfile -t COMPREPLY < <(compgen -W 'run check bench opt ops devices kir generate tokenize perplexity emit quantize
             help --help --version' -- "$word")
         return
     fi
@@ -59,6 +59,7 @@ _hilo() {
             ;;
         ops) options+=' --markdown --json' ;;
         devices) options+=' --json' ;;
+        kir) options+=' --expand --clean --run --seed --emit --target' ;;
         generate)
             options+=" $model -p -f -n --system --raw --special --temperature --top-k --top-p --min-p"
             options+=' --repetition-penalty --seed --stop --timing --json'

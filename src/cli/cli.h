@@ -5,6 +5,7 @@
  *   session.c   client, errors, terminal        opt.c      hilo opt         report.c   results and timing
  *   npy.c npz.c numpy's files (npy.h)           ops.c      hilo ops         devices.c  hilo devices
  *   bench.c     hilo bench                      recipe.c   inputs of benchmarks
+ *   kir.c       hilo kir
  *   model.c     language models (model.h)       generate.c tokenize.c perplexity.c emit_graph.c quantize.c
  *
  * A command answers an exit code. Only a command prints; messages and progress go to standard error. */
@@ -75,7 +76,7 @@ struct cli_command {
     int (*run)(const struct cli_command *self, int argc, char **argv);
 };
 
-extern const struct cli_command cli_run, cli_check, cli_bench, cli_opt, cli_ops, cli_devices;
+extern const struct cli_command cli_run, cli_check, cli_bench, cli_opt, cli_ops, cli_devices, cli_kir;
 extern const struct cli_command cli_generate, cli_tokenize, cli_perplexity, cli_emit, cli_quantize;
 
 /* Reads the arguments behind the command's name into the struct `into` and the operands. Answers -1 when the command

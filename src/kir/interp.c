@@ -292,6 +292,10 @@ static bool run_node(struct run *r, kir_val v) {
     case KIR_TSTORE: return run_tile_rows(r, n);
     case KIR_TMUL: run_tile_mul(r, n); return true;
     case KIR_ANY: run_any(r, v, n); return true;
+    case KIR_MATH:
+        diag_error(r->d, HILO_FAILED_PRECONDITION, "kernel %s: math.%s is not written out", r->k->name,
+                   kir_math_get((enum kir_math)n->sub)->name);
+        return false;
     default: break;
     }
     enum kir_type from = KIR_IS(n->arg[0]) ? kir_type(r->k, n->arg[0]) : KIR_VOID;

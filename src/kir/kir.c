@@ -120,8 +120,7 @@ bool kir_block_within(const struct kir *k, kir_block b, kir_block outer) {
     return b.i == outer.i;
 }
 
-/* Links a node in front of `next`, or at the end. */
-static void link_before(struct kir *k, kir_block b, kir_val next, kir_val v) {
+void kir_link(struct kir *k, kir_block b, kir_val next, kir_val v) {
     struct kir_block_data *data = kir_block_get(k, b);
     struct kir_node *n = kir_get(k, v);
     n->block = b;
@@ -164,7 +163,7 @@ kir_val kir_put(struct kir *k, kir_block b, const struct kir_node *n) {
         next = KIR_IS(k->last_const) ? kir_get(k, k->last_const)->next : kir_block_get(k, b)->first;
         k->last_const = v;
     }
-    link_before(k, b, next, v);
+    kir_link(k, b, next, v);
     return v;
 }
 

@@ -3,7 +3,8 @@
  *   kir.def, math.def   the ops, the functions        print.c, parse.c   as text, and back
  *   kir.c               kernels, the builder           verify.c           what must hold
  *   fold.c              pure values made simpler       eval.c, interp.c   its definition, by running it
- *   math.c              functions as arithmetic        node.h             what these files share
+ *   math*.c             functions as arithmetic        clean.c            what is not needed goes
+ *   node.h              what these files share
  *
  * A kernel is a tree of blocks: loops, branches and straight code over scalar values, registers and flat buffers. It is
  * already scheduled: a loop says how it is run (enum kir_loop), and nothing behind it decides that again. Code
@@ -209,6 +210,9 @@ bool kir_math_known(enum kir_math f, enum kir_type t);
 void kir_expand_math(struct kir *k);
 /* One function as arithmetic at the builder's place; MATH-free. */
 kir_val kir_math_expand(struct kir *k, enum kir_math f, kir_val a, kir_val b);
+/* Removes values that nothing uses, registers that are never read, what is left empty; takes branches on constants. The builder
+   leaves such things behind where it simplifies. */
+void kir_clean(struct kir *k);
 
 /* HILO_INTERNAL with a diagnostic that names the node when the kernel is not well formed. */
 hilo_status kir_verify(const struct kir *k, struct diag_list *d);
@@ -218,7 +222,7 @@ void kir_print(const struct kir *k, struct strbuf *out);
    where `recover` leads. */
 hilo_status kir_parse(struct str text, size_t *at, hilo_allocator al, jmp_buf *recover, struct diag_list *d, struct kir **out);
 
-/* Runs the kernel as a hilo_kernel_fn would; the definition of what it computes, bit for bit. Checks every
+/* Runs the kernel, without MATH, as a hilo_kernel_fn would; the definition of what it computes, bit for bit. Checks every
    access. Returns false
    (and says why in `d`) when an index is outside of its buffer or memory ends. */
 bool kir_run(const struct kir *k, void *const *buffers, void *scratch, int64_t begin, int64_t end, struct diag_list *d);

@@ -180,6 +180,8 @@ struct verify {
     struct facts *facts; /* by node */
     uint32_t numbers;
     kir_val vector;      /* the loop that is walked */
+    kir_val grid;        /* of the kernel */
+    bool in_grid;
 };
 
 static hilo_status flawed(struct verify *c, kir_val v, const char *what) {
@@ -221,6 +223,9 @@ static hilo_status check_register(struct verify *c, kir_val v) {
         return flawed(c, v, "names a register that does not exist here");
     if (KIR_IS(index) && !c->facts[index.i].constant)
         return flawed(c, v, "has an index that is not constant once loops are unrolled");
+    bool over_grid = c->in_grid && !kir_block_within(c->k, kir_scope(c->k, reg), kir_get(c->k, c->grid)->body);
+    if (over_grid && n->op != KIR_GET)
+        return flawed(c, v, "changes a register from outside of the grid");
     if (lanes && n->op == KIR_SET)
         return flawed(c, v, "sets a register from outside of the vector loop");
     if (lanes && n->op == KIR_ACC) {
@@ -295,6 +300,7 @@ static hilo_status check_loop(struct verify *c, kir_val v) {
         return flawed(c, v, "has an extent that depends on the lane");
     f->alive = true;
     f->constant = n->sub == KIR_UNROLLED;
+    c->in_grid |= n->sub == KIR_GRID;
     HILO_TRY(n->sub == KIR_VECTOR ? check_vector(c, v) : check_block(c, n->body));
     f->alive = false;
     return HILO_OK;
@@ -315,6 +321,11 @@ static hilo_status check_flow(struct verify *c, kir_val v) {
     return n->op == KIR_IF && n->other.i ? check_block(c, n->other) : HILO_OK;
 }
 
+/* Tiles count as memory: they outlast an iteration. */
+static bool touches_memory(const struct kir_node *n) {
+    return n->op == KIR_LOAD || n->op == KIR_STORE || n->op >= KIR_TZERO;
+}
+
 static hilo_status check_node(struct verify *c, kir_val v) {
     const struct kir_node *n = kir_get(c->k, v);
     struct facts *f = &c->facts[v.i];
@@ -332,8 +343,8 @@ static hilo_status check_node(struct verify *c, kir_val v) {
         HILO_TRY(check_register(c, v));
     if (KIR_IS(c->vector) && n->op >= KIR_TZERO)
         return flawed(c, v, "stands in a vector loop");
-    if (n->block.i == 1 && KIR_IS(kir_grid(c->k)) && !kir_is_pure(n) && !kir_is_const_load(c->k, n))
-        return flawed(c, v, "stands in front of the grid, and is neither pure nor a load of what is only read");
+    if (KIR_IS(c->grid) && !c->in_grid && touches_memory(n) && !kir_is_const_load(c->k, n))
+        return flawed(c, v, "stands in front of the grid, and is no load of what is only read");
     f->alive = n->type != KIR_VOID;
     return HILO_OK;
 }
@@ -377,7 +388,7 @@ static hilo_status check_buffers(struct verify *c) {
 
 hilo_status kir_verify(const struct kir *k, struct diag_list *d) {
     size_t bytes = k->nodes.n * sizeof(struct facts);
-    struct verify c = {.k = k, .d = d, .facts = mem_alloc(&k->arena.al, bytes)};
+    struct verify c = {.k = k, .d = d, .facts = mem_alloc(&k->arena.al, bytes), .grid = kir_grid(k)};
     if (!c.facts)
         return diag_error(d, HILO_RESOURCE_EXHAUSTED, "out of memory");
     memset(c.facts, 0, bytes);

@@ -1,0 +1,57 @@
+#!/bin/sh
+# hilo kir.
+. "$(dirname "$0")/common.inc"
+
+exits 0 kir "$root/tests/kir/loops.kir"
+cp out printed.kir
+exits 0 kir printed.kir
+same printed.kir 'printed and read'
+
+exits 0 kir --clean "$root/tests/kir/clean.kir"
+prints 'kernel dead(b0: in f32[8], b1: out f32[8]) {
+    %1: f32 = reg 1, 1.000000e+00:f32
+    %2 = loop serial 8 {
+        %3: f32 = load b0[%2]
+        acc.add %1, %3
+    }
+    %4: f32 = get %1
+    %5 = loop vector 8 by 4 {
+        store b1[%5], %4
+    }
+}'
+
+# Every function, by the interpreter and as machine code. Unknown ones stay.
+names=$(sed -n 's/^MATH([A-Z0-9_]*, *"\([a-z0-9_]*\)", *\([12]\)).*/\1:\2/p' "$root/src/kir/math.def")
+for type in f32 f64; do
+    for name in $names; do
+        case $name in *:2) more=', %3' ;; *) more= ;; esac
+        echo "kernel ${name%:*}(b0: in $type[1003], b1: in $type[1003], b2: out $type[1003]) {
+            %1 = loop vector 1003 by 8 {
+                %2: $type = load b0[%1]
+                %3: $type = load b1[%1]
+                %4: $type = math.${name%:*} %2$more
+                store b2[%1], %4
+            }
+        }"
+    done
+done >math.kir
+exits 0 kir --expand math.kir
+says math.digamma math.lgamma
+if grep -q 'math\.exp\|math\.sin' out; then fail 'functions are left'; else pass; fi
+# What is not known cannot be run.
+awk '/^kernel (lgamma|digamma|bessel_i1e|zeta|polygamma)\(/ || (/^kernel (erf|erfc|erf_inv|pow)\(.*f64/) { skip = 1 }
+    !skip { print } /^        }$/ { skip = 0 }' math.kir >known.kir
+exits 0 kir --run --seed 3 known.kir
+if grep -q differ out; then fail 'machine code differs'; else pass; fi
+exits 1 kir --run math.kir
+says 'is not written out'
+
+echo 'kernel k() { %1: i64 = add 1, 2:i32 }' >bad.kir
+exits 1 kir bad.kir
+says 'error: add has operands of different types'
+exits 1 kir --run "$root/tests/kir/loops.kir"
+says 'index 5 of buffer b0, which has 5 elements'
+exits 2 kir --emit wasm bad.kir
+says 'expected asm or llvm'
+exits 3 kir absent.kir
+finish
