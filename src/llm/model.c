@@ -240,7 +240,7 @@ static bool convert_rows(const struct llm_param *from, const struct llm_weight *
             }
             fp_decode_n_f32(in, row_of(from, r), x, cols);
             if (w->bits)
-                llm_quantise_row(x, w->cols, w->groups, w->bits, row_of(&to[0], r), row_of(&to[1], r),
+                llm_quantise_row(x, w->cols, w->bits, row_of(&to[0], r), row_of(&to[1], r),
                                  w->offsets ? row_of(&to[2], r) : NULL);
             else
                 fp_encode_n_f32(out, x, row_of(to, r), cols);

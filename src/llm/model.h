@@ -88,8 +88,8 @@ hilo_status llm_model_write(const struct llm_model *m, const char *from, const c
 
 /* ---- quantising (quant.c) -------------------------------------------------------------------- */
 
-/* One row: numbers to values (packed, of `bits`), a scale and an offset (none: NULL) for each of `groups`, in f16; 8 bits
-   without offsets: in f32. cols is a multiple of groups, and even. */
-void llm_quantise_row(const float *x, int64_t cols, int64_t groups, uint32_t bits, void *values, void *scales, void *offsets);
+/* One row. 4 bits: values, packed, and a scale and an offset (NULL: none) in f16 for each LLM_INT4_GROUP of the columns, which
+   are a multiple of that; 8 bits: values, and one scale in f32. */
+void llm_quantise_row(const float *x, int64_t cols, uint32_t bits, void *values, void *scales, void *offsets);
 
 #endif
