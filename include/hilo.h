@@ -359,6 +359,81 @@ typedef hilo_status (*hilo_custom_call_fn)(void *user, hilo_client *client, hilo
 /* Registers (fn NULL: removes) the implementation of a target for all executables of the client. */
 HILO_API hilo_status hilo_custom_call_register(hilo_client *client, const char *target, hilo_custom_call_fn fn, void *user);
 
+/* -------- Language models: a model in the Hugging Face layout, compiled, and what it has read -------------------
+
+   A model is used by one thread at a time. What a text begins with like the one before it is not read again. */
+
+typedef struct hilo_llm hilo_llm;
+
+typedef struct hilo_llm_options {
+    size_t struct_size;
+    const char *engine;     /* "hilo" (default), "reference", "pjrt:PATH"; NULL = HILO_ENGINE in the environment */
+    const char *precision;  /* "f32", "bf16", "f16", "int8", "int4", "int4z"; NULL = as the weights are stored */
+    int32_t level;          /* of optimisation, 0..3; default 2 */
+    int64_t context;        /* most tokens; 0 (default) = the model's limit */
+    void (*progress)(void *user, const char *what, double done); /* done: 0..1; NULL (default) = silent */
+    void *progress_user;
+} hilo_llm_options;
+
+HILO_API void hilo_llm_options_init(hilo_llm_options *options);
+/* From a directory with config.json, tokenizer.json and safetensors files, which are mapped and must not change. The
+   diagnostic of an INVALID_ARGUMENT names the field or tensor, and what was expected. */
+HILO_API hilo_status hilo_llm_load(hilo_client *client, const char *path, const hilo_llm_options *options, hilo_llm **out);
+HILO_API void hilo_llm_release(hilo_llm *model);
+/* The most tokens of a prompt and its answer together. */
+HILO_API int64_t hilo_llm_context(const hilo_llm *model);
+
+typedef struct hilo_llm_message {
+    const char *role;       /* "system" (the first only), "user", "assistant" */
+    const char *content;
+} hilo_llm_message;
+
+/* Ids of a text, with what the tokenizer puts around it: as many as there is room for; *n is how many there are. */
+HILO_API hilo_status hilo_llm_encode(hilo_llm *model, const char *text, size_t nbytes, int32_t *ids, size_t room, size_t *n);
+/* The same of a conversation, by the model's chat template. UNIMPLEMENTED when its family is not known. */
+HILO_API hilo_status hilo_llm_encode_chat(hilo_llm *model, const hilo_llm_message *messages, size_t nmessages, int32_t *ids,
+                                          size_t room, size_t *n);
+/* The text of ids, in one piece. */
+HILO_API hilo_status hilo_llm_decode(hilo_llm *model, const int32_t *ids, size_t n, hilo_write_fn write, void *user);
+
+typedef struct hilo_generate_options {
+    size_t struct_size;
+    size_t max_tokens;          /* 0 (default) = up to the end of the context */
+    double temperature;         /* 0 (default) = always the most probable token */
+    int64_t top_k;              /* 0 (default) = all */
+    double top_p, min_p;        /* defaults 1 and 0: off */
+    double repetition_penalty;  /* default 1: off */
+    uint64_t seed;
+    const char *const *stop;    /* texts that end the answer before them */
+    size_t nstop;
+    /* Called behind each token with what the text has grown by, in whole characters, perhaps nothing; non-zero ends it. */
+    int (*on_text)(void *user, const char *text, size_t n);
+    void *on_text_user;
+} hilo_generate_options;
+
+HILO_API void hilo_generate_options_init(hilo_generate_options *options);
+
+typedef enum hilo_finish {
+    HILO_FINISH_LENGTH,     /* max_tokens */
+    HILO_FINISH_END,        /* the model ended its answer */
+    HILO_FINISH_STOP,       /* a stop text */
+    HILO_FINISH_CONTEXT,    /* the context is full */
+    HILO_FINISH_CALLER      /* on_text said so */
+} hilo_finish;
+
+typedef struct hilo_generated {
+    size_t struct_size;
+    hilo_finish finish;
+    size_t ntokens;                     /* generated, with the one that ended the answer */
+    size_t prompt_read, prompt_reused;  /* tokens of the prompt that were read, that were known from before */
+    double prefill_ms, decode_ms, compile_ms;
+} hilo_generated;
+
+/* Continues a prompt. `ids` receives the generated tokens, as many as there is room for. `out` may be NULL; else set
+   out->struct_size first. */
+HILO_API hilo_status hilo_llm_generate(hilo_llm *model, const int32_t *prompt, size_t n, const hilo_generate_options *options,
+                                       int32_t *ids, size_t room, hilo_generated *out);
+
 #endif /* HILO_EXPERIMENTAL */
 
 #ifdef __cplusplus

@@ -50,6 +50,8 @@ cp -r "$here/../../examples" .
 try 'examples/c' make -C examples/c CC="$CC"
 try 'classify' sh -c 'cd examples/c && ./classify | grep "^349 of 355 "'
 
+try 'chat' sh -c "echo 'Continue: Licensed under the Apache' | examples/c/chat '$here/../llm/tiny-llama' | grep License"
+
 try 'find_package' cmake -S "$here" -B app -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$CC"
 try 'build with CMake' cmake --build app
 try 'CMake, shared' app/app_shared
