@@ -1,0 +1,522 @@
+/* Clustering of a block; see fuse.h. */
+#include "fuse/fuse.h"
+
+#define ALU(x) FUSE_ELEMENT
+#define FUN(x) FUSE_ELEMENT
+#define ELT(x) FUSE_ELEMENT
+#define MOVE(x) FUSE_MOVE
+#define NONE FUSE_NONE
+#define REDUCTION FUSE_REDUCTION
+#define CONTRACTION FUSE_CONTRACTION
+#define UPDATE FUSE_UPDATE
+#define FLOW FUSE_FLOW
+static const uint8_t classes[] = {
+#define OP(id, name, form, operands, results, regions, traits, cost, rule, eval, lower) [IR_##id] = lower,
+#include "ir/ops.def"
+};
+
+enum fuse_class fuse_class(enum ir_op_kind kind) {
+    return (enum fuse_class)classes[kind];
+}
+
+enum {
+    FUSE_OWNERS = 4,       /* kernels that an op may be computed in again and again */
+    FUSE_MOST_OPS = 256,   /* of a kernel: bounds compile time */
+    FUSE_DEAR = 8,         /* cost from which an op is not computed more often than it has elements */
+    FUSE_FEW_ROWS = 16     /* that a kernel of rows needs to keep threads busy, unless it is small */
+};
+static const int64_t fuse_small = 65536; /* elements */
+
+/* Where an op is computed. */
+struct node {
+    ir_op op;
+    enum fuse_class cls;     /* NONE also where kernels cannot compute it */
+    bool needed;             /* something that is not a kernel reads its results */
+    bool stored, again;      /* again: at more than one index of a kernel */
+    bool hot;                /* at each step of a contraction */
+    uint32_t nowners, owners[FUSE_OWNERS];
+    uint32_t first[FUSE_OWNERS]; /* of its users in that kernel, the first in program order */
+    uint32_t first_other;    /* of its users that are no kernel */
+    int8_t *map;             /* with one owner: domain dimension of each of its dimensions, -1 for size 1; NULL = some other index */
+};
+
+struct fuse {
+    struct arena *a;
+    const struct ir_module *m;
+    const struct fuse_options *o;
+    struct fuse_block *out;
+    struct node *nodes;
+    uint32_t n;
+    struct opt_ids index;    /* by op: 1 + its place in nodes */
+    struct { struct fuse_kernel **v; uint32_t n, cap; } kernels;
+    struct { struct fuse_step *v; uint32_t n, cap; } steps; /* last first */
+};
+
+/* ---- facts about ops ------------------------------------------------------------------------- */
+
+bool fuse_is_constant(const struct ir_module *m, ir_val v) {
+    ir_op op = ir_val_get(m, v)->op;
+    return !IR_NONE(op) && ir_op_has(ir_kind(m, op), IR_T_CONSTANT);
+}
+
+static int64_t count_of(const struct ir_module *m, ir_val v) {
+    size_t n = 0;
+    (void)ir_type_count(ir_val_type(m, v), &n);
+    return (int64_t)n;
+}
+
+bool fuse_is_alias(const struct ir_module *m, ir_op op) {
+    switch (ir_kind(m, op)) {
+    case IR_RESHAPE:
+    case IR_OPTIMIZATION_BARRIER:
+    case IR_TENSOR_CAST:
+        return true;
+    case IR_BROADCAST_IN_DIM: {
+        size_t n;
+        const int64_t *d = ir_prop_i64s(m, op, IR_BROADCAST_IN_DIM_broadcast_dimensions, &n);
+        for (size_t i = 1; i < n; i++)
+            if (d[i] < d[i - 1])
+                return false;
+        return count_of(m, ir_operand(m, op, 0)) == count_of(m, ir_result(m, op, 0));
+    }
+    default:
+        return false;
+    }
+}
+
+static int cost_of(const struct ir_module *m, ir_op op) {
+    int cost = ir_op_info(ir_kind(m, op))->cost;
+    return cost < 0 ? FUSE_DEAR : cost;
+}
+
+/* Nothing is lost when it is computed in several kernels: it moves data, or is a cheap function of one tensor. */
+static bool is_cheap(const struct ir_module *m, const struct node *n) {
+    enum ir_op_kind kind = ir_kind(m, n->op);
+    if (n->cls == FUSE_MOVE)
+        return kind != IR_GATHER && kind != IR_CONCATENATE;
+    if (n->cls != FUSE_ELEMENT || kind == IR_MAP || cost_of(m, n->op) > 1)
+        return false;
+    int tensors = 0;
+    for (uint32_t i = 0; i < ir_op_get(m, n->op)->noperands; i++) {
+        ir_val v = ir_operand(m, n->op, i);
+        ir_op def = ir_val_get(m, v)->op;
+        bool scalar = count_of(m, v) == 1 || fuse_is_constant(m, v) ||
+                      (!IR_NONE(def) && ir_kind(m, def) == IR_BROADCAST_IN_DIM && count_of(m, ir_operand(m, def, 0)) == 1);
+        tensors += !scalar;
+    }
+    return tensors <= 1;
+}
+
+static struct node *node_of(struct fuse *f, ir_val v) {
+    uint32_t i = opt_ids_get(&f->index, ir_val_get(f->m, v)->op.i);
+    return i && !IR_NONE(ir_val_get(f->m, v)->op) ? &f->nodes[i - 1] : NULL;
+}
+
+/* ---- uses ------------------------------------------------------------------------------------ */
+
+static void need(struct fuse *f, ir_val v, uint32_t at) {
+    struct node *p = node_of(f, v);
+    if (p) {
+        p->needed = true;
+        p->first_other = at < p->first_other || !p->first_other ? at : p->first_other;
+    }
+}
+
+/* What the op's regions use from outside of them is needed, too. */
+static void need_region(struct fuse *f, ir_region r, uint32_t at) {
+    for (ir_block b = ir_region_get(f->m, r)->first; !IR_NONE(b); b = ir_block_get(f->m, b)->next)
+        for (ir_op op = ir_block_get(f->m, b)->first; !IR_NONE(op); op = ir_op_get(f->m, op)->next) {
+            for (uint32_t i = 0; i < ir_op_get(f->m, op)->noperands; i++)
+                need(f, ir_operand(f->m, op, i), at);
+            for (uint32_t i = 0; i < ir_op_get(f->m, op)->nregions; i++)
+                need_region(f, ir_op_region(f->m, op, i), at);
+        }
+}
+
+static bool same_map(const int8_t *a, const int8_t *b, uint32_t rank) {
+    return a == b || (a && b && (rank == 0 || memcmp(a, b, rank) == 0));
+}
+
+/* Op `user` (at place `at`), computed in kernel k, reads v at the index that `map` says. */
+static void use(struct fuse *f, const struct node *user, uint32_t at, ir_val v, uint32_t k, int8_t *map, bool hot) {
+    struct node *p = node_of(f, v);
+    if (!p)
+        return;
+    uint32_t i = 0;
+    while (i < p->nowners && p->owners[i] != k)
+        i++;
+    if (i == FUSE_OWNERS) {
+        need(f, v, at);
+        return;
+    }
+    p->hot |= hot;
+    if (i == p->nowners) {
+        p->map = i == 0 ? map : NULL;
+        p->nowners++;
+        p->owners[i] = k;
+        p->first[i] = at;
+        p->again |= user->again;
+        return;
+    }
+    p->first[i] = at; /* users come last first */
+    if (!same_map(p->map, map, ir_val_type(f->m, v)->rank) || !map || user->again) {
+        p->map = NULL;
+        p->again = true;
+    }
+}
+
+/* ---- the index at which operands are read ---------------------------------------------------- */
+
+static int8_t *new_map(struct fuse *f, uint32_t rank) {
+    int8_t *map = ARENA_ARRAY(f->a, int8_t, rank ? rank : 1);
+    memset(map, -1, rank);
+    return map;
+}
+
+/* Of an operand whose dimensions of more than one element are the result's, in order. */
+static int8_t *map_reshape(struct fuse *f, ir_val from, ir_val to, const int8_t *map) {
+    const struct ir_type_data *a = ir_val_type(f->m, from), *b = ir_val_type(f->m, to);
+    int8_t *out = new_map(f, a->rank);
+    uint32_t j = 0;
+    for (uint32_t i = 0; i < a->rank; i++) {
+        if (a->dims[i] == 1)
+            continue;
+        while (j < b->rank && b->dims[j] == 1)
+            j++;
+        if (j == b->rank || b->dims[j] != a->dims[i])
+            return NULL;
+        out[i] = map[j++];
+    }
+    while (j < b->rank)
+        if (b->dims[j++] != 1)
+            return NULL;
+    return out;
+}
+
+/* Of operand i of an op that is computed at `map` of its result; NULL = at some other index. */
+static int8_t *operand_map(struct fuse *f, const struct node *n, uint32_t i, const int8_t *map) {
+    const struct ir_module *m = f->m;
+    ir_val v = ir_operand(m, n->op, i), r = ir_result(m, n->op, 0);
+    const struct ir_type_data *t = ir_val_type(m, v);
+    if (t->rank == 0)
+        return new_map(f, 0);
+    if (!map)
+        return NULL;
+    size_t count;
+    int8_t *out;
+    switch (ir_kind(m, n->op)) {
+    case IR_BROADCAST_IN_DIM: {
+        const int64_t *d = ir_prop_i64s(m, n->op, IR_BROADCAST_IN_DIM_broadcast_dimensions, &count);
+        out = new_map(f, t->rank);
+        for (size_t k = 0; k < count; k++)
+            if (t->dims[k] != 1)
+                out[k] = map[d[k]];
+        return out;
+    }
+    case IR_TRANSPOSE: {
+        const int64_t *d = ir_prop_i64s(m, n->op, IR_TRANSPOSE_permutation, &count);
+        out = new_map(f, t->rank);
+        for (size_t k = 0; k < count; k++)
+            out[d[k]] = map[k];
+        return out;
+    }
+    case IR_RESHAPE:
+        return map_reshape(f, v, r, map);
+    case IR_OPTIMIZATION_BARRIER:
+        return NULL;
+    default:
+        return n->cls == FUSE_ELEMENT && t->rank == ir_val_type(m, r)->rank ? (int8_t *)(uintptr_t)map : NULL;
+    }
+}
+
+/* Of the operands of a reduction: kept dimensions as the result's, reduced ones are the rest of a row. NULL unless they are in
+   that order. `base`: domain dimension of the first reduced one. */
+static int8_t *reduce_map(struct fuse *f, ir_op op, const int8_t *map, uint32_t base) {
+    const struct ir_type_data *t = ir_val_type(f->m, ir_operand(f->m, op, 0));
+    size_t n;
+    const int64_t *d = ir_prop_i64s(f->m, op, IR_REDUCE_dimensions, &n);
+    int8_t *out = new_map(f, t->rank);
+    uint32_t kept = 0, last = 0;
+    for (uint32_t i = 0; i < t->rank; i++) {
+        bool reduced = false;
+        for (size_t k = 0; k < n; k++)
+            reduced |= d[k] == (int64_t)i;
+        if (!reduced) {
+            out[i] = map[kept++];
+            if (last && t->dims[i] != 1)
+                return NULL;
+        } else if (t->dims[i] != 1) {
+            out[i] = (int8_t)(base + last++);
+        }
+    }
+    return out;
+}
+
+/* ---- reductions in kernels of rows ------------------------------------------------------------ */
+
+/* The number of leading domain dimensions that `map` covers, all of them in order; -1 when it is no prefix. */
+static int prefix_of(const struct fuse_kernel *k, const int8_t *map, const struct ir_type_data *t) {
+    int at = 0;
+    for (uint32_t i = 0; i < t->rank; i++) {
+        if (t->dims[i] == 1)
+            continue;
+        while (at < (int)k->rank && k->dims[at] == 1)
+            at++;
+        if (map[i] != at)
+            return -1;
+        at++;
+    }
+    return at;
+}
+
+static int64_t product(const int64_t *d, uint32_t n) {
+    int64_t p = 1;
+    for (uint32_t i = 0; i < n; i++)
+        p *= d[i];
+    return p;
+}
+
+static bool only_ones(const struct fuse_kernel *k, uint32_t from) {
+    return product(k->dims + from, k->rank - from) == 1;
+}
+
+/* The sizes of the reduced dimensions of more than one element; false unless they come behind the kept ones. */
+static bool trailing_sizes(const struct fuse *f, ir_op op, int64_t *sizes, uint32_t *n) {
+    const struct ir_type_data *t = ir_val_type(f->m, ir_operand(f->m, op, 0));
+    size_t count;
+    const int64_t *d = ir_prop_i64s(f->m, op, IR_REDUCE_dimensions, &count);
+    *n = 0;
+    for (uint32_t i = 0; i < t->rank; i++) {
+        bool reduced = false;
+        for (size_t k = 0; k < count; k++)
+            reduced |= d[k] == (int64_t)i;
+        if (reduced && t->dims[i] != 1)
+            sizes[(*n)++] = t->dims[i];
+        else if (!reduced && t->dims[i] != 1 && *n)
+            return false;
+    }
+    return true;
+}
+
+/* Whether the reduction can be computed once for each row of kernel k; the kernel becomes one of rows then. */
+static bool join_rows(struct fuse *f, struct fuse_kernel *k, struct node *n) {
+    int64_t sizes[IR_MAX_RANK];
+    uint32_t nsizes, matched = 0;
+    struct fuse_kernel next = *k;
+    if (k->schedule == FUSE_CONTRACT || k->schedule == FUSE_INTO || k->nested || !n->map || n->hot || n->again ||
+        !trailing_sizes(f, n->op, sizes, &nsizes) || nsizes == 0)
+        return false;
+    int p = prefix_of(k, n->map, ir_val_type(f->m, ir_result(f->m, n->op, 0)));
+    if (p < 0)
+        return false;
+    if (k->schedule == FUSE_MAP && only_ones(k, (uint32_t)p)) { /* so far the kernel has one value a row */
+        if (k->rank + nsizes > IR_MAX_RANK)
+            return false;
+        p = (int)k->rank;
+        memcpy(next.dims + p, sizes, nsizes * sizeof *sizes);
+        next.rank += nsizes;
+    }
+    for (uint32_t i = (uint32_t)p; i < next.rank; i++)
+        if (next.dims[i] != 1 && (matched == nsizes || next.dims[i] != sizes[matched++]))
+            return false;
+    int64_t rows = product(next.dims, (uint32_t)p);
+    bool agrees = k->schedule == FUSE_MAP || rows == product(k->dims, k->outer);
+    bool many = k->reduces.n >= 32;
+    bool few = rows < FUSE_FEW_ROWS && count_of(f->m, ir_operand(f->m, n->op, 0)) > fuse_small && k->nops > 0;
+    if (matched != nsizes || !agrees || few || many)
+        return false;
+    next.schedule = FUSE_ROWS;
+    next.outer = k->schedule == FUSE_ROWS ? k->outer : (uint32_t)p;
+    ARENA_PUSH(f->a, &next.reduces, n->op);
+    *k = next;
+    return true;
+}
+
+/* ---- joining --------------------------------------------------------------------------------- */
+
+static bool covers(const struct fuse_kernel *k, const struct node *n, const struct ir_type_data *t) {
+    return n->map && prefix_of(k, n->map, t) >= 0 && only_ones(k, (uint32_t)prefix_of(k, n->map, t));
+}
+
+static bool join(struct fuse *f, uint32_t ki, struct node *n) {
+    struct fuse_kernel *k = f->kernels.v[ki];
+    const struct ir_type_data *t = ir_val_type(f->m, ir_result(f->m, n->op, 0));
+    int cost = cost_of(f->m, n->op);
+    if (f->o->level < 2 || k->nops >= FUSE_MOST_OPS)
+        return false;
+    switch (n->cls) {
+    case FUSE_MOVE:
+        return !(n->hot && !is_cheap(f->m, n)) && !(n->again && ir_kind(f->m, n->op) == IR_CONCATENATE) &&
+               !(ir_kind(f->m, n->op) == IR_CONCATENATE && ir_op_get(f->m, n->op)->noperands > 4);
+    case FUSE_ELEMENT:
+        if (n->hot)
+            return ir_kind(f->m, n->op) == IR_CONVERT;
+        if ((n->again && !is_cheap(f->m, n)) || (cost >= FUSE_DEAR && !n->map))
+            return false;
+        if (cost >= FUSE_DEAR && prefix_of(k, n->map, t) < 0) /* a tensor that is broadcast along the rows */
+            return product(k->dims, k->rank) <= 2 * count_of(f->m, ir_result(f->m, n->op, 0));
+        return true;
+    case FUSE_REDUCTION:
+        if (join_rows(f, k, n))
+            return true;
+        if (k->schedule != FUSE_MAP || n->hot || n->again || !covers(k, n, t) || k->reduces.n)
+            return false;
+        k->nested = true;
+        return true;
+    case FUSE_CONTRACTION:
+        if (k->schedule != FUSE_MAP || k->nested || n->hot || n->again || !covers(k, n, t))
+            return false;
+        k->schedule = FUSE_CONTRACT;
+        k->heart = n->op;
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* The op's result as one more output of a kernel that computes it anyway, and runs before anyone else wants it. */
+static bool join_as_output(struct fuse *f, struct node *n) {
+    if (ir_op_get(f->m, n->op)->nresults != 1 || n->hot || n->again || n->cls == FUSE_CONTRACTION)
+        return false;
+    for (uint32_t i = 0; i < n->nowners; i++) {
+        struct fuse_kernel *k = f->kernels.v[n->owners[i]];
+        uint32_t at = opt_ids_get(&f->index, k->root.i) - 1;
+        bool before = !n->needed || n->first_other > at;
+        for (uint32_t j = 0; j < n->nowners; j++)
+            before &= j == i || n->first[j] > at;
+        const struct ir_type_data *t = ir_val_type(f->m, ir_result(f->m, n->op, 0));
+        if (!before || i != 0 || !n->map || k->schedule == FUSE_INTO || k->outs.n >= 4 || !covers(k, n, t) ||
+            fuse_is_alias(f->m, n->op) || !join(f, n->owners[i], n))
+            continue;
+        n->nowners = 1;
+        ARENA_PUSH(f->a, &k->outs, ir_result(f->m, n->op, 0));
+        n->stored = true;
+        return true;
+    }
+    return false;
+}
+
+/* Tells the operands of an op where it is computed. */
+static void use_operands(struct fuse *f, struct node *n, uint32_t at) {
+    const struct ir_op_data *x = ir_op_get(f->m, n->op);
+    enum ir_op_kind kind = (enum ir_op_kind)x->kind;
+    for (uint32_t o = 0; o < n->nowners; o++) {
+        struct fuse_kernel *k = f->kernels.v[n->owners[o]];
+        const int8_t *map = n->nowners == 1 ? n->map : NULL;
+        int8_t *inner = NULL;
+        if (n->cls == FUSE_REDUCTION && k->schedule == FUSE_ROWS && map)
+            inner = reduce_map(f, n->op, map, k->outer);
+        k->nops++;
+        for (uint32_t i = 0; i < x->noperands; i++) {
+            if ((kind == IR_GATHER || n->cls == FUSE_UPDATE) && i == 0) {
+                need(f, x->operands[i], at);
+                continue;
+            }
+            bool contraction = n->cls == FUSE_CONTRACTION;
+            int8_t *to = n->cls == FUSE_REDUCTION ? (i < x->noperands / 2 ? inner : NULL)
+                         : contraction           ? NULL
+                                                 : operand_map(f, n, i, map);
+            use(f, n, at, x->operands[i], n->owners[o], to, n->hot || contraction);
+        }
+    }
+    for (uint32_t i = 0; i < x->nregions; i++)
+        need_region(f, ir_op_region(f->m, n->op, i), at);
+}
+
+/* ---- the walk -------------------------------------------------------------------------------- */
+
+static void step(struct fuse *f, enum fuse_step_kind kind, ir_op op, struct fuse_kernel *k) {
+    struct fuse_step s = {kind, op, k};
+    ARENA_PUSH(f->a, &f->steps, s);
+}
+
+/* A kernel of its own for an op that must be stored. */
+static void begin_kernel(struct fuse *f, struct node *n) {
+    struct fuse_kernel *k = ARENA_NEW(f->a, struct fuse_kernel);
+    bool into = n->cls == FUSE_UPDATE;
+    const struct ir_type_data *t = ir_val_type(f->m, into ? ir_operand(f->m, n->op, 1) : ir_result(f->m, n->op, 0));
+    k->root = n->op;
+    k->rank = t->rank;
+    if (t->rank)
+        memcpy(k->dims, t->dims, t->rank * sizeof *t->dims);
+    for (uint32_t i = 0; i < ir_op_get(f->m, n->op)->nresults; i++)
+        ARENA_PUSH(f->a, &k->outs, ir_result(f->m, n->op, i));
+    n->nowners = 1;
+    n->owners[0] = f->kernels.n;
+    n->hot = n->again = false;
+    n->stored = true;
+    n->map = new_map(f, t->rank);
+    for (uint32_t i = 0; i < t->rank; i++)
+        n->map[i] = t->dims[i] == 1 ? -1 : (int8_t)i;
+    ARENA_PUSH(f->a, &f->kernels, k);
+    if (into || n->cls == FUSE_CONTRACTION) {
+        k->schedule = into ? FUSE_INTO : FUSE_CONTRACT;
+        k->heart = n->op;
+    } else if (n->cls == FUSE_REDUCTION && !join_rows(f, k, n)) {
+        k->nested = true;
+    }
+    step(f, FUSE_STEP_KERNEL, n->op, k);
+}
+
+static void visit(struct fuse *f, uint32_t at) {
+    struct node *n = &f->nodes[at];
+    const struct ir_op_data *x = ir_op_get(f->m, n->op);
+    if (ir_op_has((enum ir_op_kind)x->kind, IR_T_CONSTANT))
+        return;
+    if (n->cls == FUSE_NONE || n->cls == FUSE_FLOW) {
+        for (uint32_t i = 0; i < x->noperands; i++)
+            need(f, x->operands[i], at);
+        for (uint32_t i = 0; i < x->nregions; i++)
+            need_region(f, ir_op_region(f->m, n->op, i), at);
+        if (!ir_op_has((enum ir_op_kind)x->kind, IR_T_TERMINATOR))
+            step(f, FUSE_STEP_OP, n->op, NULL);
+        return;
+    }
+    if (!n->needed && n->nowners == 0)
+        return; /* nobody wants it */
+    if (!n->needed && n->nowners == 1 && join(f, n->owners[0], n)) {
+        use_operands(f, n, at);
+        return;
+    }
+    if (!n->needed && n->nowners > 1 && is_cheap(f->m, n) && f->o->level >= 2) {
+        n->map = NULL;
+        use_operands(f, n, at);
+        return;
+    }
+    if (fuse_is_alias(f->m, n->op)) {
+        for (uint32_t i = 0; i < x->noperands; i++)
+            need(f, x->operands[i], at);
+        n->stored = true;
+        step(f, FUSE_STEP_ALIAS, n->op, NULL);
+        return;
+    }
+    if (f->o->level < 2 || !join_as_output(f, n))
+        begin_kernel(f, n);
+    use_operands(f, n, at);
+}
+
+void fuse_block(struct arena *a, const struct ir_module *m, ir_block b, const struct fuse_options *o, struct fuse_block *out) {
+    struct fuse f = {.a = a, .m = m, .o = o, .out = out, .index = {.a = a}};
+    for (ir_op op = ir_block_get(m, b)->first; !IR_NONE(op); op = ir_op_get(m, op)->next)
+        f.n++;
+    f.nodes = ARENA_ARRAY(a, struct node, f.n + 1);
+    uint32_t i = 0;
+    for (ir_op op = ir_block_get(m, b)->first; !IR_NONE(op); op = ir_op_get(m, op)->next) {
+        enum fuse_class cls = fuse_class(ir_kind(m, op));
+        f.nodes[i] = (struct node){.op = op, .cls = cls == FUSE_FLOW || o->lowers(o->user, op) ? cls : FUSE_NONE};
+        opt_ids_set(&f.index, op.i, ++i);
+    }
+    while (i-- > 0)
+        visit(&f, i);
+    *out = (struct fuse_block){.kernel_of = {.a = a}};
+    for (i = f.steps.n; i-- > 0;) {
+        const struct fuse_step *s = &f.steps.v[i];
+        ARENA_PUSH(a, &out->steps, *s);
+        if (s->kernel)
+            for (uint32_t k = 0; k < s->kernel->outs.n; k++)
+                opt_ids_set(&out->kernel_of, s->kernel->outs.v[k].i, out->steps.n);
+        else
+            for (uint32_t k = 0; k < ir_op_get(m, s->op)->nresults; k++)
+                opt_ids_set(&out->kernel_of, ir_result(m, s->op, k).i, out->steps.n);
+    }
+}

@@ -1,0 +1,67 @@
+/* Clustering: which ops of a block are computed together in one kernel, and which values are stored in memory between kernels.
+ *
+ * A kernel is a set of ops that agree on their outer loops. The values it stores (its outputs) are computed element by element
+ * from the values it loads; what lies between is computed where it is needed, and reductions over the rows of the domain once a row.
+ * The block is walked backwards once: an op joins the kernel of its users if they are all in one and can have it at
+ * the index where they need it; what is cheap is computed again in each; everything else is stored and begins a kernel. */
+#ifndef HILO_FUSE_FUSE_H
+#define HILO_FUSE_FUSE_H
+
+#include "ir/ir.h"
+#include "opt/opt.h"
+
+/* Column `lower` of ops.def. */
+enum fuse_class { FUSE_NONE, FUSE_ELEMENT, FUSE_MOVE, FUSE_REDUCTION, FUSE_CONTRACTION, FUSE_UPDATE, FUSE_FLOW };
+enum fuse_class fuse_class(enum ir_op_kind kind);
+
+enum fuse_schedule {
+    FUSE_MAP,      /* one loop nest over the domain; reductions inside of it, at each element */
+    FUSE_ROWS,     /* outer loops over rows; within a row, stages over its elements, one for each dependent reduction */
+    FUSE_CONTRACT, /* a contraction over its result's domain, then the rest at each element */
+    FUSE_INTO      /* writes a part of a buffer (dynamic_update_slice): the domain is the part */
+};
+
+struct fuse_kernel {
+    enum fuse_schedule schedule;
+    ir_op root;              /* last op in program order: the kernel runs there */
+    ir_op heart;             /* CONTRACT: the contraction; INTO: the root */
+    uint32_t rank, outer;    /* of the domain; ROWS: its first `outer` dimensions are the rows */
+    int64_t dims[IR_MAX_RANK];
+    uint32_t nops;           /* computed inside, as far as they are counted */
+    bool nested;             /* MAP: has a reduction at its elements */
+    struct { ir_val *v; uint32_t n, cap; } outs;    /* what it stores */
+    struct { ir_op *v; uint32_t n, cap; } reduces;  /* ROWS: last first */
+};
+
+enum fuse_step_kind {
+    FUSE_STEP_KERNEL,
+    FUSE_STEP_ALIAS, /* the op's result is its operand's memory with another shape */
+    FUSE_STEP_OP     /* the op by itself: a routine, the evaluator, control flow */
+};
+struct fuse_step {
+    enum fuse_step_kind kind;
+    ir_op op;
+    struct fuse_kernel *kernel;
+};
+
+/* Of an op's values in a block. */
+struct fuse_block {
+    struct { struct fuse_step *v; uint32_t n, cap; } steps; /* in the order in which they run */
+    struct opt_ids kernel_of; /* by value: 1 + index in steps of what stores it; 0 = it is not stored */
+};
+
+struct fuse_options {
+    int level;                                     /* below 2 every op is a kernel of its own */
+    bool (*lowers)(void *user, ir_op op);          /* kernels can compute the op */
+    void *user;
+};
+
+/* Clusters a block whose values have static shapes. Memory: `a`. */
+void fuse_block(struct arena *a, const struct ir_module *m, ir_block b, const struct fuse_options *o, struct fuse_block *out);
+
+/* Constants are not stored: scalars and splats are part of the code, others are read where they lie. */
+bool fuse_is_constant(const struct ir_module *m, ir_val v);
+/* A reshape or another op whose result has the same bytes in the same order. */
+bool fuse_is_alias(const struct ir_module *m, ir_op op);
+
+#endif

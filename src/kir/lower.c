@@ -1,0 +1,433 @@
+/* The engine of lowering: elements on demand, each once; loads and stores; reductions. See lower.h. */
+#include "kir/lower.h"
+
+#include <math.h>
+
+/* ---- what was computed already ---------------------------------------------------------------- */
+
+struct memo_entry {
+    struct memo_entry *next;
+    struct elem e;
+    ir_val v;
+    kir_val guard;
+    kir_block block;      /* where it stands */
+    uint32_t generation, n;
+    bool flat;
+    kir_val at[];
+};
+
+enum { MEMO_BUCKETS = 1024 };
+struct lower_memo { struct memo_entry *v[MEMO_BUCKETS]; };
+
+struct lower_memo *lower_memo_new(struct arena *a) {
+    return ARENA_NEW(a, struct lower_memo);
+}
+
+static uint32_t memo_bucket(ir_val v, const struct index *at) {
+    uint32_t h = v.i * 2654435761u;
+    for (uint32_t i = 0; i < at->n; i++)
+        h = (h ^ at->at[i].i) * 16777619u;
+    return (h ^ h >> 16) % MEMO_BUCKETS;
+}
+
+/* Whether what stands in block b is there at the builder's place. */
+static bool is_visible(const struct kir *k, kir_block b) {
+    for (kir_block c = k->at; c.i; c = kir_block_get(k, c)->parent)
+        if (c.i == b.i)
+            return true;
+    return false;
+}
+
+static bool memo_find(const struct lower *l, ir_val v, uint32_t generation, const struct index *at, struct elem *out) {
+    for (const struct memo_entry *e = l->memo->v[memo_bucket(v, at)]; e; e = e->next)
+        if (IR_SAME(e->v, v) && e->n == at->n && e->flat == at->flat && e->generation == generation &&
+            (e->guard.i == 0 || e->guard.i == l->guard.i) && (at->n == 0 || memcmp(e->at, at->at, at->n * sizeof *at->at) == 0) &&
+            is_visible(l->k, e->block)) {
+            *out = e->e;
+            return true;
+        }
+    return false;
+}
+
+static void memo_add(struct lower *l, ir_val v, uint32_t generation, const struct index *at, kir_val guard, struct elem x) {
+    struct memo_entry *e = arena_alloc(l->a, sizeof *e + at->n * sizeof *at->at, _Alignof(struct memo_entry));
+    struct memo_entry **bucket = &l->memo->v[memo_bucket(v, at)];
+    kir_block block = kir_get(l->k, x.re)->block;
+    if (x.im.i && kir_block_get(l->k, kir_get(l->k, x.im)->block)->depth > kir_block_get(l->k, block)->depth)
+        block = kir_get(l->k, x.im)->block;
+    *e = (struct memo_entry){*bucket, x, v, guard, block, generation, at->n, at->flat};
+    if (at->n)
+        memcpy(e->at, at->at, at->n * sizeof *at->at);
+    *bucket = e;
+}
+
+void lower_know(struct lower *l, ir_val v, const struct index *at, struct elem e) {
+    memo_add(l, v, 0, at, (kir_val){0}, e);
+}
+
+/* ---- index arithmetic ------------------------------------------------------------------------ */
+
+kir_val lower_add(struct lower *l, kir_val a, kir_val b) {
+    return kir_op2(l->k, KIR_ADD, 0, a, b);
+}
+
+kir_val lower_mul(struct lower *l, kir_val a, int64_t b) {
+    return kir_op2(l->k, KIR_MUL, 0, a, kir_i64(l->k, b));
+}
+
+kir_val lower_div(struct lower *l, kir_val a, int64_t b) {
+    return kir_op2(l->k, KIR_DIV, KIR_U, a, kir_i64(l->k, b));
+}
+
+kir_val lower_rem(struct lower *l, kir_val a, int64_t b) {
+    return kir_op2(l->k, KIR_REM, KIR_U, a, kir_i64(l->k, b));
+}
+
+kir_val lower_linear(struct lower *l, const int64_t *dims, uint32_t rank, const struct index *at) {
+    if (at->flat)
+        return at->at[0];
+    kir_val sum = kir_i64(l->k, 0);
+    int64_t stride = 1;
+    for (uint32_t i = rank; i-- > 0; stride *= dims[i])
+        sum = lower_add(l, lower_mul(l, at->at[i], stride), sum);
+    return sum;
+}
+
+void lower_unflatten(struct lower *l, kir_val flat, const int64_t *dims, uint32_t rank, kir_val *out) {
+    int64_t stride = 1;
+    uint32_t first = 0;
+    while (first < rank && dims[first] == 1)
+        first++;
+    for (uint32_t i = rank; i-- > 0; stride *= dims[i]) {
+        kir_val q = lower_div(l, flat, stride);
+        out[i] = dims[i] == 1 ? kir_i64(l->k, 0) : i == first ? q : lower_rem(l, q, dims[i]);
+    }
+}
+
+void lower_match(struct lower *l, const struct ir_type_data *t, const int64_t *dims, const kir_val *at, uint32_t rank,
+                 struct index *out) {
+    uint32_t j = 0;
+    *out = (struct index){.n = t->rank};
+    for (uint32_t i = 0; i < t->rank; i++) {
+        while (j < rank && dims[j] == 1)
+            j++;
+        out->at[i] = t->dims[i] == 1 || j == rank ? kir_i64(l->k, 0) : at[j++];
+    }
+}
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+bool lower_is_complex(enum ir_dtype t) {
+    return ir_dtype_get(t)->cls == IR_COMPLEX_CLASS;
+}
+
+static enum ir_dtype part_of(enum ir_dtype t) {
+    return t == IR_C64_T ? IR_F32_T : t == IR_C128_T ? IR_F64_T : t;
+}
+
+uint32_t lower_param(struct lower *l, ir_val v, enum kir_role role) {
+    uint32_t known = opt_ids_get(&l->param_of, v.i);
+    if (known)
+        return known - 1;
+    const struct ir_type_data *t = ir_val_type(l->m, v);
+    size_t count = 0;
+    (void)ir_type_count(t, &count);
+    struct lower_param p = {v, role, 0};
+    ARENA_PUSH(l->a, &l->out->params, p);
+    uint32_t b = kir_param(l->k, role, part_of(t->dtype), (int64_t)count * (lower_is_complex(t->dtype) ? 2 : 1));
+    opt_ids_set(&l->param_of, v.i, b + 1);
+    return b;
+}
+
+static kir_val load_part(struct lower *l, uint32_t buffer, kir_val at) {
+    if (!l->guard.i)
+        return kir_load(l->k, buffer, at);
+    enum kir_type t = kir_type_of(l->k->buffers.v[buffer].dtype);
+    return kir_load_if(l->k, buffer, at, l->guard, kir_is_float(t) ? kir_float(l->k, t, 0) : kir_int(l->k, t, 0));
+}
+
+struct elem lower_load(struct lower *l, ir_val v, const struct index *at) {
+    const struct ir_type_data *t = ir_val_type(l->m, v);
+    uint32_t buffer = lower_param(l, v, KIR_IN);
+    kir_val i = lower_linear(l, t->dims, t->rank, at);
+    if (!lower_is_complex(t->dtype))
+        return (struct elem){load_part(l, buffer, i), {0}};
+    i = lower_mul(l, i, 2);
+    return (struct elem){load_part(l, buffer, i), load_part(l, buffer, lower_add(l, i, kir_i64(l->k, 1)))};
+}
+
+void lower_store(struct lower *l, ir_val v, const struct index *at, struct elem e) {
+    const struct ir_type_data *t = ir_val_type(l->m, v);
+    uint32_t buffer = lower_param(l, v, KIR_OUT);
+    kir_val i = lower_linear(l, t->dims, t->rank, at);
+    if (!lower_is_complex(t->dtype)) {
+        kir_store(l->k, buffer, i, e.re);
+        return;
+    }
+    i = lower_mul(l, i, 2);
+    kir_store(l->k, buffer, i, e.re);
+    kir_store(l->k, buffer, lower_add(l, i, kir_i64(l->k, 1)), e.im);
+}
+
+/* ---- elements -------------------------------------------------------------------------------- */
+
+static lower_fn reduction;
+
+#define NONE
+#define REDUCTION
+#define CONTRACTION
+#define UPDATE
+#define FLOW
+#define ALU(x)
+#define FUN(x)
+#define ELT(x) lower_fn elem_##x;
+#define MOVE(x) lower_fn elem_##x;
+#define OP(id, name, form, operands, results, regions, traits, cost, rule, eval, lower) lower
+lower_fn elem_alu, elem_fun;
+#include "ir/ops.def"
+#undef NONE
+#undef REDUCTION
+#undef CONTRACTION
+#undef UPDATE
+#undef FLOW
+#undef ALU
+#undef FUN
+#undef ELT
+#undef MOVE
+
+#define NONE {NULL, 0}
+#define REDUCTION {reduction, 0}
+#define CONTRACTION {NULL, 0}
+#define UPDATE {NULL, 0}
+#define FLOW {NULL, 0}
+#define ALU(x) {elem_alu, KIR_##x}
+#define FUN(x) {elem_fun, KIR_MATH_##x}
+#define ELT(x) {elem_##x, 0}
+#define MOVE(x) {elem_##x, 0}
+static const struct { lower_fn *fn; uint32_t what; } handlers[] = {
+#define OP(id, name, form, operands, results, regions, traits, cost, rule, eval, lower) [IR_##id] = lower,
+#include "ir/ops.def"
+};
+
+/* Whether v is read from memory: it is not of the block that is computed, or another kernel stores it. */
+static bool is_stored(const struct lower *l, ir_val v) {
+    ir_op op = ir_val_get(l->m, v)->op;
+    if (IR_NONE(op))
+        return true;
+    ir_block parent = ir_op_get(l->m, op)->parent;
+    if (!IR_NONE(l->body) && IR_SAME(parent, l->body))
+        return false;
+    if (!IR_SAME(parent, l->block))
+        return true;
+    uint32_t step = opt_ids_get(&l->fused->kernel_of, v.i);
+    return step && l->fused->steps.v[step - 1].kernel != l->kernel;
+}
+
+struct elem lower_value(struct lower *l, ir_val v, const struct index *at) {
+    struct elem e;
+    ir_op op = ir_val_get(l->m, v)->op;
+    bool in_body = !IR_NONE(l->body) && (IR_NONE(op) ? IR_SAME(ir_val_get(l->m, v)->block, l->body)
+                                                     : IR_SAME(ir_op_get(l->m, op)->parent, l->body));
+    uint32_t generation = in_body ? l->generation : 0;
+    if (memo_find(l, v, generation, at, &e))
+        return e;
+    if (l->rows && lower_rows_kept(l, v, at, &e))
+        return e;
+    if (!fuse_is_constant(l->m, v) && is_stored(l, v))
+        e = lower_load(l, v, at);
+    else if (ir_op_get(l->m, op)->nresults > 1) {
+        lower_reduce_here(l, op, at);
+        if (memo_find(l, v, generation, at, &e))
+            return e;
+    } else {
+        enum ir_op_kind kind = ir_kind(l->m, op);
+        e = handlers[kind].fn(l, op, handlers[kind].what, at);
+    }
+    memo_add(l, v, generation, at, l->guard, e);
+    return e;
+}
+
+struct elem lower_operand(struct lower *l, ir_op op, uint32_t i, const struct index *at) {
+    ir_val v = ir_operand(l->m, op, i);
+    static const struct index none;
+    return lower_value(l, v, ir_val_type(l->m, v)->rank == 0 ? &none : at);
+}
+
+void lower_region(struct lower *l, ir_region r, const struct elem *args, struct elem *out) {
+    static const struct index none;
+    ir_block outer = l->body, b = ir_region_get(l->m, r)->first;
+    kir_val guard = l->guard;
+    l->body = b;
+    l->guard = (kir_val){0};
+    l->generation++;
+    uint32_t generation = l->generation;
+    for (uint32_t i = 0; i < ir_block_get(l->m, b)->nargs; i++)
+        memo_add(l, ir_block_get(l->m, b)->args[i], generation, &none, (kir_val){0}, args[i]);
+    const struct ir_op_data *end = ir_op_get(l->m, ir_terminator(l->m, b));
+    for (uint32_t i = 0; i < end->noperands; i++)
+        out[i] = lower_value(l, end->operands[i], &none);
+    l->body = outer;
+    l->guard = guard;
+    l->generation++;
+}
+
+/* ---- reductions ------------------------------------------------------------------------------- */
+
+enum kir_op lower_reducer(const struct ir_module *m, ir_op reduce) {
+    const struct ir_op_data *x = ir_op_get(m, reduce);
+    ir_block b = ir_region_get(m, ir_op_region(m, reduce, 0))->first;
+    ir_op op = ir_block_get(m, b)->first, end = ir_terminator(m, b);
+    enum ir_dtype t = ir_val_type(m, ir_result(m, reduce, 0))->dtype;
+    if (x->nresults != 1 || lower_is_complex(t) || IR_NONE(op) || !IR_SAME(ir_op_get(m, op)->next, end) ||
+        ir_op_get(m, op)->noperands != 2 || !IR_SAME(ir_operand(m, end, 0), ir_result(m, op, 0)))
+        return KIR_NONE;
+    const ir_val *args = ir_block_get(m, b)->args;
+    ir_val p = ir_operand(m, op, 0), q = ir_operand(m, op, 1);
+    bool both = (IR_SAME(p, args[0]) && IR_SAME(q, args[1])) || (IR_SAME(p, args[1]) && IR_SAME(q, args[0]));
+    if (!both || ir_dtype_get(t)->bits < 8) /* i1 has ops of its own below */
+        return both && t == IR_I1_T && ir_kind(m, op) == IR_AND  ? KIR_AND
+               : both && t == IR_I1_T && ir_kind(m, op) == IR_OR ? KIR_OR
+                                                                 : KIR_NONE;
+    switch (ir_kind(m, op)) {
+    case IR_ADD: return KIR_ADD;
+    case IR_MULTIPLY: return KIR_MUL;
+    case IR_MAXIMUM: return KIR_MAX;
+    case IR_MINIMUM: return KIR_MIN;
+    case IR_AND: return KIR_AND;
+    case IR_OR: return KIR_OR;
+    case IR_XOR: return KIR_XOR;
+    default: return KIR_NONE;
+    }
+}
+
+struct elem lower_reduce_result(struct lower *l, ir_op op, uint32_t i, struct elem e) {
+    return lower_finish(l, ir_val_type(l->m, ir_result(l->m, op, i))->dtype, e);
+}
+
+/* Loops over the reduced dimensions, and the operand's index in their midst; the innermost one of `lanes` lanes when that is not 0. */
+static uint32_t reduce_loops(struct lower *l, ir_op op, const struct index *at, uint32_t lanes, struct index *out) {
+    const struct ir_type_data *t = ir_val_type(l->m, ir_operand(l->m, op, 0));
+    size_t n;
+    const int64_t *d = ir_prop_i64s(l->m, op, IR_REDUCE_dimensions, &n);
+    uint32_t kept = 0, opened = 0, last = 0;
+    bool reduced[IR_MAX_RANK] = {false};
+    for (size_t i = 0; i < n; i++)
+        reduced[d[i]] = true;
+    for (uint32_t i = 0; i < t->rank; i++)
+        last = reduced[i] && t->dims[i] != 1 ? i : last;
+    *out = (struct index){.n = t->rank};
+    for (uint32_t i = 0; i < t->rank; i++) {
+        if (!reduced[i]) {
+            out->at[i] = at->at[kept++];
+        } else if (t->dims[i] == 1) {
+            out->at[i] = kir_i64(l->k, 0);
+        } else {
+            out->at[i] = kir_loop(l->k, lanes && i == last ? KIR_VECTOR : KIR_SERIAL, t->dims[i], lanes);
+            opened++;
+        }
+    }
+    return opened;
+}
+
+void lower_reduce_here(struct lower *l, ir_op op, const struct index *at) {
+    uint32_t n = ir_op_get(l->m, op)->nresults;
+    struct elem init[2 * IR_MAX_RANK], args[4 * IR_MAX_RANK], out[2 * IR_MAX_RANK];
+    kir_val re[2 * IR_MAX_RANK], im[2 * IR_MAX_RANK], none = {0};
+    static const struct index nowhere;
+    enum kir_op acc = lower_reducer(l->m, op);
+    size_t count = 0;
+    (void)ir_type_count(ir_val_type(l->m, ir_operand(l->m, op, 0)), &count);
+    struct index full, here = *at;
+    if (at->flat) {
+        const struct ir_type_data *t = ir_val_type(l->m, ir_result(l->m, op, 0));
+        here = (struct index){.n = t->rank};
+        lower_unflatten(l, at->at[0], t->dims, t->rank, here.at);
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        init[i] = lower_value(l, ir_operand(l->m, op, n + i), &nowhere);
+        re[i] = kir_reg(l->k, init[i].re, 1);
+        im[i] = init[i].im.i ? kir_reg(l->k, init[i].im, 1) : none;
+    }
+    uint32_t opened = count ? reduce_loops(l, op, &here, 0, &full) : 0;
+    if (count && acc) {
+        enum ir_dtype t = ir_val_type(l->m, ir_operand(l->m, op, 0))->dtype;
+        kir_acc(l->k, acc, lower_sign(t), re[0], none, lower_value(l, ir_operand(l->m, op, 0), &full).re);
+    } else if (count) {
+        for (uint32_t i = 0; i < n; i++) {
+            args[i].re = kir_get_reg(l->k, re[i], none);
+            args[i].im = im[i].i ? kir_get_reg(l->k, im[i], none) : none;
+            args[n + i] = lower_value(l, ir_operand(l->m, op, i), &full);
+        }
+        lower_region(l, ir_op_region(l->m, op, 0), args, out);
+        for (uint32_t i = 0; i < n; i++) {
+            kir_set_reg(l->k, re[i], none, out[i].re);
+            if (im[i].i)
+                kir_set_reg(l->k, im[i], none, out[i].im);
+        }
+    }
+    while (opened-- > 0)
+        kir_close(l->k);
+    for (uint32_t i = 0; i < n; i++) {
+        struct elem e = {kir_get_reg(l->k, re[i], none), im[i].i ? kir_get_reg(l->k, im[i], none) : none};
+        memo_add(l, ir_result(l->m, op, i), 0, at, l->guard, lower_reduce_result(l, op, i, e));
+    }
+}
+
+static struct elem reduction(struct lower *l, ir_op op, uint32_t what, const struct index *at) {
+    struct elem e = {{0}, {0}};
+    (void)what;
+    lower_reduce_here(l, op, at);
+    (void)memo_find(l, ir_result(l->m, op, 0), 0, at, &e);
+    return e;
+}
+
+/* ---- kernels --------------------------------------------------------------------------------- */
+
+uint32_t lower_lanes(const struct lower *l, uint32_t bytes, uint32_t registers) {
+    uint32_t lanes = l->target->vector_bytes / bytes * registers;
+    return lanes ? lanes : 1;
+}
+
+uint32_t lower_bytes(const struct lower *l) {
+    uint32_t bytes = 4;
+    for (uint32_t i = 0; i < l->kernel->outs.n; i++) {
+        uint32_t b = ir_dtype_get(part_of(ir_val_type(l->m, l->kernel->outs.v[i])->dtype))->bytes;
+        bytes = b > bytes ? b : bytes;
+    }
+    return bytes;
+}
+
+/* A guess: bytes that move at 8 GB/s, and operations of a nanosecond for a vector. */
+static double estimate(const struct lower *l) {
+    double bytes = 0, elements = 1;
+    for (uint32_t i = 0; i < l->out->params.n; i++) {
+        size_t n = 0;
+        (void)ir_type_bytes(ir_val_type(l->m, l->out->params.v[i].v), &n);
+        bytes += (double)n;
+    }
+    for (uint32_t i = 0; i < l->kernel->rank; i++)
+        elements *= (double)l->kernel->dims[i];
+    if (l->kernel->schedule == FUSE_INTO)
+        bytes = elements * 8;
+    if (l->kernel->schedule == FUSE_CONTRACT) { /* the contracted sizes: elements of the operand over those of its kept dimensions */
+        size_t a = 1, b = 1;
+        (void)ir_type_count(ir_val_type(l->m, ir_operand(l->m, l->kernel->heart, 0)), &a);
+        (void)ir_type_count(ir_val_type(l->m, ir_operand(l->m, l->kernel->heart, 1)), &b);
+        elements += sqrt((double)a * (double)b * elements) / 4;
+    }
+    return bytes / 8 + elements * (l->kernel->nops + 1) / 16;
+}
+
+static void (*const schedules[])(struct lower *) = {
+    [FUSE_MAP] = lower_loops, [FUSE_ROWS] = lower_rows, [FUSE_CONTRACT] = lower_contract, [FUSE_INTO] = lower_into};
+
+void lower_kernel(struct arena *a, const struct ir_module *m, const struct fuse_block *b, ir_block block,
+                  const struct fuse_kernel *kernel, const struct kir_target *target, const char *name, struct lowered *out) {
+    *out = (struct lowered){.kernel = kir_new(name, a->al, a->recover)};
+    if (!out->kernel)
+        arena_exhausted(a);
+    struct lower l = {.a = a, .m = m, .fused = b, .kernel = kernel, .target = target, .k = out->kernel, .out = out, .block = block,
+                      .memo = lower_memo_new(a), .param_of = {.a = a}};
+    schedules[kernel->schedule](&l);
+    out->ns = estimate(&l);
+}

@@ -1,0 +1,121 @@
+/* Lowering: a kernel of the clustering (fuse/fuse.h) as kernel IR.
+ *
+ * Values are pulled: the element of an output at an index asks for the elements of its operands at the indices where it needs them.
+ * Reshape, transpose, broadcast, slice, pad, reverse and iota are nothing but index arithmetic on the way. The schedule of
+ * the kernel says which loops stand around.
+ *
+ *   lower.c            elements, indices, loads and stores; reductions      lower_loops.c     MAP, INTO
+ *   lower_elt.c        arithmetic                                           lower_rows.c      ROWS
+ *   lower_move.c       index arithmetic                                     lower_contract.c  CONTRACT */
+#ifndef HILO_KIR_LOWER_H
+#define HILO_KIR_LOWER_H
+
+#include "fuse/fuse.h"
+#include "kir/kir.h"
+
+/* A parameter of the kernel: the memory of a value. Complex tensors are passed as twice as many parts. */
+struct lower_param {
+    ir_val v;
+    enum kir_role role;   /* INOUT: holds the operand that the op updates (operand 0 of its definition) before */
+    uint64_t overlay;     /* OUT: parameters (as bits) whose memory it may take over: read at the same index before */
+};
+
+struct lowered {
+    struct kir *kernel;
+    struct { struct lower_param *v; uint32_t n, cap; } params;
+    double ns;            /* estimated time of all of it on one thread */
+    struct kir *trial;    /* of use during lowering only */
+};
+
+/* Whether kernels can compute the op: its kind, element types, static shapes, attributes. */
+bool lower_supports(const struct ir_module *m, ir_op op);
+
+/* The kernel as kernel IR, functions still by name (MATH). Memory of `out->params`: `a`; the kernel has its own (kir_free).
+   Exhaustion jumps to a->recover; then out->kernel and out->trial, where they are not NULL, are still the caller's. */
+void lower_kernel(struct arena *a, const struct ir_module *m, const struct fuse_block *b, ir_block block,
+                  const struct fuse_kernel *kernel, const struct kir_target *target, const char *name, struct lowered *out);
+
+/* ---- between the files ------------------------------------------------------------------------ */
+
+struct elem { kir_val re, im; };   /* im: of complex numbers */
+
+/* Where: one i64 a dimension, or the place in row-major order (n = 1). */
+struct index {
+    bool flat;
+    uint32_t n;
+    kir_val at[IR_MAX_RANK];
+};
+
+struct lower_memo;
+struct lower_memo *lower_memo_new(struct arena *a);
+
+struct lower {
+    struct arena *a;
+    const struct ir_module *m;
+    const struct fuse_block *fused;
+    const struct fuse_kernel *kernel;
+    const struct kir_target *target;
+    struct kir *k;
+    struct lowered *out;
+    ir_block block;          /* the ops that are pulled are of this block, or of `body` */
+    ir_block body;           /* region that is being computed element by element */
+    uint32_t generation;     /* of the body's values */
+    kir_val guard;           /* loads happen only where it holds; none = always */
+    struct lower_memo *memo;
+    struct opt_ids param_of; /* by value: 1 + parameter */
+    struct lower_rows *rows; /* ROWS: scratch of the stages */
+};
+
+typedef struct elem lower_fn(struct lower *l, ir_op op, uint32_t what, const struct index *at);
+
+/* Element `at` of a value. */
+struct elem lower_value(struct lower *l, ir_val v, const struct index *at);
+struct elem lower_operand(struct lower *l, ir_op op, uint32_t i, const struct index *at); /* scalars: at no index */
+/* Fixes the element of a value, as far as the place reaches where it was computed. */
+void lower_know(struct lower *l, ir_val v, const struct index *at, struct elem e);
+/* An element from memory. */
+struct elem lower_load(struct lower *l, ir_val v, const struct index *at);
+/* Stores an element of an output. */
+void lower_store(struct lower *l, ir_val v, const struct index *at, struct elem e);
+/* The buffer of a value, as a new parameter when it has none. */
+uint32_t lower_param(struct lower *l, ir_val v, enum kir_role role);
+/* The one block of a region on scalar arguments; `out` gets the terminator's operands. */
+void lower_region(struct lower *l, ir_region r, const struct elem *args, struct elem *out);
+
+/* Rounded, or cut, to the element type as its arithmetic is. */
+struct elem lower_finish(struct lower *l, enum ir_dtype t, struct elem e);
+struct elem lower_const(struct lower *l, enum ir_dtype t, const void *data);
+bool lower_is_complex(enum ir_dtype t);
+static inline unsigned lower_sign(enum ir_dtype t) { /* the flag U of an element type */
+    enum ir_dtype_class c = ir_dtype_get(t)->cls;
+    return c == IR_UINT || c == IR_PRED ? KIR_U : 0;
+}
+/* The single op of a reduction's body as an ACC op of kernels; KIR_NONE when it is another body. */
+enum kir_op lower_reducer(const struct ir_module *m, ir_op reduce);
+/* The registers of a reduction, its values combined with an element of each operand, the result. */
+struct elem lower_reduce_result(struct lower *l, ir_op op, uint32_t i, struct elem reg);
+/* All of a reduction at an index of its result, with loops at the current place. */
+void lower_reduce_here(struct lower *l, ir_op op, const struct index *at);
+
+/* i64 arithmetic */
+kir_val lower_add(struct lower *l, kir_val a, kir_val b);
+kir_val lower_mul(struct lower *l, kir_val a, int64_t b);
+kir_val lower_div(struct lower *l, kir_val a, int64_t b);
+kir_val lower_rem(struct lower *l, kir_val a, int64_t b);
+kir_val lower_linear(struct lower *l, const int64_t *dims, uint32_t rank, const struct index *at);
+void lower_unflatten(struct lower *l, kir_val flat, const int64_t *dims, uint32_t rank, kir_val *out);
+/* The index of a value whose dimensions of more than one element are those of `dims`, in order, `from` and up. */
+void lower_match(struct lower *l, const struct ir_type_data *t, const int64_t *dims, const kir_val *at, uint32_t rank,
+                 struct index *out);
+
+/* Lanes for elements of so many bytes, `registers` vector registers each. */
+uint32_t lower_lanes(const struct lower *l, uint32_t bytes, uint32_t registers);
+uint32_t lower_bytes(const struct lower *l); /* of the largest element that the kernel stores, at least 4 */
+
+void lower_loops(struct lower *l);
+void lower_into(struct lower *l);
+void lower_rows(struct lower *l);
+void lower_contract(struct lower *l);
+bool lower_rows_kept(struct lower *l, ir_val v, const struct index *at, struct elem *out);
+
+#endif

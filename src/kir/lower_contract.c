@@ -1,0 +1,473 @@
+/* CONTRACT: dot_general and convolution, with what is computed from each element of their result.
+ *
+ * Both are sums over some loops of products of one element of each operand, at indices that are linear in the loops. How the
+ * operands lie in memory decides the schedule, found by lowering an element of each once, for trial, and reading the strides:
+ *   lanes along a dimension of the result in which one operand is contiguous and the other does not change: its vector is
+ *     loaded once and multiplied by scalars of the other, for as many rows as registers hold (a register tile);
+ *   lanes along a contracted dimension in which both are contiguous, when there is no such dimension.
+ * Products are accumulated in the widest type of operands and result, by fused multiply-add. */
+#include "kir/lower.h"
+
+enum { MOST_LOOPS = 2 * IR_MAX_RANK, TILE_REGISTERS = 24 };
+
+/* A loop over a dimension of the result, or over a contracted one. */
+struct axis {
+    int64_t size;
+    int64_t stride[2];   /* of the operands' elements along it; 0: does not change; UNKNOWN: not linear */
+    kir_val at;          /* index while loops are open */
+};
+#define UNKNOWN INT64_MIN
+
+struct contraction {
+    struct lower *l;
+    ir_op op;
+    uint32_t nresult, nsum;
+    struct axis result[IR_MAX_RANK], sum[IR_MAX_RANK];
+    enum kir_type acc;
+    bool conv;
+};
+
+/* ---- the operands' elements at the loops' indices --------------------------------------------- */
+
+static enum ir_dtype dtype_of(const struct contraction *c, ir_val v) {
+    return ir_val_type(c->l->m, v)->dtype;
+}
+
+static const int64_t *dims_of(const struct contraction *c, uint32_t operand) {
+    return ir_val_type(c->l->m, ir_operand(c->l->m, c->op, operand))->dims;
+}
+
+static bool listed(int64_t d, const int64_t *v, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (v[i] == d)
+            return true;
+    return false;
+}
+
+/* Dimension numbers of a dot (as dot_general's) side by side. */
+struct dot_dims { const int64_t *batch, *sum; size_t nbatch, nsum; };
+
+static void dot_dims(const struct contraction *c, uint32_t side, struct dot_dims *out) {
+    static const int64_t first = 0, last[] = {0, 1};
+    const struct ir_module *m = c->l->m;
+    if (ir_kind(m, c->op) == IR_DOT) { /* the last dimension of the left, the first of the right */
+        uint32_t rank = ir_val_type(m, ir_operand(m, c->op, 0))->rank;
+        *out = (struct dot_dims){.sum = side == 0 ? &last[rank - 1] : &first, .nsum = 1};
+        return;
+    }
+    ir_attr a = ir_prop(m, c->op, IR_DOT_GENERAL_dot_dimension_numbers);
+    out->batch = ir_field_dims(m, a, side ? IR_DOT_rhs_batching_dimensions_F : IR_DOT_lhs_batching_dimensions_F, &out->nbatch);
+    out->sum = ir_field_dims(m, a, side ? IR_DOT_rhs_contracting_dimensions_F : IR_DOT_lhs_contracting_dimensions_F, &out->nsum);
+}
+
+static void dot_index(const struct contraction *c, uint32_t side, struct index *out) {
+    const struct ir_type_data *t = ir_val_type(c->l->m, ir_operand(c->l->m, c->op, side));
+    const struct ir_type_data *left = ir_val_type(c->l->m, ir_operand(c->l->m, c->op, 0));
+    struct dot_dims d;
+    dot_dims(c, side, &d);
+    uint32_t free = (uint32_t)d.nbatch + (side ? left->rank - (uint32_t)d.nbatch - (uint32_t)d.nsum : 0);
+    *out = (struct index){.n = t->rank};
+    for (uint32_t i = 0; i < t->rank; i++)
+        if (!listed(i, d.batch, d.nbatch) && !listed(i, d.sum, d.nsum))
+            out->at[i] = c->result[free++].at;
+    for (size_t i = 0; i < d.nbatch; i++)
+        out->at[d.batch[i]] = c->result[i].at;
+    for (size_t i = 0; i < d.nsum; i++)
+        out->at[d.sum[i]] = c->sum[i].at;
+}
+
+static int64_t nth(const struct contraction *c, enum ir_slot slot, size_t i, int64_t missing) {
+    size_t n;
+    const int64_t *v = ir_prop_i64s(c->l->m, c->op, slot, &n);
+    return i < n ? v[i] : missing;
+}
+
+/* Whether window dimension i runs backwards. */
+static bool reversed(const struct contraction *c, size_t i) {
+    const struct ir_attr_data *a = ir_attr_get(c->l->m, ir_prop(c->l->m, c->op, IR_CONVOLUTION_window_reversal));
+    return a->kind == IR_ATTR_DENSE_ARRAY && i < a->n && ((const uint8_t *)a->data)[i];
+}
+
+static int64_t conv_dim(const struct contraction *c, enum ir_field_slot f) {
+    return ir_field_i64(c->l->m, ir_prop(c->l->m, c->op, IR_CONVOLUTION_dimension_numbers), f);
+}
+
+static const int64_t *conv_dims(const struct contraction *c, enum ir_field_slot f, size_t *n) {
+    return ir_field_dims(c->l->m, ir_prop(c->l->m, c->op, IR_CONVOLUTION_dimension_numbers), f, n);
+}
+
+static kir_val both(struct lower *l, kir_val a, kir_val b) {
+    return a.i ? kir_op2(l->k, KIR_AND, 0, a, b) : b;
+}
+
+/* The sum's loops are the window's dimensions, then the input features of a group. */
+static void conv_index(const struct contraction *c, uint32_t side, struct index *out, kir_val *guard) {
+    struct lower *l = c->l;
+    size_t n;
+    const int64_t *in = conv_dims(c, IR_CONV_input_spatial_dimensions_F, &n);
+    const int64_t *kernel = conv_dims(c, IR_CONV_kernel_spatial_dimensions_F, &n);
+    const int64_t *spatial = conv_dims(c, IR_CONV_output_spatial_dimensions_F, &n);
+    kir_val feature = c->result[conv_dim(c, IR_CONV_output_feature_dimension_F)].at, channel = c->sum[n].at;
+    kir_val batch = c->result[conv_dim(c, IR_CONV_output_batch_dimension_F)].at;
+    int64_t groups = ir_prop_i64(l->m, c->op, IR_CONVOLUTION_feature_group_count);
+    int64_t batches = ir_prop_i64(l->m, c->op, IR_CONVOLUTION_batch_group_count);
+    int64_t features = dims_of(c, 1)[conv_dim(c, IR_CONV_kernel_output_feature_dimension_F)];
+    *out = (struct index){.n = (uint32_t)n + 2};
+    if (side == 1) {
+        out->at[conv_dim(c, IR_CONV_kernel_output_feature_dimension_F)] = feature;
+        out->at[conv_dim(c, IR_CONV_kernel_input_feature_dimension_F)] = channel;
+        for (size_t i = 0; i < n; i++) {
+            kir_val w = c->sum[i].at;
+            if (reversed(c, i))
+                w = kir_op2(l->k, KIR_SUB, 0, kir_i64(l->k, c->sum[i].size - 1), w);
+            out->at[kernel[i]] = w;
+        }
+        return;
+    }
+    if (groups > 1)
+        channel = lower_add(l, lower_mul(l, lower_div(l, feature, features / groups), c->sum[n].size), channel);
+    if (batches > 1) {
+        int64_t size = dims_of(c, 0)[conv_dim(c, IR_CONV_input_batch_dimension_F)] / batches;
+        batch = lower_add(l, lower_mul(l, lower_div(l, feature, features / batches), size), batch);
+    }
+    out->at[conv_dim(c, IR_CONV_input_feature_dimension_F)] = channel;
+    out->at[conv_dim(c, IR_CONV_input_batch_dimension_F)] = batch;
+    for (size_t i = 0; i < n; i++) {
+        int64_t size = dims_of(c, 0)[in[i]], stride = nth(c, IR_CONVOLUTION_window_strides, i, 1);
+        int64_t low = nth(c, IR_CONVOLUTION_padding, 2 * i, 0), base = nth(c, IR_CONVOLUTION_lhs_dilation, i, 1);
+        int64_t dilation = nth(c, IR_CONVOLUTION_rhs_dilation, i, 1), span = (size - 1) * base + 1;
+        int64_t outputs = c->result[spatial[i]].size, window = (c->sum[i].size - 1) * dilation;
+        kir_val p = lower_add(l, lower_mul(l, c->result[spatial[i]].at, stride), lower_mul(l, c->sum[i].at, dilation));
+        p = lower_add(l, p, kir_i64(l->k, -low));
+        if (low > 0)
+            *guard = both(l, *guard, kir_cmp(l->k, KIR_GE, 0, p, kir_i64(l->k, 0)));
+        if ((outputs - 1) * stride + window - low >= span)
+            *guard = both(l, *guard, kir_cmp(l->k, KIR_LT, 0, p, kir_i64(l->k, span)));
+        if (base > 1) {
+            *guard = both(l, *guard, kir_cmp(l->k, KIR_EQ, 0, lower_rem(l, p, base), kir_i64(l->k, 0)));
+            p = lower_div(l, p, base);
+        }
+        out->at[in[i]] = p;
+    }
+}
+
+/* An operand's element in the type of the sum; 0 outside of a convolution's input. */
+static kir_val factor(const struct contraction *c, uint32_t side) {
+    struct lower *l = c->l;
+    ir_val v = ir_operand(l->m, c->op, side);
+    enum ir_dtype t = dtype_of(c, v);
+    struct index at;
+    kir_val guard = {0}, outer = l->guard;
+    if (c->conv)
+        conv_index(c, side, &at, &guard);
+    else
+        dot_index(c, side, &at);
+    l->guard = guard;
+    kir_val x = lower_value(l, v, &at).re;
+    l->guard = outer;
+    if (kir_type(l->k, x) != c->acc)
+        x = kir_typed(l->k, KIR_CONVERT, lower_sign(t), c->acc, x);
+    if (!guard.i)
+        return x;
+    return kir_select(l->k, guard, x, kir_is_float(c->acc) ? kir_float(l->k, c->acc, 0) : kir_int(l->k, c->acc, 0));
+}
+
+/* ---- strides ---------------------------------------------------------------------------------- */
+
+/* The largest buffer that a value is computed from: the node that loads it. */
+static kir_val largest_load(const struct kir *k, kir_val v, uint32_t depth) {
+    const struct kir_node *n = kir_get(k, v);
+    kir_val best = {0};
+    if (n->op == KIR_LOAD || depth == 0)
+        return n->op == KIR_LOAD ? v : best;
+    for (int i = 0; i < 3; i++) {
+        kir_val x = n->arg[i].i ? largest_load(k, n->arg[i], depth - 1) : best;
+        if (x.i && (!best.i || k->buffers.v[kir_get(k, x)->of].count > k->buffers.v[kir_get(k, best)->of].count))
+            best = x;
+    }
+    return best;
+}
+
+static void read_strides(uint32_t side, const struct kir *k, kir_val load, struct axis *axes, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++)
+        if (!load.i || kir_get(k, axes[i].at)->op != KIR_LOOP)
+            axes[i].stride[side] = 0;
+        else if (!kir_linear(k, kir_get(k, load)->arg[0], axes[i].at, &axes[i].stride[side]))
+            axes[i].stride[side] = UNKNOWN;
+}
+
+static void find_strides(struct contraction *c) {
+    struct lower *real = c->l, trial = *real;
+    struct lowered nowhere = {.kernel = kir_new("trial", real->a->al, real->a->recover)};
+    if (!nowhere.kernel)
+        arena_exhausted(real->a);
+    real->out->trial = trial.k = nowhere.kernel;
+    trial.out = &nowhere;
+    trial.memo = lower_memo_new(real->a);
+    trial.param_of = (struct opt_ids){.a = real->a};
+    c->l = &trial;
+    for (uint32_t i = 0; i < c->nresult; i++)
+        c->result[i].at = kir_loop(trial.k, KIR_SERIAL, c->result[i].size, 0);
+    for (uint32_t i = 0; i < c->nsum; i++)
+        c->sum[i].at = kir_loop(trial.k, KIR_SERIAL, c->sum[i].size, 0);
+    for (uint32_t side = 0; side < 2; side++) {
+        kir_val load = largest_load(trial.k, factor(c, side), 8);
+        read_strides(side, trial.k, load, c->result, c->nresult);
+        read_strides(side, trial.k, load, c->sum, c->nsum);
+    }
+    c->l = real;
+    kir_free(trial.k);
+    real->out->trial = NULL;
+}
+
+/* ---- schedules -------------------------------------------------------------------------------- */
+
+static kir_val zero(const struct contraction *c) {
+    return kir_is_float(c->acc) ? kir_float(c->l->k, c->acc, 0) : kir_int(c->l->k, c->acc, 0);
+}
+
+static void multiply_add(const struct contraction *c, kir_val reg, kir_val i) {
+    struct kir *k = c->l->k;
+    kir_val x = factor(c, 0), y = factor(c, 1), sum = kir_get_reg(k, reg, i);
+    kir_set_reg(k, reg, i, kir_is_float(c->acc) ? kir_fma(k, x, y, sum) : kir_op2(k, KIR_ADD, 0, kir_op2(k, KIR_MUL, 0, x, y), sum));
+}
+
+/* The result's element at the axes' indices, and everything that is computed from it. */
+static void finish(const struct contraction *c, kir_val sum) {
+    struct lower *l = c->l;
+    const struct ir_type_data *t = ir_val_type(l->m, ir_result(l->m, c->op, 0));
+    struct index at = {.n = c->nresult};
+    kir_val domain[IR_MAX_RANK];
+    for (uint32_t i = 0; i < c->nresult; i++)
+        domain[i] = at.at[i] = t->dims[i] == 1 ? kir_i64(l->k, 0) : c->result[i].at;
+    enum kir_type want = kir_type_of(t->dtype);
+    if (kir_type(l->k, sum) != want && !(kir_is_float(c->acc) && want == KIR_F32 && c->acc == KIR_F32))
+        sum = kir_typed(l->k, KIR_CONVERT, lower_sign(t->dtype), want, sum);
+    lower_know(l, ir_result(l->m, c->op, 0), &at, lower_finish(l, t->dtype, (struct elem){sum, {0}}));
+    for (uint32_t i = 0; i < l->kernel->outs.n; i++) {
+        ir_val v = l->kernel->outs.v[i];
+        struct index to;
+        lower_match(l, ir_val_type(l->m, v), t->dims, domain, c->nresult, &to);
+        lower_store(l, v, &to, lower_value(l, v, &to));
+    }
+}
+
+/* A tile along an axis: so many of its indices, from the t-th on; the last tile may overlap the one before. */
+static int64_t tile_of(int64_t size, int64_t most) {
+    if (size <= most)
+        return size;
+    for (int64_t t = most; 2 * t > most; t--)
+        if (size % t == 0)
+            return t;
+    return most;
+}
+
+static kir_val tile_begin(struct lower *l, kir_val t, int64_t size, int64_t tile) {
+    kir_val begin = lower_mul(l, t, tile);
+    return size % tile ? kir_op2(l->k, KIR_MIN, 0, begin, kir_i64(l->k, size - tile)) : begin;
+}
+
+static void open_sums(const struct contraction *c, uint32_t but, uint32_t *opened) {
+    for (uint32_t i = 0; i < c->nsum; i++)
+        if (i != but) {
+            ((struct axis *)(uintptr_t)c->sum)[i].at = kir_loop(c->l->k, KIR_SERIAL, c->sum[i].size, 0);
+            ++*opened;
+        }
+}
+
+static void close_all(struct lower *l, uint32_t n) {
+    while (n-- > 0)
+        kir_close(l->k);
+}
+
+/* The grid: all axes of the result, those that are tiled by their tiles, the last one the fastest. `order`: axes. */
+static void open_grid(struct contraction *c, const uint32_t *order, const int64_t *counts, uint32_t n, kir_val *at, uint32_t *opened) {
+    int64_t all = 1;
+    for (uint32_t i = 0; i < n; i++)
+        all *= counts[i];
+    if (all > 1) {
+        lower_unflatten(c->l, kir_loop(c->l->k, KIR_GRID, all, 0), counts, n, at);
+        ++*opened;
+    } else {
+        for (uint32_t i = 0; i < n; i++)
+            at[i] = kir_i64(c->l->k, 0);
+    }
+    for (uint32_t i = 0; i < n; i++)
+        c->result[order[i]].at = at[i];
+}
+
+/* All axes but p and q, then those (each unless it is `nresult`). */
+static uint32_t grid_order(const struct contraction *c, uint32_t p, uint32_t q, uint32_t *order) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < c->nresult; i++)
+        if (i != p && i != q)
+            order[n++] = i;
+    if (p < c->nresult)
+        order[n++] = p;
+    if (q < c->nresult)
+        order[n++] = q;
+    return n;
+}
+
+/* Lanes along axis v of the result, a register tile of rows along axis u (nresult = none). */
+static void result_lanes(struct contraction *c, uint32_t v, uint32_t u) {
+    struct lower *l = c->l;
+    uint32_t order[IR_MAX_RANK], n = grid_order(c, v, u, order), opened = 0, sums = 0;
+    uint32_t vector = l->target->vector_bytes / (kir_type_bits(c->acc) / 8), registers = l->target->vector_count >= 32 ? 24 : 12;
+    int64_t size = c->result[v].size, rows = u < c->nresult ? c->result[u].size : 1, counts[IR_MAX_RANK];
+    uint32_t wide = registers / 6; /* vectors side by side */
+    while (wide > 1 && (int64_t)(wide * vector) > size && (int64_t)(wide / 2 * vector) >= size)
+        wide /= 2;
+    int64_t lanes = (int64_t)wide * vector, tile = tile_of(rows, registers / wide);
+    kir_val at[IR_MAX_RANK];
+    for (uint32_t i = 0; i < n; i++)
+        counts[i] = order[i] == v ? (size + lanes - 1) / lanes : order[i] == u ? (rows + tile - 1) / tile : c->result[order[i]].size;
+    open_grid(c, order, counts, n, at, &opened);
+    kir_val column = lower_mul(l, c->result[v].at, lanes), first = u < c->nresult ? tile_begin(l, c->result[u].at, rows, tile) : at[0];
+    if (size % lanes == 0) {
+        c->result[v].at = lower_add(l, column, kir_loop(l->k, KIR_VECTOR, lanes, (uint32_t)lanes));
+    } else {
+        kir_val rest = kir_op2(l->k, KIR_MIN, 0, kir_op2(l->k, KIR_SUB, 0, kir_i64(l->k, size), column), kir_i64(l->k, lanes));
+        c->result[v].at = lower_add(l, column, kir_loop_to(l->k, KIR_VECTOR, rest, (uint32_t)lanes));
+    }
+    opened++;
+    kir_val reg = kir_reg(l->k, zero(c), tile);
+    open_sums(c, UINT32_MAX, &sums);
+    kir_val row = kir_loop(l->k, KIR_UNROLLED, tile, 0);
+    if (u < c->nresult)
+        c->result[u].at = lower_add(l, first, row);
+    multiply_add(c, reg, row);
+    close_all(l, sums + 1);
+    row = kir_loop(l->k, KIR_UNROLLED, tile, 0);
+    if (u < c->nresult)
+        c->result[u].at = lower_add(l, first, row);
+    finish(c, kir_get_reg(l->k, reg, row));
+    close_all(l, opened + 1);
+}
+
+/* Lanes along the contracted axis s, a tile of axes p and q of the result (nresult = none). */
+struct sum_tile {
+    uint32_t s, p, q;
+    int64_t np, nq;      /* of the tile */
+    kir_val p0, q0, reg;
+};
+
+static kir_val tile_loops(struct contraction *c, const struct sum_tile *t) {
+    kir_val i = kir_loop(c->l->k, KIR_UNROLLED, t->np, 0), j = kir_loop(c->l->k, KIR_UNROLLED, t->nq, 0);
+    if (t->p < c->nresult)
+        c->result[t->p].at = lower_add(c->l, t->p0, i);
+    if (t->q < c->nresult)
+        c->result[t->q].at = lower_add(c->l, t->q0, j);
+    return lower_add(c->l, lower_mul(c->l, i, t->nq), j);
+}
+
+/* `steps` times `lanes` indices of the contracted axis from `begin` on, into the outer registers. */
+static void sum_part(struct contraction *c, const struct sum_tile *t, int64_t begin, int64_t steps, int64_t lanes, uint32_t width) {
+    struct lower *l = c->l;
+    uint32_t opened = 0;
+    kir_val lane = kir_loop(l->k, KIR_VECTOR, lanes, width), reg = kir_reg(l->k, zero(c), t->np * t->nq);
+    open_sums(c, t->s, &opened);
+    kir_val step = kir_loop(l->k, KIR_SERIAL, steps, 0);
+    if (c->nsum)
+        c->sum[t->s].at = lower_add(l, lower_add(l, lower_mul(l, step, lanes), lane), kir_i64(l->k, begin));
+    multiply_add(c, reg, tile_loops(c, t));
+    close_all(l, opened + 3);
+    kir_val i = kir_loop(l->k, KIR_UNROLLED, t->np * t->nq, 0);
+    kir_acc(l->k, KIR_ADD, 0, t->reg, i, kir_get_reg(l->k, reg, i));
+    close_all(l, 2);
+}
+
+static void sum_lanes(struct contraction *c, uint32_t s, uint32_t p, uint32_t q) {
+    struct lower *l = c->l;
+    uint32_t order[IR_MAX_RANK], n = grid_order(c, p, q, order), opened = 0;
+    int64_t np = p < c->nresult ? c->result[p].size : 1, nq = q < c->nresult ? c->result[q].size : 1, counts[IR_MAX_RANK];
+    int64_t size = c->nsum ? c->sum[s].size : 1;
+    uint32_t vector = l->target->vector_bytes / (kir_type_bits(c->acc) / 8);
+    struct sum_tile t = {.s = s, .p = p, .q = q, .np = tile_of(np, 4), .nq = tile_of(nq, 4)};
+    uint32_t width = vector * (t.np * t.nq <= 4 && size >= 4 * vector ? 2 : 1);
+    kir_val at[IR_MAX_RANK];
+    for (uint32_t i = 0; i < n; i++)
+        counts[i] = order[i] == p ? (np + t.np - 1) / t.np : order[i] == q ? (nq + t.nq - 1) / t.nq : c->result[order[i]].size;
+    open_grid(c, order, counts, n, at, &opened);
+    if (p < c->nresult)
+        t.p0 = tile_begin(l, c->result[p].at, np, t.np);
+    if (q < c->nresult)
+        t.q0 = tile_begin(l, c->result[q].at, nq, t.nq);
+    t.reg = kir_reg(l->k, zero(c), t.np * t.nq);
+    if (size / width)
+        sum_part(c, &t, 0, size / width, width, width);
+    if (size % width)
+        sum_part(c, &t, size / width * width, 1, size % width, width);
+    kir_val i = tile_loops(c, &t);
+    finish(c, kir_get_reg(l->k, t.reg, i));
+    close_all(l, opened + 2);
+}
+
+/* ---- the choice ------------------------------------------------------------------------------- */
+
+/* An operand is contiguous along the axis and the other does not change, or is contiguous too. */
+static bool has_lanes(const struct axis *a) {
+    return (a->stride[0] == 1 && a->stride[1] == 0) || (a->stride[1] == 1 && a->stride[0] == 0) ||
+           (a->stride[0] == 1 && a->stride[1] == 1);
+}
+
+/* The longest axis of the result (not `but`) along which operand `still` does not change, but the other does; nresult = none. */
+static uint32_t longest_axis(const struct contraction *c, uint32_t but, uint32_t still) {
+    uint32_t best = c->nresult;
+    for (uint32_t i = 0; i < c->nresult; i++)
+        if (i != but && c->result[i].size > 1 && c->result[i].stride[still] == 0 && c->result[i].stride[!still] != 0 &&
+            (best == c->nresult || c->result[i].size >= c->result[best].size))
+            best = i;
+    return best;
+}
+
+static void schedule(struct contraction *c) {
+    uint32_t v = c->nresult, s = c->nsum;
+    for (uint32_t i = 0; i < c->nresult; i++)
+        if (has_lanes(&c->result[i]) && c->result[i].size >= 8)
+            v = i;
+    for (uint32_t i = 0; i < c->nsum; i++)
+        if (c->sum[i].stride[0] == 1 && c->sum[i].stride[1] == 1 && (s == c->nsum || c->sum[i].size > c->sum[s].size))
+            s = i;
+    if (v == c->nresult && s < c->nsum) {
+        sum_lanes(c, s, longest_axis(c, c->nresult, 1), longest_axis(c, c->nresult, 0));
+        return;
+    }
+    for (uint32_t i = 0; i < c->nresult && (v == c->nresult || c->result[v].size == 1); i++)
+        v = c->nresult - 1 - i;
+    if (v == c->nresult) {
+        sum_lanes(c, 0, c->nresult, c->nresult);
+        return;
+    }
+    uint32_t still = c->result[v].stride[1] != 0 ? 1 : 0, u = longest_axis(c, v, still);
+    result_lanes(c, v, u < c->nresult ? u : longest_axis(c, v, !still));
+}
+
+static enum kir_type wider(enum kir_type a, enum kir_type b) {
+    return b > a ? b : a;
+}
+
+void lower_contract(struct lower *l) {
+    struct contraction c = {.l = l, .op = l->kernel->heart};
+    const struct ir_type_data *t = ir_val_type(l->m, ir_result(l->m, c.op, 0));
+    c.conv = ir_kind(l->m, c.op) == IR_CONVOLUTION;
+    c.acc = wider(kir_type_of(t->dtype), wider(kir_type_of(dtype_of(&c, ir_operand(l->m, c.op, 0))),
+                                               kir_type_of(dtype_of(&c, ir_operand(l->m, c.op, 1)))));
+    c.nresult = t->rank;
+    for (uint32_t i = 0; i < t->rank; i++)
+        c.result[i].size = t->dims[i];
+    if (c.conv) {
+        size_t n;
+        const int64_t *window = conv_dims(&c, IR_CONV_kernel_spatial_dimensions_F, &n);
+        for (size_t i = 0; i < n; i++)
+            c.sum[c.nsum++].size = dims_of(&c, 1)[window[i]];
+        c.sum[c.nsum++].size = dims_of(&c, 1)[conv_dim(&c, IR_CONV_kernel_input_feature_dimension_F)];
+    } else {
+        struct dot_dims d;
+        dot_dims(&c, 0, &d);
+        for (size_t i = 0; i < d.nsum; i++)
+            c.sum[c.nsum++].size = dims_of(&c, 0)[d.sum[i]];
+    }
+    find_strides(&c);
+    schedule(&c);
+}
