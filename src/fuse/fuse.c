@@ -1,15 +1,15 @@
 /* Clustering of a block; see fuse.h. */
 #include "fuse/fuse.h"
 
-#define ALU(x) FUSE_ELEMENT
-#define FUN(x) FUSE_ELEMENT
-#define ELT(x) FUSE_ELEMENT
-#define MOVE(x) FUSE_MOVE
-#define NONE FUSE_NONE
-#define REDUCTION FUSE_REDUCTION
+#define ALU(x)      FUSE_ELEMENT
+#define FUN(x)      FUSE_ELEMENT
+#define ELT(x)      FUSE_ELEMENT
+#define MOVE(x)     FUSE_MOVE
+#define NONE        FUSE_NONE
+#define REDUCTION   FUSE_REDUCTION
 #define CONTRACTION FUSE_CONTRACTION
-#define UPDATE FUSE_UPDATE
-#define FLOW FUSE_FLOW
+#define UPDATE      FUSE_UPDATE
+#define FLOW        FUSE_FLOW
 static const uint8_t classes[] = {
 #define OP(id, name, form, operands, results, regions, traits, cost, rule, eval, lower) [IR_##id] = lower,
 #include "ir/ops.def"
@@ -20,24 +20,24 @@ enum fuse_class fuse_class(enum ir_op_kind kind) {
 }
 
 enum {
-    FUSE_OWNERS = 4,       /* kernels that an op may be computed in again and again */
-    FUSE_MOST_OPS = 256,   /* of a kernel: bounds compile time */
-    FUSE_DEAR = 8,         /* cost from which an op is not computed more often than it has elements */
-    FUSE_FEW_ROWS = 16     /* that a kernel of rows needs to keep threads busy, unless it is small */
+    FUSE_OWNERS = 4,     /* kernels that an op may be computed in again and again */
+    FUSE_MOST_OPS = 256, /* of a kernel: bounds compile time */
+    FUSE_DEAR = 8,       /* cost from which an op is not computed more often than it has elements */
+    FUSE_FEW_ROWS = 16   /* that a kernel of rows needs to keep threads busy, unless it is small */
 };
 static const int64_t fuse_small = 65536; /* elements */
 
 /* Where an op is computed. */
 struct node {
     ir_op op;
-    enum fuse_class cls;     /* NONE also where kernels cannot compute it */
-    bool needed;             /* something that is not a kernel reads its results */
-    bool stored, again;      /* again: at more than one index of a kernel */
-    bool hot;                /* at each step of a contraction */
+    enum fuse_class cls; /* NONE also where kernels cannot compute it */
+    bool needed;         /* something that is not a kernel reads its results */
+    bool stored, again;  /* again: at more than one index of a kernel */
+    bool hot;            /* at each step of a contraction */
     uint32_t nowners, owners[FUSE_OWNERS];
     uint32_t first[FUSE_OWNERS]; /* of its users in that kernel, the first in program order */
-    uint32_t first_other;    /* of its users that are no kernel */
-    int8_t *map;             /* with one owner: domain dimension of each of its dimensions, -1 for size 1; NULL = some other index */
+    uint32_t first_other;        /* of its users that are no kernel */
+    int8_t *map; /* with one owner: domain dimension of each of its dimensions, -1 for size 1; NULL = some other index */
 };
 
 struct fuse {
@@ -47,9 +47,15 @@ struct fuse {
     struct fuse_block *out;
     struct node *nodes;
     uint32_t n;
-    struct opt_ids index;    /* by op: 1 + its place in nodes */
-    struct { struct fuse_kernel **v; uint32_t n, cap; } kernels;
-    struct { struct fuse_step *v; uint32_t n, cap; } steps; /* last first */
+    struct opt_ids index; /* by op: 1 + its place in nodes */
+    struct {
+        struct fuse_kernel **v;
+        uint32_t n, cap;
+    } kernels;
+    struct {
+        struct fuse_step *v;
+        uint32_t n, cap;
+    } steps; /* last first */
 };
 
 /* ---- facts about ops ------------------------------------------------------------------------- */
@@ -414,8 +420,8 @@ static void use_operands(struct fuse *f, struct node *n, uint32_t at) {
             }
             bool contraction = n->cls == FUSE_CONTRACTION;
             int8_t *to = n->cls == FUSE_REDUCTION ? (i < x->noperands / 2 ? inner : NULL)
-                         : contraction           ? NULL
-                                                 : operand_map(f, n, i, map);
+                         : contraction            ? NULL
+                                                  : operand_map(f, n, i, map);
             use(f, n, at, x->operands[i], n->owners[o], to, n->hot || contraction);
         }
     }

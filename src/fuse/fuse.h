@@ -1,9 +1,9 @@
 /* Clustering: which ops of a block are computed together in one kernel, and which values are stored in memory between kernels.
  *
  * A kernel is a set of ops that agree on their outer loops. The values it stores (its outputs) are computed element by element
- * from the values it loads; what lies between is computed where it is needed, and reductions over the rows of the domain once a row.
- * The block is walked backwards once: an op joins the kernel of its users if they are all in one and can have it at
- * the index where they need it; what is cheap is computed again in each; everything else is stored and begins a kernel. */
+ * from the values it loads; what lies between is computed where it is needed, and reductions over the rows of the domain once a
+ * row. The block is walked backwards once: an op joins the kernel of its users if they are all in one and can have it at the
+ * index where they need it; what is cheap is computed again in each; everything else is stored and begins a kernel. */
 #ifndef HILO_FUSE_FUSE_H
 #define HILO_FUSE_FUSE_H
 
@@ -23,14 +23,20 @@ enum fuse_schedule {
 
 struct fuse_kernel {
     enum fuse_schedule schedule;
-    ir_op root;              /* last op in program order: the kernel runs there */
-    ir_op heart;             /* CONTRACT: the contraction; INTO: the root */
-    uint32_t rank, outer;    /* of the domain; ROWS: its first `outer` dimensions are the rows */
+    ir_op root;           /* last op in program order: the kernel runs there */
+    ir_op heart;          /* CONTRACT: the contraction; INTO: the root */
+    uint32_t rank, outer; /* of the domain; ROWS: its first `outer` dimensions are the rows */
     int64_t dims[IR_MAX_RANK];
-    uint32_t nops;           /* computed inside, as far as they are counted */
-    bool nested;             /* MAP: has a reduction at its elements */
-    struct { ir_val *v; uint32_t n, cap; } outs;    /* what it stores */
-    struct { ir_op *v; uint32_t n, cap; } reduces;  /* ROWS: last first */
+    uint32_t nops; /* computed inside, as far as they are counted */
+    bool nested;   /* MAP: has a reduction at its elements */
+    struct {
+        ir_val *v;
+        uint32_t n, cap;
+    } outs; /* what it stores */
+    struct {
+        ir_op *v;
+        uint32_t n, cap;
+    } reduces; /* ROWS: last first */
 };
 
 enum fuse_step_kind {
@@ -46,13 +52,16 @@ struct fuse_step {
 
 /* Of an op's values in a block. */
 struct fuse_block {
-    struct { struct fuse_step *v; uint32_t n, cap; } steps; /* in the order in which they run */
+    struct {
+        struct fuse_step *v;
+        uint32_t n, cap;
+    } steps;                  /* in the order in which they run */
     struct opt_ids kernel_of; /* by value: 1 + index in steps of what stores it; 0 = it is not stored */
 };
 
 struct fuse_options {
-    int level;                                     /* below 2 every op is a kernel of its own */
-    bool (*lowers)(void *user, ir_op op);          /* kernels can compute the op */
+    int level;                            /* below 2 every op is a kernel of its own */
+    bool (*lowers)(void *user, ir_op op); /* kernels can compute the op */
     void *user;
 };
 

@@ -10,14 +10,16 @@ struct memo_entry {
     struct elem e;
     ir_val v;
     kir_val guard;
-    kir_block block;      /* where it stands */
+    kir_block block; /* where it stands */
     uint32_t generation, n;
     bool flat;
     kir_val at[];
 };
 
 enum { MEMO_BUCKETS = 1024 };
-struct lower_memo { struct memo_entry *v[MEMO_BUCKETS]; };
+struct lower_memo {
+    struct memo_entry *v[MEMO_BUCKETS];
+};
 
 struct lower_memo *lower_memo_new(struct arena *a) {
     return ARENA_NEW(a, struct lower_memo);
@@ -41,8 +43,8 @@ static bool is_visible(const struct kir *k, kir_block b) {
 static bool memo_find(const struct lower *l, ir_val v, uint32_t generation, const struct index *at, struct elem *out) {
     for (const struct memo_entry *e = l->memo->v[memo_bucket(v, at)]; e; e = e->next)
         if (IR_SAME(e->v, v) && e->n == at->n && e->flat == at->flat && e->generation == generation &&
-            (e->guard.i == 0 || e->guard.i == l->guard.i) && (at->n == 0 || memcmp(e->at, at->at, at->n * sizeof *at->at) == 0) &&
-            is_visible(l->k, e->block)) {
+            (e->guard.i == 0 || e->guard.i == l->guard.i) &&
+            (at->n == 0 || memcmp(e->at, at->at, at->n * sizeof *at->at) == 0) && is_visible(l->k, e->block)) {
             *out = e->e;
             return true;
         }
@@ -173,38 +175,28 @@ void lower_store(struct lower *l, ir_val v, const struct index *at, struct elem 
 
 static lower_fn reduction;
 
-#define NONE
-#define REDUCTION
-#define CONTRACTION
-#define UPDATE
-#define FLOW
-#define ALU(x)
-#define FUN(x)
-#define ELT(x) lower_fn elem_##x;
-#define MOVE(x) lower_fn elem_##x;
-#define OP(id, name, form, operands, results, regions, traits, cost, rule, eval, lower) lower
-lower_fn elem_alu, elem_fun;
-#include "ir/ops.def"
-#undef NONE
-#undef REDUCTION
-#undef CONTRACTION
-#undef UPDATE
-#undef FLOW
-#undef ALU
-#undef FUN
-#undef ELT
-#undef MOVE
-
-#define NONE {NULL, 0}
-#define REDUCTION {reduction, 0}
-#define CONTRACTION {NULL, 0}
-#define UPDATE {NULL, 0}
-#define FLOW {NULL, 0}
-#define ALU(x) {elem_alu, KIR_##x}
-#define FUN(x) {elem_fun, KIR_MATH_##x}
-#define ELT(x) {elem_##x, 0}
-#define MOVE(x) {elem_##x, 0}
-static const struct { lower_fn *fn; uint32_t what; } handlers[] = {
+#define NONE                                                                                                                   \
+    { NULL, 0 }
+#define REDUCTION                                                                                                              \
+    { reduction, 0 }
+#define CONTRACTION                                                                                                            \
+    { NULL, 0 }
+#define UPDATE                                                                                                                 \
+    { NULL, 0 }
+#define FLOW                                                                                                                   \
+    { NULL, 0 }
+#define ALU(x)                                                                                                                 \
+    { elem_alu, KIR_##x }
+#define FUN(x)                                                                                                                 \
+    { elem_fun, KIR_MATH_##x }
+#define ELT(x)                                                                                                                 \
+    { elem_##x, 0 }
+#define MOVE(x)                                                                                                                \
+    { elem_##x, 0 }
+static const struct {
+    lower_fn *fn;
+    uint32_t what;
+} handlers[] = {
 #define OP(id, name, form, operands, results, regions, traits, cost, rule, eval, lower) [IR_##id] = lower,
 #include "ir/ops.def"
 };
@@ -226,8 +218,8 @@ static bool is_stored(const struct lower *l, ir_val v) {
 struct elem lower_value(struct lower *l, ir_val v, const struct index *at) {
     struct elem e;
     ir_op op = ir_val_get(l->m, v)->op;
-    bool in_body = !IR_NONE(l->body) && (IR_NONE(op) ? IR_SAME(ir_val_get(l->m, v)->block, l->body)
-                                                     : IR_SAME(ir_op_get(l->m, op)->parent, l->body));
+    bool in_body = !IR_NONE(l->body) &&
+                   (IR_NONE(op) ? IR_SAME(ir_val_get(l->m, v)->block, l->body) : IR_SAME(ir_op_get(l->m, op)->parent, l->body));
     uint32_t generation = in_body ? l->generation : 0;
     if (memo_find(l, v, generation, at, &e))
         return e;
@@ -289,14 +281,22 @@ enum kir_op lower_reducer(const struct ir_module *m, ir_op reduce) {
                : both && t == IR_I1_T && ir_kind(m, op) == IR_OR ? KIR_OR
                                                                  : KIR_NONE;
     switch (ir_kind(m, op)) {
-    case IR_ADD: return KIR_ADD;
-    case IR_MULTIPLY: return KIR_MUL;
-    case IR_MAXIMUM: return KIR_MAX;
-    case IR_MINIMUM: return KIR_MIN;
-    case IR_AND: return KIR_AND;
-    case IR_OR: return KIR_OR;
-    case IR_XOR: return KIR_XOR;
-    default: return KIR_NONE;
+    case IR_ADD:
+        return KIR_ADD;
+    case IR_MULTIPLY:
+        return KIR_MUL;
+    case IR_MAXIMUM:
+        return KIR_MAX;
+    case IR_MINIMUM:
+        return KIR_MIN;
+    case IR_AND:
+        return KIR_AND;
+    case IR_OR:
+        return KIR_OR;
+    case IR_XOR:
+        return KIR_XOR;
+    default:
+        return KIR_NONE;
     }
 }
 
@@ -304,7 +304,8 @@ struct elem lower_reduce_result(struct lower *l, ir_op op, uint32_t i, struct el
     return lower_finish(l, ir_val_type(l->m, ir_result(l->m, op, i))->dtype, e);
 }
 
-/* Loops over the reduced dimensions, and the operand's index in their midst; the innermost one of `lanes` lanes when that is not 0. */
+/* Loops over the reduced dimensions, and the operand's index in their midst; the innermost one of `lanes` lanes when that is
+ * not 0. */
 static uint32_t reduce_loops(struct lower *l, ir_op op, const struct index *at, uint32_t lanes, struct index *out) {
     const struct ir_type_data *t = ir_val_type(l->m, ir_operand(l->m, op, 0));
     size_t n;
@@ -331,8 +332,8 @@ static uint32_t reduce_loops(struct lower *l, ir_op op, const struct index *at, 
 
 void lower_reduce_here(struct lower *l, ir_op op, const struct index *at) {
     uint32_t n = ir_op_get(l->m, op)->nresults;
-    struct elem init[2 * IR_MAX_RANK], args[4 * IR_MAX_RANK], out[2 * IR_MAX_RANK];
-    kir_val re[2 * IR_MAX_RANK], im[2 * IR_MAX_RANK], none = {0};
+    struct elem init[LOWER_RESULTS], args[2 * LOWER_RESULTS] = {{{0}, {0}}}, out[LOWER_RESULTS];
+    kir_val re[LOWER_RESULTS], im[LOWER_RESULTS], none = {0};
     static const struct index nowhere;
     enum kir_op acc = lower_reducer(l->m, op);
     size_t count = 0;
@@ -409,7 +410,8 @@ static double estimate(const struct lower *l) {
         elements *= (double)l->kernel->dims[i];
     if (l->kernel->schedule == FUSE_INTO)
         bytes = elements * 8;
-    if (l->kernel->schedule == FUSE_CONTRACT) { /* the contracted sizes: elements of the operand over those of its kept dimensions */
+    if (l->kernel->schedule ==
+        FUSE_CONTRACT) { /* the contracted sizes: elements of the operand over those of its kept dimensions */
         size_t a = 1, b = 1;
         (void)ir_type_count(ir_val_type(l->m, ir_operand(l->m, l->kernel->heart, 0)), &a);
         (void)ir_type_count(ir_val_type(l->m, ir_operand(l->m, l->kernel->heart, 1)), &b);
@@ -422,12 +424,20 @@ static void (*const schedules[])(struct lower *) = {
     [FUSE_MAP] = lower_loops, [FUSE_ROWS] = lower_rows, [FUSE_CONTRACT] = lower_contract, [FUSE_INTO] = lower_into};
 
 void lower_kernel(struct arena *a, const struct ir_module *m, const struct fuse_block *b, ir_block block,
-                  const struct fuse_kernel *kernel, const struct kir_target *target, const char *name, struct lowered *out) {
-    *out = (struct lowered){.kernel = kir_new(name, a->al, a->recover)};
+                  const struct fuse_kernel *kernel, const struct kir_target *target, struct lowered *out) {
+    *out = (struct lowered){.kernel = kir_new("kernel", a->al, a->recover)};
     if (!out->kernel)
         arena_exhausted(a);
-    struct lower l = {.a = a, .m = m, .fused = b, .kernel = kernel, .target = target, .k = out->kernel, .out = out, .block = block,
-                      .memo = lower_memo_new(a), .param_of = {.a = a}};
+    struct lower l = {.a = a,
+                      .m = m,
+                      .fused = b,
+                      .kernel = kernel,
+                      .target = target,
+                      .k = out->kernel,
+                      .out = out,
+                      .block = block,
+                      .memo = lower_memo_new(a),
+                      .param_of = {.a = a}};
     schedules[kernel->schedule](&l);
     out->ns = estimate(&l);
 }

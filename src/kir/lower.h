@@ -1,8 +1,8 @@
 /* Lowering: a kernel of the clustering (fuse/fuse.h) as kernel IR.
  *
- * Values are pulled: the element of an output at an index asks for the elements of its operands at the indices where it needs them.
- * Reshape, transpose, broadcast, slice, pad, reverse and iota are nothing but index arithmetic on the way. The schedule of
- * the kernel says which loops stand around.
+ * Values are pulled: the element of an output at an index asks for the elements of its operands at the indices where it needs
+ * them. Reshape, transpose, broadcast, slice, pad, reverse and iota are nothing but index arithmetic on the way. The schedule
+ * of the kernel says which loops stand around.
  *
  *   lower.c            elements, indices, loads and stores; reductions      lower_loops.c     MAP, INTO
  *   lower_elt.c        arithmetic                                           lower_rows.c      ROWS
@@ -16,15 +16,18 @@
 /* A parameter of the kernel: the memory of a value. Complex tensors are passed as twice as many parts. */
 struct lower_param {
     ir_val v;
-    enum kir_role role;   /* INOUT: holds the operand that the op updates (operand 0 of its definition) before */
-    uint64_t overlay;     /* OUT: parameters (as bits) whose memory it may take over: read at the same index before */
+    enum kir_role role; /* INOUT: holds the operand that the op updates (operand 0 of its definition) before */
+    uint64_t overlay;   /* OUT: parameters (as bits) whose memory it may take over: read at the same index before */
 };
 
 struct lowered {
     struct kir *kernel;
-    struct { struct lower_param *v; uint32_t n, cap; } params;
-    double ns;            /* estimated time of all of it on one thread */
-    struct kir *trial;    /* of use during lowering only */
+    struct {
+        struct lower_param *v;
+        uint32_t n, cap;
+    } params;
+    double ns;         /* estimated time of all of it on one thread */
+    struct kir *trial; /* of use during lowering only */
 };
 
 /* Whether kernels can compute the op: its kind, element types, static shapes, attributes. */
@@ -33,11 +36,13 @@ bool lower_supports(const struct ir_module *m, ir_op op);
 /* The kernel as kernel IR, functions still by name (MATH). Memory of `out->params`: `a`; the kernel has its own (kir_free).
    Exhaustion jumps to a->recover; then out->kernel and out->trial, where they are not NULL, are still the caller's. */
 void lower_kernel(struct arena *a, const struct ir_module *m, const struct fuse_block *b, ir_block block,
-                  const struct fuse_kernel *kernel, const struct kir_target *target, const char *name, struct lowered *out);
+                  const struct fuse_kernel *kernel, const struct kir_target *target, struct lowered *out);
 
 /* ---- between the files ------------------------------------------------------------------------ */
 
-struct elem { kir_val re, im; };   /* im: of complex numbers */
+struct elem {
+    kir_val re, im;
+}; /* im: of complex numbers */
 
 /* Where: one i64 a dimension, or the place in row-major order (n = 1). */
 struct index {
@@ -45,6 +50,8 @@ struct index {
     uint32_t n;
     kir_val at[IR_MAX_RANK];
 };
+
+enum { LOWER_RESULTS = 16 }; /* most operands of a reduction */
 
 struct lower_memo;
 struct lower_memo *lower_memo_new(struct arena *a);
@@ -57,10 +64,10 @@ struct lower {
     const struct kir_target *target;
     struct kir *k;
     struct lowered *out;
-    ir_block block;          /* the ops that are pulled are of this block, or of `body` */
-    ir_block body;           /* region that is being computed element by element */
-    uint32_t generation;     /* of the body's values */
-    kir_val guard;           /* loads happen only where it holds; none = always */
+    ir_block block;      /* the ops that are pulled are of this block, or of `body` */
+    ir_block body;       /* region that is being computed element by element */
+    uint32_t generation; /* of the body's values */
+    kir_val guard;       /* loads happen only where it holds; none = always */
     struct lower_memo *memo;
     struct opt_ids param_of; /* by value: 1 + parameter */
     struct lower_rows *rows; /* ROWS: scratch of the stages */
@@ -117,5 +124,28 @@ void lower_into(struct lower *l);
 void lower_rows(struct lower *l);
 void lower_contract(struct lower *l);
 bool lower_rows_kept(struct lower *l, ir_val v, const struct index *at, struct elem *out);
+
+/* The handlers that column `lower` of ops.def names. */
+#define NONE
+#define REDUCTION
+#define CONTRACTION
+#define UPDATE
+#define FLOW
+#define ALU(x)
+#define FUN(x)
+#define ELT(x)                                                                          lower_fn elem_##x;
+#define MOVE(x)                                                                         lower_fn elem_##x;
+#define OP(id, name, form, operands, results, regions, traits, cost, rule, eval, lower) lower
+lower_fn elem_alu, elem_fun;
+#include "ir/ops.def"
+#undef NONE
+#undef REDUCTION
+#undef CONTRACTION
+#undef UPDATE
+#undef FLOW
+#undef ALU
+#undef FUN
+#undef ELT
+#undef MOVE
 
 #endif

@@ -13,8 +13,8 @@ enum { MOST_LOOPS = 2 * IR_MAX_RANK, TILE_REGISTERS = 24 };
 /* A loop over a dimension of the result, or over a contracted one. */
 struct axis {
     int64_t size;
-    int64_t stride[2];   /* of the operands' elements along it; 0: does not change; UNKNOWN: not linear */
-    kir_val at;          /* index while loops are open */
+    int64_t stride[2]; /* of the operands' elements along it; 0: does not change; UNKNOWN: not linear */
+    kir_val at;        /* index while loops are open */
 };
 #define UNKNOWN INT64_MIN
 
@@ -45,7 +45,10 @@ static bool listed(int64_t d, const int64_t *v, size_t n) {
 }
 
 /* Dimension numbers of a dot (as dot_general's) side by side. */
-struct dot_dims { const int64_t *batch, *sum; size_t nbatch, nsum; };
+struct dot_dims {
+    const int64_t *batch, *sum;
+    size_t nbatch, nsum;
+};
 
 static void dot_dims(const struct contraction *c, uint32_t side, struct dot_dims *out) {
     static const int64_t first = 0, last[] = {0, 1};
@@ -57,7 +60,8 @@ static void dot_dims(const struct contraction *c, uint32_t side, struct dot_dims
     }
     ir_attr a = ir_prop(m, c->op, IR_DOT_GENERAL_dot_dimension_numbers);
     out->batch = ir_field_dims(m, a, side ? IR_DOT_rhs_batching_dimensions_F : IR_DOT_lhs_batching_dimensions_F, &out->nbatch);
-    out->sum = ir_field_dims(m, a, side ? IR_DOT_rhs_contracting_dimensions_F : IR_DOT_lhs_contracting_dimensions_F, &out->nsum);
+    out->sum =
+        ir_field_dims(m, a, side ? IR_DOT_rhs_contracting_dimensions_F : IR_DOT_lhs_contracting_dimensions_F, &out->nsum);
 }
 
 static void dot_index(const struct contraction *c, uint32_t side, struct index *out) {
@@ -229,7 +233,8 @@ static kir_val zero(const struct contraction *c) {
 static void multiply_add(const struct contraction *c, kir_val reg, kir_val i) {
     struct kir *k = c->l->k;
     kir_val x = factor(c, 0), y = factor(c, 1), sum = kir_get_reg(k, reg, i);
-    kir_set_reg(k, reg, i, kir_is_float(c->acc) ? kir_fma(k, x, y, sum) : kir_op2(k, KIR_ADD, 0, kir_op2(k, KIR_MUL, 0, x, y), sum));
+    kir_set_reg(k, reg, i,
+                kir_is_float(c->acc) ? kir_fma(k, x, y, sum) : kir_op2(k, KIR_ADD, 0, kir_op2(k, KIR_MUL, 0, x, y), sum));
 }
 
 /* The result's element at the axes' indices, and everything that is computed from it. */
@@ -281,7 +286,8 @@ static void close_all(struct lower *l, uint32_t n) {
 }
 
 /* The grid: all axes of the result, those that are tiled by their tiles, the last one the fastest. `order`: axes. */
-static void open_grid(struct contraction *c, const uint32_t *order, const int64_t *counts, uint32_t n, kir_val *at, uint32_t *opened) {
+static void open_grid(struct contraction *c, const uint32_t *order, const int64_t *counts, uint32_t n, kir_val *at,
+                      uint32_t *opened) {
     int64_t all = 1;
     for (uint32_t i = 0; i < n; i++)
         all *= counts[i];
@@ -313,7 +319,8 @@ static uint32_t grid_order(const struct contraction *c, uint32_t p, uint32_t q, 
 static void result_lanes(struct contraction *c, uint32_t v, uint32_t u) {
     struct lower *l = c->l;
     uint32_t order[IR_MAX_RANK], n = grid_order(c, v, u, order), opened = 0, sums = 0;
-    uint32_t vector = l->target->vector_bytes / (kir_type_bits(c->acc) / 8), registers = l->target->vector_count >= 32 ? 24 : 12;
+    uint32_t vector = l->target->vector_bytes / (kir_type_bits(c->acc) / 8),
+             registers = l->target->vector_count >= 32 ? 24 : 12;
     int64_t size = c->result[v].size, rows = u < c->nresult ? c->result[u].size : 1, counts[IR_MAX_RANK];
     uint32_t wide = registers / 6; /* vectors side by side */
     while (wide > 1 && (int64_t)(wide * vector) > size && (int64_t)(wide / 2 * vector) >= size)
@@ -321,9 +328,12 @@ static void result_lanes(struct contraction *c, uint32_t v, uint32_t u) {
     int64_t lanes = (int64_t)wide * vector, tile = tile_of(rows, registers / wide);
     kir_val at[IR_MAX_RANK];
     for (uint32_t i = 0; i < n; i++)
-        counts[i] = order[i] == v ? (size + lanes - 1) / lanes : order[i] == u ? (rows + tile - 1) / tile : c->result[order[i]].size;
+        counts[i] = order[i] == v   ? (size + lanes - 1) / lanes
+                    : order[i] == u ? (rows + tile - 1) / tile
+                                    : c->result[order[i]].size;
     open_grid(c, order, counts, n, at, &opened);
-    kir_val column = lower_mul(l, c->result[v].at, lanes), first = u < c->nresult ? tile_begin(l, c->result[u].at, rows, tile) : at[0];
+    kir_val column = lower_mul(l, c->result[v].at, lanes),
+            first = u < c->nresult ? tile_begin(l, c->result[u].at, rows, tile) : at[0];
     if (size % lanes == 0) {
         c->result[v].at = lower_add(l, column, kir_loop(l->k, KIR_VECTOR, lanes, (uint32_t)lanes));
     } else {
@@ -348,7 +358,7 @@ static void result_lanes(struct contraction *c, uint32_t v, uint32_t u) {
 /* Lanes along the contracted axis s, a tile of axes p and q of the result (nresult = none). */
 struct sum_tile {
     uint32_t s, p, q;
-    int64_t np, nq;      /* of the tile */
+    int64_t np, nq; /* of the tile */
     kir_val p0, q0, reg;
 };
 
@@ -362,7 +372,8 @@ static kir_val tile_loops(struct contraction *c, const struct sum_tile *t) {
 }
 
 /* `steps` times `lanes` indices of the contracted axis from `begin` on, into the outer registers. */
-static void sum_part(struct contraction *c, const struct sum_tile *t, int64_t begin, int64_t steps, int64_t lanes, uint32_t width) {
+static void sum_part(struct contraction *c, const struct sum_tile *t, int64_t begin, int64_t steps, int64_t lanes,
+                     uint32_t width) {
     struct lower *l = c->l;
     uint32_t opened = 0;
     kir_val lane = kir_loop(l->k, KIR_VECTOR, lanes, width), reg = kir_reg(l->k, zero(c), t->np * t->nq);
@@ -411,7 +422,8 @@ static bool has_lanes(const struct axis *a) {
            (a->stride[0] == 1 && a->stride[1] == 1);
 }
 
-/* The longest axis of the result (not `but`) along which operand `still` does not change, but the other does; nresult = none. */
+/* The longest axis of the result (not `but`) along which operand `still` does not change, but the other does; nresult = none.
+ */
 static uint32_t longest_axis(const struct contraction *c, uint32_t but, uint32_t still) {
     uint32_t best = c->nresult;
     for (uint32_t i = 0; i < c->nresult; i++)

@@ -267,15 +267,15 @@ static bool supports_alu(const struct ir_module *m, ir_op op, enum ir_dtype t) {
 }
 
 static bool supports_fun(enum ir_op_kind kind, enum ir_dtype t) {
-#define ALU(x) (-1)
-#define FUN(x) KIR_MATH_##x
-#define ELT(x) (-1)
-#define MOVE(x) (-1)
-#define NONE (-1)
-#define REDUCTION (-1)
+#define ALU(x)      (-1)
+#define FUN(x)      KIR_MATH_##x
+#define ELT(x)      (-1)
+#define MOVE(x)     (-1)
+#define NONE        (-1)
+#define REDUCTION   (-1)
 #define CONTRACTION (-1)
-#define UPDATE (-1)
-#define FLOW (-1)
+#define UPDATE      (-1)
+#define FLOW        (-1)
     static const int8_t functions[] = {
 #define OP(id, name, form, operands, results, regions, traits, cost, rule, eval, lower) [IR_##id] = lower,
 #include "ir/ops.def"
@@ -289,8 +289,9 @@ static bool supports_element(const struct ir_module *m, ir_op op) {
     enum ir_dtype t = ir_val_type(m, ir_operand(m, op, 0))->dtype, r = ir_val_type(m, ir_result(m, op, 0))->dtype;
     switch (ir_kind(m, op)) {
     case IR_BITCAST_CONVERT:
-        return kir_type_of(t) && kir_type_of(r) && ir_dtype_get(t)->bits == ir_dtype_get(r)->bits && ir_dtype_get(t)->bits >= 8 &&
-               ir_dtype_get(t)->bits == kir_type_bits(kir_type_of(t)) && ir_dtype_get(r)->bits == kir_type_bits(kir_type_of(r));
+        return kir_type_of(t) && kir_type_of(r) && ir_dtype_get(t)->bits == ir_dtype_get(r)->bits &&
+               ir_dtype_get(t)->bits >= 8 && ir_dtype_get(t)->bits == kir_type_bits(kir_type_of(t)) &&
+               ir_dtype_get(r)->bits == kir_type_bits(kir_type_of(r));
     case IR_REDUCE_PRECISION:
         return t == IR_F32_T && ir_prop_i64(m, op, IR_REDUCE_PRECISION_exponent_bits) == 8 &&
                ir_prop_i64(m, op, IR_REDUCE_PRECISION_mantissa_bits) == 7;
@@ -304,8 +305,16 @@ static bool supports_element(const struct ir_module *m, ir_op op) {
         return !lower_is_complex(t);
     case IR_CONVERT:
         return !(lower_is_complex(t) && r == IR_I1_T);
-    case IR_SELECT: case IR_COMPLEX: case IR_REAL: case IR_IMAG: case IR_CONJ: case IR_SQUARE:
-    case IR_IS_FINITE: case IR_IS_INF: case IR_IS_NEG_INF: case IR_IS_POS_INF:
+    case IR_SELECT:
+    case IR_COMPLEX:
+    case IR_REAL:
+    case IR_IMAG:
+    case IR_CONJ:
+    case IR_SQUARE:
+    case IR_IS_FINITE:
+    case IR_IS_INF:
+    case IR_IS_NEG_INF:
+    case IR_IS_POS_INF:
         return true;
     default:
         return supports_alu(m, op, t) && supports_fun(ir_kind(m, op), t);
@@ -313,10 +322,11 @@ static bool supports_element(const struct ir_module *m, ir_op op) {
 }
 
 static bool supports_reduction(const struct ir_module *m, ir_op op) {
-    return ir_op_get(m, op)->nresults <= 16 && (lower_reducer(m, op) || plain_region(m, ir_op_region(m, op, 0)));
+    return ir_op_get(m, op)->nresults <= LOWER_RESULTS && (lower_reducer(m, op) || plain_region(m, ir_op_region(m, op, 0)));
 }
 
-/* Contractions of real numbers that kernels multiply in one of their types: f64 and wide integers in their own, others in f32 or i32. */
+/* Contractions of real numbers that kernels multiply in one of their types: f64 and wide integers in their own, others in f32
+ * or i32. */
 static bool supports_contraction(const struct ir_module *m, ir_op op) {
     enum ir_dtype a = ir_val_type(m, ir_operand(m, op, 0))->dtype, b = ir_val_type(m, ir_operand(m, op, 1))->dtype;
     if (lower_is_complex(a) || lower_is_complex(b) || a == IR_I1_T || b == IR_I1_T)
@@ -344,9 +354,13 @@ bool lower_supports(const struct ir_module *m, ir_op op) {
         if (!is_plain(m, ir_result(m, op, i)))
             return false;
     switch (cls) {
-    case FUSE_ELEMENT: return supports_element(m, op);
-    case FUSE_REDUCTION: return supports_reduction(m, op);
-    case FUSE_CONTRACTION: return supports_contraction(m, op);
-    default: return (x->kind != IR_GATHER && x->kind != IR_DYNAMIC_SLICE) || supports_gather(m, op);
+    case FUSE_ELEMENT:
+        return supports_element(m, op);
+    case FUSE_REDUCTION:
+        return supports_reduction(m, op);
+    case FUSE_CONTRACTION:
+        return supports_contraction(m, op);
+    default:
+        return (x->kind != IR_GATHER && x->kind != IR_DYNAMIC_SLICE) || supports_gather(m, op);
     }
 }

@@ -32,8 +32,7 @@ static bool is_flat(struct lower *l, ir_val v, size_t n, struct opt_ids *seen) {
         return true;
     if (count_of(l, v) != n)
         return false;
-    if (IR_NONE(op) || fuse_is_constant(l->m, v) || !IR_SAME(ir_op_get(l->m, op)->parent, l->block) ||
-        opt_ids_get(seen, v.i))
+    if (IR_NONE(op) || fuse_is_constant(l->m, v) || !IR_SAME(ir_op_get(l->m, op)->parent, l->block) || opt_ids_get(seen, v.i))
         return true;
     uint32_t step = opt_ids_get(&l->fused->kernel_of, v.i);
     if (step && l->fused->steps.v[step - 1].kernel != l->kernel)
@@ -83,7 +82,8 @@ static void flat_loops(struct lower *l, int64_t n) {
 
 /* ---- several dimensions ----------------------------------------------------------------------- */
 
-/* A dimension other than `last` in which some operand lies contiguous, because a transpose put its last dimension there; -1 = none. */
+/* A dimension other than `last` in which some operand lies contiguous, because a transpose put its last dimension there; -1 =
+ * none. */
 static int turned(const struct lower *l, uint32_t last) {
     for (ir_op op = ir_block_get(l->m, l->block)->first; !IR_NONE(op); op = ir_op_get(l->m, op)->next) {
         if (ir_kind(l->m, op) != IR_TRANSPOSE || ir_val_type(l->m, ir_result(l->m, op, 0))->rank != l->kernel->rank)

@@ -56,8 +56,10 @@ struct elem lower_const(struct lower *l, enum ir_dtype t, const void *data) {
 
 struct elem elem_constant(struct lower *l, ir_op op, uint32_t what, const struct index *at) {
     enum ir_op_kind kind = ir_kind(l->m, op);
-    ir_attr value = ir_prop(l->m, op, kind == IR_CONSTANT ? IR_CONSTANT_value
-                                      : kind == IR_ARITH_CONSTANT ? IR_ARITH_CONSTANT_value : IR_CHLO_CONSTANT_value);
+    ir_attr value = ir_prop(l->m, op,
+                            kind == IR_CONSTANT         ? IR_CONSTANT_value
+                            : kind == IR_ARITH_CONSTANT ? IR_ARITH_CONSTANT_value
+                                                        : IR_CHLO_CONSTANT_value);
     const struct ir_attr_data *a = ir_attr_get(l->m, value);
     const struct ir_type_data *t = ir_val_type(l->m, ir_result(l->m, op, 0));
     (void)what;

@@ -4,21 +4,25 @@
 #include "kir/lower.h"
 
 enum {
-    ROWS_MOST = 64,          /* reductions in a kernel */
-    ROWS_DEAR = 8,           /* cost from which an element is kept for later passes */
-    ROWS_KEPT = 8,           /* values that are kept */
-    ROWS_SCRATCH = 1 << 18   /* bytes of a value of a row that may be kept */
+    ROWS_MOST = 64,        /* reductions in a kernel */
+    ROWS_DEAR = 8,         /* cost from which an element is kept for later passes */
+    ROWS_KEPT = 8,         /* values that are kept */
+    ROWS_SCRATCH = 1 << 18 /* bytes of a value of a row that may be kept */
 };
 
-struct kept { ir_val v; uint32_t buffer, pass; struct index at; };
+struct kept {
+    ir_val v;
+    uint32_t buffer, pass;
+    struct index at;
+};
 
 struct lower_rows {
-    struct opt_ids level;    /* by value: 1 + the pass in which it can be computed */
-    struct opt_ids used;     /* by value: passes that need it, as bits, and DONE */
+    struct opt_ids level; /* by value: 1 + the pass in which it can be computed */
+    struct opt_ids used;  /* by value: passes that need it, as bits, and DONE */
     struct kept kept[ROWS_KEPT];
     uint32_t nkept, pass;
-    bool inside;             /* a pass is being built */
-    kir_val place;           /* in the row */
+    bool inside;                                    /* a pass is being built */
+    kir_val place;                                  /* in the row */
     kir_val outer[IR_MAX_RANK], inner[IR_MAX_RANK]; /* indices of the domain */
 };
 
@@ -152,7 +156,11 @@ static void close_row(struct lower *l, uint32_t n) {
     l->rows->inside = false;
 }
 
-struct row_reduce { ir_op op; enum kir_op acc; kir_val reg; };
+struct row_reduce {
+    ir_op op;
+    enum kir_op acc;
+    kir_val reg;
+};
 
 static void keep(struct lower *l) {
     for (uint32_t i = 0; i < l->rows->nkept; i++) {

@@ -1,0 +1,235 @@
+/* The walk over a function's blocks; see build.h. */
+#include "compile/build.h"
+
+#include <stdio.h>
+
+enum { BUILD_SPLAT = 4096 }; /* bytes of a constant of equal elements that are written out when the program is compiled */
+
+/* ---- what can be planned ---------------------------------------------------------------------- */
+
+static bool is_static_tensor(const struct ir_module *m, ir_val v) {
+    const struct ir_type_data *t = ir_val_type(m, v);
+    size_t n;
+    return (t->kind == IR_TYPE_TENSOR || t->kind == IR_TYPE_MEMREF) && ir_type_bytes(t, &n);
+}
+
+static bool is_flow(enum ir_op_kind kind) {
+    return kind == IR_WHILE || kind == IR_IF || kind == IR_CASE;
+}
+
+static bool can_block(const struct ir_module *m, ir_block b) {
+    const struct ir_block_data *x = ir_block_get(m, b);
+    for (uint32_t i = 0; i < x->nargs; i++)
+        if (!is_static_tensor(m, x->args[i]))
+            return false;
+    for (ir_op op = x->first; !IR_NONE(op); op = ir_op_get(m, op)->next) {
+        const struct ir_op_data *o = ir_op_get(m, op);
+        if (o->kind == IR_RNG || o->kind == IR_PROBE || o->kind == IR_CHECK_SERIALIZED_EQ || o->kind == IR_RUN_PARALLEL ||
+            ir_op_has((enum ir_op_kind)o->kind, IR_T_COLLECTIVE))
+            return false; /* what they do depends on what was evaluated before in the same run */
+        for (uint32_t i = 0; i < o->nresults; i++)
+            if (!is_static_tensor(m, ir_result(m, op, i)))
+                return false;
+        for (uint32_t i = 0; i < o->nregions && is_flow((enum ir_op_kind)o->kind); i++)
+            if (!can_block(m, ir_region_get(m, ir_op_region(m, op, i))->first))
+                return false;
+    }
+    return true;
+}
+
+bool build_can(const struct ir_module *m, ir_op func) {
+    return can_block(m, ir_func_body(m, func));
+}
+
+/* ---- buffers ---------------------------------------------------------------------------------- */
+
+void build_bind(struct build *b, ir_val v, uint32_t buffer) {
+    opt_ids_set(&b->buffer, v.i, buffer + 1);
+}
+
+uint32_t build_temp(struct build *b, ir_val v) {
+    const struct ir_type_data *t = ir_val_type(b->m, v);
+    uint32_t buffer = plan_temp(b->p, t->dtype, t->rank, t->dims);
+    build_bind(b, v, buffer);
+    return buffer;
+}
+
+static const struct ir_attr_data *constant_of(const struct ir_module *m, ir_val v) {
+    ir_op op = ir_val_get(m, v)->op;
+    enum ir_op_kind kind = ir_kind(m, op);
+    return ir_attr_get(m, ir_prop(m, op,
+                                  kind == IR_CONSTANT         ? IR_CONSTANT_value
+                                  : kind == IR_ARITH_CONSTANT ? IR_ARITH_CONSTANT_value
+                                                              : IR_CHLO_CONSTANT_value));
+}
+
+static void kernel(struct build *b, const struct fuse_block *f, ir_block block, const struct fuse_kernel *k);
+
+/* A large constant of equal elements is written by a kernel, so that no file or process has to hold it. */
+static uint32_t fill(struct build *b, ir_val v) {
+    const struct ir_type_data *t = ir_val_type(b->m, v);
+    struct fuse_block none = {.kernel_of = {.a = b->a}};
+    struct fuse_kernel k = {.schedule = FUSE_MAP, .root = ir_val_get(b->m, v)->op, .rank = t->rank};
+    memcpy(k.dims, t->dims, t->rank * sizeof *t->dims);
+    ARENA_PUSH(b->a, &k.outs, v);
+    kernel(b, &none, ir_op_get(b->m, k.root)->parent, &k);
+    uint32_t buffer = opt_ids_get(&b->buffer, v.i) - 1;
+    opt_ids_set(&b->buffer, v.i, 0); /* other blocks may not have run it */
+    return buffer;
+}
+
+static uint32_t constant(struct build *b, ir_val v) {
+    const struct ir_type_data *t = ir_val_type(b->m, v);
+    const struct ir_attr_data *a = constant_of(b->m, v);
+    size_t bytes = 0, one = ir_dtype_get(t->dtype)->bytes;
+    (void)ir_type_bytes(t, &bytes);
+    const void *data = a->data;
+    if (a->splat && bytes > BUILD_SPLAT && !t->quant)
+        return fill(b, v);
+    if (a->splat && a->nbytes < bytes) {
+        char *all = arena_alloc(b->a, bytes, 64);
+        for (size_t i = 0; i < bytes; i += one)
+            memcpy(all + i, a->data, one);
+        data = all;
+    }
+    uint32_t buffer = plan_constant(b->p, t->dtype, t->rank, t->dims, data);
+    build_bind(b, v, buffer);
+    return buffer;
+}
+
+uint32_t build_buffer(struct build *b, ir_val v) {
+    uint32_t known = opt_ids_get(&b->buffer, v.i);
+    return known ? known - 1 : constant(b, v);
+}
+
+/* ---- kernels ---------------------------------------------------------------------------------- */
+
+static uint64_t hash_of(struct str s) {
+    uint64_t h = 14695981039346656037u;
+    for (size_t i = 0; i < s.n; i++)
+        h = (h ^ (unsigned char)s.p[i]) * 1099511628211u;
+    return h;
+}
+
+/* The one kernel that is as `l->kernel`, which is freed where there is one already. */
+static const struct plan_kernel *unique(struct build *b) {
+    struct lowered *l = &b->now;
+    struct strbuf text;
+    strbuf_init(&text, b->a->al);
+    kir_print(l->kernel, &text);
+    struct str s = {text.p ? text.p : "", text.n};
+    uint64_t hash = hash_of(s);
+    for (uint32_t i = 0; i < b->kernels->list.n && !text.failed; i++) {
+        struct build_kernel *k = &b->kernels->list.v[i];
+        if (k->hash == hash && str_eq(k->text, s)) {
+            strbuf_free(&text);
+            kir_free(l->kernel);
+            l->kernel = NULL;
+            return k->step;
+        }
+    }
+    char name[32];
+    int n = snprintf(name, sizeof name, "kernel%u", b->kernels->list.n);
+    struct plan_kernel *step = ARENA_NEW(b->a, struct plan_kernel);
+    *step = (struct plan_kernel){.name = arena_dup(b->a, name, (size_t)n + 1, 1),
+                                 .kir = l->kernel,
+                                 .nparams = kir_param_count(l->kernel),
+                                 .grid = kir_grid_extent(l->kernel),
+                                 .scratch_bytes = l->kernel->scratch_bytes,
+                                 .ns = l->ns};
+    l->kernel->name = step->name;
+    struct build_kernel entry = {l->kernel, step, hash, {arena_dup(b->a, s.p, s.n, 1), s.n}};
+    strbuf_free(&text);
+    ARENA_PUSH(b->a, &b->kernels->list, entry);
+    l->kernel = NULL;
+    return step;
+}
+
+static bool is_empty(const struct build *b, ir_val v) {
+    size_t n = 0;
+    return ir_type_count(ir_val_type(b->m, v), &n) && n == 0;
+}
+
+static void kernel(struct build *b, const struct fuse_block *f, ir_block block, const struct fuse_kernel *k) {
+    if (is_empty(b, k->outs.v[0])) {
+        for (uint32_t i = 0; i < k->outs.n; i++)
+            plan_undefined(b->p, build_temp(b, k->outs.v[i]));
+        return;
+    }
+    lower_kernel(b->a, b->m, f, block, k, b->target, &b->now);
+    kir_expand_math(b->now.kernel);
+    const struct plan_kernel *step = unique(b);
+    const struct lower_param *params = b->now.params.v;
+    uint32_t n = b->now.params.n;
+    struct plan_use *uses = ARENA_ARRAY(b->a, struct plan_use, n + 1);
+    for (uint32_t i = 0; i < n; i++) {
+        const struct lower_param *p = &params[i];
+        if (p->role == KIR_IN) {
+            uses[i] = (struct plan_use){build_buffer(b, p->v), PLAN_IN, 0};
+            continue;
+        }
+        if (p->role == KIR_INOUT) {
+            uint32_t from = build_buffer(b, ir_operand(b->m, ir_val_get(b->m, p->v)->op, 0)), to = build_temp(b, p->v);
+            plan_copy(b->p, 1, &from, &to);
+            uses[i] = (struct plan_use){to, PLAN_INOUT, 0};
+            continue;
+        }
+        uses[i] = (struct plan_use){build_temp(b, p->v), PLAN_OUT, p->overlay};
+    }
+    plan_kernel(b->p, step, uses);
+}
+
+void build_free(struct build *b) {
+    for (uint32_t i = 0; i < b->kernels->list.n; i++)
+        kir_free(b->kernels->list.v[i].kir);
+    b->kernels->list.n = 0;
+    kir_free(b->now.kernel);
+    kir_free(b->now.trial);
+}
+
+/* ---- blocks ----------------------------------------------------------------------------------- */
+
+static bool lowers(void *user, ir_op op) {
+    const struct build *b = user;
+    struct lib_match match;
+    return !lib_match(b->m, op, &match) && lower_supports(b->m, op);
+}
+
+static void alias(struct build *b, ir_op op) {
+    for (uint32_t i = 0; i < ir_op_get(b->m, op)->nresults; i++) {
+        const struct ir_type_data *t = ir_val_type(b->m, ir_result(b->m, op, i));
+        uint32_t of = build_buffer(b, ir_operand(b->m, op, i));
+        build_bind(b, ir_result(b->m, op, i), plan_alias(b->p, of, 0, t->dtype, t->rank, t->dims));
+    }
+}
+
+void build_block(struct build *b, ir_block block) {
+    struct fuse_block f;
+    struct fuse_options o = {.level = b->level, .lowers = lowers, .user = b};
+    fuse_block(b->a, b->m, block, &o, &f);
+    for (uint32_t i = 0; i < f.steps.n; i++) {
+        const struct fuse_step *s = &f.steps.v[i];
+        if (s->kind == FUSE_STEP_KERNEL)
+            kernel(b, &f, block, s->kernel);
+        else if (s->kind == FUSE_STEP_ALIAS)
+            alias(b, s->op);
+        else
+            build_op(b, s->op);
+    }
+}
+
+hilo_status build_plan(struct build *b, ir_op func, struct plan *out) {
+    ir_block body = ir_func_body(b->m, func);
+    const struct ir_block_data *x = ir_block_get(b->m, body);
+    const struct ir_op_data *end = ir_op_get(b->m, ir_terminator(b->m, body));
+    b->p = plan_new(b->a, b->m, x->nargs, end->noperands);
+    b->buffer = (struct opt_ids){.a = b->a};
+    for (uint32_t i = 0; i < x->nargs; i++) {
+        const struct ir_type_data *t = ir_val_type(b->m, x->args[i]);
+        build_bind(b, x->args[i], plan_argument(b->p, i, t->dtype, t->rank, t->dims));
+    }
+    build_block(b, body);
+    for (uint32_t i = 0; i < end->noperands; i++)
+        plan_result(b->p, i, build_buffer(b, end->operands[i]));
+    return plan_finish(b->p, out, b->d);
+}

@@ -1,0 +1,56 @@
+/* From an optimised module to a plan: clusters become kernels, other ops routines, single evaluations or control flow.
+ *
+ *   build.c       the walk over a function's blocks      build_op.c   ops by themselves: routines, evaluations, loops, branches
+ */
+#ifndef HILO_COMPILE_BUILD_H
+#define HILO_COMPILE_BUILD_H
+
+#include "fuse/fuse.h"
+#include "kir/lower.h"
+#include "plan/plan.h"
+
+/* Kernels of a plan, each once. */
+struct build_kernel {
+    struct kir *kir;
+    struct plan_kernel *step;
+    uint64_t hash;   /* of its text */
+    struct str text; /* without the name */
+};
+struct build_kernels {
+    struct {
+        struct build_kernel *v;
+        uint32_t n, cap;
+    } list;
+};
+
+struct build {
+    struct arena *a;     /* of the plan, and of all that is needed on the way */
+    struct ir_module *m; /* gets a function for each op that is evaluated by itself */
+    struct diag_list *d;
+    struct plan_builder *p;
+    const struct kir_target *target;
+    struct build_kernels *kernels;
+    struct opt opt;        /* for cloning */
+    struct opt_ids buffer; /* by value: 1 + buffer */
+    struct lowered now;    /* the kernel that is lowered; its IR is not in `kernels` yet */
+    uint32_t nfuncs;
+    int level;
+};
+
+/* Whether all values of the function are tensors of static shapes, so that a plan of buffers can be made of it. */
+bool build_can(const struct ir_module *m, ir_op func);
+/* The plan of `func`. The kernels it needs are added to b->kernels, their machine code is still to be made. */
+hilo_status build_plan(struct build *b, ir_op func, struct plan *out);
+/* Frees the IR of the kernels, and of one that was not finished. */
+void build_free(struct build *b);
+
+/* ---- between the files ------------------------------------------------------------------------ */
+
+/* The buffer of a value that was computed before, of an argument, of a constant. */
+uint32_t build_buffer(struct build *b, ir_val v);
+uint32_t build_temp(struct build *b, ir_val v); /* a new one, of its type */
+void build_bind(struct build *b, ir_val v, uint32_t buffer);
+void build_block(struct build *b, ir_block block);
+void build_op(struct build *b, ir_op op);
+
+#endif

@@ -1,0 +1,193 @@
+/* Ops that no kernel computes: routines, evaluations, loops, branches. See build.h. */
+#include "compile/build.h"
+#include "opt/rewrite.h"
+
+#include <stdio.h>
+
+static uint32_t *operand_buffers(struct build *b, ir_op op) {
+    const struct ir_op_data *x = ir_op_get(b->m, op);
+    uint32_t *v = ARENA_ARRAY(b->a, uint32_t, x->noperands + 1);
+    for (uint32_t i = 0; i < x->noperands; i++)
+        v[i] = build_buffer(b, x->operands[i]);
+    return v;
+}
+
+static uint32_t *result_buffers(struct build *b, ir_op op) {
+    const struct ir_op_data *x = ir_op_get(b->m, op);
+    uint32_t *v = ARENA_ARRAY(b->a, uint32_t, x->nresults + 1);
+    for (uint32_t i = 0; i < x->nresults; i++)
+        v[i] = build_temp(b, ir_result(b->m, op, i));
+    return v;
+}
+
+/* ---- evaluations ------------------------------------------------------------------------------ */
+
+struct captures {
+    struct build *b;
+    ir_op op;
+    struct {
+        ir_val *v;
+        uint32_t n, cap;
+    } values;
+};
+
+static void capture(struct captures *c, ir_val v) {
+    for (uint32_t i = 0; i < c->values.n; i++)
+        if (IR_SAME(c->values.v[i], v))
+            return;
+    ARENA_PUSH(c->b->a, &c->values, v);
+}
+
+/* Whether the value is defined in one of the op's regions. */
+static bool is_inside(const struct captures *c, ir_val v) {
+    const struct ir_module *m = c->b->m;
+    const struct ir_val_data *x = ir_val_get(m, v);
+    ir_block block = IR_NONE(x->op) ? x->block : ir_op_get(m, x->op)->parent;
+    while (!IR_NONE(block)) {
+        ir_op owner = ir_region_get(m, ir_block_get(m, block)->parent)->parent;
+        if (IR_SAME(owner, c->op))
+            return true;
+        block = IR_NONE(owner) ? (ir_block){0} : ir_op_get(m, owner)->parent;
+    }
+    return false;
+}
+
+static void capture_region(struct captures *c, ir_region r) {
+    const struct ir_module *m = c->b->m;
+    for (ir_block b = ir_region_get(m, r)->first; !IR_NONE(b); b = ir_block_get(m, b)->next)
+        for (ir_op op = ir_block_get(m, b)->first; !IR_NONE(op); op = ir_op_get(m, op)->next) {
+            for (uint32_t i = 0; i < ir_op_get(m, op)->noperands; i++)
+                if (!is_inside(c, ir_operand(m, op, i)))
+                    capture(c, ir_operand(m, op, i));
+            for (uint32_t i = 0; i < ir_op_get(m, op)->nregions; i++)
+                capture_region(c, ir_op_region(m, op, i));
+        }
+}
+
+/* A private function of the captured values that does what the op does. */
+static ir_op outline(struct captures *c) {
+    struct build *b = c->b;
+    struct ir_module *m = b->m;
+    const struct ir_op_data *x = ir_op_get(m, c->op);
+    ir_op func = ir_op_new(m, IR_FUNC, NULL, 0, NULL, 0, 1);
+    ir_block body = ir_block_new(m, ir_op_region(m, func, 0));
+    struct opt_map map = opt_map_new(&b->opt);
+    ir_type *ins = ARENA_ARRAY(b->a, ir_type, c->values.n + 1), *outs = ARENA_ARRAY(b->a, ir_type, x->nresults + 1);
+    ir_val *results = ARENA_ARRAY(b->a, ir_val, x->nresults + 1);
+    for (uint32_t i = 0; i < c->values.n; i++) {
+        ins[i] = ir_val_get(m, c->values.v[i])->type;
+        opt_map_set(&map, c->values.v[i], ir_block_add_arg(m, body, ins[i]));
+    }
+    ir_op copy = opt_clone(&map, c->op);
+    ir_append(m, body, copy);
+    for (uint32_t i = 0; i < x->nresults; i++) {
+        results[i] = ir_result(m, copy, i);
+        outs[i] = ir_val_get(m, results[i])->type;
+    }
+    ir_append(m, body, ir_op_new(m, IR_FUNC_RETURN, results, x->nresults, NULL, 0, 0));
+    char name[48];
+    int n = snprintf(name, sizeof name, "hilo.step.%u", b->nfuncs++);
+    ir_type type = ir_type_function(m, ins, c->values.n, outs, x->nresults);
+    ir_set_prop(m, func, IR_FUNC_sym_name, ir_attr_string(m, (struct str){name, (size_t)n}));
+    ir_set_prop(m, func, IR_FUNC_function_type, ir_attr_of_type(m, type));
+    ir_set_prop(m, func, IR_FUNC_sym_visibility, ir_attr_string(m, STR("private")));
+    ir_set_loc(m, func, x->loc, x->line, x->col);
+    ir_append(m, ir_module_body(m), func);
+    return func;
+}
+
+static void reference(struct build *b, ir_op op) {
+    struct captures c = {.b = b, .op = op};
+    const struct ir_op_data *x = ir_op_get(b->m, op);
+    for (uint32_t i = 0; i < x->noperands; i++)
+        capture(&c, x->operands[i]);
+    for (uint32_t i = 0; i < x->nregions; i++)
+        capture_region(&c, ir_op_region(b->m, op, i));
+    uint32_t *in = ARENA_ARRAY(b->a, uint32_t, c.values.n + 1);
+    for (uint32_t i = 0; i < c.values.n; i++)
+        in[i] = build_buffer(b, c.values.v[i]);
+    bool effect = !ir_op_has((enum ir_op_kind)x->kind, IR_T_PURE);
+    uint32_t nresults = x->nresults;
+    ir_op func = outline(&c);
+    plan_reference(b->p, func, effect, c.values.n, in, nresults, result_buffers(b, op));
+}
+
+/* ---- loops and branches ----------------------------------------------------------------------- */
+
+static ir_block only_block(const struct build *b, ir_op op, uint32_t region) {
+    return ir_region_get(b->m, ir_op_region(b->m, op, region))->first;
+}
+
+/* A state that the body hands on as it is needs no memory of its own. */
+static void while_loop(struct build *b, ir_op op) {
+    ir_block test = only_block(b, op, 0), body = only_block(b, op, 1);
+    uint32_t n = ir_op_get(b->m, op)->noperands, states = 0;
+    uint32_t *from = operand_buffers(b, op), *state = ARENA_ARRAY(b->a, uint32_t, n + 1),
+             *which = ARENA_ARRAY(b->a, uint32_t, n + 1);
+    const ir_val *tests = ir_block_get(b->m, test)->args, *args = ir_block_get(b->m, body)->args;
+    const ir_val *nexts = ir_op_get(b->m, ir_terminator(b->m, body))->operands;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t buffer = from[i];
+        if (!IR_SAME(nexts[i], args[i])) {
+            buffer = build_temp(b, ir_result(b->m, op, i));
+            from[states] = from[i];
+            which[states] = i;
+            state[states++] = buffer;
+        }
+        build_bind(b, ir_result(b->m, op, i), buffer);
+        build_bind(b, tests[i], buffer);
+        build_bind(b, args[i], buffer);
+    }
+    plan_copy(b->p, states, from, state);
+    plan_loop_begin(b->p);
+    build_block(b, test);
+    plan_loop_body(b->p, build_buffer(b, ir_operand(b->m, ir_terminator(b->m, test), 0)));
+    build_block(b, body);
+    for (uint32_t i = 0; i < states; i++)
+        from[i] = build_buffer(b, ir_operand(b->m, ir_terminator(b->m, body), which[i]));
+    plan_copy(b->p, states, from, state);
+    plan_loop_end(b->p);
+}
+
+static void branch(struct build *b, ir_op op) {
+    const struct ir_op_data *x = ir_op_get(b->m, op);
+    uint32_t nregions = x->nregions, n = x->nresults;
+    uint32_t selector = build_buffer(b, x->operands[0]), *to = ARENA_ARRAY(b->a, uint32_t, n + 1);
+    for (uint32_t i = 0; i < n; i++) {
+        const struct ir_type_data *t = ir_val_type(b->m, ir_result(b->m, op, i));
+        to[i] = plan_temp(b->p, t->dtype, t->rank, t->dims);
+    }
+    plan_branch_begin(b->p, selector);
+    for (uint32_t r = 0; r < nregions; r++) {
+        if (r)
+            plan_branch_next(b->p);
+        ir_block block = only_block(b, op, r);
+        build_block(b, block);
+        uint32_t *from = ARENA_ARRAY(b->a, uint32_t, n + 1);
+        for (uint32_t i = 0; i < n; i++)
+            from[i] = build_buffer(b, ir_operand(b->m, ir_terminator(b->m, block), i));
+        plan_copy(b->p, n, from, to);
+    }
+    plan_branch_end(b->p);
+    for (uint32_t i = 0; i < n; i++)
+        build_bind(b, ir_result(b->m, op, i), to[i]);
+}
+
+/* ---- all -------------------------------------------------------------------------------------- */
+
+void build_op(struct build *b, ir_op op) {
+    struct lib_match *match = ARENA_NEW(b->a, struct lib_match);
+    enum ir_op_kind kind = ir_kind(b->m, op);
+    if (kind == IR_WHILE)
+        while_loop(b, op);
+    else if (kind == IR_IF || kind == IR_CASE)
+        branch(b, op);
+    else if (lib_match(b->m, op, match)) {
+        const struct ir_op_data *x = ir_op_get(b->m, op);
+        uint32_t nin = x->noperands, nout = x->nresults;
+        const uint32_t *in = operand_buffers(b, op);
+        plan_routine(b->p, match, nin, in, nout, result_buffers(b, op));
+    } else {
+        reference(b, op);
+    }
+}
