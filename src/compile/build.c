@@ -111,9 +111,9 @@ static uint64_t hash_of(struct str s) {
     return h;
 }
 
-/* The one kernel that is as `l->kernel`, which is freed where there is one already. */
-static const struct plan_kernel *unique(struct build *b) {
-    struct lowered *l = &b->now;
+/* The one kernel that is as the k-th that was lowered, which is freed where there is one already. */
+static const struct plan_kernel *unique(struct build *b, uint32_t index) {
+    struct lowered_kernel *l = &b->now.kernels[index];
     struct strbuf text;
     strbuf_init(&text, b->a->al);
     kir_print(l->kernel, &text);
@@ -137,10 +137,10 @@ static const struct plan_kernel *unique(struct build *b) {
                                  .grid = kir_grid_extent(l->kernel),
                                  .scratch_bytes = l->kernel->scratch_bytes,
                                  .ns = l->ns};
-    l->kernel->name = step->name;
     struct build_kernel entry = {l->kernel, step, hash, {arena_dup(b->a, s.p, s.n, 1), s.n}};
     strbuf_free(&text);
     ARENA_PUSH(b->a, &b->kernels->list, entry);
+    l->kernel->name = step->name;
     l->kernel = NULL;
     return step;
 }
@@ -150,41 +150,47 @@ static bool is_empty(const struct build *b, ir_val v) {
     return ir_type_count(ir_val_type(b->m, v), &n) && n == 0;
 }
 
+static struct plan_use param(struct build *b, const struct lower_param *p, const uint32_t *temps, uint32_t base) {
+    if (IR_NONE(p->v))
+        return (struct plan_use){temps[p->temp], p->role == KIR_IN ? PLAN_IN : PLAN_OUT, 0};
+    if (p->role == KIR_IN)
+        return (struct plan_use){build_buffer(b, p->v), PLAN_IN, 0};
+    if (p->role == KIR_OUT)
+        return (struct plan_use){build_temp(b, p->v), PLAN_OUT, p->overlay};
+    uint32_t to = build_temp(b, p->v);
+    plan_copy(b->p, 1, &base, &to);
+    return (struct plan_use){to, PLAN_INOUT, 0};
+}
+
 static void kernel(struct build *b, const struct fuse_block *f, ir_block block, const struct fuse_kernel *k) {
     if (is_empty(b, k->outs.v[0])) {
         for (uint32_t i = 0; i < k->outs.n; i++)
             plan_undefined(b->p, build_temp(b, k->outs.v[i]));
         return;
     }
+    /* first, because it may need a kernel itself */
+    uint32_t base = k->schedule == FUSE_INTO ? build_buffer(b, ir_operand(b->m, k->heart, 0)) : 0;
     lower_kernel(b->a, b->m, f, block, k, b->target, &b->now);
-    kir_expand_math(b->now.kernel);
-    const struct plan_kernel *step = unique(b);
-    const struct lower_param *params = b->now.params.v;
-    uint32_t n = b->now.params.n;
-    struct plan_use *uses = ARENA_ARRAY(b->a, struct plan_use, n + 1);
-    for (uint32_t i = 0; i < n; i++) {
-        const struct lower_param *p = &params[i];
-        if (p->role == KIR_IN) {
-            uses[i] = (struct plan_use){build_buffer(b, p->v), PLAN_IN, 0};
-            continue;
-        }
-        if (p->role == KIR_INOUT) {
-            uint32_t from = build_buffer(b, ir_operand(b->m, ir_val_get(b->m, p->v)->op, 0)), to = build_temp(b, p->v);
-            plan_copy(b->p, 1, &from, &to);
-            uses[i] = (struct plan_use){to, PLAN_INOUT, 0};
-            continue;
-        }
-        uses[i] = (struct plan_use){build_temp(b, p->v), PLAN_OUT, p->overlay};
+    uint32_t temps[LOWER_KERNELS], n = b->now.nkernels;
+    for (uint32_t i = 0; i < b->now.ntemps; i++)
+        temps[i] = plan_temp(b->p, b->now.temps[i].dtype, 1, &b->now.temps[i].count);
+    for (uint32_t i = n; i-- > 0;) {
+        const struct lower_param *params = b->now.kernels[i].params.v;
+        uint32_t nparams = b->now.kernels[i].params.n;
+        struct plan_use *uses = ARENA_ARRAY(b->a, struct plan_use, nparams + 1);
+        kir_expand_math(b->now.kernels[i].kernel);
+        const struct plan_kernel *step = unique(b, i);
+        for (uint32_t j = 0; j < nparams; j++)
+            uses[j] = param(b, &params[j], temps, base);
+        plan_kernel(b->p, step, uses);
     }
-    plan_kernel(b->p, step, uses);
 }
 
 void build_free(struct build *b) {
     for (uint32_t i = 0; i < b->kernels->list.n; i++)
         kir_free(b->kernels->list.v[i].kir);
     b->kernels->list.n = 0;
-    kir_free(b->now.kernel);
-    kir_free(b->now.trial);
+    lowered_free(&b->now);
 }
 
 /* ---- blocks ----------------------------------------------------------------------------------- */

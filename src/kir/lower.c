@@ -134,11 +134,17 @@ uint32_t lower_param(struct lower *l, ir_val v, enum kir_role role) {
     const struct ir_type_data *t = ir_val_type(l->m, v);
     size_t count = 0;
     (void)ir_type_count(t, &count);
-    struct lower_param p = {v, role, 0};
+    struct lower_param p = {.v = v, .role = role};
     ARENA_PUSH(l->a, &l->out->params, p);
     uint32_t b = kir_param(l->k, role, part_of(t->dtype), (int64_t)count * (lower_is_complex(t->dtype) ? 2 : 1));
     opt_ids_set(&l->param_of, v.i, b + 1);
     return b;
+}
+
+uint32_t lower_temp(struct lower *l, uint32_t temp, enum kir_role role) {
+    struct lower_param p = {.temp = temp, .role = role};
+    ARENA_PUSH(l->a, &l->out->params, p);
+    return kir_param(l->k, role, l->all->temps[temp].dtype, l->all->temps[temp].count);
 }
 
 static kir_val load_part(struct lower *l, uint32_t buffer, kir_val at) {
@@ -402,8 +408,10 @@ uint32_t lower_bytes(const struct lower *l) {
 static double estimate(const struct lower *l) {
     double bytes = 0, elements = 1;
     for (uint32_t i = 0; i < l->out->params.n; i++) {
+        const struct lower_param *p = &l->out->params.v[i];
         size_t n = 0;
-        (void)ir_type_bytes(ir_val_type(l->m, l->out->params.v[i].v), &n);
+        if (!IR_NONE(p->v))
+            (void)ir_type_bytes(ir_val_type(l->m, p->v), &n);
         bytes += (double)n;
     }
     for (uint32_t i = 0; i < l->kernel->rank; i++)
@@ -411,7 +419,7 @@ static double estimate(const struct lower *l) {
     if (l->kernel->schedule == FUSE_INTO)
         bytes = elements * 8;
     if (l->kernel->schedule ==
-        FUSE_CONTRACT) { /* the contracted sizes: elements of the operand over those of its kept dimensions */
+        FUSE_CONTRACT) { /* contracted sizes: elements of the operands over those of their other dimensions */
         size_t a = 1, b = 1;
         (void)ir_type_count(ir_val_type(l->m, ir_operand(l->m, l->kernel->heart, 0)), &a);
         (void)ir_type_count(ir_val_type(l->m, ir_operand(l->m, l->kernel->heart, 1)), &b);
@@ -420,24 +428,76 @@ static double estimate(const struct lower *l) {
     return bytes / 8 + elements * (l->kernel->nops + 1) / 16;
 }
 
+/* ---- outputs that may take over an input's memory ---------------------------------------------- */
+
+/* Whether every load of the parameter is of the index that `store` writes, in its block and in front of it. */
+static bool reads_before(const struct kir *k, uint32_t param, kir_val store) {
+    const struct kir_node *s = kir_get(k, store);
+    for (uint32_t i = 1; i < k->nodes.n; i++) {
+        const struct kir_node *n = &k->nodes.v[i];
+        if (n->op != KIR_LOAD || n->of != param)
+            continue;
+        bool before = false;
+        for (kir_val v = s->prev; v.i && !before; v = kir_get(k, v)->prev)
+            before = v.i == i;
+        if (!before || n->arg[0].i != s->arg[0].i)
+            return false;
+    }
+    return true;
+}
+
+static void find_overlays(const struct lower *l) {
+    const struct kir *k = l->k;
+    for (uint32_t i = 0; i < l->out->params.n && i < 64; i++) {
+        struct lower_param *p = &l->out->params.v[i];
+        kir_val store = {0};
+        uint32_t stores = 0;
+        for (uint32_t v = 1; v < k->nodes.n && p->role == KIR_OUT; v++)
+            if (k->nodes.v[v].op == KIR_STORE && k->nodes.v[v].of == i) {
+                store.i = v;
+                stores++;
+            }
+        for (uint32_t j = 0; j < l->out->params.n && j < 64 && stores == 1; j++)
+            if (l->out->params.v[j].role == KIR_IN && k->buffers.v[j].count == k->buffers.v[i].count &&
+                ir_dtype_get(k->buffers.v[j].dtype)->bytes == ir_dtype_get(k->buffers.v[i].dtype)->bytes &&
+                reads_before(k, j, store))
+                p->overlay |= (uint64_t)1 << j;
+    }
+}
+
 static void (*const schedules[])(struct lower *) = {
     [FUSE_MAP] = lower_loops, [FUSE_ROWS] = lower_rows, [FUSE_CONTRACT] = lower_contract, [FUSE_INTO] = lower_into};
 
+static void begin_kernel(struct lower *l) {
+    l->out = &l->all->kernels[l->all->nkernels++];
+    *l->out = (struct lowered_kernel){.kernel = kir_new("kernel", l->a->al, l->a->recover)};
+    if (!l->out->kernel)
+        arena_exhausted(l->a);
+    l->k = l->out->kernel;
+    l->memo = lower_memo_new(l->a);
+    l->param_of = (struct opt_ids){.a = l->a};
+}
+
+void lower_before(const struct lower *l, struct lower *out) {
+    *out = *l;
+    begin_kernel(out);
+}
+
 void lower_kernel(struct arena *a, const struct ir_module *m, const struct fuse_block *b, ir_block block,
                   const struct fuse_kernel *kernel, const struct kir_target *target, struct lowered *out) {
-    *out = (struct lowered){.kernel = kir_new("kernel", a->al, a->recover)};
-    if (!out->kernel)
-        arena_exhausted(a);
-    struct lower l = {.a = a,
-                      .m = m,
-                      .fused = b,
-                      .kernel = kernel,
-                      .target = target,
-                      .k = out->kernel,
-                      .out = out,
-                      .block = block,
-                      .memo = lower_memo_new(a),
-                      .param_of = {.a = a}};
+    struct lower l = {.a = a, .m = m, .fused = b, .kernel = kernel, .target = target, .all = out, .block = block};
+    *out = (struct lowered){.nkernels = 0};
+    begin_kernel(&l);
     schedules[kernel->schedule](&l);
-    out->ns = estimate(&l);
+    if (kernel->schedule == FUSE_MAP)
+        find_overlays(&l);
+    for (uint32_t i = 0; i < out->nkernels; i++)
+        out->kernels[i].ns = estimate(&l);
+}
+
+void lowered_free(struct lowered *l) {
+    for (uint32_t i = 0; i < l->nkernels; i++)
+        kir_free(l->kernels[i].kernel);
+    kir_free(l->trial);
+    *l = (struct lowered){.nkernels = 0};
 }

@@ -15,28 +15,43 @@
 
 /* A parameter of the kernel: the memory of a value. Complex tensors are passed as twice as many parts. */
 struct lower_param {
-    ir_val v;
+    ir_val v; /* none: a temporary */
+    uint32_t temp;
     enum kir_role role; /* INOUT: holds the operand that the op updates (operand 0 of its definition) before */
     uint64_t overlay;   /* OUT: parameters (as bits) whose memory it may take over: read at the same index before */
 };
 
-struct lowered {
+struct lowered_kernel {
     struct kir *kernel;
     struct {
         struct lower_param *v;
         uint32_t n, cap;
     } params;
-    double ns;         /* estimated time of all of it on one thread */
+    double ns; /* estimated time of all of it on one thread */
+};
+
+/* Memory between the kernels of one cluster: an operand of a contraction in the order in which it is read. */
+struct lower_temp {
+    enum ir_dtype dtype;
+    int64_t count;
+};
+
+enum { LOWER_KERNELS = 3 };
+struct lowered {
+    struct lowered_kernel kernels[LOWER_KERNELS]; /* the last one runs first */
+    struct lower_temp temps[LOWER_KERNELS];
+    uint32_t nkernels, ntemps;
     struct kir *trial; /* of use during lowering only */
 };
 
 /* Whether kernels can compute the op: its kind, element types, static shapes, attributes. */
 bool lower_supports(const struct ir_module *m, ir_op op);
 
-/* The kernel as kernel IR, functions still by name (MATH). Memory of `out->params`: `a`; the kernel has its own (kir_free).
-   Exhaustion jumps to a->recover; then out->kernel and out->trial, where they are not NULL, are still the caller's. */
+/* The cluster as kernels, functions still by name (MATH). Memory of the parameters: `a`; the kernels have their own, see
+   lowered_free. Exhaustion jumps to a->recover; what `out` has then is still the caller's. */
 void lower_kernel(struct arena *a, const struct ir_module *m, const struct fuse_block *b, ir_block block,
                   const struct fuse_kernel *kernel, const struct kir_target *target, struct lowered *out);
+void lowered_free(struct lowered *l); /* kernels that are NULL were taken over */
 
 /* ---- between the files ------------------------------------------------------------------------ */
 
@@ -63,7 +78,8 @@ struct lower {
     const struct fuse_kernel *kernel;
     const struct kir_target *target;
     struct kir *k;
-    struct lowered *out;
+    struct lowered_kernel *out; /* of `k` */
+    struct lowered *all;
     ir_block block;      /* the ops that are pulled are of this block, or of `body` */
     ir_block body;       /* region that is being computed element by element */
     uint32_t generation; /* of the body's values */
@@ -86,6 +102,9 @@ struct elem lower_load(struct lower *l, ir_val v, const struct index *at);
 void lower_store(struct lower *l, ir_val v, const struct index *at, struct elem e);
 /* The buffer of a value, as a new parameter when it has none. */
 uint32_t lower_param(struct lower *l, ir_val v, enum kir_role role);
+uint32_t lower_temp(struct lower *l, uint32_t temp, enum kir_role role);
+/* One more kernel of the cluster, which runs before those that are there, to be built through `out`. */
+void lower_before(const struct lower *l, struct lower *out);
 /* The one block of a region on scalar arguments; `out` gets the terminator's operands. */
 void lower_region(struct lower *l, ir_region r, const struct elem *args, struct elem *out);
 

@@ -25,6 +25,14 @@ struct contraction {
     struct axis result[IR_MAX_RANK], sum[IR_MAX_RANK];
     enum kir_type acc;
     bool conv;
+    /* the side that lanes run along, when it is packed: panels of `lanes` columns, in which the lines of the sum follow one
+     * another */
+    struct {
+        bool on;
+        uint32_t side, v, buffer;
+        int64_t lanes, depth; /* of a panel: columns, lines */
+        kir_val panel, lane;
+    } packed;
 };
 
 /* ---- the operands' elements at the loops' indices --------------------------------------------- */
@@ -155,18 +163,35 @@ static void conv_index(const struct contraction *c, uint32_t side, struct index 
     }
 }
 
+/* The place of a packed element at the axes' indices. */
+static kir_val packed_place(const struct contraction *c) {
+    struct lower *l = c->l;
+    kir_val at = kir_i64(l->k, 0);
+    for (uint32_t i = 0; i < c->nresult; i++)
+        if (i != c->packed.v && c->result[i].stride[c->packed.side] != 0)
+            at = lower_add(l, lower_mul(l, at, c->result[i].size), c->result[i].at);
+    at = lower_add(l, lower_mul(l, at, (c->result[c->packed.v].size + c->packed.lanes - 1) / c->packed.lanes), c->packed.panel);
+    for (uint32_t i = 0; i < c->nsum; i++)
+        at = lower_add(l, lower_mul(l, at, c->sum[i].size), c->sum[i].at);
+    return lower_add(l, lower_mul(l, at, c->packed.lanes), c->packed.lane);
+}
+
 /* An operand's element in the type of the sum; 0 outside of a convolution's input. */
 static kir_val factor(const struct contraction *c, uint32_t side) {
     struct lower *l = c->l;
     ir_val v = ir_operand(l->m, c->op, side);
     enum ir_dtype t = dtype_of(c, v);
+    if (c->packed.on && side == c->packed.side) {
+        kir_val y = kir_load(l->k, c->packed.buffer, packed_place(c));
+        return kir_type(l->k, y) == c->acc ? y : kir_typed(l->k, KIR_CONVERT, lower_sign(t), c->acc, y);
+    }
     struct index at;
     kir_val guard = {0}, outer = l->guard;
     if (c->conv)
         conv_index(c, side, &at, &guard);
     else
         dot_index(c, side, &at);
-    l->guard = guard;
+    l->guard = outer.i && guard.i ? kir_op2(l->k, KIR_AND, 0, outer, guard) : guard.i ? guard : outer;
     kir_val x = lower_value(l, v, &at).re;
     l->guard = outer;
     if (kir_type(l->k, x) != c->acc)
@@ -202,10 +227,10 @@ static void read_strides(uint32_t side, const struct kir *k, kir_val load, struc
 
 static void find_strides(struct contraction *c) {
     struct lower *real = c->l, trial = *real;
-    struct lowered nowhere = {.kernel = kir_new("trial", real->a->al, real->a->recover)};
+    struct lowered_kernel nowhere = {.kernel = kir_new("trial", real->a->al, real->a->recover)};
     if (!nowhere.kernel)
         arena_exhausted(real->a);
-    real->out->trial = trial.k = nowhere.kernel;
+    real->all->trial = trial.k = nowhere.kernel;
     trial.out = &nowhere;
     trial.memo = lower_memo_new(real->a);
     trial.param_of = (struct opt_ids){.a = real->a};
@@ -221,7 +246,7 @@ static void find_strides(struct contraction *c) {
     }
     c->l = real;
     kir_free(trial.k);
-    real->out->trial = NULL;
+    real->all->trial = NULL;
 }
 
 /* ---- schedules -------------------------------------------------------------------------------- */
@@ -315,6 +340,71 @@ static uint32_t grid_order(const struct contraction *c, uint32_t p, uint32_t q, 
     return n;
 }
 
+/* A kernel that packs the side of axis v, which result_lanes reads then: where many rows are multiplied by it, its lines are
+   read in one stream, and not from as many pages as there are lines. */
+static void pack(struct contraction *c, uint32_t v, uint32_t side, int64_t lanes) {
+    struct lower *l = c->l, before;
+    int64_t panels = (c->result[v].size + lanes - 1) / lanes, outer = 1, dims[2 * IR_MAX_RANK];
+    uint32_t axes[IR_MAX_RANK], n = 0, opened = 1;
+    kir_val at[2 * IR_MAX_RANK];
+    c->packed.side = side;
+    c->packed.v = v;
+    c->packed.lanes = lanes;
+    c->packed.depth = 1;
+    for (uint32_t i = 0; i < c->nresult; i++)
+        if (i != v && c->result[i].stride[side] != 0) {
+            axes[n] = i;
+            dims[n++] = c->result[i].size;
+        }
+    dims[n] = panels;
+    for (uint32_t i = 0; i < c->nsum; i++)
+        c->packed.depth *= c->sum[i].size;
+    for (uint32_t i = 0; i <= n; i++)
+        outer *= dims[i];
+    ir_val operand = ir_operand(l->m, c->op, side);
+    uint32_t temp = l->all->ntemps++;
+    l->all->temps[temp] = (struct lower_temp){dtype_of(c, operand), outer * c->packed.depth * lanes};
+    lower_before(l, &before);
+    c->l = &before;
+    /* the grid also runs along the first contracted axis, so that one panel is work for two threads */
+    dims[n + 1] = c->nsum ? c->sum[0].size : 1;
+    lower_unflatten(&before, kir_loop(before.k, KIR_GRID, outer * dims[n + 1], 0), dims, n + 2, at);
+    for (uint32_t i = 0; i < n; i++)
+        c->result[axes[i]].at = at[i];
+    c->packed.panel = at[n];
+    if (c->nsum)
+        c->sum[0].at = at[n + 1];
+    for (uint32_t i = 1; i < c->nsum; i++, opened++)
+        c->sum[i].at = kir_loop(before.k, KIR_SERIAL, c->sum[i].size, 0);
+    c->packed.lane = kir_loop(before.k, KIR_VECTOR, lanes, (uint32_t)lanes);
+    c->result[v].at = lower_add(&before, lower_mul(&before, c->packed.panel, lanes), c->packed.lane);
+    if (c->result[v].size % lanes) /* the last panel is filled up with zeros */
+        before.guard = kir_cmp(before.k, KIR_LT, 0, c->result[v].at, kir_i64(before.k, c->result[v].size));
+    struct contraction plain = *c;
+    plain.acc = kir_type_of(dtype_of(c, operand));
+    kir_val x = factor(&plain, side);
+    kir_store(before.k, lower_temp(&before, temp, KIR_OUT), packed_place(c), x);
+    for (opened++; opened > 0; opened--)
+        kir_close(before.k);
+    c->l = l;
+    c->packed.on = true;
+    c->packed.buffer = lower_temp(l, temp, KIR_IN);
+}
+
+enum { PACK_REUSE = 24, PACK_ELEMENTS = 1 << 14 }; /* how often an element must be used, and how many make it pay */
+
+static bool is_worth_packing(const struct contraction *c, uint32_t v) {
+    uint32_t side = c->result[v].stride[1] != 0;
+    int64_t uses = 1, elements = 1;
+    if (c->result[v].stride[!side] != 0)
+        return false;
+    for (uint32_t i = 0; i < c->nresult; i++)
+        *(c->result[i].stride[side] == 0 ? &uses : &elements) *= c->result[i].size;
+    for (uint32_t i = 0; i < c->nsum; i++)
+        elements *= c->sum[i].size;
+    return uses >= PACK_REUSE && (elements >= PACK_ELEMENTS || c->result[v].stride[side] != 1);
+}
+
 /* Lanes along axis v of the result, a register tile of rows along axis u (nresult = none). */
 static void result_lanes(struct contraction *c, uint32_t v, uint32_t u) {
     struct lower *l = c->l;
@@ -326,7 +416,9 @@ static void result_lanes(struct contraction *c, uint32_t v, uint32_t u) {
     while (wide > 1 && (int64_t)(wide * vector) > size && (int64_t)(wide / 2 * vector) >= size)
         wide /= 2;
     int64_t lanes = (int64_t)wide * vector, tile = tile_of(rows, registers / wide);
-    kir_val at[IR_MAX_RANK];
+    kir_val at[IR_MAX_RANK] = {{0}};
+    if (is_worth_packing(c, v))
+        pack(c, v, c->result[v].stride[1] != 0, lanes);
     for (uint32_t i = 0; i < n; i++)
         counts[i] = order[i] == v   ? (size + lanes - 1) / lanes
                     : order[i] == u ? (rows + tile - 1) / tile
@@ -334,12 +426,14 @@ static void result_lanes(struct contraction *c, uint32_t v, uint32_t u) {
     open_grid(c, order, counts, n, at, &opened);
     kir_val column = lower_mul(l, c->result[v].at, lanes),
             first = u < c->nresult ? tile_begin(l, c->result[u].at, rows, tile) : at[0];
+    c->packed.panel = c->result[v].at;
     if (size % lanes == 0) {
-        c->result[v].at = lower_add(l, column, kir_loop(l->k, KIR_VECTOR, lanes, (uint32_t)lanes));
+        c->packed.lane = kir_loop(l->k, KIR_VECTOR, lanes, (uint32_t)lanes);
     } else {
         kir_val rest = kir_op2(l->k, KIR_MIN, 0, kir_op2(l->k, KIR_SUB, 0, kir_i64(l->k, size), column), kir_i64(l->k, lanes));
-        c->result[v].at = lower_add(l, column, kir_loop_to(l->k, KIR_VECTOR, rest, (uint32_t)lanes));
+        c->packed.lane = kir_loop_to(l->k, KIR_VECTOR, rest, (uint32_t)lanes);
     }
+    c->result[v].at = lower_add(l, column, c->packed.lane);
     opened++;
     kir_val reg = kir_reg(l->k, zero(c), tile);
     open_sums(c, UINT32_MAX, &sums);
@@ -441,6 +535,9 @@ static void schedule(struct contraction *c) {
     for (uint32_t i = 0; i < c->nsum; i++)
         if (c->sum[i].stride[0] == 1 && c->sum[i].stride[1] == 1 && (s == c->nsum || c->sum[i].size > c->sum[s].size))
             s = i;
+    for (uint32_t i = 0; i < c->nresult && v == c->nresult; i++) /* lanes that packing makes contiguous */
+        if (c->result[c->nresult - 1 - i].size >= 16 && is_worth_packing(c, c->nresult - 1 - i))
+            v = c->nresult - 1 - i;
     if (v == c->nresult && s < c->nsum) {
         sum_lanes(c, s, longest_axis(c, c->nresult, 1), longest_axis(c, c->nresult, 0));
         return;
