@@ -233,7 +233,8 @@ HILO_API size_t hilo_module_function_output_count(const hilo_module *module, siz
 
 typedef enum hilo_backend {
     HILO_BACKEND_AUTO,      /* the fastest that is there, step by step */
-    HILO_BACKEND_REFERENCE  /* the evaluator that defines every result */
+    HILO_BACKEND_REFERENCE, /* the evaluator that defines every result */
+    HILO_BACKEND_INTERPRETER /* as AUTO, but kernels are interpreted: to tell defects of plans from those of machine code */
 } hilo_backend;
 
 typedef struct hilo_executable hilo_executable;

@@ -98,6 +98,12 @@ static void add_text(struct cli_texts *t, const char *text) {
     t->v[t->n++] = text;
 }
 
+static const struct {
+    const char *name;
+    hilo_backend backend;
+} backends[] = {
+    {"auto", HILO_BACKEND_AUTO}, {"reference", HILO_BACKEND_REFERENCE}, {"interpreter", HILO_BACKEND_INTERPRETER}};
+
 /* Sets the option's field; false when the value cannot be one. */
 static bool set_option(const struct cli_option *o, const char *value, void *into) {
     char *field = (char *)into + o->at, *end;
@@ -118,8 +124,12 @@ static bool set_option(const struct cli_option *o, const char *value, void *into
         *(int32_t *)field = value[0] - '0';
         return value[0] >= '0' && value[0] <= '3' && !value[1];
     case CLI_BACKEND:
-        *(hilo_backend *)field = strcmp(value, "auto") == 0 ? HILO_BACKEND_AUTO : HILO_BACKEND_REFERENCE;
-        return strcmp(value, "auto") == 0 || strcmp(value, "reference") == 0;
+        for (int32_t i = 0; i < 3; i++)
+            if (strcmp(value, backends[i].name) == 0) {
+                *(hilo_backend *)field = backends[i].backend;
+                return true;
+            }
+        return false;
     case CLI_TEXT:
         *(const char **)field = value;
         return true;

@@ -119,8 +119,8 @@ static const struct plan_kernel *unique(struct build *b, uint32_t index) {
     kir_print(l->kernel, &text);
     struct str s = {text.p ? text.p : "", text.n};
     uint64_t hash = hash_of(s);
-    for (uint32_t i = 0; i < b->kernels->list.n && !text.failed; i++) {
-        struct build_kernel *k = &b->kernels->list.v[i];
+    for (uint32_t i = 0; i < b->kernels.n && !text.failed; i++) {
+        struct build_kernel *k = &b->kernels.v[i];
         if (k->hash == hash && str_eq(k->text, s)) {
             strbuf_free(&text);
             kir_free(l->kernel);
@@ -129,7 +129,7 @@ static const struct plan_kernel *unique(struct build *b, uint32_t index) {
         }
     }
     char name[32];
-    int n = snprintf(name, sizeof name, "kernel%u", b->kernels->list.n);
+    int n = snprintf(name, sizeof name, "kernel%u", b->kernels.n);
     struct plan_kernel *step = ARENA_NEW(b->a, struct plan_kernel);
     *step = (struct plan_kernel){.name = arena_dup(b->a, name, (size_t)n + 1, 1),
                                  .kir = l->kernel,
@@ -139,7 +139,7 @@ static const struct plan_kernel *unique(struct build *b, uint32_t index) {
                                  .ns = l->ns};
     struct build_kernel entry = {l->kernel, step, hash, {arena_dup(b->a, s.p, s.n, 1), s.n}};
     strbuf_free(&text);
-    ARENA_PUSH(b->a, &b->kernels->list, entry);
+    ARENA_PUSH(b->a, &b->kernels, entry);
     l->kernel->name = step->name;
     l->kernel = NULL;
     return step;
@@ -170,7 +170,7 @@ static void kernel(struct build *b, const struct fuse_block *f, ir_block block, 
     }
     /* first, because it may need a kernel itself */
     uint32_t base = k->schedule == FUSE_INTO ? build_buffer(b, ir_operand(b->m, k->heart, 0)) : 0;
-    lower_kernel(b->a, b->m, f, block, k, b->target, &b->now);
+    lower_kernel(b->a, b->m, f, block, k, &b->target, &b->now);
     uint32_t temps[LOWER_KERNELS], n = b->now.nkernels;
     for (uint32_t i = 0; i < b->now.ntemps; i++)
         temps[i] = plan_temp(b->p, b->now.temps[i].dtype, 1, &b->now.temps[i].count);
@@ -186,11 +186,22 @@ static void kernel(struct build *b, const struct fuse_block *f, ir_block block, 
     }
 }
 
+struct build *build_new(struct arena *a, struct ir_module *m, struct diag_list *d, int level) {
+    struct build *b = ARENA_NEW(a, struct build);
+    *b = (struct build){.a = a, .m = m, .d = d, .level = level};
+    opt_init(&b->opt, m, d);
+    b->opt.scratch.recover = a->recover;
+    return b;
+}
+
 void build_free(struct build *b) {
-    for (uint32_t i = 0; i < b->kernels->list.n; i++)
-        kir_free(b->kernels->list.v[i].kir);
-    b->kernels->list.n = 0;
+    if (!b)
+        return;
+    for (uint32_t i = 0; i < b->kernels.n; i++)
+        kir_free(b->kernels.v[i].kir);
+    b->kernels.n = 0;
     lowered_free(&b->now);
+    opt_free(&b->opt); /* may be called twice */
 }
 
 /* ---- blocks ----------------------------------------------------------------------------------- */

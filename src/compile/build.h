@@ -16,20 +16,17 @@ struct build_kernel {
     uint64_t hash;   /* of its text */
     struct str text; /* without the name */
 };
-struct build_kernels {
-    struct {
-        struct build_kernel *v;
-        uint32_t n, cap;
-    } list;
-};
 
 struct build {
     struct arena *a;     /* of the plan, and of all that is needed on the way */
     struct ir_module *m; /* gets a function for each op that is evaluated by itself */
     struct diag_list *d;
     struct plan_builder *p;
-    const struct kir_target *target;
-    struct build_kernels *kernels;
+    struct kir_target target;
+    struct {
+        struct build_kernel *v;
+        uint32_t n, cap;
+    } kernels;
     struct opt opt;        /* for cloning */
     struct opt_ids buffer; /* by value: 1 + buffer */
     struct lowered now;    /* the kernel that is lowered; its IR is not in `kernels` yet */
@@ -39,9 +36,11 @@ struct build {
 
 /* Whether all values of the function are tensors of static shapes, so that a plan of buffers can be made of it. */
 bool build_can(const struct ir_module *m, ir_op func);
-/* The plan of `func`. The kernels it needs are added to b->kernels, their machine code is still to be made. */
+/* The plan of `func`. The kernels it needs are added to b->kernels; their machine code is still to be made. */
 hilo_status build_plan(struct build *b, ir_op func, struct plan *out);
-/* Frees the IR of the kernels, and of one that was not finished. */
+/* A build in `a`, which outlives it, to be freed. */
+struct build *build_new(struct arena *a, struct ir_module *m, struct diag_list *d, int level);
+/* Frees the IR of the kernels, and of one that was not finished. NULL is fine. */
 void build_free(struct build *b);
 
 /* ---- between the files ------------------------------------------------------------------------ */

@@ -1,5 +1,6 @@
 /* From a module to an executable: the entry, its parameters and results, optimisation, the plan. */
 #include "base/file.h"
+#include "compile/code.h"
 #include "opt/opt.h"
 #include "runtime/runtime.h"
 
@@ -38,7 +39,9 @@ static hilo_status entry_error(const struct compile *c, const char *why, const c
         strbuf_str(&names, function_name(c->m, module->functions[i]));
     }
     hilo_status status = diag_error(c->d, HILO_NOT_FOUND, "%s%s%s", why, name,
-                                    !module->nfunctions ? "; the program has no functions" : names.p ? names.p : "");
+                                    !module->nfunctions ? "; the program has no functions"
+                                    : names.p           ? names.p
+                                                        : "");
     strbuf_free(&names);
     return status;
 }
@@ -110,9 +113,9 @@ static hilo_status port_type(const struct compile *c, ir_op func, ir_type type, 
     struct strbuf text;
     strbuf_init(&text, c->d->al);
     ir_print_type(c->m, type, &text);
-    hilo_status status = ir_op_error(c->m, c->d, func, HILO_UNIMPLEMENTED, NULL,
-                                     "has the %s %u of type %s; an entry takes and gives tensors and tokens", what, i,
-                                     text.p ? text.p : "");
+    hilo_status status =
+        ir_op_error(c->m, c->d, func, HILO_UNIMPLEMENTED, NULL,
+                    "has the %s %u of type %s; an entry takes and gives tensors and tokens", what, i, text.p ? text.p : "");
     strbuf_free(&text);
     return status;
 }
@@ -184,8 +187,8 @@ static hilo_status dump_write(const struct compile *c, const struct dump *to, co
     else
         strbuf_printf(&path, "%s/%s-%s.mlir", to->dir, alone, stage);
     ir_print_module(m, &(struct ir_print_options){.locations = true}, &text);
-    hilo_status status = path.failed || text.failed ? HILO_RESOURCE_EXHAUSTED
-                                                    : file_write(path.p, (struct str){text.p, text.n}, c->d);
+    hilo_status status =
+        path.failed || text.failed ? HILO_RESOURCE_EXHAUSTED : file_write(path.p, (struct str){text.p, text.n}, c->d);
     strbuf_free(&path);
     strbuf_free(&text);
     return status;
@@ -193,11 +196,11 @@ static hilo_status dump_write(const struct compile *c, const struct dump *to, co
 
 /* ---- optimisation ---------------------------------------------------------------------------- */
 
-/* The program that the plan is made from: a copy of the module, optimised; the module itself at level 0 and for the backend
-   that defines every result. */
-static hilo_status optimise(const struct compile *c, ir_op entry, const struct ir_module **out) {
-    *out = c->m;
-    if (c->o->level == 0 || c->o->backend == HILO_BACKEND_REFERENCE)
+/* The program that the plan is made from: a copy of the module, optimised; the module itself for the backend that defines every
+   result. */
+static hilo_status optimise(const struct compile *c, ir_op entry, struct ir_module **out) {
+    *out = NULL;
+    if (c->o->backend == HILO_BACKEND_REFERENCE)
         return HILO_OK;
     struct ir_module *m = c->exe->optimised = ir_module_clone(c->m, c->d->al, NULL);
     if (!m)
@@ -212,20 +215,67 @@ static hilo_status optimise(const struct compile *c, ir_op entry, const struct i
     return status;
 }
 
+/* ---- the plan -------------------------------------------------------------------------------- */
+
+static void free_build(void *build) {
+    build_free(build);
+}
+
+static void free_code(void *code) {
+    rt_code_free(code);
+}
+
+static const struct kir_target portable = {.vector_bytes = 16, .vector_count = 16, .l1_bytes = 32 << 10, .l2_bytes = 256 << 10};
+
+/* Kernels by their interpreter, which is slow: it is what machine code is compared with. */
+static hilo_status interpreted_plan(const struct compile *c, struct build *b, ir_op entry) {
+    b->target = portable;
+    HILO_TRY(build_plan(b, entry, &c->exe->plan));
+    for (uint32_t i = 0; i < b->kernels.n; i++)
+        b->kernels.v[i].step->interpret = kir_run;
+    return HILO_OK;
+}
+
+static hilo_status compiled_plan(const struct compile *c, struct build *b, ir_op entry) {
+    const struct cg_target *target;
+    struct rt_code *code;
+    HILO_TRY(code_target(&c->exe->arena, c->d, &b->target, &target));
+    HILO_TRY(build_plan(b, entry, &c->exe->plan));
+    HILO_TRY(code_make(b, target, (uint32_t)c->exe->client->threads, &code));
+    rt_executable_keep(c->exe, code, free_code);
+    build_free(b); /* what it had is in the code now */
+    return HILO_OK;
+}
+
+/* A plan of kernels, routines and single evaluations; of one evaluation where the backend says so, where sizes are not known,
+   and where there is nothing to generate code with. */
+static hilo_status make_plan(const struct compile *c, ir_op entry, struct ir_module *m) {
+    hilo_executable *exe = c->exe;
+    bool interpret = c->o->backend == HILO_BACKEND_INTERPRETER;
+    if (!m || !build_can(m, entry) || !(interpret || code_available(&c->d->al)))
+        return plan_whole(&exe->plan, &exe->arena, m ? m : c->m, entry, c->d);
+    m->arena.recover = exe->arena.recover;
+    struct build *b = build_new(&exe->arena, m, c->d, c->o->level);
+    rt_executable_keep(exe, b, free_build);
+    hilo_status status = interpret ? interpreted_plan(c, b, entry) : compiled_plan(c, b, entry);
+    m->arena.recover = NULL;
+    return status;
+}
+
 /* ---- the call -------------------------------------------------------------------------------- */
 
 /* Everything that takes memory from the executable's arena. */
 static hilo_status fill(const struct compile *c) {
     ir_op entry;
     struct dump to;
-    const struct ir_module *m;
+    struct ir_module *m;
     HILO_TRY(find_entry(c, &entry));
     HILO_TRY(describe(c, entry));
     HILO_TRY(dump_begin(c, &to));
     HILO_TRY(dump_write(c, &to, "00", "input", c->m));
     HILO_TRY(optimise(c, entry, &m));
-    HILO_TRY(dump_write(c, &to, "01", "optimised", m));
-    HILO_TRY(plan_whole(&c->exe->plan, &c->exe->arena, m, entry, c->d));
+    HILO_TRY(dump_write(c, &to, "01", "optimised", m ? m : c->m));
+    HILO_TRY(make_plan(c, entry, m));
     return rt_executable_ready(c->exe);
 }
 
@@ -235,7 +285,7 @@ static hilo_status compile(hilo_client *client, hilo_module *module, const hilo_
         return diag_error(d, HILO_INVALID_ARGUMENT, "the module belongs to another client");
     if (o->level < 0 || o->level > 3)
         return diag_error(d, HILO_INVALID_ARGUMENT, "there is no level %d; levels are 0 to 3", (int)o->level);
-    if (o->backend != HILO_BACKEND_AUTO && o->backend != HILO_BACKEND_REFERENCE)
+    if (o->backend < HILO_BACKEND_AUTO || o->backend > HILO_BACKEND_INTERPRETER)
         return diag_error(d, HILO_INVALID_ARGUMENT, "there is no backend %d", (int)o->backend);
     hilo_executable *exe = rt_executable_new(client, module);
     if (!exe)
@@ -254,8 +304,7 @@ static hilo_status compile(hilo_client *client, hilo_module *module, const hilo_
     return status;
 }
 
-hilo_status hilo_compile(hilo_client *client, hilo_module *module, const hilo_compile_options *options,
-                         hilo_executable **out) {
+hilo_status hilo_compile(hilo_client *client, hilo_module *module, const hilo_compile_options *options, hilo_executable **out) {
     double begin = rt_now_ms();
     hilo_compile_options o;
     hilo_compile_options_init(&o);

@@ -32,8 +32,8 @@ static hilo_status fill(hilo_client *client, struct ir_module *m, const struct f
 }
 
 /* The recovery point of a module's arena: nothing is assigned between setjmp and what may jump. */
-static hilo_status read_module(hilo_client *client, const struct file *f, const hilo_module_options *o,
-                               struct diag_list *d, hilo_module **out) {
+static hilo_status read_module(hilo_client *client, const struct file *f, const hilo_module_options *o, struct diag_list *d,
+                               hilo_module **out) {
     jmp_buf recover;
     struct ir_module *m = ir_module_new(client->al, &recover);
     if (!m)
@@ -64,8 +64,7 @@ hilo_status hilo_module_parse(hilo_client *client, const void *bytes, size_t nby
     return rt_finish(client, &d, read_module(client, &memory, &o, &d, out));
 }
 
-hilo_status hilo_module_load(hilo_client *client, const char *path, const hilo_module_options *options,
-                             hilo_module **out) {
+hilo_status hilo_module_load(hilo_client *client, const char *path, const hilo_module_options *options, hilo_module **out) {
     hilo_module_options o;
     hilo_module_options_init(&o);
     if (!client || !path || !out || !rt_options(&o, sizeof o, options))
