@@ -60,7 +60,8 @@ struct cli_compile {
 #define CLI_LEVEL_OPTIONS(type, field)                                                                               \
     {"-O", "0..3", CLI_LEVEL, offsetof(type, field.level), "level of optimisation; 2 by default"},                   \
     {"--backend", "B", CLI_BACKEND, offsetof(type, field.backend),                                                   \
-     "what runs the program: auto (the default), or reference,\nthe evaluator that defines every result"}
+     "what runs the program: auto (the default), reference, the\nevaluator that defines every result, "               \
+     "or interpreter, which\ninterprets the kernels"}
 #define CLI_COMPILE_OPTIONS(type, field)                                                                             \
     {"--threads", "N", CLI_NUMBER, offsetof(type, field.threads), "threads to use; one for each core by default"},   \
     CLI_LEVEL_OPTIONS(type, field)
