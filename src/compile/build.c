@@ -73,9 +73,8 @@ static uint32_t fill(struct build *b, ir_val v) {
     memcpy(k.dims, t->dims, t->rank * sizeof *t->dims);
     ARENA_PUSH(b->a, &k.outs, v);
     kernel(b, &none, ir_op_get(b->m, k.root)->parent, &k);
-    uint32_t buffer = opt_ids_get(&b->buffer, v.i) - 1;
-    opt_ids_set(&b->buffer, v.i, 0); /* other blocks may not have run it */
-    return buffer;
+    ARENA_PUSH(b->a, &b->fills, v);
+    return opt_ids_get(&b->buffer, v.i) - 1;
 }
 
 static uint32_t constant(struct build *b, ir_val v) {
@@ -150,16 +149,32 @@ static bool is_empty(const struct build *b, ir_val v) {
     return ir_type_count(ir_val_type(b->m, v), &n) && n == 0;
 }
 
-static struct plan_use param(struct build *b, const struct lower_param *p, const uint32_t *temps, uint32_t base) {
+static struct plan_use param(struct build *b, const struct lower_param *p, const uint32_t *temps) {
     if (IR_NONE(p->v))
         return (struct plan_use){temps[p->temp], p->role == KIR_IN ? PLAN_IN : PLAN_OUT, 0};
     if (p->role == KIR_IN)
         return (struct plan_use){build_buffer(b, p->v), PLAN_IN, 0};
     if (p->role == KIR_OUT)
         return (struct plan_use){build_temp(b, p->v), PLAN_OUT, p->overlay};
-    uint32_t to = build_temp(b, p->v);
-    plan_copy(b->p, 1, &base, &to);
+    uint32_t from = build_buffer(b, lower_updated(b->m, p->v)), to = build_temp(b, p->v);
+    plan_copy(b->p, 1, &from, &to);
     return (struct plan_use){to, PLAN_INOUT, 0};
+}
+
+void build_lowered(struct build *b) {
+    uint32_t *temps = ARENA_ARRAY(b->a, uint32_t, b->now.temps.n + 1);
+    for (uint32_t i = 0; i < b->now.temps.n; i++)
+        temps[i] = plan_temp(b->p, b->now.temps.v[i].dtype, 1, &b->now.temps.v[i].count);
+    for (uint32_t i = b->now.nkernels; i-- > 0;) {
+        const struct lower_param *params = b->now.kernels[i].params.v;
+        uint32_t nparams = b->now.kernels[i].params.n;
+        struct plan_use *uses = ARENA_ARRAY(b->a, struct plan_use, nparams + 1);
+        kir_expand_math(b->now.kernels[i].kernel);
+        const struct plan_kernel *step = unique(b, i);
+        for (uint32_t j = 0; j < nparams; j++)
+            uses[j] = param(b, &params[j], temps);
+        plan_kernel(b->p, step, uses);
+    }
 }
 
 static void kernel(struct build *b, const struct fuse_block *f, ir_block block, const struct fuse_kernel *k) {
@@ -168,22 +183,10 @@ static void kernel(struct build *b, const struct fuse_block *f, ir_block block, 
             plan_undefined(b->p, build_temp(b, k->outs.v[i]));
         return;
     }
-    /* first, because it may need a kernel itself */
-    uint32_t base = k->schedule == FUSE_INTO ? build_buffer(b, ir_operand(b->m, k->heart, 0)) : 0;
+    if (k->schedule == FUSE_INTO) /* first, because it may need a kernel itself */
+        (void)build_buffer(b, ir_operand(b->m, k->heart, 0));
     lower_kernel(b->a, b->m, f, block, k, &b->target, &b->now);
-    uint32_t temps[LOWER_KERNELS], n = b->now.nkernels;
-    for (uint32_t i = 0; i < b->now.ntemps; i++)
-        temps[i] = plan_temp(b->p, b->now.temps[i].dtype, 1, &b->now.temps[i].count);
-    for (uint32_t i = n; i-- > 0;) {
-        const struct lower_param *params = b->now.kernels[i].params.v;
-        uint32_t nparams = b->now.kernels[i].params.n;
-        struct plan_use *uses = ARENA_ARRAY(b->a, struct plan_use, nparams + 1);
-        kir_expand_math(b->now.kernels[i].kernel);
-        const struct plan_kernel *step = unique(b, i);
-        for (uint32_t j = 0; j < nparams; j++)
-            uses[j] = param(b, &params[j], temps, base);
-        plan_kernel(b->p, step, uses);
-    }
+    build_lowered(b);
 }
 
 struct build *build_new(struct arena *a, struct ir_module *m, struct diag_list *d, int level) {
@@ -220,19 +223,26 @@ static void alias(struct build *b, ir_op op) {
     }
 }
 
-void build_block(struct build *b, ir_block block) {
-    struct fuse_block f;
+void build_cluster(struct build *b, ir_block block, struct fuse_block *out) {
     struct fuse_options o = {.level = b->level, .lowers = lowers, .user = b};
-    fuse_block(b->a, b->m, block, &o, &f);
-    for (uint32_t i = 0; i < f.steps.n; i++) {
-        const struct fuse_step *s = &f.steps.v[i];
+    fuse_block(b->a, b->m, block, &o, out);
+}
+
+void build_block(struct build *b, ir_block block, const struct fuse_block *f) {
+    for (uint32_t i = 0; i < f->steps.n; i++) {
+        const struct fuse_step *s = &f->steps.v[i];
         if (s->kind == FUSE_STEP_KERNEL)
-            kernel(b, &f, block, s->kernel);
+            kernel(b, f, block, s->kernel);
         else if (s->kind == FUSE_STEP_ALIAS)
             alias(b, s->op);
         else
             build_op(b, s->op);
     }
+}
+
+void build_forget(struct build *b, uint32_t fills) {
+    while (b->fills.n > fills)
+        opt_ids_set(&b->buffer, b->fills.v[--b->fills.n].i, 0);
 }
 
 hilo_status build_plan(struct build *b, ir_op func, struct plan *out) {
@@ -245,7 +255,9 @@ hilo_status build_plan(struct build *b, ir_op func, struct plan *out) {
         const struct ir_type_data *t = ir_val_type(b->m, x->args[i]);
         build_bind(b, x->args[i], plan_argument(b->p, i, t->dtype, t->rank, t->dims));
     }
-    build_block(b, body);
+    struct fuse_block f;
+    build_cluster(b, body, &f);
+    build_block(b, body, &f);
     for (uint32_t i = 0; i < end->noperands; i++)
         plan_result(b->p, i, build_buffer(b, end->operands[i]));
     return plan_finish(b->p, out, b->d);

@@ -30,6 +30,10 @@ struct build {
     struct opt opt;        /* for cloning */
     struct opt_ids buffer; /* by value: 1 + buffer */
     struct lowered now;    /* the kernel that is lowered; its IR is not in `kernels` yet */
+    struct {
+        ir_val *v;
+        uint32_t n, cap;
+    } fills; /* constants that steps of the current lists have filled */
     uint32_t nfuncs;
     int level;
 };
@@ -49,7 +53,12 @@ void build_free(struct build *b);
 uint32_t build_buffer(struct build *b, ir_val v);
 uint32_t build_temp(struct build *b, ir_val v); /* a new one, of its type */
 void build_bind(struct build *b, ir_val v, uint32_t buffer);
-void build_block(struct build *b, ir_block block);
+void build_cluster(struct build *b, ir_block block, struct fuse_block *out);
+void build_block(struct build *b, ir_block block, const struct fuse_block *f);
+/* The steps of the kernels in b->now. */
+void build_lowered(struct build *b);
+/* Large constants that were filled since b->fills had so many are not there in other lists of steps. */
+void build_forget(struct build *b, uint32_t fills);
 void build_op(struct build *b, ir_op op);
 
 #endif

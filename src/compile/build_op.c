@@ -118,10 +118,29 @@ static ir_block only_block(const struct build *b, ir_op op, uint32_t region) {
     return ir_region_get(b->m, ir_op_region(b->m, op, region))->first;
 }
 
+/* A loop of little work is one kernel. */
+static bool native_loop(struct build *b, ir_op op, const struct fuse_block *test, const struct fuse_block *body) {
+    const ir_val *args = ir_block_get(b->m, only_block(b, op, 1))->args;
+    if (b->level < 2 || !lower_can_loop(b->a, b->m, op, test, body))
+        return false;
+    uint32_t *first = operand_buffers(b, op);
+    for (uint32_t i = 0; i < ir_op_get(b->m, op)->noperands; i++)
+        if (IR_SAME(ir_operand(b->m, ir_terminator(b->m, only_block(b, op, 1)), i), args[i]))
+            build_bind(b, ir_result(b->m, op, i), first[i]);
+    lower_loop(b->a, b->m, op, test, body, &b->target, &b->now);
+    build_lowered(b);
+    return true;
+}
+
 /* A state that the body hands on as it is needs no memory of its own. */
 static void while_loop(struct build *b, ir_op op) {
     ir_block test = only_block(b, op, 0), body = only_block(b, op, 1);
-    uint32_t n = ir_op_get(b->m, op)->noperands, states = 0;
+    struct fuse_block ft, fb;
+    build_cluster(b, test, &ft);
+    build_cluster(b, body, &fb);
+    if (native_loop(b, op, &ft, &fb))
+        return;
+    uint32_t n = ir_op_get(b->m, op)->noperands, states = 0, fills;
     uint32_t *from = operand_buffers(b, op), *state = ARENA_ARRAY(b->a, uint32_t, n + 1),
              *which = ARENA_ARRAY(b->a, uint32_t, n + 1);
     const ir_val *tests = ir_block_get(b->m, test)->args, *args = ir_block_get(b->m, body)->args;
@@ -140,12 +159,16 @@ static void while_loop(struct build *b, ir_op op) {
     }
     plan_copy(b->p, states, from, state);
     plan_loop_begin(b->p);
-    build_block(b, test);
-    plan_loop_body(b->p, build_buffer(b, ir_operand(b->m, ir_terminator(b->m, test), 0)));
-    build_block(b, body);
+    fills = b->fills.n;
+    build_block(b, test, &ft);
+    uint32_t predicate = build_buffer(b, ir_operand(b->m, ir_terminator(b->m, test), 0));
+    build_forget(b, fills);
+    plan_loop_body(b->p, predicate);
+    build_block(b, body, &fb);
     for (uint32_t i = 0; i < states; i++)
         from[i] = build_buffer(b, ir_operand(b->m, ir_terminator(b->m, body), which[i]));
     plan_copy(b->p, states, from, state);
+    build_forget(b, fills);
     plan_loop_end(b->p);
 }
 
@@ -162,11 +185,14 @@ static void branch(struct build *b, ir_op op) {
         if (r)
             plan_branch_next(b->p);
         ir_block block = only_block(b, op, r);
-        build_block(b, block);
-        uint32_t *from = ARENA_ARRAY(b->a, uint32_t, n + 1);
+        struct fuse_block f;
+        uint32_t fills = b->fills.n, *from = ARENA_ARRAY(b->a, uint32_t, n + 1);
+        build_cluster(b, block, &f);
+        build_block(b, block, &f);
         for (uint32_t i = 0; i < n; i++)
             from[i] = build_buffer(b, ir_operand(b->m, ir_terminator(b->m, block), i));
         plan_copy(b->p, n, from, to);
+        build_forget(b, fills);
     }
     plan_branch_end(b->p);
     for (uint32_t i = 0; i < n; i++)

@@ -141,10 +141,20 @@ uint32_t lower_param(struct lower *l, ir_val v, enum kir_role role) {
     return b;
 }
 
+uint32_t lower_new_temp(struct lower *l, enum ir_dtype t, int64_t count) {
+    struct lower_temp x = {t, count};
+    ARENA_PUSH(l->a, &l->all->temps, x);
+    return l->all->temps.n - 1;
+}
+
+kir_val lower_grid(struct lower *l, int64_t extent) {
+    return kir_loop(l->k, l->native ? KIR_SERIAL : KIR_GRID, extent, 0);
+}
+
 uint32_t lower_temp(struct lower *l, uint32_t temp, enum kir_role role) {
     struct lower_param p = {.temp = temp, .role = role};
     ARENA_PUSH(l->a, &l->out->params, p);
-    return kir_param(l->k, role, l->all->temps[temp].dtype, l->all->temps[temp].count);
+    return kir_param(l->k, role, l->all->temps.v[temp].dtype, l->all->temps.v[temp].count);
 }
 
 static kir_val load_part(struct lower *l, uint32_t buffer, kir_val at) {
@@ -165,6 +175,8 @@ struct elem lower_load(struct lower *l, ir_val v, const struct index *at) {
 }
 
 void lower_store(struct lower *l, ir_val v, const struct index *at, struct elem e) {
+    if (l->native && lower_native_store(l, v, at, e))
+        return;
     const struct ir_type_data *t = ir_val_type(l->m, v);
     uint32_t buffer = lower_param(l, v, KIR_OUT);
     kir_val i = lower_linear(l, t->dims, t->rank, at);
@@ -468,7 +480,17 @@ static void find_overlays(const struct lower *l) {
 static void (*const schedules[])(struct lower *) = {
     [FUSE_MAP] = lower_loops, [FUSE_ROWS] = lower_rows, [FUSE_CONTRACT] = lower_contract, [FUSE_INTO] = lower_into};
 
-static void begin_kernel(struct lower *l) {
+void lower_schedule(struct lower *l, const struct fuse_kernel *kernel) {
+    l->kernel = kernel;
+    schedules[kernel->schedule](l);
+}
+
+ir_val lower_updated(const struct ir_module *m, ir_val v) {
+    const struct ir_val_data *x = ir_val_get(m, v);
+    return ir_operand(m, x->op, ir_kind(m, x->op) == IR_WHILE ? x->index : 0);
+}
+
+void lower_begin(struct lower *l) {
     l->out = &l->all->kernels[l->all->nkernels++];
     *l->out = (struct lowered_kernel){.kernel = kir_new("kernel", l->a->al, l->a->recover)};
     if (!l->out->kernel)
@@ -480,15 +502,15 @@ static void begin_kernel(struct lower *l) {
 
 void lower_before(const struct lower *l, struct lower *out) {
     *out = *l;
-    begin_kernel(out);
+    lower_begin(out);
 }
 
 void lower_kernel(struct arena *a, const struct ir_module *m, const struct fuse_block *b, ir_block block,
                   const struct fuse_kernel *kernel, const struct kir_target *target, struct lowered *out) {
     struct lower l = {.a = a, .m = m, .fused = b, .kernel = kernel, .target = target, .all = out, .block = block};
     *out = (struct lowered){.nkernels = 0};
-    begin_kernel(&l);
-    schedules[kernel->schedule](&l);
+    lower_begin(&l);
+    lower_schedule(&l, kernel);
     if (kernel->schedule == FUSE_MAP)
         find_overlays(&l);
     for (uint32_t i = 0; i < out->nkernels; i++)

@@ -17,7 +17,7 @@
 struct lower_param {
     ir_val v; /* none: a temporary */
     uint32_t temp;
-    enum kir_role role; /* INOUT: holds the operand that the op updates (operand 0 of its definition) before */
+    enum kir_role role; /* INOUT of a value: holds what it is made from before, see lower_updated */
     uint64_t overlay;   /* OUT: parameters (as bits) whose memory it may take over: read at the same index before */
 };
 
@@ -30,7 +30,7 @@ struct lowered_kernel {
     double ns; /* estimated time of all of it on one thread */
 };
 
-/* Memory between the kernels of one cluster: an operand of a contraction in the order in which it is read. */
+/* Memory between the kernels of one cluster (an operand of a contraction in the order in which it is read), or of a loop. */
 struct lower_temp {
     enum ir_dtype dtype;
     int64_t count;
@@ -39,8 +39,11 @@ struct lower_temp {
 enum { LOWER_KERNELS = 3 };
 struct lowered {
     struct lowered_kernel kernels[LOWER_KERNELS]; /* the last one runs first */
-    struct lower_temp temps[LOWER_KERNELS];
-    uint32_t nkernels, ntemps;
+    struct {
+        struct lower_temp *v;
+        uint32_t n, cap;
+    } temps;
+    uint32_t nkernels;
     struct kir *trial; /* of use during lowering only */
 };
 
@@ -51,6 +54,13 @@ bool lower_supports(const struct ir_module *m, ir_op op);
    lowered_free. Exhaustion jumps to a->recover; what `out` has then is still the caller's. */
 void lower_kernel(struct arena *a, const struct ir_module *m, const struct fuse_block *b, ir_block block,
                   const struct fuse_kernel *kernel, const struct kir_target *target, struct lowered *out);
+/* A `while` whose body is little work, as one kernel: a native loop. `test` and `body`: the clusters of its regions. */
+bool lower_can_loop(struct arena *a, const struct ir_module *m, ir_op op, const struct fuse_block *test,
+                    const struct fuse_block *body);
+void lower_loop(struct arena *a, const struct ir_module *m, ir_op op, const struct fuse_block *test,
+                const struct fuse_block *body, const struct kir_target *target, struct lowered *out);
+/* The value whose memory holds result `v` before: of an update what is updated, of a loop the state's first value. */
+ir_val lower_updated(const struct ir_module *m, ir_val v);
 void lowered_free(struct lowered *l); /* kernels that are NULL were taken over */
 
 /* ---- between the files ------------------------------------------------------------------------ */
@@ -87,6 +97,7 @@ struct lower {
     struct lower_memo *memo;
     struct opt_ids param_of; /* by value: 1 + parameter */
     struct lower_rows *rows; /* ROWS: scratch of the stages */
+    bool native;             /* inside of a native loop */
 };
 
 typedef struct elem lower_fn(struct lower *l, ir_op op, uint32_t what, const struct index *at);
@@ -103,6 +114,13 @@ void lower_store(struct lower *l, ir_val v, const struct index *at, struct elem 
 /* The buffer of a value, as a new parameter when it has none. */
 uint32_t lower_param(struct lower *l, ir_val v, enum kir_role role);
 uint32_t lower_temp(struct lower *l, uint32_t temp, enum kir_role role);
+uint32_t lower_new_temp(struct lower *l, enum ir_dtype t, int64_t count);
+/* The outermost loop of a kernel; a serial one inside of a native loop. */
+kir_val lower_grid(struct lower *l, int64_t extent);
+/* A kernel for the ops of the cluster, at the builder's place. */
+void lower_schedule(struct lower *l, const struct fuse_kernel *kernel);
+/* A kernel in `out` whose nodes l->k has from then on. */
+void lower_begin(struct lower *l);
 /* One more kernel of the cluster, which runs before those that are there, to be built through `out`. */
 void lower_before(const struct lower *l, struct lower *out);
 /* The one block of a region on scalar arguments; `out` gets the terminator's operands. */
@@ -142,6 +160,8 @@ void lower_loops(struct lower *l);
 void lower_into(struct lower *l);
 void lower_rows(struct lower *l);
 void lower_contract(struct lower *l);
+/* Takes over an output of a cluster in a native loop, which is not stored as others are. True when it did. */
+bool lower_native_store(struct lower *l, ir_val v, const struct index *at, struct elem e);
 bool lower_rows_kept(struct lower *l, ir_val v, const struct index *at, struct elem *out);
 
 /* The handlers that column `lower` of ops.def names. */

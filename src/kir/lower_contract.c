@@ -286,7 +286,7 @@ static void finish(const struct contraction *c, kir_val sum) {
 static int64_t tile_of(int64_t size, int64_t most) {
     if (size <= most)
         return size;
-    for (int64_t t = most; 2 * t > most; t--)
+    for (int64_t t = most; 4 * t >= 3 * most; t--)
         if (size % t == 0)
             return t;
     return most;
@@ -317,7 +317,7 @@ static void open_grid(struct contraction *c, const uint32_t *order, const int64_
     for (uint32_t i = 0; i < n; i++)
         all *= counts[i];
     if (all > 1) {
-        lower_unflatten(c->l, kir_loop(c->l->k, KIR_GRID, all, 0), counts, n, at);
+        lower_unflatten(c->l, lower_grid(c->l, all), counts, n, at);
         ++*opened;
     } else {
         for (uint32_t i = 0; i < n; i++)
@@ -362,13 +362,12 @@ static void pack(struct contraction *c, uint32_t v, uint32_t side, int64_t lanes
     for (uint32_t i = 0; i <= n; i++)
         outer *= dims[i];
     ir_val operand = ir_operand(l->m, c->op, side);
-    uint32_t temp = l->all->ntemps++;
-    l->all->temps[temp] = (struct lower_temp){dtype_of(c, operand), outer * c->packed.depth * lanes};
+    uint32_t temp = lower_new_temp(l, dtype_of(c, operand), outer * c->packed.depth * lanes);
     lower_before(l, &before);
     c->l = &before;
     /* the grid also runs along the first contracted axis, so that one panel is work for two threads */
     dims[n + 1] = c->nsum ? c->sum[0].size : 1;
-    lower_unflatten(&before, kir_loop(before.k, KIR_GRID, outer * dims[n + 1], 0), dims, n + 2, at);
+    lower_unflatten(&before, lower_grid(&before, outer * dims[n + 1]), dims, n + 2, at);
     for (uint32_t i = 0; i < n; i++)
         c->result[axes[i]].at = at[i];
     c->packed.panel = at[n];
@@ -396,7 +395,7 @@ enum { PACK_REUSE = 24, PACK_ELEMENTS = 1 << 14 }; /* how often an element must 
 static bool is_worth_packing(const struct contraction *c, uint32_t v) {
     uint32_t side = c->result[v].stride[1] != 0;
     int64_t uses = 1, elements = 1;
-    if (c->result[v].stride[!side] != 0)
+    if (c->result[v].stride[!side] != 0 || c->l->native)
         return false;
     for (uint32_t i = 0; i < c->nresult; i++)
         *(c->result[i].stride[side] == 0 ? &uses : &elements) *= c->result[i].size;

@@ -65,7 +65,7 @@ static void flat_loops(struct lower *l, int64_t n) {
         at.at[0] = kir_loop(l->k, KIR_VECTOR, n, lanes(l));
     } else {
         int64_t blocks = (n + LOOPS_BLOCK - 1) / LOOPS_BLOCK;
-        kir_val begin = lower_mul(l, kir_loop(l->k, KIR_GRID, blocks, 0), LOOPS_BLOCK), i;
+        kir_val begin = lower_mul(l, lower_grid(l, blocks), LOOPS_BLOCK), i;
         if (n % LOOPS_BLOCK == 0) {
             i = kir_loop(l->k, KIR_VECTOR, LOOPS_BLOCK, lanes(l));
         } else {
@@ -120,7 +120,7 @@ static void tiled_loops(struct lower *l, uint32_t last, uint32_t other) {
         outer[i] = i == last ? 1 : i == other ? (dims[i] + LOOPS_TILE - 1) / LOOPS_TILE : dims[i];
         grid *= outer[i];
     }
-    lower_unflatten(l, kir_loop(l->k, KIR_GRID, grid, 0), outer, l->kernel->rank, out);
+    lower_unflatten(l, lower_grid(l, grid), outer, l->kernel->rank, out);
     memcpy(at.at, out, l->kernel->rank * sizeof *out);
     kir_val column = lower_mul(l, kir_loop(l->k, KIR_SERIAL, (dims[last] + width - 1) / width, 0), width);
     at.at[other] = part_of_line(l, lower_mul(l, out[other], LOOPS_TILE), LOOPS_TILE, dims[other], KIR_SERIAL, 0);
@@ -155,7 +155,7 @@ static void nested_loops(struct lower *l) {
     int64_t pieces = cut ? (line + block - 1) / block : 1;
     kir_val begin = kir_i64(l->k, 0);
     if (grid * pieces > 1) {
-        kir_val g = kir_loop(l->k, KIR_GRID, grid * pieces, 0);
+        kir_val g = lower_grid(l, grid * pieces);
         opened++;
         lower_unflatten(l, lower_div(l, g, pieces), dims, split, at.at);
         begin = lower_mul(l, lower_rem(l, g, pieces), block);

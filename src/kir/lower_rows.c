@@ -255,7 +255,7 @@ void lower_rows(struct lower *l) {
     for (uint32_t i = 0; i < l->kernel->outer; i++)
         count *= l->kernel->dims[i];
     if (count > 1)
-        lower_unflatten(l, kir_loop(l->k, KIR_GRID, count, 0), l->kernel->dims, l->kernel->outer, rows.outer);
+        lower_unflatten(l, lower_grid(l, count), l->kernel->dims, l->kernel->outer, rows.outer);
     else
         for (uint32_t i = 0; i < l->kernel->outer; i++)
             rows.outer[i] = kir_i64(l->k, 0);
