@@ -442,6 +442,7 @@ static void begin_kernel(struct fuse *f, struct node *n) {
     bool into = n->cls == FUSE_UPDATE;
     const struct ir_type_data *t = ir_val_type(f->m, into ? ir_operand(f->m, n->op, 1) : ir_result(f->m, n->op, 0));
     k->root = n->op;
+    k->strict = f->o->level == 0;
     k->rank = t->rank;
     if (t->rank)
         memcpy(k->dims, t->dims, t->rank * sizeof *t->dims);

@@ -29,6 +29,7 @@ struct fuse_kernel {
     int64_t dims[IR_MAX_RANK];
     uint32_t nops; /* computed inside, as far as they are counted */
     bool nested;   /* MAP: has a reduction at its elements */
+    bool strict;   /* sums of products step by step, as the evaluator has them: level 0 */
     struct {
         ir_val *v;
         uint32_t n, cap;

@@ -258,8 +258,8 @@ static kir_val zero(const struct contraction *c) {
 static void multiply_add(const struct contraction *c, kir_val reg, kir_val i) {
     struct kir *k = c->l->k;
     kir_val x = factor(c, 0), y = factor(c, 1), sum = kir_get_reg(k, reg, i);
-    kir_set_reg(k, reg, i,
-                kir_is_float(c->acc) ? kir_fma(k, x, y, sum) : kir_op2(k, KIR_ADD, 0, kir_op2(k, KIR_MUL, 0, x, y), sum));
+    bool fused = kir_is_float(c->acc) && !c->l->kernel->strict;
+    kir_set_reg(k, reg, i, fused ? kir_fma(k, x, y, sum) : kir_op2(k, KIR_ADD, 0, kir_op2(k, KIR_MUL, 0, x, y), sum));
 }
 
 /* The result's element at the axes' indices, and everything that is computed from it. */
@@ -537,7 +537,7 @@ static void schedule(struct contraction *c) {
     for (uint32_t i = 0; i < c->nresult && v == c->nresult; i++) /* lanes that packing makes contiguous */
         if (c->result[c->nresult - 1 - i].size >= 16 && is_worth_packing(c, c->nresult - 1 - i))
             v = c->nresult - 1 - i;
-    if (v == c->nresult && s < c->nsum) {
+    if (v == c->nresult && s < c->nsum && !c->l->kernel->strict) {
         sum_lanes(c, s, longest_axis(c, c->nresult, 1), longest_axis(c, c->nresult, 0));
         return;
     }
