@@ -62,8 +62,6 @@ struct cli_compile {
     {"--backend", "B", CLI_BACKEND, offsetof(type, field.backend),                                                   \
      "what runs the program: auto (the default), reference, the\nevaluator that defines every result, "               \
      "or interpreter, which\ninterprets the kernels"}
-     "what runs the program: auto (the default), reference, the\nevaluator that defines every result, "               \
-     "or interpreter, which\ninterprets the kernels"}
 #define CLI_COMPILE_OPTIONS(type, field)                                                                             \
     {"--threads", "N", CLI_NUMBER, offsetof(type, field.threads), "threads to use; one for each core by default"},   \
     CLI_LEVEL_OPTIONS(type, field)
