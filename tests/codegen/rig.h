@@ -3,6 +3,7 @@
 #define HILO_TESTS_CODEGEN_RIG_H
 
 #include "codegen/codegen.h"
+#include "kir/node.h"
 #include "runtime/code.h"
 
 #include <math.h>
@@ -137,50 +138,68 @@ static inline void rig_compare(const struct kir *k, const char *target, uint32_t
         }
 }
 
-/* Both ways on the same data. indices: of integer parameters, what their elements stay below; 0 = anything. */
-static inline void rig_run(const struct kir *k, const char *target, hilo_kernel_fn *fn, const int64_t *indices) {
-    for (int low = 0; low < 2; low++) {
-        struct rig_buffer a[RIG_BUFFERS], b[RIG_BUFFERS];
-        void *pa[RIG_BUFFERS], *pb[RIG_BUFFERS], *sa = NULL, *sb = NULL;
-        uint32_t n = 0;
-        struct diag_list d;
-        diag_init(&d, mem_system_allocator());
-        for (uint32_t i = 0; i < k->buffers.n; i++) {
-            if (k->buffers.v[i].role == KIR_SCRATCH)
-                continue;
-            uint32_t bytes = ir_dtype_get(k->buffers.v[i].dtype)->bytes;
-            a[n] = rig_alloc(rig_bytes(k, i), low);
-            b[n] = rig_alloc(rig_bytes(k, i), low);
-            for (int64_t j = 0; j < k->buffers.v[i].count; j++)
-                rig_element(k->buffers.v[i].dtype, a[n].p + j * bytes, indices ? indices[n] : 0);
-            memcpy(b[n].p, a[n].p, a[n].bytes);
-            pa[n] = a[n].p, pb[n] = b[n].p;
-            n++;
-        }
-        if (k->scratch_bytes) {
-            sa = aligned_alloc(64, (k->scratch_bytes + 63) & ~(size_t)63);
-            sb = aligned_alloc(64, (k->scratch_bytes + 63) & ~(size_t)63);
-            memset(sa, 0, k->scratch_bytes);
-            memset(sb, 0, k->scratch_bytes);
-        }
-        int64_t grid = kir_grid_extent(k), middle = grid / 3;
-        bool ok = kir_run(k, pa, sa, 0, grid, &d);
-        if (!ok)
-            rig_explain(k, target, d.first ? d.first->message : "?");
-        fn(pb, sb, 0, middle);
-        fn(pb, sb, middle, grid);
-        n = 0;
-        for (uint32_t i = 0; i < k->buffers.n; i++)
-            if (k->buffers.v[i].role != KIR_SCRATCH) {
-                rig_compare(k, target, i, a[n].p, b[n].p);
-                munmap(a[n].map, a[n].mapped);
-                munmap(b[n].map, b[n].mapped);
-                n++;
-            }
-        free(sa);
-        free(sb);
-        diag_clear(&d);
+struct rig_data {
+    struct rig_buffer buffers[RIG_BUFFERS];
+    void *p[RIG_BUFFERS], *scratch;
+    uint32_t n;
+};
+
+static inline void rig_fill(struct rig_data *x, const struct kir *k, bool low, const int64_t *indices) {
+    *x = (struct rig_data){.n = 0};
+    for (uint32_t i = 0; i < k->buffers.n; i++) {
+        if (k->buffers.v[i].role == KIR_SCRATCH)
+            continue;
+        enum ir_dtype t = k->buffers.v[i].dtype;
+        struct rig_buffer *b = &x->buffers[x->n];
+        assert_true(x->n < RIG_BUFFERS);
+        *b = rig_alloc(rig_bytes(k, i), low);
+        for (int64_t j = 0; j < k->buffers.v[i].count; j++)
+            rig_element(t, b->p + j * ir_dtype_get(t)->bytes, indices ? indices[x->n] : 0);
+        x->p[x->n++] = b->p;
     }
+    if (k->scratch_bytes) {
+        x->scratch = aligned_alloc(64, (k->scratch_bytes + 63) & ~(size_t)63);
+        memset(x->scratch, 0, k->scratch_bytes);
+    }
+}
+
+static inline void rig_free(struct rig_data *x) {
+    for (uint32_t i = 0; i < x->n; i++)
+        munmap(x->buffers[i].map, x->buffers[i].mapped);
+    free(x->scratch);
+}
+
+/* Both ways on the same data. indices: of integer parameters, what their elements stay below; 0 = anything. False when the
+   interpreter finds an index outside of its buffer, or no end. */
+static inline bool rig_try(const struct kir *k, const char *target, hilo_kernel_fn *fn, const int64_t *indices, bool low) {
+    struct rig_data a, b;
+    struct diag_list d;
+    uint64_t state = rig_state;
+    int64_t grid = kir_grid_extent(k), middle = grid / 3;
+    diag_init(&d, mem_system_allocator());
+    rig_fill(&a, k, low, indices);
+    rig_state = state;
+    rig_fill(&b, k, low, indices);
+    bool ok = kir_run_within(k, a.p, a.scratch, 0, grid, UINT64_C(1) << 24, &d);
+    if (ok) {
+        fn(b.p, b.scratch, 0, middle);
+        fn(b.p, b.scratch, middle, grid);
+    }
+    for (uint32_t i = 0, param = 0; ok && i < k->buffers.n; i++)
+        if (k->buffers.v[i].role != KIR_SCRATCH) {
+            rig_compare(k, target, i, a.p[param], b.p[param]);
+            param++;
+        }
+    rig_free(&a);
+    rig_free(&b);
+    diag_clear(&d);
+    return ok;
+}
+
+static inline void rig_run(const struct kir *k, const char *target, hilo_kernel_fn *fn, const int64_t *indices) {
+    for (int low = 0; low < 2; low++)
+        if (!rig_try(k, target, fn, indices, low))
+            rig_explain(k, target, "the interpreter refuses to run it");
 }
 
 /* ---- targets --------------------------------------------------------------------------------- */

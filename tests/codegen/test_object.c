@@ -183,6 +183,24 @@ static void test_pairs(void **state) {
     rig_flush(&b, NULL);
 }
 
+/* A line of each vector of 256 bytes; of single elements, one. */
+static void test_prefetch(void **state) {
+    (void)state;
+    struct rig_batch b = {.n = 0};
+    struct kir *k = rig_new(&b);
+    uint32_t x = kir_param(k, KIR_IN, IR_F32_T, 128), z = kir_param(k, KIR_OUT, IR_F32_T, 128);
+    for (int serial = 0; serial < 2; serial++) {
+        kir_val i = kir_loop(k, serial ? KIR_SERIAL : KIR_VECTOR, 128, serial ? 0 : 64);
+        kir_prefetch(k, x, kir_op2(k, KIR_ADD, 0, i, kir_i64(k, 1 << 20)));
+        kir_store(k, z, i, kir_load(k, x, i));
+        kir_close(k);
+    }
+    struct str text = compile(k, "x86-64-v3", CG_ASSEMBLY);
+    assert_int_equal(count(text, "prefetcht0"), 4 + 1);
+    give_back(text);
+    rig_flush(&b, NULL);
+}
+
 /* A process of its own, since a library is opened once. */
 static void test_without_llvm(void **state) {
     (void)state;
@@ -387,10 +405,10 @@ static void test_exhaustion(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_without_llvm), cmocka_unit_test(test_pairs),       cmocka_unit_test(test_register_tiles),
-        cmocka_unit_test(test_matrix_unit),  cmocka_unit_test(test_nontemporal), cmocka_unit_test(test_names),
-        cmocka_unit_test(test_twice),        cmocka_unit_test(test_together),    cmocka_unit_test(test_damaged),
-        cmocka_unit_test(test_threads),      cmocka_unit_test(test_exhaustion),
+        cmocka_unit_test(test_without_llvm),   cmocka_unit_test(test_pairs),       cmocka_unit_test(test_prefetch),
+        cmocka_unit_test(test_register_tiles), cmocka_unit_test(test_matrix_unit), cmocka_unit_test(test_nontemporal),
+        cmocka_unit_test(test_names),          cmocka_unit_test(test_twice),       cmocka_unit_test(test_together),
+        cmocka_unit_test(test_damaged),        cmocka_unit_test(test_threads),     cmocka_unit_test(test_exhaustion),
     };
     return setjmp(rig_memory) ? 1 : cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,6 @@
 /* Every op on every type, in lanes and alone, by the interpreter's results. */
 #include "rig.h"
 
-#include "kir/node.h"
-
 #include <math.h>
 
 /* The element type whose values are of a type. */
