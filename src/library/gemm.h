@@ -1,13 +1,14 @@
 /* Products of matrices that their owner packs and unpacks, in f32 or f64: what convolution comes down to.
  *
  * c = a b for each of `groups`: a has rows × depth numbers, b depth × columns. Right-hand sides are packed once, in panels of
- * `gemm_width` columns; then tasks have blocks of c. What a task computes, and in which order, depends on the shape alone. */
+ * at most GEMM_WIDEST columns; then tasks have blocks of c. What a task computes, and in which order, depends on the shape
+ * alone. */
 #ifndef HILO_LIBRARY_GEMM_H
 #define HILO_LIBRARY_GEMM_H
 
 #include "library/routine.h"
 
-enum { GEMM_ROWS = 6, GEMM_BLOCK_ROWS = 12 * GEMM_ROWS, GEMM_BLOCK_DEPTH = 256, GEMM_BLOCK_COLUMNS = 256 };
+enum { GEMM_ROWS = 6, GEMM_BLOCK_ROWS = 12 * GEMM_ROWS, GEMM_BLOCK_DEPTH = 256, GEMM_BLOCK_COLUMNS = 256, GEMM_WIDEST = 16 };
 
 struct gemm {
     bool wide; /* f64 */

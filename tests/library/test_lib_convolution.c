@@ -1,4 +1,4 @@
-/* convolution against the evaluator. */
+/* convolution and dot_general against the evaluator. */
 #include "library_test.h"
 
 struct convolution {
@@ -52,7 +52,37 @@ static void test_convolution(void **state) {
             convolve(&forms[i], types[t][0], types[t][1]);
 }
 
+static void dot(const char *type, const char *numbers, const char *a, const char *b, const char *r) {
+    double close = strcmp(type, "complex<f32>") == 0 ? 3e-3 : 1e-11;
+    routine_check(&(struct routine_case){
+        .kind = IR_DOT_GENERAL,
+        .fill = {FILL_PLAIN, FILL_PLAIN},
+        .seed = 52,
+        .rule = {CHECK_ALMOST, close, 0, 0},
+        .text = program("func.func @main(%%a: tensor<%s%s>, %%b: tensor<%s%s>) -> tensor<%s%s> {\n"
+                        "  %%r = stablehlo.dot_general %%a, %%b, %s : (tensor<%s%s>, tensor<%s%s>) -> tensor<%s%s>\n"
+                        "  return %%r : tensor<%s%s>\n}\n",
+                        a, type, b, type, r, type, numbers, a, type, b, type, r, type, r, type)});
+}
+
+static void test_dot_general(void **state) {
+    (void)state;
+    static const char *const types[] = {"f64", "complex<f32>", "complex<f64>"};
+    for (int t = 0; t < 3; t++) {
+        dot(types[t], "contracting_dims = [1] x [0]", "7x9x", "9x5x", "7x5x");
+        dot(types[t], "contracting_dims = [0] x [1]", "300x80x", "70x300x", "80x70x");
+        dot(types[t], "contracting_dims = [1] x [0]", "75x131x", "131x290x", "75x290x");
+        dot(types[t], "batching_dims = [1, 0] x [0, 2], contracting_dims = [3] x [1]", "3x2x5x6x", "2x6x3x4x", "2x3x5x4x");
+        dot(types[t], "contracting_dims = [0, 2] x [2, 0]", "4x3x5x", "5x7x4x", "3x7x");
+        dot(types[t], "contracting_dims = [1, 2] x [0, 1]", "3x4x5x", "4x5x2x2x", "3x2x2x");
+        dot(types[t], "contracting_dims = [] x []", "3x", "4x", "3x4x");
+        dot(types[t], "contracting_dims = [0] x [0]", "30x", "30x", "");
+        dot(types[t], "contracting_dims = [1] x [0]", "3x0x", "0x4x", "3x4x");
+        dot(types[t], "contracting_dims = [1] x [0]", "0x2x", "2x4x", "0x4x");
+    }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_convolution)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_convolution), cmocka_unit_test(test_dot_general)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
