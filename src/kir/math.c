@@ -24,7 +24,7 @@ static const struct { km_fn1 *one; km_fn2 *two; bool f64; } functions[KIR_MATH_C
     [KIR_MATH_TAN] = {km_tan, NULL, true},               /* 92  2.7  2.8 */
     [KIR_MATH_RSQRT] = {km_rsqrt, NULL, true},           /*  2  1.5  1.4 */
     [KIR_MATH_CBRT] = {km_cbrt, NULL, true},             /* 36  0.8  0.8 */
-    [KIR_MATH_POW] = {NULL, km_pow, false},              /* 73  0.51 */
+    [KIR_MATH_POW] = {NULL, km_pow, true},               /* 73  0.51 0.6 */
     [KIR_MATH_ATAN2] = {NULL, km_atan2, true},           /* 46  2.3  2.2 */
     [KIR_MATH_ERF] = {km_erf, NULL, false},              /* 33  1.1 */
     [KIR_MATH_ERFC] = {km_erfc, NULL, false},            /* 46  2.8 */

@@ -72,6 +72,8 @@ struct km_split {
 /* subnormals: x may be one; `exponent` is then that of the scaled x. */
 struct km_split km_log_split(struct km m, kir_val x, bool subnormals);
 
+/* e^(x + low); low is small, and 0 where the result is out of range. */
+kir_val km_exp_sum(struct km m, kir_val x, kir_val low);
 /* e^x for |x| < 80, or NaN. */
 kir_val km_exp_near(struct km m, kir_val x);
 

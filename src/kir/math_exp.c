@@ -66,6 +66,18 @@ kir_val km_exp_near(struct km m, kir_val x) {
 
 kir_val km_exp(struct km m, kir_val x) { return exp_clamped(m, exp_least(m, exp_most(m, x))); }
 
+/* What the roundings of r and of 1 + r lose is added to r² q, which is small: the sum is rounded once. e^low is 1 + low. */
+kir_val km_exp_sum(struct km m, kir_val x, kir_val low) {
+    kir_val z = exp_least(m, exp_most(m, x)), one = km_f(m, 1), minus = km_f(m, -ln2[m.wide][1]);
+    struct reduced e = exp_reduce(m, z);
+    kir_val first = km_fma(m, e.n, km_f(m, -ln2[m.wide][0]), z);
+    low = km_add(m, km_fma(m, e.n, minus, km_sub(m, first, e.r)), low);
+    kir_val sum = km_add(m, one, e.r), lost = km_add(m, km_sub(m, one, sum), e.r);
+    kir_val rest = km_fma(m, km_mul(m, e.r, e.r), exp_q(m, e.r), lost);
+    rest = km_fma(m, low, km_add(m, sum, rest), rest);
+    return exp_scale(m, km_add(m, sum, rest), e.bits);
+}
+
 /* e^x - 1 = 2 (s (e^r - 1) + (s - 1/2)), s = 2^(n-1), which exists for the largest n too. */
 kir_val km_expm1(struct km m, kir_val x) {
     int mantissa = km_mantissa(m);
