@@ -203,7 +203,8 @@ const struct cli_command cli_opt = {
     .name = "opt", .operands = "FILE", .most = 1, .options = options, .run = opt_main,
     .summary = "verifies a program, optimises it, prints it",
     .text = "Reads a program, verifies it against the specification, runs the passes that are asked for, and\n"
-            "prints it. FILE may be - for standard input. What is printed reads back as the same program.\n",
+            "prints it. FILE is StableHLO, as text or bytecode, or HLO text; - is standard input. What is printed reads\n"
+            "back as the same program.\n",
     .examples = "  hilo opt model.mlir                 # is it valid?\n"
                 "  hilo opt --elide 16 model.mlir      # without its weights, to look at\n"
                 "  hilo opt -O2 --stats model.mlir     # as it is compiled, and which pass did what\n"

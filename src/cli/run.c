@@ -187,7 +187,8 @@ const struct cli_command cli_run = {
     .name = "run", .operands = "FILE", .least = 1, .most = 1, .options = options, .run = run_main,
     .summary = "runs a program",
     .text =
-        "Runs a function of a program and prints its results. FILE may be - for standard input.\n"
+        "Runs a function of a program and prints its results. FILE is StableHLO, as text or bytecode, or HLO text;\n"
+        "- is standard input.\n"
         "\n"
         "Each --input gives the next parameter, or several:\n"
         "\n"

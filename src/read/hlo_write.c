@@ -150,7 +150,7 @@ static void close_scope(struct hlo_writer *w, struct str name, bool entry, size_
         strbuf_puts(w->out, "ENTRY ");
     strbuf_str(w->out, name);
     strbuf_puts(w->out, " {\n");
-    if (s->text.n >= indented) {
+    if (!s->text.failed && s->text.n >= indented) {
         strbuf_putn(w->out, s->text.p, indented);
         strbuf_puts(w->out, "ROOT ");
         strbuf_putn(w->out, s->text.p + indented, s->text.n - indented);
@@ -295,9 +295,9 @@ static void put_result_shardings(struct hlo_writer *w, ir_attr dicts, uint32_t n
     for (uint32_t i = 0; i < n; i++)
         if (ir_attr_as_str(w->m, dict_get(w, item(w, dicts, i), "mhlo.sharding")).n == 0)
             return;
-    if (n == 0 || text->failed)
+    if (n == 0)
         return;
-    text->n--;
+    hlo_take_off(text, '\n');
     for (uint32_t i = 0; i < n; i++) {
         strbuf_puts(text, i ? ", " : ", sharding={");
         strbuf_str(text, ir_attr_as_str(w->m, dict_get(w, item(w, dicts, i), "mhlo.sharding")));
@@ -358,13 +358,10 @@ static hilo_status find_entry(struct hlo_writer *w, ir_op *out) {
 /* A shape with the layout that its attributes say. */
 static hilo_status put_laid_out(struct hlo_writer *w, ir_type t, ir_attr dict, struct strbuf *out) {
     struct str layout = ir_attr_as_str(w->m, dict_get(w, dict, "mhlo.layout_mode"));
-    size_t before = out->n;
     HILO_TRY(hlo_put_shape(w, t, out));
-    if (layout.n < 2 || layout.p[0] != '{' || !out->p)
+    if (layout.n < 2 || layout.p[0] != '{')
         return HILO_OK;
-    while (out->n > before && out->p[out->n - 1] != '{')
-        out->n--;
-    out->n--; /* the row-major layout */
+    hlo_take_off(out, '{'); /* the row-major layout */
     strbuf_str(out, layout);
     return HILO_OK;
 }

@@ -59,6 +59,11 @@ void hlo_put_i64s(const int64_t *v, size_t n, struct strbuf *out); /* {1,2} */
    Ended by hlo_end_line. */
 struct str hlo_line(struct hlo_writer *w, const char *opcode, ir_val of, struct str shape, const struct str *operands,
                     uint32_t n);
+/* Takes the last characters off again, back to the last `ch` and that too. */
+static inline void hlo_take_off(struct strbuf *b, char ch) {
+    while (!b->failed && b->n && b->p[--b->n] != ch)
+        ;
+}
 static inline void hlo_end_line(struct hlo_writer *w) { strbuf_putc(&w->scope->text, '\n'); }
 /* `of` is what the value with this name is. */
 void hlo_same_value(struct hlo_writer *w, ir_val of, ir_val as);

@@ -20,12 +20,11 @@ static void put_dims(const struct ir_type_data *t, struct strbuf *out) {
         else
             strbuf_putc(out, '?');
     }
-    strbuf_puts(out, "]{");
-    for (uint32_t i = t->rank; i > 0; i--)
-        strbuf_printf(out, i == t->rank ? "%u" : ",%u", i - 1);
-    strbuf_putc(out, '}');
-    if (t->rank == 0 && out->n >= 2)
-        out->n -= 2; /* a scalar has no layout */
+    strbuf_putc(out, ']');
+    for (uint32_t i = t->rank; i > 0; i--) /* a scalar has no layout */
+        strbuf_printf(out, i == t->rank ? "{%u" : ",%u", i - 1);
+    if (t->rank)
+        strbuf_putc(out, '}');
 }
 
 struct str hlo_text(struct hlo_writer *w, const char *fmt, ...) {
@@ -280,7 +279,7 @@ static void put_window_part(struct hlo_writer *w, ir_attr a, const char *name, b
     }
     if (n == 0)
         return;
-    strbuf_printf(out, out->p[out->n - 1] == '{' ? "%s=" : " %s=", name);
+    strbuf_printf(out, out->n && out->p[out->n - 1] == '{' ? "%s=" : " %s=", name);
     for (size_t i = 0; i < n; i++) {
         if (i)
             strbuf_putc(out, pairs && i % 2 ? '_' : 'x');

@@ -95,7 +95,7 @@ static hilo_status write_constant(struct hlo_writer *w, ir_op op, ir_attr value)
         if (shape.p[i] == '[')
             shape = hlo_text(w, "%.*s[]", (int)i, shape.p);
     scalar = hlo_line(w, "constant", splat ? (ir_val){0} : of, shape, NULL, 0);
-    text->n--; /* the parenthesis: it is closed behind the data */
+    hlo_take_off(text, ')'); /* it is closed behind the data */
     HILO_TRY(hlo_put_literal(w, value, splat, text));
     strbuf_putc(text, ')');
     if (splat) {
@@ -227,9 +227,7 @@ static hilo_status put_laid_out(struct hlo_writer *w, const ir_val *values, uint
         HILO_TRY(hlo_put_shape(w, ir_val_get(w->m, values[i])->type, text));
         if (t->kind != IR_TYPE_TENSOR || t->rank == 0 || !v || order->splat)
             continue;
-        while (text->n && text->p && text->p[text->n - 1] != '{')
-            text->n--;
-        text->n--; /* the row-major layout */
+        hlo_take_off(text, '{'); /* the row-major layout */
         hlo_put_i64s(v, t->rank, text);
     }
     return HILO_OK;

@@ -1,5 +1,5 @@
 /* HLO text that is wrong is refused where it is wrong, with what was expected. (What is right is in tests/read.) */
-#include "read/hlo.h"
+#include "read/hlo_write.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -205,7 +205,8 @@ static const char whole[] =
     "  %x = f32[2,2]{0,1} parameter(0), sharding={replicated}\n"
     "  %zero = f32[] constant(0), metadata={op_name=\"z\" stack_frame_id=1}\n"
     "  %c = f32[2,2]{1,0} constant({ {1, nan}, {-inf, 2e3} })\n  %y = f32[2,2]{1,0} add(%x, %c)\n"
-    "  %sum = f32[2]{0} reduce(%y, %zero), dimensions={1}, to_apply=%plus\n  %i = s32[] constant(0)\n"
+    "  %win = f32[2,2]{1,0} reduce-window(%y, %zero), window={size=2x1 pad=0_1x0_0}, to_apply=%plus\n"
+    "  %sum = f32[2]{0} reduce(%win, %zero), dimensions={1}, to_apply=%plus\n  %i = s32[] constant(0)\n"
     "  %init = (s32[], f32[2]{0}) tuple(%i, %sum)\n"
     "  %w = (s32[], f32[2]{0}) while(%init), condition=%cond, body=%body, backend_config={\"a\":[1]}\n"
     "  %v = f32[2]{0} get-tuple-element(%w), index=1\n  %n = s32[] get-tuple-element(%w), index=0\n"
@@ -244,12 +245,57 @@ static void test_damaged(void **state) {
     }
 }
 
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
+
+struct meter { long live, left; }; /* allocations held; allocations until the first that fails */
+
+static void *meter_realloc(void *user, void *p, size_t old, size_t n, size_t align) {
+    struct meter *m = user;
+    hilo_allocator sys = mem_system_allocator();
+    if (n && m->left-- <= 0)
+        return NULL;
+    m->live += (n && !p) - (!n && p != NULL);
+    return sys.realloc_fn(sys.user, p, old, n, align);
+}
+
+/* Reads and writes the program with an allocator. */
+static hilo_status read_and_write(hilo_allocator al) {
+    struct diag_list d;
+    struct strbuf out;
+    jmp_buf recover;
+    volatile hilo_status status = HILO_RESOURCE_EXHAUSTED;
+    diag_init(&d, al);
+    strbuf_init(&out, al);
+    struct ir_module *volatile m = ir_module_new(al, &recover);
+    if (m && setjmp(recover) == 0) {
+        status = read_hlo(m, &d, (struct str){whole, sizeof whole - 1}, 1);
+        if (status == HILO_OK)
+            status = write_hlo(m, &d, &out);
+    }
+    strbuf_free(&out);
+    ir_module_free(m);
+    diag_clear(&d);
+    return status;
+}
+
+/* Whichever allocation fails, that is the answer, and nothing is left. */
+static void test_memory(void **state) {
+    (void)state;
+    hilo_status status = HILO_RESOURCE_EXHAUSTED;
+    for (long k = 0; status != HILO_OK; k++) {
+        struct meter meter = {0, k};
+        status = read_and_write((hilo_allocator){meter_realloc, &meter});
+        if (meter.live != 0 || (status != HILO_OK && status != HILO_RESOURCE_EXHAUSTED))
+            fail_msg("allocation %ld: status %d, %ld allocations left", k, (int)status, meter.live);
+    }
+}
+
 int main(void) {
     if (setjmp(out_of_memory))
         return 1;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_is_hlo),       cmocka_unit_test(test_file),   cmocka_unit_test(test_instructions),
-        cmocka_unit_test(test_bounds),       cmocka_unit_test(test_damaged),
+        cmocka_unit_test(test_bounds),       cmocka_unit_test(test_damaged), cmocka_unit_test(test_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
