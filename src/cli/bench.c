@@ -70,7 +70,8 @@ static int execute(struct bench *b, double *ms) {
 static void add(struct bench *b, double ms) {
     if (b->ms.n == b->ms.cap) {
         double *v = cli_alloc(b->ms.cap * 2 + 64, sizeof *v);
-        memcpy(v, b->ms.v, b->ms.n * sizeof *v);
+        for (size_t i = 0; i < b->ms.n; i++)
+            v[i] = b->ms.v[i];
         free(b->ms.v);
         b->ms.v = v;
         b->ms.cap = b->ms.cap * 2 + 64;

@@ -592,10 +592,9 @@ static void places(struct maker *k, uint32_t rank, ir_val *out) {
 static bool dynamic_slice(struct maker *k) {
     struct node x = *any(k);
     const struct ir_type_data *t = shape(k, x.v);
-    int64_t sizes[GRAPH_RANK], all[GRAPH_RANK];
+    int64_t sizes[GRAPH_RANK];
     ir_val in[2 + GRAPH_RANK] = {x.v};
     bool update = take(k, 2);
-    memcpy(all, t->dims, t->rank * sizeof *all);
     for (uint32_t i = 0; i < t->rank; i++)
         sizes[i] = take(k, 2) ? (int64_t)take(k, (uint32_t)t->dims[i] + 1) : t->dims[i];
     ir_type part = ir_type_with_dims(k->m, type_of(k, x.v), sizes, t->rank);
@@ -680,7 +679,8 @@ static bool scatter(struct maker *k) {
     int64_t dims[2 * GRAPH_RANK];
     if (rank + t->rank > GRAPH_RANK)
         return false;
-    memcpy(dims, it->dims, rank * sizeof *dims);
+    for (uint32_t i = 0; i < rank; i++)
+        dims[i] = it->dims[i];
     for (uint32_t i = 0; i < t->rank; i++)
         if (i != dim)
             dims[rank++] = t->dims[i];
