@@ -211,8 +211,7 @@ void build_free(struct build *b) {
 
 static bool lowers(void *user, ir_op op) {
     const struct build *b = user;
-    struct lib_match match;
-    return !lib_match(b->m, op, &match) && lower_supports(b->m, op);
+    return lower_supports(b->m, op);
 }
 
 static void alias(struct build *b, ir_op op) {

@@ -282,6 +282,8 @@ static bool supports_fun(enum ir_op_kind kind, enum ir_dtype t) {
     };
     if (functions[kind] < 0)
         return true;
+    if (kind == IR_NEXT_AFTER && t != IR_F32_T && t != IR_F64_T)
+        return false; /* it depends on the format */
     return is_float(t) && kir_math_known((enum kir_math)functions[kind], kir_type_of(t));
 }
 
