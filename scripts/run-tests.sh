@@ -117,6 +117,7 @@ fuzz() { # SECONDS PARALLEL: every target that long, so many at a time
 
 long=
 [ "${1:-}" != --long ] || long=yes
+export HILO_TEST_LONG=$long # tests that have more to do then
 
 section 'release'
 build release all hilo_tests && ctests release
