@@ -1,0 +1,312 @@
+/* Families of models: programs of small random models answer what a plain transformer answers, written here with loops and in
+ * double, from the description alone; read at once, and token by token. */
+#include "llm/generate.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { TOKENS = 11, VOCAB = 2054, HIDDEN = 32, MOST = 64, ROOM = 4096 };
+
+/* ---- a model on disk ------------------------------------------------------------------------- */
+
+#define SIZES "\"hidden_size\":32,\"num_hidden_layers\":3,\"num_attention_heads\":4,\"num_key_value_heads\":2," \
+              "\"intermediate_size\":64,\"vocab_size\":2054,\"max_position_embeddings\":64"
+
+static const struct { const char *name, *config; } families[] = {
+    {"llama", "\"model_type\":\"llama\",\"rope_theta\":10000,\"tie_word_embeddings\":false"},
+    {"llama with biases", "\"model_type\":\"llama\",\"attention_bias\":true,\"mlp_bias\":true,\"head_dim\":12,"
+                          "\"rope_scaling\":{\"type\":\"linear\",\"factor\":2}"},
+    {"llama 3", "\"model_type\":\"llama\",\"tie_word_embeddings\":true,\"rope_parameters\":{\"rope_type\":\"llama3\","
+                "\"rope_theta\":500000,\"factor\":8,\"low_freq_factor\":1,\"high_freq_factor\":4,"
+                "\"original_max_position_embeddings\":16}"},
+    {"mistral", "\"model_type\":\"mistral\",\"sliding_window\":4"},
+    {"qwen2", "\"model_type\":\"qwen2\",\"tie_word_embeddings\":true,\"use_sliding_window\":false,\"sliding_window\":4"},
+    {"qwen3", "\"model_type\":\"qwen3\",\"head_dim\":16,\"rms_norm_eps\":1e-6"},
+    {"gemma", "\"model_type\":\"gemma\",\"head_dim\":16,\"hidden_act\":\"gelu\""},
+    {"gemma2", "\"model_type\":\"gemma2\",\"head_dim\":16,\"sliding_window\":4,\"query_pre_attn_scalar\":24,"
+               "\"attn_logit_softcapping\":5.0,\"final_logit_softcapping\":3.0,\"hidden_activation\":\"gelu_pytorch_tanh\""},
+    {"gemma3", "\"model_type\":\"gemma3\",\"text_config\":{\"model_type\":\"gemma3_text\",\"head_dim\":16,\"sliding_window\":4,"
+               "\"layer_types\":[\"sliding_attention\",\"full_attention\",\"sliding_attention\"],\"rope_theta\":1000000,"
+               "\"rope_local_base_freq\":10000,\"query_pre_attn_scalar\":16," SIZES "}"},
+};
+
+static float random_number(uint64_t *x) {
+    *x ^= *x << 13, *x ^= *x >> 7, *x ^= *x << 17;
+    return (float)((double)(*x >> 11) * 0x1p-53 - 0.5) * 0.5f;
+}
+
+static void put_file(const char *dir, const char *name, const char *text) {
+    char path[256];
+    struct diag_list d;
+    diag_init(&d, mem_system_allocator());
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    assert_int_equal(file_write(path, str_of(text), &d), HILO_OK);
+}
+
+/* What tensors the model needs, it says itself, one after the other: each that is missing is made. */
+static void make_model(const char *dir, const char *config, struct llm_model *m) {
+    static struct llm_tensor v[MOST];
+    static char names[MOST][160];
+    char path[256];
+    struct diag_list d;
+    size_t n = 0;
+    uint64_t x = 88172645463325252u;
+    diag_init(&d, mem_system_allocator());
+    put_file(dir, "config.json", config);
+    snprintf(path, sizeof path, "%s/model.safetensors", dir);
+    for (;;) {
+        assert_int_equal(llm_tensors_write(path, v, n, d.al, &d), HILO_OK);
+        if (llm_model_open(dir, LLM_AS_STORED, NULL, d.al, &d, m) == HILO_OK)
+            break;
+        long long rows, cols = 1;
+        assert_true(n < MOST);
+        static const char missing[] = "tensor '%159[^']' is missing; the config calls for [%lld, %lld]";
+        int got = sscanf(d.first->message, missing, names[n], &rows, &cols);
+        if (got < 2)
+            fail_msg("%s", d.first->message);
+        size_t count = (size_t)(rows * cols);
+        float *data = malloc(count * sizeof *data);
+        for (size_t i = 0; i < count; i++)
+            data[i] = random_number(&x) + (got == 2 && strstr(names[n], "norm") ? 1.0f : 0.0f);
+        v[n] = (struct llm_tensor){.name = str_of(names[n]), .dtype = IR_F32_T, .rank = (uint32_t)got - 1, .dims = {rows, cols},
+                                   .data = data, .bytes = count * sizeof *data};
+        n++;
+        diag_clear(&d);
+    }
+    while (n)
+        free((void *)(uintptr_t)v[--n].data);
+}
+
+/* ---- the plain transformer ------------------------------------------------------------------- */
+
+struct plain {
+    const struct llm_model *m;
+    const struct llm_config *c;
+    int64_t layer;
+};
+
+static const float *data_of(const struct plain *p, enum llm_role role, int64_t layer) {
+    const struct llm_weight *w = llm_model_weight(p->m, role, layer);
+    return w ? p->m->params[w->first].data : NULL;
+}
+
+/* out[rows] = W x + b */
+static void multiply(const struct plain *p, enum llm_role role, enum llm_role bias, const double *x, int64_t rows, int64_t cols,
+                     double *out) {
+    const float *w = data_of(p, role, p->layer), *b = bias == LLM_ROLES ? NULL : data_of(p, bias, p->layer);
+    for (int64_t r = 0; r < rows; r++) {
+        out[r] = b ? (double)b[r] : 0;
+        for (int64_t k = 0; k < cols; k++)
+            out[r] += (double)w[r * cols + k] * x[k];
+    }
+}
+
+static void normalise(const struct plain *p, enum llm_role role, int64_t layer, const double *x, int64_t n, double *out) {
+    const float *w = data_of(p, role, layer);
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++)
+        sum += x[i] * x[i];
+    double r = 1 / sqrt(sum / (double)n + p->c->norm_eps);
+    for (int64_t i = 0; i < n; i++)
+        out[i] = x[i] * r * ((double)w[i] + (p->c->norm_plus_one ? 1 : 0));
+}
+
+/* Heads of queries or keys at a place: normalised, turned. */
+static void turn(const struct plain *p, double *x, int64_t heads, enum llm_role role, int64_t place) {
+    int64_t D = p->c->head_dim;
+    const struct llm_rope *rope = p->c->sliding[p->layer] ? &p->c->local_rope : &p->c->rope;
+    float f[ROOM];
+    llm_rope_frequencies(rope, D, f);
+    for (int64_t h = 0; h < heads; h++, x += D) {
+        if (p->c->qk_norm)
+            normalise(p, role, p->layer, x, D, x);
+        for (int64_t i = 0; i < D / 2; i++) {
+            double a = (double)place * (double)f[i], re = x[i], im = x[i + D / 2];
+            x[i] = re * cos(a) - im * sin(a);
+            x[i + D / 2] = im * cos(a) + re * sin(a);
+        }
+    }
+}
+
+static double capped(double x, double cap) {
+    return cap != 0 ? tanh(x / cap) * cap : x;
+}
+
+/* What a head of the token at `place` sees. */
+static void look(const struct plain *p, const double *q, double keys[][ROOM], double values[][ROOM], int64_t head,
+                 int64_t place, double *out) {
+    int64_t D = p->c->head_dim, from = head / (p->c->heads / p->c->kv_heads) * D;
+    double s[TOKENS], sum = 0;
+    for (int64_t t = 0; t <= place; t++) {
+        bool seen = !p->c->sliding[p->layer] || place - t < p->c->window;
+        s[t] = 0;
+        for (int64_t i = 0; i < D; i++)
+            s[t] += q[i] * keys[t][from + i];
+        s[t] = seen ? exp(capped(s[t] * p->c->attn_scale, p->c->attn_cap)) : 0;
+        sum += s[t];
+    }
+    for (int64_t i = 0; i < D; i++) {
+        out[i] = 0;
+        for (int64_t t = 0; t <= place; t++)
+            out[i] += s[t] / sum * values[t][from + i];
+    }
+}
+
+static double activate(const struct plain *p, double x) {
+    if (p->c->activation == LLM_SILU)
+        return x / (1 + exp(-x));
+    return x / 2 * (1 + tanh(sqrt(2 / 3.14159265358979323846) * (x + 0.044715 * x * x * x)));
+}
+
+static void add(double *x, const double *y) {
+    for (int i = 0; i < HIDDEN; i++)
+        x[i] += y[i];
+}
+
+static void run_layer(const struct plain *p, double x[TOKENS][HIDDEN]) {
+    static double keys[TOKENS][ROOM], values[TOKENS][ROOM];
+    const struct llm_config *c = p->c;
+    int64_t Q = c->heads * c->head_dim, KV = c->kv_heads * c->head_dim;
+    double h[HIDDEN], q[ROOM], y[ROOM], gate[ROOM], up[ROOM];
+    for (int64_t t = 0; t < TOKENS; t++) {
+        normalise(p, LLM_W_ATTN_NORM, p->layer, x[t], HIDDEN, h);
+        multiply(p, LLM_W_Q, LLM_W_Q_BIAS, h, Q, HIDDEN, q);
+        multiply(p, LLM_W_K, LLM_W_K_BIAS, h, KV, HIDDEN, keys[t]);
+        multiply(p, LLM_W_V, LLM_W_V_BIAS, h, KV, HIDDEN, values[t]);
+        turn(p, q, c->heads, LLM_W_Q_NORM, t);
+        turn(p, keys[t], c->kv_heads, LLM_W_K_NORM, t);
+        for (int64_t i = 0; i < c->heads; i++)
+            look(p, q + i * c->head_dim, keys, values, i, t, y + i * c->head_dim);
+        multiply(p, LLM_W_O, LLM_W_O_BIAS, y, HIDDEN, Q, h);
+        if (c->post_norms)
+            normalise(p, LLM_W_POST_ATTN, p->layer, h, HIDDEN, h);
+        add(x[t], h);
+        normalise(p, c->post_norms ? LLM_W_PRE_FFN : LLM_W_FFN_NORM, p->layer, x[t], HIDDEN, h);
+        multiply(p, LLM_W_GATE, LLM_W_GATE_BIAS, h, c->ffn, HIDDEN, gate);
+        multiply(p, LLM_W_UP, LLM_W_UP_BIAS, h, c->ffn, HIDDEN, up);
+        for (int64_t i = 0; i < c->ffn; i++)
+            gate[i] = activate(p, gate[i]) * up[i];
+        multiply(p, LLM_W_DOWN, LLM_W_DOWN_BIAS, gate, HIDDEN, c->ffn, h);
+        if (c->post_norms)
+            normalise(p, LLM_W_POST_FFN, p->layer, h, HIDDEN, h);
+        add(x[t], h);
+    }
+}
+
+static void run_plain(const struct llm_model *m, const int32_t *ids, double *logits) {
+    struct plain p = {m, &m->config, 0};
+    const float *table = data_of(&p, LLM_W_EMBED, 0);
+    double x[TOKENS][HIDDEN], h[HIDDEN];
+    for (int t = 0; t < TOKENS; t++)
+        for (int i = 0; i < HIDDEN; i++)
+            x[t][i] = (double)table[ids[t] * HIDDEN + i] * m->config.embed_scale;
+    for (; p.layer < m->config.layers; p.layer++)
+        run_layer(&p, x);
+    p.layer = 0;
+    normalise(&p, LLM_W_NORM, 0, x[TOKENS - 1], HIDDEN, h);
+    multiply(&p, m->config.tied ? LLM_W_EMBED : LLM_W_HEAD, LLM_ROLES, h, VOCAB, HIDDEN, logits);
+    for (int i = 0; i < VOCAB; i++)
+        logits[i] = capped(logits[i], m->config.final_cap);
+}
+
+/* ---- tests ----------------------------------------------------------------------------------- */
+
+static void compare(const char *name, const float *got, const double *want) {
+    for (int i = 0; i < VOCAB; i++)
+        if (!(fabs((double)got[i] - want[i]) < 1e-4 * (1 + fabs(want[i]))))
+            fail_msg("%s: logit %d is %g, %g expected", name, i, (double)got[i], want[i]);
+}
+
+static void check_family(hilo_client *client, const char *dir, const char *name) {
+    struct llm_session *s;
+    const struct llm_session_options o = {.precision = LLM_F32, .level = 2};
+    if (llm_session_open(client, dir, &o, &s) != HILO_OK) {
+        hilo_diagnostics_write(client, 0, hilo_write_stderr, NULL);
+        fail_msg("%s", name);
+    }
+    int32_t ids[TOKENS];
+    const int32_t *p = ids;
+    double want[VOCAB];
+    float got[VOCAB];
+    for (int i = 0; i < TOKENS; i++)
+        ids[i] = (i * 577 + 13) % VOCAB;
+    run_plain(&s->model, ids, want);
+    assert_int_equal(llm_session_prefill(s, &p, (size_t[]){TOKENS}, NULL, got), HILO_OK);
+    compare(name, got, want);
+    llm_session_reset(s);
+    for (int i = 0; i < TOKENS; i++)
+        assert_int_equal(llm_session_decode(s, &ids[i], NULL, got), HILO_OK);
+    compare(name, got, want);
+    llm_session_close(s);
+}
+
+static void test_families(void **state) {
+    (void)state;
+    static const char *const files[] = {"config.json", "model.safetensors", "tokenizer.json"};
+    char dir[] = "/tmp/hilo-llm-XXXXXX", config[1024], path[256];
+    struct diag_list d;
+    struct file tokenizer;
+    hilo_client *client;
+    diag_init(&d, mem_system_allocator());
+    assert_non_null(mkdtemp(dir));
+    assert_int_equal(hilo_client_create(NULL, &client), HILO_OK);
+    assert_int_equal(file_open("tests/llm/tiny-llama/tokenizer.json", d.al, &d, &tokenizer), HILO_OK);
+    snprintf(path, sizeof path, "%s/tokenizer.json", dir);
+    assert_int_equal(file_write(path, tokenizer.text, &d), HILO_OK);
+    file_close(&tokenizer);
+    for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
+        struct llm_model m;
+        snprintf(config, sizeof config, "{%s%s%s}", families[i].config, strstr(families[i].config, SIZES) ? "" : ",",
+                 strstr(families[i].config, SIZES) ? "" : SIZES);
+        make_model(dir, config, &m);
+        llm_model_close(&m);
+        check_family(client, dir, families[i].name);
+    }
+    for (size_t i = 0; i < 3; i++) {
+        snprintf(path, sizeof path, "%s/%s", dir, files[i]);
+        unlink(path);
+    }
+    rmdir(dir);
+    hilo_client_release(client);
+}
+
+static void refuse(const char *config, const char *why) {
+    struct llm_config c;
+    struct diag_list d;
+    diag_init(&d, mem_system_allocator());
+    assert_int_equal(llm_config_parse(str_of(config), (struct str){NULL, 0}, &d, &c), HILO_INVALID_ARGUMENT);
+    if (!strstr(d.first->message, why))
+        fail_msg("'%s' expected in: %s", why, d.first->message);
+    diag_clear(&d);
+}
+
+static void test_refusals(void **state) {
+    (void)state;
+    refuse("{}", "'model_type' is ''");
+    refuse("{\"model_type\":\"mixtral\"," SIZES "}", "'mixtral'");
+    refuse("{\"model_type\":\"llama\"}", "'num_hidden_layers' is missing");
+    refuse("{\"model_type\":\"llama\",\"num_hidden_layers\":\"3\"}", "'num_hidden_layers' is not an integer");
+    refuse("{\"model_type\":\"llama\",\"num_hidden_layers\":1e9}", "1 to 512");
+    refuse("{\"model_type\":\"llama\",\"hidden_act\":\"relu\"," SIZES "}", "'relu'");
+    refuse("{\"model_type\":\"llama\",\"head_dim\":7," SIZES "}", "even");
+    refuse("{\"model_type\":\"llama\",\"rope_scaling\":{\"rope_type\":\"yarn\"}," SIZES "}",
+           "rope_scaling.rope_type' is 'yarn'");
+    refuse("{\"model_type\":\"llama\",\"rope_scaling\":{\"rope_type\":\"llama3\",\"low_freq_factor\":9}," SIZES "}",
+           "high_freq_factor");
+    refuse("{\"model_type\":\"llama\",\"eos_token_id\":5000," SIZES "}", "'eos_token_id'");
+    refuse("{\"model_type\":\"llama\",\"tie_word_embeddings\":1," SIZES "}", "true or false");
+    refuse("{\"model_type\":\"gemma2\",\"layer_types\":[]," SIZES "}", "'layer_types' has 0 entries");
+    refuse("{\"model_type\":\"llama\",\"num_attention_heads\":5,\"num_key_value_heads\":2,\"hidden_size\":32,"
+           "\"num_hidden_layers\":3,\"intermediate_size\":64,\"vocab_size\":99,\"max_position_embeddings\":64}", "multiple");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_families), cmocka_unit_test(test_refusals)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
