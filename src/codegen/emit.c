@@ -525,7 +525,7 @@ static void emit_buffers(struct emit *e) {
 void emit_kernel(struct emit *e, const struct kir *k) {
     e->k = k;
     e->nslots = e->width = 0;
-    e->tiles = false;
+    e->tiles = e->streams = false;
     e->nowhere = NULL;
     if (e->l->GetNamedFunction(e->module, k->name)) {
         emit_fail(e, "another kernel has this name");
@@ -549,5 +549,7 @@ void emit_kernel(struct emit *e, const struct kir *k) {
     emit_block(e, (kir_block){1});
     if (e->tiles)
         emit_intrinsic(e, "llvm.x86.tilerelease", NULL, 0, NULL, 0);
+    if (e->streams && target_is_x86(e->t)) /* they are not in order with what tells other threads that they are done */
+        emit_intrinsic(e, "llvm.x86.sse.sfence", NULL, 0, NULL, 0);
     e->l->BuildRetVoid(e->b);
 }

@@ -65,6 +65,7 @@ struct emit {
     struct emit_slot *slots;
     const struct kir_node **accs; /* of each register: what the open VECTOR loop accumulates into it, or NULL */
     uint32_t nslots;
+    bool streams;         /* has stores past the caches */
     bool tiles;           /* uses the matrix unit */
     LLVMValueRef nowhere; /* eight bytes for the accesses of lanes that do not run; NULL until needed */
 

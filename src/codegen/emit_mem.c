@@ -214,8 +214,10 @@ static LLVMValueRef mem_load_lanes(struct emit *e, const struct mem_lanes *m) {
 }
 
 static void mem_nontemporal(struct emit *e, const struct kir_node *n, LLVMValueRef store, unsigned align, uint64_t bytes) {
-    if ((n->flags & KIR_NT) && align >= (bytes < 64 ? bytes : 64) && align >= 16)
-        e->l->SetMetadata(store, e->md_nontemporal, e->md_one);
+    if (!(n->flags & KIR_NT) || align < (bytes < 64 ? bytes : 64) || align < 16)
+        return;
+    e->l->SetMetadata(store, e->md_nontemporal, e->md_one);
+    e->streams = true;
 }
 
 static void mem_store_lanes(struct emit *e, const struct mem_lanes *m, LLVMValueRef v) {

@@ -151,6 +151,7 @@ static void test_nontemporal(void **state) {
         struct rig_batch b = {.n = 0};
         struct str text = compile(copy_kernel(&b, 1024, i), "x86-64-v4", CG_ASSEMBLY);
         assert_int_equal(count(text, "vmovntps"), i ? 2 : 0);
+        assert_int_equal(count(text, "sfence"), i);
         give_back(text);
         kir_free(b.v[0]);
     }
