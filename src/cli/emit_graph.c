@@ -57,7 +57,8 @@ static int emit(const struct emit_options *o) {
     if (code)
         return code;
     diag_init(&d, client->al);
-    hilo_status status = rt_finish(client, &d, llm_model_open(o->dir, precision, NULL, client->al, &d, &model));
+    hilo_status status = llm_model_open(o->dir, precision, NULL, client->team, client->al, &d, &model);
+    status = rt_finish(client, &d, status);
     if (status == HILO_OK) {
         status = llm_session_module(client, &model, &g, &m);
         code = status == HILO_OK ? write_module(client, m, o->out) : cli_fail(client, status);

@@ -103,35 +103,38 @@ static void print_json(const struct chat *c) {
            per_second(g->ids.n > 1 ? g->ids.n - 1 : 0, g->decode_ms), (unsigned long long)peak_bytes());
 }
 
+struct reading {
+    const char *p;
+    atomic_ullong sum; /* so that nobody leaves the reading out */
+};
+
+static void read_blocks(void *user, void *scratch, int64_t begin, int64_t end) {
+    struct reading *r = user;
+    uint64_t lanes[8] = {0}, v[8];
+    (void)scratch;
+    for (int64_t at = begin; at < end; at++) {
+        memcpy(v, r->p + 64 * at, sizeof v);
+        for (size_t j = 0; j < 8; j++)
+            lanes[j] ^= v[j];
+    }
+    for (size_t j = 0; j < 8; j++)
+        atomic_fetch_xor(&r->sum, lanes[j]);
+}
+
 /* GB/s of reading the weights with all threads: what a step that reads each of them once cannot exceed. */
-static double read_bandwidth(const struct llm_model *m) {
+static double read_bandwidth(const struct chat *c) {
+    const struct llm_model *m = &c->s->model;
     double best = 0;
-    uint64_t sink = 0;
     for (int run = 0; run < 2; run++) {
         double begin = rt_now_ms();
         for (size_t i = 0; i < m->nparams; i++) {
-            const char *p = m->params[i].data;
-            int64_t blocks = (int64_t)(m->params[i].bytes / 4096);
-            uint64_t sum = 0;
-#pragma omp parallel for reduction(+ : sum) schedule(static)
-            for (int64_t k = 0; k < blocks; k++) {
-                const char *block = p + 4096 * k;
-                uint64_t lanes[8] = {0};
-                for (size_t at = 0; at < 4096; at += 64) {
-                    uint64_t v[8];
-                    memcpy(v, block + at, sizeof v);
-                    for (size_t j = 0; j < 8; j++)
-                        lanes[j] ^= v[j];
-                }
-                for (size_t j = 0; j < 8; j++)
-                    sum += lanes[j];
-            }
-            sink += sum;
+            struct reading r = {.p = m->params[i].data};
+            rt_team_run(c->client->team, (int64_t)(m->params[i].bytes / 64), 4096, read_blocks, &r, NULL);
         }
         double gbs = (double)m->bytes / (rt_now_ms() - begin) / 1e6;
         best = gbs > best ? gbs : best;
     }
-    return sink == 1 ? 0 : best; /* so that nobody leaves the reading out */
+    return best;
 }
 
 static void print_timing(const struct chat *c) {
@@ -139,7 +142,7 @@ static void print_timing(const struct chat *c) {
     const struct llm_session *s = c->s;
     size_t decoded = g->ids.n > 1 ? g->ids.n - 1 : 0;
     double rate = per_second(decoded, g->decode_ms), gbs = (double)s->model.bytes * rate / 1e9;
-    double bandwidth = read_bandwidth(&s->model);
+    double bandwidth = read_bandwidth(c);
     fprintf(stderr, "load     %10.1f ms   %.1f MB of weights, %s, on %s\n", s->load_ms, (double)s->model.bytes / 1e6,
             llm_precision_name(s->model.precision), s->engine->ops->name);
     fprintf(stderr, "compile  %10.1f ms   %zu programs\n", s->compile_ms, s->nprograms);

@@ -3,7 +3,9 @@
 
 #include "base/fp.h"
 #include "llm/json.h"
+#include "runtime/team.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -74,6 +76,7 @@ struct load {
     struct llm_model *m;
     struct diag_list *d;
     const struct llm_progress *progress;
+    struct rt_team *team;
     struct { struct llm_weight *v; uint32_t n, cap; } weights;
     struct { struct llm_param *v; uint32_t n, cap; } params;
     enum llm_precision wanted;
@@ -223,31 +226,44 @@ static char *row_of(const struct llm_param *p, int64_t row) {
     return (char *)(uintptr_t)p->data + (size_t)row * (p->bytes / (size_t)p->dims[0]);
 }
 
-/* Row by row: from a plain matrix to the parameters of `w`, one (another float type) or several. */
-static bool convert_rows(const struct llm_param *from, const struct llm_weight *w, struct llm_param *to, hilo_allocator al) {
-    enum fp_kind in = ir_dtype_get(from->dtype)->fp, out = ir_dtype_get(to->dtype)->fp;
+/* From a plain matrix to the parameters of `w`, one (another float type) or several. */
+struct rows {
+    const struct llm_param *from;
+    const struct llm_weight *w;
+    struct llm_param *to;
+    hilo_allocator al;
+    atomic_bool failed;
+};
+
+static void convert_rows(void *user, void *scratch, int64_t begin, int64_t end) {
+    struct rows *v = user;
+    const struct llm_weight *w = v->w;
+    enum fp_kind in = ir_dtype_get(v->from->dtype)->fp, out = ir_dtype_get(v->to->dtype)->fp;
     size_t cols = (size_t)w->cols;
-    bool failed = false;
-#pragma omp parallel
-    {
-        float *x = mem_alloc(&al, cols * sizeof *x);
-#pragma omp for schedule(static)
-        for (int64_t r = 0; r < w->rows; r++) {
-            if (!x) {
-#pragma omp atomic write
-                failed = true;
-                continue;
-            }
-            fp_decode_n_f32(in, row_of(from, r), x, cols);
-            if (w->bits)
-                llm_quantise_row(x, w->cols, w->bits, row_of(&to[0], r), row_of(&to[1], r),
-                                 w->offsets ? row_of(&to[2], r) : NULL);
-            else
-                fp_encode_n_f32(out, x, row_of(to, r), cols);
-        }
-        mem_free(&al, x, cols * sizeof *x);
+    float *x = mem_alloc(&v->al, cols * sizeof *x);
+    (void)scratch;
+    if (!x)
+        atomic_store(&v->failed, true);
+    for (int64_t r = begin; r < end && x; r++) {
+        fp_decode_n_f32(in, row_of(v->from, r), x, cols);
+        if (w->bits)
+            llm_quantise_row(x, w->cols, w->bits, row_of(&v->to[0], r), row_of(&v->to[1], r),
+                             w->offsets ? row_of(&v->to[2], r) : NULL);
+        else
+            fp_encode_n_f32(out, x, row_of(v->to, r), cols);
     }
-    return !failed;
+    mem_free(&v->al, x, x ? cols * sizeof *x : 0);
+}
+
+static bool convert_matrix(struct load *l, const struct llm_param *from, const struct llm_weight *w, struct llm_param *to) {
+    enum { PIECE = 16 };
+    struct rows v = {.from = from, .w = w, .to = to, .al = l->m->arena.al};
+    atomic_init(&v.failed, false);
+    if (l->team)
+        rt_team_run(l->team, w->rows, PIECE, convert_rows, &v, NULL);
+    else
+        convert_rows(&v, NULL, 0, w->rows);
+    return !atomic_load(&v.failed);
 }
 
 /* What a plain matrix becomes for the precision that is wanted. */
@@ -276,7 +292,7 @@ static hilo_status convert_weight(struct load *l, struct llm_weight *w, const st
         room = set_owned(m, &to[0], LLM_VALUES, IR_I8_T, w->rows, w->cols) &&
                set_owned(m, &to[1], LLM_SCALES, IR_F32_T, w->rows, 1);
     }
-    if (!room || !convert_rows(from, w, to, m->arena.al))
+    if (!room || !convert_matrix(l, from, w, to))
         return diag_error(l->d, HILO_RESOURCE_EXHAUSTED, "out of memory for the tensor '%s'", from->name.p);
     w->nparams = w->bits == 0 ? 1 : w->offsets ? 3 : 2;
     for (uint32_t i = 0; i < w->nparams; i++)
@@ -350,8 +366,8 @@ static hilo_status load_guarded(struct load *l) {
 }
 
 hilo_status llm_model_open(const char *dir, enum llm_precision precision, const struct llm_progress *progress,
-                           hilo_allocator al, struct diag_list *d, struct llm_model *out) {
-    struct load l = {.m = out, .d = d, .progress = progress, .wanted = precision};
+                           struct rt_team *team, hilo_allocator al, struct diag_list *d, struct llm_model *out) {
+    struct load l = {.m = out, .d = d, .progress = progress, .team = team, .wanted = precision};
     *out = (struct llm_model){.nparams = 0};
     arena_init(&out->arena, al, NULL);
     arena_init(&out->files.arena, al, NULL);

@@ -77,9 +77,12 @@ struct llm_progress {
     void *user;
 };
 
-/* Reads a model's directory. A weight that is missing, or has another type than the config calls for, is named. */
+struct rt_team;
+
+/* Reads a model's directory. A weight that is missing, or has another type than the config calls for, is named. `progress` and
+   the team of threads, which convert weights, may be NULL. */
 hilo_status llm_model_open(const char *dir, enum llm_precision precision, const struct llm_progress *progress,
-                           hilo_allocator al, struct diag_list *d, struct llm_model *out);
+                           struct rt_team *team, hilo_allocator al, struct diag_list *d, struct llm_model *out);
 void llm_model_close(struct llm_model *m);
 /* The weight in that role; NULL when the model has none. */
 const struct llm_weight *llm_model_weight(const struct llm_model *m, enum llm_role role, int64_t layer);

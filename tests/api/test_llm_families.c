@@ -62,7 +62,7 @@ static void make_model(const char *dir, const char *config, struct llm_model *m)
     snprintf(path, sizeof path, "%s/model.safetensors", dir);
     for (;;) {
         assert_int_equal(llm_tensors_write(path, v, n, d.al, &d), HILO_OK);
-        if (llm_model_open(dir, LLM_AS_STORED, NULL, d.al, &d, m) == HILO_OK)
+        if (llm_model_open(dir, LLM_AS_STORED, NULL, NULL, d.al, &d, m) == HILO_OK)
             break;
         long long rows, cols = 1;
         assert_true(n < MOST);
