@@ -18,6 +18,7 @@ struct conv {
         int64_t in, window, out, stride, low, base, dilation, reverse;
         int64_t in_step, w_step, out_step; /* strides */
     } dim[CONV_MOST];
+    bool joined; /* features under neighbouring places of the last dimension follow each other: they are one line */
     struct gemm g;
 };
 
@@ -81,16 +82,16 @@ static int64_t conv_row(const struct conv *v, size_t row, int64_t *o) {
     return (int64_t)row;
 }
 
-/* A place of the window, from its number. */
-static void conv_tap(const struct conv *v, size_t tap, int64_t *k) {
-    for (uint32_t i = v->nspatial; i-- > 0; tap /= (size_t)v->dim[i].window)
+/* A place of the window in the first n dimensions, from its number. */
+static void conv_tap(const struct conv *v, size_t tap, uint32_t n, int64_t *k) {
+    for (uint32_t i = n; i-- > 0; tap /= (size_t)v->dim[i].window)
         k[i] = (int64_t)(tap % (size_t)v->dim[i].window);
 }
 
-/* Offset of the input under a place of the window, without batch and feature; -1 on padding and in holes. */
-static int64_t conv_input(const struct conv *v, const int64_t *o, const int64_t *k) {
+/* Offset of the input under a place of the window in the first n dimensions; -1 on padding and in holes. */
+static int64_t conv_input(const struct conv *v, const int64_t *o, const int64_t *k, uint32_t n) {
     int64_t at = 0;
-    for (uint32_t i = 0; i < v->nspatial; i++) {
+    for (uint32_t i = 0; i < n; i++) {
         const struct conv_dim *d = &v->dim[i];
         int64_t p = o[i] * d->stride + (d->reverse ? d->window - 1 - k[i] : k[i]) * d->dilation - d->low;
         if (p < 0 || (d->base > 1 && p % d->base))
@@ -103,9 +104,25 @@ static int64_t conv_input(const struct conv *v, const int64_t *o, const int64_t 
     return at;
 }
 
+/* Numbers [from, to) of a line whose number 0 is at `first` (perhaps outside), those of [lo, hi) from the input, others zero.
+ */
+static void conv_line(const struct conv *v, int64_t first, int64_t from, int64_t to, int64_t lo, int64_t hi, char *packed) {
+    size_t bytes = v->g.wide ? 8 : 4;
+    lo = lo < from ? from : lo > to ? to : lo;
+    hi = hi < lo ? lo : hi > to ? to : hi;
+    for (int64_t e = from; e < lo; e++)
+        memset(packed + (size_t)(e - from) * GEMM_ROWS * bytes, 0, bytes);
+    for (int64_t e = hi; e < to; e++)
+        memset(packed + (size_t)(e - from) * GEMM_ROWS * bytes, 0, bytes);
+    conv_load(v->in, v->c->in[0], first + lo * v->in_feature, v->in_feature, (size_t)(hi - lo),
+              packed + (size_t)(lo - from) * GEMM_ROWS * bytes, GEMM_ROWS);
+}
+
 static void conv_pack_a(const void *user, size_t group, size_t row, size_t nrows, size_t from, size_t to, void *packed) {
     const struct conv *v = user;
-    size_t bytes = v->g.wide ? 8 : 4, features = (size_t)v->group_in;
+    uint32_t outer = v->joined ? v->nspatial - 1 : v->nspatial;
+    const struct conv_dim *last = &v->dim[v->joined ? outer : 0];
+    size_t bytes = v->g.wide ? 8 : 4, line = (size_t)(v->joined ? last->window * v->group_in : v->group_in);
     int64_t o[GEMM_ROWS][CONV_MOST], base[GEMM_ROWS], k[CONV_MOST];
     for (size_t i = 0; i < nrows; i++) {
         int64_t batch = conv_row(v, row + i, o[i]);
@@ -115,16 +132,18 @@ static void conv_pack_a(const void *user, size_t group, size_t row, size_t nrows
     if (nrows < GEMM_ROWS)
         memset(packed, 0, (to - from) * GEMM_ROWS * bytes);
     for (size_t p = from; p < to;) {
-        size_t feature = p % features, n = features - feature < to - p ? features - feature : to - p;
-        char *at = (char *)packed + (p - from) * GEMM_ROWS * bytes;
-        conv_tap(v, p / features, k);
+        size_t at = p % line, n = line - at < to - p ? line - at : to - p;
+        char *to_p = (char *)packed + (p - from) * GEMM_ROWS * bytes;
+        conv_tap(v, p / line, outer, k);
         for (size_t i = 0; i < nrows; i++) {
-            int64_t input = conv_input(v, o[i], k);
-            if (input >= 0)
-                conv_load(v->in, v->c->in[0], base[i] + input + (int64_t)feature * v->in_feature, v->in_feature, n,
-                          at + i * bytes, GEMM_ROWS);
-            for (size_t j = 0; j < n && input < 0; j++)
-                memset(at + (j * GEMM_ROWS + i) * bytes, 0, bytes);
+            int64_t input = conv_input(v, o[i], k, outer), lo = 0, hi = input < 0 ? 0 : (int64_t)line;
+            if (v->joined && input >= 0) {
+                int64_t place = o[i][outer] * last->stride - last->low;
+                lo = -place * v->group_in;
+                hi = (last->in - place) * v->group_in;
+                input += place * last->in_step;
+            }
+            conv_line(v, base[i] + input, (int64_t)at, (int64_t)(at + n), lo, hi, to_p + i * bytes);
         }
         p += n;
     }
@@ -139,7 +158,7 @@ static void conv_pack_b(const void *user, size_t group, size_t column, size_t nc
         memset(to, 0, v->g.depth * width * bytes);
     for (size_t tap = 0; tap * (size_t)v->group_in < v->g.depth; tap++) {
         int64_t at = first;
-        conv_tap(v, tap, k);
+        conv_tap(v, tap, v->nspatial, k);
         for (uint32_t i = 0; i < v->nspatial; i++)
             at += k[i] * v->dim[i].w_step;
         for (int64_t f = 0; f < v->group_in; f++, to += width * bytes)
@@ -171,6 +190,9 @@ static bool conv_plan(struct conv *v) {
         fits = d->in >= 0 && d->window >= 0 && d->out >= 0 && d->stride > 0 && d->base > 0 && d->dilation > 0 &&
                mem_mul(rows, (size_t)d->out, &rows) && mem_mul(taps, (size_t)d->window, &taps);
     }
+    const struct conv_dim *last = &v->dim[v->nspatial ? v->nspatial - 1 : 0];
+    v->joined = v->nspatial && last->base == 1 && last->dilation == 1 && !last->reverse && v->feature_groups == 1 &&
+                last->in_step == v->group_in * v->in_feature;
     v->g = (struct gemm){.wide = v->in == IR_F64_T,
                          .groups = (size_t)(v->batch_groups * v->feature_groups),
                          .rows = rows,
