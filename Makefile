@@ -5,9 +5,10 @@ all: build/.setup-build ; @scripts/build.sh release
 demo: all ; @HILO=build/hilo examples/digits/demo.sh
 test: build/.setup-test ; @scripts/run-tests.sh
 test-long: build/.setup-test ; @scripts/run-tests.sh --long
+test-jax: all ; @scripts/test-jax.sh $(JAX)
 install: all
 	cmake --install build --prefix $(PREFIX)
 	@[ -n "$(DESTDIR)" ] || ldconfig 2>/dev/null || true
 clean: ; rm -rf build
 build/.setup-%: scripts/setup.sh ; @scripts/setup.sh $* && mkdir -p build && touch $@
-.PHONY: all demo test test-long install clean
+.PHONY: all demo test test-long test-jax install clean

@@ -133,6 +133,10 @@ static struct pjrt_error *executable_fill(struct pjrt_executable *x, struct str 
     if (!own(&x->code, code) || !own(&x->option_bytes, options))
         return pjrt_exhausted();
     PJRT_TRY(pjrt_compile_options_read(x->option_bytes, &x->client->options, &x->options));
+    if (x->options.nreplicas * x->options.npartitions > 1)
+        return pjrt_fail(HILO_UNIMPLEMENTED,
+                         "the program is for %lld replicas of %lld partitions; programs for several devices are not supported",
+                         (long long)x->options.nreplicas, (long long)x->options.npartitions);
     struct pjrt_listener l;
     pjrt_listen(x->client, &l);
     PJRT_TRY(pjrt_heard(x->client, &l, compile(x)));
@@ -141,6 +145,7 @@ static struct pjrt_error *executable_fill(struct pjrt_executable *x, struct str 
     PJRT_TRY(describe_outputs(x));
     PJRT_TRY(describe_inputs(x));
     fingerprint(x);
+    pjrt_cost(x);
     return NULL;
 }
 

@@ -13,6 +13,7 @@
  *   transfer.c    between host and buffers, between buffers
  *   manager.c     buffers that are filled piece by piece; buffers that another buffer or an error will fulfil
  *   executable.c  compiling, loading, saving; what a program is asked
+ *   cost.c        what a program costs
  *   execute.c     running
  *   extension.c   extensions of the interface
  *   ffi.c, call.c custom calls
@@ -337,6 +338,8 @@ struct pjrt_loaded {
 };
 
 void pjrt_executable_unref(struct pjrt_executable *x);
+/* Counts operations and bytes (cost.c). */
+void pjrt_cost(struct pjrt_executable *x);
 void pjrt_loaded_unref(struct pjrt_loaded *l);
 
 /* ---- extensions (extension.c, ffi.c, call.c) ---- */

@@ -677,6 +677,10 @@ static void test_run(void **state) {
     OK(api->Executable_GetCompiledMemoryStats(&stats));
     assert_int_equal(stats.argument_size_in_bytes, 24);
     assert_int_equal(stats.output_size_in_bytes, 24);
+    struct pjrt_Executable_GetCostAnalysis cost = {.struct_size = sizeof cost, .executable = g.executable};
+    OK(api->Executable_GetCostAnalysis(&cost));
+    assert_int_equal(cost.n, 2);
+    assert_true(cost.properties[0].float_value == 6 && cost.properties[1].float_value == 72); /* two operands, one result */
     struct pjrt_program program = {.struct_size = sizeof program};
     struct pjrt_Executable_OptimizedProgram o = {.struct_size = sizeof o, .executable = g.executable, .program = &program};
     OK(api->Executable_OptimizedProgram(&o));

@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# test-jax.sh PATH [FILE...]: runs JAX's own tests on hilo. PATH is a checkout of jax-ml/jax at the tag of the installed
+# JAX; FILE names its tests (lax_test), by default those that make sense on one CPU device. Each file is a process of
+# its own. Needs JAX and pytest, in the environment of $HILO_PYTHON, in .venv, or python3's.
+# $JAX_NUM_GENERATED_CASES, 1 by default, is how many cases JAX draws for each of its generated tests.
+set -uo pipefail
+cd "$(dirname "$0")/.." || exit
+root=$PWD
+jax=${1:?usage: test-jax.sh PATH [FILE...]}
+shift
+python=${HILO_PYTHON:-python3}
+[ -n "${HILO_PYTHON:-}" ] || [ ! -x .venv/bin/python ] || python=$root/.venv/bin/python
+if ! "$python" -c 'import jax, pytest' 2>/dev/null; then
+    echo 'no JAX and pytest: its tests are skipped'
+    echo '0 passed, 0 failed, 1 skipped'
+    exit 0
+fi
+files=("$@")
+[ $# != 0 ] || files=(lax_test lax_numpy_test lax_control_flow_test lax_autodiff_test lax_scipy_test linalg_test
+    random_lax_test nn_test fft_test array_test api_test export_test jax_jit_test)
+
+export HILO_PJRT_PLUGIN=${HILO_PJRT_PLUGIN:-$root/build/pjrt_hilo.so}
+export JAX_PLATFORMS=${JAX_PLATFORMS:-hilo} JAX_NUM_GENERATED_CASES=${JAX_NUM_GENERATED_CASES:-1}
+# The plugin as an installed package would bring it: a module of the namespace jax_plugins.
+site=$root/build/jax-site
+mkdir -p "$site/jax_plugins"
+echo 'from jax_hilo import initialize  # noqa: F401' >"$site/jax_plugins/hilo.py"
+export PYTHONPATH=$site:$root/python:$root/tests/jax${PYTHONPATH:+:$PYTHONPATH} PYTHONDONTWRITEBYTECODE=1
+
+passed=0 failed=0 skipped=0
+count() { # WORD LOG: the number before that word in pytest's last line
+    sed -nE "\$s/.*[^0-9]([0-9]+) $1.*/\1/p" <<<" $(tail -n 1 "$2")"
+}
+mkdir -p build/jax-logs
+cd "$jax" || exit
+for file in "${files[@]}"; do
+    log=$root/build/jax-logs/$file.log
+    timeout -k 10 "${HILO_JAX_TIMEOUT:-3600}" "$python" -m pytest -q -p known_failures --tb=short "tests/$file.py" >"$log" 2>&1
+    status=$?
+    p=$(count passed "$log") f=$(count failed "$log") s=$(count skipped "$log") x=$(count xfailed "$log")
+    [ "$status" -le 1 ] || f=$((${f:-0} + 1)) # it crashed, or ran out of time
+    printf '%-28s %6d passed, %d failed, %d skipped, %d known\n' "$file" "${p:-0}" "${f:-0}" "${s:-0}" "${x:-0}"
+    grep -E '^(FAILED|ERROR) ' "$log" | cut -c 1-160 | sed 's/^/    /'
+    passed=$((passed + ${p:-0})) failed=$((failed + ${f:-0})) skipped=$((skipped + ${s:-0} + ${x:-0}))
+done
+echo "$passed passed, $failed failed, $skipped skipped"
+[ "$failed" = 0 ]
