@@ -465,14 +465,21 @@ static hilo_status put_location(struct bc_writer *w, struct bc_bytes *to, const 
         bc_put_vi(w, to, index);
         return HILO_OK;
     case IR_ATTR_LOC_CALL:
-    case IR_ATTR_LOC_FUSED: { /* what is said about a fusion is not written: any dialect may say it */
-        uint32_t n = d->kind == IR_ATTR_LOC_FUSED ? d->n - (d->i == 1) : d->n;
-        enum bc_form form = d->kind == IR_ATTR_LOC_FUSED ? BC_LOC_FUSED : BC_LOC_CALL;
+    case IR_ATTR_LOC_FUSED: { /* of what is said about a fusion, text and numbers are written: any dialect may say the rest */
+        bool fused = d->kind == IR_ATTR_LOC_FUSED, said = fused && d->i == 1;
+        uint32_t n = d->n - said;
+        enum ir_attr_kind meta = said ? ir_attr_get(w->m, d->items[n])->kind : IR_ATTR_NONE;
+        said = meta == IR_ATTR_STRING || meta == IR_ATTR_INT || meta == IR_ATTR_UNIT;
+        enum bc_form form = said ? BC_LOC_FUSED_META : fused ? BC_LOC_FUSED : BC_LOC_CALL;
         bc_put_vi(w, to, bc_attr_form(BC_BUILTIN, form, 0)->code);
-        if (form == BC_LOC_FUSED)
+        if (fused)
             bc_put_vi(w, to, n);
         for (uint32_t i = 0; i < n; i++) {
             HILO_TRY(bc_write_location(w, d->items[i], &index));
+            bc_put_vi(w, to, index);
+        }
+        if (said) {
+            HILO_TRY(bc_write_attr(w, d->items[n], BC_BUILTIN, &index));
             bc_put_vi(w, to, index);
         }
         return HILO_OK;

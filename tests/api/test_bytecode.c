@@ -133,7 +133,9 @@ static const char *const programs[] = {
     "  %1 = stablehlo.cosine %0 : tensor<f32> loc(\"name\"(\"f.py\":1:2))\n"
     "  %2 = stablehlo.tan %1 : tensor<f32> loc(callsite(\"a\" at \"b\"))\n"
     "  %3 = stablehlo.tanh %2 : tensor<f32> loc(fused[\"a\", \"b\"])\n"
-    "  return %3 : tensor<f32>\n}\n",
+    "  %4 = stablehlo.tanh %3 : tensor<f32> loc(fused<\"why\">[\"a\", \"b\"])\n"
+    "  %5 = stablehlo.tanh %4 : tensor<f32> loc(fused<3 : i32>[\"a\", \"b\"])\n"
+    "  return %5 : tensor<f32>\n}\n",
 };
 
 /* What the text says once bytecode has carried it at the newest version is what it says at every older one. */
