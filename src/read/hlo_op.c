@@ -128,6 +128,9 @@ static hilo_status hlo_parameter(struct hlo_body *b, enum ir_op_kind kind, struc
     for (uint32_t k = 0; k < b->comp->nparams; k++)
         if (&b->comp->v[b->comp->params[k]] == b->instr)
             *out = b->params[k];
+    for (uint32_t k = 0; k < out->n && !IR_NONE(b->loc); k++)
+        if (IR_SAME(ir_val_get(b->h->m, out->v[k])->block, b->block)) /* else it is a value from outside */
+            ir_set_val_loc(b->h->m, out->v[k], b->loc);
     return check_types(b, &b->instr->shape, out);
 }
 

@@ -192,6 +192,7 @@ static hilo_status write_params(struct hlo_writer *w, ir_block block, ir_attr ar
         hlo_line(w, "parameter", b->args[i], shape, &number, 1);
         if (attrs->kind == IR_ATTR_ARRAY && i < attrs->n)
             hlo_put_discardable(w, attrs->items[i]);
+        hlo_put_metadata(w, ir_val_get(w->m, b->args[i])->loc);
         hlo_end_line(w);
     }
     return HILO_OK;

@@ -49,8 +49,9 @@ hilo_status hlo_put_literal(struct hlo_writer *w, ir_attr value, bool one, struc
 hilo_status hlo_put_attrs(struct hlo_writer *w, ir_op op);
 /* `, metadata={…}`, shardings, and what frontends say. */
 void hlo_put_common(struct hlo_writer *w, ir_op op);
-/* … of these, what a dictionary has. */
+/* … of these, what a dictionary and a location say. */
 void hlo_put_discardable(struct hlo_writer *w, ir_attr dict);
+void hlo_put_metadata(struct hlo_writer *w, ir_attr loc);
 void hlo_put_string(struct str s, struct strbuf *out);
 void hlo_put_i64s(const int64_t *v, size_t n, struct strbuf *out); /* {1,2} */
 

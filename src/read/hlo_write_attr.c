@@ -460,11 +460,15 @@ void hlo_put_discardable(struct hlo_writer *w, ir_attr dict) {
 }
 
 void hlo_put_common(struct hlo_writer *w, ir_op op) {
+    hlo_put_discardable(w, ir_op_get(w->m, op)->attrs);
+    hlo_put_metadata(w, ir_op_get(w->m, op)->loc);
+}
+
+void hlo_put_metadata(struct hlo_writer *w, ir_attr loc) {
     struct strbuf *out = &w->scope->text;
     struct str name = {NULL, 0};
     const struct ir_attr_data *file = NULL;
-    hlo_put_discardable(w, ir_op_get(w->m, op)->attrs);
-    find_place(w, ir_op_get(w->m, op)->loc, &name, &file, 0);
+    find_place(w, loc, &name, &file, 0);
     if (!name.n && !file)
         return;
     strbuf_puts(out, ", metadata={");
