@@ -170,6 +170,7 @@ void build_lowered(struct build *b) {
         uint32_t nparams = b->now.kernels[i].params.n;
         struct plan_use *uses = ARENA_ARRAY(b->a, struct plan_use, nparams + 1);
         kir_expand_math(b->now.kernels[i].kernel);
+        kir_clean(b->now.kernels[i].kernel);
         const struct plan_kernel *step = unique(b, i);
         for (uint32_t j = 0; j < nparams; j++)
             uses[j] = param(b, &params[j], temps);
