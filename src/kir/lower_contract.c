@@ -368,6 +368,8 @@ static void pack(struct contraction *c, uint32_t v, uint32_t side, int64_t lanes
     /* the grid also runs along the first contracted axis, so that one panel is work for two threads */
     dims[n + 1] = c->nsum ? c->sum[0].size : 1;
     lower_unflatten(&before, lower_grid(&before, outer * dims[n + 1]), dims, n + 2, at);
+    for (uint32_t i = 0; i < c->nresult; i++) /* along the others the operand does not change, or they have one index */
+        c->result[i].at = kir_i64(before.k, 0);
     for (uint32_t i = 0; i < n; i++)
         c->result[axes[i]].at = at[i];
     c->packed.panel = at[n];

@@ -114,7 +114,13 @@ struct elem elem_reshape(struct lower *l, ir_op op, uint32_t what, const struct 
     const struct ir_type_data *t = operand_type(l, op, 0), *r = ir_val_type(l->m, ir_result(l->m, op, 0));
     struct index i = {.n = t->rank};
     uint32_t a = 0, b = 0;
+    size_t count;
     (void)what;
+    if (ir_type_count(t, &count) && count == 0) { /* no element is asked for */
+        for (; a < t->rank; a++)
+            i.at[a] = kir_i64(l->k, 0);
+        return lower_value(l, ir_operand(l->m, op, 0), &i);
+    }
     if (at->flat || t->rank == 0) {
         i = t->rank == 0 ? i : *at;
         return lower_value(l, ir_operand(l->m, op, 0), &i);
