@@ -217,12 +217,31 @@ static kir_val largest_load(const struct kir *k, kir_val v, uint32_t depth) {
     return best;
 }
 
-static void read_strides(uint32_t side, const struct kir *k, kir_val load, struct axis *axes, uint32_t n) {
-    for (uint32_t i = 0; i < n; i++)
-        if (!load.i || kir_get(k, axes[i].at)->op != KIR_LOOP)
-            axes[i].stride[side] = 0;
-        else if (!kir_linear(k, kir_get(k, load)->arg[0], axes[i].at, &axes[i].stride[side]))
-            axes[i].stride[side] = UNKNOWN;
+/* Marks what the value is computed from; true where that is not all in its operands: registers. */
+static bool mark_sources(const struct kir *k, kir_val v, bool *marked) {
+    bool registers = false;
+    marked[v.i] = true;
+    for (uint32_t i = v.i; i > 0; i--) /* operands come first */
+        for (int a = 0; a < 3 && marked[i]; a++) {
+            const struct kir_node *n = kir_get(k, (kir_val){i});
+            marked[n->arg[a].i] = true;
+            registers |= n->op == KIR_GET;
+        }
+    return registers;
+}
+
+/* An operand's element changes along axes that it is computed from, in steps that the index of the load tells. */
+static void read_strides(const struct contraction *c, uint32_t side, kir_val x, struct axis *axes, uint32_t n) {
+    const struct kir *k = c->l->k;
+    bool *marked = ARENA_ARRAY(c->l->a, bool, k->nodes.n + 1), any = mark_sources(k, x, marked);
+    kir_val load = largest_load(k, x, 8);
+    for (uint32_t i = 0; i < n; i++) {
+        int64_t *stride = &axes[i].stride[side];
+        bool changes = kir_get(k, axes[i].at)->op == KIR_LOOP && (any || marked[axes[i].at.i]);
+        *stride = 0;
+        if (changes && (!load.i || !kir_linear(k, kir_get(k, load)->arg[0], axes[i].at, stride) || *stride == 0))
+            *stride = UNKNOWN;
+    }
 }
 
 static void find_strides(struct contraction *c) {
@@ -240,9 +259,9 @@ static void find_strides(struct contraction *c) {
     for (uint32_t i = 0; i < c->nsum; i++)
         c->sum[i].at = kir_loop(trial.k, KIR_SERIAL, c->sum[i].size, 0);
     for (uint32_t side = 0; side < 2; side++) {
-        kir_val load = largest_load(trial.k, factor(c, side), 8);
-        read_strides(side, trial.k, load, c->result, c->nresult);
-        read_strides(side, trial.k, load, c->sum, c->nsum);
+        kir_val x = factor(c, side);
+        read_strides(c, side, x, c->result, c->nresult);
+        read_strides(c, side, x, c->sum, c->nsum);
     }
     c->l = real;
     kir_free(trial.k);

@@ -332,7 +332,10 @@ void lower_into(struct lower *l) {
     struct index from = {.n = u->rank}, to = {.n = t->rank};
     kir_val starts[IR_MAX_RANK];
     uint32_t opened = 0;
+    size_t count;
     (void)lower_param(l, ir_result(l->m, op, 0), KIR_INOUT);
+    if (ir_type_count(u, &count) && count == 0)
+        return;
     for (uint32_t k = 0; k < u->rank; k++) {
         kir_val s = t->dims[k] == u->dims[k] ? kir_i64(l->k, 0) : lower_value(l, ir_operand(l->m, op, 2 + k), &none).re;
         starts[k] = t->dims[k] == u->dims[k] ? s : clamped(l, s, operand_type(l, op, 2 + k)->dtype, t->dims[k] - u->dims[k]);

@@ -76,3 +76,18 @@ func.func @empty() {
   check.expect_eq_const %0, dense<0.0> : tensor<2x3xf32>
   return
 }
+
+// -----
+// Many rows, and an operand with a dimension of size 1.
+func.func @main() {
+  %x = stablehlo.iota dim = 0 : tensor<16x1x4xi32>
+  %y = stablehlo.iota dim = 1 : tensor<16x16x4xi32>
+  %0 = stablehlo.dot_general %x, %y, contracting_dims = [2] x [2] : (tensor<16x1x4xi32>, tensor<16x16x4xi32>) -> tensor<16x1x16x16xi32>
+  %i = stablehlo.iota dim = 0 : tensor<16x1x16x16xi32>
+  %j = stablehlo.iota dim = 3 : tensor<16x1x16x16xi32>
+  %c = stablehlo.constant dense<4> : tensor<16x1x16x16xi32>
+  %1 = stablehlo.multiply %i, %j : tensor<16x1x16x16xi32>
+  %2 = stablehlo.multiply %1, %c : tensor<16x1x16x16xi32>
+  check.expect_eq %0, %2 : tensor<16x1x16x16xi32>
+  return
+}

@@ -72,3 +72,16 @@ func.func @scalar() {
   check.expect_eq_const %r, dense<1> : tensor<i2>
   func.return
 }
+
+// -----
+// An update of nothing, between dimensions of something.
+func.func @main() {
+  %a = stablehlo.iota dim = 1 : tensor<2x4xi32>
+  %x = stablehlo.reshape %a : (tensor<2x4xi32>) -> tensor<2x2x2xi32>
+  %n = stablehlo.constant dense<> : tensor<0xi32>
+  %u = stablehlo.reshape %n : (tensor<0xi32>) -> tensor<2x0x2xi32>
+  %i = stablehlo.constant dense<1> : tensor<i32>
+  %0 = stablehlo.dynamic_update_slice %x, %u, %i, %i, %i : (tensor<2x2x2xi32>, tensor<2x0x2xi32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<2x2x2xi32>
+  check.expect_eq_const %0, dense<[[[0, 1], [2, 3]], [[0, 1], [2, 3]]]> : tensor<2x2x2xi32>
+  return
+}
