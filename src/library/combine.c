@@ -133,9 +133,35 @@ void combine_pack(const void *from, size_t stride, size_t bytes, size_t n, void 
     }
 }
 
+#define FILL(T)                                                                                                                \
+    do {                                                                                                                       \
+        T v, *q = to;                                                                                                          \
+        memcpy(&v, element, sizeof v);                                                                                         \
+        for (size_t i = 0; i < n; i++)                                                                                         \
+            q[i] = v;                                                                                                          \
+    } while (0)
+
 void combine_fill(void *to, const void *element, size_t bytes, size_t n) {
-    for (size_t i = 0; i < n; i++)
-        memcpy((char *)to + i * bytes, element, bytes);
+    struct pair {
+        uint64_t a, b;
+    };
+    switch (bytes) {
+    case 1:
+        FILL(uint8_t);
+        break;
+    case 2:
+        FILL(uint16_t);
+        break;
+    case 4:
+        FILL(uint32_t);
+        break;
+    case 8:
+        FILL(uint64_t);
+        break;
+    default:
+        FILL(struct pair);
+        break;
+    }
 }
 
 /* Zero for sums, one for products, false for exclusive or; what is idempotent has met the element already. */

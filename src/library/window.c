@@ -106,10 +106,12 @@ bool window_next(struct window_taps *t) {
     for (uint32_t i = 0; i + 1 < w->rank; i++) {
         const struct window_dim *d = &w->dim[i];
         int64_t p = t->o[i] * d->stride + t->k[i] * d->dilation - d->low;
-        if (p < 0 || p % d->base || p / d->base >= d->in)
-            t->inside = false;
-        else
-            t->offset += p / d->base * w->strides[i];
+        if (d->base > 1) { /* divisions are slow, and rare */
+            t->inside = t->inside && p % d->base == 0;
+            p = p < 0 ? p : p / d->base;
+        }
+        t->inside = t->inside && p >= 0 && p < d->in;
+        t->offset += p * w->strides[i];
     }
     t->more = false;
     for (uint32_t i = w->rank - 1; i-- > 0 && !t->more;) {
