@@ -50,7 +50,7 @@ _hilo() {
         local options='--help' compile='-O0 -O1 -O2 -O3 --backend --threads'
         local model='-m --precision --engine --context --threads -O0 -O1 -O2 -O3'
         case ${COMP_WORDS[1]} in
-        run) options+=" $compile --entry --input -o --timing --json" ;;
+        run) options+=" $compile --entry --input -o --timing --json --trace" ;;
         check) options+=" $compile -j --filter --timeout --verbose" ;;
         bench) options+=" $compile --runs --seconds --timeout --input --entry --json" ;;
         opt)

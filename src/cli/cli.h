@@ -139,6 +139,16 @@ struct cli_figures cli_figures(double *ms, size_t n);
 /* The figures of n runs; sorts `ms`. */
 void cli_timing_print(double *ms, size_t n, double compile_ms, uint64_t peak_bytes, bool json);
 
+/* Runs and their steps as a trace (trace.c). _begin and _end stand around each hilo_execute, _step is its `step`.
+   _write answers 0 or an exit code. */
+struct cli_trace;
+struct cli_trace *cli_trace_new(void);
+void cli_trace_free(struct cli_trace *t); /* NULL is fine */
+void cli_trace_begin(struct cli_trace *t);
+void cli_trace_step(void *trace, const hilo_step_event *e);
+void cli_trace_end(struct cli_trace *t, double total_ms);
+int cli_trace_write(const struct cli_trace *t, const char *path);
+
 /* numpy has the type itself: a letter and a size, not a name that ml_dtypes gives. */
 static inline bool cli_numpy_has(const struct ir_dtype_info *t) {
     return t->npy[0] && t->npy[1] >= '0' && t->npy[1] <= '9';

@@ -7,7 +7,7 @@
 
 struct run_options {
     struct cli_compile compile;
-    const char *entry, *out;
+    const char *entry, *out, *trace;
     struct cli_texts inputs;
     int64_t timing; /* runs to time; 0 = none */
     bool json;
@@ -57,6 +57,7 @@ struct session {
     hilo_buffer **inputs, **outputs;
     size_t ninputs, noutputs;
     double ready_ms; /* reading, verifying, compiling */
+    struct cli_trace *trace; /* or NULL */
 };
 
 static void release_outputs(struct session *s) {
@@ -76,8 +77,15 @@ static int execute(struct session *s, double *ms) {
     o.cancelled = poll_run;
     o.cancelled_user = &p;
     release_outputs(s);
+    if (s->trace) {
+        o.step = cli_trace_step;
+        o.step_user = s->trace;
+        cli_trace_begin(s->trace);
+    }
     hilo_status status = hilo_execute(s->exe, &o, s->inputs, s->ninputs, s->outputs, s->noutputs);
     clear_progress(&p);
+    if (s->trace)
+        cli_trace_end(s->trace, timing.total_ms);
     *ms = timing.total_ms;
     return status == HILO_OK ? CLI_OK : cli_fail(s->client, status);
 }
@@ -100,6 +108,8 @@ static int time_runs(struct session *s, const struct run_options *o) {
 static int run_program(struct session *s, const struct run_options *o) {
     double ms;
     int code = o->timing ? time_runs(s, o) : execute(s, &ms);
+    if (code == CLI_OK && s->trace)
+        code = cli_trace_write(s->trace, o->trace);
     if (code == CLI_OK && o->out)
         code = cli_output_write(s->exe, s->outputs, o->out);
     else if (code == CLI_OK && !o->timing)
@@ -145,7 +155,9 @@ static int run_file(const char *file, const struct run_options *o) {
         s.ninputs = hilo_executable_input_count(s.exe);
         s.noutputs = hilo_executable_output_count(s.exe);
         s.outputs = cli_alloc(s.noutputs, sizeof *s.outputs);
+        s.trace = o->trace ? cli_trace_new() : NULL;
         code = run_program(&s, o);
+        cli_trace_free(s.trace);
         release_outputs(&s);
     }
     for (size_t i = 0; i < s.ninputs; i++)
@@ -179,6 +191,8 @@ static const struct cli_option options[] = {
     {"--timing", "N", CLI_NUMBER, offsetof(struct run_options, timing),
      "time N runs after one to warm up"},
     {"--json", NULL, CLI_FLAG, offsetof(struct run_options, json), "the figures of --timing as JSON"},
+    {"--trace", "OUT", CLI_TEXT, offsetof(struct run_options, trace),
+     "write how long each step took, as JSON for\nperfetto.dev or chrome://tracing"},
     CLI_COMPILE_OPTIONS(struct run_options, compile),
     {0}
 };

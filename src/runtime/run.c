@@ -152,8 +152,12 @@ static hilo_status run_whole(struct run *r) {
     struct eval_hooks hooks = run_hooks(r);
     if (run_cancelled(r))
         return diag_error(r->d, HILO_CANCELLED, "the run was cancelled");
-    return eval_plan_run(p->reference, p->steps->func, r->frame->values, p->narguments, r->frame->results, p->nresults, &r->al,
-                         &hooks, r->d);
+    double begin = r->o->step ? rt_now_ms() : 0;
+    hilo_status status = eval_plan_run(p->reference, p->steps->func, r->frame->values, p->narguments, r->frame->results,
+                                       p->nresults, &r->al, &hooks, r->d);
+    if (status == HILO_OK && r->o->step)
+        run_tell(r, p->steps, begin);
+    return status;
 }
 
 static hilo_status run_plan(struct run *r) {

@@ -56,6 +56,8 @@ void run_frame_rest(struct run *r);
 
 /* The plan's steps. */
 hilo_status run_steps(struct run *r);
+/* Tells the caller of a step that began at `begin` (ms) and ends now. */
+void run_tell(const struct run *r, const struct plan_step *s, double begin);
 /* Values over a step's memory have this as `release`: they end with the step. */
 void run_step_memory(void *user, void *data);
 

@@ -142,7 +142,7 @@ typedef hilo_status step_fn(struct run *r, const struct plan_step *s, void **v);
 static step_fn *const step_kinds[] = {[PLAN_KERNEL] = step_kernel, [PLAN_ROUTINE] = step_routine,
                                       [PLAN_REFERENCE] = step_reference, [PLAN_COPY] = step_copy};
 
-static void tell(const struct run *r, const struct plan_step *s, double begin) {
+void run_tell(const struct run *r, const struct plan_step *s, double begin) {
     static const char *const kinds[] = {"kernel", "routine", "reference", "copy"};
     hilo_step_event e = {.struct_size = sizeof e, .kind = kinds[s->kind], .name = kinds[s->kind], .begin_ms = begin - r->begin,
                          .end_ms = rt_now_ms() - r->begin};
@@ -172,7 +172,7 @@ hilo_status run_steps(struct run *r) {
         double begin = told ? rt_now_ms() : 0;
         HILO_TRY(step_kinds[s->kind](r, s, v));
         if (told)
-            tell(r, s, begin);
+            run_tell(r, s, begin);
         i++;
     }
     return HILO_OK;

@@ -121,6 +121,10 @@ func.func @order(%x: tensor<f32>, %k: tensor<f32>) -> (tensor<f32>, tensor<f32>)
   return %x, %k : tensor<f32>, tensor<f32>
 }
 EOF
+exits 0 run two.mlir --entry both --input 3xi32=1,2,3 --timing 2 --trace trace.json
+if [ "$(grep -c '"cat":"run","name":"run [0-2]"' trace.json)" = 3 ] && grep -q '"dur":[0-9.]*,"cat":"[a-z]*","name":".*"bytes":[0-9]' \
+    trace.json && tail -n 1 trace.json | grep -qx ']}'; then pass; else fail 'a trace of three runs'; fi
+exits 3 run two.mlir --entry none --trace absent/t.json
 exits 0 run swap.mlir --input f32=1 --input f32=2 -o kx.npz
 exits 0 run swap.mlir --entry take --input kx.npz
 prints '0: tensor<f32> = 2.0
@@ -176,9 +180,9 @@ func.func @main() -> tensor<i32> {
 }
 EOF
 status=0
-timeout -s INT 1 "$HILO" run endless.mlir -o endless.npy >out 2>err || status=$?
+timeout -s INT 1 "$HILO" run -O0 endless.mlir -o endless.npy >out 2>err || status=$?
 if [ "$status" = 124 ]; then pass; else fail 'interrupted by timeout'; fi
-timeout --preserve-status -s INT 1 "$HILO" run endless.mlir -o endless.npy >out 2>err || status=$?
+timeout --preserve-status -s INT 1 "$HILO" run -O0 endless.mlir -o endless.npy >out 2>err || status=$?
 if [ "$status" = 130 ]; then pass; else fail 'status 130 expected'; fi
 if ls endless.npy* >/dev/null 2>&1; then fail 'a file was left'; else pass; fi
 
