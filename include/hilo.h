@@ -255,6 +255,16 @@ HILO_API hilo_status hilo_compile(hilo_client *client, hilo_module *module, cons
                                   hilo_executable **out);
 HILO_API void hilo_executable_release(hilo_executable *exe);
 
+/* The executable as a .hilo file: its plan, machine code and constants, for processors of the kind that it was compiled for, to
+   be loaded by the same version of hilo, also by one without a compiler. UNIMPLEMENTED when a part of the program is run by
+   the reference evaluator, which needs the program itself. */
+HILO_API hilo_status hilo_executable_serialize(const hilo_executable *exe, hilo_write_fn write, void *user);
+/* The reverse, from memory (copied) or from a file (mapped; it must not change meanwhile). A file is code: load only what you
+   trust. DATA_LOSS for a damaged file; FAILED_PRECONDITION, with the reason, for one of another version, or for another
+   processor. */
+HILO_API hilo_status hilo_executable_deserialize(hilo_client *client, const void *bytes, size_t nbytes, hilo_executable **out);
+HILO_API hilo_status hilo_executable_load(hilo_client *client, const char *path, hilo_executable **out);
+
 HILO_API size_t hilo_executable_input_count(const hilo_executable *exe);
 HILO_API size_t hilo_executable_output_count(const hilo_executable *exe);
 /* OUT_OF_RANGE when there is no such index. */

@@ -1,11 +1,14 @@
 /* Executables: what a caller may ask of them. */
+#include "runtime/code.h"
+#include "runtime/cpu.h"
 #include "runtime/runtime.h"
 
 hilo_executable *rt_executable_new(hilo_client *client, hilo_module *module) {
     hilo_executable *exe = mem_alloc(&client->al, sizeof *exe);
     if (!exe)
         return NULL;
-    *exe = (hilo_executable){.client = rt_client_retain(client), .module = rt_module_retain(module)};
+    *exe = (hilo_executable){.client = rt_client_retain(client), .module = module ? rt_module_retain(module) : NULL,
+                             .features = ""};
     atomic_init(&exe->refs, 1);
     arena_init(&exe->arena, client->al, NULL);
     pthread_mutex_init(&exe->lock, NULL);
@@ -20,6 +23,8 @@ void hilo_executable_release(hilo_executable *exe) {
     plan_free(&exe->plan);
     for (const struct rt_kept *k = exe->kept; k; k = k->next)
         k->release(k->p);
+    if (exe->image)
+        exe->free_image(exe->image);
     arena_free(&exe->arena);
     ir_module_free(exe->optimised);
     pthread_mutex_destroy(&exe->lock);
@@ -33,6 +38,49 @@ void rt_executable_keep(hilo_executable *exe, void *p, void (*release)(void *p))
     struct rt_kept *k = ARENA_NEW(&exe->arena, struct rt_kept);
     *k = (struct rt_kept){exe->kept, release, p};
     exe->kept = k;
+}
+
+static void free_code(void *code) {
+    rt_code_free(code);
+}
+
+/* The features of `list` that matter, as a list again. */
+static const char *needed_features(struct arena *a, struct str list) {
+    char *out = arena_alloc(a, list.n + 2, 1);
+    struct str feature;
+    size_t n = 0;
+    for (size_t at = 0; rt_cpu_next(list, &at, &feature);) {
+        if (n)
+            out[n++] = ',';
+        out[n++] = '+';
+        memcpy(out + n, feature.p, feature.n);
+        n += feature.n;
+    }
+    return out;
+}
+
+hilo_status rt_executable_link(hilo_executable *exe, const struct str *objects, uint32_t n, const char *features,
+                               struct diag_list *d) {
+    struct arena *a = &exe->arena;
+    struct rt_kept *k = ARENA_NEW(a, struct rt_kept);
+    struct rt_code *code;
+    exe->features = needed_features(a, str_of(features));
+    exe->objects = ARENA_ARRAY(a, struct str, n);
+    exe->nobjects = n;
+    for (uint32_t i = 0; i < n; i++)
+        exe->objects[i] = (struct str){arena_dup(a, objects[i].p, objects[i].n, 16), objects[i].n};
+    HILO_TRY(rt_code_load(objects, n, 0, exe->client->al, d, &code));
+    *k = (struct rt_kept){exe->kept, free_code, code};
+    exe->kept = k;
+    for (uint32_t i = 0; i < exe->plan.nsteps; i++) {
+        struct plan_kernel *kernel = (struct plan_kernel *)(uintptr_t)exe->plan.steps[i].kernel;
+        if (!kernel || kernel->fn || kernel->interpret)
+            continue;
+        kernel->fn = rt_code_find(code, kernel->name);
+        if (!kernel->fn)
+            return diag_error(d, HILO_INTERNAL, "the code has no kernel '%s'", kernel->name);
+    }
+    return HILO_OK;
 }
 
 /* ---- inputs and outputs ---------------------------------------------------------------------- */

@@ -7,7 +7,8 @@
  *   executable.c   executables: inputs, outputs, statistics
  *   run.c          hilo_execute: checks, donation; run.h says where the rest of a run is
  *   team.c         the client's threads                          cache.c   memory that is used again
- *   text.c         values as text
+ *   text.c         values as text                                file_write.c, file_read.c   .hilo files
+ *   cpu.c          what the processor can do
  *
  * Objects are counted and keep their client alive. A public function gathers what went wrong in a list of its own and
  * hands it to the client at the end (rt_finish), so that calls on several threads do not mix their diagnostics. */
@@ -143,6 +144,11 @@ struct hilo_executable {
     struct arena arena;         /* of plan and ports */
     struct plan plan;
     struct rt_kept *kept;
+    void *image;                /* the file that it comes from, or NULL */
+    void (*free_image)(void *image);
+    struct str *objects;        /* machine code, as it was loaded; for files */
+    uint32_t nobjects;
+    const char *features;       /* that it needs, "+avx2,+fma"; "" = none */
     uint32_t nuses, *first_use; /* of all steps; of each, in a frame */
     struct rt_patches in_block, in_arguments, in_results;
     struct rt_port *inputs, *outputs; /* plan.narguments, plan.nresults */
@@ -153,13 +159,34 @@ struct hilo_executable {
     double total_ms, last_ms;
 };
 
-/* An executable with nothing in it but client, module and an arena without recovery point, to be filled in by the
-   compiler. NULL when memory is exhausted. */
+/* An executable with nothing in it but client, module (may be NULL) and an arena without recovery point, to be filled in by
+   the compiler. NULL when memory is exhausted. */
 hilo_executable *rt_executable_new(hilo_client *client, hilo_module *module);
 /* Keeps `p` until the executable ends. Takes memory from its arena first, so that `p` is the caller's when that fails. */
 void rt_executable_keep(hilo_executable *exe, void *p, void (*release)(void *p));
+/* Loads object files (copied) and finds the functions of the plan's kernels in them, by name. `features`: LLVM's list for the
+   processor that they are for. INTERNAL when a kernel is missing; else as rt_code_load. */
+hilo_status rt_executable_link(hilo_executable *exe, const struct str *objects, uint32_t n, const char *features,
+                               struct diag_list *d);
 /* Once the plan is there: prepares its runs. Needs the arena's recovery point. */
 hilo_status rt_executable_ready(hilo_executable *exe);
 void rt_frames_free(hilo_executable *exe);
+
+/* ---- .hilo files ----------------------------------------------------------------------------- */
+
+/* Numbers are little-endian; `head` stands at the begin, the rest is described by what writes it (file_write.c). */
+#define RT_FILE_MAGIC "\x89HILO\r\n\x1a"
+enum { RT_FILE_VERSION = 1, RT_FILE_ALIGN = 64 };
+
+struct rt_file_head {
+    char magic[8];
+    uint32_t version, abi; /* RT_FILE_VERSION, HILO_KERNEL_ABI_VERSION */
+    uint64_t bytes;        /* of the file */
+    uint64_t table;        /* of that, what stands in front of the constants */
+    uint64_t hash[2];      /* of the table behind this head, then of the constants */
+};
+
+/* True when `bytes` begin as a .hilo file does. */
+bool rt_is_file(struct str bytes);
 
 #endif

@@ -122,8 +122,9 @@ func.func @order(%x: tensor<f32>, %k: tensor<f32>) -> (tensor<f32>, tensor<f32>)
 }
 EOF
 exits 0 run two.mlir --entry both --input 3xi32=1,2,3 --timing 2 --trace trace.json
-if [ "$(grep -c '"cat":"run","name":"run [0-2]"' trace.json)" = 3 ] && grep -q '"dur":[0-9.]*,"cat":"[a-z]*","name":".*"bytes":[0-9]' \
-    trace.json && tail -n 1 trace.json | grep -qx ']}'; then pass; else fail 'a trace of three runs'; fi
+if [ "$(grep -c '"cat":"run","name":"run [0-2]"' trace.json)" = 3 ] &&
+    grep -q '"dur":[0-9.]*,"cat":"[a-z]*","name":".*"bytes":[0-9]' trace.json &&
+    tail -n 1 trace.json | grep -qx ']}'; then pass; else fail 'a trace of three runs'; fi
 exits 3 run two.mlir --entry none --trace absent/t.json
 exits 0 run swap.mlir --input f32=1 --input f32=2 -o kx.npz
 exits 0 run swap.mlir --entry take --input kx.npz

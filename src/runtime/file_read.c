@@ -1,0 +1,525 @@
+/* Reading .hilo files: see file_write.c for what stands where. Every number is checked before it is used, so that a file that
+ * is damaged in spite of its hash is refused; machine code and the parameters of routines are taken as they are. */
+#include "base/file.h"
+#include "base/hash.h"
+#include "runtime/cpu.h"
+#include "runtime/runtime.h"
+
+#include <inttypes.h>
+
+struct reader {
+    hilo_executable *exe;
+    struct arena *a;
+    struct diag_list *d;
+    struct str image;        /* the file; 64-byte aligned; kept by the executable */
+    const char *at, *end;    /* of the table */
+    bool bad;
+    struct plan plan;
+    struct plan_buffer *buffers;
+    struct plan_kernel *kernels;
+    struct lib_match *routines;
+    uint32_t nkernels, nroutines, nblobs;
+    const char **blobs;
+    size_t *blob_bytes;
+};
+
+static hilo_status damaged(const struct reader *r, const char *what) {
+    return diag_error(r->d, HILO_DATA_LOSS, ".hilo file: damaged: %s", what);
+}
+
+bool rt_is_file(struct str bytes) {
+    return bytes.n >= 8 && memcmp(bytes.p, RT_FILE_MAGIC, 8) == 0;
+}
+
+/* ---- numbers --------------------------------------------------------------------------------- */
+
+static void get(struct reader *r, void *out, size_t n) {
+    memset(out, 0, n);
+    if (r->bad || (size_t)(r->end - r->at) < n) {
+        r->bad = true;
+        return;
+    }
+    memcpy(out, r->at, n);
+    r->at += n;
+}
+
+static uint32_t get_u32(struct reader *r) {
+    uint32_t v;
+    get(r, &v, sizeof v);
+    return v;
+}
+
+static uint64_t get_u64(struct reader *r) {
+    uint64_t v;
+    get(r, &v, sizeof v);
+    return v;
+}
+
+static int64_t get_i64(struct reader *r) {
+    return (int64_t)get_u64(r);
+}
+
+static double get_f64(struct reader *r) {
+    double v;
+    get(r, &v, sizeof v);
+    return v;
+}
+
+/* A count of things that take `each` bytes at least. */
+static uint32_t get_count(struct reader *r, size_t each) {
+    uint32_t n = get_u32(r);
+    if (r->bad || n > (size_t)(r->end - r->at) / each) {
+        r->bad = true;
+        return 0;
+    }
+    return n;
+}
+
+static struct str get_bytes(struct reader *r) {
+    uint64_t n = get_u64(r);
+    if (r->bad || n > (size_t)(r->end - r->at)) {
+        r->bad = true;
+        return (struct str){"", 0};
+    }
+    struct str s = {r->at, (size_t)n};
+    r->at += n;
+    return s;
+}
+
+static const char *get_text(struct reader *r) {
+    struct str s = get_bytes(r);
+    char *z = arena_alloc(r->a, s.n + 1, 1);
+    memcpy(z, s.p, s.n);
+    r->bad |= strlen(z) != s.n;
+    return z;
+}
+
+/* Bytes of a shape that is known; false when there are too many. */
+static bool shape_bytes(enum ir_dtype t, uint32_t rank, const int64_t *dims, size_t *out) {
+    size_t n = ir_dtype_get(t)->bytes;
+    bool fits = true, empty = false;
+    for (uint32_t i = 0; i < rank; i++) {
+        empty |= dims[i] == 0;
+        fits = fits && dims[i] >= 0 && mem_mul(n, (size_t)dims[i], &n) && n <= PTRDIFF_MAX;
+    }
+    *out = empty ? 0 : n;
+    return fits || empty;
+}
+
+static const int64_t *get_shape(struct reader *r, hilo_dtype *dtype, uint32_t *rank, size_t *bytes) {
+    *dtype = (hilo_dtype)get_u32(r);
+    *rank = get_count(r, sizeof(int64_t));
+    r->bad |= *rank > IR_MAX_RANK || !rt_dtype(*dtype);
+    int64_t *dims = ARENA_ARRAY(r->a, int64_t, r->bad ? 0 : *rank);
+    for (uint32_t i = 0; i < *rank && !r->bad; i++)
+        dims[i] = get_i64(r);
+    r->bad = r->bad || !shape_bytes(rt_dtype(*dtype), *rank, dims, bytes);
+    return dims;
+}
+
+/* ---- the table ------------------------------------------------------------------------------- */
+
+static hilo_status get_target(struct reader *r) {
+    const char *version = get_text(r), *machine = get_text(r), *features = get_text(r);
+    struct str feature;
+    if (r->bad)
+        return damaged(r, "its version");
+    if (strcmp(version, hilo_version()) != 0)
+        return diag_error(r->d, HILO_FAILED_PRECONDITION, ".hilo file: written by hilo %s; this is %s", version,
+                          hilo_version());
+    if (strcmp(machine, rt_cpu_machine()) != 0)
+        return diag_error(r->d, HILO_FAILED_PRECONDITION, ".hilo file: for %s; this is %s", machine, rt_cpu_machine());
+    for (size_t at = 0; rt_cpu_next(str_of(features), &at, &feature);)
+        if (!rt_cpu_has(feature))
+            return diag_error(r->d, HILO_FAILED_PRECONDITION, ".hilo file: needs a processor with %.*s", (int)feature.n,
+                              feature.p);
+    r->exe->features = features;
+    return HILO_OK;
+}
+
+static struct rt_port *get_ports(struct reader *r, uint32_t *n) {
+    *n = get_count(r, 20);
+    struct rt_port *v = ARENA_ARRAY(r->a, struct rt_port, *n);
+    for (uint32_t i = 0; i < *n && !r->bad; i++) {
+        size_t bytes;
+        v[i].type.dims = get_shape(r, &v[i].type.dtype, &v[i].type.rank, &bytes);
+        v[i].name = get_text(r);
+        v[i].alias = (int32_t)get_u32(r);
+    }
+    return v;
+}
+
+static size_t port_bytes(const struct rt_port *p) {
+    size_t bytes = 0;
+    shape_bytes(rt_dtype(p->type.dtype), p->type.rank, p->type.dims, &bytes);
+    return bytes;
+}
+
+/* The constants, behind the table. */
+static void get_blobs(struct reader *r) {
+    r->nblobs = get_count(r, sizeof(uint64_t));
+    r->blobs = ARENA_ARRAY(r->a, const char *, r->nblobs);
+    r->blob_bytes = ARENA_ARRAY(r->a, size_t, r->nblobs);
+    size_t at = (size_t)(r->end - r->image.p);
+    for (uint32_t i = 0; i < r->nblobs && !r->bad; i++) {
+        uint64_t n = get_u64(r);
+        if (n > r->image.n - at) {
+            r->bad = true;
+            return;
+        }
+        r->blobs[i] = r->image.p + at;
+        r->blob_bytes[i] = (size_t)n;
+        size_t rest = r->image.n - at - (size_t)n, pad = (RT_FILE_ALIGN - n % RT_FILE_ALIGN) % RT_FILE_ALIGN;
+        r->bad |= pad > rest;
+        at += (size_t)n + pad;
+    }
+    r->bad |= at != r->image.n;
+}
+
+/* Bytes that there are in the place of a buffer; false when there is no such place. */
+static bool place_bytes(const struct reader *r, const struct plan_buffer *x, size_t *out) {
+    const struct plan *p = &r->plan;
+    switch (x->place) {
+    case PLAN_BLOCK:
+        *out = SIZE_MAX; /* checked when the size of the block is known */
+        return x->offset <= PTRDIFF_MAX;
+    case PLAN_CONSTANT:
+        *out = x->index < r->nblobs ? r->blob_bytes[x->index] : 0;
+        return x->index < r->nblobs;
+    case PLAN_ARGUMENT:
+        *out = x->index < p->narguments ? port_bytes(&r->exe->inputs[x->index]) : 0;
+        return x->index < p->narguments;
+    case PLAN_RESULT:
+        *out = x->index < p->nresults ? port_bytes(&r->exe->outputs[x->index]) : 0;
+        return x->index < p->nresults;
+    }
+    return false;
+}
+
+static void get_buffers(struct reader *r) {
+    struct plan *p = &r->plan;
+    p->nbuffers = get_count(r, 24);
+    p->buffers = r->buffers = ARENA_ARRAY(r->a, struct plan_buffer, p->nbuffers);
+    uint32_t *whole = ARENA_ARRAY(r->a, uint32_t, r->nblobs); /* 1 + the buffer that is all of a constant */
+    for (uint32_t i = 0; i < p->nbuffers && !r->bad; i++) {
+        struct plan_buffer *x = &r->buffers[i];
+        hilo_dtype dtype;
+        size_t room;
+        x->dims = get_shape(r, &dtype, &x->rank, &x->bytes);
+        x->dtype = rt_dtype(dtype);
+        x->place = (enum plan_place)get_u32(r);
+        x->index = get_u32(r);
+        x->offset = get_u64(r);
+        x->root = i;
+        if (r->bad || !place_bytes(r, x, &room) || x->offset > room || x->bytes > room - x->offset) {
+            r->bad = true;
+            return;
+        }
+        if (x->place != PLAN_CONSTANT)
+            continue;
+        x->data = r->blobs[x->index] + x->offset;
+        if (!whole[x->index] && x->offset == 0 && x->bytes == room)
+            whole[x->index] = i + 1;
+        if (whole[x->index]) {
+            x->root = whole[x->index] - 1;
+            x->root_offset = x->offset;
+        }
+        x->index = 0;
+        x->offset = 0;
+    }
+}
+
+static enum lib_routine routine_named(const char *name) {
+    for (int i = LIB_NONE + 1; i < LIB_ROUTINE_COUNT; i++)
+        if (strcmp(name, lib_routine_name((enum lib_routine)i)) == 0)
+            return (enum lib_routine)i;
+    return LIB_NONE;
+}
+
+static void need_scratch(struct reader *r, uint64_t bytes) {
+    r->bad |= bytes > PTRDIFF_MAX;
+    if (r->plan.scratch_bytes < bytes)
+        r->plan.scratch_bytes = bytes;
+}
+
+static void get_kernels(struct reader *r) {
+    r->nkernels = get_count(r, 36);
+    r->kernels = ARENA_ARRAY(r->a, struct plan_kernel, r->nkernels);
+    for (uint32_t i = 0; i < r->nkernels && !r->bad; i++) {
+        struct plan_kernel *k = &r->kernels[i];
+        k->name = get_text(r);
+        k->nparams = get_u32(r);
+        k->grid = get_i64(r);
+        k->scratch_bytes = get_u64(r);
+        k->ns = get_f64(r);
+        need_scratch(r, k->scratch_bytes);
+    }
+    r->nroutines = get_count(r, 28);
+    r->routines = ARENA_ARRAY(r->a, struct lib_match, r->nroutines);
+    for (uint32_t i = 0; i < r->nroutines && !r->bad; i++) {
+        struct lib_match *x = &r->routines[i];
+        x->routine = routine_named(get_text(r));
+        x->scratch_bytes = get_u64(r);
+        x->ns = get_f64(r);
+        x->nparams = get_count(r, sizeof(int64_t));
+        need_scratch(r, x->scratch_bytes);
+        r->bad |= x->routine == LIB_NONE || x->nparams > LIB_MOST_PARAMS;
+        for (uint32_t k = 0; k < x->nparams && !r->bad; k++)
+            x->params[k] = get_i64(r);
+    }
+}
+
+/* What has to hold of a step by its kind. */
+static bool step_is_right(const struct reader *r, const struct plan_step *s, uint32_t number) {
+    const struct plan_buffer *v = r->buffers;
+    enum ir_dtype t = s->nuses ? v[s->uses[0].buffer].dtype : IR_DTYPE_NONE;
+    switch (s->kind) {
+    case PLAN_KERNEL:
+        return s->kernel && s->nuses == s->kernel->nparams && s->ntargets == 0;
+    case PLAN_ROUTINE:
+        return s->routine && s->ntargets == 0;
+    case PLAN_COPY:
+        return s->nuses == 2 && s->uses[0].role == PLAN_IN && s->uses[1].role == PLAN_OUT && s->ntargets == 0 &&
+               v[s->uses[0].buffer].bytes == v[s->uses[1].buffer].bytes;
+    case PLAN_TEST:
+        return s->nuses == 1 && s->uses[0].role == PLAN_IN && t == IR_I1_T && v[s->uses[0].buffer].bytes && s->ntargets == 1;
+    case PLAN_SWITCH:
+        return s->nuses == 1 && s->uses[0].role == PLAN_IN && (t == IR_I1_T || t == IR_I32_T) && v[s->uses[0].buffer].bytes &&
+               s->ntargets > 0;
+    case PLAN_JUMP:
+        return s->nuses == 0 && s->ntargets == 1 && s->targets[0] != number;
+    default:
+        return false;
+    }
+}
+
+static void get_step(struct reader *r, struct plan_step *s, uint32_t number) {
+    s->kind = (enum plan_step_kind)get_u32(r);
+    s->depth = get_u32(r);
+    r->bad |= s->depth > 1 << 16;
+    uint32_t code = get_u32(r);
+    s->kernel = s->kind == PLAN_KERNEL && code < r->nkernels ? &r->kernels[code] : NULL;
+    s->routine = s->kind == PLAN_ROUTINE && code < r->nroutines ? &r->routines[code] : NULL;
+    s->nuses = get_count(r, 8);
+    struct plan_use *uses = ARENA_ARRAY(r->a, struct plan_use, s->nuses);
+    s->uses = uses;
+    for (uint32_t i = 0; i < s->nuses && !r->bad; i++) {
+        uses[i].buffer = get_u32(r);
+        uses[i].role = (enum plan_role)get_u32(r);
+        if (uses[i].buffer >= r->plan.nbuffers || uses[i].role > PLAN_INOUT) {
+            r->bad = true;
+            return;
+        }
+        enum plan_place place = r->buffers[uses[i].buffer].place;
+        r->bad |= uses[i].role != PLAN_IN && place != PLAN_BLOCK && place != PLAN_RESULT;
+    }
+    s->ntargets = get_count(r, 4);
+    uint32_t *targets = ARENA_ARRAY(r->a, uint32_t, s->ntargets);
+    s->targets = targets;
+    for (uint32_t i = 0; i < s->ntargets; i++) {
+        targets[i] = get_u32(r);
+        r->bad |= targets[i] > r->plan.nsteps;
+    }
+    r->bad = r->bad || !step_is_right(r, s, number);
+}
+
+static void get_steps(struct reader *r) {
+    struct plan *p = &r->plan;
+    p->nsteps = get_count(r, 20);
+    struct plan_step *steps = ARENA_ARRAY(r->a, struct plan_step, p->nsteps);
+    p->steps = steps;
+    for (uint32_t i = 0; i < p->nsteps && !r->bad; i++)
+        get_step(r, &steps[i], i);
+    p->block_bytes = get_u64(r);
+    p->live_bytes = get_u64(r);
+    r->bad |= p->block_bytes % RT_FILE_ALIGN || p->block_bytes > PTRDIFF_MAX;
+    for (uint32_t i = 0; i < p->nbuffers && !r->bad; i++)
+        if (r->buffers[i].place == PLAN_BLOCK)
+            r->bad = r->buffers[i].offset > p->block_bytes || r->buffers[i].bytes > p->block_bytes - r->buffers[i].offset;
+}
+
+static bool same_type(const hilo_type *x, const hilo_type *y) {
+    return x->dtype == y->dtype && x->rank == y->rank && (!x->rank || memcmp(x->dims, y->dims, x->rank * sizeof *x->dims) == 0);
+}
+
+static void get_results(struct reader *r) {
+    struct plan *p = &r->plan;
+    uint32_t *results = ARENA_ARRAY(r->a, uint32_t, p->nresults), *arguments = ARENA_ARRAY(r->a, uint32_t, p->narguments);
+    int32_t *donors = ARENA_ARRAY(r->a, int32_t, p->nresults);
+    for (uint32_t i = 0; i < p->narguments; i++)
+        arguments[i] = UINT32_MAX; /* nobody asks once the plan is made */
+    for (uint32_t i = 0; i < p->nresults && !r->bad; i++) {
+        results[i] = get_u32(r);
+        donors[i] = (int32_t)get_u32(r);
+        bool donated = donors[i] >= 0;
+        r->bad |= results[i] >= p->nbuffers || donors[i] < -1 || (donated && (uint32_t)donors[i] >= p->narguments);
+        if (!r->bad && donated)
+            r->bad = !same_type(&r->exe->inputs[donors[i]].type, &r->exe->outputs[i].type);
+    }
+    p->arguments = arguments;
+    p->results = results;
+    p->donors = donors;
+}
+
+static hilo_status get_objects(struct reader *r) {
+    uint32_t n = get_count(r, 8);
+    struct str *objects = ARENA_ARRAY(r->a, struct str, n);
+    for (uint32_t i = 0; i < n; i++)
+        objects[i] = get_bytes(r);
+    if (r->bad)
+        return damaged(r, "its machine code");
+    r->exe->plan = r->plan;
+    return rt_executable_link(r->exe, objects, n, r->exe->features, r->d);
+}
+
+static hilo_status get_table(struct reader *r) {
+    HILO_TRY(get_target(r));
+    r->exe->inputs = get_ports(r, &r->plan.narguments);
+    r->exe->outputs = get_ports(r, &r->plan.nresults);
+    if (!r->bad)
+        get_blobs(r);
+    if (!r->bad)
+        get_buffers(r);
+    if (!r->bad)
+        get_kernels(r);
+    if (!r->bad)
+        get_steps(r);
+    if (!r->bad)
+        get_results(r);
+    if (r->bad)
+        return damaged(r, "its plan");
+    HILO_TRY(get_objects(r));
+    return rt_executable_ready(r->exe);
+}
+
+/* ---- the head -------------------------------------------------------------------------------- */
+
+static hilo_status check_head(struct reader *r, struct rt_file_head *head) {
+    if (!rt_is_file(r->image) || r->image.n < sizeof *head)
+        return diag_error(r->d, HILO_INVALID_ARGUMENT, "this is not a .hilo file");
+    memcpy(head, r->image.p, sizeof *head);
+    if (head->version != RT_FILE_VERSION || head->abi != HILO_KERNEL_ABI_VERSION)
+        return diag_error(r->d, HILO_FAILED_PRECONDITION,
+                          ".hilo file: of format %" PRIu32 ".%" PRIu32 "; this hilo reads %d.%d", head->version,
+                          head->abi, RT_FILE_VERSION, HILO_KERNEL_ABI_VERSION);
+    if (head->bytes != r->image.n)
+        return diag_error(r->d, HILO_DATA_LOSS, ".hilo file: has %zu bytes of %" PRIu64, r->image.n, head->bytes);
+    if (head->table < sizeof *head || head->table > head->bytes || head->table % RT_FILE_ALIGN)
+        return damaged(r, "its head");
+    struct hash h = {{0, 0}};
+    hash_add(&h, r->image.p + sizeof *head, (size_t)head->table - sizeof *head);
+    hash_blocks(&h, r->image.p + head->table, (size_t)(head->bytes - head->table));
+    hash_add(&h, NULL, 0);
+    return memcmp(h.v, head->hash, sizeof h.v) == 0 ? HILO_OK : damaged(r, "its contents have another hash");
+}
+
+/* ---- all ------------------------------------------------------------------------------------- */
+
+static hilo_status read_image(struct reader *r) {
+    struct rt_file_head head;
+    HILO_TRY(check_head(r, &head));
+    r->at = r->image.p + sizeof head;
+    r->end = r->image.p + head.table;
+    return get_table(r);
+}
+
+/* Takes memory from the executable's arena. */
+static hilo_status read_guarded(struct reader *r) {
+    jmp_buf recover;
+    r->a->recover = &recover;
+    hilo_status status = HILO_RESOURCE_EXHAUSTED;
+    if (!setjmp(recover))
+        status = read_image(r);
+    r->a->recover = NULL;
+    return status;
+}
+
+/* What keeps the image alive, in memory of the executable's. */
+struct image {
+    struct file file;
+    hilo_allocator al;
+    void *copy;
+    size_t bytes;
+};
+
+static void image_free(void *p) {
+    struct image *image = p;
+    hilo_allocator al = image->al;
+    file_close(&image->file);
+    mem_free(&al, image->copy, image->bytes);
+    mem_free(&al, image, sizeof *image);
+}
+
+/* Takes over the image. */
+static hilo_status load(hilo_client *client, struct image *image, struct str bytes, struct diag_list *d,
+                        hilo_executable **out) {
+    double begin = rt_now_ms();
+    hilo_executable *exe = rt_executable_new(client, NULL);
+    if (!exe) {
+        image_free(image);
+        return HILO_RESOURCE_EXHAUSTED;
+    }
+    exe->image = image;
+    exe->free_image = image_free;
+    struct reader r = {.exe = exe, .a = &exe->arena, .d = d, .image = bytes};
+    hilo_status status = read_guarded(&r);
+    if (status != HILO_OK) {
+        hilo_executable_release(exe);
+        return status;
+    }
+    exe->compile_ms = rt_now_ms() - begin;
+    *out = exe;
+    return HILO_OK;
+}
+
+static struct image *image_new(hilo_client *client) {
+    struct image *image = mem_alloc(&client->al, sizeof *image);
+    if (image)
+        *image = (struct image){.al = client->al};
+    return image;
+}
+
+/* A copy that is aligned as constants must be. */
+static hilo_status load_copy(hilo_client *client, const void *bytes, size_t nbytes, struct diag_list *d,
+                             hilo_executable **out) {
+    struct image *image = image_new(client);
+    if (!image)
+        return HILO_RESOURCE_EXHAUSTED;
+    image->copy = mem_alloc(&client->al, nbytes);
+    image->bytes = nbytes;
+    if (!image->copy) {
+        image_free(image);
+        return HILO_RESOURCE_EXHAUSTED;
+    }
+    if (nbytes)
+        memcpy(image->copy, bytes, nbytes);
+    return load(client, image, (struct str){image->copy, nbytes}, d, out);
+}
+
+static hilo_status load_file(hilo_client *client, const char *path, struct diag_list *d, hilo_executable **out) {
+    struct file file;
+    HILO_TRY(file_open(path, client->al, d, &file));
+    struct image *image = image_new(client);
+    if (!image) {
+        file_close(&file);
+        return HILO_RESOURCE_EXHAUSTED;
+    }
+    image->file = file;
+    return load(client, image, file.text, d, out);
+}
+
+hilo_status hilo_executable_deserialize(hilo_client *client, const void *bytes, size_t nbytes, hilo_executable **out) {
+    if (!client || !out || (nbytes && !bytes))
+        return HILO_INVALID_ARGUMENT;
+    struct diag_list d;
+    diag_init(&d, client->al);
+    return rt_finish(client, &d, load_copy(client, bytes, nbytes, &d, out));
+}
+
+hilo_status hilo_executable_load(hilo_client *client, const char *path, hilo_executable **out) {
+    if (!client || !path || !out)
+        return HILO_INVALID_ARGUMENT;
+    struct diag_list d;
+    diag_init(&d, client->al);
+    return rt_finish(client, &d, load_file(client, path, &d, out));
+}

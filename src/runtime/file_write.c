@@ -1,0 +1,276 @@
+/* Writing .hilo files. Behind the head stand, without padding: the version of hilo, the machine and the features of its
+ * processor; inputs and outputs; constants' sizes; buffers; kernels; routines; steps; results and donors; object files. Then,
+ * from a multiple of 64 bytes on, the constants, each likewise. Counts and sizes are written in front of what they count; texts
+ * and objects as a size and bytes. */
+#include "base/hash.h"
+#include "runtime/cpu.h"
+#include "runtime/runtime.h"
+
+struct writer {
+    const hilo_executable *exe;
+    const struct plan *p;
+    struct strbuf out;
+    uint32_t *buffers; /* by number in the plan: number in the file; UINT32_MAX = not used */
+    uint32_t *order, nbuffers;
+    uint32_t *blobs, nblobs; /* plan buffers whose data are the constants; by buffer of the file: which one */
+    uint32_t *blob_of;
+    const struct plan_kernel **kernels;
+    const struct lib_match **routines;
+    uint32_t nkernels, nroutines;
+};
+
+static void put_u32(struct writer *w, uint32_t v) {
+    strbuf_putn(&w->out, (const char *)&v, sizeof v);
+}
+
+static void put_u64(struct writer *w, uint64_t v) {
+    strbuf_putn(&w->out, (const char *)&v, sizeof v);
+}
+
+static void put_i64(struct writer *w, int64_t v) {
+    put_u64(w, (uint64_t)v);
+}
+
+static void put_f64(struct writer *w, double v) {
+    strbuf_putn(&w->out, (const char *)&v, sizeof v);
+}
+
+static void put_bytes(struct writer *w, struct str s) {
+    put_u64(w, s.n);
+    strbuf_str(&w->out, s);
+}
+
+static void put_text(struct writer *w, const char *z) {
+    put_bytes(w, str_of(z));
+}
+
+static void put_shape(struct writer *w, hilo_dtype dtype, uint32_t rank, const int64_t *dims) {
+    put_u32(w, (uint32_t)dtype);
+    put_u32(w, rank);
+    for (uint32_t i = 0; i < rank; i++)
+        put_i64(w, dims[i]);
+}
+
+/* ---- what is used ---------------------------------------------------------------------------- */
+
+/* Constants that lie in one memory are written once: by root, which goes in front. */
+static void use_buffer(struct writer *w, uint32_t number) {
+    if (w->buffers[number] != UINT32_MAX)
+        return;
+    const struct plan_buffer *x = &w->p->buffers[number];
+    if (x->place == PLAN_CONSTANT && x->root != number)
+        use_buffer(w, x->root);
+    w->buffers[number] = w->nbuffers;
+    w->order[w->nbuffers++] = number;
+    if (x->place != PLAN_CONSTANT)
+        return;
+    uint32_t k = 0;
+    while (k < w->nblobs && w->blobs[k] != x->root)
+        k++;
+    if (k == w->nblobs)
+        w->blobs[w->nblobs++] = x->root;
+    w->blob_of[number] = k;
+}
+
+static uint32_t kernel_number(struct writer *w, const struct plan_kernel *k) {
+    uint32_t i = 0;
+    while (i < w->nkernels && w->kernels[i] != k)
+        i++;
+    if (i == w->nkernels)
+        w->kernels[w->nkernels++] = k;
+    return i;
+}
+
+static hilo_status use_step(struct writer *w, const struct plan_step *s, struct diag_list *d) {
+    if (s->kind == PLAN_REFERENCE) {
+        struct str name = ir_prop_str(w->p->m, s->func, IR_FUNC_sym_name);
+        return diag_error(d, HILO_UNIMPLEMENTED, "'%.*s' is run by the reference evaluator, which a file cannot hold",
+                          (int)name.n, name.p);
+    }
+    if (s->kind == PLAN_KERNEL && s->kernel->interpret)
+        return diag_error(d, HILO_UNIMPLEMENTED, "kernel '%s' is interpreted, which a file cannot hold", s->kernel->name);
+    if (s->kind == PLAN_KERNEL)
+        kernel_number(w, s->kernel);
+    if (s->kind == PLAN_ROUTINE)
+        w->routines[w->nroutines++] = s->routine;
+    for (uint32_t i = 0; i < s->nuses; i++)
+        use_buffer(w, s->uses[i].buffer);
+    return HILO_OK;
+}
+
+static hilo_status find_used(struct writer *w, struct arena *a, struct diag_list *d) {
+    const struct plan *p = w->p;
+    if (p->whole)
+        return diag_error(d, HILO_UNIMPLEMENTED, "the program is run by the reference evaluator, which a file cannot hold");
+    w->buffers = ARENA_ARRAY(a, uint32_t, p->nbuffers);
+    w->order = ARENA_ARRAY(a, uint32_t, p->nbuffers);
+    w->blobs = ARENA_ARRAY(a, uint32_t, p->nbuffers);
+    w->blob_of = ARENA_ARRAY(a, uint32_t, p->nbuffers);
+    w->kernels = ARENA_ARRAY(a, const struct plan_kernel *, p->nsteps);
+    w->routines = ARENA_ARRAY(a, const struct lib_match *, p->nsteps);
+    for (uint32_t i = 0; i < p->nbuffers; i++)
+        w->buffers[i] = UINT32_MAX;
+    for (uint32_t i = 0; i < p->nsteps; i++)
+        HILO_TRY(use_step(w, &p->steps[i], d));
+    for (uint32_t i = 0; i < p->nresults; i++)
+        use_buffer(w, p->results[i]);
+    return HILO_OK;
+}
+
+/* ---- the table ------------------------------------------------------------------------------- */
+
+static void put_ports(struct writer *w, const struct rt_port *v, uint32_t n) {
+    put_u32(w, n);
+    for (uint32_t i = 0; i < n; i++) {
+        put_shape(w, v[i].type.dtype, v[i].type.rank, v[i].type.dims);
+        put_text(w, v[i].name);
+        put_u32(w, (uint32_t)v[i].alias);
+    }
+}
+
+static void put_buffers(struct writer *w) {
+    put_u32(w, w->nblobs);
+    for (uint32_t i = 0; i < w->nblobs; i++)
+        put_u64(w, w->p->buffers[w->blobs[i]].bytes);
+    put_u32(w, w->nbuffers);
+    for (uint32_t i = 0; i < w->nbuffers; i++) {
+        const struct plan_buffer *x = &w->p->buffers[w->order[i]];
+        bool constant = x->place == PLAN_CONSTANT;
+        put_shape(w, ir_dtype_get(x->dtype)->number, x->rank, x->dims);
+        put_u32(w, x->place);
+        put_u32(w, constant ? w->blob_of[w->order[i]] : x->index);
+        put_u64(w, constant ? x->root_offset : x->offset);
+    }
+}
+
+static void put_kernels(struct writer *w) {
+    put_u32(w, w->nkernels);
+    for (uint32_t i = 0; i < w->nkernels; i++) {
+        const struct plan_kernel *k = w->kernels[i];
+        put_text(w, k->name);
+        put_u32(w, k->nparams);
+        put_i64(w, k->grid);
+        put_u64(w, k->scratch_bytes);
+        put_f64(w, k->ns);
+    }
+    put_u32(w, w->nroutines);
+    for (uint32_t i = 0; i < w->nroutines; i++) {
+        const struct lib_match *r = w->routines[i];
+        put_text(w, lib_routine_name(r->routine));
+        put_u64(w, r->scratch_bytes);
+        put_f64(w, r->ns);
+        put_u32(w, r->nparams);
+        for (uint32_t k = 0; k < r->nparams; k++)
+            put_i64(w, r->params[k]);
+    }
+}
+
+static void put_steps(struct writer *w) {
+    const struct plan *p = w->p;
+    uint32_t routine = 0;
+    put_u32(w, p->nsteps);
+    for (uint32_t i = 0; i < p->nsteps; i++) {
+        const struct plan_step *s = &p->steps[i];
+        put_u32(w, s->kind);
+        put_u32(w, s->depth);
+        put_u32(w, s->kind == PLAN_KERNEL ? kernel_number(w, s->kernel) : s->kind == PLAN_ROUTINE ? routine++ : 0);
+        put_u32(w, s->nuses);
+        for (uint32_t k = 0; k < s->nuses; k++) {
+            put_u32(w, w->buffers[s->uses[k].buffer]);
+            put_u32(w, s->uses[k].role);
+        }
+        put_u32(w, s->ntargets);
+        for (uint32_t k = 0; k < s->ntargets; k++)
+            put_u32(w, s->targets[k]);
+    }
+    put_u64(w, p->block_bytes);
+    put_u64(w, p->live_bytes);
+    for (uint32_t i = 0; i < p->nresults; i++) {
+        put_u32(w, w->buffers[p->results[i]]);
+        put_u32(w, (uint32_t)p->donors[i]);
+    }
+}
+
+static void put_table(struct writer *w) {
+    struct rt_file_head room = {.version = 0};
+    strbuf_putn(&w->out, (const char *)&room, sizeof room);
+    put_text(w, hilo_version());
+    put_text(w, rt_cpu_machine());
+    put_text(w, w->exe->features);
+    put_ports(w, w->exe->inputs, w->p->narguments);
+    put_ports(w, w->exe->outputs, w->p->nresults);
+    put_buffers(w);
+    put_kernels(w);
+    put_steps(w);
+    put_u32(w, w->exe->nobjects);
+    for (uint32_t i = 0; i < w->exe->nobjects; i++)
+        put_bytes(w, w->exe->objects[i]);
+    while (w->out.n % RT_FILE_ALIGN && !w->out.failed)
+        strbuf_putc(&w->out, '\0');
+}
+
+/* ---- all ------------------------------------------------------------------------------------- */
+
+static const char zeros[RT_FILE_ALIGN];
+
+static size_t padding(size_t n) {
+    return (RT_FILE_ALIGN - n % RT_FILE_ALIGN) % RT_FILE_ALIGN;
+}
+
+/* With the padding behind it. */
+static void hash_constant(struct hash *h, const char *p, size_t n) {
+    char last[2 * RT_FILE_ALIGN] = {0};
+    size_t whole = n - n % HASH_BLOCK;
+    hash_blocks(h, p, whole);
+    if (n > whole)
+        memcpy(last, p + whole, n - whole);
+    hash_blocks(h, last, n + padding(n) - whole);
+}
+
+static hilo_status write_file(struct writer *w, hilo_write_fn write, void *user) {
+    put_table(w);
+    if (w->out.failed)
+        return HILO_RESOURCE_EXHAUSTED;
+    struct rt_file_head head = {.magic = RT_FILE_MAGIC, .version = RT_FILE_VERSION, .abi = HILO_KERNEL_ABI_VERSION,
+                                .bytes = w->out.n, .table = w->out.n};
+    struct hash h = {{0, 0}};
+    hash_add(&h, w->out.p + sizeof head, w->out.n - sizeof head);
+    for (uint32_t i = 0; i < w->nblobs; i++) {
+        const struct plan_buffer *x = &w->p->buffers[w->blobs[i]];
+        hash_constant(&h, x->data, x->bytes);
+        head.bytes += x->bytes + padding(x->bytes); /* of memory that exists */
+    }
+    hash_add(&h, NULL, 0);
+    memcpy(head.hash, h.v, sizeof head.hash);
+    memcpy(w->out.p, &head, sizeof head);
+    write(user, w->out.p, w->out.n);
+    for (uint32_t i = 0; i < w->nblobs; i++) {
+        const struct plan_buffer *x = &w->p->buffers[w->blobs[i]];
+        if (x->bytes)
+            write(user, x->data, x->bytes);
+        if (padding(x->bytes))
+            write(user, zeros, padding(x->bytes));
+    }
+    return HILO_OK;
+}
+
+hilo_status hilo_executable_serialize(const hilo_executable *exe, hilo_write_fn write, void *user) {
+    if (!exe || !write)
+        return HILO_INVALID_ARGUMENT;
+    struct diag_list d;
+    struct arena a;
+    jmp_buf recover;
+    struct writer w = {.exe = exe, .p = &exe->plan};
+    diag_init(&d, exe->client->al);
+    strbuf_init(&w.out, exe->client->al);
+    arena_init(&a, exe->client->al, &recover);
+    hilo_status status = HILO_RESOURCE_EXHAUSTED;
+    if (!setjmp(recover))
+        status = find_used(&w, &a, &d);
+    a.recover = NULL;
+    if (status == HILO_OK)
+        status = write_file(&w, write, user);
+    strbuf_free(&w.out);
+    arena_free(&a);
+    return rt_finish(exe->client, &d, status);
+}
