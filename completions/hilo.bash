@@ -5,13 +5,17 @@ _hilo() {
     COMPREPLY=()
 
     if [ "$COMP_CWORD" = 1 ]; then
-        mapfile -t COMPREPLY < <(compgen -W 'run check bench opt ops devices kir generate tokenize perplexity emit quantize
+        mapfile -t COMPREPLY < <(compgen -W 'run compile check bench opt ops devices kir generate tokenize perplexity emit quantize
             help --help --version' -- "$word")
         return
     fi
     case $previous in
     --backend)
         mapfile -t COMPREPLY < <(compgen -W 'auto reference' -- "$word")
+        return
+        ;;
+    --emit)
+        mapfile -t COMPREPLY < <(compgen -W 'hilo stablehlo plan' -- "$word")
         return
         ;;
     --input | -o)
@@ -51,6 +55,7 @@ _hilo() {
         local model='-m --precision --engine --context --threads -O0 -O1 -O2 -O3'
         case ${COMP_WORDS[1]} in
         run) options+=" $compile --entry --input -o --timing --json --trace" ;;
+        compile) options+=" $compile --entry -o --emit" ;;
         check) options+=" $compile -j --filter --timeout --verbose" ;;
         bench) options+=" $compile --runs --seconds --timeout --input --entry --json" ;;
         opt)

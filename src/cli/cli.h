@@ -77,7 +77,7 @@ struct cli_command {
     int (*run)(const struct cli_command *self, int argc, char **argv);
 };
 
-extern const struct cli_command cli_run, cli_check, cli_bench, cli_opt, cli_ops, cli_devices, cli_kir;
+extern const struct cli_command cli_run, cli_compile, cli_check, cli_bench, cli_opt, cli_ops, cli_devices, cli_kir;
 extern const struct cli_command cli_generate, cli_tokenize, cli_perplexity, cli_emit, cli_quantize;
 
 /* Reads the arguments behind the command's name into the struct `into` and the operands. Answers -1 when the command
@@ -101,6 +101,9 @@ int cli_fail(hilo_client *client, hilo_status status);
 int cli_client(const struct cli_compile *o, hilo_client **out);
 /* Reads and verifies a program; "-" is standard input. */
 int cli_load(hilo_client *client, const char *path, hilo_module **out);
+/* The same, compiled: `entry` may be NULL. A .hilo file is loaded as it is. Answers 0 or an exit code. */
+int cli_compile_program(hilo_client *client, const struct cli_compile *o, const char *entry, const char *path,
+                        hilo_executable **out);
 
 /* Writes a program as a portable artifact of that version of StableHLO, "1.9.0", or the newest when it is NULL; to
    standard output when `path` is NULL. Answers 0 or an exit code. */

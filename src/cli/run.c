@@ -123,23 +123,9 @@ static int run_program(struct session *s, const struct run_options *o) {
 
 static int compile(struct session *s, const char *file, const struct run_options *o) {
     double begin = rt_now_ms();
-    hilo_module *module;
-    int code = cli_load(s->client, file, &module);
-    if (code)
-        return code;
-    hilo_compile_options c;
-    hilo_compile_options_init(&c);
-    c.level = o->compile.level;
-    c.backend = o->compile.backend;
-    c.entry = o->entry;
-    hilo_status status = hilo_compile(s->client, module, &c, &s->exe);
-    hilo_module_release(module);
+    int code = cli_compile_program(s->client, &o->compile, o->entry, file, &s->exe);
     s->ready_ms = rt_now_ms() - begin;
-    if (status != HILO_OK) {
-        code = cli_fail(s->client, status);
-        return status == HILO_NOT_FOUND ? CLI_USAGE : code;
-    }
-    return o->out ? cli_output_check(s->exe, o->out) : CLI_OK;
+    return code == CLI_OK && o->out ? cli_output_check(s->exe, o->out) : code;
 }
 
 static int run_file(const char *file, const struct run_options *o) {
@@ -201,8 +187,8 @@ const struct cli_command cli_run = {
     .name = "run", .operands = "FILE", .least = 1, .most = 1, .options = options, .run = run_main,
     .summary = "runs a program",
     .text =
-        "Runs a function of a program and prints its results. FILE is StableHLO, as text or bytecode, or HLO text;\n"
-        "- is standard input.\n"
+        "Runs a function of a program and prints its results. FILE is StableHLO, as text or bytecode, HLO text, or\n"
+        "what `hilo compile` made of one; - is standard input.\n"
         "\n"
         "Each --input gives the next parameter, or several:\n"
         "\n"

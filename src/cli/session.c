@@ -64,6 +64,29 @@ int cli_load(hilo_client *client, const char *path, hilo_module **out) {
     return status == HILO_OK ? CLI_OK : cli_fail(client, status);
 }
 
+int cli_compile_program(hilo_client *client, const struct cli_compile *o, const char *entry, const char *path,
+                        hilo_executable **out) {
+    hilo_module *module;
+    hilo_compile_options c;
+    hilo_compile_options_init(&c);
+    c.level = o->level;
+    c.backend = o->backend;
+    c.entry = entry;
+    if (cli_ends_with(path, ".hilo")) {
+        hilo_status status = hilo_executable_load(client, path, out);
+        return status == HILO_OK ? CLI_OK : cli_fail(client, status);
+    }
+    int code = cli_load(client, path, &module);
+    if (code)
+        return code;
+    hilo_status status = hilo_compile(client, module, &c, out);
+    hilo_module_release(module);
+    if (status == HILO_OK)
+        return CLI_OK;
+    code = cli_fail(client, status);
+    return status == HILO_NOT_FOUND ? CLI_USAGE : code;
+}
+
 bool cli_terminal(FILE *f) {
     return isatty(fileno(f)) == 1;
 }
