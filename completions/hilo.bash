@@ -5,8 +5,8 @@ _hilo() {
     COMPREPLY=()
 
     if [ "$COMP_CWORD" = 1 ]; then
-        mapfile -t COMPREPLY < <(compgen -W 'run compile check bench opt ops devices kir generate tokenize perplexity emit quantize
-            help --help --version' -- "$word")
+        mapfile -t COMPREPLY < <(compgen -W 'run compile check bench opt ops devices kir
+            generate tokenize perplexity emit quantize help --help --version' -- "$word")
         return
     fi
     case $previous in
