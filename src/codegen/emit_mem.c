@@ -103,17 +103,26 @@ bool emit_can_mask(const struct emit *e, kir_block body) {
 
 /* ---- lanes ----------------------------------------------------------------------------------- */
 
+enum mem_form {
+    MEM_ROW,         /* side by side */
+    MEM_EVERY_OTHER, /* loads of all lanes */
+    MEM_BACKWARDS,   /* loads of all lanes */
+    MEM_STRIDED,     /* a constant distance apart */
+    MEM_ANYWHERE
+};
+
 /* Where the lanes of an access are. */
 struct mem_lanes {
     const struct kir_node *n;
+    enum mem_form form;
     uint32_t buffer, width;
     LLVMTypeRef element, vector;
     unsigned bytes, align;
-    LLVMValueRef base;     /* of lane 0, when they are side by side */
-    LLVMValueRef pointers; /* else */
+    LLVMValueRef base;     /* the address of lane 0; the others lie `stride` elements apart */
+    LLVMValueRef pointers; /* MEM_ANYWHERE */
     LLVMValueRef mask;     /* NULL = all */
     LLVMValueRef instead;  /* loads: what lanes hold that are left out, where the access itself can say so; NULL = zero */
-    int64_t stride;        /* 0 with `pointers` alone */
+    int64_t stride;
 };
 
 static void mem_invariant(struct emit *e, uint32_t buffer, LLVMValueRef load) {
@@ -128,6 +137,31 @@ static LLVMValueRef mem_plain_load(struct emit *e, uint32_t buffer, LLVMTypeRef 
     return v;
 }
 
+static enum mem_form mem_form_of(const struct emit *e, const struct kir_node *n, const struct emit_node *index,
+                                 LLVMValueRef mask) {
+    if (index->class != EMIT_LINEAR)
+        return MEM_ANYWHERE;
+    if (index->stride == 1)
+        return MEM_ROW;
+    if (n->op == KIR_LOAD && !mask && (index->stride == 2 || index->stride == -1))
+        return index->stride == 2 ? MEM_EVERY_OTHER : MEM_BACKWARDS;
+    return mem_gathers(e, ir_dtype_get(e->k->buffers.v[n->of].dtype)->bytes) ? MEM_ANYWHERE : MEM_STRIDED;
+}
+
+/* All addresses as a vector: the same distances from one address where they are linear, else a vector of indices. */
+static LLVMValueRef mem_pointers(struct emit *e, const struct kir_node *n) {
+    const struct emit_node *index = &e->nodes[n->arg[0].i];
+    if (index->class == EMIT_LINEAR) {
+        LLVMValueRef *at = ARENA_ARRAY(&e->arena, LLVMValueRef, e->width);
+        for (uint32_t i = 0; i < e->width; i++)
+            at[i] = emit_int(e, (int64_t)((uint64_t)index->stride * i));
+        LLVMTypeRef t = emit_memory_type(e, e->k->buffers.v[n->of].dtype);
+        LLVMValueRef steps = e->l->ConstVector(at, e->width), base = mem_address(e, n->of, emit_scalar(e, n->arg[0]));
+        return e->l->BuildGEP2(e->b, t, base, &steps, 1, "");
+    }
+    return mem_address(e, n->of, emit_fits(e, n->arg[0]) ? emit_lanes32(e, n->arg[0]) : emit_lanes(e, n->arg[0]));
+}
+
 static struct mem_lanes mem_lanes_of(struct emit *e, const struct kir_node *n, LLVMValueRef mask) {
     const struct emit_node *index = &e->nodes[n->arg[0].i];
     enum ir_dtype t = e->k->buffers.v[n->of].dtype;
@@ -135,15 +169,15 @@ static struct mem_lanes mem_lanes_of(struct emit *e, const struct kir_node *n, L
     m.vector = e->l->VectorType(m.element, m.width);
     m.bytes = ir_dtype_get(t)->bytes;
     m.align = m.bytes;
-    bool linear = index->class == EMIT_LINEAR;
-    if (linear && (index->stride == 1 || (!mask && n->op == KIR_LOAD && (index->stride == -1 || index->stride == 2)))) {
-        m.stride = index->stride;
-        m.base = mem_address(e, n->of, emit_scalar(e, n->arg[0]));
-        if (m.stride == 1)
-            m.align = mem_alignment(e, n->of, n->arg[0]);
-    } else {
-        m.pointers = mem_address(e, n->of, emit_fits(e, n->arg[0]) ? emit_lanes32(e, n->arg[0]) : emit_lanes(e, n->arg[0]));
+    m.form = mem_form_of(e, n, index, mask);
+    if (m.form == MEM_ANYWHERE) {
+        m.pointers = mem_pointers(e, n);
+        return m;
     }
+    m.stride = index->stride;
+    m.base = mem_address(e, n->of, emit_scalar(e, n->arg[0]));
+    if (m.form == MEM_ROW)
+        m.align = mem_alignment(e, n->of, n->arg[0]);
     return m;
 }
 
@@ -156,7 +190,8 @@ static LLVMValueRef mem_lane_pointer(struct emit *e, const struct mem_lanes *m, 
             return NULL;
         runs = NULL;
     }
-    LLVMValueRef p = m->pointers ? l->BuildExtractElement(e->b, m->pointers, lane, "") : mem_beyond(e, m->buffer, m->base, i);
+    LLVMValueRef p = m->pointers ? l->BuildExtractElement(e->b, m->pointers, lane, "")
+                                 : mem_beyond(e, m->buffer, m->base, m->stride * (int64_t)i);
     return runs ? emit_select(e, runs, p, mem_entry_slot(e)) : p;
 }
 
@@ -198,15 +233,17 @@ static LLVMValueRef mem_load_lanes(struct emit *e, const struct mem_lanes *m) {
     LLVMTypeRef overloads[] = {m->vector, m->pointers ? e->l->TypeOf(m->pointers) : e->ptr};
     LLVMValueRef align = e->l->ConstInt(e->i32, m->align, false),
                  instead = m->instead ? m->instead : e->l->ConstNull(m->vector);
-    if (m->base && !m->mask)
-        return m->stride == 1   ? mem_plain_load(e, m->buffer, m->vector, m->base, m->align)
-               : m->stride == 2 ? mem_load_pairs(e, m)
-                                : mem_load_backwards(e, m);
-    if (m->base && mem_masks(e, m->bytes)) {
+    if (m->form == MEM_EVERY_OTHER)
+        return mem_load_pairs(e, m);
+    if (m->form == MEM_BACKWARDS)
+        return mem_load_backwards(e, m);
+    if (m->form == MEM_ROW && !m->mask)
+        return mem_plain_load(e, m->buffer, m->vector, m->base, m->align);
+    if (m->form == MEM_ROW && mem_masks(e, m->bytes)) {
         LLVMValueRef args[] = {m->base, align, m->mask, instead};
         return emit_intrinsic(e, "llvm.masked.load", overloads, 2, args, 4);
     }
-    if (!m->base && mem_gathers(e, m->bytes)) {
+    if (m->form == MEM_ANYWHERE && mem_gathers(e, m->bytes)) {
         LLVMValueRef args[] = {m->pointers, align, m->mask ? m->mask : mem_all(e, m), instead};
         return emit_intrinsic(e, "llvm.masked.gather", overloads, 2, args, 4);
     }
@@ -224,14 +261,14 @@ static void mem_store_lanes(struct emit *e, const struct mem_lanes *m, LLVMValue
     const struct llvm *l = e->l;
     LLVMTypeRef overloads[] = {m->vector, m->pointers ? l->TypeOf(m->pointers) : e->ptr};
     LLVMValueRef align = l->ConstInt(e->i32, m->align, false);
-    if (m->base && !m->mask) {
+    if (m->form == MEM_ROW && !m->mask) {
         LLVMValueRef store = l->BuildStore(e->b, v, m->base);
         l->SetAlignment(store, m->align);
         mem_nontemporal(e, m->n, store, m->align, (uint64_t)m->width * m->bytes);
-    } else if (m->base && mem_masks(e, m->bytes)) {
+    } else if (m->form == MEM_ROW && mem_masks(e, m->bytes)) {
         LLVMValueRef args[] = {v, m->base, align, m->mask};
         emit_intrinsic(e, "llvm.masked.store", overloads, 2, args, 4);
-    } else if (!m->base && mem_gathers(e, m->bytes)) {
+    } else if (m->form == MEM_ANYWHERE && mem_gathers(e, m->bytes)) {
         LLVMValueRef args[] = {v, m->pointers, align, m->mask ? m->mask : mem_all(e, m)};
         emit_intrinsic(e, "llvm.masked.scatter", overloads, 2, args, 4);
     } else {
@@ -259,7 +296,7 @@ static LLVMValueRef mem_load(struct emit *e, const struct kir_node *n, bool scal
         raw = mem_plain_load(e, n->of, emit_memory_type(e, t), p, ir_dtype_get(t)->bytes);
     } else {
         struct mem_lanes m = mem_lanes_of(e, n, mem_both(e, e->mask, guard));
-        bool native = m.base ? mem_masks(e, m.bytes) : mem_gathers(e, m.bytes);
+        bool native = m.form == MEM_ROW ? mem_masks(e, m.bytes) : m.form == MEM_ANYWHERE && mem_gathers(e, m.bytes);
         if (otherwise && native && e->l->TypeOf(otherwise) == m.vector) {
             m.instead = otherwise;
             return mem_load_lanes(e, &m);

@@ -326,10 +326,12 @@ static LLVMValueRef reduce_zeros(struct emit *e, const struct kir_node *acc, enu
 /* Lane l with lane l + half, until one is left. */
 static LLVMValueRef reduce_lanes(struct emit *e, const struct kir_node *acc, enum kir_type t, LLVMValueRef v, reduce_fn *fn) {
     uint32_t lanes = emit_lanes_of(e, v);
+    if (lanes == 0) /* of a loop of one lane */
+        return v;
     for (; lanes > 2; lanes /= 2)
         v = fn(e, acc, t, emit_half(e, v, false), emit_half(e, v, true));
     LLVMValueRef first = e->l->BuildExtractElement(e->b, v, emit_int(e, 0), "");
-    return lanes == 2 ? fn(e, acc, t, first, e->l->BuildExtractElement(e->b, v, emit_int(e, 1), "")) : first;
+    return fn(e, acc, t, first, e->l->BuildExtractElement(e->b, v, emit_int(e, 1), ""));
 }
 
 static LLVMValueRef reduce_joined(struct emit *e, const struct kir_node *acc, enum kir_type t, const struct emit_slot *s) {
@@ -478,6 +480,23 @@ static void vector_dynamic(struct emit *e, kir_val v, LLVMValueRef extent, bool 
     emit_branch_end(e, &tail);
 }
 
+/* One lane is no vector: a loop over scalars, but with an accumulator of its own. */
+static void vector_single(struct emit *e, kir_val v, LLVMValueRef extent, const struct emit_slots *changes,
+                          const struct emit_slot *outside) {
+    const struct kir_node *n = kir_get(e->k, v);
+    struct emit_loop f;
+    e->vector_body = n->body;
+    reduce_begin(e, n->body, false);
+    if (extent || n->imm > 0) {
+        LLVMValueRef end = extent ? extent : emit_int(e, n->imm);
+        e->nodes[v.i].value = emit_loop_begin(e, &f, emit_int(e, 0), end, 1, extent != NULL, changes);
+        emit_block(e, n->body);
+        emit_loop_end(e, &f);
+    }
+    if (e->status == HILO_OK)
+        reduce_end(e, changes, outside);
+}
+
 void emit_vector_loop(struct emit *e, kir_val v) {
     const struct kir_node *n = kir_get(e->k, v);
     const struct emit_slots *changes = e->nodes[v.i].changes;
@@ -486,11 +505,15 @@ void emit_vector_loop(struct emit *e, kir_val v) {
         return;
     }
     LLVMValueRef extent = emit_is(n->arg[0]) ? emit_scalar(e, n->arg[0]) : NULL;
-    LLVMBasicBlockRef first = emit_new_block(e, "vector");
     struct emit_slot *outside = ARENA_ARRAY(&e->arena, struct emit_slot, changes->n + 1);
     for (uint32_t i = 0; i < changes->n; i++)
         outside[i] = e->slots[changes->v[i]];
+    if (n->width == 1) {
+        vector_single(e, v, extent, changes, outside);
+        return;
+    }
     bool masked = emit_can_mask(e, n->body);
+    LLVMBasicBlockRef first = emit_new_block(e, "vector");
     e->before = e->l->GetInsertBlock(e->b);
     e->l->BuildBr(e->b, first);
     e->l->PositionBuilderAtEnd(e->b, first);
