@@ -117,6 +117,17 @@ void lower_match(struct lower *l, const struct ir_type_data *t, const int64_t *d
     }
 }
 
+kir_val lower_part(struct lower *l, kir_val begin, int64_t size, int64_t length, enum kir_loop kind, uint32_t width) {
+    kir_val i;
+    if (length % size == 0) {
+        i = kir_loop(l->k, kind, size, width);
+    } else {
+        kir_val rest = kir_op2(l->k, KIR_SUB, 0, kir_i64(l->k, length), begin);
+        i = kir_loop_to(l->k, kind, kir_op2(l->k, KIR_MIN, 0, rest, kir_i64(l->k, size)), width);
+    }
+    return lower_add(l, begin, i);
+}
+
 /* ---- memory ---------------------------------------------------------------------------------- */
 
 bool lower_is_complex(enum ir_dtype t) {

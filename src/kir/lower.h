@@ -148,6 +148,8 @@ kir_val lower_div(struct lower *l, kir_val a, int64_t b);
 kir_val lower_rem(struct lower *l, kir_val a, int64_t b);
 kir_val lower_linear(struct lower *l, const int64_t *dims, uint32_t rank, const struct index *at);
 void lower_unflatten(struct lower *l, kir_val flat, const int64_t *dims, uint32_t rank, kir_val *out);
+/* A loop over `size` places of a line from `begin` on, or as many as the line still has: the place in it. */
+kir_val lower_part(struct lower *l, kir_val begin, int64_t size, int64_t length, enum kir_loop kind, uint32_t width);
 /* The index of a value whose dimensions of more than one element are those of `dims`, in order, `from` and up. */
 void lower_match(struct lower *l, const struct ir_type_data *t, const int64_t *dims, const kir_val *at, uint32_t rank,
                  struct index *out);

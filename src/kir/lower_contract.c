@@ -342,7 +342,7 @@ static void open_grid(struct contraction *c, const uint32_t *order, const int64_
         for (uint32_t i = 0; i < n; i++)
             at[i] = kir_i64(c->l->k, 0);
     }
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n && i < c->nresult; i++)
         c->result[order[i]].at = at[i];
 }
 
@@ -361,11 +361,13 @@ static uint32_t grid_order(const struct contraction *c, uint32_t p, uint32_t q, 
 
 /* A kernel that packs the side of axis v, which result_lanes reads then: where many rows are multiplied by it, its lines are
    read in one stream, and not from as many pages as there are lines. */
+enum { PACK_LINES = 16 };
+
 static void pack(struct contraction *c, uint32_t v, uint32_t side, int64_t lanes) {
     struct lower *l = c->l, before;
-    int64_t panels = (c->result[v].size + lanes - 1) / lanes, outer = 1, dims[2 * IR_MAX_RANK];
+    int64_t panels = (c->result[v].size + lanes - 1) / lanes, outer = 1, dims[2 * IR_MAX_RANK + 1];
     uint32_t axes[IR_MAX_RANK], n = 0, opened = 1;
-    kir_val at[2 * IR_MAX_RANK];
+    kir_val at[2 * IR_MAX_RANK + 1];
     c->packed.side = side;
     c->packed.v = v;
     c->packed.lanes = lanes;
@@ -375,27 +377,34 @@ static void pack(struct contraction *c, uint32_t v, uint32_t side, int64_t lanes
             axes[n] = i;
             dims[n++] = c->result[i].size;
         }
-    dims[n] = panels;
     for (uint32_t i = 0; i < c->nsum; i++)
         c->packed.depth *= c->sum[i].size;
-    for (uint32_t i = 0; i <= n; i++)
+    for (uint32_t i = 0; i < n; i++)
         outer *= dims[i];
     ir_val operand = ir_operand(l->m, c->op, side);
-    uint32_t temp = lower_new_temp(l, dtype_of(c, operand), outer * c->packed.depth * lanes);
+    uint32_t temp = lower_new_temp(l, dtype_of(c, operand), outer * panels * c->packed.depth * lanes);
     lower_before(l, &before);
     c->l = &before;
-    /* the grid also runs along the first contracted axis, so that one panel is work for two threads */
-    dims[n + 1] = c->nsum ? c->sum[0].size : 1;
-    lower_unflatten(&before, lower_grid(&before, outer * dims[n + 1]), dims, n + 2, at);
-    for (uint32_t i = 0; i < c->nresult; i++) /* along the others the operand does not change, or they have one index */
+    /* Blocks of lines of the last contracted axis, panel by panel: a few streams are read, and one is written, in either
+     * layout. */
+    uint32_t last = c->nsum - 1, m = n;
+    int64_t lines = c->sum[last].size, blocks = (lines + PACK_LINES - 1) / PACK_LINES;
+    for (uint32_t i = 0; i + 1 < c->nsum; i++)
+        dims[m++] = c->sum[i].size;
+    dims[m++] = blocks;
+    outer = 1;
+    for (uint32_t i = 0; i < m; i++)
+        outer *= dims[i];
+    lower_unflatten(&before, lower_grid(&before, outer), dims, m, at);
+    for (uint32_t i = 0; i < c->nresult; i++) /* along the others the operand does not change */
         c->result[i].at = kir_i64(before.k, 0);
     for (uint32_t i = 0; i < n; i++)
         c->result[axes[i]].at = at[i];
-    c->packed.panel = at[n];
-    if (c->nsum)
-        c->sum[0].at = at[n + 1];
-    for (uint32_t i = 1; i < c->nsum; i++, opened++)
-        c->sum[i].at = kir_loop(before.k, KIR_SERIAL, c->sum[i].size, 0);
+    for (uint32_t i = 0; i + 1 < c->nsum; i++)
+        c->sum[i].at = at[n + i];
+    c->packed.panel = kir_loop(before.k, KIR_SERIAL, panels, 0);
+    c->sum[last].at = lower_part(&before, lower_mul(&before, at[m - 1], PACK_LINES), PACK_LINES, lines, KIR_SERIAL, 0);
+    opened += 2;
     c->packed.lane = kir_loop(before.k, KIR_VECTOR, lanes, (uint32_t)lanes);
     c->result[v].at = lower_add(&before, lower_mul(&before, c->packed.panel, lanes), c->packed.lane);
     if (c->result[v].size % lanes) /* the last panel is filled up with zeros */
@@ -416,13 +425,25 @@ enum { PACK_REUSE = 24, PACK_ELEMENTS = 1 << 14 }; /* how often an element must 
 static bool is_worth_packing(const struct contraction *c, uint32_t v) {
     uint32_t side = c->result[v].stride[1] != 0;
     int64_t uses = 1, elements = 1;
-    if (c->result[v].stride[!side] != 0 || c->l->native)
+    if (c->result[v].stride[!side] != 0 || c->l->native || c->nsum == 0)
         return false;
     for (uint32_t i = 0; i < c->nresult; i++)
         *(c->result[i].stride[side] == 0 ? &uses : &elements) *= c->result[i].size;
     for (uint32_t i = 0; i < c->nsum; i++)
         elements *= c->sum[i].size;
     return uses >= PACK_REUSE && (elements >= PACK_ELEMENTS || c->result[v].stride[side] != 1);
+}
+
+/* Tiles of rows that are multiplied by a panel after the other while they stay in the second cache; their rest of it is the
+   panels'. */
+static int64_t tiles_of_block(const struct contraction *c, int64_t tile, int64_t tiles) {
+    if (!c->packed.on)
+        return tiles;
+    int64_t bytes = tile * c->packed.depth * (int64_t)kir_type_bits(c->acc) / 8,
+            most = (int64_t)c->l->target->l2_bytes / 2 / bytes;
+    most = most < 1 ? 1 : most;
+    int64_t blocks = (tiles + most - 1) / most;
+    return (tiles + blocks - 1) / blocks;
 }
 
 /* Lanes along axis v of the result, a register tile of rows along axis u (nresult = none). */
@@ -439,11 +460,20 @@ static void result_lanes(struct contraction *c, uint32_t v, uint32_t u) {
     kir_val at[IR_MAX_RANK] = {{0}};
     if (is_worth_packing(c, v))
         pack(c, v, c->result[v].stride[1] != 0, lanes);
+    int64_t tiles = (rows + tile - 1) / tile, block = tiles_of_block(c, tile, tiles);
     for (uint32_t i = 0; i < n; i++)
-        counts[i] = order[i] == v   ? (size + lanes - 1) / lanes
-                    : order[i] == u ? (rows + tile - 1) / tile
-                                    : c->result[order[i]].size;
-    open_grid(c, order, counts, n, at, &opened);
+        counts[i] = order[i] == v ? (size + lanes - 1) / lanes : order[i] == u ? block : c->result[order[i]].size;
+    if (u < c->nresult && block < tiles) { /* blocks of tiles around the panels */
+        counts[n] = block;
+        counts[n - 1] = counts[n - 2];
+        counts[n - 2] = (tiles + block - 1) / block;
+        open_grid(c, order, counts, n + 1, at, &opened);
+        kir_val t = lower_add(l, lower_mul(l, at[n - 2], block), at[n]);
+        c->result[v].at = at[n - 1];
+        c->result[u].at = tiles % block ? kir_op2(l->k, KIR_MIN, 0, t, kir_i64(l->k, tiles - 1)) : t;
+    } else {
+        open_grid(c, order, counts, n, at, &opened);
+    }
     kir_val column = lower_mul(l, c->result[v].at, lanes),
             first = u < c->nresult ? tile_begin(l, c->result[u].at, rows, tile) : at[0];
     c->packed.panel = c->result[v].at;

@@ -99,17 +99,6 @@ static int turned(const struct lower *l, uint32_t last) {
     return -1;
 }
 
-static kir_val part_of_line(struct lower *l, kir_val begin, int64_t size, int64_t length, enum kir_loop kind, uint32_t width) {
-    kir_val i;
-    if (length % size == 0) {
-        i = kir_loop(l->k, kind, size, width);
-    } else {
-        kir_val rest = kir_op2(l->k, KIR_SUB, 0, kir_i64(l->k, length), begin);
-        i = kir_loop_to(l->k, kind, kir_op2(l->k, KIR_MIN, 0, rest, kir_i64(l->k, size)), width);
-    }
-    return lower_add(l, begin, i);
-}
-
 /* Blocks of the two dimensions, so that what is read across lines is used while it is in the cache. */
 static void tiled_loops(struct lower *l, uint32_t last, uint32_t other) {
     const int64_t *dims = l->kernel->dims;
@@ -123,8 +112,8 @@ static void tiled_loops(struct lower *l, uint32_t last, uint32_t other) {
     lower_unflatten(l, lower_grid(l, grid), outer, l->kernel->rank, out);
     memcpy(at.at, out, l->kernel->rank * sizeof *out);
     kir_val column = lower_mul(l, kir_loop(l->k, KIR_SERIAL, (dims[last] + width - 1) / width, 0), width);
-    at.at[other] = part_of_line(l, lower_mul(l, out[other], LOOPS_TILE), LOOPS_TILE, dims[other], KIR_SERIAL, 0);
-    at.at[last] = part_of_line(l, column, width, dims[last], KIR_VECTOR, (uint32_t)width);
+    at.at[other] = lower_part(l, lower_mul(l, out[other], LOOPS_TILE), LOOPS_TILE, dims[other], KIR_SERIAL, 0);
+    at.at[last] = lower_part(l, column, width, dims[last], KIR_VECTOR, (uint32_t)width);
     store_outputs(l, &at);
     for (int i = 0; i < 4; i++)
         kir_close(l->k);
@@ -166,7 +155,7 @@ static void nested_loops(struct lower *l) {
             opened++;
         }
     uint32_t width = l->kernel->nested ? lower_lanes(l, lower_bytes(l), 1) : lanes(l);
-    at.at[last] = cut ? part_of_line(l, begin, block, line, KIR_VECTOR, width) : kir_loop(l->k, KIR_VECTOR, line, width);
+    at.at[last] = cut ? lower_part(l, begin, block, line, KIR_VECTOR, width) : kir_loop(l->k, KIR_VECTOR, line, width);
     store_outputs(l, &at);
     for (opened++; opened > 0; opened--)
         kir_close(l->k);

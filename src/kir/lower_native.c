@@ -4,8 +4,9 @@
 #include "kir/lower.h"
 
 enum {
-    NATIVE_WORK = 16384, /* operations of a turn; more are worth steps, and threads */
-    NATIVE_OPS = 400     /* bounds the kernel's size */
+    NATIVE_WORK = 16384,   /* operations of a turn; more are worth steps, and threads */
+    NATIVE_OPS = 400,      /* bounds the kernel's size */
+    NATIVE_TURNS = 1 << 24 /* a run can be cancelled between steps only, so that a kernel must come to its end */
 };
 
 static size_t count_of(const struct ir_module *m, ir_val v) {
@@ -62,7 +63,8 @@ static bool can_block(const struct ir_module *m, ir_block b, const struct fuse_b
             continue;
         }
         if (s->kernel->schedule == FUSE_INTO &&
-            !(is_own(m, b, ir_operand(m, s->op, 0)) && IR_NONE(ir_val_get(m, ir_operand(m, s->op, 0))->op)))
+            !(is_own(m, b, ir_operand(m, s->op, 0)) && IR_NONE(ir_val_get(m, ir_operand(m, s->op, 0))->op) &&
+              count_of(m, ir_operand(m, s->op, 1))))
             return false;
         if (s->kernel->nested && count_of(m, s->kernel->outs.v[0]) == 0)
             return false;
@@ -85,8 +87,9 @@ bool lower_can_loop(struct arena *a, const struct ir_module *m, ir_op op, const 
     ir_block bt = region_block(m, op, 0), bb = region_block(m, op, 1);
     const ir_val *args = ir_block_get(m, bb)->args, *nexts = ir_op_get(m, ir_terminator(m, bb))->operands;
     (void)a;
-    if (n > 48 || !can_block(m, bt, test, &work, &nops) || !can_block(m, bb, body, &work, &nops) || work > NATIVE_WORK ||
-        nops > NATIVE_OPS)
+    uint64_t turns;
+    if (n > 48 || !opt_trip_count(m, op, &turns) || turns > NATIVE_TURNS || !can_block(m, bt, test, &work, &nops) ||
+        !can_block(m, bb, body, &work, &nops) || work > NATIVE_WORK || nops > NATIVE_OPS)
         return false;
     for (uint32_t i = 0; i < n; i++) {
         if (count_of(m, args[i]) == 0)

@@ -752,7 +752,8 @@ static void test_cancel(void **state) {
                                   "  %0 = stablehlo.while(%i = %c) : tensor<i32>\n"
                                   "    cond { %t = stablehlo.constant dense<true> : tensor<i1>\n"
                                   "           stablehlo.return %t : tensor<i1> }\n"
-                                  "    do { stablehlo.return %i : tensor<i32> }\n"
+                                  "    do { %n = stablehlo.add %i, %i : tensor<i32>\n"
+                                  "         stablehlo.return %n : tensor<i32> }\n"
                                   "  return %0 : tensor<i32>\n"
                                   "}\n";
     hilo_client *client = new_client();
