@@ -184,14 +184,8 @@ static void kernel(struct build *b, const struct fuse_block *f, ir_block block, 
             plan_undefined(b->p, build_temp(b, k->outs.v[i]));
         return;
     }
-    if (k->schedule == FUSE_INTO) { /* what is updated comes first, because it may need a kernel itself */
-        uint32_t from = build_buffer(b, ir_operand(b->m, k->heart, 0));
-        if (is_empty(b, ir_operand(b->m, k->heart, 1))) {
-            uint32_t to = build_temp(b, k->outs.v[0]);
-            plan_copy(b->p, 1, &from, &to);
-            return;
-        }
-    }
+    if (k->schedule == FUSE_INTO) /* first, because it may need a kernel itself */
+        (void)build_buffer(b, ir_operand(b->m, k->heart, 0));
     lower_kernel(b->a, b->m, f, block, k, &b->target, &b->now);
     build_lowered(b);
 }
