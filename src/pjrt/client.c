@@ -345,6 +345,7 @@ struct pjrt_error *pjrt_Device_GetAttributes(struct pjrt_Device_GetAttributes *a
 /* The devices share the memory, and the counts. */
 struct pjrt_error *pjrt_Device_MemoryStats(struct pjrt_Device_MemoryStats *a) {
     struct pjrt_meter *m = &a->device->client->meter;
+    *a = (struct pjrt_Device_MemoryStats){.struct_size = a->struct_size, .device = a->device};
     long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
     a->bytes_in_use = (int64_t)atomic_load(&m->now);
     a->peak_bytes_in_use = (int64_t)atomic_load(&m->peak);

@@ -404,14 +404,14 @@ struct pjrt_error *pjrt_Executable_GetCostAnalysis(struct pjrt_Executable_GetCos
 }
 
 struct pjrt_error *pjrt_Executable_GetCompiledMemoryStats(struct pjrt_Executable_GetCompiledMemoryStats *a) {
-    const struct pjrt_executable *x = a->executable;
+    struct pjrt_executable *x = a->executable;
     hilo_stats s = {.struct_size = sizeof s};
+    *a = (struct pjrt_Executable_GetCompiledMemoryStats){.struct_size = a->struct_size, .executable = x};
     hilo_executable_stats(x->hilo, &s);
     a->generated_code_size_in_bytes = (int64_t)x->code.n;
     a->argument_size_in_bytes = (int64_t)x->input_bytes;
     a->output_size_in_bytes = (int64_t)x->output_bytes;
     a->alias_size_in_bytes = (int64_t)x->alias_bytes;
-    a->temp_size_in_bytes = 0;
     a->peak_memory_in_bytes = (int64_t)(x->input_bytes + x->output_bytes - x->alias_bytes);
     a->total_size_in_bytes = a->peak_memory_in_bytes;
     if (a->peak_memory_in_bytes < (int64_t)s.peak_bytes) { /* it has run */

@@ -225,6 +225,9 @@ static void test_devices(void **state) {
     struct pjrt_Device_MemoryStats stats = {.struct_size = offsetof(struct pjrt_Device_MemoryStats, num_allocs),
                                             .device = d.devices[0]};
     OK(api->Device_MemoryStats(&stats));
+    struct pjrt_Device_MemoryStats full = {.struct_size = sizeof full, .device = d.devices[0], .pool_bytes_is_set = true};
+    OK(api->Device_MemoryStats(&full));
+    assert_true(full.num_allocs_is_set && !full.pool_bytes_is_set);
     assert_true(stats.bytes_in_use > 0 && stats.peak_bytes_in_use_is_set && !stats.num_allocs_is_set);
     client_destroy(c);
 }
@@ -673,10 +676,12 @@ static void test_run(void **state) {
     struct pjrt_Executable_OutputDimensions dims = {.struct_size = sizeof dims, .executable = g.executable};
     OK(api->Executable_OutputDimensions(&dims));
     assert_true(dims.n == 1 && dims.ranks[0] == 1 && dims.dims[0] == 6);
-    struct pjrt_Executable_GetCompiledMemoryStats stats = {.struct_size = sizeof stats, .executable = g.executable};
+    struct pjrt_Executable_GetCompiledMemoryStats stats = {.struct_size = sizeof stats, .executable = g.executable,
+                                                           .host_temp_size_in_bytes = 9}; /* what was there is not kept */
     OK(api->Executable_GetCompiledMemoryStats(&stats));
     assert_int_equal(stats.argument_size_in_bytes, 24);
     assert_int_equal(stats.output_size_in_bytes, 24);
+    assert_int_equal(stats.host_temp_size_in_bytes, 0);
     struct pjrt_Executable_GetCostAnalysis cost = {.struct_size = sizeof cost, .executable = g.executable};
     OK(api->Executable_GetCostAnalysis(&cost));
     assert_int_equal(cost.n, 2);
