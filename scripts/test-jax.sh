@@ -28,8 +28,8 @@ echo 'from jax_hilo import initialize  # noqa: F401' >"$site/jax_plugins/hilo.py
 export PYTHONPATH=$site:$root/python:$root/tests/jax${PYTHONPATH:+:$PYTHONPATH} PYTHONDONTWRITEBYTECODE=1
 
 passed=0 failed=0 skipped=0
-count() { # WORD LOG: the number before that word in pytest's last line
-    sed -nE "\$s/.*[^0-9]([0-9]+) $1.*/\1/p" <<<" $(tail -n 1 "$2")"
+count() { # WORD LOG: the number before that word in pytest's summary
+    grep -E '^[0-9].* in [0-9.]+s' "$2" | tail -n 1 | sed -nE "s/^(.*[^0-9])?([0-9]+) $1.*/\2/p"
 }
 mkdir -p build/jax-logs
 cd "$jax" || exit

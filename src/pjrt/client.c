@@ -163,6 +163,7 @@ void pjrt_client_unref(struct pjrt_client *c) {
         return;
     for (size_t i = 0; c->devices && i < c->topology.ndevices; i++)
         device_free(&c->devices[i]);
+    hilo_buffer_release(c->token);
     hilo_client_release(c->hilo);
     pjrt_event_unref(c->done);
     free(c->devices);
@@ -197,6 +198,8 @@ static struct pjrt_error *client_fill(struct pjrt_client *c) {
     hilo_status status = hilo_client_create(&o, &c->hilo);
     if (status == HILO_OK)
         pjrt_call_init(c);
+    if (status == HILO_OK)
+        status = hilo_buffer_create(c->hilo, HILO_TOKEN, NULL, 0, &c->token);
     return status == HILO_OK ? NULL : pjrt_fail(status, "the client cannot be created");
 }
 

@@ -68,6 +68,18 @@ static void count_block(const struct ir_module *m, ir_block block, float *flops,
         count_op(m, op, flops, moved);
 }
 
+/* A function of moves and nothing else. */
+static bool only_copies(const struct ir_module *m) {
+    for (ir_op f = ir_block_get(m, ir_module_body(m))->first; !IR_NONE(f); f = ir_op_get(m, f)->next) {
+        if (ir_kind(m, f) != IR_FUNC || IR_NONE(ir_func_body(m, f)))
+            return false;
+        for (ir_op op = ir_block_get(m, ir_func_body(m, f))->first; !IR_NONE(op); op = ir_op_get(m, op)->next)
+            if (!(ir_op_info(ir_kind(m, op))->traits & (IR_T_MOVEMENT | IR_T_TERMINATOR)))
+                return false;
+    }
+    return true;
+}
+
 #define PROPERTY(key, v)                                                                                     \
     (struct pjrt_named){.struct_size = sizeof(struct pjrt_named), .name = key, .name_size = sizeof(key) - 1, \
                         .type = PJRT_FLOAT, .float_value = v, .value_size = 1}
@@ -78,4 +90,5 @@ void pjrt_cost(struct pjrt_executable *x) {
     count_block(m, ir_module_body(m), &flops, &moved);
     x->cost[0] = PROPERTY("flops", flops);
     x->cost[1] = PROPERTY("bytes accessed", moved);
+    x->copies = only_copies(m);
 }

@@ -19,6 +19,7 @@ void pjrt_executable_unref(struct pjrt_executable *x) {
     free(x->dims);
     free(x->ranks);
     free(x->aliases);
+    free(x->tokens);
     for (size_t i = 0; x->layouts && i < x->ninputs + x->noutputs; i++)
         free(x->layouts[i]);
     free(x->layouts);
@@ -77,9 +78,10 @@ static struct pjrt_error *describe_outputs(struct pjrt_executable *x) {
 static struct pjrt_error *describe_inputs(struct pjrt_executable *x) {
     x->aliases = pjrt_alloc(x->ninputs, sizeof *x->aliases);
     x->layouts = pjrt_alloc(x->ninputs + x->noutputs, sizeof *x->layouts);
+    x->tokens = pjrt_alloc(x->ninputs, sizeof *x->tokens);
     x->kinds = pjrt_alloc(x->ninputs + x->noutputs, sizeof *x->kinds);
     x->kind_sizes = pjrt_alloc(x->ninputs + x->noutputs, sizeof *x->kind_sizes);
-    if (!x->aliases || !x->layouts || !x->kinds || !x->kind_sizes)
+    if (!x->aliases || !x->tokens || !x->layouts || !x->kinds || !x->kind_sizes)
         return pjrt_exhausted();
     hilo_type t;
     for (size_t i = 0; i < x->ninputs && hilo_executable_input_type(x->hilo, i, &t) == HILO_OK; i++) {
@@ -87,6 +89,7 @@ static struct pjrt_error *describe_inputs(struct pjrt_executable *x) {
         pjrt_error_free(pjrt_shape_bytes(pjrt_dtype_number(t.dtype), t.dims, t.rank, &bytes));
         x->input_bytes += bytes;
         PJRT_TRY(pjrt_layout_new(t.rank, &x->layouts[i]));
+        x->tokens[i] = t.dtype == HILO_TOKEN;
         x->aliases[i] = hilo_executable_input_alias(x->hilo, i);
         x->alias_bytes += x->aliases[i] >= 0 ? bytes : 0;
     }

@@ -37,6 +37,8 @@ static struct pjrt_error *run_program(struct run *r, hilo_buffer **in, uint8_t *
     for (size_t i = 0; i < r->ninputs; i++) {
         PJRT_TRY(pjrt_buffer_data(r->inputs[i].buffer, &in[i]));
         donate[i] = r->inputs[i].donated;
+        if (x->tokens[i] && r->inputs[i].buffer->bytes == 0) /* frameworks may hold a token as an empty array */
+            in[i] = x->client->token;
     }
     hilo_execute_options o;
     hilo_execute_options_init(&o);
@@ -170,8 +172,10 @@ static bool at_once(const struct run *r) {
     const struct pjrt_executable *x = r->loaded->executable;
     if (x->dynamic || pjrt_queue_inside(&r->device->queue))
         return true; /* its thread cannot wait for itself */
-    if (atomic_load_explicit(&x->run_ns, memory_order_relaxed) > SHORT_RUN ||
-        atomic_load_explicit(&r->device->queue.pending, memory_order_acquire))
+    bool idle = !atomic_load_explicit(&r->device->queue.pending, memory_order_acquire);
+    bool is_short = atomic_load_explicit(&x->run_ns, memory_order_relaxed) <= SHORT_RUN;
+    /* A copy of what the host holds has to be there before the host goes on: it may change its memory then. */
+    if (!x->copies && !(idle && is_short))
         return false;
     for (size_t i = 0; i < r->ninputs; i++)
         if (!pjrt_event_ready(r->inputs[i].buffer->ready))

@@ -218,6 +218,7 @@ struct pjrt_client {
     struct pjrt_device **list;
     struct pjrt_memory **memories; /* of all devices */
     struct pjrt_event *done;       /* an event that is ready */
+    hilo_buffer *token;            /* a token */
     pthread_key_t listener;        /* of the thread, struct pjrt_listener; or NULL */
     pthread_mutex_t lock;          /* of what buffers change */
     struct pjrt_meter meter;
@@ -318,8 +319,10 @@ struct pjrt_executable {
     int *dtypes;                         /* of the outputs */
     int64_t *dims;                       /* of the outputs, one after the other; HILO_DYNAMIC = unknown */
     size_t *ranks;
+    bool copies;                         /* it moves data, and does nothing else */
     bool dynamic;                        /* an output's shape is known only when the program runs */
     int32_t *aliases;                    /* of the inputs */
+    bool *tokens;                        /* which inputs are */
     struct pjrt_layout_text **layouts;   /* of the inputs, then of the outputs */
     const char **kinds;                  /* of the memory: of the inputs, then of the outputs */
     size_t *kind_sizes;
@@ -338,7 +341,7 @@ struct pjrt_loaded {
 };
 
 void pjrt_executable_unref(struct pjrt_executable *x);
-/* Counts operations and bytes (cost.c). */
+/* Counts operations and bytes, and finds out whether the program only copies (cost.c). */
 void pjrt_cost(struct pjrt_executable *x);
 void pjrt_loaded_unref(struct pjrt_loaded *l);
 

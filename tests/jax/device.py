@@ -1,0 +1,147 @@
+#!/usr/bin/env python3
+"""hilo as a device of JAX, by the package in python/: what a program computes, and what JAX keeps from platforms that it does not
+know. Needs JAX: in the environment of $HILO_PYTHON, in .venv, or python3's; without it, all is skipped.
+
+usage: device.py PJRT_HILO.SO
+"""
+import os
+import pathlib
+import sys
+import tempfile
+
+root = pathlib.Path(__file__).resolve().parents[2]
+for python in (os.environ.get("HILO_PYTHON"), root / ".venv/bin/python"):
+    if python and os.path.exists(python) and "HILO_JAX_TEST" not in os.environ:
+        os.environ["HILO_JAX_TEST"] = "1"
+        os.execv(python, [str(python), *sys.argv])
+
+os.environ.update(HILO_PJRT_PLUGIN=os.path.abspath(sys.argv[1]), JAX_PLATFORMS="hilo")
+sys.path.insert(0, str(root / "python"))
+sys.dont_write_bytecode = True
+try:
+    import jax
+except ImportError:
+    print("0 passed, 0 failed, 1 skipped")
+    sys.exit(0)
+import jax.numpy as jnp
+import jax_hilo
+import numpy as np
+
+jax_hilo.initialize()
+passed = failed = 0
+
+
+def check(what, condition):
+    global passed, failed
+    if condition:
+        passed += 1
+    else:
+        failed += 1
+        print(f"{what}: failed")
+
+
+def near(a, b, tolerance=1e-5):
+    return np.allclose(np.asarray(a), np.asarray(b), rtol=tolerance, atol=tolerance)
+
+
+rng = np.random.default_rng(0)
+check("platform", jax.devices()[0].platform == "hilo")
+
+# Numbers of every type go there and back, from and to memory of any order.
+for name in ("bool", "int2", "int4", "int8", "int16", "int32", "uint2", "uint4", "uint8", "uint16", "uint32", "float16", "float32",
+             "bfloat16", "float8_e4m3fn", "float8_e5m2", "float4_e2m1fn", "complex64"):
+    x = rng.integers(0, 2, (3, 5)).astype(jnp.dtype(name))
+    for y in (x, np.asfortranarray(x), x[::-1, ::2], np.zeros((0, 2), x.dtype), x[1, 1]):
+        check(f"{name} {y.shape}", np.array_equal(np.asarray(jax.device_put(y)), y))
+large = rng.normal(size=(64, 128)).astype(np.float32)
+check("large", np.array_equal(np.asarray(jax.jit(lambda v: v.T)(large)), large.T))
+copied = jnp.array(large)
+large[0, 0] = 7
+check("jnp.array copies", copied[0, 0] != 7)
+
+
+# A gradient, by finite differences.
+def loss(p, v):
+    for w in p:
+        v = jnp.tanh(v @ w)
+    return (v**2).sum()
+
+
+p = [jnp.asarray(rng.normal(size=(4, 4)), jnp.float32) for _ in range(2)]
+v = jnp.asarray(rng.normal(size=(2, 4)), jnp.float32)
+g = jax.jit(jax.grad(loss))(p, v)
+e = np.zeros((4, 4), np.float32)
+e[1, 2] = 1e-2
+difference = (loss([p[0] + e, p[1]], v) - loss([p[0] - e, p[1]], v)) / 2e-2
+check("gradient", near(g[0][1, 2], difference, 1e-2))
+
+# Linear algebra is LAPACK's.
+a = rng.normal(size=(2, 5, 5)).astype(np.float32)
+s = a @ a.swapaxes(-1, -2)
+w, q = jnp.linalg.eigh(s)
+check("eigh", near(q * w[..., None, :] @ q.swapaxes(-1, -2), s, 1e-4))
+u, d, vt = jnp.linalg.svd(a)
+check("svd", near(u * d[..., None, :] @ vt, a, 1e-4))
+q, r = jnp.linalg.qr(a)
+check("qr", near(q @ r, a, 1e-4))
+check("inv", near(jnp.linalg.inv(a) @ a, np.broadcast_to(np.eye(5), a.shape), 1e-3))
+check("eigvals", near(np.sort(np.abs(jnp.linalg.eigvals(a[0]))), np.sort(np.abs(np.linalg.eigvals(a[0]))), 1e-4))
+
+# Callbacks, in order and with their errors.
+seen = []
+
+
+@jax.jit
+def calls(x):
+    jax.debug.callback(lambda y: seen.append(float(y)), x, ordered=True)
+    jax.debug.callback(lambda y: seen.append(-float(y)), x, ordered=True)
+    return jax.pure_callback(np.sin, jax.ShapeDtypeStruct(x.shape, x.dtype), x)
+
+
+check("pure_callback", near(calls(jnp.float32(2)), np.sin(2)))
+jax.effects_barrier()
+check("debug.callback", seen == [2.0, -2.0])
+
+
+def fails(_):
+    raise ValueError("no such luck")
+
+
+try:
+    jax.jit(lambda x: jax.pure_callback(fails, jax.ShapeDtypeStruct((), np.float32), x))(1.0).block_until_ready()
+    check("an error of a callback", False)
+except jax.errors.JaxRuntimeError as error:
+    check("an error of a callback", "no such luck" in str(error))
+
+# Donation.
+x = jnp.ones(8)
+y = jax.jit(lambda z: z + 1, donate_argnums=0)(x)
+check("donation", x.is_deleted() and near(y, np.full(8, 2)))
+
+# Errors name the line; options are known or refused.
+lowered = jax.jit(lambda z: z * 2).lower(1.0)
+check("a compile option", near(lowered.compile(compiler_options={"hilo_level": "0"})(1.0), 2))
+try:
+    lowered.compile(compiler_options={"no_such_option": "1"})
+    check("an unknown option", False)
+except jax.errors.JaxRuntimeError as error:
+    check("an unknown option", "No such compile option: 'no_such_option'" in str(error))
+check("cost", lowered.compile().cost_analysis()["flops"] == 1)
+
+# The cache: a program that was saved is found again.
+with tempfile.TemporaryDirectory() as folder:
+    from jax._src import compilation_cache
+
+    jax.config.update("jax_compilation_cache_dir", folder)
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
+    jax.config.update("jax_persistent_cache_min_entry_size_bytes", 0)
+    compilation_cache.reset_cache()
+    first = jax.jit(lambda z: z * 3 + 1)(jnp.arange(4.0))
+    check("the cache is written", any(pathlib.Path(folder).iterdir()))
+    jax.clear_caches()
+    hits = []
+    jax.monitoring.register_event_listener(lambda event, **_: hits.append("cache_hits" in event))
+    check("the cache is read", near(jax.jit(lambda z: z * 3 + 1)(jnp.arange(4.0)), first) and any(hits))
+
+print(f"{passed} passed, {failed} failed")
+sys.exit(failed > 0)
