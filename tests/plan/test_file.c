@@ -205,6 +205,41 @@ static void test_wrong_numbers(void **state) {
     strbuf_free(&file);
 }
 
+struct meter {
+    long live, left;
+};
+
+static void *meter_realloc(void *user, void *p, size_t old, size_t n, size_t align) {
+    struct meter *m = user;
+    hilo_allocator sys = mem_system_allocator();
+    if (n && m->left-- <= 0)
+        return NULL;
+    m->live += (n && !p) - (!n && p != NULL);
+    return sys.realloc_fn(sys.user, p, old, n, align);
+}
+
+/* Loading where the first allocation fails, the second, and so on until none does. */
+static void test_exhaustion(void **state) {
+    (void)state;
+    struct strbuf file;
+    hilo_status status = HILO_RESOURCE_EXHAUSTED;
+    serialized(&file);
+    for (long k = 0; status != HILO_OK; k++) {
+        struct meter m = {0, 1000};
+        hilo_client_options o;
+        hilo_client *client;
+        hilo_client_options_init(&o);
+        o.allocator = (hilo_allocator){meter_realloc, &m};
+        assert_int_equal(hilo_client_create(&o, &client), HILO_OK);
+        m.left = k;
+        status = load(client, file.p, file.n);
+        assert_true(status == HILO_OK || status == HILO_RESOURCE_EXHAUSTED);
+        hilo_client_release(client);
+        assert_int_equal(m.live, 0);
+    }
+    strbuf_free(&file);
+}
+
 static void test_hash(void **state) {
     (void)state;
     char bytes[256] = {0};
@@ -228,6 +263,7 @@ static void test_hash(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_round_trip), cmocka_unit_test(test_damage),
-                                       cmocka_unit_test(test_wrong_numbers), cmocka_unit_test(test_hash)};
+                                       cmocka_unit_test(test_wrong_numbers), cmocka_unit_test(test_exhaustion),
+                                       cmocka_unit_test(test_hash)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

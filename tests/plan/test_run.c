@@ -7,15 +7,19 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <limits.h>
 
 /* ---- executables ----------------------------------------------------------------------------- */
 
-static atomic_long allocations;
+static atomic_long allocations, live, remaining = LONG_MAX; /* so far; held; until the first that fails */
 
 static void *counting_realloc(void *user, void *p, size_t old, size_t n, size_t align) {
     hilo_allocator sys = mem_system_allocator();
     (void)user;
+    if (n && atomic_fetch_sub(&remaining, 1) <= 0)
+        return NULL;
     atomic_fetch_add(&allocations, n != 0);
+    atomic_fetch_add(&live, (n && !p) - (!n && p));
     return sys.realloc_fn(sys.user, p, old, n, align);
 }
 
@@ -368,6 +372,28 @@ static void test_reference(void **state) {
     drop(&x);
 }
 
+/* Runs whose allocations fail: the first, the second, and so on until none does. */
+static void test_exhaustion(void **state) {
+    (void)state;
+    hilo_status status = HILO_RESOURCE_EXHAUSTED;
+    for (long k = 0; status != HILO_OK; k++) {
+        struct made x;
+        hilo_buffer *out = NULL;
+        make_chain(&x, 2, 6);
+        hilo_buffer *in = floats(&x, N, 1);
+        atomic_store(&remaining, k);
+        status = hilo_execute(x.exe, NULL, &in, 1, &out, 1);
+        atomic_store(&remaining, LONG_MAX);
+        assert_true(status == HILO_OK || (status == HILO_RESOURCE_EXHAUSTED && !out));
+        hilo_buffer_release(out);
+        hilo_buffer_release(execute(&x, NULL, in)); /* and it can go on */
+        hilo_buffer_release(in);
+        drop(&x);
+        assert_int_equal(atomic_load(&live), 0);
+        assert_true(k < 100);
+    }
+}
+
 /* Every iteration is done once, however many threads and pieces there are, and whoever calls. */
 struct marks {
     struct rt_team *team;
@@ -437,7 +463,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_chain), cmocka_unit_test(test_no_allocation), cmocka_unit_test(test_callers),
         cmocka_unit_test(test_loop), cmocka_unit_test(test_cancelled), cmocka_unit_test(test_donation),
-        cmocka_unit_test(test_reference), cmocka_unit_test(test_team), cmocka_unit_test(test_cache),
+        cmocka_unit_test(test_reference), cmocka_unit_test(test_exhaustion),
+        cmocka_unit_test(test_team), cmocka_unit_test(test_cache),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,149 @@
+/* Plans as text: what is joined, where it lies, and what is refused. The random programs (test_random_plan.c) check that plans
+ * are right; this, that they are good. */
+#include "plan/plan.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+static void nothing(void *const *v, void *scratch, int64_t begin, int64_t end) {
+    (void)v, (void)scratch, (void)begin, (void)end;
+}
+static const struct plan_kernel unary = {.name = "unary", .fn = nothing, .nparams = 2, .grid = 16};
+static const struct plan_kernel inplace = {.name = "inplace", .fn = nothing, .nparams = 1, .grid = 16, .scratch_bytes = 128};
+static const int64_t dims[1] = {32}; /* f32: 128 bytes */
+
+static uint32_t temp(struct plan_builder *b) {
+    return plan_temp(b, IR_F32_T, 1, dims);
+}
+
+/* to = unary(from); may it lie over it? */
+static void put(struct plan_builder *b, uint32_t from, uint32_t to, bool over) {
+    plan_kernel(b, &unary, (struct plan_use[]){{from, PLAN_IN, 0}, {to, PLAN_OUT, over}});
+}
+
+/* x → t1 → t2 → t3 → result, of which nothing may lie over anything: two places are enough. */
+static void chain(struct plan_builder *b) {
+    uint32_t at = plan_argument(b, 0, IR_F32_T, 1, dims);
+    for (int i = 0; i < 4; i++) {
+        uint32_t next = temp(b);
+        put(b, at, next, false);
+        at = next;
+    }
+    plan_result(b, 0, at);
+}
+
+/* The same where each may: everything is the result's memory, and the argument's when it is donated. */
+static void chain_over(struct plan_builder *b) {
+    uint32_t at = plan_argument(b, 0, IR_F32_T, 1, dims);
+    for (int i = 0; i < 3; i++) {
+        uint32_t next = temp(b);
+        put(b, at, next, true);
+        at = next;
+    }
+    plan_result(b, 0, at);
+}
+
+/* A change in place of what is needed later: a copy that stays. What nobody needs is dropped. */
+static void copied(struct plan_builder *b) {
+    uint32_t x = plan_argument(b, 0, IR_F32_T, 1, dims), t = temp(b), u = temp(b);
+    put(b, x, t, false);
+    plan_copy(b, 1, &t, &u);
+    plan_kernel(b, &inplace, (struct plan_use[]){{u, PLAN_INOUT, 0}});
+    put(b, t, temp(b), false);
+    plan_result(b, 0, u);
+    plan_result(b, 1, t);
+}
+
+/* while: the states change places in every turn, which takes a place on the side. */
+static void swap(struct plan_builder *b) {
+    uint32_t x = plan_argument(b, 0, IR_F32_T, 1, dims), s[2] = {temp(b), temp(b)}, go = plan_temp(b, IR_I1_T, 0, NULL);
+    plan_copy(b, 2, (uint32_t[]){x, x}, s);
+    plan_loop_begin(b);
+    put(b, s[0], go, false);
+    plan_loop_body(b, go);
+    plan_copy(b, 2, (uint32_t[]){s[1], s[0]}, s);
+    plan_loop_end(b);
+    plan_result(b, 0, s[0]);
+    plan_result(b, 1, x);
+}
+
+static void unwritten(struct plan_builder *b) {
+    uint32_t from = temp(b), to = temp(b);
+    put(b, from, to, false);
+    plan_result(b, 0, to);
+}
+
+static void writes_argument(struct plan_builder *b) {
+    uint32_t x = plan_argument(b, 0, IR_F32_T, 1, dims);
+    plan_kernel(b, &inplace, (struct plan_use[]){{x, PLAN_INOUT, 0}});
+    plan_result(b, 0, x);
+}
+
+static const struct {
+    void (*make)(struct plan_builder *b);
+    uint32_t nresults;
+    const char *text; /* of the plan, or of the diagnostic */
+} programs[] = {
+    {chain, 1, "plan of 1 arguments, 1 results: block 256 bytes, live 256, scratch 0\n"
+               "  b0 = tensor<32xf32> argument 0\n  b1 = tensor<32xf32> block+0\n  b2 = tensor<32xf32> block+128\n"
+               "  b3 = tensor<32xf32> block+0\n  b4 = tensor<32xf32> result 0\n"
+               "  result 0 may lie in argument 0\n"
+               "   0  kernel unary in b0 out b1 grid 16\n   1  kernel unary in b1 out b2 grid 16\n"
+               "   2  kernel unary in b2 out b3 grid 16\n   3  kernel unary in b3 out b4 grid 16\n"},
+    {chain_over, 1, "plan of 1 arguments, 1 results: block 0 bytes, live 0, scratch 0\n"
+                    "  b0 = tensor<32xf32> argument 0\n  b1 = tensor<32xf32> result 0\n  b2 = tensor<32xf32> result 0\n"
+                    "  b3 = tensor<32xf32> result 0\n  result 0 may lie in argument 0\n"
+                    "   0  kernel unary in b0 out b1 grid 16\n   1  kernel unary in b1 out b2 grid 16\n"
+                    "   2  kernel unary in b2 out b3 grid 16\n"},
+    {copied, 2, "plan of 1 arguments, 2 results: block 0 bytes, live 0, scratch 128\n"
+                "  b0 = tensor<32xf32> argument 0\n  b1 = tensor<32xf32> result 1\n  b2 = tensor<32xf32> result 0\n"
+                "  result 0 may lie in argument 0\n"
+                "   0  kernel unary in b0 out b1 grid 16\n   1  copy in b1 out b2\n"
+                "   2  kernel inplace inout b2 grid 16 scratch 128\n"},
+    {swap, 2, "plan of 1 arguments, 2 results: block 320 bytes, live 192, scratch 0\n"
+              "  b0 = tensor<32xf32> argument 0\n  b1 = tensor<32xf32> result 0\n  b2 = tensor<32xf32> block+0\n"
+              "  b3 = tensor<i1> block+128\n  b4 = tensor<32xf32> result 1\n  b5 = tensor<32xf32> block+192\n"
+              "  result 1 may lie in argument 0\n"
+              "   0  copy in b0 out b1\n   1  copy in b0 out b2\n   2    kernel unary in b1 out b3 grid 16\n"
+              "   3  test in b3 to 8\n   4    copy in b1 out b5\n   5    copy in b2 out b1\n   6    copy in b5 out b2\n"
+              "   7  jump to 2\n   8  copy in b0 out b4\n"},
+    {unwritten, 1, "the plan reads buffer 0 before it is written"},
+    {writes_argument, 1, "step 2 of the plan writes the argument or constant in buffer 0"},
+};
+
+static void test_programs(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
+        struct arena a;
+        struct plan p;
+        struct diag_list d;
+        struct strbuf text;
+        jmp_buf recover;
+        if (setjmp(recover))
+            fail_msg("out of memory");
+        arena_init(&a, mem_system_allocator(), &recover);
+        diag_init(&d, mem_system_allocator());
+        strbuf_init(&text, mem_system_allocator());
+        struct plan_builder *b = plan_new(&a, NULL, 1, programs[i].nresults);
+        programs[i].make(b);
+        hilo_status status = plan_finish(b, &p, &d);
+        if (status == HILO_OK)
+            plan_print(&p, &text);
+        else
+            strbuf_puts(&text, d.first->message);
+        assert_true(status == HILO_OK || status == HILO_INTERNAL);
+        assert_string_equal(text.p, programs[i].text);
+        strbuf_free(&text);
+        diag_clear(&d);
+        arena_free(&a);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_programs)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
