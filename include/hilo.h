@@ -246,6 +246,7 @@ typedef struct hilo_compile_options {
     const char *entry;      /* function to run; NULL = "main", or the only public function */
     const char *dump_dir;   /* directory for the program before and behind optimisation; NULL (default) = what
                                HILO_DUMP_TO in the environment names, if anything; files there are numbered */
+    const char *passes;     /* these passes, separated by commas, and not those of the level; NULL (default) = the level's */
 } hilo_compile_options;
 
 HILO_API void hilo_compile_options_init(hilo_compile_options *options);

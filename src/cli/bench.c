@@ -97,19 +97,9 @@ static int time_runs(struct bench *b) {
 
 static int compile(struct bench *b, const char *file) {
     double begin = rt_now_ms();
-    hilo_module *module;
-    int code = cli_load(b->client, file, &module);
-    if (code)
-        return code;
-    hilo_compile_options c;
-    hilo_compile_options_init(&c);
-    c.level = b->o->compile.level;
-    c.backend = b->o->compile.backend;
-    c.entry = b->o->entry;
-    hilo_status status = hilo_compile(b->client, module, &c, &b->exe);
-    hilo_module_release(module);
+    int code = cli_compile_program(b->client, &b->o->compile, b->o->entry, file, &b->exe);
     b->ready_ms = rt_now_ms() - begin;
-    return status == HILO_OK ? CLI_OK : cli_fail(b->client, status);
+    return code;
 }
 
 /* By --input; else by the recipe beside the program; else random. */

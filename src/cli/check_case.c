@@ -168,10 +168,7 @@ static void survey_region(struct survey *s, ir_region r) {
 
 static bool run_entry(const struct checker *k, hilo_module *module, const char *entry) {
     hilo_compile_options o;
-    hilo_compile_options_init(&o);
-    o.level = k->o->compile.level;
-    o.backend = k->o->compile.backend;
-    o.entry = entry;
+    cli_compile_options(&k->o->compile, entry, &o);
     hilo_executable *exe;
     if (hilo_compile(k->client, module, &o, &exe) != HILO_OK)
         return refute_by_error(k, "");

@@ -53,12 +53,14 @@ struct cli_option {
 /* How a program is compiled: part of the options of every command that runs one. */
 struct cli_compile {
     int64_t threads;
+    const char *passes;
     int32_t level;
     hilo_backend backend;
 };
 #define CLI_COMPILE_DEFAULTS {.level = 2, .backend = HILO_BACKEND_AUTO}
 #define CLI_LEVEL_OPTIONS(type, field)                                                                               \
     {"-O", "0..3", CLI_LEVEL, offsetof(type, field.level), "level of optimisation; 2 by default"},                   \
+    {"--passes", "LIST", CLI_TEXT, offsetof(type, field.passes), "these passes, separated by commas, not the level's"}, \
     {"--backend", "B", CLI_BACKEND, offsetof(type, field.backend),                                                   \
      "what runs the program: auto (the default), reference, the\nevaluator that defines every result, "               \
      "or interpreter, which\ninterprets the kernels"}
@@ -99,6 +101,7 @@ int cli_fail(hilo_client *client, hilo_status status);
 
 /* A client for these options. On failure prints, and answers an exit code; else 0. */
 int cli_client(const struct cli_compile *o, hilo_client **out);
+void cli_compile_options(const struct cli_compile *o, const char *entry, hilo_compile_options *out);
 /* Reads and verifies a program; "-" is standard input. */
 int cli_load(hilo_client *client, const char *path, hilo_module **out);
 /* The same, compiled: `entry` may be NULL. A .hilo file is loaded as it is. Answers 0 or an exit code. */

@@ -64,14 +64,19 @@ int cli_load(hilo_client *client, const char *path, hilo_module **out) {
     return status == HILO_OK ? CLI_OK : cli_fail(client, status);
 }
 
+void cli_compile_options(const struct cli_compile *o, const char *entry, hilo_compile_options *out) {
+    hilo_compile_options_init(out);
+    out->level = o->level;
+    out->backend = o->backend;
+    out->passes = o->passes;
+    out->entry = entry;
+}
+
 int cli_compile_program(hilo_client *client, const struct cli_compile *o, const char *entry, const char *path,
                         hilo_executable **out) {
     hilo_module *module;
     hilo_compile_options c;
-    hilo_compile_options_init(&c);
-    c.level = o->level;
-    c.backend = o->backend;
-    c.entry = entry;
+    cli_compile_options(o, entry, &c);
     if (cli_ends_with(path, ".hilo")) {
         hilo_status status = hilo_executable_load(client, path, out);
         return status == HILO_OK ? CLI_OK : cli_fail(client, status);

@@ -208,6 +208,7 @@ static hilo_status optimise(const struct compile *c, ir_op entry, struct ir_modu
     struct opt o;
     opt_init(&o, m, c->d);
     o.options.level = c->o->level;
+    o.options.passes = c->o->passes;
     o.options.entry = entry;
     hilo_status status = opt_run(&o);
     opt_free(&o);
