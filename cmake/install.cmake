@@ -3,6 +3,7 @@
 include(CMakePackageConfigHelpers)
 
 install(TARGETS hilo_shared hilo_static EXPORT hilo)
+install(TARGETS hilo_runtime)
 install(FILES include/hilo.h TYPE INCLUDE)
 install(FILES man/hilo.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 install(FILES completions/hilo.bash RENAME hilo

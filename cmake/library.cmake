@@ -26,6 +26,16 @@ target_link_options(hilo_shared PRIVATE -Wl,--version-script=${map})
 set_target_properties(hilo_shared PROPERTIES LINKER_LANGUAGE C LINK_DEPENDS ${map}
     VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
 
+# What runs .hilo files, without reader and compiler; the rooms are complete without the others.
+set(rooms "/src/(base|ir|eval|library|plan|runtime)/")
+add_library(hilo_runtime SHARED $<FILTER:$<TARGET_OBJECTS:hilo_objects>,INCLUDE,${rooms}>)
+target_link_libraries(hilo_runtime PRIVATE m Threads::Threads ${CMAKE_DL_LIBS}
+    $<TARGET_NAME_IF_EXISTS:OpenMP::OpenMP_C>)
+target_link_options(hilo_runtime PRIVATE -Wl,--version-script=${map}
+    $<$<NOT:$<BOOL:${HILO_SANITIZE}>>:-Wl,--no-undefined>)
+set_target_properties(hilo_runtime PROPERTIES LINKER_LANGUAGE C LINK_DEPENDS ${map}
+    OUTPUT_NAME hilo-runtime VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
+
 # An archive cannot hide a symbol that its members share, so the members become one object first.
 set(object ${PROJECT_BINARY_DIR}/hilo_static.o)
 add_custom_command(OUTPUT ${object}
