@@ -203,6 +203,8 @@ static void test_index(void **state) {
     /* What may be negative stays. */
     kir_val down = kir_op2(k, KIR_SUB, 0, mul(k, i, 8), kir_i64(k, 1));
     assert_int_equal(kir_get(k, quotient(k, down, 8))->op, KIR_DIV);
+    kir_val up = kir_op2(k, KIR_SUB, 0, add(k, mul(k, i, 8), kir_i64(k, 8)), rest(k, j, 5));
+    assert_int_equal(kir_get(k, quotient(k, up, 8))->op, KIR_DIV);
     assert_int_equal(kir_bound(k, at), 6000);
     assert_int_equal(kir_bound(k, down), 0);
     assert_int_equal(kir_bound(k, rest(k, add(k, at, i), 7)), 7);
