@@ -31,8 +31,10 @@ set(rooms "/src/(base|ir|eval|library|plan|runtime)/")
 add_library(hilo_runtime SHARED $<FILTER:$<TARGET_OBJECTS:hilo_objects>,INCLUDE,${rooms}>)
 target_link_libraries(hilo_runtime PRIVATE m Threads::Threads ${CMAKE_DL_LIBS}
     $<TARGET_NAME_IF_EXISTS:OpenMP::OpenMP_C>)
-target_link_options(hilo_runtime PRIVATE -Wl,--version-script=${map}
-    $<$<NOT:$<BOOL:${HILO_SANITIZE}>>:-Wl,--no-undefined>)
+target_link_options(hilo_runtime PRIVATE -Wl,--version-script=${map})
+if(NOT HILO_SANITIZE)
+    target_link_options(hilo_runtime PRIVATE -Wl,--no-undefined)
+endif()
 set_target_properties(hilo_runtime PROPERTIES LINKER_LANGUAGE C LINK_DEPENDS ${map}
     OUTPUT_NAME hilo-runtime VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
 
