@@ -201,6 +201,11 @@ static void branch(struct build *b, ir_op op) {
 
 /* ---- all -------------------------------------------------------------------------------------- */
 
+/* At level 0 sums of products are the evaluator's, step by step. */
+static bool has_routine(const struct build *b, ir_op op, struct lib_match *match) {
+    return !(b->level == 0 && ir_op_has(ir_kind(b->m, op), IR_T_CONTRACTION)) && lib_match(b->m, op, match);
+}
+
 void build_op(struct build *b, ir_op op) {
     struct lib_match *match = ARENA_NEW(b->a, struct lib_match);
     enum ir_op_kind kind = ir_kind(b->m, op);
@@ -208,7 +213,7 @@ void build_op(struct build *b, ir_op op) {
         while_loop(b, op);
     else if (kind == IR_IF || kind == IR_CASE)
         branch(b, op);
-    else if (lib_match(b->m, op, match)) {
+    else if (has_routine(b, op, match)) {
         const struct ir_op_data *x = ir_op_get(b->m, op);
         uint32_t nin = x->noperands, nout = x->nresults;
         const uint32_t *in = operand_buffers(b, op);

@@ -27,12 +27,20 @@ static void *compile_lot(void *arg) {
     return NULL;
 }
 
-static hilo_status load(const struct lot *lots, uint32_t n, const hilo_allocator *al, struct diag_list *d,
-                        struct rt_code **out) {
-    struct str objects[CODE_THREADS];
-    for (uint32_t i = 0; i < n; i++)
-        objects[i] = (struct str){lots[i].object, lots[i].bytes};
-    return rt_code_load(objects, n, 0, *al, d, out);
+/* Kept by the executable, so that nothing is lost when its arena cannot grow. */
+struct lots {
+    struct lot v[CODE_THREADS];
+    uint32_t n;
+    const hilo_allocator *al;
+};
+
+static void free_lots(void *p) {
+    struct lots *lots = p;
+    for (uint32_t i = 0; i < lots->n; i++) {
+        diag_clear(&lots->v[i].d);
+        mem_free(lots->al, lots->v[i].object, lots->v[i].bytes);
+    }
+    lots->n = 0;
 }
 
 bool code_available(const hilo_allocator *al) {
@@ -51,49 +59,44 @@ hilo_status code_target(struct arena *a, struct diag_list *d, struct kir_target 
     return HILO_OK;
 }
 
-hilo_status code_make(struct build *b, const struct cg_target *target, uint32_t threads, struct rt_code **out) {
-    const hilo_allocator *al = &b->a->al;
-    uint32_t n = b->kernels.n, nlots = (n + CODE_LOT - 1) / CODE_LOT;
-    *out = NULL;
-    if (n == 0)
-        return HILO_OK;
-    nlots = nlots > threads ? threads : nlots;
-    nlots = nlots > CODE_THREADS ? CODE_THREADS : nlots < 1 ? 1 : nlots;
-    struct lot *lots = ARENA_ARRAY(b->a, struct lot, nlots);
-    const struct kir **kernels = ARENA_ARRAY(b->a, const struct kir *, n);
+hilo_status code_make(hilo_executable *exe, struct build *b, const struct cg_target *target) {
+    uint32_t n = b->kernels.n, most = (uint32_t)exe->client->threads, nlots = (n + CODE_LOT - 1) / CODE_LOT;
+    struct lots *lots = ARENA_NEW(b->a, struct lots);
+    const struct kir **kernels = ARENA_ARRAY(b->a, const struct kir *, n + 1);
+    struct str objects[CODE_THREADS];
+    hilo_status status = HILO_OK;
+    most = most > CODE_THREADS ? CODE_THREADS : most;
+    nlots = nlots > most ? most : nlots;
+    lots->al = &exe->client->al;
+    rt_executable_keep(exe, lots, free_lots);
     for (uint32_t i = 0, k = 0; i < nlots; i++) { /* dealt in turn, so that large ones spread */
-        lots[i].kernels = kernels + k;
+        struct lot *l = &lots->v[i];
+        l->kernels = kernels + k;
         for (uint32_t j = i; j < n; j += nlots)
             kernels[k++] = b->kernels.v[j].kir;
-        lots[i].n = (uint32_t)(kernels + k - lots[i].kernels);
-        lots[i].target = target;
-        lots[i].al = al;
-        diag_init(&lots[i].d, *al);
+        l->n = (uint32_t)(kernels + k - l->kernels);
+        l->target = target;
+        l->al = lots->al;
+        diag_init(&l->d, *lots->al);
     }
+    lots->n = nlots;
     for (uint32_t i = 1; i < nlots; i++)
-        lots[i].started = pthread_create(&lots[i].thread, NULL, compile_lot, &lots[i]) == 0;
+        lots->v[i].started = pthread_create(&lots->v[i].thread, NULL, compile_lot, &lots->v[i]) == 0;
     for (uint32_t i = 0; i < nlots; i++)
-        if (!lots[i].started)
-            compile_lot(&lots[i]);
-    hilo_status status = HILO_OK;
+        if (!lots->v[i].started)
+            compile_lot(&lots->v[i]);
     for (uint32_t i = 0; i < nlots; i++) {
-        if (lots[i].started)
-            pthread_join(lots[i].thread, NULL);
-        if (status == HILO_OK && lots[i].status != HILO_OK)
-            status = diag_error(b->d, lots[i].status, "%s",
-                                lots[i].d.first && lots[i].d.first->message ? lots[i].d.first->message : "out of memory");
-        diag_clear(&lots[i].d);
+        const struct lot *l = &lots->v[i];
+        if (l->started)
+            pthread_join(l->thread, NULL);
+        if (status == HILO_OK && l->status != HILO_OK)
+            status =
+                diag_error(b->d, l->status, "%s", l->d.first && l->d.first->message ? l->d.first->message : "out of memory");
+        objects[i] = (struct str){l->object, l->bytes};
     }
     if (status == HILO_OK)
-        status = load(lots, nlots, al, b->d, out);
-    for (uint32_t i = 0; i < nlots; i++)
-        mem_free(al, lots[i].object, lots[i].bytes);
-    for (uint32_t i = 0; i < n && status == HILO_OK; i++) {
-        struct plan_kernel *k = b->kernels.v[i].step;
-        k->fn = rt_code_find(*out, k->name);
-        if (!k->fn)
-            status = diag_error(b->d, HILO_INTERNAL, "kernel '%s' is missing in its object", k->name);
-    }
+        status = rt_executable_link(exe, objects, nlots, target->features, b->d);
+    free_lots(lots);
     return status;
 }
 
@@ -111,10 +114,9 @@ hilo_status code_target(struct arena *a, struct diag_list *d, struct kir_target 
     return diag_error(d, HILO_UNAVAILABLE, "this hilo was built without a code generator");
 }
 
-hilo_status code_make(struct build *b, const struct cg_target *target, uint32_t threads, struct rt_code **out) {
+hilo_status code_make(hilo_executable *exe, struct build *b, const struct cg_target *target) {
+    (void)exe;
     (void)target;
-    (void)threads;
-    (void)out;
     return diag_error(b->d, HILO_UNAVAILABLE, "this hilo was built without a code generator");
 }
 

@@ -3,7 +3,7 @@
 #define HILO_COMPILE_CODE_H
 
 #include "compile/build.h"
-#include "runtime/code.h"
+#include "runtime/runtime.h"
 
 struct cg_target;
 
@@ -11,7 +11,7 @@ struct cg_target;
 bool code_available(const hilo_allocator *al);
 /* The machine that the process runs on, in `a`. */
 hilo_status code_target(struct arena *a, struct diag_list *d, struct kir_target *shape, const struct cg_target **out);
-/* Compiles all kernels, on up to `threads` threads, and sets their functions. *out is NULL when there are none. */
-hilo_status code_make(struct build *b, const struct cg_target *target, uint32_t threads, struct rt_code **out);
+/* Compiles all kernels, on up to as many threads as the client has, and links them to the executable, whose plan is there. */
+hilo_status code_make(hilo_executable *exe, struct build *b, const struct cg_target *target);
 
 #endif

@@ -222,9 +222,6 @@ static void free_build(void *build) {
     build_free(build);
 }
 
-static void free_code(void *code) {
-    rt_code_free(code);
-}
 
 static const struct kir_target portable = {.vector_bytes = 16, .vector_count = 16, .l1_bytes = 32 << 10, .l2_bytes = 256 << 10};
 
@@ -239,11 +236,9 @@ static hilo_status interpreted_plan(const struct compile *c, struct build *b, ir
 
 static hilo_status compiled_plan(const struct compile *c, struct build *b, ir_op entry) {
     const struct cg_target *target;
-    struct rt_code *code;
     HILO_TRY(code_target(&c->exe->arena, c->d, &b->target, &target));
     HILO_TRY(build_plan(b, entry, &c->exe->plan));
-    HILO_TRY(code_make(b, target, (uint32_t)c->exe->client->threads, &code));
-    rt_executable_keep(c->exe, code, free_code);
+    HILO_TRY(code_make(c->exe, b, target));
     build_free(b); /* what it had is in the code now */
     return HILO_OK;
 }
