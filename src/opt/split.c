@@ -17,8 +17,8 @@ enum {
     SPLIT_TASKS = 16,      /* dimensions in front that are kept, with so many elements, are enough to share the work by */
     SPLIT_WORK = 1 << 16,  /* elements of one such task from which it is split */
     SPLIT_BLOCK = 1 << 13, /* elements of a block, about */
-    SPLIT_WIDTH = 512,     /* kept dimensions behind, with more elements, are better shared than the rows before them */
-    SPLIT_ROWS = 64        /* of a block at least: a partial result is written so many times less than is read */
+    SPLIT_WIDTH = 1024,    /* kept dimensions behind, with more elements, are better shared than the rows before them */
+    SPLIT_ROWS = 32        /* of a block at least: a partial result is written so many times less than is read */
 };
 
 hilo_status opt_split(struct opt *o) {

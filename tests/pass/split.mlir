@@ -27,17 +27,17 @@ module {
 }
 // -----
 // Columns, of batch norms too: rows are shared. Many columns, and rows that can be shared, stay.
-func.func @f(%x: tensor<16384x64xf32>, %y: tensor<32x32x32x64xf32>, %z: tensor<1024x1024xf32>, %w: tensor<32x65536xf32>) -> (tensor<64xf32>, tensor<64xf32>, tensor<1024xf32>, tensor<32xf32>) {
+func.func @f(%x: tensor<16384x64xf32>, %y: tensor<32x32x32x64xf32>, %z: tensor<1024x4096xf32>, %w: tensor<32x65536xf32>) -> (tensor<64xf32>, tensor<64xf32>, tensor<4096xf32>, tensor<32xf32>) {
   %c = stablehlo.constant dense<1.0> : tensor<f32>
   %0 = stablehlo.reduce(%x init: %c) applies stablehlo.add across dimensions = [0] : (tensor<16384x64xf32>, tensor<f32>) -> tensor<64xf32>
   %1 = stablehlo.reduce(%y init: %c) applies stablehlo.multiply across dimensions = [0, 1, 2] : (tensor<32x32x32x64xf32>, tensor<f32>) -> tensor<64xf32>
-  %2 = stablehlo.reduce(%z init: %c) applies stablehlo.add across dimensions = [0] : (tensor<1024x1024xf32>, tensor<f32>) -> tensor<1024xf32>
+  %2 = stablehlo.reduce(%z init: %c) applies stablehlo.add across dimensions = [0] : (tensor<1024x4096xf32>, tensor<f32>) -> tensor<4096xf32>
   %3 = stablehlo.reduce(%w init: %c) applies stablehlo.add across dimensions = [1] : (tensor<32x65536xf32>, tensor<f32>) -> tensor<32xf32>
-  return %0, %1, %2, %3 : tensor<64xf32>, tensor<64xf32>, tensor<1024xf32>, tensor<32xf32>
+  return %0, %1, %2, %3 : tensor<64xf32>, tensor<64xf32>, tensor<4096xf32>, tensor<32xf32>
 }
 // ----- expected
 module {
-  func.func @f(%arg0: tensor<16384x64xf32>, %arg1: tensor<32x32x32x64xf32>, %arg2: tensor<1024x1024xf32>, %arg3: tensor<32x65536xf32>) -> (tensor<64xf32>, tensor<64xf32>, tensor<1024xf32>, tensor<32xf32>) {
+  func.func @f(%arg0: tensor<16384x64xf32>, %arg1: tensor<32x32x32x64xf32>, %arg2: tensor<1024x4096xf32>, %arg3: tensor<32x65536xf32>) -> (tensor<64xf32>, tensor<64xf32>, tensor<4096xf32>, tensor<32xf32>) {
     %0 = stablehlo.constant dense<1.000000e+00> : tensor<f32>
     %1 = stablehlo.reshape %arg0 : (tensor<16384x64xf32>) -> tensor<128x128x64xf32>
     %2 = stablehlo.constant dense<-0.000000e+00> : tensor<f32>
@@ -47,9 +47,9 @@ module {
     %6 = stablehlo.constant dense<1.000000e+00> : tensor<f32>
     %7 = stablehlo.reduce(%5 init: %6) applies stablehlo.multiply across dimensions = [2, 3] : (tensor<32x8x4x32x64xf32>, tensor<f32>) -> tensor<32x8x64xf32>
     %8 = stablehlo.reduce(%7 init: %0) applies stablehlo.multiply across dimensions = [0, 1] : (tensor<32x8x64xf32>, tensor<f32>) -> tensor<64xf32>
-    %9 = stablehlo.reduce(%arg2 init: %0) applies stablehlo.add across dimensions = [0] : (tensor<1024x1024xf32>, tensor<f32>) -> tensor<1024xf32>
+    %9 = stablehlo.reduce(%arg2 init: %0) applies stablehlo.add across dimensions = [0] : (tensor<1024x4096xf32>, tensor<f32>) -> tensor<4096xf32>
     %10 = stablehlo.reduce(%arg3 init: %0) applies stablehlo.add across dimensions = [1] : (tensor<32x65536xf32>, tensor<f32>) -> tensor<32xf32>
-    return %4, %8, %9, %10 : tensor<64xf32>, tensor<64xf32>, tensor<1024xf32>, tensor<32xf32>
+    return %4, %8, %9, %10 : tensor<64xf32>, tensor<64xf32>, tensor<4096xf32>, tensor<32xf32>
   }
 }
 // -----
