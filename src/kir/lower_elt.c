@@ -225,8 +225,28 @@ struct elem elem_convert(struct lower *l, ir_op op, uint32_t what, const struct 
     return y;
 }
 
+/* Parts of an integer, the lowest first: the result's last dimension chooses among them. */
+static struct elem bitcast_part(struct lower *l, ir_op op, const struct index *at) {
+    const struct ir_type_data *r = ir_val_type(l->m, ir_result(l->m, op, 0));
+    const struct ir_dtype_info *part = ir_dtype_get(r->dtype);
+    struct index i = *at;
+    if (at->flat) {
+        i = (struct index){.n = r->rank};
+        lower_unflatten(l, at->at[0], r->dims, r->rank, i.at);
+    }
+    kir_val which = i.at[--i.n];
+    kir_val x = lower_value(l, ir_operand(l->m, op, 0), &i).re;
+    kir_val bits = lower_mul(l, which, part->bits);
+    x = kir_op2(l->k, KIR_SHR, KIR_U, x, kir_typed(l->k, KIR_CONVERT, 0, kir_type(l->k, x), bits));
+    if (kir_type(l->k, x) != kir_type_of(r->dtype))
+        x = kir_typed(l->k, KIR_CONVERT, 0, kir_type_of(r->dtype), x);
+    return lower_finish(l, r->dtype, real(x));
+}
+
 struct elem elem_bitcast(struct lower *l, ir_op op, uint32_t what, const struct index *at) {
     (void)what;
+    if (ir_val_type(l->m, ir_result(l->m, op, 0))->rank > ir_val_type(l->m, ir_operand(l->m, op, 0))->rank)
+        return bitcast_part(l, op, at);
     kir_val x = lower_operand(l, op, 0, at).re;
     enum kir_type t = kir_type_of(result_dtype(l, op));
     return real(kir_type(l->k, x) == t ? x : kir_typed(l->k, KIR_BITCAST, 0, t, x));
@@ -287,13 +307,24 @@ static bool supports_fun(enum ir_op_kind kind, enum ir_dtype t) {
     return is_float(t) && kir_math_known((enum kir_math)functions[kind], kir_type_of(t));
 }
 
+static bool is_integer(enum ir_dtype t) {
+    return ir_dtype_get(t)->cls == IR_SINT || ir_dtype_get(t)->cls == IR_UINT;
+}
+
+/* Between types of one width that a register has, and of whole bytes of integers into narrower ones. */
+static bool supports_bitcast(enum ir_dtype from, enum ir_dtype to) {
+    uint32_t a = ir_dtype_get(from)->bits, b = ir_dtype_get(to)->bits;
+    if (is_integer(from) && is_integer(to) && a >= 8 && b < a)
+        return true;
+    return kir_type_of(from) && kir_type_of(to) && a == b && a >= 8 && a == kir_type_bits(kir_type_of(from)) &&
+           b == kir_type_bits(kir_type_of(to));
+}
+
 static bool supports_element(const struct ir_module *m, ir_op op) {
     enum ir_dtype t = ir_val_type(m, ir_operand(m, op, 0))->dtype, r = ir_val_type(m, ir_result(m, op, 0))->dtype;
     switch (ir_kind(m, op)) {
     case IR_BITCAST_CONVERT:
-        return kir_type_of(t) && kir_type_of(r) && ir_dtype_get(t)->bits == ir_dtype_get(r)->bits &&
-               ir_dtype_get(t)->bits >= 8 && ir_dtype_get(t)->bits == kir_type_bits(kir_type_of(t)) &&
-               ir_dtype_get(r)->bits == kir_type_bits(kir_type_of(r));
+        return supports_bitcast(t, r);
     case IR_REDUCE_PRECISION:
         return t == IR_F32_T && ir_prop_i64(m, op, IR_REDUCE_PRECISION_exponent_bits) == 8 &&
                ir_prop_i64(m, op, IR_REDUCE_PRECISION_mantissa_bits) == 7;
