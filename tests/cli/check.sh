@@ -169,7 +169,8 @@ func.func @main() {
   %0 = stablehlo.while(%i = %c) : tensor<i32>
     cond { %t = stablehlo.constant dense<true> : tensor<i1>
            stablehlo.return %t : tensor<i1> }
-    do { stablehlo.return %i : tensor<i32> }
+    do { %n = stablehlo.add %i, %i : tensor<i32>
+         stablehlo.return %n : tensor<i32> }
   check.expect_eq_const %0, dense<0> : tensor<i32>
   return
 }
