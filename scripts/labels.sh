@@ -14,10 +14,11 @@ labels() {
         FILENAME ~ /ops\.def/ {
             if (match($0, /"stablehlo\.[a-z0-9_-]+"/)) {
                 name = substr($0, RSTART + 11, RLENGTH - 12)
+                sub(/ *\/\*.*/, "")
                 n = split($0, field, /, */)
                 id = field[1]; sub(/^OP\(/, "", id)
                 names[id] = name
-                rule = field[n - 1]
+                rule = field[n - 2]
                 ops[rule] = ops[rule] " " name
             }
             next

@@ -7,7 +7,7 @@ export LC_ALL=C
 
 # The mnemonics of the ops that are evaluated. A file's name has _ where a mnemonic has -.
 ops() {
-    awk -F '"' '/^OP\([A-Z0-9_]+, "/ && $NF !~ /, none\)/ {
+    awk -F '"' '/^OP\([A-Z0-9_]+, "/ && $NF !~ /, none, [A-Z]/ {
         sub(/^[a-z]+\./, "", $2)
         gsub(/-/, "_", $2)
         print $2

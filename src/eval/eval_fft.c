@@ -26,8 +26,10 @@ struct fft {
 static num add(num a, num b) { return (num){a.re + b.re, a.im + b.im}; }
 
 static num root(int sign, size_t k, size_t n) {
-    double angle = 2 * 3.14159265358979323846 * (double)k / (double)n;
-    return (num){cos(angle), sign * sin(angle)};
+    size_t quarter = 4 * (k % n) / n, rest = 4 * (k % n) - quarter * n; /* so that the roots between quarters are exact */
+    double angle = 1.57079632679489661923 * (double)rest / (double)n, c = cos(angle), s = sin(angle);
+    const double turned[4][2] = {{c, s}, {-s, c}, {-c, -s}, {s, -c}};
+    return (num){turned[quarter][0], sign * turned[quarter][1]};
 }
 
 static size_t smallest_factor(size_t n) {

@@ -123,9 +123,12 @@ static bool roots_reserve(size_t *bytes, size_t n, size_t *at) {
            lib_reserve(bytes, (n >> shift) + 2, sizeof(struct root), &unused);
 }
 
+/* exp(-2πik/n), from the angle in its quarter of the circle: the roots between quarters are exact. */
 static struct root root_of(size_t k, size_t n) {
-    double angle = 2 * 3.14159265358979323846 * (double)k / (double)n;
-    return (struct root){{cos(angle), -sin(angle)}};
+    size_t quarter = 4 * (k % n) / n, rest = 4 * (k % n) - quarter * n;
+    double angle = 1.57079632679489661923 * (double)rest / (double)n, c = cos(angle), s = sin(angle);
+    const double turned[4][2] = {{c, -s}, {-s, -c}, {-c, s}, {s, c}};
+    return (struct root){{turned[quarter][0], turned[quarter][1]}};
 }
 
 static struct root root_mul(struct root a, struct root b) {

@@ -36,14 +36,15 @@ forbidden+='|printf|vprintf|__printf_chk|__vprintf_chk|puts|putchar|perror|stdou
 none 'called by the library' < <(nm --undefined-only --format=just-symbols "$archive" |
     grep -xE "$forbidden")
 
-# It has no state outside its clients: no writable data, but for what the loader relocates
-# and those locks.
-none 'writable data' < <(objdump --syms "$archive" | awk -F '\t' '
+# It has no state outside its clients: no writable data, but for what the loader relocates, those locks,
+# and what a process has once: the code generator that was opened, leave to use the matrix unit.
+once='llvm_state|code_tiles'
+none 'writable data' < <(objdump --syms "$archive" | awk -v once=" ($once)\$" -F '\t' '
     NF == 2 {
         words = split($1, left, " ")
         section = left[words]
         if (section != "*COM*" && section !~ /^\.t?(bss|data)/) next
-        if (section ~ /^\.data\.rel\.ro/ || $2 ~ /^0+ / || $2 ~ / \.gomp_critical/) next
+        if (section ~ /^\.data\.rel\.ro/ || $2 ~ /^0+ / || $2 ~ / \.gomp_critical/ || $2 ~ once) next
         print section, $2
     }')
 
