@@ -359,6 +359,20 @@ static uint32_t grid_order(const struct contraction *c, uint32_t p, uint32_t q, 
     return n;
 }
 
+/* A line of the panel; `guarded`: columns behind the operand's last are zeros. */
+static void pack_columns(struct contraction *c, struct lower *before, uint32_t buffer, bool guarded) {
+    struct axis *v = &c->result[c->packed.v];
+    c->packed.lane = kir_loop(before->k, KIR_VECTOR, c->packed.lanes, (uint32_t)c->packed.lanes);
+    v->at = lower_add(before, lower_mul(before, c->packed.panel, c->packed.lanes), c->packed.lane);
+    if (guarded)
+        before->guard = kir_cmp(before->k, KIR_LT, 0, v->at, kir_i64(before->k, v->size));
+    struct contraction plain = *c;
+    plain.acc = kir_type_of(dtype_of(c, ir_operand(before->m, c->op, c->packed.side)));
+    kir_store(before->k, buffer, packed_place(c), factor(&plain, c->packed.side));
+    before->guard = (kir_val){0};
+    kir_close(before->k);
+}
+
 /* A kernel that packs the side of axis v, which result_lanes reads then: where many rows are multiplied by it, its lines are
    read in one stream, and not from as many pages as there are lines. */
 enum { PACK_LINES = 16 };
@@ -385,13 +399,14 @@ static void pack(struct contraction *c, uint32_t v, uint32_t side, int64_t lanes
     uint32_t temp = lower_new_temp(l, dtype_of(c, operand), outer * panels * c->packed.depth * lanes);
     lower_before(l, &before);
     c->l = &before;
-    /* Blocks of lines of the last contracted axis, panel by panel: a few streams are read, and one is written, in either
-     * layout. */
+    /* A few streams are read and one is written. Where lines are contiguous: blocks of lines of the last contracted axis, panel
+       by panel; where columns are: panel by panel, each down its columns. */
+    bool lines_first = c->result[v].stride[side] == 1;
     uint32_t last = c->nsum - 1, m = n;
     int64_t lines = c->sum[last].size, blocks = (lines + PACK_LINES - 1) / PACK_LINES;
     for (uint32_t i = 0; i + 1 < c->nsum; i++)
         dims[m++] = c->sum[i].size;
-    dims[m++] = blocks;
+    dims[m++] = lines_first ? blocks : panels;
     outer = 1;
     for (uint32_t i = 0; i < m; i++)
         outer *= dims[i];
@@ -402,18 +417,22 @@ static void pack(struct contraction *c, uint32_t v, uint32_t side, int64_t lanes
         c->result[axes[i]].at = at[i];
     for (uint32_t i = 0; i + 1 < c->nsum; i++)
         c->sum[i].at = at[n + i];
-    c->packed.panel = kir_loop(before.k, KIR_SERIAL, panels, 0);
-    c->sum[last].at = lower_part(&before, lower_mul(&before, at[m - 1], PACK_LINES), PACK_LINES, lines, KIR_SERIAL, 0);
+    kir_val inner = kir_loop(before.k, KIR_SERIAL, lines_first ? panels : blocks, 0);
+    kir_val first = lower_mul(&before, lines_first ? at[m - 1] : inner, PACK_LINES);
+    c->packed.panel = lines_first ? inner : at[m - 1];
+    c->sum[last].at = lower_part(&before, first, PACK_LINES, lines, KIR_SERIAL, 0);
     opened += 2;
-    c->packed.lane = kir_loop(before.k, KIR_VECTOR, lanes, (uint32_t)lanes);
-    c->result[v].at = lower_add(&before, lower_mul(&before, c->packed.panel, lanes), c->packed.lane);
-    if (c->result[v].size % lanes) /* the last panel is filled up with zeros */
-        before.guard = kir_cmp(before.k, KIR_LT, 0, c->result[v].at, kir_i64(before.k, c->result[v].size));
-    struct contraction plain = *c;
-    plain.acc = kir_type_of(dtype_of(c, operand));
-    kir_val x = factor(&plain, side);
-    kir_store(before.k, lower_temp(&before, temp, KIR_OUT), packed_place(c), x);
-    for (opened++; opened > 0; opened--)
+    uint32_t buffer = lower_temp(&before, temp, KIR_OUT);
+    if (c->result[v].size % lanes) { /* the last panel is filled up with zeros */
+        kir_if(before.k, kir_cmp(before.k, KIR_LT, 0, c->packed.panel, kir_i64(before.k, c->result[v].size / lanes)));
+        pack_columns(c, &before, buffer, false);
+        kir_else(before.k);
+        pack_columns(c, &before, buffer, true);
+        kir_close(before.k);
+    } else {
+        pack_columns(c, &before, buffer, false);
+    }
+    for (; opened > 0; opened--)
         kir_close(before.k);
     c->l = l;
     c->packed.on = true;
