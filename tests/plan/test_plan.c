@@ -117,7 +117,7 @@ static const struct {
 
 static void test_programs(void **state) {
     (void)state;
-    for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
+    for (volatile size_t i = 0; i < sizeof programs / sizeof *programs; i++) { /* lives across setjmp */
         struct arena a;
         struct plan p;
         struct diag_list d;
