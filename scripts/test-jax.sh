@@ -35,12 +35,13 @@ mkdir -p build/jax-logs
 cd "$jax" || exit
 for file in "${files[@]}"; do
     log=$root/build/jax-logs/$file.log
-    timeout -k 10 "${HILO_JAX_TIMEOUT:-3600}" "$python" -m pytest -q -p known_failures --tb=short "tests/$file.py" >"$log" 2>&1
+    timeout -k 10 "${HILO_JAX_TIMEOUT:-3600}" "$python" -m pytest -q -rX -p known_failures --tb=short \
+        "tests/$file.py" >"$log" 2>&1
     status=$?
     p=$(count passed "$log") f=$(count failed "$log") s=$(count skipped "$log") x=$(count xfailed "$log")
     [ "$status" -le 1 ] || f=$((${f:-0} + 1)) # it crashed, or ran out of time
     printf '%-28s %6d passed, %d failed, %d skipped, %d known\n' "$file" "${p:-0}" "${f:-0}" "${s:-0}" "${x:-0}"
-    grep -E '^(FAILED|ERROR) ' "$log" | cut -c 1-160 | sed 's/^/    /'
+    grep -E '^(FAILED|ERROR|XPASS) ' "$log" | cut -c 1-160 | sed 's/^/    /'
     passed=$((passed + ${p:-0})) failed=$((failed + ${f:-0})) skipped=$((skipped + ${s:-0} + ${x:-0}))
 done
 echo "$passed passed, $failed failed, $skipped skipped"

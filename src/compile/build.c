@@ -13,6 +13,14 @@ static bool is_static_tensor(const struct ir_module *m, ir_val v) {
     return (t->kind == IR_TYPE_TENSOR || t->kind == IR_TYPE_MEMREF) && ir_type_bytes(t, &n);
 }
 
+/* Other ops than constants, and constants whose elements are there: a resource may be named and missing. */
+static bool has_data(const struct ir_module *m, ir_op op) {
+    if (!ir_op_has(ir_kind(m, op), IR_T_CONSTANT))
+        return true;
+    const struct ir_attr_data *a = ir_attr_get(m, ir_constant_value(m, op));
+    return (a->kind == IR_ATTR_DENSE || a->kind == IR_ATTR_RESOURCE) && (a->data || ir_val_count(m, ir_result(m, op, 0)) == 0);
+}
+
 static bool is_flow(enum ir_op_kind kind) {
     return kind == IR_WHILE || kind == IR_IF || kind == IR_CASE;
 }
@@ -28,7 +36,7 @@ static bool can_block(const struct ir_module *m, ir_block b) {
             ir_op_has((enum ir_op_kind)o->kind, IR_T_COLLECTIVE))
             return false; /* what they do depends on what was evaluated before in the same run */
         for (uint32_t i = 0; i < o->nresults; i++)
-            if (!is_static_tensor(m, ir_result(m, op, i)))
+            if (!is_static_tensor(m, ir_result(m, op, i)) || !has_data(m, op))
                 return false;
         for (uint32_t i = 0; i < o->nregions && is_flow((enum ir_op_kind)o->kind); i++)
             if (!can_block(m, ir_region_get(m, ir_op_region(m, op, i))->first))
@@ -54,15 +62,6 @@ uint32_t build_temp(struct build *b, ir_val v) {
     return buffer;
 }
 
-static const struct ir_attr_data *constant_of(const struct ir_module *m, ir_val v) {
-    ir_op op = ir_val_get(m, v)->op;
-    enum ir_op_kind kind = ir_kind(m, op);
-    return ir_attr_get(m, ir_prop(m, op,
-                                  kind == IR_CONSTANT         ? IR_CONSTANT_value
-                                  : kind == IR_ARITH_CONSTANT ? IR_ARITH_CONSTANT_value
-                                                              : IR_CHLO_CONSTANT_value));
-}
-
 static void kernel(struct build *b, const struct fuse_block *f, ir_block block, const struct fuse_kernel *k);
 
 /* A large constant of equal elements is written by a kernel, so that no file or process has to hold it. */
@@ -79,11 +78,11 @@ static uint32_t fill(struct build *b, ir_val v) {
 
 static uint32_t constant(struct build *b, ir_val v) {
     const struct ir_type_data *t = ir_val_type(b->m, v);
-    const struct ir_attr_data *a = constant_of(b->m, v);
+    const struct ir_attr_data *a = ir_attr_get(b->m, ir_constant_value(b->m, ir_val_get(b->m, v)->op));
     size_t bytes = 0, one = ir_dtype_get(t->dtype)->bytes;
     (void)ir_type_bytes(t, &bytes);
     const void *data = a->data;
-    if (a->splat && bytes > BUILD_SPLAT && !t->quant)
+    if (a->splat && bytes > BUILD_SPLAT && lower_supports(b->m, ir_val_get(b->m, v)->op))
         return fill(b, v);
     if (a->splat && a->nbytes < bytes) {
         char *all = arena_alloc(b->a, bytes, 64);
@@ -103,13 +102,6 @@ uint32_t build_buffer(struct build *b, ir_val v) {
 
 /* ---- kernels ---------------------------------------------------------------------------------- */
 
-static uint64_t hash_of(struct str s) {
-    uint64_t h = 14695981039346656037u;
-    for (size_t i = 0; i < s.n; i++)
-        h = (h ^ (unsigned char)s.p[i]) * 1099511628211u;
-    return h;
-}
-
 /* The one kernel that is as the k-th that was lowered, which is freed where there is one already. */
 static const struct plan_kernel *unique(struct build *b, uint32_t index) {
     struct lowered_kernel *l = &b->now.kernels[index];
@@ -117,10 +109,11 @@ static const struct plan_kernel *unique(struct build *b, uint32_t index) {
     strbuf_init(&text, b->a->al);
     kir_print(l->kernel, &text);
     struct str s = {text.p ? text.p : "", text.n};
-    uint64_t hash = hash_of(s);
+    struct hash hash = {{0, 0}};
+    hash_add(&hash, s.p, s.n);
     for (uint32_t i = 0; i < b->kernels.n && !text.failed; i++) {
         struct build_kernel *k = &b->kernels.v[i];
-        if (k->hash == hash && str_eq(k->text, s)) {
+        if (memcmp(&k->hash, &hash, sizeof hash) == 0 && str_eq(k->text, s)) {
             strbuf_free(&text);
             kir_free(l->kernel);
             l->kernel = NULL;
@@ -145,8 +138,7 @@ static const struct plan_kernel *unique(struct build *b, uint32_t index) {
 }
 
 static bool is_empty(const struct build *b, ir_val v) {
-    size_t n = 0;
-    return ir_type_count(ir_val_type(b->m, v), &n) && n == 0;
+    return ir_val_count(b->m, v) == 0;
 }
 
 static struct plan_use param(struct build *b, const struct lower_param *p, const uint32_t *temps) {

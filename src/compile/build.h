@@ -5,6 +5,7 @@
 #ifndef HILO_COMPILE_BUILD_H
 #define HILO_COMPILE_BUILD_H
 
+#include "base/hash.h"
 #include "fuse/fuse.h"
 #include "kir/lower.h"
 #include "plan/plan.h"
@@ -13,8 +14,8 @@
 struct build_kernel {
     struct kir *kir;
     struct plan_kernel *step;
-    uint64_t hash;   /* of its text */
-    struct str text; /* without the name */
+    struct hash hash; /* of its text */
+    struct str text;  /* without the name */
 };
 
 struct build {

@@ -64,11 +64,7 @@ hilo_status eval_literal(struct eval *cx, ir_op op, ir_attr attr, struct value *
 
 hilo_status eval_constant(struct eval *cx, ir_op op, struct value *const *in, struct value **out) {
     (void)in;
-    enum ir_op_kind kind = ir_kind(cx->m, op);
-    enum ir_slot slot = kind == IR_CONSTANT        ? IR_CONSTANT_value
-                        : kind == IR_CHLO_CONSTANT ? IR_CHLO_CONSTANT_value
-                                                   : IR_ARITH_CONSTANT_value;
-    return eval_literal(cx, op, ir_prop(cx->m, op, slot), out);
+    return eval_literal(cx, op, ir_constant_value(cx->m, op), out);
 }
 
 /* ---- calls, branches, loops ------------------------------------------------------------------------------------------ */

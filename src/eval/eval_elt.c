@@ -119,11 +119,6 @@ static bool parameters(const struct ir_module *m, ir_op op, struct elt_kernel *k
     return true;
 }
 
-/* The type of a complex number's parts; another type itself. */
-static enum ir_dtype part_type(enum ir_dtype t) {
-    return t == IR_C64_T ? IR_F32_T : t == IR_C128_T ? IR_F64_T : t;
-}
-
 /* The element type that the op's result must have, so that a kernel never writes past its element. */
 static bool result_fits(const struct elt_kernel *k) {
     switch (k->op) {
@@ -136,8 +131,8 @@ static bool result_fits(const struct elt_kernel *k) {
     case IR_IS_POS_INF: return k->out == IR_I1_T;
     case IR_ABS:
     case IR_REAL:
-    case IR_IMAG: return k->out == part_type(k->in);
-    case IR_COMPLEX: return k->in == part_type(k->out) && k->in != k->out;
+    case IR_IMAG: return k->out == ir_dtype_part(k->in);
+    case IR_COMPLEX: return k->in == ir_dtype_part(k->out) && k->in != k->out;
     default: return k->out == k->in;
     }
 }

@@ -66,9 +66,7 @@ bool fuse_is_constant(const struct ir_module *m, ir_val v) {
 }
 
 static int64_t count_of(const struct ir_module *m, ir_val v) {
-    size_t n = 0;
-    (void)ir_type_count(ir_val_type(m, v), &n);
-    return (int64_t)n;
+    return (int64_t)ir_val_count(m, v);
 }
 
 bool fuse_is_alias(const struct ir_module *m, ir_op op) {

@@ -97,6 +97,19 @@ const struct ir_type_data *ir_val_type(const struct ir_module *m, ir_val v) {
     return ir_type_get(m, val_at(m, v)->type);
 }
 
+size_t ir_val_count(const struct ir_module *m, ir_val v) {
+    size_t n = 0;
+    return ir_type_count(ir_val_type(m, v), &n) ? n : 0;
+}
+
+ir_attr ir_constant_value(const struct ir_module *m, ir_op op) {
+    switch (ir_kind(m, op)) {
+    case IR_CHLO_CONSTANT: return ir_prop(m, op, IR_CHLO_CONSTANT_value);
+    case IR_ARITH_CONSTANT: return ir_prop(m, op, IR_ARITH_CONSTANT_value);
+    default: return ir_prop(m, op, IR_CONSTANT_value);
+    }
+}
+
 struct str ir_op_name(const struct ir_module *m, ir_op op) {
     const struct ir_op_data *o = op_at(m, op);
     return IR_NONE(o->name) ? str_of(ir_op_info(ir_kind(m, op))->name) : ir_str_get(m, o->name);
@@ -327,14 +340,6 @@ ir_block ir_func_body(const struct ir_module *m, ir_op func) {
 
 ir_op ir_terminator(const struct ir_module *m, ir_block b) {
     return block_at(m, b)->last;
-}
-
-ir_op ir_enclosing_func(const struct ir_module *m, ir_op op) {
-    while (!IR_NONE(op) && ir_kind(m, op) != IR_FUNC) {
-        ir_block b = op_at(m, op)->parent;
-        op = IR_NONE(b) ? (ir_op){0} : region_at(m, block_at(m, b)->parent)->parent;
-    }
-    return op;
 }
 
 /* ---- diagnostics ----------------------------------------------------------------------------- */

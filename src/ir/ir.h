@@ -261,6 +261,8 @@ bool ir_type_is_static(const struct ir_type_data *t);   /* ranked, all dimension
 bool ir_type_count(const struct ir_type_data *t, size_t *out);
 /* Bytes of the elements in memory; false likewise. */
 bool ir_type_bytes(const struct ir_type_data *t, size_t *out);
+/* The type of a complex number's parts; another type itself. */
+enum ir_dtype ir_dtype_part(enum ir_dtype t);
 
 /* ---- attributes ------------------------------------------------------------------------------ */
 
@@ -409,6 +411,8 @@ static inline ir_region ir_op_region(const struct ir_module *m, ir_op op, uint32
 }
 /* Data of a value's type. */
 const struct ir_type_data *ir_val_type(const struct ir_module *m, ir_val v);
+/* Number of a value's elements; 0 when it is not known. */
+size_t ir_val_count(const struct ir_module *m, ir_val v);
 struct str ir_op_name(const struct ir_module *m, ir_op op); /* full name, also of UNREGISTERED */
 
 /* Attribute in a slot of the op's kind; none when absent. `slot` must belong to the op's kind. */
@@ -417,6 +421,8 @@ ir_attr ir_prop(const struct ir_module *m, ir_op op, enum ir_slot slot);
 int64_t ir_prop_i64(const struct ir_module *m, ir_op op, enum ir_slot slot);
 const int64_t *ir_prop_i64s(const struct ir_module *m, ir_op op, enum ir_slot slot, size_t *n);
 struct str ir_prop_str(const struct ir_module *m, ir_op op, enum ir_slot slot);
+/* What an op with IR_T_CONSTANT gives. */
+ir_attr ir_constant_value(const struct ir_module *m, ir_op op);
 
 /* ---- building -------------------------------------------------------------------------------- */
 
@@ -474,8 +480,6 @@ ir_block ir_module_body(const struct ir_module *m);            /* of the root */
 ir_op ir_module_symbol(const struct ir_module *m, struct str name);
 ir_block ir_func_body(const struct ir_module *m, ir_op func);  /* none for a declaration */
 ir_op ir_terminator(const struct ir_module *m, ir_block b);    /* last op; none when empty */
-/* The function an op is in (through any nesting); none outside. */
-ir_op ir_enclosing_func(const struct ir_module *m, ir_op op);
 
 /* ---- diagnostics ----------------------------------------------------------------------------- */
 

@@ -164,6 +164,10 @@ bool ir_type_count(const struct ir_type_data *t, size_t *out) {
     return true;
 }
 
+enum ir_dtype ir_dtype_part(enum ir_dtype t) {
+    return t == IR_C64_T ? IR_F32_T : t == IR_C128_T ? IR_F64_T : t;
+}
+
 bool ir_type_bytes(const struct ir_type_data *t, size_t *out) {
     size_t n;
     return ir_type_count(t, &n) && mem_mul(n, ir_dtype_get(t->dtype)->bytes, out);

@@ -134,20 +134,15 @@ bool lower_is_complex(enum ir_dtype t) {
     return ir_dtype_get(t)->cls == IR_COMPLEX_CLASS;
 }
 
-static enum ir_dtype part_of(enum ir_dtype t) {
-    return t == IR_C64_T ? IR_F32_T : t == IR_C128_T ? IR_F64_T : t;
-}
-
 uint32_t lower_param(struct lower *l, ir_val v, enum kir_role role) {
     uint32_t known = opt_ids_get(&l->param_of, v.i);
     if (known)
         return known - 1;
     const struct ir_type_data *t = ir_val_type(l->m, v);
-    size_t count = 0;
-    (void)ir_type_count(t, &count);
+    size_t count = ir_val_count(l->m, v);
     struct lower_param p = {.v = v, .role = role};
     ARENA_PUSH(l->a, &l->out->params, p);
-    uint32_t b = kir_param(l->k, role, part_of(t->dtype), (int64_t)count * (lower_is_complex(t->dtype) ? 2 : 1));
+    uint32_t b = kir_param(l->k, role, ir_dtype_part(t->dtype), (int64_t)count * (lower_is_complex(t->dtype) ? 2 : 1));
     opt_ids_set(&l->param_of, v.i, b + 1);
     return b;
 }
@@ -229,6 +224,10 @@ static const struct {
 #define OP(id, name, form, operands, results, regions, traits, cost, rule, eval, lower) [IR_##id] = lower,
 #include "ir/ops.def"
 };
+
+int lower_function(enum ir_op_kind kind) {
+    return handlers[kind].fn == elem_fun ? (int)handlers[kind].what : -1;
+}
 
 /* Whether v is read from memory: it is not of the block that is computed, or another kernel stores it. */
 static bool is_stored(const struct lower *l, ir_val v) {
@@ -333,18 +332,15 @@ struct elem lower_reduce_result(struct lower *l, ir_op op, uint32_t i, struct el
     return lower_finish(l, ir_val_type(l->m, ir_result(l->m, op, i))->dtype, e);
 }
 
-/* Loops over the reduced dimensions, and the operand's index in their midst; the innermost one of `lanes` lanes when that is
- * not 0. */
-static uint32_t reduce_loops(struct lower *l, ir_op op, const struct index *at, uint32_t lanes, struct index *out) {
+/* Loops over the reduced dimensions, and the operand's index in their midst. Returns how many were opened. */
+static uint32_t reduce_loops(struct lower *l, ir_op op, const struct index *at, struct index *out) {
     const struct ir_type_data *t = ir_val_type(l->m, ir_operand(l->m, op, 0));
     size_t n;
     const int64_t *d = ir_prop_i64s(l->m, op, IR_REDUCE_dimensions, &n);
-    uint32_t kept = 0, opened = 0, last = 0;
+    uint32_t kept = 0, opened = 0;
     bool reduced[IR_MAX_RANK] = {false};
     for (size_t i = 0; i < n; i++)
         reduced[d[i]] = true;
-    for (uint32_t i = 0; i < t->rank; i++)
-        last = reduced[i] && t->dims[i] != 1 ? i : last;
     *out = (struct index){.n = t->rank};
     for (uint32_t i = 0; i < t->rank; i++) {
         if (!reduced[i]) {
@@ -352,7 +348,7 @@ static uint32_t reduce_loops(struct lower *l, ir_op op, const struct index *at, 
         } else if (t->dims[i] == 1) {
             out->at[i] = kir_i64(l->k, 0);
         } else {
-            out->at[i] = kir_loop(l->k, lanes && i == last ? KIR_VECTOR : KIR_SERIAL, t->dims[i], lanes);
+            out->at[i] = kir_loop(l->k, KIR_SERIAL, t->dims[i], 0);
             opened++;
         }
     }
@@ -365,8 +361,7 @@ void lower_reduce_here(struct lower *l, ir_op op, const struct index *at) {
     kir_val re[LOWER_RESULTS], im[LOWER_RESULTS], none = {0};
     static const struct index nowhere;
     enum kir_op acc = lower_reducer(l->m, op);
-    size_t count = 0;
-    (void)ir_type_count(ir_val_type(l->m, ir_operand(l->m, op, 0)), &count);
+    size_t count = ir_val_count(l->m, ir_operand(l->m, op, 0));
     struct index full, here = *at;
     if (at->flat) {
         const struct ir_type_data *t = ir_val_type(l->m, ir_result(l->m, op, 0));
@@ -378,7 +373,7 @@ void lower_reduce_here(struct lower *l, ir_op op, const struct index *at) {
         re[i] = kir_reg(l->k, init[i].re, 1);
         im[i] = init[i].im.i ? kir_reg(l->k, init[i].im, 1) : none;
     }
-    uint32_t opened = count ? reduce_loops(l, op, &here, 0, &full) : 0;
+    uint32_t opened = count ? reduce_loops(l, op, &here, &full) : 0;
     if (count && acc) {
         enum ir_dtype t = ir_val_type(l->m, ir_operand(l->m, op, 0))->dtype;
         kir_acc(l->k, acc, lower_sign(t), re[0], none, lower_value(l, ir_operand(l->m, op, 0), &full).re);
@@ -421,7 +416,7 @@ uint32_t lower_lanes(const struct lower *l, uint32_t bytes, uint32_t registers) 
 uint32_t lower_bytes(const struct lower *l) {
     uint32_t bytes = 4;
     for (uint32_t i = 0; i < l->kernel->outs.n; i++) {
-        uint32_t b = ir_dtype_get(part_of(ir_val_type(l->m, l->kernel->outs.v[i])->dtype))->bytes;
+        uint32_t b = ir_dtype_get(ir_dtype_part(ir_val_type(l->m, l->kernel->outs.v[i])->dtype))->bytes;
         bytes = b > bytes ? b : bytes;
     }
     return bytes;
@@ -443,9 +438,8 @@ static double estimate(const struct lower *l) {
         bytes = elements * 8;
     if (l->kernel->schedule ==
         FUSE_CONTRACT) { /* contracted sizes: elements of the operands over those of their other dimensions */
-        size_t a = 1, b = 1;
-        (void)ir_type_count(ir_val_type(l->m, ir_operand(l->m, l->kernel->heart, 0)), &a);
-        (void)ir_type_count(ir_val_type(l->m, ir_operand(l->m, l->kernel->heart, 1)), &b);
+        size_t a = ir_val_count(l->m, ir_operand(l->m, l->kernel->heart, 0));
+        size_t b = ir_val_count(l->m, ir_operand(l->m, l->kernel->heart, 1));
         elements += sqrt((double)a * (double)b * elements) / 4;
     }
     return bytes / 8 + elements * (l->kernel->nops + 1) / 16;

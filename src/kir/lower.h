@@ -55,8 +55,7 @@ bool lower_supports(const struct ir_module *m, ir_op op);
 void lower_kernel(struct arena *a, const struct ir_module *m, const struct fuse_block *b, ir_block block,
                   const struct fuse_kernel *kernel, const struct kir_target *target, struct lowered *out);
 /* A `while` whose body is little work, as one kernel: a native loop. `test` and `body`: the clusters of its regions. */
-bool lower_can_loop(struct arena *a, const struct ir_module *m, ir_op op, const struct fuse_block *test,
-                    const struct fuse_block *body);
+bool lower_can_loop(const struct ir_module *m, ir_op op, const struct fuse_block *test, const struct fuse_block *body);
 void lower_loop(struct arena *a, const struct ir_module *m, ir_op op, const struct fuse_block *test,
                 const struct fuse_block *body, const struct kir_target *target, struct lowered *out);
 /* The value whose memory holds result `v` before: of an update what is updated, of a loop the state's first value. */
@@ -128,12 +127,13 @@ void lower_region(struct lower *l, ir_region r, const struct elem *args, struct 
 
 /* Rounded, or cut, to the element type as its arithmetic is. */
 struct elem lower_finish(struct lower *l, enum ir_dtype t, struct elem e);
-struct elem lower_const(struct lower *l, enum ir_dtype t, const void *data);
 bool lower_is_complex(enum ir_dtype t);
 static inline unsigned lower_sign(enum ir_dtype t) { /* the flag U of an element type */
     enum ir_dtype_class c = ir_dtype_get(t)->cls;
     return c == IR_UINT || c == IR_PRED ? KIR_U : 0;
 }
+/* The function (enum kir_math) that computes an op; -1 = the op is none. */
+int lower_function(enum ir_op_kind kind);
 /* The single op of a reduction's body as an ACC op of kernels; KIR_NONE when it is another body. */
 enum kir_op lower_reducer(const struct ir_module *m, ir_op reduce);
 /* The registers of a reduction, its values combined with an element of each operand, the result. */

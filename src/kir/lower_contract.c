@@ -8,8 +8,6 @@
  * Products are accumulated in the widest type of operands and result, by fused multiply-add. */
 #include "kir/lower.h"
 
-enum { MOST_LOOPS = 2 * IR_MAX_RANK, TILE_REGISTERS = 24 };
-
 /* A loop over a dimension of the result, or over a contracted one. */
 struct axis {
     int64_t size;
@@ -316,10 +314,10 @@ static kir_val tile_begin(struct lower *l, kir_val t, int64_t size, int64_t tile
     return size % tile ? kir_op2(l->k, KIR_MIN, 0, begin, kir_i64(l->k, size - tile)) : begin;
 }
 
-static void open_sums(const struct contraction *c, uint32_t but, uint32_t *opened) {
+static void open_sums(struct contraction *c, uint32_t but, uint32_t *opened) {
     for (uint32_t i = 0; i < c->nsum; i++)
         if (i != but) {
-            ((struct axis *)(uintptr_t)c->sum)[i].at = kir_loop(c->l->k, KIR_SERIAL, c->sum[i].size, 0);
+            c->sum[i].at = kir_loop(c->l->k, KIR_SERIAL, c->sum[i].size, 0);
             ++*opened;
         }
 }

@@ -217,8 +217,7 @@ struct elem elem_convert(struct lower *l, ir_op op, uint32_t what, const struct 
     enum ir_dtype from = dtype_of(l, ir_operand(l->m, op, 0)), to = result_dtype(l, op);
     struct elem x = lower_operand(l, op, 0, at);
     (void)what;
-    enum ir_dtype a = from == IR_C64_T ? IR_F32_T : from == IR_C128_T ? IR_F64_T : from;
-    enum ir_dtype b = to == IR_C64_T ? IR_F32_T : to == IR_C128_T ? IR_F64_T : to;
+    enum ir_dtype a = ir_dtype_part(from), b = ir_dtype_part(to);
     struct elem y = {convert(l, x.re, a, b), {0}};
     if (lower_is_complex(to))
         y.im = x.im.i ? convert(l, x.im, a, b) : kir_float(l->k, kir_type_of(b), 0);
@@ -287,24 +286,12 @@ static bool supports_alu(const struct ir_module *m, ir_op op, enum ir_dtype t) {
 }
 
 static bool supports_fun(enum ir_op_kind kind, enum ir_dtype t) {
-#define ALU(x)      (-1)
-#define FUN(x)      KIR_MATH_##x
-#define ELT(x)      (-1)
-#define MOVE(x)     (-1)
-#define NONE        (-1)
-#define REDUCTION   (-1)
-#define CONTRACTION (-1)
-#define UPDATE      (-1)
-#define FLOW        (-1)
-    static const int8_t functions[] = {
-#define OP(id, name, form, operands, results, regions, traits, cost, rule, eval, lower) [IR_##id] = lower,
-#include "ir/ops.def"
-    };
-    if (functions[kind] < 0)
+    int function = lower_function(kind);
+    if (function < 0)
         return true;
     if (kind == IR_NEXT_AFTER && t != IR_F32_T && t != IR_F64_T)
         return false; /* it depends on the format */
-    return is_float(t) && kir_math_known((enum kir_math)functions[kind], kir_type_of(t));
+    return is_float(t) && kir_math_known((enum kir_math)function, kir_type_of(t));
 }
 
 static bool is_integer(enum ir_dtype t) {
@@ -364,15 +351,7 @@ static bool supports_contraction(const struct ir_module *m, ir_op op) {
     enum ir_dtype a = ir_val_type(m, ir_operand(m, op, 0))->dtype, b = ir_val_type(m, ir_operand(m, op, 1))->dtype;
     if (lower_is_complex(a) || lower_is_complex(b) || a == IR_I1_T || b == IR_I1_T)
         return false;
-    size_t left = 0, right = 0;
-    return ir_type_count(ir_val_type(m, ir_operand(m, op, 0)), &left) && left &&
-           ir_type_count(ir_val_type(m, ir_operand(m, op, 1)), &right) && right;
-}
-
-/* Reading from an operand without elements is an error that the evaluator reports. */
-static bool supports_gather(const struct ir_module *m, ir_op op) {
-    size_t n = 0;
-    return ir_type_count(ir_val_type(m, ir_operand(m, op, 0)), &n) && n;
+    return ir_val_count(m, ir_operand(m, op, 0)) && ir_val_count(m, ir_operand(m, op, 1));
 }
 
 bool lower_supports(const struct ir_module *m, ir_op op) {
@@ -394,6 +373,6 @@ bool lower_supports(const struct ir_module *m, ir_op op) {
     case FUSE_CONTRACTION:
         return supports_contraction(m, op);
     default:
-        return (x->kind != IR_GATHER && x->kind != IR_DYNAMIC_SLICE) || supports_gather(m, op);
+        return (x->kind != IR_GATHER && x->kind != IR_DYNAMIC_SLICE) || ir_val_count(m, x->operands[0]); /* else an error */
     }
 }

@@ -8,12 +8,6 @@ enum {
     LOOPS_TILE = 32       /* rows of a tile that is turned */
 };
 
-static size_t count_of(const struct lower *l, ir_val v) {
-    size_t n = 0;
-    (void)ir_type_count(ir_val_type(l->m, v), &n);
-    return n;
-}
-
 static int64_t total(const struct lower *l) {
     int64_t n = 1;
     for (uint32_t i = 0; i < l->kernel->rank; i++)
@@ -28,9 +22,9 @@ static uint32_t lanes(const struct lower *l) {
 /* Whether a value of n elements can be computed in row-major order without knowing its dimensions. */
 static bool is_flat(struct lower *l, ir_val v, size_t n, struct opt_ids *seen) {
     ir_op op = ir_val_get(l->m, v)->op;
-    if (count_of(l, v) == 1 && n != 1)
+    if (ir_val_count(l->m, v) == 1 && n != 1)
         return true;
-    if (count_of(l, v) != n)
+    if (ir_val_count(l->m, v) != n)
         return false;
     if (IR_NONE(op) || fuse_is_constant(l->m, v) || !IR_SAME(ir_op_get(l->m, op)->parent, l->block) || opt_ids_get(seen, v.i))
         return true;
@@ -39,7 +33,7 @@ static bool is_flat(struct lower *l, ir_val v, size_t n, struct opt_ids *seen) {
         return true;
     opt_ids_set(seen, v.i, 1);
     enum fuse_class cls = fuse_class(ir_kind(l->m, op));
-    if (ir_kind(l->m, op) == IR_BROADCAST_IN_DIM && count_of(l, ir_operand(l->m, op, 0)) == 1)
+    if (ir_kind(l->m, op) == IR_BROADCAST_IN_DIM && ir_val_count(l->m, ir_operand(l->m, op, 0)) == 1)
         return true;
     if (cls != FUSE_ELEMENT && !fuse_is_alias(l->m, op))
         return false;

@@ -34,7 +34,7 @@ static struct elem choose(struct lower *l, kir_val c, struct elem a, struct elem
 
 /* ---- constants -------------------------------------------------------------------------------- */
 
-struct elem lower_const(struct lower *l, enum ir_dtype t, const void *data) {
+static struct elem constant(struct lower *l, enum ir_dtype t, const void *data) {
     const struct ir_dtype_info *d = ir_dtype_get(t);
     double parts[2];
     int64_t i = 0;
@@ -55,16 +55,11 @@ struct elem lower_const(struct lower *l, enum ir_dtype t, const void *data) {
 }
 
 struct elem elem_constant(struct lower *l, ir_op op, uint32_t what, const struct index *at) {
-    enum ir_op_kind kind = ir_kind(l->m, op);
-    ir_attr value = ir_prop(l->m, op,
-                            kind == IR_CONSTANT         ? IR_CONSTANT_value
-                            : kind == IR_ARITH_CONSTANT ? IR_ARITH_CONSTANT_value
-                                                        : IR_CHLO_CONSTANT_value);
-    const struct ir_attr_data *a = ir_attr_get(l->m, value);
+    const struct ir_attr_data *a = ir_attr_get(l->m, ir_constant_value(l->m, op));
     const struct ir_type_data *t = ir_val_type(l->m, ir_result(l->m, op, 0));
     (void)what;
     if (a->kind == IR_ATTR_DENSE && a->splat && a->data)
-        return lower_const(l, t->dtype, a->data);
+        return constant(l, t->dtype, a->data);
     return lower_load(l, ir_result(l->m, op, 0), at);
 }
 

@@ -9,12 +9,6 @@ enum {
     NATIVE_TURNS = 1 << 24 /* a run can be cancelled between steps only, so that a kernel must come to its end */
 };
 
-static size_t count_of(const struct ir_module *m, ir_val v) {
-    size_t n = 0;
-    (void)ir_type_count(ir_val_type(m, v), &n);
-    return n;
-}
-
 static ir_block region_block(const struct ir_module *m, ir_op op, uint32_t i) {
     return ir_region_get(m, ir_op_region(m, op, i))->first;
 }
@@ -26,9 +20,7 @@ static double work_of(const struct ir_module *m, const struct fuse_kernel *k) {
     for (uint32_t i = 0; i < k->rank; i++)
         n *= (double)k->dims[i];
     if (k->schedule == FUSE_CONTRACT)
-        n += (double)count_of(m, ir_operand(m, k->heart, 0)) * (double)count_of(m, ir_operand(m, k->heart, 1));
-    if (k->nested || k->schedule == FUSE_ROWS)
-        n += 1; /* the domain of rows is all that they read; nested reductions are bounded below */
+        n += (double)ir_val_count(m, ir_operand(m, k->heart, 0)) * (double)ir_val_count(m, ir_operand(m, k->heart, 1));
     return n;
 }
 
@@ -64,41 +56,39 @@ static bool can_block(const struct ir_module *m, ir_block b, const struct fuse_b
         }
         if (s->kernel->schedule == FUSE_INTO &&
             !(is_own(m, b, ir_operand(m, s->op, 0)) && IR_NONE(ir_val_get(m, ir_operand(m, s->op, 0))->op) &&
-              count_of(m, ir_operand(m, s->op, 1))))
+              ir_val_count(m, ir_operand(m, s->op, 1))))
             return false;
-        if (s->kernel->nested && count_of(m, s->kernel->outs.v[0]) == 0)
+        if (s->kernel->nested && ir_val_count(m, s->kernel->outs.v[0]) == 0)
             return false;
         for (uint32_t k = 0; k < s->kernel->outs.n; k++)
-            if (count_of(m, s->kernel->outs.v[k]) == 0)
+            if (ir_val_count(m, s->kernel->outs.v[k]) == 0)
                 return false;
         if (s->kernel->nested) /* its reductions read at most what their operands have */
             for (uint32_t k = 0; k < ir_op_get(m, s->op)->noperands; k++)
-                *work += (double)count_of(m, ir_operand(m, s->op, k));
+                *work += (double)ir_val_count(m, ir_operand(m, s->op, k));
         *work += work_of(m, s->kernel);
         *nops += s->kernel->nops + 1;
     }
     return true;
 }
 
-bool lower_can_loop(struct arena *a, const struct ir_module *m, ir_op op, const struct fuse_block *test,
-                    const struct fuse_block *body) {
+bool lower_can_loop(const struct ir_module *m, ir_op op, const struct fuse_block *test, const struct fuse_block *body) {
     double work = 0;
     uint32_t nops = 0, n = ir_op_get(m, op)->noperands;
     ir_block bt = region_block(m, op, 0), bb = region_block(m, op, 1);
     const ir_val *args = ir_block_get(m, bb)->args, *nexts = ir_op_get(m, ir_terminator(m, bb))->operands;
-    (void)a;
     uint64_t turns;
     if (n > 48 || !opt_trip_count(m, op, &turns) || turns > NATIVE_TURNS || !can_block(m, bt, test, &work, &nops) ||
         !can_block(m, bb, body, &work, &nops) || work > NATIVE_WORK || nops > NATIVE_OPS)
         return false;
     for (uint32_t i = 0; i < n; i++) {
-        if (count_of(m, args[i]) == 0)
+        if (ir_val_count(m, args[i]) == 0)
             return false;
         for (uint32_t j = 0; j < n; j++) /* tensors that change places need both at once */
-            if (j != i && IR_SAME(nexts[i], args[j]) && count_of(m, args[i]) > 1)
+            if (j != i && IR_SAME(nexts[i], args[j]) && ir_val_count(m, args[i]) > 1)
                 return false;
         ir_op made = ir_val_get(m, nexts[i])->op;
-        if (!IR_NONE(made) && count_of(m, args[i]) > 1 && fuse_is_alias(m, made))
+        if (!IR_NONE(made) && ir_val_count(m, args[i]) > 1 && fuse_is_alias(m, made))
             return false;
     }
     return true;
@@ -107,7 +97,7 @@ bool lower_can_loop(struct arena *a, const struct ir_module *m, ir_op op, const 
 /* ---- the loop --------------------------------------------------------------------------------- */
 
 static bool is_scalar(const struct lower *l, ir_val v) {
-    return count_of(l->m, v) == 1;
+    return ir_val_count(l->m, v) == 1;
 }
 
 static void index_zero(struct lower *l, ir_val v, struct index *at) {
@@ -136,8 +126,8 @@ bool lower_native_store(struct lower *l, ir_val v, const struct index *at, struc
     }
     if (!opt_ids_get(&l->param_of, v.i)) {
         const struct ir_type_data *t = ir_val_type(l->m, v);
-        enum ir_dtype part = t->dtype == IR_C64_T ? IR_F32_T : t->dtype == IR_C128_T ? IR_F64_T : t->dtype;
-        uint32_t temp = lower_new_temp(l, part, (int64_t)count_of(l->m, v) * (lower_is_complex(t->dtype) ? 2 : 1));
+        uint32_t temp =
+            lower_new_temp(l, ir_dtype_part(t->dtype), (int64_t)ir_val_count(l->m, v) * (lower_is_complex(t->dtype) ? 2 : 1));
         opt_ids_set(&l->param_of, v.i, lower_temp(l, temp, KIR_INOUT) + 1);
     }
     return false;
@@ -202,7 +192,7 @@ static void hand_on(struct lower *l, struct state *states, uint32_t n) {
             continue; /* updated in place */
         const struct ir_type_data *t = ir_val_type(l->m, s->next);
         struct index at = {.flat = true, .n = 1};
-        at.at[0] = kir_loop(l->k, KIR_VECTOR, (int64_t)count_of(l->m, s->next), lower_lanes(l, 4, 2));
+        at.at[0] = kir_loop(l->k, KIR_VECTOR, (int64_t)ir_val_count(l->m, s->next), lower_lanes(l, 4, 2));
         struct elem e = lower_value(l, s->next, &at);
         kir_val place = lower_is_complex(t->dtype) ? lower_mul(l, at.at[0], 2) : at.at[0];
         kir_store(l->k, to, place, e.re);

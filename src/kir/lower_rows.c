@@ -100,6 +100,14 @@ static void mark_uses(struct lower *l, ir_val v, uint32_t pass) {
         mark_uses(l, ir_operand(l->m, op, i), pass);
 }
 
+/* The index of a value of the domain at the row and the place in it. */
+static void element_index(struct lower *l, ir_val v, struct index *out) {
+    kir_val domain[IR_MAX_RANK];
+    memcpy(domain, l->rows->outer, l->kernel->outer * sizeof *domain);
+    memcpy(domain + l->kernel->outer, l->rows->inner, (l->kernel->rank - l->kernel->outer) * sizeof *domain);
+    lower_match(l, ir_val_type(l->m, v), l->kernel->dims, domain, l->kernel->rank, out);
+}
+
 bool lower_rows_kept(struct lower *l, ir_val v, const struct index *at, struct elem *out) {
     const struct lower_rows *r = l->rows;
     for (uint32_t i = 0; r->inside && i < r->nkept; i++) {
@@ -107,10 +115,7 @@ bool lower_rows_kept(struct lower *l, ir_val v, const struct index *at, struct e
         if (!IR_SAME(x->v, v) || x->pass >= r->pass || l->guard.i)
             continue;
         struct index here;
-        kir_val domain[IR_MAX_RANK];
-        memcpy(domain, r->outer, l->kernel->outer * sizeof *domain);
-        memcpy(domain + l->kernel->outer, r->inner, (l->kernel->rank - l->kernel->outer) * sizeof *domain);
-        lower_match(l, ir_val_type(l->m, v), l->kernel->dims, domain, l->kernel->rank, &here);
+        element_index(l, v, &here);
         if (at->flat || at->n != here.n || (here.n && memcmp(at->at, here.at, here.n * sizeof *here.at) != 0))
             continue;
         *out = (struct elem){kir_load(l->k, x->buffer, r->place), {0}};
@@ -124,14 +129,6 @@ bool lower_rows_kept(struct lower *l, ir_val v, const struct index *at, struct e
 /* The reduction's result index: the row. */
 static void row_index(struct lower *l, ir_val v, struct index *out) {
     lower_match(l, ir_val_type(l->m, v), l->kernel->dims, l->rows->outer, l->kernel->outer, out);
-}
-
-/* The operand's index at the row and the place in it. */
-static void operand_index(struct lower *l, ir_op op, struct index *out) {
-    kir_val domain[IR_MAX_RANK];
-    memcpy(domain, l->rows->outer, l->kernel->outer * sizeof *domain);
-    memcpy(domain + l->kernel->outer, l->rows->inner, (l->kernel->rank - l->kernel->outer) * sizeof *domain);
-    lower_match(l, ir_val_type(l->m, ir_operand(l->m, op, 0)), l->kernel->dims, domain, l->kernel->rank, out);
 }
 
 /* Loops over the elements of a row, the last one of `width` lanes (0 = one by one). Returns how many. */
@@ -168,10 +165,7 @@ static void keep(struct lower *l) {
         if (x->pass != l->rows->pass)
             continue;
         struct index at;
-        kir_val domain[IR_MAX_RANK];
-        memcpy(domain, l->rows->outer, l->kernel->outer * sizeof *domain);
-        memcpy(domain + l->kernel->outer, l->rows->inner, (l->kernel->rank - l->kernel->outer) * sizeof *domain);
-        lower_match(l, ir_val_type(l->m, x->v), l->kernel->dims, domain, l->kernel->rank, &at);
+        element_index(l, x->v, &at);
         kir_store(l->k, x->buffer, l->rows->place, lower_value(l, x->v, &at).re);
     }
 }
@@ -191,7 +185,7 @@ static void shared_pass(struct lower *l, struct row_reduce *reduces, uint32_t n,
     keep(l);
     for (uint32_t i = 0; i < n; i++)
         if (reduces[i].acc && pass_of(l, reduces[i].op) == l->rows->pass) {
-            operand_index(l, reduces[i].op, &at);
+            element_index(l, ir_operand(l->m, reduces[i].op, 0), &at);
             enum ir_dtype t = ir_val_type(l->m, ir_operand(l->m, reduces[i].op, 0))->dtype;
             kir_acc(l->k, reduces[i].acc, lower_sign(t), reduces[i].reg, none,
                     lower_value(l, ir_operand(l->m, reduces[i].op, 0), &at).re);
@@ -200,10 +194,7 @@ static void shared_pass(struct lower *l, struct row_reduce *reduces, uint32_t n,
         ir_val v = l->kernel->outs.v[i];
         if (!is_full(l, v) || level_of(l, v) != l->rows->pass)
             continue;
-        kir_val domain[IR_MAX_RANK];
-        memcpy(domain, l->rows->outer, l->kernel->outer * sizeof *domain);
-        memcpy(domain + l->kernel->outer, l->rows->inner, (l->kernel->rank - l->kernel->outer) * sizeof *domain);
-        lower_match(l, ir_val_type(l->m, v), l->kernel->dims, domain, l->kernel->rank, &at);
+        element_index(l, v, &at);
         lower_store(l, v, &at, lower_value(l, v, &at));
     }
     close_row(l, opened);

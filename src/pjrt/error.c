@@ -27,6 +27,15 @@ struct pjrt_bytes *pjrt_bytes_new(void (*release)(void *object), void *object) {
     return b;
 }
 
+struct pjrt_bytes *pjrt_bytes_copy(const char *p, size_t n, const char **bytes) {
+    char *copy = pjrt_dup(p, n);
+    struct pjrt_bytes *b = copy ? pjrt_bytes_new(free, copy) : NULL;
+    if (!b)
+        free(copy);
+    *bytes = b ? copy : NULL;
+    return b;
+}
+
 void pjrt_bytes_delete(struct pjrt_bytes *b) {
     if (!b)
         return;

@@ -281,15 +281,10 @@ struct pjrt_error *pjrt_Executable_Serialize(struct pjrt_Executable_Serialize *a
     pjrt_proto_bytes(&b, 2, x->option_bytes);
     pjrt_proto_bytes(&b, 3, x->code);
     a->nbytes = b.n;
-    char *copy = b.failed ? NULL : pjrt_dup(b.p, b.n);
+    a->owner = b.failed ? NULL : pjrt_bytes_copy(b.p, b.n, &a->bytes);
     strbuf_free(&b);
-    a->bytes = copy;
-    a->owner = copy ? pjrt_bytes_new(free, copy) : NULL;
     a->deleter = pjrt_bytes_delete;
-    if (a->owner)
-        return NULL;
-    free(copy);
-    return pjrt_exhausted();
+    return a->owner ? NULL : pjrt_exhausted();
 }
 
 struct pjrt_error *pjrt_Executable_DeserializeAndLoad(struct pjrt_Executable_DeserializeAndLoad *a) {
@@ -494,13 +489,8 @@ struct pjrt_error *pjrt_LoadedExecutable_GetDeviceAssignment(struct pjrt_LoadedE
     pjrt_assignment_write(&b, o->nreplicas, o->npartitions, numbers);
     free(numbers);
     a->nbytes = b.n;
-    char *copy = b.failed ? NULL : pjrt_dup(b.p, b.n);
+    a->owner = b.failed ? NULL : pjrt_bytes_copy(b.p, b.n, &a->bytes);
     strbuf_free(&b);
-    a->bytes = copy;
-    a->owner = copy ? pjrt_bytes_new(free, copy) : NULL;
     a->deleter = pjrt_bytes_delete;
-    if (a->owner)
-        return NULL;
-    free(copy);
-    return pjrt_exhausted();
+    return a->owner ? NULL : pjrt_exhausted();
 }

@@ -36,15 +36,10 @@ static struct pjrt_error *layout_destroy(struct pjrt_layout_destroy *a) {
 static struct pjrt_error *layout_serialize(struct pjrt_layout_serialize *a) {
     if (!a->layout)
         return pjrt_fail(HILO_INVALID_ARGUMENT, "the layout is missing");
-    char *copy = pjrt_dup(a->layout->text, a->layout->n);
-    a->owner = copy ? pjrt_bytes_new(free, copy) : NULL;
-    a->bytes = copy;
+    a->owner = pjrt_bytes_copy(a->layout->text, a->layout->n, &a->bytes);
     a->nbytes = a->layout->n;
     a->deleter = pjrt_bytes_delete;
-    if (a->owner)
-        return NULL;
-    free(copy);
-    return pjrt_exhausted();
+    return a->owner ? NULL : pjrt_exhausted();
 }
 
 static struct pjrt_error *layout_client_default(struct pjrt_layout_client_default *a) {

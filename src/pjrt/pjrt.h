@@ -61,6 +61,8 @@ struct pjrt_bytes {
     void *object;
 };
 struct pjrt_bytes *pjrt_bytes_new(void (*release)(void *object), void *object);
+/* An owner of a copy, which *bytes is set to; NULL when memory is exhausted. */
+struct pjrt_bytes *pjrt_bytes_copy(const char *p, size_t n, const char **bytes);
 void pjrt_bytes_delete(struct pjrt_bytes *b);
 
 /* ---- errors (error.c) ---- */

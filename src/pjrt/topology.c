@@ -80,16 +80,10 @@ static const char topology_head[] = PJRT_PLATFORM "-topology ";
 struct pjrt_error *pjrt_TopologyDescription_Serialize(struct pjrt_TopologyDescription_Serialize *a) {
     char text[64];
     int n = snprintf(text, sizeof text, "%s%zu", topology_head, a->topology->ndevices);
-    char *copy = pjrt_dup(text, (size_t)n);
-    a->owner = copy ? pjrt_bytes_new(free, copy) : NULL;
-    if (!a->owner) {
-        free(copy);
-        return pjrt_exhausted();
-    }
-    a->bytes = copy;
+    a->owner = pjrt_bytes_copy(text, (size_t)n, &a->bytes);
     a->nbytes = (size_t)n;
     a->deleter = pjrt_bytes_delete;
-    return NULL;
+    return a->owner ? NULL : pjrt_exhausted();
 }
 
 struct pjrt_error *pjrt_TopologyDescription_Deserialize(struct pjrt_TopologyDescription_Deserialize *a) {

@@ -108,6 +108,12 @@ static void test_logits(void **state) {
     const struct llm_session_options o = {.precision = LLM_F32, .level = 2};
     struct llm_session *s = session(f->client, &o);
     float logits[2054];
+    struct llm_capabilities can = llm_session_capabilities(s);
+    assert_string_equal(can.engine, "hilo");
+    assert_string_equal(can.family, "llama");
+    assert_int_equal(can.vocab, sizeof logits / sizeof *logits);
+    assert_int_equal(can.precision, LLM_F32);
+    assert_true(can.batch == 1 && can.context > 0 && can.weight_bytes > 0 && can.cache_bytes > 0);
     for (size_t i = 0; i < 11; i++) {
         const struct golden g = golden(f, i);
         const int32_t *ids = g.prompt.v;

@@ -25,4 +25,68 @@ printf 'no program' >bad.hilo
 exits 1 run bad.hilo
 says 'not a .hilo file'
 
+# ---- what is one kernel
+kernels() { # NUMBER FILE
+    exits 0 compile "$2" --emit plan
+    n=$(grep -c ' kernel kernel' out)
+    [ "$n" = "$1" ] && pass || fail "$n kernels in $2, expected $1"
+    ! grep -q ' reference \| routine ' out && pass || fail "a step of $2 is no kernel"
+}
+cat >softmax.mlir <<'MLIR'
+func.func @main(%x: tensor<9x99xf32>) -> tensor<9x99xf32> {
+  %least = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %m = stablehlo.reduce(%x init: %least) applies stablehlo.maximum across dimensions = [1]
+       : (tensor<9x99xf32>, tensor<f32>) -> tensor<9xf32>
+  %mb = stablehlo.broadcast_in_dim %m, dims = [0] : (tensor<9xf32>) -> tensor<9x99xf32>
+  %d = stablehlo.subtract %x, %mb : tensor<9x99xf32>
+  %e = stablehlo.exponential %d : tensor<9x99xf32>
+  %s = stablehlo.reduce(%e init: %zero) applies stablehlo.add across dimensions = [1]
+       : (tensor<9x99xf32>, tensor<f32>) -> tensor<9xf32>
+  %sb = stablehlo.broadcast_in_dim %s, dims = [0] : (tensor<9xf32>) -> tensor<9x99xf32>
+  %r = stablehlo.divide %e, %sb : tensor<9x99xf32>
+  return %r : tensor<9x99xf32>
+}
+MLIR
+cat >dense.mlir <<'MLIR'
+func.func @main(%x: tensor<8x64xf32>, %w: tensor<64x32xf32>, %b: tensor<32xf32>) -> tensor<8x32xf32> {
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<8x64xf32>, tensor<64x32xf32>) -> tensor<8x32xf32>
+  %1 = stablehlo.broadcast_in_dim %b, dims = [1] : (tensor<32xf32>) -> tensor<8x32xf32>
+  %2 = stablehlo.add %0, %1 : tensor<8x32xf32>
+  %z = stablehlo.constant dense<0.0> : tensor<8x32xf32>
+  %3 = stablehlo.maximum %2, %z : tensor<8x32xf32>
+  return %3 : tensor<8x32xf32>
+}
+MLIR
+cat >loop.mlir <<'MLIR'
+func.func @main(%x: tensor<16xf32>) -> tensor<16xf32> {
+  %c = stablehlo.constant dense<0> : tensor<i32>
+  %0:2 = stablehlo.while(%i = %c, %v = %x) : tensor<i32>, tensor<16xf32>
+    cond { %n = stablehlo.constant dense<10> : tensor<i32>
+           %t = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+           stablehlo.return %t : tensor<i1> }
+    do { %one = stablehlo.constant dense<1> : tensor<i32>
+         %j = stablehlo.add %i, %one : tensor<i32>
+         %w = stablehlo.add %v, %v : tensor<16xf32>
+         stablehlo.return %j, %w : tensor<i32>, tensor<16xf32> }
+  return %0#1 : tensor<16xf32>
+}
+MLIR
+if "$HILO" compile add.mlir --emit plan | grep -q kernel0; then # there is something to generate code with
+    kernels 1 softmax.mlir
+    kernels 1 dense.mlir
+    kernels 1 loop.mlir
+fi
+
+# ---- a resource that is missing is an error where it is wanted
+cat >missing.mlir <<'MLIR'
+func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %c = stablehlo.constant dense_resource<absent> : tensor<2xf32>
+  %0 = stablehlo.add %x, %c : tensor<2xf32>
+  return %0 : tensor<2xf32>
+}
+MLIR
+exits 1 run missing.mlir --input 2xf32=1,2
+says "lacks the resource 'absent'"
+
 finish
