@@ -57,6 +57,8 @@ static void load_ints(const struct value *v, int64_t *out) {
 static void load_linear(const struct value *v, enum number k, void *out) {
     const struct ir_dtype_info *dt = ir_dtype_get(v->dtype);
     enum number own = number_of(v->dtype);
+    if (v->count == 0)
+        return; /* nothing is copied, and from nowhere */
     if (k == NUM_SINGLE || k == NUM_COMPLEX_SINGLE) {
         memcpy(out, v->data, v->bytes); /* the elements themselves */
     } else if (own == NUM_INT && k == NUM_INT) {
