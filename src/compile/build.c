@@ -220,11 +220,28 @@ void build_cluster(struct build *b, ir_block block, struct fuse_block *out) {
     fuse_block(b->a, b->m, block, &o, out);
 }
 
+/* Its schedule, and why each of its outputs is stored. */
+static const char *note(struct build *b, const struct fuse_block *f, const struct fuse_kernel *k) {
+    static const char *const schedules[] = {
+        [FUSE_MAP] = "map", [FUSE_ROWS] = "rows", [FUSE_CONTRACT] = "contraction", [FUSE_INTO] = "part"};
+    char text[128];
+    size_t n = (size_t)snprintf(text, sizeof text, "%s, %u op%s; stored:", schedules[k->schedule], k->nops,
+                                k->nops == 1 ? "" : "s");
+    for (uint32_t i = 0; i < k->outs.n && n < sizeof text; i++) {
+        const char *name = fuse_reason_name(fuse_reason(f, k->outs.v[i]));
+        n += (size_t)snprintf(text + n, sizeof text - n, "%s %s", i ? "," : "", name);
+    }
+    return arena_dup(b->a, text, sizeof text, 1);
+}
+
 void build_block(struct build *b, ir_block block, const struct fuse_block *f) {
     for (uint32_t i = 0; i < f->steps.n; i++) {
         const struct fuse_step *s = &f->steps.v[i];
-        if (s->kind == FUSE_STEP_KERNEL)
+        if (s->kind == FUSE_STEP_KERNEL) {
+            plan_note(b->p, note(b, f, s->kernel));
             kernel(b, f, block, s->kernel);
+            plan_note(b->p, NULL);
+        }
         else if (s->kind == FUSE_STEP_ALIAS)
             alias(b, s->op);
         else

@@ -19,10 +19,30 @@ enum fuse_class fuse_class(enum ir_op_kind kind) {
     return (enum fuse_class)classes[kind];
 }
 
+static const struct {
+    const char *name, *text;
+} reasons[] = {
+#define REASON(id, name, text) [FUSE_##id] = {name, text},
+#include "fuse/reasons.def"
+};
+
+const char *fuse_reason_name(enum fuse_reason r) {
+    return reasons[r].name;
+}
+
+const char *fuse_reason_text(enum fuse_reason r) {
+    return reasons[r].text;
+}
+
+enum fuse_reason fuse_reason(const struct fuse_block *b, ir_val v) {
+    return (enum fuse_reason)opt_ids_get(&b->reasons, v.i);
+}
+
 enum {
     FUSE_OWNERS = 4,     /* kernels that an op may be computed in again and again */
     FUSE_MOST_OPS = 256, /* of a kernel: bounds compile time */
     FUSE_DEAR = 8,       /* cost from which an op is not computed more often than it has elements */
+    FUSE_MOST_REDUCTIONS = 32, /* of a kernel */
     FUSE_FEW_ROWS = 16   /* that a kernel of rows needs to keep threads busy, unless it is small */
 };
 static const int64_t fuse_small = 65536; /* elements */
@@ -32,6 +52,7 @@ struct node {
     ir_op op;
     enum fuse_class cls; /* NONE also where kernels cannot compute it */
     bool needed;         /* something that is not a kernel reads its results */
+    uint8_t why;         /* enum fuse_reason: why it is needed */
     bool stored, again;  /* again: at more than one index of a kernel */
     bool hot;            /* at each step of a contraction */
     uint32_t nowners, owners[FUSE_OWNERS];
@@ -118,9 +139,10 @@ static struct node *node_of(struct fuse *f, ir_val v) {
 
 /* ---- uses ------------------------------------------------------------------------------------ */
 
-static void need(struct fuse *f, ir_val v, uint32_t at) {
+static void need(struct fuse *f, ir_val v, uint32_t at, enum fuse_reason why) {
     struct node *p = node_of(f, v);
     if (p) {
+        p->why = p->needed ? p->why : (uint8_t)why;
         p->needed = true;
         p->first_other = at < p->first_other || !p->first_other ? at : p->first_other;
     }
@@ -131,7 +153,7 @@ static void need_region(struct fuse *f, ir_region r, uint32_t at) {
     for (ir_block b = ir_region_get(f->m, r)->first; !IR_NONE(b); b = ir_block_get(f->m, b)->next)
         for (ir_op op = ir_block_get(f->m, b)->first; !IR_NONE(op); op = ir_op_get(f->m, op)->next) {
             for (uint32_t i = 0; i < ir_op_get(f->m, op)->noperands; i++)
-                need(f, ir_operand(f->m, op, i), at);
+                need(f, ir_operand(f->m, op, i), at, FUSE_REGION);
             for (uint32_t i = 0; i < ir_op_get(f->m, op)->nregions; i++)
                 need_region(f, ir_op_region(f->m, op, i), at);
         }
@@ -150,7 +172,7 @@ static void use(struct fuse *f, const struct node *user, uint32_t at, ir_val v, 
     while (i < p->nowners && p->owners[i] != k)
         i++;
     if (i == FUSE_OWNERS) {
-        need(f, v, at);
+        need(f, v, at, FUSE_CAPTURED);
         return;
     }
     p->hot |= hot;
@@ -302,38 +324,46 @@ static bool trailing_sizes(const struct fuse *f, ir_op op, int64_t *sizes, uint3
     return true;
 }
 
-/* Whether the reduction can be computed once for each row of kernel k; the kernel becomes one of rows then. */
-static bool join_rows(struct fuse *f, struct fuse_kernel *k, struct node *n) {
+/* Computes the reduction once for each row of kernel k, which becomes one of rows then; or says why not. */
+static enum fuse_reason join_rows(struct fuse *f, struct fuse_kernel *k, struct node *n) {
     int64_t sizes[IR_MAX_RANK];
     uint32_t nsizes, matched = 0;
     struct fuse_kernel next = *k;
-    if (k->schedule == FUSE_CONTRACT || k->schedule == FUSE_INTO || k->nested || !n->map || n->hot || n->again ||
-        !trailing_sizes(f, n->op, sizes, &nsizes) || nsizes == 0)
-        return false;
+    if (n->hot)
+        return FUSE_CONTRACTED;
+    if (k->schedule == FUSE_CONTRACT || k->schedule == FUSE_INTO)
+        return k->schedule == FUSE_INTO ? FUSE_PART : FUSE_HEART;
+    if (k->nested)
+        return FUSE_NESTED;
+    if (!n->map || n->again)
+        return FUSE_REPEATED;
+    if (!trailing_sizes(f, n->op, sizes, &nsizes) || nsizes == 0)
+        return FUSE_ORDER;
     int p = prefix_of(k, n->map, ir_val_type(f->m, ir_result(f->m, n->op, 0)));
     if (p < 0)
-        return false;
+        return FUSE_DOMAIN;
     if (k->schedule == FUSE_MAP && only_ones(k, (uint32_t)p)) { /* so far the kernel has one value a row */
         if (k->rank + nsizes > IR_MAX_RANK)
-            return false;
+            return FUSE_ROWS_DIFFER;
         p = (int)k->rank;
         memcpy(next.dims + p, sizes, nsizes * sizeof *sizes);
         next.rank += nsizes;
     }
     for (uint32_t i = (uint32_t)p; i < next.rank; i++)
         if (next.dims[i] != 1 && (matched == nsizes || next.dims[i] != sizes[matched++]))
-            return false;
+            return FUSE_ROWS_DIFFER;
     int64_t rows = product(next.dims, (uint32_t)p);
-    bool agrees = k->schedule == FUSE_MAP || rows == product(k->dims, k->outer);
-    bool many = k->reduces.n >= 32;
-    bool few = rows < FUSE_FEW_ROWS && count_of(f->m, ir_operand(f->m, n->op, 0)) > fuse_small && k->nops > 0;
-    if (matched != nsizes || !agrees || few || many)
-        return false;
+    if (matched != nsizes || (k->schedule == FUSE_ROWS && rows != product(k->dims, k->outer)))
+        return FUSE_ROWS_DIFFER;
+    if (k->reduces.n >= FUSE_MOST_REDUCTIONS)
+        return FUSE_REDUCTIONS;
+    if (rows < FUSE_FEW_ROWS && count_of(f->m, ir_operand(f->m, n->op, 0)) > fuse_small && k->nops > 0)
+        return FUSE_LONG_ROWS;
     next.schedule = FUSE_ROWS;
     next.outer = k->schedule == FUSE_ROWS ? k->outer : (uint32_t)p;
     ARENA_PUSH(f->a, &next.reduces, n->op);
     *k = next;
-    return true;
+    return FUSE_FUSED;
 }
 
 /* ---- joining --------------------------------------------------------------------------------- */
@@ -342,39 +372,56 @@ static bool covers(const struct fuse_kernel *k, const struct node *n, const stru
     return n->map && prefix_of(k, n->map, t) >= 0 && only_ones(k, (uint32_t)prefix_of(k, n->map, t));
 }
 
-static bool join(struct fuse *f, uint32_t ki, struct node *n) {
+static enum fuse_reason join_element(struct fuse *f, const struct fuse_kernel *k, const struct node *n) {
+    int cost = cost_of(f->m, n->op);
+    if (n->hot)
+        return ir_kind(f->m, n->op) == IR_CONVERT ? FUSE_FUSED : FUSE_CONTRACTED;
+    if ((n->again && !is_cheap(f->m, n)) || (cost >= FUSE_DEAR && !n->map))
+        return FUSE_REPEATED;
+    ir_val v = ir_result(f->m, n->op, 0);
+    if (cost >= FUSE_DEAR && prefix_of(k, n->map, ir_val_type(f->m, v)) < 0 &&
+        product(k->dims, k->rank) > 2 * count_of(f->m, v)) /* a tensor that is broadcast along the rows */
+        return FUSE_SPREAD;
+    return FUSE_FUSED;
+}
+
+/* The op within kernel `ki`; or why not. */
+static enum fuse_reason join(struct fuse *f, uint32_t ki, struct node *n) {
     struct fuse_kernel *k = f->kernels.v[ki];
     const struct ir_type_data *t = ir_val_type(f->m, ir_result(f->m, n->op, 0));
-    int cost = cost_of(f->m, n->op);
-    if (f->o->level < 2 || k->nops >= FUSE_MOST_OPS)
-        return false;
+    bool parts = ir_kind(f->m, n->op) == IR_CONCATENATE;
+    enum fuse_reason why;
+    if (f->o->level < 2)
+        return FUSE_LEVEL;
+    if (k->nops >= FUSE_MOST_OPS)
+        return FUSE_SIZE;
     switch (n->cls) {
     case FUSE_MOVE:
-        return !(n->hot && !is_cheap(f->m, n)) && !(n->again && ir_kind(f->m, n->op) == IR_CONCATENATE) &&
-               !(ir_kind(f->m, n->op) == IR_CONCATENATE && ir_op_get(f->m, n->op)->noperands > 4);
+        if (n->hot && !is_cheap(f->m, n))
+            return FUSE_CONTRACTED;
+        return parts && (n->again || ir_op_get(f->m, n->op)->noperands > 4) ? FUSE_PARTS : FUSE_FUSED;
     case FUSE_ELEMENT:
-        if (n->hot)
-            return ir_kind(f->m, n->op) == IR_CONVERT;
-        if ((n->again && !is_cheap(f->m, n)) || (cost >= FUSE_DEAR && !n->map))
-            return false;
-        if (cost >= FUSE_DEAR && prefix_of(k, n->map, t) < 0) /* a tensor that is broadcast along the rows */
-            return product(k->dims, k->rank) <= 2 * count_of(f->m, ir_result(f->m, n->op, 0));
-        return true;
+        return join_element(f, k, n);
     case FUSE_REDUCTION:
-        if (join_rows(f, k, n))
-            return true;
-        if (k->schedule != FUSE_MAP || n->hot || n->again || !covers(k, n, t) || k->reduces.n)
-            return false;
+        why = join_rows(f, k, n);
+        if (!why || k->schedule != FUSE_MAP || n->hot || n->again || !covers(k, n, t) || k->reduces.n)
+            return why;
         k->nested = true;
-        return true;
+        return FUSE_FUSED;
     case FUSE_CONTRACTION:
-        if (k->schedule != FUSE_MAP || k->nested || n->hot || n->again || !covers(k, n, t))
-            return false;
+        if (n->hot)
+            return FUSE_CONTRACTED;
+        if (k->schedule != FUSE_MAP)
+            return k->schedule == FUSE_ROWS ? FUSE_ROWS_DIFFER : k->schedule == FUSE_INTO ? FUSE_PART : FUSE_HEART;
+        if (k->nested)
+            return FUSE_NESTED;
+        if (n->again || !covers(k, n, t))
+            return n->again ? FUSE_REPEATED : FUSE_DOMAIN;
         k->schedule = FUSE_CONTRACT;
         k->heart = n->op;
-        return true;
+        return FUSE_FUSED;
     default:
-        return false;
+        return FUSE_IN_PLACE;
     }
 }
 
@@ -390,7 +437,7 @@ static bool join_as_output(struct fuse *f, struct node *n) {
             before &= j == i || n->first[j] > at;
         const struct ir_type_data *t = ir_val_type(f->m, ir_result(f->m, n->op, 0));
         if (!before || i != 0 || !n->map || k->schedule == FUSE_INTO || k->outs.n >= 4 || !covers(k, n, t) ||
-            fuse_is_alias(f->m, n->op) || !join(f, n->owners[i], n))
+            fuse_is_alias(f->m, n->op) || join(f, n->owners[i], n))
             continue;
         n->nowners = 1;
         ARENA_PUSH(f->a, &k->outs, ir_result(f->m, n->op, 0));
@@ -413,7 +460,7 @@ static void use_operands(struct fuse *f, struct node *n, uint32_t at) {
         k->nops++;
         for (uint32_t i = 0; i < x->noperands; i++) {
             if ((kind == IR_GATHER || n->cls == FUSE_UPDATE) && i == 0) {
-                need(f, x->operands[i], at);
+                need(f, x->operands[i], at, kind == IR_GATHER ? FUSE_GATHERED : FUSE_UPDATED);
                 continue;
             }
             bool contraction = n->cls == FUSE_CONTRACTION;
@@ -457,7 +504,7 @@ static void begin_kernel(struct fuse *f, struct node *n) {
     if (into || n->cls == FUSE_CONTRACTION) {
         k->schedule = into ? FUSE_INTO : FUSE_CONTRACT;
         k->heart = n->op;
-    } else if (n->cls == FUSE_REDUCTION && !join_rows(f, k, n)) {
+    } else if (n->cls == FUSE_REDUCTION && join_rows(f, k, n)) {
         k->nested = true;
     }
     step(f, FUSE_STEP_KERNEL, n->op, k);
@@ -469,28 +516,36 @@ static void visit(struct fuse *f, uint32_t at) {
     if (ir_op_has((enum ir_op_kind)x->kind, IR_T_CONSTANT))
         return;
     if (n->cls == FUSE_NONE || n->cls == FUSE_FLOW) {
+        bool end = ir_op_has((enum ir_op_kind)x->kind, IR_T_TERMINATOR);
         for (uint32_t i = 0; i < x->noperands; i++)
-            need(f, x->operands[i], at);
+            need(f, x->operands[i], at, end ? FUSE_RESULT : FUSE_STEP);
         for (uint32_t i = 0; i < x->nregions; i++)
             need_region(f, ir_op_region(f->m, n->op, i), at);
-        if (!ir_op_has((enum ir_op_kind)x->kind, IR_T_TERMINATOR))
+        n->why = FUSE_ROUTINE;
+        if (!end)
             step(f, FUSE_STEP_OP, n->op, NULL);
         return;
     }
     if (!n->needed && n->nowners == 0)
         return; /* nobody wants it */
-    if (!n->needed && n->nowners == 1 && join(f, n->owners[0], n)) {
-        use_operands(f, n, at);
-        return;
-    }
-    if (!n->needed && n->nowners > 1 && is_cheap(f->m, n) && f->o->level >= 2) {
-        n->map = NULL;
-        use_operands(f, n, at);
-        return;
+    if (!n->needed && n->nowners == 1) {
+        n->why = (uint8_t)join(f, n->owners[0], n);
+        if (!n->why) {
+            use_operands(f, n, at);
+            return;
+        }
+    } else if (!n->needed) {
+        n->why = f->o->level < 2 ? FUSE_LEVEL : FUSE_SHARED;
+        if (is_cheap(f->m, n) && f->o->level >= 2) {
+            n->why = FUSE_FUSED;
+            n->map = NULL;
+            use_operands(f, n, at);
+            return;
+        }
     }
     if (fuse_is_alias(f->m, n->op)) {
         for (uint32_t i = 0; i < x->noperands; i++)
-            need(f, x->operands[i], at);
+            need(f, x->operands[i], at, FUSE_VIEW);
         n->stored = true;
         step(f, FUSE_STEP_ALIAS, n->op, NULL);
         return;
@@ -513,7 +568,10 @@ void fuse_block(struct arena *a, const struct ir_module *m, ir_block b, const st
     }
     while (i-- > 0)
         visit(&f, i);
-    *out = (struct fuse_block){.kernel_of = {.a = a}};
+    *out = (struct fuse_block){.kernel_of = {.a = a}, .reasons = {.a = a}};
+    for (i = 0; i < f.n; i++)
+        for (uint32_t k = 0; k < ir_op_get(m, f.nodes[i].op)->nresults; k++)
+            opt_ids_set(&out->reasons, ir_result(m, f.nodes[i].op, k).i, f.nodes[i].why);
     for (i = f.steps.n; i-- > 0;) {
         const struct fuse_step *s = &f.steps.v[i];
         ARENA_PUSH(a, &out->steps, *s);

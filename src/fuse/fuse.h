@@ -14,6 +14,15 @@
 enum fuse_class { FUSE_NONE, FUSE_ELEMENT, FUSE_MOVE, FUSE_REDUCTION, FUSE_CONTRACTION, FUSE_UPDATE, FUSE_FLOW };
 enum fuse_class fuse_class(enum ir_op_kind kind);
 
+/* Why values are stored (reasons.def). */
+enum fuse_reason {
+#define REASON(id, name, text) FUSE_##id,
+#include "fuse/reasons.def"
+    FUSE_REASON_COUNT
+};
+const char *fuse_reason_name(enum fuse_reason r);
+const char *fuse_reason_text(enum fuse_reason r);
+
 enum fuse_schedule {
     FUSE_MAP,      /* one loop nest over the domain; reductions inside of it, at each element */
     FUSE_ROWS,     /* outer loops over rows; within a row, stages over its elements, one for each dependent reduction */
@@ -58,6 +67,7 @@ struct fuse_block {
         uint32_t n, cap;
     } steps;                  /* in the order in which they run */
     struct opt_ids kernel_of; /* by value: 1 + index in steps of what stores it; 0 = it is not stored */
+    struct opt_ids reasons;   /* by value of an op: enum fuse_reason */
 };
 
 struct fuse_options {
@@ -68,6 +78,9 @@ struct fuse_options {
 
 /* Clusters a block whose values have static shapes. Memory: `a`. */
 void fuse_block(struct arena *a, const struct ir_module *m, ir_block b, const struct fuse_options *o, struct fuse_block *out);
+
+/* Why a value of the block is stored; FUSE_FUSED for what is not: computed within kernels, a constant, of no use. */
+enum fuse_reason fuse_reason(const struct fuse_block *b, ir_val v);
 
 /* Constants are not stored: scalars and splats are part of the code, others are read where they lie. */
 bool fuse_is_constant(const struct ir_module *m, ir_val v);

@@ -82,7 +82,8 @@ const struct plan_buffer *plan_buffer_get(const struct plan_builder *b, uint32_t
 
 static struct plan_node *node_new(struct plan_builder *b, enum plan_node_kind kind, enum plan_step_kind step, uint32_t nuses) {
     struct plan_node *n = ARENA_NEW(b->a, struct plan_node);
-    *n = (struct plan_node){.kind = kind, .step = step, .depth = b->opened.n, .nuses = nuses, .outer = b->list};
+    *n = (struct plan_node){
+        .kind = kind, .step = step, .depth = b->opened.n, .nuses = nuses, .note = b->note, .outer = b->list};
     n->uses = ARENA_ARRAY(b->a, struct plan_use, nuses);
     ARENA_PUSH(b->a, &b->list->nodes, n);
     return n;
@@ -127,6 +128,10 @@ void plan_copy(struct plan_builder *b, uint32_t n, const uint32_t *from, const u
         x->uses[2 * i] = (struct plan_use){from[i], PLAN_IN, 0};
         x->uses[2 * i + 1] = (struct plan_use){to[i], PLAN_OUT, 0};
     }
+}
+
+void plan_note(struct plan_builder *b, const char *text) {
+    b->note = text;
 }
 
 void plan_undefined(struct plan_builder *b, uint32_t buffer) {

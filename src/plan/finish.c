@@ -168,6 +168,7 @@ static void emit_step(struct emit *e, const struct plan_node *n) {
     s->kernel = n->kernel;
     s->routine = n->routine;
     s->func = n->func;
+    s->note = n->note;
 }
 
 static void emit_list(struct emit *e, const struct plan_list *list) {

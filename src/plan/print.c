@@ -54,6 +54,8 @@ static void print_step(const struct plan *p, uint32_t number, struct strbuf *out
         strbuf_printf(out, " grid %" PRId64, s->kernel->grid);
     if (s->kind == PLAN_KERNEL && s->kernel->scratch_bytes)
         strbuf_printf(out, " scratch %zu", s->kernel->scratch_bytes);
+    if (s->note)
+        strbuf_printf(out, " ; %s", s->note);
     strbuf_putc(out, '\n');
 }
 

@@ -72,10 +72,31 @@ func.func @main(%x: tensor<16xf32>) -> tensor<16xf32> {
   return %0#1 : tensor<16xf32>
 }
 MLIR
+cat >two.mlir <<'MLIR'
+func.func @main(%x: tensor<32x32xf32>) -> (tensor<32x32xf32>, tensor<32x32xf32>, tensor<32xf32>) {
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %e = stablehlo.exponential %x : tensor<32x32xf32>
+  %d = stablehlo.dot_general %e, %x, contracting_dims = [1] x [0] : (tensor<32x32xf32>, tensor<32x32xf32>) -> tensor<32x32xf32>
+  %a = stablehlo.add %d, %x : tensor<32x32xf32>
+  %t = stablehlo.tanh %x : tensor<32x32xf32>
+  %b = stablehlo.transpose %t, dims = [1, 0] : (tensor<32x32xf32>) -> tensor<32x32xf32>
+  %r = stablehlo.reduce(%t init: %z) applies stablehlo.add across dimensions = [1]
+       : (tensor<32x32xf32>, tensor<f32>) -> tensor<32xf32>
+  return %a, %b, %r : tensor<32x32xf32>, tensor<32x32xf32>, tensor<32xf32>
+}
+MLIR
 if "$HILO" compile add.mlir --emit plan | grep -q kernel0; then # there is something to generate code with
     kernels 1 softmax.mlir
     kernels 1 dense.mlir
     kernels 1 loop.mlir
+
+    # why values are stored: plans say it
+    exits 0 compile softmax.mlir --emit plan
+    says 'rows, 7 ops; stored: result'
+    exits 0 compile two.mlir --emit plan
+    says 'map, 1 op; stored: contracted' 'contraction, 2 ops; stored: result' 'map, 1 op; stored: shared'
+    exits 0 compile two.mlir -O1 --emit plan
+    says 'stored: level'
 fi
 
 # ---- a resource that is missing is an error where it is wanted
