@@ -1,5 +1,6 @@
 /* The walk over a function's blocks; see build.h. */
 #include "compile/build.h"
+#include "fuse/patterns.h"
 
 #include <stdio.h>
 
@@ -220,13 +221,14 @@ void build_cluster(struct build *b, ir_block block, struct fuse_block *out) {
     fuse_block(b->a, b->m, block, &o, out);
 }
 
-/* Its schedule, and why each of its outputs is stored. */
+/* What it computes, its schedule, and why each of its outputs is stored. */
 static const char *note(struct build *b, const struct fuse_block *f, const struct fuse_kernel *k) {
     static const char *const schedules[] = {
         [FUSE_MAP] = "map", [FUSE_ROWS] = "rows", [FUSE_CONTRACT] = "contraction", [FUSE_INTO] = "part"};
     char text[128];
-    size_t n = (size_t)snprintf(text, sizeof text, "%s, %u op%s; stored:", schedules[k->schedule], k->nops,
-                                k->nops == 1 ? "" : "s");
+    const char *pattern = fuse_pattern(b->m, f, k);
+    size_t n = (size_t)snprintf(text, sizeof text, "%s%s%s, %u op%s; stored:", pattern ? pattern : "", pattern ? ": " : "",
+                                schedules[k->schedule], k->nops, k->nops == 1 ? "" : "s");
     for (uint32_t i = 0; i < k->outs.n && n < sizeof text; i++) {
         const char *name = fuse_reason_name(fuse_reason(f, k->outs.v[i]));
         n += (size_t)snprintf(text + n, sizeof text - n, "%s %s", i ? "," : "", name);
