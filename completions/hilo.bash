@@ -51,10 +51,10 @@ _hilo() {
     esac
 
     if [[ $word == -* ]]; then
-        local options='--help' compile='-O0 -O1 -O2 -O3 --passes --backend --threads'
+        local options='--help' compile='-O0 -O1 -O2 -O3 --passes --dump-dir --backend --threads'
         local model='-m --precision --engine --context --threads -O0 -O1 -O2 -O3'
         case ${COMP_WORDS[1]} in
-        run) options+=" $compile --entry --input -o --timing --json --trace" ;;
+        run) options+=" $compile --entry --input -o --timing --json --trace --compare --tolerance" ;;
         compile) options+=" $compile --entry -o --emit" ;;
         check) options+=" $compile -j --filter --timeout --verbose" ;;
         bench) options+=" $compile --runs --seconds --timeout --input --entry --json" ;;

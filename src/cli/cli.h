@@ -53,7 +53,7 @@ struct cli_option {
 /* How a program is compiled: part of the options of every command that runs one. */
 struct cli_compile {
     int64_t threads;
-    const char *passes;
+    const char *passes, *dump_dir;
     int32_t level;
     hilo_backend backend;
 };
@@ -61,6 +61,8 @@ struct cli_compile {
 #define CLI_LEVEL_OPTIONS(type, field)                                                                               \
     {"-O", "0..3", CLI_LEVEL, offsetof(type, field.level), "level of optimisation; 2 by default"},                   \
     {"--passes", "LIST", CLI_TEXT, offsetof(type, field.passes), "these passes, separated by commas, not the level's"}, \
+    {"--dump-dir", "DIR", CLI_TEXT, offsetof(type, field.dump_dir),                                                  \
+     "write the program there, before and behind optimisation"},                                                    \
     {"--backend", "B", CLI_BACKEND, offsetof(type, field.backend),                                                   \
      "what runs the program: auto (the default), reference, the\nevaluator that defines every result, "               \
      "or interpreter, which\ninterprets the kernels"}
@@ -144,6 +146,12 @@ struct cli_figures { double median, least; };
 struct cli_figures cli_figures(double *ms, size_t n);
 /* The figures of n runs; sorts `ms`. */
 void cli_timing_print(double *ms, size_t n, double compile_ms, uint64_t peak_bytes, bool json);
+
+/* A line a result on standard output: how far it is from what another backend made of the same inputs. Floats may be apart by
+   `tolerance` times the largest magnitude of the expected result, 0 = by some rounding; integers not at all. Answers 0, or
+   CLI_FAILED after saying so. */
+int cli_compare_print(const hilo_executable *exe, hilo_buffer *const *results, hilo_buffer *const *expected,
+                      double tolerance);
 
 /* Runs and their steps as a trace (trace.c). _begin and _end stand around each hilo_execute, _step is its `step`.
    _write answers 0 or an exit code. */

@@ -5,12 +5,16 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#define NOBODY ((hilo_backend)-1)
+
 struct run_options {
     struct cli_compile compile;
     const char *entry, *out, *trace;
     struct cli_texts inputs;
     int64_t timing; /* runs to time; 0 = none */
     bool json;
+    hilo_backend expected; /* what --compare names, or NOBODY */
+    double tolerance;
 };
 
 /* ---- while it runs --------------------------------------------------------------------------- */
@@ -112,7 +116,7 @@ static int run_program(struct session *s, const struct run_options *o) {
         code = cli_trace_write(s->trace, o->trace);
     if (code == CLI_OK && o->out)
         code = cli_output_write(s->exe, s->outputs, o->out);
-    else if (code == CLI_OK && !o->timing)
+    else if (code == CLI_OK && !o->timing && o->expected == NOBODY)
         cli_output_print(s->exe, s->outputs);
     if (code == CLI_OK && (fflush(stdout) != 0 || ferror(stdout)))
         code = cli_error(CLI_ENVIRONMENT, "cannot write to standard output");
@@ -126,6 +130,25 @@ static int compile(struct session *s, const char *file, const struct run_options
     int code = cli_compile_program(s->client, &o->compile, o->entry, file, &s->exe);
     s->ready_ms = rt_now_ms() - begin;
     return code == CLI_OK && o->out ? cli_output_check(s->exe, o->out) : code;
+}
+
+/* The same program on the same inputs by the backend that --compare names, and how far the results are apart. */
+static int compare(const struct session *s, const char *file, const struct run_options *o) {
+    struct session other = {.client = s->client, .inputs = s->inputs, .ninputs = s->ninputs, .noutputs = s->noutputs};
+    struct cli_compile how = o->compile;
+    double ms;
+    how.backend = o->expected;
+    how.dump_dir = NULL;
+    other.outputs = cli_alloc(other.noutputs, sizeof *other.outputs);
+    int code = cli_compile_program(s->client, &how, o->entry, file, &other.exe);
+    if (code == CLI_OK)
+        code = execute(&other, &ms);
+    if (code == CLI_OK)
+        code = cli_compare_print(s->exe, s->outputs, other.outputs, o->tolerance);
+    release_outputs(&other);
+    free(other.outputs);
+    hilo_executable_release(other.exe);
+    return code;
 }
 
 static int run_file(const char *file, const struct run_options *o) {
@@ -144,6 +167,8 @@ static int run_file(const char *file, const struct run_options *o) {
         s.trace = o->trace ? cli_trace_new() : NULL;
         code = run_program(&s, o);
         cli_trace_free(s.trace);
+        if (code == CLI_OK && o->expected != NOBODY)
+            code = compare(&s, file, o);
         release_outputs(&s);
     }
     for (size_t i = 0; i < s.ninputs; i++)
@@ -156,9 +181,11 @@ static int run_file(const char *file, const struct run_options *o) {
 }
 
 static int run_main(const struct cli_command *self, int argc, char **argv) {
-    struct run_options o = {.compile = CLI_COMPILE_DEFAULTS};
+    struct run_options o = {.compile = CLI_COMPILE_DEFAULTS, .expected = NOBODY};
     struct cli_texts files;
     int code = cli_options(self, argc, argv, &o, &files);
+    if (code < 0 && o.expected != NOBODY && (cli_ends_with(files.v[0], ".hilo") || strcmp(files.v[0], "-") == 0))
+        code = cli_error(CLI_USAGE, "for --compare: %s cannot be compiled a second time", files.v[0]);
     if (code < 0 && o.json && !o.timing)
         code = cli_error(CLI_USAGE, "--json is for the figures of --timing N");
     if (code < 0)
@@ -179,6 +206,10 @@ static const struct cli_option options[] = {
     {"--json", NULL, CLI_FLAG, offsetof(struct run_options, json), "the figures of --timing as JSON"},
     {"--trace", "OUT", CLI_TEXT, offsetof(struct run_options, trace),
      "write how long each step took, as JSON for\nperfetto.dev or chrome://tracing"},
+    {"--compare", "B", CLI_BACKEND, offsetof(struct run_options, expected),
+     "run it by this backend, too, and say how far the\nresults are apart; fails when that is too far"},
+    {"--tolerance", "T", CLI_REAL, offsetof(struct run_options, tolerance),
+     "for --compare: how far floats may be apart, as a part\nof the largest one; by default 16 units of its last place"},
     CLI_COMPILE_OPTIONS(struct run_options, compile),
     {0}
 };
@@ -208,5 +239,6 @@ const struct cli_command cli_run = {
     .examples = "  hilo run model.mlir --input x.npy -o out.npz\n"
                 "  hilo run model.mlir --input weights.npz --input image.npy\n"
                 "  hilo run add.mlir --input 4xf32=1,2,3,4 --input 4xf32=10\n"
+                "  hilo run model.mlir --input random:1 --compare reference\n"
                 "  hilo run model.mlir --input random:1 --timing 20 --json\n",
 };

@@ -69,6 +69,7 @@ void cli_compile_options(const struct cli_compile *o, const char *entry, hilo_co
     out->level = o->level;
     out->backend = o->backend;
     out->passes = o->passes;
+    out->dump_dir = o->dump_dir;
     out->entry = entry;
 }
 

@@ -188,4 +188,22 @@ timeout --preserve-status -s INT 1 "$HILO" run endless.mlir -o endless.npy >out 
 if [ "$status" = 130 ]; then pass; else fail 'status 130 expected'; fi
 if ls endless.npy* >/dev/null 2>&1; then fail 'a file was left'; else pass; fi
 
+# ---- compared with another backend, and dumped
+cat >sums.mlir <<'EOF'
+func.func @main(%x: tensor<4x1000xf32>, %k: tensor<4xi32>) -> (tensor<4xf32>, tensor<4xi32>) {
+  %0 = stablehlo.constant dense<0.0> : tensor<f32>
+  %1 = stablehlo.reduce(%x init: %0) applies stablehlo.add across dimensions = [1]
+      : (tensor<4x1000xf32>, tensor<f32>) -> tensor<4xf32>
+  return %1, %k : tensor<4xf32>, tensor<4xi32>
+}
+EOF
+exits 0 run sums.mlir --input random:1 --compare reference
+says '1: equal'
+exits 1 run sums.mlir --input 4x1000xf32=0.1 --input 4xi32=1 --passes expand --compare reference --tolerance 1e-30
+says 'of 4 elements differ' 'results differ' '1: equal'
+exits 2 run - --compare reference
+says 'cannot be compiled a second time'
+exits 0 run two.mlir --entry none --dump-dir dumped
+if [ "$(ls dumped | wc -l)" -ge 2 ]; then pass; else fail 'dumps expected'; fi
+
 finish
