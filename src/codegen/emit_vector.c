@@ -237,6 +237,11 @@ static uint32_t reduce_checked_lanes(const struct emit *e, enum kir_type t) {
     return lanes;
 }
 
+/* Flags of lanes, which processors without mask registers keep as wide as what was compared. */
+static LLVMTypeRef reduce_flags(const struct emit *e, LLVMTypeRef bits) {
+    return e->t->shape.vector_bytes == 64 ? emit_lanes_type(e, e->i1, e->l->GetVectorSize(bits)) : bits;
+}
+
 /* Registers from outside that the loop accumulates into begin anew, with lanes of the neutral element. */
 static void reduce_begin(struct emit *e, kir_block b, bool split) {
     const struct kir *k = e->k;
@@ -256,7 +261,7 @@ static void reduce_begin(struct emit *e, kir_block b, bool split) {
                     continue;
                 LLVMTypeRef bits = emit_lanes_type(e, t == KIR_F64 ? e->i64 : e->i32, lanes);
                 s->zeros = emit_like(e, bits, n->sub == KIR_MAX ? UINT64_MAX : 0);
-                s->nans = emit_like(e, emit_lanes_type(e, e->i1, lanes), 0);
+                s->nans = emit_like(e, reduce_flags(e, bits), 0);
             }
         }
         if (n->body.i)
@@ -285,6 +290,8 @@ static void reduce_split(struct emit *e, const struct kir_node *n, struct emit_s
         nans = e->l->BuildFCmp(e->b, LLVMRealUNO, emit_half(e, v, false), emit_half(e, v, true), "");
     else
         nans = e->l->BuildFCmp(e->b, LLVMRealUNO, v, v, "");
+    if (e->t->shape.vector_bytes < 64)
+        nans = emit_cast(e, LLVMSExt, nans, e->l->GetElementType(e->l->TypeOf(bits)));
     while (emit_lanes_of(e, nans) > most)
         nans = emit_bin(e, LLVMOr, emit_half(e, nans, false), emit_half(e, nans, true));
     while (emit_lanes_of(e, bits) > most)
@@ -340,6 +347,8 @@ static LLVMValueRef reduce_joined(struct emit *e, const struct kir_node *acc, en
     zeros = reduce_lanes(e, acc, t, s->zeros, reduce_zeros);
     LLVMTypeRef nans = e->l->TypeOf(s->nans);
     nan = emit_intrinsic(e, "llvm.vector.reduce.or", &nans, 1, (LLVMValueRef[]){s->nans}, 1);
+    if (e->l->TypeOf(nan) != e->i1)
+        nan = emit_icmp(e, LLVMIntNE, nan, e->l->ConstNull(e->l->TypeOf(nan)));
     zeros = emit_bin(e, LLVMAnd, zeros, emit_like(e, bits, (uint64_t)1 << (kir_type_bits(t) - 1)));
     LLVMValueRef is_zero = e->l->BuildFCmp(e->b, LLVMRealOEQ, number, emit_like(e, type, 0), "");
     number = emit_select(e, is_zero, emit_cast(e, LLVMBitCast, zeros, type), number);

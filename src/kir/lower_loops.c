@@ -5,6 +5,7 @@ enum {
     LOOPS_SERIAL = 16384, /* elements that are not worth a second thread */
     LOOPS_BLOCK = 16384,  /* elements of an iteration of the grid where the domain is one line */
     LOOPS_GRID = 256,     /* iterations that keep threads busy */
+    LOOPS_LEAST = 32,     /* iterations that are enough of work that is even */
     LOOPS_TILE = 32       /* rows of a tile that is turned */
 };
 
@@ -113,6 +114,15 @@ static void tiled_loops(struct lower *l, uint32_t last, uint32_t other) {
         kir_close(l->k);
 }
 
+/* Lanes of a line whose elements are reductions, each over what lies beside what its neighbour takes: whole lines of the cache
+   where threads still find work. */
+static uint32_t nested_lanes(const struct lower *l, int64_t grid, int64_t line) {
+    uint32_t registers = l->kernel->nops <= 4 ? 8 : l->kernel->nops <= 16 ? 2 : 1;
+    while (registers > 1 && grid * line / lower_lanes(l, lower_bytes(l), registers) < LOOPS_LEAST)
+        registers /= 2;
+    return lower_lanes(l, lower_bytes(l), registers);
+}
+
 static void nested_loops(struct lower *l) {
     const int64_t *dims = l->kernel->dims;
     struct index at = {.n = l->kernel->rank};
@@ -131,8 +141,9 @@ static void nested_loops(struct lower *l) {
     while (parallel && split < last && grid < LOOPS_GRID)
         grid *= dims[split++];
     bool cut = parallel && grid < LOOPS_GRID / 4 && line >= 2 * block && !l->kernel->nested;
+    uint32_t width = l->kernel->nested ? nested_lanes(l, grid, line) : lanes(l);
     if (l->kernel->nested && parallel && split == last) { /* each element is work: few of them are an iteration already */
-        block = (int64_t)lower_lanes(l, lower_bytes(l), 1);
+        block = (int64_t)width;
         cut = line > block;
     }
     int64_t pieces = cut ? (line + block - 1) / block : 1;
@@ -148,7 +159,6 @@ static void nested_loops(struct lower *l) {
             at.at[i] = kir_loop(l->k, KIR_SERIAL, dims[i], 0);
             opened++;
         }
-    uint32_t width = l->kernel->nested ? lower_lanes(l, lower_bytes(l), 1) : lanes(l);
     at.at[last] = cut ? lower_part(l, begin, block, line, KIR_VECTOR, width) : kir_loop(l->k, KIR_VECTOR, line, width);
     store_outputs(l, &at);
     for (opened++; opened > 0; opened--)
