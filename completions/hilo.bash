@@ -56,7 +56,7 @@ _hilo() {
         case ${COMP_WORDS[1]} in
         run) options+=" $compile --entry --input -o --timing --json --trace --compare --tolerance" ;;
         compile) options+=" $compile --entry -o --emit" ;;
-        check) options+=" $compile -j --filter --timeout --verbose" ;;
+        check) options+=" $compile -j --filter --timeout --reload --verbose" ;;
         bench) options+=" $compile --runs --seconds --timeout --input --entry --json" ;;
         opt)
             options+=' -O1 -O2 -O3 --passes --stop-after --dump --disable-rule --rule-limit --floats --stats'

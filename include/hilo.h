@@ -257,12 +257,13 @@ HILO_API hilo_status hilo_compile(hilo_client *client, hilo_module *module, cons
 HILO_API void hilo_executable_release(hilo_executable *exe);
 
 /* The executable as a .hilo file: its plan, machine code and constants, for processors of the kind that it was compiled for, to
-   be loaded by the same version of hilo, also by one without a compiler. UNIMPLEMENTED when a part of the program is run by
-   the reference evaluator, which needs the program itself. */
+   be loaded by the same version of hilo, also by one without a compiler. What the reference evaluator runs of the program is
+   in the file as text; such a file cannot be loaded by libhilo-runtime, which has no reader. UNIMPLEMENTED for kernels that are
+   interpreted. */
 HILO_API hilo_status hilo_executable_serialize(const hilo_executable *exe, hilo_write_fn write, void *user);
 /* The reverse, from memory (copied) or from a file (mapped; it must not change meanwhile). A file is code: load only what you
    trust. DATA_LOSS for a damaged file; FAILED_PRECONDITION, with the reason, for one of another version, or for another
-   processor. */
+   processor; UNIMPLEMENTED for one that needs a reader, where there is none. */
 HILO_API hilo_status hilo_executable_deserialize(hilo_client *client, const void *bytes, size_t nbytes, hilo_executable **out);
 HILO_API hilo_status hilo_executable_load(hilo_client *client, const char *path, hilo_executable **out);
 

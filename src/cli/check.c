@@ -257,6 +257,8 @@ static const struct cli_option options[] = {
     {"--filter", "TEXT", CLI_TEXT, offsetof(struct check_options, filter),
      "only cases whose path or program contains TEXT"},
     {"--timeout", "S", CLI_NUMBER, offsetof(struct check_options, timeout), "seconds a case may take; 120 by default, 0 = any"},
+    {"--reload", NULL, CLI_FLAG, offsetof(struct check_options, reload),
+     "run what each program is behind being written to a .hilo\nfile and read again"},
     {"--verbose", NULL, CLI_FLAG, offsetof(struct check_options, verbose),
      "name the cases that pass, too, and show all errors in full"},
     {0}

@@ -10,6 +10,7 @@ struct check_options {
     int64_t timeout; /* seconds a case */
     int64_t jobs;    /* cases at once; 0 = one for each core */
     bool verbose;
+    bool reload;     /* run what was written as a .hilo file and read again */
 };
 
 /* A part of a file between `// -----` lines. */

@@ -166,12 +166,28 @@ static void survey_region(struct survey *s, ir_region r) {
 
 /* ---- running --------------------------------------------------------------------------------- */
 
+/* Another executable in its place, made of its file. */
+static hilo_status reload(const struct checker *k, hilo_executable **exe) {
+    struct strbuf file;
+    hilo_executable *again = NULL;
+    strbuf_init(&file, mem_system_allocator());
+    hilo_status status = hilo_executable_serialize(*exe, append_text, &file);
+    if (status == HILO_OK)
+        status = file.failed ? HILO_RESOURCE_EXHAUSTED : hilo_executable_deserialize(k->client, file.p, file.n, &again);
+    strbuf_free(&file);
+    hilo_executable_release(*exe);
+    *exe = again;
+    return status;
+}
+
 static bool run_entry(const struct checker *k, hilo_module *module, const char *entry) {
     hilo_compile_options o;
     cli_compile_options(&k->o->compile, entry, &o);
     hilo_executable *exe;
     if (hilo_compile(k->client, module, &o, &exe) != HILO_OK)
         return refute_by_error(k, "");
+    if (k->o->reload && reload(k, &exe) != HILO_OK)
+        return refute_by_error(k, "as a .hilo file: ");
     size_t n = hilo_executable_output_count(exe);
     hilo_buffer **outputs = cli_alloc(n, sizeof *outputs);
     hilo_status status = hilo_execute(exe, NULL, NULL, 0, outputs, n);

@@ -31,10 +31,11 @@ static hilo_status put_plan(const hilo_executable *exe, struct strbuf *out) {
 struct form {
     const char *name;
     bool binary;
+    bool program; /* not of what was loaded from a .hilo file */
     hilo_status (*put)(const hilo_executable *exe, struct strbuf *out);
 };
 static const struct form forms[] = {
-    {"hilo", true, put_file}, {"stablehlo", false, put_stablehlo}, {"plan", false, put_plan}, {0}
+    {"hilo", true, false, put_file}, {"stablehlo", false, true, put_stablehlo}, {"plan", false, false, put_plan}, {0}
 };
 
 static const char *form_name(const void *names, size_t i) {
@@ -77,6 +78,8 @@ static int compile_file(const char *file, const struct compile_options *o, const
     int code = cli_client(&o->compile, &client);
     if (code == CLI_OK)
         code = cli_compile_program(client, &o->compile, o->entry, file, &exe);
+    if (code == CLI_OK && f->program && !exe->module)
+        code = cli_error(CLI_USAGE, "%s has no program in it; --emit %s is for programs", file, f->name);
     if (code == CLI_OK)
         code = emit(client, exe, f, o->out);
     hilo_executable_release(exe);

@@ -266,6 +266,7 @@ static hilo_status fill(const struct compile *c) {
     struct dump to;
     struct ir_module *m;
     HILO_TRY(find_entry(c, &entry));
+    c->exe->entry = entry;
     HILO_TRY(describe(c, entry));
     HILO_TRY(dump_begin(c, &to));
     HILO_TRY(dump_write(c, &to, "00", "input", c->m));

@@ -11,8 +11,7 @@ void hilo_module_options_init(hilo_module_options *options) {
 }
 
 /* Everything that takes memory from the module's arena. */
-static hilo_status fill(hilo_client *client, struct ir_module *m, const struct file *f, const hilo_module_options *o,
-                        struct diag_list *d, hilo_module **out) {
+static hilo_status fill(struct ir_module *m, const struct file *f, const hilo_module_options *o, struct diag_list *d) {
     struct str text = f->text;
     struct str name = str_of(o->name ? o->name : "<input>");
     m->name = (struct str){arena_dup(&m->arena, name.p, name.n, 1), name.n};
@@ -27,28 +26,44 @@ static hilo_status fill(hilo_client *client, struct ir_module *m, const struct f
     if (!o->skip_verify)
         HILO_TRY(ir_verify(m, d));
     m->text = (struct str){NULL, 0};
-    *out = rt_module_new(client, m);
-    return *out ? HILO_OK : HILO_RESOURCE_EXHAUSTED;
+    return HILO_OK;
 }
 
-/* The recovery point of a module's arena: nothing is assigned between setjmp and what may jump. */
-static hilo_status read_module(hilo_client *client, const struct file *f, const hilo_module_options *o, struct diag_list *d,
-                               hilo_module **out) {
+/* The recovery point of a module's arena: nothing is assigned between setjmp and what may jump. With `client` there is a handle
+   in `module`, which owns the module; else the module itself is in `out`. */
+static hilo_status read_any(hilo_allocator al, const struct file *f, const hilo_module_options *o, struct diag_list *d,
+                            hilo_client *client, hilo_module **module, struct ir_module **out) {
     jmp_buf recover;
-    struct ir_module *m = ir_module_new(client->al, &recover);
+    struct ir_module *m = ir_module_new(al, &recover);
     if (!m)
         return HILO_RESOURCE_EXHAUSTED;
-    hilo_module *module = NULL;
     hilo_status status = HILO_RESOURCE_EXHAUSTED;
-    if (!setjmp(recover))
-        status = fill(client, m, f, o, d, &module);
+    if (!setjmp(recover)) {
+        status = fill(m, f, o, d);
+        if (status == HILO_OK && client && !(*module = rt_module_new(client, m)))
+            status = HILO_RESOURCE_EXHAUSTED;
+    }
     if (status != HILO_OK) {
         ir_module_free(m);
         return status;
     }
     m->arena.recover = NULL;
+    if (out)
+        *out = m;
+    return HILO_OK;
+}
+
+static hilo_status read_module(hilo_client *client, const struct file *f, const hilo_module_options *o, struct diag_list *d,
+                               hilo_module **out) {
+    hilo_module *module = NULL;
+    HILO_TRY(read_any(client->al, f, o, d, client, &module, NULL));
     *out = module;
     return HILO_OK;
+}
+
+hilo_status rt_read_program(hilo_allocator al, struct str text, struct diag_list *d, struct ir_module **out) {
+    struct file memory = {.text = text};
+    return read_any(al, &memory, &(hilo_module_options){.name = "program"}, d, NULL, NULL, out);
 }
 
 hilo_status hilo_module_parse(hilo_client *client, const void *bytes, size_t nbytes, const hilo_module_options *options,

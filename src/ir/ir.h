@@ -496,6 +496,7 @@ struct ir_print_options {
     bool generic;          /* "dialect.op"(...) form throughout */
     bool locations;        /* loc(...) behind every op that has one */
     size_t elide_elements; /* constants with more elements are printed as dense_resource<__elided__>; 0 = never */
+    ir_op declare;         /* a function that is printed without its body; none = all have theirs */
 };
 void ir_print_module(const struct ir_module *m, const struct ir_print_options *o, struct strbuf *out);
 void ir_print_op(const struct ir_module *m, ir_op op, const struct ir_print_options *o, struct strbuf *out);

@@ -1,5 +1,6 @@
 /* Types and attributes as MLIR text. What is printed parses back to the same type or attribute. */
 #include "ir/print.h"
+#include "ir/store.h"
 
 #include "base/decimal.h"
 
@@ -527,6 +528,8 @@ void print_attr(struct printer *p, ir_attr attr) {
     case IR_ATTR_DENSE: print_dense(p, a); break;
     case IR_ATTR_DENSE_ARRAY: print_dense_array(p, a); break;
     case IR_ATTR_RESOURCE:
+        if (p->resources)
+            p->resources[p->m->t->strs.v[a->str.i].resource] = true;
         strbuf_puts(p->out, "dense_resource<");
         if (print_is_bare(ir_str_get(p->m, a->str)))
             strbuf_str(p->out, ir_str_get(p->m, a->str));

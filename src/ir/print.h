@@ -9,6 +9,7 @@ struct printer {
     const struct ir_module *m;
     struct ir_print_options o;
     struct strbuf *out;
+    bool *resources;      /* by resource: something printed refers to it; or NULL */
     uint32_t *names;      /* by value id: number << 1 | is an argument; in print_op.c */
     size_t nnames;
     uint32_t next_result, next_arg; /* next free numbers in the function being printed */

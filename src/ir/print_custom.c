@@ -321,7 +321,7 @@ static void print_func(struct printer *p, struct form *f) {
     const struct ir_type_data *t = ir_type_get(p->m, ir_attr_get(p->m, ir_prop(p->m, f->op, IR_FUNC_function_type))->type);
     const struct ir_attr_data *arg_attrs = ir_attr_get(p->m, ir_prop(p->m, f->op, IR_FUNC_arg_attrs));
     const struct ir_attr_data *res_attrs = ir_attr_get(p->m, ir_prop(p->m, f->op, IR_FUNC_res_attrs));
-    ir_block body = ir_func_body(p->m, f->op);
+    ir_block body = IR_SAME(f->op, p->o.declare) ? (ir_block){0} : ir_func_body(p->m, f->op);
     struct str visibility = ir_prop_str(p->m, f->op, IR_FUNC_sym_visibility);
     uint32_t outer_arg = p->next_arg, outer_result = p->next_result; /* a function sees no values from outside */
     p->next_arg = p->next_result = 0;

@@ -407,8 +407,9 @@ static void print_op(struct printer *p, ir_op op) {
 
 /* ---- entries --------------------------------------------------------------------------------- */
 
-void ir_print_op(const struct ir_module *m, ir_op op, const struct ir_print_options *o, struct strbuf *out) {
-    struct printer p = {.m = m, .o = *o, .out = out, .nnames = m->t->vals.n};
+static void print_named(const struct ir_module *m, ir_op op, const struct ir_print_options *o, bool *resources,
+                        struct strbuf *out) {
+    struct printer p = {.m = m, .o = *o, .out = out, .resources = resources, .nnames = m->t->vals.n};
     size_t nbytes = p.nnames * sizeof *p.names;
     p.names = mem_alloc(&out->al, nbytes);
     if (!p.names) {
@@ -420,13 +421,17 @@ void ir_print_op(const struct ir_module *m, ir_op op, const struct ir_print_opti
     mem_free(&out->al, p.names, nbytes);
 }
 
+void ir_print_op(const struct ir_module *m, ir_op op, const struct ir_print_options *o, struct strbuf *out) {
+    print_named(m, op, o, NULL, out);
+}
+
 /* The file section that dense_resource attributes refer to. */
-static void print_resources(const struct ir_module *m, struct strbuf *out) {
+static void print_resources(const struct ir_module *m, const bool *used, struct strbuf *out) {
     static const char digit[] = "0123456789ABCDEF";
     bool any = false;
     for (uint32_t i = 0; i < m->t->resources.n; i++) {
         const struct ir_attr_data *a = ir_attr_get(m, m->t->resources.v[i].attr);
-        if (!a->data || m->t->strs.v[a->str.i].resource != i + 1)
+        if (!a->data || !used[i + 1] || m->t->strs.v[a->str.i].resource != i + 1)
             continue;
         struct printer p = {.m = m, .out = out};
         strbuf_puts(out, any ? ",\n      " : "\n{-#\n  dialect_resources: {\n    builtin: {\n      ");
@@ -445,7 +450,15 @@ static void print_resources(const struct ir_module *m, struct strbuf *out) {
 }
 
 void ir_print_module(const struct ir_module *m, const struct ir_print_options *o, struct strbuf *out) {
-    ir_print_op(m, m->root, o, out);
+    size_t nbytes = (size_t)m->t->resources.n + 1;
+    bool *resources = mem_alloc(&out->al, nbytes);
+    if (!resources) {
+        out->failed = true;
+        return;
+    }
+    memset(resources, 0, nbytes);
+    print_named(m, m->root, o, resources, out);
     strbuf_putc(out, '\n');
-    print_resources(m, out);
+    print_resources(m, resources, out);
+    mem_free(&out->al, resources, nbytes);
 }

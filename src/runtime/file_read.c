@@ -18,7 +18,8 @@ struct reader {
     struct plan_buffer *buffers;
     struct plan_kernel *kernels;
     struct lib_match *routines;
-    uint32_t nkernels, nroutines, nblobs;
+    ir_op *functions;
+    uint32_t nkernels, nroutines, nblobs, nfunctions;
     const char **blobs;
     size_t *blob_bytes;
 };
@@ -106,13 +107,19 @@ static bool shape_bytes(enum ir_dtype t, uint32_t rank, const int64_t *dims, siz
     return fits || empty;
 }
 
-static const int64_t *get_shape(struct reader *r, hilo_dtype *dtype, uint32_t *rank, size_t *bytes) {
+static const int64_t *get_dims(struct reader *r, hilo_dtype *dtype, uint32_t *rank) {
     *dtype = (hilo_dtype)get_u32(r);
     *rank = get_count(r, sizeof(int64_t));
-    r->bad |= *rank > IR_MAX_RANK || !rt_dtype(*dtype);
+    r->bad |= *rank > IR_MAX_RANK || !(rt_dtype(*dtype) || (r->plan.whole && *dtype == HILO_TOKEN));
     int64_t *dims = ARENA_ARRAY(r->a, int64_t, r->bad ? 0 : *rank);
     for (uint32_t i = 0; i < *rank && !r->bad; i++)
         dims[i] = get_i64(r);
+    return dims;
+}
+
+/* A shape without dynamic dimensions. */
+static const int64_t *get_shape(struct reader *r, hilo_dtype *dtype, uint32_t *rank, size_t *bytes) {
+    const int64_t *dims = get_dims(r, dtype, rank);
     r->bad = r->bad || !shape_bytes(rt_dtype(*dtype), *rank, dims, bytes);
     return dims;
 }
@@ -138,11 +145,16 @@ static hilo_status get_target(struct reader *r) {
 }
 
 static struct rt_port *get_ports(struct reader *r, uint32_t *n) {
-    *n = get_count(r, 20);
+    *n = get_count(r, 24);
     struct rt_port *v = ARENA_ARRAY(r->a, struct rt_port, *n);
     for (uint32_t i = 0; i < *n && !r->bad; i++) {
+        hilo_type *t = &v[i].type;
         size_t bytes;
-        v[i].type.dims = get_shape(r, &v[i].type.dtype, &v[i].type.rank, &bytes);
+        t->dims = r->plan.whole ? get_dims(r, &t->dtype, &t->rank) : get_shape(r, &t->dtype, &t->rank, &bytes);
+        int64_t *bounds = get_u32(r) && !r->bad ? ARENA_ARRAY(r->a, int64_t, t->rank) : NULL;
+        for (uint32_t k = 0; bounds && k < t->rank; k++)
+            bounds[k] = get_i64(r);
+        v[i].bounds = bounds;
         v[i].name = get_text(r);
         v[i].alias = (int32_t)get_u32(r);
     }
@@ -153,6 +165,74 @@ static size_t port_bytes(const struct rt_port *p) {
     size_t bytes = 0;
     shape_bytes(rt_dtype(p->type.dtype), p->type.rank, p->type.dims, &bytes);
     return bytes;
+}
+
+/* ---- the program of the reference evaluator --------------------------------------------------- */
+
+static hilo_status get_program(struct reader *r) {
+    struct str text = get_bytes(r);
+    r->nfunctions = get_count(r, sizeof(uint64_t));
+    if (r->bad || !r->nfunctions != !text.n)
+        return damaged(r, "its program");
+    if (!r->nfunctions)
+        return HILO_OK;
+    if (!rt_read_program)
+        return diag_error(r->d, HILO_UNIMPLEMENTED,
+                          ".hilo file: has steps for the reference evaluator, whose program libhilo-runtime cannot read; load "
+                          "it with libhilo");
+    struct ir_module *m;
+    HILO_TRY(rt_read_program(r->exe->client->al, text, r->d, &m));
+    r->exe->optimised = m;
+    r->plan.m = m;
+    r->functions = ARENA_ARRAY(r->a, ir_op, r->nfunctions);
+    for (uint32_t i = 0; i < r->nfunctions; i++) {
+        r->functions[i] = ir_module_symbol(m, get_bytes(r));
+        ir_op f = r->functions[i];
+        if (IR_NONE(f) || ir_kind(m, f) != IR_FUNC || IR_NONE(ir_func_body(m, f)))
+            return damaged(r, "its program");
+    }
+    return HILO_OK;
+}
+
+static const struct ir_type_data *function_type(const struct reader *r, ir_op f) {
+    return ir_type_get(r->plan.m, ir_attr_get(r->plan.m, ir_prop(r->plan.m, f, IR_FUNC_function_type))->type);
+}
+
+/* Whether a type of the program says the same as one of the file. */
+static bool is_type(const struct reader *r, ir_type type, enum ir_dtype dtype, uint32_t rank, const int64_t *dims) {
+    const struct ir_type_data *t = ir_type_get(r->plan.m, type);
+    if (t->kind == IR_TYPE_TOKEN)
+        return dtype == IR_DTYPE_NONE && rank == 0;
+    return (t->kind == IR_TYPE_TENSOR || t->kind == IR_TYPE_MEMREF) && t->dtype == dtype && t->rank == rank &&
+           (!rank || memcmp(t->dims, dims, rank * sizeof *dims) == 0);
+}
+
+/* A function takes and gives what its step uses. */
+static bool function_fits(const struct reader *r, const struct plan_step *s) {
+    const struct ir_type_data *t = function_type(r, s->func);
+    bool fits = s->nuses == t->ntypes && s->ntargets == 0;
+    for (uint32_t i = 0; i < s->nuses && fits; i++) {
+        const struct plan_buffer *x = &r->buffers[s->uses[i].buffer];
+        fits = s->uses[i].role == (i < t->ninputs ? PLAN_IN : PLAN_OUT) && is_type(r, t->types[i], x->dtype, x->rank, x->dims);
+    }
+    return fits;
+}
+
+static bool port_fits(const struct reader *r, ir_type type, const struct rt_port *p) {
+    return is_type(r, type, rt_dtype(p->type.dtype), p->type.rank, p->type.dims);
+}
+
+/* A plan of one step over values. */
+static hilo_status get_whole(struct reader *r) {
+    if (r->nfunctions != 1)
+        return damaged(r, "its program");
+    const struct ir_type_data *t = function_type(r, r->functions[0]);
+    bool fits = t->ninputs == r->plan.narguments && t->ntypes - t->ninputs == r->plan.nresults;
+    for (uint32_t i = 0; i < t->ntypes && fits; i++)
+        fits = port_fits(r, t->types[i], i < t->ninputs ? &r->exe->inputs[i] : &r->exe->outputs[i - t->ninputs]);
+    if (!fits)
+        return damaged(r, "its program");
+    return plan_whole(&r->exe->plan, r->a, r->plan.m, r->functions[0], r->d);
 }
 
 /* The constants, behind the table. */
@@ -288,6 +368,8 @@ static bool step_is_right(const struct reader *r, const struct plan_step *s, uin
                s->ntargets > 0;
     case PLAN_JUMP:
         return s->nuses == 0 && s->ntargets == 1 && s->targets[0] != number;
+    case PLAN_REFERENCE:
+        return !IR_NONE(s->func) && function_fits(r, s);
     default:
         return false;
     }
@@ -300,6 +382,7 @@ static void get_step(struct reader *r, struct plan_step *s, uint32_t number) {
     uint32_t code = get_u32(r);
     s->kernel = s->kind == PLAN_KERNEL && code < r->nkernels ? &r->kernels[code] : NULL;
     s->routine = s->kind == PLAN_ROUTINE && code < r->nroutines ? &r->routines[code] : NULL;
+    s->func = s->kind == PLAN_REFERENCE && code < r->nfunctions ? r->functions[code] : (ir_op){0};
     s->nuses = get_count(r, 8);
     struct plan_use *uses = ARENA_ARRAY(r->a, struct plan_use, s->nuses);
     s->uses = uses;
@@ -374,8 +457,12 @@ static hilo_status get_objects(struct reader *r) {
 
 static hilo_status get_table(struct reader *r) {
     HILO_TRY(get_target(r));
+    r->plan.whole = get_u32(r) != 0;
     r->exe->inputs = get_ports(r, &r->plan.narguments);
     r->exe->outputs = get_ports(r, &r->plan.nresults);
+    HILO_TRY(get_program(r));
+    if (r->plan.whole)
+        return get_whole(r);
     if (!r->bad)
         get_blobs(r);
     if (!r->bad)
@@ -389,6 +476,8 @@ static hilo_status get_table(struct reader *r) {
     if (r->bad)
         return damaged(r, "its plan");
     HILO_TRY(get_objects(r));
+    if (r->nfunctions)
+        HILO_TRY(eval_plan_new(r->plan.m, &r->a->al, r->d, &r->exe->plan.reference));
     return rt_executable_ready(r->exe);
 }
 

@@ -1,7 +1,8 @@
 /* Writing .hilo files. Behind the head stand, without padding: the version of hilo, the machine and the features of its
- * processor; inputs and outputs; constants' sizes; buffers; kernels; routines; steps; results and donors; object files. Then,
- * from a multiple of 64 bytes on, the constants, each likewise. Counts and sizes are written in front of what they count; texts
- * and objects as a size and bytes. */
+ * processor; whether the plan is one step over values; inputs and outputs; the program that the reference evaluator runs
+ * functions of, as text, and their names; constants' sizes; buffers; kernels; routines; steps; results and donors; objects.
+ * A plan of one step ends behind the name of its function. Then, from a multiple of 64 bytes on, the constants, each likewise.
+ * Counts and sizes are written in front of what they count; texts and objects as a size and bytes. */
 #include "base/hash.h"
 #include "runtime/cpu.h"
 #include "runtime/runtime.h"
@@ -16,7 +17,8 @@ struct writer {
     uint32_t *blob_of;
     const struct plan_kernel **kernels;
     const struct lib_match **routines;
-    uint32_t nkernels, nroutines;
+    ir_op *functions;
+    uint32_t nkernels, nroutines, nfunctions;
 };
 
 static void put_u32(struct writer *w, uint32_t v) {
@@ -82,11 +84,8 @@ static uint32_t kernel_number(struct writer *w, const struct plan_kernel *k) {
 }
 
 static hilo_status use_step(struct writer *w, const struct plan_step *s, struct diag_list *d) {
-    if (s->kind == PLAN_REFERENCE) {
-        struct str name = ir_prop_str(w->p->m, s->func, IR_FUNC_sym_name);
-        return diag_error(d, HILO_UNIMPLEMENTED, "'%.*s' is run by the reference evaluator, which a file cannot hold",
-                          (int)name.n, name.p);
-    }
+    if (s->kind == PLAN_REFERENCE)
+        w->functions[w->nfunctions++] = s->func;
     if (s->kind == PLAN_KERNEL && s->kernel->interpret)
         return diag_error(d, HILO_UNIMPLEMENTED, "kernel '%s' is interpreted, which a file cannot hold", s->kernel->name);
     if (s->kind == PLAN_KERNEL)
@@ -100,8 +99,11 @@ static hilo_status use_step(struct writer *w, const struct plan_step *s, struct 
 
 static hilo_status find_used(struct writer *w, struct arena *a, struct diag_list *d) {
     const struct plan *p = w->p;
-    if (p->whole)
-        return diag_error(d, HILO_UNIMPLEMENTED, "the program is run by the reference evaluator, which a file cannot hold");
+    w->functions = ARENA_ARRAY(a, ir_op, p->nsteps);
+    if (p->whole) {
+        w->functions[w->nfunctions++] = p->steps->func;
+        return HILO_OK;
+    }
     w->buffers = ARENA_ARRAY(a, uint32_t, p->nbuffers);
     w->order = ARENA_ARRAY(a, uint32_t, p->nbuffers);
     w->blobs = ARENA_ARRAY(a, uint32_t, p->nbuffers);
@@ -123,9 +125,27 @@ static void put_ports(struct writer *w, const struct rt_port *v, uint32_t n) {
     put_u32(w, n);
     for (uint32_t i = 0; i < n; i++) {
         put_shape(w, v[i].type.dtype, v[i].type.rank, v[i].type.dims);
+        put_u32(w, v[i].bounds != NULL);
+        for (uint32_t k = 0; v[i].bounds && k < v[i].type.rank; k++)
+            put_i64(w, v[i].bounds[k]);
         put_text(w, v[i].name);
         put_u32(w, (uint32_t)v[i].alias);
     }
+}
+
+/* Of a plan of buffers the entry's body is in the plan; the functions of its other steps are called by nothing. */
+static void put_program(struct writer *w) {
+    struct strbuf text;
+    strbuf_init(&text, w->out.al);
+    struct ir_print_options o = {.locations = true, .declare = w->p->whole ? (ir_op){0} : w->exe->entry};
+    if (w->nfunctions)
+        ir_print_module(w->p->m, &o, &text);
+    w->out.failed |= text.failed;
+    put_bytes(w, (struct str){text.p ? text.p : "", text.n});
+    strbuf_free(&text);
+    put_u32(w, w->nfunctions);
+    for (uint32_t i = 0; i < w->nfunctions; i++)
+        put_bytes(w, ir_prop_str(w->p->m, w->functions[i], IR_FUNC_sym_name));
 }
 
 static void put_buffers(struct writer *w) {
@@ -167,13 +187,16 @@ static void put_kernels(struct writer *w) {
 
 static void put_steps(struct writer *w) {
     const struct plan *p = w->p;
-    uint32_t routine = 0;
+    uint32_t routine = 0, function = 0;
     put_u32(w, p->nsteps);
     for (uint32_t i = 0; i < p->nsteps; i++) {
         const struct plan_step *s = &p->steps[i];
         put_u32(w, s->kind);
         put_u32(w, s->depth);
-        put_u32(w, s->kind == PLAN_KERNEL ? kernel_number(w, s->kernel) : s->kind == PLAN_ROUTINE ? routine++ : 0);
+        put_u32(w, s->kind == PLAN_KERNEL      ? kernel_number(w, s->kernel)
+                   : s->kind == PLAN_ROUTINE   ? routine++
+                   : s->kind == PLAN_REFERENCE ? function++
+                                               : 0);
         put_u32(w, s->nuses);
         for (uint32_t k = 0; k < s->nuses; k++) {
             put_u32(w, w->buffers[s->uses[k].buffer]);
@@ -197,14 +220,18 @@ static void put_table(struct writer *w) {
     put_text(w, hilo_version());
     put_text(w, rt_cpu_machine());
     put_text(w, w->exe->features);
+    put_u32(w, w->p->whole);
     put_ports(w, w->exe->inputs, w->p->narguments);
     put_ports(w, w->exe->outputs, w->p->nresults);
-    put_buffers(w);
-    put_kernels(w);
-    put_steps(w);
-    put_u32(w, w->exe->nobjects);
-    for (uint32_t i = 0; i < w->exe->nobjects; i++)
-        put_bytes(w, w->exe->objects[i]);
+    put_program(w);
+    if (!w->p->whole) {
+        put_buffers(w);
+        put_kernels(w);
+        put_steps(w);
+        put_u32(w, w->exe->nobjects);
+        for (uint32_t i = 0; i < w->exe->nobjects; i++)
+            put_bytes(w, w->exe->objects[i]);
+    }
     while (w->out.n % RT_FILE_ALIGN && !w->out.failed)
         strbuf_putc(&w->out, '\0');
 }

@@ -140,7 +140,8 @@ struct hilo_executable {
     atomic_int refs;
     hilo_client *client;
     hilo_module *module;
-    struct ir_module *optimised; /* a copy of its program, the plan's; NULL = the plan is of the module itself */
+    struct ir_module *optimised; /* the plan's program: a copy of the module's, or a file's; NULL = the module's */
+    ir_op entry;                /* in the plan's program; none when it comes from a file */
     struct arena arena;         /* of plan and ports */
     struct plan plan;
     struct rt_kept *kept;
@@ -176,7 +177,7 @@ void rt_frames_free(hilo_executable *exe);
 
 /* Numbers are little-endian; `head` stands at the begin, the rest is described by what writes it (file_write.c). */
 #define RT_FILE_MAGIC "\x89HILO\r\n\x1a"
-enum { RT_FILE_VERSION = 1, RT_FILE_ALIGN = 64 };
+enum { RT_FILE_VERSION = 2, RT_FILE_ALIGN = 64 };
 
 struct rt_file_head {
     char magic[8];
@@ -188,5 +189,10 @@ struct rt_file_head {
 
 /* True when `bytes` begin as a .hilo file does. */
 bool rt_is_file(struct str bytes);
+
+/* Reads the program, as text, that steps by the reference evaluator are functions of. A room above this one has the reader
+   (compile/module.c); where that was left out, as in libhilo-runtime, this is NULL. */
+__attribute__((weak)) hilo_status rt_read_program(hilo_allocator al, struct str text, struct diag_list *d,
+                                                  struct ir_module **out);
 
 #endif

@@ -13,9 +13,45 @@ says 'plan of'
 exits 0 compile add.mlir --emit stablehlo -o out.mlir
 exits 0 run out.mlir --input 2xf32=1,2
 says '[2.0, 4.0]'
-exits 1 compile add.mlir --backend reference -o add.hilo
-says 'reference evaluator'
-[ ! -e add.hilo ] && pass || fail 'a file was left'
+exits 0 compile add.mlir --backend reference -o add.hilo
+exits 0 run add.hilo --input 2xf32=1,2
+says '[2.0, 4.0]'
+exits 2 compile add.hilo --emit stablehlo
+says 'has no program in it'
+exits 1 compile add.mlir --backend interpreter -o interpreted.hilo
+says 'is interpreted'
+[ ! -e interpreted.hilo ] && pass || fail 'a file was left'
+cat >dynamic.mlir <<'MLIR'
+func.func @main(%x: tensor<?x2xf32>) -> tensor<?x2xf32> {
+  %0 = stablehlo.add %x, %x : tensor<?x2xf32>
+  return %0 : tensor<?x2xf32>
+}
+MLIR
+exits 0 compile dynamic.mlir -o dynamic.hilo
+exits 0 run dynamic.hilo --input 3x2xf32=1
+says 'tensor<3x2xf32>'
+exits 2 run dynamic.hilo --input 3x3xf32=1
+# what the evaluator does and what kernels do in one plan; weights of a step that does not need them are not in its program
+cat >custom.mlir <<'MLIR'
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %w = stablehlo.constant dense_resource<w> : tensor<4xf32>
+  %0 = stablehlo.add %x, %w : tensor<4xf32>
+  %1 = stablehlo.custom_call @unknown(%0) : (tensor<4xf32>) -> tensor<4xf32>
+  return %1 : tensor<4xf32>
+}
+{-#
+  dialect_resources: {
+    builtin: {
+      w: "0x400000000000803F000000400000404000008040"
+    }
+  }
+#-}
+MLIR
+exits 0 compile custom.mlir -o custom.hilo
+grep -q '@unknown' custom.hilo && pass || fail 'the program of a step is not in the file'
+! grep -q 'dialect_resources' custom.hilo && pass || fail 'constants are in the file twice'
+exits 1 run custom.hilo --input 4xf32=1
+says "'unknown', which is not built in"
 exits 2 compile add.mlir --emit plam
 says 'did you mean plan?'
 exits 2 compile add.mlir --entry other --emit plan

@@ -33,6 +33,10 @@ fi
 check 'the program builds' "${CC:-cc}" -std=c11 -I"$here/../../include" "$here/runtime.c" "$so" \
     -Wl,-rpath,"$(dirname "$so")" -o app
 check 'it runs' ./app rows.hilo >got
+# What needs the program itself is refused, saying what to do.
+check 'the evaluator has a file' "$HILO" compile rows.mlir --backend reference -o whole.hilo
+check 'it is refused' sh -c '! ./app whole.hilo >got.whole 2>why'
+check 'with the reason' grep -q 'load it with libhilo' why
 # The same input, as an .npy file: its header, then the elements.
 python3 - <<'PY'
 import struct

@@ -181,28 +181,67 @@ static void rehash(struct strbuf *file) {
     memcpy(file->p, &head, sizeof head);
 }
 
+/* How many of the files are refused that have one byte of the table wrong. */
+static size_t wrong_bytes(struct strbuf *file, size_t most) {
+    static const unsigned char values[] = {0xFF, 0x80, 0x01, 0x00};
+    size_t refused = 0;
+    struct rt_file_head head;
+    memcpy(&head, file->p, sizeof head);
+    hilo_client *client = new_client();
+    for (size_t i = sizeof head; i < head.table && i < sizeof head + most; i++)
+        for (size_t k = 0; k < sizeof values; k++) {
+            char old = file->p[i];
+            file->p[i] = (char)values[k];
+            rehash(file);
+            refused += load(client, file->p, file->n) != HILO_OK;
+            file->p[i] = old;
+        }
+    rehash(file);
+    assert_int_equal(load(client, file->p, file->n), HILO_OK);
+    hilo_client_release(client);
+    strbuf_free(file);
+    return refused;
+}
+
 static void test_wrong_numbers(void **state) {
     (void)state;
-    static const unsigned char values[] = {0xFF, 0x80, 0x01, 0x00};
     struct strbuf file;
-    size_t refused = 0;
     serialized(&file);
-    struct rt_file_head head;
-    memcpy(&head, file.p, sizeof head);
-    hilo_client *client = new_client();
-    for (size_t i = sizeof head; i < head.table && i < sizeof head + 1200; i++)
-        for (size_t k = 0; k < sizeof values; k++) {
-            char old = file.p[i];
-            file.p[i] = (char)values[k];
-            rehash(&file);
-            refused += load(client, file.p, file.n) != HILO_OK;
-            file.p[i] = old;
-        }
-    assert_true(refused > 800);
-    rehash(&file);
-    assert_int_equal(load(client, file.p, file.n), HILO_OK);
-    hilo_client_release(client);
-    strbuf_free(&file);
+    assert_true(wrong_bytes(&file, 1200) > 800);
+}
+
+/* A plan of one step, and one with steps for the evaluator between others: the program is in the file. */
+static void test_programs(void **state) {
+    (void)state;
+    static const char *const programs[] = {
+        "func.func @main(%x: tensor<?x2xf32>, %t: !stablehlo.token) -> (tensor<?x2xf32>, !stablehlo.token) {\n"
+        "  %0 = stablehlo.add %x, %x : tensor<?x2xf32>\n"
+        "  return %0, %t : tensor<?x2xf32>, !stablehlo.token }",
+        "func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {\n"
+        "  %0 = stablehlo.custom_call @one(%x) : (tensor<2xf32>) -> tensor<2xf32>\n"
+        "  %1 = stablehlo.custom_call @two(%0) : (tensor<2xf32>) -> tensor<2xf32>\n"
+        "  return %1 : tensor<2xf32> }"};
+    for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
+        hilo_client *client = new_client();
+        hilo_module *module;
+        hilo_executable *exe;
+        struct strbuf file, again;
+        strbuf_init(&file, mem_system_allocator());
+        strbuf_init(&again, mem_system_allocator());
+        assert_int_equal(hilo_module_parse(client, programs[i], strlen(programs[i]), NULL, &module), HILO_OK);
+        assert_int_equal(hilo_compile(client, module, NULL, &exe), HILO_OK);
+        hilo_module_release(module);
+        assert_int_equal(hilo_executable_serialize(exe, append, &file), HILO_OK);
+        hilo_executable_release(exe);
+        assert_int_equal(hilo_executable_deserialize(client, file.p, file.n, &exe), HILO_OK);
+        assert_int_equal(hilo_executable_serialize(exe, append, &again), HILO_OK);
+        assert_int_equal(again.n, file.n);
+        assert_memory_equal(again.p, file.p, file.n);
+        hilo_executable_release(exe);
+        hilo_client_release(client);
+        strbuf_free(&again);
+        assert_true(wrong_bytes(&file, 4096) > 100);
+    }
 }
 
 struct meter {
@@ -263,7 +302,8 @@ static void test_hash(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_round_trip), cmocka_unit_test(test_damage),
-                                       cmocka_unit_test(test_wrong_numbers), cmocka_unit_test(test_exhaustion),
+                                       cmocka_unit_test(test_wrong_numbers), cmocka_unit_test(test_programs),
+                                       cmocka_unit_test(test_exhaustion),
                                        cmocka_unit_test(test_hash)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
