@@ -1,8 +1,6 @@
 #!/bin/sh
 # hilo generate, tokenize, perplexity, emit and quantize, on the tiny model.
 . "$(dirname "$0")/common.inc"
-# The leak checker now and then cannot stop the threads of a process that ends; test_llm looks for leaks.
-export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
 m=$root/tests/llm/tiny-llama
 
 # ---- generate
