@@ -74,7 +74,10 @@ static void list_passes(bool markdown) {
                "| pass | from | does |\n|---|---|---|\n");
     for (int i = 0; i < OPT_PASS_COUNT; i++) {
         const struct opt_pass *p = opt_pass_get((enum opt_pass_id)i);
-        printf(markdown ? "| `%s` | -O%d | %s |\n" : "%-14s -O%d  %s\n", p->name, p->level, p->text);
+        if (p->level > OPT_LEVEL_MOST)
+            printf(markdown ? "| `%s` | | %s |\n" : "%-14s      %s\n", p->name, p->text);
+        else
+            printf(markdown ? "| `%s` | -O%d | %s |\n" : "%-14s -O%d  %s\n", p->name, p->level, p->text);
     }
     printf(markdown ? "\nThe pipeline, in order: " : "\nin order: ");
     print_steps();

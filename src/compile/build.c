@@ -33,8 +33,7 @@ static bool can_block(const struct ir_module *m, ir_block b) {
             return false;
     for (ir_op op = x->first; !IR_NONE(op); op = ir_op_get(m, op)->next) {
         const struct ir_op_data *o = ir_op_get(m, op);
-        if (o->kind == IR_RNG || o->kind == IR_PROBE || o->kind == IR_CHECK_SERIALIZED_EQ || o->kind == IR_RUN_PARALLEL ||
-            ir_op_has((enum ir_op_kind)o->kind, IR_T_COLLECTIVE))
+        if (o->kind == IR_RNG || o->kind == IR_PROBE || o->kind == IR_CHECK_SERIALIZED_EQ || o->kind == IR_RUN_PARALLEL)
             return false; /* what they do depends on what was evaluated before in the same run */
         for (uint32_t i = 0; i < o->nresults; i++)
             if (!is_static_tensor(m, ir_result(m, op, i)) || !has_data(m, op))

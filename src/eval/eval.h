@@ -117,6 +117,22 @@ void eval_plan_free(struct eval_plan *p); /* NULL is fine */
 hilo_status eval_plan_run(const struct eval_plan *p, ir_op func, struct value *const *in, uint32_t nin, struct value **out,
                           uint32_t nout, const hilo_allocator *al, const struct eval_hooks *hooks, struct diag_list *d);
 
+/* Processes of one program that an embedder runs, each on a thread of its own: replicas x partitions, process (r, p) has the
+   index r * partitions + p. Where they meet they wait for each other; when one fails, or when nobody could ever go on, all
+   waits end with an error. What they hand over is copied, in the memory of `al`, which any thread may use at any time. */
+struct eval_grid;
+struct eval_grid *eval_grid_new(const hilo_allocator *al, uint32_t replicas, uint32_t partitions); /* NULL: no memory */
+struct eval_process *eval_grid_process(struct eval_grid *g, uint32_t index); /* the grid's */
+/* To be called once for each process, when it comes to no more ops, also for one that never began. Errors stop the others. */
+void eval_process_end(struct eval_process *p, hilo_status status);
+/* True once another process has failed and this one is to stop. */
+bool eval_process_stopped(const struct eval_process *p);
+void eval_grid_free(struct eval_grid *g); /* all processes have ended; NULL is fine */
+/* As eval_plan_run, as one of them; NULL = alone. */
+hilo_status eval_plan_run_as(const struct eval_plan *p, ir_op func, struct value *const *in, uint32_t nin, struct value **out,
+                             uint32_t nout, const hilo_allocator *al, const struct eval_hooks *hooks, struct diag_list *d,
+                             struct eval_process *process);
+
 /* ---- for the families ------------------------------------------------------------------------ */
 
 /* Every evaluator function has this form: operands borrowed, results owned by the caller. `out` comes filled with NULL; what is

@@ -82,9 +82,7 @@ hilo_status eval_literal(struct eval *cx, ir_op op, ir_attr a, struct value **ou
 /* The handler's results in the expressed type, from dequantised operands, quantised again (eval_quant.c). */
 hilo_status eval_quantised(struct eval *cx, ir_op op, eval_fn *fn, struct value *const *in, struct value **out);
 
-/* Processes (eval_process.c): true once another process has failed and this one is to stop. */
-bool eval_process_stopped(const struct eval_process *p);
-/* Serialises an embedder's callbacks among processes. NULL is fine. */
+/* Processes (eval_process.c). Serialises an embedder's callbacks among processes. NULL is fine. */
 void eval_process_lock(struct eval_process *p);
 void eval_process_unlock(struct eval_process *p);
 /* Ends the grid of one process that a collective op outside of interpreter.run_parallel has opened. NULL is fine. */

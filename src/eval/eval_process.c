@@ -50,6 +50,7 @@ struct grid {
     struct parcel *parcels;            /* not fetched, oldest first */
     struct parcel_wait *waits;         /* without a parcel, oldest first */
     ir_attr infeed;                    /* ARRAY of SYMBOL, or none */
+    bool apart;                        /* processes end one by one, with their memory: what they hand over is copied */
 };
 
 /* ---- grids ----------------------------------------------------------------------------------------------------------- */
@@ -109,7 +110,7 @@ struct eval_process *eval_process_of(struct eval *cx) {
 }
 
 void eval_process_close(struct eval_process *p) {
-    if (!p)
+    if (!p || p->grid->apart)
         return;
     struct solo *s = (struct solo *)p;
     hilo_allocator al = s->grid.al;
@@ -169,6 +170,29 @@ static hilo_status wait_error(struct eval *cx, ir_op op) {
                      cx->process->index / cx->process->partitions, cx->process->index % cx->process->partitions);
 }
 
+/* A reference for other processes. NULL when memory ends. */
+static struct value *lend(struct grid *g, struct value *v) {
+    struct value *copy;
+    if (!g->apart || v->kind != EVAL_TENSOR)
+        return value_ref(v);
+    if (value_tensor(&g->al, v->dtype, v->dims, v->rank, &copy) != HILO_OK)
+        return NULL;
+    if (v->bytes)
+        memcpy(copy->data, v->data, v->bytes);
+    return copy;
+}
+
+/* All of them, or none. */
+static bool lend_all(struct grid *g, struct value *const *values, uint32_t n, struct value **out) {
+    uint32_t i = 0;
+    while (i < n && (out[i] = lend(g, values[i])))
+        i++;
+    if (i == n)
+        return true;
+    eval_drop(out, i);
+    return false;
+}
+
 /* ---- meetings -------------------------------------------------------------------------------------------------------- */
 
 static struct meeting *meeting_find(struct grid *g, uint16_t kind, int64_t channel, const uint32_t *members, uint32_t n) {
@@ -220,9 +244,9 @@ hilo_status meeting_join(struct eval *cx, ir_op op, int64_t channel, const uint3
         m = meeting_open(g, kind, channel, members, n, count);
     hilo_status status = !m ? HILO_RESOURCE_EXHAUSTED : m->count != count ? HILO_INVALID_ARGUMENT : HILO_OK;
     bool complete = false;
+    if (status == HILO_OK && !lend_all(g, values, count, &m->values[rank * count]))
+        status = HILO_RESOURCE_EXHAUSTED;
     if (status == HILO_OK) {
-        for (uint32_t i = 0; i < count; i++)
-            m->values[rank * count + i] = value_ref(values[i]);
         if (++m->arrived == n)
             meeting_complete(g, m);
         complete = m->complete || grid_wait(g, &m->complete);
@@ -249,6 +273,47 @@ void meeting_leave(struct eval *cx, struct meeting *m) {
         meeting_free(g, m);
 }
 
+/* ---- processes of an embedder ---------------------------------------------------------------------------------------- */
+
+struct eval_grid {
+    struct grid grid;
+    hilo_allocator al;
+    size_t bytes;
+    struct eval_process processes[];
+};
+
+struct eval_grid *eval_grid_new(const hilo_allocator *al, uint32_t replicas, uint32_t partitions) {
+    uint32_t n = replicas * partitions;
+    size_t bytes = sizeof(struct eval_grid) + n * sizeof(struct eval_process);
+    struct eval_grid *g = mem_alloc(al, bytes);
+    if (!g)
+        return NULL;
+    memset(g, 0, bytes);
+    g->al = *al;
+    g->bytes = bytes;
+    grid_init(&g->grid, al, n, NULL, (ir_attr){0});
+    g->grid.apart = true;
+    for (uint32_t i = 0; i < n; i++)
+        g->processes[i] = (struct eval_process){.grid = &g->grid, .index = i, .replicas = replicas, .partitions = partitions};
+    return g;
+}
+
+struct eval_process *eval_grid_process(struct eval_grid *g, uint32_t index) {
+    return &g->processes[index];
+}
+
+void eval_process_end(struct eval_process *p, hilo_status status) {
+    grid_leave(p->grid, status);
+}
+
+void eval_grid_free(struct eval_grid *g) {
+    if (!g)
+        return;
+    hilo_allocator al = g->al;
+    grid_free(&g->grid);
+    mem_free(&al, g, g->bytes);
+}
+
 /* ---- parcels --------------------------------------------------------------------------------------------------------- */
 
 static bool parcel_same_key(const struct parcel_key *a, const struct parcel_key *b) {
@@ -261,8 +326,10 @@ hilo_status parcel_send(struct eval *cx, const struct parcel_key *key, struct va
     if (!p)
         return HILO_RESOURCE_EXHAUSTED;
     *p = (struct parcel){.key = *key, .n = n};
-    for (uint32_t i = 0; i < n; i++)
-        p->values[i] = value_ref(values[i]);
+    if (!lend_all(g, values, n, p->values)) {
+        mem_free(&g->al, p, sizeof *p + n * sizeof *values);
+        return HILO_RESOURCE_EXHAUSTED;
+    }
     pthread_mutex_lock(&g->lock);
     struct parcel_wait **w = &g->waits;
     while (*w && !parcel_same_key(&(*w)->key, key))

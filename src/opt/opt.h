@@ -26,6 +26,8 @@ enum opt_pass_id {
 /* Analyses, as a mask. */
 enum { OPT_NOTHING = 0, OPT_USES = 1 << 0, OPT_CALLS = 1 << 1, OPT_ALL = OPT_USES | OPT_CALLS };
 
+enum { OPT_LEVEL_MOST = 3 }; /* passes of a higher level are run by their names alone */
+
 struct opt_pass {
     const char *name;
     int level;

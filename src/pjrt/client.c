@@ -1,5 +1,6 @@
 /* Clients, their devices and memories. */
 #include "pjrt/pjrt.h"
+#include "runtime/runtime.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -172,6 +173,7 @@ void pjrt_client_unref(struct pjrt_client *c) {
     pjrt_topology_free(&c->topology);
     pthread_key_delete(c->listener);
     pthread_mutex_destroy(&c->lock);
+    pthread_mutex_destroy(&c->launch);
     free(c);
 }
 
@@ -197,6 +199,8 @@ static struct pjrt_error *client_fill(struct pjrt_client *c) {
     o.allocator = (hilo_allocator){meter_realloc, &c->meter};
     hilo_status status = hilo_client_create(&o, &c->hilo);
     if (status == HILO_OK)
+        status = rt_client_divide(c->hilo, (int32_t)n);
+    if (status == HILO_OK)
         pjrt_call_init(c);
     if (status == HILO_OK)
         status = hilo_buffer_create(c->hilo, HILO_TOKEN, NULL, 0, &c->token);
@@ -212,8 +216,10 @@ struct pjrt_error *pjrt_Client_Create(struct pjrt_Client_Create *a) {
     c->options = options;
     atomic_init(&c->refs, 1);
     pthread_mutex_init(&c->lock, NULL);
+    pthread_mutex_init(&c->launch, NULL);
     if (pthread_key_create(&c->listener, NULL) != 0) {
         pthread_mutex_destroy(&c->lock);
+        pthread_mutex_destroy(&c->launch);
         free(c);
         return pjrt_fail(HILO_RESOURCE_EXHAUSTED, "the process has no more room for data of its threads");
     }

@@ -1,4 +1,5 @@
 /* Executables: compiling, loading, saving, and what a program is asked. */
+#include "opt/opt.h"
 #include "pjrt/pjrt.h"
 #include "runtime/runtime.h"
 
@@ -14,6 +15,7 @@ void pjrt_executable_unref(struct pjrt_executable *x) {
     hilo_executable_release(x->hilo);
     free((char *)(uintptr_t)x->option_bytes.p);
     free((char *)(uintptr_t)x->code.p);
+    free((char *)(uintptr_t)x->divided.p);
     free(x->name);
     free(x->dtypes);
     free(x->dims);
@@ -112,6 +114,36 @@ static void fingerprint(struct pjrt_executable *x) {
 
 /* ---- compiling ------------------------------------------------------------------------------- */
 
+/* Whether the program says how its values are spread over partitions. */
+static bool has_shardings(const struct ir_module *m) {
+    for (ir_op op = ir_block_get(m, ir_module_body(m))->first; !IR_NONE(op); op = ir_op_get(m, op)->next)
+        if (ir_kind(m, op) == IR_SDY_MESH)
+            return true;
+    return false;
+}
+
+/* Turns the program into that of one of its partitions. */
+static hilo_status divide(struct pjrt_executable *x, struct ir_module *m) {
+    hilo_client *c = x->client->hilo;
+    struct diag_list d;
+    struct opt o;
+    struct strbuf text;
+    diag_init(&d, c->al);
+    opt_init(&o, m, &d);
+    o.options.passes = "inline,partition";
+    o.options.verify = true;
+    hilo_status status = opt_run(&o);
+    opt_free(&o);
+    strbuf_init(&text, mem_system_allocator());
+    if (status == HILO_OK && x->options.npartitions > 1) {
+        ir_print_module(m, &(struct ir_print_options){.locations = true}, &text);
+        if (text.failed || !own(&x->divided, (struct str){text.p, text.n}))
+            status = HILO_RESOURCE_EXHAUSTED;
+    }
+    strbuf_free(&text);
+    return rt_finish(c, &d, status);
+}
+
 static hilo_status compile(struct pjrt_executable *x) {
     hilo_client *c = x->client->hilo;
     hilo_module *module;
@@ -123,7 +155,9 @@ static hilo_status compile(struct pjrt_executable *x) {
     hilo_compile_options_init(&co);
     co.level = x->options.level;
     co.backend = x->options.backend;
-    hilo_status status = hilo_compile(c, module, &co, &x->hilo);
+    hilo_status status = has_shardings(module->m) || x->options.npartitions > 1 ? divide(x, module->m) : HILO_OK;
+    if (status == HILO_OK)
+        status = hilo_compile(c, module, &co, &x->hilo);
     struct str name = ir_prop_str(module->m, module->m->root, IR_MODULE_sym_name);
     x->name = name.n ? pjrt_dup(name.p, name.n) : pjrt_dup("main", 4);
     if (status == HILO_OK && !x->name)
@@ -136,10 +170,6 @@ static struct pjrt_error *executable_fill(struct pjrt_executable *x, struct str 
     if (!own(&x->code, code) || !own(&x->option_bytes, options))
         return pjrt_exhausted();
     PJRT_TRY(pjrt_compile_options_read(x->option_bytes, &x->client->options, &x->options));
-    if (x->options.nreplicas * x->options.npartitions > 1)
-        return pjrt_fail(HILO_UNIMPLEMENTED,
-                         "the program is for %lld replicas of %lld partitions; programs for several devices are not supported",
-                         (long long)x->options.nreplicas, (long long)x->options.npartitions);
     struct pjrt_listener l;
     pjrt_listen(x->client, &l);
     PJRT_TRY(pjrt_heard(x->client, &l, compile(x)));
@@ -374,9 +404,10 @@ struct pjrt_error *pjrt_Executable_OutputMemoryKinds(struct pjrt_Executable_Outp
     return NULL;
 }
 
-/* The program as it came, which every framework reads; asked first for its size, then for its bytes. */
+/* The program as it came, which every framework reads, or that of a partition; asked first for its size, then for its bytes. */
 struct pjrt_error *pjrt_Executable_OptimizedProgram(struct pjrt_Executable_OptimizedProgram *a) {
     const struct pjrt_executable *x = a->executable;
+    const struct str code = x->divided.p ? x->divided : x->code;
     struct pjrt_program p;
     static const char format[] = "mlir";
     if (!a->program)
@@ -384,11 +415,11 @@ struct pjrt_error *pjrt_Executable_OptimizedProgram(struct pjrt_Executable_Optim
     if (!x->client->options.program)
         return pjrt_fail(HILO_UNIMPLEMENTED, "the option optimized_program is off");
     pjrt_struct(&p, sizeof p, a->program);
-    if (p.code && p.code_size < x->code.n)
-        return pjrt_fail(HILO_INVALID_ARGUMENT, "there is room for %zu bytes; the program has %zu", p.code_size, x->code.n);
+    if (p.code && p.code_size < code.n)
+        return pjrt_fail(HILO_INVALID_ARGUMENT, "there is room for %zu bytes; the program has %zu", p.code_size, code.n);
     if (p.code)
-        memcpy(p.code, x->code.p, x->code.n);
-    p.code_size = x->code.n;
+        memcpy(p.code, code.p, code.n);
+    p.code_size = code.n;
     p.format = format;
     p.format_size = sizeof format - 1;
     memcpy(a->program, &p, p.struct_size < sizeof p ? p.struct_size : sizeof p);

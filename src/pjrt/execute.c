@@ -1,6 +1,10 @@
 /* Running. The data of the outputs comes later than their buffers: a run is a job of its device's thread, unless the
- * program is known to be short, its inputs are there and the device has nothing else to do; then it is done at once. */
+ * program is known to be short, its inputs are there and the device has nothing else to do; then it is done at once.
+ *
+ * A program for several devices is a run on each, and they meet in its collectives. All queues get their runs in one order, so
+ * that each run is at the head of its queue before a later one is. */
 #include "pjrt/pjrt.h"
+#include "runtime/runtime.h"
 
 #include <stdlib.h>
 #include <time.h>
@@ -17,10 +21,22 @@ struct run {
     struct pjrt_job job;        /* first: the job is the run */
     struct pjrt_loaded *loaded;
     struct pjrt_device *device;
+    struct launch *launch;      /* that it is a part of; or NULL */
+    uint32_t index;             /* in it */
     struct pjrt_event *done;    /* of all outputs; NULL = the run is done at once */
     struct input *inputs;
     struct pjrt_buffer **outputs;
     size_t ninputs, noutputs;
+};
+
+/* The runs of a program on several devices. It ends with the last of them. */
+struct launch {
+    struct eval_grid *grid;
+    atomic_size_t left;         /* runs that have not ended */
+    size_t n;
+    pthread_mutex_t lock;
+    struct pjrt_error *error;   /* the first that is not about another run */
+    struct run *runs[];         /* NULL once they have ended well */
 };
 
 static uint64_t now_ns(void) {
@@ -46,7 +62,8 @@ static struct pjrt_error *run_program(struct run *r, hilo_buffer **in, uint8_t *
     struct pjrt_listener l;
     pjrt_listen(x->client, &l);
     uint64_t begin = now_ns();
-    hilo_status status = hilo_execute(x->hilo, &o, in, r->ninputs, out, r->noutputs);
+    hilo_status status = rt_execute(x->hilo, &o, in, r->ninputs, out, r->noutputs, r->device->description->id,
+                                    r->launch ? eval_grid_process(r->launch->grid, r->index) : NULL);
     uint64_t ns = now_ns() - begin;
     PJRT_TRY(pjrt_heard(x->client, &l, status));
     uint64_t before = atomic_load_explicit(&x->run_ns, memory_order_relaxed);
@@ -81,15 +98,67 @@ static void run_free(struct run *r) {
     free(r);
 }
 
+static void let_inputs_go(struct run *r) {
+    for (size_t i = 0; i < r->ninputs; i++) { /* whoever waits may expect them to be free */
+        if (r->inputs[i].buffer)
+            pjrt_buffer_let_go(r->inputs[i].buffer);
+        r->inputs[i].buffer = NULL;
+    }
+}
+
 static void run_job(struct pjrt_job *job) {
     struct run *r = (struct run *)job;
     struct pjrt_error *error = run_now(r);
-    for (size_t i = 0; i < r->ninputs; i++) { /* whoever waits may expect them to be free */
-        pjrt_buffer_let_go(r->inputs[i].buffer);
-        r->inputs[i].buffer = NULL;
-    }
+    let_inputs_go(r);
     pjrt_event_set(r->done, error);
     run_free(r);
+}
+
+/* ---- several devices ------------------------------------------------------------------------- */
+
+static void launch_free(struct launch *l) {
+    if (!l)
+        return;
+    for (size_t i = 0; i < l->n; i++)
+        if (l->runs[i])
+            run_free(l->runs[i]);
+    eval_grid_free(l->grid);
+    pjrt_error_free(l->error);
+    pthread_mutex_destroy(&l->lock);
+    free(l);
+}
+
+/* Those that have failed wait for the last, so that all of them tell what the first failure was. */
+static void part_ends(struct run *r, struct pjrt_error *error) {
+    struct launch *l = r->launch;
+    uint32_t index = r->index;
+    eval_process_end(eval_grid_process(l->grid, index), error ? (hilo_status)error->code : HILO_OK);
+    let_inputs_go(r);
+    if (!error) {
+        pjrt_event_set(r->done, NULL);
+        run_free(r);
+        l->runs[index] = NULL;
+    } else {
+        pthread_mutex_lock(&l->lock);
+        if (!l->error || (l->error->code == HILO_ABORTED && error->code != HILO_ABORTED)) {
+            struct pjrt_error *other = l->error;
+            l->error = error;
+            error = other;
+        }
+        pthread_mutex_unlock(&l->lock);
+        pjrt_error_free(error);
+    }
+    if (atomic_fetch_sub_explicit(&l->left, 1, memory_order_acq_rel) != 1)
+        return;
+    for (size_t i = 0; i < l->n; i++)
+        if (l->runs[i])
+            pjrt_event_set(l->runs[i]->done, pjrt_error_copy(l->error));
+    launch_free(l);
+}
+
+static void part_job(struct pjrt_job *job) {
+    struct run *r = (struct run *)job;
+    part_ends(r, run_now(r));
 }
 
 /* ---- arguments ------------------------------------------------------------------------------- */
@@ -101,20 +170,26 @@ static bool may_donate(const struct pjrt_execute_options *o, size_t index) {
     return true;
 }
 
-/* Holds the inputs; those that are donated are deleted from here on. */
-static struct pjrt_error *take_inputs(struct run *r, const struct pjrt_execute_options *o, struct pjrt_buffer *const *args) {
+/* Finds out which inputs are donated, and that none of those is needed twice. */
+static struct pjrt_error *find_donated(struct run *r, const struct pjrt_execute_options *o, struct pjrt_buffer *const *args) {
     struct pjrt_executable *x = r->loaded->executable;
     for (size_t i = 0; i < r->ninputs; i++) {
         bool donated = x->aliases[i] >= 0 && may_donate(o, i);
-        for (size_t k = 0; k < r->ninputs && (donated || r->inputs[k].donated); k++)
-            if (k != i && args[k] == args[i] && donated && x->aliases[k] >= 0 && may_donate(o, k))
+        for (size_t k = 0; k < r->ninputs && donated; k++)
+            if (k != i && args[k] == args[i] && x->aliases[k] >= 0 && may_donate(o, k))
                 return pjrt_fail(HILO_INVALID_ARGUMENT, "Attempt to donate the same buffer twice in Execute() (arguments %zu "
                                  "and %zu)", i, k);
-            else if (k != i && args[k] == args[i] && donated)
+            else if (k != i && args[k] == args[i])
                 return pjrt_fail(HILO_INVALID_ARGUMENT, "Attempt to donate a buffer which is also used by the same call to "
                                  "Execute() (arguments %zu and %zu)", i, k);
         r->inputs[i].donated = donated;
     }
+    return NULL;
+}
+
+static struct pjrt_error *hold_inputs(struct run *r, const struct pjrt_execute_options *o, struct pjrt_buffer *const *args) {
+    struct pjrt_executable *x = r->loaded->executable;
+    PJRT_TRY(find_donated(r, o, args));
     for (size_t i = 0; i < r->ninputs; i++) {
         if (args[i]->client != x->client)
             return pjrt_fail(HILO_INVALID_ARGUMENT, "argument %zu belongs to another client", i);
@@ -129,14 +204,24 @@ static struct pjrt_error *take_inputs(struct run *r, const struct pjrt_execute_o
         }
         r->inputs[i].buffer = args[i];
     }
-    pthread_mutex_lock(&x->client->lock);
+    return NULL;
+}
+
+/* Inputs that are donated are deleted from here on. */
+static void donate_inputs(struct run *r) {
+    struct pjrt_client *c = r->loaded->executable->client;
+    bool any = false;
+    for (size_t i = 0; i < r->ninputs; i++)
+        any = any || r->inputs[i].donated;
+    if (!any)
+        return;
+    pthread_mutex_lock(&c->lock);
     for (size_t i = 0; i < r->ninputs; i++)
         if (r->inputs[i].donated) {
-            args[i]->deleted = true;
-            r->inputs[i].donated = args[i]->held == 1; /* whoever else holds it still needs its data */
+            r->inputs[i].buffer->deleted = true;
+            r->inputs[i].donated = r->inputs[i].buffer->held == 1; /* whoever else holds it still needs its data */
         }
-    pthread_mutex_unlock(&x->client->lock);
-    return NULL;
+    pthread_mutex_unlock(&c->lock);
 }
 
 /* Outputs of known shape; those of a program whose shapes are known only later come from `shape_outputs`. */
@@ -184,13 +269,11 @@ static bool at_once(const struct run *r) {
 }
 
 /* The outputs, in the caller's list, and the event of the run. */
-static struct pjrt_error *hand_out(struct run *r, struct pjrt_buffer **outputs, struct pjrt_event *done,
-                                   struct pjrt_event **complete) {
+static void hand_out(struct run *r, struct pjrt_buffer **outputs, struct pjrt_event *done, struct pjrt_event **complete) {
     for (size_t i = 0; i < r->noutputs; i++)
         outputs[i] = pjrt_buffer_ref(r->outputs[i]);
     if (complete)
         *complete = pjrt_event_ref(done);
-    return NULL;
 }
 
 static struct pjrt_error *start(struct run *r, struct pjrt_buffer **outputs, struct pjrt_event **complete) {
@@ -200,20 +283,96 @@ static struct pjrt_error *start(struct run *r, struct pjrt_buffer **outputs, str
         if (!error)
             error = run_now(r);
         if (!error)
-            error = hand_out(r, outputs, c->done, complete);
+            hand_out(r, outputs, c->done, complete);
         run_free(r);
         return error;
     }
     r->done = pjrt_event_new();
     struct pjrt_error *error = r->done ? make_outputs(r, r->done) : pjrt_exhausted();
-    if (!error)
-        error = hand_out(r, outputs, r->done, complete);
     if (error) {
         run_free(r);
         return error;
     }
+    hand_out(r, outputs, r->done, complete);
     if (!pjrt_queue_push(&r->device->queue, &r->job))
         run_job(&r->job); /* there is no other thread: this one will do */
+    return NULL;
+}
+
+static struct pjrt_error *execute_one(struct pjrt_LoadedExecutable_Execute *a, const struct pjrt_execute_options *o) {
+    struct pjrt_loaded *l = a->loaded;
+    struct run *r = run_new(l, a->execute_device ? a->execute_device : l->devices[0]);
+    if (!r)
+        return pjrt_exhausted();
+    struct pjrt_error *error = hold_inputs(r, o, r->ninputs ? a->argument_lists[0] : NULL);
+    if (error) {
+        run_free(r);
+        return error;
+    }
+    donate_inputs(r);
+    return start(r, r->noutputs ? a->output_lists[0] : NULL, a->device_complete_events);
+}
+
+/* The runs of all devices with their inputs and outputs; nothing is started or handed out yet. */
+static struct pjrt_error *launch_fill(struct launch *x, struct pjrt_LoadedExecutable_Execute *a,
+                                      const struct pjrt_execute_options *o) {
+    struct pjrt_loaded *l = a->loaded;
+    const struct pjrt_compile_options *c = &l->executable->options;
+    x->grid = eval_grid_new(&l->executable->client->hilo->memory, (uint32_t)c->nreplicas, (uint32_t)c->npartitions);
+    for (size_t i = 0; i < x->n; i++) {
+        struct run *r = x->runs[i] = run_new(l, l->devices[i]);
+        if (!r || !x->grid || !(r->done = pjrt_event_new()))
+            return pjrt_exhausted();
+        r->job.run = part_job;
+        r->launch = x;
+        r->index = (uint32_t)i;
+        PJRT_TRY(hold_inputs(r, o, r->ninputs ? a->argument_lists[i] : NULL));
+        PJRT_TRY(make_outputs(r, r->done));
+    }
+    return NULL;
+}
+
+static struct pjrt_error *execute_several(struct pjrt_LoadedExecutable_Execute *a, const struct pjrt_execute_options *o) {
+    struct pjrt_client *c = a->loaded->executable->client;
+    size_t n = a->ndevices;
+    struct launch *x = pjrt_alloc(1, sizeof *x + n * sizeof *x->runs);
+    if (!x)
+        return pjrt_exhausted();
+    pthread_mutex_init(&x->lock, NULL);
+    atomic_init(&x->left, n);
+    x->n = n;
+    struct pjrt_error *error = launch_fill(x, a, o);
+    if (error) {
+        launch_free(x);
+        return error;
+    }
+    for (size_t i = 0; i < n; i++) {
+        donate_inputs(x->runs[i]);
+        hand_out(x->runs[i], x->runs[i]->noutputs ? a->output_lists[i] : NULL, x->runs[i]->done,
+                 a->device_complete_events ? &a->device_complete_events[i] : NULL);
+    }
+    pthread_mutex_lock(&c->launch);
+    for (size_t i = 0; i < n; i++) {
+        struct run *r = x->runs[i]; /* x itself may end with the last push */
+        if (!pjrt_queue_push(&r->device->queue, &r->job))
+            part_ends(r, pjrt_fail(HILO_RESOURCE_EXHAUSTED, "device %d has no thread", r->device->description->id));
+    }
+    pthread_mutex_unlock(&c->launch);
+    return NULL;
+}
+
+static struct pjrt_error *check_lists(const struct pjrt_LoadedExecutable_Execute *a, const struct pjrt_execute_options *o) {
+    const struct pjrt_executable *x = a->loaded->executable;
+    bool ok = (!x->ninputs || a->argument_lists) && (!x->noutputs || a->output_lists) &&
+              (!o->num_non_donatable_input_indices || o->non_donatable_input_indices);
+    for (size_t d = 0; d < a->ndevices && ok; d++)
+        ok = (!x->ninputs || a->argument_lists[d]) && (!x->noutputs || a->output_lists[d]);
+    if (!ok)
+        return pjrt_fail(HILO_INVALID_ARGUMENT, "LoadedExecutable_Execute: the lists of arguments or outputs are missing");
+    for (size_t d = 0; d < a->ndevices; d++)
+        for (size_t i = 0; i < x->ninputs; i++)
+            if (!a->argument_lists[d][i])
+                return pjrt_fail(HILO_INVALID_ARGUMENT, "argument %zu is missing", i);
     return NULL;
 }
 
@@ -224,29 +383,19 @@ struct pjrt_error *pjrt_LoadedExecutable_Execute(struct pjrt_LoadedExecutable_Ex
     pjrt_struct(&o, sizeof o, a->options);
     if (atomic_load(&l->deleted))
         return pjrt_fail(HILO_INVALID_ARGUMENT, "Execute() was called on a deleted executable");
-    if (a->ndevices != 1 || l->ndevices != 1)
-        return pjrt_fail(HILO_UNIMPLEMENTED, "programs for several devices are not supported");
+    if (a->ndevices != l->ndevices)
+        return pjrt_fail(HILO_INVALID_ARGUMENT, "the program runs on %zu devices, but there are arguments for %zu", l->ndevices,
+                         a->ndevices);
     if (a->nargs != x->ninputs)
         return pjrt_fail(HILO_INVALID_ARGUMENT, "Execution supplied %zu buffers but compiled program expected %zu buffers",
                          a->nargs, x->ninputs);
     if (o.num_send_ops || o.num_recv_ops)
         return pjrt_fail(HILO_UNIMPLEMENTED, "callbacks that send or receive are not supported");
-    if ((x->ninputs && (!a->argument_lists || !a->argument_lists[0])) ||
-        (x->noutputs && (!a->output_lists || !a->output_lists[0])) ||
-        (o.num_non_donatable_input_indices && !o.non_donatable_input_indices))
-        return pjrt_fail(HILO_INVALID_ARGUMENT, "LoadedExecutable_Execute: the lists of arguments or outputs are missing");
-    for (size_t i = 0; i < x->ninputs; i++)
-        if (!a->argument_lists[0][i])
-            return pjrt_fail(HILO_INVALID_ARGUMENT, "argument %zu is missing", i);
-    struct run *r = run_new(l, a->execute_device ? a->execute_device : l->devices[0]);
-    if (!r)
-        return pjrt_exhausted();
-    struct pjrt_error *error = take_inputs(r, &o, x->ninputs ? a->argument_lists[0] : NULL);
-    if (error) {
-        run_free(r);
-        return error;
-    }
-    return start(r, x->noutputs ? a->output_lists[0] : NULL, a->device_complete_events);
+    if (a->ndevices > 1 && (a->execute_device || x->dynamic))
+        return pjrt_fail(HILO_UNIMPLEMENTED, a->execute_device ? "a program for several devices runs on all of them at once"
+                                                               : "programs for several devices need outputs of known shapes");
+    PJRT_TRY(check_lists(a, &o));
+    return a->ndevices == 1 ? execute_one(a, &o) : execute_several(a, &o);
 }
 
 /* ---- contexts -------------------------------------------------------------------------------- */

@@ -223,6 +223,7 @@ struct pjrt_client {
     hilo_buffer *token;            /* a token */
     pthread_key_t listener;        /* of the thread, struct pjrt_listener; or NULL */
     pthread_mutex_t lock;          /* of what buffers change */
+    pthread_mutex_t launch;        /* held while the queues of several devices get their parts of one run */
     struct pjrt_meter meter;
 };
 
@@ -316,6 +317,7 @@ struct pjrt_executable {
     hilo_executable *hilo;
     struct pjrt_compile_options options; /* its bytes are in option_bytes */
     struct str option_bytes, code;       /* as they came; owned */
+    struct str divided;                  /* the program of a partition, as text, where there are several; owned */
     char *name, fingerprint[33];
     size_t ninputs, noutputs;
     int *dtypes;                         /* of the outputs */

@@ -75,6 +75,8 @@ hilo_status hilo_client_create(const hilo_client_options *options, hilo_client *
     *c = (hilo_client){.al = al, .threads = o.threads ? o.threads : client_cores(), .log = o.log,
                        .log_user = o.log_user, .diagnostic = o.diagnostic, .diagnostic_user = o.diagnostic_user};
     c->team = rt_team_new(&al, c->threads);
+    c->teams = &c->team;
+    c->nteams = 1;
     if (!c->team) {
         mem_free(&al, c, sizeof *c);
         return client_refuse(&o, HILO_RESOURCE_EXHAUSTED, "out of memory");
@@ -93,6 +95,38 @@ hilo_client *rt_client_retain(hilo_client *client) {
     return client;
 }
 
+static void free_teams(hilo_client *client) {
+    struct rt_team *only = client->team;
+    if (client->teams == &client->team) {
+        rt_team_free(only);
+        return;
+    }
+    for (int32_t i = 0; i < client->nteams; i++)
+        rt_team_free(client->teams[i]);
+    mem_free(&client->al, client->teams, (size_t)client->nteams * sizeof *client->teams);
+}
+
+hilo_status rt_client_divide(hilo_client *client, int32_t ndevices) {
+    int32_t n = client->threads / ndevices > 0 ? client->threads / ndevices : 1, made = 0;
+    if (ndevices == 1)
+        return HILO_OK;
+    struct rt_team **teams = mem_alloc(&client->al, (size_t)ndevices * sizeof *teams);
+    while (teams && made < ndevices && (teams[made] = rt_team_new(&client->al, n)))
+        made++;
+    if (made < ndevices) {
+        for (int32_t i = 0; i < made; i++)
+            rt_team_free(teams[i]);
+        if (teams)
+            mem_free(&client->al, teams, (size_t)ndevices * sizeof *teams);
+        return HILO_RESOURCE_EXHAUSTED;
+    }
+    free_teams(client);
+    client->teams = teams;
+    client->nteams = ndevices;
+    client->team = teams[0];
+    return HILO_OK;
+}
+
 void hilo_client_release(hilo_client *client) {
     if (!client || atomic_fetch_sub_explicit(&client->refs, 1, memory_order_acq_rel) != 1)
         return;
@@ -103,7 +137,7 @@ void hilo_client_release(hilo_client *client) {
         c = next;
     }
     pthread_mutex_destroy(&client->lock);
-    rt_team_free(client->team);
+    free_teams(client);
     rt_cache_free(&client->cache);
     hilo_allocator al = client->al;
     mem_free(&al, client, sizeof *client);

@@ -49,7 +49,9 @@ hilo_status rt_executable_ready(hilo_executable *exe) {
         if (p->steps[i].kind == PLAN_KERNEL && scratch < p->steps[i].kernel->scratch_bytes)
             scratch = p->steps[i].kernel->scratch_bytes;
     find_patches(exe);
-    return rt_team_reserve(exe->client->team, scratch);
+    for (int32_t i = 0; i < exe->client->nteams; i++)
+        HILO_TRY(rt_team_reserve(exe->client->teams[i], scratch));
+    return HILO_OK;
 }
 
 /* ---- frames ---------------------------------------------------------------------------------- */

@@ -153,8 +153,8 @@ static hilo_status run_whole(struct run *r) {
     if (run_cancelled(r))
         return diag_error(r->d, HILO_CANCELLED, "the run was cancelled");
     double begin = r->o->step ? rt_now_ms() : 0;
-    hilo_status status = eval_plan_run(p->reference, p->steps->func, r->frame->values, p->narguments, r->frame->results,
-                                       p->nresults, &r->al, &hooks, r->d);
+    hilo_status status = eval_plan_run_as(p->reference, p->steps->func, r->frame->values, p->narguments, r->frame->results,
+                                          p->nresults, &r->al, &hooks, r->d, r->process);
     if (status == HILO_OK && r->o->step)
         run_tell(r, p->steps, begin);
     return status;
@@ -222,13 +222,19 @@ static void count_run(struct run *r, hilo_status status, double ms) {
 
 hilo_status hilo_execute(hilo_executable *exe, const hilo_execute_options *options, hilo_buffer *const *inputs,
                          size_t ninputs, hilo_buffer **outputs, size_t noutputs) {
+    return rt_execute(exe, options, inputs, ninputs, outputs, noutputs, 0, NULL);
+}
+
+hilo_status rt_execute(hilo_executable *exe, const hilo_execute_options *options, hilo_buffer *const *inputs, size_t ninputs,
+                       hilo_buffer **outputs, size_t noutputs, int32_t device, struct eval_process *process) {
     hilo_execute_options o;
     hilo_execute_options_init(&o);
     if (!exe || (ninputs && !inputs) || (noutputs && !outputs) || !rt_options(&o, sizeof o, options))
         return HILO_INVALID_ARGUMENT;
     struct diag_list d;
     diag_init(&d, exe->client->al);
-    struct run r = {.exe = exe, .plan = &exe->plan, .client = exe->client, .o = &o, .d = &d, .begin = rt_now_ms()};
+    struct run r = {.exe = exe, .plan = &exe->plan, .client = exe->client, .o = &o, .d = &d,
+                    .team = exe->client->teams[device], .process = process, .begin = rt_now_ms()};
     r.meter.al = exe->client->memory;
     r.al = (hilo_allocator){meter_realloc, &r.meter};
     double run_ms = 0;

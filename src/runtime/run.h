@@ -39,6 +39,8 @@ struct run {
     hilo_client *client;
     const hilo_execute_options *o;
     struct diag_list *d;
+    struct rt_team *team;
+    struct eval_process *process; /* or NULL */
     struct run_meter meter;
     hilo_allocator al;        /* the meter's */
     struct run_frame *frame;

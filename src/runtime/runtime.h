@@ -37,8 +37,9 @@ struct hilo_client {
     hilo_allocator al;
     struct rt_cache cache;                /* in front of it */
     hilo_allocator memory;                /* the cache: for buffers, values, and what runs need */
-    struct rt_team *team;
-    int32_t threads;
+    struct rt_team *team;                 /* the first of: */
+    struct rt_team **teams;               /* one for each device; nteams */
+    int32_t nteams, threads;              /* threads: of all teams together */
     void (*log)(void *user, hilo_log_level level, const char *message); /* or NULL */
     void *log_user;
     void (*diagnostic)(void *user, const hilo_diagnostic *diagnostic); /* in place of `diags`; or NULL */
@@ -53,6 +54,8 @@ struct hilo_client {
 };
 
 hilo_client *rt_client_retain(hilo_client *client);
+/* Divides a client's threads among so many devices, each with at least one. Nothing may have been compiled yet. */
+hilo_status rt_client_divide(hilo_client *client, int32_t ndevices);
 
 /* The end of a public function: moves `d` into the client's diagnostics, logs it, and returns `status`. A failure
    without a diagnostic gets one. */
@@ -172,6 +175,11 @@ hilo_status rt_executable_link(hilo_executable *exe, const struct str *objects, 
 /* Once the plan is there: prepares its runs. Needs the arena's recovery point. */
 hilo_status rt_executable_ready(hilo_executable *exe);
 void rt_frames_free(hilo_executable *exe);
+
+/* As hilo_execute, on the threads of a device and, where `process` is not NULL, as one of several processes, whose end is the
+   caller's to tell. */
+hilo_status rt_execute(hilo_executable *exe, const hilo_execute_options *options, hilo_buffer *const *inputs, size_t ninputs,
+                       hilo_buffer **outputs, size_t noutputs, int32_t device, struct eval_process *process);
 
 /* ---- .hilo files ----------------------------------------------------------------------------- */
 

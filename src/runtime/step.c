@@ -31,7 +31,7 @@ static hilo_status step_kernel(struct run *r, const struct plan_step *s, void **
         return k->interpret && k->interpret(k->kir, v, scratch_of(r), 0, k->grid, r->d)
                    ? HILO_OK
                    : diag_error(r->d, HILO_INTERNAL, "kernel '%s' cannot be run", k->name);
-    struct rt_team *team = r->client->team;
+    struct rt_team *team = r->team;
     if (k->ns < STEP_SHARED_NS || k->grid == 1 || rt_team_threads(team) == 1) {
         k->fn(v, scratch_of(r), 0, k->grid);
         return HILO_OK;
@@ -64,7 +64,7 @@ static hilo_status step_copy(struct run *r, const struct plan_step *s, void **v)
     if (c.bytes < 4 * STEP_COPY_BYTES)
         memcpy(c.to, c.from, c.bytes);
     else
-        rt_team_run(r->client->team, (int64_t)((c.bytes + STEP_COPY_BYTES - 1) / STEP_COPY_BYTES), 1, copy_piece, &c, NULL);
+        rt_team_run(r->team, (int64_t)((c.bytes + STEP_COPY_BYTES - 1) / STEP_COPY_BYTES), 1, copy_piece, &c, NULL);
     return HILO_OK;
 }
 
@@ -81,7 +81,7 @@ static hilo_status step_routine(struct run *r, const struct plan_step *s, void *
     const struct lib_match *x = s->routine;
     struct lib_call c = {.params = x->params, .nparams = x->nparams, .in = (const void *const *)v, .out = v + count_inputs(s),
                          .scratch = scratch_of(r),
-                         .team = x->ns < STEP_SHARED_NS ? NULL : rt_team_library(r->client->team)};
+                         .team = x->ns < STEP_SHARED_NS ? NULL : rt_team_library(r->team)};
     hilo_status status = lib_run(x->routine, &c);
     if (status != HILO_OK)
         diag_error(r->d, status, "routine '%s' cannot work on this data", lib_routine_name(x->routine));
@@ -114,7 +114,7 @@ static hilo_status step_reference(struct run *r, const struct plan_step *s, void
         status = borrow(r, &s->uses[i], v[i], &x[i]);
     struct eval_hooks hooks = run_hooks(r);
     if (status == HILO_OK)
-        status = eval_plan_run(r->plan->reference, s->func, x, nin, x + nin, nout, &r->al, &hooks, r->d);
+        status = eval_plan_run_as(r->plan->reference, s->func, x, nin, x + nin, nout, &r->al, &hooks, r->d, r->process);
     for (uint32_t i = nin; i < s->nuses && status == HILO_OK; i++)
         status = store(r, &s->uses[i], v[i], x[i]);
     for (uint32_t i = 0; i < s->nuses; i++)
@@ -165,6 +165,8 @@ hilo_status run_steps(struct run *r) {
         void **v = r->frame->pointers + r->exe->first_use[i];
         if (polled && run_cancelled(r))
             return diag_error(r->d, HILO_CANCELLED, "the run was cancelled");
+        if (r->process && eval_process_stopped(r->process))
+            return diag_error(r->d, HILO_ABORTED, "the run was stopped: another process has failed");
         if (s->kind >= PLAN_TEST) {
             i = step_next(r, s, v, i);
             continue;

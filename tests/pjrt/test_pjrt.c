@@ -1,43 +1,6 @@
 /* The PJRT plugin through its table, as a framework calls it: every function with good and bad arguments, short and long
  * structs, and from several threads. */
-#include "pjrt/pjrt.h"
-
-#include <setjmp.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
-
-#include <cmocka.h>
-
-const struct pjrt_api *GetPjrtApi(void);
-
-static const struct pjrt_api *api;
-
-/* ---- calling --------------------------------------------------------------------------------- */
-
-/* The args of a call, with everything else 0. */
-#define ARGS(name, ...) struct pjrt_##name a = {.struct_size = sizeof a, __VA_ARGS__}
-
-static int code_of(struct pjrt_error *error) {
-    if (!error)
-        return HILO_OK;
-    struct pjrt_Error_GetCode code = {.struct_size = sizeof code, .error = error};
-    assert_null(api->Error_GetCode(&code));
-    struct pjrt_Error_Message message = {.struct_size = sizeof message, .error = error};
-    api->Error_Message(&message);
-    assert_true(message.text_size > 0);
-    assert_int_equal(strlen(message.text), message.text_size);
-    struct pjrt_Error_Destroy destroy = {.struct_size = sizeof destroy, .error = error};
-    api->Error_Destroy(&destroy);
-    return code.code;
-}
-
-static void ok_at(struct pjrt_error *error, int line) {
-    if (error)
-        fail_msg("line %d: %s", line, error->text);
-}
-#define OK(call)            ok_at((call), __LINE__)
-#define FAILS(status, call) assert_int_equal(code_of(call), (status))
+#include "pjrt_calls.h"
 
 /* ---- what all functions do ------------------------------------------------------------------- */
 
@@ -118,27 +81,6 @@ static void test_no_handle(void **state) {
 }
 
 /* ---- a client -------------------------------------------------------------------------------- */
-
-static struct pjrt_client *client_with(const struct pjrt_named *options, size_t n) {
-    ARGS(Client_Create, .create_options = options, .noptions = n);
-    OK(api->Client_Create(&a));
-    return a.client;
-}
-
-static void client_destroy(struct pjrt_client *c) {
-    ARGS(Client_Destroy, .client = c);
-    OK(api->Client_Destroy(&a));
-}
-
-static struct pjrt_named named_int(const char *name, int64_t value) {
-    return (struct pjrt_named){.struct_size = sizeof(struct pjrt_named), .name = name, .name_size = strlen(name),
-                               .type = PJRT_INT64, .int64_value = value, .value_size = 1};
-}
-
-static struct pjrt_named named_text(const char *name, const char *value) {
-    return (struct pjrt_named){.struct_size = sizeof(struct pjrt_named), .name = name, .name_size = strlen(name),
-                               .type = PJRT_STRING, .string_value = value, .value_size = strlen(value)};
-}
 
 static void test_client_options(void **state) {
     (void)state;
@@ -272,18 +214,6 @@ static void hear(struct pjrt_error *error, void *user) {
     atomic_fetch_add(&h->calls, 1);
 }
 
-static void event_destroy(struct pjrt_event *e) {
-    ARGS(Event_Destroy, .event = e);
-    OK(api->Event_Destroy(&a));
-}
-
-static int await(struct pjrt_event *e) {
-    ARGS(Event_Await, .event = e);
-    int code = code_of(api->Event_Await(&a));
-    event_destroy(e);
-    return code;
-}
-
 static void test_events(void **state) {
     (void)state;
     for (int failing = 0; failing < 2; failing++) {
@@ -321,28 +251,6 @@ static void test_events(void **state) {
 }
 
 /* ---- buffers --------------------------------------------------------------------------------- */
-
-static struct pjrt_buffer *upload(struct pjrt_client *c, int dtype, const int64_t *dims, size_t rank, const void *data) {
-    ARGS(Client_BufferFromHostBuffer, .client = c, .data = data, .dtype = dtype, .dims = dims, .rank = rank);
-    OK(api->Client_BufferFromHostBuffer(&a));
-    assert_int_equal(await(a.done), HILO_OK);
-    return a.buffer;
-}
-
-static struct pjrt_buffer *floats(struct pjrt_client *c, int64_t n, const float *data) {
-    return upload(c, HILO_F32, &n, 1, data);
-}
-
-static int download(struct pjrt_buffer *b, void *out, size_t n) {
-    ARGS(Buffer_ToHostBuffer, .buffer = b, .dst = out, .dst_size = n);
-    int code = code_of(api->Buffer_ToHostBuffer(&a));
-    return code ? code : await(a.done);
-}
-
-static void buffer_destroy(struct pjrt_buffer *b) {
-    ARGS(Buffer_Destroy, .buffer = b);
-    OK(api->Buffer_Destroy(&a));
-}
 
 static bool is_deleted(struct pjrt_buffer *b) {
     ARGS(Buffer_IsDeleted, .buffer = b);
@@ -607,7 +515,6 @@ static void test_promises(void **state) {
 
 /* ---- programs -------------------------------------------------------------------------------- */
 
-#define MAIN(args, results, body) "module @jit_f { func.func @main(" args ") -> (" results ") {\n" body "} }"
 static const char doubles[] = MAIN("%a: tensor<6xf32>", "tensor<6xf32>",
                                    "  %0 = stablehlo.add %a, %a : tensor<6xf32>\n  return %0 : tensor<6xf32>\n");
 static const char donates[] = MAIN("%a: tensor<6xf32> {tf.aliasing_output = 0 : i32}, %b: tensor<6xf32>", "tensor<6xf32>",
@@ -615,27 +522,6 @@ static const char donates[] = MAIN("%a: tensor<6xf32> {tf.aliasing_output = 0 : 
 static const char wrong[] = MAIN("%a: tensor<6xf32>", "tensor<9xf32>",
                                  "  %0 = stablehlo.slice %a [0:9] : (tensor<6xf32>) -> tensor<9xf32>\n"
                                  "  return %0 : tensor<9xf32>\n");
-
-static struct pjrt_error *try_compile(struct pjrt_client *c, const char *text, const char *format, struct str options,
-                                      struct pjrt_loaded **out) {
-    struct pjrt_program p = {.struct_size = sizeof p, .code = (char *)(uintptr_t)text, .code_size = strlen(text),
-                             .format = format, .format_size = strlen(format)};
-    ARGS(Client_Compile, .client = c, .program = &p, .options = options.p, .options_size = options.n);
-    struct pjrt_error *error = api->Client_Compile(&a);
-    *out = a.executable;
-    return error;
-}
-
-static struct pjrt_loaded *compile(struct pjrt_client *c, const char *text) {
-    struct pjrt_loaded *l;
-    OK(try_compile(c, text, "mlir", (struct str){NULL, 0}, &l));
-    return l;
-}
-
-static void loaded_destroy(struct pjrt_loaded *l) {
-    ARGS(LoadedExecutable_Destroy, .loaded = l);
-    OK(api->LoadedExecutable_Destroy(&a));
-}
 
 /* Runs a program with one result on one device; the status of the call, else that of the run. Without success there is no
    result. */

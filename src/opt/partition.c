@@ -1,0 +1,532 @@
+/* partition
+ * does       turns a program over whole arrays (Shardy) into the program of one of its partitions, which has its share of what
+ *            main takes and gives: manual computations are put in place, on the shares that they ask for
+ * requires   nothing; calls of functions that hold manual computations are to be inlined before
+ * preserves  nothing
+ * cost       linear, and the number of partitions for each value that changes hands
+ * example    func @main(%0: tensor<8xf32> {sdy.sharding = <@mesh, [{"x"}]>})  ⇒  func @main(%0: tensor<2xf32>)
+ *
+ * Nothing outside of manual computations is divided: what other ops need is gathered where it is defined, and each partition
+ * computes all of it. A value is there as a whole, as shares, or both; each form is made once, behind its definition, so
+ * that it is there for every use. The module says in HLO's words how parameters and results are spread
+ * (mhlo.spmd_parameters_shardings, mhlo.spmd_output_sharding), for frameworks that ask. */
+#include "opt/rewrite.h"
+#include "opt/sharding.h"
+
+#include <inttypes.h>
+
+/* A form in which partitions have a value. */
+struct share {
+    struct sharding sharding;
+    ir_val v;
+    struct share *next;
+};
+
+/* A value that is not, or not only, there as a whole. */
+struct place {
+    ir_type type;           /* of the whole */
+    ir_val whole;           /* or none */
+    struct share *shares;   /* the one that its definition asks for first */
+    const int32_t *group;   /* partitions of one number see the same whole; by partition */
+};
+
+struct partition {
+    struct opt_map map;     /* wholes of replaced values */
+    struct opt_ids of;      /* by value: 1 + its place */
+    struct { struct place *v; uint32_t n, cap; } places;
+    ir_op func;
+    uint32_t partitions, replicas;
+    const int32_t *group;   /* of the computation that is walked */
+    int64_t *scratch;       /* partitions */
+};
+
+/* ---- making forms ---------------------------------------------------------------------------- */
+
+static ir_val new_op(struct partition *c, enum ir_op_kind kind, const ir_val *in, uint32_t nin, ir_type type, ir_op *op) {
+    *op = ir_op_new(c->map.o->m, kind, in, nin, &type, 1, 0);
+    return ir_result(c->map.o->m, *op, 0);
+}
+
+/* Puts an op behind the definition of `v`: behind the op, or first in the block whose argument it is. */
+static void put_behind(struct partition *c, ir_val v, ir_op op) {
+    struct ir_module *m = c->map.o->m;
+    const struct ir_val_data *x = ir_val_get(m, v);
+    ir_insert_before(m, IR_NONE(x->op) ? ir_block_get(m, x->block)->first : ir_op_get(m, x->op)->next, op);
+}
+
+static bool same_elsewhere(const struct partition *c, const struct sharding *s, uint32_t dim, uint32_t p, uint32_t q) {
+    for (uint32_t d = 0; d < s->rank; d++)
+        if (d != dim && s->held[(size_t)d * c->partitions + p] != s->held[(size_t)d * c->partitions + q])
+            return false;
+    return true;
+}
+
+/* Groups of partitions, a row each, whose parts of a dimension make up the whole of it, in order. Where several hold one part,
+   the first of each makes a group, the second of each the next. */
+static ir_attr groups_along(struct partition *c, const struct sharding *s, uint32_t dim, const int32_t *group) {
+    struct opt *o = c->map.o;
+    const int32_t *held = s->held + (size_t)dim * c->partitions;
+    int64_t parts = s->parts[dim], rows = c->partitions / parts, row = 0;
+    int64_t *ids = ARENA_ARRAY(&o->scratch, int64_t, (size_t)c->replicas * c->partitions);
+    int64_t dims[2] = {c->replicas * rows, parts};
+    for (uint32_t p = 0; p < c->partitions; p++) {
+        if (held[p] != 0)
+            continue;
+        uint32_t before = 0;
+        for (uint32_t q = 0; q < p; q++)
+            before += held[q] == 0 && group[q] == group[p] && same_elsewhere(c, s, dim, p, q);
+        for (int64_t part = 0; part < parts; part++) {
+            uint32_t skip = before, q = 0;
+            while (q < c->partitions && (held[q] != part || group[q] != group[p] || !same_elsewhere(c, s, dim, p, q) || skip--))
+                q++;
+            for (uint32_t r = 0; r < c->replicas && row < rows; r++)
+                ids[(r * rows + row) * parts + part] = (int64_t)r * c->partitions + q;
+        }
+        row++;
+    }
+    return ir_attr_dense_i64s(o->m, ids, dims, 2);
+}
+
+static ir_val gather(struct partition *c, ir_val v, const struct sharding *s, uint32_t dim, const int32_t *group) {
+    struct ir_module *m = c->map.o->m;
+    const struct ir_type_data *t = ir_val_type(m, v);
+    int64_t dims[IR_MAX_RANK];
+    ir_op op;
+    memcpy(dims, t->dims, t->rank * sizeof *dims);
+    dims[dim] *= s->parts[dim];
+    ir_val out = new_op(c, IR_ALL_GATHER, &v, 1, ir_type_with_dims(m, ir_val_get(m, v)->type, dims, t->rank), &op);
+    ir_attr channel[] = {ir_attr_i64(m, 1), ir_attr_i64(m, 1)};
+    ir_set_prop(m, op, IR_ALL_GATHER_all_gather_dim, ir_attr_i64(m, dim));
+    ir_set_prop(m, op, IR_ALL_GATHER_replica_groups, groups_along(c, s, dim, group));
+    ir_set_prop(m, op, IR_ALL_GATHER_channel_handle, ir_attr_struct(m, IR_STRUCT_CHANNEL_HANDLE, channel));
+    ir_set_prop(m, op, IR_ALL_GATHER_use_global_device_ids, ir_attr_unit(m));
+    put_behind(c, v, op);
+    return out;
+}
+
+/* A value without elements is there as a whole wherever one wants it. */
+static ir_val empty_behind(struct partition *c, ir_val v, ir_type type) {
+    struct ir_module *m = c->map.o->m;
+    ir_op op;
+    ir_val out = new_op(c, IR_CONSTANT, NULL, 0, type, &op);
+    ir_set_prop(m, op, IR_CONSTANT_value, ir_attr_dense(m, type, NULL, 0, false, false));
+    put_behind(c, v, op);
+    return out;
+}
+
+static ir_val whole_of(struct partition *c, ir_val v) {
+    uint32_t at = opt_ids_get(&c->of, v.i);
+    if (!at)
+        return opt_map_get(&c->map, v);
+    struct place *x = &c->places.v[at - 1];
+    if (IR_NONE(x->whole)) {
+        const struct share *s = x->shares;
+        x->whole = s->v;
+        if (ir_val_count(c->map.o->m, s->v) == 0)
+            x->whole = empty_behind(c, s->v, x->type);
+        else
+            for (uint32_t d = 0; d < s->sharding.rank; d++)
+                if (s->sharding.parts[d] > 1)
+                    x->whole = gather(c, x->whole, &s->sharding, d, x->group);
+    }
+    return x->whole;
+}
+
+/* A constant of i32. */
+static ir_val table(struct partition *c, ir_val behind, const int32_t *v, int64_t n, uint32_t rank) {
+    struct ir_module *m = c->map.o->m;
+    ir_op op;
+    ir_type type = ir_type_of(m, IR_I32_T, &n, rank);
+    ir_val out = new_op(c, IR_CONSTANT, NULL, 0, type, &op);
+    ir_set_prop(m, op, IR_CONSTANT_value, ir_attr_dense(m, type, v, (size_t)n * sizeof *v, false, false));
+    put_behind(c, behind, op);
+    return out;
+}
+
+/* Where this partition's part of a dimension begins, from a table by partition. */
+static ir_val begin_of(struct partition *c, ir_val behind, const int32_t *held, int64_t size) {
+    struct opt *o = c->map.o;
+    struct ir_module *m = o->m;
+    int32_t *begins = ARENA_ARRAY(&o->scratch, int32_t, c->partitions);
+    for (uint32_t p = 0; p < c->partitions; p++)
+        begins[p] = (int32_t)(held[p] * size);
+    ir_op op, slice, reshape;
+    int64_t one = 1;
+    ir_val in[2];
+    in[0] = table(c, behind, begins, c->partitions, 1);
+    in[1] = new_op(c, IR_PARTITION_ID, NULL, 0, ir_type_of(m, IR_UI32_T, NULL, 0), &op);
+    put_behind(c, in[0], op);
+    ir_val part = new_op(c, IR_DYNAMIC_SLICE, in, 2, ir_type_of(m, IR_I32_T, &one, 1), &slice);
+    ir_set_prop(m, slice, IR_DYNAMIC_SLICE_slice_sizes, ir_attr_i64s(m, &one, 1));
+    put_behind(c, in[1], slice);
+    ir_val out = new_op(c, IR_RESHAPE, &part, 1, ir_type_of(m, IR_I32_T, NULL, 0), &reshape);
+    put_behind(c, part, reshape);
+    return out;
+}
+
+/* This partition's share of a whole. */
+static ir_val cut(struct partition *c, ir_val whole, const struct sharding *s) {
+    struct ir_module *m = c->map.o->m;
+    ir_type type = sharding_type(m, s, ir_val_get(m, whole)->type);
+    const struct ir_type_data *t = ir_type_get(m, type);
+    static const int32_t zero = 0;
+    ir_val in[IR_MAX_RANK + 1] = {whole}, last = whole;
+    for (uint32_t d = 0; d < s->rank; d++)
+        last = in[d + 1] = s->parts[d] > 1 ? begin_of(c, last, s->held + (size_t)d * c->partitions, t->dims[d])
+                                           : table(c, last, &zero, 1, 0);
+    ir_op op;
+    ir_val out = new_op(c, IR_DYNAMIC_SLICE, in, s->rank + 1, type, &op);
+    ir_set_prop(m, op, IR_DYNAMIC_SLICE_slice_sizes, ir_attr_i64s(m, t->dims, t->rank));
+    put_behind(c, last, op);
+    return out;
+}
+
+/* The place of a value, which is made where it has none. */
+static uint32_t place_of(struct partition *c, ir_val v) {
+    uint32_t at = opt_ids_get(&c->of, v.i);
+    if (at)
+        return at - 1;
+    struct place x = {.type = ir_val_get(c->map.o->m, v)->type, .whole = opt_map_get(&c->map, v), .group = c->group};
+    ARENA_PUSH(&c->map.o->scratch, &c->places, x);
+    opt_ids_set(&c->of, v.i, c->places.n);
+    return c->places.n - 1;
+}
+
+static void add_share(struct partition *c, uint32_t place, const struct sharding *s, ir_val v) {
+    struct share *x = ARENA_NEW(&c->map.o->scratch, struct share);
+    *x = (struct share){*s, v, NULL};
+    struct share **end = &c->places.v[place].shares;
+    while (*end)
+        end = &(*end)->next;
+    *end = x;
+}
+
+static ir_val share_of(struct partition *c, ir_val v, const struct sharding *s) {
+    if (sharding_is_whole(s))
+        return whole_of(c, v);
+    uint32_t at = place_of(c, v);
+    for (const struct share *x = c->places.v[at].shares; x; x = x->next)
+        if (sharding_equal(&x->sharding, s, c->partitions))
+            return x->v;
+    ir_val out = cut(c, whole_of(c, v), s);
+    add_share(c, at, s, out);
+    return out;
+}
+
+/* A value that is defined as shares. */
+static void define(struct partition *c, ir_val v, ir_type whole, const struct sharding *s, ir_val share) {
+    if (sharding_is_whole(s)) {
+        if (!IR_SAME(v, share))
+            opt_map_set(&c->map, v, share);
+        return;
+    }
+    uint32_t at = place_of(c, v);
+    c->places.v[at].whole = (ir_val){0};
+    c->places.v[at].type = whole;
+    add_share(c, at, s, share);
+}
+
+/* ---- ops ------------------------------------------------------------------------------------- */
+
+static hilo_status walk_block(struct partition *c, ir_block b);
+
+static ir_type whole_type(const struct partition *c, ir_val v) {
+    uint32_t at = opt_ids_get(&c->of, v.i);
+    return at ? c->places.v[at - 1].type : ir_val_get(c->map.o->m, v)->type;
+}
+
+static ir_type *types_of(struct partition *c, const ir_val *v, uint32_t n) {
+    ir_type *types = ARENA_ARRAY(&c->map.o->scratch, ir_type, n + 1);
+    for (uint32_t i = 0; i < n; i++)
+        types[i] = whole_type(c, v[i]);
+    return types;
+}
+
+/* The partitions of one number in both see the same whole inside. */
+static hilo_status inner_group(struct partition *c, ir_op op, sharding_axes axes, const int32_t **out) {
+    struct opt *o = c->map.o;
+    int32_t *fresh = ARENA_ARRAY(&o->scratch, int32_t, c->partitions), *pair = ARENA_ARRAY(&o->scratch, int32_t, c->partitions);
+    enum ir_slot slots[] = {IR_SDY_MANUAL_COMPUTATION_in_shardings, IR_SDY_MANUAL_COMPUTATION_out_shardings};
+    bool found = false;
+    for (int i = 0; i < 2 && !found; i++) {
+        HILO_TRY(sharding_number(o, op, ir_prop(o->m, op, slots[i]), axes, c->partitions, fresh));
+        for (uint32_t p = 0; p < c->partitions; p++)
+            found = found || fresh[p] != 0;
+    }
+    for (uint32_t p = 0; p < c->partitions; p++) {
+        pair[p] = (int32_t)p;
+        for (uint32_t q = 0; q < p && pair[p] == (int32_t)p; q++)
+            if (fresh[q] == fresh[p] && c->group[q] == c->group[p])
+                pair[p] = (int32_t)q;
+    }
+    *out = pair;
+    return HILO_OK;
+}
+
+/* The body takes and gives shares of what the op does. */
+static hilo_status manual(struct partition *c, ir_op op) {
+    struct opt *o = c->map.o;
+    struct ir_module *m = o->m;
+    const struct ir_op_data *x = ir_op_get(m, op);
+    ir_block body = ir_region_get(m, ir_op_region(m, op, 0))->first;
+    uint32_t nin = x->noperands, nout = x->nresults;
+    ir_val *results = ARENA_ARRAY(&o->scratch, ir_val, nout + 1);
+    for (uint32_t i = 0; i < nout; i++)
+        results[i] = ir_result(m, op, i);
+    struct sharding *in = ARENA_ARRAY(&o->scratch, struct sharding, nin + 1);
+    struct sharding *out = ARENA_ARRAY(&o->scratch, struct sharding, nout + 1);
+    const ir_type *types = types_of(c, results, nout);
+    sharding_axes axes;
+    const int32_t *outer = c->group;
+    HILO_TRY(sharding_read_axes(o, op, ir_prop(m, op, IR_SDY_MANUAL_COMPUTATION_manual_axes), &axes));
+    ir_attr ins = ir_prop(m, op, IR_SDY_MANUAL_COMPUTATION_in_shardings);
+    ir_attr outs = ir_prop(m, op, IR_SDY_MANUAL_COMPUTATION_out_shardings);
+    HILO_TRY(sharding_read_list(o, op, ins, types_of(c, x->operands, nin), nin, c->partitions, axes, in));
+    HILO_TRY(sharding_read_list(o, op, outs, types, nout, c->partitions, axes, out));
+    if (IR_NONE(body) || ir_block_get(m, body)->nargs != nin || ir_op_get(m, ir_terminator(m, body))->noperands != nout)
+        return ir_op_error(m, o->d, op, HILO_INVALID_ARGUMENT, NULL, "has a body of other arguments or results than its own");
+    for (uint32_t i = 0; i < nin; i++) {
+        ir_val arg = ir_block_get(m, body)->args[i], v = share_of(c, ir_operand(m, op, i), &in[i]);
+        if (!IR_SAME(ir_val_get(m, v)->type, ir_val_get(m, arg)->type))
+            return ir_op_error(m, o->d, op, HILO_INVALID_ARGUMENT, NULL,
+                               "has argument %" PRIu32 " of another type than its share", i);
+        opt_map_set(&c->map, arg, v);
+    }
+    HILO_TRY(inner_group(c, op, axes, &c->group));
+    HILO_TRY(walk_block(c, body));
+    c->group = outer;
+    for (uint32_t i = 0; i < nout; i++) {
+        ir_val v = ir_operand(m, ir_terminator(m, body), i);
+        if (!IR_SAME(ir_val_get(m, v)->type, sharding_type(m, &out[i], types[i])))
+            return ir_op_error(m, o->d, op, HILO_INVALID_ARGUMENT, NULL,
+                               "has result %" PRIu32 " of another type than its share", i);
+        define(c, results[i], types[i], &out[i], v);
+    }
+    opt_splice(o, body, op);
+    ir_unlink(m, op);
+    o->changes++;
+    return HILO_OK;
+}
+
+/* A wish for where a value is to be, which results follow. Inside of manual computations nobody asks. */
+static hilo_status constraint(struct partition *c, ir_op op) {
+    struct opt *o = c->map.o;
+    ir_val from = ir_operand(o->m, op, 0), to = ir_result(o->m, op, 0);
+    struct sharding s;
+    HILO_TRY(sharding_read(o, op, ir_prop(o->m, op, IR_SDY_SHARDING_CONSTRAINT_sharding), ir_val_get(o->m, to)->type,
+                           c->partitions, NULL, &s));
+    bool outermost = true;
+    for (uint32_t p = 0; p < c->partitions; p++)
+        outermost = outermost && c->group[p] == c->group[0];
+    if (outermost && !sharding_is_whole(&s)) {
+        ir_val v = share_of(c, from, &s);
+        uint32_t at = place_of(c, from);
+        struct share *first = ARENA_NEW(&o->scratch, struct share);
+        *first = (struct share){s, v, c->places.v[at].shares};
+        struct place x = c->places.v[at];
+        x.shares = first;
+        ARENA_PUSH(&o->scratch, &c->places, x);
+        opt_ids_set(&c->of, to.i, c->places.n);
+    } else if (opt_ids_get(&c->of, from.i)) {
+        opt_ids_set(&c->of, to.i, opt_ids_get(&c->of, from.i));
+    } else {
+        opt_map_set(&c->map, to, opt_map_get(&c->map, from));
+    }
+    ir_unlink(o->m, op);
+    o->changes++;
+    return HILO_OK;
+}
+
+static hilo_status walk_op(struct partition *c, ir_op op) {
+    struct ir_module *m = c->map.o->m;
+    enum ir_op_kind kind = ir_kind(m, op);
+    if (kind == IR_SDY_MANUAL_COMPUTATION)
+        return manual(c, op);
+    if (kind == IR_SDY_SHARDING_CONSTRAINT)
+        return constraint(c, op);
+    for (uint32_t i = 0; i < ir_op_get(m, op)->noperands; i++) {
+        ir_val v = whole_of(c, ir_operand(m, op, i));
+        if (!IR_SAME(v, ir_operand(m, op, i)))
+            ir_set_operand(m, op, i, v);
+    }
+    for (uint32_t i = 0; i < ir_op_get(m, op)->nregions; i++)
+        for (ir_block b = ir_region_get(m, ir_op_region(m, op, i))->first; !IR_NONE(b); b = ir_block_get(m, b)->next)
+            HILO_TRY(walk_block(c, b));
+    return HILO_OK;
+}
+
+static hilo_status walk_block(struct partition *c, ir_block b) {
+    ir_op next;
+    for (ir_op op = ir_block_get(c->map.o->m, b)->first; !IR_NONE(op); op = next) {
+        next = ir_op_get(c->map.o->m, op)->next;
+        if (IR_NONE(next) && ir_kind(c->map.o->m, op) == IR_FUNC_RETURN)
+            break; /* see give_results */
+        HILO_TRY(walk_op(c, op));
+    }
+    return HILO_OK;
+}
+
+/* ---- the function ---------------------------------------------------------------------------- */
+
+static ir_attr port_attrs(const struct partition *c, enum ir_slot slot, uint32_t i) {
+    const struct ir_attr_data *a = ir_attr_get(c->map.o->m, ir_prop(c->map.o->m, c->func, slot));
+    return a->kind == IR_ATTR_ARRAY && i < a->n ? a->items[i] : (ir_attr){0};
+}
+
+/* What a parameter or result says of itself; *said is false when that is nothing. */
+static hilo_status port_sharding(struct partition *c, enum ir_slot slot, uint32_t i, ir_type type, struct sharding *out,
+                                 bool *said) {
+    struct opt *o = c->map.o;
+    ir_attr attrs = port_attrs(c, slot, i), a = ir_dict_find(o->m, attrs, STR("sdy.sharding"));
+    struct str hlo = ir_attr_as_str(o->m, ir_dict_find(o->m, attrs, STR("mhlo.sharding")));
+    *out = sharding_whole(o, ir_type_get(o->m, type)->rank, c->partitions);
+    *said = !IR_NONE(a);
+    if (*said)
+        return sharding_read(o, c->func, a, type, c->partitions, NULL, out);
+    if (hlo.n && c->partitions > 1 && !str_is(hlo, "{replicated}") && !str_starts(hlo, "{maximal"))
+        return ir_op_error(o->m, o->d, c->func, HILO_UNIMPLEMENTED, NULL,
+                           "is divided by '%.*s', which only an automatic partitioner understands; use Shardy's shardings",
+                           (int)(hlo.n < 100 ? hlo.n : 100), hlo.p);
+    return HILO_OK;
+}
+
+/* The entries of a list of dictionaries without what shardings said. */
+static void drop_shardings(struct partition *c, enum ir_slot slot) {
+    struct opt *o = c->map.o;
+    const struct ir_attr_data *list = ir_attr_get(o->m, ir_prop(o->m, c->func, slot));
+    if (list->kind != IR_ATTR_ARRAY)
+        return;
+    ir_attr *items = ARENA_ARRAY(&o->scratch, ir_attr, list->n + 1);
+    for (uint32_t i = 0; i < list->n; i++) {
+        const struct ir_attr_data *d = ir_attr_get(o->m, list->items[i]);
+        ir_attr *kept = ARENA_ARRAY(&o->scratch, ir_attr, d->n + 1);
+        ir_str *names = ARENA_ARRAY(&o->scratch, ir_str, d->n + 1);
+        uint32_t n = 0;
+        for (uint32_t k = 0; k < d->n; k++) {
+            struct str name = ir_str_get(o->m, d->names[k]);
+            if (str_is(name, "sdy.sharding") || str_is(name, "mhlo.sharding"))
+                continue;
+            names[n] = d->names[k];
+            kept[n++] = d->items[k];
+        }
+        items[i] = d->kind == IR_ATTR_DICT ? ir_attr_dict(o->m, names, kept, n) : list->items[i];
+    }
+    ir_set_prop(o->m, c->func, slot, ir_attr_array(o->m, items, list->n));
+}
+
+static hilo_status take_parameters(struct partition *c, struct sharding *in) {
+    struct ir_module *m = c->map.o->m;
+    ir_block body = ir_func_body(m, c->func);
+    for (uint32_t i = 0; i < ir_block_get(m, body)->nargs; i++) {
+        ir_val arg = ir_block_get(m, body)->args[i];
+        ir_type type = ir_val_get(m, arg)->type;
+        bool said;
+        HILO_TRY(port_sharding(c, IR_FUNC_arg_attrs, i, type, &in[i], &said));
+        if (sharding_is_whole(&in[i]))
+            continue;
+        ir_set_type(m, arg, sharding_type(m, &in[i], type));
+        define(c, arg, type, &in[i], arg);
+    }
+    return HILO_OK;
+}
+
+/* A result is where it says; else where it was made, or wished to be; else everywhere. */
+static hilo_status give_results(struct partition *c, struct sharding *out) {
+    struct ir_module *m = c->map.o->m;
+    ir_op end = ir_terminator(m, ir_func_body(m, c->func));
+    for (uint32_t i = 0; i < ir_op_get(m, end)->noperands; i++) {
+        ir_val v = ir_operand(m, end, i);
+        uint32_t at = opt_ids_get(&c->of, v.i);
+        bool said;
+        HILO_TRY(port_sharding(c, IR_FUNC_res_attrs, i, whole_type(c, v), &out[i], &said));
+        if (!said && at && c->places.v[at - 1].shares)
+            out[i] = c->places.v[at - 1].shares->sharding;
+        ir_set_operand(m, end, i, share_of(c, v, &out[i]));
+    }
+    return HILO_OK;
+}
+
+static void say_shardings(struct partition *c, const struct sharding *in, uint32_t nin, const struct sharding *out,
+                          uint32_t nout) {
+    struct opt *o = c->map.o;
+    struct ir_module *m = o->m;
+    const struct ir_attr_data *old = ir_attr_get(m, ir_op_get(m, m->root)->attrs);
+    ir_attr *items = ARENA_ARRAY(&o->scratch, ir_attr, old->n + 2), *list = ARENA_ARRAY(&o->scratch, ir_attr, nin + 1);
+    ir_str *names = ARENA_ARRAY(&o->scratch, ir_str, old->n + 2);
+    struct strbuf text;
+    strbuf_init(&text, o->d->al);
+    for (uint32_t i = 0; i < nin; i++) {
+        text.n = 0;
+        sharding_text(&in[i], c->partitions, &text);
+        list[i] = ir_attr_string(m, (struct str){text.p ? text.p : "", text.n});
+    }
+    text.n = 0;
+    strbuf_puts(&text, nout == 1 ? "" : "{");
+    for (uint32_t i = 0; i < nout; i++) {
+        strbuf_puts(&text, i ? ", " : "");
+        sharding_text(&out[i], c->partitions, &text);
+    }
+    strbuf_puts(&text, nout == 1 ? "" : "}");
+    uint32_t n = 0;
+    for (; n < old->n; n++) {
+        names[n] = old->names[n];
+        items[n] = old->items[n];
+    }
+    names[n] = ir_str_of(m, STR("mhlo.spmd_parameters_shardings"));
+    items[n++] = ir_attr_array(m, list, nin);
+    names[n] = ir_str_of(m, STR("mhlo.spmd_output_sharding"));
+    items[n++] = ir_attr_string(m, (struct str){text.p ? text.p : "", text.n});
+    strbuf_free(&text);
+    ir_set_attrs(m, m->root, ir_attr_dict(m, names, items, n));
+}
+
+/* The number of a module attribute; 1 when it is not there. */
+static uint32_t module_count(const struct ir_module *m, const char *name) {
+    int64_t n;
+    if (!ir_attr_as_i64(m, ir_dict_find(m, ir_op_get(m, m->root)->attrs, str_of(name)), &n) || n < 1)
+        n = 1;
+    return n > SHARDING_PARTITIONS ? SHARDING_PARTITIONS : (uint32_t)n;
+}
+
+/* The entry, @main, or the first function that can be called from outside. */
+static ir_op find_entry(const struct opt *o) {
+    ir_op func = IR_NONE(o->options.entry) ? ir_module_symbol(o->m, STR("main")) : o->options.entry;
+    ir_op op = ir_block_get(o->m, ir_module_body(o->m))->first;
+    for (; IR_NONE(func) && !IR_NONE(op); op = ir_op_get(o->m, op)->next)
+        if (ir_kind(o->m, op) == IR_FUNC && !str_is(ir_prop_str(o->m, op, IR_FUNC_sym_visibility), "private"))
+            func = op;
+    return !IR_NONE(func) && ir_kind(o->m, func) == IR_FUNC && !IR_NONE(ir_func_body(o->m, func)) ? func : (ir_op){0};
+}
+
+hilo_status opt_partition(struct opt *o) {
+    struct ir_module *m = o->m;
+    ir_op func = find_entry(o);
+    if (IR_NONE(func))
+        return HILO_OK;
+    struct partition c = {.map = opt_map_new(o), .of = {.a = &o->scratch}, .func = func,
+                          .partitions = module_count(m, "mhlo.num_partitions"),
+                          .replicas = module_count(m, "mhlo.num_replicas")};
+    int32_t *group = ARENA_ARRAY(&o->scratch, int32_t, c.partitions);
+    memset(group, 0, c.partitions * sizeof *group);
+    c.group = group;
+    ir_block body = ir_func_body(m, func);
+    uint32_t nin = ir_block_get(m, body)->nargs, nout = ir_op_get(m, ir_terminator(m, body))->noperands;
+    struct sharding *in = ARENA_ARRAY(&o->scratch, struct sharding, nin + 1);
+    struct sharding *out = ARENA_ARRAY(&o->scratch, struct sharding, nout + 1);
+    HILO_TRY(take_parameters(&c, in));
+    HILO_TRY(walk_block(&c, body));
+    HILO_TRY(give_results(&c, out));
+    ir_type *types = ARENA_ARRAY(&o->scratch, ir_type, nin + nout + 1);
+    for (uint32_t i = 0; i < nin; i++)
+        types[i] = ir_val_get(m, ir_block_get(m, body)->args[i])->type;
+    for (uint32_t i = 0; i < nout; i++)
+        types[nin + i] = ir_val_get(m, ir_operand(m, ir_terminator(m, body), i))->type;
+    ir_type type = ir_type_function(m, types, nin, types + nin, nout);
+    ir_set_prop(m, func, IR_FUNC_function_type, ir_attr_of_type(m, type));
+    drop_shardings(&c, IR_FUNC_arg_attrs);
+    drop_shardings(&c, IR_FUNC_res_attrs);
+    if (c.partitions > 1)
+        say_shardings(&c, in, nin, out, nout);
+    o->changes++;
+    return HILO_OK;
+}

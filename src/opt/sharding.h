@@ -1,0 +1,44 @@
+/* Shardings: how the elements of a tensor are spread over the partitions of a program, read from Shardy's attributes.
+ *
+ * Whatever axes and meshes say, what counts is how many parts a dimension has, and which part each partition holds. So a
+ * sharding is exactly that: two that are written differently but place the same elements at the same partitions are equal. */
+#ifndef HILO_OPT_SHARDING_H
+#define HILO_OPT_SHARDING_H
+
+#include "opt/opt.h"
+
+enum { SHARDING_PARTITIONS = 4096 }; /* more are refused */
+
+struct sharding {
+    uint32_t rank;
+    const int64_t *parts;   /* of each dimension; they divide its size */
+    const int32_t *held;    /* [dimension * partitions + partition]: the part that it holds */
+};
+
+/* Which axes of meshes count: all, or those of a list that is ended by an empty name. */
+typedef const struct str *sharding_axes;
+
+/* Reads `#sdy.sharding<…>` of a value with that type. An error at `op`: INVALID_ARGUMENT for what cannot be read, or names a
+   mesh that is not there or of another number of devices; UNIMPLEMENTED for parts of different sizes and unreduced axes.
+   Memory: the scratch arena. */
+hilo_status sharding_read(struct opt *o, ir_op op, ir_attr a, ir_type type, uint32_t partitions, sharding_axes only,
+                          struct sharding *out);
+/* Reads `#sdy.sharding_per_value<[…]>` for n values. */
+hilo_status sharding_read_list(struct opt *o, ir_op op, ir_attr a, const ir_type *types, uint32_t n, uint32_t partitions,
+                               sharding_axes only, struct sharding *out);
+/* Reads `#sdy<manual_axes{…}>`. */
+hilo_status sharding_read_axes(struct opt *o, ir_op op, ir_attr a, sharding_axes *out);
+/* Partitions that have the same coordinates along these axes get the same number, by the first mesh named in a list of
+   shardings; all the same where there is none. `number` has room for all partitions. */
+hilo_status sharding_number(struct opt *o, ir_op op, ir_attr a, sharding_axes axes, uint32_t partitions, int32_t *number);
+
+/* A sharding of no parts: every partition has all elements. */
+struct sharding sharding_whole(struct opt *o, uint32_t rank, uint32_t partitions);
+bool sharding_is_whole(const struct sharding *s);
+bool sharding_equal(const struct sharding *a, const struct sharding *b, uint32_t partitions);
+/* The type of what one partition holds. */
+ir_type sharding_type(struct ir_module *m, const struct sharding *s, ir_type whole);
+/* As HLO writes it: `{devices=[2,1,4]0,1,…}`, `{replicated}`. */
+void sharding_text(const struct sharding *s, uint32_t partitions, struct strbuf *out);
+
+#endif

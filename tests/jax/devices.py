@@ -1,0 +1,222 @@
+#!/usr/bin/env python3
+"""Several devices: HILO_NUM_DEVICES=8, and jaxlib's CPU with as many beside it. Programs over meshes of both must agree, in values
+and in where these lie. Needs JAX: in the environment of $HILO_PYTHON, in .venv, or python3's; without it, all is skipped.
+
+usage: devices.py PJRT_HILO.SO
+"""
+import os
+import pathlib
+import sys
+
+root = pathlib.Path(__file__).resolve().parents[2]
+for python in (os.environ.get("HILO_PYTHON"), root / ".venv/bin/python"):
+    if python and os.path.exists(python) and "HILO_JAX_TEST" not in os.environ:
+        os.environ["HILO_JAX_TEST"] = "1"
+        os.execv(python, [str(python), *sys.argv])
+
+os.environ.update(HILO_PJRT_PLUGIN=os.path.abspath(sys.argv[1]), JAX_PLATFORMS="hilo,cpu", HILO_NUM_DEVICES="8",
+                  XLA_FLAGS="--xla_force_host_platform_device_count=8")
+sys.path.insert(0, str(root / "python"))
+sys.dont_write_bytecode = True
+try:
+    import jax
+except ImportError:
+    print("0 passed, 0 failed, 1 skipped")
+    sys.exit(0)
+import jax.numpy as jnp
+import jax_hilo
+import numpy as np
+from jax import lax
+from jax.sharding import AxisType, Mesh, NamedSharding
+from jax.sharding import PartitionSpec as P
+
+jax_hilo.initialize()
+passed = failed = 0
+hilo, cpu = jax.devices("hilo"), jax.devices("cpu")
+
+
+def check(what, condition):
+    global passed, failed
+    if condition:
+        passed += 1
+    else:
+        failed += 1
+        print(f"{what}: failed")
+
+
+check("devices", len(hilo) == 8 and len(cpu) == 8)
+
+
+def mesh(devices, shape, names):
+    return Mesh(np.array(devices).reshape(shape), names, axis_types=(AxisType.Auto,) * len(names))
+
+
+def same(what, program, where=True):
+    """What `program` makes of the devices of both platforms: arrays with equal values, spread in the same way."""
+    try:
+        ours, theirs = jax.tree.leaves(program(hilo)), jax.tree.leaves(program(cpu))
+        for a, b in zip(ours, theirs, strict=True):
+            check(f"{what}: values", np.allclose(np.asarray(a), np.asarray(b), rtol=1e-5, atol=1e-6))
+            if where:
+                check(f"{what}: places",
+                      [(s.device.id, s.index) for s in a.addressable_shards] == [(s.device.id, s.index) for s in b.addressable_shards])
+    except Exception as error:  # noqa: BLE001: a test that stops says nothing about the others
+        check(f"{what}: {type(error).__name__}: {str(error)[:300]}", False)
+
+
+rng = np.random.default_rng(0)
+x = rng.normal(size=(16, 24)).astype(np.float32)
+eight = rng.normal(size=(8, 3, 4)).astype(np.float32)
+
+# ---- placing ---------------------------------------------------------------------------------------------------------------
+
+for spec in (P(), P("a"), P("b"), P(None, "a"), P("a", "b"), P("b", "a"), P(("a", "b")), P(("b", "a")), P(None, ("a", "b"))):
+    same(f"device_put {spec}", lambda d, spec=spec: jax.device_put(x, NamedSharding(mesh(d, (4, 2), ("a", "b")), spec)))
+same("device_put from one to another", lambda d: jax.device_put(jax.device_put(x, d[1]), d[6]))
+same("device_put to another sharding", lambda d: jax.device_put(
+    jax.device_put(x, NamedSharding(mesh(d, (4, 2), ("a", "b")), P("a"))),
+    NamedSharding(mesh(d[::-1], (2, 4), ("a", "b")), P("b", "a"))))
+same("on the fifth device", lambda d: jax.jit(lambda v: v * 2 + 1)(jax.device_put(x, d[5])))
+
+# ---- pmap ------------------------------------------------------------------------------------------------------------------
+
+for name, f in {
+    "nothing": lambda v: v * 2,
+    "psum": lambda v: lax.psum(v, "i"),
+    "pmax": lambda v: lax.pmax(v, "i") - lax.pmin(v, "i"),
+    "pmean": lambda v: v - lax.pmean(v, "i"),
+    "all_gather": lambda v: lax.all_gather(v, "i").sum((1, 2)),
+    "ppermute": lambda v: lax.ppermute(v, "i", [(i, (i + 3) % 8) for i in range(8)]),
+    "ppermute to some": lambda v: lax.ppermute(v, "i", [(0, 1), (1, 0), (5, 2)]),
+    "axis_index": lambda v: v + lax.axis_index("i"),
+    "groups": lambda v: lax.psum(v, "i", axis_index_groups=[[0, 1, 2, 3], [4, 5, 6, 7]]),
+    "a loop": lambda v: lax.fori_loop(0, 5, lambda k, u: lax.psum(u, "i") / 8 + u * k, v),
+    "a gradient": jax.grad(lambda v: (lax.pmean(jnp.sin(v), "i") ** 2).sum()),
+}.items():
+    same(f"pmap {name}", lambda d, f=f: jax.pmap(f, axis_name="i", devices=d)(eight))
+
+# ---- shard_map -------------------------------------------------------------------------------------------------------------
+
+
+def mapped(f, inside, outside, shape=(4, 2), names=("a", "b"), **options):
+    def run(devices):
+        m = mesh(devices, shape, names)
+        program = jax.shard_map(f, mesh=m, in_specs=inside, out_specs=outside, check_vma=False, **options)
+        return jax.jit(program)(jax.device_put(x, NamedSharding(m, P())))
+    return run
+
+
+same("shard_map psum", mapped(lambda v: lax.psum(v, "a"), P("a", "b"), P(None, "b")))
+same("shard_map psum of both", mapped(lambda v: lax.psum(v, ("a", "b")), P("a", "b"), P()))
+same("shard_map all_gather", mapped(lambda v: lax.all_gather(v, "b", axis=1, tiled=True), P("a", "b"), P("a")))
+same("shard_map psum_scatter", mapped(lambda v: lax.psum_scatter(v, "b", scatter_dimension=1, tiled=True), P("a"), P("a", "b")))
+same("shard_map all_to_all", mapped(lambda v: lax.all_to_all(v, "a", 1, 0, tiled=True), P("a"), P(None, "a")))
+same("shard_map ppermute", mapped(lambda v: lax.ppermute(v, "a", [(0, 1), (1, 2), (2, 3), (3, 0)]), P("a", "b"), P("a", "b")))
+same("shard_map axis_index", mapped(lambda v: v * (lax.axis_index("a") * 10 + lax.axis_index("b")), P("a", "b"), P("a", "b")))
+same("shard_map over one axis", mapped(lambda v: lax.psum(v, "a"), P("a"), P(), axis_names={"a"}))
+same("shard_map within control flow", mapped(
+    lambda v: lax.cond(v.shape[0] > 3, lambda u: lax.psum(u, "a"), lambda u: u, v), P("a"), P()))
+
+
+def ring(v, w):
+    """Rows of v times w, whose rows go round."""
+    n, index = 8, lax.axis_index("i")
+
+    def turn(k, state):
+        total, part = state
+        block = lax.dynamic_slice_in_dim(v, ((index + k) % n) * part.shape[0], part.shape[0], 1)
+        return total + block @ part, lax.ppermute(part, "i", [(j, (j - 1) % n) for j in range(n)])
+
+    return lax.fori_loop(0, n, turn, (jnp.zeros((v.shape[0], w.shape[1]), v.dtype), w))[0]
+
+
+w = rng.normal(size=(24, 16)).astype(np.float32)
+same("a product in a ring", lambda d: jax.jit(jax.shard_map(
+    ring, mesh=mesh(d, (8,), ("i",)), in_specs=(P("i"), P("i")), out_specs=P("i"), check_vma=False))(x, w))
+
+
+def train(devices):
+    """Steps of data-parallel training; the parameters are donated."""
+    m = mesh(devices, (8,), ("batch",))
+
+    def loss(p, inputs, targets):
+        return jnp.mean((jnp.tanh(inputs @ p["w"]) @ p["v"] - targets) ** 2)
+
+    def step(p, inputs, targets):
+        value, g = jax.value_and_grad(loss)(p, inputs, targets)
+        g, value = lax.pmean((g, value), "batch")
+        return jax.tree.map(lambda a, b: a - 0.1 * b, p, g), value
+
+    step = jax.jit(jax.shard_map(step, mesh=m, in_specs=(P(), P("batch"), P("batch")), out_specs=(P(), P()), check_vma=False),
+                   donate_argnums=0)
+    p = jax.device_put({"w": w / 4, "v": w.T[:, :3] / 4}, NamedSharding(m, P()))
+    losses = []
+    for _ in range(10):
+        p, value = step(p, x, x[:, :3])
+        losses.append(value)
+    return p, losses
+
+
+same("training", train)
+
+# ---- programs that nobody has divided by hand: whole arrays on each device ----------------------------------------------------
+
+
+def spread(f, *specs):
+    def run(devices):
+        m = mesh(devices, (4, 2), ("a", "b"))
+        return jax.jit(f)(*(jax.device_put(x, NamedSharding(m, s)) for s in specs))
+    return run
+
+
+same("a sum", spread(lambda v: v.sum(), P("a", "b")), where=False)
+same("a product", spread(lambda v, u: v @ u.T, P("a"), P(None, "b")), where=False)
+same("all replicated", spread(lambda v: v * 2, P()))
+same("eager", lambda d: jax.device_put(x, NamedSharding(mesh(d, (4, 2), ("a", "b")), P("a", "b")))[3:5] + 1, where=False)
+
+
+def stated(devices):
+    m = mesh(devices, (4, 2), ("a", "b"))
+    out = NamedSharding(m, P("b", "a"))
+    return jax.jit(lambda v: lax.with_sharding_constraint(v * 2, NamedSharding(m, P("a"))) + 1, out_shardings=out)(x)
+
+
+same("stated results", stated)
+
+
+def ordered(devices):
+    """A mesh whose devices are in another order than their numbers."""
+    m = mesh([devices[i] for i in (3, 1, 4, 7, 5, 2, 6, 0)], (2, 4), ("a", "b"))
+    v = jax.device_put(x, NamedSharding(m, P("b", "a")))
+    return jax.jit(jax.shard_map(lambda u: lax.all_gather(u, "b", tiled=True), mesh=m, in_specs=P("b", "a"),
+                                 out_specs=P(None, "a"), check_vma=False))(v)
+
+
+same("another order", ordered)
+half = lambda d: jax.pmap(lambda v: lax.psum(v, "i"), axis_name="i", devices=d[2:6])(eight[:4])  # noqa: E731
+same("four of eight", half)
+
+# ---- failures --------------------------------------------------------------------------------------------------------------
+
+
+def one_fails(v):
+    def host(u):
+        if u[0] == 5:
+            raise ValueError("no such luck")
+        return u
+
+    return lax.psum(jax.pure_callback(host, jax.ShapeDtypeStruct(v.shape, v.dtype), v), "i")
+
+
+try:
+    jax.block_until_ready(jax.pmap(one_fails, axis_name="i", devices=hilo)(np.arange(8, dtype=np.float32)[:, None]))
+    check("a device that fails", False)
+except jax.errors.JaxRuntimeError as error:
+    check("a device that fails", "no such luck" in str(error))
+from jax._src import dispatch  # noqa: E402: JAX would raise the error again at its end
+
+dispatch.runtime_tokens.clear()
+same("and goes on", lambda d: jax.pmap(lambda v: lax.psum(v, "i"), axis_name="i", devices=d)(eight))
+
+print(f"{passed} passed, {failed} failed")
+sys.exit(failed > 0)

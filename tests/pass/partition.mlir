@@ -1,0 +1,133 @@
+// What main takes and gives are shares; a manual computation is put in place; its result is gathered for what is outside.
+module attributes {mhlo.num_partitions = 4 : i32} {
+  sdy.mesh @mesh = <["x"=2, "y"=2]>
+  func.func @f(%a: tensor<8x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {"y", ?}p1]>}, %b: tensor<8x6xf32>) -> (tensor<8x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"y"}, {}], replicated={"x"}>}, tensor<8x6xf32>, tensor<8x6xf32>) {
+    %0 = sdy.manual_computation(%a, %b) in_shardings=[<@mesh, [{"x"}, {"y"}]>, <@mesh, [{"x"}, {"y"}]>] out_shardings=[<@mesh, [{"x"}, {"y"}]>] manual_axes={"x", "y"} (%c: tensor<4x3xf32>, %d: tensor<4x3xf32>) {
+      %1 = stablehlo.add %c, %d : tensor<4x3xf32>
+      sdy.return %1 : tensor<4x3xf32>
+    } : (tensor<8x6xf32>, tensor<8x6xf32>) -> tensor<8x6xf32>
+    %2 = stablehlo.negate %0 : tensor<8x6xf32>
+    %3 = sdy.sharding_constraint %2 <@mesh, [{"x", "y"}, {}]> : tensor<8x6xf32>
+    return %2, %0, %3 : tensor<8x6xf32>, tensor<8x6xf32>, tensor<8x6xf32>
+  }
+}
+// ----- expected
+module attributes {mhlo.num_partitions = 4 : i32, mhlo.spmd_parameters_shardings = ["{devices=[2,2]0,1,2,3}", "{replicated}"], mhlo.spmd_output_sharding = "{{devices=[2,1,2]0,2,1,3 last_tile_dim_replicate}, {devices=[2,2]0,1,2,3}, {devices=[4,1]0,1,2,3}}"} {
+  sdy.mesh @mesh = <["x"=2, "y"=2]>
+  func.func @f(%arg0: tensor<4x3xf32>, %arg1: tensor<8x6xf32>) -> (tensor<4x6xf32>, tensor<4x3xf32>, tensor<2x6xf32>) {
+    %0 = stablehlo.constant dense<[0, 0, 4, 4]> : tensor<4xi32>
+    %1 = stablehlo.partition_id : tensor<ui32>
+    %2 = stablehlo.dynamic_slice %0, %1, sizes = [1] : (tensor<4xi32>, tensor<ui32>) -> tensor<1xi32>
+    %3 = stablehlo.reshape %2 : (tensor<1xi32>) -> tensor<i32>
+    %4 = stablehlo.constant dense<[0, 3, 0, 3]> : tensor<4xi32>
+    %5 = stablehlo.partition_id : tensor<ui32>
+    %6 = stablehlo.dynamic_slice %4, %5, sizes = [1] : (tensor<4xi32>, tensor<ui32>) -> tensor<1xi32>
+    %7 = stablehlo.reshape %6 : (tensor<1xi32>) -> tensor<i32>
+    %8 = stablehlo.dynamic_slice %arg1, %3, %7, sizes = [4, 3] : (tensor<8x6xf32>, tensor<i32>, tensor<i32>) -> tensor<4x3xf32>
+    %9 = stablehlo.add %arg0, %8 : tensor<4x3xf32>
+    %10 = "stablehlo.all_gather"(%9) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 2], [1, 3]]> : tensor<2x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> : (tensor<4x3xf32>) -> tensor<8x3xf32>
+    %11 = "stablehlo.all_gather"(%10) <{all_gather_dim = 1 : i64, replica_groups = dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> : (tensor<8x3xf32>) -> tensor<8x6xf32>
+    %12 = stablehlo.negate %11 : tensor<8x6xf32>
+    %13 = stablehlo.constant dense<[0, 4, 0, 4]> : tensor<4xi32>
+    %14 = stablehlo.partition_id : tensor<ui32>
+    %15 = stablehlo.dynamic_slice %13, %14, sizes = [1] : (tensor<4xi32>, tensor<ui32>) -> tensor<1xi32>
+    %16 = stablehlo.reshape %15 : (tensor<1xi32>) -> tensor<i32>
+    %17 = stablehlo.constant dense<0> : tensor<i32>
+    %18 = stablehlo.dynamic_slice %12, %16, %17, sizes = [4, 6] : (tensor<8x6xf32>, tensor<i32>, tensor<i32>) -> tensor<4x6xf32>
+    %19 = stablehlo.constant dense<[0, 2, 4, 6]> : tensor<4xi32>
+    %20 = stablehlo.partition_id : tensor<ui32>
+    %21 = stablehlo.dynamic_slice %19, %20, sizes = [1] : (tensor<4xi32>, tensor<ui32>) -> tensor<1xi32>
+    %22 = stablehlo.reshape %21 : (tensor<1xi32>) -> tensor<i32>
+    %23 = stablehlo.constant dense<0> : tensor<i32>
+    %24 = stablehlo.dynamic_slice %12, %22, %23, sizes = [2, 6] : (tensor<8x6xf32>, tensor<i32>, tensor<i32>) -> tensor<2x6xf32>
+    return %18, %9, %24 : tensor<4x6xf32>, tensor<4x3xf32>, tensor<2x6xf32>
+  }
+}
+// -----
+// A mesh whose devices are in another order; a manual computation over one axis inside of one over the other, in a loop.
+module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 2 : i32} {
+  sdy.mesh @mesh = <["x"=2, "y"=2], device_ids=[3, 1, 2, 0]>
+  func.func @f(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x", "y"}]>}, %n: tensor<i32>) -> tensor<8xf32> {
+    %z = stablehlo.constant dense<0> : tensor<i32>
+    %0:2 = stablehlo.while(%i = %z, %v = %a) : tensor<i32>, tensor<8xf32>
+    cond {
+      %1 = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %1 : tensor<i1>
+    } do {
+      %one = stablehlo.constant dense<1> : tensor<i32>
+      %1 = stablehlo.add %i, %one : tensor<i32>
+      %2 = sdy.manual_computation(%v) in_shardings=[<@mesh, [{"x", ?}]>] out_shardings=[<@mesh, [{"x", ?}]>] manual_axes={"x"} (%u: tensor<4xf32>) {
+        %3 = sdy.manual_computation(%u) in_shardings=[<@mesh, [{"y"}]>] out_shardings=[<@mesh, [{"y"}]>] manual_axes={"y"} (%w: tensor<2xf32>) {
+          %4 = stablehlo.sine %w : tensor<2xf32>
+          sdy.return %4 : tensor<2xf32>
+        } : (tensor<4xf32>) -> tensor<4xf32>
+        sdy.return %3 : tensor<4xf32>
+      } : (tensor<8xf32>) -> tensor<8xf32>
+      stablehlo.return %1, %2 : tensor<i32>, tensor<8xf32>
+    }
+    return %0#1 : tensor<8xf32>
+  }
+}
+// ----- expected
+module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 2 : i32, mhlo.spmd_parameters_shardings = ["{devices=[4]3,1,2,0}", "{replicated}"], mhlo.spmd_output_sharding = "{replicated}"} {
+  sdy.mesh @mesh = <["x"=2, "y"=2], device_ids=[3, 1, 2, 0]>
+  func.func @f(%arg0: tensor<2xf32>, %arg1: tensor<i32>) -> tensor<8xf32> {
+    %0 = "stablehlo.all_gather"(%arg0) <{all_gather_dim = 0 : i64, replica_groups = dense<[[3, 1, 2, 0], [7, 5, 6, 4]]> : tensor<2x4xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> : (tensor<2xf32>) -> tensor<8xf32>
+    %1 = stablehlo.constant dense<0> : tensor<i32>
+    %2:2 = stablehlo.while(%arg2 = %1, %arg3 = %0) : tensor<i32>, tensor<8xf32>
+    cond {
+      %3 = stablehlo.compare LT, %arg2, %arg1 : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %3 : tensor<i1>
+    } do {
+      %4 = stablehlo.constant dense<[4, 0, 4, 0]> : tensor<4xi32>
+      %5 = stablehlo.partition_id : tensor<ui32>
+      %6 = stablehlo.dynamic_slice %4, %5, sizes = [1] : (tensor<4xi32>, tensor<ui32>) -> tensor<1xi32>
+      %7 = stablehlo.reshape %6 : (tensor<1xi32>) -> tensor<i32>
+      %8 = stablehlo.dynamic_slice %arg3, %7, sizes = [4] : (tensor<8xf32>, tensor<i32>) -> tensor<4xf32>
+      %9 = stablehlo.constant dense<[2, 2, 0, 0]> : tensor<4xi32>
+      %10 = stablehlo.partition_id : tensor<ui32>
+      %11 = stablehlo.dynamic_slice %9, %10, sizes = [1] : (tensor<4xi32>, tensor<ui32>) -> tensor<1xi32>
+      %12 = stablehlo.reshape %11 : (tensor<1xi32>) -> tensor<i32>
+      %13 = stablehlo.dynamic_slice %8, %12, sizes = [2] : (tensor<4xf32>, tensor<i32>) -> tensor<2xf32>
+      %14 = stablehlo.constant dense<1> : tensor<i32>
+      %15 = stablehlo.add %arg2, %14 : tensor<i32>
+      %16 = stablehlo.sine %13 : tensor<2xf32>
+      %17 = "stablehlo.all_gather"(%16) <{all_gather_dim = 0 : i64, replica_groups = dense<[[2, 0], [3, 1], [6, 4], [7, 5]]> : tensor<4x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> : (tensor<2xf32>) -> tensor<4xf32>
+      %18 = "stablehlo.all_gather"(%17) <{all_gather_dim = 0 : i64, replica_groups = dense<[[1, 0], [3, 2], [5, 4], [7, 6]]> : tensor<4x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> : (tensor<4xf32>) -> tensor<8xf32>
+      stablehlo.return %15, %18 : tensor<i32>, tensor<8xf32>
+    }
+    return %2#1 : tensor<8xf32>
+  }
+}
+// -----
+// RUN: --passes=inline,partition
+// One partition: nothing is divided, and what it computes can be checked.
+module attributes {mhlo.num_partitions = 1 : i32} {
+  sdy.mesh @mesh = <["x"=1]>
+  func.func private @g(%a: tensor<2xf32>) -> tensor<2xf32> {
+    %0 = sdy.manual_computation(%a) in_shardings=[<@mesh, [{"x"}]>] out_shardings=[<@mesh, [{"x"}]>] manual_axes={"x"} (%b: tensor<2xf32>) {
+      %1 = stablehlo.add %b, %b : tensor<2xf32>
+      sdy.return %1 : tensor<2xf32>
+    } : (tensor<2xf32>) -> tensor<2xf32>
+    return %0 : tensor<2xf32>
+  }
+  func.func @f(%a: tensor<2xf32>) -> tensor<2xf32> {
+    %0 = func.call @g(%a) : (tensor<2xf32>) -> tensor<2xf32>
+    return %0 : tensor<2xf32>
+  }
+}
+// ----- expected
+module attributes {mhlo.num_partitions = 1 : i32} {
+  sdy.mesh @mesh = <["x"=1]>
+  func.func private @g(%arg0: tensor<2xf32>) -> tensor<2xf32> {
+    %0 = sdy.manual_computation(%arg0) in_shardings=[<@mesh, [{"x"}]>] out_shardings=[<@mesh, [{"x"}]>] manual_axes={"x"} (%arg1: tensor<2xf32>) {
+      %1 = stablehlo.add %arg1, %arg1 : tensor<2xf32>
+      sdy.return %1 : tensor<2xf32>
+    } : (tensor<2xf32>) -> tensor<2xf32>
+    return %0 : tensor<2xf32>
+  }
+  func.func @f(%arg0: tensor<2xf32>) -> tensor<2xf32> {
+    %0 = stablehlo.add %arg0, %arg0 : tensor<2xf32>
+    return %0 : tensor<2xf32>
+  }
+}
