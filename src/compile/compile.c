@@ -197,10 +197,11 @@ static hilo_status dump_write(const struct compile *c, const struct dump *to, co
 /* ---- optimisation ---------------------------------------------------------------------------- */
 
 /* The program that the plan is made from: a copy of the module, optimised; the module itself for the backend that defines every
-   result. */
+   result, unless it has calls that are defined by what they are written out as. */
 static hilo_status optimise(const struct compile *c, ir_op entry, struct ir_module **out) {
     *out = NULL;
-    if (c->o->backend == HILO_BACKEND_REFERENCE)
+    bool reference = c->o->backend == HILO_BACKEND_REFERENCE;
+    if (reference && !opt_has_fused(c->m))
         return HILO_OK;
     struct ir_module *m = c->exe->optimised = ir_module_clone(c->m, c->d->al, NULL);
     if (!m)
@@ -208,7 +209,7 @@ static hilo_status optimise(const struct compile *c, ir_op entry, struct ir_modu
     struct opt o;
     opt_init(&o, m, c->d);
     o.options.level = c->o->level;
-    o.options.passes = c->o->passes;
+    o.options.passes = reference ? "fused" : c->o->passes;
     o.options.entry = entry;
     hilo_status status = opt_run(&o);
     opt_free(&o);
@@ -248,7 +249,8 @@ static hilo_status compiled_plan(const struct compile *c, struct build *b, ir_op
 static hilo_status make_plan(const struct compile *c, ir_op entry, struct ir_module *m) {
     hilo_executable *exe = c->exe;
     bool interpret = c->o->backend == HILO_BACKEND_INTERPRETER;
-    if (!m || !build_can(m, entry) || !(interpret || code_available(&c->d->al)))
+    bool reference = c->o->backend == HILO_BACKEND_REFERENCE;
+    if (!m || reference || !build_can(m, entry) || !(interpret || code_available(&c->d->al)))
         return plan_whole(&exe->plan, &exe->arena, m ? m : c->m, entry, c->d);
     m->arena.recover = exe->arena.recover;
     struct build *b = build_new(&exe->arena, m, c->d, c->o->level);

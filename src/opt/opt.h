@@ -153,6 +153,9 @@ bool opt_loop_invariant(const struct ir_module *m, ir_op loop, uint32_t i);
 /* How often the body of a while runs, where it counts by a constant from one to another; false when that is not known. */
 bool opt_trip_count(const struct ir_module *m, ir_op loop, uint64_t *n);
 
+/* The module has custom calls that the pass `fused` writes out. */
+bool opt_has_fused(const struct ir_module *m);
+
 /* ---- for passes ------------------------------------------------------------------------------ */
 
 /* Called from outside of the module. */
