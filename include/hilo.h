@@ -355,6 +355,8 @@ typedef struct hilo_stats {
     double total_ms, last_ms, average_ms; /* of those */
     double compile_ms;
     uint64_t peak_bytes;    /* most memory in tensors during any run, inputs and outputs included */
+    uint64_t allocations;   /* times that a run behind the first took memory from the client's allocator */
+    uint64_t copied_bytes;  /* by copies of whole values, as in-place updates of what is still needed call for */
 } hilo_stats;
 
 /* Set out->struct_size first. */
@@ -440,6 +442,9 @@ typedef struct hilo_generated {
     size_t ntokens;                     /* generated, with the one that ended the answer */
     size_t prompt_read, prompt_reused;  /* tokens of the prompt that were read, that were known from before */
     double prefill_ms, decode_ms, compile_ms;
+    /* Of the decode steps, behind the first of each program: what they took from the allocator, and what they copied of the
+       cache and other whole values; both 0, unless the engine does not say (-1). */
+    int64_t decode_allocations, decode_copied_bytes;
 } hilo_generated;
 
 /* Continues a prompt. `ids` receives the generated tokens, as many as there is room for. `out` may be NULL; else set

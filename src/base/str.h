@@ -33,6 +33,7 @@ struct strbuf {
 
 void strbuf_init(struct strbuf *b, hilo_allocator al);
 void strbuf_free(struct strbuf *b);
+void strbuf_reserve(struct strbuf *b, size_t n); /* room for n more bytes */
 void strbuf_putn(struct strbuf *b, const char *p, size_t n);
 void strbuf_putc(struct strbuf *b, char c);
 void strbuf_puts(struct strbuf *b, const char *z);

@@ -98,9 +98,13 @@ static void print_json(const struct chat *c) {
     cli_json_ids(stdout, g->ids.v, g->ids.n);
     fputs(",\"text\":", stdout);
     cli_json_text(stdout, (struct str){g->text.p ? g->text.p : "", g->text.n});
-    printf(",\"load_ms\":%.3f,\"compile_ms\":%.3f,\"prefill_tok_s\":%.3f,\"decode_tok_s\":%.3f,\"peak_bytes\":%llu}\n",
+    printf(",\"load_ms\":%.3f,\"compile_ms\":%.3f,\"prefill_tok_s\":%.3f,\"decode_tok_s\":%.3f,\"peak_bytes\":%llu",
            c->s->load_ms, c->s->compile_ms, per_second(g->read, g->prefill_ms),
            per_second(g->ids.n > 1 ? g->ids.n - 1 : 0, g->decode_ms), (unsigned long long)peak_bytes());
+    if (g->decode.known)
+        printf(",\"decode_allocations\":%llu,\"decode_copied_bytes\":%llu", (unsigned long long)g->decode.allocations,
+               (unsigned long long)g->decode.copied_bytes);
+    fputs("}\n", stdout);
 }
 
 struct reading {
@@ -151,6 +155,9 @@ static void print_timing(const struct chat *c) {
     fprintf(stderr, "decode   %10.1f ms   %zu tokens, %.1f tok/s\n", g->decode_ms, decoded, rate);
     fprintf(stderr, "weights  %10.2f GB/s %.0f %% of the %.1f GB/s that reading them takes\n", gbs, 100 * gbs / bandwidth,
             bandwidth);
+    if (g->decode.known)
+        fprintf(stderr, "steps    %10llu allocations, %llu bytes copied\n", (unsigned long long)g->decode.allocations,
+                (unsigned long long)g->decode.copied_bytes);
     fprintf(stderr, "peak     %10.1f MB\n", (double)peak_bytes() / 1e6);
 }
 
@@ -299,7 +306,8 @@ const struct cli_command cli_generate = {
         "and Gemma; --raw continues the text itself.\n"
         "\n"
         "--json prints {\"prompt_ids\":…,\"new_tokens\":…,\"text\":…,\"load_ms\":…,\"compile_ms\":…,\n"
-        "\"prefill_tok_s\":…,\"decode_tok_s\":…,\"peak_bytes\":…} on one line, for each answer.\n",
+        "\"prefill_tok_s\":…,\"decode_tok_s\":…,\"peak_bytes\":…,\"decode_allocations\":…,\"decode_copied_bytes\":…}\n"
+        "on one line, for each answer. The last two are of decode steps, and 0.\n",
     .examples = "  hilo generate -m Llama-3.2-1B-Instruct -p 'What is a compiler?' -n 48\n"
                 "  hilo generate -m Llama-3.2-1B --raw -p 'Once upon a time' --temperature 0.8 --top-p 0.9 --seed 7\n"
                 "  hilo generate -m Llama-3.2-1B-Instruct --precision int4\n"

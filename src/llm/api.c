@@ -137,7 +137,9 @@ static void fill_result(const struct llm_generated *g, const struct llm_session 
                         int32_t *ids, hilo_generated *out) {
     hilo_generated r = {.struct_size = sizeof r, .finish = finish_of(g->end), .ntokens = g->ids.n, .prompt_read = g->read,
                         .prompt_reused = g->reused, .prefill_ms = g->prefill_ms, .decode_ms = g->decode_ms,
-                        .compile_ms = s->compile_ms - compile_before};
+                        .compile_ms = s->compile_ms - compile_before,
+                        .decode_allocations = g->decode.known ? (int64_t)g->decode.allocations : -1,
+                        .decode_copied_bytes = g->decode.known ? (int64_t)g->decode.copied_bytes : -1};
     size_t size = out->struct_size < sizeof r ? out->struct_size : sizeof r;
     if (g->ids.n && room)
         memcpy(ids, g->ids.v, (g->ids.n < room ? g->ids.n : room) * sizeof *ids);

@@ -24,6 +24,8 @@ struct llm_engine_ops {
     hilo_status (*read)(struct llm_engine *e, void *array, void *dst, size_t nbytes);
     void (*release)(struct llm_engine *e, void *array);       /* NULL is fine */
     void (*release_program)(struct llm_engine *e, void *program);
+    /* What its runs took and copied (hilo_stats); NULL when the engine does not say. */
+    void (*stats)(struct llm_engine *e, void *program, hilo_stats *out);
     void (*close)(struct llm_engine *e);
 };
 

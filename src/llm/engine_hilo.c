@@ -59,6 +59,12 @@ static void release_program(struct llm_engine *e, void *program) {
     hilo_executable_release(program);
 }
 
+static void stats(struct llm_engine *e, void *program, hilo_stats *out) {
+    (void)e;
+    *out = (hilo_stats){.struct_size = sizeof *out};
+    hilo_executable_stats(program, out);
+}
+
 static void close(struct llm_engine *e) {
     hilo_client *client = e->client;
     mem_free(&client->al, e, sizeof(struct hilo_engine));
@@ -66,9 +72,9 @@ static void close(struct llm_engine *e) {
 }
 
 static const struct llm_engine_ops compiled = {
-    "hilo", upload, compile, run, read, release, release_program, close,
+    "hilo", upload, compile, run, read, release, release_program, stats, close,
 }, evaluated = {
-    "reference", upload, compile, run, read, release, release_program, close,
+    "reference", upload, compile, run, read, release, release_program, stats, close,
 };
 
 hilo_status llm_engine_hilo(hilo_client *client, bool reference, const struct llm_engine_options *o,

@@ -202,7 +202,7 @@ static hilo_status open_client(struct pjrt_engine *p) {
 }
 
 static const struct llm_engine_ops ops = {
-    "pjrt", upload, compile, run, read, release, release_program, close,
+    "pjrt", upload, compile, run, read, release, release_program, NULL, close,
 };
 
 hilo_status llm_engine_pjrt(hilo_client *client, const char *path, struct llm_engine **out) {

@@ -117,6 +117,17 @@ static size_t reuse(struct llm_session *s, const int32_t *prompt, size_t n) {
     return same;
 }
 
+/* Room for what comes, as far as that can be told: decode steps shall take no memory. */
+static void make_room(struct llm_session *s, const struct output *x, size_t prompt) {
+    enum { MOST = 4096, TOKEN = 8 /* bytes of text */ };
+    size_t left = prompt < (size_t)s->limit ? (size_t)s->limit - prompt + 1 : 0;
+    size_t most = x->o->most && x->o->most < left ? x->o->most : left;
+    most = most < MOST ? most : MOST;
+    llm_ids_reserve(&s->seen, prompt + most);
+    llm_ids_reserve(&x->g->ids, most);
+    strbuf_reserve(&x->g->text, TOKEN * most);
+}
+
 static hilo_status read_prompt(struct llm_session *s, const int32_t *prompt, size_t n, struct chooser *c,
                                struct llm_generated *out, int32_t *next) {
     double begin = rt_now_ms(), compiling = s->compile_ms;
@@ -133,6 +144,7 @@ static hilo_status read_prompt(struct llm_session *s, const int32_t *prompt, siz
 
 static hilo_status continue_text(struct llm_session *s, struct chooser *c, struct output *x, int32_t next) {
     double begin = rt_now_ms(), compiling = s->compile_ms;
+    struct llm_traffic before = llm_session_traffic(s), *traffic = &x->g->decode;
     hilo_status status = HILO_OK;
     while (status == HILO_OK && !put_token(x, s, next)) {
         if (s->at[0] >= s->limit) {
@@ -145,6 +157,9 @@ static hilo_status continue_text(struct llm_session *s, struct chooser *c, struc
             choose(c, &s->seen, &next);
     }
     x->g->decode_ms = rt_now_ms() - begin - (s->compile_ms - compiling);
+    *traffic = llm_session_traffic(s);
+    traffic->allocations -= before.allocations;
+    traffic->copied_bytes -= before.copied_bytes;
     return status;
 }
 
@@ -159,6 +174,7 @@ hilo_status llm_generate(struct llm_session *s, const int32_t *prompt, size_t n,
         return llm_error(s->client, HILO_INVALID_ARGUMENT, "%s", flaw);
     HILO_TRY(choose_begin(s, &o->sampling, &c));
     llm_text_init(&x.text, s->tok, o->special);
+    make_room(s, &x, n);
     hilo_status status = read_prompt(s, prompt, n, &c, out, &next);
     if (status == HILO_OK)
         status = continue_text(s, &c, &x, next);

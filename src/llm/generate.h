@@ -53,6 +53,7 @@ struct llm_generated {
     enum llm_end end;
     size_t read, reused;         /* tokens of the prompt that were read, and that were in the cache already */
     double prefill_ms, decode_ms; /* of reading the prompt, of the ids but the first */
+    struct llm_traffic decode;   /* of the latter */
 };
 void llm_generated_init(struct llm_generated *g, hilo_allocator al);
 void llm_generated_free(struct llm_generated *g);

@@ -176,6 +176,17 @@ struct llm_capabilities llm_session_capabilities(const struct llm_session *s) {
         .weight_bytes = s->model.bytes, .cache_bytes = 2 * (size_t)s->model.config.layers * cache_bytes(s, s->limit)};
 }
 
+struct llm_traffic llm_session_traffic(const struct llm_session *s) {
+    struct llm_traffic t = {.known = s->engine->ops->stats != NULL};
+    for (size_t i = 0; i < s->nprograms && t.known; i++) {
+        hilo_stats stats;
+        s->engine->ops->stats(s->engine, s->programs[i].program, &stats);
+        t.allocations += stats.allocations;
+        t.copied_bytes += stats.copied_bytes;
+    }
+    return t;
+}
+
 void llm_session_reset(struct llm_session *s) {
     memset(s->at, 0, (size_t)s->batch * sizeof *s->at);
     llm_session_rewind(s, 0);

@@ -62,6 +62,14 @@ struct llm_capabilities {
 };
 struct llm_capabilities llm_session_capabilities(const struct llm_session *s);
 
+/* What runs of programs behind each one's first took from the allocator, and copied: nothing, for a decode step updates the
+   cache where it is. */
+struct llm_traffic {
+    bool known;     /* the engine says */
+    uint64_t allocations, copied_bytes;
+};
+struct llm_traffic llm_session_traffic(const struct llm_session *s);
+
 /* Forgets what was read; or of sequence 0 what is behind its first n tokens. */
 void llm_session_reset(struct llm_session *s);
 void llm_session_rewind(struct llm_session *s, size_t n);

@@ -10,18 +10,24 @@ void llm_ids_free(struct llm_ids *ids) {
     *ids = (struct llm_ids){.al = ids->al};
 }
 
-void llm_ids_push(struct llm_ids *ids, int32_t id) {
-    if (ids->n == ids->cap) {
-        size_t cap = ids->cap ? ids->cap * 2 : 64, bytes;
-        int32_t *v = mem_mul(cap, sizeof *v, &bytes) ? mem_resize(&ids->al, ids->v, ids->cap * sizeof *v, bytes) : NULL;
-        if (!v) {
-            ids->failed = true;
-            return;
-        }
-        ids->v = v;
-        ids->cap = cap;
+void llm_ids_reserve(struct llm_ids *ids, size_t n) {
+    size_t bytes;
+    if (n <= ids->cap)
+        return;
+    int32_t *v = mem_mul(n, sizeof *v, &bytes) ? mem_resize(&ids->al, ids->v, ids->cap * sizeof *v, bytes) : NULL;
+    if (!v) {
+        ids->failed = true;
+        return;
     }
-    ids->v[ids->n++] = id;
+    ids->v = v;
+    ids->cap = n;
+}
+
+void llm_ids_push(struct llm_ids *ids, int32_t id) {
+    if (ids->n == ids->cap)
+        llm_ids_reserve(ids, ids->cap ? ids->cap * 2 : 64);
+    if (ids->n < ids->cap)
+        ids->v[ids->n++] = id;
 }
 
 /* ---- UTF-8 ----------------------------------------------------------------------------------- */

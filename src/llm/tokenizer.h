@@ -20,6 +20,7 @@ struct llm_ids {
 };
 void llm_ids_init(struct llm_ids *ids, hilo_allocator al);
 void llm_ids_free(struct llm_ids *ids);
+void llm_ids_reserve(struct llm_ids *ids, size_t n); /* room for n in all */
 void llm_ids_push(struct llm_ids *ids, int32_t id);
 
 struct llm_tok;

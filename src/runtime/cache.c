@@ -79,6 +79,7 @@ void rt_cache_trim(struct rt_cache *c) {
 static void *fresh(struct rt_cache *c, size_t bytes) {
     size_t align = class_align(bytes);
     void *p = c->al.realloc_fn(c->al.user, NULL, 0, bytes, align);
+    atomic_fetch_add_explicit(&c->taken, 1, memory_order_relaxed);
 #ifdef MADV_HUGEPAGE
     if (p && align == HUGE_PAGE && c->al.realloc_fn == mem_system_allocator().realloc_fn)
         madvise(p, bytes & ~(size_t)(HUGE_PAGE - 1), MADV_HUGEPAGE); /* a wish; the answer does not matter */

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 /* Sizes come in classes: multiples of 64 bytes up to 1 KB, then eight between a power of two and the next. */
 enum { RT_CACHE_CLASSES = 16 + 8 * 54 };
@@ -16,6 +17,7 @@ struct rt_cache {
     pthread_mutex_t lock;   /* of what follows */
     void *idle[RT_CACHE_CLASSES]; /* chains, newest first */
     size_t idle_bytes, used_bytes, peak_bytes;
+    atomic_ullong taken;    /* times that memory came from `al` */
 };
 
 void rt_cache_init(struct rt_cache *c, hilo_allocator al);

@@ -143,6 +143,7 @@ hilo_status hilo_executable_stats(const hilo_executable *exe, hilo_stats *out) {
     hilo_stats full = {
         .struct_size = out->struct_size, .executions = exe->executions, .peak_bytes = exe->peak_bytes,
         .total_ms = exe->total_ms, .last_ms = exe->last_ms, .compile_ms = exe->compile_ms,
+        .allocations = exe->allocations, .copied_bytes = exe->copied_bytes,
         .average_ms = exe->executions ? exe->total_ms / (double)exe->executions : 0,
     };
     pthread_mutex_unlock(lock);
@@ -154,7 +155,7 @@ void hilo_executable_reset_stats(hilo_executable *exe) {
     if (!exe)
         return;
     pthread_mutex_lock(&exe->lock);
-    exe->executions = exe->peak_bytes = 0;
+    exe->executions = exe->peak_bytes = exe->allocations = exe->copied_bytes = 0;
     exe->total_ms = exe->last_ms = 0;
     pthread_mutex_unlock(&exe->lock);
 }

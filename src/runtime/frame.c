@@ -84,6 +84,7 @@ struct run_frame *run_frame_get(struct run *r) {
     if (f)
         exe->frames = f->next;
     pthread_mutex_unlock(&exe->lock);
+    r->first = !f;
     return f ? f : frame_new(r);
 }
 

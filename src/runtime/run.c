@@ -97,6 +97,7 @@ static hilo_status own_result(struct run *r, struct value **v) {
         HILO_TRY(value_tensor(&r->al, (*v)->dtype, (*v)->dims, (*v)->rank, &copy));
         if (copy->bytes)
             memcpy(copy->data, (*v)->data, copy->bytes);
+        r->copied_bytes += copy->bytes;
         value_unref(*v);
         *v = copy;
     }
@@ -212,6 +213,8 @@ static void count_run(struct run *r, hilo_status status, double ms) {
     }
     if (status == HILO_OK) {
         exe->executions++;
+        exe->allocations += r->first ? 0 : atomic_load(&r->client->cache.taken) - r->taken;
+        exe->copied_bytes += r->copied_bytes;
         exe->last_ms = ms;
         exe->total_ms += ms;
         if (exe->peak_bytes < peak)
@@ -234,7 +237,8 @@ hilo_status rt_execute(hilo_executable *exe, const hilo_execute_options *options
     struct diag_list d;
     diag_init(&d, exe->client->al);
     struct run r = {.exe = exe, .plan = &exe->plan, .client = exe->client, .o = &o, .d = &d,
-                    .team = exe->client->teams[device], .process = process, .begin = rt_now_ms()};
+                    .team = exe->client->teams[device], .process = process, .begin = rt_now_ms(),
+                    .taken = atomic_load(&exe->client->cache.taken)};
     r.meter.al = exe->client->memory;
     r.al = (hilo_allocator){meter_realloc, &r.meter};
     double run_ms = 0;

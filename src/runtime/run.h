@@ -46,6 +46,9 @@ struct run {
     struct run_frame *frame;
     struct run_probe *probes; /* newest first */
     double begin;             /* ms */
+    bool first;               /* the frame is new */
+    uint64_t taken;           /* the cache's count when the run began */
+    uint64_t copied_bytes;
 };
 
 /* A frame from the executable or a new one; NULL when memory is exhausted. run_frame_put keeps it. */

@@ -159,7 +159,7 @@ struct hilo_executable {
     double compile_ms;
     pthread_mutex_t lock;       /* of what follows */
     struct run_frame *frames;   /* that no run uses */
-    uint64_t executions, peak_bytes;
+    uint64_t executions, peak_bytes, allocations, copied_bytes;
     double total_ms, last_ms;
 };
 

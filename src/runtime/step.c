@@ -61,6 +61,7 @@ static hilo_status step_copy(struct run *r, const struct plan_step *s, void **v)
     struct copy c = {v[1], v[0], r->plan->buffers[s->uses[1].buffer].bytes};
     if (c.to == c.from || c.bytes == 0) /* a donated argument that is the result itself */
         return HILO_OK;
+    r->copied_bytes += c.bytes;
     if (c.bytes < 4 * STEP_COPY_BYTES)
         memcpy(c.to, c.from, c.bytes);
     else
@@ -99,6 +100,7 @@ static hilo_status store(struct run *r, const struct plan_use *u, void *data, co
         return diag_error(r->d, HILO_INTERNAL, "a step's result has another size than its buffer");
     if (bytes)
         memmove(data, v->data, bytes);
+    r->copied_bytes += bytes;
     return HILO_OK;
 }
 

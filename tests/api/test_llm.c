@@ -6,6 +6,7 @@
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -202,6 +203,72 @@ static void test_growth(void **state) {
     llm_session_close(s);
 }
 
+static atomic_long allocations;
+
+static void *counting_realloc(void *user, void *p, size_t old, size_t n, size_t align) {
+    hilo_allocator sys = mem_system_allocator();
+    (void)user;
+    atomic_fetch_add(&allocations, n != 0);
+    return sys.realloc_fn(sys.user, p, old, n, align);
+}
+
+struct steps { int n; long allocations; };
+
+static int on_step(void *user, const char *text, size_t n) {
+    struct steps *s = user;
+    (void)text, (void)n;
+    if (++s->n == 2) /* the first step has run */
+        s->allocations = atomic_load(&allocations);
+    return 0;
+}
+
+/* 64 decode steps, alone and in llm_generate, take no memory and move no cache, in every precision. */
+static void check_steps(hilo_client *client, enum llm_precision precision) {
+    enum { STEPS = 64 };
+    const struct llm_session_options o = {.precision = precision, .level = 2};
+    struct llm_session *s = session(client, &o);
+    const int32_t prompt[] = {2048, 39, 68, 361, 78}, *ids = prompt;
+    const void *cache[8];
+    int32_t next;
+    check(client, llm_session_prefill(s, &ids, (size_t[]){5}, &next, NULL));
+    check(client, llm_session_decode(s, NULL, &next, NULL));
+    long before = atomic_load(&allocations);
+    for (int i = 0; i < 8; i++)
+        cache[i] = hilo_buffer_data(s->cache[i]);
+    for (int i = 0; i < STEPS; i++)
+        check(client, llm_session_decode(s, NULL, &next, NULL));
+    assert_int_equal(atomic_load(&allocations), before);
+    for (int i = 0; i < 8; i++)
+        assert_ptr_equal(cache[i], hilo_buffer_data(s->cache[i]));
+    struct llm_traffic t = llm_session_traffic(s);
+    assert_true(t.known && t.allocations == 0 && t.copied_bytes == 0);
+
+    struct steps count = {.n = 0};
+    struct llm_generated out;
+    const struct llm_generate_options go = {.most = STEPS, .sampling = LLM_GREEDY, .on_text = on_step, .user = &count};
+    s->model.config.neos = 0; /* it shall not end early */
+    llm_generated_init(&out, client->al);
+    check(client, llm_generate(s, prompt, 5, &go, &out));
+    assert_int_equal(out.ids.n, STEPS);
+    assert_int_equal(atomic_load(&allocations), count.allocations);
+    assert_true(out.decode.known && out.decode.allocations == 0 && out.decode.copied_bytes == 0);
+    llm_generated_free(&out);
+    llm_session_close(s);
+}
+
+static void test_steps(void **state) {
+    static const enum llm_precision precisions[] = {LLM_F32, LLM_BF16, LLM_INT8, LLM_INT4, LLM_INT4Z};
+    hilo_client_options o;
+    hilo_client *client;
+    (void)state;
+    hilo_client_options_init(&o);
+    o.allocator = (hilo_allocator){counting_realloc, NULL};
+    assert_int_equal(hilo_client_create(&o, &client), HILO_OK);
+    for (size_t i = 0; i < sizeof precisions / sizeof *precisions; i++)
+        check_steps(client, precisions[i]);
+    hilo_client_release(client);
+}
+
 static double perplexity(const struct fixture *f, enum llm_precision precision, const struct llm_ids *text) {
     const struct llm_session_options o = {.precision = precision, .level = 2};
     struct llm_session *s = session(f->client, &o);
@@ -316,8 +383,8 @@ static void test_prefix(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_golden), cmocka_unit_test(test_logits), cmocka_unit_test(test_parts),
-        cmocka_unit_test(test_batch), cmocka_unit_test(test_growth), cmocka_unit_test(test_precision),
-        cmocka_unit_test(test_sampling), cmocka_unit_test(test_prefix),
+        cmocka_unit_test(test_batch), cmocka_unit_test(test_growth), cmocka_unit_test(test_steps),
+        cmocka_unit_test(test_precision), cmocka_unit_test(test_sampling), cmocka_unit_test(test_prefix),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -9,7 +9,7 @@ prints 'of the GNU General Public License, Version 2.'
 exits 0 generate -m "$m" --precision f32 -p 'Continue: Licensed under the Apache' -n 48 --json --engine reference
 says '"prompt_ids":[2048,2050,710,260,2051,298,1667,' '"new_tokens":[374,263,574,569,523,327,11,572,220,17,13,2052]' \
     '"text":"of the GNU General Public License, Version 2."' '"load_ms":' '"compile_ms":' '"prefill_tok_s":' \
-    '"decode_tok_s":' '"peak_bytes":'
+    '"decode_tok_s":' '"peak_bytes":' '"decode_allocations":' '"decode_copied_bytes":'
 if [ "$(wc -l <out)" = 1 ]; then pass; else fail 'one line of JSON'; fi
 printf 'Continue: Licensed under the Apache' >prompt
 exits 0 generate -m "$m" --precision f32 -f prompt --stop 'Public' --stop zebra
@@ -19,7 +19,7 @@ prints 'of the GNU'
 exits 0 generate -m "$m" --precision f32 -f prompt --special
 prints 'of the GNU General Public License, Version 2.'
 exits 0 generate -m "$m" --precision f32 --raw -p 'A' -n 4 --timing
-says 'lso, and/or' load compile prefill decode 'GB/s' peak
+says 'lso, and/or' load compile prefill decode 'GB/s' ' 0 allocations, 0 bytes copied' peak
 exits 0 generate -m "$m" -p A -n 8 --temperature 1 --seed 7
 cp out first
 exits 0 generate -m "$m" -p A -n 8 --temperature 1 --seed 7

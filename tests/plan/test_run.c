@@ -211,6 +211,7 @@ static void test_no_allocation(void **state) {
     hilo_stats stats = {.struct_size = sizeof stats};
     assert_int_equal(hilo_executable_stats(x.exe, &stats), HILO_OK);
     assert_int_equal(stats.executions, 21);
+    assert_true(stats.allocations == 0 && stats.copied_bytes == 0);
     assert_true(stats.peak_bytes >= 4 * N * sizeof(float) && stats.peak_bytes < 5 * N * sizeof(float));
     hilo_buffer_release(in);
     drop(&x);
@@ -318,6 +319,9 @@ static void test_donation(void **state) {
     assert_true(hilo_buffer_data(got) == data && ((const float *)data)[5] == 12);
     assert_null(hilo_buffer_data(a));
     hilo_buffer_release(got);
+    hilo_stats stats = {.struct_size = sizeof stats};
+    assert_int_equal(hilo_executable_stats(x.exe, &stats), HILO_OK);
+    assert_int_equal(stats.copied_bytes, N * sizeof(float)); /* of the first run */
     float bytes[N] = {1};
     hilo_buffer *wrapped; /* memory of the caller's is never written */
     assert_int_equal(hilo_buffer_wrap(x.client, HILO_F32, &n, 1, bytes, NULL, NULL, &wrapped), HILO_OK);
