@@ -64,6 +64,58 @@ bool opt_rule_dot_transpose(struct rules *r, ir_op op) {
     return false;
 }
 
+/* Whether an op other than `user` needs the value; it is in the block or in regions of its ops. */
+static bool needed_elsewhere(const struct rules *r, ir_block b, ir_val v, ir_op user) {
+    for (ir_op op = ir_block_get(r->m, b)->first; !IR_NONE(op); op = ir_op_get(r->m, op)->next) {
+        const struct ir_op_data *x = ir_op_get(r->m, op);
+        for (uint32_t i = 0; i < x->noperands; i++)
+            if (!IR_SAME(op, user) && IR_SAME(opt_map_get(&r->map, x->operands[i]), v))
+                return true;
+        for (uint32_t i = 0; i < x->nregions; i++)
+            for (ir_block in = ir_region_get(r->m, ir_op_region(r->m, op, i))->first; !IR_NONE(in);
+                 in = ir_block_get(r->m, in)->next)
+                if (needed_elsewhere(r, in, v, user))
+                    return true;
+    }
+    return false;
+}
+
+/* The operands change places when the free dimensions do, as gradients of layers have it; then nothing has to be moved. Rows of
+   the product that would be shorter than a vector are left as they are. */
+bool opt_rule_transpose_dot(struct rules *r, ir_op op) {
+    enum { SHORT_ROW = 16 };
+    ir_op dot = rules_def(r, rules_in(r, op, 0), IR_DOT_GENERAL);
+    size_t n;
+    const int64_t *p = ir_prop_i64s(r->m, op, IR_TRANSPOSE_permutation, &n);
+    if (IR_NONE(dot) || !IR_NONE(ir_prop(r->m, dot, IR_DOT_GENERAL_algorithm)) || !rules_static(r, rules_in(r, op, 0)))
+        return false;
+    struct side a = side_of(r, dot, 0), b = side_of(r, dot, 1);
+    int64_t row = 1;
+    for (size_t i = 0; i < n; i++) {
+        size_t from = i < a.nbatch ? i : i < a.nbatch + b.nfree ? i + a.nfree : i - b.nfree;
+        if (p[i] != (int64_t)from)
+            return false;
+    }
+    for (size_t i = 0; i < a.nfree; i++)
+        row *= a.t->dims[a.free[i]];
+    if (!a.nfree || !b.nfree || row < SHORT_ROW || needed_elsewhere(r, ir_op_get(r->m, dot)->parent, rules_in(r, op, 0), op))
+        return false;
+    ir_attr numbers = ir_prop(r->m, dot, IR_DOT_GENERAL_dot_dimension_numbers), parts[4];
+    ir_attr config = ir_prop(r->m, dot, IR_DOT_GENERAL_precision_config), turned[2];
+    const struct ir_attr_data *both = ir_attr_get(r->m, config);
+    for (int i = 0; i < 4; i++)
+        parts[i] = ir_attr_get(r->m, numbers)->items[i ^ 1];
+    ir_op fresh = rules_become_op(r, op, IR_DOT_GENERAL, (ir_val[]){b.v, a.v}, 2);
+    ir_set_prop(r->m, fresh, IR_DOT_GENERAL_dot_dimension_numbers, ir_attr_struct(r->m, IR_STRUCT_DOT, parts));
+    if (both->kind == IR_ATTR_ARRAY && both->n == 2) {
+        turned[0] = both->items[1];
+        turned[1] = both->items[0];
+        config = ir_attr_array(r->m, turned, 2);
+    }
+    ir_set_prop(r->m, fresh, IR_DOT_GENERAL_precision_config, config);
+    return true;
+}
+
 /* ---- products that are no matrix products ---------------------------------------------------- */
 
 static int64_t sizes(const struct ir_type_data *t, const int64_t *dims, size_t n) {

@@ -143,3 +143,30 @@ module {
     return %arg0, %2 : tensor<5x2xf32>, tensor<5x2xf32>
   }
 }
+// -----
+// Operands of a product change places with its free dimensions; not where it is needed as it is, nor for rows that would be short.
+func.func @f(%a: tensor<8x32xf32>, %b: tensor<8x24xf32>, %c: tensor<2x8x16xf32>, %d: tensor<2x4x8xf32>, %e: tensor<8x4xf32>) -> (tensor<24x32xf32>, tensor<2x4x16xf32>, tensor<32x24xf32>, tensor<24x32xf32>, tensor<24x4xf32>) {
+  %0 = stablehlo.dot_general %a, %b, contracting_dims = [0] x [0], precision = [HIGH, DEFAULT] : (tensor<8x32xf32>, tensor<8x24xf32>) -> tensor<32x24xf32>
+  %1 = stablehlo.transpose %0, dims = [1, 0] : (tensor<32x24xf32>) -> tensor<24x32xf32>
+  %2 = stablehlo.dot_general %c, %d, batching_dims = [0] x [0], contracting_dims = [1] x [2] : (tensor<2x8x16xf32>, tensor<2x4x8xf32>) -> tensor<2x16x4xf32>
+  %3 = stablehlo.transpose %2, dims = [0, 2, 1] : (tensor<2x16x4xf32>) -> tensor<2x4x16xf32>
+  %4 = stablehlo.dot_general %a, %b, contracting_dims = [0] x [0] : (tensor<8x32xf32>, tensor<8x24xf32>) -> tensor<32x24xf32>
+  %5 = stablehlo.transpose %4, dims = [1, 0] : (tensor<32x24xf32>) -> tensor<24x32xf32>
+  %6 = stablehlo.dot_general %e, %b, contracting_dims = [0] x [0] : (tensor<8x4xf32>, tensor<8x24xf32>) -> tensor<4x24xf32>
+  %7 = stablehlo.transpose %6, dims = [1, 0] : (tensor<4x24xf32>) -> tensor<24x4xf32>
+  return %1, %3, %4, %5, %7 : tensor<24x32xf32>, tensor<2x4x16xf32>, tensor<32x24xf32>, tensor<24x32xf32>, tensor<24x4xf32>
+}
+// ----- expected
+module {
+  func.func @f(%arg0: tensor<8x32xf32>, %arg1: tensor<8x24xf32>, %arg2: tensor<2x8x16xf32>, %arg3: tensor<2x4x8xf32>, %arg4: tensor<8x4xf32>) -> (tensor<24x32xf32>, tensor<2x4x16xf32>, tensor<32x24xf32>, tensor<24x32xf32>, tensor<24x4xf32>) {
+    %0 = stablehlo.dot_general %arg0, %arg1, contracting_dims = [0] x [0], precision = [HIGH, DEFAULT] : (tensor<8x32xf32>, tensor<8x24xf32>) -> tensor<32x24xf32>
+    %1 = stablehlo.dot_general %arg1, %arg0, contracting_dims = [0] x [0], precision = [DEFAULT, HIGH] : (tensor<8x24xf32>, tensor<8x32xf32>) -> tensor<24x32xf32>
+    %2 = stablehlo.dot_general %arg2, %arg3, batching_dims = [0] x [0], contracting_dims = [1] x [2] : (tensor<2x8x16xf32>, tensor<2x4x8xf32>) -> tensor<2x16x4xf32>
+    %3 = stablehlo.dot_general %arg3, %arg2, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<2x4x8xf32>, tensor<2x8x16xf32>) -> tensor<2x4x16xf32>
+    %4 = stablehlo.dot_general %arg0, %arg1, contracting_dims = [0] x [0] : (tensor<8x32xf32>, tensor<8x24xf32>) -> tensor<32x24xf32>
+    %5 = stablehlo.transpose %4, dims = [1, 0] : (tensor<32x24xf32>) -> tensor<24x32xf32>
+    %6 = stablehlo.dot_general %arg4, %arg1, contracting_dims = [0] x [0] : (tensor<8x4xf32>, tensor<8x24xf32>) -> tensor<4x24xf32>
+    %7 = stablehlo.transpose %6, dims = [1, 0] : (tensor<4x24xf32>) -> tensor<24x4xf32>
+    return %1, %3, %4, %5, %7 : tensor<24x32xf32>, tensor<2x4x16xf32>, tensor<32x24xf32>, tensor<24x32xf32>, tensor<24x4xf32>
+  }
+}
