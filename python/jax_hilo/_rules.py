@@ -79,7 +79,8 @@ class _Registration:
 
 
 class _Backends:
-    """What callbacks see of JAX's backends: where XLA's CPU is not wanted, hilo's device holds what they are called with."""
+    """What some of JAX sees of the backends: where XLA's CPU is not wanted, hilo's device holds what callbacks are called with, and
+    what scans are given as numpy's arrays."""
 
     def __init__(self, real):
         self._real = real
@@ -95,10 +96,11 @@ class _Backends:
 
 def _callbacks():
     from jax._src import callback, debugging
+    from jax._src.lax.control_flow import loops
 
     original = callback.emit_python_callback
     callback.emit_python_callback = functools.partial(_emit, original)
-    for module in (callback, debugging):
+    for module in (callback, debugging, loops):
         if hasattr(module, "xla_bridge"):
             module.xla_bridge = _Backends(module.xla_bridge)
         if hasattr(module, "xb"):

@@ -113,6 +113,9 @@ try:
 except jax.errors.JaxRuntimeError as error:
     check("an error of a callback", "no such luck" in str(error))
 
+# What scans forward of numpy's arrays lies on hilo's device, where there is no other.
+check("scan of numpy's arrays", jax.lax.scan(lambda c, y: (c + y, y), 0.0, np.zeros(0, np.float32))[1].shape == (0,))
+
 # Donation.
 x = jnp.ones(8)
 y = jax.jit(lambda z: z + 1, donate_argnums=0)(x)
