@@ -168,6 +168,10 @@ static void use(struct fuse *f, const struct node *user, uint32_t at, ir_val v, 
     struct node *p = node_of(f, v);
     if (!p)
         return;
+    if (p->cls == FUSE_MOVE && ir_op_get(f->m, p->op)->nresults > 1) { /* a barrier, whose results need not be of one shape */
+        need(f, v, at, FUSE_VIEW);
+        return;
+    }
     uint32_t i = 0;
     while (i < p->nowners && p->owners[i] != k)
         i++;
