@@ -10,8 +10,8 @@ PLATFORM = "hilo"
 
 
 def library_path():
-    """The plugin: what $HILO_PJRT_PLUGIN says, or the one of this package."""
-    return os.environ.get("HILO_PJRT_PLUGIN") or str(pathlib.Path(__file__).parent / "pjrt_hilo.so")
+    """The plugin: what $HILO_PJRT_PLUGIN says, or the one of this package, which lies beside the library in `hilo`."""
+    return os.environ.get("HILO_PJRT_PLUGIN") or str(pathlib.Path(__file__).parents[1] / "hilo" / "pjrt_hilo.so")
 
 
 def initialize():

@@ -1,4 +1,5 @@
-/* Opens LLVM: 130 MB that only a process which compiles should map, hence dlopen. */
+/* Opens LLVM: 130 MB that only a process which compiles should map, hence dlopen. A package may bring the part that is used,
+   beside the library (cmake/llvm.cmake). */
 #include "codegen/llvm.h"
 
 #include "codegen/codegen.h"
@@ -38,7 +39,7 @@ static bool llvm_symbol(void *library, const char *name, void *to) {
 }
 
 static void *llvm_library(void) {
-    static const char *const names[] = {"libLLVM.so.19.1", "libLLVM-19.so.1", "libLLVM-19.so"};
+    static const char *const names[] = {"libhilo-llvm.so", "libLLVM.so.19.1", "libLLVM-19.so.1", "libLLVM-19.so"};
     const char *path = getenv("HILO_LLVM_PATH");
     if (path && *path)
         return dlopen(path, RTLD_NOW | RTLD_LOCAL);
