@@ -57,7 +57,7 @@ static int emit(const struct emit_options *o) {
     if (code)
         return code;
     diag_init(&d, client->al);
-    hilo_status status = llm_model_open(o->dir, precision, NULL, client->team, client->al, &d, &model);
+    hilo_status status = llm_model_describe(o->dir, precision, client->al, &d, &model);
     status = rt_finish(client, &d, status);
     if (status == HILO_OK) {
         status = llm_session_module(client, &model, &g, &m);

@@ -177,6 +177,38 @@ void llm_rope_frequencies(const struct llm_rope *r, int64_t head_dim, float *out
     }
 }
 
+/* ---- packed weights -------------------------------------------------------------------------- */
+
+/* `quantization_config` names a method, and then weights are packed as that method does it; `quantization`, of MLX and hilo,
+   says nothing that the tensors beside the weights do not say, but for the mode. */
+static void read_layout(struct reader *r) {
+    struct llm_config *c = r->c;
+    struct llm_object root = llm_json_root(r->j);
+    struct llm_object mlx = {r->j, llm_json_object(root, "quantization"), "quantization."};
+    struct llm_object q = {r->j, llm_json_object(root, "quantization_config"), "quantization_config."};
+    const char *mode = llm_json_text(mlx, "mode", "affine"), *method = llm_json_text(q, "quant_method", "");
+    if (strcmp(mode, "affine") != 0)
+        llm_json_fail(r->j, "'quantization.mode' is '%s'; this version knows affine", mode);
+    if (!*method) /* MLX writes its own under both names */
+        return;
+    bool gptq = strcmp(method, "gptq") == 0, awq = strcmp(method, "awq") == 0;
+    const char *format = awq ? llm_json_text(q, "version", "gemm") : llm_json_text(q, "checkpoint_format", "gptq");
+    if (!gptq && !awq)
+        llm_json_fail(r->j, "'quantization_config.quant_method' is '%s'; this version knows gptq and awq", method);
+    else if (gptq && (strcmp(format, "gptq") == 0 || strcmp(format, "gptq_v2") == 0))
+        c->layout = strcmp(format, "gptq") == 0 ? LLM_LAYOUT_GPTQ : LLM_LAYOUT_GPTQ_V2;
+    else if (awq && (strcmp(format, "gemm") == 0 || strcmp(format, "GEMM") == 0))
+        c->layout = LLM_LAYOUT_AWQ;
+    else
+        llm_json_fail(r->j, "'quantization_config.%s' is '%s'; this version knows %s", awq ? "version" : "checkpoint_format",
+                      format, awq ? "gemm" : "gptq and gptq_v2");
+    c->bits = (uint32_t)llm_json_int(q, "bits", 1, 32, 4);
+    if (c->bits != 4 && (awq || c->bits != 8))
+        llm_json_fail(r->j, "'quantization_config.bits' is %u; %s was expected", c->bits, awq ? "4" : "4 or 8");
+    int64_t group = llm_json_int(q, "group_size", -1, MOST_WIDTH, 128);
+    c->group = group > 0 ? group : 0;
+}
+
 /* ---- tokens that end a text ------------------------------------------------------------------ */
 
 static void read_eos(struct llm_json *j, const json_t *v, struct llm_config *c) {
@@ -204,6 +236,7 @@ static hilo_status read_config(struct reader *r) {
     read_numbers(r);
     read_window(r);
     read_ropes(r);
+    read_layout(r);
     c->bos = (int32_t)llm_json_int(r->o, "bos_token_id", 0, c->vocab - 1, -1);
     read_eos(r->j, json_object_get(r->o.o, "eos_token_id"), c);
     return r->j->status;

@@ -17,6 +17,9 @@ struct llm_rope {
 
 enum llm_activation { LLM_SILU, LLM_GELU_TANH };
 
+/* How matrices lie in the files: PLAIN, also with scales beside them (model.h), or packed (packed.h). */
+enum llm_layout { LLM_LAYOUT_PLAIN, LLM_LAYOUT_GPTQ, LLM_LAYOUT_GPTQ_V2, LLM_LAYOUT_AWQ };
+
 enum { LLM_MOST_LAYERS = 512, LLM_MOST_EOS = 16 };
 
 struct llm_config {
@@ -36,6 +39,9 @@ struct llm_config {
     int64_t window;              /* of sliding layers: a token sees that many, itself included */
     bool sliding[LLM_MOST_LAYERS];
     struct llm_rope rope, local_rope; /* of the other layers, and of the sliding ones */
+    enum llm_layout layout;
+    uint32_t bits;               /* of packed weights */
+    int64_t group;               /* columns that share a scale; 0 = all */
     int32_t bos;                 /* -1 = none */
     int32_t eos[LLM_MOST_EOS];
     size_t neos;

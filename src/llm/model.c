@@ -2,7 +2,7 @@
 #include "llm/model.h"
 
 #include "base/fp.h"
-#include "llm/json.h"
+#include "llm/packed.h"
 #include "runtime/team.h"
 
 #include <stdatomic.h>
@@ -79,6 +79,7 @@ struct load {
     struct rt_team *team;
     struct { struct llm_weight *v; uint32_t n, cap; } weights;
     struct { struct llm_param *v; uint32_t n, cap; } params;
+    struct { struct llm_packed *v; uint32_t n, cap; } packed; /* of each weight */
     enum llm_precision wanted;
 };
 
@@ -130,7 +131,8 @@ static hilo_status add_quantised(struct load *l, const char *base, const struct 
         groups < 1 || w->cols % groups)
         return misfit(l, scales, name, w->rows, groups);
     const struct llm_tensor *offsets = find(l, base, "biases", name, sizeof name);
-    if (offsets && (offsets->dtype != scales->dtype || offsets->rank != scales->rank || offsets->bytes != scales->bytes))
+    if (offsets && (!is_float(offsets->dtype) || offsets->rank != scales->rank || offsets->dims[0] != w->rows ||
+                    (offsets->rank == 2 && offsets->dims[1] != groups)))
         return misfit(l, offsets, name, w->rows, groups);
     size_t bytes = t->rank == 2 && t->dims[0] == w->rows ? t->bytes / (size_t)w->rows : 0;
     w->bits = bytes == (size_t)w->cols ? 8 : bytes * 2 == (size_t)w->cols && w->cols % 2 == 0 ? 4 : 0;
@@ -156,7 +158,18 @@ static hilo_status add_weight(struct load *l, enum llm_role role, int64_t layer)
     else
         snprintf(base, sizeof base, "%s", r->name);
     const struct llm_tensor *t = find(l, base, r->kind == BIAS ? "bias" : "weight", name, sizeof name);
+    struct llm_packed packed = {.values = NULL};
     w.first = l->params.n;
+    if (!t && r->kind == MATRIX)
+        HILO_TRY(llm_packed_find(&l->m->files, c, base, w.rows, w.cols, l->d, &packed));
+    ARENA_PUSH(&l->m->arena, &l->packed, packed);
+    if (packed.values) {
+        size_t n = strlen(name);
+        add_param(l, &w, packed.values, LLM_VALUES, IR_UI32_T, w.rows, w.cols);
+        l->params.v[w.first].name = (struct str){arena_dup(&l->m->arena, name, n + 1, 1), n};
+        ARENA_PUSH(&l->m->arena, &l->weights, w);
+        return HILO_OK;
+    }
     if (!t)
         return misfit(l, t, name, w.rows, w.cols);
     if (r->kind == MATRIX && !is_float(t->dtype)) {
@@ -218,8 +231,8 @@ static bool set_owned(struct llm_model *m, struct llm_param *p, enum llm_part pa
     if (!mem_mul((size_t)rows, (size_t)cols, &bytes) || !mem_mul(bytes, ir_dtype_get(dtype)->bytes, &bytes))
         return false;
     p->bytes = bytes;
-    p->data = own(m, bytes);
-    return p->data != NULL;
+    p->data = m->described ? NULL : own(m, bytes);
+    return p->data || m->described;
 }
 
 static char *row_of(const struct llm_param *p, int64_t row) {
@@ -255,14 +268,22 @@ static void convert_rows(void *user, void *scratch, int64_t begin, int64_t end) 
     mem_free(&v->al, x, x ? cols * sizeof *x : 0);
 }
 
-static bool convert_matrix(struct load *l, const struct llm_param *from, const struct llm_weight *w, struct llm_param *to) {
+/* `n` pieces of work, by all threads. */
+static void share(struct load *l, int64_t n, void (*work)(void *user, void *scratch, int64_t begin, int64_t end), void *user) {
     enum { PIECE = 16 };
-    struct rows v = {.from = from, .w = w, .to = to, .al = l->m->arena.al};
-    atomic_init(&v.failed, false);
     if (l->team)
-        rt_team_run(l->team, w->rows, PIECE, convert_rows, &v, NULL);
+        rt_team_run(l->team, n, PIECE, work, user, NULL);
     else
-        convert_rows(&v, NULL, 0, w->rows);
+        work(user, NULL, 0, n);
+}
+
+static bool convert_matrix(struct load *l, const struct llm_param *from, const struct llm_weight *w, struct llm_param *to) {
+    struct rows v = {.from = from, .w = w, .to = to, .al = l->m->arena.al};
+    if (l->m->described)
+        return true;
+    atomic_init(&v.failed, false);
+    share(l, w->rows, convert_rows, &v);
+    llm_tensors_done(&l->m->files, from->data, from->bytes); /* or the model would be there twice */
     return !atomic_load(&v.failed);
 }
 
@@ -300,6 +321,54 @@ static hilo_status convert_weight(struct load *l, struct llm_weight *w, const st
     return HILO_OK;
 }
 
+struct unpack {
+    const struct llm_packed *p;
+    struct llm_param *to;
+};
+
+static void unpack_rows(void *user, void *scratch, int64_t begin, int64_t end) {
+    const struct unpack *u = user;
+    void *data[3];
+    (void)scratch;
+    for (int i = 0; i < 3; i++)
+        data[i] = (void *)(uintptr_t)u->to[i].data;
+    if (u->p->scattered)
+        llm_packed_numbers(u->p, begin, end, data[0]);
+    else
+        llm_packed_rows(u->p, begin, end, data[0], data[1], u->p->middle ? NULL : data[2]);
+}
+
+/* What becomes of a packed matrix, whatever the precision: see packed.h. */
+static hilo_status convert_packed(struct load *l, struct llm_weight *w, const struct llm_param *from,
+                                  const struct llm_packed *p) {
+    struct llm_model *m = l->m;
+    struct llm_param to[3] = {*from, *from, *from};
+    const struct llm_tensor *done[] = {p->values, p->zeros, p->scales};
+    bool room;
+    w->offsets = !p->scattered && !p->middle;
+    w->nparams = p->scattered ? 1 : w->offsets ? 3 : 2;
+    if (p->scattered) {
+        room = set_owned(m, &to[0], LLM_VALUES, IR_F16_T, w->rows, w->cols);
+    } else {
+        w->bits = p->bits;
+        w->groups = p->groups;
+        room = set_owned(m, &to[0], LLM_VALUES, w->bits == 8 && p->middle ? IR_I8_T : IR_UI8_T, w->rows,
+                         w->cols * w->bits / 8) &&
+               set_owned(m, &to[1], LLM_SCALES, p->scales->dtype, w->rows, w->groups) &&
+               (!w->offsets || set_owned(m, &to[2], LLM_OFFSETS, IR_F32_T, w->rows, w->groups));
+    }
+    if (!room)
+        return diag_error(l->d, HILO_RESOURCE_EXHAUSTED, "out of memory for the tensor '%s'", from->name.p);
+    struct unpack u = {p, to};
+    if (!m->described)
+        share(l, w->rows / 8, unpack_rows, &u);
+    for (size_t i = 0; i < sizeof done / sizeof *done; i++)
+        llm_tensors_done(&m->files, done[i]->data, done[i]->bytes);
+    for (uint32_t i = 0; i < w->nparams; i++)
+        ARENA_PUSH(&m->arena, &l->params, to[i]);
+    return HILO_OK;
+}
+
 static hilo_status convert(struct load *l) {
     struct llm_model *m = l->m;
     const struct llm_param *stored = l->params.v;
@@ -310,7 +379,9 @@ static hilo_status convert(struct load *l) {
         struct llm_weight *w = &l->weights.v[i];
         const struct llm_param *from = &stored[w->first];
         w->first = l->params.n;
-        if (w->cols && !w->bits)
+        if (l->packed.v[i].values)
+            HILO_TRY(convert_packed(l, w, from, &l->packed.v[i]));
+        else if (w->cols && !w->bits)
             HILO_TRY(convert_weight(l, w, from));
         else
             for (uint32_t k = 0; k < w->nparams; k++)
@@ -365,20 +436,32 @@ static hilo_status load_guarded(struct load *l) {
     return status;
 }
 
+static hilo_status open_model(struct load *l, const char *dir, hilo_allocator al) {
+    struct llm_model *m = l->m;
+    arena_init(&m->arena, al, NULL);
+    arena_init(&m->files.arena, al, NULL);
+    hilo_status status = llm_config_open(dir, al, l->d, &m->config);
+    if (status == HILO_OK)
+        status = llm_tensors_open(dir, al, l->d, &m->files);
+    if (status == HILO_OK)
+        status = load_guarded(l);
+    if (status != HILO_OK)
+        llm_model_close(m);
+    return status;
+}
+
 hilo_status llm_model_open(const char *dir, enum llm_precision precision, const struct llm_progress *progress,
                            struct rt_team *team, hilo_allocator al, struct diag_list *d, struct llm_model *out) {
     struct load l = {.m = out, .d = d, .progress = progress, .team = team, .wanted = precision};
     *out = (struct llm_model){.nparams = 0};
-    arena_init(&out->arena, al, NULL);
-    arena_init(&out->files.arena, al, NULL);
-    hilo_status status = llm_config_open(dir, al, d, &out->config);
-    if (status == HILO_OK)
-        status = llm_tensors_open(dir, al, d, &out->files);
-    if (status == HILO_OK)
-        status = load_guarded(&l);
-    if (status != HILO_OK)
-        llm_model_close(out);
-    return status;
+    return open_model(&l, dir, al);
+}
+
+hilo_status llm_model_describe(const char *dir, enum llm_precision precision, hilo_allocator al, struct diag_list *d,
+                               struct llm_model *out) {
+    struct load l = {.m = out, .d = d, .wanted = precision};
+    *out = (struct llm_model){.described = true};
+    return open_model(&l, dir, al);
 }
 
 void llm_model_close(struct llm_model *m) {

@@ -5,7 +5,8 @@
  *   8 bits     [rows, cols] of i8, or of ui8 with offsets
  *   4 bits     [rows, cols / 2] of ui8, each two neighbours, the first in the low bits: i4, or ui4 with offsets
  * with scales, and offsets, [rows, groups] of a float type: a number is value * scale + offset of its group, which are
- * cols / groups neighbours in a row. That is how MLX stores its models too, whose files are taken as they are.
+ * cols / groups neighbours in a row. That is how MLX stores its models too, whose files are taken as they are; those of GPTQ
+ * and AWQ are converted (packed.h).
  *
  * What is stored as it is wanted is never copied: parameters point into the mapped files. */
 #ifndef HILO_LLM_MODEL_H
@@ -42,7 +43,7 @@ struct llm_param {
     enum ir_dtype dtype;
     uint32_t rank;
     int64_t dims[2];
-    const void *data;      /* NULL in a model without data */
+    const void *data;      /* NULL in a model that is only described */
     size_t bytes;
 };
 
@@ -70,6 +71,7 @@ struct llm_model {
     struct arena arena;
     struct { void *p; size_t n; } *owned; /* data that is in no file */
     size_t nowned;
+    bool described;             /* there is none: see llm_model_describe */
 };
 
 struct llm_progress {
@@ -83,6 +85,9 @@ struct rt_team;
    the team of threads, which convert weights, may be NULL. */
 hilo_status llm_model_open(const char *dir, enum llm_precision precision, const struct llm_progress *progress,
                            struct rt_team *team, hilo_allocator al, struct diag_list *d, struct llm_model *out);
+/* The same, to emit programs from: what would have to be converted has a type but no data. */
+hilo_status llm_model_describe(const char *dir, enum llm_precision precision, hilo_allocator al, struct diag_list *d,
+                               struct llm_model *out);
 void llm_model_close(struct llm_model *m);
 /* The weight in that role; NULL when the model has none. */
 const struct llm_weight *llm_model_weight(const struct llm_model *m, enum llm_role role, int64_t layer);

@@ -42,6 +42,7 @@ static hilo_status write_config(const struct llm_model *m, const char *from, con
         return diag_error(d, HILO_INVALID_ARGUMENT, "the path '%s' is too long", to);
     hilo_status status = llm_json_open(&j, source, m->arena.al, d);
     if (status == HILO_OK) {
+        json_object_del(j.root, "quantization_config"); /* how the weights were packed before */
         json_t *quantisation = json_pack("{s:i,s:i}", "bits", bits, "group_size", bits == 8 ? 0 : LLM_INT4_GROUP);
         const char *type = m->precision == LLM_F16 ? "float16" : "bfloat16";
         bool set = plain ? json_object_set_new(j.root, "torch_dtype", json_string(type)) == 0

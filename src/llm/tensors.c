@@ -318,6 +318,15 @@ void llm_tensors_close(struct llm_tensors *t) {
     arena_init(&t->arena, mem_system_allocator(), NULL);
 }
 
+void llm_tensors_done(const struct llm_tensors *t, const void *data, size_t bytes) {
+    uintptr_t at = (uintptr_t)data;
+    for (size_t i = 0; i < t->nfiles; i++) {
+        uintptr_t from = (uintptr_t)t->files[i].text.p;
+        if (t->files[i].mapped && at >= from && at - from < t->files[i].text.n)
+            file_pages_done(data, bytes);
+    }
+}
+
 const struct llm_tensor *llm_tensors_find(const struct llm_tensors *t, const char *name) {
     struct llm_tensor key = {.name = str_of(name)};
     return t->n ? bsearch(&key, t->v, t->n, sizeof *t->v, by_name) : NULL;

@@ -36,6 +36,9 @@ hilo_status llm_tensors_parse(struct str bytes, const char *name, hilo_allocator
                               struct llm_tensors *out);
 void llm_tensors_close(struct llm_tensors *t);
 
+/* Nobody looks at this data of a file for now: its memory is given back, where it is mapped. */
+void llm_tensors_done(const struct llm_tensors *t, const void *data, size_t bytes);
+
 /* NULL when there is none. */
 const struct llm_tensor *llm_tensors_find(const struct llm_tensors *t, const char *name);
 /* Its type as the file spells it, "BF16[2054, 128]", for messages. */
