@@ -367,9 +367,11 @@ static void arguments(struct emit *e, struct signature *s) {
     }
     e->cache = s->args + s->n;
     ir_type cache = ir_type_of(m, model->cache, (int64_t[]){e->B, e->Hk, e->C, e->D}, 4);
-    for (int64_t i = 0; i < 2 * e->c->layers; i++) {
+    if (grow)
+        argument(s, "cache", cache, -1);
+    for (int64_t i = 0; i < 2 * e->c->layers && !grow; i++) {
         snprintf(name, sizeof name, "%s.%lld", i % 2 ? "values" : "keys", (long long)(i / 2));
-        argument(s, name, cache, grow ? -1 : 2 + i);
+        argument(s, name, cache, 2 + i);
     }
 }
 
@@ -386,8 +388,7 @@ static void emit_main(struct emit *e, struct ir_module *m) {
     e->b = (struct build){m, s.body = ir_block_new(m, ir_op_region(m, func, 0))};
     arguments(e, &s);
     if (e->g->kind == LLM_GROW) {
-        for (uint32_t i = 0; i < ncache; i++)
-            out[nout++] = build_pad(&e->b, e->cache[i], 2, e->g->grown);
+        out[nout++] = build_pad(&e->b, e->cache[0], 2, e->g->grown);
     } else {
         e->fresh = out + 2;
         forward(e, out);

@@ -4,7 +4,7 @@
  *   DECODE   (tokens i32[B], positions i32[B], weights…, cache…)                    → (next, positions + 1, cache…)
  *   SCORE    (tokens i32[B, T], positions i32[B], lengths i32[B], targets i32[B, T], weights…, cache…)
  *                                                                → (f32[B, T], positions + lengths, cache…)
- *   GROW     (cache…) → (cache…), with room for `grown` tokens instead of `context`
+ *   GROW     (array of the cache) → (array), with room for `grown` tokens instead of `context`
  *
  * tokens      of T neighbouring places; `lengths` of them count, what is behind is answered with nonsense and overwritten later
  * positions   where the first of them stands, 0 for an empty cache; position + T must not be more than the context

@@ -267,16 +267,21 @@ static hilo_status new_cache(struct llm_session *s, int64_t context) {
     return status;
 }
 
+/* One array after the other, so that only one of them is there twice. */
 static hilo_status grow_cache(struct llm_session *s, int64_t context) {
     struct llm_graph g = {.kind = LLM_GROW, .batch = s->batch, .context = s->context, .tokens = 1, .grown = context};
-    size_t n = 2 * (size_t)s->model.config.layers;
-    void *p;
+    const uint8_t keep = 0;
+    void *p, *grown;
     HILO_TRY(program(s, &g, &p));
-    memset(s->donate, 0, n);
-    HILO_TRY(s->engine->ops->run(s->engine, p, s->cache, n, s->donate, s->out, n));
-    for (size_t i = 0; i < n; i++) {
+    for (int64_t i = 0; i < 2 * s->model.config.layers; i++) {
+        hilo_status status = s->engine->ops->run(s->engine, p, &s->cache[i], 1, &keep, &grown, 1);
+        if (status != HILO_OK) {
+            release_cache(s);
+            llm_session_reset(s);
+            return status;
+        }
         release_array(s, &s->cache[i]);
-        s->cache[i] = s->out[i];
+        s->cache[i] = grown;
     }
     s->context = context;
     return HILO_OK;
@@ -410,14 +415,13 @@ static const int64_t chunks[] = {1, 8, 32, 128, 512};
 enum { CHUNKS = sizeof chunks / sizeof *chunks };
 
 /* For `left` tokens behind `at`: the smallest chunk that takes them all, else the largest; but none that ends behind the
-   limit. */
+   limit, and none of the long ones for less than half as many tokens: up to LIGHT, the time goes into reading weights. */
 static int64_t chunk_for(const struct llm_session *s, int64_t left, int64_t at) {
+    enum { LIGHT = 128 };
     int64_t best = 0;
-    for (int i = 0; i < CHUNKS && at + chunks[i] <= s->limit; i++) {
-        best = chunks[i];
-        if (best >= left)
-            break;
-    }
+    for (int i = 0; i < CHUNKS && at + chunks[i] <= s->limit && best < left; i++)
+        if (chunks[i] <= LIGHT || chunks[i] <= 2 * left)
+            best = chunks[i];
     return best;
 }
 
