@@ -103,6 +103,13 @@ LLVMValueRef emit_half(struct emit *e, LLVMValueRef v, bool upper) {
     return emit_shuffle(e, v, e->l->GetPoison(e->l->TypeOf(v)), lanes, n);
 }
 
+LLVMValueRef emit_join(struct emit *e, LLVMValueRef low, LLVMValueRef high) {
+    uint32_t n = 2 * emit_lanes_of(e, low), *lanes = ARENA_ARRAY(&e->arena, uint32_t, n);
+    for (uint32_t i = 0; i < n; i++)
+        lanes[i] = i;
+    return emit_shuffle(e, low, high, lanes, n);
+}
+
 LLVMValueRef emit_intrinsic(struct emit *e, const char *name, LLVMTypeRef *overloads, unsigned noverloads, LLVMValueRef *args,
                             unsigned nargs) {
     unsigned id = e->l->LookupIntrinsicID(name, strlen(name));

@@ -133,6 +133,8 @@ LLVMValueRef emit_const(struct emit *e, enum kir_type t, int64_t bits);
 LLVMValueRef emit_splat(struct emit *e, LLVMValueRef scalar, uint32_t lanes);
 /* One half of a vector's lanes. */
 LLVMValueRef emit_half(struct emit *e, LLVMValueRef v, bool upper);
+/* The lanes of two vectors of one type one behind the other. */
+LLVMValueRef emit_join(struct emit *e, LLVMValueRef low, LLVMValueRef high);
 LLVMValueRef emit_shuffle(struct emit *e, LLVMValueRef a, LLVMValueRef b, const uint32_t *lanes, uint32_t n);
 LLVMValueRef emit_intrinsic(struct emit *e, const char *name, LLVMTypeRef *overloads, unsigned noverloads, LLVMValueRef *args,
                             unsigned nargs);

@@ -110,6 +110,27 @@ static LLVMValueRef op_mulhi(struct emit *e, bool is_unsigned, enum kir_type t, 
     return emit_cast(e, LLVMTrunc, emit_bin(e, LLVMLShr, product, by), emit_scalar_type(e, t));
 }
 
+/* Sums of two products of 16-bit halves: one instruction of x86 for a register, else each product by itself. */
+static LLVMValueRef op_dot2(struct emit *e, LLVMValueRef a, LLVMValueRef b) {
+    uint32_t lanes = emit_lanes_of(e, a), most = e->t->shape.vector_bytes / 4;
+    if (lanes > most) {
+        LLVMValueRef low = op_dot2(e, emit_half(e, a, false), emit_half(e, b, false));
+        LLVMValueRef high = op_dot2(e, emit_half(e, a, true), emit_half(e, b, true));
+        return emit_join(e, low, high);
+    }
+    if (lanes >= 4 && target_is_x86(e->t)) {
+        static const char *const names[] = {"llvm.x86.sse2.pmadd.wd", "llvm.x86.avx2.pmadd.wd", "llvm.x86.avx512.pmaddw.d.512"};
+        LLVMTypeRef halves = e->l->VectorType(e->i16, 2 * lanes);
+        LLVMValueRef args[] = {e->l->BuildCast(e->b, LLVMBitCast, a, halves, ""),
+                               e->l->BuildCast(e->b, LLVMBitCast, b, halves, "")};
+        return emit_intrinsic(e, names[lanes / 8], NULL, 0, args, 2);
+    }
+    LLVMValueRef by = op_num(e, a, 16), high = emit_bin(e, LLVMMul, emit_bin(e, LLVMAShr, a, by), emit_bin(e, LLVMAShr, b, by));
+    a = emit_bin(e, LLVMAShr, emit_bin(e, LLVMShl, a, by), by);
+    b = emit_bin(e, LLVMAShr, emit_bin(e, LLVMShl, b, by), by);
+    return emit_bin(e, LLVMAdd, emit_bin(e, LLVMMul, a, b), high);
+}
+
 static LLVMValueRef op_int_extreme(struct emit *e, bool max, bool is_unsigned, LLVMValueRef a, LLVMValueRef b) {
     static const char *const names[2][2] = {{"llvm.smin", "llvm.umin"}, {"llvm.smax", "llvm.umax"}};
     return op_call(e, names[max][is_unsigned], a, b, NULL);
@@ -170,6 +191,8 @@ LLVMValueRef emit_binary(struct emit *e, enum kir_op op, unsigned flags, enum ki
         return op_shift(e, op, is_unsigned, a, b);
     case KIR_MULHI:
         return op_mulhi(e, is_unsigned, t, a, b);
+    case KIR_DOT2:
+        return op_dot2(e, a, b);
     default:
         emit_fail(e, "an op that integers do not have");
         return a;

@@ -90,6 +90,7 @@ static uint64_t eval_int(const struct kir_node *n, enum kir_type t, int64_t a, i
     case KIR_SHL:
     case KIR_SHR: return shift(n, t, a, b);
     case KIR_MULHI: return high_half(n, t, a, b);
+    case KIR_DOT2: return (uint64_t)((int64_t)(int16_t)a * (int16_t)b + (int64_t)(int16_t)(a >> 16) * (int16_t)(b >> 16));
     case KIR_CLZ: return leading_zeros(t, a);
     case KIR_POPCNT: return (uint64_t)__builtin_popcountll(unsigned_of(t, a));
     case KIR_EXT: return extend(n, a);

@@ -224,6 +224,7 @@ static bool commutes(const struct kir_node *n) {
     case KIR_OR:
     case KIR_XOR:
     case KIR_MULHI:
+    case KIR_DOT2:
     case KIR_CMP: return true; /* with the other relation */
     default: return false;
     }

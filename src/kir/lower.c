@@ -85,13 +85,45 @@ kir_val lower_rem(struct lower *l, kir_val a, int64_t b) {
     return kir_op2(l->k, KIR_REM, KIR_U, a, kir_i64(l->k, b));
 }
 
+/* How many dimensions up to the last one have the digits of one number for indices, as lower_unflatten makes them; the number,
+   as far as it goes into them. */
+static uint32_t digits_of(struct lower *l, const int64_t *dims, const kir_val *at, uint32_t last, kir_val *number) {
+    const struct kir_node *n = kir_get(l->k, at[last]);
+    int64_t size;
+    if (n->op != KIR_REM || !(n->flags & KIR_U) || !kir_is_const(l->k, n->arg[1], &size) || size != dims[last])
+        return 1;
+    kir_val whole = n->arg[0];
+    for (uint32_t i = last; i-- > 0;) {
+        kir_val q = lower_div(l, whole, size);
+        if (dims[i] == 1)
+            continue;
+        if (at[i].i == q.i) {
+            *number = whole;
+            return last - i + 1;
+        }
+        if (at[i].i != lower_rem(l, q, dims[i]).i) {
+            *number = lower_rem(l, whole, size);
+            return last - i;
+        }
+        size *= dims[i];
+    }
+    *number = lower_rem(l, whole, size);
+    return last + 1;
+}
+
 kir_val lower_linear(struct lower *l, const int64_t *dims, uint32_t rank, const struct index *at) {
     if (at->flat)
         return at->at[0];
-    kir_val sum = kir_i64(l->k, 0);
+    kir_val sum = kir_i64(l->k, 0), x;
     int64_t stride = 1;
-    for (uint32_t i = rank; i-- > 0; stride *= dims[i])
-        sum = lower_add(l, lower_mul(l, at->at[i], stride), sum);
+    for (uint32_t i = rank; i-- > 0;) {
+        x = at->at[i];
+        uint32_t n = dims[i] == 1 ? 1 : digits_of(l, dims, at->at, i, &x);
+        sum = lower_add(l, lower_mul(l, x, stride), sum);
+        for (; n > 1; n--)
+            stride *= dims[i--];
+        stride *= dims[i];
+    }
     return sum;
 }
 

@@ -6,7 +6,7 @@
  *
  *   lower.c            elements, indices, loads and stores; reductions      lower_loops.c     MAP, INTO
  *   lower_elt.c        arithmetic                                           lower_rows.c      ROWS
- *   lower_move.c       index arithmetic                                     lower_contract.c  CONTRACT */
+ *   lower_move.c       index arithmetic                                     lower_contract.c, lower_block.c  CONTRACT */
 #ifndef HILO_KIR_LOWER_H
 #define HILO_KIR_LOWER_H
 

@@ -5,33 +5,9 @@
  *   lanes along a dimension of the result in which one operand is contiguous and the other does not change: its vector is
  *     loaded once and multiplied by scalars of the other, for as many rows as registers hold (a register tile);
  *   lanes along a contracted dimension in which both are contiguous, when there is no such dimension.
+ * What is large enough is computed in blocks (lower_block.c); this file has the schedules of what is small, and the choice.
  * Products are accumulated in the widest type of operands and result, by fused multiply-add. */
-#include "kir/lower.h"
-
-/* A loop over a dimension of the result, or over a contracted one. */
-struct axis {
-    int64_t size;
-    int64_t stride[2]; /* of the operands' elements along it; 0: does not change; UNKNOWN: not linear */
-    kir_val at;        /* index while loops are open */
-};
-#define UNKNOWN INT64_MIN
-
-struct contraction {
-    struct lower *l;
-    ir_op op;
-    uint32_t nresult, nsum;
-    struct axis result[IR_MAX_RANK], sum[IR_MAX_RANK];
-    enum kir_type acc;
-    bool conv;
-    /* the side that lanes run along, when it is packed: panels of `lanes` columns, in which the lines of the sum follow one
-     * another */
-    struct {
-        bool on;
-        uint32_t side, v, buffer;
-        int64_t lanes, depth; /* of a panel: columns, lines */
-        kir_val panel, lane;
-    } packed;
-};
+#include "kir/contract.h"
 
 /* ---- the operands' elements at the loops' indices --------------------------------------------- */
 
@@ -161,28 +137,12 @@ static void conv_index(const struct contraction *c, uint32_t side, struct index 
     }
 }
 
-/* The place of a packed element at the axes' indices. */
-static kir_val packed_place(const struct contraction *c) {
-    struct lower *l = c->l;
-    kir_val at = kir_i64(l->k, 0);
-    for (uint32_t i = 0; i < c->nresult; i++)
-        if (i != c->packed.v && c->result[i].stride[c->packed.side] != 0)
-            at = lower_add(l, lower_mul(l, at, c->result[i].size), c->result[i].at);
-    at = lower_add(l, lower_mul(l, at, (c->result[c->packed.v].size + c->packed.lanes - 1) / c->packed.lanes), c->packed.panel);
-    for (uint32_t i = 0; i < c->nsum; i++)
-        at = lower_add(l, lower_mul(l, at, c->sum[i].size), c->sum[i].at);
-    return lower_add(l, lower_mul(l, at, c->packed.lanes), c->packed.lane);
-}
-
-/* An operand's element in the type of the sum; 0 outside of a convolution's input. */
-static kir_val factor(const struct contraction *c, uint32_t side) {
+kir_val contract_factor(const struct contraction *c, uint32_t side) {
     struct lower *l = c->l;
     ir_val v = ir_operand(l->m, c->op, side);
     enum ir_dtype t = dtype_of(c, v);
-    if (c->packed.on && side == c->packed.side) {
-        kir_val y = kir_load(l->k, c->packed.buffer, packed_place(c));
-        return kir_type(l->k, y) == c->acc ? y : kir_typed(l->k, KIR_CONVERT, lower_sign(t), c->acc, y);
-    }
+    if (c->packed[side].on)
+        return kir_load(l->k, c->packed[side].buffer, c->packed[side].at);
     struct index at;
     kir_val guard = {0}, outer = l->guard;
     if (c->conv)
@@ -238,7 +198,7 @@ static void read_strides(const struct contraction *c, uint32_t side, kir_val x, 
         bool changes = kir_get(k, axes[i].at)->op == KIR_LOOP && (any || marked[axes[i].at.i]);
         *stride = 0;
         if (changes && (!load.i || !kir_linear(k, kir_get(k, load)->arg[0], axes[i].at, stride) || *stride == 0))
-            *stride = UNKNOWN;
+            *stride = CONTRACT_UNKNOWN;
     }
 }
 
@@ -257,7 +217,7 @@ static void find_strides(struct contraction *c) {
     for (uint32_t i = 0; i < c->nsum; i++)
         c->sum[i].at = kir_loop(trial.k, KIR_SERIAL, c->sum[i].size, 0);
     for (uint32_t side = 0; side < 2; side++) {
-        kir_val x = factor(c, side);
+        kir_val x = contract_factor(c, side);
         read_strides(c, side, x, c->result, c->nresult);
         read_strides(c, side, x, c->sum, c->nsum);
     }
@@ -268,19 +228,22 @@ static void find_strides(struct contraction *c) {
 
 /* ---- schedules -------------------------------------------------------------------------------- */
 
-static kir_val zero(const struct contraction *c) {
+kir_val contract_zero(const struct contraction *c) {
     return kir_is_float(c->acc) ? kir_float(c->l->k, c->acc, 0) : kir_int(c->l->k, c->acc, 0);
 }
 
-static void multiply_add(const struct contraction *c, kir_val reg, kir_val i) {
+void contract_multiply_add(const struct contraction *c, kir_val reg, kir_val i) {
     struct kir *k = c->l->k;
-    kir_val x = factor(c, 0), y = factor(c, 1), sum = kir_get_reg(k, reg, i);
+    kir_val x = contract_factor(c, 0), y = contract_factor(c, 1), sum = kir_get_reg(k, reg, i);
+    if (c->pairs) {
+        kir_set_reg(k, reg, i, kir_op2(k, KIR_ADD, 0, kir_op2(k, KIR_DOT2, 0, x, y), sum));
+        return;
+    }
     bool fused = kir_is_float(c->acc) && !c->l->kernel->strict;
     kir_set_reg(k, reg, i, fused ? kir_fma(k, x, y, sum) : kir_op2(k, KIR_ADD, 0, kir_op2(k, KIR_MUL, 0, x, y), sum));
 }
 
-/* The result's element at the axes' indices, and everything that is computed from it. */
-static void finish(const struct contraction *c, kir_val sum) {
+void contract_finish(const struct contraction *c, kir_val sum) {
     struct lower *l = c->l;
     const struct ir_type_data *t = ir_val_type(l->m, ir_result(l->m, c->op, 0));
     struct index at = {.n = c->nresult};
@@ -299,8 +262,7 @@ static void finish(const struct contraction *c, kir_val sum) {
     }
 }
 
-/* A tile along an axis: so many of its indices, from the t-th on; the last tile may overlap the one before. */
-static int64_t tile_of(int64_t size, int64_t most) {
+int64_t contract_tile(int64_t size, int64_t most) {
     if (size <= most)
         return size;
     for (int64_t t = most; 4 * t >= 3 * most; t--)
@@ -309,7 +271,7 @@ static int64_t tile_of(int64_t size, int64_t most) {
     return most;
 }
 
-static kir_val tile_begin(struct lower *l, kir_val t, int64_t size, int64_t tile) {
+kir_val contract_tile_begin(struct lower *l, kir_val t, int64_t size, int64_t tile) {
     kir_val begin = lower_mul(l, t, tile);
     return size % tile ? kir_op2(l->k, KIR_MIN, 0, begin, kir_i64(l->k, size - tile)) : begin;
 }
@@ -357,162 +319,49 @@ static uint32_t grid_order(const struct contraction *c, uint32_t p, uint32_t q, 
     return n;
 }
 
-/* A line of the panel; `guarded`: columns behind the operand's last are zeros. */
-static void pack_columns(struct contraction *c, struct lower *before, uint32_t buffer, bool guarded) {
-    struct axis *v = &c->result[c->packed.v];
-    c->packed.lane = kir_loop(before->k, KIR_VECTOR, c->packed.lanes, (uint32_t)c->packed.lanes);
-    v->at = lower_add(before, lower_mul(before, c->packed.panel, c->packed.lanes), c->packed.lane);
-    if (guarded)
-        before->guard = kir_cmp(before->k, KIR_LT, 0, v->at, kir_i64(before->k, v->size));
-    struct contraction plain = *c;
-    plain.acc = kir_type_of(dtype_of(c, ir_operand(before->m, c->op, c->packed.side)));
-    kir_store(before->k, buffer, packed_place(c), factor(&plain, c->packed.side));
-    before->guard = (kir_val){0};
-    kir_close(before->k);
-}
-
-/* A kernel that packs the side of axis v, which result_lanes reads then: where many rows are multiplied by it, its lines are
-   read in one stream, and not from as many pages as there are lines. */
-enum { PACK_LINES = 16 };
-
-static void pack(struct contraction *c, uint32_t v, uint32_t side, int64_t lanes) {
-    struct lower *l = c->l, before;
-    int64_t panels = (c->result[v].size + lanes - 1) / lanes, outer = 1, dims[2 * IR_MAX_RANK + 1];
-    uint32_t axes[IR_MAX_RANK], n = 0, opened = 1;
-    kir_val at[2 * IR_MAX_RANK + 1];
-    c->packed.side = side;
-    c->packed.v = v;
-    c->packed.lanes = lanes;
-    c->packed.depth = 1;
-    for (uint32_t i = 0; i < c->nresult; i++)
-        if (i != v && c->result[i].stride[side] != 0) {
-            axes[n] = i;
-            dims[n++] = c->result[i].size;
-        }
-    for (uint32_t i = 0; i < c->nsum; i++)
-        c->packed.depth *= c->sum[i].size;
-    for (uint32_t i = 0; i < n; i++)
-        outer *= dims[i];
-    ir_val operand = ir_operand(l->m, c->op, side);
-    uint32_t temp = lower_new_temp(l, dtype_of(c, operand), outer * panels * c->packed.depth * lanes);
-    lower_before(l, &before);
-    c->l = &before;
-    /* A few streams are read and one is written. Where lines are contiguous: blocks of lines of the last contracted axis, panel
-       by panel; where columns are: panel by panel, each down its columns. */
-    bool lines_first = c->result[v].stride[side] == 1;
-    uint32_t last = c->nsum - 1, m = n;
-    int64_t lines = c->sum[last].size, blocks = (lines + PACK_LINES - 1) / PACK_LINES;
-    for (uint32_t i = 0; i + 1 < c->nsum; i++)
-        dims[m++] = c->sum[i].size;
-    dims[m++] = lines_first ? blocks : panels;
-    outer = 1;
-    for (uint32_t i = 0; i < m; i++)
-        outer *= dims[i];
-    lower_unflatten(&before, lower_grid(&before, outer), dims, m, at);
-    for (uint32_t i = 0; i < c->nresult; i++) /* along the others the operand does not change */
-        c->result[i].at = kir_i64(before.k, 0);
-    for (uint32_t i = 0; i < n; i++)
-        c->result[axes[i]].at = at[i];
-    for (uint32_t i = 0; i + 1 < c->nsum; i++)
-        c->sum[i].at = at[n + i];
-    kir_val inner = kir_loop(before.k, KIR_SERIAL, lines_first ? panels : blocks, 0);
-    kir_val first = lower_mul(&before, lines_first ? at[m - 1] : inner, PACK_LINES);
-    c->packed.panel = lines_first ? inner : at[m - 1];
-    c->sum[last].at = lower_part(&before, first, PACK_LINES, lines, KIR_SERIAL, 0);
-    opened += 2;
-    uint32_t buffer = lower_temp(&before, temp, KIR_OUT);
-    if (c->result[v].size % lanes) { /* the last panel is filled up with zeros */
-        kir_if(before.k, kir_cmp(before.k, KIR_LT, 0, c->packed.panel, kir_i64(before.k, c->result[v].size / lanes)));
-        pack_columns(c, &before, buffer, false);
-        kir_else(before.k);
-        pack_columns(c, &before, buffer, true);
-        kir_close(before.k);
-    } else {
-        pack_columns(c, &before, buffer, false);
-    }
-    for (; opened > 0; opened--)
-        kir_close(before.k);
-    c->l = l;
-    c->packed.on = true;
-    c->packed.buffer = lower_temp(l, temp, KIR_IN);
-}
-
-enum { PACK_REUSE = 24, PACK_ELEMENTS = 1 << 14 }; /* how often an element must be used, and how many make it pay */
-
-static bool is_worth_packing(const struct contraction *c, uint32_t v) {
-    uint32_t side = c->result[v].stride[1] != 0;
-    int64_t uses = 1, elements = 1;
-    if (c->result[v].stride[!side] != 0 || c->l->native || c->nsum == 0)
-        return false;
-    for (uint32_t i = 0; i < c->nresult; i++)
-        *(c->result[i].stride[side] == 0 ? &uses : &elements) *= c->result[i].size;
-    for (uint32_t i = 0; i < c->nsum; i++)
-        elements *= c->sum[i].size;
-    return uses >= PACK_REUSE && (elements >= PACK_ELEMENTS || c->result[v].stride[side] != 1);
-}
-
-/* Tiles of rows that are multiplied by a panel after the other while they stay in the second cache; their rest of it is the
-   panels'. */
-static int64_t tiles_of_block(const struct contraction *c, int64_t tile, int64_t tiles) {
-    if (!c->packed.on)
-        return tiles;
-    int64_t bytes = tile * c->packed.depth * (int64_t)kir_type_bits(c->acc) / 8,
-            most = (int64_t)c->l->target->l2_bytes / 2 / bytes;
-    most = most < 1 ? 1 : most;
-    int64_t blocks = (tiles + most - 1) / most;
-    return (tiles + blocks - 1) / blocks;
+int64_t contract_lanes(const struct contraction *c, int64_t size, uint32_t *rows) {
+    const struct kir_target *t = c->l->target;
+    uint32_t vector = t->vector_bytes / (kir_type_bits(c->acc) / 8), registers = t->vector_count >= 32 ? 24 : 12;
+    uint32_t wide = registers / 6; /* vectors side by side */
+    while (wide > 1 && (int64_t)(wide * vector) > size && (int64_t)(wide / 2 * vector) >= size)
+        wide /= 2;
+    *rows = registers / wide;
+    return (int64_t)wide * vector;
 }
 
 /* Lanes along axis v of the result, a register tile of rows along axis u (nresult = none). */
 static void result_lanes(struct contraction *c, uint32_t v, uint32_t u) {
     struct lower *l = c->l;
-    uint32_t order[IR_MAX_RANK], n = grid_order(c, v, u, order), opened = 0, sums = 0;
-    uint32_t vector = l->target->vector_bytes / (kir_type_bits(c->acc) / 8),
-             registers = l->target->vector_count >= 32 ? 24 : 12;
+    uint32_t order[IR_MAX_RANK], n = grid_order(c, v, u, order), opened = 0, sums = 0, registers;
     int64_t size = c->result[v].size, rows = u < c->nresult ? c->result[u].size : 1, counts[IR_MAX_RANK];
-    uint32_t wide = registers / 6; /* vectors side by side */
-    while (wide > 1 && (int64_t)(wide * vector) > size && (int64_t)(wide / 2 * vector) >= size)
-        wide /= 2;
-    int64_t lanes = (int64_t)wide * vector, tile = tile_of(rows, registers / wide);
-    kir_val at[IR_MAX_RANK] = {{0}};
-    if (is_worth_packing(c, v))
-        pack(c, v, c->result[v].stride[1] != 0, lanes);
-    int64_t tiles = (rows + tile - 1) / tile, block = tiles_of_block(c, tile, tiles);
+    int64_t lanes = contract_lanes(c, size, &registers), tile = contract_tile(rows, registers);
+    kir_val at[IR_MAX_RANK] = {{0}}, lane;
     for (uint32_t i = 0; i < n; i++)
-        counts[i] = order[i] == v ? (size + lanes - 1) / lanes : order[i] == u ? block : c->result[order[i]].size;
-    if (u < c->nresult && block < tiles) { /* blocks of tiles around the panels */
-        counts[n] = block;
-        counts[n - 1] = counts[n - 2];
-        counts[n - 2] = (tiles + block - 1) / block;
-        open_grid(c, order, counts, n + 1, at, &opened);
-        kir_val t = lower_add(l, lower_mul(l, at[n - 2], block), at[n]);
-        c->result[v].at = at[n - 1];
-        c->result[u].at = tiles % block ? kir_op2(l->k, KIR_MIN, 0, t, kir_i64(l->k, tiles - 1)) : t;
-    } else {
-        open_grid(c, order, counts, n, at, &opened);
-    }
+        counts[i] = order[i] == v   ? (size + lanes - 1) / lanes
+                    : order[i] == u ? (rows + tile - 1) / tile
+                                    : c->result[order[i]].size;
+    open_grid(c, order, counts, n, at, &opened);
     kir_val column = lower_mul(l, c->result[v].at, lanes),
-            first = u < c->nresult ? tile_begin(l, c->result[u].at, rows, tile) : at[0];
-    c->packed.panel = c->result[v].at;
+            first = u < c->nresult ? contract_tile_begin(l, c->result[u].at, rows, tile) : at[0];
     if (size % lanes == 0) {
-        c->packed.lane = kir_loop(l->k, KIR_VECTOR, lanes, (uint32_t)lanes);
+        lane = kir_loop(l->k, KIR_VECTOR, lanes, (uint32_t)lanes);
     } else {
         kir_val rest = kir_op2(l->k, KIR_MIN, 0, kir_op2(l->k, KIR_SUB, 0, kir_i64(l->k, size), column), kir_i64(l->k, lanes));
-        c->packed.lane = kir_loop_to(l->k, KIR_VECTOR, rest, (uint32_t)lanes);
+        lane = kir_loop_to(l->k, KIR_VECTOR, rest, (uint32_t)lanes);
     }
-    c->result[v].at = lower_add(l, column, c->packed.lane);
+    c->result[v].at = lower_add(l, column, lane);
     opened++;
-    kir_val reg = kir_reg(l->k, zero(c), tile);
+    kir_val reg = kir_reg(l->k, contract_zero(c), tile);
     open_sums(c, UINT32_MAX, &sums);
     kir_val row = kir_loop(l->k, KIR_UNROLLED, tile, 0);
     if (u < c->nresult)
         c->result[u].at = lower_add(l, first, row);
-    multiply_add(c, reg, row);
+    contract_multiply_add(c, reg, row);
     close_all(l, sums + 1);
     row = kir_loop(l->k, KIR_UNROLLED, tile, 0);
     if (u < c->nresult)
         c->result[u].at = lower_add(l, first, row);
-    finish(c, kir_get_reg(l->k, reg, row));
+    contract_finish(c, kir_get_reg(l->k, reg, row));
     close_all(l, opened + 1);
 }
 
@@ -537,12 +386,12 @@ static void sum_part(struct contraction *c, const struct sum_tile *t, int64_t be
                      uint32_t width) {
     struct lower *l = c->l;
     uint32_t opened = 0;
-    kir_val lane = kir_loop(l->k, KIR_VECTOR, lanes, width), reg = kir_reg(l->k, zero(c), t->np * t->nq);
+    kir_val lane = kir_loop(l->k, KIR_VECTOR, lanes, width), reg = kir_reg(l->k, contract_zero(c), t->np * t->nq);
     open_sums(c, t->s, &opened);
     kir_val step = kir_loop(l->k, KIR_SERIAL, steps, 0);
     if (c->nsum)
         c->sum[t->s].at = lower_add(l, lower_add(l, lower_mul(l, step, lanes), lane), kir_i64(l->k, begin));
-    multiply_add(c, reg, tile_loops(c, t));
+    contract_multiply_add(c, reg, tile_loops(c, t));
     close_all(l, opened + 3);
     kir_val i = kir_loop(l->k, KIR_UNROLLED, t->np * t->nq, 0);
     kir_acc(l->k, KIR_ADD, 0, t->reg, i, kir_get_reg(l->k, reg, i));
@@ -555,23 +404,23 @@ static void sum_lanes(struct contraction *c, uint32_t s, uint32_t p, uint32_t q)
     int64_t np = p < c->nresult ? c->result[p].size : 1, nq = q < c->nresult ? c->result[q].size : 1, counts[IR_MAX_RANK];
     int64_t size = c->nsum ? c->sum[s].size : 1;
     uint32_t vector = l->target->vector_bytes / (kir_type_bits(c->acc) / 8);
-    struct sum_tile t = {.s = s, .p = p, .q = q, .np = tile_of(np, 4), .nq = tile_of(nq, 4)};
+    struct sum_tile t = {.s = s, .p = p, .q = q, .np = contract_tile(np, 4), .nq = contract_tile(nq, 4)};
     uint32_t width = vector * (t.np * t.nq <= 4 && size >= 4 * vector ? 2 : 1);
     kir_val at[IR_MAX_RANK];
     for (uint32_t i = 0; i < n; i++)
         counts[i] = order[i] == p ? (np + t.np - 1) / t.np : order[i] == q ? (nq + t.nq - 1) / t.nq : c->result[order[i]].size;
     open_grid(c, order, counts, n, at, &opened);
     if (p < c->nresult)
-        t.p0 = tile_begin(l, c->result[p].at, np, t.np);
+        t.p0 = contract_tile_begin(l, c->result[p].at, np, t.np);
     if (q < c->nresult)
-        t.q0 = tile_begin(l, c->result[q].at, nq, t.nq);
-    t.reg = kir_reg(l->k, zero(c), t.np * t.nq);
+        t.q0 = contract_tile_begin(l, c->result[q].at, nq, t.nq);
+    t.reg = kir_reg(l->k, contract_zero(c), t.np * t.nq);
     if (size / width)
         sum_part(c, &t, 0, size / width, width, width);
     if (size % width)
         sum_part(c, &t, size / width * width, 1, size % width, width);
     kir_val i = tile_loops(c, &t);
-    finish(c, kir_get_reg(l->k, t.reg, i));
+    contract_finish(c, kir_get_reg(l->k, t.reg, i));
     close_all(l, opened + 2);
 }
 
@@ -603,7 +452,7 @@ static void schedule(struct contraction *c) {
         if (c->sum[i].stride[0] == 1 && c->sum[i].stride[1] == 1 && (s == c->nsum || c->sum[i].size > c->sum[s].size))
             s = i;
     for (uint32_t i = 0; i < c->nresult && v == c->nresult; i++) /* lanes that packing makes contiguous */
-        if (c->result[c->nresult - 1 - i].size >= 16 && is_worth_packing(c, c->nresult - 1 - i))
+        if (c->result[c->nresult - 1 - i].size >= 16 && contract_can_block(c, c->nresult - 1 - i))
             v = c->nresult - 1 - i;
     if (v == c->nresult && s < c->nsum && !c->l->kernel->strict) {
         sum_lanes(c, s, longest_axis(c, c->nresult, 1), longest_axis(c, c->nresult, 0));
@@ -615,8 +464,16 @@ static void schedule(struct contraction *c) {
         sum_lanes(c, 0, c->nresult, c->nresult);
         return;
     }
+    if (contract_blocks(c, v))
+        return;
     uint32_t still = c->result[v].stride[1] != 0 ? 1 : 0, u = longest_axis(c, v, still);
     result_lanes(c, v, u < c->nresult ? u : longest_axis(c, v, !still));
+}
+
+/* Whether a factor is a number of 16 bits with a sign. */
+static bool is_short(enum ir_dtype t) {
+    const struct ir_dtype_info *i = ir_dtype_get(t);
+    return (i->cls == IR_SINT && i->bits <= 16) || (i->cls == IR_UINT && i->bits <= 8);
 }
 
 static enum kir_type wider(enum kir_type a, enum kir_type b) {
@@ -645,5 +502,7 @@ void lower_contract(struct lower *l) {
             c.sum[c.nsum++].size = dims_of(&c, 0)[d.sum[i]];
     }
     find_strides(&c);
+    c.pairs = c.acc == KIR_I32 && is_short(dtype_of(&c, ir_operand(l->m, c.op, 0))) &&
+              is_short(dtype_of(&c, ir_operand(l->m, c.op, 1)));
     schedule(&c);
 }

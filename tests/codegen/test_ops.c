@@ -59,6 +59,8 @@ static bool applies(enum kir_op op, enum kir_type t) {
     case KIR_CLZ:
     case KIR_POPCNT:
         return !f && !b;
+    case KIR_DOT2:
+        return t == KIR_I32;
     case KIR_ADD:
     case KIR_MUL:
     case KIR_MIN:

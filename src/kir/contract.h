@@ -1,0 +1,54 @@
+/* Contractions: what their schedules share. A dot or a convolution is a sum over some axes of products of one element of each
+ * operand, for each element of a result with axes of its own. */
+#ifndef HILO_KIR_CONTRACT_H
+#define HILO_KIR_CONTRACT_H
+
+#include "kir/lower.h"
+
+/* A loop over a dimension of the result, or over a contracted one. */
+struct axis {
+    int64_t size;
+    int64_t stride[2]; /* of the operands' elements along it; 0: does not change; CONTRACT_UNKNOWN: not linear */
+    kir_val at;        /* index while loops are open */
+};
+#define CONTRACT_UNKNOWN INT64_MIN
+
+/* An operand that was brought into the order in which it is read: at which place of which buffer its element is now. */
+struct packed {
+    bool on;
+    uint32_t buffer;
+    kir_val at;
+};
+
+struct contraction {
+    struct lower *l;
+    ir_op op;
+    uint32_t nresult, nsum;
+    struct axis result[IR_MAX_RANK], sum[IR_MAX_RANK];
+    enum kir_type acc; /* what products are summed in */
+    bool conv;
+    bool pairs; /* packed operands hold two factors of 16 bits, which follow one another in the sum, in 32 */
+    struct packed packed[2];
+};
+
+/* An operand's element at the axes' indices in the type of the sum (packed: as it lies there); 0 outside of a convolution's
+   input. */
+kir_val contract_factor(const struct contraction *c, uint32_t side);
+kir_val contract_zero(const struct contraction *c);
+/* register[i] += the product of both factors */
+void contract_multiply_add(const struct contraction *c, kir_val reg, kir_val i);
+/* The result's element at the axes' indices, and everything that is computed from it. */
+void contract_finish(const struct contraction *c, kir_val sum);
+
+/* A tile along an axis: so many of its indices, from the t-th on; the last tile may overlap the one before. */
+int64_t contract_tile(int64_t size, int64_t most);
+kir_val contract_tile_begin(struct lower *l, kir_val t, int64_t size, int64_t tile);
+/* Lanes along an axis of so many elements, and the rows of a register tile beside them. */
+int64_t contract_lanes(const struct contraction *c, int64_t size, uint32_t *rows);
+
+/* Where it pays, a schedule of blocks that fit the caches, with packed operands; lanes along axis v of the result. False
+   when it does not, and nothing was built. */
+bool contract_blocks(struct contraction *c, uint32_t v);
+bool contract_can_block(const struct contraction *c, uint32_t v);
+
+#endif

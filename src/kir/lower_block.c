@@ -1,0 +1,509 @@
+/* Contractions in blocks, after Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication", 2008.
+ *
+ * The result's axes along which the operand of the lanes does not change are its rows, one behind another; the others but
+ * that of the lanes are batches. An iteration of the grid computes a block of so many tiles of rows by so many panels of
+ * columns. It takes the sum in slabs. Of each it first brings the elements of its rows into scratch memory, tile by tile, where
+ * they stay in the second cache while panel after panel is multiplied by them; a panel of a slab stays in the first cache.
+ * Between slabs the sums wait in scratch memory.
+ *
+ * The panels, of as many columns as a register tile has lanes, are packed by a kernel that runs before; but where one block
+ * has all rows, and so a panel is multiplied once, the iteration packs what it needs. The order of the sum is that of the
+ * axes, whatever the blocks. */
+#include "kir/contract.h"
+
+enum {
+    BLOCK_ROWS = 24,         /* fewer products with an element do not pay for packing it */
+    BLOCK_WORK = 1 << 17,    /* nor do fewer in all */
+    BLOCK_DEPTH = 384,       /* of a slab, about */
+    BLOCK_PANELS = 32,       /* of a block, where they were packed before */
+    BLOCK_PANELS_HERE = 8,   /* where they are packed in it */
+    BLOCK_TILES_HERE = 28,   /* most tiles of rows for that */
+    BLOCK_GRID = 16,         /* blocks that keep threads busy */
+    BLOCK_LEAST = 4,         /* panels or tiles that a block keeps although there are fewer */
+    BLOCK_LINES = 16         /* that the kernel that packs panels takes at once */
+};
+
+struct blocks {
+    struct contraction *c;
+    uint32_t cols, rows; /* sides: of the lanes, of the rows */
+    uint32_t v;          /* axis of the lanes */
+    uint32_t row[IR_MAX_RANK], nrow, batch[IR_MAX_RANK], nbatch;
+    int64_t line[IR_MAX_RANK]; /* sizes of the sum's axes, the last one in pairs */
+    uint32_t cut;              /* the axis of the sum that slabs cut; those before it are outside of them */
+    int64_t chunk;             /* of it, in a slab */
+    int64_t inner, depth;      /* lines of the axes behind it, of a slab */
+    int64_t slabs, all;        /* slabs, lines of the whole sum */
+    int64_t nrows, tile, tiles, ntiles; /* rows; of a tile; tiles; tiles of a block */
+    int64_t lanes, panels, npanels;     /* the same for columns */
+    bool here;                          /* panels are packed in the block */
+    bool upright;                       /* rows lie side by side, and are brought so: `stride` of them a line */
+    int64_t stride;
+    uint32_t a, b, sums; /* buffers; a, sums: scratch */
+};
+
+static int64_t quotient(int64_t a, int64_t b) { /* rounded up */
+    return (a + b - 1) / b;
+}
+
+static int64_t even(int64_t size, int64_t most) { /* parts of nearly equal size */
+    return quotient(size, quotient(size, most));
+}
+
+static enum ir_dtype packed_dtype(const struct contraction *c) {
+    switch (c->acc) {
+    case KIR_F32:
+        return IR_F32_T;
+    case KIR_F64:
+        return IR_F64_T;
+    case KIR_I8:
+        return IR_I8_T;
+    case KIR_I16:
+        return IR_I16_T;
+    case KIR_I32:
+        return IR_I32_T;
+    default:
+        return IR_I64_T;
+    }
+}
+
+/* ---- the choice ------------------------------------------------------------------------------- */
+
+static void find_axes(struct blocks *b) {
+    const struct contraction *c = b->c;
+    const struct axis *side_by_side = NULL;
+    for (uint32_t i = 0; i < c->nresult; i++)
+        if (i != b->v && c->result[i].stride[b->cols] == 0 && c->result[i].stride[b->rows] == 1 && c->result[i].size > 1)
+            side_by_side = &c->result[i];
+    bool lines = c->sum[c->nsum - 1].stride[b->rows] == 1 || c->sum[c->nsum - 1].size == 1;
+    b->upright = side_by_side && !lines && side_by_side->size >= BLOCK_ROWS && !c->pairs;
+    for (uint32_t i = 0; i < c->nresult; i++) {
+        if (i == b->v)
+            continue;
+        bool is_row = b->upright ? &c->result[i] == side_by_side : c->result[i].stride[b->cols] == 0;
+        if (is_row)
+            b->row[b->nrow++] = i;
+        else
+            b->batch[b->nbatch++] = i;
+    }
+    b->nrows = 1;
+    for (uint32_t i = 0; i < b->nrow; i++)
+        b->nrows *= c->result[b->row[i]].size;
+}
+
+static void find_slabs(struct blocks *b) {
+    const struct contraction *c = b->c;
+    uint32_t last = c->nsum - 1;
+    b->all = 1;
+    for (uint32_t i = 0; i <= last; i++) {
+        b->line[i] = c->pairs && i == last ? quotient(c->sum[i].size, 2) : c->sum[i].size;
+        b->all *= b->line[i];
+    }
+    int64_t most = BLOCK_DEPTH + BLOCK_DEPTH / 4;
+    b->cut = last;
+    b->inner = 1;
+    while (b->cut > 0 && b->inner * b->line[b->cut] <= most / 2)
+        b->inner *= b->line[b->cut--];
+    b->chunk = b->line[b->cut] * b->inner <= most ? b->line[b->cut] : even(b->line[b->cut], BLOCK_DEPTH / b->inner);
+    b->depth = b->chunk * b->inner;
+    b->slabs = quotient(b->line[b->cut], b->chunk);
+    for (uint32_t i = 0; i < b->cut; i++)
+        b->slabs *= b->line[i];
+}
+
+static void find_blocks(struct blocks *b) {
+    const struct contraction *c = b->c;
+    int64_t bytes = kir_type_bits(c->acc) / 8, l2 = (int64_t)c->l->target->l2_bytes, batches = 1;
+    for (uint32_t i = 0; i < b->nbatch; i++)
+        batches *= c->result[b->batch[i]].size;
+    uint32_t rows;
+    b->lanes = contract_lanes(c, c->result[b->v].size, &rows);
+    b->tile = contract_tile(b->nrows, rows);
+    b->tiles = quotient(b->nrows, b->tile);
+    b->panels = quotient(c->result[b->v].size, b->lanes);
+    b->here = b->tiles <= BLOCK_TILES_HERE;
+    int64_t tiles = l2 / 4 / (b->tile * b->depth * bytes), panels = b->here ? BLOCK_PANELS_HERE : BLOCK_PANELS;
+    tiles = b->here ? b->tiles : tiles < BLOCK_LEAST ? BLOCK_LEAST : tiles;
+    while (panels > BLOCK_LEAST && batches * quotient(b->tiles, tiles) * quotient(b->panels, panels) < BLOCK_GRID)
+        panels /= 2;
+    while (!b->here && tiles > BLOCK_LEAST && batches * quotient(b->tiles, tiles) * quotient(b->panels, panels) < BLOCK_GRID)
+        tiles = quotient(tiles, 2);
+    b->ntiles = even(b->tiles, tiles);
+    b->npanels = even(b->panels, panels);
+    int64_t vector = c->l->target->vector_bytes / bytes;
+    b->stride = b->upright ? quotient(b->tile, vector) * vector : 1;
+}
+
+static bool find(struct contraction *c, uint32_t v, struct blocks *b) {
+    *b = (struct blocks){.c = c, .v = v};
+    if (c->l->native || c->l->kernel->strict || c->nsum == 0 || c->acc == KIR_I1)
+        return false;
+    b->cols = c->result[v].stride[1] != 0;
+    b->rows = !b->cols;
+    if (c->result[v].stride[b->rows] != 0)
+        return false;
+    find_axes(b);
+    find_slabs(b);
+    return b->nrows >= BLOCK_ROWS && b->nrows * b->all * c->result[v].size >= BLOCK_WORK && c->result[v].size >= 8;
+}
+
+bool contract_can_block(const struct contraction *c, uint32_t v) {
+    struct contraction trial = *c;
+    struct blocks b;
+    return find(&trial, v, &b);
+}
+
+/* A loop as long as an extent that may be a constant. */
+static kir_val open_loop(struct lower *l, kir_val extent) {
+    int64_t n;
+    return kir_is_const(l->k, extent, &n) ? kir_loop(l->k, KIR_SERIAL, n, 0) : kir_loop_to(l->k, KIR_SERIAL, extent, 0);
+}
+
+/* ---- packing ---------------------------------------------------------------------------------- */
+
+/* An element of an operand at the axes' indices as it is packed. `last`: index of the last axis of the sum, pairs as one. */
+static kir_val element(struct blocks *b, uint32_t side, kir_val last) {
+    struct contraction *c = b->c;
+    struct lower *l = c->l;
+    struct axis *sum = &c->sum[c->nsum - 1];
+    struct packed packed = c->packed[side];
+    kir_val x[2], guard = l->guard;
+    c->packed[side].on = false;
+    for (int64_t i = 0; i < (c->pairs ? 2 : 1); i++) {
+        sum->at = c->pairs ? lower_add(l, lower_mul(l, last, 2), kir_i64(l->k, i)) : last;
+        if (i == 1 && sum->size % 2) {
+            kir_val inside = kir_cmp(l->k, KIR_LT, 0, sum->at, kir_i64(l->k, sum->size));
+            l->guard = guard.i ? kir_op2(l->k, KIR_AND, 0, guard, inside) : inside;
+        }
+        x[i] = contract_factor(c, side);
+    }
+    l->guard = guard;
+    c->packed[side] = packed;
+    if (!c->pairs)
+        return x[0];
+    kir_val low = kir_op2(l->k, KIR_AND, 0, x[0], kir_int(l->k, c->acc, 0xFFFF));
+    return kir_op2(l->k, KIR_OR, 0, low, kir_op2(l->k, KIR_SHL, 0, x[1], kir_int(l->k, c->acc, 16)));
+}
+
+/* Loops over the lines of a slab, those of the last axis in lanes where `width` is not 0: the line in it, and `last` for
+   element(). Returns how many loops. */
+static uint32_t open_lines(struct blocks *b, kir_val chunk, uint32_t width, kir_val *line, kir_val *last) {
+    struct contraction *c = b->c;
+    struct lower *l = c->l;
+    kir_val first = lower_mul(l, chunk, b->chunk);
+    *line = kir_i64(l->k, 0);
+    for (uint32_t i = b->cut; i < c->nsum; i++) {
+        enum kir_loop kind = width && i + 1 == c->nsum ? KIR_VECTOR : KIR_SERIAL;
+        kir_val at;
+        if (i == b->cut) {
+            c->sum[i].at = lower_part(l, first, b->chunk, b->line[i], kind, width);
+            at = kir_op2(l->k, KIR_SUB, 0, c->sum[i].at, first);
+        } else {
+            c->sum[i].at = at = kir_loop(l->k, kind, b->line[i], kind == KIR_VECTOR ? width : 0);
+        }
+        *line = lower_add(l, lower_mul(l, *line, b->line[i]), at);
+    }
+    *last = c->sum[c->nsum - 1].at;
+    return c->nsum - b->cut;
+}
+
+static void close_all(struct lower *l, uint32_t n) {
+    while (n-- > 0)
+        kir_close(l->k);
+}
+
+/* Loops over the lanes of a line of a panel, whose columns behind the operand's last are zeros, and stores them. */
+static void pack_lanes(struct blocks *b, uint32_t buffer, kir_val panel, kir_val place, kir_val last) {
+    struct contraction *c = b->c;
+    struct lower *l = c->l;
+    struct axis *v = &c->result[b->v];
+    bool ragged = v->size % b->lanes != 0;
+    for (int guarded = 0; guarded <= ragged; guarded++) {
+        if (ragged && !guarded)
+            kir_if(l->k, kir_cmp(l->k, KIR_LT, 0, panel, kir_i64(l->k, v->size / b->lanes)));
+        else if (guarded)
+            kir_else(l->k);
+        kir_val lane = kir_loop(l->k, KIR_VECTOR, b->lanes, (uint32_t)b->lanes);
+        v->at = lower_add(l, lower_mul(l, panel, b->lanes), lane);
+        if (guarded)
+            l->guard = kir_cmp(l->k, KIR_LT, 0, v->at, kir_i64(l->k, v->size));
+        kir_val x = element(b, b->cols, last);
+        kir_store(l->k, buffer, lower_add(l, lower_mul(l, place, b->lanes), lane), x);
+        l->guard = (kir_val){0};
+        kir_close(l->k);
+    }
+    if (ragged)
+        kir_close(l->k);
+}
+
+/* The batch's axes that the panels change with. */
+static uint32_t panel_axes(const struct blocks *b, uint32_t *axes, int64_t *dims) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < b->nbatch; i++)
+        if (b->c->result[b->batch[i]].stride[b->cols] != 0) {
+            axes[n] = b->batch[i];
+            dims[n++] = b->c->result[b->batch[i]].size;
+        }
+    return n;
+}
+
+/* The kernel that packs all panels. A few streams are read and one is written. Where lines are contiguous: some lines of the
+   last contracted axis, panel by panel; where columns are: panel by panel, each down its columns. */
+static void pack_before(struct blocks *b) {
+    struct contraction *c = b->c;
+    struct lower *l = c->l, before;
+    int64_t dims[2 * IR_MAX_RANK + 1], all = 1;
+    uint32_t axes[IR_MAX_RANK], n = panel_axes(b, axes, dims), m = n, last = c->nsum - 1;
+    kir_val at[2 * IR_MAX_RANK + 1];
+    for (uint32_t i = 0; i < n; i++)
+        all *= dims[i];
+    uint32_t temp = lower_new_temp(l, packed_dtype(c), all * b->panels * b->all * b->lanes);
+    lower_before(l, &before);
+    c->l = &before;
+    bool lines_first = c->result[b->v].stride[b->cols] == 1;
+    int64_t parts = quotient(b->line[last], BLOCK_LINES);
+    for (uint32_t i = 0; i < last; i++)
+        dims[m++] = b->line[i];
+    dims[m++] = lines_first ? parts : b->panels;
+    all = 1;
+    for (uint32_t i = 0; i < m; i++)
+        all *= dims[i];
+    lower_unflatten(&before, lower_grid(&before, all), dims, m, at);
+    for (uint32_t i = 0; i < c->nresult; i++) /* along the others the operand does not change */
+        c->result[i].at = kir_i64(before.k, 0);
+    for (uint32_t i = 0; i < n; i++)
+        c->result[axes[i]].at = at[i];
+    for (uint32_t i = 0; i < last; i++)
+        c->sum[i].at = at[n + i];
+    kir_val inner = kir_loop(before.k, KIR_SERIAL, lines_first ? b->panels : parts, 0);
+    kir_val panel = lines_first ? inner : at[m - 1], part = lines_first ? at[m - 1] : inner, place = kir_i64(before.k, 0);
+    kir_val line = lower_part(&before, lower_mul(&before, part, BLOCK_LINES), BLOCK_LINES, b->line[last], KIR_SERIAL, 0);
+    for (uint32_t i = 0; i < n; i++)
+        place = lower_add(&before, lower_mul(&before, place, dims[i]), at[i]);
+    place = lower_add(&before, lower_mul(&before, place, b->panels), panel);
+    for (uint32_t i = 0; i < c->nsum; i++)
+        place = lower_add(&before, lower_mul(&before, place, b->line[i]), i == last ? line : c->sum[i].at);
+    pack_lanes(b, lower_temp(&before, temp, KIR_OUT), panel, place, line);
+    close_all(&before, 3);
+    c->l = l;
+    b->b = lower_temp(l, temp, KIR_IN);
+}
+
+/* The indices of a row. */
+static void row_at(struct blocks *b, kir_val row) {
+    struct contraction *c = b->c;
+    int64_t dims[IR_MAX_RANK];
+    kir_val at[IR_MAX_RANK];
+    for (uint32_t i = 0; i < b->nrow; i++)
+        dims[i] = c->result[b->row[i]].size;
+    lower_unflatten(c->l, row, dims, b->nrow, at);
+    for (uint32_t i = 0; i < b->nrow; i++)
+        c->result[b->row[i]].at = at[i];
+}
+
+/* What a block is computed from and at. */
+struct block {
+    kir_val tile0, panel0;  /* the first ones */
+    kir_val tiles, panels;  /* how many */
+    kir_val slab, chunk;    /* of all; of the axis that is cut */
+    kir_val batch;          /* of the panels */
+    kir_val lines;          /* of the slab */
+};
+
+/* The elements of the block's rows. */
+static void bring_rows(struct blocks *b, const struct block *at) {
+    struct contraction *c = b->c;
+    struct lower *l = c->l;
+    kir_val line, last, t = open_loop(l, at->tiles);
+    kir_val first = contract_tile_begin(l, lower_add(l, at->tile0, t), b->nrows, b->tile);
+    uint32_t bytes = kir_type_bits(c->acc) / 8, opened;
+    c->result[b->v].at = kir_i64(l->k, 0);
+    if (b->upright) {
+        opened = open_lines(b, at->chunk, 0, &line, &last);
+        kir_val lane = kir_loop(l->k, KIR_VECTOR, b->stride, (uint32_t)b->stride), row = lower_add(l, first, lane);
+        row_at(b, row);
+        if (b->stride != b->tile)
+            l->guard = kir_cmp(l->k, KIR_LT, 0, row, kir_i64(l->k, b->nrows));
+        kir_val place = lower_add(l, lower_mul(l, t, b->depth), line);
+        kir_val x = element(b, b->rows, last);
+        kir_store(l->k, b->a, lower_add(l, lower_mul(l, place, b->stride), lane), x);
+        l->guard = (kir_val){0};
+    } else {
+        kir_val r = kir_loop(l->k, KIR_SERIAL, b->tile, 0);
+        row_at(b, lower_add(l, first, r));
+        int64_t size = b->cut + 1 == c->nsum ? b->chunk : b->line[c->nsum - 1];
+        uint32_t registers = size >= 4 * lower_lanes(l, bytes, 1) ? 4 : 1;
+        opened = 1 + open_lines(b, at->chunk, size >= 4 ? lower_lanes(l, bytes, registers) : 0, &line, &last);
+        kir_val place = lower_add(l, lower_mul(l, t, b->tile), r);
+        kir_val x = element(b, b->rows, last);
+        kir_store(l->k, b->a, lower_add(l, lower_mul(l, place, b->depth), line), x);
+    }
+    close_all(l, opened + 1 + b->upright);
+}
+
+/* The block's panels. */
+static void bring_panels(struct blocks *b, const struct block *at) {
+    struct contraction *c = b->c;
+    struct lower *l = c->l;
+    kir_val line, last, p;
+    uint32_t opened;
+    for (uint32_t i = 0; i < b->nrow; i++)
+        c->result[b->row[i]].at = kir_i64(l->k, 0);
+    bool lines_first = c->result[b->v].stride[b->cols] == 1;
+    if (lines_first) {
+        opened = open_lines(b, at->chunk, 0, &line, &last);
+        p = open_loop(l, at->panels);
+    } else {
+        p = open_loop(l, at->panels);
+        opened = open_lines(b, at->chunk, 0, &line, &last);
+    }
+    pack_lanes(b, b->b, lower_add(l, at->panel0, p), lower_add(l, lower_mul(l, p, b->depth), line), last);
+    close_all(l, opened + 1);
+}
+
+/* ---- products --------------------------------------------------------------------------------- */
+
+static kir_val multiply_lines(struct blocks *b, const struct block *at, kir_val p, kir_val t, kir_val lane, kir_val reg) {
+    struct contraction *c = b->c;
+    struct lower *l = c->l;
+    kir_val line = open_loop(l, at->lines), panel = p, first = line;
+    int64_t depth = b->depth;
+    if (!b->here) {
+        panel = lower_add(l, lower_mul(l, at->batch, b->panels), lower_add(l, at->panel0, p));
+        depth = b->all;
+        kir_val slab = kir_i64(l->k, 0);
+        for (uint32_t i = 0; i < b->cut; i++)
+            slab = lower_add(l, lower_mul(l, slab, b->line[i]), c->sum[i].at);
+        slab = lower_add(l, lower_mul(l, slab, b->line[b->cut]), lower_mul(l, at->chunk, b->chunk));
+        first = lower_add(l, lower_mul(l, slab, b->inner), line);
+    }
+    kir_val column = lower_add(l, lower_mul(l, panel, depth), first);
+    c->packed[b->cols] = (struct packed){true, b->b, lower_add(l, lower_mul(l, column, b->lanes), lane)};
+    kir_val r = kir_loop(l->k, KIR_UNROLLED, b->tile, 0), place;
+    if (b->upright)
+        place = lower_add(l, lower_mul(l, lower_add(l, lower_mul(l, t, b->depth), line), b->stride), r);
+    else
+        place = lower_add(l, lower_mul(l, lower_add(l, lower_mul(l, t, b->tile), r), b->depth), line);
+    c->packed[b->rows] = (struct packed){true, b->a, place};
+    contract_multiply_add(c, reg, r);
+    close_all(l, 2);
+    return reg;
+}
+
+/* The waiting sum of a row of a tile. */
+static kir_val sum_place(struct blocks *b, kir_val p, kir_val t, kir_val r, kir_val lane) {
+    struct lower *l = b->c->l;
+    kir_val at = lower_add(l, lower_mul(l, p, b->ntiles), t);
+    at = lower_add(l, lower_mul(l, at, b->tile), r);
+    return lower_add(l, lower_mul(l, at, b->lanes), lane);
+}
+
+static void finish_tile(struct blocks *b, kir_val first, kir_val reg) {
+    struct lower *l = b->c->l;
+    kir_val r = kir_loop(l->k, KIR_UNROLLED, b->tile, 0);
+    row_at(b, lower_add(l, first, r));
+    contract_finish(b->c, kir_get_reg(l->k, reg, r));
+    kir_close(l->k);
+}
+
+static void multiply_tile(struct blocks *b, const struct block *at, kir_val p, kir_val t) {
+    struct contraction *c = b->c;
+    struct lower *l = c->l;
+    int64_t size = c->result[b->v].size;
+    kir_val column = lower_mul(l, lower_add(l, at->panel0, p), b->lanes), lane, r;
+    kir_val first = contract_tile_begin(l, lower_add(l, at->tile0, t), b->nrows, b->tile);
+    if (size % b->lanes == 0) {
+        lane = kir_loop(l->k, KIR_VECTOR, b->lanes, (uint32_t)b->lanes);
+    } else {
+        kir_val rest = kir_op2(l->k, KIR_SUB, 0, kir_i64(l->k, size), column);
+        lane = kir_loop_to(l->k, KIR_VECTOR, kir_op2(l->k, KIR_MIN, 0, rest, kir_i64(l->k, b->lanes)), (uint32_t)b->lanes);
+    }
+    c->result[b->v].at = lower_add(l, column, lane);
+    kir_val reg = kir_reg(l->k, contract_zero(c), b->tile);
+    if (b->slabs > 1) {
+        kir_if(l->k, kir_cmp(l->k, KIR_GT, 0, at->slab, kir_i64(l->k, 0)));
+        r = kir_loop(l->k, KIR_UNROLLED, b->tile, 0);
+        kir_set_reg(l->k, reg, r, kir_load(l->k, b->sums, sum_place(b, p, t, r, lane)));
+        close_all(l, 2);
+    }
+    multiply_lines(b, at, p, t, lane, reg);
+    if (b->slabs > 1) {
+        kir_if(l->k, kir_cmp(l->k, KIR_LT, 0, at->slab, kir_i64(l->k, b->slabs - 1)));
+        r = kir_loop(l->k, KIR_UNROLLED, b->tile, 0);
+        kir_store(l->k, b->sums, sum_place(b, p, t, r, lane), kir_get_reg(l->k, reg, r));
+        kir_close(l->k);
+        kir_else(l->k);
+        finish_tile(b, first, reg);
+        kir_close(l->k);
+    } else {
+        finish_tile(b, first, reg);
+    }
+    kir_close(l->k);
+}
+
+/* ---- blocks ----------------------------------------------------------------------------------- */
+
+/* As many as a block has of `all`, from `first` on. */
+static kir_val part_of(struct lower *l, kir_val first, int64_t size, int64_t all) {
+    if (all % size == 0)
+        return kir_i64(l->k, size);
+    return kir_op2(l->k, KIR_MIN, 0, kir_op2(l->k, KIR_SUB, 0, kir_i64(l->k, all), first), kir_i64(l->k, size));
+}
+
+static void block(struct blocks *b, struct block *at) {
+    struct contraction *c = b->c;
+    struct lower *l = c->l;
+    uint32_t opened = 0;
+    at->slab = kir_i64(l->k, 0);
+    for (uint32_t i = 0; i <= b->cut; i++) {
+        int64_t n = i == b->cut ? quotient(b->line[i], b->chunk) : b->line[i];
+        kir_val x = kir_loop(l->k, KIR_SERIAL, n, 0);
+        *(i == b->cut ? &at->chunk : &c->sum[i].at) = x;
+        at->slab = lower_add(l, lower_mul(l, at->slab, n), x);
+        opened++;
+    }
+    at->lines = lower_mul(l, part_of(l, lower_mul(l, at->chunk, b->chunk), b->chunk, b->line[b->cut]), b->inner);
+    bring_rows(b, at);
+    if (b->here)
+        bring_panels(b, at);
+    kir_val p = open_loop(l, at->panels), t = open_loop(l, at->tiles);
+    multiply_tile(b, at, p, t);
+    close_all(l, opened + 2);
+}
+
+bool contract_blocks(struct contraction *c, uint32_t v) {
+    struct lower *l = c->l;
+    struct blocks b;
+    if (!find(c, v, &b))
+        return false;
+    find_blocks(&b);
+    if (!b.here)
+        pack_before(&b);
+    int64_t dims[IR_MAX_RANK + 2], all = 1;
+    kir_val at[IR_MAX_RANK + 2];
+    uint32_t n = b.nbatch, axes[IR_MAX_RANK];
+    for (uint32_t i = 0; i < n; i++)
+        dims[i] = c->result[b.batch[i]].size;
+    dims[n] = quotient(b.panels, b.npanels);
+    dims[n + 1] = quotient(b.tiles, b.ntiles);
+    for (uint32_t i = 0; i < n + 2; i++)
+        all *= dims[i];
+    lower_unflatten(l, lower_grid(l, all), dims, n + 2, at);
+    for (uint32_t i = 0; i < n; i++)
+        c->result[b.batch[i]].at = at[i];
+    struct block here = {.tile0 = lower_mul(l, at[n + 1], b.ntiles), .panel0 = lower_mul(l, at[n], b.npanels)};
+    here.tiles = part_of(l, here.tile0, b.ntiles, b.tiles);
+    here.panels = part_of(l, here.panel0, b.npanels, b.panels);
+    here.batch = kir_i64(l->k, 0);
+    n = panel_axes(&b, axes, dims);
+    for (uint32_t i = 0; i < n; i++)
+        here.batch = lower_add(l, lower_mul(l, here.batch, dims[i]), c->result[axes[i]].at);
+    b.a = kir_scratch(l->k, packed_dtype(c), b.ntiles * b.tile * b.depth * b.stride / (b.upright ? b.tile : 1));
+    if (b.here)
+        b.b = kir_scratch(l->k, packed_dtype(c), b.npanels * b.depth * b.lanes);
+    if (b.slabs > 1)
+        b.sums = kir_scratch(l->k, packed_dtype(c), b.npanels * b.ntiles * b.tile * b.lanes);
+    block(&b, &here);
+    kir_close(l->k);
+    c->packed[0].on = c->packed[1].on = false;
+    return true;
+}
