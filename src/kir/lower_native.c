@@ -3,8 +3,10 @@
  * the steps of a plan would cost more than what they do. */
 #include "kir/lower.h"
 
+#include <math.h>
+
 enum {
-    NATIVE_WORK = 16384,   /* operations of a turn; more are worth steps, and threads */
+    NATIVE_WORK = 1 << 16, /* operations of a turn; more are worth steps, and threads */
     NATIVE_OPS = 400,      /* bounds the kernel's size */
     NATIVE_TURNS = 1 << 24 /* a run can be cancelled between steps only, so that a kernel must come to its end */
 };
@@ -19,8 +21,9 @@ static double work_of(const struct ir_module *m, const struct fuse_kernel *k) {
     double n = k->nops + 1.0;
     for (uint32_t i = 0; i < k->rank; i++)
         n *= (double)k->dims[i];
-    if (k->schedule == FUSE_CONTRACT)
-        n += (double)ir_val_count(m, ir_operand(m, k->heart, 0)) * (double)ir_val_count(m, ir_operand(m, k->heart, 1));
+    if (k->schedule == FUSE_CONTRACT) /* rows x columns x contracted elements: a product of three pairs of them */
+        n += sqrt((double)ir_val_count(m, ir_operand(m, k->heart, 0)) * (double)ir_val_count(m, ir_operand(m, k->heart, 1)) *
+                  (double)ir_val_count(m, ir_result(m, k->heart, 0)));
     return n;
 }
 
