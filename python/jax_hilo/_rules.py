@@ -131,8 +131,14 @@ def _cache():
     compilation_cache.is_cache_used = is_cache_used
 
 
+def _dlpack():
+    from jax_hilo import _dlpack
+
+    _dlpack.register()
+
+
 def register():
-    for part in (_lowering_rules, _callbacks, _donation, _cache):
+    for part in (_lowering_rules, _callbacks, _donation, _cache, _dlpack):
         try:
             part()
         except (AttributeError, ImportError, KeyError) as error:

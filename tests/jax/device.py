@@ -121,6 +121,38 @@ x = jnp.ones(8)
 y = jax.jit(lambda z: z + 1, donate_argnums=0)(x)
 check("donation", x.is_deleted() and near(y, np.full(8, 2)))
 
+# DLPack: lent without a copy, until nobody has it; a donation does not change what is lent.
+x = jnp.arange(12, dtype=jnp.float32).reshape(3, 4)
+lent = np.from_dlpack(x)
+check("lent", np.array_equal(lent, x) and lent.ctypes.data == x.unsafe_buffer_pointer())
+y = jax.jit(lambda z: z + 1, donate_argnums=0)(x)
+check("lent and donated", x.is_deleted() and lent[2, 3] == 11 and y[2, 3] == 12)
+own = np.empty(1100, np.float32)
+own = own[-own.ctypes.data // 4 % 16:][:1024]
+taken = jnp.from_dlpack(own)
+check("taken in", taken.devices() == {jax.devices()[0]} and taken.unsafe_buffer_pointer() == own.ctypes.data)
+for a in (own[3:], own.reshape(32, 32).T, own[::2], own[:0]):
+    check("taken in by a copy", np.array_equal(jnp.from_dlpack(a), a, equal_nan=True))
+for name in ("bfloat16", "float16", "int8", "uint32", "bool", "complex64"):
+    x = jnp.ones((2, 3), name)
+    check(f"from hilo to hilo, {name}", np.array_equal(jax.dlpack.from_dlpack(x, copy=True), x))
+
+
+class Lender:
+    """An array of something else, such as a tensor of PyTorch."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __dlpack__(self, stream=None):
+        return self.array.__dlpack__(stream=stream)
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+
+check("a lender", all(jnp.from_dlpack(Lender(a)).sum() == 3 for a in (np.ones(3, np.float32), jnp.ones(3, jnp.bfloat16))))
+
 # Errors name the line; options are known or refused.
 lowered = jax.jit(lambda z: z * 2).lower(1.0)
 check("a compile option", near(lowered.compile(compiler_options={"hilo_level": "0"})(1.0), 2))
