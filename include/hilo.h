@@ -341,7 +341,8 @@ typedef struct hilo_execute_options {
 
 HILO_API void hilo_execute_options_init(hilo_execute_options *options);
 
-/* Runs the program. Inputs must match in number, element type and shape (INVALID_ARGUMENT names the first that does
+/* Runs the program. A program of unknown sizes is compiled for the shapes of the inputs by the first run that has them; the
+   last ones are kept. Inputs must match in number, element type and shape (INVALID_ARGUMENT names the first that does
    not); outputs are new buffers, or a donated input's memory. On failure no output is set. Blocks until the results
    are there. */
 HILO_API hilo_status hilo_execute(hilo_executable *exe, const hilo_execute_options *options, hilo_buffer *const *inputs,
@@ -353,10 +354,11 @@ typedef struct hilo_stats {
     size_t struct_size;
     uint64_t executions;    /* that succeeded */
     double total_ms, last_ms, average_ms; /* of those */
-    double compile_ms;
+    double compile_ms;      /* of hilo_compile, and of specialisations */
     uint64_t peak_bytes;    /* most memory in tensors during any run, inputs and outputs included */
     uint64_t allocations;   /* times that a run behind the first took memory from the client's allocator */
     uint64_t copied_bytes;  /* by copies of whole values, as in-place updates of what is still needed call for */
+    uint64_t specialisations; /* runs that compiled the program for the shapes of their inputs first */
 } hilo_stats;
 
 /* Set out->struct_size first. */

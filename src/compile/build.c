@@ -8,10 +8,16 @@ enum { BUILD_SPLAT = 4096 }; /* bytes of a constant of equal elements that are w
 
 /* ---- what can be planned ---------------------------------------------------------------------- */
 
-static bool is_static_tensor(const struct ir_module *m, ir_val v) {
+static enum build_can can_value(const struct ir_module *m, ir_val v) {
     const struct ir_type_data *t = ir_val_type(m, v);
     size_t n;
-    return (t->kind == IR_TYPE_TENSOR || t->kind == IR_TYPE_MEMREF) && ir_type_bytes(t, &n);
+    if (t->kind != IR_TYPE_TENSOR && t->kind != IR_TYPE_MEMREF)
+        return t->kind == IR_TYPE_UNRANKED ? BUILD_SIZES : BUILD_NOTHING;
+    return ir_type_bytes(t, &n) ? BUILD_ALL : ir_type_is_static(t) ? BUILD_NOTHING : BUILD_SIZES;
+}
+
+static enum build_can worse(enum build_can a, enum build_can b) {
+    return a < b ? a : b;
 }
 
 /* Other ops than constants, and constants whose elements are there: a resource may be named and missing. */
@@ -26,26 +32,25 @@ static bool is_flow(enum ir_op_kind kind) {
     return kind == IR_WHILE || kind == IR_IF || kind == IR_CASE;
 }
 
-static bool can_block(const struct ir_module *m, ir_block b) {
+static enum build_can can_block(const struct ir_module *m, ir_block b) {
     const struct ir_block_data *x = ir_block_get(m, b);
+    enum build_can can = BUILD_ALL;
     for (uint32_t i = 0; i < x->nargs; i++)
-        if (!is_static_tensor(m, x->args[i]))
-            return false;
-    for (ir_op op = x->first; !IR_NONE(op); op = ir_op_get(m, op)->next) {
+        can = worse(can, can_value(m, x->args[i]));
+    for (ir_op op = x->first; !IR_NONE(op) && can != BUILD_NOTHING; op = ir_op_get(m, op)->next) {
         const struct ir_op_data *o = ir_op_get(m, op);
-        if (o->kind == IR_RNG || o->kind == IR_PROBE || o->kind == IR_CHECK_SERIALIZED_EQ || o->kind == IR_RUN_PARALLEL)
-            return false; /* what they do depends on what was evaluated before in the same run */
+        if (o->kind == IR_RNG || o->kind == IR_PROBE || o->kind == IR_CHECK_SERIALIZED_EQ || o->kind == IR_RUN_PARALLEL ||
+            !has_data(m, op))
+            return BUILD_NOTHING; /* what they do depends on what was evaluated before in the same run */
         for (uint32_t i = 0; i < o->nresults; i++)
-            if (!is_static_tensor(m, ir_result(m, op, i)) || !has_data(m, op))
-                return false;
+            can = worse(can, can_value(m, ir_result(m, op, i)));
         for (uint32_t i = 0; i < o->nregions && is_flow((enum ir_op_kind)o->kind); i++)
-            if (!can_block(m, ir_region_get(m, ir_op_region(m, op, i))->first))
-                return false;
+            can = worse(can, can_block(m, ir_region_get(m, ir_op_region(m, op, i))->first));
     }
-    return true;
+    return can;
 }
 
-bool build_can(const struct ir_module *m, ir_op func) {
+enum build_can build_can(const struct ir_module *m, ir_op func) {
     return can_block(m, ir_func_body(m, func));
 }
 

@@ -39,8 +39,13 @@ struct build {
     int level;
 };
 
-/* Whether all values of the function are tensors of static shapes, so that a plan of buffers can be made of it. */
-bool build_can(const struct ir_module *m, ir_op func);
+/* Whether a plan of buffers can be made of the function. */
+enum build_can {
+    BUILD_NOTHING, /* there are tokens, or ops that only the evaluator knows */
+    BUILD_SIZES,   /* there are tensors of unknown sizes */
+    BUILD_ALL
+};
+enum build_can build_can(const struct ir_module *m, ir_op func);
 /* The plan of `func`. The kernels it needs are added to b->kernels; their machine code is still to be made. */
 hilo_status build_plan(struct build *b, ir_op func, struct plan *out);
 /* A build in `a`, which outlives it, to be freed. */

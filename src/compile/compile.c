@@ -20,6 +20,7 @@ struct compile {
     const struct ir_module *m;
     hilo_executable *exe;
     const hilo_compile_options *o;
+    hilo_buffer *const *inputs; /* whose shapes the program is compiled for; NULL = for those that it says */
     struct diag_list *d;
 };
 
@@ -94,9 +95,9 @@ static const char *location_name(const struct ir_module *m, ir_attr loc) {
     return a->kind == IR_ATTR_LOC_NAME ? ir_str_get(m, a->str).p : "";
 }
 
-static hilo_status port_type(const struct compile *c, ir_op func, ir_type type, const char *what, uint32_t i,
-                             struct rt_port *out) {
-    const struct ir_type_data *t = ir_type_get(c->m, type);
+static hilo_status port_type(const struct compile *c, const struct ir_module *m, ir_op func, ir_type type, const char *what,
+                             uint32_t i, struct rt_port *out) {
+    const struct ir_type_data *t = ir_type_get(m, type);
     out->alias = -1;
     out->name = "";
     if (t->kind == IR_TYPE_TOKEN) {
@@ -112,17 +113,16 @@ static hilo_status port_type(const struct compile *c, ir_op func, ir_type type, 
     }
     struct strbuf text;
     strbuf_init(&text, c->d->al);
-    ir_print_type(c->m, type, &text);
+    ir_print_type(m, type, &text);
     hilo_status status =
-        ir_op_error(c->m, c->d, func, HILO_UNIMPLEMENTED, NULL,
+        ir_op_error(m, c->d, func, HILO_UNIMPLEMENTED, NULL,
                     "has the %s %u of type %s; an entry takes and gives tensors and tokens", what, i, text.p ? text.p : "");
     strbuf_free(&text);
     return status;
 }
 
-static hilo_status describe(const struct compile *c, ir_op func) {
+static hilo_status describe(const struct compile *c, const struct ir_module *m, ir_op func) {
     hilo_executable *exe = c->exe;
-    const struct ir_module *m = c->m;
     const struct ir_type_data *t = ir_type_get(m, ir_attr_get(m, ir_prop(m, func, IR_FUNC_function_type))->type);
     uint32_t nin = t->ninputs, nout = t->ntypes - t->ninputs;
     const struct ir_block_data *body = ir_block_get(m, ir_func_body(m, func));
@@ -130,7 +130,7 @@ static hilo_status describe(const struct compile *c, ir_op func) {
     exe->outputs = ARENA_ARRAY(&exe->arena, struct rt_port, nout);
     for (uint32_t i = 0; i < nin; i++) {
         struct rt_port *p = &exe->inputs[i];
-        HILO_TRY(port_type(c, func, t->types[i], "parameter", i, p));
+        HILO_TRY(port_type(c, m, func, t->types[i], "parameter", i, p));
         ir_attr attrs = port_attrs(m, func, IR_FUNC_arg_attrs, i);
         p->name = port_name(m, attrs, "jax.arg_info");
         if (!*p->name && i < body->nargs)
@@ -141,7 +141,7 @@ static hilo_status describe(const struct compile *c, ir_op func) {
     }
     for (uint32_t i = 0; i < nout; i++) {
         struct rt_port *p = &exe->outputs[i];
-        HILO_TRY(port_type(c, func, t->types[nin + i], "result", i, p));
+        HILO_TRY(port_type(c, m, func, t->types[nin + i], "result", i, p));
         p->name = port_name(m, port_attrs(m, func, IR_FUNC_res_attrs, i), "jax.result_info");
     }
     return HILO_OK;
@@ -196,6 +196,71 @@ static hilo_status dump_write(const struct compile *c, const struct dump *to, co
 
 /* ---- optimisation ---------------------------------------------------------------------------- */
 
+static bool is_unknown(const struct ir_type_data *t) {
+    return ir_type_is_shaped(t) && !ir_type_is_static(t);
+}
+
+/* The sizes of all arguments are known: from the types of the parameters, or the shapes of the inputs. */
+static bool knows_arguments(const struct compile *c, ir_op entry) {
+    const struct ir_block_data *body = ir_block_get(c->m, ir_func_body(c->m, entry));
+    for (uint32_t i = 0; i < body->nargs && !c->inputs; i++)
+        if (is_unknown(ir_val_type(c->m, body->args[i])))
+            return false;
+    return true;
+}
+
+/* The types of the entry's parameters, with the shapes of the inputs. */
+static const ir_type *argument_types(const struct compile *c, struct ir_module *m, ir_op entry) {
+    const struct ir_block_data *body = ir_block_get(m, ir_func_body(m, entry));
+    ir_type *types = ARENA_ARRAY(&c->exe->arena, ir_type, body->nargs + 1);
+    for (uint32_t i = 0; i < body->nargs; i++) {
+        types[i] = ir_val_get(m, body->args[i])->type;
+        const struct ir_type_data *t = ir_type_get(m, types[i]);
+        if (is_unknown(t)) /* then there are inputs, and they fit */
+            types[i] = ir_type_tensor(m, t->elem, c->inputs[i]->dims, t->rank, (ir_attr){0});
+    }
+    return types;
+}
+
+/* Follows the sizes of the arguments through the program. UNIMPLEMENTED when some stay unknown. */
+static hilo_status refine(const struct compile *c, ir_op entry, struct ir_module *m) {
+    struct diag_list ignored;
+    diag_init(&ignored, c->d->al);
+    m->arena.recover = c->exe->arena.recover;
+    const ir_type *types = argument_types(c, m, entry);
+    struct opt o;
+    opt_init(&o, m, &ignored);
+    hilo_status status = opt_refine(&o, entry, types);
+    opt_free(&o);
+    if (status == HILO_OK && build_can(m, entry) != BUILD_ALL)
+        status = HILO_UNIMPLEMENTED;
+    if (status == HILO_OK) {
+        m->arena.recover = c->exe->arena.recover;
+        status = ir_verify(m, &ignored);
+        m->arena.recover = NULL;
+    }
+    diag_clear(&ignored);
+    return status == HILO_OK || status == HILO_RESOURCE_EXHAUSTED ? status : HILO_UNIMPLEMENTED;
+}
+
+/* A copy of the module, in the place of an earlier one, optimised. */
+static hilo_status optimised_copy(const struct compile *c, ir_op entry, bool refined, struct ir_module **out) {
+    ir_module_free(c->exe->optimised);
+    struct ir_module *m = *out = c->exe->optimised = ir_module_clone(c->m, c->d->al, NULL);
+    if (!m)
+        return HILO_RESOURCE_EXHAUSTED;
+    if (refined)
+        HILO_TRY(refine(c, entry, m));
+    struct opt o;
+    opt_init(&o, m, c->d);
+    o.options.level = c->o->level;
+    o.options.passes = c->o->backend == HILO_BACKEND_REFERENCE ? "fused" : c->o->passes;
+    o.options.entry = entry;
+    hilo_status status = opt_run(&o);
+    opt_free(&o);
+    return status;
+}
+
 /* The program that the plan is made from: a copy of the module, optimised; the module itself for the backend that defines every
    result, unless it has calls that are defined by what they are written out as. */
 static hilo_status optimise(const struct compile *c, ir_op entry, struct ir_module **out) {
@@ -203,18 +268,11 @@ static hilo_status optimise(const struct compile *c, ir_op entry, struct ir_modu
     bool reference = c->o->backend == HILO_BACKEND_REFERENCE;
     if (reference && !opt_has_fused(c->m))
         return HILO_OK;
-    struct ir_module *m = c->exe->optimised = ir_module_clone(c->m, c->d->al, NULL);
-    if (!m)
-        return HILO_RESOURCE_EXHAUSTED;
-    struct opt o;
-    opt_init(&o, m, c->d);
-    o.options.level = c->o->level;
-    o.options.passes = reference ? "fused" : c->o->passes;
-    o.options.entry = entry;
-    hilo_status status = opt_run(&o);
-    opt_free(&o);
-    *out = m;
-    return status;
+    HILO_TRY(optimised_copy(c, entry, c->inputs != NULL, out));
+    if (reference || c->inputs || build_can(*out, entry) != BUILD_SIZES || !knows_arguments(c, entry))
+        return HILO_OK;
+    hilo_status status = optimised_copy(c, entry, true, out);
+    return status == HILO_UNIMPLEMENTED ? optimised_copy(c, entry, false, out) : status;
 }
 
 /* ---- the plan -------------------------------------------------------------------------------- */
@@ -250,7 +308,10 @@ static hilo_status make_plan(const struct compile *c, ir_op entry, struct ir_mod
     hilo_executable *exe = c->exe;
     bool interpret = c->o->backend == HILO_BACKEND_INTERPRETER;
     bool reference = c->o->backend == HILO_BACKEND_REFERENCE;
-    if (!m || reference || !build_can(m, entry) || !(interpret || code_available(&c->d->al)))
+    enum build_can can = m && !reference ? build_can(m, entry) : BUILD_NOTHING;
+    if (can != BUILD_ALL && c->inputs)
+        return HILO_UNIMPLEMENTED;
+    if (can != BUILD_ALL || !(interpret || code_available(&c->d->al)))
         return plan_whole(&exe->plan, &exe->arena, m ? m : c->m, entry, c->d);
     m->arena.recover = exe->arena.recover;
     struct build *b = build_new(&exe->arena, m, c->d, c->o->level);
@@ -258,6 +319,47 @@ static hilo_status make_plan(const struct compile *c, ir_op entry, struct ir_mod
     hilo_status status = interpret ? interpreted_plan(c, b, entry) : compiled_plan(c, b, entry);
     m->arena.recover = NULL;
     return status;
+}
+
+/* ---- shapes of inputs ------------------------------------------------------------------------ */
+
+static hilo_status compile(hilo_client *client, hilo_module *module, const hilo_compile_options *o, hilo_buffer *const *inputs,
+                           struct diag_list *d, hilo_executable **out);
+
+/* For exe->specialise. */
+static hilo_status compile_special(void *user, hilo_executable *exe, hilo_buffer *const *inputs, struct diag_list *d,
+                                   hilo_executable **out) {
+    double begin = rt_now_ms();
+    *out = NULL;
+    hilo_status status = compile(exe->client, exe->module, user, inputs, d, out);
+    if (status == HILO_UNIMPLEMENTED)
+        return HILO_OK;
+    if (status == HILO_OK)
+        (*out)->compile_ms = rt_now_ms() - begin;
+    return status;
+}
+
+static const char *keep_string(struct arena *a, const char *s) {
+    return s ? arena_dup(a, s, strlen(s) + 1, 1) : NULL;
+}
+
+/* Where a program is evaluated because sizes are not known, runs compile it for those that they bring. */
+static void specialise_later(const struct compile *c, ir_op entry) {
+    hilo_executable *exe = c->exe;
+    bool interpret = c->o->backend == HILO_BACKEND_INTERPRETER;
+    bool reference = c->o->backend == HILO_BACKEND_REFERENCE;
+    if (!exe->plan.whole || reference || knows_arguments(c, entry) || !(interpret || code_available(&c->d->al)))
+        return;
+    for (uint32_t i = 0; i < exe->plan.narguments; i++)
+        if (exe->inputs[i].type.dtype == HILO_TOKEN)
+            return;
+    hilo_compile_options *o = ARENA_NEW(&exe->arena, hilo_compile_options);
+    *o = *c->o;
+    o->entry = keep_string(&exe->arena, o->entry);
+    o->dump_dir = keep_string(&exe->arena, o->dump_dir);
+    o->passes = keep_string(&exe->arena, o->passes);
+    exe->specialiser = o;
+    exe->specialise = compile_special;
 }
 
 /* ---- the call -------------------------------------------------------------------------------- */
@@ -269,17 +371,18 @@ static hilo_status fill(const struct compile *c) {
     struct ir_module *m;
     HILO_TRY(find_entry(c, &entry));
     c->exe->entry = entry;
-    HILO_TRY(describe(c, entry));
     HILO_TRY(dump_begin(c, &to));
     HILO_TRY(dump_write(c, &to, "00", "input", c->m));
     HILO_TRY(optimise(c, entry, &m));
     HILO_TRY(dump_write(c, &to, "01", "optimised", m ? m : c->m));
+    HILO_TRY(describe(c, m ? m : c->m, entry));
     HILO_TRY(make_plan(c, entry, m));
+    specialise_later(c, entry);
     return rt_executable_ready(c->exe);
 }
 
-static hilo_status compile(hilo_client *client, hilo_module *module, const hilo_compile_options *o, struct diag_list *d,
-                           hilo_executable **out) {
+static hilo_status compile(hilo_client *client, hilo_module *module, const hilo_compile_options *o, hilo_buffer *const *inputs,
+                           struct diag_list *d, hilo_executable **out) {
     if (module->client != client)
         return diag_error(d, HILO_INVALID_ARGUMENT, "the module belongs to another client");
     if (o->level < 0 || o->level > 3)
@@ -291,7 +394,7 @@ static hilo_status compile(hilo_client *client, hilo_module *module, const hilo_
         return HILO_RESOURCE_EXHAUSTED;
     jmp_buf recover;
     exe->arena.recover = &recover;
-    struct compile c = {module->m, exe, o, d};
+    struct compile c = {module->m, exe, o, inputs, d};
     hilo_status status = HILO_RESOURCE_EXHAUSTED;
     if (!setjmp(recover))
         status = fill(&c);
@@ -312,7 +415,7 @@ hilo_status hilo_compile(hilo_client *client, hilo_module *module, const hilo_co
     struct diag_list d;
     diag_init(&d, client->al);
     hilo_executable *exe = NULL;
-    hilo_status status = compile(client, module, &o, &d, &exe);
+    hilo_status status = compile(client, module, &o, NULL, &d, &exe);
     if (status == HILO_OK) {
         exe->compile_ms = rt_now_ms() - begin;
         *out = exe;

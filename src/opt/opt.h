@@ -3,7 +3,7 @@
  *
  *   passes.def   the passes and the pipeline           opt.c       the driver, analyses
  *   <pass>.c     one pass each                          rewrite.c   what passes change modules with
- *   loops.c      trip counts
+ *   loops.c      trip counts                            refine.c    programs of unknown sizes, for arguments of known ones
  *   rules.def    the rules of passes that are sets of them                rules.c   their engine
  *
  * A pass does not print, read the environment or keep state; its memory is o->scratch, which is empty when it begins. When
@@ -143,6 +143,17 @@ void opt_init(struct opt *o, struct ir_module *m, struct diag_list *d);
    RESOURCE_EXHAUSTED. After an error the module is of no use. m->arena.recover is changed. */
 hilo_status opt_run(struct opt *o);
 void opt_free(struct opt *o);
+
+/* ---- sizes ------------------------------------------------------------------------------------ */
+
+/* `type` is `than` with the sizes of some more dimensions. */
+bool opt_refines(const struct ir_module *m, ir_type type, ir_type than);
+/* What a cast from a more precise type is of; the value itself when it is something else. */
+ir_val opt_precise(const struct ir_module *m, ir_val v);
+/* Follows the types of arguments, one for each parameter of `func`, through the program, by the passes `inline`, `shapes` and
+   `fold`. The module is as good as before when all of it has known sizes then and it verifies, for calls with such arguments;
+   else it is of no use, as after an error. Before opt_run, with the same options. */
+hilo_status opt_refine(struct opt *o, ir_op func, const ir_type *types);
 
 /* ---- loops and constants, without a pass ----------------------------------------------------- */
 

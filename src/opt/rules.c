@@ -191,6 +191,18 @@ ir_op rules_become_op(struct rules *r, ir_op op, enum ir_op_kind kind, const ir_
     return fresh;
 }
 
+void rules_cast(struct rules *r, ir_op op, ir_op fresh) {
+    uint32_t n = ir_op_get(r->m, op)->nresults;
+    ir_val *values = ARENA_ARRAY(&r->o->scratch, ir_val, n + 1);
+    for (uint32_t i = 0; i < n; i++) {
+        ir_type old = rules_type(r, ir_result(r->m, op, i));
+        values[i] = ir_result(r->m, fresh, i);
+        if (!IR_SAME(rules_type(r, values[i]), old))
+            values[i] = ir_result(r->m, rules_make(r, op, IR_TENSOR_CAST, &values[i], 1, old), 0);
+    }
+    opt_replace(&r->map, op, values);
+}
+
 ir_op rules_make_reduce(struct rules *r, ir_op at, enum ir_op_kind kind, const ir_val in[2], ir_type result) {
     const struct ir_op_data *x = ir_op_get(r->m, at);
     ir_type scalar = rules_type(r, in[1]);

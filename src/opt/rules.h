@@ -56,6 +56,8 @@ bool rules_is(const struct rules *r, ir_val v, enum rules_number what);
 bool rules_become(struct rules *r, ir_op op, ir_val v);
 /* Replaces the op by a new one, made before it, with the same type of result, whose attributes are to be set. */
 ir_op rules_become_op(struct rules *r, ir_op op, enum ir_op_kind kind, const ir_val *operands, uint32_t n);
+/* Replaces the op by a new one, made before it, with as many results, whose types say more: casts lead back to the old ones. */
+void rules_cast(struct rules *r, ir_op op, ir_op fresh);
 /* Replaces the op by a constant of this element (of its type, at `elem`); false when its shape is not known. */
 bool rules_become_splat(struct rules *r, ir_op op, const void *elem);
 /* By zeros, false, or what has no bit set. */

@@ -14,41 +14,43 @@ hilo_status opt_shapes(struct opt *o) {
     return opt_rules(o, OPT_PASS_shapes);
 }
 
-/* `t` says what `than` says and the size of some more dimensions. */
 static bool refines(const struct rules *r, ir_type type, ir_type than) {
-    const struct ir_type_data *a = ir_type_get(r->m, type), *b = ir_type_get(r->m, than);
-    bool more = false;
-    if (a->kind != IR_TYPE_TENSOR || b->kind != IR_TYPE_TENSOR || !IR_SAME(a->elem, b->elem) || a->rank != b->rank ||
-        a->bounds || b->bounds || !IR_NONE(b->encoding))
-        return false;
-    for (uint32_t i = 0; i < a->rank; i++) {
-        if (a->dims[i] != b->dims[i] && b->dims[i] != IR_DYNAMIC)
-            return false;
-        more |= a->dims[i] != b->dims[i];
-    }
-    return more;
+    return opt_refines(r->m, type, than);
 }
 
-/* Ops whose types only have to be compatible. */
+/* Ops whose types only have to be compatible. Regions are of scalars, or of types that the op's own do not decide. */
 static bool tolerant(const struct rules *r, ir_op op) {
     const struct ir_op_data *x = ir_op_get(r->m, op);
     enum ir_op_kind kind = (enum ir_op_kind)x->kind;
-    return ir_op_has(kind, IR_T_PURE) && x->nregions == 0 && x->nresults == 1 && kind != IR_TENSOR_CAST && kind != IR_TUPLE &&
-           kind != IR_GET_TUPLE_ELEMENT && kind != IR_OPTIMIZATION_BARRIER && kind != IR_SDY_SHARDING_CONSTRAINT;
+    return ir_op_has(kind, IR_T_PURE) && !ir_op_has(kind, IR_T_CONTROL) && x->nresults > 0 && kind != IR_TENSOR_CAST &&
+           kind != IR_TUPLE && kind != IR_GET_TUPLE_ELEMENT && kind != IR_OPTIMIZATION_BARRIER &&
+           kind != IR_SDY_SHARDING_CONSTRAINT;
 }
 
-static bool infer(const struct rules *r, ir_op op, ir_type *out) {
+/* The types that follow from the op's operands, of each result (none = nothing follows); NULL where the op is wrong. */
+static ir_type *infer(const struct rules *r, ir_op op) {
+    uint32_t n = ir_op_get(r->m, op)->nresults;
+    ir_type *out = ARENA_ARRAY(&r->o->scratch, ir_type, n + 1);
     struct diag_list ignored;
     diag_init(&ignored, r->o->d->al);
-    *out = (ir_type){0};
-    bool done = ir_infer(r->m, &ignored, op, out, 1) == HILO_OK;
+    bool done = ir_infer(r->m, &ignored, op, out, n) == HILO_OK;
     diag_clear(&ignored);
-    return done;
+    return done ? out : NULL;
+}
+
+/* What the operands say does not contradict the types that the results have. */
+static bool agrees(const struct rules *r, ir_op op) {
+    const ir_type *types = infer(r, op);
+    for (uint32_t i = 0; types && i < ir_op_get(r->m, op)->nresults; i++) {
+        ir_type old = rules_type(r, ir_result(r->m, op, i));
+        if (!IR_NONE(types[i]) && !IR_SAME(types[i], old) && !refines(r, types[i], old) && !refines(r, old, types[i]))
+            return false;
+    }
+    return types != NULL;
 }
 
 bool opt_rule_look_through(struct rules *r, ir_op op) {
     const struct ir_op_data *x = ir_op_get(r->m, op);
-    ir_type type, old = x->nresults ? rules_result(r, op) : (ir_type){0};
     if (!tolerant(r, op))
         return false;
     for (uint32_t i = 0; i < x->noperands; i++) {
@@ -57,24 +59,109 @@ bool opt_rule_look_through(struct rules *r, ir_op op) {
         if (IR_NONE(cast) || !refines(r, rules_type(r, rules_in(r, cast, 0)), rules_type(r, v)))
             continue;
         ir_set_operand(r->m, op, i, rules_in(r, cast, 0));
-        if (infer(r, op, &type) && (IR_NONE(type) || IR_SAME(type, old) || refines(r, type, old) || refines(r, old, type)))
+        if (agrees(r, op))
             return true;
         ir_set_operand(r->m, op, i, v);
     }
     return false;
 }
 
+bool opt_rule_cast_same(struct rules *r, ir_op op) {
+    ir_op inner = rules_def(r, rules_in(r, op, 0), IR_TENSOR_CAST);
+    return rules_become(r, op, rules_in(r, op, 0)) || (!IR_NONE(inner) && rules_become(r, op, rules_in(r, inner, 0)));
+}
+
 bool opt_rule_infer(struct rules *r, ir_op op) {
-    ir_type type;
-    if (!tolerant(r, op) || rules_static(r, ir_result(r->m, op, 0)) || !infer(r, op, &type) || IR_NONE(type) ||
-        !refines(r, type, rules_result(r, op)))
-        return false;
     const struct ir_op_data *x = ir_op_get(r->m, op);
-    ir_op fresh = opt_remake(r->o, op, x->operands, x->noperands, &type, 1);
+    uint32_t n = x->nresults, unknown = 0, more = 0;
+    for (uint32_t i = 0; i < n; i++)
+        unknown += !rules_static(r, ir_result(r->m, op, i));
+    ir_type *types = unknown && tolerant(r, op) ? infer(r, op) : NULL;
+    for (uint32_t i = 0; types && i < n; i++) {
+        bool better = !IR_NONE(types[i]) && refines(r, types[i], rules_type(r, ir_result(r->m, op, i)));
+        types[i] = better ? types[i] : rules_type(r, ir_result(r->m, op, i));
+        more += better;
+    }
+    if (more == 0)
+        return false;
+    ir_op fresh = opt_remake(r->o, op, x->operands, x->noperands, types, n);
+    for (uint32_t i = 0; i < x->nregions; i++)
+        opt_clone_region(&r->map, ir_op_region(r->m, op, i), ir_op_region(r->m, fresh, i));
     ir_insert_before(r->m, op, fresh);
-    ir_val v = ir_result(r->m, fresh, 0);
-    rules_become_op(r, op, IR_TENSOR_CAST, &v, 1);
+    rules_cast(r, op, fresh);
     return true;
+}
+
+/* Elements that become longer take their parts from the last dimension, shorter ones make one. */
+bool opt_rule_bitcast_shape(struct rules *r, ir_op op) {
+    const struct ir_type_data *in = rules_shape(r, rules_in(r, op, 0)), *out = rules_shape(r, ir_result(r->m, op, 0));
+    uint32_t a = ir_dtype_get(in->dtype)->bits, b = ir_dtype_get(out->dtype)->bits, rank = in->rank;
+    int64_t dims[IR_MAX_RANK + 1];
+    if (!rules_static(r, rules_in(r, op, 0)) || rules_static(r, ir_result(r->m, op, 0)) || out->kind != IR_TYPE_TENSOR)
+        return false;
+    memcpy(dims, in->dims, rank * sizeof *dims);
+    if (a > b)
+        dims[rank++] = a / b;
+    else if (a < b)
+        rank--; /* the verifier has seen that there is one */
+    if (rank != out->rank)
+        return false;
+    ir_type type = ir_type_with_dims(r->m, rules_result(r, op), dims, rank);
+    if (!opt_refines(r->m, type, rules_result(r, op)))
+        return false;
+    ir_val x = rules_in(r, op, 0);
+    ir_op fresh = opt_remake(r->o, op, &x, 1, &type, 1);
+    ir_insert_before(r->m, op, fresh);
+    rules_cast(r, op, fresh);
+    return true;
+}
+
+/* ---- branches -------------------------------------------------------------------------------- */
+
+/* The more precise type that a result has in every branch; the one that it has where there is none. */
+static ir_type branch_type(const struct rules *r, ir_op op, uint32_t i) {
+    const struct ir_op_data *x = ir_op_get(r->m, op);
+    ir_type old = rules_type(r, ir_result(r->m, op, i)), found = old;
+    for (uint32_t k = 0; k < x->nregions; k++) {
+        ir_block b = ir_region_get(r->m, ir_op_region(r->m, op, k))->first;
+        ir_op cast = rules_def(r, rules_in(r, ir_terminator(r->m, b), i), IR_TENSOR_CAST);
+        ir_type type = IR_NONE(cast) ? old : rules_type(r, rules_in(r, cast, 0));
+        if ((k && !IR_SAME(type, found)) || !refines(r, type, old))
+            return old;
+        found = type;
+    }
+    return found;
+}
+
+static bool branch_types(struct rules *r, ir_op op) {
+    const struct ir_op_data *x = ir_op_get(r->m, op);
+    ir_type *types = ARENA_ARRAY(&r->o->scratch, ir_type, x->nresults + 1);
+    uint32_t more = 0;
+    for (uint32_t i = 0; i < x->nresults; i++) {
+        types[i] = branch_type(r, op, i);
+        more += !IR_SAME(types[i], rules_type(r, ir_result(r->m, op, i)));
+    }
+    if (more == 0)
+        return false;
+    ir_op fresh = opt_remake(r->o, op, x->operands, x->noperands, types, x->nresults);
+    for (uint32_t k = 0; k < x->nregions; k++) {
+        opt_clone_region(&r->map, ir_op_region(r->m, op, k), ir_op_region(r->m, fresh, k));
+        ir_op end = ir_terminator(r->m, ir_region_get(r->m, ir_op_region(r->m, fresh, k))->first);
+        for (uint32_t i = 0; i < x->nresults; i++)
+            if (!IR_SAME(types[i], rules_type(r, ir_result(r->m, op, i))))
+                ir_set_operand(r->m, end, i, rules_in(r, rules_def(r, rules_in(r, end, i), IR_TENSOR_CAST), 0));
+    }
+    ir_insert_before(r->m, op, fresh);
+    rules_cast(r, op, fresh);
+    return true;
+}
+
+bool opt_rule_if_types(struct rules *r, ir_op op) {
+    return branch_types(r, op);
+}
+
+bool opt_rule_case_types(struct rules *r, ir_op op) {
+    return branch_types(r, op);
 }
 
 /* ---- dynamic forms --------------------------------------------------------------------------- */

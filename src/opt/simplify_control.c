@@ -1,4 +1,4 @@
-/* Rules of simplify about loops, branches, tuples and casts: see rules.def. */
+/* Rules of simplify about loops, branches and tuples: see rules.def. */
 #include "opt/rules.h"
 
 /* The values have the types of the op's results. */
@@ -79,9 +79,4 @@ bool opt_rule_tuple_element(struct rules *r, ir_op op) {
     ir_op tuple = rules_def(r, rules_in(r, op, 0), IR_TUPLE);
     uint32_t i = (uint32_t)ir_prop_i64(r->m, op, IR_GET_TUPLE_ELEMENT_index);
     return !IR_NONE(tuple) && i < ir_op_get(r->m, tuple)->noperands && rules_become(r, op, rules_in(r, tuple, i));
-}
-
-bool opt_rule_cast_same(struct rules *r, ir_op op) {
-    ir_op inner = rules_def(r, rules_in(r, op, 0), IR_TENSOR_CAST);
-    return rules_become(r, op, rules_in(r, op, 0)) || (!IR_NONE(inner) && rules_become(r, op, rules_in(r, inner, 0)));
 }

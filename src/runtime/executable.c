@@ -12,6 +12,12 @@ hilo_executable *rt_executable_new(hilo_client *client, hilo_module *module) {
     atomic_init(&exe->refs, 1);
     arena_init(&exe->arena, client->al, NULL);
     pthread_mutex_init(&exe->lock, NULL);
+    pthread_cond_init(&exe->special_done, NULL);
+    return exe;
+}
+
+hilo_executable *rt_executable_retain(hilo_executable *exe) {
+    atomic_fetch_add_explicit(&exe->refs, 1, memory_order_relaxed);
     return exe;
 }
 
@@ -19,6 +25,7 @@ void hilo_executable_release(hilo_executable *exe) {
     if (!exe || atomic_fetch_sub_explicit(&exe->refs, 1, memory_order_acq_rel) != 1)
         return;
     hilo_client *client = exe->client;
+    rt_specials_free(exe);
     rt_frames_free(exe);
     plan_free(&exe->plan);
     for (const struct rt_kept *k = exe->kept; k; k = k->next)
@@ -27,6 +34,7 @@ void hilo_executable_release(hilo_executable *exe) {
         exe->free_image(exe->image);
     arena_free(&exe->arena);
     ir_module_free(exe->optimised);
+    pthread_cond_destroy(&exe->special_done);
     pthread_mutex_destroy(&exe->lock);
     hilo_module_release(exe->module);
     mem_free(&client->al, exe, sizeof *exe);
@@ -143,7 +151,7 @@ hilo_status hilo_executable_stats(const hilo_executable *exe, hilo_stats *out) {
     hilo_stats full = {
         .struct_size = out->struct_size, .executions = exe->executions, .peak_bytes = exe->peak_bytes,
         .total_ms = exe->total_ms, .last_ms = exe->last_ms, .compile_ms = exe->compile_ms,
-        .allocations = exe->allocations, .copied_bytes = exe->copied_bytes,
+        .allocations = exe->allocations, .copied_bytes = exe->copied_bytes, .specialisations = exe->specialisations,
         .average_ms = exe->executions ? exe->total_ms / (double)exe->executions : 0,
     };
     pthread_mutex_unlock(lock);
@@ -155,7 +163,7 @@ void hilo_executable_reset_stats(hilo_executable *exe) {
     if (!exe)
         return;
     pthread_mutex_lock(&exe->lock);
-    exe->executions = exe->peak_bytes = exe->allocations = exe->copied_bytes = 0;
+    exe->executions = exe->peak_bytes = exe->allocations = exe->copied_bytes = exe->specialisations = 0;
     exe->total_ms = exe->last_ms = 0;
     pthread_mutex_unlock(&exe->lock);
 }

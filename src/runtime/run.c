@@ -202,15 +202,32 @@ void hilo_execute_options_init(hilo_execute_options *options) {
         *options = (hilo_execute_options){.struct_size = sizeof *options};
 }
 
-/* The end of a run: what it was, and its frame for the next. */
-static void count_run(struct run *r, hilo_status status, double ms) {
-    hilo_executable *exe = r->exe;
+/* Keeps the frame for the next run. The lock is held. */
+static void put_frame(struct run *r) {
+    if (!r->frame)
+        return;
+    r->frame->next = r->exe->frames;
+    r->exe->frames = r->frame;
+    r->frame = NULL;
+}
+
+/* Runs what is compiled for the shapes of the inputs. */
+static hilo_status run_special(struct run *r, hilo_buffer *const *inputs, hilo_buffer **outputs, double *run_ms) {
+    HILO_TRY(rt_special_get(r->exe, inputs, r->plan->narguments, r->d, &r->exe));
+    r->plan = &r->exe->plan;
+    hilo_status status = run(r, inputs, outputs, run_ms);
+    pthread_mutex_lock(&r->exe->lock);
+    put_frame(r);
+    pthread_mutex_unlock(&r->exe->lock);
+    hilo_executable_release(r->exe);
+    return status;
+}
+
+/* The end of a run. */
+static void count_run(struct run *r, hilo_executable *exe, hilo_status status, double ms) {
     size_t peak = atomic_load_explicit(&r->meter.peak, memory_order_relaxed);
     pthread_mutex_lock(&exe->lock);
-    if (r->frame) {
-        r->frame->next = exe->frames;
-        exe->frames = r->frame;
-    }
+    put_frame(r);
     if (status == HILO_OK) {
         exe->executions++;
         exe->allocations += r->first ? 0 : atomic_load(&r->client->cache.taken) - r->taken;
@@ -244,9 +261,9 @@ hilo_status rt_execute(hilo_executable *exe, const hilo_execute_options *options
     double run_ms = 0;
     hilo_status status = check_inputs(&r, inputs, ninputs, noutputs);
     if (status == HILO_OK)
-        status = run(&r, inputs, outputs, &run_ms);
+        status = (exe->specialise ? run_special : run)(&r, inputs, outputs, &run_ms);
     double total_ms = rt_now_ms() - r.begin;
-    count_run(&r, status, total_ms);
+    count_run(&r, exe, status, total_ms);
     if (o.timing)
         *o.timing = (hilo_timing){total_ms, run_ms};
     return rt_finish(exe->client, &d, status);

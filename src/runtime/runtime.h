@@ -4,7 +4,7 @@
  *   dtype.c        versions, statuses, element types
  *   buffer.c       buffers: counted values with a client
  *   module.c       modules, once they are read: printing, functions
- *   executable.c   executables: inputs, outputs, statistics
+ *   executable.c   executables: inputs, outputs, statistics                      special.c   those of unknown sizes
  *   run.c          hilo_execute: checks, donation; run.h says where the rest of a run is
  *   team.c         the client's threads                          cache.c   memory that is used again
  *   text.c         values as text                                file_write.c, file_read.c   .hilo files
@@ -138,6 +138,7 @@ struct rt_kept {
 };
 
 struct run_frame;
+struct rt_special;
 
 struct hilo_executable {
     atomic_int refs;
@@ -156,16 +157,23 @@ struct hilo_executable {
     uint32_t nuses, *first_use; /* of all steps; of each, in a frame */
     struct rt_patches in_block, in_arguments, in_results;
     struct rt_port *inputs, *outputs; /* plan.narguments, plan.nresults */
-    double compile_ms;
+    /* Where sizes are not known: makes an executable for inputs that fit; sets *out to NULL where the plan is to be run itself.
+       NULL = sizes are known, or there is no compiler. */
+    hilo_status (*specialise)(void *user, hilo_executable *exe, hilo_buffer *const *inputs, struct diag_list *d,
+                              hilo_executable **out);
+    void *specialiser;          /* its `user` */
     pthread_mutex_t lock;       /* of what follows */
+    pthread_cond_t special_done;
+    struct rt_special *specials; /* special.c */
     struct run_frame *frames;   /* that no run uses */
-    uint64_t executions, peak_bytes, allocations, copied_bytes;
-    double total_ms, last_ms;
+    uint64_t executions, peak_bytes, allocations, copied_bytes, specialisations;
+    double total_ms, last_ms, compile_ms;
 };
 
 /* An executable with nothing in it but client, module (may be NULL) and an arena without recovery point, to be filled in by
    the compiler. NULL when memory is exhausted. */
 hilo_executable *rt_executable_new(hilo_client *client, hilo_module *module);
+hilo_executable *rt_executable_retain(hilo_executable *exe);
 /* Keeps `p` until the executable ends. Takes memory from its arena first, so that `p` is the caller's when that fails. */
 void rt_executable_keep(hilo_executable *exe, void *p, void (*release)(void *p));
 /* Loads object files (copied) and finds the functions of the plan's kernels in them, by name. `features`: LLVM's list for the
@@ -175,6 +183,11 @@ hilo_status rt_executable_link(hilo_executable *exe, const struct str *objects, 
 /* Once the plan is there: prepares its runs. Needs the arena's recovery point. */
 hilo_status rt_executable_ready(hilo_executable *exe);
 void rt_frames_free(hilo_executable *exe);
+/* One more reference to the executable to run with these inputs, which fit: one made for their shapes, or `exe` itself. Where
+   exe->specialise is there. */
+hilo_status rt_special_get(hilo_executable *exe, hilo_buffer *const *inputs, size_t n, struct diag_list *d,
+                           hilo_executable **out);
+void rt_specials_free(hilo_executable *exe);
 
 /* As hilo_execute, on the threads of a device and, where `process` is not NULL, as one of several processes, whose end is the
    caller's to tell. */

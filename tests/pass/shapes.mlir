@@ -125,3 +125,91 @@ module {
     return
   }
 }
+// -----
+// Several results, regions, branches whose results have one size.
+func.func @f(%x: tensor<2x3xf32>, %p: tensor<i1>) -> (tensor<?xf32>, tensor<?xf32>) {
+  %0 = tensor.cast %x : tensor<2x3xf32> to tensor<?x?xf32>
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %1 = stablehlo.reduce(%0 init: %z) applies stablehlo.add across dimensions = [1] : (tensor<?x?xf32>, tensor<f32>) -> tensor<?xf32>
+  %2 = "stablehlo.if"(%p) ({
+    stablehlo.return %1 : tensor<?xf32>
+  }, {
+    %n = stablehlo.negate %1 : tensor<?xf32>
+    stablehlo.return %n : tensor<?xf32>
+  }) : (tensor<i1>) -> tensor<?xf32>
+  %3 = stablehlo.sqrt %2 : tensor<?xf32>
+  return %2, %3 : tensor<?xf32>, tensor<?xf32>
+}
+// ----- expected
+module {
+  func.func @f(%arg0: tensor<2x3xf32>, %arg1: tensor<i1>) -> (tensor<?xf32>, tensor<?xf32>) {
+    %0 = tensor.cast %arg0 : tensor<2x3xf32> to tensor<?x?xf32>
+    %1 = stablehlo.constant dense<0.000000e+00> : tensor<f32>
+    %2 = stablehlo.reduce(%arg0 init: %1) applies stablehlo.add across dimensions = [1] : (tensor<2x3xf32>, tensor<f32>) -> tensor<2xf32>
+    %3 = tensor.cast %2 : tensor<2xf32> to tensor<?xf32>
+    %4 = "stablehlo.if"(%arg1) ({
+      stablehlo.return %2 : tensor<2xf32>
+    }, {
+      %5 = stablehlo.negate %2 : tensor<2xf32>
+      %6 = tensor.cast %5 : tensor<2xf32> to tensor<?xf32>
+      stablehlo.return %5 : tensor<2xf32>
+    }) : (tensor<i1>) -> tensor<2xf32>
+    %7 = tensor.cast %4 : tensor<2xf32> to tensor<?xf32>
+    %8 = stablehlo.sqrt %4 : tensor<2xf32>
+    %9 = tensor.cast %8 : tensor<2xf32> to tensor<?xf32>
+    return %7, %9 : tensor<?xf32>, tensor<?xf32>
+  }
+}
+// -----
+// What exporters call.
+func.func @g(%x: tensor<4xf32>) -> (tensor<?xf32>, tensor<?xi32>, tensor<?xui32>, tensor<?x4xui8>) {
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %p = stablehlo.constant dense<true> : tensor<i1>
+  %k = stablehlo.constant dense<2> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<1xi32>
+  %size = stablehlo.constant dense<4> : tensor<1xi32>
+  %pad = stablehlo.constant dense<[[3, 0]]> : tensor<1x2xi32>
+  %state = stablehlo.constant dense<[1, 2]> : tensor<2xui64>
+  stablehlo.custom_call @shape_assertion(%p) {error_message = "no", has_side_effect = true} : (tensor<i1>) -> ()
+  %0 = tensor.cast %x : tensor<4xf32> to tensor<?xf32>
+  %1 = stablehlo.custom_call @stablehlo.dynamic_reduce_window(%0, %z, %size, %one, %one, %one, %pad) {called_computations = [@plus]} : (tensor<?xf32>, tensor<f32>, tensor<1xi32>, tensor<1xi32>, tensor<1xi32>, tensor<1xi32>, tensor<1x2xi32>) -> tensor<?xf32>
+  %2:2 = stablehlo.custom_call @stablehlo.dynamic_top_k(%0, %k) : (tensor<?xf32>, tensor<i32>) -> (tensor<?xf32>, tensor<?xi32>)
+  %3:2 = stablehlo.custom_call @stablehlo.dynamic_rng_bit_generator(%state, %size) {rng_algorithm = #stablehlo<rng_algorithm THREE_FRY>} : (tensor<2xui64>, tensor<1xi32>) -> (tensor<2xui64>, tensor<?xui32>)
+  %4 = stablehlo.bitcast_convert %0 : (tensor<?xf32>) -> tensor<?x4xui8>
+  return %1, %2#1, %3#1, %4 : tensor<?xf32>, tensor<?xi32>, tensor<?xui32>, tensor<?x4xui8>
+}
+func.func private @plus(%a: tensor<f32>, %b: tensor<f32>) -> tensor<f32> {
+  %0 = stablehlo.add %a, %b : tensor<f32>
+  return %0 : tensor<f32>
+}
+// ----- expected
+module {
+  func.func @g(%arg0: tensor<4xf32>) -> (tensor<?xf32>, tensor<?xi32>, tensor<?xui32>, tensor<?x4xui8>) {
+    %0 = stablehlo.constant dense<0.000000e+00> : tensor<f32>
+    %1 = stablehlo.constant dense<true> : tensor<i1>
+    %2 = stablehlo.constant dense<2> : tensor<i32>
+    %3 = stablehlo.constant dense<1> : tensor<1xi32>
+    %4 = stablehlo.constant dense<4> : tensor<1xi32>
+    %5 = stablehlo.constant dense<[[3, 0]]> : tensor<1x2xi32>
+    %6 = stablehlo.constant dense<[1, 2]> : tensor<2xui64>
+    %7 = tensor.cast %arg0 : tensor<4xf32> to tensor<?xf32>
+    %8 = "stablehlo.reduce_window"(%arg0, %0) <{window_dimensions = array<i64: 4>, window_strides = array<i64: 1>, base_dilations = array<i64: 1>, window_dilations = array<i64: 1>, padding = dense<[[3, 0]]> : tensor<1x2xi64>}> ({
+    ^bb0(%arg1: tensor<f32>, %arg2: tensor<f32>):
+      %9 = stablehlo.add %arg1, %arg2 : tensor<f32>
+      stablehlo.return %9 : tensor<f32>
+    }) : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+    %10 = tensor.cast %8 : tensor<4xf32> to tensor<?xf32>
+    %11:2 = chlo.top_k(%arg0, k = 2) : tensor<4xf32> -> (tensor<2xf32>, tensor<2xi32>)
+    %12 = tensor.cast %11#0 : tensor<2xf32> to tensor<?xf32>
+    %13 = tensor.cast %11#1 : tensor<2xi32> to tensor<?xi32>
+    %14:2 = stablehlo.rng_bit_generator %6, algorithm = THREE_FRY : (tensor<2xui64>) -> (tensor<2xui64>, tensor<4xui32>)
+    %15 = tensor.cast %14#1 : tensor<4xui32> to tensor<?xui32>
+    %16 = stablehlo.bitcast_convert %arg0 : (tensor<4xf32>) -> tensor<4x4xui8>
+    %17 = tensor.cast %16 : tensor<4x4xui8> to tensor<?x4xui8>
+    return %10, %13, %15, %17 : tensor<?xf32>, tensor<?xi32>, tensor<?xui32>, tensor<?x4xui8>
+  }
+  func.func private @plus(%arg0: tensor<f32>, %arg1: tensor<f32>) -> tensor<f32> {
+    %0 = stablehlo.add %arg0, %arg1 : tensor<f32>
+    return %0 : tensor<f32>
+  }
+}

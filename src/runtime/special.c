@@ -1,0 +1,129 @@
+/* Programs of unknown sizes: for each set of shapes that a run brings, an executable of its own, made at the first such run.
+ * Those that were used last are kept. The lock of the general executable guards the list; who meets a shape that another
+ * thread is compiling for waits for it. */
+#include "runtime/run.h"
+
+enum { SPECIAL_MOST = 32 };
+
+struct rt_special {
+    struct rt_special *next;  /* used longer ago */
+    size_t bytes;             /* of this allocation */
+    bool ready;
+    hilo_executable *exe;     /* once it is ready; NULL = the program is evaluated */
+    int64_t dims[];           /* of all inputs */
+};
+
+static bool special_is_for(const struct rt_special *s, hilo_buffer *const *inputs, size_t n) {
+    const int64_t *dims = s->dims;
+    for (size_t i = 0; i < n; dims += inputs[i++]->rank)
+        for (uint32_t k = 0; k < inputs[i]->rank; k++)
+            if (dims[k] != inputs[i]->dims[k])
+                return false;
+    return true;
+}
+
+static struct rt_special *special_new(const hilo_executable *exe, hilo_buffer *const *inputs, size_t n) {
+    size_t rank = 0, bytes;
+    for (size_t i = 0; i < n; i++)
+        rank += inputs[i]->rank;
+    struct rt_special *s = NULL;
+    if (mem_mul(rank, sizeof *s->dims, &bytes) && mem_add(bytes, sizeof *s, &bytes))
+        s = mem_alloc(&exe->client->al, bytes);
+    if (!s)
+        return NULL;
+    *s = (struct rt_special){.bytes = bytes};
+    int64_t *dims = s->dims;
+    for (size_t i = 0; i < n; dims += inputs[i++]->rank)
+        memcpy(dims, inputs[i]->dims, inputs[i]->rank * sizeof *dims);
+    return s;
+}
+
+static void special_free(const hilo_executable *exe, struct rt_special *s) {
+    if (!s)
+        return;
+    hilo_executable_release(s->exe);
+    mem_free(&exe->client->al, s, s->bytes);
+}
+
+/* The place of the one for these inputs in the list; where it would end when there is none. */
+static struct rt_special **special_find(hilo_executable *exe, hilo_buffer *const *inputs, size_t n) {
+    struct rt_special **at = &exe->specials;
+    while (*at && !special_is_for(*at, inputs, n))
+        at = &(*at)->next;
+    return at;
+}
+
+/* Moves the one at `at` to the front. */
+static struct rt_special *special_touch(hilo_executable *exe, struct rt_special **at) {
+    struct rt_special *s = *at;
+    *at = s->next;
+    s->next = exe->specials;
+    exe->specials = s;
+    return s;
+}
+
+/* Takes the one that was not used for the longest time out of a list that is too long; NULL when there is none. */
+static struct rt_special *special_drop(hilo_executable *exe) {
+    struct rt_special **last = NULL, *s;
+    size_t n = 0;
+    for (struct rt_special **at = &exe->specials; *at; at = &(*at)->next, n++)
+        if ((*at)->ready)
+            last = at;
+    if (n <= SPECIAL_MOST || !last)
+        return NULL;
+    s = *last;
+    *last = s->next;
+    return s;
+}
+
+/* Compiles for the entry `s`, which is in the list but not ready. The lock is held at the begin and at the end. */
+static hilo_status special_make(hilo_executable *exe, struct rt_special *s, hilo_buffer *const *inputs, struct diag_list *d) {
+    hilo_executable *made = NULL;
+    pthread_mutex_unlock(&exe->lock);
+    hilo_status status = exe->specialise(exe->specialiser, exe, inputs, d, &made);
+    pthread_mutex_lock(&exe->lock);
+    if (status == HILO_OK) {
+        s->exe = made;
+        s->ready = true;
+        exe->specialisations += made != NULL;
+        exe->compile_ms += made ? made->compile_ms : 0;
+    } else {
+        struct rt_special **at = &exe->specials;
+        while (*at != s)
+            at = &(*at)->next;
+        *at = s->next;
+    }
+    pthread_cond_broadcast(&exe->special_done);
+    return status;
+}
+
+hilo_status rt_special_get(hilo_executable *exe, hilo_buffer *const *inputs, size_t n, struct diag_list *d,
+                           hilo_executable **out) {
+    struct rt_special **at, *s, *old = NULL;
+    hilo_status status = HILO_OK;
+    pthread_mutex_lock(&exe->lock);
+    while (*(at = special_find(exe, inputs, n)) && !(*at)->ready)
+        pthread_cond_wait(&exe->special_done, &exe->lock);
+    if (*at) {
+        s = special_touch(exe, at);
+    } else if ((s = special_new(exe, inputs, n))) {
+        s->next = exe->specials;
+        exe->specials = s;
+        status = special_make(exe, s, inputs, d);
+        old = status == HILO_OK ? special_drop(exe) : s;
+    } else {
+        status = HILO_RESOURCE_EXHAUSTED;
+    }
+    if (status == HILO_OK)
+        *out = rt_executable_retain(s->exe ? s->exe : exe);
+    pthread_mutex_unlock(&exe->lock);
+    special_free(exe, old);
+    return status;
+}
+
+void rt_specials_free(hilo_executable *exe) {
+    for (struct rt_special *s = exe->specials, *next; s; s = next) {
+        next = s->next;
+        special_free(exe, s);
+    }
+}
