@@ -206,6 +206,27 @@ static void test_growth(void **state) {
     llm_session_close(s);
 }
 
+/* In a long context not all tokens of a chunk look at the cache together: the answer is that of short chunks. */
+static void test_long(void **state) {
+    enum { TOKENS = 1300, PART = 100 };
+    const struct fixture *f = *state;
+    const struct llm_session_options o = {.precision = LLM_F32, .level = 2};
+    struct llm_session *s = session(f->client, &o);
+    static float logits[2][2054];
+    int32_t ids[TOKENS];
+    const int32_t *p = ids;
+    for (int32_t i = 0; i < TOKENS; i++)
+        ids[i] = i * 577 % 2048;
+    check(f->client, llm_session_prefill(s, &p, (size_t[]){TOKENS}, NULL, logits[0]));
+    assert_int_equal(s->context, 2048);
+    llm_session_reset(s);
+    for (; p < ids + TOKENS; p += PART)
+        check(f->client, llm_session_prefill(s, &p, (size_t[]){PART}, NULL, logits[1]));
+    for (size_t k = 0; k < 2054; k++)
+        assert_true(fabsf(logits[0][k] - logits[1][k]) < 1e-3f);
+    llm_session_close(s);
+}
+
 static atomic_long allocations;
 
 static void *counting_realloc(void *user, void *p, size_t old, size_t n, size_t align) {
@@ -386,8 +407,9 @@ static void test_prefix(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_golden), cmocka_unit_test(test_logits), cmocka_unit_test(test_parts),
-        cmocka_unit_test(test_batch), cmocka_unit_test(test_growth), cmocka_unit_test(test_steps),
-        cmocka_unit_test(test_precision), cmocka_unit_test(test_sampling), cmocka_unit_test(test_prefix),
+        cmocka_unit_test(test_batch), cmocka_unit_test(test_growth), cmocka_unit_test(test_long),
+        cmocka_unit_test(test_steps), cmocka_unit_test(test_precision), cmocka_unit_test(test_sampling),
+        cmocka_unit_test(test_prefix),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
