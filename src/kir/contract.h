@@ -40,6 +40,8 @@ void contract_multiply_add(const struct contraction *c, kir_val reg, kir_val i);
 /* The result's element at the axes' indices, and everything that is computed from it. */
 void contract_finish(const struct contraction *c, kir_val sum);
 
+/* The node that loads from the largest buffer that a value is computed from; none when there is none. */
+kir_val contract_load(const struct kir *k, kir_val v);
 /* A tile along an axis: so many of its indices, from the t-th on; the last tile may overlap the one before. */
 int64_t contract_tile(int64_t size, int64_t most);
 kir_val contract_tile_begin(struct lower *l, kir_val t, int64_t size, int64_t tile);

@@ -12,15 +12,17 @@
 #include "kir/contract.h"
 
 enum {
-    BLOCK_ROWS = 24,         /* fewer products with an element do not pay for packing it */
-    BLOCK_WORK = 1 << 17,    /* nor do fewer in all */
-    BLOCK_DEPTH = 384,       /* of a slab, about */
-    BLOCK_PANELS = 32,       /* of a block, where they were packed before */
-    BLOCK_PANELS_HERE = 8,   /* where they are packed in it */
-    BLOCK_TILES_HERE = 28,   /* most tiles of rows for that */
-    BLOCK_GRID = 16,         /* blocks that keep threads busy */
-    BLOCK_LEAST = 4,         /* panels or tiles that a block keeps although there are fewer */
-    BLOCK_LINES = 16         /* that the kernel that packs panels takes at once */
+    BLOCK_ROWS = 24,       /* fewer products with an element do not pay for packing it */
+    BLOCK_WORK = 1 << 17,  /* nor do fewer in all */
+    BLOCK_DEPTH = 384,     /* of a slab, about */
+    BLOCK_PANELS = 32,     /* of a block, where they were packed before */
+    BLOCK_PANELS_HERE = 8, /* where they are packed in it */
+    BLOCK_TILES_HERE = 28, /* most tiles of rows for that */
+    BLOCK_GRID = 16,       /* blocks that keep threads busy */
+    BLOCK_LEAST = 4,       /* panels or tiles that a block keeps although there are fewer */
+    BLOCK_AGAIN = 3,       /* times that blocks would bring the same rows for which a kernel does it before */
+    BLOCK_AHEAD = 8,       /* lines that are prefetched */
+    BLOCK_LINES = 16       /* that the kernel that packs panels takes at once */
 };
 
 struct blocks {
@@ -28,14 +30,15 @@ struct blocks {
     uint32_t cols, rows; /* sides: of the lanes, of the rows */
     uint32_t v;          /* axis of the lanes */
     uint32_t row[IR_MAX_RANK], nrow, batch[IR_MAX_RANK], nbatch;
-    int64_t line[IR_MAX_RANK]; /* sizes of the sum's axes, the last one in pairs */
-    uint32_t cut;              /* the axis of the sum that slabs cut; those before it are outside of them */
-    int64_t chunk;             /* of it, in a slab */
-    int64_t inner, depth;      /* lines of the axes behind it, of a slab */
-    int64_t slabs, all;        /* slabs, lines of the whole sum */
+    int64_t line[IR_MAX_RANK];          /* sizes of the sum's axes, the last one in pairs */
+    uint32_t cut;                       /* the axis of the sum that slabs cut; those before it are outside of them */
+    int64_t chunk;                      /* of it, in a slab */
+    int64_t inner, depth;               /* lines of the axes behind it, of a slab */
+    int64_t slabs, all;                 /* slabs, lines of the whole sum */
     int64_t nrows, tile, tiles, ntiles; /* rows; of a tile; tiles; tiles of a block */
     int64_t lanes, panels, npanels;     /* the same for columns */
     bool here;                          /* panels are packed in the block */
+    bool before;                        /* rows are brought by a kernel that runs before */
     bool upright;                       /* rows lie side by side, and are brought so: `stride` of them a line */
     int64_t stride;
     uint32_t a, b, sums; /* buffers; a, sums: scratch */
@@ -110,6 +113,16 @@ static void find_slabs(struct blocks *b) {
         b->slabs *= b->line[i];
 }
 
+/* Rows of a tile: as many as there are registers for, or up to a third fewer where that leaves fewer rows computed twice.
+   What a tile costs besides its products is about two fifths of a row. */
+static int64_t best_tile(int64_t rows, int64_t most) {
+    int64_t best = most;
+    for (int64_t t = most - 1; 3 * t >= 2 * most; t--)
+        if (quotient(rows, t) * (5 * t + 2) < quotient(rows, best) * (5 * best + 2))
+            best = t;
+    return best;
+}
+
 static void find_blocks(struct blocks *b) {
     const struct contraction *c = b->c;
     int64_t bytes = kir_type_bits(c->acc) / 8, l2 = (int64_t)c->l->target->l2_bytes, batches = 1;
@@ -117,16 +130,18 @@ static void find_blocks(struct blocks *b) {
         batches *= c->result[b->batch[i]].size;
     uint32_t rows;
     b->lanes = contract_lanes(c, c->result[b->v].size, &rows);
-    b->tile = contract_tile(b->nrows, rows);
+    b->tile = best_tile(b->nrows, rows);
     b->tiles = quotient(b->nrows, b->tile);
     b->panels = quotient(c->result[b->v].size, b->lanes);
     b->here = b->tiles <= BLOCK_TILES_HERE;
     int64_t tiles = l2 / 4 / (b->tile * b->depth * bytes), panels = b->here ? BLOCK_PANELS_HERE : BLOCK_PANELS;
     tiles = b->here ? b->tiles : tiles < BLOCK_LEAST ? BLOCK_LEAST : tiles;
-    while (panels > BLOCK_LEAST && batches * quotient(b->tiles, tiles) * quotient(b->panels, panels) < BLOCK_GRID)
-        panels /= 2;
-    while (!b->here && tiles > BLOCK_LEAST && batches * quotient(b->tiles, tiles) * quotient(b->panels, panels) < BLOCK_GRID)
+    int64_t parts = quotient(BLOCK_GRID, batches);
+    while (!b->here && tiles > 2 * BLOCK_LEAST && quotient(b->tiles, tiles) * quotient(b->panels, panels) < parts)
         tiles = quotient(tiles, 2);
+    while (panels > BLOCK_LEAST && quotient(b->tiles, tiles) * quotient(b->panels, panels) < parts)
+        panels /= 2;
+    b->before = b->here && quotient(b->panels, panels) >= BLOCK_AGAIN;
     b->ntiles = even(b->tiles, tiles);
     b->npanels = even(b->panels, panels);
     int64_t vector = c->l->target->vector_bytes / bytes;
@@ -211,6 +226,14 @@ static void close_all(struct lower *l, uint32_t n) {
         kir_close(l->k);
 }
 
+/* The elements that are packed some lines after x. Lines are short, and what processors foresee ends with each. */
+static void prefetch(struct blocks *b, kir_val x, int64_t stride) {
+    struct kir *k = b->c->l->k;
+    kir_val load = contract_load(k, x);
+    if (load.i && stride > 0)
+        kir_prefetch(k, kir_get(k, load)->of, lower_add(b->c->l, kir_get(k, load)->arg[0], kir_i64(k, BLOCK_AHEAD * stride)));
+}
+
 /* Loops over the lanes of a line of a panel, whose columns behind the operand's last are zeros, and stores them. */
 static void pack_lanes(struct blocks *b, uint32_t buffer, kir_val panel, kir_val place, kir_val last) {
     struct contraction *c = b->c;
@@ -227,6 +250,8 @@ static void pack_lanes(struct blocks *b, uint32_t buffer, kir_val panel, kir_val
         if (guarded)
             l->guard = kir_cmp(l->k, KIR_LT, 0, v->at, kir_i64(l->k, v->size));
         kir_val x = element(b, b->cols, last);
+        if (v->stride[b->cols] == 1 && v->size > b->lanes)
+            prefetch(b, x, c->sum[c->nsum - 1].stride[b->cols]);
         kir_store(l->k, buffer, lower_add(l, lower_mul(l, place, b->lanes), lane), x);
         l->guard = (kir_val){0};
         kir_close(l->k);
@@ -235,11 +260,11 @@ static void pack_lanes(struct blocks *b, uint32_t buffer, kir_val panel, kir_val
         kir_close(l->k);
 }
 
-/* The batch's axes that the panels change with. */
-static uint32_t panel_axes(const struct blocks *b, uint32_t *axes, int64_t *dims) {
+/* The batch's axes that an operand changes with. */
+static uint32_t batch_axes(const struct blocks *b, uint32_t side, uint32_t *axes, int64_t *dims) {
     uint32_t n = 0;
     for (uint32_t i = 0; i < b->nbatch; i++)
-        if (b->c->result[b->batch[i]].stride[b->cols] != 0) {
+        if (b->c->result[b->batch[i]].stride[side] != 0) {
             axes[n] = b->batch[i];
             dims[n++] = b->c->result[b->batch[i]].size;
         }
@@ -252,7 +277,7 @@ static void pack_before(struct blocks *b) {
     struct contraction *c = b->c;
     struct lower *l = c->l, before;
     int64_t dims[2 * IR_MAX_RANK + 1], all = 1;
-    uint32_t axes[IR_MAX_RANK], n = panel_axes(b, axes, dims), m = n, last = c->nsum - 1;
+    uint32_t axes[IR_MAX_RANK], n = batch_axes(b, b->cols, axes, dims), m = n, last = c->nsum - 1;
     kir_val at[2 * IR_MAX_RANK + 1];
     for (uint32_t i = 0; i < n; i++)
         all *= dims[i];
@@ -302,18 +327,31 @@ static void row_at(struct blocks *b, kir_val row) {
 
 /* What a block is computed from and at. */
 struct block {
-    kir_val tile0, panel0;  /* the first ones */
-    kir_val tiles, panels;  /* how many */
-    kir_val slab, chunk;    /* of all; of the axis that is cut */
-    kir_val batch;          /* of the panels */
-    kir_val lines;          /* of the slab */
+    kir_val tile0, panel0; /* the first ones */
+    kir_val tiles, panels; /* how many */
+    kir_val slab, chunk;   /* of all; of the axis that is cut */
+    kir_val batch[2];      /* of either side */
+    kir_val lines;         /* of the slab */
 };
 
-/* The elements of the block's rows. */
-static void bring_rows(struct blocks *b, const struct block *at) {
+static int64_t tile_elements(const struct blocks *b) {
+    return b->depth * (b->upright ? b->stride : b->tile);
+}
+
+/* The number of a tile among all that are brought. */
+static kir_val tile_place(const struct blocks *b, const struct block *at, kir_val t) {
+    struct lower *l = b->c->l;
+    if (!b->before)
+        return t;
+    kir_val slab = lower_add(l, lower_mul(l, at->batch[b->rows], b->slabs), at->slab);
+    return lower_add(l, lower_mul(l, slab, b->tiles), lower_add(l, at->tile0, t));
+}
+
+/* The elements of the block's rows, or of one tile of them. */
+static void bring_rows(struct blocks *b, const struct block *at, uint32_t buffer) {
     struct contraction *c = b->c;
     struct lower *l = c->l;
-    kir_val line, last, t = open_loop(l, at->tiles);
+    kir_val line, last, t = open_loop(l, at->tiles), tile = tile_place(b, at, t);
     kir_val first = contract_tile_begin(l, lower_add(l, at->tile0, t), b->nrows, b->tile);
     uint32_t bytes = kir_type_bits(c->acc) / 8, opened;
     c->result[b->v].at = kir_i64(l->k, 0);
@@ -323,9 +361,9 @@ static void bring_rows(struct blocks *b, const struct block *at) {
         row_at(b, row);
         if (b->stride != b->tile)
             l->guard = kir_cmp(l->k, KIR_LT, 0, row, kir_i64(l->k, b->nrows));
-        kir_val place = lower_add(l, lower_mul(l, t, b->depth), line);
+        kir_val place = lower_add(l, lower_mul(l, tile, b->depth), line);
         kir_val x = element(b, b->rows, last);
-        kir_store(l->k, b->a, lower_add(l, lower_mul(l, place, b->stride), lane), x);
+        kir_store(l->k, buffer, lower_add(l, lower_mul(l, place, b->stride), lane), x);
         l->guard = (kir_val){0};
     } else {
         kir_val r = kir_loop(l->k, KIR_SERIAL, b->tile, 0);
@@ -333,11 +371,47 @@ static void bring_rows(struct blocks *b, const struct block *at) {
         int64_t size = b->cut + 1 == c->nsum ? b->chunk : b->line[c->nsum - 1];
         uint32_t registers = size >= 4 * lower_lanes(l, bytes, 1) ? 4 : 1;
         opened = 1 + open_lines(b, at->chunk, size >= 4 ? lower_lanes(l, bytes, registers) : 0, &line, &last);
-        kir_val place = lower_add(l, lower_mul(l, t, b->tile), r);
-        kir_val x = element(b, b->rows, last);
-        kir_store(l->k, b->a, lower_add(l, lower_mul(l, place, b->depth), line), x);
+        kir_val place = lower_add(l, lower_mul(l, tile, b->tile), r), x = element(b, b->rows, last);
+        prefetch(b, x, c->result[b->row[b->nrow - 1]].stride[b->rows]);
+        kir_store(l->k, buffer, lower_add(l, lower_mul(l, place, b->depth), line), x);
     }
     close_all(l, opened + 1 + b->upright);
+}
+
+/* The kernel that brings all rows: a tile of a slab is an iteration. */
+static void bring_before(struct blocks *b) {
+    struct contraction *c = b->c;
+    struct lower *l = c->l, before;
+    int64_t dims[2 * IR_MAX_RANK + 2], all = 1;
+    uint32_t axes[IR_MAX_RANK], n = batch_axes(b, b->rows, axes, dims), m = n;
+    kir_val at[3 * IR_MAX_RANK + 2];
+    for (uint32_t i = 0; i < n; i++)
+        all *= dims[i];
+    uint32_t temp = lower_new_temp(l, packed_dtype(c), all * b->slabs * b->tiles * tile_elements(b));
+    dims[m++] = b->slabs;
+    dims[m++] = b->tiles;
+    lower_before(l, &before);
+    c->l = &before;
+    lower_unflatten(&before, lower_grid(&before, all * b->slabs * b->tiles), dims, m, at);
+    struct block here = {.tile0 = at[n + 1], .tiles = kir_i64(before.k, 1), .slab = at[n]};
+    int64_t size = quotient(b->line[b->cut], b->chunk);
+    kir_val slab = at[n];
+    here.chunk = lower_rem(&before, slab, size);
+    slab = lower_div(&before, slab, size);
+    lower_unflatten(&before, slab, b->line, b->cut, at + m);
+    for (uint32_t i = 0; i < b->cut; i++)
+        c->sum[i].at = at[m + i];
+    here.batch[b->rows] = kir_i64(before.k, 0);
+    for (uint32_t i = 0; i < c->nresult; i++)
+        c->result[i].at = kir_i64(before.k, 0);
+    for (uint32_t i = 0; i < n; i++) {
+        c->result[axes[i]].at = at[i];
+        here.batch[b->rows] = lower_add(&before, lower_mul(&before, here.batch[b->rows], dims[i]), at[i]);
+    }
+    bring_rows(b, &here, lower_temp(&before, temp, KIR_OUT));
+    kir_close(before.k);
+    c->l = l;
+    b->a = lower_temp(l, temp, KIR_IN);
 }
 
 /* The block's panels. */
@@ -368,7 +442,7 @@ static kir_val multiply_lines(struct blocks *b, const struct block *at, kir_val 
     kir_val line = open_loop(l, at->lines), panel = p, first = line;
     int64_t depth = b->depth;
     if (!b->here) {
-        panel = lower_add(l, lower_mul(l, at->batch, b->panels), lower_add(l, at->panel0, p));
+        panel = lower_add(l, lower_mul(l, at->batch[b->cols], b->panels), lower_add(l, at->panel0, p));
         depth = b->all;
         kir_val slab = kir_i64(l->k, 0);
         for (uint32_t i = 0; i < b->cut; i++)
@@ -378,11 +452,11 @@ static kir_val multiply_lines(struct blocks *b, const struct block *at, kir_val 
     }
     kir_val column = lower_add(l, lower_mul(l, panel, depth), first);
     c->packed[b->cols] = (struct packed){true, b->b, lower_add(l, lower_mul(l, column, b->lanes), lane)};
-    kir_val r = kir_loop(l->k, KIR_UNROLLED, b->tile, 0), place;
+    kir_val tile = tile_place(b, at, t), r = kir_loop(l->k, KIR_UNROLLED, b->tile, 0), place;
     if (b->upright)
-        place = lower_add(l, lower_mul(l, lower_add(l, lower_mul(l, t, b->depth), line), b->stride), r);
+        place = lower_add(l, lower_mul(l, lower_add(l, lower_mul(l, tile, b->depth), line), b->stride), r);
     else
-        place = lower_add(l, lower_mul(l, lower_add(l, lower_mul(l, t, b->tile), r), b->depth), line);
+        place = lower_add(l, lower_mul(l, lower_add(l, lower_mul(l, tile, b->tile), r), b->depth), line);
     c->packed[b->rows] = (struct packed){true, b->a, place};
     contract_multiply_add(c, reg, r);
     close_all(l, 2);
@@ -462,7 +536,8 @@ static void block(struct blocks *b, struct block *at) {
         opened++;
     }
     at->lines = lower_mul(l, part_of(l, lower_mul(l, at->chunk, b->chunk), b->chunk, b->line[b->cut]), b->inner);
-    bring_rows(b, at);
+    if (!b->before)
+        bring_rows(b, at, b->a);
     if (b->here)
         bring_panels(b, at);
     kir_val p = open_loop(l, at->panels), t = open_loop(l, at->tiles);
@@ -478,6 +553,8 @@ bool contract_blocks(struct contraction *c, uint32_t v) {
     find_blocks(&b);
     if (!b.here)
         pack_before(&b);
+    if (b.before)
+        bring_before(&b);
     int64_t dims[IR_MAX_RANK + 2], all = 1;
     kir_val at[IR_MAX_RANK + 2];
     uint32_t n = b.nbatch, axes[IR_MAX_RANK];
@@ -493,11 +570,14 @@ bool contract_blocks(struct contraction *c, uint32_t v) {
     struct block here = {.tile0 = lower_mul(l, at[n + 1], b.ntiles), .panel0 = lower_mul(l, at[n], b.npanels)};
     here.tiles = part_of(l, here.tile0, b.ntiles, b.tiles);
     here.panels = part_of(l, here.panel0, b.npanels, b.panels);
-    here.batch = kir_i64(l->k, 0);
-    n = panel_axes(&b, axes, dims);
-    for (uint32_t i = 0; i < n; i++)
-        here.batch = lower_add(l, lower_mul(l, here.batch, dims[i]), c->result[axes[i]].at);
-    b.a = kir_scratch(l->k, packed_dtype(c), b.ntiles * b.tile * b.depth * b.stride / (b.upright ? b.tile : 1));
+    for (uint32_t side = 0; side < 2; side++) {
+        here.batch[side] = kir_i64(l->k, 0);
+        n = batch_axes(&b, side, axes, dims);
+        for (uint32_t i = 0; i < n; i++)
+            here.batch[side] = lower_add(l, lower_mul(l, here.batch[side], dims[i]), c->result[axes[i]].at);
+    }
+    if (!b.before)
+        b.a = kir_scratch(l->k, packed_dtype(c), b.ntiles * tile_elements(&b));
     if (b.here)
         b.b = kir_scratch(l->k, packed_dtype(c), b.npanels * b.depth * b.lanes);
     if (b.slabs > 1)

@@ -175,6 +175,10 @@ static kir_val largest_load(const struct kir *k, kir_val v, uint32_t depth) {
     return best;
 }
 
+kir_val contract_load(const struct kir *k, kir_val v) {
+    return largest_load(k, v, 8);
+}
+
 /* Marks what the value is computed from; true where that is not all in its operands: registers. */
 static bool mark_sources(const struct kir *k, kir_val v, bool *marked) {
     bool registers = false;
