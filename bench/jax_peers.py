@@ -87,18 +87,18 @@ def cases():
         "scalar add": (200, lambda: scalar_add(False)),
         "scalar add, waiting": (200, lambda: scalar_add(True)),
         "mlp 64-64-10": (20, lambda: mlp((64, 64, 10), 32, False)),
-        "mlp 784-512-256-10": (4, lambda: mlp(small, 32, False)),
-        "mlp, donated": (4, lambda: mlp(small, 32, True)),
+        "mlp 784-512-256-10": (6, lambda: mlp(small, 32, False)),
+        "mlp, donated": (6, lambda: mlp(small, 32, True)),
     }
     for grad in (False, True):
         name = ", gradient" if grad else ""
         found |= {
-            "scan of scalars" + name: (4, lambda g=grad: scan(recurrence, jnp.float32(0), array(1000), g, jnp.float32(0.9))),
-            "scan of vectors" + name: (4, lambda g=grad: scan(recurrence, jnp.zeros(16), array(1000, 16), g, jnp.float32(0.9))),
-            "rnn 16" + name: (2, lambda g=grad: scan(rnn, jnp.zeros(16), array(1000, 16), g, array(16, 16, scale=0.25))),
-            "rnn 8x32" + name: (1, lambda g=grad: scan(rnn, jnp.zeros((8, 32)), array(1000, 8, 32), g,
+            "scan of scalars" + name: (40, lambda g=grad: scan(recurrence, jnp.float32(0), array(1000), g, jnp.float32(0.9))),
+            "scan of vectors" + name: (40, lambda g=grad: scan(recurrence, jnp.zeros(16), array(1000, 16), g, jnp.float32(0.9))),
+            "rnn 16" + name: (20, lambda g=grad: scan(rnn, jnp.zeros(16), array(1000, 16), g, array(16, 16, scale=0.25))),
+            "rnn 8x32" + name: (4, lambda g=grad: scan(rnn, jnp.zeros((8, 32)), array(1000, 8, 32), g,
                                                        array(32, 32, scale=0.2))),
-            "lstm 4x16" + name: (1, lambda g=grad: scan(lstm, (jnp.zeros((4, 16)),) * 2, array(1000, 4, 16), g,
+            "lstm 4x16" + name: (4, lambda g=grad: scan(lstm, (jnp.zeros((4, 16)),) * 2, array(1000, 4, 16), g,
                                                         array(32, 64, scale=0.2), jnp.zeros(64))),
         }
     return found

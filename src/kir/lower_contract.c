@@ -333,6 +333,21 @@ int64_t contract_lanes(const struct contraction *c, int64_t size, uint32_t *rows
     return (int64_t)wide * vector;
 }
 
+/* In how many parts the sum along the last contracted axis is taken, side by side, so that a tile of few registers does not
+   wait for each product in turn. What lies in memory beyond the first cache is waited for anyway. */
+static int64_t sum_parts(const struct contraction *c, int64_t registers) {
+    enum { BUSY = 8 }; /* products that are under way at once */
+    int64_t parts = 1, size = c->nsum ? c->sum[c->nsum - 1].size : 1;
+    size_t bytes = 0, n;
+    for (uint32_t i = 0; i < 2; i++)
+        bytes += ir_type_bytes(ir_val_type(c->l->m, ir_operand(c->l->m, c->op, i)), &n) ? n : SIZE_MAX / 4;
+    if (c->l->kernel->strict || !kir_is_float(c->acc) || bytes > c->l->target->l1_bytes)
+        return 1;
+    while (2 * parts * registers <= BUSY && parts < 4 && size % (2 * parts) == 0 && size > 2 * parts)
+        parts *= 2;
+    return parts;
+}
+
 /* Lanes along axis v of the result, a register tile of rows along axis u (nresult = none). */
 static void result_lanes(struct contraction *c, uint32_t v, uint32_t u) {
     struct lower *l = c->l;
@@ -355,17 +370,27 @@ static void result_lanes(struct contraction *c, uint32_t v, uint32_t u) {
     }
     c->result[v].at = lower_add(l, column, lane);
     opened++;
-    kir_val reg = kir_reg(l->k, contract_zero(c), tile);
-    open_sums(c, UINT32_MAX, &sums);
+    int64_t vector = l->target->vector_bytes / (kir_type_bits(c->acc) / 8), parts = sum_parts(c, tile * (lanes / vector));
+    kir_val reg = kir_reg(l->k, contract_zero(c), tile * parts), part = kir_i64(l->k, 0);
+    open_sums(c, parts > 1 ? c->nsum - 1 : UINT32_MAX, &sums);
+    if (parts > 1) {
+        kir_val step = kir_loop(l->k, KIR_SERIAL, c->sum[c->nsum - 1].size / parts, 0);
+        part = kir_loop(l->k, KIR_UNROLLED, parts, 0);
+        c->sum[c->nsum - 1].at = lower_add(l, lower_mul(l, step, parts), part);
+        sums += 2;
+    }
     kir_val row = kir_loop(l->k, KIR_UNROLLED, tile, 0);
     if (u < c->nresult)
         c->result[u].at = lower_add(l, first, row);
-    contract_multiply_add(c, reg, row);
+    contract_multiply_add(c, reg, lower_add(l, lower_mul(l, part, tile), row));
     close_all(l, sums + 1);
     row = kir_loop(l->k, KIR_UNROLLED, tile, 0);
     if (u < c->nresult)
         c->result[u].at = lower_add(l, first, row);
-    contract_finish(c, kir_get_reg(l->k, reg, row));
+    kir_val sum = kir_get_reg(l->k, reg, row);
+    for (int64_t i = 1; i < parts; i++)
+        sum = kir_op2(l->k, KIR_ADD, 0, sum, kir_get_reg(l->k, reg, lower_add(l, kir_i64(l->k, i * tile), row)));
+    contract_finish(c, sum);
     close_all(l, opened + 1);
 }
 
