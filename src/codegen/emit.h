@@ -6,7 +6,8 @@
  *   emit_mem.c      loads, stores, tiles            emit_fp.c    floating-point formats in memory
  *
  * Inside a VECTOR loop a value is one of three: UNIFORM, the same in all lanes, and computed once as a scalar; LINEAR, base + l
- * · stride in lane l, computed as the scalar of lane 0, from which the vector is made where it is needed; or VARYING, a vector.
+ * · stride in lane l (or for every so many lanes), computed as the scalar of lane 0, from which the vector is made where it is
+ * needed; or VARYING, a vector.
  * Registers become SSA values: control flow is structured, so a phi belongs exactly where a register that changes inside of
  * a construct meets its old value. Nothing is left to LLVM's passes, which cost more than code generation itself. */
 #ifndef HILO_CODEGEN_EMIT_H
@@ -28,6 +29,7 @@ struct emit_node {
     uint32_t slot;                    /* REG: its first register */
     const struct emit_slots *changes; /* LOOP, IF, WHILE: registers from outside that change inside */
     int64_t stride;                   /* LINEAR, or UNIFORM with 0 */
+    int64_t every;                    /* LINEAR: lane l has base + l / every · stride; a power of two */
     uint8_t class;                    /* enum emit_class, in the VECTOR loop around it */
     bool as_vector;                   /* inside of a VECTOR loop, somebody needs the vector of a LINEAR or UNIFORM value */
     bool narrow;                      /* VARYING i64: kept as i32, see emit_fits */

@@ -85,7 +85,7 @@ static void mem_survey(const struct emit *e, kir_block b, bool *hard, bool *toge
         *together |= n->op == KIR_ANY;
         if ((n->op == KIR_LOAD && e->nodes[v.i].class == EMIT_VARYING) || n->op == KIR_STORE) {
             const struct emit_node *index = &e->nodes[n->arg[0].i];
-            *hard |= index->class != EMIT_LINEAR || index->stride != 1 ||
+            *hard |= index->class != EMIT_LINEAR || index->stride != 1 || index->every != 1 ||
                      !mem_masks(e, ir_dtype_get(k->buffers.v[n->of].dtype)->bytes);
         }
         if (n->body.i)
@@ -107,6 +107,7 @@ enum mem_form {
     MEM_ROW,         /* side by side */
     MEM_EVERY_OTHER, /* loads of all lanes */
     MEM_BACKWARDS,   /* loads of all lanes */
+    MEM_REPEATED,    /* loads of all lanes: side by side, each for several lanes */
     MEM_STRIDED,     /* a constant distance apart */
     MEM_ANYWHERE
 };
@@ -118,11 +119,11 @@ struct mem_lanes {
     uint32_t buffer, width;
     LLVMTypeRef element, vector;
     unsigned bytes, align;
-    LLVMValueRef base;     /* the address of lane 0; the others lie `stride` elements apart */
+    LLVMValueRef base;     /* the address of lane 0; the others lie `stride` elements apart, `every` of them in one place */
     LLVMValueRef pointers; /* MEM_ANYWHERE */
     LLVMValueRef mask;     /* NULL = all */
     LLVMValueRef instead;  /* loads: what lanes hold that are left out, where the access itself can say so; NULL = zero */
-    int64_t stride;
+    int64_t stride, every;
 };
 
 static void mem_invariant(struct emit *e, uint32_t buffer, LLVMValueRef load) {
@@ -141,6 +142,10 @@ static enum mem_form mem_form_of(const struct emit *e, const struct kir_node *n,
                                  LLVMValueRef mask) {
     if (index->class != EMIT_LINEAR)
         return MEM_ANYWHERE;
+    if (index->every > 1)
+        return n->op == KIR_LOAD && !mask && index->stride == 1                          ? MEM_REPEATED
+               : mem_gathers(e, ir_dtype_get(e->k->buffers.v[n->of].dtype)->bytes) ? MEM_ANYWHERE
+                                                                                   : MEM_STRIDED;
     if (index->stride == 1)
         return MEM_ROW;
     if (n->op == KIR_LOAD && !mask && (index->stride == 2 || index->stride == -1))
@@ -154,7 +159,7 @@ static LLVMValueRef mem_pointers(struct emit *e, const struct kir_node *n) {
     if (index->class == EMIT_LINEAR) {
         LLVMValueRef *at = ARENA_ARRAY(&e->arena, LLVMValueRef, e->width);
         for (uint32_t i = 0; i < e->width; i++)
-            at[i] = emit_int(e, (int64_t)((uint64_t)index->stride * i));
+            at[i] = emit_int(e, (int64_t)((uint64_t)index->stride * (i / (uint64_t)index->every)));
         LLVMTypeRef t = emit_memory_type(e, e->k->buffers.v[n->of].dtype);
         LLVMValueRef steps = e->l->ConstVector(at, e->width), base = mem_address(e, n->of, emit_scalar(e, n->arg[0]));
         return e->l->BuildGEP2(e->b, t, base, &steps, 1, "");
@@ -175,6 +180,7 @@ static struct mem_lanes mem_lanes_of(struct emit *e, const struct kir_node *n, L
         return m;
     }
     m.stride = index->stride;
+    m.every = index->every;
     m.base = mem_address(e, n->of, emit_scalar(e, n->arg[0]));
     if (m.form == MEM_ROW)
         m.align = mem_alignment(e, n->of, n->arg[0]);
@@ -191,7 +197,7 @@ static LLVMValueRef mem_lane_pointer(struct emit *e, const struct mem_lanes *m, 
         runs = NULL;
     }
     LLVMValueRef p = m->pointers ? l->BuildExtractElement(e->b, m->pointers, lane, "")
-                                 : mem_beyond(e, m->buffer, m->base, m->stride * (int64_t)i);
+                                 : mem_beyond(e, m->buffer, m->base, m->stride * ((int64_t)i / m->every));
     return runs ? emit_select(e, runs, p, mem_entry_slot(e)) : p;
 }
 
@@ -223,6 +229,17 @@ static LLVMValueRef mem_load_backwards(struct emit *e, const struct mem_lanes *m
     for (uint32_t i = 0; i < m->width; i++)
         from[i] = m->width - 1 - i;
     return emit_shuffle(e, v, e->l->GetPoison(m->vector), from, m->width);
+}
+
+/* Decoded before they are repeated. */
+static LLVMValueRef mem_load_repeated(struct emit *e, enum ir_dtype t, const struct mem_lanes *m) {
+    uint32_t *from = ARENA_ARRAY(&e->arena, uint32_t, m->width), n = m->width / (uint32_t)m->every;
+    if (n == 1)
+        return emit_splat(e, emit_decode(e, t, mem_plain_load(e, m->buffer, m->element, m->base, m->bytes)), m->width);
+    LLVMValueRef v = emit_decode(e, t, mem_plain_load(e, m->buffer, e->l->VectorType(m->element, n), m->base, m->bytes));
+    for (uint32_t i = 0; i < m->width; i++)
+        from[i] = i / (uint32_t)m->every;
+    return emit_shuffle(e, v, e->l->GetPoison(e->l->TypeOf(v)), from, m->width);
 }
 
 static LLVMValueRef mem_all(struct emit *e, const struct mem_lanes *m) {
@@ -296,6 +313,8 @@ static LLVMValueRef mem_load(struct emit *e, const struct kir_node *n, bool scal
         raw = mem_plain_load(e, n->of, emit_memory_type(e, t), p, ir_dtype_get(t)->bytes);
     } else {
         struct mem_lanes m = mem_lanes_of(e, n, mem_both(e, e->mask, guard));
+        if (m.form == MEM_REPEATED)
+            return mem_load_repeated(e, t, &m);
         bool native = m.form == MEM_ROW ? mem_masks(e, m.bytes) : m.form == MEM_ANYWHERE && mem_gathers(e, m.bytes);
         if (otherwise && native && e->l->TypeOf(otherwise) == m.vector) {
             m.instead = otherwise;
@@ -370,7 +389,7 @@ static int mem_neighbours(const struct emit *e, const struct kir_node *a, const 
     int64_t ca, cb;
     const struct emit_node *ia = &e->nodes[a->arg[0].i], *ib = &e->nodes[b->arg[0].i];
     bool alike = a->of == b->of && !emit_is(a->arg[2]) && !emit_is(b->arg[2]) && ia->class == EMIT_LINEAR &&
-                 ib->class == EMIT_LINEAR && ia->stride == 2 && ib->stride == 2;
+                 ib->class == EMIT_LINEAR && ia->stride == 2 && ib->stride == 2 && ia->every == 1 && ib->every == 1;
     if (!alike || mem_without_constant(e, a->arg[0], &ca).i != mem_without_constant(e, b->arg[0], &cb).i)
         return 0;
     return cb == ca + 1 ? 1 : ca == cb + 1 ? -1 : 0;
@@ -452,7 +471,8 @@ void emit_prefetch(struct emit *e, const struct kir_node *n) {
         return;
     LLVMValueRef p = mem_address(e, n->of, emit_scalar(e, n->arg[0]));
     uint64_t bytes = ir_dtype_get(e->k->buffers.v[n->of].dtype)->bytes;
-    uint64_t all = e->width && index->class == EMIT_LINEAR && index->stride == 1 ? bytes * e->width : bytes;
+    bool row = e->width && index->class == EMIT_LINEAR && index->stride == 1;
+    uint64_t all = row ? bytes * e->width / (uint64_t)index->every : bytes;
     for (uint64_t at = 0; at < all; at += 64) {
         LLVMValueRef args[] = {at ? mem_beyond(e, n->of, p, (int64_t)(at / bytes)) : p, e->l->ConstInt(e->i32, 0, false),
                                e->l->ConstInt(e->i32, 3, false), e->l->ConstInt(e->i32, 1, false)};

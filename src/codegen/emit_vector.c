@@ -18,12 +18,25 @@ static enum emit_class classify_of(const struct classify *c, kir_val v) {
     return emit_is(v) ? (enum emit_class)c->e->nodes[v.i].class : EMIT_UNIFORM;
 }
 
+/* The loop's index, of which lane 0 has a multiple of the width, divided by less than that. */
+static bool classify_steps(const struct classify *c, const struct kir_node *n, int64_t *out, int64_t *every) {
+    const struct kir_node *loop = kir_get(c->e->k, n->arg[0]);
+    *out = 1;
+    return n->op == KIR_DIV && loop->op == KIR_LOOP && loop->sub == KIR_VECTOR && kir_is_const(c->e->k, n->arg[1], every) &&
+           *every > 0 && (*every & (*every - 1)) == 0 && *every <= loop->width;
+}
+
 /* Sums and multiples of linear values are linear. */
-static bool classify_linear(const struct classify *c, const struct kir_node *n, int64_t *out) {
+static bool classify_linear(const struct classify *c, const struct kir_node *n, int64_t *out, int64_t *every) {
     const struct emit_node *nodes = c->e->nodes;
     if (n->type != KIR_I64 || classify_of(c, n->arg[0]) == EMIT_VARYING || classify_of(c, n->arg[1]) == EMIT_VARYING)
         return false;
+    if (classify_steps(c, n, out, every))
+        return true;
     int64_t a = nodes[n->arg[0].i].stride, b = nodes[n->arg[1].i].stride, by;
+    *every = a || b ? nodes[(a ? n->arg[0] : n->arg[1]).i].every : 1;
+    if (a && b && nodes[n->arg[0].i].every != nodes[n->arg[1].i].every)
+        return false;
     switch (n->op) {
     case KIR_ADD:
         return !__builtin_add_overflow(a, b, out);
@@ -56,6 +69,7 @@ static void classify_node(struct classify *c, kir_val v) {
     struct emit_node *en = &c->e->nodes[v.i];
     bool outside =
         (n->op == KIR_SET || n->op == KIR_ACC || n->op == KIR_GET) && !kir_block_within(k, k->nodes.v[n->of].block, c->body);
+    en->every = 1;
     switch ((enum kir_op)n->op) {
     case KIR_REG:
         classify_register(c, v.i, n->arg[0]);
@@ -80,7 +94,7 @@ static void classify_node(struct classify *c, kir_val v) {
     default:
         break;
     }
-    int64_t stride;
+    int64_t stride, every = 1;
     bool uniform = true;
     for (int i = 0; i < 3; i++)
         uniform &= classify_of(c, n->arg[i]) == EMIT_UNIFORM;
@@ -88,9 +102,10 @@ static void classify_node(struct classify *c, kir_val v) {
     en->narrow = false;
     if (uniform) {
         en->class = EMIT_UNIFORM;
-    } else if (classify_linear(c, n, &stride)) {
+    } else if (classify_linear(c, n, &stride, &every)) {
         en->class = stride ? EMIT_LINEAR : EMIT_UNIFORM;
         en->stride = stride;
+        en->every = every;
     } else {
         en->class = EMIT_VARYING;
         en->narrow = n->type == KIR_I64 && emit_is_narrow(c->e, n);
@@ -148,7 +163,7 @@ static void classify_uses(struct classify *c, kir_block b) {
 void emit_classify(struct emit *e, kir_val loop) {
     struct classify c = {.e = e, .body = kir_get(e->k, loop)->body};
     e->nodes[loop.i].class = EMIT_LINEAR;
-    e->nodes[loop.i].stride = 1;
+    e->nodes[loop.i].stride = e->nodes[loop.i].every = 1;
     do {
         c.changed = false;
         classify_block(&c, c.body);
@@ -172,11 +187,11 @@ LLVMValueRef emit_scalar(struct emit *e, kir_val v) {
     return e->l->GetPoison(emit_scalar_type(e, (enum kir_type)n->type));
 }
 
-/* base + <0, stride, 2 · stride …> */
-static LLVMValueRef vector_linear(struct emit *e, LLVMValueRef base, int64_t stride) {
+/* base + <0, stride, 2 · stride …>, each `every` times */
+static LLVMValueRef vector_linear(struct emit *e, LLVMValueRef base, int64_t stride, int64_t every) {
     LLVMValueRef *steps = ARENA_ARRAY(&e->arena, LLVMValueRef, e->width), all = emit_splat(e, base, e->width);
     for (uint32_t i = 0; i < e->width; i++)
-        steps[i] = e->l->ConstInt(e->l->TypeOf(base), (uint64_t)stride * i, true);
+        steps[i] = e->l->ConstInt(e->l->TypeOf(base), (uint64_t)stride * (i / (uint64_t)every), true);
     return stride ? emit_bin(e, LLVMAdd, all, e->l->ConstVector(steps, e->width)) : all;
 }
 
@@ -193,7 +208,8 @@ static LLVMValueRef vector_of(struct emit *e, kir_val v, bool narrow, bool here)
     LLVMBasicBlockRef at = l->GetInsertBlock(e->b);
     if (outside)
         l->PositionBuilderBefore(e->b, l->GetBasicBlockTerminator(e->before));
-    LLVMValueRef lanes = vector_linear(e, narrow ? emit_cast(e, LLVMTrunc, scalar, e->i32) : scalar, inside ? en->stride : 0);
+    LLVMValueRef lanes = vector_linear(e, narrow ? emit_cast(e, LLVMTrunc, scalar, e->i32) : scalar, inside ? en->stride : 0,
+                                       inside ? en->every : 1);
     if (outside)
         l->PositionBuilderAtEnd(e->b, at);
     if (outside || here) {

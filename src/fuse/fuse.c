@@ -43,6 +43,7 @@ enum {
     FUSE_MOST_OPS = 256, /* of a kernel: bounds compile time */
     FUSE_DEAR = 8,       /* cost from which an op is not computed more often than it has elements */
     FUSE_MOST_REDUCTIONS = 32, /* of a kernel */
+    FUSE_FEW_USES = 8,   /* of an element in a contraction */
     FUSE_FEW_ROWS = 16   /* that a kernel of rows needs to keep threads busy, unless it is small */
 };
 static const int64_t fuse_small = 65536; /* elements */
@@ -376,10 +377,24 @@ static bool covers(const struct fuse_kernel *k, const struct node *n, const stru
     return n->map && prefix_of(k, n->map, t) >= 0 && only_ones(k, (uint32_t)prefix_of(k, n->map, t));
 }
 
+/* Whether a contraction multiplies each element of the op's result with so few others that it is cheaper to compute it each
+   time than to store it: what dequantises a matrix for few rows. */
+static bool is_used_seldom(const struct fuse *f, const struct fuse_kernel *k, const struct node *n) {
+    size_t nsum = 0;
+    if (ir_kind(f->m, k->heart) != IR_DOT_GENERAL || cost_of(f->m, n->op) > 1)
+        return false;
+    ir_attr a = ir_prop(f->m, k->heart, IR_DOT_GENERAL_dot_dimension_numbers);
+    const int64_t *sum = ir_field_dims(f->m, a, IR_DOT_lhs_contracting_dimensions_F, &nsum);
+    double products = (double)count_of(f->m, ir_result(f->m, k->heart, 0));
+    for (size_t i = 0; i < nsum; i++)
+        products *= (double)ir_val_type(f->m, ir_operand(f->m, k->heart, 0))->dims[sum[i]];
+    return products <= (double)FUSE_FEW_USES * (double)count_of(f->m, ir_result(f->m, n->op, 0));
+}
+
 static enum fuse_reason join_element(struct fuse *f, const struct fuse_kernel *k, const struct node *n) {
     int cost = cost_of(f->m, n->op);
     if (n->hot)
-        return ir_kind(f->m, n->op) == IR_CONVERT ? FUSE_FUSED : FUSE_CONTRACTED;
+        return ir_kind(f->m, n->op) == IR_CONVERT || is_used_seldom(f, k, n) ? FUSE_FUSED : FUSE_CONTRACTED;
     if ((n->again && !is_cheap(f->m, n)) || (cost >= FUSE_DEAR && !n->map))
         return FUSE_REPEATED;
     ir_val v = ir_result(f->m, n->op, 0);

@@ -48,6 +48,16 @@ kir_val contract_tile_begin(struct lower *l, kir_val t, int64_t size, int64_t ti
 /* Lanes along an axis of so many elements, and the rows of a register tile beside them. */
 int64_t contract_lanes(const struct contraction *c, int64_t size, uint32_t *rows);
 
+/* Between the two calls c->l builds a kernel that nobody wants, to look at. */
+struct contract_trial {
+    struct lower *real, l;
+    struct lowered_kernel nowhere;
+};
+void contract_try(struct contraction *c, struct contract_trial *t);
+void contract_tried(struct contraction *c, struct contract_trial *t);
+
+/* Where few rows are multiplied by a matrix (lower_matvec.c). False: it is something else, and nothing was built. */
+bool lower_matvec(struct contraction *c);
 /* Where it pays, a schedule of blocks that fit the caches, with packed operands; lanes along axis v of the result. False
    when it does not, and nothing was built. */
 bool contract_blocks(struct contraction *c, uint32_t v);

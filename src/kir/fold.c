@@ -279,6 +279,19 @@ static kir_val fold_neutral(const struct kir *k, const struct kir_node *n) {
     }
 }
 
+/* Of an integer that was made narrower and lost nothing. */
+static kir_val fold_widened(struct kir *k, const struct kir_node *n) {
+    const struct kir_node *narrow = at(k, n->arg[0]);
+    enum kir_type t = (enum kir_type)narrow->type;
+    if (n->op != KIR_CONVERT || n->type == KIR_I1 || narrow->op != KIR_CONVERT || !is_int(t) || t == KIR_I1)
+        return none;
+    const struct kir_node *x = at(k, narrow->arg[0]);
+    bool wider = is_int((enum kir_type)x->type) && kir_type_bits((enum kir_type)x->type) > kir_type_bits(t);
+    if (!wider || x->lo < ((n->flags & KIR_U) ? 0 : least(t)) || x->hi > greatest(t))
+        return none;
+    return kir_typed(k, KIR_CONVERT, 0, (enum kir_type)n->type, narrow->arg[0]);
+}
+
 static kir_val fold_select(struct kir *k, const struct kir_node *n) {
     int64_t c;
     kir_val a = n->arg[1], b = n->arg[2];
@@ -430,6 +443,29 @@ static kir_val sum_terms(struct kir *k, const struct terms *t, int64_t divisor) 
     return sum;
 }
 
+/* Quotient or remainder of a sum by c where a factor of c divides some terms, and the others are less than it. */
+static kir_val fold_factor(struct kir *k, const struct terms *all, int64_t c, bool rem) {
+    for (uint32_t i = 0; i < all->n; i++) {
+        struct terms whole = {.constant = all->constant}, rest = {0};
+        int64_t f = all->factor[i];
+        if (f < 2 || c % f)
+            continue;
+        rest.constant = whole.constant % f;
+        whole.constant -= rest.constant;
+        for (uint32_t j = 0; j < all->n; j++) {
+            struct terms *t = all->factor[j] % f == 0 ? &whole : &rest;
+            t->v[t->n] = all->v[j];
+            t->factor[t->n++] = all->factor[j];
+        }
+        struct range w = range_terms(k, &whole), r = range_terms(k, &rest);
+        if (w.over || r.over || w.lo < 0 || r.lo < 0 || r.hi >= f)
+            continue;
+        kir_val q = kir_op2(k, rem ? KIR_REM : KIR_DIV, 0, sum_terms(k, &whole, f), kir_i64(k, c / f));
+        return rem ? add(k, times(k, q, f), sum_terms(k, &rest, 1)) : q;
+    }
+    return none;
+}
+
 /* Quotient or remainder of a sum by a positive constant: what is divisible is taken out, when neither part is negative. Of both
    parts sums are exact: their ranges do not overflow. */
 static kir_val fold_division(struct kir *k, kir_val a, int64_t c, bool rem) {
@@ -450,7 +486,7 @@ static kir_val fold_division(struct kir *k, kir_val a, int64_t c, bool rem) {
     if (r.hi < c)
         return rem ? sum_terms(k, &rest, 1) : sum_terms(k, &whole, c);
     if (!divides)
-        return none;
+        return fold_factor(k, &rest, c, rem);
     kir_val left = kir_op2(k, rem ? KIR_REM : KIR_DIV, 0, sum_terms(k, &rest, 1), kir_i64(k, c));
     return rem ? left : add(k, sum_terms(k, &whole, c), left);
 }
@@ -465,12 +501,46 @@ static kir_val fold_quotient(struct kir *k, kir_val a, int64_t c) {
     return none;
 }
 
+/* Whether quotients (1), remainders (2) are among the first terms of a sum. */
+static unsigned division_terms(const struct kir *k, kir_val v, int depth) {
+    const struct kir_node *n = at(k, v);
+    if (n->op == KIR_ADD && depth > 0)
+        return division_terms(k, n->arg[0], depth - 1) | division_terms(k, n->arg[1], depth - 1);
+    if (n->op == KIR_MUL)
+        n = at(k, n->arg[0]);
+    return n->op == KIR_DIV ? 1 : n->op == KIR_REM ? 2 : 0;
+}
+
+/* f c (x / c) + f (x % c) = f x, for x that is not negative. */
+static kir_val fold_parts(struct kir *k, kir_val a, kir_val b) {
+    enum { DEPTH = 4 };
+    struct terms t = {0};
+    int64_t c, d, product;
+    if ((division_terms(k, a, DEPTH) | division_terms(k, b, DEPTH)) != 3 || !collect(k, a, 1, &t) || !collect(k, b, 1, &t))
+        return none;
+    for (uint32_t i = 0; i < t.n; i++)
+        for (uint32_t j = 0; j < t.n; j++) {
+            const struct kir_node *rem = at(k, t.v[i]), *div = at(k, t.v[j]);
+            if (rem->op != KIR_REM || div->op != KIR_DIV || rem->arg[0].i != div->arg[0].i || at(k, rem->arg[0])->lo < 0 ||
+                !is_const(k, rem->arg[1], &c) || !is_const(k, div->arg[1], &d) || c != d || c < 1 ||
+                __builtin_mul_overflow(c, t.factor[i], &product) || product != t.factor[j])
+                continue;
+            t.v[i] = rem->arg[0];
+            t.v[j] = t.v[--t.n];
+            t.factor[j] = t.factor[t.n];
+            return sum_terms(k, &t, 1);
+        }
+    return none;
+}
+
 static kir_val fold_index(struct kir *k, struct kir_node *n) {
     int64_t c;
     kir_val a = n->arg[0], v = none;
     bool constant_right = is_const(k, n->arg[1], &c);
     switch (n->op) {
-    case KIR_ADD: return fold_sum(k, n);
+    case KIR_ADD:
+        v = fold_parts(k, a, n->arg[1]);
+        return KIR_IS(v) ? v : fold_sum(k, n);
     case KIR_SUB:
         if (a.i == n->arg[1].i)
             return kir_i64(k, 0);
@@ -496,6 +566,8 @@ kir_val kir_simplify(struct kir *k, struct kir_node *n) {
     v = n->op == KIR_SELECT ? fold_select(k, n) : fold_neutral(k, n);
     if (!KIR_IS(v))
         v = fold_by_range(k, n);
+    if (!KIR_IS(v) && n->op == KIR_CONVERT)
+        v = fold_widened(k, n);
     if (!KIR_IS(v) && n->op == KIR_NOT)
         v = fold_not(k, n);
     if (!KIR_IS(v) && n->type == KIR_I64)

@@ -179,6 +179,27 @@ uint32_t lower_param(struct lower *l, ir_val v, enum kir_role role) {
     return b;
 }
 
+static bool is_stored(const struct lower *l, ir_val v);
+
+uint32_t lower_words(struct lower *l, ir_val v) {
+    while (!fuse_is_constant(l->m, v) && !is_stored(l, v) && fuse_is_alias(l->m, ir_val_get(l->m, v)->op))
+        v = ir_operand(l->m, ir_val_get(l->m, v)->op, 0);
+    const struct ir_type_data *t = ir_val_type(l->m, v);
+    const struct ir_dtype_info *d = ir_dtype_get(t->dtype);
+    uint32_t known = opt_ids_get(&l->words_of, v.i);
+    size_t bytes;
+    if (known)
+        return known - 1;
+    if (fuse_is_constant(l->m, v) || !is_stored(l, v) || (d->cls != IR_UINT && d->cls != IR_SINT) || d->bits < 8 ||
+        !ir_type_bytes(t, &bytes) || bytes % 4)
+        return LOWER_NO_WORDS;
+    struct lower_param p = {.v = v, .role = KIR_IN};
+    ARENA_PUSH(l->a, &l->out->params, p);
+    uint32_t b = kir_param(l->k, KIR_IN, IR_I32_T, (int64_t)(bytes / 4));
+    opt_ids_set(&l->words_of, v.i, b + 1);
+    return b;
+}
+
 uint32_t lower_new_temp(struct lower *l, enum ir_dtype t, int64_t count) {
     struct lower_temp x = {t, count};
     ARENA_PUSH(l->a, &l->all->temps, x);
@@ -455,15 +476,14 @@ uint32_t lower_bytes(const struct lower *l) {
 }
 
 /* A guess: bytes that move at 8 GB/s, and operations of a nanosecond for a vector. */
-static double estimate(const struct lower *l) {
+static double estimate(const struct lower *l, const struct lowered_kernel *k) {
     double bytes = 0, elements = 1;
-    for (uint32_t i = 0; i < l->out->params.n; i++) {
-        const struct lower_param *p = &l->out->params.v[i];
-        size_t n = 0;
-        if (!IR_NONE(p->v))
-            (void)ir_type_bytes(ir_val_type(l->m, p->v), &n);
-        bytes += (double)n;
+    for (uint32_t i = 0; i < k->kernel->buffers.n; i++) {
+        const struct kir_buffer *b = &k->kernel->buffers.v[i];
+        bytes += b->role == KIR_SCRATCH ? 0 : (double)b->count * ir_dtype_get(b->dtype)->bytes;
     }
+    if (k != l->out) /* what puts an operand into another order */
+        return bytes / 8;
     for (uint32_t i = 0; i < l->kernel->rank; i++)
         elements *= (double)l->kernel->dims[i];
     if (l->kernel->schedule == FUSE_INTO)
@@ -534,7 +554,7 @@ void lower_begin(struct lower *l) {
         arena_exhausted(l->a);
     l->k = l->out->kernel;
     l->memo = lower_memo_new(l->a);
-    l->param_of = (struct opt_ids){.a = l->a};
+    l->param_of = l->words_of = (struct opt_ids){.a = l->a};
 }
 
 void lower_before(const struct lower *l, struct lower *out) {
@@ -551,7 +571,7 @@ void lower_kernel(struct arena *a, const struct ir_module *m, const struct fuse_
     if (kernel->schedule == FUSE_MAP)
         find_overlays(&l);
     for (uint32_t i = 0; i < out->nkernels; i++)
-        out->kernels[i].ns = estimate(&l);
+        out->kernels[i].ns = estimate(&l, &out->kernels[i]);
 }
 
 void lowered_free(struct lowered *l) {

@@ -6,7 +6,7 @@
  *
  *   lower.c            elements, indices, loads and stores; reductions      lower_loops.c     MAP, INTO
  *   lower_elt.c        arithmetic                                           lower_rows.c      ROWS
- *   lower_move.c       index arithmetic                                     lower_contract.c, lower_block.c  CONTRACT */
+ *   lower_move.c       index arithmetic                    CONTRACT: lower_contract.c, lower_block.c, lower_matvec.c */
 #ifndef HILO_KIR_LOWER_H
 #define HILO_KIR_LOWER_H
 
@@ -95,6 +95,8 @@ struct lower {
     kir_val guard;       /* loads happen only where it holds; none = always */
     struct lower_memo *memo;
     struct opt_ids param_of; /* by value: 1 + parameter */
+    struct opt_ids words_of; /* the same, of values that are read as words */
+    bool words;              /* parts of less than a byte are taken out of words of 32 bits */
     struct lower_rows *rows; /* ROWS: scratch of the stages */
     bool native;             /* inside of a native loop */
 };
@@ -112,6 +114,9 @@ struct elem lower_load(struct lower *l, ir_val v, const struct index *at);
 void lower_store(struct lower *l, ir_val v, const struct index *at, struct elem e);
 /* The buffer of a value, as a new parameter when it has none. */
 uint32_t lower_param(struct lower *l, ir_val v, enum kir_role role);
+/* The memory of a value, in row-major order, as words of 32 bits; LOWER_NO_WORDS where it is computed, or is no integers. */
+#define LOWER_NO_WORDS UINT32_MAX
+uint32_t lower_words(struct lower *l, ir_val v);
 uint32_t lower_temp(struct lower *l, uint32_t temp, enum kir_role role);
 uint32_t lower_new_temp(struct lower *l, enum ir_dtype t, int64_t count);
 /* The outermost loop of a kernel; a serial one inside of a native loop. */

@@ -206,28 +206,38 @@ static void read_strides(const struct contraction *c, uint32_t side, kir_val x, 
     }
 }
 
+void contract_try(struct contraction *c, struct contract_trial *t) {
+    t->real = c->l;
+    t->l = *c->l;
+    t->nowhere = (struct lowered_kernel){.kernel = kir_new("trial", c->l->a->al, c->l->a->recover)};
+    if (!t->nowhere.kernel)
+        arena_exhausted(c->l->a);
+    c->l->all->trial = t->l.k = t->nowhere.kernel;
+    t->l.out = &t->nowhere;
+    t->l.memo = lower_memo_new(c->l->a);
+    t->l.param_of = t->l.words_of = (struct opt_ids){.a = c->l->a};
+    c->l = &t->l;
+}
+
+void contract_tried(struct contraction *c, struct contract_trial *t) {
+    c->l = t->real;
+    kir_free(t->l.k);
+    c->l->all->trial = NULL;
+}
+
 static void find_strides(struct contraction *c) {
-    struct lower *real = c->l, trial = *real;
-    struct lowered_kernel nowhere = {.kernel = kir_new("trial", real->a->al, real->a->recover)};
-    if (!nowhere.kernel)
-        arena_exhausted(real->a);
-    real->all->trial = trial.k = nowhere.kernel;
-    trial.out = &nowhere;
-    trial.memo = lower_memo_new(real->a);
-    trial.param_of = (struct opt_ids){.a = real->a};
-    c->l = &trial;
+    struct contract_trial trial;
+    contract_try(c, &trial);
     for (uint32_t i = 0; i < c->nresult; i++)
-        c->result[i].at = kir_loop(trial.k, KIR_SERIAL, c->result[i].size, 0);
+        c->result[i].at = kir_loop(c->l->k, KIR_SERIAL, c->result[i].size, 0);
     for (uint32_t i = 0; i < c->nsum; i++)
-        c->sum[i].at = kir_loop(trial.k, KIR_SERIAL, c->sum[i].size, 0);
+        c->sum[i].at = kir_loop(c->l->k, KIR_SERIAL, c->sum[i].size, 0);
     for (uint32_t side = 0; side < 2; side++) {
         kir_val x = contract_factor(c, side);
         read_strides(c, side, x, c->result, c->nresult);
         read_strides(c, side, x, c->sum, c->nsum);
     }
-    c->l = real;
-    kir_free(trial.k);
-    real->all->trial = NULL;
+    contract_tried(c, &trial);
 }
 
 /* ---- schedules -------------------------------------------------------------------------------- */
@@ -533,5 +543,6 @@ void lower_contract(struct lower *l) {
     find_strides(&c);
     c.pairs = c.acc == KIR_I32 && is_short(dtype_of(&c, ir_operand(l->m, c.op, 0))) &&
               is_short(dtype_of(&c, ir_operand(l->m, c.op, 1)));
-    schedule(&c);
+    if (!lower_matvec(&c))
+        schedule(&c);
 }

@@ -224,6 +224,24 @@ struct elem elem_convert(struct lower *l, ir_op op, uint32_t what, const struct 
     return y;
 }
 
+/* A part of less than a byte, out of a word of 32 bits of which neighbours are other parts. */
+static bool bitcast_word(struct lower *l, ir_op op, const struct index *at, kir_val which, struct elem *out) {
+    ir_val v = ir_operand(l->m, op, 0), r = ir_result(l->m, op, 0);
+    const struct ir_type_data *t = ir_val_type(l->m, v);
+    const struct ir_dtype_info *part = ir_dtype_get(ir_val_type(l->m, r)->dtype);
+    uint32_t buffer = lower_words(l, v);
+    if (buffer == LOWER_NO_WORDS || l->guard.i)
+        return false;
+    int64_t parts = ir_dtype_get(t->dtype)->bits / part->bits, in_word = 32 / part->bits;
+    kir_val i = lower_add(l, lower_mul(l, lower_linear(l, t->dims, t->rank, at), parts), which);
+    kir_val word = kir_load(l->k, buffer, lower_div(l, i, in_word));
+    kir_val by = kir_typed(l->k, KIR_CONVERT, 0, KIR_I32, lower_mul(l, lower_rem(l, i, in_word), part->bits));
+    kir_val x = kir_imm(l->k, KIR_EXT, lower_sign(ir_val_type(l->m, r)->dtype), part->bits,
+                        kir_op2(l->k, KIR_SHR, KIR_U, word, by));
+    *out = real(kir_typed(l->k, KIR_CONVERT, 0, kir_type_of(ir_val_type(l->m, r)->dtype), x));
+    return true;
+}
+
 /* Parts of an integer, the lowest first: the result's last dimension chooses among them. */
 static struct elem bitcast_part(struct lower *l, ir_op op, const struct index *at) {
     const struct ir_type_data *r = ir_val_type(l->m, ir_result(l->m, op, 0));
@@ -234,6 +252,9 @@ static struct elem bitcast_part(struct lower *l, ir_op op, const struct index *a
         lower_unflatten(l, at->at[0], r->dims, r->rank, i.at);
     }
     kir_val which = i.at[--i.n];
+    struct elem e = {{0}, {0}};
+    if (l->words && part->bits < 8 && bitcast_word(l, op, &i, which, &e))
+        return e;
     kir_val x = lower_value(l, ir_operand(l->m, op, 0), &i).re;
     kir_val bits = lower_mul(l, which, part->bits);
     x = kir_op2(l->k, KIR_SHR, KIR_U, x, kir_typed(l->k, KIR_CONVERT, 0, kir_type(l->k, x), bits));
