@@ -5,7 +5,7 @@ _hilo() {
     COMPREPLY=()
 
     if [ "$COMP_CWORD" = 1 ]; then
-        mapfile -t COMPREPLY < <(compgen -W 'run compile check bench opt ops devices kir
+        mapfile -t COMPREPLY < <(compgen -W 'run compile check bench opt ops devices kir cache
             generate tokenize perplexity emit quantize help --help --version' -- "$word")
         return
     fi
@@ -54,7 +54,7 @@ _hilo() {
         local options='--help' compile='-O0 -O1 -O2 -O3 --passes --dump-dir --backend --threads'
         local model='-m --precision --engine --context --threads -O0 -O1 -O2 -O3'
         case ${COMP_WORDS[1]} in
-        run) options+=" $compile --entry --input -o --timing --json --trace --compare --tolerance" ;;
+        run) options+=" $compile --no-cache --entry --input -o --timing --json --trace --compare --tolerance" ;;
         compile) options+=" $compile --entry -o --emit" ;;
         check) options+=" $compile -j --filter --timeout --reload --verbose" ;;
         bench) options+=" $compile --runs --seconds --timeout --input --entry --json" ;;

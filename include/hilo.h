@@ -152,6 +152,12 @@ typedef struct hilo_client_options {
        then gathers none: for programs that use a client from many threads. NULL (default) = they are gathered. */
     void (*diagnostic)(void *user, const struct hilo_diagnostic *diagnostic);
     void *diagnostic_user;
+    /* The compile cache: a directory of executables, by all that they depend on, for this process and others. What is wrong
+       with it is logged as a warning and never an error; files of it are code, and only those of this user are believed. NULL
+       (default) = what HILO_CACHE_DIR in the environment names, else $XDG_CACHE_HOME/hilo or ~/.cache/hilo; "" = none. */
+    const char *cache_dir;
+    uint64_t cache_bytes;     /* of all files together, about; what was not used for longest goes first. 0 (default) =
+                                 HILO_CACHE_SIZE ("500M", "2G"), else 1 GB */
 } hilo_client_options;
 
 HILO_API void hilo_client_options_init(hilo_client_options *options);
@@ -247,6 +253,7 @@ typedef struct hilo_compile_options {
     const char *dump_dir;   /* directory for the program before and behind optimisation; NULL (default) = what
                                HILO_DUMP_TO in the environment names, if anything; files there are numbered */
     const char *passes;     /* these passes, separated by commas, and not those of the level; NULL (default) = the level's */
+    int32_t cache;          /* 1 (default) = answer what was compiled before; 0 = compile, and keep it nowhere */
 } hilo_compile_options;
 
 HILO_API void hilo_compile_options_init(hilo_compile_options *options);
@@ -254,6 +261,13 @@ HILO_API void hilo_compile_options_init(hilo_compile_options *options);
    what does); INVALID_ARGUMENT for options out of range. */
 HILO_API hilo_status hilo_compile(hilo_client *client, hilo_module *module, const hilo_compile_options *options,
                                   hilo_executable **out);
+/* The same from the program's bytes, or from its file, as hilo_module_parse and _load read it: what was compiled before is not
+   even read. */
+HILO_API hilo_status hilo_compile_source(hilo_client *client, const void *bytes, size_t nbytes,
+                                         const hilo_module_options *module_options, const hilo_compile_options *options,
+                                         hilo_executable **out);
+HILO_API hilo_status hilo_compile_file(hilo_client *client, const char *path, const hilo_module_options *module_options,
+                                       const hilo_compile_options *options, hilo_executable **out);
 HILO_API void hilo_executable_release(hilo_executable *exe);
 
 /* The executable as a .hilo file: its plan, machine code and constants, for processors of the kind that it was compiled for, to
@@ -359,11 +373,18 @@ typedef struct hilo_stats {
     uint64_t allocations;   /* times that a run behind the first took memory from the client's allocator */
     uint64_t copied_bytes;  /* by copies of whole values, as in-place updates of what is still needed call for */
     uint64_t specialisations; /* runs that compiled the program for the shapes of their inputs first */
+    int32_t cached;         /* HILO_CACHED_…: where hilo_compile had the executable from */
 } hilo_stats;
+
+enum {
+    HILO_CACHED_NOT,        /* it was compiled, or loaded from a file that the caller named */
+    HILO_CACHED_MEMORY,     /* the client had the same program compiled, and it still is */
+    HILO_CACHED_DISK        /* a file of the compile cache */
+};
 
 /* Set out->struct_size first. */
 HILO_API hilo_status hilo_executable_stats(const hilo_executable *exe, hilo_stats *out);
-/* Zeroes everything but compile_ms. */
+/* Zeroes what is said of runs. */
 HILO_API void hilo_executable_reset_stats(hilo_executable *exe);
 
 #ifdef HILO_EXPERIMENTAL

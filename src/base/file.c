@@ -69,12 +69,16 @@ static hilo_status file_contents(int fd, const char *path, struct diag_list *d, 
     return HILO_OK;
 }
 
+hilo_status file_open_fd(int fd, const char *path, hilo_allocator al, struct diag_list *d, struct file *out) {
+    *out = (struct file){.al = al};
+    return file_contents(fd, path, d, out);
+}
+
 hilo_status file_open(const char *path, hilo_allocator al, struct diag_list *d, struct file *out) {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return file_error(d, "open", path);
-    *out = (struct file){.al = al};
-    hilo_status status = file_contents(fd, path, d, out);
+    hilo_status status = file_open_fd(fd, path, al, d, out);
     close(fd);
     return status;
 }

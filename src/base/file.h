@@ -14,6 +14,8 @@ struct file {
    PERMISSION_DENIED, RESOURCE_EXHAUSTED, or UNAVAILABLE for anything else, with a diagnostic. file_close gives the
    contents back. A mapped file must not shrink meanwhile. */
 hilo_status file_open(const char *path, hilo_allocator al, struct diag_list *d, struct file *out);
+/* The same of a file that is open, and stays so; `path` is for messages. */
+hilo_status file_open_fd(int fd, const char *path, hilo_allocator al, struct diag_list *d, struct file *out);
 void file_close(struct file *f);
 /* Gives back the memory of the whole pages in a stretch of a mapped file; looking at them again reads them again. */
 void file_pages_done(const char *p, size_t n);

@@ -233,6 +233,7 @@ static int run_cases(struct check *k) {
 static int check_main(const struct cli_command *self, int argc, char **argv) {
     struct check k = {.o = {.compile = CLI_COMPILE_DEFAULTS, .timeout = 120}};
     k.o.compile.threads = 1;
+    k.o.compile.no_cache = true;
     struct cli_texts paths;
     int code = cli_options(self, argc, argv, &k.o, &paths);
     if (code < 0) {

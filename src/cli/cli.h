@@ -5,7 +5,7 @@
  *   session.c   client, errors, terminal        opt.c      hilo opt         report.c   results and timing
  *   npy.c npz.c numpy's files (npy.h)           ops.c      hilo ops         devices.c  hilo devices
  *   bench.c     hilo bench                      recipe.c   inputs of benchmarks
- *   kir.c       hilo kir
+ *   kir.c       hilo kir         cache.c    hilo cache
  *   model.c     language models (model.h)       generate.c tokenize.c perplexity.c emit_graph.c quantize.c
  *
  * A command answers an exit code. Only a command prints; messages and progress go to standard error. */
@@ -56,6 +56,7 @@ struct cli_compile {
     const char *passes, *dump_dir;
     int32_t level;
     hilo_backend backend;
+    bool no_cache;
 };
 #define CLI_COMPILE_DEFAULTS {.level = 2, .backend = HILO_BACKEND_AUTO}
 #define CLI_LEVEL_OPTIONS(type, field)                                                                               \
@@ -69,6 +70,9 @@ struct cli_compile {
 #define CLI_COMPILE_OPTIONS(type, field)                                                                             \
     {"--threads", "N", CLI_NUMBER, offsetof(type, field.threads), "threads to use; one for each core by default"},   \
     CLI_LEVEL_OPTIONS(type, field)
+#define CLI_CACHE_OPTION(type, field)                                                                                \
+    {"--no-cache", NULL, CLI_FLAG, offsetof(type, field.no_cache),                                                   \
+     "compile, though it was compiled before, and do not keep it"}
 
 struct cli_command {
     const char *name;
@@ -81,7 +85,7 @@ struct cli_command {
     int (*run)(const struct cli_command *self, int argc, char **argv);
 };
 
-extern const struct cli_command cli_run, cli_compile, cli_check, cli_bench, cli_opt, cli_ops, cli_devices, cli_kir;
+extern const struct cli_command cli_run, cli_compile, cli_check, cli_bench, cli_opt, cli_ops, cli_devices, cli_kir, cli_cache;
 extern const struct cli_command cli_generate, cli_tokenize, cli_perplexity, cli_emit, cli_quantize;
 
 /* Reads the arguments behind the command's name into the struct `into` and the operands. Answers -1 when the command
@@ -106,7 +110,8 @@ int cli_client(const struct cli_compile *o, hilo_client **out);
 void cli_compile_options(const struct cli_compile *o, const char *entry, hilo_compile_options *out);
 /* Reads and verifies a program; "-" is standard input. */
 int cli_load(hilo_client *client, const char *path, hilo_module **out);
-/* The same, compiled: `entry` may be NULL. A .hilo file is loaded as it is. Answers 0 or an exit code. */
+/* The same, compiled, or from the cache unless `o` says otherwise: `entry` may be NULL. A .hilo file is loaded as it is.
+   Answers 0 or an exit code. */
 int cli_compile_program(hilo_client *client, const struct cli_compile *o, const char *entry, const char *path,
                         hilo_executable **out);
 
@@ -144,8 +149,8 @@ void cli_output_print(const hilo_executable *exe, hilo_buffer *const *outputs);
 /* The median and the minimum of n > 0 times; sorts them. */
 struct cli_figures { double median, least; };
 struct cli_figures cli_figures(double *ms, size_t n);
-/* The figures of n runs; sorts `ms`. */
-void cli_timing_print(double *ms, size_t n, double compile_ms, uint64_t peak_bytes, bool json);
+/* The figures of n runs, of a program that was ready after `ready_ms`; sorts `ms`. */
+void cli_timing_print(double *ms, size_t n, double ready_ms, const hilo_stats *stats, bool json);
 
 /* A line a result on standard output: how far it is from what another backend made of the same inputs. Floats may be apart by
    `tolerance` times the largest magnitude of the expected result, 0 = by some rounding; integers not at all. Answers 0, or

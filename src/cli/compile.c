@@ -89,6 +89,7 @@ static int compile_file(const char *file, const struct compile_options *o, const
 
 static int compile_main(const struct cli_command *self, int argc, char **argv) {
     struct compile_options o = {.compile = CLI_COMPILE_DEFAULTS, .emit = "hilo"};
+    o.compile.no_cache = true;
     struct cli_texts files;
     int code = cli_options(self, argc, argv, &o, &files);
     const struct form *f = code < 0 ? find_form(o.emit) : NULL;

@@ -98,8 +98,9 @@ static void print_json(const struct chat *c) {
     cli_json_ids(stdout, g->ids.v, g->ids.n);
     fputs(",\"text\":", stdout);
     cli_json_text(stdout, (struct str){g->text.p ? g->text.p : "", g->text.n});
-    printf(",\"load_ms\":%.3f,\"compile_ms\":%.3f,\"prefill_tok_s\":%.3f,\"decode_tok_s\":%.3f,\"peak_bytes\":%llu",
-           c->s->load_ms, c->s->compile_ms, per_second(g->read, g->prefill_ms),
+    printf(",\"load_ms\":%.3f,\"compile_ms\":%.3f,\"cached\":%zu,"
+           "\"prefill_tok_s\":%.3f,\"decode_tok_s\":%.3f,\"peak_bytes\":%llu",
+           c->s->load_ms, c->s->compile_ms, c->s->engine->ncached, per_second(g->read, g->prefill_ms),
            per_second(g->ids.n > 1 ? g->ids.n - 1 : 0, g->decode_ms), (unsigned long long)peak_bytes());
     if (g->decode.known)
         printf(",\"decode_allocations\":%llu,\"decode_copied_bytes\":%llu", (unsigned long long)g->decode.allocations,
@@ -149,7 +150,8 @@ static void print_timing(const struct chat *c) {
     double bandwidth = read_bandwidth(c);
     fprintf(stderr, "load     %10.1f ms   %.1f MB of weights, %s, on %s\n", s->load_ms, (double)s->model.bytes / 1e6,
             llm_precision_name(s->model.precision), s->engine->ops->name);
-    fprintf(stderr, "compile  %10.1f ms   %zu programs\n", s->compile_ms, s->nprograms);
+    fprintf(stderr, "compile  %10.1f ms   %zu programs, %zu from the compile cache\n", s->compile_ms, s->nprograms,
+            s->engine->ncached);
     fprintf(stderr, "prefill  %10.1f ms   %zu tokens, %.1f tok/s\n", g->prefill_ms, g->read,
             per_second(g->read, g->prefill_ms));
     fprintf(stderr, "decode   %10.1f ms   %zu tokens, %.1f tok/s\n", g->decode_ms, decoded, rate);
@@ -305,7 +307,7 @@ const struct cli_command cli_generate = {
         "A prompt is put into the model's chat template, if it has one of the families Llama 3, ChatML, Mistral\n"
         "and Gemma; --raw continues the text itself.\n"
         "\n"
-        "--json prints {\"prompt_ids\":…,\"new_tokens\":…,\"text\":…,\"load_ms\":…,\"compile_ms\":…,\n"
+        "--json prints {\"prompt_ids\":…,\"new_tokens\":…,\"text\":…,\"load_ms\":…,\"compile_ms\":…,\"cached\":…,\n"
         "\"prefill_tok_s\":…,\"decode_tok_s\":…,\"peak_bytes\":…,\"decode_allocations\":…,\"decode_copied_bytes\":…}\n"
         "on one line, for each answer. The last two are of decode steps, and 0.\n",
     .examples = "  hilo generate -m Llama-3.2-1B-Instruct -p 'What is a compiler?' -n 48\n"

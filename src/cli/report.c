@@ -106,12 +106,12 @@ struct cli_figures cli_figures(double *ms, size_t n) {
     return (struct cli_figures){n % 2 ? ms[n / 2] : (ms[n / 2 - 1] + ms[n / 2]) / 2, ms[0]};
 }
 
-void cli_timing_print(double *ms, size_t n, double compile_ms, uint64_t peak_bytes, bool json) {
+void cli_timing_print(double *ms, size_t n, double ready_ms, const hilo_stats *stats, bool json) {
     struct cli_figures f = cli_figures(ms, n);
     if (json)
-        printf("{\"median_ms\":%.6f,\"min_ms\":%.6f,\"compile_ms\":%.6f,\"peak_bytes\":%" PRIu64 "}\n", f.median, f.least,
-               compile_ms, peak_bytes);
+        printf("{\"median_ms\":%.6f,\"min_ms\":%.6f,\"compile_ms\":%.6f,\"cached\":%s,\"peak_bytes\":%" PRIu64 "}\n",
+               f.median, f.least, ready_ms, stats->cached ? "true" : "false", stats->peak_bytes);
     else
-        printf("median %.3f ms, minimum %.3f ms of %zu runs; ready after %.3f ms; at most %.3f MB in tensors\n", f.median,
-               f.least, n, compile_ms, (double)peak_bytes / 1e6);
+        printf("median %.3f ms, minimum %.3f ms of %zu runs; ready after %.3f ms%s; at most %.3f MB in tensors\n", f.median,
+               f.least, n, ready_ms, stats->cached ? " from the compile cache" : "", (double)stats->peak_bytes / 1e6);
 }

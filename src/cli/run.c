@@ -103,7 +103,7 @@ static int time_runs(struct session *s, const struct run_options *o) {
         code = execute(s, &ms[i]);
     if (code == CLI_OK) {
         hilo_executable_stats(s->exe, &stats);
-        cli_timing_print(ms, n, s->ready_ms, stats.peak_bytes, o->json);
+        cli_timing_print(ms, n, s->ready_ms, &stats, o->json);
     }
     free(ms);
     return code;
@@ -211,6 +211,7 @@ static const struct cli_option options[] = {
     {"--tolerance", "T", CLI_REAL, offsetof(struct run_options, tolerance),
      "for --compare: how far floats may be apart, as a part\nof the largest one; by default 16 units of its last place"},
     CLI_COMPILE_OPTIONS(struct run_options, compile),
+    CLI_CACHE_OPTION(struct run_options, compile),
     {0}
 };
 
@@ -235,7 +236,7 @@ const struct cli_command cli_run = {
         "\n"
         "--timing prints the median and the minimum of N runs, the time to read, verify and compile the program,\n"
         "and the most memory that was in tensors. With --json that is one line,\n"
-        "{\"median_ms\":…,\"min_ms\":…,\"compile_ms\":…,\"peak_bytes\":…}.\n",
+        "{\"median_ms\":…,\"min_ms\":…,\"compile_ms\":…,\"cached\":…,\"peak_bytes\":…}.\n",
     .examples = "  hilo run model.mlir --input x.npy -o out.npz\n"
                 "  hilo run model.mlir --input weights.npz --input image.npy\n"
                 "  hilo run add.mlir --input 4xf32=1,2,3,4 --input 4xf32=10\n"

@@ -38,8 +38,8 @@ int cli_fail(hilo_client *client, hilo_status status) {
 
 static void on_log(void *user, hilo_log_level level, const char *message) {
     (void)user;
-    if (level == HILO_LOG_INFO)
-        fprintf(stderr, "%s\n", message);
+    if (level == HILO_LOG_INFO || level == HILO_LOG_WARNING)
+        fprintf(stderr, "%s%s\n", level == HILO_LOG_WARNING ? "hilo: warning: " : "", message);
 }
 
 int cli_client(const struct cli_compile *o, hilo_client **out) {
@@ -53,13 +53,18 @@ int cli_client(const struct cli_compile *o, hilo_client **out) {
     return status == HILO_OK ? CLI_OK : cli_error(exit_code(status), "no client: %s", hilo_status_name(status));
 }
 
+/* Where a program is, and what it is called in messages. */
+static const char *program_path(const char *path, hilo_module_options *out) {
+    hilo_module_options_init(out);
+    if (strcmp(path, "-") != 0)
+        return path;
+    out->name = "<stdin>";
+    return "/dev/stdin";
+}
+
 int cli_load(hilo_client *client, const char *path, hilo_module **out) {
     hilo_module_options options;
-    hilo_module_options_init(&options);
-    if (strcmp(path, "-") == 0) {
-        options.name = "<stdin>";
-        path = "/dev/stdin";
-    }
+    path = program_path(path, &options);
     hilo_status status = hilo_module_load(client, path, &options, out);
     return status == HILO_OK ? CLI_OK : cli_fail(client, status);
 }
@@ -69,28 +74,26 @@ void cli_compile_options(const struct cli_compile *o, const char *entry, hilo_co
     out->level = o->level;
     out->backend = o->backend;
     out->passes = o->passes;
+    out->cache = !o->no_cache;
     out->dump_dir = o->dump_dir;
     out->entry = entry;
 }
 
 int cli_compile_program(hilo_client *client, const struct cli_compile *o, const char *entry, const char *path,
                         hilo_executable **out) {
-    hilo_module *module;
+    hilo_module_options mo;
     hilo_compile_options c;
     cli_compile_options(o, entry, &c);
     if (cli_ends_with(path, ".hilo")) {
         hilo_status status = hilo_executable_load(client, path, out);
         return status == HILO_OK ? CLI_OK : cli_fail(client, status);
     }
-    int code = cli_load(client, path, &module);
-    if (code)
-        return code;
-    hilo_status status = hilo_compile(client, module, &c, out);
-    hilo_module_release(module);
+    path = program_path(path, &mo);
+    hilo_status status = hilo_compile_file(client, path, &mo, &c, out);
     if (status == HILO_OK)
         return CLI_OK;
-    code = cli_fail(client, status);
-    return status == HILO_NOT_FOUND ? CLI_USAGE : code;
+    int code = cli_fail(client, status);
+    return status == HILO_NOT_FOUND && access(path, F_OK) == 0 ? CLI_USAGE : code; /* the entry is what is not there */
 }
 
 bool cli_terminal(FILE *f) {

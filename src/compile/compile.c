@@ -1,5 +1,6 @@
 /* From a module to an executable: the entry, its parameters and results, optimisation, the plan. */
 #include "base/file.h"
+#include "compile/cached.h"
 #include "compile/code.h"
 #include "opt/opt.h"
 #include "runtime/runtime.h"
@@ -13,7 +14,8 @@
 
 void hilo_compile_options_init(hilo_compile_options *options) {
     if (options)
-        *options = (hilo_compile_options){.struct_size = sizeof *options, .level = 2, .backend = HILO_BACKEND_AUTO};
+        *options = (hilo_compile_options){.struct_size = sizeof *options, .level = 2, .backend = HILO_BACKEND_AUTO,
+                                          .cache = 1};
 }
 
 struct compile {
@@ -406,21 +408,7 @@ static hilo_status compile(hilo_client *client, hilo_module *module, const hilo_
     return status;
 }
 
-hilo_status hilo_compile(hilo_client *client, hilo_module *module, const hilo_compile_options *options, hilo_executable **out) {
-    double begin = rt_now_ms();
-    hilo_compile_options o;
-    hilo_compile_options_init(&o);
-    if (!client || !module || !out || !rt_options(&o, sizeof o, options))
-        return HILO_INVALID_ARGUMENT;
-    struct diag_list d;
-    diag_init(&d, client->al);
-    hilo_executable *exe = NULL;
-    hilo_status status = compile(client, module, &o, NULL, &d, &exe);
-    if (status == HILO_OK) {
-        exe->compile_ms = rt_now_ms() - begin;
-        *out = exe;
-        rt_log(client, HILO_LOG_DEBUG, "compiled in %.3f ms: %u steps, %u buffers", exe->compile_ms, exe->plan.nsteps,
-               exe->plan.nbuffers);
-    }
-    return rt_finish(client, &d, status);
+hilo_status compile_module(hilo_client *client, hilo_module *module, const hilo_compile_options *o, struct diag_list *d,
+                           hilo_executable **out) {
+    return compile(client, module, o, NULL, d, out);
 }

@@ -1,5 +1,6 @@
 /* From text, bytecode or HLO text to a verified module. */
 #include "base/file.h"
+#include "compile/cached.h"
 #include "read/bytecode.h"
 #include "read/hlo.h"
 #include "read/text.h"
@@ -53,11 +54,24 @@ static hilo_status read_any(hilo_allocator al, const struct file *f, const hilo_
     return HILO_OK;
 }
 
-static hilo_status read_module(hilo_client *client, const struct file *f, const hilo_module_options *o, struct diag_list *d,
-                               hilo_module **out) {
+hilo_status module_read(hilo_client *client, const struct file *f, const hilo_module_options *o, struct diag_list *d,
+                        hilo_module **out) {
     hilo_module *module = NULL;
     HILO_TRY(read_any(client->al, f, o, d, client, &module, NULL));
     *out = module;
+    return HILO_OK;
+}
+
+/* A module that may be compiled knows what it was read from. */
+static hilo_status read_module(hilo_client *client, const struct file *f, const hilo_module_options *o, struct diag_list *d,
+                               hilo_module **out) {
+    uint8_t hash[RT_KEY_BYTES];
+    if (client->store.dir) /* first: the pages are given back while they are read */
+        cached_hash(f->text, hash);
+    HILO_TRY(module_read(client, f, o, d, out));
+    (*out)->has_source = client->store.dir != NULL;
+    if ((*out)->has_source)
+        memcpy((*out)->source, hash, sizeof hash);
     return HILO_OK;
 }
 

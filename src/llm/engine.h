@@ -32,6 +32,7 @@ struct llm_engine_ops {
 struct llm_engine {
     const struct llm_engine_ops *ops;
     hilo_client *client;
+    size_t ncached; /* programs that compile had from the compile cache */
 };
 
 struct llm_engine_options {

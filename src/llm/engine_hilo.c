@@ -25,10 +25,13 @@ static hilo_status compile(struct llm_engine *e, hilo_module *m, void **out) {
     const struct hilo_engine *h = (const struct hilo_engine *)e;
     hilo_compile_options o;
     hilo_executable *exe;
+    hilo_stats stats = {.struct_size = sizeof stats};
     hilo_compile_options_init(&o);
     o.level = h->o.level;
     o.backend = h->backend;
     HILO_TRY(hilo_compile(e->client, m, &o, &exe));
+    if (hilo_executable_stats(exe, &stats) == HILO_OK && stats.cached)
+        e->ncached++;
     *out = exe;
     return HILO_OK;
 }

@@ -84,8 +84,7 @@ static bool only_copies(const struct ir_module *m) {
     (struct pjrt_named){.struct_size = sizeof(struct pjrt_named), .name = key, .name_size = sizeof(key) - 1, \
                         .type = PJRT_FLOAT, .float_value = v, .value_size = 1}
 
-void pjrt_cost(struct pjrt_executable *x) {
-    const struct ir_module *m = x->hilo->optimised ? x->hilo->optimised : x->hilo->module->m;
+void pjrt_cost(struct pjrt_executable *x, const struct ir_module *m) {
     float flops = 0, moved = 0;
     count_block(m, ir_module_body(m), &flops, &moved);
     x->cost[0] = PROPERTY("flops", flops);

@@ -155,13 +155,17 @@ static hilo_status compile(struct pjrt_executable *x) {
     hilo_compile_options_init(&co);
     co.level = x->options.level;
     co.backend = x->options.backend;
-    hilo_status status = has_shardings(module->m) || x->options.npartitions > 1 ? divide(x, module->m) : HILO_OK;
+    bool divided = has_shardings(module->m) || x->options.npartitions > 1;
+    hilo_status status = divided ? divide(x, module->m) : HILO_OK;
+    module->has_source &= !divided; /* the compile cache goes by what it is now */
     if (status == HILO_OK)
         status = hilo_compile(c, module, &co, &x->hilo);
     struct str name = ir_prop_str(module->m, module->m->root, IR_MODULE_sym_name);
     x->name = name.n ? pjrt_dup(name.p, name.n) : pjrt_dup("main", 4);
     if (status == HILO_OK && !x->name)
         status = HILO_RESOURCE_EXHAUSTED;
+    if (status == HILO_OK) /* what comes from the compile cache is without its optimised program */
+        pjrt_cost(x, x->hilo->optimised ? x->hilo->optimised : module->m);
     hilo_module_release(module);
     return status;
 }
@@ -178,7 +182,6 @@ static struct pjrt_error *executable_fill(struct pjrt_executable *x, struct str 
     PJRT_TRY(describe_outputs(x));
     PJRT_TRY(describe_inputs(x));
     fingerprint(x);
-    pjrt_cost(x);
     return NULL;
 }
 

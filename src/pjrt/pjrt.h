@@ -346,7 +346,8 @@ struct pjrt_loaded {
 
 void pjrt_executable_unref(struct pjrt_executable *x);
 /* Counts operations and bytes, and finds out whether the program only copies (cost.c). */
-void pjrt_cost(struct pjrt_executable *x);
+struct ir_module;
+void pjrt_cost(struct pjrt_executable *x, const struct ir_module *m);
 void pjrt_loaded_unref(struct pjrt_loaded *l);
 
 /* ---- extensions (extension.c, ffi.c, call.c) ---- */

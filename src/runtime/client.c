@@ -74,10 +74,12 @@ hilo_status hilo_client_create(const hilo_client_options *options, hilo_client *
         return client_refuse(&o, HILO_RESOURCE_EXHAUSTED, "out of memory");
     *c = (hilo_client){.al = al, .threads = o.threads ? o.threads : client_cores(), .log = o.log,
                        .log_user = o.log_user, .diagnostic = o.diagnostic, .diagnostic_user = o.diagnostic_user};
-    c->team = rt_team_new(&al, c->threads);
+    bool stored = rt_store_init(&c->store, &al, o.cache_dir, o.cache_bytes);
+    c->team = stored ? rt_team_new(&al, c->threads) : NULL;
     c->teams = &c->team;
     c->nteams = 1;
     if (!c->team) {
+        rt_store_free(&c->store, &al);
         mem_free(&al, c, sizeof *c);
         return client_refuse(&o, HILO_RESOURCE_EXHAUSTED, "out of memory");
     }
@@ -139,6 +141,7 @@ void hilo_client_release(hilo_client *client) {
     pthread_mutex_destroy(&client->lock);
     free_teams(client);
     rt_cache_free(&client->cache);
+    rt_store_free(&client->store, &client->al);
     hilo_allocator al = client->al;
     mem_free(&al, client, sizeof *client);
 }

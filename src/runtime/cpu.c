@@ -62,6 +62,12 @@ bool rt_cpu_has(struct str feature) {
     return f && has_known(f);
 }
 
+void rt_cpu_list(struct strbuf *out) {
+    for (size_t i = 0; i < sizeof features_known / sizeof *features_known; i++)
+        if (has_known(&features_known[i]))
+            strbuf_printf(out, "%s+%s", out->n ? "," : "", features_known[i].name);
+}
+
 bool rt_cpu_next(struct str features, size_t *at, struct str *out) {
     while (*at < features.n) {
         const char *p = features.p + *at;

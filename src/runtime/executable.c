@@ -21,12 +21,44 @@ hilo_executable *rt_executable_retain(hilo_executable *exe) {
     return exe;
 }
 
+hilo_executable *rt_executable_share(hilo_executable *exe) {
+    hilo_executable *base = exe->base ? exe->base : exe, *share = mem_alloc(&exe->client->al, sizeof *share);
+    if (!share)
+        return NULL;
+    *share = (hilo_executable){
+        .client = rt_client_retain(base->client), .base = base, .module = base->module, .optimised = base->optimised,
+        .entry = base->entry, .plan = base->plan, .objects = base->objects, .nobjects = base->nobjects,
+        .features = base->features, .nuses = base->nuses, .first_use = base->first_use, .in_block = base->in_block,
+        .in_arguments = base->in_arguments, .in_results = base->in_results, .inputs = base->inputs, .outputs = base->outputs,
+        .cached = HILO_CACHED_MEMORY};
+    rt_executable_retain(base);
+    atomic_init(&share->refs, 1);
+    pthread_mutex_init(&share->lock, NULL);
+    pthread_cond_init(&share->special_done, NULL);
+    return share;
+}
+
+static void release_shared(hilo_executable *exe) {
+    hilo_client *client = exe->client;
+    hilo_executable *base = exe->base;
+    pthread_cond_destroy(&exe->special_done);
+    pthread_mutex_destroy(&exe->lock);
+    mem_free(&client->al, exe, sizeof *exe);
+    hilo_executable_release(base);
+    hilo_client_release(client);
+}
+
 void hilo_executable_release(hilo_executable *exe) {
     if (!exe || atomic_fetch_sub_explicit(&exe->refs, 1, memory_order_acq_rel) != 1)
         return;
     hilo_client *client = exe->client;
+    rt_store_forget(client, exe);
     rt_specials_free(exe);
     rt_frames_free(exe);
+    if (exe->base) {
+        release_shared(exe);
+        return;
+    }
     plan_free(&exe->plan);
     for (const struct rt_kept *k = exe->kept; k; k = k->next)
         k->release(k->p);
@@ -150,7 +182,7 @@ hilo_status hilo_executable_stats(const hilo_executable *exe, hilo_stats *out) {
     pthread_mutex_lock(lock);
     hilo_stats full = {
         .struct_size = out->struct_size, .executions = exe->executions, .peak_bytes = exe->peak_bytes,
-        .total_ms = exe->total_ms, .last_ms = exe->last_ms, .compile_ms = exe->compile_ms,
+        .total_ms = exe->total_ms, .last_ms = exe->last_ms, .compile_ms = exe->compile_ms, .cached = exe->cached,
         .allocations = exe->allocations, .copied_bytes = exe->copied_bytes, .specialisations = exe->specialisations,
         .average_ms = exe->executions ? exe->total_ms / (double)exe->executions : 0,
     };

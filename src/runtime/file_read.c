@@ -1,6 +1,5 @@
 /* Reading .hilo files: see file_write.c for what stands where. Every number is checked before it is used, so that a file that
  * is damaged in spite of its hash is refused; machine code and the parameters of routines are taken as they are. */
-#include "base/file.h"
 #include "base/hash.h"
 #include "runtime/cpu.h"
 #include "runtime/runtime.h"
@@ -11,6 +10,7 @@ struct reader {
     hilo_executable *exe;
     struct arena *a;
     struct diag_list *d;
+    const uint8_t *key;      /* that the file must have, or NULL */
     struct str image;        /* the file; 64-byte aligned; kept by the executable */
     const char *at, *end;    /* of the table */
     bool bad;
@@ -496,10 +496,15 @@ static hilo_status check_head(struct reader *r, struct rt_file_head *head) {
     if (head->table < sizeof *head || head->table > head->bytes || head->table % RT_FILE_ALIGN)
         return damaged(r, "its head");
     struct hash h = {{0, 0}};
-    hash_add(&h, r->image.p + sizeof *head, (size_t)head->table - sizeof *head);
+    size_t hashed = offsetof(struct rt_file_head, key);
+    hash_add(&h, r->image.p + hashed, (size_t)head->table - hashed);
     hash_blocks(&h, r->image.p + head->table, (size_t)(head->bytes - head->table));
     hash_add(&h, NULL, 0);
-    return memcmp(h.v, head->hash, sizeof h.v) == 0 ? HILO_OK : damaged(r, "its contents have another hash");
+    if (memcmp(h.v, head->hash, sizeof h.v) != 0)
+        return damaged(r, "its contents have another hash");
+    if (r->key && memcmp(head->key, r->key, sizeof head->key) != 0)
+        return diag_error(r->d, HILO_FAILED_PRECONDITION, ".hilo file: of another program");
+    return HILO_OK;
 }
 
 /* ---- all ------------------------------------------------------------------------------------- */
@@ -540,7 +545,7 @@ static void image_free(void *p) {
 }
 
 /* Takes over the image. */
-static hilo_status load(hilo_client *client, struct image *image, struct str bytes, struct diag_list *d,
+static hilo_status load(hilo_client *client, struct image *image, struct str bytes, const uint8_t *key, struct diag_list *d,
                         hilo_executable **out) {
     double begin = rt_now_ms();
     hilo_executable *exe = rt_executable_new(client, NULL);
@@ -550,7 +555,7 @@ static hilo_status load(hilo_client *client, struct image *image, struct str byt
     }
     exe->image = image;
     exe->free_image = image_free;
-    struct reader r = {.exe = exe, .a = &exe->arena, .d = d, .image = bytes};
+    struct reader r = {.exe = exe, .a = &exe->arena, .d = d, .key = key, .image = bytes};
     hilo_status status = read_guarded(&r);
     if (status != HILO_OK) {
         hilo_executable_release(exe);
@@ -582,19 +587,24 @@ static hilo_status load_copy(hilo_client *client, const void *bytes, size_t nbyt
     }
     if (nbytes)
         memcpy(image->copy, bytes, nbytes);
-    return load(client, image, (struct str){image->copy, nbytes}, d, out);
+    return load(client, image, (struct str){image->copy, nbytes}, NULL, d, out);
 }
 
-static hilo_status load_file(hilo_client *client, const char *path, struct diag_list *d, hilo_executable **out) {
-    struct file file;
-    HILO_TRY(file_open(path, client->al, d, &file));
+hilo_status rt_file_load(hilo_client *client, struct file *file, const uint8_t *key, struct diag_list *d,
+                         hilo_executable **out) {
     struct image *image = image_new(client);
     if (!image) {
-        file_close(&file);
+        file_close(file);
         return HILO_RESOURCE_EXHAUSTED;
     }
-    image->file = file;
-    return load(client, image, file.text, d, out);
+    image->file = *file;
+    return load(client, image, file->text, key, d, out);
+}
+
+static hilo_status load_path(hilo_client *client, const char *path, struct diag_list *d, hilo_executable **out) {
+    struct file file;
+    HILO_TRY(file_open(path, client->al, d, &file));
+    return rt_file_load(client, &file, NULL, d, out);
 }
 
 hilo_status hilo_executable_deserialize(hilo_client *client, const void *bytes, size_t nbytes, hilo_executable **out) {
@@ -610,5 +620,5 @@ hilo_status hilo_executable_load(hilo_client *client, const char *path, hilo_exe
         return HILO_INVALID_ARGUMENT;
     struct diag_list d;
     diag_init(&d, client->al);
-    return rt_finish(client, &d, load_file(client, path, &d, out));
+    return rt_finish(client, &d, load_path(client, path, &d, out));
 }

@@ -9,6 +9,7 @@
 
 struct writer {
     const hilo_executable *exe;
+    const uint8_t *key;      /* or NULL */
     const struct plan *p;
     struct strbuf out;
     uint32_t *buffers; /* by number in the plan: number in the file; UINT32_MAX = not used */
@@ -261,7 +262,10 @@ static hilo_status write_file(struct writer *w, hilo_write_fn write, void *user)
     struct rt_file_head head = {.magic = RT_FILE_MAGIC, .version = RT_FILE_VERSION, .abi = HILO_KERNEL_ABI_VERSION,
                                 .bytes = w->out.n, .table = w->out.n};
     struct hash h = {{0, 0}};
-    hash_add(&h, w->out.p + sizeof head, w->out.n - sizeof head);
+    size_t hashed = offsetof(struct rt_file_head, key);
+    if (w->key)
+        memcpy(w->out.p + hashed, w->key, sizeof head.key);
+    hash_add(&h, w->out.p + hashed, w->out.n - hashed);
     for (uint32_t i = 0; i < w->nblobs; i++) {
         const struct plan_buffer *x = &w->p->buffers[w->blobs[i]];
         hash_constant(&h, x->data, x->bytes);
@@ -269,7 +273,7 @@ static hilo_status write_file(struct writer *w, hilo_write_fn write, void *user)
     }
     hash_add(&h, NULL, 0);
     memcpy(head.hash, h.v, sizeof head.hash);
-    memcpy(w->out.p, &head, sizeof head);
+    memcpy(w->out.p, &head, hashed);
     write(user, w->out.p, w->out.n);
     for (uint32_t i = 0; i < w->nblobs; i++) {
         const struct plan_buffer *x = &w->p->buffers[w->blobs[i]];
@@ -281,23 +285,28 @@ static hilo_status write_file(struct writer *w, hilo_write_fn write, void *user)
     return HILO_OK;
 }
 
-hilo_status hilo_executable_serialize(const hilo_executable *exe, hilo_write_fn write, void *user) {
-    if (!exe || !write)
-        return HILO_INVALID_ARGUMENT;
-    struct diag_list d;
+hilo_status rt_file_write(const hilo_executable *exe, const uint8_t *key, hilo_write_fn write, void *user,
+                          struct diag_list *d) {
     struct arena a;
     jmp_buf recover;
-    struct writer w = {.exe = exe, .p = &exe->plan};
-    diag_init(&d, exe->client->al);
+    struct writer w = {.exe = exe, .key = key, .p = &exe->plan};
     strbuf_init(&w.out, exe->client->al);
     arena_init(&a, exe->client->al, &recover);
     hilo_status status = HILO_RESOURCE_EXHAUSTED;
     if (!setjmp(recover))
-        status = find_used(&w, &a, &d);
+        status = find_used(&w, &a, d);
     a.recover = NULL;
     if (status == HILO_OK)
         status = write_file(&w, write, user);
     strbuf_free(&w.out);
     arena_free(&a);
-    return rt_finish(exe->client, &d, status);
+    return status;
+}
+
+hilo_status hilo_executable_serialize(const hilo_executable *exe, hilo_write_fn write, void *user) {
+    if (!exe || !write)
+        return HILO_INVALID_ARGUMENT;
+    struct diag_list d;
+    diag_init(&d, exe->client->al);
+    return rt_finish(exe->client, &d, rt_file_write(exe, NULL, write, user, &d));
 }

@@ -8,6 +8,7 @@
  *   run.c          hilo_execute: checks, donation; run.h says where the rest of a run is
  *   team.c         the client's threads                          cache.c   memory that is used again
  *   text.c         values as text                                file_write.c, file_read.c   .hilo files
+ *   store.c        the compile cache
  *   cpu.c          what the processor can do
  *
  * Objects are counted and keep their client alive. A public function gathers what went wrong in a list of its own and
@@ -15,9 +16,11 @@
 #ifndef HILO_RUNTIME_RUNTIME_H
 #define HILO_RUNTIME_RUNTIME_H
 
+#include "base/file.h"
 #include "eval/eval.h"
 #include "plan/plan.h"
 #include "runtime/cache.h"
+#include "runtime/store.h"
 #include "runtime/team.h"
 
 #include <pthread.h>
@@ -51,6 +54,7 @@ struct hilo_client {
     pthread_mutex_t lock;                 /* of what follows, and of all buffers' values */
     struct diag_list diags;
     struct rt_custom_call *custom_calls;
+    struct rt_store store;                /* its lists are guarded by the lock, too */
 };
 
 hilo_client *rt_client_retain(hilo_client *client);
@@ -103,6 +107,8 @@ struct hilo_module {
     struct ir_module *m;     /* never changed: any number of threads may read it */
     const ir_op *functions;  /* in its arena */
     size_t nfunctions;
+    bool has_source;         /* what follows is known */
+    uint8_t source[RT_KEY_BYTES]; /* hash of the bytes that it was read from */
 };
 
 /* A module that was read; takes over `m`. Memory is taken from the module's arena, so its recovery point must be set.
@@ -145,6 +151,7 @@ struct hilo_executable {
     hilo_client *client;
     hilo_module *module;
     struct ir_module *optimised; /* the plan's program: a copy of the module's, or a file's; NULL = the module's */
+    struct hilo_executable *base; /* whose plan, code and ports these are; NULL = its own */
     ir_op entry;                /* in the plan's program; none when it comes from a file */
     struct arena arena;         /* of plan and ports */
     struct plan plan;
@@ -162,6 +169,10 @@ struct hilo_executable {
     hilo_status (*specialise)(void *user, hilo_executable *exe, hilo_buffer *const *inputs, struct diag_list *d,
                               hilo_executable **out);
     void *specialiser;          /* its `user` */
+    int32_t cached;             /* as in hilo_stats */
+    uint8_t key[RT_KEY_BYTES];  /* in the compile cache, once it is there */
+    bool is_alive;              /* it is in the list of the client's store */
+    struct hilo_executable *next_alive; /* guarded by the client's lock */
     pthread_mutex_t lock;       /* of what follows */
     pthread_cond_t special_done;
     struct rt_special *specials; /* special.c */
@@ -174,6 +185,8 @@ struct hilo_executable {
    the compiler. NULL when memory is exhausted. */
 hilo_executable *rt_executable_new(hilo_client *client, hilo_module *module);
 hilo_executable *rt_executable_retain(hilo_executable *exe);
+/* Another handle to what is loaded, with runs and statistics of its own. NULL when memory is exhausted. */
+hilo_executable *rt_executable_share(hilo_executable *exe);
 /* Keeps `p` until the executable ends. Takes memory from its arena first, so that `p` is the caller's when that fails. */
 void rt_executable_keep(hilo_executable *exe, void *p, void (*release)(void *p));
 /* Loads object files (copied) and finds the functions of the plan's kernels in them, by name. `features`: LLVM's list for the
@@ -205,11 +218,18 @@ struct rt_file_head {
     uint32_t version, abi; /* RT_FILE_VERSION, HILO_KERNEL_ABI_VERSION */
     uint64_t bytes;        /* of the file */
     uint64_t table;        /* of that, what stands in front of the constants */
-    uint64_t hash[2];      /* of the table behind this head, then of the constants */
+    uint64_t hash[2];      /* of the key and the table behind this head, then of the constants */
+    uint8_t key[RT_KEY_BYTES]; /* of a file of the compile cache; else zeros */
 };
 
 /* True when `bytes` begin as a .hilo file does. */
 bool rt_is_file(struct str bytes);
+
+/* Writes a file with this key (NULL = none). */
+hilo_status rt_file_write(const hilo_executable *exe, const uint8_t *key, hilo_write_fn write, void *user, struct diag_list *d);
+/* Loads a file, which is taken over, of this key (NULL = any). */
+hilo_status rt_file_load(hilo_client *client, struct file *file, const uint8_t *key, struct diag_list *d,
+                         hilo_executable **out);
 
 /* Reads the program, as text, that steps by the reference evaluator are functions of. A room above this one has the reader
    (compile/module.c); where that was left out, as in libhilo-runtime, this is NULL. */

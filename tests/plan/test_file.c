@@ -174,7 +174,7 @@ static void rehash(struct strbuf *file) {
     struct rt_file_head head;
     struct hash h = {{0, 0}};
     memcpy(&head, file->p, sizeof head);
-    hash_add(&h, file->p + sizeof head, (size_t)head.table - sizeof head);
+    hash_add(&h, file->p + offsetof(struct rt_file_head, key), (size_t)head.table - offsetof(struct rt_file_head, key));
     hash_blocks(&h, file->p + head.table, file->n - (size_t)head.table);
     hash_add(&h, NULL, 0);
     memcpy(head.hash, h.v, sizeof head.hash);

@@ -1,0 +1,218 @@
+/* Keys of the compile cache, and hilo_compile. A key is a hash of everything that an executable depends on: the bytes of the
+ * program (of one that was made in memory, its text), the options, this build of hilo, and the processor. See
+ * docs/adr/0009-cache.md and runtime/store.h. */
+#include "compile/cached.h"
+#include "runtime/code.h"
+#include "runtime/cpu.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+void cached_hash(struct str bytes, uint8_t out[RT_KEY_BYTES]) {
+    struct blake2 b;
+    blake2_init(&b);
+    blake2_add(&b, bytes.p, bytes.n);
+    blake2_end(&b, out);
+}
+
+/* ---- keys ------------------------------------------------------------------------------------ */
+
+/* With its size in front, so that two texts never read as one; NULL is not "". */
+static void add_text(struct blake2 *b, const char *z) {
+    uint64_t n = z ? strlen(z) : UINT64_MAX;
+    blake2_add(b, &n, sizeof n);
+    if (z)
+        blake2_add(b, z, (size_t)n);
+}
+
+static void add_i64(struct blake2 *b, int64_t v) {
+    blake2_add(b, &v, sizeof v);
+}
+
+/* Every option that changes what is made. */
+static void add_options(struct blake2 *b, const hilo_compile_options *o) {
+    add_i64(b, o->level);
+    add_i64(b, o->backend);
+    add_text(b, o->entry);
+    add_text(b, o->passes);
+}
+
+/* This build, and what generated code depends on of this machine (codegen/target.c); false when the build is not known. */
+static bool add_here(struct blake2 *b, hilo_allocator al) {
+    struct str build = rt_build_id();
+    struct strbuf features;
+    strbuf_init(&features, al);
+    rt_cpu_list(&features);
+    add_text(b, hilo_version());
+    add_i64(b, RT_FILE_VERSION);
+    add_i64(b, HILO_KERNEL_ABI_VERSION);
+    blake2_add(b, build.p, build.n);
+    add_text(b, rt_cpu_machine());
+    add_text(b, features.p);
+    add_i64(b, sysconf(_SC_LEVEL1_DCACHE_SIZE));
+    add_i64(b, sysconf(_SC_LEVEL2_CACHE_SIZE));
+    add_i64(b, rt_code_tiles());
+    bool known = build.n && !features.failed;
+    strbuf_free(&features);
+    return known;
+}
+
+/* Asking a virtual processor takes time, so that a client does it once. */
+static bool here(hilo_client *client, uint8_t out[RT_KEY_BYTES]) {
+    struct rt_store *s = &client->store;
+    pthread_mutex_lock(&client->lock);
+    if (!s->asked) {
+        struct blake2 b;
+        blake2_init(&b);
+        s->known = add_here(&b, client->al);
+        blake2_end(&b, s->here);
+        s->asked = true;
+    }
+    memcpy(out, s->here, RT_KEY_BYTES);
+    bool known = s->known;
+    pthread_mutex_unlock(&client->lock);
+    return known;
+}
+
+struct cached {
+    hilo_client *client;
+    const hilo_compile_options *o;
+    struct diag_list *d;
+    uint8_t key[RT_KEY_BYTES];
+    bool on; /* there is a key */
+};
+
+/* What shows how a program is compiled, or what it means, is made each time. */
+static bool is_wanted(const struct cached *c) {
+    const char *dump = c->o->dump_dir ? c->o->dump_dir : getenv("HILO_DUMP_TO");
+    return c->client->store.dir && c->o->cache && c->o->backend == HILO_BACKEND_AUTO && !(dump && *dump);
+}
+
+static void make_key(struct cached *c, const uint8_t content[RT_KEY_BYTES]) {
+    struct blake2 b;
+    uint8_t machine[RT_KEY_BYTES];
+    c->on = here(c->client, machine);
+    blake2_init(&b);
+    blake2_add(&b, machine, sizeof machine);
+    blake2_add(&b, content, RT_KEY_BYTES);
+    add_options(&b, c->o);
+    blake2_end(&b, c->key);
+}
+
+static void key_of_module(struct cached *c, const hilo_module *module) {
+    if (module->has_source) {
+        make_key(c, module->source);
+        return;
+    }
+    struct strbuf text;
+    uint8_t content[RT_KEY_BYTES];
+    strbuf_init(&text, c->client->al);
+    ir_print_module(module->m, &(struct ir_print_options){.locations = true}, &text);
+    if (!text.failed) {
+        cached_hash((struct str){text.p, text.n}, content);
+        make_key(c, content);
+    }
+    strbuf_free(&text);
+}
+
+/* ---- compiling ------------------------------------------------------------------------------- */
+
+static hilo_status compile_and_keep(struct cached *c, hilo_module *module, hilo_executable **out) {
+    HILO_TRY(compile_module(c->client, module, c->o, c->d, out));
+    if (c->on && !(*out)->plan.whole) /* nothing was generated: where there is a compiler one day, there is more to do */
+        rt_store_put(c->client, *out, c->key);
+    return HILO_OK;
+}
+
+/* The end of all of them. */
+static hilo_status finish(struct cached *c, double begin, hilo_status status, hilo_executable *exe, hilo_executable **out) {
+    static const char *const from[] = {"compiled", "had compiled", "loaded from the cache"};
+    if (status == HILO_OK) {
+        exe->compile_ms = rt_now_ms() - begin;
+        *out = exe;
+        rt_log(c->client, HILO_LOG_DEBUG, "%s in %.3f ms: %u steps, %u buffers", from[exe->cached], exe->compile_ms,
+               exe->plan.nsteps, exe->plan.nbuffers);
+    }
+    return rt_finish(c->client, c->d, status);
+}
+
+hilo_status hilo_compile(hilo_client *client, hilo_module *module, const hilo_compile_options *options, hilo_executable **out) {
+    double begin = rt_now_ms();
+    hilo_compile_options o;
+    hilo_compile_options_init(&o);
+    if (!client || !module || !out || !rt_options(&o, sizeof o, options))
+        return HILO_INVALID_ARGUMENT;
+    struct diag_list d;
+    struct cached c = {client, &o, &d, .on = false};
+    diag_init(&d, client->al);
+    if (is_wanted(&c) && module->client == client)
+        key_of_module(&c, module);
+    hilo_executable *exe = c.on ? rt_store_get(client, c.key) : NULL;
+    hilo_status status = exe ? HILO_OK : compile_and_keep(&c, module, &exe);
+    return finish(&c, begin, status, exe, out);
+}
+
+static hilo_status read_and_compile(struct cached *c, const struct file *f, const hilo_module_options *mo,
+                                    hilo_executable **out) {
+    hilo_module *module;
+    HILO_TRY(module_read(c->client, f, mo, c->d, &module));
+    hilo_status status = compile_and_keep(c, module, out);
+    hilo_module_release(module);
+    return status;
+}
+
+static hilo_status compile_bytes(struct cached *c, const struct file *f, const hilo_module_options *mo, hilo_executable **out) {
+    uint8_t content[RT_KEY_BYTES];
+    c->d->first_line = mo->first_line;
+    if (is_wanted(c)) {
+        cached_hash(f->text, content);
+        make_key(c, content);
+    }
+    hilo_executable *exe = c->on ? rt_store_get(c->client, c->key) : NULL;
+    *out = exe;
+    return exe ? HILO_OK : read_and_compile(c, f, mo, out);
+}
+
+hilo_status hilo_compile_source(hilo_client *client, const void *bytes, size_t nbytes,
+                                const hilo_module_options *module_options, const hilo_compile_options *options,
+                                hilo_executable **out) {
+    double begin = rt_now_ms();
+    hilo_module_options mo;
+    hilo_compile_options o;
+    hilo_module_options_init(&mo);
+    hilo_compile_options_init(&o);
+    if (!client || !out || (nbytes && !bytes) || !rt_options(&mo, sizeof mo, module_options) ||
+        !rt_options(&o, sizeof o, options))
+        return HILO_INVALID_ARGUMENT;
+    struct diag_list d;
+    struct cached c = {client, &o, &d, .on = false};
+    hilo_executable *exe = NULL;
+    diag_init(&d, client->al);
+    struct file memory = {.text = {nbytes ? bytes : "", nbytes}};
+    hilo_status status = compile_bytes(&c, &memory, &mo, &exe);
+    return finish(&c, begin, status, exe, out);
+}
+
+hilo_status hilo_compile_file(hilo_client *client, const char *path, const hilo_module_options *module_options,
+                              const hilo_compile_options *options, hilo_executable **out) {
+    double begin = rt_now_ms();
+    hilo_module_options mo;
+    hilo_compile_options o;
+    hilo_module_options_init(&mo);
+    hilo_compile_options_init(&o);
+    if (!client || !path || !out || !rt_options(&mo, sizeof mo, module_options) || !rt_options(&o, sizeof o, options))
+        return HILO_INVALID_ARGUMENT;
+    if (!mo.name)
+        mo.name = path;
+    struct diag_list d;
+    struct cached c = {client, &o, &d, .on = false};
+    hilo_executable *exe = NULL;
+    struct file file;
+    diag_init(&d, client->al);
+    hilo_status status = file_open(path, client->al, &d, &file);
+    if (status == HILO_OK) {
+        status = compile_bytes(&c, &file, &mo, &exe);
+        file_close(&file);
+    }
+    return finish(&c, begin, status, exe, out);
+}
