@@ -1,0 +1,67 @@
+/* libFuzzer target: any bytes, read as a config.json, are read or refused, and what was read describes a model within the
+ * bounds that its readers rely on; any bytes are a chat template. The config, generation_config.json and the template come one
+ * behind the other, with zero bytes between them. */
+#include "llm/chat.h"
+#include "llm/config.h"
+
+#include <stdlib.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nbytes);
+
+/* The next part, and the rest in `s`. */
+static struct str part(struct str *s) {
+    const char *zero = s->n ? memchr(s->p, 0, s->n) : NULL;
+    size_t n = zero ? (size_t)(zero - s->p) : s->n, skip = zero ? n + 1 : n;
+    struct str first = {s->p, n};
+    *s = (struct str){s->p + skip, s->n - skip};
+    return first;
+}
+
+static void check(const struct llm_config *c) {
+    static float frequencies[2048];
+    if (c->layers < 1 || c->layers > LLM_MOST_LAYERS || c->kv_heads < 1 || c->heads % c->kv_heads || c->head_dim % 2 ||
+        c->head_dim > 4096 || c->neos > LLM_MOST_EOS || c->bos >= c->vocab || c->positions < 1 || !c->family)
+        abort();
+    for (size_t i = 0; i < c->neos; i++)
+        if (c->eos[i] < 0 || c->eos[i] >= c->vocab)
+            abort();
+    if (c->layout != LLM_LAYOUT_PLAIN && c->bits != 4 && c->bits != 8)
+        abort();
+    llm_rope_frequencies(&c->rope, c->head_dim, frequencies);
+    llm_rope_frequencies(&c->local_rope, c->head_dim, frequencies);
+}
+
+static void render(struct str template, struct diag_list *d) {
+    const struct llm_message m[] = {{STR("system"), STR("Be brief.")}, {STR("user"), STR(" Why? ")},
+                                    {STR("assistant"), STR("So.")}, {STR("user"), STR("")}};
+    struct llm_chat c = {.al = d->al};
+    struct strbuf out;
+    strbuf_init(&c.template, d->al);
+    strbuf_init(&c.bos, d->al);
+    strbuf_init(&c.eos, d->al);
+    strbuf_init(&out, d->al);
+    strbuf_str(&c.template, template);
+    strbuf_puts(&c.bos, "<s>");
+    hilo_status status = llm_chat_render(&c, m, 4, d, &out);
+    if ((status == HILO_OK) != (llm_chat_family(&c) && *llm_chat_family(&c)))
+        abort();
+    strbuf_free(&out);
+    llm_chat_close(&c);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nbytes) {
+    struct str rest = {(const char *)bytes, nbytes};
+    struct str config = part(&rest), generation = part(&rest);
+    struct llm_config c;
+    struct diag_list d;
+    diag_init(&d, mem_system_allocator());
+    if (llm_config_parse(config, generation, &d, &c) == HILO_OK)
+        check(&c);
+    else if (!d.first)
+        abort();
+    diag_clear(&d);
+    if (rest.n)
+        render(part(&rest), &d);
+    diag_clear(&d);
+    return 0;
+}
