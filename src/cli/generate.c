@@ -20,6 +20,7 @@ struct chat {
     struct { struct llm_message *v; size_t n, cap; } messages;
     struct llm_ids prompt;
     struct llm_generated g;
+    bool shown; /* the line at hand has text, which progress must not overwrite */
 };
 
 /* ---- prompts --------------------------------------------------------------------------------- */
@@ -73,8 +74,11 @@ static int make_prompt(struct chat *c, struct str text) {
 /* ---- answers --------------------------------------------------------------------------------- */
 
 static int on_text(void *user, const char *text, size_t n) {
-    const struct generate_options *o = user;
-    if (!o->json && n) {
+    struct chat *c = user;
+    if (!c->o->json && n) {
+        if (!c->shown)
+            cli_progress_end();
+        c->shown = true;
         fwrite(text, 1, n, stdout);
         fflush(stdout);
     }
@@ -167,14 +171,16 @@ static int answer(struct chat *c) {
     const struct generate_options *o = c->o;
     struct llm_generate_options go = {
         .most = (size_t)o->most, .special = o->special, .stop = o->stop.v, .nstop = o->stop.n, .on_text = on_text,
-        .user = (void *)(uintptr_t)o,
+        .user = c,
         .sampling = {.repetition = o->repetition, .temperature = o->temperature, .top_k = o->top_k, .top_p = o->top_p,
                      .min_p = o->min_p, .seed = (uint64_t)o->seed}};
     llm_generated_free(&c->g);
     llm_generated_init(&c->g, c->client->al);
     cli_interrupts = 0;
     hilo_status status = llm_generate(c->s, c->prompt.v, c->prompt.n, &go, &c->g);
-    cli_progress_end();
+    if (!c->shown)
+        cli_progress_end();
+    c->shown = false;
     if (!o->json)
         fputc('\n', stdout);
     if (status == HILO_CANCELLED) {
@@ -252,6 +258,7 @@ static int generate(const struct generate_options *o) {
     int code = cli_session(&o->model, &c.client, &c.s);
     if (code)
         return code;
+    c.s->o.progress.user = &c.shown;
     llm_ids_init(&c.prompt, c.client->al);
     llm_generated_init(&c.g, c.client->al);
     if (o->system)

@@ -23,9 +23,10 @@ static int cancelled(void *user) {
     return cli_interrupts > 1;
 }
 
+/* `user`: where it stands that nothing is to be shown now; NULL = never. */
 static void show_progress(void *user, const char *what, double done) {
-    (void)user;
-    if (cli_terminal(stderr))
+    const bool *silent = user;
+    if (!(silent && *silent) && cli_terminal(stderr))
         fprintf(stderr, "\r\033[K%s %.0f %%", what, 100 * done);
 }
 

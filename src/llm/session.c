@@ -180,6 +180,8 @@ struct llm_traffic llm_session_traffic(const struct llm_session *s) {
     struct llm_traffic t = {.known = s->engine->ops->stats != NULL};
     for (size_t i = 0; i < s->nprograms && t.known; i++) {
         hilo_stats stats;
+        if (s->programs[i].graph.kind != LLM_DECODE)
+            continue;
         s->engine->ops->stats(s->engine, s->programs[i].program, &stats);
         t.allocations += stats.allocations;
         t.copied_bytes += stats.copied_bytes;

@@ -62,8 +62,8 @@ struct llm_capabilities {
 };
 struct llm_capabilities llm_session_capabilities(const struct llm_session *s);
 
-/* What runs of programs behind each one's first took from the allocator, and copied: nothing, for a decode step updates the
-   cache where it is. */
+/* What decode steps behind the first of each program took from the allocator, and copied: nothing, for they update the cache
+   where it is. */
 struct llm_traffic {
     bool known;     /* the engine says */
     uint64_t allocations, copied_bytes;

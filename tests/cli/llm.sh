@@ -36,6 +36,24 @@ printf 'Continue: Licensed under the Apache\n\nWhat is a free licence?\n' |
 if [ "$status" = 0 ] && [ "$(wc -l <out)" = 2 ]; then pass; else fail 'two answers'; fi
 says 'of the GNU General Public License'
 
+# An interrupt ends the answer: alone the command, in a conversation what comes next is answered.
+begin() { # waits for text, and interrupts
+    pid=$!
+    while [ ! -s out ] && kill -0 $pid 2>/dev/null; do sleep 0.05; done
+    kill -INT $pid
+    status=0
+    wait $pid || status=$?
+}
+rm -f out
+"$HILO" generate -m "$m" --raw -p A -n 1500 --temperature 2 --seed 3 --engine reference >out 2>err &
+begin
+if [ "$status" = 130 ] && [ -s out ]; then pass; else fail "interrupted: exit code $status"; fi
+rm -f out
+printf 'A\n\nA\n' >lines
+"$HILO" generate -m "$m" --raw -n 300 --temperature 2 --seed 3 --engine reference <lines >out 2>err &
+begin
+if [ "$status" = 0 ] && [ "$(wc -l <out)" -gt 1 ]; then pass; else fail "a conversation goes on: exit code $status"; fi
+
 plugin=$(dirname "$HILO")/pjrt_hilo.so
 if [ -f "$plugin" ]; then # the same programs through the PJRT interface
     exits 0 generate -m "$m" --precision f32 -f prompt --engine "pjrt:$plugin"
