@@ -6,6 +6,7 @@ usage: device.py PJRT_HILO.SO
 """
 import os
 import pathlib
+import subprocess
 import sys
 import tempfile
 
@@ -177,6 +178,33 @@ with tempfile.TemporaryDirectory() as folder:
     hits = []
     jax.monitoring.register_event_listener(lambda event, **_: hits.append("cache_hits" in event))
     check("the cache is read", near(jax.jit(lambda z: z * 3 + 1)(jnp.arange(4.0)), first) and any(hits))
+
+# A second process compiles nothing: whatever it runs comes from the cache.
+TRAIN = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import jax, jax_hilo, jax.numpy as jnp
+jax_hilo.initialize()
+events = []
+jax.monitoring.register_event_listener(lambda event, **_: events.append(event))
+
+def loss(w, x):
+    h = jax.lax.scan(lambda c, v: (jnp.tanh(c @ w + v), None), jnp.zeros(4), x)[0]
+    return (h ** 2).sum() + jnp.linalg.norm(jnp.linalg.qr(w)[1])
+
+step = jax.jit(lambda w, x: w - 0.1 * jax.grad(loss)(w, x), donate_argnums=0)
+w = jax.random.normal(jax.random.key(0), (4, 4))
+for i in range(3):
+    w = step(w, jnp.ones((5, 4)) * i)
+print(float(w.sum()), sum("cache_hits" in e for e in events), sum("cache_misses" in e for e in events))
+"""
+with tempfile.TemporaryDirectory() as folder:
+    env = dict(os.environ, JAX_COMPILATION_CACHE_DIR=folder, JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS="0",
+               JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES="0")
+    told = [subprocess.run([sys.executable, "-c", TRAIN, root / "python"], env=env, capture_output=True, text=True) for _ in range(2)]
+    (one, hits, misses), (two, again, missed) = (t.stdout.split() or ["", "", t.stderr] for t in told)
+    check(f"the first process compiles: {misses}", hits == "0" and int(misses) > 3)
+    check(f"the second process does not: {again}, {missed}", (again, missed) == (misses, "0") and one == two)
 
 print(f"{passed} passed, {failed} failed")
 sys.exit(failed > 0)
