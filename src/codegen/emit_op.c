@@ -112,7 +112,8 @@ static LLVMValueRef op_mulhi(struct emit *e, bool is_unsigned, enum kir_type t, 
 
 /* Sums of two products of 16-bit halves: one instruction of x86 for a register, else each product by itself. */
 static LLVMValueRef op_dot2(struct emit *e, LLVMValueRef a, LLVMValueRef b) {
-    uint32_t lanes = emit_lanes_of(e, a), most = e->t->shape.vector_bytes / 4;
+    bool wide = target_has(e->t, "avx512bw"), avx = target_has(e->t, "avx2");
+    uint32_t lanes = emit_lanes_of(e, a), most = wide ? 16 : avx ? 8 : 4; /* of the instruction */
     if (lanes > most) {
         LLVMValueRef low = op_dot2(e, emit_half(e, a, false), emit_half(e, b, false));
         LLVMValueRef high = op_dot2(e, emit_half(e, a, true), emit_half(e, b, true));
