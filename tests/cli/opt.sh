@@ -60,7 +60,7 @@ says '// after dce'
 exits 0 opt -O1 --dump all p.mlir
 says '// after inline' '// after dce'
 exits 1 opt --passes=inline,dze p.mlir
-says "there is no pass 'dze'; there are: inline, "
+says "there is no pass 'dze'; there are: fused, inline, "
 exits 1 opt -O1 --stop-after nothing p.mlir
 says "there is no pass 'nothing'"
 exits 2 opt
@@ -115,7 +115,7 @@ echo 'func.func @main(%a: tensor<f32>) -> tensor<f32> {
 exits 1 opt --emit hlo digamma.mlir
 says "digamma.mlir:2:8: error: 'chlo.digamma' op has no form in HLO"
 exits 0 opt --list-passes
-says 'inline ' 'in order: inline'
+says 'inline ' 'in order: fused (-O0), inline'
 exits 0 opt --list-passes --markdown
 if diff "$root/docs/PASSES.md" out >err; then pass; else
     : >out
