@@ -228,7 +228,8 @@ void build_cluster(struct build *b, ir_block block, struct fuse_block *out) {
 /* What it computes, its schedule, and why each of its outputs is stored. */
 static const char *note(struct build *b, const struct fuse_block *f, const struct fuse_kernel *k) {
     static const char *const schedules[] = {
-        [FUSE_MAP] = "map", [FUSE_ROWS] = "rows", [FUSE_CONTRACT] = "contraction", [FUSE_INTO] = "part"};
+        [FUSE_MAP] = "map", [FUSE_ROWS] = "rows", [FUSE_CONTRACT] = "contraction",
+        [FUSE_INTO] = "part", [FUSE_STAGES] = "stages"};
     char text[128];
     const char *pattern = fuse_pattern(b->m, f, k);
     size_t n = (size_t)snprintf(text, sizeof text, "%s%s%s, %u op%s; stored:", pattern ? pattern : "", pattern ? ": " : "",

@@ -1,5 +1,6 @@
 /* Clustering of a block; see fuse.h. */
 #include "fuse/fuse.h"
+#include "fuse/stages.h"
 
 #define ALU(x)      FUSE_ELEMENT
 #define FUN(x)      FUSE_ELEMENT
@@ -62,9 +63,15 @@ struct node {
     int8_t *map; /* with one owner: domain dimension of each of its dimensions, -1 for size 1; NULL = some other index */
 };
 
+/* A kernel whose one output only another one reads. */
+struct feed {
+    uint32_t kernel, reader;
+};
+
 struct fuse {
     struct arena *a;
     const struct ir_module *m;
+    ir_block block;
     const struct fuse_options *o;
     struct fuse_block *out;
     struct node *nodes;
@@ -78,6 +85,10 @@ struct fuse {
         struct fuse_step *v;
         uint32_t n, cap;
     } steps; /* last first */
+    struct {
+        struct feed *v;
+        uint32_t n, cap;
+    } feeds;
 };
 
 /* ---- facts about ops ------------------------------------------------------------------------- */
@@ -569,13 +580,43 @@ static void visit(struct fuse *f, uint32_t at) {
         step(f, FUSE_STEP_ALIAS, n->op, NULL);
         return;
     }
-    if (f->o->level < 2 || !join_as_output(f, n))
+    if (f->o->level < 2 || !join_as_output(f, n)) {
+        struct feed feed = {f->kernels.n, n->owners[0]};
+        if (!n->needed && n->nowners == 1 && f->o->level >= 2)
+            ARENA_PUSH(f->a, &f->feeds, feed);
         begin_kernel(f, n);
+    }
     use_operands(f, n, at);
 }
 
+/* ---- stages ---------------------------------------------------------------------------------- */
+
+static void inlined(struct fuse *f, struct fuse_kernel *k) {
+    ir_val v = k->outs.v[0];
+    k->joined = true;
+    node_of(f, v)->why = FUSE_FUSED;
+}
+
+/* Kernels that feed one that feeds another, where the three agree. Those that come first were begun last. */
+static void join_stages(struct fuse *f) {
+    struct opt_ids stored = {.a = f->a};
+    for (uint32_t i = 0; i < f->n; i++)
+        for (uint32_t k = 0; k < ir_op_get(f->m, f->nodes[i].op)->nresults; k++)
+            opt_ids_set(&stored, ir_result(f->m, f->nodes[i].op, k).i, f->nodes[i].stored || f->nodes[i].cls == FUSE_NONE);
+    for (uint32_t i = 0; i < f->feeds.n; i++)
+        for (uint32_t j = 0; j < i; j++) {
+            const struct feed *x = &f->feeds.v[i], *y = &f->feeds.v[j];
+            struct fuse_kernel *first = f->kernels.v[x->kernel], *second = f->kernels.v[y->kernel];
+            if (x->reader != y->kernel || first->joined || second->joined ||
+                !fuse_stages(f->m, f->block, f->kernels.v[y->reader], second, first, &stored))
+                continue;
+            inlined(f, first);
+            inlined(f, second);
+        }
+}
+
 void fuse_block(struct arena *a, const struct ir_module *m, ir_block b, const struct fuse_options *o, struct fuse_block *out) {
-    struct fuse f = {.a = a, .m = m, .o = o, .out = out, .index = {.a = a}};
+    struct fuse f = {.a = a, .m = m, .o = o, .out = out, .index = {.a = a}, .block = b};
     for (ir_op op = ir_block_get(m, b)->first; !IR_NONE(op); op = ir_op_get(m, op)->next)
         f.n++;
     f.nodes = ARENA_ARRAY(a, struct node, f.n + 1);
@@ -587,12 +628,16 @@ void fuse_block(struct arena *a, const struct ir_module *m, ir_block b, const st
     }
     while (i-- > 0)
         visit(&f, i);
+    if (f.feeds.n > 1)
+        join_stages(&f);
     *out = (struct fuse_block){.kernel_of = {.a = a}, .reasons = {.a = a}};
     for (i = 0; i < f.n; i++)
         for (uint32_t k = 0; k < ir_op_get(m, f.nodes[i].op)->nresults; k++)
             opt_ids_set(&out->reasons, ir_result(m, f.nodes[i].op, k).i, f.nodes[i].why);
     for (i = f.steps.n; i-- > 0;) {
         const struct fuse_step *s = &f.steps.v[i];
+        if (s->kernel && s->kernel->joined)
+            continue;
         ARENA_PUSH(a, &out->steps, *s);
         if (s->kernel)
             for (uint32_t k = 0; k < s->kernel->outs.n; k++)

@@ -27,16 +27,20 @@ enum fuse_schedule {
     FUSE_MAP,      /* one loop nest over the domain; reductions inside of it, at each element */
     FUSE_ROWS,     /* outer loops over rows; within a row, stages over its elements, one for each dependent reduction */
     FUSE_CONTRACT, /* a contraction over its result's domain, then the rest at each element */
-    FUSE_INTO      /* writes a part of a buffer (dynamic_update_slice): the domain is the part */
+    FUSE_INTO,     /* writes a part of a buffer (dynamic_update_slice): the domain is the part */
+    FUSE_STAGES    /* a block of rows through two kernels, CONTRACT and ROWS, into scratch, and then as CONTRACT */
 };
 
 struct fuse_kernel {
     enum fuse_schedule schedule;
     ir_op root;           /* last op in program order: the kernel runs there */
-    ir_op heart;          /* CONTRACT: the contraction; INTO: the root */
+    ir_op heart;          /* CONTRACT, STAGES: the contraction; INTO: the root */
+    struct fuse_kernel *stages[2]; /* STAGES: what is computed before, in order; its outputs are in scratch */
+    uint32_t side;        /* STAGES: the operand of the contraction that is the second's output */
     uint32_t rank, outer; /* of the domain; ROWS: its first `outer` dimensions are the rows */
     int64_t dims[IR_MAX_RANK];
     uint32_t nops; /* computed inside, as far as they are counted */
+    bool joined;   /* a stage of another */
     bool nested;   /* MAP: has a reduction at its elements */
     bool strict;   /* sums of products step by step, as the evaluator has them: level 0 */
     struct {

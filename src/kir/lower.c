@@ -234,7 +234,7 @@ struct elem lower_load(struct lower *l, ir_val v, const struct index *at) {
 }
 
 void lower_store(struct lower *l, ir_val v, const struct index *at, struct elem e) {
-    if (l->native && lower_native_store(l, v, at, e))
+    if ((l->native && lower_native_store(l, v, at, e)) || (l->stages && lower_stage_store(l, v, at, e)))
         return;
     const struct ir_type_data *t = ir_val_type(l->m, v);
     uint32_t buffer = lower_param(l, v, KIR_OUT);
@@ -306,6 +306,10 @@ struct elem lower_value(struct lower *l, ir_val v, const struct index *at) {
         return e;
     if (l->rows && lower_rows_kept(l, v, at, &e))
         return e;
+    if (l->stages && lower_stage_value(l, v, at, &e)) {
+        memo_add(l, v, generation, at, l->guard, e);
+        return e;
+    }
     if (!fuse_is_constant(l->m, v) && is_stored(l, v))
         e = lower_load(l, v, at);
     else if (ir_op_get(l->m, op)->nresults > 1) {
@@ -494,6 +498,11 @@ static double estimate(const struct lower *l, const struct lowered_kernel *k) {
         size_t b = ir_val_count(l->m, ir_operand(l->m, l->kernel->heart, 1));
         elements += sqrt((double)a * (double)b * elements) / 4;
     }
+    if (l->kernel->schedule == FUSE_STAGES) { /* both dots, and the rows between */
+        double scores = (double)ir_val_count(l->m, l->kernel->stages[1]->outs.v[0]);
+        ir_val q = ir_operand(l->m, l->kernel->stages[0]->heart, 0);
+        elements += scores * (double)ir_val_type(l->m, q)->dims[ir_val_type(l->m, q)->rank - 1] / 4;
+    }
     return bytes / 8 + elements * (l->kernel->nops + 1) / 16;
 }
 
@@ -535,7 +544,8 @@ static void find_overlays(const struct lower *l) {
 }
 
 static void (*const schedules[])(struct lower *) = {
-    [FUSE_MAP] = lower_loops, [FUSE_ROWS] = lower_rows, [FUSE_CONTRACT] = lower_contract, [FUSE_INTO] = lower_into};
+    [FUSE_MAP] = lower_loops, [FUSE_ROWS] = lower_rows, [FUSE_CONTRACT] = lower_contract, [FUSE_INTO] = lower_into,
+    [FUSE_STAGES] = lower_stages};
 
 void lower_schedule(struct lower *l, const struct fuse_kernel *kernel) {
     l->kernel = kernel;

@@ -6,7 +6,8 @@
  *
  *   lower.c            elements, indices, loads and stores; reductions      lower_loops.c     MAP, INTO
  *   lower_elt.c        arithmetic                                           lower_rows.c      ROWS
- *   lower_move.c       index arithmetic                    CONTRACT: lower_contract.c, lower_block.c, lower_matvec.c */
+ *   lower_move.c       index arithmetic                                     lower_stages.c    STAGES
+ *   lower_contract.c, lower_block.c, lower_matvec.c    CONTRACT */
 #ifndef HILO_KIR_LOWER_H
 #define HILO_KIR_LOWER_H
 
@@ -97,7 +98,8 @@ struct lower {
     struct opt_ids param_of; /* by value: 1 + parameter */
     struct opt_ids words_of; /* the same, of values that are read as words */
     bool words;              /* parts of less than a byte are taken out of words of 32 bits */
-    struct lower_rows *rows; /* ROWS: scratch of the stages */
+    struct lower_rows *rows; /* ROWS: scratch of the passes */
+    struct lower_stages *stages; /* STAGES: scratch of the stages */
     bool native;             /* inside of a native loop */
 };
 
@@ -166,9 +168,16 @@ uint32_t lower_bytes(const struct lower *l); /* of the largest element that the 
 void lower_loops(struct lower *l);
 void lower_into(struct lower *l);
 void lower_rows(struct lower *l);
+/* The passes for one row, whose indices of the domain are given. */
+void lower_rows_at(struct lower *l, const kir_val *outer);
 void lower_contract(struct lower *l);
+void lower_stages(struct lower *l);
 /* Takes over an output of a cluster in a native loop, which is not stored as others are. True when it did. */
 bool lower_native_store(struct lower *l, ir_val v, const struct index *at, struct elem e);
+/* A value that stages leave in scratch: whether it is one; its element, and storing it there. */
+bool lower_is_stage(const struct lower *l, ir_val v);
+bool lower_stage_value(struct lower *l, ir_val v, const struct index *at, struct elem *out);
+bool lower_stage_store(struct lower *l, ir_val v, const struct index *at, struct elem e);
 bool lower_rows_kept(struct lower *l, ir_val v, const struct index *at, struct elem *out);
 
 /* The handlers that column `lower` of ops.def names. */

@@ -57,6 +57,8 @@ static bool can_block(const struct ir_module *m, ir_block b, const struct fuse_b
                 return false;
             continue;
         }
+        if (s->kernel->schedule == FUSE_STAGES)
+            return false;
         if (s->kernel->schedule == FUSE_INTO &&
             !(is_own(m, b, ir_operand(m, s->op, 0)) && IR_NONE(ir_val_get(m, ir_operand(m, s->op, 0))->op) &&
               ir_val_count(m, ir_operand(m, s->op, 1))))

@@ -28,7 +28,7 @@ struct lower_rows {
 
 static bool is_inlined(const struct lower *l, ir_val v) {
     ir_op op = ir_val_get(l->m, v)->op;
-    if (IR_NONE(op) || fuse_is_constant(l->m, v) || !IR_SAME(ir_op_get(l->m, op)->parent, l->block))
+    if (IR_NONE(op) || lower_is_stage(l, v) || fuse_is_constant(l->m, v) || !IR_SAME(ir_op_get(l->m, op)->parent, l->block))
         return false;
     uint32_t step = opt_ids_get(&l->fused->kernel_of, v.i);
     return !step || l->fused->steps.v[step - 1].kernel == l->kernel;
@@ -222,12 +222,13 @@ static void one_pass(struct lower *l, struct row_reduce *reduces, uint32_t n, ui
     }
 }
 
-void lower_rows(struct lower *l) {
+void lower_rows_at(struct lower *l, const kir_val *outer) {
     struct lower_rows rows = {.level = {.a = l->a}, .used = {.a = l->a}};
     struct row_reduce reduces[ROWS_MOST];
     uint32_t n = l->kernel->reduces.n < ROWS_MOST ? l->kernel->reduces.n : ROWS_MOST, passes = 0;
-    int64_t count = 1;
     l->rows = &rows;
+    if (l->kernel->outer)
+        memcpy(rows.outer, outer, l->kernel->outer * sizeof *outer);
     for (uint32_t i = 0; i < n; i++) { /* in program order */
         ir_op op = l->kernel->reduces.v[l->kernel->reduces.n - 1 - i];
         reduces[i] = (struct row_reduce){op, lower_reducer(l->m, op), {0}};
@@ -243,13 +244,6 @@ void lower_rows(struct lower *l) {
     }
     for (uint32_t i = 0; i < rows.nkept; i++)
         rows.kept[i].buffer = kir_scratch(l->k, ir_val_type(l->m, rows.kept[i].v)->dtype, row_count(l));
-    for (uint32_t i = 0; i < l->kernel->outer; i++)
-        count *= l->kernel->dims[i];
-    if (count > 1)
-        lower_unflatten(l, lower_grid(l, count), l->kernel->dims, l->kernel->outer, rows.outer);
-    else
-        for (uint32_t i = 0; i < l->kernel->outer; i++)
-            rows.outer[i] = kir_i64(l->k, 0);
     uint32_t width = lower_lanes(l, 4, row_count(l) >= 256 ? 4 : row_count(l) >= 64 ? 2 : 1);
     for (rows.pass = 0; rows.pass < passes; rows.pass++)
         one_pass(l, reduces, n, width);
@@ -261,7 +255,19 @@ void lower_rows(struct lower *l) {
         row_index(l, v, &at);
         lower_store(l, v, &at, lower_value(l, v, &at));
     }
+    l->rows = NULL;
+}
+
+void lower_rows(struct lower *l) {
+    kir_val outer[IR_MAX_RANK];
+    int64_t count = 1;
+    for (uint32_t i = 0; i < l->kernel->outer; i++) {
+        count *= l->kernel->dims[i];
+        outer[i] = kir_i64(l->k, 0);
+    }
+    if (count > 1)
+        lower_unflatten(l, lower_grid(l, count), l->kernel->dims, l->kernel->outer, outer);
+    lower_rows_at(l, outer);
     if (count > 1)
         kir_close(l->k);
-    l->rows = NULL;
 }

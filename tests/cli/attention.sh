@@ -1,0 +1,132 @@
+#!/bin/sh
+# Attention as one kernel of stages (src/fuse/stages.c): that it becomes one, and computes what the evaluator does.
+. "$(dirname "$0")/common.inc"
+
+cat >add.mlir <<'MLIR'
+func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = stablehlo.add %x, %x : tensor<2xf32>
+  return %0 : tensor<2xf32>
+}
+MLIR
+if ! "$HILO" compile add.mlir --emit plan | grep -q kernel0; then # there is nothing to generate code with
+    finish
+    exit
+fi
+
+# agrees FILE [TOLERANCE]: within it of the evaluator, as machine code and by the interpreter of kernels.
+agrees() {
+    exits 0 run "$1" --input random:5 --compare reference --tolerance "${2:-3e-6}"
+    exits 0 run "$1" --input random:5 --backend interpreter --compare reference --tolerance "${2:-3e-6}"
+}
+
+# joined TYPES... RESULT: an attention of such operands is one kernel and its panels; $config, $tolerance.
+joined() {
+    n=0 arguments='' operands='' list=''
+    while [ $# -gt 1 ]; do
+        arguments="$arguments${arguments:+, }%a$n: tensor<$1>"
+        operands="$operands${operands:+, }%a$n"
+        list="$list${list:+, }tensor<$1>"
+        n=$((n + 1))
+        shift
+    done
+    cat >call.mlir <<END
+func.func @main($arguments) -> tensor<$1> {
+  %r = stablehlo.custom_call @fused_scaled_dot_product_attention($operands)
+         {api_version = 4 : i32, backend_config = {$config}} : ($list) -> tensor<$1>
+  return %r : tensor<$1>
+}
+END
+    exits 0 compile call.mlir --emit plan
+    says 'attention: stages'
+    if grep -q 'softmax: rows\|: contraction' out; then fail 'another kernel is left'; else pass; fi
+    agrees call.mlir "$tolerance"
+}
+
+tolerance=3e-6
+config='scale = 0.25 : f64'
+joined 2x3x32x16xf32 2x3x32x16xf32 2x3x32x16xf32 2x3x32x16xf32
+joined 1x1x8x5xf32 1x1x16x5xf32 1x1x16x3xf32 1x1x8x3xf32
+joined 2x37x9xf32 2x41x9xf32 2x41x70xf32 2x37x70xf32
+joined 67x33xf32 130x33xf32 130x1xf32 67x1xf32
+config='is_causal = true'
+joined 1x2x45x8xf32 1x2x45x8xf32 1x2x45x8xf32 1x2x45x8xf32
+joined 1x6x19x8xf32 1x2x21x8xf32 1x2x21x24xf32 1x6x19x24xf32
+config=''
+joined 2x4x20x8xf32 2x4x24x8xf32 2x4x24x8xf32 20x24xf32 2x4x20x8xf32
+joined 2x4x20x8xf32 2x1x24x8xf32 2x1x24x8xf32 2x1x1x24xi1 2x4x20x8xf32
+joined 3x17x12xf64 3x17x12xf64 3x17x12xf64 3x17x12xf64
+tolerance=2e-2
+joined 2x24x16xbf16 2x32x16xbf16 2x32x16xbf16 2x24x16xbf16
+joined 2x24x16xf16 2x32x16xf16 2x32x16xf16 2x24x16xf16
+
+# ---- other ways to write it: heads behind rows, weights as right operand, several dimensions as one, no maximum
+program() { # BODY...: after the scores %s: 2x3x40x24
+    { cat <<'MLIR'
+func.func @main(%q: tensor<2x40x3x8xf32>, %k: tensor<2x24x3x8xf32>, %v: tensor<2x24x3x8xf32>, %b: tensor<2x1x1x24xf32>)
+    -> tensor<2x40x3x8xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %least = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %s = stablehlo.dot_general %q, %k, batching_dims = [0, 2] x [0, 2], contracting_dims = [3] x [3]
+       : (tensor<2x40x3x8xf32>, tensor<2x24x3x8xf32>) -> tensor<2x3x40x24xf32>
+  %bb = stablehlo.broadcast_in_dim %b, dims = [0, 1, 2, 3] : (tensor<2x1x1x24xf32>) -> tensor<2x3x40x24xf32>
+  %sb = stablehlo.add %s, %bb : tensor<2x3x40x24xf32>
+  %m = stablehlo.reduce(%sb init: %least) applies stablehlo.maximum across dimensions = [3]
+       : (tensor<2x3x40x24xf32>, tensor<f32>) -> tensor<2x3x40xf32>
+  %mb = stablehlo.broadcast_in_dim %m, dims = [0, 1, 2] : (tensor<2x3x40xf32>) -> tensor<2x3x40x24xf32>
+  %d = stablehlo.subtract %sb, %mb : tensor<2x3x40x24xf32>
+  %e = stablehlo.exponential %d : tensor<2x3x40x24xf32>
+  %t = stablehlo.reduce(%e init: %zero) applies stablehlo.add across dimensions = [3]
+       : (tensor<2x3x40x24xf32>, tensor<f32>) -> tensor<2x3x40xf32>
+  %tb = stablehlo.broadcast_in_dim %t, dims = [0, 1, 2] : (tensor<2x3x40xf32>) -> tensor<2x3x40x24xf32>
+  %p = stablehlo.divide %e, %tb : tensor<2x3x40x24xf32>
+MLIR
+      cat; } >program.mlir
+    exits 0 compile program.mlir --emit plan
+}
+program <<'MLIR'
+  %o = stablehlo.dot_general %p, %v, batching_dims = [0, 1] x [0, 2], contracting_dims = [3] x [1]
+       : (tensor<2x3x40x24xf32>, tensor<2x24x3x8xf32>) -> tensor<2x3x40x8xf32>
+  %r = stablehlo.transpose %o, dims = [0, 2, 1, 3] : (tensor<2x3x40x8xf32>) -> tensor<2x40x3x8xf32>
+  return %r : tensor<2x40x3x8xf32>
+}
+MLIR
+says 'attention: stages'
+agrees program.mlir
+program <<'MLIR'
+  %o = stablehlo.dot_general %v, %p, batching_dims = [0, 2] x [0, 1], contracting_dims = [1] x [3]
+       : (tensor<2x24x3x8xf32>, tensor<2x3x40x24xf32>) -> tensor<2x3x8x40xf32>
+  %r = stablehlo.transpose %o, dims = [0, 3, 1, 2] : (tensor<2x3x8x40xf32>) -> tensor<2x40x3x8xf32>
+  return %r : tensor<2x40x3x8xf32>
+}
+MLIR
+says ': stages'
+agrees program.mlir
+program <<'MLIR'
+  %pr = stablehlo.reshape %p : (tensor<2x3x40x24xf32>) -> tensor<6x40x24xf32>
+  %vt = stablehlo.transpose %v, dims = [0, 2, 1, 3] : (tensor<2x24x3x8xf32>) -> tensor<2x3x24x8xf32>
+  %vr = stablehlo.reshape %vt : (tensor<2x3x24x8xf32>) -> tensor<6x24x8xf32>
+  %o = stablehlo.dot_general %pr, %vr, batching_dims = [0] x [0], contracting_dims = [2] x [1]
+       : (tensor<6x40x24xf32>, tensor<6x24x8xf32>) -> tensor<6x40x8xf32>
+  %or = stablehlo.reshape %o : (tensor<6x40x8xf32>) -> tensor<2x3x40x8xf32>
+  %r = stablehlo.transpose %or, dims = [0, 2, 1, 3] : (tensor<2x3x40x8xf32>) -> tensor<2x40x3x8xf32>
+  return %r : tensor<2x40x3x8xf32>
+}
+MLIR
+says 'attention: stages'
+agrees program.mlir
+# the weights are wanted by someone else, or in another order: not joined, and right
+program <<'MLIR'
+  %o = stablehlo.dot_general %p, %v, batching_dims = [0, 1] x [0, 2], contracting_dims = [3] x [1]
+       : (tensor<2x3x40x24xf32>, tensor<2x24x3x8xf32>) -> tensor<2x3x40x8xf32>
+  %r = stablehlo.transpose %o, dims = [0, 2, 1, 3] : (tensor<2x3x40x8xf32>) -> tensor<2x40x3x8xf32>
+  %x = stablehlo.reduce(%p init: %least) applies stablehlo.maximum across dimensions = [0, 1, 2, 3]
+       : (tensor<2x3x40x24xf32>, tensor<f32>) -> tensor<f32>
+  %xb = stablehlo.broadcast_in_dim %x, dims = [] : (tensor<f32>) -> tensor<2x40x3x8xf32>
+  %rx = stablehlo.add %r, %xb : tensor<2x40x3x8xf32>
+  return %rx : tensor<2x40x3x8xf32>
+}
+MLIR
+if grep -q ': stages' out; then fail 'weights that are read twice were joined'; else pass; fi
+agrees program.mlir
+
+finish
