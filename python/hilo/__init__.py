@@ -98,15 +98,14 @@ class Client:
     """Where programs run: its threads, and how it compiles unless compile() is told otherwise.
 
     threads: threads that a run may use; 0 = one per core. level: of optimisation, 0 to 3. backend: "auto", or "reference", the
-    evaluator that defines every result.
+    evaluator that defines every result. cache_dir: where what is compiled is kept for other processes; "" = nowhere, None = where
+    HILO_CACHE_DIR or the system says.
     """
 
-    def __init__(self, threads: int = 0, level: int = 2, backend: str = "auto"):
-        lib = _c.library()
-        options, pointer = _c.ClientOptions(), ctypes.c_void_p()
-        lib.hilo_client_options_init(options)
-        options.threads = threads
-        options.diagnostic = ctypes.cast(_hear, ctypes.c_void_p)
+    def __init__(self, threads: int = 0, level: int = 2, backend: str = "auto", cache_dir: str | os.PathLike | None = None):
+        lib, pointer = _c.library(), ctypes.c_void_p()
+        options = _c.ClientOptions(threads=threads, device=b"cpu", diagnostic=ctypes.cast(_hear, ctypes.c_void_p),
+                                   cache_dir=None if cache_dir is None else os.fsencode(cache_dir))
         _check(lib.hilo_client_create, options, ctypes.byref(pointer))
         self._handle = _Handle(pointer.value, lib.hilo_client_release)
         self.level, self.backend = level, backend
@@ -123,11 +122,9 @@ class Client:
         backend = self.backend if backend is None else backend
         if backend not in _c.BACKENDS:
             raise ValueError(f"backend {backend!r}: expected one of {', '.join(_c.BACKENDS)}")
-        lib, options, pointer = _c.library(), _c.CompileOptions(), ctypes.c_void_p()
-        lib.hilo_compile_options_init(options)
-        options.level = self.level if level is None else level
-        options.backend = _c.BACKENDS[backend]
-        options.entry = entry.encode() if entry else None
+        lib, pointer = _c.library(), ctypes.c_void_p()
+        options = _c.CompileOptions(level=self.level if level is None else level, backend=_c.BACKENDS[backend], cache=1,
+                                    entry=entry.encode() if entry else None)
         module = self._module(program)
         _check(lib.hilo_compile, self._handle.pointer, module.pointer, options, ctypes.byref(pointer))
         return Executable(self, _Handle(pointer.value, lib.hilo_executable_release), program)
@@ -144,7 +141,6 @@ class Client:
 
     def _module(self, program) -> _Handle:
         lib, pointer, options = _c.library(), ctypes.c_void_p(), _c.ModuleOptions()
-        lib.hilo_module_options_init(options)
         if isinstance(program, os.PathLike):
             _check(lib.hilo_module_load, self._handle.pointer, os.fsencode(program), options, ctypes.byref(pointer))
         else:
@@ -321,10 +317,8 @@ class Executable:
         try:
             for array, number in zip(arrays, self._dtypes):
                 wrapped.append(_wrap(client, array, number))
-            options = _c.ExecuteOptions()
-            lib.hilo_execute_options_init(options)
             step = _c.STEP(on_step) if on_step else None
-            options.step = ctypes.cast(step, ctypes.c_void_p) if step else None
+            options = _c.ExecuteOptions(step=ctypes.cast(step, ctypes.c_void_p) if step else None)
             inputs, outputs = (ctypes.c_void_p * max(len(wrapped), 1))(*wrapped), (ctypes.c_void_p * max(len(self.outputs), 1))()
             _check(lib.hilo_execute, self._handle.pointer, options, inputs, len(wrapped), outputs, len(self.outputs))
             return [_unwrap(outputs[i], arrays) for i in range(len(self.outputs))]
@@ -345,7 +339,6 @@ class Executable:
     def stats(self) -> dict[str, float]:
         """executions, total_ms, last_ms, average_ms, compile_ms, peak_bytes."""
         stats = _c.Stats()
-        stats.struct_size = ctypes.sizeof(stats)
         _check(_c.library().hilo_executable_stats, self._handle.pointer, stats)
         return {name: getattr(stats, name) for name, _ in stats._fields_[1:]}
 

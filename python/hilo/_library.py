@@ -15,41 +15,48 @@ OK, INVALID_ARGUMENT = 0, 3
 WRITE = ctypes.CFUNCTYPE(None, c_void_p, c_void_p, c_size_t)
 
 
+class _Sized(ctypes.Structure):
+    """A struct that begins with its size, as this package knows it: a library that knows more of it fills in the rest."""
+
+    def __init__(self, **fields):
+        super().__init__(ctypes.sizeof(self), **fields)
+
+
 class Type(ctypes.Structure):
     _fields_ = [("dtype", c_int), ("rank", c_uint32), ("dims", POINTER(c_int64))]
 
 
-class Diagnostic(ctypes.Structure):
+class Diagnostic(_Sized):
     _fields_ = [("struct_size", c_size_t), ("severity", c_int), ("status", c_int), ("message", c_char_p), ("label", c_char_p),
                 ("file", c_char_p), ("line", c_uint32), ("column", c_uint32), ("source", c_char_p)]
 
 
-class ClientOptions(ctypes.Structure):
+class ClientOptions(_Sized):
     _fields_ = [("struct_size", c_size_t), ("threads", c_int32), ("device", c_char_p), ("allocate", c_void_p),
                 ("allocate_user", c_void_p), ("log", c_void_p), ("log_user", c_void_p), ("diagnostic", c_void_p),
-                ("diagnostic_user", c_void_p)]
+                ("diagnostic_user", c_void_p), ("cache_dir", c_char_p), ("cache_bytes", c_uint64)]
 
 
-class ModuleOptions(ctypes.Structure):
+class ModuleOptions(_Sized):
     _fields_ = [("struct_size", c_size_t), ("name", c_char_p), ("first_line", c_uint32), ("skip_verify", c_int32)]
 
 
-class CompileOptions(ctypes.Structure):
+class CompileOptions(_Sized):
     _fields_ = [("struct_size", c_size_t), ("level", c_int32), ("backend", c_int), ("entry", c_char_p), ("dump_dir", c_char_p),
-                ("passes", c_char_p)]
+                ("passes", c_char_p), ("cache", c_int32)]
 
 
-class StepEvent(ctypes.Structure):
+class StepEvent(_Sized):
     _fields_ = [("struct_size", c_size_t), ("kind", c_char_p), ("name", c_char_p), ("begin_ms", c_double), ("end_ms", c_double),
                 ("bytes", c_uint64)]
 
 
-class ExecuteOptions(ctypes.Structure):
+class ExecuteOptions(_Sized):
     _fields_ = [("struct_size", c_size_t), ("donate", c_void_p), ("timing", c_void_p), ("cancelled", c_void_p),
                 ("cancelled_user", c_void_p), ("step", c_void_p), ("step_user", c_void_p)]
 
 
-class Stats(ctypes.Structure):
+class Stats(_Sized):
     _fields_ = [("struct_size", c_size_t), ("executions", c_uint64), ("total_ms", c_double), ("last_ms", c_double),
                 ("average_ms", c_double), ("compile_ms", c_double), ("peak_bytes", c_uint64)]
 
@@ -62,15 +69,12 @@ _FUNCTIONS = {
     "hilo_version": (c_char_p,),
     "hilo_status_name": (c_char_p, c_int),
     "hilo_dtype_name": (c_char_p, c_int),
-    "hilo_client_options_init": (None, POINTER(ClientOptions)),
     "hilo_client_create": (c_int, POINTER(ClientOptions), POINTER(c_void_p)),
     "hilo_client_release": (None, c_void_p),
     "hilo_client_threads": (c_int32, c_void_p),
-    "hilo_module_options_init": (None, POINTER(ModuleOptions)),
     "hilo_module_parse": (c_int, c_void_p, c_char_p, c_size_t, POINTER(ModuleOptions), POINTER(c_void_p)),
     "hilo_module_load": (c_int, c_void_p, c_char_p, POINTER(ModuleOptions), POINTER(c_void_p)),
     "hilo_module_release": (None, c_void_p),
-    "hilo_compile_options_init": (None, POINTER(CompileOptions)),
     "hilo_compile": (c_int, c_void_p, c_void_p, POINTER(CompileOptions), POINTER(c_void_p)),
     "hilo_executable_release": (None, c_void_p),
     "hilo_executable_serialize": (c_int, c_void_p, WRITE, c_void_p),
@@ -90,7 +94,6 @@ _FUNCTIONS = {
     "hilo_buffer_dims": (POINTER(c_int64), c_void_p),
     "hilo_buffer_bytes": (c_size_t, c_void_p),
     "hilo_buffer_data": (c_void_p, c_void_p),
-    "hilo_execute_options_init": (None, POINTER(ExecuteOptions)),
     "hilo_execute": (c_int, c_void_p, POINTER(ExecuteOptions), POINTER(c_void_p), c_size_t, POINTER(c_void_p), c_size_t),
     "hilo_executable_stats": (c_int, c_void_p, POINTER(Stats)),
 }
