@@ -390,8 +390,49 @@ static hilo_status port_sharding(struct partition *c, enum ir_slot slot, uint32_
     return HILO_OK;
 }
 
-/* The entries of a list of dictionaries without what shardings said. */
-static void drop_shardings(struct partition *c, enum ir_slot slot) {
+/* The result that parameter i may give its memory to, which is why frameworks name results only where shardings are theirs to
+   say: the first of its type that no other parameter has; -1 = none. `taken`: by result. */
+static int64_t donated_to(struct partition *c, uint32_t i, bool *taken, uint32_t nout) {
+    struct ir_module *m = c->map.o->m;
+    ir_block body = ir_func_body(m, c->func);
+    ir_attr attrs = port_attrs(c, IR_FUNC_arg_attrs, i);
+    const struct ir_attr_data *donor = ir_attr_get(m, ir_dict_find(m, attrs, STR("jax.buffer_donor")));
+    if (donor->kind != IR_ATTR_BOOL || !donor->i || !IR_NONE(ir_dict_find(m, attrs, STR("tf.aliasing_output"))))
+        return -1;
+    ir_type type = ir_val_get(m, ir_block_get(m, body)->args[i])->type;
+    for (uint32_t j = 0; j < nout; j++)
+        if (!taken[j] && IR_SAME(ir_val_get(m, ir_operand(m, ir_terminator(m, body), j))->type, type)) {
+            taken[j] = true;
+            return j;
+        }
+    return -1;
+}
+
+/* Results for the parameters that may be donated; those that are named must still have the parameter's type. By parameter, -1
+   = none. */
+static int64_t *find_donors(struct partition *c, uint32_t nin, uint32_t nout) {
+    struct opt *o = c->map.o;
+    int64_t *to = ARENA_ARRAY(&o->scratch, int64_t, nin + 1);
+    bool *taken = ARENA_ARRAY(&o->scratch, bool, nout + 1);
+    ir_block body = ir_func_body(o->m, c->func);
+    memset(taken, 0, nout + 1);
+    for (uint32_t i = 0; i < nin; i++) {
+        ir_attr named = ir_dict_find(o->m, port_attrs(c, IR_FUNC_arg_attrs, i), STR("tf.aliasing_output"));
+        ir_type type = ir_val_get(o->m, ir_block_get(o->m, body)->args[i])->type;
+        if (!ir_attr_as_i64(o->m, named, &to[i]) || to[i] < 0 || to[i] >= nout || taken[to[i]] ||
+            !IR_SAME(ir_val_get(o->m, ir_operand(o->m, ir_terminator(o->m, body), (uint32_t)to[i]))->type, type))
+            to[i] = -1;
+        else
+            taken[to[i]] = true;
+    }
+    for (uint32_t i = 0; i < nin; i++)
+        if (to[i] < 0)
+            to[i] = donated_to(c, i, taken, nout);
+    return to;
+}
+
+/* The entries of a list of dictionaries without what shardings and donations said; with `donors`, by entry, where they go. */
+static void drop_shardings(struct partition *c, enum ir_slot slot, const int64_t *donors) {
     struct opt *o = c->map.o;
     const struct ir_attr_data *list = ir_attr_get(o->m, ir_prop(o->m, c->func, slot));
     if (list->kind != IR_ATTR_ARRAY)
@@ -399,15 +440,20 @@ static void drop_shardings(struct partition *c, enum ir_slot slot) {
     ir_attr *items = ARENA_ARRAY(&o->scratch, ir_attr, list->n + 1);
     for (uint32_t i = 0; i < list->n; i++) {
         const struct ir_attr_data *d = ir_attr_get(o->m, list->items[i]);
-        ir_attr *kept = ARENA_ARRAY(&o->scratch, ir_attr, d->n + 1);
-        ir_str *names = ARENA_ARRAY(&o->scratch, ir_str, d->n + 1);
+        ir_attr *kept = ARENA_ARRAY(&o->scratch, ir_attr, d->n + 2);
+        ir_str *names = ARENA_ARRAY(&o->scratch, ir_str, d->n + 2);
         uint32_t n = 0;
         for (uint32_t k = 0; k < d->n; k++) {
             struct str name = ir_str_get(o->m, d->names[k]);
-            if (str_is(name, "sdy.sharding") || str_is(name, "mhlo.sharding"))
+            if (str_is(name, "sdy.sharding") || str_is(name, "mhlo.sharding") ||
+                (donors && (str_is(name, "tf.aliasing_output") || str_is(name, "jax.buffer_donor"))))
                 continue;
             names[n] = d->names[k];
             kept[n++] = d->items[k];
+        }
+        if (donors && d->kind == IR_ATTR_DICT && donors[i] >= 0) {
+            names[n] = ir_str_of(o->m, STR("tf.aliasing_output"));
+            kept[n++] = ir_attr_int(o->m, ir_type_scalar(o->m, IR_I32_T), donors[i]);
         }
         items[i] = d->kind == IR_ATTR_DICT ? ir_attr_dict(o->m, names, kept, n) : list->items[i];
     }
@@ -523,8 +569,8 @@ hilo_status opt_partition(struct opt *o) {
         types[nin + i] = ir_val_get(m, ir_operand(m, ir_terminator(m, body), i))->type;
     ir_type type = ir_type_function(m, types, nin, types + nin, nout);
     ir_set_prop(m, func, IR_FUNC_function_type, ir_attr_of_type(m, type));
-    drop_shardings(&c, IR_FUNC_arg_attrs);
-    drop_shardings(&c, IR_FUNC_res_attrs);
+    drop_shardings(&c, IR_FUNC_arg_attrs, find_donors(&c, nin, nout));
+    drop_shardings(&c, IR_FUNC_res_attrs, NULL);
     if (c.partitions > 1)
         say_shardings(&c, in, nin, out, nout);
     o->changes++;

@@ -100,6 +100,28 @@ module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 2 : i32, m
   }
 }
 // -----
+// Donated parameters go to results of their type: named ones where they still have it, others where there is one.
+module attributes {mhlo.num_partitions = 2 : i32} {
+  sdy.mesh @mesh = <["x"=2]>
+  func.func @f(%a: tensor<8xf32> {jax.buffer_donor = true, sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}, %b: tensor<8xf32> {tf.aliasing_output = 0 : i32}, %c: tensor<8xf32> {jax.buffer_donor = true}, %d: tensor<8xf32> {tf.aliasing_output = 1 : i32}) -> (tensor<8xf32>, tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) {
+    %0 = stablehlo.add %b, %c : tensor<8xf32>
+    return %0, %0 : tensor<8xf32>, tensor<8xf32>
+  }
+}
+// ----- expected
+module attributes {mhlo.num_partitions = 2 : i32, mhlo.spmd_parameters_shardings = ["{devices=[2]0,1}", "{replicated}", "{replicated}", "{replicated}"], mhlo.spmd_output_sharding = "{{replicated}, {devices=[2]0,1}}"} {
+  sdy.mesh @mesh = <["x"=2]>
+  func.func @f(%arg0: tensor<4xf32> {tf.aliasing_output = 1 : i32}, %arg1: tensor<8xf32> {tf.aliasing_output = 0 : i32}, %arg2: tensor<8xf32>, %arg3: tensor<8xf32>) -> (tensor<8xf32>, tensor<4xf32>) {
+    %0 = stablehlo.add %arg1, %arg2 : tensor<8xf32>
+    %1 = stablehlo.constant dense<[0, 4]> : tensor<2xi32>
+    %2 = stablehlo.partition_id : tensor<ui32>
+    %3 = stablehlo.dynamic_slice %1, %2, sizes = [1] : (tensor<2xi32>, tensor<ui32>) -> tensor<1xi32>
+    %4 = stablehlo.reshape %3 : (tensor<1xi32>) -> tensor<i32>
+    %5 = stablehlo.dynamic_slice %0, %4, sizes = [4] : (tensor<8xf32>, tensor<i32>) -> tensor<4xf32>
+    return %0, %5 : tensor<8xf32>, tensor<4xf32>
+  }
+}
+// -----
 // RUN: --passes=inline,partition
 // One partition: nothing is divided, and what it computes can be checked.
 module attributes {mhlo.num_partitions = 1 : i32} {
