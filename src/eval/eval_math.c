@@ -214,8 +214,10 @@ static ext zeta_even(ext x, ext f, ext q) {
 /* For odd x those of equal rank nearly cancel, so their differences are summed as such. */
 static ext zeta_odd(ext x, ext f, ext q) {
     ext sum = 0, j = 0, n = floorl(-q) + 1;
-    for (; j < n && j < 64; j += 1)
-        sum += powl(f + j, -x) * expm1l(-x * log1pl((1 - 2 * f) / (f + j)));
+    for (; j < n && j < 64; j += 1) {
+        ext ratio = expm1l(-x * log1pl((1 - 2 * f) / (f + j)));
+        sum += isinf(ratio) ? powl(1 - f + j, -x) : powl(f + j, -x) * ratio;
+    }
     if (j == n)
         return sum + zeta_positive(x, 1 - f + j);
     return sum + (zeta_positive(x, 1 - f + j) - zeta_positive(x, f + j)) + zeta_positive(x, 1 - q);

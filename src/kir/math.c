@@ -11,8 +11,8 @@ kir_val km_poly(struct km m, kir_val x, const double *c, int n) {
 /* The functions that are known. Behind each: ops of f32, without casts of bits; the largest error that was
    found, in ulp, of f32 (every 199th number at least) and f64 (65,000 random ones). sinh and cosh of f32 follow what CHLO
    expands them to, and are measured against that. sin, cos and tan are about 30 ops up to 2^17; the rest is a branch for
-   larger angles. */
-static const struct { km_fn1 *one; km_fn2 *two; } functions[KIR_MATH_COUNT] = {
+   larger angles. `narrow`: of f32 only. */
+static const struct { km_fn1 *one; km_fn2 *two; bool narrow; } functions[KIR_MATH_COUNT] = {
     [KIR_MATH_EXP] = {km_exp, NULL},               /* 22  0.9  0.9 */
     [KIR_MATH_EXPM1] = {km_expm1, NULL},           /* 20  1.6  1.7 */
     [KIR_MATH_LOG] = {km_log, NULL},               /* 30  0.8  0.8 */
@@ -39,10 +39,15 @@ static const struct { km_fn1 *one; km_fn2 *two; } functions[KIR_MATH_COUNT] = {
     [KIR_MATH_ATANH] = {km_atanh, NULL},           /* 41  2.1  1.8 */
     [KIR_MATH_ROUND_AFZ] = {km_round_afz, NULL},   /*  6  0    0 */
     [KIR_MATH_NEXT_AFTER] = {NULL, km_next_after}, /* 14  0    0 */
+    [KIR_MATH_LGAMMA] = {km_lgamma, NULL, true},         /* 0.5 */
+    [KIR_MATH_DIGAMMA] = {km_digamma, NULL, true},       /* 0.5 */
+    [KIR_MATH_BESSEL_I1E] = {km_bessel_i1e, NULL, true}, /* 0.51 */
+    [KIR_MATH_ZETA] = {NULL, km_zeta, true},             /* 0.5 */
+    [KIR_MATH_POLYGAMMA] = {NULL, km_polygamma, true},   /* 0.5 */
 };
 
 bool kir_math_known(enum kir_math f, enum kir_type t) {
-    return (functions[f].one || functions[f].two) && kir_is_float(t);
+    return (functions[f].one || functions[f].two) && kir_is_float(t) && !(functions[f].narrow && t == KIR_F64);
 }
 
 kir_val kir_math_expand(struct kir *k, enum kir_math f, kir_val a, kir_val b) {

@@ -90,5 +90,8 @@ km_fn2 km_atan2;
 /* math_special.c */
 km_fn1 km_rsqrt, km_cbrt, km_erf, km_erfc, km_erf_inv, km_round_afz;
 km_fn2 km_next_after;
+/* math_gamma.c: of f32 */
+km_fn1 km_lgamma, km_digamma, km_bessel_i1e;
+km_fn2 km_zeta, km_polygamma;
 
 #endif

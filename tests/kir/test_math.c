@@ -26,6 +26,11 @@ static ext ref_erf_inv(ext x) { return full_erf_inv((double)x); }
 static ext ref_sinh32(ext x) { return narrow_sinh((double)x); }
 static ext ref_cosh32(ext x) { return narrow_cosh((double)x); }
 
+static ext ref_lgamma(ext x) { return full_lgamma((double)x); }
+static ext ref_digamma(ext x) { return math_digamma((double)x); }
+static ext ref_bessel_i1e(ext x) { return math_bessel_i1e((double)x); }
+
+enum { F32_ONLY = -1 };
 static const struct { enum kir_math f; reference1 *ref; double f32, f64; } unary[] = { /* bounds in ulp */
     {KIR_MATH_EXP, expl, 1, 1},         {KIR_MATH_EXPM1, expm1l, 2, 2},     {KIR_MATH_LOG, logl, 1, 1},
     {KIR_MATH_LOG1P, log1pl, 2, 2},     {KIR_MATH_LOGISTIC, ref_logistic, 2.5, 2.5}, {KIR_MATH_TANH, tanhl, 2.5, 2.5},
@@ -34,7 +39,8 @@ static const struct { enum kir_math f; reference1 *ref; double f32, f64; } unary
     {KIR_MATH_ERFC, erfcl, 3, 2},     {KIR_MATH_ERF_INV, ref_erf_inv, 2.5, 2.5}, {KIR_MATH_ASIN, asinl, 2.5, 2.5},
     {KIR_MATH_ACOS, acosl, 1.5, 1.5},   {KIR_MATH_ATAN, atanl, 2.75, 2.75},   {KIR_MATH_SINH, NULL, 3, 3},
     {KIR_MATH_COSH, NULL, 3, 3},        {KIR_MATH_ASINH, asinhl, 3, 3},     {KIR_MATH_ACOSH, acoshl, 3, 3},
-    {KIR_MATH_ATANH, atanhl, 2.5, 2.5}, {KIR_MATH_ROUND_AFZ, roundl, 0, 0},
+    {KIR_MATH_ATANH, atanhl, 2.5, 2.5}, {KIR_MATH_ROUND_AFZ, roundl, 0, 0}, {KIR_MATH_LGAMMA, ref_lgamma, 1, F32_ONLY},
+    {KIR_MATH_DIGAMMA, ref_digamma, 1, F32_ONLY}, {KIR_MATH_BESSEL_I1E, ref_bessel_i1e, 1, F32_ONLY},
 };
 
 static reference1 *reference(size_t i, bool f64) {
@@ -190,6 +196,9 @@ static void test_f64(void **state) {
     uint64_t seed = 1;
     (void)state;
     for (size_t u = 0; u < sizeof unary / sizeof *unary; u++) {
+        assert_int_equal(kir_math_known(unary[u].f, KIR_F64), unary[u].f64 != F32_ONLY);
+        if (unary[u].f64 == F32_ONLY)
+            continue;
         struct function *c = function_new(unary[u].f, true, KIR_VECTOR);
         check_edges(c, reference(u, true));
         static const int ranges[][2] = {{-1074, 1023}, {-30, 12}, {-3, 3}, {-1, 0}};
@@ -229,6 +238,31 @@ static void check_pairs(enum kir_math f, bool f64, reference2 *ref, double bound
     }
     check(c, bound);
     function_free(c);
+}
+
+static ext ref_zeta(ext x, ext q) { return math_zeta((double)x, (double)q); }
+static ext ref_polygamma(ext n, ext x) { return math_polygamma((double)n, (double)x); }
+
+/* Orders that are whole, at arguments of either sign. */
+static void check_orders(enum kir_math f, reference2 *ref, double bound) {
+    struct function *c = function_new(f, false, KIR_VECTOR);
+    uint64_t seed = 3;
+    for (int order = -2; order < 24; order++) {
+        for (size_t i = 0; i < BLOCK; i++) {
+            put(c, &c->x, i, order < 0 ? order + 0.5 : order);
+            put(c, &c->y, i, i < 2 * EDGES ? edge(i) : random_double(&seed, -4, 6));
+        }
+        compare(c, BLOCK, NULL, ref);
+    }
+    check(c, bound);
+    function_free(c);
+}
+
+static void test_orders(void **state) {
+    (void)state;
+    check_pairs(KIR_MATH_ZETA, false, ref_zeta, 1);
+    check_orders(KIR_MATH_ZETA, ref_zeta, 1);
+    check_orders(KIR_MATH_POLYGAMMA, ref_polygamma, 1);
 }
 
 static void test_pairs(void **state) {
@@ -295,7 +329,7 @@ static void test_expansion(void **state) {
         double want = exp((double)in[r / 8]) + 1 + (double)ref_logistic(sinl(expl((ext)in[r / 8]))) * (r % 8);
         assert_true(fabs((double)got[r] - want) < 1e-5 * want);
     }
-    assert_false(kir_math_known(KIR_MATH_DIGAMMA, KIR_F32));
+    assert_false(kir_math_known(KIR_MATH_DIGAMMA, KIR_F64));
     kir_free(k);
     diag_clear(&d);
 }
@@ -303,7 +337,7 @@ static void test_expansion(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_f32),          cmocka_unit_test(test_f64),       cmocka_unit_test(test_pairs),
-        cmocka_unit_test(test_exact_powers), cmocka_unit_test(test_expansion),
+        cmocka_unit_test(test_exact_powers), cmocka_unit_test(test_expansion), cmocka_unit_test(test_orders),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
