@@ -33,23 +33,27 @@ _BFLOAT = 4
 _lent = {}  # by the address of a _Managed: what has to live as long
 
 
-def _release(address):
-    _lent.pop(address, None)
+def _release(address, lent=_lent):  # at the interpreter's end modules have no names any more
+    lent.pop(address, None)
 
 
 _deleter = _DELETER(_release)
 
 
-def _unused(capsule, _name=b"dltensor"):
-    """A capsule that nobody has taken gives back what it lends; a consumer renames it."""
-    api = ctypes.pythonapi
-    if api.PyCapsule_IsValid(ctypes.c_void_p(capsule), _name):
-        _release(_pointer(ctypes.c_void_p(capsule), _name))
-
-
 _pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)(("PyCapsule_GetPointer", ctypes.pythonapi))
+_valid = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p)(("PyCapsule_IsValid", ctypes.pythonapi))
+
+
+def _unused(capsule, valid=_valid, pointer=_pointer, release=_release):
+    """A capsule that nobody has taken gives back what it lends; a consumer renames it."""
+    if valid(capsule, b"dltensor"):
+        release(pointer(capsule, b"dltensor"))
+
+
 _DESTRUCTOR = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
 _destructor = _DESTRUCTOR(_unused)
+for _called in (_deleter, _destructor):  # by arrays that may outlive this module
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(_called))
 _new = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, _DESTRUCTOR)(
     ("PyCapsule_New", ctypes.pythonapi))
 
