@@ -413,12 +413,71 @@ static hilo_status reduce_joint(struct eval *cx, ir_op op, const struct joint *j
     return status;
 }
 
+static void not_owned(void *user, void *data) {
+    (void)user;
+    (void)data;
+}
+
+/* The part of this process in operand i of all members, combined, into the same part of `common`. */
+static hilo_status reduce_part(struct eval *cx, ir_op op, const struct joint *j, uint32_t i, struct value *common) {
+    uint32_t n = j->group.n;
+    size_t part = (common->count + n - 1) / n, begin = part * j->group.rank;
+    if (begin >= common->count)
+        return HILO_OK;
+    int64_t size = (int64_t)(common->count - begin < part ? common->count - begin : part);
+    size_t bytes = n * sizeof(struct value *), to = common->bytes / common->count;
+    struct value **v = mem_alloc(&cx->al, bytes), *sum = NULL;
+    if (!v)
+        return HILO_RESOURCE_EXHAUSTED;
+    memset(v, 0, bytes);
+    hilo_status status = HILO_OK;
+    for (uint32_t k = 0; k < n && status == HILO_OK; k++) {
+        struct value *whole = joint_value(j, k, i);
+        char *data = (char *)whole->data + whole->bytes / whole->count * begin;
+        status = value_borrow(&cx->al, whole->dtype, &size, 1, data, not_owned, NULL, &v[k]);
+    }
+    struct combine c;
+    if (status == HILO_OK)
+        status = combine_open(cx, op, &c);
+    if (status == HILO_OK) {
+        status = reduce_values(cx, &c, common->dtype, v, n, &sum);
+        combine_close(&c);
+    }
+    if (status == HILO_OK)
+        memcpy((char *)common->data + begin * to, sum->data, (size_t)size * to);
+    value_unref(sum);
+    eval_drop(v, n);
+    mem_free(&cx->al, v, bytes);
+    return status;
+}
+
+/* What is large is combined in parts, one by each member, and is one value of all. */
+static hilo_status all_reduce(struct eval *cx, ir_op op, const struct joint *j, uint32_t n, struct value **out) {
+    enum { SHARED = 4096 }; /* elements that are worth to wait for once more */
+    bool any = false;
+    hilo_status status = HILO_OK;
+    for (uint32_t i = 0; i < n && status == HILO_OK; i++) {
+        if (joint_value(j, 0, i)->count < SHARED) {
+            status = reduce_joint(cx, op, j, i, UINT32_MAX, &out[i]);
+            continue;
+        }
+        struct value *common;
+        status = meeting_common(cx, j->meeting, i, eval_result_dtype(cx, op, i), &common);
+        if (status == HILO_OK)
+            status = reduce_part(cx, op, j, i, common);
+        if (status == HILO_OK)
+            out[i] = value_ref(common);
+        any = true;
+    }
+    return status == HILO_OK && any ? meeting_finish(cx, op, j->meeting) : status;
+}
+
 hilo_status eval_all_reduce(struct eval *cx, ir_op op, struct value *const *in, struct value **out) {
     uint32_t n = ir_op_get(cx->m, op)->noperands;
     struct joint j;
     hilo_status status = joint_join(cx, op, in, n, true, UINT32_MAX, &j);
-    for (uint32_t i = 0; i < n && status == HILO_OK; i++)
-        status = reduce_joint(cx, op, &j, i, UINT32_MAX, &out[i]);
+    if (status == HILO_OK)
+        status = all_reduce(cx, op, &j, n, out);
     joint_leave(cx, &j);
     return status;
 }

@@ -16,10 +16,10 @@ struct meeting {
     uint16_t kind;
     int64_t channel;
     uint32_t n, count;      /* members, values of each */
-    uint32_t arrived, left;
-    bool complete;
+    uint32_t arrived, finished, left;
+    bool complete, common;  /* common: all have finished their parts of what is made together */
     size_t bytes;           /* of this block */
-    struct value **values;  /* n x count */
+    struct value **values;  /* n x count, then what is made together: count */
     uint32_t members[];
 };
 
@@ -69,7 +69,7 @@ static void grid_init(struct grid *g, const hilo_allocator *al, uint32_t process
 }
 
 static void meeting_free(struct grid *g, struct meeting *m) {
-    eval_drop(m->values, m->n * m->count);
+    eval_drop(m->values, (m->n + 1) * m->count);
     mem_free(&g->al, m, m->bytes);
 }
 
@@ -205,7 +205,7 @@ static struct meeting *meeting_find(struct grid *g, uint16_t kind, int64_t chann
 static struct meeting *meeting_open(struct grid *g, uint16_t kind, int64_t channel, const uint32_t *members, uint32_t n,
                                     uint32_t count) {
     size_t head = (sizeof(struct meeting) + n * sizeof *members + 7) & ~(size_t)7;
-    size_t bytes = head + (size_t)n * count * sizeof(struct value *);
+    size_t bytes = head + ((size_t)n + 1) * count * sizeof(struct value *);
     struct meeting *m = mem_alloc(&g->al, bytes);
     if (!m)
         return NULL;
@@ -226,8 +226,9 @@ static void meeting_complete(struct grid *g, struct meeting *m) {
     pthread_cond_broadcast(&g->changed);
 }
 
-hilo_status meeting_join(struct eval *cx, ir_op op, int64_t channel, const uint32_t *members, uint32_t n,
-                         struct value *const *values, uint32_t count, struct meeting **out) {
+/* With references that are the meeting's, unless an error comes before they are. */
+static hilo_status join(struct eval *cx, ir_op op, int64_t channel, const uint32_t *members, uint32_t n,
+                        struct value **lent, uint32_t count, struct meeting **out) {
     struct eval_process *self = cx->process;
     struct grid *g = self->grid;
     uint16_t kind = (uint16_t)ir_kind(cx->m, op);
@@ -244,9 +245,9 @@ hilo_status meeting_join(struct eval *cx, ir_op op, int64_t channel, const uint3
         m = meeting_open(g, kind, channel, members, n, count);
     hilo_status status = !m ? HILO_RESOURCE_EXHAUSTED : m->count != count ? HILO_INVALID_ARGUMENT : HILO_OK;
     bool complete = false;
-    if (status == HILO_OK && !lend_all(g, values, count, &m->values[rank * count]))
-        status = HILO_RESOURCE_EXHAUSTED;
     if (status == HILO_OK) {
+        memcpy(&m->values[rank * count], lent, count * sizeof *lent);
+        memset(lent, 0, count * sizeof *lent);
         if (++m->arrived == n)
             meeting_complete(g, m);
         complete = m->complete || grid_wait(g, &m->complete);
@@ -258,6 +259,49 @@ hilo_status meeting_join(struct eval *cx, ir_op op, int64_t channel, const uint3
         return wait_error(cx, op);
     *out = m;
     return status;
+}
+
+hilo_status meeting_join(struct eval *cx, ir_op op, int64_t channel, const uint32_t *members, uint32_t n,
+                         struct value *const *values, uint32_t count, struct meeting **out) {
+    size_t bytes = count * sizeof *values;
+    struct value **lent = mem_alloc(&cx->al, bytes);
+    if (!lent)
+        return HILO_RESOURCE_EXHAUSTED;
+    hilo_status status = HILO_RESOURCE_EXHAUSTED;
+    if (lend_all(cx->process->grid, values, count, lent)) {
+        status = join(cx, op, channel, members, n, lent, count, out);
+        eval_drop(lent, count);
+    }
+    mem_free(&cx->al, lent, bytes);
+    return status;
+}
+
+hilo_status meeting_common(struct eval *cx, struct meeting *m, uint32_t i, enum ir_dtype t, struct value **out) {
+    struct grid *g = cx->process->grid;
+    struct value **common = &m->values[m->n * m->count + i];
+    const struct value *like = m->values[i];
+    hilo_status status = HILO_OK;
+    pthread_mutex_lock(&g->lock);
+    if (!*common)
+        status = value_tensor(&g->al, t, like->dims, like->rank, common);
+    pthread_mutex_unlock(&g->lock);
+    *out = *common;
+    return status;
+}
+
+hilo_status meeting_finish(struct eval *cx, ir_op op, struct meeting *m) {
+    struct grid *g = cx->process->grid;
+    pthread_mutex_lock(&g->lock);
+    bool all = ++m->finished == m->n;
+    if (all) {
+        m->common = true;
+        g->waiting -= m->n - 1;
+        pthread_cond_broadcast(&g->changed);
+    } else {
+        all = grid_wait(g, &m->common);
+    }
+    pthread_mutex_unlock(&g->lock);
+    return all ? HILO_OK : wait_error(cx, op);
 }
 
 struct value *meeting_value(const struct meeting *m, uint32_t member, uint32_t i) {

@@ -25,6 +25,10 @@ hilo_status meeting_join(struct eval *cx, ir_op op, int64_t channel, const uint3
                          struct value *const *values, uint32_t count, struct meeting **out);
 struct value *meeting_value(const struct meeting *m, uint32_t member, uint32_t i); /* member: position in the group */
 void meeting_leave(struct eval *cx, struct meeting *m);
+/* A tensor of elements of type `t` in the shape of value i, which is made for all members (the meeting's): each fills its part,
+   then meeting_finish() waits until all have. */
+hilo_status meeting_common(struct eval *cx, struct meeting *m, uint32_t i, enum ir_dtype t, struct value **out);
+hilo_status meeting_finish(struct eval *cx, ir_op op, struct meeting *m);
 
 /* Where a parcel goes: first in, first out among equals. */
 struct parcel_key {

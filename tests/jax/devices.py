@@ -95,6 +95,9 @@ for name, f in {
 }.items():
     same(f"pmap {name}", lambda d, f=f: jax.pmap(f, axis_name="i", devices=d)(eight))
 
+large = rng.normal(size=(8, 70, 71)).astype(np.float32)
+same("pmap psum of much", lambda d: jax.pmap(lambda v: lax.psum((v, v[0], v * 2), "i"), axis_name="i", devices=d)(large))
+
 # ---- shard_map -------------------------------------------------------------------------------------------------------------
 
 

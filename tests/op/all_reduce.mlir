@@ -108,3 +108,38 @@ module @promoted {
     func.return
   }
 }
+
+// -----
+
+// What is large is combined in parts, one by each process; what one of three processes has left is shorter.
+module @large {
+  func.func private @p(%x: tensor<17x251xi64>) -> (tensor<17x251xi64>, tensor<17x251xi64>) {
+    %n = stablehlo.negate %x : tensor<17x251xi64>
+    %0:2 = "stablehlo.all_reduce"(%x, %n) <{replica_groups = dense<[[2, 0, 1]]> : tensor<1x3xi64>}> ({
+    ^bb0(%a: tensor<i64>, %b: tensor<i64>):
+      %1 = stablehlo.add %a, %b : tensor<i64>
+      stablehlo.return %1 : tensor<i64>
+    }) : (tensor<17x251xi64>, tensor<17x251xi64>) -> (tensor<17x251xi64>, tensor<17x251xi64>)
+    %2 = stablehlo.add %0#0, %x : tensor<17x251xi64>
+    func.return %2, %0#1 : tensor<17x251xi64>, tensor<17x251xi64>
+  }
+  func.func @main() {
+    %i = stablehlo.iota dim = 1 : tensor<17x251xi64>
+    %j = stablehlo.iota dim = 0 : tensor<17x251xi64>
+    %k = stablehlo.multiply %j, %j : tensor<17x251xi64>
+    %r:6 = "interpreter.run_parallel"(%i, %j, %k) {programs = [[@p], [@p], [@p]]}
+      : (tensor<17x251xi64>, tensor<17x251xi64>, tensor<17x251xi64>)
+      -> (tensor<17x251xi64>, tensor<17x251xi64>, tensor<17x251xi64>, tensor<17x251xi64>, tensor<17x251xi64>, tensor<17x251xi64>)
+    %ij = stablehlo.add %i, %j : tensor<17x251xi64>
+    %ijk = stablehlo.add %ij, %k : tensor<17x251xi64>
+    %n = stablehlo.negate %ijk : tensor<17x251xi64>
+    %1 = stablehlo.add %ijk, %i : tensor<17x251xi64>
+    %3 = stablehlo.add %ijk, %k : tensor<17x251xi64>
+    check.expect_eq %r#0, %1 : tensor<17x251xi64>
+    check.expect_eq %r#4, %3 : tensor<17x251xi64>
+    check.expect_eq %r#1, %n : tensor<17x251xi64>
+    check.expect_eq %r#3, %n : tensor<17x251xi64>
+    check.expect_eq %r#5, %n : tensor<17x251xi64>
+    func.return
+  }
+}
