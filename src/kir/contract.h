@@ -27,7 +27,8 @@ struct contraction {
     struct axis result[IR_MAX_RANK], sum[IR_MAX_RANK];
     enum kir_type acc; /* what products are summed in */
     bool conv;
-    bool pairs; /* packed operands hold two factors of 16 bits, which follow one another in the sum, in 32 */
+    bool plain[2]; /* an operand's element is one of memory as it lies there */
+    bool pairs;    /* packed operands hold two factors of 16 bits, which follow one another in the sum, in 32 */
     struct packed packed[2];
 };
 

@@ -39,6 +39,7 @@ struct blocks {
     int64_t lanes, panels, npanels;     /* the same for columns */
     bool here;                          /* panels are packed in the block */
     bool before;                        /* rows are brought by a kernel that runs before */
+    bool direct;                        /* rows are read where they lie */
     bool upright;                       /* rows lie side by side, and are brought so: `stride` of them a line */
     int64_t stride;
     uint32_t a, b, sums; /* buffers; a, sums: scratch */
@@ -123,6 +124,24 @@ static int64_t best_tile(int64_t rows, int64_t most) {
     return best;
 }
 
+/* Whether rows can stay where they lie: each contiguous, of the sum's type, and neighbours not in the same lines of the first
+   cache. */
+static bool is_direct(const struct blocks *b) {
+    enum { ALIAS = 4096 };
+    const struct contraction *c = b->c;
+    int64_t stride = 0;
+    uint32_t rows = 0, sums = 0;
+    for (uint32_t i = 0; i < b->nrow; i++)
+        if (c->result[b->row[i]].size > 1) {
+            rows++;
+            stride = c->result[b->row[i]].stride[b->rows];
+        }
+    for (uint32_t i = 0; i < c->nsum; i++)
+        sums += c->sum[i].size > 1;
+    return c->plain[b->rows] && !c->conv && !c->pairs && rows == 1 && sums == 1 && c->sum[b->cut].size > 1 && stride > 0 &&
+           c->sum[b->cut].stride[b->rows] == 1 && stride * (int64_t)(kir_type_bits(c->acc) / 8) % ALIAS != 0;
+}
+
 static void find_blocks(struct blocks *b) {
     const struct contraction *c = b->c;
     int64_t bytes = kir_type_bits(c->acc) / 8, l2 = (int64_t)c->l->target->l2_bytes, batches = 1;
@@ -137,15 +156,22 @@ static void find_blocks(struct blocks *b) {
     int64_t tiles = l2 / 4 / (b->tile * b->depth * bytes), panels = b->here ? BLOCK_PANELS_HERE : BLOCK_PANELS;
     tiles = b->here ? b->tiles : tiles < BLOCK_LEAST ? BLOCK_LEAST : tiles;
     int64_t parts = quotient(BLOCK_GRID, batches);
-    while (!b->here && tiles > 2 * BLOCK_LEAST && quotient(b->tiles, tiles) * quotient(b->panels, panels) < parts)
+    while (!b->here && tiles >= 4 * BLOCK_LEAST && quotient(b->tiles, tiles) * quotient(b->panels, panels) < parts)
         tiles = quotient(tiles, 2);
     while (panels > BLOCK_LEAST && quotient(b->tiles, tiles) * quotient(b->panels, panels) < parts)
         panels /= 2;
-    b->before = b->here && quotient(b->panels, panels) >= BLOCK_AGAIN;
+    b->direct = is_direct(b);
+    b->before = !b->direct && b->here && quotient(b->panels, panels) >= BLOCK_AGAIN;
     b->ntiles = even(b->tiles, tiles);
     b->npanels = even(b->panels, panels);
     int64_t vector = c->l->target->vector_bytes / bytes;
     b->stride = b->upright ? quotient(b->tile, vector) * vector : 1;
+}
+
+/* Whether an operand's elements are numbers of 16 bits with a sign. */
+static bool is_short(const struct contraction *c, uint32_t side) {
+    const struct ir_dtype_info *i = ir_dtype_get(ir_val_type(c->l->m, ir_operand(c->l->m, c->op, side))->dtype);
+    return (i->cls == IR_SINT && i->bits <= 16) || (i->cls == IR_UINT && i->bits <= 8);
 }
 
 static bool find(struct contraction *c, uint32_t v, struct blocks *b) {
@@ -156,6 +182,7 @@ static bool find(struct contraction *c, uint32_t v, struct blocks *b) {
     b->rows = !b->cols;
     if (c->result[v].stride[b->rows] != 0)
         return false;
+    c->pairs = c->acc == KIR_I32 && is_short(c, 0) && is_short(c, 1);
     find_axes(b);
     find_slabs(b);
     return b->nrows >= BLOCK_ROWS && b->nrows * b->all * c->result[v].size >= BLOCK_WORK && c->result[v].size >= 8;
@@ -185,11 +212,14 @@ static kir_val element(struct blocks *b, uint32_t side, kir_val last) {
     c->packed[side].on = false;
     for (int64_t i = 0; i < (c->pairs ? 2 : 1); i++) {
         sum->at = c->pairs ? lower_add(l, lower_mul(l, last, 2), kir_i64(l->k, i)) : last;
+        kir_val inside = {0};
         if (i == 1 && sum->size % 2) {
-            kir_val inside = kir_cmp(l->k, KIR_LT, 0, sum->at, kir_i64(l->k, sum->size));
+            inside = kir_cmp(l->k, KIR_LT, 0, sum->at, kir_i64(l->k, sum->size));
             l->guard = guard.i ? kir_op2(l->k, KIR_AND, 0, guard, inside) : inside;
         }
         x[i] = contract_factor(c, side);
+        if (inside.i) /* what is computed from an element that is not there may be another number than 0 */
+            x[i] = kir_select(l->k, inside, x[i], kir_int(l->k, c->acc, 0));
     }
     l->guard = guard;
     c->packed[side] = packed;
@@ -436,7 +466,26 @@ static void bring_panels(struct blocks *b, const struct block *at) {
 
 /* ---- products --------------------------------------------------------------------------------- */
 
-static kir_val multiply_lines(struct blocks *b, const struct block *at, kir_val p, kir_val t, kir_val lane, kir_val reg) {
+/* Where an element of a row of tile t lies, or the indices at which it is read. */
+static void row_element(struct blocks *b, const struct block *at, kir_val t, kir_val r, kir_val line) {
+    struct contraction *c = b->c;
+    struct lower *l = c->l;
+    kir_val tile = tile_place(b, at, t), place;
+    if (b->direct) {
+        row_at(b, lower_add(l, contract_tile_begin(l, lower_add(l, at->tile0, t), b->nrows, b->tile), r));
+        for (uint32_t i = 0; i < c->nsum; i++)
+            c->sum[i].at = kir_i64(l->k, 0);
+        c->sum[b->cut].at = lower_add(l, lower_mul(l, at->chunk, b->chunk), line);
+        return;
+    }
+    if (b->upright)
+        place = lower_add(l, lower_mul(l, lower_add(l, lower_mul(l, tile, b->depth), line), b->stride), r);
+    else
+        place = lower_add(l, lower_mul(l, lower_add(l, lower_mul(l, tile, b->tile), r), b->depth), line);
+    c->packed[b->rows] = (struct packed){true, b->a, place};
+}
+
+static void multiply_lines(struct blocks *b, const struct block *at, kir_val p, kir_val t, kir_val lane, kir_val reg) {
     struct contraction *c = b->c;
     struct lower *l = c->l;
     kir_val line = open_loop(l, at->lines), panel = p, first = line;
@@ -452,15 +501,10 @@ static kir_val multiply_lines(struct blocks *b, const struct block *at, kir_val 
     }
     kir_val column = lower_add(l, lower_mul(l, panel, depth), first);
     c->packed[b->cols] = (struct packed){true, b->b, lower_add(l, lower_mul(l, column, b->lanes), lane)};
-    kir_val tile = tile_place(b, at, t), r = kir_loop(l->k, KIR_UNROLLED, b->tile, 0), place;
-    if (b->upright)
-        place = lower_add(l, lower_mul(l, lower_add(l, lower_mul(l, tile, b->depth), line), b->stride), r);
-    else
-        place = lower_add(l, lower_mul(l, lower_add(l, lower_mul(l, tile, b->tile), r), b->depth), line);
-    c->packed[b->rows] = (struct packed){true, b->a, place};
+    kir_val r = kir_loop(l->k, KIR_UNROLLED, b->tile, 0);
+    row_element(b, at, t, r, line);
     contract_multiply_add(c, reg, r);
     close_all(l, 2);
-    return reg;
 }
 
 /* The waiting sum of a row of a tile. */
@@ -536,7 +580,7 @@ static void block(struct blocks *b, struct block *at) {
         opened++;
     }
     at->lines = lower_mul(l, part_of(l, lower_mul(l, at->chunk, b->chunk), b->chunk, b->line[b->cut]), b->inner);
-    if (!b->before)
+    if (!b->before && !b->direct)
         bring_rows(b, at, b->a);
     if (b->here)
         bring_panels(b, at);
@@ -548,8 +592,10 @@ static void block(struct blocks *b, struct block *at) {
 bool contract_blocks(struct contraction *c, uint32_t v) {
     struct lower *l = c->l;
     struct blocks b;
-    if (!find(c, v, &b))
+    if (!find(c, v, &b)) {
+        c->pairs = false;
         return false;
+    }
     find_blocks(&b);
     if (!b.here)
         pack_before(&b);
@@ -576,7 +622,7 @@ bool contract_blocks(struct contraction *c, uint32_t v) {
         for (uint32_t i = 0; i < n; i++)
             here.batch[side] = lower_add(l, lower_mul(l, here.batch[side], dims[i]), c->result[axes[i]].at);
     }
-    if (!b.before)
+    if (!b.before && !b.direct)
         b.a = kir_scratch(l->k, packed_dtype(c), b.ntiles * tile_elements(&b));
     if (b.here)
         b.b = kir_scratch(l->k, packed_dtype(c), b.npanels * b.depth * b.lanes);
@@ -584,6 +630,6 @@ bool contract_blocks(struct contraction *c, uint32_t v) {
         b.sums = kir_scratch(l->k, packed_dtype(c), b.npanels * b.ntiles * b.tile * b.lanes);
     block(&b, &here);
     kir_close(l->k);
-    c->packed[0].on = c->packed[1].on = false;
+    c->packed[0].on = c->packed[1].on = c->pairs = false;
     return true;
 }

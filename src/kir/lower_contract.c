@@ -234,6 +234,7 @@ static void find_strides(struct contraction *c) {
         c->sum[i].at = kir_loop(c->l->k, KIR_SERIAL, c->sum[i].size, 0);
     for (uint32_t side = 0; side < 2; side++) {
         kir_val x = contract_factor(c, side);
+        c->plain[side] = kir_get(c->l->k, x)->op == KIR_LOAD;
         read_strides(c, side, x, c->result, c->nresult);
         read_strides(c, side, x, c->sum, c->nsum);
     }
@@ -509,12 +510,6 @@ static void schedule(struct contraction *c) {
     result_lanes(c, v, u < c->nresult ? u : longest_axis(c, v, !still));
 }
 
-/* Whether a factor is a number of 16 bits with a sign. */
-static bool is_short(enum ir_dtype t) {
-    const struct ir_dtype_info *i = ir_dtype_get(t);
-    return (i->cls == IR_SINT && i->bits <= 16) || (i->cls == IR_UINT && i->bits <= 8);
-}
-
 static enum kir_type wider(enum kir_type a, enum kir_type b) {
     return b > a ? b : a;
 }
@@ -541,8 +536,6 @@ void lower_contract(struct lower *l) {
             c.sum[c.nsum++].size = dims_of(&c, 0)[d.sum[i]];
     }
     find_strides(&c);
-    c.pairs = c.acc == KIR_I32 && is_short(dtype_of(&c, ir_operand(l->m, c.op, 0))) &&
-              is_short(dtype_of(&c, ir_operand(l->m, c.op, 1)));
     if (!lower_matvec(&c))
         schedule(&c);
 }

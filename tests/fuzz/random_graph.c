@@ -893,6 +893,11 @@ static bool dot(struct maker *k) {
         if (shape(k, other->v)->dtype == shape(k, x.v)->dtype)
             y = *other;
     }
+    if (shape(k, x.v)->rank && take(k, 3) == 0) { /* a matrix of many columns, or rows */
+        int64_t size = shape(k, x.v)->dims[take(k, shape(k, x.v)->rank)], columns = 8 + take(k, 120), turned = take(k, 2);
+        ir_type t = with_dims(k, type_of(k, x.v), (int64_t[]){turned ? columns : size, turned ? size : columns}, 2);
+        y = IR_NONE(t) ? y : *pattern(k, t);
+    }
     const struct ir_type_data *a = shape(k, x.v), *c = shape(k, y.v);
     int64_t dims[4][GRAPH_RANK];
     uint32_t n[2] = {0, 0};
