@@ -57,8 +57,10 @@ struct contract_trial {
 void contract_try(struct contraction *c, struct contract_trial *t);
 void contract_tried(struct contraction *c, struct contract_trial *t);
 
-/* Where few rows are multiplied by a matrix (lower_matvec.c). False: it is something else, and nothing was built. */
+/* Where few rows are multiplied by a matrix: contiguous along the sum, along the result. False: it is something else, and
+   nothing was built. */
 bool lower_matvec(struct contraction *c);
+bool lower_vecmat(struct contraction *c);
 /* Where it pays, a schedule of blocks that fit the caches, with packed operands; lanes along axis v of the result. False
    when it does not, and nothing was built. */
 bool contract_blocks(struct contraction *c, uint32_t v);

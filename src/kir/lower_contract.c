@@ -536,6 +536,6 @@ void lower_contract(struct lower *l) {
             c.sum[c.nsum++].size = dims_of(&c, 0)[d.sum[i]];
     }
     find_strides(&c);
-    if (!lower_matvec(&c))
+    if (!lower_matvec(&c) && !lower_vecmat(&c))
         schedule(&c);
 }

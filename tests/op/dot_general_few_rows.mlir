@@ -322,6 +322,171 @@ func.func @ui8_two() {
 
 // -----
 
+func.func @lines_one() {
+  %x0 = stablehlo.iota dim = 0 : tensor<300xi32>
+  %x1 = stablehlo.constant dense<7> : tensor<300xi32>
+  %x2 = stablehlo.remainder %x0, %x1 : tensor<300xi32>
+  %x3 = stablehlo.constant dense<3> : tensor<300xi32>
+  %x4 = stablehlo.subtract %x2, %x3 : tensor<300xi32>
+  %x5 = stablehlo.convert %x4 : (tensor<300xi32>) -> tensor<300xf32>
+  %x6 = stablehlo.iota dim = 0 : tensor<2x300xf32>
+  %x7 = stablehlo.broadcast_in_dim %x5, dims = [1] : (tensor<300xf32>) -> tensor<2x300xf32>
+  %x8 = stablehlo.multiply %x6, %x7 : tensor<2x300xf32>
+  %x9 = stablehlo.constant dense<0.0> : tensor<f32>
+  %x10 = stablehlo.reduce(%x8 init: %x9) applies stablehlo.add across dimensions = [0] : (tensor<2x300xf32>, tensor<f32>) -> tensor<300xf32>
+  %x = stablehlo.reshape %x10 : (tensor<300xf32>) -> tensor<1x300xf32>
+  %w0 = stablehlo.iota dim = 0 : tensor<23100xi32>
+  %w1 = stablehlo.constant dense<11> : tensor<23100xi32>
+  %w2 = stablehlo.remainder %w0, %w1 : tensor<23100xi32>
+  %w3 = stablehlo.constant dense<5> : tensor<23100xi32>
+  %w4 = stablehlo.subtract %w2, %w3 : tensor<23100xi32>
+  %w5 = stablehlo.convert %w4 : (tensor<23100xi32>) -> tensor<23100xf32>
+  %w6 = stablehlo.iota dim = 0 : tensor<2x23100xf32>
+  %w7 = stablehlo.broadcast_in_dim %w5, dims = [1] : (tensor<23100xf32>) -> tensor<2x23100xf32>
+  %w8 = stablehlo.multiply %w6, %w7 : tensor<2x23100xf32>
+  %w9 = stablehlo.constant dense<0.0> : tensor<f32>
+  %w10 = stablehlo.reduce(%w8 init: %w9) applies stablehlo.add across dimensions = [0] : (tensor<2x23100xf32>, tensor<f32>) -> tensor<23100xf32>
+  %w = stablehlo.reshape %w10 : (tensor<23100xf32>) -> tensor<300x77xf32>
+  %y0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<1x300xf32>, tensor<300x77xf32>) -> tensor<1x77xf32>
+  %y = stablehlo.multiply %y0, %y0 : tensor<1x77xf32>
+  %t = stablehlo.transpose %w, dims = [1, 0] : (tensor<300x77xf32>) -> tensor<77x300xf32>
+  %v = stablehlo.convert %t : (tensor<77x300xf32>) -> tensor<77x300xf32>
+  %e0 = stablehlo.broadcast_in_dim %x, dims = [0, 2] : (tensor<1x300xf32>) -> tensor<1x77x300xf32>
+  %e1 = stablehlo.broadcast_in_dim %v, dims = [1, 2] : (tensor<77x300xf32>) -> tensor<1x77x300xf32>
+  %e2 = stablehlo.multiply %e0, %e1 : tensor<1x77x300xf32>
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %e3 = stablehlo.reduce(%e2 init: %zero) applies stablehlo.add across dimensions = [2] : (tensor<1x77x300xf32>, tensor<f32>) -> tensor<1x77xf32>
+  %z = stablehlo.multiply %e3, %e3 : tensor<1x77xf32>
+  check.expect_eq %y, %z : tensor<1x77xf32>
+  return
+}
+
+// -----
+
+func.func @lines_four() {
+  %x0 = stablehlo.iota dim = 0 : tensor<2080xi32>
+  %x1 = stablehlo.constant dense<7> : tensor<2080xi32>
+  %x2 = stablehlo.remainder %x0, %x1 : tensor<2080xi32>
+  %x3 = stablehlo.constant dense<3> : tensor<2080xi32>
+  %x4 = stablehlo.subtract %x2, %x3 : tensor<2080xi32>
+  %x5 = stablehlo.convert %x4 : (tensor<2080xi32>) -> tensor<2080xf32>
+  %x6 = stablehlo.iota dim = 0 : tensor<2x2080xf32>
+  %x7 = stablehlo.broadcast_in_dim %x5, dims = [1] : (tensor<2080xf32>) -> tensor<2x2080xf32>
+  %x8 = stablehlo.multiply %x6, %x7 : tensor<2x2080xf32>
+  %x9 = stablehlo.constant dense<0.0> : tensor<f32>
+  %x10 = stablehlo.reduce(%x8 init: %x9) applies stablehlo.add across dimensions = [0] : (tensor<2x2080xf32>, tensor<f32>) -> tensor<2080xf32>
+  %x = stablehlo.reshape %x10 : (tensor<2080xf32>) -> tensor<4x520xf32>
+  %w0 = stablehlo.iota dim = 0 : tensor<20800xi32>
+  %w1 = stablehlo.constant dense<11> : tensor<20800xi32>
+  %w2 = stablehlo.remainder %w0, %w1 : tensor<20800xi32>
+  %w3 = stablehlo.constant dense<5> : tensor<20800xi32>
+  %w4 = stablehlo.subtract %w2, %w3 : tensor<20800xi32>
+  %w5 = stablehlo.convert %w4 : (tensor<20800xi32>) -> tensor<20800xf32>
+  %w6 = stablehlo.iota dim = 0 : tensor<2x20800xf32>
+  %w7 = stablehlo.broadcast_in_dim %w5, dims = [1] : (tensor<20800xf32>) -> tensor<2x20800xf32>
+  %w8 = stablehlo.multiply %w6, %w7 : tensor<2x20800xf32>
+  %w9 = stablehlo.constant dense<0.0> : tensor<f32>
+  %w10 = stablehlo.reduce(%w8 init: %w9) applies stablehlo.add across dimensions = [0] : (tensor<2x20800xf32>, tensor<f32>) -> tensor<20800xf32>
+  %w = stablehlo.reshape %w10 : (tensor<20800xf32>) -> tensor<520x40xf32>
+  %y0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<4x520xf32>, tensor<520x40xf32>) -> tensor<4x40xf32>
+  %y = stablehlo.multiply %y0, %y0 : tensor<4x40xf32>
+  %t = stablehlo.transpose %w, dims = [1, 0] : (tensor<520x40xf32>) -> tensor<40x520xf32>
+  %v = stablehlo.convert %t : (tensor<40x520xf32>) -> tensor<40x520xf32>
+  %e0 = stablehlo.broadcast_in_dim %x, dims = [0, 2] : (tensor<4x520xf32>) -> tensor<4x40x520xf32>
+  %e1 = stablehlo.broadcast_in_dim %v, dims = [1, 2] : (tensor<40x520xf32>) -> tensor<4x40x520xf32>
+  %e2 = stablehlo.multiply %e0, %e1 : tensor<4x40x520xf32>
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %e3 = stablehlo.reduce(%e2 init: %zero) applies stablehlo.add across dimensions = [2] : (tensor<4x40x520xf32>, tensor<f32>) -> tensor<4x40xf32>
+  %z = stablehlo.multiply %e3, %e3 : tensor<4x40xf32>
+  check.expect_eq %y, %z : tensor<4x40xf32>
+  return
+}
+
+// -----
+
+func.func @lines_bf16() {
+  %x0 = stablehlo.iota dim = 0 : tensor<390xi32>
+  %x1 = stablehlo.constant dense<7> : tensor<390xi32>
+  %x2 = stablehlo.remainder %x0, %x1 : tensor<390xi32>
+  %x3 = stablehlo.constant dense<3> : tensor<390xi32>
+  %x4 = stablehlo.subtract %x2, %x3 : tensor<390xi32>
+  %x5 = stablehlo.convert %x4 : (tensor<390xi32>) -> tensor<390xf32>
+  %x6 = stablehlo.iota dim = 0 : tensor<2x390xf32>
+  %x7 = stablehlo.broadcast_in_dim %x5, dims = [1] : (tensor<390xf32>) -> tensor<2x390xf32>
+  %x8 = stablehlo.multiply %x6, %x7 : tensor<2x390xf32>
+  %x9 = stablehlo.constant dense<0.0> : tensor<f32>
+  %x10 = stablehlo.reduce(%x8 init: %x9) applies stablehlo.add across dimensions = [0] : (tensor<2x390xf32>, tensor<f32>) -> tensor<390xf32>
+  %x = stablehlo.reshape %x10 : (tensor<390xf32>) -> tensor<3x130xf32>
+  %w0 = stablehlo.iota dim = 0 : tensor<16640xi32>
+  %w1 = stablehlo.constant dense<11> : tensor<16640xi32>
+  %w2 = stablehlo.remainder %w0, %w1 : tensor<16640xi32>
+  %w3 = stablehlo.constant dense<5> : tensor<16640xi32>
+  %w4 = stablehlo.subtract %w2, %w3 : tensor<16640xi32>
+  %w5 = stablehlo.convert %w4 : (tensor<16640xi32>) -> tensor<16640xbf16>
+  %w6 = stablehlo.iota dim = 0 : tensor<2x16640xbf16>
+  %w7 = stablehlo.broadcast_in_dim %w5, dims = [1] : (tensor<16640xbf16>) -> tensor<2x16640xbf16>
+  %w8 = stablehlo.multiply %w6, %w7 : tensor<2x16640xbf16>
+  %w9 = stablehlo.constant dense<0.0> : tensor<bf16>
+  %w10 = stablehlo.reduce(%w8 init: %w9) applies stablehlo.add across dimensions = [0] : (tensor<2x16640xbf16>, tensor<bf16>) -> tensor<16640xbf16>
+  %w = stablehlo.reshape %w10 : (tensor<16640xbf16>) -> tensor<130x128xbf16>
+  %a = stablehlo.convert %x : (tensor<3x130xf32>) -> tensor<3x130xbf16>
+  %y0 = stablehlo.dot_general %a, %w, contracting_dims = [1] x [0] : (tensor<3x130xbf16>, tensor<130x128xbf16>) -> tensor<3x128xf32>
+  %y = stablehlo.multiply %y0, %y0 : tensor<3x128xf32>
+  %t = stablehlo.transpose %w, dims = [1, 0] : (tensor<130x128xbf16>) -> tensor<128x130xbf16>
+  %v = stablehlo.convert %t : (tensor<128x130xbf16>) -> tensor<128x130xf32>
+  %e0 = stablehlo.broadcast_in_dim %x, dims = [0, 2] : (tensor<3x130xf32>) -> tensor<3x128x130xf32>
+  %e1 = stablehlo.broadcast_in_dim %v, dims = [1, 2] : (tensor<128x130xf32>) -> tensor<3x128x130xf32>
+  %e2 = stablehlo.multiply %e0, %e1 : tensor<3x128x130xf32>
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %e3 = stablehlo.reduce(%e2 init: %zero) applies stablehlo.add across dimensions = [2] : (tensor<3x128x130xf32>, tensor<f32>) -> tensor<3x128xf32>
+  %z = stablehlo.multiply %e3, %e3 : tensor<3x128xf32>
+  check.expect_eq %y, %z : tensor<3x128xf32>
+  return
+}
+
+// -----
+
+func.func @lines_two_panels() {
+  %x0 = stablehlo.iota dim = 0 : tensor<65xi32>
+  %x1 = stablehlo.constant dense<7> : tensor<65xi32>
+  %x2 = stablehlo.remainder %x0, %x1 : tensor<65xi32>
+  %x3 = stablehlo.constant dense<3> : tensor<65xi32>
+  %x4 = stablehlo.subtract %x2, %x3 : tensor<65xi32>
+  %x5 = stablehlo.convert %x4 : (tensor<65xi32>) -> tensor<65xf32>
+  %x6 = stablehlo.iota dim = 0 : tensor<2x65xf32>
+  %x7 = stablehlo.broadcast_in_dim %x5, dims = [1] : (tensor<65xf32>) -> tensor<2x65xf32>
+  %x8 = stablehlo.multiply %x6, %x7 : tensor<2x65xf32>
+  %x9 = stablehlo.constant dense<0.0> : tensor<f32>
+  %x10 = stablehlo.reduce(%x8 init: %x9) applies stablehlo.add across dimensions = [0] : (tensor<2x65xf32>, tensor<f32>) -> tensor<65xf32>
+  %x = stablehlo.reshape %x10 : (tensor<65xf32>) -> tensor<1x65xf32>
+  %w0 = stablehlo.iota dim = 0 : tensor<266500xi32>
+  %w1 = stablehlo.constant dense<11> : tensor<266500xi32>
+  %w2 = stablehlo.remainder %w0, %w1 : tensor<266500xi32>
+  %w3 = stablehlo.constant dense<5> : tensor<266500xi32>
+  %w4 = stablehlo.subtract %w2, %w3 : tensor<266500xi32>
+  %w5 = stablehlo.convert %w4 : (tensor<266500xi32>) -> tensor<266500xf32>
+  %w6 = stablehlo.iota dim = 0 : tensor<2x266500xf32>
+  %w7 = stablehlo.broadcast_in_dim %w5, dims = [1] : (tensor<266500xf32>) -> tensor<2x266500xf32>
+  %w8 = stablehlo.multiply %w6, %w7 : tensor<2x266500xf32>
+  %w9 = stablehlo.constant dense<0.0> : tensor<f32>
+  %w10 = stablehlo.reduce(%w8 init: %w9) applies stablehlo.add across dimensions = [0] : (tensor<2x266500xf32>, tensor<f32>) -> tensor<266500xf32>
+  %w = stablehlo.reshape %w10 : (tensor<266500xf32>) -> tensor<65x4100xf32>
+  %y0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<1x65xf32>, tensor<65x4100xf32>) -> tensor<1x4100xf32>
+  %y = stablehlo.multiply %y0, %y0 : tensor<1x4100xf32>
+  %t = stablehlo.transpose %w, dims = [1, 0] : (tensor<65x4100xf32>) -> tensor<4100x65xf32>
+  %v = stablehlo.convert %t : (tensor<4100x65xf32>) -> tensor<4100x65xf32>
+  %e0 = stablehlo.broadcast_in_dim %x, dims = [0, 2] : (tensor<1x65xf32>) -> tensor<1x4100x65xf32>
+  %e1 = stablehlo.broadcast_in_dim %v, dims = [1, 2] : (tensor<4100x65xf32>) -> tensor<1x4100x65xf32>
+  %e2 = stablehlo.multiply %e0, %e1 : tensor<1x4100x65xf32>
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %e3 = stablehlo.reduce(%e2 init: %zero) applies stablehlo.add across dimensions = [2] : (tensor<1x4100x65xf32>, tensor<f32>) -> tensor<1x4100xf32>
+  %z = stablehlo.multiply %e3, %e3 : tensor<1x4100xf32>
+  check.expect_eq %y, %z : tensor<1x4100xf32>
+  return
+}
+
+// -----
+
 func.func @i4_one() {
   %x0 = stablehlo.iota dim = 0 : tensor<128xi32>
   %x1 = stablehlo.constant dense<7> : tensor<128xi32>
