@@ -7,6 +7,10 @@ ran. Printed are medians, ratios (peer / hilo: above 1 hilo is faster) and their
 
 hilo is loaded from its shared library, and its times are those that it reports for a call; the peers' are taken around theirs
 from Python, which adds some microseconds to each call. An engine that is not installed is left out.
+
+--compile compares the time to compile instead: each engine compiles a small program first, so that what happens once in a
+process does not count, then all take turns. Nothing comes from a cache. --json has the time of all processors, too, which
+depends less on what else the machine does.
 """
 
 import argparse
@@ -119,6 +123,7 @@ class Hilo:
     name, needs = "hilo", ("numpy", "ml_dtypes")
 
     def __init__(self, args):
+        os.environ["HILO_CACHE_DIR"] = ""  # compiling is timed, too
         path = Path(args.library) if args.library else ROOT / "build" / "libhilo.so"
         if not path.exists():
             raise Failed(f"{path} is not there; build it, or give --library")
@@ -349,10 +354,47 @@ def compare(engines, recipe, report):
             report["engines"][name]["failed"] = str(error)[:200]
 
 
+SMALL = b"""module @small {
+  func.func public @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+    %0 = stablehlo.add %x, %x : tensor<4xf32>
+    return %0 : tensor<4xf32>
+  }
+}"""
+
+
+def compile_only(args, text, report):
+    times = {}
+    engines = {}
+    for name in args.engines.split(","):
+        report["engines"][name] = {}
+        try:
+            engines[name] = ENGINES[name](args)
+            engines[name].compile(SMALL)
+            times[name] = []
+        except Exception as error:
+            report["engines"][name]["failed"] = (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
+    for _ in range(args.rounds):
+        for name in list(times):
+            try:
+                begin, work = time.perf_counter(), time.process_time()
+                engines[name].compile(text)
+                times[name].append(((time.perf_counter() - begin) * 1e3, (time.process_time() - work) * 1e3))
+                for i, key in enumerate(("median_ms", "cpu_ms")):
+                    report["engines"][name][key] = statistics.median(t[i] for t in times[name])
+            except Exception as error:
+                report["engines"][name]["failed"] = (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
+                del times[name]
+    tell(report)
+    sys.stdout.flush()
+    os._exit(0)
+
+
 def child(args):
     cores = sorted(os.sched_getaffinity(0))[: args.threads]
     os.sched_setaffinity(0, cores)
     path = Path(args.workloads) / args.names[0]
+    if args.compile:
+        compile_only(args, path.with_suffix(".mlir").read_bytes(), {"name": args.names[0], "engines": {}})
     recipe = json.loads(path.with_suffix(".json").read_text())
     text = path.with_suffix(".mlir").read_bytes()
     arrays = [make_input(entry, i) for i, entry in enumerate(recipe["inputs"])]
@@ -391,6 +433,7 @@ def run_program(name, args):
     for option in ("workloads", "library", "engines", "threads", "level", "backend", "seconds", "rounds"):
         if getattr(args, option) is not None:
             command += [f"--{option}", str(getattr(args, option))]
+    command += ["--compile"] if args.compile else []
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     note = None
     try:
@@ -471,6 +514,7 @@ def main():
     p.add_argument("--seconds", type=float, default=1.0, metavar="S", help="for each engine and program; 1 by default")
     p.add_argument("--rounds", type=int, default=5, metavar="N", help="in which engines take turns; 5 by default")
     p.add_argument("--timeout", type=float, default=300, metavar="S", help="for each program; 300 by default")
+    p.add_argument("--compile", action="store_true", help="compare the time to compile")
     p.add_argument("--json", metavar="FILE", help="write all figures there")
     p.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
     args = p.parse_args()

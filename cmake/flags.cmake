@@ -18,7 +18,9 @@ endif()
 # floating-point flags are never read, so that sqrt and conversions may be vectorised.
 add_compile_options(-ffp-contract=off -fno-math-errno -fno-trapping-math)
 
-add_link_options(-Wl,--as-needed)
+# What nothing refers to is left out of what is linked.
+add_compile_options(-ffunction-sections -fdata-sections)
+add_link_options(-Wl,--as-needed -Wl,--gc-sections)
 
 if(HILO_TORTURE)
     add_compile_definitions(HILO_TORTURE)

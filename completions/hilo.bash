@@ -5,7 +5,7 @@ _hilo() {
     COMPREPLY=()
 
     if [ "$COMP_CWORD" = 1 ]; then
-        mapfile -t COMPREPLY < <(compgen -W 'run compile check bench opt ops devices kir cache
+        mapfile -t COMPREPLY < <(compgen -W 'run compile explain check bench opt ops devices kir cache
             generate tokenize perplexity emit quantize help --help --version' -- "$word")
         return
     fi
@@ -15,7 +15,7 @@ _hilo() {
         return
         ;;
     --emit)
-        mapfile -t COMPREPLY < <(compgen -W 'hilo stablehlo plan' -- "$word")
+        mapfile -t COMPREPLY < <(compgen -W 'hilo stablehlo plan kir llvm asm object' -- "$word")
         return
         ;;
     --input | -o)
@@ -55,7 +55,8 @@ _hilo() {
         local model='-m --precision --engine --context --threads -O0 -O1 -O2 -O3'
         case ${COMP_WORDS[1]} in
         run) options+=" $compile --no-cache --entry --input -o --timing --json --trace --compare --tolerance" ;;
-        compile) options+=" $compile --entry -o --emit" ;;
+        compile) options+=" $compile --entry -o --emit --target-cpu" ;;
+        explain) options+=" $compile --entry --input -o --run --runs" ;;
         check) options+=" $compile -j --filter --timeout --reload --verbose" ;;
         bench) options+=" $compile --runs --seconds --timeout --input --entry --json" ;;
         opt)

@@ -254,11 +254,13 @@ typedef struct hilo_compile_options {
                                HILO_DUMP_TO in the environment names, if anything; files there are numbered */
     const char *passes;     /* these passes, separated by commas, and not those of the level; NULL (default) = the level's */
     int32_t cache;          /* 1 (default) = answer what was compiled before; 0 = compile, and keep it nowhere */
+    const char *target_cpu; /* "x86-64-v3", "sapphirerapids", "generic" …: code for processors of that kind, to be written to a
+                               file; it runs here where this one is one. NULL (default) or "native" = this machine's */
 } hilo_compile_options;
 
 HILO_API void hilo_compile_options_init(hilo_compile_options *options);
 /* The executable keeps what it needs of the module. NOT_FOUND when the entry does not exist (the diagnostic lists
-   what does); INVALID_ARGUMENT for options out of range. */
+   what does); INVALID_ARGUMENT for options out of range, and for processors that are not known (the diagnostic lists them). */
 HILO_API hilo_status hilo_compile(hilo_client *client, hilo_module *module, const hilo_compile_options *options,
                                   hilo_executable **out);
 /* The same from the program's bytes, or from its file, as hilo_module_parse and _load read it: what was compiled before is not
@@ -338,6 +340,7 @@ typedef struct hilo_step_event {
     const char *name;        /* of the kernel, routine or function */
     double begin_ms, end_ms; /* since the call of hilo_execute */
     uint64_t bytes;          /* in the buffers that it read and wrote */
+    uint32_t step;           /* its number in the plan, as `hilo compile --emit plan` shows it */
 } hilo_step_event;
 
 typedef struct hilo_execute_options {

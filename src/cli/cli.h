@@ -5,7 +5,7 @@
  *   session.c   client, errors, terminal        opt.c      hilo opt         report.c   results and timing
  *   npy.c npz.c numpy's files (npy.h)           ops.c      hilo ops         devices.c  hilo devices
  *   bench.c     hilo bench                      recipe.c   inputs of benchmarks
- *   kir.c       hilo kir         cache.c    hilo cache
+ *   kir.c       hilo kir         cache.c    hilo cache       explain.c  hilo explain
  *   model.c     language models (model.h)       generate.c tokenize.c perplexity.c emit_graph.c quantize.c
  *
  * A command answers an exit code. Only a command prints; messages and progress go to standard error. */
@@ -53,7 +53,7 @@ struct cli_option {
 /* How a program is compiled: part of the options of every command that runs one. */
 struct cli_compile {
     int64_t threads;
-    const char *passes, *dump_dir;
+    const char *passes, *dump_dir, *target_cpu;
     int32_t level;
     hilo_backend backend;
     bool no_cache;
@@ -85,7 +85,8 @@ struct cli_command {
     int (*run)(const struct cli_command *self, int argc, char **argv);
 };
 
-extern const struct cli_command cli_run, cli_compile, cli_check, cli_bench, cli_opt, cli_ops, cli_devices, cli_kir, cli_cache;
+extern const struct cli_command cli_run, cli_compile, cli_explain, cli_check, cli_bench, cli_opt, cli_ops, cli_devices;
+extern const struct cli_command cli_kir, cli_cache;
 extern const struct cli_command cli_generate, cli_tokenize, cli_perplexity, cli_emit, cli_quantize;
 
 /* Reads the arguments behind the command's name into the struct `into` and the operands. Answers -1 when the command

@@ -1,5 +1,6 @@
 /* hilo compile: a program as a .hilo file, or what it becomes on the way there. */
 #include "cli/cli.h"
+#include "compile/code.h"
 
 #include <errno.h>
 
@@ -32,11 +33,17 @@ struct form {
     const char *name;
     bool binary;
     bool program; /* not of what was loaded from a .hilo file */
-    hilo_status (*put)(const hilo_executable *exe, struct strbuf *out);
+    hilo_status (*put)(const hilo_executable *exe, struct strbuf *out); /* of what was compiled; NULL = */
+    enum code_form code;                                                /* the kernels, so far */
 };
-static const struct form forms[] = {
-    {"hilo", true, false, put_file}, {"stablehlo", false, true, put_stablehlo}, {"plan", false, false, put_plan}, {0}
-};
+static const struct form forms[] = {{"hilo", true, false, put_file, CODE_KIR},
+                                    {"stablehlo", false, true, put_stablehlo, CODE_KIR},
+                                    {"plan", false, false, put_plan, CODE_KIR},
+                                    {"kir", false, true, NULL, CODE_KIR},
+                                    {"llvm", false, true, NULL, CODE_LLVM},
+                                    {"asm", false, true, NULL, CODE_ASM},
+                                    {"object", true, true, NULL, CODE_OBJECT},
+                                    {0}};
 
 static const char *form_name(const void *names, size_t i) {
     (void)names;
@@ -61,28 +68,45 @@ static int write_out(const struct strbuf *bytes, const char *path) {
     return failed ? cli_error(CLI_ENVIRONMENT, "%s: cannot be written", path ? path : "standard output") : CLI_OK;
 }
 
-static int emit(hilo_client *client, const hilo_executable *exe, const struct form *f, const char *path) {
-    struct strbuf bytes;
-    strbuf_init(&bytes, mem_system_allocator());
-    hilo_status status = f->put(exe, &bytes);
-    if (status == HILO_OK && bytes.failed)
-        status = HILO_RESOURCE_EXHAUSTED;
-    int code = status == HILO_OK ? write_out(&bytes, path) : cli_fail(client, status);
-    strbuf_free(&bytes);
+static int put_executable(hilo_client *client, const char *file, const struct compile_options *o, const struct form *f,
+                          struct strbuf *out) {
+    hilo_executable *exe = NULL;
+    int code = cli_compile_program(client, &o->compile, o->entry, file, &exe);
+    if (code == CLI_OK && f->program && !exe->module)
+        code = cli_error(CLI_USAGE, "%s has no program in it; --emit %s is for programs", file, f->name);
+    if (code == CLI_OK) {
+        hilo_status status = f->put(exe, out);
+        code = status == HILO_OK ? CLI_OK : cli_fail(client, status);
+    }
+    hilo_executable_release(exe);
+    return code;
+}
+
+static int put_kernels(hilo_client *client, const char *file, const struct compile_options *o, const struct form *f,
+                       struct strbuf *out) {
+    hilo_module *module = NULL;
+    hilo_compile_options c;
+    cli_compile_options(&o->compile, o->entry, &c);
+    int code = cli_load(client, file, &module);
+    if (code == CLI_OK) {
+        hilo_status status = compile_text(client, module, &c, f->code, out);
+        code = status == HILO_OK ? CLI_OK : cli_fail(client, status);
+        code = status == HILO_NOT_FOUND ? CLI_USAGE : code;
+    }
+    hilo_module_release(module);
     return code;
 }
 
 static int compile_file(const char *file, const struct compile_options *o, const struct form *f) {
     hilo_client *client = NULL;
-    hilo_executable *exe = NULL;
+    struct strbuf bytes;
+    strbuf_init(&bytes, mem_system_allocator());
     int code = cli_client(&o->compile, &client);
     if (code == CLI_OK)
-        code = cli_compile_program(client, &o->compile, o->entry, file, &exe);
-    if (code == CLI_OK && f->program && !exe->module)
-        code = cli_error(CLI_USAGE, "%s has no program in it; --emit %s is for programs", file, f->name);
+        code = (f->put ? put_executable : put_kernels)(client, file, o, f, &bytes);
     if (code == CLI_OK)
-        code = emit(client, exe, f, o->out);
-    hilo_executable_release(exe);
+        code = bytes.failed ? cli_error(CLI_ENVIRONMENT, "out of memory") : write_out(&bytes, o->out);
+    strbuf_free(&bytes);
     hilo_client_release(client);
     return code;
 }
@@ -111,6 +135,8 @@ static const struct cli_option options[] = {
     {"--emit", "FORM", CLI_TEXT, offsetof(struct compile_options, emit), "what is written; hilo by default"},
     {"--entry", "NAME", CLI_TEXT, offsetof(struct compile_options, entry),
      "function to compile; main by default, or the only public one"},
+    {"--target-cpu", "NAME", CLI_TEXT, offsetof(struct compile_options, compile.target_cpu),
+     "code for processors of that kind, such as sapphirerapids;\nnative, this one, by default"},
     CLI_COMPILE_OPTIONS(struct compile_options, compile),
     {0}
 };
@@ -125,8 +151,15 @@ const struct cli_command cli_compile = {
         "Forms:\n"
         "  hilo       machine code, constants and plan, for processors of this kind and this version of hilo\n"
         "  stablehlo  the program behind optimisation\n"
-        "  plan       the steps that run and where their buffers lie, as text\n",
+        "  plan       the steps that run and where their buffers lie, as text\n"
+        "  kir        the kernels, as loops over buffers (`hilo kir` reads it)\n"
+        "  llvm, asm, object\n"
+        "             the kernels as text of LLVM, as assembly, as an ELF object file\n"
+        "\n"
+        "--target-cpu takes names of LLVM's; a wrong one has them listed. A .hilo file for another processor is\n"
+        "refused by one that lacks what it needs, which is said.\n",
     .examples = "  hilo compile model.mlir -o model.hilo\n"
                 "  hilo run model.hilo --input x.npy\n"
-                "  hilo compile model.mlir --emit plan\n",
+                "  hilo compile model.mlir --emit plan\n"
+                "  hilo compile model.mlir --emit asm --target-cpu sapphirerapids\n",
 };

@@ -1,6 +1,5 @@
 /* The walk over a function's blocks; see build.h. */
 #include "compile/build.h"
-#include "fuse/patterns.h"
 
 #include <stdio.h>
 
@@ -159,7 +158,13 @@ static struct plan_use param(struct build *b, const struct lower_param *p, const
 }
 
 void build_lowered(struct build *b) {
-    uint32_t *temps = ARENA_ARRAY(b->a, uint32_t, b->now.temps.n + 1);
+    uint32_t *temps = ARENA_ARRAY(b->a, uint32_t, b->now.temps.n + 1), most = 0;
+    struct plan_note *without = ARENA_NEW(b->a, struct plan_note); /* of those that prepare the work of the largest */
+    if (b->note)
+        *without = *b->note;
+    without->flops = 0;
+    for (uint32_t i = 1; i < b->now.nkernels; i++)
+        most = b->now.kernels[i].ns > b->now.kernels[most].ns ? i : most;
     for (uint32_t i = 0; i < b->now.temps.n; i++)
         temps[i] = plan_temp(b->p, b->now.temps.v[i].dtype, 1, &b->now.temps.v[i].count);
     for (uint32_t i = b->now.nkernels; i-- > 0;) {
@@ -171,7 +176,9 @@ void build_lowered(struct build *b) {
         const struct plan_kernel *step = unique(b, i);
         for (uint32_t j = 0; j < nparams; j++)
             uses[j] = param(b, &params[j], temps);
+        plan_note(b->p, i == most || !b->note ? b->note : without);
         plan_kernel(b->p, step, uses);
+        plan_note(b->p, NULL);
     }
 }
 
@@ -225,31 +232,14 @@ void build_cluster(struct build *b, ir_block block, struct fuse_block *out) {
     fuse_block(b->a, b->m, block, &o, out);
 }
 
-/* What it computes, its schedule, and why each of its outputs is stored. */
-static const char *note(struct build *b, const struct fuse_block *f, const struct fuse_kernel *k) {
-    static const char *const schedules[] = {
-        [FUSE_MAP] = "map", [FUSE_ROWS] = "rows", [FUSE_CONTRACT] = "contraction",
-        [FUSE_INTO] = "part", [FUSE_STAGES] = "stages"};
-    char text[128];
-    const char *pattern = fuse_pattern(b->m, f, k);
-    size_t n = (size_t)snprintf(text, sizeof text, "%s%s%s, %u op%s; stored:", pattern ? pattern : "", pattern ? ": " : "",
-                                schedules[k->schedule], k->nops, k->nops == 1 ? "" : "s");
-    for (uint32_t i = 0; i < k->outs.n && n < sizeof text; i++) {
-        const char *name = fuse_reason_name(fuse_reason(f, k->outs.v[i]));
-        n += (size_t)snprintf(text + n, sizeof text - n, "%s %s", i ? "," : "", name);
-    }
-    return arena_dup(b->a, text, sizeof text, 1);
-}
-
 void build_block(struct build *b, ir_block block, const struct fuse_block *f) {
     for (uint32_t i = 0; i < f->steps.n; i++) {
         const struct fuse_step *s = &f->steps.v[i];
         if (s->kind == FUSE_STEP_KERNEL) {
-            plan_note(b->p, note(b, f, s->kernel));
+            b->note = build_note(b, block, f, s->kernel);
             kernel(b, f, block, s->kernel);
-            plan_note(b->p, NULL);
-        }
-        else if (s->kind == FUSE_STEP_ALIAS)
+            b->note = NULL;
+        } else if (s->kind == FUSE_STEP_ALIAS)
             alias(b, s->op);
         else
             build_op(b, s->op);

@@ -1,6 +1,7 @@
 /* From an optimised module to a plan: clusters become kernels, other ops routines, single evaluations or control flow.
  *
  *   build.c       the walk over a function's blocks      build_op.c   ops by themselves: routines, evaluations, loops, branches
+ *   note.c        what steps are, for readers
  */
 #ifndef HILO_COMPILE_BUILD_H
 #define HILO_COMPILE_BUILD_H
@@ -35,6 +36,7 @@ struct build {
         ir_val *v;
         uint32_t n, cap;
     } fills; /* constants that steps of the current lists have filled */
+    const struct plan_note *note; /* of the kernels that are lowered next; or NULL */
     uint32_t nfuncs;
     int level;
 };
@@ -66,5 +68,8 @@ void build_lowered(struct build *b);
 /* Large constants that were filled since b->fills had so many are not there in other lists of steps. */
 void build_forget(struct build *b, uint32_t fills);
 void build_op(struct build *b, ir_op op);
+/* What a kernel is, or an op by itself. */
+const struct plan_note *build_note(struct build *b, ir_block block, const struct fuse_block *f, const struct fuse_kernel *k);
+const struct plan_note *build_note_op(struct build *b, ir_op op);
 
 #endif

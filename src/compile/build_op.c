@@ -109,7 +109,9 @@ static void reference(struct build *b, ir_op op) {
     bool effect = !ir_op_has((enum ir_op_kind)x->kind, IR_T_PURE);
     uint32_t nresults = x->nresults;
     ir_op func = outline(&c);
+    plan_note(b->p, build_note_op(b, op));
     plan_reference(b->p, func, effect, c.values.n, in, nresults, result_buffers(b, op));
+    plan_note(b->p, NULL);
 }
 
 /* ---- loops and branches ----------------------------------------------------------------------- */
@@ -217,7 +219,9 @@ void build_op(struct build *b, ir_op op) {
         const struct ir_op_data *x = ir_op_get(b->m, op);
         uint32_t nin = x->noperands, nout = x->nresults;
         const uint32_t *in = operand_buffers(b, op);
+        plan_note(b->p, build_note_op(b, op));
         plan_routine(b->p, match, nin, in, nout, result_buffers(b, op));
+        plan_note(b->p, NULL);
     } else {
         reference(b, op);
     }

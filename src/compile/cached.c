@@ -82,10 +82,10 @@ struct cached {
     bool on; /* there is a key */
 };
 
-/* What shows how a program is compiled, or what it means, is made each time. */
+/* What shows how a program is compiled, or what it means, is made each time, and what is for another processor. */
 static bool is_wanted(const struct cached *c) {
     const char *dump = c->o->dump_dir ? c->o->dump_dir : getenv("HILO_DUMP_TO");
-    return c->client->store.dir && c->o->cache && c->o->backend == HILO_BACKEND_AUTO && !(dump && *dump);
+    return c->client->store.dir && c->o->cache && c->o->backend == HILO_BACKEND_AUTO && !c->o->target_cpu && !(dump && *dump);
 }
 
 static void make_key(struct cached *c, const uint8_t content[RT_KEY_BYTES]) {

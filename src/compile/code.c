@@ -51,9 +51,10 @@ bool code_available(const hilo_allocator *al) {
     return there;
 }
 
-hilo_status code_target(struct arena *a, struct diag_list *d, struct kir_target *shape, const struct cg_target **out) {
+hilo_status code_target(const char *name, struct arena *a, struct diag_list *d, struct kir_target *shape,
+                        const struct cg_target **out) {
     struct cg_target *t = ARENA_NEW(a, struct cg_target);
-    HILO_TRY(cg_target(NULL, t, d));
+    HILO_TRY(cg_target(name && strcmp(name, "native") != 0 ? name : NULL, t, d));
     *shape = t->shape;
     *out = t;
     return HILO_OK;
@@ -94,10 +95,35 @@ hilo_status code_make(hilo_executable *exe, struct build *b, const struct cg_tar
                 diag_error(b->d, l->status, "%s", l->d.first && l->d.first->message ? l->d.first->message : "out of memory");
         objects[i] = (struct str){l->object, l->bytes};
     }
-    if (status == HILO_OK)
+    if (status == HILO_OK) {
+        const char *dash = strchr(target->triple, '-');
+        size_t machine = dash ? (size_t)(dash - target->triple) : strlen(target->triple);
+        char *name = arena_alloc(&exe->arena, machine + 1, 1);
+        memcpy(name, target->triple, machine);
+        exe->machine = name;
         status = rt_executable_link(exe, objects, nlots, target->features, b->d);
+    }
     free_lots(lots);
     return status;
+}
+
+hilo_status code_text(struct build *b, const struct cg_target *target, enum code_form form, struct strbuf *out) {
+    static const enum cg_emit forms[] = {[CODE_LLVM] = CG_LLVM, [CODE_ASM] = CG_ASSEMBLY, [CODE_OBJECT] = CG_OBJECT};
+    uint32_t n = b->kernels.n;
+    const struct kir **kernels = ARENA_ARRAY(b->a, const struct kir *, n + 1);
+    void *code;
+    size_t bytes;
+    for (uint32_t i = 0; i < n; i++) {
+        kernels[i] = b->kernels.v[i].kir;
+        if (form == CODE_KIR)
+            kir_print(kernels[i], out);
+    }
+    if (form == CODE_KIR)
+        return HILO_OK;
+    HILO_TRY(cg_compile(kernels, n, target, forms[form], &b->a->al, b->d, &code, &bytes));
+    strbuf_putn(out, code, bytes);
+    mem_free(&b->a->al, code, bytes);
+    return HILO_OK;
 }
 
 #else
@@ -107,7 +133,9 @@ bool code_available(const hilo_allocator *al) {
     return false;
 }
 
-hilo_status code_target(struct arena *a, struct diag_list *d, struct kir_target *shape, const struct cg_target **out) {
+hilo_status code_target(const char *name, struct arena *a, struct diag_list *d, struct kir_target *shape,
+                        const struct cg_target **out) {
+    (void)name;
     (void)a;
     (void)shape;
     (void)out;
@@ -117,6 +145,13 @@ hilo_status code_target(struct arena *a, struct diag_list *d, struct kir_target 
 hilo_status code_make(hilo_executable *exe, struct build *b, const struct cg_target *target) {
     (void)exe;
     (void)target;
+    return diag_error(b->d, HILO_UNAVAILABLE, "this hilo was built without a code generator");
+}
+
+hilo_status code_text(struct build *b, const struct cg_target *target, enum code_form form, struct strbuf *out) {
+    (void)target;
+    (void)form;
+    (void)out;
     return diag_error(b->d, HILO_UNAVAILABLE, "this hilo was built without a code generator");
 }
 

@@ -9,9 +9,17 @@ struct cg_target;
 
 /* Whether code can be generated in this process; opens LLVM. */
 bool code_available(const hilo_allocator *al);
-/* The machine that the process runs on, in `a`. */
-hilo_status code_target(struct arena *a, struct diag_list *d, struct kir_target *shape, const struct cg_target **out);
+/* The machine that the process runs on, or one of a name (NULL, "native" = that one), in `a`. */
+hilo_status code_target(const char *name, struct arena *a, struct diag_list *d, struct kir_target *shape,
+                        const struct cg_target **out);
 /* Compiles all kernels, on up to as many threads as the client has, and links them to the executable, whose plan is there. */
 hilo_status code_make(hilo_executable *exe, struct build *b, const struct cg_target *target);
+
+enum code_form { CODE_KIR, CODE_LLVM, CODE_ASM, CODE_OBJECT };
+/* Appends all kernels in that form, instead of linking them. */
+hilo_status code_text(struct build *b, const struct cg_target *target, enum code_form form, struct strbuf *out);
+/* The kernels of a program, compiled so far. UNIMPLEMENTED where it has none, because it is evaluated. (compile.c) */
+hilo_status compile_text(hilo_client *client, hilo_module *module, const hilo_compile_options *options, enum code_form form,
+                         struct strbuf *out);
 
 #endif

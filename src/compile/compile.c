@@ -23,6 +23,8 @@ struct compile {
     hilo_executable *exe;
     const hilo_compile_options *o;
     hilo_buffer *const *inputs; /* whose shapes the program is compiled for; NULL = for those that it says */
+    enum code_form form;
+    struct strbuf *text;        /* where its kernels are written in that form, which ends it; NULL = nowhere */
     struct diag_list *d;
 };
 
@@ -297,9 +299,12 @@ static hilo_status interpreted_plan(const struct compile *c, struct build *b, ir
 
 static hilo_status compiled_plan(const struct compile *c, struct build *b, ir_op entry) {
     const struct cg_target *target;
-    HILO_TRY(code_target(&c->exe->arena, c->d, &b->target, &target));
+    HILO_TRY(code_target(c->o->target_cpu, &c->exe->arena, c->d, &b->target, &target));
     HILO_TRY(build_plan(b, entry, &c->exe->plan));
-    HILO_TRY(code_make(c->exe, b, target));
+    if (c->text)
+        HILO_TRY(code_text(b, target, c->form, c->text));
+    else
+        HILO_TRY(code_make(c->exe, b, target));
     build_free(b); /* what it had is in the code now */
     return HILO_OK;
 }
@@ -379,12 +384,17 @@ static hilo_status fill(const struct compile *c) {
     HILO_TRY(dump_write(c, &to, "01", "optimised", m ? m : c->m));
     HILO_TRY(describe(c, m ? m : c->m, entry));
     HILO_TRY(make_plan(c, entry, m));
+    if (c->text)
+        return !c->exe->plan.whole
+                   ? HILO_OK
+                   : diag_error(c->d, HILO_UNIMPLEMENTED, "no code is generated for this program: it is evaluated");
     specialise_later(c, entry);
     return rt_executable_ready(c->exe);
 }
 
-static hilo_status compile(hilo_client *client, hilo_module *module, const hilo_compile_options *o, hilo_buffer *const *inputs,
-                           struct diag_list *d, hilo_executable **out) {
+static hilo_status compile_as(hilo_client *client, hilo_module *module, const hilo_compile_options *o,
+                              hilo_buffer *const *inputs, enum code_form form, struct strbuf *text, struct diag_list *d,
+                              hilo_executable **out) {
     if (module->client != client)
         return diag_error(d, HILO_INVALID_ARGUMENT, "the module belongs to another client");
     if (o->level < 0 || o->level > 3)
@@ -396,7 +406,7 @@ static hilo_status compile(hilo_client *client, hilo_module *module, const hilo_
         return HILO_RESOURCE_EXHAUSTED;
     jmp_buf recover;
     exe->arena.recover = &recover;
-    struct compile c = {module->m, exe, o, inputs, d};
+    struct compile c = {module->m, exe, o, inputs, form, text, d};
     hilo_status status = HILO_RESOURCE_EXHAUSTED;
     if (!setjmp(recover))
         status = fill(&c);
@@ -406,6 +416,21 @@ static hilo_status compile(hilo_client *client, hilo_module *module, const hilo_
     else
         hilo_executable_release(exe);
     return status;
+}
+
+static hilo_status compile(hilo_client *client, hilo_module *module, const hilo_compile_options *o, hilo_buffer *const *inputs,
+                           struct diag_list *d, hilo_executable **out) {
+    return compile_as(client, module, o, inputs, CODE_KIR, NULL, d, out);
+}
+
+hilo_status compile_text(hilo_client *client, hilo_module *module, const hilo_compile_options *options, enum code_form form,
+                         struct strbuf *out) {
+    struct diag_list d;
+    hilo_executable *exe = NULL;
+    diag_init(&d, client->al);
+    hilo_status status = compile_as(client, module, options, NULL, form, out, &d, &exe);
+    hilo_executable_release(exe);
+    return rt_finish(client, &d, status);
 }
 
 hilo_status compile_module(hilo_client *client, hilo_module *module, const hilo_compile_options *o, struct diag_list *d,

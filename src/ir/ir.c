@@ -2,6 +2,8 @@
 #include "ir/ir.h"
 #include "ir/store.h"
 
+#include <stdio.h>
+
 /* ---- interning ------------------------------------------------------------------------------- */
 
 void intern_add(struct intern *t, struct arena *a, uint64_t hash, uint32_t id) {
@@ -356,6 +358,19 @@ static const struct ir_attr_data *loc_file(const struct ir_module *m, ir_attr lo
         loc = l->items[0];
     }
     return NULL;
+}
+
+const char *ir_op_place(const struct ir_module *m, ir_op op, struct arena *a) {
+    const struct ir_op_data *o = op_at(m, op);
+    const struct ir_attr_data *loc = ir_attr_get(m, o->loc), *file = loc_file(m, o->loc);
+    struct str name = loc->kind == IR_ATTR_LOC_NAME ? ir_str_get(m, loc->str) : (struct str){"", 0};
+    struct str path = file ? ir_str_get(m, file->str) : o->line ? m->name : (struct str){"", 0};
+    unsigned line = file ? (unsigned)((uint64_t)file->i >> 32) : o->line;
+    char text[256];
+    int n = snprintf(text, sizeof text, "%.*s%s%.*s", (int)name.n, name.p, name.n && path.n ? " " : "", (int)path.n, path.p);
+    if (path.n && n > 0 && (size_t)n < sizeof text)
+        snprintf(text + n, sizeof text - (size_t)n, ":%u", line);
+    return arena_dup(a, text, strlen(text) + 1, 1);
 }
 
 hilo_status ir_op_verror(const struct ir_module *m, struct diag_list *d, ir_op op, hilo_status status, const char *label,

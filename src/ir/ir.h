@@ -492,6 +492,9 @@ hilo_status ir_op_verror(const struct ir_module *m, struct diag_list *d, ir_op o
 
 /* ---- printing (print.c) ---------------------------------------------------------------------- */
 
+/* Where an op comes from, "name file:line", as far as it is known, in `a`; long names are cut. */
+const char *ir_op_place(const struct ir_module *m, ir_op op, struct arena *a);
+
 struct ir_print_options {
     bool generic;          /* "dialect.op"(...) form throughout */
     bool locations;        /* loc(...) behind every op that has one */

@@ -1,44 +1,13 @@
 /* What a program costs, as a framework asks: arithmetic operations and bytes that ops read and write, by the table of ops;
  * loops count once, as in XLA. */
+#include "opt/cost.h"
 #include "pjrt/pjrt.h"
 #include "runtime/runtime.h"
-
-static double elements(const struct ir_module *m, ir_val v) {
-    const struct ir_type_data *t = ir_type_get(m, ir_val_get(m, v)->type);
-    size_t n = 0;
-    return t->kind == IR_TYPE_TENSOR && ir_type_count(t, &n) ? (double)n : 0;
-}
 
 static double bytes(const struct ir_module *m, ir_val v) {
     const struct ir_type_data *t = ir_type_get(m, ir_val_get(m, v)->type);
     size_t n = 0;
     return t->kind == IR_TYPE_TENSOR && ir_type_bytes(t, &n) ? (double)n : 0;
-}
-
-/* A multiplication and an addition for each element of the result and of what is summed. */
-static double dot_operations(const struct ir_module *m, ir_op op) {
-    const struct ir_type_data *lhs = ir_type_get(m, ir_val_get(m, ir_operand(m, op, 0))->type);
-    ir_attr dims = ir_prop(m, op, IR_DOT_GENERAL_dot_dimension_numbers);
-    size_t n;
-    const int64_t *contracted = ir_field_dims(m, dims, IR_DOT_lhs_contracting_dimensions_F, &n);
-    double depth = 1;
-    for (size_t i = 0; i < n; i++)
-        if (contracted[i] >= 0 && contracted[i] < lhs->rank && lhs->dims[contracted[i]] > 0)
-            depth *= (double)lhs->dims[contracted[i]];
-    return 2 * depth * elements(m, ir_result(m, op, 0));
-}
-
-static double operations(const struct ir_module *m, ir_op op) {
-    const struct ir_op_data *o = ir_op_get(m, op);
-    const struct ir_op_info *info = ir_op_info((enum ir_op_kind)o->kind);
-    switch ((enum ir_op_kind)o->kind) {
-    case IR_DOT_GENERAL:
-        return dot_operations(m, op);
-    case IR_REDUCE: /* its body is no op of its own: once for each element that is reduced */
-        return o->noperands ? elements(m, ir_operand(m, op, 0)) : 0;
-    default:
-        return o->nresults && info->cost > 0 ? info->cost * elements(m, ir_result(m, op, 0)) : 0;
-    }
 }
 
 static bool moves_nothing(enum ir_op_kind kind) {
@@ -51,7 +20,7 @@ static void count_block(const struct ir_module *m, ir_block block, float *flops,
 static void count_op(const struct ir_module *m, ir_op op, float *flops, float *moved) {
     const struct ir_op_data *o = ir_op_get(m, op);
     enum ir_op_kind kind = (enum ir_op_kind)o->kind;
-    *flops += (float)operations(m, op);
+    *flops += (float)opt_flops(m, op);
     for (uint32_t i = 0; i < o->noperands && !moves_nothing(kind); i++)
         *moved += (float)bytes(m, ir_operand(m, op, i));
     for (uint32_t i = 0; i < o->nresults && !moves_nothing(kind); i++)

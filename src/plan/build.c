@@ -130,8 +130,8 @@ void plan_copy(struct plan_builder *b, uint32_t n, const uint32_t *from, const u
     }
 }
 
-void plan_note(struct plan_builder *b, const char *text) {
-    b->note = text;
+void plan_note(struct plan_builder *b, const struct plan_note *note) {
+    b->note = note;
 }
 
 void plan_undefined(struct plan_builder *b, uint32_t buffer) {

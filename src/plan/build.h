@@ -38,7 +38,7 @@ struct plan_node {
     const struct plan_kernel *kernel;
     const struct lib_match *routine;
     ir_op func;
-    const char *note;
+    const struct plan_note *note;
     struct plan_list *outer; /* where it stands */
     struct { struct plan_list **v; uint32_t n, cap; } lists;     /* LOOP: test, body; BRANCH: by number */
     struct { struct plan_touch *v; uint32_t n, cap; } touched;
@@ -71,7 +71,7 @@ struct plan_builder {
     struct { struct plan_buffer *v; uint32_t n, cap; } buffers;
     struct plan_list top;
     struct plan_list *list;  /* where steps go */
-    const char *note;        /* of them */
+    const struct plan_note *note; /* of them */
     struct { struct plan_node **v; uint32_t n, cap; } opened; /* LOOPs and BRANCHes around it */
     uint32_t narguments, nresults;
     uint32_t *arguments, *results; /* UINT32_MAX = none yet; from plan_finish on results are roots */

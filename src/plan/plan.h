@@ -75,6 +75,14 @@ enum plan_step_kind {
     PLAN_JUMP       /* goes to targets[0] */
 };
 
+/* What a step is, for readers. */
+struct plan_note {
+    const char *text;  /* a line; NULL = its kind and name say it */
+    const char *ops;   /* "dot_general, add ×2" */
+    const char *where; /* the place in the program that the last of them comes from; "" = unknown */
+    double flops;      /* of all of them, about */
+};
+
 struct plan_step {
     enum plan_step_kind kind;
     uint32_t depth;               /* of nested lists, for reading */
@@ -84,7 +92,7 @@ struct plan_step {
     const struct plan_kernel *kernel;
     const struct lib_match *routine;
     ir_op func;
-    const char *note;             /* for readers: what it is; or NULL */
+    const struct plan_note *note; /* or NULL */
 };
 
 struct plan {
@@ -134,8 +142,8 @@ void plan_reference(struct plan_builder *b, ir_op func, bool effect, uint32_t ni
                     const uint32_t *out);
 void plan_copy(struct plan_builder *b, uint32_t n, const uint32_t *from, const uint32_t *to);
 void plan_undefined(struct plan_builder *b, uint32_t buffer);
-/* What the steps that follow are, for readers of plans; outlives them. NULL = nothing is said. */
-void plan_note(struct plan_builder *b, const char *text);
+/* What the steps that follow are; outlives them. NULL = nothing is said. */
+void plan_note(struct plan_builder *b, const struct plan_note *note);
 
 /* A loop: the steps behind _begin compute the predicate, an i1, given to _body; those behind _body run while it is true. A
    loop's states are buffers that a plan_copy fills in front of it and another at the end of the body. */

@@ -8,7 +8,7 @@ hilo_executable *rt_executable_new(hilo_client *client, hilo_module *module) {
     if (!exe)
         return NULL;
     *exe = (hilo_executable){.client = rt_client_retain(client), .module = module ? rt_module_retain(module) : NULL,
-                             .features = ""};
+                             .features = "", .machine = rt_cpu_machine()};
     atomic_init(&exe->refs, 1);
     arena_init(&exe->arena, client->al, NULL);
     pthread_mutex_init(&exe->lock, NULL);
@@ -28,7 +28,8 @@ hilo_executable *rt_executable_share(hilo_executable *exe) {
     *share = (hilo_executable){
         .client = rt_client_retain(base->client), .base = base, .module = base->module, .optimised = base->optimised,
         .entry = base->entry, .plan = base->plan, .objects = base->objects, .nobjects = base->nobjects,
-        .features = base->features, .nuses = base->nuses, .first_use = base->first_use, .in_block = base->in_block,
+        .features = base->features, .machine = base->machine, .foreign = base->foreign, .nuses = base->nuses,
+        .first_use = base->first_use, .in_block = base->in_block,
         .in_arguments = base->in_arguments, .in_results = base->in_results, .inputs = base->inputs, .outputs = base->outputs,
         .cached = HILO_CACHED_MEMORY};
     rt_executable_retain(base);
@@ -99,6 +100,20 @@ static const char *needed_features(struct arena *a, struct str list) {
     return out;
 }
 
+/* What this processor lacks, in `a`; NULL when it lacks nothing. */
+static const char *lacks(struct arena *a, const hilo_executable *exe) {
+    struct str feature;
+    if (strcmp(exe->machine, rt_cpu_machine()) != 0)
+        return exe->machine;
+    for (size_t at = 0; rt_cpu_next(str_of(exe->features), &at, &feature);)
+        if (!rt_cpu_has(feature)) {
+            char *name = arena_alloc(a, feature.n + 1, 1);
+            memcpy(name, feature.p, feature.n);
+            return name;
+        }
+    return NULL;
+}
+
 hilo_status rt_executable_link(hilo_executable *exe, const struct str *objects, uint32_t n, const char *features,
                                struct diag_list *d) {
     struct arena *a = &exe->arena;
@@ -109,7 +124,8 @@ hilo_status rt_executable_link(hilo_executable *exe, const struct str *objects, 
     exe->nobjects = n;
     for (uint32_t i = 0; i < n; i++)
         exe->objects[i] = (struct str){arena_dup(a, objects[i].p, objects[i].n, 16), objects[i].n};
-    HILO_TRY(rt_code_load(objects, n, 0, exe->client->al, d, &code));
+    exe->foreign = lacks(a, exe);
+    HILO_TRY(rt_code_load(objects, n, exe->foreign ? RT_CODE_FOREIGN : 0, exe->client->al, d, &code));
     *k = (struct rt_kept){exe->kept, free_code, code};
     exe->kept = k;
     for (uint32_t i = 0; i < exe->plan.nsteps; i++) {

@@ -4,7 +4,6 @@
  * A plan of one step ends behind the name of its function. Then, from a multiple of 64 bytes on, the constants, each likewise.
  * Counts and sizes are written in front of what they count; texts and objects as a size and bytes. */
 #include "base/hash.h"
-#include "runtime/cpu.h"
 #include "runtime/runtime.h"
 
 struct writer {
@@ -219,7 +218,7 @@ static void put_table(struct writer *w) {
     struct rt_file_head room = {.version = 0};
     strbuf_putn(&w->out, (const char *)&room, sizeof room);
     put_text(w, hilo_version());
-    put_text(w, rt_cpu_machine());
+    put_text(w, w->exe->machine);
     put_text(w, w->exe->features);
     put_u32(w, w->p->whole);
     put_ports(w, w->exe->inputs, w->p->narguments);

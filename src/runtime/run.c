@@ -259,7 +259,11 @@ hilo_status rt_execute(hilo_executable *exe, const hilo_execute_options *options
     r.meter.al = exe->client->memory;
     r.al = (hilo_allocator){meter_realloc, &r.meter};
     double run_ms = 0;
-    hilo_status status = check_inputs(&r, inputs, ninputs, noutputs);
+    hilo_status status = HILO_OK;
+    if (exe->foreign)
+        status = diag_error(&d, HILO_FAILED_PRECONDITION, "the program was compiled for a processor with %s", exe->foreign);
+    if (status == HILO_OK)
+        status = check_inputs(&r, inputs, ninputs, noutputs);
     if (status == HILO_OK)
         status = (exe->specialise ? run_special : run)(&r, inputs, outputs, &run_ms);
     double total_ms = rt_now_ms() - r.begin;

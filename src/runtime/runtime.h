@@ -161,6 +161,8 @@ struct hilo_executable {
     struct str *objects;        /* machine code, as it was loaded; for files */
     uint32_t nobjects;
     const char *features;       /* that it needs, "+avx2,+fma"; "" = none */
+    const char *machine;        /* that it is for, as rt_cpu_machine says it */
+    const char *foreign;        /* what this processor lacks to run it; NULL = nothing */
     uint32_t nuses, *first_use; /* of all steps; of each, in a frame */
     struct rt_patches in_block, in_arguments, in_results;
     struct rt_port *inputs, *outputs; /* plan.narguments, plan.nresults */
@@ -190,7 +192,8 @@ hilo_executable *rt_executable_share(hilo_executable *exe);
 /* Keeps `p` until the executable ends. Takes memory from its arena first, so that `p` is the caller's when that fails. */
 void rt_executable_keep(hilo_executable *exe, void *p, void (*release)(void *p));
 /* Loads object files (copied) and finds the functions of the plan's kernels in them, by name. `features`: LLVM's list for the
-   processor that they are for. INTERNAL when a kernel is missing; else as rt_code_load. */
+   processor that they are for, of the executable's machine. What this processor cannot run is loaded, to be written to a file;
+   runs are refused. INTERNAL when a kernel is missing; else as rt_code_load. */
 hilo_status rt_executable_link(hilo_executable *exe, const struct str *objects, uint32_t n, const char *features,
                                struct diag_list *d);
 /* Once the plan is there: prepares its runs. Needs the arena's recovery point. */

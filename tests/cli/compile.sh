@@ -135,6 +135,36 @@ if "$HILO" compile add.mlir --emit plan | grep -q kernel0; then # there is somet
     says 'stored: level'
 fi
 
+# ---- forms of kernels, for this processor and others
+if "$HILO" compile add.mlir --emit plan | grep -q kernel0; then
+    exits 0 compile add.mlir --emit kir -o kernels.kir
+    exits 0 kir kernels.kir
+    says 'kernel0'
+    exits 0 compile add.mlir --emit llvm
+    says 'define void @kernel0'
+    exits 0 compile dense.mlir --emit asm --target-cpu sapphirerapids
+    says 'kernel0:' 'zmm'
+    exits 0 compile dense.mlir --emit asm --target-cpu x86-64-v2
+    says 'kernel0:'
+    ! grep -q 'ymm\|zmm' out && pass || fail 'wide registers for a processor without them'
+    exits 0 compile add.mlir --emit object -o add.o
+    [ "$(head -c 4 add.o | tail -c 3)" = ELF ] && pass || fail 'no object file'
+    exits 0 compile add.mlir --emit object --target-cpu native -o native.o
+    cmp -s add.o native.o && pass || fail 'native is not the default'
+    exits 0 compile add.mlir --target-cpu generic -o generic.hilo
+    case $(uname -m) in x86_64) other=aarch64 ;; *) other=x86-64-v3 ;; esac
+    exits 0 run generic.hilo --input 2xf32=1,2
+    says '[2.0, 4.0]'
+    exits 0 compile add.mlir --target-cpu $other -o other.hilo
+    exits 1 run other.hilo --input 2xf32=1,2
+    says '.hilo file: for '
+    exits 1 compile add.mlir --target-cpu 386 --emit asm
+    says "no target is named '386'" 'sapphirerapids'
+    exits 1 compile dynamic.mlir --emit asm
+    says 'it is evaluated'
+    exits 2 compile add.mlir --emit asm --entry other
+fi
+
 # ---- a resource that is missing is an error where it is wanted
 cat >missing.mlir <<'MLIR'
 func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {

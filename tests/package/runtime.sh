@@ -49,5 +49,7 @@ PY
 check 'hilo runs it' "$HILO" run rows.mlir --input x.npy -o y.npy
 tail -c 3564 y.npy >want
 check 'the same bits' cmp got want
+strip -o stripped.so "$so"
+check "it is small: $(wc -c <stripped.so) bytes" [ "$(wc -c <stripped.so)" -le 1048576 ]
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]

@@ -1,0 +1,381 @@
+/* hilo explain: what the compiler made of a program, and where its time goes. */
+#include "cli/cli.h"
+#include "fuse/fuse.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+struct explain_options {
+    struct cli_compile compile;
+    const char *entry, *out;
+    struct cli_texts inputs;
+    int64_t runs;
+    bool run;
+};
+
+/* ---- what is known of a program --------------------------------------------------------------- */
+
+struct row {
+    uint32_t step;
+    const char *kind, *name, *text, *ops, *where; /* "" = nothing to say */
+    double flops, bytes; /* of one time that it runs */
+    double ms;           /* in all; before it was measured, what the compiler takes it for */
+    double times;        /* that it runs */
+};
+
+struct explained {
+    const char *file;
+    const hilo_executable *exe;
+    struct row *rows;  /* by step */
+    uint32_t nrows;
+    double total_ms;   /* of all rows */
+    double runs;       /* measured; 0 = times are estimates of one thread, where steps in loops count once */
+    uint64_t arguments, results, constants;
+};
+
+static const char *const kinds[] = {"kernel", "routine", "evaluation", "copy", "test", "switch", "jump"};
+
+static struct row row_of(const struct plan *p, uint32_t step) {
+    const struct plan_step *s = &p->steps[step];
+    struct row r = {.step = step, .kind = kinds[s->kind], .name = "", .text = "", .ops = "", .where = "", .times = 1};
+    if (s->kind == PLAN_KERNEL) {
+        r.name = s->kernel->name;
+        r.ms = s->kernel->ns * 1e-6;
+    } else if (s->kind == PLAN_ROUTINE) {
+        r.name = lib_routine_name(s->routine->routine);
+        r.ms = s->routine->ns * 1e-6;
+    }
+    if (s->note) {
+        r.text = s->note->text ? s->note->text : "";
+        r.ops = s->note->ops;
+        r.where = s->note->where;
+        r.flops = s->note->flops;
+    }
+    for (uint32_t i = 0; i < s->nuses; i++)
+        r.bytes += (double)p->buffers[s->uses[i].buffer].bytes * (s->uses[i].role == PLAN_INOUT ? 2 : 1);
+    if (s->kind == PLAN_COPY)
+        r.ms = r.bytes * 1e-7; /* 10 GB/s */
+    return r;
+}
+
+static uint64_t port_bytes(const struct rt_port *v, uint32_t n) {
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        uint64_t bytes = hilo_dtype_size(v[i].type.dtype);
+        for (uint32_t k = 0; k < v[i].type.rank; k++)
+            bytes *= v[i].type.dims[k] > 0 ? (uint64_t)v[i].type.dims[k] : 0;
+        sum += bytes;
+    }
+    return sum;
+}
+
+static void explain(const char *file, const hilo_executable *exe, struct explained *x) {
+    const struct plan *p = &exe->plan;
+    *x = (struct explained){.file = file, .exe = exe, .rows = cli_alloc(p->nsteps, sizeof *x->rows), .nrows = p->nsteps};
+    for (uint32_t i = 0; i < p->nsteps; i++) {
+        x->rows[i] = p->whole ? (struct row){.kind = kinds[PLAN_REFERENCE], .name = "", .text = "", .ops = "", .where = ""}
+                              : row_of(p, i);
+        x->total_ms += x->rows[i].ms;
+    }
+    x->arguments = port_bytes(exe->inputs, p->narguments);
+    x->results = port_bytes(exe->outputs, p->nresults);
+    for (uint32_t i = 0; i < p->nbuffers; i++)
+        if (p->buffers[i].place == PLAN_CONSTANT && p->buffers[i].root == i)
+            x->constants += p->buffers[i].bytes;
+}
+
+/* ---- measuring ------------------------------------------------------------------------------- */
+
+static void on_step(void *user, const hilo_step_event *e) {
+    struct explained *x = user;
+    if (e->step >= x->nrows)
+        return;
+    x->rows[e->step].ms += e->end_ms - e->begin_ms;
+    x->rows[e->step].times++;
+}
+
+static int slower(const void *a, const void *b) {
+    const struct row *x = a, *y = b;
+    return x->ms != y->ms ? (x->ms < y->ms) - (x->ms > y->ms) : (x->step > y->step) - (x->step < y->step);
+}
+
+static hilo_status run_once(hilo_executable *exe, const hilo_execute_options *o, hilo_buffer **inputs, hilo_buffer **outputs) {
+    size_t n = hilo_executable_output_count(exe);
+    hilo_status status = hilo_execute(exe, o, inputs, hilo_executable_input_count(exe), outputs, n);
+    for (size_t i = 0; i < n && status == HILO_OK; i++)
+        hilo_buffer_release(outputs[i]);
+    return status;
+}
+
+/* Runs it once to warm up, then several times; the rows are sorted by the time that they took. */
+static int measure(hilo_client *client, hilo_executable *exe, const struct explain_options *o, struct explained *x) {
+    static const char *const random[] = {"random:1"};
+    struct cli_texts texts = o->inputs;
+    if (!texts.n && hilo_executable_input_count(exe))
+        texts = (struct cli_texts){(const char **)(uintptr_t)random, 1};
+    hilo_buffer **inputs = NULL, **outputs = cli_alloc(hilo_executable_output_count(exe), sizeof *outputs);
+    hilo_execute_options eo;
+    hilo_execute_options_init(&eo);
+    int code = cli_inputs(client, exe, &texts, x->file, &inputs);
+    hilo_status status = code == CLI_OK ? run_once(exe, &eo, inputs, outputs) : HILO_OK;
+    for (uint32_t i = 0; i < x->nrows; i++)
+        x->rows[i].ms = x->rows[i].times = 0;
+    eo.step = on_step;
+    eo.step_user = x;
+    x->runs = o->runs ? (double)o->runs : 5;
+    for (int64_t i = 0; i < (int64_t)x->runs && code == CLI_OK && status == HILO_OK; i++)
+        status = run_once(exe, &eo, inputs, outputs);
+    if (status != HILO_OK)
+        code = cli_fail(client, status);
+    x->total_ms = 0;
+    for (uint32_t i = 0; i < x->nrows; i++) {
+        x->rows[i].ms /= x->runs;
+        x->rows[i].times /= x->runs;
+        x->total_ms += x->rows[i].ms;
+    }
+    qsort(x->rows, x->nrows, sizeof *x->rows, slower);
+    for (size_t i = 0; inputs && i < hilo_executable_input_count(exe); i++)
+        hilo_buffer_release(inputs[i]);
+    free(inputs);
+    free(outputs);
+    return code;
+}
+
+/* ---- text ------------------------------------------------------------------------------------ */
+
+/* "12.5 MB" */
+static const char *size_text(double v, const char *unit, char *out, size_t size) {
+    static const char *const prefixes[] = {"", "k", "M", "G", "T"};
+    int i = 0;
+    for (; v >= 1000 && i < 4; i++)
+        v /= 1000;
+    snprintf(out, size, i ? "%.1f %s%s" : "%.0f %s%s", v, prefixes[i], unit);
+    return out;
+}
+
+static void put_head(const struct explained *x, struct strbuf *out) {
+    const struct plan *p = &x->exe->plan;
+    uint32_t n[PLAN_JUMP + 1] = {0};
+    char a[32], b[32], c[32];
+    for (uint32_t i = 0; i < p->nsteps; i++)
+        n[p->steps[i].kind]++;
+    strbuf_printf(out, "%s: %u kernels, %u routines, %u evaluations, %u copies, %u tests and jumps\n", x->file, n[PLAN_KERNEL],
+                  n[PLAN_ROUTINE], n[PLAN_REFERENCE], n[PLAN_COPY], n[PLAN_TEST] + n[PLAN_SWITCH] + n[PLAN_JUMP]);
+    if (p->whole)
+        strbuf_puts(out, "the program is evaluated as it is: its sizes are not known, or nothing can generate code for it\n");
+    strbuf_printf(out, "arguments %s, results %s, constants %s\n", size_text((double)x->arguments, "B", a, sizeof a),
+                  size_text((double)x->results, "B", b, sizeof b), size_text((double)x->constants, "B", c, sizeof c));
+    strbuf_printf(out, "memory in between %s, of which %s are needed at once; %s more for each thread\n",
+                  size_text((double)p->block_bytes, "B", a, sizeof a), size_text((double)p->live_bytes, "B", b, sizeof b),
+                  size_text((double)p->scratch_bytes, "B", c, sizeof c));
+    if (x->runs > 0)
+        strbuf_printf(out, "%.3f ms in steps, the mean of %.0f runs\n", x->total_ms, x->runs);
+    else
+        strbuf_printf(out, "%.3f ms in steps, as the compiler expects of one thread, loops taken once; --run measures\n",
+                      x->total_ms);
+}
+
+static bool is_shown(const struct row *r) {
+    return strcmp(r->kind, "test") != 0 && strcmp(r->kind, "switch") != 0 && strcmp(r->kind, "jump") != 0;
+}
+
+static double share(const struct explained *x, const struct row *r) {
+    return x->total_ms > 0 ? 100 * r->ms / x->total_ms : 0;
+}
+
+static void put_rates(const struct row *r, struct strbuf *out, const char *between) {
+    char a[32];
+    strbuf_puts(out, r->flops > 0 ? size_text(r->flops, "flop", a, sizeof a) : "-");
+    strbuf_puts(out, between);
+    strbuf_puts(out, size_text(r->bytes, "B", a, sizeof a));
+    if (r->ms > 0 && r->times > 0) {
+        strbuf_puts(out, between);
+        strbuf_puts(out, size_text(r->flops * r->times / r->ms * 1e3, "flop/s", a, sizeof a));
+        strbuf_puts(out, between);
+        strbuf_puts(out, size_text(r->bytes * r->times / r->ms * 1e3, "B/s", a, sizeof a));
+    }
+}
+
+/* What the words behind "stored:" mean, of those that occur. */
+static void put_reasons(const struct explained *x, struct strbuf *out,
+                        void (*put)(struct strbuf *out, const char *name, const char *text)) {
+    for (int k = 0; k < FUSE_REASON_COUNT; k++) {
+        const char *name = fuse_reason_name((enum fuse_reason)k);
+        bool found = false;
+        for (uint32_t i = 0; i < x->nrows && !found; i++) {
+            const char *at = strstr(x->rows[i].text, "stored:");
+            size_t n = strlen(name);
+            while (at && !found && (at = strstr(at + 1, name)) != NULL)
+                found = at[-1] == ' ' && (at[n] == ',' || at[n] == '\0');
+        }
+        if (found)
+            put(out, name, fuse_reason_text((enum fuse_reason)k));
+    }
+}
+
+static void put_reason_line(struct strbuf *out, const char *name, const char *text) {
+    strbuf_printf(out, "  %-12s %s\n", name, text);
+}
+
+static void put_text(const struct explained *x, struct strbuf *out) {
+    put_head(x, out);
+    strbuf_puts(out, "\n   ms        %  step\n");
+    for (uint32_t i = 0; i < x->nrows; i++) {
+        const struct row *r = &x->rows[i];
+        if (!is_shown(r))
+            continue;
+        strbuf_printf(out, "%9.4f %5.1f  %u %s %s", r->ms, share(x, r), r->step, r->kind, r->name);
+        if (r->times > 1)
+            strbuf_printf(out, " (%.0f times)", r->times);
+        strbuf_puts(out, "  ");
+        put_rates(r, out, ", ");
+        strbuf_putc(out, '\n');
+        if (*r->text)
+            strbuf_printf(out, "%18s%s\n", "", r->text);
+        if (*r->ops)
+            strbuf_printf(out, "%18s%s%s%s\n", "", r->ops, *r->where ? "; " : "", r->where);
+    }
+    strbuf_puts(out, "\nwhy values are stored:\n");
+    put_reasons(x, out, put_reason_line);
+}
+
+/* ---- HTML ------------------------------------------------------------------------------------ */
+
+static void put_html(struct strbuf *out, const char *text) {
+    for (; *text; text++)
+        switch (*text) {
+        case '<': strbuf_puts(out, "&lt;"); break;
+        case '>': strbuf_puts(out, "&gt;"); break;
+        case '&': strbuf_puts(out, "&amp;"); break;
+        case '"': strbuf_puts(out, "&quot;"); break;
+        default: strbuf_putc(out, *text);
+        }
+}
+
+static void put_reason_row(struct strbuf *out, const char *name, const char *text) {
+    strbuf_puts(out, "<tr><td>");
+    put_html(out, name);
+    strbuf_puts(out, "</td><td>");
+    put_html(out, text);
+    strbuf_puts(out, "</td></tr>\n");
+}
+
+static const char style[] =
+    "body{font:14px/1.4 sans-serif;margin:2em;max-width:80em}table{border-collapse:collapse}"
+    "td,th{text-align:left;vertical-align:top;padding:.3em .8em;border-bottom:1px solid #ddd}"
+    "td.n{text-align:right;white-space:nowrap}.bar{background:#48c;height:.5em}.dim{color:#666}"
+    "pre{background:#f4f4f4;padding:1em}";
+
+static void put_page(const struct explained *x, struct strbuf *out) {
+    struct strbuf head;
+    strbuf_init(&head, mem_system_allocator());
+    put_head(x, &head);
+    strbuf_printf(out, "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>hilo explain</title>\n"
+                       "<style>%s</style></head>\n<body>\n<h1>hilo explain</h1>\n<pre>", style);
+    put_html(out, head.p ? head.p : "");
+    strbuf_puts(out, "</pre>\n<table>\n<tr><th>step</th><th>ms</th><th>share</th><th>work</th><th>what</th></tr>\n");
+    for (uint32_t i = 0; i < x->nrows; i++) {
+        const struct row *r = &x->rows[i];
+        if (!is_shown(r))
+            continue;
+        strbuf_printf(out, "<tr><td>%u %s ", r->step, r->kind);
+        put_html(out, r->name);
+        strbuf_printf(out, "</td><td class=\"n\">%.4f", r->ms);
+        if (r->times > 1)
+            strbuf_printf(out, "<br><span class=\"dim\">%.0f times</span>", r->times);
+        strbuf_printf(out, "</td><td class=\"n\">%.1f %%<div class=\"bar\" style=\"width:%.1fpx\"></div></td><td class=\"n\">",
+                      share(x, r), share(x, r));
+        put_rates(r, out, "<br>");
+        strbuf_puts(out, "</td><td>");
+        put_html(out, r->text);
+        strbuf_puts(out, *r->text ? "<br>" : "");
+        put_html(out, r->ops);
+        strbuf_puts(out, "<br><span class=\"dim\">");
+        put_html(out, r->where);
+        strbuf_puts(out, "</span></td></tr>\n");
+    }
+    strbuf_puts(out, "</table>\n<h2>Why values are stored</h2>\n<table>\n");
+    put_reasons(x, out, put_reason_row);
+    strbuf_puts(out, "</table>\n</body></html>\n");
+    out->failed |= head.failed;
+    strbuf_free(&head);
+}
+
+/* ---- the command ----------------------------------------------------------------------------- */
+
+static int report(const struct explained *x, const char *path) {
+    struct strbuf out;
+    struct diag_list d;
+    strbuf_init(&out, mem_system_allocator());
+    diag_init(&d, mem_system_allocator());
+    (path ? put_page : put_text)(x, &out);
+    int code = CLI_OK;
+    if (out.failed)
+        code = cli_error(CLI_ENVIRONMENT, "out of memory");
+    else if (!path && fwrite(out.p, 1, out.n, stdout) != out.n)
+        code = cli_error(CLI_ENVIRONMENT, "cannot write to standard output");
+    else if (path && file_write(path, (struct str){out.p, out.n}, &d) != HILO_OK)
+        code = cli_error(CLI_ENVIRONMENT, "%s", d.first && d.first->message ? d.first->message : path);
+    diag_clear(&d);
+    strbuf_free(&out);
+    return code;
+}
+
+static int explain_file(const char *file, const struct explain_options *o) {
+    hilo_client *client = NULL;
+    hilo_executable *exe = NULL;
+    int code = cli_client(&o->compile, &client);
+    if (code == CLI_OK)
+        code = cli_compile_program(client, &o->compile, o->entry, file, &exe);
+    if (code == CLI_OK) {
+        struct explained x;
+        explain(file, exe, &x);
+        if (o->run)
+            code = measure(client, exe, o, &x);
+        if (code == CLI_OK)
+            code = report(&x, o->out);
+        free(x.rows);
+    }
+    hilo_executable_release(exe);
+    hilo_client_release(client);
+    return code;
+}
+
+static int explain_main(const struct cli_command *self, int argc, char **argv) {
+    struct explain_options o = {.compile = CLI_COMPILE_DEFAULTS};
+    struct cli_texts files;
+    o.compile.no_cache = true; /* what comes from there does not say what it is made of */
+    int code = cli_options(self, argc, argv, &o, &files);
+    if (code < 0 && !o.run && (o.inputs.n || o.runs))
+        code = cli_error(CLI_USAGE, "--input and --runs are for --run");
+    if (code < 0)
+        code = explain_file(files.v[0], &o);
+    cli_options_free(self, &o, &files);
+    return code;
+}
+
+static const struct cli_option options[] = {
+    {"-o", "OUT", CLI_TEXT, offsetof(struct explain_options, out), "write a page of HTML there"},
+    {"--run", NULL, CLI_FLAG, offsetof(struct explain_options, run), "measure the steps, and sort them by time"},
+    {"--runs", "N", CLI_NUMBER, offsetof(struct explain_options, runs),
+     "that are measured, behind one to warm up; 5 by default"},
+    {"--input", "X", CLI_TEXTS, offsetof(struct explain_options, inputs), "as for `hilo run`; random:1 by default"},
+    {"--entry", "NAME", CLI_TEXT, offsetof(struct explain_options, entry),
+     "function to explain; main by default, or the only public one"},
+    CLI_COMPILE_OPTIONS(struct explain_options, compile),
+    {0}
+};
+
+const struct cli_command cli_explain = {
+    .name = "explain", .operands = "FILE", .least = 1, .most = 1, .options = options, .run = explain_main,
+    .summary = "shows what a program is compiled to, and where its time goes",
+    .text =
+        "Shows the steps that a program is compiled to: the operations that each computes and where they come from,\n"
+        "what it costs, what it is known as (softmax, attention), and why the values that it stores could not stay\n"
+        "in registers; and the memory of the program beside the least that it could need. Times are what the compiler\n"
+        "expects, or with --run measured.\n",
+    .examples = "  hilo explain model.mlir\n"
+                "  hilo explain model.mlir --run --threads 1\n"
+                "  hilo explain model.mlir --run --input x.npy -o report.html\n",
+};

@@ -1,0 +1,94 @@
+/* What steps are, for readers of plans: see plan_note. */
+#include "compile/build.h"
+#include "fuse/patterns.h"
+#include "opt/cost.h"
+
+#include <stdio.h>
+
+enum { NOTE_OPS = 64 /* of a kernel; more are not named, nor counted */ };
+
+/* The ops of a kernel: what its outputs are computed from, as far as that is not stored. */
+struct note_ops {
+    struct build *b;
+    const struct fuse_block *f;
+    ir_block block;
+    ir_op v[NOTE_OPS];
+    uint32_t n;
+};
+
+static void add_op(struct note_ops *x, ir_op op) {
+    const struct ir_module *m = x->b->m;
+    if (IR_NONE(op) || x->n == NOTE_OPS || !IR_SAME(ir_op_get(m, op)->parent, x->block) ||
+        ir_op_has(ir_kind(m, op), IR_T_CONSTANT))
+        return;
+    for (uint32_t i = 0; i < x->n; i++)
+        if (IR_SAME(x->v[i], op))
+            return;
+    x->v[x->n++] = op;
+    for (uint32_t i = 0; i < ir_op_get(m, op)->noperands; i++) {
+        ir_val v = ir_operand(m, op, i);
+        if (!opt_ids_get(&x->f->kernel_of, v.i) && fuse_reason(x->f, v) == FUSE_FUSED)
+            add_op(x, ir_val_get(m, v)->op);
+    }
+}
+
+/* "dot_general, add ×2", in the order in which they are computed. */
+static const char *ops_text(const struct note_ops *x) {
+    const struct ir_module *m = x->b->m;
+    char text[256] = "";
+    size_t n = 0;
+    for (uint32_t i = x->n; i-- > 0 && n < sizeof text;) {
+        struct str name = ir_op_name(m, x->v[i]);
+        uint32_t before = 0, same = 0;
+        for (uint32_t j = 0; j < x->n; j++) {
+            bool equal = ir_kind(m, x->v[j]) == ir_kind(m, x->v[i]);
+            same += equal;
+            before += equal && j > i;
+        }
+        const char *dot = name.n ? memchr(name.p, '.', name.n) : NULL;
+        int skip = dot ? (int)(dot + 1 - name.p) : 0;
+        if (before)
+            continue;
+        n += (size_t)snprintf(text + n, sizeof text - n, "%s%.*s", n ? ", " : "", (int)name.n - skip, name.p + skip);
+        if (same > 1 && n < sizeof text)
+            n += (size_t)snprintf(text + n, sizeof text - n, " ×%u", same);
+    }
+    if (n >= sizeof text)
+        memcpy(text + sizeof text - 4, "...", 4);
+    return arena_dup(x->b->a, text, strlen(text) + 1, 1);
+}
+
+static const struct plan_note *note_of(const struct note_ops *x, const char *text) {
+    struct build *b = x->b;
+    struct plan_note *note = ARENA_NEW(b->a, struct plan_note);
+    *note = (struct plan_note){.text = text, .ops = ops_text(x), .where = ""};
+    for (uint32_t i = 0; i < x->n; i++)
+        note->flops += opt_flops(b->m, x->v[i]);
+    if (x->n)
+        note->where = ir_op_place(b->m, x->v[0], b->a);
+    return note;
+}
+
+/* What it computes, its schedule, and why each of its outputs is stored. */
+const struct plan_note *build_note(struct build *b, ir_block block, const struct fuse_block *f, const struct fuse_kernel *k) {
+    static const char *const schedules[] = {
+        [FUSE_MAP] = "map", [FUSE_ROWS] = "rows", [FUSE_CONTRACT] = "contraction",
+        [FUSE_INTO] = "part", [FUSE_STAGES] = "stages"};
+    char text[128];
+    const char *pattern = fuse_pattern(b->m, f, k);
+    size_t n = (size_t)snprintf(text, sizeof text, "%s%s%s, %u op%s; stored:", pattern ? pattern : "", pattern ? ": " : "",
+                                schedules[k->schedule], k->nops, k->nops == 1 ? "" : "s");
+    struct note_ops x = {.b = b, .f = f, .block = block};
+    for (uint32_t i = 0; i < k->outs.n; i++) {
+        const char *name = fuse_reason_name(fuse_reason(f, k->outs.v[i]));
+        if (n < sizeof text)
+            n += (size_t)snprintf(text + n, sizeof text - n, "%s %s", i ? "," : "", name);
+        add_op(&x, ir_val_get(b->m, k->outs.v[i])->op);
+    }
+    return note_of(&x, arena_dup(b->a, text, strlen(text) + 1, 1));
+}
+
+const struct plan_note *build_note_op(struct build *b, ir_op op) {
+    struct note_ops x = {.b = b, .v = {op}, .n = 1};
+    return note_of(&x, NULL);
+}

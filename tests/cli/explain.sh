@@ -1,0 +1,44 @@
+#!/bin/sh
+# hilo explain: as text and as a page, expected and measured.
+. "$(dirname "$0")/common.inc"
+
+cat >softmax.mlir <<'MLIR'
+func.func @main(%x: tensor<9x99xf32>, %w: tensor<99x8xf32>) -> tensor<9x8xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %e = stablehlo.exponential %x : tensor<9x99xf32> loc("<exp>")
+  %s = stablehlo.reduce(%e init: %zero) applies stablehlo.add across dimensions = [1]
+       : (tensor<9x99xf32>, tensor<f32>) -> tensor<9xf32>
+  %sb = stablehlo.broadcast_in_dim %s, dims = [0] : (tensor<9xf32>) -> tensor<9x99xf32>
+  %r = stablehlo.divide %e, %sb : tensor<9x99xf32> loc("<softmax>")
+  %y = stablehlo.dot_general %r, %w, contracting_dims = [1] x [0] : (tensor<9x99xf32>, tensor<99x8xf32>) -> tensor<9x8xf32>
+  return %y : tensor<9x8xf32>
+}
+MLIR
+exits 0 compile softmax.mlir --emit plan
+if ! grep -q kernel0 out; then # nothing to generate code with
+    exits 0 explain softmax.mlir
+    says 'the program is evaluated'
+    finish
+    exit
+fi
+exits 0 explain softmax.mlir
+says 'softmax.mlir: ' 'arguments 6.7 kB, results 288 B' 'as the compiler expects' 'dot_general' 'divide' 'stored: ' \
+    'why values are stored' 'the block hands it on' '14.3 kflop'
+exits 0 explain softmax.mlir --run --runs 2
+says 'the mean of 2 runs' 'flop/s'
+exits 0 explain softmax.mlir --run -o report.html
+[ ! -s out ] && pass || fail 'nothing to say was expected'
+grep -q '^<!DOCTYPE html>' report.html && grep -q '</html>' report.html && pass || fail 'no page'
+grep -q '&lt;softmax&gt;' report.html && ! grep -q '<softmax>' report.html && pass || fail 'names are not escaped'
+! grep -q 'https*:' report.html && pass || fail 'the page refers to others'
+exits 0 compile softmax.mlir -o softmax.hilo
+exits 0 explain softmax.hilo --run
+says 'the mean of 5 runs'
+exits 0 explain softmax.mlir --backend reference --run
+says 'the program is evaluated'
+exits 2 explain softmax.mlir --runs 3
+exits 2 explain softmax.mlir --run --input 2xf32=1
+exits 2 explain softmax.mlir --entry other
+exits 3 explain softmax.mlir -o absent/report.html
+exits 3 explain absent.mlir
+finish
