@@ -142,14 +142,13 @@ ir_val build_slice(struct build *b, ir_val x, int64_t dim, int64_t from, int64_t
     return v;
 }
 
-ir_val build_concat(struct build *b, const ir_val *parts, uint32_t n, int64_t dim) {
-    const struct ir_type_data *d = build_type(b, parts[0]);
+ir_val build_concat(struct build *b, ir_val x, ir_val y, int64_t dim) {
+    const struct ir_type_data *d = build_type(b, x);
     int64_t dims[IR_MAX_RANK];
     memcpy(dims, d->dims, d->rank * sizeof *dims);
-    for (uint32_t i = 1; i < n; i++)
-        dims[dim] += build_type(b, parts[i])->dims[dim];
+    dims[dim] += build_type(b, y)->dims[dim];
     ir_op op;
-    ir_val v = make(b, IR_CONCATENATE, parts, n, ir_type_of(b->m, d->dtype, dims, d->rank), &op);
+    ir_val v = make(b, IR_CONCATENATE, (ir_val[]){x, y}, 2, ir_type_of(b->m, d->dtype, dims, d->rank), &op);
     ir_set_prop(b->m, op, IR_CONCATENATE_dimension, ir_attr_i64(b->m, dim));
     return v;
 }

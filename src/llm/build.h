@@ -37,7 +37,7 @@ ir_val build_broadcast(struct build *b, ir_val x, const int64_t *dims, uint32_t 
 ir_val build_broadcast_like(struct build *b, ir_val x, ir_val like, const int64_t *map);
 ir_val build_transpose(struct build *b, ir_val x, const int64_t *permutation);
 ir_val build_slice(struct build *b, ir_val x, int64_t dim, int64_t from, int64_t to);
-ir_val build_concat(struct build *b, const ir_val *parts, uint32_t n, int64_t dim);
+ir_val build_concat(struct build *b, ir_val x, ir_val y, int64_t dim);
 /* Behind x in one dimension, zeros up to the size. */
 ir_val build_pad(struct build *b, ir_val x, int64_t dim, int64_t size);
 

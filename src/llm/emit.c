@@ -175,7 +175,7 @@ static ir_val rotate(struct emit *e, ir_val x, int which) {
     ir_val cos = build_broadcast_like(b, e->rope_cos[which], p, map), sin = build_broadcast_like(b, e->rope_sin[which], p, map);
     ir_val low = build_binary(b, IR_SUBTRACT, build_binary(b, IR_MULTIPLY, p, cos), build_binary(b, IR_MULTIPLY, q, sin));
     ir_val high = build_binary(b, IR_ADD, build_binary(b, IR_MULTIPLY, q, cos), build_binary(b, IR_MULTIPLY, p, sin));
-    return build_concat(b, (ir_val[]){low, high}, 2, 3);
+    return build_concat(b, low, high, 3);
 }
 
 /* ---- attention ------------------------------------------------------------------------------- */
@@ -204,46 +204,22 @@ static ir_val softmax(struct emit *e, ir_val x) {
     return build_binary(b, IR_DIVIDE, p, sum);
 }
 
-/* q [B, t, H, D], keys and values [B, Hk, C, D], what is seen i1[B, t, C]; answers [B, t, H D]. */
-static ir_val attend(struct emit *e, ir_val q, ir_val keys, ir_val values, ir_val seen) {
+/* q [B, T, H, D], keys and values [B, Hk, C, D]; answers [N, H D]. */
+static ir_val attend(struct emit *e, ir_val q, ir_val keys, ir_val values, int which) {
     struct build *b = &e->b;
     enum ir_dtype type = e->type == IR_F32_T ? IR_F32_T : e->model->cache;
-    int64_t t = build_type(b, q)->dims[1];
-    q = reshape(e, build_scale(b, q, e->c->attn_scale), DIMS(e->B, t, e->Hk, e->G, e->D));
+    q = reshape(e, build_scale(b, q, e->c->attn_scale), DIMS(e->B, e->T, e->Hk, e->G, e->D));
     q = build_transpose(b, q, (int64_t[]){0, 2, 3, 1, 4});
-    q = build_convert(b, reshape(e, q, DIMS(e->B, e->Hk, e->G * t, e->D)), type);
-    ir_val s = build_dot(b, q, build_convert(b, keys, type), 2, 3, 3, IR_F32_T); /* [B, Hk, G t, C] */
-    s = capped(e, reshape(e, s, DIMS(e->B, e->Hk, e->G, t, e->C)), e->c->attn_cap);
-    const struct ir_type_data *d = build_type(b, s);
-    seen = build_broadcast(b, seen, d->dims, d->rank, (int64_t[]){0, 3, 4});
-    s = build_select(b, seen, s, build_splat(b, IR_F32_T, d->dims, d->rank, -1e30));
-    ir_val p = build_convert(b, reshape(e, softmax(e, s), DIMS(e->B, e->Hk, e->G * t, e->C)), type);
-    ir_val y = build_dot(b, p, build_convert(b, values, type), 2, 3, 2, IR_F32_T); /* [B, Hk, G t, D] */
-    y = build_transpose(b, reshape(e, y, DIMS(e->B, e->Hk, e->G, t, e->D)), (int64_t[]){0, 3, 1, 2, 4});
-    return reshape(e, y, DIMS(e->B, t, e->H * e->D));
-}
-
-/* How many tokens look at the cache together: scores take MOST_SCORES bytes, for a long context too. */
-static int64_t tokens_together(const struct emit *e) {
-    enum { MOST_SCORES = 16 << 20, LEAST = 8 };
-    int64_t t = MOST_SCORES / 4 / (e->B * e->H) / e->C;
-    t = t > LEAST ? t : LEAST;
-    return t < e->T ? t : e->T;
-}
-
-/* The same of all tokens: [N, H D]. */
-static ir_val attend_all(struct emit *e, ir_val q, ir_val keys, ir_val values, ir_val seen) {
-    struct build *b = &e->b;
-    int64_t step = tokens_together(e);
-    uint32_t n = 0;
-    ir_val *parts = ARENA_ARRAY(&b->m->arena, ir_val, (size_t)((e->T + step - 1) / step));
-    for (int64_t from = 0; from < e->T; from += step) {
-        int64_t to = from + step < e->T ? from + step : e->T;
-        bool whole = step == e->T;
-        parts[n++] = attend(e, whole ? q : build_slice(b, q, 1, from, to), keys, values,
-                            whole ? seen : build_slice(b, seen, 1, from, to));
-    }
-    return reshape(e, n == 1 ? parts[0] : build_concat(b, parts, n, 1), DIMS(e->N, e->H * e->D));
+    q = build_convert(b, reshape(e, q, DIMS(e->B, e->Hk, e->G * e->T, e->D)), type);
+    ir_val s = build_dot(b, q, build_convert(b, keys, type), 2, 3, 3, IR_F32_T); /* [B, Hk, G T, C] */
+    s = capped(e, reshape(e, s, DIMS(e->B, e->Hk, e->G, e->T, e->C)), e->c->attn_cap);
+    const struct ir_type_data *t = build_type(b, s);
+    ir_val seen = build_broadcast(b, e->mask[which], t->dims, t->rank, (int64_t[]){0, 3, 4});
+    s = build_select(b, seen, s, build_splat(b, IR_F32_T, t->dims, t->rank, -1e30));
+    ir_val p = build_convert(b, reshape(e, softmax(e, s), DIMS(e->B, e->Hk, e->G * e->T, e->C)), type);
+    ir_val y = build_dot(b, p, build_convert(b, values, type), 2, 3, 2, IR_F32_T); /* [B, Hk, G T, D] */
+    y = build_transpose(b, reshape(e, y, DIMS(e->B, e->Hk, e->G, e->T, e->D)), (int64_t[]){0, 3, 1, 2, 4});
+    return reshape(e, y, DIMS(e->N, e->H * e->D));
 }
 
 static ir_val attention(struct emit *e, ir_val x, int64_t layer) {
@@ -257,7 +233,7 @@ static ir_val attention(struct emit *e, ir_val x, int64_t layer) {
     }
     ir_val keys = e->fresh[2 * layer] = remember(e, e->cache[2 * layer], rotate(e, k, which));
     ir_val values = e->fresh[2 * layer + 1] = remember(e, e->cache[2 * layer + 1], v);
-    ir_val y = attend_all(e, rotate(e, q, which), keys, values, e->mask[which]);
+    ir_val y = attend(e, rotate(e, q, which), keys, values, which);
     return linear(e, y, LLM_W_O, LLM_W_O_BIAS, layer);
 }
 

@@ -206,7 +206,7 @@ static void test_growth(void **state) {
     llm_session_close(s);
 }
 
-/* In a long context not all tokens of a chunk look at the cache together: the answer is that of short chunks. */
+/* Long chunks in a long context answer what short ones do. */
 static void test_long(void **state) {
     enum { TOKENS = 1300, PART = 100 };
     const struct fixture *f = *state;
