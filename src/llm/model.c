@@ -127,7 +127,9 @@ static hilo_status add_quantised(struct load *l, const char *base, const struct 
     char name[160];
     const struct llm_tensor *scales = find(l, base, "scales", name, sizeof name);
     int64_t groups = scales && scales->rank == 2 ? scales->dims[1] : 1;
-    if (!scales || !is_float(scales->dtype) || scales->dims[0] != w->rows || scales->rank > 2 || scales->rank < 1 ||
+    if (!scales)
+        return fail(l, t, t->name.p, "floats, or integers with '.scales' beside them");
+    if (!is_float(scales->dtype) || scales->dims[0] != w->rows || scales->rank > 2 || scales->rank < 1 ||
         groups < 1 || w->cols % groups)
         return misfit(l, scales, name, w->rows, groups);
     const struct llm_tensor *offsets = find(l, base, "biases", name, sizeof name);
