@@ -112,33 +112,45 @@ static void print_json(const struct chat *c) {
     fputs("}\n", stdout);
 }
 
+/* Blocks of so many bytes are read as four streams side by side, which prefetchers follow faster than one. */
+enum { READ_STREAMS = 4, READ_STREAM = 64 << 10, READ_BLOCK = READ_STREAMS * READ_STREAM, READ_RUNS = 5 };
+
 struct reading {
     const char *p;
+    size_t bytes;
     atomic_ullong sum; /* so that nobody leaves the reading out */
 };
 
 static void read_blocks(void *user, void *scratch, int64_t begin, int64_t end) {
     struct reading *r = user;
-    uint64_t lanes[8] = {0}, v[8];
+    uint64_t sums[READ_STREAMS][8] = {{0}}, v[8];
     (void)scratch;
-    for (int64_t at = begin; at < end; at++) {
-        memcpy(v, r->p + 64 * at, sizeof v);
-        for (size_t j = 0; j < 8; j++)
-            lanes[j] ^= v[j];
+    for (int64_t block = begin; block < end; block++) {
+        size_t from = (size_t)block * READ_BLOCK, left = r->bytes - from, stream = READ_STREAM;
+        if (left < READ_BLOCK)
+            stream = left / READ_STREAMS / sizeof v * sizeof v;
+        for (size_t at = 0; at < stream; at += sizeof v)
+            for (size_t i = 0; i < READ_STREAMS; i++) {
+                memcpy(v, r->p + from + i * stream + at, sizeof v);
+                for (size_t j = 0; j < 8; j++)
+                    sums[i][j] += v[j];
+            }
     }
-    for (size_t j = 0; j < 8; j++)
-        atomic_fetch_xor(&r->sum, lanes[j]);
+    for (size_t i = 0; i < READ_STREAMS; i++)
+        for (size_t j = 0; j < 8; j++)
+            atomic_fetch_add(&r->sum, sums[i][j]);
 }
 
-/* GB/s of reading the weights with all threads: what a step that reads each of them once cannot exceed. */
+/* GB/s of reading the weights with all threads, the best of several times: what a step that reads each of them once cannot
+   exceed. */
 static double read_bandwidth(const struct chat *c) {
     const struct llm_model *m = &c->s->model;
     double best = 0;
-    for (int run = 0; run < 2; run++) {
+    for (int run = 0; run < READ_RUNS; run++) {
         double begin = rt_now_ms();
         for (size_t i = 0; i < m->nparams; i++) {
-            struct reading r = {.p = m->params[i].data};
-            rt_team_run(c->client->team, (int64_t)(m->params[i].bytes / 64), 4096, read_blocks, &r, NULL);
+            struct reading r = {.p = m->params[i].data, .bytes = m->params[i].bytes};
+            rt_team_run(c->client->team, (int64_t)((r.bytes + READ_BLOCK - 1) / READ_BLOCK), 2, read_blocks, &r, NULL);
         }
         double gbs = (double)m->bytes / (rt_now_ms() - begin) / 1e6;
         best = gbs > best ? gbs : best;
