@@ -80,13 +80,16 @@ def difference(a, b):
     if a.size == 0:
         return 0.0
     wide = np.complex128 if b.dtype.kind == "c" else np.float64
-    a, b = a.astype(wide), b.astype(wide)
-    same = (a == b) | (np.isnan(a) & np.isnan(b))
-    if not np.array_equal(np.isfinite(a) | same, np.isfinite(b) | same):
-        return math.inf
-    away = np.where(same, 0, np.abs(np.where(same, 0, a) - np.where(same, 0, b)))
-    scale = np.max(np.abs(np.where(np.isfinite(b), b, 0)))
-    return float(np.max(away) / (scale if scale > 0 else 1))
+    worst, scale, all_a, all_b, piece = 0.0, 0.0, a.reshape(-1), b.reshape(-1), 1 << 20
+    for at in range(0, a.size, piece):  # temporaries as large as the results would take longer than the runs
+        a, b = all_a[at : at + piece].astype(wide), all_b[at : at + piece].astype(wide)
+        same = (a == b) | (np.isnan(a) & np.isnan(b))
+        if not np.array_equal(np.isfinite(a) | same, np.isfinite(b) | same):
+            return math.inf
+        away = np.where(same, 0, np.abs(np.where(same, 0, a) - np.where(same, 0, b)))
+        worst = max(worst, float(np.max(away)))
+        scale = max(scale, float(np.max(np.abs(np.where(np.isfinite(b), b, 0)))))
+    return worst / (scale if scale > 0 else 1)
 
 
 # ---- hilo --------------------------------------------------------------------------------------

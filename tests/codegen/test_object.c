@@ -36,17 +36,21 @@ static size_t count(struct str text, const char *what) {
     return n;
 }
 
-/* C = A · B for panels, `rows` × `columns` accumulators in registers. */
-static struct kir *micro_kernel(struct rig_batch *b, int64_t rows, uint32_t columns, int64_t depth) {
+/* C = A · B for panels, `rows` × `columns` accumulators in registers. i32: factors in pairs. */
+static struct kir *micro_kernel(struct rig_batch *b, enum ir_dtype t, int64_t rows, uint32_t columns, int64_t depth) {
     struct kir *k = rig_new(b);
-    uint32_t x = kir_param(k, KIR_IN, IR_F32_T, rows * depth), y = kir_param(k, KIR_IN, IR_F32_T, columns * depth),
-             z = kir_param(k, KIR_OUT, IR_F32_T, rows * columns);
-    kir_val j = kir_loop(k, KIR_VECTOR, columns, columns), sums = kir_reg(k, kir_float(k, KIR_F32, 0), rows);
+    uint32_t x = kir_param(k, KIR_IN, t, rows * depth), y = kir_param(k, KIR_IN, t, columns * depth),
+             z = kir_param(k, KIR_OUT, t, rows * columns);
+    kir_val zero = t == IR_F32_T ? kir_float(k, KIR_F32, 0) : kir_int(k, KIR_I32, 0);
+    kir_val j = kir_loop(k, KIR_VECTOR, columns, columns), sums = kir_reg(k, zero, rows);
     kir_val p = kir_loop(k, KIR_SERIAL, depth, 0);
     kir_val right = kir_load(k, y, kir_op2(k, KIR_ADD, 0, kir_op2(k, KIR_MUL, 0, p, kir_i64(k, columns)), j));
     kir_val i = kir_loop(k, KIR_UNROLLED, rows, 0);
     kir_val left = kir_load(k, x, kir_op2(k, KIR_ADD, 0, kir_op2(k, KIR_MUL, 0, p, kir_i64(k, rows)), i));
-    kir_set_reg(k, sums, i, kir_fma(k, left, right, kir_get_reg(k, sums, i)));
+    kir_val sum = kir_get_reg(k, sums, i);
+    kir_set_reg(k, sums, i,
+                t == IR_F32_T ? kir_fma(k, left, right, sum)
+                              : kir_op2(k, KIR_ADD, 0, kir_op2(k, KIR_DOT2, 0, left, right), sum));
     kir_close(k);
     kir_close(k);
     i = kir_loop(k, KIR_UNROLLED, rows, 0);
@@ -61,16 +65,19 @@ static void test_register_tiles(void **state) {
     (void)state;
     static const struct {
         const char *target;
+        enum ir_dtype t;
         int64_t rows;
         uint32_t columns;
+        const char *product;
         size_t products;
-    } tiles[] = {{"x86-64-v4", 6, 64, 24}, {"x86-64-v4", 14, 32, 28}, {"x86-64-v3", 6, 16, 12}, {"aarch64", 8, 8, 16}};
+    } tiles[] = {{"x86-64-v4", IR_F32_T, 6, 64, "vfmadd", 24},   {"x86-64-v4", IR_F32_T, 14, 32, "vfmadd", 28},
+                 {"x86-64-v3", IR_F32_T, 6, 16, "vfmadd", 12},   {"aarch64", IR_F32_T, 8, 8, "fmla", 16},
+                 {"x86-64-v3", IR_I32_T, 6, 16, "vpmaddwd", 12}, {"sapphirerapids", IR_I32_T, 6, 64, "vpdpwssd", 24}};
     for (size_t i = 0; i < sizeof tiles / sizeof *tiles; i++) {
         struct rig_batch b = {.n = 0};
-        struct kir *k = micro_kernel(&b, tiles[i].rows, tiles[i].columns, 64);
+        struct kir *k = micro_kernel(&b, tiles[i].t, tiles[i].rows, tiles[i].columns, 64);
         struct str text = compile(k, tiles[i].target, CG_ASSEMBLY);
-        bool arm = strcmp(tiles[i].target, "aarch64") == 0;
-        assert_int_equal(count(text, arm ? "fmla" : "vfmadd"), tiles[i].products);
+        assert_int_equal(count(text, tiles[i].product), tiles[i].products);
         assert_int_equal(count(text, "(%rsp)") + count(text, "Spill"), 0);
         give_back(text);
         rig_flush(&b, NULL);
@@ -340,7 +347,7 @@ static void *compile_job(void *p) {
 static void test_threads(void **state) {
     (void)state;
     struct rig_batch b = {.n = 0};
-    struct kir *k = micro_kernel(&b, 4, 16, 32);
+    struct kir *k = micro_kernel(&b, IR_F32_T, 4, 16, 32);
     struct str expected = compile(k, NULL, CG_OBJECT);
     struct job jobs[4];
     pthread_t threads[4];
@@ -376,7 +383,7 @@ static void *meter_realloc(void *user, void *p, size_t old, size_t n, size_t ali
 static void test_exhaustion(void **state) {
     (void)state;
     struct rig_batch b = {.n = 0};
-    const struct kir *k = micro_kernel(&b, 2, 16, 8);
+    const struct kir *k = micro_kernel(&b, IR_F32_T, 2, 16, 8);
     struct cg_target t = target_named(NULL);
     hilo_status s = HILO_RESOURCE_EXHAUSTED;
     long failures = 0;
