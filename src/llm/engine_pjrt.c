@@ -209,7 +209,7 @@ hilo_status llm_engine_pjrt(hilo_client *client, const char *path, struct llm_en
     struct pjrt_engine *p = mem_alloc(&client->al, sizeof *p);
     if (!p)
         return llm_error(client, HILO_RESOURCE_EXHAUSTED, "out of memory");
-    *p = (struct pjrt_engine){.engine = {&ops, rt_client_retain(client)}};
+    *p = (struct pjrt_engine){.engine = {.ops = &ops, .client = rt_client_retain(client)}};
     hilo_status status = open_library(p, path);
     if (status == HILO_OK)
         status = open_client(p);

@@ -344,6 +344,9 @@ static hilo_status walk_op(struct partition *c, ir_op op) {
         return manual(c, op);
     if (kind == IR_SDY_SHARDING_CONSTRAINT)
         return constraint(c, op);
+    if (kind == IR_CUSTOM_CALL && c->partitions > 1 && str_starts(ir_prop_str(m, op, IR_CUSTOM_CALL_call_target_name), "SPMD"))
+        return ir_op_error(m, c->map.o->d, op, HILO_UNIMPLEMENTED, NULL,
+                           "is for an automatic partitioner, which is not supported; use Shardy's shardings");
     for (uint32_t i = 0; i < ir_op_get(m, op)->noperands; i++) {
         ir_val v = whole_of(c, ir_operand(m, op, i));
         if (!IR_SAME(v, ir_operand(m, op, i)))

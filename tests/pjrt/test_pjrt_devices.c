@@ -304,6 +304,21 @@ static void test_shardings(void **state) {
         code_of(error);
         strbuf_free(&options);
     }
+    static const char *const older[] = { /* of GSPMD, which divides programs itself */
+        "module attributes {mhlo.num_partitions = 8 : i32} {\n"
+        "func.func @main(%a: tensor<16xf32> {mhlo.sharding = \"{devices=[8]<=[8]}\"}) -> tensor<16xf32> {\n"
+        "  return %a : tensor<16xf32>\n} }",
+        "module attributes {mhlo.num_partitions = 8 : i32} {\n"
+        "func.func @main(%a: tensor<16xf32>) -> tensor<16xf32> {\n"
+        "  %0 = stablehlo.custom_call @SPMDFullToShardShape(%a) : (tensor<16xf32>) -> tensor<2xf32>\n"
+        "  %1 = stablehlo.custom_call @SPMDShardToFullShape(%0) : (tensor<2xf32>) -> tensor<16xf32>\n"
+        "  return %1 : tensor<16xf32>\n} }",
+    };
+    for (size_t i = 0; i < sizeof older / sizeof *older; i++) {
+        struct strbuf options = options_for(1, 8, NULL);
+        FAILS(HILO_UNIMPLEMENTED, try_compile(c, older[i], "mlir", (struct str){options.p, options.n}, &l));
+        strbuf_free(&options);
+    }
     client_destroy(c);
 }
 
