@@ -3,31 +3,48 @@
 
 #if defined(__x86_64__)
 #include <cpuid.h>
+#include <pthread.h>
 
 enum { EAX, EBX, ECX, EDX };
+enum leaf { LEAF_1, LEAF_7, LEAF_7_1, LEAF_EXTENDED, LEAVES };
 
 struct feature {
     const char *name;
-    unsigned leaf, subleaf, reg, bit;
+    enum leaf leaf;
+    unsigned reg, bit;
 };
 static const struct feature features_known[] = {
-    {"sse3", 1, 0, ECX, 0},         {"ssse3", 1, 0, ECX, 9},        {"fma", 1, 0, ECX, 12},
-    {"sse4.1", 1, 0, ECX, 19},      {"sse4.2", 1, 0, ECX, 20},      {"movbe", 1, 0, ECX, 22},
-    {"popcnt", 1, 0, ECX, 23},      {"avx", 1, 0, ECX, 28},         {"f16c", 1, 0, ECX, 29},
-    {"bmi", 7, 0, EBX, 3},          {"avx2", 7, 0, EBX, 5},         {"bmi2", 7, 0, EBX, 8},
-    {"avx512f", 7, 0, EBX, 16},     {"avx512dq", 7, 0, EBX, 17},    {"avx512ifma", 7, 0, EBX, 21},
-    {"avx512cd", 7, 0, EBX, 28},    {"avx512bw", 7, 0, EBX, 30},    {"avx512vl", 7, 0, EBX, 31},
-    {"avx512vbmi", 7, 0, ECX, 1},   {"avx512vbmi2", 7, 0, ECX, 6},  {"gfni", 7, 0, ECX, 8},
-    {"avx512vnni", 7, 0, ECX, 11},  {"avx512bitalg", 7, 0, ECX, 12}, {"avx512vpopcntdq", 7, 0, ECX, 14},
-    {"avx512fp16", 7, 0, EDX, 23},  {"amx-bf16", 7, 0, EDX, 22},    {"amx-tile", 7, 0, EDX, 24},
-    {"amx-int8", 7, 0, EDX, 25},    {"avxvnni", 7, 1, EAX, 4},      {"avx512bf16", 7, 1, EAX, 5},
-    {"avxifma", 7, 1, EAX, 23},     {"avxvnniint8", 7, 1, EDX, 4},  {"avxneconvert", 7, 1, EDX, 5},
-    {"lzcnt", 0x80000001, 0, ECX, 5},
+    {"sse3", LEAF_1, ECX, 0}, {"ssse3", LEAF_1, ECX, 9}, {"fma", LEAF_1, ECX, 12}, {"sse4.1", LEAF_1, ECX, 19},
+    {"sse4.2", LEAF_1, ECX, 20}, {"movbe", LEAF_1, ECX, 22}, {"popcnt", LEAF_1, ECX, 23}, {"avx", LEAF_1, ECX, 28},
+    {"f16c", LEAF_1, ECX, 29}, {"bmi", LEAF_7, EBX, 3}, {"avx2", LEAF_7, EBX, 5}, {"bmi2", LEAF_7, EBX, 8},
+    {"avx512f", LEAF_7, EBX, 16}, {"avx512dq", LEAF_7, EBX, 17}, {"avx512ifma", LEAF_7, EBX, 21},
+    {"avx512cd", LEAF_7, EBX, 28}, {"avx512bw", LEAF_7, EBX, 30}, {"avx512vl", LEAF_7, EBX, 31},
+    {"avx512vbmi", LEAF_7, ECX, 1}, {"avx512vbmi2", LEAF_7, ECX, 6}, {"gfni", LEAF_7, ECX, 8},
+    {"avx512vnni", LEAF_7, ECX, 11}, {"avx512bitalg", LEAF_7, ECX, 12}, {"avx512vpopcntdq", LEAF_7, ECX, 14},
+    {"avx512fp16", LEAF_7, EDX, 23}, {"amx-bf16", LEAF_7, EDX, 22}, {"amx-tile", LEAF_7, EDX, 24},
+    {"amx-int8", LEAF_7, EDX, 25}, {"avxvnni", LEAF_7_1, EAX, 4}, {"avx512bf16", LEAF_7_1, EAX, 5},
+    {"avxifma", LEAF_7_1, EAX, 23}, {"avxvnniint8", LEAF_7_1, EDX, 4}, {"avxneconvert", LEAF_7_1, EDX, 5},
+    {"lzcnt", LEAF_EXTENDED, ECX, 5},
 };
 
+/* What the first call found, for all others: a virtual machine asks its host each time, which takes long. */
+static struct {
+    pthread_once_t once;
+    unsigned regs[LEAVES][4];
+} cpu_state = {.once = PTHREAD_ONCE_INIT};
+
+static void ask(void) {
+    static const unsigned leaves[LEAVES][2] = {{1, 0}, {7, 0}, {7, 1}, {0x80000001, 0}};
+    for (int i = 0; i < LEAVES; i++) {
+        unsigned *r = cpu_state.regs[i];
+        if (!__get_cpuid_count(leaves[i][0], leaves[i][1], &r[EAX], &r[EBX], &r[ECX], &r[EDX]))
+            memset(r, 0, sizeof cpu_state.regs[i]);
+    }
+}
+
 static bool has_known(const struct feature *f) {
-    unsigned r[4];
-    return __get_cpuid_count(f->leaf, f->subleaf, &r[EAX], &r[EBX], &r[ECX], &r[EDX]) && (r[f->reg] >> f->bit & 1);
+    pthread_once(&cpu_state.once, ask);
+    return cpu_state.regs[f->leaf][f->reg] >> f->bit & 1;
 }
 
 const char *rt_cpu_machine(void) {
