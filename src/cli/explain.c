@@ -186,12 +186,17 @@ static double share(const struct explained *x, const struct row *r) {
 
 static void put_rates(const struct row *r, struct strbuf *out, const char *between) {
     char a[32];
-    strbuf_puts(out, r->flops > 0 ? size_text(r->flops, "flop", a, sizeof a) : "-");
-    strbuf_puts(out, between);
-    strbuf_puts(out, size_text(r->bytes, "B", a, sizeof a));
-    if (r->ms > 0 && r->times > 0) {
+    bool timed = r->ms > 0 && r->times > 0;
+    if (r->flops > 0) {
+        strbuf_puts(out, size_text(r->flops, "flop", a, sizeof a));
         strbuf_puts(out, between);
+    }
+    if (r->flops > 0 && timed) {
         strbuf_puts(out, size_text(r->flops * r->times / r->ms * 1e3, "flop/s", a, sizeof a));
+        strbuf_puts(out, between);
+    }
+    strbuf_puts(out, size_text(r->bytes, "B", a, sizeof a));
+    if (timed) {
         strbuf_puts(out, between);
         strbuf_puts(out, size_text(r->bytes * r->times / r->ms * 1e3, "B/s", a, sizeof a));
     }
@@ -225,7 +230,7 @@ static void put_text(const struct explained *x, struct strbuf *out) {
         const struct row *r = &x->rows[i];
         if (!is_shown(r))
             continue;
-        strbuf_printf(out, "%9.4f %5.1f  %u %s %s", r->ms, share(x, r), r->step, r->kind, r->name);
+        strbuf_printf(out, "%9.4f %5.1f  %u %s%s%s", r->ms, share(x, r), r->step, r->kind, *r->name ? " " : "", r->name);
         if (r->times > 1)
             strbuf_printf(out, " (%.0f times)", r->times);
         strbuf_puts(out, "  ");
