@@ -1,5 +1,6 @@
 /* Clustering of a block; see fuse.h. */
 #include "fuse/fuse.h"
+#include "fuse/siblings.h"
 #include "fuse/stages.h"
 
 #define ALU(x)      FUSE_ELEMENT
@@ -589,7 +590,7 @@ static void visit(struct fuse *f, uint32_t at) {
     use_operands(f, n, at);
 }
 
-/* ---- stages ---------------------------------------------------------------------------------- */
+/* ---- kernels that are joined ------------------------------------------------------------------ */
 
 static void inlined(struct fuse *f, struct fuse_kernel *k) {
     ir_val v = k->outs.v[0];
@@ -598,21 +599,30 @@ static void inlined(struct fuse *f, struct fuse_kernel *k) {
 }
 
 /* Kernels that feed one that feeds another, where the three agree. Those that come first were begun last. */
-static void join_stages(struct fuse *f) {
-    struct opt_ids stored = {.a = f->a};
-    for (uint32_t i = 0; i < f->n; i++)
-        for (uint32_t k = 0; k < ir_op_get(f->m, f->nodes[i].op)->nresults; k++)
-            opt_ids_set(&stored, ir_result(f->m, f->nodes[i].op, k).i, f->nodes[i].stored || f->nodes[i].cls == FUSE_NONE);
+static void join_stages(struct fuse *f, const struct opt_ids *stored) {
     for (uint32_t i = 0; i < f->feeds.n; i++)
         for (uint32_t j = 0; j < i; j++) {
             const struct feed *x = &f->feeds.v[i], *y = &f->feeds.v[j];
             struct fuse_kernel *first = f->kernels.v[x->kernel], *second = f->kernels.v[y->kernel];
             if (x->reader != y->kernel || first->joined || second->joined ||
-                !fuse_stages(f->m, f->block, f->kernels.v[y->reader], second, first, &stored))
+                !fuse_stages(f->m, f->block, f->kernels.v[y->reader], second, first, stored))
                 continue;
             inlined(f, first);
             inlined(f, second);
         }
+}
+
+static void join_kernels(struct fuse *f) {
+    struct opt_ids stored = {.a = f->a};
+    const struct fuse_step **steps = ARENA_ARRAY(f->a, const struct fuse_step *, f->steps.n + 1);
+    for (uint32_t i = 0; i < f->n; i++)
+        for (uint32_t k = 0; k < ir_op_get(f->m, f->nodes[i].op)->nresults; k++)
+            opt_ids_set(&stored, ir_result(f->m, f->nodes[i].op, k).i,
+                        f->nodes[i].stored || f->nodes[i].cls == FUSE_NONE || f->nodes[i].cls == FUSE_FLOW);
+    join_stages(f, &stored);
+    for (uint32_t i = 0; i < f->steps.n; i++)
+        steps[i] = &f->steps.v[f->steps.n - 1 - i];
+    fuse_siblings(f->a, f->m, f->block, steps, f->steps.n, &stored);
 }
 
 void fuse_block(struct arena *a, const struct ir_module *m, ir_block b, const struct fuse_options *o, struct fuse_block *out) {
@@ -628,8 +638,8 @@ void fuse_block(struct arena *a, const struct ir_module *m, ir_block b, const st
     }
     while (i-- > 0)
         visit(&f, i);
-    if (f.feeds.n > 1)
-        join_stages(&f);
+    if (o->level >= 2)
+        join_kernels(&f);
     *out = (struct fuse_block){.kernel_of = {.a = a}, .reasons = {.a = a}};
     for (i = 0; i < f.n; i++)
         for (uint32_t k = 0; k < ir_op_get(m, f.nodes[i].op)->nresults; k++)

@@ -108,6 +108,34 @@ func.func @main(%x: tensor<16xf32>) -> tensor<16xf32> {
   return %0#1 : tensor<16xf32>
 }
 MLIR
+cat >siblings.mlir <<'MLIR'
+func.func @main(%x: tensor<64x300xf32>) -> (tensor<64xf32>, tensor<64xf32>, tensor<64xf32>, tensor<64x300xf32>) {
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %l = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %s = stablehlo.reduce(%x init: %z) applies stablehlo.add across dimensions = [1]
+       : (tensor<64x300xf32>, tensor<f32>) -> tensor<64xf32>
+  %m = stablehlo.reduce(%x init: %l) applies stablehlo.maximum across dimensions = [1]
+       : (tensor<64x300xf32>, tensor<f32>) -> tensor<64xf32>
+  %q = stablehlo.multiply %x, %x : tensor<64x300xf32>
+  %v = stablehlo.reduce(%q init: %z) applies stablehlo.add across dimensions = [1]
+       : (tensor<64x300xf32>, tensor<f32>) -> tensor<64xf32>
+  %t = stablehlo.tanh %x : tensor<64x300xf32>
+  return %s, %m, %v, %t : tensor<64xf32>, tensor<64xf32>, tensor<64xf32>, tensor<64x300xf32>
+}
+MLIR
+# another value, other rows, and what waits for the first
+cat >cousins.mlir <<'MLIR'
+func.func @main(%x: tensor<80x80xf32>, %y: tensor<80x80xf32>) -> (tensor<80xf32>, tensor<80xf32>, tensor<80x80xf32>) {
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %s = stablehlo.reduce(%x init: %z) applies stablehlo.add across dimensions = [1]
+       : (tensor<80x80xf32>, tensor<f32>) -> tensor<80xf32>
+  %v = stablehlo.reduce(%y init: %z) applies stablehlo.add across dimensions = [1]
+       : (tensor<80x80xf32>, tensor<f32>) -> tensor<80xf32>
+  %b = stablehlo.broadcast_in_dim %s, dims = [1] : (tensor<80xf32>) -> tensor<80x80xf32>
+  %t = stablehlo.add %x, %b : tensor<80x80xf32>
+  return %s, %v, %t : tensor<80xf32>, tensor<80xf32>, tensor<80x80xf32>
+}
+MLIR
 cat >two.mlir <<'MLIR'
 func.func @main(%x: tensor<32x32xf32>) -> (tensor<32x32xf32>, tensor<32x32xf32>, tensor<32xf32>) {
   %z = stablehlo.constant dense<0.0> : tensor<f32>
@@ -125,6 +153,9 @@ if "$HILO" compile add.mlir --emit plan | grep -q kernel0; then # there is somet
     kernels 1 softmax.mlir
     kernels 1 dense.mlir
     kernels 1 loop.mlir
+
+    kernels 1 siblings.mlir
+    kernels 3 cousins.mlir
 
     # why values are stored: plans say it
     exits 0 compile softmax.mlir --emit plan
