@@ -43,6 +43,7 @@ enum fuse_reason fuse_reason(const struct fuse_block *b, ir_val v) {
 enum {
     FUSE_OWNERS = 4,     /* kernels that an op may be computed in again and again */
     FUSE_MOST_OPS = 256, /* of a kernel: bounds compile time */
+    FUSE_LONG = 30,      /* cost from which an op is so much code that copies of it take time to compile */
     FUSE_DEAR = 8,       /* cost from which an op is not computed more often than it has elements */
     FUSE_MOST_REDUCTIONS = 32, /* of a kernel */
     FUSE_FEW_USES = 8,   /* of an element in a contraction */
@@ -489,6 +490,7 @@ static void use_operands(struct fuse *f, struct node *n, uint32_t at) {
         if (n->cls == FUSE_REDUCTION && k->schedule == FUSE_ROWS && map)
             inner = reduce_map(f, n->op, map, k->outer);
         k->nops++;
+        k->code += cost_of(f->m, n->op) >= FUSE_LONG ? (uint32_t)cost_of(f->m, n->op) : 0;
         for (uint32_t i = 0; i < x->noperands; i++) {
             if ((kind == IR_GATHER || n->cls == FUSE_UPDATE) && i == 0) {
                 need(f, x->operands[i], at, kind == IR_GATHER ? FUSE_GATHERED : FUSE_UPDATED);

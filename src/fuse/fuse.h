@@ -40,6 +40,7 @@ struct fuse_kernel {
     uint32_t rank, outer; /* of the domain; ROWS: its first `outer` dimensions are the rows */
     int64_t dims[IR_MAX_RANK];
     uint32_t nops; /* computed inside, as far as they are counted */
+    uint32_t code; /* how long those of them are that are long: costs from FUSE_LONG on */
     bool joined;   /* a stage of another */
     bool nested;   /* MAP: has a reduction at its elements */
     bool strict;   /* sums of products step by step, as the evaluator has them: level 0 */

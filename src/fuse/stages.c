@@ -180,5 +180,6 @@ bool fuse_stages(const struct ir_module *m, ir_block b, struct fuse_kernel *thir
     third->stages[1] = second;
     third->side = side;
     third->nops += first->nops + second->nops;
+    third->code += first->code + second->code;
     return true;
 }

@@ -17,7 +17,8 @@ static int64_t total(const struct lower *l) {
 }
 
 static uint32_t lanes(const struct lower *l) {
-    return lower_lanes(l, lower_bytes(l), l->kernel->nops <= 8 ? 4 : l->kernel->nops <= 32 ? 2 : 1);
+    uint32_t code = l->kernel->nops + l->kernel->code;
+    return lower_lanes(l, lower_bytes(l), code <= 8 ? 4 : code <= 32 ? 2 : 1);
 }
 
 /* Whether a value of n elements can be computed in row-major order without knowing its dimensions. */
