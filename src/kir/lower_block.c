@@ -21,7 +21,7 @@ enum {
     BLOCK_GRID = 16,       /* blocks that keep threads busy */
     BLOCK_LEAST = 4,       /* panels or tiles that a block keeps although there are fewer */
     BLOCK_AGAIN = 3,       /* times that blocks would bring the same rows for which a kernel does it before */
-    BLOCK_AHEAD = 8,       /* lines that are prefetched */
+    BLOCK_AHEAD = 16,       /* lines that are prefetched */
     BLOCK_LINES = 16       /* that the kernel that packs panels takes at once */
 };
 
