@@ -393,7 +393,8 @@ size_t rt_store_trim(const struct rt_store *s, const hilo_allocator *al, uint64_
         return 0;
     for (size_t i = 0; i < n; i++)
         sum += v[i].bytes < STORE_BLOCK ? STORE_BLOCK : v[i].bytes;
-    qsort(v, n, sizeof *v, older);
+    if (n)
+        qsort(v, n, sizeof *v, older);
     for (size_t i = 0; i < n && sum > most; i++) {
         char path[STORE_PATH];
         sum -= v[i].bytes < STORE_BLOCK ? STORE_BLOCK : v[i].bytes;
