@@ -50,13 +50,14 @@ static ir_val part(const struct emit *e, const struct llm_weight *w, enum llm_pa
     return part < (enum llm_part)w->nparams ? e->params[w->first + (uint32_t)part] : (ir_val){0};
 }
 
-/* x f32[n, cols] times the transposed matrix: f32[n, rows]. */
+/* x f32[n, cols] times the transposed matrix: f32[n, rows]. A row for each sequence takes inputs as a decode step does. */
 static ir_val product(struct emit *e, ir_val x, const struct llm_weight *w) {
     struct build *b = &e->b;
     ir_val values = part(e, w, LLM_VALUES), scales = part(e, w, LLM_SCALES);
     bool by_row = w->bits == 8 && w->groups == 1 && !w->offsets; /* one scale a row: it can wait until after the sum */
     ir_val m = w->bits && !by_row ? dequantise(e, w, w->rows, values, scales, part(e, w, LLM_OFFSETS)) : values;
-    ir_val y = build_dot(b, build_convert(b, x, e->type), build_convert(b, m, e->type), 0, 1, 1, IR_F32_T);
+    enum ir_dtype type = build_type(b, x)->dims[0] == e->B ? e->model->decode : e->type;
+    ir_val y = build_dot(b, build_convert(b, x, type), build_convert(b, m, type), 0, 1, 1, IR_F32_T);
     if (!by_row)
         return y;
     ir_val s = reshape(e, build_convert(b, scales, IR_F32_T), DIMS(w->rows));

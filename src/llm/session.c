@@ -416,13 +416,14 @@ hilo_status llm_session_decode(struct llm_session *s, const int32_t *tokens, int
 static const int64_t chunks[] = {1, 8, 32, 128, 512};
 enum { CHUNKS = sizeof chunks / sizeof *chunks };
 
-/* For `left` tokens behind `at`: the smallest chunk that takes them all, else the largest; but none that ends behind the
-   limit, and none of the long ones for less than half as many tokens: up to LIGHT, the time goes into reading weights. */
+/* For `left` tokens behind `at`, the next chunk: the largest that they fill, or one that they fill to three quarters, or the
+   small one; but none that ends behind the limit. What is missing is computed too, and costs more than reading the weights once
+   more for another chunk does. */
 static int64_t chunk_for(const struct llm_session *s, int64_t left, int64_t at) {
-    enum { LIGHT = 128 };
-    int64_t best = 0;
-    for (int i = 0; i < CHUNKS && at + chunks[i] <= s->limit && best < left; i++)
-        if (chunks[i] <= LIGHT || chunks[i] <= 2 * left)
+    enum { SMALL = 8 };
+    int64_t best = 1;
+    for (int i = 1; i < CHUNKS && at + chunks[i] <= s->limit && best < left; i++)
+        if (chunks[i] - left <= chunks[i] / 4 || chunks[i] == SMALL)
             best = chunks[i];
     return best;
 }
@@ -501,8 +502,12 @@ static void keep_answers(struct llm_session *s, struct prefill *p, const struct 
 static hilo_status run_prefill(struct llm_session *s, struct prefill *p, struct portion *now) {
     while (next_portion(s, p, now)) {
         void *result = NULL;
-        HILO_TRY(run_portion(s, now, LLM_PREFILL, !p->logits, &result));
-        HILO_TRY(take_result(s, result, p->some_next, p->some_logits));
+        if (now->chunk == 1 && s->batch == 1) { /* the same, and there is a program for it anyway */
+            HILO_TRY(llm_session_decode(s, now->tokens, p->some_next, p->some_logits));
+        } else {
+            HILO_TRY(run_portion(s, now, LLM_PREFILL, !p->logits, &result));
+            HILO_TRY(take_result(s, result, p->some_next, p->some_logits));
+        }
         keep_answers(s, p, now);
     }
     if (s->batch > 1) /* the last portion's answers are not all that count */
