@@ -12,17 +12,17 @@
 #include "kir/contract.h"
 
 enum {
-    BLOCK_ROWS = 24,       /* fewer products with an element do not pay for packing it */
-    BLOCK_WORK = 1 << 17,  /* nor do fewer in all */
-    BLOCK_DEPTH = 384,     /* of a slab, about */
-    BLOCK_PANELS = 32,     /* of a block, where they were packed before */
-    BLOCK_PANELS_HERE = 8, /* where they are packed in it */
-    BLOCK_TILES_HERE = 28, /* most tiles of rows for that */
-    BLOCK_GRID = 16,       /* blocks that keep threads busy */
-    BLOCK_LEAST = 4,       /* panels or tiles that a block keeps although there are fewer */
-    BLOCK_AGAIN = 3,       /* times that blocks would bring the same rows for which a kernel does it before */
-    BLOCK_AHEAD = 16,       /* lines that are prefetched */
-    BLOCK_LINES = 16       /* that the kernel that packs panels takes at once */
+    BLOCK_ROWS = 24,          /* fewer products with an element do not pay for packing it */
+    BLOCK_WORK = 1 << 17,     /* nor do fewer in all */
+    BLOCK_DEPTH = 384,        /* of a slab, about */
+    BLOCK_COLUMNS = 512,      /* of a block, where panels were packed before */
+    BLOCK_COLUMNS_HERE = 128, /* where they are packed in it */
+    BLOCK_TILES_HERE = 28,    /* most tiles of rows for that */
+    BLOCK_GRID = 16,          /* blocks that keep threads busy */
+    BLOCK_LEAST = 4,          /* panels or tiles that a block keeps although there are fewer */
+    BLOCK_AGAIN = 3,          /* times that blocks would bring the same rows for which a kernel does it before */
+    BLOCK_AHEAD = 16,         /* lines that are prefetched */
+    BLOCK_LINES = 16          /* that the kernel that packs panels takes at once */
 };
 
 struct blocks {
@@ -153,7 +153,8 @@ static void find_blocks(struct blocks *b) {
     b->tiles = quotient(b->nrows, b->tile);
     b->panels = quotient(c->result[b->v].size, b->lanes);
     b->here = b->tiles <= BLOCK_TILES_HERE;
-    int64_t tiles = l2 / 4 / (b->tile * b->depth * bytes), panels = b->here ? BLOCK_PANELS_HERE : BLOCK_PANELS;
+    int64_t tiles = l2 / 4 / (b->tile * b->depth * bytes),
+            panels = quotient(b->here ? BLOCK_COLUMNS_HERE : BLOCK_COLUMNS, b->lanes);
     tiles = b->here ? b->tiles : tiles < BLOCK_LEAST ? BLOCK_LEAST : tiles;
     int64_t parts = quotient(BLOCK_GRID, batches);
     while (!b->here && tiles >= 4 * BLOCK_LEAST && quotient(b->tiles, tiles) * quotient(b->panels, panels) < parts)
