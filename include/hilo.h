@@ -240,7 +240,9 @@ HILO_API size_t hilo_module_function_output_count(const hilo_module *module, siz
 typedef enum hilo_backend {
     HILO_BACKEND_AUTO,      /* the fastest that is there, step by step */
     HILO_BACKEND_REFERENCE, /* the evaluator that defines every result */
-    HILO_BACKEND_INTERPRETER /* as AUTO, but kernels are interpreted: to tell defects of plans from those of machine code */
+    HILO_BACKEND_INTERPRETER, /* as AUTO, but kernels are interpreted: to tell defects of plans from those of machine code */
+    HILO_BACKEND_CODEGEN,   /* machine code; UNAVAILABLE where there is no code generator, and AUTO would evaluate */
+    HILO_BACKEND_LIBRARY    /* the same, but products of matrices, from level 1 on, by OpenBLAS; UNAVAILABLE without it */
 } hilo_backend;
 
 typedef struct hilo_executable hilo_executable;

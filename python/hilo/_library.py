@@ -98,7 +98,7 @@ _FUNCTIONS = {
     "hilo_executable_stats": (c_int, c_void_p, POINTER(Stats)),
 }
 
-BACKENDS = {"auto": 0, "reference": 1, "interpreter": 2}
+BACKENDS = {"auto": 0, "reference": 1, "interpreter": 2, "codegen": 3, "library": 4}
 TOKEN = 23
 
 # numpy's name (or ml_dtypes') of each element type, by hilo's number; both keep less than 8 bits in a byte.

@@ -66,7 +66,8 @@ struct cli_compile {
      "write the program there, before and behind optimisation"},                                                    \
     {"--backend", "B", CLI_BACKEND, offsetof(type, field.backend),                                                   \
      "what runs the program: auto (the default), reference, the\nevaluator that defines every result, "               \
-     "or interpreter, which\ninterprets the kernels"}
+     "codegen, machine\ncode, library, the same with OpenBLAS for products of\nmatrices, or interpreter, which "      \
+     "interprets the kernels"}
 #define CLI_COMPILE_OPTIONS(type, field)                                                                             \
     {"--threads", "N", CLI_NUMBER, offsetof(type, field.threads), "threads to use; one for each core by default"},   \
     CLI_LEVEL_OPTIONS(type, field)

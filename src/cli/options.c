@@ -102,7 +102,9 @@ static const struct {
     const char *name;
     hilo_backend backend;
 } backends[] = {
-    {"auto", HILO_BACKEND_AUTO}, {"reference", HILO_BACKEND_REFERENCE}, {"interpreter", HILO_BACKEND_INTERPRETER}};
+    {"auto", HILO_BACKEND_AUTO},       {"reference", HILO_BACKEND_REFERENCE}, {"interpreter", HILO_BACKEND_INTERPRETER},
+    {"codegen", HILO_BACKEND_CODEGEN}, {"library", HILO_BACKEND_LIBRARY},
+};
 
 /* Sets the option's field; false when the value cannot be one. */
 static bool set_option(const struct cli_option *o, const char *value, void *into) {
@@ -124,7 +126,7 @@ static bool set_option(const struct cli_option *o, const char *value, void *into
         *(int32_t *)field = value[0] - '0';
         return value[0] >= '0' && value[0] <= '3' && !value[1];
     case CLI_BACKEND:
-        for (int32_t i = 0; i < 3; i++)
+        for (size_t i = 0; i < sizeof backends / sizeof *backends; i++)
             if (strcmp(value, backends[i].name) == 0) {
                 *(hilo_backend *)field = backends[i].backend;
                 return true;

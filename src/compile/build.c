@@ -216,7 +216,8 @@ void build_free(struct build *b) {
 
 static bool lowers(void *user, ir_op op) {
     const struct build *b = user;
-    return lower_supports(b->m, op);
+    struct lib_match match;
+    return lower_supports(b->m, op) && !build_external(b, op, &match);
 }
 
 static void alias(struct build *b, ir_op op) {

@@ -39,6 +39,7 @@ struct build {
     const struct plan_note *note; /* of the kernels that are lowered next; or NULL */
     uint32_t nfuncs;
     int level;
+    bool external; /* routines of installed libraries come before kernels */
 };
 
 /* Whether a plan of buffers can be made of the function. */
@@ -71,5 +72,7 @@ void build_op(struct build *b, ir_op op);
 /* What a kernel is, or an op by itself. */
 const struct plan_note *build_note(struct build *b, ir_block block, const struct fuse_block *f, const struct fuse_kernel *k);
 const struct plan_note *build_note_op(struct build *b, ir_op op);
+/* What computes the op is an installed library. */
+bool build_external(const struct build *b, ir_op op, struct lib_match *match);
 
 #endif

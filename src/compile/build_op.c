@@ -207,7 +207,12 @@ static void branch(struct build *b, ir_op op) {
 
 /* At level 0 sums of products are the evaluator's, step by step. */
 static bool has_routine(const struct build *b, ir_op op, struct lib_match *match) {
-    return !(b->level == 0 && ir_op_has(ir_kind(b->m, op), IR_T_CONTRACTION)) && lib_match(b->m, op, match);
+    return !(b->level == 0 && ir_op_has(ir_kind(b->m, op), IR_T_CONTRACTION)) &&
+           (build_external(b, op, match) || lib_match(b->m, op, match));
+}
+
+bool build_external(const struct build *b, ir_op op, struct lib_match *match) {
+    return b->external && b->level > 0 && lib_match_external(b->m, op, match);
 }
 
 void build_op(struct build *b, ir_op op) {

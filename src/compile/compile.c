@@ -318,10 +318,14 @@ static hilo_status make_plan(const struct compile *c, ir_op entry, struct ir_mod
     enum build_can can = m && !reference ? build_can(m, entry) : BUILD_NOTHING;
     if (can != BUILD_ALL && c->inputs)
         return HILO_UNIMPLEMENTED;
-    if (can != BUILD_ALL || !(interpret || code_available(&c->d->al)))
+    bool named = c->o->backend == HILO_BACKEND_CODEGEN || c->o->backend == HILO_BACKEND_LIBRARY;
+    if (c->o->backend == HILO_BACKEND_LIBRARY)
+        HILO_TRY(lib_external_open(c->d));
+    if (can != BUILD_ALL || !(interpret || named || code_available(&c->d->al)))
         return plan_whole(&exe->plan, &exe->arena, m ? m : c->m, entry, c->d);
     m->arena.recover = exe->arena.recover;
     struct build *b = build_new(&exe->arena, m, c->d, c->o->level);
+    b->external = c->o->backend == HILO_BACKEND_LIBRARY;
     rt_executable_keep(exe, b, free_build);
     hilo_status status = interpret ? interpreted_plan(c, b, entry) : compiled_plan(c, b, entry);
     m->arena.recover = NULL;
@@ -399,7 +403,7 @@ static hilo_status compile_as(hilo_client *client, hilo_module *module, const hi
         return diag_error(d, HILO_INVALID_ARGUMENT, "the module belongs to another client");
     if (o->level < 0 || o->level > 3)
         return diag_error(d, HILO_INVALID_ARGUMENT, "there is no level %d; levels are 0 to 3", (int)o->level);
-    if (o->backend < HILO_BACKEND_AUTO || o->backend > HILO_BACKEND_INTERPRETER)
+    if (o->backend < HILO_BACKEND_AUTO || o->backend > HILO_BACKEND_LIBRARY)
         return diag_error(d, HILO_INVALID_ARGUMENT, "there is no backend %d", (int)o->backend);
     hilo_executable *exe = rt_executable_new(client, module);
     if (!exe)

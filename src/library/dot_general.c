@@ -3,23 +3,13 @@
  * A product of matrices (gemm.h) for each batch. A complex one is a real one of twice the depth and twice the columns: rows of
  * the left side and of the result are pairs of reals as they lie in memory, and of b = x + i y there are the rows (x, y) and
  * (-y, x). */
+#include "library/dot.h"
 #include "library/gemm.h"
-
-enum { DOT_MOST = 4 };
-
-/* Dimensions that go together, neighbours made one where both sides step alike. Strides are in elements. */
-struct dot_dims {
-    uint32_t n;
-    struct {
-        int64_t size, a, b;
-    } dim[DOT_MOST];
-    size_t count;
-};
 
 struct dot {
     const struct lib_call *c;
     enum ir_dtype dtype;
-    struct dot_dims batch, rows, columns, depth; /* rows have strides of a only, columns of b */
+    struct dot_dims batch, rows, columns, depth;
     size_t parts, number;                        /* reals of an element, bytes of a real */
     struct gemm g;
 };
@@ -39,7 +29,7 @@ static bool dims_add(struct dot_dims *d, int64_t size, int64_t a, int64_t b) {
     return true;
 }
 
-static void dims_at(const struct dot_dims *d, size_t i, int64_t *a, int64_t *b) {
+void dims_at(const struct dot_dims *d, size_t i, int64_t *a, int64_t *b) {
     *a = *b = 0;
     for (uint32_t k = d->n; k-- > 0; i /= (size_t)d->dim[k].size) {
         int64_t at = (int64_t)(i % (size_t)d->dim[k].size);
@@ -48,7 +38,7 @@ static void dims_at(const struct dot_dims *d, size_t i, int64_t *a, int64_t *b) 
     }
 }
 
-static bool dims_finish(struct dot_dims *d) {
+bool dims_finish(struct dot_dims *d) {
     d->count = 1;
     for (uint32_t k = 0; k < d->n; k++)
         if (d->dim[k].size < 0 || !mem_mul(d->count, (size_t)d->dim[k].size, &d->count))
@@ -139,14 +129,14 @@ static bool dot_plan(struct dot *v) {
     return fits && mem_mul(v->columns.count, v->parts, &v->g.columns) && mem_mul(v->depth.count, v->parts, &v->g.depth);
 }
 
-static bool dims_put(struct lib_match *out, const struct dot_dims *d) {
+bool dims_put(struct lib_match *out, const struct dot_dims *d) {
     bool fits = lib_put(out, d->n);
     for (uint32_t k = 0; k < d->n; k++)
         fits = fits && lib_put(out, d->dim[k].size) && lib_put(out, d->dim[k].a) && lib_put(out, d->dim[k].b);
     return fits;
 }
 
-static void dims_get(struct lib_reader *r, struct dot_dims *d) {
+void dims_get(struct lib_reader *r, struct dot_dims *d) {
     d->n = (uint32_t)lib_get_size(r, DOT_MOST);
     for (uint32_t k = 0; k < d->n; k++) {
         d->dim[k].size = lib_get(r);
@@ -187,7 +177,7 @@ static bool dot_free(const struct ir_type_data *t, const int64_t *x, size_t nx, 
     return true;
 }
 
-bool lib_match_dot_general(const struct ir_module *m, ir_op op, struct lib_match *out) {
+bool dot_match(const struct ir_module *m, ir_op op, struct dot_axes *out) {
     if (ir_kind(m, op) != IR_DOT_GENERAL || !lib_tensors(m, op))
         return false;
     const struct ir_type_data *a = ir_val_type(m, ir_operand(m, op, 0)), *b = ir_val_type(m, ir_operand(m, op, 1));
@@ -197,17 +187,24 @@ bool lib_match_dot_general(const struct ir_module *m, ir_op op, struct lib_match
     const int64_t *b_batch = ir_field_dims(m, numbers, IR_DOT_rhs_batching_dimensions_F, &unused);
     const int64_t *a_depth = ir_field_dims(m, numbers, IR_DOT_lhs_contracting_dimensions_F, &ndepth);
     const int64_t *b_depth = ir_field_dims(m, numbers, IR_DOT_rhs_contracting_dimensions_F, &unused);
-    struct dot v = {.dtype = a->dtype};
     bool fits = b->dtype == a->dtype && ir_val_type(m, ir_result(m, op, 0))->dtype == a->dtype;
+    *out = (struct dot_axes){.dtype = a->dtype};
     for (size_t i = 0; i < nbatch && fits; i++)
-        fits = dims_add(&v.batch, a->dims[a_batch[i]], stride_of(a, a_batch[i]), stride_of(b, b_batch[i]));
+        fits = dims_add(&out->batch, a->dims[a_batch[i]], stride_of(a, a_batch[i]), stride_of(b, b_batch[i]));
     for (size_t i = 0; i < ndepth && fits; i++)
-        fits = dims_add(&v.depth, a->dims[a_depth[i]], stride_of(a, a_depth[i]), stride_of(b, b_depth[i]));
-    if (!fits || !dot_free(a, a_batch, nbatch, a_depth, ndepth, true, &v.rows) ||
-        !dot_free(b, b_batch, nbatch, b_depth, ndepth, false, &v.columns) || !dot_plan(&v) ||
-        !gemm_scratch(&v.g, &out->scratch_bytes))
+        fits = dims_add(&out->depth, a->dims[a_depth[i]], stride_of(a, a_depth[i]), stride_of(b, b_depth[i]));
+    return fits && dot_free(a, a_batch, nbatch, a_depth, ndepth, true, &out->rows) &&
+           dot_free(b, b_batch, nbatch, b_depth, ndepth, false, &out->columns);
+}
+
+bool lib_match_dot_general(const struct ir_module *m, ir_op op, struct lib_match *out) {
+    struct dot_axes x;
+    if (!dot_match(m, op, &x))
+        return false;
+    struct dot v = {.dtype = x.dtype, .batch = x.batch, .rows = x.rows, .columns = x.columns, .depth = x.depth};
+    if (!dot_plan(&v) || !gemm_scratch(&v.g, &out->scratch_bytes))
         return false;
     out->ns = 0.1 * (double)v.g.groups * (double)v.g.rows * (double)v.g.columns * (double)v.g.depth;
-    return lib_put(out, a->dtype) && dims_put(out, &v.batch) && dims_put(out, &v.rows) && dims_put(out, &v.columns) &&
+    return lib_put(out, x.dtype) && dims_put(out, &v.batch) && dims_put(out, &v.rows) && dims_put(out, &v.columns) &&
            dims_put(out, &v.depth);
 }

@@ -17,7 +17,8 @@ enum lib_routine {
     LIB_NONE,
 #define ROUTINE(id, name, what) LIB_##id,
 #include "library/routines.def"
-    LIB_ROUTINE_COUNT
+    LIB_ROUTINE_COUNT,
+    LIB_EXTERNAL = LIB_BLAS
 };
 const char *lib_routine_name(enum lib_routine r);
 
@@ -42,6 +43,10 @@ struct lib_match {
 };
 /* Fills `out` when a routine computes the op, with its static shapes; buffers are its operands and results in order. */
 bool lib_match(const struct ir_module *m, ir_op op, struct lib_match *out);
+/* The same with routines of installed libraries only. */
+bool lib_match_external(const struct ir_module *m, ir_op op, struct lib_match *out);
+/* Opens the libraries; UNAVAILABLE, with a diagnostic, where one is missing. */
+hilo_status lib_external_open(struct diag_list *d);
 
 struct lib_call {
     const int64_t *params;

@@ -10,19 +10,27 @@ const char *lib_routine_name(enum lib_routine r) {
     return r > LIB_NONE && r < LIB_ROUTINE_COUNT ? names[r] : "";
 }
 
-bool lib_match(const struct ir_module *m, ir_op op, struct lib_match *out) {
+static bool match_from(const struct ir_module *m, ir_op op, int from, int to, struct lib_match *out) {
     static lib_match_fn *const matchers[] = {
         NULL,
 #define ROUTINE(id, name, what) lib_match_##name,
 #include "library/routines.def"
     };
-    for (int r = LIB_NONE + 1; r < LIB_ROUTINE_COUNT; r++) {
+    for (int r = from; r < to; r++) {
         *out = (struct lib_match){.routine = (enum lib_routine)r};
         if (matchers[r](m, op, out))
             return true;
     }
     *out = (struct lib_match){.routine = LIB_NONE};
     return false;
+}
+
+bool lib_match(const struct ir_module *m, ir_op op, struct lib_match *out) {
+    return match_from(m, op, LIB_NONE + 1, LIB_EXTERNAL, out);
+}
+
+bool lib_match_external(const struct ir_module *m, ir_op op, struct lib_match *out) {
+    return match_from(m, op, LIB_EXTERNAL, LIB_ROUTINE_COUNT, out);
 }
 
 hilo_status lib_run(enum lib_routine r, const struct lib_call *c) {

@@ -71,6 +71,22 @@ static const struct option options[] = {
     {"hilo_backend",      OPTION_BACKEND, 0, 0,                 CLIENT(backend), true},
 };
 
+static bool option_backend(const struct option_value *v, hilo_backend *out) {
+    static const struct {
+        const char *name;
+        hilo_backend backend;
+    } backends[] = {{"auto", HILO_BACKEND_AUTO},
+                    {"reference", HILO_BACKEND_REFERENCE},
+                    {"codegen", HILO_BACKEND_CODEGEN},
+                    {"library", HILO_BACKEND_LIBRARY}};
+    for (size_t i = 0; i < sizeof backends / sizeof *backends && v->text.p; i++)
+        if (str_is(v->text, backends[i].name)) {
+            *out = backends[i].backend;
+            return true;
+        }
+    return false;
+}
+
 static struct pjrt_error *option_set(const struct option *o, const struct option_value *v, struct pjrt_client_options *out) {
     struct str name = str_of(o->name);
     char *field = (char *)out + o->client;
@@ -88,10 +104,7 @@ static struct pjrt_error *option_set(const struct option *o, const struct option
         memcpy(field, &b, sizeof b);
         return NULL;
     case OPTION_BACKEND:
-        if (!v->text.p || (!str_is(v->text, "auto") && !str_is(v->text, "reference")))
-            return option_refuse(name, v, "backend");
-        out->backend = str_is(v->text, "auto") ? HILO_BACKEND_AUTO : HILO_BACKEND_REFERENCE;
-        return NULL;
+        return option_backend(v, &out->backend) ? NULL : option_refuse(name, v, "backend");
     default:
         return NULL;
     }

@@ -85,7 +85,9 @@ static hilo_status step_routine(struct run *r, const struct plan_step *s, void *
                          .team = x->ns < STEP_SHARED_NS ? NULL : rt_team_library(r->team)};
     hilo_status status = lib_run(x->routine, &c);
     if (status != HILO_OK)
-        diag_error(r->d, status, "routine '%s' cannot work on this data", lib_routine_name(x->routine));
+        diag_error(r->d, status, status == HILO_UNAVAILABLE ? "the library of routine '%s' is not installed here"
+                                                            : "routine '%s' cannot work on this data",
+                   lib_routine_name(x->routine));
     return status;
 }
 
