@@ -13,11 +13,11 @@ void hilo_module_options_init(hilo_module_options *options) {
 
 /* Everything that takes memory from the module's arena. */
 static hilo_status fill(struct ir_module *m, const struct file *f, const hilo_module_options *o, struct diag_list *d) {
-    struct str text = f->text;
+    struct str text = f->text, artifact;
     struct str name = str_of(o->name ? o->name : "<input>");
     m->name = (struct str){arena_dup(&m->arena, name.p, name.n, 1), name.n};
-    if (read_is_bytecode(text)) {
-        HILO_TRY(read_bytecode(m, d, text));
+    if (read_is_bytecode(text) || read_is_exported(text, &artifact)) {
+        HILO_TRY(read_bytecode(m, d, read_is_bytecode(text) ? text : artifact));
     } else {
         m->text = text;
         m->text_done = f->mapped ? file_pages_done : NULL;

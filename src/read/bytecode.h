@@ -187,6 +187,8 @@ hilo_status bc_module(struct bc *b, struct bc_cursor ir);
 
 /* Whether a file is MLIR bytecode, by its first bytes. */
 bool read_is_bytecode(struct str bytes);
+/* Whether a file is what jax.export serialises; then *artifact is the bytecode within it. */
+bool read_is_exported(struct str file, struct str *artifact);
 /* Reads a module. Constants are copied out of `bytes`, which need not outlive the call. */
 hilo_status read_bytecode(struct ir_module *m, struct diag_list *d, struct str bytes);
 

@@ -87,6 +87,18 @@ exits 1 opt cut.bc
 says 'cut.bc: error: at byte '
 exits 1 run cut.bc
 
+# ---- what jax.export serialises, here sin(x) @ x.T of any number of rows
+x=$root/tests/read/exported.bin
+exits 0 run "$x" --input 2x4xf32=0,1,2,3,4,5,6,7
+says '3.083426' '-4.8994184'
+exits 0 run "$x" --input 3x4xf32=0
+says 'tensor<3x3xf32>'
+for n in 3 30 59 60 100 300 600; do # cut off anywhere: refused, with a reason
+    head -c $n "$x" >cut.bin
+    exits 1 run cut.bin --input 2x4xf32=0
+    says 'error'
+done
+
 if [ "$skipped" != 0 ]; then
     echo "$passed passed, $failed failed, $skipped skipped"
     [ "$failed" = 0 ]

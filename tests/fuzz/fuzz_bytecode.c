@@ -5,11 +5,15 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nbytes);
 
-/* Whether the bytes are a program that verifies; its text. With `again`, also the bytes that hilo writes for it, if any. */
+/* Whether the bytes, or an artifact within them, are a program that verifies; its text. With `again`, also the bytes that hilo
+   writes for it, if any. */
 static bool read_and_print(struct str bytes, struct strbuf *text, struct strbuf *again) {
     jmp_buf recover;
     struct diag_list d;
     volatile bool good = false;
+    struct str artifact;
+    if (read_is_exported(bytes, &artifact))
+        bytes = artifact;
     diag_init(&d, mem_system_allocator());
     struct ir_module *volatile m = ir_module_new(mem_system_allocator(), &recover);
     if (m && setjmp(recover) == 0 && read_bytecode(m, &d, bytes) == HILO_OK && ir_verify(m, &d) == HILO_OK) {
