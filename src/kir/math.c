@@ -13,37 +13,37 @@ kir_val km_poly(struct km m, kir_val x, const double *c, int n) {
    expands them to, and are measured against that. sin, cos and tan are about 30 ops up to 2^17; the rest is a branch for
    larger angles. `narrow`: of f32 only. */
 static const struct { km_fn1 *one; km_fn2 *two; bool narrow; } functions[KIR_MATH_COUNT] = {
-    [KIR_MATH_EXP] = {km_exp, NULL},               /* 22  0.9  0.9 */
-    [KIR_MATH_EXPM1] = {km_expm1, NULL},           /* 20  1.6  1.7 */
-    [KIR_MATH_LOG] = {km_log, NULL},               /* 30  0.8  0.8 */
-    [KIR_MATH_LOG1P] = {km_log1p, NULL},           /* 35  1.5  1.4 */
-    [KIR_MATH_LOGISTIC] = {km_logistic, NULL},     /* 26  2.4  2.1 */
-    [KIR_MATH_TANH] = {km_tanh, NULL},             /* 21  2.4  2.4 */
-    [KIR_MATH_SIN] = {km_sin, NULL},               /* 92  2.0  2.2 */
-    [KIR_MATH_COS] = {km_cos, NULL},               /* 93  2.0  2.3 */
-    [KIR_MATH_TAN] = {km_tan, NULL},               /* 92  2.7  2.8 */
-    [KIR_MATH_RSQRT] = {km_rsqrt, NULL},           /*  2  1.5  1.4 */
-    [KIR_MATH_CBRT] = {km_cbrt, NULL},             /* 36  0.8  0.8 */
-    [KIR_MATH_POW] = {NULL, km_pow},               /* 73  0.51 0.6 */
-    [KIR_MATH_ATAN2] = {NULL, km_atan2},           /* 46  2.3  2.2 */
-    [KIR_MATH_ERF] = {km_erf, NULL},               /* 33  1.1  0.9 */
-    [KIR_MATH_ERFC] = {km_erfc, NULL},             /* 46  2.8  1.7 */
-    [KIR_MATH_ERF_INV] = {km_erf_inv, NULL},       /* 59  2.2  2.0 */
-    [KIR_MATH_ASIN] = {km_asin, NULL},             /* 20  2.3  2.0 */
-    [KIR_MATH_ACOS] = {km_acos, NULL},             /* 24  1.1  1.1 */
-    [KIR_MATH_ATAN] = {km_atan, NULL},             /* 27  2.6  2.4 */
-    [KIR_MATH_SINH] = {km_sinh, NULL},             /* 57  2.0  2.2 */
-    [KIR_MATH_COSH] = {km_cosh, NULL},             /* 47  2.0  2.3 */
-    [KIR_MATH_ASINH] = {km_asinh, NULL},           /* 49  1.8  1.5 */
-    [KIR_MATH_ACOSH] = {km_acosh, NULL},           /* 48  2.0  1.7 */
-    [KIR_MATH_ATANH] = {km_atanh, NULL},           /* 41  2.1  1.8 */
-    [KIR_MATH_ROUND_AFZ] = {km_round_afz, NULL},   /*  6  0    0 */
-    [KIR_MATH_NEXT_AFTER] = {NULL, km_next_after}, /* 14  0    0 */
-    [KIR_MATH_LGAMMA] = {km_lgamma, NULL, true},         /* 0.5 */
-    [KIR_MATH_DIGAMMA] = {km_digamma, NULL, true},       /* 0.5 */
-    [KIR_MATH_BESSEL_I1E] = {km_bessel_i1e, NULL, true}, /* 0.51 */
-    [KIR_MATH_ZETA] = {NULL, km_zeta, true},             /* 0.5 */
-    [KIR_MATH_POLYGAMMA] = {NULL, km_polygamma, true},   /* 0.5 */
+    [KIR_MATH_EXP] = {.one = km_exp},                             /* 22  0.9  0.9 */
+    [KIR_MATH_EXPM1] = {.one = km_expm1},                         /* 20  1.6  1.7 */
+    [KIR_MATH_LOG] = {.one = km_log},                             /* 30  0.8  0.8 */
+    [KIR_MATH_LOG1P] = {.one = km_log1p},                         /* 35  1.5  1.4 */
+    [KIR_MATH_LOGISTIC] = {.one = km_logistic},                   /* 26  2.4  2.1 */
+    [KIR_MATH_TANH] = {.one = km_tanh},                           /* 21  2.4  2.4 */
+    [KIR_MATH_SIN] = {.one = km_sin},                             /* 92  2.0  2.2 */
+    [KIR_MATH_COS] = {.one = km_cos},                             /* 93  2.0  2.3 */
+    [KIR_MATH_TAN] = {.one = km_tan},                             /* 92  2.7  2.8 */
+    [KIR_MATH_RSQRT] = {.one = km_rsqrt},                         /*  2  1.5  1.4 */
+    [KIR_MATH_CBRT] = {.one = km_cbrt},                           /* 36  0.8  0.8 */
+    [KIR_MATH_POW] = {.two = km_pow},                             /* 73  0.51 0.6 */
+    [KIR_MATH_ATAN2] = {.two = km_atan2},                         /* 46  2.3  2.2 */
+    [KIR_MATH_ERF] = {.one = km_erf},                             /* 33  1.1  0.9 */
+    [KIR_MATH_ERFC] = {.one = km_erfc},                           /* 46  2.8  1.7 */
+    [KIR_MATH_ERF_INV] = {.one = km_erf_inv},                     /* 59  2.2  2.0 */
+    [KIR_MATH_ASIN] = {.one = km_asin},                           /* 20  2.3  2.0 */
+    [KIR_MATH_ACOS] = {.one = km_acos},                           /* 24  1.1  1.1 */
+    [KIR_MATH_ATAN] = {.one = km_atan},                           /* 27  2.6  2.4 */
+    [KIR_MATH_SINH] = {.one = km_sinh},                           /* 57  2.0  2.2 */
+    [KIR_MATH_COSH] = {.one = km_cosh},                           /* 47  2.0  2.3 */
+    [KIR_MATH_ASINH] = {.one = km_asinh},                         /* 49  1.8  1.5 */
+    [KIR_MATH_ACOSH] = {.one = km_acosh},                         /* 48  2.0  1.7 */
+    [KIR_MATH_ATANH] = {.one = km_atanh},                         /* 41  2.1  1.8 */
+    [KIR_MATH_ROUND_AFZ] = {.one = km_round_afz},                 /*  6  0    0 */
+    [KIR_MATH_NEXT_AFTER] = {.two = km_next_after},               /* 14  0    0 */
+    [KIR_MATH_LGAMMA] = {.one = km_lgamma, .narrow = true},       /* 0.5 */
+    [KIR_MATH_DIGAMMA] = {.one = km_digamma, .narrow = true},     /* 0.5 */
+    [KIR_MATH_BESSEL_I1E] = {.one = km_bessel_i1e, .narrow = true}, /* 0.51 */
+    [KIR_MATH_ZETA] = {.two = km_zeta, .narrow = true},           /* 0.5 */
+    [KIR_MATH_POLYGAMMA] = {.two = km_polygamma, .narrow = true}, /* 0.5 */
 };
 
 bool kir_math_known(enum kir_math f, enum kir_type t) {
