@@ -411,9 +411,11 @@ static hilo_status compile_as(hilo_client *client, hilo_module *module, const hi
     jmp_buf recover;
     exe->arena.recover = &recover;
     struct compile c = {module->m, exe, o, inputs, form, text, d};
-    hilo_status status = HILO_RESOURCE_EXHAUSTED;
+    hilo_status status;
     if (!setjmp(recover))
         status = fill(&c);
+    else
+        status = HILO_RESOURCE_EXHAUSTED;
     exe->arena.recover = NULL;
     if (status == HILO_OK)
         *out = exe;

@@ -38,11 +38,13 @@ static hilo_status read_any(hilo_allocator al, const struct file *f, const hilo_
     struct ir_module *m = ir_module_new(al, &recover);
     if (!m)
         return HILO_RESOURCE_EXHAUSTED;
-    hilo_status status = HILO_RESOURCE_EXHAUSTED;
+    hilo_status status;
     if (!setjmp(recover)) {
         status = fill(m, f, o, d);
         if (status == HILO_OK && client && !(*module = rt_module_new(client, m)))
             status = HILO_RESOURCE_EXHAUSTED;
+    } else {
+        status = HILO_RESOURCE_EXHAUSTED;
     }
     if (status != HILO_OK) {
         ir_module_free(m);

@@ -521,9 +521,11 @@ static hilo_status read_image(struct reader *r) {
 static hilo_status read_guarded(struct reader *r) {
     jmp_buf recover;
     r->a->recover = &recover;
-    hilo_status status = HILO_RESOURCE_EXHAUSTED;
+    hilo_status status;
     if (!setjmp(recover))
         status = read_image(r);
+    else
+        status = HILO_RESOURCE_EXHAUSTED;
     r->a->recover = NULL;
     return status;
 }

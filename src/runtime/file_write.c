@@ -291,9 +291,11 @@ hilo_status rt_file_write(const hilo_executable *exe, const uint8_t *key, hilo_w
     struct writer w = {.exe = exe, .key = key, .p = &exe->plan};
     strbuf_init(&w.out, exe->client->al);
     arena_init(&a, exe->client->al, &recover);
-    hilo_status status = HILO_RESOURCE_EXHAUSTED;
+    hilo_status status;
     if (!setjmp(recover))
         status = find_used(&w, &a, d);
+    else
+        status = HILO_RESOURCE_EXHAUSTED;
     a.recover = NULL;
     if (status == HILO_OK)
         status = write_file(&w, write, user);
