@@ -61,6 +61,7 @@ ctests() { # PRESET CTEST-ARGUMENT...
             printf '%-28s %6d passed%s%s\n' "$name" "${p[$n]:-0}" \
                 "$([ "${f[$n]:-0}" = 0 ] || printf ', %d failed' "${f[$n]}")" \
                 "$([ "${s[$n]:-0}" = 0 ] || printf ', %d skipped' "${s[$n]}")"
+            grep '^ *skipped: ' <<<"${out[$n]:-}" | head -n 3 | cut -c 1-160 | sed 's/^ */    /'
             if [ "${f[$n]:-0}" != 0 ]; then
                 tail -n 50 <<<"${out[$n]:-}" | sed 's/^/    /'
                 echo "    $result"

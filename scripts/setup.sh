@@ -4,8 +4,9 @@
 #   setup.sh test       the same for `make test`
 #   setup.sh has THING  answers by its exit status
 # On Debian and its kin the packages are installed with apt-get; without root, or elsewhere, it says
-# what to install.
+# what to install. JAX, beside which tests run, goes to .venv, unless HILO_PYTHON names a Python that has it.
 set -euo pipefail
+cd "$(dirname "$0")/.."
 
 runs() { command -v "$1" >/dev/null; }
 compiles() { # COMPILER FLAGS...; the program comes on standard input
@@ -44,6 +45,8 @@ has_cmocka() { compiles "${CC:-cc}" -lcmocka <<<'#include <stdarg.h>
 has_pkgconfig() { runs pkg-config; }
 has_llvm() { [ -f "${LLVM_INCLUDE_DIR:-/usr/lib/llvm-19/include}/llvm-c/Core.h" ]; }
 has_cxx() { runs c++; }
+has_openblas() { ldconfig -p 2>/dev/null | grep -q 'libopenblas\.so'; }
+has_venv() { python3 -c 'import ensurepip, venv' 2>/dev/null; }
 has_libfuzzer() { compiles clang -fsanitize=fuzzer,address,undefined <<<'#include <stddef.h>
     int LLVMFuzzerTestOneInput(const unsigned char *p, size_t n) { return p && n > 9999 && *p; }'; }
 
@@ -60,6 +63,8 @@ llvm       build,test  wanted    llvm-19-dev            LLVM 19 with its headers
 cmocka     test        required  libcmocka-dev          cmocka, for the unit tests
 pkgconfig  test        required  pkg-config             pkg-config, to test the installation
 cxx        test        required  g++                    a C++ compiler, to test hilo.h
+openblas   test        wanted    libopenblas0           OpenBLAS, for the backend 'library'
+venv       test        wanted    python3-venv           Python with venv, for the tests beside JAX
 libfuzzer  test        wanted    clang,libclang-rt-dev  clang with libFuzzer, for the fuzz targets
 TABLE
 }
@@ -85,8 +90,19 @@ check() {
 }
 list() { printf '    %s\n' "$@"; }
 
+has_jax() { "${HILO_PYTHON:-.venv/bin/python}" -c 'import flatbuffers, jax, optax' 2>/dev/null; }
+install_jax() { # without it what needs it is skipped, and says so
+    [ "$who" = test ] && ! has_jax && [ -z "${HILO_PYTHON:-}" ] && has_venv || return 0
+    echo 'Installing JAX in .venv, for the tests beside it'
+    python3 -m venv .venv && .venv/bin/pip install -q --disable-pip-version-check -r tests/jax/requirements.txt ||
+        echo 'JAX could not be installed: the tests beside it are skipped'
+}
+
 check
-[ ${#missing[@]} -gt 0 ] || exit 0
+if [ ${#missing[@]} = 0 ]; then
+    install_jax
+    exit 0
+fi
 echo "hilo needs, and this machine lacks:"
 list "${missing[@]}"
 
@@ -104,8 +120,10 @@ else
     echo "Installing the Debian packages ${packages[*]}"
     apt-get install -y -qq --no-install-recommends "${packages[@]}" </dev/null >/dev/null
     check
-    [ ${#missing[@]} -gt 0 ] || exit 0
-    echo "Still missing:"
-    list "${missing[@]}"
+    if [ ${#missing[@]} -gt 0 ]; then
+        echo "Still missing:"
+        list "${missing[@]}"
+    fi
 fi
+install_jax
 [ ${#required[@]} = 0 ] # what is only wanted is done without

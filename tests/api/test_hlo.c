@@ -1,5 +1,6 @@
 /* HLO text that is wrong is refused where it is wrong, with what was expected. (What is right is in tests/read.) */
 #include "read/hlo_write.h"
+#include "../tools/meter.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -247,17 +248,6 @@ static void test_damaged(void **state) {
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
 
-struct meter { long live, left; }; /* allocations held; allocations until the first that fails */
-
-static void *meter_realloc(void *user, void *p, size_t old, size_t n, size_t align) {
-    struct meter *m = user;
-    hilo_allocator sys = mem_system_allocator();
-    if (n && m->left-- <= 0)
-        return NULL;
-    m->live += (n && !p) - (!n && p != NULL);
-    return sys.realloc_fn(sys.user, p, old, n, align);
-}
-
 /* Reads and writes the program with an allocator. */
 static hilo_status read_and_write(hilo_allocator al) {
     struct diag_list d;
@@ -283,7 +273,7 @@ static void test_memory(void **state) {
     (void)state;
     hilo_status status = HILO_RESOURCE_EXHAUSTED;
     for (long k = 0; status != HILO_OK; k++) {
-        struct meter meter = {0, k};
+        struct meter meter = {.left = k};
         status = read_and_write((hilo_allocator){meter_realloc, &meter});
         if (meter.live != 0 || (status != HILO_OK && status != HILO_RESOURCE_EXHAUSTED))
             fail_msg("allocation %ld: status %d, %ld allocations left", k, (int)status, meter.live);

@@ -2,24 +2,13 @@
  * RESOURCE_EXHAUSTED, and leaves no memory behind. What jansson and PCRE2 allocate themselves is not among them. */
 #include "hilo.h"
 #include "base/mem.h"
+#include "../tools/meter.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 
 #include <cmocka.h>
-
-struct meter { atomic_long live, left; };
-
-static void *meter_realloc(void *user, void *p, size_t old, size_t n, size_t align) {
-    struct meter *m = user;
-    hilo_allocator sys = mem_system_allocator();
-    if (n && atomic_fetch_sub(&m->left, 1) <= 0)
-        return NULL;
-    atomic_fetch_add(&m->live, (n && !p) - (!n && p != NULL));
-    return sys.realloc_fn(sys.user, p, old, n, align);
-}
 
 static hilo_status generate(hilo_client *client, const char *precision, int32_t *out) {
     hilo_llm *model = NULL;

@@ -2,9 +2,9 @@
  * must be answered with RESOURCE_EXHAUSTED and leave no memory behind. Run from the top of the checkout. */
 #include "eval/eval.h"
 #include "read/text.h"
+#include "../tools/meter.h"
 
 #include <setjmp.h>
-#include <stdatomic.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -13,20 +13,6 @@
 
 #include <cmocka.h>
 #include <glob.h>
-
-/* Programs of several processes allocate from several threads. */
-struct meter {
-    atomic_long live, left; /* allocations held; allocations until the first that fails */
-};
-
-static void *meter_realloc(void *user, void *p, size_t old, size_t n, size_t align) {
-    struct meter *m = user;
-    hilo_allocator sys = mem_system_allocator();
-    if (n && atomic_fetch_sub(&m->left, 1) <= 0)
-        return NULL;
-    atomic_fetch_add(&m->live, (n && !p) - (!n && p != NULL));
-    return sys.realloc_fn(sys.user, p, old, n, align);
-}
 
 /* Runs every function without arguments of the module; RESOURCE_EXHAUSTED as soon as one meets it. */
 static hilo_status run_module(const struct ir_module *m, const hilo_allocator *al, struct diag_list *d) {

@@ -3,6 +3,7 @@
  * stays as it is. Run from the top of the checkout. */
 #include "opt/opt.h"
 #include "read/text.h"
+#include "../tools/meter.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,19 +14,6 @@
 
 #include <cmocka.h>
 #include <glob.h>
-
-struct meter {
-    long live, left; /* allocations held; allocations until the first that fails */
-};
-
-static void *meter_realloc(void *user, void *p, size_t old, size_t n, size_t align) {
-    struct meter *m = user;
-    hilo_allocator sys = mem_system_allocator();
-    if (n && m->left-- <= 0)
-        return NULL;
-    m->live += (n && !p) - (!n && p != NULL);
-    return sys.realloc_fn(sys.user, p, old, n, align);
-}
 
 /* An optimised copy comes and goes. */
 static hilo_status optimise(const struct ir_module *source, const hilo_allocator *al, struct diag_list *d) {
@@ -44,7 +32,7 @@ static hilo_status optimise(const struct ir_module *source, const hilo_allocator
 /* Small counts one by one, larger ones in steps that grow. */
 static void fail_in_turn(const struct ir_module *m, const char *path) {
     for (long k = 0;; k += 1 + k / 16) {
-        struct meter meter = {0, k};
+        struct meter meter = {.left = k};
         hilo_allocator al = {meter_realloc, &meter};
         struct diag_list d;
         diag_init(&d, mem_system_allocator());

@@ -1,6 +1,7 @@
 /* The text reader's operations: every custom form means what its generic form says, names of values have their scopes, and
  * what is wrong is refused where it stands. */
 #include "read/text.h"
+#include "../tools/meter.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -498,17 +499,6 @@ static void test_parts(void **state) {
 
 /* ---- memory ---------------------------------------------------------------------------------------------------- */
 
-struct meter { long live, left; }; /* allocations held; allocations until the first that fails */
-
-static void *meter_realloc(void *user, void *p, size_t old, size_t n, size_t align) {
-    struct meter *m = user;
-    hilo_allocator sys = mem_system_allocator();
-    if (n && m->left-- <= 0)
-        return NULL;
-    m->live += (n && !p) - (!n && p);
-    return sys.realloc_fn(sys.user, p, old, n, align);
-}
-
 /* False when memory ended. */
 static bool read_metered(struct str text, struct meter *meter) {
     jmp_buf recover;
@@ -553,7 +543,7 @@ static void test_out_of_memory(void **state) {
     program_free(&x);
     bool done = false;
     for (long k = 0; !done; k++) {
-        struct meter meter = {0, k};
+        struct meter meter = {.left = k};
         done = read_metered((struct str){b.p, b.n}, &meter);
         assert_int_equal(meter.live, 0);
     }

@@ -49,6 +49,7 @@ if [ -d "$shared/conformance/vhlo" ]; then
         esac
     done
 else
+    echo "skipped: $shared/conformance/vhlo is not there"
     skipped=$((skipped + 61))
 fi
 if [ -d "$shared/workloads" ]; then
@@ -56,6 +57,7 @@ if [ -d "$shared/workloads" ]; then
         equals "$file" "${file%.bc}.mlir" "$file"
     done
 else
+    echo "skipped: $shared/workloads is not there"
     skipped=$((skipped + 91))
 fi
 

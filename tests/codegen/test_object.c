@@ -1,5 +1,6 @@
 /* Objects: what code is made of, for which processors, on several threads, and how it is loaded or refused. */
 #include "rig.h"
+#include "../tools/meter.h"
 
 #include <pthread.h>
 #include <sys/wait.h>
@@ -364,19 +365,6 @@ static void test_threads(void **state) {
     }
     give_back(expected);
     kir_free(k);
-}
-
-struct meter {
-    long live, left;
-};
-
-static void *meter_realloc(void *user, void *p, size_t old, size_t n, size_t align) {
-    struct meter *m = user;
-    hilo_allocator sys = mem_system_allocator();
-    if (n && m->left-- <= 0)
-        return NULL;
-    m->live += (n && !p) - (!n && p != NULL);
-    return sys.realloc_fn(sys.user, p, old, n, align);
 }
 
 /* Every allocation fails in turn: answered, and nothing is left. */

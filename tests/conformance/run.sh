@@ -27,6 +27,7 @@ for folder in "${folders[@]}"; do
     dir=$shared/conformance/$folder
     [ "$folder" != workloads ] || dir=$shared/workloads
     if [ ! -d "$dir" ]; then
+        echo "skipped: $dir is not there"
         skipped=$((skipped + cases[$folder]))
     elif [ "$folder" = workloads ]; then
         for file in "$dir"/*.mlir; do

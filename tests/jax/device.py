@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """hilo as a device of JAX, by the package in python/: what a program computes, and what JAX keeps from platforms that it does not
-know. Needs JAX: in the environment of $HILO_PYTHON, in .venv, or python3's; without it, all is skipped.
+know. Needs JAX.
 
 usage: device.py PJRT_HILO.SO
 """
@@ -10,35 +10,19 @@ import subprocess
 import sys
 import tempfile
 
-root = pathlib.Path(__file__).resolve().parents[2]
-for python in (os.environ.get("HILO_PYTHON"), root / ".venv/bin/python"):
-    if python and os.path.exists(python) and "HILO_JAX_TEST" not in os.environ:
-        os.environ["HILO_JAX_TEST"] = "1"
-        os.execv(python, [str(python), *sys.argv])
+
+import common
+from common import check, root
 
 os.environ.update(HILO_PJRT_PLUGIN=os.path.abspath(sys.argv[1]), JAX_PLATFORMS="hilo")
 sys.path.insert(0, str(root / "python"))
-sys.dont_write_bytecode = True
-try:
-    import jax
-except ImportError:
-    print("0 passed, 0 failed, 1 skipped")
-    sys.exit(0)
+common.need("jax")
+import jax
 import jax.numpy as jnp
 import jax_hilo
 import numpy as np
 
 jax_hilo.initialize()
-passed = failed = 0
-
-
-def check(what, condition):
-    global passed, failed
-    if condition:
-        passed += 1
-    else:
-        failed += 1
-        print(f"{what}: failed")
 
 
 def near(a, b, tolerance=1e-5):
@@ -206,5 +190,4 @@ with tempfile.TemporaryDirectory() as folder:
     check(f"the first process compiles: {misses}", hits == "0" and int(misses) > 3)
     check(f"the second process does not: {again}, {missed}", (again, missed) == (misses, "0") and one == two)
 
-print(f"{passed} passed, {failed} failed")
-sys.exit(failed > 0)
+common.end()

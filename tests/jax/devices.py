@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Several devices: HILO_NUM_DEVICES=8, and jaxlib's CPU with as many beside it. Programs over meshes of both must agree, in values
-and in where these lie. Needs JAX: in the environment of $HILO_PYTHON, in .venv, or python3's; without it, all is skipped.
+and in where these lie. Needs JAX.
 
 usage: devices.py PJRT_HILO.SO
 """
@@ -8,21 +8,15 @@ import os
 import pathlib
 import sys
 
-root = pathlib.Path(__file__).resolve().parents[2]
-for python in (os.environ.get("HILO_PYTHON"), root / ".venv/bin/python"):
-    if python and os.path.exists(python) and "HILO_JAX_TEST" not in os.environ:
-        os.environ["HILO_JAX_TEST"] = "1"
-        os.execv(python, [str(python), *sys.argv])
+
+import common
+from common import check, root
 
 os.environ.update(HILO_PJRT_PLUGIN=os.path.abspath(sys.argv[1]), JAX_PLATFORMS="hilo,cpu", HILO_NUM_DEVICES="8",
                   XLA_FLAGS="--xla_force_host_platform_device_count=8")
 sys.path.insert(0, str(root / "python"))
-sys.dont_write_bytecode = True
-try:
-    import jax
-except ImportError:
-    print("0 passed, 0 failed, 1 skipped")
-    sys.exit(0)
+common.need("jax")
+import jax
 import jax.numpy as jnp
 import jax_hilo
 import numpy as np
@@ -31,17 +25,7 @@ from jax.sharding import AxisType, Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 
 jax_hilo.initialize()
-passed = failed = 0
 hilo, cpu = jax.devices("hilo"), jax.devices("cpu")
-
-
-def check(what, condition):
-    global passed, failed
-    if condition:
-        passed += 1
-    else:
-        failed += 1
-        print(f"{what}: failed")
 
 
 check("devices", len(hilo) == 8 and len(cpu) == 8)
@@ -221,5 +205,4 @@ from jax._src import dispatch  # noqa: E402: JAX would raise the error again at 
 dispatch.runtime_tokens.clear()
 same("and goes on", lambda d: jax.pmap(lambda v: lax.psum(v, "i"), axis_name="i", devices=d)(eight))
 
-print(f"{passed} passed, {failed} failed")
-sys.exit(failed > 0)
+common.end()

@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 """The programs of examples/jax print on hilo what they print on XLA's CPU: losses and logits near each other, the same accuracy, the
-same tokens. An example whose packages (optax, flax) are missing is skipped; without JAX, all are. Without HILO_TEST_LONG only the
-short ones run, for some steps.
+same tokens. Without HILO_TEST_LONG only the short ones run, for some steps.
 
 usage: examples.py PJRT_HILO.SO LIBHILO.SO [EXAMPLE...]
 """
@@ -10,11 +9,8 @@ import pathlib
 import subprocess
 import sys
 
-root = pathlib.Path(__file__).resolve().parents[2]
-for python in (os.environ.get("HILO_PYTHON"), root / ".venv/bin/python"):
-    if python and os.path.exists(python) and "HILO_JAX_TEST" not in os.environ:
-        os.environ["HILO_JAX_TEST"] = "1"
-        os.execv(python, [str(python), *sys.argv])
+import common
+from common import check, root, skip
 
 steps = "200" if os.environ.get("HILO_TEST_LONG") else "20"
 # name: its arguments, how far a loss or logit may be from the other's, relatively
@@ -53,19 +49,14 @@ def difference(name, ours, theirs):
     return ""
 
 
-passed = failed = skipped = 0
+common.need("jax")
 for name in sys.argv[3:] or (EXAMPLES if os.environ.get("HILO_TEST_LONG") else SHORT):
     theirs = run(name, "cpu")
     if theirs.returncode and "ModuleNotFoundError" in theirs.stderr or "Please install 'flatbuffers'" in theirs.stderr:
-        skipped += 1
+        skip(name, theirs.stderr.strip().splitlines()[-1])
         continue
     ours = run(name, "hilo")
     wrong = next((done.stderr for done in (theirs, ours) if done.returncode), None)
     wrong = wrong or difference(name, ours.stdout.splitlines(), theirs.stdout.splitlines())
-    if wrong:
-        failed += 1
-        print(f"{name}: {wrong}")
-    else:
-        passed += 1
-print(f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))
-sys.exit(failed > 0)
+    check(name, not wrong, wrong)
+common.end()

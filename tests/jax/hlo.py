@@ -2,7 +2,7 @@
 """HLO text means to hilo what it means to XLA.
 
 The programs of tests/read that are run there give the same values. What hilo writes of them, and of the programs of tests/op, is
-accepted. Needs JAX, as parse.py beside this file does; without it, all is skipped.
+accepted. Needs JAX.
 """
 import collections
 import os
@@ -13,19 +13,14 @@ import subprocess
 import sys
 import tempfile
 
-root = pathlib.Path(__file__).resolve().parents[2]
-for python in (os.environ.get("HILO_PYTHON"), root / ".venv/bin/python"):
-    if python and os.path.exists(python) and "HILO_JAX_TEST" not in os.environ:
-        os.environ["HILO_JAX_TEST"] = "1"
-        os.execv(python, [str(python), *sys.argv])
-try:
-    import jax
-    import numpy as np
-    from jaxlib import xla_client
-    from jax.extend.backend import get_backend
-except ImportError:
-    print("0 passed, 0 failed, 1 skipped")
-    sys.exit(0)
+import common
+from common import check, root, skip
+
+common.need("jax")
+import jax  # noqa: E402
+import numpy as np  # noqa: E402
+from jax.extend.backend import get_backend  # noqa: E402
+from jaxlib import xla_client  # noqa: E402
 
 sys.path.append(str(root / "tests/read"))
 import emit  # noqa: E402
@@ -33,7 +28,7 @@ import emit  # noqa: E402
 hilo = os.path.abspath(os.environ["HILO"])
 jax.config.update("jax_enable_x64", True)
 # What jaxlib, which compiles StableHLO only, cannot bring there from HLO.
-NOT_IN_JAXLIB = {"async", "bitcast", "fusion", "tuple_constant"}
+NOT_IN_JAXLIB = dict.fromkeys(("async", "bitcast", "fusion", "tuple_constant"), "what is in it has no form in StableHLO")
 DTYPES = {"f32": np.float32, "i32": np.int32, "ui64": np.uint64, "complex<f32>": np.complex64}
 
 
@@ -77,14 +72,13 @@ def same(a, b):
 
 
 def main():
-    passed = failed = skipped = 0
     for path in [pathlib.Path(f) for f in sys.argv[1:]] or sorted(root.glob("tests/read/*.hlo")):
         text = path.read_text()
         run = re.search(r"^// run:(.*)$", text, re.M)
         if not run:
             continue
         if path.stem in NOT_IN_JAXLIB:
-            skipped += 1
+            skip(path.name, NOT_IN_JAXLIB[path.stem])
             continue
         arguments = shlex.split(run[1].replace("(", "'(").replace(")", ")'"))
         try:
@@ -96,20 +90,15 @@ def main():
                 message += f"\n  XLA {want[i]}\n  hilo {got[i]}"
         except Exception as error:  # noqa: BLE001: whatever it is, the file failed
             message = f"{type(error).__name__} {error}"
-        if message:
-            print(f"{path.name}: {message}")
-            failed += 1
-        else:
-            passed += 1
+        check(path.name, not message, message)
     for name, _, _, text, _ in emit.emitted([], collections.Counter()):
         try:
             xla_client.hlo.hlo_module_from_text(text.decode())
-            passed += 1
+            message = ""
         except Exception as error:  # noqa: BLE001
-            print(f"{name}: {error}\n{text.decode()}")
-            failed += 1
-    print(f"{passed} passed, {failed} failed, {skipped} skipped")
-    return 1 if failed else 0
+            message = f"{error}\n{text.decode()}"
+        check(name, not message, message)
+    common.end()
 
 
-sys.exit(main())
+main()

@@ -2,7 +2,7 @@
 """The programs that `hilo emit` writes run on XLA, and answer what hilo answers.
 
 For each precision the tiny model is quantised to files, its prefill and decode programs are emitted, and XLA generates from
-them, greedily, what `hilo generate` does; the f32 ones answer what was recorded of the model. Needs JAX, as parse.py does.
+them, greedily, what `hilo generate` does; the f32 ones answer what was recorded of the model. Needs JAX.
 """
 import json
 import os
@@ -12,20 +12,15 @@ import subprocess
 import sys
 import tempfile
 
-root = pathlib.Path(__file__).resolve().parents[2]
-for python in (os.environ.get("HILO_PYTHON"), root / ".venv/bin/python"):
-    if python and os.path.exists(python) and "HILO_JAX_TEST" not in os.environ:
-        os.environ["HILO_JAX_TEST"] = "1"
-        os.execv(python, [str(python), *sys.argv])
-try:
-    os.environ["JAX_PLATFORMS"] = "cpu"
-    import jax
-    import ml_dtypes
-    import numpy as np
-    from jax._src.lib import xla_client
-except ImportError:
-    print("0 passed, 0 failed, 1 skipped")
-    sys.exit(0)
+import common
+from common import root
+
+os.environ["JAX_PLATFORMS"] = "cpu"
+common.need("jax")
+import jax  # noqa: E402
+import ml_dtypes  # noqa: E402
+import numpy as np  # noqa: E402
+from jax._src.lib import xla_client  # noqa: E402
 
 hilo = os.path.abspath(os.environ["HILO"])
 model = root / "tests/llm/tiny-llama"
@@ -82,18 +77,6 @@ def generate(directory, precision, prompt):
     return out
 
 
-passed = failed = 0
-
-
-def check(what, got, want):
-    global passed, failed
-    if got == want:
-        passed += 1
-    else:
-        failed += 1
-        print(f"failed: {what}: {got}, expected {want}")
-
-
 case = json.loads((model / "golden.json").read_text())["cases"][0]
 for precision in ("f32", "bf16", "int8", "int4", "int4z"):
     directory = model
@@ -104,7 +87,7 @@ for precision in ("f32", "bf16", "int8", "int4", "int4z"):
     if precision != "f32":
         args = ("generate", "-m", directory, "--raw", "-p", case["prompt"], "-n", NEW, "--precision", precision, "--json")
         want = json.loads(run(*args))["new_tokens"]
-    check(precision, generate(directory, precision, case["prompt_ids"]), want)
+    got = generate(directory, precision, case["prompt_ids"])
+    common.check(precision, got == want, f"{got}, expected {want}")
 subprocess.run(["rm", "-r", work], check=True)
-print(f"{passed} passed, {failed} failed")
-sys.exit(failed > 0)
+common.end()

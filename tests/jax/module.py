@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """The package hilo in python/: programs as functions of numpy's arrays; where JAX is installed, what jax.export writes too, on the
-command as well. Needs numpy: in the environment of $HILO_PYTHON, in .venv, or python3's; without it, all is skipped.
+command as well. Needs numpy.
 
 usage: module.py LIBHILO.SO
 """
@@ -12,31 +12,15 @@ import sys
 import tempfile
 import threading
 
-root = pathlib.Path(__file__).resolve().parents[2]
-for python in (os.environ.get("HILO_PYTHON"), root / ".venv/bin/python"):
-    if python and os.path.exists(python) and "HILO_JAX_TEST" not in os.environ:
-        os.environ["HILO_JAX_TEST"] = "1"
-        os.execv(python, [str(python), *sys.argv])
+import common
+from common import check, root, skip
+
 os.environ.update(HILO_LIBRARY=os.path.abspath(sys.argv[1]), JAX_PLATFORMS="cpu")
 sys.path.insert(0, str(root / "python"))
-sys.dont_write_bytecode = True
-try:
-    import numpy as np
-except ImportError:
-    print("0 passed, 0 failed, 1 skipped")
-    sys.exit(0)
+common.need("numpy")
+import numpy as np
 import hilo
 
-passed = failed = skipped = 0
-
-
-def check(what, condition):
-    global passed, failed
-    if condition:
-        passed += 1
-    else:
-        failed += 1
-        print(f"{what}: failed")
 
 
 def refuses(what, kind, call, part):
@@ -84,7 +68,7 @@ for number in hilo._library._NAMES:
     try:
         dtype = hilo._library.numpy_dtype(number)
     except TypeError:
-        skipped += 1  # without ml_dtypes
+        skip(hilo._library.library().hilo_dtype_name(number).decode(), "ml_dtypes is not installed")
         continue
     name = hilo._library.library().hilo_dtype_name(number).decode()
     value = rng.integers(0, 2, (2, 3)).astype(dtype)
@@ -151,7 +135,7 @@ with tempfile.TemporaryDirectory() as folder:
         check("load bytes", np.array_equal(hilo.load(shared.serialize())(x, b)[0], x + b))
     except hilo.Error as error:  # without a code generator
         check(f"not saved: {error}", error.status == "UNIMPLEMENTED")
-        skipped += 1
+        skip("files", "there is no code generator")
 told = shared.explain()
 check("explain", told.steps and told.steps[0].bytes > 0 and "3x4xf32" in str(told) and "steps" in str(told))
 check("explain in a notebook", told._repr_html_().startswith("<p>") and told._repr_html_().count("<tr>") == len(told.steps) + 1)
@@ -166,7 +150,7 @@ try:
     from jax import export
 except ImportError:
     jax = None
-    skipped += 1
+    skip("what JAX exports", "jax is not installed")
 
 
 def tree(p, v, unused, *, scale):
@@ -205,9 +189,9 @@ if jax:
     if hilo_command:
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder)
-            (path / "m.bc").write_bytes(exported.mlir_module_serialized)
+            (path / "exported").write_bytes(exported.serialize())
             np.save(path / "x.npy", x)
-            done = subprocess.run([hilo_command, "run", path / "m.bc", "--input", path / "x.npy", "-o", path / "y.npz"],
+            done = subprocess.run([hilo_command, "run", path / "exported", "--input", path / "x.npy", "-o", path / "y.npz"],
                                   capture_output=True, text=True)
             check(f"hilo run {done.stderr}", done.returncode == 0)
             if done.returncode == 0:
@@ -215,5 +199,4 @@ if jax:
                     got = [data[name] for name in data.files]
                 check("what hilo run writes", all(np.allclose(a, c, rtol=1e-5, atol=1e-6) for a, c in zip(got, dynamic(x))))
 
-print(f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))
-sys.exit(failed > 0)
+common.end()

@@ -2,25 +2,19 @@
 """What hilo prints and writes is accepted by jaxlib's StableHLO, and means the same there.
 
 Each program of tests/op and, where it is at hand, of the interpreter's tests goes to jaxlib as text, in both forms, and as a
-portable artifact; what jaxlib then says of the artifact is read by hilo and must be the program. Needs JAX: in the environment
-of $HILO_PYTHON, in .venv, or python3's; without it, all is skipped.
+portable artifact; what jaxlib then says of the artifact is read by hilo and must be the program. Needs JAX.
 """
 import os
 import pathlib
 import subprocess
 import sys
 
-root = pathlib.Path(__file__).resolve().parents[2]
-for python in (os.environ.get("HILO_PYTHON"), root / ".venv/bin/python"):
-    if python and os.path.exists(python) and "HILO_JAX_TEST" not in os.environ:
-        os.environ["HILO_JAX_TEST"] = "1"
-        os.execv(python, [str(python), *sys.argv])
-try:
-    from jax.interpreters.mlir import ir, make_ir_context
-    from jaxlib.mlir.dialects import stablehlo
-except ImportError:
-    print("0 passed, 0 failed, 1 skipped")
-    sys.exit(0)
+import common
+from common import check, root, skip
+
+common.need("jax")
+from jax.interpreters.mlir import ir, make_ir_context  # noqa: E402
+from jaxlib.mlir.dialects import stablehlo  # noqa: E402
 
 hilo = os.path.abspath(os.environ["HILO"])
 newest = stablehlo.get_current_version()
@@ -60,36 +54,29 @@ def without_checks(text):
     return b"\n".join(line for line in text.split(b"\n") if not line.lstrip().startswith((b"check.", b"interpreter.print")))
 
 
-class Counts:
-    passed = failed = skipped = 0
-
-    def check(self, what, message):
-        if message:
-            lines = message.strip().splitlines()
-            print(f"{what}: {lines[min(1, len(lines) - 1)]}")
-            self.failed += 1
-        else:
-            self.passed += 1
+def check_message(what, message):
+    """Good when there is none; of a long one the line that says what is wrong."""
+    lines = message.strip().splitlines()
+    check(what, not message, lines[min(1, len(lines) - 1)] if lines else "failed")
 
 
-def check_artifact(counts, what, artifact):
+def check_artifact(what, artifact):
     try:
         with strict:
             module = stablehlo.deserialize_portable_artifact(strict, artifact)
             printed = module.operation.get_asm(print_generic_op_form=True)  # the other form does not always read back
     except Exception as error:  # noqa: BLE001
-        counts.check(what, str(error) or "refused")
+        check_message(what, str(error) or "refused")
         return
     texts = []
     for source in (artifact, printed.encode()):
         good, again, message = run(["opt", "--emit", "bytecode", "-"], source)
         good, again, message = run(["opt", "-"], again) if good else (good, again, message)
         texts.append(again if good else message.encode())
-    counts.check(what, "" if texts[0] == texts[1] else "jaxlib has another program")
+    check_message(what, "" if texts[0] == texts[1] else "jaxlib has another program")
 
 
 def main():
-    counts = Counts()
     shared = pathlib.Path(os.environ.get("HILO_SHARED", root.parent / "shared"))
     files = sorted(root.glob("tests/op/*.mlir")) + sorted((shared / "conformance/interpret").glob("*.mlir"))
     files = [pathlib.Path(f) for f in sys.argv[1:]] or files
@@ -102,20 +89,19 @@ def main():
             plain = without_checks(text)
             good, artifact, message = run(["opt", "--emit", "bytecode", "--target-version", newest, "-"], plain)
             if "needs StableHLO" in message:
-                counts.skipped += 1  # jaxlib's is older than the program
+                skip(what, "jaxlib's StableHLO is older than the program")
                 continue
             _, generic, _ = run(["opt", "--generic", "-"], part.encode())
-            counts.check(f"{what}, generic", accepted(generic.decode(), lenient))
+            check_message(f"{what}, generic", accepted(generic.decode(), lenient))
             if b"interpreter." not in plain and b"check." not in plain:
-                counts.check(what, accepted(plain.decode(), strict))
+                check_message(what, accepted(plain.decode(), strict))
                 if good:
-                    check_artifact(counts, f"{what}, artifact", artifact)
+                    check_artifact(f"{what}, artifact", artifact)
                 elif "has no form in a portable artifact" in message:
-                    counts.skipped += 1  # CHLO and other dialects; jaxlib refuses them too
+                    skip(what, "has ops of CHLO or another dialect, which have no form in artifacts; jaxlib refuses them too")
                 else:
-                    counts.check(f"{what}, artifact", message)
-    print(f"{counts.passed} passed, {counts.failed} failed" + (f", {counts.skipped} skipped" if counts.skipped else ""))
-    return 1 if counts.failed else 0
+                    check_message(f"{what}, artifact", message)
+    common.end()
 
 
-sys.exit(main())
+main()

@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "runtime/runtime.h"
+#include "../tools/meter.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -244,19 +245,6 @@ static void test_programs(void **state) {
     }
 }
 
-struct meter {
-    long live, left;
-};
-
-static void *meter_realloc(void *user, void *p, size_t old, size_t n, size_t align) {
-    struct meter *m = user;
-    hilo_allocator sys = mem_system_allocator();
-    if (n && m->left-- <= 0)
-        return NULL;
-    m->live += (n && !p) - (!n && p != NULL);
-    return sys.realloc_fn(sys.user, p, old, n, align);
-}
-
 /* Loading where the first allocation fails, the second, and so on until none does. */
 static void test_exhaustion(void **state) {
     (void)state;
@@ -264,7 +252,7 @@ static void test_exhaustion(void **state) {
     hilo_status status = HILO_RESOURCE_EXHAUSTED;
     serialized(&file);
     for (long k = 0; status != HILO_OK; k++) {
-        struct meter m = {0, 1000};
+        struct meter m = {.left = 1000};
         hilo_client_options o;
         hilo_client *client;
         hilo_client_options_init(&o);
