@@ -137,7 +137,7 @@ class Hilo:
             getattr(self.lib, f"hilo_executable_{name}").restype = ctypes.c_size_t
         self.client, self.exe = ctypes.c_void_p(), ctypes.c_void_p()
         options = ClientOptions()
-        self.lib.hilo_client_options_init(ctypes.byref(options))
+        self.lib.hilo_client_options_init_sized(ctypes.byref(options), ctypes.c_size_t(ctypes.sizeof(options)))
         options.threads = args.threads
         if self.lib.hilo_client_create(ctypes.byref(options), ctypes.byref(self.client)):
             raise Failed("no client")
@@ -157,7 +157,7 @@ class Hilo:
         module = ctypes.c_void_p()
         self.check(self.lib.hilo_module_parse(self.client, text, ctypes.c_size_t(len(text)), None, ctypes.byref(module)))
         options = CompileOptions()
-        self.lib.hilo_compile_options_init(ctypes.byref(options))
+        self.lib.hilo_compile_options_init_sized(ctypes.byref(options), ctypes.c_size_t(ctypes.sizeof(options)))
         options.level, options.backend = self.level, self.backend
         status = self.lib.hilo_compile(self.client, module, ctypes.byref(options), ctypes.byref(self.exe))
         self.lib.hilo_module_release(module)
@@ -180,7 +180,7 @@ class Hilo:
         self.outputs = (ctypes.c_void_p * self.noutputs)()
         self.timing = (ctypes.c_double * 2)()
         self.options = ExecuteOptions()
-        self.lib.hilo_execute_options_init(ctypes.byref(self.options))
+        self.lib.hilo_execute_options_init_sized(ctypes.byref(self.options), ctypes.c_size_t(ctypes.sizeof(self.options)))
         self.options.timing = ctypes.addressof(self.timing)
 
     def run(self):

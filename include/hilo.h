@@ -40,7 +40,8 @@
  *   being released must not be in use.
  * - Option structs begin with struct_size: initialise them with the type's _init function, then set fields. NULL =
  * defaults.
- *   A struct from an older header is accepted; what it lacks has its default.
+ *   A struct from an older header is accepted; what it lacks has its default. _init writes as much as the header knows; it
+ *   calls _init_sized with that size, as programs in other languages do.
  * - Sizes are in bytes and dimensions in elements; tensors are dense and row-major. */
 #ifndef HILO_H
 #define HILO_H
@@ -160,7 +161,10 @@ typedef struct hilo_client_options {
                                  HILO_CACHE_SIZE ("500M", "2G"), else 1 GB */
 } hilo_client_options;
 
-HILO_API void hilo_client_options_init(hilo_client_options *options);
+HILO_API void hilo_client_options_init_sized(hilo_client_options *options, size_t struct_size);
+static inline void hilo_client_options_init(hilo_client_options *options) {
+    hilo_client_options_init_sized(options, sizeof *options);
+}
 
 /* INVALID_ARGUMENT for a negative thread count, NOT_FOUND for a device that does not exist. */
 HILO_API hilo_status hilo_client_create(const hilo_client_options *options, hilo_client **out);
@@ -200,10 +204,14 @@ typedef struct hilo_module_options {
     size_t struct_size;
     const char *name;       /* shown in diagnostics; NULL = the path, or "<input>" */
     uint32_t first_line;    /* number of the text's first line; 0 = 1 */
-    int32_t skip_verify;    /* 1 = only read: constraints are not checked (default 0) */
+    int32_t skip_verify;    /* 1 = only read, to be printed: constraints are not checked, and it cannot be compiled
+                               (default 0) */
 } hilo_module_options;
 
-HILO_API void hilo_module_options_init(hilo_module_options *options);
+HILO_API void hilo_module_options_init_sized(hilo_module_options *options, size_t struct_size);
+static inline void hilo_module_options_init(hilo_module_options *options) {
+    hilo_module_options_init_sized(options, sizeof *options);
+}
 
 /* Reads a program from memory and verifies it: StableHLO text, bytecode such as portable artifacts, or HLO text, which its
    first bytes tell; not terminated. The bytes are not needed afterwards. INVALID_ARGUMENT with diagnostics that say where. */
@@ -221,7 +229,10 @@ typedef struct hilo_print_options {
     uint64_t elide_elements; /* constants with more elements are shortened (and do not parse back); 0 = never */
 } hilo_print_options;
 
-HILO_API void hilo_print_options_init(hilo_print_options *options);
+HILO_API void hilo_print_options_init_sized(hilo_print_options *options, size_t struct_size);
+static inline void hilo_print_options_init(hilo_print_options *options) {
+    hilo_print_options_init_sized(options, sizeof *options);
+}
 /* The program as text. RESOURCE_EXHAUSTED is the only failure. */
 HILO_API hilo_status hilo_module_print(const hilo_module *module, const hilo_print_options *options, hilo_write_fn write,
                                        void *user);
@@ -260,7 +271,10 @@ typedef struct hilo_compile_options {
                                file; it runs here where this one is one. NULL (default) or "native" = this machine's */
 } hilo_compile_options;
 
-HILO_API void hilo_compile_options_init(hilo_compile_options *options);
+HILO_API void hilo_compile_options_init_sized(hilo_compile_options *options, size_t struct_size);
+static inline void hilo_compile_options_init(hilo_compile_options *options) {
+    hilo_compile_options_init_sized(options, sizeof *options);
+}
 /* The executable keeps what it needs of the module. NOT_FOUND when the entry does not exist (the diagnostic lists
    what does); INVALID_ARGUMENT for options out of range, and for processors that are not known (the diagnostic lists them). */
 HILO_API hilo_status hilo_compile(hilo_client *client, hilo_module *module, const hilo_compile_options *options,
@@ -358,7 +372,10 @@ typedef struct hilo_execute_options {
     void *step_user;
 } hilo_execute_options;
 
-HILO_API void hilo_execute_options_init(hilo_execute_options *options);
+HILO_API void hilo_execute_options_init_sized(hilo_execute_options *options, size_t struct_size);
+static inline void hilo_execute_options_init(hilo_execute_options *options) {
+    hilo_execute_options_init_sized(options, sizeof *options);
+}
 
 /* Runs the program. A program of unknown sizes is compiled for the shapes of the inputs by the first run that has them; the
    last ones are kept. Inputs must match in number, element type and shape (INVALID_ARGUMENT names the first that does
@@ -418,7 +435,10 @@ typedef struct hilo_llm_options {
     void *progress_user;
 } hilo_llm_options;
 
-HILO_API void hilo_llm_options_init(hilo_llm_options *options);
+HILO_API void hilo_llm_options_init_sized(hilo_llm_options *options, size_t struct_size);
+static inline void hilo_llm_options_init(hilo_llm_options *options) {
+    hilo_llm_options_init_sized(options, sizeof *options);
+}
 /* From a directory with config.json, tokenizer.json and safetensors files, which are mapped and must not change. The
    diagnostic of an INVALID_ARGUMENT names the field or tensor, and what was expected. */
 HILO_API hilo_status hilo_llm_load(hilo_client *client, const char *path, const hilo_llm_options *options, hilo_llm **out);
@@ -454,7 +474,10 @@ typedef struct hilo_generate_options {
     void *on_text_user;
 } hilo_generate_options;
 
-HILO_API void hilo_generate_options_init(hilo_generate_options *options);
+HILO_API void hilo_generate_options_init_sized(hilo_generate_options *options, size_t struct_size);
+static inline void hilo_generate_options_init(hilo_generate_options *options) {
+    hilo_generate_options_init_sized(options, sizeof *options);
+}
 
 typedef enum hilo_finish {
     HILO_FINISH_LENGTH,     /* max_tokens */

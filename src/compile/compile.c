@@ -12,10 +12,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-void hilo_compile_options_init(hilo_compile_options *options) {
-    if (options)
-        *options = (hilo_compile_options){.struct_size = sizeof *options, .level = 2, .backend = HILO_BACKEND_AUTO,
-                                          .cache = 1};
+void hilo_compile_options_init_sized(hilo_compile_options *options, size_t struct_size) {
+    static const hilo_compile_options defaults = {.level = 2, .backend = HILO_BACKEND_AUTO, .cache = 1};
+    rt_options_init(options, struct_size, &defaults, sizeof defaults);
 }
 
 struct compile {
@@ -401,6 +400,8 @@ static hilo_status compile_as(hilo_client *client, hilo_module *module, const hi
                               hilo_executable **out) {
     if (module->client != client)
         return diag_error(d, HILO_INVALID_ARGUMENT, "the module belongs to another client");
+    if (module->unverified)
+        return diag_error(d, HILO_FAILED_PRECONDITION, "the program was read with skip_verify, and may be invalid");
     if (o->level < 0 || o->level > 3)
         return diag_error(d, HILO_INVALID_ARGUMENT, "there is no level %d; levels are 0 to 3", (int)o->level);
     if (o->backend < HILO_BACKEND_AUTO || o->backend > HILO_BACKEND_LIBRARY)

@@ -6,9 +6,9 @@
 #include "read/text.h"
 #include "runtime/runtime.h"
 
-void hilo_module_options_init(hilo_module_options *options) {
-    if (options)
-        *options = (hilo_module_options){.struct_size = sizeof *options};
+void hilo_module_options_init_sized(hilo_module_options *options, size_t struct_size) {
+    static const hilo_module_options defaults = {.name = NULL};
+    rt_options_init(options, struct_size, &defaults, sizeof defaults);
 }
 
 /* Everything that takes memory from the module's arena. */
@@ -60,19 +60,21 @@ hilo_status module_read(hilo_client *client, const struct file *f, const hilo_mo
                         hilo_module **out) {
     hilo_module *module = NULL;
     HILO_TRY(read_any(client->al, f, o, d, client, &module, NULL));
+    module->unverified = o->skip_verify != 0;
     *out = module;
     return HILO_OK;
 }
 
-/* A module that may be compiled knows what it was read from. */
+/* A module that may be compiled, and is known to be valid, knows what it was read from. */
 static hilo_status read_module(hilo_client *client, const struct file *f, const hilo_module_options *o, struct diag_list *d,
                                hilo_module **out) {
     uint8_t hash[RT_KEY_BYTES];
-    if (client->store.dir) /* first: the pages are given back while they are read */
+    bool wanted = client->store.dir && !o->skip_verify;
+    if (wanted) /* first: the pages are given back while they are read */
         cached_hash(f->text, hash);
     HILO_TRY(module_read(client, f, o, d, out));
-    (*out)->has_source = client->store.dir != NULL;
-    if ((*out)->has_source)
+    (*out)->has_source = wanted;
+    if (wanted)
         memcpy((*out)->source, hash, sizeof hash);
     return HILO_OK;
 }

@@ -502,7 +502,6 @@ struct ir_print_options {
     ir_op declare;         /* a function that is printed without its body; none = all have theirs */
 };
 void ir_print_module(const struct ir_module *m, const struct ir_print_options *o, struct strbuf *out);
-void ir_print_op(const struct ir_module *m, ir_op op, const struct ir_print_options *o, struct strbuf *out);
 void ir_print_type(const struct ir_module *m, ir_type t, struct strbuf *out);
 void ir_print_attr(const struct ir_module *m, ir_attr a, struct strbuf *out);
 

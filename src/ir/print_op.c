@@ -421,10 +421,6 @@ static void print_named(const struct ir_module *m, ir_op op, const struct ir_pri
     mem_free(&out->al, p.names, nbytes);
 }
 
-void ir_print_op(const struct ir_module *m, ir_op op, const struct ir_print_options *o, struct strbuf *out) {
-    print_named(m, op, o, NULL, out);
-}
-
 /* The file section that dense_resource attributes refer to. */
 static void print_resources(const struct ir_module *m, const bool *used, struct strbuf *out) {
     static const char digit[] = "0123456789ABCDEF";

@@ -6,14 +6,14 @@ struct hilo_llm {
     hilo_client *client;
 };
 
-void hilo_llm_options_init(hilo_llm_options *options) {
-    if (options)
-        *options = (hilo_llm_options){.struct_size = sizeof *options, .level = 2};
+void hilo_llm_options_init_sized(hilo_llm_options *options, size_t struct_size) {
+    static const hilo_llm_options defaults = {.level = 2};
+    rt_options_init(options, struct_size, &defaults, sizeof defaults);
 }
 
-void hilo_generate_options_init(hilo_generate_options *options) {
-    if (options)
-        *options = (hilo_generate_options){.struct_size = sizeof *options, .top_p = 1, .repetition_penalty = 1};
+void hilo_generate_options_init_sized(hilo_generate_options *options, size_t struct_size) {
+    static const hilo_generate_options defaults = {.top_p = 1, .repetition_penalty = 1};
+    rt_options_init(options, struct_size, &defaults, sizeof defaults);
 }
 
 hilo_status hilo_llm_load(hilo_client *client, const char *path, const hilo_llm_options *options, hilo_llm **out) {

@@ -25,6 +25,14 @@ double rt_now_ms(void) {
 
 /* ---- option structs -------------------------------------------------------------------------- */
 
+void rt_options_init(void *out, size_t struct_size, const void *defaults, size_t size) {
+    if (!out || struct_size < sizeof struct_size)
+        return;
+    memset(out, 0, struct_size);
+    memcpy(out, defaults, struct_size < size ? struct_size : size);
+    memcpy(out, &struct_size, sizeof struct_size);
+}
+
 bool rt_options(void *out, size_t size, const void *given) {
     if (!given)
         return true;
@@ -40,9 +48,9 @@ bool rt_options(void *out, size_t size, const void *given) {
     return true;
 }
 
-void hilo_client_options_init(hilo_client_options *options) {
-    if (options)
-        *options = (hilo_client_options){.struct_size = sizeof *options, .device = "cpu"};
+void hilo_client_options_init_sized(hilo_client_options *options, size_t struct_size) {
+    static const hilo_client_options defaults = {.device = "cpu"};
+    rt_options_init(options, struct_size, &defaults, sizeof defaults);
 }
 
 /* ---- clients --------------------------------------------------------------------------------- */

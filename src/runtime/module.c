@@ -29,9 +29,9 @@ void hilo_module_release(hilo_module *module) {
     hilo_client_release(client);
 }
 
-void hilo_print_options_init(hilo_print_options *options) {
-    if (options)
-        *options = (hilo_print_options){.struct_size = sizeof *options};
+void hilo_print_options_init_sized(hilo_print_options *options, size_t struct_size) {
+    static const hilo_print_options defaults = {.generic = 0};
+    rt_options_init(options, struct_size, &defaults, sizeof defaults);
 }
 
 hilo_status hilo_module_print(const hilo_module *module, const hilo_print_options *options, hilo_write_fn write,

@@ -197,9 +197,9 @@ static hilo_status run(struct run *r, hilo_buffer *const *inputs, hilo_buffer **
     return status;
 }
 
-void hilo_execute_options_init(hilo_execute_options *options) {
-    if (options)
-        *options = (hilo_execute_options){.struct_size = sizeof *options};
+void hilo_execute_options_init_sized(hilo_execute_options *options, size_t struct_size) {
+    static const hilo_execute_options defaults = {.donate = NULL};
+    rt_options_init(options, struct_size, &defaults, sizeof defaults);
 }
 
 /* Keeps the frame for the next run. The lock is held. */

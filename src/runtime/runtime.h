@@ -68,6 +68,10 @@ hilo_status rt_finish(hilo_client *client, struct diag_list *d, hilo_status stat
 void rt_log(const hilo_client *client, hilo_log_level level, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* Writes the defaults, of `size` bytes, and the size of the struct into the first struct_size bytes of `out`, which may be an
+   older header's struct or a newer one's; NULL is fine. */
+void rt_options_init(void *out, size_t struct_size, const void *defaults, size_t size);
+
 /* Copies the caller's option struct (NULL = none), which begins with its size, over the defaults in `out`. False when
    the size is impossible or a field that this version does not know is set. */
 bool rt_options(void *out, size_t size, const void *given);
@@ -107,6 +111,7 @@ struct hilo_module {
     struct ir_module *m;     /* never changed: any number of threads may read it */
     const ir_op *functions;  /* in its arena */
     size_t nfunctions;
+    bool unverified;         /* read without a look at constraints: to be printed only */
     bool has_source;         /* what follows is known */
     uint8_t source[RT_KEY_BYTES]; /* hash of the bytes that it was read from */
 };

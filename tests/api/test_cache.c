@@ -1,6 +1,7 @@
 /* The compile cache: what is found again, in the client and by others; what is refused; how large it gets. */
 #include "compile/code.h"
 #include "runtime/runtime.h"
+#include "../tools/meter.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -187,6 +188,24 @@ static void test_modules(void **state) {
     hilo_executable_release(again);
     for (int i = 0; i < 3; i++)
         hilo_executable_release(exe[i]);
+    hilo_module_release(module);
+    hilo_client_release(client);
+}
+
+/* What is in the cache was verified; so is what is answered from it. */
+static void test_unverified(void **state) {
+    (void)state;
+    hilo_module_options o;
+    hilo_module *module;
+    hilo_executable *exe;
+    empty();
+    assert_int_equal(cached_anew(NULL, NULL), HILO_CACHED_NOT);
+    hilo_client *client = client_in(dir, 0, NULL);
+    hilo_module_options_init(&o);
+    o.skip_verify = 1;
+    assert_int_equal(hilo_compile_source(client, program, strlen(program), &o, NULL, &exe), HILO_FAILED_PRECONDITION);
+    assert_int_equal(hilo_module_parse(client, program, strlen(program), &o, &module), HILO_OK);
+    assert_int_equal(hilo_compile(client, module, NULL, &exe), HILO_FAILED_PRECONDITION);
     hilo_module_release(module);
     hilo_client_release(client);
 }
@@ -439,19 +458,6 @@ static void test_processes(void **state) {
     free(v);
 }
 
-struct meter {
-    long left, live;
-};
-
-static void *meter_realloc(void *user, void *p, size_t old, size_t n, size_t align) {
-    struct meter *m = user;
-    hilo_allocator sys = mem_system_allocator();
-    if (n && m->left-- <= 0)
-        return NULL;
-    m->live += (n && !p) - (!n && p != NULL);
-    return sys.realloc_fn(sys.user, p, old, n, align);
-}
-
 /* Where memory is short on the way to a file, the program is compiled, or there is an error; the file stays. */
 static void test_exhaustion(void **state) {
     (void)state;
@@ -459,7 +465,7 @@ static void test_exhaustion(void **state) {
     assert_int_equal(cached_anew(NULL, NULL), HILO_CACHED_NOT);
     bool found = false;
     for (long k = 0; !found; k++) {
-        struct meter m = {1000, 0};
+        struct meter m = {.left = 1000};
         hilo_client_options o;
         hilo_client *client;
         hilo_client_options_init(&o);
@@ -497,6 +503,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_processes), cmocka_unit_test(test_hits),         cmocka_unit_test(test_modules),
         cmocka_unit_test(test_options),   cmocka_unit_test(test_damage),       cmocka_unit_test(test_foreign),
+        cmocka_unit_test(test_unverified),
         cmocka_unit_test(test_size),      cmocka_unit_test(test_no_directory), cmocka_unit_test(test_exhaustion)};
     hilo_allocator al = mem_system_allocator();
     int failed = cmocka_run_group_tests(always, NULL, NULL);

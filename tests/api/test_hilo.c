@@ -183,6 +183,13 @@ static void test_struct_sizes(void **state) {
     (void)state;
     struct { hilo_client_options o; uint64_t more; } newer;
     hilo_client *client = NULL;
+    memset(&newer, 0x55, sizeof newer);
+    hilo_client_options_init_sized(&newer.o, offsetof(hilo_client_options, device)); /* an older header's: no more is written */
+    assert_int_equal(newer.o.struct_size, offsetof(hilo_client_options, device));
+    assert_int_equal(newer.o.threads, 0);
+    assert_int_equal((uintptr_t)newer.o.device, UINTPTR_MAX / 0xff * 0x55);
+    hilo_client_options_init_sized(&newer.o, sizeof newer); /* a newer one's: what the library lacks is unset */
+    assert_int_equal(newer.more, 0);
     hilo_client_options_init(&newer.o);
     newer.o.threads = 2;
     newer.o.device = NULL; /* behind the older header's end */
@@ -306,6 +313,9 @@ static void test_diagnostics(void **state) {
 
     o.skip_verify = 1;
     assert_int_equal(hilo_module_parse(client, wrong, strlen(wrong), &o, &module), HILO_OK);
+    hilo_executable *exe;
+    assert_int_equal(hilo_compile(client, module, NULL, &exe), HILO_FAILED_PRECONDITION);
+    hilo_diagnostics_clear(client);
     hilo_module_release(module);
     assert_int_equal(hilo_diagnostics_count(NULL), 0);
     assert_int_equal(hilo_diagnostics_get(NULL, 0, &d), HILO_INVALID_ARGUMENT);
