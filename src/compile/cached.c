@@ -141,6 +141,19 @@ static hilo_status finish(struct cached *c, double begin, hilo_status status, hi
     return rt_finish(c->client, c->d, status);
 }
 
+static void key_of_bytes(struct cached *c, struct str bytes) {
+    uint8_t content[RT_KEY_BYTES];
+    cached_hash(bytes, content);
+    make_key(c, CONTENT_SOURCE, content);
+}
+
+hilo_executable *cached_find(hilo_client *client, struct str bytes, const hilo_compile_options *o) {
+    struct cached c = {client, o, NULL, .on = false};
+    if (is_wanted(&c))
+        key_of_bytes(&c, bytes);
+    return c.on ? rt_store_get(client, c.key) : NULL;
+}
+
 hilo_status hilo_compile(hilo_client *client, hilo_module *module, const hilo_compile_options *options, hilo_executable **out) {
     double begin = rt_now_ms();
     hilo_compile_options o;
@@ -167,12 +180,9 @@ static hilo_status read_and_compile(struct cached *c, const struct file *f, cons
 }
 
 static hilo_status compile_bytes(struct cached *c, const struct file *f, const hilo_module_options *mo, hilo_executable **out) {
-    uint8_t content[RT_KEY_BYTES];
     c->d->first_line = mo->first_line;
-    if (is_wanted(c) && !mo->skip_verify) { /* an answer says that the program is valid */
-        cached_hash(f->text, content);
-        make_key(c, CONTENT_SOURCE, content);
-    }
+    if (is_wanted(c) && !mo->skip_verify) /* an answer says that the program is valid */
+        key_of_bytes(c, f->text);
     hilo_executable *exe = c->on ? rt_store_get(c->client, c->key) : NULL;
     *out = exe;
     return exe ? HILO_OK : read_and_compile(c, f, mo, out);

@@ -11,6 +11,11 @@ hilo_status module_read(hilo_client *client, const struct file *f, const hilo_mo
 hilo_status compile_module(hilo_client *client, hilo_module *module, const hilo_compile_options *o, struct diag_list *d,
                            hilo_executable **out);
 
+/* What was compiled before of a program of these bytes, with these options; NULL where that is nothing. */
+hilo_executable *cached_find(hilo_client *client, struct str bytes, const hilo_compile_options *o);
+/* What a program says of itself, and what it costs: about.c. Memory: `a`. */
+void compile_about(const struct ir_module *m, struct arena *a, struct rt_about *out);
+
 /* The hash of a program's bytes, to be kept with what is read from them. */
 void cached_hash(struct str bytes, uint8_t out[RT_KEY_BYTES]);
 

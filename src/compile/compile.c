@@ -386,6 +386,7 @@ static hilo_status fill(const struct compile *c) {
     HILO_TRY(optimise(c, entry, &m));
     HILO_TRY(dump_write(c, &to, "01", "optimised", m ? m : c->m));
     HILO_TRY(describe(c, m ? m : c->m, entry));
+    compile_about(m ? m : c->m, &c->exe->arena, &c->exe->about);
     HILO_TRY(make_plan(c, entry, m));
     if (c->text)
         return !c->exe->plan.whole
@@ -409,6 +410,7 @@ static hilo_status compile_as(hilo_client *client, hilo_module *module, const hi
     hilo_executable *exe = rt_executable_new(client, module);
     if (!exe)
         return HILO_RESOURCE_EXHAUSTED;
+    atomic_fetch_add_explicit(&client->compiled, 1, memory_order_relaxed);
     jmp_buf recover;
     exe->arena.recover = &recover;
     struct compile c = {module->m, exe, o, inputs, form, text, d};

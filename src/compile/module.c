@@ -59,6 +59,7 @@ static hilo_status read_any(hilo_allocator al, const struct file *f, const hilo_
 hilo_status module_read(hilo_client *client, const struct file *f, const hilo_module_options *o, struct diag_list *d,
                         hilo_module **out) {
     hilo_module *module = NULL;
+    atomic_fetch_add_explicit(&client->read, 1, memory_order_relaxed);
     HILO_TRY(read_any(client->al, f, o, d, client, &module, NULL));
     module->unverified = o->skip_verify != 0;
     *out = module;

@@ -1,4 +1,5 @@
 /* Executables: compiling, loading, saving, and what a program is asked. */
+#include "compile/cached.h"
 #include "opt/opt.h"
 #include "pjrt/pjrt.h"
 #include "runtime/runtime.h"
@@ -16,7 +17,6 @@ void pjrt_executable_unref(struct pjrt_executable *x) {
     free((char *)(uintptr_t)x->option_bytes.p);
     free((char *)(uintptr_t)x->code.p);
     free((char *)(uintptr_t)x->divided.p);
-    free(x->name);
     free(x->dtypes);
     free(x->dims);
     free(x->ranks);
@@ -144,56 +144,90 @@ static hilo_status divide(struct pjrt_executable *x, struct ir_module *m) {
     return rt_finish(c, &d, status);
 }
 
-static hilo_status compile(struct pjrt_executable *x) {
+static hilo_status read_and_compile(struct pjrt_executable *x, const hilo_compile_options *co) {
     hilo_client *c = x->client->hilo;
     hilo_module *module;
     hilo_module_options mo;
-    hilo_compile_options co;
     hilo_module_options_init(&mo);
     mo.name = "program";
     HILO_TRY(hilo_module_parse(c, x->code.p, x->code.n, &mo, &module));
-    hilo_compile_options_init(&co);
-    co.level = x->options.level;
-    co.backend = x->options.backend;
     bool divided = has_shardings(module->m) || x->options.npartitions > 1;
     hilo_status status = divided ? divide(x, module->m) : HILO_OK;
     module->has_source &= !divided; /* the compile cache goes by what it is now */
     if (status == HILO_OK)
-        status = hilo_compile(c, module, &co, &x->hilo);
-    struct str name = ir_prop_str(module->m, module->m->root, IR_MODULE_sym_name);
-    x->name = name.n ? pjrt_dup(name.p, name.n) : pjrt_dup("main", 4);
-    if (status == HILO_OK && !x->name)
-        status = HILO_RESOURCE_EXHAUSTED;
-    if (status == HILO_OK) /* what comes from the compile cache is without its optimised program */
-        pjrt_cost(x, x->hilo->optimised ? x->hilo->optimised : module->m);
+        status = hilo_compile(c, module, co, &x->hilo);
     hilo_module_release(module);
     return status;
 }
 
-static struct pjrt_error *executable_fill(struct pjrt_executable *x, struct str code, struct str options) {
-    if (!own(&x->code, code) || !own(&x->option_bytes, options))
-        return pjrt_exhausted();
-    PJRT_TRY(pjrt_compile_options_read(x->option_bytes, &x->client->options, &x->options));
-    struct pjrt_listener l;
-    pjrt_listen(x->client, &l);
-    PJRT_TRY(pjrt_heard(x->client, &l, compile(x)));
+/* What the compile cache has under the program's bytes is not even read. That of several partitions is: it has to be shown. */
+static hilo_status compile(struct pjrt_executable *x) {
+    hilo_compile_options co;
+    hilo_compile_options_init(&co);
+    co.level = x->options.level;
+    co.backend = x->options.backend;
+    if (x->options.npartitions == 1)
+        x->hilo = cached_find(x->client->hilo, x->code, &co);
+    return x->hilo ? HILO_OK : read_and_compile(x, &co);
+}
+
+#define PROPERTY(key, v)                                                                                            \
+    (struct pjrt_named){.struct_size = sizeof(struct pjrt_named), .name = key, .name_size = sizeof(key) - 1,        \
+                        .type = PJRT_FLOAT, .float_value = (float)(v), .value_size = 1}
+
+/* What is known once there is an executable of hilo's. */
+static struct pjrt_error *describe(struct pjrt_executable *x) {
     x->ninputs = hilo_executable_input_count(x->hilo);
     x->noutputs = hilo_executable_output_count(x->hilo);
+    x->cost[0] = PROPERTY("flops", x->hilo->about.flops);
+    x->cost[1] = PROPERTY("bytes accessed", x->hilo->about.bytes);
     PJRT_TRY(describe_outputs(x));
     PJRT_TRY(describe_inputs(x));
     fingerprint(x);
     return NULL;
 }
 
-static struct pjrt_error *executable_new(struct pjrt_client *c, struct str code, struct str options,
-                                         struct pjrt_executable **out) {
+/* Program and options, and with them what was compiled of them before, or nothing. */
+struct source {
+    struct str code, options;
+    struct str compiled, divided; /* a .hilo file; the program of a partition, where there are several */
+};
+
+/* Loads what was compiled before. What cannot be, for example because it is for another processor, will be compiled. */
+static void load(struct pjrt_executable *x, const struct source *from) {
+    struct pjrt_listener l;
+    if (!from->compiled.n || (x->options.npartitions > 1 && !(from->divided.n && own(&x->divided, from->divided))))
+        return;
+    pjrt_listen(x->client, &l);
+    hilo_status status = hilo_executable_deserialize(x->client->hilo, from->compiled.p, from->compiled.n, &x->hilo);
+    pjrt_error_free(pjrt_heard(x->client, &l, status));
+    if (status != HILO_OK) {
+        free((char *)(uintptr_t)x->divided.p);
+        x->divided = (struct str){NULL, 0};
+    }
+}
+
+static struct pjrt_error *executable_fill(struct pjrt_executable *x, const struct source *from) {
+    if (!own(&x->code, from->code) || !own(&x->option_bytes, from->options))
+        return pjrt_exhausted();
+    PJRT_TRY(pjrt_compile_options_read(x->option_bytes, &x->client->options, &x->options));
+    load(x, from);
+    if (!x->hilo) {
+        struct pjrt_listener l;
+        pjrt_listen(x->client, &l);
+        PJRT_TRY(pjrt_heard(x->client, &l, compile(x)));
+    }
+    return describe(x);
+}
+
+static struct pjrt_error *executable_new(struct pjrt_client *c, const struct source *from, struct pjrt_executable **out) {
     struct pjrt_executable *x = pjrt_alloc(1, sizeof *x);
     if (!x)
         return pjrt_exhausted();
     atomic_init(&x->refs, 1);
     atomic_init(&x->run_ns, UINT64_MAX);
     x->client = pjrt_client_ref(c);
-    struct pjrt_error *error = executable_fill(x, code, options);
+    struct pjrt_error *error = executable_fill(x, from);
     if (error)
         pjrt_executable_unref(x);
     else
@@ -266,24 +300,24 @@ static struct pjrt_error *options_read(const char *bytes, size_t n, struct str *
 }
 
 struct pjrt_error *pjrt_Client_Compile(struct pjrt_Client_Compile *a) {
-    struct str code, options;
+    struct source from = {.code = {NULL, 0}};
     struct pjrt_executable *x;
-    PJRT_TRY(program_read(a->program, &code));
-    PJRT_TRY(options_read(a->options, a->options_size, &options));
-    PJRT_TRY(executable_new(a->client, code, options, &x));
+    PJRT_TRY(program_read(a->program, &from.code));
+    PJRT_TRY(options_read(a->options, a->options_size, &from.options));
+    PJRT_TRY(executable_new(a->client, &from, &x));
     return loaded_new(x, &a->executable);
 }
 
 /* Without a client, the executable has one of its own. */
 struct pjrt_error *pjrt_Compile(struct pjrt_Compile *a) {
-    struct str code, options;
-    PJRT_TRY(program_read(a->program, &code));
-    PJRT_TRY(options_read(a->options, a->options_size, &options));
+    struct source from = {.code = {NULL, 0}};
+    PJRT_TRY(program_read(a->program, &from.code));
+    PJRT_TRY(options_read(a->options, a->options_size, &from.options));
     if (a->client)
-        return executable_new(a->client, code, options, &a->executable);
+        return executable_new(a->client, &from, &a->executable);
     struct pjrt_Client_Create create = {.struct_size = sizeof create};
     PJRT_TRY(pjrt_Client_Create(&create));
-    struct pjrt_error *error = executable_new(create.client, code, options, &a->executable);
+    struct pjrt_error *error = executable_new(create.client, &from, &a->executable);
     pjrt_client_unref(create.client);
     return error;
 }
@@ -296,23 +330,57 @@ struct pjrt_error *pjrt_Client_Load(struct pjrt_Client_Load *a) {
     PJRT_TRY(options_read(a->options, a->options_size, &options));
     if (x->client == a->client && !options.n)
         return loaded_new(executable_ref(x), &a->loaded);
-    PJRT_TRY(executable_new(a->client, x->code, options.n ? options : x->option_bytes, &x));
+    struct source from = {.code = x->code, .options = options.n ? options : x->option_bytes};
+    PJRT_TRY(executable_new(a->client, &from, &x));
     return loaded_new(x, &a->loaded);
 }
 
 /* ---- saving ---------------------------------------------------------------------------------- */
 
-/* An executable as bytes: this line, a message with 1 the version of the platform, 2 the compile options, 3 the program. */
-static const char saved_head[] = "hilo executable 1\n";
+/* An executable as bytes: this line, and a message. */
+static const char saved_head[] = "hilo executable 2\n";
+enum {
+    SAVED_VERSION = 1, /* of the platform */
+    SAVED_OPTIONS,     /* of the compilation */
+    SAVED_PROGRAM,
+    SAVED_BUILD,       /* what follows is of this build of hilo */
+    SAVED_COMPILED,    /* a .hilo file */
+    SAVED_DIVIDED,     /* the program of a partition, where there are several */
+    SAVED_FIELDS
+};
+
+static void append(void *user, const char *data, size_t n) {
+    strbuf_putn(user, data, n);
+}
+
+/* What was compiled, unless runs compile more of it, or there is no telling by which hilo. */
+static void save_compiled(const struct pjrt_executable *x, struct strbuf *out) {
+    struct str build = rt_build_id();
+    struct pjrt_listener l;
+    struct strbuf file;
+    if (x->hilo->plan.whole || !build.n)
+        return;
+    strbuf_init(&file, mem_system_allocator());
+    pjrt_listen(x->client, &l);
+    hilo_status status = hilo_executable_serialize(x->hilo, append, &file);
+    pjrt_error_free(pjrt_heard(x->client, &l, status));
+    if (status == HILO_OK && !file.failed) {
+        pjrt_proto_bytes(out, SAVED_BUILD, build);
+        pjrt_proto_bytes(out, SAVED_COMPILED, (struct str){file.p, file.n});
+        pjrt_proto_bytes(out, SAVED_DIVIDED, x->divided);
+    }
+    strbuf_free(&file);
+}
 
 struct pjrt_error *pjrt_Executable_Serialize(struct pjrt_Executable_Serialize *a) {
     const struct pjrt_executable *x = a->executable;
     struct strbuf b;
     strbuf_init(&b, mem_system_allocator());
     strbuf_puts(&b, saved_head);
-    pjrt_proto_bytes(&b, 1, str_of(x->client->topology.version));
-    pjrt_proto_bytes(&b, 2, x->option_bytes);
-    pjrt_proto_bytes(&b, 3, x->code);
+    pjrt_proto_bytes(&b, SAVED_VERSION, str_of(x->client->topology.version));
+    pjrt_proto_bytes(&b, SAVED_OPTIONS, x->option_bytes);
+    pjrt_proto_bytes(&b, SAVED_PROGRAM, x->code);
+    save_compiled(x, &b);
     a->nbytes = b.n;
     a->owner = b.failed ? NULL : pjrt_bytes_copy(b.p, b.n, &a->bytes);
     strbuf_free(&b);
@@ -320,8 +388,21 @@ struct pjrt_error *pjrt_Executable_Serialize(struct pjrt_Executable_Serialize *a
     return a->owner ? NULL : pjrt_exhausted();
 }
 
+/* Whether what was compiled with `saved` is what `given`, empty = the same, asks for. */
+static bool same_options(struct pjrt_client *c, struct str saved, struct str given) {
+    struct pjrt_compile_options one, two;
+    if (!given.n || str_eq(saved, given))
+        return true;
+    struct pjrt_error *wrong = pjrt_compile_options_read(saved, &c->options, &one);
+    if (!wrong)
+        wrong = pjrt_compile_options_read(given, &c->options, &two);
+    bool same = !wrong && one.level == two.level && one.backend == two.backend && one.npartitions == two.npartitions;
+    pjrt_error_free(wrong);
+    return same;
+}
+
 struct pjrt_error *pjrt_Executable_DeserializeAndLoad(struct pjrt_Executable_DeserializeAndLoad *a) {
-    struct str bytes = {a->bytes, a->bytes ? a->nbytes : 0}, part[4] = {{NULL, 0}}, options;
+    struct str bytes = {a->bytes, a->bytes ? a->nbytes : 0}, part[SAVED_FIELDS] = {{NULL, 0}}, options;
     struct pjrt_field f;
     struct pjrt_executable *x;
     int more = -1;
@@ -329,15 +410,21 @@ struct pjrt_error *pjrt_Executable_DeserializeAndLoad(struct pjrt_Executable_Des
     if (str_starts(bytes, saved_head)) {
         bytes = (struct str){bytes.p + sizeof saved_head - 1, bytes.n - (sizeof saved_head - 1)};
         while ((more = pjrt_proto_next(&bytes, &f)) > 0)
-            if (f.number < 4)
+            if (f.number < SAVED_FIELDS)
                 part[f.number] = f.bytes;
     }
-    if (more < 0 || !part[2].p || !part[3].n)
+    if (more < 0 || !part[SAVED_OPTIONS].p || !part[SAVED_PROGRAM].n)
         return pjrt_fail(HILO_INVALID_ARGUMENT, "these %zu bytes are no executable of " PJRT_PLATFORM, a->nbytes);
-    if (!str_eq(part[1], str_of(a->client->topology.version)))
-        return pjrt_fail(HILO_FAILED_PRECONDITION, "the executable is of '%.*s'; this is '%s'", (int)part[1].n,
-                         part[1].p ? part[1].p : "", a->client->topology.version);
-    PJRT_TRY(executable_new(a->client, part[3], options.n ? options : part[2], &x));
+    struct str version = part[SAVED_VERSION];
+    if (!str_eq(version, str_of(a->client->topology.version)))
+        return pjrt_fail(HILO_FAILED_PRECONDITION, "the executable is of '%.*s'; this is '%s'", (int)version.n,
+                         version.p ? version.p : "", a->client->topology.version);
+    struct source from = {.code = part[SAVED_PROGRAM], .options = options.n ? options : part[SAVED_OPTIONS]};
+    if (str_eq(part[SAVED_BUILD], rt_build_id()) && same_options(a->client, part[SAVED_OPTIONS], options)) {
+        from.compiled = part[SAVED_COMPILED];
+        from.divided = part[SAVED_DIVIDED];
+    }
+    PJRT_TRY(executable_new(a->client, &from, &x));
     return loaded_new(x, &a->loaded);
 }
 
@@ -349,7 +436,8 @@ struct pjrt_error *pjrt_Executable_Destroy(struct pjrt_Executable_Destroy *a) {
 }
 
 struct pjrt_error *pjrt_Executable_Name(struct pjrt_Executable_Name *a) {
-    a->text = a->executable->name;
+    const char *name = a->executable->hilo->about.name;
+    a->text = *name ? name : "main";
     a->text_size = strlen(a->text);
     return NULL;
 }

@@ -260,7 +260,7 @@ static bool at_once(const struct run *r) {
     bool idle = !atomic_load_explicit(&r->device->queue.pending, memory_order_acquire);
     bool is_short = atomic_load_explicit(&x->run_ns, memory_order_relaxed) <= SHORT_RUN;
     /* A copy of what the host holds has to be there before the host goes on: it may change its memory then. */
-    if (!x->copies && !(idle && is_short))
+    if (!x->hilo->about.copies && !(idle && is_short))
         return false;
     for (size_t i = 0; i < r->ninputs; i++)
         if (!pjrt_event_ready(r->inputs[i].buffer->ready))

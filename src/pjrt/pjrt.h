@@ -13,7 +13,6 @@
  *   transfer.c    between host and buffers, between buffers
  *   manager.c     buffers that are filled piece by piece; buffers that another buffer or an error will fulfil
  *   executable.c  compiling, loading, saving; what a program is asked
- *   cost.c        what a program costs
  *   execute.c     running
  *   extension.c   extensions of the interface
  *   ffi.c, call.c custom calls
@@ -318,12 +317,11 @@ struct pjrt_executable {
     struct pjrt_compile_options options; /* its bytes are in option_bytes */
     struct str option_bytes, code;       /* as they came; owned */
     struct str divided;                  /* the program of a partition, as text, where there are several; owned */
-    char *name, fingerprint[33];
+    char fingerprint[33];
     size_t ninputs, noutputs;
     int *dtypes;                         /* of the outputs */
     int64_t *dims;                       /* of the outputs, one after the other; HILO_DYNAMIC = unknown */
     size_t *ranks;
-    bool copies;                         /* it moves data, and does nothing else */
     bool dynamic;                        /* an output's shape is known only when the program runs */
     int32_t *aliases;                    /* of the inputs */
     bool *tokens;                        /* which inputs are */
@@ -345,9 +343,6 @@ struct pjrt_loaded {
 };
 
 void pjrt_executable_unref(struct pjrt_executable *x);
-/* Counts operations and bytes, and finds out whether the program only copies (cost.c). */
-struct ir_module;
-void pjrt_cost(struct pjrt_executable *x, const struct ir_module *m);
 void pjrt_loaded_unref(struct pjrt_loaded *l);
 
 /* ---- extensions (extension.c, ffi.c, call.c) ---- */

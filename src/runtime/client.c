@@ -92,6 +92,8 @@ hilo_status hilo_client_create(const hilo_client_options *options, hilo_client *
         return client_refuse(&o, HILO_RESOURCE_EXHAUSTED, "out of memory");
     }
     atomic_init(&c->refs, 1);
+    atomic_init(&c->read, 0);
+    atomic_init(&c->compiled, 0);
     rt_cache_init(&c->cache, al);
     c->memory = rt_cache_allocator(&c->cache);
     pthread_mutex_init(&c->lock, NULL);

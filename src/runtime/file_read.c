@@ -457,6 +457,10 @@ static hilo_status get_objects(struct reader *r) {
 
 static hilo_status get_table(struct reader *r) {
     HILO_TRY(get_target(r));
+    r->exe->about.name = get_text(r);
+    r->exe->about.flops = get_f64(r);
+    r->exe->about.bytes = get_f64(r);
+    r->exe->about.copies = get_u32(r) != 0;
     r->plan.whole = get_u32(r) != 0;
     r->exe->inputs = get_ports(r, &r->plan.narguments);
     r->exe->outputs = get_ports(r, &r->plan.nresults);

@@ -55,6 +55,7 @@ struct hilo_client {
     struct diag_list diags;
     struct rt_custom_call *custom_calls;
     struct rt_store store;                /* its lists are guarded by the lock, too */
+    atomic_uint read, compiled;           /* programs, so far */
 };
 
 hilo_client *rt_client_retain(hilo_client *client);
@@ -131,6 +132,13 @@ struct rt_port {
     int32_t alias;         /* of a parameter: see hilo_executable_input_alias */
 };
 
+/* What a program says of itself, and what it costs; loops count once. */
+struct rt_about {
+    const char *name;      /* of its module; or "" */
+    double flops, bytes;   /* arithmetic operations; bytes that ops read and write */
+    bool copies;           /* it moves data, and does nothing else */
+};
+
 /* A pointer of a frame, into argument or result `index`, or the block. */
 struct rt_patch {
     uint32_t at, index;
@@ -171,6 +179,7 @@ struct hilo_executable {
     uint32_t nuses, *first_use; /* of all steps; of each, in a frame */
     struct rt_patches in_block, in_arguments, in_results;
     struct rt_port *inputs, *outputs; /* plan.narguments, plan.nresults */
+    struct rt_about about;
     /* Where sizes are not known: makes an executable for inputs that fit; sets *out to NULL where the plan is to be run itself.
        NULL = sizes are known, or there is no compiler. */
     hilo_status (*specialise)(void *user, hilo_executable *exe, hilo_buffer *const *inputs, struct diag_list *d,
@@ -219,7 +228,7 @@ hilo_status rt_execute(hilo_executable *exe, const hilo_execute_options *options
 
 /* Numbers are little-endian; `head` stands at the begin, the rest is described by what writes it (file_write.c). */
 #define RT_FILE_MAGIC "\x89HILO\r\n\x1a"
-enum { RT_FILE_VERSION = 2, RT_FILE_ALIGN = 64 };
+enum { RT_FILE_VERSION = 3, RT_FILE_ALIGN = 64 };
 
 struct rt_file_head {
     char magic[8];

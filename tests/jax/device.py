@@ -163,7 +163,7 @@ with tempfile.TemporaryDirectory() as folder:
     jax.monitoring.register_event_listener(lambda event, **_: hits.append("cache_hits" in event))
     check("the cache is read", near(jax.jit(lambda z: z * 3 + 1)(jnp.arange(4.0)), first) and any(hits))
 
-# A second process compiles nothing: whatever it runs comes from the cache.
+# A second process compiles nothing: whatever it runs comes from JAX's cache, or from hilo's. LLVM is opened to compile only.
 TRAIN = """
 import sys
 sys.path.insert(0, sys.argv[1])
@@ -180,14 +180,27 @@ step = jax.jit(lambda w, x: w - 0.1 * jax.grad(loss)(w, x), donate_argnums=0)
 w = jax.random.normal(jax.random.key(0), (4, 4))
 for i in range(3):
     w = step(w, jnp.ones((5, 4)) * i)
-print(float(w.sum()), sum("cache_hits" in e for e in events), sum("cache_misses" in e for e in events))
+print(float(w.sum()), sum("cache_hits" in e for e in events), sum("cache_misses" in e for e in events),
+      "LLVM" in open("/proc/self/maps").read())
 """
+
+
+def two_processes(env):
+    """What each of them printed: the result, hits and misses of JAX's cache, whether LLVM was opened."""
+    told = [subprocess.run([sys.executable, "-c", TRAIN, root / "python"], env=dict(os.environ, **env), capture_output=True,
+                           text=True) for _ in range(2)]
+    return [(t.stdout.split() + [""] * 3 + [t.stderr])[:4] for t in told]
+
+
 with tempfile.TemporaryDirectory() as folder:
-    env = dict(os.environ, JAX_COMPILATION_CACHE_DIR=folder, JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS="0",
-               JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES="0")
-    told = [subprocess.run([sys.executable, "-c", TRAIN, root / "python"], env=env, capture_output=True, text=True) for _ in range(2)]
-    (one, hits, misses), (two, again, missed) = (t.stdout.split() or ["", "", t.stderr] for t in told)
-    check(f"the first process compiles: {misses}", hits == "0" and int(misses) > 3)
+    (one, hits, misses, opened), (two, again, missed, loaded) = two_processes(
+        dict(JAX_COMPILATION_CACHE_DIR=folder, JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS="0",
+             JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES="0", HILO_CACHE_DIR=""))
+    check(f"the first process compiles: {misses}", hits == "0" and int(misses or 0) > 3 and opened == "True")
     check(f"the second process does not: {again}, {missed}", (again, missed) == (misses, "0") and one == two)
+    check(f"nor does it open LLVM: {loaded}", loaded == "False")
+with tempfile.TemporaryDirectory() as folder:
+    (one, _, _, opened), (two, _, _, loaded) = two_processes(dict(HILO_CACHE_DIR=folder))
+    check(f"without JAX's cache, hilo's: {opened}, {loaded}", (opened, loaded) == ("True", "False") and one == two)
 
 common.end()

@@ -1,8 +1,7 @@
 /* What a program costs, as a framework asks: arithmetic operations and bytes that ops read and write, by the table of ops;
  * loops count once, as in XLA. */
+#include "compile/cached.h"
 #include "opt/cost.h"
-#include "pjrt/pjrt.h"
-#include "runtime/runtime.h"
 
 static double bytes(const struct ir_module *m, ir_val v) {
     const struct ir_type_data *t = ir_type_get(m, ir_val_get(m, v)->type);
@@ -15,26 +14,26 @@ static bool moves_nothing(enum ir_op_kind kind) {
            ir_op_info(kind)->traits & IR_T_TERMINATOR;
 }
 
-static void count_block(const struct ir_module *m, ir_block block, float *flops, float *moved);
+static void count_block(const struct ir_module *m, ir_block block, struct rt_about *out);
 
-static void count_op(const struct ir_module *m, ir_op op, float *flops, float *moved) {
+static void count_op(const struct ir_module *m, ir_op op, struct rt_about *out) {
     const struct ir_op_data *o = ir_op_get(m, op);
     enum ir_op_kind kind = (enum ir_op_kind)o->kind;
-    *flops += (float)opt_flops(m, op);
+    out->flops += opt_flops(m, op);
     for (uint32_t i = 0; i < o->noperands && !moves_nothing(kind); i++)
-        *moved += (float)bytes(m, ir_operand(m, op, i));
+        out->bytes += bytes(m, ir_operand(m, op, i));
     for (uint32_t i = 0; i < o->nresults && !moves_nothing(kind); i++)
-        *moved += (float)bytes(m, ir_result(m, op, i));
+        out->bytes += bytes(m, ir_result(m, op, i));
     if (kind != IR_FUNC && kind != IR_WHILE && kind != IR_CASE && kind != IR_IF)
         return; /* regions of the others are about elements */
     for (uint32_t i = 0; i < o->nregions; i++)
         for (ir_block b = ir_region_get(m, (ir_region){o->region0.i + i})->first; !IR_NONE(b); b = ir_block_get(m, b)->next)
-            count_block(m, b, flops, moved);
+            count_block(m, b, out);
 }
 
-static void count_block(const struct ir_module *m, ir_block block, float *flops, float *moved) {
+static void count_block(const struct ir_module *m, ir_block block, struct rt_about *out) {
     for (ir_op op = ir_block_get(m, block)->first; !IR_NONE(op); op = ir_op_get(m, op)->next)
-        count_op(m, op, flops, moved);
+        count_op(m, op, out);
 }
 
 /* A function of moves and nothing else. */
@@ -49,14 +48,11 @@ static bool only_copies(const struct ir_module *m) {
     return true;
 }
 
-#define PROPERTY(key, v)                                                                                     \
-    (struct pjrt_named){.struct_size = sizeof(struct pjrt_named), .name = key, .name_size = sizeof(key) - 1, \
-                        .type = PJRT_FLOAT, .float_value = v, .value_size = 1}
-
-void pjrt_cost(struct pjrt_executable *x, const struct ir_module *m) {
-    float flops = 0, moved = 0;
-    count_block(m, ir_module_body(m), &flops, &moved);
-    x->cost[0] = PROPERTY("flops", flops);
-    x->cost[1] = PROPERTY("bytes accessed", moved);
-    x->copies = only_copies(m);
+void compile_about(const struct ir_module *m, struct arena *a, struct rt_about *out) {
+    struct str name = ir_prop_str(m, m->root, IR_MODULE_sym_name);
+    char *z = arena_alloc(a, name.n + 1, 1);
+    if (name.n)
+        memcpy(z, name.p, name.n);
+    *out = (struct rt_about){.name = z, .copies = only_copies(m)};
+    count_block(m, ir_module_body(m), out);
 }
