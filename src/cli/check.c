@@ -4,11 +4,13 @@
 #include "cli/check.h"
 #include "read/text.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -30,7 +32,9 @@ struct shared {
 struct check {
     struct check_options o;
     struct file *files;
-    size_t nfiles;
+    size_t nfiles, file_capacity;
+    char **found; /* paths of files in folders; owned */
+    size_t nfound;
     struct check_case *cases;
     size_t ncases, capacity;
     struct shared *shared;
@@ -84,6 +88,14 @@ static int add_file(struct check *k, char *path) {
     uint32_t wanted = split_line(path), line = 1;
     struct diag_list d;
     diag_init(&d, mem_system_allocator());
+    if (k->nfiles == k->file_capacity) {
+        k->file_capacity = k->file_capacity ? 2 * k->file_capacity : 64;
+        struct file *more = cli_alloc(k->file_capacity, sizeof *more);
+        if (k->nfiles)
+            memcpy(more, k->files, k->nfiles * sizeof *more);
+        free(k->files);
+        k->files = more;
+    }
     struct file *f = &k->files[k->nfiles];
     if (file_open(path, d.al, &d, f) != HILO_OK) {
         int code = cli_error(CLI_ENVIRONMENT, "%s", d.first && d.first->message ? d.first->message : "out of memory");
@@ -99,6 +111,38 @@ static int add_file(struct check *k, char *path) {
             add_case(k, &c);
     }
     return CLI_OK;
+}
+
+static int is_program(const struct dirent *e) {
+    size_t n = strlen(e->d_name);
+    return n > 5 && strcmp(e->d_name + n - 5, ".mlir") == 0;
+}
+
+/* The programs of a folder, by name. */
+static int add_folder(struct check *k, const char *path) {
+    struct dirent **entries;
+    int n = scandir(path, &entries, is_program, alphasort), code = CLI_OK;
+    if (n < 0)
+        return cli_error(CLI_ENVIRONMENT, "cannot read '%s': %s", path, strerror(errno));
+    char **all = cli_alloc(k->nfound + (size_t)n + 1, sizeof *all);
+    if (k->nfound)
+        memcpy(all, k->found, k->nfound * sizeof *all);
+    free(k->found);
+    k->found = all;
+    for (int i = 0; i < n; i++) {
+        size_t bytes = strlen(path) + strlen(entries[i]->d_name) + 2;
+        char *name = all[k->nfound++] = cli_alloc(bytes, 1);
+        snprintf(name, bytes, "%s%s%s", path, path[strlen(path) - 1] == '/' ? "" : "/", entries[i]->d_name);
+        code = code ? code : add_file(k, name);
+        free(entries[i]);
+    }
+    free(entries);
+    return code;
+}
+
+static int add_path(struct check *k, char *path) {
+    struct stat s;
+    return stat(path, &s) == 0 && S_ISDIR(s.st_mode) ? add_folder(k, path) : add_file(k, path);
 }
 
 /* ---- workers --------------------------------------------------------------------------------- */
@@ -237,14 +281,17 @@ static int check_main(const struct cli_command *self, int argc, char **argv) {
     struct cli_texts paths;
     int code = cli_options(self, argc, argv, &k.o, &paths);
     if (code < 0) {
-        k.files = cli_alloc(paths.n, sizeof *k.files);
-        for (size_t i = 0; i < paths.n && code <= 0; i++)
-            code = add_file(&k, (char *)(uintptr_t)paths.v[i]); /* a word of argv, which is ours to change */
+        code = CLI_OK;
+        for (size_t i = 0; i < paths.n && code == CLI_OK; i++)
+            code = add_path(&k, (char *)(uintptr_t)paths.v[i]); /* a word of argv, which is ours to change */
         if (code == CLI_OK)
             code = k.ncases ? run_cases(&k) : cli_error(CLI_USAGE, "no case %s", k.o.filter ? "matches" : "is there");
     }
     for (size_t i = 0; i < k.nfiles; i++)
         file_close(&k.files[i]);
+    for (size_t i = 0; i < k.nfound; i++)
+        free(k.found[i]);
+    free(k.found);
     free(k.files);
     free(k.cases);
     cli_options_free(self, &k.o, &paths);
@@ -270,7 +317,8 @@ const struct cli_command cli_check = {
     .summary = "runs the assertions in programs",
     .text =
         "Checks programs that say themselves what is right. A file is one case, or several between lines\n"
-        "that begin with // -----; FILE:LINE is the case at that line. A case passes when\n"
+        "that begin with // -----; FILE:LINE is the case at that line. A folder is the .mlir files in it. A\n"
+        "case passes when\n"
         "\n"
         "  - it has comments // expected-error@+1 {{…}}, and is refused with errors on just these lines\n"
         "    (@-1, @above, @below, or none: this line). The text is not compared, except a constraint of\n"
@@ -282,7 +330,7 @@ const struct cli_command cli_check = {
         "\n"
         "Cases run in processes of their own, one for each thread. A failure is one line, with the command\n"
         "that repeats it; the last line counts.\n",
-    .examples = "  hilo check tests/op/*.mlir\n"
+    .examples = "  hilo check tests/op tests/verify\n"
                 "  hilo check --verbose tests/op/add.mlir:40      # the case at line 40\n"
                 "  hilo check --filter dot_general --backend reference conformance/*.mlir\n",
 };

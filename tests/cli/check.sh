@@ -103,6 +103,14 @@ prints '1 passed, 0 failed'
 exits 0 check --filter kept good.mlir
 prints '1 passed, 0 failed'
 exits 2 check --filter absent good.mlir
+mkdir -p folder/within empty
+cp good.mlir folder/b.mlir
+cp good.mlir folder/a.mlir
+cp good.mlir folder/within/c.mlir
+echo nothing >folder/notes.txt
+exits 0 check --verbose folder good.mlir
+says 'folder/a.mlir:1: passed' 'folder/b.mlir:9: passed' '21 passed'
+exits 2 check empty
 exits 2 check /dev/null
 exits 0 check "$root/tests/op/constant.mlir"
 
