@@ -89,8 +89,8 @@ static bool is_wanted(const struct cached *c) {
     return c->client->store.dir && c->o->cache && c->o->backend == HILO_BACKEND_AUTO && !c->o->target_cpu && !(dump && *dump);
 }
 
-/* What a content hash is of. */
-enum content { CONTENT_SOURCE, CONTENT_TEXT };
+/* What a content hash is of: the text of a module, or that of a .hilo file, which is optimised. */
+enum content { CONTENT_SOURCE, CONTENT_TEXT, CONTENT_FILE };
 
 static void make_key(struct cached *c, enum content of, const uint8_t content[RT_KEY_BYTES]) {
     struct blake2 b;
@@ -122,11 +122,41 @@ static void key_of_module(struct cached *c, const hilo_module *module) {
 
 /* ---- compiling ------------------------------------------------------------------------------- */
 
+static void key_specials(const struct cached *c, hilo_executable *exe) {
+    exe->special_keyed = true;
+    memcpy(exe->key, c->key, RT_KEY_BYTES);
+}
+
+/* Where nothing is generated there is more to do where there is a compiler one day, or when a run brings shapes. */
 static hilo_status compile_and_keep(struct cached *c, hilo_module *module, hilo_executable **out) {
-    HILO_TRY(compile_module(c->client, module, c->o, c->d, out));
-    if (c->on && !(*out)->plan.whole) /* nothing was generated: where there is a compiler one day, there is more to do */
+    HILO_TRY(compile_module(c->client, module, c->o, NULL, c->d, out));
+    if (c->on && !(*out)->plan.whole)
         rt_store_put(c->client, *out, c->key);
+    else if (c->on)
+        key_specials(c, *out);
     return HILO_OK;
+}
+
+void cached_loaded(hilo_executable *exe, struct str text, const hilo_compile_options *o) {
+    struct cached c = {exe->client, o, NULL, .on = false};
+    uint8_t content[RT_KEY_BYTES];
+    if (!is_wanted(&c))
+        return;
+    cached_hash(text, content);
+    make_key(&c, CONTENT_FILE, content);
+    if (c.on)
+        key_specials(&c, exe);
+}
+
+void cached_special(const hilo_executable *exe, hilo_buffer *const *inputs, uint8_t out[RT_KEY_BYTES]) {
+    struct blake2 b;
+    blake2_init(&b);
+    blake2_add(&b, exe->key, RT_KEY_BYTES);
+    for (uint32_t i = 0; i < exe->plan.narguments; i++) {
+        add_i64(&b, inputs[i]->rank);
+        blake2_add(&b, inputs[i]->dims, inputs[i]->rank * sizeof(int64_t));
+    }
+    blake2_end(&b, out);
 }
 
 /* The end of all of them. */

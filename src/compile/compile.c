@@ -331,47 +331,6 @@ static hilo_status make_plan(const struct compile *c, ir_op entry, struct ir_mod
     return status;
 }
 
-/* ---- shapes of inputs ------------------------------------------------------------------------ */
-
-static hilo_status compile(hilo_client *client, hilo_module *module, const hilo_compile_options *o, hilo_buffer *const *inputs,
-                           struct diag_list *d, hilo_executable **out);
-
-/* For exe->specialise. */
-static hilo_status compile_special(void *user, hilo_executable *exe, hilo_buffer *const *inputs, struct diag_list *d,
-                                   hilo_executable **out) {
-    double begin = rt_now_ms();
-    *out = NULL;
-    hilo_status status = compile(exe->client, exe->module, user, inputs, d, out);
-    if (status == HILO_UNIMPLEMENTED)
-        return HILO_OK;
-    if (status == HILO_OK)
-        (*out)->compile_ms = rt_now_ms() - begin;
-    return status;
-}
-
-static const char *keep_string(struct arena *a, const char *s) {
-    return s ? arena_dup(a, s, strlen(s) + 1, 1) : NULL;
-}
-
-/* Where a program is evaluated because sizes are not known, runs compile it for those that they bring. */
-static void specialise_later(const struct compile *c, ir_op entry) {
-    hilo_executable *exe = c->exe;
-    bool interpret = c->o->backend == HILO_BACKEND_INTERPRETER;
-    bool reference = c->o->backend == HILO_BACKEND_REFERENCE;
-    if (!exe->plan.whole || reference || knows_arguments(c, entry) || !(interpret || code_available(&c->d->al)))
-        return;
-    for (uint32_t i = 0; i < exe->plan.narguments; i++)
-        if (exe->inputs[i].type.dtype == HILO_TOKEN)
-            return;
-    hilo_compile_options *o = ARENA_NEW(&exe->arena, hilo_compile_options);
-    *o = *c->o;
-    o->entry = keep_string(&exe->arena, o->entry);
-    o->dump_dir = keep_string(&exe->arena, o->dump_dir);
-    o->passes = keep_string(&exe->arena, o->passes);
-    exe->specialiser = o;
-    exe->specialise = compile_special;
-}
-
 /* ---- the call -------------------------------------------------------------------------------- */
 
 /* Everything that takes memory from the executable's arena. */
@@ -392,7 +351,8 @@ static hilo_status fill(const struct compile *c) {
         return !c->exe->plan.whole
                    ? HILO_OK
                    : diag_error(c->d, HILO_UNIMPLEMENTED, "no code is generated for this program: it is evaluated");
-    specialise_later(c, entry);
+    if (c->exe->plan.whole && c->o->backend != HILO_BACKEND_REFERENCE && !knows_arguments(c, entry))
+        special_later(c->exe, c->o);
     return rt_executable_ready(c->exe);
 }
 
@@ -427,11 +387,6 @@ static hilo_status compile_as(hilo_client *client, hilo_module *module, const hi
     return status;
 }
 
-static hilo_status compile(hilo_client *client, hilo_module *module, const hilo_compile_options *o, hilo_buffer *const *inputs,
-                           struct diag_list *d, hilo_executable **out) {
-    return compile_as(client, module, o, inputs, CODE_KIR, NULL, d, out);
-}
-
 hilo_status compile_text(hilo_client *client, hilo_module *module, const hilo_compile_options *options, enum code_form form,
                          struct strbuf *out) {
     struct diag_list d;
@@ -442,7 +397,7 @@ hilo_status compile_text(hilo_client *client, hilo_module *module, const hilo_co
     return rt_finish(client, &d, status);
 }
 
-hilo_status compile_module(hilo_client *client, hilo_module *module, const hilo_compile_options *o, struct diag_list *d,
-                           hilo_executable **out) {
-    return compile(client, module, o, NULL, d, out);
+hilo_status compile_module(hilo_client *client, hilo_module *module, const hilo_compile_options *o,
+                           hilo_buffer *const *inputs, struct diag_list *d, hilo_executable **out) {
+    return compile_as(client, module, o, inputs, CODE_KIR, NULL, d, out);
 }

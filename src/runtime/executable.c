@@ -8,7 +8,8 @@ hilo_executable *rt_executable_new(hilo_client *client, hilo_module *module) {
     if (!exe)
         return NULL;
     *exe = (hilo_executable){.client = rt_client_retain(client), .module = module ? rt_module_retain(module) : NULL,
-                             .features = "", .machine = rt_cpu_machine(), .about = {.name = ""}};
+                             .features = "", .machine = rt_cpu_machine(), .special_level = -1,
+                             .about = {.name = ""}};
     atomic_init(&exe->refs, 1);
     arena_init(&exe->arena, client->al, NULL);
     pthread_mutex_init(&exe->lock, NULL);
@@ -31,7 +32,7 @@ hilo_executable *rt_executable_share(hilo_executable *exe) {
         .features = base->features, .machine = base->machine, .foreign = base->foreign, .nuses = base->nuses,
         .first_use = base->first_use, .in_block = base->in_block,
         .in_arguments = base->in_arguments, .in_results = base->in_results, .inputs = base->inputs, .outputs = base->outputs,
-        .about = base->about, .cached = HILO_CACHED_MEMORY};
+        .special_level = -1, .about = base->about, .cached = HILO_CACHED_MEMORY};
     rt_executable_retain(base);
     atomic_init(&share->refs, 1);
     pthread_mutex_init(&share->lock, NULL);

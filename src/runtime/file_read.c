@@ -11,6 +11,7 @@ struct reader {
     struct arena *a;
     struct diag_list *d;
     const uint8_t *key;      /* that the file must have, or NULL */
+    struct str program;      /* text, in it */
     struct str image;        /* the file; 64-byte aligned; kept by the executable */
     const char *at, *end;    /* of the table */
     bool bad;
@@ -170,7 +171,7 @@ static size_t port_bytes(const struct rt_port *p) {
 /* ---- the program of the reference evaluator --------------------------------------------------- */
 
 static hilo_status get_program(struct reader *r) {
-    struct str text = get_bytes(r);
+    struct str text = r->program = get_bytes(r);
     r->nfunctions = get_count(r, sizeof(uint64_t));
     if (r->bad || !r->nfunctions != !text.n)
         return damaged(r, "its program");
@@ -232,7 +233,9 @@ static hilo_status get_whole(struct reader *r) {
         fits = port_fits(r, t->types[i], i < t->ninputs ? &r->exe->inputs[i] : &r->exe->outputs[i - t->ninputs]);
     if (!fits)
         return damaged(r, "its program");
-    return plan_whole(&r->exe->plan, r->a, r->plan.m, r->functions[0], r->d);
+    HILO_TRY(plan_whole(&r->exe->plan, r->a, r->plan.m, r->functions[0], r->d));
+    r->exe->entry = r->functions[0];
+    return r->exe->special_level >= 0 && rt_specialise_loaded ? rt_specialise_loaded(r->exe, r->program) : HILO_OK;
 }
 
 /* The constants, behind the table. */
@@ -462,6 +465,8 @@ static hilo_status get_table(struct reader *r) {
     r->exe->about.bytes = get_f64(r);
     r->exe->about.copies = get_u32(r) != 0;
     r->plan.whole = get_u32(r) != 0;
+    r->exe->special_level = r->plan.whole ? (int32_t)get_u32(r) : -1;
+    r->bad |= r->exe->special_level < -1 || r->exe->special_level > 3;
     r->exe->inputs = get_ports(r, &r->plan.narguments);
     r->exe->outputs = get_ports(r, &r->plan.nresults);
     HILO_TRY(get_program(r));

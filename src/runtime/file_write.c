@@ -1,9 +1,10 @@
 /* Writing .hilo files. Behind the head stand, without padding: the version of hilo, the machine and the features of its
- * processor; the program's name, its operations and bytes, whether it only copies; whether the plan is one step over values;
- * inputs and outputs; the program that the reference evaluator runs functions of, as text, and their names; constants' sizes;
- * buffers; kernels; routines; steps; results and donors; objects. A plan of one step ends behind the name of its function.
- * Then, from a multiple of 64 bytes on, the constants, each likewise. Counts and sizes are written in front of what they
- * count; texts and objects as a size and bytes. */
+ * processor; the program's name, its operations and bytes, whether it only copies; whether the plan is one step over
+ * values, and if so, the level at which runs compile the program for the shapes of their inputs, or -1; inputs and
+ * outputs; the program that the reference evaluator runs functions of, as text, and their names; constants' sizes;
+ * buffers; kernels; routines; steps; results and donors; objects. A plan of one step ends behind the name of its
+ * function. Then, from a multiple of 64 bytes on, the constants, each likewise. Counts and sizes are written in front of
+ * what they count; texts and objects as a size and bytes. */
 #include "base/hash.h"
 #include "runtime/runtime.h"
 
@@ -226,6 +227,8 @@ static void put_table(struct writer *w) {
     put_f64(w, w->exe->about.bytes);
     put_u32(w, w->exe->about.copies);
     put_u32(w, w->p->whole);
+    if (w->p->whole)
+        put_u32(w, (uint32_t)w->exe->special_level);
     put_ports(w, w->exe->inputs, w->p->narguments);
     put_ports(w, w->exe->outputs, w->p->nresults);
     put_program(w);

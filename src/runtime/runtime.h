@@ -185,8 +185,10 @@ struct hilo_executable {
     hilo_status (*specialise)(void *user, hilo_executable *exe, hilo_buffer *const *inputs, struct diag_list *d,
                               hilo_executable **out);
     void *specialiser;          /* its `user` */
+    int32_t special_level;      /* of optimisation where it is compiled for the shapes of inputs; -1 = it never is */
+    bool special_keyed;         /* what is made is kept in the compile cache, by `key` and the shapes */
     int32_t cached;             /* as in hilo_stats */
-    uint8_t key[RT_KEY_BYTES];  /* in the compile cache, once it is there */
+    uint8_t key[RT_KEY_BYTES];  /* in the compile cache, once it is there; see special_keyed */
     bool is_alive;              /* it is in the list of the client's store */
     struct hilo_executable *next_alive; /* guarded by the client's lock */
     pthread_mutex_t lock;       /* of what follows */
@@ -228,7 +230,7 @@ hilo_status rt_execute(hilo_executable *exe, const hilo_execute_options *options
 
 /* Numbers are little-endian; `head` stands at the begin, the rest is described by what writes it (file_write.c). */
 #define RT_FILE_MAGIC "\x89HILO\r\n\x1a"
-enum { RT_FILE_VERSION = 3, RT_FILE_ALIGN = 64 };
+enum { RT_FILE_VERSION = 4, RT_FILE_ALIGN = 64 };
 
 struct rt_file_head {
     char magic[8];
@@ -252,5 +254,9 @@ hilo_status rt_file_load(hilo_client *client, struct file *file, const uint8_t *
    (compile/module.c); where that was left out, as in libhilo-runtime, this is NULL. */
 __attribute__((weak)) hilo_status rt_read_program(hilo_allocator al, struct str text, struct diag_list *d,
                                                   struct ir_module **out);
+/* Of a file whose program has unknown sizes: has runs compile exe->optimised, which was read from `text` and becomes the
+   executable's module, for the shapes that they bring, at exe->special_level. Needs the arena's recovery point. In a room above
+   (compile/special.c) likewise; where that was left out, such programs are evaluated. */
+__attribute__((weak)) hilo_status rt_specialise_loaded(hilo_executable *exe, struct str text);
 
 #endif

@@ -85,7 +85,7 @@ static hilo_status special_make(hilo_executable *exe, struct rt_special *s, hilo
     if (status == HILO_OK) {
         s->exe = made;
         s->ready = true;
-        exe->specialisations += made != NULL;
+        exe->specialisations += made && !made->cached;
         exe->compile_ms += made ? made->compile_ms : 0;
     } else {
         struct rt_special **at = &exe->specials;

@@ -498,12 +498,67 @@ static int tear_down(void **state) {
     return rmdir(dir);
 }
 
+/* ---- unknown sizes ---------------------------------------------------------------------------- */
+
+/* Runs a program on n numbers; how many runs of it have compiled. */
+static uint64_t run_special(hilo_client *client, hilo_executable *exe, int64_t n) {
+    float x[8] = {1, 2, 3, 4, 5, 6, 7, 8}, y[8];
+    hilo_stats stats = {.struct_size = sizeof stats};
+    hilo_buffer *in, *out;
+    assert_int_equal(hilo_buffer_from_host(client, HILO_F32, &n, 1, x, NULL, &in), HILO_OK);
+    assert_int_equal(hilo_execute(exe, NULL, &in, 1, &out, 1), HILO_OK);
+    assert_int_equal(hilo_buffer_to_host(out, y, (size_t)n * sizeof *y), HILO_OK);
+    for (int64_t i = 0; i < n; i++)
+        assert_true(y[i] == 2 * x[i]);
+    assert_int_equal(hilo_executable_stats(exe, &stats), HILO_OK);
+    hilo_buffer_release(in);
+    hilo_buffer_release(out);
+    return stats.specialisations;
+}
+
+static void append(void *user, const char *p, size_t n) {
+    strbuf_putn(user, p, n);
+}
+
+/* What was compiled for some shapes is found by others, also where the program comes from a file of its own. */
+static void test_specials(void **state) {
+    static const char text[] = "func.func @main(%x: tensor<?xf32>) -> tensor<?xf32> {\n"
+                               "  %0 = stablehlo.add %x, %x : tensor<?xf32>\n"
+                               "  return %0 : tensor<?xf32> }\n";
+    struct rt_store_file *v;
+    struct strbuf file;
+    (void)state;
+    empty();
+    strbuf_init(&file, mem_system_allocator());
+    for (int round = 0; round < 4; round++) {
+        hilo_client *client = client_in(dir, 0, NULL);
+        hilo_executable *exe;
+        if (round < 2)
+            assert_int_equal(hilo_compile_source(client, text, strlen(text), NULL, NULL, &exe), HILO_OK);
+        else
+            assert_int_equal(hilo_executable_deserialize(client, file.p, file.n, &exe), HILO_OK);
+        if (round == 0)
+            assert_int_equal(hilo_executable_serialize(exe, append, &file), HILO_OK);
+        bool first = round % 2 == 0;
+        assert_int_equal(run_special(client, exe, 4), first);
+        assert_int_equal(run_special(client, exe, 5), first ? 2 : 0);
+        assert_int_equal(run_special(client, exe, 4), first ? 2 : 0);
+        assert_int_equal(run_special(client, exe, 6 + round), first ? 3 : 1);
+        hilo_executable_release(exe);
+        hilo_client_release(client);
+    }
+    assert_int_equal(files(&v), 8);
+    free(v);
+    strbuf_free(&file);
+    empty();
+}
+
 int main(void) {
     const struct CMUnitTest always[] = {cmocka_unit_test(test_blake2), cmocka_unit_test(test_environment)};
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_processes), cmocka_unit_test(test_hits),         cmocka_unit_test(test_modules),
         cmocka_unit_test(test_options),   cmocka_unit_test(test_damage),       cmocka_unit_test(test_foreign),
-        cmocka_unit_test(test_unverified),
+        cmocka_unit_test(test_unverified), cmocka_unit_test(test_specials),
         cmocka_unit_test(test_size),      cmocka_unit_test(test_no_directory), cmocka_unit_test(test_exhaustion)};
     hilo_allocator al = mem_system_allocator();
     int failed = cmocka_run_group_tests(always, NULL, NULL);
