@@ -1,9 +1,9 @@
 /* The recogniser of patterns.def: a search with backtracking over goals, each a part of a row's text and the value that it has
  * to match. Rows are short and the values are looked at through few ops, so nothing is compiled before. */
 #include "fuse/patterns.h"
+#include "base/decimal.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 static const struct {
     const char *name, *text;
@@ -175,6 +175,13 @@ static bool solve_name(struct search *s, const struct goal *g) {
     return false;
 }
 
+static bool solve_number(struct search *s, const struct goal *g) {
+    double want;
+    const char *next;
+    return dec_parse_double(g->text, g->text + strcspn(g->text, "(,)"), &want, &next) && is_number(s, g->v, want) &&
+           solve(s, g->next);
+}
+
 static bool solve(struct search *s, const struct goal *g) {
     if (!g)
         return true;
@@ -194,7 +201,7 @@ static bool solve(struct search *s, const struct goal *g) {
         return solve_name(s, g);
     default:
         if (*g->text >= '0' && *g->text <= '9')
-            return is_number(s, in.v, strtod(g->text, NULL)) && solve(s, g->next);
+            return solve_number(s, &in);
         return solve_op(s, &in);
     }
 }
