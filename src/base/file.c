@@ -1,5 +1,6 @@
 /* Files: see file.h. */
 #include "base/file.h"
+#include "base/torture.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -24,7 +25,7 @@ static hilo_status file_slurp(int fd, const char *path, struct diag_list *d, str
     char *p = NULL;
     for (;;) {
         if (n == cap) {
-            size_t more = cap ? cap * 2 : 64 << 10;
+            size_t more = cap ? cap * 2 : TORTURED(TORTURE_ROOM, 64 << 10);
             char *q = more > cap ? mem_resize(&f->al, p, cap, more) : NULL;
             if (!q) {
                 mem_free(&f->al, p, cap);

@@ -1,5 +1,6 @@
 /* Memory: see mem.h. */
 #include "base/mem.h"
+#include "base/torture.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -46,11 +47,7 @@ struct arena_block {
 };
 _Static_assert(sizeof(struct arena_block) == MEM_ALIGN, "blocks start aligned");
 
-#ifdef HILO_TORTURE
-enum { ARENA_FIRST = 64, ARENA_LARGEST = 64 };
-#else
-enum { ARENA_FIRST = 16 << 10, ARENA_LARGEST = 4 << 20 };
-#endif
+enum { ARENA_FIRST = TORTURED(TORTURE_BLOCK, 16 << 10), ARENA_LARGEST = TORTURED(TORTURE_BLOCK, 4 << 20), ARENA_ROOM = 8 };
 
 void arena_init(struct arena *a, hilo_allocator al, jmp_buf *recover) {
     *a = (struct arena){.al = al, .recover = recover};
@@ -121,13 +118,11 @@ void *arena_dup(struct arena *a, const void *p, size_t n, size_t align) {
 void *arena_grow(struct arena *a, void *old, uint32_t n, uint32_t *cap, size_t size) {
     if (*cap > UINT32_MAX / 2)
         arena_exhausted(a);
-#ifdef HILO_TORTURE
-    *cap = n + 1;
-#else
-    *cap = *cap ? *cap * 2 : 8;
-#endif
+    *cap = TORTURE ? n + TORTURE_ROOM : *cap ? *cap * 2 : ARENA_ROOM;
     void *fresh = arena_array(a, *cap, size, 16);
     if (n)
         memcpy(fresh, old, n * size);
+    if (TORTURE && n)
+        MEM_POISON(old, n * size);
     return fresh;
 }

@@ -36,6 +36,23 @@ void mem_free(const hilo_allocator *al, void *p, size_t n);
 static inline bool mem_mul(size_t a, size_t b, size_t *out) { return !__builtin_mul_overflow(a, b, out); }
 static inline bool mem_add(size_t a, size_t b, size_t *out) { return !__builtin_add_overflow(a, b, out); }
 
+/* Memory that is not to be touched until it is unpoisoned, or given back to malloc: AddressSanitizer sees to it. */
+#if defined(__SANITIZE_ADDRESS__)
+#define MEM_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define MEM_ASAN 1
+#endif
+#endif
+#ifdef MEM_ASAN
+#include <sanitizer/asan_interface.h>
+#define MEM_POISON(p, n)   ASAN_POISON_MEMORY_REGION(p, n)
+#define MEM_UNPOISON(p, n) ASAN_UNPOISON_MEMORY_REGION(p, n)
+#else
+#define MEM_POISON(p, n)   ((void)(p), (void)(n))
+#define MEM_UNPOISON(p, n) ((void)(p), (void)(n))
+#endif
+
 struct arena_block;
 
 /* A bump allocator. Zero-initialised memory, no individual free. Not thread-safe: one arena, one thread. */
@@ -64,7 +81,7 @@ _Noreturn void arena_exhausted(struct arena *a);
 #define ARENA_ARRAY(a, type, n) ((type *)arena_array((a), (n), sizeof(type), _Alignof(type)))
 
 /* A growable array in an arena: `struct { T *v; uint32_t n, cap; }`. Growing moves it (the old copy stays in the arena, so a
-   stale pointer reads old data instead of crashing; under HILO_TORTURE every push moves). */
+   stale pointer reads old data instead of crashing; under HILO_TORTURE every push moves, and the old copy is poisoned). */
 #define ARENA_PUSH(a, vec, x)                                                                            \
     do {                                                                                                 \
         if ((vec)->n == (vec)->cap)                                                                      \

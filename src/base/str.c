@@ -1,5 +1,6 @@
 /* Strings: see str.h. */
 #include "base/str.h"
+#include "base/torture.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -21,7 +22,7 @@ static bool strbuf_room(struct strbuf *b, size_t n) {
     }
     if (need <= b->cap)
         return true;
-    size_t cap = b->cap ? b->cap : 256;
+    size_t cap = b->cap ? b->cap : TORTURED(TORTURE_ROOM, 256);
     while (cap < need)
         cap = cap > SIZE_MAX / 2 ? need : cap * 2;
     char *p = mem_resize(&b->al, b->p, b->cap, cap);

@@ -38,7 +38,8 @@ struct value {
     uint32_t rank;
     int64_t *dims;            /* behind this struct */
     size_t count, bytes;      /* elements; bytes of data */
-    void *data;               /* row-major, ir_dtype_get(dtype)->bytes an element, 64-byte aligned unless borrowed */
+    void *data;               /* row-major, ir_dtype_get(dtype)->bytes an element, 64-byte aligned unless borrowed,
+                                 and in the torture build */
     void (*release)(void *user, void *data); /* borrowed data: called at the end; NULL = data belongs to the value */
     void *user;
     /* EVAL_TUPLE, EVAL_FUTURE */

@@ -1,6 +1,7 @@
 /* Values: counted tensors, tokens, tuples and futures. A tensor that owns its data is one block: the struct, its dimensions,
  * then, from the next multiple of 64 bytes, the elements. */
 #include "eval/eval.h"
+#include "base/torture.h"
 
 #include <inttypes.h>
 
@@ -22,6 +23,12 @@ static bool value_head_bytes(size_t tail, size_t *out) {
 
 static size_t value_tail_bytes(const struct value *v) {
     return v->kind == EVAL_TENSOR ? v->rank * sizeof(int64_t) : v->nitems * sizeof(struct value *);
+}
+
+/* How far behind the boundary elements of the type begin: nowhere, or, to torture, at the next place where they may. */
+static size_t value_shift(enum ir_dtype t) {
+    const struct ir_dtype_info *info = ir_dtype_get(t);
+    return TORTURED(info->cls == IR_COMPLEX_CLASS ? info->bytes / 2 : info->bytes, 0);
 }
 
 /* A block for `tail` bytes behind the struct and `data` bytes from the next boundary on. */
@@ -60,7 +67,7 @@ static hilo_status value_shaped(const hilo_allocator *al, enum ir_dtype t, const
                                 struct value **out) {
     size_t count, bytes;
     HILO_TRY(value_size(t, dims, rank, &count, &bytes));
-    struct value *v = value_new(al, EVAL_TENSOR, rank * sizeof(int64_t), own ? bytes : 0);
+    struct value *v = value_new(al, EVAL_TENSOR, rank * sizeof(int64_t), own ? bytes + value_shift(t) : 0);
     if (!v)
         return HILO_RESOURCE_EXHAUSTED;
     v->dtype = t;
@@ -78,7 +85,9 @@ hilo_status value_tensor(const hilo_allocator *al, enum ir_dtype t, const int64_
     HILO_TRY(value_shaped(al, t, dims, rank, true, out));
     size_t head = 0;
     value_head_bytes(value_tail_bytes(*out), &head);
-    (*out)->data = (char *)*out + head;
+    (*out)->data = (char *)*out + head + value_shift(t);
+    if (TORTURE)
+        memset((*out)->data, TORTURE_DEAD, (*out)->bytes);
     return HILO_OK;
 }
 
@@ -126,7 +135,7 @@ void value_unref(struct value *v) {
         v->release(v->user, v->data);
     size_t head = 0;
     value_head_bytes(value_tail_bytes(v), &head);
-    size_t own = v->kind == EVAL_TENSOR && !v->release ? v->bytes : 0;
+    size_t own = v->kind == EVAL_TENSOR && !v->release ? v->bytes + value_shift(v->dtype) : 0;
     hilo_allocator al = v->al;
     mem_free(&al, v, head + own);
 }

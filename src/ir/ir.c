@@ -1,5 +1,6 @@
 /* Modules: strings, ops, values, blocks, regions and their links. See ir.h. */
 #include "ir/ir.h"
+#include "base/torture.h"
 #include "ir/store.h"
 
 #include <stdio.h>
@@ -11,7 +12,7 @@ void intern_add(struct intern *t, struct arena *a, uint64_t hash, uint32_t id) {
         t->hashes = arena_grow(a, t->hashes, t->hashes_cap, &t->hashes_cap, sizeof *t->hashes);
     t->hashes[id] = hash;
     if (t->n >= t->cap / 2) {
-        uint32_t cap = t->cap ? t->cap * 2 : 64;
+        uint32_t cap = t->cap ? t->cap * 2 : TORTURED(TORTURE_BUCKETS, 64);
         if (cap < t->cap)
             arena_exhausted(a);
         uint32_t *slots = ARENA_ARRAY(a, uint32_t, cap);

@@ -2,10 +2,11 @@
 #ifndef HILO_IR_STORE_H
 #define HILO_IR_STORE_H
 
+#include "base/torture.h"
 #include "ir/intern.h"
 #include "ir/ir.h"
 
-enum { PAGE_BITS = 8, PAGE_SIZE = 1 << PAGE_BITS };
+enum { PAGE_BITS = TORTURED(1, 8), PAGE_SIZE = 1 << PAGE_BITS };
 
 /* A table whose entries never move: pages of PAGE_SIZE entries. Entry 0 stays zero ("none"). */
 struct pages {

@@ -3,6 +3,7 @@
  * A pure value goes to the outermost block in which its operands exist, in front of the child that is open there. Everything in
  * a block around the insertion point therefore comes before it, which is why an equal value there can be used again. */
 #include "kir/node.h"
+#include "base/torture.h"
 
 #include <assert.h>
 
@@ -202,8 +203,8 @@ void kir_remember(struct kir *k, kir_val v) {
         uint32_t nold = k->nbuckets, *old = k->buckets;
         if (nold > UINT32_MAX / 4)
             arena_exhausted(&k->arena);
-        k->buckets = ARENA_ARRAY(&k->arena, uint32_t, nold ? 2 * nold : 16);
-        k->nbuckets = nold ? 2 * nold : 16;
+        k->nbuckets = nold ? 2 * nold : TORTURED(TORTURE_BUCKETS, 16);
+        k->buckets = ARENA_ARRAY(&k->arena, uint32_t, k->nbuckets);
         for (uint32_t i = 0; i < nold; i++)
             if (old[i])
                 remember_in(k, (kir_val){old[i]});

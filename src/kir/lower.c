@@ -16,7 +16,7 @@ struct memo_entry {
     kir_val at[];
 };
 
-enum { MEMO_BUCKETS = 1024 };
+enum { MEMO_BUCKETS = TORTURED(TORTURE_BUCKETS, 1024) };
 struct lower_memo {
     struct memo_entry *v[MEMO_BUCKETS];
 };

@@ -13,6 +13,7 @@
 
 #include "fuse/fuse.h"
 #include "kir/kir.h"
+#include "base/torture.h"
 
 /* A parameter of the kernel: the memory of a value. Complex tensors are passed as twice as many parts. */
 struct lower_param {

@@ -12,17 +12,17 @@
 #include "kir/contract.h"
 
 enum {
-    BLOCK_ROWS = 24,          /* fewer products with an element do not pay for packing it */
-    BLOCK_WORK = 1 << 17,     /* nor do fewer in all */
-    BLOCK_DEPTH = 384,        /* of a slab, about */
-    BLOCK_COLUMNS = 512,      /* of a block, where panels were packed before */
-    BLOCK_COLUMNS_HERE = 128, /* where they are packed in it */
-    BLOCK_TILES_HERE = 28,    /* most tiles of rows for that */
-    BLOCK_GRID = 16,          /* blocks that keep threads busy */
-    BLOCK_LEAST = 4,          /* panels or tiles that a block keeps although there are fewer */
-    BLOCK_AGAIN = 3,          /* times that blocks would bring the same rows for which a kernel does it before */
-    BLOCK_AHEAD = 16,         /* lines that are prefetched */
-    BLOCK_LINES = 16          /* that the kernel that packs panels takes at once */
+    BLOCK_ROWS = TORTURED(TORTURE_TILE, 24), /* fewer products with an element do not pay for packing it */
+    BLOCK_WORK = TORTURED(TORTURE_PART, 1 << 17), /* nor do fewer in all */
+    BLOCK_DEPTH = TORTURED(TORTURE_PART, 384), /* of a slab, about */
+    BLOCK_COLUMNS = TORTURED(TORTURE_PART, 512), /* of a block, where panels were packed before */
+    BLOCK_COLUMNS_HERE = TORTURED(TORTURE_PART, 128), /* where they are packed in it */
+    BLOCK_TILES_HERE = TORTURED(TORTURE_TILE, 28), /* most tiles of rows for that */
+    BLOCK_GRID = 16, /* blocks that keep threads busy */
+    BLOCK_LEAST = TORTURED(1, 4), /* panels or tiles that a block keeps although there are fewer */
+    BLOCK_AGAIN = 3, /* times that blocks would bring the same rows for which a kernel does it before */
+    BLOCK_AHEAD = 16, /* lines that are prefetched */
+    BLOCK_LINES = TORTURED(TORTURE_TILE, 16) /* that the kernel that packs panels takes at once */
 };
 
 struct blocks {
@@ -186,7 +186,8 @@ static bool find(struct contraction *c, uint32_t v, struct blocks *b) {
     c->pairs = c->acc == KIR_I32 && is_short(c, 0) && is_short(c, 1);
     find_axes(b);
     find_slabs(b);
-    return b->nrows >= BLOCK_ROWS && b->nrows * b->all * c->result[v].size >= BLOCK_WORK && c->result[v].size >= 8;
+    double work = (double)b->nrows * (double)b->all * (double)c->result[v].size;
+    return b->nrows >= BLOCK_ROWS && work >= BLOCK_WORK && c->result[v].size >= 8;
 }
 
 bool contract_can_block(const struct contraction *c, uint32_t v) {

@@ -340,7 +340,7 @@ int64_t contract_lanes(const struct contraction *c, int64_t size, uint32_t *rows
     uint32_t wide = registers / 6; /* vectors side by side */
     while (wide > 1 && (int64_t)(wide * vector) > size && (int64_t)(wide / 2 * vector) >= size)
         wide /= 2;
-    *rows = registers / wide;
+    *rows = TORTURED(TORTURE_TILE, registers / wide);
     return (int64_t)wide * vector;
 }
 

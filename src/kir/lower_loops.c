@@ -2,11 +2,12 @@
 #include "kir/lower.h"
 
 enum {
-    LOOPS_SERIAL = 16384, /* elements that are not worth a second thread */
-    LOOPS_BLOCK = 16384,  /* elements of an iteration of the grid where the domain is one line */
-    LOOPS_GRID = 256,     /* iterations that keep threads busy */
-    LOOPS_LEAST = 32,     /* iterations that are enough of work that is even */
-    LOOPS_TILE = 32       /* rows of a tile that is turned */
+    LOOPS_SERIAL = TORTURED(TORTURE_PART, 16384), /* elements that are not worth a second thread */
+    LOOPS_BLOCK = TORTURED(TORTURE_PART, 16384), /* elements of an iteration of the grid where the domain is one line */
+    LOOPS_PIECE = TORTURED(TORTURE_PART, 1024), /* the same of several lines */
+    LOOPS_GRID = 256, /* iterations that keep threads busy */
+    LOOPS_LEAST = 32, /* iterations that are enough of work that is even */
+    LOOPS_TILE = TORTURED(TORTURE_TILE, 32) /* rows of a tile that is turned */
 };
 
 static int64_t total(const struct lower *l) {
@@ -138,7 +139,7 @@ static void nested_loops(struct lower *l) {
     for (uint32_t i = 0; i < l->kernel->rank; i++)
         at.at[i] = kir_i64(l->k, 0);
     bool parallel = total(l) > LOOPS_SERIAL || l->kernel->nested;
-    int64_t grid = 1, line = dims[last], block = 1024;
+    int64_t grid = 1, line = dims[last], block = LOOPS_PIECE;
     while (parallel && split < last && grid < LOOPS_GRID)
         grid *= dims[split++];
     bool cut = parallel && grid < LOOPS_GRID / 4 && line >= 2 * block && !l->kernel->nested;

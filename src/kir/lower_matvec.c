@@ -15,12 +15,12 @@
 #include <math.h>
 
 enum {
-    MATVEC_ROWS = 8,           /* most rows */
-    MATVEC_ELEMENTS = 1 << 12, /* of the matrix, at least */
-    MATVEC_LINE = 64,          /* bytes of a cache line */
-    MATVEC_STREAM = 32 << 10,  /* bytes that are read in one go, so that it pays to have found them */
-    MATVEC_BLOCKS = 8,         /* least number of blocks */
-    MATVEC_UNIT = 32           /* most parts of a word */
+    MATVEC_ROWS = 8, /* most rows */
+    MATVEC_ELEMENTS = TORTURED(TORTURE_PART, 1 << 12), /* of the matrix, at least */
+    MATVEC_LINE = 64, /* bytes of a cache line */
+    MATVEC_STREAM = 32 << 10, /* bytes that are read in one go, so that it pays to have found them */
+    MATVEC_BLOCKS = 8, /* least number of blocks */
+    MATVEC_UNIT = 32 /* most parts of a word */
 };
 
 struct matvec {

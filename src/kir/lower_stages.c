@@ -9,10 +9,10 @@
 #include "kir/lower.h"
 
 enum {
-    STAGES_BLOCK = 32, /* rows */
-    STAGES_TILE = 4,   /* rows of a register tile */
-    STAGES_UNROLL = 4, /* steps of a sum */
-    STAGES_WIDE = 2    /* vectors of it; twice as many where there are 32 registers */
+    STAGES_BLOCK = TORTURED(TORTURE_PART, 32), /* rows */
+    STAGES_TILE = TORTURED(TORTURE_TILE, 4), /* rows of a register tile */
+    STAGES_UNROLL = TORTURED(TORTURE_TILE, 4), /* steps of a sum */
+    STAGES_WIDE = 2 /* vectors of it; twice as many where there are 32 registers */
 };
 
 /* One of the two dots. Rows are the free dimensions of operand `side`, columns of the other. */

@@ -7,12 +7,12 @@
 #include "kir/contract.h"
 
 enum {
-    VECMAT_ROWS = 4,           /* most rows */
-    VECMAT_ELEMENTS = 1 << 14, /* of the matrix, at least */
-    VECMAT_COLUMNS = 4096,     /* of sums in the cache, for all rows together */
-    VECMAT_BLOCKS = 16,        /* wanted, so that threads have work */
-    VECMAT_LINES = 32,         /* of a block, at least */
-    VECMAT_TILE = 8            /* numbers of rows in registers */
+    VECMAT_ROWS = 4, /* most rows */
+    VECMAT_ELEMENTS = TORTURED(TORTURE_PART, 1 << 14), /* of the matrix, at least */
+    VECMAT_COLUMNS = 4096, /* of sums in the cache, for all rows together */
+    VECMAT_BLOCKS = 16, /* wanted, so that threads have work */
+    VECMAT_LINES = TORTURED(TORTURE_PART, 32), /* of a block, at least */
+    VECMAT_TILE = TORTURED(TORTURE_TILE, 8) /* numbers of rows in registers */
 };
 
 struct vecmat {

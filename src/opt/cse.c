@@ -8,6 +8,7 @@
  *
  * The body of a reduction, and of whatever else is not control flow, begins anew: it is to have no values from outside. */
 #include "opt/rewrite.h"
+#include "base/torture.h"
 
 struct entry {
     ir_op op;
@@ -104,7 +105,7 @@ static bool same_region(struct cse *c, ir_region a, ir_region b) {
 /* ---- the table ------------------------------------------------------------------------------- */
 
 static void grow(struct cse *c) {
-    c->nbuckets = c->nbuckets ? 2 * c->nbuckets : 256;
+    c->nbuckets = c->nbuckets ? 2 * c->nbuckets : TORTURED(TORTURE_BUCKETS, 256);
     c->buckets = ARENA_ARRAY(&c->map.o->scratch, uint32_t, c->nbuckets);
     for (uint32_t i = 0; i < c->seen.n; i++) {
         uint32_t *bucket = &c->buckets[c->seen.v[i].hash & (c->nbuckets - 1)];

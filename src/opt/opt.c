@@ -1,5 +1,6 @@
 /* The driver of the passes, and the analyses they ask for. See opt.h. */
 #include "opt/opt.h"
+#include "base/torture.h"
 
 #include <time.h>
 
@@ -37,7 +38,7 @@ static const struct opt_pass *pass_named(struct str name) {
 
 void opt_ids_set(struct opt_ids *t, uint32_t id, uint32_t number) {
     if (id >= t->cap) {
-        uint32_t cap = t->cap ? t->cap : 256, n = t->cap;
+        uint32_t cap = t->cap ? t->cap : TORTURED(TORTURE_ROOM, 256), n = t->cap;
         while (cap <= id)
             cap = cap > UINT32_MAX / 2 ? UINT32_MAX : cap * 2;
         uint32_t *v = ARENA_ARRAY(t->a, uint32_t, cap);

@@ -1,11 +1,13 @@
 /* From the builder's tree to the plan: results, memory, and the steps in one list. */
 #include "plan/build.h"
+#include "base/torture.h"
 
 #include <string.h>
 
 struct emit {
     struct plan_builder *b;
     struct { struct plan_step *v; uint32_t n, cap; } steps;
+    uint32_t *last;     /* by position: 1 + the last step of the node there; NULL but in the torture build */
     size_t spare_bytes; /* behind the block, for copies in a circle */
 };
 
@@ -174,6 +176,7 @@ static void emit_step(struct emit *e, const struct plan_node *n) {
 static void emit_list(struct emit *e, const struct plan_list *list) {
     for (uint32_t i = 0; i < list->nodes.n; i++) {
         const struct plan_node *n = list->nodes.v[i];
+        uint32_t before = e->steps.n;
         if (n->dead)
             continue;
         if (n->kind == NODE_LOOP)
@@ -184,7 +187,33 @@ static void emit_list(struct emit *e, const struct plan_list *list) {
             emit_copies(e, n);
         else
             emit_step(e, n);
+        if (e->last && n->kind == NODE_STEP && e->steps.n > before)
+            e->last[n->at] = e->steps.n;
     }
+}
+
+/* ---- what is dead ---------------------------------------------------------------------------- */
+
+/* Where a class is needed last by a step, it is dead behind it until it is written again. */
+static const struct plan_dead *find_dead(struct emit *e) {
+    struct plan_builder *b = e->b;
+    struct { struct plan_region *v; uint32_t n, cap; } *regions = arena_array(b->a, e->steps.n, sizeof *regions, 8);
+    struct plan_dead *dead = ARENA_ARRAY(b->a, struct plan_dead, e->steps.n);
+    for (uint32_t i = 0; i < b->buffers.n; i++) {
+        const struct plan_root *c = &b->roots[i];
+        const struct plan_buffer *x = &b->buffers.v[i];
+        if (x->root != i || x->place != PLAN_BLOCK || c->parent != i || !x->bytes)
+            continue;
+        for (uint32_t k = 0; k < c->nspans; k++) {
+            uint32_t step = e->last[c->spans[k].end / 2];
+            struct plan_region r = {c->offset, x->bytes};
+            if (step)
+                ARENA_PUSH(b->a, &regions[step - 1], r);
+        }
+    }
+    for (uint32_t i = 0; i < e->steps.n; i++)
+        dead[i] = (struct plan_dead){regions[i].v, regions[i].n};
+    return dead;
 }
 
 /* ---- all ------------------------------------------------------------------------------------- */
@@ -199,7 +228,7 @@ hilo_status plan_finish(struct plan_builder *b, struct plan *p, struct diag_list
     plan_coalesce(b);
     plan_assign(b);
     place_buffers(b);
-    struct emit e = {.b = b};
+    struct emit e = {.b = b, .last = TORTURED(ARENA_ARRAY(b->a, uint32_t, (size_t)b->top.end + 1), NULL)};
     emit_list(&e, &b->top);
     if (!mem_add(b->block_bytes, e.spare_bytes, &p->block_bytes))
         arena_exhausted(b->a);
@@ -211,6 +240,7 @@ hilo_status plan_finish(struct plan_builder *b, struct plan *p, struct diag_list
     p->donors = b->donors;
     p->steps = e.steps.v;
     p->nsteps = e.steps.n;
+    p->dead = TORTURED(find_dead(&e), NULL);
     bool reference = false;
     for (uint32_t i = 0; i < p->nsteps; i++) {
         const struct plan_step *s = &p->steps[i];

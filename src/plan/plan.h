@@ -95,6 +95,12 @@ struct plan_step {
     const struct plan_note *note; /* or NULL */
 };
 
+/* Of the block: what is needed last by a step. */
+struct plan_dead {
+    const struct plan_region { size_t offset, bytes; } *v;
+    uint32_t n;
+};
+
 struct plan {
     const struct ir_module *m;    /* outlives the plan */
     struct eval_plan *reference;  /* for the steps of kind REFERENCE; NULL when there are none */
@@ -104,6 +110,7 @@ struct plan {
     const uint32_t *arguments, *results; /* buffer of each; UINT32_MAX: an argument that nothing reads */
     const int32_t *donors;        /* of each result: the argument whose memory it takes when that is donated, or -1 */
     const struct plan_step *steps;
+    const struct plan_dead *dead; /* by step; NULL but in the torture build */
     size_t block_bytes;           /* a multiple of 64 */
     size_t live_bytes;            /* most that is live in the block at any time, the lower bound for block_bytes */
     size_t scratch_bytes;         /* most that a step needs, for each thread */

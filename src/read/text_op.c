@@ -3,6 +3,7 @@
  * An op is read into a struct text_state and becomes an op of the module at its end, when its types are known. Its regions
  * come before its types, so their blocks are built on their own and put into the op afterwards. */
 #include "base/decimal.h"
+#include "base/torture.h"
 #include "read/text.h"
 
 #include <inttypes.h>
@@ -41,7 +42,7 @@ static uint32_t *scope_slot(const struct text_scope *sc, struct str name, uint64
 
 static void scope_grow(struct text_parser *p) {
     struct text_scope *sc = p->scope;
-    sc->nslots = sc->nslots ? sc->nslots * 2 : 64;
+    sc->nslots = sc->nslots ? sc->nslots * 2 : TORTURED(TORTURE_BUCKETS, 64);
     if (!sc->nslots)
         arena_exhausted(&p->m->arena);
     sc->slots = ARENA_ARRAY(&p->m->arena, uint32_t, sc->nslots);

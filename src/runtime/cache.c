@@ -1,31 +1,12 @@
 /* The cache: chains of idle memory by size class. */
 #include "runtime/cache.h"
+#include "base/torture.h"
 
 #include <string.h>
 #include <sys/mman.h>
 
-#if defined(__SANITIZE_ADDRESS__)
-#define CACHE_ASAN 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define CACHE_ASAN 1
-#endif
-#endif
-#ifdef CACHE_ASAN
-#include <sanitizer/asan_interface.h>
-#define POISON(p, n) ASAN_POISON_MEMORY_REGION(p, n)
-#define UNPOISON(p, n) ASAN_UNPOISON_MEMORY_REGION(p, n)
-#else
-#define POISON(p, n) ((void)(p), (void)(n))
-#define UNPOISON(p, n) ((void)(p), (void)(n))
-#endif
-
 enum { STEP = 64, SMALL = 1 << 10, HUGE_PAGE = 2 << 20 };
-#ifdef HILO_TORTURE
-static const size_t slack = 0;
-#else
-static const size_t slack = (size_t)64 << 20;
-#endif
+static const size_t slack = TORTURED(0, (size_t)64 << 20);
 
 /* The class of a size, and the bytes of its members. False when there is none. */
 static bool size_class(size_t n, uint32_t *class, size_t *bytes) {
@@ -49,7 +30,7 @@ static size_t class_align(size_t bytes) {
 /* ---- from and to the allocator behind -------------------------------------------------------- */
 
 static void drop(struct rt_cache *c, void *p, size_t bytes) {
-    UNPOISON(p, bytes);
+    MEM_UNPOISON(p, bytes);
     c->al.realloc_fn(c->al.user, p, bytes, 0, class_align(bytes));
 }
 
@@ -106,7 +87,7 @@ static void *take(struct rt_cache *c, size_t n) {
     bool others = c->idle_bytes != 0;
     pthread_mutex_unlock(&c->lock);
     if (p) {
-        UNPOISON(p, bytes);
+        MEM_UNPOISON(p, n);
         return p;
     }
     p = fresh(c, bytes);
@@ -118,7 +99,9 @@ static void *take(struct rt_cache *c, size_t n) {
         pthread_mutex_lock(&c->lock);
         c->used_bytes -= bytes;
         pthread_mutex_unlock(&c->lock);
+        return NULL;
     }
+    MEM_POISON((char *)p + n, bytes - n);
     return p;
 }
 
@@ -133,8 +116,9 @@ static void give(struct rt_cache *c, void *p, size_t n) {
     pthread_mutex_unlock(&c->lock);
     if (!fits) /* what is idle has been so for longest in all: sizes have changed */
         rt_cache_trim(c);
+    MEM_UNPOISON(p, sizeof(void *));
     *(void **)p = NULL;
-    POISON((char *)p + sizeof(void *), bytes - sizeof(void *));
+    MEM_POISON((char *)p + sizeof(void *), bytes - sizeof(void *));
     pthread_mutex_lock(&c->lock);
     *(void **)p = c->idle[class];
     c->idle[class] = p;

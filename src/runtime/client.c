@@ -1,5 +1,6 @@
 /* Clients, their diagnostics, and option structs. */
 #include "runtime/runtime.h"
+#include "base/torture.h"
 
 #include <sched.h>
 #include <stdio.h>
@@ -56,7 +57,10 @@ void hilo_client_options_init_sized(hilo_client_options *options, size_t struct_
 /* ---- clients --------------------------------------------------------------------------------- */
 
 static int32_t client_cores(void) {
+    static const int32_t tortured[] = {1, 3, 7};
     cpu_set_t set;
+    if (TORTURE)
+        return tortured[(uint64_t)(rt_now_ms() * 1e3) % 3];
     int n = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
     return n > 0 ? n : 1;
 }

@@ -1,9 +1,10 @@
 /* Frames: what a run needs besides its stack, prepared once. Every use of a buffer by a step has a pointer in the frame;
  * constants' never change, those into the block only with the block, so a run sets those of arguments and results. */
 #include "runtime/run.h"
+#include "base/torture.h"
 
 /* Blocks of more than this are given back behind every run: a program that rests holds no large memory. */
-enum { FRAME_KEEPS = 64 << 10 };
+enum { FRAME_KEEPS = TORTURED(0, 64 << 10) };
 
 /* ---- what the executable knows --------------------------------------------------------------- */
 
@@ -103,6 +104,8 @@ hilo_status run_frame_memory(struct run *r) {
     if (!f->memory && !(f->memory = mem_alloc(&r->client->memory, bytes)))
         return HILO_RESOURCE_EXHAUSTED;
     atomic_fetch_add_explicit(&r->meter.now, bytes, memory_order_relaxed);
+    if (TORTURE)
+        memset(f->memory, TORTURE_DEAD, bytes);
     if (f->patched == f->memory)
         return HILO_OK;
     const struct rt_patches *list = &r->exe->in_block;

@@ -1,10 +1,11 @@
 /* The loop over a plan's steps. Kernels and routines that take long enough are shared by the client's team. */
 #include "runtime/run.h"
+#include "base/torture.h"
 
 enum {
-    STEP_SHARED_NS = 20000,     /* less work than this is done faster alone */
-    STEP_PIECES = 8,            /* for each thread: those that are done early take more */
-    STEP_COPY_BYTES = 256 << 10 /* a piece of a copy */
+    STEP_SHARED_NS = TORTURED(0, 20000), /* less work than this is done faster alone */
+    STEP_PIECES = 8, /* for each thread: those that are done early take more */
+    STEP_COPY_BYTES = TORTURED(TORTURE_BLOCK, 256 << 10) /* a piece of a copy */
 };
 
 static void *scratch_of(const struct run *r) {
@@ -14,13 +15,15 @@ static void *scratch_of(const struct run *r) {
 /* ---- kernels --------------------------------------------------------------------------------- */
 
 struct piece {
-    hilo_kernel_fn *fn;
+    const struct plan_kernel *kernel;
     void *const *buffers;
 };
 
 static void run_piece(void *user, void *scratch, int64_t begin, int64_t end) {
     const struct piece *p = user;
-    p->fn(p->buffers, scratch, begin, end);
+    if (TORTURE && p->kernel->scratch_bytes)
+        memset(scratch, TORTURE_DEAD, p->kernel->scratch_bytes);
+    p->kernel->fn(p->buffers, scratch, begin, end);
 }
 
 static hilo_status step_kernel(struct run *r, const struct plan_step *s, void **v) {
@@ -32,11 +35,11 @@ static hilo_status step_kernel(struct run *r, const struct plan_step *s, void **
                    ? HILO_OK
                    : diag_error(r->d, HILO_INTERNAL, "kernel '%s' cannot be run", k->name);
     struct rt_team *team = r->team;
+    struct piece p = {k, v};
     if (k->ns < STEP_SHARED_NS || k->grid == 1 || rt_team_threads(team) == 1) {
-        k->fn(v, scratch_of(r), 0, k->grid);
+        run_piece(&p, scratch_of(r), 0, k->grid);
         return HILO_OK;
     }
-    struct piece p = {k->fn, v};
     int64_t pieces = (int64_t)rt_team_threads(team) * STEP_PIECES;
     rt_team_run(team, k->grid, k->grid > pieces ? k->grid / pieces : 1, run_piece, &p, scratch_of(r));
     return HILO_OK;
@@ -127,6 +130,13 @@ static hilo_status step_reference(struct run *r, const struct plan_step *s, void
     return status;
 }
 
+/* What nobody needs behind a step is overwritten, so that who needs it nevertheless is found. */
+static void bury(const struct run *r, uint32_t step) {
+    const struct plan_dead *dead = &r->plan->dead[step];
+    for (uint32_t i = 0; i < dead->n; i++)
+        memset(r->frame->memory + dead->v[i].offset, TORTURE_DEAD, dead->v[i].bytes);
+}
+
 /* ---- control --------------------------------------------------------------------------------- */
 
 /* The step behind a TEST, SWITCH or JUMP at `at`. */
@@ -177,6 +187,8 @@ hilo_status run_steps(struct run *r) {
         }
         double begin = told ? rt_now_ms() : 0;
         HILO_TRY(step_kinds[s->kind](r, s, v));
+        if (TORTURE && p->dead)
+            bury(r, i);
         if (told)
             run_tell(r, s, begin);
         i++;

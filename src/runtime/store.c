@@ -1,6 +1,7 @@
 /* See store.h. */
 #include "runtime/store.h"
 #include "base/file.h"
+#include "base/torture.h"
 #include "runtime/runtime.h"
 
 #include <dirent.h>
@@ -232,6 +233,8 @@ static hilo_executable *get_file(hilo_client *client, const uint8_t *key) {
 }
 
 hilo_executable *rt_store_get(hilo_client *client, const uint8_t *key) {
+    if (TORTURE)
+        return NULL; /* what compiles is tested */
     hilo_executable *alive = get_alive(client, key);
     if (alive) {
         hilo_executable *exe = rt_executable_share(alive);
@@ -354,7 +357,7 @@ hilo_status rt_store_list(const struct rt_store *s, const hilo_allocator *al, st
         if (!ends_with(e->d_name, STORE_SUFFIX))
             continue;
         if (*n == cap) {
-            size_t more = cap ? 2 * cap : 64;
+            size_t more = cap ? 2 * cap : TORTURED(TORTURE_ROOM, 64);
             struct rt_store_file *grown = mem_resize(al, *v, cap * sizeof **v, more * sizeof **v);
             if (!grown)
                 break;

@@ -5,12 +5,14 @@
  * while the job is open; the caller closes it when no pieces are left and waits for those who are in. So a thread that
  * sleeps, or that the system has not got round to yet, is never waited for. */
 #include "runtime/team.h"
+#include "base/torture.h"
 
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <time.h>
 
 enum { SPINS = 4000, LINE = 64 };
 #define OPEN ((uint64_t)1 << 31)
@@ -53,10 +55,21 @@ static void relax(void) {
 
 /* ---- pieces ---------------------------------------------------------------------------------- */
 
+/* Lets other threads go first, now and then: when is another matter in each run. */
+static void torture_yield(int64_t begin) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    for (uint64_t n = ((uint64_t)now.tv_nsec ^ (uint64_t)begin) * 0x9E3779B97F4A7C15u >> 62; n; n--)
+        sched_yield();
+}
+
 static void do_pieces(struct rt_team *t, void *scratch) {
     int64_t n = t->n, piece = t->piece, begin;
-    while ((begin = atomic_fetch_add_explicit(&t->next, piece, memory_order_relaxed)) < n)
+    while ((begin = atomic_fetch_add_explicit(&t->next, piece, memory_order_relaxed)) < n) {
+        if (TORTURE)
+            torture_yield(begin);
         t->fn(t->user, scratch, begin, n - begin < piece ? n : begin + piece);
+    }
 }
 
 /* ---- workers --------------------------------------------------------------------------------- */
