@@ -132,6 +132,31 @@ static LLVMValueRef op_dot2(struct emit *e, LLVMValueRef a, LLVMValueRef b) {
     return emit_bin(e, LLVMAdd, emit_bin(e, LLVMMul, a, b), high);
 }
 
+/* Sums of four products of bytes: one instruction where there is VNNI, else even and odd bytes as halves. */
+static LLVMValueRef op_dot4(struct emit *e, LLVMValueRef a, LLVMValueRef b, LLVMValueRef sum) {
+    uint32_t lanes = emit_lanes_of(e, a), most = e->t->shape.vector_bytes / 4;
+    if (lanes > most) {
+        LLVMValueRef low = op_dot4(e, emit_half(e, a, false), emit_half(e, b, false), emit_half(e, sum, false));
+        return emit_join(e, low, op_dot4(e, emit_half(e, a, true), emit_half(e, b, true), emit_half(e, sum, true)));
+    }
+    if (lanes >= 4 && e->t->shape.dot_i8) {
+        static const char *const names[] = {"llvm.x86.avx512.vpdpbusd.128", "llvm.x86.avx512.vpdpbusd.256",
+                                            "llvm.x86.avx512.vpdpbusd.512"};
+        LLVMValueRef args[] = {sum, a, b};
+        return emit_intrinsic(e, names[lanes / 8], NULL, 0, args, 3);
+    }
+    LLVMTypeRef t = e->l->TypeOf(a), halves = e->l->VectorType(e->i16, lanes ? 2 * lanes : 2);
+    LLVMValueRef byte = emit_like(e, halves, 8), low = emit_like(e, halves, 255);
+    a = e->l->BuildCast(e->b, LLVMBitCast, a, halves, "");
+    b = e->l->BuildCast(e->b, LLVMBitCast, b, halves, "");
+    LLVMValueRef pairs[] = {emit_bin(e, LLVMAnd, a, low), emit_bin(e, LLVMAShr, emit_bin(e, LLVMShl, b, byte), byte),
+                            emit_bin(e, LLVMLShr, a, byte), emit_bin(e, LLVMAShr, b, byte)};
+    for (int i = 0; i < 4; i++)
+        pairs[i] = e->l->BuildCast(e->b, LLVMBitCast, pairs[i], t, "");
+    sum = emit_bin(e, LLVMAdd, sum, op_dot2(e, pairs[0], pairs[1]));
+    return emit_bin(e, LLVMAdd, sum, op_dot2(e, pairs[2], pairs[3]));
+}
+
 static LLVMValueRef op_int_extreme(struct emit *e, bool max, bool is_unsigned, LLVMValueRef a, LLVMValueRef b) {
     static const char *const names[2][2] = {{"llvm.smin", "llvm.umin"}, {"llvm.smax", "llvm.umax"}};
     return op_call(e, names[max][is_unsigned], a, b, NULL);
@@ -436,6 +461,8 @@ LLVMValueRef emit_pure(struct emit *e, kir_val v, bool scalar) {
         return emit_cast(e, LLVMBitCast, a, emit_scalar_type(e, t));
     case KIR_FMA:
         return emit_fma(e, t, a, b, c);
+    case KIR_DOT4:
+        return op_dot4(e, a, b, c);
     default:
         break;
     }

@@ -71,6 +71,12 @@ static bool less_int(const struct kir_node *n, enum kir_type t, int64_t a, int64
     return takes_unsigned(n, t) ? unsigned_of(t, a) < unsigned_of(t, b) : a < b;
 }
 
+static uint64_t dot4(int64_t a, int64_t b, int64_t sum) {
+    for (unsigned i = 0; i < 32; i += 8)
+        sum += (int64_t)((uint64_t)a >> i & 255) * (int8_t)((uint64_t)b >> i);
+    return (uint64_t)sum;
+}
+
 static uint64_t eval_int(const struct kir_node *n, enum kir_type t, int64_t a, int64_t b) {
     uint64_t x = (uint64_t)a, y = (uint64_t)b;
     switch (n->op) {
@@ -207,6 +213,7 @@ int64_t kir_eval(const struct kir_node *n, enum kir_type from, int64_t a, int64_
     case KIR_SELECT: return a ? b : c;
     case KIR_CONVERT: return convert(n, from, a);
     case KIR_BITCAST: return a;
+    case KIR_DOT4: return kir_narrow(KIR_I32, dot4(a, b, c));
     default: break;
     }
     enum kir_type t = (enum kir_type)n->type;

@@ -316,6 +316,12 @@ kir_val kir_fma(struct kir *k, kir_val a, kir_val b, kir_val c) {
     return kir_pure(k, &n);
 }
 
+kir_val kir_dot4(struct kir *k, kir_val a, kir_val b, kir_val sum) {
+    assert(kir_type(k, a) == KIR_I32 && kir_type(k, b) == KIR_I32 && kir_type(k, sum) == KIR_I32);
+    struct kir_node n = {.op = KIR_DOT4, .type = KIR_I32, .arg = {a, b, sum}};
+    return kir_pure(k, &n);
+}
+
 kir_val kir_cmp(struct kir *k, enum kir_cmp cmp, unsigned flags, kir_val a, kir_val b) {
     assert(kir_type(k, a) == kir_type(k, b));
     struct kir_node n = {.op = KIR_CMP, .type = KIR_I1, .sub = (uint8_t)cmp, .flags = (uint8_t)flags, .arg = {a, b}};

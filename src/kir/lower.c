@@ -223,8 +223,25 @@ static kir_val load_part(struct lower *l, uint32_t buffer, kir_val at) {
     return kir_load_if(l->k, buffer, at, l->guard, kir_is_float(t) ? kir_float(l->k, t, 0) : kir_int(l->k, t, 0));
 }
 
+/* A number of 8 bits, out of a word of which neighbours are others. */
+static bool load_byte(struct lower *l, ir_val v, const struct index *at, struct elem *out) {
+    const struct ir_type_data *t = ir_val_type(l->m, v);
+    const struct ir_dtype_info *d = ir_dtype_get(t->dtype);
+    uint32_t buffer;
+    if (d->bits != 8 || d->cls != IR_SINT || l->guard.i || (buffer = lower_words(l, v)) == LOWER_NO_WORDS)
+        return false;
+    kir_val i = lower_linear(l, t->dims, t->rank, at), word = kir_load(l->k, buffer, lower_div(l, i, 4));
+    kir_val by = kir_typed(l->k, KIR_CONVERT, 0, KIR_I32, lower_mul(l, lower_rem(l, i, 4), 8));
+    kir_val x = kir_imm(l->k, KIR_EXT, 0, 8, kir_op2(l->k, KIR_SHR, KIR_U, word, by));
+    *out = (struct elem){kir_typed(l->k, KIR_CONVERT, 0, KIR_I8, x), {0}};
+    return true;
+}
+
 struct elem lower_load(struct lower *l, ir_val v, const struct index *at) {
     const struct ir_type_data *t = ir_val_type(l->m, v);
+    struct elem byte;
+    if (l->words && load_byte(l, v, at, &byte))
+        return byte;
     uint32_t buffer = lower_param(l, v, KIR_IN);
     kir_val i = lower_linear(l, t->dims, t->rank, at);
     if (!lower_is_complex(t->dtype))

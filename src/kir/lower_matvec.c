@@ -9,7 +9,12 @@
  * parts are shifted out without crossing lanes; the kernel in front puts the rows into that order. Of a quantised matrix,
  *   sum over k of x[k] (q[k] s + z)  for parts q of a word  =  s (sum of x[k] q[k]) + z (sum of x[k]),
  * the sums of x[k] are the kernel's in front. And q = ((word >> b k) & m) needs no shift: word & (m << b k) is q 2^(b k), with
- * x[k] 2^(-b k) beside it, both exact. Signed parts are taken as unsigned ones, less 2^(b - 1) times the sum of x[k]. */
+ * x[k] 2^(-b k) beside it, both exact. Signed parts are taken as unsigned ones, less 2^(b - 1) times the sum of x[k].
+ *
+ * Where processors add up products of bytes (DOT4), so are parts of 4 and 8 bits multiplied, and rows are written as such: the
+ * elements of a word share a power of two, of which each is an integer of 24 bits, and so three bytes with a sign. That is what
+ * f32 has for the largest of them; the others are rounded to the same last bit, as they would be when they are added. The sum
+ * of a word is exact. */
 #include "kir/contract.h"
 
 #include <math.h>
@@ -36,8 +41,13 @@ struct matvec {
     bool grouped;                 /* parts times a scale, plus an offset, that are the same for all of a word: see above */
     bool is_signed;               /* parts; grouped */
     bool prepared;                /* the rows, in `buffer`; grouped: sums[row][word], of a signed matrix times -2^(b - 1) */
+    bool bytes;                   /* grouped: multiplied as bytes */
+    bool has_offset;              /* grouped */
     uint32_t buffer, sums;
+    uint32_t scales, biases;      /* bytes: of a row's words, the power of two; signed: the sum times -2^(b - 1) */
 };
+
+enum { MATVEC_DIGITS = 3 }; /* bytes of an element of a row */
 
 static bool is_eligible(struct matvec *v) {
     const struct contraction *c = v->c;
@@ -62,19 +72,21 @@ static bool is_eligible(struct matvec *v) {
 
 /* ---- what an element of the matrix is made of -------------------------------------------------- */
 
-/* How many parts of less than a byte a word has, from which an element is computed; 1 = there are none. */
-static int64_t parts_of_word(const struct ir_module *m, ir_val v, int depth) {
+/* How many parts of less than a byte a word has, from which an element is computed, or `bytes` of one; 1 = there are none. */
+static int64_t parts_of_word(const struct ir_module *m, ir_val v, bool bytes, int depth) {
     ir_op op = ir_val_get(m, v)->op;
+    const struct ir_dtype_info *t = ir_dtype_get(ir_val_type(m, v)->dtype);
+    if (bytes && t->bits == 8 && t->cls == IR_SINT)
+        return 4;
     if (IR_NONE(op) || depth == 0)
         return 1;
     enum ir_op_kind kind = ir_kind(m, op);
-    uint32_t bits = ir_dtype_get(ir_val_type(m, v)->dtype)->bits;
     if (kind == IR_BITCAST_CONVERT)
-        return bits < 8 ? 32 / bits : 1;
+        return t->bits < 8 ? 32 / t->bits : 1;
     int64_t parts = 1;
     if (fuse_class(kind) == FUSE_ELEMENT || kind == IR_RESHAPE)
         for (uint32_t i = 0; i < ir_op_get(m, op)->noperands && parts == 1; i++)
-            parts = parts_of_word(m, ir_operand(m, op, i), depth - 1);
+            parts = parts_of_word(m, ir_operand(m, op, i), bytes, depth - 1);
     return parts;
 }
 
@@ -130,12 +142,13 @@ static kir_val element(struct matvec *v, kir_val lane, int64_t step) {
 }
 
 /* Looks at elements of each side: where the matrix is contiguous, and whether the rows are as they are needed. */
-static bool look(struct matvec *v) {
+static bool look(struct matvec *v, bool as_bytes) {
     struct contraction *c = v->c;
     struct contract_trial trial;
     int64_t stride = 0, one = 0;
-    v->unit = parts_of_word(c->l->m, ir_operand(c->l->m, c->op, v->matrix), 16);
-    if (v->size < v->unit)
+    v->bytes = as_bytes;
+    v->unit = parts_of_word(c->l->m, ir_operand(c->l->m, c->op, v->matrix), as_bytes, 16);
+    if (v->size < v->unit || (as_bytes && (v->unit != 4 && v->unit != 8)))
         return false;
     c->l->words = v->unit > 1;
     contract_try(c, &trial);
@@ -151,6 +164,7 @@ static bool look(struct matvec *v) {
         uint32_t vector = c->l->target->vector_bytes / (kir_type_bits(c->acc) / 8);
         v->grouped = v->unit > 1 && find_parts(k, y, element(v, lane, 1), &parts);
         v->is_signed = v->grouped && parts.is_signed;
+        v->has_offset = v->grouped && parts.offset.i;
         v->lanes = vector * (v->nrows == 1 && v->unit == 1 ? 2 : 1);
         v->steps = v->unit > 1 ? v->unit : MATVEC_LINE / (bytes * v->lanes);
         v->steps = v->steps < 1 ? 1 : v->steps;
@@ -164,7 +178,8 @@ static bool look(struct matvec *v) {
     }
     contract_tried(c, &trial);
     int64_t turn = v->lanes * v->steps;
-    bool fits = contiguous && v->size >= turn && (v->unit == 1 || v->size % turn == 0) && v->unit <= MATVEC_UNIT;
+    bool fits = contiguous && v->size >= turn && (v->unit == 1 || v->size % turn == 0) && v->unit <= MATVEC_UNIT &&
+                (v->grouped || !as_bytes);
     c->l->words = fits && v->unit > 1;
     return fits;
 }
@@ -214,6 +229,90 @@ static void prepare(struct matvec *v) {
     v->buffer = lower_temp(v->l, temp, KIR_IN);
     if (v->grouped)
         v->sums = lower_temp(v->l, sums_temp, KIR_IN);
+}
+
+/* Integers of i32 in the builder of the kernel in front. */
+static kir_val op(struct lower *l, enum kir_op op, kir_val a, int64_t b) {
+    return kir_op2(l->k, op, KIR_U, a, kir_int(l->k, KIR_I32, b));
+}
+
+/* The exponent field of the power of two that the elements of a word share, so that each of them is, behind rounding, at most
+   what three bytes with a sign hold; and their greatest magnitude, as bits. */
+static kir_val shared_exponent(struct lower *l, const kir_val *x, int64_t n, kir_val *most) {
+    enum { ROUND_UP = 0x10101, FIELD = 0x7F800000, LEAST = 23 << 23 };
+    for (int64_t i = 0; i < n; i++) {
+        kir_val size = op(l, KIR_AND, kir_typed(l->k, KIR_BITCAST, 0, KIR_I32, x[i]), INT32_MAX);
+        *most = i ? kir_op2(l->k, KIR_MAX, 0, *most, size) : size;
+    }
+    kir_val field = op(l, KIR_AND, op(l, KIR_ADD, *most, ROUND_UP), FIELD);
+    return kir_op2(l->k, KIR_MAX, 0, field, kir_int(l->k, KIR_I32, LEAST));
+}
+
+/* The rows as bytes: see above. [row][turn][digit, the highest first][part of a word that is masked at once][word]. */
+static void prepare_bytes(struct matvec *v) {
+    enum { GREATEST = 0x7F7F7F, DIGITS = 0x808080, SIGNS = -0x7F7F7F80, DOWN = 22 << 23 };
+    struct contraction *c = v->c;
+    struct lower before, *l = &before;
+    int64_t words = v->size / v->unit, turns = words / v->lanes, masks = v->unit / 4, bits = 32 / v->unit;
+    uint32_t temp = lower_new_temp(v->l, IR_I32_T, v->nrows * words * MATVEC_DIGITS * masks);
+    uint32_t scales = lower_new_temp(v->l, IR_F32_T, v->nrows * words), sums = 0, biases = 0;
+    if (v->has_offset)
+        sums = lower_new_temp(v->l, IR_F32_T, v->nrows * words);
+    if (v->is_signed)
+        biases = lower_new_temp(v->l, IR_I32_T, v->nrows * words);
+    lower_before(v->l, l);
+    c->l = l;
+    kir_val at[2], x[8], q[8], most = {0}, sum = {0}, bias = {0};
+    lower_unflatten(l, lower_grid(l, v->nrows * turns), (int64_t[]){v->nrows, turns}, 2, at);
+    for (uint32_t i = 0; i < c->nresult; i++)
+        c->result[i].at = i == v->rows ? at[0] : kir_i64(l->k, 0);
+    kir_val lane = kir_loop(l->k, KIR_VECTOR, v->lanes, (uint32_t)v->lanes);
+    kir_val word = lower_add(l, lower_mul(l, at[1], v->lanes), lane), place = lower_add(l, lower_mul(l, at[0], words), word);
+    for (int64_t i = 0; i < v->unit; i++) {
+        c->sum[0].at = lower_add(l, lower_mul(l, word, v->unit), kir_i64(l->k, i));
+        x[i] = contract_factor(c, !v->matrix);
+        sum = i ? kir_op2(l->k, KIR_ADD, 0, sum, x[i]) : x[i];
+    }
+    kir_val field = shared_exponent(l, x, v->unit, &most);
+    kir_val up = kir_op2(l->k, KIR_SUB, 0, kir_int(l->k, KIR_I32, (int32_t)(276u << 23)), field);
+    up = kir_typed(l->k, KIR_BITCAST, 0, KIR_F32, up);
+    for (int64_t i = 0; i < v->unit; i++) {
+        q[i] = kir_op1(l->k, KIR_RINT, kir_op2(l->k, KIR_MUL, 0, x[i], up));
+        q[i] = kir_typed(l->k, KIR_CONVERT, 0, KIR_I32, q[i]);
+        q[i] = kir_op2(l->k, KIR_MIN, 0, q[i], kir_int(l->k, KIR_I32, GREATEST)); /* infinity */
+        q[i] = kir_op2(l->k, KIR_MAX, 0, q[i], kir_int(l->k, KIR_I32, -GREATEST));
+        bias = i ? kir_op2(l->k, KIR_ADD, 0, bias, q[i]) : q[i];
+        q[i] = op(l, KIR_ADD, q[i], DIGITS);
+    }
+    uint32_t out = lower_temp(l, temp, KIR_OUT);
+    kir_val to = lower_add(l, lower_mul(l, at[0], words), lower_mul(l, at[1], v->lanes));
+    to = lower_add(l, lower_mul(l, to, MATVEC_DIGITS * masks), lane);
+    for (int64_t d = 0; d < MATVEC_DIGITS; d++)
+        for (int64_t p = 0; p < masks; p++) {
+            kir_val all = {0};
+            for (int64_t b = 0; b < 4; b++) {
+                kir_val digit = op(l, KIR_AND, op(l, KIR_SHR, q[masks * b + p], 8 * (MATVEC_DIGITS - 1 - d)), 255);
+                all = b ? kir_op2(l->k, KIR_OR, 0, all, op(l, KIR_SHL, digit, 8 * b)) : digit;
+            }
+            kir_store(l->k, out, lower_add(l, to, kir_i64(l->k, (d * masks + p) * v->lanes)), op(l, KIR_XOR, all, SIGNS));
+        }
+    kir_val down = kir_typed(l->k, KIR_BITCAST, 0, KIR_F32, kir_op2(l->k, KIR_SUB, 0, field, kir_int(l->k, KIR_I32, DOWN)));
+    kir_val finite = kir_cmp(l->k, KIR_LT, 0, most, kir_int(l->k, KIR_I32, 0x7F800000));
+    down = kir_select(l->k, finite, down, kir_typed(l->k, KIR_BITCAST, 0, KIR_F32, most));
+    kir_store(l->k, lower_temp(l, scales, KIR_OUT), place, down);
+    if (v->has_offset)
+        kir_store(l->k, lower_temp(l, sums, KIR_OUT), place, sum);
+    if (v->is_signed)
+        kir_store(l->k, lower_temp(l, biases, KIR_OUT), place, op(l, KIR_MUL, bias, -((int64_t)1 << (bits - 1))));
+    for (int i = 0; i < 2; i++)
+        kir_close(l->k);
+    c->l = v->l;
+    v->buffer = lower_temp(v->l, temp, KIR_IN);
+    v->scales = lower_temp(v->l, scales, KIR_IN);
+    if (v->has_offset)
+        v->sums = lower_temp(v->l, sums, KIR_IN);
+    if (v->is_signed)
+        v->biases = lower_temp(v->l, biases, KIR_IN);
 }
 
 /* Element `s` of a row, or place `at` of the memory in which it is prepared. */
@@ -318,6 +417,74 @@ static void multiply_words(struct matvec *v, kir_val first, const struct place *
     }
 }
 
+/* What a word of each row is for words of bytes. */
+struct row_bytes {
+    kir_val digits[2 * MATVEC_DIGITS], scale, sum, bias;
+};
+
+static void load_bytes(struct matvec *v, const struct place *p, int64_t row, struct row_bytes *out) {
+    struct lower *l = v->l;
+    int64_t words = v->size / v->unit, n = MATVEC_DIGITS * v->unit / 4;
+    kir_val from = lower_add(l, lower_mul(l, p->turn, v->lanes), kir_i64(l->k, row * words));
+    kir_val word = lower_add(l, from, p->lane);
+    for (int64_t i = 0; i < n; i++)
+        out->digits[i] = kir_load(l->k, v->buffer, lower_add(l, lower_mul(l, from, n),
+                                                             lower_add(l, p->lane, kir_i64(l->k, i * v->lanes))));
+    out->scale = kir_load(l->k, v->scales, word);
+    if (v->has_offset)
+        out->sum = kir_load(l->k, v->sums, word);
+    if (v->is_signed)
+        out->bias = kir_load(l->k, v->biases, word);
+}
+
+/* The sum over a word of parts times a row's integers. */
+static kir_val dot_bytes(const struct matvec *v, const kir_val *parts, const struct row_bytes *x) {
+    struct lower *l = v->l;
+    int64_t masks = v->unit / 4;
+    kir_val sum = kir_int(l->k, KIR_I32, 0);
+    for (int64_t d = 0; d < MATVEC_DIGITS; d++) {
+        if (d > 0)
+            sum = op(l, KIR_SHL, sum, 8);
+        if (d + 1 == MATVEC_DIGITS && v->is_signed)
+            sum = kir_op2(l->k, KIR_ADD, 0, sum, x->bias);
+        for (int64_t p = 0; p < masks; p++)
+            sum = kir_dot4(l->k, parts[p], x->digits[d * masks + p], sum);
+    }
+    return kir_typed(l->k, KIR_CONVERT, 0, KIR_F32, sum);
+}
+
+/* As multiply_words, in bytes. */
+static void multiply_bytes(struct matvec *v, kir_val first, const struct place *p, kir_val sums, bool ahead) {
+    struct contraction *c = v->c;
+    struct lower *l = v->l;
+    struct kir *k = l->k;
+    struct row_bytes x[MATVEC_ROWS];
+    kir_val word = lower_add(l, lower_mul(l, p->turn, v->lanes), p->lane);
+    int64_t bits = 32 / v->unit;
+    for (int64_t i = 0; i < v->nrows; i++)
+        load_bytes(v, p, i, &x[i]);
+    for (int64_t r = 0; r < v->tile; r++) {
+        struct parts parts;
+        c->result[v->lines].at = line_of_tile(v, first, r);
+        (void)find_parts(k, element(v, word, 0), element(v, word, 1), &parts);
+        const struct kir_node *load = kir_get(k, parts.word);
+        if (ahead && v->ahead)
+            kir_prefetch(k, load->of, lower_add(l, load->arg[0], kir_i64(k, v->ahead)));
+        kir_val part[2] = {parts.word, parts.word};
+        for (int64_t i = 0; i < v->unit / 4; i++) {
+            part[i] = bits == 8 ? part[i] : op(l, KIR_AND, op(l, KIR_SHR, part[i], bits * i), 0x0F0F0F0F);
+            if (v->is_signed)
+                part[i] = op(l, KIR_XOR, part[i], bits == 8 ? -0x7F7F7F80 : 0x08080808);
+        }
+        for (int64_t i = 0; i < v->nrows; i++) {
+            kir_val reg = kir_i64(k, r * v->nrows + i), sum = kir_get_reg(k, sums, reg), d = dot_bytes(v, part, &x[i]);
+            kir_val scale = parts.scale.i ? kir_op2(k, KIR_MUL, 0, x[i].scale, parts.scale) : x[i].scale;
+            sum = kir_fma(k, d, scale, sum);
+            kir_set_reg(k, sums, reg, parts.offset.i ? kir_fma(k, x[i].sum, parts.offset, sum) : sum);
+        }
+    }
+}
+
 /* `count` turns of `steps` vectors, from a place in the lines on, added to the registers `all`. */
 static void sum_lines(struct matvec *v, kir_val all, kir_val first, int64_t begin, int64_t count, int64_t steps,
                       int64_t lanes) {
@@ -325,7 +492,9 @@ static void sum_lines(struct matvec *v, kir_val all, kir_val first, int64_t begi
     struct place p = {.begin = begin, .lane = kir_loop(l->k, KIR_VECTOR, lanes, (uint32_t)v->lanes)};
     kir_val sums = kir_reg(l->k, contract_zero(v->c), v->tile * v->nrows);
     p.turn = kir_loop(l->k, KIR_SERIAL, count, 0);
-    if (v->grouped)
+    if (v->bytes)
+        multiply_bytes(v, first, &p, sums, count > 1);
+    else if (v->grouped)
         multiply_words(v, first, &p, sums, count > 1);
     for (int64_t i = 0; i < steps && !v->grouped; i++)
         multiply(v, first, &p, i, sums, i == 0 && count > 1);
@@ -377,9 +546,12 @@ bool lower_matvec(struct contraction *c) {
     struct matvec v = {.c = c, .l = c->l};
     if (c->conv || c->nsum != 1 || !kir_is_float(c->acc) || c->l->kernel->strict || c->l->native)
         return false;
+    bool bytes = c->acc == KIR_F32 && c->l->target->dot_i8;
     for (v.matrix = 0; v.matrix < 2; v.matrix++)
-        if (is_eligible(&v) && look(&v)) {
-            if (v.prepared)
+        if (is_eligible(&v) && ((bytes && look(&v, true)) || look(&v, false))) {
+            if (v.bytes)
+                prepare_bytes(&v);
+            else if (v.prepared)
                 prepare(&v);
             build(&v);
             c->l->words = false;

@@ -60,6 +60,7 @@ static bool applies(enum kir_op op, enum kir_type t) {
     case KIR_POPCNT:
         return !f && !b;
     case KIR_DOT2:
+    case KIR_DOT4:
         return t == KIR_I32;
     case KIR_ADD:
     case KIR_MUL:

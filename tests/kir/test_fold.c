@@ -78,7 +78,7 @@ static void add_op(struct twins *t) {
         c = pick(t, type_of(t, b));
     } else {
         b = pick(t, type_of(t, a));
-        c = n.op == KIR_FMA ? pick(t, type_of(t, a)) : 0;
+        c = n.op == KIR_FMA || n.op == KIR_DOT4 ? pick(t, type_of(t, a)) : 0;
     }
     int nargs = kir_op_get((enum kir_op)n.op)->nargs;
     n.type = (uint8_t)type_of(t, n.op == KIR_SELECT ? b : a);
