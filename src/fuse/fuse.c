@@ -46,6 +46,7 @@ enum {
     FUSE_LONG = 30,      /* cost from which an op is so much code that copies of it take time to compile */
     FUSE_DEAR = 8,       /* cost from which an op is not computed more often than it has elements */
     FUSE_MOST_REDUCTIONS = 32, /* of a kernel */
+    FUSE_MOST_OUTS = 8,  /* of kernels that become one */
     FUSE_FEW_USES = 8,   /* of an element in a contraction */
     FUSE_FEW_ROWS = 16   /* that a kernel of rows needs to keep threads busy, unless it is small */
 };
@@ -62,7 +63,7 @@ struct node {
     uint32_t nowners, owners[FUSE_OWNERS];
     uint32_t first[FUSE_OWNERS]; /* of its users in that kernel, the first in program order */
     uint32_t first_other;        /* of its users that are no kernel */
-    int8_t *map; /* with one owner: domain dimension of each of its dimensions, -1 for size 1; NULL = some other index */
+    int8_t *map; /* the same for all owners: domain dimension of each of its dimensions, -1 for size 1; NULL = some other index */
 };
 
 /* A kernel whose one output only another one reads. */
@@ -151,6 +152,15 @@ static struct node *node_of(struct fuse *f, ir_val v) {
     return i && !IR_NONE(ir_val_get(f->m, v)->op) ? &f->nodes[i - 1] : NULL;
 }
 
+static uint32_t place_of(const struct fuse *f, ir_op op) {
+    return opt_ids_get(&f->index, op.i) - 1;
+}
+
+/* Of two places where something is read; 0 = nowhere. */
+static uint32_t earliest(uint32_t x, uint32_t y) {
+    return x && (x < y || !y) ? x : y;
+}
+
 /* ---- uses ------------------------------------------------------------------------------------ */
 
 static void need(struct fuse *f, ir_val v, uint32_t at, enum fuse_reason why) {
@@ -195,7 +205,7 @@ static void use(struct fuse *f, const struct node *user, uint32_t at, ir_val v, 
     }
     p->hot |= hot;
     if (i == p->nowners) {
-        p->map = i == 0 ? map : NULL;
+        p->map = i == 0 || same_map(p->map, map, ir_val_type(f->m, v)->rank) ? map : NULL;
         p->nowners++;
         p->owners[i] = k;
         p->first[i] = at;
@@ -411,8 +421,9 @@ static enum fuse_reason join_element(struct fuse *f, const struct fuse_kernel *k
     if ((n->again && !is_cheap(f->m, n)) || (cost >= FUSE_DEAR && !n->map))
         return FUSE_REPEATED;
     ir_val v = ir_result(f->m, n->op, 0);
-    if (cost >= FUSE_DEAR && prefix_of(k, n->map, ir_val_type(f->m, v)) < 0 &&
-        product(k->dims, k->rank) > 2 * count_of(f->m, v)) /* a tensor that is broadcast along the rows */
+    int64_t domain = product(k->dims, k->rank), count = count_of(f->m, v);
+    bool dear = cost >= FUSE_DEAR || (cost > 1 && n->map && domain - count > fuse_small);
+    if (dear && domain > 2 * count && prefix_of(k, n->map, ir_val_type(f->m, v)) < 0) /* it is broadcast along the rows */
         return FUSE_SPREAD;
     return FUSE_FUSED;
 }
@@ -457,6 +468,62 @@ static enum fuse_reason join(struct fuse *f, uint32_t ki, struct node *n) {
     }
 }
 
+/* Whether two kernels may become one, which runs where the later one does. */
+static bool can_unite(const struct fuse *f, const struct fuse_kernel *early, const struct fuse_kernel *late) {
+    return early->schedule == FUSE_MAP && late->schedule == FUSE_MAP && !early->nested && !late->nested &&
+           early->rank == late->rank && memcmp(early->dims, late->dims, late->rank * sizeof *late->dims) == 0 &&
+           early->outs.n + late->outs.n <= FUSE_MOST_OUTS && early->nops + late->nops < FUSE_MOST_OPS &&
+           (!early->wanted || early->wanted > place_of(f, late->root));
+}
+
+/* Kernel `from` becomes a part of `to`: whatever is computed in it is computed there. */
+static void unite(struct fuse *f, uint32_t from, uint32_t to) {
+    struct fuse_kernel *early = f->kernels.v[from], *late = f->kernels.v[to];
+    for (uint32_t i = 0; i < early->outs.n; i++)
+        ARENA_PUSH(f->a, &late->outs, early->outs.v[i]);
+    late->nops += early->nops;
+    late->code += early->code;
+    late->wanted = earliest(late->wanted, early->wanted);
+    early->joined = true;
+    for (uint32_t i = 0; i < f->feeds.n; i++)
+        if (f->feeds.v[i].reader == from)
+            f->feeds.v[i].reader = to;
+    for (struct node *n = f->nodes; n < f->nodes + f->n; n++) {
+        uint32_t *owners = n->owners, here = n->nowners, there = n->nowners;
+        for (uint32_t i = 0; i < n->nowners; i++) {
+            here = owners[i] == to ? i : here;
+            there = owners[i] == from ? i : there;
+        }
+        if (there == n->nowners)
+            continue;
+        if (here == n->nowners) {
+            owners[there] = to;
+            continue;
+        }
+        n->first[here] = earliest(n->first[here], n->first[there]);
+        n->again |= !n->map;
+        n->nowners--;
+        memmove(owners + there, owners + there + 1, (n->nowners - there) * sizeof *owners);
+        memmove(n->first + there, n->first + there + 1, (n->nowners - there) * sizeof *n->first);
+    }
+}
+
+/* Two kernels that compute the op at the same element become one, so that it is computed once and not stored. */
+static bool unite_owners(struct fuse *f, const struct node *n) {
+    const struct ir_type_data *t = ir_val_type(f->m, ir_result(f->m, n->op, 0));
+    if (!n->map || n->again || n->hot || ir_op_get(f->m, n->op)->nresults != 1)
+        return false;
+    for (uint32_t i = 0; i < n->nowners; i++)
+        for (uint32_t j = 0; j < n->nowners; j++) {
+            const struct fuse_kernel *early = f->kernels.v[n->owners[i]], *late = f->kernels.v[n->owners[j]];
+            if (place_of(f, early->root) < place_of(f, late->root) && covers(late, n, t) && can_unite(f, early, late)) {
+                unite(f, n->owners[i], n->owners[j]);
+                return true;
+            }
+        }
+    return false;
+}
+
 /* The op's result as one more output of a kernel that computes it anyway, and runs before anyone else wants it. */
 static bool join_as_output(struct fuse *f, struct node *n) {
     if (ir_op_get(f->m, n->op)->nresults != 1 || n->hot || n->again || n->cls == FUSE_CONTRACTION)
@@ -471,6 +538,9 @@ static bool join_as_output(struct fuse *f, struct node *n) {
         if (!before || i != 0 || !n->map || k->schedule == FUSE_INTO || k->outs.n >= 4 || !covers(k, n, t) ||
             fuse_is_alias(f->m, n->op) || join(f, n->owners[i], n))
             continue;
+        k->wanted = earliest(k->wanted, n->needed ? n->first_other : 0);
+        for (uint32_t j = 1; j < n->nowners; j++)
+            k->wanted = earliest(k->wanted, n->first[j]);
         n->nowners = 1;
         ARENA_PUSH(f->a, &k->outs, ir_result(f->m, n->op, 0));
         n->stored = true;
@@ -485,7 +555,7 @@ static void use_operands(struct fuse *f, struct node *n, uint32_t at) {
     enum ir_op_kind kind = (enum ir_op_kind)x->kind;
     for (uint32_t o = 0; o < n->nowners; o++) {
         struct fuse_kernel *k = f->kernels.v[n->owners[o]];
-        const int8_t *map = n->nowners == 1 ? n->map : NULL;
+        const int8_t *map = n->map;
         int8_t *inner = NULL;
         if (n->cls == FUSE_REDUCTION && k->schedule == FUSE_ROWS && map)
             inner = reduce_map(f, n->op, map, k->outer);
@@ -526,6 +596,9 @@ static void begin_kernel(struct fuse *f, struct node *n) {
         memcpy(k->dims, t->dims, t->rank * sizeof *t->dims);
     for (uint32_t i = 0; i < ir_op_get(f->m, n->op)->nresults; i++)
         ARENA_PUSH(f->a, &k->outs, ir_result(f->m, n->op, i));
+    k->wanted = n->needed ? n->first_other : 0;
+    for (uint32_t i = 0; i < n->nowners; i++)
+        k->wanted = earliest(k->wanted, n->first[i]);
     n->nowners = 1;
     n->owners[0] = f->kernels.n;
     n->hot = n->again = false;
@@ -561,6 +634,8 @@ static void visit(struct fuse *f, uint32_t at) {
     }
     if (!n->needed && n->nowners == 0)
         return; /* nobody wants it */
+    while (n->nowners > 1 && f->o->level >= 2 && !is_cheap(f->m, n) && unite_owners(f, n)) {
+    }
     if (!n->needed && n->nowners == 1) {
         n->why = (uint8_t)join(f, n->owners[0], n);
         if (!n->why) {
@@ -571,7 +646,6 @@ static void visit(struct fuse *f, uint32_t at) {
         n->why = f->o->level < 2 ? FUSE_LEVEL : FUSE_SHARED;
         if (is_cheap(f->m, n) && f->o->level >= 2) {
             n->why = FUSE_FUSED;
-            n->map = NULL;
             use_operands(f, n, at);
             return;
         }

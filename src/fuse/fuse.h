@@ -41,7 +41,8 @@ struct fuse_kernel {
     int64_t dims[IR_MAX_RANK];
     uint32_t nops; /* computed inside, as far as they are counted */
     uint32_t code; /* how long those of them are that are long: costs from FUSE_LONG on */
-    bool joined;   /* a stage of another */
+    uint32_t wanted; /* place in the block of the first op outside that reads an output; 0 = none (while it is clustered) */
+    bool joined;     /* a part of another */
     bool nested;   /* MAP: has a reduction at its elements */
     bool strict;   /* sums of products step by step, as the evaluator has them: level 0 */
     struct {

@@ -149,6 +149,36 @@ func.func @main(%x: tensor<32x32xf32>) -> (tensor<32x32xf32>, tensor<32x32xf32>,
   return %a, %b, %r : tensor<32x32xf32>, tensor<32x32xf32>, tensor<32xf32>
 }
 MLIR
+# two results of one chain
+cat >united.mlir <<'MLIR'
+func.func @main(%x: tensor<50x40xf32>, %y: tensor<50x40xf32>) -> (tensor<50x40xf32>, tensor<50x40xf32>) {
+  %a = stablehlo.add %x, %y : tensor<50x40xf32>
+  %b = stablehlo.multiply %a, %y : tensor<50x40xf32>
+  %c = stablehlo.add %a, %b : tensor<50x40xf32>
+  %d = stablehlo.multiply %b, %c : tensor<50x40xf32>
+  return %c, %d : tensor<50x40xf32>, tensor<50x40xf32>
+}
+MLIR
+# the same, but what reads the first is read by the second
+cat >apart.mlir <<'MLIR'
+func.func @main(%x: tensor<40x40xf32>, %y: tensor<40x40xf32>) -> (tensor<40x40xf32>, tensor<40x40xf32>) {
+  %a = stablehlo.multiply %x, %y : tensor<40x40xf32>
+  %c = stablehlo.add %a, %x : tensor<40x40xf32>
+  %p = stablehlo.dot_general %c, %c, contracting_dims = [1] x [0] : (tensor<40x40xf32>, tensor<40x40xf32>) -> tensor<40x40xf32>
+  %q = stablehlo.dot_general %p, %p, contracting_dims = [1] x [0] : (tensor<40x40xf32>, tensor<40x40xf32>) -> tensor<40x40xf32>
+  %d = stablehlo.multiply %a, %q : tensor<40x40xf32>
+  return %c, %d : tensor<40x40xf32>, tensor<40x40xf32>
+}
+MLIR
+# a root of a few numbers for many elements
+cat >spread.mlir <<'MLIR'
+func.func @main(%x: tensor<2000x64xf32>, %v: tensor<64xf32>) -> tensor<2000x64xf32> {
+  %r = stablehlo.rsqrt %v : tensor<64xf32>
+  %b = stablehlo.broadcast_in_dim %r, dims = [1] : (tensor<64xf32>) -> tensor<2000x64xf32>
+  %0 = stablehlo.multiply %x, %b : tensor<2000x64xf32>
+  return %0 : tensor<2000x64xf32>
+}
+MLIR
 if "$HILO" compile add.mlir --emit plan | grep -q kernel0; then # there is something to generate code with
     kernels 1 softmax.mlir
     kernels 1 dense.mlir
@@ -156,6 +186,9 @@ if "$HILO" compile add.mlir --emit plan | grep -q kernel0; then # there is somet
 
     kernels 1 siblings.mlir
     kernels 3 cousins.mlir
+    kernels 1 united.mlir
+    kernels 4 apart.mlir
+    kernels 2 spread.mlir
 
     # why values are stored: plans say it
     exits 0 compile softmax.mlir --emit plan
