@@ -3,6 +3,8 @@
 #include "fuse/siblings.h"
 #include "fuse/stages.h"
 
+#include <math.h>
+
 #define ALU(x)      FUSE_ELEMENT
 #define FUN(x)      FUSE_ELEMENT
 #define ELT(x)      FUSE_ELEMENT
@@ -414,10 +416,51 @@ static bool is_used_seldom(const struct fuse *f, const struct fuse_kernel *k, co
     return products <= (double)FUSE_FEW_USES * (double)count_of(f->m, ir_result(f->m, n->op, 0));
 }
 
+/* Bytes in memory that a value is computed from, as far as is looked. */
+static double source_bytes(const struct fuse *f, ir_val v, int depth) {
+    ir_op op = ir_val_get(f->m, v)->op;
+    size_t bytes;
+    if (fuse_is_constant(f->m, v))
+        return 0;
+    enum fuse_class cls = IR_NONE(op) ? FUSE_NONE : fuse_class(ir_kind(f->m, op));
+    if ((cls != FUSE_ELEMENT && cls != FUSE_MOVE) || depth == 0)
+        return ir_type_bytes(ir_val_type(f->m, v), &bytes) ? (double)bytes : INFINITY;
+    double sum = 0;
+    for (uint32_t i = 0; i < ir_op_get(f->m, op)->noperands; i++)
+        sum += source_bytes(f, ir_operand(f->m, op, i), depth - 1);
+    return sum;
+}
+
+/* Whether a contraction brings each element once into the order in which it is read, or few times, and it comes out of much
+   less memory than it would be stored in: what dequantises a matrix for many rows. */
+static bool is_packed(const struct fuse *f, const struct fuse_kernel *k, const struct node *n) {
+    enum { LEAST = 32 }; /* rows, columns, terms of the sums: blocks pay then (kir/lower_block.c) */
+    const struct ir_module *m = f->m;
+    size_t bytes, nbatch, nsum;
+    if (ir_kind(m, k->heart) != IR_DOT_GENERAL || cost_of(m, n->op) > 1 || n->nowners != 1)
+        return false;
+    ir_attr a = ir_prop(m, k->heart, IR_DOT_GENERAL_dot_dimension_numbers);
+    for (uint32_t side = 0; side < 2; side++) {
+        ir_val x = ir_operand(m, k->heart, side);
+        const int64_t *dims = ir_val_type(m, x)->dims, *batch, *sum;
+        batch = ir_field_dims(m, a, side ? IR_DOT_rhs_batching_dimensions_F : IR_DOT_lhs_batching_dimensions_F, &nbatch);
+        sum = ir_field_dims(m, a, side ? IR_DOT_rhs_contracting_dimensions_F : IR_DOT_lhs_contracting_dimensions_F, &nsum);
+        int64_t terms = 1, others = count_of(m, x);
+        for (size_t i = 0; i < nsum; i++)
+            terms *= dims[sum[i]];
+        for (size_t i = 0; i < nbatch && others > 0; i++)
+            others /= dims[batch[i]];
+        if (terms < LEAST || others / terms < LEAST)
+            return false;
+    }
+    ir_val v = ir_result(m, n->op, 0);
+    return ir_type_bytes(ir_val_type(m, v), &bytes) && 2 * source_bytes(f, v, 10) <= (double)bytes;
+}
+
 static enum fuse_reason join_element(struct fuse *f, const struct fuse_kernel *k, const struct node *n) {
     int cost = cost_of(f->m, n->op);
     if (n->hot)
-        return ir_kind(f->m, n->op) == IR_CONVERT || is_used_seldom(f, k, n) ? FUSE_FUSED : FUSE_CONTRACTED;
+        return ir_kind(f->m, n->op) == IR_CONVERT || is_used_seldom(f, k, n) || is_packed(f, k, n) ? FUSE_FUSED : FUSE_CONTRACTED;
     if ((n->again && !is_cheap(f->m, n)) || (cost >= FUSE_DEAR && !n->map))
         return FUSE_REPEATED;
     ir_val v = ir_result(f->m, n->op, 0);

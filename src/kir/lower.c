@@ -240,7 +240,7 @@ static bool load_byte(struct lower *l, ir_val v, const struct index *at, struct 
 struct elem lower_load(struct lower *l, ir_val v, const struct index *at) {
     const struct ir_type_data *t = ir_val_type(l->m, v);
     struct elem byte;
-    if (l->words && load_byte(l, v, at, &byte))
+    if (l->words >= 8 && load_byte(l, v, at, &byte))
         return byte;
     uint32_t buffer = lower_param(l, v, KIR_IN);
     kir_val i = lower_linear(l, t->dims, t->rank, at);

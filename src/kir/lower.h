@@ -98,7 +98,7 @@ struct lower {
     struct lower_memo *memo;
     struct opt_ids param_of; /* by value: 1 + parameter */
     struct opt_ids words_of; /* the same, of values that are read as words */
-    bool words;              /* parts of less than a byte are taken out of words of 32 bits */
+    uint32_t words;          /* integers of at most so many bits are taken out of words of 32 bits; 4, 8, or 0: none */
     struct lower_rows *rows; /* ROWS: scratch of the passes */
     struct lower_stages *stages; /* STAGES: scratch of the stages */
     bool native;             /* inside of a native loop */

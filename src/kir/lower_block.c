@@ -599,6 +599,7 @@ bool contract_blocks(struct contraction *c, uint32_t v) {
         return false;
     }
     find_blocks(&b);
+    l->words = 4; /* packed lane by lane, of which each has another line: a word has what the next lines want */
     if (!b.here)
         pack_before(&b);
     if (b.before)
@@ -633,5 +634,6 @@ bool contract_blocks(struct contraction *c, uint32_t v) {
     block(&b, &here);
     kir_close(l->k);
     c->packed[0].on = c->packed[1].on = c->pairs = false;
+    l->words = 0;
     return true;
 }

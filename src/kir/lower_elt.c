@@ -253,7 +253,7 @@ static struct elem bitcast_part(struct lower *l, ir_op op, const struct index *a
     }
     kir_val which = i.at[--i.n];
     struct elem e = {{0}, {0}};
-    if (l->words && part->bits < 8 && bitcast_word(l, op, &i, which, &e))
+    if (part->bits <= l->words && part->bits < 8 && bitcast_word(l, op, &i, which, &e))
         return e;
     kir_val x = lower_value(l, ir_operand(l->m, op, 0), &i).re;
     kir_val bits = lower_mul(l, which, part->bits);

@@ -150,7 +150,7 @@ static bool look(struct matvec *v, bool as_bytes) {
     v->unit = parts_of_word(c->l->m, ir_operand(c->l->m, c->op, v->matrix), as_bytes, 16);
     if (v->size < v->unit || (as_bytes && (v->unit != 4 && v->unit != 8)))
         return false;
-    c->l->words = v->unit > 1;
+    c->l->words = v->unit == 1 ? 0 : as_bytes ? 8 : 4;
     contract_try(c, &trial);
     struct kir *k = c->l->k;
     for (uint32_t i = 0; i < c->nresult; i++)
@@ -180,7 +180,7 @@ static bool look(struct matvec *v, bool as_bytes) {
     int64_t turn = v->lanes * v->steps;
     bool fits = contiguous && v->size >= turn && (v->unit == 1 || v->size % turn == 0) && v->unit <= MATVEC_UNIT &&
                 (v->grouped || !as_bytes);
-    c->l->words = fits && v->unit > 1;
+    c->l->words = !fits || v->unit == 1 ? 0 : as_bytes ? 8 : 4;
     return fits;
 }
 
@@ -554,7 +554,7 @@ bool lower_matvec(struct contraction *c) {
             else if (v.prepared)
                 prepare(&v);
             build(&v);
-            c->l->words = false;
+            c->l->words = 0;
             return true;
         }
     return false;
