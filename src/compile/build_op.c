@@ -144,8 +144,9 @@ static void while_loop(struct build *b, ir_op op) {
     build_cluster(b, body, &fb);
     if (native_loop(b, op, &ft, &fb))
         return;
-    uint32_t n = ir_op_get(b->m, op)->noperands, states = 0, fills;
-    uint32_t *from = operand_buffers(b, op), *state = ARENA_ARRAY(b->a, uint32_t, n + 1),
+    uint32_t n = ir_op_get(b->m, op)->noperands, states = 0, copied = 0, fills;
+    uint32_t *from = operand_buffers(b, op), *first = ARENA_ARRAY(b->a, uint32_t, n + 1),
+             *filled = ARENA_ARRAY(b->a, uint32_t, n + 1), *state = ARENA_ARRAY(b->a, uint32_t, n + 1),
              *which = ARENA_ARRAY(b->a, uint32_t, n + 1);
     const ir_val *tests = ir_block_get(b->m, test)->args, *args = ir_block_get(b->m, body)->args;
     const ir_val *nexts = ir_op_get(b->m, ir_terminator(b->m, body))->operands;
@@ -153,15 +154,20 @@ static void while_loop(struct build *b, ir_op op) {
         uint32_t buffer = from[i];
         if (!IR_SAME(nexts[i], args[i])) {
             buffer = build_temp(b, ir_result(b->m, op, i));
-            from[states] = from[i];
             which[states] = i;
             state[states++] = buffer;
+            if (opt_loop_overwrites(b->m, op, i)) {
+                plan_undefined(b->p, buffer);
+            } else {
+                first[copied] = from[i];
+                filled[copied++] = buffer;
+            }
         }
         build_bind(b, ir_result(b->m, op, i), buffer);
         build_bind(b, tests[i], buffer);
         build_bind(b, args[i], buffer);
     }
-    plan_copy(b->p, states, from, state);
+    plan_copy(b->p, copied, first, filled);
     plan_loop_begin(b->p);
     fills = b->fills.n;
     build_block(b, test, &ft);

@@ -1,4 +1,4 @@
-/* What is known of while loops: opt_trip_count. */
+/* What is known of while loops: opt_trip_count, opt_loop_overwrites. */
 #include "opt/opt.h"
 
 enum { LOOP_FAR = 61 }; /* beyond 2^61 from zero numbers are not computed with */
@@ -84,7 +84,14 @@ static bool in_range(const struct ir_dtype_info *t, int64_t first, int64_t step,
     return last < span && last >= (t->cls == IR_UINT ? 0 : -span);
 }
 
-bool opt_trip_count(const struct ir_module *m, ir_op loop, uint64_t *n) {
+/* The variable that a loop counts with. */
+struct counter {
+    uint32_t i;
+    int64_t first, step;
+    uint64_t turns;
+};
+
+static bool find_counter(const struct ir_module *m, ir_op loop, struct counter *out) {
     static const unsigned char mirror[] = {
         [IR_COMPARISON_DIRECTION_EQ] = IR_COMPARISON_DIRECTION_EQ, [IR_COMPARISON_DIRECTION_NE] = IR_COMPARISON_DIRECTION_NE,
         [IR_COMPARISON_DIRECTION_GE] = IR_COMPARISON_DIRECTION_LE, [IR_COMPARISON_DIRECTION_GT] = IR_COMPARISON_DIRECTION_LT,
@@ -95,14 +102,117 @@ bool opt_trip_count(const struct ir_module *m, ir_op loop, uint64_t *n) {
     if (IR_NONE(test) || ir_kind(m, test) != IR_COMPARE)
         return false;
     for (uint32_t k = 0; k < 2; k++) {
-        int64_t first, bound, step, how = ir_prop_i64(m, test, IR_COMPARE_comparison_direction);
+        int64_t bound, how = ir_prop_i64(m, test, IR_COMPARE_comparison_direction);
         uint32_t i;
         if (!argument(m, ir_operand(m, test, k), cond, &i) || opt_loop_invariant(m, loop, i) ||
-            !known(m, loop, cond, ir_operand(m, test, 1 - k), &bound) || !opt_integer(m, ir_operand(m, loop, i), &first) ||
-            first > INT64_C(1) << LOOP_FAR || first < -(INT64_C(1) << LOOP_FAR) || !step_of(m, loop, i, &step))
+            !known(m, loop, cond, ir_operand(m, test, 1 - k), &bound) ||
+            !opt_integer(m, ir_operand(m, loop, i), &out->first) || out->first > INT64_C(1) << LOOP_FAR ||
+            out->first < -(INT64_C(1) << LOOP_FAR) || !step_of(m, loop, i, &out->step))
             continue;
         const struct ir_dtype_info *t = ir_dtype_get(ir_val_type(m, ir_operand(m, loop, i))->dtype);
-        return count(k ? mirror[how] : how, first, bound, step, n) && in_range(t, first, step, *n);
+        out->i = i;
+        return count(k ? mirror[how] : how, out->first, bound, out->step, &out->turns) &&
+               in_range(t, out->first, out->step, out->turns);
     }
     return false;
+}
+
+bool opt_trip_count(const struct ir_module *m, ir_op loop, uint64_t *n) {
+    struct counter c;
+    if (!find_counter(m, loop, &c))
+        return false;
+    *n = c.turns;
+    return true;
+}
+
+/* ---- variables that are written before they are read ------------------------------------------- */
+
+/* How often a value is an operand in a block, nested ones too. */
+static uint32_t uses_in(const struct ir_module *m, ir_block b, ir_val v) {
+    uint32_t n = 0;
+    for (ir_op op = ir_block_get(m, b)->first; !IR_NONE(op); op = ir_op_get(m, op)->next) {
+        for (uint32_t i = 0; i < ir_op_get(m, op)->noperands; i++)
+            n += IR_SAME(ir_operand(m, op, i), v);
+        for (uint32_t i = 0; i < ir_op_get(m, op)->nregions; i++)
+            for (ir_block c = ir_region_get(m, ir_op_region(m, op, i))->first; !IR_NONE(c); c = ir_block_get(m, c)->next)
+                n += uses_in(m, c, v);
+    }
+    return n;
+}
+
+enum { LOOP_DEEP = 8, LOOP_NEAR = 30 }; /* 2^30: what stays below has room in 32 bits, whatever is added on the way */
+
+static bool near(int64_t v) {
+    return v < INT64_C(1) << LOOP_NEAR && v > -(INT64_C(1) << LOOP_NEAR);
+}
+
+/* The integer, seen from the body, is scale * counter + plus: sums and differences of small numbers. */
+static bool of_counter(const struct ir_module *m, ir_op loop, const struct counter *c, ir_val v, int deep, int64_t *scale,
+                       int64_t *plus) {
+    ir_block body = loop_block(m, loop, 1);
+    ir_op op = ir_val_get(m, v)->op;
+    uint32_t i;
+    const struct ir_dtype_info *t = ir_dtype_get(ir_val_type(m, v)->dtype);
+    if (t->bits < 32 || t->cls != IR_SINT)
+        return false;
+    *scale = 0;
+    if (known(m, loop, body, v, plus))
+        return near(*plus);
+    if (argument(m, v, body, &i)) {
+        *scale = 1;
+        *plus = 0;
+        return i == c->i;
+    }
+    if (!deep || IR_NONE(op))
+        return false;
+    int64_t scales[2], pluses[2];
+    switch (ir_kind(m, op)) {
+    case IR_CONVERT:
+    case IR_RESHAPE:
+        return of_counter(m, loop, c, ir_operand(m, op, 0), deep - 1, scale, plus);
+    case IR_ADD:
+    case IR_SUBTRACT:
+        for (uint32_t k = 0; k < 2; k++)
+            if (!of_counter(m, loop, c, ir_operand(m, op, k), deep - 1, &scales[k], &pluses[k]))
+                return false;
+        int64_t sign = ir_kind(m, op) == IR_ADD ? 1 : -1;
+        *scale = scales[0] + sign * scales[1];
+        *plus = pluses[0] + sign * pluses[1];
+        return near(*plus) && (*scale == 1 || *scale == -1 || *scale == 0);
+    default:
+        return false;
+    }
+}
+
+/* Parts of `part`, one a turn, are all of a dimension. */
+static bool covers(const struct ir_module *m, ir_op loop, const struct counter *c, ir_val at, int64_t part, int64_t size) {
+    int64_t scale, plus, by;
+    if (!near(size) || !near(c->first) || !near(c->step) || c->turns > UINT64_C(1) << LOOP_NEAR ||
+        !near((int64_t)c->turns * c->step) || !of_counter(m, loop, c, at, LOOP_DEEP, &scale, &plus) || scale == 0)
+        return false;
+    int64_t begin = scale * c->first + plus, end = begin + scale * c->step * ((int64_t)c->turns - 1);
+    int64_t low = begin < end ? begin : end, high = begin < end ? end : begin;
+    by = c->step < 0 ? -c->step : c->step;
+    return low == 0 && high == size - part && by <= part;
+}
+
+bool opt_loop_overwrites(const struct ir_module *m, ir_op loop, uint32_t i) {
+    struct counter c;
+    ir_block cond = loop_block(m, loop, 0), body = loop_block(m, loop, 1);
+    ir_val before = ir_block_get(m, body)->args[i], after = ir_operand(m, ir_terminator(m, body), i);
+    ir_op update = ir_val_get(m, after)->op;
+    if (IR_NONE(update) || ir_kind(m, update) != IR_DYNAMIC_UPDATE_SLICE || !IR_SAME(ir_op_get(m, update)->parent, body) ||
+        !IR_SAME(ir_operand(m, update, 0), before) || uses_in(m, body, before) != 1 || uses_in(m, body, after) != 1 ||
+        uses_in(m, cond, ir_block_get(m, cond)->args[i]) || !find_counter(m, loop, &c) || c.turns == 0)
+        return false;
+    const struct ir_type_data *whole = ir_val_type(m, before), *part = ir_val_type(m, ir_operand(m, update, 1));
+    bool divided = false;
+    for (uint32_t k = 0; k < whole->rank; k++) {
+        if (part->dims[k] == whole->dims[k])
+            continue;
+        if (divided || part->dims[k] < 1 || !covers(m, loop, &c, ir_operand(m, update, 2 + k), part->dims[k], whole->dims[k]))
+            return false;
+        divided = true;
+    }
+    return true;
 }

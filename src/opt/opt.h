@@ -163,6 +163,9 @@ bool opt_integer(const struct ir_module *m, ir_val v, int64_t *out);
 bool opt_loop_invariant(const struct ir_module *m, ir_op loop, uint32_t i);
 /* How often the body of a while runs, where it counts by a constant from one to another; false when that is not known. */
 bool opt_trip_count(const struct ir_module *m, ir_op loop, uint64_t *n);
+/* A while writes all of variable i, a part each turn (dynamic_update_slice), and reads none of it: what it is first does not
+   matter. */
+bool opt_loop_overwrites(const struct ir_module *m, ir_op loop, uint32_t i);
 
 /* The module has custom calls that the pass `fused` writes out. */
 bool opt_has_fused(const struct ir_module *m);
