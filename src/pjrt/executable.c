@@ -130,7 +130,7 @@ static hilo_status divide(struct pjrt_executable *x, struct ir_module *m) {
     struct strbuf text;
     diag_init(&d, c->al);
     opt_init(&o, m, &d);
-    o.options.passes = "inline,partition";
+    o.options.passes = "inline,partition,dce"; /* without the functions that were called */
     o.options.verify = true;
     hilo_status status = opt_run(&o);
     opt_free(&o);

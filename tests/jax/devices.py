@@ -200,6 +200,12 @@ try:
     check("a device that fails", False)
 except jax.errors.JaxRuntimeError as error:
     check("a device that fails", "no such luck" in str(error))
+# What a called function says about whole arrays is put in place with it; the program that is shown is that of one partition.
+spread = NamedSharding(mesh(hilo, (8,), ("a",)), P("a"))
+called = jax.jit(lambda v: lax.with_sharding_constraint(v * 2, spread))
+shown = jax.jit(lambda v: called(v) + called(v + 1)).lower(jax.device_put(jnp.arange(16.0), spread)).compile().as_text()
+check("the program of a partition is shown", "f32[2]" in shown)
+
 from jax._src import dispatch  # noqa: E402: JAX would raise the error again at its end
 
 dispatch.runtime_tokens.clear()
