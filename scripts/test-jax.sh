@@ -1,17 +1,20 @@
 #!/usr/bin/env bash
-# test-jax.sh PATH [FILE...]: runs JAX's own tests on hilo. PATH is a checkout of jax-ml/jax at the tag of the installed
-# JAX; FILE names its tests (lax_test), by default those that make sense on one CPU device. Each file is a process of
-# its own. Needs JAX and pytest, in the environment of $HILO_PYTHON, in .venv, or python3's.
-# $JAX_NUM_GENERATED_CASES, 1 by default, is how many cases JAX draws for each of its generated tests.
+# test-jax.sh [--compare] PATH [FILE...]: runs JAX's own tests on hilo. PATH is a checkout of jax-ml/jax at the tag of the
+# installed JAX; FILE names its tests (lax_test), by default those of the array operations. Each file is a process of its
+# own, with as many devices as it asks for. Needs JAX, pytest and absl-py, in the environment of $HILO_PYTHON, in .venv, or
+# python3's. $JAX_NUM_GENERATED_CASES, 1 by default, is how many cases JAX draws for each of its generated tests.
+# With --compare they run on XLA's CPU, too, and the last lines say how many of those that pass there pass on hilo.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 root=$PWD
-jax=${1:?usage: test-jax.sh PATH [FILE...]}
+compare=
+[ "${1:-}" != --compare ] || { compare=1; shift; }
+jax=${1:?usage: test-jax.sh [--compare] PATH [FILE...]}
 shift
 python=${HILO_PYTHON:-python3}
 [ -n "${HILO_PYTHON:-}" ] || [ ! -x .venv/bin/python ] || python=$root/.venv/bin/python
-if ! "$python" -c 'import jax, pytest' 2>/dev/null; then
-    echo 'no JAX and pytest: its tests are skipped'
+if ! "$python" -c 'import absl, jax, pytest' 2>/dev/null; then
+    echo 'no JAX, pytest and absl-py: its tests are skipped'
     echo '0 passed, 0 failed, 1 skipped'
     exit 0
 fi
@@ -31,10 +34,21 @@ passed=0 failed=0 skipped=0
 count() { # WORD LOG: the number before that word in pytest's summary
     grep -E '^[0-9].* in [0-9.]+s' "$2" | tail -n 1 | sed -nE "s/^(.*[^0-9])?([0-9]+) $1.*/\2/p"
 }
-mkdir -p build/jax-logs
+outcomes=$root/build/jax-outcomes
+mkdir -p build/jax-logs "$outcomes/hilo" "$outcomes/cpu"
+rm -f "$outcomes"/*/*.tsv
 cd "$jax" || exit
 for file in "${files[@]}"; do
     log=$root/build/jax-logs/$file.log
+    devices=$(sed -nE 's/^jtu\.request_cpu_devices\(([0-9]+)\).*/\1/p' "tests/$file.py")
+    export HILO_NUM_DEVICES=${devices:-1}
+    if [ -n "$compare" ]; then
+        for platform in hilo cpu; do
+            JAX_PLATFORMS=$platform HILO_OUTCOMES=$outcomes/$platform/$file.tsv timeout -k 10 "${HILO_JAX_TIMEOUT:-3600}" \
+                "$python" -m pytest -q -p outcomes --tb=short -p no:cacheprovider "tests/$file.py" >"$log" 2>&1
+        done
+        continue
+    fi
     timeout -k 10 "${HILO_JAX_TIMEOUT:-3600}" "$python" -m pytest -q -rX -p known_failures --tb=short \
         "tests/$file.py" >"$log" 2>&1
     status=$?
@@ -44,5 +58,6 @@ for file in "${files[@]}"; do
     grep -E '^(FAILED|ERROR|XPASS) ' "$log" | cut -c 1-160 | sed 's/^/    /'
     passed=$((passed + ${p:-0})) failed=$((failed + ${f:-0})) skipped=$((skipped + ${s:-0} + ${x:-0}))
 done
+[ -z "$compare" ] || exec "$python" "$root/tests/jax/outcomes.py" "$outcomes/hilo" "$outcomes/cpu"
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" = 0 ]
