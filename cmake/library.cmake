@@ -6,10 +6,16 @@ if(OpenMP_C_FOUND)
     list(APPEND libs OpenMP::OpenMP_C)
 endif()
 # What the room llm reads models with: JSON, regular expressions, Unicode.
+# In a package their code is inside, where their archives are.
 foreach(lib IN ITEMS jansson pcre2-8 utf8proc)
-    find_library(LIB_${lib} ${lib} REQUIRED)
+    if(HILO_PACKAGE)
+        find_library(LIB_${lib} NAMES lib${lib}.a ${lib} REQUIRED)
+        list(APPEND libs ${LIB_${lib}})
+    else()
+        find_library(LIB_${lib} ${lib} REQUIRED)
+        list(APPEND libs ${lib})
+    endif()
     mark_as_advanced(LIB_${lib})
-    list(APPEND libs ${lib})
 endforeach()
 if(HILO_LLVM)
     # Its headers alone: the library is opened when something is compiled.

@@ -35,6 +35,15 @@ check 'the wheel builds' "$python" -m pip wheel --no-build-isolation --no-deps -
 wheel=$(ls "$dir"/*.whl)
 check 'it is not larger than 60 MB' [ "$(stat -c %s "$wheel")" -le 60000000 ]
 
+# Its libraries need the C library and nothing else, but for LLVM, which is opened; `glibc` is the least version of it.
+mkdir "$dir/unpacked"
+check 'it unpacks' "$python" -m zipfile -e "$wheel" "$dir/unpacked"
+needs=$(objdump -p "$dir"/unpacked/hilo/*.so | sed -n 's/^ *NEEDED *//p' | sort -u)
+others=$(echo "$needs" | grep -vE '^(lib(c|m|dl|pthread|rt|gcc_s)\.so|ld-linux)')
+glibc=$(objdump -T "$dir"/unpacked/hilo/*.so | grep -oE 'GLIBC_[0-9.]+' | sort -Vu | tail -n 1)
+check "it needs the C library only, not: $others" [ -z "$others" ]
+[ "$inside" = OFF ] || check 'LLVM is inside' [ -e "$dir/unpacked/hilo/libhilo-llvm.so" ]
+
 # JAX and numpy are those of the environment that builds; what is installed here comes first.
 check 'a fresh environment' "$python" -m venv "$dir/venv"
 own=$("$dir/venv/bin/python" -c 'import site; print(site.getsitepackages()[0])')
@@ -60,6 +69,6 @@ assert (hilo.load(f.serialize())(np.arange(3, dtype=np.float32)) == [0, 2, 4]).a
 maps = open('/proc/self/maps').read()
 assert '$own/hilo/libhilo.so' in maps and ('libhilo-llvm.so' in maps) == ('$inside' == 'ON')
 "
-echo "the wheel: $(stat -c %s "$wheel") bytes, with LLVM inside: $inside"
+echo "the wheel: $(stat -c %s "$wheel") bytes, with LLVM inside: $inside, for ${glibc/_/ } and later"
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]
