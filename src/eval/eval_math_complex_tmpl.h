@@ -175,6 +175,8 @@ COMPLEX F(tanh)(COMPLEX z) {
     R x = z.re, y = z.im, a = M(fabs)(x);
     if (y == 0) /* even for NaN */
         return F(make)(M(tanh)(x), y);
+    if (isfinite(a) && !isfinite(y)) /* as C has it: there is no limit */
+        return F(make)(y - y, y - y);
     if (a > (R)0.35 * R_DIGITS) {
         R im = isinf(a) && !isfinite(y) ? 0 : 4 * M(sin)(y) * M(cos)(y) * M(exp)(-2 * a);
         return F(make)(M(copysign)(1, x), im);

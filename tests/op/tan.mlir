@@ -54,3 +54,24 @@ func.func @complex() {
   check.expect_close %s, %d, max_ulp_difference = 1 : tensor<1xcomplex<f64>>, tensor<1xcomplex<f64>>
   func.return
 }
+
+// -----
+
+// Along the real axis there is no limit, however far from it one is.
+func.func @infinite() {
+  %inf = stablehlo.constant dense<0x7F800000> : tensor<f32>
+  %y = stablehlo.constant dense<1.0e10> : tensor<f32>
+  %z = stablehlo.complex %inf, %y : tensor<complex<f32>>
+  %r = stablehlo.tan %z : tensor<complex<f32>>
+  %re = stablehlo.real %r : (tensor<complex<f32>>) -> tensor<f32>
+  %im = stablehlo.imag %r : (tensor<complex<f32>>) -> tensor<f32>
+  %a = stablehlo.compare NE, %re, %re : (tensor<f32>, tensor<f32>) -> tensor<i1>
+  %b = stablehlo.compare NE, %im, %im : (tensor<f32>, tensor<f32>) -> tensor<i1>
+  check.expect_eq_const %a, dense<true> : tensor<i1>
+  check.expect_eq_const %b, dense<true> : tensor<i1>
+  %w = stablehlo.complex %y, %inf : tensor<complex<f32>>
+  %s = stablehlo.tan %w : tensor<complex<f32>>
+  %one = stablehlo.imag %s : (tensor<complex<f32>>) -> tensor<f32>
+  check.expect_eq_const %one, dense<1.0> : tensor<f32>
+  func.return
+}
