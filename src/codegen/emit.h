@@ -25,7 +25,8 @@ struct emit_node {
         LLVMValueRef v;
         uint32_t stamp; /* of the VECTOR loop in which it is valid */
     } lanes[2];
-    LLVMValueRef code;                /* ROUND: the bits in its format, so that a store need not round again */
+    LLVMValueRef code;                /* ROUND: the bits in its format, so that a store need not round again; LOAD: its lanes,
+                                         where a load in front of it read them, too */
     uint32_t slot;                    /* REG: its first register */
     const struct emit_slots *changes; /* LOOP, IF, WHILE: registers from outside that change inside */
     int64_t stride;                   /* LINEAR, or UNIFORM with 0 */
@@ -179,6 +180,12 @@ LLVMValueRef emit_fmod(struct emit *e, enum kir_type t, LLVMValueRef a, LLVMValu
 LLVMValueRef emit_fma(struct emit *e, enum kir_type t, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c);
 
 LLVMValueRef emit_load(struct emit *e, kir_val v, bool scalar);
+/* A load that begins a square (emit_square.c): true, with the lanes of all its loads as their `code`. */
+bool emit_square(struct emit *e, kir_val v);
+/* Elements of a buffer side by side from an index on, as `t`. */
+LLVMValueRef emit_row(struct emit *e, uint32_t buffer, LLVMValueRef index, LLVMTypeRef t);
+/* An index as another value and a constant. */
+kir_val emit_without_constant(const struct emit *e, kir_val index, int64_t *constant);
 void emit_store(struct emit *e, kir_val v);
 void emit_prefetch(struct emit *e, const struct kir_node *n);
 void emit_tile(struct emit *e, const struct kir_node *n);

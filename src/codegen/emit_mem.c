@@ -138,6 +138,10 @@ static LLVMValueRef mem_plain_load(struct emit *e, uint32_t buffer, LLVMTypeRef 
     return v;
 }
 
+LLVMValueRef emit_row(struct emit *e, uint32_t buffer, LLVMValueRef index, LLVMTypeRef t) {
+    return mem_plain_load(e, buffer, t, mem_address(e, buffer, index), ir_dtype_get(e->k->buffers.v[buffer].dtype)->bytes);
+}
+
 static enum mem_form mem_form_of(const struct emit *e, const struct kir_node *n, const struct emit_node *index,
                                  LLVMValueRef mask) {
     if (index->class != EMIT_LINEAR)
@@ -330,6 +334,11 @@ LLVMValueRef emit_load(struct emit *e, kir_val v, bool scalar) {
     static const struct emit_slots none = {0};
     const struct llvm *l = e->l;
     const struct kir_node *n = kir_get(e->k, v);
+    if (!scalar && (e->nodes[v.i].code || emit_square(e, v))) {
+        LLVMValueRef turned = e->nodes[v.i].code;
+        e->nodes[v.i].code = NULL;
+        return turned;
+    }
     if (!emit_is(n->arg[1]))
         return mem_load(e, n, scalar, NULL, NULL);
     LLVMValueRef otherwise = emit_value(e, n->arg[2], scalar);
@@ -377,8 +386,7 @@ static void mem_store(struct emit *e, const struct kir_node *n, LLVMValueRef gua
 
 /* ---- stores to every other element ----------------------------------------------------------- */
 
-/* An index as another value and a constant. */
-static kir_val mem_without_constant(const struct emit *e, kir_val index, int64_t *constant) {
+kir_val emit_without_constant(const struct emit *e, kir_val index, int64_t *constant) {
     const struct kir_node *n = kir_get(e->k, index);
     *constant = 0;
     return n->op == KIR_ADD && kir_is_const(e->k, n->arg[1], constant) ? n->arg[0] : index;
@@ -390,7 +398,7 @@ static int mem_neighbours(const struct emit *e, const struct kir_node *a, const 
     const struct emit_node *ia = &e->nodes[a->arg[0].i], *ib = &e->nodes[b->arg[0].i];
     bool alike = a->of == b->of && !emit_is(a->arg[2]) && !emit_is(b->arg[2]) && ia->class == EMIT_LINEAR &&
                  ib->class == EMIT_LINEAR && ia->stride == 2 && ib->stride == 2 && ia->every == 1 && ib->every == 1;
-    if (!alike || mem_without_constant(e, a->arg[0], &ca).i != mem_without_constant(e, b->arg[0], &cb).i)
+    if (!alike || emit_without_constant(e, a->arg[0], &ca).i != emit_without_constant(e, b->arg[0], &cb).i)
         return 0;
     return cb == ca + 1 ? 1 : ca == cb + 1 ? -1 : 0;
 }
@@ -464,17 +472,20 @@ void emit_store(struct emit *e, kir_val v) {
 
 /* ---- prefetch, tiles ------------------------------------------------------------------------- */
 
-/* Every line that the lanes lie in, when they lie side by side. */
+/* Every line that the lanes lie in, when they lie side by side or a constant distance apart. */
 void emit_prefetch(struct emit *e, const struct kir_node *n) {
+    enum { LINE = 64 };
     const struct emit_node *index = &e->nodes[n->arg[0].i];
     if (emit_varies(e, n->arg[0]))
         return;
     LLVMValueRef p = mem_address(e, n->of, emit_scalar(e, n->arg[0]));
-    uint64_t bytes = ir_dtype_get(e->k->buffers.v[n->of].dtype)->bytes;
-    bool row = e->width && index->class == EMIT_LINEAR && index->stride == 1;
-    uint64_t all = row ? bytes * e->width / (uint64_t)index->every : bytes;
-    for (uint64_t at = 0; at < all; at += 64) {
-        LLVMValueRef args[] = {at ? mem_beyond(e, n->of, p, (int64_t)(at / bytes)) : p, e->l->ConstInt(e->i32, 0, false),
+    int64_t bytes = ir_dtype_get(e->k->buffers.v[n->of].dtype)->bytes, count = 1, step = LINE / bytes;
+    if (e->width && index->class == EMIT_LINEAR && index->stride == 1)
+        count = (bytes * e->width / index->every + LINE - 1) / LINE;
+    else if (e->width && index->class == EMIT_LINEAR && index->every == 1 && index->stride * bytes >= LINE)
+        count = e->width, step = index->stride;
+    for (int64_t i = 0; i < count; i++) {
+        LLVMValueRef args[] = {i ? mem_beyond(e, n->of, p, i * step) : p, e->l->ConstInt(e->i32, 0, false),
                                e->l->ConstInt(e->i32, 3, false), e->l->ConstInt(e->i32, 1, false)};
         emit_intrinsic(e, "llvm.prefetch", &e->ptr, 1, args, 4);
     }

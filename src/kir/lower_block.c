@@ -15,7 +15,7 @@ enum {
     BLOCK_ROWS = TORTURED(TORTURE_TILE, 24), /* fewer products with an element do not pay for packing it */
     BLOCK_WORK = TORTURED(TORTURE_PART, 1 << 17), /* nor do fewer in all */
     BLOCK_DEPTH = TORTURED(TORTURE_PART, 384), /* of a slab, about */
-    BLOCK_COLUMNS = TORTURED(TORTURE_PART, 512), /* of a block, where panels were packed before */
+    BLOCK_COLUMNS = TORTURED(TORTURE_PART, 1024), /* of a block, where panels were packed before */
     BLOCK_COLUMNS_HERE = TORTURED(TORTURE_PART, 128), /* where they are packed in it */
     BLOCK_TILES_HERE = TORTURED(TORTURE_TILE, 28), /* most tiles of rows for that */
     BLOCK_GRID = 16, /* blocks that keep threads busy */
@@ -108,6 +108,8 @@ static void find_slabs(struct blocks *b) {
     while (b->cut > 0 && b->inner * b->line[b->cut] <= most / 2)
         b->inner *= b->line[b->cut--];
     b->chunk = b->line[b->cut] * b->inner <= most ? b->line[b->cut] : even(b->line[b->cut], BLOCK_DEPTH / b->inner);
+    if (b->cut == last && b->chunk < b->line[last])
+        b->chunk = quotient(b->chunk, BLOCK_LINES) * BLOCK_LINES;
     b->depth = b->chunk * b->inner;
     b->slabs = quotient(b->line[b->cut], b->chunk);
     for (uint32_t i = 0; i < b->cut; i++)
@@ -161,6 +163,9 @@ static void find_blocks(struct blocks *b) {
         tiles = quotient(tiles, 2);
     while (panels > BLOCK_LEAST && quotient(b->tiles, tiles) * quotient(b->panels, panels) < parts)
         panels /= 2;
+    while (!b->here && b->slabs > 1 && panels * b->lanes > BLOCK_COLUMNS / 2 &&
+           tiles * b->tile * panels * b->lanes * bytes > l2 / 2) /* of sums */
+        panels /= 2;
     b->direct = is_direct(b);
     b->before = !b->direct && b->here && quotient(b->panels, panels) >= BLOCK_AGAIN;
     b->ntiles = even(b->tiles, tiles);
@@ -202,6 +207,19 @@ static kir_val open_loop(struct lower *l, kir_val extent) {
     return kir_is_const(l->k, extent, &n) ? kir_loop(l->k, KIR_SERIAL, n, 0) : kir_loop_to(l->k, KIR_SERIAL, extent, 0);
 }
 
+/* As many as a block has of `all`, from `first` on. */
+static kir_val part_of(struct lower *l, kir_val first, int64_t size, int64_t all) {
+    if (all % size == 0)
+        return kir_i64(l->k, size);
+    return kir_op2(l->k, KIR_MIN, 0, kir_op2(l->k, KIR_SUB, 0, kir_i64(l->k, all), first), kir_i64(l->k, size));
+}
+
+static kir_val open_lanes(struct lower *l, kir_val extent, uint32_t width) {
+    int64_t n;
+    return kir_is_const(l->k, extent, &n) ? kir_loop(l->k, KIR_VECTOR, n, width)
+                                          : kir_loop_to(l->k, KIR_VECTOR, extent, width);
+}
+
 /* ---- packing ---------------------------------------------------------------------------------- */
 
 /* An element of an operand at the axes' indices as it is packed. `last`: index of the last axis of the sum, pairs as one. */
@@ -231,31 +249,53 @@ static kir_val element(struct blocks *b, uint32_t side, kir_val last) {
     return kir_op2(l->k, KIR_OR, 0, low, kir_op2(l->k, KIR_SHL, 0, x[1], kir_int(l->k, c->acc, 16)));
 }
 
-/* Loops over the lines of a slab, those of the last axis in lanes where `width` is not 0: the line in it, and `last` for
-   element(). Returns how many loops. */
-static uint32_t open_lines(struct blocks *b, kir_val chunk, uint32_t width, kir_val *line, kir_val *last) {
+/* Loops over the lines of a slab but those of the last axis, of which there are `count` from `first` on, `line` the first of
+   them in the slab. Returns how many loops. */
+static uint32_t open_outer(struct blocks *b, kir_val chunk, kir_val *line, kir_val *first, kir_val *count) {
     struct contraction *c = b->c;
     struct lower *l = c->l;
-    kir_val first = lower_mul(l, chunk, b->chunk);
-    *line = kir_i64(l->k, 0);
-    for (uint32_t i = b->cut; i < c->nsum; i++) {
-        enum kir_loop kind = width && i + 1 == c->nsum ? KIR_VECTOR : KIR_SERIAL;
+    uint32_t last = c->nsum - 1;
+    kir_val begin = lower_mul(l, chunk, b->chunk);
+    *line = *first = kir_i64(l->k, 0);
+    *count = kir_i64(l->k, b->line[last]);
+    for (uint32_t i = b->cut; i < last; i++) {
         kir_val at;
         if (i == b->cut) {
-            c->sum[i].at = lower_part(l, first, b->chunk, b->line[i], kind, width);
-            at = kir_op2(l->k, KIR_SUB, 0, c->sum[i].at, first);
+            c->sum[i].at = lower_part(l, begin, b->chunk, b->line[i], KIR_SERIAL, 0);
+            at = kir_op2(l->k, KIR_SUB, 0, c->sum[i].at, begin);
         } else {
-            c->sum[i].at = at = kir_loop(l->k, kind, b->line[i], kind == KIR_VECTOR ? width : 0);
+            c->sum[i].at = at = kir_loop(l->k, KIR_SERIAL, b->line[i], 0);
         }
-        *line = lower_add(l, lower_mul(l, *line, b->line[i]), at);
+        *line = lower_mul(l, lower_add(l, *line, at), b->line[i + 1]);
     }
-    *last = c->sum[c->nsum - 1].at;
-    return c->nsum - b->cut;
+    if (b->cut == last) {
+        *first = begin;
+        *count = part_of(l, begin, b->chunk, b->line[last]);
+    }
+    return last - b->cut;
+}
+
+/* The same, and one over those of the last axis, in lanes where `width` is not 0: the line in the slab, and `last` for
+   element(). */
+static uint32_t open_lines(struct blocks *b, kir_val chunk, uint32_t width, kir_val *line, kir_val *last) {
+    struct lower *l = b->c->l;
+    kir_val first, count;
+    uint32_t opened = open_outer(b, chunk, line, &first, &count);
+    kir_val at = width ? open_lanes(l, count, width) : open_loop(l, count);
+    *line = lower_add(l, *line, at);
+    *last = lower_add(l, first, at);
+    return opened + 1;
 }
 
 static void close_all(struct lower *l, uint32_t n) {
     while (n-- > 0)
         kir_close(l->k);
+}
+
+/* Whether columns lie along the sum, and not side by side. */
+static bool is_turned(const struct blocks *b) {
+    const struct contraction *c = b->c;
+    return c->result[b->v].stride[b->cols] != 1 && c->sum[c->nsum - 1].stride[b->cols] == 1 && kir_type_bits(c->acc) <= 32;
 }
 
 /* The elements that are packed some lines after x. Lines are short, and what processors foresee ends with each. */
@@ -266,30 +306,64 @@ static void prefetch(struct blocks *b, kir_val x, int64_t stride) {
         kir_prefetch(k, kir_get(k, load)->of, lower_add(b->c->l, kir_get(k, load)->arg[0], kir_i64(k, BLOCK_AHEAD * stride)));
 }
 
-/* Loops over the lanes of a line of a panel, whose columns behind the operand's last are zeros, and stores them. */
-static void pack_lanes(struct blocks *b, uint32_t buffer, kir_val panel, kir_val place, kir_val last) {
+/* Lines of a panel that are to be packed: `count` of the last axis of the sum from `first` on, to `place` of the buffer on. */
+struct lines {
+    uint32_t buffer;
+    kir_val panel, place, first, count;
+};
+
+/* Vectors of `width` lanes, of `at_once` lines each in turn. Guarded: columns behind the operand's last are zeros. */
+static void pack_some(struct blocks *b, const struct lines *s, int64_t at_once, uint32_t width, bool guarded) {
     struct contraction *c = b->c;
     struct lower *l = c->l;
-    struct axis *v = &c->result[b->v];
-    bool ragged = v->size % b->lanes != 0;
-    for (int guarded = 0; guarded <= ragged; guarded++) {
-        if (ragged && !guarded)
-            kir_if(l->k, kir_cmp(l->k, KIR_LT, 0, panel, kir_i64(l->k, v->size / b->lanes)));
-        else if (guarded)
-            kir_else(l->k);
-        kir_val lane = kir_loop(l->k, KIR_VECTOR, b->lanes, (uint32_t)b->lanes);
-        v->at = lower_add(l, lower_mul(l, panel, b->lanes), lane);
-        if (guarded)
-            l->guard = kir_cmp(l->k, KIR_LT, 0, v->at, kir_i64(l->k, v->size));
-        kir_val x = element(b, b->cols, last);
-        if (v->stride[b->cols] == 1 && v->size > b->lanes)
-            prefetch(b, x, c->sum[c->nsum - 1].stride[b->cols]);
-        kir_store(l->k, buffer, lower_add(l, lower_mul(l, place, b->lanes), lane), x);
-        l->guard = (kir_val){0};
-        kir_close(l->k);
+    struct axis *v = &c->result[b->v], *sum = &c->sum[c->nsum - 1];
+    kir_val line = lower_mul(l, open_loop(l, lower_div(l, s->count, at_once)), at_once);
+    kir_val lane = kir_loop(l->k, KIR_VECTOR, b->lanes, width);
+    v->at = lower_add(l, lower_mul(l, s->panel, b->lanes), lane);
+    if (guarded)
+        l->guard = kir_cmp(l->k, KIR_LT, 0, v->at, kir_i64(l->k, v->size));
+    for (int64_t i = 0; i < at_once; i++) {
+        kir_val at = lower_add(l, line, kir_i64(l->k, i)), x = element(b, b->cols, lower_add(l, s->first, at));
+        if (i == 0 && (at_once > 1 || (v->stride[b->cols] == 1 && v->size > b->lanes)))
+            prefetch(b, x, at_once > 1 ? 2 : sum->stride[b->cols]);
+        kir_val place = lower_mul(l, lower_add(l, s->place, at), b->lanes);
+        kir_store(l->k, s->buffer, lower_add(l, place, lane), x);
     }
-    if (ragged)
-        kir_close(l->k);
+    l->guard = (kir_val){0};
+    close_all(l, 2);
+}
+
+/* Where columns lie along the sum, as many elements of each as a register has lanes are read at once: a square, which the code
+   generator turns (emit_square.c). */
+static void pack_full(struct blocks *b, const struct lines *s) {
+    const struct contraction *c = b->c;
+    struct lower *l = c->l;
+    int64_t width = c->l->target->vector_bytes / 4, at_once = width / (c->pairs ? 2 : 1);
+    if (!is_turned(b)) {
+        pack_some(b, s, 1, (uint32_t)b->lanes, false);
+        return;
+    }
+    pack_some(b, s, at_once, (uint32_t)width, false);
+    struct lines rest = *s;
+    kir_val whole = lower_mul(l, lower_div(l, s->count, at_once), at_once);
+    rest.first = lower_add(l, s->first, whole);
+    rest.place = lower_add(l, s->place, whole);
+    rest.count = kir_op2(l->k, KIR_SUB, 0, s->count, whole);
+    pack_some(b, &rest, 1, (uint32_t)b->lanes, false);
+}
+
+static void pack_lines(struct blocks *b, const struct lines *s) {
+    struct lower *l = b->c->l;
+    const struct axis *v = &b->c->result[b->v];
+    if (v->size % b->lanes == 0) {
+        pack_full(b, s);
+        return;
+    }
+    kir_if(l->k, kir_cmp(l->k, KIR_LT, 0, s->panel, kir_i64(l->k, v->size / b->lanes)));
+    pack_full(b, s);
+    kir_else(l->k);
+    pack_some(b, s, 1, (uint32_t)b->lanes, true);
+    kir_close(l->k);
 }
 
 /* The batch's axes that an operand changes with. */
@@ -317,7 +391,7 @@ static void pack_before(struct blocks *b) {
     lower_before(l, &before);
     c->l = &before;
     bool lines_first = c->result[b->v].stride[b->cols] == 1;
-    int64_t parts = quotient(b->line[last], BLOCK_LINES);
+    int64_t size = b->line[last], parts = quotient(size, BLOCK_LINES);
     for (uint32_t i = 0; i < last; i++)
         dims[m++] = b->line[i];
     dims[m++] = lines_first ? parts : b->panels;
@@ -331,16 +405,21 @@ static void pack_before(struct blocks *b) {
         c->result[axes[i]].at = at[i];
     for (uint32_t i = 0; i < last; i++)
         c->sum[i].at = at[n + i];
-    kir_val inner = kir_loop(before.k, KIR_SERIAL, lines_first ? b->panels : parts, 0);
-    kir_val panel = lines_first ? inner : at[m - 1], part = lines_first ? at[m - 1] : inner, place = kir_i64(before.k, 0);
-    kir_val line = lower_part(&before, lower_mul(&before, part, BLOCK_LINES), BLOCK_LINES, b->line[last], KIR_SERIAL, 0);
+    struct lines s = {.buffer = lower_temp(&before, temp, KIR_OUT), .panel = at[m - 1], .first = kir_i64(before.k, 0)};
+    s.count = kir_i64(before.k, size);
+    if (lines_first) {
+        s.panel = kir_loop(before.k, KIR_SERIAL, b->panels, 0);
+        s.first = lower_mul(&before, at[m - 1], BLOCK_LINES);
+        s.count = part_of(&before, s.first, BLOCK_LINES, size);
+    }
+    s.place = kir_i64(before.k, 0);
     for (uint32_t i = 0; i < n; i++)
-        place = lower_add(&before, lower_mul(&before, place, dims[i]), at[i]);
-    place = lower_add(&before, lower_mul(&before, place, b->panels), panel);
+        s.place = lower_add(&before, lower_mul(&before, s.place, dims[i]), at[i]);
+    s.place = lower_add(&before, lower_mul(&before, s.place, b->panels), s.panel);
     for (uint32_t i = 0; i < c->nsum; i++)
-        place = lower_add(&before, lower_mul(&before, place, b->line[i]), i == last ? line : c->sum[i].at);
-    pack_lanes(b, lower_temp(&before, temp, KIR_OUT), panel, place, line);
-    close_all(&before, 3);
+        s.place = lower_add(&before, lower_mul(&before, s.place, b->line[i]), i == last ? s.first : c->sum[i].at);
+    pack_lines(b, &s);
+    close_all(&before, lines_first ? 2 : 1);
     c->l = l;
     b->b = lower_temp(l, temp, KIR_IN);
 }
@@ -450,19 +529,23 @@ static void bring_before(struct blocks *b) {
 static void bring_panels(struct blocks *b, const struct block *at) {
     struct contraction *c = b->c;
     struct lower *l = c->l;
-    kir_val line, last, p;
+    kir_val line, p, first, count;
     uint32_t opened;
     for (uint32_t i = 0; i < b->nrow; i++)
         c->result[b->row[i]].at = kir_i64(l->k, 0);
-    bool lines_first = c->result[b->v].stride[b->cols] == 1;
-    if (lines_first) {
-        opened = open_lines(b, at->chunk, 0, &line, &last);
+    if (c->result[b->v].stride[b->cols] == 1) {
+        opened = open_lines(b, at->chunk, 0, &line, &first);
+        count = kir_i64(l->k, 1);
         p = open_loop(l, at->panels);
     } else {
         p = open_loop(l, at->panels);
-        opened = open_lines(b, at->chunk, 0, &line, &last);
+        opened = open_outer(b, at->chunk, &line, &first, &count);
     }
-    pack_lanes(b, b->b, lower_add(l, at->panel0, p), lower_add(l, lower_mul(l, p, b->depth), line), last);
+    pack_lines(b, &(struct lines){.buffer = b->b,
+                                  .panel = lower_add(l, at->panel0, p),
+                                  .place = lower_add(l, lower_mul(l, p, b->depth), line),
+                                  .first = first,
+                                  .count = count});
     close_all(l, opened + 1);
 }
 
@@ -487,6 +570,24 @@ static void row_element(struct blocks *b, const struct block *at, kir_val t, kir
     c->packed[b->rows] = (struct packed){true, b->a, place};
 }
 
+/* A share of the next panel, as large as this tile's of the block: what was packed before is in a far cache, and a block is
+   done with a panel in little more time than it takes to come from there. */
+static void prefetch_panel(struct blocks *b, kir_val panel, kir_val slab, kir_val t, kir_val line) {
+    struct contraction *c = b->c;
+    struct lower *l = c->l;
+    uint32_t axes[IR_MAX_RANK], n;
+    int64_t share = b->lanes / b->ntiles, last = b->panels, dims[IR_MAX_RANK];
+    if (b->npanels == 1)
+        return;
+    n = batch_axes(b, b->cols, axes, dims);
+    for (uint32_t i = 0; i < n; i++)
+        last *= dims[i];
+    panel = kir_op2(l->k, KIR_MIN, 0, lower_add(l, panel, kir_i64(l->k, 1)), kir_i64(l->k, last - 1));
+    kir_val next = lower_mul(l, lower_add(l, lower_mul(l, panel, b->all), slab), b->lanes);
+    kir_val part = lower_add(l, lower_mul(l, t, b->depth), line);
+    kir_prefetch(l->k, b->b, lower_add(l, next, lower_mul(l, part, share > 1 ? share : 1)));
+}
+
 static void multiply_lines(struct blocks *b, const struct block *at, kir_val p, kir_val t, kir_val lane, kir_val reg) {
     struct contraction *c = b->c;
     struct lower *l = c->l;
@@ -499,7 +600,9 @@ static void multiply_lines(struct blocks *b, const struct block *at, kir_val p, 
         for (uint32_t i = 0; i < b->cut; i++)
             slab = lower_add(l, lower_mul(l, slab, b->line[i]), c->sum[i].at);
         slab = lower_add(l, lower_mul(l, slab, b->line[b->cut]), lower_mul(l, at->chunk, b->chunk));
-        first = lower_add(l, lower_mul(l, slab, b->inner), line);
+        slab = lower_mul(l, slab, b->inner);
+        first = lower_add(l, slab, line);
+        prefetch_panel(b, panel, slab, t, line);
     }
     kir_val column = lower_add(l, lower_mul(l, panel, depth), first);
     c->packed[b->cols] = (struct packed){true, b->b, lower_add(l, lower_mul(l, column, b->lanes), lane)};
@@ -561,13 +664,6 @@ static void multiply_tile(struct blocks *b, const struct block *at, kir_val p, k
 }
 
 /* ---- blocks ----------------------------------------------------------------------------------- */
-
-/* As many as a block has of `all`, from `first` on. */
-static kir_val part_of(struct lower *l, kir_val first, int64_t size, int64_t all) {
-    if (all % size == 0)
-        return kir_i64(l->k, size);
-    return kir_op2(l->k, KIR_MIN, 0, kir_op2(l->k, KIR_SUB, 0, kir_i64(l->k, all), first), kir_i64(l->k, size));
-}
 
 static void block(struct blocks *b, struct block *at) {
     struct contraction *c = b->c;
