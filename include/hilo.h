@@ -268,7 +268,8 @@ typedef struct hilo_compile_options {
     const char *passes;     /* these passes, separated by commas, and not those of the level; NULL (default) = the level's */
     int32_t cache;          /* 1 (default) = answer what was compiled before; 0 = compile, and keep it nowhere */
     const char *target_cpu; /* "x86-64-v3", "sapphirerapids", "generic" …: code for processors of that kind, to be written to a
-                               file; it runs here where this one is one. NULL (default) or "native" = this machine's */
+                               file; it runs here where this one is one, and with INTERPRETER anywhere. NULL (default) or
+                               "native" = this machine's */
 } hilo_compile_options;
 
 HILO_API void hilo_compile_options_init_sized(hilo_compile_options *options, size_t struct_size);

@@ -67,7 +67,10 @@ struct cli_compile {
     {"--backend", "B", CLI_BACKEND, offsetof(type, field.backend),                                                   \
      "what runs the program: auto (the default), reference, the\nevaluator that defines every result, "               \
      "codegen, machine\ncode, library, the same with OpenBLAS for products of\nmatrices, or interpreter, which "      \
-     "interprets the kernels"}
+     "interprets the kernels"},                                                                                      \
+    {"--target-cpu", "NAME", CLI_TEXT, offsetof(type, field.target_cpu),                                             \
+     "kernels for processors of that kind: \"x86-64-v3\",\n\"sapphirerapids\" …; this machine's by default. Any can be\n"  \
+     "interpreted"}
 #define CLI_COMPILE_OPTIONS(type, field)                                                                             \
     {"--threads", "N", CLI_NUMBER, offsetof(type, field.threads), "threads to use; one for each core by default"},   \
     CLI_LEVEL_OPTIONS(type, field)

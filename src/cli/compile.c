@@ -135,8 +135,6 @@ static const struct cli_option options[] = {
     {"--emit", "FORM", CLI_TEXT, offsetof(struct compile_options, emit), "what is written; hilo by default"},
     {"--entry", "NAME", CLI_TEXT, offsetof(struct compile_options, entry),
      "function to compile; main by default, or the only public one"},
-    {"--target-cpu", "NAME", CLI_TEXT, offsetof(struct compile_options, compile.target_cpu),
-     "code for processors of that kind, such as sapphirerapids;\nnative, this one, by default"},
     CLI_COMPILE_OPTIONS(struct compile_options, compile),
     {0}
 };

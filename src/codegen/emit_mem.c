@@ -514,7 +514,8 @@ void emit_tile_config(struct emit *e) {
 }
 
 void emit_tile(struct emit *e, const struct kir_node *n) {
-    static const char *const products[] = {"llvm.x86.tdpbf16ps", "llvm.x86.tdpbssd", "llvm.x86.tdpbusd"};
+    static const char *const products[] = {"llvm.x86.tdpbf16ps", "llvm.x86.tdpbssd", "llvm.x86.tdpbusd",
+                                           "llvm.x86.tdpbsud", "llvm.x86.tdpbuud"};
     const struct llvm *l = e->l;
     if (e->width)
         emit_fail(e, "tiles inside of a VECTOR loop");

@@ -287,9 +287,13 @@ static void free_build(void *build) {
 
 static const struct kir_target portable = {.vector_bytes = 16, .vector_count = 16, .l1_bytes = 32 << 10, .l2_bytes = 256 << 10};
 
-/* Kernels by their interpreter, which is slow: it is what machine code is compared with. */
+/* Kernels by their interpreter, which is slow: it is what machine code is compared with. They may be those of a processor that
+   is not here. */
 static hilo_status interpreted_plan(const struct compile *c, struct build *b, ir_op entry) {
+    const struct cg_target *target;
     b->target = portable;
+    if (c->o->target_cpu)
+        HILO_TRY(code_target(c->o->target_cpu, &c->exe->arena, c->d, &b->target, &target));
     HILO_TRY(build_plan(b, entry, &c->exe->plan));
     for (uint32_t i = 0; i < b->kernels.n; i++)
         b->kernels.v[i].step->interpret = kir_run;

@@ -28,7 +28,8 @@ struct contraction {
     enum kir_type acc; /* what products are summed in */
     bool conv;
     bool plain[2]; /* an operand's element is one of memory as it lies there */
-    bool pairs;    /* packed operands hold two factors of 16 bits, which follow one another in the sum, in 32 */
+    int64_t group; /* packed operands hold so many factors, which follow one another in the sum, in words of 32 bits; 1: each
+                      by itself */
     struct packed packed[2];
 };
 

@@ -193,9 +193,11 @@ static float dot_bf16(float sum, const uint8_t *a, const uint8_t (*b)[64], int c
     return flushed(flushed(sum) + flushed(part[0] + part[1]));
 }
 
-static uint32_t dot_i8(uint32_t sum, const uint8_t *a, const uint8_t (*b)[64], int column, bool is_unsigned) {
+static uint32_t dot_i8(uint32_t sum, const uint8_t *a, const uint8_t (*b)[64], int column, enum kir_tile format) {
+    bool ua = format == KIR_TILE_U8S8 || format == KIR_TILE_U8U8, ub = format == KIR_TILE_S8U8 || format == KIR_TILE_U8U8;
     for (int i = 0; i < 64; i++) {
-        int32_t x = is_unsigned ? a[i] : (int8_t)a[i], y = (int8_t)b[i / 4][4 * column + i % 4];
+        uint8_t p = a[i], q = b[i / 4][4 * column + i % 4];
+        int32_t x = ua ? p : (int8_t)p, y = ub ? q : (int8_t)q;
         sum += (uint32_t)(x * y);
     }
     return sum;
@@ -213,7 +215,7 @@ static void run_tile_mul(struct run *r, const struct kir_node *n) {
             if (n->sub == KIR_TILE_BF16)
                 bits = fp_f32_bits(dot_bf16(fp_f32_from_bits(bits), a[row], b, column));
             else
-                bits = dot_i8(bits, a[row], b, column, n->sub == KIR_TILE_U8S8);
+                bits = dot_i8(bits, a[row], b, column, (enum kir_tile)n->sub);
             memcpy(sums[row] + 4 * column, &bits, 4);
         }
     memcpy(r->tiles[n->imm & 7], sums, sizeof sums);

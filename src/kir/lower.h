@@ -7,7 +7,7 @@
  *   lower.c            elements, indices, loads and stores; reductions      lower_loops.c     MAP, INTO
  *   lower_elt.c        arithmetic                                           lower_rows.c      ROWS
  *   lower_move.c       index arithmetic                                     lower_stages.c    STAGES
- *   lower_contract.c, lower_block.c, lower_matvec.c, lower_vecmat.c    CONTRACT */
+ *   lower_contract.c, lower_block.c, lower_tile.c, lower_matvec.c, lower_vecmat.c    CONTRACT */
 #ifndef HILO_KIR_LOWER_H
 #define HILO_KIR_LOWER_H
 

@@ -9,12 +9,13 @@
  * The panels, of as many columns as a register tile has lanes, are packed by a kernel that runs before; but where one block
  * has all rows, and so a panel is multiplied once, the iteration packs what it needs. The order of the sum is that of the
  * axes, whatever the blocks. */
-#include "kir/contract.h"
+#include "kir/blocks.h"
 
 enum {
     BLOCK_ROWS = TORTURED(TORTURE_TILE, 24), /* fewer products with an element do not pay for packing it */
     BLOCK_WORK = TORTURED(TORTURE_PART, 1 << 17), /* nor do fewer in all */
     BLOCK_DEPTH = TORTURED(TORTURE_PART, 384), /* of a slab, about */
+    BLOCK_DEPTH_UNIT = TORTURED(TORTURE_PART, 128), /* of one for a matrix unit, in words */
     BLOCK_COLUMNS = TORTURED(TORTURE_PART, 1024), /* of a block, where panels were packed before */
     BLOCK_COLUMNS_HERE = TORTURED(TORTURE_PART, 128), /* where they are packed in it */
     BLOCK_TILES_HERE = TORTURED(TORTURE_TILE, 28), /* most tiles of rows for that */
@@ -25,26 +26,6 @@ enum {
     BLOCK_LINES = TORTURED(TORTURE_TILE, 16) /* that the kernel that packs panels takes at once */
 };
 
-struct blocks {
-    struct contraction *c;
-    uint32_t cols, rows; /* sides: of the lanes, of the rows */
-    uint32_t v;          /* axis of the lanes */
-    uint32_t row[IR_MAX_RANK], nrow, batch[IR_MAX_RANK], nbatch;
-    int64_t line[IR_MAX_RANK];          /* sizes of the sum's axes, the last one in pairs */
-    uint32_t cut;                       /* the axis of the sum that slabs cut; those before it are outside of them */
-    int64_t chunk;                      /* of it, in a slab */
-    int64_t inner, depth;               /* lines of the axes behind it, of a slab */
-    int64_t slabs, all;                 /* slabs, lines of the whole sum */
-    int64_t nrows, tile, tiles, ntiles; /* rows; of a tile; tiles; tiles of a block */
-    int64_t lanes, panels, npanels;     /* the same for columns */
-    bool here;                          /* panels are packed in the block */
-    bool before;                        /* rows are brought by a kernel that runs before */
-    bool direct;                        /* rows are read where they lie */
-    bool upright;                       /* rows lie side by side, and are brought so: `stride` of them a line */
-    int64_t stride;
-    uint32_t a, b, sums; /* buffers; a, sums: scratch */
-};
-
 static int64_t quotient(int64_t a, int64_t b) { /* rounded up */
     return (a + b - 1) / b;
 }
@@ -53,21 +34,23 @@ static int64_t even(int64_t size, int64_t most) { /* parts of nearly equal size 
     return quotient(size, quotient(size, most));
 }
 
-static enum ir_dtype packed_dtype(const struct contraction *c) {
-    switch (c->acc) {
-    case KIR_F32:
-        return IR_F32_T;
-    case KIR_F64:
-        return IR_F64_T;
-    case KIR_I8:
-        return IR_I8_T;
-    case KIR_I16:
-        return IR_I16_T;
-    case KIR_I32:
-        return IR_I32_T;
-    default:
-        return IR_I64_T;
-    }
+static enum ir_dtype dtype_of(enum kir_type t) {
+    static const enum ir_dtype dtypes[KIR_TYPE_COUNT] = {[KIR_I8] = IR_I8_T,   [KIR_I16] = IR_I16_T, [KIR_I32] = IR_I32_T,
+                                                         [KIR_I64] = IR_I64_T, [KIR_F32] = IR_F32_T, [KIR_F64] = IR_F64_T};
+    return dtypes[t];
+}
+
+/* Of elements of panels, of rows, of waiting sums. */
+static enum ir_dtype panel_dtype(const struct blocks *b) {
+    return b->c->group > 1 ? IR_I32_T : dtype_of(b->c->acc);
+}
+
+static enum ir_dtype row_dtype(const struct blocks *b) {
+    return b->unit ? b->c->group == 2 ? IR_I16_T : IR_I8_T : panel_dtype(b);
+}
+
+static enum ir_dtype sum_dtype(const struct blocks *b) {
+    return dtype_of(b->c->acc);
 }
 
 /* ---- the choice ------------------------------------------------------------------------------- */
@@ -79,7 +62,7 @@ static void find_axes(struct blocks *b) {
         if (i != b->v && c->result[i].stride[b->cols] == 0 && c->result[i].stride[b->rows] == 1 && c->result[i].size > 1)
             side_by_side = &c->result[i];
     bool lines = c->sum[c->nsum - 1].stride[b->rows] == 1 || c->sum[c->nsum - 1].size == 1;
-    b->upright = side_by_side && !lines && side_by_side->size >= BLOCK_ROWS && !c->pairs;
+    b->upright = side_by_side && !lines && side_by_side->size >= BLOCK_ROWS && c->group == 1;
     for (uint32_t i = 0; i < c->nresult; i++) {
         if (i == b->v)
             continue;
@@ -99,17 +82,20 @@ static void find_slabs(struct blocks *b) {
     uint32_t last = c->nsum - 1;
     b->all = 1;
     for (uint32_t i = 0; i <= last; i++) {
-        b->line[i] = c->pairs && i == last ? quotient(c->sum[i].size, 2) : c->sum[i].size;
+        b->line[i] = i == last ? quotient(c->sum[i].size, c->group) : c->sum[i].size;
+        if (b->unit && i == last)
+            b->line[i] = quotient(b->line[i], BLOCK_UNIT) * BLOCK_UNIT;
         b->all *= b->line[i];
     }
-    int64_t most = BLOCK_DEPTH + BLOCK_DEPTH / 4;
+    int64_t depth = b->unit ? BLOCK_DEPTH_UNIT : BLOCK_DEPTH, most = depth + depth / 4;
     b->cut = last;
     b->inner = 1;
     while (b->cut > 0 && b->inner * b->line[b->cut] <= most / 2)
         b->inner *= b->line[b->cut--];
-    b->chunk = b->line[b->cut] * b->inner <= most ? b->line[b->cut] : even(b->line[b->cut], BLOCK_DEPTH / b->inner);
+    b->chunk = b->line[b->cut] * b->inner <= most ? b->line[b->cut] : even(b->line[b->cut], depth / b->inner);
+    int64_t whole = b->unit ? BLOCK_UNIT : BLOCK_LINES;
     if (b->cut == last && b->chunk < b->line[last])
-        b->chunk = quotient(b->chunk, BLOCK_LINES) * BLOCK_LINES;
+        b->chunk = quotient(b->chunk, whole) * whole;
     b->depth = b->chunk * b->inner;
     b->slabs = quotient(b->line[b->cut], b->chunk);
     for (uint32_t i = 0; i < b->cut; i++)
@@ -140,7 +126,7 @@ static bool is_direct(const struct blocks *b) {
         }
     for (uint32_t i = 0; i < c->nsum; i++)
         sums += c->sum[i].size > 1;
-    return c->plain[b->rows] && !c->conv && !c->pairs && rows == 1 && sums == 1 && c->sum[b->cut].size > 1 && stride > 0 &&
+    return c->plain[b->rows] && !c->conv && c->group == 1 && rows == 1 && sums == 1 && c->sum[b->cut].size > 1 && stride > 0 &&
            c->sum[b->cut].stride[b->rows] == 1 && stride * (int64_t)(kir_type_bits(c->acc) / 8) % ALIAS != 0;
 }
 
@@ -152,6 +138,13 @@ static void find_blocks(struct blocks *b) {
     uint32_t rows;
     b->lanes = contract_lanes(c, c->result[b->v].size, &rows);
     b->tile = best_tile(b->nrows, rows);
+    if (b->unit) { /* four tiles of sums: two by two, if there are as many rows and columns */
+        int64_t columns = c->result[b->v].size;
+        b->tile = b->nrows >= 2 * BLOCK_UNIT ? 2 * BLOCK_UNIT : BLOCK_UNIT;
+        b->lanes = columns <= BLOCK_UNIT                                       ? BLOCK_UNIT
+                   : columns <= 2 * BLOCK_UNIT || b->tile == 2 * BLOCK_UNIT ? 2 * BLOCK_UNIT
+                                                                               : 4 * BLOCK_UNIT;
+    }
     b->tiles = quotient(b->nrows, b->tile);
     b->panels = quotient(c->result[b->v].size, b->lanes);
     b->here = b->tiles <= BLOCK_TILES_HERE;
@@ -163,7 +156,7 @@ static void find_blocks(struct blocks *b) {
         tiles = quotient(tiles, 2);
     while (panels > BLOCK_LEAST && quotient(b->tiles, tiles) * quotient(b->panels, panels) < parts)
         panels /= 2;
-    while (!b->here && b->slabs > 1 && panels * b->lanes > BLOCK_COLUMNS / 2 &&
+    while (!b->here && b->slabs > 1 && panels * b->lanes > BLOCK_COLUMNS / (b->unit ? 4 : 2) &&
            tiles * b->tile * panels * b->lanes * bytes > l2 / 2) /* of sums */
         panels /= 2;
     b->direct = is_direct(b);
@@ -174,10 +167,40 @@ static void find_blocks(struct blocks *b) {
     b->stride = b->upright ? quotient(b->tile, vector) * vector : 1;
 }
 
-/* Whether an operand's elements are numbers of 16 bits with a sign. */
+static const struct ir_dtype_info *operand_type(const struct contraction *c, uint32_t side) {
+    return ir_dtype_get(ir_val_type(c->l->m, ir_operand(c->l->m, c->op, side))->dtype);
+}
+
+static bool is_unsigned(const struct contraction *c, uint32_t side) {
+    return operand_type(c, side)->cls == IR_UINT;
+}
+
+/* Whether an operand's elements are integers of at most so many bits; numbers of 16 bits with a sign. */
+static bool is_integer(const struct contraction *c, uint32_t side, uint32_t bits) {
+    const struct ir_dtype_info *i = operand_type(c, side);
+    return (i->cls == IR_SINT || i->cls == IR_UINT) && i->bits <= bits;
+}
+
 static bool is_short(const struct contraction *c, uint32_t side) {
-    const struct ir_dtype_info *i = ir_dtype_get(ir_val_type(c->l->m, ir_operand(c->l->m, c->op, side))->dtype);
-    return (i->cls == IR_SINT && i->bits <= 16) || (i->cls == IR_UINT && i->bits <= 8);
+    return is_integer(c, side, is_unsigned(c, side) ? 8 : 16);
+}
+
+static bool is_brain(const struct contraction *c, uint32_t side) {
+    const struct ir_dtype_info *i = operand_type(c, side);
+    return i->cls == IR_FLOAT && i->fp == FP_BF16;
+}
+
+/* How many factors are multiplied at once, and whether by a matrix unit. */
+static void find_group(struct blocks *b) {
+    static const enum kir_tile formats[2][2] = {{KIR_TILE_S8S8, KIR_TILE_S8U8}, {KIR_TILE_U8S8, KIR_TILE_U8U8}};
+    struct contraction *c = b->c;
+    const struct kir_target *t = c->l->target;
+    bool brains = c->acc == KIR_F32 && is_brain(c, 0) && is_brain(c, 1);
+    bool bytes = c->acc == KIR_I32 && is_integer(c, 0, 8) && is_integer(c, 1, 8);
+    int64_t size = c->sum[c->nsum - 1].size, group = brains ? 2 : 4, elements = group * BLOCK_UNIT;
+    b->unit = ((brains && t->tile_bf16) || (bytes && t->tile_i8)) && 2 * size >= quotient(size, elements) * elements;
+    b->format = brains ? KIR_TILE_BF16 : formats[is_unsigned(c, b->rows)][is_unsigned(c, b->cols)];
+    c->group = b->unit ? group : c->acc == KIR_I32 && is_short(c, 0) && is_short(c, 1) ? 2 : 1;
 }
 
 static bool find(struct contraction *c, uint32_t v, struct blocks *b) {
@@ -188,11 +211,11 @@ static bool find(struct contraction *c, uint32_t v, struct blocks *b) {
     b->rows = !b->cols;
     if (c->result[v].stride[b->rows] != 0)
         return false;
-    c->pairs = c->acc == KIR_I32 && is_short(c, 0) && is_short(c, 1);
+    find_group(b);
     find_axes(b);
     find_slabs(b);
-    double work = (double)b->nrows * (double)b->all * (double)c->result[v].size;
-    return b->nrows >= BLOCK_ROWS && work >= BLOCK_WORK && c->result[v].size >= 8;
+    double work = (double)b->nrows * (double)(b->all * c->group) * (double)c->result[v].size;
+    return b->nrows >= (b->unit ? BLOCK_UNIT : BLOCK_ROWS) && work >= BLOCK_WORK && c->result[v].size >= 8;
 }
 
 bool contract_can_block(const struct contraction *c, uint32_t v) {
@@ -201,8 +224,7 @@ bool contract_can_block(const struct contraction *c, uint32_t v) {
     return find(&trial, v, &b);
 }
 
-/* A loop as long as an extent that may be a constant. */
-static kir_val open_loop(struct lower *l, kir_val extent) {
+kir_val blocks_loop(struct lower *l, kir_val extent) {
     int64_t n;
     return kir_is_const(l->k, extent, &n) ? kir_loop(l->k, KIR_SERIAL, n, 0) : kir_loop_to(l->k, KIR_SERIAL, extent, 0);
 }
@@ -222,36 +244,44 @@ static kir_val open_lanes(struct lower *l, kir_val extent, uint32_t width) {
 
 /* ---- packing ---------------------------------------------------------------------------------- */
 
-/* An element of an operand at the axes' indices as it is packed. `last`: index of the last axis of the sum, pairs as one. */
+kir_val blocks_bits(const struct contraction *c, kir_val x) {
+    if (c->acc != KIR_F32)
+        return x;
+    return kir_op2(c->l->k, KIR_SHR, KIR_U, kir_typed(c->l->k, KIR_BITCAST, 0, KIR_I32, x), kir_int(c->l->k, KIR_I32, 16));
+}
+
+/* An element of an operand at the axes' indices as it is packed, `last` the index of the last axis of the sum in words: a
+   factor, or a word of some, those behind the last one zeros. */
 static kir_val element(struct blocks *b, uint32_t side, kir_val last) {
     struct contraction *c = b->c;
     struct lower *l = c->l;
     struct axis *sum = &c->sum[c->nsum - 1];
     struct packed packed = c->packed[side];
-    kir_val x[2], guard = l->guard;
+    kir_val word = {0}, guard = l->guard;
+    int64_t bits = 32 / c->group, beyond = b->line[c->nsum - 1] * c->group - sum->size;
     c->packed[side].on = false;
-    for (int64_t i = 0; i < (c->pairs ? 2 : 1); i++) {
-        sum->at = c->pairs ? lower_add(l, lower_mul(l, last, 2), kir_i64(l->k, i)) : last;
+    for (int64_t i = 0; i < c->group; i++) {
+        sum->at = lower_add(l, lower_mul(l, last, c->group), kir_i64(l->k, i));
         kir_val inside = {0};
-        if (i == 1 && sum->size % 2) {
+        if (c->group - i <= beyond) {
             inside = kir_cmp(l->k, KIR_LT, 0, sum->at, kir_i64(l->k, sum->size));
             l->guard = guard.i ? kir_op2(l->k, KIR_AND, 0, guard, inside) : inside;
         }
-        x[i] = contract_factor(c, side);
+        kir_val x = contract_factor(c, side);
+        l->guard = guard;
+        if (c->group > 1)
+            x = blocks_bits(c, x);
         if (inside.i) /* what is computed from an element that is not there may be another number than 0 */
-            x[i] = kir_select(l->k, inside, x[i], kir_int(l->k, c->acc, 0));
+            x = kir_select(l->k, inside, x, kir_int(l->k, KIR_I32, 0));
+        if (c->group > 1 && c->acc != KIR_F32)
+            x = kir_op2(l->k, KIR_AND, 0, x, kir_int(l->k, KIR_I32, ((int64_t)1 << bits) - 1));
+        word = i ? kir_op2(l->k, KIR_OR, 0, word, kir_op2(l->k, KIR_SHL, 0, x, kir_int(l->k, KIR_I32, bits * i))) : x;
     }
-    l->guard = guard;
     c->packed[side] = packed;
-    if (!c->pairs)
-        return x[0];
-    kir_val low = kir_op2(l->k, KIR_AND, 0, x[0], kir_int(l->k, c->acc, 0xFFFF));
-    return kir_op2(l->k, KIR_OR, 0, low, kir_op2(l->k, KIR_SHL, 0, x[1], kir_int(l->k, c->acc, 16)));
+    return word;
 }
 
-/* Loops over the lines of a slab but those of the last axis, of which there are `count` from `first` on, `line` the first of
-   them in the slab. Returns how many loops. */
-static uint32_t open_outer(struct blocks *b, kir_val chunk, kir_val *line, kir_val *first, kir_val *count) {
+uint32_t blocks_open_outer(struct blocks *b, kir_val chunk, kir_val *line, kir_val *first, kir_val *count) {
     struct contraction *c = b->c;
     struct lower *l = c->l;
     uint32_t last = c->nsum - 1;
@@ -280,8 +310,8 @@ static uint32_t open_outer(struct blocks *b, kir_val chunk, kir_val *line, kir_v
 static uint32_t open_lines(struct blocks *b, kir_val chunk, uint32_t width, kir_val *line, kir_val *last) {
     struct lower *l = b->c->l;
     kir_val first, count;
-    uint32_t opened = open_outer(b, chunk, line, &first, &count);
-    kir_val at = width ? open_lanes(l, count, width) : open_loop(l, count);
+    uint32_t opened = blocks_open_outer(b, chunk, line, &first, &count);
+    kir_val at = width ? open_lanes(l, count, width) : blocks_loop(l, count);
     *line = lower_add(l, *line, at);
     *last = lower_add(l, first, at);
     return opened + 1;
@@ -317,7 +347,7 @@ static void pack_some(struct blocks *b, const struct lines *s, int64_t at_once, 
     struct contraction *c = b->c;
     struct lower *l = c->l;
     struct axis *v = &c->result[b->v], *sum = &c->sum[c->nsum - 1];
-    kir_val line = lower_mul(l, open_loop(l, lower_div(l, s->count, at_once)), at_once);
+    kir_val line = lower_mul(l, blocks_loop(l, lower_div(l, s->count, at_once)), at_once);
     kir_val lane = kir_loop(l->k, KIR_VECTOR, b->lanes, width);
     v->at = lower_add(l, lower_mul(l, s->panel, b->lanes), lane);
     if (guarded)
@@ -338,7 +368,7 @@ static void pack_some(struct blocks *b, const struct lines *s, int64_t at_once, 
 static void pack_full(struct blocks *b, const struct lines *s) {
     const struct contraction *c = b->c;
     struct lower *l = c->l;
-    int64_t width = c->l->target->vector_bytes / 4, at_once = width / (c->pairs ? 2 : 1);
+    int64_t width = c->l->target->vector_bytes / 4, at_once = width / c->group;
     if (!is_turned(b)) {
         pack_some(b, s, 1, (uint32_t)b->lanes, false);
         return;
@@ -387,7 +417,7 @@ static void pack_before(struct blocks *b) {
     kir_val at[2 * IR_MAX_RANK + 1];
     for (uint32_t i = 0; i < n; i++)
         all *= dims[i];
-    uint32_t temp = lower_new_temp(l, packed_dtype(c), all * b->panels * b->all * b->lanes);
+    uint32_t temp = lower_new_temp(l, panel_dtype(b), all * b->panels * b->all * b->lanes);
     lower_before(l, &before);
     c->l = &before;
     bool lines_first = c->result[b->v].stride[b->cols] == 1;
@@ -424,8 +454,7 @@ static void pack_before(struct blocks *b) {
     b->b = lower_temp(l, temp, KIR_IN);
 }
 
-/* The indices of a row. */
-static void row_at(struct blocks *b, kir_val row) {
+void blocks_at_row(struct blocks *b, kir_val row) {
     struct contraction *c = b->c;
     int64_t dims[IR_MAX_RANK];
     kir_val at[IR_MAX_RANK];
@@ -436,21 +465,11 @@ static void row_at(struct blocks *b, kir_val row) {
         c->result[b->row[i]].at = at[i];
 }
 
-/* What a block is computed from and at. */
-struct block {
-    kir_val tile0, panel0; /* the first ones */
-    kir_val tiles, panels; /* how many */
-    kir_val slab, chunk;   /* of all; of the axis that is cut */
-    kir_val batch[2];      /* of either side */
-    kir_val lines;         /* of the slab */
-};
-
 static int64_t tile_elements(const struct blocks *b) {
-    return b->depth * (b->upright ? b->stride : b->tile);
+    return b->depth * (b->upright ? b->stride : b->unit ? b->tile * b->c->group : b->tile);
 }
 
-/* The number of a tile among all that are brought. */
-static kir_val tile_place(const struct blocks *b, const struct block *at, kir_val t) {
+kir_val blocks_tile_place(const struct blocks *b, const struct block *at, kir_val t) {
     struct lower *l = b->c->l;
     if (!b->before)
         return t;
@@ -462,14 +481,14 @@ static kir_val tile_place(const struct blocks *b, const struct block *at, kir_va
 static void bring_rows(struct blocks *b, const struct block *at, uint32_t buffer) {
     struct contraction *c = b->c;
     struct lower *l = c->l;
-    kir_val line, last, t = open_loop(l, at->tiles), tile = tile_place(b, at, t);
+    kir_val line, last, t = blocks_loop(l, at->tiles), tile = blocks_tile_place(b, at, t);
     kir_val first = contract_tile_begin(l, lower_add(l, at->tile0, t), b->nrows, b->tile);
     uint32_t bytes = kir_type_bits(c->acc) / 8, opened;
     c->result[b->v].at = kir_i64(l->k, 0);
     if (b->upright) {
         opened = open_lines(b, at->chunk, 0, &line, &last);
         kir_val lane = kir_loop(l->k, KIR_VECTOR, b->stride, (uint32_t)b->stride), row = lower_add(l, first, lane);
-        row_at(b, row);
+        blocks_at_row(b, row);
         if (b->stride != b->tile)
             l->guard = kir_cmp(l->k, KIR_LT, 0, row, kir_i64(l->k, b->nrows));
         kir_val place = lower_add(l, lower_mul(l, tile, b->depth), line);
@@ -478,7 +497,7 @@ static void bring_rows(struct blocks *b, const struct block *at, uint32_t buffer
         l->guard = (kir_val){0};
     } else {
         kir_val r = kir_loop(l->k, KIR_SERIAL, b->tile, 0);
-        row_at(b, lower_add(l, first, r));
+        blocks_at_row(b, lower_add(l, first, r));
         int64_t size = b->cut + 1 == c->nsum ? b->chunk : b->line[c->nsum - 1];
         uint32_t registers = size >= 4 * lower_lanes(l, bytes, 1) ? 4 : 1;
         opened = 1 + open_lines(b, at->chunk, size >= 4 ? lower_lanes(l, bytes, registers) : 0, &line, &last);
@@ -498,7 +517,7 @@ static void bring_before(struct blocks *b) {
     kir_val at[3 * IR_MAX_RANK + 2];
     for (uint32_t i = 0; i < n; i++)
         all *= dims[i];
-    uint32_t temp = lower_new_temp(l, packed_dtype(c), all * b->slabs * b->tiles * tile_elements(b));
+    uint32_t temp = lower_new_temp(l, row_dtype(b), all * b->slabs * b->tiles * tile_elements(b));
     dims[m++] = b->slabs;
     dims[m++] = b->tiles;
     lower_before(l, &before);
@@ -519,7 +538,7 @@ static void bring_before(struct blocks *b) {
         c->result[axes[i]].at = at[i];
         here.batch[b->rows] = lower_add(&before, lower_mul(&before, here.batch[b->rows], dims[i]), at[i]);
     }
-    bring_rows(b, &here, lower_temp(&before, temp, KIR_OUT));
+    (b->unit ? tile_bring_rows : bring_rows)(b, &here, lower_temp(&before, temp, KIR_OUT));
     kir_close(before.k);
     c->l = l;
     b->a = lower_temp(l, temp, KIR_IN);
@@ -536,10 +555,10 @@ static void bring_panels(struct blocks *b, const struct block *at) {
     if (c->result[b->v].stride[b->cols] == 1) {
         opened = open_lines(b, at->chunk, 0, &line, &first);
         count = kir_i64(l->k, 1);
-        p = open_loop(l, at->panels);
+        p = blocks_loop(l, at->panels);
     } else {
-        p = open_loop(l, at->panels);
-        opened = open_outer(b, at->chunk, &line, &first, &count);
+        p = blocks_loop(l, at->panels);
+        opened = blocks_open_outer(b, at->chunk, &line, &first, &count);
     }
     pack_lines(b, &(struct lines){.buffer = b->b,
                                   .panel = lower_add(l, at->panel0, p),
@@ -555,9 +574,9 @@ static void bring_panels(struct blocks *b, const struct block *at) {
 static void row_element(struct blocks *b, const struct block *at, kir_val t, kir_val r, kir_val line) {
     struct contraction *c = b->c;
     struct lower *l = c->l;
-    kir_val tile = tile_place(b, at, t), place;
+    kir_val tile = blocks_tile_place(b, at, t), place;
     if (b->direct) {
-        row_at(b, lower_add(l, contract_tile_begin(l, lower_add(l, at->tile0, t), b->nrows, b->tile), r));
+        blocks_at_row(b, lower_add(l, contract_tile_begin(l, lower_add(l, at->tile0, t), b->nrows, b->tile), r));
         for (uint32_t i = 0; i < c->nsum; i++)
             c->sum[i].at = kir_i64(l->k, 0);
         c->sum[b->cut].at = lower_add(l, lower_mul(l, at->chunk, b->chunk), line);
@@ -570,41 +589,36 @@ static void row_element(struct blocks *b, const struct block *at, kir_val t, kir
     c->packed[b->rows] = (struct packed){true, b->a, place};
 }
 
+kir_val blocks_first_line(const struct blocks *b, const struct block *at, kir_val p) {
+    const struct contraction *c = b->c;
+    struct lower *l = c->l;
+    if (b->here)
+        return lower_mul(l, p, b->depth);
+    kir_val panel = lower_add(l, lower_mul(l, at->batch[b->cols], b->panels), lower_add(l, at->panel0, p));
+    kir_val slab = kir_i64(l->k, 0);
+    for (uint32_t i = 0; i < b->cut; i++)
+        slab = lower_add(l, lower_mul(l, slab, b->line[i]), c->sum[i].at);
+    slab = lower_add(l, lower_mul(l, slab, b->line[b->cut]), lower_mul(l, at->chunk, b->chunk));
+    return lower_add(l, lower_mul(l, panel, b->all), lower_mul(l, slab, b->inner));
+}
+
 /* A share of the next panel, as large as this tile's of the block: what was packed before is in a far cache, and a block is
    done with a panel in little more time than it takes to come from there. */
-static void prefetch_panel(struct blocks *b, kir_val panel, kir_val slab, kir_val t, kir_val line) {
-    struct contraction *c = b->c;
-    struct lower *l = c->l;
-    uint32_t axes[IR_MAX_RANK], n;
-    int64_t share = b->lanes / b->ntiles, last = b->panels, dims[IR_MAX_RANK];
-    if (b->npanels == 1)
+static void prefetch_panel(struct blocks *b, kir_val first, kir_val t, kir_val line) {
+    struct lower *l = b->c->l;
+    int64_t share = b->lanes / b->ntiles, last = l->k->buffers.v[b->b].count / b->lanes - b->depth;
+    if (b->here || b->npanels == 1)
         return;
-    n = batch_axes(b, b->cols, axes, dims);
-    for (uint32_t i = 0; i < n; i++)
-        last *= dims[i];
-    panel = kir_op2(l->k, KIR_MIN, 0, lower_add(l, panel, kir_i64(l->k, 1)), kir_i64(l->k, last - 1));
-    kir_val next = lower_mul(l, lower_add(l, lower_mul(l, panel, b->all), slab), b->lanes);
-    kir_val part = lower_add(l, lower_mul(l, t, b->depth), line);
-    kir_prefetch(l->k, b->b, lower_add(l, next, lower_mul(l, part, share > 1 ? share : 1)));
+    kir_val next = kir_op2(l->k, KIR_MIN, 0, lower_add(l, first, kir_i64(l->k, b->all)), kir_i64(l->k, last));
+    kir_val part = lower_mul(l, lower_add(l, lower_mul(l, t, b->depth), line), share > 1 ? share : 1);
+    kir_prefetch(l->k, b->b, lower_add(l, lower_mul(l, next, b->lanes), part));
 }
 
 static void multiply_lines(struct blocks *b, const struct block *at, kir_val p, kir_val t, kir_val lane, kir_val reg) {
     struct contraction *c = b->c;
     struct lower *l = c->l;
-    kir_val line = open_loop(l, at->lines), panel = p, first = line;
-    int64_t depth = b->depth;
-    if (!b->here) {
-        panel = lower_add(l, lower_mul(l, at->batch[b->cols], b->panels), lower_add(l, at->panel0, p));
-        depth = b->all;
-        kir_val slab = kir_i64(l->k, 0);
-        for (uint32_t i = 0; i < b->cut; i++)
-            slab = lower_add(l, lower_mul(l, slab, b->line[i]), c->sum[i].at);
-        slab = lower_add(l, lower_mul(l, slab, b->line[b->cut]), lower_mul(l, at->chunk, b->chunk));
-        slab = lower_mul(l, slab, b->inner);
-        first = lower_add(l, slab, line);
-        prefetch_panel(b, panel, slab, t, line);
-    }
-    kir_val column = lower_add(l, lower_mul(l, panel, depth), first);
+    kir_val line = blocks_loop(l, at->lines), first = blocks_first_line(b, at, p), column = lower_add(l, first, line);
+    prefetch_panel(b, first, t, line);
     c->packed[b->cols] = (struct packed){true, b->b, lower_add(l, lower_mul(l, column, b->lanes), lane)};
     kir_val r = kir_loop(l->k, KIR_UNROLLED, b->tile, 0);
     row_element(b, at, t, r, line);
@@ -623,24 +637,24 @@ static kir_val sum_place(struct blocks *b, kir_val p, kir_val t, kir_val r, kir_
 static void finish_tile(struct blocks *b, kir_val first, kir_val reg) {
     struct lower *l = b->c->l;
     kir_val r = kir_loop(l->k, KIR_UNROLLED, b->tile, 0);
-    row_at(b, lower_add(l, first, r));
+    blocks_at_row(b, lower_add(l, first, r));
     contract_finish(b->c, kir_get_reg(l->k, reg, r));
     kir_close(l->k);
+}
+
+kir_val blocks_lanes(struct blocks *b, const struct block *at, kir_val p) {
+    struct lower *l = b->c->l;
+    struct axis *v = &b->c->result[b->v];
+    kir_val column = lower_mul(l, lower_add(l, at->panel0, p), b->lanes);
+    kir_val lane = open_lanes(l, part_of(l, column, b->lanes, v->size), (uint32_t)b->lanes);
+    v->at = lower_add(l, column, lane);
+    return lane;
 }
 
 static void multiply_tile(struct blocks *b, const struct block *at, kir_val p, kir_val t) {
     struct contraction *c = b->c;
     struct lower *l = c->l;
-    int64_t size = c->result[b->v].size;
-    kir_val column = lower_mul(l, lower_add(l, at->panel0, p), b->lanes), lane, r;
-    kir_val first = contract_tile_begin(l, lower_add(l, at->tile0, t), b->nrows, b->tile);
-    if (size % b->lanes == 0) {
-        lane = kir_loop(l->k, KIR_VECTOR, b->lanes, (uint32_t)b->lanes);
-    } else {
-        kir_val rest = kir_op2(l->k, KIR_SUB, 0, kir_i64(l->k, size), column);
-        lane = kir_loop_to(l->k, KIR_VECTOR, kir_op2(l->k, KIR_MIN, 0, rest, kir_i64(l->k, b->lanes)), (uint32_t)b->lanes);
-    }
-    c->result[b->v].at = lower_add(l, column, lane);
+    kir_val first = contract_tile_begin(l, lower_add(l, at->tile0, t), b->nrows, b->tile), lane = blocks_lanes(b, at, p), r;
     kir_val reg = kir_reg(l->k, contract_zero(c), b->tile);
     if (b->slabs > 1) {
         kir_if(l->k, kir_cmp(l->k, KIR_GT, 0, at->slab, kir_i64(l->k, 0)));
@@ -679,11 +693,11 @@ static void block(struct blocks *b, struct block *at) {
     }
     at->lines = lower_mul(l, part_of(l, lower_mul(l, at->chunk, b->chunk), b->chunk, b->line[b->cut]), b->inner);
     if (!b->before && !b->direct)
-        bring_rows(b, at, b->a);
+        (b->unit ? tile_bring_rows : bring_rows)(b, at, b->a);
     if (b->here)
         bring_panels(b, at);
-    kir_val p = open_loop(l, at->panels), t = open_loop(l, at->tiles);
-    multiply_tile(b, at, p, t);
+    kir_val p = blocks_loop(l, at->panels), t = blocks_loop(l, at->tiles);
+    (b->unit ? tile_multiply : multiply_tile)(b, at, p, t);
     close_all(l, opened + 2);
 }
 
@@ -691,7 +705,7 @@ bool contract_blocks(struct contraction *c, uint32_t v) {
     struct lower *l = c->l;
     struct blocks b;
     if (!find(c, v, &b)) {
-        c->pairs = false;
+        c->group = 1;
         return false;
     }
     find_blocks(&b);
@@ -722,14 +736,15 @@ bool contract_blocks(struct contraction *c, uint32_t v) {
             here.batch[side] = lower_add(l, lower_mul(l, here.batch[side], dims[i]), c->result[axes[i]].at);
     }
     if (!b.before && !b.direct)
-        b.a = kir_scratch(l->k, packed_dtype(c), b.ntiles * tile_elements(&b));
+        b.a = kir_scratch(l->k, row_dtype(&b), b.ntiles * tile_elements(&b));
     if (b.here)
-        b.b = kir_scratch(l->k, packed_dtype(c), b.npanels * b.depth * b.lanes);
-    if (b.slabs > 1)
-        b.sums = kir_scratch(l->k, packed_dtype(c), b.npanels * b.ntiles * b.tile * b.lanes);
+        b.b = kir_scratch(l->k, panel_dtype(&b), b.npanels * b.depth * b.lanes);
+    if (b.slabs > 1 || b.unit)
+        b.sums = kir_scratch(l->k, sum_dtype(&b), (b.slabs > 1 ? b.npanels * b.ntiles : 1) * b.tile * b.lanes);
     block(&b, &here);
     kir_close(l->k);
-    c->packed[0].on = c->packed[1].on = c->pairs = false;
+    c->packed[0].on = c->packed[1].on = false;
+    c->group = 1;
     l->words = 0;
     return true;
 }

@@ -250,7 +250,7 @@ kir_val contract_zero(const struct contraction *c) {
 void contract_multiply_add(const struct contraction *c, kir_val reg, kir_val i) {
     struct kir *k = c->l->k;
     kir_val x = contract_factor(c, 0), y = contract_factor(c, 1), sum = kir_get_reg(k, reg, i);
-    if (c->pairs) {
+    if (c->group > 1) {
         kir_set_reg(k, reg, i, kir_op2(k, KIR_ADD, 0, kir_op2(k, KIR_DOT2, 0, x, y), sum));
         return;
     }
@@ -515,7 +515,7 @@ static enum kir_type wider(enum kir_type a, enum kir_type b) {
 }
 
 void lower_contract(struct lower *l) {
-    struct contraction c = {.l = l, .op = l->kernel->heart};
+    struct contraction c = {.l = l, .op = l->kernel->heart, .group = 1};
     const struct ir_type_data *t = ir_val_type(l->m, ir_result(l->m, c.op, 0));
     c.conv = ir_kind(l->m, c.op) == IR_CONVOLUTION;
     c.acc = wider(kir_type_of(t->dtype), wider(kir_type_of(dtype_of(&c, ir_operand(l->m, c.op, 0))),

@@ -367,7 +367,7 @@ static hilo_status op_head(struct parser *p, struct kir_node *n) {
     bool ok = op == KIR_CMP    ? sub_named(p, KIR_GE + 1, cmp_name, &n->sub)
               : op == KIR_MATH ? sub_named(p, KIR_MATH_COUNT, math_name, &n->sub)
               : op == KIR_ACC  ? sub_named(p, KIR_OP_COUNT, op_name, &n->sub)
-              : op == KIR_TMUL ? sub_named(p, KIR_TILE_U8S8 + 1, tile_name, &n->sub)
+              : op == KIR_TMUL ? sub_named(p, KIR_TILE_COUNT, tile_name, &n->sub)
                                : true;
     while (ok && p->at < p->text.n && p->text.p[p->at] == '.') {
         p->at++;

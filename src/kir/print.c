@@ -25,7 +25,7 @@ struct printer {
 
 static const char *const cmp_names[] = {"eq", "ne", "lt", "le", "gt", "ge"};
 static const char *const loop_names[] = {"grid", "serial", "vector", "unrolled"};
-static const char *const tile_names[] = {"bf16", "s8s8", "u8s8"};
+static const char *const tile_names[] = {"bf16", "s8s8", "u8s8", "s8u8", "u8u8"};
 static const char *const role_names[] = {"in", "out", "inout", "scratch"};
 
 const char *kir_cmp_name(enum kir_cmp c) { return cmp_names[c]; }

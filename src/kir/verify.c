@@ -161,7 +161,7 @@ const char *kir_flaw(const struct kir *k, const struct kir_node *n) {
     case KIR_SET:
     case KIR_ACC: return flaw_of_register(k, n);
     case KIR_TZERO: return n->imm < 0 || n->imm > 7 ? "must name one of 8 tiles" : NULL;
-    case KIR_TMUL: return n->imm < 0 || n->imm > 0777 || n->sub > KIR_TILE_U8S8 ? "must name three of 8 tiles" : NULL;
+    case KIR_TMUL: return n->imm < 0 || n->imm > 0777 || n->sub >= KIR_TILE_COUNT ? "must name three of 8 tiles" : NULL;
     default: return flaw_of_memory(k, n);
     }
 }

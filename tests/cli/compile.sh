@@ -211,6 +211,18 @@ if "$HILO" compile add.mlir --emit plan | grep -q kernel0; then
     exits 0 compile dense.mlir --emit asm --target-cpu x86-64-v2
     says 'kernel0:'
     ! grep -q 'ymm\|zmm' out && pass || fail 'wide registers for a processor without them'
+    cat >units.mlir <<'MLIR'
+func.func @main(%a: tensor<200x700xbf16>, %b: tensor<700x150xbf16>) -> tensor<200x150xf32> {
+  %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0]
+      : (tensor<200x700xbf16>, tensor<700x150xbf16>) -> tensor<200x150xf32>
+  return %0 : tensor<200x150xf32>
+}
+MLIR
+    exits 0 compile units.mlir --emit asm --target-cpu sapphirerapids
+    says 'ldtilecfg' 'tilerelease'
+    [ "$(grep -c tdpbf16ps out)" = 4 ] && pass || fail 'not four products in a turn'
+    exits 0 run units.mlir --input random:1 --backend interpreter --target-cpu sapphirerapids \
+        --compare reference --tolerance 1e-5
     exits 0 compile add.mlir --emit object -o add.o
     [ "$(head -c 4 add.o | tail -c 3)" = ELF ] && pass || fail 'no object file'
     exits 0 compile add.mlir --emit object --target-cpu native -o native.o
