@@ -51,6 +51,11 @@ static double ulp_of(const struct ir_dtype_info *t) {
     return t->cls == IR_FLOAT || t->cls == IR_COMPLEX_CLASS ? ldexp(1, -fp_get(t->fp)->man_bits) : 0;
 }
 
+/* Some ulp of numbers that are too small to be normal. */
+static double small_of(const struct ir_dtype_info *t) {
+    return ldexp(8, -fp_get(t->fp)->bias - fp_get(t->fp)->man_bits);
+}
+
 static double most_of(const struct ir_dtype_info *t) {
     switch (t->cls) {
     case IR_PRED: return 1;
@@ -245,7 +250,7 @@ static bool function(struct maker *k, const struct node *x) {
     const struct ir_dtype_info *t = info(k, x->v);
     enum ir_op_kind kind = kinds[take(k, COUNT(kinds))];
     double m = x->b.mag, e = error_of(x), ulp = ulp_of(t);
-    struct graph_bound b = {INFINITY, 4 * ulp, ldexp(8, -fp_get(t->fp)->bias - fp_get(t->fp)->man_bits)};
+    struct graph_bound b = {INFINITY, 4 * ulp, small_of(t)};
     bool flat = kind == IR_TANH || kind == IR_LOGISTIC || kind == IR_SINE || kind == IR_COSINE, exp = kind == IR_EXPONENTIAL;
     if (t->bits < 16)
         return false;
@@ -305,7 +310,7 @@ static bool arithmetic(const struct maker *k, enum ir_op_kind kind, const struct
     case IR_REMAINDER:
     case IR_DIVIDE: return both;
     case IR_ATAN2:
-        *b = (struct graph_bound){isfinite(mx + my) ? 4 : INFINITY, 4 * ulp, 0};
+        *b = (struct graph_bound){isfinite(mx + my) ? 4 : INFINITY, 4 * ulp, small_of(info(k, x->v))};
         return both && info(k, x->v)->bits >= 16;
     default: return false;
     }
