@@ -369,7 +369,8 @@ typedef struct hilo_execute_options {
                                       CANCELLED. NULL = never */
     void *cancelled_user;
     void (*step)(void *user, const hilo_step_event *event); /* told of every step, on the calling thread, to see where
-                                      the time goes. NULL = nobody looks, which costs nothing */
+                                      the time goes; steps that could run at once then follow each other. NULL = nobody
+                                      looks, which costs nothing */
     void *step_user;
 } hilo_execute_options;
 

@@ -17,7 +17,7 @@ struct explain_options {
 /* ---- what is known of a program --------------------------------------------------------------- */
 
 struct row {
-    uint32_t step;
+    uint32_t step, group; /* group: steps that run at once, of which this is the first */
     const char *kind, *name, *text, *ops, *where; /* "" = nothing to say */
     double flops, bytes; /* of one time that it runs */
     double ms;           /* in all; before it was measured, what the compiler takes it for */
@@ -38,7 +38,8 @@ static const char *const kinds[] = {"kernel", "routine", "evaluation", "copy", "
 
 static struct row row_of(const struct plan *p, uint32_t step) {
     const struct plan_step *s = &p->steps[step];
-    struct row r = {.step = step, .kind = kinds[s->kind], .name = "", .text = "", .ops = "", .where = "", .times = 1};
+    struct row r = {.step = step, .group = s->group,
+                    .kind = kinds[s->kind], .name = "", .text = "", .ops = "", .where = "", .times = 1};
     if (s->kind == PLAN_KERNEL) {
         r.name = s->kernel->name;
         r.ms = s->kernel->ns * 1e-6;
@@ -233,6 +234,8 @@ static void put_text(const struct explained *x, struct strbuf *out) {
         strbuf_printf(out, "%9.4f %5.1f  %u %s%s%s", r->ms, share(x, r), r->step, r->kind, *r->name ? " " : "", r->name);
         if (r->times > 1)
             strbuf_printf(out, " (%.0f times)", r->times);
+        if (r->group)
+            strbuf_printf(out, " (at once with the next %u)", r->group - 1);
         strbuf_puts(out, "  ");
         put_rates(r, out, ", ");
         strbuf_putc(out, '\n');

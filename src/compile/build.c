@@ -271,5 +271,7 @@ hilo_status build_plan(struct build *b, ir_op func, struct plan *out) {
     build_block(b, body, &f);
     for (uint32_t i = 0; i < end->noperands; i++)
         plan_result(b->p, i, build_buffer(b, end->operands[i]));
+    if (b->level >= 2)
+        plan_group(b->p);
     return plan_finish(b->p, out, b->d);
 }

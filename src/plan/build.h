@@ -22,6 +22,12 @@ struct plan_touch {
     uint32_t outer_scope, outer_slot;
 };
 
+/* Kernels that run at once: next to each other in their list, and at one position. */
+struct plan_group {
+    struct plan_node **v;
+    uint32_t n;
+};
+
 struct plan_list {
     struct { struct plan_node **v; uint32_t n, cap; } nodes;
     uint32_t begin, end;    /* positions of its own */
@@ -40,6 +46,7 @@ struct plan_node {
     ir_op func;
     const struct plan_note *note;
     struct plan_list *outer; /* where it stands */
+    const struct plan_group *group; /* that it is of; or NULL */
     struct { struct plan_list **v; uint32_t n, cap; } lists;     /* LOOP: test, body; BRANCH: by number */
     struct { struct plan_touch *v; uint32_t n, cap; } touched;
 };

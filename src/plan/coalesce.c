@@ -114,9 +114,22 @@ static void class_join(struct plan_builder *b, uint32_t x, uint32_t y) {
 
 /* ---- joining --------------------------------------------------------------------------------- */
 
+/* Whether a step that runs at the same time reads something in the class `c`. */
+static bool others_read(struct plan_builder *b, const struct plan_node *n, uint32_t c) {
+    for (uint32_t k = 0; n->group && k < n->group->n; k++) {
+        const struct plan_node *x = n->group->v[k];
+        for (uint32_t i = 0; x != n && !x->dead && i < x->nuses; i++)
+            if (x->uses[i].role != PLAN_OUT && plan_class(b, b->buffers.v[x->uses[i].buffer].root) == c)
+                return true;
+    }
+    return false;
+}
+
 /* True when everything that the step reads in the class `c` may lie under the result `to`. */
 static bool reads_allow(struct plan_builder *b, const struct pair *p, uint32_t c) {
     const struct plan_node *n = p->node;
+    if (others_read(b, n, c))
+        return false;
     for (uint32_t i = 0; i < n->nuses && n->step != PLAN_COPY; i++) {
         uint32_t x = n->uses[i].buffer;
         if (n->uses[i].role == PLAN_IN && plan_root_of(b, x)->place != PLAN_CONSTANT &&

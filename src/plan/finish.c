@@ -173,13 +173,27 @@ static void emit_step(struct emit *e, const struct plan_node *n) {
     s->note = n->note;
 }
 
+/* The nodes of a group from number `at` of the list on; the number of the last. */
+static uint32_t emit_group(struct emit *e, const struct plan_list *list, uint32_t at) {
+    const struct plan_group *group = list->nodes.v[at]->group;
+    uint32_t first = e->steps.n;
+    for (uint32_t i = 0; i < group->n; i++)
+        if (!group->v[i]->dead)
+            emit_step(e, group->v[i]);
+    if (e->steps.n - first > 1)
+        e->steps.v[first].group = e->steps.n - first;
+    return at + group->n - 1;
+}
+
 static void emit_list(struct emit *e, const struct plan_list *list) {
     for (uint32_t i = 0; i < list->nodes.n; i++) {
         const struct plan_node *n = list->nodes.v[i];
         uint32_t before = e->steps.n;
-        if (n->dead)
+        if (n->group)
+            i = emit_group(e, list, i);
+        else if (n->dead)
             continue;
-        if (n->kind == NODE_LOOP)
+        else if (n->kind == NODE_LOOP)
             emit_loop(e, n);
         else if (n->kind == NODE_BRANCH)
             emit_branch(e, n);

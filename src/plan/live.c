@@ -128,7 +128,7 @@ static void scan_list(struct scan *s, struct scope *in, struct plan_list *list) 
     list->begin = s->position++;
     for (uint32_t i = 0; i < list->nodes.n && s->status == HILO_OK; i++) {
         struct plan_node *n = list->nodes.v[i];
-        n->at = s->position++;
+        n->at = n->group && n != n->group->v[0] ? n->group->v[0]->at : s->position++;
         if (s->position > UINT32_MAX / 4)
             arena_exhausted(s->b->a);
         if (n->kind == NODE_LOOP || n->kind == NODE_BRANCH)

@@ -4,6 +4,7 @@
  *   build.c     the builder: buffers, steps, nested lists           assign.c   offsets in the block
  *   live.c      where each buffer is needed; what nobody needs      print.c    as text
  *   coalesce.c  buffers that share memory                           plan.c     the whole function as one step
+ *   group.c     small kernels that run at once
  *
  * Whoever builds a plan says what is computed and in which order; plan_finish decides where everything lies. Buffers are
  * variables: a step may write one that was written before (states of loops, results of branches). Then the plan is
@@ -11,6 +12,7 @@
 #ifndef HILO_PLAN_PLAN_H
 #define HILO_PLAN_PLAN_H
 
+#include "base/torture.h"
 #include "eval/eval.h"
 #include "hilo_kernel_abi.h"
 #include "library/library.h"
@@ -65,6 +67,11 @@ struct plan_use {
                          each byte is read before it is written, and by the same iteration */
 };
 
+enum {
+    PLAN_SHARED_NS = TORTURED(0, 20000), /* less work than this is done faster by one thread */
+    PLAN_GROUP_MOST = 64                 /* steps of a group */
+};
+
 enum plan_step_kind {
     PLAN_KERNEL,    /* uses: by parameter */
     PLAN_ROUTINE,   /* uses: operands, then results */
@@ -86,6 +93,8 @@ struct plan_note {
 struct plan_step {
     enum plan_step_kind kind;
     uint32_t depth;               /* of nested lists, for reading */
+    uint32_t group;               /* KERNEL: this and so many steps behind it, less one, are kernels that do not wait for each
+                                     other and may run at once; 0 = it is alone, or not the first of a group */
     uint32_t nuses, ntargets;
     const struct plan_use *uses;
     const uint32_t *targets;      /* steps; nsteps = the end */
@@ -165,6 +174,9 @@ void plan_branch_end(struct plan_builder *b);
 
 /* Which buffer is a result. Any: an argument, a constant or a buffer that is another result as well is copied. */
 void plan_result(struct plan_builder *b, uint32_t index, uint32_t buffer);
+/* Lets small kernels that do not wait for each other run at once: puts them next to each other, in groups. Call it when all
+   steps are there. */
+void plan_group(struct plan_builder *b);
 /* Wishes that a result takes over the memory of an argument when it is donated (tf.aliasing_output). Others are found
    where types are equal. */
 void plan_donor(struct plan_builder *b, uint32_t argument, uint32_t result);

@@ -54,6 +54,8 @@ static void print_step(const struct plan *p, uint32_t number, struct strbuf *out
         strbuf_printf(out, " grid %" PRId64, s->kernel->grid);
     if (s->kind == PLAN_KERNEL && s->kernel->scratch_bytes)
         strbuf_printf(out, " scratch %zu", s->kernel->scratch_bytes);
+    if (s->group)
+        strbuf_printf(out, " group %u", s->group);
     if (s->note && s->note->text)
         strbuf_printf(out, " ; %s", s->note->text);
     strbuf_putc(out, '\n');

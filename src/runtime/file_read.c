@@ -382,6 +382,7 @@ static void get_step(struct reader *r, struct plan_step *s, uint32_t number) {
     s->kind = (enum plan_step_kind)get_u32(r);
     s->depth = get_u32(r);
     r->bad |= s->depth > 1 << 16;
+    s->group = get_u32(r);
     uint32_t code = get_u32(r);
     s->kernel = s->kind == PLAN_KERNEL && code < r->nkernels ? &r->kernels[code] : NULL;
     s->routine = s->kind == PLAN_ROUTINE && code < r->nroutines ? &r->routines[code] : NULL;
@@ -409,13 +410,27 @@ static void get_step(struct reader *r, struct plan_step *s, uint32_t number) {
     r->bad = r->bad || !step_is_right(r, s, number);
 }
 
+/* Groups are of kernels that are there. */
+static bool groups_are_right(const struct plan *p) {
+    for (uint32_t i = 0; i < p->nsteps; i++) {
+        uint32_t n = p->steps[i].group;
+        if (n > PLAN_GROUP_MOST || n > p->nsteps - i)
+            return false;
+        for (uint32_t k = 0; k < n; k++)
+            if (p->steps[i + k].kind != PLAN_KERNEL || p->steps[i + k].kernel->grid <= 0)
+                return false;
+    }
+    return true;
+}
+
 static void get_steps(struct reader *r) {
     struct plan *p = &r->plan;
-    p->nsteps = get_count(r, 20);
+    p->nsteps = get_count(r, 24);
     struct plan_step *steps = ARENA_ARRAY(r->a, struct plan_step, p->nsteps);
     p->steps = steps;
     for (uint32_t i = 0; i < p->nsteps && !r->bad; i++)
         get_step(r, &steps[i], i);
+    r->bad = r->bad || !groups_are_right(p);
     p->block_bytes = get_u64(r);
     p->live_bytes = get_u64(r);
     r->bad |= p->block_bytes % RT_FILE_ALIGN || p->block_bytes > PTRDIFF_MAX;

@@ -195,6 +195,7 @@ static void put_steps(struct writer *w) {
         const struct plan_step *s = &p->steps[i];
         put_u32(w, s->kind);
         put_u32(w, s->depth);
+        put_u32(w, s->group);
         put_u32(w, s->kind == PLAN_KERNEL      ? kernel_number(w, s->kernel)
                    : s->kind == PLAN_ROUTINE   ? routine++
                    : s->kind == PLAN_REFERENCE ? function++

@@ -3,8 +3,8 @@
 #include "base/torture.h"
 
 enum {
-    STEP_SHARED_NS = TORTURED(0, 20000), /* less work than this is done faster alone */
-    STEP_PIECES = 8, /* for each thread: those that are done early take more */
+    STEP_PIECES = 8,      /* for each thread: those that are done early take more */
+    STEP_PIECE_NS = 5000, /* of a group */
     STEP_COPY_BYTES = TORTURED(TORTURE_BLOCK, 256 << 10) /* a piece of a copy */
 };
 
@@ -36,13 +36,55 @@ static hilo_status step_kernel(struct run *r, const struct plan_step *s, void **
                    : diag_error(r->d, HILO_INTERNAL, "kernel '%s' cannot be run", k->name);
     struct rt_team *team = r->team;
     struct piece p = {k, v};
-    if (k->ns < STEP_SHARED_NS || k->grid == 1 || rt_team_threads(team) == 1) {
+    if (k->ns < PLAN_SHARED_NS || k->grid == 1 || rt_team_threads(team) == 1) {
         run_piece(&p, scratch_of(r), 0, k->grid);
         return HILO_OK;
     }
     int64_t pieces = (int64_t)rt_team_threads(team) * STEP_PIECES;
     rt_team_run(team, k->grid, k->grid > pieces ? k->grid / pieces : 1, run_piece, &p, scratch_of(r));
     return HILO_OK;
+}
+
+/* ---- groups ---------------------------------------------------------------------------------- */
+
+/* Kernels whose pieces follow each other: those of the i-th are first[i] … first[i + 1] - 1. */
+struct group {
+    const struct plan_step *steps;
+    void **const *buffers;
+    uint32_t n;
+    int64_t first[PLAN_GROUP_MOST + 1];
+};
+
+static void run_group_piece(void *user, void *scratch, int64_t begin, int64_t end) {
+    const struct group *g = user;
+    uint32_t i = 0;
+    for (; begin < end; begin++) {
+        while (begin >= g->first[i + 1])
+            i++;
+        const struct plan_kernel *k = g->steps[i].kernel;
+        int64_t pieces = g->first[i + 1] - g->first[i], at = begin - g->first[i], each = k->grid / pieces;
+        struct piece p = {k, g->buffers[i]};
+        run_piece(&p, scratch, at * each, at + 1 == pieces ? k->grid : (at + 1) * each);
+    }
+}
+
+/* The kernels of a group as one job. False when they are better run one after the other, because nobody helps, or because
+   they are not machine code. */
+static bool step_group(struct run *r, const struct plan_step *s, const uint32_t *first_use) {
+    void **buffers[PLAN_GROUP_MOST];
+    struct group g = {.steps = s, .buffers = buffers, .n = s->group};
+    if (rt_team_threads(r->team) == 1)
+        return false;
+    for (uint32_t i = 0; i < g.n; i++) {
+        const struct plan_kernel *k = s[i].kernel;
+        double pieces = k->ns / STEP_PIECE_NS;
+        if (!k->fn)
+            return false;
+        buffers[i] = r->frame->pointers + first_use[i];
+        g.first[i + 1] = g.first[i] + (pieces < 1 ? 1 : pieces < (double)k->grid ? (int64_t)pieces : k->grid);
+    }
+    rt_team_run(r->team, g.first[g.n], 1, run_group_piece, &g, scratch_of(r));
+    return true;
 }
 
 /* ---- copies ---------------------------------------------------------------------------------- */
@@ -85,7 +127,7 @@ static hilo_status step_routine(struct run *r, const struct plan_step *s, void *
     const struct lib_match *x = s->routine;
     struct lib_call c = {.params = x->params, .nparams = x->nparams, .in = (const void *const *)v, .out = v + count_inputs(s),
                          .scratch = scratch_of(r),
-                         .team = x->ns < STEP_SHARED_NS ? NULL : rt_team_library(r->team)};
+                         .team = x->ns < PLAN_SHARED_NS ? NULL : rt_team_library(r->team)};
     hilo_status status = lib_run(x->routine, &c);
     if (status != HILO_OK)
         diag_error(r->d, status, status == HILO_UNAVAILABLE ? "the library of routine '%s' is not installed here"
@@ -183,6 +225,12 @@ hilo_status run_steps(struct run *r) {
             return diag_error(r->d, HILO_ABORTED, "the run was stopped: another process has failed");
         if (s->kind >= PLAN_TEST) {
             i = step_next(r, s, v, i);
+            continue;
+        }
+        if (s->group && !told && step_group(r, s, r->exe->first_use + i)) {
+            for (uint32_t end = i + s->group; i < end; i++)
+                if (TORTURE && p->dead)
+                    bury(r, i);
             continue;
         }
         double begin = told ? rt_now_ms() : 0;

@@ -36,6 +36,24 @@ exits 0 explain softmax.hilo --run
 says 'the mean of 5 runs'
 exits 0 explain softmax.mlir --backend reference --run
 says 'the program is evaluated'
+# The updates of many small parameters run at once.
+{
+    echo 'func.func @main('
+    for i in 1 2 3 4 5 6; do echo "%p$i: tensor<${i}00x50xf32>, %g$i: tensor<${i}00x50xf32>$([ $i = 6 ] || echo ,)"; done
+    echo ') -> ('
+    for i in 1 2 3 4 5 6; do echo "tensor<${i}00x50xf32>$([ $i = 6 ] || echo ,)"; done
+    echo ') {'
+    for i in 1 2 3 4 5 6; do
+        echo "%s$i = stablehlo.sqrt %g$i : tensor<${i}00x50xf32>"
+        echo "%r$i = stablehlo.subtract %p$i, %s$i : tensor<${i}00x50xf32>"
+    done
+    echo 'return %r1, %r2, %r3, %r4, %r5, %r6 :'
+    for i in 1 2 3 4 5 6; do echo "tensor<${i}00x50xf32>$([ $i = 6 ] || echo ,)"; done
+    echo '}'
+} >updates.mlir
+exits 0 explain updates.mlir
+says '6 kernels' '(at once with the next 5)'
+exits 0 run updates.mlir --input random:1 --compare=reference --threads 3
 exits 2 explain softmax.mlir --runs 3
 exits 2 explain softmax.mlir --run --input 2xf32=1
 exits 2 explain softmax.mlir --entry other

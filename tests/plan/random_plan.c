@@ -98,7 +98,7 @@ static bool run_kernel(const struct kir *kir, void *const *buffers, void *scratc
 
 static void put_kernel(struct program *p, struct command *c) {
     c->kernel = (struct plan_kernel){.name = "k", .interpret = run_kernel, .kir = (const struct kir *)(const void *)c,
-                                     .nparams = c->nuses, .grid = 1};
+                                     .nparams = c->nuses, .grid = 1, .ns = PLAN_SHARED_NS};
     plan_kernel(p->b, &c->kernel, c->uses);
 }
 
@@ -335,6 +335,8 @@ static void make_program(struct program *p) {
         if (p->narguments && draw(p, 3) == 0)
             plan_donor(p->b, draw(p, p->narguments), i);
     }
+    if (draw(p, 2))
+        plan_group(p->b);
 }
 
 /* ---- kernels --------------------------------------------------------------------------------- */
@@ -466,6 +468,16 @@ static void *planned_at(const struct planned *r, uint32_t buffer) {
     }
 }
 
+/* The steps of a group in the order that is the least like the one in which they are written. */
+static void planned_group(const struct planned *r, const struct plan_step *s) {
+    for (uint32_t i = s->group; i-- > 0;) {
+        void *v[MOST_USES];
+        for (uint32_t k = 0; k < s[i].nuses; k++)
+            v[k] = planned_at(r, s[i].uses[k].buffer);
+        s[i].kernel->interpret(s[i].kernel->kir, v, NULL, 0, 1, NULL);
+    }
+}
+
 static bool planned_run(const struct planned *r) {
     uint32_t left = MOST_RUN * 4, i = 0;
     while (i < r->p->nsteps) {
@@ -473,6 +485,11 @@ static bool planned_run(const struct planned *r) {
         void *v[MOST_USES];
         if (left-- == 0)
             return false;
+        if (s->group) {
+            planned_group(r, s);
+            i += s->group - 1;
+            continue;
+        }
         for (uint32_t k = 0; k < s->nuses; k++)
             v[k] = planned_at(r, s->uses[k].buffer);
         if (s->kind == PLAN_KERNEL) {

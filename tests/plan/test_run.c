@@ -118,6 +118,12 @@ static void add_one(void *const *v, void *scratch, int64_t from, int64_t to) {
             ((float *)v[1])[r * ROW + i] = row[i] + 1;
     }
 }
+static void add_all(void *const *v, void *scratch, int64_t from, int64_t to) {
+    (void)scratch;
+    for (int64_t i = from * N; i < to * N; i++)
+        ((float *)v[1])[i] = ((const float *)v[0])[i] + 1;
+}
+
 static const struct plan_kernel add_one_kernel = {.name = "add_one", .fn = add_one, .nparams = 2, .grid = N / ROW,
                                                   .scratch_bytes = ROW * sizeof(float), .ns = 1e6};
 
@@ -142,6 +148,12 @@ static void increment(void *const *v, void *scratch, int64_t from, int64_t to) {
 }
 static const struct plan_kernel increment_kernel = {.name = "increment", .fn = increment, .nparams = 2, .grid = 1};
 
+/* out[i] = in[i] + 1 in one iteration: another thread can only have the whole kernel */
+static const struct plan_kernel whole_kernel = {.name = "whole", .fn = add_all, .nparams = 2, .grid = 1, .ns = 9000};
+/* the same, shared by rows; each of them alone is too little work for that */
+static const struct plan_kernel small_kernel = {.name = "small", .fn = add_one, .nparams = 2, .grid = N / ROW,
+                                                .scratch_bytes = ROW * sizeof(float), .ns = 15000};
+
 /* ---- programs -------------------------------------------------------------------------------- */
 
 /* (x + 1) + 1 + … `steps` times */
@@ -155,6 +167,23 @@ static void make_chain(struct made *x, int32_t threads, int steps) {
         at = next;
     }
     plan_result(x->b, 0, at);
+    end(x);
+}
+
+enum { LANES = 9 };
+
+/* LANES chains of two kernels, written one after the other: two groups. */
+static void make_lanes(struct made *x, int32_t threads) {
+    begin(x, threads, 1, LANES);
+    int64_t n = N;
+    uint32_t in = plan_argument(x->b, 0, IR_F32_T, 1, &n);
+    for (uint32_t i = 0; i < LANES; i++) {
+        uint32_t between = plan_temp(x->b, IR_F32_T, 1, &n), out = plan_temp(x->b, IR_F32_T, 1, &n);
+        plan_kernel(x->b, i % 2 ? &whole_kernel : &small_kernel, (struct plan_use[]){{in, PLAN_IN, 0}, {between, PLAN_OUT, 0}});
+        plan_kernel(x->b, &small_kernel, (struct plan_use[]){{between, PLAN_IN, 0}, {out, PLAN_OUT, 1}});
+        plan_result(x->b, i, out);
+    }
+    plan_group(x->b);
     end(x);
 }
 
@@ -176,6 +205,11 @@ static void make_loop(struct made *x) {
 
 /* ---- tests ----------------------------------------------------------------------------------- */
 
+static void count_step(void *user, const hilo_step_event *e) {
+    assert_string_equal(e->kind, "kernel");
+    ++*(size_t *)user;
+}
+
 static void test_chain(void **state) {
     (void)state;
     float want[N];
@@ -194,6 +228,36 @@ static void test_chain(void **state) {
             hilo_buffer_release(out);
         }
         hilo_buffer_release(in);
+        drop(&x);
+    }
+}
+
+/* Kernels that do not wait for each other run at once, whoever takes them; where somebody watches, one after the other. */
+static void test_group(void **state) {
+    (void)state;
+    for (int32_t threads = 1; threads <= 3; threads++) {
+        struct made x;
+        make_lanes(&x, threads);
+        const struct plan *p = &x.exe->plan;
+        assert_int_equal(p->nsteps, 2 * LANES);
+        assert_int_equal(p->steps[0].group, LANES);
+        assert_int_equal(p->steps[LANES].group, LANES);
+        hilo_execute_options o;
+        hilo_execute_options_init(&o);
+        size_t told = 0;
+        o.step_user = &told;
+        for (int run = 0; run < 20; run++) {
+            hilo_buffer *in = floats(&x, N, (float)run), *out[LANES];
+            o.step = run % 4 ? NULL : count_step;
+            assert_int_equal(hilo_execute(x.exe, &o, &in, 1, out, LANES), HILO_OK);
+            for (int i = 0; i < LANES; i++) {
+                for (int k = 0; k < N; k++)
+                    assert_true(((const float *)hilo_buffer_data(out[i]))[k] == (float)(run + k + 2));
+                hilo_buffer_release(out[i]);
+            }
+            hilo_buffer_release(in);
+        }
+        assert_int_equal(told, 5 * 2 * LANES);
         drop(&x);
     }
 }
@@ -465,9 +529,9 @@ static void test_cache(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_chain), cmocka_unit_test(test_no_allocation), cmocka_unit_test(test_callers),
-        cmocka_unit_test(test_loop), cmocka_unit_test(test_cancelled), cmocka_unit_test(test_donation),
-        cmocka_unit_test(test_reference), cmocka_unit_test(test_exhaustion),
+        cmocka_unit_test(test_chain), cmocka_unit_test(test_group), cmocka_unit_test(test_no_allocation),
+        cmocka_unit_test(test_callers), cmocka_unit_test(test_loop), cmocka_unit_test(test_cancelled),
+        cmocka_unit_test(test_donation), cmocka_unit_test(test_reference), cmocka_unit_test(test_exhaustion),
         cmocka_unit_test(test_team), cmocka_unit_test(test_cache),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
