@@ -51,7 +51,7 @@ _hilo() {
     esac
 
     if [[ $word == -* ]]; then
-        local options='--help' compile='-O0 -O1 -O2 -O3 --passes --dump-dir --backend --threads'
+        local options='--help' compile='-O0 -O1 -O2 -O3 --passes --dump-dir --backend --threads --memory-limit'
         local model='-m --precision --engine --context --threads -O0 -O1 -O2 -O3'
         case ${COMP_WORDS[1]} in
         run) options+=" $compile --no-cache --entry --input -o --timing --json --trace --compare --tolerance" ;;

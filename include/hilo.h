@@ -270,6 +270,9 @@ typedef struct hilo_compile_options {
     const char *target_cpu; /* "x86-64-v3", "sapphirerapids", "generic" …: code for processors of that kind, to be written to a
                                file; it runs here where this one is one, and with INTERPRETER anywhere. NULL (default) or
                                "native" = this machine's */
+    size_t memory_limit;    /* bytes that a run may take for results and what is between, its arguments not counted: cheap
+                               values are computed again rather than kept, until the program needs no more. 0 (default) = no
+                               limit. Of no effect on programs that are evaluated */
 } hilo_compile_options;
 
 HILO_API void hilo_compile_options_init_sized(hilo_compile_options *options, size_t struct_size);
@@ -277,7 +280,8 @@ static inline void hilo_compile_options_init(hilo_compile_options *options) {
     hilo_compile_options_init_sized(options, sizeof *options);
 }
 /* The executable keeps what it needs of the module. NOT_FOUND when the entry does not exist (the diagnostic lists
-   what does); INVALID_ARGUMENT for options out of range, and for processors that are not known (the diagnostic lists them). */
+   what does); INVALID_ARGUMENT for options out of range, and for processors that are not known (the diagnostic lists them);
+   RESOURCE_EXHAUSTED for a program that needs more than memory_limit (the diagnostic says how much at the least). */
 HILO_API hilo_status hilo_compile(hilo_client *client, hilo_module *module, const hilo_compile_options *options,
                                   hilo_executable **out);
 /* The same from the program's bytes, or from its file, as hilo_module_parse and _load read it: what was compiled before is not

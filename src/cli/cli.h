@@ -52,7 +52,7 @@ struct cli_option {
 
 /* How a program is compiled: part of the options of every command that runs one. */
 struct cli_compile {
-    int64_t threads;
+    int64_t threads, memory_limit;
     const char *passes, *dump_dir, *target_cpu;
     int32_t level;
     hilo_backend backend;
@@ -71,8 +71,12 @@ struct cli_compile {
     {"--target-cpu", "NAME", CLI_TEXT, offsetof(type, field.target_cpu),                                             \
      "kernels for processors of that kind: \"x86-64-v3\",\n\"sapphirerapids\" …; this machine's by default. Any can be\n"  \
      "interpreted"}
+#define CLI_MEMORY_OPTION(type, field)                                                                               \
+    {"--memory-limit", "BYTES", CLI_NUMBER, offsetof(type, field.memory_limit),                                      \
+     "for results and what is between: cheap values are computed\nagain rather than kept, until that is enough"}
 #define CLI_COMPILE_OPTIONS(type, field)                                                                             \
     {"--threads", "N", CLI_NUMBER, offsetof(type, field.threads), "threads to use; one for each core by default"},   \
+    CLI_MEMORY_OPTION(type, field),                                                                                  \
     CLI_LEVEL_OPTIONS(type, field)
 #define CLI_CACHE_OPTION(type, field)                                                                                \
     {"--no-cache", NULL, CLI_FLAG, offsetof(type, field.no_cache),                                                   \

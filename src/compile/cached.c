@@ -35,6 +35,7 @@ static void add_options(struct blake2 *b, const hilo_compile_options *o) {
     add_i64(b, o->backend);
     add_text(b, o->entry);
     add_text(b, o->passes);
+    add_i64(b, (int64_t)o->memory_limit);
 }
 
 /* This build, and what generated code depends on of this machine (codegen/target.c); false when the build is not known. */

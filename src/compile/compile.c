@@ -2,6 +2,7 @@
 #include "base/file.h"
 #include "compile/cached.h"
 #include "compile/code.h"
+#include "compile/remat.h"
 #include "opt/opt.h"
 #include "runtime/runtime.h"
 
@@ -287,6 +288,17 @@ static void free_build(void *build) {
 
 static const struct kir_target portable = {.vector_bytes = 16, .vector_count = 16, .l1_bytes = 32 << 10, .l2_bytes = 256 << 10};
 
+/* Makes the program one for little memory, if it is to be. */
+static hilo_status fit(const struct compile *c, struct build *b, ir_op entry) {
+    if (!c->o->memory_limit)
+        return HILO_OK;
+    struct remat *r = ARENA_NEW(&c->exe->arena, struct remat);
+    *r = (struct remat){.m = b->m, .entry = entry, .like = b, .limit = c->o->memory_limit, .d = c->d};
+    arena_init(&r->arena, c->d->al, c->exe->arena.recover);
+    rt_executable_keep(c->exe, r, remat_free);
+    return remat_fit(r);
+}
+
 /* Kernels by their interpreter, which is slow: it is what machine code is compared with. They may be those of a processor that
    is not here. */
 static hilo_status interpreted_plan(const struct compile *c, struct build *b, ir_op entry) {
@@ -294,6 +306,7 @@ static hilo_status interpreted_plan(const struct compile *c, struct build *b, ir
     b->target = portable;
     if (c->o->target_cpu)
         HILO_TRY(code_target(c->o->target_cpu, &c->exe->arena, c->d, &b->target, &target));
+    HILO_TRY(fit(c, b, entry));
     HILO_TRY(build_plan(b, entry, &c->exe->plan));
     for (uint32_t i = 0; i < b->kernels.n; i++)
         b->kernels.v[i].step->interpret = kir_run;
@@ -303,6 +316,7 @@ static hilo_status interpreted_plan(const struct compile *c, struct build *b, ir
 static hilo_status compiled_plan(const struct compile *c, struct build *b, ir_op entry) {
     const struct cg_target *target;
     HILO_TRY(code_target(c->o->target_cpu, &c->exe->arena, c->d, &b->target, &target));
+    HILO_TRY(fit(c, b, entry));
     HILO_TRY(build_plan(b, entry, &c->exe->plan));
     if (c->text)
         HILO_TRY(code_text(b, target, c->form, c->text));

@@ -131,7 +131,10 @@ static size_t most_live(struct plan_builder *b, const struct item *items, uint32
             live -= e[i].bytes;
         else if (!mem_add(live, e[i].bytes, &live))
             arena_exhausted(b->a);
-        most = live > most ? live : most;
+        if (live <= most)
+            continue;
+        most = live;
+        b->fullest = e[i].point;
     }
     return most;
 }
@@ -151,6 +154,16 @@ static uint32_t gather(struct plan_builder *b, struct item *items) {
         items[n++] = (struct item){.root = i, .bytes = bytes & ~(size_t)(ALIGN - 1), .begin = r->spans[0].begin,
                                    .end = r->spans[r->nspans - 1].end, .spans = r->spans, .nspans = r->nspans};
     }
+    return n;
+}
+
+uint32_t plan_fullest(const struct plan_builder *b, const uint32_t **buffers) {
+    uint32_t *v = ARENA_ARRAY(b->a, uint32_t, b->buffers.n), n = 0;
+    for (uint32_t i = 0; i < b->buffers.n; i++)
+        for (uint32_t k = 0; b->buffers.v[i].place == PLAN_BLOCK && k < b->roots[i].nown; k++)
+            if (b->roots[i].own[k].begin <= b->fullest && b->roots[i].own[k].end >= b->fullest)
+                v[n++] = i;
+    *buffers = v;
     return n;
 }
 

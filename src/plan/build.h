@@ -62,7 +62,8 @@ struct plan_root {
     uint32_t newest;         /* span, and its number + 1 */
     uint32_t parent;         /* in its class; itself = it stands for it */
     struct plan_span *spans; /* ascending, apart from each other */
-    uint32_t nspans;
+    const struct plan_span *own; /* of the root alone */
+    uint32_t nspans, nown;
     int32_t result;          /* of the class; -1 = none */
     size_t offset;           /* of the class in the block */
 };
@@ -88,6 +89,7 @@ struct plan_builder {
     struct plan_root *roots;
     int32_t *donors;
     size_t block_bytes, live_bytes;
+    uint32_t fullest;        /* the first point at which so much is live */
 };
 
 static inline const struct plan_buffer *plan_root_of(const struct plan_builder *b, uint32_t buffer) {

@@ -230,6 +230,16 @@ static const struct plan_dead *find_dead(struct emit *e) {
     return dead;
 }
 
+size_t plan_needs(const struct plan *p) {
+    size_t sum = p->block_bytes;
+    if (!mem_add(sum, p->scratch_bytes, &sum))
+        return SIZE_MAX;
+    for (uint32_t i = 0; i < p->nresults; i++)
+        if (!mem_add(sum, p->buffers[p->results[i]].bytes, &sum))
+            return SIZE_MAX;
+    return sum;
+}
+
 /* ---- all ------------------------------------------------------------------------------------- */
 
 hilo_status plan_finish(struct plan_builder *b, struct plan *p, struct diag_list *d) {

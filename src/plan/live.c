@@ -304,8 +304,8 @@ static void back_collect(struct back *w, struct plan_root *r) {
         else
             v[n++] = s;
     }
-    r->spans = v;
-    r->nspans = n;
+    r->own = r->spans = v;
+    r->nown = r->nspans = n;
 }
 
 hilo_status plan_liveness(struct plan_builder *b) {

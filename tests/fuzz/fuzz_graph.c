@@ -1,5 +1,6 @@
 /* libFuzzer target: random programs compute the same by the evaluator and compiled at every level, within what numbers allow
- * (random_graph.h), and the same bits for 1 thread and for 3. LEVELS, such as 03, in the environment says at which levels. */
+ * (random_graph.h), the same bits for 1 thread and for 3, and the same with less memory where that is possible. LEVELS, such as
+ * 03, in the environment says at which levels. */
 #include "random_graph.h"
 
 #include <hilo.h>
@@ -66,18 +67,34 @@ static void client_close(struct client *c) {
     hilo_client_release(c->client);
 }
 
-static void run(struct client *c, const struct graph *g, hilo_backend backend, int level, hilo_buffer **out) {
+/* With so much memory, 0 = any; false when that is too little. `peak`: what it took with its inputs. */
+static bool run_within(struct client *c, const struct graph *g, hilo_backend backend, int level, size_t limit,
+                       hilo_buffer **out, uint64_t *peak) {
     hilo_compile_options o;
     hilo_executable *exe = NULL;
+    hilo_stats stats = {.struct_size = sizeof stats};
     hilo_compile_options_init(&o);
     o.level = level;
     o.backend = backend;
-    if (hilo_compile(c->client, c->module, &o, &exe) != HILO_OK)
+    o.memory_limit = limit;
+    hilo_status status = hilo_compile(c->client, c->module, &o, &exe);
+    if (limit && status == HILO_RESOURCE_EXHAUSTED)
+        return false;
+    if (status != HILO_OK)
         fail(c->client, "not compiled", level, 0);
     memset(out, 0, GRAPH_RESULTS * sizeof(hilo_buffer *));
     if (hilo_execute(exe, NULL, c->inputs, g->nparams, out, g->nresults) != HILO_OK)
         fail(c->client, "not run", level, 0);
+    hilo_executable_stats(exe, &stats);
+    *peak = stats.peak_bytes;
     hilo_executable_release(exe);
+    return true;
+}
+
+static uint64_t run(struct client *c, const struct graph *g, hilo_backend backend, int level, hilo_buffer **out) {
+    uint64_t peak;
+    run_within(c, g, backend, level, 0, out, &peak);
+    return peak;
 }
 
 static void release(hilo_buffer **out) {
@@ -128,6 +145,21 @@ static void compare(struct client *c, const struct graph *g, hilo_buffer **x, hi
     }
 }
 
+/* Some parts of the memory that it takes when it may. */
+static void squeeze(struct client *c, const struct graph *g, uint64_t peak, hilo_buffer **expected) {
+    hilo_buffer *got[GRAPH_RESULTS];
+    for (uint32_t i = 0; i < g->nparams; i++)
+        peak -= hilo_buffer_bytes(c->inputs[i]);
+    for (uint64_t part = 3; part <= 7; part += 2) {
+        uint64_t ignored;
+        if (!run_within(c, g, HILO_BACKEND_AUTO, 2, (size_t)(peak * part / 8 + 1), got, &ignored))
+            continue;
+        compare(c, g, got, expected, 2, false);
+        release(got);
+        break;
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nbytes) {
     struct graph g;
     struct client one = {0}, three = {0};
@@ -142,10 +174,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nbytes) {
         for (int level = 0; level <= 3; level++) {
             if (levels && !strchr(levels, '0' + level))
                 continue;
-            run(&one, &g, HILO_BACKEND_AUTO, level, got);
+            uint64_t peak = run(&one, &g, HILO_BACKEND_AUTO, level, got);
             run(&three, &g, HILO_BACKEND_AUTO, level, threads);
             compare(&one, &g, got, expected, level, false);
             compare(&three, &g, threads, got, level, true);
+            if (level == 2)
+                squeeze(&three, &g, peak, expected);
             release(got);
             release(threads);
         }

@@ -1,0 +1,101 @@
+#!/bin/sh
+# --memory-limit: what is cheap is computed again where memory is short; results are the same bits.
+. "$(dirname "$0")/common.inc"
+
+# Large values that are cheap, wanted at the begin and at the end, with products between that take memory, too.
+big='tensor<1024x256xf32>' high='tensor<1024x8xf32>' square='tensor<256x256xf32>' thin='tensor<256x8xf32>'
+dot() { # RESULT LEFT RIGHT DIMENSION LEFT-TYPE RIGHT-TYPE TYPE
+    echo "%$1 = stablehlo.dot_general %$2, %$3, contracting_dims = [1] x [$4] : ($5, $6) -> $7"
+}
+{
+    echo "func.func @main(%x: tensor<256xf32>, %w: $square, %v: $thin) -> tensor<1024xf32> {"
+    echo '%zero = stablehlo.constant dense<0.0> : tensor<f32>'
+    echo "%b = stablehlo.broadcast_in_dim %x, dims = [1] : (tensor<256xf32>) -> $big"
+    echo "%i = stablehlo.iota dim = 0 : $big"
+    echo "%a = stablehlo.add %b, %i : $big"
+    echo "%c = stablehlo.subtract %b, %i : $big"
+    echo "%e = stablehlo.multiply %a, %c : $big"
+    for f in cosine sine exponential tanh; do
+        echo "%$f = stablehlo.$f %e : $big"
+        dot "h_$f" $f v 0 "$big" "$thin" "$high"
+    done
+    echo "%h0 = stablehlo.add %h_cosine, %h_sine : $high"
+    echo "%h1 = stablehlo.add %h_exponential, %h_tanh : $high"
+    echo "%h = stablehlo.add %h0, %h1 : $high"
+    dot d h v 1 "$high" "$thin" "$big"
+    dot d1 d w 0 "$big" "$square" "$big"
+    dot d2 d1 w 0 "$big" "$square" "$big"
+    dot m d2 w 0 "$big" "$square" "$big"
+    last=m
+    for f in cosine sine exponential tanh; do
+        echo "%m_$f = stablehlo.multiply %$last, %$f : $big"
+        last=m_$f
+    done
+    echo "%s = stablehlo.reduce(%$last init: %zero) applies stablehlo.add across dimensions = [1]"
+    echo "  : ($big, tensor<f32>) -> tensor<1024xf32>"
+    echo 'return %s : tensor<1024xf32>'
+    echo '}'
+} >wide.mlir
+exits 0 compile wide.mlir --emit plan
+if ! grep -q kernel0 out; then # nothing to generate code with
+    exits 0 run wide.mlir --input random:1 --memory-limit 1000
+    finish
+    exit
+fi
+block() { sed -n 's/^plan of.*: block \([0-9]*\) bytes.*/\1/p' out; }
+free=$(block)
+exits 0 compile wide.mlir --emit plan --memory-limit 3000000
+[ "$(block)" -lt 3000000 ] && [ "$free" -gt 6000000 ] && pass || fail "the block has $(block) bytes, and had $free"
+for level in 0 1 2 3; do
+    exits 0 run wide.mlir -O$level --input random:1 -o free.npz
+    limit=$([ $level -gt 1 ] && echo 3000000 || echo 4300000)
+    exits 0 run wide.mlir -O$level --input random:1 --memory-limit "$limit" -o fits.npz
+    cmp -s free.npz fits.npz && pass || fail "-O$level: other results"
+done
+exits 0 run wide.mlir --input random:1 --memory-limit 3000000 --compare=reference --threads 3
+exits 0 run wide.mlir --input random:1 --memory-limit 100000000 -o fits.npz
+cmp -s free.npz fits.npz && pass || fail 'a limit that does not matter'
+exits 3 run wide.mlir --input random:1 --memory-limit 100000
+says 'more than the limit of 100000' 'the program needs '
+exits 2 run wide.mlir --input random:1 --memory-limit many
+
+# Reshaped memory, and what a loop reads: neither may be dropped while it is read.
+cat >loop.mlir <<'MLIR'
+func.func @main(%x: tensor<512xf32>) -> (tensor<512x512xf32>, tensor<i32>) {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %most = stablehlo.constant dense<5> : tensor<i32>
+  %b = stablehlo.broadcast_in_dim %x, dims = [0] : (tensor<512xf32>) -> tensor<512x512xf32>
+  %s = stablehlo.sine %b : tensor<512x512xf32>
+  %f = stablehlo.reshape %s : (tensor<512x512xf32>) -> tensor<262144xf32>
+  %0:2 = stablehlo.while(%i = %zero, %v = %s) : tensor<i32>, tensor<512x512xf32>
+  cond {
+    %c = stablehlo.compare LT, %i, %most : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  } do {
+    %j = stablehlo.add %i, %one : tensor<i32>
+    %d = stablehlo.dot_general %v, %s, contracting_dims = [1] x [0]
+      : (tensor<512x512xf32>, tensor<512x512xf32>) -> tensor<512x512xf32>
+    stablehlo.return %j, %d : tensor<i32>, tensor<512x512xf32>
+  }
+  %sorted = "stablehlo.sort"(%f) ({
+  ^bb0(%p: tensor<f32>, %q: tensor<f32>):
+    %c = stablehlo.compare LT, %p, %q : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  }) {dimension = 0 : i64} : (tensor<262144xf32>) -> tensor<262144xf32>
+  %t = stablehlo.reshape %sorted : (tensor<262144xf32>) -> tensor<512x512xf32>
+  %y = stablehlo.add %t, %0#1 : tensor<512x512xf32>
+  return %y, %0#0 : tensor<512x512xf32>, tensor<i32>
+}
+MLIR
+exits 0 run loop.mlir --input random:1 -o free.npz
+for limit in 3000000 4000000 4500000 5500000; do
+    status=0
+    "$HILO" run loop.mlir --input random:1 --memory-limit $limit -o fits.npz >out 2>err || status=$?
+    if [ $status = 0 ]; then
+        cmp -s free.npz fits.npz && pass || fail "limit $limit: other results"
+    else
+        says 'the program needs '
+    fi
+done
+finish
