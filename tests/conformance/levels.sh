@@ -12,7 +12,7 @@ read -ra levels <<<"${LEVELS:-0 1 2 3}"
 read -ra threads <<<"${THREADS:-1 3}"
 read -ra options <<<"${HILO_CHECK:-}"
 passed=0 failed=0 skipped=0
-unfolded=fused,inline,simplify,shapes,expand,canonicalize,simplify,licm,split,cse,dce
+unfolded=fused,inline,simplify,shapes,expand,canonicalize,layout,simplify,licm,split,cse,dce
 
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
