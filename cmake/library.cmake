@@ -6,16 +6,14 @@ if(OpenMP_C_FOUND)
     list(APPEND libs OpenMP::OpenMP_C)
 endif()
 # What the room llm reads models with: JSON, regular expressions, Unicode.
-# In a package their code is inside, where their archives are.
-foreach(lib IN ITEMS jansson pcre2-8 utf8proc)
-    if(HILO_PACKAGE)
-        find_library(LIB_${lib} NAMES lib${lib}.a ${lib} REQUIRED)
-        list(APPEND libs ${LIB_${lib}})
-    else()
-        find_library(LIB_${lib} ${lib} REQUIRED)
-        list(APPEND libs ${lib})
-    endif()
+set(model_libs jansson pcre2-8 utf8proc)
+if(NOT HILO_MODELS)
+    set(model_libs)
+endif()
+foreach(lib IN LISTS model_libs)
+    find_library(LIB_${lib} ${lib} REQUIRED)
     mark_as_advanced(LIB_${lib})
+    list(APPEND libs ${lib})
 endforeach()
 if(HILO_LLVM)
     # Its headers alone: the library is opened when something is compiled.
@@ -56,7 +54,7 @@ set_target_properties(hilo_static PROPERTIES LINKER_LANGUAGE C)
 
 # What a program that links libhilo.a needs besides: names, so that its build need not find targets.
 # Every linker finds gcc's OpenMP by name; clang's lies where it must be told.
-set(static_libs m ${CMAKE_DL_LIBS} jansson pcre2-8 utf8proc ${CMAKE_THREAD_LIBS_INIT})
+set(static_libs m ${CMAKE_DL_LIBS} ${model_libs} ${CMAKE_THREAD_LIBS_INIT})
 if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
     list(APPEND static_libs ${OpenMP_C_LIB_NAMES})
 else()

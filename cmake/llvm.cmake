@@ -38,6 +38,8 @@ target_link_libraries(hilo_llvm PRIVATE ${llvm_libs} -Wl,-Bstatic z zstd -Wl,-Bd
 install(TARGETS hilo_llvm LIBRARY DESTINATION ${HILO_PLUGIN_DIR} COMPONENT plugin)
 
 foreach(user IN ITEMS pjrt_hilo hilo_shared hilo) # they look for it beside themselves first
-    set_target_properties(${user} PROPERTIES BUILD_RPATH "$ORIGIN" INSTALL_RPATH "$ORIGIN")
-    add_dependencies(${user} hilo_llvm)
+    if(TARGET ${user})
+        set_target_properties(${user} PROPERTIES BUILD_RPATH "$ORIGIN" INSTALL_RPATH "$ORIGIN")
+        add_dependencies(${user} hilo_llvm)
+    endif()
 endforeach()
