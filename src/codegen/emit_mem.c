@@ -105,7 +105,7 @@ bool emit_can_mask(const struct emit *e, kir_block body) {
 
 enum mem_form {
     MEM_ROW,         /* side by side */
-    MEM_EVERY_OTHER, /* loads of all lanes */
+    MEM_EVERY_OTHER, /* loads of all lanes; of bytes every fourth, too */
     MEM_BACKWARDS,   /* loads of all lanes */
     MEM_REPEATED,    /* loads of all lanes: side by side, each for several lanes */
     MEM_STRIDED,     /* a constant distance apart */
@@ -152,8 +152,9 @@ static enum mem_form mem_form_of(const struct emit *e, const struct kir_node *n,
                                                                                    : MEM_STRIDED;
     if (index->stride == 1)
         return MEM_ROW;
-    if (n->op == KIR_LOAD && !mask && (index->stride == 2 || index->stride == -1))
-        return index->stride == 2 ? MEM_EVERY_OTHER : MEM_BACKWARDS;
+    bool bytes = ir_dtype_get(e->k->buffers.v[n->of].dtype)->bytes == 1;
+    if (n->op == KIR_LOAD && !mask && (index->stride == 2 || index->stride == -1 || (bytes && index->stride == 4)))
+        return index->stride == -1 ? MEM_BACKWARDS : MEM_EVERY_OTHER;
     return mem_gathers(e, ir_dtype_get(e->k->buffers.v[n->of].dtype)->bytes) ? MEM_ANYWHERE : MEM_STRIDED;
 }
 
@@ -216,14 +217,33 @@ static LLVMValueRef mem_load_by_hand(struct emit *e, const struct mem_lanes *m) 
     return all;
 }
 
-/* Every other element: two vectors that end where the first and the last lane do, so that nothing outside is read. */
-static LLVMValueRef mem_load_pairs(struct emit *e, const struct mem_lanes *m) {
+/* What lanes want of two vectors, of the elements behind the base from `begin` and from `last` on; other lanes anything. */
+static LLVMValueRef mem_pick(struct emit *e, const struct mem_lanes *m, LLVMValueRef low, LLVMValueRef high, int64_t begin,
+                             int64_t last) {
     uint32_t *from = ARENA_ARRAY(&e->arena, uint32_t, m->width);
-    LLVMValueRef low = mem_plain_load(e, m->buffer, m->vector, m->base, m->bytes);
-    LLVMValueRef high = mem_plain_load(e, m->buffer, m->vector, mem_beyond(e, m->buffer, m->base, m->width - 1), m->bytes);
-    for (uint32_t i = 0; i < m->width; i++)
-        from[i] = 2 * i < m->width ? 2 * i : m->width + (2 * i - (m->width - 1));
+    int64_t width = m->width;
+    for (int64_t i = 0; i < width; i++) {
+        int64_t at = m->stride * i - begin;
+        from[i] = at < 0 || at >= 2 * width ? 0 : (uint32_t)(at < width ? at : width + (at - (last - begin)));
+    }
     return emit_shuffle(e, low, high, from, m->width);
+}
+
+/* Every other element, or every fourth: as many vectors, the last of which ends where the last lane does, so that nothing
+   outside is read. */
+static LLVMValueRef mem_load_pairs(struct emit *e, const struct mem_lanes *m) {
+    LLVMValueRef parts[4];
+    int64_t width = m->width, last = (m->stride - 1) * (width - 1);
+    for (int64_t i = 0; i < m->stride; i++)
+        parts[i] = mem_plain_load(e, m->buffer, m->vector,
+                                  mem_beyond(e, m->buffer, m->base, i + 1 < m->stride ? i * width : last), m->bytes);
+    if (m->stride == 2)
+        return mem_pick(e, m, parts[0], parts[1], 0, last);
+    uint32_t *from = ARENA_ARRAY(&e->arena, uint32_t, m->width);
+    for (uint32_t i = 0; i < m->width; i++)
+        from[i] = i < m->width / 2 ? i : m->width + i;
+    return emit_shuffle(e, mem_pick(e, m, parts[0], parts[1], 0, width), mem_pick(e, m, parts[2], parts[3], 2 * width, last),
+                        from, m->width);
 }
 
 static LLVMValueRef mem_load_backwards(struct emit *e, const struct mem_lanes *m) {

@@ -24,8 +24,9 @@ struct blocks {
     bool upright;                       /* rows lie side by side, and are brought so: `stride` of them a line */
     bool unit;                          /* products are those of a matrix unit, */
     enum kir_tile format;               /* of such operands */
+    bool shifted;                       /* words of bytes: those of rows have a sign, and are brought with 128 more */
     int64_t stride;
-    uint32_t a, b, sums; /* buffers; a, sums: scratch */
+    uint32_t a, b, sums, shift; /* buffers; a, sums, shift (what that makes too much in a panel's columns): scratch */
 };
 
 /* What a block is computed from and at. */

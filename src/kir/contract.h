@@ -30,6 +30,7 @@ struct contraction {
     bool plain[2]; /* an operand's element is one of memory as it lies there */
     int64_t group; /* packed operands hold so many factors, which follow one another in the sum, in words of 32 bits; 1: each
                       by itself */
+    uint32_t left; /* of words of bytes: the side of those without a sign */
     struct packed packed[2];
 };
 

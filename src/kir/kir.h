@@ -66,7 +66,8 @@ enum kir_loop {
    WHILE do not depend on the lane. VECTOR loops do not nest. */
 
 enum kir_cmp { KIR_EQ, KIR_NE, KIR_LT, KIR_LE, KIR_GT, KIR_GE };
-enum kir_tile { KIR_TILE_BF16, KIR_TILE_S8S8, KIR_TILE_U8S8, KIR_TILE_S8U8, KIR_TILE_U8U8, KIR_TILE_COUNT }; /* A and B of TMUL */
+/* Formats of A and B of TMUL. */
+enum kir_tile { KIR_TILE_BF16, KIR_TILE_S8S8, KIR_TILE_U8S8, KIR_TILE_S8U8, KIR_TILE_U8U8, KIR_TILE_COUNT };
 enum { KIR_U = 1, KIR_NT = 2 };                                   /* flags */
 
 /* ---- kernels --------------------------------------------------------------------------------- */

@@ -8,7 +8,7 @@
  *
  * The panels, of as many columns as a register tile has lanes, are packed by a kernel that runs before; but where one block
  * has all rows, and so a panel is multiplied once, the iteration packs what it needs. The order of the sum is that of the
- * axes, whatever the blocks. */
+ * axes, whatever the blocks. Factors of 16 and 8 bits are packed as words of two or four, which are multiplied at once. */
 #include "kir/blocks.h"
 
 enum {
@@ -200,7 +200,10 @@ static void find_group(struct blocks *b) {
     int64_t size = c->sum[c->nsum - 1].size, group = brains ? 2 : 4, elements = group * BLOCK_UNIT;
     b->unit = ((brains && t->tile_bf16) || (bytes && t->tile_i8)) && 2 * size >= quotient(size, elements) * elements;
     b->format = brains ? KIR_TILE_BF16 : formats[is_unsigned(c, b->rows)][is_unsigned(c, b->cols)];
-    c->group = b->unit ? group : c->acc == KIR_I32 && is_short(c, 0) && is_short(c, 1) ? 2 : 1;
+    bool words = !b->unit && bytes && t->dot_i8 && !is_unsigned(c, b->cols);
+    b->shifted = words && !is_unsigned(c, b->rows);
+    c->left = b->rows;
+    c->group = b->unit || words ? group : c->acc == KIR_I32 && is_short(c, 0) && is_short(c, 1) ? 2 : 1;
 }
 
 static bool find(struct contraction *c, uint32_t v, struct blocks *b) {
@@ -503,6 +506,8 @@ static void bring_rows(struct blocks *b, const struct block *at, uint32_t buffer
         opened = 1 + open_lines(b, at->chunk, size >= 4 ? lower_lanes(l, bytes, registers) : 0, &line, &last);
         kir_val place = lower_add(l, lower_mul(l, tile, b->tile), r), x = element(b, b->rows, last);
         prefetch(b, x, c->result[b->row[b->nrow - 1]].stride[b->rows]);
+        if (b->shifted)
+            x = kir_op2(l->k, KIR_XOR, 0, x, kir_int(l->k, KIR_I32, (int32_t)0x80808080));
         kir_store(l->k, buffer, lower_add(l, lower_mul(l, place, b->depth), line), x);
     }
     close_all(l, opened + 1 + b->upright);
@@ -655,11 +660,12 @@ static void multiply_tile(struct blocks *b, const struct block *at, kir_val p, k
     struct contraction *c = b->c;
     struct lower *l = c->l;
     kir_val first = contract_tile_begin(l, lower_add(l, at->tile0, t), b->nrows, b->tile), lane = blocks_lanes(b, at, p), r;
-    kir_val reg = kir_reg(l->k, contract_zero(c), b->tile);
+    kir_val begin = b->shifted ? kir_load(l->k, b->shift, lane) : contract_zero(c), reg = kir_reg(l->k, begin, b->tile);
     if (b->slabs > 1) {
         kir_if(l->k, kir_cmp(l->k, KIR_GT, 0, at->slab, kir_i64(l->k, 0)));
         r = kir_loop(l->k, KIR_UNROLLED, b->tile, 0);
-        kir_set_reg(l->k, reg, r, kir_load(l->k, b->sums, sum_place(b, p, t, r, lane)));
+        kir_val sum = kir_load(l->k, b->sums, sum_place(b, p, t, r, lane));
+        kir_set_reg(l->k, reg, r, b->shifted ? kir_op2(l->k, KIR_ADD, 0, sum, begin) : sum);
         close_all(l, 2);
     }
     multiply_lines(b, at, p, t, lane, reg);
@@ -679,6 +685,19 @@ static void multiply_tile(struct blocks *b, const struct block *at, kir_val p, k
 
 /* ---- blocks ----------------------------------------------------------------------------------- */
 
+/* Of each column of panel p in a slab, what is to be taken off the sums of rows that have 128 more: 128 times its factors. */
+static void sum_shift(struct blocks *b, const struct block *at, kir_val p) {
+    struct lower *l = b->c->l;
+    kir_val lane = kir_loop(l->k, KIR_VECTOR, b->lanes, (uint32_t)b->lanes), none = {0};
+    kir_val reg = kir_reg(l->k, kir_int(l->k, KIR_I32, 0), 1);
+    kir_val line = lower_add(l, blocks_first_line(b, at, p), blocks_loop(l, at->lines));
+    kir_val y = kir_load(l->k, b->b, lower_add(l, lower_mul(l, line, b->lanes), lane));
+    kir_set_reg(l->k, reg, none, kir_dot4(l->k, kir_int(l->k, KIR_I32, (int32_t)0x80808080), y, kir_get_reg(l->k, reg, none)));
+    kir_close(l->k);
+    kir_store(l->k, b->shift, lane, kir_op1(l->k, KIR_NEG, kir_get_reg(l->k, reg, none)));
+    kir_close(l->k);
+}
+
 static void block(struct blocks *b, struct block *at) {
     struct contraction *c = b->c;
     struct lower *l = c->l;
@@ -696,7 +715,10 @@ static void block(struct blocks *b, struct block *at) {
         (b->unit ? tile_bring_rows : bring_rows)(b, at, b->a);
     if (b->here)
         bring_panels(b, at);
-    kir_val p = blocks_loop(l, at->panels), t = blocks_loop(l, at->tiles);
+    kir_val p = blocks_loop(l, at->panels);
+    if (b->shifted)
+        sum_shift(b, at, p);
+    kir_val t = blocks_loop(l, at->tiles);
     (b->unit ? tile_multiply : multiply_tile)(b, at, p, t);
     close_all(l, opened + 2);
 }
@@ -741,6 +763,8 @@ bool contract_blocks(struct contraction *c, uint32_t v) {
         b.b = kir_scratch(l->k, panel_dtype(&b), b.npanels * b.depth * b.lanes);
     if (b.slabs > 1 || b.unit)
         b.sums = kir_scratch(l->k, sum_dtype(&b), (b.slabs > 1 ? b.npanels * b.ntiles : 1) * b.tile * b.lanes);
+    if (b.shifted)
+        b.shift = kir_scratch(l->k, IR_I32_T, b.lanes);
     block(&b, &here);
     kir_close(l->k);
     c->packed[0].on = c->packed[1].on = false;

@@ -250,6 +250,10 @@ kir_val contract_zero(const struct contraction *c) {
 void contract_multiply_add(const struct contraction *c, kir_val reg, kir_val i) {
     struct kir *k = c->l->k;
     kir_val x = contract_factor(c, 0), y = contract_factor(c, 1), sum = kir_get_reg(k, reg, i);
+    if (c->group == 4) {
+        kir_set_reg(k, reg, i, c->left == 0 ? kir_dot4(k, x, y, sum) : kir_dot4(k, y, x, sum));
+        return;
+    }
     if (c->group > 1) {
         kir_set_reg(k, reg, i, kir_op2(k, KIR_ADD, 0, kir_op2(k, KIR_DOT2, 0, x, y), sum));
         return;

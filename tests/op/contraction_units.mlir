@@ -1,5 +1,6 @@
 // Contractions of bf16 and of bytes, which processors with a matrix unit multiply by tiles of 16 rows of 64 bytes. All numbers are
-// integers that the types have exactly, so that the order of a sum does not matter.
+// integers that the types have exactly, so that the order of a sum does not matter. Without one, bytes are multiplied by fours where there
+// are such products.
 
 // sizes that no tile divides
 func.func @brains() {
@@ -258,6 +259,117 @@ func.func @bytes() {
   %sum = stablehlo.reduce(%xy init: %zero) applies stablehlo.add across dimensions = [2]
       : (tensor<40x33x115xi32>, tensor<i32>) -> tensor<40x33xi32>
   check.expect_eq %dot, %sum : tensor<40x33xi32>
+  return
+}
+
+
+// -----
+
+// several slabs
+func.func @bytes_slabs() {
+  %ai = stablehlo.iota dim = 0 : tensor<52500xi32>
+  %am = stablehlo.constant dense<7> : tensor<52500xi32>
+  %ap = stablehlo.multiply %ai, %am : tensor<52500xi32>
+  %ad = stablehlo.constant dense<255> : tensor<52500xi32>
+  %ar = stablehlo.remainder %ap, %ad : tensor<52500xi32>
+  %ao = stablehlo.constant dense<127> : tensor<52500xi32>
+  %as = stablehlo.subtract %ar, %ao : tensor<52500xi32>
+  %ac = stablehlo.convert %as : (tensor<52500xi32>) -> tensor<52500xi8>
+  %a = stablehlo.reshape %ac : (tensor<52500xi8>) -> tensor<25x2100xi8>
+  %bi = stablehlo.iota dim = 0 : tensor<42000xi32>
+  %bm = stablehlo.constant dense<5> : tensor<42000xi32>
+  %bp = stablehlo.multiply %bi, %bm : tensor<42000xi32>
+  %bd = stablehlo.constant dense<251> : tensor<42000xi32>
+  %br = stablehlo.remainder %bp, %bd : tensor<42000xi32>
+  %bo = stablehlo.constant dense<125> : tensor<42000xi32>
+  %bs = stablehlo.subtract %br, %bo : tensor<42000xi32>
+  %bc = stablehlo.convert %bs : (tensor<42000xi32>) -> tensor<42000xi8>
+  %b = stablehlo.reshape %bc : (tensor<42000xi8>) -> tensor<2100x20xi8>
+  %dot = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0]
+      : (tensor<25x2100xi8>, tensor<2100x20xi8>) -> tensor<25x20xi32>
+  %aw = stablehlo.convert %a : (tensor<25x2100xi8>) -> tensor<25x2100xi32>
+  %bw = stablehlo.convert %b : (tensor<2100x20xi8>) -> tensor<2100x20xi32>
+  %x = stablehlo.broadcast_in_dim %aw, dims = [0, 2] : (tensor<25x2100xi32>) -> tensor<25x20x2100xi32>
+  %y = stablehlo.broadcast_in_dim %bw, dims = [2, 1] : (tensor<2100x20xi32>) -> tensor<25x20x2100xi32>
+  %xy = stablehlo.multiply %x, %y : tensor<25x20x2100xi32>
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %sum = stablehlo.reduce(%xy init: %zero) applies stablehlo.add across dimensions = [2]
+      : (tensor<25x20x2100xi32>, tensor<i32>) -> tensor<25x20xi32>
+  check.expect_eq %dot, %sum : tensor<25x20xi32>
+  return
+}
+
+
+// -----
+
+// panels packed before
+func.func @bytes_before() {
+  %ai = stablehlo.iota dim = 0 : tensor<71750xi32>
+  %am = stablehlo.constant dense<7> : tensor<71750xi32>
+  %ap = stablehlo.multiply %ai, %am : tensor<71750xi32>
+  %ad = stablehlo.constant dense<255> : tensor<71750xi32>
+  %ar = stablehlo.remainder %ap, %ad : tensor<71750xi32>
+  %ao = stablehlo.constant dense<127> : tensor<71750xi32>
+  %as = stablehlo.subtract %ar, %ao : tensor<71750xi32>
+  %ac = stablehlo.convert %as : (tensor<71750xi32>) -> tensor<71750xi8>
+  %a = stablehlo.reshape %ac : (tensor<71750xi8>) -> tensor<175x410xi8>
+  %bi = stablehlo.iota dim = 0 : tensor<8200xi32>
+  %bm = stablehlo.constant dense<5> : tensor<8200xi32>
+  %bp = stablehlo.multiply %bi, %bm : tensor<8200xi32>
+  %bd = stablehlo.constant dense<251> : tensor<8200xi32>
+  %br = stablehlo.remainder %bp, %bd : tensor<8200xi32>
+  %bo = stablehlo.constant dense<125> : tensor<8200xi32>
+  %bs = stablehlo.subtract %br, %bo : tensor<8200xi32>
+  %bc = stablehlo.convert %bs : (tensor<8200xi32>) -> tensor<8200xi8>
+  %b = stablehlo.reshape %bc : (tensor<8200xi8>) -> tensor<20x410xi8>
+  %dot = stablehlo.dot_general %a, %b, contracting_dims = [1] x [1]
+      : (tensor<175x410xi8>, tensor<20x410xi8>) -> tensor<175x20xi32>
+  %aw = stablehlo.convert %a : (tensor<175x410xi8>) -> tensor<175x410xi32>
+  %bw = stablehlo.convert %b : (tensor<20x410xi8>) -> tensor<20x410xi32>
+  %x = stablehlo.broadcast_in_dim %aw, dims = [0, 2] : (tensor<175x410xi32>) -> tensor<175x20x410xi32>
+  %y = stablehlo.broadcast_in_dim %bw, dims = [1, 2] : (tensor<20x410xi32>) -> tensor<175x20x410xi32>
+  %xy = stablehlo.multiply %x, %y : tensor<175x20x410xi32>
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %sum = stablehlo.reduce(%xy init: %zero) applies stablehlo.add across dimensions = [2]
+      : (tensor<175x20x410xi32>, tensor<i32>) -> tensor<175x20xi32>
+  check.expect_eq %dot, %sum : tensor<175x20xi32>
+  return
+}
+
+
+// -----
+
+// too few for a tile
+func.func @bytes_short() {
+  %ai = stablehlo.iota dim = 0 : tensor<2170xi32>
+  %am = stablehlo.constant dense<7> : tensor<2170xi32>
+  %ap = stablehlo.multiply %ai, %am : tensor<2170xi32>
+  %ad = stablehlo.constant dense<255> : tensor<2170xi32>
+  %ar = stablehlo.remainder %ap, %ad : tensor<2170xi32>
+  %ao = stablehlo.constant dense<127> : tensor<2170xi32>
+  %as = stablehlo.subtract %ar, %ao : tensor<2170xi32>
+  %ac = stablehlo.convert %as : (tensor<2170xi32>) -> tensor<2170xi8>
+  %a = stablehlo.reshape %ac : (tensor<2170xi8>) -> tensor<70x31xi8>
+  %bi = stablehlo.iota dim = 0 : tensor<2325xi32>
+  %bm = stablehlo.constant dense<5> : tensor<2325xi32>
+  %bp = stablehlo.multiply %bi, %bm : tensor<2325xi32>
+  %bd = stablehlo.constant dense<251> : tensor<2325xi32>
+  %br = stablehlo.remainder %bp, %bd : tensor<2325xi32>
+  %bo = stablehlo.constant dense<125> : tensor<2325xi32>
+  %bs = stablehlo.subtract %br, %bo : tensor<2325xi32>
+  %bc = stablehlo.convert %bs : (tensor<2325xi32>) -> tensor<2325xi8>
+  %b = stablehlo.reshape %bc : (tensor<2325xi8>) -> tensor<31x75xi8>
+  %dot = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0]
+      : (tensor<70x31xi8>, tensor<31x75xi8>) -> tensor<70x75xi32>
+  %aw = stablehlo.convert %a : (tensor<70x31xi8>) -> tensor<70x31xi32>
+  %bw = stablehlo.convert %b : (tensor<31x75xi8>) -> tensor<31x75xi32>
+  %x = stablehlo.broadcast_in_dim %aw, dims = [0, 2] : (tensor<70x31xi32>) -> tensor<70x75x31xi32>
+  %y = stablehlo.broadcast_in_dim %bw, dims = [2, 1] : (tensor<31x75xi32>) -> tensor<70x75x31xi32>
+  %xy = stablehlo.multiply %x, %y : tensor<70x75x31xi32>
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %sum = stablehlo.reduce(%xy init: %zero) applies stablehlo.add across dimensions = [2]
+      : (tensor<70x75x31xi32>, tensor<i32>) -> tensor<70x75xi32>
+  check.expect_eq %dot, %sum : tensor<70x75xi32>
   return
 }
 
