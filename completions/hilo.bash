@@ -5,13 +5,13 @@ _hilo() {
     COMPREPLY=()
 
     if [ "$COMP_CWORD" = 1 ]; then
-        mapfile -t COMPREPLY < <(compgen -W 'run compile explain check bench opt ops devices kir cache
+        mapfile -t COMPREPLY < <(compgen -W 'run compile explain check bench opt ops devices kir cache calibrate
             generate tokenize perplexity emit quantize help --help --version' -- "$word")
         return
     fi
     case $previous in
     --backend)
-        mapfile -t COMPREPLY < <(compgen -W 'auto reference' -- "$word")
+        mapfile -t COMPREPLY < <(compgen -W 'auto reference codegen library interpreter' -- "$word")
         return
         ;;
     --emit)
@@ -64,6 +64,7 @@ _hilo() {
             options+=' --list-passes --generic --locations --elide'
             ;;
         ops) options+=' --markdown --json' ;;
+        calibrate) options+=' --show' ;;
         devices) options+=' --json' ;;
         kir) options+=' --expand --clean --run --seed --emit --target' ;;
         generate)

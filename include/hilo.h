@@ -249,11 +249,12 @@ HILO_API size_t hilo_module_function_output_count(const hilo_module *module, siz
 /* ======== 4. Compiling ======================================================================== */
 
 typedef enum hilo_backend {
-    HILO_BACKEND_AUTO,      /* the fastest that is there, step by step */
+    HILO_BACKEND_AUTO,      /* the fastest that is there, step by step: `hilo calibrate` measures which that is */
     HILO_BACKEND_REFERENCE, /* the evaluator that defines every result */
     HILO_BACKEND_INTERPRETER, /* as AUTO, but kernels are interpreted: to tell defects of plans from those of machine code */
     HILO_BACKEND_CODEGEN,   /* machine code; UNAVAILABLE where there is no code generator, and AUTO would evaluate */
-    HILO_BACKEND_LIBRARY    /* the same, but products of matrices, from level 1 on, by OpenBLAS; UNAVAILABLE without it */
+    HILO_BACKEND_LIBRARY    /* the same, but from level 1 on oneDNN, OpenBLAS and FFTW do what they can, where
+                               they are installed; what is missing is logged as a warning */
 } hilo_backend;
 
 typedef struct hilo_executable hilo_executable;

@@ -46,6 +46,8 @@ has_pkgconfig() { runs pkg-config; }
 has_llvm() { [ -f "${LLVM_INCLUDE_DIR:-/usr/lib/llvm-19/include}/llvm-c/Core.h" ]; }
 has_cxx() { runs c++; }
 has_openblas() { ldconfig -p 2>/dev/null | grep -q 'libopenblas\.so'; }
+has_onednn() { ldconfig -p 2>/dev/null | grep -q 'libdnnl\.so'; }
+has_fftw() { [ "$(ldconfig -p 2>/dev/null | grep -c 'libfftw3f\?\.so\.3')" -ge 2 ]; }
 has_venv() { python3 -c 'import ensurepip, venv' 2>/dev/null; }
 has_libfuzzer() { compiles clang -fsanitize=fuzzer,address,undefined <<<'#include <stddef.h>
     int LLVMFuzzerTestOneInput(const unsigned char *p, size_t n) { return p && n > 9999 && *p; }'; }
@@ -64,6 +66,8 @@ cmocka     test        required  libcmocka-dev          cmocka, for the unit tes
 pkgconfig  test        required  pkg-config             pkg-config, to test the installation
 cxx        test        required  g++                    a C++ compiler, to test hilo.h
 openblas   test        wanted    libopenblas0           OpenBLAS, for the backend 'library'
+onednn     test        wanted    libdnnl2               oneDNN, for the backend 'library'
+fftw       test        wanted    libfftw3-single3,libfftw3-double3  FFTW, for the backend 'library'
 venv       test        wanted    python3-venv           Python with venv, for the tests beside JAX
 libfuzzer  test        wanted    clang,libclang-rt-dev  clang with libFuzzer, for the fuzz targets
 TABLE

@@ -6,6 +6,7 @@
  *   npy.c npz.c numpy's files (npy.h)           ops.c      hilo ops         devices.c  hilo devices
  *   bench.c     hilo bench                      recipe.c   inputs of benchmarks
  *   kir.c       hilo kir         cache.c    hilo cache       explain.c  hilo explain
+ *   calibrate.c hilo calibrate
  *   model.c     language models (model.h)       generate.c tokenize.c perplexity.c emit_graph.c quantize.c
  *
  * A command answers an exit code. Only a command prints; messages and progress go to standard error. */
@@ -66,8 +67,8 @@ struct cli_compile {
      "write the program there, before and behind optimisation"},                                                    \
     {"--backend", "B", CLI_BACKEND, offsetof(type, field.backend),                                                   \
      "what runs the program: auto (the default), reference, the\nevaluator that defines every result, "               \
-     "codegen, machine\ncode, library, the same with OpenBLAS for products of\nmatrices, or interpreter, which "      \
-     "interprets the kernels"},                                                                                      \
+     "codegen, machine\ncode, library, the same with installed libraries wherever\nthey can (oneDNN, OpenBLAS, "      \
+     "FFTW), or interpreter, which\ninterprets the kernels"},                                                         \
     {"--target-cpu", "NAME", CLI_TEXT, offsetof(type, field.target_cpu),                                             \
      "kernels for processors of that kind: \"x86-64-v3\",\n\"sapphirerapids\" …; this machine's by default. Any can be\n"  \
      "interpreted"}
@@ -94,7 +95,7 @@ struct cli_command {
 };
 
 extern const struct cli_command cli_run, cli_compile, cli_explain, cli_check, cli_bench, cli_opt, cli_ops, cli_devices;
-extern const struct cli_command cli_kir, cli_cache;
+extern const struct cli_command cli_kir, cli_cache, cli_calibrate;
 extern const struct cli_command cli_generate, cli_tokenize, cli_perplexity, cli_emit, cli_quantize;
 
 /* Reads the arguments behind the command's name into the struct `into` and the operands. Answers -1 when the command

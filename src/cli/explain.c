@@ -44,7 +44,7 @@ static struct row row_of(const struct plan *p, uint32_t step) {
         r.name = s->kernel->name;
         r.ms = s->kernel->ns * 1e-6;
     } else if (s->kind == PLAN_ROUTINE) {
-        r.name = lib_routine_name(s->routine->routine);
+        r.name = lib_match_name(s->routine);
         r.ms = s->routine->ns * 1e-6;
     }
     if (s->note) {

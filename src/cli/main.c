@@ -3,7 +3,7 @@
 
 static const struct cli_command *const commands[] = {
     &cli_run, &cli_compile, &cli_explain, &cli_check, &cli_bench, &cli_opt, &cli_ops, &cli_devices, &cli_kir, &cli_cache,
-    &cli_generate, &cli_tokenize, &cli_perplexity, &cli_emit, &cli_quantize, NULL};
+    &cli_calibrate, &cli_generate, &cli_tokenize, &cli_perplexity, &cli_emit, &cli_quantize, NULL};
 
 static const char *command_name(const void *names, size_t i) {
     const struct cli_command *const *c = names;

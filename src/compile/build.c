@@ -200,7 +200,7 @@ static void kernel(struct build *b, const struct fuse_block *f, ir_block block, 
 
 struct build *build_new(struct arena *a, struct ir_module *m, struct diag_list *d, int level) {
     struct build *b = ARENA_NEW(a, struct build);
-    *b = (struct build){.a = a, .m = m, .d = d, .level = level};
+    *b = (struct build){.a = a, .m = m, .d = d, .level = level, .chosen = {.a = a}};
     opt_init(&b->opt, m, d);
     b->opt.scratch.recover = a->recover;
     return b;
@@ -219,9 +219,8 @@ void build_free(struct build *b) {
 /* ---- blocks ----------------------------------------------------------------------------------- */
 
 static bool lowers(void *user, ir_op op) {
-    const struct build *b = user;
-    struct lib_match match;
-    return lower_supports(b->m, op) && !build_external(b, op, &match);
+    const struct build_choice *c = build_choose(user, op);
+    return lower_supports(((const struct build *)user)->m, op) && !(c && c->match.by != LIB_OWN);
 }
 
 static void alias(struct build *b, ir_op op) {

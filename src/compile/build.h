@@ -7,6 +7,7 @@
 #define HILO_COMPILE_BUILD_H
 
 #include "base/hash.h"
+#include "compile/model.h"
 #include "fuse/fuse.h"
 #include "kir/lower.h"
 #include "plan/plan.h"
@@ -17,6 +18,12 @@ struct build_kernel {
     struct plan_kernel *step;
     struct hash hash; /* of its text */
     struct str text;  /* without the name */
+};
+
+/* Who computes an op, of those that may. */
+struct build_choice {
+    struct lib_match match;       /* by whom; LIB_OWN: hilo's code, be it a kernel or a routine */
+    double ns[LIB_EXTERNAL_COUNT]; /* what the model expects of each; below 0 = not asked */
 };
 
 struct build {
@@ -39,7 +46,20 @@ struct build {
     const struct plan_note *note; /* of the kernels that are lowered next; or NULL */
     uint32_t nfuncs;
     int level;
-    bool external; /* routines of installed libraries come before kernels */
+    enum build_libraries {
+        BUILD_OWN,      /* none */
+        BUILD_ONE,      /* `library`, wherever it can */
+        BUILD_ANY,      /* the first that can */
+        BUILD_CHEAPEST  /* as `model` has it */
+    } libraries;
+    enum lib_external library;
+    const struct model *model; /* outlives the build */
+    struct opt_ids chosen;     /* by op: 1 + index in: */
+    struct {
+        struct build_choice **v;
+        uint32_t n, cap;
+    } choices;
+    unsigned wanted; /* libraries that would have been asked, and are not there, by bit */
 };
 
 /* Whether a plan of buffers can be made of the function. */
@@ -72,7 +92,7 @@ void build_op(struct build *b, ir_op op);
 /* What a kernel is, or an op by itself. */
 const struct plan_note *build_note(struct build *b, ir_block block, const struct fuse_block *f, const struct fuse_kernel *k);
 const struct plan_note *build_note_op(struct build *b, ir_op op);
-/* What computes the op is an installed library. */
-bool build_external(const struct build *b, ir_op op, struct lib_match *match);
+/* Who computes the op; NULL where no library could. */
+const struct build_choice *build_choose(struct build *b, ir_op op);
 
 #endif

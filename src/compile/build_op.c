@@ -212,13 +212,13 @@ static void branch(struct build *b, ir_op op) {
 /* ---- all -------------------------------------------------------------------------------------- */
 
 /* At level 0 sums of products are the evaluator's, step by step. */
-static bool has_routine(const struct build *b, ir_op op, struct lib_match *match) {
-    return !(b->level == 0 && ir_op_has(ir_kind(b->m, op), IR_T_CONTRACTION)) &&
-           (build_external(b, op, match) || lib_match(b->m, op, match));
-}
-
-bool build_external(const struct build *b, ir_op op, struct lib_match *match) {
-    return b->external && b->level > 0 && lib_match_external(b->m, op, match);
+static bool has_routine(struct build *b, ir_op op, struct lib_match *match) {
+    const struct build_choice *c = build_choose(b, op);
+    if (c && c->match.by != LIB_OWN) {
+        *match = c->match;
+        return true;
+    }
+    return !(b->level == 0 && ir_op_has(ir_kind(b->m, op), IR_T_CONTRACTION)) && lib_match(b->m, op, match);
 }
 
 void build_op(struct build *b, ir_op op) {

@@ -2,6 +2,7 @@
  * program (of one that was made in memory, its text), the options, this build of hilo, and the processor. See
  * docs/adr/0009-cache.md and runtime/store.h. */
 #include "compile/cached.h"
+#include "compile/model.h"
 #include "runtime/code.h"
 #include "runtime/cpu.h"
 
@@ -76,6 +77,26 @@ static bool here(hilo_client *client, uint8_t out[RT_KEY_BYTES]) {
     return known;
 }
 
+/* What was measured here says who computes what (compile/model.h), and so does what is there to be asked. */
+static void add_calibration(struct blake2 *b, const hilo_client *client) {
+    char path[4096];
+    struct file file;
+    struct diag_list d;
+    if (!model_path(client, path, sizeof path) || access(path, R_OK) != 0) {
+        add_text(b, NULL);
+        return;
+    }
+    diag_init(&d, client->al);
+    if (file_open(path, client->al, &d, &file) == HILO_OK) {
+        blake2_add(b, file.text.p, file.text.n);
+        file_close(&file);
+    }
+    diag_clear(&d);
+    add_text(b, getenv("HILO_ONEDNN_PATH"));
+    add_text(b, getenv("HILO_OPENBLAS_PATH"));
+    add_text(b, getenv("HILO_FFTW_PATH"));
+}
+
 struct cached {
     hilo_client *client;
     const hilo_compile_options *o;
@@ -102,6 +123,7 @@ static void make_key(struct cached *c, enum content of, const uint8_t content[RT
     add_i64(&b, of);
     blake2_add(&b, content, RT_KEY_BYTES);
     add_options(&b, c->o);
+    add_calibration(&b, c->client);
     blake2_end(&b, c->key);
 }
 

@@ -24,6 +24,7 @@ struct compile {
     const hilo_compile_options *o;
     hilo_buffer *const *inputs; /* whose shapes the program is compiled for; NULL = for those that it says */
     enum code_form form;
+    enum lib_external by;       /* of the calibration: who computes what it can; LIB_EXTERNAL_COUNT = as options have it */
     struct strbuf *text;        /* where its kernels are written in that form, which ends it; NULL = nowhere */
     struct diag_list *d;
 };
@@ -326,6 +327,31 @@ static hilo_status compiled_plan(const struct compile *c, struct build *b, ir_op
     return HILO_OK;
 }
 
+/* Code for another processor, and code that is interpreted, is hilo's alone. */
+static void choose_libraries(const struct compile *c, struct build *b) {
+    char why[256];
+    if (c->by != LIB_EXTERNAL_COUNT) {
+        b->libraries = c->by == LIB_OWN ? BUILD_OWN : BUILD_ONE;
+        b->library = c->by;
+    } else if (c->o->backend == HILO_BACKEND_LIBRARY) {
+        b->libraries = BUILD_ANY;
+    } else if (c->o->backend == HILO_BACKEND_AUTO && !c->o->target_cpu && !c->text) {
+        struct model *model = ARENA_NEW(b->a, struct model);
+        const char *missing = model_load(c->exe->client, model, why, sizeof why);
+        b->model = model;
+        b->libraries = missing ? BUILD_OWN : BUILD_CHEAPEST;
+        if (missing)
+            rt_log(c->exe->client, HILO_LOG_DEBUG, "calibration: %s", missing);
+    }
+}
+
+static void tell_missing(const struct compile *c, const struct build *b) {
+    for (int by = LIB_OWN + 1; by < LIB_EXTERNAL_COUNT; by++)
+        if (b->wanted >> by & 1)
+            rt_log(c->exe->client, HILO_LOG_WARNING, "backend 'library': no %s (Debian: %s): %s; hilo's own code is used",
+                   ext_title((enum lib_external)by), ext_packages((enum lib_external)by), ext_missing((enum lib_external)by));
+}
+
 /* A plan of kernels, routines and single evaluations; of one evaluation where the backend says so, where sizes are not known,
    and where there is nothing to generate code with. */
 static hilo_status make_plan(const struct compile *c, ir_op entry, struct ir_module *m) {
@@ -336,15 +362,14 @@ static hilo_status make_plan(const struct compile *c, ir_op entry, struct ir_mod
     if (can != BUILD_ALL && c->inputs)
         return HILO_UNIMPLEMENTED;
     bool named = c->o->backend == HILO_BACKEND_CODEGEN || c->o->backend == HILO_BACKEND_LIBRARY;
-    if (c->o->backend == HILO_BACKEND_LIBRARY)
-        HILO_TRY(lib_external_open(c->d));
     if (can != BUILD_ALL || !(interpret || named || code_available(&c->d->al)))
         return plan_whole(&exe->plan, &exe->arena, m ? m : c->m, entry, c->d);
     m->arena.recover = exe->arena.recover;
     struct build *b = build_new(&exe->arena, m, c->d, c->o->level);
-    b->external = c->o->backend == HILO_BACKEND_LIBRARY;
+    choose_libraries(c, b);
     rt_executable_keep(exe, b, free_build);
     hilo_status status = interpret ? interpreted_plan(c, b, entry) : compiled_plan(c, b, entry);
+    tell_missing(c, b);
     m->arena.recover = NULL;
     return status;
 }
@@ -375,8 +400,8 @@ static hilo_status fill(const struct compile *c) {
 }
 
 static hilo_status compile_as(hilo_client *client, hilo_module *module, const hilo_compile_options *o,
-                              hilo_buffer *const *inputs, enum code_form form, struct strbuf *text, struct diag_list *d,
-                              hilo_executable **out) {
+                              hilo_buffer *const *inputs, enum lib_external by, enum code_form form, struct strbuf *text,
+                              struct diag_list *d, hilo_executable **out) {
     if (module->client != client)
         return diag_error(d, HILO_INVALID_ARGUMENT, "the module belongs to another client");
     if (module->unverified)
@@ -391,7 +416,7 @@ static hilo_status compile_as(hilo_client *client, hilo_module *module, const hi
     atomic_fetch_add_explicit(&client->compiled, 1, memory_order_relaxed);
     jmp_buf recover;
     exe->arena.recover = &recover;
-    struct compile c = {module->m, exe, o, inputs, form, text, d};
+    struct compile c = {module->m, exe, o, inputs, form, by, text, d};
     hilo_status status;
     if (!setjmp(recover))
         status = fill(&c);
@@ -410,12 +435,21 @@ hilo_status compile_text(hilo_client *client, hilo_module *module, const hilo_co
     struct diag_list d;
     hilo_executable *exe = NULL;
     diag_init(&d, client->al);
-    hilo_status status = compile_as(client, module, options, NULL, form, out, &d, &exe);
+    hilo_status status = compile_as(client, module, options, NULL, LIB_EXTERNAL_COUNT, form, out, &d, &exe);
     hilo_executable_release(exe);
     return rt_finish(client, &d, status);
 }
 
 hilo_status compile_module(hilo_client *client, hilo_module *module, const hilo_compile_options *o,
                            hilo_buffer *const *inputs, struct diag_list *d, hilo_executable **out) {
-    return compile_as(client, module, o, inputs, CODE_KIR, NULL, d, out);
+    return compile_as(client, module, o, inputs, LIB_EXTERNAL_COUNT, CODE_KIR, NULL, d, out);
+}
+
+hilo_status model_compile(hilo_client *client, hilo_module *module, enum lib_external by, hilo_executable **out) {
+    struct diag_list d;
+    hilo_compile_options o;
+    hilo_compile_options_init(&o);
+    diag_init(&d, client->al);
+    hilo_status status = compile_as(client, module, &o, NULL, by, CODE_KIR, NULL, &d, out);
+    return rt_finish(client, &d, status);
 }

@@ -69,12 +69,24 @@ static const struct plan_note *note_of(const struct note_ops *x, const char *tex
     return note;
 }
 
+/* "expected: oneDNN 0.120 ms, hilo 0.300 ms", who was chosen first; 0 where nothing was compared. */
+static size_t choice_text(const struct build_choice *c, char *out, size_t size) {
+    size_t n = 0;
+    *out = '\0';
+    for (int pass = 0; pass < 2; pass++)
+        for (int by = LIB_OWN; by < LIB_EXTERNAL_COUNT && n < size; by++)
+            if (c->ns[by] >= 0 && (by == (int)c->match.by) == (pass == 0))
+                n += (size_t)snprintf(out + n, size - n, "%s%s %.4f ms", n ? ", " : "expected: ",
+                                      ext_title((enum lib_external)by), c->ns[by] * 1e-6);
+    return n;
+}
+
 /* What it computes, its schedule, and why each of its outputs is stored. */
 const struct plan_note *build_note(struct build *b, ir_block block, const struct fuse_block *f, const struct fuse_kernel *k) {
     static const char *const schedules[] = {
         [FUSE_MAP] = "map", [FUSE_ROWS] = "rows", [FUSE_CONTRACT] = "contraction",
         [FUSE_INTO] = "part", [FUSE_STAGES] = "stages"};
-    char text[128];
+    char text[320], why[160];
     const char *pattern = fuse_pattern(b->m, f, k);
     size_t n = (size_t)snprintf(text, sizeof text, "%s%s%s, %u op%s; stored:", pattern ? pattern : "", pattern ? ": " : "",
                                 schedules[k->schedule], k->nops, k->nops == 1 ? "" : "s");
@@ -85,10 +97,17 @@ const struct plan_note *build_note(struct build *b, ir_block block, const struct
             n += (size_t)snprintf(text + n, sizeof text - n, "%s %s", i ? "," : "", name);
         add_op(&x, ir_val_get(b->m, k->outs.v[i])->op);
     }
+    for (uint32_t i = 0; i < x.n && n < sizeof text; i++) {
+        const struct build_choice *c = build_choose(b, x.v[i]);
+        if (c && choice_text(c, why, sizeof why))
+            n += (size_t)snprintf(text + n, sizeof text - n, "; %s", why);
+    }
     return note_of(&x, arena_dup(b->a, text, strlen(text) + 1, 1));
 }
 
 const struct plan_note *build_note_op(struct build *b, ir_op op) {
     struct note_ops x = {.b = b, .v = {op}, .n = 1};
-    return note_of(&x, NULL);
+    char text[160];
+    const struct build_choice *c = build_choose(b, op);
+    return note_of(&x, c && choice_text(c, text, sizeof text) ? arena_dup(b->a, text, strlen(text) + 1, 1) : NULL);
 }

@@ -301,7 +301,9 @@ static hilo_status try_plan(struct remat *r, size_t *need) {
     r->copy->arena.recover = r->arena.recover;
     r->trial = build_new(&r->arena, r->copy, r->d, r->like->level);
     r->trial->target = r->like->target;
-    r->trial->external = r->like->external;
+    r->trial->libraries = r->like->libraries;
+    r->trial->library = r->like->library;
+    r->trial->model = r->like->model;
     HILO_TRY(build_plan(r->trial, r->entry, &r->plan));
     *need = plan_needs(&r->plan);
     return HILO_OK;

@@ -3,24 +3,7 @@
  * A product of matrices (gemm.h) for each group: a row of the left one is the window of one output position, of the right one
  * an input feature under one place of the window, and columns are output features. Windows are packed as they are needed, and
  * never stored. Padding is zeros, as the specification has it. Narrow floats are computed in f32. */
-#include "library/gemm.h"
-
-enum { CONV_MOST = 3, CONV_PARAMS = 11 };
-
-struct conv {
-    const struct lib_call *c;
-    enum ir_dtype in, out;
-    int64_t batch_groups, feature_groups, group_in, group_out;              /* features of a group, in and out */
-    int64_t out_batch;                                                      /* of a batch group */
-    int64_t in_batch, in_feature, w_in, w_out, out_batch_step, out_feature; /* strides */
-    uint32_t nspatial;
-    struct conv_dim {
-        int64_t in, window, out, stride, low, base, dilation, reverse;
-        int64_t in_step, w_step, out_step; /* strides */
-    } dim[CONV_MOST];
-    bool joined; /* features under neighbouring places of the last dimension follow each other: they are one line */
-    struct gemm g;
-};
+#include "library/conv.h"
 
 /* ---- numbers ---------------------------------------------------------------------------------------------------------- */
 
@@ -204,10 +187,9 @@ static bool conv_plan(struct conv *v) {
     return fits && mem_mul(taps, (size_t)v->group_in, &v->g.depth);
 }
 
-hilo_status lib_convolution(const struct lib_call *c) {
-    struct lib_reader r = lib_reader_of(c->params, c->nparams);
-    struct conv v = {.c = c};
-    v.in = (enum ir_dtype)lib_get_size(&r, IR_DTYPE_COUNT - 1);
+bool conv_read(const int64_t *params, uint32_t nparams, struct conv *out) {
+    struct lib_reader r = lib_reader_of(params, nparams);
+    struct conv v = {.in = (enum ir_dtype)lib_get_size(&r, IR_DTYPE_COUNT - 1)};
     v.out = (enum ir_dtype)lib_get_size(&r, IR_DTYPE_COUNT - 1);
     v.nspatial = (uint32_t)lib_get_size(&r, CONV_MOST);
     int64_t *const plain[] = {&v.batch_groups, &v.feature_groups, &v.group_in, &v.group_out,      &v.out_batch,  &v.in_batch,
@@ -220,8 +202,15 @@ hilo_status lib_convolution(const struct lib_call *c) {
             p[k] = lib_get(&r);
         v.dim[i] = (struct conv_dim){p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7], p[8], p[9], p[10]};
     }
-    if (r.short_ || !conv_plan(&v))
+    *out = v;
+    return !r.short_;
+}
+
+hilo_status lib_convolution(const struct lib_call *c) {
+    struct conv v;
+    if (!conv_read(c->params, c->nparams, &v) || !conv_plan(&v))
         return HILO_INVALID_ARGUMENT;
+    v.c = c;
     gemm_run(&v.g, c->scratch, c->team);
     return HILO_OK;
 }

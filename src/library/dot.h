@@ -16,17 +16,16 @@ struct dot_dims {
 };
 
 struct dot_axes {
-    enum ir_dtype dtype;
+    enum ir_dtype in, out;                 /* the same, or bf16 to f32, or i8 to i32 */
     struct dot_dims batch, rows, columns, depth; /* rows have strides of a only, columns of b */
 };
 
-/* Of a dot_general of one element type with static shapes; false where it is another, or has too many dimensions. */
-bool dot_match(const struct ir_module *m, ir_op op, struct dot_axes *out);
-/* Fills in the count; false on overflow. */
-bool dims_finish(struct dot_dims *d);
+/* A dot_general of any types that the routine can do; false where it is something else, or has too many dimensions.
+   lib_match_dot_general leaves those to kernels that kernels are good at. */
+bool dot_match(const struct ir_module *m, ir_op op, struct lib_match *out);
+/* The routine's parameters, with counts; false when they make no sense. */
+bool dot_read(const int64_t *params, uint32_t nparams, struct dot_axes *out);
 /* Where both sides have index i. */
 void dims_at(const struct dot_dims *d, size_t i, int64_t *a, int64_t *b);
-bool dims_put(struct lib_match *out, const struct dot_dims *d);
-void dims_get(struct lib_reader *r, struct dot_dims *d);
 
 #endif

@@ -1,4 +1,5 @@
-/* dot_general of f64 and complex numbers. Narrower reals are left to generated kernels, which fuse what is around them.
+/* dot_general. Reals narrower than f64 are left to generated kernels, which fuse what is around them, unless a library is asked
+ * for: then this is what computes them where the library is not there.
  *
  * A product of matrices (gemm.h) for each batch. A complex one is a real one of twice the depth and twice the columns: rows of
  * the left side and of the result are pairs of reals as they lie in memory, and of b = x + i y there are the rows (x, y) and
@@ -8,9 +9,9 @@
 
 struct dot {
     const struct lib_call *c;
-    enum ir_dtype dtype;
-    struct dot_dims batch, rows, columns, depth;
-    size_t parts, number;                        /* reals of an element, bytes of a real */
+    struct dot_axes x;
+    bool narrow;          /* elements are converted to what is computed in */
+    size_t parts, number; /* reals of an element, bytes of a real */
     struct gemm g;
 };
 
@@ -38,7 +39,8 @@ void dims_at(const struct dot_dims *d, size_t i, int64_t *a, int64_t *b) {
     }
 }
 
-bool dims_finish(struct dot_dims *d) {
+/* Fills in the count; false on overflow. */
+static bool dims_finish(struct dot_dims *d) {
     d->count = 1;
     for (uint32_t k = 0; k < d->n; k++)
         if (d->dim[k].size < 0 || !mem_mul(d->count, (size_t)d->dim[k].size, &d->count))
@@ -48,12 +50,16 @@ bool dims_finish(struct dot_dims *d) {
 
 /* Elements of the depth that lie evenly from number p on. */
 static size_t dot_run(const struct dot *v, size_t p) {
-    size_t last = v->depth.n ? (size_t)v->depth.dim[v->depth.n - 1].size : 1;
+    size_t last = v->x.depth.n ? (size_t)v->x.depth.dim[v->x.depth.n - 1].size : 1;
     return last - p % last;
 }
 
+static double dot_narrow(const struct dot *v, const void *from, size_t i) {
+    return v->x.in == IR_I8_T ? (double)((const int8_t *)from)[i] : (double)bf16_to_f32(((const uint16_t *)from)[i]);
+}
+
 static double dot_real(const struct dot *v, const void *from, size_t i) {
-    return v->g.wide ? ((const double *)from)[i] : (double)((const float *)from)[i];
+    return v->narrow ? dot_narrow(v, from, i) : v->g.wide ? ((const double *)from)[i] : (double)((const float *)from)[i];
 }
 
 static void dot_put(const struct dot *v, void *to, size_t i, double x) {
@@ -67,14 +73,14 @@ static void dot_pack_a(const void *user, size_t group, size_t row, size_t nrows,
     const struct dot *v = user;
     int64_t base, a, unused;
     memset(packed, 0, (to - from) * GEMM_ROWS * v->number);
-    dims_at(&v->batch, group, &base, &unused);
+    dims_at(&v->x.batch, group, &base, &unused);
     for (size_t i = 0; i < nrows; i++) {
-        dims_at(&v->rows, row + i, &a, &unused);
+        dims_at(&v->x.rows, row + i, &a, &unused);
         int64_t first = base + a;
         for (size_t p = from; p < to;) { /* p counts reals, and begins with a real part */
             size_t k = p / v->parts, run = dot_run(v, k), n = (to - p) / v->parts < run ? (to - p) / v->parts : run;
-            int64_t step = v->depth.n ? v->depth.dim[v->depth.n - 1].a : 0;
-            dims_at(&v->depth, k, &a, &unused);
+            int64_t step = v->x.depth.n ? v->x.depth.dim[v->x.depth.n - 1].a : 0;
+            dims_at(&v->x.depth, k, &a, &unused);
             for (size_t j = 0; j < n; j++)
                 for (size_t part = 0; part < v->parts; part++)
                     dot_put(v, packed, (p - from + j * v->parts + part) * GEMM_ROWS + i,
@@ -88,13 +94,13 @@ static void dot_pack_b(const void *user, size_t group, size_t column, size_t nco
     const struct dot *v = user;
     int64_t base, b, unused, first[GEMM_WIDEST];
     memset(packed, 0, v->g.depth * width * v->number);
-    dims_at(&v->batch, group, &unused, &base);
+    dims_at(&v->x.batch, group, &unused, &base);
     for (size_t j = 0; j < ncolumns; j += v->parts) { /* a panel begins with a real part */
-        dims_at(&v->columns, (column + j) / v->parts, &unused, &b);
+        dims_at(&v->x.columns, (column + j) / v->parts, &unused, &b);
         first[j] = base + b;
     }
-    for (size_t k = 0; k < v->depth.count; k++) {
-        dims_at(&v->depth, k, &unused, &b);
+    for (size_t k = 0; k < v->x.depth.count; k++) {
+        dims_at(&v->x.depth, k, &unused, &b);
         for (size_t j = 0; j < ncolumns; j += v->parts) {
             size_t at = (size_t)(first[j] + b) * v->parts, to = k * v->parts * width + j;
             dot_put(v, packed, to, dot_real(v, v->c->in[1], at));
@@ -112,31 +118,47 @@ static void dot_unpack_c(const void *user, size_t group, size_t row, size_t nrow
     const struct dot *v = user;
     for (size_t i = 0; i < nrows; i++) {
         size_t at = (group * v->g.rows + row + i) * v->g.columns + column;
-        memcpy((char *)v->c->out[0] + at * v->number, (const char *)tile + i * width * v->number, ncolumns * v->number);
+        const char *line = (const char *)tile + i * width * v->number;
+        if (v->x.out == IR_I32_T) { /* sums of less than 2^38 products are exact; the result is what is left of them */
+            for (size_t j = 0; j < ncolumns; j++)
+                ((uint32_t *)v->c->out[0])[at + j] = (uint32_t)(int64_t)((const double *)(const void *)line)[j];
+            continue;
+        }
+        if (v->x.out == IR_BF16_T) {
+            for (size_t j = 0; j < ncolumns; j++)
+                ((uint16_t *)v->c->out[0])[at + j] = f32_to_bf16(((const float *)(const void *)line)[j]);
+            continue;
+        }
+        memcpy((char *)v->c->out[0] + at * v->number, line, ncolumns * v->number);
     }
 }
 
-static bool dot_plan(struct dot *v) {
-    if (v->dtype != IR_F64_T && v->dtype != IR_C64_T && v->dtype != IR_C128_T)
-        return false;
-    v->parts = v->dtype == IR_F64_T ? 1 : 2;
-    v->number = v->dtype == IR_C64_T ? 4 : 8;
-    v->g =
-        (struct gemm){.wide = v->number == 8, .user = v, .pack_a = dot_pack_a, .pack_b = dot_pack_b, .unpack_c = dot_unpack_c};
-    bool fits = dims_finish(&v->batch) && dims_finish(&v->rows) && dims_finish(&v->columns) && dims_finish(&v->depth);
-    v->g.groups = v->batch.count;
-    v->g.rows = v->rows.count;
-    return fits && mem_mul(v->columns.count, v->parts, &v->g.columns) && mem_mul(v->depth.count, v->parts, &v->g.depth);
+static bool dot_types(enum ir_dtype in, enum ir_dtype out) {
+    return in == IR_F32_T || in == IR_F64_T || in == IR_C64_T || in == IR_C128_T ? out == in
+           : in == IR_BF16_T                                                      ? out == IR_BF16_T || out == IR_F32_T
+                                                                                  : in == IR_I8_T && out == IR_I32_T;
 }
 
-bool dims_put(struct lib_match *out, const struct dot_dims *d) {
+static bool dot_plan(struct dot *v) {
+    enum ir_dtype in = v->x.in;
+    v->narrow = in == IR_BF16_T || in == IR_I8_T;
+    v->parts = in == IR_C64_T || in == IR_C128_T ? 2 : 1;
+    v->number = in == IR_F64_T || in == IR_C128_T || in == IR_I8_T ? 8 : 4;
+    v->g =
+        (struct gemm){.wide = v->number == 8, .user = v, .pack_a = dot_pack_a, .pack_b = dot_pack_b, .unpack_c = dot_unpack_c};
+    v->g.groups = v->x.batch.count;
+    v->g.rows = v->x.rows.count;
+    return mem_mul(v->x.columns.count, v->parts, &v->g.columns) && mem_mul(v->x.depth.count, v->parts, &v->g.depth);
+}
+
+static bool dims_put(struct lib_match *out, const struct dot_dims *d) {
     bool fits = lib_put(out, d->n);
     for (uint32_t k = 0; k < d->n; k++)
         fits = fits && lib_put(out, d->dim[k].size) && lib_put(out, d->dim[k].a) && lib_put(out, d->dim[k].b);
     return fits;
 }
 
-void dims_get(struct lib_reader *r, struct dot_dims *d) {
+static void dims_get(struct lib_reader *r, struct dot_dims *d) {
     d->n = (uint32_t)lib_get_size(r, DOT_MOST);
     for (uint32_t k = 0; k < d->n; k++) {
         d->dim[k].size = lib_get(r);
@@ -145,14 +167,21 @@ void dims_get(struct lib_reader *r, struct dot_dims *d) {
     }
 }
 
+bool dot_read(const int64_t *params, uint32_t nparams, struct dot_axes *out) {
+    struct lib_reader r = lib_reader_of(params, nparams);
+    *out = (struct dot_axes){.in = (enum ir_dtype)lib_get_size(&r, IR_DTYPE_COUNT - 1)};
+    out->out = (enum ir_dtype)lib_get_size(&r, IR_DTYPE_COUNT - 1);
+    dims_get(&r, &out->batch);
+    dims_get(&r, &out->rows);
+    dims_get(&r, &out->columns);
+    dims_get(&r, &out->depth);
+    return !r.short_ && dot_types(out->in, out->out) && dims_finish(&out->batch) && dims_finish(&out->rows) &&
+           dims_finish(&out->columns) && dims_finish(&out->depth);
+}
+
 hilo_status lib_dot_general(const struct lib_call *c) {
-    struct lib_reader r = lib_reader_of(c->params, c->nparams);
-    struct dot v = {.c = c, .dtype = (enum ir_dtype)lib_get_size(&r, IR_DTYPE_COUNT - 1)};
-    dims_get(&r, &v.batch);
-    dims_get(&r, &v.rows);
-    dims_get(&r, &v.columns);
-    dims_get(&r, &v.depth);
-    if (r.short_ || !dot_plan(&v))
+    struct dot v = {.c = c};
+    if (!dot_read(c->params, c->nparams, &v.x) || !dot_plan(&v))
         return HILO_INVALID_ARGUMENT;
     gemm_run(&v.g, c->scratch, c->team);
     return HILO_OK;
@@ -177,7 +206,7 @@ static bool dot_free(const struct ir_type_data *t, const int64_t *x, size_t nx, 
     return true;
 }
 
-bool dot_match(const struct ir_module *m, ir_op op, struct dot_axes *out) {
+bool dot_match(const struct ir_module *m, ir_op op, struct lib_match *out) {
     if (ir_kind(m, op) != IR_DOT_GENERAL || !lib_tensors(m, op))
         return false;
     const struct ir_type_data *a = ir_val_type(m, ir_operand(m, op, 0)), *b = ir_val_type(m, ir_operand(m, op, 1));
@@ -187,24 +216,24 @@ bool dot_match(const struct ir_module *m, ir_op op, struct dot_axes *out) {
     const int64_t *b_batch = ir_field_dims(m, numbers, IR_DOT_rhs_batching_dimensions_F, &unused);
     const int64_t *a_depth = ir_field_dims(m, numbers, IR_DOT_lhs_contracting_dimensions_F, &ndepth);
     const int64_t *b_depth = ir_field_dims(m, numbers, IR_DOT_rhs_contracting_dimensions_F, &unused);
-    bool fits = b->dtype == a->dtype && ir_val_type(m, ir_result(m, op, 0))->dtype == a->dtype;
-    *out = (struct dot_axes){.dtype = a->dtype};
+    struct dot v = {.x = {.in = a->dtype, .out = ir_val_type(m, ir_result(m, op, 0))->dtype}};
+    struct dot_axes *x = &v.x;
+    bool fits = b->dtype == a->dtype && dot_types(x->in, x->out);
     for (size_t i = 0; i < nbatch && fits; i++)
-        fits = dims_add(&out->batch, a->dims[a_batch[i]], stride_of(a, a_batch[i]), stride_of(b, b_batch[i]));
+        fits = dims_add(&x->batch, a->dims[a_batch[i]], stride_of(a, a_batch[i]), stride_of(b, b_batch[i]));
     for (size_t i = 0; i < ndepth && fits; i++)
-        fits = dims_add(&out->depth, a->dims[a_depth[i]], stride_of(a, a_depth[i]), stride_of(b, b_depth[i]));
-    return fits && dot_free(a, a_batch, nbatch, a_depth, ndepth, true, &out->rows) &&
-           dot_free(b, b_batch, nbatch, b_depth, ndepth, false, &out->columns);
+        fits = dims_add(&x->depth, a->dims[a_depth[i]], stride_of(a, a_depth[i]), stride_of(b, b_depth[i]));
+    fits = fits && dot_free(a, a_batch, nbatch, a_depth, ndepth, true, &x->rows) &&
+           dot_free(b, b_batch, nbatch, b_depth, ndepth, false, &x->columns) && dims_finish(&x->batch) &&
+           dims_finish(&x->rows) && dims_finish(&x->columns) && dims_finish(&x->depth);
+    if (!fits || !dot_plan(&v))
+        return false;
+    *out = (struct lib_match){.routine = LIB_DOT_GENERAL};
+    out->ns = 0.1 * (double)v.g.groups * (double)v.g.rows * (double)v.g.columns * (double)v.g.depth;
+    return gemm_scratch(&v.g, &out->scratch_bytes) && lib_put(out, x->in) && lib_put(out, x->out) && dims_put(out, &x->batch) &&
+           dims_put(out, &x->rows) && dims_put(out, &x->columns) && dims_put(out, &x->depth);
 }
 
 bool lib_match_dot_general(const struct ir_module *m, ir_op op, struct lib_match *out) {
-    struct dot_axes x;
-    if (!dot_match(m, op, &x))
-        return false;
-    struct dot v = {.dtype = x.dtype, .batch = x.batch, .rows = x.rows, .columns = x.columns, .depth = x.depth};
-    if (!dot_plan(&v) || !gemm_scratch(&v.g, &out->scratch_bytes))
-        return false;
-    out->ns = 0.1 * (double)v.g.groups * (double)v.g.rows * (double)v.g.columns * (double)v.g.depth;
-    return lib_put(out, x.dtype) && dims_put(out, &v.batch) && dims_put(out, &v.rows) && dims_put(out, &v.columns) &&
-           dims_put(out, &v.depth);
+    return dot_match(m, op, out) && (out->params[0] == IR_F64_T || out->params[0] == IR_C64_T || out->params[0] == IR_C128_T);
 }

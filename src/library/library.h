@@ -17,10 +17,17 @@ enum lib_routine {
     LIB_NONE,
 #define ROUTINE(id, name, what) LIB_##id,
 #include "library/routines.def"
-    LIB_ROUTINE_COUNT,
-    LIB_EXTERNAL = LIB_BLAS
+    LIB_ROUTINE_COUNT
 };
 const char *lib_routine_name(enum lib_routine r);
+
+/* Libraries that may be installed, and do what some routines do: externals.def, the room `external`. */
+enum lib_external {
+    LIB_OWN, /* none of them: hilo's code */
+#define EXTERNAL(id, name, title, packages) LIB_##id,
+#include "library/externals.def"
+    LIB_EXTERNAL_COUNT
+};
 
 /* Threads to work with. run(team, n, task, user) calls task(user, i) for i = 0 … n-1, each once, on any
    thread, and returns when
@@ -32,22 +39,23 @@ struct lib_team {
 
 enum { LIB_MOST_PARAMS = 64 };
 
+struct lib_by;
+
 /* An op as a routine. */
 struct lib_match {
     enum lib_routine routine;
+    enum lib_external by;  /* who is to compute it, from the same parameters; hilo's code does where that cannot */
+    const struct lib_by *how; /* of what is prepared (lib_prepare); NULL = nothing: hilo's code computes it */
+    void *state;              /* what `by` has prepared */
     uint32_t nparams;
     int64_t params[LIB_MOST_PARAMS];
     size_t scratch_bytes;  /* what a call needs besides its operands and results */
     bool in_place;         /* result 0 may lie over operand 0 */
+    bool alone;            /* there is nothing that threads could share */
     double ns;             /* estimated time of one call on one thread, for the choice of threads */
 };
 /* Fills `out` when a routine computes the op, with its static shapes; buffers are its operands and results in order. */
 bool lib_match(const struct ir_module *m, ir_op op, struct lib_match *out);
-/* The same with routines of installed libraries only. */
-bool lib_match_external(const struct ir_module *m, ir_op op, struct lib_match *out);
-/* Opens the libraries; UNAVAILABLE, with a diagnostic, where one is missing. */
-hilo_status lib_external_open(struct diag_list *d);
-
 struct lib_call {
     const int64_t *params;
     uint32_t nparams;
@@ -56,7 +64,36 @@ struct lib_call {
     void *scratch;         /* 64-byte aligned */
     const struct lib_team *team;
 };
-/* Runs it. INVALID_ARGUMENT where the data cannot be worked on; allocates nothing. */
+/* Runs it by hilo's code. INVALID_ARGUMENT where the data cannot be worked on; allocates nothing. */
 hilo_status lib_run(enum lib_routine r, const struct lib_call *c);
+
+/* ---- installed libraries ---------------------------------------------------------------------- */
+
+/* How a library does a routine. */
+struct lib_by {
+    enum lib_external by;
+    enum lib_routine routine;
+    /* Whether it can, from the parameters; then out->scratch_bytes is what it needs at most, and its own code. */
+    bool (*can)(struct lib_match *out);
+    /* What all runs share; NULL where it cannot be made. It frees itself by `release`. */
+    void *(*prepare)(const struct lib_match *match);
+    void (*release)(void *state);
+    /* UNIMPLEMENTED: not for these data; nothing was lost. Any number of threads may be at it at once. */
+    hilo_status (*run)(void *state, const struct lib_call *c);
+};
+
+/* The rows of externals.def, and NULL behind them; opens no library. The room `external` has them. Where that was
+   left out, as in libhilo-runtime, this is NULL: hilo's code does everything. */
+__attribute__((weak)) const struct lib_by *const *lib_externals(void);
+
+/* What computes it: "convolution", "onednn.convolution". */
+const char *lib_match_name(const struct lib_match *match);
+/* Finds the routine, and by whom, from that name; false when there is none. */
+bool lib_match_named(const char *name, struct lib_match *out);
+/* Prepares match->state where `by` is a library that is here and can; lib_release frees it. */
+void lib_prepare(struct lib_match *match);
+void lib_release(struct lib_match *match);
+/* Runs it by whatever is prepared; else by lib_run. */
+hilo_status lib_run_match(const struct lib_match *match, const struct lib_call *c);
 
 #endif

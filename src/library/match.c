@@ -10,27 +10,19 @@ const char *lib_routine_name(enum lib_routine r) {
     return r > LIB_NONE && r < LIB_ROUTINE_COUNT ? names[r] : "";
 }
 
-static bool match_from(const struct ir_module *m, ir_op op, int from, int to, struct lib_match *out) {
+bool lib_match(const struct ir_module *m, ir_op op, struct lib_match *out) {
     static lib_match_fn *const matchers[] = {
         NULL,
 #define ROUTINE(id, name, what) lib_match_##name,
 #include "library/routines.def"
     };
-    for (int r = from; r < to; r++) {
+    for (int r = LIB_NONE + 1; r < LIB_ROUTINE_COUNT; r++) {
         *out = (struct lib_match){.routine = (enum lib_routine)r};
         if (matchers[r](m, op, out))
             return true;
     }
     *out = (struct lib_match){.routine = LIB_NONE};
     return false;
-}
-
-bool lib_match(const struct ir_module *m, ir_op op, struct lib_match *out) {
-    return match_from(m, op, LIB_NONE + 1, LIB_EXTERNAL, out);
-}
-
-bool lib_match_external(const struct ir_module *m, ir_op op, struct lib_match *out) {
-    return match_from(m, op, LIB_EXTERNAL, LIB_ROUTINE_COUNT, out);
 }
 
 hilo_status lib_run(enum lib_routine r, const struct lib_call *c) {
@@ -41,6 +33,66 @@ hilo_status lib_run(enum lib_routine r, const struct lib_call *c) {
     };
     return r > LIB_NONE && r < LIB_ROUTINE_COUNT ? routines[r](c) : HILO_INVALID_ARGUMENT;
 }
+
+/* ---- installed libraries ---------------------------------------------------------------------- */
+
+/* The row of a library's routine; NULL when there is none. */
+static const struct lib_by *by_of(enum lib_external by, enum lib_routine r) {
+    for (const struct lib_by *const *b = by != LIB_OWN && lib_externals ? lib_externals() : NULL; b && *b; b++)
+        if ((*b)->by == by && (*b)->routine == r)
+            return *b;
+    return NULL;
+}
+
+static const struct {
+    enum lib_external by;
+    enum lib_routine routine;
+    const char *name;
+} match_names[] = {
+#define BY(id, name, ROUTINE, routine) {LIB_##id, LIB_##ROUTINE, #name "." #routine},
+#include "library/externals.def"
+};
+
+const char *lib_match_name(const struct lib_match *match) {
+    for (size_t i = 0; i < sizeof match_names / sizeof *match_names; i++)
+        if (match_names[i].by == match->by && match_names[i].routine == match->routine)
+            return match_names[i].name;
+    return lib_routine_name(match->routine);
+}
+
+bool lib_match_named(const char *name, struct lib_match *out) {
+    *out = (struct lib_match){.routine = LIB_NONE};
+    for (int r = LIB_NONE + 1; r < LIB_ROUTINE_COUNT; r++)
+        if (strcmp(name, lib_routine_name((enum lib_routine)r)) == 0)
+            out->routine = (enum lib_routine)r;
+    for (size_t i = 0; i < sizeof match_names / sizeof *match_names; i++)
+        if (strcmp(name, match_names[i].name) == 0) {
+            out->routine = match_names[i].routine;
+            out->by = match_names[i].by;
+        }
+    return out->routine != LIB_NONE;
+}
+
+void lib_prepare(struct lib_match *match) {
+    const struct lib_by *by = by_of(match->by, match->routine);
+    struct lib_match here = *match; /* another version of the library may need more scratch than there is */
+    if (by && by->can(&here) && here.scratch_bytes <= match->scratch_bytes)
+        match->state = by->prepare(match);
+    match->how = match->state ? by : NULL;
+}
+
+void lib_release(struct lib_match *match) {
+    if (match->how)
+        match->how->release(match->state);
+    match->how = NULL;
+}
+
+hilo_status lib_run_match(const struct lib_match *match, const struct lib_call *c) {
+    hilo_status status = match->how ? match->how->run(match->state, c) : HILO_UNIMPLEMENTED;
+    return status == HILO_UNIMPLEMENTED ? lib_run(match->routine, c) : status;
+}
+
+/* ---- what matchers ask of a module ------------------------------------------------------------ */
 
 const struct ir_type_data *lib_tensor(const struct ir_module *m, ir_val v) {
     const struct ir_type_data *t = ir_val_type(m, v);

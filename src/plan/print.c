@@ -43,7 +43,7 @@ static void print_step(const struct plan *p, uint32_t number, struct strbuf *out
     if (s->kind == PLAN_KERNEL)
         strbuf_printf(out, " %s", s->kernel->name);
     else if (s->kind == PLAN_ROUTINE)
-        strbuf_printf(out, " %s", lib_routine_name(s->routine->routine));
+        strbuf_printf(out, " %s", lib_match_name(s->routine));
     else if (s->kind == PLAN_REFERENCE) {
         strbuf_puts(out, " @");
         strbuf_str(out, ir_prop_str(p->m, s->func, IR_FUNC_sym_name));

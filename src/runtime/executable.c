@@ -61,6 +61,9 @@ void hilo_executable_release(hilo_executable *exe) {
         release_shared(exe);
         return;
     }
+    for (uint32_t i = 0; i < exe->plan.nsteps; i++)
+        if (exe->plan.steps[i].routine)
+            lib_release((struct lib_match *)(uintptr_t)exe->plan.steps[i].routine);
     plan_free(&exe->plan);
     for (const struct rt_kept *k = exe->kept; k; k = k->next)
         k->release(k->p);

@@ -312,13 +312,6 @@ static void get_buffers(struct reader *r) {
     }
 }
 
-static enum lib_routine routine_named(const char *name) {
-    for (int i = LIB_NONE + 1; i < LIB_ROUTINE_COUNT; i++)
-        if (strcmp(name, lib_routine_name((enum lib_routine)i)) == 0)
-            return (enum lib_routine)i;
-    return LIB_NONE;
-}
-
 static void need_scratch(struct reader *r, uint64_t bytes) {
     r->bad |= bytes > PTRDIFF_MAX;
     if (r->plan.scratch_bytes < bytes)
@@ -341,12 +334,12 @@ static void get_kernels(struct reader *r) {
     r->routines = ARENA_ARRAY(r->a, struct lib_match, r->nroutines);
     for (uint32_t i = 0; i < r->nroutines && !r->bad; i++) {
         struct lib_match *x = &r->routines[i];
-        x->routine = routine_named(get_text(r));
+        r->bad |= !lib_match_named(get_text(r), x);
         x->scratch_bytes = get_u64(r);
         x->ns = get_f64(r);
         x->nparams = get_count(r, sizeof(int64_t));
         need_scratch(r, x->scratch_bytes);
-        r->bad |= x->routine == LIB_NONE || x->nparams > LIB_MOST_PARAMS;
+        r->bad |= x->nparams > LIB_MOST_PARAMS;
         for (uint32_t k = 0; k < x->nparams && !r->bad; k++)
             x->params[k] = get_i64(r);
     }

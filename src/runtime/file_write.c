@@ -178,7 +178,7 @@ static void put_kernels(struct writer *w) {
     put_u32(w, w->nroutines);
     for (uint32_t i = 0; i < w->nroutines; i++) {
         const struct lib_match *r = w->routines[i];
-        put_text(w, lib_routine_name(r->routine));
+        put_text(w, lib_match_name(r));
         put_u64(w, r->scratch_bytes);
         put_f64(w, r->ns);
         put_u32(w, r->nparams);

@@ -50,6 +50,9 @@ hilo_status rt_executable_ready(hilo_executable *exe) {
         if (p->steps[i].kind == PLAN_KERNEL && scratch < p->steps[i].kernel->scratch_bytes)
             scratch = p->steps[i].kernel->scratch_bytes;
     find_patches(exe);
+    for (uint32_t i = 0; i < p->nsteps; i++)
+        if (p->steps[i].routine && p->steps[i].routine->by != LIB_OWN && !p->steps[i].routine->how)
+            lib_prepare((struct lib_match *)(uintptr_t)p->steps[i].routine);
     for (int32_t i = 0; i < exe->client->nteams; i++)
         HILO_TRY(rt_team_reserve(exe->client->teams[i], scratch));
     return HILO_OK;

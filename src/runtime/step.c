@@ -128,11 +128,9 @@ static hilo_status step_routine(struct run *r, const struct plan_step *s, void *
     struct lib_call c = {.params = x->params, .nparams = x->nparams, .in = (const void *const *)v, .out = v + count_inputs(s),
                          .scratch = scratch_of(r),
                          .team = x->ns < PLAN_SHARED_NS ? NULL : rt_team_library(r->team)};
-    hilo_status status = lib_run(x->routine, &c);
+    hilo_status status = lib_run_match(x, &c);
     if (status != HILO_OK)
-        diag_error(r->d, status, status == HILO_UNAVAILABLE ? "the library of routine '%s' is not installed here"
-                                                            : "routine '%s' cannot work on this data",
-                   lib_routine_name(x->routine));
+        diag_error(r->d, status, "routine '%s' cannot work on this data", lib_match_name(x));
     return status;
 }
 
@@ -205,7 +203,7 @@ void run_tell(const struct run *r, const struct plan_step *s, double begin) {
     if (s->kind == PLAN_KERNEL)
         e.name = s->kernel->name;
     else if (s->kind == PLAN_ROUTINE)
-        e.name = lib_routine_name(s->routine->routine);
+        e.name = lib_match_name(s->routine);
     else if (s->kind == PLAN_REFERENCE)
         e.name = ir_prop_str(r->plan->m, s->func, IR_FUNC_sym_name).p;
     for (uint32_t i = 0; i < s->nuses; i++)

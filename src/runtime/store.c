@@ -72,7 +72,7 @@ static void name_of(const uint8_t *key, char *out) {
     strcpy(out, STORE_SUFFIX);
 }
 
-/* The directory with those above it, for this user alone. */
+/* A directory with those above it, for this user alone. */
 static bool make_dir(const char *dir) {
     char path[STORE_PATH];
     size_t n = strlen(dir);
@@ -87,6 +87,10 @@ static bool make_dir(const char *dir) {
         path[i] = c;
     }
     return true;
+}
+
+bool rt_store_make(const struct rt_store *s) {
+    return s->dir && make_dir(s->dir);
 }
 
 /* ---- this build ------------------------------------------------------------------------------ */

@@ -28,6 +28,8 @@ struct rt_store {
 /* The directory: `dir`, or where that is NULL what HILO_CACHE_DIR names, or the user's usual place; "" = none. `most` 0: what
    HILO_CACHE_SIZE says (bytes; K, M, G behind the number), or 1 GB. False when memory is exhausted. */
 bool rt_store_init(struct rt_store *s, const hilo_allocator *al, const char *dir, uint64_t most);
+/* Makes the directory where it is missing; false when there is none, or it cannot be made. */
+bool rt_store_make(const struct rt_store *s);
 void rt_store_free(struct rt_store *s, const hilo_allocator *al);
 
 /* A new executable for the key; NULL when there is none. */

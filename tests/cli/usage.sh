@@ -2,17 +2,20 @@
 # Help, versions, wrong command lines, exit codes.
 . "$(dirname "$0")/common.inc"
 
+commands='run compile explain check bench opt ops devices kir cache calibrate generate tokenize perplexity emit quantize'
+
 exits 2
 says 'usage: hilo COMMAND'
 exits 0 --version
 says "hilo $(sed -n 's/^#define HILO_VERSION_MAJOR \([0-9]*\).*/\1/p' "$root/include/hilo.h")."
 for word in help --help -h; do
     exits 0 $word
-    says 'exit codes' run compile explain check bench opt ops devices kir cache generate tokenize perplexity emit quantize
+    # shellcheck disable=SC2086
+    says 'exit codes' $commands
 done
 
 # The help of every command shows each of its options, and examples.
-for command in run compile explain check bench opt ops devices kir cache generate tokenize perplexity emit quantize; do
+for command in $commands; do
     exits 0 $command --help
     says "usage: hilo $command" 'options:' 'examples:' --help
     cp out first

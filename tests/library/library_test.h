@@ -220,7 +220,7 @@ static void case_same(const struct routine_case *c, const struct value *got, con
 }
 
 /* Compares the routine with the evaluator. */
-static void routine_check(const struct routine_case *c) {
+__attribute__((unused)) static void routine_check(const struct routine_case *c) {
     hilo_allocator al = mem_system_allocator();
     struct diag_list d;
     diag_init(&d, al);

@@ -1,0 +1,369 @@
+/* hilo calibrate: measures what this machine's libraries are good for. */
+#include "cli/cli.h"
+#include "compile/model.h"
+
+#include <stdlib.h>
+
+enum { CALIBRATE_MOST = 12 /* samples of one routine and type */, CALIBRATE_RUNS = 400 };
+#define CALIBRATE_MS 12.0 /* of measured runs of one sample */
+
+struct calibrate_options {
+    bool show;
+};
+
+/* ---- samples ---------------------------------------------------------------------------------- */
+
+/* A routine in some types and sizes; what the sizes are is for the text to say. */
+struct sample {
+    enum ir_op_kind kind;
+    const char *types[6]; /* of elements, and behind a blank of the result's where those are others */
+    void (*text)(const int *size, const char *in, const char *out, char *to, size_t n);
+    int sizes[CALIBRATE_MOST][6]; /* all zero = the end */
+};
+
+static void dot_text(const int *s, const char *in, const char *out, char *to, size_t n) {
+    snprintf(to, n,
+             "func.func @main(%%a: tensor<%dx%dx%dx%s>, %%b: tensor<%dx%dx%dx%s>) -> tensor<%dx%dx%dx%s> {\n"
+             "  %%r = stablehlo.dot_general %%a, %%b, batching_dims = [0] x [0], contracting_dims = [2] x [1]\n"
+             "    : (tensor<%dx%dx%dx%s>, tensor<%dx%dx%dx%s>) -> tensor<%dx%dx%dx%s>\n"
+             "  return %%r : tensor<%dx%dx%dx%s>\n}\n",
+             s[0], s[1], s[3], in, s[0], s[3], s[2], in, s[0], s[1], s[2], out, s[0], s[1], s[3], in, s[0], s[3], s[2], in,
+             s[0], s[1], s[2], out, s[0], s[1], s[2], out);
+}
+
+/* Images, places, features in and out, window. */
+static void convolution_text(const int *s, const char *in, const char *out, char *to, size_t n) {
+    char x[64], w[64], y[64];
+    snprintf(x, sizeof x, "%dx%dx%dx%dx%s", s[0], s[1], s[1], s[2], in);
+    snprintf(w, sizeof w, "%dx%dx%dx%dx%s", s[4], s[4], s[2], s[3], in);
+    snprintf(y, sizeof y, "%dx%dx%dx%dx%s", s[0], s[1], s[1], s[3], out);
+    snprintf(to, n,
+             "func.func @main(%%x: tensor<%s>, %%w: tensor<%s>) -> tensor<%s> {\n"
+             "  %%r = stablehlo.convolution(%%x, %%w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f],\n"
+             "    window = {pad = [[%d, %d], [%d, %d]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64}\n"
+             "    : (tensor<%s>, tensor<%s>) -> tensor<%s>\n  return %%r : tensor<%s>\n}\n",
+             x, w, y, s[4] / 2, s[4] / 2, s[4] / 2, s[4] / 2, x, w, y, y);
+}
+
+/* Images, places, features, window and stride. */
+static void pool_text(const int *s, const char *in, const char *out, char *to, size_t n) {
+    char x[64], y[64];
+    int places = (s[1] - s[3]) / s[4] + 1;
+    snprintf(x, sizeof x, "%dx%dx%dx%dx%s", s[0], s[1], s[1], s[2], in);
+    snprintf(y, sizeof y, "%dx%dx%dx%dx%s", s[0], places, places, s[2], out);
+    snprintf(to, n,
+             "func.func @main(%%x: tensor<%s>) -> tensor<%s> {\n"
+             "  %%i = stablehlo.constant dense<0xFF800000> : tensor<f32>\n"
+             "  %%r = \"stablehlo.reduce_window\"(%%x, %%i) ({\n"
+             "  ^bb0(%%a: tensor<f32>, %%b: tensor<f32>):\n"
+             "    %%c = stablehlo.maximum %%a, %%b : tensor<f32>\n"
+             "    stablehlo.return %%c : tensor<f32>\n"
+             "  }) {window_dimensions = array<i64: 1, %d, %d, 1>, window_strides = array<i64: 1, %d, %d, 1>}\n"
+             "    : (tensor<%s>, tensor<f32>) -> tensor<%s>\n  return %%r : tensor<%s>\n}\n",
+             x, y, s[3], s[3], s[4], s[4], x, y, y);
+}
+
+static void cholesky_text(const int *s, const char *in, const char *out, char *to, size_t n) {
+    snprintf(to, n,
+             "func.func @main(%%a: tensor<%dx%dx%dx%s>) -> tensor<%dx%dx%dx%s> {\n"
+             "  %%r = stablehlo.cholesky %%a, lower = true : tensor<%dx%dx%dx%s>\n  return %%r : tensor<%dx%dx%dx%s>\n}\n",
+             s[0], s[1], s[1], in, s[0], s[1], s[1], out, s[0], s[1], s[1], in, s[0], s[1], s[1], out);
+}
+
+static void solve_text(const int *s, const char *in, const char *out, char *to, size_t n) {
+    snprintf(to, n,
+             "func.func @main(%%a: tensor<%dx%dx%dx%s>, %%b: tensor<%dx%dx%dx%s>) -> tensor<%dx%dx%dx%s> {\n"
+             "  %%r = \"stablehlo.triangular_solve\"(%%a, %%b) {left_side = true, lower = true, unit_diagonal = false,\n"
+             "    transpose_a = #stablehlo<transpose NO_TRANSPOSE>}\n"
+             "    : (tensor<%dx%dx%dx%s>, tensor<%dx%dx%dx%s>) -> tensor<%dx%dx%dx%s>\n  return %%r : tensor<%dx%dx%dx%s>\n}\n",
+             s[0], s[1], s[1], in, s[0], s[1], s[2], in, s[0], s[1], s[2], out, s[0], s[1], s[1], in, s[0], s[1], s[2], in,
+             s[0], s[1], s[2], out, s[0], s[1], s[2], out);
+}
+
+static void fft_text(const int *s, const char *in, const char *out, char *to, size_t n) {
+    bool real = strcmp(in, out) != 0;
+    int width = real ? s[1] / 2 + 1 : s[1];
+    snprintf(to, n,
+             "func.func @main(%%x: tensor<%dx%dx%s>) -> tensor<%dx%dx%s> {\n"
+             "  %%r = stablehlo.fft %%x, type = %s, length = [%d] : (tensor<%dx%dx%s>) -> tensor<%dx%dx%s>\n"
+             "  return %%r : tensor<%dx%dx%s>\n}\n",
+             s[0], s[1], in, s[0], width, out, real ? "RFFT" : "FFT", s[1], s[0], s[1], in, s[0], width, out, s[0], width, out);
+}
+
+static const struct sample samples[] = {
+    {IR_DOT_GENERAL,
+     {"f32", "bf16", "i8 i32", "f64", "complex<f32>", "complex<f64>"},
+     dot_text,
+     {{1, 32, 32, 32},
+      {1, 1, 768, 768},
+      {1, 1, 2048, 2048},
+      {1, 64, 64, 256},
+      {1, 128, 768, 768},
+      {1, 256, 256, 256},
+      {1, 512, 512, 512},
+      {24, 64, 64, 64},
+      {24, 128, 128, 32}}},
+    {IR_CONVOLUTION,
+     {"f32", "bf16"},
+     convolution_text,
+     {{1, 14, 32, 32, 3},
+      {1, 56, 64, 64, 1},
+      {1, 56, 64, 64, 3},
+      {4, 28, 128, 128, 3},
+      {1, 7, 256, 256, 3},
+      {1, 112, 3, 32, 7}}},
+    {IR_REDUCE_WINDOW,
+     {"f32"},
+     pool_text,
+     {{1, 28, 32, 2, 2}, {1, 56, 64, 3, 2}, {4, 56, 64, 3, 1}, {2, 112, 32, 2, 2}, {1, 28, 256, 5, 1}}},
+    {IR_CHOLESKY,
+     {"f32", "f64", "complex<f32>", "complex<f64>"},
+     cholesky_text,
+     {{1, 16}, {64, 16}, {1, 64}, {8, 64}, {1, 160}, {1, 320}}},
+    {IR_TRIANGULAR_SOLVE,
+     {"f32", "f64", "complex<f32>", "complex<f64>"},
+     solve_text,
+     {{1, 16, 16}, {64, 16, 4}, {1, 64, 64}, {1, 200, 1}, {1, 200, 200}, {1, 320, 64}}},
+    {IR_FFT,
+     {"complex<f32>", "complex<f64>", "f32 complex<f32>", "f64 complex<f64>"},
+     fft_text,
+     {{1, 64}, {1, 1024}, {64, 256}, {16, 1000}, {64, 1024}, {4, 16384}, {1, 65536}}},
+};
+
+/* ---- measuring -------------------------------------------------------------------------------- */
+
+static int ascending(const void *a, const void *b) {
+    const double *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+/* Small numbers; the diagonals of square matrices are large, so that factors exist. */
+static int fill(hilo_client *client, const hilo_executable *exe, hilo_buffer **in) {
+    for (size_t i = 0; i < hilo_executable_input_count(exe); i++) {
+        hilo_type t;
+        hilo_status status = hilo_executable_input_type(exe, i, &t);
+        status = status == HILO_OK ? hilo_buffer_create(client, t.dtype, t.dims, t.rank, &in[i]) : status;
+        if (status != HILO_OK)
+            return cli_fail(client, status);
+        enum ir_dtype dtype = rt_dtype(t.dtype);
+        const struct ir_dtype_info *info = ir_dtype_get(dtype);
+        size_t parts = info->cls == IR_COMPLEX_CLASS ? 2 : 1, bytes = info->bytes / parts, n = hilo_buffer_bytes(in[i]) / bytes;
+        size_t side = t.rank ? (size_t)t.dims[t.rank - 1] : 1;
+        bool square = t.rank > 2 && t.dims[t.rank - 2] == t.dims[t.rank - 1];
+        uint32_t seed = 1;
+        char *data = hilo_buffer_data(in[i]);
+        for (size_t k = 0; k < n; k++) {
+            seed = seed * 1664525 + 1013904223;
+            double x = (double)(seed >> 16) / 65536 - 0.5;
+            size_t at = k / parts;
+            if (square && at / side % side == at % side)
+                x = k % parts ? 0 : (double)side;
+            if (info->cls == IR_SINT)
+                data[k] = (char)(seed >> 24);
+            else
+                fp_encode_n_f64(info->fp, &x, data + k * bytes, 1);
+        }
+    }
+    return CLI_OK;
+}
+
+/* The median time of a run, in ns. */
+static int measure(hilo_client *client, hilo_executable *exe, double *ns) {
+    hilo_buffer *in[2] = {NULL, NULL}, *out = NULL;
+    double ms[CALIBRATE_RUNS], total = 0;
+    int code = fill(client, exe, in), n = -3; /* those that warm up */
+    hilo_timing timing = {0, 0};
+    hilo_execute_options o;
+    hilo_execute_options_init(&o);
+    o.timing = &timing;
+    while (code == CLI_OK && n < CALIBRATE_RUNS && (n < 3 || total < CALIBRATE_MS)) {
+        hilo_status status = hilo_execute(exe, &o, in, hilo_executable_input_count(exe), &out, 1);
+        if (status != HILO_OK)
+            code = cli_fail(client, status);
+        hilo_buffer_release(out);
+        out = NULL;
+        if (n >= 0) {
+            ms[n] = timing.total_ms;
+            total += timing.total_ms;
+        }
+        n++;
+    }
+    if (code == CLI_OK) {
+        qsort(ms, (size_t)n, sizeof *ms, ascending);
+        *ns = ms[n / 2] * 1e6;
+    }
+    hilo_buffer_release(in[0]);
+    hilo_buffer_release(in[1]);
+    return code;
+}
+
+/* Times of one size by everybody who can; 0 for the others. */
+static int measure_size(hilo_client *client, const struct sample *s, const int *size, const char *in, const char *out,
+                        struct model_work *work, double *ns) {
+    char text[2048];
+    hilo_module *module = NULL;
+    s->text(size, in, out, text, sizeof text);
+    hilo_status status = hilo_module_parse(client, text, strlen(text), NULL, &module);
+    if (status != HILO_OK)
+        return cli_fail(client, status);
+    ir_op op = ir_block_get(module->m, ir_func_body(module->m, module->functions[0]))->first;
+    while (ir_kind(module->m, op) != s->kind)
+        op = ir_op_get(module->m, op)->next;
+    *work = model_work(module->m, op);
+    int code = CLI_OK;
+    for (int by = LIB_OWN; by < LIB_EXTERNAL_COUNT && code == CLI_OK; by++) {
+        struct lib_match match;
+        hilo_executable *exe = NULL;
+        ns[by] = 0;
+        if (by != LIB_OWN && !ext_match(module->m, op, (enum lib_external)by, &match))
+            continue;
+        status = model_compile(client, module, (enum lib_external)by, &exe);
+        code = status == HILO_OK ? measure(client, exe, &ns[by]) : cli_fail(client, status);
+        hilo_executable_release(exe);
+    }
+    hilo_module_release(module);
+    return code;
+}
+
+/* One routine in one type: fits everybody's cost. */
+static int measure_type(hilo_client *client, const struct sample *s, const char *types, struct model *m) {
+    struct model_work work[CALIBRATE_MOST], theirs[CALIBRATE_MOST];
+    double ns[CALIBRATE_MOST][LIB_EXTERNAL_COUNT], times[CALIBRATE_MOST];
+    char in[32];
+    size_t n = strcspn(types, " "), count = 0;
+    const char *out = types[n] ? types + n + 1 : types;
+    snprintf(in, sizeof in, "%.*s", (int)n, types);
+    int code = CLI_OK;
+    for (; count < CALIBRATE_MOST && s->sizes[count][0] && code == CLI_OK; count++)
+        code = measure_size(client, s, s->sizes[count], in, out, &work[count], ns[count]);
+    for (int by = LIB_OWN; by < LIB_EXTERNAL_COUNT && code == CLI_OK; by++) {
+        size_t k = 0;
+        for (size_t i = 0; i < count; i++)
+            if (ns[i][by] > 0) {
+                theirs[k] = work[i];
+                times[k++] = ns[i][by];
+            }
+        if (k > 2)
+            m->cost[ext_routine(s->kind)][ir_dtype_named(str_of(in))][by] = model_fit(theirs, times, k);
+    }
+    return code;
+}
+
+static double measure_copy(void) {
+    enum { BYTES = 32 << 20 };
+    char *a = cli_alloc(BYTES, 1), *b = cli_alloc(BYTES, 1);
+    double least = 0;
+    memset(b, 1, BYTES);
+    for (int i = 0; i < 4; i++) {
+        double begin = rt_now_ms();
+        memcpy(a, b, BYTES);
+        double ms = rt_now_ms() - begin;
+        least = i == 0 || ms < least ? ms : least;
+    }
+    free(a);
+    free(b);
+    return least * 1e6 / BYTES;
+}
+
+static int measure_all(hilo_client *client, struct model *m) {
+    int code = CLI_OK;
+    double begin = rt_now_ms();
+    bool live = cli_terminal(stderr);
+    m->copy = measure_copy();
+    for (size_t i = 0; i < sizeof samples / sizeof *samples && code == CLI_OK; i++)
+        for (size_t t = 0; t < 6 && samples[i].types[t] && code == CLI_OK; t++) {
+            fprintf(stderr, live ? "\r\033[Kmeasuring %s %s, %.0f s" : "measuring %s %s, %.0f s\n",
+                    lib_routine_name(ext_routine(samples[i].kind)), samples[i].types[t], (rt_now_ms() - begin) * 1e-3);
+            code = measure_type(client, &samples[i], samples[i].types[t], m);
+        }
+    if (live)
+        fputs("\r\033[K", stderr);
+    return code;
+}
+
+/* ---- the command ------------------------------------------------------------------------------ */
+
+/* "85.2 G/s", of so many ns each; "-" where they cost nothing. */
+static const char *rate(double ns, char *out, size_t size) {
+    snprintf(out, size, ns > 0 ? "%.3g" : "-", 1 / ns);
+    return out;
+}
+
+static void show(const struct model *m) {
+    char a[32], b[32];
+    for (int by = LIB_OWN + 1; by < LIB_EXTERNAL_COUNT; by++)
+        printf("%-9s %s\n", ext_title((enum lib_external)by),
+               ext_missing((enum lib_external)by) ? ext_missing((enum lib_external)by) : ext_version((enum lib_external)by));
+    printf("copies    %s GB/s\n\n%-17s %-13s %-9s %10s %10s %10s\n", rate(m->copy, a, sizeof a), "routine", "type", "by",
+           "fixed us", "Gflop/s", "GB/s");
+    for (int r = 0; r < LIB_ROUTINE_COUNT; r++)
+        for (int t = 0; t < IR_DTYPE_COUNT; t++)
+            for (int by = LIB_OWN; by < LIB_EXTERNAL_COUNT; by++) {
+                const struct model_cost *c = &m->cost[r][t][by];
+                if (c->known)
+                    printf("%-17s %-13s %-9s %10.2f %10s %10s\n", lib_routine_name((enum lib_routine)r),
+                           ir_dtype_get((enum ir_dtype)t)->name, ext_title((enum lib_external)by), c->fixed * 1e-3,
+                           rate(c->flop, a, sizeof a), rate(c->byte, b, sizeof b));
+            }
+}
+
+static int calibrate(hilo_client *client, const struct calibrate_options *o) {
+    struct model *m = cli_alloc(1, sizeof *m);
+    char why[4500];
+    int code = CLI_OK;
+    if (o->show) {
+        const char *missing = model_load(client, m, why, sizeof why);
+        if (missing)
+            code = cli_error(CLI_FAILED, "calibration: %s", missing);
+    } else {
+        code = measure_all(client, m);
+        struct diag_list d;
+        diag_init(&d, client->al);
+        hilo_status status = code == CLI_OK ? model_store(client, m, &d) : HILO_OK;
+        if (status != HILO_OK)
+            code = cli_error(CLI_ENVIRONMENT, "%s", d.first && d.first->message ? d.first->message : "out of memory");
+        diag_clear(&d);
+    }
+    if (code == CLI_OK)
+        show(m);
+    free(m);
+    return code;
+}
+
+static int calibrate_main(const struct cli_command *self, int argc, char **argv) {
+    struct calibrate_options o = {.show = false};
+    struct cli_compile one = CLI_COMPILE_DEFAULTS;
+    struct cli_texts operands;
+    hilo_client *client = NULL;
+    one.threads = 1;
+    int code = cli_options(self, argc, argv, &o, &operands);
+    if (code < 0)
+        code = cli_client(&one, &client);
+    if (client)
+        code = calibrate(client, &o);
+    hilo_client_release(client);
+    cli_options_free(self, &o, &operands);
+    return code;
+}
+
+static const struct cli_option options[] = {
+    {"--show", NULL, CLI_FLAG, offsetof(struct calibrate_options, show), "show what was measured before"}, {0}};
+
+const struct cli_command cli_calibrate = {
+    .name = "calibrate",
+    .operands = "",
+    .least = 0,
+    .most = 0,
+    .options = options,
+    .run = calibrate_main,
+    .summary = "measures which installed libraries are worth using",
+    .text = "Measures products, convolutions, pooling, Cholesky factors, triangular solves and Fourier transforms by hilo's\n"
+            "own code and by the libraries that are installed (oneDNN, OpenBLAS, FFTW), on one thread, and keeps what they\n"
+            "cost in the directory of the compile cache. From then on programs that are compiled with --backend auto\n"
+            "leave each step to whoever is expected to be done first; `hilo explain` says who and why. What was measured\n"
+            "with another processor, or other libraries, counts for nothing. The machine should have nothing else to do.\n"
+            "\n"
+            "To forget it, delete the file `calibration` in the directory that `hilo cache path` names.\n",
+    .examples = "  hilo calibrate\n"
+                "  hilo calibrate --show\n",
+};

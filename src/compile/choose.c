@@ -1,0 +1,69 @@
+/* Who computes an op: hilo's code, or an installed library. */
+#include "compile/build.h"
+
+enum { CHOOSE_SHARED_NS = 20000 /* of work that the runtime has threads share */ };
+
+/* A kernel goes on with its results in registers; those of a library are written and read again. */
+static double handed_on(const struct build *b, ir_op op) {
+    size_t bytes;
+    ir_val v = ir_result(b->m, op, 0);
+    return lower_supports(b->m, op) && ir_type_bytes(ir_val_type(b->m, v), &bytes) ? b->model->copy * (double)bytes : 0;
+}
+
+static bool choose_cheapest(struct build *b, ir_op op, struct build_choice *c) {
+    const struct model *model = b->model;
+    struct model_work work = model_work(b->m, op);
+    enum ir_dtype type = ir_val_type(b->m, ir_operand(b->m, op, 0))->dtype;
+    bool found = false;
+    double least = 0;
+    for (int by = LIB_OWN + 1; by < LIB_EXTERNAL_COUNT; by++) {
+        struct lib_match match;
+        if (!ext_match(b->m, op, (enum lib_external)by, &match))
+            continue;
+        const struct model_cost *own = &model->cost[match.routine][type][LIB_OWN],
+                                *theirs = &model->cost[match.routine][type][by];
+        if (!own->known || !theirs->known)
+            continue;
+        c->ns[LIB_OWN] = model_ns(own, &work);
+        c->ns[by] = model_ns(theirs, &work) + handed_on(b, op);
+        if (match.alone && c->ns[LIB_OWN] > CHOOSE_SHARED_NS) /* the other threads would have to wait */
+            c->ns[by] *= model->cores;
+        if (!found)
+            least = c->ns[LIB_OWN];
+        found = true;
+        if (c->ns[by] < least) {
+            least = c->ns[by];
+            c->match = match;
+            c->match.ns = least;
+        }
+    }
+    return found;
+}
+
+static bool choose_first(struct build *b, ir_op op, struct build_choice *c) {
+    for (int by = LIB_OWN + 1; by < LIB_EXTERNAL_COUNT; by++) {
+        if (b->libraries == BUILD_ONE && by != (int)b->library)
+            continue;
+        if (ext_does((enum lib_external)by, ir_kind(b->m, op)) && ext_missing((enum lib_external)by))
+            b->wanted |= 1u << by;
+        if (ext_match(b->m, op, (enum lib_external)by, &c->match))
+            return true;
+    }
+    return false;
+}
+
+const struct build_choice *build_choose(struct build *b, ir_op op) {
+    if (b->libraries == BUILD_OWN || b->level == 0 || ext_routine(ir_kind(b->m, op)) == LIB_NONE)
+        return NULL;
+    uint32_t known = opt_ids_get(&b->chosen, op.i);
+    if (known)
+        return b->choices.v[known - 1];
+    struct build_choice *c = ARENA_NEW(b->a, struct build_choice);
+    for (int by = 0; by < LIB_EXTERNAL_COUNT; by++)
+        c->ns[by] = -1;
+    bool found = b->libraries == BUILD_CHEAPEST ? choose_cheapest(b, op, c) : choose_first(b, op, c);
+    c = found ? c : NULL;
+    ARENA_PUSH(b->a, &b->choices, c);
+    opt_ids_set(&b->chosen, op.i, b->choices.n);
+    return c;
+}

@@ -1,0 +1,80 @@
+/* Routines by libraries that may be installed: opened when they are first asked for, never linked, and never needed.
+ *
+ *   external.c        opening them; which of them can do an op       openblas.c   products, Cholesky factors, triangular solves
+ *   onednn.h, .c      oneDNN's interface, of versions 2 and 3        fftw.c       Fourier transforms
+ *   onednn_dot.c      products        onednn_window.c   convolution and pooling
+ *
+ * Each call of a library is on one thread, and what is computed by one call depends on shapes alone: so results are the same
+ * for any number of threads. What hilo knows of their interfaces is declared here in its own words, from their documentation.
+ *
+ * A library is one for a process, so these are the library's only variables: written once, by whoever asks first. */
+#ifndef HILO_EXTERNAL_EXTERNAL_H
+#define HILO_EXTERNAL_EXTERNAL_H
+
+#include "library/routine.h"
+
+/* ---- for the compiler ------------------------------------------------------------------------- */
+
+/* "oneDNN"; the Debian packages that have it, "libdnnl2". */
+const char *ext_title(enum lib_external by);
+const char *ext_packages(enum lib_external by);
+/* Opens it. NULL when it is there; else why not, one line. */
+const char *ext_missing(enum lib_external by);
+/* The version that was opened, "2.6.3"; "" where none is. */
+const char *ext_version(enum lib_external by);
+/* The routine that an op of this kind is to libraries; LIB_NONE for those that none does. */
+enum lib_routine ext_routine(enum ir_op_kind kind);
+/* Whether it does anything of that kind. */
+bool ext_does(enum lib_external by, enum ir_op_kind kind);
+/* Fills `out` when this library can compute the op with its static shapes; as lib_match. */
+bool ext_match(const struct ir_module *m, ir_op op, enum lib_external by, struct lib_match *out);
+
+/* ---- for its files ---------------------------------------------------------------------------- */
+
+#define BY(id, name, ROUTINE, routine)                                                                                         \
+    bool ext_##name##_##routine##_can(struct lib_match *out);                                                                  \
+    void *ext_##name##_##routine##_prepare(const struct lib_match *match);                                                     \
+    void ext_##name##_##routine##_release(void *state);                                                                        \
+    hilo_status ext_##name##_##routine##_run(void *state, const struct lib_call *c);
+#include "library/externals.def"
+
+/* What opening a library came to; `why` is empty when it is there. */
+struct ext_opened {
+    char why[256], version[96];
+};
+#define EXTERNAL(id, name, title, packages) const struct ext_opened *ext_open_##name(void);
+#include "library/externals.def"
+
+struct ext_function {
+    const char *name;
+    size_t offset; /* of its pointer in a table */
+    bool optional;
+};
+/* Opens the first of the names (NULL ends them) that is there, in the directory that the environment's `variable` names, or
+   where the system looks; a variable that is empty means none. Fills in the table. NULL, and the reason in `why`, when there is
+   no such library or it lacks a function. It stays open for good. */
+void *ext_open(const char *variable, const char *const *names, const struct ext_function *functions, size_t n, void *table,
+               struct ext_opened *out);
+
+/* OpenMP's word on how many threads a call on this thread may use, where the library has OpenMP. */
+struct ext_omp {
+    int (*get)(void);
+    void (*set)(int n);
+};
+#define EXT_OMP(type, field)                                                                                                   \
+    {"omp_get_max_threads", offsetof(type, field.get), true}, {                                                                \
+        "omp_set_num_threads", offsetof(type, field.set), true                                                                 \
+    }
+/* One thread from here on; answers what ext_omp_end takes to set it back. */
+static inline int ext_omp_begin(const struct ext_omp *o) {
+    int n = o->get && o->set ? o->get() : 1;
+    if (n > 1)
+        o->set(1);
+    return n;
+}
+static inline void ext_omp_end(const struct ext_omp *o, int n) {
+    if (n > 1)
+        o->set(n);
+}
+
+#endif
