@@ -45,6 +45,8 @@ void contract_finish(const struct contraction *c, kir_val sum);
 
 /* The node that loads from the largest buffer that a value is computed from; none when there is none. */
 kir_val contract_load(const struct kir *k, kir_val v);
+/* Prefetches what lies so many elements behind what a load reads. */
+void contract_prefetch(struct contraction *c, kir_val load, int64_t ahead);
 /* A tile along an axis: so many of its indices, from the t-th on; the last tile may overlap the one before. */
 int64_t contract_tile(int64_t size, int64_t most);
 kir_val contract_tile_begin(struct lower *l, kir_val t, int64_t size, int64_t tile);

@@ -495,9 +495,10 @@ static kir_val fold_division(struct kir *k, kir_val a, int64_t c, bool rem) {
 static kir_val fold_quotient(struct kir *k, kir_val a, int64_t c) {
     const struct kir_node *n = at(k, a);
     int64_t d, product;
-    if (n->op == KIR_DIV && is_const(k, n->arg[1], &d) && d > 0 && c > 0 && at(k, n->arg[0])->lo >= 0 &&
+    kir_val x = n->arg[0];
+    if (n->op == KIR_DIV && is_const(k, n->arg[1], &d) && d > 0 && c > 0 && at(k, x)->lo >= 0 &&
         !__builtin_mul_overflow(c, d, &product))
-        return kir_op2(k, KIR_DIV, 0, n->arg[0], kir_i64(k, product));
+        return kir_op2(k, KIR_DIV, 0, x, kir_i64(k, product));
     return none;
 }
 

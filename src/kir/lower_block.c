@@ -336,7 +336,7 @@ static void prefetch(struct blocks *b, kir_val x, int64_t stride) {
     struct kir *k = b->c->l->k;
     kir_val load = contract_load(k, x);
     if (load.i && stride > 0)
-        kir_prefetch(k, kir_get(k, load)->of, lower_add(b->c->l, kir_get(k, load)->arg[0], kir_i64(k, BLOCK_AHEAD * stride)));
+        contract_prefetch(b->c, load, BLOCK_AHEAD * stride);
 }
 
 /* Lines of a panel that are to be packed: `count` of the last axis of the sum from `first` on, to `place` of the buffer on. */

@@ -179,6 +179,11 @@ kir_val contract_load(const struct kir *k, kir_val v) {
     return largest_load(k, v, 8);
 }
 
+void contract_prefetch(struct contraction *c, kir_val load, int64_t ahead) {
+    struct kir_node n = *kir_get(c->l->k, load); /* what is built moves the nodes */
+    kir_prefetch(c->l->k, n.of, lower_add(c->l, n.arg[0], kir_i64(c->l->k, ahead)));
+}
+
 /* Marks what the value is computed from; true where that is not all in its operands: registers. */
 static bool mark_sources(const struct kir *k, kir_val v, bool *marked) {
     bool registers = false;

@@ -355,7 +355,7 @@ static void multiply(struct matvec *v, kir_val first, const struct place *p, int
         c->result[v->lines].at = line_of_tile(v, first, r);
         kir_val y = contract_factor(c, v->matrix), load = contract_load(k, y);
         if (ahead && v->ahead)
-            kir_prefetch(k, kir_get(k, load)->of, lower_add(l, kir_get(k, load)->arg[0], kir_i64(k, v->ahead)));
+            contract_prefetch(c, load, v->ahead);
         for (int64_t i = 0; i < v->nrows; i++) {
             kir_val reg = kir_i64(k, r * v->nrows + i);
             kir_set_reg(k, sums, reg, kir_fma(k, x[i], y, kir_get_reg(k, sums, reg)));
@@ -387,9 +387,8 @@ static void multiply_words(struct matvec *v, kir_val first, const struct place *
     for (int64_t r = 0; r < v->tile; r++) {
         c->result[v->lines].at = line_of_tile(v, first, r);
         (void)find_parts(k, element(v, word, 0), element(v, word, 1), &parts[r]);
-        const struct kir_node *load = kir_get(k, parts[r].word);
         if (ahead && v->ahead)
-            kir_prefetch(k, load->of, lower_add(l, load->arg[0], kir_i64(k, v->ahead)));
+            contract_prefetch(c, parts[r].word, v->ahead);
         uint64_t signs = 0;
         for (int64_t i = 1; i <= v->unit; i++)
             signs |= (uint64_t)1 << (bits * i - 1);
