@@ -211,13 +211,21 @@ static ext zeta_even(ext x, ext f, ext q) {
     return zeta_positive(x, 1 - f) + (zeta_positive(x, f) - zeta_positive(x, 1 - q));
 }
 
+/* (b + d)^-x - b^-x; where the bases are near each other the difference is taken of their logarithms. */
+static ext power_difference(ext x, ext b, ext d) {
+    ext p = powl(b + d, -x), q = powl(b, -x), ratio = fabsl(d) < b / 2 ? expm1l(-x * log1pl(d / b)) : (ext)INFINITY;
+    if (d == 0)
+        return 0;
+    if (isinf(p) && isinf(q))
+        return -d * (ext)INFINITY;
+    return isinf(ratio) || isinf(q) ? p - q : q * ratio;
+}
+
 /* For odd x those of equal rank nearly cancel, so their differences are summed as such. */
 static ext zeta_odd(ext x, ext f, ext q) {
     ext sum = 0, j = 0, n = floorl(-q) + 1;
-    for (; j < n && j < 64; j += 1) {
-        ext ratio = expm1l(-x * log1pl((1 - 2 * f) / (f + j)));
-        sum += isinf(ratio) ? powl(1 - f + j, -x) : powl(f + j, -x) * ratio;
-    }
+    for (; j < n && j < 64; j += 1)
+        sum += power_difference(x, f + j, 1 - 2 * f);
     if (j == n)
         return sum + zeta_positive(x, 1 - f + j);
     return sum + (zeta_positive(x, 1 - f + j) - zeta_positive(x, f + j)) + zeta_positive(x, 1 - q);
@@ -244,13 +252,45 @@ double math_zeta(double x, double q) {
     return (double)zeta_ext(x, q);
 }
 
+/* (s - 1)! zeta(s, x) for s above 500 and x > 0: the exponent of (s - 1)! x^-s is by Stirling's series
+     s (log (s / x) - 1) - log (s) / 2 + log (2 pi) / 2 + 1 / (12 s) - ...,
+   whose first summand nearly cancels where the result is a number: so log (s / (e x)) is taken of s - e x, with
+   all digits of e. */
+static ext polygamma_large(ext s, ext x) {
+    const ext e_high = 2.718281828459045235360287471352662498L, half_log_2pi = 0.918938533204672741780329736405617640L;
+#if LDBL_MANT_DIG == 64
+    const ext e_low = -6.78806366412778412e-20L;
+#else
+    const ext e_low = 0;
+#endif
+    ext ex = e_high * x, lost = fmal(e_high, x, -ex) + e_low * x, r = ((s - ex) - lost) / ex;
+    ext log_ratio = fabsl(r) < 0.5L ? log1pl(r) : logl(s / x) - 1;
+    ext exponent = s * log_ratio - logl(s) / 2 + half_log_2pi + (1 / (12 * s) - 1 / (360 * s * s * s)), sum = 1, term = 1;
+    if (isnan(x) || exponent < -20000 || isinf(expl(exponent)))
+        return isnan(x) ? x : exponent < 0 ? 0 : (ext)INFINITY;
+    for (ext k = 1; term > LDBL_EPSILON / 16; k += 1)
+        sum += term = expl(-s * log1pl(k / x));
+    return expl(exponent) * sum;
+}
+
+/* The same for any x. At negative ones a pole is so near that only its sign is left of it, unless terms cancel: half way
+   between poles, for odd s. */
+static ext polygamma_far(ext s, ext x) {
+    ext f = -x - floorl(-x);
+    if (x > 0)
+        return polygamma_large(s, x);
+    if (isinf(x) || f == 0 || fmodl(s, 2) == 0)
+        return zeta_ext(s, x) * (ext)INFINITY;
+    return f == 0.5L ? polygamma_large(s, 1 - (ext)x) : (f - 0.5L) * (ext)INFINITY;
+}
+
 /* (-1)^(n + 1) n! zeta(n + 1, x) */
 double math_polygamma(double n, double x) {
     if (!(n >= 0) || n != floor(n))
         return NAN;
     if (n == 0)
         return math_digamma(x);
-    ext value = tgammal((ext)n + 1) * zeta_ext((ext)n + 1, x);
+    ext value = n <= 500 ? tgammal((ext)n + 1) * zeta_ext((ext)n + 1, x) : polygamma_far((ext)n + 1, x);
     return (double)(fmod(n, 2) == 0 ? -value : value);
 }
 

@@ -44,11 +44,12 @@ double full_tanh(double x);
 double math_digamma(double x);
 
 /* Hurwitz zeta, sum of (q + k)^-x for k = 0, 1, ... NaN for x < 1 and for q < 0 with a fraction in
-   x; +inf for x = 1; at the poles q = 0, -1, ... +inf for even x, else NaN. Within 3 ulp except next to
+   x; +inf for x = 1; at the poles q = 0, -1, ... +inf for even x, else NaN. Within 1 ulp except next to
    its zeros, which odd x have between the poles. */
 double math_zeta(double x, double q);
 
-/* n-th derivative of digamma; NaN unless n is a natural number. */
+/* n-th derivative of digamma; NaN unless n is a natural number. Within 1 ulp but
+   next to zeros, also of orders whose factorial is no number. */
 double math_polygamma(double n, double x);
 
 /* exp(-|x|) I1(x), I1 the modified Bessel function. */

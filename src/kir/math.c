@@ -11,8 +11,9 @@ kir_val km_poly(struct km m, kir_val x, const double *c, int n) {
 /* The functions that are known. Behind each: ops of f32, without casts of bits; the largest error that was
    found, in ulp, of f32 (every 199th number at least) and f64 (65,000 random ones). sinh and cosh of f32 follow what CHLO
    expands them to, and are measured against that. sin, cos and tan are about 30 ops up to 2^17; the rest is a branch for
-   larger angles. `narrow`: of f32 only. */
-static const struct { km_fn1 *one; km_fn2 *two; bool narrow; } functions[KIR_MATH_COUNT] = {
+   larger angles. Gamma and zeta of f64: but next to their negative zeros, where an error is 2^-57 of what cancels (zeta of odd
+   order, and polygamma of even: 2^-48). */
+static const struct { km_fn1 *one; km_fn2 *two; } functions[KIR_MATH_COUNT] = {
     [KIR_MATH_EXP] = {.one = km_exp},                             /* 22  0.9  0.9 */
     [KIR_MATH_EXPM1] = {.one = km_expm1},                         /* 20  1.6  1.7 */
     [KIR_MATH_LOG] = {.one = km_log},                             /* 30  0.8  0.8 */
@@ -39,15 +40,15 @@ static const struct { km_fn1 *one; km_fn2 *two; bool narrow; } functions[KIR_MAT
     [KIR_MATH_ATANH] = {.one = km_atanh},                         /* 41  2.1  1.8 */
     [KIR_MATH_ROUND_AFZ] = {.one = km_round_afz},                 /*  6  0    0 */
     [KIR_MATH_NEXT_AFTER] = {.two = km_next_after},               /* 14  0    0 */
-    [KIR_MATH_LGAMMA] = {.one = km_lgamma, .narrow = true},       /* 0.5 */
-    [KIR_MATH_DIGAMMA] = {.one = km_digamma, .narrow = true},     /* 0.5 */
-    [KIR_MATH_BESSEL_I1E] = {.one = km_bessel_i1e, .narrow = true}, /* 0.51 */
-    [KIR_MATH_ZETA] = {.two = km_zeta, .narrow = true},           /* 0.5 */
-    [KIR_MATH_POLYGAMMA] = {.two = km_polygamma, .narrow = true}, /* 0.5 */
+    [KIR_MATH_LGAMMA] = {.one = km_lgamma},                       /*     0.5  1.0 */
+    [KIR_MATH_DIGAMMA] = {.one = km_digamma},                     /*     0.5  1.0 */
+    [KIR_MATH_BESSEL_I1E] = {.one = km_bessel_i1e},               /*     0.51 2.0 */
+    [KIR_MATH_ZETA] = {.two = km_zeta},                           /*     0.5  2.0 */
+    [KIR_MATH_POLYGAMMA] = {.two = km_polygamma},                 /*     0.5  3.0 */
 };
 
 bool kir_math_known(enum kir_math f, enum kir_type t) {
-    return (functions[f].one || functions[f].two) && kir_is_float(t) && !(functions[f].narrow && t == KIR_F64);
+    return (functions[f].one || functions[f].two) && kir_is_float(t);
 }
 
 kir_val kir_math_expand(struct kir *k, enum kir_math f, kir_val a, kir_val b) {

@@ -77,6 +77,23 @@ kir_val km_exp_sum(struct km m, kir_val x, kir_val low);
 /* e^x for |x| < 80, or NaN. */
 kir_val km_exp_near(struct km m, kir_val x);
 
+/* ---- sums of two numbers (math_twofold.c) ----------------------------------------------------- */
+
+/* The second one below the last bit of the first. Of infinite numbers, `lo` is NaN. */
+struct km_twofold {
+    kir_val hi, lo;
+};
+/* a + b + lo, where |a| >= |b|, or a is 0. */
+struct km_twofold km_two_sum(struct km m, kir_val a, kir_val b, kir_val lo);
+struct km_twofold km_two_product(struct km m, struct km_twofold a, struct km_twofold b);
+struct km_twofold km_twofold_add(struct km m, struct km_twofold a, struct km_twofold b);
+struct km_twofold km_twofold_inverse(struct km m, kir_val a);
+struct km_twofold km_twofold_div(struct km m, struct km_twofold a, struct km_twofold b);
+/* c[0] + c[1] x + …; `low`: further digits of the first nlow coefficients. Each of those is larger than what follows it. */
+struct km_twofold km_twofold_poly(struct km m, kir_val x, const double *c, int n, const double *low, int nlow);
+/* log a to 64 bits, for a > 0, finite. */
+struct km_twofold km_log_twofold(struct km m, kir_val a);
+
 typedef kir_val km_fn1(struct km m, kir_val x);
 typedef kir_val km_fn2(struct km m, kir_val x, kir_val y);
 
@@ -90,8 +107,15 @@ km_fn2 km_atan2;
 /* math_special.c */
 km_fn1 km_rsqrt, km_cbrt, km_erf, km_erfc, km_erf_inv, km_round_afz;
 km_fn2 km_next_after;
-/* math_gamma.c: of f32 */
-km_fn1 km_lgamma, km_digamma, km_bessel_i1e;
+/* math_gamma.c, math_gamma64.c */
+km_fn1 km_lgamma, km_digamma, km_bessel_i1e, km_lgamma64, km_digamma64, km_bessel_i1e64;
+/* log Γ(a) and ψ(x), computed in f64, to the digits of f32; of f64 log Γ(a) as a sum. a >= 0; NaN stays. */
+kir_val km_lgamma_narrow(struct km d, kir_val a);
+kir_val km_digamma_narrow(struct km d, kir_val x);
+struct km_twofold km_lgamma_positive64(struct km d, kir_val a);
+/* log Γ(s) - s log unit: small for large s, of which the unit is s / e; below 8 the unit is 1. */
+struct km_twofold km_lgamma_rest64(struct km d, kir_val s, struct km_twofold *unit);
+/* math_zeta.c */
 km_fn2 km_zeta, km_polygamma;
 
 #endif

@@ -1,4 +1,4 @@
-/* Gamma and what belongs to it, zeta, a Bessel function: of f32, computed in f64, whose digits are what their zeros and
+/* Gamma and what belongs to it, a Bessel function: of f32, computed in f64, whose digits are what their zeros and
  * reflections need. Polynomials are Chebyshev interpolations on the intervals that are named, in t = -1 … 1 along each. */
 #include "kir/math.h"
 
@@ -34,7 +34,7 @@ static const double lgamma_near[] = {
 static const double stirling[] = {1.0 / 12, -1.0 / 360, 1.0 / 1260, -1.0 / 1680, 1.0 / 1188, -691.0 / 360360, 1.0 / 156};
 
 /* Below 8 by the recurrence from 1 … 2; then by Stirling's series. For a >= 0; NaN stays. */
-static kir_val lgamma_positive(struct km d, kir_val a) {
+kir_val km_lgamma_narrow(struct km d, kir_val a) {
     kir_val one = km_f(d, 1), two = km_f(d, 2), y = a, p = one, low = km_lt(d, a, km_f(d, 8)), tiny = km_lt(d, a, one);
     for (int k = 0; k < 6; k++) {
         kir_val above = km_lt(d, two, y), less = km_sub(d, y, one);
@@ -52,8 +52,10 @@ static kir_val lgamma_positive(struct km d, kir_val a) {
 
 /* Γ(x) Γ(-x) = -π / (x sin π x) */
 kir_val km_lgamma(struct km m, kir_val x) {
+    if (m.wide)
+        return km_lgamma64(m, x);
     struct km d = wide(m);
-    kir_val v = km_to(m, KIR_F64, x), a = km_abs(d, v), positive = lgamma_positive(d, a);
+    kir_val v = km_to(m, KIR_F64, x), a = km_abs(d, v), positive = km_lgamma_narrow(d, a);
     kir_val product = km_mul(d, a, km_abs(d, km_sin_pi(d, fraction(d, a))));
     kir_val mirrored = km_sub(d, km_log(d, km_div(d, km_f(d, 0x1.921fb54442d18p+1), product)), positive);
     kir_val r = km_select(d, km_lt(d, v, km_f(d, 0)), mirrored, positive), inf = km_f(d, (double)INFINITY);
@@ -82,7 +84,7 @@ static kir_val digamma_positive(struct km d, kir_val x) {
 }
 
 /* ψ(x) = ψ(1 - x) - π cot π x; NaN at the poles. */
-static kir_val digamma(struct km d, kir_val x) {
+kir_val km_digamma_narrow(struct km d, kir_val x) {
     kir_val half = km_f(d, 0.5), below = km_lt(d, x, half), r = fraction(d, x);
     kir_val positive = digamma_positive(d, km_select(d, below, km_sub(d, km_f(d, 1), x), x));
     kir_val cosine = km_sin_pi(d, km_sub(d, half, km_abs(d, r))), cotangent = km_div(d, cosine, km_sin_pi(d, r));
@@ -92,105 +94,10 @@ static kir_val digamma(struct km d, kir_val x) {
 }
 
 kir_val km_digamma(struct km m, kir_val x) {
+    if (m.wide)
+        return km_digamma64(m, x);
     struct km d = wide(m);
-    return km_to(d, KIR_F32, digamma(d, km_to(m, KIR_F64, x)));
-}
-
-/* ---- zeta ------------------------------------------------------------------------------------ */
-
-enum { ZETA_TERMS = 10 };
-
-/* B2k / (2k)! */
-static const double zeta_rest[] = {
-    1.0 / 12, -1.0 / 720, 1.0 / 30240, -1.0 / 1209600, 1.0 / 47900160, -691.0 / 1307674368000, 1.0 / 74724249600,
-    -3617.0 / 10670622842880000, 43867.0 / 5109094217170944000, -174611.0 / 802857662698291200000.0,
-};
-
-/* What a loop or branch computes with must be read there: else the builder would place it in front. */
-static kir_val again(struct km d, kir_val reg) { return kir_get_reg(d.k, reg, (kir_val){0}); }
-
-static kir_val power(struct km d, kir_val a, kir_val x, kir_val bias) {
-    return km_exp(d, km_fma(d, km_neg(d, x), km_log(d, a), bias));
-}
-
-/* e^bias Σ (q + k)^-x for x > 1, q > 0: the first terms, then Euler and Maclaurin's formula. From registers. */
-static kir_val zeta_positive(struct km d, kir_val rx, kir_val rq, kir_val rbias) {
-    kir_val none = {0}, sum = kir_reg(d.k, km_f(d, 0), 1), at = kir_reg(d.k, again(d, rq), 1), one = km_f(d, 1);
-    kir_loop(d.k, KIR_SERIAL, ZETA_TERMS, 0);
-    kir_val a = again(d, at);
-    kir_set_reg(d.k, sum, none, km_add(d, again(d, sum), power(d, a, again(d, rx), again(d, rbias))));
-    kir_set_reg(d.k, at, none, km_add(d, a, one));
-    kir_close(d.k);
-    kir_val x = again(d, rx), q = again(d, at), last = power(d, q, x, again(d, rbias)), total = again(d, sum);
-    kir_val u = km_div(d, one, q), z = km_mul(d, u, u), factor = km_mul(d, x, u);
-    kir_val tail = km_add(d, km_div(d, q, km_sub(d, x, one)), km_f(d, 0.5));
-    for (size_t k = 1; k <= sizeof zeta_rest / sizeof *zeta_rest; k++) {
-        double j = 2 * (double)k;
-        tail = km_fma(d, factor, km_f(d, zeta_rest[k - 1]), tail);
-        factor = km_mul(d, factor, km_mul(d, km_mul(d, km_add(d, x, km_f(d, j - 1)), km_add(d, x, km_f(d, j))), z));
-    }
-    kir_val done = km_or(d, km_eq(d, last, km_f(d, 0)), km_eq(d, total, km_f(d, (double)INFINITY)));
-    return km_select(d, done, total, km_fma(d, last, tail, total));
-}
-
-/* For q < 0 and whole x: the terms up to the change of sign are (-1)^x times those at f, f + 1 … |q|, f the fraction of
-   |q|. The three sums that this takes, at 1 - f, f and 1 - q, are computed in turn. */
-static kir_val zeta_negative(struct km d, kir_val rx, kir_val rq, kir_val rbias) {
-    kir_val none = {0}, zero = km_f(d, 0), one = km_f(d, 1), inf = km_f(d, (double)INFINITY), nan = km_f(d, (double)NAN);
-    kir_val q = again(d, rq), b = km_neg(d, q), f = km_sub(d, b, kir_op1(d.k, KIR_FLOOR, b)), part[3], turns[3];
-    part[0] = kir_reg(d.k, km_sub(d, one, f), 1);
-    part[1] = kir_reg(d.k, f, 1);
-    part[2] = kir_reg(d.k, km_sub(d, one, q), 1);
-    for (int i = 0; i < 3; i++)
-        turns[i] = kir_reg(d.k, zero, 1);
-    kir_loop(d.k, KIR_SERIAL, 3, 0);
-    kir_val now = zeta_positive(d, rx, part[0], rbias); /* both rotate: what was computed last is the last */
-    for (int i = 0; i < 2; i++) {
-        kir_set_reg(d.k, part[i], none, again(d, part[i + 1]));
-        kir_set_reg(d.k, turns[i], none, again(d, turns[i + 1]));
-    }
-    kir_set_reg(d.k, turns[2], none, now);
-    kir_close(d.k);
-    kir_val x = again(d, rx), upper = again(d, turns[0]), lower = again(d, turns[1]), beyond = again(d, turns[2]);
-    kir_val half = km_mul(d, x, km_f(d, 0.5)), parity = km_sub(d, half, kir_op1(d.k, KIR_FLOOR, half));
-    kir_val even = km_eq(d, parity, zero), odd = km_eq(d, parity, km_f(d, 0.5));
-    kir_val both = km_and(d, km_eq(d, upper, inf), km_eq(d, lower, inf)), larger = km_mul(d, inf, km_sub(d, f, km_f(d, 0.5)));
-    kir_val difference = km_add(d, km_select(d, both, larger, km_sub(d, upper, lower)), beyond);
-    kir_val sum = km_add(d, upper, km_sub(d, lower, beyond));
-    kir_val r = km_select(d, even, sum, km_select(d, odd, difference, nan));
-    return km_select(d, km_eq(d, f, zero), km_select(d, even, inf, nan), r);
-}
-
-/* What q < 0 needs stands in a branch that is taken when any lane has one. */
-static kir_val zeta(struct km d, kir_val x, kir_val q, kir_val bias) {
-    kir_val none = {0}, one = km_f(d, 1), inf = km_f(d, (double)INFINITY), nan = km_f(d, (double)NAN);
-    kir_val rx = kir_reg(d.k, x, 1), rq = kir_reg(d.k, q, 1), rb = kir_reg(d.k, bias, 1);
-    kir_val below = kir_cmp(d.k, KIR_LE, 0, q, km_f(d, 0)), r = zeta_positive(d, rx, rq, rb);
-    kir_val limit = km_select(d, km_lt(d, q, one), inf, km_select(d, km_eq(d, q, one), one, km_f(d, 0)));
-    r = km_select(d, km_eq(d, x, inf), limit, r);
-    kir_val rr = kir_reg(d.k, r, 1);
-    kir_if(d.k, kir_op1(d.k, KIR_ANY, below));
-    kir_set_reg(d.k, rr, none, km_select(d, below, zeta_negative(d, rx, rq, rb), r));
-    kir_close(d.k);
-    r = again(d, rr);
-    r = km_select(d, km_lt(d, one, x), r, km_select(d, km_eq(d, x, one), inf, nan));
-    return km_select(d, km_eq(d, q, q), r, nan);
-}
-
-kir_val km_zeta(struct km m, kir_val x, kir_val q) {
-    struct km d = wide(m);
-    return km_to(d, KIR_F32, zeta(d, km_to(m, KIR_F64, x), km_to(m, KIR_F64, q), km_f(d, 0)));
-}
-
-/* (-1)^(n + 1) n! ζ(n + 1, x), n! as a summand of the exponents; ψ for n = 0. */
-kir_val km_polygamma(struct km m, kir_val n, kir_val x) {
-    struct km d = wide(m);
-    kir_val w = km_to(m, KIR_F64, n), v = km_to(m, KIR_F64, x), zero = km_f(d, 0), s = km_add(d, w, km_f(d, 1));
-    kir_val half = km_mul(d, w, km_f(d, 0.5)), even = km_eq(d, half, kir_op1(d.k, KIR_FLOOR, half));
-    kir_val value = zeta(d, s, v, lgamma_positive(d, km_abs(d, s)));
-    kir_val r = km_select(d, km_eq(d, w, zero), digamma(d, v), km_select(d, even, km_neg(d, value), value));
-    kir_val whole = km_and(d, kir_cmp(d.k, KIR_GE, 0, w, zero), km_eq(d, w, kir_op1(d.k, KIR_FLOOR, w)));
-    return km_to(d, KIR_F32, km_select(d, whole, r, km_f(d, (double)NAN)));
+    return km_to(d, KIR_F32, km_digamma_narrow(d, km_to(m, KIR_F64, x)));
 }
 
 /* ---- Bessel ---------------------------------------------------------------------------------- */
@@ -207,6 +114,8 @@ static const double i1e_far[] = {0x1.8ebe783b59c09p-2,   -0x1.3f7961b35d006p-7, 
                                  -0x1.08893a744e8a6p-23, -0x1.452e4764e49e5p-25};
 
 kir_val km_bessel_i1e(struct km m, kir_val x) {
+    if (m.wide)
+        return km_bessel_i1e64(m, x);
     struct km d = wide(m);
     kir_val a = km_abs(d, km_to(m, KIR_F64, x)), eight = km_f(d, 8), minus = km_f(d, -1), low = km_lt(d, a, eight);
     kir_val near = km_mul(d, a, KM_POLY(d, km_fma(d, km_most(d, a, 8), km_f(d, 0.25), minus), i1e_near));

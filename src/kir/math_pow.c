@@ -50,49 +50,10 @@ static kir_val pow_f32(struct km m, kir_val x, kir_val y) {
 
 /* ---- f64 ------------------------------------------------------------------------------------- */
 
-/* (log ((1 + s) / (1 - s)) - 2 s - 2/3 s³) / s^5 in s², |s| <= 0.172: absolute error of its product with s^4 2^-65. */
-static const double log_p[] = {0x1.9999999999b33p-2, 0x1.249249245781dp-2, 0x1.c71c722de152bp-3, 0x1.745ce9b776a06p-3,
-                               0x1.3b1ef44137abcp-3, 0x1.0f7f2393c40b6p-3, 0x1.0e4a1560c2f52p-3};
-
-/* A sum of two numbers, the second one below the last bit of the first. */
-struct twofold {
-    kir_val hi, lo;
-};
-
-/* |a| >= |b|, or a is 0; `lo` is added to what rounding loses. */
-static struct twofold two_sum(struct km m, kir_val a, kir_val b, kir_val lo) {
-    kir_val hi = km_add(m, a, b);
-    return (struct twofold){hi, km_add(m, km_add(m, km_sub(m, a, hi), b), lo)};
-}
-
-static struct twofold two_product(struct km m, struct twofold a, struct twofold b) {
-    kir_val hi = km_mul(m, a.hi, b.hi), lost = km_fma(m, a.hi, b.hi, km_neg(m, hi));
-    return (struct twofold){hi, km_add(m, lost, km_fma(m, a.hi, b.lo, km_mul(m, a.lo, b.hi)))};
-}
-
-/* log a to 64 bits, for a > 0, finite: e ln 2 + 2 s + s z (2/3 + z P(z)), s = f / (2 + f), z = s². */
-static struct twofold log_twofold(struct km m, kir_val a) {
-    struct km_split x = km_log_split(m, a, true);
-    kir_val two = km_f(m, 2), t = km_add(m, x.f, two), lost = km_sub(m, x.f, km_sub(m, t, two));
-    kir_val r = km_div(m, km_f(m, 1), t);
-    struct twofold s = {.hi = km_mul(m, x.f, r)};
-    kir_val minus = km_neg(m, s.hi);
-    s.lo = km_mul(m, r, km_fma(m, minus, lost, km_fma(m, minus, t, x.f)));
-    struct twofold z = two_product(m, s, s);
-    kir_val p = km_mul(m, z.hi, KM_POLY(m, z.hi, log_p));
-    struct twofold q = two_sum(m, km_f(m, 0x1.5555555555555p-1), p, km_f(m, 0x1.5555555555555p-55));
-    struct twofold v = two_product(m, s, two_product(m, z, q));
-    struct twofold sum = two_sum(m, km_add(m, s.hi, s.hi), v.hi, km_fma(m, two, s.lo, v.lo));
-    /* The high part of ln 2 has 42 bits: its products with exponents are exact. */
-    kir_val high = km_mul(m, x.e, km_f(m, 0x1.62e42fefa3800p-1)), low = km_f(m, 0x1.ef35793c76730p-45);
-    sum = two_sum(m, high, sum.hi, km_fma(m, x.e, low, sum.lo));
-    return two_sum(m, sum.hi, sum.lo, km_f(m, 0));
-}
-
 /* e^(y log |x|), with the product to 64 bits. */
 static kir_val pow_f64(struct km m, kir_val x, kir_val y) {
     kir_val a = km_abs(m, x), inf = km_f(m, (double)INFINITY), zero = km_f(m, 0);
-    struct twofold log = log_twofold(m, a);
+    struct km_twofold log = km_log_twofold(m, a);
     kir_val high = km_select(m, km_lt(m, a, inf), log.hi, a);
     high = km_select(m, km_eq(m, a, zero), km_f(m, -(double)INFINITY), high);
     kir_val z = km_mul(m, y, high), low = km_fma(m, y, log.lo, km_fma(m, y, high, km_neg(m, z)));

@@ -42,3 +42,17 @@ func.func @narrow_formats() {
   check.expect_eq_const %r1, dense<[0.923]> : tensor<1xf16>
   func.return
 }
+
+// -----
+
+// Orders whose factorial no format has; between poles, half way from one to the next, where odd powers cancel.
+func.func @large_orders() {
+  %x0 = stablehlo.constant dense<[600.0, 1754.0, 2000.0, 100000.0, 1000001.0, 12345.0, 3000.0, 3000.0, 3001.0]> : tensor<9xf64>
+  %y0 = stablehlo.constant dense<[230.0, 700.0, 736.5, 36788.5, 367879.9, 4541.25, -1000.5, -2.25, -2.25]> : tensor<9xf64>
+  %r0 = chlo.polygamma %x0, %y0 : tensor<9xf64>, tensor<9xf64> -> tensor<9xf64>
+  %e0 = stablehlo.constant dense<[-5.459463724318192e-12, -1.536192155040445e-63, -0.021763564753119732,
+                                  -0.0050908863196847155, 0.005697222376348427, 0.11996171267502886,
+                                  -4.8614490872205806e+125, 0x7FF0000000000000, 0x7FF0000000000000]> : tensor<9xf64>
+  check.expect_close %r0, %e0, max_ulp_difference = 3 : tensor<9xf64>, tensor<9xf64>
+  func.return
+}
