@@ -5,10 +5,11 @@ all: build/.setup-build ; @scripts/build.sh release
 demo: all ; @HILO=build/hilo examples/digits/demo.sh
 test: build/.setup-test ; @scripts/run-tests.sh
 test-long: build/.setup-test ; @scripts/run-tests.sh --long
+torture: build/.setup-test ; @scripts/run-tests.sh --torture
 test-jax: all ; @scripts/test-jax.sh $(JAX)
 install: all
 	cmake --install build --prefix $(PREFIX)
 	@[ -n "$(DESTDIR)" ] || ldconfig 2>/dev/null || true
 clean: ; rm -rf build
 build/.setup-%: scripts/setup.sh ; @scripts/setup.sh $* && mkdir -p build && touch $@
-.PHONY: all demo test test-long test-jax install clean
+.PHONY: all demo test test-long torture test-jax install clean

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# run-tests.sh [--long]: builds and runs the tests: release, under the sanitizers, then fuzzing.
+# run-tests.sh [--long|--torture]: builds and runs the tests: release, under the sanitizers, then fuzzing.
 # The last line is `N passed, N failed[, N skipped]` over everything; above it stand the commands
 # that reproduce what failed. The short run fuzzes for a minute in all. The long one also takes the
 # conformance material through the sanitizers and the torture build, adds ThreadSanitizer, and
-# fuzzes every target for ten minutes.
+# fuzzes every target for ten minutes. With --torture it is the torture build alone.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 
@@ -117,26 +117,31 @@ fuzz() { # SECONDS PARALLEL: every target that long, so many at a time
     done
 }
 
-long=
+long= torture=
 [ "${1:-}" != --long ] || long=yes
+[ "${1:-}" != --torture ] || torture=yes
 export HILO_TEST_LONG=$long # tests that have more to do then
 
-section 'release'
-build release all hilo_tests && ctests release
+if [ -z "$torture" ]; then
+    section 'release'
+    build release all hilo_tests && ctests release
 
-section 'AddressSanitizer and UndefinedBehaviorSanitizer'
-conformance=(--label-exclude conformance)
-[ -z "$long" ] || conformance=()
-build asan hilo_tests && ctests asan "${conformance[@]}"
+    section 'AddressSanitizer and UndefinedBehaviorSanitizer'
+    conformance=(--label-exclude conformance)
+    [ -z "$long" ] || conformance=()
+    build asan hilo_tests && ctests asan "${conformance[@]}"
+fi
 
 if [ -n "$long" ]; then
     section 'ThreadSanitizer'
     build tsan hilo_tests && ctests tsan --label-exclude conformance
+fi
+if [ -n "$long$torture" ]; then
     section 'torture'
     build torture hilo_tests && ctests torture
 fi
 
-if compgen -G 'tests/fuzz/fuzz_*.c' >/dev/null; then
+if [ -z "$torture" ] && compgen -G 'tests/fuzz/fuzz_*.c' >/dev/null; then
     section 'fuzzing'
     if [ -n "$long" ]; then fuzz 600 "$jobs"; else fuzz share 1; fi
 fi

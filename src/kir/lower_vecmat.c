@@ -12,7 +12,7 @@ enum {
     VECMAT_COLUMNS = 4096, /* of sums in the cache, for all rows together */
     VECMAT_BLOCKS = 16, /* wanted, so that threads have work */
     VECMAT_LINES = TORTURED(TORTURE_PART, 32), /* of a block, at least */
-    VECMAT_TILE = TORTURED(TORTURE_TILE, 8) /* numbers of rows in registers */
+    VECMAT_TILE = TORTURED(TORTURE_PART, 8) /* numbers of rows in registers */
 };
 
 struct vecmat {
