@@ -7,6 +7,7 @@
 struct emit {
     struct plan_builder *b;
     struct { struct plan_step *v; uint32_t n, cap; } steps;
+    uint32_t nroots;    /* what stands behind those was made for copies */
     uint32_t *last;     /* by position: 1 + the last step of the node there; NULL but in the torture build */
     size_t spare_bytes; /* behind the block, for copies in a circle */
 };
@@ -213,7 +214,7 @@ static const struct plan_dead *find_dead(struct emit *e) {
     struct plan_builder *b = e->b;
     struct { struct plan_region *v; uint32_t n, cap; } *regions = arena_array(b->a, e->steps.n, sizeof *regions, 8);
     struct plan_dead *dead = ARENA_ARRAY(b->a, struct plan_dead, e->steps.n);
-    for (uint32_t i = 0; i < b->buffers.n; i++) {
+    for (uint32_t i = 0; i < e->nroots; i++) {
         const struct plan_root *c = &b->roots[i];
         const struct plan_buffer *x = &b->buffers.v[i];
         if (x->root != i || x->place != PLAN_BLOCK || c->parent != i || !x->bytes)
@@ -252,7 +253,9 @@ hilo_status plan_finish(struct plan_builder *b, struct plan *p, struct diag_list
     plan_coalesce(b);
     plan_assign(b);
     place_buffers(b);
-    struct emit e = {.b = b, .last = TORTURED(ARENA_ARRAY(b->a, uint32_t, (size_t)b->top.end + 1), NULL)};
+    struct emit e = {.b = b, .nroots = b->buffers.n};
+    if (TORTURE)
+        e.last = ARENA_ARRAY(b->a, uint32_t, (size_t)b->top.end + 1);
     emit_list(&e, &b->top);
     if (!mem_add(b->block_bytes, e.spare_bytes, &p->block_bytes))
         arena_exhausted(b->a);

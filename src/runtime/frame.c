@@ -4,7 +4,7 @@
 #include "base/torture.h"
 
 /* Blocks of more than this are given back behind every run: a program that rests holds no large memory. */
-enum { FRAME_KEEPS = TORTURED(0, 64 << 10) };
+enum { FRAME_KEEPS = 64 << 10 };
 
 /* ---- what the executable knows --------------------------------------------------------------- */
 
