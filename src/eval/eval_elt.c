@@ -70,10 +70,10 @@ static void bitcast_packed(enum ir_dtype from, enum ir_dtype to, const void *in,
 /* `bytes` of the source, whose elements make up n of the wider type. */
 static void bitcast(enum ir_dtype from, enum ir_dtype to, const void *in, void *out, size_t n,
                     size_t bytes) {
-    if (ir_dtype_get(from)->bits % 8 == 0 && ir_dtype_get(to)->bits % 8 == 0)
-        memmove(out, in, bytes);
-    else
+    if (ir_dtype_get(from)->bits % 8 || ir_dtype_get(to)->bits % 8)
         bitcast_packed(from, to, in, out, n);
+    else if (bytes)
+        memmove(out, in, bytes);
 }
 
 static void bitcast_same(const struct elt_kernel *k, const void *const *in, void *out, size_t n) {
