@@ -169,7 +169,7 @@ static double cost(const struct layout *c, uint32_t edge, const int64_t *order, 
 static void choose_order(struct layout *c, ir_op chain) {
     const struct ir_module *m = c->map.o->m;
     uint32_t rank = ir_val_type(m, ir_result(m, chain, 0))->rank, first = opt_ids_get(&c->edges, chain.i), tried = 0;
-    int64_t order[IR_MAX_RANK], best[IR_MAX_RANK];
+    int64_t order[IR_MAX_RANK] = {0}, best[IR_MAX_RANK];
     for (uint32_t i = 0; i < rank; i++)
         order[i] = i;
     double least = cost(c, first, order, rank);
