@@ -27,6 +27,47 @@ def _lowering_rules():
             own.setdefault(primitive, rule)
 
 
+def _window_sizes(operand, updates, dnums):
+    """Of the dimensions of the operand that indices name."""
+    kept = [d for d in range(operand.ndim) if d not in dnums.inserted_window_dims and d not in dnums.operand_batching_dims]
+    sizes = dict(zip(kept, (updates.shape[d] for d in dnums.update_window_dims)))
+    return [sizes.get(d, 1) for d in dnums.scatter_dims_to_operand_dims]
+
+
+def _whole_windows(operand, indices, updates, *, dnums):
+    """The indices, but for windows that are partly outside of the operand, which lie wholly outside then: XLA leaves such windows
+    out, StableHLO's specification the elements that are outside."""
+    import numpy as np
+    from jax import lax
+    from jax._src.lax import slicing
+
+    if np.iinfo(indices.dtype).max < max(operand.shape):
+        indices = lax.convert_element_type(indices, np.int32)
+    clamped = slicing._clamp_scatter_indices(operand, indices, updates, dnums=dnums)
+    inside = lax.reduce_and(lax.eq(indices, clamped), (indices.ndim - 1,))
+    inside = lax.broadcast_in_dim(inside, indices.shape, range(indices.ndim - 1))
+    return lax.select(inside, indices, lax.full_like(indices, max(operand.shape)))
+
+
+def _scatters():
+    from jax._src.interpreters import mlir
+    from jax._src.lax import slicing
+
+    original = slicing._scatter_lower
+
+    def rule(ctx, operand, indices, updates, *, dimension_numbers, mode, **rest):
+        to, _, part = ctx.avals_in
+        known = all(isinstance(n, int) for aval in ctx.avals_in for n in aval.shape)
+        if known and mode != slicing.GatherScatterMode.CLIP and any(
+                n > 1 for n in _window_sizes(to, part, dimension_numbers)):
+            whole = mlir.lower_fun(_whole_windows, multiple_results=False)
+            (indices,) = whole(ctx.replace(avals_out=None), operand, indices, updates, dnums=dimension_numbers)
+        return original(ctx, operand, indices, updates, dimension_numbers=dimension_numbers, mode=mode, **rest)
+
+    for name in ("scatter", "scatter_add", "scatter_sub", "scatter_mul", "scatter_min", "scatter_max"):
+        mlir.register_lowering(getattr(slicing, name + "_p"), rule, platform=PLATFORM)
+
+
 def _emit(original, ctx, callback, token, operands, operand_avals, result_avals, *, has_side_effect, returns_token=True,
           partitioned=False, sharding=None):
     import dataclasses
@@ -138,7 +179,7 @@ def _dlpack():
 
 
 def register():
-    for part in (_lowering_rules, _callbacks, _donation, _cache, _dlpack):
+    for part in (_lowering_rules, _scatters, _callbacks, _donation, _cache, _dlpack):
         try:
             part()
         except (AttributeError, ImportError, KeyError) as error:
