@@ -515,7 +515,7 @@ static void say_shardings(struct partition *c, const struct sharding *in, uint32
         strbuf_puts(&text, i ? ", " : "");
         sharding_text(&out[i], c->partitions, &text);
     }
-    strbuf_puts(&text, nout == 1 ? "" : "}");
+    strbuf_puts(&text, nout == 1 ? "" : nout ? "}" : "{replicated}}"); /* XLA wants one of no results, too */
     uint32_t n = 0;
     for (; n < old->n; n++) {
         names[n] = old->names[n];

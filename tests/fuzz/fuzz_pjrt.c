@@ -103,7 +103,7 @@ static int64_t number(struct str *s) {
         s->p++;
         s->n--;
     }
-    return n > 120 ? INT64_MAX - n : n < -120 ? INT64_MIN + n : n;
+    return n > 120 ? INT64_MAX - n : n < -120 ? INT64_MIN - n : n;
 }
 
 static void describe(struct str s) {
