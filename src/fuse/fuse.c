@@ -459,8 +459,10 @@ static bool is_packed(const struct fuse *f, const struct fuse_kernel *k, const s
 
 static enum fuse_reason join_element(struct fuse *f, const struct fuse_kernel *k, const struct node *n) {
     int cost = cost_of(f->m, n->op);
+    if (n->hot && (ir_kind(f->m, n->op) == IR_CONVERT || is_used_seldom(f, k, n) || is_packed(f, k, n)))
+        return FUSE_FUSED;
     if (n->hot)
-        return ir_kind(f->m, n->op) == IR_CONVERT || is_used_seldom(f, k, n) || is_packed(f, k, n) ? FUSE_FUSED : FUSE_CONTRACTED;
+        return FUSE_CONTRACTED;
     if ((n->again && !is_cheap(f->m, n)) || (cost >= FUSE_DEAR && !n->map))
         return FUSE_REPEATED;
     ir_val v = ir_result(f->m, n->op, 0);
