@@ -109,16 +109,15 @@ uint32_t build_buffer(struct build *b, ir_val v) {
 /* The one kernel that is as the k-th that was lowered, which is freed where there is one already. */
 static const struct plan_kernel *unique(struct build *b, uint32_t index) {
     struct lowered_kernel *l = &b->now.kernels[index];
-    struct strbuf text;
-    strbuf_init(&text, b->a->al);
-    kir_print(l->kernel, &text);
-    struct str s = {text.p ? text.p : "", text.n};
+    struct strbuf *text = &b->text; /* freed with the rest when memory ends in between */
+    kir_print(l->kernel, text);
+    struct str s = {text->p ? text->p : "", text->n};
     struct hash hash = {{0, 0}};
     hash_add(&hash, s.p, s.n);
-    for (uint32_t i = 0; i < b->kernels.n && !text.failed; i++) {
+    for (uint32_t i = 0; i < b->kernels.n && !text->failed; i++) {
         struct build_kernel *k = &b->kernels.v[i];
         if (memcmp(&k->hash, &hash, sizeof hash) == 0 && str_eq(k->text, s)) {
-            strbuf_free(&text);
+            strbuf_free(text);
             kir_free(l->kernel);
             l->kernel = NULL;
             return k->step;
@@ -134,7 +133,7 @@ static const struct plan_kernel *unique(struct build *b, uint32_t index) {
                                  .scratch_bytes = l->kernel->scratch_bytes,
                                  .ns = l->ns};
     struct build_kernel entry = {l->kernel, step, hash, {arena_dup(b->a, s.p, s.n, 1), s.n}};
-    strbuf_free(&text);
+    strbuf_free(text);
     ARENA_PUSH(b->a, &b->kernels, entry);
     l->kernel->name = step->name;
     l->kernel = NULL;
@@ -201,6 +200,7 @@ static void kernel(struct build *b, const struct fuse_block *f, ir_block block, 
 struct build *build_new(struct arena *a, struct ir_module *m, struct diag_list *d, int level) {
     struct build *b = ARENA_NEW(a, struct build);
     *b = (struct build){.a = a, .m = m, .d = d, .level = level, .chosen = {.a = a}};
+    strbuf_init(&b->text, a->al);
     opt_init(&b->opt, m, d);
     b->opt.scratch.recover = a->recover;
     return b;
@@ -213,6 +213,7 @@ void build_free(struct build *b) {
         kir_free(b->kernels.v[i].kir);
     b->kernels.n = 0;
     lowered_free(&b->now);
+    strbuf_free(&b->text);
     opt_free(&b->opt); /* may be called twice */
 }
 

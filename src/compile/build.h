@@ -39,6 +39,7 @@ struct build {
     struct opt opt;        /* for cloning */
     struct opt_ids buffer; /* by value: 1 + buffer */
     struct lowered now;    /* the kernel that is lowered; its IR is not in `kernels` yet */
+    struct strbuf text;    /* of the kernel that is compared with others */
     struct {
         ir_val *v;
         uint32_t n, cap;
