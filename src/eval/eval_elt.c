@@ -16,7 +16,8 @@
 SELECT(select_8, uint8_t)
 SELECT(select_16, uint16_t)
 SELECT(select_32, uint32_t)
-SELECT(select_64, uint64_t)
+typedef uint64_t elt_u64 __attribute__((aligned(4))); /* complex numbers are aligned as their parts are */
+SELECT(select_64, elt_u64)
 
 struct pair {
     uint64_t low, high;

@@ -226,6 +226,8 @@ static void line_as_evaluated(struct sort_line *l) {
     l->order = l->w->a;
 }
 
+typedef uint64_t sort_u64 __attribute__((aligned(4))); /* complex numbers are aligned as their parts are */
+
 #define GATHER(T)                                                                                                              \
     do {                                                                                                                       \
         const T *from = (const T *)l->c->in[k] + l->base;                                                                      \
@@ -252,7 +254,7 @@ static void line_gather(void *user, int64_t block) {
             GATHER(uint32_t);
             break;
         case 8:
-            GATHER(uint64_t);
+            GATHER(sort_u64);
             break;
         default:
             GATHER(struct sort_wide);
