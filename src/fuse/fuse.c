@@ -65,7 +65,7 @@ struct node {
     uint32_t nowners, owners[FUSE_OWNERS];
     uint32_t first[FUSE_OWNERS]; /* of its users in that kernel, the first in program order */
     uint32_t first_other;        /* of its users that are no kernel */
-    int8_t *map; /* the same for all owners: domain dimension of each of its dimensions, -1 for size 1; NULL = some other index */
+    int8_t *map; /* the same for all owners: domain dimension of each of its dimensions, -1 of size 1; NULL = another index */
 };
 
 /* A kernel whose one output only another one reads. */
