@@ -126,8 +126,22 @@ struct mem_lanes {
     int64_t stride, every;
 };
 
+/* Whether an output may lie over an input (lower.c) and be written while others are still computed from what was loaded: what
+   is said to be invariant may be loaded again behind the store. */
+static bool mem_changes(const struct emit *e, uint32_t buffer) {
+    const struct kir_buffer *of = &e->k->buffers.v[buffer];
+    uint32_t outs = 0;
+    bool over = false;
+    for (uint32_t i = 0; i < e->k->buffers.n; i++) {
+        const struct kir_buffer *b = &e->k->buffers.v[i];
+        outs += b->role == KIR_OUT;
+        over |= b->role == KIR_OUT && b->count == of->count && ir_dtype_get(b->dtype)->bytes == ir_dtype_get(of->dtype)->bytes;
+    }
+    return outs > 1 && over;
+}
+
 static void mem_invariant(struct emit *e, uint32_t buffer, LLVMValueRef load) {
-    if (e->k->buffers.v[buffer].role == KIR_IN)
+    if (e->k->buffers.v[buffer].role == KIR_IN && !mem_changes(e, buffer))
         e->l->SetMetadata(load, e->md_invariant, e->md_none);
 }
 
