@@ -14,7 +14,7 @@
  * Where processors add up products of bytes (DOT4), so are parts of 4 and 8 bits multiplied, and rows are written as such: the
  * elements of a word share a power of two, of which each is an integer of 24 bits, and so three bytes with a sign. That is what
  * f32 has for the largest of them; the others are rounded to the same last bit, as they would be when they are added. The sum
- * of a word is exact. */
+ * of a word is exact; of parts of 8 bits it is the sum of two, of the highest digits and of the others. */
 #include "kir/contract.h"
 
 #include <math.h>
@@ -44,7 +44,8 @@ struct matvec {
     bool bytes;                   /* grouped: multiplied as bytes */
     bool has_offset;              /* grouped */
     uint32_t buffer, sums;
-    uint32_t scales, biases;      /* bytes: of a row's words, the power of two; signed: the sum times -2^(b - 1) */
+    uint32_t scales, biases;      /* bytes: of a row's words, the power of two; signed: the sum times -2^(b - 1), of parts of
+                                     8 bits that of the highest digits, and behind all of those that of the others */
 };
 
 enum { MATVEC_DIGITS = 3 }; /* bytes of an element of a row */
@@ -259,10 +260,10 @@ static void prepare_bytes(struct matvec *v) {
     if (v->has_offset)
         sums = lower_new_temp(v->l, IR_F32_T, v->nrows * words);
     if (v->is_signed)
-        biases = lower_new_temp(v->l, IR_I32_T, v->nrows * words);
+        biases = lower_new_temp(v->l, IR_I32_T, v->nrows * words * (bits == 8 ? 2 : 1));
     lower_before(v->l, l);
     c->l = l;
-    kir_val at[2], x[8], q[8], most = {0}, sum = {0}, bias = {0};
+    kir_val at[2], x[8], q[8], most = {0}, sum = {0}, bias = {0}, high = {0};
     lower_unflatten(l, lower_grid(l, v->nrows * turns), (int64_t[]){v->nrows, turns}, 2, at);
     for (uint32_t i = 0; i < c->nresult; i++)
         c->result[i].at = i == v->rows ? at[0] : kir_i64(l->k, 0);
@@ -283,6 +284,8 @@ static void prepare_bytes(struct matvec *v) {
         q[i] = kir_op2(l->k, KIR_MAX, 0, q[i], kir_int(l->k, KIR_I32, -GREATEST));
         bias = i ? kir_op2(l->k, KIR_ADD, 0, bias, q[i]) : q[i];
         q[i] = op(l, KIR_ADD, q[i], DIGITS);
+        kir_val digit = op(l, KIR_SHR, q[i], 16);
+        high = i ? kir_op2(l->k, KIR_ADD, 0, high, digit) : digit;
     }
     uint32_t out = lower_temp(l, temp, KIR_OUT);
     kir_val to = lower_add(l, lower_mul(l, at[0], words), lower_mul(l, at[1], v->lanes));
@@ -302,6 +305,12 @@ static void prepare_bytes(struct matvec *v) {
     kir_store(l->k, lower_temp(l, scales, KIR_OUT), place, down);
     if (v->has_offset)
         kir_store(l->k, lower_temp(l, sums, KIR_OUT), place, sum);
+    if (v->is_signed && bits == 8) {
+        high = op(l, KIR_SUB, high, 128 * v->unit);
+        bias = kir_op2(l->k, KIR_SUB, 0, bias, op(l, KIR_SHL, high, 16));
+        kir_store(l->k, lower_temp(l, biases, KIR_OUT), place, op(l, KIR_MUL, high, -128));
+        place = lower_add(l, place, kir_i64(l->k, v->nrows * words));
+    }
     if (v->is_signed)
         kir_store(l->k, lower_temp(l, biases, KIR_OUT), place, op(l, KIR_MUL, bias, -((int64_t)1 << (bits - 1))));
     for (int i = 0; i < 2; i++)
@@ -418,7 +427,7 @@ static void multiply_words(struct matvec *v, kir_val first, const struct place *
 
 /* What a word of each row is for words of bytes. */
 struct row_bytes {
-    kir_val digits[2 * MATVEC_DIGITS], scale, sum, bias;
+    kir_val digits[2 * MATVEC_DIGITS], scale, sum, bias[2];
 };
 
 static void load_bytes(struct matvec *v, const struct place *p, int64_t row, struct row_bytes *out) {
@@ -433,23 +442,33 @@ static void load_bytes(struct matvec *v, const struct place *p, int64_t row, str
     if (v->has_offset)
         out->sum = kir_load(l->k, v->sums, word);
     if (v->is_signed)
-        out->bias = kir_load(l->k, v->biases, word);
+        for (int64_t i = 0; i < (v->unit == 4 ? 2 : 1); i++)
+            out->bias[i] = kir_load(l->k, v->biases, lower_add(l, word, kir_i64(l->k, i * v->nrows * words)));
 }
 
-/* The sum over a word of parts times a row's integers. */
-static kir_val dot_bytes(const struct matvec *v, const kir_val *parts, const struct row_bytes *x) {
+/* The sum over a word of parts times a row's integers: of digits from `first` to `last`. */
+static kir_val dot_digits(const struct matvec *v, const kir_val *parts, const struct row_bytes *x, int first, int last,
+                          kir_val bias) {
     struct lower *l = v->l;
     int64_t masks = v->unit / 4;
     kir_val sum = kir_int(l->k, KIR_I32, 0);
-    for (int64_t d = 0; d < MATVEC_DIGITS; d++) {
-        if (d > 0)
+    for (int64_t d = first; d <= last; d++) {
+        if (d > first)
             sum = op(l, KIR_SHL, sum, 8);
-        if (d + 1 == MATVEC_DIGITS && v->is_signed)
-            sum = kir_op2(l->k, KIR_ADD, 0, sum, x->bias);
+        if (d == last && v->is_signed)
+            sum = kir_op2(l->k, KIR_ADD, 0, sum, bias);
         for (int64_t p = 0; p < masks; p++)
             sum = kir_dot4(l->k, parts[p], x->digits[d * masks + p], sum);
     }
     return kir_typed(l->k, KIR_CONVERT, 0, KIR_F32, sum);
+}
+
+/* With all digits; for parts of 8 bits, 32 bits do not hold it. */
+static kir_val dot_bytes(const struct matvec *v, const kir_val *parts, const struct row_bytes *x) {
+    if (v->unit == 8)
+        return dot_digits(v, parts, x, 0, MATVEC_DIGITS - 1, x->bias[0]);
+    kir_val high = dot_digits(v, parts, x, 0, 0, x->bias[0]), low = dot_digits(v, parts, x, 1, MATVEC_DIGITS - 1, x->bias[1]);
+    return kir_fma(v->l->k, high, kir_float(v->l->k, KIR_F32, 65536), low);
 }
 
 /* As multiply_words, in bytes. */

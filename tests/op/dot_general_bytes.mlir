@@ -585,3 +585,38 @@ func.func @ui4_offsets_two() {
   check.expect_eq %y, %z : tensor<2x40xf32>
   return
 }
+
+// -----
+
+// Sums of a word beyond what 32 bits hold.
+func.func @greatest() {
+  %i = stablehlo.iota dim = 0 : tensor<2x320xi32>
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.reduce(%i init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<2x320xi32>, tensor<i32>) -> tensor<320xi32>
+  %ones = stablehlo.convert %one : (tensor<320xi32>) -> tensor<320xf32>
+  %c = stablehlo.constant dense<1.984375> : tensor<320xf32>
+  %row = stablehlo.multiply %ones, %c : tensor<320xf32>
+  %x = stablehlo.reshape %row : (tensor<320xf32>) -> tensor<1x320xf32>
+
+  %l0 = stablehlo.iota dim = 0 : tensor<2x12800xi8>
+  %least = stablehlo.constant dense<-128> : tensor<2x12800xi8>
+  %l1 = stablehlo.multiply %l0, %least : tensor<2x12800xi8>
+  %none = stablehlo.constant dense<0> : tensor<i8>
+  %l2 = stablehlo.reduce(%l1 init: %none) applies stablehlo.add across dimensions = [0] : (tensor<2x12800xi8>, tensor<i8>) -> tensor<12800xi8>
+  %l3 = stablehlo.reshape %l2 : (tensor<12800xi8>) -> tensor<40x320xi8>
+  %l4 = stablehlo.convert %l3 : (tensor<40x320xi8>) -> tensor<40x320xf32>
+  %l = stablehlo.dot_general %x, %l4, contracting_dims = [1] x [1] : (tensor<1x320xf32>, tensor<40x320xf32>) -> tensor<1x40xf32>
+  check.expect_eq_const %l, dense<-81280.0> : tensor<1x40xf32>
+
+  %m0 = stablehlo.iota dim = 0 : tensor<2x3200xi32>
+  %bits = stablehlo.constant dense<-1> : tensor<2x3200xi32>
+  %m1 = stablehlo.multiply %m0, %bits : tensor<2x3200xi32>
+  %m2 = stablehlo.reduce(%m1 init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<2x3200xi32>, tensor<i32>) -> tensor<3200xi32>
+  %m3 = stablehlo.reshape %m2 : (tensor<3200xi32>) -> tensor<40x80xi32>
+  %m4 = stablehlo.bitcast_convert %m3 : (tensor<40x80xi32>) -> tensor<40x80x4xui8>
+  %m5 = stablehlo.reshape %m4 : (tensor<40x80x4xui8>) -> tensor<40x320xui8>
+  %m6 = stablehlo.convert %m5 : (tensor<40x320xui8>) -> tensor<40x320xf32>
+  %m = stablehlo.dot_general %x, %m6, contracting_dims = [1] x [1] : (tensor<1x320xf32>, tensor<40x320xf32>) -> tensor<1x40xf32>
+  check.expect_eq_const %m, dense<161925.0> : tensor<1x40xf32>
+  return
+}
