@@ -179,6 +179,8 @@ static void shared_pass(struct lower *l, struct row_reduce *reduces, uint32_t n,
         any |= reduces[i].acc && pass_of(l, reduces[i].op) == l->rows->pass;
     for (uint32_t i = 0; i < l->kernel->outs.n; i++)
         any |= is_full(l, l->kernel->outs.v[i]) && level_of(l, l->kernel->outs.v[i]) == l->rows->pass;
+    for (uint32_t i = 0; i < l->rows->nkept; i++)
+        any |= l->rows->kept[i].pass == l->rows->pass;
     if (!any)
         return;
     uint32_t opened = open_row(l, width);

@@ -43,7 +43,8 @@ struct layout {
 /* ---- chains ---------------------------------------------------------------------------------- */
 
 static bool same_dims(const struct ir_type_data *a, const struct ir_type_data *b) {
-    return a->kind == IR_TYPE_TENSOR && a->rank == b->rank && memcmp(a->dims, b->dims, a->rank * sizeof *a->dims) == 0;
+    return a->kind == IR_TYPE_TENSOR && a->rank == b->rank &&
+           (a->rank == 0 || memcmp(a->dims, b->dims, a->rank * sizeof *a->dims) == 0);
 }
 
 static bool is_plain(const struct ir_type_data *t) {

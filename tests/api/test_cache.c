@@ -502,7 +502,8 @@ static int tear_down(void **state) {
 
 /* Runs a program on n numbers; how many runs of it have compiled. */
 static uint64_t run_special(hilo_client *client, hilo_executable *exe, int64_t n) {
-    float x[8] = {1, 2, 3, 4, 5, 6, 7, 8}, y[8];
+    float x[16] = {1, 2, 3, 4, 5, 6, 7, 8}, y[16];
+    assert_true(n <= 16);
     hilo_stats stats = {.struct_size = sizeof stats};
     hilo_buffer *in, *out;
     assert_int_equal(hilo_buffer_from_host(client, HILO_F32, &n, 1, x, NULL, &in), HILO_OK);

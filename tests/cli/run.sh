@@ -215,6 +215,21 @@ func.func @main(%x: tensor<1x130x64xi8>) -> (tensor<1x130x64xf8E4M3FN>, tensor<1
 }
 MLIR
 exits 0 run over.mlir --input random:1 --compare reference
+# what is dear is kept for the next pass over a row, also where the first one reduces step by step
+cat >kept.mlir <<'MLIR'
+func.func @main(%x: tensor<40xi32>, %y: tensor<40xui4>) -> tensor<40xui4> {
+  %seven = stablehlo.constant dense<7> : tensor<40xi32>
+  %r = stablehlo.remainder %x, %seven : tensor<40xi32>
+  %c = stablehlo.convert %r : (tensor<40xi32>) -> tensor<40xui4>
+  %p = stablehlo.multiply %c, %y : tensor<40xui4>
+  %zero = stablehlo.constant dense<0> : tensor<ui4>
+  %s = stablehlo.reduce(%p init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<40xui4>, tensor<ui4>) -> tensor<ui4>
+  %b = stablehlo.broadcast_in_dim %s, dims = [] : (tensor<ui4>) -> tensor<40xui4>
+  %0 = stablehlo.multiply %b, %c : tensor<40xui4>
+  return %0 : tensor<40xui4>
+}
+MLIR
+exits 0 run kept.mlir --input random:1 --compare reference
 exits 1 run sums.mlir --input 4x1000xf32=0.1 --input 4xi32=1 --passes expand --compare reference --tolerance 1e-30
 says 'of 4 elements differ' 'results differ' '1: equal'
 exits 2 run - --compare reference
