@@ -223,7 +223,8 @@ func.func @main(%x: tensor<40xi32>, %y: tensor<40xui4>) -> tensor<40xui4> {
   %c = stablehlo.convert %r : (tensor<40xi32>) -> tensor<40xui4>
   %p = stablehlo.multiply %c, %y : tensor<40xui4>
   %zero = stablehlo.constant dense<0> : tensor<ui4>
-  %s = stablehlo.reduce(%p init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<40xui4>, tensor<ui4>) -> tensor<ui4>
+  %s = stablehlo.reduce(%p init: %zero) applies stablehlo.add across dimensions = [0]
+       : (tensor<40xui4>, tensor<ui4>) -> tensor<ui4>
   %b = stablehlo.broadcast_in_dim %s, dims = [] : (tensor<ui4>) -> tensor<40xui4>
   %0 = stablehlo.multiply %b, %c : tensor<40xui4>
   return %0 : tensor<40xui4>
