@@ -57,17 +57,22 @@ static bool selected(const struct check *k, const struct check_case *c) {
     return !f || strstr(c->path, f) || memmem(c->text.p, c->text.n, f, strlen(f));
 }
 
+/* Room for one more element of `size` bytes behind n. */
+static void *grow(void *v, size_t n, size_t *capacity, size_t size) {
+    if (n < *capacity)
+        return v;
+    *capacity = *capacity ? 2 * *capacity : 64;
+    void *more = cli_alloc(*capacity, size);
+    if (n)
+        memcpy(more, v, n * size);
+    free(v);
+    return more;
+}
+
 static void add_case(struct check *k, const struct check_case *c) {
     if (!selected(k, c))
         return;
-    if (k->ncases == k->capacity) {
-        k->capacity = k->capacity ? 2 * k->capacity : 64;
-        struct check_case *more = cli_alloc(k->capacity, sizeof *more);
-        if (k->ncases)
-            memcpy(more, k->cases, k->ncases * sizeof *more);
-        free(k->cases);
-        k->cases = more;
-    }
+    k->cases = grow(k->cases, k->ncases, &k->capacity, sizeof *k->cases);
     k->cases[k->ncases++] = *c;
 }
 
@@ -88,14 +93,7 @@ static int add_file(struct check *k, char *path) {
     uint32_t wanted = split_line(path), line = 1;
     struct diag_list d;
     diag_init(&d, mem_system_allocator());
-    if (k->nfiles == k->file_capacity) {
-        k->file_capacity = k->file_capacity ? 2 * k->file_capacity : 64;
-        struct file *more = cli_alloc(k->file_capacity, sizeof *more);
-        if (k->nfiles)
-            memcpy(more, k->files, k->nfiles * sizeof *more);
-        free(k->files);
-        k->files = more;
-    }
+    k->files = grow(k->files, k->nfiles, &k->file_capacity, sizeof *k->files);
     struct file *f = &k->files[k->nfiles];
     if (file_open(path, d.al, &d, f) != HILO_OK) {
         int code = cli_error(CLI_ENVIRONMENT, "%s", d.first && d.first->message ? d.first->message : "out of memory");

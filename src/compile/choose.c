@@ -1,8 +1,6 @@
 /* Who computes an op: hilo's code, or an installed library. */
 #include "compile/build.h"
 
-enum { CHOOSE_SHARED_NS = 20000 /* of work that the runtime has threads share */ };
-
 /* A kernel goes on with its results in registers; those of a library are written and read again. */
 static double handed_on(const struct build *b, ir_op op) {
     size_t bytes;
@@ -26,7 +24,7 @@ static bool choose_cheapest(struct build *b, ir_op op, struct build_choice *c) {
             continue;
         c->ns[LIB_OWN] = model_ns(own, &work);
         c->ns[by] = model_ns(theirs, &work) + handed_on(b, op);
-        if (match.alone && c->ns[LIB_OWN] > CHOOSE_SHARED_NS) /* the other threads would have to wait */
+        if (match.alone && c->ns[LIB_OWN] > PLAN_SHARED_NS) /* the other threads would have to wait */
             c->ns[by] *= model->cores;
         if (!found)
             least = c->ns[LIB_OWN];

@@ -1,5 +1,6 @@
 /* See model.h. */
 #include "compile/model.h"
+#include "base/decimal.h"
 #include "opt/cost.h"
 #include "runtime/cpu.h"
 
@@ -28,15 +29,35 @@ static void put_here(struct strbuf *out) {
 
 /* ---- reading ---------------------------------------------------------------------------------- */
 
+/* Numbers behind spaces, up to `end`, as every locale reads them; none may be below zero. */
+static bool read_numbers(const char *s, const char *end, double *out, int n) {
+    bool good = true;
+    for (int i = 0; i < n && good; i++) {
+        while (s < end && *s == ' ')
+            s++;
+        const char *from = s;
+        good = dec_parse_double(from, end, &out[i], &s) && s > from && out[i] >= 0 && isfinite(out[i]);
+    }
+    return good && s == end;
+}
+
+static void put_number(struct strbuf *out, double x) {
+    char text[DEC_PRINT_SIZE];
+    strbuf_putn(out, " ", 1);
+    strbuf_putn(out, text, dec_print_double(text, x));
+}
+
 /* "convolution f32 oneDNN 1200 0.03 0.1": false when it is something else. */
-static bool read_cost(const char *line, struct model *m) {
+static bool read_cost(const char *line, const char *end, struct model *m) {
     char routine[32], type[32], title[32];
-    struct model_cost c = {.known = true};
     struct lib_match match;
-    if (sscanf(line, "%31s %31s %31s %lf %lf %lf", routine, type, title, &c.fixed, &c.flop, &c.byte) != 6 ||
-        !lib_match_named(routine, &match) || match.by != LIB_OWN || ir_dtype_named(str_of(type)) == IR_DTYPE_NONE ||
-        !(c.fixed >= 0 && c.flop >= 0 && c.byte >= 0) || !isfinite(c.fixed + c.flop + c.byte))
+    double numbers[3];
+    int n = 0;
+    if (sscanf(line, "%31s %31s %31s%n", routine, type, title, &n) != 3 || !read_numbers(line + n, end, numbers, 3) ||
+        !lib_match_named(routine, &match) || match.by != LIB_OWN ||
+        ir_dtype_named(str_of(type)) == IR_DTYPE_NONE)
         return false;
+    struct model_cost c = {true, numbers[0], numbers[1], numbers[2]};
     for (int by = LIB_OWN; by < LIB_EXTERNAL_COUNT; by++)
         if (strcmp(title, ext_title((enum lib_external)by)) == 0) {
             m->cost[match.routine][ir_dtype_named(str_of(type))][by] = c;
@@ -53,7 +74,8 @@ static const char *read_text(char *text, const struct strbuf *here, struct model
         return "it was made with another processor or other libraries";
     char *save = NULL;
     for (char *line = strtok_r(text + here->n, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
-        if (!read_cost(line, m) && !(sscanf(line, "copy %lf", &m->copy) == 1 && m->copy >= 0 && isfinite(m->copy)))
+        if (!read_cost(line, strchr(line, '\0'), m) &&
+            !(strncmp(line, "copy", 4) == 0 && read_numbers(line + 4, strchr(line, '\0'), &m->copy, 1)))
             return "it is damaged";
     m->cores = (double)sysconf(_SC_NPROCESSORS_CONF);
     m->there = true;
@@ -89,15 +111,21 @@ const char *model_load(const hilo_client *client, struct model *out, char *why, 
 
 void model_print(const struct model *m, struct strbuf *out) {
     put_here(out);
-    strbuf_printf(out, "copy %.9g\n", m->copy);
+    strbuf_puts(out, "copy");
+    put_number(out, m->copy);
+    strbuf_puts(out, "\n");
     for (int r = 0; r < LIB_ROUTINE_COUNT; r++)
         for (int t = 0; t < IR_DTYPE_COUNT; t++)
             for (int by = 0; by < LIB_EXTERNAL_COUNT; by++) {
                 const struct model_cost *c = &m->cost[r][t][by];
-                if (c->known)
-                    strbuf_printf(out, "%s %s %s %.9g %.9g %.9g\n", lib_routine_name((enum lib_routine)r),
-                                  ir_dtype_get((enum ir_dtype)t)->name, ext_title((enum lib_external)by), c->fixed, c->flop,
-                                  c->byte);
+                if (!c->known)
+                    continue;
+                strbuf_printf(out, "%s %s %s", lib_routine_name((enum lib_routine)r), ir_dtype_get((enum ir_dtype)t)->name,
+                              ext_title((enum lib_external)by));
+                put_number(out, c->fixed);
+                put_number(out, c->flop);
+                put_number(out, c->byte);
+                strbuf_puts(out, "\n");
             }
 }
 

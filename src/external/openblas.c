@@ -216,18 +216,16 @@ bool ext_openblas_dot_general_can(struct lib_match *out) {
 }
 
 /* There is nothing to prepare but a look at whether it is there. */
-static void *blas_prepared(void) {
-    return blas_get() ? &blas_state.table : NULL;
-}
+#define BLAS_PREPARED(routine)                                                       \
+    void *ext_openblas_##routine##_prepare(const struct lib_match *match) {          \
+        (void)match;                                                                 \
+        return blas_get() ? &blas_state.table : NULL;                                \
+    }                                                                                \
+    void ext_openblas_##routine##_release(void *state) {                             \
+        (void)state;                                                                 \
+    }
 
-void *ext_openblas_dot_general_prepare(const struct lib_match *match) {
-    (void)match;
-    return blas_prepared();
-}
-
-void ext_openblas_dot_general_release(void *state) {
-    (void)state;
-}
+BLAS_PREPARED(dot_general)
 
 hilo_status ext_openblas_dot_general_run(void *state, const struct lib_call *c) {
     struct blas_dot v = {.blas = state, .c = c};
@@ -296,14 +294,7 @@ bool ext_openblas_triangular_solve_can(struct lib_match *out) {
     return true;
 }
 
-void *ext_openblas_triangular_solve_prepare(const struct lib_match *match) {
-    (void)match;
-    return blas_prepared();
-}
-
-void ext_openblas_triangular_solve_release(void *state) {
-    (void)state;
-}
+BLAS_PREPARED(triangular_solve)
 
 hilo_status ext_openblas_triangular_solve_run(void *state, const struct lib_call *c) {
     struct blas_solve s = {.blas = state, .c = c};
@@ -430,14 +421,7 @@ bool ext_openblas_cholesky_can(struct lib_match *out) {
     return true;
 }
 
-void *ext_openblas_cholesky_prepare(const struct lib_match *match) {
-    (void)match;
-    return blas_prepared();
-}
-
-void ext_openblas_cholesky_release(void *state) {
-    (void)state;
-}
+BLAS_PREPARED(cholesky)
 
 /* A matrix that is not positive definite has a factor of NaN, which is hilo's own code's to make. */
 hilo_status ext_openblas_cholesky_run(void *state, const struct lib_call *c) {

@@ -27,24 +27,11 @@ static double work_of(const struct ir_module *m, const struct fuse_kernel *k) {
     return n;
 }
 
-/* How often a value is an operand in a block, nested ones too. */
-static uint32_t uses_in(const struct ir_module *m, ir_block b, ir_val v) {
-    uint32_t n = 0;
-    for (ir_op op = ir_block_get(m, b)->first; !IR_NONE(op); op = ir_op_get(m, op)->next) {
-        for (uint32_t i = 0; i < ir_op_get(m, op)->noperands; i++)
-            n += IR_SAME(ir_operand(m, op, i), v);
-        for (uint32_t i = 0; i < ir_op_get(m, op)->nregions; i++)
-            for (ir_block c = ir_region_get(m, ir_op_region(m, op, i))->first; !IR_NONE(c); c = ir_block_get(m, c)->next)
-                n += uses_in(m, c, v);
-    }
-    return n;
-}
-
 /* Memory that the block may overwrite: a state's or one of its own values', which nothing else in it reads. */
 static bool is_own(const struct ir_module *m, ir_block b, ir_val v) {
     const struct ir_val_data *x = ir_val_get(m, v);
     bool mine = IR_NONE(x->op) ? IR_SAME(x->block, b) : IR_SAME(ir_op_get(m, x->op)->parent, b) && !fuse_is_constant(m, v);
-    return mine && uses_in(m, b, v) == 1;
+    return mine && opt_uses_in(m, b, v) == 1;
 }
 
 static bool can_block(const struct ir_module *m, ir_block b, const struct fuse_block *f, double *work, uint32_t *nops) {

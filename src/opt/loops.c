@@ -127,15 +127,14 @@ bool opt_trip_count(const struct ir_module *m, ir_op loop, uint64_t *n) {
 
 /* ---- variables that are written before they are read ------------------------------------------- */
 
-/* How often a value is an operand in a block, nested ones too. */
-static uint32_t uses_in(const struct ir_module *m, ir_block b, ir_val v) {
+uint32_t opt_uses_in(const struct ir_module *m, ir_block b, ir_val v) {
     uint32_t n = 0;
     for (ir_op op = ir_block_get(m, b)->first; !IR_NONE(op); op = ir_op_get(m, op)->next) {
         for (uint32_t i = 0; i < ir_op_get(m, op)->noperands; i++)
             n += IR_SAME(ir_operand(m, op, i), v);
         for (uint32_t i = 0; i < ir_op_get(m, op)->nregions; i++)
             for (ir_block c = ir_region_get(m, ir_op_region(m, op, i))->first; !IR_NONE(c); c = ir_block_get(m, c)->next)
-                n += uses_in(m, c, v);
+                n += opt_uses_in(m, c, v);
     }
     return n;
 }
@@ -202,8 +201,8 @@ bool opt_loop_overwrites(const struct ir_module *m, ir_op loop, uint32_t i) {
     ir_val before = ir_block_get(m, body)->args[i], after = ir_operand(m, ir_terminator(m, body), i);
     ir_op update = ir_val_get(m, after)->op;
     if (IR_NONE(update) || ir_kind(m, update) != IR_DYNAMIC_UPDATE_SLICE || !IR_SAME(ir_op_get(m, update)->parent, body) ||
-        !IR_SAME(ir_operand(m, update, 0), before) || uses_in(m, body, before) != 1 || uses_in(m, body, after) != 1 ||
-        uses_in(m, cond, ir_block_get(m, cond)->args[i]) || !find_counter(m, loop, &c) || c.turns == 0)
+        !IR_SAME(ir_operand(m, update, 0), before) || opt_uses_in(m, body, before) != 1 || opt_uses_in(m, body, after) != 1 ||
+        opt_uses_in(m, cond, ir_block_get(m, cond)->args[i]) || !find_counter(m, loop, &c) || c.turns == 0)
         return false;
     const struct ir_type_data *whole = ir_val_type(m, before), *part = ir_val_type(m, ir_operand(m, update, 1));
     bool divided = false;

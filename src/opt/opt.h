@@ -159,6 +159,8 @@ hilo_status opt_refine(struct opt *o, ir_op func, const ir_type *types);
 
 /* The integer (or boolean) that all elements of a constant are; false for anything else. */
 bool opt_integer(const struct ir_module *m, ir_val v, int64_t *out);
+/* How often a value is an operand in a block, nested ones too. */
+uint32_t opt_uses_in(const struct ir_module *m, ir_block b, ir_val v);
 /* Variable i of a while is handed on unchanged by its body. */
 bool opt_loop_invariant(const struct ir_module *m, ir_op loop, uint32_t i);
 /* How often the body of a while runs, where it counts by a constant from one to another; false when that is not known. */

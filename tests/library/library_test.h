@@ -219,43 +219,77 @@ static void case_same(const struct routine_case *c, const struct value *got, con
     strbuf_free(&why);
 }
 
+/* A case's program: its op, and what that takes. */
+struct case_program {
+    const struct routine_case *c;
+    struct ir_module *m;
+    ir_op func, op;
+    struct diag_list d;
+    uint32_t nargs, nin, nout;
+    struct value *args[MOST_VALUES], *in[MOST_VALUES];
+};
+
+static void case_read(const struct routine_case *c, struct case_program *p) {
+    hilo_allocator al = mem_system_allocator();
+    *p = (struct case_program){.c = c, .m = ir_module_new(al, &case_memory)};
+    diag_init(&p->d, al);
+    assert_non_null(p->m);
+    p->m->name = STR("test.mlir");
+    if (read_text(p->m, &p->d, str_of(c->text), 1) != HILO_OK)
+        fail_msg("line %u: %s\nin: %s", p->d.first->line, p->d.first->message, c->text);
+    p->func = ir_module_symbol(p->m, STR("main"));
+    p->op = case_op(p->m, p->func, c->kind);
+    p->nin = ir_op_get(p->m, p->op)->noperands;
+    p->nout = ir_op_get(p->m, p->op)->nresults;
+}
+
+/* Makes arguments, and what the evaluator says of them. */
+static void case_evaluate(struct case_program *p, struct value **want) {
+    const struct ir_block_data *body = ir_block_get(p->m, ir_func_body(p->m, p->func));
+    hilo_allocator al = mem_system_allocator();
+    p->nargs = body->nargs;
+    random_state = p->c->seed * 2 + 1;
+    for (uint32_t i = 0; i < p->nargs; i++) {
+        p->args[i] = case_tensor(p->m, body->args[i]);
+        random_fill(p->args[i], p->c->fill[i]);
+    }
+    if (p->c->prepare)
+        p->c->prepare(p->args);
+    if (eval_func(p->m, p->func, p->args, p->nargs, want, p->nout, &al, NULL, &p->d) != HILO_OK)
+        fail_msg("line %u: %s\nin: %s", p->d.first->line, p->d.first->message, p->c->text);
+    for (uint32_t i = 0; i < p->nin; i++)
+        p->in[i] = case_operand(p->m, ir_operand(p->m, p->op, i), p->args);
+}
+
+static void case_close(struct case_program *p) {
+    for (uint32_t i = 0; p->nargs && i < p->nin; i++)
+        value_unref(p->in[i]);
+    for (uint32_t i = 0; i < p->nargs; i++)
+        value_unref(p->args[i]);
+    ir_module_free(p->m);
+    diag_clear(&p->d);
+}
+
 /* Compares the routine with the evaluator. */
 __attribute__((unused)) static void routine_check(const struct routine_case *c) {
-    hilo_allocator al = mem_system_allocator();
-    struct diag_list d;
-    diag_init(&d, al);
-    struct ir_module *m = ir_module_new(al, &case_memory);
-    assert_non_null(m);
-    m->name = STR("test.mlir");
-    if (read_text(m, &d, str_of(c->text), 1) != HILO_OK)
-        fail_msg("line %u: %s\nin: %s", d.first->line, d.first->message, c->text);
-    ir_op func = ir_module_symbol(m, STR("main")), op = case_op(m, func, c->kind);
-    const struct ir_block_data *body = ir_block_get(m, ir_func_body(m, func));
-    struct value *args[MOST_VALUES], *in[MOST_VALUES], *want[MOST_VALUES], *first[MOST_VALUES], *out[MOST_VALUES];
+    struct value *want[MOST_VALUES], *first[MOST_VALUES], *out[MOST_VALUES];
+    struct case_program p;
     struct lib_match match;
-    if (!lib_match(m, op, &match))
+    case_read(c, &p);
+    if (!lib_match(p.m, p.op, &match))
         fail_msg("no routine\nin: %s", c->text);
-    random_state = c->seed * 2 + 1;
-    for (uint32_t i = 0; i < body->nargs; i++) {
-        args[i] = case_tensor(m, body->args[i]);
-        random_fill(args[i], c->fill[i]);
-    }
-    if (c->prepare)
-        c->prepare(args);
-    uint32_t nin = ir_op_get(m, op)->noperands, nout = ir_op_get(m, op)->nresults;
-    if (eval_func(m, func, args, body->nargs, want, nout, &al, NULL, &d) != HILO_OK)
-        fail_msg("line %u: %s\nin: %s", d.first->line, d.first->message, c->text);
-    for (uint32_t i = 0; i < nin; i++)
-        in[i] = case_operand(m, ir_operand(m, op, i), args);
+    case_evaluate(&p, want);
+    struct value **in = p.in;
+    uint32_t nin = p.nin, nout = p.nout;
     for (uint32_t i = 0; i < nout; i++)
-        first[i] = case_tensor(m, ir_result(m, op, i));
+        first[i] = case_tensor(p.m, ir_result(p.m, p.op, i));
     case_call(&match, in, nin, first, nout, &teams[0], false);
     for (uint32_t i = 0; i < nout; i++)
         case_same(c, first[i], want[i], &c->rule, "against the evaluator");
     for (int t = 0; t < TEAMS; t++)
         for (int in_place = 0; in_place <= match.in_place; in_place++) {
             for (uint32_t i = 0; i < nout; i++)
-                out[i] = case_tensor(m, ir_result(m, op, i));
+                out[i] = case_tensor(p.m, ir_result(p.m, p.op, i));
             case_call(&match, in, nin, out, nout, &teams[t], in_place);
             for (uint32_t i = 0; i < nout; i++) {
                 if (first[i]->bytes && memcmp(first[i]->data, out[i]->data, first[i]->bytes) != 0)
@@ -263,16 +297,11 @@ __attribute__((unused)) static void routine_check(const struct routine_case *c) 
                 value_unref(out[i]);
             }
         }
-    for (uint32_t i = 0; i < nin; i++)
-        value_unref(in[i]);
     for (uint32_t i = 0; i < nout; i++) {
         value_unref(want[i]);
         value_unref(first[i]);
     }
-    for (uint32_t i = 0; i < body->nargs; i++)
-        value_unref(args[i]);
-    ir_module_free(m);
-    diag_clear(&d);
+    case_close(&p);
 }
 
 #endif

@@ -37,39 +37,22 @@ static void external_call(const struct lib_match *match, struct value *const *in
 /* The library, and hilo's code from the same parameters, against the evaluator. */
 static void external_check(const struct external_case *e) {
     const struct routine_case *c = &e->c;
-    hilo_allocator al = mem_system_allocator();
-    struct diag_list d;
-    diag_init(&d, al);
-    struct ir_module *m = ir_module_new(al, &case_memory);
-    assert_non_null(m);
-    m->name = STR("test.mlir");
-    if (read_text(m, &d, str_of(c->text), 1) != HILO_OK)
-        fail_msg("line %u: %s\nin: %s", d.first->line, d.first->message, c->text);
-    ir_op func = ir_module_symbol(m, STR("main")), op = case_op(m, func, c->kind);
-    const struct ir_block_data *body = ir_block_get(m, ir_func_body(m, func));
-    struct value *args[MOST_VALUES], *in[MOST_VALUES], *want, *first, *out;
+    struct value *want, *first, *out;
+    struct case_program p;
     struct lib_match match;
-    bool takes = ext_match(m, op, e->by, &match);
+    case_read(c, &p);
+    bool takes = ext_match(p.m, p.op, e->by, &match);
     if (takes == e->refuses && !e->may)
         fail_msg("%s %s\nin: %s", ext_title(e->by), e->refuses ? "takes it" : "does not take it", c->text);
     if (!takes) {
-        ir_module_free(m);
+        case_close(&p);
         return;
     }
     assert_int_equal(match.by, e->by);
-    random_state = c->seed * 2 + 1;
-    for (uint32_t i = 0; i < body->nargs; i++) {
-        args[i] = case_tensor(m, body->args[i]);
-        random_fill(args[i], c->fill[i]);
-    }
-    if (c->prepare)
-        c->prepare(args);
-    uint32_t nin = ir_op_get(m, op)->noperands;
-    if (eval_func(m, func, args, body->nargs, &want, 1, &al, NULL, &d) != HILO_OK)
-        fail_msg("line %u: %s\nin: %s", d.first->line, d.first->message, c->text);
-    for (uint32_t i = 0; i < nin; i++)
-        in[i] = case_operand(m, ir_operand(m, op, i), args);
-    first = case_tensor(m, ir_result(m, op, 0));
+    case_evaluate(&p, &want);
+    struct value **in = p.in;
+    uint32_t nin = p.nin;
+    first = case_tensor(p.m, ir_result(p.m, p.op, 0));
     external_call(&match, in, nin, first, &teams[0]); /* nothing is prepared: hilo's code */
     case_same(c, first, want, &c->rule, "hilo's code against the evaluator");
     lib_prepare(&match);
@@ -80,7 +63,7 @@ static void external_check(const struct external_case *e) {
     case_same(c, first, want, &c->rule, "the library against the evaluator");
     for (int t = 0; t < TEAMS; t++)
         for (int again = 0; again < 2; again++) {
-            out = case_tensor(m, ir_result(m, op, 0));
+            out = case_tensor(p.m, ir_result(p.m, p.op, 0));
             external_call(&match, in, nin, out, &teams[t]);
             if (first->bytes && memcmp(first->data, out->data, first->bytes) != 0)
                 fail_msg("team %d changes the result\nin: %s", t, c->text);
@@ -88,14 +71,9 @@ static void external_check(const struct external_case *e) {
         }
     lib_release(&match);
     assert_null(match.how);
-    for (uint32_t i = 0; i < nin; i++)
-        value_unref(in[i]);
-    for (uint32_t i = 0; i < body->nargs; i++)
-        value_unref(args[i]);
     value_unref(want);
     value_unref(first);
-    ir_module_free(m);
-    diag_clear(&d);
+    case_close(&p);
 }
 
 /* ---- products -------------------------------------------------------------------------------------------------------- */
