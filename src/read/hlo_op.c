@@ -551,6 +551,87 @@ static hilo_status hlo_bitcast(struct hlo_body *b, enum ir_op_kind kind, struct 
     return HILO_OK;
 }
 
+/* ---- scatters -------------------------------------------------------------------------------- */
+
+/* By number of an index vector: where a window ends at the operand's end when it begins there, and the operand's size. false
+   when windows are of one element wherever indices move them, or the verifier will refuse the op. */
+static bool moved_windows(const struct ir_module *m, ir_op op, const struct ir_type_data *indices, int64_t *last,
+                          int64_t *size) {
+    const struct ir_op_data *x = ir_op_get(m, op);
+    const struct ir_type_data *to = ir_val_type(m, x->operands[0]), *part = ir_val_type(m, x->operands[x->noperands / 2 + 1]);
+    ir_attr numbers = ir_prop(m, op, IR_SCATTER_scatter_dimension_numbers);
+    size_t nwindow, ninserted, nbatching, nmap, next = 0;
+    const int64_t *window = ir_field_dims(m, numbers, IR_SCATTER_update_window_dims_F, &nwindow);
+    const int64_t *inserted = ir_field_dims(m, numbers, IR_SCATTER_inserted_window_dims_F, &ninserted);
+    const int64_t *batching = ir_field_dims(m, numbers, IR_SCATTER_input_batching_dims_F, &nbatching);
+    const int64_t *map = ir_field_dims(m, numbers, IR_SCATTER_scatter_dims_to_operand_dims_F, &nmap);
+    int64_t along = ir_field_i64(m, numbers, IR_SCATTER_index_vector_dim_F), of[IR_MAX_RANK];
+    bool moved = false;
+    if (!ir_type_is_static(to) || !ir_type_is_static(part) || !ir_type_is_static(indices) || along < 0 || nmap > IR_MAX_RANK ||
+        along > indices->rank || (int64_t)nmap != (along < indices->rank ? indices->dims[along] : 1))
+        return false;
+    for (uint32_t d = 0; d < to->rank; d++) {
+        bool kept = true;
+        for (size_t i = 0; i < ninserted; i++)
+            kept = kept && inserted[i] != d;
+        for (size_t i = 0; i < nbatching; i++)
+            kept = kept && batching[i] != d;
+        if (kept && (next == nwindow || window[next] < 0 || window[next] >= part->rank))
+            return false;
+        of[d] = kept ? part->dims[window[next++]] : 1;
+    }
+    for (size_t k = 0; k < nmap; k++) {
+        if (map[k] < 0 || map[k] >= to->rank)
+            return false;
+        size[k] = to->dims[map[k]];
+        last[k] = size[k] - of[map[k]];
+        moved = moved || of[map[k]] > 1;
+    }
+    return moved;
+}
+
+/* A tensor of the indices' shape, by number of an index vector. */
+static ir_val index_constant(struct hlo_body *b, ir_type type, const int64_t *v, int64_t n, int64_t along) {
+    struct ir_module *m = b->h->m;
+    uint32_t rank = along < ir_type_get(m, type)->rank;
+    ir_attr value = ir_attr_dense_i64s(m, v, &n, rank);
+    ir_val out = op_one(b, IR_CONSTANT, NULL, 0, ir_attr_get(m, value)->type, IR_CONSTANT_value, value);
+    ir_attr dims = ir_attr_i64s(m, &along, rank);
+    return op_one(b, IR_BROADCAST_IN_DIM, &out, 1, type, IR_BROADCAST_IN_DIM_broadcast_dimensions, dims);
+}
+
+/* HLO leaves windows out that are partly outside of the operand, StableHLO only the elements that are: such windows are put
+   wholly outside. */
+static hilo_status hlo_scatter(struct hlo_body *b, enum ir_op_kind kind, struct hlo_value *out) {
+    struct ir_module *m = b->h->m;
+    static const int64_t zeros[IR_MAX_RANK];
+    int64_t last[IR_MAX_RANK], size[IR_MAX_RANK];
+    HILO_TRY(hlo_op(b, kind, out));
+    ir_op op = ir_block_get(m, b->block)->last;
+    uint32_t noperands = ir_op_get(m, op)->noperands, at = noperands / 2;
+    if (noperands % 2 == 0 || noperands == 1)
+        return HILO_OK;
+    ir_val v = ir_operand(m, op, at);
+    const struct ir_type_data t = *ir_val_type(m, v);
+    enum ir_dtype_class class = t.kind == IR_TYPE_TENSOR ? ir_dtype_get(t.dtype)->cls : IR_PRED;
+    if ((class != IR_SINT && class != IR_UINT) || !moved_windows(m, op, &t, last, size))
+        return HILO_OK;
+    int64_t along = ir_field_i64(m, ir_prop(m, op, IR_SCATTER_scatter_dimension_numbers), IR_SCATTER_index_vector_dim_F);
+    int64_t n = along < t.rank ? t.dims[along] : 1;
+    ir_type wide = ir_type_of(m, IR_I64_T, t.dims, t.rank), pred = ir_type_of(m, IR_I1_T, t.dims, t.rank);
+    ir_unlink(m, op);
+    if (t.dtype != IR_I64_T)
+        v = op_one(b, IR_CONVERT, &v, 1, wide, IR_SLOT_NONE, (ir_attr){0});
+    ir_val range[] = {index_constant(b, wide, zeros, n, along), v, index_constant(b, wide, last, n, along)};
+    ir_val same[] = {v, op_one(b, IR_CLAMP, range, 3, wide, IR_SLOT_NONE, (ir_attr){0})};
+    ir_val inside = op_one(b, IR_COMPARE, same, 2, pred, IR_COMPARE_comparison_direction,
+                           ir_attr_enum(m, IR_ENUM_COMPARISON_DIRECTION, IR_COMPARISON_DIRECTION_EQ));
+    ir_val either[] = {inside, v, index_constant(b, wide, size, n, along)};
+    ir_set_operand(m, op, at, op_one(b, IR_SELECT, either, 3, wide, IR_SLOT_NONE, (ir_attr){0}));
+    ir_append(m, b->block, op);
+    return HILO_OK;
+}
+
 /* ---- shapes as operands ---------------------------------------------------------------------- */
 
 /* The sizes are scalars. */

@@ -92,7 +92,8 @@ hilo_status hlo_write_op(struct hlo_writer *w, ir_op op);
 
 /* ---- entry ---- */
 /* Writes the function @main, or the only public one, of a module that verifies, and what it calls. HILO_UNIMPLEMENTED, with
-   a diagnostic at the op, for what HLO does not have. */
+   a diagnostic at the op, for what HLO does not have. Scatters are written as XLA brings them to HLO, where windows that are
+   partly outside are left out whole. */
 hilo_status write_hlo(const struct ir_module *m, struct diag_list *d, struct strbuf *out);
 
 #endif
