@@ -2,7 +2,7 @@
  * of them as there are lanes are read line by line and turned in registers, a quarter of the work of gathering each. */
 #include "codegen/emit.h"
 
-enum { SQUARE_MOST = 16, SQUARE_FAR = 512 /* nodes that are looked at for the others */ };
+enum { SQUARE_MOST = 16, SQUARE_FAR = 4096 /* nodes that are looked at for the others */ };
 
 /* Whether a load is of lanes that lie apart, all of them, in memory that the kernel does not write. */
 static bool square_row(const struct emit *e, const struct kir_node *n) {

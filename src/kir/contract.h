@@ -45,6 +45,9 @@ void contract_finish(const struct contraction *c, kir_val sum);
 
 /* The node that loads from the largest buffer that a value is computed from; none when there is none. */
 kir_val contract_load(const struct kir *k, kir_val v);
+/* How many parts of less than a byte, or with `bytes` numbers of 8 bits with a sign, a word of 32 bits has of those that an
+   operand is computed from; 1 = there are none. */
+int64_t contract_parts_of_word(const struct contraction *c, uint32_t side, bool bytes);
 /* Prefetches what lies so many elements behind what a load reads. */
 void contract_prefetch(struct contraction *c, kir_val load, int64_t ahead);
 /* A tile along an axis: so many of its indices, from the t-th on; the last tile may overlap the one before. */

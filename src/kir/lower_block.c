@@ -18,7 +18,7 @@ enum {
     BLOCK_DEPTH_UNIT = TORTURED(TORTURE_PART, 128), /* of one for a matrix unit, in words */
     BLOCK_COLUMNS = TORTURED(TORTURE_PART, 1024), /* of a block, where panels were packed before */
     BLOCK_COLUMNS_HERE = TORTURED(TORTURE_PART, 128), /* where they are packed in it */
-    BLOCK_TILES_HERE = TORTURED(TORTURE_TILE, 28), /* most tiles of rows for that */
+    BLOCK_TILES_HERE = TORTURED(TORTURE_TILE, 44), /* most tiles of rows for that */
     BLOCK_GRID = 16, /* blocks that keep threads busy */
     BLOCK_LEAST = TORTURED(1, 4), /* panels or tiles that a block keeps although there are fewer */
     BLOCK_AGAIN = 3, /* times that blocks would bring the same rows for which a kernel does it before */
@@ -77,6 +77,40 @@ static void find_axes(struct blocks *b) {
         b->nrows *= c->result[b->row[i]].size;
 }
 
+/* Lines that are packed at once where columns lie along the sum: a register's words of each column. */
+static int64_t square_lines(const struct blocks *b) {
+    return b->c->l->target->vector_bytes / 4 * b->in_word / b->c->group;
+}
+
+/* Whether columns lie along the sum in whole words of several elements each. */
+static void find_words(struct blocks *b) {
+    struct contraction *c = b->c;
+    struct axis *sum = &c->sum[c->nsum - 1];
+    struct contract_trial trial;
+    int64_t parts = contract_parts_of_word(c, b->cols, true), step = 0, apart = 0;
+    b->in_word = 1;
+    if (parts == 1 || sum->size % parts || sum->size < c->l->target->vector_bytes / 4 * parts || kir_type_bits(c->acc) > 32)
+        return;
+    c->l->words = 8;
+    contract_try(c, &trial);
+    struct kir *k = c->l->k;
+    for (uint32_t i = 0; i < c->nresult; i++)
+        c->result[i].at = kir_loop(k, KIR_SERIAL, c->result[i].size, 0);
+    for (uint32_t i = 0; i + 1 < c->nsum; i++)
+        c->sum[i].at = kir_loop(k, KIR_SERIAL, c->sum[i].size, 0);
+    kir_val word = kir_loop(k, KIR_SERIAL, sum->size / parts, 0);
+    sum->at = lower_mul(c->l, word, parts);
+    kir_val load = contract_load(k, contract_factor(c, b->cols));
+    if (load.i) {
+        const struct kir_node *n = kir_get(k, load);
+        if (k->buffers.v[n->of].dtype == IR_I32_T && kir_linear(k, n->arg[0], word, &step) && step == 1 &&
+            kir_linear(k, n->arg[0], c->result[b->v].at, &apart) && apart != 0)
+            b->in_word = parts;
+    }
+    contract_tried(c, &trial);
+    c->l->words = 0;
+}
+
 static void find_slabs(struct blocks *b) {
     const struct contraction *c = b->c;
     uint32_t last = c->nsum - 1;
@@ -94,6 +128,8 @@ static void find_slabs(struct blocks *b) {
         b->inner *= b->line[b->cut--];
     b->chunk = b->line[b->cut] * b->inner <= most ? b->line[b->cut] : even(b->line[b->cut], depth / b->inner);
     int64_t whole = b->unit ? BLOCK_UNIT : BLOCK_LINES;
+    if (b->in_word > 1 && whole < square_lines(b))
+        whole = square_lines(b);
     if (b->cut == last && b->chunk < b->line[last])
         b->chunk = quotient(b->chunk, whole) * whole;
     b->depth = b->chunk * b->inner;
@@ -216,6 +252,7 @@ static bool find(struct contraction *c, uint32_t v, struct blocks *b) {
         return false;
     find_group(b);
     find_axes(b);
+    find_words(b);
     find_slabs(b);
     double work = (double)b->nrows * (double)(b->all * c->group) * (double)c->result[v].size;
     return b->nrows >= (b->unit ? BLOCK_UNIT : BLOCK_ROWS) && work >= BLOCK_WORK && c->result[v].size >= 8;
@@ -366,17 +403,19 @@ static void pack_some(struct blocks *b, const struct lines *s, int64_t at_once, 
     close_all(l, 2);
 }
 
-/* Where columns lie along the sum, as many elements of each as a register has lanes are read at once: a square, which the code
-   generator turns (emit_square.c). */
+/* Where columns lie along the sum, as many elements or words of each as a register has lanes are read at once: a square, which
+   the code generator turns (emit_square.c). */
 static void pack_full(struct blocks *b, const struct lines *s) {
-    const struct contraction *c = b->c;
-    struct lower *l = c->l;
-    int64_t width = c->l->target->vector_bytes / 4, at_once = width / c->group;
-    if (!is_turned(b)) {
+    struct lower *l = b->c->l;
+    int64_t at_once = square_lines(b);
+    uint32_t words = l->words;
+    if (b->in_word == 1 && !is_turned(b)) {
         pack_some(b, s, 1, (uint32_t)b->lanes, false);
         return;
     }
-    pack_some(b, s, at_once, (uint32_t)width, false);
+    l->words = b->in_word > 1 ? 8 : words;
+    pack_some(b, s, at_once, l->target->vector_bytes / 4, false);
+    l->words = words;
     struct lines rest = *s;
     kir_val whole = lower_mul(l, lower_div(l, s->count, at_once), at_once);
     rest.first = lower_add(l, s->first, whole);

@@ -9,6 +9,8 @@
  * Products are accumulated in the widest type of operands and result, by fused multiply-add. */
 #include "kir/contract.h"
 
+enum { LOAD_DEPTH = 12 /* ops between an element and the memory that it is computed from */ };
+
 /* ---- the operands' elements at the loops' indices --------------------------------------------- */
 
 static enum ir_dtype dtype_of(const struct contraction *c, ir_val v) {
@@ -176,7 +178,7 @@ static kir_val largest_load(const struct kir *k, kir_val v, uint32_t depth) {
 }
 
 kir_val contract_load(const struct kir *k, kir_val v) {
-    return largest_load(k, v, 8);
+    return largest_load(k, v, LOAD_DEPTH);
 }
 
 void contract_prefetch(struct contraction *c, kir_val load, int64_t ahead) {
@@ -201,7 +203,7 @@ static bool mark_sources(const struct kir *k, kir_val v, bool *marked) {
 static void read_strides(const struct contraction *c, uint32_t side, kir_val x, struct axis *axes, uint32_t n) {
     const struct kir *k = c->l->k;
     bool *marked = ARENA_ARRAY(c->l->a, bool, k->nodes.n + 1), any = mark_sources(k, x, marked);
-    kir_val load = largest_load(k, x, 8);
+    kir_val load = largest_load(k, x, LOAD_DEPTH);
     for (uint32_t i = 0; i < n; i++) {
         int64_t *stride = &axes[i].stride[side];
         bool changes = kir_get(k, axes[i].at)->op == KIR_LOOP && (any || marked[axes[i].at.i]);
@@ -244,6 +246,26 @@ static void find_strides(struct contraction *c) {
         read_strides(c, side, x, c->sum, c->nsum);
     }
     contract_tried(c, &trial);
+}
+
+/* How many parts of less than a byte a word has, from which a value is computed, or `bytes` of one; 1 = there are none. */
+static int64_t parts_of_word(const struct ir_module *m, ir_val v, bool bytes, int depth) {
+    ir_op op = ir_val_get(m, v)->op;
+    const struct ir_dtype_info *t = ir_dtype_get(ir_val_type(m, v)->dtype);
+    int64_t parts = 1;
+    if (!IR_NONE(op) && depth > 0) {
+        enum ir_op_kind kind = ir_kind(m, op);
+        if (kind == IR_BITCAST_CONVERT)
+            return t->bits < 8 ? 32 / t->bits : 1;
+        if (fuse_class(kind) == FUSE_ELEMENT || kind == IR_RESHAPE)
+            for (uint32_t i = 0; i < ir_op_get(m, op)->noperands && parts == 1; i++)
+                parts = parts_of_word(m, ir_operand(m, op, i), bytes, depth - 1);
+    }
+    return parts == 1 && bytes && t->bits == 8 && t->cls == IR_SINT ? 4 : parts;
+}
+
+int64_t contract_parts_of_word(const struct contraction *c, uint32_t side, bool bytes) {
+    return parts_of_word(c->l->m, ir_operand(c->l->m, c->op, side), bytes, 16);
 }
 
 /* ---- schedules -------------------------------------------------------------------------------- */

@@ -73,24 +73,6 @@ static bool is_eligible(struct matvec *v) {
 
 /* ---- what an element of the matrix is made of -------------------------------------------------- */
 
-/* How many parts of less than a byte a word has, from which an element is computed, or `bytes` of one; 1 = there are none. */
-static int64_t parts_of_word(const struct ir_module *m, ir_val v, bool bytes, int depth) {
-    ir_op op = ir_val_get(m, v)->op;
-    const struct ir_dtype_info *t = ir_dtype_get(ir_val_type(m, v)->dtype);
-    if (bytes && t->bits == 8 && t->cls == IR_SINT)
-        return 4;
-    if (IR_NONE(op) || depth == 0)
-        return 1;
-    enum ir_op_kind kind = ir_kind(m, op);
-    if (kind == IR_BITCAST_CONVERT)
-        return t->bits < 8 ? 32 / t->bits : 1;
-    int64_t parts = 1;
-    if (fuse_class(kind) == FUSE_ELEMENT || kind == IR_RESHAPE)
-        for (uint32_t i = 0; i < ir_op_get(m, op)->noperands && parts == 1; i++)
-            parts = parts_of_word(m, ir_operand(m, op, i), bytes, depth - 1);
-    return parts;
-}
-
 /* The factors of two values, of an op that commutes, that they have in common: true, and the others. */
 static bool take_common(const struct kir *k, enum kir_op op, kir_val *a, kir_val *b, kir_val *common) {
     const struct kir_node *x = kir_get(k, *a), *y = kir_get(k, *b);
@@ -148,7 +130,7 @@ static bool look(struct matvec *v, bool as_bytes) {
     struct contract_trial trial;
     int64_t stride = 0, one = 0;
     v->bytes = as_bytes;
-    v->unit = parts_of_word(c->l->m, ir_operand(c->l->m, c->op, v->matrix), as_bytes, 16);
+    v->unit = contract_parts_of_word(c, v->matrix, as_bytes);
     if (v->size < v->unit || (as_bytes && (v->unit != 4 && v->unit != 8)))
         return false;
     c->l->words = v->unit == 1 ? 0 : as_bytes ? 8 : 4;
