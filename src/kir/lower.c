@@ -179,10 +179,8 @@ uint32_t lower_param(struct lower *l, ir_val v, enum kir_role role) {
     return b;
 }
 
-static bool is_stored(const struct lower *l, ir_val v);
-
 uint32_t lower_words(struct lower *l, ir_val v) {
-    while (!fuse_is_constant(l->m, v) && !is_stored(l, v) && fuse_is_alias(l->m, ir_val_get(l->m, v)->op))
+    while (!fuse_is_constant(l->m, v) && !lower_is_stored(l, v) && fuse_is_alias(l->m, ir_val_get(l->m, v)->op))
         v = ir_operand(l->m, ir_val_get(l->m, v)->op, 0);
     const struct ir_type_data *t = ir_val_type(l->m, v);
     const struct ir_dtype_info *d = ir_dtype_get(t->dtype);
@@ -190,7 +188,7 @@ uint32_t lower_words(struct lower *l, ir_val v) {
     size_t bytes;
     if (known)
         return known - 1;
-    if (fuse_is_constant(l->m, v) || !is_stored(l, v) || (d->cls != IR_UINT && d->cls != IR_SINT) || d->bits < 8 ||
+    if (fuse_is_constant(l->m, v) || !lower_is_stored(l, v) || (d->cls != IR_UINT && d->cls != IR_SINT) || d->bits < 8 ||
         !ir_type_bytes(t, &bytes) || bytes % 4)
         return LOWER_NO_WORDS;
     struct lower_param p = {.v = v, .role = KIR_IN};
@@ -300,7 +298,7 @@ int lower_function(enum ir_op_kind kind) {
 }
 
 /* Whether v is read from memory: it is not of the block that is computed, or another kernel stores it. */
-static bool is_stored(const struct lower *l, ir_val v) {
+bool lower_is_stored(const struct lower *l, ir_val v) {
     ir_op op = ir_val_get(l->m, v)->op;
     if (IR_NONE(op))
         return true;
@@ -327,7 +325,7 @@ struct elem lower_value(struct lower *l, ir_val v, const struct index *at) {
         memo_add(l, v, generation, at, l->guard, e);
         return e;
     }
-    if (!fuse_is_constant(l->m, v) && is_stored(l, v))
+    if (!fuse_is_constant(l->m, v) && lower_is_stored(l, v))
         e = lower_load(l, v, at);
     else if (ir_op_get(l->m, op)->nresults > 1) {
         lower_reduce_here(l, op, at);

@@ -117,6 +117,8 @@ struct elem lower_load(struct lower *l, ir_val v, const struct index *at);
 void lower_store(struct lower *l, ir_val v, const struct index *at, struct elem e);
 /* The buffer of a value, as a new parameter when it has none. */
 uint32_t lower_param(struct lower *l, ir_val v, enum kir_role role);
+/* Whether a value is in memory when the kernel runs: an argument of it, or of another one. */
+bool lower_is_stored(const struct lower *l, ir_val v);
 /* The memory of a value, in row-major order, as words of 32 bits; LOWER_NO_WORDS where it is computed, or is no integers. */
 #define LOWER_NO_WORDS UINT32_MAX
 uint32_t lower_words(struct lower *l, ir_val v);

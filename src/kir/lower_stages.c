@@ -5,7 +5,7 @@
  *
  * Both contractions have register tiles of a few rows by vectors of columns: a vector of the other operand is multiplied
  * by scalars of as many rows as the tile has. Where that operand's columns are not one contiguous panel, a kernel packs it
- * into panels before. */
+ * into panels before. Rows that are converted, or computed otherwise, are so before they are multiplied, in vectors. */
 #include "kir/lower.h"
 
 enum {
@@ -28,6 +28,9 @@ struct dot {
     bool packed;
     uint32_t buffer; /* of the panels */
     kir_val panel, lane;
+    bool brought; /* rows are in scratch memory as they are multiplied, */
+    uint32_t scratch;
+    int64_t pitch; /* so many elements apart */
 };
 
 struct lower_stages {
@@ -151,6 +154,12 @@ static kir_val factor(const struct dot *d, uint32_t side) {
             i = lower_add(l, lower_mul(l, i, d->sums[k]), d->sum[k]);
         return kir_load(l->k, d->buffer, lower_add(l, lower_mul(l, i, d->lanes), d->lane));
     }
+    if (d->brought && side == d->side) {
+        kir_val i = kir_i64(l->k, 0);
+        for (uint32_t k = 0; k < d->nsum; k++)
+            i = lower_add(l, lower_mul(l, i, d->sums[k]), d->sum[k]);
+        return kir_load(l->k, d->scratch, lower_add(l, lower_mul(l, l->stages->row, d->pitch), i));
+    }
     operand_index(d, side, &at);
     x = lower_value(l, v, &at).re;
     return kir_type(l->k, x) == d->acc ? x : kir_typed(l->k, KIR_CONVERT, 0, d->acc, x);
@@ -238,6 +247,36 @@ struct block {
 static void set_row(struct dot *d, const struct block *b, kir_val row) {
     d->l->stages->row = row;
     lower_unflatten(d->l, lower_add(d->l, b->first, row), d->rows, d->nrow, d->row);
+}
+
+/* Whether the rows' elements are in memory as they are multiplied. */
+static bool is_plain(const struct dot *d) {
+    const struct lower *l = d->l;
+    ir_val v = ir_operand(l->m, d->op, d->side);
+    while (!lower_is_stored(l, v) && !lower_is_stage(l, v) && fuse_is_alias(l->m, ir_val_get(l->m, v)->op))
+        v = ir_operand(l->m, ir_val_get(l->m, v)->op, 0);
+    return (lower_is_stored(l, v) || lower_is_stage(l, v)) && kir_type_of(ir_val_type(l->m, v)->dtype) == d->acc &&
+           ir_dtype_get(ir_val_type(l->m, v)->dtype)->bits == kir_type_bits(d->acc);
+}
+
+/* The block's rows into scratch memory. */
+static void bring(struct dot *d, const struct block *b, uint32_t scratch, int64_t pitch) {
+    struct lower *l = d->l;
+    uint32_t last = d->nsum - 1;
+    kir_val i = kir_i64(l->k, 0), row = kir_loop(l->k, KIR_SERIAL, b->rows, 0);
+    lower_unflatten(l, b->batch, d->batches, d->nbatch, d->batch);
+    set_row(d, b, row);
+    for (uint32_t k = 0; k <= last; k++) {
+        d->sum[k] = k < last ? kir_loop(l->k, KIR_SERIAL, d->sums[k], 0)
+                             : kir_loop(l->k, KIR_VECTOR, d->sums[k], lower_lanes(l, kir_type_bits(d->acc) / 8, 1));
+        i = lower_add(l, lower_mul(l, i, d->sums[k]), d->sum[k]);
+    }
+    kir_store(l->k, scratch, lower_add(l, lower_mul(l, row, pitch), i), factor(d, d->side));
+    for (uint32_t k = 0; k <= d->nsum; k++)
+        kir_close(l->k);
+    d->brought = true;
+    d->scratch = scratch;
+    d->pitch = pitch;
 }
 
 /* The result's element, and what is computed from it. */
@@ -349,12 +388,19 @@ void lower_stages(struct lower *l) {
     if (b.of % b.rows)
         b.first = kir_op2(l->k, KIR_MIN, 0, b.first, kir_i64(l->k, b.of - b.rows));
     l->kernel = first;
+    enum ir_dtype acc = scores.acc == KIR_F64 ? IR_F64_T : IR_F32_T;
+    if (!is_plain(&scores))
+        bring(&scores, &b, kir_scratch(l->k, acc, b.rows * scores.depth), scores.depth);
     multiply(&scores, &b, first, scores.packed);
     l->kernel = second;
     s.ready = 1;
     pass_rows(l, &b, second);
     l->kernel = k;
     s.ready = 2;
+    acc = out.acc == KIR_F64 ? IR_F64_T : IR_F32_T;
+    if (!is_plain(&out)) /* in place where they have the type of the sum */
+        bring(&out, &b, ir_val_type(l->m, s.v[1])->dtype == acc ? s.buffer[1] : kir_scratch(l->k, acc, b.rows * s.pitch),
+              s.pitch);
     multiply(&out, &b, k, false);
     kir_close(l->k);
     l->stages = NULL;
