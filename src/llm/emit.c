@@ -2,7 +2,7 @@
  * of D numbers, Hk heads of keys and values, G = H / Hk, C places in the cache. */
 #include "llm/emit.h"
 
-#include "llm/build.h"
+#include "llm/product.h"
 
 #include <stdio.h>
 
@@ -31,37 +31,14 @@ static const struct llm_weight *weight(const struct emit *e, enum llm_role role,
     return llm_model_weight(e->model, role, layer);
 }
 
-/* Stored values as f32: times scale, plus offset, of their group. values [rows, …], scales and offsets [rows, groups]. */
-static ir_val dequantise(struct emit *e, const struct llm_weight *w, int64_t rows, ir_val values, ir_val scales,
-                         ir_val offsets) {
-    struct build *b = &e->b;
-    int64_t grouped[] = {rows, w->groups, w->cols / w->groups}, map[] = {0, 1};
-    if (w->bits == 4)
-        values = build_nibbles(b, values, w->offsets ? IR_UI4_T : IR_I4_T);
-    ir_val x = build_reshape(b, build_convert(b, values, IR_F32_T), grouped, 3);
-    ir_val s = build_broadcast(b, build_convert(b, scales, IR_F32_T), grouped, 3, map);
-    x = build_binary(b, IR_MULTIPLY, x, s);
-    if (w->offsets)
-        x = build_binary(b, IR_ADD, x, build_broadcast(b, build_convert(b, offsets, IR_F32_T), grouped, 3, map));
-    return reshape(e, x, DIMS(rows, w->cols));
-}
-
 static ir_val part(const struct emit *e, const struct llm_weight *w, enum llm_part part) {
     return part < (enum llm_part)w->nparams ? e->params[w->first + (uint32_t)part] : (ir_val){0};
 }
 
 /* x f32[n, cols] times the transposed matrix: f32[n, rows]. A row for each sequence takes inputs as a decode step does. */
 static ir_val product(struct emit *e, ir_val x, const struct llm_weight *w) {
-    struct build *b = &e->b;
-    ir_val values = part(e, w, LLM_VALUES), scales = part(e, w, LLM_SCALES);
-    bool by_row = w->bits == 8 && w->groups == 1 && !w->offsets; /* one scale a row: it can wait until after the sum */
-    ir_val m = w->bits && !by_row ? dequantise(e, w, w->rows, values, scales, part(e, w, LLM_OFFSETS)) : values;
-    enum ir_dtype type = build_type(b, x)->dims[0] == e->B ? e->model->decode : e->type;
-    ir_val y = build_dot(b, build_convert(b, x, type), build_convert(b, m, type), 0, 1, 1, IR_F32_T);
-    if (!by_row)
-        return y;
-    ir_val s = reshape(e, build_convert(b, scales, IR_F32_T), DIMS(w->rows));
-    return build_binary(b, IR_MULTIPLY, y, build_broadcast_like(b, s, y, (int64_t[]){1}));
+    ir_val parts[] = {part(e, w, LLM_VALUES), part(e, w, LLM_SCALES), part(e, w, LLM_OFFSETS)};
+    return product_of(&e->b, x, w, parts, build_type(&e->b, x)->dims[0] == e->B ? e->model->decode : e->type);
 }
 
 /* A vector, along the last dimension of `like`, in f32. */
@@ -81,11 +58,11 @@ static ir_val linear(struct emit *e, ir_val x, enum llm_role role, enum llm_role
 static ir_val embedding(struct emit *e, ir_val ids) {
     struct build *b = &e->b;
     const struct llm_weight *w = weight(e, LLM_W_EMBED, 0);
-    int64_t n = build_type(b, ids)->dims[0];
     ir_val x = build_rows(b, part(e, w, LLM_VALUES), ids);
     if (w->bits) {
         ir_val scales = build_rows(b, part(e, w, LLM_SCALES), ids);
-        x = dequantise(e, w, n, x, scales, w->offsets ? build_rows(b, part(e, w, LLM_OFFSETS), ids) : scales);
+        ir_val offsets = w->offsets ? build_rows(b, part(e, w, LLM_OFFSETS), ids) : scales;
+        x = product_dequantise(b, w, (ir_val[]){x, scales, offsets});
     }
     return build_scale(b, build_convert(b, x, IR_F32_T), e->c->embed_scale);
 }

@@ -1,0 +1,119 @@
+/* Products of rows with a model's matrices: see product.h. */
+#include "llm/product.h"
+
+enum {
+    FEW_ROWS = 16, /* fewer do not pay for making bytes of a matrix that is not stored so */
+    BYTE_LIMIT = 127,
+    ROW_LIMIT = BYTE_LIMIT << 8, /* of a row's integers; both of their bytes have a sign */
+    MOST_COLS = 1 << 17 /* whose products of bytes 32 bits hold */
+};
+#define LEAST_UNIT 1e-30 /* instead of zero, to divide by */
+
+#define DIMS(...) (const int64_t[]){__VA_ARGS__}, (sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t))
+#define MAP(...) (const int64_t[]){__VA_ARGS__}
+
+static int64_t size(const struct build *b, ir_val x, uint32_t dim) {
+    return build_type(b, x)->dims[dim];
+}
+
+/* x op a number */
+static ir_val with(struct build *b, enum ir_op_kind op, ir_val x, double number) {
+    const struct ir_type_data *t = build_type(b, x);
+    return build_binary(b, op, x, build_splat(b, t->dtype, t->dims, t->rank, number));
+}
+
+static ir_val reciprocal(struct build *b, ir_val x) {
+    const struct ir_type_data *t = build_type(b, x);
+    return build_binary(b, IR_DIVIDE, build_splat(b, t->dtype, t->dims, t->rank, 1), x);
+}
+
+/* ---- quantised matrices ---------------------------------------------------------------------- */
+
+/* Integers times scale, plus offset, of their group; both f32[rows, groups]. */
+static ir_val scaled(struct build *b, const struct llm_weight *w, ir_val values, ir_val scales, ir_val offsets) {
+    if (w->bits == 4)
+        values = build_nibbles(b, values, w->offsets ? IR_UI4_T : IR_I4_T);
+    int64_t rows = size(b, values, 0), grouped[] = {rows, w->groups, w->cols / w->groups};
+    ir_val x = build_reshape(b, build_convert(b, values, IR_F32_T), grouped, 3);
+    x = build_binary(b, IR_MULTIPLY, x, build_broadcast(b, scales, grouped, 3, MAP(0, 1)));
+    if (w->offsets)
+        x = build_binary(b, IR_ADD, x, build_broadcast(b, offsets, grouped, 3, MAP(0, 1)));
+    return build_reshape(b, x, DIMS(rows, w->cols));
+}
+
+ir_val product_dequantise(struct build *b, const struct llm_weight *w, const ir_val parts[3]) {
+    ir_val offsets = w->offsets ? build_convert(b, parts[LLM_OFFSETS], IR_F32_T) : parts[LLM_OFFSETS];
+    return scaled(b, w, parts[LLM_VALUES], build_convert(b, parts[LLM_SCALES], IR_F32_T), offsets);
+}
+
+/* What no number of a row exceeds: f32[rows] */
+static ir_val greatest(struct build *b, const struct llm_weight *w, ir_val scales, ir_val offsets) {
+    double least = w->offsets ? 0 : -(1 << (w->bits - 1)), most = (1 << w->bits) - 1 + least;
+    ir_val x;
+    if (w->offsets) { /* least is 0: that group's numbers lie between its offset and this one */
+        x = build_binary(b, IR_ADD, build_scale(b, scales, most), offsets);
+        x = build_binary(b, IR_MAXIMUM, build_unary(b, IR_ABS, x), build_unary(b, IR_ABS, offsets));
+    } else {
+        x = build_unary(b, IR_ABS, build_scale(b, scales, -least));
+    }
+    return with(b, IR_MAXIMUM, build_reduce(b, IR_MAXIMUM, x, 1), LEAST_UNIT);
+}
+
+/* The matrix as i8[rows, cols], and f32[rows]: what 1 of them is worth in a row. */
+static ir_val bytes_of(struct build *b, const struct llm_weight *w, const ir_val parts[3], bool by_row, ir_val *unit) {
+    ir_val scales = build_convert(b, parts[LLM_SCALES], IR_F32_T), offsets = parts[LLM_OFFSETS];
+    if (by_row) {
+        *unit = build_reshape(b, scales, DIMS(w->rows));
+        return parts[LLM_VALUES];
+    }
+    if (w->offsets)
+        offsets = build_convert(b, offsets, IR_F32_T);
+    *unit = build_scale(b, greatest(b, w, scales, offsets), 1.0 / BYTE_LIMIT);
+    ir_val per_unit = build_broadcast_like(b, reciprocal(b, *unit), scales, MAP(0));
+    scales = build_binary(b, IR_MULTIPLY, scales, per_unit);
+    if (w->offsets)
+        offsets = build_binary(b, IR_MULTIPLY, offsets, per_unit);
+    ir_val x = scaled(b, w, parts[LLM_VALUES], scales, offsets);
+    return build_convert(b, build_unary(b, IR_ROUND_NEAREST_EVEN, x), IR_I8_T);
+}
+
+/* ---- rows as integers ------------------------------------------------------------------------ */
+
+/* x f32[n, cols] as integers of 16 bits: i8[2 n, cols], first the high bytes of all, then the low ones, which have a sign, too;
+   and f32[n], what 1 is worth in a row. */
+static ir_val halves_of(struct build *b, ir_val x, ir_val *unit) {
+    ir_val most = build_reduce(b, IR_MAXIMUM, build_unary(b, IR_ABS, x), 1);
+    *unit = build_scale(b, with(b, IR_MAXIMUM, most, LEAST_UNIT), 1.0 / ROW_LIMIT);
+    ir_val q = build_binary(b, IR_MULTIPLY, x, build_broadcast_like(b, reciprocal(b, *unit), x, MAP(0)));
+    q = build_unary(b, IR_ROUND_NEAREST_EVEN, q);
+    ir_val high = build_unary(b, IR_FLOOR, with(b, IR_ADD, build_scale(b, q, 1.0 / 256), 0.5));
+    ir_val low = build_binary(b, IR_SUBTRACT, q, build_scale(b, high, 256));
+    return build_concat(b, build_convert(b, high, IR_I8_T), build_convert(b, low, IR_I8_T), 0);
+}
+
+static ir_val product_of_bytes(struct build *b, ir_val x, const struct llm_weight *w, const ir_val parts[3], bool by_row) {
+    int64_t n = size(b, x, 0);
+    ir_val row_unit, unit, halves = halves_of(b, x, &row_unit), m = bytes_of(b, w, parts, by_row, &unit);
+    ir_val sums = build_dot(b, halves, m, 0, 1, 1, IR_I32_T);
+    ir_val high = build_convert(b, build_slice(b, sums, 0, 0, n), IR_F32_T);
+    ir_val y = build_binary(b, IR_ADD, build_scale(b, high, 256),
+                            build_convert(b, build_slice(b, sums, 0, n, 2 * n), IR_F32_T));
+    y = build_binary(b, IR_MULTIPLY, y, build_broadcast_like(b, row_unit, y, MAP(0)));
+    return build_binary(b, IR_MULTIPLY, y, build_broadcast_like(b, unit, y, MAP(1)));
+}
+
+/* ---- products -------------------------------------------------------------------------------- */
+
+ir_val product_of(struct build *b, ir_val x, const struct llm_weight *w, const ir_val parts[3], enum ir_dtype type) {
+    bool by_row = w->bits == 8 && w->groups == 1 && !w->offsets; /* one scale a row: it can wait until after the sum */
+    if (w->bits && type != IR_F32_T && w->cols <= MOST_COLS && (by_row || size(b, x, 0) >= FEW_ROWS))
+        return product_of_bytes(b, x, w, parts, by_row);
+    if (w->bits)
+        type = by_row ? type : IR_F32_T;
+    ir_val m = w->bits && !by_row ? product_dequantise(b, w, parts) : parts[LLM_VALUES];
+    ir_val y = build_dot(b, build_convert(b, x, type), build_convert(b, m, type), 0, 1, 1, IR_F32_T);
+    if (!by_row)
+        return y;
+    ir_val s = build_reshape(b, build_convert(b, parts[LLM_SCALES], IR_F32_T), DIMS(w->rows));
+    return build_binary(b, IR_MULTIPLY, y, build_broadcast_like(b, s, y, MAP(1)));
+}
