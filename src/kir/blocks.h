@@ -22,7 +22,7 @@ struct blocks {
     bool before;                        /* rows are brought by a kernel that runs before */
     bool direct;                        /* rows are read where they lie */
     bool upright;                       /* rows lie side by side, and are brought so: `stride` of them a line */
-    int64_t in_word;                    /* elements of a word of the columns' memory, by which they are packed; 1: they are not */
+    int64_t in_word;                    /* elements of a word of the columns, by which they are packed; 1: they are not */
     bool unit;                          /* products are those of a matrix unit, */
     enum kir_tile format;               /* of such operands */
     bool shifted;                       /* words of bytes: those of rows have a sign, and are brought with 128 more */
