@@ -90,7 +90,7 @@ def write_gguf(model, form, out):
 
 
 LLAMA = """
-import sys, time, json, resource, llama_cpp
+import re, sys, time, json, llama_cpp
 path, threads, prompt, tokens = sys.argv[1], *map(int, sys.argv[2:])
 m = llama_cpp.Llama(path, n_ctx=512, n_batch=512, n_threads=threads, n_threads_batch=threads, verbose=False)
 ids = [100 + 7 * i % 1000 for i in range(prompt)]
@@ -98,8 +98,9 @@ m.eval([100]), m.reset()
 begin = time.perf_counter(); m.eval(ids); read = time.perf_counter() - begin
 begin = time.perf_counter()
 for i in range(tokens): m.eval([200 + i])
-print(json.dumps({"prefill_tok_s": prompt / read, "decode_tok_s": tokens / (time.perf_counter() - begin),
-                  "peak_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024}))
+taken = time.perf_counter() - begin
+peak = int(re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read())[1]) * 1024
+print(json.dumps({"prefill_tok_s": prompt / read, "decode_tok_s": tokens / taken, "peak_bytes": peak}))
 """
 
 
