@@ -48,9 +48,11 @@ static kir_val expm1_q(struct km m, kir_val r) {
     return m.wide ? exp_q(m, r) : KM_POLY(m, r, f32);
 }
 
-/* Beyond these it is infinite, or 0 however it is rounded. */
+/* Beyond these it is infinite, or 0 however it is rounded. Where it is 0, e^0 is computed instead: a processor takes as long over
+   a product that underflows as over a hundred others, and rows that are masked are full of them. */
 static kir_val exp_most(struct km m, kir_val x) { return km_most(m, x, m.wide ? 710 : 89); }
-static kir_val exp_least(struct km m, kir_val x) { return km_least(m, x, m.wide ? -746 : -104); }
+static kir_val exp_vanishes(struct km m, kir_val x) { return km_lt(m, x, km_f(m, m.wide ? -746 : -104)); }
+static kir_val zero_where(struct km m, kir_val condition, kir_val x) { return km_select(m, condition, km_f(m, 0), x); }
 
 static kir_val exp_clamped(struct km m, kir_val x) {
     struct reduced e = exp_reduce(m, x);
@@ -64,18 +66,25 @@ kir_val km_exp_near(struct km m, kir_val x) {
     return km_mul(m, km_fma(m, e.r, km_fma(m, e.r, q, one), one), km_real(m, s));
 }
 
-kir_val km_exp(struct km m, kir_val x) { return exp_clamped(m, exp_least(m, exp_most(m, x))); }
+/* Of what exp_most lets through. */
+static kir_val exp_bounded(struct km m, kir_val x) {
+    kir_val zero = exp_vanishes(m, x);
+    return zero_where(m, zero, exp_clamped(m, zero_where(m, zero, x)));
+}
+
+kir_val km_exp(struct km m, kir_val x) { return exp_bounded(m, exp_most(m, x)); }
 
 /* What the roundings of r and of 1 + r lose is added to r² q, which is small: the sum is rounded once. e^low is 1 + low. */
 kir_val km_exp_sum(struct km m, kir_val x, kir_val low) {
-    kir_val z = exp_least(m, exp_most(m, x)), one = km_f(m, 1), minus = km_f(m, -ln2[m.wide][1]);
+    kir_val zero = exp_vanishes(m, x), z = exp_most(m, zero_where(m, zero, x));
+    kir_val one = km_f(m, 1), minus = km_f(m, -ln2[m.wide][1]);
     struct reduced e = exp_reduce(m, z);
     kir_val first = km_fma(m, e.n, km_f(m, -ln2[m.wide][0]), z);
     low = km_add(m, km_fma(m, e.n, minus, km_sub(m, first, e.r)), low);
     kir_val sum = km_add(m, one, e.r), lost = km_add(m, km_sub(m, one, sum), e.r);
     kir_val rest = km_fma(m, km_mul(m, e.r, e.r), exp_q(m, e.r), lost);
     rest = km_fma(m, low, km_add(m, sum, rest), rest);
-    return exp_scale(m, km_add(m, sum, rest), e.bits);
+    return zero_where(m, zero, exp_scale(m, km_add(m, sum, rest), e.bits));
 }
 
 /* e^x - 1 = 2 (s (e^r - 1) + (s - 1/2)), s = 2^(n-1), which exists for the largest n too. */
@@ -99,7 +108,7 @@ static kir_val expm1_positive(struct km m, kir_val x) {
 
 /* 1 / (1 + e^-x); for x < 0 as e^x / (1 + e^x), which keeps its digits. */
 kir_val km_logistic(struct km m, kir_val x) {
-    kir_val t = exp_clamped(m, exp_least(m, km_neg(m, km_abs(m, x)))), one = km_f(m, 1);
+    kir_val t = exp_bounded(m, km_neg(m, km_abs(m, x))), one = km_f(m, 1);
     kir_val top = km_select(m, km_lt(m, x, km_f(m, 0)), t, one);
     return km_div(m, top, km_add(m, t, one));
 }
