@@ -171,8 +171,8 @@ static kir_val zero(const struct dot *d) {
 
 /* ---- panels -------------------------------------------------------------------------------------- */
 
-/* Whether neighbours along the columns lie side by side, and the element is what is loaded; found by lowering one for
-   trial. */
+/* Whether neighbours along the columns lie side by side, and the element is what is loaded, of the sum's width; found by
+   lowering one for trial. */
 static bool is_contiguous(struct dot *d) {
     struct lower *real = d->l, trial = *real;
     struct lowered_kernel nowhere = {.kernel = kir_new("trial", real->a->al, real->a->recover)};
@@ -193,9 +193,9 @@ static bool is_contiguous(struct dot *d) {
     kir_val x = factor(d, !d->side);
     int64_t stride = 0;
     const struct kir_node *n = kir_get(trial.k, x);
-    if (n->op == KIR_CONVERT)
-        n = kir_get(trial.k, n->arg[0]);
-    bool found = n->op == KIR_LOAD && !n->arg[1].i && kir_linear(trial.k, n->arg[0], column, &stride) && stride == 1;
+    bool found = n->op == KIR_LOAD && !n->arg[1].i &&
+                 8 * ir_dtype_get(trial.k->buffers.v[n->of].dtype)->bytes == kir_type_bits(d->acc) &&
+                 kir_linear(trial.k, n->arg[0], column, &stride) && stride == 1;
     d->l = real;
     kir_free(trial.k);
     real->all->trial = NULL;
