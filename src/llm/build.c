@@ -63,6 +63,11 @@ ir_val build_scale(struct build *b, ir_val x, double by) {
     return by == 1 ? x : build_binary(b, IR_MULTIPLY, x, build_splat(b, t->dtype, t->dims, t->rank, by));
 }
 
+ir_val build_reciprocal(struct build *b, ir_val x) {
+    const struct ir_type_data *t = build_type(b, x);
+    return build_binary(b, IR_DIVIDE, build_splat(b, t->dtype, t->dims, t->rank, 1), x);
+}
+
 ir_val build_convert(struct build *b, ir_val x, enum ir_dtype t) {
     return build_type(b, x)->dtype == t ? x : make(b, IR_CONVERT, &x, 1, with_dtype(b, x, t), NULL);
 }

@@ -24,6 +24,7 @@ ir_val build_iota(struct build *b, enum ir_dtype t, const int64_t *dims, uint32_
 ir_val build_unary(struct build *b, enum ir_op_kind op, ir_val x);
 ir_val build_binary(struct build *b, enum ir_op_kind op, ir_val x, ir_val y);
 ir_val build_scale(struct build *b, ir_val x, double by);                     /* x * by; x itself for 1 */
+ir_val build_reciprocal(struct build *b, ir_val x);                           /* 1 / x */
 ir_val build_convert(struct build *b, ir_val x, enum ir_dtype t);             /* x itself where it has the type */
 /* ui8[…, n] as its halves, the low one first: [… , 2 n] of t, a type of 4 bits */
 ir_val build_nibbles(struct build *b, ir_val x, enum ir_dtype t);

@@ -172,14 +172,14 @@ static ir_val remember(struct emit *e, ir_val cache, ir_val x) {
     return cache;
 }
 
-/* Along the last dimension of [B, Hk, G, T, C]; the sum is divided out behind the product with the values. */
+/* Along the last dimension of [B, Hk, G, T, C]; one quotient a row. */
 static ir_val softmax(struct emit *e, ir_val x) {
     struct build *b = &e->b;
     const int64_t map[] = {0, 1, 2, 3};
     ir_val most = build_broadcast_like(b, build_reduce(b, IR_MAXIMUM, x, 4), x, map);
     ir_val p = build_unary(b, IR_EXPONENTIAL, build_binary(b, IR_SUBTRACT, x, most));
-    ir_val sum = build_broadcast_like(b, build_reduce(b, IR_ADD, p, 4), x, map);
-    return build_binary(b, IR_DIVIDE, p, sum);
+    ir_val share = build_reciprocal(b, build_reduce(b, IR_ADD, p, 4));
+    return build_binary(b, IR_MULTIPLY, p, build_broadcast_like(b, share, x, map));
 }
 
 /* q [B, T, H, D], keys and values [B, Hk, C, D]; answers [N, H D]. */

@@ -22,11 +22,6 @@ static ir_val with(struct build *b, enum ir_op_kind op, ir_val x, double number)
     return build_binary(b, op, x, build_splat(b, t->dtype, t->dims, t->rank, number));
 }
 
-static ir_val reciprocal(struct build *b, ir_val x) {
-    const struct ir_type_data *t = build_type(b, x);
-    return build_binary(b, IR_DIVIDE, build_splat(b, t->dtype, t->dims, t->rank, 1), x);
-}
-
 /* ---- quantised matrices ---------------------------------------------------------------------- */
 
 /* Integers times scale, plus offset, of their group; both f32[rows, groups]. */
@@ -69,7 +64,7 @@ static ir_val bytes_of(struct build *b, const struct llm_weight *w, const ir_val
     if (w->offsets)
         offsets = build_convert(b, offsets, IR_F32_T);
     *unit = build_scale(b, greatest(b, w, scales, offsets), 1.0 / BYTE_LIMIT);
-    ir_val per_unit = build_broadcast_like(b, reciprocal(b, *unit), scales, MAP(0));
+    ir_val per_unit = build_broadcast_like(b, build_reciprocal(b, *unit), scales, MAP(0));
     scales = build_binary(b, IR_MULTIPLY, scales, per_unit);
     if (w->offsets)
         offsets = build_binary(b, IR_MULTIPLY, offsets, per_unit);
@@ -84,7 +79,7 @@ static ir_val bytes_of(struct build *b, const struct llm_weight *w, const ir_val
 static ir_val halves_of(struct build *b, ir_val x, ir_val *unit) {
     ir_val most = build_reduce(b, IR_MAXIMUM, build_unary(b, IR_ABS, x), 1);
     *unit = build_scale(b, with(b, IR_MAXIMUM, most, LEAST_UNIT), 1.0 / ROW_LIMIT);
-    ir_val q = build_binary(b, IR_MULTIPLY, x, build_broadcast_like(b, reciprocal(b, *unit), x, MAP(0)));
+    ir_val q = build_binary(b, IR_MULTIPLY, x, build_broadcast_like(b, build_reciprocal(b, *unit), x, MAP(0)));
     q = build_unary(b, IR_ROUND_NEAREST_EVEN, q);
     ir_val high = build_unary(b, IR_FLOOR, with(b, IR_ADD, build_scale(b, q, 1.0 / 256), 0.5));
     ir_val low = build_binary(b, IR_SUBTRACT, q, build_scale(b, high, 256));
