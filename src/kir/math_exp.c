@@ -48,8 +48,8 @@ static kir_val expm1_q(struct km m, kir_val r) {
     return m.wide ? exp_q(m, r) : KM_POLY(m, r, f32);
 }
 
-/* Beyond these it is infinite, or 0 however it is rounded. Where it is 0, e^0 is computed instead: a processor takes as long over
-   a product that underflows as over a hundred others, and rows that are masked are full of them. */
+/* Beyond these it is infinite, or 0 however it is rounded. Where it is 0, e^0 is computed instead: a processor takes as long
+   over a product that underflows as over a hundred others, and rows that are masked are full of them. */
 static kir_val exp_most(struct km m, kir_val x) { return km_most(m, x, m.wide ? 710 : 89); }
 static kir_val exp_vanishes(struct km m, kir_val x) { return km_lt(m, x, km_f(m, m.wide ? -746 : -104)); }
 static kir_val zero_where(struct km m, kir_val condition, kir_val x) { return km_select(m, condition, km_f(m, 0), x); }
