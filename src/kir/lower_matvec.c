@@ -467,9 +467,8 @@ static void multiply_bytes(struct matvec *v, kir_val first, const struct place *
         struct parts parts;
         c->result[v->lines].at = line_of_tile(v, first, r);
         (void)find_parts(k, element(v, word, 0), element(v, word, 1), &parts);
-        const struct kir_node *load = kir_get(k, parts.word);
         if (ahead && v->ahead)
-            kir_prefetch(k, load->of, lower_add(l, load->arg[0], kir_i64(k, v->ahead)));
+            contract_prefetch(c, parts.word, v->ahead);
         kir_val part[2] = {parts.word, parts.word};
         for (int64_t i = 0; i < v->unit / 4; i++) {
             part[i] = bits == 8 ? part[i] : op(l, KIR_AND, op(l, KIR_SHR, part[i], bits * i), 0x0F0F0F0F);
