@@ -18,7 +18,8 @@ struct blocks {
     int64_t slabs, all;                 /* slabs, lines of the whole sum */
     int64_t nrows, tile, tiles, ntiles; /* rows; of a tile; tiles; tiles of a block */
     int64_t lanes, panels, npanels;     /* the same for columns */
-    bool here;                          /* panels are packed in the block */
+    bool here;                          /* panels are packed in the block, */
+    bool passing;                       /* each while the first tile is multiplied by it */
     bool before;                        /* rows are brought by a kernel that runs before */
     bool direct;                        /* rows are read where they lie */
     bool upright;                       /* rows lie side by side, and are brought so: `stride` of them a line */

@@ -13,11 +13,12 @@ struct axis {
 };
 #define CONTRACT_UNKNOWN INT64_MIN
 
-/* An operand that was brought into the order in which it is read: at which place of which buffer its element is now. */
+/* An operand that was brought into the order in which it is read: at which place of which buffer its element is now; or what
+   that is. */
 struct packed {
     bool on;
     uint32_t buffer;
-    kir_val at;
+    kir_val at, value;
 };
 
 struct contraction {

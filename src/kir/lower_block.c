@@ -7,13 +7,15 @@
  * Between slabs the sums wait in scratch memory.
  *
  * The panels, of as many columns as a register tile has lanes, are packed by a kernel that runs before; but where one block
- * has all rows, and so a panel is multiplied once, the iteration packs what it needs. The order of the sum is that of the
- * axes, whatever the blocks. Factors of 16 and 8 bits are packed as words of two or four, which are multiplied at once. */
+ * has all rows, and so a panel is multiplied once, the iteration packs what it needs, where it can behind the products of the
+ * first tile. The order of the sum is that of the axes, whatever the blocks. Factors of 16 and 8 bits are packed as words of
+ * two or four, which are multiplied at once. */
 #include "kir/blocks.h"
 
 enum {
     BLOCK_ROWS = TORTURED(TORTURE_TILE, 24), /* fewer products with an element do not pay for packing it */
-    BLOCK_WORK = TORTURED(TORTURE_PART, 1 << 17), /* nor do fewer in all */
+    BLOCK_WORK = TORTURED(TORTURE_PART, 1 << 12), /* nor do fewer in all, */
+    BLOCK_WORK_TURNED = TORTURED(TORTURE_PART, 1 << 17), /* where rows are turned, or looked for */
     BLOCK_DEPTH = TORTURED(TORTURE_PART, 384), /* of a slab, about */
     BLOCK_DEPTH_UNIT = TORTURED(TORTURE_PART, 128), /* of one for a matrix unit, in words */
     BLOCK_COLUMNS = TORTURED(TORTURE_PART, 1024), /* of a block, where panels were packed before */
@@ -23,6 +25,7 @@ enum {
     BLOCK_LEAST = TORTURED(1, 4), /* panels or tiles that a block keeps although there are fewer */
     BLOCK_AGAIN = 3, /* times that blocks would bring the same rows for which a kernel does it before */
     BLOCK_AHEAD = 16, /* lines that are prefetched */
+    BLOCK_AHEAD_PASSING = 8, /* where products take the time between them */
     BLOCK_LINES = TORTURED(TORTURE_TILE, 16) /* that the kernel that packs panels takes at once */
 };
 
@@ -111,7 +114,8 @@ static void find_words(struct blocks *b) {
     c->l->words = 0;
 }
 
-static void find_slabs(struct blocks *b) {
+/* Slabs of about so many lines. */
+static void find_slabs(struct blocks *b, int64_t depth) {
     const struct contraction *c = b->c;
     uint32_t last = c->nsum - 1;
     b->all = 1;
@@ -121,7 +125,7 @@ static void find_slabs(struct blocks *b) {
             b->line[i] = quotient(b->line[i], BLOCK_UNIT) * BLOCK_UNIT;
         b->all *= b->line[i];
     }
-    int64_t depth = b->unit ? BLOCK_DEPTH_UNIT : BLOCK_DEPTH, most = depth + depth / 4;
+    int64_t most = depth + depth / 4;
     b->cut = last;
     b->inner = 1;
     while (b->cut > 0 && b->inner * b->line[b->cut] <= most / 2)
@@ -166,6 +170,14 @@ static bool is_direct(const struct blocks *b) {
            c->sum[b->cut].stride[b->rows] == 1 && stride * (int64_t)(kir_type_bits(c->acc) / 8) % ALIAS != 0;
 }
 
+/* Whether a panel can be packed while the first tile is multiplied by it: its lines are contiguous, of the sum's type, and
+   follow one another in a slab. */
+static bool is_passing(const struct blocks *b) {
+    const struct contraction *c = b->c;
+    return b->here && !b->unit && c->plain[b->cols] && !c->conv && c->group == 1 && c->result[b->v].stride[b->cols] == 1 &&
+           b->cut + 1 == c->nsum;
+}
+
 static void find_blocks(struct blocks *b) {
     const struct contraction *c = b->c;
     int64_t bytes = kir_type_bits(c->acc) / 8, l2 = (int64_t)c->l->target->l2_bytes, batches = 1;
@@ -184,18 +196,23 @@ static void find_blocks(struct blocks *b) {
     b->tiles = quotient(b->nrows, b->tile);
     b->panels = quotient(c->result[b->v].size, b->lanes);
     b->here = b->tiles <= BLOCK_TILES_HERE;
+    b->passing = is_passing(b);
+    if (b->passing) { /* the panel that was just packed stays in the first cache, beside its rows */
+        int64_t depth = (int64_t)c->l->target->l1_bytes * 2 / 3 / (b->lanes * bytes);
+        find_slabs(b, depth < BLOCK_DEPTH ? depth : BLOCK_DEPTH);
+    }
     int64_t tiles = l2 / 4 / (b->tile * b->depth * bytes),
             panels = quotient(b->here ? BLOCK_COLUMNS_HERE : BLOCK_COLUMNS, b->lanes);
     tiles = b->here ? b->tiles : tiles < BLOCK_LEAST ? BLOCK_LEAST : tiles;
-    int64_t parts = quotient(BLOCK_GRID, batches);
+    b->direct = is_direct(b);
+    int64_t parts = quotient(BLOCK_GRID, batches), least = b->passing && b->direct ? 1 : BLOCK_LEAST;
     while (!b->here && tiles >= 4 * BLOCK_LEAST && quotient(b->tiles, tiles) * quotient(b->panels, panels) < parts)
         tiles = quotient(tiles, 2);
-    while (panels > BLOCK_LEAST && quotient(b->tiles, tiles) * quotient(b->panels, panels) < parts)
+    while (panels > least && quotient(b->tiles, tiles) * quotient(b->panels, panels) < parts)
         panels /= 2;
     while (!b->here && b->slabs > 1 && panels * b->lanes > BLOCK_COLUMNS / (b->unit ? 4 : 2) &&
            tiles * b->tile * panels * b->lanes * bytes > l2 / 2) /* of sums */
         panels /= 2;
-    b->direct = is_direct(b);
     b->before = !b->direct && b->here && quotient(b->panels, panels) >= BLOCK_AGAIN;
     b->ntiles = even(b->tiles, tiles);
     b->npanels = even(b->panels, panels);
@@ -253,9 +270,10 @@ static bool find(struct contraction *c, uint32_t v, struct blocks *b) {
     find_group(b);
     find_axes(b);
     find_words(b);
-    find_slabs(b);
+    find_slabs(b, b->unit ? BLOCK_DEPTH_UNIT : BLOCK_DEPTH);
+    int64_t least = b->upright || c->conv ? BLOCK_WORK_TURNED : BLOCK_WORK;
     double work = (double)b->nrows * (double)(b->all * c->group) * (double)c->result[v].size;
-    return b->nrows >= (b->unit ? BLOCK_UNIT : BLOCK_ROWS) && work >= BLOCK_WORK && c->result[v].size >= 8;
+    return b->nrows >= (b->unit ? BLOCK_UNIT : BLOCK_ROWS) && work >= (double)least && c->result[v].size >= 8;
 }
 
 bool contract_can_block(const struct contraction *c, uint32_t v) {
@@ -630,14 +648,14 @@ static void row_element(struct blocks *b, const struct block *at, kir_val t, kir
         place = lower_add(l, lower_mul(l, lower_add(l, lower_mul(l, tile, b->depth), line), b->stride), r);
     else
         place = lower_add(l, lower_mul(l, lower_add(l, lower_mul(l, tile, b->tile), r), b->depth), line);
-    c->packed[b->rows] = (struct packed){true, b->a, place};
+    c->packed[b->rows] = (struct packed){true, b->a, place, {0}};
 }
 
 kir_val blocks_first_line(const struct blocks *b, const struct block *at, kir_val p) {
     const struct contraction *c = b->c;
     struct lower *l = c->l;
     if (b->here)
-        return lower_mul(l, p, b->depth);
+        return b->passing ? kir_i64(l->k, 0) : lower_mul(l, p, b->depth);
     kir_val panel = lower_add(l, lower_mul(l, at->batch[b->cols], b->panels), lower_add(l, at->panel0, p));
     kir_val slab = kir_i64(l->k, 0);
     for (uint32_t i = 0; i < b->cut; i++)
@@ -658,12 +676,28 @@ static void prefetch_panel(struct blocks *b, kir_val first, kir_val t, kir_val l
     kir_prefetch(l->k, b->b, lower_add(l, lower_mul(l, next, b->lanes), part));
 }
 
-static void multiply_lines(struct blocks *b, const struct block *at, kir_val p, kir_val t, kir_val lane, kir_val reg) {
+/* An element of the columns, which is packed in passing. */
+static kir_val pass_on(struct blocks *b, const struct block *at, kir_val line, kir_val place) {
+    struct contraction *c = b->c;
+    struct lower *l = c->l;
+    c->packed[b->cols].on = false;
+    c->sum[b->cut].at = lower_add(l, lower_mul(l, at->chunk, b->chunk), line);
+    kir_val x = contract_factor(c, b->cols);
+    contract_prefetch(c, contract_load(l->k, x), BLOCK_AHEAD_PASSING * c->sum[b->cut].stride[b->cols]);
+    kir_store(l->k, b->b, place, x);
+    return x;
+}
+
+static void multiply_lines(struct blocks *b, const struct block *at, kir_val p, kir_val t, kir_val lane, kir_val reg,
+                           bool passing) {
     struct contraction *c = b->c;
     struct lower *l = c->l;
     kir_val line = blocks_loop(l, at->lines), first = blocks_first_line(b, at, p), column = lower_add(l, first, line);
     prefetch_panel(b, first, t, line);
-    c->packed[b->cols] = (struct packed){true, b->b, lower_add(l, lower_mul(l, column, b->lanes), lane)};
+    kir_val place = lower_add(l, lower_mul(l, column, b->lanes), lane), x = {0};
+    if (passing)
+        x = pass_on(b, at, line, place);
+    c->packed[b->cols] = (struct packed){true, b->b, place, x};
     kir_val r = kir_loop(l->k, KIR_UNROLLED, b->tile, 0);
     row_element(b, at, t, r, line);
     contract_multiply_add(c, reg, r);
@@ -707,7 +741,14 @@ static void multiply_tile(struct blocks *b, const struct block *at, kir_val p, k
         kir_set_reg(l->k, reg, r, b->shifted ? kir_op2(l->k, KIR_ADD, 0, sum, begin) : sum);
         close_all(l, 2);
     }
-    multiply_lines(b, at, p, t, lane, reg);
+    if (b->passing) {
+        kir_if(l->k, kir_cmp(l->k, KIR_EQ, 0, t, kir_i64(l->k, 0)));
+        multiply_lines(b, at, p, t, lane, reg, true);
+        kir_else(l->k);
+    }
+    multiply_lines(b, at, p, t, lane, reg, false);
+    if (b->passing)
+        kir_close(l->k);
     if (b->slabs > 1) {
         kir_if(l->k, kir_cmp(l->k, KIR_LT, 0, at->slab, kir_i64(l->k, b->slabs - 1)));
         r = kir_loop(l->k, KIR_UNROLLED, b->tile, 0);
@@ -752,7 +793,7 @@ static void block(struct blocks *b, struct block *at) {
     at->lines = lower_mul(l, part_of(l, lower_mul(l, at->chunk, b->chunk), b->chunk, b->line[b->cut]), b->inner);
     if (!b->before && !b->direct)
         (b->unit ? tile_bring_rows : bring_rows)(b, at, b->a);
-    if (b->here)
+    if (b->here && !b->passing)
         bring_panels(b, at);
     kir_val p = blocks_loop(l, at->panels);
     if (b->shifted)
@@ -799,7 +840,7 @@ bool contract_blocks(struct contraction *c, uint32_t v) {
     if (!b.before && !b.direct)
         b.a = kir_scratch(l->k, row_dtype(&b), b.ntiles * tile_elements(&b));
     if (b.here)
-        b.b = kir_scratch(l->k, panel_dtype(&b), b.npanels * b.depth * b.lanes);
+        b.b = kir_scratch(l->k, panel_dtype(&b), (b.passing ? 1 : b.npanels) * b.depth * b.lanes);
     if (b.slabs > 1 || b.unit)
         b.sums = kir_scratch(l->k, sum_dtype(&b), (b.slabs > 1 ? b.npanels * b.ntiles : 1) * b.tile * b.lanes);
     if (b.shifted)

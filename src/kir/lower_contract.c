@@ -143,6 +143,8 @@ kir_val contract_factor(const struct contraction *c, uint32_t side) {
     struct lower *l = c->l;
     ir_val v = ir_operand(l->m, c->op, side);
     enum ir_dtype t = dtype_of(c, v);
+    if (c->packed[side].on && c->packed[side].value.i)
+        return c->packed[side].value;
     if (c->packed[side].on)
         return kir_load(l->k, c->packed[side].buffer, c->packed[side].at);
     struct index at;

@@ -179,6 +179,19 @@ func.func @main(%x: tensor<2000x64xf32>, %v: tensor<64xf32>) -> tensor<2000x64xf
   return %0 : tensor<2000x64xf32>
 }
 MLIR
+cat >columns.mlir <<'MLIR'
+func.func @main(%x: tensor<32x784xf32>, %w: tensor<784x512xf32>) -> tensor<32x512xf32> {
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
+       : (tensor<32x784xf32>, tensor<784x512xf32>) -> tensor<32x512xf32>
+  return %0 : tensor<32x512xf32>
+}
+MLIR
+cat >turned.mlir <<'MLIR'
+func.func @main(%x: tensor<32x10xf32>, %w: tensor<64x10xf32>) -> tensor<32x64xf32> {
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [1] : (tensor<32x10xf32>, tensor<64x10xf32>) -> tensor<32x64xf32>
+  return %0 : tensor<32x64xf32>
+}
+MLIR
 if "$HILO" compile add.mlir --emit plan | grep -q kernel0; then # there is something to generate code with
     kernels 1 softmax.mlir
     kernels 1 dense.mlir
@@ -189,6 +202,13 @@ if "$HILO" compile add.mlir --emit plan | grep -q kernel0; then # there is somet
     kernels 1 united.mlir
     kernels 4 apart.mlir
     kernels 2 spread.mlir
+
+    # columns of few rows are packed while the first tile of rows is multiplied by them: no loop does that alone
+    exits 0 compile columns.mlir --target-cpu x86-64-v4 --emit kir
+    [ "$(grep -c 'loop vector' out)" = 1 ] && pass || fail 'columns are packed by themselves'
+    # columns that lie along a short sum are turned, even if they are few
+    exits 0 compile turned.mlir --target-cpu x86-64-v4 --emit kir
+    grep -q scratch out && pass || fail 'columns are not packed'
 
     # why values are stored: plans say it
     exits 0 compile softmax.mlir --emit plan

@@ -550,3 +550,38 @@ func.func @strides() {
   check.expect_eq %conv, %t2_1 : tensor<1x11x11x33xf32>
   return
 }
+
+// -----
+
+// lines that are packed in passing: batches, two contracted axes, columns that panels do not divide
+func.func @passing() {
+  %ai = stablehlo.iota dim = 0 : tensor<49500xi32>
+  %am = stablehlo.constant dense<7> : tensor<49500xi32>
+  %ap = stablehlo.multiply %ai, %am : tensor<49500xi32>
+  %ad = stablehlo.constant dense<13> : tensor<49500xi32>
+  %ar = stablehlo.remainder %ap, %ad : tensor<49500xi32>
+  %ao = stablehlo.constant dense<6> : tensor<49500xi32>
+  %as = stablehlo.subtract %ar, %ao : tensor<49500xi32>
+  %ac = stablehlo.convert %as : (tensor<49500xi32>) -> tensor<49500xf32>
+  %a = stablehlo.reshape %ac : (tensor<49500xf32>) -> tensor<2x33x3x250xf32>
+  %bi = stablehlo.iota dim = 0 : tensor<109500xi32>
+  %bm = stablehlo.constant dense<5> : tensor<109500xi32>
+  %bp = stablehlo.multiply %bi, %bm : tensor<109500xi32>
+  %bd = stablehlo.constant dense<11> : tensor<109500xi32>
+  %br = stablehlo.remainder %bp, %bd : tensor<109500xi32>
+  %bo = stablehlo.constant dense<5> : tensor<109500xi32>
+  %bs = stablehlo.subtract %br, %bo : tensor<109500xi32>
+  %bc = stablehlo.convert %bs : (tensor<109500xi32>) -> tensor<109500xf32>
+  %b = stablehlo.reshape %bc : (tensor<109500xf32>) -> tensor<2x3x250x73xf32>
+  %u, %v = stablehlo.optimization_barrier %a, %b : tensor<2x33x3x250xf32>, tensor<2x3x250x73xf32>
+  %dot = stablehlo.dot_general %u, %v, batching_dims = [0] x [0], contracting_dims = [2, 3] x [1, 2]
+      : (tensor<2x33x3x250xf32>, tensor<2x3x250x73xf32>) -> tensor<2x33x73xf32>
+  %x = stablehlo.broadcast_in_dim %a, dims = [0, 1, 3, 4] : (tensor<2x33x3x250xf32>) -> tensor<2x33x73x3x250xf32>
+  %y = stablehlo.broadcast_in_dim %b, dims = [0, 3, 4, 2] : (tensor<2x3x250x73xf32>) -> tensor<2x33x73x3x250xf32>
+  %xy = stablehlo.multiply %x, %y : tensor<2x33x73x3x250xf32>
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %sum = stablehlo.reduce(%xy init: %zero) applies stablehlo.add across dimensions = [3, 4]
+      : (tensor<2x33x73x3x250xf32>, tensor<f32>) -> tensor<2x33x73xf32>
+  check.expect_eq %dot, %sum : tensor<2x33x73xf32>
+  return
+}
