@@ -92,6 +92,16 @@ void file_close(struct file *f) {
     *f = (struct file){.al = f->al};
 }
 
+void file_pages_wanted(const char *p, size_t n) {
+#ifdef MADV_POPULATE_READ
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), from = (uintptr_t)p & ~(page - 1);
+    madvise((void *)from, (uintptr_t)p + n - from, MADV_POPULATE_READ);
+#else
+    (void)p;
+    (void)n;
+#endif
+}
+
 void file_pages_done(const char *p, size_t n) {
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), from = ((uintptr_t)p + page - 1) & ~(page - 1);
     uintptr_t to = ((uintptr_t)p + n) & ~(page - 1);

@@ -17,6 +17,8 @@ hilo_status file_open(const char *path, hilo_allocator al, struct diag_list *d, 
 /* The same of a file that is open, and stays so; `path` is for messages. */
 hilo_status file_open_fd(int fd, const char *path, hilo_allocator al, struct diag_list *d, struct file *out);
 void file_close(struct file *f);
+/* Has a stretch of a mapped file read and its pages mapped, where the system can; what is not is read when it is looked at. */
+void file_pages_wanted(const char *p, size_t n);
 /* Gives back the memory of the whole pages in a stretch of a mapped file; looking at them again reads them again. */
 void file_pages_done(const char *p, size_t n);
 

@@ -371,6 +371,23 @@ static hilo_status convert_packed(struct load *l, struct llm_weight *w, const st
     return HILO_OK;
 }
 
+enum { STRETCH = 256 << 10 }; /* bytes */
+
+static void want_stretches(void *user, void *scratch, int64_t begin, int64_t end) {
+    const struct llm_param *p = user;
+    (void)scratch;
+    size_t from = (size_t)begin * STRETCH, to = (size_t)end * STRETCH;
+    file_pages_wanted((const char *)p->data + from, (to < p->bytes ? to : p->bytes) - from);
+}
+
+/* What is used as it is stored is read and mapped now, by all threads, and not in the middle of the first prompt; but for a
+   model that memory may not hold. */
+static void want_stored(struct load *l, const struct llm_param *p) {
+    double memory = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+    if (p->data && (double)l->m->files.bytes < memory / 2)
+        share(l, (int64_t)((p->bytes + STRETCH - 1) / STRETCH), want_stretches, (void *)(uintptr_t)p);
+}
+
 static hilo_status convert(struct load *l) {
     struct llm_model *m = l->m;
     const struct llm_param *stored = l->params.v;
@@ -380,6 +397,7 @@ static hilo_status convert(struct load *l) {
     for (uint32_t i = 0; i < l->weights.n; i++) {
         struct llm_weight *w = &l->weights.v[i];
         const struct llm_param *from = &stored[w->first];
+        size_t owned = m->nowned;
         w->first = l->params.n;
         if (l->packed.v[i].values)
             HILO_TRY(convert_packed(l, w, from, &l->packed.v[i]));
@@ -388,6 +406,8 @@ static hilo_status convert(struct load *l) {
         else
             for (uint32_t k = 0; k < w->nparams; k++)
                 ARENA_PUSH(&m->arena, &l->params, from[k]);
+        for (uint32_t k = w->first; k < l->params.n && m->nowned == owned; k++)
+            want_stored(l, &l->params.v[k]);
         if (l->progress && l->progress->tell)
             l->progress->tell(l->progress->user, "loading", (double)(i + 1) / (double)l->weights.n);
     }

@@ -3,12 +3,14 @@
 #include "llm/json.h"
 #include "llm/generate.h"
 
+#include <fcntl.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -404,12 +406,35 @@ static void test_prefix(void **state) {
     llm_session_close(s);
 }
 
+/* Weights that are used as they lie in the file are in the process's memory before anything looks at them. */
+static void test_resident(void **state) {
+    (void)state;
+    struct diag_list d;
+    struct llm_model m;
+    uint64_t entry, page = (uint64_t)sysconf(_SC_PAGESIZE);
+    size_t pages = 0;
+    int map = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+    if (map < 0)
+        skip();
+    diag_init(&d, mem_system_allocator());
+    assert_int_equal(llm_model_open(MODEL, LLM_AS_STORED, NULL, NULL, d.al, &d, &m), HILO_OK);
+    for (size_t i = 0; i < m.nparams; i++)
+        for (uint64_t from = (uintptr_t)m.params[i].data, at = from / page; at * page < from + m.params[i].bytes; at++) {
+            assert_int_equal(pread(map, &entry, sizeof entry, (off_t)(at * sizeof entry)), sizeof entry);
+            assert_true(entry >> 63);
+            pages++;
+        }
+    assert_true(pages > 100);
+    close(map);
+    llm_model_close(&m);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_golden), cmocka_unit_test(test_logits), cmocka_unit_test(test_parts),
         cmocka_unit_test(test_batch), cmocka_unit_test(test_growth), cmocka_unit_test(test_long),
         cmocka_unit_test(test_steps), cmocka_unit_test(test_precision), cmocka_unit_test(test_sampling),
-        cmocka_unit_test(test_prefix),
+        cmocka_unit_test(test_prefix), cmocka_unit_test(test_resident),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
