@@ -1,17 +1,18 @@
 /* partition
  * does       turns a program over whole arrays (Shardy) into the program of one of its partitions, which has its share of what
- *            main takes and gives: manual computations are put in place, on the shares that they ask for
+ *            main takes and gives: manual computations are put in place, on the shares that they ask for; what is computed
+ *            element by element of shares is computed as shares
  * requires   nothing; calls of functions that hold manual computations are to be inlined before
  * preserves  nothing
  * cost       linear, and the number of partitions for each value that changes hands
  * example    func @main(%0: tensor<8xf32> {sdy.sharding = <@mesh, [{"x"}]>})  ⇒  func @main(%0: tensor<2xf32>)
  *
- * Nothing outside of manual computations is divided: what other ops need is gathered where it is defined, and each partition
- * computes all of it. A value is there as a whole, as shares, or both; each form is made once, behind its definition, so
- * that it is there for every use. The module says in HLO's words how parameters and results are spread
- * (mhlo.spmd_parameters_shardings, mhlo.spmd_output_sharding), for frameworks that ask. */
+ * Outside of manual computations ops are divided that need nothing of other partitions then (divide.h). What others need is
+ * gathered where it is defined, and each partition computes all of it. A value is there as a whole, as shares, or both; each
+ * form is made once, behind its definition, so that it is there for every use. The module says in HLO's words how parameters
+ * and results are spread (mhlo.spmd_parameters_shardings, mhlo.spmd_output_sharding), for frameworks that ask. */
+#include "opt/divide.h"
 #include "opt/rewrite.h"
-#include "opt/sharding.h"
 
 #include <inttypes.h>
 
@@ -37,7 +38,7 @@ struct partition {
     ir_op func;
     uint32_t partitions, replicas;
     const int32_t *group;   /* of the computation that is walked */
-    int64_t *scratch;       /* partitions */
+    struct divide *divide;
 };
 
 /* ---- making forms ---------------------------------------------------------------------------- */
@@ -201,8 +202,9 @@ static void add_share(struct partition *c, uint32_t place, const struct sharding
     *end = x;
 }
 
+/* NULL: the whole. */
 static ir_val share_of(struct partition *c, ir_val v, const struct sharding *s) {
-    if (sharding_is_whole(s))
+    if (!s || sharding_is_whole(s))
         return whole_of(c, v);
     uint32_t at = place_of(c, v);
     for (const struct share *x = c->places.v[at].shares; x; x = x->next)
@@ -228,7 +230,7 @@ static void define(struct partition *c, ir_val v, ir_type whole, const struct sh
 
 /* ---- ops ------------------------------------------------------------------------------------- */
 
-static hilo_status walk_block(struct partition *c, ir_block b);
+static hilo_status walk_block(struct partition *c, ir_block b, bool end);
 
 static ir_type whole_type(const struct partition *c, ir_val v) {
     uint32_t at = opt_ids_get(&c->of, v.i);
@@ -293,7 +295,7 @@ static hilo_status manual(struct partition *c, ir_op op) {
         opt_map_set(&c->map, arg, v);
     }
     HILO_TRY(inner_group(c, op, axes, &c->group));
-    HILO_TRY(walk_block(c, body));
+    HILO_TRY(walk_block(c, body, true));
     c->group = outer;
     for (uint32_t i = 0; i < nout; i++) {
         ir_val v = ir_operand(m, ir_terminator(m, body), i);
@@ -337,9 +339,103 @@ static hilo_status constraint(struct partition *c, ir_op op) {
     return HILO_OK;
 }
 
+/* A value of this type as a share of what it was. */
+static void become_share(struct partition *c, ir_val v, const struct sharding *s) {
+    struct ir_module *m = c->map.o->m;
+    ir_type type = ir_val_get(m, v)->type;
+    ir_set_type(m, v, sharding_type(m, s, type));
+    define(c, v, type, s, v);
+}
+
+/* The numbers of this partition's part of the dimension, from those that begin at 0. */
+static void count_on(struct partition *c, ir_op op, const struct sharding *s) {
+    struct ir_module *m = c->map.o->m;
+    uint32_t dim = (uint32_t)ir_prop_i64(m, op, IR_IOTA_iota_dimension);
+    ir_val v = ir_result(m, op, 0);
+    ir_type type = ir_val_get(m, v)->type, part = sharding_type(m, s, type);
+    const struct ir_type_data *t = ir_type_get(m, part);
+    ir_op convert, broadcast, add;
+    ir_set_type(m, v, part);
+    ir_val begin = begin_of(c, v, s->held + (size_t)dim * c->partitions, t->dims[dim]);
+    ir_val number = new_op(c, IR_CONVERT, &begin, 1, ir_type_of(m, t->dtype, NULL, 0), &convert);
+    put_behind(c, begin, convert);
+    ir_val both[2] = {v, new_op(c, IR_BROADCAST_IN_DIM, &number, 1, part, &broadcast)};
+    ir_set_prop(m, broadcast, IR_BROADCAST_IN_DIM_broadcast_dimensions, ir_attr_i64s(m, NULL, 0));
+    put_behind(c, number, broadcast);
+    ir_val sum = new_op(c, IR_ADD, both, 2, part, &add);
+    put_behind(c, both[1], add);
+    define(c, v, type, s, sum);
+}
+
+/* What an op says of the size of its result. */
+static void resize(struct partition *c, ir_op op, const struct sharding *s) {
+    struct ir_module *m = c->map.o->m;
+    ir_type part = sharding_type(m, s, ir_val_get(m, ir_result(m, op, 0))->type);
+    const struct ir_type_data *t = ir_type_get(m, part);
+    size_t n;
+    int64_t sizes[IR_MAX_RANK];
+    if (ir_kind(m, op) == IR_CONSTANT) {
+        const struct ir_attr_data *value = ir_attr_get(m, ir_prop(m, op, IR_CONSTANT_value));
+        ir_set_prop(m, op, IR_CONSTANT_value, ir_attr_dense(m, part, value->data, value->nbytes, true, false));
+    } else if (ir_kind(m, op) == IR_DYNAMIC_SLICE) {
+        ir_set_prop(m, op, IR_DYNAMIC_SLICE_slice_sizes, ir_attr_i64s(m, t->dims, t->rank));
+    } else if (ir_kind(m, op) == IR_SLICE) {
+        const int64_t *old = ir_prop_i64s(m, op, IR_SLICE_limit_indices, &n);
+        for (size_t i = 0; i < n; i++)
+            sizes[i] = s->parts[i] > 1 ? t->dims[i] : old[i];
+        ir_set_prop(m, op, IR_SLICE_limit_indices, ir_attr_i64s(m, sizes, t->rank));
+    } else if (ir_kind(m, op) == IR_GATHER) {
+        const struct sharding *from = divide_operand(c->divide, op, 0);
+        const int64_t *old = ir_prop_i64s(m, op, IR_GATHER_slice_sizes, &n);
+        for (size_t i = 0; i < n; i++) /* dimensions that indices go along stay 1 */
+            sizes[i] = from && old[i] > 1 ? old[i] / from->parts[i] : old[i];
+        ir_set_prop(m, op, IR_GATHER_slice_sizes, ir_attr_i64s(m, sizes, (uint32_t)n));
+    }
+}
+
+/* An op on shares. */
+static void divided(struct partition *c, ir_op op, const struct sharding *s) {
+    struct ir_module *m = c->map.o->m;
+    for (uint32_t i = 0; i < ir_op_get(m, op)->noperands; i++)
+        ir_set_operand(m, op, i, share_of(c, ir_operand(m, op, i), divide_operand(c->divide, op, i)));
+    c->map.o->changes++;
+    if (ir_kind(m, op) == IR_IOTA && s->parts[ir_prop_i64(m, op, IR_IOTA_iota_dimension)] > 1) {
+        count_on(c, op, s);
+        return;
+    }
+    resize(c, op, s);
+    for (uint32_t i = 0; i < ir_op_get(m, op)->nresults; i++)
+        become_share(c, ir_result(m, op, i), s);
+}
+
+/* A while with variables that are shares. */
+static hilo_status divided_loop(struct partition *c, ir_op op) {
+    struct ir_module *m = c->map.o->m;
+    uint32_t n = ir_op_get(m, op)->noperands;
+    ir_block in[2];
+    for (uint32_t r = 0; r < 2; r++)
+        in[r] = ir_region_get(m, ir_op_region(m, op, r))->first;
+    for (uint32_t k = 0; k < n; k++) {
+        const struct sharding *s = divide_of(c->divide, ir_result(m, op, k));
+        ir_set_operand(m, op, k, share_of(c, ir_operand(m, op, k), s));
+        for (int r = 0; r < 2 && s; r++)
+            become_share(c, ir_block_get(m, in[r])->args[k], s);
+        if (s)
+            become_share(c, ir_result(m, op, k), s);
+    }
+    HILO_TRY(walk_block(c, in[0], true));
+    HILO_TRY(walk_block(c, in[1], false));
+    ir_op end = ir_terminator(m, in[1]);
+    for (uint32_t k = 0; k < n; k++)
+        ir_set_operand(m, end, k, share_of(c, ir_operand(m, end, k), divide_of(c->divide, ir_result(m, op, k))));
+    c->map.o->changes++;
+    return HILO_OK;
+}
+
 static hilo_status walk_op(struct partition *c, ir_op op) {
     struct ir_module *m = c->map.o->m;
     enum ir_op_kind kind = ir_kind(m, op);
+    const struct sharding *s = NULL;
     if (kind == IR_SDY_MANUAL_COMPUTATION)
         return manual(c, op);
     if (kind == IR_SDY_SHARDING_CONSTRAINT)
@@ -347,6 +443,14 @@ static hilo_status walk_op(struct partition *c, ir_op op) {
     if (kind == IR_CUSTOM_CALL && c->partitions > 1 && str_starts(ir_prop_str(m, op, IR_CUSTOM_CALL_call_target_name), "SPMD"))
         return ir_op_error(m, c->map.o->d, op, HILO_UNIMPLEMENTED, NULL,
                            "is for an automatic partitioner, which is not supported; use Shardy's shardings");
+    for (uint32_t i = 0; i < ir_op_get(m, op)->nresults && !s; i++)
+        s = divide_of(c->divide, ir_result(m, op, i));
+    if (s && kind == IR_WHILE)
+        return divided_loop(c, op);
+    if (s) {
+        divided(c, op, s);
+        return HILO_OK;
+    }
     for (uint32_t i = 0; i < ir_op_get(m, op)->noperands; i++) {
         ir_val v = whole_of(c, ir_operand(m, op, i));
         if (!IR_SAME(v, ir_operand(m, op, i)))
@@ -354,17 +458,17 @@ static hilo_status walk_op(struct partition *c, ir_op op) {
     }
     for (uint32_t i = 0; i < ir_op_get(m, op)->nregions; i++)
         for (ir_block b = ir_region_get(m, ir_op_region(m, op, i))->first; !IR_NONE(b); b = ir_block_get(m, b)->next)
-            HILO_TRY(walk_block(c, b));
+            HILO_TRY(walk_block(c, b, true));
     return HILO_OK;
 }
 
-static hilo_status walk_block(struct partition *c, ir_block b) {
+/* With `end`, its terminator too. */
+static hilo_status walk_block(struct partition *c, ir_block b, bool end) {
     ir_op next;
     for (ir_op op = ir_block_get(c->map.o->m, b)->first; !IR_NONE(op); op = next) {
         next = ir_op_get(c->map.o->m, op)->next;
-        if (IR_NONE(next) && ir_kind(c->map.o->m, op) == IR_FUNC_RETURN)
-            break; /* see give_results */
-        HILO_TRY(walk_op(c, op));
+        if (!IR_NONE(next) || end)
+            HILO_TRY(walk_op(c, op));
     }
     return HILO_OK;
 }
@@ -463,19 +567,46 @@ static void drop_shardings(struct partition *c, enum ir_slot slot, const int64_t
     ir_set_prop(o->m, c->func, slot, ir_attr_array(o->m, items, list->n));
 }
 
-static hilo_status take_parameters(struct partition *c, struct sharding *in) {
-    struct ir_module *m = c->map.o->m;
-    ir_block body = ir_func_body(m, c->func);
+/* What parameters, results and ops on the way say is where, and what follows from that. */
+static hilo_status decide(struct partition *c, ir_block body, struct sharding *in) {
+    struct opt *o = c->map.o;
+    struct ir_module *m = o->m;
+    ir_op end = ir_terminator(m, body);
+    uint32_t nout = ir_op_get(m, end)->noperands;
+    const struct sharding **results = ARENA_ARRAY(&o->scratch, const struct sharding *, nout + 1);
+    bool said;
+    c->divide = divide_new(o, c->partitions);
     for (uint32_t i = 0; i < ir_block_get(m, body)->nargs; i++) {
         ir_val arg = ir_block_get(m, body)->args[i];
-        ir_type type = ir_val_get(m, arg)->type;
-        bool said;
-        HILO_TRY(port_sharding(c, IR_FUNC_arg_attrs, i, type, &in[i], &said));
-        if (sharding_is_whole(&in[i]))
-            continue;
-        ir_set_type(m, arg, sharding_type(m, &in[i], type));
-        define(c, arg, type, &in[i], arg);
+        HILO_TRY(port_sharding(c, IR_FUNC_arg_attrs, i, ir_val_get(m, arg)->type, &in[i], &said));
+        divide_say(c->divide, arg, &in[i]);
     }
+    for (ir_op op = ir_block_get(m, body)->first; !IR_NONE(op); op = ir_op_get(m, op)->next) {
+        const struct ir_op_data *x = ir_op_get(m, op);
+        if (x->kind != IR_SDY_SHARDING_CONSTRAINT && x->kind != IR_SDY_MANUAL_COMPUTATION)
+            continue;
+        struct sharding *s = ARENA_ARRAY(&o->scratch, struct sharding, x->nresults + 1);
+        ir_type *types = ARENA_ARRAY(&o->scratch, ir_type, x->nresults + 1);
+        sharding_axes axes = NULL;
+        for (uint32_t i = 0; i < x->nresults; i++)
+            types[i] = ir_val_get(m, ir_result(m, op, i))->type;
+        if (x->kind == IR_SDY_MANUAL_COMPUTATION) {
+            HILO_TRY(sharding_read_axes(o, op, ir_prop(m, op, IR_SDY_MANUAL_COMPUTATION_manual_axes), &axes));
+            HILO_TRY(sharding_read_list(o, op, ir_prop(m, op, IR_SDY_MANUAL_COMPUTATION_out_shardings), types, x->nresults,
+                                        c->partitions, axes, s));
+        } else {
+            ir_attr wish = ir_prop(m, op, IR_SDY_SHARDING_CONSTRAINT_sharding);
+            HILO_TRY(sharding_read(o, op, wish, types[0], c->partitions, NULL, s));
+        }
+        for (uint32_t i = 0; i < x->nresults; i++)
+            divide_say(c->divide, ir_result(m, op, i), &s[i]);
+    }
+    for (uint32_t i = 0; i < nout; i++) {
+        struct sharding *s = ARENA_NEW(&o->scratch, struct sharding);
+        HILO_TRY(port_sharding(c, IR_FUNC_res_attrs, i, ir_val_get(m, ir_operand(m, end, i))->type, s, &said));
+        results[i] = said ? s : NULL;
+    }
+    divide_run(c->divide, body, results);
     return HILO_OK;
 }
 
@@ -562,8 +693,11 @@ hilo_status opt_partition(struct opt *o) {
     uint32_t nin = ir_block_get(m, body)->nargs, nout = ir_op_get(m, ir_terminator(m, body))->noperands;
     struct sharding *in = ARENA_ARRAY(&o->scratch, struct sharding, nin + 1);
     struct sharding *out = ARENA_ARRAY(&o->scratch, struct sharding, nout + 1);
-    HILO_TRY(take_parameters(&c, in));
-    HILO_TRY(walk_block(&c, body));
+    HILO_TRY(decide(&c, body, in));
+    for (uint32_t i = 0; i < nin; i++)
+        if (!sharding_is_whole(&in[i]))
+            become_share(&c, ir_block_get(m, body)->args[i], &in[i]);
+    HILO_TRY(walk_block(&c, body, false));
     HILO_TRY(give_results(&c, out));
     ir_type *types = ARENA_ARRAY(&o->scratch, ir_type, nin + nout + 1);
     for (uint32_t i = 0; i < nin; i++)

@@ -146,7 +146,7 @@ def train(devices):
 
 same("training", train)
 
-# ---- programs that nobody has divided by hand: whole arrays on each device ----------------------------------------------------
+# ---- programs that nobody has divided by hand ------------------------------------------------------------------------------
 
 
 def spread(f, *specs):
@@ -156,6 +156,31 @@ def spread(f, *specs):
     return run
 
 
+def accumulated(v):
+    """A loop whose variables are shares, one of which begins as a constant; and one that needs a whole in each turn."""
+    def turn(k, state):
+        total, part, first = state
+        return total + part * k, jnp.cos(part) + total, first[::-1] + v[0]
+
+    return lax.fori_loop(0, 3, turn, (jnp.zeros_like(v), v, v[1]))
+
+
+for name, f in {
+    "element by element": lambda v: jnp.where(v > 0, jnp.sin(v), 2.0) + jnp.arange(24) - jnp.arange(16)[:, None],
+    "random bits": lambda v: jax.random.uniform(jax.random.key(3), v.shape) + v,
+    "a row": lambda v: v[3],
+    "columns": lambda v: v[:, 4:],
+    "every other row": lambda v: v[1::2] * 2,
+    "taken": lambda v: jnp.take(v, jnp.array([3, 1, 20]), 1),
+    "turned": lambda v: v.T + 1,
+    "reversed": lambda v: v[::-1],
+    "joined": lambda v: jnp.concatenate([v, v * 2], 1)[None],
+    "a scan": lambda v: lax.scan(lambda c, e: (c + e, c * e), jnp.zeros(24), v)[1],
+    "a loop of shares": accumulated,
+}.items():
+    for spec in (P("a"), P(None, "b"), P("a", "b"), P("b", "a")):
+        same(f"{name}, {spec}", spread(f, spec), where=name not in ("columns", "every other row", "joined", "a loop of shares"))
+same("rows of one, columns of another", spread(lambda v, u: v @ u.T, P("a"), P("b")))
 same("a sum", spread(lambda v: v.sum(), P("a", "b")), where=False)
 same("a product", spread(lambda v, u: v @ u.T, P("a"), P(None, "b")), where=False)
 same("all replicated", spread(lambda v: v * 2, P()))

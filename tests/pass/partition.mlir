@@ -25,9 +25,9 @@ module attributes {mhlo.num_partitions = 4 : i32, mhlo.spmd_parameters_shardings
     %7 = stablehlo.reshape %6 : (tensor<1xi32>) -> tensor<i32>
     %8 = stablehlo.dynamic_slice %arg1, %3, %7, sizes = [4, 3] : (tensor<8x6xf32>, tensor<i32>, tensor<i32>) -> tensor<4x3xf32>
     %9 = stablehlo.add %arg0, %8 : tensor<4x3xf32>
-    %10 = "stablehlo.all_gather"(%9) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 2], [1, 3]]> : tensor<2x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> : (tensor<4x3xf32>) -> tensor<8x3xf32>
-    %11 = "stablehlo.all_gather"(%10) <{all_gather_dim = 1 : i64, replica_groups = dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> : (tensor<8x3xf32>) -> tensor<8x6xf32>
-    %12 = stablehlo.negate %11 : tensor<8x6xf32>
+    %10 = stablehlo.negate %9 : tensor<4x3xf32>
+    %11 = "stablehlo.all_gather"(%10) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 2], [1, 3]]> : tensor<2x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> : (tensor<4x3xf32>) -> tensor<8x3xf32>
+    %12 = "stablehlo.all_gather"(%11) <{all_gather_dim = 1 : i64, replica_groups = dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> : (tensor<8x3xf32>) -> tensor<8x6xf32>
     %13 = stablehlo.constant dense<[0, 4, 0, 4]> : tensor<4xi32>
     %14 = stablehlo.partition_id : tensor<ui32>
     %15 = stablehlo.dynamic_slice %13, %14, sizes = [1] : (tensor<4xi32>, tensor<ui32>) -> tensor<1xi32>
@@ -100,11 +100,13 @@ module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 2 : i32, m
   }
 }
 // -----
-// Donated parameters go to results of their type: named ones where they still have it, others where there is one.
+// Donated parameters go to results of their type: named ones where they still have it, others where there is one. What nobody
+// divides is computed as a whole.
 module attributes {mhlo.num_partitions = 2 : i32} {
   sdy.mesh @mesh = <["x"=2]>
   func.func @f(%a: tensor<8xf32> {jax.buffer_donor = true, sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}, %b: tensor<8xf32> {tf.aliasing_output = 0 : i32}, %c: tensor<8xf32> {jax.buffer_donor = true}, %d: tensor<8xf32> {tf.aliasing_output = 1 : i32}) -> (tensor<8xf32>, tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) {
-    %0 = stablehlo.add %b, %c : tensor<8xf32>
+    %z = stablehlo.constant dense<0.0> : tensor<f32>
+    %0 = stablehlo.pad %b, %z, low = [2], high = [-2], interior = [0] : (tensor<8xf32>, tensor<f32>) -> tensor<8xf32>
     return %0, %0 : tensor<8xf32>, tensor<8xf32>
   }
 }
@@ -112,13 +114,139 @@ module attributes {mhlo.num_partitions = 2 : i32} {
 module attributes {mhlo.num_partitions = 2 : i32, mhlo.spmd_parameters_shardings = ["{devices=[2]0,1}", "{replicated}", "{replicated}", "{replicated}"], mhlo.spmd_output_sharding = "{{replicated}, {devices=[2]0,1}}"} {
   sdy.mesh @mesh = <["x"=2]>
   func.func @f(%arg0: tensor<4xf32> {tf.aliasing_output = 1 : i32}, %arg1: tensor<8xf32> {tf.aliasing_output = 0 : i32}, %arg2: tensor<8xf32>, %arg3: tensor<8xf32>) -> (tensor<8xf32>, tensor<4xf32>) {
-    %0 = stablehlo.add %arg1, %arg2 : tensor<8xf32>
-    %1 = stablehlo.constant dense<[0, 4]> : tensor<2xi32>
+    %0 = stablehlo.constant dense<0.000000e+00> : tensor<f32>
+    %1 = stablehlo.pad %arg1, %0, low = [2], high = [-2], interior = [0] : (tensor<8xf32>, tensor<f32>) -> tensor<8xf32>
+    %2 = stablehlo.constant dense<[0, 4]> : tensor<2xi32>
+    %3 = stablehlo.partition_id : tensor<ui32>
+    %4 = stablehlo.dynamic_slice %2, %3, sizes = [1] : (tensor<2xi32>, tensor<ui32>) -> tensor<1xi32>
+    %5 = stablehlo.reshape %4 : (tensor<1xi32>) -> tensor<i32>
+    %6 = stablehlo.dynamic_slice %1, %5, sizes = [4] : (tensor<8xf32>, tensor<i32>) -> tensor<4xf32>
+    return %1, %6 : tensor<8xf32>, tensor<4xf32>
+  }
+}
+// -----
+// What is computed of shares, or for them alone, is computed as shares, numbers and constants too; results that say nothing
+// are where they are made.
+module attributes {mhlo.num_partitions = 4 : i32} {
+  sdy.mesh @mesh = <["x"=2, "y"=2]>
+  func.func @f(%a: tensor<8x6xi32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {"y"}]>}, %s: tensor<i32>) -> tensor<8x6xi32> {
+    %0 = stablehlo.iota dim = 0 : tensor<8x6xi32>
+    %1 = stablehlo.broadcast_in_dim %s, dims = [] : (tensor<i32>) -> tensor<8x6xi32>
+    %2 = stablehlo.constant dense<7> : tensor<8x6xi32>
+    %3 = stablehlo.multiply %0, %1 : tensor<8x6xi32>
+    %4 = stablehlo.subtract %3, %2 : tensor<8x6xi32>
+    %5 = stablehlo.xor %a, %4 : tensor<8x6xi32>
+    return %5 : tensor<8x6xi32>
+  }
+}
+// ----- expected
+module attributes {mhlo.num_partitions = 4 : i32, mhlo.spmd_parameters_shardings = ["{devices=[2,2]0,1,2,3}", "{replicated}"], mhlo.spmd_output_sharding = "{devices=[2,2]0,1,2,3}"} {
+  sdy.mesh @mesh = <["x"=2, "y"=2]>
+  func.func @f(%arg0: tensor<4x3xi32>, %arg1: tensor<i32>) -> tensor<4x3xi32> {
+    %0 = stablehlo.iota dim = 0 : tensor<4x3xi32>
+    %1 = stablehlo.constant dense<[0, 0, 4, 4]> : tensor<4xi32>
     %2 = stablehlo.partition_id : tensor<ui32>
-    %3 = stablehlo.dynamic_slice %1, %2, sizes = [1] : (tensor<2xi32>, tensor<ui32>) -> tensor<1xi32>
+    %3 = stablehlo.dynamic_slice %1, %2, sizes = [1] : (tensor<4xi32>, tensor<ui32>) -> tensor<1xi32>
     %4 = stablehlo.reshape %3 : (tensor<1xi32>) -> tensor<i32>
-    %5 = stablehlo.dynamic_slice %0, %4, sizes = [4] : (tensor<8xf32>, tensor<i32>) -> tensor<4xf32>
-    return %0, %5 : tensor<8xf32>, tensor<4xf32>
+    %5 = stablehlo.convert %4 : tensor<i32>
+    %6 = stablehlo.broadcast_in_dim %5, dims = [] : (tensor<i32>) -> tensor<4x3xi32>
+    %7 = stablehlo.add %0, %6 : tensor<4x3xi32>
+    %8 = stablehlo.broadcast_in_dim %arg1, dims = [] : (tensor<i32>) -> tensor<4x3xi32>
+    %9 = stablehlo.constant dense<7> : tensor<4x3xi32>
+    %10 = stablehlo.multiply %7, %8 : tensor<4x3xi32>
+    %11 = stablehlo.subtract %10, %9 : tensor<4x3xi32>
+    %12 = stablehlo.xor %arg0, %11 : tensor<4x3xi32>
+    return %12 : tensor<4x3xi32>
+  }
+}
+// -----
+// Dimensions that an op leaves as they are stay divided; those that it sums, cuts or joins are gathered.
+module attributes {mhlo.num_partitions = 4 : i32} {
+  sdy.mesh @mesh = <["x"=2, "y"=2]>
+  func.func @f(%a: tensor<8x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}, %b: tensor<6x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"y"}]>}, %i: tensor<4xi32> {sdy.sharding = #sdy.sharding<@mesh, [{"y"}]>}) -> (tensor<4x8xf32>, tensor<8xf32>, tensor<6xf32>, tensor<8x4xf32>, tensor<8x1x5xf32>, tensor<8x4xf32>) {
+    %z = stablehlo.constant dense<0.0> : tensor<f32>
+    %n = stablehlo.constant dense<1> : tensor<i32>
+    %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<8x6xf32>, tensor<6x4xf32>) -> tensor<8x4xf32>
+    %1 = stablehlo.transpose %0, dims = [1, 0] : (tensor<8x4xf32>) -> tensor<4x8xf32>
+    %2 = stablehlo.reduce(%a init: %z) applies stablehlo.add across dimensions = [1] : (tensor<8x6xf32>, tensor<f32>) -> tensor<8xf32>
+    %3 = stablehlo.reduce(%a init: %z) applies stablehlo.add across dimensions = [0] : (tensor<8x6xf32>, tensor<f32>) -> tensor<6xf32>
+    %4 = stablehlo.dynamic_slice %a, %n, %n, sizes = [8, 4] : (tensor<8x6xf32>, tensor<i32>, tensor<i32>) -> tensor<8x4xf32>
+    %5 = stablehlo.slice %a [0:8, 1:6] : (tensor<8x6xf32>) -> tensor<8x5xf32>
+    %6 = stablehlo.reshape %5 : (tensor<8x5xf32>) -> tensor<8x1x5xf32>
+    %7 = "stablehlo.gather"(%a, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [0], collapsed_slice_dims = [1], start_index_map = [1], index_vector_dim = 1>, slice_sizes = array<i64: 8, 1>}> : (tensor<8x6xf32>, tensor<4xi32>) -> tensor<8x4xf32>
+    return %1, %2, %3, %4, %6, %7 : tensor<4x8xf32>, tensor<8xf32>, tensor<6xf32>, tensor<8x4xf32>, tensor<8x1x5xf32>, tensor<8x4xf32>
+  }
+}
+// ----- expected
+module attributes {mhlo.num_partitions = 4 : i32, mhlo.spmd_parameters_shardings = ["{devices=[2,1,2]0,1,2,3 last_tile_dim_replicate}", "{devices=[1,2,2]0,2,1,3 last_tile_dim_replicate}", "{devices=[2,2]0,2,1,3 last_tile_dim_replicate}"], mhlo.spmd_output_sharding = "{{devices=[2,2]0,2,1,3}, {devices=[2,2]0,1,2,3 last_tile_dim_replicate}, {replicated}, {devices=[2,1,2]0,1,2,3 last_tile_dim_replicate}, {devices=[2,1,1,2]0,1,2,3 last_tile_dim_replicate}, {devices=[2,2]0,1,2,3}}"} {
+  sdy.mesh @mesh = <["x"=2, "y"=2]>
+  func.func @f(%arg0: tensor<4x6xf32>, %arg1: tensor<6x2xf32>, %arg2: tensor<2xi32>) -> (tensor<2x4xf32>, tensor<4xf32>, tensor<6xf32>, tensor<4x4xf32>, tensor<4x1x5xf32>, tensor<4x2xf32>) {
+    %0 = "stablehlo.all_gather"(%arg0) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 2], [1, 3]]> : tensor<2x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> : (tensor<4x6xf32>) -> tensor<8x6xf32>
+    %1 = stablehlo.constant dense<0.000000e+00> : tensor<f32>
+    %2 = stablehlo.constant dense<1> : tensor<i32>
+    %3 = stablehlo.dot_general %arg0, %arg1, contracting_dims = [1] x [0] : (tensor<4x6xf32>, tensor<6x2xf32>) -> tensor<4x2xf32>
+    %4 = stablehlo.transpose %3, dims = [1, 0] : (tensor<4x2xf32>) -> tensor<2x4xf32>
+    %5 = stablehlo.reduce(%arg0 init: %1) applies stablehlo.add across dimensions = [1] : (tensor<4x6xf32>, tensor<f32>) -> tensor<4xf32>
+    %6 = stablehlo.reduce(%0 init: %1) applies stablehlo.add across dimensions = [0] : (tensor<8x6xf32>, tensor<f32>) -> tensor<6xf32>
+    %7 = stablehlo.dynamic_slice %arg0, %2, %2, sizes = [4, 4] : (tensor<4x6xf32>, tensor<i32>, tensor<i32>) -> tensor<4x4xf32>
+    %8 = stablehlo.slice %arg0 [0:4, 1:6] : (tensor<4x6xf32>) -> tensor<4x5xf32>
+    %9 = stablehlo.reshape %8 : (tensor<4x5xf32>) -> tensor<4x1x5xf32>
+    %10 = "stablehlo.gather"(%arg0, %arg2) <{dimension_numbers = #stablehlo.gather<offset_dims = [0], collapsed_slice_dims = [1], start_index_map = [1], index_vector_dim = 1>, slice_sizes = array<i64: 4, 1>}> : (tensor<4x6xf32>, tensor<2xi32>) -> tensor<4x2xf32>
+    return %4, %5, %6, %7, %9, %10 : tensor<2x4xf32>, tensor<4xf32>, tensor<6xf32>, tensor<4x4xf32>, tensor<4x1x5xf32>, tensor<4x2xf32>
+  }
+}
+// -----
+// Of a loop's variables those are shares whose next value is one, and that it needs no whole of.
+module attributes {mhlo.num_partitions = 2 : i32} {
+  sdy.mesh @mesh = <["x"=2]>
+  func.func @f(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}, %n: tensor<i32>) -> (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) {
+    %z = stablehlo.constant dense<0> : tensor<i32>
+    %c = stablehlo.constant dense<0.0> : tensor<8xf32>
+    %0:4 = stablehlo.while(%i = %z, %u = %a, %v = %c, %w = %a) : tensor<i32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>
+    cond {
+      %1 = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %1 : tensor<i1>
+    } do {
+      %one = stablehlo.constant dense<1> : tensor<i32>
+      %1 = stablehlo.add %i, %one : tensor<i32>
+      %2 = stablehlo.add %u, %v : tensor<8xf32>
+      %3 = stablehlo.add %v, %a : tensor<8xf32>
+      %4 = stablehlo.reverse %w, dims = [0] : tensor<8xf32>
+      %5 = "stablehlo.sort"(%4) <{dimension = 0 : i64}> ({
+      ^bb0(%l: tensor<f32>, %r: tensor<f32>):
+        %6 = stablehlo.compare LT, %l, %r : (tensor<f32>, tensor<f32>) -> tensor<i1>
+        stablehlo.return %6 : tensor<i1>
+      }) : (tensor<8xf32>) -> tensor<8xf32>
+      stablehlo.return %1, %2, %3, %5 : tensor<i32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>
+    }
+    return %0#1, %0#2, %0#3 : tensor<8xf32>, tensor<8xf32>, tensor<8xf32>
+  }
+}
+// ----- expected
+module attributes {mhlo.num_partitions = 2 : i32, mhlo.spmd_parameters_shardings = ["{devices=[2]0,1}", "{replicated}"], mhlo.spmd_output_sharding = "{{devices=[2]0,1}, {devices=[2]0,1}, {replicated}}"} {
+  sdy.mesh @mesh = <["x"=2]>
+  func.func @f(%arg0: tensor<4xf32>, %arg1: tensor<i32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<8xf32>) {
+    %0 = "stablehlo.all_gather"(%arg0) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> : (tensor<4xf32>) -> tensor<8xf32>
+    %1 = stablehlo.constant dense<0> : tensor<i32>
+    %2 = stablehlo.constant dense<0.000000e+00> : tensor<4xf32>
+    %3:4 = stablehlo.while(%arg2 = %1, %arg3 = %arg0, %arg4 = %2, %arg5 = %0) : tensor<i32>, tensor<4xf32>, tensor<4xf32>, tensor<8xf32>
+    cond {
+      %4 = stablehlo.compare LT, %arg2, %arg1 : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %4 : tensor<i1>
+    } do {
+      %5 = stablehlo.constant dense<1> : tensor<i32>
+      %6 = stablehlo.add %arg2, %5 : tensor<i32>
+      %7 = stablehlo.add %arg3, %arg4 : tensor<4xf32>
+      %8 = stablehlo.add %arg4, %arg0 : tensor<4xf32>
+      %9 = stablehlo.reverse %arg5, dims = [0] : tensor<8xf32>
+      %10 = "stablehlo.sort"(%9) <{dimension = 0 : i64}> ({
+      ^bb0(%arg6: tensor<f32>, %arg7: tensor<f32>):
+        %11 = stablehlo.compare LT, %arg6, %arg7 : (tensor<f32>, tensor<f32>) -> tensor<i1>
+        stablehlo.return %11 : tensor<i1>
+      }) : (tensor<8xf32>) -> tensor<8xf32>
+      stablehlo.return %6, %7, %8, %10 : tensor<i32>, tensor<4xf32>, tensor<4xf32>, tensor<8xf32>
+    }
+    return %3#1, %3#2, %3#3 : tensor<4xf32>, tensor<4xf32>, tensor<8xf32>
   }
 }
 // -----

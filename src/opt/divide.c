@@ -1,0 +1,584 @@
+/* Deciding what is computed as shares: see divide.h.
+ *
+ * What is known goes forward, from operands to results, then backward, from uses to what is used by nothing else. A while is
+ * tried with all variables that may be shares, as long as its body needs none of them as a whole, nor makes one otherwise. */
+#include "opt/divide.h"
+
+enum {
+    DIVIDE_KINDS = 256,  /* different shardings; what would need more is not divided */
+    DIVIDE_NESTED = 2,   /* loops in loops; deeper ones compute wholes */
+    DIVIDE_TURNS = 8     /* attempts at a loop */
+};
+
+/* A way to divide a dimension: row 0 is not at all. */
+struct row {
+    int64_t parts;
+    const int32_t *held; /* by partition */
+};
+
+/* A sharding of so many rows: kind 0 is none. */
+struct kind {
+    uint32_t rows[IR_MAX_RANK];
+    struct sharding sharding;
+};
+
+struct divide {
+    struct opt *o;
+    uint32_t partitions, depth;
+    struct { struct row *v; uint32_t n, cap; } rows;
+    struct { struct kind *v; uint32_t n, cap; } kinds;
+    struct opt_ids of;   /* by value: its kind */
+    struct opt_ids need; /* by value: what uses so far ask for: 0 = nothing, 1 + kind; they disagree: the whole */
+    struct opt_ids at;   /* by op that is divided: where in `taken` the kinds of its operands begin */
+    struct { uint32_t *v; uint32_t n, cap; } taken;
+};
+
+static void forward(struct divide *d, ir_block b);
+static void backward(struct divide *d, ir_block b);
+
+/* ---- kinds ----------------------------------------------------------------------------------- */
+
+/* The number of a row; DIVIDE_KINDS when there are too many. */
+static uint32_t row_of(struct divide *d, int64_t parts, const int32_t *held) {
+    uint32_t r = 0;
+    if (parts == 1)
+        return 0;
+    for (r = 1; r < d->rows.n; r++)
+        if (d->rows.v[r].parts == parts && memcmp(d->rows.v[r].held, held, d->partitions * sizeof *held) == 0)
+            return r;
+    struct row row = {parts, held};
+    if (r < DIVIDE_KINDS)
+        ARENA_PUSH(&d->o->scratch, &d->rows, row);
+    return r;
+}
+
+/* Every tile is held by as many partitions as any other. */
+static bool is_even(struct divide *d, const uint32_t *rows, uint32_t rank) {
+    int64_t tiles = 1;
+    for (uint32_t i = 0; i < rank; i++) {
+        if (d->rows.v[rows[i]].parts > d->partitions / tiles)
+            return false;
+        tiles *= d->rows.v[rows[i]].parts;
+    }
+    uint32_t *count = ARENA_ARRAY(&d->o->scratch, uint32_t, (size_t)tiles);
+    memset(count, 0, (size_t)tiles * sizeof *count);
+    for (uint32_t p = 0; p < d->partitions; p++) {
+        int64_t tile = 0;
+        for (uint32_t i = 0; i < rank; i++)
+            tile = rows[i] ? tile * d->rows.v[rows[i]].parts + d->rows.v[rows[i]].held[p] : tile;
+        if (++count[tile] > d->partitions / tiles)
+            return false;
+    }
+    return d->partitions % tiles == 0;
+}
+
+/* The number of a kind; false when there is none, or there are too many. */
+static bool kind_of(struct divide *d, const uint32_t *rows, uint32_t rank, uint32_t *out) {
+    bool whole = true;
+    for (uint32_t i = 0; i < rank; i++)
+        whole = whole && !rows[i];
+    *out = 0;
+    if (whole)
+        return true;
+    for (uint32_t k = 1; k < d->kinds.n; k++)
+        if (d->kinds.v[k].sharding.rank == rank && memcmp(d->kinds.v[k].rows, rows, rank * sizeof *rows) == 0) {
+            *out = k;
+            return true;
+        }
+    if (d->kinds.n == DIVIDE_KINDS || !is_even(d, rows, rank))
+        return false;
+    struct arena *a = &d->o->scratch;
+    int64_t *parts = ARENA_ARRAY(a, int64_t, rank);
+    int32_t *held = ARENA_ARRAY(a, int32_t, (size_t)rank * d->partitions);
+    struct kind kind = {.sharding = {rank, parts, held}};
+    for (uint32_t i = 0; i < rank; i++) {
+        kind.rows[i] = rows[i];
+        parts[i] = d->rows.v[rows[i]].parts;
+        memcpy(held + (size_t)i * d->partitions, d->rows.v[rows[i]].held, d->partitions * sizeof *held);
+    }
+    ARENA_PUSH(a, &d->kinds, kind);
+    *out = d->kinds.n - 1;
+    return true;
+}
+
+static bool kind_read(struct divide *d, const struct sharding *s, uint32_t *out) {
+    uint32_t rows[IR_MAX_RANK];
+    for (uint32_t i = 0; i < s->rank; i++) {
+        rows[i] = row_of(d, s->parts[i], s->held + (size_t)i * d->partitions);
+        if (rows[i] == DIVIDE_KINDS)
+            return false;
+    }
+    return kind_of(d, rows, s->rank, out);
+}
+
+/* ---- ops ------------------------------------------------------------------------------------- */
+
+static bool plain(const struct ir_module *m, ir_val v) {
+    const struct ir_type_data *t = ir_val_type(m, v);
+    return t->kind == IR_TYPE_TENSOR && !t->quant && ir_type_is_static(t);
+}
+
+/* An op whose results may be shares: those of one share each, from shares of its operands. */
+static bool divides(const struct ir_module *m, ir_op op) {
+    const struct ir_op_data *x = ir_op_get(m, op);
+    const struct ir_op_info *info = ir_op_info((enum ir_op_kind)x->kind);
+    const unsigned traits = IR_T_ELEMENTWISE | IR_T_PURE | IR_T_BROADCASTING;
+    switch ((enum ir_op_kind)x->kind) {
+    case IR_CONSTANT:
+        if (!ir_attr_get(m, ir_prop(m, op, IR_CONSTANT_value))->splat)
+            return false;
+        break;
+    case IR_IOTA: case IR_BROADCAST_IN_DIM: case IR_RESHAPE: case IR_TRANSPOSE: case IR_REVERSE: case IR_CONCATENATE:
+    case IR_SLICE: case IR_DYNAMIC_SLICE: case IR_DYNAMIC_UPDATE_SLICE: case IR_REDUCE: case IR_DOT_GENERAL:
+    case IR_GATHER:
+        break;
+    default:
+        if ((info->traits & traits) != (IR_T_ELEMENTWISE | IR_T_PURE) || x->nregions)
+            return false;
+    }
+    for (uint32_t i = 0; i < x->noperands; i++)
+        if (!plain(m, x->operands[i]))
+            return false;
+    for (uint32_t i = 0; i < x->nresults; i++)
+        if (!plain(m, ir_result(m, op, i)))
+            return false;
+    return x->nresults > 0;
+}
+
+static bool listed(const int64_t *v, size_t n, int64_t x) {
+    for (size_t i = 0; i < n; i++)
+        if (v[i] == x)
+            return true;
+    return false;
+}
+
+/* Of the dimensions of a reshape's operand that are not of one element, the k-th is the k-th of such of the result, where all
+   of them are. */
+static int64_t reshaped(const struct ir_type_data *from, const struct ir_type_data *to, uint32_t dim) {
+    int64_t out = -1;
+    uint32_t k = 0;
+    for (uint32_t i = 0; i < from->rank; i++) {
+        if (from->dims[i] == 1)
+            continue;
+        while (k < to->rank && to->dims[k] == 1)
+            k++;
+        if (k == to->rank || to->dims[k] != from->dims[i])
+            return -1;
+        if (i == dim)
+            out = k;
+        k++;
+    }
+    return out;
+}
+
+/* Batching dimensions of the result come first, then those of lhs, then those of rhs. */
+static int64_t contracted(const struct ir_module *m, ir_op op, uint32_t i, uint32_t dim) {
+    ir_attr numbers = ir_prop(m, op, IR_DOT_GENERAL_dot_dimension_numbers);
+    static const enum ir_field_slot batch[] = {IR_DOT_lhs_batching_dimensions_F, IR_DOT_rhs_batching_dimensions_F};
+    static const enum ir_field_slot summed[] = {IR_DOT_lhs_contracting_dimensions_F, IR_DOT_rhs_contracting_dimensions_F};
+    size_t nbatch, nsummed;
+    const int64_t *b = ir_field_dims(m, numbers, batch[i], &nbatch), *s = ir_field_dims(m, numbers, summed[i], &nsummed);
+    for (size_t k = 0; k < nbatch; k++)
+        if (b[k] == dim)
+            return (int64_t)k;
+    if (listed(s, nsummed, dim))
+        return -1;
+    int64_t at = (int64_t)nbatch;
+    if (i == 1)
+        at = ir_val_type(m, ir_operand(m, op, 0))->rank - (int64_t)nsummed; /* batching ones counted */
+    for (uint32_t k = 0; k < dim; k++)
+        at += !listed(b, nbatch, k) && !listed(s, nsummed, k);
+    return at;
+}
+
+/* Dimensions of slices that are as long as the operand, or that indices go along. */
+static int64_t gathered(const struct ir_module *m, ir_op op, uint32_t i, uint32_t dim) {
+    ir_attr numbers = ir_prop(m, op, IR_GATHER_dimension_numbers);
+    size_t noffset, ncollapsed, nbatch, n;
+    const int64_t *offset = ir_field_dims(m, numbers, IR_GATHER_offset_dims_F, &noffset);
+    const int64_t *collapsed = ir_field_dims(m, numbers, IR_GATHER_collapsed_slice_dims_F, &ncollapsed);
+    const int64_t *batch = ir_field_dims(m, numbers, IR_GATHER_operand_batching_dims_F, &nbatch);
+    const int64_t *along = ir_field_dims(m, numbers, IR_GATHER_start_indices_batching_dims_F, &n);
+    int64_t vector = ir_field_i64(m, numbers, IR_GATHER_index_vector_dim_F), out = 0, skip;
+    if (i == 0 && !listed(batch, nbatch, dim)) {
+        if (listed(collapsed, ncollapsed, dim))
+            return -1;
+        for (uint32_t k = 0; k < dim; k++)
+            out += !listed(collapsed, ncollapsed, k) && !listed(batch, nbatch, k);
+        return offset[out];
+    }
+    int64_t of = dim; /* the dimension of the indices */
+    for (size_t k = 0; i == 0 && k < nbatch; k++)
+        if (batch[k] == dim)
+            of = along[k];
+    if (of == vector)
+        return -1;
+    for (skip = of - (of > vector); listed(offset, noffset, out) || skip--; out++)
+        ;
+    return out;
+}
+
+/* The dimension of the results that dimension `dim` of operand i is; -1 when the whole of it is needed, or it is one element
+   for many. */
+static int64_t becomes(const struct ir_module *m, ir_op op, uint32_t i, uint32_t dim) {
+    const struct ir_op_data *x = ir_op_get(m, op);
+    const struct ir_type_data *from = ir_val_type(m, x->operands[i]), *to = ir_val_type(m, ir_result(m, op, 0));
+    size_t n;
+    int64_t out = -1;
+    switch ((enum ir_op_kind)x->kind) {
+    case IR_BROADCAST_IN_DIM:
+        out = ir_prop_i64s(m, op, IR_BROADCAST_IN_DIM_broadcast_dimensions, &n)[dim];
+        break;
+    case IR_RESHAPE:
+        out = reshaped(from, to, dim);
+        break;
+    case IR_TRANSPOSE: {
+        const int64_t *order = ir_prop_i64s(m, op, IR_TRANSPOSE_permutation, &n);
+        for (uint32_t k = 0; k < to->rank; k++)
+            out = order[k] == dim ? (int64_t)k : out;
+        break;
+    }
+    case IR_CONCATENATE:
+        out = ir_prop_i64(m, op, IR_CONCATENATE_dimension) == dim ? -1 : (int64_t)dim;
+        break;
+    case IR_REDUCE: {
+        const int64_t *gone = ir_prop_i64s(m, op, IR_REDUCE_dimensions, &n);
+        if (i >= x->noperands / 2 || listed(gone, n, dim))
+            return -1;
+        out = dim;
+        for (size_t k = 0; k < n; k++)
+            out -= gone[k] < dim;
+        break;
+    }
+    case IR_DOT_GENERAL:
+        out = contracted(m, op, i, dim);
+        break;
+    case IR_GATHER:
+        out = gathered(m, op, i, dim);
+        break;
+    case IR_DYNAMIC_UPDATE_SLICE: /* along what is updated, all is needed */
+        if (i < 2 && ir_val_type(m, x->operands[0])->dims[dim] == ir_val_type(m, x->operands[1])->dims[dim])
+            out = dim;
+        break;
+    default: /* a slice, a reverse, or element by element, where scalars are for all of them */
+        out = from->rank == to->rank ? (int64_t)dim : -1;
+    }
+    return out >= 0 && out < to->rank && from->dims[dim] == to->dims[out] ? out : -1;
+}
+
+/* Every partition can make its part of this dimension of the result, which is in no operand. */
+static bool makes(const struct ir_module *m, ir_op op, uint32_t dim) {
+    switch (ir_kind(m, op)) {
+    case IR_CONSTANT:
+        return true;
+    case IR_BROADCAST_IN_DIM: /* dimensions of one element are not becoming one of many */
+        return true;
+    case IR_IOTA: {
+        const struct ir_dtype_info *t = ir_dtype_get(ir_val_type(m, ir_result(m, op, 0))->dtype);
+        return ir_prop_i64(m, op, IR_IOTA_iota_dimension) != dim ||
+               ((t->cls == IR_SINT || t->cls == IR_UINT) && t->bits >= 32); /* others cannot count on from anywhere */
+    }
+    default:
+        return false;
+    }
+}
+
+static bool is_reversed(const struct ir_module *m, ir_op op, uint32_t dim) {
+    size_t n;
+    const int64_t *dims = ir_prop_i64s(m, op, IR_REVERSE_dimensions, &n);
+    return listed(dims, n, dim);
+}
+
+/* The row with the last part where the first one was. */
+static uint32_t mirrored(struct divide *d, uint32_t row) {
+    int64_t parts = d->rows.v[row].parts;
+    int32_t *held = ARENA_ARRAY(&d->o->scratch, int32_t, d->partitions);
+    for (uint32_t p = 0; p < d->partitions; p++)
+        held[p] = (int32_t)(parts - 1 - d->rows.v[row].held[p]);
+    return row_of(d, parts, held);
+}
+
+/* What an op with results of that kind needs of operand i. */
+static bool operand_kind(struct divide *d, ir_op op, uint32_t result, uint32_t i, uint32_t *out) {
+    const struct ir_module *m = d->o->m;
+    uint32_t rows[IR_MAX_RANK], rank = ir_val_type(m, ir_operand(m, op, i))->rank;
+    for (uint32_t k = 0; k < rank; k++) {
+        int64_t to = becomes(m, op, i, k);
+        rows[k] = to < 0 ? 0 : d->kinds.v[result].rows[to];
+        if (rows[k] && ir_kind(m, op) == IR_REVERSE && is_reversed(m, op, k))
+            rows[k] = mirrored(d, rows[k]);
+        if (rows[k] == DIVIDE_KINDS)
+            return false;
+    }
+    return kind_of(d, rows, rank, out);
+}
+
+/* The op can have results of that kind. */
+static bool can_be(struct divide *d, ir_op op, uint32_t kind) {
+    const struct ir_module *m = d->o->m;
+    const struct ir_op_data *x = ir_op_get(m, op);
+    const struct kind *k = &d->kinds.v[kind];
+    uint32_t unused;
+    for (uint32_t r = 0; r < k->sharding.rank; r++) {
+        bool found = !k->rows[r] || makes(m, op, r);
+        for (uint32_t i = 0; i < x->noperands && !found; i++)
+            for (uint32_t dim = 0; dim < ir_val_type(m, x->operands[i])->rank && !found; dim++)
+                found = becomes(m, op, i, dim) == r;
+        if (!found)
+            return false;
+    }
+    for (uint32_t i = 0; i < x->noperands; i++)
+        if (!operand_kind(d, op, kind, i, &unused))
+            return false;
+    return true;
+}
+
+/* The kind that results have by the op's operands; of dimensions that cannot both be divided as operands say, the first. */
+static uint32_t result_kind(struct divide *d, ir_op op) {
+    const struct ir_module *m = d->o->m;
+    const struct ir_op_data *x = ir_op_get(m, op);
+    uint32_t rows[IR_MAX_RANK] = {0}, rank = ir_val_type(m, ir_result(m, op, 0))->rank, out = 0;
+    for (uint32_t i = 0; i < x->noperands; i++) {
+        uint32_t from = opt_ids_get(&d->of, x->operands[i].i);
+        for (uint32_t dim = 0; from && dim < ir_val_type(m, x->operands[i])->rank; dim++) {
+            int64_t to = d->kinds.v[from].rows[dim] ? becomes(m, op, i, dim) : -1;
+            if (to < 0 || rows[to])
+                continue;
+            uint32_t tried;
+            rows[to] = d->kinds.v[from].rows[dim];
+            if (kind_of(d, rows, rank, &tried))
+                out = tried;
+            else
+                rows[to] = 0;
+        }
+    }
+    return out;
+}
+
+/* ---- what is known, what is needed ----------------------------------------------------------- */
+
+static void set_results(struct divide *d, ir_op op, uint32_t kind) {
+    for (uint32_t i = 0; i < ir_op_get(d->o->m, op)->nresults; i++)
+        opt_ids_set(&d->of, ir_result(d->o->m, op, i).i, kind);
+}
+
+static uint32_t needed(const struct divide *d, ir_val v) {
+    uint32_t n = opt_ids_get(&d->need, v.i);
+    return n ? n - 1 : 0;
+}
+
+static void need(struct divide *d, ir_val v, uint32_t kind) {
+    uint32_t old = opt_ids_get(&d->need, v.i);
+    opt_ids_set(&d->need, v.i, old && old != 1 + kind ? 1 : 1 + kind);
+}
+
+/* All that the op, and what is inside of it, uses. */
+static void need_wholes(struct divide *d, ir_op op) {
+    const struct ir_module *m = d->o->m;
+    const struct ir_op_data *x = ir_op_get(m, op);
+    for (uint32_t i = 0; i < x->noperands; i++)
+        need(d, x->operands[i], 0);
+    for (uint32_t r = 0; r < x->nregions; r++)
+        for (ir_block b = ir_region_get(m, ir_op_region(m, op, r))->first; !IR_NONE(b); b = ir_block_get(m, b)->next)
+            for (ir_op in = ir_block_get(m, b)->first; !IR_NONE(in); in = ir_op_get(m, in)->next)
+                need_wholes(d, in);
+}
+
+/* Nothing is known of what the block defines, and nothing needed. */
+static void forget(struct divide *d, ir_block b) {
+    const struct ir_module *m = d->o->m;
+    for (uint32_t i = 0; i < ir_block_get(m, b)->nargs; i++) {
+        opt_ids_set(&d->of, ir_block_get(m, b)->args[i].i, 0);
+        opt_ids_set(&d->need, ir_block_get(m, b)->args[i].i, 0);
+    }
+    for (ir_op op = ir_block_get(m, b)->first; !IR_NONE(op); op = ir_op_get(m, op)->next) {
+        const struct ir_op_data *x = ir_op_get(m, op);
+        for (uint32_t i = 0; i < x->nresults; i++) {
+            opt_ids_set(&d->of, ir_result(m, op, i).i, 0);
+            opt_ids_set(&d->need, ir_result(m, op, i).i, 0);
+        }
+        for (uint32_t r = 0; r < x->nregions; r++)
+            for (ir_block in = ir_region_get(m, ir_op_region(m, op, r))->first; !IR_NONE(in); in = ir_block_get(m, in)->next)
+                forget(d, in);
+    }
+}
+
+/* ---- loops ----------------------------------------------------------------------------------- */
+
+/* With variables of these kinds: takes those back that this is not good for, adds those that the body makes as shares and that
+   are not tried yet, and answers how many they are. */
+static uint32_t try_loop(struct divide *d, ir_op op, const ir_block *in, uint32_t *kinds, bool *tried) {
+    const struct ir_module *m = d->o->m;
+    uint32_t n = ir_op_get(m, op)->noperands, changed = 0;
+    ir_op end = ir_terminator(m, in[1]);
+    for (int r = 0; r < 2; r++) {
+        forget(d, in[r]);
+        for (uint32_t k = 0; k < n; k++)
+            opt_ids_set(&d->of, ir_block_get(m, in[r])->args[k].i, kinds[k]);
+        forward(d, in[r]);
+    }
+    need_wholes(d, ir_terminator(m, in[0]));
+    for (uint32_t k = 0; k < n; k++)
+        need(d, ir_operand(m, end, k), kinds[k]);
+    for (int r = 0; r < 2; r++)
+        backward(d, in[r]);
+    for (uint32_t k = 0; k < n; k++) {
+        uint32_t made = opt_ids_get(&d->of, ir_operand(m, end, k).i), old = kinds[k];
+        bool good = made == old;
+        for (int r = 0; r < 2; r++) {
+            uint32_t asked = opt_ids_get(&d->need, ir_block_get(m, in[r])->args[k].i);
+            good = good && (!asked || asked == 1 + old);
+        }
+        if (old && !good)
+            kinds[k] = 0;
+        else if (!old && !tried[k])
+            kinds[k] = made;
+        tried[k] = tried[k] || kinds[k];
+        changed += kinds[k] != old;
+    }
+    return changed;
+}
+
+static void loop(struct divide *d, ir_op op) {
+    const struct ir_module *m = d->o->m;
+    const struct ir_op_data *x = ir_op_get(m, op);
+    uint32_t *kinds = ARENA_ARRAY(&d->o->scratch, uint32_t, x->noperands + 1), some = 0, changed = 1;
+    bool *tried = ARENA_ARRAY(&d->o->scratch, bool, x->noperands + 1);
+    ir_block in[2];
+    for (uint32_t k = 0; k < x->noperands; k++) {
+        ir_val v = ir_result(m, op, k);
+        kinds[k] = opt_ids_get(&d->of, x->operands[k].i);
+        if (!kinds[k] && plain(m, v))
+            kinds[k] = opt_ids_get(&d->of, v.i) ? opt_ids_get(&d->of, v.i) : needed(d, v);
+        tried[k] = kinds[k] != 0;
+        some += kinds[k] != 0;
+    }
+    for (uint32_t r = 0; r < 2; r++)
+        in[r] = ir_region_get(m, ir_op_region(m, op, r))->first;
+    if (!some || d->depth == DIVIDE_NESTED)
+        return;
+    d->depth++;
+    for (int turn = 0; turn < DIVIDE_TURNS && changed; turn++)
+        changed = try_loop(d, op, in, kinds, tried);
+    d->depth--;
+    for (uint32_t k = 0; k < x->noperands; k++)
+        opt_ids_set(&d->of, ir_result(m, op, k).i, changed ? 0 : kinds[k]);
+    for (int r = 0; r < 2 && changed; r++)
+        forget(d, in[r]);
+}
+
+static void loop_needs(struct divide *d, ir_op op) {
+    const struct ir_module *m = d->o->m;
+    loop(d, op);
+    bool divided = false;
+    for (uint32_t k = 0; k < ir_op_get(m, op)->noperands; k++)
+        divided = divided || opt_ids_get(&d->of, ir_result(m, op, k).i);
+    if (!divided) {
+        need_wholes(d, op);
+        return;
+    }
+    for (uint32_t k = 0; k < ir_op_get(m, op)->noperands; k++)
+        need(d, ir_operand(m, op, k), opt_ids_get(&d->of, ir_result(m, op, k).i));
+}
+
+/* ---- blocks ---------------------------------------------------------------------------------- */
+
+static void forward(struct divide *d, ir_block b) {
+    const struct ir_module *m = d->o->m;
+    for (ir_op op = ir_block_get(m, b)->first; !IR_NONE(op); op = ir_op_get(m, op)->next) {
+        if (ir_kind(m, op) == IR_WHILE) {
+            loop(d, op);
+        } else if (divides(m, op) && !opt_ids_get(&d->of, ir_result(m, op, 0).i)) {
+            uint32_t kind = result_kind(d, op);
+            if (kind && can_be(d, op, kind))
+                set_results(d, op, kind);
+        }
+    }
+}
+
+/* Of all ops but the terminator, whose needs are known. */
+static void backward(struct divide *d, ir_block b) {
+    const struct ir_module *m = d->o->m;
+    for (ir_op op = ir_op_get(m, ir_terminator(m, b))->prev; !IR_NONE(op); op = ir_op_get(m, op)->prev) {
+        const struct ir_op_data *x = ir_op_get(m, op);
+        if (x->kind == IR_WHILE) {
+            loop_needs(d, op);
+            continue;
+        }
+        if (x->kind == IR_SDY_SHARDING_CONSTRAINT) {
+            need(d, x->operands[0], opt_ids_get(&d->of, ir_result(m, op, 0).i));
+            continue;
+        }
+        if (!divides(m, op)) {
+            need_wholes(d, op);
+            continue;
+        }
+        ir_val v = ir_result(m, op, 0);
+        if (!opt_ids_get(&d->of, v.i) && x->nresults == 1 && needed(d, v) && can_be(d, op, needed(d, v)))
+            set_results(d, op, needed(d, v));
+        uint32_t kind = opt_ids_get(&d->of, v.i), asked;
+        for (uint32_t i = 0; i < x->noperands; i++)
+            need(d, x->operands[i], kind && operand_kind(d, op, kind, i, &asked) ? asked : 0);
+    }
+}
+
+/* What ops take, while all values have the types of wholes. */
+static void note(struct divide *d, ir_block b) {
+    const struct ir_module *m = d->o->m;
+    for (ir_op op = ir_block_get(m, b)->first; !IR_NONE(op); op = ir_op_get(m, op)->next) {
+        if (ir_kind(m, op) == IR_WHILE) {
+            for (uint32_t r = 0; r < 2; r++)
+                note(d, ir_region_get(m, ir_op_region(m, op, r))->first);
+            continue;
+        }
+        uint32_t kind = divides(m, op) ? opt_ids_get(&d->of, ir_result(m, op, 0).i) : 0, taken;
+        if (kind)
+            opt_ids_set(&d->at, op.i, d->taken.n);
+        for (uint32_t i = 0; i < ir_op_get(m, op)->noperands && kind; i++) {
+            taken = 0; /* there is one, as can_be found */
+            (void)operand_kind(d, op, kind, i, &taken);
+            ARENA_PUSH(&d->o->scratch, &d->taken, taken);
+        }
+    }
+}
+
+/* ---- entry ----------------------------------------------------------------------------------- */
+
+struct divide *divide_new(struct opt *o, uint32_t partitions) {
+    struct divide *d = ARENA_NEW(&o->scratch, struct divide);
+    *d = (struct divide){.o = o, .partitions = partitions, .of = {.a = &o->scratch}, .need = {.a = &o->scratch},
+                         .at = {.a = &o->scratch}};
+    int32_t *zeros = ARENA_ARRAY(&o->scratch, int32_t, partitions);
+    memset(zeros, 0, partitions * sizeof *zeros);
+    ARENA_PUSH(&o->scratch, &d->rows, ((struct row){1, zeros}));
+    ARENA_PUSH(&o->scratch, &d->kinds, (struct kind){.sharding = {.rank = 0}});
+    return d;
+}
+
+void divide_say(struct divide *d, ir_val v, const struct sharding *s) {
+    uint32_t kind;
+    if (plain(d->o->m, v) && kind_read(d, s, &kind))
+        opt_ids_set(&d->of, v.i, kind);
+}
+
+void divide_run(struct divide *d, ir_block body, const struct sharding *const *results) {
+    const struct ir_module *m = d->o->m;
+    ir_op end = ir_terminator(m, body);
+    uint32_t kind;
+    forward(d, body);
+    for (uint32_t i = 0; i < ir_op_get(m, end)->noperands; i++)
+        if (results[i])
+            need(d, ir_operand(m, end, i), kind_read(d, results[i], &kind) ? kind : 0);
+    backward(d, body);
+    note(d, body);
+}
+
+const struct sharding *divide_of(const struct divide *d, ir_val v) {
+    uint32_t kind = opt_ids_get(&d->of, v.i);
+    return kind ? &d->kinds.v[kind].sharding : NULL;
+}
+
+const struct sharding *divide_operand(const struct divide *d, ir_op op, uint32_t i) {
+    uint32_t kind = d->taken.v[opt_ids_get(&d->at, op.i) + i];
+    return kind ? &d->kinds.v[kind].sharding : NULL;
+}
