@@ -505,8 +505,9 @@ static void backward(struct divide *d, ir_block b) {
             loop_needs(d, op);
             continue;
         }
-        if (x->kind == IR_SDY_SHARDING_CONSTRAINT) {
-            need(d, x->operands[0], opt_ids_get(&d->of, ir_result(m, op, 0).i));
+        uint32_t said = x->nresults == 1 ? opt_ids_get(&d->of, ir_result(m, op, 0).i) : 0;
+        if (x->kind == IR_SDY_SHARDING_CONSTRAINT || (x->kind == IR_CUSTOM_CALL && said)) { /* either is a constraint */
+            need(d, x->operands[0], said);
             continue;
         }
         if (!divides(m, op)) {

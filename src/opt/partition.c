@@ -39,6 +39,7 @@ struct partition {
     uint32_t partitions, replicas;
     const int32_t *group;   /* of the computation that is walked */
     struct divide *divide;
+    struct opt_ids older;   /* by op: a constraint of GSPMD's */
 };
 
 /* ---- making forms ---------------------------------------------------------------------------- */
@@ -310,13 +311,32 @@ static hilo_status manual(struct partition *c, ir_op op) {
     return HILO_OK;
 }
 
+/* GSPMD's: a call that gives what it takes. */
+static bool is_older_constraint(const struct ir_module *m, ir_op op) {
+    const struct ir_op_data *x = ir_op_get(m, op);
+    return x->kind == IR_CUSTOM_CALL && str_is(ir_prop_str(m, op, IR_CUSTOM_CALL_call_target_name), "Sharding") &&
+           x->noperands == 1 && x->nresults == 1 &&
+           IR_SAME(ir_val_get(m, x->operands[0])->type, ir_val_get(m, ir_result(m, op, 0))->type);
+}
+
+/* Before or after its operand became shares. */
+static hilo_status read_constraint(struct partition *c, ir_op op, struct sharding *out) {
+    struct opt *o = c->map.o;
+    ir_type type = ir_val_get(o->m, ir_result(o->m, op, 0))->type;
+    if (ir_kind(o->m, op) == IR_SDY_SHARDING_CONSTRAINT)
+        return sharding_read(o, op, ir_prop(o->m, op, IR_SDY_SHARDING_CONSTRAINT_sharding), type, c->partitions, NULL, out);
+    struct str text = ir_attr_as_str(o->m, ir_dict_find(o->m, ir_op_get(o->m, op)->attrs, STR("mhlo.sharding")));
+    if (!sharding_read_hlo(o, text, type, c->partitions, out))
+        *out = sharding_whole(o, ir_type_get(o->m, type)->rank, c->partitions);
+    return HILO_OK;
+}
+
 /* A wish for where a value is to be, which results follow. Inside of manual computations nobody asks. */
 static hilo_status constraint(struct partition *c, ir_op op) {
     struct opt *o = c->map.o;
     ir_val from = ir_operand(o->m, op, 0), to = ir_result(o->m, op, 0);
     struct sharding s;
-    HILO_TRY(sharding_read(o, op, ir_prop(o->m, op, IR_SDY_SHARDING_CONSTRAINT_sharding), ir_val_get(o->m, to)->type,
-                           c->partitions, NULL, &s));
+    HILO_TRY(read_constraint(c, op, &s));
     bool outermost = true;
     for (uint32_t p = 0; p < c->partitions; p++)
         outermost = outermost && c->group[p] == c->group[0];
@@ -438,7 +458,7 @@ static hilo_status walk_op(struct partition *c, ir_op op) {
     const struct sharding *s = NULL;
     if (kind == IR_SDY_MANUAL_COMPUTATION)
         return manual(c, op);
-    if (kind == IR_SDY_SHARDING_CONSTRAINT)
+    if (kind == IR_SDY_SHARDING_CONSTRAINT || opt_ids_get(&c->older, op.i))
         return constraint(c, op);
     if (kind == IR_CUSTOM_CALL && c->partitions > 1 && str_starts(ir_prop_str(m, op, IR_CUSTOM_CALL_call_target_name), "SPMD"))
         return ir_op_error(m, c->map.o->d, op, HILO_UNIMPLEMENTED, NULL,
@@ -490,9 +510,9 @@ static hilo_status port_sharding(struct partition *c, enum ir_slot slot, uint32_
     *said = !IR_NONE(a);
     if (*said)
         return sharding_read(o, c->func, a, type, c->partitions, NULL, out);
-    if (hlo.n && c->partitions > 1 && !str_is(hlo, "{replicated}") && !str_starts(hlo, "{maximal"))
-        return ir_op_error(o->m, o->d, c->func, HILO_UNIMPLEMENTED, NULL,
-                           "is divided by '%.*s', which only an automatic partitioner understands; use Shardy's shardings",
+    *said = *said || hlo.n;
+    if (hlo.n && c->partitions > 1 && !sharding_read_hlo(o, hlo, type, c->partitions, out))
+        return ir_op_error(o->m, o->d, c->func, HILO_UNIMPLEMENTED, NULL, "is divided by '%.*s', which is not supported",
                            (int)(hlo.n < 100 ? hlo.n : 100), hlo.p);
     return HILO_OK;
 }
@@ -583,7 +603,9 @@ static hilo_status decide(struct partition *c, ir_block body, struct sharding *i
     }
     for (ir_op op = ir_block_get(m, body)->first; !IR_NONE(op); op = ir_op_get(m, op)->next) {
         const struct ir_op_data *x = ir_op_get(m, op);
-        if (x->kind != IR_SDY_SHARDING_CONSTRAINT && x->kind != IR_SDY_MANUAL_COMPUTATION)
+        if (c->partitions > 1 && is_older_constraint(m, op))
+            opt_ids_set(&c->older, op.i, 1);
+        else if (x->kind != IR_SDY_SHARDING_CONSTRAINT && x->kind != IR_SDY_MANUAL_COMPUTATION)
             continue;
         struct sharding *s = ARENA_ARRAY(&o->scratch, struct sharding, x->nresults + 1);
         ir_type *types = ARENA_ARRAY(&o->scratch, ir_type, x->nresults + 1);
@@ -595,8 +617,7 @@ static hilo_status decide(struct partition *c, ir_block body, struct sharding *i
             HILO_TRY(sharding_read_list(o, op, ir_prop(m, op, IR_SDY_MANUAL_COMPUTATION_out_shardings), types, x->nresults,
                                         c->partitions, axes, s));
         } else {
-            ir_attr wish = ir_prop(m, op, IR_SDY_SHARDING_CONSTRAINT_sharding);
-            HILO_TRY(sharding_read(o, op, wish, types[0], c->partitions, NULL, s));
+            HILO_TRY(read_constraint(c, op, s));
         }
         for (uint32_t i = 0; i < x->nresults; i++)
             divide_say(c->divide, ir_result(m, op, i), &s[i]);
@@ -683,7 +704,7 @@ hilo_status opt_partition(struct opt *o) {
     ir_op func = find_entry(o);
     if (IR_NONE(func))
         return HILO_OK;
-    struct partition c = {.map = opt_map_new(o), .of = {.a = &o->scratch}, .func = func,
+    struct partition c = {.map = opt_map_new(o), .of = {.a = &o->scratch}, .older = {.a = &o->scratch}, .func = func,
                           .partitions = module_count(m, "mhlo.num_partitions"),
                           .replicas = module_count(m, "mhlo.num_replicas")};
     int32_t *group = ARENA_ARRAY(&o->scratch, int32_t, c.partitions);

@@ -324,6 +324,115 @@ hilo_status sharding_number(struct opt *o, ir_op op, ir_attr a, sharding_axes ax
     return HILO_OK;
 }
 
+/* ---- HLO's words ----------------------------------------------------------------------------- */
+
+/* `[2,4]` or `0,1,2`: at most so many numbers; false when it is something else. */
+static bool numbers_read(struct scan *s, bool brackets, int64_t *v, uint32_t most, uint32_t *n) {
+    *n = 0;
+    if (brackets && !scan_take(s, "["))
+        return false;
+    do {
+        size_t digits = 0;
+        int64_t x = 0;
+        scan_space(s);
+        for (; digits < s->rest.n && digits < 9 && s->rest.p[digits] >= '0' && s->rest.p[digits] <= '9'; digits++)
+            x = x * 10 + (s->rest.p[digits] - '0');
+        if (!digits || *n == most)
+            return false;
+        s->rest.p += digits;
+        s->rest.n -= digits;
+        v[(*n)++] = x;
+    } while (scan_take(s, ","));
+    return !brackets || scan_take(s, "]");
+}
+
+/* Numbers from 0 on, in an array of these sizes whose dimensions are put in another order. */
+static void transposed_read(const int64_t *sizes, const int64_t *order, uint32_t rank, int64_t total, int64_t *out) {
+    for (int64_t i = 0; i < total; i++) {
+        int64_t at[SHARDING_RANK], rest = i, number = 0;
+        for (uint32_t d = rank; d-- > 0; rest /= sizes[order[d]])
+            at[order[d]] = rest % sizes[order[d]];
+        for (uint32_t d = 0; d < rank; d++)
+            number = number * sizes[d] + at[d];
+        out[i] = number;
+    }
+}
+
+/* `<=[4,2]T(1,0)` or `0,1,2`: the partition at each place. */
+static bool places_read(struct scan *s, int64_t total, int64_t *out) {
+    int64_t sizes[SHARDING_RANK], order[SHARDING_RANK], product = 1;
+    uint32_t rank, n, seen = 0;
+    if (!scan_take(s, "<="))
+        return numbers_read(s, false, out, (uint32_t)total, &n) && n == total;
+    if (!numbers_read(s, true, sizes, SHARDING_RANK, &rank))
+        return false;
+    for (uint32_t d = 0; d < rank; d++) {
+        if (sizes[d] < 1 || sizes[d] > total / product)
+            return false;
+        product *= sizes[d];
+        order[d] = d;
+    }
+    if (scan_take(s, "T(") && (!numbers_read(s, false, order, rank, &n) || n != rank || !scan_take(s, ")")))
+        return false;
+    for (uint32_t d = 0; d < rank; d++) {
+        if (order[d] >= rank || (seen >> order[d] & 1))
+            return false;
+        seen |= 1u << order[d];
+    }
+    if (product == total)
+        transposed_read(sizes, order, rank, total, out);
+    return product == total;
+}
+
+/* What is left are dimensions along which all partitions have the same. */
+static bool copies_read(struct scan *s, uint32_t more) {
+    if (scan_take(s, "last_tile_dim_replicate"))
+        return more == 1;
+    if (!scan_take(s, "last_tile_dims={"))
+        return more == 0;
+    for (uint32_t i = 0; i < more; i++)
+        if ((i && !scan_take(s, ",")) || !scan_take(s, "replicated"))
+            return false;
+    return scan_take(s, "}");
+}
+
+bool sharding_read_hlo(struct opt *o, struct str text, ir_type type, uint32_t partitions, struct sharding *out) {
+    const struct ir_type_data *t = ir_type_get(o->m, type);
+    struct scan s = {.o = o, .rest = text};
+    int64_t tiles[SHARDING_RANK], total = 1;
+    uint32_t n;
+    *out = sharding_whole(o, t->rank, partitions);
+    if (str_is(text, "{replicated}") || str_starts(text, "{maximal"))
+        return true;
+    if (!scan_take(&s, "{devices=") || !numbers_read(&s, true, tiles, SHARDING_RANK, &n) || n < t->rank)
+        return false;
+    for (uint32_t d = 0; d < n; d++) {
+        if (tiles[d] < 1 || tiles[d] > partitions / total)
+            return false;
+        total *= tiles[d];
+    }
+    int64_t *at = ARENA_ARRAY(&o->scratch, int64_t, partitions);
+    if (total != partitions || !places_read(&s, total, at) || !copies_read(&s, n - t->rank) || !scan_take(&s, "}"))
+        return false;
+    bool *seen = ARENA_ARRAY(&o->scratch, bool, partitions);
+    memset(seen, 0, partitions * sizeof *seen);
+    for (int64_t i = 0; i < total; i++) {
+        int64_t rest = i;
+        if (at[i] >= partitions || seen[at[i]])
+            return false;
+        seen[at[i]] = true;
+        for (uint32_t d = n; d-- > 0; rest /= tiles[d])
+            if (d < t->rank)
+                ((int32_t *)(uintptr_t)out->held)[(size_t)d * partitions + (size_t)at[i]] = (int32_t)(rest % tiles[d]);
+    }
+    for (uint32_t d = 0; d < t->rank; d++) {
+        if (tiles[d] > 1 && (t->dims[d] == IR_DYNAMIC || t->dims[d] % tiles[d]))
+            return false;
+        ((int64_t *)(uintptr_t)out->parts)[d] = tiles[d];
+    }
+    return s.rest.n == 0;
+}
+
 /* ---- what they say --------------------------------------------------------------------------- */
 
 bool sharding_is_whole(const struct sharding *s) {

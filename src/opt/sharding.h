@@ -7,7 +7,10 @@
 
 #include "opt/opt.h"
 
-enum { SHARDING_PARTITIONS = 4096 }; /* more are refused */
+enum {
+    SHARDING_PARTITIONS = 4096, /* more are refused */
+    SHARDING_RANK = 32          /* dimensions in HLO's words, those of devices too */
+};
 
 struct sharding {
     uint32_t rank;
@@ -31,6 +34,10 @@ hilo_status sharding_read_axes(struct opt *o, ir_op op, ir_attr a, sharding_axes
 /* Partitions that have the same coordinates along these axes get the same number, by the first mesh named in a list of
    shardings; all the same where there is none. `number` has room for all partitions. */
 hilo_status sharding_number(struct opt *o, ir_op op, ir_attr a, sharding_axes axes, uint32_t partitions, int32_t *number);
+
+/* Reads what HLO and GSPMD write, `{devices=[2,1,4]<=[8] last_tile_dim_replicate}`; false for what cannot be read, is manual,
+   or has parts of different sizes. Memory: the scratch arena. */
+bool sharding_read_hlo(struct opt *o, struct str text, ir_type type, uint32_t partitions, struct sharding *out);
 
 /* A sharding of no parts: every partition has all elements. */
 struct sharding sharding_whole(struct opt *o, uint32_t rank, uint32_t partitions);

@@ -250,6 +250,40 @@ module attributes {mhlo.num_partitions = 2 : i32, mhlo.spmd_parameters_shardings
   }
 }
 // -----
+// Older programs say in HLO's words what is where; what they say of parts of different sizes on the way is not followed.
+module attributes {mhlo.num_partitions = 8 : i32} {
+  func.func @f(%a: tensor<8x6xf32> {mhlo.sharding = "{devices=[4,2]<=[2,4]T(1,0)}"}, %b: tensor<8x6xf32> {mhlo.sharding = "{devices=[4,1,2]0,1,2,3,4,5,7,6 last_tile_dim_replicate}"}, %c: tensor<f32> {mhlo.sharding = "{replicated}"}) -> (tensor<8x6xf32>, tensor<8x6xf32>, tensor<8x6xf32> {mhlo.sharding = "{devices=[2,1,2,2]<=[8] last_tile_dims={replicated, replicated}}"}, tensor<f32>) {
+    %0 = stablehlo.negate %a : tensor<8x6xf32>
+    %1 = stablehlo.custom_call @Sharding(%0) {mhlo.sharding = "{devices=[8,1]<=[8]}"} : (tensor<8x6xf32>) -> tensor<8x6xf32>
+    %2 = stablehlo.custom_call @Sharding(%b) {mhlo.sharding = "{devices=[1,8]<=[8]}"} : (tensor<8x6xf32>) -> tensor<8x6xf32>
+    %3 = stablehlo.abs %b : tensor<8x6xf32>
+    return %1, %2, %3, %c : tensor<8x6xf32>, tensor<8x6xf32>, tensor<8x6xf32>, tensor<f32>
+  }
+}
+// ----- expected
+module attributes {mhlo.num_partitions = 8 : i32, mhlo.spmd_parameters_shardings = ["{devices=[4,2]0,4,1,5,2,6,3,7}", "{devices=[4,1,2]0,1,2,3,4,5,6,7 last_tile_dim_replicate}", "{replicated}"], mhlo.spmd_output_sharding = "{{devices=[8,1]0,1,2,3,4,5,6,7}, {devices=[4,1,2]0,1,2,3,4,5,6,7 last_tile_dim_replicate}, {devices=[2,1,4]0,1,2,3,4,5,6,7 last_tile_dim_replicate}, {replicated}}"} {
+  func.func @f(%arg0: tensor<2x3xf32>, %arg1: tensor<2x6xf32>, %arg2: tensor<f32>) -> (tensor<1x6xf32>, tensor<2x6xf32>, tensor<4x6xf32>, tensor<f32>) {
+    %0 = stablehlo.negate %arg0 : tensor<2x3xf32>
+    %1 = "stablehlo.all_gather"(%0) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1, 2, 3], [4, 5, 6, 7]]> : tensor<2x4xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> : (tensor<2x3xf32>) -> tensor<8x3xf32>
+    %2 = "stablehlo.all_gather"(%1) <{all_gather_dim = 1 : i64, replica_groups = dense<[[0, 4], [1, 5], [2, 6], [3, 7]]> : tensor<4x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> : (tensor<8x3xf32>) -> tensor<8x6xf32>
+    %3 = stablehlo.constant dense<[0, 1, 2, 3, 4, 5, 6, 7]> : tensor<8xi32>
+    %4 = stablehlo.partition_id : tensor<ui32>
+    %5 = stablehlo.dynamic_slice %3, %4, sizes = [1] : (tensor<8xi32>, tensor<ui32>) -> tensor<1xi32>
+    %6 = stablehlo.reshape %5 : (tensor<1xi32>) -> tensor<i32>
+    %7 = stablehlo.constant dense<0> : tensor<i32>
+    %8 = stablehlo.dynamic_slice %2, %6, %7, sizes = [1, 6] : (tensor<8x6xf32>, tensor<i32>, tensor<i32>) -> tensor<1x6xf32>
+    %9 = stablehlo.abs %arg1 : tensor<2x6xf32>
+    %10 = "stablehlo.all_gather"(%9) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 2, 4, 6], [1, 3, 5, 7]]> : tensor<2x4xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> : (tensor<2x6xf32>) -> tensor<8x6xf32>
+    %11 = stablehlo.constant dense<[0, 0, 0, 0, 4, 4, 4, 4]> : tensor<8xi32>
+    %12 = stablehlo.partition_id : tensor<ui32>
+    %13 = stablehlo.dynamic_slice %11, %12, sizes = [1] : (tensor<8xi32>, tensor<ui32>) -> tensor<1xi32>
+    %14 = stablehlo.reshape %13 : (tensor<1xi32>) -> tensor<i32>
+    %15 = stablehlo.constant dense<0> : tensor<i32>
+    %16 = stablehlo.dynamic_slice %10, %14, %15, sizes = [4, 6] : (tensor<8x6xf32>, tensor<i32>, tensor<i32>) -> tensor<4x6xf32>
+    return %8, %arg1, %16, %arg2 : tensor<1x6xf32>, tensor<2x6xf32>, tensor<4x6xf32>, tensor<f32>
+  }
+}
+// -----
 // RUN: --passes=inline,partition
 // One partition: nothing is divided, and what it computes can be checked.
 module attributes {mhlo.num_partitions = 1 : i32} {

@@ -304,10 +304,10 @@ static void test_shardings(void **state) {
         code_of(error);
         strbuf_free(&options);
     }
-    static const char *const older[] = { /* of GSPMD, which divides programs itself */
+    static const char *const older[] = { /* of GSPMD: parts of different sizes, and what it divides by hand */
         "module attributes {mhlo.num_partitions = 8 : i32} {\n"
-        "func.func @main(%a: tensor<16xf32> {mhlo.sharding = \"{devices=[8]<=[8]}\"}) -> tensor<16xf32> {\n"
-        "  return %a : tensor<16xf32>\n} }",
+        "func.func @main(%a: tensor<12xf32> {mhlo.sharding = \"{devices=[8]<=[8]}\"}) -> tensor<12xf32> {\n"
+        "  return %a : tensor<12xf32>\n} }",
         "module attributes {mhlo.num_partitions = 8 : i32} {\n"
         "func.func @main(%a: tensor<16xf32>) -> tensor<16xf32> {\n"
         "  %0 = stablehlo.custom_call @SPMDFullToShardShape(%a) : (tensor<16xf32>) -> tensor<2xf32>\n"
