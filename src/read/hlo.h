@@ -35,6 +35,7 @@ struct hlo_shape {
     const struct hlo_shape *items; /* of a tuple */
     uint32_t nitems;
     uint32_t nleaves;              /* 1, or those of the items */
+    uint32_t first;                /* of an item: how many leaves of its tuple come before */
 };
 
 struct hlo_attr { struct str name, value; };
@@ -45,6 +46,7 @@ struct hlo_instr {
     struct str inside;             /* of the parentheses */
     const uint32_t *operands;      /* instructions of the computation */
     uint32_t noperands;
+    uint32_t param;                /* of a parameter: its number */
     struct hlo_attr *attrs;
     uint32_t nattrs;
     uint64_t taken;                /* bit i: attribute i is known to mean something here */

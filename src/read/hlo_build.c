@@ -136,9 +136,8 @@ static hilo_status leaf_index(struct hlo *h, struct hlo_cursor *c, const struct 
     for (uint32_t k = 0; k < n; k++) {
         if (!shape->tuple || path[k] < 0 || path[k] >= shape->nitems)
             return hlo_error(h, at, "there is no such part of the tuple");
-        for (int64_t j = 0; j < path[k]; j++)
-            *leaf += shape->items[j].nleaves;
         shape = &shape->items[path[k]];
+        *leaf += shape->first;
     }
     return shape->tuple ? hlo_error(h, at, "expected the place of an array") : HILO_OK;
 }

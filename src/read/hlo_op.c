@@ -125,9 +125,8 @@ static hilo_status hlo_op(struct hlo_body *b, enum ir_op_kind kind, struct hlo_v
 
 static hilo_status hlo_parameter(struct hlo_body *b, enum ir_op_kind kind, struct hlo_value *out) {
     (void)kind;
-    for (uint32_t k = 0; k < b->comp->nparams; k++)
-        if (&b->comp->v[b->comp->params[k]] == b->instr)
-            *out = b->params[k];
+    if (b->instr->param < b->comp->nparams && &b->comp->v[b->comp->params[b->instr->param]] == b->instr)
+        *out = b->params[b->instr->param];
     for (uint32_t k = 0; k < out->n && !IR_NONE(b->loc); k++)
         if (IR_SAME(ir_val_get(b->h->m, out->v[k])->block, b->block)) /* else it is a value from outside */
             ir_set_val_loc(b->h->m, out->v[k], b->loc);
@@ -169,7 +168,7 @@ static hilo_status hlo_tuple(struct hlo_body *b, enum ir_op_kind kind, struct hl
 static hilo_status hlo_get_tuple_element(struct hlo_body *b, enum ir_op_kind kind, struct hlo_value *out) {
     (void)kind;
     struct hlo_cursor c = hlo_take(b->instr, "index");
-    uint32_t index, first = 0;
+    uint32_t index;
     HILO_TRY(need_operands(b, 1));
     const struct hlo_shape *shape = operand_shape(b, 0);
     if (!c.at)
@@ -177,8 +176,7 @@ static hilo_status hlo_get_tuple_element(struct hlo_body *b, enum ir_op_kind kin
     HILO_TRY(hlo_u32(b->h, &c, &index));
     if (!shape->tuple || index >= shape->nitems)
         return op_error(b, "is of no such part of a tuple");
-    for (uint32_t k = 0; k < index; k++)
-        first += shape->items[k].nleaves;
+    uint32_t first = shape->items[index].first;
     if (operand(b, 0)->n < first + shape->items[index].nleaves)
         return op_error(b, "takes what another instruction begins and none of its kind ends");
     *out = (struct hlo_value){operand(b, 0)->v + first, shape->items[index].nleaves};
@@ -372,6 +370,7 @@ static hilo_status custom_constraints(struct hlo_body *b, ir_op op) {
         if (list.n)
             HILO_TRY(hlo_expect(b->h, &c, ","));
         HILO_TRY(hlo_shape(b->h, &c, &shape));
+        shape.first = all.nleaves;
         all.nleaves += shape.nleaves;
         ARENA_PUSH(&b->h->m->arena, &list, shape);
     }

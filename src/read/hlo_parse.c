@@ -149,6 +149,7 @@ static hilo_status number_params(struct hlo *h, struct hlo_comp *comp) {
         if (params[number])
             return hlo_error(h, comp->v[i].inside.p, "there are two parameters %u", number);
         params[number] = i + 1;
+        comp->v[i].param = number;
     }
     for (uint32_t i = 0; i < n; i++)
         params[i]--;

@@ -118,6 +118,7 @@ static hilo_status shape_tuple(struct hlo *h, struct hlo_cursor *c, struct hlo_s
         if (items.n)
             HILO_TRY(hlo_expect(h, c, ","));
         HILO_TRY(hlo_shape(h, c, &item));
+        item.first = out->nleaves;
         out->nleaves += item.nleaves;
         ARENA_PUSH(&h->m->arena, &items, item);
     }
@@ -164,10 +165,16 @@ void hlo_leaves(const struct hlo_shape *s, ir_type *out) {
 
 const struct hlo_shape *hlo_leaf(const struct hlo_shape *s, uint32_t leaf) {
     while (s->tuple) {
-        const struct hlo_shape *item = s->items;
-        for (; leaf >= item->nleaves; item++)
-            leaf -= item->nleaves;
-        s = item;
+        uint32_t low = 0, high = s->nitems; /* the last item that does not begin behind it */
+        while (high - low > 1) {
+            uint32_t mid = low + (high - low) / 2;
+            if (s->items[mid].first <= leaf)
+                low = mid;
+            else
+                high = mid;
+        }
+        s = &s->items[low];
+        leaf -= s->first;
     }
     return s;
 }

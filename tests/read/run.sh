@@ -73,5 +73,21 @@ for file; do
     fi
     cat "$scratch/err"
 done
+# Reading takes time by length, of many parameters, parts of tuples and aliases too.
+awk -v n=200000 'function list(name, i) { for (i = 0; i < n; i++) printf "%s%s%d", i ? ", " : "", name, i }
+    function shape(i) { for (i = 0; i < n; i++) printf "%sf32[]", i ? ", " : "" }
+    BEGIN {
+        printf "HloModule many, input_output_alias={ "
+        for (i = 0; i < n; i++) printf "%s{%d}: (%d, {}, may-alias)", i ? ", " : "", i, i
+        print " }\n\nENTRY main {"
+        for (i = 0; i < n; i++) print "  p" i " = f32[] parameter(" i ")"
+        printf "  t = ("; shape(); printf ") tuple("; list("p"); print ")"
+        for (i = 0; i < n; i++) print "  g" i " = f32[] get-tuple-element(t), index=" i
+        printf "  ROOT r = ("; shape(); printf ") tuple("; list("g"); print ")\n}"
+    }' >"$scratch/many.hlo"
+timeout 20 "$HILO" opt "$scratch/many.hlo" >/dev/null 2>&1
+echo $? >"$scratch/out"
+echo 0 >"$scratch/expected"
+check 'a program of 200,000 parameters, read' "$scratch/expected" "$scratch/out"
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]
