@@ -302,6 +302,20 @@ bool opt_rule_concatenate_empty(struct rules *r, ir_op op) {
     return true;
 }
 
+bool opt_rule_no_elements(struct rules *r, ir_op op) {
+    static const char zeros[16];
+    bool changed = false;
+    for (uint32_t i = 0; i < ir_op_get(r->m, op)->noperands; i++) {
+        ir_val v = rules_in(r, op, i);
+        ir_op def = ir_val_get(r->m, v)->op;
+        if (IR_NONE(def) || ir_kind(r->m, def) == IR_CONSTANT || !rules_static(r, v) || ir_val_count(r->m, v) != 0)
+            continue;
+        ir_set_operand(r->m, op, i, rules_make_splat(r, op, rules_type(r, v), zeros));
+        changed = true;
+    }
+    return changed;
+}
+
 bool opt_rule_concatenate_nested(struct rules *r, ir_op op) {
     const struct ir_op_data *x = ir_op_get(r->m, op);
     int64_t dim = ir_prop_i64(r->m, op, IR_CONCATENATE_dimension);

@@ -71,6 +71,8 @@ q, r = jnp.linalg.qr(a)
 check("qr", near(q @ r, a, 1e-4))
 check("inv", near(jnp.linalg.inv(a) @ a, np.broadcast_to(np.eye(5), a.shape), 1e-3))
 check("eigvals", near(np.sort(np.abs(jnp.linalg.eigvals(a[0]))), np.sort(np.abs(np.linalg.eigvals(a[0]))), 1e-4))
+empty = jax.jit(jax.lax.linalg.eig)(jnp.zeros((0, 0)))
+check("eig of nothing", [x.shape for x in empty] == [(0,), (0, 0), (0, 0)])
 
 # Windows that are partly outside are left out, as by XLA.
 window = jax.lax.ScatterDimensionNumbers(update_window_dims=(1,), inserted_window_dims=(), scatter_dims_to_operand_dims=(0,))

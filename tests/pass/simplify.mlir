@@ -655,3 +655,35 @@ module {
     return
   }
 }
+// -----
+// Nothing needs what computes values without elements.
+func.func @main() {
+  %x = stablehlo.iota dim = 0 : tensor<4xf32>
+  %y = stablehlo.sine %x : tensor<4xf32>
+  %0:2 = "stablehlo.optimization_barrier"(%y, %y) : (tensor<4xf32>, tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
+  %1 = stablehlo.slice %0#0 [2:2] : (tensor<4xf32>) -> tensor<0xf32>
+  %2 = stablehlo.cosine %1 : tensor<0xf32>
+  %3 = stablehlo.reshape %2 : (tensor<0xf32>) -> tensor<0x3xf32>
+  %zero = stablehlo.constant dense<1.0> : tensor<f32>
+  %4 = stablehlo.reduce(%3 init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<0x3xf32>, tensor<f32>) -> tensor<3xf32>
+  check.expect_eq_const %4, dense<1.0> : tensor<3xf32>
+  return
+}
+// ----- expected
+module {
+  func.func @main() {
+    %0 = stablehlo.iota dim = 0 : tensor<4xf32>
+    %1 = stablehlo.sine %0 : tensor<4xf32>
+    %2:2 = stablehlo.optimization_barrier %1, %1 : tensor<4xf32>, tensor<4xf32>
+    %3 = stablehlo.slice %2#0 [2:2] : (tensor<4xf32>) -> tensor<0xf32>
+    %4 = stablehlo.constant dense<> : tensor<0xf32>
+    %5 = stablehlo.cosine %4 : tensor<0xf32>
+    %6 = stablehlo.constant dense<> : tensor<0xf32>
+    %7 = stablehlo.reshape %6 : (tensor<0xf32>) -> tensor<0x3xf32>
+    %8 = stablehlo.constant dense<1.000000e+00> : tensor<f32>
+    %9 = stablehlo.constant dense<> : tensor<0x3xf32>
+    %10 = stablehlo.reduce(%9 init: %8) applies stablehlo.add across dimensions = [0] : (tensor<0x3xf32>, tensor<f32>) -> tensor<3xf32>
+    check.expect_eq_const %10, dense<1.000000e+00> : tensor<3xf32>
+    return
+  }
+}
