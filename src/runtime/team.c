@@ -3,7 +3,10 @@
  *
  * The word holds the job's number, whether it is open, and how many threads work on it. A thread joins by counting itself in
  * while the job is open; the caller closes it when no pieces are left and waits for those who are in. So a thread that
- * sleeps, or that the system has not got round to yet, is never waited for. */
+ * sleeps, or that the system has not got round to yet, is never waited for.
+ *
+ * Systems are quick to wake a thread on the processor of who wakes it, and where all looks busy they leave it there, while
+ * another processor sleeps: the two then work in turn. So a worker that finds itself where the caller works goes elsewhere. */
 #include "runtime/team.h"
 #include "base/torture.h"
 
@@ -14,7 +17,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { SPINS = 4000, LINE = 64 };
+enum { SPINS = 4000, LINE = 64, MOVE_NS = 2000000 };
 #define OPEN ((uint64_t)1 << 31)
 #define COUNT (OPEN - 1)
 
@@ -22,6 +25,7 @@ struct worker {
     struct rt_team *team;
     pthread_t thread;
     char *scratch;
+    int64_t moved;           /* when it last left the caller's processor, in ns */
 };
 
 struct rt_team {
@@ -33,6 +37,7 @@ struct rt_team {
     void *user;
     int64_t n, piece;
     _Alignas(LINE) atomic_uint_fast64_t word;
+    atomic_int processor;    /* of the caller; -1 = unknown */
     _Alignas(LINE) atomic_int_fast64_t next; /* iteration */
     _Alignas(LINE) pthread_mutex_t lock;     /* of those who sleep */
     pthread_cond_t work, done;
@@ -74,12 +79,38 @@ static void do_pieces(struct rt_team *t, void *scratch) {
 
 /* ---- workers --------------------------------------------------------------------------------- */
 
+/* Leaves the processor where the caller works, if there; not again soon, for whoever put it there may have had reasons. */
+static bool leave_caller(struct worker *w) {
+#ifdef __linux__
+    int processor = atomic_load_explicit(&w->team->processor, memory_order_relaxed);
+    struct timespec now;
+    cpu_set_t all, others;
+    if (processor < 0 || processor >= CPU_SETSIZE || sched_getcpu() != processor)
+        return false;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    int64_t ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+    if ((w->moved && ns - w->moved < MOVE_NS) || sched_getaffinity(0, sizeof all, &all) != 0)
+        return false;
+    w->moved = ns;
+    others = all;
+    CPU_CLR((size_t)processor, &others);
+    if (!CPU_COUNT(&others) || sched_setaffinity(0, sizeof others, &others) != 0)
+        return false;
+    (void)sched_setaffinity(0, sizeof all, &all); /* free to go anywhere from there */
+    return true;
+#else
+    (void)w;
+    return false;
+#endif
+}
+
 static bool is_news(uint64_t word, uint64_t last) {
     return (word & OPEN) && word >> 32 != last;
 }
 
 /* Waits for a job that it has not been in, and joins. False when the team ends. */
-static bool worker_join(struct rt_team *t, uint64_t *last) {
+static bool worker_join(struct worker *w, uint64_t *last) {
+    struct rt_team *t = w->team;
     for (int spins = 0;; spins++) {
         uint64_t word = atomic_load_explicit(&t->word, memory_order_acquire);
         if (atomic_load_explicit(&t->stop, memory_order_relaxed))
@@ -87,6 +118,7 @@ static bool worker_join(struct rt_team *t, uint64_t *last) {
         if (is_news(word, *last)) {
             if (atomic_compare_exchange_weak_explicit(&t->word, &word, word + 1, memory_order_acquire, memory_order_relaxed)) {
                 *last = word >> 32;
+                leave_caller(w);
                 return true;
             }
             continue;
@@ -96,11 +128,12 @@ static bool worker_join(struct rt_team *t, uint64_t *last) {
             continue;
         pthread_mutex_lock(&t->lock);
         atomic_fetch_add(&t->sleepers, 1);
-        while (!is_news(atomic_load(&t->word), *last) && !atomic_load(&t->stop))
+        if (!is_news(atomic_load(&t->word), *last) && !atomic_load(&t->stop))
             pthread_cond_wait(&t->work, &t->lock);
         atomic_fetch_sub(&t->sleepers, 1);
         pthread_mutex_unlock(&t->lock);
-        spins = 0;
+        /* Even if it is too late for this job: from elsewhere it will be in time for the next. */
+        spins = leave_caller(w) ? 0 : SPINS;
     }
 }
 
@@ -108,7 +141,7 @@ static void *worker_main(void *user) {
     struct worker *w = user;
     struct rt_team *t = w->team;
     uint64_t last = 0;
-    while (worker_join(t, &last)) {
+    while (worker_join(w, &last)) {
         do_pieces(t, w->scratch);
         uint64_t word = atomic_fetch_sub(&t->word, 1) - 1;
         if ((word & (OPEN | COUNT)) == 0 && atomic_load(&t->waiting)) {
@@ -139,6 +172,9 @@ static void start_workers(struct rt_team *t) {
 /* ---- callers --------------------------------------------------------------------------------- */
 
 static void open_job(struct rt_team *t) {
+#ifdef __linux__
+    atomic_store_explicit(&t->processor, sched_getcpu(), memory_order_relaxed);
+#endif
     atomic_store_explicit(&t->next, 0, memory_order_relaxed);
     atomic_store(&t->word, ++t->jobs << 32 | OPEN);
     if (atomic_load(&t->sleepers) == 0)
@@ -216,6 +252,7 @@ struct rt_team *rt_team_new(const hilo_allocator *al, int32_t threads) {
     t->started = -1;
     atomic_init(&t->word, 0);
     atomic_init(&t->next, 0);
+    atomic_init(&t->processor, -1);
     atomic_init(&t->sleepers, 0);
     atomic_init(&t->waiting, false);
     atomic_init(&t->stop, false);

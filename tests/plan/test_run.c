@@ -8,6 +8,9 @@
 
 #include <cmocka.h>
 #include <limits.h>
+#ifdef __linux__
+#include <sched.h>
+#endif
 
 /* ---- executables ----------------------------------------------------------------------------- */
 
@@ -504,6 +507,54 @@ static void test_team(void **state) {
     }
 }
 
+#ifdef __linux__
+/* The C library's, instead of which all threads are said to be on the first processor of those that they may use, and where
+   they are sent is written down. */
+static atomic_int sent, sent_back, sent_wrong;
+
+static int first_processor(int *n) {
+    cpu_set_t all;
+    int i = 0;
+    assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
+    *n = CPU_COUNT(&all);
+    while (!CPU_ISSET((size_t)i, &all))
+        i++;
+    return i;
+}
+
+int sched_getcpu(void) {
+    int n;
+    return first_processor(&n);
+}
+
+int sched_setaffinity(pid_t pid, size_t bytes, const cpu_set_t *set) {
+    int n, first = first_processor(&n), left = CPU_COUNT_S(bytes, set);
+    if (pid == 0 && left == n - 1 && !CPU_ISSET_S((size_t)first, bytes, set))
+        atomic_fetch_add(&sent, 1);
+    else
+        atomic_fetch_add(pid == 0 && left == n ? &sent_back : &sent_wrong, 1);
+    return 0;
+}
+
+/* A worker that is where its caller is goes elsewhere, but not again and again, and may come back. */
+static void test_processors(void **state) {
+    (void)state;
+    hilo_allocator al = mem_system_allocator();
+    static struct marks m;
+    int n;
+    first_processor(&n);
+    atomic_store(&sent, 0);
+    atomic_store(&sent_back, 0);
+    struct rt_team *team = m.team = rt_team_new(&al, 2);
+    for (int tries = 0; tries < 200 && !atomic_load(&sent); tries++)
+        run_marks(&m);
+    rt_team_free(team);
+    assert_true(n == 1 || atomic_load(&sent) > 0);
+    assert_int_equal(atomic_load(&sent), atomic_load(&sent_back));
+    assert_int_equal(atomic_load(&sent_wrong), 0);
+}
+#endif
+
 static void test_cache(void **state) {
     (void)state;
     struct rt_cache c;
@@ -533,6 +584,9 @@ int main(void) {
         cmocka_unit_test(test_callers), cmocka_unit_test(test_loop), cmocka_unit_test(test_cancelled),
         cmocka_unit_test(test_donation), cmocka_unit_test(test_reference), cmocka_unit_test(test_exhaustion),
         cmocka_unit_test(test_team), cmocka_unit_test(test_cache),
+#ifdef __linux__
+        cmocka_unit_test(test_processors),
+#endif
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
