@@ -681,6 +681,8 @@ static kir_val pass_on(struct blocks *b, const struct block *at, kir_val line, k
     struct contraction *c = b->c;
     struct lower *l = c->l;
     c->packed[b->cols].on = false;
+    for (uint32_t i = 0; i < b->nrow; i++)
+        c->result[b->row[i]].at = kir_i64(l->k, 0);
     c->sum[b->cut].at = lower_add(l, lower_mul(l, at->chunk, b->chunk), line);
     kir_val x = contract_factor(c, b->cols);
     contract_prefetch(c, contract_load(l->k, x), BLOCK_AHEAD_PASSING * c->sum[b->cut].stride[b->cols]);
