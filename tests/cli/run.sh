@@ -215,6 +215,15 @@ func.func @main(%x: tensor<1x130x64xi8>) -> (tensor<1x130x64xf8E4M3FN>, tensor<1
 }
 MLIR
 exits 0 run over.mlir --input random:1 --compare reference
+# A batch of one: its index is nothing that columns change along, whoever used it last.
+cat >batch.mlir <<'EOF'
+func.func @main(%a: tensor<1x128x128xf32>, %b: tensor<1x128x128xf32>) -> tensor<1x128x128xf32> {
+  %r = stablehlo.dot_general %a, %b, batching_dims = [0] x [0], contracting_dims = [2] x [1]
+    : (tensor<1x128x128xf32>, tensor<1x128x128xf32>) -> tensor<1x128x128xf32>
+  return %r : tensor<1x128x128xf32>
+}
+EOF
+exits 0 run batch.mlir --input random:1 --compare reference
 # what is dear is kept for the next pass over a row, also where the first one reduces step by step
 cat >kept.mlir <<'MLIR'
 func.func @main(%x: tensor<40xi32>, %y: tensor<40xui4>) -> tensor<40xui4> {

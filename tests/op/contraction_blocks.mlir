@@ -585,26 +585,3 @@ func.func @passing() {
   check.expect_eq %dot, %sum : tensor<2x33x73xf32>
   return
 }
-
-// -----
-
-// A batch of one, whose columns are packed in passing.
-func.func @one_batch() {
-  %i = stablehlo.iota dim = 0 : tensor<16384xi32>
-  %c7 = stablehlo.constant dense<7> : tensor<16384xi32>
-  %c3 = stablehlo.constant dense<3> : tensor<16384xi32>
-  %r = stablehlo.remainder %i, %c7 : tensor<16384xi32>
-  %s = stablehlo.subtract %r, %c3 : tensor<16384xi32>
-  %f = stablehlo.convert %s : (tensor<16384xi32>) -> tensor<16384xf32>
-  %g = stablehlo.reshape %f : (tensor<16384xf32>) -> tensor<1x128x128xf32>
-  %a = stablehlo.optimization_barrier %g : tensor<1x128x128xf32>
-  %y = stablehlo.dot_general %a, %a, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<1x128x128xf32>, tensor<1x128x128xf32>) -> tensor<1x128x128xf32>
-  %e0 = stablehlo.broadcast_in_dim %a, dims = [0, 1, 3] : (tensor<1x128x128xf32>) -> tensor<1x128x128x128xf32>
-  %t = stablehlo.transpose %a, dims = [0, 2, 1] : (tensor<1x128x128xf32>) -> tensor<1x128x128xf32>
-  %e1 = stablehlo.broadcast_in_dim %t, dims = [0, 2, 3] : (tensor<1x128x128xf32>) -> tensor<1x128x128x128xf32>
-  %e2 = stablehlo.multiply %e0, %e1 : tensor<1x128x128x128xf32>
-  %zero = stablehlo.constant dense<0.0> : tensor<f32>
-  %z = stablehlo.reduce(%e2 init: %zero) applies stablehlo.add across dimensions = [3] : (tensor<1x128x128x128xf32>, tensor<f32>) -> tensor<1x128x128xf32>
-  check.expect_eq %y, %z : tensor<1x128x128xf32>
-  return
-}
