@@ -8,6 +8,7 @@ set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 
 include_directories(include src)
+include_directories(AFTER ${PROJECT_SOURCE_DIR}) # tests/tools
 add_compile_definitions(_GNU_SOURCE HILO_EXPERIMENTAL)
 add_compile_options(-Wall -Wextra -Wshadow -Wconversion -Wmissing-prototypes -Wstrict-prototypes)
 if(HILO_WERROR)

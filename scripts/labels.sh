@@ -65,13 +65,13 @@ labels() {
                 n = split(ops[rule], list, " ")
                 for (label in found) for (i = 1; i <= n; i++) print list[i] label
             }
-        }' src/ir/ops.def src/ir/attrs.def src/ir/shape*.c src/ir/flaw.c src/ir/verify.c | sort -uV
+        }' src/ir/ops.def src/ir/attrs.def src/ir/rules/*.c src/ir/flaw.c src/ir/verify.c | sort -uV
 }
 
 all=0 untested=0
 while read -r label; do
     tests=$(grep -lF -e "expected-error@+1 {{[$label]" -e "\"$label\"" tests/verify/*.mlir \
-        tests/api/test_verify.c | tr '\n' ' ' || true)
+        tests/ir/test_verify.c | tr '\n' ' ' || true)
     all=$((all + 1))
     [ -n "$tests" ] || untested=$((untested + 1))
     printf '%-32s %s\n' "$label" "${tests:-NO TEST}"

@@ -2,7 +2,7 @@
  * takes one case with it; another takes its place. Workers answer through memory that they share with their parent. */
 #include "base/file.h"
 #include "cli/check.h"
-#include "read/text.h"
+#include "read/text/text.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* A program in another form, to a file or standard output. */
 #include "cli/cli.h"
-#include "read/bytecode.h"
-#include "read/hlo_write.h"
+#include "read/bytecode/bytecode.h"
+#include "read/hlo/write.h"
 #include "runtime/runtime.h"
 
 #include <errno.h>

@@ -9,7 +9,7 @@
 #include "base/hash.h"
 #include "compile/model.h"
 #include "fuse/fuse.h"
-#include "kir/lower.h"
+#include "lower/lower.h"
 #include "plan/plan.h"
 
 /* Kernels of a plan, each once. */

@@ -1,9 +1,9 @@
 /* From text, bytecode or HLO text to a verified module. */
 #include "base/file.h"
 #include "compile/cached.h"
-#include "read/bytecode.h"
-#include "read/hlo.h"
-#include "read/text.h"
+#include "read/bytecode/bytecode.h"
+#include "read/hlo/hlo.h"
+#include "read/text/text.h"
 #include "runtime/runtime.h"
 
 void hilo_module_options_init_sized(hilo_module_options *options, size_t struct_size) {

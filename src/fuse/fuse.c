@@ -434,7 +434,7 @@ static double source_bytes(const struct fuse *f, ir_val v, int depth) {
 /* Whether a contraction brings each element once into the order in which it is read, or few times, and it comes out of much
    less memory than it would be stored in: what dequantises a matrix for many rows. */
 static bool is_packed(const struct fuse *f, const struct fuse_kernel *k, const struct node *n) {
-    enum { LEAST = 32 }; /* rows, columns, terms of the sums: blocks pay then (kir/lower_block.c) */
+    enum { LEAST = 32 }; /* rows, columns, terms of the sums: blocks pay then (lower/block.c) */
     const struct ir_module *m = f->m;
     size_t bytes, nbatch, nsum;
     if (ir_kind(m, k->heart) != IR_DOT_GENERAL || cost_of(m, n->op) > 1 || n->nowners != 1)

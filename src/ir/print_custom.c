@@ -1,4 +1,4 @@
-/* The hand-written words of ops.def: how each is printed, and which ops it can say (see text_custom.c for the reading side). */
+/* The hand-written words of ops.def: how each is printed, and which ops it can say (see custom.c for the reading side). */
 #include "ir/print.h"
 
 void form_say(const struct printer *p, struct form *f, enum ir_slot slot) {

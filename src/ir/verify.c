@@ -3,7 +3,7 @@
  * Ops are visited in the order of the text, an op before the ones in its regions. One error an op
  * is reported, and the walk goes on behind it. A type is checked with the ops that make or take its
  * values, not where it is merely mentioned. */
-#include "ir/shape.h"
+#include "ir/rules/shape.h"
 
 #include <assert.h>
 #include <inttypes.h>

@@ -3,7 +3,7 @@
 #include "llm/engine.h"
 
 #include "pjrt/pjrt_api.h"
-#include "read/bytecode.h"
+#include "read/bytecode/bytecode.h"
 
 #include <dlfcn.h>
 

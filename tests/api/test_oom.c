@@ -1,8 +1,8 @@
 /* Evaluates the programs of tests/op with allocations that fail: the first, the second, … until a run succeeds. Every failure
  * must be answered with RESOURCE_EXHAUSTED and leave no memory behind. Run from the top of the checkout. */
 #include "eval/eval.h"
-#include "read/text.h"
-#include "../tools/meter.h"
+#include "read/text/text.h"
+#include "tests/tools/meter.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

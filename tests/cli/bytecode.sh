@@ -1,6 +1,7 @@
 #!/bin/sh
-# Portable artifacts through the command: those beside their text in tests/read and, where they are at hand, StableHLO's own and
-# the workloads'. The text goes through bytecode before it is compared, because VHLO cannot tell an attribute that says the
+# Portable artifacts through the command: those beside their text in tests/read/bytecode and, where they are at hand,
+# StableHLO's own and the workloads'. The text goes through bytecode before it is compared, because VHLO cannot tell an
+# attribute that says the
 # default from one that is absent.
 . "$(dirname "$0")/common.inc"
 shared=${HILO_SHARED:-$root/../shared}
@@ -30,7 +31,7 @@ version() { # FILE: the version in its name
     basename "$1" | sed 's/\.mlir\.bc$//; s/\.bc$//; s/.*-//; s/_/./g'
 }
 
-for file in "$root"/tests/read/*.bc; do
+for file in "$root"/tests/read/bytecode/*.bc; do
     equals "$file" "${file%-*}.mlir" "$file"
     case $(version "$file") in
     0.*) ;;
@@ -38,8 +39,12 @@ for file in "$root"/tests/read/*.bc; do
     esac
 done
 # As JAX sends programs for several devices: with attributes of Shardy, which hilo reads as text and does not write.
-run opt "$root/tests/read/shardy/manual.bc"
-if [ "$status" = 0 ] && cmp -s "$root/tests/read/shardy/manual.mlir" out; then pass; else fail 'attributes of Shardy'; fi
+run opt "$root/tests/read/bytecode/shardy/manual.bc"
+if [ "$status" = 0 ] && cmp -s "$root/tests/read/bytecode/shardy/manual.mlir" out; then
+    pass
+else
+    fail 'attributes of Shardy'
+fi
 if [ -d "$shared/conformance/vhlo" ]; then
     for file in "$shared"/conformance/vhlo/*.mlir.bc; do
         equals "$file" "${file%.bc}" "$file"
@@ -61,7 +66,7 @@ else
     skipped=$((skipped + 91))
 fi
 
-portable=$root/tests/read/portable
+portable=$root/tests/read/bytecode/portable
 exits 0 run "$portable-1.0.bc" --input 3x4xf32=1,2,3,4,5,6,7,8,9,10,11,12 --input 2xi32=2,0
 cp out values
 exits 0 run "$portable.mlir" --input 3x4xf32=1,2,3,4,5,6,7,8,9,10,11,12 --input 2xi32=2,0
@@ -90,7 +95,7 @@ says 'cut.bc: error: at byte '
 exits 1 run cut.bc
 
 # ---- what jax.export serialises, here sin(x) @ x.T of any number of rows
-x=$root/tests/read/exported.bin
+x=$root/tests/read/bytecode/exported.bin
 exits 0 run "$x" --input 2x4xf32=0,1,2,3,4,5,6,7
 says '3.083426' '-4.8994184'
 exits 0 run "$x" --input 3x4xf32=0

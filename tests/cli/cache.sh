@@ -1,5 +1,5 @@
 #!/bin/sh
-# The compile cache as the command uses it; tests/api/test_cache.c has the rest.
+# The compile cache as the command uses it; tests/compile/test_cache.c has the rest.
 . "$(dirname "$0")/common.inc"
 
 cat >add.mlir <<'MLIR'

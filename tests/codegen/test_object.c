@@ -1,6 +1,6 @@
 /* Objects: what code is made of, for which processors, on several threads, and how it is loaded or refused. */
 #include "rig.h"
-#include "../tools/meter.h"
+#include "tests/tools/meter.h"
 
 #include <pthread.h>
 #include <sys/wait.h>

@@ -1,5 +1,5 @@
 /* libFuzzer target: bytecode that can be read and verifies prints, and where it can be written it reads back as the same. */
-#include "read/bytecode.h"
+#include "read/bytecode/bytecode.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* libFuzzer target: HLO text that can be read and verifies prints as a program that reads back and verifies; so does what is
  * written of it as HLO text. */
-#include "read/hlo_write.h"
-#include "read/text.h"
+#include "read/hlo/write.h"
+#include "read/text/text.h"
 
 #include <stdlib.h>
 

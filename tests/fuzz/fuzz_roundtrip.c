@@ -1,5 +1,5 @@
 /* libFuzzer target: what can be read prints, in both forms, to text that reads and prints the same. */
-#include "read/text.h"
+#include "read/text/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>

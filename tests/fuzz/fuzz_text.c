@@ -1,5 +1,5 @@
 /* libFuzzer target: any bytes are read as a program, or refused with a diagnostic; what was read is verified without harm. */
-#include "read/text.h"
+#include "read/text/text.h"
 
 #include <stdlib.h>
 

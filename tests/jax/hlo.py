@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """HLO text means to hilo what it means to XLA.
 
-The programs of tests/read that are run there give the same values. What hilo writes of them, and of the programs of tests/op, is
+The programs of tests/read/hlo that are run there give the same values. What hilo writes of them, and of the programs of tests/op, is
 accepted. Needs JAX.
 """
 import collections
@@ -22,7 +22,7 @@ import numpy as np  # noqa: E402
 from jax.extend.backend import get_backend  # noqa: E402
 from jaxlib import xla_client  # noqa: E402
 
-sys.path.append(str(root / "tests/read"))
+sys.path.append(str(root / "tests/read/hlo"))
 import emit  # noqa: E402
 
 hilo = os.path.abspath(os.environ["HILO"])
@@ -72,7 +72,7 @@ def same(a, b):
 
 
 def main():
-    for path in [pathlib.Path(f) for f in sys.argv[1:]] or sorted(root.glob("tests/read/*.hlo")):
+    for path in [pathlib.Path(f) for f in sys.argv[1:]] or sorted(root.glob("tests/read/hlo/*.hlo")):
         text = path.read_text()
         run = re.search(r"^// run:(.*)$", text, re.M)
         if not run:

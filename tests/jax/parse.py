@@ -29,7 +29,7 @@ def context(unregistered):
     ctx = make_ir_context()
     ctx.allow_unregistered_dialects = unregistered
     # The dialect of quantised types comes with the reader of artifacts.
-    stablehlo.deserialize_portable_artifact(ctx, (root / "tests/read/portable-1.0.bc").read_bytes())
+    stablehlo.deserialize_portable_artifact(ctx, (root / "tests/read/bytecode/portable-1.0.bc").read_bytes())
     return ctx
 
 

@@ -5,7 +5,7 @@
 
 #include "eval/eval.h"
 #include "library/library.h"
-#include "read/text.h"
+#include "read/text/text.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -3,7 +3,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "runtime/runtime.h"
-#include "../tools/meter.h"
+#include "tests/tools/meter.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Writes tests/api/elt_values.inc: values of the elementwise functions, computed with 3,000 bits.
+"""Writes tests/eval/elt_values.inc: values of the elementwise functions, computed with 3,000 bits.
 
     python3 -m venv env && env/bin/pip install mpmath
-    env/bin/python tests/tools/gen_elt_values.py > tests/api/elt_values.inc
+    env/bin/python tests/tools/gen_elt_values.py > tests/eval/elt_values.inc
 
 Most arguments have at most 8 significant bits, so that every format but the smallest holds them and
 one row serves all formats; the others lie where digits are lost easily and serve f64 alone.

@@ -1,0 +1,186 @@
+/* MAP: loops over the domain, in whose midst every output is computed and stored. */
+#include "lower/lower.h"
+
+enum {
+    LOOPS_SERIAL = TORTURED(TORTURE_PART, 16384), /* elements that are not worth a second thread */
+    LOOPS_BLOCK = TORTURED(TORTURE_PART, 16384), /* elements of an iteration of the grid where the domain is one line */
+    LOOPS_PIECE = TORTURED(TORTURE_PART, 1024), /* the same of several lines */
+    LOOPS_GRID = 256, /* iterations that keep threads busy */
+    LOOPS_LEAST = 32, /* iterations that are enough of work that is even */
+    LOOPS_TILE = TORTURED(TORTURE_TILE, 32) /* rows of a tile that is turned */
+};
+
+static int64_t total(const struct lower *l) {
+    int64_t n = 1;
+    for (uint32_t i = 0; i < l->kernel->rank; i++)
+        n *= l->kernel->dims[i];
+    return n;
+}
+
+static uint32_t lanes(const struct lower *l) {
+    uint32_t code = l->kernel->nops + l->kernel->code;
+    return lower_lanes(l, lower_bytes(l), code <= 8 ? 4 : code <= 32 ? 2 : 1);
+}
+
+/* Whether a value of n elements can be computed in row-major order without knowing its dimensions. */
+static bool is_flat(struct lower *l, ir_val v, size_t n, struct opt_ids *seen) {
+    ir_op op = ir_val_get(l->m, v)->op;
+    if (ir_val_count(l->m, v) == 1 && n != 1)
+        return true;
+    if (ir_val_count(l->m, v) != n)
+        return false;
+    if (IR_NONE(op) || fuse_is_constant(l->m, v) || !IR_SAME(ir_op_get(l->m, op)->parent, l->block) || opt_ids_get(seen, v.i))
+        return true;
+    uint32_t step = opt_ids_get(&l->fused->kernel_of, v.i);
+    if (step && l->fused->steps.v[step - 1].kernel != l->kernel)
+        return true;
+    opt_ids_set(seen, v.i, 1);
+    enum fuse_class cls = fuse_class(ir_kind(l->m, op));
+    if (ir_kind(l->m, op) == IR_BROADCAST_IN_DIM && ir_val_count(l->m, ir_operand(l->m, op, 0)) == 1)
+        return true;
+    if (cls != FUSE_ELEMENT && !fuse_is_alias(l->m, op))
+        return false;
+    for (uint32_t i = 0; i < ir_op_get(l->m, op)->noperands; i++)
+        if (!is_flat(l, ir_operand(l->m, op, i), n, seen))
+            return false;
+    return true;
+}
+
+static void store_outputs(struct lower *l, const struct index *domain) {
+    for (uint32_t i = 0; i < l->kernel->outs.n; i++) {
+        ir_val v = l->kernel->outs.v[i];
+        struct index at = *domain;
+        if (!at.flat)
+            lower_match(l, ir_val_type(l->m, v), l->kernel->dims, domain->at, l->kernel->rank, &at);
+        lower_store(l, v, &at, lower_value(l, v, &at));
+    }
+}
+
+static void flat_loops(struct lower *l, int64_t n) {
+    struct index at = {.flat = true, .n = 1};
+    if (n <= LOOPS_SERIAL) {
+        at.at[0] = kir_loop(l->k, KIR_VECTOR, n, lanes(l));
+    } else {
+        int64_t blocks = (n + LOOPS_BLOCK - 1) / LOOPS_BLOCK;
+        kir_val begin = lower_mul(l, lower_grid(l, blocks), LOOPS_BLOCK), i;
+        if (n % LOOPS_BLOCK == 0) {
+            i = kir_loop(l->k, KIR_VECTOR, LOOPS_BLOCK, lanes(l));
+        } else {
+            kir_val rest = kir_op2(l->k, KIR_SUB, 0, kir_i64(l->k, n), begin);
+            i = kir_loop_to(l->k, KIR_VECTOR, kir_op2(l->k, KIR_MIN, 0, rest, kir_i64(l->k, LOOPS_BLOCK)), lanes(l));
+        }
+        at.at[0] = lower_add(l, begin, i);
+    }
+    store_outputs(l, &at);
+    kir_close(l->k);
+    if (n > LOOPS_SERIAL)
+        kir_close(l->k);
+}
+
+/* ---- several dimensions ----------------------------------------------------------------------- */
+
+/* A dimension other than `last` in which some operand lies contiguous, because a transpose put its last dimension there; -1 =
+ * none. */
+static int turned(const struct lower *l, uint32_t last) {
+    for (ir_op op = ir_block_get(l->m, l->block)->first; !IR_NONE(op); op = ir_op_get(l->m, op)->next) {
+        if (ir_kind(l->m, op) != IR_TRANSPOSE || ir_val_type(l->m, ir_result(l->m, op, 0))->rank != l->kernel->rank)
+            continue;
+        uint32_t step = opt_ids_get(&l->fused->kernel_of, ir_result(l->m, op, 0).i);
+        bool mine = step ? l->fused->steps.v[step - 1].kernel == l->kernel : IR_SAME(op, l->kernel->root);
+        size_t n;
+        const int64_t *p = ir_prop_i64s(l->m, op, IR_TRANSPOSE_permutation, &n);
+        for (size_t k = 0; mine && k < n; k++)
+            if (p[k] == (int64_t)n - 1 && k != last)
+                return (int)k;
+    }
+    return -1;
+}
+
+/* Blocks of the two dimensions, so that what is read across lines is used while it is in the cache. */
+static void tiled_loops(struct lower *l, uint32_t last, uint32_t other) {
+    const int64_t *dims = l->kernel->dims;
+    struct index at = {.n = l->kernel->rank};
+    int64_t outer[IR_MAX_RANK], grid = 1, width = (int64_t)lower_lanes(l, lower_bytes(l), 1);
+    kir_val out[IR_MAX_RANK];
+    for (uint32_t i = 0; i < l->kernel->rank; i++) {
+        outer[i] = i == last ? 1 : i == other ? (dims[i] + LOOPS_TILE - 1) / LOOPS_TILE : dims[i];
+        grid *= outer[i];
+    }
+    lower_unflatten(l, lower_grid(l, grid), outer, l->kernel->rank, out);
+    memcpy(at.at, out, l->kernel->rank * sizeof *out);
+    kir_val column = lower_mul(l, kir_loop(l->k, KIR_SERIAL, (dims[last] + width - 1) / width, 0), width);
+    at.at[other] = lower_part(l, lower_mul(l, out[other], LOOPS_TILE), LOOPS_TILE, dims[other], KIR_SERIAL, 0);
+    at.at[last] = lower_part(l, column, width, dims[last], KIR_VECTOR, (uint32_t)width);
+    store_outputs(l, &at);
+    for (int i = 0; i < 4; i++)
+        kir_close(l->k);
+}
+
+/* Lanes of a line whose elements are reductions, each over what lies beside what its neighbour takes: whole lines of the cache
+   where threads still find work. */
+static uint32_t nested_lanes(const struct lower *l, int64_t grid, int64_t line) {
+    uint32_t registers = l->kernel->nops <= 4 ? 8 : l->kernel->nops <= 16 ? 2 : 1;
+    while (registers > 1 && grid * line / lower_lanes(l, lower_bytes(l), registers) < LOOPS_LEAST)
+        registers /= 2;
+    return lower_lanes(l, lower_bytes(l), registers);
+}
+
+static void nested_loops(struct lower *l) {
+    const int64_t *dims = l->kernel->dims;
+    struct index at = {.n = l->kernel->rank};
+    uint32_t last = 0, opened = 0, split = 0;
+    for (uint32_t i = 0; i < l->kernel->rank; i++)
+        last = dims[i] != 1 ? i : last;
+    int other = turned(l, last);
+    if (other >= 0 && dims[other] >= 8 && dims[last] >= 8) {
+        tiled_loops(l, last, (uint32_t)other);
+        return;
+    }
+    for (uint32_t i = 0; i < l->kernel->rank; i++)
+        at.at[i] = kir_i64(l->k, 0);
+    bool parallel = total(l) > LOOPS_SERIAL || l->kernel->nested;
+    int64_t grid = 1, line = dims[last], block = LOOPS_PIECE;
+    while (parallel && split < last && grid < LOOPS_GRID)
+        grid *= dims[split++];
+    bool cut = parallel && grid < LOOPS_GRID / 4 && line >= 2 * block && !l->kernel->nested;
+    uint32_t width = l->kernel->nested ? nested_lanes(l, grid, line) : lanes(l);
+    if (l->kernel->nested && parallel && split == last) { /* each element is work: few of them are an iteration already */
+        block = (int64_t)width;
+        cut = line > block;
+    }
+    int64_t pieces = cut ? (line + block - 1) / block : 1;
+    kir_val begin = kir_i64(l->k, 0);
+    if (grid * pieces > 1) {
+        kir_val g = lower_grid(l, grid * pieces);
+        opened++;
+        lower_unflatten(l, lower_div(l, g, pieces), dims, split, at.at);
+        begin = lower_mul(l, lower_rem(l, g, pieces), block);
+    }
+    for (uint32_t i = split; i < last; i++)
+        if (dims[i] != 1) {
+            at.at[i] = kir_loop(l->k, KIR_SERIAL, dims[i], 0);
+            opened++;
+        }
+    at.at[last] = cut ? lower_part(l, begin, block, line, KIR_VECTOR, width) : kir_loop(l->k, KIR_VECTOR, line, width);
+    store_outputs(l, &at);
+    for (opened++; opened > 0; opened--)
+        kir_close(l->k);
+}
+
+void lower_loops(struct lower *l) {
+    struct opt_ids seen = {.a = l->a};
+    size_t n = (size_t)total(l);
+    bool flat = !l->kernel->nested;
+    for (uint32_t i = 0; i < l->kernel->outs.n && flat; i++)
+        flat = is_flat(l, l->kernel->outs.v[i], n, &seen);
+    if (l->kernel->rank == 0 || n == 1) {
+        struct index at = {.n = l->kernel->rank};
+        for (uint32_t i = 0; i < at.n; i++)
+            at.at[i] = kir_i64(l->k, 0);
+        store_outputs(l, &at);
+    } else if (flat) {
+        flat_loops(l, (int64_t)n);
+    } else {
+        nested_loops(l);
+    }
+}

@@ -1,0 +1,607 @@
+/* The engine of lowering: elements on demand, each once; loads and stores; reductions. See lower.h. */
+#include "lower/lower.h"
+
+#include <math.h>
+
+/* ---- what was computed already ---------------------------------------------------------------- */
+
+struct memo_entry {
+    struct memo_entry *next;
+    struct elem e;
+    ir_val v;
+    kir_val guard;
+    kir_block block; /* where it stands */
+    uint32_t generation, n;
+    bool flat;
+    kir_val at[];
+};
+
+enum { MEMO_BUCKETS = TORTURED(TORTURE_BUCKETS, 1024) };
+struct lower_memo {
+    struct memo_entry *v[MEMO_BUCKETS];
+};
+
+struct lower_memo *lower_memo_new(struct arena *a) {
+    return ARENA_NEW(a, struct lower_memo);
+}
+
+static uint32_t memo_bucket(ir_val v, const struct index *at) {
+    uint32_t h = v.i * 2654435761u;
+    for (uint32_t i = 0; i < at->n; i++)
+        h = (h ^ at->at[i].i) * 16777619u;
+    return (h ^ h >> 16) % MEMO_BUCKETS;
+}
+
+/* Whether what stands in block b is there at the builder's place. */
+static bool is_visible(const struct kir *k, kir_block b) {
+    for (kir_block c = k->at; c.i; c = kir_block_get(k, c)->parent)
+        if (c.i == b.i)
+            return true;
+    return false;
+}
+
+static bool memo_find(const struct lower *l, ir_val v, uint32_t generation, const struct index *at, struct elem *out) {
+    for (const struct memo_entry *e = l->memo->v[memo_bucket(v, at)]; e; e = e->next)
+        if (IR_SAME(e->v, v) && e->n == at->n && e->flat == at->flat && e->generation == generation &&
+            (e->guard.i == 0 || e->guard.i == l->guard.i) &&
+            (at->n == 0 || memcmp(e->at, at->at, at->n * sizeof *at->at) == 0) && is_visible(l->k, e->block)) {
+            *out = e->e;
+            return true;
+        }
+    return false;
+}
+
+static void memo_add(struct lower *l, ir_val v, uint32_t generation, const struct index *at, kir_val guard, struct elem x) {
+    struct memo_entry *e = arena_alloc(l->a, sizeof *e + at->n * sizeof *at->at, _Alignof(struct memo_entry));
+    struct memo_entry **bucket = &l->memo->v[memo_bucket(v, at)];
+    kir_block block = kir_get(l->k, x.re)->block;
+    if (x.im.i && kir_block_get(l->k, kir_get(l->k, x.im)->block)->depth > kir_block_get(l->k, block)->depth)
+        block = kir_get(l->k, x.im)->block;
+    *e = (struct memo_entry){*bucket, x, v, guard, block, generation, at->n, at->flat};
+    if (at->n)
+        memcpy(e->at, at->at, at->n * sizeof *at->at);
+    *bucket = e;
+}
+
+void lower_know(struct lower *l, ir_val v, const struct index *at, struct elem e) {
+    memo_add(l, v, 0, at, (kir_val){0}, e);
+}
+
+/* ---- index arithmetic ------------------------------------------------------------------------ */
+
+kir_val lower_add(struct lower *l, kir_val a, kir_val b) {
+    return kir_op2(l->k, KIR_ADD, 0, a, b);
+}
+
+kir_val lower_mul(struct lower *l, kir_val a, int64_t b) {
+    return kir_op2(l->k, KIR_MUL, 0, a, kir_i64(l->k, b));
+}
+
+kir_val lower_div(struct lower *l, kir_val a, int64_t b) {
+    return kir_op2(l->k, KIR_DIV, KIR_U, a, kir_i64(l->k, b));
+}
+
+kir_val lower_rem(struct lower *l, kir_val a, int64_t b) {
+    return kir_op2(l->k, KIR_REM, KIR_U, a, kir_i64(l->k, b));
+}
+
+/* How many dimensions up to the last one have the digits of one number for indices, as lower_unflatten makes them; the number,
+   as far as it goes into them. */
+static uint32_t digits_of(struct lower *l, const int64_t *dims, const kir_val *at, uint32_t last, kir_val *number) {
+    const struct kir_node *n = kir_get(l->k, at[last]);
+    int64_t size;
+    if (n->op != KIR_REM || !(n->flags & KIR_U) || !kir_is_const(l->k, n->arg[1], &size) || size != dims[last])
+        return 1;
+    kir_val whole = n->arg[0];
+    for (uint32_t i = last; i-- > 0;) {
+        kir_val q = lower_div(l, whole, size);
+        if (dims[i] == 1)
+            continue;
+        if (at[i].i == q.i) {
+            *number = whole;
+            return last - i + 1;
+        }
+        if (at[i].i != lower_rem(l, q, dims[i]).i) {
+            *number = lower_rem(l, whole, size);
+            return last - i;
+        }
+        size *= dims[i];
+    }
+    *number = lower_rem(l, whole, size);
+    return last + 1;
+}
+
+kir_val lower_linear(struct lower *l, const int64_t *dims, uint32_t rank, const struct index *at) {
+    if (at->flat)
+        return at->at[0];
+    kir_val sum = kir_i64(l->k, 0), x;
+    int64_t stride = 1;
+    for (uint32_t i = rank; i-- > 0;) {
+        x = at->at[i];
+        uint32_t n = dims[i] == 1 ? 1 : digits_of(l, dims, at->at, i, &x);
+        sum = lower_add(l, lower_mul(l, x, stride), sum);
+        for (; n > 1; n--)
+            stride *= dims[i--];
+        stride *= dims[i];
+    }
+    return sum;
+}
+
+void lower_unflatten(struct lower *l, kir_val flat, const int64_t *dims, uint32_t rank, kir_val *out) {
+    int64_t stride = 1;
+    uint32_t first = 0;
+    while (first < rank && dims[first] == 1)
+        first++;
+    for (uint32_t i = rank; i-- > 0; stride *= dims[i]) {
+        kir_val q = lower_div(l, flat, stride);
+        out[i] = dims[i] == 1 ? kir_i64(l->k, 0) : i == first ? q : lower_rem(l, q, dims[i]);
+    }
+}
+
+void lower_match(struct lower *l, const struct ir_type_data *t, const int64_t *dims, const kir_val *at, uint32_t rank,
+                 struct index *out) {
+    uint32_t j = 0;
+    *out = (struct index){.n = t->rank};
+    for (uint32_t i = 0; i < t->rank; i++) {
+        while (j < rank && dims[j] == 1)
+            j++;
+        out->at[i] = t->dims[i] == 1 || j == rank ? kir_i64(l->k, 0) : at[j++];
+    }
+}
+
+kir_val lower_part(struct lower *l, kir_val begin, int64_t size, int64_t length, enum kir_loop kind, uint32_t width) {
+    kir_val i;
+    if (length % size == 0) {
+        i = kir_loop(l->k, kind, size, width);
+    } else {
+        kir_val rest = kir_op2(l->k, KIR_SUB, 0, kir_i64(l->k, length), begin);
+        i = kir_loop_to(l->k, kind, kir_op2(l->k, KIR_MIN, 0, rest, kir_i64(l->k, size)), width);
+    }
+    return lower_add(l, begin, i);
+}
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+bool lower_is_complex(enum ir_dtype t) {
+    return ir_dtype_get(t)->cls == IR_COMPLEX_CLASS;
+}
+
+uint32_t lower_param(struct lower *l, ir_val v, enum kir_role role) {
+    uint32_t known = opt_ids_get(&l->param_of, v.i);
+    if (known)
+        return known - 1;
+    const struct ir_type_data *t = ir_val_type(l->m, v);
+    size_t count = ir_val_count(l->m, v);
+    struct lower_param p = {.v = v, .role = role};
+    ARENA_PUSH(l->a, &l->out->params, p);
+    uint32_t b = kir_param(l->k, role, ir_dtype_part(t->dtype), (int64_t)count * (lower_is_complex(t->dtype) ? 2 : 1));
+    opt_ids_set(&l->param_of, v.i, b + 1);
+    return b;
+}
+
+uint32_t lower_words(struct lower *l, ir_val v) {
+    while (!fuse_is_constant(l->m, v) && !lower_is_stored(l, v) && fuse_is_alias(l->m, ir_val_get(l->m, v)->op))
+        v = ir_operand(l->m, ir_val_get(l->m, v)->op, 0);
+    const struct ir_type_data *t = ir_val_type(l->m, v);
+    const struct ir_dtype_info *d = ir_dtype_get(t->dtype);
+    uint32_t known = opt_ids_get(&l->words_of, v.i);
+    size_t bytes;
+    if (known)
+        return known - 1;
+    if (fuse_is_constant(l->m, v) || !lower_is_stored(l, v) || (d->cls != IR_UINT && d->cls != IR_SINT) || d->bits < 8 ||
+        !ir_type_bytes(t, &bytes) || bytes % 4)
+        return LOWER_NO_WORDS;
+    struct lower_param p = {.v = v, .role = KIR_IN};
+    ARENA_PUSH(l->a, &l->out->params, p);
+    uint32_t b = kir_param(l->k, KIR_IN, IR_I32_T, (int64_t)(bytes / 4));
+    opt_ids_set(&l->words_of, v.i, b + 1);
+    return b;
+}
+
+uint32_t lower_new_temp(struct lower *l, enum ir_dtype t, int64_t count) {
+    struct lower_temp x = {t, count};
+    ARENA_PUSH(l->a, &l->all->temps, x);
+    return l->all->temps.n - 1;
+}
+
+kir_val lower_grid(struct lower *l, int64_t extent) {
+    return kir_loop(l->k, l->native ? KIR_SERIAL : KIR_GRID, extent, 0);
+}
+
+uint32_t lower_temp(struct lower *l, uint32_t temp, enum kir_role role) {
+    struct lower_param p = {.temp = temp, .role = role};
+    ARENA_PUSH(l->a, &l->out->params, p);
+    return kir_param(l->k, role, l->all->temps.v[temp].dtype, l->all->temps.v[temp].count);
+}
+
+static kir_val load_part(struct lower *l, uint32_t buffer, kir_val at) {
+    if (!l->guard.i)
+        return kir_load(l->k, buffer, at);
+    enum kir_type t = kir_type_of(l->k->buffers.v[buffer].dtype);
+    return kir_load_if(l->k, buffer, at, l->guard, kir_is_float(t) ? kir_float(l->k, t, 0) : kir_int(l->k, t, 0));
+}
+
+/* A number of 8 bits, out of a word of which neighbours are others. */
+static bool load_byte(struct lower *l, ir_val v, const struct index *at, struct elem *out) {
+    const struct ir_type_data *t = ir_val_type(l->m, v);
+    const struct ir_dtype_info *d = ir_dtype_get(t->dtype);
+    uint32_t buffer;
+    if (d->bits != 8 || d->cls != IR_SINT || l->guard.i || (buffer = lower_words(l, v)) == LOWER_NO_WORDS)
+        return false;
+    kir_val i = lower_linear(l, t->dims, t->rank, at), word = kir_load(l->k, buffer, lower_div(l, i, 4));
+    kir_val by = kir_typed(l->k, KIR_CONVERT, 0, KIR_I32, lower_mul(l, lower_rem(l, i, 4), 8));
+    kir_val x = kir_imm(l->k, KIR_EXT, 0, 8, kir_op2(l->k, KIR_SHR, KIR_U, word, by));
+    *out = (struct elem){kir_typed(l->k, KIR_CONVERT, 0, KIR_I8, x), {0}};
+    return true;
+}
+
+struct elem lower_load(struct lower *l, ir_val v, const struct index *at) {
+    const struct ir_type_data *t = ir_val_type(l->m, v);
+    struct elem byte;
+    if (l->words >= 8 && load_byte(l, v, at, &byte))
+        return byte;
+    uint32_t buffer = lower_param(l, v, KIR_IN);
+    kir_val i = lower_linear(l, t->dims, t->rank, at);
+    if (!lower_is_complex(t->dtype))
+        return (struct elem){load_part(l, buffer, i), {0}};
+    i = lower_mul(l, i, 2);
+    return (struct elem){load_part(l, buffer, i), load_part(l, buffer, lower_add(l, i, kir_i64(l->k, 1)))};
+}
+
+void lower_store(struct lower *l, ir_val v, const struct index *at, struct elem e) {
+    if ((l->native && lower_native_store(l, v, at, e)) || (l->stages && lower_stage_store(l, v, at, e)))
+        return;
+    const struct ir_type_data *t = ir_val_type(l->m, v);
+    uint32_t buffer = lower_param(l, v, KIR_OUT);
+    kir_val i = lower_linear(l, t->dims, t->rank, at);
+    if (!lower_is_complex(t->dtype)) {
+        kir_store(l->k, buffer, i, e.re);
+        return;
+    }
+    i = lower_mul(l, i, 2);
+    kir_store(l->k, buffer, i, e.re);
+    kir_store(l->k, buffer, lower_add(l, i, kir_i64(l->k, 1)), e.im);
+}
+
+/* ---- elements -------------------------------------------------------------------------------- */
+
+static lower_fn reduction;
+
+#define NONE                                                                                                                   \
+    { NULL, 0 }
+#define REDUCTION                                                                                                              \
+    { reduction, 0 }
+#define CONTRACTION                                                                                                            \
+    { NULL, 0 }
+#define UPDATE                                                                                                                 \
+    { NULL, 0 }
+#define FLOW                                                                                                                   \
+    { NULL, 0 }
+#define ALU(x)                                                                                                                 \
+    { elem_alu, KIR_##x }
+#define FUN(x)                                                                                                                 \
+    { elem_fun, KIR_MATH_##x }
+#define ELT(x)                                                                                                                 \
+    { elem_##x, 0 }
+#define MOVE(x)                                                                                                                \
+    { elem_##x, 0 }
+static const struct {
+    lower_fn *fn;
+    uint32_t what;
+} handlers[] = {
+#define OP(id, name, form, operands, results, regions, traits, cost, rule, eval, lower) [IR_##id] = lower,
+#include "ir/ops.def"
+};
+
+int lower_function(enum ir_op_kind kind) {
+    return handlers[kind].fn == elem_fun ? (int)handlers[kind].what : -1;
+}
+
+/* Whether v is read from memory: it is not of the block that is computed, or another kernel stores it. */
+bool lower_is_stored(const struct lower *l, ir_val v) {
+    ir_op op = ir_val_get(l->m, v)->op;
+    if (IR_NONE(op))
+        return true;
+    ir_block parent = ir_op_get(l->m, op)->parent;
+    if (!IR_NONE(l->body) && IR_SAME(parent, l->body))
+        return false;
+    if (!IR_SAME(parent, l->block))
+        return true;
+    uint32_t step = opt_ids_get(&l->fused->kernel_of, v.i);
+    return step && l->fused->steps.v[step - 1].kernel != l->kernel;
+}
+
+struct elem lower_value(struct lower *l, ir_val v, const struct index *at) {
+    struct elem e;
+    ir_op op = ir_val_get(l->m, v)->op;
+    bool in_body = !IR_NONE(l->body) &&
+                   (IR_NONE(op) ? IR_SAME(ir_val_get(l->m, v)->block, l->body) : IR_SAME(ir_op_get(l->m, op)->parent, l->body));
+    uint32_t generation = in_body ? l->generation : 0;
+    if (memo_find(l, v, generation, at, &e))
+        return e;
+    if (l->rows && lower_rows_kept(l, v, at, &e))
+        return e;
+    if (l->stages && lower_stage_value(l, v, at, &e)) {
+        memo_add(l, v, generation, at, l->guard, e);
+        return e;
+    }
+    if (!fuse_is_constant(l->m, v) && lower_is_stored(l, v))
+        e = lower_load(l, v, at);
+    else if (ir_op_get(l->m, op)->nresults > 1) {
+        lower_reduce_here(l, op, at);
+        if (memo_find(l, v, generation, at, &e))
+            return e;
+    } else {
+        enum ir_op_kind kind = ir_kind(l->m, op);
+        e = handlers[kind].fn(l, op, handlers[kind].what, at);
+    }
+    memo_add(l, v, generation, at, l->guard, e);
+    return e;
+}
+
+struct elem lower_operand(struct lower *l, ir_op op, uint32_t i, const struct index *at) {
+    ir_val v = ir_operand(l->m, op, i);
+    static const struct index none;
+    return lower_value(l, v, ir_val_type(l->m, v)->rank == 0 ? &none : at);
+}
+
+void lower_region(struct lower *l, ir_region r, const struct elem *args, struct elem *out) {
+    static const struct index none;
+    ir_block outer = l->body, b = ir_region_get(l->m, r)->first;
+    kir_val guard = l->guard;
+    l->body = b;
+    l->guard = (kir_val){0};
+    l->generation++;
+    uint32_t generation = l->generation;
+    for (uint32_t i = 0; i < ir_block_get(l->m, b)->nargs; i++)
+        memo_add(l, ir_block_get(l->m, b)->args[i], generation, &none, (kir_val){0}, args[i]);
+    const struct ir_op_data *end = ir_op_get(l->m, ir_terminator(l->m, b));
+    for (uint32_t i = 0; i < end->noperands; i++)
+        out[i] = lower_value(l, end->operands[i], &none);
+    l->body = outer;
+    l->guard = guard;
+    l->generation++;
+}
+
+/* ---- reductions ------------------------------------------------------------------------------- */
+
+enum kir_op lower_reducer(const struct ir_module *m, ir_op reduce) {
+    const struct ir_op_data *x = ir_op_get(m, reduce);
+    ir_block b = ir_region_get(m, ir_op_region(m, reduce, 0))->first;
+    ir_op op = ir_block_get(m, b)->first, end = ir_terminator(m, b);
+    enum ir_dtype t = ir_val_type(m, ir_result(m, reduce, 0))->dtype;
+    if (x->nresults != 1 || lower_is_complex(t) || IR_NONE(op) || !IR_SAME(ir_op_get(m, op)->next, end) ||
+        ir_op_get(m, op)->noperands != 2 || !IR_SAME(ir_operand(m, end, 0), ir_result(m, op, 0)))
+        return KIR_NONE;
+    const ir_val *args = ir_block_get(m, b)->args;
+    ir_val p = ir_operand(m, op, 0), q = ir_operand(m, op, 1);
+    bool both = (IR_SAME(p, args[0]) && IR_SAME(q, args[1])) || (IR_SAME(p, args[1]) && IR_SAME(q, args[0]));
+    if (!both || ir_dtype_get(t)->bits < 8) /* i1 has ops of its own below */
+        return both && t == IR_I1_T && ir_kind(m, op) == IR_AND  ? KIR_AND
+               : both && t == IR_I1_T && ir_kind(m, op) == IR_OR ? KIR_OR
+                                                                 : KIR_NONE;
+    switch (ir_kind(m, op)) {
+    case IR_ADD:
+        return KIR_ADD;
+    case IR_MULTIPLY:
+        return KIR_MUL;
+    case IR_MAXIMUM:
+        return KIR_MAX;
+    case IR_MINIMUM:
+        return KIR_MIN;
+    case IR_AND:
+        return KIR_AND;
+    case IR_OR:
+        return KIR_OR;
+    case IR_XOR:
+        return KIR_XOR;
+    default:
+        return KIR_NONE;
+    }
+}
+
+struct elem lower_reduce_result(struct lower *l, ir_op op, uint32_t i, struct elem e) {
+    return lower_finish(l, ir_val_type(l->m, ir_result(l->m, op, i))->dtype, e);
+}
+
+/* Loops over the reduced dimensions, and the operand's index in their midst. Returns how many were opened. */
+static uint32_t reduce_loops(struct lower *l, ir_op op, const struct index *at, struct index *out) {
+    const struct ir_type_data *t = ir_val_type(l->m, ir_operand(l->m, op, 0));
+    size_t n;
+    const int64_t *d = ir_prop_i64s(l->m, op, IR_REDUCE_dimensions, &n);
+    uint32_t kept = 0, opened = 0;
+    bool reduced[IR_MAX_RANK] = {false};
+    for (size_t i = 0; i < n; i++)
+        reduced[d[i]] = true;
+    *out = (struct index){.n = t->rank};
+    for (uint32_t i = 0; i < t->rank; i++) {
+        if (!reduced[i]) {
+            out->at[i] = at->at[kept++];
+        } else if (t->dims[i] == 1) {
+            out->at[i] = kir_i64(l->k, 0);
+        } else {
+            out->at[i] = kir_loop(l->k, KIR_SERIAL, t->dims[i], 0);
+            opened++;
+        }
+    }
+    return opened;
+}
+
+void lower_reduce_here(struct lower *l, ir_op op, const struct index *at) {
+    uint32_t n = ir_op_get(l->m, op)->nresults;
+    struct elem init[LOWER_RESULTS], args[2 * LOWER_RESULTS] = {{{0}, {0}}}, out[LOWER_RESULTS];
+    kir_val re[LOWER_RESULTS], im[LOWER_RESULTS], none = {0};
+    static const struct index nowhere;
+    enum kir_op acc = lower_reducer(l->m, op);
+    size_t count = ir_val_count(l->m, ir_operand(l->m, op, 0));
+    struct index full, here = *at;
+    if (at->flat) {
+        const struct ir_type_data *t = ir_val_type(l->m, ir_result(l->m, op, 0));
+        here = (struct index){.n = t->rank};
+        lower_unflatten(l, at->at[0], t->dims, t->rank, here.at);
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        init[i] = lower_value(l, ir_operand(l->m, op, n + i), &nowhere);
+        re[i] = kir_reg(l->k, init[i].re, 1);
+        im[i] = init[i].im.i ? kir_reg(l->k, init[i].im, 1) : none;
+    }
+    uint32_t opened = count ? reduce_loops(l, op, &here, &full) : 0;
+    if (count && acc) {
+        enum ir_dtype t = ir_val_type(l->m, ir_operand(l->m, op, 0))->dtype;
+        kir_acc(l->k, acc, lower_sign(t), re[0], none, lower_value(l, ir_operand(l->m, op, 0), &full).re);
+    } else if (count) {
+        for (uint32_t i = 0; i < n; i++) {
+            args[i].re = kir_get_reg(l->k, re[i], none);
+            args[i].im = im[i].i ? kir_get_reg(l->k, im[i], none) : none;
+            args[n + i] = lower_value(l, ir_operand(l->m, op, i), &full);
+        }
+        lower_region(l, ir_op_region(l->m, op, 0), args, out);
+        for (uint32_t i = 0; i < n; i++) {
+            kir_set_reg(l->k, re[i], none, out[i].re);
+            if (im[i].i)
+                kir_set_reg(l->k, im[i], none, out[i].im);
+        }
+    }
+    while (opened-- > 0)
+        kir_close(l->k);
+    for (uint32_t i = 0; i < n; i++) {
+        struct elem e = {kir_get_reg(l->k, re[i], none), im[i].i ? kir_get_reg(l->k, im[i], none) : none};
+        memo_add(l, ir_result(l->m, op, i), 0, at, l->guard, lower_reduce_result(l, op, i, e));
+    }
+}
+
+static struct elem reduction(struct lower *l, ir_op op, uint32_t what, const struct index *at) {
+    struct elem e = {{0}, {0}};
+    (void)what;
+    lower_reduce_here(l, op, at);
+    (void)memo_find(l, ir_result(l->m, op, 0), 0, at, &e);
+    return e;
+}
+
+/* ---- kernels --------------------------------------------------------------------------------- */
+
+uint32_t lower_lanes(const struct lower *l, uint32_t bytes, uint32_t registers) {
+    uint32_t lanes = l->target->vector_bytes / bytes * registers;
+    return lanes ? lanes : 1;
+}
+
+uint32_t lower_bytes(const struct lower *l) {
+    uint32_t bytes = 4;
+    for (uint32_t i = 0; i < l->kernel->outs.n; i++) {
+        uint32_t b = ir_dtype_get(ir_dtype_part(ir_val_type(l->m, l->kernel->outs.v[i])->dtype))->bytes;
+        bytes = b > bytes ? b : bytes;
+    }
+    return bytes;
+}
+
+/* A guess: bytes that move at 8 GB/s, and operations of a nanosecond for a vector. */
+static double estimate(const struct lower *l, const struct lowered_kernel *k) {
+    double bytes = 0, elements = 1;
+    for (uint32_t i = 0; i < k->kernel->buffers.n; i++) {
+        const struct kir_buffer *b = &k->kernel->buffers.v[i];
+        bytes += b->role == KIR_SCRATCH ? 0 : (double)b->count * ir_dtype_get(b->dtype)->bytes;
+    }
+    if (k != l->out) /* what puts an operand into another order */
+        return bytes / 8;
+    for (uint32_t i = 0; i < l->kernel->rank; i++)
+        elements *= (double)l->kernel->dims[i];
+    if (l->kernel->schedule == FUSE_INTO)
+        bytes = elements * 8;
+    if (l->kernel->schedule ==
+        FUSE_CONTRACT) { /* contracted sizes: elements of the operands over those of their other dimensions */
+        size_t a = ir_val_count(l->m, ir_operand(l->m, l->kernel->heart, 0));
+        size_t b = ir_val_count(l->m, ir_operand(l->m, l->kernel->heart, 1));
+        elements += sqrt((double)a * (double)b * elements) / 4;
+    }
+    if (l->kernel->schedule == FUSE_STAGES) { /* both dots, and the rows between */
+        double scores = (double)ir_val_count(l->m, l->kernel->stages[1]->outs.v[0]);
+        ir_val q = ir_operand(l->m, l->kernel->stages[0]->heart, 0);
+        elements += scores * (double)ir_val_type(l->m, q)->dims[ir_val_type(l->m, q)->rank - 1] / 4;
+    }
+    return bytes / 8 + elements * (l->kernel->nops + 1) / 16;
+}
+
+/* ---- outputs that may take over an input's memory ---------------------------------------------- */
+
+/* Whether every load of the parameter is of the index that `store` writes, in its block and in front of it. */
+static bool reads_before(const struct kir *k, uint32_t param, kir_val store) {
+    const struct kir_node *s = kir_get(k, store);
+    for (uint32_t i = 1; i < k->nodes.n; i++) {
+        const struct kir_node *n = &k->nodes.v[i];
+        if (n->op != KIR_LOAD || n->of != param)
+            continue;
+        bool before = false;
+        for (kir_val v = s->prev; v.i && !before; v = kir_get(k, v)->prev)
+            before = v.i == i;
+        if (!before || n->arg[0].i != s->arg[0].i)
+            return false;
+    }
+    return true;
+}
+
+static void find_overlays(const struct lower *l) {
+    const struct kir *k = l->k;
+    for (uint32_t i = 0; i < l->out->params.n && i < 64; i++) {
+        struct lower_param *p = &l->out->params.v[i];
+        kir_val store = {0};
+        uint32_t stores = 0;
+        for (uint32_t v = 1; v < k->nodes.n && p->role == KIR_OUT; v++)
+            if (k->nodes.v[v].op == KIR_STORE && k->nodes.v[v].of == i) {
+                store.i = v;
+                stores++;
+            }
+        for (uint32_t j = 0; j < l->out->params.n && j < 64 && stores == 1; j++)
+            if (l->out->params.v[j].role == KIR_IN && k->buffers.v[j].count == k->buffers.v[i].count &&
+                ir_dtype_get(k->buffers.v[j].dtype)->bytes == ir_dtype_get(k->buffers.v[i].dtype)->bytes &&
+                reads_before(k, j, store))
+                p->overlay |= (uint64_t)1 << j;
+    }
+}
+
+static void (*const schedules[])(struct lower *) = {
+    [FUSE_MAP] = lower_loops, [FUSE_ROWS] = lower_rows, [FUSE_CONTRACT] = lower_contract, [FUSE_INTO] = lower_into,
+    [FUSE_STAGES] = lower_stages};
+
+void lower_schedule(struct lower *l, const struct fuse_kernel *kernel) {
+    l->kernel = kernel;
+    schedules[kernel->schedule](l);
+}
+
+ir_val lower_updated(const struct ir_module *m, ir_val v) {
+    const struct ir_val_data *x = ir_val_get(m, v);
+    return ir_operand(m, x->op, ir_kind(m, x->op) == IR_WHILE ? x->index : 0);
+}
+
+void lower_begin(struct lower *l) {
+    l->out = &l->all->kernels[l->all->nkernels++];
+    *l->out = (struct lowered_kernel){.kernel = kir_new("kernel", l->a->al, l->a->recover)};
+    if (!l->out->kernel)
+        arena_exhausted(l->a);
+    l->k = l->out->kernel;
+    l->memo = lower_memo_new(l->a);
+    l->param_of = l->words_of = (struct opt_ids){.a = l->a};
+}
+
+void lower_before(const struct lower *l, struct lower *out) {
+    *out = *l;
+    lower_begin(out);
+}
+
+void lower_kernel(struct arena *a, const struct ir_module *m, const struct fuse_block *b, ir_block block,
+                  const struct fuse_kernel *kernel, const struct kir_target *target, struct lowered *out) {
+    struct lower l = {.a = a, .m = m, .fused = b, .kernel = kernel, .target = target, .all = out, .block = block};
+    *out = (struct lowered){.nkernels = 0};
+    lower_begin(&l);
+    lower_schedule(&l, kernel);
+    if (kernel->schedule == FUSE_MAP)
+        find_overlays(&l);
+    for (uint32_t i = 0; i < out->nkernels; i++)
+        out->kernels[i].ns = estimate(&l, &out->kernels[i]);
+}
+
+void lowered_free(struct lowered *l) {
+    for (uint32_t i = 0; i < l->nkernels; i++)
+        kir_free(l->kernels[i].kernel);
+    kir_free(l->trial);
+    *l = (struct lowered){.nkernels = 0};
+}

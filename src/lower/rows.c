@@ -1,0 +1,275 @@
+/* ROWS: outer loops over rows; in a row, one pass over its elements after the other. A pass computes everything that the
+ * passes before it make possible: reductions, outputs, and functions that later passes need again, which are kept in
+ * scratch memory of one row. Softmax is three passes: the maximum; the exponentials, kept, and their sum; the quotients. */
+#include "lower/lower.h"
+
+enum {
+    ROWS_MOST = 64,        /* reductions in a kernel */
+    ROWS_DEAR = 8,         /* cost from which an element is kept for later passes */
+    ROWS_KEPT = 8,         /* values that are kept */
+    ROWS_SCRATCH = 1 << 18 /* bytes of a value of a row that may be kept */
+};
+
+struct kept {
+    ir_val v;
+    uint32_t buffer, pass;
+    struct index at;
+};
+
+struct lower_rows {
+    struct opt_ids level; /* by value: 1 + the pass in which it can be computed */
+    struct opt_ids used;  /* by value: passes that need it, as bits, and DONE */
+    struct kept kept[ROWS_KEPT];
+    uint32_t nkept, pass;
+    bool inside;                                    /* a pass is being built */
+    kir_val place;                                  /* in the row */
+    kir_val outer[IR_MAX_RANK], inner[IR_MAX_RANK]; /* indices of the domain */
+};
+
+static bool is_inlined(const struct lower *l, ir_val v) {
+    ir_op op = ir_val_get(l->m, v)->op;
+    if (IR_NONE(op) || lower_is_stage(l, v) || fuse_is_constant(l->m, v) || !IR_SAME(ir_op_get(l->m, op)->parent, l->block))
+        return false;
+    uint32_t step = opt_ids_get(&l->fused->kernel_of, v.i);
+    return !step || l->fused->steps.v[step - 1].kernel == l->kernel;
+}
+
+static bool is_row_reduce(const struct lower *l, ir_op op) {
+    for (uint32_t i = 0; i < l->kernel->reduces.n; i++)
+        if (IR_SAME(l->kernel->reduces.v[i], op))
+            return true;
+    return false;
+}
+
+/* The pass in which a value's elements can be computed; a reduction's result is there one pass later. */
+static uint32_t level_of(struct lower *l, ir_val v) {
+    uint32_t known = opt_ids_get(&l->rows->level, v.i), most = 0;
+    if (known)
+        return known - 1;
+    if (is_inlined(l, v)) {
+        ir_op op = ir_val_get(l->m, v)->op;
+        for (uint32_t i = 0; i < ir_op_get(l->m, op)->noperands; i++) {
+            uint32_t n = level_of(l, ir_operand(l->m, op, i));
+            most = n > most ? n : most;
+        }
+        most += is_row_reduce(l, op);
+    }
+    opt_ids_set(&l->rows->level, v.i, most + 1);
+    return most;
+}
+
+static uint32_t pass_of(struct lower *l, ir_op reduce) {
+    return level_of(l, ir_result(l->m, reduce, 0)) - 1;
+}
+
+/* A value with an element for each of the row, not one for the row. */
+static bool is_full(const struct lower *l, ir_val v) {
+    const struct ir_type_data *t = ir_val_type(l->m, v);
+    int64_t n = 1, all = 1;
+    for (uint32_t i = 0; i < t->rank; i++)
+        n *= t->dims[i];
+    for (uint32_t i = 0; i < l->kernel->rank; i++)
+        all *= l->kernel->dims[i];
+    return n == all;
+}
+
+static int64_t row_count(const struct lower *l) {
+    int64_t n = 1;
+    for (uint32_t i = l->kernel->outer; i < l->kernel->rank; i++)
+        n *= l->kernel->dims[i];
+    return n;
+}
+
+/* ---- what is kept ----------------------------------------------------------------------------- */
+
+static void mark_uses(struct lower *l, ir_val v, uint32_t pass) {
+    uint32_t used = opt_ids_get(&l->rows->used, v.i);
+    if (used & 1u << pass || !is_inlined(l, v))
+        return;
+    opt_ids_set(&l->rows->used, v.i, used | 1u << pass);
+    ir_op op = ir_val_get(l->m, v)->op;
+    if (is_row_reduce(l, op))
+        return;
+    int cost = ir_op_info(ir_kind(l->m, op))->cost;
+    size_t bytes = 0;
+    (void)ir_type_bytes(ir_val_type(l->m, v), &bytes);
+    if (used && !(used & (used - 1)) && cost >= ROWS_DEAR && is_full(l, v) && l->rows->nkept < ROWS_KEPT &&
+        !lower_is_complex(ir_val_type(l->m, v)->dtype) && row_count(l) * 8 <= ROWS_SCRATCH)
+        l->rows->kept[l->rows->nkept++] = (struct kept){.v = v, .pass = (uint32_t)__builtin_ctz(used)};
+    for (uint32_t i = 0; i < ir_op_get(l->m, op)->noperands; i++)
+        mark_uses(l, ir_operand(l->m, op, i), pass);
+}
+
+/* The index of a value of the domain at the row and the place in it. */
+static void element_index(struct lower *l, ir_val v, struct index *out) {
+    kir_val domain[IR_MAX_RANK];
+    memcpy(domain, l->rows->outer, l->kernel->outer * sizeof *domain);
+    memcpy(domain + l->kernel->outer, l->rows->inner, (l->kernel->rank - l->kernel->outer) * sizeof *domain);
+    lower_match(l, ir_val_type(l->m, v), l->kernel->dims, domain, l->kernel->rank, out);
+}
+
+bool lower_rows_kept(struct lower *l, ir_val v, const struct index *at, struct elem *out) {
+    const struct lower_rows *r = l->rows;
+    for (uint32_t i = 0; r->inside && i < r->nkept; i++) {
+        const struct kept *x = &r->kept[i];
+        if (!IR_SAME(x->v, v) || x->pass >= r->pass || l->guard.i)
+            continue;
+        struct index here;
+        element_index(l, v, &here);
+        if (at->flat || at->n != here.n || (here.n && memcmp(at->at, here.at, here.n * sizeof *here.at) != 0))
+            continue;
+        *out = (struct elem){kir_load(l->k, x->buffer, r->place), {0}};
+        return true;
+    }
+    return false;
+}
+
+/* ---- passes ----------------------------------------------------------------------------------- */
+
+/* The reduction's result index: the row. */
+static void row_index(struct lower *l, ir_val v, struct index *out) {
+    lower_match(l, ir_val_type(l->m, v), l->kernel->dims, l->rows->outer, l->kernel->outer, out);
+}
+
+/* Loops over the elements of a row, the last one of `width` lanes (0 = one by one). Returns how many. */
+static uint32_t open_row(struct lower *l, uint32_t width) {
+    struct lower_rows *r = l->rows;
+    uint32_t n = l->kernel->rank - l->kernel->outer, last = 0;
+    const int64_t *dims = l->kernel->dims + l->kernel->outer;
+    for (uint32_t i = 0; i < n; i++)
+        last = dims[i] != 1 ? i : last;
+    for (uint32_t i = 0; i < n; i++)
+        r->inner[i] = kir_loop(l->k, width && i == last ? KIR_VECTOR : KIR_SERIAL, dims[i], width);
+    struct index at = {.n = n};
+    memcpy(at.at, r->inner, n * sizeof *at.at);
+    r->place = lower_linear(l, dims, n, &at);
+    r->inside = true;
+    return n;
+}
+
+static void close_row(struct lower *l, uint32_t n) {
+    while (n-- > 0)
+        kir_close(l->k);
+    l->rows->inside = false;
+}
+
+struct row_reduce {
+    ir_op op;
+    enum kir_op acc;
+    kir_val reg;
+};
+
+static void keep(struct lower *l) {
+    for (uint32_t i = 0; i < l->rows->nkept; i++) {
+        struct kept *x = &l->rows->kept[i];
+        if (x->pass != l->rows->pass)
+            continue;
+        struct index at;
+        element_index(l, x->v, &at);
+        kir_store(l->k, x->buffer, l->rows->place, lower_value(l, x->v, &at).re);
+    }
+}
+
+/* Everything of the current pass that one loop over the row can do. */
+static void shared_pass(struct lower *l, struct row_reduce *reduces, uint32_t n, uint32_t width) {
+    struct index at;
+    bool any = false;
+    kir_val none = {0};
+    for (uint32_t i = 0; i < n; i++)
+        any |= reduces[i].acc && pass_of(l, reduces[i].op) == l->rows->pass;
+    for (uint32_t i = 0; i < l->kernel->outs.n; i++)
+        any |= is_full(l, l->kernel->outs.v[i]) && level_of(l, l->kernel->outs.v[i]) == l->rows->pass;
+    for (uint32_t i = 0; i < l->rows->nkept; i++)
+        any |= l->rows->kept[i].pass == l->rows->pass;
+    if (!any)
+        return;
+    uint32_t opened = open_row(l, width);
+    keep(l);
+    for (uint32_t i = 0; i < n; i++)
+        if (reduces[i].acc && pass_of(l, reduces[i].op) == l->rows->pass) {
+            element_index(l, ir_operand(l->m, reduces[i].op, 0), &at);
+            enum ir_dtype t = ir_val_type(l->m, ir_operand(l->m, reduces[i].op, 0))->dtype;
+            kir_acc(l->k, reduces[i].acc, lower_sign(t), reduces[i].reg, none,
+                    lower_value(l, ir_operand(l->m, reduces[i].op, 0), &at).re);
+        }
+    for (uint32_t i = 0; i < l->kernel->outs.n; i++) {
+        ir_val v = l->kernel->outs.v[i];
+        if (!is_full(l, v) || level_of(l, v) != l->rows->pass)
+            continue;
+        element_index(l, v, &at);
+        lower_store(l, v, &at, lower_value(l, v, &at));
+    }
+    close_row(l, opened);
+}
+
+static void one_pass(struct lower *l, struct row_reduce *reduces, uint32_t n, uint32_t width) {
+    static const struct index nowhere;
+    struct index at;
+    kir_val none = {0};
+    for (uint32_t i = 0; i < n; i++)
+        if (reduces[i].acc && pass_of(l, reduces[i].op) == l->rows->pass)
+            reduces[i].reg = kir_reg(l->k, lower_value(l, ir_operand(l->m, reduces[i].op, 1), &nowhere).re, 1);
+    shared_pass(l, reduces, n, width);
+    for (uint32_t i = 0; i < n; i++) {
+        ir_op op = reduces[i].op;
+        if (pass_of(l, op) != l->rows->pass)
+            continue;
+        row_index(l, ir_result(l->m, op, 0), &at);
+        if (reduces[i].acc) {
+            struct elem e = {kir_get_reg(l->k, reduces[i].reg, none), none};
+            lower_know(l, ir_result(l->m, op, 0), &at, lower_reduce_result(l, op, 0, e));
+        } else {
+            lower_reduce_here(l, op, &at); /* knows its results */
+        }
+    }
+}
+
+void lower_rows_at(struct lower *l, const kir_val *outer) {
+    struct lower_rows rows = {.level = {.a = l->a}, .used = {.a = l->a}};
+    struct row_reduce reduces[ROWS_MOST];
+    uint32_t n = l->kernel->reduces.n < ROWS_MOST ? l->kernel->reduces.n : ROWS_MOST, passes = 0;
+    l->rows = &rows;
+    if (l->kernel->outer)
+        memcpy(rows.outer, outer, l->kernel->outer * sizeof *outer);
+    for (uint32_t i = 0; i < n; i++) { /* in program order */
+        ir_op op = l->kernel->reduces.v[l->kernel->reduces.n - 1 - i];
+        reduces[i] = (struct row_reduce){op, lower_reducer(l->m, op), {0}};
+        uint32_t p = pass_of(l, op) + 1;
+        passes = p > passes ? p : passes;
+        for (uint32_t k = 0; k < ir_op_get(l->m, op)->noperands / 2; k++)
+            mark_uses(l, ir_operand(l->m, op, k), pass_of(l, op));
+    }
+    for (uint32_t i = 0; i < l->kernel->outs.n; i++) {
+        uint32_t p = level_of(l, l->kernel->outs.v[i]);
+        passes = p + 1 > passes ? p + 1 : passes;
+        mark_uses(l, l->kernel->outs.v[i], p);
+    }
+    for (uint32_t i = 0; i < rows.nkept; i++)
+        rows.kept[i].buffer = kir_scratch(l->k, ir_val_type(l->m, rows.kept[i].v)->dtype, row_count(l));
+    uint32_t width = lower_lanes(l, 4, row_count(l) >= 256 ? 4 : row_count(l) >= 64 ? 2 : 1);
+    for (rows.pass = 0; rows.pass < passes; rows.pass++)
+        one_pass(l, reduces, n, width);
+    for (uint32_t i = 0; i < l->kernel->outs.n; i++) {
+        ir_val v = l->kernel->outs.v[i];
+        if (is_full(l, v))
+            continue;
+        struct index at;
+        row_index(l, v, &at);
+        lower_store(l, v, &at, lower_value(l, v, &at));
+    }
+    l->rows = NULL;
+}
+
+void lower_rows(struct lower *l) {
+    kir_val outer[IR_MAX_RANK];
+    int64_t count = 1;
+    for (uint32_t i = 0; i < l->kernel->outer; i++) {
+        count *= l->kernel->dims[i];
+        outer[i] = kir_i64(l->k, 0);
+    }
+    if (count > 1)
+        lower_unflatten(l, lower_grid(l, count), l->kernel->dims, l->kernel->outer, outer);
+    lower_rows_at(l, outer);
+    if (count > 1)
+        kir_close(l->k);
+}
