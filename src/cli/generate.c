@@ -161,7 +161,7 @@ static double read_bandwidth(const struct chat *c) {
         double begin = rt_now_ms();
         for (size_t i = 0; i < m->nparams; i++) {
             struct reading r = {.p = m->params[i].data, .bytes = m->params[i].bytes};
-            rt_team_run(c->client->team, (int64_t)((r.bytes + READ_BLOCK - 1) / READ_BLOCK), 2, read_blocks, &r, NULL);
+            rt_pool_run(c->client->pool, (int64_t)((r.bytes + READ_BLOCK - 1) / READ_BLOCK), 2, read_blocks, &r, NULL);
         }
         double gbs = (double)m->bytes / (rt_now_ms() - begin) / 1e6;
         best = gbs > best ? gbs : best;

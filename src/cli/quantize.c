@@ -20,7 +20,7 @@ static int quantize(const char *dir, const struct quantize_options *o) {
     if (code)
         return code;
     diag_init(&d, client->al);
-    hilo_status status = llm_model_open(dir, p, NULL, client->team, client->al, &d, &model);
+    hilo_status status = llm_model_open(dir, p, NULL, client->pool, client->al, &d, &model);
     if (status == HILO_OK) {
         status = llm_model_write(&model, dir, o->out, &d);
         if (status == HILO_OK)

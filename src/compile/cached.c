@@ -145,8 +145,8 @@ static void key_of_module(struct cached *c, const hilo_module *module) {
 
 /* ---- compiling ------------------------------------------------------------------------------- */
 
-static void key_specials(const struct cached *c, hilo_executable *exe) {
-    exe->special_keyed = true;
+static void key_specialisations(const struct cached *c, hilo_executable *exe) {
+    exe->specialise_keyed = true;
     memcpy(exe->key, c->key, RT_KEY_BYTES);
 }
 
@@ -156,7 +156,7 @@ static hilo_status compile_and_keep(struct cached *c, hilo_module *module, hilo_
     if (c->on && !(*out)->plan.whole)
         rt_store_put(c->client, *out, c->key);
     else if (c->on)
-        key_specials(c, *out);
+        key_specialisations(c, *out);
     return HILO_OK;
 }
 
@@ -168,10 +168,10 @@ void cached_loaded(hilo_executable *exe, struct str text, const hilo_compile_opt
     cached_hash(text, content);
     make_key(&c, CONTENT_FILE, content);
     if (c.on)
-        key_specials(&c, exe);
+        key_specialisations(&c, exe);
 }
 
-void cached_special(const hilo_executable *exe, hilo_buffer *const *inputs, uint8_t out[RT_KEY_BYTES]) {
+void cached_specialised(const hilo_executable *exe, hilo_buffer *const *inputs, uint8_t out[RT_KEY_BYTES]) {
     struct blake2 b;
     blake2_init(&b);
     blake2_add(&b, exe->key, RT_KEY_BYTES);

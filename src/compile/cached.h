@@ -12,8 +12,8 @@ hilo_status module_read(hilo_client *client, const struct file *f, const hilo_mo
 hilo_status compile_module(hilo_client *client, hilo_module *module, const hilo_compile_options *o,
                            hilo_buffer *const *inputs, struct diag_list *d, hilo_executable **out);
 /* Where a program is evaluated because sizes are not known: has runs compile exe->module for those that they bring, with these
-   options, which are copied to the arena: special.c. */
-void special_later(hilo_executable *exe, const hilo_compile_options *o);
+   options, which are copied to the arena: specialise.c. */
+void specialise_later(hilo_executable *exe, const hilo_compile_options *o);
 
 /* What was compiled before of a program of these bytes, with these options; NULL where that is nothing. */
 hilo_executable *cached_find(hilo_client *client, struct str bytes, const hilo_compile_options *o);
@@ -22,9 +22,9 @@ void compile_about(const struct ir_module *m, struct arena *a, struct rt_about *
 
 /* The hash of a program's bytes, to be kept with what is read from them. */
 void cached_hash(struct str bytes, uint8_t out[RT_KEY_BYTES]);
-/* Gives an executable of unknown sizes that was loaded the key that special_keyed asks for, unless nothing is to be kept. */
+/* Gives an executable of unknown sizes that was loaded the key that specialise_keyed asks for, unless nothing is to be kept. */
 void cached_loaded(hilo_executable *exe, struct str text, const hilo_compile_options *o);
 /* The key of such an executable, which has one, for the shapes of inputs. */
-void cached_special(const hilo_executable *exe, hilo_buffer *const *inputs, uint8_t out[RT_KEY_BYTES]);
+void cached_specialised(const hilo_executable *exe, hilo_buffer *const *inputs, uint8_t out[RT_KEY_BYTES]);
 
 #endif

@@ -395,7 +395,7 @@ static hilo_status fill(const struct compile *c) {
                    ? HILO_OK
                    : diag_error(c->d, HILO_UNIMPLEMENTED, "no code is generated for this program: it is evaluated");
     if (c->exe->plan.whole && c->o->backend != HILO_BACKEND_REFERENCE && !knows_arguments(c, entry))
-        special_later(c->exe, c->o);
+        specialise_later(c->exe, c->o);
     return rt_executable_ready(c->exe);
 }
 

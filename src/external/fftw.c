@@ -206,6 +206,6 @@ hilo_status ext_fftw_fft_run(void *state, const struct lib_call *c) {
     struct fftw_run r = {state, c};
     if (((uintptr_t)c->in[0] | (uintptr_t)c->out[0]) % 16)
         return HILO_UNIMPLEMENTED;
-    lib_each(c->team, (int64_t)r.f->pieces, fftw_piece, &r);
+    lib_each(c->pool, (int64_t)r.f->pieces, fftw_piece, &r);
     return HILO_OK;
 }

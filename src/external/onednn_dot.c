@@ -163,6 +163,6 @@ static void dot_tile(void *user, int64_t i) {
 hilo_status ext_onednn_dot_general_run(void *state, const struct lib_call *c) {
     struct dot_run r = {.v = state, .c = c};
     atomic_init(&r.failed, false);
-    lib_each(c->team, (int64_t)(r.v->batch.parts * r.v->rows.parts * r.v->columns.parts), dot_tile, &r);
+    lib_each(c->pool, (int64_t)(r.v->batch.parts * r.v->rows.parts * r.v->columns.parts), dot_tile, &r);
     return atomic_load(&r.failed) ? HILO_UNIMPLEMENTED : HILO_OK;
 }

@@ -247,7 +247,7 @@ static void window_piece(void *user, int64_t i) {
 static hilo_status window_run(const struct dnn_window *w, const struct lib_call *c, const void *weights_) {
     struct window_run r = {.w = w, .c = c, .weights = weights_};
     atomic_init(&r.failed, false);
-    lib_each(c->team, w->runs * w->parts, window_piece, &r);
+    lib_each(c->pool, w->runs * w->parts, window_piece, &r);
     return atomic_load(&r.failed) ? HILO_UNIMPLEMENTED : HILO_OK;
 }
 
@@ -428,12 +428,12 @@ hilo_status ext_onednn_reduce_window_run(void *state, const struct lib_call *c) 
         return HILO_UNIMPLEMENTED;
     if (w->kind == DNN_POOL_MAX) {
         atomic_init(&scan.odd, false);
-        lib_each(c->team, (int64_t)scan.tasks, pool_look, &scan);
+        lib_each(c->pool, (int64_t)scan.tasks, pool_look, &scan);
         if (atomic_load(&scan.odd) || first != first)
             return HILO_UNIMPLEMENTED;
     }
     HILO_TRY(window_run(w, c, NULL));
     if (w->kind == DNN_POOL_SUM)
-        lib_each(c->team, (int64_t)scale.tasks, pool_multiply, &scale);
+        lib_each(c->pool, (int64_t)scale.tasks, pool_multiply, &scale);
     return HILO_OK;
 }

@@ -231,7 +231,7 @@ hilo_status ext_openblas_dot_general_run(void *state, const struct lib_call *c) 
     struct blas_dot v = {.blas = state, .c = c};
     if (!dot_read(c->params, c->nparams, &v.x) || !blas_plan(&v))
         return HILO_INVALID_ARGUMENT;
-    lib_each(c->team, (int64_t)(v.x.batch.count * v.down * v.across), blas_tile, &v);
+    lib_each(c->pool, (int64_t)(v.x.batch.count * v.down * v.across), blas_tile, &v);
     return HILO_OK;
 }
 
@@ -301,7 +301,7 @@ hilo_status ext_openblas_triangular_solve_run(void *state, const struct lib_call
     if (!solve_read(c->params, c->nparams, &s))
         return HILO_INVALID_ARGUMENT;
     size_t tasks = s.batches * s.parts;
-    lib_each(c->team, (int64_t)(tasks < BLAS_TASKS ? tasks : BLAS_TASKS), solve_part, &s);
+    lib_each(c->pool, (int64_t)(tasks < BLAS_TASKS ? tasks : BLAS_TASKS), solve_part, &s);
     return HILO_OK;
 }
 
@@ -313,7 +313,7 @@ struct blas_cholesky {
     unsigned type;
     size_t bytes, batches, n;
     bool lower;
-    const struct lib_team *team; /* NULL: batches are tasks */
+    const struct lib_pool *pool; /* NULL: batches are tasks */
     atomic_bool *failed;
     /* of the block column being worked on */
     char *l;
@@ -404,8 +404,8 @@ static void cholesky_matrix(void *user, int64_t batch) {
         s.block = s.n - s.at < BLAS_BLOCK ? s.n - s.at : BLAS_BLOCK;
         int64_t parts = (int64_t)((s.n - s.at - s.block + BLAS_BLOCK - 1) / BLAS_BLOCK);
         cholesky_diagonal(&s);
-        lib_each(s.team, parts, cholesky_below, &s);
-        lib_each(s.team, parts, cholesky_update, &s);
+        lib_each(s.pool, parts, cholesky_below, &s);
+        lib_each(s.pool, parts, cholesky_update, &s);
     }
     if (!s.lower)
         cholesky_adjoint(&s, s.l, s.l, false);
@@ -430,8 +430,8 @@ hilo_status ext_openblas_cholesky_run(void *state, const struct lib_call *c) {
     struct blas_cholesky s = {.blas = state, .c = c, .failed = &failed};
     if (!cholesky_read(c->params, c->nparams, &s))
         return HILO_INVALID_ARGUMENT;
-    bool together = s.batches < 4 && s.n >= 2 * BLAS_BLOCK; /* the team works on one matrix */
-    s.team = together ? c->team : NULL;
-    lib_each(together ? NULL : c->team, (int64_t)s.batches, cholesky_matrix, &s);
+    bool together = s.batches < 4 && s.n >= 2 * BLAS_BLOCK; /* the pool works on one matrix */
+    s.pool = together ? c->pool : NULL;
+    lib_each(together ? NULL : c->pool, (int64_t)s.batches, cholesky_matrix, &s);
     return atomic_load(&failed) ? HILO_UNIMPLEMENTED : HILO_OK;
 }

@@ -211,7 +211,7 @@ hilo_status lib_convolution(const struct lib_call *c) {
     if (!conv_read(c->params, c->nparams, &v) || !conv_plan(&v))
         return HILO_INVALID_ARGUMENT;
     v.c = c;
-    gemm_run(&v.g, c->scratch, c->team);
+    gemm_run(&v.g, c->scratch, c->pool);
     return HILO_OK;
 }
 

@@ -224,7 +224,7 @@ hilo_status lib_cumulate(const struct lib_call *c) {
     size_t parts = s.outer * ((s.inner + CUM_CHUNK - 1) / CUM_CHUNK), groups = (s.stretches + CUM_CHAINS - 1) / CUM_CHAINS;
     s.tasks = parts < CUM_TASKS ? parts : CUM_TASKS;
     if (!cum_is_long(&s)) {
-        lib_each(c->team, (int64_t)s.tasks, cum_rows, &s);
+        lib_each(c->pool, (int64_t)s.tasks, cum_rows, &s);
         return HILO_OK;
     }
     s.step = s.backwards ? -1 : 1;
@@ -232,9 +232,9 @@ hilo_status lib_cumulate(const struct lib_call *c) {
         size_t first = (line * s.length + (s.backwards ? s.length - 1 : 0)) * s.combine.bytes;
         s.in = (const char *)c->in[0] + first;
         s.out = (char *)c->out[0] + first;
-        lib_each(c->team, (int64_t)groups, cum_totals, &s);
+        lib_each(c->pool, (int64_t)groups, cum_totals, &s);
         cum_before(&s);
-        lib_each(c->team, (int64_t)groups, cum_chains, &s);
+        lib_each(c->pool, (int64_t)groups, cum_chains, &s);
     }
     return HILO_OK;
 }

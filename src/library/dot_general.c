@@ -183,7 +183,7 @@ hilo_status lib_dot_general(const struct lib_call *c) {
     struct dot v = {.c = c};
     if (!dot_read(c->params, c->nparams, &v.x) || !dot_plan(&v))
         return HILO_INVALID_ARGUMENT;
-    gemm_run(&v.g, c->scratch, c->team);
+    gemm_run(&v.g, c->scratch, c->pool);
     return HILO_OK;
 }
 

@@ -444,7 +444,7 @@ static void matrix_narrow(const struct pass *p, const char *wide, char *out) {
         memcpy(out + i * bytes, wide + 2 * i * bytes, bytes);
 }
 
-static void matrix_lines(struct pass_run *r, const struct lib_team *team) {
+static void matrix_lines(struct pass_run *r, const struct lib_pool *pool) {
     const struct pass *p = r->p;
     size_t number = 2 * p->k->bytes, half = p->n / 2 + 1, lanes = p->k->lanes;
     size_t in_line = p->kind == PASS_FROM_REAL ? p->n : p->kind == PASS_TO_REAL ? 2 * half : 2 * p->n;
@@ -468,16 +468,16 @@ static void matrix_lines(struct pass_run *r, const struct lib_team *team) {
             r->in = wide;
         }
         r->out = temporary;
-        lib_each(team, (int64_t)p->tasks, matrix_columns, r);
+        lib_each(pool, (int64_t)p->tasks, matrix_columns, r);
         r->in = temporary;
         r->out = p->kind == PASS_COMPLEX ? out + line * out_line * p->k->bytes : wide;
-        lib_each(team, (int64_t)p->tasks, matrix_rows, r);
+        lib_each(pool, (int64_t)p->tasks, matrix_rows, r);
         if (p->kind != PASS_COMPLEX)
             matrix_narrow(p, wide, out + line * out_line * p->k->bytes);
     }
 }
 
-static void pass_run(const struct pass *p, const void *in, void *out, char *scratch, const struct lib_team *team) {
+static void pass_run(const struct pass *p, const void *in, void *out, char *scratch, const struct lib_pool *pool) {
     struct pass_run r = {.p = p, .in = in, .out = out, .scratch = scratch, .length = {p->length[0], p->length[1]}};
     char *x = run_buffer(&r, 0), *y = x + p->stride / 2;
     size_t lanes = p->k->lanes, lines = p->kind == PASS_COMPLEX ? lanes : 2 * lanes;
@@ -486,11 +486,11 @@ static void pass_run(const struct pass *p, const void *in, void *out, char *scra
     for (int i = 0; i <= p->matrix; i++)
         length_open(&r.length[i], p->k, scratch, &p->layout[i], x, y);
     if (p->matrix) {
-        matrix_lines(&r, team);
+        matrix_lines(&r, pool);
         return;
     }
     r.groups = p->inner == 1 ? (p->outer + lines - 1) / lines : p->outer * ((p->inner + lanes - 1) / lanes);
-    lib_each(team, (int64_t)p->tasks, pass_task, &r);
+    lib_each(pool, (int64_t)p->tasks, pass_task, &r);
 }
 
 /* ---- the op -----------------------------------------------------------------------------------------------------------------
@@ -545,7 +545,7 @@ hilo_status lib_fft(const struct lib_call *c) {
     for (uint32_t i = 0; i < f.ndims; i++) {
         bool between = f.type == IR_FFT_TYPE_IRFFT && i + 1 < f.ndims;
         void *to = between ? (char *)c->scratch + f.between : c->out[0];
-        pass_run(&f.pass[i], from, to, c->scratch, c->team);
+        pass_run(&f.pass[i], from, to, c->scratch, c->pool);
         from = to;
     }
     return HILO_OK;

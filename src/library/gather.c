@@ -54,7 +54,7 @@ hilo_status lib_gather(const struct lib_call *c) {
     x.tasks = moved / GATHER_BYTES_PER_TASK + 1;
     x.tasks = x.tasks < GATHER_TASKS ? x.tasks : GATHER_TASKS;
     x.tasks = x.tasks < x.s.count ? x.tasks : x.s.count;
-    lib_each(c->team, (int64_t)x.tasks, gather_task, &x);
+    lib_each(c->pool, (int64_t)x.tasks, gather_task, &x);
     return HILO_OK;
 }
 

@@ -146,11 +146,11 @@ static void gemm_task(void *user, int64_t task) {
     }
 }
 
-void gemm_run(const struct gemm *g, void *scratch, const struct lib_team *team) {
+void gemm_run(const struct gemm *g, void *scratch, const struct lib_pool *pool) {
     struct gemm_work w;
     if (!gemm_plan(g, &w))
         return;
     w.scratch = scratch;
-    lib_each(team, (int64_t)w.pack_tasks, gemm_pack, &w);
-    lib_each(team, (int64_t)w.tasks, gemm_task, &w);
+    lib_each(pool, (int64_t)w.pack_tasks, gemm_pack, &w);
+    lib_each(pool, (int64_t)w.tasks, gemm_task, &w);
 }

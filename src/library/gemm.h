@@ -26,6 +26,6 @@ struct gemm {
 
 /* Scratch that a product takes; false on overflow. */
 bool gemm_scratch(const struct gemm *g, size_t *bytes);
-void gemm_run(const struct gemm *g, void *scratch, const struct lib_team *team);
+void gemm_run(const struct gemm *g, void *scratch, const struct lib_pool *pool);
 
 #endif

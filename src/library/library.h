@@ -29,12 +29,12 @@ enum lib_external {
     LIB_EXTERNAL_COUNT
 };
 
-/* Threads to work with. run(team, n, task, user) calls task(user, i) for i = 0 … n-1, each once, on any
+/* Threads to work with. run(pool, n, task, user) calls task(user, i) for i = 0 … n-1, each once, on any
    thread, and returns when
    all are done; it may be called with threads == 1. */
-struct lib_team {
+struct lib_pool {
     int threads;
-    void (*run)(const struct lib_team *team, int64_t n, void (*task)(void *user, int64_t i), void *user);
+    void (*run)(const struct lib_pool *pool, int64_t n, void (*task)(void *user, int64_t i), void *user);
 };
 
 enum { LIB_MOST_PARAMS = 64 };
@@ -62,7 +62,7 @@ struct lib_call {
     const void *const *in;
     void *const *out;
     void *scratch;         /* 64-byte aligned */
-    const struct lib_team *team;
+    const struct lib_pool *pool;
 };
 /* Runs it by hilo's code. INVALID_ARGUMENT where the data cannot be worked on; allocates nothing. */
 hilo_status lib_run(enum lib_routine r, const struct lib_call *c);

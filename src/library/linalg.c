@@ -224,7 +224,7 @@ hilo_status lib_triangular_solve(const struct lib_call *c) {
     if (r.short_ || !solve_layout(&s))
         return HILO_INVALID_ARGUMENT;
     if (s.n)
-        lib_each(c->team, (int64_t)s.tasks, solve_task, &s);
+        lib_each(c->pool, (int64_t)s.tasks, solve_task, &s);
     return HILO_OK;
 }
 
@@ -260,7 +260,7 @@ struct cholesky {
     enum ir_dtype dtype;
     size_t batches, n, bytes;
     bool lower;
-    const struct lib_team *team; /* NULL: batches are tasks */
+    const struct lib_pool *pool; /* NULL: batches are tasks */
     size_t tasks, stride;        /* of batches; scratch of a task */
     /* of the block column being worked on */
     char *l, *panels;
@@ -299,8 +299,8 @@ static void cholesky_factor(struct cholesky *s) {
         s->parts = s->rest / s->k->width + 1 < LINALG_TASKS ? s->rest / s->k->width + 1 : LINALG_TASKS;
         s->k->factor(s->l + s->at * (s->n + 1) * s->bytes, s->block, s->n);
         if (s->rest) {
-            lib_each(s->team, (int64_t)s->parts, cholesky_below, s);
-            lib_each(s->team, (int64_t)s->parts, cholesky_update, s);
+            lib_each(s->pool, (int64_t)s->parts, cholesky_below, s);
+            lib_each(s->pool, (int64_t)s->parts, cholesky_update, s);
         }
     }
 }
@@ -375,7 +375,7 @@ static bool cholesky_layout(struct cholesky *s) {
     s->bytes = ir_dtype_get(s->dtype)->bytes;
     s->tasks = s->batches < LINALG_TASKS ? s->batches : LINALG_TASKS;
     if (s->batches < 4 && s->n >= 2 * LINALG_BLOCK)
-        s->tasks = 1; /* the team works on one matrix */
+        s->tasks = 1; /* the pool works on one matrix */
     s->stride = 0;
     if (!s->k)
         return lib_reserve(&s->stride, square, sizeof(num), &unused);
@@ -391,9 +391,9 @@ hilo_status lib_cholesky(const struct lib_call *c) {
     s.lower = lib_get(&r) != 0;
     if (r.short_ || !cholesky_layout(&s))
         return HILO_INVALID_ARGUMENT;
-    s.team = s.tasks == 1 ? c->team : NULL;
+    s.pool = s.tasks == 1 ? c->pool : NULL;
     if (s.n)
-        lib_each(c->team, (int64_t)s.tasks, cholesky_task, &s);
+        lib_each(c->pool, (int64_t)s.tasks, cholesky_task, &s);
     return HILO_OK;
 }
 

@@ -9,7 +9,7 @@
 enum { POOL_TAPS = 64, POOL_CHUNK = 1 << 13, POOL_TASKS = 256 };
 #define POOL_MOST_NS 1e11
 
-struct pool {
+struct pooling {
     const struct lib_call *c;
     struct window w;
     struct combine combine;
@@ -19,7 +19,7 @@ struct pool {
 };
 
 struct pool_part {
-    const struct pool *p;
+    const struct pooling *p;
     char *acc; /* of the row's positions [from, to) */
     size_t from, to;
     const void *row[POOL_TAPS]; /* whole: those that are still to be combined */
@@ -72,7 +72,7 @@ static void pool_tap(const struct pool_part *q, int64_t offset, int64_t k) {
 }
 
 static void pool_task(void *user, int64_t task) {
-    const struct pool *p = user;
+    const struct pooling *p = user;
     size_t bytes = p->combine.bytes, at, end;
     lib_part(p->w.rows * p->chunks, p->tasks, (size_t)task, &at, &end);
     for (; at < end; at++) {
@@ -129,7 +129,7 @@ bool lib_match_reduce_window(const struct ir_module *m, ir_op op, struct lib_mat
 
 hilo_status lib_reduce_window(const struct lib_call *c) {
     struct lib_reader r = lib_reader_of(c->params, c->nparams);
-    struct pool p = {.c = c};
+    struct pooling p = {.c = c};
     enum ir_op_kind op = (enum ir_op_kind)lib_get_size(&r, IR_OP_COUNT - 1);
     enum ir_dtype dtype = (enum ir_dtype)lib_get_size(&r, IR_DTYPE_COUNT - 1);
     if (!window_get(&r, &p.w) || !combine_of(op, dtype, &p.combine))
@@ -142,6 +142,6 @@ hilo_status lib_reduce_window(const struct lib_call *c) {
               last->base == 1 && last->low == 0;
     p.chunks = (p.w.length + POOL_CHUNK - 1) / POOL_CHUNK;
     p.tasks = p.w.rows * p.chunks < POOL_TASKS ? p.w.rows * p.chunks : POOL_TASKS;
-    lib_each(c->team, (int64_t)p.tasks, pool_task, &p);
+    lib_each(c->pool, (int64_t)p.tasks, pool_task, &p);
     return HILO_OK;
 }

@@ -141,7 +141,7 @@ hilo_status lib_rng_bit_generator(const struct lib_call *c) {
     if (r.state_bytes == 16)
         r.state[2] = r.state[0];
     size_t each = RNG_BLOCKS_PER_TASK * RNG_BLOCK;
-    lib_each(c->team, (int64_t)(r.draws / each + (r.draws % each != 0)), rng_task, &r);
+    lib_each(c->pool, (int64_t)(r.draws / each + (r.draws % each != 0)), rng_task, &r);
     uint64_t before = r.state[1];
     r.state[1] += r.draws;
     if (!r.threefry)

@@ -1,4 +1,4 @@
-/* What the routines share: parameters that are written at the match and read at the run, and work for a team. */
+/* What the routines share: parameters that are written at the match and read at the run, and work for a pool. */
 #ifndef HILO_LIBRARY_ROUTINE_H
 #define HILO_LIBRARY_ROUTINE_H
 
@@ -81,10 +81,10 @@ static inline bool lib_has_fma(void) {
 
 /* ---- work ------------------------------------------------------------------------------------ */
 
-/* Calls task(user, 0 … n-1) on the team, and without it where there is nothing to share. */
-static inline void lib_each(const struct lib_team *team, int64_t n, void (*task)(void *user, int64_t i), void *user) {
-    if (n > 1 && team && team->threads > 1) {
-        team->run(team, n, task, user);
+/* Calls task(user, 0 … n-1) on the pool, and without it where there is nothing to share. */
+static inline void lib_each(const struct lib_pool *pool, int64_t n, void (*task)(void *user, int64_t i), void *user) {
+    if (n > 1 && pool && pool->threads > 1) {
+        pool->run(pool, n, task, user);
         return;
     }
     for (int64_t i = 0; i < n; i++)

@@ -93,11 +93,11 @@ hilo_status lib_scatter(const struct lib_call *c) {
     for (uint32_t d = 0; d < x.s.rank; d++)
         updates *= (size_t)x.s.dim[d].size;
     work = (updates + (c->out[0] == c->in[0] ? 0 : x.total)) * x.bytes / SCATTER_BYTES_PER_TASK + 1;
-    if (c->team && c->team->threads > 1) /* more tasks read the indices more often; they do not change the results */
-        x.tasks = (size_t)c->team->threads;
+    if (c->pool && c->pool->threads > 1) /* more tasks read the indices more often; they do not change the results */
+        x.tasks = (size_t)c->pool->threads;
     x.tasks = x.tasks < work ? x.tasks : work;
     x.tasks = x.tasks < (size_t)x.s.dim[x.split].dim ? x.tasks : (size_t)x.s.dim[x.split].dim;
-    lib_each(c->team, (int64_t)x.tasks, scatter_task, &x);
+    lib_each(c->pool, (int64_t)x.tasks, scatter_task, &x);
     return HILO_OK;
 }
 

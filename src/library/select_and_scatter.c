@@ -168,6 +168,6 @@ hilo_status lib_select_and_scatter(const struct lib_call *c) {
         s.batches = (size_t)first->in;
     if (window_is_elements(last) && s.w.length >= 2 * SELECT_CHUNK && s.batches < 16)
         s.chunks = s.w.length / SELECT_CHUNK;
-    lib_each(c->team, (int64_t)(s.batches * s.chunks), select_task, &s);
+    lib_each(c->pool, (int64_t)(s.batches * s.chunks), select_task, &s);
     return HILO_OK;
 }

@@ -11,16 +11,16 @@
 
 enum {
     SORT_BLOCKS = 32,      /* of a long line */
-    SORT_LONG = 1 << 15,   /* from here on the team works on one line */
+    SORT_LONG = 1 << 15,   /* from here on the pool works on one line */
     SORT_PACKED = 1 << 11, /* from here on it pays to sort the operands themselves */
     SORT_RADIX = 256,      /* from here on radix passes beat merging */
     SORT_RUN = 16,         /* merging begins with sorted runs of this length */
     SORT_TASKS = 64        /* tasks that share short lines, each with scratch of its own */
 };
 
-/* What works on a line: the team, or one thread of it. */
+/* What works on a line: the pool, or one thread of it. */
 struct sort_work {
-    const struct lib_team *team; /* NULL: alone */
+    const struct lib_pool *pool; /* NULL: alone */
     size_t blocks;               /* that passes are cut into */
     uint32_t (*counts)[SORT_DIGITS];
     void *a, *b; /* `length` records each */
@@ -269,7 +269,7 @@ static void line_by_position(struct sort_line *l) {
         l->key = &l->s->key[k];
         l->map = order64_of(l->key->dtype, l->key->flags);
         unsigned bits = 8 * ir_dtype_get(l->key->dtype)->bytes;
-        lib_each(l->w->team, (int64_t)blocks, line_records, l);
+        lib_each(l->w->pool, (int64_t)blocks, line_records, l);
         if (atomic_load(&l->unordered)) {
             line_as_evaluated(l);
             break;
@@ -288,7 +288,7 @@ static void line_by_position(struct sort_line *l) {
             l->order = a;
         }
     }
-    lib_each(l->w->team, (int64_t)blocks, line_gather, l);
+    lib_each(l->w->pool, (int64_t)blocks, line_gather, l);
 }
 
 /* ---- a line of packed operands ------------------------------------------------------------------------------------- */
@@ -349,13 +349,13 @@ static void line_packed(struct sort_line *l) {
     l->key = &l->s->key[0];
     l->map = order64_of(l->key->dtype, l->key->flags);
     unsigned bits = 8 * (unsigned)l->s->bytes[l->key->operand];
-    lib_each(w->team, (int64_t)w->blocks, line_pack, l);
+    lib_each(w->pool, (int64_t)w->blocks, line_pack, l);
     const struct order32 order = order32_from(&l->map), *map = atomic_load(&l->ambiguous) ? &order : NULL;
     if (map)
-        lib_each(w->team, (int64_t)w->blocks, line_pack, l);
+        lib_each(w->pool, (int64_t)w->blocks, line_pack, l);
     l->order = l->s->noperands == 1 ? (const void *)one_radix(w, map, w->a, w->b, w->a, l->s->length, bits)
                                     : (const void *)two_radix(w, map, w->a, w->b, w->a, l->s->length, bits);
-    lib_each(w->team, (int64_t)w->blocks, line_unpack, l);
+    lib_each(w->pool, (int64_t)w->blocks, line_unpack, l);
 }
 
 /* ---- calls --------------------------------------------------------------------------------------------------------- */
@@ -420,8 +420,8 @@ static void sort_lines(void *user, int64_t task) {
     char *scratch = (char *)r->c->scratch + (size_t)task * y->stride;
     bool shared = y->blocks > 1;
     struct sort_work w = {
-        .team = shared ? r->c->team : NULL, .a = scratch + y->a, .b = scratch + y->b, .counts = (void *)(scratch + y->counts)};
-    w.blocks = shared && w.team && w.team->threads > 1 ? y->blocks : 1;
+        .pool = shared ? r->c->pool : NULL, .a = scratch + y->a, .b = scratch + y->b, .counts = (void *)(scratch + y->counts)};
+    w.blocks = shared && w.pool && w.pool->threads > 1 ? y->blocks : 1;
     size_t from, to;
     lib_part(r->s->outer * r->s->inner, y->tasks, (size_t)task, &from, &to);
     for (size_t line = from; line < to; line++) {
@@ -444,6 +444,6 @@ hilo_status lib_sort(const struct lib_call *c) {
     if (!sort_read(&reader, &s) || !sort_layout(&s, &r.layout))
         return HILO_INVALID_ARGUMENT;
     if (s.length && s.outer && s.inner)
-        lib_each(c->team, (int64_t)r.layout.tasks, sort_lines, &r);
+        lib_each(c->pool, (int64_t)r.layout.tasks, sort_lines, &r);
     return HILO_OK;
 }

@@ -67,10 +67,10 @@ static const REC *NAME(radix)(const struct sort_work *w, const MAP *m, const REC
                               unsigned bits) {
     struct NAME(pass) p = {.map = m, .from = src, .to = a, .n = n, .blocks = w->blocks, .at = w->counts};
     for (p.shift = 0; p.shift < bits; p.shift += SORT_DIGIT_BITS) {
-        lib_each(w->team, (int64_t)p.blocks, m ? NAME(count_mapped) : NAME(count), &p);
+        lib_each(w->pool, (int64_t)p.blocks, m ? NAME(count_mapped) : NAME(count), &p);
         if (!sort_places(p.at, p.blocks, n))
             continue;
-        lib_each(w->team, (int64_t)p.blocks, m ? NAME(move_mapped) : NAME(move), &p);
+        lib_each(w->pool, (int64_t)p.blocks, m ? NAME(move_mapped) : NAME(move), &p);
         p.from = p.to;
         p.to = p.to == a ? b : a;
     }

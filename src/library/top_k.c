@@ -145,6 +145,6 @@ hilo_status lib_top_k(const struct lib_call *c) {
     if (r.short_ || !topk_layout(&t))
         return HILO_INVALID_ARGUMENT;
     if (t.lines && t.k)
-        lib_each(c->team, (int64_t)t.tasks, topk_lines, &t);
+        lib_each(c->pool, (int64_t)t.tasks, topk_lines, &t);
     return HILO_OK;
 }

@@ -3,7 +3,7 @@
 
 #include "base/fp.h"
 #include "llm/packed.h"
-#include "runtime/team.h"
+#include "runtime/pool.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
@@ -76,7 +76,7 @@ struct load {
     struct llm_model *m;
     struct diag_list *d;
     const struct llm_progress *progress;
-    struct rt_team *team;
+    struct rt_pool *pool;
     struct { struct llm_weight *v; uint32_t n, cap; } weights;
     struct { struct llm_param *v; uint32_t n, cap; } params;
     struct { struct llm_packed *v; uint32_t n, cap; } packed; /* of each weight */
@@ -273,8 +273,8 @@ static void convert_rows(void *user, void *scratch, int64_t begin, int64_t end) 
 /* `n` pieces of work, by all threads. */
 static void share(struct load *l, int64_t n, void (*work)(void *user, void *scratch, int64_t begin, int64_t end), void *user) {
     enum { PIECE = 16 };
-    if (l->team)
-        rt_team_run(l->team, n, PIECE, work, user, NULL);
+    if (l->pool)
+        rt_pool_run(l->pool, n, PIECE, work, user, NULL);
     else
         work(user, NULL, 0, n);
 }
@@ -473,8 +473,8 @@ static hilo_status open_model(struct load *l, const char *dir, hilo_allocator al
 }
 
 hilo_status llm_model_open(const char *dir, enum llm_precision precision, const struct llm_progress *progress,
-                           struct rt_team *team, hilo_allocator al, struct diag_list *d, struct llm_model *out) {
-    struct load l = {.m = out, .d = d, .progress = progress, .team = team, .wanted = precision};
+                           struct rt_pool *pool, hilo_allocator al, struct diag_list *d, struct llm_model *out) {
+    struct load l = {.m = out, .d = d, .progress = progress, .pool = pool, .wanted = precision};
     *out = (struct llm_model){.nparams = 0};
     return open_model(&l, dir, al);
 }

@@ -79,12 +79,12 @@ struct llm_progress {
     void *user;
 };
 
-struct rt_team;
+struct rt_pool;
 
 /* Reads a model's directory. A weight that is missing, or has another type than the config calls for, is named. `progress` and
-   the team of threads, which convert weights, may be NULL. */
+   the thread pool, which convert weights, may be NULL. */
 hilo_status llm_model_open(const char *dir, enum llm_precision precision, const struct llm_progress *progress,
-                           struct rt_team *team, hilo_allocator al, struct diag_list *d, struct llm_model *out);
+                           struct rt_pool *pool, hilo_allocator al, struct diag_list *d, struct llm_model *out);
 /* The same, to emit programs from: what would have to be converted has a type but no data. */
 hilo_status llm_model_describe(const char *dir, enum llm_precision precision, hilo_allocator al, struct diag_list *d,
                                struct llm_model *out);

@@ -47,7 +47,7 @@ static hilo_status read_files(struct llm_session *s, const char *dir) {
     struct diag_list d;
     char path[4096];
     diag_init(&d, al);
-    hilo_status status = llm_model_open(dir, s->o.precision, &s->o.progress, s->client->team, al, &d, &s->model);
+    hilo_status status = llm_model_open(dir, s->o.precision, &s->o.progress, s->client->pool, al, &d, &s->model);
     if (status == HILO_OK && snprintf(path, sizeof path, "%s/tokenizer.json", dir) >= (int)sizeof path)
         status = diag_error(&d, HILO_INVALID_ARGUMENT, "the path '%s' is too long", dir);
     if (status == HILO_OK)

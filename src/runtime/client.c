@@ -87,10 +87,10 @@ hilo_status hilo_client_create(const hilo_client_options *options, hilo_client *
     *c = (hilo_client){.al = al, .threads = o.threads ? o.threads : client_cores(), .log = o.log,
                        .log_user = o.log_user, .diagnostic = o.diagnostic, .diagnostic_user = o.diagnostic_user};
     bool stored = rt_store_init(&c->store, &al, o.cache_dir, o.cache_bytes);
-    c->team = stored ? rt_team_new(&al, c->threads) : NULL;
-    c->teams = &c->team;
-    c->nteams = 1;
-    if (!c->team) {
+    c->pool = stored ? rt_pool_new(&al, c->threads) : NULL;
+    c->pools = &c->pool;
+    c->npools = 1;
+    if (!c->pool) {
         rt_store_free(&c->store, &al);
         mem_free(&al, c, sizeof *c);
         return client_refuse(&o, HILO_RESOURCE_EXHAUSTED, "out of memory");
@@ -111,35 +111,35 @@ hilo_client *rt_client_retain(hilo_client *client) {
     return client;
 }
 
-static void free_teams(hilo_client *client) {
-    struct rt_team *only = client->team;
-    if (client->teams == &client->team) {
-        rt_team_free(only);
+static void free_pools(hilo_client *client) {
+    struct rt_pool *only = client->pool;
+    if (client->pools == &client->pool) {
+        rt_pool_free(only);
         return;
     }
-    for (int32_t i = 0; i < client->nteams; i++)
-        rt_team_free(client->teams[i]);
-    mem_free(&client->al, client->teams, (size_t)client->nteams * sizeof *client->teams);
+    for (int32_t i = 0; i < client->npools; i++)
+        rt_pool_free(client->pools[i]);
+    mem_free(&client->al, client->pools, (size_t)client->npools * sizeof *client->pools);
 }
 
 hilo_status rt_client_divide(hilo_client *client, int32_t ndevices) {
     int32_t n = client->threads / ndevices > 0 ? client->threads / ndevices : 1, made = 0;
     if (ndevices == 1)
         return HILO_OK;
-    struct rt_team **teams = mem_alloc(&client->al, (size_t)ndevices * sizeof *teams);
-    while (teams && made < ndevices && (teams[made] = rt_team_new(&client->al, n)))
+    struct rt_pool **pools = mem_alloc(&client->al, (size_t)ndevices * sizeof *pools);
+    while (pools && made < ndevices && (pools[made] = rt_pool_new(&client->al, n)))
         made++;
     if (made < ndevices) {
         for (int32_t i = 0; i < made; i++)
-            rt_team_free(teams[i]);
-        if (teams)
-            mem_free(&client->al, teams, (size_t)ndevices * sizeof *teams);
+            rt_pool_free(pools[i]);
+        if (pools)
+            mem_free(&client->al, pools, (size_t)ndevices * sizeof *pools);
         return HILO_RESOURCE_EXHAUSTED;
     }
-    free_teams(client);
-    client->teams = teams;
-    client->nteams = ndevices;
-    client->team = teams[0];
+    free_pools(client);
+    client->pools = pools;
+    client->npools = ndevices;
+    client->pool = pools[0];
     return HILO_OK;
 }
 
@@ -153,7 +153,7 @@ void hilo_client_release(hilo_client *client) {
         c = next;
     }
     pthread_mutex_destroy(&client->lock);
-    free_teams(client);
+    free_pools(client);
     rt_cache_free(&client->cache);
     rt_store_free(&client->store, &client->al);
     hilo_allocator al = client->al;

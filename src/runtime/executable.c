@@ -8,12 +8,12 @@ hilo_executable *rt_executable_new(hilo_client *client, hilo_module *module) {
     if (!exe)
         return NULL;
     *exe = (hilo_executable){.client = rt_client_retain(client), .module = module ? rt_module_retain(module) : NULL,
-                             .features = "", .machine = rt_cpu_machine(), .special_level = -1,
+                             .features = "", .machine = rt_cpu_machine(), .specialise_level = -1,
                              .about = {.name = ""}};
     atomic_init(&exe->refs, 1);
     arena_init(&exe->arena, client->al, NULL);
     pthread_mutex_init(&exe->lock, NULL);
-    pthread_cond_init(&exe->special_done, NULL);
+    pthread_cond_init(&exe->specialise_done, NULL);
     return exe;
 }
 
@@ -32,18 +32,18 @@ hilo_executable *rt_executable_share(hilo_executable *exe) {
         .features = base->features, .machine = base->machine, .foreign = base->foreign, .nuses = base->nuses,
         .first_use = base->first_use, .in_block = base->in_block,
         .in_arguments = base->in_arguments, .in_results = base->in_results, .inputs = base->inputs, .outputs = base->outputs,
-        .special_level = -1, .about = base->about, .cached = HILO_CACHED_MEMORY};
+        .specialise_level = -1, .about = base->about, .cached = HILO_CACHED_MEMORY};
     rt_executable_retain(base);
     atomic_init(&share->refs, 1);
     pthread_mutex_init(&share->lock, NULL);
-    pthread_cond_init(&share->special_done, NULL);
+    pthread_cond_init(&share->specialise_done, NULL);
     return share;
 }
 
 static void release_shared(hilo_executable *exe) {
     hilo_client *client = exe->client;
     hilo_executable *base = exe->base;
-    pthread_cond_destroy(&exe->special_done);
+    pthread_cond_destroy(&exe->specialise_done);
     pthread_mutex_destroy(&exe->lock);
     mem_free(&client->al, exe, sizeof *exe);
     hilo_executable_release(base);
@@ -55,7 +55,7 @@ void hilo_executable_release(hilo_executable *exe) {
         return;
     hilo_client *client = exe->client;
     rt_store_forget(client, exe);
-    rt_specials_free(exe);
+    rt_specialisations_free(exe);
     rt_frames_free(exe);
     if (exe->base) {
         release_shared(exe);
@@ -71,7 +71,7 @@ void hilo_executable_release(hilo_executable *exe) {
         exe->free_image(exe->image);
     arena_free(&exe->arena);
     ir_module_free(exe->optimised);
-    pthread_cond_destroy(&exe->special_done);
+    pthread_cond_destroy(&exe->specialise_done);
     pthread_mutex_destroy(&exe->lock);
     hilo_module_release(exe->module);
     mem_free(&client->al, exe, sizeof *exe);
@@ -203,7 +203,7 @@ hilo_status hilo_executable_stats(const hilo_executable *exe, hilo_stats *out) {
     hilo_stats full = {
         .struct_size = out->struct_size, .executions = exe->executions, .peak_bytes = exe->peak_bytes,
         .total_ms = exe->total_ms, .last_ms = exe->last_ms, .compile_ms = exe->compile_ms, .cached = exe->cached,
-        .allocations = exe->allocations, .copied_bytes = exe->copied_bytes, .specialisations = exe->specialisations,
+        .allocations = exe->allocations, .copied_bytes = exe->copied_bytes, .specialisations = exe->nspecialisations,
         .average_ms = exe->executions ? exe->total_ms / (double)exe->executions : 0,
     };
     pthread_mutex_unlock(lock);
@@ -215,7 +215,7 @@ void hilo_executable_reset_stats(hilo_executable *exe) {
     if (!exe)
         return;
     pthread_mutex_lock(&exe->lock);
-    exe->executions = exe->peak_bytes = exe->allocations = exe->copied_bytes = exe->specialisations = 0;
+    exe->executions = exe->peak_bytes = exe->allocations = exe->copied_bytes = exe->nspecialisations = 0;
     exe->total_ms = exe->last_ms = 0;
     pthread_mutex_unlock(&exe->lock);
 }

@@ -235,7 +235,7 @@ static hilo_status get_whole(struct reader *r) {
         return damaged(r, "its program");
     HILO_TRY(plan_whole(&r->exe->plan, r->a, r->plan.m, r->functions[0], r->d));
     r->exe->entry = r->functions[0];
-    return r->exe->special_level >= 0 && rt_specialise_loaded ? rt_specialise_loaded(r->exe, r->program) : HILO_OK;
+    return r->exe->specialise_level >= 0 && rt_specialise_loaded ? rt_specialise_loaded(r->exe, r->program) : HILO_OK;
 }
 
 /* The constants, behind the table. */
@@ -473,8 +473,8 @@ static hilo_status get_table(struct reader *r) {
     r->exe->about.bytes = get_f64(r);
     r->exe->about.copies = get_u32(r) != 0;
     r->plan.whole = get_u32(r) != 0;
-    r->exe->special_level = r->plan.whole ? (int32_t)get_u32(r) : -1;
-    r->bad |= r->exe->special_level < -1 || r->exe->special_level > 3;
+    r->exe->specialise_level = r->plan.whole ? (int32_t)get_u32(r) : -1;
+    r->bad |= r->exe->specialise_level < -1 || r->exe->specialise_level > 3;
     r->exe->inputs = get_ports(r, &r->plan.narguments);
     r->exe->outputs = get_ports(r, &r->plan.nresults);
     HILO_TRY(get_program(r));

@@ -229,7 +229,7 @@ static void put_table(struct writer *w) {
     put_u32(w, w->exe->about.copies);
     put_u32(w, w->p->whole);
     if (w->p->whole)
-        put_u32(w, (uint32_t)w->exe->special_level);
+        put_u32(w, (uint32_t)w->exe->specialise_level);
     put_ports(w, w->exe->inputs, w->p->narguments);
     put_ports(w, w->exe->outputs, w->p->nresults);
     put_program(w);

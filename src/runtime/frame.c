@@ -53,8 +53,8 @@ hilo_status rt_executable_ready(hilo_executable *exe) {
     for (uint32_t i = 0; i < p->nsteps; i++)
         if (p->steps[i].routine && p->steps[i].routine->by != LIB_OWN && !p->steps[i].routine->how)
             lib_prepare((struct lib_match *)(uintptr_t)p->steps[i].routine);
-    for (int32_t i = 0; i < exe->client->nteams; i++)
-        HILO_TRY(rt_team_reserve(exe->client->teams[i], scratch));
+    for (int32_t i = 0; i < exe->client->npools; i++)
+        HILO_TRY(rt_pool_reserve(exe->client->pools[i], scratch));
     return HILO_OK;
 }
 
@@ -81,7 +81,7 @@ static struct run_frame *frame_new(struct run *r) {
     return f;
 }
 
-struct run_frame *run_frame_get(struct run *r) {
+struct run_frame *frame_get(struct run *r) {
     hilo_executable *exe = r->exe;
     pthread_mutex_lock(&exe->lock);
     struct run_frame *f = exe->frames;
@@ -101,7 +101,7 @@ void rt_frames_free(hilo_executable *exe) {
     }
 }
 
-hilo_status run_frame_memory(struct run *r) {
+hilo_status frame_bind_memory(struct run *r) {
     struct run_frame *f = r->frame;
     size_t bytes = memory_bytes(r->exe);
     if (!f->memory && !(f->memory = mem_alloc(&r->client->memory, bytes)))
@@ -118,7 +118,7 @@ hilo_status run_frame_memory(struct run *r) {
     return HILO_OK;
 }
 
-void run_frame_aim(struct run *r) {
+void frame_bind_io(struct run *r) {
     struct run_frame *f = r->frame;
     const struct rt_patches *in = &r->exe->in_arguments, *out = &r->exe->in_results;
     for (uint32_t i = 0; i < in->n; i++)
@@ -127,7 +127,7 @@ void run_frame_aim(struct run *r) {
         f->pointers[out->v[i].at] = (char *)f->results[out->v[i].index]->data + out->v[i].offset;
 }
 
-void run_frame_rest(struct run *r) {
+void frame_release_block(struct run *r) {
     if (memory_bytes(r->exe) <= FRAME_KEEPS)
         return;
     mem_free(&r->client->memory, r->frame->memory, memory_bytes(r->exe));

@@ -157,27 +157,27 @@ static hilo_status run_whole(struct run *r) {
     hilo_status status = eval_plan_run_as(p->reference, p->steps->func, r->frame->values, p->narguments, r->frame->results,
                                           p->nresults, &r->al, &hooks, r->d, r->process);
     if (status == HILO_OK && r->o->step)
-        run_tell(r, p->steps, begin);
+        report_step_event(r, p->steps, begin);
     return status;
 }
 
 static hilo_status run_plan(struct run *r) {
-    HILO_TRY(run_frame_memory(r));
+    HILO_TRY(frame_bind_memory(r));
     hilo_status status = make_results(r);
     if (status == HILO_OK) {
-        run_frame_aim(r);
+        frame_bind_io(r);
         status = run_steps(r);
     }
     if (status != HILO_OK)
         for (uint32_t i = 0; i < r->plan->nresults; i++)
             value_unref(r->frame->results[i]);
-    run_frame_rest(r);
+    frame_release_block(r);
     return status;
 }
 
 static hilo_status run(struct run *r, hilo_buffer *const *inputs, hilo_buffer **outputs, double *run_ms) {
     const struct plan *p = r->plan;
-    struct run_frame *f = r->frame = run_frame_get(r);
+    struct run_frame *f = r->frame = frame_get(r);
     if (!f)
         return HILO_RESOURCE_EXHAUSTED;
     hilo_status status = take_inputs(r, inputs);
@@ -212,8 +212,8 @@ static void put_frame(struct run *r) {
 }
 
 /* Runs what is compiled for the shapes of the inputs. */
-static hilo_status run_special(struct run *r, hilo_buffer *const *inputs, hilo_buffer **outputs, double *run_ms) {
-    HILO_TRY(rt_special_get(r->exe, inputs, r->plan->narguments, r->d, &r->exe));
+static hilo_status run_specialised(struct run *r, hilo_buffer *const *inputs, hilo_buffer **outputs, double *run_ms) {
+    HILO_TRY(rt_specialise(r->exe, inputs, r->plan->narguments, r->d, &r->exe));
     r->plan = &r->exe->plan;
     hilo_status status = run(r, inputs, outputs, run_ms);
     pthread_mutex_lock(&r->exe->lock);
@@ -254,7 +254,7 @@ hilo_status rt_execute(hilo_executable *exe, const hilo_execute_options *options
     struct diag_list d;
     diag_init(&d, exe->client->al);
     struct run r = {.exe = exe, .plan = &exe->plan, .client = exe->client, .o = &o, .d = &d,
-                    .team = exe->client->teams[device], .process = process, .begin = rt_now_ms(),
+                    .pool = exe->client->pools[device], .process = process, .begin = rt_now_ms(),
                     .taken = atomic_load(&exe->client->cache.taken)};
     r.meter.al = exe->client->memory;
     r.al = (hilo_allocator){meter_realloc, &r.meter};
@@ -265,7 +265,7 @@ hilo_status rt_execute(hilo_executable *exe, const hilo_execute_options *options
     if (status == HILO_OK)
         status = check_inputs(&r, inputs, ninputs, noutputs);
     if (status == HILO_OK)
-        status = (exe->specialise ? run_special : run)(&r, inputs, outputs, &run_ms);
+        status = (exe->specialise ? run_specialised : run)(&r, inputs, outputs, &run_ms);
     double total_ms = rt_now_ms() - r.begin;
     count_run(&r, exe, status, total_ms);
     if (o.timing)

@@ -39,7 +39,7 @@ struct run {
     hilo_client *client;
     const hilo_execute_options *o;
     struct diag_list *d;
-    struct rt_team *team;
+    struct rt_pool *pool;
     struct eval_process *process; /* or NULL */
     struct run_meter meter;
     hilo_allocator al;        /* the meter's */
@@ -51,18 +51,18 @@ struct run {
     uint64_t copied_bytes;
 };
 
-/* A frame from the executable or a new one; NULL when memory is exhausted. run_frame_put keeps it. */
-struct run_frame *run_frame_get(struct run *r);
+/* A frame from the executable or a new one; NULL when memory is exhausted. frame_put keeps it. */
+struct run_frame *frame_get(struct run *r);
 /* Its memory, and pointers to all but arguments and results; then those. */
-hilo_status run_frame_memory(struct run *r);
-void run_frame_aim(struct run *r);
+hilo_status frame_bind_memory(struct run *r);
+void frame_bind_io(struct run *r);
 /* Gives large memory back, so that other executables may have it. */
-void run_frame_rest(struct run *r);
+void frame_release_block(struct run *r);
 
 /* The plan's steps. */
 hilo_status run_steps(struct run *r);
 /* Tells the caller of a step that began at `begin` (ms) and ends now. */
-void run_tell(const struct run *r, const struct plan_step *s, double begin);
+void report_step_event(const struct run *r, const struct plan_step *s, double begin);
 /* Values over a step's memory have this as `release`: they end with the step. */
 void run_step_memory(void *user, void *data);
 

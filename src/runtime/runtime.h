@@ -4,9 +4,9 @@
  *   dtype.c        versions, statuses, element types
  *   buffer.c       buffers: counted values with a client
  *   module.c       modules, once they are read: printing, functions
- *   executable.c   executables: inputs, outputs, statistics                      special.c   those of unknown sizes
+ *   executable.c   executables: inputs, outputs, statistics                      specialise.c   those of unknown sizes
  *   run.c          hilo_execute: checks, donation; run.h says where the rest of a run is
- *   team.c         the client's threads                          cache.c   memory that is used again
+ *   pool.c         the client's threads                          cache.c   memory that is used again
  *   text.c         values as text                                file_write.c, file_read.c   .hilo files
  *   store.c        the compile cache
  *   cpu.c          what the processor can do
@@ -21,7 +21,7 @@
 #include "plan/plan.h"
 #include "runtime/cache.h"
 #include "runtime/store.h"
-#include "runtime/team.h"
+#include "runtime/pool.h"
 
 #include <pthread.h>
 
@@ -40,9 +40,9 @@ struct hilo_client {
     hilo_allocator al;
     struct rt_cache cache;                /* in front of it */
     hilo_allocator memory;                /* the cache: for buffers, values, and what runs need */
-    struct rt_team *team;                 /* the first of: */
-    struct rt_team **teams;               /* one for each device; nteams */
-    int32_t nteams, threads;              /* threads: of all teams together */
+    struct rt_pool *pool;                 /* the first of: */
+    struct rt_pool **pools;               /* one for each device; npools */
+    int32_t npools, threads;              /* threads: of all pools together */
     void (*log)(void *user, hilo_log_level level, const char *message); /* or NULL */
     void *log_user;
     void (*diagnostic)(void *user, const hilo_diagnostic *diagnostic); /* in place of `diags`; or NULL */
@@ -157,7 +157,7 @@ struct rt_kept {
 };
 
 struct run_frame;
-struct rt_special;
+struct rt_specialisation;
 
 struct hilo_executable {
     atomic_int refs;
@@ -185,17 +185,17 @@ struct hilo_executable {
     hilo_status (*specialise)(void *user, hilo_executable *exe, hilo_buffer *const *inputs, struct diag_list *d,
                               hilo_executable **out);
     void *specialiser;          /* its `user` */
-    int32_t special_level;      /* of optimisation where it is compiled for the shapes of inputs; -1 = it never is */
-    bool special_keyed;         /* what is made is kept in the compile cache, by `key` and the shapes */
+    int32_t specialise_level;   /* of optimisation where it is compiled for the shapes of inputs; -1 = it never is */
+    bool specialise_keyed;      /* what is made is kept in the compile cache, by `key` and the shapes */
     int32_t cached;             /* as in hilo_stats */
-    uint8_t key[RT_KEY_BYTES];  /* in the compile cache, once it is there; see special_keyed */
-    bool is_alive;              /* it is in the list of the client's store */
-    struct hilo_executable *next_alive; /* guarded by the client's lock */
+    uint8_t key[RT_KEY_BYTES];  /* in the compile cache, once it is there; see specialise_keyed */
+    bool is_loaded;              /* it is in the list of the client's store */
+    struct hilo_executable *next_loaded; /* guarded by the client's lock */
     pthread_mutex_t lock;       /* of what follows */
-    pthread_cond_t special_done;
-    struct rt_special *specials; /* special.c */
+    pthread_cond_t specialise_done;
+    struct rt_specialisation *specialisations; /* specialise.c */
     struct run_frame *frames;   /* that no run uses */
-    uint64_t executions, peak_bytes, allocations, copied_bytes, specialisations;
+    uint64_t executions, peak_bytes, allocations, copied_bytes, nspecialisations;
     double total_ms, last_ms, compile_ms;
 };
 
@@ -217,9 +217,9 @@ hilo_status rt_executable_ready(hilo_executable *exe);
 void rt_frames_free(hilo_executable *exe);
 /* One more reference to the executable to run with these inputs, which fit: one made for their shapes, or `exe` itself. Where
    exe->specialise is there. */
-hilo_status rt_special_get(hilo_executable *exe, hilo_buffer *const *inputs, size_t n, struct diag_list *d,
+hilo_status rt_specialise(hilo_executable *exe, hilo_buffer *const *inputs, size_t n, struct diag_list *d,
                            hilo_executable **out);
-void rt_specials_free(hilo_executable *exe);
+void rt_specialisations_free(hilo_executable *exe);
 
 /* As hilo_execute, on the threads of a device and, where `process` is not NULL, as one of several processes, whose end is the
    caller's to tell. */
@@ -255,8 +255,8 @@ hilo_status rt_file_load(hilo_client *client, struct file *file, const uint8_t *
 __attribute__((weak)) hilo_status rt_read_program(hilo_allocator al, struct str text, struct diag_list *d,
                                                   struct ir_module **out);
 /* Of a file whose program has unknown sizes: has runs compile exe->optimised, which was read from `text` and becomes the
-   executable's module, for the shapes that they bring, at exe->special_level. Needs the arena's recovery point. In a room above
-   (compile/special.c) likewise; where that was left out, such programs are evaluated. */
+   executable's module, for the shapes that they bring, at exe->specialise_level. Needs the arena's recovery point. In a room above
+   (compile/specialise.c) likewise; where that was left out, such programs are evaluated. */
 __attribute__((weak)) hilo_status rt_specialise_loaded(hilo_executable *exe, struct str text);
 
 #endif

@@ -1,4 +1,4 @@
-/* The loop over a plan's steps. Kernels and routines that take long enough are shared by the client's team. */
+/* The loop over a plan's steps. Kernels and routines that take long enough are shared by the client's pool. */
 #include "runtime/run.h"
 #include "base/torture.h"
 
@@ -34,14 +34,14 @@ static hilo_status step_kernel(struct run *r, const struct plan_step *s, void **
         return k->interpret && k->interpret(k->kir, v, scratch_of(r), 0, k->grid, r->d)
                    ? HILO_OK
                    : diag_error(r->d, HILO_INTERNAL, "kernel '%s' cannot be run", k->name);
-    struct rt_team *team = r->team;
+    struct rt_pool *pool = r->pool;
     struct piece p = {k, v};
-    if (k->ns < PLAN_SHARED_NS || k->grid == 1 || rt_team_threads(team) == 1) {
+    if (k->ns < PLAN_SHARED_NS || k->grid == 1 || rt_pool_threads(pool) == 1) {
         run_piece(&p, scratch_of(r), 0, k->grid);
         return HILO_OK;
     }
-    int64_t pieces = (int64_t)rt_team_threads(team) * STEP_PIECES;
-    rt_team_run(team, k->grid, k->grid > pieces ? k->grid / pieces : 1, run_piece, &p, scratch_of(r));
+    int64_t pieces = (int64_t)rt_pool_threads(pool) * STEP_PIECES;
+    rt_pool_run(pool, k->grid, k->grid > pieces ? k->grid / pieces : 1, run_piece, &p, scratch_of(r));
     return HILO_OK;
 }
 
@@ -73,7 +73,7 @@ static void run_group_piece(void *user, void *scratch, int64_t begin, int64_t en
 static bool step_group(struct run *r, const struct plan_step *s, const uint32_t *first_use) {
     void **buffers[PLAN_GROUP_MOST];
     struct group g = {.steps = s, .buffers = buffers, .n = s->group};
-    if (rt_team_threads(r->team) == 1)
+    if (rt_pool_threads(r->pool) == 1)
         return false;
     for (uint32_t i = 0; i < g.n; i++) {
         const struct plan_kernel *k = s[i].kernel;
@@ -83,7 +83,7 @@ static bool step_group(struct run *r, const struct plan_step *s, const uint32_t 
         buffers[i] = r->frame->pointers + first_use[i];
         g.first[i + 1] = g.first[i] + (pieces < 1 ? 1 : pieces < (double)k->grid ? (int64_t)pieces : k->grid);
     }
-    rt_team_run(r->team, g.first[g.n], 1, run_group_piece, &g, scratch_of(r));
+    rt_pool_run(r->pool, g.first[g.n], 1, run_group_piece, &g, scratch_of(r));
     return true;
 }
 
@@ -110,7 +110,7 @@ static hilo_status step_copy(struct run *r, const struct plan_step *s, void **v)
     if (c.bytes < 4 * STEP_COPY_BYTES)
         memcpy(c.to, c.from, c.bytes);
     else
-        rt_team_run(r->team, (int64_t)((c.bytes + STEP_COPY_BYTES - 1) / STEP_COPY_BYTES), 1, copy_piece, &c, NULL);
+        rt_pool_run(r->pool, (int64_t)((c.bytes + STEP_COPY_BYTES - 1) / STEP_COPY_BYTES), 1, copy_piece, &c, NULL);
     return HILO_OK;
 }
 
@@ -127,7 +127,7 @@ static hilo_status step_routine(struct run *r, const struct plan_step *s, void *
     const struct lib_match *x = s->routine;
     struct lib_call c = {.params = x->params, .nparams = x->nparams, .in = (const void *const *)v, .out = v + count_inputs(s),
                          .scratch = scratch_of(r),
-                         .team = x->ns < PLAN_SHARED_NS ? NULL : rt_team_library(r->team)};
+                         .pool = x->ns < PLAN_SHARED_NS ? NULL : rt_pool_library(r->pool)};
     hilo_status status = lib_run_match(x, &c);
     if (status != HILO_OK)
         diag_error(r->d, status, "routine '%s' cannot work on this data", lib_match_name(x));
@@ -171,7 +171,7 @@ static hilo_status step_reference(struct run *r, const struct plan_step *s, void
 }
 
 /* What nobody needs behind a step is overwritten, so that who needs it nevertheless is found. */
-static void bury(const struct run *r, uint32_t step) {
+static void poison_dead_buffers(const struct run *r, uint32_t step) {
     const struct plan_dead *dead = &r->plan->dead[step];
     for (uint32_t i = 0; i < dead->n; i++)
         memset(r->frame->memory + dead->v[i].offset, TORTURE_DEAD, dead->v[i].bytes);
@@ -196,7 +196,7 @@ typedef hilo_status step_fn(struct run *r, const struct plan_step *s, void **v);
 static step_fn *const step_kinds[] = {[PLAN_KERNEL] = step_kernel, [PLAN_ROUTINE] = step_routine,
                                       [PLAN_REFERENCE] = step_reference, [PLAN_COPY] = step_copy};
 
-void run_tell(const struct run *r, const struct plan_step *s, double begin) {
+void report_step_event(const struct run *r, const struct plan_step *s, double begin) {
     static const char *const kinds[] = {"kernel", "routine", "reference", "copy"};
     hilo_step_event e = {.struct_size = sizeof e, .kind = kinds[s->kind], .name = kinds[s->kind], .begin_ms = begin - r->begin,
                          .end_ms = rt_now_ms() - r->begin, .step = (uint32_t)(s - r->plan->steps)};
@@ -228,15 +228,15 @@ hilo_status run_steps(struct run *r) {
         if (s->group && !told && step_group(r, s, r->exe->first_use + i)) {
             for (uint32_t end = i + s->group; i < end; i++)
                 if (TORTURE && p->dead)
-                    bury(r, i);
+                    poison_dead_buffers(r, i);
             continue;
         }
         double begin = told ? rt_now_ms() : 0;
         HILO_TRY(step_kinds[s->kind](r, s, v));
         if (TORTURE && p->dead)
-            bury(r, i);
+            poison_dead_buffers(r, i);
         if (told)
-            run_tell(r, s, begin);
+            report_step_event(r, s, begin);
         i++;
     }
     return HILO_OK;

@@ -152,39 +152,39 @@ static void warn_file(hilo_client *client, const char *path, const char *why) {
 /* ---- in memory ------------------------------------------------------------------------------- */
 
 /* A reference to an executable that nobody may have any more. */
-static bool retain_alive(hilo_executable *exe) {
+static bool retain_loaded(hilo_executable *exe) {
     int refs = atomic_load_explicit(&exe->refs, memory_order_relaxed);
     while (refs > 0 && !atomic_compare_exchange_weak(&exe->refs, &refs, refs + 1))
         ;
     return refs > 0;
 }
 
-static hilo_executable *get_alive(hilo_client *client, const uint8_t *key) {
+static hilo_executable *find_loaded(hilo_client *client, const uint8_t *key) {
     pthread_mutex_lock(&client->lock);
-    hilo_executable *exe = client->store.alive;
-    while (exe && !(memcmp(exe->key, key, RT_KEY_BYTES) == 0 && retain_alive(exe)))
-        exe = exe->next_alive;
+    hilo_executable *exe = client->store.loaded;
+    while (exe && !(memcmp(exe->key, key, RT_KEY_BYTES) == 0 && retain_loaded(exe)))
+        exe = exe->next_loaded;
     pthread_mutex_unlock(&client->lock);
     return exe;
 }
 
-static void put_alive(hilo_client *client, hilo_executable *exe, const uint8_t *key) {
+static void register_loaded(hilo_client *client, hilo_executable *exe, const uint8_t *key) {
     memcpy(exe->key, key, RT_KEY_BYTES);
     pthread_mutex_lock(&client->lock);
-    exe->is_alive = true;
-    exe->next_alive = client->store.alive;
-    client->store.alive = exe;
+    exe->is_loaded = true;
+    exe->next_loaded = client->store.loaded;
+    client->store.loaded = exe;
     pthread_mutex_unlock(&client->lock);
 }
 
 void rt_store_forget(hilo_client *client, hilo_executable *exe) {
-    if (!exe->is_alive)
+    if (!exe->is_loaded)
         return;
     pthread_mutex_lock(&client->lock);
-    hilo_executable **at = &client->store.alive;
+    hilo_executable **at = &client->store.loaded;
     while (*at != exe)
-        at = &(*at)->next_alive;
-    *at = exe->next_alive;
+        at = &(*at)->next_loaded;
+    *at = exe->next_loaded;
     pthread_mutex_unlock(&client->lock);
 }
 
@@ -239,7 +239,7 @@ static hilo_executable *get_file(hilo_client *client, const uint8_t *key) {
 hilo_executable *rt_store_get(hilo_client *client, const uint8_t *key) {
     if (TORTURE)
         return NULL; /* what compiles is tested */
-    hilo_executable *alive = get_alive(client, key);
+    hilo_executable *alive = find_loaded(client, key);
     if (alive) {
         hilo_executable *exe = rt_executable_share(alive);
         hilo_executable_release(alive);
@@ -248,7 +248,7 @@ hilo_executable *rt_store_get(hilo_client *client, const uint8_t *key) {
     hilo_executable *exe = client->store.dir ? get_file(client, key) : NULL;
     if (exe) {
         exe->cached = HILO_CACHED_DISK;
-        put_alive(client, exe, key);
+        register_loaded(client, exe, key);
     }
     return exe;
 }
@@ -329,7 +329,7 @@ static void put_file(hilo_client *client, const hilo_executable *exe, const uint
 
 void rt_store_put(hilo_client *client, hilo_executable *exe, const uint8_t *key) {
     put_file(client, exe, key);
-    put_alive(client, exe, key);
+    register_loaded(client, exe, key);
 }
 
 /* ---- its size -------------------------------------------------------------------------------- */
@@ -340,7 +340,7 @@ static bool ends_with(const char *text, const char *end) {
 }
 
 /* What a process left that ended in the middle. */
-static bool is_litter(const char *name, const struct stat *st) {
+static bool is_stale_temp_file(const char *name, const struct stat *st) {
     return strncmp(name, STORE_TEMPORARY, sizeof STORE_TEMPORARY - 1) == 0 && time(NULL) - st->st_mtime > 3600;
 }
 
@@ -356,7 +356,7 @@ hilo_status rt_store_list(const struct rt_store *s, const hilo_allocator *al, st
         if (strlen(e->d_name) >= sizeof (*v)->name || fstatat(dirfd(dir), e->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
             !S_ISREG(st.st_mode))
             continue;
-        if (is_litter(e->d_name, &st))
+        if (is_stale_temp_file(e->d_name, &st))
             unlinkat(dirfd(dir), e->d_name, 0);
         if (!ends_with(e->d_name, STORE_SUFFIX))
             continue;

@@ -22,7 +22,7 @@ struct rt_store {
     bool asked, known;      /* what follows is there; this build and machine can be told from others: guarded likewise */
     uint8_t here[RT_KEY_BYTES]; /* their hash */
     bool warned;            /* guarded by the client's lock */
-    hilo_executable *alive; /* those with a key, newest first; guarded by the client's lock */
+    hilo_executable *loaded; /* those with a key, newest first; guarded by the client's lock */
 };
 
 /* The directory: `dir`, or where that is NULL what HILO_CACHE_DIR names, or the user's usual place; "" = none. `most` 0: what

@@ -522,7 +522,7 @@ static void append(void *user, const char *p, size_t n) {
 }
 
 /* What was compiled for some shapes is found by others, also where the program comes from a file of its own. */
-static void test_specials(void **state) {
+static void test_specialisations(void **state) {
     static const char text[] = "func.func @main(%x: tensor<?xf32>) -> tensor<?xf32> {\n"
                                "  %0 = stablehlo.add %x, %x : tensor<?xf32>\n"
                                "  return %0 : tensor<?xf32> }\n";
@@ -559,7 +559,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_processes), cmocka_unit_test(test_hits),         cmocka_unit_test(test_modules),
         cmocka_unit_test(test_options),   cmocka_unit_test(test_damage),       cmocka_unit_test(test_foreign),
-        cmocka_unit_test(test_unverified), cmocka_unit_test(test_specials),
+        cmocka_unit_test(test_unverified), cmocka_unit_test(test_specialisations),
         cmocka_unit_test(test_size),      cmocka_unit_test(test_no_directory), cmocka_unit_test(test_exhaustion)};
     hilo_allocator al = mem_system_allocator();
     int failed = cmocka_run_group_tests(always, NULL, NULL);

@@ -16,39 +16,39 @@
 
 #include <cmocka.h>
 
-/* ---- teams ----------------------------------------------------------------------------------------------------------- */
+/* ---- pools ----------------------------------------------------------------------------------------------------------- */
 
-struct team_job {
+struct pool_job {
     atomic_llong next;
     int64_t n;
     void (*task)(void *user, int64_t i);
     void *user;
 };
 
-static void *team_thread(void *p) {
-    struct team_job *job = p;
+static void *pool_thread(void *p) {
+    struct pool_job *job = p;
     for (int64_t i; (i = atomic_fetch_add(&job->next, 1)) < job->n;)
         job->task(job->user, i);
     return NULL;
 }
 
-static void team_threads(const struct lib_team *team, int64_t n, void (*task)(void *user, int64_t i), void *user) {
-    struct team_job job = {.n = n, .task = task, .user = user};
+static void pool_threads(const struct lib_pool *pool, int64_t n, void (*task)(void *user, int64_t i), void *user) {
+    struct pool_job job = {.n = n, .task = task, .user = user};
     pthread_t thread[8];
-    for (int i = 0; i < team->threads; i++)
-        assert_int_equal(pthread_create(&thread[i], NULL, team_thread, &job), 0);
-    for (int i = 0; i < team->threads; i++)
+    for (int i = 0; i < pool->threads; i++)
+        assert_int_equal(pthread_create(&thread[i], NULL, pool_thread, &job), 0);
+    for (int i = 0; i < pool->threads; i++)
         pthread_join(thread[i], NULL);
 }
 
-static void team_reversed(const struct lib_team *team, int64_t n, void (*task)(void *user, int64_t i), void *user) {
-    (void)team;
+static void pool_reversed(const struct lib_pool *pool, int64_t n, void (*task)(void *user, int64_t i), void *user) {
+    (void)pool;
     while (n-- > 0)
         task(user, n);
 }
 
-static const struct lib_team teams[] = {{1, team_reversed}, {3, team_threads}, {2, team_reversed}};
-enum { TEAMS = sizeof teams / sizeof *teams };
+static const struct lib_pool pools[] = {{1, pool_reversed}, {3, pool_threads}, {2, pool_reversed}};
+enum { POOLS = sizeof pools / sizeof *pools };
 
 /* ---- random operands --------------------------------------------------------------------------------------------------- */
 
@@ -184,9 +184,9 @@ static struct value *case_operand(const struct ir_module *m, ir_val v, struct va
     return out;
 }
 
-/* Runs the routine with a team; `in_place`: result 0 over a copy of operand 0. */
+/* Runs the routine with a pool; `in_place`: result 0 over a copy of operand 0. */
 static void case_call(const struct lib_match *match, struct value *const *in, uint32_t nin, struct value **out, uint32_t nout,
-                      const struct lib_team *team, bool in_place) {
+                      const struct lib_pool *pool, bool in_place) {
     const void *ins[MOST_VALUES];
     void *outs[MOST_VALUES];
     char *scratch = aligned_alloc(64, (match->scratch_bytes + 64) & ~(size_t)63);
@@ -201,9 +201,9 @@ static void case_call(const struct lib_match *match, struct value *const *in, ui
         memcpy(out[0]->data, in[0]->data, in[0]->bytes);
         ins[0] = out[0]->data;
     }
-    struct lib_call call = {match->params, match->nparams, ins, outs, scratch, team};
+    struct lib_call call = {match->params, match->nparams, ins, outs, scratch, pool};
     assert_int_equal(lib_run(match->routine, &call), HILO_OK);
-    struct lib_call none = {match->params, 0, ins, outs, scratch, team}; /* a plan that lacks its parameters */
+    struct lib_call none = {match->params, 0, ins, outs, scratch, pool}; /* a plan that lacks its parameters */
     assert_int_equal(lib_run(match->routine, &none), HILO_INVALID_ARGUMENT);
     free(scratch);
 }
@@ -283,17 +283,17 @@ __attribute__((unused)) static void routine_check(const struct routine_case *c) 
     uint32_t nin = p.nin, nout = p.nout;
     for (uint32_t i = 0; i < nout; i++)
         first[i] = case_tensor(p.m, ir_result(p.m, p.op, i));
-    case_call(&match, in, nin, first, nout, &teams[0], false);
+    case_call(&match, in, nin, first, nout, &pools[0], false);
     for (uint32_t i = 0; i < nout; i++)
         case_same(c, first[i], want[i], &c->rule, "against the evaluator");
-    for (int t = 0; t < TEAMS; t++)
+    for (int t = 0; t < POOLS; t++)
         for (int in_place = 0; in_place <= match.in_place; in_place++) {
             for (uint32_t i = 0; i < nout; i++)
                 out[i] = case_tensor(p.m, ir_result(p.m, p.op, i));
-            case_call(&match, in, nin, out, nout, &teams[t], in_place);
+            case_call(&match, in, nin, out, nout, &pools[t], in_place);
             for (uint32_t i = 0; i < nout; i++) {
                 if (first[i]->bytes && memcmp(first[i]->data, out[i]->data, first[i]->bytes) != 0)
-                    fail_msg("team %d%s changes result %u\nin: %s", t, in_place ? " in place" : "", i, c->text);
+                    fail_msg("pool %d%s changes result %u\nin: %s", t, in_place ? " in place" : "", i, c->text);
                 value_unref(out[i]);
             }
         }

@@ -21,7 +21,7 @@ struct external_case {
 };
 
 static void external_call(const struct lib_match *match, struct value *const *in, uint32_t nin, struct value *out,
-                          const struct lib_team *team) {
+                          const struct lib_pool *pool) {
     const void *ins[MOST_VALUES];
     void *outs[1] = {out->data};
     char *scratch = aligned_alloc(64, (match->scratch_bytes + 64) & ~(size_t)63);
@@ -29,7 +29,7 @@ static void external_call(const struct lib_match *match, struct value *const *in
     memset(scratch, 0xA5, match->scratch_bytes);
     for (uint32_t i = 0; i < nin; i++)
         ins[i] = in[i]->data;
-    struct lib_call call = {match->params, match->nparams, ins, outs, scratch, team};
+    struct lib_call call = {match->params, match->nparams, ins, outs, scratch, pool};
     assert_int_equal(lib_run_match(match, &call), HILO_OK);
     free(scratch);
 }
@@ -53,20 +53,20 @@ static void external_check(const struct external_case *e) {
     struct value **in = p.in;
     uint32_t nin = p.nin;
     first = case_tensor(p.m, ir_result(p.m, p.op, 0));
-    external_call(&match, in, nin, first, &teams[0]); /* nothing is prepared: hilo's code */
+    external_call(&match, in, nin, first, &pools[0]); /* nothing is prepared: hilo's code */
     case_same(c, first, want, &c->rule, "hilo's code against the evaluator");
     lib_prepare(&match);
     if (!match.how)
         fail_msg("%s cannot be prepared\nin: %s", ext_title(e->by), c->text);
     memset(first->data, 0x5A, first->bytes);
-    external_call(&match, in, nin, first, &teams[0]);
+    external_call(&match, in, nin, first, &pools[0]);
     case_same(c, first, want, &c->rule, "the library against the evaluator");
-    for (int t = 0; t < TEAMS; t++)
+    for (int t = 0; t < POOLS; t++)
         for (int again = 0; again < 2; again++) {
             out = case_tensor(p.m, ir_result(p.m, p.op, 0));
-            external_call(&match, in, nin, out, &teams[t]);
+            external_call(&match, in, nin, out, &pools[t]);
             if (first->bytes && memcmp(first->data, out->data, first->bytes) != 0)
-                fail_msg("team %d changes the result\nin: %s", t, c->text);
+                fail_msg("pool %d changes the result\nin: %s", t, c->text);
             value_unref(out);
         }
     lib_release(&match);
@@ -193,7 +193,7 @@ static void test_convolution(void **state) {
 
 /* ---- pooling --------------------------------------------------------------------------------------------------------- */
 
-static void pool(const char *op, const char *first, const char *x, const char *y, const char *window, const char *strides,
+static void pooling(const char *op, const char *first, const char *x, const char *y, const char *window, const char *strides,
                  const char *padding, enum fill fill, bool refuses) {
     external_check(&(struct external_case){
         .by = LIB_ONEDNN,
@@ -222,16 +222,16 @@ static void test_pooling(void **state) {
         skip();
     for (int f = 0; f < 2; f++)
         for (int i = 0; i < 4; i++) { /* the last two begin with what oneDNN does not know: hilo's code */
-            pool(ops[i][0], ops[i][1], "3x28x28x32x", "3x14x14x32x", "1, 3, 3, 1", "1, 2, 2, 1",
+            pooling(ops[i][0], ops[i][1], "3x28x28x32x", "3x14x14x32x", "1, 3, 3, 1", "1, 2, 2, 1",
                  "[[0, 0], [0, 1], [0, 1], [0, 0]]", fills[f], false);
-            pool(ops[i][0], ops[i][1], "1x40x37x16x", "1x39x19x16x", "1, 2, 3, 1", "1, 1, 2, 1",
+            pooling(ops[i][0], ops[i][1], "1x40x37x16x", "1x39x19x16x", "1, 2, 3, 1", "1, 1, 2, 1",
                  "[[0, 0], [0, 0], [1, 1], [0, 0]]", fills[f], false);
-            pool(ops[i][0], ops[i][1], "33x12x12x5x", "33x11x11x5x", "1, 2, 2, 1", "1, 1, 1, 1",
+            pooling(ops[i][0], ops[i][1], "33x12x12x5x", "33x11x11x5x", "1, 2, 2, 1", "1, 1, 1, 1",
                  "[[0, 0], [0, 0], [0, 0], [0, 0]]", fills[f], false);
         }
-    pool("minimum", "0x7F800000", "3x28x28x32x", "3x14x14x32x", "1, 3, 3, 1", "1, 2, 2, 1", "[[0, 0], [0, 1], [0, 1], [0, 0]]",
+    pooling("minimum", "0x7F800000", "3x28x28x32x", "3x14x14x32x", "1, 3, 3, 1", "1, 2, 2, 1", "[[0, 0], [0, 1], [0, 1], [0, 0]]",
          FILL_PLAIN, true);
-    pool("maximum", "0xFF800000", "0x28x28x32x", "0x14x14x32x", "1, 3, 3, 1", "1, 2, 2, 1", "[[0, 0], [0, 1], [0, 1], [0, 0]]",
+    pooling("maximum", "0xFF800000", "0x28x28x32x", "0x14x14x32x", "1, 3, 3, 1", "1, 2, 2, 1", "[[0, 0], [0, 1], [0, 1], [0, 0]]",
          FILL_PLAIN, true);
 }
 

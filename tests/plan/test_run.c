@@ -467,7 +467,7 @@ static void test_exhaustion(void **state) {
 
 /* Every iteration is done once, however many threads and pieces there are, and whoever calls. */
 struct marks {
-    struct rt_team *team;
+    struct rt_pool *pool;
     atomic_int done[1000];
     pthread_t thread;
 };
@@ -482,18 +482,18 @@ static void mark(void *user, void *scratch, int64_t from, int64_t to) {
 static void *run_marks(void *user) {
     struct marks *m = user;
     for (int k = 1; k <= 500; k++)
-        rt_team_run(m->team, 1000, k % 7 + 1, mark, m, NULL);
+        rt_pool_run(m->pool, 1000, k % 7 + 1, mark, m, NULL);
     return NULL;
 }
 
-static void test_team(void **state) {
+static void test_pool(void **state) {
     (void)state;
     hilo_allocator al = mem_system_allocator();
     static struct marks m[2];
     for (int32_t threads = 1; threads <= 5; threads += 2) {
-        struct rt_team *team = rt_team_new(&al, threads);
+        struct rt_pool *pool = rt_pool_new(&al, threads);
         for (int i = 0; i < 2; i++) {
-            m[i].team = team;
+            m[i].pool = pool;
             for (int k = 0; k < 1000; k++)
                 atomic_store(&m[i].done[k], 0);
             assert_int_equal(pthread_create(&m[i].thread, NULL, run_marks, &m[i]), 0);
@@ -502,8 +502,8 @@ static void test_team(void **state) {
             pthread_join(m[i].thread, NULL);
         for (int k = 0; k < 1000; k++)
             assert_true(atomic_load(&m[0].done[k]) == 500 && atomic_load(&m[1].done[k]) == 500);
-        assert_int_equal(rt_team_reserve(team, 1000), HILO_OK);
-        rt_team_free(team);
+        assert_int_equal(rt_pool_reserve(pool, 1000), HILO_OK);
+        rt_pool_free(pool);
     }
 }
 
@@ -545,10 +545,10 @@ static void test_processors(void **state) {
     first_processor(&n);
     atomic_store(&sent, 0);
     atomic_store(&sent_back, 0);
-    struct rt_team *team = m.team = rt_team_new(&al, 2);
+    struct rt_pool *pool = m.pool = rt_pool_new(&al, 2);
     for (int tries = 0; tries < 200 && !atomic_load(&sent); tries++)
         run_marks(&m);
-    rt_team_free(team);
+    rt_pool_free(pool);
     assert_true(n == 1 || atomic_load(&sent) > 0);
     assert_int_equal(atomic_load(&sent), atomic_load(&sent_back));
     assert_int_equal(atomic_load(&sent_wrong), 0);
@@ -583,7 +583,7 @@ int main(void) {
         cmocka_unit_test(test_chain), cmocka_unit_test(test_group), cmocka_unit_test(test_no_allocation),
         cmocka_unit_test(test_callers), cmocka_unit_test(test_loop), cmocka_unit_test(test_cancelled),
         cmocka_unit_test(test_donation), cmocka_unit_test(test_reference), cmocka_unit_test(test_exhaustion),
-        cmocka_unit_test(test_team), cmocka_unit_test(test_cache),
+        cmocka_unit_test(test_pool), cmocka_unit_test(test_cache),
 #ifdef __linux__
         cmocka_unit_test(test_processors),
 #endif

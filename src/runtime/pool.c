@@ -1,4 +1,4 @@
-/* The team: one job at a time, described by fields that are written while nobody can join, and a word that says whether one
+/* The pool: one job at a time, described by fields that are written while nobody can join, and a word that says whether one
  * can.
  *
  * The word holds the job's number, whether it is open, and how many threads work on it. A thread joins by counting itself in
@@ -7,7 +7,7 @@
  *
  * Systems are quick to wake a thread on the processor of who wakes it, and where all looks busy they leave it there, while
  * another processor sleeps: the two then work in turn. So a worker that finds itself where the caller works goes elsewhere. */
-#include "runtime/team.h"
+#include "runtime/pool.h"
 #include "base/torture.h"
 
 #include <pthread.h>
@@ -22,16 +22,16 @@ enum { SPINS = 4000, LINE = 64, MOVE_NS = 2000000 };
 #define COUNT (OPEN - 1)
 
 struct worker {
-    struct rt_team *team;
+    struct rt_pool *pool;
     pthread_t thread;
     char *scratch;
     int64_t moved;           /* when it last left the caller's processor, in ns */
 };
 
-struct rt_team {
-    struct lib_team library; /* first: a routine hands this back */
+struct rt_pool {
+    struct lib_pool library; /* first: a routine hands this back */
     hilo_allocator al;
-    pthread_mutex_t busy;    /* held by the caller that the team works for */
+    pthread_mutex_t busy;    /* held by the caller that the pool works for */
     /* the job: written under `busy`, while the word is closed and nobody is in */
     rt_piece_fn *fn;
     void *user;
@@ -68,7 +68,7 @@ static void torture_yield(int64_t begin) {
         sched_yield();
 }
 
-static void do_pieces(struct rt_team *t, void *scratch) {
+static void do_pieces(struct rt_pool *t, void *scratch) {
     int64_t n = t->n, piece = t->piece, begin;
     while ((begin = atomic_fetch_add_explicit(&t->next, piece, memory_order_relaxed)) < n) {
         if (TORTURE)
@@ -80,9 +80,9 @@ static void do_pieces(struct rt_team *t, void *scratch) {
 /* ---- workers --------------------------------------------------------------------------------- */
 
 /* Leaves the processor where the caller works, if there; not again soon, for whoever put it there may have had reasons. */
-static bool leave_caller(struct worker *w) {
+static bool migrate_off_caller_cpu(struct worker *w) {
 #ifdef __linux__
-    int processor = atomic_load_explicit(&w->team->processor, memory_order_relaxed);
+    int processor = atomic_load_explicit(&w->pool->processor, memory_order_relaxed);
     struct timespec now;
     cpu_set_t all, others;
     if (processor < 0 || processor >= CPU_SETSIZE || sched_getcpu() != processor)
@@ -108,9 +108,9 @@ static bool is_news(uint64_t word, uint64_t last) {
     return (word & OPEN) && word >> 32 != last;
 }
 
-/* Waits for a job that it has not been in, and joins. False when the team ends. */
+/* Waits for a job that it has not been in, and joins. False when the pool ends. */
 static bool worker_join(struct worker *w, uint64_t *last) {
-    struct rt_team *t = w->team;
+    struct rt_pool *t = w->pool;
     for (int spins = 0;; spins++) {
         uint64_t word = atomic_load_explicit(&t->word, memory_order_acquire);
         if (atomic_load_explicit(&t->stop, memory_order_relaxed))
@@ -118,7 +118,7 @@ static bool worker_join(struct worker *w, uint64_t *last) {
         if (is_news(word, *last)) {
             if (atomic_compare_exchange_weak_explicit(&t->word, &word, word + 1, memory_order_acquire, memory_order_relaxed)) {
                 *last = word >> 32;
-                leave_caller(w);
+                migrate_off_caller_cpu(w);
                 return true;
             }
             continue;
@@ -133,13 +133,13 @@ static bool worker_join(struct worker *w, uint64_t *last) {
         atomic_fetch_sub(&t->sleepers, 1);
         pthread_mutex_unlock(&t->lock);
         /* Even if it is too late for this job: from elsewhere it will be in time for the next. */
-        spins = leave_caller(w) ? 0 : SPINS;
+        spins = migrate_off_caller_cpu(w) ? 0 : SPINS;
     }
 }
 
 static void *worker_main(void *user) {
     struct worker *w = user;
-    struct rt_team *t = w->team;
+    struct rt_pool *t = w->pool;
     uint64_t last = 0;
     while (worker_join(w, &last)) {
         do_pieces(t, w->scratch);
@@ -154,14 +154,14 @@ static void *worker_main(void *user) {
 }
 
 /* As many as the system gives; signals are for the program's own threads. */
-static void start_workers(struct rt_team *t) {
+static void start_workers(struct rt_pool *t) {
     sigset_t all, old;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old);
     t->started = 0;
     while (t->started < t->library.threads - 1) {
         struct worker *w = &t->workers[t->started];
-        w->team = t;
+        w->pool = t;
         if (pthread_create(&w->thread, NULL, worker_main, w) != 0)
             break;
         t->started++;
@@ -171,7 +171,7 @@ static void start_workers(struct rt_team *t) {
 
 /* ---- callers --------------------------------------------------------------------------------- */
 
-static void open_job(struct rt_team *t) {
+static void open_job(struct rt_pool *t) {
 #ifdef __linux__
     atomic_store_explicit(&t->processor, sched_getcpu(), memory_order_relaxed);
 #endif
@@ -184,7 +184,7 @@ static void open_job(struct rt_team *t) {
     pthread_mutex_unlock(&t->lock);
 }
 
-static void close_job(struct rt_team *t) {
+static void close_job(struct rt_pool *t) {
     uint64_t word = atomic_fetch_and(&t->word, ~OPEN);
     for (int spins = 0; (word & COUNT) && spins < SPINS; spins++) {
         relax();
@@ -200,7 +200,7 @@ static void close_job(struct rt_team *t) {
     pthread_mutex_unlock(&t->lock);
 }
 
-void rt_team_run(struct rt_team *t, int64_t n, int64_t piece, rt_piece_fn *fn, void *user, void *scratch) {
+void rt_pool_run(struct rt_pool *t, int64_t n, int64_t piece, rt_piece_fn *fn, void *user, void *scratch) {
     if (n <= 0)
         return;
     if (t->library.threads == 1 || n <= piece || pthread_mutex_trylock(&t->busy) != 0) {
@@ -231,23 +231,23 @@ static void run_tasks(void *user, void *scratch, int64_t begin, int64_t end) {
         x->task(x->user, i);
 }
 
-static void team_tasks(const struct lib_team *team, int64_t n, void (*task)(void *user, int64_t i), void *user) {
+static void pool_tasks(const struct lib_pool *pool, int64_t n, void (*task)(void *user, int64_t i), void *user) {
     struct tasks x = {task, user};
-    rt_team_run((struct rt_team *)(uintptr_t)team, n, 1, run_tasks, &x, NULL);
+    rt_pool_run((struct rt_pool *)(uintptr_t)pool, n, 1, run_tasks, &x, NULL);
 }
 
-/* ---- teams ----------------------------------------------------------------------------------- */
+/* ---- pools ----------------------------------------------------------------------------------- */
 
-static size_t team_bytes(int32_t threads) {
-    return sizeof(struct rt_team) + (size_t)(threads - 1) * sizeof(struct worker);
+static size_t pool_bytes(int32_t threads) {
+    return sizeof(struct rt_pool) + (size_t)(threads - 1) * sizeof(struct worker);
 }
 
-struct rt_team *rt_team_new(const hilo_allocator *al, int32_t threads) {
-    struct rt_team *t = mem_alloc(al, team_bytes(threads));
+struct rt_pool *rt_pool_new(const hilo_allocator *al, int32_t threads) {
+    struct rt_pool *t = mem_alloc(al, pool_bytes(threads));
     if (!t)
         return NULL;
-    memset(t, 0, team_bytes(threads));
-    t->library = (struct lib_team){threads, team_tasks};
+    memset(t, 0, pool_bytes(threads));
+    t->library = (struct lib_pool){threads, pool_tasks};
     t->al = *al;
     t->started = -1;
     atomic_init(&t->word, 0);
@@ -263,7 +263,7 @@ struct rt_team *rt_team_new(const hilo_allocator *al, int32_t threads) {
     return t;
 }
 
-void rt_team_free(struct rt_team *t) {
+void rt_pool_free(struct rt_pool *t) {
     if (!t)
         return;
     pthread_mutex_lock(&t->lock);
@@ -279,18 +279,18 @@ void rt_team_free(struct rt_team *t) {
     pthread_cond_destroy(&t->work);
     pthread_cond_destroy(&t->done);
     hilo_allocator al = t->al;
-    mem_free(&al, t, team_bytes(t->library.threads));
+    mem_free(&al, t, pool_bytes(t->library.threads));
 }
 
-int32_t rt_team_threads(const struct rt_team *t) {
+int32_t rt_pool_threads(const struct rt_pool *t) {
     return t->library.threads;
 }
 
-const struct lib_team *rt_team_library(const struct rt_team *t) {
+const struct lib_pool *rt_pool_library(const struct rt_pool *t) {
     return &t->library;
 }
 
-hilo_status rt_team_reserve(struct rt_team *t, size_t scratch_bytes) {
+hilo_status rt_pool_reserve(struct rt_pool *t, size_t scratch_bytes) {
     hilo_status status = HILO_OK;
     pthread_mutex_lock(&t->busy);
     if (t->scratch_bytes < scratch_bytes && t->library.threads > 1) {

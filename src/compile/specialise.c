@@ -1,23 +1,23 @@
-/* Programs of unknown sizes: how runs compile them for the shapes that they bring (runtime/special.c), through the compile
+/* Programs of unknown sizes: how runs compile them for the shapes that they bring (runtime/specialise.c), through the compile
  * cache; also of programs that come from .hilo files. */
 #include "compile/cached.h"
 #include "compile/code.h"
 
 /* For exe->specialise. */
-static hilo_status special_make(void *user, hilo_executable *exe, hilo_buffer *const *inputs, struct diag_list *d,
+static hilo_status specialise_make(void *user, hilo_executable *exe, hilo_buffer *const *inputs, struct diag_list *d,
                                 hilo_executable **out) {
     double begin = rt_now_ms();
     uint8_t key[RT_KEY_BYTES];
     *out = NULL;
-    if (exe->special_keyed) {
-        cached_special(exe, inputs, key);
+    if (exe->specialise_keyed) {
+        cached_specialised(exe, inputs, key);
         *out = rt_store_get(exe->client, key);
     }
     if (!*out) {
         hilo_status status = compile_module(exe->client, exe->module, user, inputs, d, out);
         if (status != HILO_OK)
             return status == HILO_UNIMPLEMENTED ? HILO_OK : status;
-        if (exe->special_keyed)
+        if (exe->specialise_keyed)
             rt_store_put(exe->client, *out, key);
     }
     (*out)->compile_ms = rt_now_ms() - begin;
@@ -30,11 +30,11 @@ static const char *keep_string(struct arena *a, const char *s) {
     return s ? arena_dup(a, s, strlen(s) + 1, 1) : NULL;
 }
 
-void special_later(hilo_executable *exe, const hilo_compile_options *options) {
+void specialise_later(hilo_executable *exe, const hilo_compile_options *options) {
     for (uint32_t i = 0; i < exe->plan.narguments; i++)
         if (exe->inputs[i].type.dtype == HILO_TOKEN)
             return;
-    exe->special_level = options->level;
+    exe->specialise_level = options->level;
     if (options->backend != HILO_BACKEND_INTERPRETER && !code_available(&exe->client->al))
         return;
     hilo_compile_options *o = ARENA_NEW(&exe->arena, hilo_compile_options);
@@ -43,7 +43,7 @@ void special_later(hilo_executable *exe, const hilo_compile_options *options) {
     o->dump_dir = keep_string(&exe->arena, o->dump_dir);
     o->passes = keep_string(&exe->arena, o->passes);
     exe->specialiser = o;
-    exe->specialise = special_make;
+    exe->specialise = specialise_make;
 }
 
 hilo_status rt_specialise_loaded(hilo_executable *exe, struct str text) {
@@ -57,9 +57,9 @@ hilo_status rt_specialise_loaded(hilo_executable *exe, struct str text) {
         return HILO_RESOURCE_EXHAUSTED;
     exe->optimised = NULL;
     hilo_compile_options_init(&o);
-    o.level = exe->special_level;
+    o.level = exe->specialise_level;
     o.entry = arena_dup(&exe->arena, entry.p, entry.n + 1, 1);
-    special_later(exe, &o);
+    specialise_later(exe, &o);
     if (exe->specialise)
         cached_loaded(exe, text, exe->specialiser);
     return HILO_OK;
