@@ -5,7 +5,7 @@ set(libs m Threads::Threads ${CMAKE_DL_LIBS})
 if(OpenMP_C_FOUND)
     list(APPEND libs OpenMP::OpenMP_C)
 endif()
-# What the room llm reads models with: JSON, regular expressions, Unicode.
+# What the component llm reads models with: JSON, regular expressions, Unicode.
 set(model_libs jansson pcre2-8 utf8proc)
 if(NOT HILO_MODELS)
     set(model_libs)
@@ -30,9 +30,9 @@ target_link_options(hilo_shared PRIVATE -Wl,--version-script=${map})
 set_target_properties(hilo_shared PROPERTIES LINKER_LANGUAGE C LINK_DEPENDS ${map}
     VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
 
-# What runs .hilo files, without reader and compiler; the rooms are complete without the others.
-set(rooms "/src/(base|ir|eval|library|plan|runtime)/")
-add_library(hilo_runtime SHARED $<FILTER:$<TARGET_OBJECTS:hilo_objects>,INCLUDE,${rooms}>)
+# What runs .hilo files, without reader and compiler; these components need none of the others.
+set(components "/src/(base|ir|eval|library|plan|runtime)/")
+add_library(hilo_runtime SHARED $<FILTER:$<TARGET_OBJECTS:hilo_objects>,INCLUDE,${components}>)
 target_link_libraries(hilo_runtime PRIVATE m Threads::Threads ${CMAKE_DL_LIBS}
     $<TARGET_NAME_IF_EXISTS:OpenMP::OpenMP_C>)
 target_link_options(hilo_runtime PRIVATE -Wl,--version-script=${map})

@@ -1,6 +1,6 @@
-/* Memory: the allocator every room allocates through, arenas on top of it, and the one recovery point for exhaustion.
+/* Memory: the allocator every component allocates through, arenas on top of it, and the one recovery point for exhaustion.
  *
- * Compiler rooms own all their memory in arenas; an arena that cannot grow jumps to the recovery point of the public
+ * Compiler components own all their memory in arenas; an arena that cannot grow jumps to the recovery point of the public
  * entry that was called (`MEM_GUARD`), which frees the arenas and answers HILO_RESOURCE_EXHAUSTED. Nothing can leak,
  * because nothing is owned elsewhere. The jump never crosses a user's callback or a foreign library. The runtime and
  * the

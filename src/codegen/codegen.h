@@ -1,4 +1,5 @@
-/* Machine code from the kernel IR, by LLVM: the only room that knows LLVM, which is opened (dlopen) at the first compilation.
+/* Machine code from the kernel IR, by LLVM: the only component that knows LLVM, which is opened (dlopen) at the first
+ * compilation.
  *
  *   llvm.def, llvm.c   the functions of LLVM's C API that are used, found in the library
  *   target.c           what the machine can do; target machines

@@ -21,7 +21,7 @@ enum lib_routine {
 };
 const char *lib_routine_name(enum lib_routine r);
 
-/* Libraries that may be installed, and do what some routines do: externals.def, the room `external`. */
+/* Libraries that may be installed, and do what some routines do: externals.def, the component `external`. */
 enum lib_external {
     LIB_OWN, /* none of them: hilo's code */
 #define EXTERNAL(id, name, title, packages) LIB_##id,
@@ -82,7 +82,7 @@ struct lib_by {
     hilo_status (*run)(void *state, const struct lib_call *c);
 };
 
-/* The rows of externals.def, and NULL behind them; opens no library. The room `external` has them. Where that was
+/* The rows of externals.def, and NULL behind them; opens no library. The component `external` has them. Where that was
    left out, as in libhilo-runtime, this is NULL: hilo's code does everything. */
 __attribute__((weak)) const struct lib_by *const *lib_externals(void);
 

@@ -1,4 +1,4 @@
-/* The objects behind hilo.h, and what the rooms below build them from.
+/* The objects behind hilo.h, and what the components below build them from.
  *
  *   client.c       clients: allocator, threads, diagnostics, log, custom calls; option structs
  *   dtype.c        versions, statuses, element types
@@ -149,7 +149,7 @@ struct rt_patches {
     uint32_t n;
 };
 
-/* Something of a room below that the executable keeps alive. */
+/* Something of a component below that the executable keeps alive. */
 struct rt_kept {
     struct rt_kept *next;
     void (*release)(void *p);
@@ -250,13 +250,13 @@ hilo_status rt_file_write(const hilo_executable *exe, const uint8_t *key, hilo_w
 hilo_status rt_file_load(hilo_client *client, struct file *file, const uint8_t *key, struct diag_list *d,
                          hilo_executable **out);
 
-/* Reads the program, as text, that steps by the reference evaluator are functions of. A room above this one has the reader
+/* Reads the program, as text, that steps by the reference evaluator are functions of. A component above this one has the reader
    (compile/module.c); where that was left out, as in libhilo-runtime, this is NULL. */
 __attribute__((weak)) hilo_status rt_read_program(hilo_allocator al, struct str text, struct diag_list *d,
                                                   struct ir_module **out);
 /* Of a file whose program has unknown sizes: has runs compile exe->optimised, which was read from `text` and becomes the
-   executable's module, for the shapes that they bring, at exe->specialise_level. Needs the arena's recovery point. In a room above
-   (compile/specialise.c) likewise; where that was left out, such programs are evaluated. */
+   executable's module, for the shapes that they bring, at exe->specialise_level. Needs the arena's recovery point. In a
+   component above (compile/specialise.c) likewise; where that was left out, such programs are evaluated. */
 __attribute__((weak)) hilo_status rt_specialise_loaded(hilo_executable *exe, struct str text);
 
 #endif
