@@ -89,13 +89,13 @@ static int64_t square_lines(const struct blocks *b) {
 static void find_words(struct blocks *b) {
     struct contraction *c = b->c;
     struct axis *sum = &c->sum[c->nsum - 1];
-    struct contract_trial trial;
+    struct contract_probe probe;
     int64_t parts = contract_parts_of_word(c, b->cols, true), step = 0, apart = 0;
     b->in_word = 1;
     if (parts == 1 || sum->size % parts || sum->size < c->l->target->vector_bytes / 4 * parts || kir_type_bits(c->acc) > 32)
         return;
-    c->l->words = 8;
-    contract_try(c, &trial);
+    c->l->word_bits = 8;
+    contract_probe_begin(c, &probe);
     struct kir *k = c->l->k;
     for (uint32_t i = 0; i < c->nresult; i++)
         c->result[i].at = kir_loop(k, KIR_SERIAL, c->result[i].size, 0);
@@ -110,8 +110,8 @@ static void find_words(struct blocks *b) {
             kir_linear(k, n->arg[0], c->result[b->v].at, &apart) && apart != 0)
             b->in_word = parts;
     }
-    contract_tried(c, &trial);
-    c->l->words = 0;
+    contract_probe_end(c, &probe);
+    c->l->word_bits = 0;
 }
 
 /* Slabs of about so many lines. */
@@ -349,7 +349,7 @@ uint32_t blocks_open_outer(struct blocks *b, kir_val chunk, kir_val *line, kir_v
     for (uint32_t i = b->cut; i < last; i++) {
         kir_val at;
         if (i == b->cut) {
-            c->sum[i].at = lower_part(l, begin, b->chunk, b->line[i], KIR_SERIAL, 0);
+            c->sum[i].at = lower_chunk_loop(l, begin, b->chunk, b->line[i], KIR_SERIAL, 0);
             at = kir_op2(l->k, KIR_SUB, 0, c->sum[i].at, begin);
         } else {
             c->sum[i].at = at = kir_loop(l->k, KIR_SERIAL, b->line[i], 0);
@@ -373,11 +373,6 @@ static uint32_t open_lines(struct blocks *b, kir_val chunk, uint32_t width, kir_
     *line = lower_add(l, *line, at);
     *last = lower_add(l, first, at);
     return opened + 1;
-}
-
-static void close_all(struct lower *l, uint32_t n) {
-    while (n-- > 0)
-        kir_close(l->k);
 }
 
 /* Whether columns lie along the sum, and not side by side. */
@@ -418,7 +413,7 @@ static void pack_some(struct blocks *b, const struct lines *s, int64_t at_once, 
         kir_store(l->k, s->buffer, lower_add(l, place, lane), x);
     }
     l->guard = (kir_val){0};
-    close_all(l, 2);
+    lower_close(l, 2);
 }
 
 /* Where columns lie along the sum, as many elements or words of each as a register has lanes are read at once: a square, which
@@ -426,14 +421,14 @@ static void pack_some(struct blocks *b, const struct lines *s, int64_t at_once, 
 static void pack_full(struct blocks *b, const struct lines *s) {
     struct lower *l = b->c->l;
     int64_t at_once = square_lines(b);
-    uint32_t words = l->words;
+    uint32_t words = l->word_bits;
     if (b->in_word == 1 && !is_turned(b)) {
         pack_some(b, s, 1, (uint32_t)b->lanes, false);
         return;
     }
-    l->words = b->in_word > 1 ? 8 : words;
+    l->word_bits = b->in_word > 1 ? 8 : words;
     pack_some(b, s, at_once, l->target->vector_bytes / 4, false);
-    l->words = words;
+    l->word_bits = words;
     struct lines rest = *s;
     kir_val whole = lower_mul(l, lower_div(l, s->count, at_once), at_once);
     rest.first = lower_add(l, s->first, whole);
@@ -478,7 +473,7 @@ static void pack_before(struct blocks *b) {
     for (uint32_t i = 0; i < n; i++)
         all *= dims[i];
     uint32_t temp = lower_new_temp(l, panel_dtype(b), all * b->panels * b->all * b->lanes);
-    lower_before(l, &before);
+    lower_begin_prologue(l, &before);
     c->l = &before;
     bool lines_first = c->result[b->v].stride[b->cols] == 1;
     int64_t size = b->line[last], parts = quotient(size, BLOCK_LINES);
@@ -509,7 +504,7 @@ static void pack_before(struct blocks *b) {
     for (uint32_t i = 0; i < c->nsum; i++)
         s.place = lower_add(&before, lower_mul(&before, s.place, b->line[i]), i == last ? s.first : c->sum[i].at);
     pack_lines(b, &s);
-    close_all(&before, lines_first ? 2 : 1);
+    lower_close(&before, lines_first ? 2 : 1);
     c->l = l;
     b->b = lower_temp(l, temp, KIR_IN);
 }
@@ -567,7 +562,7 @@ static void bring_rows(struct blocks *b, const struct block *at, uint32_t buffer
             x = kir_op2(l->k, KIR_XOR, 0, x, kir_int(l->k, KIR_I32, (int32_t)0x80808080));
         kir_store(l->k, buffer, lower_add(l, lower_mul(l, place, b->depth), line), x);
     }
-    close_all(l, opened + 1 + b->upright);
+    lower_close(l, opened + 1 + b->upright);
 }
 
 /* The kernel that brings all rows: a tile of a slab is an iteration. */
@@ -582,7 +577,7 @@ static void bring_before(struct blocks *b) {
     uint32_t temp = lower_new_temp(l, row_dtype(b), all * b->slabs * b->tiles * tile_elements(b));
     dims[m++] = b->slabs;
     dims[m++] = b->tiles;
-    lower_before(l, &before);
+    lower_begin_prologue(l, &before);
     c->l = &before;
     lower_unflatten(&before, lower_grid(&before, all * b->slabs * b->tiles), dims, m, at);
     struct block here = {.tile0 = at[n + 1], .tiles = kir_i64(before.k, 1), .slab = at[n]};
@@ -627,7 +622,7 @@ static void bring_panels(struct blocks *b, const struct block *at) {
                                   .place = lower_add(l, lower_mul(l, p, b->depth), line),
                                   .first = first,
                                   .count = count});
-    close_all(l, opened + 1);
+    lower_close(l, opened + 1);
 }
 
 /* ---- products --------------------------------------------------------------------------------- */
@@ -703,7 +698,7 @@ static void multiply_lines(struct blocks *b, const struct block *at, kir_val p, 
     kir_val r = kir_loop(l->k, KIR_UNROLLED, b->tile, 0);
     row_element(b, at, t, r, line);
     contract_multiply_add(c, reg, r);
-    close_all(l, 2);
+    lower_close(l, 2);
 }
 
 /* The waiting sum of a row of a tile. */
@@ -741,7 +736,7 @@ static void multiply_tile(struct blocks *b, const struct block *at, kir_val p, k
         r = kir_loop(l->k, KIR_UNROLLED, b->tile, 0);
         kir_val sum = kir_load(l->k, b->sums, sum_place(b, p, t, r, lane));
         kir_set_reg(l->k, reg, r, b->shifted ? kir_op2(l->k, KIR_ADD, 0, sum, begin) : sum);
-        close_all(l, 2);
+        lower_close(l, 2);
     }
     if (b->passing) {
         kir_if(l->k, kir_cmp(l->k, KIR_EQ, 0, t, kir_i64(l->k, 0)));
@@ -802,7 +797,7 @@ static void block(struct blocks *b, struct block *at) {
         sum_shift(b, at, p);
     kir_val t = blocks_loop(l, at->tiles);
     (b->unit ? tile_multiply : multiply_tile)(b, at, p, t);
-    close_all(l, opened + 2);
+    lower_close(l, opened + 2);
 }
 
 bool contract_blocks(struct contraction *c, uint32_t v) {
@@ -813,7 +808,7 @@ bool contract_blocks(struct contraction *c, uint32_t v) {
         return false;
     }
     find_blocks(&b);
-    l->words = 4; /* packed lane by lane, of which each has another line: a word has what the next lines want */
+    l->word_bits = 4; /* packed lane by lane, of which each has another line: a word has what the next lines want */
     if (!b.here)
         pack_before(&b);
     if (b.before)
@@ -851,6 +846,6 @@ bool contract_blocks(struct contraction *c, uint32_t v) {
     kir_close(l->k);
     c->packed[0].on = c->packed[1].on = false;
     c->group = 1;
-    l->words = 0;
+    l->word_bits = 0;
     return true;
 }

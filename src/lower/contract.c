@@ -215,28 +215,20 @@ static void read_strides(const struct contraction *c, uint32_t side, kir_val x, 
     }
 }
 
-void contract_try(struct contraction *c, struct contract_trial *t) {
-    t->real = c->l;
-    t->l = *c->l;
-    t->nowhere = (struct lowered_kernel){.kernel = kir_new("trial", c->l->a->al, c->l->a->recover)};
-    if (!t->nowhere.kernel)
-        arena_exhausted(c->l->a);
-    c->l->all->trial = t->l.k = t->nowhere.kernel;
-    t->l.out = &t->nowhere;
-    t->l.memo = lower_memo_new(c->l->a);
-    t->l.param_of = t->l.words_of = (struct opt_ids){.a = c->l->a};
-    c->l = &t->l;
+void contract_probe_begin(struct contraction *c, struct contract_probe *p) {
+    p->real = c->l;
+    lower_probe_begin(c->l, &p->l);
+    c->l = &p->l;
 }
 
-void contract_tried(struct contraction *c, struct contract_trial *t) {
-    c->l = t->real;
-    kir_free(t->l.k);
-    c->l->all->trial = NULL;
+void contract_probe_end(struct contraction *c, struct contract_probe *p) {
+    c->l = p->real;
+    lower_probe_end(&p->l);
 }
 
 static void find_strides(struct contraction *c) {
-    struct contract_trial trial;
-    contract_try(c, &trial);
+    struct contract_probe probe;
+    contract_probe_begin(c, &probe);
     for (uint32_t i = 0; i < c->nresult; i++)
         c->result[i].at = kir_loop(c->l->k, KIR_SERIAL, c->result[i].size, 0);
     for (uint32_t i = 0; i < c->nsum; i++)
@@ -247,7 +239,7 @@ static void find_strides(struct contraction *c) {
         read_strides(c, side, x, c->result, c->nresult);
         read_strides(c, side, x, c->sum, c->nsum);
     }
-    contract_tried(c, &trial);
+    contract_probe_end(c, &probe);
 }
 
 /* How many parts of less than a byte a word has, from which a value is computed, or `bytes` of one; 1 = there are none. */
@@ -301,11 +293,11 @@ void contract_finish(const struct contraction *c, kir_val sum) {
     enum kir_type want = kir_type_of(t->dtype);
     if (kir_type(l->k, sum) != want && !(kir_is_float(c->acc) && want == KIR_F32 && c->acc == KIR_F32))
         sum = kir_typed(l->k, KIR_CONVERT, lower_sign(t->dtype), want, sum);
-    lower_know(l, ir_result(l->m, c->op, 0), &at, lower_finish(l, t->dtype, (struct elem){sum, {0}}));
+    lower_define(l, ir_result(l->m, c->op, 0), &at, lower_round(l, t->dtype, (struct elem){sum, {0}}));
     for (uint32_t i = 0; i < l->kernel->outs.n; i++) {
         ir_val v = l->kernel->outs.v[i];
         struct index to;
-        lower_match(l, ir_val_type(l->m, v), t->dims, domain, c->nresult, &to);
+        lower_project_index(l, ir_val_type(l->m, v), t->dims, domain, c->nresult, &to);
         lower_store(l, v, &to, lower_value(l, v, &to));
     }
 }
@@ -330,11 +322,6 @@ static void open_sums(struct contraction *c, uint32_t but, uint32_t *opened) {
             c->sum[i].at = kir_loop(c->l->k, KIR_SERIAL, c->sum[i].size, 0);
             ++*opened;
         }
-}
-
-static void close_all(struct lower *l, uint32_t n) {
-    while (n-- > 0)
-        kir_close(l->k);
 }
 
 /* The grid: all axes of the result, those that are tiled by their tiles, the last one the fastest. `order`: axes. */
@@ -427,7 +414,7 @@ static void result_lanes(struct contraction *c, uint32_t v, uint32_t u) {
     if (u < c->nresult)
         c->result[u].at = lower_add(l, first, row);
     contract_multiply_add(c, reg, lower_add(l, lower_mul(l, part, tile), row));
-    close_all(l, sums + 1);
+    lower_close(l, sums + 1);
     row = kir_loop(l->k, KIR_UNROLLED, tile, 0);
     if (u < c->nresult)
         c->result[u].at = lower_add(l, first, row);
@@ -435,7 +422,7 @@ static void result_lanes(struct contraction *c, uint32_t v, uint32_t u) {
     for (int64_t i = 1; i < parts; i++)
         sum = kir_op2(l->k, KIR_ADD, 0, sum, kir_get_reg(l->k, reg, lower_add(l, kir_i64(l->k, i * tile), row)));
     contract_finish(c, sum);
-    close_all(l, opened + 1);
+    lower_close(l, opened + 1);
 }
 
 /* Lanes along the contracted axis s, a tile of axes p and q of the result (nresult = none). */
@@ -465,10 +452,10 @@ static void sum_part(struct contraction *c, const struct sum_tile *t, int64_t be
     if (c->nsum)
         c->sum[t->s].at = lower_add(l, lower_add(l, lower_mul(l, step, lanes), lane), kir_i64(l->k, begin));
     contract_multiply_add(c, reg, tile_loops(c, t));
-    close_all(l, opened + 3);
+    lower_close(l, opened + 3);
     kir_val i = kir_loop(l->k, KIR_UNROLLED, t->np * t->nq, 0);
     kir_acc(l->k, KIR_ADD, 0, t->reg, i, kir_get_reg(l->k, reg, i));
-    close_all(l, 2);
+    lower_close(l, 2);
 }
 
 static void sum_lanes(struct contraction *c, uint32_t s, uint32_t p, uint32_t q) {
@@ -494,7 +481,7 @@ static void sum_lanes(struct contraction *c, uint32_t s, uint32_t p, uint32_t q)
         sum_part(c, &t, size / width * width, 1, size % width, width);
     kir_val i = tile_loops(c, &t);
     contract_finish(c, kir_get_reg(l->k, t.reg, i));
-    close_all(l, opened + 2);
+    lower_close(l, opened + 2);
 }
 
 /* ---- the choice ------------------------------------------------------------------------------- */

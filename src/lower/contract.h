@@ -57,13 +57,12 @@ kir_val contract_tile_begin(struct lower *l, kir_val t, int64_t size, int64_t ti
 /* Lanes along an axis of so many elements, and the rows of a register tile beside them. */
 int64_t contract_lanes(const struct contraction *c, int64_t size, uint32_t *rows);
 
-/* Between the two calls c->l builds a kernel that nobody wants, to look at. */
-struct contract_trial {
+/* Between the two calls c->l builds a kernel that is thrown away, to inspect how operands are computed. */
+struct contract_probe {
     struct lower *real, l;
-    struct lowered_kernel nowhere;
 };
-void contract_try(struct contraction *c, struct contract_trial *t);
-void contract_tried(struct contraction *c, struct contract_trial *t);
+void contract_probe_begin(struct contraction *c, struct contract_probe *p);
+void contract_probe_end(struct contraction *c, struct contract_probe *p);
 
 /* Where few rows are multiplied by a matrix: contiguous along the sum, along the result. False: it is something else, and
    nothing was built. */

@@ -1,4 +1,4 @@
-/* Elements of elementwise ops, and which ops kernels can compute at all. */
+/* Elements of elementwise ops, and which ops kernels can compute. */
 #include "lower/lower.h"
 
 /* ---- types ----------------------------------------------------------------------------------- */
@@ -15,7 +15,7 @@ static bool is_float(enum ir_dtype t) {
     return ir_dtype_get(t)->cls == IR_FLOAT;
 }
 
-struct elem lower_finish(struct lower *l, enum ir_dtype t, struct elem e) {
+struct elem lower_round(struct lower *l, enum ir_dtype t, struct elem e) {
     const struct ir_dtype_info *d = ir_dtype_get(t);
     if (d->cls == IR_FLOAT && d->fp != FP_F32 && d->fp != FP_F64)
         e.re = kir_imm(l->k, KIR_ROUND, 0, d->fp, e.re);
@@ -63,14 +63,14 @@ struct elem elem_alu(struct lower *l, ir_op op, uint32_t what, const struct inde
         return complex_alu(l, k, a, b);
     unsigned u = k == KIR_SHR ? (ir_kind(l->m, op) == IR_SHIFT_RIGHT_LOGICAL ? KIR_U : 0) : lower_sign(t);
     kir_val v = two ? kir_op2(l->k, k, is_float(t) ? 0 : u, a.re, b.re) : kir_op1(l->k, k, a.re);
-    return lower_finish(l, result_dtype(l, op), real(v));
+    return lower_round(l, result_dtype(l, op), real(v));
 }
 
 struct elem elem_fun(struct lower *l, ir_op op, uint32_t what, const struct index *at) {
     kir_val a = lower_operand(l, op, 0, at).re, b = {0};
     if (ir_op_get(l->m, op)->noperands == 2)
         b = lower_operand(l, op, 1, at).re;
-    return lower_finish(l, result_dtype(l, op), real(kir_math(l->k, (enum kir_math)what, a, b)));
+    return lower_round(l, result_dtype(l, op), real(kir_math(l->k, (enum kir_math)what, a, b)));
 }
 
 struct elem elem_square(struct lower *l, ir_op op, uint32_t what, const struct index *at) {
@@ -78,7 +78,7 @@ struct elem elem_square(struct lower *l, ir_op op, uint32_t what, const struct i
     (void)what;
     if (a.im.i)
         return complex_mul(l, a, a);
-    return lower_finish(l, result_dtype(l, op), real(op2(l, KIR_MUL, a.re, a.re)));
+    return lower_round(l, result_dtype(l, op), real(op2(l, KIR_MUL, a.re, a.re)));
 }
 
 struct elem elem_sign(struct lower *l, ir_op op, uint32_t what, const struct index *at) {
@@ -103,7 +103,7 @@ struct elem elem_compare(struct lower *l, ir_op op, uint32_t what, const struct 
     if (is_float(t) && ir_prop_i64(l->m, op, IR_COMPARE_compare_type) == IR_COMPARISON_TYPE_TOTALORDER) {
         enum kir_type bits = kir_type(l->k, a.re) == KIR_F64 ? KIR_I64 : KIR_I32;
         kir_val *v[] = {&a.re, &b.re};
-        for (int i = 0; i < 2; i++) { /* a negative number's magnitude is turned around */
+        for (int i = 0; i < 2; i++) { /* the order of negative numbers is reversed */
             kir_val x = kir_typed(l->k, KIR_BITCAST, 0, bits, *v[i]);
             kir_val sign = op2(l, KIR_SHR, x, kir_int(l->k, bits, kir_type_bits(bits) - 1));
             *v[i] = op2(l, KIR_XOR, x, op2(l, KIR_AND, sign, kir_int(l->k, bits, bits == KIR_I64 ? INT64_MAX : INT32_MAX)));
@@ -150,7 +150,7 @@ struct elem elem_is_inf(struct lower *l, ir_op op, uint32_t what, const struct i
     return real(kir_cmp(l->k, KIR_EQ, 0, x, infinity(l, x)));
 }
 
-/* Only formats with the range of the type itself: others need care at the edges. */
+/* Only bf16 of f32, which has the same exponent range: supports_element. */
 struct elem elem_reduce_precision(struct lower *l, ir_op op, uint32_t what, const struct index *at) {
     (void)what;
     return real(kir_imm(l->k, KIR_ROUND, 0, FP_BF16, lower_operand(l, op, 0, at).re));
@@ -196,13 +196,13 @@ static kir_val convert(struct lower *l, kir_val x, enum ir_dtype from, enum ir_d
     bool narrow = b->cls == IR_FLOAT && b->fp != FP_F32 && b->fp != FP_F64;
     if (from == to)
         return x;
-    if (narrow) { /* in a type that holds the number exactly, so that it is rounded once */
+    if (narrow) { /* from a type that holds the value exactly, so that it is rounded once */
         bool wide = from == IR_F64_T || (a->cls != IR_FLOAT && a->bits > 16);
         kir_val y = a->cls == IR_FLOAT ? x : kir_typed(l->k, KIR_CONVERT, lower_sign(from), wide ? KIR_F64 : KIR_F32, x);
         y = kir_imm(l->k, KIR_ROUND, 0, b->fp, y);
         return wide ? kir_typed(l->k, KIR_CONVERT, 0, KIR_F32, y) : y;
     }
-    if (a->cls == IR_FLOAT && b->bits < 8 && b->cls != IR_PRED) { /* clamped to fewer bits than a byte */
+    if (a->cls == IR_FLOAT && b->bits < 8 && b->cls != IR_PRED) { /* saturates to less than a byte */
         enum kir_type f = kir_type(l->k, x);
         double low = b->cls == IR_UINT ? 0 : -(double)(1 << (b->bits - 1));
         double high = b->cls == IR_UINT ? (1 << b->bits) - 1 : (1 << (b->bits - 1)) - 1;
@@ -210,7 +210,7 @@ static kir_val convert(struct lower *l, kir_val x, enum ir_dtype from, enum ir_d
     }
     unsigned u = a->cls == IR_FLOAT ? lower_sign(to) : lower_sign(from);
     kir_val y = kir_typed(l->k, KIR_CONVERT, u, t, x);
-    return lower_finish(l, to, real(y)).re;
+    return lower_round(l, to, real(y)).re;
 }
 
 struct elem elem_convert(struct lower *l, ir_op op, uint32_t what, const struct index *at) {
@@ -224,13 +224,13 @@ struct elem elem_convert(struct lower *l, ir_op op, uint32_t what, const struct 
     return y;
 }
 
-/* A part of less than a byte, out of a word of 32 bits of which neighbours are other parts. */
+/* An element of less than a byte, extracted from the 32-bit word that holds it. */
 static bool bitcast_word(struct lower *l, ir_op op, const struct index *at, kir_val which, struct elem *out) {
     ir_val v = ir_operand(l->m, op, 0), r = ir_result(l->m, op, 0);
     const struct ir_type_data *t = ir_val_type(l->m, v);
     const struct ir_dtype_info *part = ir_dtype_get(ir_val_type(l->m, r)->dtype);
-    uint32_t buffer = lower_words(l, v);
-    if (buffer == LOWER_NO_WORDS || l->guard.i)
+    uint32_t buffer = lower_word_param(l, v);
+    if (buffer == LOWER_NO_PARAM || l->guard.i)
         return false;
     int64_t parts = ir_dtype_get(t->dtype)->bits / part->bits, in_word = 32 / part->bits;
     kir_val i = lower_add(l, lower_mul(l, lower_linear(l, t->dims, t->rank, at), parts), which);
@@ -242,7 +242,7 @@ static bool bitcast_word(struct lower *l, ir_op op, const struct index *at, kir_
     return true;
 }
 
-/* Parts of an integer, the lowest first: the result's last dimension chooses among them. */
+/* Bitcast to narrower integers: the last dimension of the result selects the part, lowest bits first. */
 static struct elem bitcast_part(struct lower *l, ir_op op, const struct index *at) {
     const struct ir_type_data *r = ir_val_type(l->m, ir_result(l->m, op, 0));
     const struct ir_dtype_info *part = ir_dtype_get(r->dtype);
@@ -253,14 +253,14 @@ static struct elem bitcast_part(struct lower *l, ir_op op, const struct index *a
     }
     kir_val which = i.at[--i.n];
     struct elem e = {{0}, {0}};
-    if (part->bits <= l->words && part->bits < 8 && bitcast_word(l, op, &i, which, &e))
+    if (part->bits <= l->word_bits && part->bits < 8 && bitcast_word(l, op, &i, which, &e))
         return e;
     kir_val x = lower_value(l, ir_operand(l->m, op, 0), &i).re;
     kir_val bits = lower_mul(l, which, part->bits);
     x = kir_op2(l->k, KIR_SHR, KIR_U, x, kir_typed(l->k, KIR_CONVERT, 0, kir_type(l->k, x), bits));
     if (kir_type(l->k, x) != kir_type_of(r->dtype))
         x = kir_typed(l->k, KIR_CONVERT, 0, kir_type_of(r->dtype), x);
-    return lower_finish(l, r->dtype, real(x));
+    return lower_round(l, r->dtype, real(x));
 }
 
 struct elem elem_bitcast(struct lower *l, ir_op op, uint32_t what, const struct index *at) {
@@ -272,7 +272,7 @@ struct elem elem_bitcast(struct lower *l, ir_op op, uint32_t what, const struct 
     return real(kir_type(l->k, x) == t ? x : kir_typed(l->k, KIR_BITCAST, 0, t, x));
 }
 
-/* ---- what can be lowered ---------------------------------------------------------------------- */
+/* ---- supported ops ---------------------------------------------------------------------- */
 
 static bool is_plain(const struct ir_module *m, ir_val v) {
     const struct ir_type_data *t = ir_val_type(m, v);
@@ -280,7 +280,7 @@ static bool is_plain(const struct ir_module *m, ir_val v) {
     return t->kind == IR_TYPE_TENSOR && !t->quant && t->dtype != IR_TF32_T && t->dtype != IR_INDEX_T && ir_type_bytes(t, &n);
 }
 
-/* A region of one block of scalar elementwise ops. */
+/* Whether a region is one block of scalar elementwise ops. */
 static bool plain_region(const struct ir_module *m, ir_region r) {
     ir_block b = ir_region_get(m, r)->first;
     if (IR_NONE(b) || !IR_NONE(ir_block_get(m, b)->next))
@@ -311,7 +311,7 @@ static bool supports_fun(enum ir_op_kind kind, enum ir_dtype t) {
     if (function < 0)
         return true;
     if (kind == IR_NEXT_AFTER && t != IR_F32_T && t != IR_F64_T)
-        return false; /* it depends on the format */
+        return false; /* depends on the format */
     return is_float(t) && kir_math_known((enum kir_math)function, kir_type_of(t));
 }
 
@@ -319,7 +319,7 @@ static bool is_integer(enum ir_dtype t) {
     return ir_dtype_get(t)->cls == IR_SINT || ir_dtype_get(t)->cls == IR_UINT;
 }
 
-/* Between types of one width that a register has, and of whole bytes of integers into narrower ones. */
+/* Between types of equal width that KIR has, and from integers to narrower integers. */
 static bool supports_bitcast(enum ir_dtype from, enum ir_dtype to) {
     uint32_t a = ir_dtype_get(from)->bits, b = ir_dtype_get(to)->bits;
     if (is_integer(from) && is_integer(to) && a >= 8 && b < a)
@@ -366,8 +366,7 @@ static bool supports_reduction(const struct ir_module *m, ir_op op) {
     return ir_op_get(m, op)->nresults <= LOWER_RESULTS && (lower_reducer(m, op) || plain_region(m, ir_op_region(m, op, 0)));
 }
 
-/* Contractions of real numbers that kernels multiply in one of their types: f64 and wide integers in their own, others in f32
- * or i32. */
+/* Kernels multiply real numbers: f64 and wide integers in their own type, others in f32 or i32. */
 static bool supports_contraction(const struct ir_module *m, ir_op op) {
     enum ir_dtype a = ir_val_type(m, ir_operand(m, op, 0))->dtype, b = ir_val_type(m, ir_operand(m, op, 1))->dtype;
     if (lower_is_complex(a) || lower_is_complex(b) || a == IR_I1_T || b == IR_I1_T)
@@ -394,6 +393,6 @@ bool lower_supports(const struct ir_module *m, ir_op op) {
     case FUSE_CONTRACTION:
         return supports_contraction(m, op);
     default:
-        return (x->kind != IR_GATHER && x->kind != IR_DYNAMIC_SLICE) || ir_val_count(m, x->operands[0]); /* else an error */
+        return (x->kind != IR_GATHER && x->kind != IR_DYNAMIC_SLICE) || ir_val_count(m, x->operands[0]); /* an error otherwise */
     }
 }

@@ -1,13 +1,13 @@
-/* MAP: loops over the domain, in whose midst every output is computed and stored. */
+/* MAP: a loop nest over the domain; its body computes and stores every output. */
 #include "lower/lower.h"
 
 enum {
-    LOOPS_SERIAL = TORTURED(TORTURE_PART, 16384), /* elements that are not worth a second thread */
-    LOOPS_BLOCK = TORTURED(TORTURE_PART, 16384), /* elements of an iteration of the grid where the domain is one line */
-    LOOPS_PIECE = TORTURED(TORTURE_PART, 1024), /* the same of several lines */
-    LOOPS_GRID = 256, /* iterations that keep threads busy */
-    LOOPS_LEAST = 32, /* iterations that are enough of work that is even */
-    LOOPS_TILE = TORTURED(TORTURE_TILE, 32) /* rows of a tile that is turned */
+    LOOPS_SERIAL = TORTURED(TORTURE_PART, 16384), /* elements below which one thread computes all */
+    LOOPS_BLOCK = TORTURED(TORTURE_PART, 16384), /* elements of a task where the domain is one line */
+    LOOPS_LINE_BLOCK = TORTURED(TORTURE_PART, 1024), /* the same where it has several */
+    LOOPS_TASKS = 256, /* tasks that balance the load of uneven work */
+    LOOPS_MIN_TASKS = 32, /* tasks that suffice for even work */
+    LOOPS_TILE = TORTURED(TORTURE_TILE, 32) /* rows of a tile that is transposed */
 };
 
 static int64_t total(const struct lower *l) {
@@ -22,7 +22,7 @@ static uint32_t lanes(const struct lower *l) {
     return lower_lanes(l, lower_bytes(l), code <= 8 ? 4 : code <= 32 ? 2 : 1);
 }
 
-/* Whether a value of n elements can be computed in row-major order without knowing its dimensions. */
+/* Whether a value of n elements can be computed from linear indices alone. */
 static bool is_flat(struct lower *l, ir_val v, size_t n, struct opt_ids *seen) {
     ir_op op = ir_val_get(l->m, v)->op;
     if (ir_val_count(l->m, v) == 1 && n != 1)
@@ -51,7 +51,7 @@ static void store_outputs(struct lower *l, const struct index *domain) {
         ir_val v = l->kernel->outs.v[i];
         struct index at = *domain;
         if (!at.flat)
-            lower_match(l, ir_val_type(l->m, v), l->kernel->dims, domain->at, l->kernel->rank, &at);
+            lower_project_index(l, ir_val_type(l->m, v), l->kernel->dims, domain->at, l->kernel->rank, &at);
         lower_store(l, v, &at, lower_value(l, v, &at));
     }
 }
@@ -79,9 +79,8 @@ static void flat_loops(struct lower *l, int64_t n) {
 
 /* ---- several dimensions ----------------------------------------------------------------------- */
 
-/* A dimension other than `last` in which some operand lies contiguous, because a transpose put its last dimension there; -1 =
- * none. */
-static int turned(const struct lower *l, uint32_t last) {
+/* A dimension other than `last` along which a transposed operand is contiguous; -1 = none. */
+static int transposed_dim(const struct lower *l, uint32_t last) {
     for (ir_op op = ir_block_get(l->m, l->block)->first; !IR_NONE(op); op = ir_op_get(l->m, op)->next) {
         if (ir_kind(l->m, op) != IR_TRANSPOSE || ir_val_type(l->m, ir_result(l->m, op, 0))->rank != l->kernel->rank)
             continue;
@@ -96,7 +95,7 @@ static int turned(const struct lower *l, uint32_t last) {
     return -1;
 }
 
-/* Blocks of the two dimensions, so that what is read across lines is used while it is in the cache. */
+/* Tiles of the two dimensions, so that all of a cache line that is read across rows is used while it is cached. */
 static void tiled_loops(struct lower *l, uint32_t last, uint32_t other) {
     const int64_t *dims = l->kernel->dims;
     struct index at = {.n = l->kernel->rank};
@@ -109,18 +108,16 @@ static void tiled_loops(struct lower *l, uint32_t last, uint32_t other) {
     lower_unflatten(l, lower_grid(l, grid), outer, l->kernel->rank, out);
     memcpy(at.at, out, l->kernel->rank * sizeof *out);
     kir_val column = lower_mul(l, kir_loop(l->k, KIR_SERIAL, (dims[last] + width - 1) / width, 0), width);
-    at.at[other] = lower_part(l, lower_mul(l, out[other], LOOPS_TILE), LOOPS_TILE, dims[other], KIR_SERIAL, 0);
-    at.at[last] = lower_part(l, column, width, dims[last], KIR_VECTOR, (uint32_t)width);
+    at.at[other] = lower_chunk_loop(l, lower_mul(l, out[other], LOOPS_TILE), LOOPS_TILE, dims[other], KIR_SERIAL, 0);
+    at.at[last] = lower_chunk_loop(l, column, width, dims[last], KIR_VECTOR, (uint32_t)width);
     store_outputs(l, &at);
-    for (int i = 0; i < 4; i++)
-        kir_close(l->k);
+    lower_close(l, 4);
 }
 
-/* Lanes of a line whose elements are reductions, each over what lies beside what its neighbour takes: whole lines of the cache
-   where threads still find work. */
+/* Lanes of a line whose elements are column reductions: whole cache lines, unless that leaves too few tasks. */
 static uint32_t nested_lanes(const struct lower *l, int64_t grid, int64_t line) {
     uint32_t registers = l->kernel->nops <= 4 ? 8 : l->kernel->nops <= 16 ? 2 : 1;
-    while (registers > 1 && grid * line / lower_lanes(l, lower_bytes(l), registers) < LOOPS_LEAST)
+    while (registers > 1 && grid * line / lower_lanes(l, lower_bytes(l), registers) < LOOPS_MIN_TASKS)
         registers /= 2;
     return lower_lanes(l, lower_bytes(l), registers);
 }
@@ -131,7 +128,7 @@ static void nested_loops(struct lower *l) {
     uint32_t last = 0, opened = 0, split = 0;
     for (uint32_t i = 0; i < l->kernel->rank; i++)
         last = dims[i] != 1 ? i : last;
-    int other = turned(l, last);
+    int other = transposed_dim(l, last);
     if (other >= 0 && dims[other] >= 8 && dims[last] >= 8) {
         tiled_loops(l, last, (uint32_t)other);
         return;
@@ -139,32 +136,31 @@ static void nested_loops(struct lower *l) {
     for (uint32_t i = 0; i < l->kernel->rank; i++)
         at.at[i] = kir_i64(l->k, 0);
     bool parallel = total(l) > LOOPS_SERIAL || l->kernel->nested;
-    int64_t grid = 1, line = dims[last], block = LOOPS_PIECE;
-    while (parallel && split < last && grid < LOOPS_GRID)
+    int64_t grid = 1, line = dims[last], block = LOOPS_LINE_BLOCK;
+    while (parallel && split < last && grid < LOOPS_TASKS)
         grid *= dims[split++];
-    bool cut = parallel && grid < LOOPS_GRID / 4 && line >= 2 * block && !l->kernel->nested;
+    bool split_line = parallel && grid < LOOPS_TASKS / 4 && line >= 2 * block && !l->kernel->nested;
     uint32_t width = l->kernel->nested ? nested_lanes(l, grid, line) : lanes(l);
-    if (l->kernel->nested && parallel && split == last) { /* each element is work: few of them are an iteration already */
+    if (l->kernel->nested && parallel && split == last) { /* each element is expensive: a vector of them is a task */
         block = (int64_t)width;
-        cut = line > block;
+        split_line = line > block;
     }
-    int64_t pieces = cut ? (line + block - 1) / block : 1;
+    int64_t chunks = split_line ? (line + block - 1) / block : 1;
     kir_val begin = kir_i64(l->k, 0);
-    if (grid * pieces > 1) {
-        kir_val g = lower_grid(l, grid * pieces);
+    if (grid * chunks > 1) {
+        kir_val g = lower_grid(l, grid * chunks);
         opened++;
-        lower_unflatten(l, lower_div(l, g, pieces), dims, split, at.at);
-        begin = lower_mul(l, lower_rem(l, g, pieces), block);
+        lower_unflatten(l, lower_div(l, g, chunks), dims, split, at.at);
+        begin = lower_mul(l, lower_rem(l, g, chunks), block);
     }
     for (uint32_t i = split; i < last; i++)
         if (dims[i] != 1) {
             at.at[i] = kir_loop(l->k, KIR_SERIAL, dims[i], 0);
             opened++;
         }
-    at.at[last] = cut ? lower_part(l, begin, block, line, KIR_VECTOR, width) : kir_loop(l->k, KIR_VECTOR, line, width);
+    at.at[last] = split_line ? lower_chunk_loop(l, begin, block, line, KIR_VECTOR, width) : kir_loop(l->k, KIR_VECTOR, line, width);
     store_outputs(l, &at);
-    for (opened++; opened > 0; opened--)
-        kir_close(l->k);
+    lower_close(l, opened + 1);
 }
 
 void lower_loops(struct lower *l) {

@@ -1,16 +1,16 @@
-/* The engine of lowering: elements on demand, each once; loads and stores; reductions. See lower.h. */
+/* The core of lowering: computes elements on demand, each once; indices; loads and stores; reductions. See lower.h. */
 #include "lower/lower.h"
 
 #include <math.h>
 
-/* ---- what was computed already ---------------------------------------------------------------- */
+/* ---- elements that were computed ------------------------------------------------------------ */
 
 struct memo_entry {
     struct memo_entry *next;
     struct elem e;
     ir_val v;
     kir_val guard;
-    kir_block block; /* where it stands */
+    kir_block block; /* that computes it */
     uint32_t generation, n;
     bool flat;
     kir_val at[];
@@ -21,10 +21,6 @@ struct lower_memo {
     struct memo_entry *v[MEMO_BUCKETS];
 };
 
-struct lower_memo *lower_memo_new(struct arena *a) {
-    return ARENA_NEW(a, struct lower_memo);
-}
-
 static uint32_t memo_bucket(ir_val v, const struct index *at) {
     uint32_t h = v.i * 2654435761u;
     for (uint32_t i = 0; i < at->n; i++)
@@ -32,7 +28,7 @@ static uint32_t memo_bucket(ir_val v, const struct index *at) {
     return (h ^ h >> 16) % MEMO_BUCKETS;
 }
 
-/* Whether what stands in block b is there at the builder's place. */
+/* Whether values of block b can be used at the builder's position. */
 static bool is_visible(const struct kir *k, kir_block b) {
     for (kir_block c = k->at; c.i; c = kir_block_get(k, c)->parent)
         if (c.i == b.i)
@@ -63,7 +59,7 @@ static void memo_add(struct lower *l, ir_val v, uint32_t generation, const struc
     *bucket = e;
 }
 
-void lower_know(struct lower *l, ir_val v, const struct index *at, struct elem e) {
+void lower_define(struct lower *l, ir_val v, const struct index *at, struct elem e) {
     memo_add(l, v, 0, at, (kir_val){0}, e);
 }
 
@@ -85,29 +81,29 @@ kir_val lower_rem(struct lower *l, kir_val a, int64_t b) {
     return kir_op2(l->k, KIR_REM, KIR_U, a, kir_i64(l->k, b));
 }
 
-/* How many dimensions up to the last one have the digits of one number for indices, as lower_unflatten makes them; the number,
-   as far as it goes into them. */
+/* How many dimensions, up to and including `last`, have indices that lower_unflatten made of one linear index; *number is that
+   linear index within them. */
 static uint32_t digits_of(struct lower *l, const int64_t *dims, const kir_val *at, uint32_t last, kir_val *number) {
     const struct kir_node *n = kir_get(l->k, at[last]);
     int64_t size;
     if (n->op != KIR_REM || !(n->flags & KIR_U) || !kir_is_const(l->k, n->arg[1], &size) || size != dims[last])
         return 1;
-    kir_val whole = n->arg[0];
+    kir_val linear = n->arg[0];
     for (uint32_t i = last; i-- > 0;) {
-        kir_val q = lower_div(l, whole, size);
+        kir_val q = lower_div(l, linear, size);
         if (dims[i] == 1)
             continue;
         if (at[i].i == q.i) {
-            *number = whole;
+            *number = linear;
             return last - i + 1;
         }
         if (at[i].i != lower_rem(l, q, dims[i]).i) {
-            *number = lower_rem(l, whole, size);
+            *number = lower_rem(l, linear, size);
             return last - i;
         }
         size *= dims[i];
     }
-    *number = lower_rem(l, whole, size);
+    *number = lower_rem(l, linear, size);
     return last + 1;
 }
 
@@ -138,7 +134,7 @@ void lower_unflatten(struct lower *l, kir_val flat, const int64_t *dims, uint32_
     }
 }
 
-void lower_match(struct lower *l, const struct ir_type_data *t, const int64_t *dims, const kir_val *at, uint32_t rank,
+void lower_project_index(struct lower *l, const struct ir_type_data *t, const int64_t *dims, const kir_val *at, uint32_t rank,
                  struct index *out) {
     uint32_t j = 0;
     *out = (struct index){.n = t->rank};
@@ -149,7 +145,7 @@ void lower_match(struct lower *l, const struct ir_type_data *t, const int64_t *d
     }
 }
 
-kir_val lower_part(struct lower *l, kir_val begin, int64_t size, int64_t length, enum kir_loop kind, uint32_t width) {
+kir_val lower_chunk_loop(struct lower *l, kir_val begin, int64_t size, int64_t length, enum kir_loop kind, uint32_t width) {
     kir_val i;
     if (length % size == 0) {
         i = kir_loop(l->k, kind, size, width);
@@ -158,6 +154,11 @@ kir_val lower_part(struct lower *l, kir_val begin, int64_t size, int64_t length,
         i = kir_loop_to(l->k, kind, kir_op2(l->k, KIR_MIN, 0, rest, kir_i64(l->k, size)), width);
     }
     return lower_add(l, begin, i);
+}
+
+void lower_close(struct lower *l, uint32_t n) {
+    while (n-- > 0)
+        kir_close(l->k);
 }
 
 /* ---- memory ---------------------------------------------------------------------------------- */
@@ -179,22 +180,22 @@ uint32_t lower_param(struct lower *l, ir_val v, enum kir_role role) {
     return b;
 }
 
-uint32_t lower_words(struct lower *l, ir_val v) {
+uint32_t lower_word_param(struct lower *l, ir_val v) {
     while (!fuse_is_constant(l->m, v) && !lower_is_stored(l, v) && fuse_is_alias(l->m, ir_val_get(l->m, v)->op))
         v = ir_operand(l->m, ir_val_get(l->m, v)->op, 0);
     const struct ir_type_data *t = ir_val_type(l->m, v);
     const struct ir_dtype_info *d = ir_dtype_get(t->dtype);
-    uint32_t known = opt_ids_get(&l->words_of, v.i);
+    uint32_t known = opt_ids_get(&l->word_param_of, v.i);
     size_t bytes;
     if (known)
         return known - 1;
     if (fuse_is_constant(l->m, v) || !lower_is_stored(l, v) || (d->cls != IR_UINT && d->cls != IR_SINT) || d->bits < 8 ||
         !ir_type_bytes(t, &bytes) || bytes % 4)
-        return LOWER_NO_WORDS;
+        return LOWER_NO_PARAM;
     struct lower_param p = {.v = v, .role = KIR_IN};
     ARENA_PUSH(l->a, &l->out->params, p);
     uint32_t b = kir_param(l->k, KIR_IN, IR_I32_T, (int64_t)(bytes / 4));
-    opt_ids_set(&l->words_of, v.i, b + 1);
+    opt_ids_set(&l->word_param_of, v.i, b + 1);
     return b;
 }
 
@@ -221,12 +222,12 @@ static kir_val load_part(struct lower *l, uint32_t buffer, kir_val at) {
     return kir_load_if(l->k, buffer, at, l->guard, kir_is_float(t) ? kir_float(l->k, t, 0) : kir_int(l->k, t, 0));
 }
 
-/* A number of 8 bits, out of a word of which neighbours are others. */
+/* Loads a signed 8-bit integer by extracting it from the 32-bit word that holds it. */
 static bool load_byte(struct lower *l, ir_val v, const struct index *at, struct elem *out) {
     const struct ir_type_data *t = ir_val_type(l->m, v);
     const struct ir_dtype_info *d = ir_dtype_get(t->dtype);
     uint32_t buffer;
-    if (d->bits != 8 || d->cls != IR_SINT || l->guard.i || (buffer = lower_words(l, v)) == LOWER_NO_WORDS)
+    if (d->bits != 8 || d->cls != IR_SINT || l->guard.i || (buffer = lower_word_param(l, v)) == LOWER_NO_PARAM)
         return false;
     kir_val i = lower_linear(l, t->dims, t->rank, at), word = kir_load(l->k, buffer, lower_div(l, i, 4));
     kir_val by = kir_typed(l->k, KIR_CONVERT, 0, KIR_I32, lower_mul(l, lower_rem(l, i, 4), 8));
@@ -238,7 +239,7 @@ static bool load_byte(struct lower *l, ir_val v, const struct index *at, struct 
 struct elem lower_load(struct lower *l, ir_val v, const struct index *at) {
     const struct ir_type_data *t = ir_val_type(l->m, v);
     struct elem byte;
-    if (l->words >= 8 && load_byte(l, v, at, &byte))
+    if (l->word_bits >= 8 && load_byte(l, v, at, &byte))
         return byte;
     uint32_t buffer = lower_param(l, v, KIR_IN);
     kir_val i = lower_linear(l, t->dims, t->rank, at);
@@ -297,7 +298,6 @@ int lower_function(enum ir_op_kind kind) {
     return handlers[kind].fn == elem_fun ? (int)handlers[kind].what : -1;
 }
 
-/* Whether v is read from memory: it is not of the block that is computed, or another kernel stores it. */
 bool lower_is_stored(const struct lower *l, ir_val v) {
     ir_op op = ir_val_get(l->m, v)->op;
     if (IR_NONE(op))
@@ -319,7 +319,7 @@ struct elem lower_value(struct lower *l, ir_val v, const struct index *at) {
     uint32_t generation = in_body ? l->generation : 0;
     if (memo_find(l, v, generation, at, &e))
         return e;
-    if (l->rows && lower_rows_kept(l, v, at, &e))
+    if (l->rows && lower_rows_cached(l, v, at, &e))
         return e;
     if (l->stages && lower_stage_value(l, v, at, &e)) {
         memo_add(l, v, generation, at, l->guard, e);
@@ -328,7 +328,7 @@ struct elem lower_value(struct lower *l, ir_val v, const struct index *at) {
     if (!fuse_is_constant(l->m, v) && lower_is_stored(l, v))
         e = lower_load(l, v, at);
     else if (ir_op_get(l->m, op)->nresults > 1) {
-        lower_reduce_here(l, op, at);
+        lower_reduce_inline(l, op, at);
         if (memo_find(l, v, generation, at, &e))
             return e;
     } else {
@@ -401,10 +401,10 @@ enum kir_op lower_reducer(const struct ir_module *m, ir_op reduce) {
 }
 
 struct elem lower_reduce_result(struct lower *l, ir_op op, uint32_t i, struct elem e) {
-    return lower_finish(l, ir_val_type(l->m, ir_result(l->m, op, i))->dtype, e);
+    return lower_round(l, ir_val_type(l->m, ir_result(l->m, op, i))->dtype, e);
 }
 
-/* Loops over the reduced dimensions, and the operand's index in their midst. Returns how many were opened. */
+/* Opens loops over the reduced dimensions; *out is the operand's index inside. Returns how many loops were opened. */
 static uint32_t reduce_loops(struct lower *l, ir_op op, const struct index *at, struct index *out) {
     const struct ir_type_data *t = ir_val_type(l->m, ir_operand(l->m, op, 0));
     size_t n;
@@ -427,11 +427,11 @@ static uint32_t reduce_loops(struct lower *l, ir_op op, const struct index *at, 
     return opened;
 }
 
-void lower_reduce_here(struct lower *l, ir_op op, const struct index *at) {
+void lower_reduce_inline(struct lower *l, ir_op op, const struct index *at) {
     uint32_t n = ir_op_get(l->m, op)->nresults;
     struct elem init[LOWER_RESULTS], args[2 * LOWER_RESULTS] = {{{0}, {0}}}, out[LOWER_RESULTS];
     kir_val re[LOWER_RESULTS], im[LOWER_RESULTS], none = {0};
-    static const struct index nowhere;
+    static const struct index scalar_index;
     enum kir_op acc = lower_reducer(l->m, op);
     size_t count = ir_val_count(l->m, ir_operand(l->m, op, 0));
     struct index full, here = *at;
@@ -441,7 +441,7 @@ void lower_reduce_here(struct lower *l, ir_op op, const struct index *at) {
         lower_unflatten(l, at->at[0], t->dims, t->rank, here.at);
     }
     for (uint32_t i = 0; i < n; i++) {
-        init[i] = lower_value(l, ir_operand(l->m, op, n + i), &nowhere);
+        init[i] = lower_value(l, ir_operand(l->m, op, n + i), &scalar_index);
         re[i] = kir_reg(l->k, init[i].re, 1);
         im[i] = init[i].im.i ? kir_reg(l->k, init[i].im, 1) : none;
     }
@@ -462,8 +462,7 @@ void lower_reduce_here(struct lower *l, ir_op op, const struct index *at) {
                 kir_set_reg(l->k, im[i], none, out[i].im);
         }
     }
-    while (opened-- > 0)
-        kir_close(l->k);
+    lower_close(l, opened);
     for (uint32_t i = 0; i < n; i++) {
         struct elem e = {kir_get_reg(l->k, re[i], none), im[i].i ? kir_get_reg(l->k, im[i], none) : none};
         memo_add(l, ir_result(l->m, op, i), 0, at, l->guard, lower_reduce_result(l, op, i, e));
@@ -473,7 +472,7 @@ void lower_reduce_here(struct lower *l, ir_op op, const struct index *at) {
 static struct elem reduction(struct lower *l, ir_op op, uint32_t what, const struct index *at) {
     struct elem e = {{0}, {0}};
     (void)what;
-    lower_reduce_here(l, op, at);
+    lower_reduce_inline(l, op, at);
     (void)memo_find(l, ir_result(l->m, op, 0), 0, at, &e);
     return e;
 }
@@ -494,21 +493,21 @@ uint32_t lower_bytes(const struct lower *l) {
     return bytes;
 }
 
-/* A guess: bytes that move at 8 GB/s, and operations of a nanosecond for a vector. */
+/* A rough estimate: memory traffic at 8 GB/s, and a nanosecond for a vector operation. */
 static double estimate(const struct lower *l, const struct lowered_kernel *k) {
     double bytes = 0, elements = 1;
     for (uint32_t i = 0; i < k->kernel->buffers.n; i++) {
         const struct kir_buffer *b = &k->kernel->buffers.v[i];
         bytes += b->role == KIR_SCRATCH ? 0 : (double)b->count * ir_dtype_get(b->dtype)->bytes;
     }
-    if (k != l->out) /* what puts an operand into another order */
+    if (k != l->out) /* a prologue that packs an operand */
         return bytes / 8;
     for (uint32_t i = 0; i < l->kernel->rank; i++)
         elements *= (double)l->kernel->dims[i];
     if (l->kernel->schedule == FUSE_INTO)
         bytes = elements * 8;
     if (l->kernel->schedule ==
-        FUSE_CONTRACT) { /* contracted sizes: elements of the operands over those of their other dimensions */
+        FUSE_CONTRACT) { /* the contracted size from the element counts of operands and result */
         size_t a = ir_val_count(l->m, ir_operand(l->m, l->kernel->heart, 0));
         size_t b = ir_val_count(l->m, ir_operand(l->m, l->kernel->heart, 1));
         elements += sqrt((double)a * (double)b * elements) / 4;
@@ -521,9 +520,9 @@ static double estimate(const struct lower *l, const struct lowered_kernel *k) {
     return bytes / 8 + elements * (l->kernel->nops + 1) / 16;
 }
 
-/* ---- outputs that may take over an input's memory ---------------------------------------------- */
+/* ---- outputs that may share an input's memory ---------------------------------------------- */
 
-/* Whether every load of the parameter is of the index that `store` writes, in its block and in front of it. */
+/* Whether every load of the parameter reads the index that `store` writes, in the same block and before it. */
 static bool reads_before(const struct kir *k, uint32_t param, kir_val store) {
     const struct kir_node *s = kir_get(k, store);
     for (uint32_t i = 1; i < k->nodes.n; i++) {
@@ -567,24 +566,41 @@ void lower_schedule(struct lower *l, const struct fuse_kernel *kernel) {
     schedules[kernel->schedule](l);
 }
 
-ir_val lower_updated(const struct ir_module *m, ir_val v) {
+ir_val lower_inplace_operand(const struct ir_module *m, ir_val v) {
     const struct ir_val_data *x = ir_val_get(m, v);
     return ir_operand(m, x->op, ir_kind(m, x->op) == IR_WHILE ? x->index : 0);
+}
+
+/* Makes l->out, whose owner has it already, what is built. */
+static void start_kernel(struct lower *l) {
+    if (!l->out->kernel)
+        arena_exhausted(l->a);
+    l->k = l->out->kernel;
+    l->memo = ARENA_NEW(l->a, struct lower_memo);
+    l->param_of = l->word_param_of = (struct opt_ids){.a = l->a};
 }
 
 void lower_begin(struct lower *l) {
     l->out = &l->all->kernels[l->all->nkernels++];
     *l->out = (struct lowered_kernel){.kernel = kir_new("kernel", l->a->al, l->a->recover)};
-    if (!l->out->kernel)
-        arena_exhausted(l->a);
-    l->k = l->out->kernel;
-    l->memo = lower_memo_new(l->a);
-    l->param_of = l->words_of = (struct opt_ids){.a = l->a};
+    start_kernel(l);
 }
 
-void lower_before(const struct lower *l, struct lower *out) {
+void lower_begin_prologue(const struct lower *l, struct lower *out) {
     *out = *l;
     lower_begin(out);
+}
+
+void lower_probe_begin(const struct lower *l, struct lower *out) {
+    *out = *l;
+    out->out = ARENA_NEW(l->a, struct lowered_kernel);
+    l->all->probe = out->out->kernel = kir_new("probe", l->a->al, l->a->recover);
+    start_kernel(out);
+}
+
+void lower_probe_end(struct lower *probe) {
+    kir_free(probe->k);
+    probe->all->probe = NULL;
 }
 
 void lower_kernel(struct arena *a, const struct ir_module *m, const struct fuse_block *b, ir_block block,
@@ -602,6 +618,6 @@ void lower_kernel(struct arena *a, const struct ir_module *m, const struct fuse_
 void lowered_free(struct lowered *l) {
     for (uint32_t i = 0; i < l->nkernels; i++)
         kir_free(l->kernels[i].kernel);
-    kir_free(l->trial);
+    kir_free(l->probe);
     *l = (struct lowered){.nkernels = 0};
 }

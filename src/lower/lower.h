@@ -1,26 +1,26 @@
-/* Lowering: a kernel of the clustering (fuse/fuse.h) as kernel IR.
+/* Lowering: a cluster (struct fuse_kernel, fuse/fuse.h) to kernel IR.
  *
- * Values are pulled: the element of an output at an index asks for the elements of its operands at the indices where it needs
- * them. Reshape, transpose, broadcast, slice, pad, reverse and iota are nothing but index arithmetic on the way. The schedule
- * of the kernel says which loops stand around.
+ * Values are pulled: computing an element of an output computes the elements of its operands at the indices that it needs.
+ * Reshape, transpose, broadcast, slice, pad, reverse and iota are index arithmetic. The cluster's schedule opens the loops
+ * around this.
  *
- *   lower.c     elements, indices, loads and stores; reductions      loops.c     MAP, INTO
- *   elt.c       arithmetic                                           rows.c      ROWS
- *   move.c      index arithmetic                                     stages.c    STAGES
- *   contract.c, block.c, tile.c, matvec.c, vecmat.c    CONTRACT */
-#ifndef HILO_KIR_LOWER_H
-#define HILO_KIR_LOWER_H
+ *   lower.c     elements, indices, loads and stores; reductions      loops.c     loop nests over the domain
+ *   elt.c       elementwise arithmetic                               rows.c      passes over rows (softmax, norms)
+ *   move.c      index arithmetic; dynamic_update_slice               native.c    `while` loops as one kernel
+ *   contract.h  matrix products and convolutions: contract.c, small.c, block.c, pack.c, tile.c, matvec.c, vecmat.c, stages.c */
+#ifndef HILO_LOWER_LOWER_H
+#define HILO_LOWER_LOWER_H
 
 #include "fuse/fuse.h"
 #include "kir/kir.h"
 #include "base/torture.h"
 
-/* A parameter of the kernel: the memory of a value. Complex tensors are passed as twice as many parts. */
+/* A parameter of a kernel: the memory of a value, or of a temporary. A complex tensor is passed as twice as many reals. */
 struct lower_param {
-    ir_val v; /* none: a temporary */
-    uint32_t temp;
-    enum kir_role role; /* INOUT of a value: holds what it is made from before, see lower_updated */
-    uint64_t overlay;   /* OUT: parameters (as bits) whose memory it may take over: read at the same index before */
+    ir_val v;           /* none: a temporary */
+    uint32_t temp;      /* index in lowered.temps */
+    enum kir_role role; /* INOUT of a value: holds lower_inplace_operand of it when the kernel starts */
+    uint64_t overlay;   /* OUT: bit set of parameters whose memory it may share: each element is read before it is written */
 };
 
 struct lowered_kernel {
@@ -29,10 +29,10 @@ struct lowered_kernel {
         struct lower_param *v;
         uint32_t n, cap;
     } params;
-    double ns; /* estimated time of all of it on one thread */
+    double ns; /* estimated time on one thread */
 };
 
-/* Memory between the kernels of one cluster (an operand of a contraction in the order in which it is read), or of a loop. */
+/* Memory that one kernel of a cluster writes and another reads, such as the packed operand of a contraction. */
 struct lower_temp {
     enum ir_dtype dtype;
     int64_t count;
@@ -40,47 +40,46 @@ struct lower_temp {
 
 enum { LOWER_KERNELS = 3 };
 struct lowered {
-    struct lowered_kernel kernels[LOWER_KERNELS]; /* the last one runs first */
+    struct lowered_kernel kernels[LOWER_KERNELS]; /* in reverse order of execution */
     struct {
         struct lower_temp *v;
         uint32_t n, cap;
     } temps;
     uint32_t nkernels;
-    struct kir *trial; /* of use during lowering only */
+    struct kir *probe; /* while lowering only: see lower_probe_begin */
 };
 
-/* Whether kernels can compute the op: its kind, element types, static shapes, attributes. */
+/* Whether kernels can compute the op: its kind, element types, static shapes and attributes. */
 bool lower_supports(const struct ir_module *m, ir_op op);
 
-/* The cluster as kernels, functions still by name (MATH). Memory of the parameters: `a`; the kernels have their own, see
-   lowered_free. Exhaustion jumps to a->recover; what `out` has then is still the caller's. */
+/* Lowers a cluster; mathematical functions are still MATH nodes. The list of parameters is allocated in `a`; each kernel owns
+   its memory. On exhaustion jumps to a->recover; the caller frees `out` in either case (lowered_free). */
 void lower_kernel(struct arena *a, const struct ir_module *m, const struct fuse_block *b, ir_block block,
                   const struct fuse_kernel *kernel, const struct kir_target *target, struct lowered *out);
-/* A `while` whose body is little work, as one kernel: a native loop. `test` and `body`: the clusters of its regions. */
-bool lower_can_loop(const struct ir_module *m, ir_op op, const struct fuse_block *test, const struct fuse_block *body);
+/* A `while` whose body does little work, as one kernel. `test`, `body`: the clusters of its two regions. */
+bool lower_supports_loop(const struct ir_module *m, ir_op op, const struct fuse_block *test, const struct fuse_block *body);
 void lower_loop(struct arena *a, const struct ir_module *m, ir_op op, const struct fuse_block *test,
                 const struct fuse_block *body, const struct kir_target *target, struct lowered *out);
-/* The value whose memory holds result `v` before: of an update what is updated, of a loop the state's first value. */
-ir_val lower_updated(const struct ir_module *m, ir_val v);
-void lowered_free(struct lowered *l); /* kernels that are NULL were taken over */
+/* The operand whose memory result `v` is computed in: what dynamic_update_slice updates, the initial state of a `while`. */
+ir_val lower_inplace_operand(const struct ir_module *m, ir_val v);
+void lowered_free(struct lowered *l); /* ignores kernels set to NULL, which have another owner */
 
 /* ---- between the files ------------------------------------------------------------------------ */
 
 struct elem {
     kir_val re, im;
-}; /* im: of complex numbers */
+}; /* im: none unless complex */
 
-/* Where: one i64 a dimension, or the place in row-major order (n = 1). */
+/* An index: an i64 for each dimension, or one linear index in row-major order (flat, n = 1). */
 struct index {
     bool flat;
     uint32_t n;
     kir_val at[IR_MAX_RANK];
 };
 
-enum { LOWER_RESULTS = 16 }; /* most operands of a reduction */
+enum { LOWER_RESULTS = 16 }; /* maximal number of results of a reduction */
 
 struct lower_memo;
-struct lower_memo *lower_memo_new(struct arena *a);
 
 struct lower {
     struct arena *a;
@@ -93,95 +92,107 @@ struct lower {
     struct lowered *all;
     ir_block block;      /* the ops that are pulled are of this block, or of `body` */
     ir_block body;       /* region that is being computed element by element */
-    uint32_t generation; /* of the body's values */
-    kir_val guard;       /* loads happen only where it holds; none = always */
+    uint32_t generation; /* counts evaluations of bodies, whose values differ each time */
+    kir_val guard;       /* i1: loads are masked by it; none = unmasked */
     struct lower_memo *memo;
-    struct opt_ids param_of; /* by value: 1 + parameter */
-    struct opt_ids words_of; /* the same, of values that are read as words */
-    uint32_t words;          /* integers of at most so many bits are taken out of words of 32 bits; 4, 8, or 0: none */
-    struct lower_rows *rows; /* ROWS: scratch of the passes */
-    struct lower_stages *stages; /* STAGES: scratch of the stages */
-    bool native;             /* inside of a native loop */
+    struct opt_ids param_of;      /* by value: 1 + parameter */
+    struct opt_ids word_param_of; /* the same, of values that are read as 32-bit words */
+    uint32_t word_bits;           /* integers of at most this many bits are extracted from 32-bit words; 4, 8, or 0: none */
+    struct lower_rows *rows;      /* schedule ROWS: state of the passes */
+    struct lower_stages *stages;  /* schedule STAGES: scratch buffers of the stages */
+    bool native;                  /* inside of a `while` kernel: no parallel loops */
 };
 
 typedef struct elem lower_fn(struct lower *l, ir_op op, uint32_t what, const struct index *at);
 
 /* Element `at` of a value. */
 struct elem lower_value(struct lower *l, ir_val v, const struct index *at);
-struct elem lower_operand(struct lower *l, ir_op op, uint32_t i, const struct index *at); /* scalars: at no index */
-/* Fixes the element of a value, as far as the place reaches where it was computed. */
-void lower_know(struct lower *l, ir_val v, const struct index *at, struct elem e);
-/* An element from memory. */
+/* Element `at` of an operand; a scalar is the same at every index. */
+struct elem lower_operand(struct lower *l, ir_op op, uint32_t i, const struct index *at);
+/* Defines an element of a value: lower_value returns `e` wherever the builder is inside the block that computed it. */
+void lower_define(struct lower *l, ir_val v, const struct index *at, struct elem e);
+/* Loads an element of a value in memory. */
 struct elem lower_load(struct lower *l, ir_val v, const struct index *at);
 /* Stores an element of an output. */
 void lower_store(struct lower *l, ir_val v, const struct index *at, struct elem e);
-/* The buffer of a value, as a new parameter when it has none. */
+/* The parameter of a value; adds one with this role if there is none. */
 uint32_t lower_param(struct lower *l, ir_val v, enum kir_role role);
-/* Whether a value is in memory when the kernel runs: an argument of it, or of another one. */
+/* Whether a value is in memory when the kernel runs: defined outside, or stored by another kernel. */
 bool lower_is_stored(const struct lower *l, ir_val v);
-/* The memory of a value, in row-major order, as words of 32 bits; LOWER_NO_WORDS where it is computed, or is no integers. */
-#define LOWER_NO_WORDS UINT32_MAX
-uint32_t lower_words(struct lower *l, ir_val v);
+/* The parameter of an integer value viewed as 32-bit words in row-major order; LOWER_NO_PARAM where it is not in memory. */
+#define LOWER_NO_PARAM UINT32_MAX
+uint32_t lower_word_param(struct lower *l, ir_val v);
+/* A parameter for a temporary; a new temporary of `count` elements. */
 uint32_t lower_temp(struct lower *l, uint32_t temp, enum kir_role role);
 uint32_t lower_new_temp(struct lower *l, enum ir_dtype t, int64_t count);
-/* The outermost loop of a kernel; a serial one inside of a native loop. */
+/* Opens the parallel loop of a kernel; a serial one inside of a `while` kernel. */
 kir_val lower_grid(struct lower *l, int64_t extent);
-/* A kernel for the ops of the cluster, at the builder's place. */
-void lower_schedule(struct lower *l, const struct fuse_kernel *kernel);
-/* A kernel in `out` whose nodes l->k has from then on. */
+/* An empty kernel of the cluster. */
 void lower_begin(struct lower *l);
-/* One more kernel of the cluster, which runs before those that are there, to be built through `out`. */
-void lower_before(const struct lower *l, struct lower *out);
-/* The one block of a region on scalar arguments; `out` gets the terminator's operands. */
+/* Lowers a cluster into l->k. */
+void lower_schedule(struct lower *l, const struct fuse_kernel *kernel);
+/* Adds a kernel to the cluster that runs before those it has; `out` builds it. */
+void lower_begin_prologue(const struct lower *l, struct lower *out);
+/* Between the two calls `out` builds a kernel that is thrown away, to inspect how a value is computed. Not nested. */
+void lower_probe_begin(const struct lower *l, struct lower *out);
+void lower_probe_end(struct lower *probe);
+/* Closes `n` loops or branches. */
+void lower_close(struct lower *l, uint32_t n);
+/* Evaluates a region of one block on scalar arguments; `out` receives the terminator's operands. */
 void lower_region(struct lower *l, ir_region r, const struct elem *args, struct elem *out);
 
-/* Rounded, or cut, to the element type as its arithmetic is. */
-struct elem lower_finish(struct lower *l, enum ir_dtype t, struct elem e);
+/* A result of arithmetic as a value of element type t: narrow floats are rounded, narrow integers wrapped. */
+struct elem lower_round(struct lower *l, enum ir_dtype t, struct elem e);
 bool lower_is_complex(enum ir_dtype t);
-static inline unsigned lower_sign(enum ir_dtype t) { /* the flag U of an element type */
+static inline unsigned lower_sign(enum ir_dtype t) { /* KIR_U for unsigned element types */
     enum ir_dtype_class c = ir_dtype_get(t)->cls;
     return c == IR_UINT || c == IR_PRED ? KIR_U : 0;
 }
-/* The function (enum kir_math) that computes an op; -1 = the op is none. */
+/* The function (enum kir_math) that computes an op; -1 = none. */
 int lower_function(enum ir_op_kind kind);
-/* The single op of a reduction's body as an ACC op of kernels; KIR_NONE when it is another body. */
+/* The ACC op that computes a reduction whose body is one commutative op; KIR_NONE for other bodies. */
 enum kir_op lower_reducer(const struct ir_module *m, ir_op reduce);
-/* The registers of a reduction, its values combined with an element of each operand, the result. */
+/* Result i of a reduction from its accumulator. */
 struct elem lower_reduce_result(struct lower *l, ir_op op, uint32_t i, struct elem reg);
-/* All of a reduction at an index of its result, with loops at the current place. */
-void lower_reduce_here(struct lower *l, ir_op op, const struct index *at);
+/* Computes a reduction at an index of its results by loops at the builder's position, and defines them. */
+void lower_reduce_inline(struct lower *l, ir_op op, const struct index *at);
 
-/* i64 arithmetic */
+/* i64 index arithmetic; division is unsigned. */
 kir_val lower_add(struct lower *l, kir_val a, kir_val b);
 kir_val lower_mul(struct lower *l, kir_val a, int64_t b);
 kir_val lower_div(struct lower *l, kir_val a, int64_t b);
 kir_val lower_rem(struct lower *l, kir_val a, int64_t b);
+/* The linear index in row-major order, and back. */
 kir_val lower_linear(struct lower *l, const int64_t *dims, uint32_t rank, const struct index *at);
 void lower_unflatten(struct lower *l, kir_val flat, const int64_t *dims, uint32_t rank, kir_val *out);
-/* A loop over `size` places of a line from `begin` on, or as many as the line still has: the place in it. */
-kir_val lower_part(struct lower *l, kir_val begin, int64_t size, int64_t length, enum kir_loop kind, uint32_t width);
-/* The index of a value whose dimensions of more than one element are those of `dims`, in order, `from` and up. */
-void lower_match(struct lower *l, const struct ir_type_data *t, const int64_t *dims, const kir_val *at, uint32_t rank,
+/* Opens a loop over [begin, min(begin + size, length)); returns the index. */
+kir_val lower_chunk_loop(struct lower *l, kir_val begin, int64_t size, int64_t length, enum kir_loop kind, uint32_t width);
+/* The index of a value whose dimensions, without those of size 1, are those of the first dimensions of `dims`, likewise. */
+void lower_project_index(struct lower *l, const struct ir_type_data *t, const int64_t *dims, const kir_val *at, uint32_t rank,
                  struct index *out);
 
-/* Lanes for elements of so many bytes, `registers` vector registers each. */
+/* Lanes that fill `registers` vector registers with elements of `bytes` bytes. */
 uint32_t lower_lanes(const struct lower *l, uint32_t bytes, uint32_t registers);
-uint32_t lower_bytes(const struct lower *l); /* of the largest element that the kernel stores, at least 4 */
+/* Bytes of the largest element that the kernel stores, at least 4. */
+uint32_t lower_bytes(const struct lower *l);
 
+/* The schedules of fuse.h. */
 void lower_loops(struct lower *l);
 void lower_into(struct lower *l);
 void lower_rows(struct lower *l);
-/* The passes for one row, whose indices of the domain are given. */
+/* The passes of ROWS over one row; `outer`: its index in the outer dimensions of the domain. */
 void lower_rows_at(struct lower *l, const kir_val *outer);
 void lower_contract(struct lower *l);
 void lower_stages(struct lower *l);
-/* Takes over an output of a cluster in a native loop, which is not stored as others are. True when it did. */
+/* Inside of a `while` kernel: keeps a scalar output in a register (true), or gives a tensor a temporary (false). */
 bool lower_native_store(struct lower *l, ir_val v, const struct index *at, struct elem e);
-/* A value that stages leave in scratch: whether it is one; its element, and storing it there. */
+/* Values that an earlier stage of schedule STAGES keeps in scratch memory: test, load, store. The last two return false for
+   other values. */
 bool lower_is_stage(const struct lower *l, ir_val v);
 bool lower_stage_value(struct lower *l, ir_val v, const struct index *at, struct elem *out);
 bool lower_stage_store(struct lower *l, ir_val v, const struct index *at, struct elem e);
-bool lower_rows_kept(struct lower *l, ir_val v, const struct index *at, struct elem *out);
+/* Loads an element that an earlier pass of ROWS cached; false if it did not. */
+bool lower_rows_cached(struct lower *l, ir_val v, const struct index *at, struct elem *out);
 
 /* The handlers that column `lower` of ops.def names. */
 #define NONE

@@ -127,14 +127,14 @@ static kir_val element(struct matvec *v, kir_val lane, int64_t step) {
 /* Looks at elements of each side: where the matrix is contiguous, and whether the rows are as they are needed. */
 static bool look(struct matvec *v, bool as_bytes) {
     struct contraction *c = v->c;
-    struct contract_trial trial;
+    struct contract_probe probe;
     int64_t stride = 0, one = 0;
     v->bytes = as_bytes;
     v->unit = contract_parts_of_word(c, v->matrix, as_bytes);
     if (v->size < v->unit || (as_bytes && (v->unit != 4 && v->unit != 8)))
         return false;
-    c->l->words = v->unit == 1 ? 0 : as_bytes ? 8 : 4;
-    contract_try(c, &trial);
+    c->l->word_bits = v->unit == 1 ? 0 : as_bytes ? 8 : 4;
+    contract_probe_begin(c, &probe);
     struct kir *k = c->l->k;
     for (uint32_t i = 0; i < c->nresult; i++)
         c->result[i].at = kir_loop(k, KIR_SERIAL, c->result[i].size, 0);
@@ -159,11 +159,11 @@ static bool look(struct matvec *v, bool as_bytes) {
         v->prepared = v->unit > 1 || kir_get(k, x)->op != KIR_LOAD ||
                       !kir_linear(k, kir_get(k, x)->arg[0], lane, &one) || one != 1;
     }
-    contract_tried(c, &trial);
+    contract_probe_end(c, &probe);
     int64_t turn = v->lanes * v->steps;
     bool fits = contiguous && v->size >= turn && (v->unit == 1 || v->size % turn == 0) && v->unit <= MATVEC_UNIT &&
                 (v->grouped || !as_bytes);
-    c->l->words = !fits || v->unit == 1 ? 0 : as_bytes ? 8 : 4;
+    c->l->word_bits = !fits || v->unit == 1 ? 0 : as_bytes ? 8 : 4;
     return fits;
 }
 
@@ -182,7 +182,7 @@ static void prepare(struct matvec *v) {
     uint32_t temp = lower_new_temp(v->l, t, v->nrows * v->size), sums = 0, sums_temp = 0;
     if (v->grouped)
         sums_temp = lower_new_temp(v->l, t, v->nrows * words);
-    lower_before(v->l, &before);
+    lower_begin_prologue(v->l, &before);
     c->l = &before;
     uint32_t out = lower_temp(&before, temp, KIR_OUT);
     if (v->grouped)
@@ -206,8 +206,7 @@ static void prepare(struct matvec *v) {
         sum = kir_op2(before.k, KIR_MUL, 0, sum, number(v, -ldexp(1, (int)bits - 1)));
     if (v->grouped)
         kir_store(before.k, sums, lower_add(&before, lower_mul(&before, row, words), word), sum);
-    for (int i = 0; i < 3; i++)
-        kir_close(before.k);
+    lower_close(&before, 3);
     c->l = v->l;
     v->buffer = lower_temp(v->l, temp, KIR_IN);
     if (v->grouped)
@@ -243,7 +242,7 @@ static void prepare_bytes(struct matvec *v) {
         sums = lower_new_temp(v->l, IR_F32_T, v->nrows * words);
     if (v->is_signed)
         biases = lower_new_temp(v->l, IR_I32_T, v->nrows * words * (bits == 8 ? 2 : 1));
-    lower_before(v->l, l);
+    lower_begin_prologue(v->l, l);
     c->l = l;
     kir_val at[2], x[8], q[8], most = {0}, sum = {0}, bias = {0}, high = {0};
     lower_unflatten(l, lower_grid(l, v->nrows * turns), (int64_t[]){v->nrows, turns}, 2, at);
@@ -295,8 +294,7 @@ static void prepare_bytes(struct matvec *v) {
     }
     if (v->is_signed)
         kir_store(l->k, lower_temp(l, biases, KIR_OUT), place, op(l, KIR_MUL, bias, -((int64_t)1 << (bits - 1))));
-    for (int i = 0; i < 2; i++)
-        kir_close(l->k);
+    lower_close(l, 2);
     c->l = v->l;
     v->buffer = lower_temp(v->l, temp, KIR_IN);
     v->scales = lower_temp(v->l, scales, KIR_IN);
@@ -537,8 +535,7 @@ static void build(struct matvec *v) {
         c->result[v->rows].at = row;
     c->result[v->lines].at = lower_add(l, first, lane);
     contract_finish(c, kir_load(l->k, scratch, lower_add(l, lower_mul(l, row, block), lane)));
-    for (int i = 0; i < 3; i++)
-        kir_close(l->k);
+    lower_close(l, 3);
 }
 
 bool lower_matvec(struct contraction *c) {
@@ -553,7 +550,7 @@ bool lower_matvec(struct contraction *c) {
             else if (v.prepared)
                 prepare(&v);
             build(&v);
-            c->l->words = 0;
+            c->l->word_bits = 0;
             return true;
         }
     return false;

@@ -1,11 +1,11 @@
-/* Elements of ops that move data: index arithmetic. */
+/* Elements of data movement ops: index arithmetic. dynamic_update_slice. */
 #include "lower/lower.h"
 
 static const struct ir_type_data *operand_type(const struct lower *l, ir_op op, uint32_t i) {
     return ir_val_type(l->m, ir_operand(l->m, op, i));
 }
 
-/* The index of the op's result with a number for each dimension. */
+/* The index of the op's result, not flat. */
 static struct index spread(struct lower *l, ir_op op, const struct index *at) {
     if (!at->flat)
         return *at;
@@ -19,7 +19,7 @@ static kir_val all(struct lower *l, kir_val a, kir_val b) {
     return !a.i ? b : !b.i ? a : kir_op2(l->k, KIR_AND, 0, a, b);
 }
 
-/* An operand at an index that exists only where `guard` holds. */
+/* An element of an operand at an index that is in bounds only where `guard` holds. */
 static struct elem guarded(struct lower *l, ir_op op, uint32_t i, const struct index *at, kir_val guard) {
     kir_val outer = l->guard;
     l->guard = all(l, outer, guard);
@@ -75,10 +75,10 @@ struct elem elem_iota(struct lower *l, ir_op op, uint32_t what, const struct ind
     enum kir_type type = kir_type_of(t->dtype);
     if (type != KIR_I64)
         v = kir_typed(l->k, KIR_CONVERT, 0, type, v);
-    return lower_finish(l, t->dtype, (struct elem){v, none});
+    return lower_round(l, t->dtype, (struct elem){v, none});
 }
 
-/* ---- the same elements in another order ------------------------------------------------------- */
+/* ---- permutations and broadcasts ------------------------------------------------------- */
 
 struct elem elem_broadcast_in_dim(struct lower *l, ir_op op, uint32_t what, const struct index *at) {
     const struct ir_type_data *t = operand_type(l, op, 0), *r = ir_val_type(l->m, ir_result(l->m, op, 0));
@@ -111,7 +111,7 @@ struct elem elem_reshape(struct lower *l, ir_op op, uint32_t what, const struct 
     uint32_t a = 0, b = 0;
     size_t count;
     (void)what;
-    if (ir_type_count(t, &count) && count == 0) { /* no element is asked for */
+    if (ir_type_count(t, &count) && count == 0) { /* there is no element to compute */
         for (; a < t->rank; a++)
             i.at[a] = kir_i64(l->k, 0);
         return lower_value(l, ir_operand(l->m, op, 0), &i);
@@ -120,7 +120,7 @@ struct elem elem_reshape(struct lower *l, ir_op op, uint32_t what, const struct 
         i = t->rank == 0 ? i : *at;
         return lower_value(l, ir_operand(l->m, op, 0), &i);
     }
-    /* dimensions that both have in order keep their index; the groups between them go through their common place */
+    /* equal dimensions keep their index; groups between them with the same number of elements go through a linear index */
     while (a < t->rank || b < r->rank) {
         if (a < t->rank && t->dims[a] == 1) {
             i.at[a++] = kir_i64(l->k, 0);
@@ -178,7 +178,7 @@ struct elem elem_reverse(struct lower *l, ir_op op, uint32_t what, const struct 
     return lower_value(l, ir_operand(l->m, op, 0), &i);
 }
 
-/* ---- parts ------------------------------------------------------------------------------------ */
+/* ---- slices, padding, concatenation ------------------------------------------------------------------------------------ */
 
 struct elem elem_slice(struct lower *l, ir_op op, uint32_t what, const struct index *at) {
     struct index i = spread(l, op, at);
@@ -191,7 +191,7 @@ struct elem elem_slice(struct lower *l, ir_op op, uint32_t what, const struct in
     return lower_value(l, ir_operand(l->m, op, 0), &i);
 }
 
-/* A start index as i64, such that a part of `size` lies inside of a dimension. */
+/* A start index as i64, clamped to [0, most]. */
 static kir_val clamped(struct lower *l, kir_val v, enum ir_dtype t, int64_t most) {
     kir_val zero = kir_i64(l->k, 0), end = kir_i64(l->k, most);
     if (kir_type(l->k, v) != KIR_I64)
@@ -294,7 +294,7 @@ struct elem elem_gather(struct lower *l, ir_op op, uint32_t what, const struct i
     struct index r = spread(l, op, at), i = {.n = t->rank}, where = {.n = ti->rank};
     (void)what;
     uint32_t batch = 0, window = 0;
-    for (uint32_t k = 0; k < ti->rank; k++) /* the place of the index vector: the result's batch dimensions in order */
+    for (uint32_t k = 0; k < ti->rank; k++) /* index of the index vector: the batch dimensions of the result in order */
         if ((int64_t)k != vector) {
             while (among(batch, offset, noffset))
                 batch++;
@@ -318,7 +318,7 @@ struct elem elem_gather(struct lower *l, ir_op op, uint32_t what, const struct i
     return lower_value(l, ir_operand(l->m, op, 0), &i);
 }
 
-/* ---- dynamic_update_slice: where an element of the update goes --------------------------------- */
+/* ---- dynamic_update_slice --------------------------------- */
 
 void lower_into(struct lower *l) {
     ir_op op = l->kernel->heart;
@@ -355,6 +355,5 @@ void lower_into(struct lower *l) {
     for (uint32_t k = 0; k < u->rank; k++)
         to.at[k] = lower_add(l, from.at[k], starts[k]);
     lower_store(l, ir_result(l->m, op, 0), &to, lower_value(l, ir_operand(l->m, op, 1), &from));
-    while (opened-- > 0)
-        kir_close(l->k);
+    lower_close(l, opened);
 }

@@ -1,14 +1,14 @@
-/* A `while` as a native loop: one kernel, in which the clusters of the test and the body are loop nests one after the other.
- * Scalar states are registers, tensor states and what lies between clusters are memory. It is for bodies of little work, where
- * the steps of a plan would cost more than what they do. */
+/* A `while` as one kernel: the clusters of its condition and body are consecutive loop nests. Scalar states are registers,
+ * tensor states and values between clusters are in memory. For bodies of so little work that the steps of a plan would cost
+ * more than the work. */
 #include "lower/lower.h"
 
 #include <math.h>
 
 enum {
-    NATIVE_WORK = 1 << 16, /* operations of a turn; more are worth steps, and threads */
+    NATIVE_WORK = 1 << 16, /* operations of an iteration; more justify steps and threads */
     NATIVE_OPS = 400,      /* bounds the kernel's size */
-    NATIVE_TURNS = 1 << 24 /* a run can be cancelled between steps only, so that a kernel must come to its end */
+    NATIVE_TRIP_COUNT = 1 << 24 /* runs are cancelled between steps only, so a kernel must end soon */
 };
 
 static ir_block region_block(const struct ir_module *m, ir_op op, uint32_t i) {
@@ -17,24 +17,24 @@ static ir_block region_block(const struct ir_module *m, ir_op op, uint32_t i) {
 
 /* ---- the decision ----------------------------------------------------------------------------- */
 
-static double work_of(const struct ir_module *m, const struct fuse_kernel *k) {
+static double op_count(const struct ir_module *m, const struct fuse_kernel *k) {
     double n = k->nops + 1.0;
     for (uint32_t i = 0; i < k->rank; i++)
         n *= (double)k->dims[i];
-    if (k->schedule == FUSE_CONTRACT) /* rows x columns x contracted elements: a product of three pairs of them */
+    if (k->schedule == FUSE_CONTRACT) /* rows x columns x contracted elements, from the three element counts */
         n += sqrt((double)ir_val_count(m, ir_operand(m, k->heart, 0)) * (double)ir_val_count(m, ir_operand(m, k->heart, 1)) *
                   (double)ir_val_count(m, ir_result(m, k->heart, 0)));
     return n;
 }
 
-/* Memory that the block may overwrite: a state's or one of its own values', which nothing else in it reads. */
-static bool is_own(const struct ir_module *m, ir_block b, ir_val v) {
+/* Whether the block may overwrite the value: a state or a value of its own that has no other use. */
+static bool is_overwritable(const struct ir_module *m, ir_block b, ir_val v) {
     const struct ir_val_data *x = ir_val_get(m, v);
     bool mine = IR_NONE(x->op) ? IR_SAME(x->block, b) : IR_SAME(ir_op_get(m, x->op)->parent, b) && !fuse_is_constant(m, v);
     return mine && opt_uses_in(m, b, v) == 1;
 }
 
-static bool can_block(const struct ir_module *m, ir_block b, const struct fuse_block *f, double *work, uint32_t *nops) {
+static bool supports_block(const struct ir_module *m, ir_block b, const struct fuse_block *f, double *work, uint32_t *nops) {
     for (uint32_t i = 0; i < f->steps.n; i++) {
         const struct fuse_step *s = &f->steps.v[i];
         if (s->kind == FUSE_STEP_OP)
@@ -47,7 +47,7 @@ static bool can_block(const struct ir_module *m, ir_block b, const struct fuse_b
         if (s->kernel->schedule == FUSE_STAGES)
             return false;
         if (s->kernel->schedule == FUSE_INTO &&
-            !(is_own(m, b, ir_operand(m, s->op, 0)) && IR_NONE(ir_val_get(m, ir_operand(m, s->op, 0))->op) &&
+            !(is_overwritable(m, b, ir_operand(m, s->op, 0)) && IR_NONE(ir_val_get(m, ir_operand(m, s->op, 0))->op) &&
               ir_val_count(m, ir_operand(m, s->op, 1))))
             return false;
         if (s->kernel->nested && ir_val_count(m, s->kernel->outs.v[0]) == 0)
@@ -55,28 +55,28 @@ static bool can_block(const struct ir_module *m, ir_block b, const struct fuse_b
         for (uint32_t k = 0; k < s->kernel->outs.n; k++)
             if (ir_val_count(m, s->kernel->outs.v[k]) == 0)
                 return false;
-        if (s->kernel->nested) /* its reductions read at most what their operands have */
+        if (s->kernel->nested) /* its reductions read each element of their operands once */
             for (uint32_t k = 0; k < ir_op_get(m, s->op)->noperands; k++)
                 *work += (double)ir_val_count(m, ir_operand(m, s->op, k));
-        *work += work_of(m, s->kernel);
+        *work += op_count(m, s->kernel);
         *nops += s->kernel->nops + 1;
     }
     return true;
 }
 
-bool lower_can_loop(const struct ir_module *m, ir_op op, const struct fuse_block *test, const struct fuse_block *body) {
+bool lower_supports_loop(const struct ir_module *m, ir_op op, const struct fuse_block *test, const struct fuse_block *body) {
     double work = 0;
     uint32_t nops = 0, n = ir_op_get(m, op)->noperands;
     ir_block bt = region_block(m, op, 0), bb = region_block(m, op, 1);
     const ir_val *args = ir_block_get(m, bb)->args, *nexts = ir_op_get(m, ir_terminator(m, bb))->operands;
-    uint64_t turns;
-    if (n > 48 || !opt_trip_count(m, op, &turns) || turns > NATIVE_TURNS || !can_block(m, bt, test, &work, &nops) ||
-        !can_block(m, bb, body, &work, &nops) || work > NATIVE_WORK || nops > NATIVE_OPS)
+    uint64_t trip_count;
+    if (n > 48 || !opt_trip_count(m, op, &trip_count) || trip_count > NATIVE_TRIP_COUNT ||
+        !supports_block(m, bt, test, &work, &nops) || !supports_block(m, bb, body, &work, &nops) || work > NATIVE_WORK || nops > NATIVE_OPS)
         return false;
     for (uint32_t i = 0; i < n; i++) {
         if (ir_val_count(m, args[i]) == 0)
             return false;
-        for (uint32_t j = 0; j < n; j++) /* tensors that change places need both at once */
+        for (uint32_t j = 0; j < n; j++) /* swapped tensors would need a copy */
             if (j != i && IR_SAME(nexts[i], args[j]) && ir_val_count(m, args[i]) > 1)
                 return false;
         ir_op made = ir_val_get(m, nexts[i])->op;
@@ -107,7 +107,7 @@ static struct elem scalar(struct lower *l, ir_val v) {
 static void know_scalar(struct lower *l, ir_val v, struct elem e) {
     struct index at;
     index_zero(l, v, &at);
-    lower_know(l, v, &at, e);
+    lower_define(l, v, &at, e);
 }
 
 bool lower_native_store(struct lower *l, ir_val v, const struct index *at, struct elem e) {
@@ -128,22 +128,22 @@ bool lower_native_store(struct lower *l, ir_val v, const struct index *at, struc
 struct state {
     ir_val first, result, test, body, next;
     kir_val re, im;    /* registers of a scalar */
-    bool scalar, kept; /* kept: the body hands it on as it is */
+    bool scalar, invariant; /* invariant: the body returns it unchanged */
 };
 
 static void bind(struct lower *l, const struct state *s, ir_val arg) {
     kir_val none = {0};
-    if (s->kept && s->scalar) {
+    if (s->invariant && s->scalar) {
         know_scalar(l, arg, scalar(l, s->first));
     } else if (s->scalar) {
         know_scalar(l, arg, (struct elem){kir_get_reg(l->k, s->re, none), s->im.i ? kir_get_reg(l->k, s->im, none) : none});
     } else {
-        uint32_t b = s->kept ? lower_param(l, s->first, KIR_IN) : opt_ids_get(&l->param_of, s->result.i) - 1;
+        uint32_t b = s->invariant ? lower_param(l, s->first, KIR_IN) : opt_ids_get(&l->param_of, s->result.i) - 1;
         opt_ids_set(&l->param_of, arg.i, b + 1);
     }
 }
 
-static void run_block(struct lower *l, ir_block block, const struct fuse_block *f) {
+static void lower_steps(struct lower *l, ir_block block, const struct fuse_block *f) {
     l->block = block;
     l->fused = f;
     for (uint32_t i = 0; i < f->steps.n; i++) {
@@ -163,15 +163,15 @@ static void run_block(struct lower *l, ir_block block, const struct fuse_block *
     l->kernel = NULL;
 }
 
-static void hand_on(struct lower *l, struct state *states, uint32_t n) {
+static void update_states(struct lower *l, struct state *states, uint32_t n) {
     struct elem next[64];
     kir_val none = {0};
     for (uint32_t i = 0; i < n; i++)
-        if (states[i].scalar && !states[i].kept)
+        if (states[i].scalar && !states[i].invariant)
             next[i] = scalar(l, states[i].next);
     for (uint32_t i = 0; i < n; i++) {
         const struct state *s = &states[i];
-        if (s->kept)
+        if (s->invariant)
             continue;
         if (s->scalar) {
             kir_set_reg(l->k, s->re, none, next[i].re);
@@ -211,12 +211,12 @@ void lower_loop(struct arena *a, const struct ir_module *m, ir_op op, const stru
                             .body = ir_block_get(m, bb)->args[i],
                             .next = ir_operand(m, ir_terminator(m, bb), i)};
         s->scalar = is_scalar(&l, s->first);
-        s->kept = IR_SAME(s->next, s->body);
-        if (s->scalar && !s->kept) {
+        s->invariant = IR_SAME(s->next, s->body);
+        if (s->scalar && !s->invariant) {
             struct elem e = scalar(&l, s->first);
             s->re = kir_reg(l.k, e.re, 1);
             s->im = e.im.i ? kir_reg(l.k, e.im, 1) : none;
-        } else if (!s->kept) {
+        } else if (!s->invariant) {
             (void)lower_param(&l, s->result, KIR_INOUT);
         }
     }
@@ -224,17 +224,17 @@ void lower_loop(struct arena *a, const struct ir_module *m, ir_op op, const stru
     kir_while(l.k);
     for (uint32_t i = 0; i < n; i++)
         bind(&l, &states[i], states[i].test);
-    run_block(&l, bt, test);
+    lower_steps(&l, bt, test);
     kir_do(l.k, scalar(&l, ir_operand(m, ir_terminator(m, bt), 0)).re);
     for (uint32_t i = 0; i < n; i++)
         bind(&l, &states[i], states[i].body);
-    run_block(&l, bb, body);
-    hand_on(&l, states, n);
+    lower_steps(&l, bb, body);
+    update_states(&l, states, n);
     kir_close(l.k);
     l.native = false;
     l.block = (ir_block){0};
     for (uint32_t i = 0; i < n; i++)
-        if (states[i].scalar && !states[i].kept) {
+        if (states[i].scalar && !states[i].invariant) {
             struct index at;
             const struct state *s = &states[i];
             index_zero(&l, s->result, &at);

@@ -1,28 +1,28 @@
-/* ROWS: outer loops over rows; in a row, one pass over its elements after the other. A pass computes everything that the
- * passes before it make possible: reductions, outputs, and functions that later passes need again, which are kept in
- * scratch memory of one row. Softmax is three passes: the maximum; the exponentials, kept, and their sum; the quotients. */
+/* ROWS: outer loops over rows; within a row, passes over its elements. A pass computes everything that depends only on earlier
+ * passes: reductions, outputs, and expensive values that later passes use again, which are cached in scratch memory of one
+ * row. Softmax takes three passes: the maximum; the exponentials, which are cached, and their sum; the quotients. */
 #include "lower/lower.h"
 
 enum {
-    ROWS_MOST = 64,        /* reductions in a kernel */
-    ROWS_DEAR = 8,         /* cost from which an element is kept for later passes */
-    ROWS_KEPT = 8,         /* values that are kept */
-    ROWS_SCRATCH = 1 << 18 /* bytes of a value of a row that may be kept */
+    ROWS_REDUCTIONS = 64,        /* reductions in a kernel */
+    ROWS_EXPENSIVE = 8,         /* cost from which an element is cached for later passes */
+    ROWS_CACHED = 8,         /* values that are cached */
+    ROWS_CACHED_BYTES = 1 << 18 /* bytes of a row that may be cached, per value */
 };
 
-struct kept {
+struct cached_value {
     ir_val v;
     uint32_t buffer, pass;
     struct index at;
 };
 
 struct lower_rows {
-    struct opt_ids level; /* by value: 1 + the pass in which it can be computed */
-    struct opt_ids used;  /* by value: passes that need it, as bits, and DONE */
-    struct kept kept[ROWS_KEPT];
-    uint32_t nkept, pass;
-    bool inside;                                    /* a pass is being built */
-    kir_val place;                                  /* in the row */
+    struct opt_ids level; /* by value: 1 + the first pass that can compute it */
+    struct opt_ids used;  /* by value: bit set of the passes that use it */
+    struct cached_value cached[ROWS_CACHED];
+    uint32_t ncached, pass;
+    bool inside;                                    /* inside the loops of a pass */
+    kir_val place;                                  /* linear index in the row */
     kir_val outer[IR_MAX_RANK], inner[IR_MAX_RANK]; /* indices of the domain */
 };
 
@@ -41,7 +41,7 @@ static bool is_row_reduce(const struct lower *l, ir_op op) {
     return false;
 }
 
-/* The pass in which a value's elements can be computed; a reduction's result is there one pass later. */
+/* The first pass that can compute a value's elements; a reduction's result is available one pass later. */
 static uint32_t level_of(struct lower *l, ir_val v) {
     uint32_t known = opt_ids_get(&l->rows->level, v.i), most = 0;
     if (known)
@@ -62,7 +62,7 @@ static uint32_t pass_of(struct lower *l, ir_op reduce) {
     return level_of(l, ir_result(l->m, reduce, 0)) - 1;
 }
 
-/* A value with an element for each of the row, not one for the row. */
+/* Whether a value has an element for each element of a row, not one for each row. */
 static bool is_full(const struct lower *l, ir_val v) {
     const struct ir_type_data *t = ir_val_type(l->m, v);
     int64_t n = 1, all = 1;
@@ -80,7 +80,7 @@ static int64_t row_count(const struct lower *l) {
     return n;
 }
 
-/* ---- what is kept ----------------------------------------------------------------------------- */
+/* ---- cached values ----------------------------------------------------------------------------- */
 
 static void mark_uses(struct lower *l, ir_val v, uint32_t pass) {
     uint32_t used = opt_ids_get(&l->rows->used, v.i);
@@ -93,25 +93,25 @@ static void mark_uses(struct lower *l, ir_val v, uint32_t pass) {
     int cost = ir_op_info(ir_kind(l->m, op))->cost;
     size_t bytes = 0;
     (void)ir_type_bytes(ir_val_type(l->m, v), &bytes);
-    if (used && !(used & (used - 1)) && cost >= ROWS_DEAR && is_full(l, v) && l->rows->nkept < ROWS_KEPT &&
-        !lower_is_complex(ir_val_type(l->m, v)->dtype) && row_count(l) * 8 <= ROWS_SCRATCH)
-        l->rows->kept[l->rows->nkept++] = (struct kept){.v = v, .pass = (uint32_t)__builtin_ctz(used)};
+    if (used && !(used & (used - 1)) && cost >= ROWS_EXPENSIVE && is_full(l, v) && l->rows->ncached < ROWS_CACHED &&
+        !lower_is_complex(ir_val_type(l->m, v)->dtype) && row_count(l) * 8 <= ROWS_CACHED_BYTES)
+        l->rows->cached[l->rows->ncached++] = (struct cached_value){.v = v, .pass = (uint32_t)__builtin_ctz(used)};
     for (uint32_t i = 0; i < ir_op_get(l->m, op)->noperands; i++)
         mark_uses(l, ir_operand(l->m, op, i), pass);
 }
 
-/* The index of a value of the domain at the row and the place in it. */
+/* The index of a value of the domain at the current row and element. */
 static void element_index(struct lower *l, ir_val v, struct index *out) {
     kir_val domain[IR_MAX_RANK];
     memcpy(domain, l->rows->outer, l->kernel->outer * sizeof *domain);
     memcpy(domain + l->kernel->outer, l->rows->inner, (l->kernel->rank - l->kernel->outer) * sizeof *domain);
-    lower_match(l, ir_val_type(l->m, v), l->kernel->dims, domain, l->kernel->rank, out);
+    lower_project_index(l, ir_val_type(l->m, v), l->kernel->dims, domain, l->kernel->rank, out);
 }
 
-bool lower_rows_kept(struct lower *l, ir_val v, const struct index *at, struct elem *out) {
+bool lower_rows_cached(struct lower *l, ir_val v, const struct index *at, struct elem *out) {
     const struct lower_rows *r = l->rows;
-    for (uint32_t i = 0; r->inside && i < r->nkept; i++) {
-        const struct kept *x = &r->kept[i];
+    for (uint32_t i = 0; r->inside && i < r->ncached; i++) {
+        const struct cached_value *x = &r->cached[i];
         if (!IR_SAME(x->v, v) || x->pass >= r->pass || l->guard.i)
             continue;
         struct index here;
@@ -128,10 +128,10 @@ bool lower_rows_kept(struct lower *l, ir_val v, const struct index *at, struct e
 
 /* The reduction's result index: the row. */
 static void row_index(struct lower *l, ir_val v, struct index *out) {
-    lower_match(l, ir_val_type(l->m, v), l->kernel->dims, l->rows->outer, l->kernel->outer, out);
+    lower_project_index(l, ir_val_type(l->m, v), l->kernel->dims, l->rows->outer, l->kernel->outer, out);
 }
 
-/* Loops over the elements of a row, the last one of `width` lanes (0 = one by one). Returns how many. */
+/* Opens loops over the elements of a row, the innermost with `width` lanes (0 = serial). Returns how many. */
 static uint32_t open_row(struct lower *l, uint32_t width) {
     struct lower_rows *r = l->rows;
     uint32_t n = l->kernel->rank - l->kernel->outer, last = 0;
@@ -148,8 +148,7 @@ static uint32_t open_row(struct lower *l, uint32_t width) {
 }
 
 static void close_row(struct lower *l, uint32_t n) {
-    while (n-- > 0)
-        kir_close(l->k);
+    lower_close(l, n);
     l->rows->inside = false;
 }
 
@@ -159,9 +158,9 @@ struct row_reduce {
     kir_val reg;
 };
 
-static void keep(struct lower *l) {
-    for (uint32_t i = 0; i < l->rows->nkept; i++) {
-        struct kept *x = &l->rows->kept[i];
+static void store_cached(struct lower *l) {
+    for (uint32_t i = 0; i < l->rows->ncached; i++) {
+        struct cached_value *x = &l->rows->cached[i];
         if (x->pass != l->rows->pass)
             continue;
         struct index at;
@@ -170,7 +169,7 @@ static void keep(struct lower *l) {
     }
 }
 
-/* Everything of the current pass that one loop over the row can do. */
+/* Everything of the current pass that one loop over the row can compute. */
 static void shared_pass(struct lower *l, struct row_reduce *reduces, uint32_t n, uint32_t width) {
     struct index at;
     bool any = false;
@@ -179,12 +178,12 @@ static void shared_pass(struct lower *l, struct row_reduce *reduces, uint32_t n,
         any |= reduces[i].acc && pass_of(l, reduces[i].op) == l->rows->pass;
     for (uint32_t i = 0; i < l->kernel->outs.n; i++)
         any |= is_full(l, l->kernel->outs.v[i]) && level_of(l, l->kernel->outs.v[i]) == l->rows->pass;
-    for (uint32_t i = 0; i < l->rows->nkept; i++)
-        any |= l->rows->kept[i].pass == l->rows->pass;
+    for (uint32_t i = 0; i < l->rows->ncached; i++)
+        any |= l->rows->cached[i].pass == l->rows->pass;
     if (!any)
         return;
     uint32_t opened = open_row(l, width);
-    keep(l);
+    store_cached(l);
     for (uint32_t i = 0; i < n; i++)
         if (reduces[i].acc && pass_of(l, reduces[i].op) == l->rows->pass) {
             element_index(l, ir_operand(l->m, reduces[i].op, 0), &at);
@@ -203,12 +202,12 @@ static void shared_pass(struct lower *l, struct row_reduce *reduces, uint32_t n,
 }
 
 static void one_pass(struct lower *l, struct row_reduce *reduces, uint32_t n, uint32_t width) {
-    static const struct index nowhere;
+    static const struct index scalar_index;
     struct index at;
     kir_val none = {0};
     for (uint32_t i = 0; i < n; i++)
         if (reduces[i].acc && pass_of(l, reduces[i].op) == l->rows->pass)
-            reduces[i].reg = kir_reg(l->k, lower_value(l, ir_operand(l->m, reduces[i].op, 1), &nowhere).re, 1);
+            reduces[i].reg = kir_reg(l->k, lower_value(l, ir_operand(l->m, reduces[i].op, 1), &scalar_index).re, 1);
     shared_pass(l, reduces, n, width);
     for (uint32_t i = 0; i < n; i++) {
         ir_op op = reduces[i].op;
@@ -217,17 +216,17 @@ static void one_pass(struct lower *l, struct row_reduce *reduces, uint32_t n, ui
         row_index(l, ir_result(l->m, op, 0), &at);
         if (reduces[i].acc) {
             struct elem e = {kir_get_reg(l->k, reduces[i].reg, none), none};
-            lower_know(l, ir_result(l->m, op, 0), &at, lower_reduce_result(l, op, 0, e));
+            lower_define(l, ir_result(l->m, op, 0), &at, lower_reduce_result(l, op, 0, e));
         } else {
-            lower_reduce_here(l, op, &at); /* knows its results */
+            lower_reduce_inline(l, op, &at);
         }
     }
 }
 
 void lower_rows_at(struct lower *l, const kir_val *outer) {
     struct lower_rows rows = {.level = {.a = l->a}, .used = {.a = l->a}};
-    struct row_reduce reduces[ROWS_MOST];
-    uint32_t n = l->kernel->reduces.n < ROWS_MOST ? l->kernel->reduces.n : ROWS_MOST, passes = 0;
+    struct row_reduce reduces[ROWS_REDUCTIONS];
+    uint32_t n = l->kernel->reduces.n < ROWS_REDUCTIONS ? l->kernel->reduces.n : ROWS_REDUCTIONS, passes = 0;
     l->rows = &rows;
     if (l->kernel->outer)
         memcpy(rows.outer, outer, l->kernel->outer * sizeof *outer);
@@ -244,8 +243,8 @@ void lower_rows_at(struct lower *l, const kir_val *outer) {
         passes = p + 1 > passes ? p + 1 : passes;
         mark_uses(l, l->kernel->outs.v[i], p);
     }
-    for (uint32_t i = 0; i < rows.nkept; i++)
-        rows.kept[i].buffer = kir_scratch(l->k, ir_val_type(l->m, rows.kept[i].v)->dtype, row_count(l));
+    for (uint32_t i = 0; i < rows.ncached; i++)
+        rows.cached[i].buffer = kir_scratch(l->k, ir_val_type(l->m, rows.cached[i].v)->dtype, row_count(l));
     uint32_t width = lower_lanes(l, 4, row_count(l) >= 256 ? 4 : row_count(l) >= 64 ? 2 : 1);
     for (rows.pass = 0; rows.pass < passes; rows.pass++)
         one_pass(l, reduces, n, width);

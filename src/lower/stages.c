@@ -172,33 +172,26 @@ static kir_val zero(const struct dot *d) {
 /* ---- panels -------------------------------------------------------------------------------------- */
 
 /* Whether neighbours along the columns lie side by side, and the element is what is loaded, of the sum's width; found by
-   lowering one for trial. */
+   lowering one for probe. */
 static bool is_contiguous(struct dot *d) {
-    struct lower *real = d->l, trial = *real;
-    struct lowered_kernel nowhere = {.kernel = kir_new("trial", real->a->al, real->a->recover)};
-    if (!nowhere.kernel)
-        arena_exhausted(real->a);
-    real->all->trial = trial.k = nowhere.kernel;
-    trial.out = &nowhere;
-    trial.memo = lower_memo_new(real->a);
-    trial.param_of = trial.words_of = (struct opt_ids){.a = real->a};
-    trial.stages = NULL;
-    d->l = &trial;
+    struct lower *l = d->l, probe;
+    lower_probe_begin(l, &probe);
+    probe.stages = NULL;
+    d->l = &probe;
     for (uint32_t i = 0; i < d->nbatch; i++)
-        d->batch[i] = kir_loop(trial.k, KIR_SERIAL, d->batches[i], 0);
+        d->batch[i] = kir_loop(probe.k, KIR_SERIAL, d->batches[i], 0);
     for (uint32_t i = 0; i < d->nsum; i++)
-        d->sum[i] = kir_loop(trial.k, KIR_SERIAL, d->sums[i], 0);
-    kir_val column = kir_loop(trial.k, KIR_SERIAL, d->columns, 0);
-    lower_unflatten(&trial, column, d->cols, d->ncol, d->col);
+        d->sum[i] = kir_loop(probe.k, KIR_SERIAL, d->sums[i], 0);
+    kir_val column = kir_loop(probe.k, KIR_SERIAL, d->columns, 0);
+    lower_unflatten(&probe, column, d->cols, d->ncol, d->col);
     kir_val x = factor(d, !d->side);
     int64_t stride = 0;
-    const struct kir_node *n = kir_get(trial.k, x);
+    const struct kir_node *n = kir_get(probe.k, x);
     bool found = n->op == KIR_LOAD && !n->arg[1].i &&
-                 8 * ir_dtype_get(trial.k->buffers.v[n->of].dtype)->bytes == kir_type_bits(d->acc) &&
-                 kir_linear(trial.k, n->arg[0], column, &stride) && stride == 1;
-    d->l = real;
-    kir_free(trial.k);
-    real->all->trial = NULL;
+                 8 * ir_dtype_get(probe.k->buffers.v[n->of].dtype)->bytes == kir_type_bits(d->acc) &&
+                 kir_linear(probe.k, n->arg[0], column, &stride) && stride == 1;
+    d->l = l;
+    lower_probe_end(&probe);
     return found;
 }
 
@@ -209,7 +202,7 @@ static void pack(struct dot *d) {
     int64_t batches = product(d->batches, d->nbatch), grid[2] = {batches, d->panels};
     kir_val at[2];
     uint32_t temp = lower_new_temp(l, d->acc == KIR_F64 ? IR_F64_T : IR_F32_T, batches * d->panels * d->depth * d->lanes);
-    lower_before(l, &before);
+    lower_begin_prologue(l, &before);
     before.stages = NULL;
     d->l = &before;
     lower_unflatten(&before, lower_grid(&before, batches * d->panels), grid, 2, at);
@@ -229,8 +222,7 @@ static void pack(struct dot *d) {
     kir_val to = lower_add(&before, lower_mul(&before, at[0], d->panels), at[1]);
     to = lower_add(&before, lower_mul(&before, to, d->depth), line);
     kir_store(before.k, buffer, lower_add(&before, lower_mul(&before, to, d->lanes), lane), x);
-    for (int i = 0; i < 3; i++)
-        kir_close(before.k);
+    lower_close(&before, 3);
     d->l = l;
     d->packed = true;
     d->buffer = lower_temp(l, temp, KIR_IN);
@@ -296,9 +288,9 @@ static void finish(const struct dot *d, const struct fuse_kernel *kernel, kir_va
     enum kir_type want = kir_type_of(t->dtype);
     if (kir_type(l->k, sum) != want)
         sum = kir_typed(l->k, KIR_CONVERT, 0, want, sum);
-    lower_know(l, result, &at, lower_finish(l, t->dtype, (struct elem){sum, {0}}));
+    lower_define(l, result, &at, lower_round(l, t->dtype, (struct elem){sum, {0}}));
     for (uint32_t i = 0; i < kernel->outs.n; i++) {
-        lower_match(l, ir_val_type(l->m, kernel->outs.v[i]), t->dims, at.at, t->rank, &to);
+        lower_project_index(l, ir_val_type(l->m, kernel->outs.v[i]), t->dims, at.at, t->rank, &to);
         lower_store(l, kernel->outs.v[i], &to, lower_value(l, kernel->outs.v[i], &to));
     }
 }
@@ -347,8 +339,7 @@ static void multiply(struct dot *d, const struct block *b, const struct fuse_ker
     r = kir_loop(l->k, KIR_UNROLLED, tile, 0);
     set_row(d, b, lower_add(l, first, r));
     finish(d, kernel, kir_get_reg(l->k, reg, r));
-    for (int i = 0; i < 4; i++)
-        kir_close(l->k);
+    lower_close(l, 4);
 }
 
 /* The passes of the kernel of rows for each row of the block. */

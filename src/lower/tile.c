@@ -7,11 +7,6 @@
  * a line are zeros; rows that tiles do not divide are computed twice, as everywhere in blocks. */
 #include "lower/blocks.h"
 
-static void close_all(struct lower *l, uint32_t n) {
-    while (n-- > 0)
-        kir_close(l->k);
-}
-
 /* Factors of a row of a tile. */
 static int64_t row_elements(const struct blocks *b) {
     return BLOCK_UNIT * b->c->group;
@@ -64,7 +59,7 @@ void tile_bring_rows(struct blocks *b, const struct block *at, uint32_t buffer) 
         kir_val place = lower_add(l, lower_mul(l, lower_add(l, block, n), elements), lane);
         kir_store(l->k, buffer, place, bring(b, inside, stored));
     }
-    close_all(l, opened + 4);
+    lower_close(l, opened + 4);
 }
 
 /* An op on all tiles of sums, those of a register tile from `place` of the waiting sums on. */
@@ -108,7 +103,7 @@ static void finish(struct blocks *b, const struct block *at, kir_val p, kir_val 
     kir_val r = kir_loop(l->k, KIR_SERIAL, b->tile, 0), lane = blocks_lanes(b, at, p);
     blocks_at_row(b, lower_add(l, first, r));
     contract_finish(b->c, kir_load(l->k, b->sums, lower_add(l, lower_add(l, sums, lower_mul(l, r, b->lanes)), lane)));
-    close_all(l, 2);
+    lower_close(l, 2);
 }
 
 void tile_multiply(struct blocks *b, const struct block *at, kir_val p, kir_val t) {

@@ -106,7 +106,7 @@ static void sum_blocks(struct vecmat *v) {
     struct lower before;
     kir_val at[2];
     const int64_t dims[] = {v->nblocks, v->npanels};
-    lower_before(v->l, &before);
+    lower_begin_prologue(v->l, &before);
     struct kir *k = before.k;
     c->l = &before;
     uint32_t scratch = kir_scratch(k, sum_type(v), v->nrows * v->panel), out = lower_temp(&before, v->sums, KIR_OUT);
@@ -160,7 +160,7 @@ static void build(struct vecmat *v) {
     for (uint32_t i = 0; i < c->nresult; i++)
         c->result[i].at = kir_i64(l->k, 0);
     kir_val begin = lower_mul(l, lower_grid(l, (v->ncolumns + chunk - 1) / chunk), chunk);
-    kir_val column = lower_part(l, begin, chunk, v->ncolumns, KIR_VECTOR, vector_lanes(v));
+    kir_val column = lower_chunk_loop(l, begin, chunk, v->ncolumns, KIR_VECTOR, vector_lanes(v));
     c->result[v->columns].at = column;
     kir_val reg = kir_reg(l->k, contract_zero(c), v->nrows);
     sum_rest(v, column, sums, reg);
