@@ -403,6 +403,15 @@ typedef struct hilo_stats {
     uint64_t copied_bytes;  /* by copies of whole values, as in-place updates of what is still needed call for */
     uint64_t specialisations; /* runs that compiled the program for the shapes of their inputs first */
     int32_t cached;         /* HILO_CACHED_…: where hilo_compile had the executable from */
+    /* Known as soon as the program is compiled. Bytes; sizes that are not known until a run count as 0. */
+    uint32_t steps;         /* of the plan */
+    uint32_t evaluated_steps; /* of those, by the reference evaluator, whose temporaries are not counted */
+    uint64_t code_bytes;    /* of memory that the generated machine code takes */
+    uint64_t input_bytes, output_bytes, constant_bytes;
+    uint64_t alias_bytes;   /* of outputs that take the memory of an input that the program declares as donated */
+    uint64_t temp_bytes;    /* between inputs and outputs; the scratch of further threads is not counted */
+    uint64_t planned_peak_bytes; /* inputs, outputs, constants and temporaries together, without alias_bytes */
+    double flops, bytes_accessed; /* arithmetic operations; what ops read and write. Loops count once */
 } hilo_stats;
 
 enum {
@@ -413,7 +422,7 @@ enum {
 
 /* Set out->struct_size first. */
 HILO_API hilo_status hilo_executable_stats(const hilo_executable *exe, hilo_stats *out);
-/* Zeroes what is said of runs. */
+/* Zeroes what counts runs. */
 HILO_API void hilo_executable_reset_stats(hilo_executable *exe);
 
 #ifdef HILO_EXPERIMENTAL

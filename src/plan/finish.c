@@ -231,10 +231,21 @@ static const struct plan_dead *find_dead(struct emit *e) {
     return dead;
 }
 
+size_t plan_temp_bytes(const struct plan *p) {
+    size_t sum;
+    return mem_add(p->block_bytes, p->scratch_bytes, &sum) ? sum : SIZE_MAX;
+}
+
+size_t plan_constant_bytes(const struct plan *p) {
+    size_t sum = 0;
+    for (uint32_t i = 0; i < p->nbuffers; i++)
+        if (p->buffers[i].place == PLAN_CONSTANT && p->buffers[i].root == i)
+            sum += p->buffers[i].bytes; /* of what is in memory */
+    return sum;
+}
+
 size_t plan_needs(const struct plan *p) {
-    size_t sum = p->block_bytes;
-    if (!mem_add(sum, p->scratch_bytes, &sum))
-        return SIZE_MAX;
+    size_t sum = plan_temp_bytes(p);
     for (uint32_t i = 0; i < p->nresults; i++)
         if (!mem_add(sum, p->buffers[p->results[i]].bytes, &sum))
             return SIZE_MAX;

@@ -188,8 +188,12 @@ hilo_status plan_finish(struct plan_builder *b, struct plan *p, struct diag_list
 /* Behind plan_finish: the buffers, no aliases, that are in the block when the most of it is in use. Memory: the builder's
    arena. */
 uint32_t plan_fullest(const struct plan_builder *b, const uint32_t **buffers);
-/* Bytes that a run takes besides arguments and constants: results, the block, scratch for one thread. At most SIZE_MAX. */
+/* Bytes of temporaries: the block, and scratch for one thread. At most SIZE_MAX. */
+size_t plan_temp_bytes(const struct plan *p);
+/* Bytes that a run takes besides arguments and constants: results and temporaries. At most SIZE_MAX. */
 size_t plan_needs(const struct plan *p);
+/* Bytes of the constants that the plan holds. */
+size_t plan_constant_bytes(const struct plan *p);
 
 /* The plan of a function with a body as one step over values, for what cannot be planned: dynamic shapes, tokens. Memory:
    the arena, but for `reference`, which plan_free gives back; also after an error, and when memory ended in between. `p`

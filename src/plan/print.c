@@ -80,8 +80,8 @@ void plan_print(const struct plan *p, struct strbuf *out) {
         strbuf_putc(out, '\n');
         return;
     }
-    strbuf_printf(out, "plan of %u arguments, %u results: block %zu bytes, live %zu, scratch %zu\n", p->narguments,
-                  p->nresults, p->block_bytes, p->live_bytes, p->scratch_bytes);
+    strbuf_printf(out, "plan of %u arguments, %u results: temporaries %zu bytes (block %zu, scratch %zu), peak live %zu\n",
+                  p->narguments, p->nresults, plan_temp_bytes(p), p->block_bytes, p->scratch_bytes, p->live_bytes);
     for (uint32_t i = 0; i < p->nbuffers; i++) {
         if (!is_used(p, i))
             continue;

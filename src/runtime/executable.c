@@ -29,6 +29,7 @@ hilo_executable *rt_executable_share(hilo_executable *exe) {
     *share = (hilo_executable){
         .client = rt_client_retain(base->client), .base = base, .module = base->module, .optimised = base->optimised,
         .entry = base->entry, .plan = base->plan, .objects = base->objects, .nobjects = base->nobjects,
+        .code_bytes = base->code_bytes,
         .features = base->features, .machine = base->machine, .foreign = base->foreign, .nuses = base->nuses,
         .first_use = base->first_use, .in_block = base->in_block,
         .in_arguments = base->in_arguments, .in_results = base->in_results, .inputs = base->inputs, .outputs = base->outputs,
@@ -132,6 +133,7 @@ hilo_status rt_executable_link(hilo_executable *exe, const struct str *objects, 
     HILO_TRY(rt_code_load(objects, n, exe->foreign ? RT_CODE_FOREIGN : 0, exe->client->al, d, &code));
     *k = (struct rt_kept){exe->kept, free_code, code};
     exe->kept = k;
+    exe->code_bytes = rt_code_bytes(code);
     for (uint32_t i = 0; i < exe->plan.nsteps; i++) {
         struct plan_kernel *kernel = (struct plan_kernel *)(uintptr_t)exe->plan.steps[i].kernel;
         if (!kernel || kernel->fn || kernel->interpret)
@@ -195,6 +197,36 @@ int32_t hilo_executable_input_alias(const hilo_executable *exe, size_t index) {
 
 /* ---- statistics ------------------------------------------------------------------------------ */
 
+static uint64_t port_bytes(const struct rt_port *p) {
+    uint64_t bytes = ir_dtype_get(rt_dtype(p->type.dtype))->bytes;
+    for (uint32_t i = 0; i < p->type.rank; i++)
+        if (p->type.dims[i] <= 0 || __builtin_mul_overflow(bytes, (uint64_t)p->type.dims[i], &bytes))
+            return 0;
+    return bytes;
+}
+
+/* What is known once the program is compiled. */
+static void stats_of_plan(const hilo_executable *exe, hilo_stats *s) {
+    const struct plan *p = &exe->plan;
+    s->steps = p->nsteps;
+    for (uint32_t i = 0; i < p->nsteps; i++)
+        s->evaluated_steps += p->steps[i].kind == PLAN_REFERENCE;
+    for (uint32_t i = 0; i < p->narguments; i++)
+        s->input_bytes += port_bytes(&exe->inputs[i]);
+    for (uint32_t i = 0; i < p->nresults; i++) {
+        uint64_t bytes = port_bytes(&exe->outputs[i]);
+        s->output_bytes += bytes;
+        if (!p->whole && p->donors[i] >= 0 && exe->inputs[p->donors[i]].alias >= 0)
+            s->alias_bytes += bytes;
+    }
+    s->code_bytes = exe->code_bytes;
+    s->constant_bytes = plan_constant_bytes(p);
+    s->temp_bytes = plan_temp_bytes(p);
+    s->planned_peak_bytes = s->input_bytes + s->output_bytes + s->constant_bytes + s->temp_bytes - s->alias_bytes;
+    s->flops = exe->about.flops;
+    s->bytes_accessed = exe->about.bytes;
+}
+
 hilo_status hilo_executable_stats(const hilo_executable *exe, hilo_stats *out) {
     if (!exe || !out || out->struct_size < sizeof out->struct_size)
         return HILO_INVALID_ARGUMENT;
@@ -207,6 +239,7 @@ hilo_status hilo_executable_stats(const hilo_executable *exe, hilo_stats *out) {
         .average_ms = exe->executions ? exe->total_ms / (double)exe->executions : 0,
     };
     pthread_mutex_unlock(lock);
+    stats_of_plan(exe, &full);
     memcpy(out, &full, out->struct_size < sizeof full ? out->struct_size : sizeof full);
     return HILO_OK;
 }

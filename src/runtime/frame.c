@@ -9,7 +9,7 @@ enum { FRAME_KEEPS = 64 << 10 };
 /* ---- what the executable knows --------------------------------------------------------------- */
 
 static size_t memory_bytes(const hilo_executable *exe) {
-    return exe->plan.block_bytes + exe->plan.scratch_bytes; /* both exist; see rt_executable_ready */
+    return plan_temp_bytes(&exe->plan); /* it fits; see rt_executable_ready */
 }
 
 static void patch_add(struct rt_patches *list, uint32_t at, const struct plan_buffer *x) {
@@ -44,7 +44,7 @@ hilo_status rt_executable_ready(hilo_executable *exe) {
     size_t scratch = 0, all;
     if (p->whole)
         return HILO_OK;
-    if (!mem_add(p->block_bytes, p->scratch_bytes, &all) || !mem_add(all, FRAME_KEEPS, &all))
+    if (!mem_add(plan_temp_bytes(p), FRAME_KEEPS, &all))
         return HILO_RESOURCE_EXHAUSTED;
     for (uint32_t i = 0; i < p->nsteps; i++)
         if (p->steps[i].kind == PLAN_KERNEL && scratch < p->steps[i].kernel->scratch_bytes)

@@ -173,6 +173,7 @@ struct hilo_executable {
     void (*free_image)(void *image);
     struct str *objects;        /* machine code, as it was loaded; for files */
     uint32_t nobjects;
+    size_t code_bytes;          /* of memory that it takes once it is loaded */
     const char *features;       /* that it needs, "+avx2,+fma"; "" = none */
     const char *machine;        /* that it is for, as rt_cpu_machine says it */
     const char *foreign;        /* what this processor lacks to run it; NULL = nothing */

@@ -657,6 +657,12 @@ static void test_execute(void **state) {
     hilo_stats stats = {.struct_size = sizeof stats};
     assert_int_equal(hilo_executable_stats(exe, &stats), HILO_OK);
     assert_true(stats.executions == 0 && stats.average_ms == 0 && stats.compile_ms > 0);
+    assert_true(stats.input_bytes == sizeof six + 4 && stats.output_bytes == sizeof six + 6);
+    assert_true(stats.alias_bytes == (stats.code_bytes ? sizeof six : 0));
+    assert_true(stats.steps > stats.evaluated_steps || stats.code_bytes == 0); /* without LLVM all is evaluated */
+    assert_true(stats.flops > 0 && stats.bytes_accessed >= (double)stats.output_bytes);
+    assert_true(stats.planned_peak_bytes ==
+                stats.input_bytes + stats.output_bytes + stats.constant_bytes + stats.temp_bytes - stats.alias_bytes);
     assert_int_equal(hilo_execute(exe, &o, in, 2, out, 2), HILO_OK);
     assert_memory_equal(hilo_buffer_data(out[0]), ((float[]){-2, 0, 2, 4, 6, 8}), sizeof six);
     assert_memory_equal(hilo_buffer_data(out[1]), ((uint8_t[]){1, 1, 1, 1, 1, 1}), 6);

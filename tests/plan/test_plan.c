@@ -88,23 +88,23 @@ static const struct {
     uint32_t nresults;
     const char *text; /* of the plan, or of the diagnostic */
 } programs[] = {
-    {chain, 1, "plan of 1 arguments, 1 results: block 256 bytes, live 256, scratch 0\n"
+    {chain, 1, "plan of 1 arguments, 1 results: temporaries 256 bytes (block 256, scratch 0), peak live 256\n"
                "  b0 = tensor<32xf32> argument 0\n  b1 = tensor<32xf32> block+0\n  b2 = tensor<32xf32> block+128\n"
                "  b3 = tensor<32xf32> block+0\n  b4 = tensor<32xf32> result 0\n"
                "  result 0 may lie in argument 0\n"
                "   0  kernel unary in b0 out b1 grid 16\n   1  kernel unary in b1 out b2 grid 16\n"
                "   2  kernel unary in b2 out b3 grid 16\n   3  kernel unary in b3 out b4 grid 16\n"},
-    {chain_over, 1, "plan of 1 arguments, 1 results: block 0 bytes, live 0, scratch 0\n"
+    {chain_over, 1, "plan of 1 arguments, 1 results: temporaries 0 bytes (block 0, scratch 0), peak live 0\n"
                     "  b0 = tensor<32xf32> argument 0\n  b1 = tensor<32xf32> result 0\n  b2 = tensor<32xf32> result 0\n"
                     "  b3 = tensor<32xf32> result 0\n  result 0 may lie in argument 0\n"
                     "   0  kernel unary in b0 out b1 grid 16\n   1  kernel unary in b1 out b2 grid 16\n"
                     "   2  kernel unary in b2 out b3 grid 16\n"},
-    {copied, 2, "plan of 1 arguments, 2 results: block 0 bytes, live 0, scratch 128\n"
+    {copied, 2, "plan of 1 arguments, 2 results: temporaries 128 bytes (block 0, scratch 128), peak live 0\n"
                 "  b0 = tensor<32xf32> argument 0\n  b1 = tensor<32xf32> result 1\n  b2 = tensor<32xf32> result 0\n"
                 "  result 0 may lie in argument 0\n"
                 "   0  kernel unary in b0 out b1 grid 16\n   1  copy in b1 out b2\n"
                 "   2  kernel inplace inout b2 grid 16 scratch 128\n"},
-    {swap, 2, "plan of 1 arguments, 2 results: block 320 bytes, live 192, scratch 0\n"
+    {swap, 2, "plan of 1 arguments, 2 results: temporaries 320 bytes (block 320, scratch 0), peak live 192\n"
               "  b0 = tensor<32xf32> argument 0\n  b1 = tensor<32xf32> result 0\n  b2 = tensor<32xf32> block+0\n"
               "  b3 = tensor<i1> block+128\n  b4 = tensor<32xf32> result 1\n  b5 = tensor<32xf32> block+192\n"
               "  result 1 may lie in argument 0\n"
