@@ -192,7 +192,7 @@ static void kernel(struct build *b, const struct fuse_block *f, ir_block block, 
         return;
     }
     if (k->schedule == FUSE_INTO) /* first, because it may need a kernel itself */
-        (void)build_buffer(b, ir_operand(b->m, k->heart, 0));
+        (void)build_buffer(b, ir_operand(b->m, k->anchor, 0));
     lower_kernel(b->a, b->m, f, block, k, &b->target, &b->now);
     build_lowered(b);
 }

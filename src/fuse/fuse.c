@@ -362,7 +362,7 @@ static enum fuse_reason join_rows(struct fuse *f, struct fuse_kernel *k, struct 
     if (n->hot)
         return FUSE_CONTRACTED;
     if (k->schedule == FUSE_CONTRACT || k->schedule == FUSE_INTO)
-        return k->schedule == FUSE_INTO ? FUSE_PART : FUSE_HEART;
+        return k->schedule == FUSE_INTO ? FUSE_PART : FUSE_ANCHOR;
     if (k->nested)
         return FUSE_NESTED;
     if (!n->map || n->again)
@@ -406,13 +406,13 @@ static bool covers(const struct fuse_kernel *k, const struct node *n, const stru
    time than to store it: what dequantises a matrix for few rows. */
 static bool is_used_seldom(const struct fuse *f, const struct fuse_kernel *k, const struct node *n) {
     size_t nsum = 0;
-    if (ir_kind(f->m, k->heart) != IR_DOT_GENERAL || cost_of(f->m, n->op) > 1)
+    if (ir_kind(f->m, k->anchor) != IR_DOT_GENERAL || cost_of(f->m, n->op) > 1)
         return false;
-    ir_attr a = ir_prop(f->m, k->heart, IR_DOT_GENERAL_dot_dimension_numbers);
+    ir_attr a = ir_prop(f->m, k->anchor, IR_DOT_GENERAL_dot_dimension_numbers);
     const int64_t *sum = ir_field_dims(f->m, a, IR_DOT_lhs_contracting_dimensions_F, &nsum);
-    double products = (double)count_of(f->m, ir_result(f->m, k->heart, 0));
+    double products = (double)count_of(f->m, ir_result(f->m, k->anchor, 0));
     for (size_t i = 0; i < nsum; i++)
-        products *= (double)ir_val_type(f->m, ir_operand(f->m, k->heart, 0))->dims[sum[i]];
+        products *= (double)ir_val_type(f->m, ir_operand(f->m, k->anchor, 0))->dims[sum[i]];
     return products <= (double)FUSE_FEW_USES * (double)count_of(f->m, ir_result(f->m, n->op, 0));
 }
 
@@ -437,11 +437,11 @@ static bool is_packed(const struct fuse *f, const struct fuse_kernel *k, const s
     enum { LEAST = 32 }; /* rows, columns, terms of the sums: blocks pay then (lower/block.c) */
     const struct ir_module *m = f->m;
     size_t bytes, nbatch, nsum;
-    if (ir_kind(m, k->heart) != IR_DOT_GENERAL || cost_of(m, n->op) > 1 || n->nowners != 1)
+    if (ir_kind(m, k->anchor) != IR_DOT_GENERAL || cost_of(m, n->op) > 1 || n->nowners != 1)
         return false;
-    ir_attr a = ir_prop(m, k->heart, IR_DOT_GENERAL_dot_dimension_numbers);
+    ir_attr a = ir_prop(m, k->anchor, IR_DOT_GENERAL_dot_dimension_numbers);
     for (uint32_t side = 0; side < 2; side++) {
-        ir_val x = ir_operand(m, k->heart, side);
+        ir_val x = ir_operand(m, k->anchor, side);
         const int64_t *dims = ir_val_type(m, x)->dims, *batch, *sum;
         batch = ir_field_dims(m, a, side ? IR_DOT_rhs_batching_dimensions_F : IR_DOT_lhs_batching_dimensions_F, &nbatch);
         sum = ir_field_dims(m, a, side ? IR_DOT_rhs_contracting_dimensions_F : IR_DOT_lhs_contracting_dimensions_F, &nsum);
@@ -500,13 +500,13 @@ static enum fuse_reason join(struct fuse *f, uint32_t ki, struct node *n) {
         if (n->hot)
             return FUSE_CONTRACTED;
         if (k->schedule != FUSE_MAP)
-            return k->schedule == FUSE_ROWS ? FUSE_ROWS_DIFFER : k->schedule == FUSE_INTO ? FUSE_PART : FUSE_HEART;
+            return k->schedule == FUSE_ROWS ? FUSE_ROWS_DIFFER : k->schedule == FUSE_INTO ? FUSE_PART : FUSE_ANCHOR;
         if (k->nested)
             return FUSE_NESTED;
         if (n->again || !covers(k, n, t))
             return n->again ? FUSE_REPEATED : FUSE_DOMAIN;
         k->schedule = FUSE_CONTRACT;
-        k->heart = n->op;
+        k->anchor = n->op;
         return FUSE_FUSED;
     default:
         return FUSE_IN_PLACE;
@@ -654,7 +654,7 @@ static void begin_kernel(struct fuse *f, struct node *n) {
     ARENA_PUSH(f->a, &f->kernels, k);
     if (into || n->cls == FUSE_CONTRACTION) {
         k->schedule = into ? FUSE_INTO : FUSE_CONTRACT;
-        k->heart = n->op;
+        k->anchor = n->op;
     } else if (n->cls == FUSE_REDUCTION && join_rows(f, k, n)) {
         k->nested = true;
     }

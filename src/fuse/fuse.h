@@ -34,7 +34,7 @@ enum fuse_schedule {
 struct fuse_kernel {
     enum fuse_schedule schedule;
     ir_op root;           /* last op in program order: the kernel runs there */
-    ir_op heart;          /* CONTRACT, STAGES: the contraction; INTO: the root */
+    ir_op anchor;         /* CONTRACT, STAGES: the contraction; INTO: the root */
     struct fuse_kernel *stages[2]; /* STAGES: what is computed before, in order; its outputs are in scratch */
     uint32_t side;        /* STAGES: the operand of the contraction that is the second's output */
     uint32_t rank, outer; /* of the domain; ROWS: its first `outer` dimensions are the rows */

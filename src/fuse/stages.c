@@ -139,10 +139,10 @@ static bool is_rows(const struct ir_module *m, const struct dot *d, ir_op op, ui
 
 /* The scores: a dot whose result has the columns of a row last, which are those of its right operand. */
 static bool is_first(const struct ir_module *m, const struct fuse_kernel *k, int64_t columns, struct dot *d) {
-    if (k->schedule != FUSE_CONTRACT || k->outs.n != 1 || !dot_of(m, k->heart, d) || last_dim(m, k->outs.v[0]) != columns)
+    if (k->schedule != FUSE_CONTRACT || k->outs.n != 1 || !dot_of(m, k->anchor, d) || last_dim(m, k->outs.v[0]) != columns)
         return false;
-    uint32_t free = type_of(m, ir_operand(m, k->heart, 1))->rank - (uint32_t)d->nbatch - (uint32_t)d->nsum;
-    return free == 1 && last_dim(m, ir_result(m, k->heart, 0)) == columns;
+    uint32_t free = type_of(m, ir_operand(m, k->anchor, 1))->rank - (uint32_t)d->nbatch - (uint32_t)d->nsum;
+    return free == 1 && last_dim(m, ir_result(m, k->anchor, 0)) == columns;
 }
 
 static bool is_second(const struct ir_module *m, ir_block b, const struct fuse_kernel *k, ir_val scores,
@@ -166,14 +166,14 @@ bool fuse_stages(const struct ir_module *m, ir_block b, struct fuse_kernel *thir
                  struct fuse_kernel *first, const struct opt_ids *stored) {
     struct dot d, e;
     int64_t columns, rows;
-    if (third->schedule != FUSE_CONTRACT || third->strict || !dot_of(m, third->heart, &d) || first->outs.n != 1 ||
+    if (third->schedule != FUSE_CONTRACT || third->strict || !dot_of(m, third->anchor, &d) || first->outs.n != 1 ||
         !is_second(m, b, second, first->outs.v[0], stored, &columns, &rows) || !is_first(m, first, columns, &e) ||
         d.batches != e.batches || rows % d.batches || rows / d.batches < STAGES_ROWS)
         return false;
     ir_val weights = second->outs.v[0];
-    uint32_t side = is_only(m, b, ir_operand(m, third->heart, 0), weights) ? 0 : 1;
-    if (!is_only(m, b, ir_operand(m, third->heart, side), weights) || !is_rows(m, &d, third->heart, side) ||
-        last_dim(m, ir_operand(m, third->heart, side)) != columns)
+    uint32_t side = is_only(m, b, ir_operand(m, third->anchor, 0), weights) ? 0 : 1;
+    if (!is_only(m, b, ir_operand(m, third->anchor, side), weights) || !is_rows(m, &d, third->anchor, side) ||
+        last_dim(m, ir_operand(m, third->anchor, side)) != columns)
         return false;
     third->schedule = FUSE_STAGES;
     third->stages[0] = first;

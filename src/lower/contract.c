@@ -535,7 +535,7 @@ static enum kir_type wider(enum kir_type a, enum kir_type b) {
 }
 
 void lower_contract(struct lower *l) {
-    struct contraction c = {.l = l, .op = l->kernel->heart, .group = 1};
+    struct contraction c = {.l = l, .op = l->kernel->anchor, .group = 1};
     const struct ir_type_data *t = ir_val_type(l->m, ir_result(l->m, c.op, 0));
     c.conv = ir_kind(l->m, c.op) == IR_CONVOLUTION;
     c.acc = wider(kir_type_of(t->dtype), wider(kir_type_of(dtype_of(&c, ir_operand(l->m, c.op, 0))),

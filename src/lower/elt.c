@@ -393,6 +393,6 @@ bool lower_supports(const struct ir_module *m, ir_op op) {
     case FUSE_CONTRACTION:
         return supports_contraction(m, op);
     default:
-        return (x->kind != IR_GATHER && x->kind != IR_DYNAMIC_SLICE) || ir_val_count(m, x->operands[0]); /* an error otherwise */
+        return (x->kind != IR_GATHER && x->kind != IR_DYNAMIC_SLICE) || ir_val_count(m, x->operands[0]);
     }
 }

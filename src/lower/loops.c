@@ -158,7 +158,8 @@ static void nested_loops(struct lower *l) {
             at.at[i] = kir_loop(l->k, KIR_SERIAL, dims[i], 0);
             opened++;
         }
-    at.at[last] = split_line ? lower_chunk_loop(l, begin, block, line, KIR_VECTOR, width) : kir_loop(l->k, KIR_VECTOR, line, width);
+    at.at[last] = split_line ? lower_chunk_loop(l, begin, block, line, KIR_VECTOR, width)
+                             : kir_loop(l->k, KIR_VECTOR, line, width);
     store_outputs(l, &at);
     lower_close(l, opened + 1);
 }

@@ -508,13 +508,13 @@ static double estimate(const struct lower *l, const struct lowered_kernel *k) {
         bytes = elements * 8;
     if (l->kernel->schedule ==
         FUSE_CONTRACT) { /* the contracted size from the element counts of operands and result */
-        size_t a = ir_val_count(l->m, ir_operand(l->m, l->kernel->heart, 0));
-        size_t b = ir_val_count(l->m, ir_operand(l->m, l->kernel->heart, 1));
+        size_t a = ir_val_count(l->m, ir_operand(l->m, l->kernel->anchor, 0));
+        size_t b = ir_val_count(l->m, ir_operand(l->m, l->kernel->anchor, 1));
         elements += sqrt((double)a * (double)b * elements) / 4;
     }
     if (l->kernel->schedule == FUSE_STAGES) { /* both dots, and the rows between */
         double scores = (double)ir_val_count(l->m, l->kernel->stages[1]->outs.v[0]);
-        ir_val q = ir_operand(l->m, l->kernel->stages[0]->heart, 0);
+        ir_val q = ir_operand(l->m, l->kernel->stages[0]->anchor, 0);
         elements += scores * (double)ir_val_type(l->m, q)->dims[ir_val_type(l->m, q)->rank - 1] / 4;
     }
     return bytes / 8 + elements * (l->kernel->nops + 1) / 16;

@@ -321,7 +321,7 @@ struct elem elem_gather(struct lower *l, ir_op op, uint32_t what, const struct i
 /* ---- dynamic_update_slice --------------------------------- */
 
 void lower_into(struct lower *l) {
-    ir_op op = l->kernel->heart;
+    ir_op op = l->kernel->anchor;
     const struct ir_type_data *t = operand_type(l, op, 0), *u = operand_type(l, op, 1);
     static const struct index none;
     struct index from = {.n = u->rank}, to = {.n = t->rank};

@@ -22,8 +22,8 @@ static double op_count(const struct ir_module *m, const struct fuse_kernel *k) {
     for (uint32_t i = 0; i < k->rank; i++)
         n *= (double)k->dims[i];
     if (k->schedule == FUSE_CONTRACT) /* rows x columns x contracted elements, from the three element counts */
-        n += sqrt((double)ir_val_count(m, ir_operand(m, k->heart, 0)) * (double)ir_val_count(m, ir_operand(m, k->heart, 1)) *
-                  (double)ir_val_count(m, ir_result(m, k->heart, 0)));
+        n += sqrt((double)ir_val_count(m, ir_operand(m, k->anchor, 0)) * (double)ir_val_count(m, ir_operand(m, k->anchor, 1)) *
+                  (double)ir_val_count(m, ir_result(m, k->anchor, 0)));
     return n;
 }
 
@@ -71,7 +71,8 @@ bool lower_supports_loop(const struct ir_module *m, ir_op op, const struct fuse_
     const ir_val *args = ir_block_get(m, bb)->args, *nexts = ir_op_get(m, ir_terminator(m, bb))->operands;
     uint64_t trip_count;
     if (n > 48 || !opt_trip_count(m, op, &trip_count) || trip_count > NATIVE_TRIP_COUNT ||
-        !supports_block(m, bt, test, &work, &nops) || !supports_block(m, bb, body, &work, &nops) || work > NATIVE_WORK || nops > NATIVE_OPS)
+        !supports_block(m, bt, test, &work, &nops) || !supports_block(m, bb, body, &work, &nops) ||
+        work > NATIVE_WORK || nops > NATIVE_OPS)
         return false;
     for (uint32_t i = 0; i < n; i++) {
         if (ir_val_count(m, args[i]) == 0)

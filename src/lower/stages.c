@@ -356,8 +356,8 @@ void lower_stages(struct lower *l) {
     const struct fuse_kernel *k = l->kernel, *first = k->stages[0], *second = k->stages[1];
     struct lower_stages s = {.v = {first->outs.v[0], second->outs.v[0]}};
     struct dot scores, out;
-    dot_init(&scores, l, first->heart, 0);
-    dot_init(&out, l, k->heart, k->side);
+    dot_init(&scores, l, first->anchor, 0);
+    dot_init(&out, l, k->anchor, k->side);
     if (scores.panels > 1 || !is_contiguous(&scores))
         pack(&scores);
     if (out.panels > 1 || !is_contiguous(&out))
