@@ -25,6 +25,7 @@ struct outcome {
 
 struct shared {
     atomic_size_t next;                   /* case that nobody works on yet */
+    struct check_counts counts;
     atomic_size_t current[MOST_WORKERS];  /* that each worker is at */
     struct outcome outcomes[];
 };
@@ -156,7 +157,7 @@ static _Noreturn void work(struct check *k, size_t self) {
         struct outcome *o = &k->shared->outcomes[i];
         atomic_store(&k->shared->current[self], i);
         alarm((unsigned)k->o.timeout);
-        bool passed = check_case(client, &k->cases[i], &k->o, o->why, sizeof o->why);
+        bool passed = check_case(client, &k->cases[i], &k->o, &k->shared->counts, o->why, sizeof o->why);
         alarm(0);
         atomic_store(&o->state, passed ? PASSED : FAILED);
     }
@@ -266,6 +267,11 @@ static int run_cases(struct check *k) {
         report(k);
     }
     report(k);
+    if (k->o.arguments) {
+        atomic_size_t *ops = k->shared->counts.ops;
+        printf("ops computed by kernels: %zu, by routines: %zu, by the evaluator: %zu; whole programs by the evaluator: %zu\n",
+               ops[CHECK_KERNEL], ops[CHECK_ROUTINE], ops[CHECK_EVALUATED], ops[CHECK_WHOLE]);
+    }
     printf("%zu passed, %zu failed\n", k->passed, k->failed + k->ncases - k->reported);
     int code = k->passed == k->ncases && !k->unclean ? CLI_OK : CLI_FAILED;
     munmap(k->shared, bytes);
@@ -303,6 +309,8 @@ static const struct cli_option options[] = {
     {"--filter", "TEXT", CLI_TEXT, offsetof(struct check_options, filter),
      "only cases whose path or program contains TEXT"},
     {"--timeout", "S", CLI_NUMBER, offsetof(struct check_options, timeout), "seconds a case may take; 120 by default, 0 = any"},
+    {"--arguments", NULL, CLI_FLAG, offsetof(struct check_options, arguments),
+     "pass the constants of each program as arguments, so that\nnothing is folded, and count how ops are computed"},
     {"--reload", NULL, CLI_FLAG, offsetof(struct check_options, reload),
      "run what each program is behind being written to a .hilo\nfile and read again"},
     {"--verbose", NULL, CLI_FLAG, offsetof(struct check_options, verbose),

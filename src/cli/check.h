@@ -1,8 +1,10 @@
-/* hilo check in two halves: check.c finds cases, deals them to processes, and reports; check_case.c judges one. */
+/* hilo check: check.c finds cases, distributes them to processes, and reports; check_case.c judges one. */
 #ifndef HILO_CLI_CHECK_H
 #define HILO_CLI_CHECK_H
 
 #include "cli/cli.h"
+
+#include <stdatomic.h>
 
 struct check_options {
     struct cli_compile compile;
@@ -11,6 +13,13 @@ struct check_options {
     int64_t jobs;    /* cases at once; 0 = one for each core */
     bool verbose;
     bool reload;     /* run what was written as a .hilo file and read again */
+    bool arguments;  /* constants of the entries become arguments, see check_arguments.c */
+};
+
+/* How the ops of compiled programs are computed, over all cases; shared by the worker processes. */
+enum check_how { CHECK_KERNEL, CHECK_ROUTINE, CHECK_EVALUATED, CHECK_WHOLE, CHECK_HOW_COUNT };
+struct check_counts {
+    atomic_size_t ops[CHECK_HOW_COUNT]; /* CHECK_WHOLE: programs that are evaluated as a whole */
 };
 
 /* A part of a file between `// -----` lines. */
@@ -23,6 +32,11 @@ struct check_case {
 
 /* True when the case passes. Else `why` begins with a place and is one line, or with `verbose` all diagnostics. The
    client's diagnostics are left empty. */
-bool check_case(hilo_client *client, const struct check_case *c, const struct check_options *o, char *why, size_t size);
+bool check_case(hilo_client *client, const struct check_case *c, const struct check_options *o,
+                struct check_counts *counts, char *why, size_t size);
+
+/* Replaces the constants of a function of the module, without parameters so far, by parameters; *inputs[n] are their values,
+   which the caller releases and frees, also after an error. The module must be nobody else's. */
+hilo_status check_arguments(hilo_client *client, hilo_module *module, size_t function, hilo_buffer ***inputs, size_t *n);
 
 #endif

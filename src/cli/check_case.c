@@ -16,6 +16,7 @@ struct checker {
     hilo_client *client;
     const struct check_case *c;
     const struct check_options *o;
+    struct check_counts *counts;
     char *why;
     size_t size;
 };
@@ -180,22 +181,63 @@ static hilo_status reload(const struct checker *k, hilo_executable **exe) {
     return status;
 }
 
-static bool run_entry(const struct checker *k, hilo_module *module, const char *entry) {
+/* Adds the ops of a plan to the counts; a note lists those of a step as "add ×2, negate". Assertions are not counted. */
+static void count_ops(struct check_counts *counts, const struct plan *p) {
+    static const enum check_how how[] = {[PLAN_KERNEL] = CHECK_KERNEL, [PLAN_ROUTINE] = CHECK_ROUTINE,
+                                         [PLAN_REFERENCE] = CHECK_EVALUATED};
+    if (p->whole)
+        atomic_fetch_add(&counts->ops[CHECK_WHOLE], 1);
+    for (uint32_t i = 0; i < p->nsteps && !p->whole; i++) {
+        const struct plan_step *s = &p->steps[i];
+        bool computes = s->kind == PLAN_KERNEL || s->kind == PLAN_ROUTINE || s->kind == PLAN_REFERENCE;
+        const char *ops = s->note ? s->note->ops : "";
+        for (const char *end; computes && *ops; ops = *end ? end + 2 : end) {
+            end = ops + strcspn(ops, ",");
+            const char *times = memmem(ops, (size_t)(end - ops), "×", strlen("×"));
+            if (strncmp(ops, "expect_", 7) != 0 && strncmp(ops, "custom_call", 11) != 0)
+                atomic_fetch_add(&counts->ops[how[s->kind]], times ? strtoul(times + strlen("×"), NULL, 10) : 1);
+        }
+    }
+}
+
+/* The function as it is to be run: of `module`, or of a copy that takes its constants as inputs. */
+static hilo_status prepare_entry(const struct checker *k, size_t function, hilo_module **module, hilo_buffer ***inputs,
+                                 size_t *n) {
+    if (!k->o->arguments) {
+        rt_module_retain(*module);
+        return HILO_OK;
+    }
+    hilo_status status = read_case(k, true, module);
+    return status == HILO_OK ? check_arguments(k->client, *module, function, inputs, n) : status;
+}
+
+static bool run_function(const struct checker *k, hilo_module *module, size_t function) {
     hilo_compile_options o;
-    cli_compile_options(&k->o->compile, entry, &o);
-    hilo_executable *exe;
-    if (hilo_compile(k->client, module, &o, &exe) != HILO_OK)
-        return refute_by_error(k, "");
-    if (k->o->reload && reload(k, &exe) != HILO_OK)
-        return refute_by_error(k, "as a .hilo file: ");
-    size_t n = hilo_executable_output_count(exe);
-    hilo_buffer **outputs = cli_alloc(n, sizeof *outputs);
-    hilo_status status = hilo_execute(exe, NULL, NULL, 0, outputs, n);
+    hilo_executable *exe = NULL;
+    hilo_buffer **inputs = NULL, **outputs = NULL;
+    size_t ninputs = 0, n = 0;
+    cli_compile_options(&k->o->compile, hilo_module_function_name(module, function), &o);
+    bool passed = prepare_entry(k, function, &module, &inputs, &ninputs) == HILO_OK &&
+                  hilo_compile(k->client, module, &o, &exe) == HILO_OK;
+    if (!passed)
+        refute_by_error(k, "");
+    else if (k->o->reload && reload(k, &exe) != HILO_OK)
+        passed = refute_by_error(k, "as a .hilo file: ");
+    if (passed) {
+        count_ops(k->counts, &exe->plan);
+        n = hilo_executable_output_count(exe);
+        outputs = cli_alloc(n, sizeof *outputs);
+        passed = hilo_execute(exe, NULL, inputs, ninputs, outputs, n) == HILO_OK || refute_by_error(k, "");
+    }
     for (size_t i = 0; i < n; i++)
         hilo_buffer_release(outputs[i]);
+    for (size_t i = 0; i < ninputs; i++)
+        hilo_buffer_release(inputs[i]);
     free(outputs);
+    free(inputs);
     hilo_executable_release(exe);
-    return status == HILO_OK || refute_by_error(k, "");
+    hilo_module_release(module);
+    return passed;
 }
 
 static bool has_body(const hilo_module *module, size_t i) {
@@ -203,19 +245,19 @@ static bool has_body(const hilo_module *module, size_t i) {
 }
 
 static bool run_entries(const struct checker *k, hilo_module *module, const struct survey *s) {
-    size_t n = hilo_module_function_count(module);
-    bool passed = true, parameters = false, has_main = false;
+    size_t n = hilo_module_function_count(module), main = n;
+    bool passed = true, parameters = false;
     for (size_t i = 0; i < n; i++) {
-        has_main |= strcmp(hilo_module_function_name(module, i), "main") == 0;
+        main = strcmp(hilo_module_function_name(module, i), "main") == 0 ? i : main;
         parameters |= hilo_module_function_input_count(module, i) > 0;
     }
-    if (parameters && !has_main && !s->asserts)
+    if (parameters && main == n && !s->asserts)
         return true;
-    if (has_main)
-        return run_entry(k, module, "main");
+    if (main < n)
+        return run_function(k, module, main);
     for (size_t i = 0; i < n && passed; i++)
         if (has_body(module, i) && hilo_module_function_input_count(module, i) == 0 && !s->referred[i])
-            passed = run_entry(k, module, hilo_module_function_name(module, i));
+            passed = run_function(k, module, i);
     return passed;
 }
 
@@ -278,9 +320,9 @@ static bool check_accepted(const struct checker *k) {
     return passed;
 }
 
-bool check_case(hilo_client *client, const struct check_case *c, const struct check_options *o, char *why,
-                size_t size) {
-    struct checker k = {client, c, o, why, size};
+bool check_case(hilo_client *client, const struct check_case *c, const struct check_options *o, struct check_counts *counts,
+                char *why, size_t size) {
+    struct checker k = {client, c, o, counts, why, size};
     struct expect *expected;
     size_t n = expect_parse(c->text, c->line, &expected);
     bool passed = n ? check_refused(&k, expected, n) : check_accepted(&k);

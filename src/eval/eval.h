@@ -209,7 +209,11 @@ struct check_rule {
     enum { CHECK_EXACT, CHECK_ALMOST, CHECK_ULP } how;
     double tolerance;           /* ALMOST: absolute, as check.expect_almost_eq */
     uint64_t min_ulp, max_ulp;  /* ULP */
+    /* ULP: for each element the sum of the magnitudes that it was added up from, or NULL. A sum in another order may differ by
+       CHECK_SUM_EPSILONS roundings of that sum. Real, of the shape of what is compared. */
+    const struct value *terms;
 };
+enum { CHECK_SUM_EPSILONS = 4 };
 /* True when every element agrees. Else false, and `why` (may be NULL) says which element, both values and how many
    differ. */
 bool check_values(const struct value *got, const struct value *want, const struct check_rule *rule, struct strbuf *why);

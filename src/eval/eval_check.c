@@ -62,15 +62,21 @@ static uint64_t element_distance(const struct parts *p, const char *a, const cha
     return most;
 }
 
-static bool element_agrees(const struct parts *p, const struct check_rule *rule, const char *a, const char *b) {
+static bool element_agrees(const struct parts *p, const struct check_rule *rule, const char *a, const char *b, size_t i) {
+    struct check_rule floor = {.how = CHECK_ALMOST};
     if (!p->is_float)
         return memcmp(a, b, p->bytes) == 0;
     if (rule->how == CHECK_ULP) {
         uint64_t d = element_distance(p, a, b);
-        return d >= rule->min_ulp && d <= rule->max_ulp;
+        if ((d >= rule->min_ulp && d <= rule->max_ulp) || !rule->terms)
+            return d >= rule->min_ulp && d <= rule->max_ulp;
+        struct parts t = parts_of(rule->terms->dtype);
+        double sum = fp_decode(t.kind, fp_load(t.kind, (const char *)rule->terms->data + i * t.bytes));
+        floor.tolerance = CHECK_SUM_EPSILONS * ldexp(sum, -fp_get(p->kind)->man_bits);
+        rule = &floor;
     }
-    for (size_t i = 0; i < p->n; i++) {
-        uint64_t x = fp_load(p->kind, a + i * p->bytes), y = fp_load(p->kind, b + i * p->bytes);
+    for (size_t k = 0; k < p->n; k++) {
+        uint64_t x = fp_load(p->kind, a + k * p->bytes), y = fp_load(p->kind, b + k * p->bytes);
         if (rule->how == CHECK_ALMOST ? !almost_equal(p->kind, x, y, rule->tolerance)
                                       : fp_decode(p->kind, x) != fp_decode(p->kind, y))
             return false;
@@ -155,7 +161,7 @@ bool check_values(const struct value *got, const struct value *want, const struc
     const char *a = got->data, *b = want->data;
     size_t size = p.bytes * p.n, first = 0, differ = 0;
     for (size_t i = 0; i < got->count; i++)
-        if (!element_agrees(&p, rule, a + i * size, b + i * size) && differ++ == 0)
+        if (!element_agrees(&p, rule, a + i * size, b + i * size, i) && differ++ == 0)
             first = i;
     if (differ && why)
         explain(got, want, rule, first, differ, why);
@@ -229,7 +235,8 @@ hilo_status eval_check_serialized(struct eval *cx, ir_op op, struct value *const
     return status;
 }
 
-/* The targets by which programs without the check dialect test themselves, with the bounds that they are read with. */
+/* The targets by which programs without the check dialect test themselves, with the bounds that they are read with. A third
+   operand is check_rule.terms. */
 static const struct {
     const char *target;
     struct check_rule rule;
@@ -243,12 +250,17 @@ static const struct {
 bool eval_check_call(struct eval *cx, ir_op op, struct str target, struct value *const *in, struct value **out,
                      hilo_status *status) {
     const struct ir_op_data *o = ir_op_get(cx->m, op);
-    if (o->noperands != 2 || o->nresults > 1)
+    if (o->noperands < 2 || o->noperands > 3 || o->nresults > 1)
         return false;
     for (size_t i = 0; i < sizeof check_calls / sizeof *check_calls; i++) {
         if (!str_is(target, check_calls[i].target))
             continue;
-        *status = check_pair(cx, op, in[0], in[1], &check_calls[i].rule);
+        struct check_rule rule = check_calls[i].rule;
+        rule.terms = o->noperands == 3 ? in[2] : NULL;
+        *status = rule.terms && rule.terms->count != in[0]->count
+                      ? EVAL_FAIL(cx, op, HILO_INVALID_ARGUMENT, "has %zu sums of magnitudes for %zu elements",
+                                  rule.terms->count, in[0]->count)
+                      : check_pair(cx, op, in[0], in[1], &rule);
         if (*status == HILO_OK && o->nresults == 1) /* tensor<i1>: true */
             *status = eval_out(cx, op, 0, NULL, 0, out);
         if (*status == HILO_OK && o->nresults == 1)

@@ -15,7 +15,7 @@ static void convolve(const struct convolution *v, const char *type, const char *
         .kind = IR_CONVOLUTION,
         .fill = {FILL_PLAIN, FILL_PLAIN},
         .seed = 51,
-        .rule = {CHECK_ALMOST, close, 0, 0},
+        .rule = {.how = CHECK_ALMOST, .tolerance = close},
         .text = program("func.func @main(%%x: tensor<%s%s>, %%w: tensor<%s%s>) -> tensor<%s%s> {\n"
                         "  %%r = stablehlo.convolution(%%x, %%w) dim_numbers = %s, window = {%s}\n"
                         "    {batch_group_count = %d : i64, feature_group_count = %d : i64}\n"
@@ -58,7 +58,7 @@ static void dot(const char *type, const char *numbers, const char *a, const char
         .kind = IR_DOT_GENERAL,
         .fill = {FILL_PLAIN, FILL_PLAIN},
         .seed = 52,
-        .rule = {CHECK_ALMOST, close, 0, 0},
+        .rule = {.how = CHECK_ALMOST, .tolerance = close},
         .text = program("func.func @main(%%a: tensor<%s%s>, %%b: tensor<%s%s>) -> tensor<%s%s> {\n"
                         "  %%r = stablehlo.dot_general %%a, %%b, %s : (tensor<%s%s>, tensor<%s%s>) -> tensor<%s%s>\n"
                         "  return %%r : tensor<%s%s>\n}\n",

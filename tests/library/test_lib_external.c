@@ -93,7 +93,7 @@ static void dot(enum lib_external by, const struct dot_type *t, const char *numb
         .c = {.kind = IR_DOT_GENERAL,
               .fill = {FILL_PLAIN, FILL_PLAIN},
               .seed = 71,
-              .rule = {whole ? CHECK_EXACT : CHECK_ALMOST, t->close, 0, 0},
+              .rule = {.how = whole ? CHECK_EXACT : CHECK_ALMOST, .tolerance = t->close},
               .text = program("func.func @main(%%a: tensor<%s%s>, %%b: tensor<%s%s>) -> tensor<%s%s> {\n"
                               "  %%r = stablehlo.dot_general %%a, %%b, %s : (tensor<%s%s>, tensor<%s%s>) -> tensor<%s%s>\n"
                               "  return %%r : tensor<%s%s>\n}\n",
@@ -181,7 +181,7 @@ static void test_convolution(void **state) {
                 .c = {.kind = IR_CONVOLUTION,
                       .fill = {FILL_PLAIN, FILL_PLAIN},
                       .seed = 72,
-                      .rule = {CHECK_ALMOST, strcmp(out, "f32") == 0 ? 1e-3 : 0.6, 0, 0},
+                      .rule = {.how = CHECK_ALMOST, .tolerance = strcmp(out, "f32") == 0 ? 1e-3 : 0.6},
                       .text = program("func.func @main(%%x: tensor<%s%s>, %%w: tensor<%s%s>) -> tensor<%s%s> {\n"
                                       "  %%r = stablehlo.convolution(%%x, %%w) dim_numbers = %s, window = {%s}\n"
                                       "    {batch_group_count = 1 : i64, feature_group_count = %d : i64}\n"
@@ -201,7 +201,7 @@ static void pooling(const char *op, const char *first, const char *x, const char
         .c = {.kind = IR_REDUCE_WINDOW,
               .fill = {fill},
               .seed = 73,
-              .rule = {CHECK_ALMOST, 1e-5, 0, 0},
+              .rule = {.how = CHECK_ALMOST, .tolerance = 1e-5},
               .text = program("func.func @main(%%x: tensor<%sf32>) -> tensor<%sf32> {\n"
                               "  %%i = stablehlo.constant dense<%s> : tensor<f32>\n"
                               "  %%r = \"stablehlo.reduce_window\"(%%x, %%i) ({\n"
@@ -286,7 +286,7 @@ static void factor(const struct dot_type *t, const char *shape, bool lower, void
         .c = {.kind = IR_CHOLESKY,
               .fill = {FILL_PLAIN},
               .seed = 74,
-              .rule = {CHECK_ALMOST, t->close, 0, 0},
+              .rule = {.how = CHECK_ALMOST, .tolerance = t->close},
               .prepare = prepare,
               .text = program("func.func @main(%%a: tensor<%s%s>) -> tensor<%s%s> {\n"
                               "  %%r = stablehlo.cholesky %%a, lower = %s : tensor<%s%s>\n  return %%r : tensor<%s%s>\n}\n",
@@ -335,7 +335,7 @@ static void test_solve(void **state) {
                     .c = {.kind = IR_TRIANGULAR_SOLVE,
                           .fill = {FILL_POSITIVE, FILL_PLAIN},
                           .seed = 75,
-                          .rule = {CHECK_ALMOST, linalg_types[i].close, 0, 0},
+                          .rule = {.how = CHECK_ALMOST, .tolerance = linalg_types[i].close},
                           .prepare = unit ? make_small : make_dominant,
                           .text =
                               program("func.func @main(%%a: tensor<%s%s>, %%b: tensor<%s%s>) -> tensor<%s%s> {\n"
@@ -356,7 +356,7 @@ static void fft(const char *type, const char *length, const char *in, const char
         .c = {.kind = IR_FFT,
               .fill = {FILL_PLAIN},
               .seed = 76,
-              .rule = {CHECK_ALMOST, close, 0, 0},
+              .rule = {.how = CHECK_ALMOST, .tolerance = close},
               .text = program("func.func @main(%%x: tensor<%s%s>) -> tensor<%s%s> {\n"
                               "  %%r = stablehlo.fft %%x, type = %s, length = [%s] : (tensor<%s%s>) -> tensor<%s%s>\n"
                               "  return %%r : tensor<%s%s>\n}\n",

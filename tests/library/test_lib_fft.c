@@ -21,7 +21,7 @@ static void fft(const char *type, const char *real, const char *batch, const int
         .kind = IR_FFT,
         .fill = {FILL_PLAIN},
         .seed = 41,
-        .rule = {CHECK_ALMOST, (wide ? 1e-13 : 2e-5) * (4 + size), 0, 0},
+        .rule = {.how = CHECK_ALMOST, .tolerance = (wide ? 1e-13 : 2e-5) * (4 + size)},
         .text = program("func.func @main(%%a: %s) -> %s {\n"
                         "  %%r = stablehlo.fft %%a, type = %s, length = [%s] : (%s) -> %s\n  return %%r : %s\n}\n",
                         a, b, type, length, a, b, b)});

@@ -1,7 +1,7 @@
 /* scatter and gather against the evaluator. */
 #include "library_test.h"
 
-static const struct check_rule same_numbers = {CHECK_ULP, 0, 0, 0};
+static const struct check_rule same_numbers = {.how = CHECK_ULP};
 
 struct indexing {
     const char *base, *indices, *packed; /* shapes, as "4x5x" */

@@ -3,7 +3,7 @@
 
 static struct check_rule close_to(const char *type) {
     bool wide = strcmp(type, "f64") == 0 || strcmp(type, "complex<f64>") == 0;
-    return (struct check_rule){CHECK_ALMOST, wide ? 1e-10 : 2e-3, 0, 0};
+    return (struct check_rule){.how = CHECK_ALMOST, .tolerance = wide ? 1e-10 : 2e-3};
 }
 
 /* A number of a tensor of floats or complex numbers, and its change. */

@@ -1,7 +1,7 @@
 /* reduce_window, its running forms, and select_and_scatter against the evaluator. */
 #include "library_test.h"
 
-static const struct check_rule same_numbers = {CHECK_ULP, 0, 0, 0};
+static const struct check_rule same_numbers = {.how = CHECK_ULP};
 
 struct pooling {
     const char *type, *op;
@@ -120,7 +120,7 @@ static void test_cumulate(void **state) {
             for (int backwards = 0; backwards < 2; backwards++) {
                 bool rounds = forms[f].rounds && shapes[s][1] > 10000;
                 bool product = strcmp(forms[f].op, "multiply") == 0;
-                const struct check_rule close = {CHECK_ALMOST, strcmp(forms[f].type, "f64") ? 0.1 : 1e-9, 0, 0};
+                const struct check_rule close = {.how = CHECK_ALMOST, .tolerance = strcmp(forms[f].type, "f64") ? 0.1 : 1e-9};
                 cumulate(forms[f].type, forms[f].op, forms[f].init, shapes[s][0], shapes[s][1], shapes[s][2], backwards,
                          rounds    ? FILL_PLAIN
                          : product ? FILL_SMALL
