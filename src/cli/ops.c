@@ -6,7 +6,7 @@ struct ops_options {
 };
 
 static const char *const evaluators[IR_OP_COUNT] = {
-#define OP(id, name, form, operands, results, regions, traits, cost, rule, eval, lower) [IR_##id] = #eval,
+#define OP(id, name, form, operands, results, regions, traits, cost, rule, eval, ...) [IR_##id] = #eval,
 #include "ir/ops.def"
 };
 
@@ -20,7 +20,9 @@ static const struct {
     {IR_T_CONTRACTION, "contraction"}, {IR_T_CONTROL, "control"},     {IR_T_COLLECTIVE, "collective"},
     {IR_T_EFFECT, "effect"},       {IR_T_TERMINATOR, "terminator"},   {IR_T_SYMBOL, "symbol"},
     {IR_T_ISOLATED, "isolated"},   {IR_T_CONSTANT, "constant"},       {IR_T_RANDOM, "random"},
-    {IR_T_BROADCASTING, "broadcasting"},
+    {IR_T_BROADCASTING, "broadcasting"}, {IR_T_MAY_FAIL, "may fail"}, {IR_T_SELECTION, "selection"},
+    {IR_T_VIEW, "view"},           {IR_T_ALIAS, "alias"},             {IR_T_SLOTS, "slots"},
+    {IR_T_PREDICATE, "predicate"}, {IR_T_ASYNC, "async"},             {IR_T_RUN_STATE, "run state"},
 };
 
 static void list_traits(unsigned set, char *out, size_t size) {

@@ -10,8 +10,7 @@ static double bytes(const struct ir_module *m, ir_val v) {
 }
 
 static bool moves_nothing(enum ir_op_kind kind) {
-    return kind == IR_CONSTANT || kind == IR_FUNC || kind == IR_CALL || kind == IR_WHILE || kind == IR_CASE || kind == IR_IF ||
-           ir_op_info(kind)->traits & IR_T_TERMINATOR;
+    return ir_op_has(kind, IR_T_CONSTANT | IR_T_SYMBOL | IR_T_CONTROL | IR_T_TERMINATOR);
 }
 
 static void count_block(const struct ir_module *m, ir_block block, struct rt_about *out);
@@ -24,7 +23,7 @@ static void count_op(const struct ir_module *m, ir_op op, struct rt_about *out) 
         out->bytes += bytes(m, ir_operand(m, op, i));
     for (uint32_t i = 0; i < o->nresults && !moves_nothing(kind); i++)
         out->bytes += bytes(m, ir_result(m, op, i));
-    if (kind != IR_FUNC && kind != IR_WHILE && kind != IR_CASE && kind != IR_IF)
+    if (!ir_op_has(kind, IR_T_SYMBOL | IR_T_CONTROL))
         return; /* regions of the others are about elements */
     for (uint32_t i = 0; i < o->nregions; i++)
         for (ir_block b = ir_region_get(m, (ir_region){o->region0.i + i})->first; !IR_NONE(b); b = ir_block_get(m, b)->next)

@@ -28,7 +28,7 @@ static bool has_data(const struct ir_module *m, ir_op op) {
 }
 
 static bool is_flow(enum ir_op_kind kind) {
-    return kind == IR_WHILE || kind == IR_IF || kind == IR_CASE;
+    return fuse_class(kind) == FUSE_FLOW;
 }
 
 static enum build_can can_block(const struct ir_module *m, ir_block b) {
@@ -38,9 +38,8 @@ static enum build_can can_block(const struct ir_module *m, ir_block b) {
         can = worse(can, can_value(m, x->args[i]));
     for (ir_op op = x->first; !IR_NONE(op) && can != BUILD_NOTHING; op = ir_op_get(m, op)->next) {
         const struct ir_op_data *o = ir_op_get(m, op);
-        if (o->kind == IR_RNG || o->kind == IR_PROBE || o->kind == IR_CHECK_SERIALIZED_EQ || o->kind == IR_RUN_PARALLEL ||
-            !has_data(m, op))
-            return BUILD_NOTHING; /* what they do depends on what was evaluated before in the same run */
+        if (ir_op_has((enum ir_op_kind)o->kind, IR_T_RUN_STATE) || !has_data(m, op))
+            return BUILD_NOTHING;
         for (uint32_t i = 0; i < o->nresults; i++)
             can = worse(can, can_value(m, ir_result(m, op, i)));
         for (uint32_t i = 0; i < o->nregions && is_flow((enum ir_op_kind)o->kind); i++)

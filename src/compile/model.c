@@ -146,34 +146,11 @@ hilo_status model_store(const hilo_client *client, const struct model *m, struct
 struct model_work model_work(const struct ir_module *m, ir_op op) {
     const struct ir_op_data *x = ir_op_get(m, op);
     struct model_work w = {.flops = opt_flops(m, op)};
-    size_t bytes, n;
+    size_t bytes;
     for (uint32_t i = 0; i < x->noperands; i++)
         w.bytes += ir_type_bytes(ir_val_type(m, x->operands[i]), &bytes) ? (double)bytes : 0;
     for (uint32_t i = 0; i < x->nresults; i++)
         w.bytes += ir_type_bytes(ir_val_type(m, ir_result(m, op, i)), &bytes) ? (double)bytes : 0;
-    double results = (double)ir_val_count(m, ir_result(m, op, 0)), length = 1;
-    const struct ir_type_data *a = ir_val_type(m, ir_operand(m, op, 0));
-    const int64_t *v = NULL;
-    switch (x->kind) {
-    case IR_REDUCE_WINDOW:
-        v = ir_prop_i64s(m, op, IR_REDUCE_WINDOW_window_dimensions, &n);
-        for (size_t i = 0; v && i < n; i++)
-            length *= (double)v[i];
-        w.flops = results * length;
-        break;
-    case IR_CHOLESKY:
-    case IR_TRIANGULAR_SOLVE:
-        w.flops = results * (double)a->dims[a->rank - 1];
-        break;
-    case IR_FFT:
-        v = ir_prop_i64s(m, op, IR_FFT_fft_length, &n);
-        for (size_t i = 0; v && i < n; i++)
-            length *= (double)v[i];
-        w.flops = results * log2(length + 1);
-        break;
-    default:
-        break;
-    }
     return w;
 }
 

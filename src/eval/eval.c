@@ -5,7 +5,7 @@
 #include <inttypes.h>
 
 static eval_fn *const handlers[IR_OP_COUNT] = {
-#define OP(id, name, form, operands, results, regions, traits, cost, rule, eval, lower) [IR_##id] = eval_##eval,
+#define OP(id, name, form, operands, results, regions, traits, cost, rule, eval, ...) [IR_##id] = eval_##eval,
 #include "ir/ops.def"
 };
 

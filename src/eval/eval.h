@@ -139,7 +139,7 @@ hilo_status eval_plan_run_as(const struct eval_plan *p, ir_op func, struct value
 /* Every evaluator function has this form: operands borrowed, results owned by the caller. `out` comes filled with NULL; what is
    in it after an error is dropped by the caller. */
 typedef hilo_status eval_fn(struct eval *cx, ir_op op, struct value *const *in, struct value **out);
-#define OP(id, name, form, operands, results, regions, traits, cost, rule, eval, lower) eval_fn eval_##eval;
+#define OP(id, name, form, operands, results, regions, traits, cost, rule, eval, ...) eval_fn eval_##eval;
 #include "ir/ops.def"
 
 /* An error at the op. */

@@ -92,15 +92,7 @@ const struct elt_row *elt_find(const struct elt_row *table, enum ir_op_kind op) 
 
 /* The op that a broadcasting op applies; any other op itself. */
 static enum ir_op_kind base_kind(enum ir_op_kind op) {
-    switch (op) {
-#define BASE(name) case IR_BROADCAST_##name: return IR_##name;
-        BASE(ADD) BASE(AND) BASE(ATAN2) BASE(COMPARE) BASE(COMPLEX) BASE(DIVIDE) BASE(MAXIMUM)
-        BASE(MINIMUM) BASE(MULTIPLY) BASE(NEXT_AFTER) BASE(OR) BASE(POLYGAMMA) BASE(POWER)
-        BASE(REMAINDER) BASE(SHIFT_LEFT) BASE(SHIFT_RIGHT_ARITHMETIC) BASE(SHIFT_RIGHT_LOGICAL)
-        BASE(SUBTRACT) BASE(XOR) BASE(ZETA) BASE(SELECT)
-#undef BASE
-    default: return op;
-    }
+    return ir_op_info(op)->base ? ir_op_info(op)->base : op;
 }
 
 static bool parameters(const struct ir_module *m, ir_op op, struct elt_kernel *k) {

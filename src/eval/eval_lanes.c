@@ -131,8 +131,7 @@ static hilo_status operand_slot(struct builder *b, ir_val v, uint32_t *slot) {
 
 /* Ops that leave a scalar as it is. */
 static bool forwards(enum ir_op_kind op) {
-    return op == IR_RESHAPE || op == IR_BROADCAST_IN_DIM || op == IR_TRANSPOSE ||
-           op == IR_TENSOR_CAST || op == IR_OPTIMIZATION_BARRIER;
+    return ir_op_has(op, IR_T_ALIAS) || op == IR_BROADCAST_IN_DIM || op == IR_TRANSPOSE;
 }
 
 static hilo_status add_constant(struct builder *b, ir_op op) {

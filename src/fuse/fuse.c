@@ -8,14 +8,16 @@
 #define ALU(x)      FUSE_ELEMENT
 #define FUN(x)      FUSE_ELEMENT
 #define ELT(x)      FUSE_ELEMENT
+#define ELT_IF(x)   FUSE_ELEMENT
 #define MOVE(x)     FUSE_MOVE
+#define AS(x)       FUSE_NONE
 #define NONE        FUSE_NONE
 #define REDUCTION   FUSE_REDUCTION
 #define CONTRACTION FUSE_CONTRACTION
 #define UPDATE      FUSE_UPDATE
 #define FLOW        FUSE_FLOW
 static const uint8_t classes[] = {
-#define OP(id, name, form, operands, results, regions, traits, cost, rule, eval, lower) [IR_##id] = lower,
+#define OP(id, name, form, operands, results, regions, traits, cost, rule, eval, lower, dims) [IR_##id] = lower,
 #include "ir/ops.def"
 };
 
@@ -108,22 +110,14 @@ static int64_t count_of(const struct ir_module *m, ir_val v) {
 }
 
 bool fuse_is_alias(const struct ir_module *m, ir_op op) {
-    switch (ir_kind(m, op)) {
-    case IR_RESHAPE:
-    case IR_OPTIMIZATION_BARRIER:
-    case IR_TENSOR_CAST:
-        return true;
-    case IR_BROADCAST_IN_DIM: {
-        size_t n;
-        const int64_t *d = ir_prop_i64s(m, op, IR_BROADCAST_IN_DIM_broadcast_dimensions, &n);
-        for (size_t i = 1; i < n; i++)
-            if (d[i] < d[i - 1])
-                return false;
-        return count_of(m, ir_operand(m, op, 0)) == count_of(m, ir_result(m, op, 0));
-    }
-    default:
-        return false;
-    }
+    if (ir_kind(m, op) != IR_BROADCAST_IN_DIM)
+        return ir_op_has(ir_kind(m, op), IR_T_ALIAS);
+    size_t n;
+    const int64_t *d = ir_prop_i64s(m, op, IR_BROADCAST_IN_DIM_broadcast_dimensions, &n);
+    for (size_t i = 1; i < n; i++)
+        if (d[i] < d[i - 1])
+            return false;
+    return count_of(m, ir_operand(m, op, 0)) == count_of(m, ir_result(m, op, 0));
 }
 
 static int cost_of(const struct ir_module *m, ir_op op) {

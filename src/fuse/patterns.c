@@ -32,18 +32,12 @@ static ir_op def_of(const struct search *s, ir_val v) {
 
 /* What the value is but for its type and the order of its elements. */
 static ir_val source(const struct search *s, ir_val v) {
-    for (ir_op op = def_of(s, v); !IR_NONE(op); op = def_of(s, v))
-        switch (ir_kind(s->m, op)) {
-        case IR_CONVERT:
-        case IR_BROADCAST_IN_DIM:
-        case IR_RESHAPE:
-        case IR_TRANSPOSE:
-        case IR_OPTIMIZATION_BARRIER:
-            v = ir_operand(s->m, op, ir_val_get(s->m, v)->index);
-            break;
-        default:
+    for (ir_op op = def_of(s, v); !IR_NONE(op); op = def_of(s, v)) {
+        enum ir_op_kind kind = ir_kind(s->m, op);
+        if (!ir_op_has(kind, IR_T_ALIAS) && kind != IR_CONVERT && kind != IR_BROADCAST_IN_DIM && kind != IR_TRANSPOSE)
             return v;
-        }
+        v = ir_operand(s->m, op, ir_val_get(s->m, v)->index);
+    }
     return v;
 }
 

@@ -106,11 +106,7 @@ size_t ir_val_count(const struct ir_module *m, ir_val v) {
 }
 
 ir_attr ir_constant_value(const struct ir_module *m, ir_op op) {
-    switch (ir_kind(m, op)) {
-    case IR_CHLO_CONSTANT: return ir_prop(m, op, IR_CHLO_CONSTANT_value);
-    case IR_ARITH_CONSTANT: return ir_prop(m, op, IR_ARITH_CONSTANT_value);
-    default: return ir_prop(m, op, IR_CONSTANT_value);
-    }
+    return ir_prop(m, op, (enum ir_slot)ir_op_info(ir_kind(m, op))->first_slot);
 }
 
 struct str ir_op_name(const struct ir_module *m, ir_op op) {
@@ -314,12 +310,8 @@ ir_block ir_module_body(const struct ir_module *m) {
 
 /* The symbol name of an op that defines one; none otherwise. */
 static ir_attr symbol_name(const struct ir_module *m, ir_op op) {
-    switch (ir_kind(m, op)) {
-    case IR_FUNC: return ir_prop(m, op, IR_FUNC_sym_name);
-    case IR_SDY_MESH: return ir_prop(m, op, IR_SDY_MESH_sym_name);
-    case IR_MODULE: return ir_prop(m, op, IR_MODULE_sym_name);
-    default: return (ir_attr){0};
-    }
+    const struct ir_op_info *info = ir_op_info(ir_kind(m, op));
+    return info->traits & IR_T_SYMBOL ? ir_prop(m, op, (enum ir_slot)info->first_slot) : (ir_attr){0};
 }
 
 ir_op ir_module_symbol(const struct ir_module *m, struct str name) {

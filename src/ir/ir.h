@@ -36,7 +36,7 @@ typedef struct { uint32_t i; } ir_region;
 
 enum ir_op_kind {
     IR_OP_NONE,
-#define OP(id, name, form, operands, results, regions, traits, cost, rule, eval, lower) IR_##id,
+#define OP(id, ...) IR_##id,
 #include "ir/ops.def"
     IR_OP_COUNT
 };
@@ -165,11 +165,20 @@ enum ir_trait {
     IR_T_COLLECTIVE = 1 << 11,  /* talks to other processes */
     IR_T_EFFECT = 1 << 12,
     IR_T_TERMINATOR = 1 << 13,
-    IR_T_SYMBOL = 1 << 14,      /* defines a symbol in the enclosing module */
+    IR_T_SYMBOL = 1 << 14,      /* defines a symbol in the enclosing module, named by its first attribute */
     IR_T_ISOLATED = 1 << 15,    /* its regions see no values from outside */
-    IR_T_CONSTANT = 1 << 16,
+    IR_T_CONSTANT = 1 << 16,    /* its value is its first attribute */
     IR_T_RANDOM = 1 << 17,      /* two equal ops may give different results */
-    IR_T_BROADCASTING = 1 << 18 /* operands broadcast to one shape, as numpy */
+    IR_T_BROADCASTING = 1 << 18, /* operands broadcast to one shape, as numpy */
+    IR_T_MAY_FAIL = 1 << 19,    /* its operands give sizes, which a run checks; the verifier does where they are constant */
+    IR_T_SELECTION = 1 << 20,   /* every element of the result is one of the first operand */
+    IR_T_VIEW = 1 << 21,        /* … at an affine index, so that computing it at its uses is free */
+    IR_T_ALIAS = 1 << 22,       /* result i has the elements of operand i in the same order */
+    /* Result i belongs with certain operands, region arguments and returned values, and can be removed with them (dce.c). */
+    IR_T_SLOTS = 1 << 23,
+    IR_T_PREDICATE = 1 << 24,   /* its first region returns a predicate, not results */
+    IR_T_ASYNC = 1 << 25,       /* may be the body of async_start */
+    IR_T_RUN_STATE = 1 << 26    /* its effect depends on what the evaluator did before in the same run */
 };
 
 struct ir_op_info {
@@ -179,7 +188,8 @@ struct ir_op_info {
     const char *results;
     int nregions;          /* -1 = any */
     unsigned traits;
-    int cost;
+    int cost;              /* see ops.def; -1 for BY(f) too */
+    enum ir_op_kind base;  /* what a broadcasting op applies to each element; IR_OP_NONE for others */
     uint32_t first_slot, nslots; /* range of enum ir_slot */
 };
 const struct ir_op_info *ir_op_info(enum ir_op_kind k);

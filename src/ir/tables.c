@@ -119,12 +119,24 @@ static const struct ir_slot_info slots[IR_SLOT_COUNT] = {
 #include "ir/attrs.def"
 };
 
+#define BY(f) -1
+#define AS(x) IR_##x
+#define ALU(x) IR_OP_NONE
+#define FUN(x) IR_OP_NONE
+#define ELT(x) IR_OP_NONE
+#define ELT_IF(x) IR_OP_NONE
+#define MOVE(x) IR_OP_NONE
+#define REDUCTION IR_OP_NONE
+#define CONTRACTION IR_OP_NONE
+#define UPDATE IR_OP_NONE
+#define FLOW IR_OP_NONE
+#define NONE IR_OP_NONE
 static const struct ir_op_info ops[IR_OP_COUNT] = {
     [IR_OP_NONE].name = "none",
-#define OP(id, name_, form_, operands_, results_, regions_, traits_, cost_, rule, eval, lower)                      \
+#define OP(id, name_, form_, operands_, results_, regions_, traits_, cost_, rule, eval, lower, dims)                \
     [IR_##id].name = name_, [IR_##id].form = form_, [IR_##id].operands = operands_,                          \
     [IR_##id].results = results_, [IR_##id].nregions = regions_, [IR_##id].traits = traits_,                 \
-    [IR_##id].cost = cost_,
+    [IR_##id].cost = cost_, [IR_##id].base = lower,
 #include "ir/ops.def"
 #define ATTRS(op) [IR_##op].first_slot = SLOT_FIRST_##op, [IR_##op].nslots = SLOT_END_##op - SLOT_FIRST_##op,
 #include "ir/attrs.def"

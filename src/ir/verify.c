@@ -408,12 +408,10 @@ static hilo_status check_attrs(struct shape *s) {
 
 /* What the block of such an op ends with; NONE where nothing has to. */
 static enum ir_op_kind terminator_of(enum ir_op_kind kind) {
-    switch (kind) {
-    case IR_MODULE: return IR_OP_NONE;
-    case IR_FUNC: return IR_FUNC_RETURN;
-    case IR_SDY_MANUAL_COMPUTATION: return IR_SDY_RETURN;
-    default: return IR_RETURN;
-    }
+    return kind == IR_MODULE                   ? IR_OP_NONE
+           : kind == IR_FUNC                   ? IR_FUNC_RETURN
+           : kind == IR_SDY_MANUAL_COMPUTATION ? IR_SDY_RETURN
+                                               : IR_RETURN;
 }
 
 static hilo_status check_regions(struct shape *s) {

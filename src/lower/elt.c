@@ -150,7 +150,7 @@ struct elem elem_is_inf(struct lower *l, ir_op op, uint32_t what, const struct i
     return real(kir_cmp(l->k, KIR_EQ, 0, x, infinity(l, x)));
 }
 
-/* Only bf16 of f32, which has the same exponent range: supports_element. */
+/* Only bf16 of f32, which has the same exponent range: supports_reduce_precision. */
 struct elem elem_reduce_precision(struct lower *l, ir_op op, uint32_t what, const struct index *at) {
     (void)what;
     return real(kir_imm(l->k, KIR_ROUND, 0, FP_BF16, lower_operand(l, op, 0, at).re));
@@ -296,23 +296,28 @@ static bool plain_region(const struct ir_module *m, ir_region r) {
     return false;
 }
 
-static bool supports_alu(const struct ir_module *m, ir_op op, enum ir_dtype t) {
+typedef bool supports_fn(const struct ir_module *m, ir_op op);
+
+static enum ir_dtype operand_dtype(const struct ir_module *m, ir_op op) {
+    return ir_val_type(m, ir_operand(m, op, 0))->dtype;
+}
+
+static bool supports_alu(const struct ir_module *m, ir_op op) {
     enum ir_op_kind kind = ir_kind(m, op);
+    enum ir_dtype t = operand_dtype(m, op);
+    bool ring = kind == IR_ADD || kind == IR_SUBTRACT || kind == IR_MULTIPLY || kind == IR_NEGATE;
     if (lower_is_complex(t))
-        return kind == IR_ADD || kind == IR_SUBTRACT || kind == IR_MULTIPLY || kind == IR_NEGATE;
+        return ring;
     if (ir_dtype_get(t)->cls != IR_FLOAT && ir_dtype_get(t)->bits < 8 && t != IR_I1_T)
-        return kind == IR_ADD || kind == IR_SUBTRACT || kind == IR_MULTIPLY || kind == IR_NEGATE || kind == IR_AND ||
-               kind == IR_OR || kind == IR_XOR || kind == IR_MAXIMUM || kind == IR_MINIMUM;
+        return ring || ir_op_has(kind, IR_T_ASSOCIATIVE);
     return true;
 }
 
-static bool supports_fun(enum ir_op_kind kind, enum ir_dtype t) {
-    int function = lower_function(kind);
-    if (function < 0)
-        return true;
-    if (kind == IR_NEXT_AFTER && t != IR_F32_T && t != IR_F64_T)
+static bool supports_fun(const struct ir_module *m, ir_op op) {
+    enum ir_dtype t = operand_dtype(m, op);
+    if (ir_kind(m, op) == IR_NEXT_AFTER && t != IR_F32_T && t != IR_F64_T)
         return false; /* depends on the format */
-    return is_float(t) && kir_math_known((enum kir_math)function, kir_type_of(t));
+    return is_float(t) && kir_math_known((enum kir_math)lower_function(ir_kind(m, op)), kir_type_of(t));
 }
 
 static bool is_integer(enum ir_dtype t) {
@@ -320,7 +325,8 @@ static bool is_integer(enum ir_dtype t) {
 }
 
 /* Between types of equal width that KIR has, and from integers to narrower integers. */
-static bool supports_bitcast(enum ir_dtype from, enum ir_dtype to) {
+static bool supports_bitcast(const struct ir_module *m, ir_op op) {
+    enum ir_dtype from = operand_dtype(m, op), to = ir_val_type(m, ir_result(m, op, 0))->dtype;
     uint32_t a = ir_dtype_get(from)->bits, b = ir_dtype_get(to)->bits;
     if (is_integer(from) && is_integer(to) && a >= 8 && b < a)
         return true;
@@ -328,38 +334,52 @@ static bool supports_bitcast(enum ir_dtype from, enum ir_dtype to) {
            b == kir_type_bits(kir_type_of(to));
 }
 
+static bool supports_reduce_precision(const struct ir_module *m, ir_op op) { /* to bf16 */
+    return operand_dtype(m, op) == IR_F32_T && ir_prop_i64(m, op, IR_REDUCE_PRECISION_exponent_bits) == 8 &&
+           ir_prop_i64(m, op, IR_REDUCE_PRECISION_mantissa_bits) == 7;
+}
+
+static bool supports_sign(const struct ir_module *m, ir_op op) {
+    return !lower_is_complex(operand_dtype(m, op)) && ir_dtype_get(operand_dtype(m, op))->cls != IR_UINT;
+}
+
+static bool supports_map(const struct ir_module *m, ir_op op) {
+    return ir_op_get(m, op)->noperands <= 64 && plain_region(m, ir_op_region(m, op, 0));
+}
+
+static bool supports_compare(const struct ir_module *m, ir_op op) {
+    return !lower_is_complex(operand_dtype(m, op)) ||
+           ir_prop_i64(m, op, IR_COMPARE_comparison_direction) <= IR_COMPARISON_DIRECTION_NE;
+}
+
+static bool supports_clamp(const struct ir_module *m, ir_op op) {
+    return !lower_is_complex(operand_dtype(m, op));
+}
+
+static bool supports_convert(const struct ir_module *m, ir_op op) {
+    return !(lower_is_complex(operand_dtype(m, op)) && ir_val_type(m, ir_result(m, op, 0))->dtype == IR_I1_T);
+}
+
+#define ALU(x) supports_alu
+#define FUN(x) supports_fun
+#define ELT_IF(x) supports_##x
+#define ELT(x) NULL
+#define MOVE(x) NULL
+#define AS(x) NULL
+#define REDUCTION NULL
+#define CONTRACTION NULL
+#define UPDATE NULL
+#define FLOW NULL
+#define NONE NULL
+/* Of elementwise ops; NULL = always. */
+static supports_fn *const supports[] = {
+#define OP(id, name, form, operands, results, regions, traits, cost, rule, eval, lower, dims) [IR_##id] = lower,
+#include "ir/ops.def"
+};
+
 static bool supports_element(const struct ir_module *m, ir_op op) {
-    enum ir_dtype t = ir_val_type(m, ir_operand(m, op, 0))->dtype, r = ir_val_type(m, ir_result(m, op, 0))->dtype;
-    switch (ir_kind(m, op)) {
-    case IR_BITCAST_CONVERT:
-        return supports_bitcast(t, r);
-    case IR_REDUCE_PRECISION:
-        return t == IR_F32_T && ir_prop_i64(m, op, IR_REDUCE_PRECISION_exponent_bits) == 8 &&
-               ir_prop_i64(m, op, IR_REDUCE_PRECISION_mantissa_bits) == 7;
-    case IR_SIGN:
-        return !lower_is_complex(t) && ir_dtype_get(t)->cls != IR_UINT;
-    case IR_MAP:
-        return ir_op_get(m, op)->noperands <= 64 && plain_region(m, ir_op_region(m, op, 0));
-    case IR_COMPARE:
-        return !lower_is_complex(t) || ir_prop_i64(m, op, IR_COMPARE_comparison_direction) <= IR_COMPARISON_DIRECTION_NE;
-    case IR_CLAMP:
-        return !lower_is_complex(t);
-    case IR_CONVERT:
-        return !(lower_is_complex(t) && r == IR_I1_T);
-    case IR_SELECT:
-    case IR_COMPLEX:
-    case IR_REAL:
-    case IR_IMAG:
-    case IR_CONJ:
-    case IR_SQUARE:
-    case IR_IS_FINITE:
-    case IR_IS_INF:
-    case IR_IS_NEG_INF:
-    case IR_IS_POS_INF:
-        return true;
-    default:
-        return supports_alu(m, op, t) && supports_fun(ir_kind(m, op), t);
-    }
+    supports_fn *fn = supports[ir_kind(m, op)];
+    return !fn || fn(m, op);
 }
 
 static bool supports_reduction(const struct ir_module *m, ir_op op) {

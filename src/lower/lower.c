@@ -284,13 +284,14 @@ static lower_fn reduction;
     { elem_fun, KIR_MATH_##x }
 #define ELT(x)                                                                                                                 \
     { elem_##x, 0 }
-#define MOVE(x)                                                                                                                \
-    { elem_##x, 0 }
+#define ELT_IF(x) ELT(x)
+#define MOVE(x) ELT(x)
+#define AS(x) NONE
 static const struct {
     lower_fn *fn;
     uint32_t what;
 } handlers[] = {
-#define OP(id, name, form, operands, results, regions, traits, cost, rule, eval, lower) [IR_##id] = lower,
+#define OP(id, name, form, operands, results, regions, traits, cost, rule, eval, lower, dims) [IR_##id] = lower,
 #include "ir/ops.def"
 };
 
@@ -380,24 +381,8 @@ enum kir_op lower_reducer(const struct ir_module *m, ir_op reduce) {
         return both && t == IR_I1_T && ir_kind(m, op) == IR_AND  ? KIR_AND
                : both && t == IR_I1_T && ir_kind(m, op) == IR_OR ? KIR_OR
                                                                  : KIR_NONE;
-    switch (ir_kind(m, op)) {
-    case IR_ADD:
-        return KIR_ADD;
-    case IR_MULTIPLY:
-        return KIR_MUL;
-    case IR_MAXIMUM:
-        return KIR_MAX;
-    case IR_MINIMUM:
-        return KIR_MIN;
-    case IR_AND:
-        return KIR_AND;
-    case IR_OR:
-        return KIR_OR;
-    case IR_XOR:
-        return KIR_XOR;
-    default:
-        return KIR_NONE;
-    }
+    enum ir_op_kind kind = ir_kind(m, op);
+    return ir_op_has(kind, IR_T_ASSOCIATIVE) ? (enum kir_op)handlers[kind].what : KIR_NONE;
 }
 
 struct elem lower_reduce_result(struct lower *l, ir_op op, uint32_t i, struct elem e) {

@@ -203,8 +203,10 @@ bool lower_rows_cached(struct lower *l, ir_val v, const struct index *at, struct
 #define ALU(x)
 #define FUN(x)
 #define ELT(x)                                                                          lower_fn elem_##x;
+#define ELT_IF(x)                                                                       lower_fn elem_##x;
 #define MOVE(x)                                                                         lower_fn elem_##x;
-#define OP(id, name, form, operands, results, regions, traits, cost, rule, eval, lower) lower
+#define AS(x)
+#define OP(id, name, form, operands, results, regions, traits, cost, rule, eval, lower, dims) lower
 lower_fn elem_alu, elem_fun;
 #include "ir/ops.def"
 #undef NONE
@@ -215,6 +217,8 @@ lower_fn elem_alu, elem_fun;
 #undef ALU
 #undef FUN
 #undef ELT
+#undef ELT_IF
 #undef MOVE
+#undef AS
 
 #endif

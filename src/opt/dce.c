@@ -12,34 +12,34 @@
 
 /* ---- ops with slots -------------------------------------------------------------------------- */
 
-/* Ops whose results are slots that do not depend on each other but through their regions: result i, some operands, some
- * arguments of their regions and what a region returns belong together, and can be left out together. */
+/* Ops whose results are slots that do not depend on each other but through their regions (IR_T_SLOTS): result i, some operands,
+ * some arguments of their regions and what a region returns belong together, and can be removed together. Column `operands` of
+ * ops.def gives their numbers: kinds without `*` lead, each with one is an operand of every slot. */
 struct slots {
     uint32_t n;            /* slots: results */
     uint32_t leading;      /* operands before those of slots; always needed */
-    uint32_t per_operand;  /* operands of a slot: i, i + n … behind the leading ones */
+    uint32_t per_operand;  /* operands of a slot: i, i + n … after the leading ones */
     uint32_t per_arg;      /* arguments of a slot in each region */
     bool paired;           /* they are neighbours (2i, 2i + 1), not n apart */
-    unsigned yields;       /* regions, by bits, that return a value for every slot; what others return is needed */
+    bool predicate;        /* region 0 returns a predicate, which is needed; others return a value for every slot */
 };
 
 static bool slots_of(const struct ir_module *m, ir_op op, struct slots *s) {
     const struct ir_op_data *o = ir_op_get(m, op);
-    switch (o->kind) {
-    case IR_WHILE: *s = (struct slots){.per_operand = 1, .per_arg = 1, .yields = 1 << 1}; break;
-    case IR_REDUCE:
-    case IR_REDUCE_WINDOW: *s = (struct slots){.per_operand = 2, .per_arg = 2, .yields = 1 << 0}; break;
-    case IR_SORT: *s = (struct slots){.per_operand = 1, .per_arg = 2, .paired = true}; break;
-    case IR_IF:
-    case IR_CASE: *s = (struct slots){.leading = 1, .yields = ~0u}; break;
-    default: return false;
-    }
-    s->n = o->nresults;
+    const struct ir_op_info *info = ir_op_info((enum ir_op_kind)o->kind);
+    if (!(info->traits & IR_T_SLOTS) || !o->nresults || !o->nregions)
+        return false;
+    *s = (struct slots){.n = o->nresults, .predicate = info->traits & IR_T_PREDICATE};
+    for (const char *p = info->operands; *p; p++)
+        if (p[1] == ' ' || !p[1])
+            ++*(*p == '*' ? &s->per_operand : &s->leading);
+    s->per_arg = ir_block_get(m, ir_region_get(m, ir_op_region(m, op, 0))->first)->nargs / s->n;
+    s->paired = s->per_arg > s->per_operand; /* two elements of one operand are compared */
     return o->noperands == s->leading + s->n * s->per_operand;
 }
 
 static bool slots_yield(const struct slots *s, uint32_t region) {
-    return region >= 32 || s->yields >> region & 1;
+    return region || !s->predicate;
 }
 
 static uint32_t slots_arg(const struct slots *s, uint32_t arg) {

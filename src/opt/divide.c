@@ -118,33 +118,6 @@ static bool plain(const struct ir_module *m, ir_val v) {
     return t->kind == IR_TYPE_TENSOR && !t->quant && ir_type_is_static(t);
 }
 
-/* An op whose results may be shares: those of one share each, from shares of its operands. */
-static bool divides(const struct ir_module *m, ir_op op) {
-    const struct ir_op_data *x = ir_op_get(m, op);
-    const struct ir_op_info *info = ir_op_info((enum ir_op_kind)x->kind);
-    const unsigned traits = IR_T_ELEMENTWISE | IR_T_PURE | IR_T_BROADCASTING;
-    switch ((enum ir_op_kind)x->kind) {
-    case IR_CONSTANT:
-        if (!ir_attr_get(m, ir_prop(m, op, IR_CONSTANT_value))->splat)
-            return false;
-        break;
-    case IR_IOTA: case IR_BROADCAST_IN_DIM: case IR_RESHAPE: case IR_TRANSPOSE: case IR_REVERSE: case IR_CONCATENATE:
-    case IR_SLICE: case IR_DYNAMIC_SLICE: case IR_DYNAMIC_UPDATE_SLICE: case IR_REDUCE: case IR_DOT_GENERAL:
-    case IR_GATHER:
-        break;
-    default:
-        if ((info->traits & traits) != (IR_T_ELEMENTWISE | IR_T_PURE) || x->nregions)
-            return false;
-    }
-    for (uint32_t i = 0; i < x->noperands; i++)
-        if (!plain(m, x->operands[i]))
-            return false;
-    for (uint32_t i = 0; i < x->nresults; i++)
-        if (!plain(m, ir_result(m, op, i)))
-            return false;
-    return x->nresults > 0;
-}
-
 static bool listed(const int64_t *v, size_t n, int64_t x) {
     for (size_t i = 0; i < n; i++)
         if (v[i] == x)
@@ -152,9 +125,40 @@ static bool listed(const int64_t *v, size_t n, int64_t x) {
     return false;
 }
 
-/* Of the dimensions of a reshape's operand that are not of one element, the k-th is the k-th of such of the result, where all
-   of them are. */
-static int64_t reshaped(const struct ir_type_data *from, const struct ir_type_data *to, uint32_t dim) {
+/* ---- dimensions ------------------------------------------------------------------------------ */
+
+/* The handlers of column `dims` of ops.def: the dimension of the results that dimension `dim` of operand i becomes; -1 when all
+ * of it is needed, or it is one element for many. */
+typedef int64_t dims_fn(const struct ir_module *m, ir_op op, uint32_t i, uint32_t dim);
+
+static const struct ir_type_data *operand_type(const struct ir_module *m, ir_op op, uint32_t i) {
+    return ir_val_type(m, ir_operand(m, op, i));
+}
+
+static const struct ir_type_data *result_type(const struct ir_module *m, ir_op op) {
+    return ir_val_type(m, ir_result(m, op, 0));
+}
+
+static int64_t dims_none(const struct ir_module *m, ir_op op, uint32_t i, uint32_t dim) {
+    (void)m, (void)op, (void)i, (void)dim;
+    return -1;
+}
+
+/* Element by element, where scalars are for all of them, or a part of the operand in its place. */
+static int64_t dims_same(const struct ir_module *m, ir_op op, uint32_t i, uint32_t dim) {
+    return operand_type(m, op, i)->rank == result_type(m, op)->rank ? (int64_t)dim : -1;
+}
+
+static int64_t dims_broadcast_in_dim(const struct ir_module *m, ir_op op, uint32_t i, uint32_t dim) {
+    (void)i;
+    size_t n;
+    return ir_prop_i64s(m, op, IR_BROADCAST_IN_DIM_broadcast_dimensions, &n)[dim];
+}
+
+/* Of the dimensions of the operand that are not of one element, the k-th is the k-th of such of the result, where all of them
+   are. */
+static int64_t dims_reshape(const struct ir_module *m, ir_op op, uint32_t operand, uint32_t dim) {
+    const struct ir_type_data *from = operand_type(m, op, operand), *to = result_type(m, op);
     int64_t out = -1;
     uint32_t k = 0;
     for (uint32_t i = 0; i < from->rank; i++) {
@@ -171,8 +175,39 @@ static int64_t reshaped(const struct ir_type_data *from, const struct ir_type_da
     return out;
 }
 
+static int64_t dims_transpose(const struct ir_module *m, ir_op op, uint32_t i, uint32_t dim) {
+    (void)i;
+    size_t n;
+    const int64_t *order = ir_prop_i64s(m, op, IR_TRANSPOSE_permutation, &n);
+    for (size_t k = 0; k < n; k++)
+        if (order[k] == dim)
+            return (int64_t)k;
+    return -1;
+}
+
+static int64_t dims_concatenate(const struct ir_module *m, ir_op op, uint32_t i, uint32_t dim) {
+    (void)i;
+    return ir_prop_i64(m, op, IR_CONCATENATE_dimension) == dim ? -1 : (int64_t)dim;
+}
+
+static int64_t dims_reduce(const struct ir_module *m, ir_op op, uint32_t i, uint32_t dim) {
+    size_t n;
+    const int64_t *reduced = ir_prop_i64s(m, op, IR_REDUCE_dimensions, &n);
+    if (i >= ir_op_get(m, op)->noperands / 2 || listed(reduced, n, dim))
+        return -1;
+    int64_t out = dim;
+    for (size_t k = 0; k < n; k++)
+        out -= reduced[k] < dim;
+    return out;
+}
+
+/* Along what is updated, all is needed. */
+static int64_t dims_dynamic_update_slice(const struct ir_module *m, ir_op op, uint32_t i, uint32_t dim) {
+    return i < 2 && operand_type(m, op, 0)->dims[dim] == operand_type(m, op, 1)->dims[dim] ? (int64_t)dim : -1;
+}
+
 /* Batching dimensions of the result come first, then those of lhs, then those of rhs. */
-static int64_t contracted(const struct ir_module *m, ir_op op, uint32_t i, uint32_t dim) {
+static int64_t dims_dot_general(const struct ir_module *m, ir_op op, uint32_t i, uint32_t dim) {
     ir_attr numbers = ir_prop(m, op, IR_DOT_GENERAL_dot_dimension_numbers);
     static const enum ir_field_slot batch[] = {IR_DOT_lhs_batching_dimensions_F, IR_DOT_rhs_batching_dimensions_F};
     static const enum ir_field_slot summed[] = {IR_DOT_lhs_contracting_dimensions_F, IR_DOT_rhs_contracting_dimensions_F};
@@ -192,7 +227,7 @@ static int64_t contracted(const struct ir_module *m, ir_op op, uint32_t i, uint3
 }
 
 /* Dimensions of slices that are as long as the operand, or that indices go along. */
-static int64_t gathered(const struct ir_module *m, ir_op op, uint32_t i, uint32_t dim) {
+static int64_t dims_gather(const struct ir_module *m, ir_op op, uint32_t i, uint32_t dim) {
     ir_attr numbers = ir_prop(m, op, IR_GATHER_dimension_numbers);
     size_t noffset, ncollapsed, nbatch, n;
     const int64_t *offset = ir_field_dims(m, numbers, IR_GATHER_offset_dims_F, &noffset);
@@ -218,69 +253,43 @@ static int64_t gathered(const struct ir_module *m, ir_op op, uint32_t i, uint32_
     return out;
 }
 
-/* The dimension of the results that dimension `dim` of operand i is; -1 when the whole of it is needed, or it is one element
-   for many. */
+static dims_fn *const dims_of[] = {
+#define OP(id, name, form, operands, results, regions, traits, cost, rule, eval, lower, dims) [IR_##id] = dims_##dims,
+#include "ir/ops.def"
+};
+
+/* The dimension of the results that has the elements of dimension `dim` of operand i in the same places; -1 when none has. */
 static int64_t becomes(const struct ir_module *m, ir_op op, uint32_t i, uint32_t dim) {
-    const struct ir_op_data *x = ir_op_get(m, op);
-    const struct ir_type_data *from = ir_val_type(m, x->operands[i]), *to = ir_val_type(m, ir_result(m, op, 0));
-    size_t n;
-    int64_t out = -1;
-    switch ((enum ir_op_kind)x->kind) {
-    case IR_BROADCAST_IN_DIM:
-        out = ir_prop_i64s(m, op, IR_BROADCAST_IN_DIM_broadcast_dimensions, &n)[dim];
-        break;
-    case IR_RESHAPE:
-        out = reshaped(from, to, dim);
-        break;
-    case IR_TRANSPOSE: {
-        const int64_t *order = ir_prop_i64s(m, op, IR_TRANSPOSE_permutation, &n);
-        for (uint32_t k = 0; k < to->rank; k++)
-            out = order[k] == dim ? (int64_t)k : out;
-        break;
-    }
-    case IR_CONCATENATE:
-        out = ir_prop_i64(m, op, IR_CONCATENATE_dimension) == dim ? -1 : (int64_t)dim;
-        break;
-    case IR_REDUCE: {
-        const int64_t *gone = ir_prop_i64s(m, op, IR_REDUCE_dimensions, &n);
-        if (i >= x->noperands / 2 || listed(gone, n, dim))
-            return -1;
-        out = dim;
-        for (size_t k = 0; k < n; k++)
-            out -= gone[k] < dim;
-        break;
-    }
-    case IR_DOT_GENERAL:
-        out = contracted(m, op, i, dim);
-        break;
-    case IR_GATHER:
-        out = gathered(m, op, i, dim);
-        break;
-    case IR_DYNAMIC_UPDATE_SLICE: /* along what is updated, all is needed */
-        if (i < 2 && ir_val_type(m, x->operands[0])->dims[dim] == ir_val_type(m, x->operands[1])->dims[dim])
-            out = dim;
-        break;
-    default: /* a slice, a reverse, or element by element, where scalars are for all of them */
-        out = from->rank == to->rank ? (int64_t)dim : -1;
-    }
+    const struct ir_type_data *from = operand_type(m, op, i), *to = result_type(m, op);
+    int64_t out = dims_of[ir_kind(m, op)](m, op, i, dim);
     return out >= 0 && out < to->rank && from->dims[dim] == to->dims[out] ? out : -1;
+}
+
+/* An op whose results may be shares: those of one share each, from shares of its operands. */
+static bool divides(const struct ir_module *m, ir_op op) {
+    const struct ir_op_data *x = ir_op_get(m, op);
+    if (dims_of[x->kind] == dims_none || x->nresults == 0 ||
+        (x->kind == IR_CONSTANT && !ir_attr_get(m, ir_constant_value(m, op))->splat))
+        return false;
+    for (uint32_t i = 0; i < x->noperands; i++)
+        if (!plain(m, x->operands[i]))
+            return false;
+    for (uint32_t i = 0; i < x->nresults; i++)
+        if (!plain(m, ir_result(m, op, i)))
+            return false;
+    return true;
 }
 
 /* Every partition can make its part of this dimension of the result, which is in no operand. */
 static bool makes(const struct ir_module *m, ir_op op, uint32_t dim) {
-    switch (ir_kind(m, op)) {
-    case IR_CONSTANT:
+    enum ir_op_kind kind = ir_kind(m, op);
+    if (kind == IR_CONSTANT || kind == IR_BROADCAST_IN_DIM) /* dimensions of one element are not becoming one of many */
         return true;
-    case IR_BROADCAST_IN_DIM: /* dimensions of one element are not becoming one of many */
-        return true;
-    case IR_IOTA: {
-        const struct ir_dtype_info *t = ir_dtype_get(ir_val_type(m, ir_result(m, op, 0))->dtype);
-        return ir_prop_i64(m, op, IR_IOTA_iota_dimension) != dim ||
-               ((t->cls == IR_SINT || t->cls == IR_UINT) && t->bits >= 32); /* others cannot count on from anywhere */
-    }
-    default:
+    if (kind != IR_IOTA)
         return false;
-    }
+    const struct ir_dtype_info *t = ir_dtype_get(result_type(m, op)->dtype);
+    return ir_prop_i64(m, op, IR_IOTA_iota_dimension) != dim ||
+           ((t->cls == IR_SINT || t->cls == IR_UINT) && t->bits >= 32); /* others cannot count on from anywhere */
 }
 
 static bool is_reversed(const struct ir_module *m, ir_op op, uint32_t dim) {

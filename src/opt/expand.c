@@ -140,18 +140,6 @@ bool opt_rule_batch_norm_grad(struct rules *r, ir_op op) {
 
 /* ---- CHLO: broadcasting ---------------------------------------------------------------------- */
 
-static enum ir_op_kind unbroadcast(enum ir_op_kind kind) {
-    switch (kind) {
-#define CASE_OF(name) case IR_BROADCAST_##name: return IR_##name
-    CASE_OF(ADD); CASE_OF(AND); CASE_OF(ATAN2); CASE_OF(COMPARE); CASE_OF(COMPLEX); CASE_OF(DIVIDE); CASE_OF(MAXIMUM);
-    CASE_OF(MINIMUM); CASE_OF(MULTIPLY); CASE_OF(NEXT_AFTER); CASE_OF(OR); CASE_OF(POLYGAMMA); CASE_OF(POWER);
-    CASE_OF(REMAINDER); CASE_OF(SHIFT_LEFT); CASE_OF(SHIFT_RIGHT_ARITHMETIC); CASE_OF(SHIFT_RIGHT_LOGICAL);
-    CASE_OF(SUBTRACT); CASE_OF(XOR); CASE_OF(ZETA);
-#undef CASE_OF
-    default: return IR_OP_NONE;
-    }
-}
-
 /* An enumeration of CHLO as StableHLO's, whose cases have the same numbers. */
 static void copy_enum(struct rules *r, ir_op from, enum ir_slot slot, ir_op to, enum ir_slot as, enum ir_enum e) {
     int64_t value;
@@ -161,9 +149,11 @@ static void copy_enum(struct rules *r, ir_op from, enum ir_slot slot, ir_op to, 
 
 /* As in numpy, the last dimensions go to the last ones; or the smaller operand's where broadcast_dimensions says. */
 bool opt_rule_broadcast_operands(struct rules *r, ir_op op) {
-    enum ir_op_kind plain = unbroadcast(ir_kind(r->m, op));
+    enum ir_op_kind plain = ir_op_info(ir_kind(r->m, op))->base;
+    if (!plain || plain == IR_SELECT)
+        return false;
     ir_val out = ir_result(r->m, op, 0), in[2];
-    if (!plain || !rules_static(r, out))
+    if (!rules_static(r, out))
         return false;
     uint32_t slot = ir_slot_named(ir_kind(r->m, op), STR("broadcast_dimensions"));
     size_t nlist;

@@ -62,23 +62,13 @@ static bool closed(struct licm *c, ir_region r) {
     return true;
 }
 
-/* Ops whose sizes are operands can fail. */
-static bool may_fail(enum ir_op_kind kind) {
-    switch (kind) {
-    case IR_DYNAMIC_IOTA: case IR_DYNAMIC_RESHAPE: case IR_DYNAMIC_BROADCAST_IN_DIM: case IR_DYNAMIC_GATHER:
-    case IR_DYNAMIC_PAD: case IR_DYNAMIC_CONV: case IR_REAL_DYNAMIC_SLICE: case IR_SET_DIMENSION_SIZE: case IR_TENSOR_CAST:
-        return true;
-    default: return false;
-    }
-}
-
 /* Enters the results of an op of the body. */
 static bool survey(struct licm *c, ir_op op) {
     const struct ir_module *m = c->map.o->m;
     const struct ir_op_data *x = ir_op_get(m, op);
     size_t bytes;
     enum ir_op_kind kind = (enum ir_op_kind)x->kind;
-    bool same = ir_op_has(kind, IR_T_PURE) && x->nresults > 0 && !may_fail(kind);
+    bool same = ir_op_has(kind, IR_T_PURE) && x->nresults > 0 && !ir_op_has(kind, IR_T_MAY_FAIL);
     for (uint32_t i = 0; i < x->noperands && same; i++)
         same = invariant(c, x->operands[i]) && ir_type_bytes(ir_val_type(m, x->operands[i]), &bytes);
     for (uint32_t i = 0; i < x->nregions && same; i++)
@@ -99,7 +89,7 @@ static size_t source_bytes(const struct ir_module *m, ir_val v) {
         enum ir_op_kind kind = ir_kind(m, op);
         if (kind == IR_CONSTANT || kind == IR_IOTA)
             return 0;
-        if (kind != IR_BROADCAST_IN_DIM && kind != IR_RESHAPE && kind != IR_SLICE)
+        if (!ir_op_has(kind, IR_T_VIEW))
             break;
     }
     ir_type_bytes(ir_val_type(m, v), &bytes);
@@ -110,8 +100,7 @@ static size_t source_bytes(const struct ir_module *m, ir_val v) {
 static bool worth(struct licm *c, ir_op op) {
     const struct ir_module *m = c->map.o->m;
     const struct ir_op_data *x = ir_op_get(m, op);
-    enum ir_op_kind kind = (enum ir_op_kind)x->kind;
-    const struct ir_op_info *info = ir_op_info(kind);
+    const struct ir_op_info *info = ir_op_info((enum ir_op_kind)x->kind);
     size_t out = 0, in = 0, bytes;
     for (uint32_t i = 0; i < x->nresults; i++) {
         if (!ir_type_bytes(ir_val_type(m, ir_result(m, op, i)), &bytes) || bytes > c->bytes - out)
@@ -120,10 +109,8 @@ static bool worth(struct licm *c, ir_op op) {
     }
     for (uint32_t i = 0; i < x->noperands; i++)
         in += source_bytes(m, x->operands[i]);
-    switch (kind) {
-    case IR_RESHAPE: case IR_BROADCAST: case IR_BROADCAST_IN_DIM: case IR_SLICE: case IR_CONSTANT: case IR_IOTA: return false;
-    default: break;
-    }
+    if (info->traits & IR_T_VIEW)
+        return false;
     if (info->cost >= 0 && info->cost < LICM_COST && (x->noperands == 0 || out > in))
         return false;
     c->bytes -= out;

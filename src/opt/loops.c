@@ -165,22 +165,18 @@ static bool of_counter(const struct ir_module *m, ir_op loop, const struct count
     if (!deep || IR_NONE(op))
         return false;
     int64_t scales[2], pluses[2];
-    switch (ir_kind(m, op)) {
-    case IR_CONVERT:
-    case IR_RESHAPE:
+    enum ir_op_kind kind = ir_kind(m, op);
+    if (kind == IR_CONVERT || kind == IR_RESHAPE)
         return of_counter(m, loop, c, ir_operand(m, op, 0), deep - 1, scale, plus);
-    case IR_ADD:
-    case IR_SUBTRACT:
-        for (uint32_t k = 0; k < 2; k++)
-            if (!of_counter(m, loop, c, ir_operand(m, op, k), deep - 1, &scales[k], &pluses[k]))
-                return false;
-        int64_t sign = ir_kind(m, op) == IR_ADD ? 1 : -1;
-        *scale = scales[0] + sign * scales[1];
-        *plus = pluses[0] + sign * pluses[1];
-        return near(*plus) && (*scale == 1 || *scale == -1 || *scale == 0);
-    default:
+    if (kind != IR_ADD && kind != IR_SUBTRACT)
         return false;
-    }
+    for (uint32_t k = 0; k < 2; k++)
+        if (!of_counter(m, loop, c, ir_operand(m, op, k), deep - 1, &scales[k], &pluses[k]))
+            return false;
+    int64_t sign = kind == IR_ADD ? 1 : -1;
+    *scale = scales[0] + sign * scales[1];
+    *plus = pluses[0] + sign * pluses[1];
+    return near(*plus) && (*scale == 1 || *scale == -1 || *scale == 0);
 }
 
 /* Parts of `part`, one a turn, are all of a dimension. */

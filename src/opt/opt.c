@@ -226,15 +226,6 @@ static double now_us(void) {
     return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
 }
 
-/* Ops whose results have sizes that an operand says; when that is a constant, the verifier reads it. */
-static bool reads_sizes(enum ir_op_kind kind) {
-    switch (kind) {
-    case IR_DYNAMIC_RESHAPE: case IR_DYNAMIC_BROADCAST_IN_DIM: case IR_DYNAMIC_IOTA: case IR_DYNAMIC_PAD:
-    case IR_DYNAMIC_GATHER: case IR_DYNAMIC_CONV: case IR_REAL_DYNAMIC_SLICE: case IR_RNG: return true;
-    default: return false;
-    }
-}
-
 /* The op's constraints hold, and the sizes of its result are those that it was given. */
 static bool sizes_hold(struct opt *o, ir_op op) {
     struct diag_list ignored;
@@ -273,7 +264,7 @@ static uint32_t survey_ops(struct opt *o, ir_region r) {
     for (ir_block b = ir_region_get(o->m, r)->first; !IR_NONE(b); b = ir_block_get(o->m, b)->next)
         for (ir_op op = ir_block_get(o->m, b)->first; !IR_NONE(op); op = ir_op_get(o->m, op)->next) {
             n++;
-            if (reads_sizes(ir_kind(o->m, op)))
+            if (ir_op_has(ir_kind(o->m, op), IR_T_MAY_FAIL))
                 guard(o, op);
             for (uint32_t i = 0; i < ir_op_get(o->m, op)->nregions; i++)
                 n += survey_ops(o, ir_op_region(o->m, op, i));

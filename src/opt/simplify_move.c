@@ -25,14 +25,10 @@ static bool all_are(const int64_t *v, size_t n, int64_t x) {
 }
 
 bool opt_rule_move_splat(struct rules *r, ir_op op) {
-    switch (ir_kind(r->m, op)) {
-    case IR_RESHAPE: case IR_TRANSPOSE: case IR_BROADCAST: case IR_BROADCAST_IN_DIM: case IR_SLICE: case IR_REVERSE:
-    case IR_DYNAMIC_SLICE: case IR_GATHER: {
-        const struct ir_attr_data *a = rules_constant(r, rules_in(r, op, 0));
-        return a && a->splat && rules_become_splat(r, op, a->data);
-    }
-    default: return false;
-    }
+    if (!ir_op_has(ir_kind(r->m, op), IR_T_SELECTION))
+        return false;
+    const struct ir_attr_data *a = rules_constant(r, rules_in(r, op, 0));
+    return a && a->splat && rules_become_splat(r, op, a->data);
 }
 
 /* ---- reshape, transpose, broadcast ----------------------------------------------------------- */

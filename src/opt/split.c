@@ -183,22 +183,14 @@ static ir_val converted(struct rules *r, ir_op at, ir_val v, ir_type scalar) {
 
 /* What the partial results begin with: the initial value where it may be met more than once, else what changes nothing. */
 static ir_val neutral(struct rules *r, const struct stages *s, ir_val init) {
-    bool floats = rules_is_float(r, init);
-    switch (s->kind) {
-    case IR_ADD:
-        if (rules_is(r, init, RULES_ZERO) || rules_is(r, init, RULES_MINUS_ZERO))
-            return init;
-        if (floats)
-            return rules_make_float(r, s->op, s->scalar, -0.0);
-        break;
-    case IR_XOR: break;
-    case IR_MULTIPLY:
-        if (floats)
-            return rules_make_float(r, s->op, s->scalar, 1);
-        return rules_make_splat(r, s->op, s->scalar, (char[8]){1});
-    default: return init;
-    }
-    return rules_make_splat(r, s->op, s->scalar, (char[8]){0});
+    bool product = s->kind == IR_MULTIPLY, sum = s->kind == IR_ADD;
+    if (!product && !sum && s->kind != IR_XOR)
+        return init;
+    if (sum && (rules_is(r, init, RULES_ZERO) || rules_is(r, init, RULES_MINUS_ZERO)))
+        return init;
+    if (!rules_is_float(r, init))
+        return rules_make_splat(r, s->op, s->scalar, (char[8]){product});
+    return rules_make_float(r, s->op, s->scalar, product ? 1 : -0.0);
 }
 
 /* The first stage of operand v, and its result's type. */

@@ -181,30 +181,12 @@ hilo_status shape_scan(struct shape *s) {
 
 /* ---- asynchronous ops ------------------------------------------------------------------------ */
 
-static bool async_may_be(enum ir_op_kind kind) {
-    switch (kind) {
-    case IR_ALL_GATHER:
-    case IR_ALL_REDUCE:
-    case IR_ALL_TO_ALL:
-    case IR_COLLECTIVE_BROADCAST:
-    case IR_COLLECTIVE_PERMUTE:
-    case IR_COLLECTIVE_REDUCE:
-    case IR_REDUCE_SCATTER:
-    case IR_SLICE:
-    case IR_DYNAMIC_SLICE:
-    case IR_DYNAMIC_UPDATE_SLICE:
-        return true;
-    default:
-        return false;
-    }
-}
-
 hilo_status shape_async_start(struct shape *s) {
     const struct ir_block_data *b = shape_block(s, 0);
     const struct ir_op_data *end = shape_yield(s, 0);
     if (IR_SAME(b->first, b->last) || !IR_SAME(end->prev, b->first))
         return shape_fail(s, "async_start_c1", "the body must be one operation and a return");
-    if (!async_may_be(ir_kind(s->m, b->first)))
+    if (!ir_op_has(ir_kind(s->m, b->first), IR_T_ASYNC))
         return shape_fail(s, "async_start_c2", "the body must be a collective or a slice, but is "
                           "'%s'", ir_op_info(ir_kind(s->m, b->first))->name);
     if (b->nargs != s->o->noperands)

@@ -8,7 +8,7 @@
 /* ---- the rules ------------------------------------------------------------------------------- */
 
 static shape_rule *const rules[IR_OP_COUNT] = {
-#define OP(id, name, form, operands, results, regions, traits, cost, rule, eval, lower)                   \
+#define OP(id, name, form, operands, results, regions, traits, cost, rule, ...)                   \
     [IR_##id] = shape_##rule,
 #include "ir/ops.def"
 };

@@ -30,7 +30,7 @@ struct shape {
 };
 
 typedef hilo_status shape_rule(struct shape *s);
-#define OP(id, name, form, operands, results, regions, traits, cost, rule, eval, lower)                   \
+#define OP(id, name, form, operands, results, regions, traits, cost, rule, ...)                   \
     shape_rule shape_##rule;
 #include "ir/ops.def"
 
