@@ -47,12 +47,17 @@ class Diagnostic:
 
 
 class Error(RuntimeError):
-    """What hilo refused or failed to do; `status` is a name such as "INVALID_ARGUMENT"."""
+    """Every error of this package: a program that is refused, arguments of the wrong number, type or shape, a failed run. `status`
+    is a name such as "INVALID_ARGUMENT"; `diagnostics` say where in a program and what was expected."""
 
     def __init__(self, status: str, diagnostics: Sequence[Diagnostic] = ()):
         super().__init__("\n".join(map(str, diagnostics)) or status)
         self.status = status
         self.diagnostics = tuple(diagnostics)
+
+
+def _invalid(message: str) -> Error:
+    return Error("INVALID_ARGUMENT", [Diagnostic(message, "", "", 0, 0, "")])
 
 
 _heard = threading.local()
@@ -121,7 +126,7 @@ class Client:
         """compile() for this client."""
         backend = self.backend if backend is None else backend
         if backend not in _c.BACKENDS:
-            raise ValueError(f"backend {backend!r}: expected one of {', '.join(_c.BACKENDS)}")
+            raise _invalid(f"backend {backend!r}: expected one of {', '.join(_c.BACKENDS)}")
         lib, pointer = _c.library(), ctypes.c_void_p()
         options = _c.CompileOptions(level=self.level if level is None else level, backend=_c.BACKENDS[backend], cache=1,
                                     entry=entry.encode() if entry else None)
@@ -158,7 +163,7 @@ def _program_bytes(program) -> bytes:
         return bytes(program.mlir_module_serialized)
     if hasattr(program, "compiler_ir"):  # jax.stages.Lowered
         return str(program.compiler_ir("stablehlo")).encode()
-    raise TypeError(f"a program is text, bytecode, a path, or what jax.export or lower() gives, not {type(program).__name__}")
+    raise _invalid(f"a program is text, bytecode, a path, or what jax.export or lower() gives, not {type(program).__name__}")
 
 
 _default: Client | None = None
@@ -277,7 +282,7 @@ class Executable:
     def __call__(self, *arguments, **named):
         if self._exported is None:
             if named:
-                raise TypeError(f"arguments are given by their places; there is no argument {next(iter(named))!r}")
+                raise _invalid(f"arguments are given by their places; there is no argument {next(iter(named))!r}")
             results = self._run(arguments)
             return results[0] if len(results) == 1 else tuple(results)
         return self._call_exported(arguments, named)
@@ -287,7 +292,7 @@ class Executable:
 
         leaves, tree = jax.tree_util.tree_flatten((arguments, named))
         if tree != self._exported.in_tree:
-            raise TypeError(f"the exported function takes {self._exported.in_tree}, not {tree}")
+            raise _invalid(f"the exported function takes {self._exported.in_tree}, not {tree}")
         return jax.tree_util.tree_unflatten(self._exported.out_tree, self._run(self._kept(leaves)))
 
     def _kept(self, leaves: Sequence) -> list:
@@ -296,18 +301,20 @@ class Executable:
 
     def _arrays(self, arguments: Sequence) -> list[np.ndarray]:
         if len(arguments) != len(self.inputs):
-            raise TypeError(f"the program takes {len(self.inputs)} arguments, not {len(arguments)}")
+            raise _invalid(f"the program takes {len(self.inputs)} arguments, not {len(arguments)}")
         arrays = []
         for i, (argument, port, number) in enumerate(zip(arguments, self.inputs, self._dtypes)):
             if number == _c.TOKEN:
                 arrays.append(np.zeros(0, np.uint8))
                 continue
             dtype = _c.numpy_dtype(number)
-            array = np.asarray(argument)
-            if array.dtype != dtype:
-                if isinstance(argument, (np.ndarray, np.generic)) or hasattr(argument, "dtype"):
-                    raise TypeError(f"argument {i} {port.name}: expected {dtype}, not {array.dtype}")
-                array = array.astype(dtype)  # a number or a list of Python's
+            try:
+                array = np.asarray(argument)
+                if array.dtype != dtype and hasattr(argument, "dtype"):
+                    raise _invalid(f"argument {i} {port.name}: expected {dtype}, not {array.dtype}")
+                array = array.astype(dtype, copy=False)  # a number or a list of Python's
+            except (TypeError, ValueError) as error:
+                raise _invalid(f"argument {i} {port.name}: expected an array of {dtype}: {error}") from None
             arrays.append(np.require(array, requirements="CA"))
         return arrays
 
@@ -347,7 +354,7 @@ class Executable:
         zeros."""
         if not arguments:
             if any(d is None for port in self.inputs for d in port.shape):
-                raise TypeError("explain() needs arguments: the program's shapes are known only when it runs")
+                raise _invalid("explain() needs arguments: the program's shapes are known only when it runs")
             arguments = [np.zeros(port.shape, np.uint8 if number == _c.TOKEN else _c.numpy_dtype(number))
                          for port, number in zip(self.inputs, self._dtypes)]
         elif self._exported is not None:

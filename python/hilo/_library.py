@@ -121,7 +121,7 @@ def numpy_dtype(number: int) -> np.dtype:
     try:
         import ml_dtypes
     except ImportError:
-        raise TypeError(f"arrays of {name} need the package ml_dtypes") from None
+        raise ImportError(f"arrays of {name} need the package ml_dtypes") from None
     return np.dtype(getattr(ml_dtypes, name))
 
 

@@ -1,6 +1,7 @@
 /* The table of functions, and what holds for all of them: a caller's struct may be shorter than ours (of an older
  * version; what it lacks is zero, and is not written) or longer (of a newer one; the rest is ignored). */
 #include "pjrt/pjrt.h"
+#include "read/bytecode/bytecode.h"
 
 void pjrt_struct(void *out, size_t size, const void *given) {
     memset(out, 0, size);
@@ -94,8 +95,9 @@ struct pjrt_error *pjrt_Plugin_Initialize(struct pjrt_Plugin_Initialize *a) {
     return NULL;
 }
 
-/* The versions of StableHLO that hilo reads, which decide what a framework sends. */
-static const int64_t oldest_version[] = {0, 9, 0}, newest_version[] = {1, 17, 0};
+/* The versions of StableHLO that hilo reads. A framework serialises programs for the newest that it shares with the plugin. */
+static const int64_t oldest_version[] = {BC_OLDEST / 1000, BC_OLDEST % 1000, 0};
+static const int64_t newest_version[] = {BC_STABLEHLO / 1000, BC_STABLEHLO % 1000, 0};
 
 #define VERSION(key, v)                                                                                 \
     {.struct_size = sizeof(struct pjrt_named), .name = key, .name_size = sizeof(key) - 1,               \

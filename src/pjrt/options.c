@@ -3,6 +3,7 @@
 #include "pjrt/pjrt.h"
 
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 /* ---- values by name -------------------------------------------------------------------------- */
@@ -15,12 +16,13 @@ struct option_value {
     int64_t number;
 };
 
-static struct pjrt_error *option_refuse(struct str name, const struct option_value *v, const char *what) {
-    if (v->text.p)
-        return pjrt_fail(HILO_INVALID_ARGUMENT, "While setting option %.*s, '%.*s' is not a valid %s value.", (int)name.n,
-                         name.p, (int)(v->text.n < 200 ? v->text.n : 200), v->text.p, what);
-    return pjrt_fail(HILO_INVALID_ARGUMENT, "While setting option %.*s, %lld is not a valid %s value.", (int)name.n, name.p,
-                     (long long)v->number, what);
+/* The message of XLA's for a value of the wrong type. */
+static struct pjrt_error *option_refuse(struct str name, const struct option_value *v, const char *type) {
+    char digits[24];
+    snprintf(digits, sizeof digits, "%lld", (long long)v->number);
+    struct str text = v->text.p ? v->text : str_of(digits);
+    return pjrt_fail(HILO_INVALID_ARGUMENT, "While setting option %.*s, '%.*s' is not a valid %s value.", (int)name.n,
+                     name.p, (int)(text.n < 200 ? text.n : 200), text.p, type);
 }
 
 static bool option_int(const struct option_value *v, int64_t *out) {
@@ -65,6 +67,7 @@ struct option {
 #define CLIENT(field) offsetof(struct pjrt_client_options, field)
 static const struct option options[] = {
     {"num_devices",       OPTION_INT,     1, PJRT_MOST_DEVICES, CLIENT(devices), false},
+    {"cpu_device_count",  OPTION_INT,     1, PJRT_MOST_DEVICES, CLIENT(devices), false}, /* the name that XLA's CPU has for it */
     {"threads",           OPTION_INT,     0, INT_MAX,           CLIENT(threads), false},
     {"optimized_program", OPTION_BOOL,    0, 1,                 CLIENT(program), false},
     {"hilo_level",        OPTION_INT,     0, 3,                 CLIENT(level),   true},
@@ -77,6 +80,7 @@ static bool option_backend(const struct option_value *v, hilo_backend *out) {
         hilo_backend backend;
     } backends[] = {{"auto", HILO_BACKEND_AUTO},
                     {"reference", HILO_BACKEND_REFERENCE},
+                    {"interpreter", HILO_BACKEND_INTERPRETER},
                     {"codegen", HILO_BACKEND_CODEGEN},
                     {"library", HILO_BACKEND_LIBRARY}};
     for (size_t i = 0; i < sizeof backends / sizeof *backends && v->text.p; i++)
@@ -94,8 +98,11 @@ static struct pjrt_error *option_set(const struct option *o, const struct option
     bool b;
     switch (o->type) {
     case OPTION_INT:
-        if (!option_int(v, &n) || n < o->least || n > o->most)
+        if (!option_int(v, &n))
             return option_refuse(name, v, "int64");
+        if (n < o->least || n > o->most)
+            return pjrt_fail(HILO_INVALID_ARGUMENT, "option '%s': %lld is out of range; expected %lld to %lld", o->name,
+                             (long long)n, (long long)o->least, (long long)o->most);
         memcpy(field, &n, sizeof n);
         return NULL;
     case OPTION_BOOL:
@@ -104,7 +111,10 @@ static struct pjrt_error *option_set(const struct option *o, const struct option
         memcpy(field, &b, sizeof b);
         return NULL;
     case OPTION_BACKEND:
-        return option_backend(v, &out->backend) ? NULL : option_refuse(name, v, "backend");
+        if (option_backend(v, &out->backend))
+            return NULL;
+        return pjrt_fail(HILO_INVALID_ARGUMENT, "option '%s': '%.*s' is not a backend; expected auto, reference, interpreter, "
+                         "codegen or library", o->name, (int)(v->text.n < 200 ? v->text.n : 200), v->text.p ? v->text.p : "");
     default:
         return NULL;
     }

@@ -26,6 +26,39 @@ def check(what, good, why="failed"):
         print(f"{what}: {why}")
 
 
+def near(got, want, rtol=None, added=1.0):
+    """Whether each element is near: relative to itself, with an absolute floor for what cancels, 8 units of rounding of `added`, the
+    sum of the magnitudes of what was added up, for each element or for all. rtol: 64 units of rounding by default. Integers, and
+    infinities and NaNs, must be equal."""
+    import numpy as np
+
+    got, want = np.asarray(got), np.asarray(want)
+    if got.shape != want.shape:
+        return False
+    if want.dtype.kind in "biu":
+        return np.array_equal(got, want)
+    widest = np.complex128 if "c" in (got.dtype.kind, want.dtype.kind) else np.float64
+    units = [_rounding(x.dtype) for x in (got, want)]
+    got, want = got.astype(widest), want.astype(widest)
+    same = (got == want) | (np.isnan(got) & np.isnan(want))
+    with np.errstate(invalid="ignore"):
+        bound = (64 * max(units) if rtol is None else rtol) * np.abs(want) + 8 * max(units) * np.asarray(added)
+        return bool(np.all(same | ((np.abs(got - want) <= bound) & np.isfinite(want))))
+
+
+def _rounding(dtype):
+    """The distance from 1 to the next number of a type; 0 for integers."""
+    import numpy as np
+
+    if dtype.kind in "fc":
+        return float(np.finfo(dtype).eps)
+    if dtype.kind in "biu":
+        return 0.0
+    import ml_dtypes
+
+    return float(ml_dtypes.finfo(dtype).eps)
+
+
 def skip(what, why):
     global skipped
     skipped += 1

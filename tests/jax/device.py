@@ -12,7 +12,7 @@ import tempfile
 
 
 import common
-from common import check, root
+from common import check, near, root
 
 os.environ.update(HILO_PJRT_PLUGIN=os.path.abspath(sys.argv[1]), JAX_PLATFORMS="hilo")
 sys.path.insert(0, str(root / "python"))
@@ -23,10 +23,6 @@ import jax_hilo
 import numpy as np
 
 jax_hilo.initialize()
-
-
-def near(a, b, tolerance=1e-5):
-    return np.allclose(np.asarray(a), np.asarray(b), rtol=tolerance, atol=tolerance)
 
 
 rng = np.random.default_rng(0)

@@ -10,7 +10,7 @@ import sys
 
 
 import common
-from common import check, root
+from common import check, near, root
 
 os.environ.update(HILO_PJRT_PLUGIN=os.path.abspath(sys.argv[1]), JAX_PLATFORMS="hilo,cpu", HILO_NUM_DEVICES="8",
                   XLA_FLAGS="--xla_force_host_platform_device_count=8")
@@ -40,7 +40,7 @@ def same(what, program, where=True):
     try:
         ours, theirs = jax.tree.leaves(program(hilo)), jax.tree.leaves(program(cpu))
         for a, b in zip(ours, theirs, strict=True):
-            check(f"{what}: values", np.allclose(np.asarray(a), np.asarray(b), rtol=1e-5, atol=1e-6))
+            check(f"{what}: values", near(a, b))
             if where:
                 check(f"{what}: places",
                       [(s.device.id, s.index) for s in a.addressable_shards] == [(s.device.id, s.index) for s in b.addressable_shards])

@@ -14,7 +14,7 @@ import sys
 import tempfile
 
 import common
-from common import check, root, skip
+from common import check, near, root, skip
 
 common.need("jax")
 import jax  # noqa: E402
@@ -68,7 +68,7 @@ def same(a, b):
         return False
     if a.dtype != b.dtype or a.dtype.kind not in "fc":  # of ml_dtypes hilo writes the bytes
         return b.tobytes() in (a.tobytes(), a.astype(np.int8).tobytes() if a.dtype.itemsize == 1 else b"")
-    return np.allclose(a, b, rtol=1e-5, atol=1e-6, equal_nan=True)
+    return near(a, b)
 
 
 def main():

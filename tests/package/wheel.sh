@@ -40,6 +40,9 @@ check 'it is not larger than 60 MB' [ "$(stat -c %s "$wheel")" -le 60000000 ]
 # Its libraries need the C library and nothing else, but for LLVM, which is opened; `glibc` is the least version of it.
 mkdir "$dir/unpacked"
 check 'it unpacks' "$python" -m zipfile -e "$wheel" "$dir/unpacked"
+metadata=$(cat "$dir"/unpacked/*.dist-info/METADATA)
+check 'it needs numpy, and JAX as an extra' [ "$(grep '^Requires-Dist' <<<"$metadata" | tr '\n' '|' | tr -d ' ')" = \
+    "Requires-Dist:numpy|Requires-Dist:jax>=0.10;extra=='jax'|" ]
 needs=$(objdump -p "$dir"/unpacked/hilo/*.so | sed -n 's/^ *NEEDED *//p' | sort -u)
 others=$(echo "$needs" | grep -vE '^(lib(c|m|dl|pthread|rt|gcc_s)\.so|ld-linux)')
 glibc=$(objdump -T "$dir"/unpacked/hilo/*.so | grep -oE 'GLIBC_[0-9.]+' | sort -Vu | tail -n 1)

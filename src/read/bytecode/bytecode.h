@@ -28,6 +28,7 @@ enum {
 #define BC_V(major, minor) ((major) * 1000 + (minor))
 enum {
     BC_STABLEHLO = BC_V(1, 20),   /* the newest that is known */
+    BC_OLDEST = BC_V(0, 9),       /* that is read */
     BC_OLDEST_TARGET = BC_V(1, 0) /* that is written */
 };
 
