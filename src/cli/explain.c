@@ -203,17 +203,17 @@ static void put_rates(const struct row *r, struct strbuf *out, const char *betwe
     }
 }
 
-/* What the words behind "stored:" mean, of those that occur. */
+/* Explains the reasons after "materialised:", of those that occur. */
 static void put_reasons(const struct explained *x, struct strbuf *out,
                         void (*put)(struct strbuf *out, const char *name, const char *text)) {
     for (int k = 0; k < FUSE_REASON_COUNT; k++) {
         const char *name = fuse_reason_name((enum fuse_reason)k);
         bool found = false;
         for (uint32_t i = 0; i < x->nrows && !found; i++) {
-            const char *at = strstr(x->rows[i].text, "stored:");
+            const char *at = strstr(x->rows[i].text, "materialised:");
             size_t n = strlen(name);
             while (at && !found && (at = strstr(at + 1, name)) != NULL)
-                found = at[-1] == ' ' && (at[n] == ',' || at[n] == '\0');
+                found = at[-1] == ' ' && (at[-2] == ':' || at[-2] == ',') && strchr(",;", at[n]);
         }
         if (found)
             put(out, name, fuse_reason_text((enum fuse_reason)k));
@@ -221,7 +221,7 @@ static void put_reasons(const struct explained *x, struct strbuf *out,
 }
 
 static void put_reason_line(struct strbuf *out, const char *name, const char *text) {
-    strbuf_printf(out, "  %-12s %s\n", name, text);
+    strbuf_printf(out, "  %-24s %s\n", name, text);
 }
 
 static void put_text(const struct explained *x, struct strbuf *out) {
@@ -244,7 +244,7 @@ static void put_text(const struct explained *x, struct strbuf *out) {
         if (*r->ops)
             strbuf_printf(out, "%18s%s%s%s\n", "", r->ops, *r->where ? "; " : "", r->where);
     }
-    strbuf_puts(out, "\nwhy values are stored:\n");
+    strbuf_puts(out, "\nwhy values are materialised:\n");
     put_reasons(x, out, put_reason_line);
 }
 
@@ -303,7 +303,7 @@ static void put_page(const struct explained *x, struct strbuf *out) {
         put_html(out, r->where);
         strbuf_puts(out, "</span></td></tr>\n");
     }
-    strbuf_puts(out, "</table>\n<h2>Why values are stored</h2>\n<table>\n");
+    strbuf_puts(out, "</table>\n<h2>Why values are materialised</h2>\n<table>\n");
     put_reasons(x, out, put_reason_row);
     strbuf_puts(out, "</table>\n</body></html>\n");
     out->failed |= head.failed;

@@ -81,14 +81,14 @@ static size_t choice_text(const struct build_choice *c, char *out, size_t size) 
     return n;
 }
 
-/* What it computes, its schedule, and why each of its outputs is stored. */
+/* What it computes, its schedule, and why each of its outputs is materialised. */
 const struct plan_note *build_note(struct build *b, ir_block block, const struct fuse_block *f, const struct fuse_kernel *k) {
     static const char *const schedules[] = {
-        [FUSE_MAP] = "map", [FUSE_ROWS] = "rows", [FUSE_CONTRACT] = "contraction",
-        [FUSE_INTO] = "part", [FUSE_STAGES] = "stages"};
-    char text[320], why[160];
+        [FUSE_MAP] = "loop", [FUSE_ROWS] = "row-wise", [FUSE_CONTRACT] = "contraction",
+        [FUSE_INTO] = "in-place update", [FUSE_STAGES] = "contraction, row-wise, contraction"};
+    char text[512], why[160];
     const char *pattern = fuse_pattern(b->m, f, k);
-    size_t n = (size_t)snprintf(text, sizeof text, "%s%s%s, %u op%s; stored:", pattern ? pattern : "", pattern ? ": " : "",
+    size_t n = (size_t)snprintf(text, sizeof text, "%s%s%s, %u op%s; materialised:", pattern ? pattern : "", pattern ? ": " : "",
                                 schedules[k->schedule], k->nops, k->nops == 1 ? "" : "s");
     struct note_ops x = {.b = b, .f = f, .block = block};
     for (uint32_t i = 0; i < k->outs.n; i++) {

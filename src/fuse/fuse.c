@@ -45,16 +45,16 @@ enum fuse_reason fuse_reason(const struct fuse_block *b, ir_val v) {
 }
 
 enum {
-    FUSE_OWNERS = 4,     /* kernels that an op may be computed in again and again */
-    FUSE_MOST_OPS = 256, /* of a kernel: bounds compile time */
-    FUSE_LONG = 30,      /* cost from which an op is so much code that copies of it take time to compile */
-    FUSE_DEAR = 8,       /* cost from which an op is not computed more often than it has elements */
-    FUSE_MOST_REDUCTIONS = 32, /* of a kernel */
-    FUSE_MOST_OUTS = 8,  /* of kernels that become one */
-    FUSE_FEW_USES = 8,   /* of an element in a contraction */
-    FUSE_FEW_ROWS = 16   /* that a kernel of rows needs to keep threads busy, unless it is small */
+    MAX_OWNERS = 4,            /* kernels that may each recompute an op */
+    MAX_KERNEL_OPS = 256,      /* bounds compile time */
+    CODE_SIZE_COST_MIN = 30,   /* cost from which an op expands to so much code that copies of it take time to compile */
+    RECOMPUTE_COST_LIMIT = 8,  /* cost from which an op is not computed more often than it has elements */
+    MAX_REDUCTIONS = 32,       /* of a kernel */
+    MAX_MERGED_OUTPUTS = 8,    /* of kernels that become one */
+    FEW_USES = 8,              /* of an element in a contraction */
+    FEW_ROWS = 16              /* that a row-wise kernel needs to occupy threads, unless it is small */
 };
-static const int64_t fuse_small = 65536; /* elements */
+static const int64_t small_domain = 65536; /* elements */
 
 /* Where an op is computed. */
 struct node {
@@ -62,11 +62,12 @@ struct node {
     enum fuse_class cls; /* NONE also where kernels cannot compute it */
     bool needed;         /* something that is not a kernel reads its results */
     uint8_t why;         /* enum fuse_reason: why it is needed */
-    bool stored, again;  /* again: at more than one index of a kernel */
-    bool hot;            /* at each step of a contraction */
-    uint32_t nowners, owners[FUSE_OWNERS];
-    uint32_t first[FUSE_OWNERS]; /* of its users in that kernel, the first in program order */
-    uint32_t first_other;        /* of its users that are no kernel */
+    bool stored;
+    bool recomputed_at_multiple_indices; /* of a kernel */
+    bool inside_inner_loop;              /* computed at each step of a contraction */
+    uint32_t nowners, owners[MAX_OWNERS];
+    uint32_t first[MAX_OWNERS];  /* of its users in that kernel, the first in program order */
+    uint32_t first_external_use; /* the first of its users outside of kernels */
     int8_t *map; /* the same for all owners: domain dimension of each of its dimensions, -1 of size 1; NULL = another index */
 };
 
@@ -122,7 +123,7 @@ bool fuse_is_alias(const struct ir_module *m, ir_op op) {
 
 static int cost_of(const struct ir_module *m, ir_op op) {
     int cost = ir_op_info(ir_kind(m, op))->cost;
-    return cost < 0 ? FUSE_DEAR : cost;
+    return cost < 0 ? RECOMPUTE_COST_LIMIT : cost;
 }
 
 /* Nothing is lost when it is computed in several kernels: it moves data, or is a cheap function of one tensor. */
@@ -164,7 +165,7 @@ static void need(struct fuse *f, ir_val v, uint32_t at, enum fuse_reason why) {
     if (p) {
         p->why = p->needed ? p->why : (uint8_t)why;
         p->needed = true;
-        p->first_other = at < p->first_other || !p->first_other ? at : p->first_other;
+        p->first_external_use = at < p->first_external_use || !p->first_external_use ? at : p->first_external_use;
     }
 }
 
@@ -184,7 +185,7 @@ static bool same_map(const int8_t *a, const int8_t *b, uint32_t rank) {
 }
 
 /* Op `user` (at place `at`), computed in kernel k, reads v at the index that `map` says. */
-static void use(struct fuse *f, const struct node *user, uint32_t at, ir_val v, uint32_t k, int8_t *map, bool hot) {
+static void use(struct fuse *f, const struct node *user, uint32_t at, ir_val v, uint32_t k, int8_t *map, bool inside_inner_loop) {
     struct node *p = node_of(f, v);
     if (!p)
         return;
@@ -195,23 +196,23 @@ static void use(struct fuse *f, const struct node *user, uint32_t at, ir_val v, 
     uint32_t i = 0;
     while (i < p->nowners && p->owners[i] != k)
         i++;
-    if (i == FUSE_OWNERS) {
+    if (i == MAX_OWNERS) {
         need(f, v, at, FUSE_CAPTURED);
         return;
     }
-    p->hot |= hot;
+    p->inside_inner_loop |= inside_inner_loop;
     if (i == p->nowners) {
         p->map = i == 0 || same_map(p->map, map, ir_val_type(f->m, v)->rank) ? map : NULL;
         p->nowners++;
         p->owners[i] = k;
         p->first[i] = at;
-        p->again |= user->again;
+        p->recomputed_at_multiple_indices |= user->recomputed_at_multiple_indices;
         return;
     }
     p->first[i] = at; /* users come last first */
-    if (!same_map(p->map, map, ir_val_type(f->m, v)->rank) || !map || user->again) {
+    if (!same_map(p->map, map, ir_val_type(f->m, v)->rank) || !map || user->recomputed_at_multiple_indices) {
         p->map = NULL;
-        p->again = true;
+        p->recomputed_at_multiple_indices = true;
     }
 }
 
@@ -349,17 +350,17 @@ static bool trailing_sizes(const struct fuse *f, ir_op op, int64_t *sizes, uint3
 }
 
 /* Computes the reduction once for each row of kernel k, which becomes one of rows then; or says why not. */
-static enum fuse_reason join_rows(struct fuse *f, struct fuse_kernel *k, struct node *n) {
+static enum fuse_reason fuse_rows(struct fuse *f, struct fuse_kernel *k, struct node *n) {
     int64_t sizes[IR_MAX_RANK];
     uint32_t nsizes, matched = 0;
     struct fuse_kernel next = *k;
-    if (n->hot)
+    if (n->inside_inner_loop)
         return FUSE_CONTRACTED;
     if (k->schedule == FUSE_CONTRACT || k->schedule == FUSE_INTO)
         return k->schedule == FUSE_INTO ? FUSE_PART : FUSE_ANCHOR;
     if (k->nested)
         return FUSE_NESTED;
-    if (!n->map || n->again)
+    if (!n->map || n->recomputed_at_multiple_indices)
         return FUSE_REPEATED;
     if (!trailing_sizes(f, n->op, sizes, &nsizes) || nsizes == 0)
         return FUSE_ORDER;
@@ -379,9 +380,9 @@ static enum fuse_reason join_rows(struct fuse *f, struct fuse_kernel *k, struct 
     int64_t rows = product(next.dims, (uint32_t)p);
     if (matched != nsizes || (k->schedule == FUSE_ROWS && rows != product(k->dims, k->outer)))
         return FUSE_ROWS_DIFFER;
-    if (k->reduces.n >= FUSE_MOST_REDUCTIONS)
+    if (k->reduces.n >= MAX_REDUCTIONS)
         return FUSE_REDUCTIONS;
-    if (rows < FUSE_FEW_ROWS && count_of(f->m, ir_operand(f->m, n->op, 0)) > fuse_small && k->nops > 0)
+    if (rows < FEW_ROWS && count_of(f->m, ir_operand(f->m, n->op, 0)) > small_domain && k->nops > 0)
         return FUSE_LONG_ROWS;
     next.schedule = FUSE_ROWS;
     next.outer = k->schedule == FUSE_ROWS ? k->outer : (uint32_t)p;
@@ -398,7 +399,7 @@ static bool covers(const struct fuse_kernel *k, const struct node *n, const stru
 
 /* Whether a contraction multiplies each element of the op's result with so few others that it is cheaper to compute it each
    time than to store it: what dequantises a matrix for few rows. */
-static bool is_used_seldom(const struct fuse *f, const struct fuse_kernel *k, const struct node *n) {
+static bool has_few_uses(const struct fuse *f, const struct fuse_kernel *k, const struct node *n) {
     size_t nsum = 0;
     if (ir_kind(f->m, k->anchor) != IR_DOT_GENERAL || cost_of(f->m, n->op) > 1)
         return false;
@@ -407,7 +408,7 @@ static bool is_used_seldom(const struct fuse *f, const struct fuse_kernel *k, co
     double products = (double)count_of(f->m, ir_result(f->m, k->anchor, 0));
     for (size_t i = 0; i < nsum; i++)
         products *= (double)ir_val_type(f->m, ir_operand(f->m, k->anchor, 0))->dims[sum[i]];
-    return products <= (double)FUSE_FEW_USES * (double)count_of(f->m, ir_result(f->m, n->op, 0));
+    return products <= (double)FEW_USES * (double)count_of(f->m, ir_result(f->m, n->op, 0));
 }
 
 /* Bytes in memory that a value is computed from, as far as is looked. */
@@ -451,54 +452,54 @@ static bool is_packed(const struct fuse *f, const struct fuse_kernel *k, const s
     return ir_type_bytes(ir_val_type(m, v), &bytes) && 2 * source_bytes(f, v, 10) <= (double)bytes;
 }
 
-static enum fuse_reason join_element(struct fuse *f, const struct fuse_kernel *k, const struct node *n) {
+static enum fuse_reason fuse_element(struct fuse *f, const struct fuse_kernel *k, const struct node *n) {
     int cost = cost_of(f->m, n->op);
-    if (n->hot && (ir_kind(f->m, n->op) == IR_CONVERT || is_used_seldom(f, k, n) || is_packed(f, k, n)))
+    if (n->inside_inner_loop && (ir_kind(f->m, n->op) == IR_CONVERT || has_few_uses(f, k, n) || is_packed(f, k, n)))
         return FUSE_FUSED;
-    if (n->hot)
+    if (n->inside_inner_loop)
         return FUSE_CONTRACTED;
-    if ((n->again && !is_cheap(f->m, n)) || (cost >= FUSE_DEAR && !n->map))
+    if ((n->recomputed_at_multiple_indices && !is_cheap(f->m, n)) || (cost >= RECOMPUTE_COST_LIMIT && !n->map))
         return FUSE_REPEATED;
     ir_val v = ir_result(f->m, n->op, 0);
     int64_t domain = product(k->dims, k->rank), count = count_of(f->m, v);
-    bool dear = cost >= FUSE_DEAR || (cost > 1 && n->map && domain - count > fuse_small);
-    if (dear && domain > 2 * count && prefix_of(k, n->map, ir_val_type(f->m, v)) < 0) /* it is broadcast along the rows */
+    bool expensive = cost >= RECOMPUTE_COST_LIMIT || (cost > 1 && n->map && domain - count > small_domain);
+    if (expensive && domain > 2 * count && prefix_of(k, n->map, ir_val_type(f->m, v)) < 0) /* it is broadcast along the rows */
         return FUSE_SPREAD;
     return FUSE_FUSED;
 }
 
 /* The op within kernel `ki`; or why not. */
-static enum fuse_reason join(struct fuse *f, uint32_t ki, struct node *n) {
+static enum fuse_reason fuse_into(struct fuse *f, uint32_t ki, struct node *n) {
     struct fuse_kernel *k = f->kernels.v[ki];
     const struct ir_type_data *t = ir_val_type(f->m, ir_result(f->m, n->op, 0));
     bool parts = ir_kind(f->m, n->op) == IR_CONCATENATE;
     enum fuse_reason why;
     if (f->o->level < 2)
         return FUSE_LEVEL;
-    if (k->nops >= FUSE_MOST_OPS)
+    if (k->nops >= MAX_KERNEL_OPS)
         return FUSE_SIZE;
     switch (n->cls) {
     case FUSE_MOVE:
-        if (n->hot && !is_cheap(f->m, n))
+        if (n->inside_inner_loop && !is_cheap(f->m, n))
             return FUSE_CONTRACTED;
-        return parts && (n->again || ir_op_get(f->m, n->op)->noperands > 4) ? FUSE_PARTS : FUSE_FUSED;
+        return parts && (n->recomputed_at_multiple_indices || ir_op_get(f->m, n->op)->noperands > 4) ? FUSE_PARTS : FUSE_FUSED;
     case FUSE_ELEMENT:
-        return join_element(f, k, n);
+        return fuse_element(f, k, n);
     case FUSE_REDUCTION:
-        why = join_rows(f, k, n);
-        if (!why || k->schedule != FUSE_MAP || n->hot || n->again || !covers(k, n, t) || k->reduces.n)
+        why = fuse_rows(f, k, n);
+        if (!why || k->schedule != FUSE_MAP || n->inside_inner_loop || n->recomputed_at_multiple_indices || !covers(k, n, t) || k->reduces.n)
             return why;
         k->nested = true;
         return FUSE_FUSED;
     case FUSE_CONTRACTION:
-        if (n->hot)
+        if (n->inside_inner_loop)
             return FUSE_CONTRACTED;
         if (k->schedule != FUSE_MAP)
             return k->schedule == FUSE_ROWS ? FUSE_ROWS_DIFFER : k->schedule == FUSE_INTO ? FUSE_PART : FUSE_ANCHOR;
         if (k->nested)
             return FUSE_NESTED;
-        if (n->again || !covers(k, n, t))
-            return n->again ? FUSE_REPEATED : FUSE_DOMAIN;
+        if (n->recomputed_at_multiple_indices || !covers(k, n, t))
+            return n->recomputed_at_multiple_indices ? FUSE_REPEATED : FUSE_DOMAIN;
         k->schedule = FUSE_CONTRACT;
         k->anchor = n->op;
         return FUSE_FUSED;
@@ -508,22 +509,22 @@ static enum fuse_reason join(struct fuse *f, uint32_t ki, struct node *n) {
 }
 
 /* Whether two kernels may become one, which runs where the later one does. */
-static bool can_unite(const struct fuse *f, const struct fuse_kernel *early, const struct fuse_kernel *late) {
+static bool can_merge(const struct fuse *f, const struct fuse_kernel *early, const struct fuse_kernel *late) {
     return early->schedule == FUSE_MAP && late->schedule == FUSE_MAP && !early->nested && !late->nested &&
            early->rank == late->rank && memcmp(early->dims, late->dims, late->rank * sizeof *late->dims) == 0 &&
-           early->outs.n + late->outs.n <= FUSE_MOST_OUTS && early->nops + late->nops < FUSE_MOST_OPS &&
-           (!early->wanted || early->wanted > place_of(f, late->root));
+           early->outs.n + late->outs.n <= MAX_MERGED_OUTPUTS && early->nops + late->nops < MAX_KERNEL_OPS &&
+           (!early->first_external_use || early->first_external_use > place_of(f, late->root));
 }
 
 /* Kernel `from` becomes a part of `to`: whatever is computed in it is computed there. */
-static void unite(struct fuse *f, uint32_t from, uint32_t to) {
+static void merge(struct fuse *f, uint32_t from, uint32_t to) {
     struct fuse_kernel *early = f->kernels.v[from], *late = f->kernels.v[to];
     for (uint32_t i = 0; i < early->outs.n; i++)
         ARENA_PUSH(f->a, &late->outs, early->outs.v[i]);
     late->nops += early->nops;
-    late->code += early->code;
-    late->wanted = earliest(late->wanted, early->wanted);
-    early->joined = true;
+    late->code_size_cost += early->code_size_cost;
+    late->first_external_use = earliest(late->first_external_use, early->first_external_use);
+    early->merged = true;
     for (uint32_t i = 0; i < f->feeds.n; i++)
         if (f->feeds.v[i].reader == from)
             f->feeds.v[i].reader = to;
@@ -540,7 +541,7 @@ static void unite(struct fuse *f, uint32_t from, uint32_t to) {
             continue;
         }
         n->first[here] = earliest(n->first[here], n->first[there]);
-        n->again |= !n->map;
+        n->recomputed_at_multiple_indices |= !n->map;
         n->nowners--;
         memmove(owners + there, owners + there + 1, (n->nowners - there) * sizeof *owners);
         memmove(n->first + there, n->first + there + 1, (n->nowners - there) * sizeof *n->first);
@@ -548,15 +549,15 @@ static void unite(struct fuse *f, uint32_t from, uint32_t to) {
 }
 
 /* Two kernels that compute the op at the same element become one, so that it is computed once and not stored. */
-static bool unite_owners(struct fuse *f, const struct node *n) {
+static bool merge_owners(struct fuse *f, const struct node *n) {
     const struct ir_type_data *t = ir_val_type(f->m, ir_result(f->m, n->op, 0));
-    if (!n->map || n->again || n->hot || ir_op_get(f->m, n->op)->nresults != 1)
+    if (!n->map || n->recomputed_at_multiple_indices || n->inside_inner_loop || ir_op_get(f->m, n->op)->nresults != 1)
         return false;
     for (uint32_t i = 0; i < n->nowners; i++)
         for (uint32_t j = 0; j < n->nowners; j++) {
             const struct fuse_kernel *early = f->kernels.v[n->owners[i]], *late = f->kernels.v[n->owners[j]];
-            if (place_of(f, early->root) < place_of(f, late->root) && covers(late, n, t) && can_unite(f, early, late)) {
-                unite(f, n->owners[i], n->owners[j]);
+            if (place_of(f, early->root) < place_of(f, late->root) && covers(late, n, t) && can_merge(f, early, late)) {
+                merge(f, n->owners[i], n->owners[j]);
                 return true;
             }
         }
@@ -564,22 +565,22 @@ static bool unite_owners(struct fuse *f, const struct node *n) {
 }
 
 /* The op's result as one more output of a kernel that computes it anyway, and runs before anyone else wants it. */
-static bool join_as_output(struct fuse *f, struct node *n) {
-    if (ir_op_get(f->m, n->op)->nresults != 1 || n->hot || n->again || n->cls == FUSE_CONTRACTION)
+static bool fuse_as_output(struct fuse *f, struct node *n) {
+    if (ir_op_get(f->m, n->op)->nresults != 1 || n->inside_inner_loop || n->recomputed_at_multiple_indices || n->cls == FUSE_CONTRACTION)
         return false;
     for (uint32_t i = 0; i < n->nowners; i++) {
         struct fuse_kernel *k = f->kernels.v[n->owners[i]];
         uint32_t at = opt_ids_get(&f->index, k->root.i) - 1;
-        bool before = !n->needed || n->first_other > at;
+        bool before = !n->needed || n->first_external_use > at;
         for (uint32_t j = 0; j < n->nowners; j++)
             before &= j == i || n->first[j] > at;
         const struct ir_type_data *t = ir_val_type(f->m, ir_result(f->m, n->op, 0));
         if (!before || i != 0 || !n->map || k->schedule == FUSE_INTO || k->outs.n >= 4 || !covers(k, n, t) ||
-            fuse_is_alias(f->m, n->op) || join(f, n->owners[i], n))
+            fuse_is_alias(f->m, n->op) || fuse_into(f, n->owners[i], n))
             continue;
-        k->wanted = earliest(k->wanted, n->needed ? n->first_other : 0);
+        k->first_external_use = earliest(k->first_external_use, n->needed ? n->first_external_use : 0);
         for (uint32_t j = 1; j < n->nowners; j++)
-            k->wanted = earliest(k->wanted, n->first[j]);
+            k->first_external_use = earliest(k->first_external_use, n->first[j]);
         n->nowners = 1;
         ARENA_PUSH(f->a, &k->outs, ir_result(f->m, n->op, 0));
         n->stored = true;
@@ -599,7 +600,7 @@ static void use_operands(struct fuse *f, struct node *n, uint32_t at) {
         if (n->cls == FUSE_REDUCTION && k->schedule == FUSE_ROWS && map)
             inner = reduce_map(f, n->op, map, k->outer);
         k->nops++;
-        k->code += cost_of(f->m, n->op) >= FUSE_LONG ? (uint32_t)cost_of(f->m, n->op) : 0;
+        k->code_size_cost += cost_of(f->m, n->op) >= CODE_SIZE_COST_MIN ? (uint32_t)cost_of(f->m, n->op) : 0;
         for (uint32_t i = 0; i < x->noperands; i++) {
             if ((kind == IR_GATHER || n->cls == FUSE_UPDATE) && i == 0) {
                 need(f, x->operands[i], at, kind == IR_GATHER ? FUSE_GATHERED : FUSE_UPDATED);
@@ -609,7 +610,7 @@ static void use_operands(struct fuse *f, struct node *n, uint32_t at) {
             int8_t *to = n->cls == FUSE_REDUCTION ? (i < x->noperands / 2 ? inner : NULL)
                          : contraction            ? NULL
                                                   : operand_map(f, n, i, map);
-            use(f, n, at, x->operands[i], n->owners[o], to, n->hot || contraction);
+            use(f, n, at, x->operands[i], n->owners[o], to, n->inside_inner_loop || contraction);
         }
     }
     for (uint32_t i = 0; i < x->nregions; i++)
@@ -635,12 +636,12 @@ static void begin_kernel(struct fuse *f, struct node *n) {
         memcpy(k->dims, t->dims, t->rank * sizeof *t->dims);
     for (uint32_t i = 0; i < ir_op_get(f->m, n->op)->nresults; i++)
         ARENA_PUSH(f->a, &k->outs, ir_result(f->m, n->op, i));
-    k->wanted = n->needed ? n->first_other : 0;
+    k->first_external_use = n->needed ? n->first_external_use : 0;
     for (uint32_t i = 0; i < n->nowners; i++)
-        k->wanted = earliest(k->wanted, n->first[i]);
+        k->first_external_use = earliest(k->first_external_use, n->first[i]);
     n->nowners = 1;
     n->owners[0] = f->kernels.n;
-    n->hot = n->again = false;
+    n->inside_inner_loop = n->recomputed_at_multiple_indices = false;
     n->stored = true;
     n->map = new_map(f, t->rank);
     for (uint32_t i = 0; i < t->rank; i++)
@@ -649,7 +650,7 @@ static void begin_kernel(struct fuse *f, struct node *n) {
     if (into || n->cls == FUSE_CONTRACTION) {
         k->schedule = into ? FUSE_INTO : FUSE_CONTRACT;
         k->anchor = n->op;
-    } else if (n->cls == FUSE_REDUCTION && join_rows(f, k, n)) {
+    } else if (n->cls == FUSE_REDUCTION && fuse_rows(f, k, n)) {
         k->nested = true;
     }
     step(f, FUSE_STEP_KERNEL, n->op, k);
@@ -672,11 +673,11 @@ static void visit(struct fuse *f, uint32_t at) {
         return;
     }
     if (!n->needed && n->nowners == 0)
-        return; /* nobody wants it */
-    while (n->nowners > 1 && f->o->level >= 2 && !is_cheap(f->m, n) && unite_owners(f, n)) {
+        return; /* unused */
+    while (n->nowners > 1 && f->o->level >= 2 && !is_cheap(f->m, n) && merge_owners(f, n)) {
     }
     if (!n->needed && n->nowners == 1) {
-        n->why = (uint8_t)join(f, n->owners[0], n);
+        n->why = (uint8_t)fuse_into(f, n->owners[0], n);
         if (!n->why) {
             use_operands(f, n, at);
             return;
@@ -696,7 +697,7 @@ static void visit(struct fuse *f, uint32_t at) {
         step(f, FUSE_STEP_ALIAS, n->op, NULL);
         return;
     }
-    if (f->o->level < 2 || !join_as_output(f, n)) {
+    if (f->o->level < 2 || !fuse_as_output(f, n)) {
         struct feed feed = {f->kernels.n, n->owners[0]};
         if (!n->needed && n->nowners == 1 && f->o->level >= 2)
             ARENA_PUSH(f->a, &f->feeds, feed);
@@ -705,36 +706,36 @@ static void visit(struct fuse *f, uint32_t at) {
     use_operands(f, n, at);
 }
 
-/* ---- kernels that are joined ------------------------------------------------------------------ */
+/* ---- kernels that become a part of another ----------------------------------------------------- */
 
-static void inlined(struct fuse *f, struct fuse_kernel *k) {
+static void merge_into_third(struct fuse *f, struct fuse_kernel *k) {
     ir_val v = k->outs.v[0];
-    k->joined = true;
+    k->merged = true;
     node_of(f, v)->why = FUSE_FUSED;
 }
 
 /* Kernels that feed one that feeds another, where the three agree. Those that come first were begun last. */
-static void join_stages(struct fuse *f, const struct opt_ids *stored) {
+static void merge_stages(struct fuse *f, const struct opt_ids *stored) {
     for (uint32_t i = 0; i < f->feeds.n; i++)
         for (uint32_t j = 0; j < i; j++) {
             const struct feed *x = &f->feeds.v[i], *y = &f->feeds.v[j];
             struct fuse_kernel *first = f->kernels.v[x->kernel], *second = f->kernels.v[y->kernel];
-            if (x->reader != y->kernel || first->joined || second->joined ||
+            if (x->reader != y->kernel || first->merged || second->merged ||
                 !fuse_stages(f->m, f->block, f->kernels.v[y->reader], second, first, stored))
                 continue;
-            inlined(f, first);
-            inlined(f, second);
+            merge_into_third(f, first);
+            merge_into_third(f, second);
         }
 }
 
-static void join_kernels(struct fuse *f) {
+static void merge_kernels(struct fuse *f) {
     struct opt_ids stored = {.a = f->a};
     const struct fuse_step **steps = ARENA_ARRAY(f->a, const struct fuse_step *, f->steps.n + 1);
     for (uint32_t i = 0; i < f->n; i++)
         for (uint32_t k = 0; k < ir_op_get(f->m, f->nodes[i].op)->nresults; k++)
             opt_ids_set(&stored, ir_result(f->m, f->nodes[i].op, k).i,
                         f->nodes[i].stored || f->nodes[i].cls == FUSE_NONE || f->nodes[i].cls == FUSE_FLOW);
-    join_stages(f, &stored);
+    merge_stages(f, &stored);
     for (uint32_t i = 0; i < f->steps.n; i++)
         steps[i] = &f->steps.v[f->steps.n - 1 - i];
     fuse_siblings(f->a, f->m, f->block, steps, f->steps.n, &stored);
@@ -754,14 +755,14 @@ void fuse_block(struct arena *a, const struct ir_module *m, ir_block b, const st
     while (i-- > 0)
         visit(&f, i);
     if (o->level >= 2)
-        join_kernels(&f);
+        merge_kernels(&f);
     *out = (struct fuse_block){.kernel_of = {.a = a}, .reasons = {.a = a}};
     for (i = 0; i < f.n; i++)
         for (uint32_t k = 0; k < ir_op_get(m, f.nodes[i].op)->nresults; k++)
             opt_ids_set(&out->reasons, ir_result(m, f.nodes[i].op, k).i, f.nodes[i].why);
     for (i = f.steps.n; i-- > 0;) {
         const struct fuse_step *s = &f.steps.v[i];
-        if (s->kernel && s->kernel->joined)
+        if (s->kernel && s->kernel->merged)
             continue;
         ARENA_PUSH(a, &out->steps, *s);
         if (s->kernel)

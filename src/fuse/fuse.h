@@ -1,9 +1,11 @@
-/* Clustering: which ops of a block are computed together in one kernel, and which values are stored in memory between kernels.
+/* Clustering: which ops of a block are computed together in one kernel, and which values are materialised, that is, stored in
+ * memory between kernels.
  *
  * A kernel is a set of ops that agree on their outer loops. The values it stores (its outputs) are computed element by element
- * from the values it loads; what lies between is computed where it is needed, and reductions over the rows of the domain once a
- * row. The block is walked backwards once: an op joins the kernel of its users if they are all in one and can have it at the
- * index where they need it; what is cheap is computed again in each; everything else is stored and begins a kernel. */
+ * from the values it loads; what lies between is computed where it is read, and reductions over the rows of the domain once per
+ * row. The block is visited backwards once: an op is fused into the kernel of its users if they are all in one and can compute
+ * it at the index where they read it; what is cheap is recomputed in each; everything else is materialised and begins a kernel.
+ * Time and memory are linear in the number of ops. */
 #ifndef HILO_FUSE_FUSE_H
 #define HILO_FUSE_FUSE_H
 
@@ -14,7 +16,7 @@
 enum fuse_class { FUSE_NONE, FUSE_ELEMENT, FUSE_MOVE, FUSE_REDUCTION, FUSE_CONTRACTION, FUSE_UPDATE, FUSE_FLOW };
 enum fuse_class fuse_class(enum ir_op_kind kind);
 
-/* Why values are stored (reasons.def). */
+/* Why values are materialised (reasons.def). */
 enum fuse_reason {
 #define REASON(id, name, text) FUSE_##id,
 #include "fuse/reasons.def"
@@ -25,26 +27,26 @@ const char *fuse_reason_text(enum fuse_reason r);
 
 enum fuse_schedule {
     FUSE_MAP,      /* one loop nest over the domain; reductions inside of it, at each element */
-    FUSE_ROWS,     /* outer loops over rows; within a row, stages over its elements, one for each dependent reduction */
-    FUSE_CONTRACT, /* a contraction over its result's domain, then the rest at each element */
-    FUSE_INTO,     /* writes a part of a buffer (dynamic_update_slice): the domain is the part */
-    FUSE_STAGES    /* a block of rows through two kernels, CONTRACT and ROWS, into scratch, and then as CONTRACT */
+    FUSE_ROWS,     /* outer loops over rows; within a row, passes over its elements, one for each dependent reduction */
+    FUSE_CONTRACT, /* a contraction over its result's domain, then its epilogue at each element */
+    FUSE_INTO,     /* an update of a part of a buffer in place (dynamic_update_slice): the domain is the part */
+    FUSE_STAGES    /* contraction, row-wise kernel, contraction (attention), through blocks of rows in scratch memory */
 };
 
 struct fuse_kernel {
     enum fuse_schedule schedule;
-    ir_op root;           /* last op in program order: the kernel runs there */
-    ir_op anchor;         /* CONTRACT, STAGES: the contraction; INTO: the root */
-    struct fuse_kernel *stages[2]; /* STAGES: what is computed before, in order; its outputs are in scratch */
-    uint32_t side;        /* STAGES: the operand of the contraction that is the second's output */
-    uint32_t rank, outer; /* of the domain; ROWS: its first `outer` dimensions are the rows */
+    ir_op root;                    /* last op in program order: the kernel runs there */
+    ir_op anchor;                  /* CONTRACT, STAGES: the contraction whose loops these are; INTO: the root */
+    struct fuse_kernel *stages[2]; /* STAGES: the producers, in order; their outputs are in scratch memory */
+    uint32_t chained_operand;      /* STAGES: the operand of the contraction that is the second producer's output */
+    uint32_t rank, outer;          /* of the domain; ROWS: its first `outer` dimensions are the rows */
     int64_t dims[IR_MAX_RANK];
-    uint32_t nops; /* computed inside, as far as they are counted */
-    uint32_t code; /* how long those of them are that are long: costs from FUSE_LONG on */
-    uint32_t wanted; /* place in the block of the first op outside that reads an output; 0 = none (while it is clustered) */
-    bool joined;     /* a part of another */
-    bool nested;   /* MAP: has a reduction at its elements */
-    bool strict;   /* sums of products step by step, as the evaluator has them: level 0 */
+    uint32_t nops;               /* ops computed inside, as far as they are counted */
+    uint32_t code_size_cost;     /* sum of the costs of those that expand to much code */
+    uint32_t first_external_use; /* place in the block of the first op outside that reads an output; 0 = none */
+    bool merged;                 /* has become a part of another kernel */
+    bool nested;                 /* MAP: has a reduction at its elements */
+    bool strict;                 /* sums of products one by one, in the evaluator's order: level 0 */
     struct {
         ir_val *v;
         uint32_t n, cap;
@@ -72,7 +74,7 @@ struct fuse_block {
         struct fuse_step *v;
         uint32_t n, cap;
     } steps;                  /* in the order in which they run */
-    struct opt_ids kernel_of; /* by value: 1 + index in steps of what stores it; 0 = it is not stored */
+    struct opt_ids kernel_of; /* by value: 1 + index in steps of what stores it; 0 = it is not materialised */
     struct opt_ids reasons;   /* by value of an op: enum fuse_reason */
 };
 
@@ -85,10 +87,10 @@ struct fuse_options {
 /* Clusters a block whose values have static shapes. Memory: `a`. */
 void fuse_block(struct arena *a, const struct ir_module *m, ir_block b, const struct fuse_options *o, struct fuse_block *out);
 
-/* Why a value of the block is stored; FUSE_FUSED for what is not: computed within kernels, a constant, of no use. */
+/* Why a value of the block is materialised; FUSE_FUSED for what is not: computed within kernels, a constant, unused. */
 enum fuse_reason fuse_reason(const struct fuse_block *b, ir_val v);
 
-/* Constants are not stored: scalars and splats are part of the code, others are read where they lie. */
+/* Constants are not stored by kernels: scalars and splats are part of the code, others are read from where they are. */
 bool fuse_is_constant(const struct ir_module *m, ir_val v);
 /* A reshape or another op whose result has the same bytes in the same order. */
 bool fuse_is_alias(const struct ir_module *m, ir_op op);

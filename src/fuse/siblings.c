@@ -80,7 +80,7 @@ static int64_t domain(const struct fuse_kernel *k) {
 }
 
 static bool fits(const struct fuse_kernel *k) {
-    return (k->schedule == FUSE_MAP || k->schedule == FUSE_ROWS) && !k->joined && !k->nested && !k->strict &&
+    return (k->schedule == FUSE_MAP || k->schedule == FUSE_ROWS) && !k->merged && !k->nested && !k->strict &&
            domain(k) >= siblings_least;
 }
 
@@ -105,7 +105,7 @@ static bool share(const struct siblings *s, const struct loads *x, const struct 
     return false;
 }
 
-static void join(struct siblings *s, struct fuse_kernel *early, struct fuse_kernel *late) {
+static void merge(struct siblings *s, struct fuse_kernel *early, struct fuse_kernel *late) {
     for (uint32_t i = 0; i < early->outs.n; i++)
         ARENA_PUSH(s->a, &late->outs, early->outs.v[i]);
     for (uint32_t i = 0; i < early->reduces.n; i++)
@@ -115,7 +115,7 @@ static void join(struct siblings *s, struct fuse_kernel *early, struct fuse_kern
         late->outer = early->outer;
     }
     late->nops += early->nops;
-    early->joined = true;
+    early->merged = true;
 }
 
 void fuse_siblings(struct arena *a, const struct ir_module *m, ir_block b, const struct fuse_step *const *steps, uint32_t n,
@@ -123,7 +123,7 @@ void fuse_siblings(struct arena *a, const struct ir_module *m, ir_block b, const
     struct siblings s = {.a = a, .m = m, .block = b, .stored = stored, .seen = {.a = a}};
     struct loads *loads = ARENA_ARRAY(a, struct loads, n + 1);
     for (uint32_t i = 0; i < n; i++)
-        if (steps[i]->kernel && !steps[i]->kernel->joined)
+        if (steps[i]->kernel && !steps[i]->kernel->merged)
             loads[i] = loads_of(&s, steps[i]->kernel);
     for (uint32_t i = 0; i < n; i++) {
         struct fuse_kernel *x = steps[i]->kernel;
@@ -131,7 +131,7 @@ void fuse_siblings(struct arena *a, const struct ir_module *m, ir_block b, const
             continue;
         for (uint32_t j = i + 1; j < n && j <= i + SIBLINGS_AHEAD; j++) {
             struct fuse_kernel *y = steps[j]->kernel;
-            if (y && y->joined)
+            if (y && y->merged)
                 continue;
             if (y ? y->schedule == FUSE_STAGES || reads(&loads[j], x) : op_reads(&s, steps[j]->op, x))
                 break;
@@ -139,7 +139,7 @@ void fuse_siblings(struct arena *a, const struct ir_module *m, ir_block b, const
                 x->nops + y->nops > SIBLINGS_OPS || x->outs.n + y->outs.n > SIBLINGS_OUTS ||
                 x->reduces.n + y->reduces.n > SIBLINGS_OUTS)
                 continue;
-            join(&s, x, y);
+            merge(&s, x, y);
             loads[j] = loads_of(&s, y);
             break;
         }

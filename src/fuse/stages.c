@@ -178,8 +178,8 @@ bool fuse_stages(const struct ir_module *m, ir_block b, struct fuse_kernel *thir
     third->schedule = FUSE_STAGES;
     third->stages[0] = first;
     third->stages[1] = second;
-    third->side = side;
+    third->chained_operand = side;
     third->nops += first->nops + second->nops;
-    third->code += first->code + second->code;
+    third->code_size_cost += first->code_size_cost + second->code_size_cost;
     return true;
 }

@@ -18,7 +18,7 @@ static int64_t total(const struct lower *l) {
 }
 
 static uint32_t lanes(const struct lower *l) {
-    uint32_t code = l->kernel->nops + l->kernel->code;
+    uint32_t code = l->kernel->nops + l->kernel->code_size_cost;
     return lower_lanes(l, lower_bytes(l), code <= 8 ? 4 : code <= 32 ? 2 : 1);
 }
 

@@ -357,7 +357,7 @@ void lower_stages(struct lower *l) {
     struct lower_stages s = {.v = {first->outs.v[0], second->outs.v[0]}};
     struct dot scores, out;
     dot_init(&scores, l, first->anchor, 0);
-    dot_init(&out, l, k->anchor, k->side);
+    dot_init(&out, l, k->anchor, k->chained_operand);
     if (scores.panels > 1 || !is_contiguous(&scores))
         pack(&scores);
     if (out.panels > 1 || !is_contiguous(&out))

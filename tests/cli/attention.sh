@@ -19,8 +19,8 @@ agrees() {
     exits 0 run "$1" --input random:5 --backend interpreter --compare reference --tolerance "${2:-3e-6}"
 }
 
-# joined TYPES... RESULT: an attention of such operands is one kernel and its panels; $config, $tolerance.
-joined() {
+# fused TYPES... RESULT: an attention of such operands is one kernel and its panels; $config, $tolerance.
+fused() {
     n=0 arguments='' operands='' list=''
     while [ $# -gt 1 ]; do
         arguments="$arguments${arguments:+, }%a$n: tensor<$1>"
@@ -37,27 +37,27 @@ func.func @main($arguments) -> tensor<$1> {
 }
 END
     exits 0 compile call.mlir --emit plan
-    says 'attention: stages'
-    if grep -q 'softmax: rows\|: contraction' out; then fail 'another kernel is left'; else pass; fi
+    says 'attention: contraction, row-wise, contraction'
+    if grep -q 'softmax: row-wise\|: contraction, [0-9]' out; then fail 'another kernel is left'; else pass; fi
     agrees call.mlir "$tolerance"
 }
 
 tolerance=3e-6
 config='scale = 0.25 : f64'
-joined 2x3x32x16xf32 2x3x32x16xf32 2x3x32x16xf32 2x3x32x16xf32
-joined 1x1x8x5xf32 1x1x16x5xf32 1x1x16x3xf32 1x1x8x3xf32
-joined 2x37x9xf32 2x41x9xf32 2x41x70xf32 2x37x70xf32
-joined 67x33xf32 130x33xf32 130x1xf32 67x1xf32
+fused 2x3x32x16xf32 2x3x32x16xf32 2x3x32x16xf32 2x3x32x16xf32
+fused 1x1x8x5xf32 1x1x16x5xf32 1x1x16x3xf32 1x1x8x3xf32
+fused 2x37x9xf32 2x41x9xf32 2x41x70xf32 2x37x70xf32
+fused 67x33xf32 130x33xf32 130x1xf32 67x1xf32
 config='is_causal = true'
-joined 1x2x45x8xf32 1x2x45x8xf32 1x2x45x8xf32 1x2x45x8xf32
-joined 1x6x19x8xf32 1x2x21x8xf32 1x2x21x24xf32 1x6x19x24xf32
+fused 1x2x45x8xf32 1x2x45x8xf32 1x2x45x8xf32 1x2x45x8xf32
+fused 1x6x19x8xf32 1x2x21x8xf32 1x2x21x24xf32 1x6x19x24xf32
 config=''
-joined 2x4x20x8xf32 2x4x24x8xf32 2x4x24x8xf32 20x24xf32 2x4x20x8xf32
-joined 2x4x20x8xf32 2x1x24x8xf32 2x1x24x8xf32 2x1x1x24xi1 2x4x20x8xf32
-joined 3x17x12xf64 3x17x12xf64 3x17x12xf64 3x17x12xf64
+fused 2x4x20x8xf32 2x4x24x8xf32 2x4x24x8xf32 20x24xf32 2x4x20x8xf32
+fused 2x4x20x8xf32 2x1x24x8xf32 2x1x24x8xf32 2x1x1x24xi1 2x4x20x8xf32
+fused 3x17x12xf64 3x17x12xf64 3x17x12xf64 3x17x12xf64
 tolerance=2e-2
-joined 2x24x16xbf16 2x32x16xbf16 2x32x16xbf16 2x24x16xbf16
-joined 2x24x16xf16 2x32x16xf16 2x32x16xf16 2x24x16xf16
+fused 2x24x16xbf16 2x32x16xbf16 2x32x16xbf16 2x24x16xbf16
+fused 2x24x16xf16 2x32x16xf16 2x32x16xf16 2x24x16xf16
 
 # ---- other ways to write it: heads behind rows, weights as right operand, several dimensions as one, no maximum
 program() { # BODY...: after the scores %s: 2x3x40x24
@@ -90,7 +90,7 @@ program <<'MLIR'
   return %r : tensor<2x40x3x8xf32>
 }
 MLIR
-says 'attention: stages'
+says 'attention: contraction, row-wise, contraction'
 agrees program.mlir
 program <<'MLIR'
   %o = stablehlo.dot_general %v, %p, batching_dims = [0, 2] x [0, 1], contracting_dims = [1] x [3]
@@ -99,7 +99,7 @@ program <<'MLIR'
   return %r : tensor<2x40x3x8xf32>
 }
 MLIR
-says ': stages'
+says ': contraction, row-wise, contraction'
 agrees program.mlir
 program <<'MLIR'
   %pr = stablehlo.reshape %p : (tensor<2x3x40x24xf32>) -> tensor<6x40x24xf32>
@@ -112,9 +112,9 @@ program <<'MLIR'
   return %r : tensor<2x40x3x8xf32>
 }
 MLIR
-says 'attention: stages'
+says 'attention: contraction, row-wise, contraction'
 agrees program.mlir
-# the weights are wanted by someone else, or in another order: not joined, and right
+# the weights are wanted by someone else, or in another order: not fused, and right
 program <<'MLIR'
   %o = stablehlo.dot_general %p, %v, batching_dims = [0, 1] x [0, 2], contracting_dims = [3] x [1]
        : (tensor<2x3x40x24xf32>, tensor<2x24x3x8xf32>) -> tensor<2x3x40x8xf32>
@@ -126,7 +126,7 @@ program <<'MLIR'
   return %rx : tensor<2x40x3x8xf32>
 }
 MLIR
-if grep -q ': stages' out; then fail 'weights that are read twice were joined'; else pass; fi
+if grep -q ': contraction, row-wise' out; then fail 'weights that are read twice were fused'; else pass; fi
 agrees program.mlir
 
 finish

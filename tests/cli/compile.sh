@@ -210,13 +210,14 @@ if "$HILO" compile add.mlir --emit plan | grep -q kernel0; then # there is somet
     exits 0 compile turned.mlir --target-cpu x86-64-v4 --emit kir
     grep -q scratch out && pass || fail 'columns are not packed'
 
-    # why values are stored: plans say it
+    # why values are materialised, in plans
     exits 0 compile softmax.mlir --emit plan
-    says 'rows, 7 ops; stored: result'
+    says 'row-wise, 7 ops; materialised: result'
     exits 0 compile two.mlir --emit plan
-    says 'map, 1 op; stored: contracted' 'contraction, 2 ops; stored: result' 'map, 1 op; stored: shared'
+    says 'loop, 1 op; materialised: operand of a contraction' \
+        'contraction, 2 ops; materialised: result' 'loop, 1 op; materialised: several users'
     exits 0 compile two.mlir -O1 --emit plan
-    says 'stored: level'
+    says 'materialised: optimisation level'
 fi
 
 # ---- forms of kernels, for this processor and others

@@ -22,8 +22,8 @@ if ! grep -q kernel0 out; then # nothing to generate code with
     exit
 fi
 exits 0 explain softmax.mlir
-says 'softmax.mlir: ' 'arguments 6.7 kB, results 288 B' 'as the compiler expects' 'dot_general' 'divide' 'stored: ' \
-    'why values are stored' 'the block hands it on' '14.3 kflop'
+says 'softmax.mlir: ' 'arguments 6.7 kB, results 288 B' 'as the compiler expects' 'dot_general' 'divide' 'materialised: ' \
+    'why values are materialised' 'the block returns it' '14.3 kflop'
 exits 0 explain softmax.mlir --run --runs 2
 says 'the mean of 2 runs' 'flop/s'
 exits 0 explain softmax.mlir --run -o report.html
