@@ -181,38 +181,24 @@ static hilo_status check_pair(struct eval *cx, ir_op op, const struct value *got
     return status;
 }
 
-static double tolerance(struct eval *cx, ir_op op, enum ir_slot slot) {
-    const struct ir_attr_data *a = ir_attr_get(cx->m, ir_prop(cx->m, op, slot));
-    return a->kind == IR_ATTR_FLOAT ? a->f : 1e-4;
-}
-
+/* The attributes of an op say how it compares: a tolerance, differences in ulp, or exactly; with a constant or an operand. */
 hilo_status eval_check(struct eval *cx, ir_op op, struct value *const *in, struct value **out) {
     (void)out;
+    enum ir_op_kind kind = ir_kind(cx->m, op);
     struct check_rule rule = {.how = CHECK_EXACT};
-    enum ir_slot constant = IR_SLOT_NONE;
-    switch (ir_kind(cx->m, op)) {
-    case IR_CHECK_EQ_CONST:
-        constant = IR_CHECK_EQ_CONST_value;
-        break;
-    case IR_CHECK_ALMOST_EQ:
-        rule = (struct check_rule){.how = CHECK_ALMOST, .tolerance = tolerance(cx, op, IR_CHECK_ALMOST_EQ_tolerance)};
-        break;
-    case IR_CHECK_ALMOST_EQ_CONST:
-        rule = (struct check_rule){.how = CHECK_ALMOST, .tolerance = tolerance(cx, op, IR_CHECK_ALMOST_EQ_CONST_tolerance)};
-        constant = IR_CHECK_ALMOST_EQ_CONST_value;
-        break;
-    case IR_CHECK_CLOSE:
+    uint32_t tolerance = ir_slot_named(kind, STR("tolerance")), constant = ir_slot_named(kind, STR("value"));
+    if (tolerance) {
+        const struct ir_attr_data *a = ir_attr_get(cx->m, ir_prop(cx->m, op, (enum ir_slot)tolerance));
+        rule = (struct check_rule){.how = CHECK_ALMOST, .tolerance = a->kind == IR_ATTR_FLOAT ? a->f : 1e-4};
+    } else if (kind == IR_CHECK_CLOSE) {
         rule = (struct check_rule){.how = CHECK_ULP,
                                    .min_ulp = (uint64_t)ir_prop_i64(cx->m, op, IR_CHECK_CLOSE_min_ulp_difference),
                                    .max_ulp = (uint64_t)ir_prop_i64(cx->m, op, IR_CHECK_CLOSE_max_ulp_difference)};
-        break;
-    default:
-        break;
     }
-    if (constant == IR_SLOT_NONE)
+    if (!constant)
         return check_pair(cx, op, in[0], in[1], &rule);
     struct value *want;
-    HILO_TRY(eval_literal(cx, op, ir_prop(cx->m, op, constant), &want));
+    HILO_TRY(eval_literal(cx, op, ir_prop(cx->m, op, (enum ir_slot)constant), &want));
     hilo_status status = check_pair(cx, op, in[0], want, &rule);
     value_unref(want);
     return status;

@@ -273,8 +273,6 @@ static int8_t *operand_map(struct fuse *f, const struct node *n, uint32_t i, con
     }
     case IR_RESHAPE:
         return map_reshape(f, v, r, map);
-    case IR_OPTIMIZATION_BARRIER:
-        return NULL;
     default:
         return n->cls == FUSE_ELEMENT && t->rank == ir_val_type(m, r)->rank ? (int8_t *)(uintptr_t)map : NULL;
     }

@@ -52,7 +52,7 @@ static hilo_status parts_of(struct hlo_writer *w, ir_op op, struct str name) {
 /* ---- by the tables --------------------------------------------------------------------------- */
 
 /* The first `n` operands, attributes and regions by their rows. */
-static hilo_status write_plain(struct hlo_writer *w, ir_op op, uint32_t n) {
+static hilo_status write_first(struct hlo_writer *w, ir_op op, uint32_t n) {
     const struct ir_op_data *o = ir_op_get(w->m, op);
     const char *opcode = opcode_of((enum ir_op_kind)o->kind), *attr;
     struct str regions[2], name;
@@ -77,10 +77,15 @@ static hilo_status write_plain(struct hlo_writer *w, ir_op op, uint32_t n) {
     return parts_of(w, op, name);
 }
 
+static hilo_status write_plain(struct hlo_writer *w, ir_op op) {
+    return write_first(w, op, ir_op_get(w->m, op)->noperands);
+}
+
 /* ---- structure ------------------------------------------------------------------------------- */
 
 /* Equal elements are a scalar, broadcast. */
-static hilo_status write_constant(struct hlo_writer *w, ir_op op, ir_attr value) {
+static hilo_status write_constant(struct hlo_writer *w, ir_op op) {
+    ir_attr value = ir_constant_value(w->m, op);
     const struct ir_attr_data *d = ir_attr_get(w->m, value);
     ir_val of = ir_result(w->m, op, 0);
     const struct ir_type_data *t = ir_val_type(w->m, of);
@@ -107,9 +112,9 @@ static hilo_status write_constant(struct hlo_writer *w, ir_op op, ir_attr value)
     return HILO_OK;
 }
 
-static hilo_status write_call(struct hlo_writer *w, ir_op op, ir_attr callee) {
+static hilo_status write_call_of(struct hlo_writer *w, ir_op op, enum ir_slot callee) {
     const struct ir_op_data *o = ir_op_get(w->m, op);
-    ir_op func = ir_module_symbol(w->m, ir_attr_as_str(w->m, callee));
+    ir_op func = ir_module_symbol(w->m, ir_prop_str(w->m, op, callee));
     const struct str *operands;
     struct str comp, name;
     if (IR_NONE(func))
@@ -121,6 +126,14 @@ static hilo_status write_call(struct hlo_writer *w, ir_op op, ir_attr callee) {
     strbuf_str(&w->scope->text, comp);
     end_line(w, op);
     return parts_of(w, op, name);
+}
+
+static hilo_status write_call(struct hlo_writer *w, ir_op op) {
+    return write_call_of(w, op, IR_CALL_callee);
+}
+
+static hilo_status write_composite(struct hlo_writer *w, ir_op op) {
+    return write_call_of(w, op, IR_COMPOSITE_decomposition);
 }
 
 /* The state is a tuple of the operands and of what the regions take from outside. */
@@ -384,7 +397,7 @@ static hilo_status write_all_to_all(struct hlo_writer *w, ir_op op) {
     if (ir_prop_i64(w->m, op, IR_ALL_TO_ALL_split_dimension) != ir_prop_i64(w->m, op, IR_ALL_TO_ALL_concat_dimension) ||
         ir_op_get(w->m, op)->noperands != 1)
         return hlo_refuse(w, "joins another dimension than it divides, which HLO does not");
-    return write_plain(w, op, 1);
+    return write_first(w, op, 1);
 }
 
 /* ---- tokens ---------------------------------------------------------------------------------- */
@@ -469,45 +482,45 @@ static hilo_status write_transfer(struct hlo_writer *w, ir_op op, bool sends) {
     return parts_of(w, op, name);
 }
 
+static hilo_status write_send(struct hlo_writer *w, ir_op op) {
+    return write_transfer(w, op, true);
+}
+
+static hilo_status write_recv(struct hlo_writer *w, ir_op op) {
+    return write_transfer(w, op, false);
+}
+
 /* ---- dispatch -------------------------------------------------------------------------------- */
 
-hilo_status hlo_write_op(struct hlo_writer *w, ir_op op) {
+/* Nothing is added to a scalar, which HLO text has no form for. */
+static hilo_status write_pad(struct hlo_writer *w, ir_op op) {
+    return ir_val_type(w->m, ir_result(w->m, op, 0))->rank ? write_plain(w, op) : write_forward(w, op);
+}
+
+/* The shape is the result's. */
+static hilo_status write_rng(struct hlo_writer *w, ir_op op) {
+    return write_first(w, op, 2);
+}
+
+static hilo_status write_tuple(struct hlo_writer *w, ir_op op) {
     const struct ir_op_data *o = ir_op_get(w->m, op);
+    struct str name;
+    HILO_TRY(hlo_write_tuple(w, o->operands, o->noperands, &name));
+    return hlo_write_results(w, op, name);
+}
+
+static hilo_status write_get_tuple_element(struct hlo_writer *w, ir_op op) {
+    const struct str *name;
+    HILO_TRY(hlo_names_of(w, ir_op_get(w->m, op)->operands, 1, &name));
+    return hlo_write_part(w, *name, (uint32_t)ir_prop_i64(w->m, op, IR_GET_TUPLE_ELEMENT_index), ir_result(w->m, op, 0));
+}
+
+hilo_status hlo_write_op(struct hlo_writer *w, ir_op op) {
+    static hilo_status (*const writers[IR_OP_COUNT])(struct hlo_writer *, ir_op) = {
+#define HLO_WRITE(id, how) [IR_##id] = write_##how,
+#include "read/hlo/hlo.def"
+    };
+    enum ir_op_kind kind = ir_kind(w->m, op);
     w->op = op;
-    switch ((enum ir_op_kind)o->kind) {
-    case IR_CONSTANT: return write_constant(w, op, ir_prop(w->m, op, IR_CONSTANT_value));
-    case IR_CHLO_CONSTANT: return write_constant(w, op, ir_prop(w->m, op, IR_CHLO_CONSTANT_value));
-    case IR_CALL: return write_call(w, op, ir_prop(w->m, op, IR_CALL_callee));
-    case IR_COMPOSITE: return write_call(w, op, ir_prop(w->m, op, IR_COMPOSITE_decomposition));
-    case IR_WHILE: return write_while(w, op);
-    case IR_IF:
-    case IR_CASE: return write_conditional(w, op);
-    case IR_CUSTOM_CALL: return write_custom_call(w, op);
-    case IR_OPTIMIZATION_BARRIER: return write_barrier(w, op);
-    case IR_TENSOR_CAST: return write_forward(w, op);
-    case IR_PAD: /* of a scalar: HLO text cannot say that nothing is added */
-        return ir_val_type(w->m, ir_result(w->m, op, 0))->rank ? write_plain(w, op, 2) : write_forward(w, op);
-    case IR_TUPLE: {
-        struct str name;
-        HILO_TRY(hlo_write_tuple(w, o->operands, o->noperands, &name));
-        return hlo_write_results(w, op, name);
-    }
-    case IR_GET_TUPLE_ELEMENT: {
-        const struct str *name;
-        HILO_TRY(hlo_names_of(w, o->operands, 1, &name));
-        return hlo_write_part(w, *name, (uint32_t)ir_prop_i64(w->m, op, IR_GET_TUPLE_ELEMENT_index), ir_result(w->m, op, 0));
-    }
-    case IR_BROADCAST: return write_broadcast(w, op);
-    case IR_DOT: return write_dot(w, op);
-    case IR_RNG: return write_plain(w, op, 2); /* the shape is the result's */
-    case IR_ALL_TO_ALL: return write_all_to_all(w, op);
-    case IR_CREATE_TOKEN:
-    case IR_AFTER_ALL: return write_after_all(w, op);
-    case IR_INFEED: return write_infeed(w, op);
-    case IR_OUTFEED: return write_outfeed(w, op);
-    case IR_SEND: return write_transfer(w, op, true);
-    case IR_RECV: return write_transfer(w, op, false);
-    case IR_DYNAMIC_RESHAPE: return write_dynamic_reshape(w, op);
-    default: return write_plain(w, op, o->noperands);
-    }
+    return (writers[kind] ? writers[kind] : write_plain)(w, op);
 }

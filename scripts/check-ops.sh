@@ -1,0 +1,54 @@
+#!/usr/bin/env bash
+# Checks that there is no second list of ops beside src/ir/ops.def: a function of src/ may have one `case IR_<OP>` of an op, but
+# not more, unless it is named below, with the reason. What depends on the kind of an op is a trait or a column of the table.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+exceptions='
+src/eval/eval_elt.c resolve_by_type  ops whose element kernel is chosen by two types, not by the table of one type
+src/eval/eval_elt.c result_fits      repeats what the verifier infers, so that no kernel writes out of bounds
+src/fuse/fuse.c operand_map          each op maps indices by attributes of its own
+src/library/sort_match.c order_of    a grammar of comparators, with a production for each op
+'
+
+awk -v exceptions="$exceptions" '
+    BEGIN {
+        n = split(exceptions, lines, "\n")
+        for (i = 1; i <= n; i++)
+            if (split(lines[i], word, " ") > 1) allowed[word[1] " " word[2]] = 0
+    }
+    FILENAME == "src/ir/ops.def" {
+        if (match($0, /^OP\([A-Z0-9_]+/)) ops[substr($0, 4, RLENGTH - 3)] = 1
+        next
+    }
+    FNR == 1 { files++; name = ""; cases = 0 }
+    /^[a-z].*\(/ && !/;$/ {
+        split($0, word, "(")
+        name = word[1]
+        sub(/.*[ *]/, "", name)
+        cases = 0
+    }
+    {
+        for (rest = $0; match(rest, /case IR_[A-Z0-9_]+/); rest = substr(rest, RSTART + RLENGTH))
+            if (substr(rest, RSTART + 8, RLENGTH - 8) in ops && ++cases == 2) {
+                if (FILENAME " " name in allowed) allowed[FILENAME " " name]++
+                else {
+                    printf "%s:%d: %s lists ops, which belongs into src/ir/ops.def\n", FILENAME, FNR, name
+                    failed++
+                }
+            }
+        if (/case IR_[A-Z_]*##[A-Za-z_]+[^A-Za-z_#]/) {
+            printf "%s:%d: a list of ops by a macro, which belongs into src/ir/ops.def\n", FILENAME, FNR
+            failed++
+        }
+    }
+    END {
+        for (f in allowed) {
+            if (allowed[f]) continue
+            print f " is an exception, but lists no ops"
+            failed++
+        }
+        printf "%d passed, %d failed\n", files - failed, failed
+        exit (failed > 0)
+    }
+' src/ir/ops.def $(git ls-files 'src/*.[ch]' 2>/dev/null || find src -name '*.[ch]')
