@@ -51,7 +51,7 @@ static void release_outputs(struct bench *b) {
     }
 }
 
-/* One run; the results of the one before are let go first, so that their memory may be used again. */
+/* One run; the outputs of the previous one are released first, so that their memory is reused. */
 static int execute(struct bench *b, double *ms) {
     hilo_timing timing = {0, 0};
     hilo_execute_options o;
@@ -63,7 +63,7 @@ static int execute(struct bench *b, double *ms) {
     hilo_status status = hilo_execute(b->exe, &o, b->inputs, b->ninputs, b->outputs, b->noutputs);
     *ms = timing.total_ms;
     if (status == HILO_CANCELLED && b->late && !interrupted)
-        return cli_error(CLI_FAILED, "did not end within %" PRId64 " s", b->o->timeout);
+        return cli_error(CLI_FAILED, "did not finish within %" PRId64 " s", b->o->timeout);
     return status == HILO_OK ? CLI_OK : cli_fail(b->client, status);
 }
 
@@ -79,7 +79,7 @@ static void add(struct bench *b, double ms) {
     b->ms.v[b->ms.n++] = ms;
 }
 
-/* A run to warm up, then as many as asked for, or so many as fit into the time. */
+/* A run to warm up, then --runs, or as many as begin within --seconds. */
 static int time_runs(struct bench *b) {
     double ms, begin;
     int code = execute(b, &ms);
@@ -102,7 +102,7 @@ static int compile(struct bench *b, const char *file) {
     return code;
 }
 
-/* By --input; else by the recipe beside the program; else random. */
+/* From --input; else from the recipe beside the program; else random. */
 static int make_inputs(struct bench *b, const char *file) {
     static const char *random = "random:1";
     struct cli_texts texts = {&random, 1};
@@ -180,6 +180,12 @@ static void print_row(struct bench *b, const char *file, bool first) {
                (double)stats.peak_bytes / 1e6);
 }
 
+/* The program that is being measured, where there is no other sign of life. */
+static void show_progress(const char *file) {
+    if (cli_terminal(stderr))
+        fprintf(stderr, "\r\033[K%s", file ? base_name(file) : "");
+}
+
 static int bench_all(const struct cli_texts *files, const struct bench_options *o) {
     int worst = CLI_OK;
     if (o->json)
@@ -188,9 +194,11 @@ static int bench_all(const struct cli_texts *files, const struct bench_options *
         printf("%-32s %12s %12s %6s %12s %12s\n", "program", "median ms", "minimum ms", "runs", "compile ms", "peak MB");
     for (size_t i = 0; i < files->n && !interrupted; i++) {
         struct bench b = {.o = o};
+        show_progress(files->v[i]);
         int code = cli_client(&o->compile, &b.client);
         if (code == CLI_OK)
             code = bench_file(&b, files->v[i]);
+        show_progress(NULL);
         if (code == CLI_OK)
             print_row(&b, files->v[i], i == 0);
         else
@@ -222,15 +230,15 @@ static int bench_main(const struct cli_command *self, int argc, char **argv) {
 }
 
 static const struct cli_option options[] = {
-    {"--runs", "N", CLI_NUMBER, offsetof(struct bench_options, runs), "time N runs, however long they take"},
+    {"--runs", "N", CLI_NUMBER, offsetof(struct bench_options, runs), "time N runs instead"},
     {"--seconds", "S", CLI_REAL, offsetof(struct bench_options, seconds),
-     "else as many as begin within S seconds; 1 by default"},
+     "time the runs that begin within S seconds; default 1"},
     {"--timeout", "S", CLI_NUMBER, offsetof(struct bench_options, timeout),
-     "seconds for all runs of a program; any by default"},
-    {"--input", "X", CLI_TEXTS, offsetof(struct bench_options, inputs), "the next parameter, as for hilo run"},
+     "limit in seconds for all runs of a program; default: none"},
+    {"--input", "X", CLI_TEXTS, offsetof(struct bench_options, inputs), "value of the next parameter, as for `hilo run`"},
     {"--entry", "NAME", CLI_TEXT, offsetof(struct bench_options, entry),
-     "function to run; main by default, or the only public one"},
-    {"--json", NULL, CLI_FLAG, offsetof(struct bench_options, json), "the figures as JSON"},
+     "function to run; default: main, or the only public one"},
+    {"--json", NULL, CLI_FLAG, offsetof(struct bench_options, json), "print the figures as JSON"},
     CLI_COMPILE_OPTIONS(struct bench_options, compile),
     {0}
 };
@@ -239,16 +247,16 @@ const struct cli_command cli_bench = {
     .name = "bench", .operands = "FILE…", .least = 1, .most = SIZE_MAX, .options = options, .run = bench_main,
     .summary = "times programs",
     .text =
-        "Compiles each program once, runs it once to warm up, times runs of it, and prints the median, the\n"
-        "minimum, the time to read, verify and compile, and the most memory that was in tensors. A program\n"
-        "that fails is reported, and the next one is run.\n"
+        "Compiles each program once, runs it once to warm up, times runs of it, and prints the median, the minimum,\n"
+        "the time to read, verify and compile it, and the peak memory of all tensors. A program that fails is\n"
+        "reported, and the next one is run.\n"
         "\n"
-        "Inputs are those of --input; else what a recipe X.json beside X.mlir says, or random numbers:\n"
+        "Inputs are those of --input; else of a recipe X.json beside X.mlir; else random. A recipe is\n"
         "\n"
         "  {\"inputs\": [{\"shape\": [2, 3], \"kind\": \"uniform\", \"lo\": 0, \"hi\": 1}, …]}\n"
         "\n"
-        "with the kinds uniform and randint (lo, hi), normal (std), const (lo), tril, a triangular matrix\n"
-        "that can be solved, and spd, a positive definite one.\n",
+        "with the kinds uniform and randint (lo, hi), normal (std), const (lo), tril (a well-conditioned triangular\n"
+        "matrix) and spd (a symmetric positive definite one).\n",
     .examples =
         "  hilo bench model.mlir\n"
         "  hilo bench --runs 20 --threads 2 --json a.mlir b.mlir\n",

@@ -1,4 +1,4 @@
-/* hilo cache: what is in the compile cache. */
+/* hilo cache: lists and clears the compile cache. */
 #include "cli/cli.h"
 
 #include <inttypes.h>
@@ -18,12 +18,12 @@ static void list(const struct rt_store *s, const struct rt_store_file *v, size_t
     printf("%zu programs, %.1f MB of %.1f MB, in %s\n", n, (double)sum / 1e6, (double)s->most / 1e6, s->dir);
 }
 
-static int look(const struct rt_store *s, const char *what) {
+static int act(const struct rt_store *s, const char *what) {
     hilo_allocator al = mem_system_allocator();
     struct rt_store_file *v = NULL;
     size_t n = 0;
     if (!s->dir)
-        return cli_error(CLI_ENVIRONMENT, "there is no compile cache: HILO_CACHE_DIR is empty, or no home is known");
+        return cli_error(CLI_ENVIRONMENT, "there is no compile cache: HILO_CACHE_DIR is empty, or HOME is not set");
     if (strcmp(what, "path") == 0) {
         puts(s->dir);
     } else if (strcmp(what, "clear") == 0) {
@@ -33,7 +33,7 @@ static int look(const struct rt_store *s, const char *what) {
         list(s, v, n);
         mem_free(&al, v, n * sizeof *v);
     } else {
-        return cli_error(CLI_USAGE, "hilo cache can list, clear, and tell its path, not '%s'", what);
+        return cli_error(CLI_USAGE, "hilo cache %s: expected list, clear or path", what);
     }
     return CLI_OK;
 }
@@ -46,7 +46,7 @@ static int cache_main(const struct cli_command *self, int argc, char **argv) {
     if (code < 0)
         code = cli_client(&none, &client);
     if (client)
-        code = look(&client->store, operands.n ? operands.v[0] : "list");
+        code = act(&client->store, operands.n ? operands.v[0] : "list");
     hilo_client_release(client);
     cli_options_free(self, &none, &operands);
     return code;
@@ -58,11 +58,8 @@ const struct cli_command cli_cache = {
     .name = "cache", .operands = "[list|clear|path]", .least = 0, .most = 1, .options = options, .run = cache_main,
     .summary = "lists or clears the compile cache",
     .text =
-        "Lists the compiled programs that are kept for the next time, with their sizes and when they were last used;\n"
-        "deletes them; or says where they are.\n"
-        "\n"
-        "HILO_CACHE_DIR in the environment names the directory, $XDG_CACHE_HOME/hilo or ~/.cache/hilo by default;\n"
-        "empty, nothing is kept. HILO_CACHE_SIZE bounds it, \"500M\" or \"2G\"; 1 GB by default.\n",
+        "list (the default) prints the compiled programs in the cache, with sizes and times of last use; clear deletes\n"
+        "them; path prints the directory. HILO_CACHE_DIR and HILO_CACHE_SIZE configure it: `hilo help environment`.\n",
     .examples = "  hilo cache\n"
                 "  hilo cache clear\n"
                 "  HILO_CACHE_DIR= hilo run model.mlir --input x.npy\n",

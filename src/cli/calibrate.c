@@ -1,4 +1,4 @@
-/* hilo calibrate: measures what this machine's libraries are good for. */
+/* hilo calibrate: measures hilo's own routines and the installed libraries on this machine. */
 #include "cli/cli.h"
 #include "compile/model.h"
 
@@ -13,10 +13,10 @@ struct calibrate_options {
 
 /* ---- samples ---------------------------------------------------------------------------------- */
 
-/* A routine in some types and sizes; what the sizes are is for the text to say. */
+/* A routine for several types and sizes; the function `text` defines what the sizes mean. */
 struct sample {
     enum ir_op_kind kind;
-    const char *types[6]; /* of elements, and behind a blank of the result's where those are others */
+    const char *types[6]; /* of elements; after a blank, that of the result if it differs */
     void (*text)(const int *size, const char *in, const char *out, char *to, size_t n);
     int sizes[CALIBRATE_MOST][6]; /* all zero = the end */
 };
@@ -31,7 +31,7 @@ static void dot_text(const int *s, const char *in, const char *out, char *to, si
              s[0], s[1], s[2], out, s[0], s[1], s[2], out);
 }
 
-/* Images, places, features in and out, window. */
+/* Sizes: images, spatial size, input and output features, window. */
 static void convolution_text(const int *s, const char *in, const char *out, char *to, size_t n) {
     char x[64], w[64], y[64];
     snprintf(x, sizeof x, "%dx%dx%dx%dx%s", s[0], s[1], s[1], s[2], in);
@@ -45,7 +45,7 @@ static void convolution_text(const int *s, const char *in, const char *out, char
              x, w, y, s[4] / 2, s[4] / 2, s[4] / 2, s[4] / 2, x, w, y, y);
 }
 
-/* Images, places, features, window and stride. */
+/* Sizes: images, spatial size, features, window, stride. */
 static void pool_text(const int *s, const char *in, const char *out, char *to, size_t n) {
     char x[64], y[64];
     int places = (s[1] - s[3]) / s[4] + 1;
@@ -171,7 +171,7 @@ static int fill(hilo_client *client, const hilo_executable *exe, hilo_buffer **i
 static int measure(hilo_client *client, hilo_executable *exe, double *ns) {
     hilo_buffer *in[2] = {NULL, NULL}, *out = NULL;
     double ms[CALIBRATE_RUNS], total = 0;
-    int code = fill(client, exe, in), n = -3; /* those that warm up */
+    int code = fill(client, exe, in), n = -3; /* negative: runs that warm up */
     hilo_timing timing = {0, 0};
     hilo_execute_options o;
     hilo_execute_options_init(&o);
@@ -197,7 +197,7 @@ static int measure(hilo_client *client, hilo_executable *exe, double *ns) {
     return code;
 }
 
-/* Times of one size by everybody who can; 0 for the others. */
+/* Times of one size for each provider; 0 for those that do not support it. */
 static int measure_size(hilo_client *client, const struct sample *s, const int *size, const char *in, const char *out,
                         struct model_work *work, double *ns) {
     char text[2048];
@@ -225,7 +225,7 @@ static int measure_size(hilo_client *client, const struct sample *s, const int *
     return code;
 }
 
-/* One routine in one type: fits everybody's cost. */
+/* One routine and type: fits the cost of each provider. */
 static int measure_type(hilo_client *client, const struct sample *s, const char *types, struct model *m) {
     struct model_work work[CALIBRATE_MOST], theirs[CALIBRATE_MOST];
     double ns[CALIBRATE_MOST][LIB_EXTERNAL_COUNT], times[CALIBRATE_MOST];
@@ -283,7 +283,7 @@ static int measure_all(hilo_client *client, struct model *m) {
 
 /* ---- the command ------------------------------------------------------------------------------ */
 
-/* "85.2 G/s", of so many ns each; "-" where they cost nothing. */
+/* The rate 1/ns as text; "-" for no cost. */
 static const char *rate(double ns, char *out, size_t size) {
     snprintf(out, size, ns > 0 ? "%.3g" : "-", 1 / ns);
     return out;
@@ -347,7 +347,7 @@ static int calibrate_main(const struct cli_command *self, int argc, char **argv)
 }
 
 static const struct cli_option options[] = {
-    {"--show", NULL, CLI_FLAG, offsetof(struct calibrate_options, show), "show what was measured before"}, {0}};
+    {"--show", NULL, CLI_FLAG, offsetof(struct calibrate_options, show), "print the stored measurements"}, {0}};
 
 const struct cli_command cli_calibrate = {
     .name = "calibrate",
@@ -356,14 +356,14 @@ const struct cli_command cli_calibrate = {
     .most = 0,
     .options = options,
     .run = calibrate_main,
-    .summary = "measures which installed libraries are worth using",
-    .text = "Measures products, convolutions, pooling, Cholesky factors, triangular solves and Fourier transforms by hilo's\n"
-            "own code and by the libraries that are installed (oneDNN, OpenBLAS, FFTW), on one thread, and keeps what they\n"
-            "cost in the directory of the compile cache. From then on programs that are compiled with --backend auto\n"
-            "leave each step to whoever is expected to be done first; `hilo explain` says who and why. What was measured\n"
-            "with another processor, or other libraries, counts for nothing. The machine should have nothing else to do.\n"
+    .summary = "measures which installed libraries are faster",
+    .text = "Measures matrix products, convolutions, pooling, Cholesky factors, triangular solves and Fourier transforms on\n"
+            "one thread, with hilo's own code and with the installed libraries (oneDNN, OpenBLAS, FFTW), and stores the\n"
+            "costs in the directory of the compile cache. From then on --backend auto assigns each step to the provider\n"
+            "with the lowest expected time, which `hilo explain` shows. It takes about ten seconds on an idle machine.\n"
+            "Repeat it after an upgrade: measurements of another processor or of other library versions are ignored.\n"
             "\n"
-            "To forget it, delete the file `calibration` in the directory that `hilo cache path` names.\n",
+            "To remove the measurements, delete the file `calibration` in the directory that `hilo cache path` prints.\n",
     .examples = "  hilo calibrate\n"
                 "  hilo calibrate --show\n",
 };

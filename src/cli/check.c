@@ -1,5 +1,5 @@
-/* hilo check: finds the cases of all files, deals them to worker processes, and reports. A worker that crashes or hangs
- * takes one case with it; another takes its place. Workers answer through memory that they share with their parent. */
+/* hilo check: finds the cases of all files, distributes them to worker processes, and reports. A worker that crashes or hangs
+ * fails one case and is replaced. Workers report through memory that they share with their parent. */
 #include "base/file.h"
 #include "cli/check.h"
 #include "read/text/text.h"
@@ -24,9 +24,9 @@ struct outcome {
 };
 
 struct shared {
-    atomic_size_t next;                   /* case that nobody works on yet */
+    atomic_size_t next;                   /* the first case that no worker has taken */
     struct check_counts counts;
-    atomic_size_t current[MOST_WORKERS];  /* that each worker is at */
+    atomic_size_t current[MOST_WORKERS];  /* the case of each worker */
     struct outcome outcomes[];
 };
 
@@ -34,7 +34,7 @@ struct check {
     struct check_options o;
     struct file *files;
     size_t nfiles, file_capacity;
-    char **found; /* paths of files in folders; owned */
+    char **found; /* paths of files in directories; owned */
     size_t nfound;
     struct check_case *cases;
     size_t ncases, capacity;
@@ -58,7 +58,7 @@ static bool selected(const struct check *k, const struct check_case *c) {
     return !f || strstr(c->path, f) || memmem(c->text.p, c->text.n, f, strlen(f));
 }
 
-/* Room for one more element of `size` bytes behind n. */
+/* Makes room for one more element of `size` bytes after n. */
 static void *grow(void *v, size_t n, size_t *capacity, size_t size) {
     if (n < *capacity)
         return v;
@@ -89,7 +89,7 @@ static uint32_t split_line(char *path) {
     return (uint32_t)line;
 }
 
-/* The parts of a file, or the one that a line is in. */
+/* Adds the parts of a file, or the one that a line is in. */
 static int add_file(struct check *k, char *path) {
     uint32_t wanted = split_line(path), line = 1;
     struct diag_list d;
@@ -117,8 +117,8 @@ static int is_program(const struct dirent *e) {
     return n > 5 && strcmp(e->d_name + n - 5, ".mlir") == 0;
 }
 
-/* The programs of a folder, by name. */
-static int add_folder(struct check *k, const char *path) {
+/* The programs in a directory, sorted by name. */
+static int add_directory(struct check *k, const char *path) {
     struct dirent **entries;
     int n = scandir(path, &entries, is_program, alphasort), code = CLI_OK;
     if (n < 0)
@@ -141,15 +141,15 @@ static int add_folder(struct check *k, const char *path) {
 
 static int add_path(struct check *k, char *path) {
     struct stat s;
-    return stat(path, &s) == 0 && S_ISDIR(s.st_mode) ? add_folder(k, path) : add_file(k, path);
+    return stat(path, &s) == 0 && S_ISDIR(s.st_mode) ? add_directory(k, path) : add_file(k, path);
 }
 
 /* ---- workers --------------------------------------------------------------------------------- */
 
 static _Noreturn void work(struct check *k, size_t self) {
     hilo_client *client;
-    prctl(PR_SET_PDEATHSIG, SIGKILL); /* nobody works for a parent that is gone */
-    signal(SIGALRM, SIG_DFL);         /* ends a worker that is out of time */
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* workers end with their parent */
+    signal(SIGALRM, SIG_DFL);         /* ends a worker at its time limit */
     int code = cli_client(&k->o.compile, &client);
     if (code)
         _exit(code);
@@ -173,8 +173,8 @@ static bool start_worker(struct check *k, size_t w) {
     return k->workers[w] > 0;
 }
 
-/* What ended a worker, as the outcome of the case that it was at. */
-static void bury(struct check *k, size_t w, int status) {
+/* Records how a worker ended as the outcome of its case. */
+static void record_end(struct check *k, size_t w, int status) {
     const struct check_case *c = &k->cases[atomic_load(&k->shared->current[w])];
     struct outcome *o = &k->shared->outcomes[c - k->cases];
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
@@ -183,7 +183,7 @@ static void bury(struct check *k, size_t w, int status) {
     if (atomic_load(&o->state) != PENDING)
         return;
     if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
-        snprintf(o->why, sizeof o->why, "%s:%u: did not end within %d s", c->path, c->line, (int)k->o.timeout);
+        snprintf(o->why, sizeof o->why, "%s:%u: did not finish within %d s", c->path, c->line, (int)k->o.timeout);
     else if (WIFSIGNALED(status))
         snprintf(o->why, sizeof o->why, "%s:%u: crashed: %s", c->path, c->line, strsignal(WTERMSIG(status)));
     else
@@ -208,7 +208,7 @@ static void report_case(struct check *k, size_t i, bool passed) {
     printf(strchr(name, ' ') ? "'%s')\n" : "%s)\n", name);
 }
 
-/* Reports, in order, what is known by now. */
+/* Reports the cases that are finished, in order. */
 static void report(struct check *k) {
     bool progress = cli_terminal(stderr);
     if (progress)
@@ -227,7 +227,7 @@ static void report(struct check *k) {
 }
 
 static void on_tick(int signal_number) {
-    (void)signal_number; /* it is there to interrupt waitpid */
+    (void)signal_number; /* its purpose is to interrupt waitpid */
 }
 
 static void start_ticks(void) {
@@ -258,7 +258,7 @@ static int run_cases(struct check *k) {
         pid_t pid = waitpid(-1, &status, 0);
         for (size_t w = 0; pid > 0 && w < nworkers; w++)
             if (k->workers[w] == pid) {
-                bury(k, w, status);
+                record_end(k, w, status);
                 running--;
                 if (atomic_load(&k->shared->next) < k->ncases)
                     running += start_worker(k, w);
@@ -287,9 +287,9 @@ static int check_main(const struct cli_command *self, int argc, char **argv) {
     if (code < 0) {
         code = CLI_OK;
         for (size_t i = 0; i < paths.n && code == CLI_OK; i++)
-            code = add_path(&k, (char *)(uintptr_t)paths.v[i]); /* a word of argv, which is ours to change */
+            code = add_path(&k, (char *)(uintptr_t)paths.v[i]); /* a word of argv, which may be changed */
         if (code == CLI_OK)
-            code = k.ncases ? run_cases(&k) : cli_error(CLI_USAGE, "no case %s", k.o.filter ? "matches" : "is there");
+            code = k.ncases ? run_cases(&k) : cli_error(CLI_USAGE, k.o.filter ? "no case matches --filter %s" : "no case found%s", k.o.filter ? k.o.filter : "");
     }
     for (size_t i = 0; i < k.nfiles; i++)
         file_close(&k.files[i]);
@@ -303,18 +303,18 @@ static int check_main(const struct cli_command *self, int argc, char **argv) {
 }
 
 static const struct cli_option options[] = {
-    {"-j", "N", CLI_NUMBER, offsetof(struct check_options, jobs), "cases at once; one for each core by default"},
-    {"--threads", "N", CLI_NUMBER, offsetof(struct check_options, compile.threads), "threads for each of them; 1 by default"},
+    {"-j", "N", CLI_NUMBER, offsetof(struct check_options, jobs), "cases to run concurrently; default: one per core"},
+    {"--threads", "N", CLI_NUMBER, offsetof(struct check_options, compile.threads), "threads for each case; default 1"},
     CLI_LEVEL_OPTIONS(struct check_options, compile),
     {"--filter", "TEXT", CLI_TEXT, offsetof(struct check_options, filter),
-     "only cases whose path or program contains TEXT"},
-    {"--timeout", "S", CLI_NUMBER, offsetof(struct check_options, timeout), "seconds a case may take; 120 by default, 0 = any"},
+     "run only cases whose path or text contains TEXT"},
+    {"--timeout", "S", CLI_NUMBER, offsetof(struct check_options, timeout), "limit in seconds for each case; default 120, 0: none"},
     {"--arguments", NULL, CLI_FLAG, offsetof(struct check_options, arguments),
      "pass the constants of each program as arguments, so that\nnothing is folded, and count how ops are computed"},
     {"--reload", NULL, CLI_FLAG, offsetof(struct check_options, reload),
-     "run what each program is behind being written to a .hilo\nfile and read again"},
+     "write each compiled program as a .hilo file, and run\nwhat that loads"},
     {"--verbose", NULL, CLI_FLAG, offsetof(struct check_options, verbose),
-     "name the cases that pass, too, and show all errors in full"},
+     "also print the cases that pass, and errors in full"},
     {0}
 };
 
@@ -322,20 +322,20 @@ const struct cli_command cli_check = {
     .name = "check", .operands = "FILE…", .least = 1, .most = SIZE_MAX, .options = options, .run = check_main,
     .summary = "runs the assertions in programs",
     .text =
-        "Checks programs that say themselves what is right. A file is one case, or several between lines\n"
-        "that begin with // -----; FILE:LINE is the case at that line. A folder is the .mlir files in it. A\n"
-        "case passes when\n"
+        "Runs test programs, which assert their own results. (`hilo verify` only checks that programs are valid.) A\n"
+        "file is one case, or several between lines that begin with // -----; FILE:LINE is the case at that line. A\n"
+        "directory stands for the .mlir files in it. A case passes when\n"
         "\n"
-        "  - it has comments // expected-error@+1 {{…}}, and is refused with errors on just these lines\n"
-        "    (@-1, @above, @below, or none: this line). The text is not compared, except a constraint of\n"
-        "    the specification in front of it: {{[add_c1]}}.\n"
-        "  - else, it is valid, and runs without error: its @main, or every function without parameters\n"
-        "    that the program itself does not refer to. check.* operations fail where values differ.\n"
-        "  - it asserts nothing, and also prints to a text that reads back as the same program. When it has\n"
+        "  - it has comments // expected-error@+1 {{…}}, and is rejected with errors on exactly these lines\n"
+        "    (@-1, @above, @below, or none: this line). Of the text only a constraint of the specification at\n"
+        "    its beginning is compared: {{[add_c1]}}.\n"
+        "  - otherwise: it is valid, and its @main, or every function without parameters that the program\n"
+        "    itself does not refer to, runs without error. check.* operations fail if values differ.\n"
+        "  - a program without assertions is also printed, and must read back as the same program. If it has\n"
         "    functions with parameters it is not run.\n"
         "\n"
-        "Cases run in processes of their own, one for each thread. A failure is one line, with the command\n"
-        "that repeats it; the last line counts.\n",
+        "Cases run in separate processes. A failure is one line with the command that repeats it; the last line has\n"
+        "the counts.\n",
     .examples = "  hilo check tests/op tests/verify\n"
                 "  hilo check --verbose tests/op/add.mlir:40      # the case at line 40\n"
                 "  hilo check --filter dot_general --backend reference conformance/*.mlir\n",

@@ -1,4 +1,4 @@
-/* hilo check: check.c finds cases, distributes them to processes, and reports; check_case.c judges one. */
+/* hilo check: check.c finds cases, distributes them to processes, and reports; check_case.c runs one. */
 #ifndef HILO_CLI_CHECK_H
 #define HILO_CLI_CHECK_H
 
@@ -10,9 +10,9 @@ struct check_options {
     struct cli_compile compile;
     const char *filter;
     int64_t timeout; /* seconds a case */
-    int64_t jobs;    /* cases at once; 0 = one for each core */
+    int64_t jobs;    /* concurrent cases; 0 = one per core */
     bool verbose;
-    bool reload;     /* run what was written as a .hilo file and read again */
+    bool reload;     /* run executables after a round trip through a .hilo file */
     bool arguments;  /* constants of the entries become arguments, see check_arguments.c */
 };
 

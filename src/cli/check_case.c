@@ -1,11 +1,11 @@
 /* What makes a case pass:
  *
- *   with expected errors   The program is refused as invalid. Every error is on an expected line and is of the
+ *   with expected errors   The program is rejected as invalid. Every error is on an expected line and is of the
  *                          constraint that is given there; every expectation is met, but for those that an error in
  *                          the syntax before them hides.
  *   else                   It is accepted, and runs without error: `main` when there is one, else every function
  *                          without parameters that the program itself does not refer to.
- *   without assertions     Besides, it prints to a text that reads back as the same program, in both forms.
+ *   without assertions     Also, it prints to a text that reads back as the same program, in both forms.
  *
  * A program that asserts nothing and has functions with parameters is an example of what is valid, and not run. */
 #include "cli/check.h"
@@ -21,7 +21,7 @@ struct checker {
     size_t size;
 };
 
-/* ---- saying why ------------------------------------------------------------------------------ */
+/* ---- reasons --------------------------------------------------------------------------------- */
 
 static bool refute(const struct checker *k, uint32_t line, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
@@ -39,7 +39,7 @@ static void append_text(void *user, const char *text, size_t n) {
     strbuf_putn(user, text, n);
 }
 
-/* The first error, or with --verbose all there is to say; `what` comes before it. */
+/* The first error, or with --verbose all diagnostics, after `what`. */
 static bool refute_by_error(const struct checker *k, const char *what) {
     hilo_diagnostic d = {.struct_size = sizeof d};
     struct strbuf all;
@@ -68,7 +68,7 @@ static hilo_status read_case(const struct checker *k, bool verify, hilo_module *
     return hilo_module_parse(k->client, k->c->text.p, k->c->text.n, &o, out);
 }
 
-/* ---- refusals -------------------------------------------------------------------------------- */
+/* ---- rejections ------------------------------------------------------------------------------ */
 
 static bool meets(const struct expect *e, const hilo_diagnostic *d) {
     return e->line == d->line && (!*e->label || strcmp(e->label, d->label) == 0);
@@ -116,7 +116,7 @@ static bool check_refused(const struct checker *k, const struct expect *e, size_
                       e[0].label);
     }
     if (status != HILO_INVALID_ARGUMENT)
-        return refute_by_error(k, "expected a refusal, not: ");
+        return refute_by_error(k, "expected a rejection, not: ");
     if (!errors_expected(k, e, n))
         return false;
     size_t unmet = first_unmet(k, e, n);
@@ -129,12 +129,12 @@ static bool check_refused(const struct checker *k, const struct expect *e, size_
                   e[unmet].label);
 }
 
-/* ---- what the program has to run ------------------------------------------------------------- */
+/* ---- which functions to run ------------------------------------------------------------------ */
 
 struct survey {
     const hilo_module *module;
     bool asserts;     /* check.*, or custom_call @check.* */
-    bool *referred;   /* by function: something in the program names it */
+    bool *referred;   /* by function: whether the program refers to it */
 };
 
 static void survey_attr(struct survey *s, ir_attr attr) {
@@ -167,7 +167,7 @@ static void survey_region(struct survey *s, ir_region r) {
 
 /* ---- running --------------------------------------------------------------------------------- */
 
-/* Another executable in its place, made of its file. */
+/* Replaces the executable by what its .hilo file loads. */
 static hilo_status reload(const struct checker *k, hilo_executable **exe) {
     struct strbuf file;
     hilo_executable *again = NULL;

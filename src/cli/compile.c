@@ -2,14 +2,14 @@
 #include "cli/cli.h"
 #include "compile/code.h"
 
-#include <errno.h>
-
 struct compile_options {
     struct cli_compile compile;
-    const char *entry, *out, *emit;
+    const char *entry, *out;
+    int form; /* enum cli_compile_form */
+    bool runtime_only;
 };
 
-/* ---- what can be written --------------------------------------------------------------------- */
+/* ---- forms ----------------------------------------------------------------------------------- */
 
 static void append(void *user, const char *text, size_t n) {
     strbuf_putn(user, text, n);
@@ -29,43 +29,33 @@ static hilo_status put_plan(const hilo_executable *exe, struct strbuf *out) {
     return HILO_OK;
 }
 
-struct form {
-    const char *name;
+static const struct form {
     bool binary;
-    bool program; /* not of what was loaded from a .hilo file */
-    hilo_status (*put)(const hilo_executable *exe, struct strbuf *out); /* of what was compiled; NULL = */
-    enum code_form code;                                                /* the kernels, so far */
-};
-static const struct form forms[] = {{"hilo", true, false, put_file, CODE_KIR},
-                                    {"stablehlo", false, true, put_stablehlo, CODE_KIR},
-                                    {"plan", false, false, put_plan, CODE_KIR},
-                                    {"kir", false, true, NULL, CODE_KIR},
-                                    {"llvm", false, true, NULL, CODE_LLVM},
-                                    {"asm", false, true, NULL, CODE_ASM},
-                                    {"object", true, true, NULL, CODE_OBJECT},
-                                    {0}};
-
-static const char *form_name(const void *names, size_t i) {
-    (void)names;
-    return forms[i].name;
-}
-
-static const struct form *find_form(const char *name) {
-    const struct form *f = forms;
-    while (f->name && strcmp(f->name, name) != 0)
-        f++;
-    return f->name ? f : NULL;
-}
+    bool program; /* needs the program: not for what was loaded from a .hilo file */
+    hilo_status (*put)(const hilo_executable *exe, struct strbuf *out); /* NULL: the kernels, in the form `code` */
+    enum code_form code;
+} forms[] = {[CLI_EMIT_HILO] = {true, false, put_file, CODE_KIR},
+             [CLI_EMIT_STABLEHLO] = {false, true, put_stablehlo, CODE_KIR},
+             [CLI_EMIT_PLAN] = {false, false, put_plan, CODE_KIR},
+             [CLI_EMIT_KIR] = {false, true, NULL, CODE_KIR},
+             [CLI_EMIT_LLVM] = {false, true, NULL, CODE_LLVM},
+             [CLI_EMIT_ASM] = {false, true, NULL, CODE_ASM},
+             [CLI_EMIT_OBJECT] = {true, true, NULL, CODE_OBJECT}};
 
 /* ---- the command ----------------------------------------------------------------------------- */
 
-static int write_out(const struct strbuf *bytes, const char *path) {
-    FILE *f = path ? fopen(path, "wb") : stdout;
-    if (!f)
-        return cli_error(CLI_ENVIRONMENT, "%s: %s", path, strerror(errno));
-    bool failed = fwrite(bytes->p ? bytes->p : "", 1, bytes->n, f) != bytes->n;
-    failed |= (path ? fclose(f) : fflush(f)) != 0;
-    return failed ? cli_error(CLI_ENVIRONMENT, "%s: cannot be written", path ? path : "standard output") : CLI_OK;
+/* libhilo-runtime has no reader for the program that the reference evaluator needs: a warning, or an error for
+   --runtime-only. */
+static int check_runtime(const hilo_executable *exe, const struct compile_options *o) {
+    const struct plan *p = &exe->plan;
+    bool evaluated = p->whole;
+    for (uint32_t i = 0; i < p->nsteps; i++)
+        evaluated |= p->steps[i].kind == PLAN_REFERENCE;
+    if (!evaluated || o->form != CLI_EMIT_HILO)
+        return CLI_OK;
+    cli_error(CLI_OK, "%slibhilo-runtime cannot load the executable: it has steps for the reference evaluator%s",
+              o->runtime_only ? "" : "warning: ", p->whole ? " (dynamic shapes, or no LLVM)" : "");
+    return o->runtime_only ? CLI_FAILED : CLI_OK;
 }
 
 static int put_executable(hilo_client *client, const char *file, const struct compile_options *o, const struct form *f,
@@ -73,7 +63,10 @@ static int put_executable(hilo_client *client, const char *file, const struct co
     hilo_executable *exe = NULL;
     int code = cli_compile_program(client, &o->compile, o->entry, file, &exe);
     if (code == CLI_OK && f->program && !exe->module)
-        code = cli_error(CLI_USAGE, "%s has no program in it; --emit %s is for programs", file, f->name);
+        code = cli_error(CLI_USAGE, "--emit %s: %s holds compiled code, not a program",
+                         cli_choice(CLI_COMPILE_FORM, (size_t)o->form).name, file);
+    if (code == CLI_OK)
+        code = check_runtime(exe, o);
     if (code == CLI_OK) {
         hilo_status status = f->put(exe, out);
         code = status == HILO_OK ? CLI_OK : cli_fail(client, status);
@@ -105,25 +98,20 @@ static int compile_file(const char *file, const struct compile_options *o, const
     if (code == CLI_OK)
         code = (f->put ? put_executable : put_kernels)(client, file, o, f, &bytes);
     if (code == CLI_OK)
-        code = bytes.failed ? cli_error(CLI_ENVIRONMENT, "out of memory") : write_out(&bytes, o->out);
+        code = cli_write(o->out, &bytes);
     strbuf_free(&bytes);
     hilo_client_release(client);
     return code;
 }
 
 static int compile_main(const struct cli_command *self, int argc, char **argv) {
-    struct compile_options o = {.compile = CLI_COMPILE_DEFAULTS, .emit = "hilo"};
+    struct compile_options o = {.compile = CLI_COMPILE_DEFAULTS, .form = CLI_EMIT_HILO};
     o.compile.no_cache = true;
     struct cli_texts files;
     int code = cli_options(self, argc, argv, &o, &files);
-    const struct form *f = code < 0 ? find_form(o.emit) : NULL;
-    if (code < 0 && !f) {
-        const char *nearest = cli_nearest(o.emit, form_name, NULL);
-        code = cli_error(CLI_USAGE, "there is no form '%s'%s%s%s", o.emit, nearest ? "; did you mean " : "",
-                         nearest ? nearest : "", nearest ? "?" : "");
-    }
+    const struct form *f = &forms[o.form];
     if (code < 0 && f->binary && !o.out && cli_terminal(stdout))
-        code = cli_error(CLI_USAGE, "this is not for a terminal; see: -o OUT");
+        code = cli_error(CLI_USAGE, "refusing to write binary output to a terminal; see: -o OUT");
     if (code < 0)
         code = compile_file(files.v[0], &o, f);
     cli_options_free(self, &o, &files);
@@ -131,10 +119,12 @@ static int compile_main(const struct cli_command *self, int argc, char **argv) {
 }
 
 static const struct cli_option options[] = {
-    {"-o", "OUT", CLI_TEXT, offsetof(struct compile_options, out), "write to this file; standard output by default"},
-    {"--emit", "FORM", CLI_TEXT, offsetof(struct compile_options, emit), "what is written; hilo by default"},
+    {"-o", "OUT", CLI_TEXT, offsetof(struct compile_options, out), "output file; default: standard output"},
+    {"--emit", "FORM", CLI_COMPILE_FORM, offsetof(struct compile_options, form), "what to write; default hilo:"},
     {"--entry", "NAME", CLI_TEXT, offsetof(struct compile_options, entry),
-     "function to compile; main by default, or the only public one"},
+     "function to compile; default: main, or the only public one"},
+    {"--runtime-only", NULL, CLI_FLAG, offsetof(struct compile_options, runtime_only),
+     "fail if libhilo-runtime could not run the result"},
     CLI_COMPILE_OPTIONS(struct compile_options, compile),
     {0}
 };
@@ -143,19 +133,12 @@ const struct cli_command cli_compile = {
     .name = "compile", .operands = "FILE", .least = 1, .most = 1, .options = options, .run = compile_main,
     .summary = "compiles a program to a file",
     .text =
-        "Compiles a function of a program and writes it as a file that `hilo run` and hilo_executable_load take,\n"
-        "also where there is no compiler. FILE may be - for standard input.\n"
+        "Compiles a function of a program and writes an executable, which `hilo run`, hilo_executable_load and\n"
+        "libhilo-runtime load without a compiler; or another form of the program. An executable is tied to a version\n"
+        "of hilo and to the processor features that it uses; elsewhere it is refused with the reason.\n"
         "\n"
-        "Forms:\n"
-        "  hilo       machine code, constants and plan, for processors of this kind and this version of hilo\n"
-        "  stablehlo  the program behind optimisation\n"
-        "  plan       the steps that run and where their buffers lie, as text\n"
-        "  kir        the kernels, as loops over buffers (`hilo kir` reads it)\n"
-        "  llvm, asm, object\n"
-        "             the kernels as text of LLVM, as assembly, as an ELF object file\n"
-        "\n"
-        "--target-cpu takes names of LLVM's; a wrong one has them listed. A .hilo file for another processor is\n"
-        "refused by one that lacks what it needs, which is said.\n",
+        "libhilo-runtime cannot load an executable with steps for the reference evaluator, such as that of a program\n"
+        "with dynamic shapes, or one that was compiled without LLVM: this is a warning, with --runtime-only an error.\n",
     .examples = "  hilo compile model.mlir -o model.hilo\n"
                 "  hilo run model.hilo --input x.npy\n"
                 "  hilo compile model.mlir --emit plan\n"

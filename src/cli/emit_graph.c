@@ -2,62 +2,42 @@
 #include "cli/model.h"
 
 struct emit_options {
-    const char *dir, *precision, *graph, *out;
-    int64_t batch, context, tokens, grown;
+    const char *dir, *out;
+    int precision, graph; /* enum llm_precision, llm_graph_kind */
+    int64_t batch, context, tokens;
     bool logits;
 };
 
-static void write_piece(void *user, const char *text, size_t n) {
-    fwrite(text, 1, n, user);
+static void append(void *user, const char *text, size_t n) {
+    strbuf_putn(user, text, n);
 }
 
 static int write_module(hilo_client *client, hilo_module *m, const char *path) {
     if (path && cli_ends_with(path, ".bc"))
         return cli_emit_bytecode(client, m, NULL, path);
-    FILE *f = path ? fopen(path, "w") : stdout;
-    if (!f)
-        return cli_error(CLI_ENVIRONMENT, "cannot write '%s'", path);
-    hilo_status status = hilo_module_print(m, NULL, write_piece, f);
-    bool written = fflush(f) == 0 && !ferror(f);
-    if (path && fclose(f) != 0)
-        written = false;
-    if (status != HILO_OK)
-        return cli_fail(client, status);
-    return written ? CLI_OK : cli_error(CLI_ENVIRONMENT, "cannot write '%s'", path ? path : "standard output");
-}
-
-static bool read_graph(const struct emit_options *o, struct llm_graph *g) {
-    static const struct { const char *name; enum llm_graph_kind kind; } kinds[] = {
-        {"prefill", LLM_PREFILL}, {"decode", LLM_DECODE}, {"score", LLM_SCORE}, {"grow", LLM_GROW}};
-    *g = (struct llm_graph){.batch = o->batch, .context = o->context, .tokens = o->tokens, .sample = !o->logits,
-                            .grown = 2 * o->context};
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (strcmp(o->graph, kinds[i].name) == 0) {
-            g->kind = kinds[i].kind;
-            return true;
-        }
-    return false;
+    struct strbuf text;
+    strbuf_init(&text, mem_system_allocator());
+    hilo_status status = hilo_module_print(m, NULL, append, &text);
+    int code = status == HILO_OK ? cli_write(path, &text) : cli_fail(client, status);
+    strbuf_free(&text);
+    return code;
 }
 
 static int emit(const struct emit_options *o) {
     struct cli_compile c = CLI_COMPILE_DEFAULTS;
-    enum llm_precision precision = LLM_AS_STORED;
-    struct llm_graph g;
+    struct llm_graph g = {.kind = (enum llm_graph_kind)o->graph, .batch = o->batch, .context = o->context, .tokens = o->tokens,
+                          .sample = !o->logits, .grown = 2 * o->context};
     struct llm_model model;
     struct diag_list d;
     hilo_client *client;
     hilo_module *m;
     if (!o->dir)
-        return cli_error(CLI_USAGE, "name a model: -m DIRECTORY");
-    if (!read_graph(o, &g))
-        return cli_error(CLI_USAGE, "there is no graph '%s'; there are prefill, decode, score, grow", o->graph);
-    if (o->precision && !llm_precision_named(o->precision, &precision))
-        return cli_error(CLI_USAGE, "there is no precision '%s'", o->precision);
+        return cli_error(CLI_USAGE, "missing -m MODEL: a model directory");
     int code = cli_client(&c, &client);
     if (code)
         return code;
     diag_init(&d, client->al);
-    hilo_status status = llm_model_describe(o->dir, precision, client->al, &d, &model);
+    hilo_status status = llm_model_describe(o->dir, (enum llm_precision)o->precision, client->al, &d, &model);
     status = rt_finish(client, &d, status);
     if (status == HILO_OK) {
         status = llm_session_module(client, &model, &g, &m);
@@ -73,7 +53,7 @@ static int emit(const struct emit_options *o) {
 }
 
 static int emit_main(const struct cli_command *self, int argc, char **argv) {
-    struct emit_options o = {.graph = "decode", .batch = 1, .context = 256, .tokens = 128};
+    struct emit_options o = {.graph = LLM_DECODE, .batch = 1, .context = 256, .tokens = 128};
     struct cli_texts none;
     int code = cli_options(self, argc, argv, &o, &none);
     if (code < 0)
@@ -84,14 +64,14 @@ static int emit_main(const struct cli_command *self, int argc, char **argv) {
 
 #define AT(field) offsetof(struct emit_options, field)
 static const struct cli_option options[] = {
-    {"-m", "MODEL", CLI_TEXT, AT(dir), "directory of the model"},
-    {"--graph", "G", CLI_TEXT, AT(graph), "decode (the default), prefill, score, or grow"},
-    {"-o", "FILE", CLI_TEXT, AT(out), "where to; text, or bytecode for a name that ends in .bc"},
-    {"--precision", "P", CLI_TEXT, AT(precision), "f32, bf16, f16, int8, int4 or int4z"},
-    {"--batch", "B", CLI_NUMBER, AT(batch), "sequences; 1 by default"},
-    {"--context", "C", CLI_NUMBER, AT(context), "room for tokens in the cache; 256 by default"},
-    {"--tokens", "T", CLI_NUMBER, AT(tokens), "tokens that prefill and score read at once; 128 by default"},
-    {"--logits", NULL, CLI_FLAG, AT(logits), "answer logits instead of the token with the greatest"},
+    {"-m", "MODEL", CLI_TEXT, AT(dir), "model directory"},
+    {"--graph", "G", CLI_GRAPH, AT(graph), "the program to write; default decode:"},
+    {"-o", "FILE", CLI_TEXT, AT(out), "output file, as text, or as bytecode if its name ends in .bc;\ndefault: standard output"},
+    {"--precision", "P", CLI_PRECISION, AT(precision), "of weights and products; default auto, as stored:"},
+    {"--batch", "B", CLI_NUMBER, AT(batch), "number of sequences; default 1"},
+    {"--context", "C", CLI_NUMBER, AT(context), "tokens that the cache holds; default 256"},
+    {"--tokens", "T", CLI_NUMBER, AT(tokens), "tokens that prefill and score read; default 128"},
+    {"--logits", NULL, CLI_FLAG, AT(logits), "return logits instead of the most probable token"},
     {0}
 };
 
@@ -99,7 +79,7 @@ const struct cli_command cli_emit = {
     .name = "emit", .operands = "", .least = 0, .most = 0, .options = options, .run = emit_main,
     .summary = "writes a language model as StableHLO",
     .text = "Writes the programs that `hilo generate` runs, for this or any other StableHLO compiler. Weights are\n"
-            "arguments, named as in the model's files; keys and values of earlier tokens too, to be donated.\n",
+            "parameters, named as in the model's files; so is the cache of keys and values, which is donated.\n",
     .examples = "  hilo emit -m Llama-3.2-1B --graph decode -o decode.mlir\n"
                 "  hilo emit -m Llama-3.2-1B --graph prefill --tokens 512 --context 1024 --precision bf16 -o prefill.bc\n",
 };

@@ -1,9 +1,9 @@
-/* `expected-error` comments, as MLIR's tests have them:
+/* `expected-error` comments, as in MLIR's tests:
  *
- *     // expected-error@+2 {{text}}      an error two lines below; also @-2, @below, @above, and none: on this line
+ *     // expected-error@+2 {{text}}      an error two lines below; also @-2, @below, @above; none: on this line
  *
- * A space before @ and `expected-error-re` are fine. The text is the wording of another tool and is not compared, but
- * for a constraint of the specification in front: {{[add_c1] …}}. Expected warnings and notes are not looked at. */
+ * A space before @ and `expected-error-re` are accepted. The text is the wording of another tool and not compared, except a
+ * constraint of the specification at its beginning: {{[add_c1] …}}. Expected warnings and notes are ignored. */
 #include "cli/cli.h"
 
 #include <stdlib.h>
@@ -13,7 +13,7 @@ static const char *skip_word(const char *p, const char *word) {
     return strncmp(p, word, n) == 0 ? p + n : NULL;
 }
 
-/* What follows `expected-error`, on line number `line`; false when it is no expectation. */
+/* Parses what follows `expected-error` on line number `line`; false when it is not an expectation. */
 static bool expect_read(const char *p, uint32_t line, struct expect *out) {
     const char *q;
     *out = (struct expect){.line = line};

@@ -1,4 +1,4 @@
-/* hilo generate: continues texts, and converses. */
+/* hilo generate: continues a text, or holds a conversation. */
 #include "cli/model.h"
 
 #include <stdlib.h>
@@ -20,7 +20,7 @@ struct chat {
     struct { struct llm_message *v; size_t n, cap; } messages;
     struct llm_ids prompt;
     struct llm_generated g;
-    bool shown; /* the line at hand has text, which progress must not overwrite */
+    bool shown; /* the current line has text, which progress must not overwrite */
 };
 
 /* ---- prompts --------------------------------------------------------------------------------- */
@@ -50,7 +50,7 @@ static void free_messages(struct chat *c) {
     free(c->messages.v);
 }
 
-/* The ids of the conversation so far, or of the text itself. Without a template a conversation is only its last text. */
+/* The ids of the conversation so far, or of the text itself. Without a template a conversation is its last text only. */
 static int make_prompt(struct chat *c, struct str text) {
     struct diag_list d;
     struct strbuf rendered;
@@ -67,7 +67,7 @@ static int make_prompt(struct chat *c, struct str text) {
                                  : cli_fail(c->client, status);
     strbuf_free(&rendered);
     if (status == HILO_UNIMPLEMENTED)
-        cli_error(code, "to continue the text as it is: --raw");
+        cli_error(code, "--raw continues the text without a template");
     return code;
 }
 
@@ -89,7 +89,7 @@ static double per_second(size_t n, double ms) {
     return ms > 0 ? (double)n / ms * 1e3 : 0;
 }
 
-/* Of this program. What getrusage says holds what the shell or script had that started it, too. */
+/* Of this process alone: getrusage also counts what the process that started it had. */
 static uint64_t peak_bytes(void) {
     char line[256];
     unsigned long long kb = 0;
@@ -123,13 +123,13 @@ static void print_json(const struct chat *c) {
     fputs("}\n", stdout);
 }
 
-/* Blocks of so many bytes are read as four streams side by side, which prefetchers follow faster than one. */
+/* Blocks of this many bytes are read as four concurrent streams, which prefetchers follow faster than one. */
 enum { READ_STREAMS = 4, READ_STREAM = 64 << 10, READ_BLOCK = READ_STREAMS * READ_STREAM, READ_RUNS = 5 };
 
 struct reading {
     const char *p;
     size_t bytes;
-    atomic_ullong sum; /* so that nobody leaves the reading out */
+    atomic_ullong sum; /* keeps the compiler from removing the reads */
 };
 
 static void read_blocks(void *user, void *scratch, int64_t begin, int64_t end) {
@@ -152,8 +152,7 @@ static void read_blocks(void *user, void *scratch, int64_t begin, int64_t end) {
             atomic_fetch_add(&r->sum, sums[i][j]);
 }
 
-/* GB/s of reading the weights with all threads, the best of several times: what a step that reads each of them once cannot
-   exceed. */
+/* GB/s of reading the weights with all threads, the best of several runs: the limit of a step that reads each of them once. */
 static double read_bandwidth(const struct chat *c) {
     const struct llm_model *m = &c->s->model;
     double best = 0;
@@ -182,7 +181,7 @@ static void print_timing(const struct chat *c) {
     fprintf(stderr, "prefill  %10.1f ms   %zu tokens, %.1f tok/s\n", g->prefill_ms, g->read,
             per_second(g->read, g->prefill_ms));
     fprintf(stderr, "decode   %10.1f ms   %zu tokens, %.1f tok/s\n", g->decode_ms, decoded, rate);
-    fprintf(stderr, "weights  %10.2f GB/s %.0f %% of the %.1f GB/s that reading them takes\n", gbs, 100 * gbs / bandwidth,
+    fprintf(stderr, "weights  %10.2f GB/s %.0f %% of the measured read bandwidth, %.1f GB/s\n", gbs, 100 * gbs / bandwidth,
             bandwidth);
     if (g->decode.known)
         fprintf(stderr, "steps    %10llu allocations, %llu bytes copied\n", (unsigned long long)g->decode.allocations,
@@ -206,6 +205,7 @@ static int answer(struct chat *c) {
     c->shown = false;
     if (!o->json)
         fputc('\n', stdout);
+    fflush(stdout); /* the answer ends before the timing on standard error begins */
     if (status == HILO_CANCELLED) {
         hilo_diagnostics_clear(c->client);
         return CLI_INTERRUPTED;
@@ -216,14 +216,14 @@ static int answer(struct chat *c) {
         print_json(c);
     if (o->timing)
         print_timing(c);
-    if (fflush(stdout) != 0 || ferror(stdout))
-        return cli_error(CLI_ENVIRONMENT, "cannot write to standard output");
+    if (ferror(stdout))
+        return CLI_ENVIRONMENT; /* main() reports it */
     return c->g.end == LLM_END_CALLER ? CLI_INTERRUPTED : CLI_OK;
 }
 
 /* ---- conversations --------------------------------------------------------------------------- */
 
-/* A line at a time until the input ends. Ctrl-C ends an answer; where there is none to end, the conversation. */
+/* A line at a time until the input ends. Ctrl-C ends an answer, or the conversation if there is none. */
 static int converse(struct chat *c) {
     char *line = NULL;
     size_t room = 0;
@@ -277,7 +277,7 @@ static int generate(const struct generate_options *o) {
     if (flaw)
         return cli_error(CLI_USAGE, "%s", flaw);
     if (o->prompt && o->file)
-        return cli_error(CLI_USAGE, "-p and -f are two prompts");
+        return cli_error(CLI_USAGE, "-p and -f are exclusive");
     int code = cli_session(&o->model, &c.client, &c.s);
     if (code)
         return code;
@@ -309,37 +309,40 @@ static int generate_main(const struct cli_command *self, int argc, char **argv) 
 #define AT(field) offsetof(struct generate_options, field)
 static const struct cli_option options[] = {
     CLI_MODEL_OPTIONS(struct generate_options, model),
-    {"-p", "PROMPT", CLI_TEXT, AT(prompt), "what is asked; without -p and -f, lines of standard input are"},
-    {"-f", "FILE", CLI_TEXT, AT(file), "the same from a file; - is standard input"},
-    {"-n", "N", CLI_NUMBER, AT(most), "most tokens of an answer; by default up to the end of the context"},
-    {"--system", "TEXT", CLI_TEXT, AT(system), "the system message, before everything"},
-    {"--raw", NULL, CLI_FLAG, AT(raw), "continue the text as it is, without the chat template"},
-    {"--special", NULL, CLI_FLAG, AT(special), "show special tokens in the text"},
-    {"--temperature", "T", CLI_REAL, AT(temperature), "choose at random, the more so the larger; 0, the default, is greedy"},
-    {"--top-k", "K", CLI_NUMBER, AT(top_k), "among the K most probable tokens"},
-    {"--top-p", "P", CLI_REAL, AT(top_p), "among the most probable that together have probability P"},
-    {"--min-p", "P", CLI_REAL, AT(min_p), "among those with P times the greatest probability or more"},
-    {"--repetition-penalty", "X", CLI_REAL, AT(repetition), "divide the logits of tokens that occurred by X"},
-    {"--seed", "N", CLI_NUMBER, AT(seed), "the same seed gives the same text; 0 by default"},
-    {"--stop", "TEXT", CLI_TEXTS, AT(stop), "end before this text; may be given several times"},
-    {"--timing", NULL, CLI_FLAG, AT(timing), "say how long everything took"},
-    {"--json", NULL, CLI_FLAG, AT(json), "one JSON object with ids, text and figures"},
+    {"-p", "PROMPT", CLI_TEXT, AT(prompt), "prompt; without -p and -f, a conversation by lines of\nstandard input"},
+    {"-f", "FILE", CLI_TEXT, AT(file), "read the prompt from a file; - is standard input"},
+    {"-n", "N", CLI_NUMBER, AT(most), "limit of tokens per answer; default: the context"},
+    {"--system", "TEXT", CLI_TEXT, AT(system), "system message"},
+    {"--raw", NULL, CLI_FLAG, AT(raw), "continue the text without the chat template"},
+    {"--special", NULL, CLI_FLAG, AT(special), "show special tokens in the output"},
+    {"--temperature", "T", CLI_REAL, AT(temperature), "sampling temperature; default 0: greedy"},
+    {"--top-k", "K", CLI_NUMBER, AT(top_k), "sample among the K most probable tokens"},
+    {"--top-p", "P", CLI_REAL, AT(top_p), "sample among the most probable tokens whose\nprobabilities add up to P"},
+    {"--min-p", "P", CLI_REAL, AT(min_p), "sample among tokens with at least P times the\nprobability of the most probable one"},
+    {"--repetition-penalty", "X", CLI_REAL, AT(repetition), "divide the logits of tokens that have occurred by X"},
+    {"--seed", "N", CLI_NUMBER, AT(seed), "seed for sampling; default 0"},
+    {"--stop", "TEXT", CLI_TEXTS, AT(stop), "stop before this text; repeatable"},
+    {"--timing", NULL, CLI_FLAG, AT(timing), "print times and rates to standard error"},
+    {"--json", NULL, CLI_FLAG, AT(json), "print one JSON object per answer"},
     {0}
 };
 
 const struct cli_command cli_generate = {
     .name = "generate", .operands = "", .least = 0, .most = 0, .options = options, .run = generate_main,
-    .summary = "answers a prompt with a language model",
+    .summary = "generates text with a language model",
     .text =
-        "Continues a text, or converses, with a language model in the Hugging Face layout: Llama 2 and 3,\n"
-        "Mistral, Qwen 2 and 3, Gemma. The text is shown as it comes. Ctrl-C ends an answer, not the conversation.\n"
+        "Continues a text, or holds a conversation, with a language model in the Hugging Face layout: Llama 2 and 3,\n"
+        "Mistral, Qwen 2 and 3, Gemma. The output is streamed. Ctrl-C ends an answer, not the conversation.\n"
         "\n"
-        "A prompt is put into the model's chat template, if it has one of the families Llama 3, ChatML, Mistral\n"
-        "and Gemma; --raw continues the text itself.\n"
+        "The model's chat template is applied to prompts, if it is of a known family: Llama 3, ChatML, Mistral, Gemma.\n"
+        "--raw continues the text itself.\n"
         "\n"
-        "--json prints {\"prompt_ids\":…,\"new_tokens\":…,\"text\":…,\"load_ms\":…,\"compile_ms\":…,\"cached\":…,\n"
-        "\"prefill_tok_s\":…,\"decode_tok_s\":…,\"peak_bytes\":…,\"decode_allocations\":…,\"decode_copied_bytes\":…}\n"
-        "on one line, for each answer. The last two are of decode steps, and 0.\n",
+        "--json prints one line for each answer:\n"
+        "\n"
+        "  {\"prompt_ids\":…,\"new_tokens\":…,\"text\":…,\"load_ms\":…,\"compile_ms\":…,\"cached\":…,\n"
+        "   \"prefill_tok_s\":…,\"decode_tok_s\":…,\"peak_bytes\":…,\"decode_allocations\":…,\"decode_copied_bytes\":…}\n"
+        "\n"
+        "The last two count what decode steps allocated and copied.\n",
     .examples = "  hilo generate -m Llama-3.2-1B-Instruct -p 'What is a compiler?' -n 48\n"
                 "  hilo generate -m Llama-3.2-1B --raw -p 'Once upon a time' --temperature 0.8 --top-p 0.9 --seed 7\n"
                 "  hilo generate -m Llama-3.2-1B-Instruct --precision int4\n"

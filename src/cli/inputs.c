@@ -1,4 +1,4 @@
-/* --input: numpy's files, literals, random numbers, each for a parameter of the program. */
+/* --input: numpy's files, literals and random numbers as values of parameters. */
 #include "base/decimal.h"
 #include "cli/cli.h"
 #include "cli/npy.h"
@@ -10,7 +10,7 @@
 struct inputs {
     hilo_client *client;
     const hilo_executable *exe;
-    const char *text;        /* the --input that is being read */
+    const char *text;        /* the current --input */
     hilo_buffer **buffers;   /* by parameter; NULL = none yet */
     size_t n;
 };
@@ -75,7 +75,7 @@ static int set_parameter(struct inputs *in, size_t i, const int64_t *dims, uint3
 
 /* ---- arrays ---------------------------------------------------------------------------------- */
 
-/* The array's elements are, or may be taken for, those of the type: ml_dtypes' types are written as V1 and V2. */
+/* Whether the array's elements have the type; those of ml_dtypes are written as V1 and V2, and match by size. */
 static bool elements_fit(const struct npy_array *a, hilo_dtype dtype) {
     const struct ir_dtype_info *t = ir_dtype_get(rt_dtype(dtype));
     if (strcmp(a->descr, t->npy) == 0)
@@ -92,7 +92,7 @@ static int set_array(struct inputs *in, size_t i, const struct npy_array *a) {
             if (strcmp(ir_dtype_get((enum ir_dtype)k)->npy, a->descr) == 0)
                 is = ir_dtype_get((enum ir_dtype)k)->number;
         return is ? refuse_shape(in, i, "the array", is, (uint32_t)a->rank, a->dims)
-                  : refuse(in, i, "the array's elements are numpy's '%s'", a->descr);
+                  : refuse(in, i, "the array's elements have numpy's type '%s'", a->descr);
     }
     if (!shape_fits(&t, (uint32_t)a->rank, a->dims))
         return refuse_shape(in, i, "the array", t.dtype, (uint32_t)a->rank, a->dims);
@@ -108,7 +108,7 @@ static size_t next_parameter(const struct inputs *in) {
 }
 
 static int too_many(const struct inputs *in) {
-    return cli_error(CLI_USAGE, "--input %s: the program has no parameter left; it takes %zu", in->text, in->n);
+    return cli_error(CLI_USAGE, "--input %s: too many inputs: the program takes %zu", in->text, in->n);
 }
 
 static int use_npy(struct inputs *in) {
@@ -132,7 +132,7 @@ static size_t parameter_named(const struct inputs *in, const char *name) {
     return i;
 }
 
-/* By name when every array has the name of a parameter, else in order. */
+/* By name if all names match, otherwise in order. */
 static int use_npz(struct inputs *in) {
     struct npy_array *a;
     struct npy_error e;
@@ -256,7 +256,7 @@ static int parse_elements(const struct inputs *in, size_t i, const struct ir_dty
         p += strspn(p, " ");
         const char *at = p;
         if (!parse_element(t, &p, end, n < count ? data + n * t->bytes : beyond))
-            return refuse(in, i, "'%.20s' is no %s in its range", at, t->name);
+            return refuse(in, i, "'%.20s' is not a %s, or out of range", at, t->name);
         p += strspn(p, " ");
         if (*p != ',')
             break;
@@ -264,19 +264,19 @@ static int parse_elements(const struct inputs *in, size_t i, const struct ir_dty
     }
     n++;
     if (*p)
-        return refuse(in, i, "'%.20s' follows a number; numbers are separated by commas", p);
+        return refuse(in, i, "found '%.20s' after a number; numbers are separated by commas", p);
     for (size_t k = 1; k < count && n == 1; k++)
         memcpy(data + k * t->bytes, data, t->bytes);
     if (n != count && n != 1)
-        return refuse(in, i, "%zu numbers are given; it takes %zu, or one for all", n, count);
+        return refuse(in, i, "%zu numbers are given, expected %zu, or one for all", n, count);
     return CLI_OK;
 }
 
-/* `2x3xf32` before the '='; false when it is no type. */
+/* `2x3xf32` before the '='; false when it is not a type. */
 static bool parse_literal_type(const char *text, const char *equals, int64_t *dims, uint32_t *rank, enum ir_dtype *t) {
     const char *p = text, *next;
     for (*rank = 0; *rank < IR_MAX_RANK && *p >= '0' && *p <= '9'; ++*rank) {
-        const char *x = p + strspn(p, "0123456789"); /* 0x is no prefix here */
+        const char *x = p + strspn(p, "0123456789"); /* not a prefix 0x */
         if (!dec_parse_i64(p, x, &dims[*rank], &next) || *x != 'x')
             return false;
         p = x + 1;
@@ -290,7 +290,7 @@ static int use_literal(struct inputs *in, const char *equals) {
     uint32_t rank;
     enum ir_dtype t;
     if (!parse_literal_type(in->text, equals, dims, &rank, &t))
-        return cli_error(CLI_USAGE, "--input %s: before the '=' comes a type such as 2x3xf32", in->text);
+        return cli_error(CLI_USAGE, "--input %s: expected a type such as 2x3xf32 before '='", in->text);
     size_t i = next_parameter(in), bytes = ir_dtype_get(t)->bytes, count = 1;
     if (i == in->n)
         return too_many(in);
@@ -317,14 +317,14 @@ static uint64_t splitmix64(uint64_t x) {
     return x ^ x >> 31;
 }
 
-/* As many leading bits as the significand has, below 1; in a type that has no such numbers, what is nearest. */
+/* A number in [0, 1) from as many leading bits as the significand has; the nearest one in types that lack such numbers. */
 static void random_float(enum fp_kind kind, uint64_t bits, void *out) {
     int digits = fp_get(kind)->man_bits + 1;
     fp_store(kind, out, fp_encode(kind, ldexp((double)(bits >> (64 - digits)), -digits)));
 }
 
 static void random_element(const struct ir_dtype_info *t, uint64_t bits, char *out) {
-    uint32_t most = t->cls == IR_SINT ? t->bits - 1 : t->bits; /* bits that are not negative */
+    uint32_t most = t->cls == IR_SINT ? t->bits - 1 : t->bits; /* value bits */
     uint64_t small = bits >> (64 - (most < 3 ? most : 3));
     if (t->cls == IR_FLOAT) {
         random_float(t->fp, bits, out);
@@ -344,7 +344,7 @@ static int set_random(struct inputs *in, size_t i, uint64_t seed) {
     size_t count = 1;
     for (uint32_t k = 0; k < t.rank; k++) {
         if (t.dims[k] == HILO_DYNAMIC)
-            return refuse(in, i, "random numbers need a known shape: give a literal or a file");
+            return refuse(in, i, "random numbers need a static shape: use a literal or a file");
         if (!mem_mul(count, (size_t)t.dims[k], &count))
             return cli_error(CLI_ENVIRONMENT, "--input %s: out of memory", in->text);
     }
@@ -363,7 +363,7 @@ static int use_random(struct inputs *in, bool alone) {
     const char *p = in->text + strlen("random:"), *end = p + strlen(p), *next;
     uint64_t seed;
     if (!dec_parse_u64(p, end, &seed, &next) || next != end)
-        return cli_error(CLI_USAGE, "--input %s: the seed is a number, as in random:1", in->text);
+        return cli_error(CLI_USAGE, "--input %s: expected a number as seed, as in random:1", in->text);
     size_t i = next_parameter(in);
     if (i == in->n)
         return alone ? CLI_OK : too_many(in);
@@ -374,7 +374,7 @@ static int use_random(struct inputs *in, bool alone) {
     return code;
 }
 
-/* ---- all of them ----------------------------------------------------------------------------- */
+/* ---- all inputs ------------------------------------------------------------------------------ */
 
 static int use_input(struct inputs *in, bool alone) {
     const char *equals = strchr(in->text, '=');
@@ -390,7 +390,7 @@ static int use_input(struct inputs *in, bool alone) {
                      in->text);
 }
 
-/* What the program takes, and a command line that gives it that. */
+/* Prints the parameters, and a command line with values for all of them. */
 static int missing(const struct inputs *in, const char *file) {
     struct strbuf b;
     strbuf_init(&b, mem_system_allocator());
@@ -413,7 +413,7 @@ static int missing(const struct inputs *in, const char *file) {
         strbuf_printf(&b, t.dtype == HILO_C64 || t.dtype == HILO_C128 ? "%s=0'" : "%s=0", hilo_dtype_name(t.dtype));
     }
     strbuf_printf(&b, "%s\n  hilo run %s --input random:1\n", in->n <= 4 ? "" : " --input arguments.npz", file);
-    int code = cli_error(CLI_USAGE, "%zu of the program's %zu inputs are given", given, in->n);
+    int code = cli_error(CLI_USAGE, "%zu of %zu inputs are given", given, in->n);
     fputs(b.p ? b.p : "", stderr);
     strbuf_free(&b);
     return code;
@@ -428,7 +428,7 @@ int cli_inputs(hilo_client *client, const hilo_executable *exe, const struct cli
         in.text = texts->v[i];
         code = use_input(&in, texts->n == 1);
     }
-    for (size_t i = 0; i < in.n && code == CLI_OK; i++) /* tokens carry nothing and need not be given */
+    for (size_t i = 0; i < in.n && code == CLI_OK; i++) /* tokens have no value and need not be given */
         if (!in.buffers[i] && parameter_type(&in, i).dtype == HILO_TOKEN)
             code = set_parameter(&in, i, NULL, 0, NULL);
     if (code == CLI_OK && next_parameter(&in) < in.n)

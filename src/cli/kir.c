@@ -1,4 +1,4 @@
-/* hilo kir: kernels as text: checked, transformed, run both ways, as machine code. */
+/* hilo kir: verifies, transforms, prints and runs kernels. */
 #include "base/file.h"
 #include "cli/cli.h"
 #include "kir/kir.h"
@@ -13,18 +13,19 @@
 struct cli_kir_options {
     bool expand, clean, run;
     int64_t seed;
-    const char *emit, *target;
+    int form; /* enum cli_kir_form */
+    const char *target;
 };
 #define AT(field) offsetof(struct cli_kir_options, field)
 
 static const struct cli_option options[] = {
-    {"--expand", NULL, CLI_FLAG, AT(expand), "write functions such as math.exp out as arithmetic"},
-    {"--clean", NULL, CLI_FLAG, AT(clean), "remove what is not needed"},
+    {"--expand", NULL, CLI_FLAG, AT(expand), "expand functions such as math.exp to arithmetic"},
+    {"--clean", NULL, CLI_FLAG, AT(clean), "remove dead code"},
     {"--run", NULL, CLI_FLAG, AT(run),
-     "instead of printing kernels, run them on random numbers, by the\ninterpreter and as machine code, and compare every bit"},
-    {"--seed", "N", CLI_NUMBER, AT(seed), "of the random numbers; 0 by default"},
-    {"--emit", "FORM", CLI_TEXT, AT(emit), "instead of printing kernels, print them as asm or llvm"},
-    {"--target", "CPU", CLI_TEXT, AT(target), "the processor for --emit, such as x86-64-v4; this one by default"},
+     "run the kernels on random numbers with the interpreter\nand as machine code, and compare every bit"},
+    {"--seed", "N", CLI_NUMBER, AT(seed), "seed of the random numbers; default 0"},
+    {"--emit", "FORM", CLI_KIR_FORM, AT(form), "what to print; default kir:"},
+    {"--target", "CPU", CLI_TEXT, AT(target), "processor for --emit, such as x86-64-v4; default: this one"},
     {0}
 };
 
@@ -37,7 +38,7 @@ static int fail(struct diag_list *d) {
     return CLI_FAILED;
 }
 
-/* ---- running both ways ----------------------------------------------------------------------- */
+/* ---- interpreter and machine code ----------------------------------------------------------- */
 
 struct memory {
     void **params, *scratch;
@@ -57,7 +58,7 @@ static uint64_t next_random(uint64_t *state) {
     return z ^ z >> 31;
 }
 
-/* Floats: of one sixteenth, edges; else of moderate size. Integers: small, so that as indices they may be inside. */
+/* Floats: one sixteenth are edge cases, the others of moderate size. Integers are small, so that they can be indices in bounds. */
 static void random_element(enum ir_dtype t, void *p, uint64_t *state) {
     static const double edges[] = {0, -0.0, 1, -1, 1e-40, 3e38, 1e300, (double)INFINITY, -(double)INFINITY, (double)NAN};
     const struct ir_dtype_info *info = ir_dtype_get(t);
@@ -101,7 +102,7 @@ static bool same_element(enum ir_dtype t, const char *a, const char *b) {
            (info->cls == IR_FLOAT && fp_is_nan(info->fp, fp_load(info->fp, a)) && fp_is_nan(info->fp, fp_load(info->fp, b)));
 }
 
-/* Prints the first elements that differ; answers how many do. */
+/* Prints the first elements that differ; returns how many do. */
 static int64_t differences(const struct kir *k, const struct memory *want, const struct memory *got) {
     enum { SHOWN = 5 };
     int64_t different = 0;
@@ -119,7 +120,7 @@ static int64_t differences(const struct kir *k, const struct memory *want, const
                 continue;
             memcpy(&p, x, size);
             memcpy(&q, y, size);
-            printf("%s: b%u[%lld]: 0x%llx by the interpreter, 0x%llx as machine code\n", k->name, (unsigned)i, (long long)e,
+            printf("%s: b%u[%lld]: interpreter 0x%llx, machine code 0x%llx\n", k->name, (unsigned)i, (long long)e,
                    (unsigned long long)p, (unsigned long long)q);
         }
     }
@@ -153,13 +154,13 @@ static int compare(const struct kir *k, const struct memory *a, const struct mem
     if (different)
         printf("%s: %lld elements differ\n", k->name, (long long)different);
     else
-        printf("%s: the same\n", k->name);
+        printf("%s: equal\n", k->name);
     return different ? CLI_FAILED : CLI_OK;
 }
 #else
 static int compare(const struct kir *k, const struct memory *a, const struct memory *b, struct diag_list *d) {
     (void)a, (void)b, (void)d;
-    printf("%s: by the interpreter only; this hilo was built without LLVM\n", k->name);
+    printf("%s: interpreted only: this hilo was built without LLVM\n", k->name);
     return CLI_OK;
 }
 #endif
@@ -186,7 +187,7 @@ static int emit(const struct kir *k, const struct cli_kir_options *o, struct dia
     struct cg_target target;
     void *text;
     size_t bytes;
-    enum cg_emit form = strcmp(o->emit, "asm") == 0 ? CG_ASSEMBLY : CG_LLVM;
+    enum cg_emit form = o->form == CLI_KIR_ASM ? CG_ASSEMBLY : CG_LLVM;
     if (cg_open(d) != HILO_OK || cg_target(o->target, &target, d) != HILO_OK ||
         cg_compile(&k, 1, &target, form, &al, d, &text, &bytes) != HILO_OK)
         return fail(d);
@@ -212,14 +213,14 @@ static int print(const struct kir *k) {
 static int process(struct kir *k, const struct cli_kir_options *o, struct diag_list *d) {
     if (kir_verify(k, d) != HILO_OK)
         return fail(d);
-    /* Machine code has no functions. */
-    if (o->expand || o->run || o->emit)
+    /* The code generator has no functions. */
+    if (o->expand || o->run || o->form)
         kir_expand_math(k);
     if (o->clean)
         kir_clean(k);
     if (kir_verify(k, d) != HILO_OK)
         return fail(d);
-    return o->run ? run_both(k, (uint64_t)o->seed, d) : o->emit ? emit(k, o, d) : print(k);
+    return o->run ? run_both(k, (uint64_t)o->seed, d) : o->form ? emit(k, o, d) : print(k);
 }
 
 static int process_file(const char *path, const struct cli_kir_options *o) {
@@ -259,16 +260,12 @@ static int kir_main(const struct cli_command *self, int argc, char **argv) {
     struct cli_kir_options o = {0};
     struct cli_texts files;
     int code = cli_options(self, argc, argv, &o, &files);
-    if (code < 0 && o.emit && strcmp(o.emit, "asm") != 0 && strcmp(o.emit, "llvm") != 0)
-        code = cli_error(CLI_USAGE, "--emit %s: expected asm or llvm", o.emit);
     if (code < 0) {
         code = CLI_OK;
         for (size_t i = 0; i < files.n; i++) {
             int worst = process_file(files.v[i], &o);
             code = worst > code ? worst : code;
         }
-        if (fflush(stdout) != 0 || ferror(stdout))
-            code = cli_error(CLI_ENVIRONMENT, "standard output cannot be written");
     }
     cli_options_free(self, &o, &files);
     return code;
@@ -276,9 +273,9 @@ static int kir_main(const struct cli_command *self, int argc, char **argv) {
 
 const struct cli_command cli_kir = {
     .name = "kir", .operands = "FILE…", .least = 1, .most = SIZE_MAX, .options = options, .run = kir_main,
-    .summary = "checks, prints and runs kernels",
-    .text = "Reads kernels as text, checks them, and prints them; or runs them by their interpreter, which\n"
-            "defines what they compute, and as machine code, and compares.\n",
+    .summary = "verifies, prints and runs kernels",
+    .text = "Reads kernels in the text form of the kernel IR, verifies them and prints them; with --run, executes them with\n"
+            "the interpreter, which defines what kernels compute, and as machine code, and compares the results.\n",
     .examples = "  hilo kir --expand --clean softmax.kir\n"
                 "  hilo kir --run --seed 7 softmax.kir\n"
                 "  hilo kir --emit asm --target x86-64-v4 softmax.kir\n",

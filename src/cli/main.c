@@ -1,62 +1,54 @@
-/* hilo: finds the subcommand and hands over. */
+/* hilo: finds the subcommand, runs it, and makes sure that its output was written. */
 #include "cli/cli.h"
 
-static const struct cli_command *const commands[] = {
-    &cli_run, &cli_compile, &cli_explain, &cli_check, &cli_bench, &cli_opt, &cli_ops, &cli_devices, &cli_kir, &cli_cache,
-    &cli_calibrate, &cli_generate, &cli_tokenize, &cli_perplexity, &cli_emit, &cli_quantize, NULL};
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
 
-static const char *command_name(const void *names, size_t i) {
-    const struct cli_command *const *c = names;
-    return c[i] ? c[i]->name : NULL;
+const struct cli_command *const cli_commands[] = {
+    &cli_run, &cli_compile, &cli_explain, &cli_verify, &cli_check, &cli_bench, &cli_opt, &cli_ops, &cli_devices, &cli_kir,
+    &cli_cache, &cli_calibrate, &cli_generate, &cli_tokenize, &cli_perplexity, &cli_emit, &cli_quantize, NULL};
+
+static int dispatch(int argc, char **argv) {
+    if (argc < 2) {
+        cli_help_all(stderr);
+        return CLI_USAGE;
+    }
+    const char *word = argv[1];
+    if (strcmp(word, "--version") == 0 || strcmp(word, "version") == 0)
+        return cli_version();
+    if (strcmp(word, "help") == 0 && argc > 2)
+        return cli_help_topic(argv[2]);
+    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0) {
+        cli_help_all(stdout);
+        return CLI_OK;
+    }
+    const struct cli_command *c = cli_command_named(word);
+    return c ? c->run(c, argc - 2, argv + 2) : cli_unknown_command(word);
 }
 
-static const struct cli_command *find_command(const char *name) {
-    for (const struct cli_command *const *c = commands; *c; c++)
-        if (strcmp((*c)->name, name) == 0)
-            return *c;
-    return NULL;
+/* A standard stream that is closed stays unusable: otherwise the next file that is opened would take its number. */
+static void hold_closed_streams(void) {
+    for (int fd = 0; fd < 3; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
+            (void)!open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY);
 }
 
-static int unknown_command(const char *name) {
-    const char *nearest = cli_nearest(name, command_name, commands);
-    return cli_error(CLI_USAGE, "unknown command '%s'%s%s%s; see: hilo help", name, nearest ? "; did you mean " : "",
-                     nearest ? nearest : "", nearest ? "?" : "");
-}
-
-static int general_help(FILE *out, int code) {
-    fputs("hilo reads, checks and runs StableHLO programs.\n\nusage: hilo COMMAND …\n\n", out);
-    for (const struct cli_command *const *c = commands; *c; c++)
-        fprintf(out, "  %-10s %s\n", (*c)->name, (*c)->summary);
-    fputs("  help       says more about a command: hilo help run\n"
-          "\n"
-          "  hilo --version prints the version.\n"
-          "\n"
-          "exit codes:\n"
-          "  0  done\n"
-          "  1  the program is wrong, its run failed, or a check did\n"
-          "  2  the command line is wrong, or the inputs do not fit the program\n"
-          "  3  a file cannot be read or written, or memory is exhausted\n"
-          "  130  interrupted\n", out);
-    return code;
+/* Output that was lost is an error, whatever the command returned. */
+static int flush_output(int code) {
+    errno = 0;
+    bool lost = fflush(stdout) != 0 || ferror(stdout);
+    int reason = errno;
+    if (close(STDOUT_FILENO) != 0 && !lost && errno != EBADF) { /* a network file system reports here */
+        lost = true;
+        reason = errno;
+    }
+    if (!lost)
+        return code;
+    return cli_error(CLI_ENVIRONMENT, "cannot write to standard output: %s", strerror(reason ? reason : EIO));
 }
 
 int main(int argc, char **argv) {
-    if (argc < 2)
-        return general_help(stderr, CLI_USAGE);
-    const char *word = argv[1];
-    if (strcmp(word, "--version") == 0 || strcmp(word, "version") == 0) {
-        printf("hilo %s\n", hilo_version());
-        return CLI_OK;
-    }
-    bool help = strcmp(word, "help") == 0;
-    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || (help && argc == 2))
-        return general_help(stdout, CLI_OK);
-    const struct cli_command *c = find_command(help ? argv[2] : word);
-    if (!c)
-        return unknown_command(help ? argv[2] : word);
-    if (help) {
-        cli_help(c, stdout);
-        return CLI_OK;
-    }
-    return c->run(c, argc - 2, argv + 2);
+    hold_closed_streams();
+    return flush_output(dispatch(argc, argv));
 }

@@ -17,13 +17,13 @@ void cli_catch_interrupt(void) {
     sigaction(SIGINT, &action, NULL);
 }
 
-/* The first Ctrl-C ends a text behind the token at hand, the second ends the step itself. */
+/* The first Ctrl-C ends a text after the current token, the second cancels the step. */
 static int cancelled(void *user) {
     (void)user;
     return cli_interrupts > 1;
 }
 
-/* `user`: where it stands that nothing is to be shown now; NULL = never. */
+/* `user`: a bool that suppresses the line while it is set; NULL = never. */
 static void show_progress(void *user, const char *what, double done) {
     const bool *silent = user;
     if (!(silent && *silent) && cli_terminal(stderr))
@@ -37,13 +37,13 @@ void cli_progress_end(void) {
 
 int cli_session(const struct cli_model *o, hilo_client **client, struct llm_session **out) {
     struct cli_compile c = {.threads = o->threads};
-    struct llm_session_options so = {.engine = o->engine, .level = o->level, .context = o->context, .cancelled = cancelled,
-                                     .progress = {show_progress, NULL}};
+    struct llm_session_options so = {.engine = o->engine, .precision = (enum llm_precision)o->precision, .level = o->level,
+                                     .context = o->context, .cancelled = cancelled, .progress = {show_progress, NULL}};
     if (!o->dir)
-        return cli_error(CLI_USAGE, "name a model: -m DIRECTORY");
-    if (o->precision && !llm_precision_named(o->precision, &so.precision))
-        return cli_error(CLI_USAGE, "there is no precision '%s'; there are auto, f32, bf16, f16, int8, int4, int4z",
-                         o->precision);
+        return cli_error(CLI_USAGE, "missing -m MODEL: a model directory");
+    if (!llm_engine_known(o->engine))
+        return cli_error(CLI_USAGE, "%s %s: expected hilo, reference or pjrt:PATH", o->engine ? "--engine" : "HILO_ENGINE",
+                         o->engine ? o->engine : getenv("HILO_ENGINE"));
     int code = cli_client(&c, client);
     if (code)
         return code;
@@ -70,7 +70,7 @@ int cli_read_text(const char *path, struct strbuf *out) {
     if (!failed)
         return CLI_OK;
     strbuf_free(out);
-    return cli_error(CLI_ENVIRONMENT, "cannot read '%s'", path);
+    return cli_error(CLI_ENVIRONMENT, "%s: cannot be read", path);
 }
 
 int cli_encode(hilo_client *client, const struct llm_tok *t, struct str text, unsigned flags, struct llm_ids *out) {

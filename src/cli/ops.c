@@ -85,8 +85,8 @@ static int ops_main(const struct cli_command *self, int argc, char **argv) {
 }
 
 static const struct cli_option options[] = {
-    {"--markdown", NULL, CLI_FLAG, offsetof(struct ops_options, markdown), "as docs/OPS.md"},
-    {"--json", NULL, CLI_FLAG, offsetof(struct ops_options, json), "as JSON"},
+    {"--markdown", NULL, CLI_FLAG, offsetof(struct ops_options, markdown), "print Markdown: docs/OPS.md"},
+    {"--json", NULL, CLI_FLAG, offsetof(struct ops_options, json), "print JSON"},
     {0}
 };
 

@@ -7,49 +7,44 @@ struct cli_opt_options {
     int64_t elide;
     int32_t level;
     const char *passes, *stop_after, *dump;
-    const char *floats;
+    int floats; /* enum opt_float */
     struct cli_texts disabled;
     int64_t rule_limit;
     bool stats, list, markdown;
-    const char *emit, *target, *output;
+    int form; /* enum cli_opt_form */
+    const char *target, *output;
 };
 #define AT(field) offsetof(struct cli_opt_options, field)
 
 static const struct cli_option options[] = {
-    {"-O", "0..3", CLI_LEVEL, AT(level), "run the passes of this level; 0 by default, none"},
-    {"--passes", "A,B,…", CLI_TEXT, AT(passes), "run these passes instead, in this order"},
-    {"--stop-after", "PASS", CLI_TEXT, AT(stop_after), "the first pass of this name is the last"},
+    {"-O", "0..3", CLI_LEVEL, AT(level), "run the passes of this level; default 0: none"},
+    {"--passes", "LIST", CLI_PASSES, AT(passes), "run these passes instead, separated by commas, in this order"},
+    {"--stop-after", "PASS", CLI_PASS, AT(stop_after), "stop after the first run of this pass"},
     {"--dump", "after:PASS", CLI_TEXT, AT(dump),
-     "print the program to standard error behind every such\npass; all = behind every pass"},
-    {"--disable-rule", "RULE", CLI_TEXTS, AT(disabled), "a rewrite rule not to apply; may be given several times"},
-    {"--rule-limit", "N", CLI_NUMBER, AT(rule_limit), "apply rules N times at most, to find the one that is wrong"},
-    {"--floats", "CLASS", CLI_TEXT, AT(floats),
-     "what rules may assume of floats: exact (the default), nothing;\n"
-     "no-nan, no NaN, infinity or negative zero; reassoc, any rounding"},
-    {"--stats", NULL, CLI_FLAG, AT(stats), "what each pass did, to standard error"},
-    {"--list-passes", NULL, CLI_FLAG, AT(list), "list passes and rules; with --markdown, as docs/PASSES.md"},
-    {"--markdown", NULL, CLI_FLAG, AT(markdown), "see --list-passes"},
-    {"--emit", "FORM", CLI_TEXT, AT(emit),
-     "text; bytecode, a portable artifact, as JAX exports them;\nor hlo, HLO text, as XLA reads it"},
+     "print the program to standard error after each run of\nthis pass; after:all: after every pass"},
+    {"--disable-rule", "RULE", CLI_RULES, AT(disabled), "do not apply this rewrite rule; repeatable"},
+    {"--rule-limit", "N", CLI_NUMBER, AT(rule_limit), "apply at most N rewrites: bisects to a wrong rule"},
+    {"--floats", "CLASS", CLI_FLOATS, AT(floats), "what rules may assume of floats; default exact:"},
+    {"--stats", NULL, CLI_FLAG, AT(stats), "print what each pass changed to standard error"},
+    {"--list-passes", NULL, CLI_FLAG, AT(list), "list passes and rewrite rules"},
+    {"--markdown", NULL, CLI_FLAG, AT(markdown), "--list-passes as Markdown: docs/PASSES.md"},
+    {"--emit", "FORM", CLI_OPT_FORM, AT(form), "what to write; default text:"},
     {"--target-version", "V", CLI_TEXT, AT(target),
-     "the oldest StableHLO that is to read the bytecode, such as 1.9.0;\nthe newest by default"},
-    {"-o", "FILE", CLI_TEXT, AT(output), "where bytecode or HLO text goes, instead of standard output"},
+     "version of StableHLO for --emit bytecode, such as\n1.9.0; default: the newest"},
+    {"-o", "FILE", CLI_TEXT, AT(output), "output file; default: standard output"},
     {"--generic", NULL, CLI_FLAG, AT(generic),
-     "every operation as \"dialect.op\"(…) : type"},
-    {"--locations", NULL, CLI_FLAG, AT(locations), "with loc(…) behind operations"},
+     "print operations in the generic form"},
+    {"--locations", NULL, CLI_FLAG, AT(locations), "print loc(…) after operations"},
     {"--elide", "N", CLI_NUMBER, AT(elide),
-     "leave out the data of constants with more than N elements;\nwhat is printed then cannot be run"},
+     "omit the data of constants with more than N elements;\nthe output cannot be read back"},
     {0}
 };
 
-static void to_stdout(void *user, const char *text, size_t n) {
-    (void)user;
-    fwrite(text, 1, n, stdout);
+static void append(void *user, const char *text, size_t n) {
+    strbuf_putn(user, text, n);
 }
 
 /* ---- the list of passes ---------------------------------------------------------------------- */
-
-static const char *const classes[] = {[OPT_EXACT] = "exact", [OPT_NO_NAN] = "no-nan", [OPT_REASSOC] = "reassoc"};
 
 static void print_steps(void) {
     const struct opt_pass *p;
@@ -62,7 +57,7 @@ static void list_rules(bool markdown) {
     const struct opt_rule_info *rule;
     for (size_t i = 0; (rule = opt_rule_get(i)); i++)
         printf(markdown ? "| `%s` | %s | %s | `%s` |\n" : "%-24s %-14s %-8s %s\n", rule->name,
-               opt_pass_get(rule->pass)->name, classes[rule->floats], rule->text);
+               opt_pass_get(rule->pass)->name, cli_choice(CLI_FLOATS, rule->floats).name, rule->text);
 }
 
 static void list_passes(bool markdown) {
@@ -112,12 +107,13 @@ static void dump(void *user, const struct ir_module *m, const char *pass) {
     strbuf_free(&text);
 }
 
-/* False when there is no such class. */
-static bool floats_named(const char *name, enum opt_float *out) {
-    for (size_t i = 0; name && i < sizeof classes / sizeof *classes; i++)
-        if (strcmp(name, classes[i]) == 0)
-            *out = (enum opt_float)i;
-    return !name || strcmp(name, classes[*out]) == 0;
+/* The pass of "after:PASS", or "all"; NULL when there is none of that name. */
+static const char *dump_pass(const char *text) {
+    const char *name = strncmp(text, "after:", 6) == 0 ? text + 6 : text;
+    bool known = strcmp(name, "all") == 0;
+    for (int i = 0; i < OPT_PASS_COUNT && !known; i++)
+        known = strcmp(name, opt_pass_get((enum opt_pass_id)i)->name) == 0;
+    return known ? name : NULL;
 }
 
 static hilo_status optimise(hilo_client *client, hilo_module *module, struct cli_opt_options *with) {
@@ -133,12 +129,10 @@ static hilo_status optimise(hilo_client *client, hilo_module *module, struct cli
     o.options.ndisabled = with->disabled.n;
     if (with->rule_limit >= 0)
         o.options.rule_limit = (uint64_t)with->rule_limit;
-    floats_named(with->floats, &o.options.floats);
+    o.options.floats = (enum opt_float)with->floats;
     o.options.dump = dump;
     o.options.dump_user = with;
-    o.options.dump_after = with->dump;
-    if (with->dump && strncmp(with->dump, "after:", 6) == 0)
-        o.options.dump_after += 6;
+    o.options.dump_after = with->dump ? dump_pass(with->dump) : NULL;
     hilo_status status = opt_run(&o);
     if (with->stats)
         print_stats(&o);
@@ -150,20 +144,20 @@ static hilo_status optimise(hilo_client *client, hilo_module *module, struct cli
 
 static int print(hilo_client *client, const hilo_module *module, const struct cli_opt_options *o) {
     hilo_print_options p;
-    if (o->emit && strcmp(o->emit, "bytecode") == 0)
+    if (o->form == CLI_OPT_BYTECODE)
         return cli_emit_bytecode(client, module, o->target, o->output);
-    if (o->emit && strcmp(o->emit, "hlo") == 0)
+    if (o->form == CLI_OPT_HLO)
         return cli_emit_hlo(client, module, o->output);
+    struct strbuf text;
     hilo_print_options_init(&p);
     p.generic = o->generic;
     p.locations = o->locations;
     p.elide_elements = (uint64_t)o->elide;
-    hilo_status status = hilo_module_print(module, &p, to_stdout, NULL);
-    if (status != HILO_OK)
-        return cli_fail(client, status);
-    if (fflush(stdout) != 0 || ferror(stdout))
-        return cli_error(CLI_ENVIRONMENT, "cannot write to standard output");
-    return CLI_OK;
+    strbuf_init(&text, mem_system_allocator());
+    hilo_status status = hilo_module_print(module, &p, append, &text);
+    int code = status == HILO_OK ? cli_write(o->output, &text) : cli_fail(client, status);
+    strbuf_free(&text);
+    return code;
 }
 
 static int run(const char *path, struct cli_opt_options *o) {
@@ -185,17 +179,14 @@ static int run(const char *path, struct cli_opt_options *o) {
 
 static int opt_main(const struct cli_command *self, int argc, char **argv) {
     struct cli_opt_options o = {.rule_limit = -1};
-    enum opt_float floats = OPT_EXACT;
     struct cli_texts files;
     int code = cli_options(self, argc, argv, &o, &files);
     if (code < 0 && o.list)
         list_passes(o.markdown);
     if (code < 0 && !o.list && files.n == 0)
         code = cli_error(CLI_USAGE, "usage: hilo opt FILE; see: hilo opt --help");
-    if (code < 0 && !floats_named(o.floats, &floats))
-        code = cli_error(CLI_USAGE, "wrong value '%s' for --floats; see: hilo opt --help", o.floats);
-    if (code < 0 && o.emit && strcmp(o.emit, "text") != 0 && strcmp(o.emit, "bytecode") != 0 && strcmp(o.emit, "hlo") != 0)
-        code = cli_error(CLI_USAGE, "wrong value '%s' for --emit; see: hilo opt --help", o.emit);
+    if (code < 0 && o.dump && !dump_pass(o.dump))
+        code = cli_error(CLI_USAGE, "--dump %s: expected after:PASS or after:all; see: hilo opt --list-passes", o.dump);
     if (code < 0)
         code = o.list ? CLI_OK : run(files.v[0], &o);
     cli_options_free(self, &o, &files);
@@ -204,15 +195,13 @@ static int opt_main(const struct cli_command *self, int argc, char **argv) {
 
 const struct cli_command cli_opt = {
     .name = "opt", .operands = "FILE", .most = 1, .options = options, .run = opt_main,
-    .summary = "verifies a program, optimises it, prints it",
-    .text = "Reads a program, verifies it against the specification, runs the passes that are asked for, and\n"
-            "prints it. FILE is StableHLO, as text or bytecode, or HLO text; - is standard input. What is printed reads\n"
-            "back as the same program.\n",
-    .examples = "  hilo opt model.mlir                 # is it valid?\n"
-                "  hilo opt --elide 16 model.mlir      # without its weights, to look at\n"
-                "  hilo opt -O2 --stats model.mlir     # as it is compiled, and which pass did what\n"
+    .summary = "optimises and prints a program",
+    .text = "Reads a program, verifies it, runs passes, and prints the result, which reads back as the same program. FILE is\n"
+            "StableHLO as text or bytecode, or HLO text; - is standard input.\n",
+    .examples = "  hilo opt --elide 16 model.mlir      # without weights\n"
+                "  hilo opt -O2 --stats model.mlir     # as it is compiled, and what each pass changed\n"
                 "  hilo opt --passes=inline,cse model.mlir\n"
-                "  hilo opt --generic model.mlir       # in the form that every MLIR tool reads\n"
+                "  hilo opt --generic model.mlir       # for other MLIR tools\n"
                 "  hilo opt --emit=bytecode --target-version=1.9.0 -o model.bc model.mlir\n"
                 "  hilo opt --emit=hlo -o model.hlo model.mlir\n",
 };

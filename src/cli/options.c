@@ -1,5 +1,7 @@
-/* Command lines and their help, both from one table a command. */
+/* Command lines, parsed by one table per command; the values that options can take. */
 #include "cli/cli.h"
+#include "llm/emit.h"
+#include "opt/opt.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -43,32 +45,6 @@ const char *cli_nearest(const char *name, const char *(*next)(const void *names,
     return nearest;
 }
 
-/* ---- help ------------------------------------------------------------------------------------ */
-
-static void help_row(FILE *out, const char *name, const char *value, const char *help) {
-    enum { COLUMN = 20 };
-    int n = fprintf(out, "  %s%s%s", name, value && strcmp(name, "-O") != 0 ? " " : "", value ? value : "");
-    if (n > COLUMN - 2)
-        n = fprintf(out, "\n") - 1;
-    for (const char *p = help; *p;) {
-        size_t line = strcspn(p, "\n");
-        fprintf(out, "%*s%.*s\n", COLUMN - n, "", (int)line, p);
-        p += line + (p[line] != '\0');
-        n = 0;
-    }
-}
-
-void cli_help(const struct cli_command *c, FILE *out) {
-    fprintf(out, "usage: hilo %s%s%s%s\n\n%s\noptions:\n", c->name, *c->operands ? " " : "", c->operands,
-            c->options->name ? " [options]" : "", c->text);
-    for (const struct cli_option *o = c->options; o->name; o++)
-        help_row(out, o->name, o->value, o->help);
-    help_row(out, "--help", NULL, "this text");
-    fprintf(out, "\nexamples:\n%s", c->examples);
-}
-
-/* ---- parsing --------------------------------------------------------------------------------- */
-
 static int usage_error(const struct cli_command *c, const char *what, const char *argument, const char *more) {
     return cli_error(CLI_USAGE, "%s '%s'%s; see: hilo %s --help", what, argument, more, c->name);
 }
@@ -98,15 +74,109 @@ static void add_text(struct cli_texts *t, const char *text) {
     t->v[t->n++] = text;
 }
 
-static const struct {
-    const char *name;
-    hilo_backend backend;
-} backends[] = {
-    {"auto", HILO_BACKEND_AUTO},       {"reference", HILO_BACKEND_REFERENCE}, {"interpreter", HILO_BACKEND_INTERPRETER},
-    {"codegen", HILO_BACKEND_CODEGEN}, {"library", HILO_BACKEND_LIBRARY},
+/* ---- values ---------------------------------------------------------------------------------- */
+
+/* By kind; a row's number is the option's value. */
+static const struct cli_choice choices[][9] = {
+    [CLI_BACKEND] = {
+        [HILO_BACKEND_AUTO] = {"auto", "machine code, and installed libraries where\n`hilo calibrate` found them faster"},
+        [HILO_BACKEND_REFERENCE] = {"reference", "the reference evaluator, which defines every result"},
+        [HILO_BACKEND_INTERPRETER] = {"interpreter", "compiled, but kernels are interpreted"},
+        [HILO_BACKEND_CODEGEN] = {"codegen", "machine code only"},
+        [HILO_BACKEND_LIBRARY] = {"library", "installed libraries wherever they can: oneDNN,\nOpenBLAS, FFTW; else machine code"},
+    },
+    [CLI_COMPILE_FORM] = {
+        [CLI_EMIT_HILO] = {"hilo", "an executable: machine code, constants and plan,\nfor this kind of processor and version of hilo"},
+        [CLI_EMIT_STABLEHLO] = {"stablehlo", "the optimised program"},
+        [CLI_EMIT_PLAN] = {"plan", "the steps and where their buffers lie, as text"},
+        [CLI_EMIT_KIR] = {"kir", "the kernels, as loops over buffers; `hilo kir` reads it"},
+        [CLI_EMIT_LLVM] = {"llvm", "the kernels as LLVM IR"},
+        [CLI_EMIT_ASM] = {"asm", "the kernels as assembly"},
+        [CLI_EMIT_OBJECT] = {"object", "the kernels as an ELF object file"},
+    },
+    [CLI_OPT_FORM] = {
+        [CLI_OPT_TEXT] = {"text", "StableHLO as text"},
+        [CLI_OPT_BYTECODE] = {"bytecode", "a portable artifact, as jax.export writes it"},
+        [CLI_OPT_HLO] = {"hlo", "HLO text, as XLA reads it"},
+    },
+    [CLI_KIR_FORM] = {[CLI_KIR_TEXT] = {"kir", NULL}, [CLI_KIR_ASM] = {"asm", NULL}, [CLI_KIR_LLVM] = {"llvm", NULL}},
+    [CLI_FLOATS] = {
+        [OPT_EXACT] = {"exact", "nothing"},
+        [OPT_NO_NAN] = {"no-nan", "no NaN, infinity or negative zero occurs"},
+        [OPT_REASSOC] = {"reassoc", "also that rounding may differ"},
+    },
+    [CLI_GRAPH] = {
+        [LLM_PREFILL] = {"prefill", "T tokens of each sequence"},
+        [LLM_DECODE] = {"decode", "one more token of each sequence"},
+        [LLM_SCORE] = {"score", "the log-probabilities of given tokens"},
+        [LLM_GROW] = {"grow", "a larger cache of keys and values"},
+    },
 };
 
-/* Sets the option's field; false when the value cannot be one. */
+struct cli_choice cli_choice(enum cli_kind kind, size_t i) {
+    const struct opt_rule_info *rule;
+    switch (kind) {
+    case CLI_PASSES:
+    case CLI_PASS:
+        return i < OPT_PASS_COUNT ? (struct cli_choice){opt_pass_get((enum opt_pass_id)i)->name, NULL} : (struct cli_choice){0};
+    case CLI_RULES:
+        return (rule = opt_rule_get(i)) ? (struct cli_choice){rule->name, NULL} : (struct cli_choice){0};
+    case CLI_PRECISION:
+        return i < LLM_PRECISIONS ? (struct cli_choice){llm_precision_name((enum llm_precision)i), NULL} : (struct cli_choice){0};
+    default:
+        return kind >= CLI_BACKEND ? choices[kind][i] : (struct cli_choice){0};
+    }
+}
+
+static const char *choice_name(const void *kind, size_t i) {
+    return cli_choice(*(const enum cli_kind *)kind, i).name;
+}
+
+/* The number of the choice; -1 when there is none of that name. */
+static int choice_named(enum cli_kind kind, const char *name, size_t n) {
+    const char *other;
+    for (int i = 0; (other = cli_choice(kind, (size_t)i).name); i++)
+        if (strlen(other) == n && memcmp(other, name, n) == 0)
+            return i;
+    return -1;
+}
+
+/* ---- parsing --------------------------------------------------------------------------------- */
+
+/* The length of the first name in a list that is no choice; *at is moved to it. 0 when all are choices. */
+static size_t unknown_name(enum cli_kind kind, const char **at) {
+    for (; **at; *at += **at == ',') {
+        size_t n = strcspn(*at, ",");
+        if (n && choice_named(kind, *at, n) < 0)
+            return n;
+        *at += n;
+    }
+    return 0;
+}
+
+/* The value is none that the option can take: names those that it can. */
+static int value_error(const struct cli_command *c, const struct cli_option *o, const char *value) {
+    static const char *const expected[] = {[CLI_NUMBER] = "a non-negative integer", [CLI_REAL] = "a non-negative number",
+                                           [CLI_LEVEL] = "0, 1, 2 or 3",
+                                           [CLI_RULES] = "a rule of `hilo opt --list-passes`"};
+    struct strbuf list;
+    const char *name, *wrong = value, *known = o->kind < sizeof expected / sizeof *expected ? expected[o->kind] : NULL;
+    size_t n = o->kind == CLI_PASSES ? unknown_name(o->kind, &wrong) : strlen(value);
+    char word[64];
+    strbuf_init(&list, mem_system_allocator());
+    strbuf_puts(&list, known ? known : "");
+    for (size_t i = 0; !known && (name = cli_choice(o->kind, i).name); i++)
+        strbuf_printf(&list, "%s%s", i ? ", " : "", name);
+    snprintf(word, sizeof word, "%.*s", (int)(n < sizeof word ? n : sizeof word - 1), wrong);
+    const char *nearest = cli_nearest(word, choice_name, &o->kind);
+    int code = cli_error(CLI_USAGE, "%s%s%s: expected %s%s%s%s; see: hilo %s --help", o->name, o->kind == CLI_LEVEL ? "" : " ",
+                         word, list.p ? list.p : "", nearest ? "; did you mean " : "", nearest ? nearest : "",
+                         nearest ? "?" : "", c->name);
+    strbuf_free(&list);
+    return code;
+}
+
+/* Sets the option's field; false when the value is none that it can take. */
 static bool set_option(const struct cli_option *o, const char *value, void *into) {
     char *field = (char *)into + o->at, *end;
     switch (o->kind) {
@@ -125,24 +195,24 @@ static bool set_option(const struct cli_option *o, const char *value, void *into
     case CLI_LEVEL:
         *(int32_t *)field = value[0] - '0';
         return value[0] >= '0' && value[0] <= '3' && !value[1];
-    case CLI_BACKEND:
-        for (size_t i = 0; i < sizeof backends / sizeof *backends; i++)
-            if (strcmp(value, backends[i].name) == 0) {
-                *(hilo_backend *)field = backends[i].backend;
-                return true;
-            }
-        return false;
+    case CLI_PASSES:
+    case CLI_PASS:
+        *(const char **)field = value;
+        return o->kind == CLI_PASSES ? !unknown_name(o->kind, &value) : choice_named(o->kind, value, strlen(value)) >= 0;
     case CLI_TEXT:
         *(const char **)field = value;
         return true;
+    case CLI_RULES:
     case CLI_TEXTS:
         add_text((struct cli_texts *)field, value);
-        return true;
+        return o->kind == CLI_TEXTS || choice_named(o->kind, value, strlen(value)) >= 0;
+    default:
+        *(int *)field = choice_named(o->kind, value, strlen(value));
+        return *(int *)field >= 0;
     }
-    return false;
 }
 
-/* The option that argv[*i] names; its value may follow behind `=`, at once (-O2), or as the next argument. */
+/* The option that argv[*i] names; its value may follow `=`, at once (-O2), or as the next argument. */
 static int parse_option(const struct cli_command *c, int argc, char **argv, int *i, void *into) {
     const char *argument = argv[*i], *value = NULL;
     size_t n = strcspn(argument, "=");
@@ -160,11 +230,11 @@ static int parse_option(const struct cli_command *c, int argc, char **argv, int 
     if (o->kind == CLI_FLAG && value)
         return usage_error(c, "no value is taken by", o->name, "");
     if (o->kind != CLI_FLAG && !value && ++*i >= argc)
-        return usage_error(c, "a value is missing behind", o->name, "");
+        return usage_error(c, "a value is missing after", o->name, "");
     if (!value)
         value = argv[*i];
     if (!set_option(o, value, into))
-        return usage_error(c, "wrong value", value, o->kind == CLI_LEVEL ? " for -O; levels are 0 to 3" : "");
+        return value_error(c, o, value);
     return -1;
 }
 
@@ -195,7 +265,7 @@ int cli_options(const struct cli_command *c, int argc, char **argv, void *into, 
 
 void cli_options_free(const struct cli_command *c, void *into, struct cli_texts *operands) {
     for (const struct cli_option *o = c->options; o->name; o++)
-        if (o->kind == CLI_TEXTS)
+        if (o->kind == CLI_TEXTS || o->kind == CLI_RULES)
             free(((struct cli_texts *)((char *)into + o->at))->v);
     free(operands->v);
 }

@@ -12,8 +12,8 @@ struct perplexity_options {
 
 enum { WINDOW = 512 };
 
-/* The mean of the negative logarithms over windows that do not overlap. Each begins with what the tokenizer puts before a text,
-   so that its first token is predicted too. */
+/* Sums the negative log-probabilities over windows that do not overlap. Each begins with the special tokens that the tokenizer
+   prepends to a text, so that its first token is predicted too. */
 static int score(hilo_client *client, struct llm_session *s, const struct llm_ids *text, const struct llm_ids *before,
                  double *sum, size_t *count) {
     size_t window = (size_t)(s->limit < WINDOW ? s->limit : WINDOW), own = before->n;
@@ -77,7 +77,7 @@ static int perplexity_main(const struct cli_command *self, int argc, char **argv
     struct llm_session *s;
     int code = cli_options(self, argc, argv, &o, &none);
     if (code < 0 && !o.file)
-        code = cli_error(CLI_USAGE, "name a text: -f FILE");
+        code = cli_error(CLI_USAGE, "missing -f FILE: a text");
     if (code < 0 && (code = cli_session(&o.model, &client, &s)) == CLI_OK) {
         cli_catch_interrupt();
         code = measure(client, s, &o);
@@ -90,16 +90,16 @@ static int perplexity_main(const struct cli_command *self, int argc, char **argv
 
 static const struct cli_option options[] = {
     CLI_MODEL_OPTIONS(struct perplexity_options, model),
-    {"-f", "FILE", CLI_TEXT, offsetof(struct perplexity_options, file), "the text; - is standard input"},
-    {"--json", NULL, CLI_FLAG, offsetof(struct perplexity_options, json), "one JSON object"},
+    {"-f", "FILE", CLI_TEXT, offsetof(struct perplexity_options, file), "text file; - is standard input"},
+    {"--json", NULL, CLI_FLAG, offsetof(struct perplexity_options, json), "print one JSON object"},
     {0}
 };
 
 const struct cli_command cli_perplexity = {
     .name = "perplexity", .operands = "", .least = 0, .most = 0, .options = options, .run = perplexity_main,
-    .summary = "measures how well a model predicts a text",
-    .text = "Prints the perplexity of a text: e to the mean negative logarithm of the probability of each token,\n"
-            "in windows of 512 tokens (or --context, when that is less). A precision that costs accuracy shows here.\n",
+    .summary = "measures how well a language model predicts a text",
+    .text = "Prints the perplexity of a text: exp of the mean negative log-probability of its tokens, in windows of 512\n"
+            "tokens (or --context, if that is less). Use it to measure what a precision costs in accuracy.\n",
     .examples = "  hilo perplexity -m Llama-3.2-1B -f book.txt\n"
                 "  hilo perplexity -m Llama-3.2-1B -f book.txt --precision int4 --json\n",
 };

@@ -8,7 +8,7 @@
 /* ---- text ------------------------------------------------------------------------------------ */
 
 void cli_output_print(const hilo_executable *exe, hilo_buffer *const *outputs) {
-    enum { MOST = 1000 }; /* elements; of more the middle is left out */
+    enum { MOST = 1000 }; /* elements; of larger arrays the middle is left out */
     struct strbuf b;
     strbuf_init(&b, mem_system_allocator());
     for (size_t i = 0; i < hilo_executable_output_count(exe); i++) {
@@ -37,12 +37,12 @@ int cli_output_check(const hilo_executable *exe, const char *path) {
     if (cli_ends_with(path, ".npz"))
         return CLI_OK;
     if (!cli_ends_with(path, ".npy"))
-        return cli_error(CLI_USAGE, "-o %s: results are written as .npy or .npz", path);
+        return cli_error(CLI_USAGE, "-o %s: expected a name that ends in .npy or .npz", path);
     return n == 1 ? CLI_OK : cli_error(CLI_USAGE, "-o %s: a .npy file holds one array, the program has %zu results; use .npz",
                                        path, n);
 }
 
-/* Names of the results, when all have one and no two are equal. */
+/* Whether all results have names, no two of them equal. */
 static bool names_tell_apart(const hilo_executable *exe) {
     size_t n = hilo_executable_output_count(exe);
     for (size_t i = 0; i < n; i++) {
@@ -56,7 +56,7 @@ static bool names_tell_apart(const hilo_executable *exe) {
     return true;
 }
 
-/* The array of a result; its data stays the buffer's. What numpy lacks is written as V1 or V2, as ml_dtypes does. */
+/* The array of a result; its data remains the buffer's. Types that numpy lacks are written as V1 or V2, as ml_dtypes does. */
 static struct npy_array array_of(const hilo_buffer *b) {
     const struct ir_dtype_info *t = ir_dtype_get(rt_dtype(hilo_buffer_dtype(b)));
     struct npy_array a = {.rank = (int)hilo_buffer_rank(b), .item_bytes = t->bytes, .nbytes = hilo_buffer_bytes(b),
@@ -88,7 +88,7 @@ int cli_output_write(const hilo_executable *exe, hilo_buffer *const *outputs, co
     }
     int failed = cli_ends_with(path, ".npz") ? npz_write(path, arrays, used, &e)
                  : used == 1             ? npy_write(path, arrays, &e)
-                                         : (snprintf(e.message, sizeof e.message, "%s: a token is no array", path), -1);
+                                         : (snprintf(e.message, sizeof e.message, "%s: the result is a token, not an array", path), -1);
     free(names);
     free(arrays);
     return failed ? cli_error(CLI_ENVIRONMENT, "%s", e.message) : CLI_OK;
@@ -112,6 +112,6 @@ void cli_timing_print(double *ms, size_t n, double ready_ms, const hilo_stats *s
         printf("{\"median_ms\":%.6f,\"min_ms\":%.6f,\"compile_ms\":%.6f,\"cached\":%s,\"peak_bytes\":%" PRIu64 "}\n",
                f.median, f.least, ready_ms, stats->cached ? "true" : "false", stats->peak_bytes);
     else
-        printf("median %.3f ms, minimum %.3f ms of %zu runs; ready after %.3f ms%s; at most %.3f MB in tensors\n", f.median,
+        printf("median %.3f ms, minimum %.3f ms of %zu runs; ready after %.3f ms%s; peak memory of tensors %.3f MB\n", f.median,
                f.least, n, ready_ms, stats->cached ? " from the compile cache" : "", (double)stats->peak_bytes / 1e6);
 }

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define NOBODY ((hilo_backend)-1)
+enum { NOT_COMPARED = -1 };
 
 struct run_options {
     struct cli_compile compile;
@@ -13,7 +13,7 @@ struct run_options {
     struct cli_texts inputs;
     int64_t timing; /* runs to time; 0 = none */
     bool json;
-    hilo_backend expected; /* what --compare names, or NOBODY */
+    int expected; /* hilo_backend of --compare, or NOT_COMPARED */
     double tolerance;
 };
 
@@ -26,7 +26,7 @@ static void on_interrupt(int signal_number) {
     interrupted = 1;
 }
 
-/* From now on Ctrl-C ends the run at the next operation, and what is being written is written to its end. */
+/* From now on Ctrl-C cancels the run; files that are being written are completed. */
 static void catch_interrupt(void) {
     struct sigaction action = {.sa_handler = on_interrupt};
     sigaction(SIGINT, &action, NULL);
@@ -38,7 +38,7 @@ struct progress {
     atomic_llong shown; /* seconds */
 };
 
-/* Also says how long it has been running, from the second second on. */
+/* Also shows the elapsed time after the first two seconds. */
 static int poll_run(void *user) {
     struct progress *p = user;
     long long seconds = p->terminal ? (long long)((rt_now_ms() - p->begin) / 1e3) : 0;
@@ -71,7 +71,7 @@ static void release_outputs(struct session *s) {
     }
 }
 
-/* One run; the outputs of the one before are let go first. */
+/* One run; the outputs of the previous one are released first. */
 static int execute(struct session *s, double *ms) {
     struct progress p = {.terminal = cli_terminal(stderr), .begin = rt_now_ms()};
     hilo_timing timing = {0, 0};
@@ -116,10 +116,8 @@ static int run_program(struct session *s, const struct run_options *o) {
         code = cli_trace_write(s->trace, o->trace);
     if (code == CLI_OK && o->out)
         code = cli_output_write(s->exe, s->outputs, o->out);
-    else if (code == CLI_OK && !o->timing && o->expected == NOBODY)
+    else if (code == CLI_OK && !o->timing && o->expected == NOT_COMPARED)
         cli_output_print(s->exe, s->outputs);
-    if (code == CLI_OK && (fflush(stdout) != 0 || ferror(stdout)))
-        code = cli_error(CLI_ENVIRONMENT, "cannot write to standard output");
     return code == CLI_OK && interrupted ? CLI_INTERRUPTED : code;
 }
 
@@ -132,7 +130,7 @@ static int compile(struct session *s, const char *file, const struct run_options
     return code == CLI_OK && o->out ? cli_output_check(s->exe, o->out) : code;
 }
 
-/* The same program on the same inputs by the backend that --compare names, and how far the results are apart. */
+/* Runs the program on the same inputs with the backend of --compare, and compares the results. */
 static int compare(const struct session *s, const char *file, const struct run_options *o) {
     struct session other = {.client = s->client, .inputs = s->inputs, .ninputs = s->ninputs, .noutputs = s->noutputs};
     struct cli_compile how = o->compile;
@@ -167,7 +165,7 @@ static int run_file(const char *file, const struct run_options *o) {
         s.trace = o->trace ? cli_trace_new() : NULL;
         code = run_program(&s, o);
         cli_trace_free(s.trace);
-        if (code == CLI_OK && o->expected != NOBODY)
+        if (code == CLI_OK && o->expected != NOT_COMPARED)
             code = compare(&s, file, o);
         release_outputs(&s);
     }
@@ -181,13 +179,13 @@ static int run_file(const char *file, const struct run_options *o) {
 }
 
 static int run_main(const struct cli_command *self, int argc, char **argv) {
-    struct run_options o = {.compile = CLI_COMPILE_DEFAULTS, .expected = NOBODY};
+    struct run_options o = {.compile = CLI_COMPILE_DEFAULTS, .expected = NOT_COMPARED};
     struct cli_texts files;
     int code = cli_options(self, argc, argv, &o, &files);
-    if (code < 0 && o.expected != NOBODY && (cli_ends_with(files.v[0], ".hilo") || strcmp(files.v[0], "-") == 0))
-        code = cli_error(CLI_USAGE, "for --compare: %s cannot be compiled a second time", files.v[0]);
+    if (code < 0 && o.expected != NOT_COMPARED && (cli_ends_with(files.v[0], ".hilo") || strcmp(files.v[0], "-") == 0))
+        code = cli_error(CLI_USAGE, "--compare compiles the program twice: %s cannot be", files.v[0]);
     if (code < 0 && o.json && !o.timing)
-        code = cli_error(CLI_USAGE, "--json is for the figures of --timing N");
+        code = cli_error(CLI_USAGE, "--json needs --timing N");
     if (code < 0)
         code = run_file(files.v[0], &o);
     cli_options_free(self, &o, &files);
@@ -196,20 +194,20 @@ static int run_main(const struct cli_command *self, int argc, char **argv) {
 
 static const struct cli_option options[] = {
     {"--entry", "NAME", CLI_TEXT, offsetof(struct run_options, entry),
-     "function to run; main by default, or the only public one"},
+     "function to run; default: main, or the only public one"},
     {"--input", "X", CLI_TEXTS, offsetof(struct run_options, inputs),
-     "the next parameter, as described above"},
+     "value of the next parameter, as described above"},
     {"-o", "OUT", CLI_TEXT, offsetof(struct run_options, out),
-     "write the results to a .npy (one) or .npz file"},
+     "write the results to a .npz file, or a single one to .npy"},
     {"--timing", "N", CLI_NUMBER, offsetof(struct run_options, timing),
-     "time N runs after one to warm up"},
-    {"--json", NULL, CLI_FLAG, offsetof(struct run_options, json), "the figures of --timing as JSON"},
+     "time N runs after one that warms up"},
+    {"--json", NULL, CLI_FLAG, offsetof(struct run_options, json), "print the figures of --timing as JSON"},
     {"--trace", "OUT", CLI_TEXT, offsetof(struct run_options, trace),
-     "write how long each step took, as JSON for\nperfetto.dev or chrome://tracing"},
+     "write the time of each step as JSON for\nhttps://ui.perfetto.dev or chrome://tracing"},
     {"--compare", "B", CLI_BACKEND, offsetof(struct run_options, expected),
-     "run it by this backend, too, and say how far the\nresults are apart; fails when that is too far"},
+     "also run with this backend, and compare the results;\nexit code 1 when they differ by more than the tolerance"},
     {"--tolerance", "T", CLI_REAL, offsetof(struct run_options, tolerance),
-     "for --compare: how far floats may be apart, as a part\nof the largest one; by default 16 units of its last place"},
+     "for --compare: the relative tolerance of floats"},
     CLI_COMPILE_OPTIONS(struct run_options, compile),
     CLI_CACHE_OPTION(struct run_options, compile),
     {0}
@@ -219,24 +217,25 @@ const struct cli_command cli_run = {
     .name = "run", .operands = "FILE", .least = 1, .most = 1, .options = options, .run = run_main,
     .summary = "runs a program",
     .text =
-        "Runs a function of a program and prints its results. FILE is StableHLO, as text or bytecode, HLO text, or\n"
-        "what `hilo compile` made of one; - is standard input.\n"
+        "Runs a function of a program and prints its results. FILE is StableHLO as text or bytecode, HLO text, or an\n"
+        "executable of `hilo compile`; - is standard input.\n"
         "\n"
         "Each --input gives the next parameter, or several:\n"
         "\n"
-        "  x.npy           an array of numpy.save. Arrays of ml_dtypes (bf16, f8…, i4) are taken for what the\n"
-        "                  parameter is; other types must be the same.\n"
-        "  x.npz           arrays of numpy.savez: by name, when every array has the name of a parameter; else\n"
-        "                  in order, as many as there are\n"
-        "  2x3xf32=1,2,…   elements in row-major order; one element stands for all: 2x3xbf16=0. Complex\n"
-        "                  numbers are (1,2). The bits of a float may be given as 0x7FC0.\n"
-        "  random:SEED     when it is the only --input, every parameter. Floats are in [0, 1), integers in 0..7\n"
-        "                  (as far as the type goes). Element k of parameter i comes from the bits\n"
-        "                  splitmix64(splitmix64(SEED + i) + k), the same on every machine.\n"
+        "  x.npy           an array of numpy.save. Its type must be the parameter's; numpy writes types of\n"
+        "                  ml_dtypes (bf16, f8…, i4) as raw bytes, which are read as the parameter's type\n"
+        "  x.npz           arrays of numpy.savez: matched to parameters by name if all names match,\n"
+        "                  otherwise in order\n"
+        "  2x3xf32=1,2,…   elements in row-major order; a single element fills the array: 2x3xbf16=0. Complex\n"
+        "                  numbers are (1,2). The bits of a float can be given as 0x7FC0\n"
+        "  random:SEED     random numbers; as the only --input, for all parameters. Floats are in [0, 1), integers\n"
+        "                  in 0..7 (within the type's range). Element k of parameter i is made from the bits\n"
+        "                  splitmix64(splitmix64(SEED + i) + k), the same on every machine\n"
         "\n"
-        "--timing prints the median and the minimum of N runs, the time to read, verify and compile the program,\n"
-        "and the most memory that was in tensors. With --json that is one line,\n"
-        "{\"median_ms\":…,\"min_ms\":…,\"compile_ms\":…,\"cached\":…,\"peak_bytes\":…}.\n",
+        "--timing prints the median and the minimum of N runs, the time to read, verify and compile the program, and\n"
+        "the peak memory of all tensors; with --json as one line,\n"
+        "\n"
+        "  {\"median_ms\":…,\"min_ms\":…,\"compile_ms\":…,\"cached\":…,\"peak_bytes\":…}\n",
     .examples = "  hilo run model.mlir --input x.npy -o out.npz\n"
                 "  hilo run model.mlir --input weights.npz --input image.npy\n"
                 "  hilo run add.mlir --input 4xf32=1,2,3,4 --input 4xf32=10\n"

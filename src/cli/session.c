@@ -1,4 +1,5 @@
-/* What commands share: client, errors, terminal, memory. */
+/* What commands share: client, errors, output files, terminal, memory. */
+#include "base/file.h"
 #include "cli/cli.h"
 
 #include <stdlib.h>
@@ -44,16 +45,19 @@ static void on_log(void *user, hilo_log_level level, const char *message) {
 
 int cli_client(const struct cli_compile *o, hilo_client **out) {
     hilo_client_options options;
+    const char *size = getenv("HILO_CACHE_SIZE");
     hilo_client_options_init(&options);
+    if (size && *size && !rt_store_size(size))
+        return cli_error(CLI_USAGE, "HILO_CACHE_SIZE=%s: expected a size in bytes, such as 500M or 2G", size);
     if (o->threads > INT32_MAX)
-        return cli_error(CLI_USAGE, "%lld threads are too many", (long long)o->threads);
+        return cli_error(CLI_USAGE, "--threads %lld: too many", (long long)o->threads);
     options.threads = (int32_t)o->threads;
     options.log = on_log;
     hilo_status status = hilo_client_create(&options, out);
-    return status == HILO_OK ? CLI_OK : cli_error(exit_code(status), "no client: %s", hilo_status_name(status));
+    return status == HILO_OK ? CLI_OK : cli_error(exit_code(status), "cannot create a client: %s", hilo_status_name(status));
 }
 
-/* Where a program is, and what it is called in messages. */
+/* The path of a program, and its name in messages. */
 static const char *program_path(const char *path, hilo_module_options *out) {
     hilo_module_options_init(out);
     if (strcmp(path, "-") != 0)
@@ -72,7 +76,7 @@ int cli_load(hilo_client *client, const char *path, hilo_module **out) {
 void cli_compile_options(const struct cli_compile *o, const char *entry, hilo_compile_options *out) {
     hilo_compile_options_init(out);
     out->level = o->level;
-    out->backend = o->backend;
+    out->backend = (hilo_backend)o->backend;
     out->passes = o->passes;
     out->cache = !o->no_cache;
     out->memory_limit = (size_t)o->memory_limit;
@@ -95,7 +99,24 @@ int cli_compile_program(hilo_client *client, const struct cli_compile *o, const 
     if (status == HILO_OK)
         return CLI_OK;
     int code = cli_fail(client, status);
-    return status == HILO_NOT_FOUND && access(path, F_OK) == 0 ? CLI_USAGE : code; /* the entry is what is not there */
+    return status == HILO_NOT_FOUND && access(path, F_OK) == 0 ? CLI_USAGE : code; /* the entry is missing, not the file */
+}
+
+int cli_write(const char *path, const struct strbuf *bytes) {
+    struct diag_list d;
+    struct str text = {bytes->p ? bytes->p : "", bytes->n};
+    if (bytes->failed)
+        return cli_error(CLI_ENVIRONMENT, "out of memory");
+    if (!path) {
+        fwrite(text.p, 1, text.n, stdout);
+        return CLI_OK; /* main() reports what could not be written */
+    }
+    diag_init(&d, mem_system_allocator());
+    hilo_status status = file_write(path, text, &d);
+    if (status != HILO_OK)
+        cli_error(CLI_ENVIRONMENT, "%s", d.first && d.first->message ? d.first->message : "out of memory");
+    diag_clear(&d);
+    return status == HILO_OK ? CLI_OK : CLI_ENVIRONMENT;
 }
 
 bool cli_terminal(FILE *f) {

@@ -22,7 +22,7 @@ static int read_ids(struct str text, struct llm_ids *out) {
         errno = 0;
         long v = strtol(p, &next, 10);
         if (next == p || errno || v < 0 || v > INT32_MAX)
-            return cli_error(CLI_USAGE, "'%.20s' is no id of a token", p);
+            return cli_error(CLI_USAGE, "'%.20s' is not a token id", p);
         llm_ids_push(out, (int32_t)v);
         p = next;
     }
@@ -82,7 +82,7 @@ static int open_tokenizer(hilo_client *client, const char *dir, struct llm_tok *
     char path[4096];
     struct diag_list d;
     if (!dir)
-        return cli_error(CLI_USAGE, "name a model: -m DIRECTORY");
+        return cli_error(CLI_USAGE, "missing -m MODEL: a model directory or tokenizer.json");
     bool file = cli_ends_with(dir, ".json");
     if (snprintf(path, sizeof path, file ? "%s" : "%s/tokenizer.json", dir) >= (int)sizeof path)
         return cli_error(CLI_USAGE, "the path '%s' is too long", dir);
@@ -97,7 +97,7 @@ static int tokenize(const struct cli_texts *texts, const struct tokenize_options
     struct llm_tok *t = NULL;
     struct strbuf file;
     if ((texts->n != 0) == (o->file != NULL))
-        return cli_error(CLI_USAGE, "one text, or -f FILE, was expected");
+        return cli_error(CLI_USAGE, "expected either a text or -f FILE");
     int code = cli_client(&c, &client);
     if (code)
         return code;
@@ -125,20 +125,20 @@ static int tokenize_main(const struct cli_command *self, int argc, char **argv) 
 }
 
 static const struct cli_option options[] = {
-    {"-m", "MODEL", CLI_TEXT, offsetof(struct tokenize_options, dir), "directory of the model, or a tokenizer.json"},
-    {"-f", "FILE", CLI_TEXT, offsetof(struct tokenize_options, file), "the text from a file; - is standard input"},
+    {"-m", "MODEL", CLI_TEXT, offsetof(struct tokenize_options, dir), "model directory, or a tokenizer.json"},
+    {"-f", "FILE", CLI_TEXT, offsetof(struct tokenize_options, file), "read the text from a file; - is standard input"},
     {"--special", NULL, CLI_FLAG, offsetof(struct tokenize_options, special),
-     "with the tokens that the tokenizer puts around a text"},
-    {"--pieces", NULL, CLI_FLAG, offsetof(struct tokenize_options, pieces), "a line for each token, with its text"},
-    {"--decode", NULL, CLI_FLAG, offsetof(struct tokenize_options, decode), "the text is ids; print what they stand for"},
-    {"--json", NULL, CLI_FLAG, offsetof(struct tokenize_options, json), "the ids, or pieces, as JSON"},
+     "add the special tokens that enclose a text"},
+    {"--pieces", NULL, CLI_FLAG, offsetof(struct tokenize_options, pieces), "print each token on a line with its text"},
+    {"--decode", NULL, CLI_FLAG, offsetof(struct tokenize_options, decode), "convert ids to text"},
+    {"--json", NULL, CLI_FLAG, offsetof(struct tokenize_options, json), "print JSON"},
     {0}
 };
 
 const struct cli_command cli_tokenize = {
     .name = "tokenize", .operands = "[TEXT]", .least = 0, .most = 1, .options = options, .run = tokenize_main,
-    .summary = "shows the tokens of a text",
-    .text = "Prints the ids of a text's tokens, as tokenizer.json describes them, or the text of ids.\n",
+    .summary = "converts text to tokens and back",
+    .text = "Prints the token ids of a text, as the model's tokenizer.json defines them; with --decode, the text of ids.\n",
     .examples = "  hilo tokenize -m Llama-3.2-1B 'Hello, world!'\n"
                 "  hilo tokenize -m Llama-3.2-1B --pieces -f README.md\n"
                 "  hilo tokenize -m Llama-3.2-1B --decode '9906 11 1917 0'\n",

@@ -1,8 +1,7 @@
-/* Runs as a trace in the JSON form of Chrome's trace viewer, which Perfetto opens: a slice for each run, and in it one for each
- * step. */
+/* Runs as a trace in the JSON format of Chrome's trace viewer, which Perfetto opens: a slice for each run, which contains one for
+ * each step. */
 #include "cli/cli.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -58,39 +57,38 @@ void cli_trace_end(struct cli_trace *t, double total_ms) {
     add(t, (struct slice){"run", NULL, t->begin, t->begin + total_ms, 0});
 }
 
-static void put_text(FILE *f, const char *text) {
-    fputc('"', f);
-    for (const unsigned char *p = (const unsigned char *)text; *p; p++)
+static void put_text(struct strbuf *out, const char *text) {
+    strbuf_putc(out, '"');
+    for (const char *p = text; *p; p++)
         if (*p == '"' || *p == '\\')
-            fprintf(f, "\\%c", *p);
-        else if (*p < 0x20)
-            fprintf(f, "\\u%04x", *p);
+            strbuf_printf(out, "\\%c", *p);
+        else if ((unsigned char)*p < 0x20)
+            strbuf_printf(out, "\\u%04x", (unsigned)*p);
         else
-            fputc(*p, f);
-    fputc('"', f);
+            strbuf_putc(out, *p);
+    strbuf_putc(out, '"');
 }
 
 int cli_trace_write(const struct cli_trace *t, const char *path) {
-    FILE *f = fopen(path, "w");
-    if (!f)
-        return cli_error(CLI_ENVIRONMENT, "%s: %s", path, strerror(errno));
+    struct strbuf out;
     size_t run = 0;
-    fputs("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n"
-          "{\"ph\":\"M\",\"pid\":1,\"tid\":1,\"name\":\"process_name\",\"args\":{\"name\":\"hilo\"}}", f);
+    strbuf_init(&out, mem_system_allocator());
+    strbuf_puts(&out, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n"
+                      "{\"ph\":\"M\",\"pid\":1,\"tid\":1,\"name\":\"process_name\",\"args\":{\"name\":\"hilo\"}}");
     for (size_t i = 0; i < t->n; i++) {
         const struct slice *s = &t->v[i];
         char name[32];
         if (!s->name)
             snprintf(name, sizeof name, "run %zu", run++);
-        fprintf(f, ",\n{\"ph\":\"X\",\"pid\":1,\"tid\":1,\"ts\":%.3f,\"dur\":%.3f,\"cat\":\"%s\",\"name\":", s->begin_ms * 1e3,
-                (s->end_ms - s->begin_ms) * 1e3, s->kind);
-        put_text(f, s->name ? s->name : name);
+        strbuf_printf(&out, ",\n{\"ph\":\"X\",\"pid\":1,\"tid\":1,\"ts\":%.3f,\"dur\":%.3f,\"cat\":\"%s\",\"name\":",
+                      s->begin_ms * 1e3, (s->end_ms - s->begin_ms) * 1e3, s->kind);
+        put_text(&out, s->name ? s->name : name);
         if (s->name)
-            fprintf(f, ",\"args\":{\"bytes\":%" PRIu64 "}", s->bytes);
-        fputc('}', f);
+            strbuf_printf(&out, ",\"args\":{\"bytes\":%" PRIu64 "}", s->bytes);
+        strbuf_putc(&out, '}');
     }
-    fputs("\n]}\n", f);
-    bool failed = ferror(f) != 0;
-    failed |= fclose(f) != 0;
-    return failed ? cli_error(CLI_ENVIRONMENT, "%s: cannot be written", path) : CLI_OK;
+    strbuf_puts(&out, "\n]}\n");
+    int code = cli_write(path, &out);
+    strbuf_free(&out);
+    return code;
 }

@@ -13,6 +13,12 @@ hilo_status llm_error(hilo_client *client, hilo_status status, const char *fmt, 
     return rt_finish(client, &d, status);
 }
 
+bool llm_engine_known(const char *name) {
+    if (!name || !*name)
+        name = getenv("HILO_ENGINE");
+    return !name || !*name || strcmp(name, "hilo") == 0 || strcmp(name, "reference") == 0 || strncmp(name, "pjrt:", 5) == 0;
+}
+
 hilo_status llm_engine_open(hilo_client *client, const char *name, const struct llm_engine_options *o,
                             struct llm_engine **out) {
     if (!name || !*name)

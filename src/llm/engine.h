@@ -41,6 +41,8 @@ struct llm_engine_options {
     void *user;
 };
 
+/* Whether an engine of that name can exist: hilo, reference, pjrt:PATH; NULL = what HILO_ENGINE says, or hilo. */
+bool llm_engine_known(const char *name);
 /* By name; NULL = what HILO_ENGINE says, or hilo. NOT_FOUND with what engines there are, and how to get the one asked for. */
 hilo_status llm_engine_open(hilo_client *client, const char *name, const struct llm_engine_options *o,
                             struct llm_engine **out);

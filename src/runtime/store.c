@@ -22,7 +22,7 @@ enum { STORE_PATH = 4096, STORE_BLOCK = 4096 /* what a file takes at least */ };
 /* ---- where it is ----------------------------------------------------------------------------- */
 
 /* "512M", "2G"; 0 for what is no size. */
-static uint64_t size_of_text(const char *z) {
+uint64_t rt_store_size(const char *z) {
     char *end;
     errno = 0;
     unsigned long long v = strtoull(z, &end, 10);
@@ -36,7 +36,7 @@ static uint64_t size_of_text(const char *z) {
 
 bool rt_store_init(struct rt_store *s, const hilo_allocator *al, const char *dir, uint64_t most) {
     const char *tail = "", *size = getenv("HILO_CACHE_SIZE");
-    *s = (struct rt_store){.most = most ? most : size ? size_of_text(size) : 0};
+    *s = (struct rt_store){.most = most ? most : size ? rt_store_size(size) : 0};
     s->most = s->most ? s->most : STORE_DEFAULT_BYTES;
     dir = dir ? dir : getenv("HILO_CACHE_DIR");
     s->named = dir != NULL;

@@ -25,6 +25,8 @@ struct rt_store {
     hilo_executable *loaded; /* those with a key, newest first; guarded by the client's lock */
 };
 
+/* The bytes that "500M" stands for; 0 when the text is no size. */
+uint64_t rt_store_size(const char *text);
 /* The directory: `dir`, or where that is NULL what HILO_CACHE_DIR names, or the user's usual place; "" = none. `most` 0: what
    HILO_CACHE_SIZE says (bytes; K, M, G behind the number), or 1 GB. False when memory is exhausted. */
 bool rt_store_init(struct rt_store *s, const hilo_allocator *al, const char *dir, uint64_t most);

@@ -184,6 +184,6 @@ func.func @main() {
 }
 EOF
 exits 1 check --timeout 1 -j 1 endless.mlir good.mlir
-says 'endless.mlir:1: did not end within 1 s (hilo check endless.mlir)' '7 passed, 1 failed'
+says 'endless.mlir:1: did not finish within 1 s (hilo check endless.mlir)' '7 passed, 1 failed'
 
 finish

@@ -17,7 +17,7 @@ exits 0 compile add.mlir --backend reference -o add.hilo
 exits 0 run add.hilo --input 2xf32=1,2
 says '[2.0, 4.0]'
 exits 2 compile add.hilo --emit stablehlo
-says 'has no program in it'
+says 'holds compiled code, not a program'
 exits 1 compile add.mlir --backend interpreter -o interpreted.hilo
 says 'is interpreted'
 [ ! -e interpreted.hilo ] && pass || fail 'a file was left'

@@ -46,6 +46,6 @@ says 'error: add has operands of different types'
 exits 1 kir --run "$root/tests/kir/loops.kir"
 says 'index 5 of buffer b0, which has 5 elements'
 exits 2 kir --emit wasm bad.kir
-says 'expected asm or llvm'
+says 'expected kir, asm, llvm'
 exits 3 kir absent.kir
 finish

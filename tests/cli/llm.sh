@@ -67,14 +67,14 @@ fi
 exits 3 generate -m "$m" -p A --engine pjrt:absent.so
 says "no plugin 'absent.so'" 'JAX package'
 exits 2 generate -p A
-says '-m DIRECTORY'
+says '-m MODEL'
 exits 3 generate -m absent -p A
 says absent
 exits 3 generate -m "$dir" -p A
 says 'no model' 'config.json'
 exits 2 generate -m "$m" -p A --precision f31
 says 'int4'
-exits 3 generate -m "$m" -p A --engine abacus
+exits 2 generate -m "$m" -p A --engine abacus
 says abacus hilo reference
 exits 2 generate -m "$m" -p A --top-p 2
 exits 2 generate -m "$m" -p A --temperature -1

@@ -59,10 +59,12 @@ exits 0 opt -O1 --dump after:dce p.mlir
 says '// after dce'
 exits 0 opt -O1 --dump all p.mlir
 says '// after inline' '// after dce'
-exits 1 opt --passes=inline,dze p.mlir
-says "there is no pass 'dze'; there are: fused, inline, "
-exits 1 opt -O1 --stop-after nothing p.mlir
-says "there is no pass 'nothing'"
+exits 2 opt --passes=inline,dze p.mlir
+says '--passes dze: expected fused, inline, ' 'did you mean dce?'
+exits 2 opt -O1 --stop-after nothing p.mlir
+says '--stop-after nothing: expected fused, '
+exits 2 opt -O1 --dump after:nothing p.mlir
+says '--dump after:nothing: expected after:PASS'
 exits 2 opt
 says 'usage: hilo opt FILE'
 cat >r.mlir <<'EOF'
@@ -82,8 +84,8 @@ says 'stablehlo.subtract %1, %1'
 exits 0 opt --passes=simplify,dce --floats no-nan --stats r.mlir
 says 'dense<0.0' 'negate_negate ' 'subtract_same_float '
 exits 2 opt --floats any r.mlir
-exits 1 opt --passes=simplify --disable-rule=nothing r.mlir
-says "there is no rule 'nothing'"
+exits 2 opt --passes=simplify --disable-rule=nothing r.mlir
+says '--disable-rule nothing: expected a rule'
 HILO_DUMP_TO=dumped exits 0 run p.mlir --input f32=2.5
 HILO_DUMP_TO=dumped exits 0 run p.mlir --input f32=2.5
 if grep -q 'private @f' dumped/0002-input.mlir && ! grep -q 'private @f' dumped/0002-optimised.mlir; then pass; else

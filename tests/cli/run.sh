@@ -60,19 +60,19 @@ prints '0: tensor<1x2xi32> =
 exits 2 run identity.mlir --input 1x3xi32=1
 says 'is tensor<?x2xi32>, but the literal is tensor<1x3xi32>'
 exits 2 run identity.mlir --input random:1
-says 'known shape'
+says 'static shape'
 
 # ---- what is wrong with inputs
 exits 2 run two.mlir
-says '0 of the program' "parameter 0 'x': tensor<2x3xf32>" 'hilo run two.mlir --input 2x3xf32=0 --input f32=0'
+says '0 of 2 inputs' "parameter 0 'x': tensor<2x3xf32>" 'hilo run two.mlir --input 2x3xf32=0 --input f32=0'
 exits 2 run two.mlir --input 2x3xf32=0
-says "1 of the program's 2" "parameter 1 'k': tensor<f32>  (missing)"
+says "1 of 2 inputs" "parameter 1 'k': tensor<f32>  (missing)"
 exits 2 run two.mlir --input 2x3xf32=0 --input f32=0 --input f32=0
-says 'no parameter left'
+says 'too many inputs'
 exits 2 run two.mlir --input 3x2xf32=0
 says "parameter 0 'x' is tensor<2x3xf32>, but the literal is tensor<3x2xf32>"
 exits 2 run two.mlir --input 2x3xf32=1,2
-says 'it takes 6'
+says 'expected 6'
 exits 2 run two.mlir --input 2x3xf32=1,2,3,4,5,6,7
 exits 2 run two.mlir --input 2x3xf32=1,2,3,4,5,six
 says "'six'"
@@ -134,7 +134,7 @@ exits 0 run swap.mlir --entry order --input kx.npz
 prints '0: tensor<f32> = 1.0
 1: tensor<f32> = 2.0'
 exits 2 run swap.mlir --entry take --input f32=1 --input kx.npz
-says 'no parameter left'
+says 'too many inputs'
 
 # Types that numpy lacks are written as V1 and V2, and read back as what the program says.
 for type in bf16 f8E4M3FN f8E5M2 f8E8M0FNU f4E2M1FN i4 ui4 i2 i1 f16 complex\<f64\> ui16; do
@@ -150,7 +150,7 @@ exits 0 run identity.mlir --input 2xbf16=1 -o x.npy
 if grep -qa "'descr': '<V2'" x.npy; then pass; else fail 'bf16 is V2'; fi
 identity 'tensor<2xf8E5M2>'
 exits 2 run identity.mlir --input x.npy
-says "numpy's 'V2'"
+says "numpy's type 'V2'"
 
 # ---- random numbers are the same everywhere
 identity 'tensor<4xf32>'
@@ -243,7 +243,7 @@ exits 0 run kept.mlir --input random:1 --compare reference
 exits 1 run sums.mlir --input 4x1000xf32=0.1 --input 4xi32=1 --passes expand --compare reference --tolerance 1e-30
 says 'of 4 elements differ' 'results differ' '1: equal'
 exits 2 run - --compare reference
-says 'cannot be compiled a second time'
+says '--compare compiles the program twice'
 exits 0 run two.mlir --entry none --dump-dir dumped
 if [ "$(ls dumped | wc -l)" -ge 2 ]; then pass; else fail 'dumps expected'; fi
 

@@ -2,12 +2,12 @@
 # Help, versions, wrong command lines, exit codes.
 . "$(dirname "$0")/common.inc"
 
-commands='run compile explain check bench opt ops devices kir cache calibrate generate tokenize perplexity emit quantize'
+commands='run compile explain verify check bench opt ops devices kir cache calibrate generate tokenize perplexity emit quantize'
 
 exits 2
 says 'usage: hilo COMMAND'
 exits 0 --version
-says "hilo $(sed -n 's/^#define HILO_VERSION_MAJOR \([0-9]*\).*/\1/p' "$root/include/hilo.h")."
+says 'machine code: ' "hilo $(sed -n 's/^#define HILO_VERSION_MAJOR \([0-9]*\).*/\1/p' "$root/include/hilo.h")."
 for word in help --help -h; do
     exits 0 $word
     # shellcheck disable=SC2086
@@ -43,10 +43,13 @@ says 'no value'
 exits 2 run a.mlir --entry
 says 'a value is missing'
 exits 2 run a.mlir -O4
-says 'levels are 0 to 3'
+says '-O4: expected 0, 1, 2 or 3'
 exits 2 run a.mlir --threads -1
 exits 2 run a.mlir --threads some
 exits 2 run a.mlir --backend abacus
+says '--backend abacus: expected auto, reference, interpreter, codegen, library'
+exits 2 run a.mlir --backend librry
+says 'did you mean library?'
 exits 2 run a.mlir --json
 says '--timing'
 exits 3 run absent.mlir
@@ -54,9 +57,56 @@ says absent.mlir 'No such file'
 exits 3 opt /
 exits 3 check absent.mlir
 exits 0 devices
-says 'cpu:' threads
+says 'cpu:' threads 'machine code: '
 exits 0 devices --json
 says '[{"name":"cpu","threads":'
+
+# Without LLVM: the reason, and the package to install.
+cat >add.mlir <<'EOF'
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = stablehlo.add %x, %x : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+EOF
+for command in --version devices; do
+    HILO_LLVM_PATH=/nowhere exits 0 $command
+    says 'reference evaluator' libllvm19
+done
+
+# Environment variables are checked as options are.
+HILO_CACHE_SIZE=abc exits 2 run add.mlir --input random:1
+says 'HILO_CACHE_SIZE=abc' '500M'
+HILO_CACHE_SIZE=500M exits 0 run add.mlir --input random:1
+HILO_ENGINE=abacus exits 2 generate -m . -p Hello
+says 'HILO_ENGINE abacus: expected hilo, reference or pjrt:PATH'
+exits 2 generate -m . -p Hello --engine abacus
+exits 2 generate -m . -p Hello --precision f31
+says 'auto, f32, bf16'
+
+# Validity: silence, or the errors.
+exits 0 verify add.mlir "$root"/tests/op/add.mlir
+prints ''
+echo 'func.func @main() { return %0 : tensor<f32> }' >invalid.mlir
+exits 1 verify add.mlir invalid.mlir
+says 'invalid.mlir:1:'
+exits 3 verify invalid.mlir absent.mlir
+says 'invalid.mlir:1:' 'absent.mlir'
+
+# Output that cannot be written is an error of every command.
+if [ -w /dev/full ]; then
+    for words in ops devices --version help 'help run' 'help man' 'cache list' 'explain add.mlir' 'opt add.mlir' \
+        'compile add.mlir --emit plan' 'run add.mlir --input random:1' 'opt --list-passes'; do
+        status=0
+        # shellcheck disable=SC2086
+        HILO_CACHE_DIR=$dir/cache "$HILO" $words >/dev/full 2>err </dev/null || status=$?
+        : >out
+        if [ "$status" = 3 ] && grep -q 'standard output: No space left' err; then pass; else fail "hilo $words >/dev/full"; fi
+        status=0
+        # shellcheck disable=SC2086
+        HILO_CACHE_DIR=$dir/cache "$HILO" $words >&- 2>err </dev/null || status=$?
+        if [ "$status" = 3 ] && grep -q 'standard output' err; then pass; else fail "hilo $words >&-"; fi
+    done
+fi
 
 # No colour and no progress where there is no terminal.
 echo nonsense >bad.mlir
