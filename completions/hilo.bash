@@ -111,7 +111,7 @@ _hilo() {
             compile) words='-o --emit --entry --runtime-only --threads --memory-limit -O0 -O1 -O2 -O3 --passes --dump-dir --backend --target-cpu --help' ;;
             explain) words='-o --run --runs --input --entry --threads --memory-limit -O0 -O1 -O2 -O3 --passes --dump-dir --backend --target-cpu --help' ;;
             verify) words='--help' ;;
-            check) words='-j --threads -O0 -O1 -O2 -O3 --passes --dump-dir --backend --target-cpu --filter --timeout --reload --verbose --help' ;;
+            check) words='-j --threads -O0 -O1 -O2 -O3 --passes --dump-dir --backend --target-cpu --filter --timeout --arguments --reload --verbose --help' ;;
             bench) words='--runs --seconds --timeout --input --entry --json --threads --memory-limit -O0 -O1 -O2 -O3 --passes --dump-dir --backend --target-cpu --help' ;;
             opt) words='-O0 -O1 -O2 -O3 --passes --stop-after --dump --disable-rule --rule-limit --floats --stats --list-passes --markdown --emit --target-version -o --generic --locations --elide --help' ;;
             ops) words='--markdown --json --help' ;;
