@@ -1,9 +1,8 @@
-/* hilo_kernel_abi.h - the contract between a plan and machine code, versioned: what a kernel gets, and what it may do.
+/* hilo_kernel_abi.h: the versioned contract between a plan and machine code.
  *
- * A kernel is a pure function over memory. Its outermost loop is the grid, whose iterations are independent: the caller runs
- * them in any order, in any pieces, on any threads, and the results have the same bits. It calls nothing,
- * keeps nothing, refers
- * to no absolute address, and does not fail. */
+ * A kernel is a function over memory. Its outermost loop is the grid, whose iterations are independent: the caller runs them
+ * in any order, in ranges of any size, on any threads, and the results have the same bits. A kernel calls nothing, keeps no
+ * state, contains no absolute address, and does not fail. */
 #ifndef HILO_KERNEL_ABI_H
 #define HILO_KERNEL_ABI_H
 
@@ -11,15 +10,13 @@
 
 #define HILO_KERNEL_ABI_VERSION 1
 
-/* Runs iterations begin … end-1 of the grid.
+/* Runs iterations begin to end-1 of the grid. Safe to call from several threads at once, each with its own scratch.
  *
- * buffers: one pointer per parameter of the kernel, in its order, each to as many elements as the kernel
- * declares; written ones do
- *   not overlap others (a parameter that is read and written is one parameter). Aligned to the element; scratch and what a
- *   plan allocates to 64 bytes.
- * scratch: of the size that the kernel declares, aligned to 64 bytes, for this call alone; its contents are
- * arbitrary. NULL when
- *   the size is 0. */
+ * buffers: one pointer for each parameter of the kernel, in order, each to as many elements as the kernel declares, aligned to
+ *   the element; temporaries of a plan are aligned to 64 bytes. A buffer that is written does not overlap another one, unless
+ *   the plan declares the overlay; a parameter that is read and written in place is one parameter.
+ * scratch: memory of the size that the kernel declares, aligned to 64 bytes, with undefined contents, for this call alone.
+ *   NULL if the size is 0. */
 typedef void hilo_kernel_fn(void *const *buffers, void *scratch, int64_t begin, int64_t end);
 
 #endif

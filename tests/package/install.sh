@@ -37,6 +37,10 @@ warnings=(-Wall -Wextra -Wpedantic -Werror -fsyntax-only)
 try 'hilo.h as C11' "$CC" -std=c11 "${warnings[@]}" -x c include/hilo.h
 try 'hilo.h as C++17' c++ -std=c++17 "${warnings[@]}" -x c++ include/hilo.h
 
+sed -n '/^ \*     #include/,/^ \*     }$/s/^ \*     \{0,1\}//p' include/hilo.h >complete.c
+try 'the program in hilo.h as C11' "$CC" -std=c11 "${warnings[@]}" -Iinclude complete.c
+try 'the program in hilo.h as C++17' c++ -std=c++17 "${warnings[@]}" -Iinclude -x c++ complete.c
+
 # shellcheck disable=SC2046 # the flags are words
 {
     try 'pkg-config, shared' "$CC" "$here/app.c" -o shared $(pkg-config --cflags --libs hilo)

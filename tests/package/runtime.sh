@@ -51,5 +51,10 @@ tail -c 3564 y.npy >want
 check 'the same bits' cmp got want
 strip -o stripped.so "$so"
 check "it is small: $(wc -c <stripped.so) bytes" [ "$(wc -c <stripped.so)" -le 1048576 ]
+# hilo.h marks what it has: HILO_API, and not HILO_FULL_API.
+awk '/^HILO_API/ { on = 1 } on; /;/ { on = 0 }' "$here/../../include/hilo.h" | grep -oE '\bhilo_[a-z0-9_]+ *\(' |
+    tr -d ' (' | sort -u >declared
+nm --dynamic --extern-only --defined-only --format=just-symbols "$so" | sed 's/@.*//' | grep -v '^HILO_' | sort -u >exported
+check "it has what hilo.h says: $(diff declared exported | tr '\n' ' ')" cmp -s declared exported
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]

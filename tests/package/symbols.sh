@@ -16,7 +16,7 @@ none() { # WHAT: fails if there is a line on standard input
     fi
 }
 
-declared=$(awk '/^HILO_API/ { on = 1 } on; /;/ { on = 0 }' include/hilo.h | grep -oE '\bhilo_[a-z0-9_]+ *\(' |
+declared=$(awk '/^HILO_(FULL_)?API/ { on = 1 } on; /;/ { on = 0 }' include/hilo.h | grep -oE '\bhilo_[a-z0-9_]+ *\(' |
     tr -d ' (' | sort -u)
 # But for the version itself, and the locks of OpenMP's critical sections, which a process shares.
 exported() {
