@@ -1,20 +1,37 @@
-/* Contractions: what their schedules share. A dot or a convolution is a sum over some axes of products of one element of each
- * operand, for each element of a result with axes of its own. */
-#ifndef HILO_KIR_CONTRACT_H
-#define HILO_KIR_CONTRACT_H
+/* Contractions: dot, dot_general and convolution, with what is computed from each element of their result (the epilogue).
+ *
+ * A contraction is a sum of products of one element of each operand, at indices that are linear in the loops: the axes of the
+ * result, and those of the sum. How the operands lie in memory, found by lowering an element of each (a probe), decides the
+ * schedule (docs/adr/0012-contractions.md):
+ *
+ *   matvec.c   GEMV, the matrix contiguous along the sum: bound by reading it
+ *   vecmat.c   GEMV, the matrix contiguous along the result; the sum is split into parts (split-K)
+ *   small.c    small GEMM without packing, in a register tile; dot products along the sum
+ *   block.c    GEMM in blocks for the caches, with packed operands; pack.c packs, tile.c is its loop for matrix units
+ *   stages.c   GEMM, row-wise kernel, GEMM in one kernel: attention
+ *
+ * All of them read factors by contract_factor, from the operand or as it was packed, and end in contract_finish. Products are
+ * accumulated in the widest type of operands and result, by fused multiply-add. */
+#ifndef HILO_LOWER_CONTRACT_H
+#define HILO_LOWER_CONTRACT_H
 
 #include "lower/lower.h"
 
 /* A loop over a dimension of the result, or over a contracted one. */
 struct axis {
     int64_t size;
-    int64_t stride[2]; /* of the operands' elements along it; 0: does not change; CONTRACT_UNKNOWN: not linear */
-    kir_val at;        /* index while loops are open */
+    int64_t stride[2]; /* by operand, in elements; 0: it does not change along the axis; CONTRACT_UNKNOWN: not linear */
+    kir_val at;        /* the current index */
 };
 #define CONTRACT_UNKNOWN INT64_MIN
 
-/* An operand that was brought into the order in which it is read: at which place of which buffer its element is now; or what
-   that is. */
+/* Axes of the result that are taken as one, in row-major order. */
+struct contract_axes {
+    uint32_t n, v[IR_MAX_RANK];
+    int64_t size; /* product of their sizes */
+};
+
+/* An operand that was packed: where the current factor lies, or its value if that is known. */
 struct packed {
     bool on;
     uint32_t buffer;
@@ -26,51 +43,83 @@ struct contraction {
     ir_op op;
     uint32_t nresult, nsum;
     struct axis result[IR_MAX_RANK], sum[IR_MAX_RANK];
-    enum kir_type acc; /* what products are summed in */
+    enum kir_type acc; /* of sums */
     bool conv;
-    bool plain[2]; /* an operand's element is one of memory as it lies there */
-    int64_t group; /* packed operands hold so many factors, which follow one another in the sum, in words of 32 bits; 1: each
-                      by itself */
-    uint32_t left; /* of words of bytes: the side of those without a sign */
+    bool is_load[2];        /* by operand: factors are loads, with no conversion or other arithmetic */
+    int64_t per_word;       /* consecutive factors of the sum in a 32-bit word of packed operands: 1 (not in words), 2 or 4 */
+    uint32_t unsigned_side; /* per_word = 4: the operand of unsigned bytes */
     struct packed packed[2];
 };
 
-/* An operand's element at the axes' indices in the type of the sum (packed: as it lies there); 0 outside of a convolution's
-   input. */
+void contract_init(struct contraction *c, struct lower *l, ir_op op);
+
+/* An operand's element at the axes' indices in the type of the sum (packed: as it was packed); 0 in the padding of a
+   convolution. */
 kir_val contract_factor(const struct contraction *c, uint32_t side);
 kir_val contract_zero(const struct contraction *c);
+enum ir_dtype contract_acc_dtype(const struct contraction *c);
 /* register[i] += the product of both factors */
 void contract_multiply_add(const struct contraction *c, kir_val reg, kir_val i);
-/* The result's element at the axes' indices, and everything that is computed from it. */
+/* The epilogue: stores the result's element at the axes' indices, and everything that is computed from it. */
 void contract_finish(const struct contraction *c, kir_val sum);
 
-/* The node that loads from the largest buffer that a value is computed from; none when there is none. */
-kir_val contract_load(const struct kir *k, kir_val v);
-/* How many parts of less than a byte, or with `bytes` numbers of 8 bits with a sign, a word of 32 bits has of those that an
-   operand is computed from; 1 = there are none. */
-int64_t contract_parts_of_word(const struct contraction *c, uint32_t side, bool bytes);
-/* Prefetches what lies so many elements behind what a load reads. */
-void contract_prefetch(struct contraction *c, kir_val load, int64_t ahead);
-/* A tile along an axis: so many of its indices, from the t-th on; the last tile may overlap the one before. */
-int64_t contract_tile(int64_t size, int64_t most);
+/* Sets the indices of the axes from a linear one. */
+void contract_set(struct contraction *c, const struct contract_axes *axes, kir_val linear);
+/* Adds axis i of the result. */
+void contract_add_axis(const struct contraction *c, struct contract_axes *axes, uint32_t i);
+
+/* A register tile of consecutive rows of `rows` from `first` on; `parts` partial sums of each are added at its end. */
+struct contract_tile {
+    const struct contract_axes *rows;
+    kir_val first, reg;
+    int64_t size, parts;
+};
+/* Opens the unrolled loop over the rows of a tile and sets their axes; returns the row in the tile. */
+kir_val contract_tile_rows(struct contraction *c, const struct contract_tile *t);
+/* register[part][row] += the product of both factors, for each row of the tile */
+void contract_tile_multiply_add(struct contraction *c, const struct contract_tile *t, kir_val part);
+/* The epilogue of each row. */
+void contract_tile_finish(struct contraction *c, const struct contract_tile *t);
+
+/* Rows of a tile: `most`, or somewhat fewer that divide `size`. The first row of tile t: the last tile overlaps the one before
+   if tiles do not divide `size`. */
+int64_t contract_tile_size(int64_t size, int64_t most);
 kir_val contract_tile_begin(struct lower *l, kir_val t, int64_t size, int64_t tile);
-/* Lanes along an axis of so many elements, and the rows of a register tile beside them. */
+/* Lanes of a vector register; lanes of a register tile along an axis of `size` elements, and the rows that it has room for. */
+int64_t contract_vector(const struct contraction *c);
 int64_t contract_lanes(const struct contraction *c, int64_t size, uint32_t *rows);
 
-/* Between the two calls c->l builds a kernel that is thrown away, to inspect how operands are computed. */
-struct contract_probe {
-    struct lower *real, l;
-};
-void contract_probe_begin(struct contraction *c, struct contract_probe *p);
-void contract_probe_end(struct contraction *c, struct contract_probe *p);
+/* The load from the largest buffer that a value is computed from; none when there is none. */
+kir_val contract_load(const struct kir *k, kir_val v);
+/* Prefetches the element `ahead` elements after the one that a load reads. */
+void contract_prefetch(struct contraction *c, kir_val load, int64_t ahead);
+/* How many integers of less than a byte, or with `bytes` signed 8-bit integers, a 32-bit word holds, if an operand is computed
+   from such; 1 = it is not. */
+int64_t contract_parts_of_word(const struct contraction *c, uint32_t side, bool bytes);
 
-/* Where few rows are multiplied by a matrix: contiguous along the sum, along the result. False: it is something else, and
-   nothing was built. */
-bool lower_matvec(struct contraction *c);
-bool lower_vecmat(struct contraction *c);
-/* Where it pays, a schedule of blocks that fit the caches, with packed operands; lanes along axis v of the result. False
-   when it does not, and nothing was built. */
+/* Between begin and end, c->l builds another kernel: one that is thrown away, to inspect how operands are computed (probe), or
+   one that runs before (prologue), in which the result's axes are 0 at first. */
+struct contract_kernel {
+    struct lower *outer, l;
+};
+void contract_probe_begin(struct contraction *c, struct contract_kernel *p);
+void contract_probe_end(struct contraction *c, struct contract_kernel *p);
+void contract_prologue_begin(struct contraction *c, struct contract_kernel *p);
+void contract_prologue_end(struct contraction *c, struct contract_kernel *p);
+
+/* The axes of a GEMV, of more than one element: the only one along which operand `matrix` changes, but the other operand does
+   not (*line); the only one along which it does not change (*rows; nresult = one row). False if there are others. */
+bool contract_gemv_axes(const struct contraction *c, uint32_t matrix, uint32_t *rows, uint32_t *line);
+
+/* The schedules. A bool is false when the schedule does not apply or would not pay; nothing was built then. */
+bool contract_matvec(struct contraction *c);
+bool contract_vecmat(struct contraction *c);
+/* Lanes along axis v of the result. */
 bool contract_blocks(struct contraction *c, uint32_t v);
 bool contract_can_block(const struct contraction *c, uint32_t v);
+/* Lanes along axis v of the result, a register tile of rows along axis u (nresult = none). */
+void contract_result_lanes(struct contraction *c, uint32_t v, uint32_t u);
+/* Lanes along axis s of the sum, a register tile of axes p and q of the result (nresult = none). */
+void contract_sum_lanes(struct contraction *c, uint32_t s, uint32_t p, uint32_t q);
 
 #endif

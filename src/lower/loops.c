@@ -62,14 +62,8 @@ static void flat_loops(struct lower *l, int64_t n) {
         at.at[0] = kir_loop(l->k, KIR_VECTOR, n, lanes(l));
     } else {
         int64_t blocks = (n + LOOPS_BLOCK - 1) / LOOPS_BLOCK;
-        kir_val begin = lower_mul(l, lower_grid(l, blocks), LOOPS_BLOCK), i;
-        if (n % LOOPS_BLOCK == 0) {
-            i = kir_loop(l->k, KIR_VECTOR, LOOPS_BLOCK, lanes(l));
-        } else {
-            kir_val rest = kir_op2(l->k, KIR_SUB, 0, kir_i64(l->k, n), begin);
-            i = kir_loop_to(l->k, KIR_VECTOR, kir_op2(l->k, KIR_MIN, 0, rest, kir_i64(l->k, LOOPS_BLOCK)), lanes(l));
-        }
-        at.at[0] = lower_add(l, begin, i);
+        kir_val begin = lower_mul(l, lower_grid(l, blocks), LOOPS_BLOCK);
+        at.at[0] = lower_chunk_loop(l, begin, LOOPS_BLOCK, n, KIR_VECTOR, lanes(l));
     }
     store_outputs(l, &at);
     kir_close(l->k);

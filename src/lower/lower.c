@@ -145,15 +145,15 @@ void lower_project_index(struct lower *l, const struct ir_type_data *t, const in
     }
 }
 
+kir_val lower_extent(struct lower *l, kir_val begin, int64_t size, int64_t length) {
+    if (length % size == 0)
+        return kir_i64(l->k, size);
+    kir_val rest = kir_op2(l->k, KIR_SUB, 0, kir_i64(l->k, length), begin);
+    return kir_op2(l->k, KIR_MIN, 0, rest, kir_i64(l->k, size));
+}
+
 kir_val lower_chunk_loop(struct lower *l, kir_val begin, int64_t size, int64_t length, enum kir_loop kind, uint32_t width) {
-    kir_val i;
-    if (length % size == 0) {
-        i = kir_loop(l->k, kind, size, width);
-    } else {
-        kir_val rest = kir_op2(l->k, KIR_SUB, 0, kir_i64(l->k, length), begin);
-        i = kir_loop_to(l->k, kind, kir_op2(l->k, KIR_MIN, 0, rest, kir_i64(l->k, size)), width);
-    }
-    return lower_add(l, begin, i);
+    return lower_add(l, begin, kir_loop_to(l->k, kind, lower_extent(l, begin, size, length), width));
 }
 
 void lower_close(struct lower *l, uint32_t n) {

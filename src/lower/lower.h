@@ -165,6 +165,8 @@ kir_val lower_rem(struct lower *l, kir_val a, int64_t b);
 /* The linear index in row-major order, and back. */
 kir_val lower_linear(struct lower *l, const int64_t *dims, uint32_t rank, const struct index *at);
 void lower_unflatten(struct lower *l, kir_val flat, const int64_t *dims, uint32_t rank, kir_val *out);
+/* min(size, length - begin), a constant where size divides length; begin is a multiple of size. */
+kir_val lower_extent(struct lower *l, kir_val begin, int64_t size, int64_t length);
 /* Opens a loop over [begin, min(begin + size, length)); returns the index. */
 kir_val lower_chunk_loop(struct lower *l, kir_val begin, int64_t size, int64_t length, enum kir_loop kind, uint32_t width);
 /* The index of a value whose dimensions, without those of size 1, are those of the first dimensions of `dims`, likewise. */

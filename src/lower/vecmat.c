@@ -1,44 +1,33 @@
-/* CONTRACT where few rows are multiplied by a matrix that is contiguous along the result, line after line of the sum.
+/* GEMV: few rows times a matrix that is contiguous along the result, line after line of the sum.
  *
- * A kernel in front takes blocks of lines: a tile of lines at once, each times its number of each row, is added to sums of the
- * result's columns, which stay in the first caches. So memory is read line by line, and by threads side by side even where the
- * result has few columns. The kernel itself adds up the blocks' sums and the lines behind the last block, and goes on from
- * there. How lines are divided into blocks depends on sizes alone, so results do not depend on threads. */
+ * A prologue splits the sum (split-K): a task takes a block of lines and a panel of columns, and adds a tile of lines at
+ * once, each times its factor of each row, to partial sums that stay in the L1 cache. So memory is read line by line, and in
+ * parallel even where the result has few columns. The kernel itself adds up the partial sums and the lines after the last
+ * block, and has the epilogue. The blocks depend on sizes alone, so results do not depend on threads. */
 #include "lower/contract.h"
 
 enum {
     VECMAT_ROWS = 4, /* most rows */
     VECMAT_ELEMENTS = TORTURED(TORTURE_PART, 1 << 14), /* of the matrix, at least */
-    VECMAT_COLUMNS = 4096, /* of sums in the cache, for all rows together */
-    VECMAT_BLOCKS = 16, /* wanted, so that threads have work */
+    VECMAT_COLUMNS = 4096, /* partial sums in the cache, of all rows together */
+    VECMAT_BLOCKS = 16, /* tasks wanted */
     VECMAT_LINES = TORTURED(TORTURE_PART, 32), /* of a block, at least */
-    VECMAT_TILE = TORTURED(TORTURE_PART, 8) /* numbers of rows in registers */
+    VECMAT_TILE = TORTURED(TORTURE_PART, 8) /* factors of rows in registers */
 };
 
 struct vecmat {
     struct contraction *c;
-    struct lower *l;
-    uint32_t matrix, rows, columns; /* the side of the matrix; axes of the result, rows: nresult = one */
-    int64_t nrows, ncolumns, size;  /* size: lines */
+    uint32_t matrix, rows, columns; /* operand; axes of the result (rows: nresult = one row) */
+    int64_t nrows, ncolumns, size;  /* size: of the sum, lines */
     int64_t panel, npanels;         /* columns at a time */
-    int64_t tile, block, nblocks;   /* lines at once, lines of a block */
-    uint32_t sums;                  /* temporary: [block][row][column] */
+    int64_t tile, block, nblocks;   /* lines at once; lines of a block; blocks */
+    uint32_t sums;                  /* temporary, partial sums: [block][row][column] */
 };
 
 static bool is_eligible(struct vecmat *v) {
     const struct contraction *c = v->c;
-    v->rows = v->columns = c->nresult;
-    for (uint32_t i = 0; i < c->nresult; i++) {
-        const struct axis *a = &c->result[i];
-        bool still = a->stride[v->matrix] == 0;
-        uint32_t *at = still ? &v->rows : &v->columns;
-        if (a->size == 1)
-            continue;
-        if (*at < c->nresult || (!still && (a->stride[v->matrix] != 1 || a->stride[!v->matrix] != 0)))
-            return false;
-        *at = i;
-    }
-    if (v->columns == c->nresult || c->sum[0].stride[v->matrix] == 0 || c->sum[0].stride[v->matrix] == 1)
+    if (!contract_gemv_axes(c, v->matrix, &v->rows, &v->columns) || c->result[v->columns].stride[v->matrix] != 1 ||
+        c->sum[0].stride[v->matrix] == 0 || c->sum[0].stride[v->matrix] == 1)
         return false;
     v->nrows = v->rows < c->nresult ? c->result[v->rows].size : 1;
     v->ncolumns = c->result[v->columns].size;
@@ -57,14 +46,6 @@ static void divide(struct vecmat *v) {
     v->block = v->size / v->nblocks / v->tile * v->tile;
 }
 
-static uint32_t vector_lanes(const struct vecmat *v) {
-    return v->l->target->vector_bytes / (kir_type_bits(v->c->acc) / 8);
-}
-
-static enum ir_dtype sum_type(const struct vecmat *v) {
-    return v->c->acc == KIR_F64 ? IR_F64_T : IR_F32_T;
-}
-
 static void at_row(struct vecmat *v, int64_t row) {
     if (v->rows < v->c->nresult)
         v->c->result[v->rows].at = kir_i64(v->c->l->k, row);
@@ -73,10 +54,7 @@ static void at_row(struct vecmat *v, int64_t row) {
 /* A VECTOR loop over the columns of a panel that begins at `begin`: the place in it. */
 static kir_val columns_of(struct vecmat *v, kir_val begin) {
     struct lower *l = v->c->l;
-    if (v->ncolumns % v->panel == 0)
-        return kir_loop(l->k, KIR_VECTOR, v->panel, vector_lanes(v));
-    kir_val rest = kir_op2(l->k, KIR_SUB, 0, kir_i64(l->k, v->ncolumns), begin);
-    return kir_loop_to(l->k, KIR_VECTOR, kir_op2(l->k, KIR_MIN, 0, rest, kir_i64(l->k, v->panel)), vector_lanes(v));
+    return kir_loop_to(l->k, KIR_VECTOR, lower_extent(l, begin, v->panel, v->ncolumns), (uint32_t)contract_vector(v->c));
 }
 
 /* A tile of lines from `first` on, added to the sums. */
@@ -100,39 +78,36 @@ static void add_tile(struct vecmat *v, kir_val first, kir_val begin, uint32_t sc
     kir_close(l->k);
 }
 
-/* The kernel in front. */
+/* The prologue. */
 static void sum_blocks(struct vecmat *v) {
     struct contraction *c = v->c;
-    struct lower before;
+    struct contract_kernel prologue;
     kir_val at[2];
     const int64_t dims[] = {v->nblocks, v->npanels};
-    lower_begin_prologue(v->l, &before);
-    struct kir *k = before.k;
-    c->l = &before;
-    uint32_t scratch = kir_scratch(k, sum_type(v), v->nrows * v->panel), out = lower_temp(&before, v->sums, KIR_OUT);
-    for (uint32_t i = 0; i < c->nresult; i++)
-        c->result[i].at = kir_i64(k, 0);
-    lower_unflatten(&before, lower_grid(&before, v->nblocks * v->npanels), dims, 2, at);
-    kir_val begin = lower_mul(&before, at[1], v->panel), zero = contract_zero(c);
-    kir_store(k, scratch, kir_loop(k, KIR_VECTOR, v->nrows * v->panel, vector_lanes(v)), zero);
+    contract_prologue_begin(c, &prologue);
+    struct lower *l = c->l;
+    struct kir *k = l->k;
+    uint32_t scratch = kir_scratch(k, contract_acc_dtype(c), v->nrows * v->panel), out = lower_temp(l, v->sums, KIR_OUT);
+    lower_unflatten(l, lower_grid(l, v->nblocks * v->npanels), dims, 2, at);
+    kir_val begin = lower_mul(l, at[1], v->panel), zero = contract_zero(c);
+    kir_store(k, scratch, kir_loop(k, KIR_VECTOR, v->nrows * v->panel, (uint32_t)contract_vector(c)), zero);
     kir_close(k);
-    kir_val tile = lower_mul(&before, kir_loop(k, KIR_SERIAL, v->block / v->tile, 0), v->tile);
-    add_tile(v, lower_add(&before, lower_mul(&before, at[0], v->block), tile), begin, scratch);
+    kir_val tile = lower_mul(l, kir_loop(k, KIR_SERIAL, v->block / v->tile, 0), v->tile);
+    add_tile(v, lower_add(l, lower_mul(l, at[0], v->block), tile), begin, scratch);
     kir_close(k);
-    kir_val i = columns_of(v, begin), to = lower_add(&before, lower_mul(&before, at[0], v->nrows * v->ncolumns), begin);
+    kir_val i = columns_of(v, begin), to = lower_add(l, lower_mul(l, at[0], v->nrows * v->ncolumns), begin);
     for (int64_t r = 0; r < v->nrows; r++) {
-        kir_val sum = kir_load(k, scratch, lower_add(&before, i, kir_i64(k, r * v->panel)));
-        kir_store(k, out, lower_add(&before, to, lower_add(&before, i, kir_i64(k, r * v->ncolumns))), sum);
+        kir_val sum = kir_load(k, scratch, lower_add(l, i, kir_i64(k, r * v->panel)));
+        kir_store(k, out, lower_add(l, to, lower_add(l, i, kir_i64(k, r * v->ncolumns))), sum);
     }
-    kir_close(k);
-    kir_close(k);
-    c->l = v->l;
+    lower_close(l, 2);
+    contract_prologue_end(c, &prologue);
 }
 
-/* What the kernel itself has still to do for a column of each row. */
+/* The sum of a column for each row from its partial sums and the remaining lines. */
 static void sum_rest(struct vecmat *v, kir_val column, uint32_t sums, kir_val reg) {
     struct contraction *c = v->c;
-    struct lower *l = v->l;
+    struct lower *l = v->c->l;
     int64_t lines = v->nblocks * v->block;
     kir_val b = kir_loop(l->k, KIR_SERIAL, v->nblocks, 0);
     kir_val from = lower_add(l, lower_mul(l, b, v->nrows * v->ncolumns), column);
@@ -154,13 +129,13 @@ static void sum_rest(struct vecmat *v, kir_val column, uint32_t sums, kir_val re
 
 static void build(struct vecmat *v) {
     struct contraction *c = v->c;
-    struct lower *l = v->l;
-    int64_t chunk = 8 * (int64_t)vector_lanes(v);
+    struct lower *l = v->c->l;
+    int64_t chunk = 8 * contract_vector(c);
     uint32_t sums = lower_temp(l, v->sums, KIR_IN);
     for (uint32_t i = 0; i < c->nresult; i++)
         c->result[i].at = kir_i64(l->k, 0);
     kir_val begin = lower_mul(l, lower_grid(l, (v->ncolumns + chunk - 1) / chunk), chunk);
-    kir_val column = lower_chunk_loop(l, begin, chunk, v->ncolumns, KIR_VECTOR, vector_lanes(v));
+    kir_val column = lower_chunk_loop(l, begin, chunk, v->ncolumns, KIR_VECTOR, (uint32_t)contract_vector(c));
     c->result[v->columns].at = column;
     kir_val reg = kir_reg(l->k, contract_zero(c), v->nrows);
     sum_rest(v, column, sums, reg);
@@ -168,18 +143,17 @@ static void build(struct vecmat *v) {
         at_row(v, r);
         contract_finish(c, kir_get_reg(l->k, reg, kir_i64(l->k, r)));
     }
-    kir_close(l->k);
-    kir_close(l->k);
+    lower_close(l, 2);
 }
 
-bool lower_vecmat(struct contraction *c) {
-    struct vecmat v = {.c = c, .l = c->l};
+bool contract_vecmat(struct contraction *c) {
+    struct vecmat v = {.c = c};
     if (c->conv || c->nsum != 1 || !kir_is_float(c->acc) || c->l->kernel->strict || c->l->native)
         return false;
     for (v.matrix = 0; v.matrix < 2; v.matrix++)
         if (is_eligible(&v)) {
             divide(&v);
-            v.sums = lower_new_temp(c->l, sum_type(&v), v.nblocks * v.nrows * v.ncolumns);
+            v.sums = lower_new_temp(c->l, contract_acc_dtype(c), v.nblocks * v.nrows * v.ncolumns);
             sum_blocks(&v);
             build(&v);
             return true;

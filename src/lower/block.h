@@ -1,0 +1,116 @@
+/* GEMM in blocks for the caches: what block.c (sizes, loops), pack.c (packing) and tile.c (matrix units) share.
+ *
+ *   rows      the axes of the result along which the rhs does not change, as one; register tiles have `tile.size` of them
+ *   column    the axis of the result along which lanes lie; a panel has `panel.size` columns, the lanes of a register tile
+ *   batch     the other axes of the result
+ *   lines     the indices of the sum (K); with packed words, words of it; a slab has `sum.depth` of them
+ *
+ * An iteration of the grid computes a block: tile.block tiles by panel.block panels of a batch. Packed operands:
+ *   lhs  [tile][row][line]; transposed [tile][line][row]; for matrix units [tile][16 lines][row][64 bytes]
+ *   rhs  [panel][line][column] */
+#ifndef HILO_LOWER_BLOCK_H
+#define HILO_LOWER_BLOCK_H
+
+#include "lower/contract.h"
+
+enum { BLOCK_UNIT = 16 }; /* rows of a tile of a matrix unit, and 32-bit words of each */
+
+enum block_kernel {
+    BLOCK_FMA,   /* a factor of a row, in all lanes, times a vector of columns */
+    BLOCK_WORDS, /* the same with words of 2 or 4 integers (DOT2, DOT4) */
+    BLOCK_TILES  /* a matrix unit, tile.c */
+};
+
+/* When an operand is packed. */
+enum block_lhs { LHS_PACK_IN_BLOCK, LHS_PREPACK, LHS_IN_PLACE };
+enum block_rhs {
+    RHS_PACK_IN_BLOCK,
+    RHS_PREPACK,
+    RHS_PACK_ON_FIRST_USE /* in block, by the first tile of rows: each vector is stored as it is multiplied */
+};
+
+/* A dimension of the result: elements of a tile or panel, how many of those there are, how many a block has. */
+struct block_dim {
+    int64_t size, count, block;
+};
+
+/* The sum in slabs: axis `cut` is divided into chunks of `chunk`; axes before it are outside of slabs, axes after it inside. */
+struct block_sum {
+    int64_t line[IR_MAX_RANK]; /* sizes of the axes; of the last one in words; for matrix units padded to 16 words */
+    uint32_t cut;
+    int64_t chunk, inner; /* inner: lines of the axes after `cut` */
+    int64_t depth, slabs; /* chunk · inner; number of slabs */
+    int64_t lines;        /* of all slabs */
+};
+
+struct blocking {
+    struct contraction *c;
+    uint32_t lhs, rhs, column;
+    struct contract_axes rows, batch;
+    struct block_dim tile, panel;
+    struct block_sum sum;
+    enum block_kernel kernel;
+    enum kir_tile format; /* BLOCK_TILES: of its operands */
+    bool biased;          /* BLOCK_WORDS: signed bytes of the lhs are packed plus 128; see block_sum_bias */
+    enum block_lhs lhs_pack;
+    enum block_rhs rhs_pack;
+    bool lhs_transposed; /* the lhs is contiguous along its rows, and is packed so, */
+    int64_t lhs_stride;  /* so many rows a line */
+    int64_t rhs_word;    /* elements of the rhs in a 32-bit word in memory, by which it is packed; 1: element by element */
+    uint32_t lhs_buffer, rhs_buffer, sum_buffer, bias_buffer; /* sum, bias: scratch, between slabs; of a panel's columns */
+};
+
+/* The block that is built: its first tile and panel, how many; the slab, its chunk of axis `cut`, its lines; by operand, the
+   linear index among the batch axes along which the operand changes. */
+struct block {
+    kir_val tile0, panel0, tiles, panels;
+    kir_val slab, chunk, lines;
+    kir_val batch[2];
+};
+
+static inline int64_t ceil_div(int64_t a, int64_t b) {
+    return (a + b - 1) / b;
+}
+
+/* ---- pack.c ---- */
+
+enum { BLOCK_LINES = TORTURED(TORTURE_TILE, 16) }; /* lines that the prologue that packs the rhs takes at once */
+
+/* Element types of packed operands. */
+enum ir_dtype block_rhs_dtype(const struct blocking *b);
+enum ir_dtype block_lhs_dtype(const struct blocking *b);
+int64_t block_tile_elements(const struct blocking *b); /* of a packed tile of a slab */
+/* Lines that are packed at once where columns are contiguous along the sum: a register of words of each column. */
+int64_t block_square_lines(const struct blocking *b);
+/* Packs all of an operand by a prologue; the buffer is then lhs_buffer, rhs_buffer. */
+void block_prepack_lhs(struct blocking *b);
+void block_prepack_rhs(struct blocking *b);
+/* Packs the block's operand for the current slab into lhs_buffer, rhs_buffer. */
+void block_pack_lhs(struct blocking *b, const struct block *at);
+void block_pack_rhs(struct blocking *b, const struct block *at);
+/* RHS_PACK_ON_FIRST_USE: loads a vector of the rhs, stores it at `place` of rhs_buffer, and returns it. */
+kir_val block_pack_and_forward(struct blocking *b, const struct block *at, kir_val line, kir_val place);
+/* The linear index of a tile among those that are packed; the first line of a slab in panel p of a block among all panels'. */
+kir_val block_tile_place(const struct blocking *b, const struct block *at, kir_val t);
+kir_val block_first_line(const struct blocking *b, const struct block *at, kir_val p);
+/* The bits of a factor that is packed with others in a word, at its bottom. */
+kir_val block_bits(const struct contraction *c, kir_val x);
+/* Opens loops over the axes of a slab but the last, of which there are `count` lines from `first` on, `line` being the first of
+   them in the slab. Returns how many loops. */
+uint32_t block_open_outer(struct blocking *b, kir_val chunk, kir_val *line, kir_val *first, kir_val *count);
+/* The batch axes along which an operand changes. */
+struct contract_axes block_batch_axes(const struct blocking *b, uint32_t side);
+
+/* ---- block.c ---- */
+
+/* Opens the loop over the lanes of panel p of a block, sets the column, returns the lane. */
+kir_val block_lanes(struct blocking *b, const struct block *at, kir_val p);
+
+/* ---- tile.c ---- */
+
+/* block_pack_lhs for matrix units. */
+void tile_pack_lhs(struct blocking *b, const struct block *at, uint32_t buffer);
+/* The products of tile t by panel p, and the epilogue after the last slab. */
+void tile_multiply(struct blocking *b, const struct block *at, kir_val p, kir_val t);
+
+#endif
