@@ -5,7 +5,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -37,6 +40,11 @@ static hilo_status file_slurp(int fd, const char *path, struct diag_list *d, str
         ssize_t got = read(fd, p + n, cap - n);
         if (got == 0)
             break;
+        if (got > 0 && n + (size_t)got > FILE_STREAM_MOST) {
+            mem_free(&f->al, p, cap);
+            return diag_error(d, HILO_RESOURCE_EXHAUSTED, "'%s' is not a regular file, and more than %d MB long", path,
+                              FILE_STREAM_MOST >> 20);
+        }
         if (got > 0) {
             n += (size_t)got;
         } else if (errno != EINTR) {
@@ -75,13 +83,26 @@ hilo_status file_open_fd(int fd, const char *path, hilo_allocator al, struct dia
     return file_contents(fd, path, d, out);
 }
 
-hilo_status file_open(const char *path, hilo_allocator al, struct diag_list *d, struct file *out) {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+static hilo_status file_open_as(const char *path, bool regular, hilo_allocator al, struct diag_list *d, struct file *out) {
+    struct stat st;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | (regular ? O_NONBLOCK : 0));
+    hilo_status status;
     if (fd < 0)
         return file_error(d, "open", path);
-    hilo_status status = file_open_fd(fd, path, al, d, out);
+    if (regular && fstat(fd, &st) == 0 && !S_ISREG(st.st_mode))
+        status = diag_error(d, HILO_INVALID_ARGUMENT, "'%s' is not a regular file", path);
+    else
+        status = file_open_fd(fd, path, al, d, out);
     close(fd);
     return status;
+}
+
+hilo_status file_open(const char *path, hilo_allocator al, struct diag_list *d, struct file *out) {
+    return file_open_as(path, false, al, d, out);
+}
+
+hilo_status file_open_regular(const char *path, hilo_allocator al, struct diag_list *d, struct file *out) {
+    return file_open_as(path, true, al, d, out);
 }
 
 void file_close(struct file *f) {
@@ -109,33 +130,93 @@ void file_pages_done(const char *p, size_t n) {
         madvise((void *)from, to - from, MADV_DONTNEED);
 }
 
-static bool file_put(int fd, struct str text) {
-    while (text.n) {
-        ssize_t put = write(fd, text.p, text.n);
+/* ---- writing --------------------------------------------------------------------------------- */
+
+/* Opens a new file beside the target, under a random name: -1 with errno. */
+static int file_open_temporary(struct file_out *o) {
+    enum { ATTEMPTS = 100 };
+    struct stat st;
+    for (int i = 0; i < ATTEMPTS; i++) {
+        uint64_t name;
+        if (getrandom(&name, sizeof name, 0) != sizeof name)
+            return -1;
+        snprintf(o->temporary, sizeof o->temporary, "%s.%016llx.tmp", o->target, (unsigned long long)name);
+        int fd = open(o->temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+        if (fd >= 0 && stat(o->target, &st) == 0)
+            (void)!fchmod(fd, st.st_mode & 0777);
+        if (fd >= 0 || errno != EEXIST)
+            return fd;
+    }
+    return -1;
+}
+
+hilo_status file_create(const char *path, struct diag_list *d, struct file_out *o) {
+    struct stat st;
+    bool exists = stat(path, &st) == 0;
+    char *real = exists ? realpath(path, NULL) : NULL;
+    const char *target = real ? real : path;
+    o->path = path;
+    o->temporary[0] = '\0';
+    o->written = 0;
+    o->n = 0;
+    o->error = strlen(target) < sizeof o->target ? 0 : ENAMETOOLONG;
+    if (!o->error)
+        strcpy(o->target, target);
+    free(real);
+    if (o->error)
+        errno = o->error;
+    else if (exists && !S_ISREG(st.st_mode))
+        o->fd = open(o->target, O_WRONLY | O_CLOEXEC);
+    else
+        o->fd = file_open_temporary(o);
+    return o->error || o->fd < 0 ? file_error(d, "write", path) : HILO_OK;
+}
+
+static void file_put_all(struct file_out *o, const char *p, size_t n) {
+    while (n && !o->error) {
+        ssize_t put = write(o->fd, p, n);
         if (put < 0 && errno != EINTR)
-            return false;
+            o->error = errno;
         if (put > 0) {
-            text.p += put;
-            text.n -= (size_t)put;
+            p += put;
+            n -= (size_t)put;
         }
     }
-    return true;
+}
+
+void file_put(struct file_out *o, const void *bytes, size_t n) {
+    o->written += n;
+    if (n > sizeof o->buffer - o->n) {
+        file_put_all(o, o->buffer, o->n);
+        o->n = 0;
+    }
+    if (n > sizeof o->buffer) {
+        file_put_all(o, bytes, n);
+    } else if (n) {
+        memcpy(o->buffer + o->n, bytes, n);
+        o->n += n;
+    }
+}
+
+hilo_status file_commit(struct file_out *o, bool keep, struct diag_list *d) {
+    if (keep)
+        file_put_all(o, o->buffer, o->n);
+    if (close(o->fd) != 0 && !o->error)
+        o->error = errno;
+    bool done = keep && !o->error && (!o->temporary[0] || rename(o->temporary, o->target) == 0);
+    if (done)
+        return HILO_OK;
+    if (o->error)
+        errno = o->error;
+    hilo_status status = keep ? file_error(d, "write", o->path) : HILO_OK;
+    if (o->temporary[0])
+        unlink(o->temporary);
+    return status;
 }
 
 hilo_status file_write(const char *path, struct str text, struct diag_list *d) {
-    char temporary[4096];
-    if ((size_t)snprintf(temporary, sizeof temporary, "%s.%ld.tmp", path, (long)getpid()) >= sizeof temporary) {
-        errno = ENAMETOOLONG;
-        return file_error(d, "write", path);
-    }
-    int fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (fd < 0)
-        return file_error(d, "write", path);
-    bool done = file_put(fd, text);
-    done = close(fd) == 0 && done && rename(temporary, path) == 0;
-    if (done)
-        return HILO_OK;
-    hilo_status status = file_error(d, "write", path);
-    unlink(temporary);
-    return status;
+    struct file_out o;
+    HILO_TRY(file_create(path, d, &o));
+    file_put(&o, text.p, text.n);
+    return file_commit(&o, true, d);
 }

@@ -314,18 +314,9 @@ static void put_page(const struct explained *x, struct strbuf *out) {
 
 static int report(const struct explained *x, const char *path) {
     struct strbuf out;
-    struct diag_list d;
     strbuf_init(&out, mem_system_allocator());
-    diag_init(&d, mem_system_allocator());
     (path ? put_page : put_text)(x, &out);
-    int code = CLI_OK;
-    if (out.failed)
-        code = cli_error(CLI_ENVIRONMENT, "out of memory");
-    else if (!path && fwrite(out.p, 1, out.n, stdout) != out.n)
-        code = cli_error(CLI_ENVIRONMENT, "cannot write to standard output");
-    else if (path && file_write(path, (struct str){out.p, out.n}, &d) != HILO_OK)
-        code = cli_error(CLI_ENVIRONMENT, "%s", d.first && d.first->message ? d.first->message : path);
-    diag_clear(&d);
+    int code = cli_write(path, &out);
     strbuf_free(&out);
     return code;
 }

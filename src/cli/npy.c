@@ -88,7 +88,7 @@ int npy_fail_memory(const struct npy_place *at, uint64_t bytes) {
 
 int npy_open(struct npy_source *src, const struct npy_place *at) {
     struct stat st;
-    *src = (struct npy_source){.fd = open(at->file, O_RDONLY | O_CLOEXEC)};
+    *src = (struct npy_source){.fd = open(at->file, O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
     if (src->fd < 0)
         return npy_fail(at, "cannot open: %s", strerror(errno));
     int rc = fstat(src->fd, &st) ? npy_fail(at, "cannot read: %s", strerror(errno)) : 0;
@@ -480,53 +480,33 @@ int npy_make_header(const struct npy_array *a, struct npy_header_image *image,
     return 0;
 }
 
-void npy_put(struct npy_out *o, const void *bytes, size_t n) {
-    if (n && !o->error && fwrite(bytes, 1, n, o->file) != n)
-        o->error = errno ? errno : EIO;
-    o->written += n;
-}
-
-int npy_create(struct npy_out *o, const struct npy_place *at) {
-    struct stat st;
-    bool exists = stat(at->file, &st) == 0;
-    *o = (struct npy_out){.file = NULL};
-    o->target = exists ? realpath(at->file, NULL) : strdup(at->file); /* keep symbolic links */
-    if (o->target && (!exists || S_ISREG(st.st_mode)) &&
-        asprintf(&o->temp, "%s.tmp", o->target) < 0) {
-        o->temp = NULL;
-        errno = ENOMEM;
-    } else if (o->target) {
-        o->file = fopen(o->temp ? o->temp : o->target, "wbe");
-    }
-    if (o->file)
-        return 0;
-    npy_fail(at, "cannot create: %s", strerror(errno));
-    free(o->target);
-    free(o->temp);
+/* The writer's diagnostic as a message. */
+static int npy_fail_writing(struct diag_list *d, const struct npy_place *at) {
+    snprintf(at->err->message, sizeof at->err->message, "%s",
+             d->first && d->first->message ? d->first->message : "out of memory");
+    diag_clear(d);
     return -1;
 }
 
-int npy_commit(struct npy_out *o, int rc, const struct npy_place *at) {
-    if (fclose(o->file) && !o->error)
-        o->error = errno;
-    if (rc == 0 && !o->error && o->temp && rename(o->temp, o->target))
-        o->error = errno;
-    if (rc == 0 && o->error)
-        rc = npy_fail(at, "cannot write: %s", strerror(o->error));
-    if (rc && o->temp)
-        unlink(o->temp);
-    free(o->target);
-    free(o->temp);
-    return rc;
+int npy_create(struct file_out *o, const struct npy_place *at) {
+    struct diag_list d;
+    diag_init(&d, mem_system_allocator());
+    return file_create(at->file, &d, o) == HILO_OK ? 0 : npy_fail_writing(&d, at);
+}
+
+int npy_commit(struct file_out *o, int rc, const struct npy_place *at) {
+    struct diag_list d;
+    diag_init(&d, mem_system_allocator());
+    return file_commit(o, rc == 0, &d) == HILO_OK ? rc : npy_fail_writing(&d, at);
 }
 
 int npy_write(const char *path, const struct npy_array *a, struct npy_error *err) {
     struct npy_place at = {path, NULL, err};
     struct npy_header_image image;
-    struct npy_out o;
+    struct file_out o;
     if (npy_make_header(a, &image, &at) || npy_create(&o, &at))
         return -1;
-    npy_put(&o, image.bytes, image.size);
-    npy_put(&o, a->data, a->nbytes);
+    file_put(&o, image.bytes, image.size);
+    file_put(&o, a->data, a->nbytes);
     return npy_commit(&o, 0, &at);
 }

@@ -15,11 +15,11 @@
  * So the file says how wide an element is, not what it is: the reader hands on "V2", "V1" or "f1",
  * and the caller decides by the type that the program wants. The unused high bits of an element
  * smaller than a byte mean nothing. Some programs write the type's name instead ('bfloat16',
- * 'float8_e4m3fn' ...), and numpy.load takes that once ml_dtypes is imported; such a name is handed
- * on as it is. Who writes such arrays should use "V2" and "V1", for float8_e5m2 too: every numpy
- * can read those.
+ * 'float8_e4m3fn' ...), and numpy.load takes that once ml_dtypes is imported; such a name is passed
+ * on unchanged. "V2" and "V1" are the portable choice, for float8_e5m2 too: every numpy can read
+ * them.
  *
- * Functions that answer int answer 0, or -1 with a message in *err that names the file, the array
+ * Functions that return int return 0, or -1 with a message in *err that names the file, the array
  * and what was expected. After -1 there is nothing to free and no file was written. Files may be
  * hostile: memory is asked for only after the sizes that a file claims were checked against each
  * other and against its length. */
@@ -60,8 +60,8 @@ int npz_read(const char *path, struct npy_array **out, size_t *n, struct npy_err
 int npz_parse(const void *bytes, size_t nbytes, const char *label, struct npy_array **out,
               size_t *n, struct npy_error *err);
 
-/* Writes one array; `name` is ignored. A regular file is replaced in one step, when all has been
- * written, through a temporary file beside it (PATH.tmp); a pipe or a device is written to. */
+/* Writes one array; `name` is ignored. A regular file is replaced in one step, when it is complete
+ * (file_create in base/file.h); a pipe or a device is written directly. */
 int npy_write(const char *path, const struct npy_array *a, struct npy_error *err);
 
 /* Writes n arrays as an archive, with the same care; every one needs a name, unlike the others. */

@@ -1,15 +1,15 @@
-/* What npy.c and npz.c share; nobody else includes this.
+/* Shared by npy.c and npz.c only.
  *
  * One parser serves all readers. A source is a file or a piece of memory; a stream is the bytes of
  * one .npy image in it: the whole source (.npy), a part of it (stored in an archive), or inflated
- * from a part of it (deflated in an archive). Writers share a struct npy_out. */
+ * from a part of it (deflated in an archive). Writers use file_create of base/file.h. */
 #ifndef HILO_CLI_NPY_IMPL_H
 #define HILO_CLI_NPY_IMPL_H
 
+#include "base/file.h"
 #include "cli/npy.h"
 
 #include <stdbool.h>
-#include <stdio.h>
 #include <zlib.h>
 
 /* Bytes that are read and checked at once: they fit a level-2 cache. */
@@ -22,7 +22,7 @@ struct npy_place {
     struct npy_error *err;
 };
 
-/* Writes "file: array 'name': message" and answers -1. */
+/* Writes "file: array 'name': message" and returns -1. */
 __attribute__((format(printf, 2, 3)))
 int npy_fail(const struct npy_place *at, const char *format, ...);
 int npy_fail_memory(const struct npy_place *at, uint64_t bytes);
@@ -68,23 +68,8 @@ struct npy_header_image {
 int npy_make_header(const struct npy_array *a, struct npy_header_image *image,
                     const struct npy_place *at);
 
-/* A file that is being written. */
-struct npy_out {
-    FILE *file;
-    char *target;     /* the file's final path */
-    char *temp;       /* where it grows, or NULL: in place */
-    uint64_t written; /* bytes so far */
-    int error;        /* errno of the first write that failed, or 0 */
-};
-
-/* Opens the file for writing, at a temporary path unless `at` names a pipe or a device. */
-int npy_create(struct npy_out *o, const struct npy_place *at);
-
-/* Appends; an error is remembered until npy_commit. */
-void npy_put(struct npy_out *o, const void *bytes, size_t n);
-
-/* Moves the file to its place, or removes it if `rc` says that it is not whole. Answers rc, or -1
- * if writing had failed. */
-int npy_commit(struct npy_out *o, int rc, const struct npy_place *at);
+/* file_create and file_commit with messages of this module; `rc` other than 0 discards the file and is returned. */
+int npy_create(struct file_out *o, const struct npy_place *at);
+int npy_commit(struct file_out *o, int rc, const struct npy_place *at);
 
 #endif

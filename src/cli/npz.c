@@ -313,11 +313,11 @@ struct npz_entry {
     uint64_t local; /* offset of the local header */
 };
 
-static void npz_put(struct npy_out *o, uint64_t value, int bytes) {
+static void npz_put(struct file_out *o, uint64_t value, int bytes) {
     unsigned char raw[8];
     for (int i = 0; i < bytes; i++)
         raw[i] = (unsigned char)(value >> 8 * i);
-    npy_put(o, raw, (size_t)bytes);
+    file_put(o, raw, (size_t)bytes);
 }
 
 static uint64_t npz_clamp32(uint64_t value) {
@@ -326,7 +326,7 @@ static uint64_t npz_clamp32(uint64_t value) {
 
 /* Writes the part that both headers of a member share: version needed ... length of the name. The
  * date is the first that zip knows, so that equal arrays give equal files. */
-static void npz_put_common(struct npy_out *o, const struct npz_entry *e, size_t name_size) {
+static void npz_put_common(struct file_out *o, const struct npz_entry *e, size_t name_size) {
     npz_put(o, e->size < NPZ_MAX32 && e->local < NPZ_MAX32 ? NPZ_VERSION : NPZ_VERSION64, 2);
     npz_put(o, NPZ_UTF8, 2);
     npz_put(o, NPZ_STORED, 2);
@@ -338,7 +338,7 @@ static void npz_put_common(struct npy_out *o, const struct npz_entry *e, size_t 
     npz_put(o, name_size + 4, 2);
 }
 
-static int npz_put_member(struct npy_out *o, const struct npy_array *a, struct npz_entry *e,
+static int npz_put_member(struct file_out *o, const struct npy_array *a, struct npz_entry *e,
                           const struct npy_place *archive) {
     struct npy_place at = {archive->file, a->name, archive->err};
     struct npy_header_image image;
@@ -354,20 +354,20 @@ static int npz_put_member(struct npy_out *o, const struct npy_array *a, struct n
     npz_put(o, NPZ_LOCAL, 4);
     npz_put_common(o, e, name_size);
     npz_put(o, large ? 20 : 0, 2);
-    npy_put(o, a->name, name_size);
-    npy_put(o, ".npy", 4);
+    file_put(o, a->name, name_size);
+    file_put(o, ".npy", 4);
     if (large) {
         npz_put(o, NPZ_EXTRA64, 2);
         npz_put(o, 16, 2);
         npz_put(o, e->size, 8);
         npz_put(o, e->size, 8);
     }
-    npy_put(o, image.bytes, image.size);
-    npy_put(o, a->data, a->nbytes);
+    file_put(o, image.bytes, image.size);
+    file_put(o, a->data, a->nbytes);
     return 0;
 }
 
-static void npz_put_directory_entry(struct npy_out *o, const char *name,
+static void npz_put_directory_entry(struct file_out *o, const char *name,
                                     const struct npz_entry *e) {
     bool large = e->size >= NPZ_MAX32, far = e->local >= NPZ_MAX32;
     int extra = (large ? 16 : 0) + (far ? 8 : 0);
@@ -378,8 +378,8 @@ static void npz_put_directory_entry(struct npy_out *o, const char *name,
     npz_put(o, 0, 2 + 2 + 2);               /* comment, disk, text or binary */
     npz_put(o, (uint64_t)0100644 << 16, 4); /* a file that all may read */
     npz_put(o, npz_clamp32(e->local), 4);
-    npy_put(o, name, strlen(name));
-    npy_put(o, ".npy", 4);
+    file_put(o, name, strlen(name));
+    file_put(o, ".npy", 4);
     if (extra) {
         npz_put(o, NPZ_EXTRA64, 2);
         npz_put(o, (uint64_t)extra, 2);
@@ -392,7 +392,7 @@ static void npz_put_directory_entry(struct npy_out *o, const char *name,
         npz_put(o, e->local, 8);
 }
 
-static void npz_put_end(struct npy_out *o, uint64_t n, uint64_t directory) {
+static void npz_put_end(struct file_out *o, uint64_t n, uint64_t directory) {
     uint64_t end = o->written, size = end - directory;
     if (n >= NPZ_MAX16 || size >= NPZ_MAX32 || directory >= NPZ_MAX32) {
         npz_put(o, NPZ_END64, 4);
@@ -420,7 +420,7 @@ static void npz_put_end(struct npy_out *o, uint64_t n, uint64_t directory) {
 
 int npz_write(const char *path, const struct npy_array *a, size_t n, struct npy_error *err) {
     struct npy_place at = {path, NULL, err};
-    struct npy_out o;
+    struct file_out o;
     struct npz_entry *entries = calloc(n + 1, sizeof *entries);
     if (!entries)
         return npy_fail_memory(&at, (n + 1) * sizeof *entries);

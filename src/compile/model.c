@@ -91,7 +91,7 @@ const char *model_load(const hilo_client *client, struct model *out, char *why, 
     if (!model_path(client, path, sizeof path) || access(path, R_OK) != 0)
         return why;
     diag_init(&d, client->al);
-    if (file_open(path, client->al, &d, &file) != HILO_OK) {
+    if (file_open_regular(path, client->al, &d, &file) != HILO_OK) {
         diag_clear(&d);
         return why;
     }

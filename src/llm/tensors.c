@@ -359,38 +359,23 @@ static void write_header(const struct llm_tensor *v, size_t n, struct strbuf *ou
         strbuf_putc(out, ' ');
 }
 
-static bool write_file(const char *path, struct str header, const struct llm_tensor *v, size_t n) {
-    FILE *f = fopen(path, "wb");
-    unsigned char length[8];
-    for (size_t i = 0; i < 8; i++)
-        length[i] = (unsigned char)((uint64_t)header.n >> 8 * i);
-    bool done = f && fwrite(length, 1, 8, f) == 8 && fwrite(header.p, 1, header.n, f) == header.n;
-    for (size_t i = 0; i < n && done; i++)
-        done = !v[i].bytes || fwrite(v[i].data, 1, v[i].bytes, f) == v[i].bytes;
-    int e = errno;
-    if (f && fclose(f) != 0 && done)
-        done = false;
-    else if (!done)
-        errno = e;
-    return done;
-}
-
 hilo_status llm_tensors_write(const char *path, const struct llm_tensor *v, size_t n, hilo_allocator al,
                               struct diag_list *d) {
-    struct strbuf header, temporary;
-    char text[128];
+    struct strbuf header;
+    struct file_out o;
+    unsigned char length[8];
     strbuf_init(&header, al);
-    strbuf_init(&temporary, al);
     write_header(v, n, &header);
-    strbuf_printf(&temporary, "%s.tmp", path);
-    hilo_status status = header.failed || temporary.failed ? HILO_RESOURCE_EXHAUSTED : HILO_OK;
-    if (status == HILO_OK && (!write_file(temporary.p, (struct str){header.p, header.n}, v, n) ||
-                              rename(temporary.p, path) != 0)) {
-        int e = errno;
-        remove(temporary.p);
-        status = diag_error(d, HILO_UNAVAILABLE, "cannot write '%s': %s", path, strerror_r(e, text, sizeof text));
+    hilo_status status = header.failed ? HILO_RESOURCE_EXHAUSTED : file_create(path, d, &o);
+    if (status == HILO_OK) {
+        for (size_t i = 0; i < 8; i++)
+            length[i] = (unsigned char)((uint64_t)header.n >> 8 * i);
+        file_put(&o, length, sizeof length);
+        file_put(&o, header.p, header.n);
+        for (size_t i = 0; i < n; i++)
+            file_put(&o, v[i].data, v[i].bytes);
+        status = file_commit(&o, true, d);
     }
     strbuf_free(&header);
-    strbuf_free(&temporary);
     return status;
 }
