@@ -2,8 +2,7 @@
  *
  * Compiler components own all their memory in arenas; an arena that cannot grow jumps to the recovery point of the public
  * entry that was called (`MEM_GUARD`), which frees the arenas and answers HILO_RESOURCE_EXHAUSTED. Nothing can leak,
- * because nothing is owned elsewhere. The jump never crosses a user's callback or a foreign library. The runtime and
- * the
+ * because nothing is owned elsewhere. The jump never crosses a user's callback or a foreign library. The runtime and the
  * evaluator do not use arenas for tensors: they call mem_alloc and return a status. */
 #ifndef HILO_BASE_MEM_H
 #define HILO_BASE_MEM_H

@@ -1,13 +1,11 @@
 /* The IR: StableHLO modules as tables of 32-bit ids in one arena.
  *
  * A module owns everything it holds: ops, values, blocks, regions, interned types, attributes and strings. An id is a
- * one-field struct (a value cannot be passed where a type is expected); id 0 is "none". Ids stay valid for the life
- * of the
+ * one-field struct (a value cannot be passed where a type is expected); id 0 is "none". Ids stay valid for the life of the
  * module. Pointers obtained from ids (ir_op_get …) stay valid too, because tables grow by pages, but an op's operand,
  * successor and attribute arrays move when they are replaced: ids across calls, pointers only between calls.
  *
- * Not thread-safe while it is being changed; any number of threads may read. All allocation is from the module's
- * arena: when
+ * Not thread-safe while it is being changed; any number of threads may read. All allocation is from the module's arena: when
  * memory ends, the arena's recovery point is taken (base/mem.h) and the caller of the public entry frees the module. */
 #ifndef HILO_IR_IR_H
 #define HILO_IR_IR_H

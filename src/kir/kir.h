@@ -7,13 +7,11 @@
  *   node.h              what these files share
  *
  * A kernel is a tree of blocks: loops, branches and straight code over scalar values, registers and flat buffers. It is
- * already scheduled: a loop says how it is run (enum kir_loop), and nothing behind it decides that again. Code
- * generators widen the
- * body of a VECTOR loop to lanes, and are otherwise literal.
+ * already scheduled: a loop says how it is run (enum kir_loop), and nothing behind it decides that again. Code generators
+ * widen the body of a VECTOR loop to lanes, and are otherwise literal.
  *
- * Index arithmetic is ordinary i64 arithmetic; the builder folds constants, keeps equal pure values once, and
- * places a pure value in
- * the outermost block in which its operands exist, so that what a loop does not change is computed in front of it.
+ * Index arithmetic is ordinary i64 arithmetic; the builder folds constants, keeps equal pure values once, and places a pure
+ * value in the outermost block in which its operands exist, so that what a loop does not change is computed in front of it.
  *
  * A kernel owns its memory in one arena; ids, not pointers, across calls. Not thread-safe while it is built. */
 #ifndef HILO_KIR_KIR_H
@@ -57,13 +55,12 @@ enum kir_loop {
     KIR_VECTOR,  /* `width` lanes at a time, see below */
     KIR_UNROLLED /* written out; constant extent. Its index is a constant in each copy, so it may choose registers */
 };
-/* VECTOR. Lane l runs iterations l, width + l, 2·width + l …; all lanes of a step run an op before any runs
-   the next. They must not
-   depend on each other: no SET of a register from outside, no two lanes storing to one element. Registers declared inside are
-   a lane's own. An ACC on a register from outside is a reduction: every lane accumulates on its own, beginning with the op's
-   neutral element, behind the loop lane l is combined with lane l + width/2, and so on with half the width until one is left,
-   and then the register = register `sub` that. Serial and unrolled loops may stand inside; their extents, IF conditions and
-   WHILE do not depend on the lane. VECTOR loops do not nest. */
+/* VECTOR. Lane l runs iterations l, width + l, 2·width + l …; all lanes of a step run an op before any runs the next. They
+   must not depend on each other: no SET of a register from outside, no two lanes storing to one element. Registers declared
+   inside are a lane's own. An ACC on a register from outside is a reduction: every lane accumulates on its own, beginning
+   with the op's neutral element, behind the loop lane l is combined with lane l + width/2, and so on with half the width
+   until one is left, and then the register = register `sub` that. Serial and unrolled loops may stand inside; their extents,
+   IF conditions and WHILE do not depend on the lane. VECTOR loops do not nest. */
 
 enum kir_cmp { KIR_EQ, KIR_NE, KIR_LT, KIR_LE, KIR_GT, KIR_GE };
 /* Formats of A and B of TMUL. */
@@ -156,9 +153,8 @@ void kir_while(struct kir *k);                      /* into `other`, the test */
 void kir_do(struct kir *k, kir_val condition);      /* from the test into the body */
 void kir_close(struct kir *k);
 
-/* Goes to an enclosing block (from kir_get(…)->block or k->at of earlier), in front of the child that is open
-   there, and back: the
-   answer is what to hand to the second call. */
+/* Goes to an enclosing block (from kir_get(…)->block or k->at of earlier), in front of the child that is open there, and
+   back: the answer is what to hand to the second call. */
 kir_block kir_goto(struct kir *k, kir_block b);
 
 kir_val kir_reg(struct kir *k, kir_val init, int64_t count);
@@ -178,10 +174,9 @@ void kir_prefetch(struct kir *k, uint32_t buffer, kir_val index);
 /* TZERO, TLOAD, TSTORE (buffer, index, stride; else 0 and none), TMUL (format). imm as in kir.def. */
 void kir_tile(struct kir *k, enum kir_op op, int64_t imm, enum kir_tile format, uint32_t buffer, kir_val index, kir_val stride);
 
-/* Pure values. The type is inferred; kir_typed names it (CONVERT, BITCAST). Folded when all operands are
-   constants (but MATH), by
-   x+0, x-0, x·1, x·0 (integers), x/1, x%1, select of a constant, and and or with constants, double negation, and on i64
-   index arithmetic: (x·a)·b, (x+a)+b, (x·a)/a, (x·a)%a, and (x·a+y)/a = x, %a = y where y is an index below a. */
+/* Pure values. The type is inferred; kir_typed names it (CONVERT, BITCAST). Folded when all operands are constants (but
+   MATH), by x+0, x-0, x·1, x·0 (integers), x/1, x%1, select of a constant, and and or with constants, double negation, and on
+   i64 index arithmetic: (x·a)·b, (x+a)+b, (x·a)/a, (x·a)%a, and (x·a+y)/a = x, %a = y where y is an index below a. */
 kir_val kir_op1(struct kir *k, enum kir_op op, kir_val a);
 kir_val kir_op2(struct kir *k, enum kir_op op, unsigned flags, kir_val a, kir_val b);
 kir_val kir_fma(struct kir *k, kir_val a, kir_val b, kir_val c);
@@ -193,9 +188,8 @@ kir_val kir_imm(struct kir *k, enum kir_op op, unsigned flags, int64_t imm, kir_
 kir_val kir_math(struct kir *k, enum kir_math f, kir_val a, kir_val b);                  /* b: none for one operand */
 static inline enum kir_type kir_type(const struct kir *k, kir_val v) { return (enum kir_type)kir_get(k, v)->type; }
 
-/* The value of an i64 expression as base + stride · index of `loop`, stride constant: true when it is so. What
-   the loop does not
-   change has stride 0. */
+/* The value of an i64 expression as base + stride · index of `loop`, stride constant: true when it is so. What the loop does
+   not change has stride 0. */
 bool kir_linear(const struct kir *k, kir_val v, kir_val loop, int64_t *out_stride);
 /* 1 + the largest value that an i64 index expression of loop indices can have, when it is known and >= 0
    throughout; else 0. */
@@ -225,8 +219,7 @@ void kir_print(const struct kir *k, struct strbuf *out);
 hilo_status kir_parse(struct str text, size_t *at, hilo_allocator al, jmp_buf *recover, struct diag_list *d, struct kir **out);
 
 /* Runs the kernel, without MATH, as a hilo_kernel_fn would; the definition of what it computes, bit for bit. Checks every
-   access. Returns false
-   (and says why in `d`) when an index is outside of its buffer or memory ends. */
+   access. Returns false (and says why in `d`) when an index is outside of its buffer or memory ends. */
 bool kir_run(const struct kir *k, void *const *buffers, void *scratch, int64_t begin, int64_t end, struct diag_list *d);
 
 /* ---- targets --------------------------------------------------------------------------------- */

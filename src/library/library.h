@@ -4,10 +4,9 @@
  *   routines.def   the routines          match.c   which StableHLO op is which routine, with its parameters
  *   <routine>.c    one family each
  *
- * A routine is a function of its parameters (integers, so that a plan can be written to a file) over dense
- * row-major buffers. The
- * results are the reference evaluator's, up to the rounding that the specification leaves open, and the same for any number of
- * threads: work is split by shape. */
+ * A routine is a function of its parameters (integers, so that a plan can be written to a file) over dense row-major buffers.
+ * The results are the reference evaluator's, up to the rounding that the specification leaves open, and the same for any
+ * number of threads: work is split by shape. */
 #ifndef HILO_LIBRARY_LIBRARY_H
 #define HILO_LIBRARY_LIBRARY_H
 
@@ -29,9 +28,8 @@ enum lib_external {
     LIB_EXTERNAL_COUNT
 };
 
-/* Threads to work with. run(pool, n, task, user) calls task(user, i) for i = 0 … n-1, each once, on any
-   thread, and returns when
-   all are done; it may be called with threads == 1. */
+/* Threads to work with. run(pool, n, task, user) calls task(user, i) for i = 0 … n-1, each once, on any thread, and returns
+   when all are done; it may be called with threads == 1. */
 struct lib_pool {
     int threads;
     void (*run)(const struct lib_pool *pool, int64_t n, void (*task)(void *user, int64_t i), void *user);
