@@ -53,15 +53,27 @@ void arena_init(struct arena *a, hilo_allocator al, jmp_buf *recover) {
     *a = (struct arena){.al = al, .recover = recover};
 }
 
-void arena_free(struct arena *a) {
-    for (struct arena_block *b = a->head; b;) {
+static void arena_drop(struct arena *a, struct arena_block *b) {
+    while (b) {
         struct arena_block *next = b->next;
+        a->bytes -= b->bytes;
         mem_free(&a->al, b, b->bytes);
         b = next;
     }
+}
+
+void arena_free(struct arena *a) {
+    arena_drop(a, a->head);
     a->head = NULL;
     a->at = a->end = NULL;
-    a->bytes = 0;
+}
+
+void arena_reset(struct arena *a) {
+    if (!a->head)
+        return;
+    arena_drop(a, a->head->next);
+    a->head->next = NULL;
+    a->at = (char *)(a->head + 1);
 }
 
 _Noreturn void arena_exhausted(struct arena *a) {

@@ -65,6 +65,8 @@ struct arena {
 
 void arena_init(struct arena *a, hilo_allocator al, jmp_buf *recover);
 void arena_free(struct arena *a);
+/* Ends everything that was allocated, and keeps the newest block for what is allocated next. */
+void arena_reset(struct arena *a);
 
 /* Zeroed, aligned to `align` (a power of two, at most 64). Does not return when memory is exhausted. */
 void *arena_alloc(struct arena *a, size_t n, size_t align);

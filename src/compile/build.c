@@ -1,5 +1,6 @@
 /* The walk over a function's blocks; see build.h. */
 #include "compile/build.h"
+#include "compile/code.h"
 
 #include <stdio.h>
 
@@ -105,35 +106,62 @@ uint32_t build_buffer(struct build *b, ir_val v) {
 
 /* ---- kernels ---------------------------------------------------------------------------------- */
 
+/* The slot of the kernel with this hash, or the free one where it belongs. */
+static uint32_t *slot_of(const struct build *b, const uint8_t *hash) {
+    uint32_t at;
+    memcpy(&at, hash, sizeof at);
+    for (at &= b->kernels.nslots - 1;; at = (at + 1) & (b->kernels.nslots - 1)) {
+        uint32_t *slot = &b->kernels.slots[at];
+        if (!*slot || memcmp(b->kernels.v[*slot - 1].hash, hash, BLAKE2_BYTES) == 0)
+            return slot;
+    }
+}
+
+/* Makes room for one more kernel. */
+static void grow_slots(struct build *b) {
+    if (2 * (b->kernels.n + 1) <= b->kernels.nslots)
+        return;
+    b->kernels.nslots = b->kernels.nslots ? 2 * b->kernels.nslots : 64;
+    b->kernels.slots = ARENA_ARRAY(b->a, uint32_t, b->kernels.nslots);
+    for (uint32_t i = 0; i < b->kernels.n; i++)
+        *slot_of(b, b->kernels.v[i].hash) = i + 1;
+}
+
+/* The hash of a kernel, whatever it is called; equal hashes are equal kernels. */
+static void hash_kernel(struct build *b, const struct kir *k, uint8_t *out) {
+    struct blake2 h;
+    blake2_init(&h);
+    kir_print(k, &b->text); /* freed with the rest when memory ends in between */
+    if (b->text.failed)
+        arena_exhausted(b->a);
+    blake2_add(&h, b->text.p, b->text.n);
+    blake2_end(&h, out);
+    b->text.n = 0;
+}
+
 /* The one kernel that is as the k-th that was lowered, which is freed where there is one already. */
 static const struct plan_kernel *unique(struct build *b, uint32_t index) {
     struct lowered_kernel *l = &b->now.kernels[index];
-    struct strbuf *text = &b->text; /* freed with the rest when memory ends in between */
-    kir_print(l->kernel, text);
-    struct str s = {text->p ? text->p : "", text->n};
-    struct hash hash = {{0, 0}};
-    hash_add(&hash, s.p, s.n);
-    for (uint32_t i = 0; i < b->kernels.n && !text->failed; i++) {
-        struct build_kernel *k = &b->kernels.v[i];
-        if (memcmp(&k->hash, &hash, sizeof hash) == 0 && str_eq(k->text, s)) {
-            strbuf_free(text);
-            kir_free(l->kernel);
-            l->kernel = NULL;
-            return k->step;
-        }
+    struct build_kernel entry = {.kir = l->kernel};
+    hash_kernel(b, l->kernel, entry.hash);
+    grow_slots(b);
+    uint32_t *slot = slot_of(b, entry.hash);
+    if (*slot) {
+        kir_free(l->kernel);
+        l->kernel = NULL;
+        return b->kernels.v[*slot - 1].step;
     }
     char name[32];
     int n = snprintf(name, sizeof name, "kernel%u", b->kernels.n);
-    struct plan_kernel *step = ARENA_NEW(b->a, struct plan_kernel);
+    struct plan_kernel *step = entry.step = ARENA_NEW(b->a, struct plan_kernel);
     *step = (struct plan_kernel){.name = arena_dup(b->a, name, (size_t)n + 1, 1),
                                  .kir = l->kernel,
                                  .nparams = kir_param_count(l->kernel),
                                  .grid = kir_grid_extent(l->kernel),
                                  .scratch_bytes = l->kernel->scratch_bytes,
                                  .ns = l->ns};
-    struct build_kernel entry = {l->kernel, step, hash, {arena_dup(b->a, s.p, s.n, 1), s.n}};
-    strbuf_free(text);
     ARENA_PUSH(b->a, &b->kernels, entry);
+    *slot = b->kernels.n;
     l->kernel->name = step->name;
     l->kernel = NULL;
     return step;
@@ -160,7 +188,7 @@ static struct plan_use param(struct build *b, const struct lower_param *p, const
 }
 
 void build_lowered(struct build *b) {
-    uint32_t *temps = ARENA_ARRAY(b->a, uint32_t, b->now.temps.n + 1), most = 0;
+    uint32_t *temps = ARENA_ARRAY(&b->scratch, uint32_t, b->now.temps.n + 1), most = 0;
     struct plan_note *without = ARENA_NEW(b->a, struct plan_note); /* of those that prepare the work of the largest */
     if (b->note)
         *without = *b->note;
@@ -172,7 +200,7 @@ void build_lowered(struct build *b) {
     for (uint32_t i = b->now.nkernels; i-- > 0;) {
         const struct lower_param *params = b->now.kernels[i].params.v;
         uint32_t nparams = b->now.kernels[i].params.n;
-        struct plan_use *uses = ARENA_ARRAY(b->a, struct plan_use, nparams + 1);
+        struct plan_use *uses = ARENA_ARRAY(&b->scratch, struct plan_use, nparams + 1);
         kir_expand_math(b->now.kernels[i].kernel);
         kir_clean(b->now.kernels[i].kernel);
         const struct plan_kernel *step = unique(b, i);
@@ -182,6 +210,10 @@ void build_lowered(struct build *b) {
         plan_kernel(b->p, step, uses);
         plan_note(b->p, NULL);
     }
+    b->now = (struct lowered){.nkernels = 0};
+    arena_reset(&b->scratch);
+    if (b->code)
+        code_generate(b, false);
 }
 
 static void kernel(struct build *b, const struct fuse_block *f, ir_block block, const struct fuse_kernel *k) {
@@ -192,13 +224,14 @@ static void kernel(struct build *b, const struct fuse_block *f, ir_block block, 
     }
     if (k->schedule == FUSE_INTO) /* first, because it may need a kernel itself */
         (void)build_buffer(b, ir_operand(b->m, k->anchor, 0));
-    lower_kernel(b->a, b->m, f, block, k, &b->target, &b->now);
+    lower_kernel(&b->scratch, b->m, f, block, k, &b->target, &b->now);
     build_lowered(b);
 }
 
 struct build *build_new(struct arena *a, struct ir_module *m, struct diag_list *d, int level) {
     struct build *b = ARENA_NEW(a, struct build);
     *b = (struct build){.a = a, .m = m, .d = d, .level = level, .chosen = {.a = a}};
+    arena_init(&b->scratch, a->al, a->recover);
     strbuf_init(&b->text, a->al);
     opt_init(&b->opt, m, d);
     b->opt.scratch.recover = a->recover;
@@ -212,6 +245,7 @@ void build_free(struct build *b) {
         kir_free(b->kernels.v[i].kir);
     b->kernels.n = 0;
     lowered_free(&b->now);
+    arena_free(&b->scratch);
     strbuf_free(&b->text);
     opt_free(&b->opt); /* may be called twice */
 }

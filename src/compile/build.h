@@ -6,7 +6,7 @@
 #ifndef HILO_COMPILE_BUILD_H
 #define HILO_COMPILE_BUILD_H
 
-#include "base/hash.h"
+#include "base/blake2.h"
 #include "compile/model.h"
 #include "fuse/fuse.h"
 #include "lower/lower.h"
@@ -14,10 +14,9 @@
 
 /* Kernels of a plan, each once. */
 struct build_kernel {
-    struct kir *kir;
+    struct kir *kir; /* NULL once its code was generated */
     struct plan_kernel *step;
-    struct hash hash; /* of its text */
-    struct str text;  /* without the name */
+    uint8_t hash[BLAKE2_BYTES]; /* of its text, without the name */
 };
 
 /* Who computes an op, of those that may. */
@@ -35,9 +34,12 @@ struct build {
     struct {
         struct build_kernel *v;
         uint32_t n, cap;
+        uint32_t *slots, nslots; /* by hash: 1 + index; open addressing, at most half full */
     } kernels;
+    struct code *code; /* where kernels' code is generated while the plan is built (code.h); NULL = it is not */
     struct opt opt;        /* for cloning */
     struct opt_ids buffer; /* by value: 1 + buffer */
+    struct arena scratch;  /* of the lowering of a kernel */
     struct lowered now;    /* the kernel that is lowered; its IR is not in `kernels` yet */
     struct strbuf text;    /* of the kernel that is compared with others */
     struct {

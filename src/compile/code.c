@@ -1,4 +1,4 @@
-/* Machine code for a plan's kernels: one object for each of several threads, loaded as one piece. */
+/* Machine code for a plan's kernels: objects, made in batches by several threads, loaded as one piece. */
 #include "compile/code.h"
 
 #ifdef HILO_HAVE_LLVM
@@ -6,9 +6,14 @@
 
 #include <pthread.h>
 
-enum { CODE_THREADS = 16, CODE_LOT = 4 /* kernels that are worth a thread */ };
+enum {
+    CODE_THREADS = 16,
+    CODE_WORTH = 4,    /* kernels that are worth a thread */
+    CODE_BATCH = 256   /* kernels for each thread that are lowered before their code is generated and their IR freed */
+};
 
-struct lot {
+/* Kernels that a thread compiles to an object. */
+struct batch {
     const struct kir **kernels;
     const struct cg_target *target;
     const hilo_allocator *al;
@@ -21,26 +26,33 @@ struct lot {
     bool started;
 };
 
-static void *compile_lot(void *arg) {
-    struct lot *l = arg;
-    l->status = cg_compile(l->kernels, l->n, l->target, CG_OBJECT, l->al, &l->d, &l->object, &l->bytes);
+/* Kept by the executable, so that nothing is lost when its arena cannot grow. */
+struct code {
+    hilo_executable *exe;
+    const struct cg_target *target;
+    struct batch v[CODE_THREADS];
+    uint32_t n, threads;
+    uint32_t done; /* kernels of the build that have code */
+    struct {
+        struct str *v; /* in the executable's arena */
+        uint32_t n, cap;
+    } objects;
+    hilo_status status;
+};
+
+static void *compile_batch(void *arg) {
+    struct batch *x = arg;
+    x->status = cg_compile(x->kernels, x->n, x->target, CG_OBJECT, x->al, &x->d, &x->object, &x->bytes);
     return NULL;
 }
 
-/* Kept by the executable, so that nothing is lost when its arena cannot grow. */
-struct lots {
-    struct lot v[CODE_THREADS];
-    uint32_t n;
-    const hilo_allocator *al;
-};
-
-static void free_lots(void *p) {
-    struct lots *lots = p;
-    for (uint32_t i = 0; i < lots->n; i++) {
-        diag_clear(&lots->v[i].d);
-        mem_free(lots->al, lots->v[i].object, lots->v[i].bytes);
+static void free_batches(void *p) {
+    struct code *c = p;
+    for (uint32_t i = 0; i < c->n; i++) {
+        diag_clear(&c->v[i].d);
+        mem_free(c->v[i].al, c->v[i].object, c->v[i].bytes);
     }
-    lots->n = 0;
+    c->n = 0;
 }
 
 bool code_available(const hilo_allocator *al) {
@@ -60,51 +72,77 @@ hilo_status code_target(const char *name, struct arena *a, struct diag_list *d, 
     return HILO_OK;
 }
 
-hilo_status code_make(hilo_executable *exe, struct build *b, const struct cg_target *target) {
-    uint32_t n = b->kernels.n, most = (uint32_t)exe->client->threads, nlots = (n + CODE_LOT - 1) / CODE_LOT;
-    struct lots *lots = ARENA_NEW(b->a, struct lots);
-    const struct kir **kernels = ARENA_ARRAY(b->a, const struct kir *, n + 1);
-    struct str objects[CODE_THREADS];
-    hilo_status status = HILO_OK;
-    most = most > CODE_THREADS ? CODE_THREADS : most;
-    nlots = nlots > most ? most : nlots;
-    lots->al = &exe->client->al;
-    rt_executable_keep(exe, lots, free_lots);
-    for (uint32_t i = 0, k = 0; i < nlots; i++) { /* dealt in turn, so that large ones spread */
-        struct lot *l = &lots->v[i];
-        l->kernels = kernels + k;
-        for (uint32_t j = i; j < n; j += nlots)
-            kernels[k++] = b->kernels.v[j].kir;
-        l->n = (uint32_t)(kernels + k - l->kernels);
-        l->target = target;
-        l->al = lots->al;
-        diag_init(&l->d, *lots->al);
+void code_begin(hilo_executable *exe, struct build *b, const struct cg_target *target) {
+    uint32_t threads = (uint32_t)exe->client->threads;
+    struct code *c = b->code = ARENA_NEW(&exe->arena, struct code);
+    *c = (struct code){.exe = exe, .target = target, .threads = threads > CODE_THREADS ? CODE_THREADS : threads};
+    rt_executable_keep(exe, c, free_batches);
+}
+
+/* Divides n kernels from c->done on among batches: dealt in turn, so that large ones spread. */
+static void deal(struct code *c, struct build *b, uint32_t n) {
+    const struct kir **kernels = ARENA_ARRAY(&b->scratch, const struct kir *, n);
+    uint32_t nbatches = (n + CODE_WORTH - 1) / CODE_WORTH;
+    nbatches = nbatches > c->threads ? c->threads : nbatches;
+    for (uint32_t i = 0; i < nbatches; i++) {
+        struct batch *x = &c->v[i];
+        *x = (struct batch){.kernels = kernels, .target = c->target, .al = &c->exe->client->al};
+        for (uint32_t j = i; j < n; j += nbatches)
+            *kernels++ = b->kernels.v[c->done + j].kir;
+        x->n = (uint32_t)(kernels - x->kernels);
+        diag_init(&x->d, *x->al);
     }
-    lots->n = nlots;
-    for (uint32_t i = 1; i < nlots; i++)
-        lots->v[i].started = pthread_create(&lots->v[i].thread, NULL, compile_lot, &lots->v[i]) == 0;
-    for (uint32_t i = 0; i < nlots; i++)
-        if (!lots->v[i].started)
-            compile_lot(&lots->v[i]);
-    for (uint32_t i = 0; i < nlots; i++) {
-        const struct lot *l = &lots->v[i];
-        if (l->started)
-            pthread_join(l->thread, NULL);
-        if (status == HILO_OK && l->status != HILO_OK)
-            status =
-                diag_error(b->d, l->status, "%s", l->d.first && l->d.first->message ? l->d.first->message : "out of memory");
-        objects[i] = (struct str){l->object, l->bytes};
+    c->n = nbatches;
+}
+
+/* Keeps the objects, and frees what they were made from. */
+static void collect(struct code *c, struct build *b, uint32_t n) {
+    struct arena *a = &c->exe->arena;
+    for (uint32_t i = 0; i < c->n; i++) {
+        const struct batch *x = &c->v[i];
+        if (c->status == HILO_OK && x->status != HILO_OK)
+            c->status =
+                diag_error(b->d, x->status, "%s", x->d.first && x->d.first->message ? x->d.first->message : "out of memory");
+        struct str object = {x->bytes ? arena_dup(a, x->object, x->bytes, 16) : "", x->bytes};
+        ARENA_PUSH(a, &c->objects, object);
     }
-    if (status == HILO_OK) {
-        const char *dash = strchr(target->triple, '-');
-        size_t machine = dash ? (size_t)(dash - target->triple) : strlen(target->triple);
-        char *name = arena_alloc(&exe->arena, machine + 1, 1);
-        memcpy(name, target->triple, machine);
-        exe->machine = name;
-        status = rt_executable_link(exe, objects, nlots, target->features, b->d);
+    free_batches(c);
+    for (uint32_t i = c->done; i < c->done + n; i++) {
+        kir_free(b->kernels.v[i].kir);
+        b->kernels.v[i].kir = NULL;
+        b->kernels.v[i].step->kir = NULL;
     }
-    free_lots(lots);
-    return status;
+    c->done += n;
+}
+
+void code_generate(struct build *b, bool all) {
+    struct code *c = b->code;
+    uint32_t n = b->kernels.n - c->done;
+    if (n == 0 || (!all && n < CODE_BATCH * c->threads))
+        return;
+    deal(c, b, n);
+    for (uint32_t i = 1; i < c->n; i++)
+        c->v[i].started = pthread_create(&c->v[i].thread, NULL, compile_batch, &c->v[i]) == 0;
+    for (uint32_t i = 0; i < c->n; i++)
+        if (!c->v[i].started)
+            compile_batch(&c->v[i]);
+    for (uint32_t i = 1; i < c->n; i++)
+        if (c->v[i].started)
+            pthread_join(c->v[i].thread, NULL);
+    collect(c, b, n);
+    arena_reset(&b->scratch);
+}
+
+hilo_status code_end(struct build *b) {
+    struct code *c = b->code;
+    code_generate(b, true);
+    HILO_TRY(c->status);
+    const char *dash = strchr(c->target->triple, '-');
+    size_t machine = dash ? (size_t)(dash - c->target->triple) : strlen(c->target->triple);
+    char *name = arena_alloc(&c->exe->arena, machine + 1, 1);
+    memcpy(name, c->target->triple, machine);
+    c->exe->machine = name;
+    return rt_executable_link(c->exe, c->objects.v, c->objects.n, c->target->features, b->d);
 }
 
 hilo_status code_text(struct build *b, const struct cg_target *target, enum code_form form, struct strbuf *out) {
@@ -142,9 +180,18 @@ hilo_status code_target(const char *name, struct arena *a, struct diag_list *d, 
     return diag_error(d, HILO_UNAVAILABLE, "this hilo was built without a code generator");
 }
 
-hilo_status code_make(hilo_executable *exe, struct build *b, const struct cg_target *target) {
+void code_begin(hilo_executable *exe, struct build *b, const struct cg_target *target) {
     (void)exe;
+    (void)b;
     (void)target;
+}
+
+void code_generate(struct build *b, bool all) {
+    (void)b;
+    (void)all;
+}
+
+hilo_status code_end(struct build *b) {
     return diag_error(b->d, HILO_UNAVAILABLE, "this hilo was built without a code generator");
 }
 

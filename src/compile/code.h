@@ -12,8 +12,13 @@ bool code_available(const hilo_allocator *al);
 /* The machine that the process runs on, or one of a name (NULL, "native" = that one), in `a`. */
 hilo_status code_target(const char *name, struct arena *a, struct diag_list *d, struct kir_target *shape,
                         const struct cg_target **out);
-/* Compiles all kernels, on up to as many threads as the client has, and links them to the executable, whose plan is there. */
-hilo_status code_make(hilo_executable *exe, struct build *b, const struct cg_target *target);
+/* From now on code is generated for the kernels of the build while its plan is built, so that memory is bounded: in batches, on
+   up to as many threads as the client has. */
+void code_begin(hilo_executable *exe, struct build *b, const struct cg_target *target);
+/* Generates it for the kernels that have none, when they are enough for a batch, or for all. */
+void code_generate(struct build *b, bool all);
+/* Generates the rest and links all to the executable, whose plan is there. The first error of a batch. */
+hilo_status code_end(struct build *b);
 
 enum code_form { CODE_KIR, CODE_LLVM, CODE_ASM, CODE_OBJECT };
 /* Appends all kernels in that form, instead of linking them. */

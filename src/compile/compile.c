@@ -318,11 +318,10 @@ static hilo_status compiled_plan(const struct compile *c, struct build *b, ir_op
     const struct cg_target *target;
     HILO_TRY(code_target(c->o->target_cpu, &c->exe->arena, c->d, &b->target, &target));
     HILO_TRY(fit(c, b, entry));
+    if (!c->text)
+        code_begin(c->exe, b, target);
     HILO_TRY(build_plan(b, entry, &c->exe->plan));
-    if (c->text)
-        HILO_TRY(code_text(b, target, c->form, c->text));
-    else
-        HILO_TRY(code_make(c->exe, b, target));
+    HILO_TRY(c->text ? code_text(b, target, c->form, c->text) : code_end(b));
     build_free(b); /* what it had is in the code now */
     return HILO_OK;
 }

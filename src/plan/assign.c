@@ -6,21 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ALIGN = 64, MOST_TO_TRY = 4096 }; /* more classes than this are placed in one order only */
-
-struct item {
-    uint32_t root;
-    size_t bytes;           /* rounded up */
-    size_t offset;
-    uint32_t begin, end;    /* first and last point */
-    const struct plan_span *spans;
-    uint32_t nspans;
+enum {
+    ALIGN = 64,
+    ASSIGN_ALL = 4096,  /* more classes than this are placed in one order only, */
+    ASSIGN_ONE = 11585  /* and more than this by plan_sweep, since placing takes n * n / 2 comparisons */
 };
 
 struct block {
     struct plan_builder *b;
-    struct item *items;     /* in the order in which they are placed */
-    const struct item **placed; /* by offset */
+    struct plan_item *items; /* in the order in which they are placed */
+    const struct plan_item **placed; /* by offset */
     uint32_t n, nplaced;
     size_t bytes;
 };
@@ -28,50 +23,50 @@ struct block {
 /* ---- orders ---------------------------------------------------------------------------------- */
 
 static int by_size(const void *x, const void *y) {
-    const struct item *a = x, *b = y;
+    const struct plan_item *a = x, *b = y;
     if (a->bytes != b->bytes)
         return a->bytes > b->bytes ? -1 : 1;
     return a->root < b->root ? -1 : a->root > b->root;
 }
 
 static int by_time(const void *x, const void *y) {
-    const struct item *a = x, *b = y;
+    const struct plan_item *a = x, *b = y;
     if (a->begin != b->begin)
         return a->begin < b->begin ? -1 : 1;
     return by_size(x, y);
 }
 
 static int by_area(const void *x, const void *y) {
-    const struct item *a = x, *b = y;
+    const struct plan_item *a = x, *b = y;
     double p = (double)a->bytes * (a->end - a->begin + 1.0), q = (double)b->bytes * (b->end - b->begin + 1.0);
     return p != q ? (p > q ? -1 : 1) : by_size(x, y);
 }
 
 static int by_length(const void *x, const void *y) {
-    const struct item *a = x, *b = y;
+    const struct plan_item *a = x, *b = y;
     uint32_t p = a->end - a->begin, q = b->end - b->begin;
     return p != q ? (p > q ? -1 : 1) : by_size(x, y);
 }
 
 /* ---- placing --------------------------------------------------------------------------------- */
 
-static bool meet(const struct item *x, const struct item *y) {
+static bool meet(const struct plan_item *x, const struct plan_item *y) {
     return x->begin <= y->end && y->begin <= x->end &&
            plan_spans_meet(x->spans, x->nspans, y->spans, y->nspans, NULL, NULL);
 }
 
-static size_t end_of(struct block *w, const struct item *x) {
+static size_t end_of(struct block *w, const struct plan_item *x) {
     size_t end;
     if (!mem_add(x->offset, x->bytes, &end) || end > PTRDIFF_MAX)
         arena_exhausted(w->b->a);
     return end;
 }
 
-/* The smallest gap between what lives at the same time, or behind it all. */
-static void place(struct block *w, struct item *x) {
+/* The smallest gap between what lives at the same time, or after all of it. */
+static void place(struct block *w, struct plan_item *x) {
     size_t at = 0, best = SIZE_MAX;
     for (uint32_t i = 0; i < w->nplaced; i++) {
-        const struct item *y = w->placed[i];
+        const struct plan_item *y = w->placed[i];
         if (y->offset + y->bytes <= at || !meet(x, y))
             continue;
         if (y->offset > at && y->offset - at >= x->bytes && y->offset - at < best) {
@@ -113,7 +108,7 @@ static int event_order(const void *x, const void *y) {
 }
 
 /* Most that lives at one time. */
-static size_t most_live(struct plan_builder *b, const struct item *items, uint32_t nitems) {
+static size_t most_live(struct plan_builder *b, const struct plan_item *items, uint32_t nitems) {
     size_t n = 0, live = 0, most = 0;
     for (uint32_t i = 0; i < nitems; i++)
         n += 2 * (size_t)items[i].nspans;
@@ -141,7 +136,7 @@ static size_t most_live(struct plan_builder *b, const struct item *items, uint32
 
 /* ---- all ------------------------------------------------------------------------------------- */
 
-static uint32_t gather(struct plan_builder *b, struct item *items) {
+static uint32_t gather(struct plan_builder *b, struct plan_item *items) {
     uint32_t n = 0;
     for (uint32_t i = 0; i < b->buffers.n; i++) {
         const struct plan_root *r = &b->roots[i];
@@ -151,7 +146,7 @@ static uint32_t gather(struct plan_builder *b, struct item *items) {
         size_t bytes;
         if (!mem_add(x->bytes, ALIGN - 1, &bytes))
             arena_exhausted(b->a);
-        items[n++] = (struct item){.root = i, .bytes = bytes & ~(size_t)(ALIGN - 1), .begin = r->spans[0].begin,
+        items[n++] = (struct plan_item){.root = i, .bytes = bytes & ~(size_t)(ALIGN - 1), .begin = r->spans[0].begin,
                                    .end = r->spans[r->nspans - 1].end, .spans = r->spans, .nspans = r->nspans};
     }
     return n;
@@ -167,20 +162,30 @@ uint32_t plan_fullest(const struct plan_builder *b, const uint32_t **buffers) {
     return n;
 }
 
+static void keep_best(struct block *w) {
+    if (w->bytes >= w->b->block_bytes)
+        return;
+    w->b->block_bytes = w->bytes;
+    for (uint32_t i = 0; i < w->n; i++)
+        w->b->roots[w->items[i].root].offset = w->items[i].offset;
+}
+
 void plan_assign(struct plan_builder *b) {
     static int (*const orders[])(const void *, const void *) = {by_size, by_area, by_length, by_time};
-    struct block w = {.b = b, .items = ARENA_ARRAY(b->a, struct item, b->buffers.n)};
+    struct block w = {.b = b, .items = ARENA_ARRAY(b->a, struct plan_item, b->buffers.n)};
     w.n = gather(b, w.items);
-    w.placed = ARENA_ARRAY(b->a, const struct item *, w.n);
+    w.placed = ARENA_ARRAY(b->a, const struct plan_item *, w.n <= ASSIGN_ONE ? w.n : 0);
     b->live_bytes = most_live(b, w.items, w.n);
     b->block_bytes = SIZE_MAX;
-    uint32_t tries = w.n > MOST_TO_TRY ? 1 : sizeof orders / sizeof *orders;
+    if (w.n > ASSIGN_ONE) {
+        qsort(w.items, w.n, sizeof *w.items, by_time);
+        w.bytes = plan_sweep(b->a, w.items, w.n);
+        keep_best(&w);
+        return;
+    }
+    uint32_t tries = w.n > ASSIGN_ALL ? 1 : sizeof orders / sizeof *orders;
     for (uint32_t k = 0; k < tries && b->block_bytes > b->live_bytes; k++) {
         place_all(&w, orders[k]);
-        if (w.bytes >= b->block_bytes)
-            continue;
-        b->block_bytes = w.bytes;
-        for (uint32_t i = 0; i < w.n; i++)
-            b->roots[w.items[i].root].offset = w.items[i].offset;
+        keep_best(&w);
     }
 }

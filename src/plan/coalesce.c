@@ -182,8 +182,12 @@ static void pair_join(struct coalesce *c, const struct pair *p) {
 
 /* ---- donors ---------------------------------------------------------------------------------- */
 
-static bool same_type(const struct plan_buffer *x, const struct plan_buffer *y) {
-    return x->dtype == y->dtype && x->rank == y->rank && (!x->rank || memcmp(x->dims, y->dims, x->rank * sizeof *x->dims) == 0);
+static int type_order(const struct plan_buffer *x, const struct plan_buffer *y) {
+    if (x->dtype != y->dtype)
+        return x->dtype < y->dtype ? -1 : 1;
+    if (x->rank != y->rank)
+        return x->rank < y->rank ? -1 : 1;
+    return x->rank ? memcmp(x->dims, y->dims, x->rank * sizeof *x->dims) : 0;
 }
 
 /* Argument `a` lends its memory to result `r` where nobody else has it, both are of one type, and the result's class begins
@@ -192,10 +196,74 @@ static void donor_give(struct coalesce *c, uint32_t a, uint32_t r) {
     struct plan_builder *b = c->b;
     uint32_t x = b->arguments[a];
     if (x == UINT32_MAX || c->given[a] || b->donors[r] >= 0 || !b->buffers.v[x].bytes ||
-        !same_type(&b->buffers.v[x], &b->buffers.v[b->types[r]]) || !may_share(c, x, plan_class(b, b->results[r])))
+        type_order(&b->buffers.v[x], &b->buffers.v[b->types[r]]) != 0 || !may_share(c, x, plan_class(b, b->results[r])))
         return;
     b->donors[r] = (int32_t)a;
     c->given[a] = true;
+}
+
+/* An argument as it is sorted. */
+struct lender {
+    const struct plan_buffer *buffer;
+    uint32_t argument;
+};
+
+static int lender_order(const void *x, const void *y) {
+    const struct lender *a = x, *b = y;
+    int order = type_order(a->buffer, b->buffer);
+    return order ? order : a->argument < b->argument ? -1 : a->argument > b->argument;
+}
+
+/* Arguments that have a buffer, sorted; the one after the last has none. */
+static struct lender *sort_lenders(const struct plan_builder *b, uint32_t *n) {
+    struct lender *v = ARENA_ARRAY(b->a, struct lender, (size_t)b->narguments + 1);
+    *n = 0;
+    for (uint32_t i = 0; i < b->narguments; i++)
+        if (b->arguments[i] != UINT32_MAX)
+            v[(*n)++] = (struct lender){&b->buffers.v[b->arguments[i]], i};
+    if (*n)
+        qsort(v, *n, sizeof *v, lender_order);
+    return v;
+}
+
+/* The first place from `at` on whose argument was not given; paths are halved. */
+static uint32_t not_given(const struct coalesce *c, const struct lender *v, uint32_t *next, uint32_t at) {
+    for (;;) {
+        while (next[at] != at)
+            at = next[at] = next[next[at]];
+        if (!v[at].buffer || !c->given[v[at].argument])
+            return at;
+        next[at] = at + 1;
+    }
+}
+
+/* Any argument of the same type for the results that have none. Those that were given are skipped in amortised constant time;
+   of those that do not fit, so many are looked at for a result. */
+static void find_any_donors(struct coalesce *c) {
+    enum { DONOR_TRIES = 256 };
+    struct plan_builder *b = c->b;
+    uint32_t n;
+    const struct lender *v = sort_lenders(b, &n);
+    uint32_t *next = ARENA_ARRAY(b->a, uint32_t, n + 1); /* the first from there on that may not be given */
+    for (uint32_t i = 0; i <= n; i++)
+        next[i] = i;
+    for (uint32_t r = 0; r < b->nresults; r++) {
+        const struct plan_buffer *type = &b->buffers.v[b->types[r]];
+        uint32_t low = 0, high = n;
+        while (low < high) {
+            uint32_t mid = low + (high - low) / 2;
+            if (type_order(v[mid].buffer, type) < 0)
+                low = mid + 1;
+            else
+                high = mid;
+        }
+        for (uint32_t tries = 0; tries < DONOR_TRIES && b->donors[r] < 0; low++, tries++) {
+            low = not_given(c, v, next, low);
+            if (low >= n || type_order(v[low].buffer, type) != 0)
+                break;
+            donor_give(c, v[low].argument, r);
+        }
+    }
 }
 
 /* Wishes first, then where a copy or an overlay gains, then any of the same type. */
@@ -214,9 +282,7 @@ static void find_donors(struct coalesce *c) {
         if (x->place == PLAN_ARGUMENT && r >= 0)
             donor_give(c, x->index, (uint32_t)r);
     }
-    for (uint32_t r = 0; r < b->nresults; r++)
-        for (uint32_t a = 0; a < b->narguments && b->donors[r] < 0; a++)
-            donor_give(c, a, r);
+    find_any_donors(c);
 }
 
 void plan_coalesce(struct plan_builder *b) {

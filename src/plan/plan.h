@@ -1,7 +1,7 @@
 /* The plan: what runs. A list of steps over numbered buffers in one block of memory, whose size and offsets are known before
  * the first run. Every backend is a way to fill in steps, so that any two of them can be compared step by step.
  *
- *   build.c     the builder: buffers, steps, nested lists           assign.c   offsets in the block
+ *   build.c     the builder: buffers, steps, nested lists           assign.c, sweep.c   offsets in the block
  *   live.c      where each buffer is needed; what nobody needs      print.c    as text
  *   coalesce.c  buffers that share memory                           plan.c     the whole function as one step
  *   group.c     small kernels that run at once

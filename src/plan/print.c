@@ -2,6 +2,7 @@
 #include "plan/plan.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 static void print_place(const struct plan_buffer *x, struct strbuf *out) {
     static const char *const names[] = {"block", "constant", "argument", "result"};
@@ -61,16 +62,13 @@ static void print_step(const struct plan *p, uint32_t number, struct strbuf *out
     strbuf_putc(out, '\n');
 }
 
-/* Buffers that a step uses, or the program hands over. */
-static bool is_used(const struct plan *p, uint32_t buffer) {
+/* Marks the buffers that a step uses, or that are results. */
+static void mark_used(const struct plan *p, bool *used) {
     for (uint32_t i = 0; i < p->nsteps; i++)
         for (uint32_t k = 0; k < p->steps[i].nuses; k++)
-            if (p->steps[i].uses[k].buffer == buffer)
-                return true;
+            used[p->steps[i].uses[k].buffer] = true;
     for (uint32_t i = 0; i < p->nresults; i++)
-        if (p->results[i] == buffer)
-            return true;
-    return false;
+        used[p->results[i]] = true;
 }
 
 void plan_print(const struct plan *p, struct strbuf *out) {
@@ -82,8 +80,15 @@ void plan_print(const struct plan *p, struct strbuf *out) {
     }
     strbuf_printf(out, "plan of %u arguments, %u results: temporaries %zu bytes (block %zu, scratch %zu), peak live %zu\n",
                   p->narguments, p->nresults, plan_temp_bytes(p), p->block_bytes, p->scratch_bytes, p->live_bytes);
+    bool *used = mem_alloc(&out->al, p->nbuffers);
+    if (!used) {
+        out->failed = true;
+        return;
+    }
+    memset(used, 0, p->nbuffers);
+    mark_used(p, used);
     for (uint32_t i = 0; i < p->nbuffers; i++) {
-        if (!is_used(p, i))
+        if (!used[i])
             continue;
         strbuf_printf(out, "  b%u = ", i);
         print_type(&p->buffers[i], out);
@@ -91,6 +96,7 @@ void plan_print(const struct plan *p, struct strbuf *out) {
         print_place(&p->buffers[i], out);
         strbuf_putc(out, '\n');
     }
+    mem_free(&out->al, used, p->nbuffers);
     for (uint32_t i = 0; i < p->nresults; i++)
         if (p->donors[i] >= 0)
             strbuf_printf(out, "  result %u may lie in argument %d\n", i, (int)p->donors[i]);

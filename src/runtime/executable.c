@@ -125,10 +125,8 @@ hilo_status rt_executable_link(hilo_executable *exe, const struct str *objects, 
     struct rt_kept *k = ARENA_NEW(a, struct rt_kept);
     struct rt_code *code;
     exe->features = needed_features(a, str_of(features));
-    exe->objects = ARENA_ARRAY(a, struct str, n);
+    exe->objects = objects;
     exe->nobjects = n;
-    for (uint32_t i = 0; i < n; i++)
-        exe->objects[i] = (struct str){arena_dup(a, objects[i].p, objects[i].n, 16), objects[i].n};
     exe->foreign = lacks(a, exe);
     HILO_TRY(rt_code_load(objects, n, exe->foreign ? RT_CODE_FOREIGN : 0, exe->client->al, d, &code));
     *k = (struct rt_kept){exe->kept, free_code, code};

@@ -28,9 +28,13 @@ static void find_patches(hilo_executable *exe) {
         exe->first_use[i] = exe->nuses;
         exe->nuses += p->steps[i].nuses;
     }
+    uint32_t n[PLAN_RESULT + 1] = {0};
+    for (uint32_t i = 0; i < p->nsteps; i++)
+        for (uint32_t k = 0; k < p->steps[i].nuses; k++)
+            n[p->buffers[p->steps[i].uses[k].buffer].place]++;
     for (int place = PLAN_BLOCK; place <= PLAN_RESULT; place++)
         if (place != PLAN_CONSTANT)
-            patches_of(exe, (enum plan_place)place)->v = ARENA_ARRAY(a, struct rt_patch, exe->nuses);
+            patches_of(exe, (enum plan_place)place)->v = ARENA_ARRAY(a, struct rt_patch, n[place]);
     for (uint32_t i = 0, at = 0; i < p->nsteps; i++)
         for (uint32_t k = 0; k < p->steps[i].nuses; k++, at++) {
             const struct plan_buffer *x = &p->buffers[p->steps[i].uses[k].buffer];

@@ -171,7 +171,7 @@ struct hilo_executable {
     struct rt_kept *kept;
     void *image;                /* the file that it comes from, or NULL */
     void (*free_image)(void *image);
-    struct str *objects;        /* machine code, as it was loaded; for files */
+    const struct str *objects;  /* machine code, as it was loaded; for files */
     uint32_t nobjects;
     size_t code_bytes;          /* of memory that it takes once it is loaded */
     const char *features;       /* that it needs, "+avx2,+fma"; "" = none */
@@ -208,7 +208,7 @@ hilo_executable *rt_executable_retain(hilo_executable *exe);
 hilo_executable *rt_executable_share(hilo_executable *exe);
 /* Keeps `p` until the executable ends. Takes memory from its arena first, so that `p` is the caller's when that fails. */
 void rt_executable_keep(hilo_executable *exe, void *p, void (*release)(void *p));
-/* Loads object files (copied) and finds the functions of the plan's kernels in them, by name. `features`: LLVM's list for the
+/* Loads object files, which outlive the executable, and finds the functions of the plan's kernels in them, by name. `features`: LLVM's list for the
    processor that they are for, of the executable's machine. What this processor cannot run is loaded, to be written to a file;
    runs are refused. INTERNAL when a kernel is missing; else as rt_code_load. */
 hilo_status rt_executable_link(hilo_executable *exe, const struct str *objects, uint32_t n, const char *features,

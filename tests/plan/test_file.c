@@ -75,7 +75,9 @@ static hilo_executable *made(hilo_client *client) {
     build(exe, &d);
     assert_int_equal(file_open(HILO_TEST_KERNELS, mem_system_allocator(), &d, &object), HILO_OK);
     scale.fn = below.fn = NULL;
-    hilo_status status = rt_executable_link(exe, &object.text, 1, "+nothing-known,-avx512f", &d);
+    struct str *kept = ARENA_NEW(&exe->arena, struct str);
+    *kept = (struct str){arena_dup(&exe->arena, object.text.p, object.text.n, 16), object.text.n};
+    hilo_status status = rt_executable_link(exe, kept, 1, "+nothing-known,-avx512f", &d);
     if (status != HILO_OK)
         fail_msg("link: %s", d.first ? d.first->message : "");
     assert_int_equal(rt_executable_ready(exe), HILO_OK);

@@ -1,6 +1,6 @@
 /* Plans as text: what is joined, where it lies, and what is refused. The random programs (test_random_plan.c) check that plans
  * are right; this, that they are good. */
-#include "plan/plan.h"
+#include "plan/build.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -143,7 +143,38 @@ static void test_programs(void **state) {
     }
 }
 
+/* Random items of many sizes: what lives at one time lies apart, and the block is not much more than what lives at once. */
+static void test_sweep(void **state) {
+    enum { N = 20000, LIVE = 64 };
+    (void)state;
+    struct arena a;
+    jmp_buf recover;
+    volatile uint32_t seed = 1; /* lives across setjmp */
+    if (setjmp(recover))
+        fail_msg("out of memory");
+    arena_init(&a, mem_system_allocator(), &recover);
+    struct plan_item *items = ARENA_ARRAY(&a, struct plan_item, N);
+    size_t most = 0, live[N + 4 * LIVE] = {0};
+    for (uint32_t i = 0; i < N; i++) {
+        seed = seed * 1664525 + 1013904223;
+        items[i] = (struct plan_item){.begin = i, .end = i + 1 + (seed >> 8) % (2 * LIVE),
+                                      .bytes = (size_t)64 << (seed >> 16) % 10};
+        items[i].bytes += (seed >> 20) % 16 * 64;
+        for (uint32_t t = items[i].begin; t <= items[i].end; t++)
+            most = most > (live[t] += items[i].bytes) ? most : live[t];
+    }
+    size_t bytes = plan_sweep(&a, items, N);
+    assert_true(bytes >= most && bytes < most + most / 2);
+    for (uint32_t i = 0; i < N; i++) {
+        assert_true(items[i].offset % 64 == 0 && items[i].offset + items[i].bytes <= bytes);
+        for (uint32_t k = i + 1; k < N && items[k].begin <= items[i].end; k++)
+            assert_true(items[k].offset + items[k].bytes <= items[i].offset ||
+                        items[i].offset + items[i].bytes <= items[k].offset);
+    }
+    arena_free(&a);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_programs)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_programs), cmocka_unit_test(test_sweep)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
