@@ -3,6 +3,7 @@
 JAX imports this module (entry point `jax_plugins`) and calls initialize() before it looks for devices, whether hilo is wanted or
 not: so nothing heavy happens here.
 """
+import ctypes
 import os
 import pathlib
 
@@ -24,9 +25,9 @@ def initialize():
     if not os.path.exists(path):
         raise RuntimeError(f"the hilo plugin is not at {path}")
     xla_bridge._nonexperimental_plugins.add(PLATFORM)
-    xla_bridge.register_plugin(PLATFORM, priority=500, library_path=path)
-
     from jax_hilo import _calls, _rules
 
+    options = {"host_guarded_address": ctypes.addressof(_rules.host_guarded)}
+    xla_bridge.register_plugin(PLATFORM, priority=500, library_path=path, options=options)
     _calls.register_handlers(path)
     _rules.register()

@@ -2,7 +2,9 @@
 
 All of it is internal to JAX; each part is left alone where this version of JAX does not have it.
 """
+import ctypes
 import functools
+import threading
 
 from jax_hilo import _calls
 
@@ -178,8 +180,30 @@ def _dlpack():
     _dlpack.register()
 
 
+host_guarded = ctypes.c_int64(0)  # read by the plugin: not 0 while transfers to the host are guarded anywhere
+
+
+def _transfer_guards():
+    """jaxlib checks jax_transfer_guard_device_to_host where it copies. numpy arrays of hilo's share memory, unless the plugin knows of
+    a guard."""
+    from jax._src import config
+    from jax._src.lib import guard_lib
+
+    original, guarded = config._update_transfer_guard, set()
+
+    @functools.wraps(original)
+    def update(state, key, level):
+        original(state, key, level)
+        if key == "device_to_host":
+            where = "global" if state is guard_lib.global_state() else threading.get_ident()
+            (guarded.discard if level in (None, "allow") else guarded.add)(where)
+            host_guarded.value = len(guarded)
+
+    config._update_transfer_guard = update
+
+
 def register():
-    for part in (_lowering_rules, _scatters, _callbacks, _donation, _cache, _dlpack):
+    for part in (_lowering_rules, _scatters, _callbacks, _donation, _cache, _dlpack, _transfer_guards):
         try:
             part()
         except (AttributeError, ImportError, KeyError) as error:

@@ -41,12 +41,12 @@ struct pjrt_error *pjrt_shape_bytes(int dtype, const int64_t *dims, size_t rank,
 /* ---- life ------------------------------------------------------------------------------------ */
 
 struct pjrt_error *pjrt_buffer_new(struct pjrt_memory *memory, int dtype, const int64_t *dims, size_t rank,
-                                   struct pjrt_event *ready, struct pjrt_buffer **out) {
+                                   const int64_t *minor_to_major, struct pjrt_event *ready, struct pjrt_buffer **out) {
     size_t bytes;
     PJRT_TRY(pjrt_shape_bytes(dtype, dims, rank, &bytes));
     if (rank > 64)
         return pjrt_fail(HILO_UNIMPLEMENTED, "%zu dimensions are more than hilo knows", rank);
-    struct pjrt_buffer *b = pjrt_alloc(1, sizeof *b + rank * sizeof *b->dims);
+    struct pjrt_buffer *b = pjrt_alloc(1, sizeof *b + 2 * rank * sizeof *b->dims);
     struct pjrt_event *event = !b ? NULL : ready ? pjrt_event_ref(ready) : pjrt_event_new();
     if (!event) {
         free(b);
@@ -61,8 +61,16 @@ struct pjrt_error *pjrt_buffer_new(struct pjrt_memory *memory, int dtype, const 
     atomic_init(&b->refs, 1);
     if (rank)
         memcpy(b->dims, dims, rank * sizeof *dims);
+    for (size_t i = 0; i < rank; i++)
+        b->dims[rank + i] = minor_to_major ? minor_to_major[i] : (int64_t)(rank - 1 - i);
+    b->minor_to_major = b->dims + rank;
     *out = b;
     return NULL;
+}
+
+void pjrt_buffer_physical_dims(const struct pjrt_buffer *b, int64_t *out) {
+    for (uint32_t i = 0; i < b->rank; i++)
+        out[i] = b->dims[b->minor_to_major[b->rank - 1 - i]];
 }
 
 struct pjrt_buffer *pjrt_buffer_ref(struct pjrt_buffer *b) {
@@ -209,7 +217,9 @@ struct pjrt_error *pjrt_Buffer_ReadyEvent(struct pjrt_Buffer_ReadyEvent *a) {
    never changes: it decides how whoever asks goes on. */
 struct pjrt_error *pjrt_Buffer_IsOnCpu(struct pjrt_Buffer_IsOnCpu *a) {
     struct pjrt_buffer *b = a->buffer;
-    bool there = pjrt_event_ready(b->ready) && !b->ready->error && b->dtype != HILO_TOKEN;
+    const _Atomic int64_t *guarded = (const _Atomic int64_t *)(intptr_t)b->client->options.host_guarded;
+    bool there = pjrt_event_ready(b->ready) && !b->ready->error && b->dtype != HILO_TOKEN &&
+                 !(guarded && atomic_load_explicit(guarded, memory_order_relaxed));
     pthread_mutex_lock(&b->client->lock);
     if (b->place == PJRT_UNASKED)
         b->place = there ? PJRT_ON_CPU : PJRT_ELSEWHERE;
@@ -259,15 +269,10 @@ struct pjrt_error *pjrt_Buffer_DecreaseExternalReferenceCount(struct pjrt_Buffer
 }
 
 struct pjrt_error *pjrt_Buffer_GetMemoryLayout(struct pjrt_Buffer_GetMemoryLayout *a) {
-    static const int64_t descending[65] = {
-        64, 63, 62, 61, 60, 59, 58, 57, 56, 55, 54, 53, 52, 51, 50, 49, 48, 47, 46, 45, 44, 43, 42, 41, 40, 39, 38, 37, 36,
-        35, 34, 33, 32, 31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, 17, 16, 15, 14, 13, 12, 11, 10, 9,  8,  7,
-        6,  5,  4,  3,  2,  1,  0,
-    };
     size_t rank = a->buffer->rank;
     a->layout = (struct pjrt_layout){.struct_size = sizeof a->layout, .type = PJRT_TILED};
     a->layout.tiled.struct_size = sizeof a->layout.tiled;
-    a->layout.tiled.minor_to_major = descending + 65 - rank;
+    a->layout.tiled.minor_to_major = a->buffer->minor_to_major;
     a->layout.tiled.minor_to_major_size = rank;
     return NULL;
 }

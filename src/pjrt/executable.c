@@ -20,7 +20,8 @@ void pjrt_executable_unref(struct pjrt_executable *x) {
     free(x->dtypes);
     free(x->dims);
     free(x->ranks);
-    free(x->aliases);
+    free(x->donated);
+    free(x->ports);
     free(x->tokens);
     for (size_t i = 0; x->layouts && i < x->ninputs + x->noutputs; i++)
         free(x->layouts[i]);
@@ -67,40 +68,50 @@ static struct pjrt_error *describe_outputs(struct pjrt_executable *x) {
         size_t bytes = 0;
         x->dtypes[i] = pjrt_dtype_number(t.dtype);
         x->ranks[i] = t.rank;
-        for (uint32_t k = 0; k < t.rank; k++) {
-            *dims++ = t.dims[k];
+        const struct pjrt_port *port = &x->ports[x->ninputs + i];
+        for (uint32_t k = 0; k < t.rank; k++) { /* the program gives them in the order of memory */
+            dims[port->laid_out ? (size_t)port->minor_to_major[t.rank - 1 - k] : k] = t.dims[k];
             x->dynamic = x->dynamic || t.dims[k] == HILO_DYNAMIC;
         }
+        dims += t.rank;
         pjrt_error_free(pjrt_shape_bytes(x->dtypes[i], t.dims, t.rank, &bytes));
         x->output_bytes += bytes;
     }
     return NULL;
 }
 
+static const int64_t *port_order(const struct pjrt_port *p) {
+    return p->laid_out ? p->minor_to_major : NULL;
+}
+
 static struct pjrt_error *describe_inputs(struct pjrt_executable *x) {
-    x->aliases = pjrt_alloc(x->ninputs, sizeof *x->aliases);
+    size_t n = x->ninputs + x->noutputs;
+    x->donated = pjrt_alloc(x->ninputs, sizeof *x->donated);
     x->layouts = pjrt_alloc(x->ninputs + x->noutputs, sizeof *x->layouts);
     x->tokens = pjrt_alloc(x->ninputs, sizeof *x->tokens);
     x->kinds = pjrt_alloc(x->ninputs + x->noutputs, sizeof *x->kinds);
     x->kind_sizes = pjrt_alloc(x->ninputs + x->noutputs, sizeof *x->kind_sizes);
-    if (!x->aliases || !x->tokens || !x->layouts || !x->kinds || !x->kind_sizes)
+    if (!x->donated || !x->tokens || !x->layouts || !x->kinds || !x->kind_sizes)
         return pjrt_exhausted();
     hilo_type t;
     for (size_t i = 0; i < x->ninputs && hilo_executable_input_type(x->hilo, i, &t) == HILO_OK; i++) {
         size_t bytes = 0;
         pjrt_error_free(pjrt_shape_bytes(pjrt_dtype_number(t.dtype), t.dims, t.rank, &bytes));
         x->input_bytes += bytes;
-        PJRT_TRY(pjrt_layout_new(t.rank, &x->layouts[i]));
+        PJRT_TRY(pjrt_layout_new(t.rank, port_order(&x->ports[i]), &x->layouts[i]));
         x->tokens[i] = t.dtype == HILO_TOKEN;
-        x->aliases[i] = hilo_executable_input_alias(x->hilo, i);
-        x->alias_bytes += x->aliases[i] >= 0 ? bytes : 0;
+        bool aliased = hilo_executable_input_alias(x->hilo, i) >= 0;
+        x->donated[i] = aliased || x->ports[i].donor;
+        x->alias_bytes += aliased ? bytes : 0;
     }
-    for (size_t i = 0; i < x->ninputs + x->noutputs; i++) {
-        x->kinds[i] = pjrt_memory_kinds[PJRT_MEMORY_DEVICE];
+    for (size_t i = 0; i < n; i++) {
+        x->kinds[i] = pjrt_memory_kinds[x->ports[i].kind];
         x->kind_sizes[i] = strlen(x->kinds[i]);
     }
-    for (size_t i = 0; i < x->noutputs; i++)
-        PJRT_TRY(pjrt_layout_new(x->ranks[i], &x->layouts[x->ninputs + i]));
+    for (size_t i = 0; i < x->noutputs; i++) {
+        const struct pjrt_port *port = &x->ports[x->ninputs + i];
+        PJRT_TRY(pjrt_layout_new(x->ranks[i], port_order(port), &x->layouts[x->ninputs + i]));
+    }
     return NULL;
 }
 
@@ -122,18 +133,23 @@ static bool has_shardings(const struct ir_module *m) {
     return false;
 }
 
+static hilo_status run_passes(struct ir_module *m, const char *passes, struct diag_list *d) {
+    struct opt o;
+    opt_init(&o, m, d);
+    o.options.passes = passes;
+    o.options.verify = true;
+    hilo_status status = opt_run(&o);
+    opt_free(&o);
+    return status;
+}
+
 /* Turns the program into that of one of its partitions. */
 static hilo_status divide(struct pjrt_executable *x, struct ir_module *m) {
     hilo_client *c = x->client->hilo;
     struct diag_list d;
-    struct opt o;
     struct strbuf text;
     diag_init(&d, c->al);
-    opt_init(&o, m, &d);
-    o.options.passes = "inline,partition,dce"; /* without the functions that were called */
-    o.options.verify = true;
-    hilo_status status = opt_run(&o);
-    opt_free(&o);
+    hilo_status status = run_passes(m, "inline,partition,dce", &d); /* without the functions that were called */
     strbuf_init(&text, mem_system_allocator());
     if (status == HILO_OK && x->options.npartitions > 1) {
         ir_print_module(m, &(struct ir_print_options){.locations = true}, &text);
@@ -144,6 +160,25 @@ static hilo_status divide(struct pjrt_executable *x, struct ir_module *m) {
     return rt_finish(c, &d, status);
 }
 
+/* Functions are inlined: what they say of layouts is then in @main. */
+static hilo_status read_ports(struct pjrt_executable *x, struct ir_module *m) {
+    struct diag_list d;
+    diag_init(&d, x->client->hilo->al);
+    hilo_status status = run_passes(m, "inline", &d);
+    if (status == HILO_OK)
+        status = pjrt_ports_read(m, &d, &x->ports, &x->nports);
+    return rt_finish(x->client->hilo, &d, status);
+}
+
+static hilo_status apply_ports(struct pjrt_executable *x, struct ir_module *m) {
+    struct diag_list d;
+    diag_init(&d, x->client->hilo->al);
+    hilo_status status = pjrt_ports_apply(m, &d, x->ports, x->nports);
+    if (status == HILO_OK)
+        status = ir_verify(m, &d);
+    return rt_finish(x->client->hilo, &d, status);
+}
+
 static hilo_status read_and_compile(struct pjrt_executable *x, const hilo_compile_options *co) {
     hilo_client *c = x->client->hilo;
     hilo_module *module;
@@ -151,9 +186,13 @@ static hilo_status read_and_compile(struct pjrt_executable *x, const hilo_compil
     hilo_module_options_init(&mo);
     mo.name = "program";
     HILO_TRY(hilo_module_parse(c, x->code.p, x->code.n, &mo, &module));
-    bool divided = has_shardings(module->m) || x->options.npartitions > 1;
-    hilo_status status = divided ? divide(x, module->m) : HILO_OK;
-    module->has_source &= !divided; /* the compile cache goes by what it is now */
+    bool divided = has_shardings(module->m) || x->options.npartitions > 1, named = pjrt_ports_named(x->code);
+    hilo_status status = named ? read_ports(x, module->m) : HILO_OK;
+    if (status == HILO_OK && divided)
+        status = divide(x, module->m);
+    if (status == HILO_OK && named)
+        status = apply_ports(x, module->m);
+    module->has_source &= !divided && !named; /* the compile cache goes by what it is now */
     if (status == HILO_OK)
         status = hilo_compile(c, module, co, &x->hilo);
     hilo_module_release(module);
@@ -166,7 +205,7 @@ static hilo_status compile(struct pjrt_executable *x) {
     hilo_compile_options_init(&co);
     co.level = x->options.level;
     co.backend = x->options.backend;
-    if (x->options.npartitions == 1)
+    if (x->options.npartitions == 1 && !pjrt_ports_named(x->code))
         x->hilo = cached_find(x->client->hilo, x->code, &co);
     return x->hilo ? HILO_OK : read_and_compile(x, &co);
 }
@@ -181,16 +220,87 @@ static struct pjrt_error *describe(struct pjrt_executable *x) {
     x->noutputs = hilo_executable_output_count(x->hilo);
     x->cost[0] = PROPERTY("flops", x->hilo->about.flops);
     x->cost[1] = PROPERTY("bytes accessed", x->hilo->about.bytes);
+    size_t n = x->ninputs + x->noutputs;
+    if (x->nports && x->nports != n)
+        return pjrt_fail(HILO_INTERNAL, "the program has %zu parameters and results; %zu are described", n, x->nports);
+    if (!x->ports && !(x->ports = pjrt_alloc(n, sizeof *x->ports)))
+        return pjrt_exhausted();
     PJRT_TRY(describe_outputs(x));
     PJRT_TRY(describe_inputs(x));
     fingerprint(x);
     return NULL;
 }
 
+/* ---- what is saved of ports ------------------------------------------------------------------ */
+
+enum {
+    SAVED_VERSION = 1, /* of the platform */
+    SAVED_OPTIONS,     /* of the compilation */
+    SAVED_PROGRAM,
+    SAVED_BUILD,       /* what follows is of this build of hilo */
+    SAVED_COMPILED,    /* a .hilo file */
+    SAVED_DIVIDED,     /* the program of a partition, where there are several */
+    SAVED_PORT,        /* one for each parameter, then each result, where they are described */
+    SAVED_FIELDS
+};
+enum { PORT_KIND = 1, PORT_DONOR, PORT_LAYOUT /* a byte for each dimension, the fastest varying first */ };
+
+static size_t hilo_rank(const struct pjrt_executable *x, size_t i) {
+    hilo_type t = {.rank = 0};
+    hilo_status status = i < x->ninputs ? hilo_executable_input_type(x->hilo, i, &t)
+                                        : hilo_executable_output_type(x->hilo, i - x->ninputs, &t);
+    return status == HILO_OK ? t.rank : 0;
+}
+
+static void save_port(const struct pjrt_port *port, size_t rank, struct strbuf *out) {
+    struct strbuf b;
+    char order[64];
+    strbuf_init(&b, out->al);
+    for (size_t k = 0; k < rank; k++)
+        order[k] = (char)port->minor_to_major[k];
+    pjrt_proto_varint(&b, PORT_KIND, (uint64_t)port->kind);
+    pjrt_proto_varint(&b, PORT_DONOR, port->donor);
+    if (port->laid_out)
+        pjrt_proto_bytes(&b, PORT_LAYOUT, (struct str){order, rank});
+    pjrt_proto_bytes(out, SAVED_PORT, (struct str){b.p, b.n});
+    out->failed = out->failed || b.failed;
+    strbuf_free(&b);
+}
+
+/* Appends a port that was saved; false when it is damaged or memory is exhausted. */
+static bool load_port(struct pjrt_executable *x, struct str saved) {
+    struct pjrt_port *more = realloc(x->ports, (x->nports + 1) * sizeof *more), port = {.kind = PJRT_MEMORY_DEVICE};
+    struct pjrt_field f;
+    int next;
+    if (!more)
+        return false;
+    x->ports = more;
+    while ((next = pjrt_proto_next(&saved, &f)) > 0)
+        if (f.number == PORT_KIND && f.value < PJRT_NKINDS) {
+            port.kind = (enum pjrt_memory_kind)f.value;
+        } else if (f.number == PORT_DONOR) {
+            port.donor = f.value == 1;
+        } else if (f.number == PORT_LAYOUT && f.bytes.n <= 64) {
+            port.laid_out = true;
+            for (size_t k = 0; k < f.bytes.n; k++) {
+                if ((uint8_t)f.bytes.p[k] >= f.bytes.n)
+                    return false;
+                port.minor_to_major[k] = f.bytes.p[k];
+            }
+        } else {
+            return false;
+        }
+    x->ports[x->nports++] = port;
+    return next == 0;
+}
+
+/* ---- programs with what was compiled of them ------------------------------------------------- */
+
 /* Program and options, and with them what was compiled of them before, or nothing. */
 struct source {
     struct str code, options;
     struct str compiled, divided; /* a .hilo file; the program of a partition, where there are several */
+    struct str saved;             /* the message that has the ports */
 };
 
 /* Loads what was compiled before. What cannot be, for example because it is for another processor, will be compiled. */
@@ -198,12 +308,23 @@ static void load(struct pjrt_executable *x, const struct source *from) {
     struct pjrt_listener l;
     if (!from->compiled.n || (x->options.npartitions > 1 && !(from->divided.n && own(&x->divided, from->divided))))
         return;
-    pjrt_listen(x->client, &l);
-    hilo_status status = hilo_executable_deserialize(x->client->hilo, from->compiled.p, from->compiled.n, &x->hilo);
-    pjrt_error_free(pjrt_heard(x->client, &l, status));
-    if (status != HILO_OK) {
+    struct str saved = from->saved;
+    struct pjrt_field f;
+    bool ok = true;
+    while (ok && pjrt_proto_next(&saved, &f) > 0)
+        if (f.number == SAVED_PORT)
+            ok = load_port(x, f.bytes);
+    if (ok) {
+        pjrt_listen(x->client, &l);
+        hilo_status status = hilo_executable_deserialize(x->client->hilo, from->compiled.p, from->compiled.n, &x->hilo);
+        pjrt_error_free(pjrt_heard(x->client, &l, status));
+    }
+    if (!x->hilo) {
         free((char *)(uintptr_t)x->divided.p);
         x->divided = (struct str){NULL, 0};
+        free(x->ports);
+        x->ports = NULL;
+        x->nports = 0;
     }
 }
 
@@ -338,16 +459,7 @@ struct pjrt_error *pjrt_Client_Load(struct pjrt_Client_Load *a) {
 /* ---- saving ---------------------------------------------------------------------------------- */
 
 /* An executable as bytes: this line, and a message. */
-static const char saved_head[] = "hilo executable 2\n";
-enum {
-    SAVED_VERSION = 1, /* of the platform */
-    SAVED_OPTIONS,     /* of the compilation */
-    SAVED_PROGRAM,
-    SAVED_BUILD,       /* what follows is of this build of hilo */
-    SAVED_COMPILED,    /* a .hilo file */
-    SAVED_DIVIDED,     /* the program of a partition, where there are several */
-    SAVED_FIELDS
-};
+static const char saved_head[] = "hilo executable 3\n";
 
 static void append(void *user, const char *data, size_t n) {
     strbuf_putn(user, data, n);
@@ -368,6 +480,8 @@ static void save_compiled(const struct pjrt_executable *x, struct strbuf *out) {
         pjrt_proto_bytes(out, SAVED_BUILD, build);
         pjrt_proto_bytes(out, SAVED_COMPILED, (struct str){file.p, file.n});
         pjrt_proto_bytes(out, SAVED_DIVIDED, x->divided);
+        for (size_t i = 0; i < x->nports; i++)
+            save_port(&x->ports[i], hilo_rank(x, i), out);
     }
     strbuf_free(&file);
 }
@@ -403,12 +517,13 @@ static bool same_options(struct pjrt_client *c, struct str saved, struct str giv
 
 struct pjrt_error *pjrt_Executable_DeserializeAndLoad(struct pjrt_Executable_DeserializeAndLoad *a) {
     struct str bytes = {a->bytes, a->bytes ? a->nbytes : 0}, part[SAVED_FIELDS] = {{NULL, 0}}, options;
+    struct str message = {NULL, 0};
     struct pjrt_field f;
     struct pjrt_executable *x;
     int more = -1;
     PJRT_TRY(options_read(a->options, a->options_size, &options));
     if (str_starts(bytes, saved_head)) {
-        bytes = (struct str){bytes.p + sizeof saved_head - 1, bytes.n - (sizeof saved_head - 1)};
+        message = bytes = (struct str){bytes.p + sizeof saved_head - 1, bytes.n - (sizeof saved_head - 1)};
         while ((more = pjrt_proto_next(&bytes, &f)) > 0)
             if (f.number < SAVED_FIELDS)
                 part[f.number] = f.bytes;
@@ -423,6 +538,7 @@ struct pjrt_error *pjrt_Executable_DeserializeAndLoad(struct pjrt_Executable_Des
     if (str_eq(part[SAVED_BUILD], rt_build_id()) && same_options(a->client, part[SAVED_OPTIONS], options)) {
         from.compiled = part[SAVED_COMPILED];
         from.divided = part[SAVED_DIVIDED];
+        from.saved = message;
     }
     PJRT_TRY(executable_new(a->client, &from, &x));
     return loaded_new(x, &a->loaded);

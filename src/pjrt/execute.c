@@ -71,6 +71,27 @@ static struct pjrt_error *run_program(struct run *r, hilo_buffer **in, uint8_t *
     return NULL;
 }
 
+static struct pjrt_memory *output_memory(const struct run *r, size_t i) {
+    const struct pjrt_executable *x = r->loaded->executable;
+    return r->device->list[x->ports[x->ninputs + i].kind];
+}
+
+static const int64_t *output_order(const struct pjrt_executable *x, size_t i) {
+    const struct pjrt_port *port = &x->ports[x->ninputs + i];
+    return port->laid_out ? port->minor_to_major : NULL;
+}
+
+/* The buffer of an output whose shape the run has found; it is ready. */
+static struct pjrt_error *output_of(struct run *r, size_t i, hilo_buffer *data) {
+    const struct pjrt_executable *x = r->loaded->executable;
+    const int64_t *physical = hilo_buffer_dims(data), *order = output_order(x, i);
+    size_t rank = x->ranks[i];
+    int64_t dims[64];
+    for (size_t k = 0; k < rank; k++)
+        dims[order ? (size_t)order[rank - 1 - k] : k] = physical[k];
+    return pjrt_buffer_new(output_memory(r, i), x->dtypes[i], dims, rank, order, x->client->done, &r->outputs[i]);
+}
+
 static struct pjrt_error *run_now(struct run *r) {
     size_t n = r->ninputs + r->noutputs;
     void *few[32];
@@ -80,8 +101,15 @@ static struct pjrt_error *run_now(struct run *r) {
         return pjrt_exhausted();
     hilo_buffer **in = (hilo_buffer **)block, **out = in + r->ninputs;
     struct pjrt_error *error = run_program(r, in, (uint8_t *)(block + n), out);
+    bool ran = !error;
     for (size_t i = 0; i < r->noutputs && !error; i++)
-        pjrt_buffer_fill(r->outputs[i], out[i]);
+        if (!r->outputs[i])
+            error = output_of(r, i, out[i]);
+    for (size_t i = 0; i < r->noutputs && ran; i++)
+        if (error)
+            hilo_buffer_release(out[i]);
+        else
+            pjrt_buffer_fill(r->outputs[i], out[i]);
     if (block != few)
         free(block);
     return error;
@@ -174,9 +202,9 @@ static bool may_donate(const struct pjrt_execute_options *o, size_t index) {
 static struct pjrt_error *find_donated(struct run *r, const struct pjrt_execute_options *o, struct pjrt_buffer *const *args) {
     struct pjrt_executable *x = r->loaded->executable;
     for (size_t i = 0; i < r->ninputs; i++) {
-        bool donated = x->aliases[i] >= 0 && may_donate(o, i);
+        bool donated = x->donated[i] && may_donate(o, i);
         for (size_t k = 0; k < r->ninputs && donated; k++)
-            if (k != i && args[k] == args[i] && x->aliases[k] >= 0 && may_donate(o, k))
+            if (k != i && args[k] == args[i] && x->donated[k] && may_donate(o, k))
                 return pjrt_fail(HILO_INVALID_ARGUMENT, "Attempt to donate the same buffer twice in Execute() (arguments %zu "
                                  "and %zu)", i, k);
             else if (k != i && args[k] == args[i])
@@ -196,6 +224,12 @@ static struct pjrt_error *hold_inputs(struct run *r, const struct pjrt_execute_o
         if (args[i]->memory->device != r->device)
             return pjrt_fail(HILO_INVALID_ARGUMENT, "argument %zu is on device %d; the program runs on device %d", i,
                              args[i]->memory->device->description->id, r->device->description->id);
+        const struct pjrt_port *port = &x->ports[i];
+        const int64_t *order = args[i]->minor_to_major;
+        if (port->laid_out ? memcmp(order, port->minor_to_major, args[i]->rank * sizeof *order) != 0
+                           : !pjrt_is_row_major(order, args[i]->rank))
+            return pjrt_fail(HILO_INVALID_ARGUMENT, "argument %zu has another layout than the program's parameter, %.*s", i,
+                             (int)x->layouts[i]->n, x->layouts[i]->text);
         struct pjrt_error *error = pjrt_buffer_hold(args[i]);
         if (error) {
             pjrt_error_free(error);
@@ -224,12 +258,13 @@ static void donate_inputs(struct run *r) {
     pthread_mutex_unlock(&c->lock);
 }
 
-/* Outputs of known shape; those of a program whose shapes are known only later come from `shape_outputs`. */
+/* The outputs of a program whose shapes are all known; the run makes those of others. */
 static struct pjrt_error *make_outputs(struct run *r, struct pjrt_event *ready) {
     const struct pjrt_executable *x = r->loaded->executable;
     const int64_t *dims = x->dims;
-    for (size_t i = 0; i < r->noutputs; dims += x->ranks[i++])
-        PJRT_TRY(pjrt_buffer_new(r->device->list[PJRT_MEMORY_DEVICE], x->dtypes[i], dims, x->ranks[i], ready, &r->outputs[i]));
+    for (size_t i = 0; i < r->noutputs && !x->dynamic; dims += x->ranks[i++])
+        PJRT_TRY(pjrt_buffer_new(output_memory(r, i), x->dtypes[i], dims, x->ranks[i], output_order(x, i), ready,
+                                 &r->outputs[i]));
     return NULL;
 }
 

@@ -6,23 +6,18 @@
 
 /* ---- layouts --------------------------------------------------------------------------------- */
 
-/* Buffers are dense with the last dimension fastest: "{2,1,0}". */
-struct pjrt_layout_text {
-    size_t n;
-    char text[];
-};
-
-struct pjrt_error *pjrt_layout_new(size_t rank, struct pjrt_layout_text **out) {
+struct pjrt_error *pjrt_layout_new(size_t rank, const int64_t *minor_to_major, struct pjrt_layout_text **out) {
     enum { DIGITS = 4 };
     if (rank > 64)
         return pjrt_fail(HILO_UNIMPLEMENTED, "%zu dimensions are more than hilo knows", rank);
-    size_t room = 3 + rank * DIGITS;
-    struct pjrt_layout_text *l = pjrt_alloc(1, sizeof *l + room);
+    size_t size = 3 + rank * DIGITS;
+    struct pjrt_layout_text *l = pjrt_alloc(1, sizeof *l + size);
     if (!l)
         return pjrt_exhausted();
     l->text[l->n++] = '{';
-    for (size_t i = rank; i-- > 0;)
-        l->n += (size_t)snprintf(l->text + l->n, room - l->n, "%zu%s", i, i ? "," : "");
+    for (size_t i = 0; i < rank; i++)
+        l->n += (size_t)snprintf(l->text + l->n, size - l->n, "%s%zu", i ? "," : "",
+                                 minor_to_major ? (size_t)minor_to_major[i] : rank - 1 - i);
     l->text[l->n++] = '}';
     *out = l;
     return NULL;
@@ -43,15 +38,17 @@ static struct pjrt_error *layout_serialize(struct pjrt_layout_serialize *a) {
 }
 
 static struct pjrt_error *layout_client_default(struct pjrt_layout_client_default *a) {
-    return pjrt_layout_new(a->rank, &a->layout);
+    return pjrt_layout_new(a->rank, NULL, &a->layout);
 }
 
 static struct pjrt_error *layout_topology_default(struct pjrt_layout_topology_default *a) {
-    return pjrt_layout_new(a->rank, &a->layout);
+    return pjrt_layout_new(a->rank, NULL, &a->layout);
 }
 
 static struct pjrt_error *layout_of_buffer(struct pjrt_layout_of_buffer *a) {
-    return a->buffer ? pjrt_layout_new(a->buffer->rank, &a->layout) : pjrt_fail(HILO_INVALID_ARGUMENT, "the buffer is missing");
+    if (!a->buffer)
+        return pjrt_fail(HILO_INVALID_ARGUMENT, "the buffer is missing");
+    return pjrt_layout_new(a->buffer->rank, a->buffer->minor_to_major, &a->layout);
 }
 
 static struct pjrt_error *layout_of_outputs(struct pjrt_layout_of_outputs *a) {

@@ -37,8 +37,8 @@ static struct pjrt_error *slot_init(struct pjrt_manager *m, struct slot *s, cons
                                     const struct pjrt_layout *layout) {
     struct pjrt_shape_spec spec;
     pjrt_struct(&spec, sizeof spec, given);
-    PJRT_TRY(pjrt_layout_dense(layout, spec.dims, spec.rank, spec.dtype));
-    PJRT_TRY(pjrt_buffer_new(m->memory, spec.dtype, spec.dims, spec.rank, NULL, &s->buffer));
+    PJRT_TRY(pjrt_layout_row_major(layout, spec.dims, spec.rank, spec.dtype));
+    PJRT_TRY(pjrt_buffer_new(m->memory, spec.dtype, spec.dims, spec.rank, NULL, NULL, &s->buffer));
     struct pjrt_listener l;
     pjrt_listen(m->client, &l);
     return pjrt_heard(m->client, &l,
@@ -127,7 +127,7 @@ pjrt_AsyncHostToDeviceTransferManager_TransferLiteral(struct pjrt_AsyncHostToDev
     struct slot *s = NULL;
     size_t bytes;
     PJRT_TRY(slot_at(a->manager, a->buffer_index, &s));
-    PJRT_TRY(pjrt_layout_dense(a->layout, a->dims, a->rank, a->dtype));
+    PJRT_TRY(pjrt_layout_row_major(a->layout, a->dims, a->rank, a->dtype));
     PJRT_TRY(pjrt_shape_bytes(a->dtype, a->dims, a->rank, &bytes));
     if (bytes != s->buffer->bytes)
         return pjrt_fail(HILO_INVALID_ARGUMENT, "%zu bytes were given for a buffer of %zu", bytes, s->buffer->bytes);
@@ -221,8 +221,8 @@ struct pjrt_alias {
 
 struct pjrt_error *pjrt_Client_CreateAliasBuffer(struct pjrt_Client_CreateAliasBuffer *a) {
     struct pjrt_buffer *b;
-    PJRT_TRY(pjrt_layout_dense(a->layout, a->dims, a->rank, a->dtype));
-    PJRT_TRY(pjrt_buffer_new(pjrt_place(a->client, NULL, a->memory), a->dtype, a->dims, a->rank, NULL, &b));
+    PJRT_TRY(pjrt_layout_row_major(a->layout, a->dims, a->rank, a->dtype));
+    PJRT_TRY(pjrt_buffer_new(pjrt_place(a->client, NULL, a->memory), a->dtype, a->dims, a->rank, NULL, NULL, &b));
     struct pjrt_alias *alias = pjrt_alloc(1, sizeof *alias);
     if (!alias) {
         pjrt_buffer_unref(b);
@@ -234,8 +234,9 @@ struct pjrt_error *pjrt_Client_CreateAliasBuffer(struct pjrt_Client_CreateAliasB
     return NULL;
 }
 
+/* Dimensions and layout are one array. */
 static bool same_type(const struct pjrt_buffer *a, const struct pjrt_buffer *b) {
-    return a->dtype == b->dtype && a->rank == b->rank && memcmp(a->dims, b->dims, a->rank * sizeof *a->dims) == 0;
+    return a->dtype == b->dtype && a->rank == b->rank && memcmp(a->dims, b->dims, 2 * a->rank * sizeof *a->dims) == 0;
 }
 
 /* Ends the life of the promise. */
@@ -278,7 +279,8 @@ static void dependency_ready(struct pjrt_dependency_done *args) {
 struct pjrt_error *pjrt_Buffer_DonateWithControlDependency(struct pjrt_Buffer_DonateWithControlDependency *a) {
     struct pjrt_buffer *b = a->buffer, *to;
     PJRT_TRY(pjrt_buffer_hold(b));
-    struct pjrt_error *error = pjrt_buffer_new(b->memory, pjrt_dtype_number(b->dtype), b->dims, b->rank, NULL, &to);
+    struct pjrt_error *error = pjrt_buffer_new(b->memory, pjrt_dtype_number(b->dtype), b->dims, b->rank, b->minor_to_major,
+                                               NULL, &to);
     struct promise *p = error ? NULL : pjrt_alloc(1, sizeof *p);
     if (!p) {
         if (!error) {
@@ -302,8 +304,8 @@ struct pjrt_error *pjrt_Client_CreateErrorBuffer(struct pjrt_Client_CreateErrorB
     struct pjrt_buffer *b;
     if (!a->code)
         return pjrt_fail(HILO_INVALID_ARGUMENT, "the buffer of an error needs an error");
-    PJRT_TRY(pjrt_layout_dense(a->layout, a->dims, a->rank, a->dtype));
-    PJRT_TRY(pjrt_buffer_new(pjrt_place(a->client, NULL, a->memory), a->dtype, a->dims, a->rank, NULL, &b));
+    PJRT_TRY(pjrt_layout_row_major(a->layout, a->dims, a->rank, a->dtype));
+    PJRT_TRY(pjrt_buffer_new(pjrt_place(a->client, NULL, a->memory), a->dtype, a->dims, a->rank, NULL, NULL, &b));
     pjrt_event_set(b->ready, pjrt_fail_n(a->code, a->message ? a->message : "", a->message ? a->message_size : 0));
     a->buffer = b;
     return NULL;

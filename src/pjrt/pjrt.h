@@ -12,7 +12,8 @@
  *   buffer.c      buffers: life, properties, references from outside
  *   transfer.c    between host and buffers, between buffers
  *   manager.c     buffers that are filled piece by piece; buffers that another buffer or an error will fulfil
- *   executable.c  compiling, loading, saving; what a program is asked
+ *   executable.c  compiling, loading, saving; properties of programs
+ *   ports.c       layouts, memories and donations of parameters and results
  *   execute.c     running
  *   extension.c   extensions of the interface
  *   ffi.c, call.c custom calls
@@ -207,6 +208,8 @@ struct pjrt_client_options {
     int64_t threads;     /* 0 = as many as there are cores */
     int64_t level;       /* of optimisation; default 2 */
     hilo_backend backend;
+    int64_t host_guarded; /* address of a counter of the framework's, not 0 while it guards transfers to the host, when buffers
+                             are not shared with it but copied; 0 = there is none */
     bool program;        /* gives the optimised program to who asks */
 };
 
@@ -273,6 +276,7 @@ struct pjrt_buffer {
     hilo_dtype dtype;
     uint32_t rank;
     size_t bytes;
+    const int64_t *minor_to_major; /* the layout: rank dimensions, the fastest varying first */
     /* guarded by the client's lock: */
     hilo_buffer *data;      /* NULL until it is ready, and once nobody needs it any more */
     bool deleted;           /* to whoever asks; the data stays while it is held */
@@ -282,9 +286,11 @@ struct pjrt_buffer {
     int64_t dims[];
 };
 
-/* Without data. `ready` NULL = an event of its own; else one more reference is taken. */
+/* Without data. minor_to_major NULL = row-major. `ready` NULL = an event of its own; else one more reference is taken. */
 struct pjrt_error *pjrt_buffer_new(struct pjrt_memory *memory, int dtype, const int64_t *dims, size_t rank,
-                                   struct pjrt_event *ready, struct pjrt_buffer **out);
+                                   const int64_t *minor_to_major, struct pjrt_event *ready, struct pjrt_buffer **out);
+/* Its dimensions in the order of memory, the slowest varying first: those of its data. */
+void pjrt_buffer_physical_dims(const struct pjrt_buffer *b, int64_t *out);
 struct pjrt_buffer *pjrt_buffer_ref(struct pjrt_buffer *b);
 void pjrt_buffer_unref(struct pjrt_buffer *b);
 /* Takes over `data`. To be called before the event is set. */
@@ -300,15 +306,39 @@ hilo_dtype pjrt_dtype(int number);       /* HILO_DTYPE_INVALID where there is no
 int pjrt_dtype_number(hilo_dtype dtype);
 /* Device or memory of the caller's choice, or the default. */
 struct pjrt_memory *pjrt_place(struct pjrt_client *c, struct pjrt_device *device, struct pjrt_memory *memory);
-/* Whether a layout is what buffers have: dense, the last dimension fastest. NULL is. */
-struct pjrt_error *pjrt_layout_dense(const struct pjrt_layout *layout, const int64_t *dims, size_t rank, int dtype);
+/* The order of dimensions in a dense layout: `rank` of them, the fastest varying first. NULL is row-major. Tiles, and strides with
+   gaps, are UNIMPLEMENTED. */
+struct pjrt_error *pjrt_layout_order(const struct pjrt_layout *layout, const int64_t *dims, size_t rank, int dtype,
+                                     int64_t *minor_to_major);
+/* An error unless the layout is row-major. */
+struct pjrt_error *pjrt_layout_row_major(const struct pjrt_layout *layout, const int64_t *dims, size_t rank, int dtype);
+bool pjrt_is_row_major(const int64_t *minor_to_major, size_t rank);
 /* The strides in bytes that a layout asks for on the host. */
 struct pjrt_error *pjrt_layout_strides(const struct pjrt_layout *layout, const int64_t *dims, size_t rank, size_t size,
                                        int64_t *out);
 /* Number of bytes, where it can be represented. */
 struct pjrt_error *pjrt_shape_bytes(int dtype, const int64_t *dims, size_t rank, size_t *out);
 
-/* ---- executables (executable.c) ---- */
+/* ---- executables (executable.c, ports.c) ---- */
+
+/* A parameter or result of a program, as far as the compiler does not know it. */
+struct pjrt_port {
+    enum pjrt_memory_kind kind;
+    bool donor;              /* a parameter that is donated without a result to alias */
+    bool laid_out;           /* minor_to_major is not the row-major order */
+    int64_t minor_to_major[64];
+};
+
+struct ir_module;
+struct diag_list;
+
+/* Whether the bytes of a program name any of this: otherwise its ports are all zero. */
+bool pjrt_ports_named(struct str code);
+/* Reads the ports of @main, parameters, then results; what is automatic is chosen. Constraints of layouts are taken out of @main.
+   *out is the caller's to free, on failure too. */
+hilo_status pjrt_ports_read(struct ir_module *m, struct diag_list *d, struct pjrt_port **out, size_t *n);
+/* Makes @main take and give tensors in the order of memory. */
+hilo_status pjrt_ports_apply(struct ir_module *m, struct diag_list *d, struct pjrt_port *ports, size_t n);
 
 struct pjrt_executable {
     atomic_int refs;
@@ -323,10 +353,12 @@ struct pjrt_executable {
     int64_t *dims;                       /* of the outputs, one after the other; HILO_DYNAMIC = unknown */
     size_t *ranks;
     bool dynamic;                        /* an output's shape is known only when the program runs */
-    int32_t *aliases;                    /* of the inputs */
+    bool *donated;                       /* which inputs are */
     bool *tokens;                        /* which inputs are */
     struct pjrt_layout_text **layouts;   /* of the inputs, then of the outputs */
-    const char **kinds;                  /* of the memory: of the inputs, then of the outputs */
+    struct pjrt_port *ports;             /* likewise; nports of them until there is an executable, then of all */
+    size_t nports;
+    const char **kinds;                  /* of the memory: likewise */
     size_t *kind_sizes;
     struct pjrt_named cost[2];           /* operations, bytes */
     size_t input_bytes, output_bytes, alias_bytes;
@@ -350,8 +382,13 @@ void pjrt_loaded_unref(struct pjrt_loaded *l);
 struct pjrt_error *pjrt_ffi_type_register(struct pjrt_ffi_type_register *a);
 struct pjrt_error *pjrt_ffi_user_data_add(struct pjrt_ffi_user_data_add *a);
 struct pjrt_error *pjrt_ffi_register_handler(struct pjrt_ffi_register_handler *a);
-/* The layout of a buffer with so many dimensions, to be freed. */
-struct pjrt_error *pjrt_layout_new(size_t rank, struct pjrt_layout_text **out);
+/* A layout as text: the dimensions, the fastest varying first; "{2,1,0}" is row-major. */
+struct pjrt_layout_text {
+    size_t n;
+    char text[];
+};
+/* To be freed. minor_to_major NULL = row-major. */
+struct pjrt_error *pjrt_layout_new(size_t rank, const int64_t *minor_to_major, struct pjrt_layout_text **out);
 /* Makes the handlers known to a client. */
 void pjrt_call_init(struct pjrt_client *c);
 

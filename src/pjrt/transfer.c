@@ -48,17 +48,53 @@ static bool dense(const int64_t *strides, const int64_t *dims, size_t rank, size
     return true;
 }
 
-struct pjrt_error *pjrt_layout_dense(const struct pjrt_layout *layout, const int64_t *dims, size_t rank, int dtype) {
-    int64_t strides[64];
+bool pjrt_is_row_major(const int64_t *minor_to_major, size_t rank) {
+    for (size_t i = 0; i < rank; i++)
+        if (minor_to_major[i] != (int64_t)(rank - 1 - i))
+            return false;
+    return true;
+}
+
+/* Strides, or dimensions, in the order of memory. */
+static void to_physical(const int64_t *logical, const int64_t *minor_to_major, size_t rank, int64_t *out) {
+    for (size_t i = 0; i < rank; i++)
+        out[i] = logical[minor_to_major[rank - 1 - i]];
+}
+
+struct pjrt_error *pjrt_layout_order(const struct pjrt_layout *layout, const int64_t *dims, size_t rank, int dtype,
+                                     int64_t *minor_to_major) {
+    int64_t strides[64], physical[64], sizes[64];
     size_t bytes;
     PJRT_TRY(pjrt_shape_bytes(dtype, dims, rank, &bytes));
     if (rank > 64)
-        return pjrt_fail(HILO_UNIMPLEMENTED, "%zu dimensions are more than hilo knows", rank);
+        return pjrt_fail(HILO_UNIMPLEMENTED, "a buffer of %zu dimensions; at most 64 are supported", rank);
     size_t size = hilo_dtype_size(pjrt_dtype(dtype));
     PJRT_TRY(pjrt_layout_strides(layout, dims, rank, size, strides));
-    if (!dense(strides, dims, rank, size))
-        return pjrt_fail(HILO_UNIMPLEMENTED, "buffers are dense, the last dimension fastest; other layouts are refused");
+    for (size_t i = 0; i < rank; i++)
+        minor_to_major[i] = (int64_t)(rank - 1 - i);
+    if (!layout)
+        return NULL;
+    struct pjrt_layout l;
+    pjrt_struct(&l, sizeof l, layout);
+    if (l.type == PJRT_TILED && rank)
+        memcpy(minor_to_major, l.tiled.minor_to_major, rank * sizeof *minor_to_major);
+    for (size_t i = 1; i < rank && l.type == PJRT_STRIDES; i++) /* by stride, ascending; stable */
+        for (size_t k = i; k > 0 && strides[minor_to_major[k]] < strides[minor_to_major[k - 1]]; k--) {
+            int64_t swap = minor_to_major[k];
+            minor_to_major[k] = minor_to_major[k - 1];
+            minor_to_major[k - 1] = swap;
+        }
+    to_physical(strides, minor_to_major, rank, physical);
+    to_physical(dims, minor_to_major, rank, sizes);
+    if (!dense(physical, sizes, rank, size))
+        return pjrt_fail(HILO_UNIMPLEMENTED, "buffers are dense; a layout whose strides leave gaps is not supported");
     return NULL;
+}
+
+struct pjrt_error *pjrt_layout_row_major(const struct pjrt_layout *layout, const int64_t *dims, size_t rank, int dtype) {
+    int64_t order[64];
+    PJRT_TRY(pjrt_layout_order(layout, dims, rank, dtype, order));
+    return pjrt_is_row_major(order, rank) ? NULL : pjrt_fail(HILO_UNIMPLEMENTED, "only the row-major layout is supported here");
 }
 
 /* ---- from the host --------------------------------------------------------------------------- */
@@ -80,20 +116,26 @@ static bool usable(const struct pjrt_Client_BufferFromHostBuffer *a, size_t byte
     return a->semantics >= PJRT_ZERO_COPY && bytes >= LEAST && is_dense && whole && (uintptr_t)a->data % ALIGNMENT == 0;
 }
 
-static struct pjrt_error *from_host(struct pjrt_Client_BufferFromHostBuffer *a, size_t bytes, struct pjrt_event **done,
-                                    hilo_buffer **out) {
+static struct pjrt_error *from_host(struct pjrt_Client_BufferFromHostBuffer *a, const struct pjrt_buffer *b,
+                                    struct pjrt_event **done, hilo_buffer **out) {
     struct pjrt_client *c = a->client;
-    hilo_dtype t = pjrt_dtype(a->dtype);
-    uint32_t rank = (uint32_t)a->rank;
-    const int64_t *strides = a->nbyte_strides ? a->byte_strides : NULL;
-    bool is_dense = !strides || dense(strides, a->dims, a->rank, hilo_dtype_size(t));
+    hilo_dtype t = b->dtype;
+    uint32_t rank = b->rank;
+    int64_t dims[64], host[64], strides[64];
+    pjrt_buffer_physical_dims(b, dims);
+    if (a->nbyte_strides)
+        memcpy(host, a->byte_strides, rank * sizeof *host);
+    else
+        PJRT_TRY(pjrt_layout_strides(NULL, b->dims, rank, hilo_dtype_size(t), host));
+    to_physical(host, b->minor_to_major, rank, strides);
+    bool is_dense = dense(strides, dims, rank, hilo_dtype_size(t));
     struct pjrt_listener l;
     pjrt_listen(c, &l);
-    if (usable(a, bytes, is_dense)) {
+    if (usable(a, b->bytes, is_dense)) {
         struct pjrt_event *event = pjrt_event_new();
         if (!event)
             return pjrt_heard(c, &l, HILO_RESOURCE_EXHAUSTED);
-        hilo_status status = hilo_buffer_wrap(c->hilo, t, a->dims, rank, (void *)(uintptr_t)a->data, host_memory_done,
+        hilo_status status = hilo_buffer_wrap(c->hilo, t, dims, rank, (void *)(uintptr_t)a->data, host_memory_done,
                                               pjrt_event_ref(event), out);
         if (status == HILO_OK) {
             *done = event;
@@ -104,16 +146,15 @@ static struct pjrt_error *from_host(struct pjrt_Client_BufferFromHostBuffer *a, 
         return pjrt_heard(c, &l, status);
     }
     *done = pjrt_event_ref(c->done);
-    hilo_status status = hilo_buffer_from_host(c->hilo, t, a->dims, rank, a->data, is_dense ? NULL : strides, out);
+    hilo_status status = hilo_buffer_from_host(c->hilo, t, dims, rank, a->data, is_dense ? NULL : strides, out);
     if (status != HILO_OK)
         pjrt_event_unref(*done);
     return pjrt_heard(c, &l, status);
 }
 
 struct pjrt_error *pjrt_Client_BufferFromHostBuffer(struct pjrt_Client_BufferFromHostBuffer *a) {
-    size_t bytes;
-    PJRT_TRY(pjrt_layout_dense(a->layout, a->dims, a->rank, a->dtype));
-    PJRT_TRY(pjrt_shape_bytes(a->dtype, a->dims, a->rank, &bytes));
+    int64_t order[64];
+    PJRT_TRY(pjrt_layout_order(a->layout, a->dims, a->rank, a->dtype, order));
     if (a->semantics < PJRT_ONLY_DURING_CALL || a->semantics > PJRT_MUTABLE_ZERO_COPY)
         return pjrt_fail(HILO_INVALID_ARGUMENT, "there is no meaning of host buffers with the number %d", a->semantics);
     if (a->nbyte_strides && (a->nbyte_strides != a->rank || !a->byte_strides))
@@ -122,8 +163,8 @@ struct pjrt_error *pjrt_Client_BufferFromHostBuffer(struct pjrt_Client_BufferFro
     struct pjrt_buffer *b;
     struct pjrt_event *done = NULL;
     hilo_buffer *data = NULL;
-    PJRT_TRY(pjrt_buffer_new(memory, a->dtype, a->dims, a->rank, a->client->done, &b));
-    struct pjrt_error *error = from_host(a, bytes, &done, &data);
+    PJRT_TRY(pjrt_buffer_new(memory, a->dtype, a->dims, a->rank, order, a->client->done, &b));
+    struct pjrt_error *error = from_host(a, b, &done, &data);
     if (error) {
         pjrt_buffer_unref(b);
         return error;
@@ -149,10 +190,12 @@ static void view_done(void *user, void *data) {
 }
 
 struct pjrt_error *pjrt_Client_CreateViewOfDeviceBuffer(struct pjrt_Client_CreateViewOfDeviceBuffer *a) {
-    PJRT_TRY(pjrt_layout_dense(a->layout, a->dims, a->rank, a->dtype));
+    int64_t order[64], dims[64];
+    PJRT_TRY(pjrt_layout_order(a->layout, a->dims, a->rank, a->dtype, order));
     struct pjrt_client *c = a->client;
     struct pjrt_buffer *b;
-    PJRT_TRY(pjrt_buffer_new(pjrt_place(c, a->device, a->memory), a->dtype, a->dims, a->rank, c->done, &b));
+    PJRT_TRY(pjrt_buffer_new(pjrt_place(c, a->device, a->memory), a->dtype, a->dims, a->rank, order, c->done, &b));
+    pjrt_buffer_physical_dims(b, dims);
     struct view *v = pjrt_alloc(1, sizeof *v);
     struct pjrt_listener l;
     pjrt_listen(c, &l);
@@ -160,7 +203,7 @@ struct pjrt_error *pjrt_Client_CreateViewOfDeviceBuffer(struct pjrt_Client_Creat
     hilo_status status = HILO_RESOURCE_EXHAUSTED;
     if (v) {
         *v = (struct view){a->on_delete, a->on_delete_user};
-        status = hilo_buffer_wrap(c->hilo, b->dtype, a->dims, b->rank, a->pointer, view_done, v, &data);
+        status = hilo_buffer_wrap(c->hilo, b->dtype, dims, b->rank, a->pointer, view_done, v, &data);
     }
     struct pjrt_error *error = pjrt_heard(c, &l, status);
     if (error) {
@@ -174,14 +217,16 @@ struct pjrt_error *pjrt_Client_CreateViewOfDeviceBuffer(struct pjrt_Client_Creat
 }
 
 struct pjrt_error *pjrt_Client_CreateUninitializedBuffer(struct pjrt_Client_CreateUninitializedBuffer *a) {
-    PJRT_TRY(pjrt_layout_dense(a->layout, a->dims, a->rank, a->dtype));
+    int64_t order[64], dims[64];
+    PJRT_TRY(pjrt_layout_order(a->layout, a->dims, a->rank, a->dtype, order));
     struct pjrt_client *c = a->client;
     struct pjrt_buffer *b;
-    PJRT_TRY(pjrt_buffer_new(pjrt_place(c, a->device, a->memory), a->dtype, a->dims, a->rank, c->done, &b));
+    PJRT_TRY(pjrt_buffer_new(pjrt_place(c, a->device, a->memory), a->dtype, a->dims, a->rank, order, c->done, &b));
+    pjrt_buffer_physical_dims(b, dims);
     struct pjrt_listener l;
     hilo_buffer *data;
     pjrt_listen(c, &l);
-    struct pjrt_error *error = pjrt_heard(c, &l, hilo_buffer_create(c->hilo, b->dtype, a->dims, b->rank, &data));
+    struct pjrt_error *error = pjrt_heard(c, &l, hilo_buffer_create(c->hilo, b->dtype, dims, b->rank, &data));
     if (error) {
         pjrt_buffer_unref(b);
         return error;
@@ -203,17 +248,18 @@ struct copy {
     int64_t strides[64];
 };
 
-/* Row after row along the last dimension. */
+/* From the buffer's order of memory to strides, which are in that order, too. */
 static void scatter(const struct pjrt_buffer *b, const char *src, char *dst, const int64_t *strides) {
     size_t size = hilo_dtype_size(b->dtype);
-    int64_t index[64] = {0};
+    int64_t index[64] = {0}, dims[64];
+    pjrt_buffer_physical_dims(b, dims);
     for (size_t left = b->bytes / size; left > 0; left--) {
         int64_t offset = 0;
         for (uint32_t i = 0; i < b->rank; i++)
             offset += index[i] * strides[i];
         memcpy(dst + offset, src, size);
         src += size;
-        for (uint32_t i = b->rank; i-- > 0 && ++index[i] == b->dims[i];)
+        for (uint32_t i = b->rank; i-- > 0 && ++index[i] == dims[i];)
             index[i] = 0;
     }
 }
@@ -266,7 +312,8 @@ struct pjrt_error *pjrt_Buffer_ToHostBuffer(struct pjrt_Buffer_ToHostBuffer *a) 
     struct copy *c = pjrt_alloc(1, sizeof *c);
     if (!c)
         return pjrt_exhausted();
-    struct pjrt_error *error = pjrt_layout_strides(a->layout, b->dims, b->rank, size, c->strides);
+    int64_t dims[64], strides[64];
+    struct pjrt_error *error = pjrt_layout_strides(a->layout, b->dims, b->rank, size, strides);
     if (!error && a->dst && a->dst_size < b->bytes)
         error = pjrt_fail(HILO_INVALID_ARGUMENT, "there is room for %zu bytes; the buffer has %zu", a->dst_size, b->bytes);
     if (error || !a->dst) {
@@ -276,7 +323,11 @@ struct pjrt_error *pjrt_Buffer_ToHostBuffer(struct pjrt_Buffer_ToHostBuffer *a) 
     }
     c->to = a->dst;
     c->bytes = b->bytes;
-    c->strided = !dense(c->strides, b->dims, b->rank, size);
+    if (a->layout) { /* without one, the bytes as they are */
+        pjrt_buffer_physical_dims(b, dims);
+        to_physical(strides, b->minor_to_major, b->rank, c->strides);
+        c->strided = !dense(c->strides, dims, b->rank, size);
+    }
     return copy_start(b, c, &a->done);
 }
 
@@ -368,7 +419,9 @@ static struct pjrt_error *twin_copy(struct twin *t, hilo_buffer *data, hilo_buff
     struct pjrt_client *c = t->from->client;
     struct pjrt_listener l;
     pjrt_listen(c, &l);
-    return pjrt_heard(c, &l, hilo_buffer_from_host(c->hilo, t->from->dtype, t->from->dims, t->from->rank,
+    int64_t dims[64];
+    pjrt_buffer_physical_dims(t->from, dims);
+    return pjrt_heard(c, &l, hilo_buffer_from_host(c->hilo, t->from->dtype, dims, t->from->rank,
                                                    hilo_buffer_data(data), NULL, out));
 }
 
@@ -392,7 +445,8 @@ static struct pjrt_error *copy_to(struct pjrt_buffer *b, struct pjrt_memory *mem
         return pjrt_fail(HILO_UNIMPLEMENTED, "buffers cannot be copied to another client");
     struct pjrt_buffer *to;
     PJRT_TRY(pjrt_buffer_hold(b));
-    struct pjrt_error *error = pjrt_buffer_new(memory, pjrt_dtype_number(b->dtype), b->dims, b->rank, NULL, &to);
+    struct pjrt_error *error = pjrt_buffer_new(memory, pjrt_dtype_number(b->dtype), b->dims, b->rank, b->minor_to_major,
+                                               NULL, &to);
     struct twin *t = error ? NULL : pjrt_alloc(1, sizeof *t);
     if (!error && !t) {
         pjrt_buffer_unref(to);
@@ -432,7 +486,7 @@ static void bitcast_done(void *user, void *data) {
 
 struct pjrt_error *pjrt_Buffer_Bitcast(struct pjrt_Buffer_Bitcast *a) {
     size_t bytes;
-    PJRT_TRY(pjrt_layout_dense(a->layout, a->dims, a->rank, a->dtype));
+    PJRT_TRY(pjrt_layout_row_major(a->layout, a->dims, a->rank, a->dtype));
     PJRT_TRY(pjrt_shape_bytes(a->dtype, a->dims, a->rank, &bytes));
     struct pjrt_buffer *b = a->buffer, *to;
     struct pjrt_client *c = b->client;
@@ -442,7 +496,7 @@ struct pjrt_error *pjrt_Buffer_Bitcast(struct pjrt_Buffer_Bitcast *a) {
     hilo_buffer *data, *cast;
     struct pjrt_error *error = pjrt_buffer_data(b, &data);
     if (!error)
-        error = pjrt_buffer_new(b->memory, a->dtype, a->dims, a->rank, c->done, &to);
+        error = pjrt_buffer_new(b->memory, a->dtype, a->dims, a->rank, NULL, c->done, &to);
     if (!error) {
         struct pjrt_listener l;
         pjrt_listen(c, &l);

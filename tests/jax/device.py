@@ -4,6 +4,7 @@ know. Needs JAX.
 
 usage: device.py PJRT_HILO.SO
 """
+import ctypes
 import os
 import pathlib
 import subprocess
@@ -109,6 +110,60 @@ check("scan of numpy's arrays", jax.lax.scan(lambda c, y: (c + y, y), 0.0, np.ze
 x = jnp.ones(8)
 y = jax.jit(lambda z: z + 1, donate_argnums=0)(x)
 check("donation", x.is_deleted() and near(y, np.full(8, 2)))
+
+# Layouts: given, chosen, constrained; each is how the elements lie in memory.
+from jax.experimental.layout import Format, Layout  # noqa: E402
+
+one = jax.sharding.SingleDeviceSharding(jax.devices()[0])
+columns, rows = Format(Layout((1, 0)), one), Format(Layout((0, 1)), one)
+m = np.arange(32, dtype=np.float32).reshape(4, 8)
+
+
+def order(x):
+    return x.format.layout.major_to_minor
+
+
+def memory(x):
+    """The elements as they lie there."""
+    return np.ctypeslib.as_array((ctypes.c_float * x.size).from_address(x.unsafe_buffer_pointer()))
+
+
+x = jax.device_put(m, columns)
+check("device_put in columns", order(x) == (1, 0) and np.array_equal(x, m) and np.array_equal(memory(x), m.T.ravel()))
+check("copies keep the layout", np.array_equal(jax.device_put(x, jax.devices()[0]), m))
+f = jax.jit(lambda v, w: (v.T, v + w), in_shardings=(columns, rows), out_shardings=(Format(Layout.AUTO), columns))
+t, y = f(x, m)
+check("a transpose that costs nothing", order(t) == (0, 1) and np.array_equal(t, m.T) and np.array_equal(memory(t), m.T.ravel()))
+check("a result in columns", order(y) == (1, 0) and np.array_equal(y, 2 * m) and np.array_equal(memory(y), 2 * m.T.ravel()))
+z = jax.jit(lambda v: jax.lax.with_sharding_constraint(v.T, Format(Layout((0, 1)), one)))(x)
+check("a constraint", order(z) == (0, 1) and np.array_equal(z, m.T))
+donated = jax.device_put(m, columns)
+y = jax.jit(lambda v: v * v, in_shardings=columns, out_shardings=columns, donate_argnums=0)(donated)
+check("a donation in columns", donated.is_deleted() and np.array_equal(y, m * m))
+from jax.experimental.serialize_executable import deserialize_and_load, serialize  # noqa: E402
+
+again = deserialize_and_load(*serialize(f.lower(x, m).compile()))
+check("saved layouts", [order(v) for v in again(x, m)] == [(0, 1), (1, 0)] and np.array_equal(again(x, m)[1], 2 * m))
+try:
+    jax.device_put(m, Format(Layout((0, 1), tiling=((8, 128),)), one))
+    check("tiles", False)
+except jax.errors.JaxRuntimeError as error:
+    check(f"tiles are refused by name: {error}", "8,128" in str(error) or "tile" in str(error))
+
+# Memories: what a program puts into the host's.
+host = jax.jit(lambda v: (jax.device_put(v * 2, jax.memory.Space.Host), v))(jnp.ones(4))
+check("a result in pinned_host", [v.sharding.memory_kind for v in host] == ["pinned_host", "device"] and near(host[0], [2] * 4))
+
+# Transfer guards, also where numpy would share the array's memory.
+for level, name, allowed in (("disallow", "asarray", False), ("disallow", "device_get", True), ("disallow_explicit", "device_get", False),
+                             ("log", "asarray", True)):
+    fresh = jnp.ones(3) + 1
+    with jax.transfer_guard_device_to_host(level):
+        try:
+            (np.asarray if name == "asarray" else jax.device_get)(fresh)
+            check(f"{name} under {level}", allowed)
+        except jax.errors.JaxRuntimeError as error:
+            check(f"{name} under {level}", not allowed and "Disallowed" in str(error))
 
 # DLPack: lent without a copy, until nobody has it; a donation does not change what is lent.
 x = jnp.arange(12, dtype=jnp.float32).reshape(3, 4)

@@ -118,4 +118,20 @@ static inline void loaded_destroy(struct pjrt_loaded *l) {
     OK(api->LoadedExecutable_Destroy(&a));
 }
 
+/* Runs a program with one result on one device; the status of the call, else that of the run. Without success there is no
+   result. */
+static inline int run(struct pjrt_loaded *l, struct pjrt_buffer *const *in, size_t nin, struct pjrt_buffer **out) {
+    struct pjrt_execute_options o = {.struct_size = sizeof o};
+    struct pjrt_event *done = NULL;
+    ARGS(LoadedExecutable_Execute, .loaded = l, .options = &o, .argument_lists = &in, .ndevices = 1, .nargs = nin,
+         .output_lists = &out, .device_complete_events = &done);
+    int code = code_of(api->LoadedExecutable_Execute(&a));
+    if (code)
+        return code;
+    code = await(done);
+    if (code)
+        buffer_destroy(*out);
+    return code;
+}
+
 #endif

@@ -524,22 +524,6 @@ static const char wrong[] = MAIN("%a: tensor<6xf32>", "tensor<9xf32>",
                                  "  %0 = stablehlo.slice %a [0:9] : (tensor<6xf32>) -> tensor<9xf32>\n"
                                  "  return %0 : tensor<9xf32>\n");
 
-/* Runs a program with one result on one device; the status of the call, else that of the run. Without success there is no
-   result. */
-static int run(struct pjrt_loaded *l, struct pjrt_buffer *const *in, size_t nin, struct pjrt_buffer **out) {
-    struct pjrt_execute_options o = {.struct_size = sizeof o};
-    struct pjrt_event *done = NULL;
-    ARGS(LoadedExecutable_Execute, .loaded = l, .options = &o, .argument_lists = &in, .ndevices = 1, .nargs = nin,
-         .output_lists = &out, .device_complete_events = &done);
-    int code = code_of(api->LoadedExecutable_Execute(&a));
-    if (code)
-        return code;
-    code = await(done);
-    if (code)
-        buffer_destroy(*out);
-    return code;
-}
-
 static void test_run(void **state) {
     (void)state;
     struct pjrt_client *c = client_with(NULL, 0);
