@@ -145,6 +145,8 @@ hilo_status eval_dot_general(struct eval *cx, ir_op op, struct value *const *in,
         r.contract = first;
         l.ncontract = r.ncontract = 1;
     } else {
+        if (!IR_NONE(ir_prop(m, op, IR_DOT_GENERAL_algorithm)))
+            return EVAL_FAIL(cx, op, HILO_UNIMPLEMENTED, "has an algorithm, which the pass 'fused' has not written out");
         ir_attr dims = ir_prop(m, op, IR_DOT_GENERAL_dot_dimension_numbers);
         l.batch = ir_field_dims(m, dims, IR_DOT_lhs_batching_dimensions_F, &l.nbatch);
         r.batch = ir_field_dims(m, dims, IR_DOT_rhs_batching_dimensions_F, &r.nbatch);

@@ -207,7 +207,7 @@ static bool dot_free(const struct ir_type_data *t, const int64_t *x, size_t nx, 
 }
 
 bool dot_match(const struct ir_module *m, ir_op op, struct lib_match *out) {
-    if (ir_kind(m, op) != IR_DOT_GENERAL || !lib_tensors(m, op))
+    if (ir_kind(m, op) != IR_DOT_GENERAL || !lib_tensors(m, op) || !IR_NONE(ir_prop(m, op, IR_DOT_GENERAL_algorithm)))
         return false;
     const struct ir_type_data *a = ir_val_type(m, ir_operand(m, op, 0)), *b = ir_val_type(m, ir_operand(m, op, 1));
     ir_attr numbers = ir_prop(m, op, IR_DOT_GENERAL_dot_dimension_numbers);

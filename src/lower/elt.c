@@ -150,10 +150,11 @@ struct elem elem_is_inf(struct lower *l, ir_op op, uint32_t what, const struct i
     return real(kir_cmp(l->k, KIR_EQ, 0, x, infinity(l, x)));
 }
 
-/* Only bf16 of f32, which has the same exponent range: supports_reduce_precision. */
+/* Only bf16 and tf32 of f32, which has the same exponent range: supports_reduce_precision. */
 struct elem elem_reduce_precision(struct lower *l, ir_op op, uint32_t what, const struct index *at) {
+    bool is_bf16 = ir_prop_i64(l->m, op, IR_REDUCE_PRECISION_mantissa_bits) == 7;
     (void)what;
-    return real(kir_imm(l->k, KIR_ROUND, 0, FP_BF16, lower_operand(l, op, 0, at).re));
+    return real(kir_imm(l->k, KIR_ROUND, 0, is_bf16 ? FP_BF16 : FP_TF32, lower_operand(l, op, 0, at).re));
 }
 
 struct elem elem_complex(struct lower *l, ir_op op, uint32_t what, const struct index *at) {
@@ -334,9 +335,10 @@ static bool supports_bitcast(const struct ir_module *m, ir_op op) {
            b == kir_type_bits(kir_type_of(to));
 }
 
-static bool supports_reduce_precision(const struct ir_module *m, ir_op op) { /* to bf16 */
+static bool supports_reduce_precision(const struct ir_module *m, ir_op op) { /* to bf16, tf32 */
+    int64_t mantissa = ir_prop_i64(m, op, IR_REDUCE_PRECISION_mantissa_bits);
     return operand_dtype(m, op) == IR_F32_T && ir_prop_i64(m, op, IR_REDUCE_PRECISION_exponent_bits) == 8 &&
-           ir_prop_i64(m, op, IR_REDUCE_PRECISION_mantissa_bits) == 7;
+           (mantissa == 7 || mantissa == 10);
 }
 
 static bool supports_sign(const struct ir_module *m, ir_op op) {
@@ -391,6 +393,8 @@ static bool supports_contraction(const struct ir_module *m, ir_op op) {
     enum ir_dtype a = ir_val_type(m, ir_operand(m, op, 0))->dtype, b = ir_val_type(m, ir_operand(m, op, 1))->dtype;
     if (lower_is_complex(a) || lower_is_complex(b) || a == IR_I1_T || b == IR_I1_T)
         return false;
+    if (ir_kind(m, op) == IR_DOT_GENERAL && !IR_NONE(ir_prop(m, op, IR_DOT_GENERAL_algorithm)))
+        return false; /* opt/numerics.c writes it out */
     return ir_val_count(m, ir_operand(m, op, 0)) && ir_val_count(m, ir_operand(m, op, 1));
 }
 

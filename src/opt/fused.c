@@ -1,6 +1,6 @@
 /* fused
- * does       replaces the custom calls of fused.def by the StableHLO that defines them, so that the evaluator, the other passes
- *            and the clustering see nothing but that
+ * does       replaces the custom calls of fused.def and dot_generals with an algorithm (numerics.c) by StableHLO that defines
+ *            them, so that the evaluator, the other passes and the clustering see only that
  * requires   nothing
  * preserves  nothing
  * cost       linear
@@ -8,6 +8,7 @@
  *
  * A call with operands or a configuration that its row does not allow is refused, with what was expected. */
 #include "opt/fused.h"
+#include "opt/numerics.h"
 
 #include "base/decimal.h"
 
@@ -417,7 +418,7 @@ static size_t fused_of(const struct ir_module *m, ir_op op) {
     return i;
 }
 
-/* With `map` NULL: whether there is a call at all, as NOT_FOUND. */
+/* With `map` NULL: whether there is anything to do, as NOT_FOUND. */
 static hilo_status walk(const struct ir_module *m, struct opt_map *map, ir_region region) {
     ir_op next;
     for (ir_block b = ir_region_get(m, region)->first; !IR_NONE(b); b = ir_block_get(m, b)->next)
@@ -430,6 +431,8 @@ static hilo_status walk(const struct ir_module *m, struct opt_map *map, ir_regio
             size_t which = fused_of(m, op);
             if (which < sizeof calls / sizeof *calls)
                 HILO_TRY(map ? expand(map, op, which) : HILO_NOT_FOUND);
+            else if (opt_has_numerics(m, op))
+                HILO_TRY(map ? opt_numerics(map, op) : HILO_NOT_FOUND);
         }
     return HILO_OK;
 }

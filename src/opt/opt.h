@@ -169,7 +169,7 @@ bool opt_trip_count(const struct ir_module *m, ir_op loop, uint64_t *n);
    matter. */
 bool opt_loop_overwrites(const struct ir_module *m, ir_op loop, uint32_t i);
 
-/* The module has custom calls that the pass `fused` writes out. */
+/* Whether the module has ops that the pass `fused` writes out or checks. */
 bool opt_has_fused(const struct ir_module *m);
 
 /* ---- for passes ------------------------------------------------------------------------------ */
