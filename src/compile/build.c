@@ -180,7 +180,7 @@ static struct plan_use param(struct build *b, const struct lower_param *p, const
         return (struct plan_use){build_temp(b, p->v), PLAN_OUT, p->overlay};
     const struct ir_val_data *x = ir_val_get(b->m, p->v);
     uint32_t from = build_buffer(b, lower_inplace_operand(b->m, p->v)), to = build_temp(b, p->v);
-    if (ir_kind(b->m, x->op) == IR_WHILE && opt_loop_overwrites(b->m, x->op, x->index))
+    if (ir_kind(b->m, x->op) == IR_WHILE && opt_loop_overwrites(b->m, x->op, b->a)[x->index])
         plan_undefined(b->p, to);
     else
         plan_copy(b->p, 1, &from, &to);

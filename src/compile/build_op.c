@@ -150,13 +150,14 @@ static void while_loop(struct build *b, ir_op op) {
              *which = ARENA_ARRAY(b->a, uint32_t, n + 1);
     const ir_val *tests = ir_block_get(b->m, test)->args, *args = ir_block_get(b->m, body)->args;
     const ir_val *nexts = ir_op_get(b->m, ir_terminator(b->m, body))->operands;
+    const bool *overwritten = opt_loop_overwrites(b->m, op, b->a);
     for (uint32_t i = 0; i < n; i++) {
         uint32_t buffer = from[i];
         if (!IR_SAME(nexts[i], args[i])) {
             buffer = build_temp(b, ir_result(b->m, op, i));
             which[states] = i;
             state[states++] = buffer;
-            if (opt_loop_overwrites(b->m, op, i)) {
+            if (overwritten[i]) {
                 plan_undefined(b->p, buffer);
             } else {
                 first[copied] = from[i];

@@ -60,6 +60,8 @@ static bool supports_block(const struct ir_module *m, ir_block b, const struct f
                 *work += (double)ir_val_count(m, ir_operand(m, s->op, k));
         *work += op_count(m, s->kernel);
         *nops += s->kernel->nops + 1;
+        if (*nops > NATIVE_OPS)
+            return false;
     }
     return true;
 }

@@ -191,23 +191,69 @@ static bool covers(const struct ir_module *m, ir_op loop, const struct counter *
     return low == 0 && high == size - part && by <= part;
 }
 
-bool opt_loop_overwrites(const struct ir_module *m, ir_op loop, uint32_t i) {
-    struct counter c;
-    ir_block cond = loop_block(m, loop, 0), body = loop_block(m, loop, 1);
-    ir_val before = ir_block_get(m, body)->args[i], after = ir_operand(m, ir_terminator(m, body), i);
-    ir_op update = ir_val_get(m, after)->op;
-    if (IR_NONE(update) || ir_kind(m, update) != IR_DYNAMIC_UPDATE_SLICE || !IR_SAME(ir_op_get(m, update)->parent, body) ||
-        !IR_SAME(ir_operand(m, update, 0), before) || opt_uses_in(m, body, before) != 1 || opt_uses_in(m, body, after) != 1 ||
-        opt_uses_in(m, cond, ir_block_get(m, cond)->args[i]) || !find_counter(m, loop, &c) || c.turns == 0)
-        return false;
-    const struct ir_type_data *whole = ir_val_type(m, before), *part = ir_val_type(m, ir_operand(m, update, 1));
+/* Uses in a loop, by variable: of the arguments of its two blocks, and of the update that is the next state. */
+struct loop_uses {
+    ir_block block[2];
+    const ir_val *next;
+    uint32_t *args[2], *update;
+};
+
+/* The variable that `v` is an update of: a dynamic_update_slice in the body, of the variable's argument. */
+static bool updates(const struct ir_module *m, const struct loop_uses *u, ir_val v, uint32_t *i) {
+    ir_op op = ir_val_get(m, v)->op;
+    return ir_kind(m, op) == IR_DYNAMIC_UPDATE_SLICE && IR_SAME(ir_op_get(m, op)->parent, u->block[1]) &&
+           argument(m, ir_operand(m, op, 0), u->block[1], i) && IR_SAME(u->next[*i], v);
+}
+
+static void count_uses(const struct ir_module *m, struct loop_uses *u, ir_block b) {
+    for (ir_op op = ir_block_get(m, b)->first; !IR_NONE(op); op = ir_op_get(m, op)->next) {
+        const struct ir_op_data *x = ir_op_get(m, op);
+        for (uint32_t k = 0; k < x->noperands; k++) {
+            uint32_t i;
+            for (int r = 0; r < 2; r++)
+                if (argument(m, x->operands[k], u->block[r], &i))
+                    u->args[r][i]++;
+            if (!IR_NONE(ir_val_get(m, x->operands[k])->op) && updates(m, u, x->operands[k], &i))
+                u->update[i]++;
+        }
+        for (uint32_t k = 0; k < x->nregions; k++)
+            for (ir_block c = ir_region_get(m, ir_op_region(m, op, k))->first; !IR_NONE(c); c = ir_block_get(m, c)->next)
+                count_uses(m, u, c);
+    }
+}
+
+/* The iterations' parts of variable i are all of it. */
+static bool fills(const struct ir_module *m, ir_op loop, const struct counter *c, ir_op update) {
+    const struct ir_type_data *all = ir_val_type(m, ir_operand(m, update, 0)), *part = ir_val_type(m, ir_operand(m, update, 1));
     bool divided = false;
-    for (uint32_t k = 0; k < whole->rank; k++) {
-        if (part->dims[k] == whole->dims[k])
+    for (uint32_t k = 0; k < all->rank; k++) {
+        if (part->dims[k] == all->dims[k])
             continue;
-        if (divided || part->dims[k] < 1 || !covers(m, loop, &c, ir_operand(m, update, 2 + k), part->dims[k], whole->dims[k]))
+        if (divided || part->dims[k] < 1 || !covers(m, loop, c, ir_operand(m, update, 2 + k), part->dims[k], all->dims[k]))
             return false;
         divided = true;
     }
     return true;
+}
+
+const bool *opt_loop_overwrites(const struct ir_module *m, ir_op loop, struct arena *a) {
+    uint32_t n = ir_op_get(m, loop)->noperands, variable;
+    struct loop_uses u = {.block = {loop_block(m, loop, 0), loop_block(m, loop, 1)}};
+    struct counter c;
+    bool *out = ARENA_ARRAY(a, bool, n);
+    uint32_t *counts = ARENA_ARRAY(a, uint32_t, 3 * (size_t)n);
+    memset(out, 0, n * sizeof *out);
+    memset(counts, 0, 3 * (size_t)n * sizeof *counts);
+    u.args[0] = counts;
+    u.args[1] = counts + n;
+    u.update = counts + 2 * (size_t)n;
+    u.next = ir_op_get(m, ir_terminator(m, u.block[1]))->operands;
+    if (!find_counter(m, loop, &c) || c.turns == 0)
+        return out;
+    for (int r = 0; r < 2; r++)
+        count_uses(m, &u, u.block[r]);
+    for (uint32_t i = 0; i < n; i++)
+        out[i] = u.args[0][i] == 0 && u.args[1][i] == 1 && u.update[i] == 1 && updates(m, &u, u.next[i], &variable) &&
+                 variable == i && fills(m, loop, &c, ir_val_get(m, u.next[i])->op);
+    return out;
 }

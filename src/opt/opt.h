@@ -165,9 +165,9 @@ uint32_t opt_uses_in(const struct ir_module *m, ir_block b, ir_val v);
 bool opt_loop_invariant(const struct ir_module *m, ir_op loop, uint32_t i);
 /* How often the body of a while runs, where it counts by a constant from one to another; false when that is not known. */
 bool opt_trip_count(const struct ir_module *m, ir_op loop, uint64_t *n);
-/* A while writes all of variable i, a part each turn (dynamic_update_slice), and reads none of it: what it is first does not
-   matter. */
-bool opt_loop_overwrites(const struct ir_module *m, ir_op loop, uint32_t i);
+/* By variable of a while: whether its iterations write all of it, a part each (dynamic_update_slice), and read none of it, so
+   that its initial value does not matter. In `a`. */
+const bool *opt_loop_overwrites(const struct ir_module *m, ir_op loop, struct arena *a);
 
 /* Whether the module has ops that the pass `fused` writes out or checks. */
 bool opt_has_fused(const struct ir_module *m);

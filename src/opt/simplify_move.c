@@ -312,13 +312,16 @@ bool opt_rule_no_elements(struct rules *r, ir_op op) {
     return changed;
 }
 
+enum { NESTED_OPERANDS = 256 }; /* of an inner concatenation: so that a chain of n makes lists of O(n) operands, not O(n²) */
+
 bool opt_rule_concatenate_nested(struct rules *r, ir_op op) {
     const struct ir_op_data *x = ir_op_get(r->m, op);
     int64_t dim = ir_prop_i64(r->m, op, IR_CONCATENATE_dimension);
     struct { ir_val *v; uint32_t n, cap; } parts = {NULL, 0, 0};
     for (uint32_t i = 0; i < x->noperands; i++) {
         ir_op inner = rules_def(r, x->operands[i], IR_CONCATENATE);
-        bool nested = !IR_NONE(inner) && ir_prop_i64(r->m, inner, IR_CONCATENATE_dimension) == dim;
+        bool nested = !IR_NONE(inner) && ir_prop_i64(r->m, inner, IR_CONCATENATE_dimension) == dim &&
+                      ir_op_get(r->m, inner)->noperands <= NESTED_OPERANDS;
         const struct ir_op_data *from = ir_op_get(r->m, nested ? inner : op);
         for (uint32_t k = nested ? 0 : i; k < (nested ? from->noperands : i + 1); k++)
             ARENA_PUSH(&r->o->scratch, &parts, from->operands[k]);

@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# scale.sh: time and memory of reading, the passes and printing grow in proportion to a program's size. tests/tools/many_ops.py
+# makes programs of several shapes; one of ten times the size may take 13 times the memory and, for machines are noisy, 30 times
+# the user time.
+set -uo pipefail
+HILO=$(realpath "${HILO:?the hilo command to test}")
+cd "$(dirname "$0")/../.." || exit
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+passed=0 failed=0
+
+# measure SHAPE N: user milliseconds and peak kilobytes
+measure() {
+    python3 tests/tools/many_ops.py "$1" "$2" >"$scratch/program.mlir"
+    python3 - "$HILO" "$scratch/program.mlir" <<'END'
+import resource, subprocess, sys
+subprocess.run([sys.argv[1], "opt", "-O3", sys.argv[2]], stdout=subprocess.DEVNULL, check=True)
+used = resource.getrusage(resource.RUSAGE_CHILDREN)
+print(round(used.ru_utime * 1000), used.ru_maxrss)
+END
+}
+
+for shape in chain outputs one_output calls concatenations loop; do
+    read -r ms kb <<<"$(measure $shape 1000)"
+    read -r ms10 kb10 <<<"$(measure $shape 10000)"
+    if [ "${ms10:-}" ] && [ "$ms10" -le $((30 * (ms + 10))) ] && [ "$kb10" -le $((13 * kb)) ]; then
+        passed=$((passed + 1))
+    else
+        echo "$shape: 1000 ops take ${ms:-?} ms and ${kb:-?} KB, 10000 take ${ms10:-?} ms and ${kb10:-?} KB"
+        failed=$((failed + 1))
+    fi
+done
+echo "$passed passed, $failed failed"
+[ "$failed" = 0 ]
