@@ -196,11 +196,6 @@ struct cli_figures cli_figures(double *ms, size_t n);
 /* The figures of n runs, of a program that was ready after `ready_ms`; sorts `ms`. */
 void cli_timing_print(double *ms, size_t n, double ready_ms, const hilo_stats *stats, bool json);
 
-/* Prints a line per result on standard output: how far it is from what another backend computed from the same inputs, and
-   whether that is within the tolerance. Returns 0, or CLI_FAILED after a message. */
-int cli_compare_print(const hilo_executable *exe, hilo_buffer *const *results, hilo_buffer *const *expected,
-                      double tolerance);
-
 /* Runs and their steps as a trace (trace.c). _begin and _end enclose each hilo_execute, _step is its `step` callback. */
 struct cli_trace;
 struct cli_trace *cli_trace_new(void);

@@ -1,5 +1,6 @@
 /* hilo run: runs a function of a program on inputs from the command line. */
 #include "cli/cli.h"
+#include "cli/compare.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -130,6 +131,28 @@ static int compile(struct session *s, const char *file, const struct run_options
     return code == CLI_OK && o->out ? cli_output_check(s->exe, o->out) : code;
 }
 
+static int compare_results(const struct session *s, const struct session *expected, const char *file,
+                           const struct cli_compile *how, const struct run_options *o) {
+    struct progress p = {.terminal = cli_terminal(stderr), .begin = rt_now_ms()};
+    hilo_compile_options compile_options;
+    hilo_execute_options execute_options;
+    cli_compile_options(how, o->entry, &compile_options);
+    hilo_execute_options_init(&execute_options);
+    execute_options.cancelled = poll_run;
+    execute_options.cancelled_user = &p;
+    struct cli_comparison c = {s->client, file, &compile_options, &execute_options, s->exe, s->inputs, s->ninputs,
+                               s->outputs, expected->outputs, s->noutputs, o->tolerance};
+    double **terms = cli_alloc(c.n, sizeof *terms);
+    if (!cli_compare_close(&c))
+        cli_compare_measure_terms(&c, terms);
+    clear_progress(&p);
+    int code = interrupted ? CLI_INTERRUPTED : cli_compare_print(&c, terms);
+    for (size_t i = 0; i < c.n; i++)
+        free(terms[i]);
+    free(terms);
+    return code;
+}
+
 /* Runs the program on the same inputs with the backend of --compare, and compares the results. */
 static int compare(const struct session *s, const char *file, const struct run_options *o) {
     struct session other = {.client = s->client, .inputs = s->inputs, .ninputs = s->ninputs, .noutputs = s->noutputs};
@@ -142,7 +165,7 @@ static int compare(const struct session *s, const char *file, const struct run_o
     if (code == CLI_OK)
         code = execute(&other, &ms);
     if (code == CLI_OK)
-        code = cli_compare_print(s->exe, s->outputs, other.outputs, o->tolerance);
+        code = compare_results(s, &other, file, &how, o);
     release_outputs(&other);
     free(other.outputs);
     hilo_executable_release(other.exe);
@@ -207,7 +230,8 @@ static const struct cli_option options[] = {
     {"--compare", "B", CLI_BACKEND, offsetof(struct run_options, expected),
      "also run with this backend, and compare the results;\nexit code 1 when they differ by more than the tolerance"},
     {"--tolerance", "T", CLI_REAL, offsetof(struct run_options, tolerance),
-     "for --compare: the relative tolerance of floats"},
+     "for --compare: tolerance of floats, relative to the\nmagnitude of the element and of what was added up to it;\n"
+     "default: 16 units in the last place"},
     CLI_COMPILE_OPTIONS(struct run_options, compile),
     CLI_CACHE_OPTION(struct run_options, compile),
     {0}

@@ -174,6 +174,8 @@ static hilo_status step_run(struct eval *cx, const struct plan_step *s) {
                               : handlers[s->kind](cx, s->op, in, out);
     if (status == HILO_OK)
         status = results_fit(cx, s, out);
+    if (status == HILO_OK && cx->hooks && cx->hooks->computed)
+        cx->hooks->computed(cx->hooks->user, cx->m, s->op, out, s->nresults);
     if (status != HILO_OK) {
         eval_drop(out, s->nresults);
         if (cx->d->errors == errors)

@@ -87,6 +87,8 @@ struct eval_hooks {
     /* interpreter.probe: writes the value; check.expect_serialized_eq: reads what was probed. */
     hilo_status (*probe)(void *user, struct str id, const struct value *v);
     hilo_status (*probed)(void *user, struct str id, uint32_t iteration, const struct value *like, struct value **out);
+    /* Called after each op that succeeds; may replace its results by values of the same types. */
+    void (*computed)(void *user, const struct ir_module *m, ir_op op, struct value **results, uint32_t n);
     /* Polled between ops; true = stop with HILO_CANCELLED. */
     bool (*cancelled)(void *user);
     void *user;
