@@ -53,18 +53,18 @@ static void load_ints(const struct value *v, int64_t *out) {
     }
 }
 
-/* In place where the widths agree is not attempted: `out` is apart. */
+/* `out` does not overlap the value. */
 static void load_linear(const struct value *v, enum number k, void *out) {
     const struct ir_dtype_info *dt = ir_dtype_get(v->dtype);
     enum number own = number_of(v->dtype);
     if (v->count == 0)
-        return; /* nothing is copied, and from nowhere */
+        return; /* data may be NULL */
     if (k == NUM_SINGLE || k == NUM_COMPLEX_SINGLE) {
-        memcpy(out, v->data, v->bytes); /* the elements themselves */
+        memcpy(out, v->data, v->bytes); /* no conversion */
     } else if (own == NUM_INT && k == NUM_INT) {
         load_ints(v, out);
     } else if (own == NUM_INT) {
-        load_ints(v, out); /* as wide as a double: converted where it lies, from the end for complex */
+        load_ints(v, out); /* as wide as a double: converted in place, for complex from the end */
         int64_t *ints = out;
         double *reals = out;
         struct complex_number *pairs = out;
@@ -177,7 +177,7 @@ void complex_store(struct complex_number *x, struct value *out) {
 
 /* ---- the matrix product ------------------------------------------------------------------------------------------ */
 
-/* Columns are taken in stretches whose accumulators stay in the first-level cache; products are added in the order of k. */
+/* Columns are taken in chunks whose accumulators stay in the L1 cache; products are added in the order of k. */
 enum { GEMM_COLUMNS = 512 };
 
 #define GEMM(name, type, MULTIPLY_ADD)                                                                               \

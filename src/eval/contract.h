@@ -1,13 +1,13 @@
-/* What the contractions share (dot_general, convolution, einsum, linear algebra): operands are widened once to one of three
- * number types, computed in, and rounded once to the result's element type. */
+/* The arithmetic of contractions (dot_general, convolution, einsum) and linear algebra: operands are widened once to one of five
+ * number types, in which sums are accumulated, and rounded once to the result's element type. */
 #ifndef HILO_EVAL_CONTRACT_H
 #define HILO_EVAL_CONTRACT_H
 
 #include "eval/eval.h"
 
-/* Integers modulo 2^64, of which every narrower type is the low bits; i1 counts, and any count is true. Floats in double, so
-   that sums of products of narrow floats are rounded once. f32 and complex<f32> of contractions in single precision, rounded
-   step by step like the programs that are compared with them. */
+/* Integers modulo 2^64, of which every narrower type is the low bits; i1 counts, and any count but 0 is true. Floats are
+   accumulated in double, so that sums of products of narrow floats are rounded once; f32 and complex<f32> of contractions in
+   single precision (docs/adr/0003-numbers.md). */
 enum number { NUM_INT, NUM_SINGLE, NUM_REAL, NUM_COMPLEX_SINGLE, NUM_COMPLEX };
 
 struct complex_single { float re, im; };
@@ -16,18 +16,17 @@ struct complex_number { double re, im; };
 /* The number type of an element type (double for every float), and the wider of two. */
 enum number number_of(enum ir_dtype t);
 static inline enum number number_wider(enum number a, enum number b) { return a > b ? a : b; }
-/* Refuses elements of a result that are of a lesser kind than an operand's: integers for floats, reals for complex numbers. */
+/* UNIMPLEMENTED if an operand's elements do not convert to the result's: floats to integers, complex numbers to reals. */
 hilo_status number_check(struct eval *cx, ir_op op, enum ir_dtype operand, enum ir_dtype result);
 /* The number type of a contraction of `a` and `b` with result `r`, checked. */
 hilo_status number_contract(struct eval *cx, ir_op op, enum ir_dtype a, enum ir_dtype b, enum ir_dtype r, enum number *k);
 size_t number_bytes(enum number k);
 
-/* `v` with its dimensions in another order: result dimension i is dimension perm[i]. A new reference to v itself for the
-   identity. */
+/* `v` transposed: result dimension i is dimension perm[i]. A new reference to v itself for the identity. */
 hilo_status value_permute(struct value *v, const uint32_t *perm, struct value **out);
 
-/* Elements of `v` widened to `k`, with its dimensions in the order `perm` (result dimension i is dimension perm[i]; NULL = as
-   they are): a fresh array for mem_free(&cx->al, p, v->count * number_bytes(k)). */
+/* Elements of `v` widened to `k`, transposed (result dimension i is dimension perm[i]; NULL = not): a new
+   array for mem_free(&cx->al, p, v->count * number_bytes(k)). */
 hilo_status number_load(struct eval *cx, const struct value *v, const uint32_t *perm, enum number k, void **out);
 /* Rounds n numbers to the elements of a tensor. */
 void number_store(enum number k, const void *numbers, struct value *out);

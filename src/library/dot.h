@@ -1,4 +1,4 @@
-/* The dimensions of a dot_general: what its routines share. */
+/* The dimensions of a dot_general, for its routines. */
 #ifndef HILO_LIBRARY_DOT_H
 #define HILO_LIBRARY_DOT_H
 
@@ -6,13 +6,13 @@
 
 enum { DOT_MOST = 4 };
 
-/* Dimensions that go together, neighbours made one where both sides step alike. Strides are in elements. */
+/* Dimensions with one role; neighbours are merged where the strides of both operands allow it. Strides are in elements. */
 struct dot_dims {
     uint32_t n;
     struct {
         int64_t size, a, b;
     } dim[DOT_MOST];
-    size_t count; /* of all; dims_finish */
+    size_t count; /* product of the sizes; dims_finish */
 };
 
 struct dot_axes {
@@ -20,12 +20,12 @@ struct dot_axes {
     struct dot_dims batch, rows, columns, depth; /* rows have strides of a only, columns of b */
 };
 
-/* A dot_general of any types that the routine can do; false where it is something else, or has too many dimensions.
-   lib_match_dot_general leaves those to kernels that kernels are good at. */
+/* Matches a dot_general of any types that the routine supports; false otherwise, and for too many dimensions.
+   lib_match_dot_general also leaves to kernels what those support. */
 bool dot_match(const struct ir_module *m, ir_op op, struct lib_match *out);
-/* The routine's parameters, with counts; false when they make no sense. */
+/* Reads the routine's parameters; false if they are invalid. */
 bool dot_read(const int64_t *params, uint32_t nparams, struct dot_axes *out);
-/* Where both sides have index i. */
+/* The offsets of both operands at linear index i. */
 void dims_at(const struct dot_dims *d, size_t i, int64_t *a, int64_t *b);
 
 #endif

@@ -1,8 +1,8 @@
-/* dot_general. Reals narrower than f64 are left to generated kernels, which fuse what is around them, unless a library is asked
- * for: then this is what computes them where the library is not there.
+/* dot_general. Reals narrower than f64 are left to generated kernels, which fuse producers and consumers, unless a library is
+ * requested: then this computes them where the library is missing.
  *
  * A product of matrices (gemm.h) for each batch. A complex one is a real one of twice the depth and twice the columns: rows of
- * the left side and of the result are pairs of reals as they lie in memory, and of b = x + i y there are the rows (x, y) and
+ * the left side and of the result are pairs of reals as in memory, and of b = x + i y there are the rows (x, y) and
  * (-y, x). */
 #include "library/dot.h"
 #include "library/gemm.h"
@@ -10,7 +10,7 @@
 struct dot {
     const struct lib_call *c;
     struct dot_axes x;
-    bool narrow;          /* elements are converted to what is computed in */
+    bool narrow;          /* elements are converted to the type of the sum */
     size_t parts, number; /* reals of an element, bytes of a real */
     struct gemm g;
 };
@@ -48,7 +48,7 @@ static bool dims_finish(struct dot_dims *d) {
     return true;
 }
 
-/* Elements of the depth that lie evenly from number p on. */
+/* Elements of the depth that have one stride from element p on. */
 static size_t dot_run(const struct dot *v, size_t p) {
     size_t last = v->x.depth.n ? (size_t)v->x.depth.dim[v->x.depth.n - 1].size : 1;
     return last - p % last;
@@ -119,7 +119,7 @@ static void dot_unpack_c(const void *user, size_t group, size_t row, size_t nrow
     for (size_t i = 0; i < nrows; i++) {
         size_t at = (group * v->g.rows + row + i) * v->g.columns + column;
         const char *line = (const char *)tile + i * width * v->number;
-        if (v->x.out == IR_I32_T) { /* sums of less than 2^38 products are exact; the result is what is left of them */
+        if (v->x.out == IR_I32_T) { /* sums of less than 2^38 products are exact; the result wraps */
             for (size_t j = 0; j < ncolumns; j++)
                 ((uint32_t *)v->c->out[0])[at + j] = (uint32_t)(int64_t)((const double *)(const void *)line)[j];
             continue;

@@ -1,4 +1,4 @@
-/* Products of matrices: see gemm.h. Blocks are those of Goto and van de Geijn, "Anatomy of high-performance matrix
+/* GEMM: see gemm.h. The blocks are those of Goto and van de Geijn, "Anatomy of high-performance matrix
  * multiplication", TOMS 2008: a panel of b in the first cache, a block of a in the second, a tile of c in registers. */
 #include "library/gemm.h"
 
@@ -6,7 +6,7 @@
 #include <immintrin.h>
 #endif
 
-enum { GEMM_TASKS = 32 };
+enum { GEMM_TASKS = 64 }; /* each has scratch memory of its own */
 
 typedef float v8f __attribute__((vector_size(32), may_alias));
 typedef double v4d __attribute__((vector_size(32), may_alias));

@@ -1,7 +1,7 @@
-/* Products of matrices that their owner packs and unpacks, in f32 or f64: what convolution comes down to.
+/* GEMM in f32 or f64 for routines, which pack operands and unpack results by callbacks: dots, convolutions, linear algebra.
  *
- * c = a b for each of `groups`: a has rows × depth numbers, b depth × columns. Right-hand sides are packed once, in panels of
- * at most GEMM_WIDEST columns; then tasks have blocks of c. What a task computes, and in which order, depends on the shape
+ * c = a b for each of `groups`: a has rows × depth numbers, b depth × columns. b is packed once, in panels of
+ * at most GEMM_WIDEST columns; then tasks compute blocks of c. What a task computes, and in which order, depends on the shape
  * alone. */
 #ifndef HILO_LIBRARY_GEMM_H
 #define HILO_LIBRARY_GEMM_H
@@ -24,7 +24,7 @@ struct gemm {
                      const void *tile);
 };
 
-/* Scratch that a product takes; false on overflow. */
+/* Bytes of scratch memory that a product needs; false on overflow. */
 bool gemm_scratch(const struct gemm *g, size_t *bytes);
 void gemm_run(const struct gemm *g, void *scratch, const struct lib_pool *pool);
 

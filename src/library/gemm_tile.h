@@ -1,4 +1,4 @@
-/* The kernel of gemm.c, once for each type and instruction set:
+/* The micro-kernel of gemm.c, included for each type and instruction set:
  *
  *   T        the type                  V        vectors of it, of 32 bytes
  *   NAME(x)  x with a prefix           TARGET   attribute of the functions

@@ -35,7 +35,7 @@ func.func @slabs() {
 
 // -----
 
-// panels that are packed before
+// prepacked panels
 func.func @many_rows() {
   %ai = stablehlo.iota dim = 0 : tensor<7913xi32>
   %am = stablehlo.constant dense<7> : tensor<7913xi32>
@@ -69,7 +69,7 @@ func.func @many_rows() {
 
 // -----
 
-// lanes down the columns of the right operand; rows that are brought before
+// rhs contiguous along the sum; a prepacked lhs
 func.func @columns() {
   %ai = stablehlo.iota dim = 0 : tensor<1023xi32>
   %am = stablehlo.constant dense<7> : tensor<1023xi32>
@@ -103,7 +103,7 @@ func.func @columns() {
 
 // -----
 
-// rows side by side
+// lhs contiguous along its rows
 func.func @upright() {
   %ai = stablehlo.iota dim = 0 : tensor<4810xi32>
   %am = stablehlo.constant dense<7> : tensor<4810xi32>
@@ -205,7 +205,7 @@ func.func @doubles() {
 
 // -----
 
-// bf16 is summed wider
+// bf16 is accumulated in f32
 func.func @brains() {
   %ai = stablehlo.iota dim = 0 : tensor<2800xi32>
   %am = stablehlo.constant dense<7> : tensor<2800xi32>
@@ -242,7 +242,7 @@ func.func @brains() {
 
 // -----
 
-// i8 by i8, factors in pairs, the last one alone
+// i8 by i8, in words of two factors, the last one padded
 func.func @pairs() {
   %ai = stablehlo.iota dim = 0 : tensor<18927xi32>
   %am = stablehlo.constant dense<7> : tensor<18927xi32>
@@ -278,8 +278,8 @@ func.func @pairs() {
 
 // -----
 
-// ui8 and pairs down the columns
-func.func @pairs_turned() {
+// ui8, in words of two factors along the columns
+func.func @pairs_transposed() {
   %ai = stablehlo.iota dim = 0 : tensor<3600xi32>
   %am = stablehlo.constant dense<7> : tensor<3600xi32>
   %ap = stablehlo.multiply %ai, %am : tensor<3600xi32>
@@ -384,7 +384,7 @@ func.func @wide() {
 
 // -----
 
-// a window over the edges, rows of three dimensions
+// a convolution with padding, rows of three dimensions
 func.func @window() {
   %ai = stablehlo.iota dim = 0 : tensor<2520xi32>
   %am = stablehlo.constant dense<7> : tensor<2520xi32>
@@ -553,7 +553,7 @@ func.func @strides() {
 
 // -----
 
-// lines that are packed in passing: batches, two contracted axes, columns that panels do not divide
+// a rhs that is packed on first use: batches, two contracted axes, columns that panels do not divide
 func.func @passing() {
   %ai = stablehlo.iota dim = 0 : tensor<49500xi32>
   %am = stablehlo.constant dense<7> : tensor<49500xi32>

@@ -1,4 +1,4 @@
-// Many rows times a matrix of 4 bits, which is dequantised as it is brought into the order in which it is read.
+// Many rows times a matrix of 4 bits, which is dequantised as it is packed.
 func.func @i4_lines() {
   %x0 = stablehlo.iota dim = 0 : tensor<5120xi32>
   %x1 = stablehlo.constant dense<7> : tensor<5120xi32>

@@ -1,6 +1,6 @@
 // Contractions of bf16 and of bytes, which processors with a matrix unit multiply by tiles of 16 rows of 64 bytes. All numbers are
-// integers that the types have exactly, so that the order of a sum does not matter. Without one, bytes are multiplied by fours where there
-// are such products.
+// integers that the types have exactly, so that the order of a sum does not matter. Without one, four bytes are
+// multiplied at once where there is an instruction for it.
 
 // sizes that no tile divides
 func.func @brains() {
@@ -39,7 +39,7 @@ func.func @brains() {
 
 // -----
 
-// several slabs, panels packed before
+// several slabs, prepacked panels
 func.func @slabs() {
   %ai = stablehlo.iota dim = 0 : tensor<21450xi32>
   %am = stablehlo.constant dense<7> : tensor<21450xi32>
@@ -150,8 +150,8 @@ func.func @narrow() {
 
 // -----
 
-// both operands lie across, squares of them and the rest
-func.func @turned() {
+// both operands transposed, squares of them and the rest
+func.func @transposed() {
   %ai = stablehlo.iota dim = 0 : tensor<3060xi32>
   %am = stablehlo.constant dense<7> : tensor<3060xi32>
   %ap = stablehlo.multiply %ai, %am : tensor<3060xi32>
@@ -187,7 +187,7 @@ func.func @turned() {
 
 // -----
 
-// of several products, of computed operands, and what is made of them
+// batches, with a prologue and an epilogue
 func.func @batches() {
   %ai = stablehlo.iota dim = 0 : tensor<8100xi32>
   %am = stablehlo.constant dense<7> : tensor<8100xi32>
@@ -228,7 +228,7 @@ func.func @batches() {
 
 // -----
 
-// with signs
+// signed bytes
 func.func @bytes() {
   %ai = stablehlo.iota dim = 0 : tensor<4600xi32>
   %am = stablehlo.constant dense<7> : tensor<4600xi32>
@@ -302,7 +302,7 @@ func.func @bytes_slabs() {
 
 // -----
 
-// panels packed before
+// prepacked panels
 func.func @bytes_before() {
   %ai = stablehlo.iota dim = 0 : tensor<71750xi32>
   %am = stablehlo.constant dense<7> : tensor<71750xi32>
@@ -376,7 +376,7 @@ func.func @bytes_short() {
 
 // -----
 
-// without
+// unsigned bytes
 func.func @unsigned() {
   %ai = stablehlo.iota dim = 0 : tensor<2624xi32>
   %am = stablehlo.constant dense<7> : tensor<2624xi32>
@@ -413,7 +413,7 @@ func.func @unsigned() {
 
 // -----
 
-// rows without signs
+// an unsigned lhs
 func.func @left() {
   %ai = stablehlo.iota dim = 0 : tensor<4680xi32>
   %am = stablehlo.constant dense<7> : tensor<4680xi32>
@@ -450,7 +450,7 @@ func.func @left() {
 
 // -----
 
-// columns without signs
+// an unsigned rhs
 func.func @right() {
   %ai = stablehlo.iota dim = 0 : tensor<4680xi32>
   %am = stablehlo.constant dense<7> : tensor<4680xi32>

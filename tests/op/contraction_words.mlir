@@ -1,5 +1,5 @@
-// Matrices whose columns lie along the sum, in words of bytes or of halves of bytes, times as many rows as pay for packing them:
-// squares of words are read and turned, and what is left behind the last whole one.
+// Matrices that are contiguous along the sum, of 8 or 4 bits, times as many rows as pay for packing them: squares of 32-bit words
+// are transposed, and the rest after the last square.
 func.func @i8_squares() {
   %x0 = stablehlo.iota dim = 0 : tensor<5120xi32>
   %x1 = stablehlo.constant dense<37> : tensor<5120xi32>

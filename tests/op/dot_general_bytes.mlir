@@ -1,5 +1,5 @@
-// Few rows times a matrix of 8 or 4 bits, which processors that add up products of bytes multiply as bytes. The rows' numbers lie
-// 9 powers of two apart, within what the neighbours that share one are exact in; all sums are exact in any order.
+// Few rows times a matrix of 8 or 4 bits, which processors with products of bytes (VNNI) multiply as bytes. The rows' numbers span
+// 9 powers of two, so that those that share an exponent are exact; all sums are exact in any order.
 func.func @i8_one() {
   %x0 = stablehlo.iota dim = 0 : tensor<320xi32>
   %x1 = stablehlo.constant dense<7> : tensor<320xi32>

@@ -1,5 +1,5 @@
-// Few rows times a matrix, as large as kernels have schedules of their own for. The numbers are small integers, so that sums are
-// exact in any order; they come out of reductions, so that they are in memory.
+// Few rows times a matrix (GEMV), large enough for schedules of their own. The numbers are small integers, so that sums are exact in
+// any order; they are results of reductions, so that they are in memory.
 func.func @f32_one() {
   %x0 = stablehlo.iota dim = 0 : tensor<300xi32>
   %x1 = stablehlo.constant dense<7> : tensor<300xi32>

@@ -1,7 +1,7 @@
-// Contractions in blocks whose columns lie along the sum, as weights of models often do: they are turned on the way into panels, squares
-// of so many lines and columns as registers have lanes, and what no square fits. All numbers are integers that the types have exactly.
+// Contractions in blocks with a rhs that is contiguous along the sum, as weights of models often are: it is transposed as it is packed,
+// in squares of as many lines and columns as registers have lanes, and the rest. All numbers are integers that the types have exactly.
 
-// whole panels and a part of one, lines that squares do not divide
+// full panels and a part of one, lines that squares do not divide
 func.func @floats() {
   %ai = stablehlo.iota dim = 0 : tensor<2100xi32>
   %am = stablehlo.constant dense<7> : tensor<2100xi32>
@@ -36,7 +36,7 @@ func.func @floats() {
 
 // -----
 
-// packed before, several slabs
+// prepacked, several slabs
 func.func @slabs() {
   %ai = stablehlo.iota dim = 0 : tensor<81700xi32>
   %am = stablehlo.constant dense<7> : tensor<81700xi32>
@@ -71,7 +71,7 @@ func.func @slabs() {
 
 // -----
 
-// half as wide as their sums
+// elements half as wide as the sums
 func.func @brains() {
   %ai = stablehlo.iota dim = 0 : tensor<4040xi32>
   %am = stablehlo.constant dense<7> : tensor<4040xi32>
@@ -108,7 +108,7 @@ func.func @brains() {
 
 // -----
 
-// pairs
+// words of two factors
 func.func @bytes() {
   %ai = stablehlo.iota dim = 0 : tensor<3000xi32>
   %am = stablehlo.constant dense<7> : tensor<3000xi32>
@@ -145,7 +145,7 @@ func.func @bytes() {
 
 // -----
 
-// both operands turned
+// both operands transposed
 func.func @both() {
   %ai = stablehlo.iota dim = 0 : tensor<2345xi32>
   %am = stablehlo.constant dense<7> : tensor<2345xi32>
@@ -180,7 +180,7 @@ func.func @both() {
 
 // -----
 
-// of several products
+// batches
 func.func @batches() {
   %ai = stablehlo.iota dim = 0 : tensor<6300xi32>
   %am = stablehlo.constant dense<7> : tensor<6300xi32>
