@@ -193,6 +193,7 @@ static struct pjrt_error *client_fill(struct pjrt_client *c) {
     hilo_client_options o;
     hilo_client_options_init(&o);
     o.threads = (int32_t)c->options.threads;
+    o.log = pjrt_log;
     o.diagnostic = pjrt_on_diagnostic;
     o.diagnostic_user = c;
     c->meter.al = mem_system_allocator();
@@ -351,16 +352,32 @@ struct pjrt_error *pjrt_Device_GetAttributes(struct pjrt_Device_GetAttributes *a
     return NULL;
 }
 
-/* The devices share the memory, and the counts. */
-struct pjrt_error *pjrt_Device_MemoryStats(struct pjrt_Device_MemoryStats *a) {
-    struct pjrt_meter *m = &a->device->client->meter;
-    *a = (struct pjrt_Device_MemoryStats){.struct_size = a->struct_size, .device = a->device};
+/* Bytes that the process may use: of the machine, or of its control group; 0 = not known. */
+static int64_t memory_limit(void) {
     long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-    a->bytes_in_use = (int64_t)atomic_load(&m->now);
-    a->peak_bytes_in_use = (int64_t)atomic_load(&m->peak);
-    a->num_allocs = (int64_t)atomic_load(&m->count);
-    a->largest_alloc_size = (int64_t)atomic_load(&m->largest);
-    a->bytes_limit = pages > 0 && page > 0 ? (int64_t)pages * page : 0;
+    int64_t limit = pages > 0 && page > 0 ? (int64_t)pages * page : 0;
+    char text[32] = "", *end;
+    FILE *f = fopen("/sys/fs/cgroup/memory.max", "re");
+    if (f && fgets(text, sizeof text, f)) {
+        long long most = strtoll(text, &end, 10); /* "max" = no limit */
+        if (end > text && most > 0 && (!limit || most < limit))
+            limit = most;
+    }
+    if (f)
+        fclose(f);
+    return limit;
+}
+
+/* The devices share the memory of the client: each reports an equal part, so that the sum over all of them is true. */
+struct pjrt_error *pjrt_Device_MemoryStats(struct pjrt_Device_MemoryStats *a) {
+    struct pjrt_client *c = a->device->client;
+    int64_t n = (int64_t)c->topology.ndevices;
+    *a = (struct pjrt_Device_MemoryStats){.struct_size = a->struct_size, .device = a->device};
+    a->bytes_in_use = (int64_t)atomic_load(&c->meter.now) / n;
+    a->peak_bytes_in_use = (int64_t)atomic_load(&c->meter.peak) / n;
+    a->num_allocs = (int64_t)atomic_load(&c->meter.count) / n;
+    a->largest_alloc_size = (int64_t)atomic_load(&c->meter.largest);
+    a->bytes_limit = memory_limit() / n;
     a->peak_bytes_in_use_is_set = a->num_allocs_is_set = a->largest_alloc_size_is_set = true;
     a->bytes_limit_is_set = a->bytes_limit > 0;
     return NULL;

@@ -121,6 +121,16 @@ void pjrt_error_free(struct pjrt_error *error) {
     free(error);
 }
 
+/* ---- the log --------------------------------------------------------------------------------- */
+
+void pjrt_log(void *user, hilo_log_level level, const char *message) {
+    (void)user;
+    const char *least = getenv("TF_CPP_MIN_LOG_LEVEL"); /* 0 = information, 1 = warnings, 2 = errors */
+    int severity = level == HILO_LOG_WARNING ? 1 : 0;
+    if (level != HILO_LOG_ERROR && severity >= (least && *least >= '0' && *least <= '9' ? atoi(least) : 1))
+        fprintf(stderr, PJRT_PLATFORM ": %s\n", message);
+}
+
 /* ---- hilo's diagnostics ---------------------------------------------------------------------- */
 
 void pjrt_listen(struct pjrt_client *client, struct pjrt_listener *l) {

@@ -65,7 +65,6 @@ static struct pjrt_error *describe_outputs(struct pjrt_executable *x) {
         return pjrt_exhausted();
     int64_t *dims = x->dims;
     for (size_t i = 0; i < x->noutputs && hilo_executable_output_type(x->hilo, i, &t) == HILO_OK; i++) {
-        size_t bytes = 0;
         x->dtypes[i] = pjrt_dtype_number(t.dtype);
         x->ranks[i] = t.rank;
         const struct pjrt_port *port = &x->ports[x->ninputs + i];
@@ -74,8 +73,6 @@ static struct pjrt_error *describe_outputs(struct pjrt_executable *x) {
             x->dynamic = x->dynamic || t.dims[k] == HILO_DYNAMIC;
         }
         dims += t.rank;
-        pjrt_error_free(pjrt_shape_bytes(x->dtypes[i], t.dims, t.rank, &bytes));
-        x->output_bytes += bytes;
     }
     return NULL;
 }
@@ -95,14 +92,9 @@ static struct pjrt_error *describe_inputs(struct pjrt_executable *x) {
         return pjrt_exhausted();
     hilo_type t;
     for (size_t i = 0; i < x->ninputs && hilo_executable_input_type(x->hilo, i, &t) == HILO_OK; i++) {
-        size_t bytes = 0;
-        pjrt_error_free(pjrt_shape_bytes(pjrt_dtype_number(t.dtype), t.dims, t.rank, &bytes));
-        x->input_bytes += bytes;
         PJRT_TRY(pjrt_layout_new(t.rank, port_order(&x->ports[i]), &x->layouts[i]));
         x->tokens[i] = t.dtype == HILO_TOKEN;
-        bool aliased = hilo_executable_input_alias(x->hilo, i) >= 0;
-        x->donated[i] = aliased || x->ports[i].donor;
-        x->alias_bytes += aliased ? bytes : 0;
+        x->donated[i] = x->ports[i].donor || hilo_executable_input_alias(x->hilo, i) >= 0;
     }
     for (size_t i = 0; i < n; i++) {
         x->kinds[i] = pjrt_memory_kinds[x->ports[i].kind];
@@ -218,8 +210,10 @@ static hilo_status compile(struct pjrt_executable *x) {
 static struct pjrt_error *describe(struct pjrt_executable *x) {
     x->ninputs = hilo_executable_input_count(x->hilo);
     x->noutputs = hilo_executable_output_count(x->hilo);
-    x->cost[0] = PROPERTY("flops", x->hilo->about.flops);
-    x->cost[1] = PROPERTY("bytes accessed", x->hilo->about.bytes);
+    hilo_stats s = {.struct_size = sizeof s};
+    hilo_executable_stats(x->hilo, &s);
+    x->cost[0] = PROPERTY("flops", s.flops);
+    x->cost[1] = PROPERTY("bytes accessed", s.bytes_accessed);
     size_t n = x->ninputs + x->noutputs;
     if (x->nports && x->nports != n)
         return pjrt_fail(HILO_INTERNAL, "the program has %zu parameters and results; %zu are described", n, x->nports);
@@ -331,7 +325,19 @@ static void load(struct pjrt_executable *x, const struct source *from) {
 static struct pjrt_error *executable_fill(struct pjrt_executable *x, const struct source *from) {
     if (!own(&x->code, from->code) || !own(&x->option_bytes, from->options))
         return pjrt_exhausted();
-    PJRT_TRY(pjrt_compile_options_read(x->option_bytes, &x->client->options, &x->options));
+    struct strbuf ignored;
+    strbuf_init(&ignored, mem_system_allocator());
+    struct pjrt_error *wrong = pjrt_compile_options_read(x->option_bytes, &x->client->options, &x->options, &ignored);
+    if (!wrong && ignored.n) {
+        struct strbuf text;
+        strbuf_init(&text, mem_system_allocator());
+        strbuf_printf(&text, "compile options without effect: %s", ignored.p);
+        if (!text.failed)
+            pjrt_log(NULL, HILO_LOG_WARNING, text.p);
+        strbuf_free(&text);
+    }
+    strbuf_free(&ignored);
+    PJRT_TRY(wrong);
     load(x, from);
     if (!x->hilo) {
         struct pjrt_listener l;
@@ -507,9 +513,9 @@ static bool same_options(struct pjrt_client *c, struct str saved, struct str giv
     struct pjrt_compile_options one, two;
     if (!given.n || str_eq(saved, given))
         return true;
-    struct pjrt_error *wrong = pjrt_compile_options_read(saved, &c->options, &one);
+    struct pjrt_error *wrong = pjrt_compile_options_read(saved, &c->options, &one, NULL);
     if (!wrong)
-        wrong = pjrt_compile_options_read(given, &c->options, &two);
+        wrong = pjrt_compile_options_read(given, &c->options, &two, NULL);
     bool same = !wrong && one.level == two.level && one.backend == two.backend && one.npartitions == two.npartitions;
     pjrt_error_free(wrong);
     return same;
@@ -574,7 +580,9 @@ struct pjrt_error *pjrt_Executable_NumOutputs(struct pjrt_Executable_NumOutputs 
 }
 
 struct pjrt_error *pjrt_Executable_SizeOfGeneratedCodeInBytes(struct pjrt_Executable_SizeOfGeneratedCodeInBytes *a) {
-    a->size = (int64_t)a->executable->code.n;
+    hilo_stats s = {.struct_size = sizeof s};
+    hilo_executable_stats(a->executable->hilo, &s);
+    a->size = (int64_t)s.code_bytes;
     return NULL;
 }
 
@@ -644,16 +652,12 @@ struct pjrt_error *pjrt_Executable_GetCompiledMemoryStats(struct pjrt_Executable
     hilo_stats s = {.struct_size = sizeof s};
     *a = (struct pjrt_Executable_GetCompiledMemoryStats){.struct_size = a->struct_size, .executable = x};
     hilo_executable_stats(x->hilo, &s);
-    a->generated_code_size_in_bytes = (int64_t)x->code.n;
-    a->argument_size_in_bytes = (int64_t)x->input_bytes;
-    a->output_size_in_bytes = (int64_t)x->output_bytes;
-    a->alias_size_in_bytes = (int64_t)x->alias_bytes;
-    a->peak_memory_in_bytes = (int64_t)(x->input_bytes + x->output_bytes - x->alias_bytes);
-    a->total_size_in_bytes = a->peak_memory_in_bytes;
-    if (a->peak_memory_in_bytes < (int64_t)s.peak_bytes) { /* it has run */
-        a->temp_size_in_bytes = (int64_t)s.peak_bytes - a->peak_memory_in_bytes;
-        a->peak_memory_in_bytes = a->total_size_in_bytes = (int64_t)s.peak_bytes;
-    }
+    a->generated_code_size_in_bytes = (int64_t)s.code_bytes;
+    a->argument_size_in_bytes = (int64_t)s.input_bytes;
+    a->output_size_in_bytes = (int64_t)s.output_bytes;
+    a->alias_size_in_bytes = (int64_t)s.alias_bytes;
+    a->temp_size_in_bytes = (int64_t)s.temp_bytes;
+    a->peak_memory_in_bytes = a->total_size_in_bytes = (int64_t)s.planned_peak_bytes;
     return NULL;
 }
 

@@ -67,7 +67,7 @@ struct option {
 #define CLIENT(field) offsetof(struct pjrt_client_options, field)
 static const struct option options[] = {
     {"num_devices",       OPTION_INT,     1, PJRT_MOST_DEVICES, CLIENT(devices), false},
-    {"cpu_device_count",  OPTION_INT,     1, PJRT_MOST_DEVICES, CLIENT(devices), false}, /* the name that XLA's CPU has for it */
+    {"cpu_device_count",  OPTION_INT,     1, PJRT_MOST_DEVICES, CLIENT(devices), false}, /* XLA's name for it */
     {"threads",           OPTION_INT,     0, INT_MAX,           CLIENT(threads), false},
     {"optimized_program", OPTION_BOOL,    0, 1,                 CLIENT(program), false},
     {"host_guarded_address", OPTION_INT,  0, INT64_MAX,         CLIENT(host_guarded), false}, /* of a counter; see pjrt.h */
@@ -173,8 +173,17 @@ static struct pjrt_error *read_value(struct str message, struct option_value *ou
     return more < 0 ? damaged("value of a compile option") : NULL;
 }
 
-/* An entry of env_option_overrides. Options of XLA's are accepted and do nothing. */
-static struct pjrt_error *read_override(struct str message, struct pjrt_client_options *set) {
+/* Adds the name of an option that has no effect to a list. */
+static void ignore(struct strbuf *list, struct str name) {
+    if (!list)
+        return;
+    if (list->n)
+        strbuf_puts(list, ", ");
+    strbuf_str(list, name);
+}
+
+/* An entry of env_option_overrides. Options of XLA's have no effect. */
+static struct pjrt_error *read_override(struct str message, struct pjrt_client_options *set, struct strbuf *ignored) {
     struct pjrt_field f;
     struct str name = {NULL, 0}, bytes = {NULL, 0};
     struct option_value v;
@@ -187,23 +196,73 @@ static struct pjrt_error *read_override(struct str message, struct pjrt_client_o
     const struct option *o = option_find(name);
     if (o && o->compile)
         return option_set(o, &v, set);
-    bool ignored;
-    if (str_is(name, "xla_embed_ir_in_executable") && !option_bool(&v, &ignored))
+    bool on;
+    if (str_is(name, "xla_embed_ir_in_executable") && !option_bool(&v, &on))
         return option_refuse(name, &v, "bool");
-    if (str_starts(name, "xla_"))
-        return NULL;
-    return pjrt_fail(HILO_INVALID_ARGUMENT, "No such compile option: '%.*s'", (int)(name.n < 200 ? name.n : 200),
-                     name.p ? name.p : "");
+    if (!str_starts(name, "xla_"))
+        return pjrt_fail(HILO_INVALID_ARGUMENT, "No such compile option: '%.*s'", (int)(name.n < 200 ? name.n : 200),
+                         name.p ? name.p : "");
+    ignore(ignored, name);
+    return NULL;
+}
+
+/* A ShapeProto with a layout: only row-major is supported, since frameworks give layouts as attributes of parameters and results. */
+static struct pjrt_error *read_shape(struct str message, int depth) {
+    enum { SHAPE_TUPLE = 4, SHAPE_LAYOUT = 5, LAYOUT_ORDER = 1 };
+    struct pjrt_field f, g;
+    int more;
+    uint64_t d, last = UINT64_MAX;
+    if (depth > 16)
+        return damaged("layout of the compile options");
+    while ((more = pjrt_proto_next(&message, &f)) > 0) {
+        if (f.number == SHAPE_TUPLE)
+            PJRT_TRY(read_shape(f.bytes, depth + 1));
+        while (f.number == SHAPE_LAYOUT && pjrt_proto_next(&f.bytes, &g) > 0)
+            while (g.number == LAYOUT_ORDER && pjrt_proto_value(&g.bytes, &d)) {
+                if (d >= last)
+                    return pjrt_fail(HILO_UNIMPLEMENTED, "the compile options argument_layouts and result_layout are row-major; "
+                                     "other layouts are attributes of parameters and results, mhlo.layout_mode");
+                last = d;
+            }
+    }
+    return more < 0 ? damaged("layout of the compile options") : NULL;
+}
+
+/* Fields of ExecutableBuildOptionsProto that change what a program computes or where, and are refused; and hints, which have no
+   effect. */
+static const struct {
+    uint32_t field;
+    bool refused;
+    const char *name;
+} others[] = {
+    {7, true, "use_auto_spmd_partitioning"},         {11, true, "run_backend_only"},
+    {16, true, "auto_spmd_partitioning_mesh_shape"}, {17, true, "auto_spmd_partitioning_mesh_ids"},
+    {10, false, "alias_passthrough_params"},         {14, false, "fdo_profile"},
+    {20, false, "exec_time_optimization_effort"},    {21, false, "memory_fitting_effort"},
+};
+
+static struct pjrt_error *read_other(const struct pjrt_field *f, struct strbuf *ignored) {
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        if (others[i].field != f->number || !(f->value || f->bytes.n))
+            continue;
+        if (others[i].refused)
+            return pjrt_fail(HILO_UNIMPLEMENTED, "the compile option %s is not supported", others[i].name);
+        ignore(ignored, str_of(others[i].name));
+    }
+    return NULL;
 }
 
 /* ExecutableBuildOptionsProto. */
-static struct pjrt_error *read_build(struct str message, struct pjrt_compile_options *out) {
+static struct pjrt_error *read_build(struct str message, struct pjrt_compile_options *out, struct strbuf *ignored) {
     struct pjrt_field f;
     int more;
     while ((more = pjrt_proto_next(&message, &f)) > 0)
         switch (f.number) {
         case 1:
             out->device_ordinal = (int64_t)f.value;
+            break;
+        case 2:
+            PJRT_TRY(read_shape(f.bytes, 0));
             break;
         case 4:
             out->nreplicas = (int64_t)f.value;
@@ -214,32 +273,44 @@ static struct pjrt_error *read_build(struct str message, struct pjrt_compile_opt
         case 9:
             out->assignment = f.bytes;
             break;
-        default:
+        case 24: /* EffortLevel: 9, 19, 29 and 39 are O0 to O3, 0 says nothing */
+            if (f.value)
+                out->level = f.value < 10 ? 0 : f.value < 20 ? 1 : f.value < 30 ? 2 : 3;
             break;
+        default:
+            PJRT_TRY(read_other(&f, ignored));
         }
     return more < 0 ? damaged("build options") : NULL;
 }
 
+/* Arguments that are a tuple for XLA (field 2) are passed one by one in PJRT all the same, as they are here. */
 struct pjrt_error *pjrt_compile_options_read(struct str bytes, const struct pjrt_client_options *defaults,
-                                             struct pjrt_compile_options *out) {
-    *out = (struct pjrt_compile_options){.nreplicas = 1, .npartitions = 1, .device_ordinal = -1};
+                                             struct pjrt_compile_options *out, struct strbuf *ignored) {
     struct pjrt_client_options set = *defaults;
+    *out = (struct pjrt_compile_options){.nreplicas = 1, .npartitions = 1, .device_ordinal = -1, .level = (int32_t)set.level};
+    const int64_t unset = set.level = -1;
     struct pjrt_field f;
     int more;
     while ((more = pjrt_proto_next(&bytes, &f)) > 0)
-        if (f.number == 3)
-            PJRT_TRY(read_build(f.bytes, out));
+        if (f.number == 1)
+            PJRT_TRY(read_shape(f.bytes, 0));
+        else if (f.number == 3)
+            PJRT_TRY(read_build(f.bytes, out, ignored));
         else if (f.number == 4)
             out->portable = f.value != 0;
         else if (f.number == 7)
-            PJRT_TRY(read_override(f.bytes, &set));
+            PJRT_TRY(read_override(f.bytes, &set, ignored));
+        else if (f.number == 6 || f.number == 8)
+            return pjrt_fail(HILO_UNIMPLEMENTED, "the compile option %s is not supported",
+                             f.number == 6 ? "serialized_multi_slice_config" : "target_config");
     if (more < 0)
         return damaged("compile options");
     if (out->nreplicas < 1 || out->npartitions < 1 || out->nreplicas > PJRT_MOST_DEVICES ||
         out->npartitions > PJRT_MOST_DEVICES || out->nreplicas * out->npartitions > PJRT_MOST_DEVICES)
         return pjrt_fail(HILO_INVALID_ARGUMENT, "%lld replicas of %lld partitions are not between 1 and %d devices",
                          (long long)out->nreplicas, (long long)out->npartitions, (int)PJRT_MOST_DEVICES);
-    out->level = (int32_t)set.level;
+    if (set.level != unset)
+        out->level = (int32_t)set.level;
     out->backend = set.backend;
     return NULL;
 }

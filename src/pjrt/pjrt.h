@@ -93,6 +93,9 @@ struct pjrt_listener {
 void pjrt_listen(struct pjrt_client *client, struct pjrt_listener *l);
 /* The error for `status`; NULL for HILO_OK. */
 struct pjrt_error *pjrt_heard(struct pjrt_client *client, struct pjrt_listener *l, hilo_status status);
+/* The log function of hilo's clients: writes warnings to stderr, as frameworks do, unless TF_CPP_MIN_LOG_LEVEL asks for less or
+   more. Errors are not written: the caller gets them. */
+void pjrt_log(void *user, hilo_log_level level, const char *message);
 /* Receives the diagnostics of hilo; `user` is the pjrt_client. */
 void pjrt_on_diagnostic(void *user, const hilo_diagnostic *d);
 
@@ -256,8 +259,9 @@ struct pjrt_compile_options {
     int32_t level;
     hilo_backend backend;
 };
+/* Options that cannot be obeyed are refused, but for hints, whose names are appended to `ignored`, unless that is NULL. */
 struct pjrt_error *pjrt_compile_options_read(struct str bytes, const struct pjrt_client_options *defaults,
-                                             struct pjrt_compile_options *out);
+                                             struct pjrt_compile_options *out, struct strbuf *ignored);
 /* The devices of an assignment, `n` of them, computation by computation within a replica. */
 struct pjrt_error *pjrt_assignment_read(struct str bytes, int64_t nreplicas, int64_t npartitions, int *ids);
 /* Writes one; the ids are in the same order. */
@@ -306,8 +310,8 @@ hilo_dtype pjrt_dtype(int number);       /* HILO_DTYPE_INVALID where there is no
 int pjrt_dtype_number(hilo_dtype dtype);
 /* Device or memory of the caller's choice, or the default. */
 struct pjrt_memory *pjrt_place(struct pjrt_client *c, struct pjrt_device *device, struct pjrt_memory *memory);
-/* The order of dimensions in a dense layout: `rank` of them, the fastest varying first. NULL is row-major. Tiles, and strides with
-   gaps, are UNIMPLEMENTED. */
+/* The order of dimensions in a dense layout: `rank` of them, the fastest varying first. NULL is row-major. Tiles, and strides
+   with gaps, are UNIMPLEMENTED. */
 struct pjrt_error *pjrt_layout_order(const struct pjrt_layout *layout, const int64_t *dims, size_t rank, int dtype,
                                      int64_t *minor_to_major);
 /* An error unless the layout is row-major. */
@@ -334,8 +338,8 @@ struct diag_list;
 
 /* Whether the bytes of a program name any of this: otherwise its ports are all zero. */
 bool pjrt_ports_named(struct str code);
-/* Reads the ports of @main, parameters, then results; what is automatic is chosen. Constraints of layouts are taken out of @main.
-   *out is the caller's to free, on failure too. */
+/* Reads the ports of @main, parameters, then results; layouts that are automatic are chosen. Layout constraints are removed from
+   @main. *out is the caller's to free, on failure too. */
 hilo_status pjrt_ports_read(struct ir_module *m, struct diag_list *d, struct pjrt_port **out, size_t *n);
 /* Makes @main take and give tensors in the order of memory. */
 hilo_status pjrt_ports_apply(struct ir_module *m, struct diag_list *d, struct pjrt_port *ports, size_t n);
@@ -361,7 +365,6 @@ struct pjrt_executable {
     const char **kinds;                  /* of the memory: likewise */
     size_t *kind_sizes;
     struct pjrt_named cost[2];           /* operations, bytes */
-    size_t input_bytes, output_bytes, alias_bytes;
     atomic_uint_least64_t run_ns;        /* of recent runs */
 };
 

@@ -12,7 +12,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nbytes);
 static void read_options(struct str s) {
     const struct pjrt_client_options defaults = {.devices = 1, .level = 2};
     struct pjrt_compile_options o;
-    struct pjrt_error *error = pjrt_compile_options_read(s, &defaults, &o);
+    struct pjrt_error *error = pjrt_compile_options_read(s, &defaults, &o, NULL);
     if (!error && (o.nreplicas < 1 || o.npartitions < 1 || o.nreplicas * o.npartitions > PJRT_MOST_DEVICES))
         abort();
     if (!error && o.assignment.n) {

@@ -7,6 +7,7 @@ usage: device.py PJRT_HILO.SO
 import ctypes
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -206,6 +207,29 @@ try:
 except jax.errors.JaxRuntimeError as error:
     check("an unknown option", "No such compile option: 'no_such_option'" in str(error))
 check("cost", lowered.compile().cost_analysis()["flops"] == 1)
+
+
+# Sizes are those of the plan, before any run.
+def network(w, b, v):
+    return jax.nn.gelu(v @ w + b, approximate=True), v.sum()
+
+
+shapes = [jax.ShapeDtypeStruct(shape, jnp.float32) for shape in ((64, 96), (96,), (32, 64))]
+lowered_network = jax.jit(network, donate_argnums=()).lower(*shapes)
+compiled_network = lowered_network.compile()
+sizes = compiled_network.memory_analysis()
+check("argument bytes", sizes.argument_size_in_bytes == 4 * (64 * 96 + 96 + 32 * 64))
+check("output bytes", sizes.output_size_in_bytes == 4 * (32 * 96 + 1))
+check("code bytes", 0 < sizes.generated_code_size_in_bytes < 1 << 20)
+hilo_command = os.environ.get("HILO")
+if hilo_command:
+    with tempfile.TemporaryDirectory() as folder:
+        (path := pathlib.Path(folder, "network.mlir")).write_text(lowered_network.as_text())
+        plan = subprocess.run([hilo_command, "compile", "--emit", "plan", path], capture_output=True, text=True).stdout
+        temporaries = re.search(r"temporaries (\d+) bytes", plan)
+        check(f"temporary bytes: {sizes.temp_size_in_bytes}, plan:\n{plan}",
+              temporaries and sizes.temp_size_in_bytes == int(temporaries[1]))
+
 
 # The cache: a program that was saved is found again.
 with tempfile.TemporaryDirectory() as folder:

@@ -94,8 +94,9 @@ static void test_layouts_of_programs(void **state) {
                  "return %%x : tensor<2x3xf32> }", wrong[i]);
         FAILS(HILO_UNIMPLEMENTED, try_compile(c, text, "mlir", (struct str){NULL, 0}, &l));
     }
-    FAILS(HILO_UNIMPLEMENTED, try_compile(c, "func.func @main(%x: tensor<2xf32> {mhlo.memory_kind = \"moon\"}) -> tensor<2xf32> {\n"
-                                          "return %x : tensor<2xf32> }", "mlir", (struct str){NULL, 0}, &l));
+    const char *kind = "func.func @main(%x: tensor<2xf32> {mhlo.memory_kind = \"moon\"}) -> tensor<2xf32> {\n"
+                       "return %x : tensor<2xf32> }";
+    FAILS(HILO_UNIMPLEMENTED, try_compile(c, kind, "mlir", (struct str){NULL, 0}, &l));
     client_destroy(c);
 }
 
@@ -150,11 +151,72 @@ static void test_dynamic_results(void **state) {
     client_destroy(c);
 }
 
+/* CompileOptionsProto: what is obeyed, what is refused, what is named as without effect. */
+static void options_row(uint32_t outer, uint32_t field, struct str bytes, int status, const char *ignored) {
+    struct strbuf inner, options, names;
+    struct pjrt_client_options defaults = {.devices = 1, .level = 2};
+    struct pjrt_compile_options o;
+    strbuf_init(&inner, mem_system_allocator());
+    strbuf_init(&options, mem_system_allocator());
+    strbuf_init(&names, mem_system_allocator());
+    if (bytes.p)
+        pjrt_proto_bytes(&inner, field, bytes);
+    else
+        pjrt_proto_varint(&inner, field, 1);
+    if (outer)
+        pjrt_proto_bytes(&options, outer, (struct str){inner.p, inner.n});
+    const struct strbuf *all = outer ? &options : &inner;
+    FAILS(status, pjrt_compile_options_read((struct str){all->p, all->n}, &defaults, &o, &names));
+    assert_string_equal(names.n ? names.p : "", ignored);
+    strbuf_free(&inner), strbuf_free(&options), strbuf_free(&names);
+}
+
+static void test_options(void **state) {
+    (void)state;
+    /* ShapeProto: field 5 is the layout, whose field 1 is the order of dimensions. */
+    const struct str rows = {"\x2a\x04\x0a\x02\x01\x00", 6}, columns = {"\x2a\x04\x0a\x02\x00\x01", 6};
+    const struct str tuple = {"\x22\x06\x2a\x04\x0a\x02\x00\x01", 8};
+    options_row(0, 2, (struct str){NULL, 0}, HILO_OK, ""); /* parameter_is_tupled_arguments */
+    options_row(0, 1, rows, HILO_OK, "");
+    options_row(0, 1, columns, HILO_UNIMPLEMENTED, "");
+    options_row(3, 2, rows, HILO_OK, "");
+    options_row(3, 2, tuple, HILO_UNIMPLEMENTED, "");
+    options_row(3, 7, (struct str){NULL, 0}, HILO_UNIMPLEMENTED, "");
+    options_row(3, 14, STR("profile"), HILO_OK, "fdo_profile");
+    options_row(0, 8, STR("x"), HILO_UNIMPLEMENTED, "");
+    options_row(0, 7, (struct str){"\x0a\x0b" "hilo_fairly\x12\x02\x0a\x00", 17}, HILO_INVALID_ARGUMENT, "");
+    options_row(0, 7, (struct str){"\x0a\x08" "xla_fast\x12\x02\x10\x01", 14}, HILO_OK, "xla_fast");
+    options_row(0, 7, (struct str){"\x0a\x0a" "hilo_level\x12\x02\x18\x09", 16}, HILO_INVALID_ARGUMENT, "");
+    options_row(0, 7, (struct str){"\x0a\x0a" "hilo_level\x12\x02\x18\x03", 16}, HILO_OK, "");
+    struct pjrt_client_options defaults = {.devices = 1, .level = 2};
+    struct pjrt_compile_options o;
+    OK(pjrt_compile_options_read((struct str){"\x1a\x03\xc0\x01\x27", 5}, &defaults, &o, NULL)); /* optimization_level: O3 */
+    assert_int_equal(o.level, 3);
+}
+
+/* The devices share the memory of the machine. */
+static void test_memory_limits(void **state) {
+    (void)state;
+    int64_t limits[2];
+    for (int64_t n = 1; n <= 2; n++) {
+        struct pjrt_named devices = named_int("cpu_device_count", 4 * n - 3); /* 1, then 5 */
+        struct pjrt_client *c = client_with(&devices, 1);
+        assert_int_equal(c->topology.ndevices, 4 * n - 3);
+        ARGS(Device_MemoryStats, .device = c->list[0]);
+        OK(api->Device_MemoryStats(&a));
+        assert_true(a.bytes_limit_is_set);
+        limits[n - 1] = a.bytes_limit;
+        client_destroy(c);
+    }
+    assert_int_equal(limits[1], limits[0] / 5);
+}
+
 int main(void) {
     api = GetPjrtApi();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_layouts_of_buffers), cmocka_unit_test(test_layouts_of_programs), cmocka_unit_test(test_donors),
-        cmocka_unit_test(test_dynamic_results),
+        cmocka_unit_test(test_dynamic_results),    cmocka_unit_test(test_options),
+        cmocka_unit_test(test_memory_limits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
