@@ -127,8 +127,9 @@ void cli_options_free(const struct cli_command *c, void *into, struct cli_texts 
 /* The name nearest to a misspelt one, or NULL when none is near. `next` returns the i-th name, NULL at the end. */
 const char *cli_nearest(const char *name, const char *(*next)(const void *names, size_t i), const void *names);
 
-/* `hilo --version` (devices.c). */
+/* `hilo --version`; why programs cannot be compiled to machine code, "" when they can (devices.c). */
 int cli_version(void);
+void cli_codegen_missing(char *out, size_t size);
 
 /* ---- help (help.c) --------------------------------------------------------------------------- */
 

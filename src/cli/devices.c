@@ -8,8 +8,7 @@ struct devices_options {
     bool json;
 };
 
-/* Why programs cannot be compiled to machine code, in `out`; "" when they can. */
-static void codegen_missing(char *out, size_t size) {
+void cli_codegen_missing(char *out, size_t size) {
 #ifdef HILO_HAVE_LLVM
     struct diag_list d;
     diag_init(&d, mem_system_allocator());
@@ -28,7 +27,7 @@ static void print_codegen(const char *missing) {
 
 int cli_version(void) {
     char missing[512];
-    codegen_missing(missing, sizeof missing);
+    cli_codegen_missing(missing, sizeof missing);
     printf("hilo %s\n", hilo_version());
     print_codegen(missing);
     return CLI_OK;
@@ -56,7 +55,7 @@ static int print_devices(bool json) {
     if (code)
         return code;
     processor_name(processor, sizeof processor);
-    codegen_missing(missing, sizeof missing);
+    cli_codegen_missing(missing, sizeof missing);
     if (json) {
         printf("[{\"name\":\"%s\",\"threads\":%d,\"processor\":\"%s\",\"machine_code\":%s}]\n", hilo_client_device_name(client),
                hilo_client_threads(client), processor, *missing ? "false" : "true");

@@ -1,8 +1,7 @@
-/* hilo explain: what the compiler made of a program, and where its time goes. */
+/* hilo explain: the steps that a program is compiled to, and their times. */
 #include "cli/cli.h"
 #include "fuse/fuse.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -14,14 +13,14 @@ struct explain_options {
     bool run;
 };
 
-/* ---- what is known of a program --------------------------------------------------------------- */
+/* ---- the steps of a program ----------------------------------------------------------------- */
 
 struct row {
-    uint32_t step, group; /* group: steps that run at once, of which this is the first */
-    const char *kind, *name, *text, *ops, *where; /* "" = nothing to say */
-    double flops, bytes; /* of one time that it runs */
-    double ms;           /* in all; before it was measured, what the compiler takes it for */
-    double times;        /* that it runs */
+    uint32_t step, group; /* group: steps that run concurrently, of which this is the first; 0: none */
+    const char *kind, *name, *text, *ops, *where; /* "" = none */
+    double flops, bytes; /* of one execution */
+    double ms;           /* of all executions of a run: measured, or the compiler's estimate */
+    double times;        /* executions per run */
 };
 
 struct explained {
@@ -30,16 +29,15 @@ struct explained {
     struct row *rows;  /* by step */
     uint32_t nrows;
     double total_ms;   /* of all rows */
-    double runs;       /* measured; 0 = times are estimates of one thread, where steps in loops count once */
+    double runs;       /* that were measured; 0 = times are estimates for one thread, with one iteration of loops */
+    const char *evaluated; /* why all of it runs on the reference evaluator; "" when it does not */
     uint64_t arguments, results, constants;
 };
-
-static const char *const kinds[] = {"kernel", "routine", "evaluation", "copy", "test", "switch", "jump"};
 
 static struct row row_of(const struct plan *p, uint32_t step) {
     const struct plan_step *s = &p->steps[step];
     struct row r = {.step = step, .group = s->group,
-                    .kind = kinds[s->kind], .name = "", .text = "", .ops = "", .where = "", .times = 1};
+                    .kind = plan_kind_name(s->kind), .name = "", .text = "", .ops = "", .where = "", .times = 1};
     if (s->kind == PLAN_KERNEL) {
         r.name = s->kernel->name;
         r.ms = s->kernel->ns * 1e-6;
@@ -71,11 +69,20 @@ static uint64_t port_bytes(const struct rt_port *v, uint32_t n) {
     return sum;
 }
 
+/* Why the program is not compiled to kernels and routines. */
+static void why_evaluated(const struct cli_compile *o, char *out, size_t size) {
+    cli_codegen_missing(out, size);
+    if (o->backend == HILO_BACKEND_REFERENCE)
+        snprintf(out, size, "--backend reference");
+    else if (!*out)
+        snprintf(out, size, "it has dynamic shapes, which are compiled when a run brings them, or ops that have no kernels");
+}
+
 static void explain(const char *file, const hilo_executable *exe, struct explained *x) {
     const struct plan *p = &exe->plan;
     *x = (struct explained){.file = file, .exe = exe, .rows = cli_alloc(p->nsteps, sizeof *x->rows), .nrows = p->nsteps};
     for (uint32_t i = 0; i < p->nsteps; i++) {
-        x->rows[i] = p->whole ? (struct row){.kind = kinds[PLAN_REFERENCE], .name = "", .text = "", .ops = "", .where = ""}
+        x->rows[i] = p->whole ? (struct row){.kind = plan_kind_name(PLAN_REFERENCE), .name = "", .text = "", .ops = "", .where = ""}
                               : row_of(p, i);
         x->total_ms += x->rows[i].ms;
     }
@@ -109,7 +116,7 @@ static hilo_status run_once(hilo_executable *exe, const hilo_execute_options *o,
     return status;
 }
 
-/* Runs it once to warm up, then several times; the rows are sorted by the time that they took. */
+/* Runs the program once to warm up, then several times; sorts the rows by time. */
 static int measure(hilo_client *client, hilo_executable *exe, const struct explain_options *o, struct explained *x) {
     static const char *const random[] = {"random:1"};
     struct cli_texts texts = o->inputs;
@@ -161,19 +168,19 @@ static void put_head(const struct explained *x, struct strbuf *out) {
     char a[32], b[32], c[32];
     for (uint32_t i = 0; i < p->nsteps; i++)
         n[p->steps[i].kind]++;
-    strbuf_printf(out, "%s: %u kernels, %u routines, %u evaluations, %u copies, %u tests and jumps\n", x->file, n[PLAN_KERNEL],
+    strbuf_printf(out, "%s: %u kernels, %u routines, %u reference steps, %u copies, %u branches\n", x->file, n[PLAN_KERNEL],
                   n[PLAN_ROUTINE], n[PLAN_REFERENCE], n[PLAN_COPY], n[PLAN_TEST] + n[PLAN_SWITCH] + n[PLAN_JUMP]);
     if (p->whole)
-        strbuf_puts(out, "the program is evaluated as it is: its sizes are not known, or nothing can generate code for it\n");
+        strbuf_printf(out, "the program runs on the reference evaluator: %s\n", x->evaluated);
     strbuf_printf(out, "arguments %s, results %s, constants %s\n", size_text((double)x->arguments, "B", a, sizeof a),
                   size_text((double)x->results, "B", b, sizeof b), size_text((double)x->constants, "B", c, sizeof c));
-    strbuf_printf(out, "memory in between %s, of which %s are needed at once; %s more for each thread\n",
+    strbuf_printf(out, "temporaries %s; peak live %s; scratch %s per thread\n",
                   size_text((double)p->block_bytes, "B", a, sizeof a), size_text((double)p->live_bytes, "B", b, sizeof b),
                   size_text((double)p->scratch_bytes, "B", c, sizeof c));
     if (x->runs > 0)
-        strbuf_printf(out, "%.3f ms in steps, the mean of %.0f runs\n", x->total_ms, x->runs);
+        strbuf_printf(out, "%.3f ms in steps, mean of %.0f runs\n", x->total_ms, x->runs);
     else
-        strbuf_printf(out, "%.3f ms in steps, as the compiler expects of one thread, loops taken once; --run measures\n",
+        strbuf_printf(out, "%.3f ms in steps, estimated for one thread and one iteration of each loop; --run measures\n",
                       x->total_ms);
 }
 
@@ -235,14 +242,14 @@ static void put_text(const struct explained *x, struct strbuf *out) {
         if (r->times > 1)
             strbuf_printf(out, " (%.0f times)", r->times);
         if (r->group)
-            strbuf_printf(out, " (at once with the next %u)", r->group - 1);
+            strbuf_printf(out, " (concurrent with the next %u)", r->group - 1);
         strbuf_puts(out, "  ");
         put_rates(r, out, ", ");
         strbuf_putc(out, '\n');
         if (*r->text)
             strbuf_printf(out, "%18s%s\n", "", r->text);
-        if (*r->ops)
-            strbuf_printf(out, "%18s%s%s%s\n", "", r->ops, *r->where ? "; " : "", r->where);
+        if (*r->ops || *r->where)
+            strbuf_printf(out, "%18s%s%s%s\n", "", r->ops, *r->ops && *r->where ? "; " : "", r->where);
     }
     strbuf_puts(out, "\nwhy values are materialised:\n");
     put_reasons(x, out, put_reason_line);
@@ -329,7 +336,10 @@ static int explain_file(const char *file, const struct explain_options *o) {
         code = cli_compile_program(client, &o->compile, o->entry, file, &exe);
     if (code == CLI_OK) {
         struct explained x;
+        char why[512];
         explain(file, exe, &x);
+        why_evaluated(&o->compile, why, sizeof why);
+        x.evaluated = exe->plan.whole ? why : "";
         if (o->run)
             code = measure(client, exe, o, &x);
         if (code == CLI_OK)
@@ -347,7 +357,7 @@ static int explain_main(const struct cli_command *self, int argc, char **argv) {
     o.compile.no_cache = true; /* what comes from there does not say what it is made of */
     int code = cli_options(self, argc, argv, &o, &files);
     if (code < 0 && !o.run && (o.inputs.n || o.runs))
-        code = cli_error(CLI_USAGE, "--input and --runs are for --run");
+        code = cli_error(CLI_USAGE, "--input and --runs need --run");
     if (code < 0)
         code = explain_file(files.v[0], &o);
     cli_options_free(self, &o, &files);
@@ -355,25 +365,25 @@ static int explain_main(const struct cli_command *self, int argc, char **argv) {
 }
 
 static const struct cli_option options[] = {
-    {"-o", "OUT", CLI_TEXT, offsetof(struct explain_options, out), "write a page of HTML there"},
-    {"--run", NULL, CLI_FLAG, offsetof(struct explain_options, run), "measure the steps, and sort them by time"},
+    {"-o", "OUT", CLI_TEXT, offsetof(struct explain_options, out), "write an HTML page to this file"},
+    {"--run", NULL, CLI_FLAG, offsetof(struct explain_options, run), "run the program, measure its steps, sort them by time"},
     {"--runs", "N", CLI_NUMBER, offsetof(struct explain_options, runs),
-     "that are measured, behind one to warm up; 5 by default"},
-    {"--input", "X", CLI_TEXTS, offsetof(struct explain_options, inputs), "as for `hilo run`; random:1 by default"},
+     "number of measured runs, after one that warms up; default 5"},
+    {"--input", "X", CLI_TEXTS, offsetof(struct explain_options, inputs), "value of the next parameter, as for `hilo run`;\ndefault random:1 for all"},
     {"--entry", "NAME", CLI_TEXT, offsetof(struct explain_options, entry),
-     "function to explain; main by default, or the only public one"},
+     "function to explain; default: main, or the only public one"},
     CLI_COMPILE_OPTIONS(struct explain_options, compile),
     {0}
 };
 
 const struct cli_command cli_explain = {
     .name = "explain", .operands = "FILE", .least = 1, .most = 1, .options = options, .run = explain_main,
-    .summary = "shows what a program is compiled to, and where its time goes",
+    .summary = "shows the steps of a compiled program and their times",
     .text =
-        "Shows the steps that a program is compiled to: the operations that each computes and where they come from,\n"
-        "what it costs, what it is known as (softmax, attention), and why the values that it stores could not stay\n"
-        "in registers; and the memory of the program beside the least that it could need. Times are what the compiler\n"
-        "expects, or with --run measured.\n",
+        "Shows the steps that a program is compiled to: the operations of each and their source lines, its cost, the\n"
+        "name of the pattern (softmax, attention), and why its results are materialised instead of being fused into\n"
+        "their users; and the memory of the program: temporaries, and the most that is live at one time. Times are\n"
+        "the compiler's estimates, or with --run measured.\n",
     .examples = "  hilo explain model.mlir\n"
                 "  hilo explain model.mlir --run --threads 1\n"
                 "  hilo explain model.mlir --run --input x.npy -o report.html\n",

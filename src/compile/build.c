@@ -189,10 +189,6 @@ static struct plan_use param(struct build *b, const struct lower_param *p, const
 
 void build_lowered(struct build *b) {
     uint32_t *temps = ARENA_ARRAY(&b->scratch, uint32_t, b->now.temps.n + 1), most = 0;
-    struct plan_note *without = ARENA_NEW(b->a, struct plan_note); /* of those that prepare the work of the largest */
-    if (b->note)
-        *without = *b->note;
-    without->flops = 0;
     for (uint32_t i = 1; i < b->now.nkernels; i++)
         most = b->now.kernels[i].ns > b->now.kernels[most].ns ? i : most;
     for (uint32_t i = 0; i < b->now.temps.n; i++)
@@ -206,7 +202,7 @@ void build_lowered(struct build *b) {
         const struct plan_kernel *step = unique(b, i);
         for (uint32_t j = 0; j < nparams; j++)
             uses[j] = param(b, &params[j], temps);
-        plan_note(b->p, i == most || !b->note ? b->note : without);
+        plan_note(b->p, i == most || !b->note ? b->note : build_note_part(b, i > most));
         plan_kernel(b->p, step, uses);
         plan_note(b->p, NULL);
     }

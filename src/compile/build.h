@@ -95,6 +95,8 @@ void build_op(struct build *b, ir_op op);
 /* What a kernel is, or an op by itself. */
 const struct plan_note *build_note(struct build *b, ir_block block, const struct fuse_block *f, const struct fuse_kernel *k);
 const struct plan_note *build_note_op(struct build *b, ir_op op);
+/* Of a kernel that runs before or after the one that b->note describes, for it: packing, the end of a split reduction. */
+const struct plan_note *build_note_part(struct build *b, bool before);
 /* Who computes the op; NULL where no library could. */
 const struct build_choice *build_choose(struct build *b, ir_op op);
 

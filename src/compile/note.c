@@ -105,6 +105,16 @@ const struct plan_note *build_note(struct build *b, ir_block block, const struct
     return note_of(&x, arena_dup(b->a, text, strlen(text) + 1, 1));
 }
 
+const struct plan_note *build_note_part(struct build *b, bool before) {
+    const char *of = b->note->text ? b->note->text : "a kernel";
+    char text[160];
+    snprintf(text, sizeof text, "%s %.*s", before ? "packs operands for" : "combines partial results of",
+             (int)strcspn(of, ":,;"), of);
+    struct plan_note *note = ARENA_NEW(b->a, struct plan_note);
+    *note = (struct plan_note){.text = arena_dup(b->a, text, strlen(text) + 1, 1), .ops = "", .where = b->note->where};
+    return note;
+}
+
 const struct plan_note *build_note_op(struct build *b, ir_op op) {
     struct note_ops x = {.b = b, .v = {op}, .n = 1};
     char text[160];

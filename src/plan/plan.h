@@ -203,5 +203,6 @@ void plan_free(struct plan *p);
 
 /* A line a step, and the buffers. */
 void plan_print(const struct plan *p, struct strbuf *out);
+const char *plan_kind_name(enum plan_step_kind kind); /* "kernel", "routine", "reference", "copy", "test", "switch", "jump" */
 
 #endif

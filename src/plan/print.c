@@ -37,10 +37,14 @@ static void print_targets(const struct plan_step *s, struct strbuf *out) {
         strbuf_printf(out, "%s %u", i ? "," : " to", s->targets[i]);
 }
 
-static void print_step(const struct plan *p, uint32_t number, struct strbuf *out) {
+const char *plan_kind_name(enum plan_step_kind kind) {
     static const char *const names[] = {"kernel", "routine", "reference", "copy", "test", "switch", "jump"};
+    return names[kind];
+}
+
+static void print_step(const struct plan *p, uint32_t number, struct strbuf *out) {
     const struct plan_step *s = &p->steps[number];
-    strbuf_printf(out, "%4u  %*s%s", number, (int)(2 * s->depth), "", names[s->kind]);
+    strbuf_printf(out, "%4u  %*s%s", number, (int)(2 * s->depth), "", plan_kind_name(s->kind));
     if (s->kind == PLAN_KERNEL)
         strbuf_printf(out, " %s", s->kernel->name);
     else if (s->kind == PLAN_ROUTINE)

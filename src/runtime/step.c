@@ -197,8 +197,8 @@ static step_fn *const step_kinds[] = {[PLAN_KERNEL] = step_kernel, [PLAN_ROUTINE
                                       [PLAN_REFERENCE] = step_reference, [PLAN_COPY] = step_copy};
 
 void report_step_event(const struct run *r, const struct plan_step *s, double begin) {
-    static const char *const kinds[] = {"kernel", "routine", "reference", "copy"};
-    hilo_step_event e = {.struct_size = sizeof e, .kind = kinds[s->kind], .name = kinds[s->kind], .begin_ms = begin - r->begin,
+    const char *kind = plan_kind_name(s->kind);
+    hilo_step_event e = {.struct_size = sizeof e, .kind = kind, .name = kind, .begin_ms = begin - r->begin,
                          .end_ms = rt_now_ms() - r->begin, .step = (uint32_t)(s - r->plan->steps)};
     if (s->kind == PLAN_KERNEL)
         e.name = s->kernel->name;

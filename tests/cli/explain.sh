@@ -17,15 +17,15 @@ MLIR
 exits 0 compile softmax.mlir --emit plan
 if ! grep -q kernel0 out; then # nothing to generate code with
     exits 0 explain softmax.mlir
-    says 'the program is evaluated'
+    says 'runs on the reference evaluator: '
     finish
     exit
 fi
 exits 0 explain softmax.mlir
-says 'softmax.mlir: ' 'arguments 6.7 kB, results 288 B' 'as the compiler expects' 'dot_general' 'divide' 'materialised: ' \
+says 'softmax.mlir: ' 'arguments 6.7 kB, results 288 B' 'estimated for one thread' 'peak live' '0 branches' 'dot_general' 'divide' 'materialised: ' \
     'why values are materialised' 'the block returns it' '14.3 kflop'
 exits 0 explain softmax.mlir --run --runs 2
-says 'the mean of 2 runs' 'flop/s'
+says 'mean of 2 runs' 'flop/s'
 exits 0 explain softmax.mlir --run -o report.html
 [ ! -s out ] && pass || fail 'nothing to say was expected'
 grep -q '^<!DOCTYPE html>' report.html && grep -q '</html>' report.html && pass || fail 'no page'
@@ -33,9 +33,11 @@ grep -q '&lt;softmax&gt;' report.html && ! grep -q '<softmax>' report.html && pa
 ! grep -q 'https*:' report.html && pass || fail 'the page refers to others'
 exits 0 compile softmax.mlir -o softmax.hilo
 exits 0 explain softmax.hilo --run
-says 'the mean of 5 runs'
+says 'mean of 5 runs'
 exits 0 explain softmax.mlir --backend reference --run
-says 'the program is evaluated'
+says 'runs on the reference evaluator: --backend reference' '1 reference steps'
+HILO_LLVM_PATH=/nowhere exits 0 explain softmax.mlir
+says 'runs on the reference evaluator: ' libllvm19
 # The updates of many small parameters run at once.
 {
     echo 'func.func @main('
@@ -52,8 +54,11 @@ says 'the program is evaluated'
     echo '}'
 } >updates.mlir
 exits 0 explain updates.mlir
-says '6 kernels' '(at once with the next 5)'
+says '6 kernels' '(concurrent with the next 5)'
 exits 0 run updates.mlir --input random:1 --compare=reference --threads 3
+exits 0 explain "$root/examples/digits/digits.mlir"
+says 'packs operands for convolution + activation'
+if [ "$(grep -c 'convolution + activation: ' out)" = 2 ]; then pass; else fail 'two convolutions; the packing steps are not among them'; fi
 exits 2 explain softmax.mlir --runs 3
 exits 2 explain softmax.mlir --run --input 2xf32=1
 exits 2 explain softmax.mlir --entry other
