@@ -1,7 +1,7 @@
 /* Chat templates: from messages to the text that a model was trained on.
  *
- * A template is a program in Jinja. This is no interpreter of it: the template's family is recognised by the tokens that it
- * writes, and the family's text is written. Another template is refused; a prompt without it still works. */
+ * A template is a Jinja program. hilo does not interpret it: templates that it can render exactly are known by their hash, and
+ * all others are refused; a prompt without a template still works. */
 #ifndef HILO_LLM_CHAT_H
 #define HILO_LLM_CHAT_H
 
@@ -14,16 +14,20 @@ struct llm_message {
 
 struct llm_chat {
     hilo_allocator al;
-    struct strbuf template, bos, eos; /* empty when the model has none */
+    struct strbuf template, bos; /* empty when the model has none */
+    const struct llm_chat_known *known; /* how to render it; NULL = refuse */
 };
 
 /* From tokenizer_config.json and chat_template.jinja in the directory; both may be missing. llm_chat_close in any case. */
 hilo_status llm_chat_open(const char *dir, hilo_allocator al, struct diag_list *d, struct llm_chat *out);
 void llm_chat_close(struct llm_chat *c);
 
-/* The name of the template's family; NULL when it is not known, "" when there is no template. */
+/* How to render the template of this hash (chat.c); NULL if it is not known. */
+const struct llm_chat_known *llm_chat_find(uint64_t hash);
+/* The name of the template's family; NULL if the template is not known, "" if there is none. */
 const char *llm_chat_family(const struct llm_chat *c);
-/* The text of a conversation, up to where the assistant answers. UNIMPLEMENTED for a template of no known family. */
+/* Appends the text of a conversation, up to where the assistant answers. UNIMPLEMENTED for a template that is not known;
+   INVALID_ARGUMENT for roles that the template does not allow. */
 hilo_status llm_chat_render(const struct llm_chat *c, const struct llm_message *m, size_t n, struct diag_list *d,
                             struct strbuf *out);
 

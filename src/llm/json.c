@@ -16,10 +16,45 @@ hilo_status llm_json_fail(struct llm_json *j, const char *fmt, ...) {
     return j->status;
 }
 
+enum { LOAD_FLAGS = JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL };
+
+/* Length of the integer at the beginning of s. */
+static size_t integer_length(struct str s) {
+    size_t n = s.n && s.p[0] == '-';
+    while (n < s.n && s.p[n] >= '0' && s.p[n] <= '9')
+        n++;
+    return n;
+}
+
+/* Loads a text with integers of 19 digits and more as real numbers: `model_max_length: 1000000000000000019884624838656`. */
+static json_t *load_with_long_integers(struct str text, hilo_allocator al, json_error_t *error) {
+    struct strbuf out;
+    json_t *root = NULL;
+    strbuf_init(&out, al);
+    bool quoted = false;
+    for (size_t i = 0; i < text.n;) {
+        size_t n = quoted ? 0 : integer_length((struct str){text.p + i, text.n - i});
+        char c = text.p[i];
+        if (quoted && c == '\\' && i + 1 < text.n)
+            n = 2;
+        quoted ^= c == '"';
+        strbuf_putn(&out, text.p + i, n ? n : 1);
+        i += n ? n : 1;
+        if (!quoted && n >= 19 && !(i < text.n && strchr(".eE", text.p[i])))
+            strbuf_puts(&out, "e0");
+    }
+    if (!out.failed)
+        root = json_loadb(out.p, out.n, LOAD_FLAGS, error);
+    strbuf_free(&out);
+    return root;
+}
+
 hilo_status llm_json_parse(struct llm_json *j, struct str text, const char *name, struct diag_list *d) {
     json_error_t error;
     *j = (struct llm_json){.file = name, .d = d, .status = HILO_OK};
-    j->root = json_loadb(text.p ? text.p : "", text.n, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &error);
+    j->root = json_loadb(text.p ? text.p : "", text.n, LOAD_FLAGS, &error);
+    if (!j->root && json_error_code(&error) == json_error_numeric_overflow)
+        j->root = load_with_long_integers(text, d->al, &error);
     if (!j->root) {
         struct diag_loc at = {.file = str_of(name)};
         if (error.line > 0)

@@ -118,7 +118,6 @@ hilo_status llm_session_open(hilo_client *client, const char *dir, const struct 
     llm_ids_init(&s->seen, client->al);
     strbuf_init(&s->chat.template, client->al);
     strbuf_init(&s->chat.bos, client->al);
-    strbuf_init(&s->chat.eos, client->al);
     hilo_status status = open_session(s, dir);
     s->load_ms = rt_now_ms() - begin;
     if (status == HILO_OK)
@@ -306,12 +305,20 @@ static hilo_status upload_i32(struct llm_session *s, const int32_t *v, int64_t r
     return s->engine->ops->upload(s->engine, HILO_S32, (int64_t[]){rows, cols}, cols ? 2 : 1, v, false, out);
 }
 
+static hilo_status check_weights(struct llm_session *s) {
+    struct diag_list d;
+    diag_init(&d, s->client->al);
+    return rt_finish(s->client, &d, llm_tensors_check(&s->model.files, &d));
+}
+
 /* Runs a program behind its inputs in s->in, which are released; the cache and the positions become the new ones. */
 static hilo_status run_step(struct llm_session *s, const struct llm_graph *g, void **result) {
     size_t ninputs = llm_graph_inputs(g), nweights = s->model.nparams, ncache = 2 * (size_t)s->model.config.layers;
     size_t n = ninputs + nweights + ncache;
     void *p = NULL;
-    hilo_status status = program(s, g, &p);
+    hilo_status status = check_weights(s);
+    if (status == HILO_OK)
+        status = program(s, g, &p);
     if (status == HILO_OK) {
         memcpy(s->in + ninputs, s->weights, nweights * sizeof *s->in);
         memcpy(s->in + ninputs + nweights, s->cache, ncache * sizeof *s->in);

@@ -17,6 +17,7 @@ static const struct { const char *name; enum ir_dtype dtype; } spellings[] = {
     {"U64", IR_UI64_T}, {"U32", IR_UI32_T}, {"U16", IR_UI16_T}, {"U8", IR_UI8_T}, {"U4", IR_UI4_T}, {"BOOL", IR_I1_T},
     {"C64", IR_C64_T},
 };
+enum { MOST_HEADER = 100000000 }; /* bytes, as in the format's own library */
 enum { SPELLINGS = sizeof spellings / sizeof *spellings };
 
 static enum ir_dtype dtype_named(const char *name) {
@@ -166,6 +167,10 @@ static hilo_status read_header(struct header *h, struct arena *arena, struct str
         return diag_add(d, DIAG_ERROR, HILO_INVALID_ARGUMENT, NULL, (struct diag_loc){.file = str_of(name)},
                         (struct str){NULL, 0}, "no safetensors file: a header of %llu bytes in a file of %zu",
                         (unsigned long long)n, bytes.n);
+    if (n > MOST_HEADER)
+        return diag_add(d, DIAG_ERROR, HILO_INVALID_ARGUMENT, NULL, (struct diag_loc){.file = str_of(name)},
+                        (struct str){NULL, 0}, "a header of %llu bytes; at most %d were expected", (unsigned long long)n,
+                        MOST_HEADER);
     h->data = (struct str){bytes.p + 8 + n, bytes.n - 8 - (size_t)n};
     HILO_TRY(llm_json_parse(&h->json, (struct str){bytes.p + 8, (size_t)n}, name, d));
     return read_entries(h, arena);
@@ -207,10 +212,16 @@ hilo_status llm_tensors_parse(struct str bytes, const char *name, hilo_allocator
 static hilo_status add_file(struct llm_tensors *t, const char *path, struct diag_list *d) {
     hilo_allocator al = t->arena.al;
     struct header h = {.n = 0};
-    HILO_TRY(file_open(path, al, d, &t->files[t->nfiles]));
-    struct str bytes = t->files[t->nfiles++].text;
+    struct llm_file *f = &t->files[t->nfiles];
+    *f = (struct llm_file){.path = NULL};
+    HILO_TRY(file_open(path, al, d, &f->file));
+    t->nfiles++;
+    struct str bytes = f->file.text;
     HILO_TRY(parse_one(&h, &t->arena, bytes, path, d));
-    if (bytes.p && t->files[t->nfiles - 1].mapped) /* weights are read at random, and more than once */
+    struct stat st;
+    if (f->file.mapped && stat(path, &st) == 0)
+        f->dev = st.st_dev, f->ino = st.st_ino;
+    if (bytes.p && f->file.mapped) /* weights are read at random, and more than once */
         madvise((void *)(uintptr_t)bytes.p, bytes.n, MADV_NORMAL);
     size_t n;
     jmp_buf recover;
@@ -220,6 +231,7 @@ static hilo_status add_file(struct llm_tensors *t, const char *path, struct diag
         return HILO_RESOURCE_EXHAUSTED;
     }
     struct llm_tensor *v = ARENA_ARRAY(&t->arena, struct llm_tensor, n);
+    f->path = arena_dup(&t->arena, path, strlen(path) + 1, 1);
     t->arena.recover = NULL;
     if (t->n)
         memcpy(v, t->v, t->n * sizeof *v);
@@ -311,7 +323,7 @@ hilo_status llm_tensors_open(const char *path, hilo_allocator al, struct diag_li
 
 void llm_tensors_close(struct llm_tensors *t) {
     for (size_t i = 0; i < t->nfiles; i++)
-        file_close(&t->files[i]);
+        file_close(&t->files[i].file);
     mem_free(&t->arena.al, t->files, t->files ? t->files_bytes : 0);
     arena_free(&t->arena);
     *t = (struct llm_tensors){.n = 0};
@@ -321,10 +333,23 @@ void llm_tensors_close(struct llm_tensors *t) {
 void llm_tensors_done(const struct llm_tensors *t, const void *data, size_t bytes) {
     uintptr_t at = (uintptr_t)data;
     for (size_t i = 0; i < t->nfiles; i++) {
-        uintptr_t from = (uintptr_t)t->files[i].text.p;
-        if (t->files[i].mapped && at >= from && at - from < t->files[i].text.n)
+        const struct file *f = &t->files[i].file;
+        uintptr_t from = (uintptr_t)f->text.p;
+        if (f->mapped && at >= from && at - from < f->text.n)
             file_pages_done(data, bytes);
     }
+}
+
+hilo_status llm_tensors_check(const struct llm_tensors *t, struct diag_list *d) {
+    struct stat st;
+    for (size_t i = 0; i < t->nfiles; i++) {
+        const struct llm_file *f = &t->files[i];
+        if (f->file.mapped && f->path && stat(f->path, &st) == 0 && st.st_dev == f->dev && st.st_ino == f->ino &&
+            (uintmax_t)st.st_size < f->file.text.n)
+            return diag_error(d, HILO_DATA_LOSS, "'%s' was cut off while it was in use: it had %zu bytes and has %lld", f->path,
+                              f->file.text.n, (long long)st.st_size);
+    }
+    return HILO_OK;
 }
 
 const struct llm_tensor *llm_tensors_find(const struct llm_tensors *t, const char *name) {

@@ -8,6 +8,8 @@
 #include "base/file.h"
 #include "ir/ir.h"
 
+#include <sys/types.h>
+
 enum { LLM_TENSOR_RANK = 8 };
 
 struct llm_tensor {
@@ -19,10 +21,17 @@ struct llm_tensor {
     size_t bytes;
 };
 
+struct llm_file {
+    struct file file;
+    const char *path;    /* in the arena */
+    dev_t dev;           /* of a mapped file, to know it again under its path */
+    ino_t ino;
+};
+
 struct llm_tensors {
     struct llm_tensor *v; /* sorted by name */
     size_t n;
-    struct file *files;
+    struct llm_file *files;
     size_t nfiles, files_bytes;
     size_t bytes;         /* of all tensors */
     struct arena arena;
@@ -38,6 +47,10 @@ void llm_tensors_close(struct llm_tensors *t);
 
 /* Nobody looks at this data of a file for now: its memory is given back, where it is mapped. */
 void llm_tensors_done(const struct llm_tensors *t, const void *data, size_t bytes);
+
+/* DATA_LOSS if a mapped file is shorter than it was: reading what is missing would end the process (SIGBUS). Call it before the
+   data is read; a file that shrinks during that reading is not caught. A file that was replaced or deleted is still there. */
+hilo_status llm_tensors_check(const struct llm_tensors *t, struct diag_list *d);
 
 /* NULL when there is none. */
 const struct llm_tensor *llm_tensors_find(const struct llm_tensors *t, const char *name);

@@ -27,8 +27,8 @@ static hilo_status normal_form(enum tok_norm_kind kind, struct str in, struct st
     return n >= 0 || n == UTF8PROC_ERROR_INVALIDUTF8 ? HILO_OK : HILO_RESOURCE_EXHAUSTED;
 }
 
-static void replace_all(struct str in, struct str from, struct str to, struct strbuf *out) {
-    for (size_t i = 0; i < in.n;) {
+static void replace_all(struct str in, struct str from, struct str to, size_t most, struct strbuf *out) {
+    for (size_t i = 0; i < in.n && out->n <= most;) {
         if (from.n && in.n - i >= from.n && memcmp(in.p + i, from.p, from.n) == 0) {
             strbuf_str(out, to);
             i += from.n;
@@ -38,9 +38,16 @@ static void replace_all(struct str in, struct str from, struct str to, struct st
     }
 }
 
+/* A normalizer may multiply a text; this is more than those of real models do (a compatibility form has 11 times the bytes
+   at most). */
+static size_t most_normalized(size_t n) {
+    return n < SIZE_MAX / 64 ? 32 * n + 4096 : SIZE_MAX;
+}
+
 /* `out` is set to the normalized text. */
-static hilo_status normalize(const struct llm_tok *t, struct str in, struct strbuf *out) {
+static hilo_status normalize(const struct llm_tok *t, struct str in, struct diag_list *d, struct strbuf *out) {
     struct strbuf next;
+    size_t most = most_normalized(in.n);
     hilo_status status = HILO_OK;
     strbuf_str(out, in);
     for (size_t i = 0; i < t->nnorms && status == HILO_OK; i++) {
@@ -52,13 +59,16 @@ static hilo_status normalize(const struct llm_tok *t, struct str in, struct strb
                 strbuf_str(&next, norm->to);
             strbuf_str(&next, text);
         } else if (norm->kind == TOK_REPLACE) {
-            replace_all(text, norm->from, norm->to, &next);
+            replace_all(text, norm->from, norm->to, most, &next);
         } else {
             status = normal_form(norm->kind, text, &next);
         }
         next.failed |= out->failed;
         strbuf_free(out);
         *out = next;
+        if (status == HILO_OK && out->n > most)
+            status = diag_error(d, HILO_INVALID_ARGUMENT, "the tokenizer's normalizer makes more than %zu bytes of a text of %zu",
+                                most, in.n);
     }
     return out->failed ? HILO_RESOURCE_EXHAUSTED : status;
 }
@@ -76,14 +86,26 @@ static hilo_status match_failed(struct tok_encoder *e, int code) {
     return diag_error(e->d, HILO_INVALID_ARGUMENT, "the tokenizer's expression fails on this text: %s", (char *)text);
 }
 
+/* Steps that an expression may take at each place of a text: it may look at all of it some times, but not try every way to
+   divide it. */
+enum { MATCH_HEAP_KB = 64 << 10, MATCH_STEPS = 1 << 20 };
+static uint32_t match_steps(size_t n) {
+    return n < (UINT32_MAX - MATCH_STEPS) / 16 ? (uint32_t)(MATCH_STEPS + 16 * n) : UINT32_MAX;
+}
+
 static hilo_status split(struct tok_encoder *e, size_t stage, struct str piece, bool begins) {
     const struct tok_stage *s = &e->t->stages[stage];
     /* Stages call each other while their matches go on: each needs memory of its own. */
     pcre2_match_data *match = pcre2_match_data_create(1, NULL);
     size_t at = 0, from = 0; /* what is before `from` is done; the next match is looked for at `at` */
-    hilo_status status = match ? HILO_OK : HILO_RESOURCE_EXHAUSTED;
+    pcre2_match_context *limits = pcre2_match_context_create(NULL);
+    hilo_status status = match && limits ? HILO_OK : HILO_RESOURCE_EXHAUSTED;
+    if (limits) {
+        pcre2_set_match_limit(limits, match_steps(piece.n));
+        pcre2_set_heap_limit(limits, MATCH_HEAP_KB);
+    }
     while (status == HILO_OK && at <= piece.n) {
-        int code = pcre2_match(s->code, (PCRE2_SPTR)piece.p, piece.n, at, 0, match, NULL);
+        int code = pcre2_match(s->code, (PCRE2_SPTR)piece.p, piece.n, at, 0, match, limits);
         if (code == PCRE2_ERROR_NOMATCH)
             break;
         if (code < 0) {
@@ -104,6 +126,7 @@ static hilo_status split(struct tok_encoder *e, size_t stage, struct str piece, 
             status = run_stage(e, stage + 1, (struct str){piece.p + begin, end - begin}, begins && begin == 0);
         from = at = end;
     }
+    pcre2_match_context_free(limits);
     pcre2_match_data_free(match);
     if (status == HILO_OK && from < piece.n && s->kind == TOK_SPLIT)
         status = run_stage(e, stage + 1, (struct str){piece.p + from, piece.n - from}, begins && from == 0);
@@ -119,7 +142,7 @@ static hilo_status metaspace(struct tok_encoder *e, size_t stage, struct str pie
     bool already = piece.n && (piece.p[0] == ' ' || (piece.n >= n && memcmp(piece.p, METASPACE, n) == 0));
     if (s->prepend && (begins || !s->first) && !already)
         strbuf_puts(&text, METASPACE);
-    replace_all(piece, STR(" "), STR(METASPACE), &text);
+    replace_all(piece, STR(" "), STR(METASPACE), SIZE_MAX, &text);
     if (text.failed)
         status = HILO_RESOURCE_EXHAUSTED;
     for (size_t from = 0, at; from < text.n && status == HILO_OK; from = at) {
@@ -167,7 +190,7 @@ static hilo_status plain_text(struct tok_encoder *e, struct str text, bool begin
     if (e->t->nnorms == 0)
         return run_stage(e, 0, text, begins);
     strbuf_init(&normal, e->t->al);
-    hilo_status status = normalize(e->t, text, &normal);
+    hilo_status status = normalize(e->t, text, e->d, &normal);
     if (status == HILO_OK)
         status = run_stage(e, 0, (struct str){normal.p, normal.n}, begins);
     strbuf_free(&normal);

@@ -1,7 +1,5 @@
-/* libFuzzer target: any bytes, read as a config.json, are read or refused, and what was read describes a model within the
- * bounds that its readers rely on; any bytes are a chat template. The config, generation_config.json and the template come one
- * behind the other, with zero bytes between them. */
-#include "llm/chat.h"
+/* libFuzzer target: any bytes, read as a config.json and a generation_config.json with a zero byte between them, are read or
+ * refused, and what was read describes a model within the bounds that its readers rely on. */
 #include "llm/config.h"
 
 #include <stdlib.h>
@@ -31,24 +29,6 @@ static void check(const struct llm_config *c) {
     llm_rope_frequencies(&c->local_rope, c->head_dim, frequencies);
 }
 
-static void render(struct str template, struct diag_list *d) {
-    const struct llm_message m[] = {{STR("system"), STR("Be brief.")}, {STR("user"), STR(" Why? ")},
-                                    {STR("assistant"), STR("So.")}, {STR("user"), STR("")}};
-    struct llm_chat c = {.al = d->al};
-    struct strbuf out;
-    strbuf_init(&c.template, d->al);
-    strbuf_init(&c.bos, d->al);
-    strbuf_init(&c.eos, d->al);
-    strbuf_init(&out, d->al);
-    strbuf_str(&c.template, template);
-    strbuf_puts(&c.bos, "<s>");
-    hilo_status status = llm_chat_render(&c, m, 4, d, &out);
-    if ((status == HILO_OK) != (llm_chat_family(&c) && *llm_chat_family(&c)))
-        abort();
-    strbuf_free(&out);
-    llm_chat_close(&c);
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nbytes) {
     struct str rest = {(const char *)bytes, nbytes};
     struct str config = part(&rest), generation = part(&rest);
@@ -59,9 +39,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nbytes) {
         check(&c);
     else if (!d.first)
         abort();
-    diag_clear(&d);
-    if (rest.n)
-        render(part(&rest), &d);
     diag_clear(&d);
     return 0;
 }

@@ -429,12 +429,44 @@ static void test_resident(void **state) {
     llm_model_close(&m);
 }
 
+/* A file of weights that is cut off while the model is in use is an error, not the end of the process. */
+static void test_cut_off(void **state) {
+    const struct fixture *f = *state;
+    static const char *const names[] = {"config.json", "tokenizer.json", "model.safetensors"};
+    char dir[] = "/tmp/hilo-llm-XXXXXX", path[128];
+    struct diag_list d;
+    struct llm_session *s = NULL;
+    const struct llm_session_options o = {.level = 2};
+    int32_t next;
+    diag_init(&d, mem_system_allocator());
+    assert_non_null(mkdtemp(dir));
+    for (size_t i = 0; i < 3; i++) {
+        struct file file;
+        snprintf(path, sizeof path, MODEL "/%s", names[i]);
+        assert_int_equal(file_open(path, d.al, &d, &file), HILO_OK);
+        snprintf(path, sizeof path, "%s/%s", dir, names[i]);
+        assert_int_equal(file_write(path, file.text, &d), HILO_OK);
+        file_close(&file);
+    }
+    check(f->client, llm_session_open(f->client, dir, &o, &s));
+    check(f->client, llm_session_decode(s, &(int32_t){1}, &next, NULL));
+    assert_int_equal(truncate(path, 65536), 0);
+    assert_int_equal(llm_session_decode(s, NULL, &next, NULL), HILO_DATA_LOSS);
+    hilo_diagnostics_clear(f->client);
+    llm_session_close(s);
+    for (size_t i = 0; i < 3; i++) {
+        snprintf(path, sizeof path, "%s/%s", dir, names[i]);
+        unlink(path);
+    }
+    rmdir(dir);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_golden), cmocka_unit_test(test_logits), cmocka_unit_test(test_parts),
         cmocka_unit_test(test_batch), cmocka_unit_test(test_growth), cmocka_unit_test(test_long),
         cmocka_unit_test(test_steps), cmocka_unit_test(test_precision), cmocka_unit_test(test_sampling),
-        cmocka_unit_test(test_prefix), cmocka_unit_test(test_resident),
+        cmocka_unit_test(test_prefix), cmocka_unit_test(test_resident), cmocka_unit_test(test_cut_off),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

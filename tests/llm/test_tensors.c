@@ -25,7 +25,7 @@ static void test_model(void **state) {
     strbuf_init(&text, d.al);
     assert_int_equal(llm_tensors_open("tests/llm/tiny-llama", d.al, &d, &t), HILO_OK);
     assert_int_equal(t.n, 38);
-    assert_true(t.files[0].mapped);
+    assert_true(t.files[0].file.mapped);
     const struct llm_tensor *k = llm_tensors_find(&t, "model.layers.3.self_attn.k_proj.weight");
     assert_non_null(k);
     assert_string_equal(type_of(k, &text), "BF16[32, 128]");
@@ -96,6 +96,24 @@ static void test_refusals(void **state) {
     }
 }
 
+/* A header is bounded before it is read: it would take many times its size. */
+static void test_long_header(void **state) {
+    (void)state;
+    const size_t n = 100000001;
+    struct llm_tensors t;
+    struct diag_list d;
+    diag_init(&d, mem_system_allocator());
+    char *file = calloc(n + 8, 1);
+    assert_non_null(file);
+    for (size_t i = 0; i < 4; i++)
+        file[i] = (char)(n >> 8 * i);
+    assert_int_equal(llm_tensors_parse((struct str){file, n + 8}, "x.safetensors", d.al, &d, &t), HILO_INVALID_ARGUMENT);
+    assert_non_null(strstr(d.first->message, "a header of 100000001 bytes; at most 100000000"));
+    llm_tensors_close(&t);
+    free(file);
+    diag_clear(&d);
+}
+
 static void put_text(const char *dir, const char *name, const char *text) {
     char path[256];
     snprintf(path, sizeof path, "%s/%s", dir, name);
@@ -164,6 +182,6 @@ static void test_shards(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_model), cmocka_unit_test(test_refusals),
-                                       cmocka_unit_test(test_shards)};
+                                       cmocka_unit_test(test_shards), cmocka_unit_test(test_long_header)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,7 +5,10 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -257,49 +260,142 @@ static void test_refusals(void **state) {
     }
 }
 
+/* Integers beyond 64 bits, which most models have in `model_max_length`, are read as real numbers; texts stay what they are. */
+static void test_long_integers(void **state) {
+    (void)state;
+    struct llm_json j;
+    struct diag_list d;
+    diag_init(&d, mem_system_allocator());
+    assert_int_equal(llm_json_parse(&j, STR("{\"model_max_length\": 1000000000000000019884624838656, \"few\": [-99999999999999999999],"
+                                            " \"text\": \"12345678901234567890 \\\" 12345678901234567890\", \"n\": 2048,"
+                                            " \"x\": 12345678901234567890.5}"), "t", &d), HILO_OK);
+    assert_true(json_real_value(json_object_get(j.root, "model_max_length")) == 1e30);
+    assert_true(json_real_value(json_array_get(json_object_get(j.root, "few"), 0)) == -1e20);
+    assert_string_equal(json_string_value(json_object_get(j.root, "text")), "12345678901234567890 \" 12345678901234567890");
+    assert_int_equal(json_integer_value(json_object_get(j.root, "n")), 2048);
+    assert_true(json_real_value(json_object_get(j.root, "x")) == 12345678901234567890.5);
+    llm_json_close(&j);
+    assert_int_equal(llm_json_parse(&j, STR("{\"x\": 12345678901234567890 7}"), "t", &d), HILO_INVALID_ARGUMENT);
+    llm_json_close(&j);
+    diag_clear(&d);
+}
+
+static void refuse_text(const char *json, struct str text, const char *why) {
+    struct llm_tok *t;
+    struct llm_ids ids;
+    struct diag_list d;
+    diag_init(&d, mem_system_allocator());
+    llm_ids_init(&ids, d.al);
+    assert_int_equal(llm_tok_parse(str_of(json), "t.json", d.al, &d, &t), HILO_OK);
+    assert_int_equal(llm_tok_encode(t, text, 0, &d, &ids), HILO_INVALID_ARGUMENT);
+    if (!strstr(d.first->message, why))
+        fail_msg("'%s' expected in: %s", why, d.first->message);
+    llm_ids_free(&ids);
+    llm_tok_free(t);
+    diag_clear(&d);
+}
+
+/* Steps that multiply a text, and expressions that try every way to divide it, end with an error. */
+static void test_hostile(void **state) {
+    (void)state;
+    static char many[4096];
+    struct strbuf json;
+    strbuf_init(&json, mem_system_allocator());
+    memset(many, 'a', sizeof many);
+    strbuf_puts(&json, "{\"model\":{\"vocab\":{}},\"normalizer\":{\"type\":\"Sequence\",\"normalizers\":[");
+    for (int i = 0; i < 8; i++)
+        strbuf_printf(&json, "%s{\"type\":\"Replace\",\"pattern\":{\"String\":\"a\"},\"content\":\"%s\"}", i ? "," : "",
+                      "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa");
+    strbuf_puts(&json, "]}}");
+    refuse_text(json.p, (struct str){many, 100}, "the tokenizer's normalizer makes more than 7296 bytes of a text of 100");
+    strbuf_free(&json);
+    refuse_text("{\"model\":{\"vocab\":{}},\"pre_tokenizer\":{\"type\":\"Split\",\"pattern\":{\"Regex\":\"(?:a|aa)+[bc]\"}}}",
+                (struct str){many, 30}, "the tokenizer's expression fails on this text");
+}
+
 /* ---- chat templates -------------------------------------------------------------------------- */
 
-static void render(const char *template, const struct llm_message *m, size_t n, const char *want) {
-    struct llm_chat c = {.al = mem_system_allocator()};
+static const uint64_t llama3 = 0x05facb19f527d33e, llama32 = 0x51e68c9f98946757, qwen25 = 0xef0829bf42c538a9,
+                      qwen3 = 0xb9dfc3e866d8e136, gemma2 = 0x0f3056a4748e3d4f, gemma3 = 0xe2e50dcf2ef8038f;
+
+/* The template with this hash makes `want` of the messages, or the refusal has `why`. */
+static void render(uint64_t hash, const struct llm_message *m, size_t n, hilo_status status, const char *want) {
+    struct llm_chat c = {.al = mem_system_allocator(), .known = llm_chat_find(hash)};
     struct strbuf out;
     struct diag_list d;
     diag_init(&d, c.al);
-    strbuf_init(&c.template, c.al), strbuf_init(&c.bos, c.al), strbuf_init(&c.eos, c.al), strbuf_init(&out, c.al);
-    strbuf_puts(&c.template, template), strbuf_puts(&c.bos, "<s>"), strbuf_puts(&c.eos, "</s>");
-    hilo_status status = llm_chat_render(&c, m, n, &d, &out);
-    assert_int_equal(status, want ? HILO_OK : HILO_UNIMPLEMENTED);
-    if (want)
+    strbuf_init(&c.template, c.al), strbuf_init(&c.bos, c.al), strbuf_init(&out, c.al);
+    strbuf_puts(&c.template, "{{ x }}"), strbuf_puts(&c.bos, "<s>");
+    assert_int_equal(llm_chat_render(&c, m, n, &d, &out), status);
+    if (status == HILO_OK)
         assert_string_equal(out.p, want);
+    else
+        assert_non_null(strstr(d.first->message, want));
     strbuf_free(&out);
     llm_chat_close(&c);
     diag_clear(&d);
 }
 
+/* Expected texts are those of Jinja2. */
 static void test_chat(void **state) {
     (void)state;
-    const struct llm_message m[] = {{STR("system"), STR("Be brief.")}, {STR("user"), STR(" Hi ")},
-                                    {STR("assistant"), STR("Hello")}, {STR("user"), STR("Bye")}};
-    render("{{ bos_token }}<|start_header_id|> | trim", m, 2,
+    const struct llm_message m[] = {{STR("system"), STR("Be brief. ")}, {STR("user"), STR(" Hi ")},
+                                    {STR("assistant"), STR("<think>\nx\n</think>\n\nHello")},
+                                    {STR("user"), STR("\xE3\x80\x80" "Bye\xC2\xA0\n")}};
+    char date[32], dated[256];
+    time_t now = time(NULL);
+    strftime(date, sizeof date, "%d %b %Y", localtime(&now));
+    render(llama3, m, 2, HILO_OK,
            "<s><|start_header_id|>system<|end_header_id|>\n\nBe brief.<|eot_id|><|start_header_id|>user<|end_header_id|>\n\n"
            "Hi<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\n");
-    render("bos_token <|start_header_id|> Cutting Knowledge Date trim", m + 1, 1,
-           "<s><|start_header_id|>system<|end_header_id|>\n\nCutting Knowledge Date: December 2023\nToday Date: 26 Jul 2024\n\n"
-           "<|eot_id|><|start_header_id|>user<|end_header_id|>\n\nHi<|eot_id|>"
-           "<|start_header_id|>assistant<|end_header_id|>\n\n");
-    render("{{ '<|im_start|>system\\nYou are Q.<|im_end|>\\n' }} <|im_start|>", m + 1, 1,
-           "<|im_start|>system\nYou are Q.<|im_end|>\n<|im_start|>user\n Hi <|im_end|>\n<|im_start|>assistant\n");
-    render("'<|im_start|>system\\n' + messages[0].content + '<|im_end|>'", m, 3,
-           "<|im_start|>system\nBe brief.<|im_end|>\n<|im_start|>user\n Hi <|im_end|>\n<|im_start|>assistant\nHello<|im_end|>\n"
-           "<|im_start|>assistant\n");
-    render("{{ bos_token }}'[INST] ' + content + ' [/INST]'", m, 4,
-           "<s>[INST] Be brief.\n\n Hi  [/INST]Hello</s>[INST] Bye [/INST]");
-    render("{{ bos_token }}[INST] <<SYS>> trim", m, 4,
-           "<s>[INST] <<SYS>>\nBe brief.\n<</SYS>>\n\nHi [/INST] Hello </s><s>[INST] Bye [/INST]");
-    render("{{ bos_token }}<start_of_turn>", m, 3,
-           "<s><start_of_turn>user\nBe brief.\n\nHi<end_of_turn>\n<start_of_turn>model\nHello<end_of_turn>\n"
-           "<start_of_turn>model\n");
-    render("{{ something else }}", m, 1, NULL);
-    render("", m, 1, NULL);
+    snprintf(dated, sizeof dated,
+             "<s><|start_header_id|>system<|end_header_id|>\n\nCutting Knowledge Date: December 2023\nToday Date: %s\n\n"
+             "<|eot_id|><|start_header_id|>user<|end_header_id|>\n\nBye<|eot_id|>"
+             "<|start_header_id|>assistant<|end_header_id|>\n\n", date);
+    render(llama32, m + 3, 1, HILO_OK, dated);
+    render(qwen25, m + 1, 1, HILO_OK,
+           "<|im_start|>system\nYou are Qwen, created by Alibaba Cloud. You are a helpful assistant.<|im_end|>\n"
+           "<|im_start|>user\n Hi <|im_end|>\n<|im_start|>assistant\n");
+    render(qwen25, m, 2, HILO_OK,
+           "<|im_start|>system\nBe brief. <|im_end|>\n<|im_start|>user\n Hi <|im_end|>\n<|im_start|>assistant\n");
+    render(qwen3, m + 1, 3, HILO_OK,
+           "<|im_start|>user\n Hi <|im_end|>\n<|im_start|>assistant\nHello<|im_end|>\n"
+           "<|im_start|>user\n\xE3\x80\x80" "Bye\xC2\xA0\n<|im_end|>\n<|im_start|>assistant\n");
+    render(qwen3, m + 1, 2, HILO_INVALID_ARGUMENT, "a question as the last message");
+    render(gemma3, m, 2, HILO_OK,
+           "<s><start_of_turn>user\nBe brief. \n\nHi<end_of_turn>\n<start_of_turn>model\n");
+    render(gemma2, m + 1, 1, HILO_OK, "<s><start_of_turn>user\nHi<end_of_turn>\n<start_of_turn>model\n");
+    render(gemma2, m, 2, HILO_INVALID_ARGUMENT, "no system message");
+    render(gemma2, m + 2, 2, HILO_INVALID_ARGUMENT, "take turns");
+    render(0, m, 1, HILO_UNIMPLEMENTED, "a raw prompt works");
+}
+
+/* A template is known as a whole: with one more space it may mean something else. */
+static void test_unknown_template(void **state) {
+    (void)state;
+    char dir[] = "/tmp/hilo-chat-XXXXXX", path[64];
+    struct llm_chat c;
+    struct diag_list d;
+    struct strbuf text;
+    diag_init(&d, mem_system_allocator());
+    strbuf_init(&text, d.al);
+    assert_non_null(mkdtemp(dir));
+    snprintf(path, sizeof path, "%s/chat_template.jinja", dir);
+    assert_int_equal(llm_chat_open(MODEL, d.al, &d, &c), HILO_OK);
+    assert_string_equal(llm_chat_family(&c), "Llama 3");
+    for (int i = 0; i < 3; i++) { /* as it is, with a newline, with a space */
+        text.n = 0;
+        strbuf_putn(&text, c.template.p, c.template.n);
+        strbuf_puts(&text, i == 0 ? "" : i == 1 ? "\n" : " ");
+        struct llm_chat other;
+        assert_int_equal(file_write(path, (struct str){text.p, text.n}, &d), HILO_OK);
+        assert_int_equal(llm_chat_open(dir, d.al, &d, &other), HILO_OK);
+        assert_int_equal(llm_chat_family(&other) != NULL, i < 2);
+        llm_chat_close(&other);
+    }
+    unlink(path), rmdir(dir);
+    llm_chat_close(&c);
+    strbuf_free(&text);
 }
 
 int main(void) {
@@ -307,6 +403,8 @@ int main(void) {
         cmocka_unit_test(test_golden), cmocka_unit_test(test_prompts), cmocka_unit_test(test_random),
         cmocka_unit_test(test_long), cmocka_unit_test(test_stream), cmocka_unit_test(test_special),
         cmocka_unit_test(test_sentencepiece), cmocka_unit_test(test_refusals), cmocka_unit_test(test_chat),
+        cmocka_unit_test(test_unknown_template), cmocka_unit_test(test_long_integers),
+        cmocka_unit_test(test_hostile),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
