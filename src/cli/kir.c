@@ -129,7 +129,7 @@ static int64_t differences(const struct kir *k, const struct memory *want, const
 
 static hilo_status run_code(const struct kir *k, const struct memory *m, struct diag_list *d) {
     hilo_allocator al = mem_system_allocator();
-    struct cg_target target;
+    struct target target;
     struct rt_code *code;
     void *object;
     size_t bytes;
@@ -140,7 +140,7 @@ static hilo_status run_code(const struct kir *k, const struct memory *m, struct 
     mem_free(&al, object, bytes);
     if (status != HILO_OK)
         return status;
-    if (target.shape.tile_bf16 || target.shape.tile_i8)
+    if (target.tile_bf16 || target.tile_i8)
         rt_code_tiles();
     rt_code_find(code, k->name)(m->params, m->scratch, 0, kir_grid_extent(k));
     rt_code_free(code);
@@ -184,7 +184,7 @@ static int run_both(const struct kir *k, uint64_t seed, struct diag_list *d) {
 static int emit(const struct kir *k, const struct cli_kir_options *o, struct diag_list *d) {
 #ifdef HILO_HAVE_LLVM
     hilo_allocator al = mem_system_allocator();
-    struct cg_target target;
+    struct target target;
     void *text;
     size_t bytes;
     enum cg_emit form = o->form == CLI_KIR_ASM ? CG_ASSEMBLY : CG_LLVM;

@@ -2,7 +2,7 @@
  * compilation.
  *
  *   llvm.def, llvm.c   the functions of LLVM's C API that are used, found in the library
- *   target.c           what the machine can do; target machines
+ *   target.c           the target of a compilation
  *   emit*.c            kernels as LLVM IR: explicit vectors, no pass pipeline
  *   object.c           object files, assembly, LLVM text
  *
@@ -11,25 +11,19 @@
 #define HILO_CODEGEN_CODEGEN_H
 
 #include "kir/kir.h"
-
-/* A processor to generate for. `features` are LLVM's ("+avx512f,-…"), which also key caches; `cpu` LLVM's name. */
-struct cg_target {
-    char triple[64], cpu[64], features[4096];
-    struct kir_target shape;
-};
+#include "target/target.h"
 
 enum cg_emit { CG_OBJECT, CG_ASSEMBLY, CG_LLVM };
 
 /* UNAVAILABLE, saying which package brings it, when LLVM 19 cannot be opened. Opens it once for the process; any thread. */
 hilo_status cg_open(struct diag_list *d);
-/* The machine that the process runs on; or one of a name ("x86-64-v3", "x86-64-v4", "sapphirerapids",
-   "generic", "aarch64" …):
-   INVALID_ARGUMENT, listing them, for another. */
-hilo_status cg_target(const char *name, struct cg_target *out, struct diag_list *d); /* NULL = the host */
+/* The machine that the process runs on (NULL), with LLVM's features: UNAVAILABLE where there is no code generator for it or no
+   LLVM. Or one of targets.def by name: INVALID_ARGUMENT, listing them, for another. */
+hilo_status cg_target(const char *name, struct target *out, struct diag_list *d);
 
 /* Kernels (verified, without MATH) as one object file with a function per kernel, named as it is; or as text. The bytes are
    mem_alloc'ed from `al`. Any thread; calls on several threads run in parallel. */
-hilo_status cg_compile(const struct kir *const *kernels, uint32_t n, const struct cg_target *t, enum cg_emit emit,
+hilo_status cg_compile(const struct kir *const *kernels, uint32_t n, const struct target *t, enum cg_emit emit,
                        const hilo_allocator *al, struct diag_list *d, void **out, size_t *out_bytes);
 
 #endif

@@ -556,7 +556,7 @@ void emit_kernel(struct emit *e, const struct kir *k) {
     emit_block(e, (kir_block){1});
     if (e->tiles)
         emit_intrinsic(e, "llvm.x86.tilerelease", NULL, 0, NULL, 0);
-    if (e->streams && target_is_x86(e->t)) /* they are not in order with what tells other threads that they are done */
+    if (e->streams && e->t->isa == TARGET_X86_64) /* they are not in order with what tells other threads that they are done */
         emit_intrinsic(e, "llvm.x86.sse.sfence", NULL, 0, NULL, 0);
     e->l->BuildRetVoid(e->b);
 }

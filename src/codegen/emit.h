@@ -13,8 +13,8 @@
 #ifndef HILO_CODEGEN_EMIT_H
 #define HILO_CODEGEN_EMIT_H
 
+#include "codegen/codegen.h"
 #include "codegen/llvm.h"
-#include "codegen/target.h"
 
 enum emit_class { EMIT_UNIFORM, EMIT_LINEAR, EMIT_VARYING };
 
@@ -49,7 +49,7 @@ struct emit_slot {
 
 struct emit {
     const struct llvm *l;
-    const struct cg_target *t;
+    const struct target *t;
     struct arena arena;
     struct diag_list *d;
     hilo_status status; /* the first error; what follows it is not emitted */

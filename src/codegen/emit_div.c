@@ -66,7 +66,7 @@ static LLVMValueRef div_fma32(struct emit *e, LLVMValueRef a, LLVMValueRef b, LL
 LLVMValueRef emit_fma(struct emit *e, enum kir_type t, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c) {
     LLVMTypeRef type = e->l->TypeOf(a);
     LLVMValueRef args[] = {a, b, c};
-    if (e->t->shape.fma)
+    if (e->t->fma)
         return emit_intrinsic(e, "llvm.fma", &type, 1, args, 3);
     if (t == KIR_F32)
         return div_fma32(e, a, b, c);

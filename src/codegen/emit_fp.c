@@ -43,7 +43,7 @@ static LLVMTypeRef fp_code_type(const struct emit *e, enum fp_kind f) {
 }
 
 static bool fp_half_is_native(const struct emit *e) {
-    return !target_is_x86(e->t) || target_has(e->t, "f16c");
+    return e->t->isa != TARGET_X86_64 || target_has(e->t, "f16c");
 }
 
 static bool fp_is_unsigned(const struct fp_info *f) {

@@ -66,7 +66,7 @@ static LLVMValueRef mem_entry_slot(struct emit *e) {
 /* ---- what the processor masks ---------------------------------------------------------------- */
 
 static bool mem_avx512(const struct emit *e) {
-    return e->t->shape.vector_bytes == 64;
+    return e->t->vector_bytes == 64;
 }
 
 /* Whether single lanes of contiguous elements of so many bytes can be left out. */
@@ -529,7 +529,7 @@ void emit_prefetch(struct emit *e, const struct kir_node *n) {
 void emit_tile_config(struct emit *e) {
     const struct llvm *l = e->l;
     char config[64] = {1};
-    if (!e->t->shape.tile_bf16 && !e->t->shape.tile_i8) {
+    if (!e->t->tile_bf16 && !e->t->tile_i8) {
         if (e->status == HILO_OK)
             e->status = diag_error(e->d, HILO_UNIMPLEMENTED, "kernel '%s': the processor has no tiles", e->k->name);
         return;

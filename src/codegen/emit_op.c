@@ -119,7 +119,7 @@ static LLVMValueRef op_dot2(struct emit *e, LLVMValueRef a, LLVMValueRef b) {
         LLVMValueRef high = op_dot2(e, emit_half(e, a, true), emit_half(e, b, true));
         return emit_join(e, low, high);
     }
-    if (lanes >= 4 && target_is_x86(e->t)) {
+    if (lanes >= 4 && e->t->isa == TARGET_X86_64) {
         static const char *const names[] = {"llvm.x86.sse2.pmadd.wd", "llvm.x86.avx2.pmadd.wd", "llvm.x86.avx512.pmaddw.d.512"};
         LLVMTypeRef halves = e->l->VectorType(e->i16, 2 * lanes);
         LLVMValueRef args[] = {e->l->BuildCast(e->b, LLVMBitCast, a, halves, ""),
@@ -134,12 +134,12 @@ static LLVMValueRef op_dot2(struct emit *e, LLVMValueRef a, LLVMValueRef b) {
 
 /* Sums of four products of bytes: one instruction where there is VNNI, else even and odd bytes as halves. */
 static LLVMValueRef op_dot4(struct emit *e, LLVMValueRef a, LLVMValueRef b, LLVMValueRef sum) {
-    uint32_t lanes = emit_lanes_of(e, a), most = e->t->shape.vector_bytes / 4;
+    uint32_t lanes = emit_lanes_of(e, a), most = e->t->vector_bytes / 4;
     if (lanes > most) {
         LLVMValueRef low = op_dot4(e, emit_half(e, a, false), emit_half(e, b, false), emit_half(e, sum, false));
         return emit_join(e, low, op_dot4(e, emit_half(e, a, true), emit_half(e, b, true), emit_half(e, sum, true)));
     }
-    if (lanes >= 4 && e->t->shape.dot_i8) {
+    if (lanes >= 4 && e->t->dot_i8) {
         static const char *const names[] = {"llvm.x86.avx512.vpdpbusd.128", "llvm.x86.avx512.vpdpbusd.256",
                                             "llvm.x86.avx512.vpdpbusd.512"};
         LLVMValueRef args[] = {sum, a, b};

@@ -81,7 +81,7 @@ bool emit_square(struct emit *e, kir_val v) {
     enum ir_dtype t = e->k->buffers.v[n->of].dtype;
     kir_val members[SQUARE_MOST];
     LLVMValueRef rows[SQUARE_MOST];
-    if (e->width < 4 || e->width > SQUARE_MOST || e->width != e->t->shape.vector_bytes / 4 || e->mask || !square_row(e, n) ||
+    if (e->width < 4 || e->width > SQUARE_MOST || e->width != e->t->vector_bytes / 4 || e->mask || !square_row(e, n) ||
         !square_find(e, v, members))
         return false;
     unsigned bytes = ir_dtype_get(t)->bytes;

@@ -248,14 +248,14 @@ static bool reduce_splits(const struct kir_node *acc, enum kir_type t) {
 /* As many lanes as fill one register: of wider vectors, the checks of all parts are joined before they are accumulated. */
 static uint32_t reduce_checked_lanes(const struct emit *e, enum kir_type t) {
     uint32_t lanes = e->width, bytes = kir_type_bits(t) / 8;
-    while (lanes * bytes > e->t->shape.vector_bytes)
+    while (lanes * bytes > e->t->vector_bytes)
         lanes /= 2;
     return lanes;
 }
 
 /* Flags of lanes, which processors without mask registers keep as wide as what was compared. */
 static LLVMTypeRef reduce_flags(const struct emit *e, LLVMTypeRef bits) {
-    return e->t->shape.vector_bytes == 64 ? emit_lanes_type(e, e->i1, e->l->GetVectorSize(bits)) : bits;
+    return e->t->vector_bytes == 64 ? emit_lanes_type(e, e->i1, e->l->GetVectorSize(bits)) : bits;
 }
 
 /* Registers from outside that the loop accumulates into begin anew, with lanes of the neutral element. */
@@ -306,7 +306,7 @@ static void reduce_split(struct emit *e, const struct kir_node *n, struct emit_s
         nans = e->l->BuildFCmp(e->b, LLVMRealUNO, emit_half(e, v, false), emit_half(e, v, true), "");
     else
         nans = e->l->BuildFCmp(e->b, LLVMRealUNO, v, v, "");
-    if (e->t->shape.vector_bytes < 64)
+    if (e->t->vector_bytes < 64)
         nans = emit_cast(e, LLVMSExt, nans, e->l->GetElementType(e->l->TypeOf(bits)));
     while (emit_lanes_of(e, nans) > most)
         nans = emit_bin(e, LLVMOr, emit_half(e, nans, false), emit_half(e, nans, true));
@@ -397,7 +397,7 @@ static void vector_body(struct emit *e, kir_val loop, LLVMValueRef index) {
 
 /* <0 < n, 1 < n …> */
 static LLVMValueRef vector_mask(struct emit *e, LLVMValueRef n) {
-    bool narrow = e->width * 4 > 4 * e->t->shape.vector_bytes && e->width <= 64;
+    bool narrow = e->width * 4 > 4 * e->t->vector_bytes && e->width <= 64;
     LLVMTypeRef t = narrow ? e->i8 : e->i32;
     LLVMValueRef *lanes = ARENA_ARRAY(&e->arena, LLVMValueRef, e->width);
     for (uint32_t i = 0; i < e->width; i++)

@@ -11,7 +11,7 @@ static void object_diagnostic(LLVMDiagnosticInfoRef info, void *user) {
     e->l->DisposeMessage(text);
 }
 
-static hilo_status object_machine(const struct llvm *l, const struct cg_target *t, struct diag_list *d,
+static hilo_status object_machine(const struct llvm *l, const struct target *t, struct diag_list *d,
                                   LLVMTargetMachineRef *out) {
     LLVMTargetRef target;
     char *why = NULL;
@@ -138,7 +138,7 @@ static void object_emit(struct emit *e, const struct kir *const *kernels, uint32
         object_passes(e, machine);
 }
 
-hilo_status cg_compile(const struct kir *const *kernels, uint32_t n, const struct cg_target *t, enum cg_emit emit,
+hilo_status cg_compile(const struct kir *const *kernels, uint32_t n, const struct target *t, enum cg_emit emit,
                        const hilo_allocator *al, struct diag_list *d, void **out, size_t *out_bytes) {
     const struct llvm *l = llvm_get(d);
     LLVMTargetMachineRef machine;

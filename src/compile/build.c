@@ -220,7 +220,7 @@ static void kernel(struct build *b, const struct fuse_block *f, ir_block block, 
     }
     if (k->schedule == FUSE_INTO) /* first, because it may need a kernel itself */
         (void)build_buffer(b, ir_operand(b->m, k->anchor, 0));
-    lower_kernel(&b->scratch, b->m, f, block, k, &b->target, &b->now);
+    lower_kernel(&b->scratch, b->m, f, block, k, b->target, &b->now);
     build_lowered(b);
 }
 
@@ -262,7 +262,7 @@ static void alias(struct build *b, ir_op op) {
 }
 
 void build_cluster(struct build *b, ir_block block, struct fuse_block *out) {
-    struct fuse_options o = {.level = b->level, .lowers = lowers, .user = b};
+    struct fuse_options o = {.level = b->level, .target = b->target, .lowers = lowers, .user = b};
     fuse_block(b->a, b->m, block, &o, out);
 }
 

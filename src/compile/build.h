@@ -30,7 +30,7 @@ struct build {
     struct ir_module *m; /* gets a function for each op that is evaluated by itself */
     struct diag_list *d;
     struct plan_builder *p;
-    struct kir_target target;
+    const struct target *target;
     struct {
         struct build_kernel *v;
         uint32_t n, cap;

@@ -129,7 +129,7 @@ static bool native_loop(struct build *b, ir_op op, const struct fuse_block *test
     for (uint32_t i = 0; i < ir_op_get(b->m, op)->noperands; i++)
         if (IR_SAME(ir_operand(b->m, ir_terminator(b->m, only_block(b, op, 1)), i), args[i]))
             build_bind(b, ir_result(b->m, op, i), first[i]);
-    lower_loop(&b->scratch, b->m, op, test, body, &b->target, &b->now);
+    lower_loop(&b->scratch, b->m, op, test, body, b->target, &b->now);
     b->note = build_note_op(b, op);
     build_lowered(b);
     b->note = NULL;

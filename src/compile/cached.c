@@ -4,7 +4,7 @@
 #include "compile/cached.h"
 #include "compile/model.h"
 #include "runtime/code.h"
-#include "runtime/cpu.h"
+#include "target/target.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -39,24 +39,27 @@ static void add_options(struct blake2 *b, const hilo_compile_options *o) {
     add_i64(b, (int64_t)o->memory_limit);
 }
 
-/* This build, and what generated code depends on of this machine (codegen/target.c); false when the build is not known. */
+/* This build, and what generated code depends on of this machine (target/target.h); false when the build is not known. */
 static bool add_here(struct blake2 *b, hilo_allocator al) {
     struct str build = rt_build_id();
-    struct strbuf features;
-    strbuf_init(&features, al);
-    rt_cpu_list(&features);
+    struct strbuf text;
+    struct target target;
+    struct diag_list d;
+    strbuf_init(&text, al);
+    diag_init(&d, al);
+    if (target_host(&target, &d) == HILO_OK)
+        target_print(&target, &text);
+    diag_clear(&d);
     add_text(b, hilo_version());
     add_i64(b, RT_FILE_VERSION);
     add_i64(b, HILO_KERNEL_ABI_VERSION);
     blake2_add(b, build.p, build.n);
-    add_text(b, rt_cpu_machine());
-    add_text(b, features.p);
-    add_i64(b, sysconf(_SC_LEVEL1_DCACHE_SIZE));
-    add_i64(b, sysconf(_SC_LEVEL2_CACHE_SIZE));
+    add_text(b, target_cpu_machine());
+    add_text(b, text.p);
     add_i64(b, rt_code_tiles());
     add_text(b, getenv("HILO_LLVM_PATH")); /* who names another LLVM wants its code */
-    bool known = build.n && !features.failed;
-    strbuf_free(&features);
+    bool known = build.n && !text.failed;
+    strbuf_free(&text);
     return known;
 }
 

@@ -15,7 +15,7 @@ enum {
 /* Kernels that a thread compiles to an object. */
 struct batch {
     const struct kir **kernels;
-    const struct cg_target *target;
+    const struct target *target;
     const hilo_allocator *al;
     struct diag_list d;
     void *object;
@@ -29,7 +29,7 @@ struct batch {
 /* Kept by the executable, so that nothing is lost when its arena cannot grow. */
 struct code {
     hilo_executable *exe;
-    const struct cg_target *target;
+    const struct target *target;
     struct batch v[CODE_THREADS];
     uint32_t n, threads;
     uint32_t done; /* kernels of the build that have code */
@@ -55,27 +55,23 @@ static void free_batches(void *p) {
     c->n = 0;
 }
 
-bool code_available(const hilo_allocator *al) {
-    struct diag_list d;
-    diag_init(&d, *al);
-    bool there = cg_open(&d) == HILO_OK;
-    diag_clear(&d);
-    return there;
+hilo_status code_available(struct diag_list *d) {
+    enum target_isa isa;
+    HILO_TRY(target_isa_named(target_cpu_machine(), &isa, d));
+    return cg_open(d);
 }
 
-hilo_status code_target(const char *name, struct arena *a, struct diag_list *d, struct kir_target *shape,
-                        const struct cg_target **out) {
-    struct cg_target *t = ARENA_NEW(a, struct cg_target);
+hilo_status code_target(const char *name, struct arena *a, struct diag_list *d, const struct target **out) {
+    struct target *t = ARENA_NEW(a, struct target);
     HILO_TRY(cg_target(name && strcmp(name, "native") != 0 ? name : NULL, t, d));
-    *shape = t->shape;
     *out = t;
     return HILO_OK;
 }
 
-void code_begin(hilo_executable *exe, struct build *b, const struct cg_target *target) {
+void code_begin(hilo_executable *exe, struct build *b) {
     uint32_t threads = (uint32_t)exe->client->threads;
     struct code *c = b->code = ARENA_NEW(&exe->arena, struct code);
-    *c = (struct code){.exe = exe, .target = target, .threads = threads > CODE_THREADS ? CODE_THREADS : threads};
+    *c = (struct code){.exe = exe, .target = b->target, .threads = threads > CODE_THREADS ? CODE_THREADS : threads};
     rt_executable_keep(exe, c, free_batches);
 }
 
@@ -137,15 +133,11 @@ hilo_status code_end(struct build *b) {
     struct code *c = b->code;
     code_generate(b, true);
     HILO_TRY(c->status);
-    const char *dash = strchr(c->target->triple, '-');
-    size_t machine = dash ? (size_t)(dash - c->target->triple) : strlen(c->target->triple);
-    char *name = arena_alloc(&c->exe->arena, machine + 1, 1);
-    memcpy(name, c->target->triple, machine);
-    c->exe->machine = name;
+    c->exe->machine = target_isa_name(c->target->isa);
     return rt_executable_link(c->exe, c->objects.v, c->objects.n, c->target->features, b->d);
 }
 
-hilo_status code_text(struct build *b, const struct cg_target *target, enum code_form form, struct strbuf *out) {
+hilo_status code_text(struct build *b, enum code_form form, struct strbuf *out) {
     static const enum cg_emit forms[] = {[CODE_LLVM] = CG_LLVM, [CODE_ASM] = CG_ASSEMBLY, [CODE_OBJECT] = CG_OBJECT};
     uint32_t n = b->kernels.n;
     const struct kir **kernels = ARENA_ARRAY(b->a, const struct kir *, n + 1);
@@ -158,7 +150,7 @@ hilo_status code_text(struct build *b, const struct cg_target *target, enum code
     }
     if (form == CODE_KIR)
         return HILO_OK;
-    HILO_TRY(cg_compile(kernels, n, target, forms[form], &b->a->al, b->d, &code, &bytes));
+    HILO_TRY(cg_compile(kernels, n, b->target, forms[form], &b->a->al, b->d, &code, &bytes));
     strbuf_putn(out, code, bytes);
     mem_free(&b->a->al, code, bytes);
     return HILO_OK;
@@ -166,24 +158,20 @@ hilo_status code_text(struct build *b, const struct cg_target *target, enum code
 
 #else
 
-bool code_available(const hilo_allocator *al) {
-    (void)al;
-    return false;
+hilo_status code_available(struct diag_list *d) {
+    return diag_error(d, HILO_UNAVAILABLE, "this hilo was built without a code generator");
 }
 
-hilo_status code_target(const char *name, struct arena *a, struct diag_list *d, struct kir_target *shape,
-                        const struct cg_target **out) {
+hilo_status code_target(const char *name, struct arena *a, struct diag_list *d, const struct target **out) {
     (void)name;
     (void)a;
-    (void)shape;
     (void)out;
     return diag_error(d, HILO_UNAVAILABLE, "this hilo was built without a code generator");
 }
 
-void code_begin(hilo_executable *exe, struct build *b, const struct cg_target *target) {
+void code_begin(hilo_executable *exe, struct build *b) {
     (void)exe;
     (void)b;
-    (void)target;
 }
 
 void code_generate(struct build *b, bool all) {
@@ -195,8 +183,7 @@ hilo_status code_end(struct build *b) {
     return diag_error(b->d, HILO_UNAVAILABLE, "this hilo was built without a code generator");
 }
 
-hilo_status code_text(struct build *b, const struct cg_target *target, enum code_form form, struct strbuf *out) {
-    (void)target;
+hilo_status code_text(struct build *b, enum code_form form, struct strbuf *out) {
     (void)form;
     (void)out;
     return diag_error(b->d, HILO_UNAVAILABLE, "this hilo was built without a code generator");

@@ -5,16 +5,13 @@
 #include "compile/build.h"
 #include "runtime/runtime.h"
 
-struct cg_target;
-
-/* Whether code can be generated in this process; opens LLVM. */
-bool code_available(const hilo_allocator *al);
+/* OK when code for this machine can be generated in this process; else UNAVAILABLE with the reason. Opens LLVM. */
+hilo_status code_available(struct diag_list *d);
 /* The machine that the process runs on, or one of a name (NULL, "native" = that one), in `a`. */
-hilo_status code_target(const char *name, struct arena *a, struct diag_list *d, struct kir_target *shape,
-                        const struct cg_target **out);
+hilo_status code_target(const char *name, struct arena *a, struct diag_list *d, const struct target **out);
 /* From now on code is generated for the kernels of the build while its plan is built, so that memory is bounded: in batches, on
    up to as many threads as the client has. */
-void code_begin(hilo_executable *exe, struct build *b, const struct cg_target *target);
+void code_begin(hilo_executable *exe, struct build *b);
 /* Generates it for the kernels that have none, when they are enough for a batch, or for all. */
 void code_generate(struct build *b, bool all);
 /* Generates the rest and links all to the executable, whose plan is there. The first error of a batch. */
@@ -22,7 +19,7 @@ hilo_status code_end(struct build *b);
 
 enum code_form { CODE_KIR, CODE_LLVM, CODE_ASM, CODE_OBJECT };
 /* Appends all kernels in that form, instead of linking them. */
-hilo_status code_text(struct build *b, const struct cg_target *target, enum code_form form, struct strbuf *out);
+hilo_status code_text(struct build *b, enum code_form form, struct strbuf *out);
 /* The kernels of a program, compiled so far. UNIMPLEMENTED where it has none, because it is evaluated. (compile.c) */
 hilo_status compile_text(hilo_client *client, hilo_module *module, const hilo_compile_options *options, enum code_form form,
                          struct strbuf *out);

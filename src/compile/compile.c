@@ -287,8 +287,6 @@ static void free_build(void *build) {
 }
 
 
-static const struct kir_target portable = {.vector_bytes = 16, .vector_count = 16, .l1_bytes = 32 << 10, .l2_bytes = 256 << 10};
-
 /* Makes the program one for little memory, if it is to be. */
 static hilo_status fit(const struct compile *c, struct build *b, ir_op entry) {
     if (!c->o->memory_limit)
@@ -303,10 +301,11 @@ static hilo_status fit(const struct compile *c, struct build *b, ir_op entry) {
 /* Kernels by their interpreter, which is slow: it is what machine code is compared with. They may be those of a processor that
    is not here. */
 static hilo_status interpreted_plan(const struct compile *c, struct build *b, ir_op entry) {
-    const struct cg_target *target;
+    struct target *portable = ARENA_NEW(b->a, struct target);
+    target_portable(portable);
     b->target = portable;
     if (c->o->target_cpu)
-        HILO_TRY(code_target(c->o->target_cpu, &c->exe->arena, c->d, &b->target, &target));
+        HILO_TRY(code_target(c->o->target_cpu, &c->exe->arena, c->d, &b->target));
     HILO_TRY(fit(c, b, entry));
     HILO_TRY(build_plan(b, entry, &c->exe->plan));
     for (uint32_t i = 0; i < b->kernels.n; i++)
@@ -315,13 +314,12 @@ static hilo_status interpreted_plan(const struct compile *c, struct build *b, ir
 }
 
 static hilo_status compiled_plan(const struct compile *c, struct build *b, ir_op entry) {
-    const struct cg_target *target;
-    HILO_TRY(code_target(c->o->target_cpu, &c->exe->arena, c->d, &b->target, &target));
+    HILO_TRY(code_target(c->o->target_cpu, &c->exe->arena, c->d, &b->target));
     HILO_TRY(fit(c, b, entry));
     if (!c->text)
-        code_begin(c->exe, b, target);
+        code_begin(c->exe, b);
     HILO_TRY(build_plan(b, entry, &c->exe->plan));
-    HILO_TRY(c->text ? code_text(b, target, c->form, c->text) : code_end(b));
+    HILO_TRY(c->text ? code_text(b, c->form, c->text) : code_end(b));
     build_free(b); /* what it had is in the code now */
     return HILO_OK;
 }
@@ -351,6 +349,18 @@ static void tell_missing(const struct compile *c, const struct build *b) {
                    ext_title((enum lib_external)by), ext_packages((enum lib_external)by), ext_missing((enum lib_external)by));
 }
 
+/* Whether there is a code generator; logs why not. */
+static bool can_generate(const struct compile *c) {
+    struct diag_list d;
+    diag_init(&d, c->d->al);
+    bool can = code_available(&d) == HILO_OK;
+    if (!can)
+        rt_log(c->exe->client, HILO_LOG_WARNING, "%s; programs are evaluated",
+               d.first && d.first->message ? d.first->message : "out of memory");
+    diag_clear(&d);
+    return can;
+}
+
 /* A plan of kernels, routines and single evaluations; of one evaluation where the backend says so, where sizes are not known,
    and where there is nothing to generate code with. */
 static hilo_status make_plan(const struct compile *c, ir_op entry, struct ir_module *m) {
@@ -361,7 +371,7 @@ static hilo_status make_plan(const struct compile *c, ir_op entry, struct ir_mod
     if (can != BUILD_ALL && c->inputs)
         return HILO_UNIMPLEMENTED;
     bool named = c->o->backend == HILO_BACKEND_CODEGEN || c->o->backend == HILO_BACKEND_LIBRARY;
-    if (can != BUILD_ALL || !(interpret || named || code_available(&c->d->al)))
+    if (can != BUILD_ALL || !(interpret || named || can_generate(c)))
         return plan_whole(&exe->plan, &exe->arena, m ? m : c->m, entry, c->d);
     m->arena.recover = exe->arena.recover;
     struct build *b = build_new(&exe->arena, m, c->d, c->o->level);

@@ -2,7 +2,7 @@
 #include "compile/model.h"
 #include "base/decimal.h"
 #include "opt/cost.h"
-#include "runtime/cpu.h"
+#include "target/target.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -19,8 +19,9 @@ bool model_path(const hilo_client *client, char *out, size_t size) {
 
 /* The lines that must be as they are here: the processor, and the libraries that are there. */
 static void put_here(struct strbuf *out) {
-    strbuf_printf(out, MODEL_MAGIC "machine %s ", rt_cpu_machine());
-    rt_cpu_list(out);
+    char features[2048];
+    target_cpu_list(features, sizeof features);
+    strbuf_printf(out, MODEL_MAGIC "machine %s %s", target_cpu_machine(), features);
     strbuf_printf(out, "\ncores %ld\n", sysconf(_SC_NPROCESSORS_CONF));
     for (int by = LIB_OWN + 1; by < LIB_EXTERNAL_COUNT; by++)
         strbuf_printf(out, "library %s %s\n", ext_title((enum lib_external)by),

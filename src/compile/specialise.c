@@ -35,7 +35,11 @@ void specialise_later(hilo_executable *exe, const hilo_compile_options *options)
         if (exe->inputs[i].type.dtype == HILO_TOKEN)
             return;
     exe->specialise_level = options->level;
-    if (options->backend != HILO_BACKEND_INTERPRETER && !code_available(&exe->client->al))
+    struct diag_list d;
+    diag_init(&d, exe->client->al);
+    bool can = options->backend == HILO_BACKEND_INTERPRETER || code_available(&d) == HILO_OK;
+    diag_clear(&d);
+    if (!can)
         return;
     hilo_compile_options *o = ARENA_NEW(&exe->arena, hilo_compile_options);
     *o = *options;

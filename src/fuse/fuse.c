@@ -51,10 +51,8 @@ enum {
     RECOMPUTE_COST_LIMIT = 8,  /* cost from which an op is not computed more often than it has elements */
     MAX_REDUCTIONS = 32,       /* of a kernel */
     MAX_MERGED_OUTPUTS = 8,    /* of kernels that become one */
-    FEW_USES = 8,              /* of an element in a contraction */
-    FEW_ROWS = 16              /* that a row-wise kernel needs to occupy threads, unless it is small */
+    FEW_USES = 8               /* of an element in a contraction */
 };
-static const int64_t small_domain = 65536; /* elements */
 
 /* Where an op is computed. */
 struct node {
@@ -380,7 +378,7 @@ static enum fuse_reason fuse_rows(struct fuse *f, struct fuse_kernel *k, struct 
         return FUSE_ROWS_DIFFER;
     if (k->reduces.n >= MAX_REDUCTIONS)
         return FUSE_REDUCTIONS;
-    if (rows < FEW_ROWS && count_of(f->m, ir_operand(f->m, n->op, 0)) > small_domain && k->nops > 0)
+    if (rows < f->o->target->tasks && count_of(f->m, ir_operand(f->m, n->op, 0)) > f->o->target->parallel_ops && k->nops > 0)
         return FUSE_LONG_ROWS;
     next.schedule = FUSE_ROWS;
     next.outer = k->schedule == FUSE_ROWS ? k->outer : (uint32_t)p;
@@ -427,7 +425,7 @@ static double source_bytes(const struct fuse *f, ir_val v, int depth) {
 /* Whether a contraction brings each element once into the order in which it is read, or few times, and it comes out of much
    less memory than it would be stored in: what dequantises a matrix for many rows. */
 static bool is_packed(const struct fuse *f, const struct fuse_kernel *k, const struct node *n) {
-    enum { LEAST = 32 }; /* rows, columns, terms of the sums: blocks pay then (lower/block.c) */
+    int64_t least = f->o->target->packed_min;
     const struct ir_module *m = f->m;
     size_t bytes, nbatch, nsum;
     if (ir_kind(m, k->anchor) != IR_DOT_GENERAL || cost_of(m, n->op) > 1 || n->nowners != 1)
@@ -443,7 +441,7 @@ static bool is_packed(const struct fuse *f, const struct fuse_kernel *k, const s
             terms *= dims[sum[i]];
         for (size_t i = 0; i < nbatch && others > 0; i++)
             others /= dims[batch[i]];
-        if (terms < LEAST || others / terms < LEAST)
+        if (terms < least || others / terms < least)
             return false;
     }
     ir_val v = ir_result(m, n->op, 0);
@@ -460,7 +458,7 @@ static enum fuse_reason fuse_element(struct fuse *f, const struct fuse_kernel *k
         return FUSE_REPEATED;
     ir_val v = ir_result(f->m, n->op, 0);
     int64_t domain = product(k->dims, k->rank), count = count_of(f->m, v);
-    bool expensive = cost >= RECOMPUTE_COST_LIMIT || (cost > 1 && n->map && domain - count > small_domain);
+    bool expensive = cost >= RECOMPUTE_COST_LIMIT || (cost > 1 && n->map && domain - count > f->o->target->parallel_ops);
     if (expensive && domain > 2 * count && prefix_of(k, n->map, ir_val_type(f->m, v)) < 0) /* it is broadcast along the rows */
         return FUSE_SPREAD;
     return FUSE_FUSED;
@@ -719,7 +717,7 @@ static void merge_stages(struct fuse *f, const struct opt_ids *stored) {
             const struct feed *x = &f->feeds.v[i], *y = &f->feeds.v[j];
             struct fuse_kernel *first = f->kernels.v[x->kernel], *second = f->kernels.v[y->kernel];
             if (x->reader != y->kernel || first->merged || second->merged ||
-                !fuse_stages(f->m, f->block, f->kernels.v[y->reader], second, first, stored))
+                !fuse_stages(f->m, f->block, f->o->target, f->kernels.v[y->reader], second, first, stored))
                 continue;
             merge_into_third(f, first);
             merge_into_third(f, second);
@@ -736,7 +734,7 @@ static void merge_kernels(struct fuse *f) {
     merge_stages(f, &stored);
     for (uint32_t i = 0; i < f->steps.n; i++)
         steps[i] = &f->steps.v[f->steps.n - 1 - i];
-    fuse_siblings(f->a, f->m, f->block, steps, f->steps.n, &stored);
+    fuse_siblings(f->a, f->m, f->block, f->o->target, steps, f->steps.n, &stored);
 }
 
 void fuse_block(struct arena *a, const struct ir_module *m, ir_block b, const struct fuse_options *o, struct fuse_block *out) {

@@ -11,6 +11,7 @@
 
 #include "ir/ir.h"
 #include "opt/opt.h"
+#include "target/target.h"
 
 /* Column `lower` of ops.def. */
 enum fuse_class { FUSE_NONE, FUSE_ELEMENT, FUSE_MOVE, FUSE_REDUCTION, FUSE_CONTRACTION, FUSE_UPDATE, FUSE_FLOW };
@@ -80,6 +81,7 @@ struct fuse_block {
 
 struct fuse_options {
     int level;                            /* below 2 every op is a kernel of its own */
+    const struct target *target;
     bool (*lowers)(void *user, ir_op op); /* kernels can compute the op */
     void *user;
 };

@@ -6,10 +6,8 @@
 enum {
     SIBLINGS_AHEAD = 12, /* steps that are looked at for a sibling */
     SIBLINGS_OPS = 48,   /* of both: registers are few */
-    SIBLINGS_OUTS = 6,
-    SIBLINGS_ROWS = 16
+    SIBLINGS_OUTS = 6
 };
-static const int64_t siblings_least = 4096; /* elements of the domain: below, another kernel costs next to nothing */
 
 /* What a kernel loads. */
 struct loads {
@@ -22,6 +20,7 @@ struct siblings {
     struct arena *a;
     const struct ir_module *m;
     ir_block block;
+    const struct target *target;
     const struct opt_ids *stored;
     struct opt_ids seen; /* by value: number of the search */
     uint32_t search;
@@ -79,21 +78,21 @@ static int64_t domain(const struct fuse_kernel *k) {
     return n;
 }
 
-static bool fits(const struct fuse_kernel *k) {
+static bool fits(const struct siblings *s, const struct fuse_kernel *k) {
     return (k->schedule == FUSE_MAP || k->schedule == FUSE_ROWS) && !k->merged && !k->nested && !k->strict &&
-           domain(k) >= siblings_least;
+           domain(k) >= s->target->kernel_ops;
 }
 
 /* Loops over the same elements; for kernels of rows also over the same rows. A map may become part of a kernel of rows that are
    enough for all threads. */
-static bool agree(const struct fuse_kernel *x, const struct fuse_kernel *y) {
+static bool agree(const struct siblings *s, const struct fuse_kernel *x, const struct fuse_kernel *y) {
     const struct fuse_kernel *of_rows = x->schedule == FUSE_ROWS ? x : y;
     int64_t rows = 1;
     if (x->rank != y->rank || memcmp(x->dims, y->dims, x->rank * sizeof *x->dims) != 0)
         return false;
     for (uint32_t i = 0; i < of_rows->outer; i++)
         rows *= of_rows->dims[i];
-    return x->schedule != y->schedule ? rows >= SIBLINGS_ROWS : x->outer == y->outer;
+    return x->schedule != y->schedule ? rows >= s->target->tasks : x->outer == y->outer;
 }
 
 /* A value of as many elements as the domain that both read. */
@@ -118,16 +117,16 @@ static void merge(struct siblings *s, struct fuse_kernel *early, struct fuse_ker
     early->merged = true;
 }
 
-void fuse_siblings(struct arena *a, const struct ir_module *m, ir_block b, const struct fuse_step *const *steps, uint32_t n,
-                   const struct opt_ids *stored) {
-    struct siblings s = {.a = a, .m = m, .block = b, .stored = stored, .seen = {.a = a}};
+void fuse_siblings(struct arena *a, const struct ir_module *m, ir_block b, const struct target *target,
+                   const struct fuse_step *const *steps, uint32_t n, const struct opt_ids *stored) {
+    struct siblings s = {.a = a, .m = m, .block = b, .target = target, .stored = stored, .seen = {.a = a}};
     struct loads *loads = ARENA_ARRAY(a, struct loads, n + 1);
     for (uint32_t i = 0; i < n; i++)
         if (steps[i]->kernel && !steps[i]->kernel->merged)
             loads[i] = loads_of(&s, steps[i]->kernel);
     for (uint32_t i = 0; i < n; i++) {
         struct fuse_kernel *x = steps[i]->kernel;
-        if (!x || !fits(x) || !loads[i].plain)
+        if (!x || !fits(&s, x) || !loads[i].plain)
             continue;
         for (uint32_t j = i + 1; j < n && j <= i + SIBLINGS_AHEAD; j++) {
             struct fuse_kernel *y = steps[j]->kernel;
@@ -135,7 +134,7 @@ void fuse_siblings(struct arena *a, const struct ir_module *m, ir_block b, const
                 continue;
             if (y ? y->schedule == FUSE_STAGES || reads(&loads[j], x) : op_reads(&s, steps[j]->op, x))
                 break;
-            if (!y || !fits(y) || !loads[j].plain || !agree(x, y) || !share(&s, &loads[i], &loads[j], domain(x)) ||
+            if (!y || !fits(&s, y) || !loads[j].plain || !agree(&s, x, y) || !share(&s, &loads[i], &loads[j], domain(x)) ||
                 x->nops + y->nops > SIBLINGS_OPS || x->outs.n + y->outs.n > SIBLINGS_OUTS ||
                 x->reduces.n + y->reduces.n > SIBLINGS_OUTS)
                 continue;

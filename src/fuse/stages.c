@@ -8,8 +8,7 @@
 
 enum {
     STAGES_ROWS = 8,         /* of a batch: fewer do not pay for reading the other operands in panels */
-    STAGES_COLUMNS = 16,     /* least, most, of a row: lanes, and scratch memory */
-    STAGES_MOST = 16384
+    STAGES_COLUMNS = 16      /* least of a row, in lanes; most: what scratch memory holds */
 };
 
 struct stages {
@@ -145,8 +144,8 @@ static bool is_first(const struct ir_module *m, const struct fuse_kernel *k, int
     return free == 1 && last_dim(m, ir_result(m, k->anchor, 0)) == columns;
 }
 
-static bool is_second(const struct ir_module *m, ir_block b, const struct fuse_kernel *k, ir_val scores,
-                      const struct opt_ids *stored, int64_t *columns, int64_t *rows) {
+static bool is_second(const struct ir_module *m, ir_block b, const struct target *target, const struct fuse_kernel *k,
+                      ir_val scores, const struct opt_ids *stored, int64_t *columns, int64_t *rows) {
     struct stages s = {.m = m, .block = b, .k = k, .stored = stored};
     if (k->schedule != FUSE_ROWS || k->outs.n != 1 || k->rank == 0)
         return false;
@@ -155,19 +154,19 @@ static bool is_second(const struct ir_module *m, ir_block b, const struct fuse_k
     for (uint32_t i = k->outer; i + 1 < k->rank; i++)
         if (k->dims[i] != 1)
             return false;
-    if (*columns < STAGES_COLUMNS || *columns > STAGES_MOST || last_dim(m, out) != *columns || !is_float(m, out) ||
+    if (*columns < STAGES_COLUMNS || *columns * 4 > (int64_t)target->scratch_bytes || last_dim(m, out) != *columns || !is_float(m, out) ||
         !is_float(m, scores))
         return false;
     *rows = count_of(m, out) / *columns;
     return count_of(m, scores) == count_of(m, out) && reach(&s, out, scores, *rows, 64) == REACH_PLAIN;
 }
 
-bool fuse_stages(const struct ir_module *m, ir_block b, struct fuse_kernel *third, struct fuse_kernel *second,
-                 struct fuse_kernel *first, const struct opt_ids *stored) {
+bool fuse_stages(const struct ir_module *m, ir_block b, const struct target *target, struct fuse_kernel *third,
+                 struct fuse_kernel *second, struct fuse_kernel *first, const struct opt_ids *stored) {
     struct dot d, e;
     int64_t columns, rows;
     if (third->schedule != FUSE_CONTRACT || third->strict || !dot_of(m, third->anchor, &d) || first->outs.n != 1 ||
-        !is_second(m, b, second, first->outs.v[0], stored, &columns, &rows) || !is_first(m, first, columns, &e) ||
+        !is_second(m, b, target, second, first->outs.v[0], stored, &columns, &rows) || !is_first(m, first, columns, &e) ||
         d.batches != e.batches || rows % d.batches || rows / d.batches < STAGES_ROWS)
         return false;
     ir_val weights = second->outs.v[0];

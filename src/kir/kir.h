@@ -222,14 +222,4 @@ hilo_status kir_parse(struct str text, size_t *at, hilo_allocator al, jmp_buf *r
    access. Returns false (and says why in `d`) when an index is outside of its buffer or memory ends. */
 bool kir_run(const struct kir *k, void *const *buffers, void *scratch, int64_t begin, int64_t end, struct diag_list *d);
 
-/* ---- targets --------------------------------------------------------------------------------- */
-
-/* What scheduling needs to know of a machine. */
-struct kir_target {
-    uint32_t vector_bytes;    /* of a register: 64, 32, 16 */
-    uint32_t vector_count;    /* registers */
-    size_t l1_bytes, l2_bytes;
-    bool fma, tile_bf16, tile_i8, dot_i8;
-};
-
 #endif

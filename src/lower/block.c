@@ -220,7 +220,7 @@ static bool is_bf16(const struct contraction *c, uint32_t side) {
 static void find_kernel(struct blocking *b) {
     static const enum kir_tile formats[2][2] = {{KIR_TILE_S8S8, KIR_TILE_S8U8}, {KIR_TILE_U8S8, KIR_TILE_U8U8}};
     struct contraction *c = b->c;
-    const struct kir_target *t = c->l->target;
+    const struct target *t = c->l->target;
     bool bf16 = c->acc == KIR_F32 && is_bf16(c, 0) && is_bf16(c, 1);
     bool bytes = c->acc == KIR_I32 && is_integer(c, 0, 8) && is_integer(c, 1, 8);
     int64_t size = c->sum[c->nsum - 1].size, factors = bf16 ? 2 : 4, unit = factors * BLOCK_UNIT;

@@ -589,7 +589,7 @@ void lower_probe_end(struct lower *probe) {
 }
 
 void lower_kernel(struct arena *a, const struct ir_module *m, const struct fuse_block *b, ir_block block,
-                  const struct fuse_kernel *kernel, const struct kir_target *target, struct lowered *out) {
+                  const struct fuse_kernel *kernel, const struct target *target, struct lowered *out) {
     struct lower l = {.a = a, .m = m, .fused = b, .kernel = kernel, .target = target, .all = out, .block = block};
     *out = (struct lowered){.nkernels = 0};
     lower_begin(&l);

@@ -13,6 +13,7 @@
 
 #include "fuse/fuse.h"
 #include "kir/kir.h"
+#include "target/target.h"
 #include "base/torture.h"
 
 /* A parameter of a kernel: the memory of a value, or of a temporary. A complex tensor is passed as twice as many reals. */
@@ -55,11 +56,11 @@ bool lower_supports(const struct ir_module *m, ir_op op);
 /* Lowers a cluster; mathematical functions are still MATH nodes. The list of parameters is allocated in `a`; each kernel owns
    its memory. On exhaustion jumps to a->recover; the caller frees `out` in either case (lowered_free). */
 void lower_kernel(struct arena *a, const struct ir_module *m, const struct fuse_block *b, ir_block block,
-                  const struct fuse_kernel *kernel, const struct kir_target *target, struct lowered *out);
+                  const struct fuse_kernel *kernel, const struct target *target, struct lowered *out);
 /* A `while` whose body does little work, as one kernel. `test`, `body`: the clusters of its two regions. */
 bool lower_supports_loop(const struct ir_module *m, ir_op op, const struct fuse_block *test, const struct fuse_block *body);
 void lower_loop(struct arena *a, const struct ir_module *m, ir_op op, const struct fuse_block *test,
-                const struct fuse_block *body, const struct kir_target *target, struct lowered *out);
+                const struct fuse_block *body, const struct target *target, struct lowered *out);
 /* The operand whose memory result `v` is computed in: what dynamic_update_slice updates, the initial state of a `while`. */
 ir_val lower_inplace_operand(const struct ir_module *m, ir_val v);
 void lowered_free(struct lowered *l); /* ignores kernels set to NULL, which have another owner */
@@ -86,7 +87,7 @@ struct lower {
     const struct ir_module *m;
     const struct fuse_block *fused;
     const struct fuse_kernel *kernel;
-    const struct kir_target *target;
+    const struct target *target;
     struct kir *k;
     struct lowered_kernel *out; /* of `k` */
     struct lowered *all;

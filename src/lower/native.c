@@ -198,7 +198,7 @@ static void update_states(struct lower *l, struct state *states, uint32_t n) {
 }
 
 void lower_loop(struct arena *a, const struct ir_module *m, ir_op op, const struct fuse_block *test,
-                const struct fuse_block *body, const struct kir_target *target, struct lowered *out) {
+                const struct fuse_block *body, const struct target *target, struct lowered *out) {
     struct lower l = {.a = a, .m = m, .target = target, .all = out};
     struct state states[64];
     uint32_t n = ir_op_get(m, op)->noperands;

@@ -1,8 +1,8 @@
 /* Clients, their diagnostics, and option structs. */
 #include "runtime/runtime.h"
 #include "base/torture.h"
+#include "target/target.h"
 
-#include <sched.h>
 #include <stdio.h>
 #include <time.h>
 #include <unistd.h>
@@ -58,11 +58,9 @@ void hilo_client_options_init_sized(hilo_client_options *options, size_t struct_
 
 static int32_t client_cores(void) {
     static const int32_t tortured[] = {1, 3, 7};
-    cpu_set_t set;
     if (TORTURE)
         return tortured[(uint64_t)(rt_now_ms() * 1e3) % 3];
-    int n = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
-    return n > 0 ? n : 1;
+    return (int32_t)target_threads();
 }
 
 static hilo_status client_refuse(const hilo_client_options *o, hilo_status status, const char *message) {

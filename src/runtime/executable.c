@@ -1,6 +1,6 @@
 /* Executables: what a caller may ask of them. */
 #include "runtime/code.h"
-#include "runtime/cpu.h"
+#include "target/target.h"
 #include "runtime/runtime.h"
 
 hilo_executable *rt_executable_new(hilo_client *client, hilo_module *module) {
@@ -8,7 +8,7 @@ hilo_executable *rt_executable_new(hilo_client *client, hilo_module *module) {
     if (!exe)
         return NULL;
     *exe = (hilo_executable){.client = rt_client_retain(client), .module = module ? rt_module_retain(module) : NULL,
-                             .features = "", .machine = rt_cpu_machine(), .specialise_level = -1,
+                             .features = "", .machine = target_cpu_machine(), .specialise_level = -1,
                              .about = {.name = ""}};
     atomic_init(&exe->refs, 1);
     arena_init(&exe->arena, client->al, NULL);
@@ -95,7 +95,7 @@ static const char *needed_features(struct arena *a, struct str list) {
     char *out = arena_alloc(a, list.n + 2, 1);
     struct str feature;
     size_t n = 0;
-    for (size_t at = 0; rt_cpu_next(list, &at, &feature);) {
+    for (size_t at = 0; target_cpu_next(list, &at, &feature);) {
         if (n)
             out[n++] = ',';
         out[n++] = '+';
@@ -108,10 +108,10 @@ static const char *needed_features(struct arena *a, struct str list) {
 /* What this processor lacks, in `a`; NULL when it lacks nothing. */
 static const char *lacks(struct arena *a, const hilo_executable *exe) {
     struct str feature;
-    if (strcmp(exe->machine, rt_cpu_machine()) != 0)
+    if (strcmp(exe->machine, target_cpu_machine()) != 0)
         return exe->machine;
-    for (size_t at = 0; rt_cpu_next(str_of(exe->features), &at, &feature);)
-        if (!rt_cpu_has(feature)) {
+    for (size_t at = 0; target_cpu_next(str_of(exe->features), &at, &feature);)
+        if (!target_cpu_has(feature)) {
             char *name = arena_alloc(a, feature.n + 1, 1);
             memcpy(name, feature.p, feature.n);
             return name;

@@ -1,7 +1,7 @@
 /* Reading .hilo files: see file_write.c for what stands where. Every number is checked before it is used, so that a file that
  * is damaged in spite of its hash is refused; machine code and the parameters of routines are taken as they are. */
 #include "base/hash.h"
-#include "runtime/cpu.h"
+#include "target/target.h"
 #include "runtime/runtime.h"
 
 #include <inttypes.h>
@@ -135,10 +135,10 @@ static hilo_status get_target(struct reader *r) {
     if (strcmp(version, hilo_version()) != 0)
         return diag_error(r->d, HILO_FAILED_PRECONDITION, ".hilo file: written by hilo %s; this is %s", version,
                           hilo_version());
-    if (strcmp(machine, rt_cpu_machine()) != 0)
-        return diag_error(r->d, HILO_FAILED_PRECONDITION, ".hilo file: for %s; this is %s", machine, rt_cpu_machine());
-    for (size_t at = 0; rt_cpu_next(str_of(features), &at, &feature);)
-        if (!rt_cpu_has(feature))
+    if (strcmp(machine, target_cpu_machine()) != 0)
+        return diag_error(r->d, HILO_FAILED_PRECONDITION, ".hilo file: for %s; this is %s", machine, target_cpu_machine());
+    for (size_t at = 0; target_cpu_next(str_of(features), &at, &feature);)
+        if (!target_cpu_has(feature))
             return diag_error(r->d, HILO_FAILED_PRECONDITION, ".hilo file: needs a processor with %.*s", (int)feature.n,
                               feature.p);
     r->exe->features = features;

@@ -206,7 +206,7 @@ static inline void rig_run(const struct kir *k, const char *target, hilo_kernel_
 
 /* What this machine can run: itself, older ones, and itself with masks wherever there might be some (which LLVM takes to pieces
    where the processor has none). */
-static inline uint32_t rig_targets(struct cg_target *out, const char **names) {
+static inline uint32_t rig_targets(struct target *out, const char **names) {
     struct diag_list d;
     uint32_t n = 1;
     diag_init(&d, mem_system_allocator());
@@ -214,10 +214,10 @@ static inline uint32_t rig_targets(struct cg_target *out, const char **names) {
     names[0] = "host";
     if (strstr(out[0].features, "+sse4.2"))
         assert_int_equal(cg_target(names[n] = "x86-64-v2", &out[n], &d), HILO_OK), n++;
-    if (out[0].shape.vector_bytes == 64)
+    if (out[0].vector_bytes == 64)
         assert_int_equal(cg_target(names[n] = "x86-64-v3", &out[n], &d), HILO_OK), n++;
     out[n] = out[0];
-    out[n].shape.vector_bytes = 64;
+    out[n].vector_bytes = 64;
     names[n++] = "masked";
     return n;
 }
@@ -238,7 +238,7 @@ static inline bool rig_needs_fma(const struct kir *const *kernels, uint32_t n) {
 
 /* Kernels, compiled together for each target that runs here, against the interpreter. */
 static inline void rig_check_all(const struct kir *const *kernels, uint32_t n, const int64_t *indices) {
-    struct cg_target targets[4];
+    struct target targets[4];
     const char *names[4];
     uint32_t ntargets = rig_targets(targets, names);
     hilo_allocator al = mem_system_allocator();
@@ -247,7 +247,7 @@ static inline void rig_check_all(const struct kir *const *kernels, uint32_t n, c
         void *object;
         size_t bytes;
         struct rt_code *code;
-        if (!targets[t].shape.fma && rig_needs_fma(kernels, n))
+        if (!targets[t].fma && rig_needs_fma(kernels, n))
             continue;
         diag_init(&d, al);
         for (uint32_t i = 0; i < n; i++)
@@ -271,7 +271,7 @@ static inline void rig_check_objects(const struct kir *const *kernels, uint32_t 
     static const char *const names[] = {"x86-64-v4", "sapphirerapids", "aarch64"};
     hilo_allocator al = mem_system_allocator();
     for (size_t t = 0; t < sizeof names / sizeof *names; t++) {
-        struct cg_target target;
+        struct target target;
         struct diag_list d;
         void *object;
         size_t bytes;

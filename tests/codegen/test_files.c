@@ -5,7 +5,7 @@
 
 /* What a processor cannot do, or the data does not let run, is left out. */
 static uint32_t check(const struct kir *k) {
-    struct cg_target targets[4];
+    struct target targets[4];
     const char *names[4];
     uint32_t ntargets = rig_targets(targets, names), compared = 0;
     hilo_allocator al = mem_system_allocator();

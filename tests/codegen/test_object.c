@@ -5,8 +5,8 @@
 #include <pthread.h>
 #include <sys/wait.h>
 
-static struct cg_target target_named(const char *name) {
-    struct cg_target t;
+static struct target machine_named(const char *name) {
+    struct target t;
     struct diag_list d;
     diag_init(&d, mem_system_allocator());
     assert_int_equal(cg_target(name, &t, &d), HILO_OK);
@@ -14,7 +14,7 @@ static struct cg_target target_named(const char *name) {
 }
 
 static struct str compile(const struct kir *k, const char *target, enum cg_emit emit) {
-    struct cg_target t = target_named(target);
+    struct target t = machine_named(target);
     hilo_allocator al = mem_system_allocator();
     struct diag_list d;
     void *p;
@@ -111,7 +111,7 @@ static void test_matrix_unit(void **state) {
     } forms[] = {{KIR_TILE_BF16, IR_BF16_T, IR_F32_T, "tdpbf16ps"},
                  {KIR_TILE_S8S8, IR_I8_T, IR_I32_T, "tdpbssd"},
                  {KIR_TILE_U8S8, IR_I8_T, IR_I32_T, "tdpbusd"}};
-    struct cg_target host = target_named(NULL);
+    struct target host = machine_named(NULL);
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
         struct rig_batch b = {.n = 0};
         struct kir *k = tile_kernel(&b, forms[i].format, forms[i].in, forms[i].out);
@@ -120,7 +120,7 @@ static void test_matrix_unit(void **state) {
         assert_int_equal(count(text, "ldtilecfg"), 1);
         assert_int_equal(count(text, "tilerelease"), 1);
         give_back(text);
-        struct cg_target old = target_named("x86-64-v4");
+        struct target old = machine_named("x86-64-v4");
         struct diag_list d;
         void *p;
         size_t n;
@@ -128,7 +128,7 @@ static void test_matrix_unit(void **state) {
         diag_init(&d, al);
         assert_int_equal(cg_compile((const struct kir *const *)b.v, 1, &old, CG_OBJECT, &al, &d, &p, &n), HILO_UNIMPLEMENTED);
         diag_clear(&d);
-        if (host.shape.tile_bf16 && host.shape.tile_i8) {
+        if (host.tile_bf16 && host.tile_i8) {
             struct str object = compile(k, NULL, CG_OBJECT);
             struct rt_code *code;
             rig_must(rt_code_load(&object, 1, 0, al, &d, &code), &d, k, "host");
@@ -217,7 +217,7 @@ static void test_without_llvm(void **state) {
     pid_t child = fork();
     if (child == 0) {
         struct diag_list d;
-        struct cg_target t;
+        struct target t;
         diag_init(&d, mem_system_allocator());
         setenv("HILO_LLVM_PATH", "/nowhere/libLLVM.so", 1);
         bool refused = cg_open(&d) == HILO_UNAVAILABLE && cg_target(NULL, &t, &d) == HILO_UNAVAILABLE && d.errors == 2 &&
@@ -232,17 +232,17 @@ static void test_without_llvm(void **state) {
 static void test_names(void **state) {
     (void)state;
     struct diag_list d;
-    struct cg_target t;
+    struct target t;
     diag_init(&d, mem_system_allocator());
     assert_int_equal(cg_target("pdp11", &t, &d), HILO_INVALID_ARGUMENT);
     assert_non_null(strstr(d.first->message, "sapphirerapids"));
     diag_clear(&d);
-    t = target_named("x86-64-v4");
-    assert_int_equal(t.shape.vector_bytes, 64);
-    assert_false(t.shape.tile_bf16);
-    t = target_named("aarch64");
-    assert_int_equal(t.shape.vector_bytes, 16);
-    assert_true(t.shape.fma);
+    t = machine_named("x86-64-v4");
+    assert_int_equal(t.vector_bytes, 64);
+    assert_false(t.tile_bf16);
+    t = machine_named("aarch64");
+    assert_int_equal(t.vector_bytes, 16);
+    assert_true(t.fma);
 }
 
 /* One name, two functions: neither in one object nor in two. */
@@ -252,7 +252,7 @@ static void test_twice(void **state) {
     struct rig_batch b = {.n = 0};
     struct kir *k = copy_kernel(&b, 10, false);
     const struct kir *both[] = {k, k};
-    struct cg_target t = target_named(NULL);
+    struct target t = machine_named(NULL);
     struct diag_list d;
     void *p;
     size_t n;
@@ -329,7 +329,7 @@ static void test_damaged(void **state) {
 
 struct job {
     const struct kir *k;
-    struct cg_target target;
+    struct target target;
     struct str object;
 };
 
@@ -353,7 +353,7 @@ static void test_threads(void **state) {
     struct job jobs[4];
     pthread_t threads[4];
     for (int i = 0; i < 4; i++) {
-        jobs[i] = (struct job){.k = k, .target = target_named(NULL)};
+        jobs[i] = (struct job){.k = k, .target = machine_named(NULL)};
         assert_int_equal(pthread_create(&threads[i], NULL, compile_job, &jobs[i]), 0);
     }
     for (int i = 0; i < 4; i++) {
@@ -372,7 +372,7 @@ static void test_exhaustion(void **state) {
     (void)state;
     struct rig_batch b = {.n = 0};
     const struct kir *k = micro_kernel(&b, IR_F32_T, 2, 16, 8);
-    struct cg_target t = target_named(NULL);
+    struct target t = machine_named(NULL);
     hilo_status s = HILO_RESOURCE_EXHAUSTED;
     long failures = 0;
     for (long left = 0; s != HILO_OK; left++) {

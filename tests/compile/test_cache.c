@@ -561,9 +561,12 @@ int main(void) {
         cmocka_unit_test(test_options),   cmocka_unit_test(test_damage),       cmocka_unit_test(test_foreign),
         cmocka_unit_test(test_unverified), cmocka_unit_test(test_specialisations),
         cmocka_unit_test(test_size),      cmocka_unit_test(test_no_directory), cmocka_unit_test(test_exhaustion)};
-    hilo_allocator al = mem_system_allocator();
+    struct diag_list d;
+    diag_init(&d, mem_system_allocator());
     int failed = cmocka_run_group_tests(always, NULL, NULL);
-    if (!rt_build_id().n || !code_available(&al)) /* nothing is generated, or kept of a build that nothing tells from others */
+    bool can = code_available(&d) == HILO_OK;
+    diag_clear(&d);
+    if (!rt_build_id().n || !can) /* nothing is generated, or kept of a build that nothing tells from others */
         return failed;
     return failed + cmocka_run_group_tests(tests, set_up, tear_down);
 }

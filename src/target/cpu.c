@@ -1,5 +1,7 @@
 /* Features by CPUID. Others that LLVM lists (for the system, for cryptography) are not used by what hilo generates. */
-#include "runtime/cpu.h"
+#include "target/target.h"
+
+#include <stdio.h>
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -33,7 +35,7 @@ static struct {
     unsigned regs[LEAVES][4];
 } cpu_state = {.once = PTHREAD_ONCE_INIT};
 
-static void ask(void) {
+static void read_cpuid(void) {
     static const unsigned leaves[LEAVES][2] = {{1, 0}, {7, 0}, {7, 1}, {0x80000001, 0}};
     for (int i = 0; i < LEAVES; i++) {
         unsigned *r = cpu_state.regs[i];
@@ -43,11 +45,11 @@ static void ask(void) {
 }
 
 static bool has_known(const struct feature *f) {
-    pthread_once(&cpu_state.once, ask);
+    pthread_once(&cpu_state.once, read_cpuid);
     return cpu_state.regs[f->leaf][f->reg] >> f->bit & 1;
 }
 
-const char *rt_cpu_machine(void) {
+const char *target_cpu_machine(void) {
     return "x86_64";
 }
 #else
@@ -56,14 +58,30 @@ struct feature {
 };
 static const struct feature features_known[] = {{"neon"}, {"fp-armv8"}};
 
-/* Every processor of the kind that hilo is built for has these. */
+/* Every AArch64 processor that hilo runs on has these. */
 static bool has_known(const struct feature *f) {
     (void)f;
+#ifdef __aarch64__
     return true;
+#else
+    return false;
+#endif
 }
 
-const char *rt_cpu_machine(void) {
+const char *target_cpu_machine(void) {
+#if defined(__aarch64__)
     return "aarch64";
+#elif defined(__riscv) && __riscv_xlen == 64
+    return "riscv64";
+#elif defined(__powerpc64__)
+    return "ppc64le";
+#elif defined(__s390x__)
+    return "s390x";
+#elif defined(__loongarch64)
+    return "loongarch64";
+#else
+    return "this machine";
+#endif
 }
 #endif
 
@@ -74,18 +92,20 @@ static const struct feature *known(struct str name) {
     return NULL;
 }
 
-bool rt_cpu_has(struct str feature) {
+bool target_cpu_has(struct str feature) {
     const struct feature *f = known(feature);
     return f && has_known(f);
 }
 
-void rt_cpu_list(struct strbuf *out) {
-    for (size_t i = 0; i < sizeof features_known / sizeof *features_known; i++)
+void target_cpu_list(char *out, size_t size) {
+    size_t n = 0;
+    out[0] = '\0';
+    for (size_t i = 0; i < sizeof features_known / sizeof *features_known && n < size; i++)
         if (has_known(&features_known[i]))
-            strbuf_printf(out, "%s+%s", out->n ? "," : "", features_known[i].name);
+            n += (size_t)snprintf(out + n, size - n, "%s+%s", n ? "," : "", features_known[i].name);
 }
 
-bool rt_cpu_next(struct str features, size_t *at, struct str *out) {
+bool target_cpu_next(struct str features, size_t *at, struct str *out) {
     while (*at < features.n) {
         const char *p = features.p + *at;
         const char *comma = memchr(p, ',', features.n - *at);

@@ -1,0 +1,168 @@
+/* See target.h. Abilities come from feature lists alone: a virtual machine may report a model that it is not. */
+#include "target/target.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+#if defined(__aarch64__)
+#define TARGET_GENERIC "aarch64"
+#else
+#define TARGET_GENERIC "x86-64-v2"
+#endif
+
+static const struct {
+    const char *machine, *triple, *cpu;
+} isas[] = {
+    [TARGET_X86_64] = {"x86_64", "x86_64-unknown-linux-gnu", "x86-64"},
+    [TARGET_AARCH64] = {"aarch64", "aarch64-unknown-linux-gnu", "generic"},
+};
+enum { ISAS = sizeof isas / sizeof *isas };
+
+struct row {
+    const char *name, *base;
+    enum target_isa isa;
+    const char *cpu;
+    size_t l1, l2;
+    const char *features;
+};
+static const struct row rows[] = {
+#define TARGET(...) {__VA_ARGS__},
+#include "target/targets.def"
+};
+enum { ROWS = sizeof rows / sizeof *rows };
+
+const char *target_isa_name(enum target_isa isa) {
+    return isa == TARGET_NO_ISA ? "none" : isas[isa].machine;
+}
+
+hilo_status target_isa_named(const char *machine, enum target_isa *out, struct diag_list *d) {
+    for (int i = TARGET_NO_ISA + 1; i < ISAS; i++)
+        if (strcmp(isas[i].machine, machine) == 0) {
+            *out = (enum target_isa)i;
+            return HILO_OK;
+        }
+    return diag_error(d, HILO_UNAVAILABLE, "no code generator for %.32s", machine);
+}
+
+bool target_has(const struct target *t, const char *feature) {
+    size_t n = strlen(feature);
+    for (const char *p = t->features; (p = strstr(p, feature)) != NULL; p += n)
+        if (p > t->features && p[-1] == '+' && (p[n] == ',' || p[n] == '\0'))
+            return true;
+    return false;
+}
+
+/* What all machines have in common so far. */
+static void set_common(struct target *t) {
+    t->scratch_bytes = 64 << 10;
+    t->memory_rate = 8;
+    t->compute_rate = 16;
+    t->tasks = 16;
+    t->parallel_ops = 1 << 16;
+    t->kernel_ops = 4096;
+    t->packed_min = 32;
+}
+
+void target_portable(struct target *out) {
+    *out = (struct target){.name = "portable", .vector_bytes = 16, .vector_registers = 16, .l1_bytes = 32 << 10,
+                           .l2_bytes = 256 << 10};
+    set_common(out);
+}
+
+void target_set_features(struct target *t, const char *features) {
+    snprintf(t->features, sizeof t->features, "%s", strlen(features) < sizeof t->features ? features : "");
+    bool x86 = t->isa == TARGET_X86_64;
+    bool wide = target_has(t, "avx512vl") && target_has(t, "avx512bw") && target_has(t, "avx512dq");
+    t->vector_bytes = wide ? 64 : target_has(t, "avx2") ? 32 : 16;
+    t->vector_registers = wide || !x86 ? 32 : 16;
+    t->fma = !x86 || target_has(t, "fma");
+    t->dot_i8 = target_has(t, "avx512vnni") || target_has(t, "avxvnni");
+    t->dot_bf16 = target_has(t, "avx512bf16");
+    t->tile_bf16 = target_has(t, "amx-tile") && target_has(t, "amx-bf16");
+    t->tile_i8 = target_has(t, "amx-tile") && target_has(t, "amx-int8");
+    t->tile_rows = t->tile_bf16 || t->tile_i8 ? 16 : 0;
+    t->tile_row_bytes = 4 * t->tile_rows;
+    t->tile_registers = t->tile_rows / 2;
+}
+
+static const struct row *row_named(const char *name) {
+    for (int i = 0; i < ROWS; i++)
+        if (strcmp(rows[i].name, name) == 0)
+            return &rows[i];
+    return NULL;
+}
+
+static void add_features(char *to, size_t size, const char *features) {
+    size_t n = strlen(to);
+    if (*features)
+        snprintf(to + n, size - n, "%s%s", n ? "," : "", features);
+}
+
+static void set_isa(struct target *t, enum target_isa isa) {
+    t->isa = isa;
+    snprintf(t->triple, sizeof t->triple, "%s", isas[isa].triple);
+    snprintf(t->cpu, sizeof t->cpu, "%s", isas[isa].cpu);
+}
+
+static void read_row(const struct row *r, struct target *t, char *features, size_t size) {
+    if (r->base)
+        read_row(row_named(r->base), t, features, size);
+    else
+        set_isa(t, r->isa);
+    if (r->cpu)
+        snprintf(t->cpu, sizeof t->cpu, "%s", r->cpu);
+    t->l1_bytes = r->l1 ? r->l1 << 10 : t->l1_bytes;
+    t->l2_bytes = r->l2 ? r->l2 << 10 : t->l2_bytes;
+    add_features(features, size, r->features);
+}
+
+hilo_status target_named(const char *name, struct target *out, struct diag_list *d) {
+    const struct row *r = row_named(name);
+    char text[sizeof out->features] = "";
+    if (!r) {
+        for (int i = 0; i < ROWS; i++)
+            add_features(text, sizeof text, rows[i].name);
+        return diag_error(d, HILO_INVALID_ARGUMENT, "no target is named '%.64s'; there are %s", name, text);
+    }
+    *out = (struct target){.name = r->name};
+    set_common(out);
+    read_row(r, out, text, sizeof text);
+    target_set_features(out, text);
+    return HILO_OK;
+}
+
+static size_t system_size(int name, size_t otherwise) {
+    long bytes = sysconf(name);
+    return bytes > 0 ? (size_t)bytes : otherwise;
+}
+
+hilo_status target_host(struct target *out, struct diag_list *d) {
+    enum target_isa isa = TARGET_NO_ISA;
+    HILO_TRY(target_isa_named(target_cpu_machine(), &isa, d));
+    *out = (struct target){.name = "host"};
+    set_common(out);
+    set_isa(out, isa);
+    out->l1_bytes = system_size(_SC_LEVEL1_DCACHE_SIZE, 32 << 10);
+    out->l2_bytes = system_size(_SC_LEVEL2_CACHE_SIZE, 1 << 20);
+    out->l3_bytes = system_size(_SC_LEVEL3_CACHE_SIZE, 0);
+    out->cores = (uint32_t)system_size(_SC_NPROCESSORS_CONF, 1);
+    char features[sizeof out->features] = "";
+    target_cpu_list(features, sizeof features);
+    target_set_features(out, features);
+    return HILO_OK;
+}
+
+void target_print(const struct target *t, struct strbuf *out) {
+    strbuf_printf(out, "isa %s\n", target_isa_name(t->isa));
+    strbuf_printf(out, "vectors %u B x %u\n", t->vector_bytes, t->vector_registers);
+    strbuf_printf(out, "units%s%s%s", t->fma ? " fma" : "", t->dot_i8 ? " dot-i8" : "", t->dot_bf16 ? " dot-bf16" : "");
+    strbuf_printf(out, "%s%s\n", t->tile_i8 ? " tile-i8" : "", t->tile_bf16 ? " tile-bf16" : "");
+    if (t->tile_rows)
+        strbuf_printf(out, "tiles %u x %u B x %u\n", t->tile_rows, t->tile_row_bytes, t->tile_registers);
+    strbuf_printf(out, "caches %zu KiB, %zu KiB, %zu KiB\n", t->l1_bytes >> 10, t->l2_bytes >> 10, t->l3_bytes >> 10);
+    strbuf_printf(out, "scratch %zu KiB\n", t->scratch_bytes >> 10);
+    strbuf_printf(out, "rates %g B/ns, %g ops/ns\n", t->memory_rate, t->compute_rate);
+    strbuf_printf(out, "work %u tasks, %lld, %lld, %lld\n", t->tasks, (long long)t->parallel_ops, (long long)t->kernel_ops,
+                  (long long)t->packed_min);
+    strbuf_printf(out, "features %s\n", t->features);
+}

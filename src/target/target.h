@@ -1,0 +1,89 @@
+/* What a machine is like: one record, which clustering, lowering, the cost model, code generation and reports read. It comes
+ * from the host (CPUID, sysconf, LLVM's features) or from a row of targets.def. No other place holds a number about a machine.
+ *
+ * Whatever generated code depends on is printed by target_print, which is a part of the key of the compile cache: a field that
+ * is added is printed there. Code must not depend on the number of threads, so that results do not: how much work makes a task
+ * follows from `tasks` and `parallel_ops`, which are the same for all machines of a kind.
+ *
+ * How limits of schedules follow from the record:
+ *   registers of a tile       vector_registers less those for operands
+ *   blocks of a contraction   a panel in l1_bytes, a block of panels in l2_bytes, at least `tasks` blocks; matrix units by
+ *                             tile_rows and tile_row_bytes
+ *   rows of a kernel          at least `tasks`, else the reduction is split
+ *   serial loops              up to parallel_ops operations; more is worth the threads
+ *   times in plans            memory_rate and compute_rate */
+#ifndef HILO_TARGET_TARGET_H
+#define HILO_TARGET_TARGET_H
+
+#include "base/diag.h"
+#include "base/str.h"
+
+enum target_isa { TARGET_NO_ISA, TARGET_X86_64, TARGET_AARCH64 };
+
+struct target {
+    const char *name; /* of the row of targets.def; "host", "portable" */
+
+    /* code generation */
+    enum target_isa isa;
+    char triple[64], cpu[64], features[4096]; /* LLVM's; "+avx512f,-…" */
+
+    /* units of a core */
+    uint32_t vector_bytes;     /* of a register: 64, 32, 16 */
+    uint32_t vector_registers; /* 32, 16 */
+    bool fma;
+    bool dot_i8, dot_bf16;     /* vector sums of products of groups of narrow numbers: VNNI, AVX512-BF16 */
+    bool tile_i8, tile_bf16;   /* matrix unit (AMX) */
+    uint32_t tile_rows, tile_row_bytes, tile_registers; /* of the matrix unit; 0 = none */
+
+    /* memory */
+    size_t l1_bytes, l2_bytes, l3_bytes; /* data caches: of a core, of a core, shared (0 = unknown) */
+    size_t scratch_bytes;                /* fast memory in which a kernel may hold a row of values */
+    double memory_rate;                  /* bytes/ns of one thread, a rough estimate */
+    double compute_rate;                 /* elementwise operations/ns of one thread, a rough estimate */
+
+    /* threads */
+    uint32_t cores;       /* that the machine has; 0 = unknown */
+    uint32_t tasks;       /* parts of a kernel that keep threads evenly occupied */
+    int64_t parallel_ops; /* operations below which threads are not worth their synchronisation */
+    int64_t kernel_ops;   /* operations below which starting a kernel costs about as much */
+    int64_t packed_min;   /* rows, columns and terms from which packing the operands of a contraction pays */
+};
+
+/* A machine with no more than any has, whose kernels the interpreter runs. */
+void target_portable(struct target *out);
+/* A row of targets.def; INVALID_ARGUMENT, listing them, for another name. */
+hilo_status target_named(const char *name, struct target *out, struct diag_list *d);
+/* The machine that the process runs on, as CPUID and the system report it. UNAVAILABLE where hilo has no code generator. */
+hilo_status target_host(struct target *out, struct diag_list *d);
+/* Sets the units by the features. */
+void target_set_features(struct target *t, const char *features);
+/* The machine of a name as uname has it, "x86_64"; UNAVAILABLE: "no code generator for riscv64". */
+hilo_status target_isa_named(const char *machine, enum target_isa *out, struct diag_list *d);
+const char *target_isa_name(enum target_isa isa);
+
+/* Whether LLVM's feature is on, by its name without the sign. */
+bool target_has(const struct target *t, const char *feature);
+/* Appends "isa x86_64\nvectors 64 B x 32 …": all that generated code depends on, line by line. */
+void target_print(const struct target *t, struct strbuf *out);
+
+/* ---- the processor of the process (cpu.c) ----------------------------------------------------- */
+
+/* What this library was built for: "x86_64", "aarch64", "riscv64" … */
+const char *target_cpu_machine(void);
+/* True when the processor has a feature, "avx2"; false for one that hilo does not know. */
+bool target_cpu_has(struct str feature);
+/* All that it has of those that hilo knows, as a list of LLVM's: "+avx,+avx2,…". */
+void target_cpu_list(char *out, size_t size);
+/* The next feature that a list of LLVM's, "+avx2,-avx512f,…", turns on, of those that matter to generated code; *at moves on.
+   False at the end. */
+bool target_cpu_next(struct str features, size_t *at, struct str *out);
+
+/* ---- threads (threads.c) ---------------------------------------------------------------------- */
+
+/* Threads that the process may use at once, at least 1: its affinity, and the CPU quota of its control groups. */
+uint32_t target_threads(void);
+/* CPUs that control groups allow, rounded up; 0 = no limit. `groups`: text of /proc/self/cgroup; `root`: where the file systems
+   of control groups are mounted, /sys/fs/cgroup. */
+uint32_t target_cgroup_cpus(const char *root, struct str groups);
+
+#endif
