@@ -24,11 +24,13 @@ class _Extension(ctypes.Structure):
 _Extension._fields_ = [("struct_size", ctypes.c_size_t), ("type", ctypes.c_int), ("next", ctypes.POINTER(_Extension))]
 _FFI_EXTENSION = 5
 _FfiExtension = _struct("_FfiExtension", [("base", _Extension)] + [
-    (name, ctypes.c_void_p) for name in ("type_register", "user_data_add", "register_handler")], head=())
+    (name, ctypes.c_void_p) for name in ("type_register", "user_data_add", "register_handler", "register_stages")], head=())
 _Api = _struct("_Api", [])
+_STAGES = ("instantiate", "prepare", "initialize", "execute")
 _Register = _struct("_Register", [
-    ("name", ctypes.c_char_p), ("name_size", ctypes.c_size_t), ("handler", ctypes.c_void_p),
-    ("platform", ctypes.c_char_p), ("platform_size", ctypes.c_size_t), ("traits", ctypes.c_int)], head=("struct_size",))
+    ("name", ctypes.c_char_p), ("name_size", ctypes.c_size_t), ("stages", ctypes.c_void_p * len(_STAGES))], head=("struct_size",))
+_TypeRegister = _struct("_TypeRegister", [
+    ("name", ctypes.c_char_p), ("name_size", ctypes.c_size_t), ("type_id", ctypes.c_int64), ("type_info", ctypes.c_void_p)])
 
 _Buffer = _struct("_Buffer", [("dtype", ctypes.c_int), ("data", ctypes.c_void_p), ("rank", ctypes.c_int64),
                               ("dims", ctypes.POINTER(ctypes.c_int64))])
@@ -130,24 +132,33 @@ def _handler(frame):
 # ---- registration ----------------------------------------------------------------------------------------------------------
 
 
-def _register_function(path):
-    """The plugin's function that takes handlers."""
+def _register_functions(path):
+    """The plugin's functions that register custom calls, by the addresses of their stages, and types, by their capsules."""
     library = ctypes.CDLL(path)
     library.GetPjrtApi.restype = ctypes.POINTER(_Api)
     at = ctypes.cast(library.GetPjrtApi().contents.extension_start, ctypes.POINTER(_Extension))
     while at and at.contents.type != _FFI_EXTENSION:
         at = at.contents.next
     extension = ctypes.cast(at, ctypes.POINTER(_FfiExtension)).contents
-    function = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.POINTER(_Register))(extension.register_handler)
+    take_call = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.POINTER(_Register))(extension.register_stages)
+    take_type = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.POINTER(_TypeRegister))(extension.type_register)
 
-    def register(name, address):
+    def register(name, stages):
         name = name.encode() if isinstance(name, str) else name
-        args = _Register(0, name, len(name), address, PLATFORM.encode(), len(PLATFORM), 0)
-        args.struct_size = ctypes.sizeof(_Register)
-        if function(args):
+        addresses = (ctypes.c_void_p * len(_STAGES))(*(stages.get(stage) for stage in _STAGES))
+        if take_call(_Register(ctypes.sizeof(_Register), name, len(name), addresses)):
             raise RuntimeError(f"the custom call {name!r} cannot be registered")
 
-    return register
+    def register_type(name, registration):
+        capsules = registration if isinstance(registration, dict) else {"type_id": registration}
+        number = ctypes.cast(_address(capsules["type_id"]), ctypes.POINTER(ctypes.c_int64))
+        info = _address(capsules["type_info"]) if "type_info" in capsules else None
+        args = _TypeRegister(ctypes.sizeof(_TypeRegister), None, name.encode(), len(name.encode()), number[0], info)
+        if take_type(args):
+            raise RuntimeError(f"the type {name!r} cannot be registered")
+        number[0] = args.type_id
+
+    return register, register_type
 
 
 def _address(capsule):
@@ -158,21 +169,27 @@ def _address(capsule):
     return get(capsule, name(capsule))
 
 
+def _stages(fn):
+    """The addresses of a handler's stages; a handler alone is executed."""
+    return {stage: _address(capsule) for stage, capsule in (fn if isinstance(fn, dict) else {"execute": fn}).items()}
+
+
 def register_handlers(path):
     from jax._src.lib import xla_client
     from jaxlib import lapack
 
     _NUMPY.update(_dtypes())
-    register = _register_function(path)
-    register(CALLBACK, ctypes.cast(_handler, ctypes.c_void_p).value)
-    for name, capsule, api_version in lapack.registrations()["cpu"]:
+    register, register_type = _register_functions(path)
+    register(CALLBACK, {"execute": ctypes.cast(_handler, ctypes.c_void_p).value})
+    for name, handler, api_version in lapack.registrations()["cpu"]:
         if api_version == 1:
-            register(name, _address(capsule["execute"] if isinstance(capsule, dict) else capsule))
+            register(name, _stages(handler))
 
     def on_register(name, fn, platform, api_version, traits=0):
         del platform, traits
         if api_version != 1:
-            raise NotImplementedError(f"custom call {name!r}: hilo knows typed handlers (api_version 1) only")
-        register(name, _address(fn["execute"] if isinstance(fn, dict) else fn))
+            raise NotImplementedError(f"custom call {name!r}: hilo supports typed handlers (api_version 1) only")
+        register(name, _stages(fn))
 
     xla_client.register_custom_call_handler(PLATFORM, on_register)
+    xla_client.register_custom_type_handler(PLATFORM, register_type)

@@ -12,6 +12,7 @@ struct block {
 };
 
 struct call {
+    struct ffi_context context; /* first: what handlers see of it */
     struct pjrt_client *client;
     const struct ir_module *m;
     ir_op op;
@@ -232,7 +233,7 @@ static hilo_status view_make(struct call *c, struct view *w, struct ffi_buffers 
     return HILO_OK;
 }
 
-/* Results that lie over operands begin with the operand's data. */
+/* Results that lie over operands begin with the operand's data, and both are one memory for the handler. */
 static void copy_aliases(const struct call *c, const struct view *in, const struct view *out) {
     const struct ir_attr_data *list = ir_attr_get(c->m, ir_prop(c->m, c->op, IR_CUSTOM_CALL_output_operand_aliases));
     for (uint32_t i = 0; list->kind == IR_ATTR_ARRAY && i < list->n; i++) {
@@ -246,8 +247,11 @@ static void copy_aliases(const struct call *c, const struct view *in, const stru
         if (!ir_attr_as_i64(c->m, s->items[1], &operand) || operand < 0 || operand >= in->n || result >= out->n)
             continue;
         const struct value *from = in->values[operand], *to = out->values[result];
-        if (from->kind == EVAL_TENSOR && to->kind == EVAL_TENSOR && from->bytes == to->bytes && to->bytes)
+        if (from->kind != EVAL_TENSOR || to->kind != EVAL_TENSOR || from->bytes != to->bytes)
+            continue;
+        if (to->bytes)
             memcpy(out->buffers[result].data, in->buffers[operand].data, to->bytes);
+        in->buffers[operand].data = out->buffers[result].data;
     }
 }
 
@@ -265,10 +269,76 @@ static hilo_status answer(struct call *c, struct str target, struct ffi_error *e
     return status == HILO_UNIMPLEMENTED ? HILO_INTERNAL : status; /* it is there: it has only failed */
 }
 
-static hilo_status run_handler(struct call *c, struct str target, ffi_handler *handler, struct view *in, struct view *out) {
+static hilo_status run_stage(struct call *c, struct str target, ffi_handler *handler, enum ffi_stage stage, struct ffi_frame *f) {
+    if (!handler)
+        return HILO_OK;
+    f->stage = (int)stage;
+    f->future = NULL;
+    struct ffi_error *error = handler(f);
+    if (!error && f->future)
+        error = pjrt_ffi_wait(f->future);
+    return answer(c, target, error);
+}
+
+/* What a call of an executable's has set when it was instantiated. */
+struct pjrt_call_state {
+    struct pjrt_call_state *next;
+    const struct ir_module *m;
+    ir_op op;
+    struct ffi_state state;
+};
+
+void pjrt_call_states_free(struct pjrt_executable *x) {
+    for (struct pjrt_call_state *s = x->states, *next; s; s = next) {
+        next = s->next;
+        pjrt_ffi_delete(s->state.type, s->state.value);
+        free(s);
+    }
+    x->states = NULL;
+}
+
+/* Instantiates the op for its executable when this has not happened yet; without one, for this call. */
+static hilo_status instantiate(struct call *c, struct str target, ffi_handler *handler, struct ffi_frame frame,
+                               struct ffi_state *own) {
+    const struct pjrt_running *r = c->context.running;
+    c->context.states[FFI_INSTANTIATE] = own;
+    if (!handler)
+        return HILO_OK;
+    frame.arguments.n = frame.results.n = 0;
+    if (!r)
+        return run_stage(c, target, handler, FFI_INSTANTIATE, &frame);
+    hilo_status status = HILO_OK;
+    pthread_mutex_lock(&r->executable->states_lock);
+    struct pjrt_call_state *s = r->executable->states;
+    while (s && !(s->m == c->m && IR_SAME(s->op, c->op)))
+        s = s->next;
+    if (!s) {
+        s = pjrt_alloc(1, sizeof *s);
+        status = s ? HILO_OK : HILO_RESOURCE_EXHAUSTED;
+        if (s) {
+            c->context.states[FFI_INSTANTIATE] = &s->state;
+            status = run_stage(c, target, handler, FFI_INSTANTIATE, &frame);
+            *s = (struct pjrt_call_state){r->executable->states, c->m, c->op, s->state};
+            if (status == HILO_OK)
+                r->executable->states = s;
+            else {
+                pjrt_ffi_delete(s->state.type, s->state.value);
+                c->context.states[FFI_INSTANTIATE] = NULL;
+                free(s);
+            }
+        }
+    }
+    if (status == HILO_OK)
+        c->context.states[FFI_INSTANTIATE] = &s->state;
+    pthread_mutex_unlock(&r->executable->states_lock);
+    return status;
+}
+
+static hilo_status run_handlers(struct call *c, struct str target, const struct ffi_handlers *h, struct view *in,
+                                struct view *out) {
     struct ffi_frame frame = {.struct_size = offsetof(struct ffi_frame, future), /* as the interface counts */
-                              .api = &pjrt_ffi_api, .stage = FFI_EXECUTE};
-    frame.context = (struct ffi_context *)c;
+                              .api = &pjrt_ffi_api, .context = &c->context};
+    struct ffi_state states[FFI_EXECUTE] = {{0, NULL}};
     HILO_TRY(view_make(c, in, &frame.arguments));
     HILO_TRY(view_make(c, out, &frame.results));
     HILO_TRY(call_attrs(c, &frame.attrs));
@@ -276,10 +346,15 @@ static hilo_status run_handler(struct call *c, struct str target, ffi_handler *h
         if (in->strided[i])
             reorder(in->values[i], in->values[i]->data, in->buffers[i].data, in->strides[i], false);
     copy_aliases(c, in, out);
-    struct ffi_error *error = handler(&frame);
-    if (!error && frame.future)
-        error = pjrt_ffi_wait(frame.future);
-    HILO_TRY(answer(c, target, error));
+    hilo_status status = instantiate(c, target, h->stages[FFI_INSTANTIATE], frame, &states[FFI_INSTANTIATE]);
+    for (int stage = FFI_PREPARE; stage <= FFI_EXECUTE && status == HILO_OK; stage++) {
+        if (stage < FFI_EXECUTE)
+            c->context.states[stage] = &states[stage];
+        status = run_stage(c, target, h->stages[stage], (enum ffi_stage)stage, &frame);
+    }
+    for (int stage = 0; stage < FFI_EXECUTE; stage++)
+        pjrt_ffi_delete(states[stage].type, states[stage].value);
+    HILO_TRY(status);
     for (uint32_t i = 0; i < out->n; i++)
         if (out->strided[i])
             reorder(out->values[i], out->values[i]->data, out->buffers[i].data, out->strides[i], true);
@@ -301,10 +376,12 @@ static hilo_status make_result(struct call *c, uint32_t i, struct value **out) {
 
 static hilo_status on_call(void *user, struct str target, const struct ir_module *m, ir_op op, struct value *const *in,
                            uint32_t nin, struct value **results, uint32_t nresults, struct diag_list *d) {
-    ffi_handler *handler = pjrt_ffi_find(target);
-    if (!handler)
+    struct pjrt_client *client = user;
+    struct ffi_handlers handlers;
+    if (!pjrt_ffi_find(target, &handlers))
         return HILO_UNIMPLEMENTED;
-    struct call c = {.client = user, .m = m, .op = op, .d = d};
+    struct call c = {.client = client, .m = m, .op = op, .d = d,
+                     .context = {.client = client, .running = pthread_getspecific(client->running)}};
     struct view operands = {.slot = IR_CUSTOM_CALL_operand_layouts, .n = nin, .values = in};
     struct view outputs = {.slot = IR_CUSTOM_CALL_result_layouts, .n = nresults, .values = results};
     hilo_status status = HILO_OK;
@@ -314,7 +391,7 @@ static hilo_status on_call(void *user, struct str target, const struct ir_module
     for (uint32_t i = 0; i < nresults && status == HILO_OK; i++)
         status = make_result(&c, i, &results[i]);
     if (status == HILO_OK)
-        status = run_handler(&c, target, handler, &operands, &outputs);
+        status = run_handlers(&c, target, &handlers, &operands, &outputs);
     give_back(&c);
     return status;
 }

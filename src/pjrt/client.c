@@ -171,7 +171,11 @@ void pjrt_client_unref(struct pjrt_client *c) {
     free(c->list);
     free(c->memories);
     pjrt_topology_free(&c->topology);
+    for (size_t i = 0; c->workers && i < c->nworkers; i++)
+        pjrt_queue_end(&c->workers[i]);
+    free(c->workers);
     pthread_key_delete(c->listener);
+    pthread_key_delete(c->running);
     pthread_mutex_destroy(&c->lock);
     pthread_mutex_destroy(&c->launch);
     free(c);
@@ -201,8 +205,14 @@ static struct pjrt_error *client_fill(struct pjrt_client *c) {
     hilo_status status = hilo_client_create(&o, &c->hilo);
     if (status == HILO_OK)
         status = rt_client_divide(c->hilo, (int32_t)n);
-    if (status == HILO_OK)
+    if (status == HILO_OK) {
         pjrt_call_init(c);
+        c->nworkers = (size_t)hilo_client_threads(c->hilo);
+        c->workers = pjrt_alloc(c->nworkers, sizeof *c->workers);
+        status = c->workers ? HILO_OK : HILO_RESOURCE_EXHAUSTED;
+        for (size_t i = 0; c->workers && i < c->nworkers; i++)
+            pjrt_queue_init(&c->workers[i]);
+    }
     if (status == HILO_OK)
         status = hilo_buffer_create(c->hilo, HILO_TOKEN, NULL, 0, &c->token);
     return status == HILO_OK ? NULL : pjrt_fail(status, "the client cannot be created");
@@ -218,7 +228,10 @@ struct pjrt_error *pjrt_Client_Create(struct pjrt_Client_Create *a) {
     atomic_init(&c->refs, 1);
     pthread_mutex_init(&c->lock, NULL);
     pthread_mutex_init(&c->launch, NULL);
-    if (pthread_key_create(&c->listener, NULL) != 0) {
+    bool listener = pthread_key_create(&c->listener, NULL) == 0;
+    if (!listener || pthread_key_create(&c->running, NULL) != 0) {
+        if (listener)
+            pthread_key_delete(c->listener);
         pthread_mutex_destroy(&c->lock);
         pthread_mutex_destroy(&c->launch);
         free(c);

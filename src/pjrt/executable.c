@@ -14,6 +14,8 @@ void pjrt_executable_unref(struct pjrt_executable *x) {
     if (!x || atomic_fetch_sub_explicit(&x->refs, 1, memory_order_acq_rel) != 1)
         return;
     hilo_executable_release(x->hilo);
+    pjrt_call_states_free(x);
+    pthread_mutex_destroy(&x->states_lock);
     free((char *)(uintptr_t)x->option_bytes.p);
     free((char *)(uintptr_t)x->code.p);
     free((char *)(uintptr_t)x->divided.p);
@@ -353,6 +355,7 @@ static struct pjrt_error *executable_new(struct pjrt_client *c, const struct sou
         return pjrt_exhausted();
     atomic_init(&x->refs, 1);
     atomic_init(&x->run_ns, UINT64_MAX);
+    pthread_mutex_init(&x->states_lock, NULL);
     x->client = pjrt_client_ref(c);
     struct pjrt_error *error = executable_fill(x, from);
     if (error)

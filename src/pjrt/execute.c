@@ -21,6 +21,8 @@ struct run {
     struct pjrt_job job;        /* first: the job is the run */
     struct pjrt_loaded *loaded;
     struct pjrt_device *device;
+    struct pjrt_context *context; /* or NULL */
+    int64_t id;
     struct launch *launch;      /* that it is a part of; or NULL */
     uint32_t index;             /* in it */
     struct pjrt_event *done;    /* of all outputs; NULL = the run is done at once */
@@ -38,6 +40,18 @@ struct launch {
     struct pjrt_error *error;   /* the first that is not about another run */
     struct run *runs[];         /* NULL once they have ended well */
 };
+
+/* The data belongs to whoever added it. */
+static void context_unref(struct pjrt_context *x) {
+    if (!x || atomic_fetch_sub_explicit(&x->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    for (struct pjrt_context_data *d = x->first, *next; d; d = next) {
+        next = d->next;
+        free(d);
+    }
+    pthread_mutex_destroy(&x->lock);
+    free(x);
+}
 
 static uint64_t now_ns(void) {
     struct timespec t;
@@ -59,12 +73,16 @@ static struct pjrt_error *run_program(struct run *r, hilo_buffer **in, uint8_t *
     hilo_execute_options o;
     hilo_execute_options_init(&o);
     o.donate = donate;
+    struct pjrt_running running = {x, r->context, r->id, r->device->description->id};
     struct pjrt_listener l;
     pjrt_listen(x->client, &l);
+    void *outer = pthread_getspecific(x->client->running);
+    pthread_setspecific(x->client->running, &running);
     uint64_t begin = now_ns();
     hilo_status status = rt_execute(x->hilo, &o, in, r->ninputs, out, r->noutputs, r->device->description->id,
                                     r->launch ? eval_grid_process(r->launch->grid, r->index) : NULL);
     uint64_t ns = now_ns() - begin;
+    pthread_setspecific(x->client->running, outer);
     PJRT_TRY(pjrt_heard(x->client, &l, status));
     uint64_t before = atomic_load_explicit(&x->run_ns, memory_order_relaxed);
     atomic_store_explicit(&x->run_ns, before == UINT64_MAX ? ns : before - before / 4 + ns / 4, memory_order_relaxed);
@@ -122,6 +140,7 @@ static void run_free(struct run *r) {
     for (size_t i = 0; i < r->noutputs; i++)
         pjrt_buffer_unref(r->outputs[i]);
     pjrt_event_unref(r->done);
+    context_unref(r->context);
     pjrt_loaded_unref(r->loaded);
     free(r);
 }
@@ -268,8 +287,12 @@ static struct pjrt_error *make_outputs(struct run *r, struct pjrt_event *ready) 
     return NULL;
 }
 
+static int64_t next_run(const struct pjrt_loaded *l) {
+    return 1 + (int64_t)atomic_fetch_add_explicit(&l->executable->client->next_run, 1, memory_order_relaxed);
+}
+
 /* The arguments, the outputs and the run itself are one block. */
-static struct run *run_new(struct pjrt_loaded *l, struct pjrt_device *device) {
+static struct run *run_new(struct pjrt_loaded *l, struct pjrt_device *device, struct pjrt_context *context, int64_t id) {
     const struct pjrt_executable *x = l->executable;
     size_t bytes = sizeof(struct run) + x->ninputs * sizeof(struct input) + x->noutputs * sizeof(struct pjrt_buffer *);
     struct run *r = pjrt_alloc(1, bytes);
@@ -279,6 +302,10 @@ static struct run *run_new(struct pjrt_loaded *l, struct pjrt_device *device) {
     atomic_fetch_add_explicit(&l->refs, 1, memory_order_relaxed);
     r->loaded = l;
     r->device = device;
+    r->id = id;
+    r->context = context;
+    if (context)
+        atomic_fetch_add_explicit(&context->refs, 1, memory_order_relaxed);
     r->inputs = (struct input *)(r + 1);
     r->ninputs = x->ninputs;
     r->outputs = (struct pjrt_buffer **)(r->inputs + x->ninputs);
@@ -336,7 +363,7 @@ static struct pjrt_error *start(struct run *r, struct pjrt_buffer **outputs, str
 
 static struct pjrt_error *execute_one(struct pjrt_LoadedExecutable_Execute *a, const struct pjrt_execute_options *o) {
     struct pjrt_loaded *l = a->loaded;
-    struct run *r = run_new(l, a->execute_device ? a->execute_device : l->devices[0]);
+    struct run *r = run_new(l, a->execute_device ? a->execute_device : l->devices[0], o->context, next_run(l));
     if (!r)
         return pjrt_exhausted();
     struct pjrt_error *error = hold_inputs(r, o, r->ninputs ? a->argument_lists[0] : NULL);
@@ -353,9 +380,10 @@ static struct pjrt_error *launch_fill(struct launch *x, struct pjrt_LoadedExecut
                                       const struct pjrt_execute_options *o) {
     struct pjrt_loaded *l = a->loaded;
     const struct pjrt_compile_options *c = &l->executable->options;
+    int64_t id = next_run(l);
     x->grid = eval_grid_new(&l->executable->client->hilo->memory, (uint32_t)c->nreplicas, (uint32_t)c->npartitions);
     for (size_t i = 0; i < x->n; i++) {
-        struct run *r = x->runs[i] = run_new(l, l->devices[i]);
+        struct run *r = x->runs[i] = run_new(l, l->devices[i], o->context, id);
         if (!r || !x->grid || !(r->done = pjrt_event_new()))
             return pjrt_exhausted();
         r->job.run = part_job;
@@ -435,17 +463,43 @@ struct pjrt_error *pjrt_LoadedExecutable_Execute(struct pjrt_LoadedExecutable_Ex
 
 /* ---- contexts -------------------------------------------------------------------------------- */
 
-/* What a framework hands to the custom calls of an execution. */
-struct pjrt_context {
-    char none;
-};
-
 struct pjrt_error *pjrt_ExecuteContext_Create(struct pjrt_ExecuteContext_Create *a) {
-    a->context = pjrt_alloc(1, sizeof *a->context);
-    return a->context ? NULL : pjrt_exhausted();
+    struct pjrt_context *x = a->context = pjrt_alloc(1, sizeof *x);
+    if (!x)
+        return pjrt_exhausted();
+    atomic_init(&x->refs, 1);
+    pthread_mutex_init(&x->lock, NULL);
+    return NULL;
 }
 
 struct pjrt_error *pjrt_ExecuteContext_Destroy(struct pjrt_ExecuteContext_Destroy *a) {
-    free(a->context);
+    context_unref(a->context);
     return NULL;
+}
+
+struct pjrt_error *pjrt_context_add(struct pjrt_context *x, int64_t type, void *data) {
+    void *old;
+    if (pjrt_context_find(x, type, &old))
+        return pjrt_fail(HILO_ALREADY_EXISTS, "the execution has data of this type already");
+    struct pjrt_context_data *d = pjrt_alloc(1, sizeof *d);
+    if (!d)
+        return pjrt_exhausted();
+    pthread_mutex_lock(&x->lock);
+    *d = (struct pjrt_context_data){x->first, type, data};
+    x->first = d;
+    pthread_mutex_unlock(&x->lock);
+    return NULL;
+}
+
+bool pjrt_context_find(struct pjrt_context *x, int64_t type, void **data) {
+    if (!x)
+        return false;
+    pthread_mutex_lock(&x->lock);
+    const struct pjrt_context_data *d = x->first;
+    while (d && d->type != type)
+        d = d->next;
+    if (d)
+        *data = d->data;
+    pthread_mutex_unlock(&x->lock);
+    return d;
 }

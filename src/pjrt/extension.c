@@ -93,9 +93,11 @@ static const struct {
     struct pjrt_error *(*type_register)(struct pjrt_ffi_type_register *a);
     struct pjrt_error *(*user_data_add)(struct pjrt_ffi_user_data_add *a);
     struct pjrt_error *(*register_handler)(struct pjrt_ffi_register_handler *a);
+    struct pjrt_error *(*register_stages)(struct pjrt_ffi_register_stages *a);
 } ffi = {
     .base = {sizeof ffi, PJRT_EXT_FFI, NULL}, .type_register = pjrt_ffi_type_register,
     .user_data_add = pjrt_ffi_user_data_add, .register_handler = pjrt_ffi_register_handler,
+    .register_stages = pjrt_ffi_register_stages,
 };
 
 #define NAMED(name, ...)  .name = entry_layout_##name,

@@ -32,30 +32,38 @@ static void ffi_Error_Destroy(struct ffi_Error_Destroy *a) {
     free(a->error);
 }
 
-static struct ffi_error *unsupported(const char *what) {
-    return fail(HILO_UNIMPLEMENTED, what);
-}
-
-/* ---- what handlers ask ----------------------------------------------------------------------- */
+/* ---- services for handlers ------------------------------------------------------------------- */
 
 static struct ffi_error *ffi_Stream_Get(struct ffi_Stream_Get *a) {
     (void)a;
-    return unsupported("the device has no streams");
+    return fail(HILO_UNIMPLEMENTED, "the device has no streams");
 }
 
 static struct ffi_error *ffi_ExecutionContext_Get(struct ffi_ExecutionContext_Get *a) {
-    (void)a;
-    return fail(HILO_NOT_FOUND, "the execution has no data of this type");
+    const struct pjrt_running *r = a->context->running;
+    return r && pjrt_context_find(r->context, *a->type_id, &a->data)
+               ? NULL
+               : fail(HILO_NOT_FOUND, "the execution has no data of this type");
 }
 
 static struct ffi_error *ffi_State_Set(struct ffi_State_Set *a) {
-    (void)a;
-    return unsupported("custom calls have no state");
+    struct ffi_state *s = a->stage >= 0 && a->stage < FFI_EXECUTE ? a->context->states[a->stage] : NULL;
+    if (!s)
+        return fail(HILO_INVALID_ARGUMENT, "a state belongs to the stage instantiate, prepare or initialize");
+    if (s->type)
+        return fail(HILO_FAILED_PRECONDITION, "the state of this stage is set already");
+    *s = (struct ffi_state){*a->type_id, a->state};
+    return NULL;
 }
 
 static struct ffi_error *ffi_State_Get(struct ffi_State_Get *a) {
-    (void)a;
-    return unsupported("custom calls have no state");
+    const struct ffi_state *s = a->stage >= 0 && a->stage < FFI_EXECUTE ? a->context->states[a->stage] : NULL;
+    if (!s || !s->type)
+        return fail(HILO_NOT_FOUND, "the stage has set no state");
+    if (s->type != *a->type_id)
+        return fail(HILO_INVALID_ARGUMENT, "the state has another type");
+    a->state = s->value;
+    return NULL;
 }
 
 static struct ffi_error *ffi_DeviceMemory_Allocate(struct ffi_DeviceMemory_Allocate *a) {
@@ -68,27 +76,49 @@ static struct ffi_error *ffi_DeviceMemory_Free(struct ffi_DeviceMemory_Free *a) 
     return NULL;
 }
 
+/* A handler may wait for its tasks, and these for each other: so they run on threads of their own, in turn. */
+struct task {
+    struct pjrt_job job; /* first */
+    void (*run)(void *data);
+    void *data;
+};
+
+static void task_run(struct pjrt_job *job) {
+    struct task *t = (struct task *)job;
+    t->run(t->data);
+    free(t);
+}
+
 static struct ffi_error *ffi_ThreadPool_Schedule(struct ffi_ThreadPool_Schedule *a) {
+    struct pjrt_client *c = a->context->client;
+    struct task *t = pjrt_alloc(1, sizeof *t);
+    if (t) {
+        *t = (struct task){{NULL, task_run}, a->task, a->data};
+        size_t next = atomic_fetch_add_explicit(&c->next_worker, 1, memory_order_relaxed);
+        if (pjrt_queue_push(&c->workers[next % c->nworkers], &t->job))
+            return NULL;
+        free(t);
+    }
     a->task(a->data);
     return NULL;
 }
 
 static struct ffi_error *ffi_ThreadPool_NumThreads(struct ffi_ThreadPool_NumThreads *a) {
-    *a->num_threads = 1;
+    *a->num_threads = (int64_t)a->context->client->nworkers;
     return NULL;
 }
 
 static struct ffi_error *ffi_RunId_Get(struct ffi_RunId_Get *a) {
-    a->run_id = 0;
+    a->run_id = a->context->running ? a->context->running->run_id : 0;
     return NULL;
 }
 
 static struct ffi_error *ffi_DeviceOrdinal_Get(struct ffi_DeviceOrdinal_Get *a) {
-    a->device_ordinal = 0;
+    a->device_ordinal = a->context->running ? a->context->running->device : 0;
     return NULL;
 }
 
-/* ---- answers that come later ----------------------------------------------------------------- */
+/* ---- futures --------------------------------------------------------------------------------- */
 
 struct ffi_future {
     struct pjrt_event *event;
@@ -131,8 +161,9 @@ struct ffi_error *pjrt_ffi_wait(struct ffi_future *future) {
 /* Handlers and types are registered for a process, before and beside all clients: the interface names none. */
 struct known {
     struct known *next;
-    ffi_handler *handler; /* NULL = a type, whose number is its place in the list */
-    int64_t id;
+    struct ffi_handlers handlers; /* without an EXECUTE: a type */
+    int64_t id;                   /* of a type, from 1 */
+    void (*deleter)(void *object); /* of a type; or NULL */
     size_t n;
     char name[];
 };
@@ -143,71 +174,90 @@ static struct {
     int64_t ntypes;
 } registry = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static struct known **find(struct str name, bool handler) {
+static bool is_type(const struct known *k) {
+    return !k->handlers.stages[FFI_EXECUTE];
+}
+
+static struct known **find(struct str name, bool type) {
     struct known **at = &registry.first;
-    while (*at && (!(*at)->handler == handler || !str_eq((struct str){(*at)->name, (*at)->n}, name)))
+    while (*at && (is_type(*at) != type || !str_eq((struct str){(*at)->name, (*at)->n}, name)))
         at = &(*at)->next;
     return at;
 }
 
-static bool add(struct str name, ffi_handler *handler, int64_t id) {
+static struct known *add(struct str name) {
     struct known *k = name.n < SIZE_MAX - sizeof *k ? malloc(sizeof *k + name.n) : NULL;
     if (!k)
-        return false;
-    *k = (struct known){.next = registry.first, .handler = handler, .id = id, .n = name.n};
+        return NULL;
+    *k = (struct known){.next = registry.first, .n = name.n};
     if (name.n)
         memcpy(k->name, name.p, name.n);
     registry.first = k;
-    return true;
+    return k;
 }
 
-ffi_handler *pjrt_ffi_find(struct str target) {
+bool pjrt_ffi_find(struct str target, struct ffi_handlers *out) {
     pthread_mutex_lock(&registry.lock);
-    struct known *k = *find(target, true);
-    ffi_handler *handler = k ? k->handler : NULL;
+    struct known *k = *find(target, false);
+    if (k)
+        *out = k->handlers;
     pthread_mutex_unlock(&registry.lock);
-    return handler;
+    return k;
 }
 
-struct pjrt_error *pjrt_ffi_register(struct str target, ffi_handler *handler) {
+struct pjrt_error *pjrt_ffi_register(struct str target, const struct ffi_handlers *handlers) {
     if (!target.p || !target.n)
         return pjrt_fail(HILO_INVALID_ARGUMENT, "the name of the custom call is missing");
     pthread_mutex_lock(&registry.lock);
-    struct known **at = find(target, true), *old = *at;
-    bool ok = true;
+    struct known **at = find(target, false), *old = *at, *fresh = NULL;
+    bool wanted = handlers->stages[FFI_EXECUTE];
     if (old) {
         *at = old->next;
         free(old);
     }
-    if (handler)
-        ok = add(target, handler, 0);
+    if (wanted && (fresh = add(target)))
+        fresh->handlers = *handlers;
     pthread_mutex_unlock(&registry.lock);
-    return ok ? NULL : pjrt_exhausted();
+    return wanted && !fresh ? pjrt_exhausted() : NULL;
 }
 
-/* Gives a type the number that it has, or the next. */
-static bool type_register(struct str name, int64_t *id) {
+/* Gives a type the number that it has, or the next. A size of 0 in `given` would be an older interface without a deleter. */
+static bool type_register(struct str name, const struct ffi_type_info *given, int64_t *id) {
+    struct ffi_type_info info;
+    pjrt_struct(&info, sizeof info, given);
     pthread_mutex_lock(&registry.lock);
-    struct known *k = *find(name, false);
-    int64_t number = k ? k->id : registry.ntypes + 1;
-    bool ok = (k || add(name, NULL, number)) && (*id == 0 || *id == number || !k);
-    if (ok && !k)
-        registry.ntypes++;
+    struct known *k = *find(name, true), *fresh = NULL;
+    if (!k && (k = fresh = add(name))) {
+        k->id = ++registry.ntypes;
+        k->deleter = info.deleter;
+    }
+    bool ok = k && (*id == 0 || *id == k->id || fresh);
     if (ok)
-        *id = number;
+        *id = k->id;
     pthread_mutex_unlock(&registry.lock);
     return ok;
 }
 
+void pjrt_ffi_delete(int64_t type, void *value) {
+    pthread_mutex_lock(&registry.lock);
+    struct known *k = registry.first;
+    while (k && !(is_type(k) && k->id == type))
+        k = k->next;
+    void (*deleter)(void *object) = k ? k->deleter : NULL;
+    pthread_mutex_unlock(&registry.lock);
+    if (deleter && value)
+        deleter(value);
+}
+
 static struct ffi_error *ffi_Handler_Register(struct ffi_Handler_Register *a) {
-    struct pjrt_error *error = pjrt_ffi_register((struct str){a->name.p, a->name.n}, a->stages[FFI_EXECUTE]);
+    struct pjrt_error *error = pjrt_ffi_register((struct str){a->name.p, a->name.n}, &a->handlers);
     struct ffi_error *answer = error ? fail(error->code, error->text) : NULL;
     pjrt_error_free(error);
     return answer;
 }
 
 static struct ffi_error *ffi_Type_Register(struct ffi_Type_Register *a) {
-    return type_register((struct str){a->name.p, a->name.n}, a->type_id)
+    return type_register((struct str){a->name.p, a->name.n}, a->type_info, a->type_id)
                ? NULL
                : fail(HILO_INVALID_ARGUMENT, "the type is registered with another number");
 }
@@ -236,19 +286,28 @@ int pjrt_ffi_dtype(hilo_dtype dtype) {
 struct pjrt_error *pjrt_ffi_type_register(struct pjrt_ffi_type_register *a) {
     if (!a->name || !a->name_size)
         return pjrt_fail(HILO_INVALID_ARGUMENT, "the name of the type is missing");
-    if (!type_register((struct str){a->name, a->name_size}, &a->type_id))
+    if (!type_register((struct str){a->name, a->name_size}, a->type_info, &a->type_id))
         return pjrt_fail(HILO_INVALID_ARGUMENT, "the type '%.*s' is registered with another number", (int)a->name_size,
                          a->name);
     return NULL;
 }
 
 struct pjrt_error *pjrt_ffi_user_data_add(struct pjrt_ffi_user_data_add *a) {
-    (void)a;
-    return pjrt_fail(HILO_UNIMPLEMENTED, "custom calls are not given data of an execution");
+    if (!a->context)
+        return pjrt_fail(HILO_INVALID_ARGUMENT, "the context of the execution is missing");
+    return pjrt_context_add(a->context, a->type_id, a->data);
 }
 
 struct pjrt_error *pjrt_ffi_register_handler(struct pjrt_ffi_register_handler *a) {
-    ffi_handler *handler;
-    memcpy(&handler, &a->handler, sizeof handler);
-    return pjrt_ffi_register((struct str){a->target, a->target_size}, handler);
+    struct ffi_handlers handlers = {.stages = {NULL}};
+    memcpy(&handlers.stages[FFI_EXECUTE], &a->handler, sizeof a->handler);
+    return pjrt_ffi_register((struct str){a->target, a->target_size}, &handlers);
+}
+
+struct pjrt_error *pjrt_ffi_register_stages(struct pjrt_ffi_register_stages *a) {
+    struct ffi_handlers handlers;
+    memcpy(&handlers, a->stages, sizeof handlers);
+    if (!handlers.stages[FFI_EXECUTE])
+        return pjrt_fail(HILO_INVALID_ARGUMENT, "the custom call has no handler to execute");
+    return pjrt_ffi_register((struct str){a->target, a->target_size}, &handlers);
 }

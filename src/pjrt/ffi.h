@@ -9,7 +9,9 @@
 enum { FFI_MAJOR = 0, FFI_MINOR = 3 };
 enum { FFI_BUFFER = 1 };                                                /* of arguments and results */
 enum { FFI_ARRAY = 1, FFI_DICTIONARY = 2, FFI_SCALAR = 3, FFI_STRING = 4 }; /* of attributes */
-enum { FFI_EXECUTE = 3 };                                               /* the only stage that is called */
+/* Stages of a call. INSTANTIATE: once for an op of an executable, before its first call, with attributes alone; its state lives as
+   long as the executable. The others: one after the other in each call, where a handler has them. */
+enum ffi_stage { FFI_INSTANTIATE, FFI_PREPARE, FFI_INITIALIZE, FFI_EXECUTE, FFI_NSTAGES };
 
 #define FFI_HEAD         \
     size_t struct_size;  \
@@ -17,7 +19,6 @@ enum { FFI_EXECUTE = 3 };                                               /* the o
 
 struct ffi_error;
 struct ffi_future;
-struct ffi_context;
 
 struct ffi_bytes {
     const char *p;
@@ -70,14 +71,36 @@ struct ffi_frame {
 
 typedef struct ffi_error *ffi_handler(struct ffi_frame *frame);
 
+struct ffi_handlers {
+    ffi_handler *stages[FFI_NSTAGES]; /* NULL where there is none; EXECUTE always is */
+};
+
+struct ffi_type_info {
+    FFI_HEAD
+    void (*deleter)(void *object);
+};
+
+/* What a handler has set in a stage, for those after it. */
+struct ffi_state {
+    int64_t type; /* 0 = nothing */
+    void *value;
+};
+
+/* A call, as its handlers know it. */
+struct ffi_context {
+    struct pjrt_client *client;
+    const struct pjrt_running *running;
+    struct ffi_state *states[FFI_EXECUTE]; /* of the stages before EXECUTE */
+};
+
 /* The functions that a handler may call: FFI_FN(name, fields of the struct that it takes). */
 #define FFI_FUNCTIONS(FFI_FN, FFI_FN_VOID)                                                                       \
     FFI_FN(Error_Create, const char *message; int code;)                                                         \
     FFI_FN_VOID(Error_GetMessage, struct ffi_error *error; const char *message;)                                 \
     FFI_FN_VOID(Error_Destroy, struct ffi_error *error;)                                                         \
-    FFI_FN(Handler_Register, struct ffi_bytes name, platform; ffi_handler *stages[4]; uint32_t traits;)          \
+    FFI_FN(Handler_Register, struct ffi_bytes name, platform; struct ffi_handlers handlers; uint32_t traits;)          \
     FFI_FN(Stream_Get, struct ffi_context *context; void *stream;)                                               \
-    FFI_FN(Type_Register, struct ffi_bytes name; int64_t *type_id; const void *type_info;)                       \
+    FFI_FN(Type_Register, struct ffi_bytes name; int64_t *type_id; const struct ffi_type_info *type_info;)                       \
     FFI_FN(ExecutionContext_Get, struct ffi_context *context; const int64_t *type_id; void *data;)               \
     FFI_FN(State_Set, struct ffi_context *context; int stage; const int64_t *type_id; void *state;)              \
     FFI_FN(State_Get, struct ffi_context *context; int stage; const int64_t *type_id; void *state;)              \
@@ -120,9 +143,11 @@ struct ffi_error *pjrt_ffi_wait(struct ffi_future *future);
 /* Number of an element type here; 0 where there is none. */
 int pjrt_ffi_dtype(hilo_dtype dtype);
 
-/* The handler of a target; NULL when there is none. */
-ffi_handler *pjrt_ffi_find(struct str target);
-/* Keeps a handler until the process ends. NULL removes it. */
-struct pjrt_error *pjrt_ffi_register(struct str target, ffi_handler *handler);
+/* The handlers of a target; false when there are none. */
+bool pjrt_ffi_find(struct str target, struct ffi_handlers *out);
+/* Keeps handlers until the process ends. Without an EXECUTE, removes them. */
+struct pjrt_error *pjrt_ffi_register(struct str target, const struct ffi_handlers *handlers);
+/* Ends a state or data of an execution as its type says. */
+void pjrt_ffi_delete(int64_t type, void *value);
 
 #endif

@@ -227,6 +227,11 @@ struct pjrt_client {
     struct pjrt_event *done;       /* an event that is ready */
     hilo_buffer *token;            /* a token */
     pthread_key_t listener;        /* of the thread, struct pjrt_listener; or NULL */
+    pthread_key_t running;         /* of the thread, struct pjrt_running; or NULL */
+    atomic_int_least64_t next_run; /* of the last run, its id */
+    struct pjrt_queue *workers;    /* for the tasks of custom calls */
+    size_t nworkers;               /* as many as the client has threads */
+    atomic_size_t next_worker;
     pthread_mutex_t lock;          /* of what buffers change */
     pthread_mutex_t launch;        /* held while the queues of several devices get their parts of one run */
     struct pjrt_meter meter;
@@ -366,6 +371,8 @@ struct pjrt_executable {
     size_t *kind_sizes;
     struct pjrt_named cost[2];           /* operations, bytes */
     atomic_uint_least64_t run_ns;        /* of recent runs */
+    pthread_mutex_t states_lock;
+    struct pjrt_call_state *states;      /* of custom calls that are instantiated; guarded by the lock */
 };
 
 struct pjrt_loaded {
@@ -380,11 +387,37 @@ struct pjrt_loaded {
 void pjrt_executable_unref(struct pjrt_executable *x);
 void pjrt_loaded_unref(struct pjrt_loaded *l);
 
+/* ---- runs (execute.c) ---- */
+
+/* Data of a framework's for the custom calls of an execution: a counted reference. */
+struct pjrt_context_data {
+    struct pjrt_context_data *next;
+    int64_t type;
+    void *data;
+};
+struct pjrt_context {
+    atomic_int refs;
+    pthread_mutex_t lock;
+    struct pjrt_context_data *first; /* guarded by the lock */
+};
+struct pjrt_error *pjrt_context_add(struct pjrt_context *x, int64_t type, void *data);
+/* False when there is no such data, or no context. */
+bool pjrt_context_find(struct pjrt_context *x, int64_t type, void **data);
+
+/* The run of a thread, for the custom calls in it. */
+struct pjrt_running {
+    struct pjrt_executable *executable;
+    struct pjrt_context *context; /* or NULL */
+    int64_t run_id;               /* one for all devices of a launch */
+    int32_t device;
+};
+
 /* ---- extensions (extension.c, ffi.c, call.c) ---- */
 
 struct pjrt_error *pjrt_ffi_type_register(struct pjrt_ffi_type_register *a);
 struct pjrt_error *pjrt_ffi_user_data_add(struct pjrt_ffi_user_data_add *a);
 struct pjrt_error *pjrt_ffi_register_handler(struct pjrt_ffi_register_handler *a);
+struct pjrt_error *pjrt_ffi_register_stages(struct pjrt_ffi_register_stages *a);
 /* A layout as text: the dimensions, the fastest varying first; "{2,1,0}" is row-major. */
 struct pjrt_layout_text {
     size_t n;
@@ -394,6 +427,8 @@ struct pjrt_layout_text {
 struct pjrt_error *pjrt_layout_new(size_t rank, const int64_t *minor_to_major, struct pjrt_layout_text **out);
 /* Makes the handlers known to a client. */
 void pjrt_call_init(struct pjrt_client *c);
+/* Ends what the custom calls of an executable have instantiated. */
+void pjrt_call_states_free(struct pjrt_executable *x);
 
 /* The chain begins with the layouts. */
 #define PJRT_LAYOUT_MEMBER(name, ...) struct pjrt_error *(*name)(struct pjrt_layout_##name *a);

@@ -184,7 +184,7 @@ struct pjrt_dependency_done { /* handed to the callback that DonateWithControlDe
 
 /* ---- extensions ------------------------------------------------------------------------------ */
 
-/* Custom calls: the extension has these three functions, in this order. The last struct has no chain of extensions. */
+/* Custom calls: the extension has these functions, in this order. The structs of registration have no chain of extensions. */
 struct pjrt_ffi_type_register {
     PJRT_HEAD
     const char *name;
@@ -208,6 +208,14 @@ struct pjrt_ffi_register_handler {
     const char *platform;
     size_t platform_size;
     int traits;
+};
+
+/* Ours: all stages of a custom call. */
+struct pjrt_ffi_register_stages {
+    size_t struct_size;
+    const char *target;
+    size_t target_size;
+    void *stages[4]; /* functions: instantiate, prepare, initialize, execute; but for the last NULL where there is none */
 };
 
 /* Layouts: how dimensions lie in memory, as text such as "{1,0}". */
