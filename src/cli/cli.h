@@ -164,8 +164,8 @@ int cli_write(const char *path, const struct strbuf *bytes);
    standard output when `path` is NULL. */
 int cli_emit_bytecode(hilo_client *client, const hilo_module *module, const char *version, const char *path);
 
-/* The same as HLO text. */
-int cli_emit_hlo(hilo_client *client, const hilo_module *module, const char *path);
+/* The same as HLO text, from level 2 on with the kernels of that level as fusions, which changes the module. */
+int cli_emit_hlo(hilo_client *client, const hilo_module *module, int level, const char *path);
 
 bool cli_terminal(FILE *f);
 bool cli_colour(FILE *f); /* a terminal, and NO_COLOR is not set */

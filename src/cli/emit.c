@@ -1,5 +1,6 @@
 /* Writes programs as bytecode and as HLO text. */
 #include "cli/cli.h"
+#include "compile/code.h"
 #include "read/bytecode/bytecode.h"
 #include "read/hlo/write.h"
 
@@ -19,12 +20,13 @@ int cli_emit_bytecode(hilo_client *client, const hilo_module *module, const char
     return code;
 }
 
-int cli_emit_hlo(hilo_client *client, const hilo_module *module, const char *path) {
+int cli_emit_hlo(hilo_client *client, const hilo_module *module, int level, const char *path) {
     struct diag_list d;
     struct strbuf text;
     diag_init(&d, client->al);
     strbuf_init(&text, client->al);
-    hilo_status status = rt_finish(client, &d, write_hlo(module->m, &d, &text));
+    hilo_status status = level >= 2 ? compile_fusions(module->m, level, &d) : HILO_OK;
+    status = rt_finish(client, &d, status == HILO_OK ? write_hlo(module->m, &d, &text) : status);
     int code = status == HILO_OK ? cli_write(path, &text) : cli_fail(client, status);
     strbuf_free(&text);
     return code;

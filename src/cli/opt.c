@@ -147,7 +147,7 @@ static int print(hilo_client *client, const hilo_module *module, const struct cl
     if (o->form == CLI_OPT_BYTECODE)
         return cli_emit_bytecode(client, module, o->target, o->output);
     if (o->form == CLI_OPT_HLO)
-        return cli_emit_hlo(client, module, o->output);
+        return cli_emit_hlo(client, module, o->level, o->output);
     struct strbuf text;
     hilo_print_options_init(&p);
     p.generic = o->generic;

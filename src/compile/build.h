@@ -1,7 +1,7 @@
 /* From an optimised module to a plan: clusters become kernels, other ops routines, single evaluations or control flow.
  *
  *   build.c       the walk over a function's blocks      build_op.c   ops by themselves: routines, evaluations, loops, branches
- *   note.c        what steps are, for readers
+ *   note.c        what steps are, for readers                fusions.c    kernels as ops of the module, for readers
  */
 #ifndef HILO_COMPILE_BUILD_H
 #define HILO_COMPILE_BUILD_H
@@ -76,6 +76,9 @@ enum build_can build_can(const struct ir_module *m, ir_op func);
 hilo_status build_plan(struct build *b, ir_op func, struct plan *out);
 /* A build in `a`, which outlives it, to be freed. */
 struct build *build_new(struct arena *a, struct ir_module *m, struct diag_list *d, int level);
+/* Instead of a plan: makes an `mhlo.fusion` of each kernel of several ops of `func`. The module then is the one that is run,
+   with its clusters visible, and evaluates to the same values. Functions that are not called are removed. */
+hilo_status build_fusions(struct build *b, ir_op func);
 /* Frees the IR of the kernels, and of one that was not finished. NULL is fine. */
 void build_free(struct build *b);
 

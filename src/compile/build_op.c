@@ -38,26 +38,12 @@ static void capture(struct captures *c, ir_val v) {
     ARENA_PUSH(c->b->a, &c->values, v);
 }
 
-/* Whether the value is defined in one of the op's regions. */
-static bool is_inside(const struct captures *c, ir_val v) {
-    const struct ir_module *m = c->b->m;
-    const struct ir_val_data *x = ir_val_get(m, v);
-    ir_block block = IR_NONE(x->op) ? x->block : ir_op_get(m, x->op)->parent;
-    while (!IR_NONE(block)) {
-        ir_op owner = ir_region_get(m, ir_block_get(m, block)->parent)->parent;
-        if (IR_SAME(owner, c->op))
-            return true;
-        block = IR_NONE(owner) ? (ir_block){0} : ir_op_get(m, owner)->parent;
-    }
-    return false;
-}
-
 static void capture_region(struct captures *c, ir_region r) {
     const struct ir_module *m = c->b->m;
     for (ir_block b = ir_region_get(m, r)->first; !IR_NONE(b); b = ir_block_get(m, b)->next)
         for (ir_op op = ir_block_get(m, b)->first; !IR_NONE(op); op = ir_op_get(m, op)->next) {
             for (uint32_t i = 0; i < ir_op_get(m, op)->noperands; i++)
-                if (!is_inside(c, ir_operand(m, op, i)))
+                if (!ir_is_inside(m, ir_operand(m, op, i), c->op))
                     capture(c, ir_operand(m, op, i));
             for (uint32_t i = 0; i < ir_op_get(m, op)->nregions; i++)
                 capture_region(c, ir_op_region(m, op, i));

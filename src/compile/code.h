@@ -17,11 +17,16 @@ void code_generate(struct build *b, bool all);
 /* Generates the rest and links all to the executable, whose plan is there. The first error of a batch. */
 hilo_status code_end(struct build *b);
 
-enum code_form { CODE_KIR, CODE_LLVM, CODE_ASM, CODE_OBJECT };
+/* Of kernels; HLO and MLIR: of the optimised program, whose kernels are fusions (`mhlo.fusion` in MLIR). */
+enum code_form { CODE_KIR, CODE_LLVM, CODE_ASM, CODE_OBJECT, CODE_HLO, CODE_MLIR };
 /* Appends all kernels in that form, instead of linking them. */
 hilo_status code_text(struct build *b, enum code_form form, struct strbuf *out);
-/* The kernels of a program, compiled so far. UNIMPLEMENTED where it has none, because it is evaluated. (compile.c) */
+/* Appends the program in that form, compiled so far. UNIMPLEMENTED for forms of kernels where it has none, because it is
+   evaluated, and for HLO where an op has no form in it. (compile.c) */
 hilo_status compile_text(hilo_client *client, hilo_module *module, const hilo_compile_options *options, enum code_form form,
                          struct strbuf *out);
+/* Makes fusions of the kernels that an optimised module has at this level, without installed libraries; a module that is
+   evaluated is left unchanged. (compile.c) */
+hilo_status compile_fusions(struct ir_module *m, int level, struct diag_list *d);
 
 #endif

@@ -4,6 +4,7 @@
 #include "compile/code.h"
 #include "compile/remat.h"
 #include "opt/opt.h"
+#include "read/hlo/write.h"
 #include "runtime/runtime.h"
 
 #include <errno.h>
@@ -324,6 +325,25 @@ static hilo_status compiled_plan(const struct compile *c, struct build *b, ir_op
     return HILO_OK;
 }
 
+/* The program is written, not its kernels. */
+static bool wants_program(const struct compile *c) {
+    return c->text && (c->form == CODE_HLO || c->form == CODE_MLIR);
+}
+
+static hilo_status fused_program(const struct compile *c, struct build *b, ir_op entry) {
+    if (c->o->memory_limit)
+        HILO_TRY(code_target(c->o->target_cpu, &c->exe->arena, c->d, &b->target));
+    HILO_TRY(fit(c, b, entry));
+    return build_fusions(b, entry);
+}
+
+static hilo_status write_program(const struct compile *c, const struct ir_module *m) {
+    if (c->form == CODE_HLO)
+        return write_hlo(m, c->d, c->text);
+    ir_print_module(m, &(struct ir_print_options){.locations = true}, c->text);
+    return c->text->failed ? HILO_RESOURCE_EXHAUSTED : HILO_OK;
+}
+
 /* Code for another processor, and code that is interpreted, is hilo's alone. */
 static void choose_libraries(const struct compile *c, struct build *b) {
     char why[256];
@@ -332,7 +352,7 @@ static void choose_libraries(const struct compile *c, struct build *b) {
         b->library = c->by;
     } else if (c->o->backend == HILO_BACKEND_LIBRARY) {
         b->libraries = BUILD_ANY;
-    } else if (c->o->backend == HILO_BACKEND_AUTO && !c->o->target_cpu && !c->text) {
+    } else if (c->o->backend == HILO_BACKEND_AUTO && !c->o->target_cpu && (!c->text || wants_program(c))) {
         struct model *model = ARENA_NEW(b->a, struct model);
         const char *missing = model_load(c->exe->client, model, why, sizeof why);
         b->model = model;
@@ -377,7 +397,9 @@ static hilo_status make_plan(const struct compile *c, ir_op entry, struct ir_mod
     struct build *b = build_new(&exe->arena, m, c->d, c->o->level);
     choose_libraries(c, b);
     rt_executable_keep(exe, b, free_build);
-    hilo_status status = interpret ? interpreted_plan(c, b, entry) : compiled_plan(c, b, entry);
+    hilo_status status = wants_program(c) ? fused_program(c, b, entry)
+                         : interpret      ? interpreted_plan(c, b, entry)
+                                          : compiled_plan(c, b, entry);
     tell_missing(c, b);
     m->arena.recover = NULL;
     return status;
@@ -399,6 +421,8 @@ static hilo_status fill(const struct compile *c) {
     HILO_TRY(describe(c, m ? m : c->m, entry));
     compile_about(m ? m : c->m, &c->exe->arena, &c->exe->about);
     HILO_TRY(make_plan(c, entry, m));
+    if (wants_program(c))
+        return write_program(c, m ? m : c->m);
     if (c->text)
         return !c->exe->plan.whole
                    ? HILO_OK
@@ -447,6 +471,26 @@ hilo_status compile_text(hilo_client *client, hilo_module *module, const hilo_co
     hilo_status status = compile_as(client, module, options, NULL, LIB_EXTERNAL_COUNT, form, out, &d, &exe);
     hilo_executable_release(exe);
     return rt_finish(client, &d, status);
+}
+
+hilo_status compile_fusions(struct ir_module *m, int level, struct diag_list *d) {
+    jmp_buf recover;
+    struct arena a;
+    ir_op entry = ir_module_entry(m);
+    if (IR_NONE(entry) || build_can(m, entry) != BUILD_ALL)
+        return HILO_OK;
+    arena_init(&a, m->arena.al, &recover);
+    m->arena.recover = &recover;
+    volatile hilo_status status = HILO_RESOURCE_EXHAUSTED;
+    struct build *volatile b = NULL;
+    if (!setjmp(recover)) {
+        b = build_new(&a, m, d, level);
+        status = build_fusions(b, entry);
+    }
+    build_free(b);
+    m->arena.recover = NULL;
+    arena_free(&a);
+    return status;
 }
 
 hilo_status compile_module(hilo_client *client, hilo_module *module, const hilo_compile_options *o,

@@ -99,6 +99,11 @@ hilo_status eval_case(struct eval *cx, ir_op op, struct value *const *in, struct
     return eval_region(cx, ir_op_region(cx->m, op, branch), NULL, 0, out, o->nresults);
 }
 
+hilo_status eval_fusion(struct eval *cx, ir_op op, struct value *const *in, struct value **out) {
+    const struct ir_op_data *o = ir_op_get(cx->m, op);
+    return eval_region(cx, ir_op_region(cx->m, op, 0), in, o->noperands, out, o->nresults);
+}
+
 static hilo_status while_condition(struct eval *cx, ir_op op, struct value *const *state, uint32_t n, bool *more) {
     struct value *pred;
     HILO_TRY(eval_region(cx, ir_op_region(cx->m, op, 0), state, n, &pred, 1));

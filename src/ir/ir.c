@@ -105,6 +105,18 @@ size_t ir_val_count(const struct ir_module *m, ir_val v) {
     return ir_type_count(ir_val_type(m, v), &n) ? n : 0;
 }
 
+bool ir_is_inside(const struct ir_module *m, ir_val v, ir_op op) {
+    const struct ir_val_data *d = ir_val_get(m, v);
+    ir_block block = IR_NONE(d->op) ? d->block : ir_op_get(m, d->op)->parent;
+    while (!IR_NONE(block)) {
+        ir_op owner = ir_region_get(m, ir_block_get(m, block)->parent)->parent;
+        if (IR_SAME(owner, op))
+            return true;
+        block = IR_NONE(owner) ? (ir_block){0} : ir_op_get(m, owner)->parent;
+    }
+    return false;
+}
+
 ir_attr ir_constant_value(const struct ir_module *m, ir_op op) {
     return ir_prop(m, op, (enum ir_slot)ir_op_info(ir_kind(m, op))->first_slot);
 }
@@ -327,6 +339,19 @@ ir_op ir_module_symbol(const struct ir_module *m, struct str name) {
         if (IR_SAME(ir_attr_get(m, symbol_name(m, op))->str, s))
             return op;
     return (ir_op){0};
+}
+
+ir_op ir_module_entry(const struct ir_module *m) {
+    ir_op only = ir_module_symbol(m, STR("main"));
+    uint32_t npublic = 0;
+    if (!IR_NONE(only) && ir_kind(m, only) == IR_FUNC)
+        return only;
+    for (ir_op op = ir_block_get(m, ir_module_body(m))->first; !IR_NONE(op); op = ir_op_get(m, op)->next)
+        if (ir_kind(m, op) == IR_FUNC && !str_is(ir_prop_str(m, op, IR_FUNC_sym_visibility), "private")) {
+            npublic++;
+            only = op;
+        }
+    return npublic == 1 ? only : (ir_op){0};
 }
 
 ir_block ir_func_body(const struct ir_module *m, ir_op func) {

@@ -429,6 +429,8 @@ ir_attr ir_prop(const struct ir_module *m, ir_op op, enum ir_slot slot);
 int64_t ir_prop_i64(const struct ir_module *m, ir_op op, enum ir_slot slot);
 const int64_t *ir_prop_i64s(const struct ir_module *m, ir_op op, enum ir_slot slot, size_t *n);
 struct str ir_prop_str(const struct ir_module *m, ir_op op, enum ir_slot slot);
+/* Whether a value is defined in one of the op's regions, however deep. */
+bool ir_is_inside(const struct ir_module *m, ir_val v, ir_op op);
 /* What an op with IR_T_CONSTANT gives. */
 ir_attr ir_constant_value(const struct ir_module *m, ir_op op);
 
@@ -486,6 +488,8 @@ void ir_module_free(struct ir_module *m);
 ir_block ir_module_body(const struct ir_module *m);            /* of the root */
 /* The symbol `name` in the root module; none when absent. */
 ir_op ir_module_symbol(const struct ir_module *m, struct str name);
+/* The function @main, or the only public one; none when there is neither. */
+ir_op ir_module_entry(const struct ir_module *m);
 ir_block ir_func_body(const struct ir_module *m, ir_op func);  /* none for a declaration */
 ir_op ir_terminator(const struct ir_module *m, ir_block b);    /* last op; none when empty */
 

@@ -1,5 +1,6 @@
 /* inline
- * does       puts the body of a private function where it is called, and that of a decomposition where its composite is
+ * does       puts the body of a private function where it is called, that of a decomposition where its composite is, and that
+ *            of a fusion where the fusion is
  * requires   calls: functions are visited callees first, so that each body is complete when it is copied
  * preserves  nothing
  * cost       linear in the size of the result, which is bounded; a call that would lead beyond that stays
@@ -47,6 +48,23 @@ static void inline_at(struct inliner *c, ir_op op, uint32_t callee) {
     o->changes++;
 }
 
+static void inline_region(struct inliner *c, ir_region r, uint32_t depth);
+
+/* Adds no ops: the body moves. */
+static void inline_fusion(struct inliner *c, ir_op op, uint32_t depth) {
+    struct opt *o = c->map.o;
+    ir_region r = ir_op_region(o->m, op, 0);
+    ir_block block = ir_region_get(o->m, r)->first;
+    const struct ir_block_data *body = ir_block_get(o->m, block);
+    for (uint32_t i = 0; i < body->nargs; i++)
+        opt_map_set(&c->map, body->args[i], ir_operand(o->m, op, i));
+    inline_region(c, r, depth);
+    ir_op end = ir_terminator(o->m, block);
+    opt_splice(o, block, op);
+    opt_replace(&c->map, op, ir_op_get(o->m, end)->operands);
+    o->changes++;
+}
+
 static void inline_region(struct inliner *c, ir_region r, uint32_t depth) {
     struct opt *o = c->map.o;
     ir_op next;
@@ -56,6 +74,10 @@ static void inline_region(struct inliner *c, ir_region r, uint32_t depth) {
         for (ir_op op = ir_block_get(o->m, b)->first; !IR_NONE(op); op = next) {
             next = ir_op_get(o->m, op)->next;
             opt_update(&c->map, op);
+            if (ir_kind(o->m, op) == IR_FUSION) {
+                inline_fusion(c, op, depth);
+                continue;
+            }
             uint32_t callee = opt_ids_get(&c->calls->index, opt_callee(o, op).i);
             if (callee && inline_may(c, op, callee - 1, depth)) {
                 inline_at(c, op, callee - 1);

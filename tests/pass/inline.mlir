@@ -163,3 +163,34 @@ module {
     return
   }
 }
+// -----
+// A fusion, too, with what is fused inside of it.
+func.func @main() {
+  %a = stablehlo.constant dense<[1.0, 2.0]> : tensor<2xf32>
+  %b = stablehlo.constant dense<[3.0, 5.0]> : tensor<2xf32>
+  %0:2 = "mhlo.fusion"(%b, %a) <{fusion_kind = #mhlo<fusion_kind kLoop>}> ({
+  ^bb0(%x: tensor<2xf32>, %y: tensor<2xf32>):
+    %1 = "mhlo.fusion"(%x) <{fusion_kind = #mhlo<fusion_kind kLoop>}> ({
+    ^bb0(%z: tensor<2xf32>):
+      %n = stablehlo.negate %z : tensor<2xf32>
+      stablehlo.return %n : tensor<2xf32>
+    }) : (tensor<2xf32>) -> tensor<2xf32>
+    %s = stablehlo.subtract %1, %y : tensor<2xf32>
+    stablehlo.return %s, %1 : tensor<2xf32>, tensor<2xf32>
+  }) : (tensor<2xf32>, tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>)
+  check.expect_eq_const %0#0, dense<[-4.0, -7.0]> : tensor<2xf32>
+  check.expect_eq_const %0#1, dense<[-3.0, -5.0]> : tensor<2xf32>
+  return
+}
+// ----- expected
+module {
+  func.func @main() {
+    %0 = stablehlo.constant dense<[1.0, 2.0]> : tensor<2xf32>
+    %1 = stablehlo.constant dense<[3.0, 5.0]> : tensor<2xf32>
+    %2 = stablehlo.negate %1 : tensor<2xf32>
+    %3 = stablehlo.subtract %2, %0 : tensor<2xf32>
+    check.expect_eq_const %3, dense<[-4.0, -7.0]> : tensor<2xf32>
+    check.expect_eq_const %2, dense<[-3.0, -5.0]> : tensor<2xf32>
+    return
+  }
+}

@@ -64,6 +64,16 @@ static hilo_status loop_takes(struct shape *s, const char *label, const char *na
     return HILO_OK;
 }
 
+/* The region takes the operands. */
+hilo_status shape_fusion(struct shape *s) {
+    const struct ir_op_data *yield = shape_yield(s, 0);
+    HILO_TRY(loop_takes(s, NULL, "computation", 0));
+    HILO_TRY(shape_results(s, NULL, yield->noperands));
+    for (uint32_t i = 0; i < yield->noperands; i++)
+        s->out[i] = shape_yield_type(s, 0, i);
+    return HILO_OK;
+}
+
 hilo_status shape_while(struct shape *s) {
     uint32_t n = s->o->noperands;
     const struct ir_op_data *test = shape_yield(s, 0), *next = shape_yield(s, 1);

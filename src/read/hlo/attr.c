@@ -118,7 +118,8 @@ static hilo_status value_case(struct hlo *h, struct hlo_cursor *c, enum ir_enum 
         char ch = word.p[skip + i];
         name[i] = ch >= 'a' && ch <= 'z' ? (char)(ch - 'a' + 'A') : ch;
     }
-    if (n <= sizeof name && ir_enum_case_named(e, (struct str){name, n}, &value)) {
+    if (ir_enum_case_named(e, word, &value) ||
+        (n <= sizeof name && ir_enum_case_named(e, (struct str){name, n}, &value))) {
         *out = ir_attr_enum(h->m, e, value);
         return HILO_OK;
     }

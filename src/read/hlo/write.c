@@ -202,11 +202,11 @@ static ir_block entry_block(const struct hlo_writer *w, ir_region r) {
     return ir_region_get(w->m, r)->first;
 }
 
-hilo_status hlo_write_region(struct hlo_writer *w, ir_region r, struct str *name) {
+hilo_status hlo_write_region(struct hlo_writer *w, ir_region r, const char *stem, struct str *name) {
     ir_block block = entry_block(w, r);
     const struct ir_op_data *end = ir_op_get(w->m, ir_terminator(w->m, block));
     size_t root;
-    *name = fresh(w, STR("region"));
+    *name = fresh(w, str_of(stem));
     HILO_TRY(open_scope(w, /*clones=*/true));
     HILO_TRY(write_params(w, block, (ir_attr){0}));
     HILO_TRY(write_ops(w, block));
@@ -247,24 +247,12 @@ hilo_status hlo_write_tupled(struct hlo_writer *w, ir_region r, const struct hlo
 
 /* ---- captured values ------------------------------------------------------------------------- */
 
-static bool inside_of(const struct hlo_writer *w, ir_val v, ir_op op) {
-    const struct ir_val_data *d = ir_val_get(w->m, v);
-    ir_block block = IR_NONE(d->op) ? d->block : ir_op_get(w->m, d->op)->parent;
-    while (!IR_NONE(block)) {
-        ir_op parent = ir_region_get(w->m, ir_block_get(w->m, block)->parent)->parent;
-        if (IR_SAME(parent, op))
-            return true;
-        block = IR_NONE(parent) ? (ir_block){0} : ir_op_get(w->m, parent)->parent;
-    }
-    return false;
-}
-
 static void captured_in(struct hlo_writer *w, ir_op outer, ir_region r, struct hlo_vals *out) {
     for (ir_block b = ir_region_get(w->m, r)->first; !IR_NONE(b); b = ir_block_get(w->m, b)->next)
         for (ir_op op = ir_block_get(w->m, b)->first; !IR_NONE(op); op = ir_op_get(w->m, op)->next) {
             const struct ir_op_data *o = ir_op_get(w->m, op);
             for (uint32_t i = 0; i < o->noperands; i++) {
-                bool known = inside_of(w, o->operands[i], outer);
+                bool known = ir_is_inside(w->m, o->operands[i], outer);
                 for (uint32_t k = 0; k < out->n && !known; k++)
                     known = IR_SAME(out->v[k], o->operands[i]);
                 if (!known)
@@ -340,22 +328,6 @@ hilo_status hlo_write_func(struct hlo_writer *w, ir_op func, struct str *name) {
 
 /* ---- the module ------------------------------------------------------------------------------ */
 
-static hilo_status find_entry(struct hlo_writer *w, ir_op *out) {
-    uint32_t npublic = 0;
-    *out = ir_module_symbol(w->m, STR("main"));
-    if (!IR_NONE(*out) && ir_kind(w->m, *out) == IR_FUNC)
-        return HILO_OK;
-    for (ir_op op = ir_block_get(w->m, ir_module_body(w->m))->first; !IR_NONE(op); op = ir_op_get(w->m, op)->next) {
-        if (ir_kind(w->m, op) != IR_FUNC || str_is(ir_prop_str(w->m, op, IR_FUNC_sym_visibility), "private"))
-            continue;
-        npublic++;
-        *out = op;
-    }
-    if (npublic == 1)
-        return HILO_OK;
-    return diag_error(w->d, HILO_INVALID_ARGUMENT, "there is neither a function @main nor a single public one");
-}
-
 /* A shape with the layout that its attributes say. */
 static hilo_status put_laid_out(struct hlo_writer *w, ir_type t, ir_attr dict, struct strbuf *out) {
     struct str layout = ir_attr_as_str(w->m, dict_get(w, dict, "mhlo.layout_mode"));
@@ -413,11 +385,12 @@ static void put_donations(struct hlo_writer *w, ir_op func, struct strbuf *out) 
 
 static hilo_status write_module(struct hlo_writer *w, struct strbuf *out) {
     static const char *const counts[][2] = {{"mhlo.num_replicas", "replica_count"}, {"mhlo.num_partitions", "num_partitions"}};
-    ir_op func;
+    ir_op func = ir_module_entry(w->m);
     struct str name = ir_prop_str(w->m, w->m->root, IR_MODULE_sym_name);
     ir_attr dict = ir_op_get(w->m, w->m->root)->attrs;
     int64_t v;
-    HILO_TRY(find_entry(w, &func));
+    if (IR_NONE(func))
+        return diag_error(w->d, HILO_INVALID_ARGUMENT, "there is neither a function @main nor a single public one");
     w->op = func;
     strbuf_puts(out, "HloModule ");
     for (size_t i = 0; i < name.n; i++) {

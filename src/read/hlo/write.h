@@ -78,8 +78,8 @@ hilo_status hlo_write_part(struct hlo_writer *w, struct str tuple, uint32_t inde
 hilo_status hlo_write_results(struct hlo_writer *w, ir_op op, struct str name);
 /* The computation of a function, written once. */
 hilo_status hlo_write_func(struct hlo_writer *w, ir_op func, struct str *name);
-/* A computation with the arguments of the region's block as parameters. */
-hilo_status hlo_write_region(struct hlo_writer *w, ir_region r, struct str *name);
+/* A computation with the arguments of the region's block as parameters; its name begins with `stem`. */
+hilo_status hlo_write_region(struct hlo_writer *w, ir_region r, const char *stem, struct str *name);
 /* A computation with one parameter, the tuple of the block's arguments and of captured values. Its result is a tuple when
    `tuple` or when there is not one; with `carries`, the captured values are parts of it too. */
 hilo_status hlo_write_tupled(struct hlo_writer *w, ir_region r, const struct hlo_vals *captured, bool carries, bool tuple,

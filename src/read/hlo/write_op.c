@@ -61,7 +61,8 @@ static hilo_status write_first(struct hlo_writer *w, ir_op op, uint32_t n) {
     if (!opcode)
         return hlo_refuse(w, "has no form in HLO");
     for (; r < o->nregions && r < 2; r++)
-        HILO_TRY(hlo_write_region(w, ir_op_region(w->m, op, r), &regions[r]));
+        HILO_TRY(hlo_write_region(w, ir_op_region(w->m, op, r), o->kind == IR_FUSION ? "fused_computation" : "region",
+                                  &regions[r]));
     HILO_TRY(hlo_names_of(w, o->operands, n, &operands));
     HILO_TRY(line_of(w, op, opcode, operands, n, &name));
     HILO_TRY(hlo_put_attrs(w, op));

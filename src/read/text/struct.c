@@ -338,7 +338,8 @@ hilo_status text_dialect_attr(struct text_parser *p, ir_attr *out) {
     }
     if (str_is(dialect, "complex") && dot && str_is(mnemonic, "number"))
         return dialect_complex(p, out);
-    if (!str_is(dialect, "stablehlo") && !str_is(dialect, "chlo")) {
+    bool fusion = str_is(dialect, "mhlo") && str_starts((struct str){p->at, (size_t)(p->end - p->at)}, "<fusion_kind ");
+    if (!str_is(dialect, "stablehlo") && !str_is(dialect, "chlo") && !fusion) {
         HILO_TRY(text_opaque(p, &text));
         *out = ir_attr_opaque(p->m, text);
         return HILO_OK;

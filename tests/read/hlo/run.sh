@@ -3,6 +3,7 @@
 #
 #   // run: ARGUMENTS    hilo run, at -O0 and -O2, prints the lines `// > …` that follow
 #   // opt: ARGUMENTS    hilo opt prints text with these lines `// > …` in it
+#   // fused:            hilo opt -O2 --emit hlo likewise
 #
 # Every file prints as MLIR that prints as itself, and is written as HLO text that means the same. UPDATE=1 writes what `run:`
 # prints.
@@ -30,6 +31,17 @@ section() { awk -v name="// $2:" '
     index($0, "// >") == 1 { if (on) print substr($0, 6); next }
     { on = index($0, name) == 1 }' "$1"; }
 
+prints() { # FILE SECTION COMMAND...: what hilo prints has the lines of the section
+    section "$1" "$2" >"$scratch/expected"
+    [ -s "$scratch/expected" ] && "$HILO" "${@:3}" "$1" >"$scratch/out" 2>&1
+    while IFS= read -r line; do
+        if grep -qF -e "$line" "$scratch/out"; then passed=$((passed + 1)); else
+            echo "$1: hilo ${*:3} prints no '$line'"
+            failed=$((failed + 1))
+        fi
+    done <"$scratch/expected"
+}
+
 update() { # FILE: what hilo prints becomes what is expected
     awk -v out="$scratch/out" '
         index($0, "// >") == 1 && on { next }
@@ -51,16 +63,13 @@ for file; do
         "$HILO" opt --emit hlo -o "$scratch/written.hlo" "$file" 2>"$scratch/out" &&
             "$HILO" run "$scratch/written.hlo" "${arguments[@]}" >"$scratch/out" 2>&1
         check "$file, written and run" "$scratch/expected" "$scratch/out"
+        "$HILO" opt -O2 --emit hlo -o "$scratch/written.hlo" "$file" 2>"$scratch/out" &&
+            "$HILO" run "$scratch/written.hlo" "${arguments[@]}" >"$scratch/out" 2>&1
+        check "$file, with its kernels as fusions" "$scratch/expected" "$scratch/out"
     fi
     read -ra arguments <<<"$(sed -n 's|^// opt:||p' "$file")"
-    "$HILO" opt "$file" "${arguments[@]}" >"$scratch/out" 2>&1
-    section "$file" opt >"$scratch/expected"
-    while IFS= read -r line; do
-        if grep -qF -e "$line" "$scratch/out"; then passed=$((passed + 1)); else
-            echo "$file: hilo opt prints no '$line'"
-            failed=$((failed + 1))
-        fi
-    done <"$scratch/expected"
+    prints "$file" opt opt "${arguments[@]}"
+    prints "$file" fused opt -O2 --emit hlo
     "$HILO" opt --locations "$file" >"$scratch/1.mlir" 2>"$scratch/err"
     "$HILO" opt --locations "$scratch/1.mlir" >"$scratch/2.mlir" 2>>"$scratch/err"
     check "$file, printed and read" "$scratch/1.mlir" "$scratch/2.mlir"
