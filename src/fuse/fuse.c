@@ -88,6 +88,10 @@ struct fuse {
         uint32_t n, cap;
     } kernels;
     struct {
+        uint32_t *v;
+        uint32_t n, cap;
+    } merged; /* by kernel: the one that it has become a part of, or itself */
+    struct {
         struct fuse_step *v;
         uint32_t n, cap;
     } steps; /* last first */
@@ -182,6 +186,37 @@ static bool same_map(const int8_t *a, const int8_t *b, uint32_t rank) {
     return a == b || (a && b && (rank == 0 || memcmp(a, b, rank) == 0));
 }
 
+/* The kernel that a kernel has become. */
+static uint32_t kernel_now(const struct fuse *f, uint32_t k) {
+    while (f->merged.v[k] != k)
+        k = f->merged.v[k] = f->merged.v[f->merged.v[k]];
+    return k;
+}
+
+static void remove_owner(struct node *n, uint32_t i) {
+    n->nowners--;
+    memmove(n->owners + i, n->owners + i + 1, (n->nowners - i) * sizeof *n->owners);
+    memmove(n->first + i, n->first + i + 1, (n->nowners - i) * sizeof *n->first);
+}
+
+/* Follows kernels that were merged since the op's owners were noted. */
+static void update_owners(const struct fuse *f, struct node *n) {
+    for (uint32_t i = 0; i < n->nowners; i++) {
+        uint32_t now = kernel_now(f, n->owners[i]), j = 0;
+        if (now == n->owners[i])
+            continue;
+        while (j < n->nowners && n->owners[j] != now)
+            j++;
+        if (j == n->nowners) {
+            n->owners[i] = now;
+            continue;
+        }
+        n->first[j] = earliest(n->first[j], n->first[i]);
+        n->recomputed_at_multiple_indices |= !n->map;
+        remove_owner(n, i--);
+    }
+}
+
 /* Op `user` (at place `at`), computed in kernel k, reads v at the index that `map` says. */
 static void use(struct fuse *f, const struct node *user, uint32_t at, ir_val v, uint32_t k, int8_t *map, bool inside_inner_loop) {
     struct node *p = node_of(f, v);
@@ -191,6 +226,7 @@ static void use(struct fuse *f, const struct node *user, uint32_t at, ir_val v, 
         need(f, v, at, FUSE_VIEW);
         return;
     }
+    update_owners(f, p);
     uint32_t i = 0;
     while (i < p->nowners && p->owners[i] != k)
         i++;
@@ -521,31 +557,11 @@ static void merge(struct fuse *f, uint32_t from, uint32_t to) {
     late->code_size_cost += early->code_size_cost;
     late->first_external_use = earliest(late->first_external_use, early->first_external_use);
     early->merged = true;
-    for (uint32_t i = 0; i < f->feeds.n; i++)
-        if (f->feeds.v[i].reader == from)
-            f->feeds.v[i].reader = to;
-    for (struct node *n = f->nodes; n < f->nodes + f->n; n++) {
-        uint32_t *owners = n->owners, here = n->nowners, there = n->nowners;
-        for (uint32_t i = 0; i < n->nowners; i++) {
-            here = owners[i] == to ? i : here;
-            there = owners[i] == from ? i : there;
-        }
-        if (there == n->nowners)
-            continue;
-        if (here == n->nowners) {
-            owners[there] = to;
-            continue;
-        }
-        n->first[here] = earliest(n->first[here], n->first[there]);
-        n->recomputed_at_multiple_indices |= !n->map;
-        n->nowners--;
-        memmove(owners + there, owners + there + 1, (n->nowners - there) * sizeof *owners);
-        memmove(n->first + there, n->first + there + 1, (n->nowners - there) * sizeof *n->first);
-    }
+    f->merged.v[from] = to;
 }
 
 /* Two kernels that compute the op at the same element become one, so that it is computed once and not stored. */
-static bool merge_owners(struct fuse *f, const struct node *n) {
+static bool merge_owners(struct fuse *f, struct node *n) {
     const struct ir_type_data *t = ir_val_type(f->m, ir_result(f->m, n->op, 0));
     if (!n->map || n->recomputed_at_multiple_indices || n->inside_inner_loop || ir_op_get(f->m, n->op)->nresults != 1)
         return false;
@@ -554,6 +570,7 @@ static bool merge_owners(struct fuse *f, const struct node *n) {
             const struct fuse_kernel *early = f->kernels.v[n->owners[i]], *late = f->kernels.v[n->owners[j]];
             if (place_of(f, early->root) < place_of(f, late->root) && covers(late, n, t) && can_merge(f, early, late)) {
                 merge(f, n->owners[i], n->owners[j]);
+                update_owners(f, n);
                 return true;
             }
         }
@@ -642,6 +659,7 @@ static void begin_kernel(struct fuse *f, struct node *n) {
     n->map = new_map(f, t->rank);
     for (uint32_t i = 0; i < t->rank; i++)
         n->map[i] = t->dims[i] == 1 ? -1 : (int8_t)i;
+    ARENA_PUSH(f->a, &f->merged, f->kernels.n);
     ARENA_PUSH(f->a, &f->kernels, k);
     if (into || n->cls == FUSE_CONTRACTION) {
         k->schedule = into ? FUSE_INTO : FUSE_CONTRACT;
@@ -670,6 +688,7 @@ static void visit(struct fuse *f, uint32_t at) {
     }
     if (!n->needed && n->nowners == 0)
         return; /* unused */
+    update_owners(f, n);
     while (n->nowners > 1 && f->o->level >= 2 && !is_cheap(f->m, n) && merge_owners(f, n)) {
     }
     if (!n->needed && n->nowners == 1) {
@@ -712,16 +731,26 @@ static void merge_into_third(struct fuse *f, struct fuse_kernel *k) {
 
 /* Kernels that feed one that feeds another, where the three agree. Those that come first were begun last. */
 static void merge_stages(struct fuse *f, const struct opt_ids *stored) {
-    for (uint32_t i = 0; i < f->feeds.n; i++)
-        for (uint32_t j = 0; j < i; j++) {
-            const struct feed *x = &f->feeds.v[i], *y = &f->feeds.v[j];
-            struct fuse_kernel *first = f->kernels.v[x->kernel], *second = f->kernels.v[y->kernel];
-            if (x->reader != y->kernel || first->merged || second->merged ||
-                !fuse_stages(f->m, f->block, f->o->target, f->kernels.v[y->reader], second, first, stored))
-                continue;
-            merge_into_third(f, first);
-            merge_into_third(f, second);
+    struct opt_ids uses = {.a = f->a}, feed_of = {.a = f->a}; /* by kernel: 1 + what it feeds */
+    struct fuse_stages x = {.m = f->m, .block = f->block, .target = f->o->target, .stored = stored, .uses = &uses};
+    for (uint32_t i = 0; i < f->n && f->feeds.n > 1; i++)
+        for (uint32_t k = 0; k < ir_op_get(f->m, f->nodes[i].op)->noperands; k++) {
+            ir_val v = ir_operand(f->m, f->nodes[i].op, k);
+            opt_ids_set(&uses, v.i, opt_ids_get(&uses, v.i) + 1);
         }
+    for (uint32_t i = 0; i < f->feeds.n; i++) {
+        const struct feed *feed = &f->feeds.v[i];
+        uint32_t to = kernel_now(f, feed->reader), next = opt_ids_get(&feed_of, to);
+        opt_ids_set(&feed_of, feed->kernel, i + 1);
+        if (!next)
+            continue;
+        struct fuse_kernel *first = f->kernels.v[feed->kernel], *second = f->kernels.v[to];
+        struct fuse_kernel *third = f->kernels.v[kernel_now(f, f->feeds.v[next - 1].reader)];
+        if (first->merged || second->merged || !fuse_stages(&x, third, second, first))
+            continue;
+        merge_into_third(f, first);
+        merge_into_third(f, second);
+    }
 }
 
 static void merge_kernels(struct fuse *f) {

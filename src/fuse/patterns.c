@@ -11,7 +11,7 @@ static const struct {
 #define PATTERN(name, text) {name, text},
 #include "fuse/patterns.def"
 };
-enum { ROWS = sizeof rows / sizeof *rows, DEPTH = 6, STEPS = 4000 };
+enum { ROWS = sizeof rows / sizeof *rows, DEPTH = 6, STEPS = 4000 /* of a match */, KERNEL_STEPS = 20000 };
 
 struct search {
     const struct ir_module *m;
@@ -207,30 +207,35 @@ static bool is_helper(const char *name) {
     return n > 3 && strcmp(name + n - 3, " of") == 0;
 }
 
-/* Whether the row matches at one of the ops that the kernel computes for a value. `fuel`: ops that are looked at. */
+/* Whether the row matches at one of the ops that the kernel computes for a value. `fuel`: ops that are looked at; `left`: steps
+   of all searches of the kernel. */
 static bool matches(const struct ir_module *m, const struct fuse_block *b, const struct fuse_kernel *k, ir_val v, size_t row,
-                    uint32_t *fuel) {
+                    uint32_t *fuel, uint32_t *left) {
     ir_op op = ir_val_get(m, v)->op;
     uint32_t step = opt_ids_get(&b->kernel_of, v.i);
     if (IR_NONE(op) || !IR_SAME(ir_op_get(m, op)->parent, ir_op_get(m, k->root)->parent) || *fuel == 0 ||
         fuse_is_constant(m, v) || (step && b->steps.v[step - 1].kernel != k))
         return false;
     --*fuel;
-    struct search s = {.m = m, .steps = STEPS};
+    uint32_t steps = *left < STEPS ? *left : STEPS;
+    struct search s = {.m = m, .steps = steps};
     struct goal g = {rows[row].text, v, 0, NULL};
-    if (IR_SAME(source(&s, v), v) && solve(&s, &g))
+    bool found = IR_SAME(source(&s, v), v) && solve(&s, &g);
+    *left -= steps - s.steps;
+    if (found)
         return true;
     for (uint32_t i = 0; i < ir_op_get(m, op)->noperands; i++)
-        if (matches(m, b, k, ir_operand(m, op, i), row, fuel))
+        if (matches(m, b, k, ir_operand(m, op, i), row, fuel, left))
             return true;
     return false;
 }
 
 const char *fuse_pattern(const struct ir_module *m, const struct fuse_block *b, const struct fuse_kernel *k) {
+    uint32_t left = KERNEL_STEPS;
     for (size_t row = 0; row < ROWS; row++)
         for (uint32_t i = 0; i < k->outs.n && !is_helper(rows[row].name); i++) {
             uint32_t fuel = 2 * k->nops + 8;
-            if (matches(m, b, k, k->outs.v[i], row, &fuel))
+            if (matches(m, b, k, k->outs.v[i], row, &fuel, &left))
                 return rows[row].name;
         }
     return NULL;

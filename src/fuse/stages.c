@@ -37,21 +37,14 @@ static int64_t last_dim(const struct ir_module *m, ir_val v) {
 
 /* ---- how often a value is used ------------------------------------------------------------------- */
 
-static uint32_t uses_of(const struct ir_module *m, ir_block b, ir_val v) {
-    uint32_t n = 0;
-    for (ir_op op = ir_block_get(m, b)->first; !IR_NONE(op); op = ir_op_get(m, op)->next)
-        for (uint32_t i = 0; i < ir_op_get(m, op)->noperands; i++)
-            n += IR_SAME(ir_operand(m, op, i), v);
-    return n;
-}
-
 /* Whether operand `v` of a contraction is `from`, but for conversions and other shapes, and nothing else wants any of it. */
-static bool is_only(const struct ir_module *m, ir_block b, ir_val v, ir_val from) {
-    while (uses_of(m, b, v) == 1 && last_dim(m, v) == last_dim(m, from)) {
+static bool is_only(const struct fuse_stages *x, ir_val v, ir_val from) {
+    const struct ir_module *m = x->m;
+    while (opt_ids_get(x->uses, v.i) == 1 && last_dim(m, v) == last_dim(m, from)) {
         if (IR_SAME(v, from))
             return true;
         ir_op op = ir_val_get(m, v)->op;
-        if (IR_NONE(op) || !IR_SAME(ir_op_get(m, op)->parent, b))
+        if (IR_NONE(op) || !IR_SAME(ir_op_get(m, op)->parent, x->block))
             return false;
         enum ir_op_kind kind = ir_kind(m, op);
         if (kind != IR_CONVERT && kind != IR_RESHAPE)
@@ -144,9 +137,9 @@ static bool is_first(const struct ir_module *m, const struct fuse_kernel *k, int
     return free == 1 && last_dim(m, ir_result(m, k->anchor, 0)) == columns;
 }
 
-static bool is_second(const struct ir_module *m, ir_block b, const struct target *target, const struct fuse_kernel *k,
-                      ir_val scores, const struct opt_ids *stored, int64_t *columns, int64_t *rows) {
-    struct stages s = {.m = m, .block = b, .k = k, .stored = stored};
+static bool is_second(const struct fuse_stages *x, const struct fuse_kernel *k, ir_val scores, int64_t *columns, int64_t *rows) {
+    const struct ir_module *m = x->m;
+    struct stages s = {.m = m, .block = x->block, .k = k, .stored = x->stored};
     if (k->schedule != FUSE_ROWS || k->outs.n != 1 || k->rank == 0)
         return false;
     ir_val out = k->outs.v[0];
@@ -154,24 +147,24 @@ static bool is_second(const struct ir_module *m, ir_block b, const struct target
     for (uint32_t i = k->outer; i + 1 < k->rank; i++)
         if (k->dims[i] != 1)
             return false;
-    if (*columns < STAGES_COLUMNS || *columns * 4 > (int64_t)target->scratch_bytes || last_dim(m, out) != *columns || !is_float(m, out) ||
+    if (*columns < STAGES_COLUMNS || *columns * 4 > (int64_t)x->target->scratch_bytes || last_dim(m, out) != *columns || !is_float(m, out) ||
         !is_float(m, scores))
         return false;
     *rows = count_of(m, out) / *columns;
     return count_of(m, scores) == count_of(m, out) && reach(&s, out, scores, *rows, 64) == REACH_PLAIN;
 }
 
-bool fuse_stages(const struct ir_module *m, ir_block b, const struct target *target, struct fuse_kernel *third,
-                 struct fuse_kernel *second, struct fuse_kernel *first, const struct opt_ids *stored) {
+bool fuse_stages(const struct fuse_stages *x, struct fuse_kernel *third, struct fuse_kernel *second, struct fuse_kernel *first) {
+    const struct ir_module *m = x->m;
     struct dot d, e;
     int64_t columns, rows;
     if (third->schedule != FUSE_CONTRACT || third->strict || !dot_of(m, third->anchor, &d) || first->outs.n != 1 ||
-        !is_second(m, b, target, second, first->outs.v[0], stored, &columns, &rows) || !is_first(m, first, columns, &e) ||
+        !is_second(x, second, first->outs.v[0], &columns, &rows) || !is_first(m, first, columns, &e) ||
         d.batches != e.batches || rows % d.batches || rows / d.batches < STAGES_ROWS)
         return false;
     ir_val weights = second->outs.v[0];
-    uint32_t side = is_only(m, b, ir_operand(m, third->anchor, 0), weights) ? 0 : 1;
-    if (!is_only(m, b, ir_operand(m, third->anchor, side), weights) || !is_rows(m, &d, third->anchor, side) ||
+    uint32_t side = is_only(x, ir_operand(m, third->anchor, 0), weights) ? 0 : 1;
+    if (!is_only(x, ir_operand(m, third->anchor, side), weights) || !is_rows(m, &d, third->anchor, side) ||
         last_dim(m, ir_operand(m, third->anchor, side)) != columns)
         return false;
     third->schedule = FUSE_STAGES;

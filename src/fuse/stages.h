@@ -4,9 +4,16 @@
 
 #include "fuse/fuse.h"
 
-/* Makes `third` a kernel of stages that computes what the others store, which nobody else reads; false when their loops do not
-   agree, or it would not pay. `stored`: by value, not 0 for those that other kernels store. */
-bool fuse_stages(const struct ir_module *m, ir_block b, const struct target *target, struct fuse_kernel *third,
-                 struct fuse_kernel *second, struct fuse_kernel *first, const struct opt_ids *stored);
+struct fuse_stages {
+    const struct ir_module *m;
+    ir_block block;
+    const struct target *target;
+    const struct opt_ids *stored; /* by value: not 0 for what kernels or other steps store */
+    const struct opt_ids *uses;   /* by value: operands of the block's ops that it is */
+};
+
+/* Makes `third` a kernel of stages that computes what the others store, which nothing else reads; false when their loops do not
+   agree, or it would not pay. */
+bool fuse_stages(const struct fuse_stages *x, struct fuse_kernel *third, struct fuse_kernel *second, struct fuse_kernel *first);
 
 #endif
