@@ -299,14 +299,19 @@ static hilo_status fit(const struct compile *c, struct build *b, ir_op entry) {
     return remat_fit(r);
 }
 
-/* Kernels by their interpreter, which is slow: it is what machine code is compared with. They may be those of a processor that
-   is not here. */
-static hilo_status interpreted_plan(const struct compile *c, struct build *b, ir_op entry) {
+/* The machine that kernels are for. */
+static hilo_status choose_target(struct build *b, const char *name, bool interpret) {
+    if (name || !interpret)
+        return code_target(name, b->a, b->d, &b->target);
     struct target *portable = ARENA_NEW(b->a, struct target);
     target_portable(portable);
     b->target = portable;
-    if (c->o->target_cpu)
-        HILO_TRY(code_target(c->o->target_cpu, &c->exe->arena, c->d, &b->target));
+    return HILO_OK;
+}
+
+/* Kernels by their interpreter, which is slow: it is what machine code is compared with. They may be those of a processor that
+   is not here. */
+static hilo_status interpreted_plan(const struct compile *c, struct build *b, ir_op entry) {
     HILO_TRY(fit(c, b, entry));
     HILO_TRY(build_plan(b, entry, &c->exe->plan));
     for (uint32_t i = 0; i < b->kernels.n; i++)
@@ -315,7 +320,6 @@ static hilo_status interpreted_plan(const struct compile *c, struct build *b, ir
 }
 
 static hilo_status compiled_plan(const struct compile *c, struct build *b, ir_op entry) {
-    HILO_TRY(code_target(c->o->target_cpu, &c->exe->arena, c->d, &b->target));
     HILO_TRY(fit(c, b, entry));
     if (!c->text)
         code_begin(c->exe, b);
@@ -331,8 +335,6 @@ static bool wants_program(const struct compile *c) {
 }
 
 static hilo_status fused_program(const struct compile *c, struct build *b, ir_op entry) {
-    if (c->o->memory_limit)
-        HILO_TRY(code_target(c->o->target_cpu, &c->exe->arena, c->d, &b->target));
     HILO_TRY(fit(c, b, entry));
     return build_fusions(b, entry);
 }
@@ -397,9 +399,11 @@ static hilo_status make_plan(const struct compile *c, ir_op entry, struct ir_mod
     struct build *b = build_new(&exe->arena, m, c->d, c->o->level);
     choose_libraries(c, b);
     rt_executable_keep(exe, b, free_build);
-    hilo_status status = wants_program(c) ? fused_program(c, b, entry)
-                         : interpret      ? interpreted_plan(c, b, entry)
-                                          : compiled_plan(c, b, entry);
+    hilo_status status = choose_target(b, c->o->target_cpu, interpret);
+    if (status == HILO_OK)
+        status = wants_program(c) ? fused_program(c, b, entry)
+                 : interpret      ? interpreted_plan(c, b, entry)
+                                  : compiled_plan(c, b, entry);
     tell_missing(c, b);
     m->arena.recover = NULL;
     return status;
@@ -476,16 +480,21 @@ hilo_status compile_text(hilo_client *client, hilo_module *module, const hilo_co
 hilo_status compile_fusions(struct ir_module *m, int level, struct diag_list *d) {
     jmp_buf recover;
     struct arena a;
+    struct diag_list ignored;
     ir_op entry = ir_module_entry(m);
     if (IR_NONE(entry) || build_can(m, entry) != BUILD_ALL)
         return HILO_OK;
+    diag_init(&ignored, d->al);
+    bool portable = code_available(&ignored) != HILO_OK;
+    diag_clear(&ignored);
     arena_init(&a, m->arena.al, &recover);
     m->arena.recover = &recover;
     volatile hilo_status status = HILO_RESOURCE_EXHAUSTED;
     struct build *volatile b = NULL;
     if (!setjmp(recover)) {
         b = build_new(&a, m, d, level);
-        status = build_fusions(b, entry);
+        status = choose_target(b, NULL, portable);
+        status = status == HILO_OK ? build_fusions(b, entry) : status;
     }
     build_free(b);
     m->arena.recover = NULL;

@@ -60,8 +60,9 @@ static void add_value(struct members *k, ir_val v) {
         if (note_first(k, &x->values, v.i))
             ARENA_PUSH(x->b->a, &k->params, v);
     } else if (note_first(k, &x->ops, op.i)) {
-        ARENA_PUSH(x->b->a, &k->ops, ((struct member){opt_ids_get(&x->place, op.i), op}));
-        k->ncomputed += !ir_op_has(ir_kind(x->m, op), IR_T_CONSTANT);
+        bool constant = is_immediate(x->m, op); /* perhaps of another block */
+        ARENA_PUSH(x->b->a, &k->ops, ((struct member){constant ? 0 : opt_ids_get(&x->place, op.i), op}));
+        k->ncomputed += !constant;
     }
 }
 
@@ -80,7 +81,7 @@ static void add_captured(struct members *k, ir_op outer, ir_region r) {
 
 static int by_place(const void *a, const void *b) {
     const struct member *x = a, *y = b;
-    return (x->place > y->place) - (x->place < y->place);
+    return x->place != y->place ? (x->place > y->place) - (x->place < y->place) : (x->op.i > y->op.i) - (x->op.i < y->op.i);
 }
 
 static void collect(struct members *k) {
@@ -88,7 +89,7 @@ static void collect(struct members *k) {
     k->x->nkernels++;
     for (uint32_t i = 0; i < k->kernel->outs.n; i++)
         add_value(k, k->kernel->outs.v[i]);
-    for (uint32_t i = 0; i < k->ops.n; i++) { /* the list grows */
+    for (uint32_t i = 0; i < k->ops.n; i++) { /* of which there are more and more */
         ir_op op = k->ops.v[i].op;
         for (uint32_t j = 0; j < ir_op_get(m, op)->noperands; j++)
             add_value(k, ir_operand(m, op, j));

@@ -1,5 +1,6 @@
 /* Executables: compiling, loading, saving, and what a program is asked. */
 #include "compile/cached.h"
+#include "compile/code.h"
 #include "opt/opt.h"
 #include "pjrt/pjrt.h"
 #include "runtime/runtime.h"
@@ -19,6 +20,7 @@ void pjrt_executable_unref(struct pjrt_executable *x) {
     free((char *)(uintptr_t)x->option_bytes.p);
     free((char *)(uintptr_t)x->code.p);
     free((char *)(uintptr_t)x->divided.p);
+    free(atomic_load(&x->optimized));
     free(x->dtypes);
     free(x->dims);
     free(x->ranks);
@@ -193,12 +195,17 @@ static hilo_status read_and_compile(struct pjrt_executable *x, const hilo_compil
     return status;
 }
 
-/* What the compile cache has under the program's bytes is not even read. That of several partitions is: it has to be shown. */
-static hilo_status compile(struct pjrt_executable *x) {
+static hilo_compile_options options_of(const struct pjrt_executable *x) {
     hilo_compile_options co;
     hilo_compile_options_init(&co);
     co.level = x->options.level;
     co.backend = x->options.backend;
+    return co;
+}
+
+/* What the compile cache has under the program's bytes is not even read. That of several partitions is: it has to be shown. */
+static hilo_status compile(struct pjrt_executable *x) {
+    hilo_compile_options co = options_of(x);
     if (x->options.npartitions == 1 && !pjrt_ports_named(x->code))
         x->hilo = cached_find(x->client->hilo, x->code, &co);
     return x->hilo ? HILO_OK : read_and_compile(x, &co);
@@ -622,16 +629,52 @@ struct pjrt_error *pjrt_Executable_OutputMemoryKinds(struct pjrt_Executable_Outp
     return NULL;
 }
 
-/* The program as it came, which every framework reads, or that of a partition; asked first for its size, then for its bytes. */
+/* The program as it was compiled, in MLIR, its kernels as `mhlo.fusion`, which XLA's client turns into HLO's; written when it is
+   first asked for. */
+static struct pjrt_error *optimized_program(struct pjrt_executable *x, struct str *out) {
+    hilo_client *c = x->client->hilo;
+    struct str code = x->divided.p ? x->divided : x->code;
+    struct pjrt_listener l;
+    struct strbuf text;
+    hilo_module *module;
+    hilo_module_options mo;
+    char *made = atomic_load(&x->optimized), *other = NULL;
+    hilo_status status = HILO_OK;
+    if (!made) {
+        hilo_module_options_init(&mo);
+        mo.name = "program";
+        strbuf_init(&text, mem_system_allocator());
+        pjrt_listen(x->client, &l);
+        status = hilo_module_parse(c, code.p, code.n, &mo, &module);
+        if (status == HILO_OK) {
+            hilo_compile_options co = options_of(x);
+            status = compile_text(c, module, &co, CODE_MLIR, &text);
+            hilo_module_release(module);
+        }
+        PJRT_TRY(pjrt_heard(x->client, &l, status));
+        made = pjrt_dup(text.p, text.n + 1);
+        strbuf_free(&text);
+        if (!made)
+            return pjrt_exhausted();
+        if (!atomic_compare_exchange_strong(&x->optimized, &other, made)) { /* another thread was faster */
+            free(made);
+            made = other;
+        }
+    }
+    *out = (struct str){made, strlen(made)};
+    return NULL;
+}
+
+/* Called for the size first, then for the bytes. */
 struct pjrt_error *pjrt_Executable_OptimizedProgram(struct pjrt_Executable_OptimizedProgram *a) {
-    const struct pjrt_executable *x = a->executable;
-    const struct str code = x->divided.p ? x->divided : x->code;
+    struct str code = {NULL, 0};
     struct pjrt_program p;
     static const char format[] = "mlir";
     if (!a->program)
         return pjrt_fail(HILO_INVALID_ARGUMENT, "Executable_OptimizedProgram: the program is missing");
-    if (!x->client->options.program)
+    if (!a->executable->client->options.program)
         return pjrt_fail(HILO_UNIMPLEMENTED, "the option optimized_program is off");
+    PJRT_TRY(optimized_program(a->executable, &code));
     pjrt_struct(&p, sizeof p, a->program);
     if (p.code && p.code_size < code.n)
         return pjrt_fail(HILO_INVALID_ARGUMENT, "there is room for %zu bytes; the program has %zu", p.code_size, code.n);

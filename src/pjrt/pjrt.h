@@ -355,6 +355,7 @@ struct pjrt_executable {
     hilo_executable *hilo;
     struct pjrt_compile_options options; /* its bytes are in option_bytes */
     struct str option_bytes, code;       /* as they came; owned */
+    _Atomic(char *) optimized;           /* the optimised program, once it was asked for; owned */
     struct str divided;                  /* the program of a partition, as text, where there are several; owned */
     char fingerprint[33];
     size_t ninputs, noutputs;

@@ -560,14 +560,15 @@ static void test_run(void **state) {
     struct pjrt_program program = {.struct_size = sizeof program};
     struct pjrt_Executable_OptimizedProgram o = {.struct_size = sizeof o, .executable = g.executable, .program = &program};
     OK(api->Executable_OptimizedProgram(&o));
-    assert_int_equal(program.code_size, sizeof doubles - 1);
-    char code[sizeof doubles];
+    char code[4096];
+    assert_in_range(program.code_size, 1, sizeof code - 1);
     program.code = code;
     program.code_size = 3;
     FAILS(HILO_INVALID_ARGUMENT, api->Executable_OptimizedProgram(&o));
     program.code_size = sizeof code;
     OK(api->Executable_OptimizedProgram(&o));
-    assert_memory_equal(code, doubles, sizeof doubles - 1);
+    code[program.code_size] = 0;
+    assert_non_null(strstr(code, "stablehlo.add %arg0, %arg0 : tensor<6xf32>"));
     struct pjrt_LoadedExecutable_Delete del = {.struct_size = sizeof del, .loaded = l};
     OK(api->LoadedExecutable_Delete(&del));
     assert_int_equal(run(l, &x, 1, &y), HILO_INVALID_ARGUMENT);
