@@ -109,7 +109,7 @@ static ir_block only_block(const struct build *b, ir_op op, uint32_t region) {
 /* A loop of little work is one kernel. */
 static bool native_loop(struct build *b, ir_op op, const struct fuse_block *test, const struct fuse_block *body) {
     const ir_val *args = ir_block_get(b->m, only_block(b, op, 1))->args;
-    if (b->level < 2 || !lower_supports_loop(b->m, op, test, body))
+    if (b->level < 2 || !lower_supports_loop(b->m, op, test, body, b->target))
         return false;
     uint32_t *first = operand_buffers(b, op);
     for (uint32_t i = 0; i < ir_op_get(b->m, op)->noperands; i++)

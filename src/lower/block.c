@@ -13,12 +13,10 @@ enum {
     BLOCK_ROWS = TORTURED(TORTURE_TILE, 24), /* fewer products of an element do not pay for packing it */
     BLOCK_WORK = TORTURED(TORTURE_PART, 1 << 12), /* nor do fewer products in all, */
     BLOCK_WORK_TRANSPOSED = TORTURED(TORTURE_PART, 1 << 17), /* where rows are transposed or of a convolution */
-    BLOCK_DEPTH = TORTURED(TORTURE_PART, 384), /* lines of a slab, about */
-    BLOCK_DEPTH_TILES = TORTURED(TORTURE_PART, 128), /* the same for matrix units */
+    BLOCK_DEPTH = TORTURED(TORTURE_PART, 384), /* lines of a slab that amortise loading and storing its sums */
     BLOCK_COLUMNS = TORTURED(TORTURE_PART, 1024), /* of a block, where the rhs is prepacked */
     BLOCK_COLUMNS_IN_BLOCK = TORTURED(TORTURE_PART, 128), /* where it is packed in the block, */
     BLOCK_TILES_IN_BLOCK = TORTURED(TORTURE_TILE, 44), /* which is so up to this many tiles of rows */
-    BLOCK_TASKS = 16, /* blocks that balance the load of threads */
     BLOCK_LEAST = TORTURED(1, 4), /* panels or tiles that a block keeps although there are fewer tasks */
     BLOCK_REPACKED = 3 /* blocks that would pack the same rows, from which on a prologue does */
 };
@@ -85,14 +83,14 @@ static void find_slabs(struct blocking *b, int64_t depth) {
     for (uint32_t i = 0; i <= last; i++) {
         s->line[i] = i == last ? ceil_div(c->sum[i].size, c->per_word) : c->sum[i].size;
         if (b->kernel == BLOCK_TILES && i == last)
-            s->line[i] = ceil_div(s->line[i], BLOCK_UNIT) * BLOCK_UNIT;
+            s->line[i] = ceil_div(s->line[i], block_unit(b)) * block_unit(b);
         s->lines *= s->line[i];
     }
     int64_t most = depth + depth / 4;
     while (s->cut > 0 && s->inner * s->line[s->cut] <= most / 2)
         s->inner *= s->line[s->cut--];
     s->chunk = s->line[s->cut] * s->inner <= most ? s->line[s->cut] : even(s->line[s->cut], depth / s->inner);
-    int64_t multiple = b->kernel == BLOCK_TILES ? BLOCK_UNIT : BLOCK_LINES;
+    int64_t multiple = b->kernel == BLOCK_TILES ? block_unit(b) : BLOCK_LINES;
     if (b->rhs_word > 1 && multiple < block_square_lines(b))
         multiple = block_square_lines(b);
     if (s->cut == last && s->chunk < s->line[last])
@@ -148,10 +146,10 @@ static void find_tile(struct blocking *b) {
     b->panel.size = contract_lanes(c, columns, &rows);
     b->tile.size = best_tile(b->rows.size, rows);
     if (b->kernel == BLOCK_TILES) { /* four tiles of sums: two by two, if there are as many rows and columns */
-        b->tile.size = b->rows.size >= 2 * BLOCK_UNIT ? 2 * BLOCK_UNIT : BLOCK_UNIT;
-        b->panel.size = columns <= BLOCK_UNIT                                            ? BLOCK_UNIT
-                        : columns <= 2 * BLOCK_UNIT || b->tile.size == 2 * BLOCK_UNIT ? 2 * BLOCK_UNIT
-                                                                                         : 4 * BLOCK_UNIT;
+        b->tile.size = b->rows.size >= 2 * block_unit(b) ? 2 * block_unit(b) : block_unit(b);
+        b->panel.size = columns <= block_unit(b)                                            ? block_unit(b)
+                        : columns <= 2 * block_unit(b) || b->tile.size == 2 * block_unit(b) ? 2 * block_unit(b)
+                                                                                         : 4 * block_unit(b);
     }
     b->tile.count = ceil_div(b->rows.size, b->tile.size);
     b->panel.count = ceil_div(columns, b->panel.size);
@@ -167,12 +165,14 @@ static int64_t blocks_of(const struct blocking *b) {
 static void find_blocks(struct blocking *b) {
     const struct contraction *c = b->c;
     struct block_dim *tile = &b->tile, *panel = &b->panel;
-    int64_t bytes = kir_type_bits(c->acc) / 8, l2 = (int64_t)c->l->target->l2_bytes;
-    int64_t tasks = ceil_div(BLOCK_TASKS, b->batch.size);
+    const struct target *t = c->l->target;
+    int64_t bytes = kir_type_bits(c->acc) / 8, l2 = (int64_t)t->l2_bytes;
+    uint32_t wanted = 2 * t->cores > t->tasks ? 2 * t->cores : t->tasks; /* sums do not depend on blocks */
+    int64_t tasks = ceil_div(wanted, b->batch.size);
     bool prepack = tile->count > BLOCK_TILES_IN_BLOCK;
     b->rhs_pack = prepack ? RHS_PREPACK : can_pack_on_first_use(b) ? RHS_PACK_ON_FIRST_USE : RHS_PACK_IN_BLOCK;
     if (b->rhs_pack == RHS_PACK_ON_FIRST_USE) { /* the panel that was just packed stays in the L1 cache, beside its rows */
-        int64_t depth = (int64_t)c->l->target->l1_bytes * 2 / 3 / (panel->size * bytes);
+        int64_t depth = (int64_t)t->l1_bytes * 2 / 3 / (panel->size * bytes);
         find_slabs(b, depth < BLOCK_DEPTH ? depth : BLOCK_DEPTH);
     }
     tile->block = l2 / 4 / (tile->size * b->sum.depth * bytes);
@@ -223,7 +223,7 @@ static void find_kernel(struct blocking *b) {
     const struct target *t = c->l->target;
     bool bf16 = c->acc == KIR_F32 && is_bf16(c, 0) && is_bf16(c, 1);
     bool bytes = c->acc == KIR_I32 && is_integer(c, 0, 8) && is_integer(c, 1, 8);
-    int64_t size = c->sum[c->nsum - 1].size, factors = bf16 ? 2 : 4, unit = factors * BLOCK_UNIT;
+    int64_t size = c->sum[c->nsum - 1].size, factors = bf16 ? 2 : 4, unit = factors * block_unit(b);
     b->format = bf16 ? KIR_TILE_BF16 : formats[is_unsigned(c, b->lhs)][is_unsigned(c, b->rhs)];
     c->unsigned_side = b->lhs;
     if (((bf16 && t->tile_bf16) || (bytes && t->tile_i8)) && 2 * size >= ceil_div(size, unit) * unit) {
@@ -239,6 +239,15 @@ static void find_kernel(struct blocking *b) {
     }
 }
 
+/* Lines of a slab, about: of a matrix unit two by two tiles of factors fill two thirds of the L1 cache. */
+static int64_t slab_depth(const struct blocking *b) {
+    const struct target *t = b->c->l->target;
+    int64_t most = BLOCK_DEPTH;
+    if (b->kernel == BLOCK_TILES)
+        most = TORTURED(TORTURE_PART, (int64_t)t->l1_bytes * 2 / 3 / (4 * t->tile_row_bytes));
+    return most;
+}
+
 static bool find(struct contraction *c, uint32_t column, struct blocking *b) {
     *b = (struct blocking){.c = c, .column = column};
     if (c->l->native || c->l->kernel->strict || c->nsum == 0 || c->acc == KIR_I1)
@@ -250,10 +259,10 @@ static bool find(struct contraction *c, uint32_t column, struct blocking *b) {
     find_kernel(b);
     find_axes(b);
     find_words(b);
-    find_slabs(b, b->kernel == BLOCK_TILES ? BLOCK_DEPTH_TILES : BLOCK_DEPTH);
+    find_slabs(b, slab_depth(b));
     int64_t least = b->lhs_transposed || c->conv ? BLOCK_WORK_TRANSPOSED : BLOCK_WORK;
     double work = (double)b->rows.size * (double)(b->sum.lines * c->per_word) * (double)c->result[column].size;
-    return b->rows.size >= (b->kernel == BLOCK_TILES ? BLOCK_UNIT : BLOCK_ROWS) && work >= (double)least &&
+    return b->rows.size >= (b->kernel == BLOCK_TILES ? block_unit(b) : BLOCK_ROWS) && work >= (double)least &&
            c->result[column].size >= 8;
 }
 

@@ -6,14 +6,12 @@
  *   lines     the indices of the sum (K); with packed words, words of it; a slab has `sum.depth` of them
  *
  * An iteration of the grid computes a block: tile.block tiles by panel.block panels of a batch. Packed operands:
- *   lhs  [tile][row][line]; transposed [tile][line][row]; for matrix units [tile][16 lines][row][64 bytes]
+ *   lhs  [tile][row][line]; transposed [tile][line][row]; for matrix units [tile][16 lines][row][64 bytes] (AMX)
  *   rhs  [panel][line][column] */
 #ifndef HILO_LOWER_BLOCK_H
 #define HILO_LOWER_BLOCK_H
 
 #include "lower/contract.h"
-
-enum { BLOCK_UNIT = 16 }; /* rows of a tile of a matrix unit, and 32-bit words of each */
 
 enum block_kernel {
     BLOCK_FMA,   /* a factor of a row, in all lanes, times a vector of columns */
@@ -36,7 +34,7 @@ struct block_dim {
 
 /* The sum in slabs: axis `cut` is divided into chunks of `chunk`; axes before it are outside of slabs, axes after it inside. */
 struct block_sum {
-    int64_t line[IR_MAX_RANK]; /* sizes of the axes; of the last one in words; for matrix units padded to 16 words */
+    int64_t line[IR_MAX_RANK]; /* sizes of the axes; of the last one in words; for matrix units padded to block_unit words */
     uint32_t cut;
     int64_t chunk, inner; /* inner: lines of the axes after `cut` */
     int64_t depth, slabs; /* chunk · inner; number of slabs */
@@ -67,6 +65,11 @@ struct block {
     kir_val slab, chunk, lines;
     kir_val batch[2];
 };
+
+/* Rows and columns of a tile of sums of the matrix unit, and 32-bit words of a row of factors. */
+static inline int64_t block_unit(const struct blocking *b) {
+    return b->c->l->target->tile_rows;
+}
 
 static inline int64_t ceil_div(int64_t a, int64_t b) {
     return (a + b - 1) / b;

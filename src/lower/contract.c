@@ -394,7 +394,7 @@ int64_t contract_vector(const struct contraction *c) {
 }
 
 int64_t contract_lanes(const struct contraction *c, int64_t size, uint32_t *rows) {
-    uint32_t vector = (uint32_t)contract_vector(c), registers = c->l->target->vector_registers >= 32 ? 24 : 12;
+    uint32_t vector = (uint32_t)contract_vector(c), registers = c->l->target->vector_registers * 3 / 4;
     uint32_t wide = registers / 6; /* vectors side by side */
     while (wide > 1 && (int64_t)(wide * vector) > size && (int64_t)(wide / 2 * vector) >= size)
         wide /= 2;

@@ -2,11 +2,9 @@
 #include "lower/lower.h"
 
 enum {
-    LOOPS_SERIAL = TORTURED(TORTURE_PART, 16384), /* elements below which one thread computes all */
-    LOOPS_BLOCK = TORTURED(TORTURE_PART, 16384), /* elements of a task where the domain is one line */
-    LOOPS_LINE_BLOCK = TORTURED(TORTURE_PART, 1024), /* the same where it has several */
-    LOOPS_TASKS = 256, /* tasks that balance the load of uneven work */
-    LOOPS_MIN_TASKS = 32, /* tasks that suffice for even work */
+    LOOPS_LINE_BLOCK = TORTURED(TORTURE_PART, 1024), /* elements of a task where the domain has several lines */
+    LOOPS_EVEN = 2,    /* tasks of even work, */
+    LOOPS_UNEVEN = 16, /* and of uneven work: times those of the target */
     LOOPS_TILE = TORTURED(TORTURE_TILE, 32) /* rows of a tile that is transposed */
 };
 
@@ -15,6 +13,11 @@ static int64_t total(const struct lower *l) {
     for (uint32_t i = 0; i < l->kernel->rank; i++)
         n *= l->kernel->dims[i];
     return n;
+}
+
+/* Elements below which one thread computes all, and elements of a task where the domain is one line. */
+static int64_t task_elements(const struct lower *l) {
+    return TORTURED(TORTURE_PART, l->target->parallel_ops / 4);
 }
 
 static uint32_t lanes(const struct lower *l) {
@@ -58,16 +61,16 @@ static void store_outputs(struct lower *l, const struct index *domain) {
 
 static void flat_loops(struct lower *l, int64_t n) {
     struct index at = {.flat = true, .n = 1};
-    if (n <= LOOPS_SERIAL) {
+    int64_t size = task_elements(l);
+    if (n <= size) {
         at.at[0] = kir_loop(l->k, KIR_VECTOR, n, lanes(l));
     } else {
-        int64_t blocks = (n + LOOPS_BLOCK - 1) / LOOPS_BLOCK;
-        kir_val begin = lower_mul(l, lower_grid(l, blocks), LOOPS_BLOCK);
-        at.at[0] = lower_chunk_loop(l, begin, LOOPS_BLOCK, n, KIR_VECTOR, lanes(l));
+        kir_val begin = lower_mul(l, lower_grid(l, (n + size - 1) / size), size);
+        at.at[0] = lower_chunk_loop(l, begin, size, n, KIR_VECTOR, lanes(l));
     }
     store_outputs(l, &at);
     kir_close(l->k);
-    if (n > LOOPS_SERIAL)
+    if (n > size)
         kir_close(l->k);
 }
 
@@ -111,7 +114,7 @@ static void tiled_loops(struct lower *l, uint32_t last, uint32_t other) {
 /* Lanes of a line whose elements are column reductions: whole cache lines, unless that leaves too few tasks. */
 static uint32_t nested_lanes(const struct lower *l, int64_t grid, int64_t line) {
     uint32_t registers = l->kernel->nops <= 4 ? 8 : l->kernel->nops <= 16 ? 2 : 1;
-    while (registers > 1 && grid * line / lower_lanes(l, lower_bytes(l), registers) < LOOPS_MIN_TASKS)
+    while (registers > 1 && grid * line / lower_lanes(l, lower_bytes(l), registers) < LOOPS_EVEN * l->target->tasks)
         registers /= 2;
     return lower_lanes(l, lower_bytes(l), registers);
 }
@@ -129,11 +132,11 @@ static void nested_loops(struct lower *l) {
     }
     for (uint32_t i = 0; i < l->kernel->rank; i++)
         at.at[i] = kir_i64(l->k, 0);
-    bool parallel = total(l) > LOOPS_SERIAL || l->kernel->nested;
-    int64_t grid = 1, line = dims[last], block = LOOPS_LINE_BLOCK;
-    while (parallel && split < last && grid < LOOPS_TASKS)
+    bool parallel = total(l) > task_elements(l) || l->kernel->nested;
+    int64_t grid = 1, line = dims[last], block = LOOPS_LINE_BLOCK, tasks = LOOPS_UNEVEN * l->target->tasks;
+    while (parallel && split < last && grid < tasks)
         grid *= dims[split++];
-    bool split_line = parallel && grid < LOOPS_TASKS / 4 && line >= 2 * block && !l->kernel->nested;
+    bool split_line = parallel && grid < tasks / 4 && line >= 2 * block && !l->kernel->nested;
     uint32_t width = l->kernel->nested ? nested_lanes(l, grid, line) : lanes(l);
     if (l->kernel->nested && parallel && split == last) { /* each element is expensive: a vector of them is a task */
         block = (int64_t)width;

@@ -478,7 +478,7 @@ uint32_t lower_bytes(const struct lower *l) {
     return bytes;
 }
 
-/* A rough estimate: memory traffic at 8 GB/s, and a nanosecond for a vector operation. */
+/* A rough estimate from memory traffic and operations. */
 static double estimate(const struct lower *l, const struct lowered_kernel *k) {
     double bytes = 0, elements = 1;
     for (uint32_t i = 0; i < k->kernel->buffers.n; i++) {
@@ -486,13 +486,12 @@ static double estimate(const struct lower *l, const struct lowered_kernel *k) {
         bytes += b->role == KIR_SCRATCH ? 0 : (double)b->count * ir_dtype_get(b->dtype)->bytes;
     }
     if (k != l->out) /* a prologue that packs an operand */
-        return bytes / 8;
+        return bytes / l->target->memory_rate;
     for (uint32_t i = 0; i < l->kernel->rank; i++)
         elements *= (double)l->kernel->dims[i];
     if (l->kernel->schedule == FUSE_INTO)
         bytes = elements * 8;
-    if (l->kernel->schedule ==
-        FUSE_CONTRACT) { /* the contracted size from the element counts of operands and result */
+    if (l->kernel->schedule == FUSE_CONTRACT) { /* the contracted size from the element counts of operands and result */
         size_t a = ir_val_count(l->m, ir_operand(l->m, l->kernel->anchor, 0));
         size_t b = ir_val_count(l->m, ir_operand(l->m, l->kernel->anchor, 1));
         elements += sqrt((double)a * (double)b * elements) / 4;
@@ -502,7 +501,7 @@ static double estimate(const struct lower *l, const struct lowered_kernel *k) {
         ir_val q = ir_operand(l->m, l->kernel->stages[0]->anchor, 0);
         elements += scores * (double)ir_val_type(l->m, q)->dims[ir_val_type(l->m, q)->rank - 1] / 4;
     }
-    return bytes / 8 + elements * (l->kernel->nops + 1) / 16;
+    return bytes / l->target->memory_rate + elements * (l->kernel->nops + 1) / l->target->compute_rate;
 }
 
 /* ---- outputs that may share an input's memory ---------------------------------------------- */

@@ -58,7 +58,8 @@ bool lower_supports(const struct ir_module *m, ir_op op);
 void lower_kernel(struct arena *a, const struct ir_module *m, const struct fuse_block *b, ir_block block,
                   const struct fuse_kernel *kernel, const struct target *target, struct lowered *out);
 /* A `while` whose body does little work, as one kernel. `test`, `body`: the clusters of its two regions. */
-bool lower_supports_loop(const struct ir_module *m, ir_op op, const struct fuse_block *test, const struct fuse_block *body);
+bool lower_supports_loop(const struct ir_module *m, ir_op op, const struct fuse_block *test, const struct fuse_block *body,
+                         const struct target *target);
 void lower_loop(struct arena *a, const struct ir_module *m, ir_op op, const struct fuse_block *test,
                 const struct fuse_block *body, const struct target *target, struct lowered *out);
 /* The operand whose memory result `v` is computed in: what dynamic_update_slice updates, the initial state of a `while`. */

@@ -6,8 +6,7 @@
 #include <math.h>
 
 enum {
-    NATIVE_WORK = 1 << 16, /* operations of an iteration; more justify steps and threads */
-    NATIVE_OPS = 400,      /* bounds the kernel's size */
+    NATIVE_OPS = 400, /* bounds the kernel's size */
     NATIVE_TRIP_COUNT = 1 << 24 /* runs are cancelled between steps only, so a kernel must end soon */
 };
 
@@ -66,7 +65,8 @@ static bool supports_block(const struct ir_module *m, ir_block b, const struct f
     return true;
 }
 
-bool lower_supports_loop(const struct ir_module *m, ir_op op, const struct fuse_block *test, const struct fuse_block *body) {
+bool lower_supports_loop(const struct ir_module *m, ir_op op, const struct fuse_block *test, const struct fuse_block *body,
+                         const struct target *target) {
     double work = 0;
     uint32_t nops = 0, n = ir_op_get(m, op)->noperands;
     ir_block bt = region_block(m, op, 0), bb = region_block(m, op, 1);
@@ -74,7 +74,7 @@ bool lower_supports_loop(const struct ir_module *m, ir_op op, const struct fuse_
     uint64_t trip_count;
     if (n > 48 || !opt_trip_count(m, op, &trip_count) || trip_count > NATIVE_TRIP_COUNT ||
         !supports_block(m, bt, test, &work, &nops) || !supports_block(m, bb, body, &work, &nops) ||
-        work > NATIVE_WORK || nops > NATIVE_OPS)
+        work > (double)target->parallel_ops || nops > NATIVE_OPS)
         return false;
     for (uint32_t i = 0; i < n; i++) {
         if (ir_val_count(m, args[i]) == 0)

@@ -4,10 +4,9 @@
 #include "lower/lower.h"
 
 enum {
-    ROWS_REDUCTIONS = 64,        /* reductions in a kernel */
-    ROWS_EXPENSIVE = 8,         /* cost from which an element is cached for later passes */
-    ROWS_CACHED = 8,         /* values that are cached */
-    ROWS_CACHED_BYTES = 1 << 18 /* bytes of a row that may be cached, per value */
+    ROWS_REDUCTIONS = 64, /* reductions in a kernel */
+    ROWS_EXPENSIVE = 8,   /* cost from which an element is cached for later passes */
+    ROWS_CACHED = 8       /* values that are cached, each of a row that fits a quarter of the L2 cache */
 };
 
 struct cached_value {
@@ -94,7 +93,7 @@ static void mark_uses(struct lower *l, ir_val v, uint32_t pass) {
     size_t bytes = 0;
     (void)ir_type_bytes(ir_val_type(l->m, v), &bytes);
     if (used && !(used & (used - 1)) && cost >= ROWS_EXPENSIVE && is_full(l, v) && l->rows->ncached < ROWS_CACHED &&
-        !lower_is_complex(ir_val_type(l->m, v)->dtype) && row_count(l) * 8 <= ROWS_CACHED_BYTES)
+        !lower_is_complex(ir_val_type(l->m, v)->dtype) && row_count(l) * 8 <= (int64_t)l->target->l2_bytes / 4)
         l->rows->cached[l->rows->ncached++] = (struct cached_value){.v = v, .pass = (uint32_t)__builtin_ctz(used)};
     for (uint32_t i = 0; i < ir_op_get(l->m, op)->noperands; i++)
         mark_uses(l, ir_operand(l->m, op, i), pass);

@@ -8,7 +8,7 @@
 
 /* Factors of a row of a tile. */
 static int64_t row_elements(const struct blocking *b) {
-    return BLOCK_UNIT * b->c->per_word;
+    return block_unit(b) * b->c->per_word;
 }
 
 /* Whether the lhs is contiguous along its rows, so that squares of it are transposed (emit_square.c). */
@@ -44,14 +44,14 @@ void tile_pack_lhs(struct blocking *b, const struct block *at, uint32_t buffer) 
     c->result[b->column].at = kir_i64(l->k, 0);
     kir_val r = lower_mul(l, kir_loop(l->k, KIR_SERIAL, b->tile.size / at_once, 0), at_once);
     uint32_t opened = block_open_outer(b, at->chunk, &line, &first, &count);
-    kir_val k = kir_loop_to(l->k, KIR_SERIAL, lower_div(l, count, BLOCK_UNIT), 0);
+    kir_val k = kir_loop_to(l->k, KIR_SERIAL, lower_div(l, count, block_unit(b)), 0);
     kir_val lane = kir_loop(l->k, KIR_VECTOR, elements, (uint32_t)width);
-    kir_val word = lower_add(l, first, lower_mul(l, k, BLOCK_UNIT));
+    kir_val word = lower_add(l, first, lower_mul(l, k, block_unit(b)));
     sum->at = lower_add(l, lower_mul(l, word, c->per_word), lane);
     if (sum->size % elements)
         inside = kir_cmp(l->k, KIR_LT, 0, sum->at, kir_i64(l->k, sum->size));
-    kir_val block = lower_add(l, lower_div(l, line, BLOCK_UNIT), k);
-    block = lower_mul(l, lower_add(l, lower_mul(l, tile, b->sum.depth / BLOCK_UNIT), block), b->tile.size);
+    kir_val block = lower_add(l, lower_div(l, line, block_unit(b)), k);
+    block = lower_mul(l, lower_add(l, lower_mul(l, tile, b->sum.depth / block_unit(b)), block), b->tile.size);
     for (int64_t i = 0; i < at_once; i++) {
         kir_val n = lower_add(l, r, kir_i64(l->k, i));
         contract_set(c, &b->rows, lower_add(l, row, n));
@@ -64,11 +64,11 @@ void tile_pack_lhs(struct blocking *b, const struct block *at, uint32_t buffer) 
 /* An op on all tiles of sums of a register tile, which are at `place` of sum_buffer. */
 static void each_sum(struct blocking *b, enum kir_op op, kir_val place) {
     struct lower *l = b->c->l;
-    int64_t columns = b->panel.size / BLOCK_UNIT;
+    int64_t columns = b->panel.size / block_unit(b);
     kir_val stride = op == KIR_TZERO ? (kir_val){0} : kir_i64(l->k, b->panel.size);
-    for (int64_t i = 0; i < b->tile.size / BLOCK_UNIT; i++)
+    for (int64_t i = 0; i < b->tile.size / block_unit(b); i++)
         for (int64_t j = 0; j < columns; j++) {
-            kir_val at = lower_add(l, place, kir_i64(l->k, (i * b->panel.size + j) * BLOCK_UNIT));
+            kir_val at = lower_add(l, place, kir_i64(l->k, (i * b->panel.size + j) * block_unit(b)));
             kir_tile(l->k, op, i * columns + j, b->format, b->sum_buffer, stride.i ? at : stride, stride);
         }
 }
@@ -76,23 +76,23 @@ static void each_sum(struct blocking *b, enum kir_op op, kir_val place) {
 /* The products of a slab, 16 lines at once. Tiles of factors have the numbers after those of sums. */
 static void multiply_lines(struct blocking *b, const struct block *at, kir_val p, kir_val t) {
     struct lower *l = b->c->l;
-    int64_t elements = row_elements(b), rows = b->tile.size / BLOCK_UNIT, columns = b->panel.size / BLOCK_UNIT;
-    enum { TILES = 8, SUMS = 4 };
+    int64_t elements = row_elements(b), rows = b->tile.size / block_unit(b), columns = b->panel.size / block_unit(b);
+    int64_t tiles = l->target->tile_registers, sums = tiles / 2; /* those of sums come first */
     kir_val none = {0};
     kir_val first = block_first_line(b, at, p), tile = block_tile_place(b, at, t);
-    kir_val k = kir_loop_to(l->k, KIR_SERIAL, lower_div(l, at->lines, BLOCK_UNIT), 0);
-    kir_val row = lower_add(l, lower_mul(l, tile, b->sum.depth / BLOCK_UNIT), k);
-    kir_val line = lower_mul(l, lower_add(l, first, lower_mul(l, k, BLOCK_UNIT)), b->panel.size);
+    kir_val k = kir_loop_to(l->k, KIR_SERIAL, lower_div(l, at->lines, block_unit(b)), 0);
+    kir_val row = lower_add(l, lower_mul(l, tile, b->sum.depth / block_unit(b)), k);
+    kir_val line = lower_mul(l, lower_add(l, first, lower_mul(l, k, block_unit(b))), b->panel.size);
     row = lower_mul(l, row, b->tile.size * elements);
     for (int64_t i = 0; i < rows; i++)
-        kir_tile(l->k, KIR_TLOAD, SUMS + i, b->format, b->lhs_buffer,
-                 lower_add(l, row, kir_i64(l->k, i * BLOCK_UNIT * elements)), kir_i64(l->k, elements));
+        kir_tile(l->k, KIR_TLOAD, sums + i, b->format, b->lhs_buffer,
+                 lower_add(l, row, kir_i64(l->k, i * block_unit(b) * elements)), kir_i64(l->k, elements));
     for (int64_t j = 0; j < columns; j++) {
-        int64_t column = SUMS + rows + j % (TILES - SUMS - rows);
-        kir_tile(l->k, KIR_TLOAD, column, b->format, b->rhs_buffer, lower_add(l, line, kir_i64(l->k, j * BLOCK_UNIT)),
+        int64_t column = sums + rows + j % (tiles - sums - rows);
+        kir_tile(l->k, KIR_TLOAD, column, b->format, b->rhs_buffer, lower_add(l, line, kir_i64(l->k, j * block_unit(b))),
                  kir_i64(l->k, b->panel.size));
         for (int64_t i = 0; i < rows; i++)
-            kir_tile(l->k, KIR_TMUL, (i * columns + j) | (SUMS + i) << 3 | column << 6, b->format, 0, none, none);
+            kir_tile(l->k, KIR_TMUL, (i * columns + j) | (sums + i) << 3 | column << 6, b->format, 0, none, none);
     }
     kir_close(l->k);
 }

@@ -10,7 +10,8 @@ enum {
     VECMAT_ROWS = 4, /* most rows */
     VECMAT_ELEMENTS = TORTURED(TORTURE_PART, 1 << 14), /* of the matrix, at least */
     VECMAT_COLUMNS = 4096, /* partial sums in the cache, of all rows together */
-    VECMAT_BLOCKS = 16, /* tasks wanted */
+    VECMAT_LONG = 512, /* lines of a block from which there may be more tasks, */
+    VECMAT_TASKS = 4, /* times those of the target */
     VECMAT_LINES = TORTURED(TORTURE_PART, 32), /* of a block, at least */
     VECMAT_TILE = TORTURED(TORTURE_PART, 8) /* factors of rows in registers */
 };
@@ -40,8 +41,10 @@ static void divide(struct vecmat *v) {
     int64_t most = VECMAT_COLUMNS / v->nrows;
     v->npanels = (v->ncolumns + most - 1) / most;
     v->panel = (v->ncolumns + v->npanels - 1) / v->npanels;
-    v->nblocks = (VECMAT_BLOCKS + v->npanels - 1) / v->npanels;
-    v->nblocks = v->size / VECMAT_LINES < v->nblocks ? v->size / VECMAT_LINES : v->nblocks;
+    int64_t tasks = v->c->l->target->tasks, least = (tasks + v->npanels - 1) / v->npanels, many = v->size / VECMAT_LONG;
+    v->nblocks = v->size / VECMAT_LINES < least ? v->size / VECMAT_LINES : least;
+    if (many > v->nblocks)
+        v->nblocks = many < VECMAT_TASKS * least ? many : VECMAT_TASKS * least;
     v->tile = VECMAT_TILE / v->nrows;
     v->block = v->size / v->nblocks / v->tile * v->tile;
 }

@@ -77,8 +77,9 @@ static ir_val rounded(struct dot *d, ir_val v, enum ir_dtype t) {
         return is_f8(t) && is_f8(ir_val_type(d->r->m, v)->dtype) ? v : convert(d, v, t);
     v = convert(d, v, IR_F32_T);
     ir_op op = rules_make(d->r, d->op, IR_REDUCE_PRECISION, &v, 1, rules_type(d->r, v));
-    ir_set_prop(d->r->m, op, IR_REDUCE_PRECISION_exponent_bits, ir_attr_i64(d->r->m, 8));
-    ir_set_prop(d->r->m, op, IR_REDUCE_PRECISION_mantissa_bits, ir_attr_i64(d->r->m, 10));
+    ir_type i32 = ir_type_scalar(d->r->m, IR_I32_T);
+    ir_set_prop(d->r->m, op, IR_REDUCE_PRECISION_exponent_bits, ir_attr_int(d->r->m, i32, 8));
+    ir_set_prop(d->r->m, op, IR_REDUCE_PRECISION_mantissa_bits, ir_attr_int(d->r->m, i32, 10));
     return ir_result(d->r->m, op, 0);
 }
 

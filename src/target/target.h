@@ -2,8 +2,8 @@
  * from the host (CPUID, sysconf, LLVM's features) or from a row of targets.def. No other place holds a number about a machine.
  *
  * Whatever generated code depends on is printed by target_print, which is a part of the key of the compile cache: a field that
- * is added is printed there. Code must not depend on the number of threads, so that results do not: how much work makes a task
- * follows from `tasks` and `parallel_ops`, which are the same for all machines of a kind.
+ * is added is printed there. Results must not depend on the number of threads: how much work makes a task follows from `tasks`
+ * and `parallel_ops`, which are the same for all machines of a kind; from `cores` only where results do not depend on it.
  *
  * How limits of schedules follow from the record:
  *   registers of a tile       vector_registers less those for operands
