@@ -64,6 +64,7 @@ _hilo() {
     'opt --target-version') ;;
     'opt -o') files=1 ;;
     'opt --elide') ;;
+    'kir --passes') words='fold expand-math clean' ;;
     'kir --seed') ;;
     'kir --emit') words='kir asm llvm' ;;
     'kir --target') ;;
@@ -116,7 +117,7 @@ _hilo() {
             opt) words='-O0 -O1 -O2 -O3 --passes --stop-after --dump --disable-rule --rule-limit --floats --stats --list-passes --markdown --emit --target-version -o --generic --locations --elide --help' ;;
             ops) words='--markdown --json --help' ;;
             devices) words='--json --help' ;;
-            kir) words='--expand --clean --run --seed --emit --target --help' ;;
+            kir) words='--passes --dump --run --seed --emit --target --help' ;;
             cache) words='--help' ;;
             calibrate) words='--show --help' ;;
             generate) words='-m --precision --engine --context --threads -O0 -O1 -O2 -O3 -p -f -n --system --raw --special --temperature --top-k --top-p --min-p --repetition-penalty --seed --stop --timing --json --help' ;;

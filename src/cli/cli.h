@@ -40,6 +40,7 @@ enum cli_kind {   /* of the field that an option sets */
     CLI_TEXTS,    /* struct cli_texts: may be given several times */
     CLI_LEVEL,    /* int32_t: -O0 … -O3 */
     CLI_PASSES,   /* const char *: names of passes, separated by commas */
+    CLI_KIR_PASSES, /* the same of passes over kernels */
     CLI_PASS,     /* const char *: the name of a pass */
     CLI_RULES,    /* struct cli_texts: names of rewrite rules */
     /* int: the number of the choice (cli_choice) */

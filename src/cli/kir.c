@@ -11,7 +11,8 @@
 #include <stdlib.h>
 
 struct cli_kir_options {
-    bool expand, clean, run;
+    bool dump, run;
+    const char *passes;
     int64_t seed;
     int form; /* enum cli_kir_form */
     const char *target;
@@ -19,8 +20,8 @@ struct cli_kir_options {
 #define AT(field) offsetof(struct cli_kir_options, field)
 
 static const struct cli_option options[] = {
-    {"--expand", NULL, CLI_FLAG, AT(expand), "expand functions such as math.exp to arithmetic"},
-    {"--clean", NULL, CLI_FLAG, AT(clean), "remove dead code"},
+    {"--passes", "LIST", CLI_KIR_PASSES, AT(passes), "run these passes, separated by commas, in this order"},
+    {"--dump", NULL, CLI_FLAG, AT(dump), "print the kernel after each pass"},
     {"--run", NULL, CLI_FLAG, AT(run),
      "run the kernels on random numbers with the interpreter\nand as machine code, and compare every bit"},
     {"--seed", "N", CLI_NUMBER, AT(seed), "seed of the random numbers; default 0"},
@@ -213,14 +214,19 @@ static int print(const struct kir *k) {
 static int process(struct kir *k, const struct cli_kir_options *o, struct diag_list *d) {
     if (kir_verify(k, d) != HILO_OK)
         return fail(d);
-    /* The code generator has no functions. */
-    if (o->expand || o->run || o->form)
-        kir_expand_math(k);
-    if (o->clean)
-        kir_clean(k);
+    struct strbuf dump;
+    strbuf_init(&dump, mem_system_allocator());
+    hilo_status status = kir_run_passes(k, o->passes ? o->passes : "", o->dump ? &dump : NULL, d);
+    if (status == HILO_OK && (o->run || o->form)) /* the code generator has no functions */
+        status = kir_run_passes(k, "expand-math", NULL, d);
+    if (dump.p)
+        fwrite(dump.p, 1, dump.n, stdout);
+    strbuf_free(&dump);
+    if (status != HILO_OK)
+        return fail(d);
     if (kir_verify(k, d) != HILO_OK)
         return fail(d);
-    return o->run ? run_both(k, (uint64_t)o->seed, d) : o->form ? emit(k, o, d) : print(k);
+    return o->run ? run_both(k, (uint64_t)o->seed, d) : o->form ? emit(k, o, d) : o->dump ? CLI_OK : print(k);
 }
 
 static int process_file(const char *path, const struct cli_kir_options *o) {
@@ -276,7 +282,7 @@ const struct cli_command cli_kir = {
     .summary = "verifies, prints and runs kernels",
     .text = "Reads kernels in the text form of the kernel IR, verifies them and prints them; with --run, executes them with\n"
             "the interpreter, which defines what kernels compute, and as machine code, and compares the results.\n",
-    .examples = "  hilo kir --expand --clean softmax.kir\n"
+    .examples = "  hilo kir --passes=expand-math,clean softmax.kir\n"
                 "  hilo kir --run --seed 7 softmax.kir\n"
                 "  hilo kir --emit asm --target x86-64-v4 softmax.kir\n",
 };

@@ -1,5 +1,6 @@
 /* hilo opt: reads, verifies, optimises, prints. */
 #include "cli/cli.h"
+#include "kir/kir.h"
 #include "opt/opt.h"
 
 struct cli_opt_options {
@@ -60,6 +61,20 @@ static void list_rules(bool markdown) {
                opt_pass_get(rule->pass)->name, cli_choice(CLI_FLOATS, rule->floats).name, rule->text);
 }
 
+static void list_kir_passes(bool markdown) {
+    const struct kir_pass *p;
+    printf(markdown ? "\n## Passes over kernels\n\nFrom `src/kir/passes.def`. A pass takes a kernel that verifies and leaves one that "
+                      "verifies and computes the same\nbits; `hilo kir FILE --passes=A,B --dump` runs any list and prints the "
+                      "kernel after each.\n\n| pass | does |\n|---|---|\n"
+                    : "\nover kernels (hilo kir --passes):\n");
+    for (size_t i = 0; (p = kir_pass_get(i)); i++)
+        printf(markdown ? "| `%s` | %s |\n" : "%-14s %s\n", p->name, p->text);
+    printf(markdown ? "\nThe pipeline, between lowering and code generation: " : "in order: ");
+    for (size_t i = 0; (p = kir_pass_step(i)); i++)
+        printf("%s%s", i ? ", " : "", p->name);
+    printf("\n");
+}
+
 static void list_passes(bool markdown) {
     if (markdown)
         printf("# Passes\n\n"
@@ -82,6 +97,7 @@ static void list_passes(bool markdown) {
                       "| rule | of | class | algebra |\n|---|---|---|---|\n"
                     : "\n");
     list_rules(markdown);
+    list_kir_passes(markdown);
 }
 
 /* ---- running passes -------------------------------------------------------------------------- */

@@ -1,5 +1,6 @@
 /* Command lines, parsed by one table per command; the values that options can take. */
 #include "cli/cli.h"
+#include "kir/kir.h"
 #include "llm/emit.h"
 #include "opt/opt.h"
 
@@ -115,10 +116,13 @@ static const struct cli_choice choices[][9] = {
 
 struct cli_choice cli_choice(enum cli_kind kind, size_t i) {
     const struct opt_rule_info *rule;
+    const struct kir_pass *pass;
     switch (kind) {
     case CLI_PASSES:
     case CLI_PASS:
         return i < OPT_PASS_COUNT ? (struct cli_choice){opt_pass_get((enum opt_pass_id)i)->name, NULL} : (struct cli_choice){0};
+    case CLI_KIR_PASSES:
+        return (pass = kir_pass_get(i)) ? (struct cli_choice){pass->name, NULL} : (struct cli_choice){0};
     case CLI_RULES:
         return (rule = opt_rule_get(i)) ? (struct cli_choice){rule->name, NULL} : (struct cli_choice){0};
     case CLI_PRECISION:
@@ -143,6 +147,10 @@ static int choice_named(enum cli_kind kind, const char *name, size_t n) {
 
 /* ---- parsing --------------------------------------------------------------------------------- */
 
+static bool is_list(enum cli_kind kind) {
+    return kind == CLI_PASSES || kind == CLI_KIR_PASSES;
+}
+
 /* The length of the first name in a list that is no choice; *at is moved to it. 0 when all are choices. */
 static size_t unknown_name(enum cli_kind kind, const char **at) {
     for (; **at; *at += **at == ',') {
@@ -161,7 +169,7 @@ static int value_error(const struct cli_command *c, const struct cli_option *o, 
                                            [CLI_RULES] = "a rule of `hilo opt --list-passes`"};
     struct strbuf list;
     const char *name, *wrong = value, *known = o->kind < sizeof expected / sizeof *expected ? expected[o->kind] : NULL;
-    size_t n = o->kind == CLI_PASSES ? unknown_name(o->kind, &wrong) : strlen(value);
+    size_t n = is_list(o->kind) ? unknown_name(o->kind, &wrong) : strlen(value);
     char word[64];
     strbuf_init(&list, mem_system_allocator());
     strbuf_puts(&list, known ? known : "");
@@ -196,9 +204,10 @@ static bool set_option(const struct cli_option *o, const char *value, void *into
         *(int32_t *)field = value[0] - '0';
         return value[0] >= '0' && value[0] <= '3' && !value[1];
     case CLI_PASSES:
+    case CLI_KIR_PASSES:
     case CLI_PASS:
         *(const char **)field = value;
-        return o->kind == CLI_PASSES ? !unknown_name(o->kind, &value) : choice_named(o->kind, value, strlen(value)) >= 0;
+        return is_list(o->kind) ? !unknown_name(o->kind, &value) : choice_named(o->kind, value, strlen(value)) >= 0;
     case CLI_TEXT:
         *(const char **)field = value;
         return true;

@@ -197,8 +197,7 @@ void build_lowered(struct build *b) {
         const struct lower_param *params = b->now.kernels[i].params.v;
         uint32_t nparams = b->now.kernels[i].params.n;
         struct plan_use *uses = ARENA_ARRAY(&b->scratch, struct plan_use, nparams + 1);
-        kir_expand_math(b->now.kernels[i].kernel);
-        kir_clean(b->now.kernels[i].kernel);
+        (void)kir_run_passes(b->now.kernels[i].kernel, NULL, NULL, b->d); /* the pipeline has no wrong names */
         const struct plan_kernel *step = unique(b, i);
         for (uint32_t j = 0; j < nparams; j++)
             uses[j] = param(b, &params[j], temps);

@@ -3,6 +3,7 @@
  *   kir.def, math.def   the ops, the functions        print.c, parse.c   as text, and back
  *   kir.c               kernels, the builder           verify.c           what must hold
  *   fold.c              pure values made simpler       eval.c, interp.c   its definition, by running it
+ *   passes.def, .c      the passes over a kernel
  *   math*.c             functions as arithmetic        clean.c            what is not needed goes
  *   node.h              what these files share
  *
@@ -202,13 +203,22 @@ kir_val kir_neutral(struct kir *k, enum kir_op op, unsigned flags, enum kir_type
 
 /* Whether kir_expand_math knows a function on a type. */
 bool kir_math_known(enum kir_math f, enum kir_type t);
-/* Writes every MATH out as arithmetic (math*.c): portable, the same bits everywhere. */
-void kir_expand_math(struct kir *k);
-/* One function as arithmetic at the builder's place; MATH-free. */
+/* One function as arithmetic at the builder's place (math*.c): portable, the same bits everywhere; MATH-free. */
 kir_val kir_math_expand(struct kir *k, enum kir_math f, kir_val a, kir_val b);
-/* Removes values that nothing uses, registers that are never read, what is left empty; takes branches on constants. The builder
-   leaves such things behind where it simplifies. */
+
+/* The passes; what they do is in passes.def. */
+void kir_fold(struct kir *k);
+void kir_expand_math(struct kir *k);
 void kir_clean(struct kir *k);
+struct kir_pass {
+    const char *name, *text;
+    void (*run)(struct kir *k);
+};
+const struct kir_pass *kir_pass_get(size_t i);  /* NULL after the last */
+const struct kir_pass *kir_pass_step(size_t i); /* of the pipeline, in order; NULL after the last */
+/* Runs passes by their names, "expand-math,clean", or the pipeline where `names` is NULL. With `dump`, appends the kernel's text
+   after each. INVALID_ARGUMENT for a name that is no pass. */
+hilo_status kir_run_passes(struct kir *k, const char *names, struct strbuf *dump, struct diag_list *d);
 
 /* HILO_INTERNAL with a diagnostic that names the node when the kernel is not well formed. */
 hilo_status kir_verify(const struct kir *k, struct diag_list *d);

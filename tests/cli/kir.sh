@@ -7,7 +7,7 @@ cp out printed.kir
 exits 0 kir printed.kir
 same printed.kir 'printed and read'
 
-exits 0 kir --clean "$root/tests/kir/clean.kir"
+exits 0 kir --passes=clean "$root/tests/kir/clean.kir"
 prints 'kernel dead(b0: in f32[8], b1: out f32[8]) {
     %1: f32 = reg 1, 1.000000e+00:f32
     %2 = loop serial 8 {
@@ -19,6 +19,23 @@ prints 'kernel dead(b0: in f32[8], b1: out f32[8]) {
         store b1[%5], %4
     }
 }'
+
+# Passes: the list is checked, each can be run alone and seen.
+echo 'kernel folds(b0: in f32[8], b1: out f32[8]) {
+    %1 = loop serial 8 {
+        %2: i64 = add 3, 4
+        %3: i64 = mul %2, %2
+        %4: i64 = mul %1, 1
+        %5: f32 = load b0[%4]
+        store b1[%1], %5
+    }
+}' >folds.kir
+exits 0 kir --passes=fold,clean --dump folds.kir
+says '// after fold' '// after clean' 'load b0[%1]'
+if sed -n '/after clean/,$p' out | grep -q 'add\|mul'; then fail 'constants and products by 1 are left'; else pass; fi
+exits 0 kir --passes=fold --run folds.kir
+exits 2 kir --passes=clean,folds folds.kir
+says 'expected fold, expand-math, clean'
 
 # Every function, by the interpreter and as machine code. Unknown ones stay.
 names=$(sed -n 's/^MATH([A-Z0-9_]*, *"\([a-z0-9_]*\)", *\([12]\)).*/\1:\2/p' "$root/src/kir/math.def")
@@ -35,7 +52,7 @@ for type in f32 f64; do
         }"
     done
 done >math.kir
-exits 0 kir --expand math.kir
+exits 0 kir --passes=expand-math math.kir
 if grep -q 'math\.' out; then fail 'functions are left'; else pass; fi
 exits 0 kir --run --seed 3 math.kir
 if grep -q differ out; then fail 'machine code differs'; else pass; fi

@@ -41,6 +41,7 @@ static bool same(const struct kir *k) {
 }
 
 static void run_both(const struct kir *k, struct kir *again, struct diag_list *d) {
+    kir_fold(again);
     kir_clean(again);
     if (kir_verify(again, d) != HILO_OK)
         abort();

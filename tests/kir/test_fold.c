@@ -200,6 +200,8 @@ static void test_expressions(void **unused) {
         state = i;
         build(&t);
         run(&t);
+        kir_fold(t.k[1]);
+        run(&t);
         kir_clean(t.k[0]);
         kir_clean(t.k[1]);
         run(&t);
