@@ -11,6 +11,8 @@ enum { BUILD_SPLAT = 4096 }; /* bytes of a constant of equal elements that are w
 static enum build_can can_value(const struct ir_module *m, ir_val v) {
     const struct ir_type_data *t = ir_val_type(m, v);
     size_t n;
+    if (t->kind == IR_TYPE_TOKEN)
+        return BUILD_ALL;
     if (t->kind != IR_TYPE_TENSOR && t->kind != IR_TYPE_MEMREF)
         return t->kind == IR_TYPE_UNRANKED ? BUILD_SIZES : BUILD_NOTHING;
     return ir_type_bytes(t, &n) ? BUILD_ALL : ir_type_is_static(t) ? BUILD_NOTHING : BUILD_SIZES;
@@ -20,9 +22,15 @@ static enum build_can worse(enum build_can a, enum build_can b) {
     return a < b ? a : b;
 }
 
+/* A token, or a tensor whose size is not known: it has no buffer, and goes from evaluation to evaluation. */
+static bool is_run_value(const struct ir_module *m, ir_val v) {
+    const struct ir_type_data *t = ir_val_type(m, v);
+    return t->kind == IR_TYPE_TOKEN || !ir_type_is_static(t);
+}
+
 /* Other ops than constants, and constants whose elements are there: a resource may be named and missing. */
 static bool has_data(const struct ir_module *m, ir_op op) {
-    if (!ir_op_has(ir_kind(m, op), IR_T_CONSTANT))
+    if (IR_NONE(op) || !ir_op_has(ir_kind(m, op), IR_T_CONSTANT))
         return true;
     const struct ir_attr_data *a = ir_attr_get(m, ir_constant_value(m, op));
     return (a->kind == IR_ATTR_DENSE || a->kind == IR_ATTR_RESOURCE) && (a->data || ir_val_count(m, ir_result(m, op, 0)) == 0);
@@ -39,8 +47,6 @@ static enum build_can can_block(const struct ir_module *m, ir_block b) {
         can = worse(can, can_value(m, x->args[i]));
     for (ir_op op = x->first; !IR_NONE(op) && can != BUILD_NOTHING; op = ir_op_get(m, op)->next) {
         const struct ir_op_data *o = ir_op_get(m, op);
-        if (ir_op_has((enum ir_op_kind)o->kind, IR_T_RUN_STATE) || !has_data(m, op))
-            return BUILD_NOTHING;
         for (uint32_t i = 0; i < o->nresults; i++)
             can = worse(can, can_value(m, ir_result(m, op, i)));
         for (uint32_t i = 0; i < o->nregions && is_flow((enum ir_op_kind)o->kind); i++)
@@ -61,7 +67,9 @@ void build_bind(struct build *b, ir_val v, uint32_t buffer) {
 
 uint32_t build_temp(struct build *b, ir_val v) {
     const struct ir_type_data *t = ir_val_type(b->m, v);
-    uint32_t buffer = plan_temp(b->p, t->dtype, t->rank, t->dims);
+    bool token = t->kind == IR_TYPE_TOKEN;
+    uint32_t buffer = is_run_value(b->m, v) ? plan_value(b->p, token ? IR_DTYPE_NONE : t->dtype, token ? 0 : t->rank, t->dims)
+                                            : plan_temp(b->p, t->dtype, t->rank, t->dims);
     build_bind(b, v, buffer);
     return buffer;
 }
@@ -86,6 +94,11 @@ static uint32_t constant(struct build *b, ir_val v) {
     size_t bytes = 0, one = ir_dtype_get(t->dtype)->bytes;
     (void)ir_type_bytes(t, &bytes);
     const void *data = a->data;
+    if (!has_data(b->m, ir_val_get(b->m, v)->op)) { /* evaluating it reports that */
+        build_op(b, ir_val_get(b->m, v)->op);
+        ARENA_PUSH(b->a, &b->fills, v);
+        return opt_ids_get(&b->buffer, v.i) - 1;
+    }
     if (a->splat && bytes > BUILD_SPLAT && lower_supports(b->m, ir_val_get(b->m, v)->op))
         return fill(b, v);
     if (a->splat && a->nbytes < bytes) {
@@ -247,9 +260,20 @@ void build_free(struct build *b) {
 
 /* ---- blocks ----------------------------------------------------------------------------------- */
 
+bool build_is_static(const struct build *b, ir_op op) {
+    const struct ir_op_data *x = ir_op_get(b->m, op);
+    for (uint32_t i = 0; i < x->noperands; i++)
+        if (is_run_value(b->m, x->operands[i]) || !has_data(b->m, ir_val_get(b->m, x->operands[i])->op))
+            return false;
+    for (uint32_t i = 0; i < x->nresults; i++)
+        if (is_run_value(b->m, ir_result(b->m, op, i)))
+            return false;
+    return has_data(b->m, op);
+}
+
 static bool lowers(void *user, ir_op op) {
     const struct build_choice *c = build_choose(user, op);
-    return lower_supports(((const struct build *)user)->m, op) && !(c && c->match.by != LIB_OWN);
+    return build_is_static(user, op) && lower_supports(((const struct build *)user)->m, op) && !(c && c->match.by != LIB_OWN);
 }
 
 static void alias(struct build *b, ir_op op) {
@@ -292,7 +316,8 @@ hilo_status build_plan(struct build *b, ir_op func, struct plan *out) {
     b->buffer = (struct opt_ids){.a = b->a};
     for (uint32_t i = 0; i < x->nargs; i++) {
         const struct ir_type_data *t = ir_val_type(b->m, x->args[i]);
-        build_bind(b, x->args[i], plan_argument(b->p, i, t->dtype, t->rank, t->dims));
+        build_bind(b, x->args[i], t->kind == IR_TYPE_TOKEN ? plan_argument(b->p, i, IR_DTYPE_NONE, 0, NULL)
+                                                           : plan_argument(b->p, i, t->dtype, t->rank, t->dims));
     }
     struct fuse_block f;
     build_cluster(b, body, &f);

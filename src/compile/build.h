@@ -67,8 +67,8 @@ struct build {
 
 /* Whether a plan of buffers can be made of the function. */
 enum build_can {
-    BUILD_NOTHING, /* there are tokens, or ops that only the evaluator knows */
-    BUILD_SIZES,   /* there are tensors of unknown sizes */
+    BUILD_NOTHING, /* there are tuples, or other values that are neither tensors nor tokens */
+    BUILD_SIZES,   /* there are tensors of unknown sizes: what they are of is evaluated */
     BUILD_ALL
 };
 enum build_can build_can(const struct ir_module *m, ir_op func);
@@ -95,6 +95,8 @@ void build_lowered(struct build *b);
 /* Large constants that were filled since b->fills had so many are not there in other lists of steps. */
 void build_forget(struct build *b, uint32_t fills);
 void build_op(struct build *b, ir_op op);
+/* Whether all that the op reads and writes is memory of known size, and is there. */
+bool build_is_static(const struct build *b, ir_op op);
 /* What a kernel is, or an op by itself. */
 const struct plan_note *build_note(struct build *b, ir_block block, const struct fuse_block *f, const struct fuse_kernel *k);
 const struct plan_note *build_note_op(struct build *b, ir_op op);

@@ -109,7 +109,7 @@ static ir_block only_block(const struct build *b, ir_op op, uint32_t region) {
 /* A loop of little work is one kernel. */
 static bool native_loop(struct build *b, ir_op op, const struct fuse_block *test, const struct fuse_block *body) {
     const ir_val *args = ir_block_get(b->m, only_block(b, op, 1))->args;
-    if (b->level < 2 || !lower_supports_loop(b->m, op, test, body, b->target))
+    if (b->level < 2 || !build_is_static(b, op) || !lower_supports_loop(b->m, op, test, body, b->target))
         return false;
     uint32_t *first = operand_buffers(b, op);
     for (uint32_t i = 0; i < ir_op_get(b->m, op)->noperands; i++)
@@ -173,10 +173,8 @@ static void branch(struct build *b, ir_op op) {
     const struct ir_op_data *x = ir_op_get(b->m, op);
     uint32_t nregions = x->nregions, n = x->nresults;
     uint32_t selector = build_buffer(b, x->operands[0]), *to = ARENA_ARRAY(b->a, uint32_t, n + 1);
-    for (uint32_t i = 0; i < n; i++) {
-        const struct ir_type_data *t = ir_val_type(b->m, ir_result(b->m, op, i));
-        to[i] = plan_temp(b->p, t->dtype, t->rank, t->dims);
-    }
+    for (uint32_t i = 0; i < n; i++)
+        to[i] = build_temp(b, ir_result(b->m, op, i));
     plan_branch_begin(b->p, selector);
     for (uint32_t r = 0; r < nregions; r++) {
         if (r)
@@ -192,8 +190,6 @@ static void branch(struct build *b, ir_op op) {
         build_forget(b, fills);
     }
     plan_branch_end(b->p);
-    for (uint32_t i = 0; i < n; i++)
-        build_bind(b, ir_result(b->m, op, i), to[i]);
 }
 
 /* ---- all -------------------------------------------------------------------------------------- */
@@ -215,7 +211,7 @@ void build_op(struct build *b, ir_op op) {
         while_loop(b, op);
     else if (kind == IR_IF || kind == IR_CASE)
         branch(b, op);
-    else if (has_routine(b, op, match)) {
+    else if (build_is_static(b, op) && has_routine(b, op, match)) {
         const struct ir_op_data *x = ir_op_get(b->m, op);
         uint32_t nin = x->noperands, nout = x->nresults;
         const uint32_t *in = operand_buffers(b, op);

@@ -228,7 +228,7 @@ static const ir_type *argument_types(const struct compile *c, struct ir_module *
     return types;
 }
 
-/* Follows the sizes of the arguments through the program. UNIMPLEMENTED when some stay unknown. */
+/* Follows the sizes of the arguments through the program, as far as they do not depend on data. UNIMPLEMENTED when that fails. */
 static hilo_status refine(const struct compile *c, ir_op entry, struct ir_module *m) {
     struct diag_list ignored;
     diag_init(&ignored, c->d->al);
@@ -238,8 +238,6 @@ static hilo_status refine(const struct compile *c, ir_op entry, struct ir_module
     opt_init(&o, m, &ignored);
     hilo_status status = opt_refine(&o, entry, types);
     opt_free(&o);
-    if (status == HILO_OK && build_can(m, entry) != BUILD_ALL)
-        status = HILO_UNIMPLEMENTED;
     if (status == HILO_OK) {
         m->arena.recover = c->exe->arena.recover;
         status = ir_verify(m, &ignored);
@@ -364,11 +362,32 @@ static void choose_libraries(const struct compile *c, struct build *b) {
     }
 }
 
-static void tell_missing(const struct compile *c, const struct build *b) {
+static void report_missing(const struct compile *c, const struct build *b) {
     for (int by = LIB_OWN + 1; by < LIB_EXTERNAL_COUNT; by++)
         if (b->wanted >> by & 1)
             rt_log(c->exe->client, HILO_LOG_WARNING, "backend 'library': no %s (Debian: %s): %s; hilo's own code is used",
                    ext_title((enum lib_external)by), ext_packages((enum lib_external)by), ext_missing((enum lib_external)by));
+}
+
+/* Reports the steps that are evaluated, by how often each op is. */
+static void report_evaluated(const struct compile *c) {
+    const struct plan *p = &c->exe->plan;
+    struct strbuf ops;
+    uint32_t n = 0;
+    strbuf_init(&ops, c->d->al);
+    for (uint32_t i = 0; i < p->nsteps; i++) {
+        if (p->steps[i].kind != PLAN_REFERENCE)
+            continue;
+        const char *name = p->steps[i].note ? p->steps[i].note->ops : "";
+        bool known = ops.p && strstr(ops.p, name);
+        if (!known)
+            strbuf_printf(&ops, "%s%s", ops.n ? ", " : "", name);
+        n++;
+    }
+    if (n)
+        rt_log(c->exe->client, HILO_LOG_INFO, "%u of %u steps run on the reference evaluator: %s", n, p->nsteps,
+               ops.p ? ops.p : "");
+    strbuf_free(&ops);
 }
 
 /* Whether there is a code generator; logs why not. */
@@ -383,18 +402,28 @@ static bool can_generate(const struct compile *c) {
     return can;
 }
 
-/* A plan of kernels, routines and single evaluations; of one evaluation where the backend says so, where sizes are not known,
-   and where there is nothing to generate code with. */
+/* Whether a plan of several steps can be made of the program; logs why not, but for sizes that are known when it runs. */
+static bool can_plan(const struct compile *c, ir_op entry, const struct ir_module *m) {
+    enum build_can can = build_can(m, entry);
+    bool named = c->o->backend == HILO_BACKEND_CODEGEN || c->o->backend == HILO_BACKEND_LIBRARY ||
+                 c->o->backend == HILO_BACKEND_INTERPRETER;
+    if (can == BUILD_NOTHING)
+        rt_log(c->exe->client, HILO_LOG_WARNING, "the whole program runs on the reference evaluator: it has values that are "
+                                                 "neither tensors nor tokens");
+    return can != BUILD_NOTHING && (can == BUILD_ALL || knows_arguments(c, entry)) && (named || can_generate(c));
+}
+
+/* A plan of kernels, routines and single evaluations; of one evaluation where the backend says so, where sizes of arguments are
+   not known, and where there is nothing to generate code with. */
 static hilo_status make_plan(const struct compile *c, ir_op entry, struct ir_module *m) {
     hilo_executable *exe = c->exe;
     bool interpret = c->o->backend == HILO_BACKEND_INTERPRETER;
     bool reference = c->o->backend == HILO_BACKEND_REFERENCE;
-    enum build_can can = m && !reference ? build_can(m, entry) : BUILD_NOTHING;
-    if (can != BUILD_ALL && c->inputs)
-        return HILO_UNIMPLEMENTED;
-    bool named = c->o->backend == HILO_BACKEND_CODEGEN || c->o->backend == HILO_BACKEND_LIBRARY;
-    if (can != BUILD_ALL || !(interpret || named || can_generate(c)))
+    if (reference || !m || !can_plan(c, entry, m)) {
+        if (c->inputs)
+            return HILO_UNIMPLEMENTED;
         return plan_whole(&exe->plan, &exe->arena, m ? m : c->m, entry, c->d);
+    }
     m->arena.recover = exe->arena.recover;
     struct build *b = build_new(&exe->arena, m, c->d, c->o->level);
     choose_libraries(c, b);
@@ -404,7 +433,8 @@ static hilo_status make_plan(const struct compile *c, ir_op entry, struct ir_mod
         status = wants_program(c) ? fused_program(c, b, entry)
                  : interpret      ? interpreted_plan(c, b, entry)
                                   : compiled_plan(c, b, entry);
-    tell_missing(c, b);
+    report_missing(c, b);
+    report_evaluated(c);
     m->arena.recover = NULL;
     return status;
 }

@@ -327,21 +327,30 @@ static hilo_status run_function(struct eval *cx, ir_op func, struct value *const
     return status;
 }
 
-hilo_status eval_plan_run_as(const struct eval_plan *p, ir_op func, struct value *const *in, uint32_t nin, struct value **out,
+void eval_session_end(struct eval_session *s) {
+    eval_process_close(s->process);
+    s->process = NULL;
+}
+
+hilo_status eval_plan_run_in(const struct eval_plan *p, ir_op func, struct value *const *in, uint32_t nin, struct value **out,
                              uint32_t nout, const hilo_allocator *al, const struct eval_hooks *hooks, struct diag_list *d,
-                             struct eval_process *process) {
-    struct eval cx = {.m = p->m, .d = d, .al = *al, .hooks = hooks, .plan = p, .process = process};
+                             struct eval_session *session) {
+    struct eval cx = {.m = p->m, .d = d, .al = *al, .hooks = hooks, .plan = p, .process = session->process,
+                      .rng_state = session->rng_state};
     uint32_t errors = d->errors;
     hilo_status status = run_function(&cx, func, in, nin, out, nout);
     if (status != HILO_OK && d->errors == errors)
         EVAL_FAIL(&cx, func, status, status == HILO_RESOURCE_EXHAUSTED ? "ran out of memory" : "failed");
-    eval_process_close(cx.process);
+    *session = (struct eval_session){cx.process, cx.rng_state};
     return status;
 }
 
 hilo_status eval_plan_run(const struct eval_plan *p, ir_op func, struct value *const *in, uint32_t nin, struct value **out,
                           uint32_t nout, const hilo_allocator *al, const struct eval_hooks *hooks, struct diag_list *d) {
-    return eval_plan_run_as(p, func, in, nin, out, nout, al, hooks, d, NULL);
+    struct eval_session alone = {NULL, 0};
+    hilo_status status = eval_plan_run_in(p, func, in, nin, out, nout, al, hooks, d, &alone);
+    eval_session_end(&alone);
+    return status;
 }
 
 hilo_status eval_func(const struct ir_module *m, ir_op func, struct value *const *in, uint32_t nin, struct value **out,

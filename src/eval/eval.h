@@ -131,10 +131,16 @@ void eval_process_end(struct eval_process *p, hilo_status status);
 /* True once another process has failed and this one is to stop. */
 bool eval_process_stopped(const struct eval_process *p);
 void eval_grid_free(struct eval_grid *g); /* all processes have ended; NULL is fine */
-/* As eval_plan_run, as one of them; NULL = alone. */
-hilo_status eval_plan_run_as(const struct eval_plan *p, ir_op func, struct value *const *in, uint32_t nin, struct value **out,
+/* What the evaluations of one run have in common: begins as {process}, the run's place among others or NULL, and must be ended. */
+struct eval_session {
+    struct eval_process *process; /* NULL: the run is alone, until something communicates; then one of the session's own */
+    uint64_t rng_state;
+};
+void eval_session_end(struct eval_session *s);
+/* As eval_plan_run, as a part of a run. */
+hilo_status eval_plan_run_in(const struct eval_plan *p, ir_op func, struct value *const *in, uint32_t nin, struct value **out,
                              uint32_t nout, const hilo_allocator *al, const struct eval_hooks *hooks, struct diag_list *d,
-                             struct eval_process *process);
+                             struct eval_session *session);
 
 /* ---- for the families ------------------------------------------------------------------------ */
 

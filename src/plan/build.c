@@ -32,7 +32,7 @@ static size_t type_bytes(struct arena *a, enum ir_dtype t, uint32_t rank, const 
 
 static uint32_t buffer_new(struct plan_builder *b, struct plan_buffer x, const int64_t *dims) {
     uint32_t number = b->buffers.n;
-    x.bytes = type_bytes(b->a, x.dtype, x.rank, dims);
+    x.bytes = plan_is_value(&x) ? 0 : type_bytes(b->a, x.dtype, x.rank, dims);
     x.dims = arena_dup(b->a, dims, x.rank * sizeof *dims, _Alignof(int64_t));
     x.root = number;
     ARENA_PUSH(b->a, &b->buffers, x);
@@ -55,9 +55,13 @@ uint32_t plan_temp(struct plan_builder *b, enum ir_dtype t, uint32_t rank, const
     return buffer_new(b, (struct plan_buffer){.dtype = t, .rank = rank, .place = PLAN_BLOCK}, dims);
 }
 
+uint32_t plan_value(struct plan_builder *b, enum ir_dtype t, uint32_t rank, const int64_t *dims) {
+    return buffer_new(b, (struct plan_buffer){.dtype = t, .rank = rank, .place = PLAN_VALUE, .index = b->nvalues++}, dims);
+}
+
 uint32_t plan_like(struct plan_builder *b, uint32_t buffer) {
     const struct plan_buffer *x = &b->buffers.v[buffer];
-    return plan_temp(b, x->dtype, x->rank, x->dims);
+    return (plan_is_value(x) ? plan_value : plan_temp)(b, x->dtype, x->rank, x->dims);
 }
 
 uint32_t plan_alias(struct plan_builder *b, uint32_t of, size_t byte_offset, enum ir_dtype t, uint32_t rank,

@@ -91,7 +91,7 @@ struct plan_builder {
     struct plan_list *list;  /* where steps go */
     const struct plan_note *note; /* of them */
     struct { struct plan_node **v; uint32_t n, cap; } opened; /* LOOPs and BRANCHes around it */
-    uint32_t narguments, nresults;
+    uint32_t narguments, nresults, nvalues;
     uint32_t *arguments, *results; /* UINT32_MAX = none yet; from plan_finish on results are roots */
     uint32_t *types;         /* the buffers that were given for the results */
     struct { struct plan_wish *v; uint32_t n, cap; } wishes;

@@ -14,7 +14,7 @@ struct emit {
 
 /* ---- results --------------------------------------------------------------------------------- */
 
-/* Every result gets a root of its own, which the run can hand out. */
+/* Every result that is memory gets a root of its own, which the run can hand out. */
 static hilo_status own_results(struct plan_builder *b) {
     bool *taken = ARENA_ARRAY(b->a, bool, b->buffers.n);
     uint32_t known = b->buffers.n;
@@ -24,6 +24,8 @@ static hilo_status own_results(struct plan_builder *b) {
         if (x == UINT32_MAX)
             return diag_error(b->d, HILO_INTERNAL, "the plan has no result %u", i);
         uint32_t root = b->buffers.v[x].root;
+        if (plan_is_value(&b->buffers.v[root]))
+            continue;
         if (b->buffers.v[root].place != PLAN_BLOCK || !plan_is_full(b, x) || (root < known && taken[root])) {
             root = plan_like(b, x);
             plan_copy(b, 1, &x, &root);
@@ -60,8 +62,9 @@ static bool same_place(const struct plan_buffer *x, const struct plan_buffer *y)
 }
 
 static bool overlap(const struct plan_buffer *x, const struct plan_buffer *y) {
-    return x->place == y->place && x->index == y->index && x->place != PLAN_CONSTANT && x->offset < y->offset + y->bytes &&
-           y->offset < x->offset + x->bytes;
+    if (x->place != y->place || x->index != y->index || x->place == PLAN_CONSTANT)
+        return false;
+    return x->place == PLAN_VALUE || (x->offset < y->offset + y->bytes && y->offset < x->offset + x->bytes);
 }
 
 static struct plan_step *step_new(struct emit *e, enum plan_step_kind kind, uint32_t depth) {
@@ -106,7 +109,7 @@ static void emit_copies(struct emit *e, const struct plan_node *x) {
     struct plan_use *u = ARENA_ARRAY(b->a, struct plan_use, x->nuses);
     for (uint32_t i = 0; i < x->nuses; i += 2) {
         const struct plan_buffer *from = &b->buffers.v[x->uses[i].buffer], *to = &b->buffers.v[x->uses[i + 1].buffer];
-        if (!from->bytes || !b->roots[plan_class(e->b, to->root)].nspans || same_place(from, to))
+        if ((!from->bytes && !plan_is_value(from)) || !b->roots[plan_class(e->b, to->root)].nspans || same_place(from, to))
             continue;
         u[2 * n] = x->uses[i];
         u[2 * n++ + 1] = x->uses[i + 1];
@@ -164,6 +167,21 @@ static void emit_branch(struct emit *e, const struct plan_node *n) {
         aim(e, ends[i], 0, e->steps.n);
 }
 
+/* Whether a value that is read is not needed after it. */
+static bool is_last(const struct plan_builder *b, const struct plan_node *n, uint32_t use) {
+    uint32_t root = b->buffers.v[n->uses[use].buffer].root;
+    const struct plan_root *r = &b->roots[root];
+    if (b->buffers.v[root].place != PLAN_VALUE)
+        return false;
+    for (uint32_t i = use + 1; i < n->nuses; i++)
+        if (b->buffers.v[n->uses[i].buffer].root == root)
+            return false;
+    for (uint32_t i = 0; i < r->nown; i++)
+        if (r->own[i].end == 2 * n->at)
+            return true;
+    return false;
+}
+
 static void emit_step(struct emit *e, const struct plan_node *n) {
     struct plan_step *s = step_new(e, n->step, n->depth);
     s->nuses = n->nuses;
@@ -172,6 +190,8 @@ static void emit_step(struct emit *e, const struct plan_node *n) {
     s->routine = n->routine;
     s->func = n->func;
     s->note = n->note;
+    for (uint32_t i = 0; i < n->nuses && n->step == PLAN_REFERENCE; i++)
+        n->uses[i].overlay = n->uses[i].role == PLAN_IN && is_last(e->b, n, i);
 }
 
 /* The nodes of a group from number `at` of the list on; the number of the last. */
@@ -271,6 +291,7 @@ hilo_status plan_finish(struct plan_builder *b, struct plan *p, struct diag_list
     if (!mem_add(b->block_bytes, e.spare_bytes, &p->block_bytes))
         arena_exhausted(b->a);
     p->live_bytes = b->live_bytes;
+    p->nvalues = b->nvalues;
     p->nbuffers = b->buffers.n;
     p->buffers = b->buffers.v;
     p->arguments = b->arguments;

@@ -23,11 +23,13 @@ enum plan_place {
     PLAN_BLOCK,    /* at `offset` of the block of a run */
     PLAN_CONSTANT, /* at `data` */
     PLAN_ARGUMENT, /* of number `index`, `offset` bytes from its begin; never written, but see plan.donors */
-    PLAN_RESULT    /* likewise */
+    PLAN_RESULT,   /* likewise */
+    PLAN_VALUE     /* none: a token, or a tensor whose size only the run knows; number `index` of the run's values. Steps of
+                      kind REFERENCE and COPY alone use such buffers, and arguments that are tokens */
 };
 
 struct plan_buffer {
-    enum ir_dtype dtype;
+    enum ir_dtype dtype;    /* NONE: a token */
     uint32_t rank;
     const int64_t *dims;
     size_t bytes;
@@ -63,7 +65,7 @@ enum plan_role { PLAN_IN, PLAN_OUT, PLAN_INOUT };
 struct plan_use {
     uint32_t buffer;
     enum plan_role role;
-    uint64_t overlay; /* KERNEL, of an OUT: bit i = it may lie exactly over parameter i, an IN of as many bytes, because
+    uint64_t overlay; /* REFERENCE, of a value that is read: 1 = for the last time. KERNEL, of an OUT: bit i = it may lie exactly over parameter i, an IN of as many bytes, because
                          each byte is read before it is written, and by the same iteration */
 };
 
@@ -114,7 +116,7 @@ struct plan {
     const struct ir_module *m;    /* outlives the plan */
     struct eval_plan *reference;  /* for the steps of kind REFERENCE; NULL when there are none */
     bool whole;                   /* the plan is one REFERENCE step over values, not buffers: nothing else is known */
-    uint32_t narguments, nresults, nbuffers, nsteps;
+    uint32_t narguments, nresults, nbuffers, nsteps, nvalues;
     const struct plan_buffer *buffers;
     const uint32_t *arguments, *results; /* buffer of each; UINT32_MAX: an argument that nothing reads */
     const int32_t *donors;        /* of each result: the argument whose memory it takes when that is donated, or -1 */
@@ -135,13 +137,19 @@ struct plan_builder *plan_new(struct arena *a, const struct ir_module *m, uint32
 /* Buffers: their numbers, one numbering for all lists. dims are copied. Sizes that overflow are exhaustion.
    plan_argument: the same number for the same index.
    plan_constant: the data is not copied and outlives the plan.
+   plan_value: a token, or a tensor with dynamic dimensions; without memory, see PLAN_VALUE.
    plan_alias: bytes of another buffer as another type (reshape, bitcast), or a dense part of them (a slice of the outermost
      dimensions); both are one memory. To write a buffer in parts, through aliases, say plan_undefined first. */
 uint32_t plan_argument(struct plan_builder *b, uint32_t index, enum ir_dtype t, uint32_t rank, const int64_t *dims);
 uint32_t plan_constant(struct plan_builder *b, enum ir_dtype t, uint32_t rank, const int64_t *dims, const void *data);
 uint32_t plan_temp(struct plan_builder *b, enum ir_dtype t, uint32_t rank, const int64_t *dims);
+uint32_t plan_value(struct plan_builder *b, enum ir_dtype t, uint32_t rank, const int64_t *dims);
 uint32_t plan_alias(struct plan_builder *b, uint32_t of, size_t byte_offset, enum ir_dtype t, uint32_t rank,
                     const int64_t *dims);
+/* Whether it is no memory, but a value of the run. */
+static inline bool plan_is_value(const struct plan_buffer *x) {
+    return x->place == PLAN_VALUE || x->dtype == IR_DTYPE_NONE;
+}
 const struct plan_buffer *plan_buffer_get(const struct plan_builder *b, uint32_t buffer); /* until the next is made */
 
 /* Steps, in the order in which they run. Arrays are copied. Arguments and constants may not be written, and nothing may be read

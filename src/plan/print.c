@@ -5,18 +5,25 @@
 #include <string.h>
 
 static void print_place(const struct plan_buffer *x, struct strbuf *out) {
-    static const char *const names[] = {"block", "constant", "argument", "result"};
+    static const char *const names[] = {"block", "constant", "argument", "result", "value"};
     strbuf_puts(out, names[x->place]);
-    if (x->place == PLAN_ARGUMENT || x->place == PLAN_RESULT)
+    if (x->place == PLAN_ARGUMENT || x->place == PLAN_RESULT || x->place == PLAN_VALUE)
         strbuf_printf(out, " %u", x->index);
     if (x->place == PLAN_BLOCK || (x->place != PLAN_CONSTANT && x->offset))
         strbuf_printf(out, "+%zu", x->offset);
 }
 
 static void print_type(const struct plan_buffer *x, struct strbuf *out) {
+    if (x->dtype == IR_DTYPE_NONE) {
+        strbuf_puts(out, "token");
+        return;
+    }
     strbuf_puts(out, "tensor<");
     for (uint32_t i = 0; i < x->rank; i++)
-        strbuf_printf(out, "%" PRId64 "x", x->dims[i]);
+        if (x->dims[i] < 0)
+            strbuf_puts(out, "?x");
+        else
+            strbuf_printf(out, "%" PRId64 "x", x->dims[i]);
     strbuf_printf(out, "%s>", ir_dtype_get(x->dtype)->name);
 }
 

@@ -111,17 +111,10 @@ static bool shape_bytes(enum ir_dtype t, uint32_t rank, const int64_t *dims, siz
 static const int64_t *get_dims(struct reader *r, hilo_dtype *dtype, uint32_t *rank) {
     *dtype = (hilo_dtype)get_u32(r);
     *rank = get_count(r, sizeof(int64_t));
-    r->bad |= *rank > IR_MAX_RANK || !(rt_dtype(*dtype) || (r->plan.whole && *dtype == HILO_TOKEN));
+    r->bad |= *rank > IR_MAX_RANK || !(rt_dtype(*dtype) || (*dtype == HILO_TOKEN && *rank == 0));
     int64_t *dims = ARENA_ARRAY(r->a, int64_t, r->bad ? 0 : *rank);
     for (uint32_t i = 0; i < *rank && !r->bad; i++)
         dims[i] = get_i64(r);
-    return dims;
-}
-
-/* A shape without dynamic dimensions. */
-static const int64_t *get_shape(struct reader *r, hilo_dtype *dtype, uint32_t *rank, size_t *bytes) {
-    const int64_t *dims = get_dims(r, dtype, rank);
-    r->bad = r->bad || !shape_bytes(rt_dtype(*dtype), *rank, dims, bytes);
     return dims;
 }
 
@@ -150,8 +143,7 @@ static struct rt_port *get_ports(struct reader *r, uint32_t *n) {
     struct rt_port *v = ARENA_ARRAY(r->a, struct rt_port, *n);
     for (uint32_t i = 0; i < *n && !r->bad; i++) {
         hilo_type *t = &v[i].type;
-        size_t bytes;
-        t->dims = r->plan.whole ? get_dims(r, &t->dtype, &t->rank) : get_shape(r, &t->dtype, &t->rank, &bytes);
+        t->dims = get_dims(r, &t->dtype, &t->rank);
         int64_t *bounds = get_u32(r) && !r->bad ? ARENA_ARRAY(r->a, int64_t, t->rank) : NULL;
         for (uint32_t k = 0; bounds && k < t->rank; k++)
             bounds[k] = get_i64(r);
@@ -163,9 +155,8 @@ static struct rt_port *get_ports(struct reader *r, uint32_t *n) {
 }
 
 static size_t port_bytes(const struct rt_port *p) {
-    size_t bytes = 0;
-    shape_bytes(rt_dtype(p->type.dtype), p->type.rank, p->type.dims, &bytes);
-    return bytes;
+    size_t bytes;
+    return shape_bytes(rt_dtype(p->type.dtype), p->type.rank, p->type.dims, &bytes) ? bytes : 0;
 }
 
 /* ---- the program of the reference evaluator --------------------------------------------------- */
@@ -275,6 +266,9 @@ static bool place_bytes(const struct reader *r, const struct plan_buffer *x, siz
     case PLAN_RESULT:
         *out = x->index < p->nresults ? port_bytes(&r->exe->outputs[x->index]) : 0;
         return x->index < p->nresults;
+    case PLAN_VALUE:
+        *out = 0;
+        return x->index < p->nbuffers;
     }
     return false;
 }
@@ -288,12 +282,18 @@ static void get_buffers(struct reader *r) {
         struct plan_buffer *x = &r->buffers[i];
         hilo_dtype dtype;
         size_t room;
-        x->dims = get_shape(r, &dtype, &x->rank, &x->bytes);
+        x->dims = get_dims(r, &dtype, &x->rank);
         x->dtype = rt_dtype(dtype);
         x->place = (enum plan_place)get_u32(r);
         x->index = get_u32(r);
         x->offset = get_u64(r);
         x->root = i;
+        if (x->place == PLAN_VALUE && x->index >= p->nvalues)
+            p->nvalues = x->index + 1;
+        if (!r->bad && !plan_is_value(x))
+            r->bad = !shape_bytes(x->dtype, x->rank, x->dims, &x->bytes);
+        if (x->dtype == IR_DTYPE_NONE)
+            r->bad |= x->place != PLAN_VALUE && x->place != PLAN_ARGUMENT;
         if (r->bad || !place_bytes(r, x, &room) || x->offset > room || x->bytes > room - x->offset) {
             r->bad = true;
             return;
@@ -356,7 +356,8 @@ static bool step_is_right(const struct reader *r, const struct plan_step *s, uin
         return s->routine && s->ntargets == 0;
     case PLAN_COPY:
         return s->nuses == 2 && s->uses[0].role == PLAN_IN && s->uses[1].role == PLAN_OUT && s->ntargets == 0 &&
-               v[s->uses[0].buffer].bytes == v[s->uses[1].buffer].bytes;
+               v[s->uses[0].buffer].bytes == v[s->uses[1].buffer].bytes &&
+               plan_is_value(&v[s->uses[0].buffer]) == plan_is_value(&v[s->uses[1].buffer]);
     case PLAN_TEST:
         return s->nuses == 1 && s->uses[0].role == PLAN_IN && t == IR_I1_T && v[s->uses[0].buffer].bytes && s->ntargets == 1;
     case PLAN_SWITCH:
@@ -391,7 +392,8 @@ static void get_step(struct reader *r, struct plan_step *s, uint32_t number) {
             return;
         }
         enum plan_place place = r->buffers[uses[i].buffer].place;
-        r->bad |= uses[i].role != PLAN_IN && place != PLAN_BLOCK && place != PLAN_RESULT;
+        r->bad |= uses[i].role != PLAN_IN && place != PLAN_BLOCK && place != PLAN_RESULT && place != PLAN_VALUE;
+        r->bad |= plan_is_value(&r->buffers[uses[i].buffer]) && s->kind != PLAN_REFERENCE && s->kind != PLAN_COPY;
     }
     s->ntargets = get_count(r, 4);
     uint32_t *targets = ARENA_ARRAY(r->a, uint32_t, s->ntargets);

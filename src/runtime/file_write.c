@@ -68,12 +68,11 @@ static void use_buffer(struct writer *w, uint32_t number) {
     w->order[w->nbuffers++] = number;
     if (x->place != PLAN_CONSTANT)
         return;
-    uint32_t k = 0;
-    while (k < w->nblobs && w->blobs[k] != x->root)
-        k++;
-    if (k == w->nblobs)
+    if (w->blob_of[x->root] == UINT32_MAX) {
+        w->blob_of[x->root] = w->nblobs;
         w->blobs[w->nblobs++] = x->root;
-    w->blob_of[number] = k;
+    }
+    w->blob_of[number] = w->blob_of[x->root];
 }
 
 static uint32_t kernel_number(struct writer *w, const struct plan_kernel *k) {
@@ -113,7 +112,7 @@ static hilo_status find_used(struct writer *w, struct arena *a, struct diag_list
     w->kernels = ARENA_ARRAY(a, const struct plan_kernel *, p->nsteps);
     w->routines = ARENA_ARRAY(a, const struct lib_match *, p->nsteps);
     for (uint32_t i = 0; i < p->nbuffers; i++)
-        w->buffers[i] = UINT32_MAX;
+        w->buffers[i] = w->blob_of[i] = UINT32_MAX;
     for (uint32_t i = 0; i < p->nsteps; i++)
         HILO_TRY(use_step(w, &p->steps[i], d));
     for (uint32_t i = 0; i < p->nresults; i++)
@@ -158,7 +157,7 @@ static void put_buffers(struct writer *w) {
     for (uint32_t i = 0; i < w->nbuffers; i++) {
         const struct plan_buffer *x = &w->p->buffers[w->order[i]];
         bool constant = x->place == PLAN_CONSTANT;
-        put_shape(w, ir_dtype_get(x->dtype)->number, x->rank, x->dims);
+        put_shape(w, x->dtype ? ir_dtype_get(x->dtype)->number : HILO_TOKEN, x->rank, x->dims);
         put_u32(w, x->place);
         put_u32(w, constant ? w->blob_of[w->order[i]] : x->index);
         put_u64(w, constant ? x->root_offset : x->offset);

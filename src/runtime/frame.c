@@ -28,7 +28,7 @@ static void find_patches(hilo_executable *exe) {
         exe->first_use[i] = exe->nuses;
         exe->nuses += p->steps[i].nuses;
     }
-    uint32_t n[PLAN_RESULT + 1] = {0};
+    uint32_t n[PLAN_VALUE + 1] = {0};
     for (uint32_t i = 0; i < p->nsteps; i++)
         for (uint32_t k = 0; k < p->steps[i].nuses; k++)
             n[p->buffers[p->steps[i].uses[k].buffer].place]++;
@@ -38,7 +38,7 @@ static void find_patches(hilo_executable *exe) {
     for (uint32_t i = 0, at = 0; i < p->nsteps; i++)
         for (uint32_t k = 0; k < p->steps[i].nuses; k++, at++) {
             const struct plan_buffer *x = &p->buffers[p->steps[i].uses[k].buffer];
-            if (x->place != PLAN_CONSTANT)
+            if (x->place != PLAN_CONSTANT && !plan_is_value(x))
                 patch_add(patches_of(exe, x->place), at, x);
         }
 }
@@ -67,7 +67,7 @@ hilo_status rt_executable_ready(hilo_executable *exe) {
 static struct run_frame *frame_new(struct run *r) {
     const hilo_executable *exe = r->exe;
     const struct plan *p = r->plan;
-    size_t words = (size_t)exe->nuses + p->narguments + 2 * (size_t)p->nresults;
+    size_t words = (size_t)exe->nuses + p->narguments + 2 * (size_t)p->nresults + p->nvalues;
     size_t bytes = sizeof(struct run_frame) + words * sizeof(void *);
     struct run_frame *f = mem_alloc(&r->client->memory, bytes);
     if (!f)
@@ -78,6 +78,7 @@ static struct run_frame *frame_new(struct run *r) {
     f->values = (struct value **)(f->pointers + exe->nuses);
     f->results = f->values + p->narguments;
     f->fresh = (hilo_buffer **)(f->results + p->nresults);
+    f->slots = (struct value **)(f->fresh + p->nresults);
     if (!p->whole)
         for (uint32_t i = 0, at = 0; i < p->nsteps; i++)
             for (uint32_t k = 0; k < p->steps[i].nuses; k++, at++)

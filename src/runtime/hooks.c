@@ -16,8 +16,7 @@ void run_step_memory(void *user, void *data) {
     (void)data;
 }
 
-/* A reference to the value that may be kept: to a copy, where its memory is a step's. */
-static hilo_status keep(struct run *r, struct value *v, struct value **out) {
+hilo_status run_keep(struct run *r, struct value *v, struct value **out) {
     if (v->kind == EVAL_TENSOR && v->release == run_step_memory) {
         HILO_TRY(value_tensor(&r->client->memory, v->dtype, v->dims, v->rank, out));
         if (v->bytes)
@@ -51,7 +50,7 @@ static hilo_status on_probe(void *user, struct str id, const struct value *v) {
     if (!p)
         return HILO_RESOURCE_EXHAUSTED;
     struct value *kept;
-    hilo_status status = keep(r, (struct value *)(uintptr_t)v, &kept);
+    hilo_status status = run_keep(r, (struct value *)(uintptr_t)v, &kept);
     if (status != HILO_OK) {
         mem_free(&r->al, p, bytes);
         return status;
@@ -102,7 +101,7 @@ static hilo_status wrap_values(struct run *r, struct value *const *v, uint32_t n
         struct value *kept;
         if (v[i]->kind != EVAL_TENSOR && v[i]->kind != EVAL_TOKEN)
             return HILO_UNIMPLEMENTED;
-        HILO_TRY(keep(r, v[i], &kept));
+        HILO_TRY(run_keep(r, v[i], &kept));
         out[i] = rt_buffer_new(r->client, kept);
         if (!out[i]) {
             value_unref(kept);

@@ -112,6 +112,10 @@ static hilo_status make_results(struct run *r) {
     struct run_frame *f = r->frame;
     hilo_status status = HILO_OK;
     for (uint32_t i = 0; i < p->nresults; i++) {
+        if (plan_is_value(&p->buffers[p->results[i]])) {
+            f->results[i] = NULL;
+            continue;
+        }
         int32_t a = p->donors[i];
         struct value *v = r->o->donate && a >= 0 && r->o->donate[a] ? f->values[a] : NULL;
         f->results[i] = NULL;
@@ -154,11 +158,27 @@ static hilo_status run_whole(struct run *r) {
     if (run_cancelled(r))
         return diag_error(r->d, HILO_CANCELLED, "the run was cancelled");
     double begin = r->o->step ? rt_now_ms() : 0;
-    hilo_status status = eval_plan_run_as(p->reference, p->steps->func, r->frame->values, p->narguments, r->frame->results,
-                                          p->nresults, &r->al, &hooks, r->d, r->process);
+    hilo_status status = eval_plan_run_in(p->reference, p->steps->func, r->frame->values, p->narguments, r->frame->results,
+                                          p->nresults, &r->al, &hooks, r->d, &r->session);
     if (status == HILO_OK && r->o->step)
         report_step_event(r, p->steps, begin);
     return status;
+}
+
+/* Results that are values of the run. */
+static hilo_status take_values(struct run *r) {
+    const struct plan *p = r->plan;
+    struct run_frame *f = r->frame;
+    for (uint32_t i = 0; i < p->nresults; i++) {
+        const struct plan_buffer *x = &p->buffers[p->results[i]];
+        if (!plan_is_value(x))
+            continue;
+        struct value *v = x->place == PLAN_VALUE ? f->slots[x->index] : f->values[x->index];
+        if (!v)
+            return diag_error(r->d, HILO_INTERNAL, "result %u was not computed", i);
+        f->results[i] = value_ref(v);
+    }
+    return HILO_OK;
 }
 
 static hilo_status run_plan(struct run *r) {
@@ -167,6 +187,12 @@ static hilo_status run_plan(struct run *r) {
     if (status == HILO_OK) {
         frame_bind_io(r);
         status = run_steps(r);
+    }
+    if (status == HILO_OK)
+        status = take_values(r);
+    for (uint32_t i = 0; i < r->plan->nvalues; i++) {
+        value_unref(r->frame->slots[i]);
+        r->frame->slots[i] = NULL;
     }
     if (status != HILO_OK)
         for (uint32_t i = 0; i < r->plan->nresults; i++)
@@ -254,7 +280,7 @@ hilo_status rt_execute(hilo_executable *exe, const hilo_execute_options *options
     struct diag_list d;
     diag_init(&d, exe->client->al);
     struct run r = {.exe = exe, .plan = &exe->plan, .client = exe->client, .o = &o, .d = &d,
-                    .pool = exe->client->pools[device], .process = process, .begin = rt_now_ms(),
+                    .pool = exe->client->pools[device], .session = {.process = process}, .begin = rt_now_ms(),
                     .taken = atomic_load(&exe->client->cache.taken)};
     r.meter.al = exe->client->memory;
     r.al = (hilo_allocator){meter_realloc, &r.meter};
@@ -266,6 +292,8 @@ hilo_status rt_execute(hilo_executable *exe, const hilo_execute_options *options
         status = check_inputs(&r, inputs, ninputs, noutputs);
     if (status == HILO_OK)
         status = (exe->specialise ? run_specialised : run)(&r, inputs, outputs, &run_ms);
+    if (!process)
+        eval_session_end(&r.session);
     double total_ms = rt_now_ms() - r.begin;
     count_run(&r, exe, status, total_ms);
     if (o.timing)

@@ -31,6 +31,7 @@ struct run_frame {
     struct value **values;    /* of the arguments; owned */
     struct value **results;   /* owned */
     hilo_buffer **fresh;      /* of the results */
+    struct value **slots;     /* of the plan's values (PLAN_VALUE); owned, NULL between runs */
 };
 
 struct run {
@@ -40,7 +41,7 @@ struct run {
     const hilo_execute_options *o;
     struct diag_list *d;
     struct rt_pool *pool;
-    struct eval_process *process; /* or NULL */
+    struct eval_session session; /* of the evaluations; its process: or NULL */
     struct run_meter meter;
     hilo_allocator al;        /* the meter's */
     struct run_frame *frame;
@@ -66,6 +67,8 @@ void report_step_event(const struct run *r, const struct plan_step *s, double be
 /* Values over a step's memory have this as `release`: they end with the step. */
 void run_step_memory(void *user, void *data);
 
+/* A reference to the value that may outlive its step: to a copy, where its memory is the step's. */
+hilo_status run_keep(struct run *r, struct value *v, struct value **out);
 /* The evaluator's hooks; probes are kept in the run. */
 struct eval_hooks run_hooks(struct run *r);
 void run_drop_probes(struct run *r);

@@ -102,7 +102,25 @@ static void copy_piece(void *user, void *scratch, int64_t begin, int64_t end) {
     memcpy(c->to + at, c->from + at, (to < c->bytes ? to : c->bytes) - at);
 }
 
+/* The value that a step reads: of an argument, or one of the run's; borrowed. */
+static struct value *value_of(const struct run *r, uint32_t buffer) {
+    const struct plan_buffer *x = &r->plan->buffers[buffer];
+    return x->place == PLAN_VALUE ? r->frame->slots[x->index] : r->frame->values[x->index];
+}
+
+/* Takes over the value. */
+static void set_value(struct run *r, uint32_t buffer, struct value *v) {
+    struct value **slot = &r->frame->slots[r->plan->buffers[buffer].index];
+    value_unref(*slot);
+    *slot = v;
+}
+
 static hilo_status step_copy(struct run *r, const struct plan_step *s, void **v) {
+    if (plan_is_value(&r->plan->buffers[s->uses[1].buffer])) {
+        struct value *from = value_of(r, s->uses[0].buffer);
+        set_value(r, s->uses[1].buffer, from ? value_ref(from) : NULL);
+        return HILO_OK;
+    }
     struct copy c = {v[1], v[0], r->plan->buffers[s->uses[1].buffer].bytes};
     if (c.to == c.from || c.bytes == 0) /* a donated argument that is the result itself */
         return HILO_OK;
@@ -136,10 +154,26 @@ static hilo_status step_routine(struct run *r, const struct plan_step *s, void *
 
 static hilo_status borrow(struct run *r, const struct plan_use *u, void *data, struct value **out) {
     const struct plan_buffer *x = &r->plan->buffers[u->buffer];
+    if (plan_is_value(x)) {
+        *out = value_of(r, u->buffer);
+        if (!*out)
+            return diag_error(r->d, HILO_INTERNAL, "a step reads a value that was not computed");
+        if (u->overlay)
+            r->frame->slots[x->index] = NULL;
+        else
+            value_ref(*out);
+        return HILO_OK;
+    }
     return value_borrow(&r->al, x->dtype, x->dims, x->rank, data, run_step_memory, NULL, out);
 }
 
-static hilo_status store(struct run *r, const struct plan_use *u, void *data, const struct value *v) {
+static hilo_status store(struct run *r, const struct plan_use *u, void *data, struct value *v) {
+    if (plan_is_value(&r->plan->buffers[u->buffer])) {
+        struct value *kept;
+        HILO_TRY(run_keep(r, v, &kept));
+        set_value(r, u->buffer, kept);
+        return HILO_OK;
+    }
     size_t bytes = r->plan->buffers[u->buffer].bytes;
     if (v->kind != EVAL_TENSOR || v->bytes != bytes)
         return diag_error(r->d, HILO_INTERNAL, "a step's result has another size than its buffer");
@@ -161,7 +195,7 @@ static hilo_status step_reference(struct run *r, const struct plan_step *s, void
         status = borrow(r, &s->uses[i], v[i], &x[i]);
     struct eval_hooks hooks = run_hooks(r);
     if (status == HILO_OK)
-        status = eval_plan_run_as(r->plan->reference, s->func, x, nin, x + nin, nout, &r->al, &hooks, r->d, r->process);
+        status = eval_plan_run_in(r->plan->reference, s->func, x, nin, x + nin, nout, &r->al, &hooks, r->d, &r->session);
     for (uint32_t i = nin; i < s->nuses && status == HILO_OK; i++)
         status = store(r, &s->uses[i], v[i], x[i]);
     for (uint32_t i = 0; i < s->nuses; i++)
@@ -219,7 +253,7 @@ hilo_status run_steps(struct run *r) {
         void **v = r->frame->pointers + r->exe->first_use[i];
         if (polled && run_cancelled(r))
             return diag_error(r->d, HILO_CANCELLED, "the run was cancelled");
-        if (r->process && eval_process_stopped(r->process))
+        if (r->session.process && eval_process_stopped(r->session.process))
             return diag_error(r->d, HILO_ABORTED, "the run was stopped: another process has failed");
         if (s->kind >= PLAN_TEST) {
             i = step_next(r, s, v, i);
