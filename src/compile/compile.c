@@ -228,7 +228,8 @@ static const ir_type *argument_types(const struct compile *c, struct ir_module *
     return types;
 }
 
-/* Follows the sizes of the arguments through the program, as far as they do not depend on data. UNIMPLEMENTED when that fails. */
+/* Follows the sizes of the arguments through the program. UNIMPLEMENTED when some stay unknown: then states of loops may have
+   been given sizes that they do not keep. */
 static hilo_status refine(const struct compile *c, ir_op entry, struct ir_module *m) {
     struct diag_list ignored;
     diag_init(&ignored, c->d->al);
@@ -238,6 +239,8 @@ static hilo_status refine(const struct compile *c, ir_op entry, struct ir_module
     opt_init(&o, m, &ignored);
     hilo_status status = opt_refine(&o, entry, types);
     opt_free(&o);
+    if (status == HILO_OK && build_can(m, entry) != BUILD_ALL)
+        status = HILO_UNIMPLEMENTED;
     if (status == HILO_OK) {
         m->arena.recover = c->exe->arena.recover;
         status = ir_verify(m, &ignored);

@@ -15,6 +15,8 @@ static hilo_status specialise_make(void *user, hilo_executable *exe, hilo_buffer
     }
     if (!*out) {
         hilo_status status = compile_module(exe->client, exe->module, user, inputs, d, out);
+        if (status == HILO_UNIMPLEMENTED)
+            rt_log(exe->client, HILO_LOG_INFO, "the whole program runs on the reference evaluator: its sizes depend on data");
         if (status != HILO_OK)
             return status == HILO_UNIMPLEMENTED ? HILO_OK : status;
         if (exe->specialise_keyed)

@@ -150,11 +150,11 @@ hilo_status eval_out_over(struct eval *cx, ir_op op, uint32_t i, struct value *c
 
 /* ---- steps ----------------------------------------------------------------------------------------------------------- */
 
-static hilo_status poll(struct eval *cx, ir_op op) {
+hilo_status eval_poll(struct eval *cx, ir_op op) {
     if (cx->hooks && cx->hooks->cancelled && cx->hooks->cancelled(cx->hooks->user))
-        return EVAL_FAIL(cx, op, HILO_CANCELLED, "was not run: the evaluation is cancelled");
+        return EVAL_FAIL(cx, op, HILO_CANCELLED, "was not run to its end: the evaluation is cancelled");
     if (cx->process && eval_process_stopped(cx->process))
-        return EVAL_FAIL(cx, op, HILO_ABORTED, "was not run: another process has failed");
+        return EVAL_FAIL(cx, op, HILO_ABORTED, "was not run to its end: another process has failed");
     return HILO_OK;
 }
 
@@ -168,7 +168,7 @@ static hilo_status step_run(struct eval *cx, const struct plan_step *s) {
     f->top = out + s->nresults + s->noperands;
     f->step = s;
     uint32_t errors = cx->d->errors;
-    hilo_status status = poll(cx, s->op);
+    hilo_status status = eval_poll(cx, s->op);
     if (status == HILO_OK)
         status = s->quantised ? eval_quantised(cx, s->op, handlers[s->kind], in, out)
                               : handlers[s->kind](cx, s->op, in, out);

@@ -89,7 +89,7 @@ struct eval_hooks {
     hilo_status (*probed)(void *user, struct str id, uint32_t iteration, const struct value *like, struct value **out);
     /* Called after each op that succeeds; may replace its results by values of the same types. */
     void (*computed)(void *user, const struct ir_module *m, ir_op op, struct value **results, uint32_t n);
-    /* Polled between ops; true = stop with HILO_CANCELLED. */
+    /* Polled between ops, and during long ones; true = stop with HILO_CANCELLED. */
     bool (*cancelled)(void *user);
     void *user;
 };
@@ -143,6 +143,9 @@ hilo_status eval_plan_run_in(const struct eval_plan *p, ir_op func, struct value
                              struct eval_session *session);
 
 /* ---- for the families ------------------------------------------------------------------------ */
+
+/* CANCELLED or ABORTED, with a diagnostic at the op, when the run is to stop: for ops that take long. */
+hilo_status eval_poll(struct eval *cx, ir_op op);
 
 /* Every evaluator function has this form: operands borrowed, results owned by the caller. `out` comes filled with NULL; what is
    in it after an error is dropped by the caller. */

@@ -114,11 +114,34 @@ static hilo_status dot_begin(struct eval *cx, ir_op op, struct dot *d, const str
 }
 
 /* Adds the products of all batches, with numbers `a` of the lhs and slab `slab` of a grouped rhs, to slab `to` of the sums. */
-static void dot_add(struct dot *d, const void *a, size_t slab, size_t to) {
+static hilo_status dot_add(struct eval *cx, ir_op op, struct dot *d, const void *a, size_t slab, size_t to) {
+    enum { DOT_POLL = 1 << 24 }; /* products between two looks at whether the run is cancelled */
+    size_t per_row = d->n * d->k + 1, rows = DOT_POLL / per_row + 1;
     size_t la = d->m * d->k * d->size, lb = d->k * d->n * d->size, lc = d->m * d->n * d->size;
-    for (size_t i = 0; i < d->batches; i++)
-        number_gemm(d->kind, d->m, d->n, d->k, (const char *)a + i * la,
-                    (const char *)d->b + (slab * d->batches + i) * lb, d->n, (char *)d->c + (to * d->batches + i) * lc);
+    for (size_t i = 0, done = 0; i < d->batches; i++)
+        for (size_t row = 0; row < d->m; row += rows) {
+            size_t m = d->m - row < rows ? d->m - row : rows;
+            if ((done += m * per_row) >= DOT_POLL) {
+                HILO_TRY(eval_poll(cx, op));
+                done = 0;
+            }
+            number_gemm(d->kind, m, d->n, d->k, (const char *)a + i * la + row * d->k * d->size,
+                        (const char *)d->b + (slab * d->batches + i) * lb, d->n,
+                        (char *)d->c + (to * d->batches + i) * lc + row * d->n * d->size);
+        }
+    return HILO_OK;
+}
+
+/* The result, unless adding failed. */
+static hilo_status dot_finish(struct eval *cx, struct dot *d, hilo_status status, struct value **out) {
+    if (status == HILO_OK) {
+        number_store(d->kind, d->c, d->result);
+        *out = d->result;
+    } else {
+        value_unref(d->result);
+    }
+    dot_end(cx, d);
+    return status;
 }
 
 static hilo_status dot_run(struct eval *cx, ir_op op, const struct value *lhs, const struct value *rhs, const struct roles *l,
@@ -128,11 +151,7 @@ static hilo_status dot_run(struct eval *cx, ir_op op, const struct value *lhs, c
     HILO_TRY(dot_check(cx, op, lhs, rhs, l->contract, r->contract, l->ncontract));
     dot_shape(&d, lhs, rhs, l, r, -1);
     HILO_TRY(dot_begin(cx, op, &d, lhs, rhs));
-    dot_add(&d, d.a, 0, 0);
-    number_store(d.kind, d.c, d.result);
-    dot_end(cx, &d);
-    *out = d.result;
-    return HILO_OK;
+    return dot_finish(cx, &d, dot_add(cx, op, &d, d.a, 0, 0), out);
 }
 
 hilo_status eval_dot_general(struct eval *cx, ir_op op, struct value *const *in, struct value **out) {
@@ -248,13 +267,11 @@ hilo_status eval_ragged_dot(struct eval *cx, ir_op op, struct value *const *in, 
         value_unref(d.result);
         return HILO_RESOURCE_EXHAUSTED;
     }
-    for (int64_t g = 0; g < groups; g++) {
+    hilo_status status = HILO_OK;
+    for (int64_t g = 0; g < groups && status == HILO_OK; g++) {
         ragged_mask(&rag, &d, in[0], g, masked);
-        dot_add(&d, masked, contracts ? 0 : (size_t)g, contracts ? (size_t)g : 0);
+        status = dot_add(cx, op, &d, masked, contracts ? 0 : (size_t)g, contracts ? (size_t)g : 0);
     }
-    number_store(d.kind, d.c, d.result);
     mem_free(&cx->al, masked, d.abytes);
-    dot_end(cx, &d);
-    *out = d.result;
-    return HILO_OK;
+    return dot_finish(cx, &d, status, out);
 }

@@ -79,7 +79,8 @@ static void scan_step(struct scan *s, struct scope *in, struct plan_node *n) {
             scan_define(s, in, v[u->buffer].root);
         else if (u->role != PLAN_IN)
             scan_touch(s, in, v[u->buffer].root)->written = true;
-        if (n->kind == NODE_STEP && n->step == PLAN_COPY && i % 2 && v[u->buffer].bytes != v[n->uses[i - 1].buffer].bytes)
+        if (n->kind == NODE_STEP && n->step == PLAN_COPY && i % 2 && v[u->buffer].bytes != v[n->uses[i - 1].buffer].bytes &&
+            !plan_is_value(&v[u->buffer]) && !plan_is_value(&v[n->uses[i - 1].buffer]))
             scan_fail(s, n, "copies what has another size to", u->buffer);
     }
 }

@@ -267,13 +267,11 @@ hilo_status hilo_diagnostics_get(const hilo_client *client, size_t index, hilo_d
     const struct diag *x = client->diags.first;
     for (size_t i = 0; x && i < index; i++)
         x = x->next;
+    hilo_diagnostic full = public_diagnostic(x ? x : &client_exhausted);
     pthread_mutex_unlock(client_lock(client));
     if (!exists)
         return HILO_OUT_OF_RANGE;
-    if (!x)
-        x = &client_exhausted;
     size_t size = out->struct_size < sizeof *out ? out->struct_size : sizeof *out;
-    hilo_diagnostic full = public_diagnostic(x);
     full.struct_size = out->struct_size;
     memcpy(out, &full, size);
     return HILO_OK;

@@ -356,8 +356,8 @@ static bool step_is_right(const struct reader *r, const struct plan_step *s, uin
         return s->routine && s->ntargets == 0;
     case PLAN_COPY:
         return s->nuses == 2 && s->uses[0].role == PLAN_IN && s->uses[1].role == PLAN_OUT && s->ntargets == 0 &&
-               v[s->uses[0].buffer].bytes == v[s->uses[1].buffer].bytes &&
-               plan_is_value(&v[s->uses[0].buffer]) == plan_is_value(&v[s->uses[1].buffer]);
+               (v[s->uses[0].buffer].bytes == v[s->uses[1].buffer].bytes || plan_is_value(&v[s->uses[0].buffer]) ||
+                plan_is_value(&v[s->uses[1].buffer]));
     case PLAN_TEST:
         return s->nuses == 1 && s->uses[0].role == PLAN_IN && t == IR_I1_T && v[s->uses[0].buffer].bytes && s->ntargets == 1;
     case PLAN_SWITCH:

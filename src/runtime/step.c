@@ -115,12 +115,30 @@ static void set_value(struct run *r, uint32_t buffer, struct value *v) {
     *slot = v;
 }
 
-static hilo_status step_copy(struct run *r, const struct plan_step *s, void **v) {
-    if (plan_is_value(&r->plan->buffers[s->uses[1].buffer])) {
-        struct value *from = value_of(r, s->uses[0].buffer);
-        set_value(r, s->uses[1].buffer, from ? value_ref(from) : NULL);
+/* Where the source or the destination is no memory. */
+static hilo_status copy_value(struct run *r, const struct plan_step *s, void *const *v) {
+    const struct plan_buffer *from = &r->plan->buffers[s->uses[0].buffer], *to = &r->plan->buffers[s->uses[1].buffer];
+    struct value *x = NULL;
+    if (plan_is_value(from) && (x = value_of(r, s->uses[0].buffer)))
+        value_ref(x);
+    else if (!plan_is_value(from))
+        HILO_TRY(value_tensor(&r->client->memory, from->dtype, from->dims, from->rank, &x));
+    if (!plan_is_value(from) && from->bytes)
+        memcpy(x->data, v[0], from->bytes);
+    if (plan_is_value(to)) {
+        set_value(r, s->uses[1].buffer, x);
         return HILO_OK;
     }
+    bool fits = x && x->kind == EVAL_TENSOR && x->bytes == to->bytes;
+    if (fits && to->bytes)
+        memcpy(v[1], x->data, to->bytes);
+    value_unref(x);
+    return fits ? HILO_OK : diag_error(r->d, HILO_INTERNAL, "a copied value has another size than its buffer");
+}
+
+static hilo_status step_copy(struct run *r, const struct plan_step *s, void **v) {
+    if (plan_is_value(&r->plan->buffers[s->uses[0].buffer]) || plan_is_value(&r->plan->buffers[s->uses[1].buffer]))
+        return copy_value(r, s, v);
     struct copy c = {v[1], v[0], r->plan->buffers[s->uses[1].buffer].bytes};
     if (c.to == c.from || c.bytes == 0) /* a donated argument that is the result itself */
         return HILO_OK;

@@ -217,7 +217,7 @@ static hilo_executable *get_file(hilo_client *client, const uint8_t *key) {
     name_of(key, name);
     if (!path_of(&client->store, name, path))
         return NULL;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK); /* a FIFO is refused, not waited for */
     if (fd < 0) {
         if (errno != ENOENT && errno != ENOTDIR)
             warn_dir(client, "read");

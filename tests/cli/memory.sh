@@ -42,7 +42,7 @@ if ! grep -q kernel0 out; then # nothing to generate code with
     finish
     exit
 fi
-block() { sed -n 's/^plan of.*: block \([0-9]*\) bytes.*/\1/p' out; }
+block() { sed -n 's|^plan of.*(block \([0-9]*\),.*|\1|p' out; }
 free=$(block)
 exits 0 compile wide.mlir --emit plan --memory-limit 3000000
 [ "$(block)" -lt 3000000 ] && [ "$free" -gt 6000000 ] && pass || fail "the block has $(block) bytes, and had $free"
