@@ -12,8 +12,8 @@ struct file {
     bool mapped;        /* else the text was allocated */
 };
 
-/* Opens `path` for reading. A regular file is mapped, a pipe or a device is read to its end, or FILE_STREAM_MOST bytes. NOT_FOUND,
-   PERMISSION_DENIED, RESOURCE_EXHAUSTED, or UNAVAILABLE for anything else, with a diagnostic. file_close gives the
+/* Opens `path` for reading. A regular file is mapped, a pipe or a device is read to its end, or FILE_STREAM_MOST bytes.
+   NOT_FOUND, PERMISSION_DENIED, RESOURCE_EXHAUSTED, or UNAVAILABLE for anything else, with a diagnostic. file_close gives the
    contents back. A mapped file must not shrink meanwhile. */
 hilo_status file_open(const char *path, hilo_allocator al, struct diag_list *d, struct file *out);
 /* The same for regular files only: anything else is refused (INVALID_ARGUMENT), and opening never waits. */
