@@ -106,10 +106,59 @@ def _array(buffer):
     return np.frombuffer(raw, np.uint8).view(dtype).reshape(shape) if size else np.zeros(shape, dtype)
 
 
+class Buffer:
+    """Memory of an operand or result, which only the call may use: what jax.experimental.buffer_callback hands to functions."""
+
+    def __init__(self, array, writeable):
+        self._array = array
+        self.shape, self.dtype, self.ndim, self.writeable = array.shape, array.dtype, array.ndim, writeable
+        array.flags.writeable = writeable
+
+    def __array__(self, dtype=None, copy=None):
+        return np.array(self._array, dtype, copy=copy)
+
+    def __dlpack__(self, **options):
+        array = self._array
+        if not self.writeable:  # numpy lends nothing that is not writeable
+            array = array.copy() if options.get("copy") is not False else array
+            array.flags.writeable = True
+        return array.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self._array.__dlpack_device__()
+
+
+class Context:
+    """Of a call: there is no stream."""
+
+    def __init__(self, stage):
+        self.stage = stage
+
+    @property
+    def stream(self):
+        import jax
+
+        raise jax.errors.JaxRuntimeError("UNIMPLEMENTED: XLA FFI GPU context is not available")
+
+
+class BufferFunction:
+    """A function that gets the memory of operands and results, and fills the latter."""
+
+    def __init__(self, function, stage):
+        self.function, self.context = function, Context(stage)
+
+    def __call__(self, operands, results):
+        self.function(self.context, *(Buffer(a, False) for a in operands), *(Buffer(a, True) for a in results))
+
+
 def _run(frame):
     f = frame.contents
     index = int(f.attrs.items[0].contents.value[0])
     _drop_retired(index)
+    if isinstance(functions[index], BufferFunction):
+        functions[index]([_array(f.arguments.items[i]) for i in range(f.arguments.n)],
+                         [_array(f.results.items[i]) for i in range(f.results.n)])
+        return
     arguments = [_array(f.arguments.items[i]) for i in range(f.arguments.n)]
     arguments = [a.copy() for a in arguments if a is not None]  # a function may keep them
     results = [r for r in (_array(f.results.items[i]) for i in range(f.results.n)) if r is not None]

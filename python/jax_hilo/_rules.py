@@ -150,6 +150,28 @@ def _callbacks():
             module.xb = _Backends(module.xb)
 
 
+def _buffer_callbacks():
+    import numpy as np
+    from jax._src import buffer_callback, ffi, tree_util, util
+    from jax._src.interpreters import mlir
+
+    def rule(ctx, *operands, callback, in_tree, out_tree, has_side_effect, input_output_aliases, **_):
+        def function(context, *buffers):
+            inputs, outputs = util.split_list(buffers, [in_tree.num_leaves])
+            arguments, named = tree_util.tree_unflatten(in_tree, inputs)
+            if callback(context, tree_util.tree_unflatten(out_tree, outputs), *arguments, **named) is not None:
+                raise ValueError("buffer_callback callback must not return any values.")
+
+        index = _calls.add(_calls.BufferFunction(function, buffer_callback.ExecutionStage.EXECUTE))
+        ctx.module_context.add_host_callback(function)
+        ctx.module_context.add_keepalive(_Registration(index))
+        call = ffi.ffi_lowering(_calls.CALLBACK, has_side_effect=has_side_effect,
+                                operand_output_aliases=dict(input_output_aliases))
+        return call(ctx, *operands, index=np.uint64(index))
+
+    mlir.register_lowering(buffer_callback.buffer_callback_p, rule, platform=PLATFORM)
+
+
 def _donation():
     from jax._src.interpreters import mlir
 
@@ -203,7 +225,7 @@ def _transfer_guards():
 
 
 def register():
-    for part in (_lowering_rules, _scatters, _callbacks, _donation, _cache, _dlpack, _transfer_guards):
+    for part in (_lowering_rules, _scatters, _callbacks, _buffer_callbacks, _donation, _cache, _dlpack, _transfer_guards):
         try:
             part()
         except (AttributeError, ImportError, KeyError) as error:
