@@ -27,7 +27,7 @@ def initialize():
     xla_bridge._nonexperimental_plugins.add(PLATFORM)
     from jax_hilo import _calls, _rules
 
-    options = {"host_guarded_address": ctypes.addressof(_rules.host_guarded)}
+    options = {"framework_state": ctypes.addressof(_rules.state)}
     xla_bridge.register_plugin(PLATFORM, priority=500, library_path=path, options=options)
     _calls.register_handlers(path)
     _rules.register()

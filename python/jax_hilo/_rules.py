@@ -202,7 +202,13 @@ def _dlpack():
     _dlpack.register()
 
 
-host_guarded = ctypes.c_int64(0)  # read by the plugin: not 0 while transfers to the host are guarded anywhere
+class _State(ctypes.Structure):
+    """Read by the plugin: struct pjrt_framework of src/pjrt/pjrt.h."""
+
+    _fields_ = [("host_guarded", ctypes.c_int64), ("compiling", ctypes.c_int64)]
+
+
+state = _State()
 
 
 def _transfer_guards():
@@ -214,18 +220,39 @@ def _transfer_guards():
     original, guarded = config._update_transfer_guard, set()
 
     @functools.wraps(original)
-    def update(state, key, level):
-        original(state, key, level)
+    def update(which, key, level):
+        original(which, key, level)
         if key == "device_to_host":
-            where = "global" if state is guard_lib.global_state() else threading.get_ident()
+            where = "global" if which is guard_lib.global_state() else threading.get_ident()
             (guarded.discard if level in (None, "allow") else guarded.add)(where)
-            host_guarded.value = len(guarded)
+            state.host_guarded = len(guarded)
 
     config._update_transfer_guard = update
 
 
+def _compiling():
+    """JAX asks for the program of all that it compiles, for its shardings: the plugin need not make the optimised one then."""
+    from jax._src.interpreters import pxla
+
+    original, lock = pxla.UnloadedMeshExecutable.from_hlo, threading.Lock()
+
+    def count(n):
+        with lock:
+            state.compiling += n
+
+    @functools.wraps(original)
+    def from_hlo(*arguments, **named):
+        count(1)
+        try:
+            return original(*arguments, **named)
+        finally:
+            count(-1)
+
+    pxla.UnloadedMeshExecutable.from_hlo = staticmethod(from_hlo)
+
+
 def register():
-    for part in (_lowering_rules, _scatters, _callbacks, _buffer_callbacks, _donation, _cache, _dlpack, _transfer_guards):
+    for part in (_lowering_rules, _scatters, _callbacks, _buffer_callbacks, _donation, _cache, _dlpack, _transfer_guards, _compiling):
         try:
             part()
         except (AttributeError, ImportError, KeyError) as error:

@@ -217,9 +217,9 @@ struct pjrt_error *pjrt_Buffer_ReadyEvent(struct pjrt_Buffer_ReadyEvent *a) {
    never changes: it decides how whoever asks goes on. */
 struct pjrt_error *pjrt_Buffer_IsOnCpu(struct pjrt_Buffer_IsOnCpu *a) {
     struct pjrt_buffer *b = a->buffer;
-    const _Atomic int64_t *guarded = (const _Atomic int64_t *)(intptr_t)b->client->options.host_guarded;
+    const struct pjrt_framework *f = pjrt_framework(b->client);
     bool there = pjrt_event_ready(b->ready) && !b->ready->error && b->dtype != HILO_TOKEN &&
-                 !(guarded && atomic_load_explicit(guarded, memory_order_relaxed));
+                 !(f && atomic_load_explicit(&f->host_guarded, memory_order_relaxed));
     pthread_mutex_lock(&b->client->lock);
     if (b->place == PJRT_UNASKED)
         b->place = there ? PJRT_ON_CPU : PJRT_ELSEWHERE;

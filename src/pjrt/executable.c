@@ -20,7 +20,7 @@ void pjrt_executable_unref(struct pjrt_executable *x) {
     free((char *)(uintptr_t)x->option_bytes.p);
     free((char *)(uintptr_t)x->code.p);
     free((char *)(uintptr_t)x->divided.p);
-    free(atomic_load(&x->optimized));
+    free((char *)(uintptr_t)x->optimised.p);
     free(x->dtypes);
     free(x->dims);
     free(x->ranks);
@@ -139,63 +139,58 @@ static hilo_status run_passes(struct ir_module *m, const char *passes, struct di
     return status;
 }
 
-/* Turns the program into that of one of its partitions. */
-static hilo_status divide(struct pjrt_executable *x, struct ir_module *m) {
-    hilo_client *c = x->client->hilo;
-    struct diag_list d;
-    struct strbuf text;
-    diag_init(&d, c->al);
-    hilo_status status = run_passes(m, "inline,partition,dce", &d); /* without the functions that were called */
-    strbuf_init(&text, mem_system_allocator());
-    if (status == HILO_OK && x->options.npartitions > 1) {
-        ir_print_module(m, &(struct ir_print_options){.locations = true}, &text);
-        if (text.failed || !own(&x->divided, (struct str){text.p, text.n}))
-            status = HILO_RESOURCE_EXHAUSTED;
-    }
-    strbuf_free(&text);
-    return rt_finish(c, &d, status);
+/* Turns the program into that of one of its partitions; its text, where there are several, unless `text` is NULL. */
+static hilo_status divide(struct pjrt_executable *x, struct ir_module *m, struct diag_list *d, struct str *text) {
+    HILO_TRY(run_passes(m, "inline,partition,dce", d)); /* without the functions that were called */
+    if (x->options.npartitions == 1 || !text)
+        return HILO_OK;
+    struct strbuf b;
+    strbuf_init(&b, mem_system_allocator());
+    ir_print_module(m, &(struct ir_print_options){.locations = true}, &b);
+    bool ok = !b.failed && own(text, (struct str){b.p, b.n});
+    strbuf_free(&b);
+    return ok ? HILO_OK : HILO_RESOURCE_EXHAUSTED;
 }
 
-/* Functions are inlined: what they say of layouts is then in @main. */
-static hilo_status read_ports(struct pjrt_executable *x, struct ir_module *m) {
+/* A program with its ports and its partition, to be compiled. Functions are inlined where it says something of its ports: what they
+   say of layouts is then in @main. `ports` and `text` may be NULL. */
+static hilo_status prepare(struct pjrt_executable *x, hilo_module *module, struct pjrt_port **ports, size_t *nports,
+                           struct str *text) {
+    struct ir_module *m = module->m;
+    bool divided = has_shardings(m) || x->options.npartitions > 1, named = pjrt_ports_named(x->code);
     struct diag_list d;
     diag_init(&d, x->client->hilo->al);
-    hilo_status status = run_passes(m, "inline", &d);
-    if (status == HILO_OK)
-        status = pjrt_ports_read(m, &d, &x->ports, &x->nports);
-    return rt_finish(x->client->hilo, &d, status);
-}
-
-static hilo_status apply_ports(struct pjrt_executable *x, struct ir_module *m) {
-    struct diag_list d;
-    diag_init(&d, x->client->hilo->al);
-    hilo_status status = pjrt_ports_apply(m, &d, x->ports, x->nports);
-    if (status == HILO_OK)
+    hilo_status status = named ? run_passes(m, "inline", &d) : HILO_OK;
+    if (status == HILO_OK && named)
+        status = pjrt_ports_read(m, &d, ports, nports);
+    if (status == HILO_OK && divided)
+        status = divide(x, m, &d, text);
+    if (status == HILO_OK && named)
+        status = pjrt_ports_apply(m, &d, *ports, *nports);
+    if (status == HILO_OK && named)
         status = ir_verify(m, &d);
+    module->has_source &= !divided && !named; /* the compile cache goes by what it is now */
     return rt_finish(x->client->hilo, &d, status);
 }
 
-static hilo_status read_and_compile(struct pjrt_executable *x, const hilo_compile_options *co) {
-    hilo_client *c = x->client->hilo;
-    hilo_module *module;
+static hilo_status parse(const struct pjrt_executable *x, hilo_module **out) {
     hilo_module_options mo;
     hilo_module_options_init(&mo);
     mo.name = "program";
-    HILO_TRY(hilo_module_parse(c, x->code.p, x->code.n, &mo, &module));
-    bool divided = has_shardings(module->m) || x->options.npartitions > 1, named = pjrt_ports_named(x->code);
-    hilo_status status = named ? read_ports(x, module->m) : HILO_OK;
-    if (status == HILO_OK && divided)
-        status = divide(x, module->m);
-    if (status == HILO_OK && named)
-        status = apply_ports(x, module->m);
-    module->has_source &= !divided && !named; /* the compile cache goes by what it is now */
+    return hilo_module_parse(x->client->hilo, x->code.p, x->code.n, &mo, out);
+}
+
+static hilo_status read_and_compile(struct pjrt_executable *x, const hilo_compile_options *co) {
+    hilo_module *module;
+    HILO_TRY(parse(x, &module));
+    hilo_status status = prepare(x, module, &x->ports, &x->nports, &x->divided);
     if (status == HILO_OK)
-        status = hilo_compile(c, module, co, &x->hilo);
+        status = hilo_compile(x->client->hilo, module, co, &x->hilo);
     hilo_module_release(module);
     return status;
 }
 
-static hilo_compile_options options_of(const struct pjrt_executable *x) {
+static hilo_compile_options compile_options(const struct pjrt_executable *x) {
     hilo_compile_options co;
     hilo_compile_options_init(&co);
     co.level = x->options.level;
@@ -203,9 +198,24 @@ static hilo_compile_options options_of(const struct pjrt_executable *x) {
     return co;
 }
 
+/* The program as it is run, with its kernels as fusions, in MLIR. */
+static hilo_status optimised_text(struct pjrt_executable *x, struct strbuf *out) {
+    hilo_compile_options co = compile_options(x);
+    struct pjrt_port *ports = NULL;
+    size_t nports = 0;
+    hilo_module *module;
+    HILO_TRY(parse(x, &module));
+    hilo_status status = prepare(x, module, &ports, &nports, NULL);
+    if (status == HILO_OK)
+        status = compile_text(x->client->hilo, module, &co, CODE_MLIR, out);
+    free(ports);
+    hilo_module_release(module);
+    return status;
+}
+
 /* What the compile cache has under the program's bytes is not even read. That of several partitions is: it has to be shown. */
 static hilo_status compile(struct pjrt_executable *x) {
-    hilo_compile_options co = options_of(x);
+    hilo_compile_options co = compile_options(x);
     if (x->options.npartitions == 1 && !pjrt_ports_named(x->code))
         x->hilo = cached_find(x->client->hilo, x->code, &co);
     return x->hilo ? HILO_OK : read_and_compile(x, &co);
@@ -629,52 +639,50 @@ struct pjrt_error *pjrt_Executable_OutputMemoryKinds(struct pjrt_Executable_Outp
     return NULL;
 }
 
-/* The program as it was compiled, in MLIR, its kernels as `mhlo.fusion`, which XLA's client turns into HLO's; written when it is
-   first asked for. */
-static struct pjrt_error *optimized_program(struct pjrt_executable *x, struct str *out) {
-    hilo_client *c = x->client->hilo;
-    struct str code = x->divided.p ? x->divided : x->code;
-    struct pjrt_listener l;
-    struct strbuf text;
-    hilo_module *module;
-    hilo_module_options mo;
-    char *made = atomic_load(&x->optimized), *other = NULL;
-    hilo_status status = HILO_OK;
-    if (!made) {
-        hilo_module_options_init(&mo);
-        mo.name = "program";
+/* The optimised program, made when it is first asked for. A framework that compiles asks for every program, for its shardings alone:
+   it gets the program unchanged, or that of a partition, at no cost. */
+static struct pjrt_error *program_text(struct pjrt_executable *x, struct str *out) {
+    struct pjrt_client *c = x->client;
+    const struct pjrt_framework *f = pjrt_framework(c);
+    *out = x->divided.p ? x->divided : x->code;
+    if (f && atomic_load_explicit(&f->compiling, memory_order_relaxed))
+        return NULL;
+    pthread_mutex_lock(&c->lock);
+    struct str known = x->optimised;
+    pthread_mutex_unlock(&c->lock);
+    if (!known.p) {
+        struct strbuf text;
+        struct pjrt_listener l;
         strbuf_init(&text, mem_system_allocator());
-        pjrt_listen(x->client, &l);
-        status = hilo_module_parse(c, code.p, code.n, &mo, &module);
-        if (status == HILO_OK) {
-            hilo_compile_options co = options_of(x);
-            status = compile_text(c, module, &co, CODE_MLIR, &text);
-            hilo_module_release(module);
-        }
-        PJRT_TRY(pjrt_heard(x->client, &l, status));
-        made = pjrt_dup(text.p, text.n + 1);
+        pjrt_listen(c, &l);
+        struct pjrt_error *error = pjrt_heard(c, &l, optimised_text(x, &text));
+        if (!error && (text.failed || !own(&known, (struct str){text.p, text.n})))
+            error = pjrt_exhausted();
         strbuf_free(&text);
-        if (!made)
-            return pjrt_exhausted();
-        if (!atomic_compare_exchange_strong(&x->optimized, &other, made)) { /* another thread was faster */
-            free(made);
-            made = other;
+        PJRT_TRY(error);
+        pthread_mutex_lock(&c->lock);
+        struct str first = x->optimised; /* of another thread, which is in use */
+        x->optimised = first.p ? first : known;
+        pthread_mutex_unlock(&c->lock);
+        if (first.p) {
+            free((char *)(uintptr_t)known.p);
+            known = first;
         }
     }
-    *out = (struct str){made, strlen(made)};
+    *out = known;
     return NULL;
 }
 
-/* Called for the size first, then for the bytes. */
+/* Asked first for the size, then for the bytes: if the program grew in between, the second call says so. */
 struct pjrt_error *pjrt_Executable_OptimizedProgram(struct pjrt_Executable_OptimizedProgram *a) {
-    struct str code = {NULL, 0};
+    struct str code;
     struct pjrt_program p;
     static const char format[] = "mlir";
     if (!a->program)
         return pjrt_fail(HILO_INVALID_ARGUMENT, "Executable_OptimizedProgram: the program is missing");
     if (!a->executable->client->options.program)
         return pjrt_fail(HILO_UNIMPLEMENTED, "the option optimized_program is off");
-    PJRT_TRY(optimized_program(a->executable, &code));
+    PJRT_TRY(program_text(a->executable, &code));
     pjrt_struct(&p, sizeof p, a->program);
     if (p.code && p.code_size < code.n)
         return pjrt_fail(HILO_INVALID_ARGUMENT, "there is room for %zu bytes; the program has %zu", p.code_size, code.n);

@@ -70,7 +70,7 @@ static const struct option options[] = {
     {"cpu_device_count",  OPTION_INT,     1, PJRT_MOST_DEVICES, CLIENT(devices), false}, /* XLA's name for it */
     {"threads",           OPTION_INT,     0, INT_MAX,           CLIENT(threads), false},
     {"optimized_program", OPTION_BOOL,    0, 1,                 CLIENT(program), false},
-    {"host_guarded_address", OPTION_INT,  0, INT64_MAX,         CLIENT(host_guarded), false}, /* of a counter; see pjrt.h */
+    {"framework_state",   OPTION_INT,     0, INT64_MAX,         CLIENT(framework), false}, /* an address: see pjrt.h */
     {"hilo_level",        OPTION_INT,     0, 3,                 CLIENT(level),   true},
     {"hilo_backend",      OPTION_BACKEND, 0, 0,                 CLIENT(backend), true},
 };

@@ -206,13 +206,18 @@ struct pjrt_meter {
     atomic_size_t now, peak, largest, count;
 };
 
+/* What the interface cannot say: counters that a framework in this process keeps. */
+struct pjrt_framework {
+    _Atomic int64_t host_guarded; /* not 0 while transfers to the host are guarded: buffers are not shared but copied */
+    _Atomic int64_t compiling;    /* not 0 while it compiles, when it asks for programs for their shardings alone */
+};
+
 struct pjrt_client_options {
     int64_t devices;     /* HILO_NUM_DEVICES; default 1 */
     int64_t threads;     /* 0 = as many as there are cores */
     int64_t level;       /* of optimisation; default 2 */
     hilo_backend backend;
-    int64_t host_guarded; /* address of a counter of the framework's, not 0 while it guards transfers to the host, when buffers
-                             are not shared with it but copied; 0 = there is none */
+    int64_t framework;   /* address of a struct pjrt_framework, which outlives the client; 0 = there is none */
     bool program;        /* gives the optimised program to who asks */
 };
 
@@ -236,6 +241,11 @@ struct pjrt_client {
     pthread_mutex_t launch;        /* held while the queues of several devices get their parts of one run */
     struct pjrt_meter meter;
 };
+
+/* NULL when there is none. */
+static inline const struct pjrt_framework *pjrt_framework(const struct pjrt_client *c) {
+    return (const struct pjrt_framework *)(intptr_t)c->options.framework;
+}
 
 struct pjrt_client *pjrt_client_ref(struct pjrt_client *c);
 void pjrt_client_unref(struct pjrt_client *c);
@@ -357,6 +367,7 @@ struct pjrt_executable {
     struct str option_bytes, code;       /* as they came; owned */
     _Atomic(char *) optimized;           /* the optimised program, once it was asked for; owned */
     struct str divided;                  /* the program of a partition, as text, where there are several; owned */
+    struct str optimised;                /* MLIR with kernels as fusions, once asked for; owned; guarded by the client's lock */
     char fingerprint[33];
     size_t ninputs, noutputs;
     int *dtypes;                         /* of the outputs */
