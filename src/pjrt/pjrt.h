@@ -365,7 +365,6 @@ struct pjrt_executable {
     hilo_executable *hilo;
     struct pjrt_compile_options options; /* its bytes are in option_bytes */
     struct str option_bytes, code;       /* as they came; owned */
-    _Atomic(char *) optimized;           /* the optimised program, once it was asked for; owned */
     struct str divided;                  /* the program of a partition, as text, where there are several; owned */
     struct str optimised;                /* MLIR with kernels as fusions, once asked for; owned; guarded by the client's lock */
     char fingerprint[33];

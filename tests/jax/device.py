@@ -221,6 +221,12 @@ sizes = compiled_network.memory_analysis()
 check("argument bytes", sizes.argument_size_in_bytes == 4 * (64 * 96 + 96 + 32 * 64))
 check("output bytes", sizes.output_size_in_bytes == 4 * (32 * 96 + 1))
 check("code bytes", 0 < sizes.generated_code_size_in_bytes < 1 << 20)
+text = compiled_network.as_text()
+fused = [line for line in text.splitlines() if " fusion(" in line]
+check(f"as_text shows one fusion around the product, the bias and gelu:\n{text}",
+      len([line for line in fused if "f32[32,96]" in line]) == 1 and "calls=" in text and re.search(r"kind=k(Loop|Input|Output)", text))
+entry = text[text.index("ENTRY"):]
+check(f"and nothing elementwise beside it:\n{entry}", not re.search(r" (tanh|multiply|add|dot)\(", entry))
 hilo_command = os.environ.get("HILO")
 if hilo_command:
     with tempfile.TemporaryDirectory() as folder:
