@@ -257,7 +257,7 @@ void emit_branch_other(struct emit *e, struct emit_branch *f) {
     emit_put_back(e, f->changes, f->old);
 }
 
-/* Merges what the block in front, or the first branch, left with what there is now. */
+/* Merges registers as the block before the branch, or its first arm, left them with their values now. */
 void emit_branch_end(struct emit *e, struct emit_branch *f) {
     const struct llvm *l = e->l;
     struct emit_slot *now = emit_now(e, f->changes);
@@ -533,7 +533,7 @@ void emit_kernel(struct emit *e, const struct kir *k) {
     e->k = k;
     e->nslots = e->width = 0;
     e->tiles = e->streams = false;
-    e->nowhere = NULL;
+    e->masked_access_dummy = NULL;
     if (e->l->GetNamedFunction(e->module, k->name)) {
         emit_fail(e, "another kernel has this name");
         return;

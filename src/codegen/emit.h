@@ -21,18 +21,18 @@ enum emit_class { EMIT_UNIFORM, EMIT_LINEAR, EMIT_VARYING };
 /* What is known of a node. */
 struct emit_node {
     LLVMValueRef value; /* scalar; VARYING: vector */
-    struct {            /* the value as a vector, where it was asked for; [1]: i64 in 32 bits */
+    struct {            /* the value as a vector, where one was needed; [1]: i64 in 32 bits */
         LLVMValueRef v;
         uint32_t stamp; /* of the VECTOR loop in which it is valid */
     } lanes[2];
     LLVMValueRef code;                /* ROUND: the bits in its format, so that a store need not round again; LOAD: its lanes,
-                                         where a load in front of it read them, too */
+                                         where an earlier load read them, too */
     uint32_t slot;                    /* REG: its first register */
     const struct emit_slots *changes; /* LOOP, IF, WHILE: registers from outside that change inside */
     int64_t stride;                   /* LINEAR, or UNIFORM with 0 */
     int64_t every;                    /* LINEAR: lane l has base + l / every · stride; a power of two */
     uint8_t class;                    /* enum emit_class, in the VECTOR loop around it */
-    bool as_vector;                   /* inside of a VECTOR loop, somebody needs the vector of a LINEAR or UNIFORM value */
+    bool as_vector;                   /* a LINEAR or UNIFORM value is needed as a vector inside of a VECTOR loop */
     bool narrow;                      /* VARYING i64: kept as i32, see emit_fits */
 };
 
@@ -70,7 +70,7 @@ struct emit {
     uint32_t nslots;
     bool streams;         /* has stores past the caches */
     bool tiles;           /* uses the matrix unit */
-    LLVMValueRef nowhere; /* eight bytes for the accesses of lanes that do not run; NULL until needed */
+    LLVMValueRef masked_access_dummy; /* eight bytes for the accesses of lanes that do not run; NULL until needed */
 
     /* the VECTOR loop that is open; width 0: none */
     uint32_t width, stamp;
@@ -136,7 +136,7 @@ LLVMValueRef emit_const(struct emit *e, enum kir_type t, int64_t bits);
 LLVMValueRef emit_splat(struct emit *e, LLVMValueRef scalar, uint32_t lanes);
 /* One half of a vector's lanes. */
 LLVMValueRef emit_half(struct emit *e, LLVMValueRef v, bool upper);
-/* The lanes of two vectors of one type one behind the other. */
+/* The lanes of two vectors of one type, concatenated. */
 LLVMValueRef emit_join(struct emit *e, LLVMValueRef low, LLVMValueRef high);
 LLVMValueRef emit_shuffle(struct emit *e, LLVMValueRef a, LLVMValueRef b, const uint32_t *lanes, uint32_t n);
 LLVMValueRef emit_intrinsic(struct emit *e, const char *name, LLVMTypeRef *overloads, unsigned noverloads, LLVMValueRef *args,
@@ -180,8 +180,8 @@ LLVMValueRef emit_fmod(struct emit *e, enum kir_type t, LLVMValueRef a, LLVMValu
 LLVMValueRef emit_fma(struct emit *e, enum kir_type t, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c);
 
 LLVMValueRef emit_load(struct emit *e, kir_val v, bool scalar);
-/* A load that begins a square (emit_square.c): true, with the lanes of all its loads as their `code`. */
-bool emit_square(struct emit *e, kir_val v);
+/* A load that begins a block of strided loads (emit_transpose.c): true, with the lanes of each load as its `code`. */
+bool emit_transposed_loads(struct emit *e, kir_val v);
 /* Elements of a buffer side by side from an index on, as `t`. */
 LLVMValueRef emit_row(struct emit *e, uint32_t buffer, LLVMValueRef index, LLVMTypeRef t);
 /* An index as another value and a constant. */

@@ -3,7 +3,7 @@
  * denormals for zeros. */
 #include "codegen/emit.h"
 
-/* The format of the values at hand: f32 or f64, and integers of their width. */
+/* The format of the values being converted: f32 or f64, and integers of their width. */
 struct fp_wide {
     LLVMTypeRef type, bits;
     unsigned width, mantissa;

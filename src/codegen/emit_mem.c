@@ -54,13 +54,13 @@ static unsigned mem_alignment(const struct emit *e, uint32_t buffer, kir_val ind
 static LLVMValueRef mem_entry_slot(struct emit *e) {
     const struct llvm *l = e->l;
     LLVMBasicBlockRef at = l->GetInsertBlock(e->b);
-    if (e->nowhere)
-        return e->nowhere;
+    if (e->masked_access_dummy)
+        return e->masked_access_dummy;
     l->PositionBuilderBefore(e->b, l->GetFirstInstruction(l->GetEntryBasicBlock(e->fn)));
-    e->nowhere = l->BuildAlloca(e->b, e->i64, "");
-    l->BuildStore(e->b, emit_int(e, 0), e->nowhere);
+    e->masked_access_dummy = l->BuildAlloca(e->b, e->i64, "");
+    l->BuildStore(e->b, emit_int(e, 0), e->masked_access_dummy);
     l->PositionBuilderAtEnd(e->b, at);
-    return e->nowhere;
+    return e->masked_access_dummy;
 }
 
 /* ---- what the processor masks ---------------------------------------------------------------- */
@@ -77,7 +77,7 @@ static bool mem_gathers(const struct emit *e, unsigned bytes) {
     return mem_avx512(e) && bytes >= 4;
 }
 
-/* Whether there is an access in the block that single lanes cannot be left out of; or an op that asks for all lanes at once. */
+/* Whether the block has an access whose lanes cannot be masked, or an op that needs all lanes at once. */
 static void mem_survey(const struct emit *e, kir_block b, bool *hard, bool *together) {
     const struct kir *k = e->k;
     for (kir_val v = kir_block_get(k, b)->first; emit_is(v); v = kir_get(k, v)->next) {
@@ -127,7 +127,7 @@ struct mem_lanes {
 };
 
 /* Whether an output may lie over an input (lower.c) and be written while others are still computed from what was loaded: what
-   is said to be invariant may be loaded again behind the store. */
+   is said to be invariant may be loaded again after the store. */
 static bool mem_changes(const struct emit *e, uint32_t buffer) {
     const struct kir_buffer *of = &e->k->buffers.v[buffer];
     uint32_t outs = 0;
@@ -231,7 +231,8 @@ static LLVMValueRef mem_load_by_hand(struct emit *e, const struct mem_lanes *m) 
     return all;
 }
 
-/* What lanes want of two vectors, of the elements behind the base from `begin` and from `last` on; other lanes anything. */
+/* The elements that lanes read, out of two vectors of those from base + `begin` and from base + `last` on; other lanes are
+   undefined. */
 static LLVMValueRef mem_pick(struct emit *e, const struct mem_lanes *m, LLVMValueRef low, LLVMValueRef high, int64_t begin,
                              int64_t last) {
     uint32_t *from = ARENA_ARRAY(&e->arena, uint32_t, m->width);
@@ -368,10 +369,10 @@ LLVMValueRef emit_load(struct emit *e, kir_val v, bool scalar) {
     static const struct emit_slots none = {0};
     const struct llvm *l = e->l;
     const struct kir_node *n = kir_get(e->k, v);
-    if (!scalar && (e->nodes[v.i].code || emit_square(e, v))) {
-        LLVMValueRef turned = e->nodes[v.i].code;
+    if (!scalar && (e->nodes[v.i].code || emit_transposed_loads(e, v))) {
+        LLVMValueRef transposed = e->nodes[v.i].code;
         e->nodes[v.i].code = NULL;
-        return turned;
+        return transposed;
     }
     if (!emit_is(n->arg[1]))
         return mem_load(e, n, scalar, NULL, NULL);
@@ -437,7 +438,7 @@ static int mem_neighbours(const struct emit *e, const struct kir_node *a, const 
     return cb == ca + 1 ? 1 : ca == cb + 1 ? -1 : 0;
 }
 
-/* The store before or behind one, if there is nothing but computation in between. */
+/* The store before or after one, if there is nothing but computation in between. */
 static kir_val mem_next_store(const struct emit *e, kir_val v, bool forward) {
     enum { FAR = 64 };
     for (int i = 0; i < FAR; i++) {

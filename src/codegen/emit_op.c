@@ -314,7 +314,7 @@ static LLVMValueRef op_unary(struct emit *e, kir_val v, LLVMValueRef a) {
 
 /* ---- conversion, comparison ------------------------------------------------------------------ */
 
-/* Clamps lanes by comparing, since LLVM takes fptosi.sat to pieces. Bounds that a float does not have exactly are put in behind
+/* Clamps lanes by comparing, since LLVM takes fptosi.sat to pieces. Bounds that a float does not have exactly are put in after
    the conversion. NaN becomes the lower bound, and 0 at the end. */
 static LLVMValueRef op_to_int_lanes(struct emit *e, bool is_unsigned, enum kir_type from, enum kir_type to, LLVMValueRef x) {
     const struct llvm *l = e->l;

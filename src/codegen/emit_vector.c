@@ -11,7 +11,7 @@
 struct classify {
     struct emit *e;
     kir_block body;
-    bool changed; /* a register turned out to vary: once more */
+    bool changed; /* a register was found to vary: repeat the analysis */
 };
 
 static enum emit_class classify_of(const struct classify *c, kir_val v) {
@@ -195,7 +195,7 @@ static LLVMValueRef vector_linear(struct emit *e, LLVMValueRef base, int64_t str
     return stride ? emit_bin(e, LLVMAdd, all, e->l->ConstVector(steps, e->width)) : all;
 }
 
-/* The vector of a value known as a scalar, in 64 or 32 bits; of one from outside it is made once, in front of the loop. */
+/* The vector of a value known as a scalar, in 64 or 32 bits; of one from outside it is made once, before the loop. */
 static LLVMValueRef vector_of(struct emit *e, kir_val v, bool narrow, bool here) {
     const struct llvm *l = e->l;
     const struct kir_node *n = kir_get(e->k, v);

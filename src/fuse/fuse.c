@@ -218,7 +218,8 @@ static void update_owners(const struct fuse *f, struct node *n) {
 }
 
 /* Op `user` (at place `at`), computed in kernel k, reads v at the index that `map` says. */
-static void use(struct fuse *f, const struct node *user, uint32_t at, ir_val v, uint32_t k, int8_t *map, bool inside_inner_loop) {
+static void use(struct fuse *f, const struct node *user, uint32_t at, ir_val v, uint32_t k, int8_t *map,
+                bool inside_inner_loop) {
     struct node *p = node_of(f, v);
     if (!p)
         return;
@@ -363,7 +364,7 @@ static bool only_ones(const struct fuse_kernel *k, uint32_t from) {
     return product(k->dims + from, k->rank - from) == 1;
 }
 
-/* The sizes of the reduced dimensions of more than one element; false unless they come behind the kept ones. */
+/* The sizes of the reduced dimensions of more than one element; false unless they come after the kept ones. */
 static bool trailing_sizes(const struct fuse *f, ir_op op, int64_t *sizes, uint32_t *n) {
     const struct ir_type_data *t = ir_val_type(f->m, ir_operand(f->m, op, 0));
     size_t count;
@@ -519,7 +520,8 @@ static enum fuse_reason fuse_into(struct fuse *f, uint32_t ki, struct node *n) {
         return fuse_element(f, k, n);
     case FUSE_REDUCTION:
         why = fuse_rows(f, k, n);
-        if (!why || k->schedule != FUSE_MAP || n->inside_inner_loop || n->recomputed_at_multiple_indices || !covers(k, n, t) || k->reduces.n)
+        if (!why || k->schedule != FUSE_MAP || n->inside_inner_loop || n->recomputed_at_multiple_indices ||
+            !covers(k, n, t) || k->reduces.n)
             return why;
         k->nested = true;
         return FUSE_FUSED;
@@ -577,9 +579,10 @@ static bool merge_owners(struct fuse *f, struct node *n) {
     return false;
 }
 
-/* The op's result as one more output of a kernel that computes it anyway, and runs before anyone else wants it. */
+/* The op's result as one more output of a kernel that computes it anyway, and runs before any other use. */
 static bool fuse_as_output(struct fuse *f, struct node *n) {
-    if (ir_op_get(f->m, n->op)->nresults != 1 || n->inside_inner_loop || n->recomputed_at_multiple_indices || n->cls == FUSE_CONTRACTION)
+    if (ir_op_get(f->m, n->op)->nresults != 1 || n->inside_inner_loop || n->recomputed_at_multiple_indices ||
+        n->cls == FUSE_CONTRACTION)
         return false;
     for (uint32_t i = 0; i < n->nowners; i++) {
         struct fuse_kernel *k = f->kernels.v[n->owners[i]];

@@ -73,8 +73,8 @@ static bool has_one_row(const struct search *s, ir_val v) {
     return t->rank < 2 || t->dims[t->rank - 2] == 1;
 }
 
-/* Behind the term that begins here: a name with its operands, a number, a variable with what it stands for. */
-static const char *behind(const char *p) {
+/* The end of the term that begins here: a name with its operands, a number, a variable with what it stands for. */
+static const char *after_term(const char *p) {
     for (int depth = 0; *p; p++) {
         depth += *p == '(';
         if (depth == 0 && (*p == ',' || *p == ')'))
@@ -112,7 +112,7 @@ static bool solve_operands(struct search *s, const struct goal *g, ir_op op, con
         goals[n] = (struct goal){end + 2, x->operands[which], 0, g->next};
         if (n)
             goals[n - 1].next = &goals[n];
-        end = behind(end + 2);
+        end = after_term(end + 2);
     }
     return solve(s, goals);
 }

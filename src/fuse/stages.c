@@ -1,5 +1,5 @@
 /* Kernels joined through rows in scratch memory: a contraction whose results are the rows of a kernel of rows, whose
- * results in turn are the rows of another contraction's operand. All three agree on their outer loops, a batch and the
+ * results are the rows of another contraction's operand. All three agree on their outer loops, a batch and the
  * rows in it; so a block of rows can go through all of them before the next, and what is between is never stored.
  * Attention is this.
  *
@@ -37,7 +37,7 @@ static int64_t last_dim(const struct ir_module *m, ir_val v) {
 
 /* ---- how often a value is used ------------------------------------------------------------------- */
 
-/* Whether operand `v` of a contraction is `from`, but for conversions and other shapes, and nothing else wants any of it. */
+/* Whether operand `v` of a contraction is `from`, but for conversions and other shapes, and nothing else uses any of it. */
 static bool is_only(const struct fuse_stages *x, ir_val v, ir_val from) {
     const struct ir_module *m = x->m;
     while (opt_ids_get(x->uses, v.i) == 1 && last_dim(m, v) == last_dim(m, from)) {
@@ -137,7 +137,8 @@ static bool is_first(const struct ir_module *m, const struct fuse_kernel *k, int
     return free == 1 && last_dim(m, ir_result(m, k->anchor, 0)) == columns;
 }
 
-static bool is_second(const struct fuse_stages *x, const struct fuse_kernel *k, ir_val scores, int64_t *columns, int64_t *rows) {
+static bool is_second(const struct fuse_stages *x, const struct fuse_kernel *k, ir_val scores, int64_t *columns,
+                      int64_t *rows) {
     const struct ir_module *m = x->m;
     struct stages s = {.m = m, .block = x->block, .k = k, .stored = x->stored};
     if (k->schedule != FUSE_ROWS || k->outs.n != 1 || k->rank == 0)
@@ -147,14 +148,15 @@ static bool is_second(const struct fuse_stages *x, const struct fuse_kernel *k, 
     for (uint32_t i = k->outer; i + 1 < k->rank; i++)
         if (k->dims[i] != 1)
             return false;
-    if (*columns < STAGES_COLUMNS || *columns * 4 > (int64_t)x->target->scratch_bytes || last_dim(m, out) != *columns || !is_float(m, out) ||
-        !is_float(m, scores))
+    if (*columns < STAGES_COLUMNS || *columns * 4 > (int64_t)x->target->scratch_bytes || last_dim(m, out) != *columns ||
+        !is_float(m, out) || !is_float(m, scores))
         return false;
     *rows = count_of(m, out) / *columns;
     return count_of(m, scores) == count_of(m, out) && reach(&s, out, scores, *rows, 64) == REACH_PLAIN;
 }
 
-bool fuse_stages(const struct fuse_stages *x, struct fuse_kernel *third, struct fuse_kernel *second, struct fuse_kernel *first) {
+bool fuse_stages(const struct fuse_stages *x, struct fuse_kernel *third, struct fuse_kernel *second,
+                 struct fuse_kernel *first) {
     const struct ir_module *m = x->m;
     struct dot d, e;
     int64_t columns, rows;

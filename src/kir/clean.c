@@ -79,7 +79,7 @@ static void drop(struct kir *k, kir_block b) {
     }
 }
 
-/* Puts the nodes of one block of `owner`, or of none, in front of it; it goes with what is left. */
+/* Moves the nodes of one block of `owner`, or of none, before it and removes it with what is left. */
 static void splice(struct kir *k, kir_val owner, kir_block from) {
     kir_block to = kir_get(k, owner)->block;
     while (from.i && KIR_IS(kir_block_get(k, from)->first)) {

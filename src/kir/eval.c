@@ -1,4 +1,4 @@
-/* What each pure op computes, on one value of each operand: folding and the interpreter both ask here.
+/* What each pure op computes, on one value of each operand: used by folding and the interpreter.
  *
  * A value is 64 bits: an integer extended by its sign, 0 or 1 for i1, the bits of a float extended as an integer of its
  * width. */

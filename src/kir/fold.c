@@ -1,7 +1,7 @@
 /* Pure values made simpler: ranges of integers, constants, algebra that holds bit for bit, and index arithmetic.
  *
  * Sums of i64 have one form: the part of the outermost loops to the left, the part of the innermost to the right, a constant
- * last: ((outer + inner) + innermost) + 16. So what a loop does not change is added in front of it, and addresses that differ
+ * last: ((outer + inner) + innermost) + 16. So what a loop does not change is added before it, and addresses that differ
  * by a constant share all but that. */
 #include "kir/node.h"
 

@@ -1,6 +1,6 @@
 /* Kernels and their builder: blocks, where values are placed, equal values kept once, loops, registers, memory.
  *
- * A pure value goes to the outermost block in which its operands exist, in front of the child that is open there. Everything in
+ * A pure value goes to the outermost block in which its operands exist, before the child that is open there. Everything in
  * a block around the insertion point therefore comes before it, which is why an equal value there can be used again. */
 #include "kir/node.h"
 #include "base/torture.h"
@@ -410,7 +410,7 @@ void kir_do(struct kir *k, kir_val condition) {
     k->at = n->body;
 }
 
-/* What followed the construct when it was opened is open again: the child in front of which it was put, or nothing. */
+/* The child before which the construct was put, if any, is open again. */
 void kir_close(struct kir *k) {
     assert(k->open.n);
     kir_val v = k->open.v[--k->open.n];

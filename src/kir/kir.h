@@ -8,11 +8,11 @@
  *   node.h              what these files share
  *
  * A kernel is a tree of blocks: loops, branches and straight code over scalar values, registers and flat buffers. It is
- * already scheduled: a loop says how it is run (enum kir_loop), and nothing behind it decides that again. Code generators
+ * already scheduled: a loop has its kind of execution (enum kir_loop), and no later stage changes it. Code generators
  * widen the body of a VECTOR loop to lanes, and are otherwise literal.
  *
  * Index arithmetic is ordinary i64 arithmetic; the builder folds constants, keeps equal pure values once, and places a pure
- * value in the outermost block in which its operands exist, so that what a loop does not change is computed in front of it.
+ * value in the outermost block in which its operands exist, so that what a loop does not change is computed before it.
  *
  * A kernel owns its memory in one arena; ids, not pointers, across calls. Not thread-safe while it is built. */
 #ifndef HILO_KIR_KIR_H
@@ -59,7 +59,7 @@ enum kir_loop {
 /* VECTOR. Lane l runs iterations l, width + l, 2·width + l …; all lanes of a step run an op before any runs the next. They
    must not depend on each other: no SET of a register from outside, no two lanes storing to one element. Registers declared
    inside are a lane's own. An ACC on a register from outside is a reduction: every lane accumulates on its own, beginning
-   with the op's neutral element, behind the loop lane l is combined with lane l + width/2, and so on with half the width
+   with the op's neutral element, after the loop lane l is combined with lane l + width/2, and so on with half the width
    until one is left, and then the register = register `sub` that. Serial and unrolled loops may stand inside; their extents,
    IF conditions and WHILE do not depend on the lane. VECTOR loops do not nest. */
 
@@ -93,7 +93,7 @@ struct kir_block_data {
     kir_val owner;     /* LOOP, IF or WHILE; none for the body of the kernel */
     kir_block parent;
     uint32_t depth;    /* 0 for the body of the kernel */
-    kir_val open;      /* while building: the child that is open; what is placed here goes in front of it */
+    kir_val open;      /* while building: the child that is open; what is placed here goes before it */
 };
 
 enum kir_role { KIR_IN, KIR_OUT, KIR_INOUT, KIR_SCRATCH };
@@ -154,7 +154,7 @@ void kir_while(struct kir *k);                      /* into `other`, the test */
 void kir_do(struct kir *k, kir_val condition);      /* from the test into the body */
 void kir_close(struct kir *k);
 
-/* Goes to an enclosing block (from kir_get(…)->block or k->at of earlier), in front of the child that is open there, and
+/* Goes to an enclosing block (from kir_get(…)->block or k->at of earlier), before the child that is open there, and
    back: the answer is what to hand to the second call. */
 kir_block kir_goto(struct kir *k, kir_block b);
 
@@ -216,14 +216,14 @@ struct kir_pass {
 };
 const struct kir_pass *kir_pass_get(size_t i);  /* NULL after the last */
 const struct kir_pass *kir_pass_step(size_t i); /* of the pipeline, in order; NULL after the last */
-/* Runs passes by their names, "expand-math,clean", or the pipeline where `names` is NULL. With `dump`, appends the kernel's text
-   after each. INVALID_ARGUMENT for a name that is no pass. */
+/* Runs passes by their names, "expand-math,clean", or the pipeline where `names` is NULL. With `dump`, appends the kernel's
+   text after each. INVALID_ARGUMENT for a name that is no pass. */
 hilo_status kir_run_passes(struct kir *k, const char *names, struct strbuf *dump, struct diag_list *d);
 
 /* HILO_INTERNAL with a diagnostic that names the node when the kernel is not well formed. */
 hilo_status kir_verify(const struct kir *k, struct diag_list *d);
 void kir_print(const struct kir *k, struct strbuf *out);
-/* What kir_print writes, several kernels in a text; the next one from *at on, which moves behind it. Node for node: nothing is
+/* What kir_print writes, several kernels in a text; the next one from *at on, which moves past it. Node for node: nothing is
    folded or moved. HILO_NOT_FOUND at the end; INVALID_ARGUMENT with a place in the text. Should memory end, *out is to be freed
    where `recover` leads. */
 hilo_status kir_parse(struct str text, size_t *at, hilo_allocator al, jmp_buf *recover, struct diag_list *d, struct kir **out);

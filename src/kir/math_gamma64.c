@@ -135,7 +135,7 @@ struct km_twofold km_lgamma_rest64(struct km d, kir_val s, struct km_twofold *un
     return km_two_sum(d, rest.hi, rest.lo, zero);
 }
 
-/* What a branch computes with must be read there: else the builder would place it in front. */
+/* What a branch computes with must be read there: else the builder would place it before the branch. */
 static kir_val again(struct km d, kir_val reg) { return kir_get_reg(d.k, reg, (kir_val){0}); }
 
 /* log |Γ(-a)| = log (π / (a |sin π a|)) - log Γ(a), -log a for small a, in a branch that is taken when any lane has such a

@@ -8,7 +8,7 @@
 /* x = n π/2 + r + low, |r| <= π/4 and a little. */
 struct angle {
     kir_val n;      /* integer as wide as the float; its low bits count */
-    kir_val r, low; /* low: only where it is asked for; else r is rounded twice */
+    kir_val r, low; /* low: only where it is needed; else r is rounded twice */
 };
 
 /* π/2 in three parts, cut off so that all are positive: then a zero keeps its sign. Products with n < 2^17 are exact in fma. */
@@ -33,7 +33,7 @@ static struct angle angle_near(struct km m, kir_val x, bool low) {
     return a;
 }
 
-/* The bits of 2/π behind 37 zeros. */
+/* The bits of 2/π after 37 zeros. */
 static const uint64_t two_over_pi[19] = {
     0x000000000517CC1B, 0x727220A94FE13ABE, 0x8FA9A6EE06DB14AC, 0xC9E21C820FF28B1D, 0x5EF5DE2B0DB92371,
     0xD2126E9700324977, 0x504E8C90E7F0EF58, 0xE5894D39F74411AF, 0xA975DA24274CE381, 0x35A2FBF209CC8EB1,
@@ -55,7 +55,7 @@ static struct angle angle_far(struct km d, kir_val x, unsigned first) {
         w[i] = km_i(d, (int64_t)two_over_pi[i]);
     for (unsigned step = first; step; step /= 2) {
         kir_val far = kir_cmp(d.k, KIR_NE, 0, km_and(d, words, km_i(d, step)), zero);
-        for (unsigned i = 0; i < 3 + step; i++) /* 4 are needed in the end: step - 1 more are behind them now */
+        for (unsigned i = 0; i < 3 + step; i++) /* 4 are needed in the end: step - 1 more follow them now */
             w[i] = km_select(d, far, w[i + step], w[i]);
     }
     for (unsigned i = 0; i < 3; i++)
@@ -75,7 +75,7 @@ static struct angle angle_far(struct km d, kir_val x, unsigned first) {
 }
 
 /* The long way stands in a branch that is taken when any lane needs it. What it computes from must be read in the branch:
-   else the builder would place it in front. */
+   else the builder would place it before. */
 static struct angle angle_of(struct km m, kir_val x, bool low) {
     struct km d = km_of(m.k, KIR_F64);
     kir_val none = {0}, far = km_lt(m, km_f(m, FAR), km_abs(m, x));
@@ -199,8 +199,8 @@ kir_val km_atan2(struct km m, kir_val y, kir_val x) {
     most = km_select(m, huge, km_mul(m, most, down), most);
     kir_val angle = atan_first(m, least, most);
     angle = km_select(m, steep, pi_less(m, true, angle), angle);
-    kir_val behind = kir_cmp(m.k, KIR_LT, 0, km_bits(m, x), km_i(m, 0));
-    angle = km_select(m, behind, pi_less(m, false, angle), angle);
+    kir_val is_negative = kir_cmp(m.k, KIR_LT, 0, km_bits(m, x), km_i(m, 0));
+    angle = km_select(m, is_negative, pi_less(m, false, angle), angle);
     angle = km_select(m, km_eq(m, x, x), angle, x);
     return km_copysign(m, km_select(m, km_eq(m, y, y), angle, y), y);
 }

@@ -20,7 +20,7 @@ struct zeta {
     kir_val unit, unit_low; /* of f64, likewise: what is raised to powers is divided by */
 };
 
-/* What a loop or branch computes with must be read there: else the builder would place it in front. */
+/* What a loop or branch computes with must be read there: else the builder would place it before. */
 static kir_val again(struct km d, kir_val reg) { return kir_get_reg(d.k, reg, (kir_val){0}); }
 
 /* (a + lost)^-x times the factor. */
@@ -76,7 +76,7 @@ static kir_val zeta_positive(const struct zeta *z, kir_val rq) {
 }
 
 /* For q < 0 and whole x: the terms up to the change of sign are (-1)^x times those at f, f + 1 … |q|, f the fraction of
-   |q|. The three sums that this takes, at 1 - f, f and 1 - q, are computed in turn. */
+   |q|. The three sums that this takes, at 1 - f, f and 1 - q, are computed one after another. */
 static kir_val zeta_negative(const struct zeta *z, kir_val rq) {
     struct km d = z->d;
     kir_val none = {0}, zero = km_f(d, 0), one = km_f(d, 1), inf = km_f(d, (double)INFINITY), nan = km_f(d, (double)NAN);

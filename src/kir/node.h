@@ -20,15 +20,15 @@ static inline bool kir_is_pure(const struct kir_node *n) {
 }
 bool kir_is_const_load(const struct kir *k, const struct kir_node *n);
 
-/* A node (op, type, operands … of `n`) at the end of a block, in front of its open child; its range is computed. */
+/* A node (op, type, operands … of `n`) at the end of a block, before its open child; its range is computed. */
 kir_val kir_put(struct kir *k, kir_block b, const struct kir_node *n);
 kir_block kir_new_block(struct kir *k, kir_val owner, kir_block parent);
-/* Into a block in front of `next`, or at its end; out of its block. */
+/* Into a block before `next`, or at its end; out of its block. */
 void kir_link(struct kir *k, kir_block b, kir_val next, kir_val v);
 void kir_unlink(struct kir *k, kir_val v);
 /* A pure value, or a load that is one: an equal node, a simpler value, or a new node where it belongs. */
 kir_val kir_pure(struct kir *k, struct kir_node *n);
-/* Forgets all equal values but constants: before the builder works in front of nodes that exist. */
+/* Forgets all equal values but constants: before the builder inserts before existing nodes. */
 void kir_forget(struct kir *k);
 /* Makes a node known as a value that is computed. */
 void kir_remember(struct kir *k, kir_val v);

@@ -99,7 +99,7 @@ static bool type_named(struct str s, enum kir_type *out) {
     return false;
 }
 
-/* One of `n` names, behind a dot. */
+/* One of `n` names, after a dot. */
 static bool sub_named(struct parser *p, int n, const char *(*name)(int), uint8_t *out) {
     size_t from = p->at;
     if (p->at < p->text.n && p->text.p[p->at] == '.') {

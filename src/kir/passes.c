@@ -15,7 +15,7 @@ static kir_val value_now(const struct rewrite *r, kir_val v) {
     return v.i < r->old && KIR_IS(r->now[v.i]) ? r->now[v.i] : v;
 }
 
-/* Rewrites a block and the blocks inside of it in order, with the builder in front of the node that is visited: new values come
+/* Rewrites a block and the blocks inside of it in order, with the builder before the node that is visited: new values come
    before what is still to come, and equal values are used again. */
 static void rewrite_block(struct rewrite *r, kir_block b) {
     struct kir *k = r->k;

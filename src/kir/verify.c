@@ -190,7 +190,7 @@ static hilo_status flawed(struct verify *c, kir_val v, const char *what) {
     const char *op = kir_op_get((enum kir_op)kir_get(c->k, v)->op)->name;
     if (c->facts[v.i].number)
         return diag_error(c->d, HILO_INTERNAL, "kernel %s: %%%u (%s) %s", c->k->name, (unsigned)c->facts[v.i].number, op, what);
-    return diag_error(c->d, HILO_INTERNAL, "kernel %s: %s behind %%%u %s", c->k->name, op, (unsigned)c->numbers, what);
+    return diag_error(c->d, HILO_INTERNAL, "kernel %s: %s after %%%u %s", c->k->name, op, (unsigned)c->numbers, what);
 }
 
 static bool in_vector(const struct verify *c, kir_val v) {
@@ -346,7 +346,7 @@ static hilo_status check_node(struct verify *c, kir_val v) {
     if (KIR_IS(c->vector) && n->op >= KIR_TZERO)
         return flawed(c, v, "stands in a vector loop");
     if (KIR_IS(c->grid) && !c->in_grid && touches_memory(n) && !kir_is_const_load(c->k, n))
-        return flawed(c, v, "stands in front of the grid, and is no load of what is only read");
+        return flawed(c, v, "is before the grid loop, and is no load of read-only memory");
     f->alive = n->type != KIR_VOID;
     return HILO_OK;
 }

@@ -29,7 +29,7 @@ static const struct feature features_known[] = {
     {"lzcnt", LEAF_EXTENDED, ECX, 5},
 };
 
-/* What the first call found, for all others: a virtual machine asks its host each time, which takes long. */
+/* CPUID is read once: a virtual machine traps to its host each time, which is slow. */
 static struct {
     pthread_once_t once;
     unsigned regs[LEAVES][4];

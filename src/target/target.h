@@ -74,7 +74,7 @@ const char *target_cpu_machine(void);
 bool target_cpu_has(struct str feature);
 /* All that it has of those that hilo knows, as a list of LLVM's: "+avx,+avx2,…". */
 void target_cpu_list(char *out, size_t size);
-/* The next feature that a list of LLVM's, "+avx2,-avx512f,…", turns on, of those that matter to generated code; *at moves on.
+/* The next feature that a list of LLVM's, "+avx2,-avx512f,…", turns on, of those that matter to generated code; *at advances.
    False at the end. */
 bool target_cpu_next(struct str features, size_t *at, struct str *out);
 

@@ -1,5 +1,5 @@
 /* The kernels that tests/kir has as text, as machine code. Run from the top of the checkout. */
-#include "rig.h"
+#include "harness.h"
 
 #include <glob.h>
 
@@ -7,7 +7,7 @@
 static uint32_t check(const struct kir *k) {
     struct target targets[4];
     const char *names[4];
-    uint32_t ntargets = rig_targets(targets, names), compared = 0;
+    uint32_t ntargets = harness_targets(targets, names), compared = 0;
     hilo_allocator al = mem_system_allocator();
     for (uint32_t t = 0; t < ntargets; t++) {
         struct diag_list d;
@@ -18,15 +18,15 @@ static uint32_t check(const struct kir *k) {
         hilo_status s = cg_compile(&k, 1, &targets[t], CG_OBJECT, &al, &d, &object, &bytes);
         if (s == HILO_OK) {
             struct str text = {object, bytes};
-            rig_must(rt_code_load(&text, 1, 0, al, &d, &code), &d, k, names[t]);
+            harness_must(rt_code_load(&text, 1, 0, al, &d, &code), &d, k, names[t]);
             for (int i = 0; i < 4; i++) {
                 static const int64_t zeros[RIG_BUFFERS] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
-                compared += rig_try(k, names[t], rt_code_find(code, k->name), i < 2 ? NULL : zeros, i & 1);
+                compared += harness_try(k, names[t], rt_code_find(code, k->name), i < 2 ? NULL : zeros, i & 1);
             }
             rt_code_free(code);
             mem_free(&al, object, bytes);
         } else if (s != HILO_UNIMPLEMENTED) {
-            rig_must(s, &d, k, names[t]);
+            harness_must(s, &d, k, names[t]);
         }
         diag_clear(&d);
     }

@@ -1,5 +1,5 @@
 /* Objects: what code is made of, for which processors, on several threads, and how it is loaded or refused. */
-#include "rig.h"
+#include "harness.h"
 #include "tests/tools/meter.h"
 
 #include <pthread.h>
@@ -20,8 +20,8 @@ static struct str compile(const struct kir *k, const char *target, enum cg_emit 
     void *p;
     size_t n;
     diag_init(&d, al);
-    rig_must(kir_verify(k, &d), &d, k, "?");
-    rig_must(cg_compile(&k, 1, &t, emit, &al, &d, &p, &n), &d, k, target ? target : "host");
+    harness_must(kir_verify(k, &d), &d, k, "?");
+    harness_must(cg_compile(&k, 1, &t, emit, &al, &d, &p, &n), &d, k, target ? target : "host");
     return (struct str){p, n};
 }
 
@@ -38,8 +38,8 @@ static size_t count(struct str text, const char *what) {
 }
 
 /* C = A · B for panels, `rows` × `columns` accumulators in registers. i32: factors in pairs. */
-static struct kir *micro_kernel(struct rig_batch *b, enum ir_dtype t, int64_t rows, uint32_t columns, int64_t depth) {
-    struct kir *k = rig_new(b);
+static struct kir *micro_kernel(struct harness_batch *b, enum ir_dtype t, int64_t rows, uint32_t columns, int64_t depth) {
+    struct kir *k = harness_new(b);
     uint32_t x = kir_param(k, KIR_IN, t, rows * depth), y = kir_param(k, KIR_IN, t, columns * depth),
              z = kir_param(k, KIR_OUT, t, rows * columns);
     kir_val zero = t == IR_F32_T ? kir_float(k, KIR_F32, 0) : kir_int(k, KIR_I32, 0);
@@ -75,19 +75,19 @@ static void test_register_tiles(void **state) {
                  {"x86-64-v3", IR_F32_T, 6, 16, "vfmadd", 12},   {"aarch64", IR_F32_T, 8, 8, "fmla", 16},
                  {"x86-64-v3", IR_I32_T, 6, 16, "vpmaddwd", 12}, {"sapphirerapids", IR_I32_T, 6, 64, "vpdpwssd", 24}};
     for (size_t i = 0; i < sizeof tiles / sizeof *tiles; i++) {
-        struct rig_batch b = {.n = 0};
+        struct harness_batch b = {.n = 0};
         struct kir *k = micro_kernel(&b, tiles[i].t, tiles[i].rows, tiles[i].columns, 64);
         struct str text = compile(k, tiles[i].target, CG_ASSEMBLY);
         assert_int_equal(count(text, tiles[i].product), tiles[i].products);
         assert_int_equal(count(text, "(%rsp)") + count(text, "Spill"), 0);
         give_back(text);
-        rig_flush(&b, NULL);
+        harness_flush(&b, NULL);
     }
 }
 
 /* 16 × 16 sums of products of pairs (bf16) or fours (bytes). */
-static struct kir *tile_kernel(struct rig_batch *b, enum kir_tile format, enum ir_dtype in, enum ir_dtype out) {
-    struct kir *k = rig_new(b);
+static struct kir *tile_kernel(struct harness_batch *b, enum kir_tile format, enum ir_dtype in, enum ir_dtype out) {
+    struct kir *k = harness_new(b);
     int64_t row = 64 / ir_dtype_get(in)->bytes;
     uint32_t x = kir_param(k, KIR_IN, in, 2 * 16 * row), y = kir_param(k, KIR_IN, in, 2 * 16 * row),
              z = kir_param(k, KIR_OUT, out, 16 * 16);
@@ -113,7 +113,7 @@ static void test_matrix_unit(void **state) {
                  {KIR_TILE_U8S8, IR_I8_T, IR_I32_T, "tdpbusd"}};
     struct target host = machine_named(NULL);
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
-        struct rig_batch b = {.n = 0};
+        struct harness_batch b = {.n = 0};
         struct kir *k = tile_kernel(&b, forms[i].format, forms[i].in, forms[i].out);
         struct str text = compile(k, "sapphirerapids", CG_ASSEMBLY);
         assert_int_equal(count(text, forms[i].product), 1);
@@ -131,8 +131,8 @@ static void test_matrix_unit(void **state) {
         if (host.tile_bf16 && host.tile_i8) {
             struct str object = compile(k, NULL, CG_OBJECT);
             struct rt_code *code;
-            rig_must(rt_code_load(&object, 1, 0, al, &d, &code), &d, k, "host");
-            rig_run(k, "host", rt_code_find(code, k->name), NULL);
+            harness_must(rt_code_load(&object, 1, 0, al, &d, &code), &d, k, "host");
+            harness_run(k, "host", rt_code_find(code, k->name), NULL);
             rt_code_free(code);
             give_back(object);
         }
@@ -140,8 +140,8 @@ static void test_matrix_unit(void **state) {
     }
 }
 
-static struct kir *copy_kernel(struct rig_batch *b, int64_t n, bool nontemporal) {
-    struct kir *k = rig_new(b);
+static struct kir *copy_kernel(struct harness_batch *b, int64_t n, bool nontemporal) {
+    struct kir *k = harness_new(b);
     uint32_t x = kir_param(k, KIR_IN, IR_F32_T, n), y = kir_param(k, KIR_OUT, IR_F32_T, n);
     k->buffers.v[y].aligned = nontemporal;
     kir_store_flags(k, nontemporal ? KIR_NT : 0);
@@ -156,7 +156,7 @@ static struct kir *copy_kernel(struct rig_batch *b, int64_t n, bool nontemporal)
 static void test_nontemporal(void **state) {
     (void)state;
     for (int i = 0; i < 2; i++) {
-        struct rig_batch b = {.n = 0};
+        struct harness_batch b = {.n = 0};
         struct str text = compile(copy_kernel(&b, 1024, i), "x86-64-v4", CG_ASSEMBLY);
         assert_int_equal(count(text, "vmovntps"), i ? 2 : 0);
         assert_int_equal(count(text, "sfence"), i);
@@ -169,9 +169,9 @@ static void test_nontemporal(void **state) {
 static void test_pairs(void **state) {
     (void)state;
     enum { N = 50 };
-    struct rig_batch b = {.n = 0};
+    struct harness_batch b = {.n = 0};
     for (uint32_t form = 0; form < 8; form++) {
-        struct kir *k = rig_new(&b);
+        struct kir *k = harness_new(&b);
         uint32_t x = kir_param(k, KIR_IN, IR_F32_T, N), z = kir_param(k, KIR_INOUT, form & 4 ? IR_BF16_T : IR_F32_T, 2 * N + 3);
         kir_val i = kir_loop(k, KIR_VECTOR, N, 8), v = kir_load(k, x, i), at[2], w = kir_op1(k, KIR_NEG, v);
         for (int j = 0; j < 2; j++)
@@ -189,14 +189,14 @@ static void test_pairs(void **state) {
             give_back(text);
         }
     }
-    rig_flush(&b, NULL);
+    harness_flush(&b, NULL);
 }
 
 /* A line of each vector of 256 bytes; of single elements, one. */
 static void test_prefetch(void **state) {
     (void)state;
-    struct rig_batch b = {.n = 0};
-    struct kir *k = rig_new(&b);
+    struct harness_batch b = {.n = 0};
+    struct kir *k = harness_new(&b);
     uint32_t x = kir_param(k, KIR_IN, IR_F32_T, 128), z = kir_param(k, KIR_OUT, IR_F32_T, 128);
     for (int serial = 0; serial < 2; serial++) {
         kir_val i = kir_loop(k, serial ? KIR_SERIAL : KIR_VECTOR, 128, serial ? 0 : 64);
@@ -207,7 +207,7 @@ static void test_prefetch(void **state) {
     struct str text = compile(k, "x86-64-v3", CG_ASSEMBLY);
     assert_int_equal(count(text, "prefetcht0"), 4 + 1);
     give_back(text);
-    rig_flush(&b, NULL);
+    harness_flush(&b, NULL);
 }
 
 /* A process of its own, since a library is opened once. */
@@ -249,7 +249,7 @@ static void test_names(void **state) {
 static void test_twice(void **state) {
     (void)state;
     hilo_allocator al = mem_system_allocator();
-    struct rig_batch b = {.n = 0};
+    struct harness_batch b = {.n = 0};
     struct kir *k = copy_kernel(&b, 10, false);
     const struct kir *both[] = {k, k};
     struct target t = machine_named(NULL);
@@ -277,7 +277,7 @@ static void test_together(void **state) {
     (void)state;
     enum { MANY = 12 };
     hilo_allocator al = mem_system_allocator();
-    struct rig_batch b = {.n = 0};
+    struct harness_batch b = {.n = 0};
     struct str objects[MANY];
     struct rt_code *code;
     struct diag_list d;
@@ -287,7 +287,7 @@ static void test_together(void **state) {
     assert_int_equal(rt_code_load(objects, MANY, 0, al, &d, &code), HILO_OK);
     for (int i = 0; i < MANY; i++) {
         give_back(objects[i]);
-        rig_run(b.v[i], "host", rt_code_find(code, b.v[i]->name), NULL);
+        harness_run(b.v[i], "host", rt_code_find(code, b.v[i]->name), NULL);
         kir_free(b.v[i]);
     }
     assert_true(rt_code_bytes(code) <= 4 * (size_t)sysconf(_SC_PAGESIZE));
@@ -299,7 +299,7 @@ static void test_damaged(void **state) {
     (void)state;
     hilo_allocator al = mem_system_allocator();
     for (int arm = 0; arm < 2; arm++) {
-        struct rig_batch b = {.n = 0};
+        struct harness_batch b = {.n = 0};
         struct str object = compile(copy_kernel(&b, 100, false), arm ? "aarch64" : "x86-64-v3", CG_OBJECT);
         struct rt_code *code;
         struct diag_list d;
@@ -315,7 +315,7 @@ static void test_damaged(void **state) {
         for (size_t i = 0; i < object.n; i++) {
             char *wrong = malloc(object.n);
             memcpy(wrong, object.p, object.n);
-            wrong[i] = (char)(wrong[i] ^ (char)(1u << rig_below(8)));
+            wrong[i] = (char)(wrong[i] ^ (char)(1u << harness_below(8)));
             struct str s = {wrong, object.n};
             if (rt_code_load(&s, 1, RT_CODE_FOREIGN, al, &d, &code) == HILO_OK)
                 rt_code_free(code);
@@ -347,7 +347,7 @@ static void *compile_job(void *p) {
 /* The same bytes on four threads at once. */
 static void test_threads(void **state) {
     (void)state;
-    struct rig_batch b = {.n = 0};
+    struct harness_batch b = {.n = 0};
     struct kir *k = micro_kernel(&b, IR_F32_T, 4, 16, 32);
     struct str expected = compile(k, NULL, CG_OBJECT);
     struct job jobs[4];
@@ -367,10 +367,10 @@ static void test_threads(void **state) {
     kir_free(k);
 }
 
-/* Every allocation fails in turn: answered, and nothing is left. */
+/* Every allocation fails, one at a time: the error is returned, and nothing leaks. */
 static void test_exhaustion(void **state) {
     (void)state;
-    struct rig_batch b = {.n = 0};
+    struct harness_batch b = {.n = 0};
     const struct kir *k = micro_kernel(&b, IR_F32_T, 2, 16, 8);
     struct target t = machine_named(NULL);
     hilo_status s = HILO_RESOURCE_EXHAUSTED;
@@ -406,5 +406,5 @@ int main(void) {
         cmocka_unit_test(test_names),          cmocka_unit_test(test_twice),       cmocka_unit_test(test_together),
         cmocka_unit_test(test_damaged),        cmocka_unit_test(test_threads),     cmocka_unit_test(test_exhaustion),
     };
-    return setjmp(rig_memory) ? 1 : cmocka_run_group_tests(tests, NULL, NULL);
+    return setjmp(harness_memory) ? 1 : cmocka_run_group_tests(tests, NULL, NULL);
 }

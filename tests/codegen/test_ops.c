@@ -1,5 +1,5 @@
 /* Every op on every type, in lanes and alone, by the interpreter's results. */
-#include "rig.h"
+#include "harness.h"
 
 #include <math.h>
 
@@ -11,10 +11,10 @@ static enum ir_dtype memory_of(enum kir_type t) {
     return types[t];
 }
 
-/* One op with two results: of lanes (extent no multiple of the width), and of scalars. Constant operands where asked for. */
-static void one_op(struct rig_batch *batch, const struct kir_node *op, enum kir_type from, int constant, int64_t value) {
+/* One op with two results: of lanes (extent no multiple of the width), and of scalars. Constant operands on request. */
+static void one_op(struct harness_batch *batch, const struct kir_node *op, enum kir_type from, int constant, int64_t value) {
     enum { N = 53, WIDTH = 16 };
-    struct kir *k = rig_new(batch);
+    struct kir *k = harness_new(batch);
     uint32_t in[3], out[2];
     int nargs = op->op == KIR_MATH ? 0 : kir_op_get((enum kir_op)op->op)->nargs;
     for (int i = 0; i < 3; i++)
@@ -34,7 +34,7 @@ static void one_op(struct rig_batch *batch, const struct kir_node *op, enum kir_
         kir_close(k);
     }
     if (batch->n == RIG_KERNELS)
-        rig_flush(batch, NULL);
+        harness_flush(batch, NULL);
 }
 
 static bool applies(enum kir_op op, enum kir_type t) {
@@ -80,7 +80,7 @@ static bool applies(enum kir_op op, enum kir_type t) {
 
 static void test_arithmetic(void **state) {
     (void)state;
-    struct rig_batch batch = {.n = 0}, fma = {.n = 0};
+    struct harness_batch batch = {.n = 0}, fma = {.n = 0};
     for (int op = KIR_ADD; op < KIR_OP_COUNT; op++)
         for (int t = KIR_I1; t <= KIR_F64; t++)
             for (unsigned flags = 0; flags < (kir_is_float((enum kir_type)t) ? 1 : 2); flags++) {
@@ -88,8 +88,8 @@ static void test_arithmetic(void **state) {
                 if (applies((enum kir_op)op, (enum kir_type)t))
                     one_op(op == KIR_FMA ? &fma : &batch, &n, (enum kir_type)t, -1, 0);
             }
-    rig_flush(&batch, NULL);
-    rig_flush(&fma, NULL);
+    harness_flush(&batch, NULL);
+    harness_flush(&fma, NULL);
 }
 
 /* Ops for which a constant operand makes other code. */
@@ -98,7 +98,7 @@ static void test_constants(void **state) {
     static const uint8_t ops[] = {KIR_DIV, KIR_REM, KIR_SHL, KIR_SHR, KIR_MIN, KIR_MAX};
     static const int64_t ints[] = {0, 1, -1, 2, 7, -7, 31, 100, -128};
     static const double floats[] = {0.0, -0.0, 1.5, -2, (double)INFINITY, -(double)INFINITY, (double)NAN};
-    struct rig_batch batch = {.n = 0};
+    struct harness_batch batch = {.n = 0};
     for (size_t j = 0; j < sizeof ops; j++)
         for (int t = KIR_I8; t <= KIR_F64; t++)
             for (unsigned i = 0; i < (t < KIR_F32 ? 9 : 7); i++) {
@@ -112,12 +112,12 @@ static void test_constants(void **state) {
                 if (extreme)
                     one_op(&batch, &n, (enum kir_type)t, 0, value);
             }
-    rig_flush(&batch, NULL);
+    harness_flush(&batch, NULL);
 }
 
 static void test_conversions(void **state) {
     (void)state;
-    struct rig_batch batch = {.n = 0};
+    struct harness_batch batch = {.n = 0};
     for (int from = KIR_I1; from <= KIR_F64; from++)
         for (int to = KIR_I1; to <= KIR_F64; to++)
             for (unsigned flags = 0; flags < 2; flags++) {
@@ -128,12 +128,12 @@ static void test_conversions(void **state) {
                 if (from != to && !flags && kir_type_bits((enum kir_type)from) == kir_type_bits((enum kir_type)to))
                     one_op(&batch, &n, (enum kir_type)from, -1, 0);
             }
-    rig_flush(&batch, NULL);
+    harness_flush(&batch, NULL);
 }
 
 static void test_choices(void **state) {
     (void)state;
-    struct rig_batch batch = {.n = 0};
+    struct harness_batch batch = {.n = 0};
     for (int t = KIR_I1; t <= KIR_F64; t++) {
         struct kir_node select = {.op = KIR_SELECT, .type = (uint8_t)t};
         one_op(&batch, &select, (enum kir_type)t, -1, 0);
@@ -148,25 +148,25 @@ static void test_choices(void **state) {
             struct kir_node n = {.op = KIR_EXT, .type = KIR_I8, .flags = (uint8_t)flags, .imm = bits};
             one_op(&batch, &n, KIR_I8, -1, 0);
         }
-    rig_flush(&batch, NULL);
+    harness_flush(&batch, NULL);
 }
 
 static void test_rounding(void **state) {
     (void)state;
-    struct rig_batch batch = {.n = 0};
+    struct harness_batch batch = {.n = 0};
     for (int f = 0; f < FP_COUNT; f++)
         for (int t = KIR_F32; t <= KIR_F64; t++) {
             struct kir_node n = {.op = KIR_ROUND, .type = (uint8_t)t, .imm = f};
             one_op(&batch, &n, (enum kir_type)t, -1, 0);
         }
-    rig_flush(&batch, NULL);
+    harness_flush(&batch, NULL);
 }
 
 /* Loads and stores of every element type; of floats also what was rounded before. */
 static void test_elements(void **state) {
     (void)state;
     enum { N = 777, WIDTH = 32 };
-    struct rig_batch batch = {.n = 0};
+    struct harness_batch batch = {.n = 0};
     for (enum ir_dtype t = IR_I1_T; t <= IR_F64_T; t++)
         for (int rounded = 0; rounded < 2; rounded++) {
             const struct ir_dtype_info *info = ir_dtype_get(t);
@@ -174,7 +174,7 @@ static void test_elements(void **state) {
             enum kir_type type = kir_type_of(t);
             if (rounded && !narrow)
                 continue;
-            struct kir *k = rig_new(&batch);
+            struct kir *k = harness_new(&batch);
             uint32_t in = kir_param(k, KIR_IN, t, N), wide = kir_param(k, KIR_IN, memory_of(type), N);
             uint32_t value[2], code[2];
             for (int i = 0; i < 2; i++) {
@@ -188,7 +188,7 @@ static void test_elements(void **state) {
                 kir_close(k);
             }
         }
-    rig_flush(&batch, NULL);
+    harness_flush(&batch, NULL);
 }
 
 int main(void) {
@@ -196,5 +196,5 @@ int main(void) {
         cmocka_unit_test(test_arithmetic), cmocka_unit_test(test_constants), cmocka_unit_test(test_conversions),
         cmocka_unit_test(test_choices),    cmocka_unit_test(test_rounding),  cmocka_unit_test(test_elements),
     };
-    return setjmp(rig_memory) ? 1 : cmocka_run_group_tests(tests, NULL, NULL);
+    return setjmp(harness_memory) ? 1 : cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* Random kernels: all ways of indexing, nested loops, branches, guards, registers, reductions, tails of every length. */
-#include "rig.h"
+#include "harness.h"
 
 enum { ROW = 70, ROWS = 3, N = 2 * ROW * ROWS + 8, POOL = 24 };
 
@@ -17,32 +17,32 @@ struct gen {
 };
 
 static enum ir_dtype any_dtype(void) {
-    return (enum ir_dtype)(IR_I1_T + (int)rig_below(IR_F64_T - IR_I1_T + 1));
+    return (enum ir_dtype)(IR_I1_T + (int)harness_below(IR_F64_T - IR_I1_T + 1));
 }
 static enum kir_type any_type(void) {
-    return (enum kir_type)(KIR_I1 + (int)rig_below(7));
+    return (enum kir_type)(KIR_I1 + (int)harness_below(7));
 }
 
 static void add(struct gen *g, kir_val v) {
     enum kir_type t = kir_type(g->k, v);
-    g->pool[t][g->n[t] < POOL ? g->n[t]++ : rig_below(POOL)] = v;
+    g->pool[t][g->n[t] < POOL ? g->n[t]++ : harness_below(POOL)] = v;
 }
 
 static kir_val any(struct gen *g, enum kir_type t) {
-    if (g->n[t] && rig_below(8))
-        return g->pool[t][rig_below(g->n[t])];
-    return kir_is_float(t) ? kir_float(g->k, t, ((double)rig_below(64) - 32) / 8)
-                           : kir_int(g->k, t, (int64_t)rig_below(200) - 100);
+    if (g->n[t] && harness_below(8))
+        return g->pool[t][harness_below(g->n[t])];
+    return kir_is_float(t) ? kir_float(g->k, t, ((double)harness_below(64) - 32) / 8)
+                           : kir_int(g->k, t, (int64_t)harness_below(200) - 100);
 }
 
 static kir_val any_index(struct gen *g) {
     struct kir *k = g->k;
     kir_val at = kir_op2(k, KIR_ADD, 0, g->row, g->i);
-    switch (rig_below(7)) {
+    switch (harness_below(7)) {
     case 0:
-        return kir_op2(k, KIR_ADD, 0, at, kir_i64(k, rig_below(8)));
+        return kir_op2(k, KIR_ADD, 0, at, kir_i64(k, harness_below(8)));
     case 1:
-        return kir_op2(k, KIR_ADD, 0, kir_op2(k, KIR_MUL, 0, at, kir_i64(k, 2)), kir_i64(k, rig_below(2)));
+        return kir_op2(k, KIR_ADD, 0, kir_op2(k, KIR_MUL, 0, at, kir_i64(k, 2)), kir_i64(k, harness_below(2)));
     case 2:
         return kir_op2(k, KIR_SUB, 0, kir_i64(k, N - 1), at);
     case 3:
@@ -56,13 +56,13 @@ static kir_val any_index(struct gen *g) {
 
 static kir_val any_load(struct gen *g) {
     struct kir *k = g->k;
-    uint32_t b = g->in[rig_below(4)];
+    uint32_t b = g->in[harness_below(4)];
     enum kir_type t = kir_type_of(k->buffers.v[b].dtype);
-    if (rig_below(8) == 0)
+    if (harness_below(8) == 0)
         return kir_load(k, g->out[0], kir_op2(k, KIR_ADD, 0, g->row, g->i));
-    if (rig_below(3))
+    if (harness_below(3))
         return kir_load(k, b, any_index(g));
-    kir_val far = kir_op2(k, KIR_SUB, 0, any_index(g), kir_i64(k, rig_below(ROW))); /* may be outside: then not read */
+    kir_val far = kir_op2(k, KIR_SUB, 0, any_index(g), kir_i64(k, harness_below(ROW))); /* may be outside: then not read */
     kir_val inside = kir_op2(k, KIR_AND, 0, kir_cmp(k, KIR_GE, 0, far, kir_i64(k, 0)), any(g, KIR_I1));
     return kir_load_if(k, b, far, inside, any(g, t));
 }
@@ -74,12 +74,12 @@ static kir_val any_value(struct gen *g) {
     static const uint8_t ones[] = {KIR_NEG, KIR_ABS, KIR_SQRT, KIR_FLOOR, KIR_RINT};
     struct kir *k = g->k;
     enum kir_type t = any_type(), from = any_type();
-    unsigned u = rig_below(2);
-    switch (rig_below(6)) {
+    unsigned u = harness_below(2);
+    switch (harness_below(6)) {
     case 0:
         return any_load(g);
     case 1:
-        return kir_cmp(k, (enum kir_cmp)rig_below(6), u, any(g, t), any(g, t));
+        return kir_cmp(k, (enum kir_cmp)harness_below(6), u, any(g, t), any(g, t));
     case 2:
         return kir_select(k, any(g, KIR_I1), any(g, t), any(g, t));
     case 3:
@@ -88,25 +88,25 @@ static kir_val any_value(struct gen *g) {
         break;
     }
     if (t == KIR_I1)
-        return kir_op2(k, (enum kir_op[]){KIR_AND, KIR_OR, KIR_XOR}[rig_below(3)], 0, any(g, t), any(g, t));
+        return kir_op2(k, (enum kir_op[]){KIR_AND, KIR_OR, KIR_XOR}[harness_below(3)], 0, any(g, t), any(g, t));
     if (!kir_is_float(t))
-        return kir_op2(k, (enum kir_op)ints[rig_below(13)], u, any(g, t), any(g, t));
-    if (rig_below(4) == 0)
-        return kir_op1(k, (enum kir_op)ones[rig_below(5)], any(g, t));
-    if (t == KIR_F32 && rig_below(4) == 0)
+        return kir_op2(k, (enum kir_op)ints[harness_below(13)], u, any(g, t), any(g, t));
+    if (harness_below(4) == 0)
+        return kir_op1(k, (enum kir_op)ones[harness_below(5)], any(g, t));
+    if (t == KIR_F32 && harness_below(4) == 0)
         return kir_fma(k, any(g, t), any(g, t), any(g, t));
-    return kir_op2(k, (enum kir_op)floats[rig_below(7)], 0, any(g, t), any(g, t));
+    return kir_op2(k, (enum kir_op)floats[harness_below(7)], 0, any(g, t), any(g, t));
 }
 
 static void any_store(struct gen *g) {
     struct kir *k = g->k;
-    uint32_t which = rig_below(3), b = g->out[which];
+    uint32_t which = harness_below(3), b = g->out[which];
     kir_val at = kir_op2(k, KIR_ADD, 0, g->row, g->i), v = any(g, kir_type_of(k->buffers.v[b].dtype));
     if (which == 1)
-        at = kir_op2(k, KIR_ADD, 0, kir_op2(k, KIR_MUL, 0, at, kir_i64(k, 2)), kir_i64(k, rig_below(2)));
+        at = kir_op2(k, KIR_ADD, 0, kir_op2(k, KIR_MUL, 0, at, kir_i64(k, 2)), kir_i64(k, harness_below(2)));
     if (which == 2)
         at = kir_op2(k, KIR_SUB, 0, kir_i64(k, N - 1), at);
-    if (rig_below(3))
+    if (harness_below(3))
         kir_store(k, b, at, v);
     else
         kir_store_if(k, b, at, v, any(g, KIR_I1));
@@ -129,7 +129,7 @@ static void accumulate(struct gen *g, uint32_t i) {
 
 static void statements(struct gen *g, int depth, uint32_t n);
 
-/* What a construct's body makes is forgotten behind it. */
+/* Values of a construct's body are unknown after it. */
 static void nested(struct gen *g, int depth, uint32_t n) {
     struct gen saved = *g;
     statements(g, depth, n);
@@ -142,15 +142,15 @@ static void any_loop(struct gen *g, int depth, bool written_out) {
     struct kir *k = g->k;
     enum kir_type t = any_type();
     kir_val reg = kir_reg(k, any(g, t), 3);
-    kir_val j = kir_loop(k, written_out ? KIR_UNROLLED : KIR_SERIAL, 1 + rig_below(3), 0);
+    kir_val j = kir_loop(k, written_out ? KIR_UNROLLED : KIR_SERIAL, 1 + harness_below(3), 0);
     struct gen saved = *g;
     add(g, j);
     add(g, kir_get_reg(k, reg, written_out ? j : kir_i64(k, 1)));
     statements(g, depth + 1, 3);
-    kir_set_reg(k, reg, written_out ? j : kir_i64(k, rig_below(3)), any(g, t));
+    kir_set_reg(k, reg, written_out ? j : kir_i64(k, harness_below(3)), any(g, t));
     *g = saved;
     kir_close(k);
-    add(g, kir_get_reg(k, reg, kir_i64(k, rig_below(3))));
+    add(g, kir_get_reg(k, reg, kir_i64(k, harness_below(3))));
 }
 
 /* A condition that is the same in all lanes. */
@@ -158,13 +158,13 @@ static void any_branch(struct gen *g, int depth) {
     struct kir *k = g->k;
     enum kir_type t = any_type();
     kir_val reg = kir_reg(k, any(g, t), 1);
-    if (rig_below(2))
-        kir_if(k, kir_cmp(k, KIR_LT, 0, g->row, kir_i64(k, rig_below(ROW * ROWS))));
+    if (harness_below(2))
+        kir_if(k, kir_cmp(k, KIR_LT, 0, g->row, kir_i64(k, harness_below(ROW * ROWS))));
     else
         kir_if(k, kir_op1(k, KIR_ANY, any(g, KIR_I1)));
     nested(g, depth + 1, 2);
     kir_set_reg(k, reg, (kir_val){0}, any(g, t));
-    if (rig_below(2)) {
+    if (harness_below(2)) {
         kir_else(k);
         nested(g, depth + 1, 2);
         kir_set_reg(k, reg, (kir_val){0}, any(g, t));
@@ -175,7 +175,7 @@ static void any_branch(struct gen *g, int depth) {
 
 static void any_while(struct gen *g, int depth) {
     struct kir *k = g->k;
-    kir_val left = kir_reg(k, kir_i64(k, rig_below(4)), 1);
+    kir_val left = kir_reg(k, kir_i64(k, harness_below(4)), 1);
     kir_while(k);
     kir_do(k, kir_cmp(k, KIR_GT, 0, kir_get_reg(k, left, (kir_val){0}), kir_i64(k, 0)));
     kir_set_reg(k, left, (kir_val){0}, kir_op2(k, KIR_SUB, 0, kir_get_reg(k, left, (kir_val){0}), kir_i64(k, 1)));
@@ -185,12 +185,12 @@ static void any_while(struct gen *g, int depth) {
 
 static void statements(struct gen *g, int depth, uint32_t n) {
     for (uint32_t i = 0; i < n; i++)
-        switch (rig_below(depth < 2 ? 14 : 10)) {
+        switch (harness_below(depth < 2 ? 14 : 10)) {
         case 8:
             any_store(g);
             break;
         case 9:
-            accumulate(g, rig_below(g->nregs));
+            accumulate(g, harness_below(g->nregs));
             break;
         case 10:
             any_loop(g, depth, false);
@@ -214,12 +214,12 @@ static void choose_registers(struct gen *g) {
     static const uint8_t ints[] = {KIR_ADD, KIR_MUL, KIR_MIN, KIR_MAX, KIR_AND, KIR_OR, KIR_XOR};
     for (g->nregs = 0; g->nregs < 4; g->nregs++) {
         enum kir_type t = g->type[g->nregs] = any_type();
-        g->acc[g->nregs] = ints[rig_below(kir_is_float(t) ? 4 : 7)];
+        g->acc[g->nregs] = ints[harness_below(kir_is_float(t) ? 4 : 7)];
     }
 }
 
-static void random_kernel(struct rig_batch *batch) {
-    struct gen g = {.k = rig_new(batch)};
+static void random_kernel(struct harness_batch *batch) {
+    struct gen g = {.k = harness_new(batch)};
     struct kir *k = g.k;
     for (int i = 0; i < 4; i++)
         g.in[i] = kir_param(k, KIR_IN, i == 0 ? IR_F32_T : any_dtype(), N);
@@ -237,18 +237,18 @@ static void random_kernel(struct rig_batch *batch) {
     g.row = kir_op2(k, KIR_MUL, 0, row, kir_i64(k, ROW));
     for (uint32_t i = 0; i < g.nregs; i++)
         g.regs[i] = kir_reg(k, any(&g, g.type[i]), 1);
-    uint32_t width = 1u << rig_below(7);
-    if (rig_below(2))
-        g.i = kir_loop(k, KIR_VECTOR, 2 + rig_below(ROW - 1), width);
+    uint32_t width = 1u << harness_below(7);
+    if (harness_below(2))
+        g.i = kir_loop(k, KIR_VECTOR, 2 + harness_below(ROW - 1), width);
     else
         g.i = kir_loop_to(k, KIR_VECTOR, kir_typed(k, KIR_CONVERT, KIR_U, KIR_I64, kir_load(k, extent, row)), width);
     add(&g, g.i);
     for (int i = 0; i < 4; i++)
         add(&g, any_load(&g));
-    statements(&g, 0, 6 + rig_below(14));
+    statements(&g, 0, 6 + harness_below(14));
     for (int i = 0; i < 3; i++)
         any_store(&g);
-    if (rig_below(2))
+    if (harness_below(2))
         store_pair(&g);
     kir_close(k);
     for (uint32_t i = 0; i < g.nregs; i++)
@@ -260,18 +260,18 @@ static void test_random(void **state) {
     (void)state;
     static const int64_t indices[RIG_BUFFERS] = {[4] = N, [5] = ROW + 1};
     const char *seed = getenv("SEED"), *count = getenv("COUNT");
-    rig_state = seed ? strtoull(seed, NULL, 0) : 1;
+    harness_state = seed ? strtoull(seed, NULL, 0) : 1;
     for (long left = count ? strtol(count, NULL, 0) : 4; left > 0; left--) {
-        struct rig_batch batch = {.n = 0};
-        uint64_t at = rig_state;
+        struct harness_batch batch = {.n = 0};
+        uint64_t at = harness_state;
         for (int i = 0; i < 12; i++)
             random_kernel(&batch);
         print_message("seed %#llx\n", (unsigned long long)at);
-        rig_flush(&batch, indices);
+        harness_flush(&batch, indices);
     }
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_random)};
-    return setjmp(rig_memory) ? 1 : cmocka_run_group_tests(tests, NULL, NULL);
+    return setjmp(harness_memory) ? 1 : cmocka_run_group_tests(tests, NULL, NULL);
 }

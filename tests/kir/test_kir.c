@@ -90,7 +90,7 @@ static void test_equal_values(void **state) {
     kir_val c = kir_cmp(k, KIR_EQ, 0, i, kir_i64(k, 3));
     SAME(c, kir_cmp(k, KIR_EQ, 0, kir_i64(k, 3), i));
     assert_int_not_equal(kir_load(k, y, i).i, kir_load(k, y, i).i);
-    /* A load in a branch is not one behind it, but one in front of it is one inside. */
+    /* A load in a branch is not reused after it, but one before it is reused inside. */
     kir_if(k, c);
     kir_val inside = kir_load(k, x, i);
     SAME(inside, kir_load(k, x, i));
@@ -98,10 +98,10 @@ static void test_equal_values(void **state) {
     kir_val other = kir_load(k, x, i);
     assert_int_not_equal(inside.i, other.i);
     kir_close(k);
-    kir_val behind = kir_load(k, x, i);
-    assert_int_not_equal(inside.i, behind.i);
+    kir_val after = kir_load(k, x, i);
+    assert_int_not_equal(inside.i, after.i);
     kir_if(k, c);
-    SAME(behind, kir_load(k, x, i));
+    SAME(after, kir_load(k, x, i));
     kir_close(k);
     kir_close(k);
     /* What a loop does not change leaves it, unless the loop may not run. */

@@ -1,6 +1,6 @@
 /* Runs the .kir files beside it: each kernel is parsed, printed, parsed and printed again, verified and run by the interpreter.
  *
- * Comments in front of a kernel say what is in its parameters and what comes out:
+ * Comments before a kernel say what is in its parameters and what comes out:
  *   // b0 = 1 2.5 nan     elements before; the rest are 0
  *   // b1 -> 3 0x7f       elements after (the first ones)
  *   // error: WORDS       it does not parse, verify or run, and a diagnostic has these words
@@ -39,7 +39,7 @@ static void read_line(struct directives *x, const char *line, size_t n) {
         x->part = true;
 }
 
-/* The comments in front of the next kernel. */
+/* The comments before the next kernel. */
 static void read_directives(struct directives *x, struct str text, size_t at) {
     memset(x, 0, sizeof *x);
     while (at < text.n && text.p[at] != 'k') {

@@ -1,6 +1,6 @@
 /* Runs kernels as machine code and by the interpreter, on the same random data, between pages that must not be touched. */
-#ifndef HILO_TESTS_CODEGEN_RIG_H
-#define HILO_TESTS_CODEGEN_RIG_H
+#ifndef HILO_TESTS_CODEGEN_HARNESS_H
+#define HILO_TESTS_CODEGEN_HARNESS_H
 
 #include "codegen/codegen.h"
 #include "kir/node.h"
@@ -23,20 +23,20 @@ enum { RIG_BUFFERS = 16, RIG_KERNELS = 256 };
 
 /* ---- random numbers (splitmix64) ------------------------------------------------------------- */
 
-static uint64_t rig_state = 1;
+static uint64_t harness_state = 1;
 
-static inline uint64_t rig_random(void) {
-    uint64_t z = rig_state += UINT64_C(0x9E3779B97F4A7C15);
+static inline uint64_t harness_random(void) {
+    uint64_t z = harness_state += UINT64_C(0x9E3779B97F4A7C15);
     z = (z ^ z >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
     z = (z ^ z >> 27) * UINT64_C(0x94D049BB133111EB);
     return z ^ z >> 31;
 }
-static inline uint32_t rig_below(uint32_t n) {
-    return (uint32_t)(rig_random() % n);
+static inline uint32_t harness_below(uint32_t n) {
+    return (uint32_t)(harness_random() % n);
 }
 
 /* An element: any bits, an edge, or a small number. Elements named as indices stay below `bound`. */
-static inline void rig_element(enum ir_dtype t, void *p, int64_t bound) {
+static inline void harness_element(enum ir_dtype t, void *p, int64_t bound) {
     static const double edges[] = {0.0,
                                    -0.0,
                                    1,
@@ -61,23 +61,23 @@ static inline void rig_element(enum ir_dtype t, void *p, int64_t bound) {
                                    -(double)INFINITY,
                                    (double)NAN};
     const struct ir_dtype_info *info = ir_dtype_get(t);
-    uint64_t bits = rig_random(), how = rig_below(4);
+    uint64_t bits = harness_random(), how = harness_below(4);
     if (bound > 0) {
-        bits = rig_random() % (uint64_t)bound;
+        bits = harness_random() % (uint64_t)bound;
     } else if (info->cls == IR_FLOAT) {
         if (how == 0)
-            bits = fp_encode(info->fp, edges[rig_below(sizeof edges / sizeof *edges)]);
+            bits = fp_encode(info->fp, edges[harness_below(sizeof edges / sizeof *edges)]);
         else if (how < 3)
-            bits = fp_encode(info->fp, ((double)rig_below(2001) - 1000) / 64);
+            bits = fp_encode(info->fp, ((double)harness_below(2001) - 1000) / 64);
         fp_store(info->fp, p, bits & (info->bits < 64 ? ((uint64_t)1 << info->bits) - 1 : UINT64_MAX));
         return;
     } else if (info->cls == IR_PRED) {
         bits &= 1;
     } else if (how == 0) {
         static const uint64_t ints[] = {0, 1, UINT64_MAX, 0x80, 0x7F, 0x8000, 0x80000000, 0x7FFFFFFF, UINT64_C(1) << 63, 7};
-        bits = ints[rig_below(10)];
+        bits = ints[harness_below(10)];
     } else if (how == 1) {
-        bits = (uint64_t)((int64_t)rig_below(41) - 20);
+        bits = (uint64_t)((int64_t)harness_below(41) - 20);
     }
     for (uint32_t i = 0; i < info->bytes; i++)
         ((uint8_t *)p)[i] = (uint8_t)(bits >> 8 * i);
@@ -85,15 +85,15 @@ static inline void rig_element(enum ir_dtype t, void *p, int64_t bound) {
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-struct rig_buffer {
+struct harness_buffer {
     char *map, *p;
     size_t bytes, mapped;
 };
 
-/* `low`: begins behind a page that must not be touched, else ends in front of one. */
-static struct rig_buffer rig_alloc(size_t bytes, bool low) {
+/* `low`: begins after a page that must not be touched, else ends before one. */
+static struct harness_buffer harness_alloc(size_t bytes, bool low) {
     size_t page = (size_t)sysconf(_SC_PAGESIZE), inner = (bytes + page - 1) & ~(page - 1);
-    struct rig_buffer b = {.bytes = bytes, .mapped = inner + 2 * page};
+    struct harness_buffer b = {.bytes = bytes, .mapped = inner + 2 * page};
     b.map = mmap(NULL, b.mapped, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     assert_true(b.map != MAP_FAILED);
     if (inner)
@@ -102,59 +102,59 @@ static struct rig_buffer rig_alloc(size_t bytes, bool low) {
     return b;
 }
 
-static size_t rig_bytes(const struct kir *k, uint32_t i) {
+static size_t harness_bytes(const struct kir *k, uint32_t i) {
     return (size_t)k->buffers.v[i].count * ir_dtype_get(k->buffers.v[i].dtype)->bytes;
 }
 
 /* ---- comparing ------------------------------------------------------------------------------- */
 
-static bool rig_same(enum ir_dtype t, const char *a, const char *b) {
+static bool harness_same(enum ir_dtype t, const char *a, const char *b) {
     const struct ir_dtype_info *info = ir_dtype_get(t);
     if (memcmp(a, b, info->bytes) == 0)
         return true;
     return info->cls == IR_FLOAT && fp_is_nan(info->fp, fp_load(info->fp, a)) && fp_is_nan(info->fp, fp_load(info->fp, b));
 }
 
-static inline void rig_explain(const struct kir *k, const char *target, const char *what) {
+static inline void harness_explain(const struct kir *k, const char *target, const char *what) {
     struct strbuf text;
     strbuf_init(&text, mem_system_allocator());
     kir_print(k, &text);
     fail_msg("%s on %s:\n%s", what, target, text.p);
 }
 
-static inline void rig_compare(const struct kir *k, const char *target, uint32_t buffer, const char *expected,
+static inline void harness_compare(const struct kir *k, const char *target, uint32_t buffer, const char *expected,
                                const char *got) {
     const struct kir_buffer *b = &k->buffers.v[buffer];
     uint32_t bytes = ir_dtype_get(b->dtype)->bytes;
     for (int64_t i = 0; i < b->count; i++)
-        if (!rig_same(b->dtype, expected + i * bytes, got + i * bytes)) {
+        if (!harness_same(b->dtype, expected + i * bytes, got + i * bytes)) {
             char what[128];
             uint64_t x = 0, y = 0;
             memcpy(&x, expected + i * bytes, bytes);
             memcpy(&y, got + i * bytes, bytes);
             snprintf(what, sizeof what, "b%u[%lld]: expected %llx, got %llx", buffer, (long long)i, (unsigned long long)x,
                      (unsigned long long)y);
-            rig_explain(k, target, what);
+            harness_explain(k, target, what);
         }
 }
 
-struct rig_data {
-    struct rig_buffer buffers[RIG_BUFFERS];
+struct harness_data {
+    struct harness_buffer buffers[RIG_BUFFERS];
     void *p[RIG_BUFFERS], *scratch;
     uint32_t n;
 };
 
-static inline void rig_fill(struct rig_data *x, const struct kir *k, bool low, const int64_t *indices) {
-    *x = (struct rig_data){.n = 0};
+static inline void harness_fill(struct harness_data *x, const struct kir *k, bool low, const int64_t *indices) {
+    *x = (struct harness_data){.n = 0};
     for (uint32_t i = 0; i < k->buffers.n; i++) {
         if (k->buffers.v[i].role == KIR_SCRATCH)
             continue;
         enum ir_dtype t = k->buffers.v[i].dtype;
-        struct rig_buffer *b = &x->buffers[x->n];
+        struct harness_buffer *b = &x->buffers[x->n];
         assert_true(x->n < RIG_BUFFERS);
-        *b = rig_alloc(rig_bytes(k, i), low);
+        *b = harness_alloc(harness_bytes(k, i), low);
         for (int64_t j = 0; j < k->buffers.v[i].count; j++)
-            rig_element(t, b->p + j * ir_dtype_get(t)->bytes, indices ? indices[x->n] : 0);
+            harness_element(t, b->p + j * ir_dtype_get(t)->bytes, indices ? indices[x->n] : 0);
         x->p[x->n++] = b->p;
     }
     if (k->scratch_bytes) {
@@ -163,7 +163,7 @@ static inline void rig_fill(struct rig_data *x, const struct kir *k, bool low, c
     }
 }
 
-static inline void rig_free(struct rig_data *x) {
+static inline void harness_free(struct harness_data *x) {
     for (uint32_t i = 0; i < x->n; i++)
         munmap(x->buffers[i].map, x->buffers[i].mapped);
     free(x->scratch);
@@ -171,15 +171,15 @@ static inline void rig_free(struct rig_data *x) {
 
 /* Both ways on the same data. indices: of integer parameters, what their elements stay below; 0 = anything. False when the
    interpreter finds an index outside of its buffer, or no end. */
-static inline bool rig_try(const struct kir *k, const char *target, hilo_kernel_fn *fn, const int64_t *indices, bool low) {
-    struct rig_data a, b;
+static inline bool harness_try(const struct kir *k, const char *target, hilo_kernel_fn *fn, const int64_t *indices, bool low) {
+    struct harness_data a, b;
     struct diag_list d;
-    uint64_t state = rig_state;
+    uint64_t state = harness_state;
     int64_t grid = kir_grid_extent(k), middle = grid / 3;
     diag_init(&d, mem_system_allocator());
-    rig_fill(&a, k, low, indices);
-    rig_state = state;
-    rig_fill(&b, k, low, indices);
+    harness_fill(&a, k, low, indices);
+    harness_state = state;
+    harness_fill(&b, k, low, indices);
     bool ok = kir_run_within(k, a.p, a.scratch, 0, grid, UINT64_C(1) << 24, &d);
     if (ok) {
         fn(b.p, b.scratch, 0, middle);
@@ -187,26 +187,26 @@ static inline bool rig_try(const struct kir *k, const char *target, hilo_kernel_
     }
     for (uint32_t i = 0, param = 0; ok && i < k->buffers.n; i++)
         if (k->buffers.v[i].role != KIR_SCRATCH) {
-            rig_compare(k, target, i, a.p[param], b.p[param]);
+            harness_compare(k, target, i, a.p[param], b.p[param]);
             param++;
         }
-    rig_free(&a);
-    rig_free(&b);
+    harness_free(&a);
+    harness_free(&b);
     diag_clear(&d);
     return ok;
 }
 
-static inline void rig_run(const struct kir *k, const char *target, hilo_kernel_fn *fn, const int64_t *indices) {
+static inline void harness_run(const struct kir *k, const char *target, hilo_kernel_fn *fn, const int64_t *indices) {
     for (int low = 0; low < 2; low++)
-        if (!rig_try(k, target, fn, indices, low))
-            rig_explain(k, target, "the interpreter refuses to run it");
+        if (!harness_try(k, target, fn, indices, low))
+            harness_explain(k, target, "the interpreter refuses to run it");
 }
 
 /* ---- targets --------------------------------------------------------------------------------- */
 
 /* What this machine can run: itself, older ones, and itself with masks wherever there might be some (which LLVM takes to pieces
    where the processor has none). */
-static inline uint32_t rig_targets(struct target *out, const char **names) {
+static inline uint32_t harness_targets(struct target *out, const char **names) {
     struct diag_list d;
     uint32_t n = 1;
     diag_init(&d, mem_system_allocator());
@@ -222,13 +222,13 @@ static inline uint32_t rig_targets(struct target *out, const char **names) {
     return n;
 }
 
-static inline void rig_must(hilo_status s, const struct diag_list *d, const struct kir *k, const char *target) {
+static inline void harness_must(hilo_status s, const struct diag_list *d, const struct kir *k, const char *target) {
     if (s != HILO_OK)
-        rig_explain(k, target, d->first ? d->first->message : "failed without saying why");
+        harness_explain(k, target, d->first ? d->first->message : "failed without saying why");
 }
 
 /* fma of f64 is refused where there are no instructions for it. */
-static inline bool rig_needs_fma(const struct kir *const *kernels, uint32_t n) {
+static inline bool harness_needs_fma(const struct kir *const *kernels, uint32_t n) {
     for (uint32_t i = 0; i < n; i++)
         for (uint32_t j = 1; j < kernels[i]->nodes.n; j++)
             if (kernels[i]->nodes.v[j].op == KIR_FMA && kernels[i]->nodes.v[j].type == KIR_F64)
@@ -237,29 +237,29 @@ static inline bool rig_needs_fma(const struct kir *const *kernels, uint32_t n) {
 }
 
 /* Kernels, compiled together for each target that runs here, against the interpreter. */
-static inline void rig_check_all(const struct kir *const *kernels, uint32_t n, const int64_t *indices) {
+static inline void harness_check_all(const struct kir *const *kernels, uint32_t n, const int64_t *indices) {
     struct target targets[4];
     const char *names[4];
-    uint32_t ntargets = rig_targets(targets, names);
+    uint32_t ntargets = harness_targets(targets, names);
     hilo_allocator al = mem_system_allocator();
     for (uint32_t t = 0; t < ntargets; t++) {
         struct diag_list d;
         void *object;
         size_t bytes;
         struct rt_code *code;
-        if (!targets[t].fma && rig_needs_fma(kernels, n))
+        if (!targets[t].fma && harness_needs_fma(kernels, n))
             continue;
         diag_init(&d, al);
         for (uint32_t i = 0; i < n; i++)
-            rig_must(kir_verify(kernels[i], &d), &d, kernels[i], names[t]);
-        rig_must(cg_compile(kernels, n, &targets[t], CG_OBJECT, &al, &d, &object, &bytes), &d, kernels[0], names[t]);
+            harness_must(kir_verify(kernels[i], &d), &d, kernels[i], names[t]);
+        harness_must(cg_compile(kernels, n, &targets[t], CG_OBJECT, &al, &d, &object, &bytes), &d, kernels[0], names[t]);
         struct str text = {object, bytes};
-        rig_must(rt_code_load(&text, 1, 0, al, &d, &code), &d, kernels[0], names[t]);
+        harness_must(rt_code_load(&text, 1, 0, al, &d, &code), &d, kernels[0], names[t]);
         mem_free(&al, object, bytes);
         for (uint32_t i = 0; i < n; i++) {
             hilo_kernel_fn *fn = rt_code_find(code, kernels[i]->name);
             assert_non_null(fn);
-            rig_run(kernels[i], names[t], fn, indices);
+            harness_run(kernels[i], names[t], fn, indices);
         }
         rt_code_free(code);
         diag_clear(&d);
@@ -267,7 +267,7 @@ static inline void rig_check_all(const struct kir *const *kernels, uint32_t n, c
 }
 
 /* Kernels as objects that refer to nothing outside, for processors that need not be this one. */
-static inline void rig_check_objects(const struct kir *const *kernels, uint32_t n) {
+static inline void harness_check_objects(const struct kir *const *kernels, uint32_t n) {
     static const char *const names[] = {"x86-64-v4", "sapphirerapids", "aarch64"};
     hilo_allocator al = mem_system_allocator();
     for (size_t t = 0; t < sizeof names / sizeof *names; t++) {
@@ -277,10 +277,10 @@ static inline void rig_check_objects(const struct kir *const *kernels, uint32_t 
         size_t bytes;
         struct rt_code *code;
         diag_init(&d, al);
-        rig_must(cg_target(names[t], &target, &d), &d, kernels[0], names[t]);
-        rig_must(cg_compile(kernels, n, &target, CG_OBJECT, &al, &d, &object, &bytes), &d, kernels[0], names[t]);
+        harness_must(cg_target(names[t], &target, &d), &d, kernels[0], names[t]);
+        harness_must(cg_compile(kernels, n, &target, CG_OBJECT, &al, &d, &object, &bytes), &d, kernels[0], names[t]);
         struct str text = {object, bytes};
-        rig_must(rt_code_load(&text, 1, RT_CODE_FOREIGN, al, &d, &code), &d, kernels[0], names[t]);
+        harness_must(rt_code_load(&text, 1, RT_CODE_FOREIGN, al, &d, &code), &d, kernels[0], names[t]);
         for (uint32_t i = 0; i < n; i++)
             assert_non_null(rt_code_find(code, kernels[i]->name));
         rt_code_free(code);
@@ -290,23 +290,23 @@ static inline void rig_check_objects(const struct kir *const *kernels, uint32_t 
 }
 
 /* Gathers kernels, so that they are compiled together. */
-struct rig_batch {
+struct harness_batch {
     struct kir *v[RIG_KERNELS];
     uint32_t n;
 };
 
-static jmp_buf rig_memory;
+static jmp_buf harness_memory;
 
-static inline struct kir *rig_new(struct rig_batch *b) {
+static inline struct kir *harness_new(struct harness_batch *b) {
     char name[32];
     assert_true(b->n < RIG_KERNELS);
     snprintf(name, sizeof name, "k%u", b->n);
-    return b->v[b->n++] = kir_new(name, mem_system_allocator(), &rig_memory);
+    return b->v[b->n++] = kir_new(name, mem_system_allocator(), &harness_memory);
 }
 
-static inline void rig_flush(struct rig_batch *b, const int64_t *indices) {
-    rig_check_all((const struct kir *const *)b->v, b->n, indices);
-    rig_check_objects((const struct kir *const *)b->v, b->n);
+static inline void harness_flush(struct harness_batch *b, const int64_t *indices) {
+    harness_check_all((const struct kir *const *)b->v, b->n, indices);
+    harness_check_objects((const struct kir *const *)b->v, b->n);
     for (uint32_t i = 0; i < b->n; i++)
         kir_free(b->v[i]);
     b->n = 0;

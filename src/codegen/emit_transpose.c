@@ -1,0 +1,105 @@
+/* Strided loads of adjacent elements: the lanes of one load are a stride apart, and later loads have the same lanes one element
+ * on. As many such loads as there are lanes make a square block of memory, which is read row by row and transposed in
+ * registers: a quarter of the work of a gather for each. */
+#include "codegen/emit.h"
+
+enum { TRANSPOSE_MAX_LANES = 16, TRANSPOSE_SEARCH = 4096 /* nodes in which the other loads are searched */ };
+
+/* Whether all lanes of a load are at least a vector apart, in memory that the kernel does not write. */
+static bool transpose_is_strided(const struct emit *e, const struct kir_node *n) {
+    if (n->op != KIR_LOAD || emit_is(n->arg[1]) || e->k->buffers.v[n->of].role != KIR_IN)
+        return false;
+    const struct emit_node *index = &e->nodes[n->arg[0].i];
+    int64_t width = e->width;
+    return index->class == EMIT_LINEAR && index->every == 1 && (index->stride >= width || index->stride <= -width) &&
+           ir_dtype_get(e->k->buffers.v[n->of].dtype)->bytes <= 4;
+}
+
+/* The loads of the block that begins with `v`, in the order of their elements. */
+static bool transpose_find_loads(const struct emit *e, kir_val v, kir_val *members) {
+    const struct kir_node *first = kir_get(e->k, v);
+    int64_t from, at;
+    kir_val base = emit_without_constant(e, first->arg[0], &from);
+    uint32_t found = 1;
+    memset(members, 0, TRANSPOSE_MAX_LANES * sizeof *members);
+    members[0] = v;
+    for (int i = 0; i < TRANSPOSE_SEARCH && found < e->width; i++) {
+        v = kir_get(e->k, v)->next;
+        if (!emit_is(v))
+            return false;
+        const struct kir_node *n = kir_get(e->k, v);
+        if (!transpose_is_strided(e, n) || n->of != first->of || emit_without_constant(e, n->arg[0], &at).i != base.i)
+            continue;
+        if (at > from && at - from < e->width && !emit_is(members[at - from])) {
+            members[at - from] = v;
+            found++;
+        }
+    }
+    return found == e->width;
+}
+
+/* Shuffles two vectors within each group of four lanes: lane i of a group is lane of[i], from 4 on of the second vector. */
+static LLVMValueRef transpose_shuffle4(struct emit *e, LLVMValueRef a, LLVMValueRef b, const uint32_t of[4]) {
+    uint32_t lanes[TRANSPOSE_MAX_LANES];
+    for (uint32_t i = 0; i < e->width; i++)
+        lanes[i] = i / 4 * 4 + of[i % 4] % 4 + (of[i % 4] >= 4 ? e->width : 0);
+    return emit_shuffle(e, a, b, lanes, e->width);
+}
+
+/* Every second group of four lanes of two vectors, the even or the odd ones. */
+static LLVMValueRef transpose_groups(struct emit *e, LLVMValueRef a, LLVMValueRef b, uint32_t odd) {
+    uint32_t lanes[TRANSPOSE_MAX_LANES], half = e->width / 2;
+    for (uint32_t i = 0; i < e->width; i++)
+        lanes[i] = (i % half / 4 * 2 + odd) * 4 + i % 4 + (i < half ? 0 : e->width);
+    return emit_shuffle(e, a, b, lanes, e->width);
+}
+
+/* Transposes a square block of rows: 4 x 4 blocks first, then the blocks among each other. */
+static void transpose_rows(struct emit *e, LLVMValueRef *v) {
+    static const uint32_t low[] = {0, 4, 1, 5}, high[] = {2, 6, 3, 7}, first[] = {0, 1, 4, 5}, second[] = {2, 3, 6, 7};
+    LLVMValueRef t[TRANSPOSE_MAX_LANES];
+    for (uint32_t g = 0; g < e->width; g += 4) {
+        LLVMValueRef a = transpose_shuffle4(e, v[g], v[g + 1], low), b = transpose_shuffle4(e, v[g], v[g + 1], high);
+        LLVMValueRef c = transpose_shuffle4(e, v[g + 2], v[g + 3], low), d = transpose_shuffle4(e, v[g + 2], v[g + 3], high);
+        v[g] = transpose_shuffle4(e, a, c, first);
+        v[g + 1] = transpose_shuffle4(e, a, c, second);
+        v[g + 2] = transpose_shuffle4(e, b, d, first);
+        v[g + 3] = transpose_shuffle4(e, b, d, second);
+    }
+    for (uint32_t fours = e->width / 4; fours > 1; fours /= 2) { /* v[4 g + c] has column 4 q + c in its q-th group */
+        memcpy(t, v, sizeof t);
+        for (uint32_t i = 0; i < e->width; i += 8)
+            for (uint32_t c = 0; c < 4; c++) {
+                uint32_t pair = i / 8;
+                v[pair * 4 + c] = transpose_groups(e, t[i + c], t[i + 4 + c], 0);
+                v[e->width / 2 + pair * 4 + c] = transpose_groups(e, t[i + c], t[i + 4 + c], 1);
+            }
+    }
+}
+
+bool emit_transposed_loads(struct emit *e, kir_val v) {
+    const struct kir_node *n = kir_get(e->k, v);
+    enum ir_dtype t = e->k->buffers.v[n->of].dtype;
+    kir_val members[TRANSPOSE_MAX_LANES];
+    LLVMValueRef rows[TRANSPOSE_MAX_LANES];
+    if (e->width < 4 || e->width > TRANSPOSE_MAX_LANES || e->width != e->t->vector_bytes / 4 || e->mask ||
+        !transpose_is_strided(e, n) ||
+        !transpose_find_loads(e, v, members))
+        return false;
+    unsigned bytes = ir_dtype_get(t)->bytes;
+    LLVMTypeRef element = bytes == 1 ? e->i8 : bytes == 2 ? e->i16 : e->i32, row = e->l->VectorType(element, e->width);
+    LLVMTypeRef stored = e->l->VectorType(emit_memory_type(e, t), e->width);
+    for (uint32_t i = 0; i < e->width; i++) {
+        LLVMValueRef at = emit_bin(e, LLVMAdd, emit_scalar(e, n->arg[0]), emit_int(e, e->nodes[n->arg[0].i].stride * i));
+        rows[i] = emit_row(e, n->of, at, row);
+        if (bytes < 4)
+            rows[i] = emit_cast(e, LLVMZExt, rows[i], e->i32);
+    }
+    transpose_rows(e, rows);
+    for (uint32_t i = 0; i < e->width; i++) {
+        if (bytes < 4)
+            rows[i] = emit_cast(e, LLVMTrunc, rows[i], element);
+        e->nodes[members[i].i].code = emit_decode(e, t, e->l->BuildCast(e->b, LLVMBitCast, rows[i], stored, ""));
+    }
+    return true;
+}
