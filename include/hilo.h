@@ -482,7 +482,7 @@ HILO_FULL_API void hilo_llm_release(hilo_llm *model);
 HILO_FULL_API int64_t hilo_llm_context(const hilo_llm *model);
 
 typedef struct hilo_llm_message {
-    const char *role;       /* "system" (the first only), "user", "assistant" */
+    const char *role;       /* "system", "user", "assistant", or what else the template knows */
     const char *content;
 } hilo_llm_message;
 
@@ -490,8 +490,9 @@ typedef struct hilo_llm_message {
    of all of them. */
 HILO_FULL_API hilo_status hilo_llm_encode(hilo_llm *model, const char *text, size_t nbytes, int32_t *ids, size_t room,
                                           size_t *n);
-/* Renders a conversation with the model's chat template and tokenizes it likewise. Fails with UNIMPLEMENTED for a template that
-   is not known to be rendered exactly. */
+/* Renders a conversation with the model's chat template, up to where the assistant answers, and tokenizes it; the contents of
+   messages never become special tokens. Fails with NOT_FOUND when the model has no template, FAILED_PRECONDITION when the
+   template refuses the conversation, INVALID_ARGUMENT when it is wrong or a message is not UTF-8. */
 HILO_FULL_API hilo_status hilo_llm_encode_chat(hilo_llm *model, const hilo_llm_message *messages, size_t nmessages,
                                                int32_t *ids, size_t room, size_t *n);
 /* Writes the text of n ids, in one call of `write`. */

@@ -10,7 +10,8 @@ struct generate_options {
     bool raw, special, timing, json;
     int64_t most, top_k, seed;
     double temperature, top_p, min_p, repetition;
-    struct cli_texts stop;
+    struct cli_texts stop, arguments;
+    const char *tools;
 };
 
 struct chat {
@@ -53,21 +54,26 @@ static void free_messages(struct chat *c) {
 /* The ids of the conversation so far, or of the text itself. Without a template a conversation is its last text only. */
 static int make_prompt(struct chat *c, struct str text) {
     struct diag_list d;
-    struct strbuf rendered;
-    const char *family = llm_chat_family(&c->s->chat);
+    struct jinja_text rendered = {.al = c->client->al};
     c->prompt.n = 0;
-    if (c->o->raw || (family && !*family && !c->o->system))
-        return cli_encode(c->client, c->s->tok, text, LLM_TOK_POST, &c->prompt);
+    if (c->o->raw || (c->s->chat.template.n == 0 && !c->o->system))
+        return cli_encode(c->client, c->s->tok, text, NULL, LLM_TOK_POST, &c->prompt);
     add_message(c, "user", text);
-    diag_init(&d, c->client->al);
-    strbuf_init(&rendered, c->client->al);
-    hilo_status status = llm_chat_render(&c->s->chat, c->messages.v, c->messages.n, &d, &rendered);
-    status = rt_finish(c->client, &d, status);
-    int code = status == HILO_OK ? cli_encode(c->client, c->s->tok, (struct str){rendered.p, rendered.n}, 0, &c->prompt)
+    json_t *input = llm_chat_input(c->messages.v, c->messages.n);
+    if (!input)
+        return cli_error(CLI_USAGE, "the prompt is not UTF-8 text");
+    int code = cli_template_variables(input, &c->o->arguments, c->o->tools);
+    if (code == CLI_OK) {
+        diag_init(&d, c->client->al);
+        hilo_status status = rt_finish(c->client, &d, llm_chat_render(&c->s->chat, input, &d, &rendered));
+        code = status == HILO_OK ? cli_encode(c->client, c->s->tok, (struct str){rendered.p, rendered.n}, rendered.from_input, 0,
+                                              &c->prompt)
                                  : cli_fail(c->client, status);
-    strbuf_free(&rendered);
-    if (status == HILO_UNIMPLEMENTED)
-        cli_error(code, "--raw continues the text without a template");
+        if (status != HILO_OK)
+            cli_error(code, "--raw continues the text without a template");
+    }
+    jinja_text_free(&rendered);
+    json_decref(input);
     return code;
 }
 
@@ -314,6 +320,9 @@ static const struct cli_option options[] = {
     {"-n", "N", CLI_NUMBER, AT(most), "limit of tokens per answer; default: the context"},
     {"--system", "TEXT", CLI_TEXT, AT(system), "system message"},
     {"--raw", NULL, CLI_FLAG, AT(raw), "continue the text without the chat template"},
+    {"--template-arg", "NAME=VALUE", CLI_TEXTS, AT(arguments),
+     "a variable of the chat template: JSON, or else a string,\nsuch as enable_thinking=false; may be repeated"},
+    {"--tools", "FILE", CLI_TEXT, AT(tools), "JSON array of the tools that the template describes"},
     {"--special", NULL, CLI_FLAG, AT(special), "show special tokens in the output"},
     {"--temperature", "T", CLI_REAL, AT(temperature), "sampling temperature; default 0: greedy"},
     {"--top-k", "K", CLI_NUMBER, AT(top_k), "sample among the K most probable tokens"},
@@ -334,7 +343,8 @@ const struct cli_command cli_generate = {
         "Continues a text, or holds a conversation, with a language model in the Hugging Face layout: Llama 2 and 3,\n"
         "Mistral, Qwen 2 and 3, Gemma. The output is streamed. Ctrl-C ends an answer, not the conversation.\n"
         "\n"
-        "The model's chat template is applied to prompts, if it is of a known family: Llama 3, ChatML, Mistral, Gemma.\n"
+        "The model's chat template, a Jinja program, is applied to prompts; what a prompt contains never becomes a special\n"
+        "token. hilo template prints what a template makes of messages.\n"
         "--raw continues the text itself.\n"
         "\n"
         "--json prints one line for each answer:\n"

@@ -37,8 +37,15 @@ void cli_progress_end(void);
 
 /* The contents of a file ("-": standard input), to be freed with strbuf_free after success. */
 int cli_read_text(const char *path, struct strbuf *out);
-/* The token ids of a text. */
-int cli_encode(hilo_client *client, const struct llm_tok *t, struct str text, unsigned flags, struct llm_ids *out);
+/* The token ids of a text, as llm_tok_encode. */
+int cli_encode(hilo_client *client, const struct llm_tok *t, struct str text, const uint8_t *from_input, unsigned flags,
+               struct llm_ids *out);
+
+/* Adds variables of a template to `input`: of texts NAME=VALUE, where VALUE is JSON or, if it is none, a string; and `tools`, a
+   file with a JSON array, when it is not NULL. Returns 0 or an exit code after printing why. */
+int cli_template_variables(json_t *input, const struct cli_texts *arguments, const char *tools);
+/* A JSON file ("-": standard input); json_decref. NULL after printing why. */
+json_t *cli_read_json(const char *path);
 
 /* "text" with escapes, and [1,2,3]. Bytes that are not UTF-8 become U+FFFD. */
 void cli_json_text(FILE *f, struct str s);

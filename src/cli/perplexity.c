@@ -49,9 +49,9 @@ static int measure(hilo_client *client, struct llm_session *s, const struct perp
     int code = cli_read_text(o->file, &text);
     if (code)
         return code;
-    code = cli_encode(client, s->tok, (struct str){text.p ? text.p : "", text.n}, 0, &ids);
+    code = cli_encode(client, s->tok, (struct str){text.p ? text.p : "", text.n}, NULL, 0, &ids);
     if (code == CLI_OK)
-        code = cli_encode(client, s->tok, (struct str){"", 0}, LLM_TOK_POST, &before);
+        code = cli_encode(client, s->tok, (struct str){"", 0}, NULL, LLM_TOK_POST, &before);
     if (code == CLI_OK && ids.n < 2)
         code = cli_error(CLI_USAGE, "'%s' has fewer than two tokens", o->file);
     double begin = rt_now_ms();

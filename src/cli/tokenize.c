@@ -63,7 +63,7 @@ static void print_pieces(const struct llm_tok *t, const struct llm_ids *ids, boo
 static int encode(hilo_client *client, const struct llm_tok *t, struct str text, const struct tokenize_options *o) {
     struct llm_ids ids;
     llm_ids_init(&ids, mem_system_allocator());
-    int code = cli_encode(client, t, text, o->special ? LLM_TOK_POST : 0, &ids);
+    int code = cli_encode(client, t, text, NULL, o->special ? LLM_TOK_POST : 0, &ids);
     if (code == CLI_OK && o->pieces) {
         print_pieces(t, &ids, o->json);
     } else if (code == CLI_OK && o->json) {

@@ -67,12 +67,13 @@ static hilo_status give_ids(hilo_llm *m, const struct llm_ids *ids, int32_t *out
     return ids->failed ? llm_error(m->client, HILO_RESOURCE_EXHAUSTED, "out of memory") : HILO_OK;
 }
 
-static hilo_status encode(hilo_llm *m, struct str text, unsigned flags, int32_t *ids, size_t room, size_t *n) {
+static hilo_status encode(hilo_llm *m, struct str text, const uint8_t *from_input, unsigned flags, int32_t *ids, size_t room,
+                          size_t *n) {
     struct llm_ids v;
     struct diag_list d;
     diag_init(&d, m->client->al);
     llm_ids_init(&v, m->client->al);
-    hilo_status status = rt_finish(m->client, &d, llm_tok_encode(m->session->tok, text, flags, &d, &v));
+    hilo_status status = rt_finish(m->client, &d, llm_tok_encode(m->session->tok, text, from_input, flags, &d, &v));
     if (status == HILO_OK)
         status = give_ids(m, &v, ids, room, n);
     llm_ids_free(&v);
@@ -82,13 +83,13 @@ static hilo_status encode(hilo_llm *m, struct str text, unsigned flags, int32_t 
 hilo_status hilo_llm_encode(hilo_llm *m, const char *text, size_t nbytes, int32_t *ids, size_t room, size_t *n) {
     if (!m || (nbytes && !text) || (room && !ids) || !n)
         return HILO_INVALID_ARGUMENT;
-    return encode(m, (struct str){nbytes ? text : "", nbytes}, LLM_TOK_POST, ids, room, n);
+    return encode(m, (struct str){nbytes ? text : "", nbytes}, NULL, LLM_TOK_POST, ids, room, n);
 }
 
 hilo_status hilo_llm_encode_chat(hilo_llm *m, const hilo_llm_message *messages, size_t nmessages, int32_t *ids, size_t room,
                                  size_t *n) {
     struct diag_list d;
-    struct strbuf text;
+    struct jinja_text text = {.al = mem_system_allocator()};
     size_t bytes;
     if (!m || (nmessages && !messages) || (room && !ids) || !n)
         return HILO_INVALID_ARGUMENT;
@@ -101,13 +102,15 @@ hilo_status hilo_llm_encode_chat(hilo_llm *m, const hilo_llm_message *messages, 
     for (size_t i = 0; i < nmessages; i++)
         v[i] = (struct llm_message){str_of(messages[i].role), str_of(messages[i].content)};
     diag_init(&d, m->client->al);
-    strbuf_init(&text, m->client->al);
-    hilo_status status = llm_chat_render(&m->session->chat, v, nmessages, &d, &text);
+    json_t *input = llm_chat_input(v, nmessages);
+    hilo_status status = input ? llm_chat_render(&m->session->chat, input, &d, &text)
+                               : diag_error(&d, HILO_INVALID_ARGUMENT, "the messages are not UTF-8 text");
+    json_decref(input);
+    mem_free(&m->client->al, v, bytes);
     status = rt_finish(m->client, &d, status);
     if (status == HILO_OK)
-        status = encode(m, (struct str){text.p ? text.p : "", text.n}, 0, ids, room, n);
-    strbuf_free(&text);
-    mem_free(&m->client->al, v, bytes);
+        status = encode(m, (struct str){text.p, text.n}, text.from_input, 0, ids, room, n);
+    jinja_text_free(&text);
     return status;
 }
 

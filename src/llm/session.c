@@ -117,7 +117,6 @@ hilo_status llm_session_open(hilo_client *client, const char *dir, const struct 
     arena_init(&s->model.files.arena, client->al, NULL);
     llm_ids_init(&s->seen, client->al);
     strbuf_init(&s->chat.template, client->al);
-    strbuf_init(&s->chat.bos, client->al);
     hilo_status status = open_session(s, dir);
     s->load_ms = rt_now_ms() - begin;
     if (status == HILO_OK)
@@ -170,7 +169,7 @@ static size_t cache_bytes(const struct llm_session *s, int64_t context) { /* of 
 
 struct llm_capabilities llm_session_capabilities(const struct llm_session *s) {
     return (struct llm_capabilities){
-        .engine = s->engine->ops->name, .family = s->model.config.family, .chat = llm_chat_family(&s->chat),
+        .engine = s->engine->ops->name, .family = s->model.config.family, .has_template = s->chat.template.n > 0,
         .precision = s->model.precision, .context = s->limit, .batch = s->batch, .vocab = s->model.config.vocab,
         .weight_bytes = s->model.bytes, .cache_bytes = 2 * (size_t)s->model.config.layers * cache_bytes(s, s->limit)};
 }

@@ -55,7 +55,8 @@ void llm_session_close(struct llm_session *s); /* NULL is fine */
 
 /* What it can do, for messages and front ends. */
 struct llm_capabilities {
-    const char *engine, *family, *chat; /* chat: the template's family, "" without a template, NULL when it is not known */
+    const char *engine, *family;
+    bool has_template;              /* of conversations */
     enum llm_precision precision;
     int64_t context, batch, vocab;
     size_t weight_bytes, cache_bytes;   /* cache_bytes: of a whole context */

@@ -209,13 +209,15 @@ static bool is_word(char c) {
 }
 
 /* The longest added token at `at`; LLM_TOK_NONE when there is none. */
-static int32_t added_at(const struct llm_tok *t, struct str text, size_t at, unsigned flags) {
+static int32_t added_at(const struct llm_tok *t, struct str text, const uint8_t *from_input, size_t at, unsigned flags) {
     if (!t->added_first[(unsigned char)text.p[at]])
         return LLM_TOK_NONE;
     for (size_t i = 0; i < t->nadded; i++) {
         const struct tok_token *k = &t->tokens[t->added[i]];
         size_t n = k->text.n;
         if (n > text.n - at || memcmp(text.p + at, k->text.p, n) != 0 || (k->special && (flags & LLM_TOK_NO_SPECIAL)))
+            continue;
+        if (k->special && from_input && memchr(from_input + at, 1, n))
             continue;
         bool alone = (at == 0 || !is_word(text.p[at - 1])) && (at + n == text.n || !is_word(text.p[at + n]));
         if (alone || !k->single_word)
@@ -224,11 +226,11 @@ static int32_t added_at(const struct llm_tok *t, struct str text, size_t at, uns
     return LLM_TOK_NONE;
 }
 
-static hilo_status encode(struct tok_encoder *e, struct str text, unsigned flags) {
+static hilo_status encode(struct tok_encoder *e, struct str text, const uint8_t *from_input, unsigned flags) {
     const struct llm_tok *t = e->t;
     size_t from = 0;
     for (size_t at = 0; at < text.n;) {
-        int32_t id = added_at(t, text, at, flags);
+        int32_t id = added_at(t, text, from_input, at, flags);
         if (id == LLM_TOK_NONE) {
             at++;
             continue;
@@ -246,12 +248,12 @@ static hilo_status encode(struct tok_encoder *e, struct str text, unsigned flags
     return plain_text(e, (struct str){text.p + from, text.n - from}, from == 0);
 }
 
-hilo_status llm_tok_encode(const struct llm_tok *t, struct str text, unsigned flags, struct diag_list *d,
-                           struct llm_ids *out) {
+hilo_status llm_tok_encode(const struct llm_tok *t, struct str text, const uint8_t *from_input, unsigned flags,
+                           struct diag_list *d, struct llm_ids *out) {
     struct tok_encoder e = {.t = t, .d = d, .out = out};
     for (size_t i = 0; i < t->nbefore && (flags & LLM_TOK_POST); i++)
         llm_ids_push(out, t->before[i]);
-    hilo_status status = text.n ? encode(&e, text, flags) : HILO_OK;
+    hilo_status status = text.n ? encode(&e, text, from_input, flags) : HILO_OK;
     for (size_t i = 0; i < t->nbehind && (flags & LLM_TOK_POST); i++)
         llm_ids_push(out, t->behind[i]);
     mem_free(&t->al, e.symbols, e.symbols_cap * sizeof *e.symbols);

@@ -34,10 +34,11 @@ enum {
     LLM_TOK_POST = 1,      /* with what the post-processor adds, such as the token that begins a text */
     LLM_TOK_NO_SPECIAL = 2 /* the spelling of a special token is text like any other */
 };
-/* Appends the ids of a text (UTF-8; bytes that are none become tokens too). RESOURCE_EXHAUSTED, or INVALID_ARGUMENT when an
-   expression of the tokenizer gives up. */
-hilo_status llm_tok_encode(const struct llm_tok *t, struct str text, unsigned flags, struct diag_list *d,
-                           struct llm_ids *out);
+/* Appends the ids of a text (UTF-8; bytes that are none become tokens too). `from_input`: of each byte, 1 = it is text of a user,
+   no part of a special token; NULL = none is. RESOURCE_EXHAUSTED, or INVALID_ARGUMENT when an expression of the tokenizer gives
+   up. */
+hilo_status llm_tok_encode(const struct llm_tok *t, struct str text, const uint8_t *from_input, unsigned flags,
+                           struct diag_list *d, struct llm_ids *out);
 
 /* Ids are 0 … size - 1, perhaps with holes. */
 size_t llm_tok_size(const struct llm_tok *t);

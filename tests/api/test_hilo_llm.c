@@ -69,7 +69,7 @@ static void test_tokens(void **state) {
     assert_int_equal(hilo_llm_decode(f->model, ids + 1, 2, put, &t), HILO_OK);
     assert_string_equal(t.p, "hell");
     assert_int_equal(hilo_llm_encode(f->model, NULL, 1, ids, 3, &n), HILO_INVALID_ARGUMENT);
-    assert_int_equal(hilo_llm_encode_chat(f->model, &(hilo_llm_message){"robot", "x"}, 1, ids, 3, &n), HILO_INVALID_ARGUMENT);
+    assert_int_equal(hilo_llm_encode_chat(f->model, &(hilo_llm_message){"user", "\xFF"}, 1, ids, 3, &n), HILO_INVALID_ARGUMENT);
     hilo_diagnostics_clear(f->client);
 }
 

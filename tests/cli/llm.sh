@@ -114,10 +114,29 @@ sed -e 's/"rope_scaling": {/"rope_parameters": { "rope_theta": 500000.0,/' -e '/
     "$m/config.json" >new/config.json
 exits 0 generate -m new --precision f32 -p 'Continue: Licensed under the Apache' -n 48
 prints 'of the GNU General Public License, Version 2.'
-echo '{{ something }}' >new/chat_template.jinja
+echo '{% include "x" %}' >new/chat_template.jinja
 exits 1 generate -m new -p A
-says 'not one that this version renders exactly' --raw
+says "the tag 'include' is not supported" --raw
 exits 0 generate -m new --raw -p A -n 1
+
+# ---- template
+echo '[{"role": "user", "content": "<|eot_id|>"}]' >messages.json
+exits 0 template -m "$m" --messages messages.json --spans
+says '⟦user⟧' '⟦<|eot_id|>⟧<|eot_id|>' '<|start_header_id|>assistant'
+exits 0 template -m "$m" --messages messages.json --no-generation-prompt
+! grep -q assistant out || fail 'a generation prompt'
+echo '{{ tools[0].name }} {{ n + 1 }} {{ s }} {{ add_generation_prompt }}' >t.jinja
+echo '[{"name": "f"}]' >tools.json
+exits 0 template -m t.jinja --messages messages.json --tools tools.json --arg n=41 --arg s=text
+prints 'f 42 text True'
+echo '{{ raise_exception("no user") }}' >t.jinja
+exits 1 template -m t.jinja --messages messages.json
+says 'chat template:1:4: error: no user'
+exits 2 template -m t.jinja
+says 'missing --messages'
+echo '{' >bad.json
+exits 1 template -m t.jinja --messages bad.json
+says 'bad.json:2:' 'not JSON'
 
 # ---- tokenize
 exits 0 tokenize -m "$m" 'Hello, World! 123456'

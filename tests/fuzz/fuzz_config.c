@@ -1,5 +1,7 @@
-/* libFuzzer target: any bytes, read as a config.json and a generation_config.json with a zero byte between them, are read or
- * refused, and what was read describes a model within the bounds that its readers rely on. */
+/* libFuzzer target: any bytes, read as a config.json, are read or refused, and what was read describes a model within the
+ * bounds that its readers rely on; any bytes are a chat template. The config, generation_config.json and the template come one
+ * behind the other, with zero bytes between them. */
+#include "llm/chat.h"
 #include "llm/config.h"
 
 #include <stdlib.h>
@@ -29,6 +31,22 @@ static void check(const struct llm_config *c) {
     llm_rope_frequencies(&c->local_rope, c->head_dim, frequencies);
 }
 
+static void render(struct str template, struct diag_list *d) {
+    const struct llm_message m[] = {{STR("system"), STR("Be brief.")}, {STR("user"), STR(" Why? ")},
+                                    {STR("assistant"), STR("So.")}, {STR("user"), STR("")}};
+    const struct jinja_options o = {.steps = 20000, .bytes = 16 << 20, .now = 1};
+    struct jinja_template *t;
+    struct jinja_text text = {.al = d->al};
+    if (jinja_parse(d->al, d, STR("template"), template, &t) != HILO_OK)
+        return;
+    json_t *input = llm_chat_input(m, 4);
+    if (input && jinja_render(t, input, NULL, &o, d, &text) != HILO_OK && !d->first)
+        abort();
+    jinja_text_free(&text);
+    json_decref(input);
+    jinja_free(t);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nbytes) {
     struct str rest = {(const char *)bytes, nbytes};
     struct str config = part(&rest), generation = part(&rest);
@@ -39,6 +57,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nbytes) {
         check(&c);
     else if (!d.first)
         abort();
+    diag_clear(&d);
+    if (rest.n)
+        render(part(&rest), &d);
     diag_clear(&d);
     return 0;
 }

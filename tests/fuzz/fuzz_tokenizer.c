@@ -18,7 +18,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nbytes) {
         struct strbuf out;
         llm_ids_init(&ids, d.al);
         strbuf_init(&out, d.al);
-        if (llm_tok_encode(t, text.n ? text : json, LLM_TOK_POST, &d, &ids) == HILO_OK)
+        if (llm_tok_encode(t, text.n ? text : json, NULL, LLM_TOK_POST, &d, &ids) == HILO_OK)
             llm_tok_decode(t, ids.v, ids.n, true, &out);
         for (size_t i = 0; i < ids.n; i++)
             if (ids.v[i] < 0 || (size_t)ids.v[i] >= llm_tok_size(t))

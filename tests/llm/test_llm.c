@@ -323,7 +323,7 @@ static void test_precision(void **state) {
     diag_init(&d, mem_system_allocator());
     llm_ids_init(&ids, mem_system_allocator());
     assert_int_equal(file_open(MODEL "/eval.txt", mem_system_allocator(), &d, &text), HILO_OK);
-    assert_int_equal(llm_tok_encode(s->tok, text.text, LLM_TOK_POST, &d, &ids), HILO_OK);
+    assert_int_equal(llm_tok_encode(s->tok, text.text, NULL, LLM_TOK_POST, &d, &ids), HILO_OK);
     double f32 = perplexity(f, LLM_F32, &ids);
     assert_true(f32 > 5 && f32 < 40);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

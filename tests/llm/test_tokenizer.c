@@ -43,7 +43,7 @@ static struct llm_ids encode(const struct llm_tok *t, struct str text, unsigned 
     struct diag_list d;
     diag_init(&d, mem_system_allocator());
     llm_ids_init(&ids, mem_system_allocator());
-    assert_int_equal(llm_tok_encode(t, text, flags, &d, &ids), HILO_OK);
+    assert_int_equal(llm_tok_encode(t, text, NULL, flags, &d, &ids), HILO_OK);
     return ids;
 }
 
@@ -86,24 +86,25 @@ static void test_prompts(void **state) {
     struct fixture *f = *state;
     struct llm_chat chat;
     assert_int_equal(llm_chat_open(MODEL, mem_system_allocator(), &f->d, &chat), HILO_OK);
-    assert_string_equal(llm_chat_family(&chat), "Llama 3");
+    assert_true(chat.template.n > 0);
     const json_t *cases = json_object_get(f->golden.root, "cases");
     assert_int_equal(json_array_size(cases), 11);
     for (size_t i = 0; i < json_array_size(cases); i++) {
         const json_t *one = json_array_get(cases, i);
         struct str prompt = text_of(json_object_get(one, "prompt"));
         bool raw = str_is(text_of(json_object_get(one, "kind")), "raw");
-        struct strbuf text;
-        strbuf_init(&text, mem_system_allocator());
+        struct jinja_text text = {.al = mem_system_allocator()};
         if (!raw) {
             struct llm_message m = {STR("user"), prompt};
-            assert_int_equal(llm_chat_render(&chat, &m, 1, &f->d, &text), HILO_OK);
+            json_t *input = llm_chat_input(&m, 1);
+            assert_int_equal(llm_chat_render(&chat, input, &f->d, &text), HILO_OK);
+            json_decref(input);
             prompt = (struct str){text.p, text.n};
         }
         struct llm_ids ids = encode(f->t, prompt, raw ? LLM_TOK_POST : 0);
         check_ids(&ids, json_object_get(one, "prompt_ids"));
         llm_ids_free(&ids);
-        strbuf_free(&text);
+        jinja_text_free(&text);
     }
     llm_chat_close(&chat);
 }
@@ -287,7 +288,7 @@ static void refuse_text(const char *json, struct str text, const char *why) {
     diag_init(&d, mem_system_allocator());
     llm_ids_init(&ids, d.al);
     assert_int_equal(llm_tok_parse(str_of(json), "t.json", d.al, &d, &t), HILO_OK);
-    assert_int_equal(llm_tok_encode(t, text, 0, &d, &ids), HILO_INVALID_ARGUMENT);
+    assert_int_equal(llm_tok_encode(t, text, NULL, 0, &d, &ids), HILO_INVALID_ARGUMENT);
     if (!strstr(d.first->message, why))
         fail_msg("'%s' expected in: %s", why, d.first->message);
     llm_ids_free(&ids);
@@ -313,98 +314,35 @@ static void test_hostile(void **state) {
                 (struct str){many, 30}, "the tokenizer's expression fails on this text");
 }
 
-/* ---- chat templates -------------------------------------------------------------------------- */
+/* ---- text of users --------------------------------------------------------------------------- */
 
-static const uint64_t llama3 = 0x05facb19f527d33e, llama32 = 0x51e68c9f98946757, qwen25 = 0xef0829bf42c538a9,
-                      qwen3 = 0xb9dfc3e866d8e136, gemma2 = 0x0f3056a4748e3d4f, gemma3 = 0xe2e50dcf2ef8038f;
-
-/* The template with this hash makes `want` of the messages, or the refusal has `why`. */
-static void render(uint64_t hash, const struct llm_message *m, size_t n, hilo_status status, const char *want) {
-    struct llm_chat c = {.al = mem_system_allocator(), .known = llm_chat_find(hash)};
-    struct strbuf out;
+/* A special token that a user spells is text; one that the template spells is a token. */
+static void test_marks(void **state) {
+    const struct fixture *f = *state;
+    const char *token = "<|eot_id|>";
+    size_t n = strlen(token);
+    char text[64];
+    uint8_t from_input[64] = {0};
+    snprintf(text, sizeof text, "%s%s", token, token);
+    memset(from_input, 1, n);
     struct diag_list d;
-    diag_init(&d, c.al);
-    strbuf_init(&c.template, c.al), strbuf_init(&c.bos, c.al), strbuf_init(&out, c.al);
-    strbuf_puts(&c.template, "{{ x }}"), strbuf_puts(&c.bos, "<s>");
-    assert_int_equal(llm_chat_render(&c, m, n, &d, &out), status);
-    if (status == HILO_OK)
-        assert_string_equal(out.p, want);
-    else
-        assert_non_null(strstr(d.first->message, want));
-    strbuf_free(&out);
-    llm_chat_close(&c);
-    diag_clear(&d);
-}
-
-/* Expected texts are those of Jinja2. */
-static void test_chat(void **state) {
-    (void)state;
-    const struct llm_message m[] = {{STR("system"), STR("Be brief. ")}, {STR("user"), STR(" Hi ")},
-                                    {STR("assistant"), STR("<think>\nx\n</think>\n\nHello")},
-                                    {STR("user"), STR("\xE3\x80\x80" "Bye\xC2\xA0\n")}};
-    char date[32], dated[256];
-    time_t now = time(NULL);
-    strftime(date, sizeof date, "%d %b %Y", localtime(&now));
-    render(llama3, m, 2, HILO_OK,
-           "<s><|start_header_id|>system<|end_header_id|>\n\nBe brief.<|eot_id|><|start_header_id|>user<|end_header_id|>\n\n"
-           "Hi<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\n");
-    snprintf(dated, sizeof dated,
-             "<s><|start_header_id|>system<|end_header_id|>\n\nCutting Knowledge Date: December 2023\nToday Date: %s\n\n"
-             "<|eot_id|><|start_header_id|>user<|end_header_id|>\n\nBye<|eot_id|>"
-             "<|start_header_id|>assistant<|end_header_id|>\n\n", date);
-    render(llama32, m + 3, 1, HILO_OK, dated);
-    render(qwen25, m + 1, 1, HILO_OK,
-           "<|im_start|>system\nYou are Qwen, created by Alibaba Cloud. You are a helpful assistant.<|im_end|>\n"
-           "<|im_start|>user\n Hi <|im_end|>\n<|im_start|>assistant\n");
-    render(qwen25, m, 2, HILO_OK,
-           "<|im_start|>system\nBe brief. <|im_end|>\n<|im_start|>user\n Hi <|im_end|>\n<|im_start|>assistant\n");
-    render(qwen3, m + 1, 3, HILO_OK,
-           "<|im_start|>user\n Hi <|im_end|>\n<|im_start|>assistant\nHello<|im_end|>\n"
-           "<|im_start|>user\n\xE3\x80\x80" "Bye\xC2\xA0\n<|im_end|>\n<|im_start|>assistant\n");
-    render(qwen3, m + 1, 2, HILO_INVALID_ARGUMENT, "a question as the last message");
-    render(gemma3, m, 2, HILO_OK,
-           "<s><start_of_turn>user\nBe brief. \n\nHi<end_of_turn>\n<start_of_turn>model\n");
-    render(gemma2, m + 1, 1, HILO_OK, "<s><start_of_turn>user\nHi<end_of_turn>\n<start_of_turn>model\n");
-    render(gemma2, m, 2, HILO_INVALID_ARGUMENT, "no system message");
-    render(gemma2, m + 2, 2, HILO_INVALID_ARGUMENT, "take turns");
-    render(0, m, 1, HILO_UNIMPLEMENTED, "a raw prompt works");
-}
-
-/* A template is known as a whole: with one more space it may mean something else. */
-static void test_unknown_template(void **state) {
-    (void)state;
-    char dir[] = "/tmp/hilo-chat-XXXXXX", path[64];
-    struct llm_chat c;
-    struct diag_list d;
-    struct strbuf text;
+    struct llm_ids ids;
     diag_init(&d, mem_system_allocator());
-    strbuf_init(&text, d.al);
-    assert_non_null(mkdtemp(dir));
-    snprintf(path, sizeof path, "%s/chat_template.jinja", dir);
-    assert_int_equal(llm_chat_open(MODEL, d.al, &d, &c), HILO_OK);
-    assert_string_equal(llm_chat_family(&c), "Llama 3");
-    for (int i = 0; i < 3; i++) { /* as it is, with a newline, with a space */
-        text.n = 0;
-        strbuf_putn(&text, c.template.p, c.template.n);
-        strbuf_puts(&text, i == 0 ? "" : i == 1 ? "\n" : " ");
-        struct llm_chat other;
-        assert_int_equal(file_write(path, (struct str){text.p, text.n}, &d), HILO_OK);
-        assert_int_equal(llm_chat_open(dir, d.al, &d, &other), HILO_OK);
-        assert_int_equal(llm_chat_family(&other) != NULL, i < 2);
-        llm_chat_close(&other);
-    }
-    unlink(path), rmdir(dir);
-    llm_chat_close(&c);
-    strbuf_free(&text);
+    llm_ids_init(&ids, mem_system_allocator());
+    assert_int_equal(llm_tok_encode(f->t, str_of(text), from_input, 0, &d, &ids), HILO_OK);
+    assert_true(ids.n > 2);
+    for (size_t i = 0; i < ids.n; i++)
+        assert_int_equal(llm_tok_is_special(f->t, ids.v[i]), i + 1 == ids.n);
+    llm_ids_free(&ids);
+    diag_clear(&d);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_golden), cmocka_unit_test(test_prompts), cmocka_unit_test(test_random),
         cmocka_unit_test(test_long), cmocka_unit_test(test_stream), cmocka_unit_test(test_special),
-        cmocka_unit_test(test_sentencepiece), cmocka_unit_test(test_refusals), cmocka_unit_test(test_chat),
-        cmocka_unit_test(test_unknown_template), cmocka_unit_test(test_long_integers),
-        cmocka_unit_test(test_hostile),
+        cmocka_unit_test(test_sentencepiece), cmocka_unit_test(test_refusals), cmocka_unit_test(test_marks),
+        cmocka_unit_test(test_long_integers), cmocka_unit_test(test_hostile),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
