@@ -77,6 +77,8 @@ _hilo() {
     'generate -f') files=1 ;;
     'generate -n') ;;
     'generate --system') ;;
+    'generate --template-arg') ;;
+    'generate --tools') files=1 ;;
     'generate --temperature') ;;
     'generate --top-k') ;;
     'generate --top-p') ;;
@@ -86,6 +88,10 @@ _hilo() {
     'generate --stop') ;;
     'tokenize -m') files=1 ;;
     'tokenize -f') files=1 ;;
+    'template -m') files=1 ;;
+    'template --messages') files=1 ;;
+    'template --tools') files=1 ;;
+    'template --arg') ;;
     'perplexity -m') files=1 ;;
     'perplexity --precision') words='auto f32 bf16 f16 int8 int4 int4z' ;;
     'perplexity --engine') ;;
@@ -104,7 +110,7 @@ _hilo() {
         files=1
         if [ "$COMP_CWORD" = 1 ]; then
             files=''
-            words='run compile explain verify check bench opt ops devices kir cache calibrate generate tokenize perplexity emit quantize help --help --version'
+            words='run compile explain verify check bench opt ops devices kir cache calibrate generate tokenize template perplexity emit quantize help --help --version'
         elif [[ $word == -* ]]; then
             files=''
             case ${COMP_WORDS[1]} in
@@ -120,8 +126,9 @@ _hilo() {
             kir) words='--passes --dump --run --seed --emit --target --help' ;;
             cache) words='--help' ;;
             calibrate) words='--show --help' ;;
-            generate) words='-m --precision --engine --context --threads -O0 -O1 -O2 -O3 -p -f -n --system --raw --special --temperature --top-k --top-p --min-p --repetition-penalty --seed --stop --timing --json --help' ;;
+            generate) words='-m --precision --engine --context --threads -O0 -O1 -O2 -O3 -p -f -n --system --raw --template-arg --tools --special --temperature --top-k --top-p --min-p --repetition-penalty --seed --stop --timing --json --help' ;;
             tokenize) words='-m -f --special --pieces --decode --json --help' ;;
+            template) words='-m --messages --tools --arg --no-generation-prompt --spans --help' ;;
             perplexity) words='-m --precision --engine --context --threads -O0 -O1 -O2 -O3 -f --json --help' ;;
             emit) words='-m --graph -o --precision --batch --context --tokens --logits --help' ;;
             quantize) words='-o --int8 --int4 --int4z --bf16 --f16 --help' ;;
