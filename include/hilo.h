@@ -272,7 +272,7 @@ typedef struct hilo_compile_options {
     int32_t level;          /* optimisation level, 0 to 3; default 2 */
     hilo_backend backend;   /* default AUTO */
     const char *entry;      /* function to run; NULL (default) = "main", or the only public function */
-    const char *dump_dir;   /* directory for the program before and after optimisation, in numbered files; NULL (default) =
+    const char *dump_dir;   /* directory for the program before and after each pass, in numbered files; NULL (default) =
                                HILO_DUMP_TO in the environment, if set */
     const char *passes;     /* names of passes, separated by commas, that replace those of the level; NULL (default) = the
                                level's */

@@ -86,7 +86,7 @@ struct cli_compile {
     {"--passes", "LIST", CLI_PASSES, offsetof(type, field.passes),                                                   \
      "run these passes instead of the level's, separated by\ncommas; see `hilo opt --list-passes`"},                 \
     {"--dump-dir", "DIR", CLI_TEXT, offsetof(type, field.dump_dir),                                                  \
-     "write the program to this directory before and after\noptimisation"},                                          \
+     "write the program to this directory before and after\neach pass"},                                          \
     {"--backend", "B", CLI_BACKEND, offsetof(type, field.backend), "what executes the program; default auto:"},      \
     {"--target-cpu", "NAME", CLI_TEXT, offsetof(type, field.target_cpu),                                             \
      "generate code for this processor, named as LLVM does:\nx86-64-v3, sapphirerapids …; default: this machine's.\n"  \

@@ -113,7 +113,8 @@ static void print_stats(const struct opt *o) {
             fprintf(stderr, "%-24s %9u\n", opt_rule_get(i)->name, o->hits[i]);
 }
 
-static void dump(void *user, const struct ir_module *m, const char *pass) {
+static void dump(void *user, const struct ir_module *m, const char *pass, bool changed) {
+    (void)changed;
     const struct cli_opt_options *o = user;
     struct ir_print_options p = {.generic = o->generic, .locations = o->locations, .elide_elements = (size_t)o->elide};
     struct strbuf text;

@@ -2,6 +2,7 @@
  * program (of one that was made in memory, its text), the options, this build of hilo, and the processor. See
  * docs/adr/0009-cache.md and runtime/store.h. */
 #include "compile/cached.h"
+#include "compile/dump.h"
 #include "compile/model.h"
 #include "runtime/code.h"
 #include "target/target.h"
@@ -110,8 +111,8 @@ struct cached {
 
 /* What shows how a program is compiled, or what it means, is made each time, and what is for another processor. */
 static bool is_wanted(const struct cached *c) {
-    const char *dump = c->o->dump_dir ? c->o->dump_dir : getenv("HILO_DUMP_TO");
-    return c->client->store.dir && c->o->cache && c->o->backend == HILO_BACKEND_AUTO && !c->o->target_cpu && !(dump && *dump);
+    return c->client->store.dir && c->o->cache && c->o->backend == HILO_BACKEND_AUTO && !c->o->target_cpu &&
+           !dump_directory(c->o);
 }
 
 /* What a content hash is of: the text of a module, or that of a .hilo file, which is optimised. */

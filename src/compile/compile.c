@@ -2,17 +2,14 @@
 #include "base/file.h"
 #include "compile/cached.h"
 #include "compile/code.h"
+#include "compile/dump.h"
 #include "compile/remat.h"
 #include "opt/opt.h"
 #include "read/hlo/write.h"
 #include "runtime/runtime.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 void hilo_compile_options_init_sized(hilo_compile_options *options, size_t struct_size) {
     static const hilo_compile_options defaults = {.level = 2, .backend = HILO_BACKEND_AUTO, .cache = 1};
@@ -153,53 +150,6 @@ static hilo_status describe(const struct compile *c, const struct ir_module *m, 
     return HILO_OK;
 }
 
-/* ---- dumps ----------------------------------------------------------------------------------- */
-
-/* Where the program is written before and behind optimisation: into `dump_dir`, or numbered, for a process that compiles many,
-   into the directory that HILO_DUMP_TO names. */
-struct dump {
-    const char *dir; /* NULL = nowhere */
-    int number;      /* of this program among those of the directory; 0 = it is alone there */
-};
-
-static hilo_status dump_begin(const struct compile *c, struct dump *out) {
-    const char *dir = c->o->dump_dir ? c->o->dump_dir : getenv("HILO_DUMP_TO");
-    *out = (struct dump){dir && *dir ? dir : NULL, 0};
-    if (out->dir && mkdir(dir, 0777) != 0 && errno != EEXIST)
-        return diag_error(c->d, HILO_UNAVAILABLE, "cannot make the directory '%s'", dir);
-    if (!out->dir || c->o->dump_dir)
-        return HILO_OK;
-    for (int fd = -1; fd < 0;) { /* the first number that nobody has; the empty file makes it ours */
-        char path[4096];
-        int n = snprintf(path, sizeof path, "%s/%04d-input.mlir", dir, ++out->number);
-        fd = n < (int)sizeof path ? open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666) : -1;
-        if (fd >= 0)
-            close(fd);
-        else if (n >= (int)sizeof path || errno != EEXIST)
-            return diag_error(c->d, HILO_UNAVAILABLE, "cannot write to the directory '%s'", dir);
-    }
-    return HILO_OK;
-}
-
-static hilo_status dump_write(const struct compile *c, const struct dump *to, const char *alone, const char *stage,
-                              const struct ir_module *m) {
-    if (!to->dir)
-        return HILO_OK;
-    struct strbuf path, text;
-    strbuf_init(&path, c->d->al);
-    strbuf_init(&text, c->d->al);
-    if (to->number)
-        strbuf_printf(&path, "%s/%04d-%s.mlir", to->dir, to->number, stage);
-    else
-        strbuf_printf(&path, "%s/%s-%s.mlir", to->dir, alone, stage);
-    ir_print_module(m, &(struct ir_print_options){.locations = true}, &text);
-    hilo_status status =
-        path.failed || text.failed ? HILO_RESOURCE_EXHAUSTED : file_write(path.p, (struct str){text.p, text.n}, c->d);
-    strbuf_free(&path);
-    strbuf_free(&text);
-    return status;
-}
-
 /* ---- optimisation ---------------------------------------------------------------------------- */
 
 static bool is_unknown(const struct ir_type_data *t) {
@@ -251,7 +201,7 @@ static hilo_status refine(const struct compile *c, ir_op entry, struct ir_module
 }
 
 /* A copy of the module, in the place of an earlier one, optimised. */
-static hilo_status optimised_copy(const struct compile *c, ir_op entry, bool refined, struct ir_module **out) {
+static hilo_status optimised_copy(const struct compile *c, ir_op entry, bool refined, struct dump *to, struct ir_module **out) {
     ir_module_free(c->exe->optimised);
     struct ir_module *m = *out = c->exe->optimised = ir_module_clone(c->m, c->d->al, NULL);
     if (!m)
@@ -263,6 +213,7 @@ static hilo_status optimised_copy(const struct compile *c, ir_op entry, bool ref
     o.options.level = c->o->level;
     o.options.passes = c->o->backend == HILO_BACKEND_REFERENCE ? "fused" : c->o->passes;
     o.options.entry = entry;
+    dump_passes(to, &o.options);
     hilo_status status = opt_run(&o);
     opt_free(&o);
     return status;
@@ -270,16 +221,16 @@ static hilo_status optimised_copy(const struct compile *c, ir_op entry, bool ref
 
 /* The program that the plan is made from: a copy of the module, optimised; the module itself for the backend that defines every
    result, unless it has calls that are defined by what they are written out as. */
-static hilo_status optimise(const struct compile *c, ir_op entry, struct ir_module **out) {
+static hilo_status optimise(const struct compile *c, ir_op entry, struct dump *to, struct ir_module **out) {
     *out = NULL;
     bool reference = c->o->backend == HILO_BACKEND_REFERENCE;
     if (reference && !opt_has_fused(c->m))
         return HILO_OK;
-    HILO_TRY(optimised_copy(c, entry, c->inputs != NULL, out));
+    HILO_TRY(optimised_copy(c, entry, c->inputs != NULL, to, out));
     if (reference || c->inputs || build_can(*out, entry) != BUILD_SIZES || !knows_arguments(c, entry))
         return HILO_OK;
-    hilo_status status = optimised_copy(c, entry, true, out);
-    return status == HILO_UNIMPLEMENTED ? optimised_copy(c, entry, false, out) : status;
+    hilo_status status = optimised_copy(c, entry, true, to, out);
+    return status == HILO_UNIMPLEMENTED ? optimised_copy(c, entry, false, to, out) : status;
 }
 
 /* ---- the plan -------------------------------------------------------------------------------- */
@@ -451,10 +402,9 @@ static hilo_status fill(const struct compile *c) {
     struct ir_module *m;
     HILO_TRY(find_entry(c, &entry));
     c->exe->entry = entry;
-    HILO_TRY(dump_begin(c, &to));
-    HILO_TRY(dump_write(c, &to, "00", "input", c->m));
-    HILO_TRY(optimise(c, entry, &m));
-    HILO_TRY(dump_write(c, &to, "01", "optimised", m ? m : c->m));
+    HILO_TRY(dump_begin(&to, c->exe, c->m, c->o, c->d));
+    HILO_TRY(optimise(c, entry, &to, &m));
+    HILO_TRY(dump_end(&to, m ? m : c->m));
     HILO_TRY(describe(c, m ? m : c->m, entry));
     compile_about(m ? m : c->m, &c->exe->arena, &c->exe->about);
     HILO_TRY(make_plan(c, entry, m));

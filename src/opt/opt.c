@@ -303,7 +303,7 @@ static hilo_status run_pass(struct opt *o, const struct opt_pass *p) {
         return diag_error(o->d, HILO_INTERNAL, "the program is not valid any more after the pass '%s'", p->name);
     const char *dump = o->options.dump_after;
     if (dump && (strcmp(dump, "all") == 0 || strcmp(dump, p->name) == 0))
-        o->options.dump(o->options.dump_user, o->m, p->name);
+        o->options.dump(o->options.dump_user, o->m, p->name, o->changes != 0);
     return HILO_OK;
 }
 

@@ -108,7 +108,7 @@ struct opt_options {
     uint64_t rule_limit;            /* so many applications in all, to find the one that is wrong; opt_init: no limit */
     ir_op entry;                    /* only this function is called from outside; none = every public one */
     const char *dump_after;         /* a pass's name or "all": then call `dump`; or NULL */
-    void (*dump)(void *user, const struct ir_module *m, const char *pass);
+    void (*dump)(void *user, const struct ir_module *m, const char *pass, bool changed);
     void *dump_user;
 };
 

@@ -1,6 +1,7 @@
 /* hilo.h: every function with good and bad arguments, from several threads, and out of memory at every allocation. */
 #include "hilo.h"
 
+#include <dirent.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -482,18 +483,32 @@ static void test_dump(void **state) {
     (void)state;
     hilo_client *client = new_client();
     hilo_module *module = parse(client, affine), *dumped = NULL;
-    char dir[64], path[128];
+    char dir[64], path[400];
     snprintf(dir, sizeof dir, "/tmp/test_hilo.%ld", (long)getpid());
-    snprintf(path, sizeof path, "%s/00-input.mlir", dir);
     hilo_compile_options o;
     hilo_compile_options_init(&o);
     o.dump_dir = dir;
     hilo_executable *exe = NULL;
     assert_int_equal(hilo_compile(client, module, &o, &exe), HILO_OK);
+    snprintf(path, sizeof path, "%s/module_0001.main.before_optimizations.mlir", dir);
     assert_int_equal(hilo_module_load(client, path, NULL, &dumped), HILO_OK);
     assert_int_equal(hilo_module_function_count(dumped), 3);
-    unlink(path);
-    rmdir(dir);
+    size_t nfiles = 0;
+    DIR *d = opendir(dir);
+    assert_non_null(d);
+    for (struct dirent *e; (e = readdir(d));) {
+        hilo_module *each = NULL;
+        if (e->d_name[0] == '.')
+            continue;
+        snprintf(path, sizeof path, "%s/%s", dir, e->d_name);
+        assert_int_equal(hilo_module_load(client, path, NULL, &each), HILO_OK);
+        hilo_module_release(each);
+        assert_int_equal(unlink(path), 0);
+        nfiles++;
+    }
+    closedir(d);
+    assert_true(nfiles >= 4);
+    assert_int_equal(rmdir(dir), 0);
     hilo_executable_release(exe);
     exe = NULL;
     o.dump_dir = "/dev/null/x";

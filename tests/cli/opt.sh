@@ -88,9 +88,16 @@ exits 2 opt --passes=simplify --disable-rule=nothing r.mlir
 says '--disable-rule nothing: expected a rule'
 HILO_DUMP_TO=dumped exits 0 run p.mlir --input f32=2.5
 HILO_DUMP_TO=dumped exits 0 run p.mlir --input f32=2.5
-if grep -q 'private @f' dumped/0002-input.mlir && ! grep -q 'private @f' dumped/0002-optimised.mlir; then pass; else
+before=$(ls dumped/module_0002.*.before_optimizations.mlir) after=$(ls dumped/module_0002.*.after_optimizations.mlir)
+if grep -q 'private @f' "$before" && ! grep -q 'private @f' "$after"; then pass; else
     fail 'HILO_DUMP_TO'
 fi
+# Every dump is a program that computes the same.
+want=$("$HILO" run p.mlir --input f32=2.5)
+ls dumped/module_0001.*.0001.after_*.mlir dumped/module_0001.*.after_optimizations.txt >files.txt 2>&1 || fail "$(cat files.txt)"
+for file in dumped/*; do
+    if [ "$("$HILO" run "$file" --input f32=2.5 2>&1)" = "$want" ]; then pass; else fail "$file: another result"; fi
+done
 cat >h.mlir <<'END'
 module @m {
   func.func @main(%a: tensor<2xf32>) -> tensor<2xf32> {

@@ -237,6 +237,21 @@ if hilo_command:
               temporaries and sizes.temp_size_in_bytes == int(temporaries[1]))
 
 
+# The program that is shown is the one that runs, its kernels as fusions: one around the product, the bias and the activation.
+shown = jax.jit(lambda w, b, v: jax.nn.gelu(v @ w + b)).lower(*shapes).compile()
+check(f"one fusion:\n{shown.as_text()}",
+      re.findall(r" fusion\(.*?\), kind=(k\w+), calls=", shown.as_text()) == ["kOutput"] and " tanh(" in shown.as_text())
+if hilo_command:
+    arrays = [np.random.default_rng(3).standard_normal(s.shape).astype(np.float32) for s in shapes]
+    with tempfile.TemporaryDirectory() as folder:
+        np.savez(pathlib.Path(folder, "in.npz"), *arrays)
+        pathlib.Path(folder, "shown.txt").write_text(shown.as_text())
+        done = subprocess.run([hilo_command, "run", "shown.txt", "--input", "in.npz", "-o", "out.npz"], cwd=folder,
+                              capture_output=True, text=True)
+        check(f"hilo runs it: {done.stderr}", done.returncode == 0)
+        with np.load(pathlib.Path(folder, "out.npz")) as out:
+            check("and gives the same", (out[out.files[0]] == np.asarray(shown(*arrays))).all())
+
 # The cache: a program that was saved is found again.
 with tempfile.TemporaryDirectory() as folder:
     from jax._src import compilation_cache
