@@ -201,6 +201,7 @@ static const struct {
 } custom_ops[] = {
     {"AllocateBuffer", custom_buffer},
     {"CreateBuffer", custom_buffer},
+    {"ProductOfElementaryHouseholderReflectors", eval_householder_product},
     {"shape_assertion", custom_assertion},
     {"stablehlo.dynamic_reduce_window", eval_dynamic_reduce_window},
     {"stablehlo.dynamic_rng_bit_generator", eval_dynamic_rng_bit_generator},

@@ -1,5 +1,6 @@
-/* cholesky and triangular_solve, batch by batch, in double or complex double. */
+/* cholesky, triangular_solve and products of reflectors, batch by batch, in double or complex double. */
 #include "eval/contract.h"
+#include "eval/eval_core.h"
 
 #include <math.h>
 
@@ -119,5 +120,53 @@ hilo_status eval_triangular_solve(struct eval *cx, ir_op op, struct value *const
     }
     mem_free(&cx->al, x, a->count * sizeof(num));
     mem_free(&cx->al, y, b->count * sizeof(num));
+    return status;
+}
+
+/* The first n columns of H0 H1 …, in q, where Hi = 1 - tau[i] v vᴴ; v is 1 at i and column i of the m×n matrix a below (dorg2r). */
+static void householder_product(size_t m, size_t n, size_t k, const num *a, const num *tau, num *q) {
+    for (size_t i = 0; i < m; i++)
+        for (size_t j = 0; j < n; j++)
+            q[i * n + j] = (num){i == j, 0};
+    for (size_t i = k; i-- > 0;)
+        for (size_t j = 0; j < n; j++) {
+            num s = q[i * n + j];
+            for (size_t r = i + 1; r < m; r++) {
+                num t = complex_mul(num_conj(a[r * n + i]), q[r * n + j]);
+                s = (num){s.re + t.re, s.im + t.im};
+            }
+            s = complex_mul(tau[i], s);
+            q[i * n + j] = num_sub(q[i * n + j], s);
+            for (size_t r = i + 1; r < m; r++)
+                q[r * n + j] = num_sub(q[r * n + j], complex_mul(a[r * n + i], s));
+        }
+}
+
+/* custom_call @ProductOfElementaryHouseholderReflectors(a, taus), what LAPACK's orgqr and ungqr compute. */
+hilo_status eval_householder_product(struct eval *cx, ir_op op, struct value *const *in, struct value **out) {
+    const struct ir_op_data *o = ir_op_get(cx->m, op);
+    const struct value *a = in[0], *tau = o->noperands == 2 ? in[1] : NULL;
+    bool fits = tau && o->nresults == 1 && a->kind == EVAL_TENSOR && tau->kind == EVAL_TENSOR && a->dtype == tau->dtype &&
+                a->rank >= 2 && tau->rank + 1 == a->rank && a->dims[a->rank - 2] >= a->dims[a->rank - 1] &&
+                tau->dims[tau->rank - 1] <= a->dims[a->rank - 1];
+    for (uint32_t i = 0; fits && i + 2 < a->rank; i++)
+        fits = a->dims[i] == tau->dims[i];
+    if (!fits)
+        return EVAL_FAIL(cx, op, HILO_INVALID_ARGUMENT, "needs m×n matrices, m no less than n, and at most n scalars for each");
+    size_t m = (size_t)a->dims[a->rank - 2], n = (size_t)a->dims[a->rank - 1], k = (size_t)tau->dims[tau->rank - 1];
+    size_t nbytes = a->count * sizeof(num);
+    num *x = NULL, *t = NULL, *q = mem_alloc(&cx->al, nbytes);
+    hilo_status status = q ? load_complex(cx, a, &x) : HILO_RESOURCE_EXHAUSTED;
+    if (status == HILO_OK)
+        status = load_complex(cx, tau, &t);
+    if (status == HILO_OK)
+        status = eval_out(cx, op, 0, a->dims, a->rank, out);
+    for (size_t i = 0; status == HILO_OK && a->count && i < a->count / (m * n); i++)
+        householder_product(m, n, k, x + i * m * n, t + i * k, q + i * m * n);
+    if (status == HILO_OK)
+        complex_store(q, *out);
+    mem_free(&cx->al, q, nbytes);
+    mem_free(&cx->al, x, nbytes);
+    mem_free(&cx->al, t, tau->count * sizeof(num));
     return status;
 }

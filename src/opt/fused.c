@@ -1,5 +1,5 @@
 /* fused
- * does       replaces the custom calls of fused.def and dot_generals with an algorithm (numerics.c) by StableHLO that defines
+ * does       replaces the custom calls of fused.def, ApproxTopK and dot_generals with an algorithm (numerics.c) by StableHLO that defines
  *            them, so that the evaluator, the other passes and the clustering see only that
  * requires   nothing
  * preserves  nothing
@@ -7,6 +7,7 @@
  * example    custom_call @fused_gelu(%x)  ⇒  0.5 * x * (1 + erf(x / sqrt(2)))
  *
  * A call with operands or a configuration that its row does not allow is refused, with what was expected. */
+#include "opt/approx_top_k.h"
 #include "opt/fused.h"
 #include "opt/numerics.h"
 
@@ -431,6 +432,8 @@ static hilo_status walk(const struct ir_module *m, struct opt_map *map, ir_regio
             size_t which = fused_of(m, op);
             if (which < sizeof calls / sizeof *calls)
                 HILO_TRY(map ? expand(map, op, which) : HILO_NOT_FOUND);
+            else if (opt_is_approx_top_k(m, op))
+                HILO_TRY(map ? opt_approx_top_k(map, op) : HILO_NOT_FOUND);
             else if (opt_has_numerics(m, op))
                 HILO_TRY(map ? opt_numerics(map, op) : HILO_NOT_FOUND);
         }

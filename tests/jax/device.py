@@ -23,8 +23,19 @@ import jax
 import jax.numpy as jnp
 import jax_hilo
 import numpy as np
+from jax import lax
+from jaxlib import xla_client
 
 jax_hilo.initialize()
+
+
+def by_text(text, *arguments):
+    """What a program with one result gives."""
+    client = jax.devices()[0].client
+    devices = xla_client.DeviceList(tuple(client.local_devices()[:1]))
+    loaded = client.compile_and_load(text.encode(), devices, xla_client.CompileOptions())
+    results = loaded.execute_sharded([jax.device_put(x) for x in arguments])
+    return np.asarray(results.disassemble_into_single_device_arrays()[0][0])
 
 
 rng = np.random.default_rng(0)
@@ -77,6 +88,33 @@ window = jax.lax.ScatterDimensionNumbers(update_window_dims=(1,), inserted_windo
 for kind in (np.int32, np.int8, np.uint8):
     z = jax.lax.scatter_add(jnp.zeros(5), np.array([[0], [4], [3]], kind), jnp.ones((3, 2)), window)
     check(f"scatter of windows, {kind.__name__}", np.array_equal(z, [1, 1, 0, 1, 1]))
+
+# Custom calls that JAX emits for platforms of any name; the values are those of XLA's CPU.
+PLAIN = """
+import sys
+import numpy as np, jax, jax.numpy as jnp
+from jax import lax
+data = np.load(sys.argv[1])
+r = lax.approx_max_k(data["x"], 4), lax.approx_min_k(data["x"], 3, reduction_dimension=0, recall_target=0.8)
+np.savez(sys.argv[2], *[v for pair in r for v in pair], lax.linalg.householder_product(data["a"], data["t"]))
+"""
+with tempfile.TemporaryDirectory() as folder:
+    data = {"x": rng.normal(size=(30, 50)).astype(np.float32), "a": rng.normal(size=(2, 5, 3)).astype(np.float32),
+            "t": rng.normal(size=(2, 3)).astype(np.float32)}
+    data["x"][:, 10:20] = data["x"][:, 20:30]  # ties
+    np.savez(f"{folder}/in.npz", **data)
+    subprocess.run([sys.executable, "-c", PLAIN, f"{folder}/in.npz", f"{folder}/out.npz"], env=dict(os.environ, JAX_PLATFORMS="cpu"),
+                   check=True)
+    with np.load(f"{folder}/out.npz") as out:
+        want = [out[name] for name in out.files]
+    top = jax.jit(lambda v: lax.approx_max_k(v, 4))(data["x"]), jax.jit(
+        lambda v: lax.approx_min_k(v, 3, reduction_dimension=0, recall_target=0.8))(data["x"])
+    check("ApproxTopK", all(np.array_equal(a, b) for a, b in zip([v for pair in top for v in pair], want)))
+    text = """func.func @main(%a: tensor<2x5x3xf32>, %t: tensor<2x3xf32>) -> tensor<2x5x3xf32> {
+      %0 = stablehlo.custom_call @ProductOfElementaryHouseholderReflectors(%a, %t) : (tensor<2x5x3xf32>, tensor<2x3xf32>) -> tensor<2x5x3xf32>
+      return %0 : tensor<2x5x3xf32>
+    }"""
+    check("ProductOfElementaryHouseholderReflectors", near(by_text(text, data["a"], data["t"]), want[4], added=8))
 
 # Callbacks, in order and with their errors.
 seen = []
