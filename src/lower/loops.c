@@ -26,18 +26,18 @@ static uint32_t lanes(const struct lower *l) {
 }
 
 /* Whether a value of n elements can be computed from linear indices alone. */
-static bool is_flat(struct lower *l, ir_val v, size_t n, struct opt_ids *seen) {
+static bool is_flat(struct lower *l, ir_val v, size_t n, struct opt_sparse *seen) {
     ir_op op = ir_val_get(l->m, v)->op;
     if (ir_val_count(l->m, v) == 1 && n != 1)
         return true;
     if (ir_val_count(l->m, v) != n)
         return false;
-    if (IR_NONE(op) || fuse_is_constant(l->m, v) || !IR_SAME(ir_op_get(l->m, op)->parent, l->block) || opt_ids_get(seen, v.i))
+    if (IR_NONE(op) || fuse_is_constant(l->m, v) || !IR_SAME(ir_op_get(l->m, op)->parent, l->block) || opt_sparse_get(seen, v.i))
         return true;
     uint32_t step = opt_ids_get(&l->fused->kernel_of, v.i);
     if (step && l->fused->steps.v[step - 1].kernel != l->kernel)
         return true;
-    opt_ids_set(seen, v.i, 1);
+    opt_sparse_set(seen, v.i, 1);
     enum fuse_class cls = fuse_class(ir_kind(l->m, op));
     if (ir_kind(l->m, op) == IR_BROADCAST_IN_DIM && ir_val_count(l->m, ir_operand(l->m, op, 0)) == 1)
         return true;
@@ -162,7 +162,7 @@ static void nested_loops(struct lower *l) {
 }
 
 void lower_loops(struct lower *l) {
-    struct opt_ids seen = {.a = l->a};
+    struct opt_sparse seen = {.a = l->a};
     size_t n = (size_t)total(l);
     bool flat = !l->kernel->nested;
     for (uint32_t i = 0; i < l->kernel->outs.n && flat; i++)

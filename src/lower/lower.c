@@ -168,7 +168,7 @@ bool lower_is_complex(enum ir_dtype t) {
 }
 
 uint32_t lower_param(struct lower *l, ir_val v, enum kir_role role) {
-    uint32_t known = opt_ids_get(&l->param_of, v.i);
+    uint32_t known = opt_sparse_get(&l->param_of, v.i);
     if (known)
         return known - 1;
     const struct ir_type_data *t = ir_val_type(l->m, v);
@@ -176,7 +176,7 @@ uint32_t lower_param(struct lower *l, ir_val v, enum kir_role role) {
     struct lower_param p = {.v = v, .role = role};
     ARENA_PUSH(l->a, &l->out->params, p);
     uint32_t b = kir_param(l->k, role, ir_dtype_part(t->dtype), (int64_t)count * (lower_is_complex(t->dtype) ? 2 : 1));
-    opt_ids_set(&l->param_of, v.i, b + 1);
+    opt_sparse_set(&l->param_of, v.i, b + 1);
     return b;
 }
 
@@ -185,7 +185,7 @@ uint32_t lower_word_param(struct lower *l, ir_val v) {
         v = ir_operand(l->m, ir_val_get(l->m, v)->op, 0);
     const struct ir_type_data *t = ir_val_type(l->m, v);
     const struct ir_dtype_info *d = ir_dtype_get(t->dtype);
-    uint32_t known = opt_ids_get(&l->word_param_of, v.i);
+    uint32_t known = opt_sparse_get(&l->word_param_of, v.i);
     size_t bytes;
     if (known)
         return known - 1;
@@ -195,7 +195,7 @@ uint32_t lower_word_param(struct lower *l, ir_val v) {
     struct lower_param p = {.v = v, .role = KIR_IN};
     ARENA_PUSH(l->a, &l->out->params, p);
     uint32_t b = kir_param(l->k, KIR_IN, IR_I32_T, (int64_t)(bytes / 4));
-    opt_ids_set(&l->word_param_of, v.i, b + 1);
+    opt_sparse_set(&l->word_param_of, v.i, b + 1);
     return b;
 }
 
@@ -561,7 +561,7 @@ static void start_kernel(struct lower *l) {
         arena_exhausted(l->a);
     l->k = l->out->kernel;
     l->memo = ARENA_NEW(l->a, struct lower_memo);
-    l->param_of = l->word_param_of = (struct opt_ids){.a = l->a};
+    l->param_of = l->word_param_of = (struct opt_sparse){.a = l->a};
 }
 
 void lower_begin(struct lower *l) {

@@ -97,8 +97,8 @@ struct lower {
     uint32_t generation; /* counts evaluations of bodies, whose values differ each time */
     kir_val guard;       /* i1: loads are masked by it; none = unmasked */
     struct lower_memo *memo;
-    struct opt_ids param_of;      /* by value: 1 + parameter */
-    struct opt_ids word_param_of; /* the same, of values that are read as 32-bit words */
+    struct opt_sparse param_of;      /* by value: 1 + parameter */
+    struct opt_sparse word_param_of; /* the same, of values that are read as 32-bit words */
     uint32_t word_bits;           /* integers of at most this many bits are extracted from 32-bit words; 4, 8, or 0: none */
     struct lower_rows *rows;      /* schedule ROWS: state of the passes */
     struct lower_stages *stages;  /* schedule STAGES: scratch buffers of the stages */

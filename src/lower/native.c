@@ -119,11 +119,11 @@ bool lower_native_store(struct lower *l, ir_val v, const struct index *at, struc
         know_scalar(l, v, e);
         return true;
     }
-    if (!opt_ids_get(&l->param_of, v.i)) {
+    if (!opt_sparse_get(&l->param_of, v.i)) {
         const struct ir_type_data *t = ir_val_type(l->m, v);
         uint32_t temp =
             lower_new_temp(l, ir_dtype_part(t->dtype), (int64_t)ir_val_count(l->m, v) * (lower_is_complex(t->dtype) ? 2 : 1));
-        opt_ids_set(&l->param_of, v.i, lower_temp(l, temp, KIR_INOUT) + 1);
+        opt_sparse_set(&l->param_of, v.i, lower_temp(l, temp, KIR_INOUT) + 1);
     }
     return false;
 }
@@ -141,8 +141,8 @@ static void bind(struct lower *l, const struct state *s, ir_val arg) {
     } else if (s->scalar) {
         know_scalar(l, arg, (struct elem){kir_get_reg(l->k, s->re, none), s->im.i ? kir_get_reg(l->k, s->im, none) : none});
     } else {
-        uint32_t b = s->invariant ? lower_param(l, s->first, KIR_IN) : opt_ids_get(&l->param_of, s->result.i) - 1;
-        opt_ids_set(&l->param_of, arg.i, b + 1);
+        uint32_t b = s->invariant ? lower_param(l, s->first, KIR_IN) : opt_sparse_get(&l->param_of, s->result.i) - 1;
+        opt_sparse_set(&l->param_of, arg.i, b + 1);
     }
 }
 
@@ -155,11 +155,11 @@ static void lower_steps(struct lower *l, ir_block block, const struct fuse_block
         if (s->kind == FUSE_STEP_ALIAS && is_scalar(l, v)) {
             know_scalar(l, v, scalar(l, from));
         } else if (s->kind == FUSE_STEP_ALIAS) {
-            uint32_t known = opt_ids_get(&l->param_of, from.i);
-            opt_ids_set(&l->param_of, v.i, known ? known : lower_param(l, from, KIR_IN) + 1);
+            uint32_t known = opt_sparse_get(&l->param_of, from.i);
+            opt_sparse_set(&l->param_of, v.i, known ? known : lower_param(l, from, KIR_IN) + 1);
         } else {
             if (s->kernel->schedule == FUSE_INTO)
-                opt_ids_set(&l->param_of, v.i, opt_ids_get(&l->param_of, from.i));
+                opt_sparse_set(&l->param_of, v.i, opt_sparse_get(&l->param_of, from.i));
             lower_schedule(l, s->kernel);
         }
     }
@@ -182,8 +182,8 @@ static void update_states(struct lower *l, struct state *states, uint32_t n) {
                 kir_set_reg(l->k, s->im, none, next[i].im);
             continue;
         }
-        uint32_t to = opt_ids_get(&l->param_of, s->result.i) - 1;
-        if (opt_ids_get(&l->param_of, s->next.i) == to + 1)
+        uint32_t to = opt_sparse_get(&l->param_of, s->result.i) - 1;
+        if (opt_sparse_get(&l->param_of, s->next.i) == to + 1)
             continue; /* updated in place */
         const struct ir_type_data *t = ir_val_type(l->m, s->next);
         struct index at = {.flat = true, .n = 1};

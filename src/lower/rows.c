@@ -16,8 +16,8 @@ struct cached_value {
 };
 
 struct lower_rows {
-    struct opt_ids level; /* by value: 1 + the first pass that can compute it */
-    struct opt_ids used;  /* by value: bit set of the passes that use it */
+    struct opt_sparse level; /* by value: 1 + the first pass that can compute it */
+    struct opt_sparse used;  /* by value: bit set of the passes that use it */
     struct cached_value cached[ROWS_CACHED];
     uint32_t ncached, pass;
     bool inside;                                    /* inside the loops of a pass */
@@ -42,7 +42,7 @@ static bool is_row_reduce(const struct lower *l, ir_op op) {
 
 /* The first pass that can compute a value's elements; a reduction's result is available one pass later. */
 static uint32_t level_of(struct lower *l, ir_val v) {
-    uint32_t known = opt_ids_get(&l->rows->level, v.i), most = 0;
+    uint32_t known = opt_sparse_get(&l->rows->level, v.i), most = 0;
     if (known)
         return known - 1;
     if (is_inlined(l, v)) {
@@ -53,7 +53,7 @@ static uint32_t level_of(struct lower *l, ir_val v) {
         }
         most += is_row_reduce(l, op);
     }
-    opt_ids_set(&l->rows->level, v.i, most + 1);
+    opt_sparse_set(&l->rows->level, v.i, most + 1);
     return most;
 }
 
@@ -82,10 +82,10 @@ static int64_t row_count(const struct lower *l) {
 /* ---- cached values ----------------------------------------------------------------------------- */
 
 static void mark_uses(struct lower *l, ir_val v, uint32_t pass) {
-    uint32_t used = opt_ids_get(&l->rows->used, v.i);
+    uint32_t used = opt_sparse_get(&l->rows->used, v.i);
     if (used & 1u << pass || !is_inlined(l, v))
         return;
-    opt_ids_set(&l->rows->used, v.i, used | 1u << pass);
+    opt_sparse_set(&l->rows->used, v.i, used | 1u << pass);
     ir_op op = ir_val_get(l->m, v)->op;
     if (is_row_reduce(l, op))
         return;

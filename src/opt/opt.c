@@ -50,6 +50,33 @@ void opt_ids_set(struct opt_ids *t, uint32_t id, uint32_t number) {
     t->v[id] = number;
 }
 
+static struct opt_sparse_entry *sparse_slot(const struct opt_sparse *t, uint32_t id) {
+    uint32_t i = id * UINT32_C(0x9E3779B1) >> 7;
+    while (t->v[i & (t->cap - 1)].id && t->v[i & (t->cap - 1)].id != id)
+        i++;
+    return &t->v[i & (t->cap - 1)];
+}
+
+uint32_t opt_sparse_get(const struct opt_sparse *t, uint32_t id) {
+    return t->cap ? sparse_slot(t, id)->number : 0;
+}
+
+void opt_sparse_set(struct opt_sparse *t, uint32_t id, uint32_t number) {
+    if (2 * (t->n + 1) > t->cap) {
+        struct opt_sparse old = *t;
+        if (old.cap > UINT32_MAX / 2)
+            arena_exhausted(t->a);
+        t->cap = old.cap ? 2 * old.cap : 16;
+        t->v = ARENA_ARRAY(t->a, struct opt_sparse_entry, t->cap);
+        for (uint32_t i = 0; i < old.cap; i++)
+            if (old.v[i].id)
+                *sparse_slot(t, old.v[i].id) = old.v[i];
+    }
+    struct opt_sparse_entry *e = sparse_slot(t, id);
+    t->n += e->id == 0;
+    *e = (struct opt_sparse_entry){id, number};
+}
+
 /* ---- uses ------------------------------------------------------------------------------------ */
 
 static void uses_block(struct opt *o, ir_block b) {

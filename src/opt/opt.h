@@ -73,6 +73,17 @@ struct opt_ids {
 static inline uint32_t opt_ids_get(const struct opt_ids *t, uint32_t id) { return id < t->cap ? t->v[id] : 0; }
 void opt_ids_set(struct opt_ids *t, uint32_t id, uint32_t number);
 
+/* The same for few of the ids of a module: memory by how many are set. */
+struct opt_sparse {
+    struct arena *a;
+    struct opt_sparse_entry {
+        uint32_t id, number; /* id 0: free */
+    } *v;
+    uint32_t n, cap; /* a power of two */
+};
+uint32_t opt_sparse_get(const struct opt_sparse *t, uint32_t id);
+void opt_sparse_set(struct opt_sparse *t, uint32_t id, uint32_t number);
+
 /* ---- analyses on request --------------------------------------------------------------------- */
 
 /* How often each value is an operand. */
