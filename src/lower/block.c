@@ -57,10 +57,6 @@ static void find_words(struct blocking *b) {
     c->l->word_bits = 8;
     contract_probe_begin(c, &probe);
     struct kir *k = c->l->k;
-    for (uint32_t i = 0; i < c->nresult; i++)
-        c->result[i].at = kir_loop(k, KIR_SERIAL, c->result[i].size, 0);
-    for (uint32_t i = 0; i + 1 < c->nsum; i++)
-        c->sum[i].at = kir_loop(k, KIR_SERIAL, c->sum[i].size, 0);
     kir_val word = kir_loop(k, KIR_SERIAL, sum->size / parts, 0);
     sum->at = lower_mul(c->l, word, parts);
     kir_val load = contract_load(k, contract_factor(c, b->rhs));
@@ -437,7 +433,7 @@ bool contract_blocks(struct contraction *c, uint32_t v) {
         block_prepack_lhs(&b);
     int64_t dims[] = {b.batch.size, ceil_div(b.panel.count, b.panel.block), ceil_div(b.tile.count, b.tile.block)};
     kir_val at[3];
-    lower_unflatten(l, lower_grid(l, dims[0] * dims[1] * dims[2]), dims, 3, at);
+    lower_grid_nd(l, dims, 3, at);
     contract_set(c, &b.batch, at[0]);
     struct block here = {.tile0 = lower_mul(l, at[2], b.tile.block), .panel0 = lower_mul(l, at[1], b.panel.block)};
     here.tiles = lower_extent(l, here.tile0, b.tile.block, b.tile.count);

@@ -234,6 +234,10 @@ void contract_probe_begin(struct contraction *c, struct contract_kernel *p) {
     p->outer = c->l;
     lower_probe_begin(c->l, &p->l);
     c->l = &p->l;
+    for (uint32_t i = 0; i < c->nresult; i++)
+        c->result[i].at = kir_loop(c->l->k, KIR_SERIAL, c->result[i].size, 0);
+    for (uint32_t i = 0; i < c->nsum; i++)
+        c->sum[i].at = kir_loop(c->l->k, KIR_SERIAL, c->sum[i].size, 0);
 }
 
 void contract_probe_end(struct contraction *c, struct contract_kernel *p) {
@@ -257,10 +261,6 @@ void contract_prologue_end(struct contraction *c, struct contract_kernel *p) {
 static void find_strides(struct contraction *c) {
     struct contract_kernel probe;
     contract_probe_begin(c, &probe);
-    for (uint32_t i = 0; i < c->nresult; i++)
-        c->result[i].at = kir_loop(c->l->k, KIR_SERIAL, c->result[i].size, 0);
-    for (uint32_t i = 0; i < c->nsum; i++)
-        c->sum[i].at = kir_loop(c->l->k, KIR_SERIAL, c->sum[i].size, 0);
     for (uint32_t side = 0; side < 2; side++) {
         kir_val x = contract_factor(c, side);
         c->is_load[side] = kir_get(c->l->k, x)->op == KIR_LOAD;

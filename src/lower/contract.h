@@ -97,8 +97,8 @@ void contract_prefetch(struct contraction *c, kir_val load, int64_t ahead);
    from such; 1 = it is not. */
 int64_t contract_parts_of_word(const struct contraction *c, uint32_t side, bool bytes);
 
-/* Between begin and end, c->l builds another kernel: one that is thrown away, to inspect how operands are computed (probe), or
-   one that runs before (prologue), in which the result's axes are 0 at first. */
+/* Between begin and end, c->l builds another kernel: one that is thrown away, to inspect how operands are computed (probe),
+   inside of loops over all axes; or one that runs before (prologue), in which the result's axes are 0 at first. */
 struct contract_kernel {
     struct lower *outer, l;
 };

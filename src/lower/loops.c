@@ -96,13 +96,11 @@ static int transposed_dim(const struct lower *l, uint32_t last) {
 static void tiled_loops(struct lower *l, uint32_t last, uint32_t other) {
     const int64_t *dims = l->kernel->dims;
     struct index at = {.n = l->kernel->rank};
-    int64_t outer[IR_MAX_RANK], grid = 1, width = (int64_t)lower_lanes(l, lower_bytes(l), 1);
+    int64_t outer[IR_MAX_RANK], width = (int64_t)lower_lanes(l, lower_bytes(l), 1);
     kir_val out[IR_MAX_RANK];
-    for (uint32_t i = 0; i < l->kernel->rank; i++) {
+    for (uint32_t i = 0; i < l->kernel->rank; i++)
         outer[i] = i == last ? 1 : i == other ? (dims[i] + LOOPS_TILE - 1) / LOOPS_TILE : dims[i];
-        grid *= outer[i];
-    }
-    lower_unflatten(l, lower_grid(l, grid), outer, l->kernel->rank, out);
+    lower_grid_nd(l, outer, l->kernel->rank, out);
     memcpy(at.at, out, l->kernel->rank * sizeof *out);
     kir_val column = lower_mul(l, kir_loop(l->k, KIR_SERIAL, (dims[last] + width - 1) / width, 0), width);
     at.at[other] = lower_chunk_loop(l, lower_mul(l, out[other], LOOPS_TILE), LOOPS_TILE, dims[other], KIR_SERIAL, 0);

@@ -209,6 +209,13 @@ kir_val lower_grid(struct lower *l, int64_t extent) {
     return kir_loop(l->k, l->native ? KIR_SERIAL : KIR_GRID, extent, 0);
 }
 
+void lower_grid_nd(struct lower *l, const int64_t *dims, uint32_t rank, kir_val *at) {
+    int64_t extent = 1;
+    for (uint32_t i = 0; i < rank; i++)
+        extent *= dims[i];
+    lower_unflatten(l, lower_grid(l, extent), dims, rank, at);
+}
+
 uint32_t lower_temp(struct lower *l, uint32_t temp, enum kir_role role) {
     struct lower_param p = {.temp = temp, .role = role};
     ARENA_PUSH(l->a, &l->out->params, p);

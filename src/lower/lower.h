@@ -129,6 +129,8 @@ uint32_t lower_temp(struct lower *l, uint32_t temp, enum kir_role role);
 uint32_t lower_new_temp(struct lower *l, enum ir_dtype t, int64_t count);
 /* Opens the parallel loop of a kernel; a serial one inside of a `while` kernel. */
 kir_val lower_grid(struct lower *l, int64_t extent);
+/* The same over `rank` dimensions; at: their indices. */
+void lower_grid_nd(struct lower *l, const int64_t *dims, uint32_t rank, kir_val *at);
 /* An empty kernel of the cluster. */
 void lower_begin(struct lower *l);
 /* Lowers a cluster into l->k. */

@@ -126,8 +126,6 @@ static bool inspect(struct matvec *v, bool as_bytes) {
     c->l->word_bits = v->unit == 1 ? 0 : as_bytes ? 8 : 4;
     contract_probe_begin(c, &probe);
     struct kir *k = c->l->k;
-    for (uint32_t i = 0; i < c->nresult; i++)
-        c->result[i].at = kir_loop(k, KIR_SERIAL, c->result[i].size, 0);
     kir_val lane = kir_loop(k, KIR_SERIAL, v->size / v->unit, 0);
     kir_val y = element(v, lane, 0), load = contract_load(k, y);
     bool contiguous = load.i && kir_linear(k, kir_get(k, load)->arg[0], lane, &stride) && stride == 1;
@@ -239,7 +237,7 @@ static void prepare_bytes(struct matvec *v) {
     contract_prologue_begin(c, &prologue);
     struct lower *l = c->l;
     kir_val at[2], x[8], q[8], most = {0}, sum = {0}, bias = {0}, high = {0};
-    lower_unflatten(l, lower_grid(l, v->nrows * iterations), (int64_t[]){v->nrows, iterations}, 2, at);
+    lower_grid_nd(l, (int64_t[]){v->nrows, iterations}, 2, at);
     set_row(v, at[0]);
     kir_val lane = kir_loop(l->k, KIR_VECTOR, v->lanes, (uint32_t)v->lanes);
     kir_val word = lower_add(l, lower_mul(l, at[1], v->lanes), lane), place = lower_add(l, lower_mul(l, at[0], words), word);

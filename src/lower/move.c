@@ -342,7 +342,7 @@ void lower_into(struct lower *l) {
     for (uint32_t k = 0; k + 1 < last; k++)
         outer *= u->dims[k];
     if (outer > 1) {
-        lower_unflatten(l, lower_grid(l, outer), u->dims, last - 1, from.at);
+        lower_grid_nd(l, u->dims, last - 1, from.at);
         opened++;
     }
     for (uint32_t k = 0; k < u->rank; k++)

@@ -189,18 +189,16 @@ void block_prepack_rhs(struct blocking *b) {
     struct contract_axes batch = block_batch_axes(b, b->rhs);
     struct contract_kernel prologue;
     uint32_t n = 0, last = c->nsum - 1;
-    int64_t dims[IR_MAX_RANK + 2], all, size = b->sum.line[last];
+    int64_t dims[IR_MAX_RANK + 2], size = b->sum.line[last];
     bool by_lines = c->result[b->column].stride[b->rhs] == 1;
     kir_val at[IR_MAX_RANK + 2];
     uint32_t temp = lower_new_temp(c->l, block_rhs_dtype(b), batch.size * b->panel.count * b->sum.lines * b->panel.size);
     contract_prologue_begin(c, &prologue);
     struct lower *l = c->l;
-    dims[n++] = all = batch.size;
-    for (uint32_t i = 0; i <= last; i++) {
-        dims[n] = i < last ? b->sum.line[i] : by_lines ? ceil_div(size, BLOCK_LINES) : b->panel.count;
-        all *= dims[n++];
-    }
-    lower_unflatten(l, lower_grid(l, all), dims, n, at);
+    dims[n++] = batch.size;
+    for (uint32_t i = 0; i <= last; i++)
+        dims[n++] = i < last ? b->sum.line[i] : by_lines ? ceil_div(size, BLOCK_LINES) : b->panel.count;
+    lower_grid_nd(l, dims, n, at);
     contract_set(c, &batch, at[0]);
     for (uint32_t i = 0; i < last; i++)
         c->sum[i].at = at[1 + i];
@@ -330,7 +328,7 @@ void block_prepack_lhs(struct blocking *b) {
     uint32_t temp = lower_new_temp(c->l, block_lhs_dtype(b), batch.size * slabs * b->tile.count * block_tile_elements(b));
     contract_prologue_begin(c, &prologue);
     struct lower *l = c->l;
-    lower_unflatten(l, lower_grid(l, batch.size * slabs * b->tile.count), dims, 3, at);
+    lower_grid_nd(l, dims, 3, at);
     struct block here = {.tile0 = at[2], .tiles = kir_i64(l->k, 1), .slab = at[1], .chunk = lower_rem(l, at[1], chunks)};
     lower_unflatten(l, lower_div(l, at[1], chunks), b->sum.line, b->sum.cut, outer);
     for (uint32_t i = 0; i < b->sum.cut; i++)

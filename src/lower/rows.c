@@ -266,7 +266,7 @@ void lower_rows(struct lower *l) {
         outer[i] = kir_i64(l->k, 0);
     }
     if (count > 1)
-        lower_unflatten(l, lower_grid(l, count), l->kernel->dims, l->kernel->outer, outer);
+        lower_grid_nd(l, l->kernel->dims, l->kernel->outer, outer);
     lower_rows_at(l, outer);
     if (count > 1)
         kir_close(l->k);

@@ -19,7 +19,7 @@ static void open_grid(struct contraction *c, const uint32_t *order, const int64_
     for (uint32_t i = 0; i < n; i++)
         all *= counts[i];
     if (all > 1) {
-        lower_unflatten(c->l, lower_grid(c->l, all), counts, n, at);
+        lower_grid_nd(c->l, counts, n, at);
         ++*opened;
     } else {
         for (uint32_t i = 0; i < n; i++)

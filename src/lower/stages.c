@@ -103,10 +103,6 @@ static bool is_contiguous(struct stage_dot *d) {
     contract_probe_begin(c, &probe);
     struct kir *k = c->l->k;
     c->l->stages = NULL;
-    for (uint32_t i = 0; i < d->batch.n; i++)
-        c->result[i].at = kir_loop(k, KIR_SERIAL, c->result[i].size, 0);
-    for (uint32_t i = 0; i < c->nsum; i++)
-        c->sum[i].at = kir_loop(k, KIR_SERIAL, c->sum[i].size, 0);
     kir_val column = kir_loop(k, KIR_SERIAL, d->cols.size, 0);
     contract_set(c, &d->cols, column);
     const struct kir_node *n = kir_get(k, contract_factor(c, !d->side));
@@ -126,7 +122,7 @@ static void pack_panels(struct stage_dot *d) {
     uint32_t temp = lower_new_temp(c->l, contract_acc_dtype(c), d->batch.size * d->panels * d->depth * d->lanes);
     contract_prologue_begin(c, &prologue);
     struct lower *l = c->l;
-    lower_unflatten(l, lower_grid(l, d->batch.size * d->panels), grid, 2, at);
+    lower_grid_nd(l, grid, 2, at);
     contract_set(c, &d->batch, at[0]);
     uint32_t buffer = lower_temp(l, temp, KIR_OUT);
     kir_val line = kir_loop(l->k, KIR_SERIAL, d->depth, 0);

@@ -91,7 +91,7 @@ static void sum_blocks(struct vecmat *v) {
     struct lower *l = c->l;
     struct kir *k = l->k;
     uint32_t scratch = kir_scratch(k, contract_acc_dtype(c), v->nrows * v->panel), out = lower_temp(l, v->sums, KIR_OUT);
-    lower_unflatten(l, lower_grid(l, v->nblocks * v->npanels), dims, 2, at);
+    lower_grid_nd(l, dims, 2, at);
     kir_val begin = lower_mul(l, at[1], v->panel), zero = contract_zero(c);
     kir_store(k, scratch, kir_loop(k, KIR_VECTOR, v->nrows * v->panel, (uint32_t)contract_vector(c)), zero);
     kir_close(k);
