@@ -40,7 +40,7 @@ static bool llvm_symbol(void *library, const char *name, void *to) {
 
 static void *llvm_library(void) {
     static const char *const names[] = {"libhilo-llvm.so", "libLLVM.so.19.1", "libLLVM-19.so.1", "libLLVM-19.so"};
-    const char *path = getenv("HILO_LLVM_PATH");
+    const char *path = secure_getenv("HILO_LLVM_PATH");
     if (path && *path)
         return dlopen(path, RTLD_NOW | RTLD_LOCAL);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {

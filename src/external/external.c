@@ -91,7 +91,7 @@ bool ext_match(const struct ir_module *m, ir_op op, enum lib_external by, struct
 
 void *ext_open(const char *variable, const char *const *names, const struct ext_function *functions, size_t n, void *table,
                struct ext_opened *out) {
-    const char *dir = getenv(variable);
+    const char *dir = secure_getenv(variable);
     char path[4096];
     void *library = NULL, *p;
     snprintf(out->why, sizeof out->why, "not found");

@@ -83,7 +83,7 @@ static inline bool lib_has_fma(void) {
 
 /* Calls task(user, 0 … n-1) on the pool, and without it where there is nothing to share. */
 static inline void lib_each(const struct lib_pool *pool, int64_t n, void (*task)(void *user, int64_t i), void *user) {
-    if (n > 1 && pool && pool->threads > 1) {
+    if (n > 1 && pool) {
         pool->run(pool, n, task, user);
         return;
     }

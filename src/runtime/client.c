@@ -93,6 +93,8 @@ hilo_status hilo_client_create(const hilo_client_options *options, hilo_client *
         mem_free(&al, c, sizeof *c);
         return client_refuse(&o, HILO_RESOURCE_EXHAUSTED, "out of memory");
     }
+    if (c->store.bad_size)
+        rt_log(c, HILO_LOG_WARNING, "HILO_CACHE_SIZE is no size, such as 512M: 1 GB is used");
     atomic_init(&c->refs, 1);
     atomic_init(&c->read, 0);
     atomic_init(&c->compiled, 0);

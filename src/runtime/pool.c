@@ -17,7 +17,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { SPINS = 4000, LINE = 64, MOVE_NS = 2000000 };
+enum { SPINS = 4000, LINE = 64, MOVE_NS = 2000000, POLL_NS = 5000000 };
 #define OPEN ((uint64_t)1 << 31)
 #define COUNT (OPEN - 1)
 
@@ -29,7 +29,7 @@ struct worker {
 };
 
 struct rt_pool {
-    struct lib_pool library; /* first: a routine hands this back */
+    int32_t threads;
     hilo_allocator al;
     pthread_mutex_t busy;    /* held by the caller that the pool works for */
     /* the job: written under `busy`, while the word is closed and nobody is in */
@@ -68,12 +68,30 @@ static void torture_yield(int64_t begin) {
         sched_yield();
 }
 
-static void do_pieces(struct rt_pool *t, void *scratch) {
+static int64_t now_ns(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static bool is_stopped(struct rt_poll *poll) {
+    int64_t now = poll->stopped ? 0 : now_ns();
+    if (!poll->stopped && now - poll->last >= POLL_NS) {
+        poll->last = now;
+        poll->stopped = poll->stop(poll->user);
+    }
+    return poll->stopped;
+}
+
+/* `poll`: the caller's; NULL for workers. */
+static void do_pieces(struct rt_pool *t, void *scratch, struct rt_poll *poll) {
     int64_t n = t->n, piece = t->piece, begin;
     while ((begin = atomic_fetch_add_explicit(&t->next, piece, memory_order_relaxed)) < n) {
         if (TORTURE)
             torture_yield(begin);
         t->fn(t->user, scratch, begin, n - begin < piece ? n : begin + piece);
+        if (poll && is_stopped(poll))
+            atomic_store_explicit(&t->next, n, memory_order_relaxed);
     }
 }
 
@@ -83,12 +101,10 @@ static void do_pieces(struct rt_pool *t, void *scratch) {
 static bool migrate_off_caller_cpu(struct worker *w) {
 #ifdef __linux__
     int processor = atomic_load_explicit(&w->pool->processor, memory_order_relaxed);
-    struct timespec now;
     cpu_set_t all, others;
     if (processor < 0 || processor >= CPU_SETSIZE || sched_getcpu() != processor)
         return false;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    int64_t ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+    int64_t ns = now_ns();
     if ((w->moved && ns - w->moved < MOVE_NS) || sched_getaffinity(0, sizeof all, &all) != 0)
         return false;
     w->moved = ns;
@@ -142,7 +158,7 @@ static void *worker_main(void *user) {
     struct rt_pool *t = w->pool;
     uint64_t last = 0;
     while (worker_join(w, &last)) {
-        do_pieces(t, w->scratch);
+        do_pieces(t, w->scratch, NULL);
         uint64_t word = atomic_fetch_sub(&t->word, 1) - 1;
         if ((word & (OPEN | COUNT)) == 0 && atomic_load(&t->waiting)) {
             pthread_mutex_lock(&t->lock);
@@ -159,7 +175,7 @@ static void start_workers(struct rt_pool *t) {
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old);
     t->started = 0;
-    while (t->started < t->library.threads - 1) {
+    while (t->started < t->threads - 1) {
         struct worker *w = &t->workers[t->started];
         w->pool = t;
         if (pthread_create(&w->thread, NULL, worker_main, w) != 0)
@@ -201,10 +217,23 @@ static void close_job(struct rt_pool *t) {
 }
 
 void rt_pool_run(struct rt_pool *t, int64_t n, int64_t piece, rt_piece_fn *fn, void *user, void *scratch) {
+    rt_pool_run_polled(t, n, piece, fn, user, scratch, NULL);
+}
+
+static void run_alone(int64_t n, int64_t piece, rt_piece_fn *fn, void *user, void *scratch, struct rt_poll *poll) {
+    for (int64_t begin = 0; begin < n && !is_stopped(poll); begin += piece)
+        fn(user, scratch, begin, n - begin < piece ? n : begin + piece);
+}
+
+void rt_pool_run_polled(struct rt_pool *t, int64_t n, int64_t piece, rt_piece_fn *fn, void *user, void *scratch,
+                        struct rt_poll *poll) {
     if (n <= 0)
         return;
-    if (t->library.threads == 1 || n <= piece || pthread_mutex_trylock(&t->busy) != 0) {
-        fn(user, scratch, 0, n);
+    if (t->threads == 1 || n <= piece || pthread_mutex_trylock(&t->busy) != 0) {
+        if (poll)
+            run_alone(n, piece, fn, user, scratch, poll);
+        else
+            fn(user, scratch, 0, n);
         return;
     }
     if (t->started < 0)
@@ -214,7 +243,7 @@ void rt_pool_run(struct rt_pool *t, int64_t n, int64_t piece, rt_piece_fn *fn, v
     t->n = n;
     t->piece = piece;
     open_job(t);
-    do_pieces(t, scratch);
+    do_pieces(t, scratch, poll);
     close_job(t);
     pthread_mutex_unlock(&t->busy);
 }
@@ -231,9 +260,9 @@ static void run_tasks(void *user, void *scratch, int64_t begin, int64_t end) {
         x->task(x->user, i);
 }
 
-static void pool_tasks(const struct lib_pool *pool, int64_t n, void (*task)(void *user, int64_t i), void *user) {
+void rt_pool_tasks(struct rt_pool *t, int64_t n, void (*task)(void *user, int64_t i), void *user, struct rt_poll *poll) {
     struct tasks x = {task, user};
-    rt_pool_run((struct rt_pool *)(uintptr_t)pool, n, 1, run_tasks, &x, NULL);
+    rt_pool_run_polled(t, n, 1, run_tasks, &x, NULL, poll);
 }
 
 /* ---- pools ----------------------------------------------------------------------------------- */
@@ -247,7 +276,7 @@ struct rt_pool *rt_pool_new(const hilo_allocator *al, int32_t threads) {
     if (!t)
         return NULL;
     memset(t, 0, pool_bytes(threads));
-    t->library = (struct lib_pool){threads, pool_tasks};
+    t->threads = threads;
     t->al = *al;
     t->started = -1;
     atomic_init(&t->word, 0);
@@ -272,30 +301,26 @@ void rt_pool_free(struct rt_pool *t) {
     pthread_mutex_unlock(&t->lock);
     for (int32_t i = 0; i < t->started; i++)
         pthread_join(t->workers[i].thread, NULL);
-    for (int32_t i = 0; i < t->library.threads - 1; i++)
+    for (int32_t i = 0; i < t->threads - 1; i++)
         mem_free(&t->al, t->workers[i].scratch, t->scratch_bytes);
     pthread_mutex_destroy(&t->busy);
     pthread_mutex_destroy(&t->lock);
     pthread_cond_destroy(&t->work);
     pthread_cond_destroy(&t->done);
     hilo_allocator al = t->al;
-    mem_free(&al, t, pool_bytes(t->library.threads));
+    mem_free(&al, t, pool_bytes(t->threads));
 }
 
 int32_t rt_pool_threads(const struct rt_pool *t) {
-    return t->library.threads;
-}
-
-const struct lib_pool *rt_pool_library(const struct rt_pool *t) {
-    return &t->library;
+    return t->threads;
 }
 
 hilo_status rt_pool_reserve(struct rt_pool *t, size_t scratch_bytes) {
     hilo_status status = HILO_OK;
     pthread_mutex_lock(&t->busy);
-    if (t->scratch_bytes < scratch_bytes && t->library.threads > 1) {
+    if (t->scratch_bytes < scratch_bytes && t->threads > 1) {
         /* all of a size, or none: a failure leaves the old ones */
-        size_t n = (size_t)t->library.threads - 1;
+        size_t n = (size_t)t->threads - 1;
         char **fresh = mem_alloc(&t->al, n * sizeof *fresh);
         size_t made = 0;
         while (fresh && made < n && (fresh[made] = mem_alloc(&t->al, scratch_bytes)))

@@ -5,7 +5,6 @@
 #define HILO_RUNTIME_POOL_H
 
 #include "base/mem.h"
-#include "library/library.h"
 
 struct rt_pool;
 
@@ -23,7 +22,18 @@ hilo_status rt_pool_reserve(struct rt_pool *t, size_t scratch_bytes);
 typedef void rt_piece_fn(void *user, void *scratch, int64_t begin, int64_t end);
 void rt_pool_run(struct rt_pool *t, int64_t n, int64_t piece, rt_piece_fn *fn, void *user, void *scratch);
 
-/* The same threads for routines; belongs to the pool. */
-const struct lib_pool *rt_pool_library(const struct rt_pool *t);
+/* Work that may be stopped: the caller's thread calls `stop` between pieces, every few milliseconds, until it returns true; then
+   no further pieces are begun, and `stopped` is set. */
+struct rt_poll {
+    bool (*stop)(void *user);
+    void *user;
+    bool stopped;
+    int64_t last; /* ns; of the newest call */
+};
+/* As rt_pool_run; NULL = it is not stopped. */
+void rt_pool_run_polled(struct rt_pool *t, int64_t n, int64_t piece, rt_piece_fn *fn, void *user, void *scratch,
+                        struct rt_poll *poll);
 
+/* Each task once, as pieces of one. */
+void rt_pool_tasks(struct rt_pool *t, int64_t n, void (*task)(void *user, int64_t i), void *user, struct rt_poll *poll);
 #endif

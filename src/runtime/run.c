@@ -271,6 +271,16 @@ hilo_status hilo_execute(hilo_executable *exe, const hilo_execute_options *optio
     return rt_execute(exe, options, inputs, ninputs, outputs, noutputs, 0, NULL);
 }
 
+static bool on_poll(void *user) {
+    return run_cancelled(user);
+}
+
+/* For routines: r->library is the pool of the run. */
+static void library_tasks(const struct lib_pool *pool, int64_t n, void (*task)(void *user, int64_t i), void *user) {
+    struct run *r = (struct run *)((char *)(uintptr_t)pool - offsetof(struct run, library));
+    rt_pool_tasks(r->pool, n, task, user, run_poll(r));
+}
+
 hilo_status rt_execute(hilo_executable *exe, const hilo_execute_options *options, hilo_buffer *const *inputs, size_t ninputs,
                        hilo_buffer **outputs, size_t noutputs, int32_t device, struct eval_process *process) {
     hilo_execute_options o;
@@ -282,6 +292,8 @@ hilo_status rt_execute(hilo_executable *exe, const hilo_execute_options *options
     struct run r = {.exe = exe, .plan = &exe->plan, .client = exe->client, .o = &o, .d = &d,
                     .pool = exe->client->pools[device], .session = {.process = process}, .begin = rt_now_ms(),
                     .taken = atomic_load(&exe->client->cache.taken)};
+    r.poll = (struct rt_poll){.stop = on_poll, .user = &r};
+    r.library = (struct lib_pool){rt_pool_threads(r.pool), library_tasks};
     r.meter.al = exe->client->memory;
     r.al = (hilo_allocator){meter_realloc, &r.meter};
     double run_ms = 0;

@@ -41,6 +41,8 @@ struct run {
     const hilo_execute_options *o;
     struct diag_list *d;
     struct rt_pool *pool;
+    struct lib_pool library;  /* the same for routines, which may be cancelled */
+    struct rt_poll poll;
     struct eval_session session; /* of the evaluations; its process: or NULL */
     struct run_meter meter;
     hilo_allocator al;        /* the meter's */
@@ -73,5 +75,9 @@ hilo_status run_keep(struct run *r, struct value *v, struct value **out);
 struct eval_hooks run_hooks(struct run *r);
 void run_drop_probes(struct run *r);
 bool run_cancelled(const struct run *r);
+/* What to poll during long steps; NULL where nobody can cancel the run. */
+static inline struct rt_poll *run_poll(struct run *r) {
+    return r->o->cancelled ? &r->poll : NULL;
+}
 
 #endif

@@ -5,6 +5,7 @@
 enum {
     STEP_PIECES = 8,      /* for each thread: those that are done early take more */
     STEP_PIECE_NS = 5000, /* of a group */
+    STEP_POLL_NS = 20000000, /* a piece of work that may be cancelled, about */
     STEP_COPY_BYTES = TORTURED(TORTURE_BLOCK, 256 << 10) /* a piece of a copy */
 };
 
@@ -26,22 +27,33 @@ static void run_piece(void *user, void *scratch, int64_t begin, int64_t end) {
     p->kernel->fn(p->buffers, scratch, begin, end);
 }
 
+/* By the interpreter of kernels, an iteration at a time where the run may be cancelled. */
+static hilo_status interpret(struct run *r, const struct plan_kernel *k, void **v) {
+    int64_t each = r->o->cancelled ? 1 : k->grid;
+    bool done = k->interpret != NULL;
+    for (int64_t i = 0; i < k->grid && done && !run_cancelled(r); i += each)
+        done = k->interpret(k->kir, v, scratch_of(r), i, i + each, r->d);
+    return done ? HILO_OK : diag_error(r->d, HILO_INTERNAL, "kernel '%s' cannot be run", k->name);
+}
+
 static hilo_status step_kernel(struct run *r, const struct plan_step *s, void **v) {
     const struct plan_kernel *k = s->kernel;
     if (k->grid <= 0)
         return HILO_OK;
     if (!k->fn)
-        return k->interpret && k->interpret(k->kir, v, scratch_of(r), 0, k->grid, r->d)
-                   ? HILO_OK
-                   : diag_error(r->d, HILO_INTERNAL, "kernel '%s' cannot be run", k->name);
+        return interpret(r, k, v);
     struct rt_pool *pool = r->pool;
     struct piece p = {k, v};
-    if (k->ns < PLAN_SHARED_NS || k->grid == 1 || rt_pool_threads(pool) == 1) {
+    struct rt_poll *poll = k->ns > STEP_POLL_NS ? run_poll(r) : NULL;
+    if (k->ns < PLAN_SHARED_NS || k->grid == 1 || (rt_pool_threads(pool) == 1 && !poll)) {
         run_piece(&p, scratch_of(r), 0, k->grid);
         return HILO_OK;
     }
-    int64_t pieces = (int64_t)rt_pool_threads(pool) * STEP_PIECES;
-    rt_pool_run(pool, k->grid, k->grid > pieces ? k->grid / pieces : 1, run_piece, &p, scratch_of(r));
+    double pieces = (double)rt_pool_threads(pool) * STEP_PIECES;
+    if (poll && pieces < k->ns / STEP_POLL_NS)
+        pieces = k->ns / STEP_POLL_NS;
+    rt_pool_run_polled(pool, k->grid, (double)k->grid > pieces ? (int64_t)((double)k->grid / pieces) : 1, run_piece, &p,
+                       scratch_of(r), poll);
     return HILO_OK;
 }
 
@@ -163,7 +175,7 @@ static hilo_status step_routine(struct run *r, const struct plan_step *s, void *
     const struct lib_match *x = s->routine;
     struct lib_call c = {.params = x->params, .nparams = x->nparams, .in = (const void *const *)v, .out = v + count_inputs(s),
                          .scratch = scratch_of(r),
-                         .pool = x->ns < PLAN_SHARED_NS ? NULL : rt_pool_library(r->pool)};
+                         .pool = x->ns < PLAN_SHARED_NS ? NULL : &r->library};
     hilo_status status = lib_run_match(x, &c);
     if (status != HILO_OK)
         diag_error(r->d, status, "routine '%s' cannot work on this data", lib_match_name(x));
@@ -285,6 +297,8 @@ hilo_status run_steps(struct run *r) {
         }
         double begin = told ? rt_now_ms() : 0;
         HILO_TRY(step_kinds[s->kind](r, s, v));
+        if (r->poll.stopped)
+            return diag_error(r->d, HILO_CANCELLED, "the run was cancelled");
         if (TORTURE && p->dead)
             poison_dead_buffers(r, i);
         if (told)

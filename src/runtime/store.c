@@ -35,13 +35,14 @@ uint64_t rt_store_size(const char *z) {
 }
 
 bool rt_store_init(struct rt_store *s, const hilo_allocator *al, const char *dir, uint64_t most) {
-    const char *tail = "", *size = getenv("HILO_CACHE_SIZE");
-    *s = (struct rt_store){.most = most ? most : size ? rt_store_size(size) : 0};
+    const char *tail = "", *size = most ? NULL : secure_getenv("HILO_CACHE_SIZE");
+    *s = (struct rt_store){.most = size && *size ? rt_store_size(size) : most};
+    s->bad_size = size && *size && !s->most;
     s->most = s->most ? s->most : STORE_DEFAULT_BYTES;
-    dir = dir ? dir : getenv("HILO_CACHE_DIR");
+    dir = dir ? dir : secure_getenv("HILO_CACHE_DIR");
     s->named = dir != NULL;
     if (!dir) { /* as the XDG base directory specification has it: a relative path there counts for nothing */
-        const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+        const char *xdg = secure_getenv("XDG_CACHE_HOME"), *home = secure_getenv("HOME");
         dir = xdg && *xdg == '/' ? xdg : home && *home == '/' ? home : "";
         tail = dir == xdg ? "/hilo" : "/.cache/hilo";
     }

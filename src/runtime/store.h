@@ -17,6 +17,7 @@ struct rt_store {
     char *dir;              /* terminated; NULL = nothing is kept on disk */
     size_t dir_bytes;       /* of that allocation */
     uint64_t most;          /* bytes of all files */
+    bool bad_size;          /* HILO_CACHE_SIZE is set and is no size */
     bool named;             /* somebody said where: then it is worth a warning when that does not work */
     atomic_uint temporaries; /* that were begun */
     bool asked, known;      /* what follows is there; this build and machine can be told from others: guarded likewise */
