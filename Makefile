@@ -8,7 +8,7 @@ test-long: build/.setup-test ; @scripts/run-tests.sh --long
 torture: build/.setup-test ; @scripts/run-tests.sh --torture
 test-jax: all ; @scripts/test-jax.sh $(JAX)
 install: all
-	cmake --install build --prefix $(PREFIX)
+	cmake --install build --strip --prefix $(PREFIX)
 	@[ -n "$(DESTDIR)" ] || ldconfig 2>/dev/null || true
 clean: ; rm -rf build
 build/.setup-%: scripts/setup.sh ; @scripts/setup.sh $* && mkdir -p build && touch $@

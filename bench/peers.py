@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""peers.py [options] [NAME...]: runs programs through hilo and its peers, XLA:CPU (jaxlib) and IREE, in one run.
+"""peers.py [options] [NAME|FILE.mlir...]: runs programs through hilo and its peers, XLA:CPU (jaxlib) and IREE, in one run.
 
-A program is DIR/NAME.mlir with a recipe DIR/NAME.json beside it: what its inputs are, how far results may differ. Each runs
-in a process of its own: all engines get the same arrays, take turns in short rounds, and have to agree with the first one that
-ran. Printed are medians, ratios (peer / hilo: above 1 hilo is faster) and their geometric mean; --json keeps everything.
+A program is DIR/NAME.mlir, or a FILE.mlir, with a recipe NAME.json beside it: what its inputs are, how far results may differ. A
+file of text without a recipe gets uniform random inputs for the parameters of @main. Each program runs in a process of its own:
+all engines get the same arrays, take turns in short rounds, and have to agree with the first one that ran. Printed are medians, ratios (peer / hilo: above 1 hilo is faster) and their geometric mean; --json keeps everything.
 
 Every engine is timed in the same way: around one call from Python with inputs that are on the device, until all results are
 there; the results of the call before are released before the clock starts. hilo is called through ctypes. What hilo's runtime
@@ -22,6 +22,7 @@ import importlib.util
 import json
 import math
 import os
+import re
 import signal
 import statistics
 import subprocess
@@ -401,13 +402,37 @@ def compile_only(args, text, report):
     os._exit(0)
 
 
+def program_path(workloads, name):
+    """Without its suffix."""
+    return Path(name).with_suffix("") if name.endswith(".mlir") else Path(workloads) / name
+
+
+def recipe_of(path):
+    """The recipe beside a program; else one that is made from the types of @main's parameters."""
+    if path.with_suffix(".json").exists():
+        return json.loads(path.with_suffix(".json").read_text())
+    names = {"f32": "float32", "f64": "float64", "f16": "float16", "bf16": "bfloat16", "i1": "bool", "i8": "int8", "i16": "int16",
+             "i32": "int32", "i64": "int64", "ui8": "uint8", "ui16": "uint16", "ui32": "uint32", "ui64": "uint64"}
+    text = re.sub(r"//.*", "", path.with_suffix(".mlir").read_bytes().decode(errors="replace"))
+    main = re.search(r"func\.func (?:public )?@main\((.*?)\)\s*->\s*(.*)", text, re.S)
+    parts = (main.group(1), re.split(r"\{\s*\n", main.group(2))[0]) if main else ()
+    tensors = [re.findall(r"tensor<((?:\d+x)*)(\w+)>", part) for part in parts]
+    if not main or any(t not in names for part in tensors for _, t in part) or main.group(1).count("%") != len(tensors[0]):
+        sys.exit(f"{path}.mlir: no recipe {path.name}.json, and none can be made from the types of @main's parameters")
+    inputs, outputs = ([{"shape": [int(d) for d in dims.split("x")[:-1]], "dtype": names[t]} for dims, t in part]
+                       for part in tensors)
+    for entry in inputs:
+        entry.update({"kind": "uniform", "lo": 0, "hi": 1} if "float" in entry["dtype"] else {"kind": "randint", "lo": 0, "hi": 2})
+    return {"inputs": inputs, "outputs": outputs, "tol": 1e-4}
+
+
 def child(args):
     cores = sorted(os.sched_getaffinity(0))[: args.threads]
     os.sched_setaffinity(0, cores)
-    path = Path(args.workloads) / args.names[0]
+    path = program_path(args.workloads, args.names[0])
     if args.compile:
         compile_only(args, path.with_suffix(".mlir").read_bytes(), {"name": args.names[0], "engines": {}})
-    recipe = json.loads(path.with_suffix(".json").read_text())
+    recipe = recipe_of(path)
     text = path.with_suffix(".mlir").read_bytes()
     arrays = [make_input(entry, i) for i, entry in enumerate(recipe["inputs"])]
     report = {"name": args.names[0], "engines": {}}
@@ -522,7 +547,7 @@ def summarise(reports, engines):
 
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("names", nargs="*", metavar="NAME", help="programs, or beginnings of names such as ARITH-; all by default")
+    p.add_argument("names", nargs="*", metavar="NAME", help="programs, files, or beginnings of names such as ARITH-; default: all")
     p.add_argument("--workloads", default=str(ROOT.parent / "shared" / "workloads"), metavar="DIR", help="programs, recipes")
     p.add_argument("--library", metavar="FILE", help="hilo's shared library; build/libhilo.so by default")
     p.add_argument("--engines", default="xla,iree,hilo", metavar="LIST", help="the first one's values are the measure")
@@ -541,6 +566,7 @@ def main():
     names = sorted(f.stem for f in Path(args.workloads).glob("*.mlir") if f.with_suffix(".json").exists())
     if args.names:
         names = [n for n in names if any(n.startswith(beginning) for beginning in args.names)]
+        names += [n for n in args.names if n.endswith(".mlir")]
     if not names:
         sys.exit(f"peers.py: no such programs in {args.workloads}")
     engines = [e for e in args.engines.split(",") if installed(e)]

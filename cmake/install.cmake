@@ -2,8 +2,7 @@
 # completion. (The command's rule stands beside its target in CMakeLists.txt.)
 include(CMakePackageConfigHelpers)
 
-install(TARGETS hilo_shared hilo_static EXPORT hilo)
-install(TARGETS hilo_runtime)
+install(TARGETS hilo_shared hilo_static hilo_runtime EXPORT hilo)
 install(FILES include/hilo.h TYPE INCLUDE)
 install(FILES man/hilo.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 install(FILES completions/hilo.bash RENAME hilo
@@ -16,7 +15,8 @@ string(REGEX REPLACE "/$" "" pc_prefix "${pc_prefix}")
 list(TRANSFORM static_libs PREPEND "-l" REGEX "^[^-/]" OUTPUT_VARIABLE pc_libs)
 list(JOIN pc_libs " " pc_libs)
 configure_file(cmake/hilo.pc.in hilo.pc @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/hilo.pc DESTINATION ${pc_dir})
+configure_file(cmake/hilo-runtime.pc.in hilo-runtime.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/hilo.pc ${PROJECT_BINARY_DIR}/hilo-runtime.pc DESTINATION ${pc_dir})
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/hilo)
 install(EXPORT hilo NAMESPACE hilo:: FILE hilo-config.cmake DESTINATION ${package_dir})

@@ -39,7 +39,7 @@ target_link_options(hilo_runtime PRIVATE -Wl,--version-script=${map})
 if(NOT HILO_SANITIZE)
     target_link_options(hilo_runtime PRIVATE -Wl,--no-undefined)
 endif()
-set_target_properties(hilo_runtime PROPERTIES LINKER_LANGUAGE C LINK_DEPENDS ${map}
+set_target_properties(hilo_runtime PROPERTIES LINKER_LANGUAGE C LINK_DEPENDS ${map} EXPORT_NAME runtime
     OUTPUT_NAME hilo-runtime VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
 
 # An archive cannot hide a symbol that its members share, so the members become one object first.
@@ -68,6 +68,8 @@ target_link_libraries(hilo_static INTERFACE ${static_libs})
 
 foreach(kind IN ITEMS shared static)
     set_target_properties(hilo_${kind} PROPERTIES OUTPUT_NAME hilo)
+endforeach()
+foreach(kind IN ITEMS shared static runtime)
     target_include_directories(hilo_${kind} INTERFACE
         $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
         $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
@@ -76,3 +78,4 @@ set_target_properties(hilo_shared PROPERTIES EXPORT_NAME hilo)
 set_target_properties(hilo_static PROPERTIES EXPORT_NAME static)
 add_library(hilo::hilo ALIAS hilo_shared)
 add_library(hilo::static ALIAS hilo_static)
+add_library(hilo::runtime ALIAS hilo_runtime)

@@ -1,4 +1,4 @@
-/* Reads the held-back digits of ../digits with the network that lies beside them:  make && ./classify */
+/* Classifies the test digits of ../digits with the network there:  make && ./classify */
 #include <hilo.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@ static struct bytes contents(const char *path) {
     return (struct bytes){p, p + fread(p, 1, MOST, f)};
 }
 
-/* The elements of the next array of a .npy or plain .npz file: behind magic word, version, length of header, header. */
+/* The elements of the next array of a .npy or uncompressed .npz file: after magic, version, length of the header, header. */
 static const void *next_array(struct bytes *b) {
     while (b->end - b->at > 10 && memcmp(b->at, "\x93NUMPY", 6) != 0)
         b->at++;
@@ -43,7 +43,7 @@ int main(void) {
     }
     if (status != HILO_OK || (status = hilo_execute(exe, NULL, in, WEIGHTS + 1, &out, 1)) != HILO_OK)
         return hilo_diagnostics_write(client, 1, hilo_write_stderr, NULL), 1;
-    const float *logits = hilo_buffer_data(out); /* the largest of ten is the answer */
+    const float *logits = hilo_buffer_data(out); /* the largest of ten is the digit */
     const int *label = next_array(&labels);
     int right = 0;
     for (int i = 0; i < IMAGES; i++, logits += DIGITS) {

@@ -258,6 +258,6 @@ const struct cli_command cli_bench = {
         "with the kinds uniform and randint (lo, hi), normal (std), const (lo), tril (a well-conditioned triangular\n"
         "matrix) and spd (a symmetric positive definite one).\n",
     .examples =
-        "  hilo bench model.mlir\n"
-        "  hilo bench --runs 20 --threads 2 --json a.mlir b.mlir\n",
+        "  hilo bench examples/mlp.mlir\n"
+        "  hilo bench --runs 20 --threads 2 --json examples/add.mlir examples/mlp.mlir\n",
 };

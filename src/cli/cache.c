@@ -62,5 +62,5 @@ const struct cli_command cli_cache = {
         "them; path prints the directory. HILO_CACHE_DIR and HILO_CACHE_SIZE configure it: `hilo help environment`.\n",
     .examples = "  hilo cache\n"
                 "  hilo cache clear\n"
-                "  HILO_CACHE_DIR= hilo run model.mlir --input x.npy\n",
+                "  HILO_CACHE_DIR= hilo run examples/mlp.mlir --input random:1\n",
 };

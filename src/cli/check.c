@@ -337,6 +337,6 @@ const struct cli_command cli_check = {
         "Cases run in separate processes. A failure is one line with the command that repeats it; the last line has\n"
         "the counts.\n",
     .examples = "  hilo check tests/op tests/verify\n"
-                "  hilo check --verbose tests/op/add.mlir:40      # the case at line 40\n"
-                "  hilo check --filter dot_general --backend reference conformance/*.mlir\n",
+                "  hilo check --verbose tests/op/add.mlir:1       # the case at line 1\n"
+                "  hilo check --filter dot_general --backend reference tests/op/*.mlir\n",
 };

@@ -139,8 +139,8 @@ const struct cli_command cli_compile = {
         "\n"
         "libhilo-runtime cannot load an executable with steps for the reference evaluator, such as that of a program\n"
         "with dynamic shapes, or one that was compiled without LLVM: this is a warning, with --runtime-only an error.\n",
-    .examples = "  hilo compile model.mlir -o model.hilo\n"
-                "  hilo run model.hilo --input x.npy\n"
-                "  hilo compile model.mlir --emit plan\n"
-                "  hilo compile model.mlir --emit asm --target-cpu sapphirerapids\n",
+    .examples = "  hilo compile examples/mlp.mlir -o mlp.hilo\n"
+                "  hilo run mlp.hilo --input random:1\n"
+                "  hilo compile examples/mlp.mlir --emit plan\n"
+                "  hilo compile examples/mlp.mlir --emit asm --target-cpu sapphirerapids\n",
 };

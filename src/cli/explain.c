@@ -384,7 +384,7 @@ const struct cli_command cli_explain = {
         "name of the pattern (softmax, attention), and why its results are materialised instead of being fused into\n"
         "their users; and the memory of the program: temporaries, and the most that is live at one time. Times are\n"
         "the compiler's estimates, or with --run measured.\n",
-    .examples = "  hilo explain model.mlir\n"
-                "  hilo explain model.mlir --run --threads 1\n"
-                "  hilo explain model.mlir --run --input x.npy -o report.html\n",
+    .examples = "  hilo explain examples/mlp.mlir\n"
+                "  hilo explain examples/mlp.mlir --run --threads 1\n"
+                "  hilo explain examples/mlp.mlir --run --input random:7 -o report.html\n",
 };

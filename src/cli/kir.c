@@ -282,7 +282,8 @@ const struct cli_command cli_kir = {
     .summary = "verifies, prints and runs kernels",
     .text = "Reads kernels in the text form of the kernel IR, verifies them and prints them; with --run, executes them with\n"
             "the interpreter, which defines what kernels compute, and as machine code, and compares the results.\n",
-    .examples = "  hilo kir --passes=expand-math,clean softmax.kir\n"
-                "  hilo kir --run --seed 7 softmax.kir\n"
-                "  hilo kir --emit asm --target x86-64-v4 softmax.kir\n",
+    .examples = "  hilo compile examples/mlp.mlir --emit kir -o mlp.kir\n"
+                "  hilo kir --passes=expand-math,clean mlp.kir\n"
+                "  hilo kir --run --seed 7 mlp.kir\n"
+                "  hilo kir --emit asm --target x86-64-v4 mlp.kir\n",
 };

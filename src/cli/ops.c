@@ -95,5 +95,5 @@ const struct cli_command cli_ops = {
     .summary = "prints the table of operations",
     .text = "Prints the operations that hilo reads, verifies and runs, with their operands, results and traits.\n",
     .examples = "  hilo ops | grep elementwise\n"
-                "  hilo ops --markdown > docs/OPS.md\n",
+                "  hilo ops --markdown >OPS.md\n",
 };

@@ -215,10 +215,10 @@ const struct cli_command cli_opt = {
     .summary = "optimises and prints a program",
     .text = "Reads a program, verifies it, runs passes, and prints the result, which reads back as the same program. FILE is\n"
             "StableHLO as text or bytecode, or HLO text; - is standard input.\n",
-    .examples = "  hilo opt --elide 16 model.mlir      # without weights\n"
-                "  hilo opt -O2 --stats model.mlir     # as it is compiled, and what each pass changed\n"
-                "  hilo opt --passes=inline,cse model.mlir\n"
-                "  hilo opt --generic model.mlir       # for other MLIR tools\n"
-                "  hilo opt --emit=bytecode --target-version=1.9.0 -o model.bc model.mlir\n"
-                "  hilo opt --emit=hlo -o model.hlo model.mlir\n",
+    .examples = "  hilo opt --elide 16 examples/mlp.mlir      # without weights\n"
+                "  hilo opt -O2 --stats examples/mlp.mlir     # as it is compiled, and what each pass changed\n"
+                "  hilo opt --passes=inline,cse examples/mlp.mlir\n"
+                "  hilo opt --generic examples/mlp.mlir       # for other MLIR tools\n"
+                "  hilo opt --emit=bytecode --target-version=1.9.0 -o mlp.bc examples/mlp.mlir\n"
+                "  hilo opt --emit=hlo -o mlp.hlo examples/mlp.mlir\n",
 };

@@ -100,6 +100,6 @@ const struct cli_command cli_perplexity = {
     .summary = "measures how well a language model predicts a text",
     .text = "Prints the perplexity of a text: exp of the mean negative log-probability of its tokens, in windows of 512\n"
             "tokens (or --context, if that is less). Use it to measure what a precision costs in accuracy.\n",
-    .examples = "  hilo perplexity -m Llama-3.2-1B -f book.txt\n"
-                "  hilo perplexity -m Llama-3.2-1B -f book.txt --precision int4 --json\n",
+    .examples = "  hilo perplexity -m Llama-3.2-1B -f tests/llm/tiny-llama/eval.txt\n"
+                "  hilo perplexity -m Llama-3.2-1B -f tests/llm/tiny-llama/eval.txt --precision int4 --json\n",
 };

@@ -260,9 +260,9 @@ const struct cli_command cli_run = {
         "the peak memory of all tensors; with --json as one line,\n"
         "\n"
         "  {\"median_ms\":…,\"min_ms\":…,\"compile_ms\":…,\"cached\":…,\"peak_bytes\":…}\n",
-    .examples = "  hilo run model.mlir --input x.npy -o out.npz\n"
-                "  hilo run model.mlir --input weights.npz --input image.npy\n"
-                "  hilo run add.mlir --input 4xf32=1,2,3,4 --input 4xf32=10\n"
-                "  hilo run model.mlir --input random:1 --compare reference\n"
-                "  hilo run model.mlir --input random:1 --timing 20 --json\n",
+    .examples = "  hilo run examples/add.mlir --input 4xf32=1,2,3,4 --input 4xf32=10\n"
+                "  hilo run examples/digits/digits.mlir --input examples/digits/digits_weights.npz \\\n"
+                "      --input examples/digits/digits_test_images.npy -o logits.npy\n"
+                "  hilo run examples/mlp.mlir --input random:1 --compare reference\n"
+                "  hilo run examples/mlp.mlir --input random:1 --timing 20 --json\n",
 };

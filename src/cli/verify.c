@@ -39,6 +39,6 @@ const struct cli_command cli_verify = {
     .summary = "checks that programs are valid",
     .text = "Reads programs and verifies them against the specification. Prints nothing when all are valid, else the errors,\n"
             "with file, line and column. Executables (.hilo) are checked for damage and for fitting this machine.\n",
-    .examples = "  hilo verify model.mlir\n"
-                "  hilo verify *.mlir && echo valid\n",
+    .examples = "  hilo verify examples/add.mlir\n"
+                "  hilo verify examples/*.mlir && echo valid\n",
 };

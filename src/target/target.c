@@ -122,7 +122,7 @@ hilo_status target_named(const char *name, struct target *out, struct diag_list 
     if (!r) {
         for (int i = 0; i < ROWS; i++)
             add_features(text, sizeof text, rows[i].name);
-        return diag_error(d, HILO_INVALID_ARGUMENT, "no target is named '%.64s'; there are %s", name, text);
+        return diag_error(d, HILO_NOT_FOUND, "no target is named '%.64s'; there are %s", name, text);
     }
     *out = (struct target){.name = r->name};
     set_common(out);

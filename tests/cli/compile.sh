@@ -255,7 +255,9 @@ MLIR
     exits 0 compile add.mlir --target-cpu $other -o other.hilo
     exits 1 run other.hilo --input 2xf32=1,2
     says '.hilo file: for '
-    exits 1 compile add.mlir --target-cpu 386 --emit asm
+    exits 2 compile add.mlir --target-cpu 386 --emit asm
+    says 'sapphirerapids'
+    exits 2 run add.mlir --input 2xf32=1,2 --target-cpu 386
     says "no target is named '386'" 'sapphirerapids'
     exits 1 compile dynamic.mlir --emit asm
     says 'it is evaluated'

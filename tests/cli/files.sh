@@ -15,7 +15,11 @@ full() {
     echo before >before
     cp before "out$suffix"
     (trap '' XFSZ && ulimit -f 0 && "$HILO" "$@" 2>&1 >/dev/null </dev/null; echo "status $?") | cat >err
-    if grep -q '^status 3$' err && grep -q "out$suffix.*: File too large" err; then pass; else fail "hilo $*: status 3, and why"; fi
+    if grep -q '^status 3$' err && grep -q "out$suffix.*: File too large" err; then
+        pass
+    else
+        fail "hilo $*: status 3, and why"
+    fi
     if cmp -s before "out$suffix"; then pass; else fail "hilo $*: the old file expected"; fi
     if ls | grep -q 'out.*tmp'; then fail "hilo $*: a temporary file was left"; else pass; fi
 }

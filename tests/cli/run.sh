@@ -205,12 +205,15 @@ cat >cancel.mlir <<'MLIR'
 func.func @main(%x: tensor<4x4096xf32>, %k: tensor<4096x16xf32>) -> (tensor<4xf32>, tensor<4x16xf32>) {
   %z = stablehlo.constant dense<0.0> : tensor<f32>
   %r = stablehlo.reverse %x, dims = [1] : tensor<4x4096xf32>
-  %a = stablehlo.reduce(%x init: %z) applies stablehlo.add across dimensions = [1] : (tensor<4x4096xf32>, tensor<f32>) -> tensor<4xf32>
-  %b = stablehlo.reduce(%r init: %z) applies stablehlo.add across dimensions = [1] : (tensor<4x4096xf32>, tensor<f32>) -> tensor<4xf32>
+  %a = stablehlo.reduce(%x init: %z) applies stablehlo.add across dimensions = [1]
+       : (tensor<4x4096xf32>, tensor<f32>) -> tensor<4xf32>
+  %b = stablehlo.reduce(%r init: %z) applies stablehlo.add across dimensions = [1]
+       : (tensor<4x4096xf32>, tensor<f32>) -> tensor<4xf32>
   %d = stablehlo.subtract %a, %b : tensor<4xf32>
   %h = stablehlo.constant dense<0.5> : tensor<4x4096xf32>
   %c = stablehlo.subtract %x, %h : tensor<4x4096xf32>
-  %p = stablehlo.dot_general %c, %k, contracting_dims = [1] x [0] : (tensor<4x4096xf32>, tensor<4096x16xf32>) -> tensor<4x16xf32>
+  %p = stablehlo.dot_general %c, %k, contracting_dims = [1] x [0]
+       : (tensor<4x4096xf32>, tensor<4096x16xf32>) -> tensor<4x16xf32>
   return %d, %p : tensor<4xf32>, tensor<4x16xf32>
 }
 MLIR

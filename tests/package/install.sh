@@ -20,7 +20,7 @@ try() { # WHAT COMMAND...
 }
 
 CC=$(sed -n 's/^CMAKE_C_COMPILER:[A-Z]*=//p' "$build/CMakeCache.txt")
-try 'install' cmake --install "$build" --prefix "$prefix"
+try 'install' cmake --install "$build" --strip --prefix "$prefix"
 try 'move' mv "$prefix" "$prefix.moved" # everything must find itself by its own place
 prefix=$prefix.moved
 cd "$prefix" || exit
@@ -44,21 +44,27 @@ try 'the program in hilo.h as C++17' c++ -std=c++17 "${warnings[@]}" -Iinclude -
 # shellcheck disable=SC2046 # the flags are words
 {
     try 'pkg-config, shared' "$CC" "$here/app.c" -o shared $(pkg-config --cflags --libs hilo)
+    try 'pkg-config, runtime' "$CC" "$here/app.c" -o runtime $(pkg-config --cflags --libs hilo-runtime)
     try 'pkg-config, static' "$CC" "$here/app.c" -o static $(pkg-config --cflags hilo) \
         "$lib/libhilo.a" $(pkg-config --static --libs hilo | sed 's/-lhilo//')
 }
 try 'shared program' ./shared
+try 'runtime program' ./runtime
+try 'runtime alone' sh -c "! ldd ./runtime | grep -q 'libhilo\.so'"
+try 'stripped' sh -c "[ \$(stat -Lc %s '$lib/libhilo-runtime.so') -le 1100000 ]"
 try 'static program' env -u LD_LIBRARY_PATH ./static
 
 cp -r "$here/../../examples" .
 try 'examples/c' make -C examples/c CC="$CC"
 try 'classify' sh -c 'cd examples/c && ./classify | grep "^349 of 355 "'
 
+try 'custom call' sh -c 'examples/c/custom_call | grep -x "2 4 5 -5"'
 try 'chat' sh -c "echo 'Continue: Licensed under the Apache' | examples/c/chat '$here/../llm/tiny-llama' | grep License"
 
 try 'find_package' cmake -S "$here" -B app -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$CC"
 try 'build with CMake' cmake --build app
 try 'CMake, shared' app/app_shared
+try 'CMake, runtime' app/app_runtime
 try 'CMake, static' env -u LD_LIBRARY_PATH app/app_static
 
 echo "$passed passed, $failed failed"
