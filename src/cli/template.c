@@ -149,6 +149,7 @@ const struct cli_command cli_template = {
     .summary = "renders a conversation with a chat template",
     .text = "Prints the text that a model's chat template makes of messages, up to where the assistant answers. Templates are\n"
             "Jinja, rendered as Hugging Face's transformers does, within bounds of steps, depth and memory.\n",
-    .examples = "  hilo template -m Llama-3.2-1B-Instruct --messages chat.json\n"
-                "  hilo template -m chat_template.jinja --messages chat.json --tools tools.json --arg enable_thinking=false\n",
+    .examples = "  hilo template -m Llama-3.2-1B-Instruct --messages examples/llm/chat.json\n"
+                "  hilo template -m examples/llm/chatml.jinja --messages examples/llm/chat.json --tools examples/llm/tools.json \\\n"
+                "      --arg enable_thinking=false\n",
 };

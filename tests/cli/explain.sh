@@ -22,7 +22,8 @@ if ! grep -q kernel0 out; then # nothing to generate code with
     exit
 fi
 exits 0 explain softmax.mlir
-says 'softmax.mlir: ' 'arguments 6.7 kB, results 288 B' 'estimated for one thread' 'peak live' '0 branches' 'dot_general' 'divide' 'materialised: ' \
+says 'softmax.mlir: ' 'arguments 6.7 kB, results 288 B' 'estimated for one thread' 'peak live' \
+    '0 branches' 'dot_general' 'divide' 'materialised: ' \
     'why values are materialised' 'the block returns it' '14.3 kflop'
 exits 0 explain softmax.mlir --run --runs 2
 says 'mean of 2 runs' 'flop/s'
@@ -58,7 +59,7 @@ says '6 kernels' '(concurrent with the next 5)'
 exits 0 run updates.mlir --input random:1 --compare=reference --threads 3
 exits 0 explain "$root/examples/digits/digits.mlir"
 says 'packs operands for convolution + activation'
-if [ "$(grep -c 'convolution + activation: ' out)" = 2 ]; then pass; else fail 'two convolutions; the packing steps are not among them'; fi
+if [ "$(grep -c 'convolution + activation: ' out)" = 2 ]; then pass; else fail 'two convolutions, without packing'; fi
 exits 2 explain softmax.mlir --runs 3
 exits 2 explain softmax.mlir --run --input 2xf32=1
 exits 2 explain softmax.mlir --entry other
