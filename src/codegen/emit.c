@@ -497,7 +497,7 @@ static void emit_function(struct emit *e) {
     l->AddAttributeAtIndex(e->fn, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
                            l->CreateEnumAttribute(e->context, nounwind, 0));
     emit_attribute(e, "no-builtins", "");
-    emit_attribute(e, "prefer-vector-width", "512"); /* else tuning for a processor may halve explicit vectors */
+    emit_attribute(e, "prefer-vector-width", "512"); /* else the tuning for a processor may split explicit vectors in halves */
     emit_attribute(e, "min-legal-vector-width", "512");
     l->PositionBuilderAtEnd(e->b, emit_new_block(e, "entry"));
 }
@@ -556,7 +556,7 @@ void emit_kernel(struct emit *e, const struct kir *k) {
     emit_block(e, (kir_block){1});
     if (e->tiles)
         emit_intrinsic(e, "llvm.x86.tilerelease", NULL, 0, NULL, 0);
-    if (e->streams && e->t->isa == TARGET_X86_64) /* they are not in order with what tells other threads that they are done */
+    if (e->streams && e->t->isa == TARGET_X86_64) /* the release that publishes results does not order non-temporal stores */
         emit_intrinsic(e, "llvm.x86.sse.sfence", NULL, 0, NULL, 0);
     e->l->BuildRetVoid(e->b);
 }

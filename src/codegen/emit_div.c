@@ -19,7 +19,7 @@ static LLVMValueRef div_by_float(struct emit *e, bool is_unsigned, unsigned widt
     return emit_cast(e, LLVMTrunc, emit_cast(e, LLVMFPToSI, q, wide), back);
 }
 
-/* Divides by 1 in place of what would trap. */
+/* Replaces divisors that would trap by 1. */
 LLVMValueRef emit_divide(struct emit *e, bool rem, bool is_unsigned, LLVMValueRef a, LLVMValueRef b) {
     const struct llvm *l = e->l;
     LLVMTypeRef t = l->TypeOf(a);
@@ -102,7 +102,7 @@ static void div_unpack(struct emit *e, const struct div_format *f, LLVMValueRef 
     LLVMValueRef normal = emit_icmp(e, LLVMIntNE, field, div_num(e, field, 0));
     LLVMValueRef args[] = {low, e->l->ConstInt(e->i1, 0, false)};
     LLVMValueRef zeros = emit_intrinsic(e, "llvm.ctlz", (LLVMTypeRef[]){f->bits}, 1, args, 2);
-    LLVMValueRef shift = emit_bin(e, LLVMSub, zeros, div_num(e, zeros, f->exponent)); /* to where the implicit bit stands */
+    LLVMValueRef shift = emit_bin(e, LLVMSub, zeros, div_num(e, zeros, f->exponent)); /* to the place of the implicit bit */
     shift = emit_select(e, normal, div_num(e, shift, 0),
                         emit_bin(e, LLVMAnd, shift, div_num(e, shift, f->exponent == 8 ? 31 : 63)));
     LLVMValueRef with = emit_bin(e, LLVMOr, low, div_num(e, low, f->implicit));
@@ -150,7 +150,7 @@ static LLVMValueRef div_long(struct emit *e, const struct div_format *f, LLVMVal
     return emit_select(e, emit_icmp(e, LLVMIntEQ, less, div_num(e, less, 0)), div_num(e, less, 0), packed);
 }
 
-/* fmod of two scalars, as a function of the module: what it calls would be a library. */
+/* fmod of two scalars, as a function of the module: llvm.frem would call libm. */
 static LLVMValueRef div_fmod_function(struct emit *e, enum kir_type t) {
     const struct llvm *l = e->l;
     bool wide = t == KIR_F64;

@@ -1,6 +1,6 @@
 /* Floating-point formats as integers, and back, from the rows of base/fpfmt.def; bit for bit what base/fp.c does, but for the
- * payload of a NaN. f16 goes through the processor's conversion where there is one. bf16 does not: vcvtneps2bf16 takes
- * denormals for zeros. */
+ * payload of a NaN. f16 goes through the processor's conversion where there is one. bf16 does not: vcvtneps2bf16 flushes
+ * denormals to zero. */
 #include "codegen/emit.h"
 
 /* The format of the values being converted: f32 or f64, and integers of their width. */
@@ -132,7 +132,7 @@ static LLVMValueRef fp_decode_power(struct emit *e, const struct fp_info *f, con
     return emit_select(e, fp_is(e, LLVMIntUGT, code, f->largest), fp_num(e, code, w->nan), bits);
 }
 
-/* What codes at the edges mean, by flavour. */
+/* Values of the codes for infinity, NaN and zero, by flavour. */
 static LLVMValueRef fp_decode_edges(struct emit *e, const struct fp_info *f, const struct fp_wide *w, LLVMValueRef code,
                                     LLVMValueRef magnitude, LLVMValueRef bits) {
     switch (f->flavour) {

@@ -1,4 +1,4 @@
-/* Loads and stores, with the forms that lanes take in memory: side by side, backwards, every other element, anywhere; tiles. */
+/* Loads and stores, by how lanes lie in memory: contiguous, reversed, every second element, strided, scattered; tiles. */
 #include "codegen/emit.h"
 
 /* ---- addresses ------------------------------------------------------------------------------- */
@@ -8,7 +8,7 @@ static LLVMValueRef mem_address(struct emit *e, uint32_t buffer, LLVMValueRef in
     return e->l->BuildGEP2(e->b, t, e->buffers[buffer], &index, 1, "");
 }
 
-/* The address `lanes` elements further on. */
+/* The address `lanes` elements later. */
 static LLVMValueRef mem_beyond(struct emit *e, uint32_t buffer, LLVMValueRef address, int64_t elements) {
     LLVMValueRef index = emit_int(e, elements);
     LLVMTypeRef t = emit_memory_type(e, e->k->buffers.v[buffer].dtype);
@@ -41,7 +41,7 @@ static int64_t mem_multiple(const struct emit *e, kir_val v) {
     return a < most ? a : most;
 }
 
-/* Bytes that the address of an element of the buffer is a multiple of. */
+/* The alignment in bytes of an element of the buffer. */
 static unsigned mem_alignment(const struct emit *e, uint32_t buffer, kir_val index) {
     const struct kir_buffer *b = &e->k->buffers.v[buffer];
     unsigned bytes = ir_dtype_get(b->dtype)->bytes;
@@ -69,7 +69,7 @@ static bool mem_avx512(const struct emit *e) {
     return e->t->vector_bytes == 64;
 }
 
-/* Whether single lanes of contiguous elements of so many bytes can be left out. */
+/* Whether accesses to contiguous elements of so many bytes can be masked. */
 static bool mem_masks(const struct emit *e, unsigned bytes) {
     return mem_avx512(e) || (bytes >= 4 && target_has(e->t, "avx2"));
 }
@@ -104,11 +104,11 @@ bool emit_can_mask(const struct emit *e, kir_block body) {
 /* ---- lanes ----------------------------------------------------------------------------------- */
 
 enum mem_form {
-    MEM_ROW,         /* side by side */
+    MEM_ROW,         /* contiguous */
     MEM_EVERY_OTHER, /* loads of all lanes; of bytes every fourth, too */
     MEM_BACKWARDS,   /* loads of all lanes */
-    MEM_REPEATED,    /* loads of all lanes: side by side, each for several lanes */
-    MEM_STRIDED,     /* a constant distance apart */
+    MEM_REPEATED,    /* loads of all lanes: contiguous, each element for several lanes */
+    MEM_STRIDED,     /* a constant stride apart */
     MEM_ANYWHERE
 };
 
@@ -122,12 +122,12 @@ struct mem_lanes {
     LLVMValueRef base;     /* the address of lane 0; the others lie `stride` elements apart, `every` of them in one place */
     LLVMValueRef pointers; /* MEM_ANYWHERE */
     LLVMValueRef mask;     /* NULL = all */
-    LLVMValueRef instead;  /* loads: what lanes hold that are left out, where the access itself can say so; NULL = zero */
+    LLVMValueRef instead;  /* loads: the value of masked lanes, where the access can give it; NULL = zero */
     int64_t stride, every;
 };
 
-/* Whether an output may lie over an input (lower.c) and be written while others are still computed from what was loaded: what
-   is said to be invariant may be loaded again after the store. */
+/* Whether an output may share the memory of an input (lower.c) that is still read: a load that is marked as invariant may be
+   repeated after the store. */
 static bool mem_changes(const struct emit *e, uint32_t buffer) {
     const struct kir_buffer *of = &e->k->buffers.v[buffer];
     uint32_t outs = 0;
@@ -206,7 +206,7 @@ static struct mem_lanes mem_lanes_of(struct emit *e, const struct kir_node *n, L
     return m;
 }
 
-/* The address of lane i, or where it does no harm. NULL: the mask is known to leave the lane out. */
+/* The address of lane i, or of masked_access_dummy for a masked lane. NULL: the lane is known to be masked. */
 static LLVMValueRef mem_lane_pointer(struct emit *e, const struct mem_lanes *m, uint32_t i) {
     const struct llvm *l = e->l;
     LLVMValueRef lane = emit_int(e, i), runs = m->mask ? l->BuildExtractElement(e->b, m->mask, lane, "") : NULL;
@@ -244,8 +244,8 @@ static LLVMValueRef mem_pick(struct emit *e, const struct mem_lanes *m, LLVMValu
     return emit_shuffle(e, low, high, from, m->width);
 }
 
-/* Every other element, or every fourth: as many vectors, the last of which ends where the last lane does, so that nothing
-   outside is read. */
+/* Every second element, or every fourth: as many contiguous vectors, the last of which ends with the last lane, so that
+   nothing outside is read. */
 static LLVMValueRef mem_load_pairs(struct emit *e, const struct mem_lanes *m) {
     LLVMValueRef parts[4];
     int64_t width = m->width, last = (m->stride - 1) * (width - 1);
@@ -270,7 +270,7 @@ static LLVMValueRef mem_load_backwards(struct emit *e, const struct mem_lanes *m
     return emit_shuffle(e, v, e->l->GetPoison(m->vector), from, m->width);
 }
 
-/* Decoded before they are repeated. */
+/* Elements are decoded before they are repeated. */
 static LLVMValueRef mem_load_repeated(struct emit *e, enum ir_dtype t, const struct mem_lanes *m) {
     uint32_t *from = ARENA_ARRAY(&e->arena, uint32_t, m->width), n = m->width / (uint32_t)m->every;
     if (n == 1)
@@ -342,7 +342,7 @@ static LLVMValueRef mem_both(struct emit *e, LLVMValueRef a, LLVMValueRef b) {
     return a && b ? emit_bin(e, LLVMAnd, a, b) : a ? a : b;
 }
 
-/* guard, otherwise: NULL, or by lane. */
+/* guard, otherwise: NULL, or one per lane. */
 static LLVMValueRef mem_load(struct emit *e, const struct kir_node *n, bool scalar, LLVMValueRef guard,
                              LLVMValueRef otherwise) {
     enum ir_dtype t = e->k->buffers.v[n->of].dtype;
@@ -379,7 +379,7 @@ LLVMValueRef emit_load(struct emit *e, kir_val v, bool scalar) {
     LLVMValueRef otherwise = emit_value(e, n->arg[2], scalar);
     if (emit_varies(e, n->arg[1]))
         return mem_load(e, n, false, emit_lanes(e, n->arg[1]), otherwise);
-    struct emit_branch f; /* one guard for all: around the access */
+    struct emit_branch f; /* a uniform guard becomes a branch around the access */
     LLVMBasicBlockRef before = l->GetInsertBlock(e->b);
     emit_branch_begin(e, &f, emit_scalar(e, n->arg[1]), false, &none);
     LLVMValueRef loaded = mem_load(e, n, scalar, NULL, NULL);
@@ -395,7 +395,7 @@ LLVMValueRef emit_load(struct emit *e, kir_val v, bool scalar) {
 
 /* ---- stores ---------------------------------------------------------------------------------- */
 
-/* The stored form of a value; of one that was rounded to the format of the buffer, what rounding left. */
+/* A value in the format of the buffer; one that was just rounded to it is not encoded again. */
 static LLVMValueRef mem_encoded(struct emit *e, enum ir_dtype t, kir_val v, bool scalar) {
     const struct kir_node *n = kir_get(e->k, v);
     const struct ir_dtype_info *info = ir_dtype_get(t);
@@ -427,7 +427,7 @@ kir_val emit_without_constant(const struct emit *e, kir_val index, int64_t *cons
     return n->op == KIR_ADD && kir_is_const(e->k, n->arg[1], constant) ? n->arg[0] : index;
 }
 
-/* How far the second of two stores to elements two apart lies from the first, when they are neighbours: 1, -1, else 0. */
+/* The distance of the second of two stores with stride 2 from the first, when they interleave: 1, -1; else 0. */
 static int mem_neighbours(const struct emit *e, const struct kir_node *a, const struct kir_node *b) {
     int64_t ca, cb;
     const struct emit_node *ia = &e->nodes[a->arg[0].i], *ib = &e->nodes[b->arg[0].i];
@@ -507,7 +507,7 @@ void emit_store(struct emit *e, kir_val v) {
 
 /* ---- prefetch, tiles ------------------------------------------------------------------------- */
 
-/* Every line that the lanes lie in, when they lie side by side or a constant distance apart. */
+/* Every cache line of the lanes, when they are contiguous or strided. */
 void emit_prefetch(struct emit *e, const struct kir_node *n) {
     enum { LINE = 64 };
     const struct emit_node *index = &e->nodes[n->arg[0].i];

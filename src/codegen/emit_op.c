@@ -20,7 +20,7 @@ static LLVMValueRef op_call(struct emit *e, const char *name, LLVMValueRef a, LL
     return emit_intrinsic(e, name, &t, 1, args, b ? c ? 3 : 2 : 1);
 }
 
-/* ctlz, abs: the second operand says whether the awkward value is undefined. */
+/* ctlz, abs: the second operand is whether the result is undefined for 0 (ctlz) or the least integer (abs). */
 static LLVMValueRef op_call_defined(struct emit *e, const char *name, LLVMValueRef a) {
     LLVMTypeRef t = e->l->TypeOf(a);
     LLVMValueRef args[] = {a, e->l->ConstInt(e->i1, 0, false)};
@@ -34,8 +34,8 @@ static bool op_const_bits(struct emit *e, kir_val v, int64_t *out) {
     return kir_is_const(e->k, v, out);
 }
 
-/* With a number c one comparison and one choice are exact: x stays where it wins or is NaN. The other way of treating equality
-   is taken for the zero that loses against its sister. */
+/* With a constant number c one comparison and one select are exact: x is selected where it wins or is NaN. Whether it wins
+   when equal depends on the sign of a zero c. */
 static LLVMValueRef op_extreme_const(struct emit *e, bool max, LLVMValueRef x, LLVMValueRef c, bool strict) {
     LLVMRealPredicate p = max ? strict ? LLVMRealUGT : LLVMRealUGE : strict ? LLVMRealULT : LLVMRealULE;
     return emit_select(e, e->l->BuildFCmp(e->b, p, x, c, ""), x, c);
@@ -110,10 +110,10 @@ static LLVMValueRef op_mulhi(struct emit *e, bool is_unsigned, enum kir_type t, 
     return emit_cast(e, LLVMTrunc, emit_bin(e, LLVMLShr, product, by), emit_scalar_type(e, t));
 }
 
-/* Sums of two products of 16-bit halves: one instruction of x86 for a register, else each product by itself. */
+/* Sums of two products of 16-bit halves: one x86 instruction per register, else two products. */
 static LLVMValueRef op_dot2(struct emit *e, LLVMValueRef a, LLVMValueRef b) {
     bool wide = target_has(e->t, "avx512bw"), avx = target_has(e->t, "avx2");
-    uint32_t lanes = emit_lanes_of(e, a), most = wide ? 16 : avx ? 8 : 4; /* of the instruction */
+    uint32_t lanes = emit_lanes_of(e, a), most = wide ? 16 : avx ? 8 : 4; /* lanes of the instruction */
     if (lanes > most) {
         LLVMValueRef low = op_dot2(e, emit_half(e, a, false), emit_half(e, b, false));
         LLVMValueRef high = op_dot2(e, emit_half(e, a, true), emit_half(e, b, true));
@@ -225,7 +225,7 @@ LLVMValueRef emit_binary(struct emit *e, enum kir_op op, unsigned flags, enum ki
     }
 }
 
-/* With a constant operand. NULL: nothing better than the general way. */
+/* With a constant operand. NULL: no better form than the general one. */
 static LLVMValueRef op_with_const(struct emit *e, const struct kir_node *n, enum kir_type t, LLVMValueRef a, LLVMValueRef b) {
     enum kir_op op = (enum kir_op)n->op;
     bool max = op == KIR_MAX, second;
@@ -314,7 +314,7 @@ static LLVMValueRef op_unary(struct emit *e, kir_val v, LLVMValueRef a) {
 
 /* ---- conversion, comparison ------------------------------------------------------------------ */
 
-/* Clamps lanes by comparing, since LLVM takes fptosi.sat to pieces. Bounds that a float does not have exactly are put in after
+/* Clamps lanes by comparing, since LLVM splits fptosi.sat into scalars. Bounds that are no floats are applied after
    the conversion. NaN becomes the lower bound, and 0 at the end. */
 static LLVMValueRef op_to_int_lanes(struct emit *e, bool is_unsigned, enum kir_type from, enum kir_type to, LLVMValueRef x) {
     const struct llvm *l = e->l;
@@ -373,13 +373,13 @@ static LLVMValueRef op_cmp(struct emit *e, const struct kir_node *n, enum kir_ty
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
-/* Ops that make of values that fit 32 bits the same in 32 as in 64, if the result fits too. */
+/* Ops that give the same result in 32 as in 64 bits, if operands and result fit 32. */
 bool emit_is_narrow(const struct emit *e, const struct kir_node *n) {
     bool is_unsigned = n->flags & KIR_U;
     switch ((enum kir_op)n->op) {
     case KIR_DIV:
     case KIR_REM:
-    case KIR_SHR: /* what is negative is another number without its sign */
+    case KIR_SHR: /* a negative number is another one as unsigned */
         if (is_unsigned && (kir_get(e->k, n->arg[0])->lo < 0 || kir_get(e->k, n->arg[1])->lo < 0))
             return false;
         break;
@@ -410,7 +410,7 @@ bool emit_is_narrow(const struct emit *e, const struct kir_node *n) {
     return n->lo >= INT32_MIN && n->hi <= INT32_MAX;
 }
 
-/* Whether the i64 operands of a VARYING node are taken in 32 bits. */
+/* Whether the i64 operands of a VARYING node are used in 32 bits. */
 static bool op_takes_narrow(const struct emit *e, kir_val v) {
     const struct kir_node *n = kir_get(e->k, v);
     if (n->op == KIR_CMP)
@@ -420,7 +420,7 @@ static bool op_takes_narrow(const struct emit *e, kir_val v) {
     return e->nodes[v.i].narrow;
 }
 
-/* KIR_U for a quotient or remainder of what is never negative: it takes fewer instructions. */
+/* KIR_U for a quotient or remainder of numbers that are never negative: fewer instructions. */
 static unsigned op_signless(const struct emit *e, const struct kir_node *n) {
     bool divides = (n->op == KIR_DIV || n->op == KIR_REM) && !kir_is_float((enum kir_type)n->type);
     return divides && kir_get(e->k, n->arg[0])->lo >= 0 && kir_get(e->k, n->arg[1])->lo >= 0 ? KIR_U : 0;

@@ -1,7 +1,7 @@
 /* VECTOR loops: which values differ between lanes, the main loop and its tail, reductions.
  *
- * All full steps run without a mask. What remains is one step with a mask, or, where the processor would have to take a masked
- * access to pieces, a loop over single lanes. */
+ * All full steps run without a mask. What remains is one step with a mask, or, where the processor would have to split a masked
+ * access, a scalar loop. */
 #include "codegen/emit.h"
 
 #include "kir/node.h"
@@ -245,7 +245,7 @@ static bool reduce_splits(const struct kir_node *acc, enum kir_type t) {
     return kir_is_float(t) && (acc->sub == KIR_MIN || acc->sub == KIR_MAX);
 }
 
-/* As many lanes as fill one register: of wider vectors, the checks of all parts are joined before they are accumulated. */
+/* As many lanes as fill one register: of wider vectors, the checks of all parts are combined before they are accumulated. */
 static uint32_t reduce_checked_lanes(const struct emit *e, enum kir_type t) {
     uint32_t lanes = e->width, bytes = kir_type_bits(t) / 8;
     while (lanes * bytes > e->t->vector_bytes)
@@ -253,12 +253,12 @@ static uint32_t reduce_checked_lanes(const struct emit *e, enum kir_type t) {
     return lanes;
 }
 
-/* Flags of lanes, which processors without mask registers keep as wide as what was compared. */
+/* Flags of lanes, which processors without mask registers hold in vectors as wide as the operands of the comparison. */
 static LLVMTypeRef reduce_flags(const struct emit *e, LLVMTypeRef bits) {
     return e->t->vector_bytes == 64 ? emit_lanes_type(e, e->i1, e->l->GetVectorSize(bits)) : bits;
 }
 
-/* Registers from outside that the loop accumulates into begin anew, with lanes of the neutral element. */
+/* Registers from outside that the loop accumulates into begin with lanes of the neutral element. */
 static void reduce_begin(struct emit *e, kir_block b, bool split) {
     const struct kir *k = e->k;
     for (kir_val v = kir_block_get(k, b)->first; emit_is(v); v = kir_get(k, v)->next) {
@@ -427,7 +427,7 @@ static LLVMValueRef vector_alloca(struct emit *e, LLVMTypeRef t) {
     return p;
 }
 
-/* Lane by lane; what is accumulated lies in memory meanwhile, in its lane. */
+/* A scalar loop over the lanes of the tail; accumulators are in memory meanwhile. */
 static void vector_scalar_tail(struct emit *e, kir_val v, LLVMValueRef start, LLVMValueRef end,
                                const struct emit_slots *changes) {
     static const struct emit_slots none = {0};
@@ -505,7 +505,7 @@ static void vector_dynamic(struct emit *e, kir_val v, LLVMValueRef extent, bool 
     emit_branch_end(e, &tail);
 }
 
-/* One lane is no vector: a loop over scalars, but with an accumulator of its own. */
+/* Width 1: a scalar loop, with accumulators of its own. */
 static void vector_single(struct emit *e, kir_val v, LLVMValueRef extent, const struct emit_slots *changes,
                           const struct emit_slot *outside) {
     const struct kir_node *n = kir_get(e->k, v);

@@ -24,7 +24,7 @@ static const struct llvm_function llvm_functions[] = {
 static const char *const llvm_targets[] = {"X86", "AArch64"};
 static const char *const llvm_target_parts[] = {"TargetInfo", "Target", "TargetMC", "AsmPrinter"};
 
-/* What the first call found, for all others: one library for a process. */
+/* The library is opened once for the process. */
 static struct {
     pthread_once_t once;
     struct llvm table;

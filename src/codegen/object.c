@@ -71,7 +71,7 @@ static void object_verify(struct emit *e) {
 }
 #endif
 
-/* Copies of a loop's body compute many things twice. Nothing else is worth its time: see emit.h. */
+/* Unrolled loops repeat computations, which early-cse removes. No other pass is worth its time: see emit.h. */
 static void object_passes(struct emit *e, LLVMTargetMachineRef machine) {
     const struct llvm *l = e->l;
     LLVMPassBuilderOptionsRef options = l->CreatePassBuilderOptions();
@@ -120,7 +120,7 @@ static hilo_status object_code(struct emit *e, LLVMTargetMachineRef machine, enu
     return s;
 }
 
-/* Everything in the arena; the jump of its exhaustion does not cross LLVM. */
+/* Allocates everything in the arena; its exhaustion does not jump across LLVM. */
 static void object_emit(struct emit *e, const struct kir *const *kernels, uint32_t n, LLVMTargetMachineRef machine) {
     jmp_buf recover;
     e->arena.recover = &recover;

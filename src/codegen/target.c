@@ -11,8 +11,10 @@ static hilo_status host(struct target *t, struct diag_list *d) {
     char *features = l->GetHostCPUFeatures();
     target_set_features(t, features);
     l->DisposeMessage(features);
-    if ((t->tile_bf16 || t->tile_i8) && !rt_code_tiles()) /* the system does not let processes use them */
+    if (t->tile_rows && !rt_code_tiles()) { /* the system does not let processes use the matrix unit */
         t->tile_bf16 = t->tile_i8 = false;
+        t->tile_rows = t->tile_row_bytes = t->tile_registers = 0;
+    }
     return HILO_OK;
 }
 
