@@ -8,22 +8,24 @@ _hilo() {
     'run -o') files=1 ;;
     'run --timing') ;;
     'run --trace') files=1 ;;
-    'run --compare') words='auto reference interpreter codegen library' ;;
+    'run --compare') words='auto reference interpreter codegen library ' ;;
     'run --tolerance') ;;
     'run --threads') ;;
     'run --memory-limit') ;;
-    'run --passes') words='fused inline partition shapes expand canonicalize layout simplify fold licm split cse dce' ;;
+    'run --passes') words='fused inline partition shapes expand canonicalize layout 
+            simplify fold licm split cse dce ' ;;
     'run --dump-dir') files=1 ;;
-    'run --backend') words='auto reference interpreter codegen library' ;;
+    'run --backend') words='auto reference interpreter codegen library ' ;;
     'run --target-cpu') ;;
     'compile -o') files=1 ;;
-    'compile --emit') words='hilo stablehlo plan kir llvm asm object' ;;
+    'compile --emit') words='hilo stablehlo plan kir llvm asm object ' ;;
     'compile --entry') ;;
     'compile --threads') ;;
     'compile --memory-limit') ;;
-    'compile --passes') words='fused inline partition shapes expand canonicalize layout simplify fold licm split cse dce' ;;
+    'compile --passes') words='fused inline partition shapes expand canonicalize layout 
+            simplify fold licm split cse dce ' ;;
     'compile --dump-dir') files=1 ;;
-    'compile --backend') words='auto reference interpreter codegen library' ;;
+    'compile --backend') words='auto reference interpreter codegen library ' ;;
     'compile --target-cpu') ;;
     'explain -o') files=1 ;;
     'explain --runs') ;;
@@ -31,15 +33,17 @@ _hilo() {
     'explain --entry') ;;
     'explain --threads') ;;
     'explain --memory-limit') ;;
-    'explain --passes') words='fused inline partition shapes expand canonicalize layout simplify fold licm split cse dce' ;;
+    'explain --passes') words='fused inline partition shapes expand canonicalize layout 
+            simplify fold licm split cse dce ' ;;
     'explain --dump-dir') files=1 ;;
-    'explain --backend') words='auto reference interpreter codegen library' ;;
+    'explain --backend') words='auto reference interpreter codegen library ' ;;
     'explain --target-cpu') ;;
     'check -j') ;;
     'check --threads') ;;
-    'check --passes') words='fused inline partition shapes expand canonicalize layout simplify fold licm split cse dce' ;;
+    'check --passes') words='fused inline partition shapes expand canonicalize layout 
+            simplify fold licm split cse dce ' ;;
     'check --dump-dir') files=1 ;;
-    'check --backend') words='auto reference interpreter codegen library' ;;
+    'check --backend') words='auto reference interpreter codegen library ' ;;
     'check --target-cpu') ;;
     'check --filter') ;;
     'check --timeout') ;;
@@ -50,26 +54,50 @@ _hilo() {
     'bench --entry') ;;
     'bench --threads') ;;
     'bench --memory-limit') ;;
-    'bench --passes') words='fused inline partition shapes expand canonicalize layout simplify fold licm split cse dce' ;;
+    'bench --passes') words='fused inline partition shapes expand canonicalize layout 
+            simplify fold licm split cse dce ' ;;
     'bench --dump-dir') files=1 ;;
-    'bench --backend') words='auto reference interpreter codegen library' ;;
+    'bench --backend') words='auto reference interpreter codegen library ' ;;
     'bench --target-cpu') ;;
-    'opt --passes') words='fused inline partition shapes expand canonicalize layout simplify fold licm split cse dce' ;;
-    'opt --stop-after') words='fused inline partition shapes expand canonicalize layout simplify fold licm split cse dce' ;;
+    'opt --passes') words='fused inline partition shapes expand canonicalize layout 
+            simplify fold licm split cse dce ' ;;
+    'opt --stop-after') words='fused inline partition shapes expand canonicalize layout 
+            simplify fold licm split cse dce ' ;;
     'opt --dump') ;;
-    'opt --disable-rule') words='add_zero add_zero_float add_negated subtract_zero subtract_same subtract_same_float subtract_negated multiply_one multiply_zero multiply_zero_float multiply_negated divide_one divide_power power_one power_zero power_two power_reciprocal power_half power_minus_half power_three logistic divide_sqrt divide_constant log_exp exp_log log_plus_one exp_minus_one negate_negate not_not abs_negate idempotent maximum_same maximum_least minimum_same minimum_greatest and_same and_ones and_zero or_same or_zero or_ones xor_zero xor_same shift_left_zero shift_arithmetic_zero shift_logical_zero compare_same select_constant select_same select_not convert_same convert_convert real_complex imag_complex complex_parts move_splat no_elements reshape_same reshape_reshape transpose_same transpose_transpose broadcast_same broadcast_broadcast broadcast_reshape reshape_broadcast transpose_broadcast slice_broadcast slice_whole slice_slice slice_concatenate concatenate_one concatenate_empty concatenate_nested pad_nothing reverse_reverse reverse_ones dynamic_slice_whole dynamic_slice_constant dynamic_update_whole iota_one reduce_ones while_never while_once if_constant case_constant tuple_element constant_right compare_right dot_general dot_transpose transpose_dot dot_identity dot_outer dot_vectors broadcast_first broadcast_order broadcast_ones transpose_ones batch_norm_inference batch_norm_training batch_norm_grad broadcast_operands chlo_constant constant_like chlo_tan square conj_real is_inf is_pos_inf is_neg_inf look_through cast_same infer if_types case_types static_reshape static_broadcast static_iota static_pad static_slice static_gather static_conv static_reduce_window static_rng static_top_k assertion_holds bitcast_shape known_size reduce_blocks' ;;
+    'opt --disable-rule') words='add_zero add_zero_float add_negated subtract_zero 
+            subtract_same subtract_same_float subtract_negated multiply_one multiply_zero 
+            multiply_zero_float multiply_negated divide_one divide_power power_one power_zero 
+            power_two power_reciprocal power_half power_minus_half power_three logistic divide_sqrt 
+            divide_constant log_exp exp_log log_plus_one exp_minus_one negate_negate not_not 
+            abs_negate idempotent maximum_same maximum_least minimum_same minimum_greatest and_same 
+            and_ones and_zero or_same or_zero or_ones xor_zero xor_same shift_left_zero 
+            shift_arithmetic_zero shift_logical_zero compare_same select_constant select_same 
+            select_not convert_same convert_convert real_complex imag_complex complex_parts 
+            move_splat no_elements reshape_same reshape_reshape transpose_same transpose_transpose 
+            broadcast_same broadcast_broadcast broadcast_reshape reshape_broadcast 
+            transpose_broadcast slice_broadcast slice_whole slice_slice slice_concatenate 
+            concatenate_one concatenate_empty concatenate_nested pad_nothing reverse_reverse 
+            reverse_ones dynamic_slice_whole dynamic_slice_constant dynamic_update_whole iota_one 
+            reduce_ones while_never while_once if_constant case_constant tuple_element 
+            constant_right compare_right dot_general dot_transpose transpose_dot dot_identity 
+            dot_outer dot_vectors broadcast_first broadcast_order broadcast_ones transpose_ones 
+            batch_norm_inference batch_norm_training batch_norm_grad broadcast_operands 
+            chlo_constant constant_like chlo_tan square conj_real is_inf is_pos_inf is_neg_inf 
+            look_through cast_same infer if_types case_types static_reshape static_broadcast 
+            static_iota static_pad static_slice static_gather static_conv static_reduce_window 
+            static_rng static_top_k assertion_holds bitcast_shape known_size reduce_blocks ' ;;
     'opt --rule-limit') ;;
-    'opt --floats') words='exact no-nan reassoc' ;;
-    'opt --emit') words='text bytecode hlo' ;;
+    'opt --floats') words='exact no-nan reassoc ' ;;
+    'opt --emit') words='text bytecode hlo ' ;;
     'opt --target-version') ;;
     'opt -o') files=1 ;;
     'opt --elide') ;;
-    'kir --passes') words='fold expand-math clean' ;;
+    'kir --passes') words='fold expand-math clean ' ;;
     'kir --seed') ;;
-    'kir --emit') words='kir asm llvm' ;;
+    'kir --emit') words='kir asm llvm ' ;;
     'kir --target') ;;
     'generate -m') files=1 ;;
-    'generate --precision') words='auto f32 bf16 f16 int8 int4 int4z' ;;
+    'generate --precision') words='auto f32 bf16 f16 int8 int4 int4z ' ;;
     'generate --engine') ;;
     'generate --context') ;;
     'generate --threads') ;;
@@ -93,15 +121,15 @@ _hilo() {
     'template --tools') files=1 ;;
     'template --arg') ;;
     'perplexity -m') files=1 ;;
-    'perplexity --precision') words='auto f32 bf16 f16 int8 int4 int4z' ;;
+    'perplexity --precision') words='auto f32 bf16 f16 int8 int4 int4z ' ;;
     'perplexity --engine') ;;
     'perplexity --context') ;;
     'perplexity --threads') ;;
     'perplexity -f') files=1 ;;
     'emit -m') files=1 ;;
-    'emit --graph') words='prefill decode score grow' ;;
+    'emit --graph') words='prefill decode score grow ' ;;
     'emit -o') files=1 ;;
-    'emit --precision') words='auto f32 bf16 f16 int8 int4 int4z' ;;
+    'emit --precision') words='auto f32 bf16 f16 int8 int4 int4z ' ;;
     'emit --batch') ;;
     'emit --context') ;;
     'emit --tokens') ;;
@@ -110,23 +138,33 @@ _hilo() {
         files=1
         if [ "$COMP_CWORD" = 1 ]; then
             files=''
-            words='run compile explain verify check bench opt ops devices kir cache calibrate generate tokenize template perplexity emit quantize help --help --version'
+            words='run compile explain verify check bench opt ops devices kir cache calibrate 
+            generate tokenize template perplexity emit quantize help --help --version'
         elif [[ $word == -* ]]; then
             files=''
             case ${COMP_WORDS[1]} in
-            run) words='--entry --input -o --timing --json --trace --compare --tolerance --threads --memory-limit -O0 -O1 -O2 -O3 --passes --dump-dir --backend --target-cpu --no-cache --help' ;;
-            compile) words='-o --emit --entry --runtime-only --threads --memory-limit -O0 -O1 -O2 -O3 --passes --dump-dir --backend --target-cpu --help' ;;
-            explain) words='-o --run --runs --input --entry --threads --memory-limit -O0 -O1 -O2 -O3 --passes --dump-dir --backend --target-cpu --help' ;;
+            run) words='--entry --input -o --timing --json --trace --compare --tolerance --threads 
+            --memory-limit -O0 -O1 -O2 -O3 --passes --dump-dir --backend --target-cpu --no-cache --help' ;;
+            compile) words='-o --emit --entry --runtime-only --threads --memory-limit 
+            -O0 -O1 -O2 -O3 --passes --dump-dir --backend --target-cpu --help' ;;
+            explain) words='-o --run --runs --input --entry --threads --memory-limit -O0 -O1 -O2 -O3 
+            --passes --dump-dir --backend --target-cpu --help' ;;
             verify) words='--help' ;;
-            check) words='-j --threads -O0 -O1 -O2 -O3 --passes --dump-dir --backend --target-cpu --filter --timeout --arguments --reload --verbose --help' ;;
-            bench) words='--runs --seconds --timeout --input --entry --json --threads --memory-limit -O0 -O1 -O2 -O3 --passes --dump-dir --backend --target-cpu --help' ;;
-            opt) words='-O0 -O1 -O2 -O3 --passes --stop-after --dump --disable-rule --rule-limit --floats --stats --list-passes --markdown --emit --target-version -o --generic --locations --elide --help' ;;
+            check) words='-j --threads -O0 -O1 -O2 -O3 --passes --dump-dir --backend --target-cpu 
+            --filter --timeout --arguments --reload --verbose --help' ;;
+            bench) words='--runs --seconds --timeout --input --entry --json --threads --memory-limit 
+            -O0 -O1 -O2 -O3 --passes --dump-dir --backend --target-cpu --help' ;;
+            opt) words='-O0 -O1 -O2 -O3 --passes --stop-after --dump --disable-rule --rule-limit 
+            --floats --stats --list-passes --markdown --emit --target-version -o --generic 
+            --locations --elide --help' ;;
             ops) words='--markdown --json --help' ;;
             devices) words='--json --help' ;;
             kir) words='--passes --dump --run --seed --emit --target --help' ;;
             cache) words='--help' ;;
             calibrate) words='--show --help' ;;
-            generate) words='-m --precision --engine --context --threads -O0 -O1 -O2 -O3 -p -f -n --system --raw --template-arg --tools --special --temperature --top-k --top-p --min-p --repetition-penalty --seed --stop --timing --json --help' ;;
+            generate) words='-m --precision --engine --context --threads -O0 -O1 -O2 -O3 -p -f -n 
+            --system --raw --template-arg --tools --special --temperature --top-k --top-p --min-p 
+            --repetition-penalty --seed --stop --timing --json --help' ;;
             tokenize) words='-m -f --special --pieces --decode --json --help' ;;
             template) words='-m --messages --tools --arg --no-generation-prompt --spans --help' ;;
             perplexity) words='-m --precision --engine --context --threads -O0 -O1 -O2 -O3 -f --json --help' ;;

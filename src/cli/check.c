@@ -289,7 +289,9 @@ static int check_main(const struct cli_command *self, int argc, char **argv) {
         for (size_t i = 0; i < paths.n && code == CLI_OK; i++)
             code = add_path(&k, (char *)(uintptr_t)paths.v[i]); /* a word of argv, which may be changed */
         if (code == CLI_OK)
-            code = k.ncases ? run_cases(&k) : cli_error(CLI_USAGE, k.o.filter ? "no case matches --filter %s" : "no case found%s", k.o.filter ? k.o.filter : "");
+            code = k.ncases ? run_cases(&k)
+                            : cli_error(CLI_USAGE, k.o.filter ? "no case matches --filter %s" : "no case found%s",
+                                        k.o.filter ? k.o.filter : "");
     }
     for (size_t i = 0; i < k.nfiles; i++)
         file_close(&k.files[i]);
@@ -306,17 +308,16 @@ static const struct cli_option options[] = {
     {"-j", "N", CLI_NUMBER, offsetof(struct check_options, jobs), "cases to run concurrently; default: one per core"},
     {"--threads", "N", CLI_NUMBER, offsetof(struct check_options, compile.threads), "threads for each case; default 1"},
     CLI_LEVEL_OPTIONS(struct check_options, compile),
-    {"--filter", "TEXT", CLI_TEXT, offsetof(struct check_options, filter),
-     "run only cases whose path or text contains TEXT"},
-    {"--timeout", "S", CLI_NUMBER, offsetof(struct check_options, timeout), "limit in seconds for each case; default 120, 0: none"},
+    {"--filter", "TEXT", CLI_TEXT, offsetof(struct check_options, filter), "run only cases whose path or text contains TEXT"},
+    {"--timeout", "S", CLI_NUMBER, offsetof(struct check_options, timeout),
+     "limit in seconds for each case; default 120, 0: none"},
     {"--arguments", NULL, CLI_FLAG, offsetof(struct check_options, arguments),
      "pass the constants of each program as arguments, so that\nnothing is folded, and count how ops are computed"},
     {"--reload", NULL, CLI_FLAG, offsetof(struct check_options, reload),
      "write each compiled program as a .hilo file, and run\nwhat that loads"},
     {"--verbose", NULL, CLI_FLAG, offsetof(struct check_options, verbose),
      "also print the cases that pass, and errors in full"},
-    {0}
-};
+    {0}};
 
 const struct cli_command cli_check = {
     .name = "check", .operands = "FILE…", .least = 1, .most = SIZE_MAX, .options = options, .run = check_main,

@@ -1,11 +1,11 @@
 /* Results of two backends on the same inputs, compared.
  *
  * Integers must be equal. A float may be off by T (|x| + S), where T is the tolerance, x the expected element, and S the
- * magnitudes that were added up on the way to it: where terms cancel, the element itself does not bound its rounding error. S is
- * measured: the reference evaluator runs the program again with every float that goes in or is computed moved by one unit in the
- * last place, up or down at random (the same numbers each time). An element that moves by D has terms of about D / epsilon; S is
- * the largest of several runs, doubled because random signs average out. This takes further runs of the evaluator, but only if
- * an element is off by more than T |x|. */
+ * magnitudes that were added up on the way to it: where terms cancel, the element itself does not bound its rounding error.
+ * S is measured: the reference evaluator runs the program again with every float that goes in or is computed moved by one
+ * unit in the last place, up or down at random (the same numbers each time). An element that moves by D
+ * has terms of about D / epsilon; S is the largest of several runs, doubled because random signs average out. This takes further runs of the
+ * evaluator, but only if an element is off by more than T |x|. */
 #include "cli/compare.h"
 
 #include <math.h>
@@ -82,7 +82,8 @@ static struct difference find_difference(const struct value *a, const struct val
         double apart = distance(a, b, i);
         if (apart == 0)
             continue;
-        double allowed = tolerance * (magnitude(b, i) + (terms ? terms[i] : 0)), excess = allowed > 0 ? apart / allowed : INFINITY;
+        double allowed = tolerance * (magnitude(b, i) + (terms ? terms[i] : 0)),
+               excess = allowed > 0 ? apart / allowed : INFINITY;
         d.count++;
         if (excess > worst || d.count == 1) {
             worst = excess;
@@ -236,7 +237,8 @@ static void put_parts(const struct value *v, size_t i, struct strbuf *out) {
 }
 
 /* A line about one result; returns whether it is within the tolerance. */
-static bool compare_result(const struct value *a, const struct value *b, double given, const double *terms, struct strbuf *out) {
+static bool compare_result(const struct value *a, const struct value *b, double given, const double *terms,
+                           struct strbuf *out) {
     if (a->kind != EVAL_TENSOR || !same_shape(a, b)) {
         strbuf_puts(out, same_shape(a, b) ? "equal\n" : "of another shape\n");
         return same_shape(a, b);

@@ -19,8 +19,8 @@ struct cli_comparison {
 
 /* Whether all elements are within the tolerance of their own magnitudes. */
 bool cli_compare_close(const struct cli_comparison *c);
-/* By result and element the magnitudes that were added up, 0 where they are not known; terms[i] is NULL or the caller's to free.
-   Runs the reference evaluator several times. */
+/* By result and element the magnitudes that were added up, 0 where they are not known; terms[i] is NULL or the caller's to
+   free. Runs the reference evaluator several times. */
 void cli_compare_measure_terms(const struct cli_comparison *c, double **terms);
 /* Prints a line per result on standard output. `terms` may be NULL. Returns CLI_OK, or CLI_FAILED after a message. */
 int cli_compare_print(const struct cli_comparison *c, double *const *terms);

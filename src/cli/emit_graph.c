@@ -66,14 +66,14 @@ static int emit_main(const struct cli_command *self, int argc, char **argv) {
 static const struct cli_option options[] = {
     {"-m", "MODEL", CLI_TEXT, AT(dir), "model directory"},
     {"--graph", "G", CLI_GRAPH, AT(graph), "the program to write; default decode:"},
-    {"-o", "FILE", CLI_TEXT, AT(out), "output file, as text, or as bytecode if its name ends in .bc;\ndefault: standard output"},
+    {"-o", "FILE", CLI_TEXT, AT(out),
+     "output file, as text, or as bytecode if its name ends in .bc;\ndefault: standard output"},
     {"--precision", "P", CLI_PRECISION, AT(precision), "of weights and products; default auto, as stored:"},
     {"--batch", "B", CLI_NUMBER, AT(batch), "number of sequences; default 1"},
     {"--context", "C", CLI_NUMBER, AT(context), "tokens that the cache holds; default 256"},
     {"--tokens", "T", CLI_NUMBER, AT(tokens), "tokens that prefill and score read; default 128"},
     {"--logits", NULL, CLI_FLAG, AT(logits), "return logits instead of the most probable token"},
-    {0}
-};
+    {0}};
 
 const struct cli_command cli_emit = {
     .name = "emit", .operands = "", .least = 0, .most = 0, .options = options, .run = emit_main,

@@ -82,8 +82,9 @@ static void explain(const char *file, const hilo_executable *exe, struct explain
     const struct plan *p = &exe->plan;
     *x = (struct explained){.file = file, .exe = exe, .rows = cli_alloc(p->nsteps, sizeof *x->rows), .nrows = p->nsteps};
     for (uint32_t i = 0; i < p->nsteps; i++) {
-        x->rows[i] = p->whole ? (struct row){.kind = plan_kind_name(PLAN_REFERENCE), .name = "", .text = "", .ops = "", .where = ""}
-                              : row_of(p, i);
+        x->rows[i] = p->whole
+                         ? (struct row){.kind = plan_kind_name(PLAN_REFERENCE), .name = "", .text = "", .ops = "", .where = ""}
+                         : row_of(p, i);
         x->total_ms += x->rows[i].ms;
     }
     x->arguments = port_bytes(exe->inputs, p->narguments);
@@ -369,12 +370,12 @@ static const struct cli_option options[] = {
     {"--run", NULL, CLI_FLAG, offsetof(struct explain_options, run), "run the program, measure its steps, sort them by time"},
     {"--runs", "N", CLI_NUMBER, offsetof(struct explain_options, runs),
      "number of measured runs, after one that warms up; default 5"},
-    {"--input", "X", CLI_TEXTS, offsetof(struct explain_options, inputs), "value of the next parameter, as for `hilo run`;\ndefault random:1 for all"},
+    {"--input", "X", CLI_TEXTS, offsetof(struct explain_options, inputs),
+     "value of the next parameter, as for `hilo run`;\ndefault random:1 for all"},
     {"--entry", "NAME", CLI_TEXT, offsetof(struct explain_options, entry),
      "function to explain; default: main, or the only public one"},
     CLI_COMPILE_OPTIONS(struct explain_options, compile),
-    {0}
-};
+    {0}};
 
 const struct cli_command cli_explain = {
     .name = "explain", .operands = "FILE", .least = 1, .most = 1, .options = options, .run = explain_main,

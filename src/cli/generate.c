@@ -66,9 +66,9 @@ static int make_prompt(struct chat *c, struct str text) {
     if (code == CLI_OK) {
         diag_init(&d, c->client->al);
         hilo_status status = rt_finish(c->client, &d, llm_chat_render(&c->s->chat, input, &d, &rendered));
-        code = status == HILO_OK ? cli_encode(c->client, c->s->tok, (struct str){rendered.p, rendered.n}, rendered.from_input, 0,
-                                              &c->prompt)
-                                 : cli_fail(c->client, status);
+        code = status == HILO_OK
+                   ? cli_encode(c->client, c->s->tok, (struct str){rendered.p, rendered.n}, rendered.from_input, 0, &c->prompt)
+                   : cli_fail(c->client, status);
         if (status != HILO_OK)
             cli_error(code, "--raw continues the text without a template");
     }
@@ -327,14 +327,14 @@ static const struct cli_option options[] = {
     {"--temperature", "T", CLI_REAL, AT(temperature), "sampling temperature; default 0: greedy"},
     {"--top-k", "K", CLI_NUMBER, AT(top_k), "sample among the K most probable tokens"},
     {"--top-p", "P", CLI_REAL, AT(top_p), "sample among the most probable tokens whose\nprobabilities add up to P"},
-    {"--min-p", "P", CLI_REAL, AT(min_p), "sample among tokens with at least P times the\nprobability of the most probable one"},
+    {"--min-p", "P", CLI_REAL, AT(min_p),
+     "sample among tokens with at least P times the\nprobability of the most probable one"},
     {"--repetition-penalty", "X", CLI_REAL, AT(repetition), "divide the logits of tokens that have occurred by X"},
     {"--seed", "N", CLI_NUMBER, AT(seed), "seed for sampling; default 0"},
     {"--stop", "TEXT", CLI_TEXTS, AT(stop), "stop before this text; repeatable"},
     {"--timing", NULL, CLI_FLAG, AT(timing), "print times and rates to standard error"},
     {"--json", NULL, CLI_FLAG, AT(json), "print one JSON object per answer"},
-    {0}
-};
+    {0}};
 
 const struct cli_command cli_generate = {
     .name = "generate", .operands = "", .least = 0, .most = 0, .options = options, .run = generate_main,

@@ -59,7 +59,8 @@ static uint64_t next_random(uint64_t *state) {
     return z ^ z >> 31;
 }
 
-/* Floats: one sixteenth are edge cases, the others of moderate size. Integers are small, so that they can be indices in bounds. */
+/* Floats: one sixteenth are edge cases, the others of moderate size. Integers are small, so that they can be indices in
+   bounds. */
 static void random_element(enum ir_dtype t, void *p, uint64_t *state) {
     static const double edges[] = {0, -0.0, 1, -1, 1e-40, 3e38, 1e300, (double)INFINITY, -(double)INFINITY, (double)NAN};
     const struct ir_dtype_info *info = ir_dtype_get(t);

@@ -64,7 +64,8 @@ static void list_rules(bool markdown) {
 static void list_kir_passes(bool markdown) {
     const struct kir_pass *p;
     printf(markdown ? "\n## Passes over kernels\n\nFrom `src/kir/passes.def`. A pass takes a kernel that "
-                      "verifies and leaves one that verifies and computes the same\nbits; `hilo kir FILE --passes=A,B --dump` runs any list and prints the "
+                      "verifies and leaves one that verifies and computes the same\nbits; `hilo kir FILE --passes=A,B --dump` "
+                      "runs any list and prints the "
                       "kernel after each.\n\n| pass | does |\n|---|---|\n"
                     : "\nover kernels (hilo kir --passes):\n");
     for (size_t i = 0; (p = kir_pass_get(i)); i++)

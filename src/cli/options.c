@@ -84,10 +84,12 @@ static const struct cli_choice choices[][9] = {
         [HILO_BACKEND_REFERENCE] = {"reference", "the reference evaluator, which defines every result"},
         [HILO_BACKEND_INTERPRETER] = {"interpreter", "compiled, but kernels are interpreted"},
         [HILO_BACKEND_CODEGEN] = {"codegen", "machine code only"},
-        [HILO_BACKEND_LIBRARY] = {"library", "installed libraries wherever they can: oneDNN,\nOpenBLAS, FFTW; else machine code"},
+        [HILO_BACKEND_LIBRARY] = {"library", "installed libraries wherever they can: oneDNN,\nOpenBLAS, FFTW; else machine "
+                                             "code"},
     },
     [CLI_COMPILE_FORM] = {
-        [CLI_EMIT_HILO] = {"hilo", "an executable: machine code, constants and plan,\nfor this kind of processor and version of hilo"},
+        [CLI_EMIT_HILO] = {"hilo", "an executable: machine code, constants and plan,\n"
+                                    "for this kind of processor and version of hilo"},
         [CLI_EMIT_STABLEHLO] = {"stablehlo", "the optimised program"},
         [CLI_EMIT_PLAN] = {"plan", "the steps and where their buffers lie, as text"},
         [CLI_EMIT_KIR] = {"kir", "the kernels, as loops over buffers; `hilo kir` reads it"},
@@ -126,7 +128,8 @@ struct cli_choice cli_choice(enum cli_kind kind, size_t i) {
     case CLI_RULES:
         return (rule = opt_rule_get(i)) ? (struct cli_choice){rule->name, NULL} : (struct cli_choice){0};
     case CLI_PRECISION:
-        return i < LLM_PRECISIONS ? (struct cli_choice){llm_precision_name((enum llm_precision)i), NULL} : (struct cli_choice){0};
+        return i < LLM_PRECISIONS ? (struct cli_choice){llm_precision_name((enum llm_precision)i), NULL}
+                                  : (struct cli_choice){0};
     default:
         return kind >= CLI_BACKEND ? choices[kind][i] : (struct cli_choice){0};
     }

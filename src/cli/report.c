@@ -87,8 +87,8 @@ int cli_output_write(const hilo_executable *exe, hilo_buffer *const *outputs, co
         arrays[used++].name = names[i];
     }
     int failed = cli_ends_with(path, ".npz") ? npz_write(path, arrays, used, &e)
-                 : used == 1             ? npy_write(path, arrays, &e)
-                                         : (snprintf(e.message, sizeof e.message, "%s: the result is a token, not an array", path), -1);
+                 : used == 1                 ? npy_write(path, arrays, &e)
+                             : (snprintf(e.message, sizeof e.message, "%s: the result is a token, not an array", path), -1);
     free(names);
     free(arrays);
     return failed ? cli_error(CLI_ENVIRONMENT, "%s", e.message) : CLI_OK;

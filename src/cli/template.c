@@ -140,16 +140,22 @@ static const struct cli_option options[] = {
     {"--tools", "FILE", CLI_TEXT, AT(tools), "JSON array of tools"},
     {"--arg", "NAME=VALUE", CLI_TEXTS, AT(arguments), "another variable: JSON, or else a string; may be repeated"},
     {"--no-generation-prompt", NULL, CLI_FLAG, AT(no_generation_prompt), "end after the last message"},
-    {"--spans", NULL, CLI_FLAG, AT(spans), "enclose in ⟦ ⟧ what comes from the input, in which no\nspecial token is recognised"},
-    {0}
-};
+    {"--spans", NULL, CLI_FLAG, AT(spans),
+     "enclose in ⟦ ⟧ what comes from the input, in which no\nspecial token is recognised"},
+    {0}};
 
 const struct cli_command cli_template = {
-    .name = "template", .operands = "", .least = 0, .most = 0, .options = options, .run = template_main,
+    .name = "template",
+    .operands = "",
+    .least = 0,
+    .most = 0,
+    .options = options,
+    .run = template_main,
     .summary = "renders a conversation with a chat template",
     .text = "Prints the text that a model's chat template makes of messages, up to where the assistant answers. Templates are\n"
             "Jinja, rendered as Hugging Face's transformers does, within bounds of steps, depth and memory.\n",
-    .examples = "  hilo template -m Llama-3.2-1B-Instruct --messages examples/llm/chat.json\n"
-                "  hilo template -m examples/llm/chatml.jinja --messages examples/llm/chat.json --tools examples/llm/tools.json \\\n"
-                "      --arg enable_thinking=false\n",
+    .examples =
+        "  hilo template -m Llama-3.2-1B-Instruct --messages examples/llm/chat.json\n"
+        "  hilo template -m examples/llm/chatml.jinja --messages examples/llm/chat.json --tools examples/llm/tools.json \\\n"
+        "      --arg enable_thinking=false\n",
 };

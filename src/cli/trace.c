@@ -1,5 +1,5 @@
-/* Runs as a trace in the JSON format of Chrome's trace viewer, which Perfetto opens: a slice for each run, which contains one for
- * each step. */
+/* Runs as a trace in the JSON format of Chrome's trace viewer, which Perfetto opens: a slice for each run, which contains
+ * one for each step. */
 #include "cli/cli.h"
 
 #include <inttypes.h>
