@@ -15,7 +15,7 @@ static void mark(struct clean *c, kir_val v) {
     ARENA_PUSH(&c->k->arena, &c->work, v);
 }
 
-/* What a node needs: operands, its register, the loops and branches around it. */
+/* Marks what a node needs: operands, its register, the loops and branches around it. */
 static void mark_needed(struct clean *c) {
     while (c->work.n) {
         const struct kir_node *n = kir_get(c->k, c->work.v[--c->work.n]);
@@ -27,7 +27,7 @@ static void mark_needed(struct clean *c) {
     }
 }
 
-/* Memory that is written, tiles; a while that computes nothing may still be meant to end or not, and the grid is the
+/* Memory that is written, tiles; a while that computes nothing may still not terminate, and the grid is the
    kernel's. */
 static bool is_root(const struct kir_node *n) {
     switch (n->op) {

@@ -170,7 +170,7 @@ static bool compare(const struct kir_node *n, enum kir_type t, int64_t a, int64_
     }
 }
 
-/* Towards zero; what is beyond the range of the type becomes its end, NaN 0. Both bounds are exact in double. */
+/* Rounds towards zero and saturates; NaN becomes 0. Both bounds are exact in double. */
 static int64_t clamp_to_int(double x, enum kir_type t, bool is_unsigned) {
     unsigned width = kir_type_bits(t);
     double low = is_unsigned ? 0 : -ldexp(1, (int)width - 1), end = ldexp(1, (int)width - !is_unsigned);

@@ -1,4 +1,4 @@
-/* Pure values made simpler: ranges of integers, constants, algebra that holds bit for bit, and index arithmetic.
+/* Simplification of pure values: ranges of integers, constants, algebra that holds bit for bit, and index arithmetic.
  *
  * Sums of i64 have one form: the part of the outermost loops to the left, the part of the innermost to the right, a constant
  * last: ((outer + inner) + innermost) + 16. So what a loop does not change is added before it, and addresses that differ
@@ -203,7 +203,7 @@ static bool all_bits(const struct kir *k, kir_val v) {
     return is_const(k, v, &bits) && bits == (kir_type(k, v) == KIR_I1 ? 1 : -1);
 }
 
-/* All operands constant: the value. MATH has none until it is written out. */
+/* All operands constant: the value. MATH has none until it is expanded. */
 static kir_val fold_constant(struct kir *k, const struct kir_node *n) {
     int64_t x[3] = {0, 0, 0};
     if (!kir_is_pure(n) || n->op == KIR_MATH || n->op == KIR_CONST)
@@ -279,7 +279,7 @@ static kir_val fold_neutral(const struct kir *k, const struct kir_node *n) {
     }
 }
 
-/* Of an integer that was made narrower and lost nothing. */
+/* An integer that was truncated without loss and is extended again. */
 static kir_val fold_widened(struct kir *k, const struct kir_node *n) {
     const struct kir_node *narrow = at(k, n->arg[0]);
     enum kir_type t = (enum kir_type)narrow->type;
@@ -306,7 +306,7 @@ static kir_val fold_select(struct kir *k, const struct kir_node *n) {
     return none;
 }
 
-/* A comparison or choice that the ranges decide. */
+/* A comparison or select that ranges decide. */
 static kir_val fold_by_range(struct kir *k, const struct kir_node *n) {
     enum kir_type t = kir_type(k, n->arg[0]);
     if (!is_int(t) || !KIR_IS(n->arg[1]))
@@ -405,7 +405,7 @@ struct terms {
     int64_t factor[MOST_TERMS], constant;
 };
 
-/* Adds factor · v; false when it is too much, or a factor overflows. */
+/* Adds factor · v; false when there are too many terms, or a factor overflows. */
 static bool collect(const struct kir *k, kir_val v, int64_t factor, struct terms *t) {
     const struct kir_node *n = at(k, v);
     int64_t c, product;
@@ -584,7 +584,7 @@ kir_val kir_simplify(struct kir *k, struct kir_node *n) {
 
 /* ---- questions ------------------------------------------------------------------------------- */
 
-/* `fuel` bounds the work where a value is used again and again. */
+/* `fuel` bounds the work on values that are used often. */
 static bool linear(const struct kir *k, kir_val v, kir_val loop, uint32_t *fuel, int64_t *out) {
     const struct kir_node *n = at(k, v);
     int64_t a, b, c;

@@ -1,6 +1,6 @@
 /* Runs a kernel: the definition of what it computes.
  *
- * A value inside a vector loop has a number for each lane, any other has one. All lanes that run do an op before any does the
+ * A value inside a vector loop has a number for each lane, any other has one. All active lanes execute an op before any executes the
  * next; in the last step of a loop whose extent is no multiple of its lanes, only the first ones run. */
 #include "kir/node.h"
 
@@ -16,7 +16,7 @@ struct run {
     struct diag_list *d;
     void **memory;      /* by buffer */
     int64_t begin, end; /* of the grid */
-    uint64_t steps;     /* that may still be done */
+    uint64_t steps;     /* left to execute */
     int64_t **values;   /* by node: a number per lane; of REG a row of them per register; of ACC over lanes its sums */
     uint32_t *lanes;    /* by node: numbers; 1 outside of vector loops */
     uint32_t active;    /* lanes that run */
@@ -25,7 +25,7 @@ struct run {
 };
 
 static int64_t read_lane(const struct run *r, kir_val v, uint32_t lane) { return r->values[v.i][r->lanes[v.i] > 1 ? lane : 0]; }
-/* How many lanes of a node are to be computed. */
+/* The number of lanes of a node that are computed. */
 static uint32_t lanes_of(const struct run *r, kir_val v) { return r->lanes[v.i] > 1 ? r->active : 1; }
 
 /* ---- memory ---------------------------------------------------------------------------------- */

@@ -1,4 +1,4 @@
-/* Kernels and their builder: blocks, where values are placed, equal values kept once, loops, registers, memory.
+/* Kernels and their builder: blocks, placement of values, value numbering, loops, registers, memory.
  *
  * A pure value goes to the outermost block in which its operands exist, before the child that is open there. Everything in
  * a block around the insertion point therefore comes before it, which is why an equal value there can be used again. */
@@ -352,7 +352,7 @@ kir_val kir_math(struct kir *k, enum kir_math f, kir_val a, kir_val b) {
 
 /* ---- loops, branches ------------------------------------------------------------------------- */
 
-/* Puts a construct where the builder is and goes into its first block. */
+/* Inserts a construct at the insertion point, which moves into its first block. */
 static kir_val enter(struct kir *k, struct kir_node *n) {
     kir_block parent = k->at;
     kir_val v = {k->nodes.n};

@@ -1,10 +1,10 @@
 /* The kernel IR: what a cluster of StableHLO ops is lowered to, and what machine code is made from.
  *
  *   kir.def, math.def   the ops, the functions        print.c, parse.c   as text, and back
- *   kir.c               kernels, the builder           verify.c           what must hold
- *   fold.c              pure values made simpler       eval.c, interp.c   its definition, by running it
+ *   kir.c               kernels, the builder           verify.c           invariants
+ *   fold.c              algebraic simplification       eval.c, interp.c   its definition, by running it
  *   passes.def, .c      the passes over a kernel
- *   math*.c             functions as arithmetic        clean.c            what is not needed goes
+ *   math*.c             functions as arithmetic        clean.c            dead code elimination
  *   node.h              what these files share
  *
  * A kernel is a tree of blocks: loops, branches and straight code over scalar values, registers and flat buffers. It is
@@ -52,15 +52,15 @@ const struct kir_math_info *kir_math_get(enum kir_math f);
 
 enum kir_loop {
     KIR_GRID,    /* outermost, at most one: iterations are independent and may run anywhere */
-    KIR_SERIAL,  /* one after the other */
+    KIR_SERIAL,  /* in order */
     KIR_VECTOR,  /* `width` lanes at a time, see below */
-    KIR_UNROLLED /* written out; constant extent. Its index is a constant in each copy, so it may choose registers */
+    KIR_UNROLLED /* expanded; constant extent. Its index is a constant in each copy, so it may choose registers */
 };
 /* VECTOR. Lane l runs iterations l, width + l, 2·width + l …; all lanes of a step run an op before any runs the next. They
    must not depend on each other: no SET of a register from outside, no two lanes storing to one element. Registers declared
    inside are a lane's own. An ACC on a register from outside is a reduction: every lane accumulates on its own, beginning
    with the op's neutral element, after the loop lane l is combined with lane l + width/2, and so on with half the width
-   until one is left, and then the register = register `sub` that. Serial and unrolled loops may stand inside; their extents,
+   until one is left, and then the register = register `sub` that. Serial and unrolled loops may be inside; their extents,
    IF conditions and WHILE do not depend on the lane. VECTOR loops do not nest. */
 
 enum kir_cmp { KIR_EQ, KIR_NE, KIR_LT, KIR_LE, KIR_GT, KIR_GE };
@@ -83,7 +83,7 @@ struct kir_node {
     uint32_t width;    /* VECTOR loops: lanes, a power of two */
     int64_t imm;
     kir_block body, other; /* LOOP, IF, WHILE */
-    kir_block block;   /* where it stands */
+    kir_block block;   /* that contains it */
     kir_val prev, next; /* there */
     int64_t lo, hi;    /* integers, i1: the value lies between, both included, read with its sign; i1 is 0 or 1 */
 };

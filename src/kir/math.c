@@ -1,4 +1,4 @@
-/* Functions as arithmetic: which ones are known, and writing them out. */
+/* Functions as arithmetic: the table of those that are known. */
 #include "kir/math.h"
 
 kir_val km_poly(struct km m, kir_val x, const double *c, int n) {

@@ -1,5 +1,5 @@
-/* Reads what print.c writes: node for node, where it stands; nothing is folded or moved. What is read has the right form, and
- * nodes that are right by themselves; whether they may stand where they do is for kir_verify to say. */
+/* Reads what print.c writes: node for node, in its place; nothing is folded or moved. Checks syntax and each node by
+ * itself; kir_verify checks their places. */
 #include "base/decimal.h"
 #include "kir/node.h"
 
@@ -277,7 +277,7 @@ static hilo_status operands(struct parser *p, struct kir_node *n) {
     }
 }
 
-/* The node, when it is right by itself; `from`: where it is in the text. */
+/* The node, when it is well formed by itself; `from`: where it is in the text. */
 static hilo_status put(struct parser *p, kir_block b, const struct kir_node *n, size_t from, kir_val *out) {
     const char *flaw = kir_flaw(p->k, n);
     if (flaw)

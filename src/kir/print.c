@@ -12,8 +12,8 @@
  *       }
  *   }
  *
- * Values are numbered as they are printed. Constants stand where they are used: 4 is an i64; true and false; others name
- * their type. Floats that six digits do not tell are decimals with more, or their bits. */
+ * Values are numbered as they are printed. Constants are printed where they are used: 4 is an i64; true and false; others name
+ * their type. Floats that six digits do not determine have more, or are printed as bits. */
 #include "base/decimal.h"
 #include "kir/node.h"
 

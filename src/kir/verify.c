@@ -170,10 +170,10 @@ const char *kir_flaw(const struct kir *k, const struct kir_node *n) {
 
 struct facts {
     uint32_t number;  /* as kir_print gives it; 0 for what has none */
-    uint32_t acc;     /* REG: 1 + op and flags of the reductions over the lanes of the vector loop that is walked */
+    uint32_t acc;     /* REG: 1 + op and flags of the reductions over the lanes of the current vector loop */
     bool seen, alive; /* alive: in scope */
     bool varies;      /* from lane to lane */
-    bool constant;    /* once unrolled loops are written out */
+    bool constant;    /* after unrolled loops are expanded */
 };
 
 struct verify {
@@ -181,7 +181,7 @@ struct verify {
     struct diag_list *d;
     struct facts *facts; /* by node */
     uint32_t numbers;
-    kir_val vector;      /* the loop that is walked */
+    kir_val vector;      /* the current loop */
     kir_val grid;        /* of the kernel */
     bool in_grid;
 };
@@ -250,7 +250,7 @@ static hilo_status check_register(struct verify *c, kir_val v) {
 
 static hilo_status check_block(struct verify *c, kir_block b);
 
-/* Whether some register became varying by what stands in the vector loop: then it is walked again, since what was read from it
+/* Whether some register became varying by the body of the vector loop: then it is visited again, since what was read from it
    further up varies too. */
 static uint32_t count_varying(const struct verify *c) {
     uint32_t n = 0;

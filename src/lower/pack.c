@@ -145,7 +145,7 @@ static void pack_vectors(struct blocking *b, const struct lines *s, int64_t at_o
 }
 
 /* Packs full panels. Columns that are contiguous along the sum are read in squares of a register of words of each column, which
-   the code generator transposes (emit_square.c). */
+   the code generator transposes (emit_transpose.c). */
 static void pack_full(struct blocking *b, const struct lines *s) {
     const struct contraction *c = b->c;
     struct lower *l = c->l;

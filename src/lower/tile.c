@@ -11,7 +11,7 @@ static int64_t row_elements(const struct blocking *b) {
     return block_unit(b) * b->c->per_word;
 }
 
-/* Whether the lhs is contiguous along its rows, so that squares of it are transposed (emit_square.c). */
+/* Whether the lhs is contiguous along its rows, so that squares of it are transposed (emit_transpose.c). */
 static bool is_transposed(const struct blocking *b) {
     const struct contraction *c = b->c;
     const struct axis *last = &c->result[b->rows.v[b->rows.n - 1]];
