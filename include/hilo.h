@@ -486,15 +486,15 @@ typedef struct hilo_llm_message {
     const char *content;
 } hilo_llm_message;
 
-/* Tokenizes a text and adds the tokens that the tokenizer puts around it. Writes the first `room` ids; *n receives the number
-   of all of them. */
-HILO_FULL_API hilo_status hilo_llm_encode(hilo_llm *model, const char *text, size_t nbytes, int32_t *ids, size_t room,
+/* Tokenizes a text and adds the tokens that the tokenizer puts around it. Writes the first `capacity` ids; *n receives
+   the number of all of them. */
+HILO_FULL_API hilo_status hilo_llm_encode(hilo_llm *model, const char *text, size_t nbytes, int32_t *ids, size_t capacity,
                                           size_t *n);
 /* Renders a conversation with the model's chat template, up to where the assistant answers, and tokenizes it; the contents of
    messages never become special tokens. Fails with NOT_FOUND when the model has no template, FAILED_PRECONDITION when the
    template refuses the conversation, INVALID_ARGUMENT when it is wrong or a message is not UTF-8. */
 HILO_FULL_API hilo_status hilo_llm_encode_chat(hilo_llm *model, const hilo_llm_message *messages, size_t nmessages,
-                                               int32_t *ids, size_t room, size_t *n);
+                                               int32_t *ids, size_t capacity, size_t *n);
 /* Writes the text of n ids, in one call of `write`. */
 HILO_FULL_API hilo_status hilo_llm_decode(hilo_llm *model, const int32_t *ids, size_t n, hilo_write_fn write, void *user);
 
@@ -537,10 +537,10 @@ typedef struct hilo_generated {
     int64_t decode_allocations, decode_copied_bytes;
 } hilo_generated;
 
-/* Continues a prompt of n tokens. Writes the first `room` generated ids. `out` may be NULL; else set out->struct_size before
-   the call. */
+/* Continues a prompt of n tokens. Writes the first `capacity` generated ids. `out` may be NULL; else set out->struct_size
+   before the call. */
 HILO_FULL_API hilo_status hilo_llm_generate(hilo_llm *model, const int32_t *prompt, size_t n,
-                                            const hilo_generate_options *options, int32_t *ids, size_t room,
+                                            const hilo_generate_options *options, int32_t *ids, size_t capacity,
                                             hilo_generated *out);
 
 #endif /* HILO_EXPERIMENTAL */

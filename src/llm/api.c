@@ -1,4 +1,4 @@
-/* The language models of hilo.h: thin over sessions. */
+/* The language models of hilo.h: a thin layer over sessions. */
 #include "llm/generate.h"
 
 struct hilo_llm {
@@ -59,39 +59,39 @@ int64_t hilo_llm_context(const hilo_llm *m) {
 
 /* ---- tokens ---------------------------------------------------------------------------------- */
 
-/* As many of the ids as there is room for. */
-static hilo_status give_ids(hilo_llm *m, const struct llm_ids *ids, int32_t *out, size_t room, size_t *n) {
+/* Copies as many of the ids as `out` has space for. */
+static hilo_status give_ids(hilo_llm *m, const struct llm_ids *ids, int32_t *out, size_t capacity, size_t *n) {
     *n = ids->n;
-    if (ids->n && room)
-        memcpy(out, ids->v, (ids->n < room ? ids->n : room) * sizeof *out);
+    if (ids->n && capacity)
+        memcpy(out, ids->v, (ids->n < capacity ? ids->n : capacity) * sizeof *out);
     return ids->failed ? llm_error(m->client, HILO_RESOURCE_EXHAUSTED, "out of memory") : HILO_OK;
 }
 
-static hilo_status encode(hilo_llm *m, struct str text, const uint8_t *from_input, unsigned flags, int32_t *ids, size_t room,
-                          size_t *n) {
+static hilo_status encode(hilo_llm *m, struct str text, const uint8_t *from_input, unsigned flags, int32_t *ids,
+                          size_t capacity, size_t *n) {
     struct llm_ids v;
     struct diag_list d;
     diag_init(&d, m->client->al);
     llm_ids_init(&v, m->client->al);
     hilo_status status = rt_finish(m->client, &d, llm_tok_encode(m->session->tok, text, from_input, flags, &d, &v));
     if (status == HILO_OK)
-        status = give_ids(m, &v, ids, room, n);
+        status = give_ids(m, &v, ids, capacity, n);
     llm_ids_free(&v);
     return status;
 }
 
-hilo_status hilo_llm_encode(hilo_llm *m, const char *text, size_t nbytes, int32_t *ids, size_t room, size_t *n) {
-    if (!m || (nbytes && !text) || (room && !ids) || !n)
+hilo_status hilo_llm_encode(hilo_llm *m, const char *text, size_t nbytes, int32_t *ids, size_t capacity, size_t *n) {
+    if (!m || (nbytes && !text) || (capacity && !ids) || !n)
         return HILO_INVALID_ARGUMENT;
-    return encode(m, (struct str){nbytes ? text : "", nbytes}, NULL, LLM_TOK_POST, ids, room, n);
+    return encode(m, (struct str){nbytes ? text : "", nbytes}, NULL, LLM_TOK_POST, ids, capacity, n);
 }
 
-hilo_status hilo_llm_encode_chat(hilo_llm *m, const hilo_llm_message *messages, size_t nmessages, int32_t *ids, size_t room,
+hilo_status hilo_llm_encode_chat(hilo_llm *m, const hilo_llm_message *messages, size_t nmessages, int32_t *ids, size_t capacity,
                                  size_t *n) {
     struct diag_list d;
     struct jinja_text text = {.al = mem_system_allocator()};
     size_t bytes;
-    if (!m || (nmessages && !messages) || (room && !ids) || !n)
+    if (!m || (nmessages && !messages) || (capacity && !ids) || !n)
         return HILO_INVALID_ARGUMENT;
     for (size_t i = 0; i < nmessages; i++)
         if (!messages[i].role || !messages[i].content)
@@ -109,7 +109,7 @@ hilo_status hilo_llm_encode_chat(hilo_llm *m, const hilo_llm_message *messages, 
     mem_free(&m->client->al, v, bytes);
     status = rt_finish(m->client, &d, status);
     if (status == HILO_OK)
-        status = encode(m, (struct str){text.p, text.n}, text.from_input, 0, ids, room, n);
+        status = encode(m, (struct str){text.p, text.n}, text.from_input, 0, ids, capacity, n);
     jinja_text_free(&text);
     return status;
 }
@@ -136,7 +136,7 @@ static hilo_finish finish_of(enum llm_end end) {
     return finishes[end];
 }
 
-static void fill_result(const struct llm_generated *g, const struct llm_session *s, double compile_before, size_t room,
+static void fill_result(const struct llm_generated *g, const struct llm_session *s, double compile_before, size_t capacity,
                         int32_t *ids, hilo_generated *out) {
     hilo_generated r = {.struct_size = sizeof r, .finish = finish_of(g->end), .ntokens = g->ids.n, .prompt_read = g->read,
                         .prompt_reused = g->reused, .prefill_ms = g->prefill_ms, .decode_ms = g->decode_ms,
@@ -144,16 +144,16 @@ static void fill_result(const struct llm_generated *g, const struct llm_session 
                         .decode_allocations = g->decode.known ? (int64_t)g->decode.allocations : -1,
                         .decode_copied_bytes = g->decode.known ? (int64_t)g->decode.copied_bytes : -1};
     size_t size = out->struct_size < sizeof r ? out->struct_size : sizeof r;
-    if (g->ids.n && room)
-        memcpy(ids, g->ids.v, (g->ids.n < room ? g->ids.n : room) * sizeof *ids);
+    if (g->ids.n && capacity)
+        memcpy(ids, g->ids.v, (g->ids.n < capacity ? g->ids.n : capacity) * sizeof *ids);
     memcpy((char *)out + sizeof r.struct_size, (const char *)&r + sizeof r.struct_size, size - sizeof r.struct_size);
 }
 
 hilo_status hilo_llm_generate(hilo_llm *m, const int32_t *prompt, size_t n, const hilo_generate_options *options, int32_t *ids,
-                              size_t room, hilo_generated *out) {
+                              size_t capacity, hilo_generated *out) {
     hilo_generate_options o;
     hilo_generate_options_init(&o);
-    if (!m || !prompt || (room && !ids) || (out && out->struct_size < sizeof out->struct_size) ||
+    if (!m || !prompt || (capacity && !ids) || (out && out->struct_size < sizeof out->struct_size) ||
         !rt_options(&o, sizeof o, options) || (o.nstop && !o.stop))
         return HILO_INVALID_ARGUMENT;
     struct llm_generate_options go = {
@@ -165,9 +165,9 @@ hilo_status hilo_llm_generate(hilo_llm *m, const int32_t *prompt, size_t n, cons
     llm_generated_init(&g, m->client->al);
     hilo_status status = llm_generate(m->session, prompt, n, &go, &g);
     if (status == HILO_OK && out)
-        fill_result(&g, m->session, compiled, room, ids, out);
-    else if (status == HILO_OK && g.ids.n && room)
-        memcpy(ids, g.ids.v, (g.ids.n < room ? g.ids.n : room) * sizeof *ids);
+        fill_result(&g, m->session, compiled, capacity, ids, out);
+    else if (status == HILO_OK && g.ids.n && capacity)
+        memcpy(ids, g.ids.v, (g.ids.n < capacity ? g.ids.n : capacity) * sizeof *ids);
     llm_generated_free(&g);
     return status;
 }

@@ -209,7 +209,7 @@ ir_val build_dot(struct build *b, ir_val x, ir_val y, uint32_t batch, int64_t x_
             dims[rank++] = r->dims[i];
     ir_op op;
     ir_val v = make(b, IR_DOT_GENERAL, (ir_val[]){x, y}, 2, ir_type_of(b->m, t, dims, rank), &op);
-    ir_attr some = batch ? ir_attr_i64s(b->m, batches, batch) : (ir_attr){0}; /* an empty list is written as none */
+    ir_attr some = batch ? ir_attr_i64s(b->m, batches, batch) : (ir_attr){0}; /* an empty list is left out */
     ir_attr fields[4] = {some, some, ir_attr_i64s(b->m, &x_dim, 1), ir_attr_i64s(b->m, &y_dim, 1)};
     ir_set_prop(b->m, op, IR_DOT_GENERAL_dot_dimension_numbers, ir_attr_struct(b->m, IR_STRUCT_DOT, fields));
     return v;

@@ -1,6 +1,6 @@
-/* Building StableHLO: one function a kind of op, types inferred. For emit.c.
+/* Building StableHLO: one function for each kind of op; types are inferred. For emit.c.
  *
- * Values are static tensors. Nothing is checked here: the module is verified when it is whole. All memory is the module's; its
+ * Values are static tensors. Nothing is checked here: the finished module is verified. All memory is the module's; its
  * recovery point must be set. */
 #ifndef HILO_LLM_BUILD_H
 #define HILO_LLM_BUILD_H
@@ -25,8 +25,8 @@ ir_val build_unary(struct build *b, enum ir_op_kind op, ir_val x);
 ir_val build_binary(struct build *b, enum ir_op_kind op, ir_val x, ir_val y);
 ir_val build_scale(struct build *b, ir_val x, double by);                     /* x * by; x itself for 1 */
 ir_val build_reciprocal(struct build *b, ir_val x);                           /* 1 / x */
-ir_val build_convert(struct build *b, ir_val x, enum ir_dtype t);             /* x itself where it has the type */
-/* ui8[…, n] as its halves, the low one first: [… , 2 n] of t, a type of 4 bits */
+ir_val build_convert(struct build *b, ir_val x, enum ir_dtype t);             /* x itself if it has the type */
+/* splits ui8[…, n] into [… , 2 n] of t, a type of 4 bits; the low half first */
 ir_val build_nibbles(struct build *b, ir_val x, enum ir_dtype t);
 ir_val build_compare(struct build *b, enum ir_enum_case direction, ir_val x, ir_val y);
 ir_val build_select(struct build *b, ir_val if_true, ir_val x, ir_val y);
@@ -39,16 +39,16 @@ ir_val build_broadcast_like(struct build *b, ir_val x, ir_val like, const int64_
 ir_val build_transpose(struct build *b, ir_val x, const int64_t *permutation);
 ir_val build_slice(struct build *b, ir_val x, int64_t dim, int64_t from, int64_t to);
 ir_val build_concat(struct build *b, ir_val x, ir_val y, int64_t dim);
-/* Behind x in one dimension, zeros up to the size. */
+/* Pads x with zeros at the end of one dimension, up to the size. */
 ir_val build_pad(struct build *b, ir_val x, int64_t dim, int64_t size);
 
-/* Over one dimension, which goes: IR_ADD from 0, IR_MAXIMUM from the least, IR_MINIMUM from the greatest value. */
+/* Reduces one dimension: IR_ADD from 0, IR_MAXIMUM from the lowest, IR_MINIMUM from the highest value. */
 ir_val build_reduce(struct build *b, enum ir_op_kind op, ir_val x, int64_t dim);
-/* Contracts one dimension of each; the first `batch` dimensions of both are batches. */
+/* Contracts one dimension of each; the first `batch` dimensions of both are batch dimensions. */
 ir_val build_dot(struct build *b, ir_val x, ir_val y, uint32_t batch, int64_t x_dim, int64_t y_dim, enum ir_dtype t);
 /* Rows of a matrix: [rows, cols] and i32[n] to [n, cols]. */
 ir_val build_rows(struct build *b, ir_val table, ir_val ids);
-/* A part of x at `at` (i32 scalars, one a dimension). */
+/* A slice of x at `at` (one i32 scalar for each dimension). */
 ir_val build_update(struct build *b, ir_val x, ir_val part, const ir_val *at);
 
 #endif

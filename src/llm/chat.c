@@ -34,7 +34,7 @@ static void read_template(const json_t *v, struct strbuf *out) {
         strbuf_putn(out, json_string_value(v), json_string_length(v));
 }
 
-/* `dir/name`, when there is such a file; false for a path that is too long too. */
+/* Whether the file `dir/name` exists; its path. False for a path that is too long. */
 static bool file_in(const char *dir, const char *name, char *path, size_t size) {
     return snprintf(path, size, "%s/%s", dir, name) < (int)size && access(path, F_OK) == 0;
 }

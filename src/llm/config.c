@@ -9,7 +9,7 @@
 
 /* What a model_type means beyond what its config says. */
 enum { QKV_BIAS = 1, QK_NORM = 2, POST_NORMS = 4, GEMMA = 8, SLIDES = 16, TIED = 32 };
-static const struct { const char *type; unsigned flags; int64_t pattern; /* every n-th layer does not slide; 0 = all slide */
+static const struct { const char *type; unsigned flags; int64_t pattern; /* every n-th layer has full attention; 0 = none */
 } families[] = {
     {"llama", 0, 0}, {"mistral", SLIDES, 0}, {"qwen2", QKV_BIAS, 0}, {"qwen3", QK_NORM, 0}, {"gemma", GEMMA | TIED, 0},
     {"gemma2", GEMMA | TIED | POST_NORMS | SLIDES, 2}, {"gemma3_text", GEMMA | TIED | POST_NORMS | QK_NORM | SLIDES, 6},
@@ -26,7 +26,7 @@ struct reader {
 
 static hilo_status find_family(struct reader *r) {
     const char *type = llm_json_text(r->o, "model_type", "");
-    if (strcmp(type, "gemma3") == 0 && llm_json_has(r->o, "text_config")) { /* of a model that sees, the part that reads */
+    if (strcmp(type, "gemma3") == 0 && llm_json_has(r->o, "text_config")) { /* the text model of a multimodal one */
         r->o = (struct llm_object){r->j, llm_json_object(r->o, "text_config"), "text_config."};
         type = "gemma3_text";
     }
@@ -48,17 +48,17 @@ static hilo_status find_family(struct reader *r) {
 
 /* ---- sizes ----------------------------------------------------------------------------------- */
 
-enum { MOST_WIDTH = 1 << 20 }; /* of anything: products of two fit easily */
+enum { MAX_WIDTH = 1 << 20 }; /* of any dimension: products of two fit easily */
 
 static void read_sizes(struct reader *r) {
     struct llm_config *c = r->c;
     struct llm_object o = r->o;
-    c->layers = llm_json_int(o, "num_hidden_layers", 1, LLM_MOST_LAYERS, LLM_REQUIRED);
-    c->hidden = llm_json_int(o, "hidden_size", 1, MOST_WIDTH, LLM_REQUIRED);
+    c->layers = llm_json_int(o, "num_hidden_layers", 1, LLM_MAX_LAYERS, LLM_REQUIRED);
+    c->hidden = llm_json_int(o, "hidden_size", 1, MAX_WIDTH, LLM_REQUIRED);
     c->heads = llm_json_int(o, "num_attention_heads", 1, 4096, LLM_REQUIRED);
     c->kv_heads = llm_json_int(o, "num_key_value_heads", 1, 4096, c->heads);
     c->head_dim = llm_json_int(o, "head_dim", 2, 4096, c->hidden / c->heads);
-    c->ffn = llm_json_int(o, "intermediate_size", 1, MOST_WIDTH, LLM_REQUIRED);
+    c->ffn = llm_json_int(o, "intermediate_size", 1, MAX_WIDTH, LLM_REQUIRED);
     c->vocab = llm_json_int(o, "vocab_size", 1, 1 << 24, LLM_REQUIRED);
     c->positions = llm_json_int(o, "max_position_embeddings", 1, 1 << 24, LLM_REQUIRED);
     if (r->j->status != HILO_OK)
@@ -73,7 +73,7 @@ static void read_sizes(struct reader *r) {
 static void read_numbers(struct reader *r) {
     static const struct { const char *name; enum llm_activation a; } activations[] = {
         {"silu", LLM_SILU}, {"swish", LLM_SILU}, {"gelu_pytorch_tanh", LLM_GELU_TANH}, {"gelu_new", LLM_GELU_TANH},
-        {"gelu", LLM_GELU_TANH}, /* Gemma's first files say so and mean the other */
+        {"gelu", LLM_GELU_TANH}, /* Gemma's first files name gelu and mean this */
     };
     struct llm_config *c = r->c;
     struct llm_object o = r->o;
@@ -101,7 +101,7 @@ static void read_numbers(struct reader *r) {
     llm_json_fail(r->j, "'hidden_act' is '%s', which this version does not know", act);
 }
 
-/* ---- layers that slide ----------------------------------------------------------------------- */
+/* ---- sliding-window layers ----------------------------------------------------------------------- */
 
 static void read_window(struct reader *r) {
     struct llm_config *c = r->c;
@@ -109,7 +109,7 @@ static void read_window(struct reader *r) {
     int64_t window = llm_json_int(r->o, "sliding_window", 1, INT32_MAX, 0);
     bool slides = window && llm_json_bool(r->o, "use_sliding_window", r->flags & SLIDES);
     int64_t pattern = llm_json_int(r->o, "sliding_window_pattern", 1, 1024, r->pattern);
-    int64_t first = llm_json_int(r->o, "max_window_layers", 0, 4096, 0); /* of Qwen: those before it do not slide */
+    int64_t first = llm_json_int(r->o, "max_window_layers", 0, 4096, 0); /* Qwen: layers before it have full attention */
     if (types && json_array_size(types) != (size_t)c->layers)
         llm_json_fail(r->j, "'layer_types' has %zu entries for %lld layers", json_array_size(types), (long long)c->layers);
     for (int64_t i = 0; i < c->layers && r->j->status == HILO_OK; i++) {
@@ -167,7 +167,7 @@ void llm_rope_frequencies(const struct llm_rope *r, int64_t head_dim, float *out
         double f = pow(r->theta, -2.0 * (double)i / (double)head_dim);
         if (r->kind == LLM_ROPE_LINEAR) {
             f /= r->factor;
-        } else if (r->kind == LLM_ROPE_LLAMA3) { /* long waves are stretched, short ones not, between them it fades over */
+        } else if (r->kind == LLM_ROPE_LLAMA3) { /* scales long wavelengths, interpolates medium ones */
             double turns = r->original * f / (2 * pi);
             double keep = (turns - r->low) / (r->high - r->low);
             keep = keep < 0 ? 0 : keep > 1 ? 1 : keep;
@@ -179,8 +179,8 @@ void llm_rope_frequencies(const struct llm_rope *r, int64_t head_dim, float *out
 
 /* ---- packed weights -------------------------------------------------------------------------- */
 
-/* `quantization_config` names a method, and then weights are packed as that method does it; `quantization`, of MLX and hilo,
-   says nothing that the tensors beside the weights do not say, but for the mode. */
+/* `quantization_config` names the method that packed the weights. Of `quantization`, which MLX and hilo write, only the mode is
+   needed: the tensors beside the weights have the rest. */
 static void read_layout(struct reader *r) {
     struct llm_config *c = r->c;
     struct llm_object root = llm_json_root(r->j);
@@ -189,7 +189,7 @@ static void read_layout(struct reader *r) {
     const char *mode = llm_json_text(mlx, "mode", "affine"), *method = llm_json_text(q, "quant_method", "");
     if (strcmp(mode, "affine") != 0)
         llm_json_fail(r->j, "'quantization.mode' is '%s'; this version knows affine", mode);
-    if (!*method) /* MLX writes its own under both names */
+    if (!*method) /* MLX uses both names */
         return;
     bool gptq = strcmp(method, "gptq") == 0, awq = strcmp(method, "awq") == 0;
     const char *format = awq ? llm_json_text(q, "version", "gemm") : llm_json_text(q, "checkpoint_format", "gptq");
@@ -205,7 +205,7 @@ static void read_layout(struct reader *r) {
     c->bits = (uint32_t)llm_json_int(q, "bits", 1, 32, 4);
     if (c->bits != 4 && (awq || c->bits != 8))
         llm_json_fail(r->j, "'quantization_config.bits' is %u; %s was expected", c->bits, awq ? "4" : "4 or 8");
-    int64_t group = llm_json_int(q, "group_size", -1, MOST_WIDTH, 128);
+    int64_t group = llm_json_int(q, "group_size", -1, MAX_WIDTH, 128);
     c->group = group > 0 ? group : 0;
 }
 
@@ -216,7 +216,7 @@ static void read_eos(struct llm_json *j, const json_t *v, struct llm_config *c) 
     for (size_t i = 0; i < n; i++) {
         const json_t *id = json_is_array(v) ? json_array_get(v, i) : v;
         json_int_t value = json_is_integer(id) ? json_integer_value(id) : -1;
-        if (value < 0 || value >= c->vocab || c->neos == LLM_MOST_EOS) {
+        if (value < 0 || value >= c->vocab || c->neos == LLM_MAX_EOS) {
             llm_json_fail(j, "'eos_token_id' is no id of a token, and no list of at most 16 of them");
             return;
         }

@@ -1,7 +1,7 @@
 /* What a model is: the description that the emitter builds programs from, read from config.json.
  *
- * One description covers Llama 2 and 3, Mistral, Qwen 2 and 3, and Gemma 1 to 3: what differs between them are fields here,
- * not code elsewhere. The fields of old and new files are both known (`rope_scaling` and `rope_theta`, `rope_parameters`). */
+ * One description covers Llama 2 and 3, Mistral, Qwen 2 and 3, and Gemma 1 to 3: where they differ there are fields here, not
+ * code elsewhere. The field names of old and new files are both known (`rope_scaling` and `rope_theta`, `rope_parameters`). */
 #ifndef HILO_LLM_CONFIG_H
 #define HILO_LLM_CONFIG_H
 
@@ -17,10 +17,10 @@ struct llm_rope {
 
 enum llm_activation { LLM_SILU, LLM_GELU_TANH };
 
-/* How matrices lie in the files: PLAIN, also with scales beside them (model.h), or packed (packed.h). */
+/* How files store matrices: PLAIN, also with scales beside them (model.h), or packed (packed.h). */
 enum llm_layout { LLM_LAYOUT_PLAIN, LLM_LAYOUT_GPTQ, LLM_LAYOUT_GPTQ_V2, LLM_LAYOUT_AWQ };
 
-enum { LLM_MOST_LAYERS = 512, LLM_MOST_EOS = 16 };
+enum { LLM_MAX_LAYERS = 512, LLM_MAX_EOS = 16 };
 
 struct llm_config {
     const char *family;          /* "llama", "qwen2" …; static storage */
@@ -31,28 +31,28 @@ struct llm_config {
     bool tied;                   /* the output projection is the embedding */
     bool qkv_bias, o_bias, mlp_bias;
     bool qk_norm;                /* norms of queries and keys, over a head */
-    bool post_norms;             /* norms of what attention and MLP answer, before it is added */
+    bool post_norms;             /* norms of the results of attention and MLP, before they are added */
     enum llm_activation activation;
     double embed_scale;          /* of embeddings; 1 = none */
     double attn_scale;           /* of query times key */
     double attn_cap, final_cap;  /* tanh(x / cap) * cap on scores and logits; 0 = none */
-    int64_t window;              /* of sliding layers: a token sees that many, itself included */
-    bool sliding[LLM_MOST_LAYERS];
-    struct llm_rope rope, local_rope; /* of the other layers, and of the sliding ones */
+    int64_t window;              /* of sliding layers: tokens that a token attends to, itself included */
+    bool sliding[LLM_MAX_LAYERS];
+    struct llm_rope rope, local_rope; /* of full and of sliding layers */
     enum llm_layout layout;
     uint32_t bits;               /* of packed weights */
     int64_t group;               /* columns that share a scale; 0 = all */
     int32_t bos;                 /* -1 = none */
-    int32_t eos[LLM_MOST_EOS];
+    int32_t eos[LLM_MAX_EOS];
     size_t neos;
 };
 
-/* config.json, and generation_config.json where it is there, of a directory. */
+/* Reads config.json and, if there is one, generation_config.json of a directory. */
 hilo_status llm_config_open(const char *dir, hilo_allocator al, struct diag_list *d, struct llm_config *out);
 /* `generation` may be empty. */
 hilo_status llm_config_parse(struct str config, struct str generation, struct diag_list *d, struct llm_config *out);
 
-/* The head_dim / 2 frequencies of a rotary embedding, radians a position. */
+/* The head_dim / 2 frequencies of a rotary embedding, in radians per position. */
 void llm_rope_frequencies(const struct llm_rope *r, int64_t head_dim, float *out);
 
 #endif

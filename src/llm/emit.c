@@ -1,5 +1,5 @@
 /* Programs of a model: see emit.h. Shapes are written beside the values: B sequences, T tokens of each, N = B T rows, H heads
- * of D numbers, Hk heads of keys and values, G = H / Hk, C places in the cache. */
+ * of D numbers, Hk heads of keys and values, G = H / Hk, C positions in the cache. */
 #include "llm/emit.h"
 
 #include "llm/product.h"
@@ -14,8 +14,8 @@ struct emit {
     enum ir_dtype type;          /* of the inputs of products */
     int64_t B, T, N, H, Hk, G, D, C;
     ir_val tokens, positions, lengths, targets;
-    const ir_val *params, *cache; /* arguments: of the model, two a layer */
-    ir_val *fresh;               /* the cache behind this program */
+    const ir_val *params, *cache; /* arguments: weights; cache, two for each layer */
+    ir_val *fresh;               /* the cache after this program */
     ir_val rope_cos[2], rope_sin[2]; /* f32[B, T, D / 2]; [1] of sliding layers */
     ir_val mask[2];              /* i1[B, T, C]: what a token sees */
 };
@@ -35,7 +35,8 @@ static ir_val part(const struct emit *e, const struct llm_weight *w, enum llm_pa
     return part < (enum llm_part)w->nparams ? e->params[w->first + (uint32_t)part] : (ir_val){0};
 }
 
-/* x f32[n, cols] times the transposed matrix: f32[n, rows]. A row for each sequence takes inputs as a decode step does. */
+/* x f32[n, cols] times the transposed matrix: f32[n, rows]. With one row for each sequence, products take the inputs of a
+   decode step. */
 static ir_val product(struct emit *e, ir_val x, const struct llm_weight *w) {
     ir_val parts[] = {part(e, w, LLM_VALUES), part(e, w, LLM_SCALES), part(e, w, LLM_OFFSETS)};
     return product_of(&e->b, x, w, parts, build_type(&e->b, x)->dims[0] == e->B ? e->model->decode : e->type);
@@ -47,7 +48,7 @@ static ir_val vector(struct emit *e, const struct llm_weight *w, ir_val like) {
     return build_broadcast_like(&e->b, v, like, (int64_t[]){(int64_t)build_type(&e->b, like)->rank - 1});
 }
 
-/* The product with a matrix of a layer, and its bias where it has one. */
+/* The product with a matrix of a layer, plus its bias if it has one. */
 static ir_val linear(struct emit *e, ir_val x, enum llm_role role, enum llm_role bias, int64_t layer) {
     ir_val y = product(e, x, weight(e, role, layer));
     const struct llm_weight *w = weight(e, bias, layer);
@@ -109,7 +110,7 @@ static ir_val activation(struct emit *e, ir_val x) {
 
 /* ---- positions ------------------------------------------------------------------------------- */
 
-/* i32[B, T]: where each token stands. */
+/* i32[B, T]: the position of each token. */
 static ir_val places(struct emit *e) {
     int64_t dims[] = {e->B, e->T};
     ir_val first = build_broadcast(&e->b, e->positions, dims, 2, (int64_t[]){0});
@@ -145,7 +146,7 @@ static void prepare_positions(struct emit *e) {
     rotary(e, at, &e->c->local_rope, 1);
 }
 
-/* Pairs (i, i + D / 2) of x [B, T, heads, D] turned by their angles. */
+/* Pairs (i, i + D / 2) of x [B, T, heads, D] rotated by their angles. */
 static ir_val rotate(struct emit *e, ir_val x, int which) {
     struct build *b = &e->b;
     int64_t half = e->D / 2, map[] = {0, 1, 3};
@@ -158,7 +159,7 @@ static ir_val rotate(struct emit *e, ir_val x, int which) {
 
 /* ---- attention ------------------------------------------------------------------------------- */
 
-/* The cache [B, Hk, C, D] with x [B, T, Hk, D] behind each sequence. */
+/* The cache [B, Hk, C, D] with x [B, T, Hk, D] written at the end of each sequence. */
 static ir_val remember(struct emit *e, ir_val cache, ir_val x) {
     struct build *b = &e->b;
     x = build_convert(b, build_transpose(b, x, (int64_t[]){0, 2, 1, 3}), e->model->cache); /* [B, Hk, T, D] */
@@ -172,7 +173,7 @@ static ir_val remember(struct emit *e, ir_val cache, ir_val x) {
     return cache;
 }
 
-/* Along the last dimension of [B, Hk, G, T, C]; one quotient a row. */
+/* Softmax along the last dimension of [B, Hk, G, T, C]; one division for each row. */
 static ir_val softmax(struct emit *e, ir_val x) {
     struct build *b = &e->b;
     const int64_t map[] = {0, 1, 2, 3};
@@ -182,7 +183,7 @@ static ir_val softmax(struct emit *e, ir_val x) {
     return build_binary(b, IR_MULTIPLY, p, build_broadcast_like(b, share, x, map));
 }
 
-/* q [B, T, H, D], keys and values [B, Hk, C, D]; answers [N, H D]. */
+/* q [B, T, H, D], keys and values [B, Hk, C, D]; returns [N, H D]. */
 static ir_val attend(struct emit *e, ir_val q, ir_val keys, ir_val values, int which) {
     struct build *b = &e->b;
     enum ir_dtype type = e->type == IR_F32_T ? IR_F32_T : e->model->cache;
@@ -237,7 +238,7 @@ static ir_val logits(struct emit *e, ir_val x) {
     return capped(e, product(e, x, weight(e, e->c->tied ? LLM_W_EMBED : LLM_W_HEAD, 0)), e->c->final_cap);
 }
 
-/* i32[n]: the first of the greatest. Two reductions that any compiler fuses, instead of one over pairs. */
+/* i32[n]: the index of the first maximum. Two reductions, which any compiler fuses, instead of one over pairs. */
 static ir_val greatest(struct emit *e, ir_val x) {
     struct build *b = &e->b;
     const struct ir_type_data *t = build_type(b, x);
@@ -248,7 +249,7 @@ static ir_val greatest(struct emit *e, ir_val x) {
     return build_reduce(b, IR_MINIMUM, build_select(b, is, index, none), 1);
 }
 
-/* Of x [N, hidden] the last row that counts of each sequence: [B, hidden]. */
+/* The last valid row of each sequence in x [N, hidden]: [B, hidden]. */
 static ir_val last_rows(struct emit *e, ir_val x) {
     struct build *b = &e->b;
     if (e->T == 1)
@@ -276,7 +277,7 @@ static ir_val scores(struct emit *e, ir_val x) {
     return reshape(e, build_binary(b, IR_SUBTRACT, sum, got), DIMS(e->B, e->T));
 }
 
-/* Result 0 and 1; the cache is in e->fresh. */
+/* Results 0 and 1; the cache is in e->fresh. */
 static void forward(struct emit *e, ir_val out[2]) {
     struct build *b = &e->b;
     bool decode = e->g->kind == LLM_DECODE;
@@ -304,7 +305,7 @@ struct signature {
     uint32_t n;
 };
 
-/* One more argument; `alias` is the result that takes over its memory, -1 for none. */
+/* Adds an argument; `alias` is the result that takes its memory, -1 for none. */
 static ir_val argument(struct signature *s, const char *name, ir_type type, int64_t alias) {
     struct ir_module *m = s->m;
     ir_str names[2] = {ir_str_of(m, STR("jax.arg_info")), ir_str_of(m, STR("tf.aliasing_output"))};
@@ -354,7 +355,7 @@ static void arguments(struct emit *e, struct signature *s) {
 }
 
 static void emit_main(struct emit *e, struct ir_module *m) {
-    size_t most = LLM_MOST_INPUTS + e->model->nparams + 2 * (size_t)e->c->layers;
+    size_t most = LLM_MAX_INPUTS + e->model->nparams + 2 * (size_t)e->c->layers;
     uint32_t ncache = 2 * (uint32_t)e->c->layers, nout = 0;
     struct arena *a = &m->arena;
     struct signature s = {.m = m, .attrs = ARENA_ARRAY(a, ir_attr, most), .types = ARENA_ARRAY(a, ir_type, most),

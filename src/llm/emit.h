@@ -1,24 +1,25 @@
-/* Programs of a model, as StableHLO that any compiler takes.
+/* Programs of a model, as StableHLO that any compiler accepts.
  *
  *   PREFILL  (tokens i32[B, T], positions i32[B], lengths i32[B], weights…, cache…) → (next, positions + lengths, cache…)
  *   DECODE   (tokens i32[B], positions i32[B], weights…, cache…)                    → (next, positions + 1, cache…)
  *   SCORE    (tokens i32[B, T], positions i32[B], lengths i32[B], targets i32[B, T], weights…, cache…)
  *                                                                → (f32[B, T], positions + lengths, cache…)
- *   GROW     (array of the cache) → (array), with room for `grown` tokens instead of `context`
+ *   GROW     (array of the cache) → (array), for `grown` tokens instead of `context`
  *
- * tokens      of T neighbouring places; `lengths` of them count, what is behind is answered with nonsense and overwritten later
- * positions   where the first of them stands, 0 for an empty cache; position + T must not be more than the context
- * next        `sample`: i32[B], the token with the greatest logit, the first of equals; else f32[B, vocabulary], the logits,
- *             of the last token that counts
- * f32[B, T]   the negative logarithm of the target's probability behind each token
- * weights     in the order of weights.def, layer by layer, of each the values, scales and offsets (model.h)
+ * tokens      at T consecutive positions, of which the first `lengths` are valid; results for the others are undefined, and
+ *             their cache entries are overwritten later
+ * positions   the position of the first of them, 0 for an empty cache; position + T must not exceed the context
+ * next        `sample`: i32[B], the token with the greatest logit, the first of equals; else f32[B, vocabulary], the logits;
+ *             both of the last valid token
+ * f32[B, T]   the negative logarithm of the target's probability after each token
+ * weights     in the order of weights.def, layer by layer; for each the values, scales and offsets (model.h)
  * cache       keys and values of each layer in turn, [B, key-value heads, context, head dimension]
  *
  * Positions and cache have `tf.aliasing_output`: donated, they are updated in place; so are the tokens of a DECODE that
- * samples, whose results are the next call's arguments as they are.
+ * samples, whose results are the next call's arguments.
  *
  * Residuals, norms, rotary embeddings and softmax are computed in f32; products take inputs of the model's type (model.h) and
- * sum in f32. See docs/adr for why quantised weights are expressed as they are. */
+ * sum in f32. docs/adr/0006-low-precision.md explains how quantised weights are expressed. */
 #ifndef HILO_LLM_EMIT_H
 #define HILO_LLM_EMIT_H
 
@@ -35,7 +36,7 @@ struct llm_graph {
     bool sample;
 };
 
-enum { LLM_MOST_INPUTS = 4 }; /* of arguments before the weights */
+enum { LLM_MAX_INPUTS = 4 }; /* of arguments before the weights */
 uint32_t llm_graph_inputs(const struct llm_graph *g);
 
 /* Fills an empty module with the function @main; its recovery point must be set. The module is verified. */

@@ -8,11 +8,11 @@ struct hilo_engine {
 };
 
 static hilo_status upload(struct llm_engine *e, hilo_dtype t, const int64_t *dims, uint32_t rank, const void *data,
-                          bool lasts, void **out) {
+                          bool persistent, void **out) {
     size_t size = hilo_dtype_size(t);
     hilo_buffer *b;
     hilo_status status = HILO_OK;
-    if (lasts && (uintptr_t)data % size == 0) /* a file may place its tensors anywhere */
+    if (persistent && (uintptr_t)data % size == 0) /* files may not align their tensors */
         status = hilo_buffer_wrap(e->client, t, dims, rank, (void *)(uintptr_t)data, NULL, NULL, &b);
     else
         status = hilo_buffer_from_host(e->client, t, dims, rank, data, NULL, &b);

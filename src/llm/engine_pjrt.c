@@ -1,5 +1,5 @@
 /* The engine `pjrt:PATH`: any vendor's PJRT plugin, through its C interface (src/pjrt/pjrt_api.h has the declarations, which
- * are our own). Programs go there as portable artifacts, of the StableHLO version that the plugin says it reads. */
+ * are our own). Programs go there as portable artifacts, of the StableHLO version that the plugin announces. */
 #include "llm/engine.h"
 
 #include "pjrt/pjrt_api.h"
@@ -46,14 +46,14 @@ static hilo_status await(const struct pjrt_engine *p, struct pjrt_event *event, 
 
 /* ---- arrays ---------------------------------------------------------------------------------- */
 
-static hilo_status upload(struct llm_engine *e, hilo_dtype t, const int64_t *dims, uint32_t rank, const void *data, bool lasts,
-                          void **out) {
+static hilo_status upload(struct llm_engine *e, hilo_dtype t, const int64_t *dims, uint32_t rank, const void *data,
+                          bool persistent, void **out) {
     const struct pjrt_engine *p = (const struct pjrt_engine *)e;
     struct pjrt_Client_BufferFromHostBuffer a =
         ARGS(Client_BufferFromHostBuffer, .client = p->client, .data = data, .dtype = (int)t, .dims = dims, .rank = rank,
-             .semantics = lasts ? PJRT_ZERO_COPY : PJRT_ONLY_DURING_CALL, .device = p->device);
+             .semantics = persistent ? PJRT_ZERO_COPY : PJRT_ONLY_DURING_CALL, .device = p->device);
     HILO_TRY(check(p, p->api->Client_BufferFromHostBuffer(&a), "take an array"));
-    if (a.done) { /* of memory that lasts nobody needs to know when it is let go */
+    if (a.done) { /* nobody needs to know when persistent memory is released */
         struct pjrt_Event_Destroy destroy = ARGS(Event_Destroy, .event = a.done);
         p->api->Event_Destroy(&destroy);
     }
@@ -144,7 +144,7 @@ static void close(struct llm_engine *e) {
     hilo_client_release(client);
 }
 
-/* The last function that is called here: a table that ends before it is too old. */
+/* The last function that is called here: a plugin whose table ends before it is too old. */
 static bool has_functions(const struct pjrt_api *api) {
     return api && api->struct_size >= offsetof(struct pjrt_api, Buffer_ToHostBuffer) + sizeof api->Buffer_ToHostBuffer &&
            api->version.major_version == PJRT_MAJOR;
@@ -164,7 +164,7 @@ static hilo_status open_library(struct pjrt_engine *p, const char *path) {
     return HILO_OK;
 }
 
-/* The newest StableHLO that both know; a plugin that does not say gets the oldest that can be written. */
+/* The newest StableHLO version that both know; a plugin that announces none gets the oldest that can be written. */
 static void choose_target(struct pjrt_engine *p) {
     static const char name[] = "stablehlo_current_version";
     struct pjrt_Plugin_Attributes a = ARGS(Plugin_Attributes, .attributes = NULL);

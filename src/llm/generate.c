@@ -21,7 +21,7 @@ struct output {
     size_t shown; /* bytes of g->text */
 };
 
-/* Where the first stop string begins behind `from`; the length of the text when there is none. */
+/* The index of the first stop string at or after `from`; the length of the text if there is none. */
 static size_t find_stop(const struct output *x, size_t from) {
     struct str text = {x->g->text.p, x->g->text.n};
     for (size_t at = from; at < text.n; at++)
@@ -31,7 +31,7 @@ static size_t find_stop(const struct output *x, size_t from) {
     return text.n;
 }
 
-/* What may be shown: not the end of the text that a stop string may begin with. */
+/* The length that may be shown: a suffix that may begin a stop string is held back. */
 static size_t safe_length(const struct output *x) {
     const struct strbuf *text = &x->g->text;
     for (size_t at = x->shown; at < text->n; at++)
@@ -48,7 +48,7 @@ static bool show(struct output *x, size_t upto) {
     return x->o->on_text && x->o->on_text(x->o->user, p, n) != 0;
 }
 
-/* One more token; true when the text ends with it. */
+/* Appends a token; true if the text ends with it. */
 static bool put_token(struct output *x, const struct llm_session *s, int32_t id) {
     struct llm_generated *g = x->g;
     const struct llm_config *c = &s->model.config;
@@ -87,7 +87,7 @@ struct chooser {
     const struct llm_sampling *o;
     uint64_t state;
     float *logits;              /* NULL: the engine chooses */
-    struct llm_candidate *room;
+    struct llm_candidate *candidates;
     size_t bytes, vocab;
 };
 
@@ -95,18 +95,18 @@ static hilo_status choose_begin(struct llm_session *s, const struct llm_sampling
     *out = (struct chooser){.o = o, .state = o->seed, .vocab = (size_t)s->model.config.vocab};
     if (llm_sampling_greedy(o))
         return HILO_OK;
-    out->bytes = out->vocab * (sizeof *out->logits + sizeof *out->room);
-    out->room = mem_alloc(&s->client->al, out->bytes);
-    out->logits = (float *)(void *)(out->room + (out->room ? out->vocab : 0));
-    return out->room ? HILO_OK : llm_error(s->client, HILO_RESOURCE_EXHAUSTED, "out of memory");
+    out->bytes = out->vocab * (sizeof *out->logits + sizeof *out->candidates);
+    out->candidates = mem_alloc(&s->client->al, out->bytes);
+    out->logits = (float *)(void *)(out->candidates + (out->candidates ? out->vocab : 0));
+    return out->candidates ? HILO_OK : llm_error(s->client, HILO_RESOURCE_EXHAUSTED, "out of memory");
 }
 
 static void choose(struct chooser *c, const struct llm_ids *seen, int32_t *next) {
     if (c->logits)
-        *next = llm_sample(c->o, c->logits, c->vocab, seen->v, seen->n, c->room, &c->state);
+        *next = llm_sample(c->o, c->logits, c->vocab, seen->v, seen->n, c->candidates, &c->state);
 }
 
-/* What of the prompt is in the cache: the last token is always read, for its answer is wanted. */
+/* How many tokens of the prompt are in the cache. The last one is always read, because its logits are needed. */
 static size_t reuse(struct llm_session *s, const int32_t *prompt, size_t n) {
     size_t same = 0;
     if (s->seen.n != (size_t)s->at[0])
@@ -117,7 +117,7 @@ static size_t reuse(struct llm_session *s, const int32_t *prompt, size_t n) {
     return same;
 }
 
-/* Room for what comes, as far as that can be told: decode steps shall take no memory. */
+/* Reserves memory for the expected tokens, so that decode steps allocate none. */
 static void make_room(struct llm_session *s, const struct output *x, size_t prompt) {
     enum { MOST = 4096, TOKEN = 8 /* bytes of text */ };
     size_t left = prompt < (size_t)s->limit ? (size_t)s->limit - prompt + 1 : 0;
@@ -179,7 +179,7 @@ hilo_status llm_generate(struct llm_session *s, const int32_t *prompt, size_t n,
     if (status == HILO_OK)
         status = continue_text(s, &c, &x, next);
     end_text(&x);
-    mem_free(&s->client->al, c.room, c.bytes);
+    mem_free(&s->client->al, c.candidates, c.bytes);
     if (status == HILO_OK && (s->seen.failed || out->ids.failed || out->text.failed))
         return llm_error(s->client, HILO_RESOURCE_EXHAUSTED, "out of memory");
     return status;

@@ -1,4 +1,4 @@
-/* Generating text: a session's steps in a loop, tokens chosen greedily or at random, text given out as it comes. */
+/* Generating text: a session's steps in a loop, with greedy or random sampling, and streamed text. */
 #ifndef HILO_LLM_GENERATE_H
 #define HILO_LLM_GENERATE_H
 
@@ -6,30 +6,30 @@
 
 /* ---- choosing a token (sample.c) ------------------------------------------------------------- */
 
-/* In the order in which they apply. All off: the greatest logit, which the engine itself chooses. */
+/* In the order in which they apply. All off: greedy, in the engine itself. */
 struct llm_sampling {
     double repetition;   /* logits of tokens that occurred are divided (positive) or multiplied by this; 1 = off */
     double temperature;  /* 0 = the greatest logit */
     int64_t top_k;       /* the k most probable only; 0 = off */
     double top_p;        /* the most probable that together reach this; 1 = off */
-    double min_p;        /* those at least this probable, as a share of the most probable; 0 = off */
+    double min_p;        /* those at least this probable, relative to the most probable; 0 = off */
     uint64_t seed;
 };
 #define LLM_GREEDY {.repetition = 1, .top_p = 1}
 bool llm_sampling_greedy(const struct llm_sampling *o);
-/* NULL, or what is wrong with it. */
+/* NULL, or what is wrong with the options. */
 const char *llm_sampling_flaw(const struct llm_sampling *o);
 
 struct llm_candidate { float x; int32_t id; };
-/* A token. `logits` is changed; `seen` are the tokens that repetition looks at; `room` has n candidates; `state` is the random
-   state, the seed at first. */
+/* Samples a token. `logits` is modified; `seen` are the tokens that repetition looks at; `candidates` has space for n; `state`
+   is the random state, the seed at first. */
 int32_t llm_sample(const struct llm_sampling *o, float *logits, size_t n, const int32_t *seen, size_t nseen,
-                   struct llm_candidate *room, uint64_t *state);
+                   struct llm_candidate *candidates, uint64_t *state);
 
 /* ---- generating (generate.c) ----------------------------------------------------------------- */
 
 enum llm_end {
-    LLM_END_LENGTH,  /* as many tokens as were asked for */
+    LLM_END_LENGTH,  /* the requested number of tokens */
     LLM_END_TOKEN,   /* the model ended its text */
     LLM_END_STOP,    /* a stop string */
     LLM_END_CONTEXT, /* the context is full */
@@ -42,7 +42,7 @@ struct llm_generate_options {
     const char *const *stop;     /* the text ends before the first of these */
     size_t nstop;
     bool special;                /* special tokens are part of the text */
-    /* Called behind each token with what the text has become longer by, perhaps nothing; non-zero ends it. May be NULL. */
+    /* Called after each token with the text that it adds, perhaps none; non-zero ends the text. May be NULL. */
     int (*on_text)(void *user, const char *text, size_t n);
     void *user;
 };
@@ -52,14 +52,14 @@ struct llm_generated {
     struct strbuf text;
     enum llm_end end;
     size_t read, reused;         /* tokens of the prompt that were read, and that were in the cache already */
-    double prefill_ms, decode_ms; /* of reading the prompt, of the ids but the first */
+    double prefill_ms, decode_ms; /* for the prompt, and for all ids after the first */
     struct llm_traffic decode;   /* of the latter */
 };
 void llm_generated_init(struct llm_generated *g, hilo_allocator al);
 void llm_generated_free(struct llm_generated *g);
 
-/* Continues the prompt in sequence 0 of a session with a batch of one. What the prompt begins with like the text before it, the
-   cache has already. On an error `out` has what came before it. */
+/* Continues the prompt in sequence 0 of a session with a batch of one. A prefix that the prompt shares with the previous text
+   is taken from the cache. After an error `out` has what was generated before it. */
 hilo_status llm_generate(struct llm_session *s, const int32_t *prompt, size_t n, const struct llm_generate_options *o,
                          struct llm_generated *out);
 

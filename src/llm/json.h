@@ -1,6 +1,6 @@
-/* JSON files of models, through jansson: reading them, and asking for fields by name and type.
+/* JSON files of models, through jansson: reading them, and fields by name and type.
  *
- * A reader asks for what it needs and looks at the status once: the first error sticks, what is asked after it answers the
+ * A reader reads the fields that it needs and checks the status once: the first error sticks, and later reads return the
  * default. Messages name the file and the field, `rope_scaling.factor`. A field that is null counts as absent. */
 #ifndef HILO_LLM_JSON_H
 #define HILO_LLM_JSON_H
@@ -16,12 +16,12 @@ struct llm_json {
     hilo_status status;    /* the first error, or HILO_OK */
 };
 
-/* From a file, or from memory. llm_json_close in any case. The status is also in j->status. */
+/* Reads a file, or text in memory. Call llm_json_close in any case. The status is also in j->status. */
 hilo_status llm_json_open(struct llm_json *j, const char *path, hilo_allocator al, struct diag_list *d);
 hilo_status llm_json_parse(struct llm_json *j, struct str text, const char *name, struct diag_list *d);
 void llm_json_close(struct llm_json *j);
 
-/* An error in the file; later ones are not reported. */
+/* Reports an error in the file, unless there was one before. */
 hilo_status llm_json_fail(struct llm_json *j, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* A field of the object `o` (NULL: an object without fields); `where` is the path to the object for messages, "" or "a.b.". */
@@ -32,7 +32,7 @@ struct llm_object {
 };
 static inline struct llm_object llm_json_root(struct llm_json *j) { return (struct llm_object){j, j->root, ""}; }
 
-#define LLM_REQUIRED INT64_MIN /* as the default of an integer: it must be there */
+#define LLM_REQUIRED INT64_MIN /* as the default of an integer: the field is required */
 int64_t llm_json_int(struct llm_object o, const char *key, int64_t least, int64_t most, int64_t absent);
 double llm_json_real(struct llm_object o, const char *key, double absent); /* finite; an integer is fine */
 bool llm_json_bool(struct llm_object o, const char *key, bool absent);

@@ -104,7 +104,7 @@ static hilo_status misfit(struct load *l, const struct llm_tensor *t, const char
     return fail(l, t, name, expected);
 }
 
-/* A tensor as a parameter, of the type and shape given. */
+/* Makes a tensor of the given type and shape a parameter. */
 static void add_param(struct load *l, struct llm_weight *w, const struct llm_tensor *t, enum llm_part part,
                       enum ir_dtype dtype, int64_t rows, int64_t cols) {
     struct llm_param p = {.name = t->name, .part = part, .dtype = dtype, .rank = cols ? 2 : 1, .dims = {rows, cols},
@@ -201,7 +201,7 @@ const struct llm_weight *llm_model_weight(const struct llm_model *m, enum llm_ro
 
 /* ---- converting and quantising --------------------------------------------------------------- */
 
-/* Memory for data that is in no file, given back with the model. */
+/* Memory for data that is in no file; freed with the model. */
 static void *own(struct llm_model *m, size_t n) {
     void *p = mem_alloc(&m->arena.al, n);
     if (p) {
@@ -270,7 +270,7 @@ static void convert_rows(void *user, void *scratch, int64_t begin, int64_t end) 
     mem_free(&v->al, x, x ? cols * sizeof *x : 0);
 }
 
-/* `n` pieces of work, by all threads. */
+/* Runs `n` tasks on all threads. */
 static void share(struct load *l, int64_t n, void (*work)(void *user, void *scratch, int64_t begin, int64_t end), void *user) {
     enum { PIECE = 16 };
     if (l->pool)
@@ -285,11 +285,11 @@ static bool convert_matrix(struct load *l, const struct llm_param *from, const s
         return true;
     atomic_init(&v.failed, false);
     share(l, w->rows, convert_rows, &v);
-    llm_tensors_done(&l->m->files, from->data, from->bytes); /* or the model would be there twice */
+    llm_tensors_release_pages(&l->m->files, from->data, from->bytes); /* or memory would hold the model twice */
     return !atomic_load(&v.failed);
 }
 
-/* What a plain matrix becomes for the precision that is wanted. */
+/* Converts a plain matrix to the requested precision. */
 static hilo_status convert_weight(struct load *l, struct llm_weight *w, const struct llm_param *from) {
     struct llm_model *m = l->m;
     bool int4 = l->wanted == LLM_INT4 || l->wanted == LLM_INT4Z, whole = w->cols % LLM_INT4_GROUP == 0;
@@ -299,23 +299,23 @@ static hilo_status convert_weight(struct load *l, struct llm_weight *w, const st
         ARENA_PUSH(&m->arena, &l->params, *from);
         return HILO_OK;
     }
-    bool room;
+    bool allocated;
     if (plain) {
-        room = set_owned(m, &to[0], LLM_VALUES, plain, w->rows, w->cols);
+        allocated = set_owned(m, &to[0], LLM_VALUES, plain, w->rows, w->cols);
     } else if (int4 && whole) {
         w->bits = 4;
         w->groups = w->cols / LLM_INT4_GROUP;
         w->offsets = l->wanted == LLM_INT4Z;
-        room = set_owned(m, &to[0], LLM_VALUES, IR_UI8_T, w->rows, w->cols / 2) &&
+        allocated = set_owned(m, &to[0], LLM_VALUES, IR_UI8_T, w->rows, w->cols / 2) &&
                set_owned(m, &to[1], LLM_SCALES, IR_F16_T, w->rows, w->groups) &&
                (!w->offsets || set_owned(m, &to[2], LLM_OFFSETS, IR_F16_T, w->rows, w->groups));
     } else { /* a row that is no multiple of a group keeps 8 bits */
         w->bits = 8;
         w->groups = 1;
-        room = set_owned(m, &to[0], LLM_VALUES, IR_I8_T, w->rows, w->cols) &&
+        allocated = set_owned(m, &to[0], LLM_VALUES, IR_I8_T, w->rows, w->cols) &&
                set_owned(m, &to[1], LLM_SCALES, IR_F32_T, w->rows, 1);
     }
-    if (!room || !convert_matrix(l, from, w, to))
+    if (!allocated || !convert_matrix(l, from, w, to))
         return diag_error(l->d, HILO_RESOURCE_EXHAUSTED, "out of memory for the tensor '%s'", from->name.p);
     w->nparams = w->bits == 0 ? 1 : w->offsets ? 3 : 2;
     for (uint32_t i = 0; i < w->nparams; i++)
@@ -337,35 +337,35 @@ static void unpack_rows(void *user, void *scratch, int64_t begin, int64_t end) {
     if (u->p->scattered)
         llm_packed_numbers(u->p, begin, end, data[0]);
     else
-        llm_packed_rows(u->p, begin, end, data[0], data[1], u->p->middle ? NULL : data[2]);
+        llm_packed_rows(u->p, begin, end, data[0], data[1], u->p->symmetric ? NULL : data[2]);
 }
 
-/* What becomes of a packed matrix, whatever the precision: see packed.h. */
+/* Unpacks a packed matrix, whatever the precision: see packed.h. */
 static hilo_status convert_packed(struct load *l, struct llm_weight *w, const struct llm_param *from,
                                   const struct llm_packed *p) {
     struct llm_model *m = l->m;
     struct llm_param to[3] = {*from, *from, *from};
     const struct llm_tensor *done[] = {p->values, p->zeros, p->scales};
-    bool room;
-    w->offsets = !p->scattered && !p->middle;
+    bool allocated;
+    w->offsets = !p->scattered && !p->symmetric;
     w->nparams = p->scattered ? 1 : w->offsets ? 3 : 2;
     if (p->scattered) {
-        room = set_owned(m, &to[0], LLM_VALUES, IR_F16_T, w->rows, w->cols);
+        allocated = set_owned(m, &to[0], LLM_VALUES, IR_F16_T, w->rows, w->cols);
     } else {
         w->bits = p->bits;
         w->groups = p->groups;
-        room = set_owned(m, &to[0], LLM_VALUES, w->bits == 8 && p->middle ? IR_I8_T : IR_UI8_T, w->rows,
+        allocated = set_owned(m, &to[0], LLM_VALUES, w->bits == 8 && p->symmetric ? IR_I8_T : IR_UI8_T, w->rows,
                          w->cols * w->bits / 8) &&
                set_owned(m, &to[1], LLM_SCALES, p->scales->dtype, w->rows, w->groups) &&
                (!w->offsets || set_owned(m, &to[2], LLM_OFFSETS, IR_F32_T, w->rows, w->groups));
     }
-    if (!room)
+    if (!allocated)
         return diag_error(l->d, HILO_RESOURCE_EXHAUSTED, "out of memory for the tensor '%s'", from->name.p);
     struct unpack u = {p, to};
     if (!m->described)
         share(l, w->rows / 8, unpack_rows, &u);
     for (size_t i = 0; i < sizeof done / sizeof *done; i++)
-        llm_tensors_done(&m->files, done[i]->data, done[i]->bytes);
+        llm_tensors_release_pages(&m->files, done[i]->data, done[i]->bytes);
     for (uint32_t i = 0; i < w->nparams; i++)
         ARENA_PUSH(&m->arena, &l->params, to[i]);
     return HILO_OK;
@@ -380,8 +380,8 @@ static void want_stretches(void *user, void *scratch, int64_t begin, int64_t end
     file_pages_wanted((const char *)p->data + from, (to < p->bytes ? to : p->bytes) - from);
 }
 
-/* What is used as it is stored is read and mapped now, by all threads, and not in the middle of the first prompt; but for a
-   model that memory may not hold. */
+/* Reads and maps weights that are used as stored now, on all threads, instead of during the first prompt; unless memory may be
+   too small for the model. */
 static void want_stored(struct load *l, const struct llm_param *p) {
     double memory = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
     if (p->data && (double)l->m->files.bytes < memory / 2)
@@ -408,14 +408,14 @@ static hilo_status convert(struct load *l) {
                 ARENA_PUSH(&m->arena, &l->params, from[k]);
         for (uint32_t k = w->first; k < l->params.n && m->nowned == owned; k++)
             want_stored(l, &l->params.v[k]);
-        if (l->progress && l->progress->tell)
-            l->progress->tell(l->progress->user, "loading", (double)(i + 1) / (double)l->weights.n);
+        if (l->progress && l->progress->report)
+            l->progress->report(l->progress->user, "loading", (double)(i + 1) / (double)l->weights.n);
     }
     return HILO_OK;
 }
 
-/* The types that programs compute in. A quantised model decodes in f32, where every value times its scale is exact and the
-   time goes into reading weights; long prompts go through bf16 products, which machines have units for. */
+/* The types that programs compute in. A quantised model decodes in f32, where every value times its scale is exact and the time
+   is spent reading weights; long prompts use bf16 products, which machines have units for. */
 static void choose_types(struct llm_model *m, enum llm_precision wanted) {
     const struct llm_weight *q = llm_model_weight(m, LLM_W_Q, 0);
     enum ir_dtype stored = m->params[q->first].dtype;

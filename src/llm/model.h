@@ -1,14 +1,15 @@
-/* A model: its description, and its weights as programs take them.
+/* A model: its description, and its weights as arguments of programs.
  *
- * A weight is one parameter of a program, or several: a quantised one is values, scales and perhaps offsets. A matrix is stored
+ * A weight is one parameter of a program, or several: a quantised one has values, scales and perhaps offsets. A matrix is
+ * stored
  *   plain      [rows, cols] of a float type
  *   8 bits     [rows, cols] of i8, or of ui8 with offsets
  *   4 bits     [rows, cols / 2] of ui8, each two neighbours, the first in the low bits: i4, or ui4 with offsets
- * with scales, and offsets, [rows, groups] of a float type: a number is value * scale + offset of its group, which are
- * cols / groups neighbours in a row. That is how MLX stores its models too, whose files are taken as they are; those of GPTQ
- * and AWQ are converted (packed.h).
+ * with scales, and offsets, [rows, groups] of a float type: a number is value * scale + offset of its group, which are cols /
+ * groups neighbours in a row. MLX uses the same layout, so its files need no conversion; those of GPTQ and AWQ are converted
+ * (packed.h).
  *
- * What is stored as it is wanted is never copied: parameters point into the mapped files. */
+ * Weights that need no conversion are never copied: parameters point into the mapped files. */
 #ifndef HILO_LLM_MODEL_H
 #define HILO_LLM_MODEL_H
 
@@ -43,7 +44,7 @@ struct llm_param {
     enum ir_dtype dtype;
     uint32_t rank;
     int64_t dims[2];
-    const void *data;      /* NULL in a model that is only described */
+    const void *data;      /* NULL in a model without data (llm_model_describe) */
     size_t bytes;
 };
 
@@ -71,33 +72,34 @@ struct llm_model {
     struct arena arena;
     struct { void *p; size_t n; } *owned; /* data that is in no file */
     size_t nowned;
-    bool described;             /* there is none: see llm_model_describe */
+    bool described;             /* without data: see llm_model_describe */
 };
 
 struct llm_progress {
-    void (*tell)(void *user, const char *what, double done); /* 0 … 1; NULL = nobody asks */
+    void (*report)(void *user, const char *what, double done); /* done: 0 to 1; NULL = not reported */
     void *user;
 };
 
 struct rt_pool;
 
-/* Reads a model's directory. A weight that is missing, or has another type than the config calls for, is named. `progress` and
+/* Reads a model's directory. The diagnostic names a weight that is missing or
+   has another type than the config calls for. `progress` and
    the thread pool, which convert weights, may be NULL. */
 hilo_status llm_model_open(const char *dir, enum llm_precision precision, const struct llm_progress *progress,
                            struct rt_pool *pool, hilo_allocator al, struct diag_list *d, struct llm_model *out);
-/* The same, to emit programs from: what would have to be converted has a type but no data. */
+/* The same, to emit programs: weights that would be converted have a type but no data. */
 hilo_status llm_model_describe(const char *dir, enum llm_precision precision, hilo_allocator al, struct diag_list *d,
                                struct llm_model *out);
 void llm_model_close(struct llm_model *m);
-/* The weight in that role; NULL when the model has none. */
+/* Returns the weight in that role, or NULL if the model has none. */
 const struct llm_weight *llm_model_weight(const struct llm_model *m, enum llm_role role, int64_t layer);
-/* A model like it, quantised, as a directory: config and tokenizer are copied, the weights are written as they are here. */
+/* Writes the model to a directory: config and tokenizer are copied, the weights are written as they are in memory. */
 hilo_status llm_model_write(const struct llm_model *m, const char *from, const char *to, struct diag_list *d);
 
 /* ---- quantising (quant.c) -------------------------------------------------------------------- */
 
-/* One row. 4 bits: values, packed, and a scale and an offset (NULL: none) in f16 for each LLM_INT4_GROUP of the columns, which
-   are a multiple of that; 8 bits: values, and one scale in f32. */
+/* Quantises one row. 4 bits: values, packed, and a scale and an offset (NULL: none) in f16 for each LLM_INT4_GROUP of the
+   columns, which are a multiple of that; 8 bits: values, and one scale in f32. */
 void llm_quantise_row(const float *x, int64_t cols, uint32_t bits, void *values, void *scales, void *offsets);
 
 #endif

@@ -1,4 +1,4 @@
-/* Writing a model: see model.h. The config says how it is quantised, in MLX's words. */
+/* Writing a model: see model.h. The config describes the quantisation as MLX does. */
 #include "llm/json.h"
 #include "llm/model.h"
 
@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Files that make a model besides config and weights; those that are there are copied. */
+/* Files of a model besides config and weights; those that exist are copied. */
 static const char *const others[] = {"tokenizer.json", "tokenizer_config.json", "generation_config.json",
                                      "special_tokens_map.json", "chat_template.jinja"};
 
@@ -32,7 +32,7 @@ static hilo_status copy_others(const char *from, const char *to, hilo_allocator 
     return HILO_OK;
 }
 
-/* The config with what has become of the weights. */
+/* Writes the config with the quantisation of the weights. */
 static hilo_status write_config(const struct llm_model *m, const char *from, const char *to, struct diag_list *d) {
     char source[4096], target[4096];
     struct llm_json j;
@@ -69,7 +69,7 @@ static hilo_status write_weights(const struct llm_model *m, const char *to, stru
         v[i] = (struct llm_tensor){.name = p->name, .dtype = p->dtype, .rank = p->rank, .dims = {p->dims[0], p->dims[1]},
                                    .data = p->data, .bytes = p->bytes};
     }
-    for (size_t i = 0; i < m->nweights; i++) { /* as MLX has them, eight to a word */
+    for (size_t i = 0; i < m->nweights; i++) { /* as MLX stores them, eight in a word */
         const struct llm_weight *w = &m->weights[i];
         if (w->bits == 4 && w->offsets && w->cols % 8 == 0) {
             v[w->first].dtype = IR_UI32_T;

@@ -20,7 +20,7 @@ static uint32_t mask_of(const struct llm_packed *p) {
     return (1u << p->bits) - 1;
 }
 
-/* Where AWQ has a neighbour in its word. */
+/* The place of each neighbour in AWQ's words. */
 static const uint8_t awq_place[8] = {0, 4, 1, 5, 2, 6, 3, 7};
 
 static uint32_t zero_of(const struct llm_packed *p, int64_t group, int64_t row) {
@@ -69,13 +69,13 @@ static hilo_status find(const struct search *s, const char *suffix, bool is_floa
     return refuse(s, t, suffix, expected);
 }
 
-/* Whether the zeros are all the middle, and whether columns of a group are neighbours. */
+/* Finds out whether all zero points are in the middle (symmetric), and whether the columns of a group are contiguous. */
 static hilo_status look(const struct search *s, struct llm_packed *p) {
     uint32_t middle = 1u << (p->bits - 1);
-    p->middle = true;
-    for (int64_t g = 0; g < p->groups && p->middle; g++)
-        for (int64_t r = 0; r < p->rows && p->middle; r++)
-            p->middle = zero_of(p, g, r) == middle;
+    p->symmetric = true;
+    for (int64_t g = 0; g < p->groups && p->symmetric; g++)
+        for (int64_t r = 0; r < p->rows && p->symmetric; r++)
+            p->symmetric = zero_of(p, g, r) == middle;
     for (int64_t c = 0; c < p->cols && p->order; c++) {
         int64_t g = (int32_t)load32(p->order, c);
         if (g < 0 || g >= p->groups)
@@ -115,7 +115,7 @@ hilo_status llm_packed_find(const struct llm_tensors *files, const struct llm_co
 
 /* ---- converting ------------------------------------------------------------------------------ */
 
-/* Eight columns of eight rows as words, of 4 bits: word r has row r, the first column lowest. */
+/* Eight columns of eight rows as words of 4-bit values: word r has row r, the first column in the low bits. */
 static void awq_block(const struct llm_packed *p, int64_t row, int64_t col, uint32_t out[8]) {
     memset(out, 0, 8 * sizeof *out);
     for (int64_t c = 0; c < 8; c++) {
@@ -128,7 +128,7 @@ static void awq_block(const struct llm_packed *p, int64_t row, int64_t col, uint
 static void block_values(const struct llm_packed *p, int64_t row, char *values) {
     int64_t n = per_word(p);
     size_t row_bytes = (size_t)p->cols * p->bits / 8;
-    uint32_t flip = !p->middle ? 0 : p->bits == 4 ? 0x88888888u : 0x80808080u; /* less the middle, in two's complement */
+    uint32_t flip = !p->symmetric ? 0 : p->bits == 4 ? 0x88888888u : 0x80808080u; /* minus the middle, in two's complement */
     for (int64_t col = 0; col < p->cols; col += n) {
         uint32_t words[8];
         if (p->layout == LLM_LAYOUT_AWQ)

@@ -2,10 +2,10 @@
 #include "llm/product.h"
 
 enum {
-    FEW_ROWS = 16, /* fewer do not pay for making bytes of a matrix that is not stored so */
+    FEW_ROWS = 16, /* with fewer, converting a matrix to bytes does not pay */
     BYTE_LIMIT = 127,
-    ROW_LIMIT = BYTE_LIMIT << 8, /* of a row's integers; both of their bytes have a sign */
-    MOST_COLS = 1 << 17 /* whose products of bytes 32 bits hold */
+    ROW_LIMIT = BYTE_LIMIT << 8, /* of a row's integers, whose two bytes are signed */
+    MAX_COLS = 1 << 17 /* so that sums of byte products fit 32 bits */
 };
 #define LEAST_UNIT 1e-30 /* instead of zero, to divide by */
 
@@ -41,11 +41,11 @@ ir_val product_dequantise(struct build *b, const struct llm_weight *w, const ir_
     return scaled(b, w, parts[LLM_VALUES], build_convert(b, parts[LLM_SCALES], IR_F32_T), offsets);
 }
 
-/* What no number of a row exceeds: f32[rows] */
+/* An upper bound for each row: f32[rows] */
 static ir_val greatest(struct build *b, const struct llm_weight *w, ir_val scales, ir_val offsets) {
     double least = w->offsets ? 0 : -(1 << (w->bits - 1)), most = (1 << w->bits) - 1 + least;
     ir_val x;
-    if (w->offsets) { /* least is 0: that group's numbers lie between its offset and this one */
+    if (w->offsets) { /* values are 0 or more: a group's numbers lie between its offset and this */
         x = build_binary(b, IR_ADD, build_scale(b, scales, most), offsets);
         x = build_binary(b, IR_MAXIMUM, build_unary(b, IR_ABS, x), build_unary(b, IR_ABS, offsets));
     } else {
@@ -54,7 +54,7 @@ static ir_val greatest(struct build *b, const struct llm_weight *w, ir_val scale
     return with(b, IR_MAXIMUM, build_reduce(b, IR_MAXIMUM, x, 1), LEAST_UNIT);
 }
 
-/* The matrix as i8[rows, cols], and f32[rows]: what 1 of them is worth in a row. */
+/* The matrix as i8[rows, cols], and f32[rows]: the scale of each row. */
 static ir_val bytes_of(struct build *b, const struct llm_weight *w, const ir_val parts[3], bool by_row, ir_val *unit) {
     ir_val scales = build_convert(b, parts[LLM_SCALES], IR_F32_T), offsets = parts[LLM_OFFSETS];
     if (by_row) {
@@ -74,8 +74,8 @@ static ir_val bytes_of(struct build *b, const struct llm_weight *w, const ir_val
 
 /* ---- rows as integers ------------------------------------------------------------------------ */
 
-/* x f32[n, cols] as integers of 16 bits: i8[2 n, cols], first the high bytes of all, then the low ones, which have a sign, too;
-   and f32[n], what 1 is worth in a row. */
+/* x f32[n, cols] as integers of 16 bits: i8[2 n, cols], first all high bytes, then all low bytes, both signed; and f32[n], the
+   scale of each row. */
 static ir_val halves_of(struct build *b, ir_val x, ir_val *unit) {
     ir_val most = build_reduce(b, IR_MAXIMUM, build_unary(b, IR_ABS, x), 1);
     *unit = build_scale(b, with(b, IR_MAXIMUM, most, LEAST_UNIT), 1.0 / ROW_LIMIT);
@@ -100,8 +100,8 @@ static ir_val product_of_bytes(struct build *b, ir_val x, const struct llm_weigh
 /* ---- products -------------------------------------------------------------------------------- */
 
 ir_val product_of(struct build *b, ir_val x, const struct llm_weight *w, const ir_val parts[3], enum ir_dtype type) {
-    bool by_row = w->bits == 8 && w->groups == 1 && !w->offsets; /* one scale a row: it can wait until after the sum */
-    if (w->bits && type != IR_F32_T && w->cols <= MOST_COLS && (by_row || size(b, x, 0) >= FEW_ROWS))
+    bool by_row = w->bits == 8 && w->groups == 1 && !w->offsets; /* one scale for each row is applied after the sum */
+    if (w->bits && type != IR_F32_T && w->cols <= MAX_COLS && (by_row || size(b, x, 0) >= FEW_ROWS))
         return product_of_bytes(b, x, w, parts, by_row);
     if (w->bits)
         type = by_row ? type : IR_F32_T;

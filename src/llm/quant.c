@@ -5,8 +5,8 @@
 
 #include <math.h>
 
-/* To the nearest integer, ties to even, for |x| < 2^22: the sum with 1.5 * 2^23 has no room for a fraction. Unlike rintf it is
-   two additions wherever this is compiled for, so that loops become vector code. */
+/* To the nearest integer, ties to even, for |x| < 2^22: the sum with 1.5 * 2^23 leaves no fraction bits. Unlike rintf it is two
+   additions on every target, so that loops vectorise. */
 static inline float nearest(float x) {
     return (x + 12582912.0f) - 12582912.0f;
 }
@@ -39,7 +39,7 @@ static void pack(const float *q, int64_t n, uint8_t *out) {
         out[i] = (uint8_t)(((int)q[2 * i] & 15) | ((int)q[2 * i + 1] & 15) << 4);
 }
 
-/* A scale as it is stored: f16. */
+/* Rounds a scale to f16, as it is stored. */
 static uint16_t stored(float *scale) {
     uint16_t h = f32_to_f16(*scale);
     *scale = f16_to_f32(h);
@@ -53,7 +53,7 @@ static float sum(const float *lanes) {
     return s;
 }
 
-/* Values for a scale, and the scale with the least squared error for these values. */
+/* Quantises with a scale; returns the scale with the least squared error for these values. */
 static float round4(const float *x, float scale, float *q) {
     float inverse = scale != 0 && isfinite(scale) ? 1 / scale : 0, product[LANES] = {0}, square[LANES] = {0};
     for (int i = 0; i < LLM_INT4_GROUP; i += LANES)
@@ -77,8 +77,8 @@ static float error4(const float *x, float scale, const float *q) {
     return sum(error);
 }
 
-/* -8 … 7. The number farthest from zero becomes -8, so that all sixteen values are used, or lies half a
-   step beyond 7; then the scale is the best for the values that this gives. The better of both is kept. */
+/* -8 … 7. The number farthest from zero becomes -8, so that all sixteen values are used, or it lies half a step beyond 7; then
+   the scale is refitted to the resulting values. The better of both is kept. */
 static void group4(const float *x, uint8_t *values, uint16_t *scale) {
     static const float ends[] = {-8, 7.5f};
     float most = 0, least = INFINITY, q[LLM_INT4_GROUP];

@@ -28,7 +28,7 @@ static double next_random(uint64_t *state) {
     return (double)((z ^ z >> 31) >> 11) * 0x1p-53;
 }
 
-/* Keskar et al., CTRL (arXiv 1909.05858). A token counts once, however often it occurred: `done` marks those that were met. */
+/* Keskar et al., CTRL (arXiv 1909.05858). A token counts once, however often it occurred: `done` marks those seen. */
 static void penalise(float *logits, size_t n, const int32_t *seen, size_t nseen, float by, struct llm_candidate *done) {
     for (size_t i = 0; i < n; i++)
         done[i].id = 0;
@@ -55,7 +55,7 @@ static int32_t greatest(const float *logits, size_t n) {
     return (int32_t)best;
 }
 
-/* Probabilities instead of logits, times an unknown factor; their sum. */
+/* Probabilities instead of logits, not normalised; returns their sum. */
 static double weigh(struct llm_candidate *c, size_t n, float most, double temperature) {
     double sum = 0;
     for (size_t i = 0; i < n; i++) {
@@ -74,33 +74,33 @@ static size_t keep_likely(struct llm_candidate *c, size_t n, double least) {
 }
 
 int32_t llm_sample(const struct llm_sampling *o, float *logits, size_t n, const int32_t *seen, size_t nseen,
-                   struct llm_candidate *room, uint64_t *state) {
+                   struct llm_candidate *candidates, uint64_t *state) {
     if (o->repetition != 1)
-        penalise(logits, n, seen, nseen, (float)o->repetition, room);
+        penalise(logits, n, seen, nseen, (float)o->repetition, candidates);
     int32_t best = greatest(logits, n);
     if (o->temperature == 0)
         return best;
     for (size_t i = 0; i < n; i++)
-        room[i] = (struct llm_candidate){logits[i], (int32_t)i};
+        candidates[i] = (struct llm_candidate){logits[i], (int32_t)i};
     size_t k = o->top_k && (size_t)o->top_k < n ? (size_t)o->top_k : n;
     if (k < n || o->top_p < 1)
-        qsort(room, n, sizeof *room, greater_first);
-    double sum = weigh(room, k, logits[best], o->temperature);
+        qsort(candidates, n, sizeof *candidates, greater_first);
+    double sum = weigh(candidates, k, logits[best], o->temperature);
     if (o->top_p < 1) {
         double reach = 0;
         size_t kept = 0;
         while (kept < k && reach < o->top_p * sum)
-            reach += (double)room[kept++].x;
+            reach += (double)candidates[kept++].x;
         k = kept;
     }
     if (o->min_p > 0) /* the greatest is 1 */
-        k = keep_likely(room, k, o->min_p);
+        k = keep_likely(candidates, k, o->min_p);
     sum = 0;
     for (size_t i = 0; i < k; i++)
-        sum += (double)room[i].x;
+        sum += (double)candidates[i].x;
     double at = next_random(state) * sum;
     for (size_t i = 0; i < k; i++)
-        if ((at -= (double)room[i].x) < 0)
-            return room[i].id;
-    return best; /* rounding, or logits that are no numbers */
+        if ((at -= (double)candidates[i].x) < 0)
+            return candidates[i].id;
+    return best; /* rounding, or NaN logits */
 }

@@ -5,7 +5,7 @@
 
 /* ---- modules --------------------------------------------------------------------------------- */
 
-/* Everything that takes memory from the module's arena. */
+/* Everything that allocates from the module's arena. */
 static hilo_status fill(hilo_client *client, const struct llm_model *model, const struct llm_graph *g, struct ir_module *m,
                         struct diag_list *d, hilo_module **out) {
     HILO_TRY(llm_emit(model, g, m, d));
@@ -37,9 +37,9 @@ hilo_status llm_session_module(hilo_client *client, const struct llm_model *mode
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-static void tell(struct llm_session *s, const char *what, double done) {
-    if (s->o.progress.tell)
-        s->o.progress.tell(s->o.progress.user, what, done);
+static void report(struct llm_session *s, const char *what, double done) {
+    if (s->o.progress.report)
+        s->o.progress.report(s->o.progress.user, what, done);
 }
 
 static hilo_status read_files(struct llm_session *s, const char *dir) {
@@ -70,7 +70,7 @@ static hilo_status upload_weights(struct llm_session *s) {
         const struct llm_param *p = &m->params[i];
         hilo_dtype t = ir_dtype_get(p->dtype)->number;
         HILO_TRY(s->engine->ops->upload(s->engine, t, p->dims, p->rank, p->data, true, &s->weights[i]));
-        tell(s, "uploading", (double)(i + 1) / (double)m->nparams);
+        report(s, "uploading", (double)(i + 1) / (double)m->nparams);
     }
     return HILO_OK;
 }
@@ -85,9 +85,9 @@ static bool make_room(struct llm_session *s) {
     }
     s->weights = ARENA_ARRAY(&s->arena, void *, nparams);
     s->cache = ARENA_ARRAY(&s->arena, void *, ncache);
-    s->in = ARENA_ARRAY(&s->arena, void *, LLM_MOST_INPUTS + nparams + ncache);
+    s->in = ARENA_ARRAY(&s->arena, void *, LLM_MAX_INPUTS + nparams + ncache);
     s->out = ARENA_ARRAY(&s->arena, void *, 2 + ncache);
-    s->donate = ARENA_ARRAY(&s->arena, uint8_t, LLM_MOST_INPUTS + nparams + ncache);
+    s->donate = ARENA_ARRAY(&s->arena, uint8_t, LLM_MAX_INPUTS + nparams + ncache);
     s->at = ARENA_ARRAY(&s->arena, int32_t, (size_t)s->batch);
     s->arena.recover = NULL;
     return true;
@@ -209,7 +209,7 @@ static bool same_graph(const struct llm_graph *a, const struct llm_graph *b) {
 static hilo_status compile(struct llm_session *s, const struct llm_graph *g, void **out) {
     double begin = rt_now_ms();
     hilo_module *m;
-    tell(s, "compiling", 0);
+    report(s, "compiling", 0);
     size_t bytes = s->nprograms * sizeof *s->programs;
     HILO_TRY(llm_session_module(s->client, &s->model, g, &m));
     hilo_status status = s->engine->ops->compile(s->engine, m, out);
@@ -223,7 +223,7 @@ static hilo_status compile(struct llm_session *s, const struct llm_graph *g, voi
     s->programs = p;
     p[s->nprograms++] = (struct llm_program){*g, *out};
     s->compile_ms += rt_now_ms() - begin;
-    tell(s, "compiling", 1);
+    report(s, "compiling", 1);
     return HILO_OK;
 }
 
@@ -247,7 +247,7 @@ static int64_t most_read(const struct llm_session *s) {
     return most;
 }
 
-/* Zeros: what has not been written yet is multiplied by probabilities of 0, and must be finite. */
+/* Zeros: entries that are not written yet are multiplied by probabilities of 0, and must be finite. */
 static hilo_status new_cache(struct llm_session *s, int64_t context) {
     const struct llm_config *c = &s->model.config;
     int64_t dims[] = {s->batch, c->kv_heads, context, c->head_dim};
@@ -267,7 +267,7 @@ static hilo_status new_cache(struct llm_session *s, int64_t context) {
     return status;
 }
 
-/* One array after the other, so that only one of them is there twice. */
+/* One array after the other, so that only one exists twice at a time. */
 static hilo_status grow_cache(struct llm_session *s, int64_t context) {
     struct llm_graph g = {.kind = LLM_GROW, .batch = s->batch, .context = s->context, .tokens = 1, .grown = context};
     const uint8_t keep = 0;
@@ -287,7 +287,7 @@ static hilo_status grow_cache(struct llm_session *s, int64_t context) {
     return HILO_OK;
 }
 
-/* Room for `need` tokens, which is not above the limit. */
+/* Grows the cache to `need` tokens, which is at most the limit. */
 static hilo_status reserve(struct llm_session *s, int64_t need) {
     if (need <= s->context)
         return HILO_OK;
@@ -310,7 +310,7 @@ static hilo_status check_weights(struct llm_session *s) {
     return rt_finish(s->client, &d, llm_tensors_check(&s->model.files, &d));
 }
 
-/* Runs a program behind its inputs in s->in, which are released; the cache and the positions become the new ones. */
+/* Runs a program on its inputs in s->in, which are released, and replaces cache and positions with its results. */
 static hilo_status run_step(struct llm_session *s, const struct llm_graph *g, void **result) {
     size_t ninputs = llm_graph_inputs(g), nweights = s->model.nparams, ncache = 2 * (size_t)s->model.config.layers;
     size_t n = ninputs + nweights + ncache;
@@ -326,7 +326,7 @@ static hilo_status run_step(struct llm_session *s, const struct llm_graph *g, vo
         s->donate[0] = g->kind == LLM_DECODE && g->sample;
         s->donate[1] = 1;
         status = s->engine->ops->run(s->engine, p, s->in, n, s->donate, s->out, 2 + ncache);
-        for (size_t i = 0; i < ncache; i++) /* donated, whatever the run answers */
+        for (size_t i = 0; i < ncache; i++) /* donated, even if the run failed */
             release_array(s, &s->cache[i]);
     }
     for (size_t i = 0; i < ninputs; i++)
@@ -342,7 +342,7 @@ static hilo_status run_step(struct llm_session *s, const struct llm_graph *g, vo
     return HILO_OK;
 }
 
-/* The positions of a step: those that the last one left, else from the host. */
+/* The positions of a step: the result of the last step, else uploaded from the host. */
 static hilo_status take_positions(struct llm_session *s, void **out) {
     if (!s->positions)
         return upload_i32(s, s->at, s->batch, 0, out);
@@ -376,7 +376,7 @@ static hilo_status decode_inputs(struct llm_session *s, const int32_t *tokens) {
     return take_positions(s, &s->in[1]);
 }
 
-/* The answer of a step: tokens stay with the engine too, logits are read and let go. */
+/* The result of a step: tokens are read and kept on the engine, logits are read and released. */
 static hilo_status take_result(struct llm_session *s, void *result, int32_t *next, float *logits) {
     size_t n = (size_t)s->batch;
     if (!logits) {
@@ -422,9 +422,9 @@ hilo_status llm_session_decode(struct llm_session *s, const int32_t *tokens, int
 static const int64_t chunks[] = {1, 8, 32, 128, 512};
 enum { CHUNKS = sizeof chunks / sizeof *chunks };
 
-/* For `left` tokens behind `at`, the next chunk: the largest that they fill, or one that they fill to three quarters, or the
-   small one; but none that ends behind the limit. What is missing is computed too, and costs more than reading the weights once
-   more for another chunk does. */
+/* The next chunk for `left` tokens after `at`: the largest that they fill at least to three quarters, or the small one; none
+   that exceeds the limit. Computing the missing tokens of a less full chunk would cost more than reading the weights once more
+   for another chunk. */
 static int64_t chunk_for(const struct llm_session *s, int64_t left, int64_t at) {
     enum { SMALL = 8 };
     int64_t best = 1;
@@ -445,7 +445,7 @@ static hilo_status run_portion(struct llm_session *s, const struct portion *p, e
     struct llm_graph g = {.kind = kind, .batch = s->batch, .tokens = p->chunk, .sample = sample};
     HILO_TRY(reserve(s, most_read(s) + p->chunk));
     g.context = s->context;
-    for (size_t i = 0; i < LLM_MOST_INPUTS; i++)
+    for (size_t i = 0; i < LLM_MAX_INPUTS; i++)
         s->in[i] = NULL;
     hilo_status status = upload_i32(s, p->tokens, s->batch, p->chunk, &s->in[0]);
     if (status == HILO_OK)
@@ -455,7 +455,7 @@ static hilo_status run_portion(struct llm_session *s, const struct portion *p, e
     if (status == HILO_OK && kind == LLM_SCORE)
         status = upload_i32(s, p->targets, s->batch, p->chunk, &s->in[3]);
     if (status != HILO_OK) {
-        release_inputs(s, LLM_MOST_INPUTS);
+        release_inputs(s, LLM_MAX_INPUTS);
         return status;
     }
     HILO_TRY(run_step(s, &g, result));
@@ -472,7 +472,7 @@ struct prefill {
     float *logits, *some_logits; /* batch * vocab each, or NULL */
 };
 
-/* The next portion: false when there is nothing left. */
+/* The next portion; false if nothing is left. */
 static bool next_portion(struct llm_session *s, struct prefill *p, struct portion *out) {
     int64_t left = 0;
     for (int64_t i = 0; i < s->batch; i++)
@@ -492,7 +492,7 @@ static bool next_portion(struct llm_session *s, struct prefill *p, struct portio
     return true;
 }
 
-/* Sequences whose last token was in this portion have their answer. */
+/* Sequences whose last token was in this portion have their result. */
 static void keep_answers(struct llm_session *s, struct prefill *p, const struct portion *now) {
     size_t vocab = (size_t)s->model.config.vocab;
     for (size_t i = 0; i < (size_t)s->batch; i++) {
@@ -516,7 +516,7 @@ static hilo_status run_prefill(struct llm_session *s, struct prefill *p, struct 
         }
         keep_answers(s, p, now);
     }
-    if (s->batch > 1) /* the last portion's answers are not all that count */
+    if (s->batch > 1) /* earlier portions have results, too */
         release_array(s, &s->tokens);
     return HILO_OK;
 }
@@ -529,7 +529,7 @@ hilo_status llm_session_prefill(struct llm_session *s, const int32_t *const *ids
                       : llm_error(s->client, HILO_INVALID_ARGUMENT, "a prompt has no tokens"));
         longest = n[i] > longest ? n[i] : longest;
     }
-    /* Sequences of a batch end in different places, and all of them make room for a whole chunk. */
+    /* Sequences of a batch end at different positions, and each needs space for a whole chunk. */
     if (longest > (size_t)(s->limit - most_read(s)))
         return context_ends(s);
     size_t words = batch * (size_t)chunks[CHUNKS - 1] + 2 * batch, floats = logits && batch > 1 ? batch * vocab : 0;

@@ -1,11 +1,11 @@
 /* Sessions: a model on an engine, and what it has read so far.
  *
- * Weights are uploaded once. The cache of keys and values stays with the engine, is donated to every step and comes back from
- * it, so that an engine which takes donations updates it in place. Its room grows by doubling, up to the model's limit, as a
- * text needs it. Programs are made when first needed and kept.
+ * Weights are uploaded once. The cache of keys and values stays with the engine, is donated to every step and returned by
+ * it, so that an engine that supports donation updates it in place. Its capacity doubles as needed, up to the model's limit.
+ * Programs are compiled on first use and kept.
  *
- * A session is used by one thread at a time. Functions answer a status; the reason is in the client's diagnostics. After an
- * error in a step (CANCELLED too) what was read is lost: llm_session_reset begins anew. */
+ * A session is used by one thread at a time. Functions return a status; the reason is in the client's diagnostics. After an
+ * error in a step (CANCELLED too) the tokens read are lost; continue with llm_session_reset. */
 #ifndef HILO_LLM_SESSION_H
 #define HILO_LLM_SESSION_H
 
@@ -18,7 +18,7 @@ struct llm_session_options {
     const char *engine;             /* see llm_engine_open */
     enum llm_precision precision;
     int32_t level;                  /* of optimisation, 0 … 3 */
-    int64_t context;                /* the most tokens; 0 = the model's limit */
+    int64_t context;                /* limit in tokens; 0 = the model's */
     int64_t batch;                  /* sequences that are read side by side; 0 = 1 */
     struct llm_progress progress;
     int (*cancelled)(void *user);   /* polled while it runs; NULL = never */
@@ -35,7 +35,7 @@ struct llm_session {
     struct llm_engine *engine;
     struct llm_session_options o;
     int64_t batch, limit;           /* sequences; the longest context */
-    int64_t context;                /* room in the cache now; 0 = there is none */
+    int64_t context;                /* capacity of the cache in tokens; 0 = no cache yet */
     void **weights;                 /* model.nparams arrays */
     void **cache;                   /* 2 * layers arrays */
     void *tokens, *positions;       /* i32[batch], of the last step; NULL = to be uploaded */
@@ -53,7 +53,7 @@ hilo_status llm_session_open(hilo_client *client, const char *dir, const struct 
                              struct llm_session **out);
 void llm_session_close(struct llm_session *s); /* NULL is fine */
 
-/* What it can do, for messages and front ends. */
+/* Properties of the session, for messages and front ends. */
 struct llm_capabilities {
     const char *engine, *family;
     bool has_template;              /* of conversations */
@@ -63,29 +63,29 @@ struct llm_capabilities {
 };
 struct llm_capabilities llm_session_capabilities(const struct llm_session *s);
 
-/* What decode steps behind the first of each program took from the allocator, and copied: nothing, for they update the cache
-   where it is. */
+/* Allocations and copies of decode steps after the first of each program: none, because they update the cache in place. */
 struct llm_traffic {
     bool known;     /* the engine says */
     uint64_t allocations, copied_bytes;
 };
 struct llm_traffic llm_session_traffic(const struct llm_session *s);
 
-/* Forgets what was read; or of sequence 0 what is behind its first n tokens. */
+/* Forgets all tokens; or those of sequence 0 after the first n. */
 void llm_session_reset(struct llm_session *s);
 void llm_session_rewind(struct llm_session *s, size_t n);
 
-/* Reads n[i] > 0 more tokens of each sequence. Answers the next token of each by the greatest logit in `next`, or with
-   `logits` not NULL batch * vocabulary logits there. OUT_OF_RANGE when the context ends. */
+/* Reads n[i] > 0 more tokens of each sequence. Writes the token with the greatest logit of each to `next`, or, if `logits` is
+   not NULL, batch * vocabulary logits there. OUT_OF_RANGE if the context is full. */
 hilo_status llm_session_prefill(struct llm_session *s, const int32_t *const *ids, const size_t *n, int32_t *next,
                                 float *logits);
-/* Reads one more token of each sequence; the same. `tokens` NULL: those that the last step answered, which are still where it
-   put them. */
+/* Reads one more token of each sequence, with the same results. `tokens` NULL: the tokens that the last step chose, without
+   uploading them. */
 hilo_status llm_session_decode(struct llm_session *s, const int32_t *tokens, int32_t *next, float *logits);
-/* Forgets, and reads n > 1 tokens into sequence 0: answers the negative logarithms of the probabilities of tokens 1 … n - 1. */
+/* Resets the session and reads n > 1 tokens into sequence 0. Writes the negative logarithms of the probabilities of tokens
+   1 to n - 1. */
 hilo_status llm_session_score(struct llm_session *s, const int32_t *ids, size_t n, float *out);
 
-/* The module of a program, as llm_emit makes it. */
+/* Makes the module of a program with llm_emit. */
 hilo_status llm_session_module(hilo_client *client, const struct llm_model *model, const struct llm_graph *g,
                                hilo_module **out);
 

@@ -17,7 +17,7 @@ static const struct { const char *name; enum ir_dtype dtype; } spellings[] = {
     {"U64", IR_UI64_T}, {"U32", IR_UI32_T}, {"U16", IR_UI16_T}, {"U8", IR_UI8_T}, {"U4", IR_UI4_T}, {"BOOL", IR_I1_T},
     {"C64", IR_C64_T},
 };
-enum { MOST_HEADER = 100000000 }; /* bytes, as in the format's own library */
+enum { MAX_HEADER = 100000000 }; /* bytes, as in the format's own library */
 enum { SPELLINGS = sizeof spellings / sizeof *spellings };
 
 static enum ir_dtype dtype_named(const char *name) {
@@ -51,8 +51,8 @@ void llm_tensor_type(const struct llm_tensor *t, struct strbuf *out) {
 
 struct header {
     struct llm_json json;
-    struct str data;           /* behind the header */
-    struct llm_tensor *v;      /* in the arena; room for one per entry */
+    struct str data;           /* after the header */
+    struct llm_tensor *v;      /* in the arena; one for each entry */
     size_t n;
 };
 
@@ -60,7 +60,7 @@ static hilo_status tensor_fail(struct header *h, const char *name, const char *w
     return llm_json_fail(&h->json, "tensor '%s' %s", name, what);
 }
 
-/* Bytes that the shape takes. */
+/* The size of the shape in bytes. */
 static bool tensor_size(const struct llm_tensor *t, size_t *out) {
     size_t n = dtype_bits(t->dtype);
     for (uint32_t i = 0; i < t->rank; i++)
@@ -124,7 +124,7 @@ static int by_name(const void *a, const void *b) {
     return c ? c : x->name.n < y->name.n ? -1 : x->name.n > y->name.n;
 }
 
-/* The data is covered by the tensors, once. */
+/* The tensors cover the data without holes or overlaps. */
 static hilo_status check_cover(struct header *h) {
     const char *at = h->data.p;
     if (h->n)
@@ -136,7 +136,7 @@ static hilo_status check_cover(struct header *h) {
         at += h->v[i].bytes;
     }
     if (at != h->data.p + h->data.n)
-        return llm_json_fail(&h->json, "%zu bytes behind the last tensor belong to none",
+        return llm_json_fail(&h->json, "%zu bytes after the last tensor belong to none",
                              (size_t)(h->data.p + h->data.n - at));
     return HILO_OK;
 }
@@ -157,7 +157,7 @@ static hilo_status read_entries(struct header *h, struct arena *arena) {
     return check_cover(h);
 }
 
-/* The header's tensors; h->json.root is to be closed by the caller, whatever happens. */
+/* Reads the header's tensors. The caller closes h->json in any case. */
 static hilo_status read_header(struct header *h, struct arena *arena, struct str bytes, const char *name,
                                struct diag_list *d) {
     uint64_t n = 0;
@@ -167,16 +167,16 @@ static hilo_status read_header(struct header *h, struct arena *arena, struct str
         return diag_add(d, DIAG_ERROR, HILO_INVALID_ARGUMENT, NULL, (struct diag_loc){.file = str_of(name)},
                         (struct str){NULL, 0}, "no safetensors file: a header of %llu bytes in a file of %zu",
                         (unsigned long long)n, bytes.n);
-    if (n > MOST_HEADER)
+    if (n > MAX_HEADER)
         return diag_add(d, DIAG_ERROR, HILO_INVALID_ARGUMENT, NULL, (struct diag_loc){.file = str_of(name)},
                         (struct str){NULL, 0}, "a header of %llu bytes; at most %d were expected", (unsigned long long)n,
-                        MOST_HEADER);
+                        MAX_HEADER);
     h->data = (struct str){bytes.p + 8 + n, bytes.n - 8 - (size_t)n};
     HILO_TRY(llm_json_parse(&h->json, (struct str){bytes.p + 8, (size_t)n}, name, d));
     return read_entries(h, arena);
 }
 
-/* Allocation from the arena may jump to its recovery point: what is not the arena's is kept in `h`. */
+/* Allocation from the arena may jump to its recovery point: everything else that needs freeing is in `h`. */
 static hilo_status parse_one(struct header *h, struct arena *arena, struct str bytes, const char *name,
                              struct diag_list *d) {
     jmp_buf recover;
@@ -244,21 +244,21 @@ static hilo_status add_file(struct llm_tensors *t, const char *path, struct diag
     return HILO_OK;
 }
 
-static bool room_for_files(struct llm_tensors *t, size_t n) {
+static bool alloc_files(struct llm_tensors *t, size_t n) {
     if (!mem_mul(n, sizeof *t->files, &t->files_bytes))
         return false;
     t->files = mem_alloc(&t->arena.al, t->files_bytes);
     return t->files != NULL;
 }
 
-/* The files that the index names, each once, beside it. */
+/* Adds the files that the index names, each once, from its directory. */
 static hilo_status add_shards(struct llm_tensors *t, const char *dir, struct llm_json *index) {
     const json_t *map = llm_json_object(llm_json_root(index), "weight_map");
     const char *tensor;
     json_t *value, *seen = json_object();
     char path[4096];
     hilo_status status = !map ? llm_json_fail(index, "'weight_map' is missing")
-                         : seen && room_for_files(t, json_object_size(map)) ? HILO_OK : HILO_RESOURCE_EXHAUSTED;
+                         : seen && alloc_files(t, json_object_size(map)) ? HILO_OK : HILO_RESOURCE_EXHAUSTED;
     json_object_foreach((json_t *)(uintptr_t)map, tensor, value) {
         const char *file = json_string_value(value);
         if (status != HILO_OK || (file && json_object_get(seen, file)))
@@ -292,7 +292,7 @@ static hilo_status open_dir(struct llm_tensors *t, const char *dir, struct diag_
         snprintf(many, sizeof many, "%s/model.safetensors.index.json", dir) >= (int)sizeof many)
         return diag_error(d, HILO_INVALID_ARGUMENT, "the path '%s' is too long", dir);
     if (stat(one, &st) == 0)
-        return room_for_files(t, 1) ? add_file(t, one, d) : HILO_RESOURCE_EXHAUSTED;
+        return alloc_files(t, 1) ? add_file(t, one, d) : HILO_RESOURCE_EXHAUSTED;
     if (stat(many, &st) != 0)
         return diag_error(d, HILO_NOT_FOUND,
                           "there is neither model.safetensors nor model.safetensors.index.json in '%s'", dir);
@@ -312,7 +312,7 @@ hilo_status llm_tensors_open(const char *path, hilo_allocator al, struct diag_li
         return diag_error(d, HILO_NOT_FOUND, "there is no '%s'", path);
     if (S_ISDIR(st.st_mode))
         HILO_TRY(open_dir(out, path, d));
-    else if (!room_for_files(out, 1))
+    else if (!alloc_files(out, 1))
         return HILO_RESOURCE_EXHAUSTED;
     else
         HILO_TRY(add_file(out, path, d));
@@ -330,7 +330,7 @@ void llm_tensors_close(struct llm_tensors *t) {
     arena_init(&t->arena, mem_system_allocator(), NULL);
 }
 
-void llm_tensors_done(const struct llm_tensors *t, const void *data, size_t bytes) {
+void llm_tensors_release_pages(const struct llm_tensors *t, const void *data, size_t bytes) {
     uintptr_t at = (uintptr_t)data;
     for (size_t i = 0; i < t->nfiles; i++) {
         const struct file *f = &t->files[i].file;

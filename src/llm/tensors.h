@@ -1,7 +1,6 @@
-/* safetensors files: named tensors in one file, or in shards that an index lists. Files are mapped and stay so; tensors point
- * into them and are never copied. Format: github.com/huggingface/safetensors, README: eight bytes with the length of a JSON
- * header (little endian), the header, then the data without holes. Whatever does not fit that is refused, with the name of the
- * tensor. */
+/* safetensors files: named tensors in one file, or in shards that an index lists. Files stay mapped; tensors point into them
+ * and are not copied. Format: github.com/huggingface/safetensors, README: eight bytes with the length of a JSON header (little
+ * endian), the header, then the data without holes. Anything else is refused, with the name of the tensor. */
 #ifndef HILO_LLM_TENSORS_H
 #define HILO_LLM_TENSORS_H
 
@@ -17,14 +16,14 @@ struct llm_tensor {
     enum ir_dtype dtype; /* types of less than a byte are packed, the first element in the low bits */
     uint32_t rank;
     int64_t dims[LLM_TENSOR_RANK];
-    const void *data;    /* aligned as the file says, perhaps not at all */
+    const void *data;    /* possibly unaligned */
     size_t bytes;
 };
 
 struct llm_file {
     struct file file;
     const char *path;    /* in the arena */
-    dev_t dev;           /* of a mapped file, to know it again under its path */
+    dev_t dev;           /* of a mapped file, to recognise it under its path */
     ino_t ino;
 };
 
@@ -37,16 +36,16 @@ struct llm_tensors {
     struct arena arena;
 };
 
-/* `path` is a file, or a directory with model.safetensors or model.safetensors.index.json. Give back by llm_tensors_close,
-   which is harmless after an error. */
+/* `path` is a file, or a directory with model.safetensors or model.safetensors.index.json. Free with llm_tensors_close, also
+   after an error. */
 hilo_status llm_tensors_open(const char *path, hilo_allocator al, struct diag_list *d, struct llm_tensors *out);
-/* One file's bytes; they outlive `out`. */
+/* Reads one file from memory, which outlives `out`. */
 hilo_status llm_tensors_parse(struct str bytes, const char *name, hilo_allocator al, struct diag_list *d,
                               struct llm_tensors *out);
 void llm_tensors_close(struct llm_tensors *t);
 
-/* Nobody looks at this data of a file for now: its memory is given back, where it is mapped. */
-void llm_tensors_done(const struct llm_tensors *t, const void *data, size_t bytes);
+/* Releases the memory of the pages of this data, if it is in a mapped file; reading it again reads the file again. */
+void llm_tensors_release_pages(const struct llm_tensors *t, const void *data, size_t bytes);
 
 /* DATA_LOSS if a mapped file is shorter than it was: reading what is missing would end the process (SIGBUS). Call it before the
    data is read; a file that shrinks during that reading is not caught. A file that was replaced or deleted is still there. */
@@ -54,10 +53,10 @@ hilo_status llm_tensors_check(const struct llm_tensors *t, struct diag_list *d);
 
 /* NULL when there is none. */
 const struct llm_tensor *llm_tensors_find(const struct llm_tensors *t, const char *name);
-/* Its type as the file spells it, "BF16[2054, 128]", for messages. */
+/* Appends its type as the file spells it, such as "BF16[2054, 128]", for messages. */
 void llm_tensor_type(const struct llm_tensor *t, struct strbuf *out);
 
-/* Writes one file: `data` of each tensor is written as it is. */
+/* Writes one file; the `data` of each tensor is copied unchanged. */
 hilo_status llm_tensors_write(const char *path, const struct llm_tensor *v, size_t n, hilo_allocator al, struct diag_list *d);
 
 #endif

@@ -1,4 +1,4 @@
-/* What a tokenizer consists of, for the files that make one up (tokenizer.h). */
+/* The parts of a tokenizer (tokenizer.h), for the files that implement it. */
 #ifndef HILO_LLM_TOK_CORE_H
 #define HILO_LLM_TOK_CORE_H
 
@@ -16,7 +16,7 @@ struct tok_token {
     bool lstrip, rstrip, single_word; /* of added tokens */
 };
 
-/* The pair of ids that becomes another id; lower ranks first. */
+/* A pair of ids that is merged to another id; lower ranks first. */
 struct tok_merge { int32_t left, right, to; uint32_t rank; };
 
 enum tok_norm_kind { TOK_NFC, TOK_NFD, TOK_NFKC, TOK_NFKD, TOK_PREPEND, TOK_REPLACE };
@@ -54,8 +54,8 @@ struct llm_tok {
     size_t nnorms;
     struct tok_stage *stages;
     size_t nstages;
-    int32_t *before, *behind; /* of the post-processor */
-    size_t nbefore, nbehind;
+    int32_t *before, *after; /* of the post-processor */
+    size_t nbefore, nafter;
 };
 
 int32_t tok_find(const struct llm_tok *t, struct str text);

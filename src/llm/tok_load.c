@@ -1,11 +1,11 @@
-/* Reading tokenizer.json: see tokenizer.h. What this reader does not know would give other ids in silence, so it is refused
- * by name. */
+/* Reading tokenizer.json: see tokenizer.h. Kinds that this reader does not know would silently give other ids, so they are
+   refused by name. */
 #include "llm/json.h"
 #include "llm/tok_core.h"
 
 #include <stdlib.h>
 
-/* Where the splits of GPT-2 are not spelled out. */
+/* GPT-2's splits, for files that do not spell them out. */
 static const char gpt2_split[] = "'(?:[sdmt]|ll|ve|re)| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+";
 
 struct load {
@@ -44,7 +44,7 @@ static void make_alphabet(struct load *l) {
     }
 }
 
-/* The bytes that a spelling stands for; false when it has characters outside the alphabet. */
+/* Decodes a spelling to bytes; false if it has characters outside the alphabet. */
 static bool alphabet_bytes(struct load *l, struct str spelling, struct str *out) {
     char *p = arena_alloc(l->a, spelling.n ? spelling.n : 1, 1);
     size_t n = 0;
@@ -72,7 +72,7 @@ static int byte_token(struct str s) {
     return end == digits + 2 ? (int)v : -1;
 }
 
-/* What a token of SentencePiece's stands for: U+2581 is a space. */
+/* Decodes a SentencePiece token: U+2581 is a space. */
 static struct str plain_bytes(struct load *l, struct str s) {
     char *p = arena_alloc(l->a, s.n ? s.n : 1, 1);
     size_t n = 0;
@@ -117,7 +117,7 @@ static hilo_status set_token(struct load *l, struct str spelling, int32_t id) {
     return HILO_OK;
 }
 
-/* Room for every id that occurs. Ids may have holes, but not more of them than tokens by far. */
+/* Allocates the tokens up to the largest id. There may be unused ids, but not many more than tokens. */
 static hilo_status count_tokens(struct load *l, const json_t *vocab, const json_t *added) {
     const char *spelling;
     json_t *v;
@@ -198,7 +198,7 @@ static hilo_status load_tokens(struct load *l, const json_t *model) {
 
 /* ---- the model ------------------------------------------------------------------------------- */
 
-/* Both sides of a merge, "a b" or ["a", "b"], as they are looked up. */
+/* Splits a merge, "a b" or ["a", "b"], into its two sides. */
 static bool merge_sides(struct load *l, const json_t *v, struct str side[2]) {
     struct str s[2];
     if (json_is_string(v)) {
@@ -257,7 +257,7 @@ static hilo_status load_merges(struct load *l, const json_t *merges) {
     return failed ? HILO_RESOURCE_EXHAUSTED : l->json.status;
 }
 
-/* True when a ByteLevel is among a pre-tokenizer or decoder, alone or in a sequence. */
+/* Whether a pre-tokenizer or decoder is or contains a ByteLevel. */
 static bool has_type(const json_t *o, const char *list, const char *type) {
     size_t i;
     json_t *v;
@@ -314,7 +314,7 @@ static hilo_status each(struct load *l, const json_t *o, const char *list, const
     return l->json.status;
 }
 
-enum { MOST_STEPS = 16 };
+enum { MAX_STEPS = 16 };
 
 static hilo_status load_norm(struct load *l, const json_t *o) {
     static const char *const forms[] = {[TOK_NFC] = "NFC", [TOK_NFD] = "NFD", [TOK_NFKC] = "NFKC", [TOK_NFKD] = "NFKD"};
@@ -322,7 +322,7 @@ static hilo_status load_norm(struct load *l, const json_t *o) {
     const json_t *pattern = json_object_get(json_object_get(o, "pattern"), "String");
     const json_t *content = json_object_get(o, "content"), *prepend = json_object_get(o, "prepend");
     const char *type = type_of(o);
-    if (t->nnorms == MOST_STEPS)
+    if (t->nnorms == MAX_STEPS)
         return FAIL(l, "'normalizer' has too many steps");
     struct tok_norm *norm = &t->norms[t->nnorms++];
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
@@ -340,7 +340,7 @@ static hilo_status load_norm(struct load *l, const json_t *o) {
 }
 
 static hilo_status add_stage(struct load *l, struct tok_stage stage) {
-    if (l->t->nstages == MOST_STEPS) {
+    if (l->t->nstages == MAX_STEPS) {
         pcre2_code_free(stage.code);
         return FAIL(l, "'pre_tokenizer' has too many steps");
     }
@@ -348,7 +348,7 @@ static hilo_status add_stage(struct load *l, struct tok_stage stage) {
     return HILO_OK;
 }
 
-/* A stage that splits at an expression, or at a text that is meant literally. */
+/* Adds a stage that splits at an expression or at a literal text. */
 static hilo_status add_split(struct load *l, const char *pattern, size_t n, bool literal, enum tok_stage_kind kind) {
     int code;
     PCRE2_SIZE at;
@@ -360,7 +360,7 @@ static hilo_status add_split(struct load *l, const char *pattern, size_t n, bool
             text[0] = '\0';
         return FAIL(l, "'pre_tokenizer' has a wrong expression: %s, at %zu", (char *)text, (size_t)at);
     }
-    pcre2_jit_compile(re, PCRE2_JIT_COMPLETE); /* where that is not possible, it is interpreted */
+    pcre2_jit_compile(re, PCRE2_JIT_COMPLETE); /* without JIT it is interpreted */
     return add_stage(l, (struct tok_stage){.kind = kind, .code = re});
 }
 
@@ -412,11 +412,11 @@ static hilo_status load_template(struct load *l, const json_t *o) {
     const json_t *single = json_object_get(o, "single"), *special = json_object_get(o, "special_tokens");
     size_t i, k;
     json_t *v, *id;
-    bool behind = false;
+    bool past_text = false;
     struct { int32_t *v; uint32_t n, cap; } before = {NULL, 0, 0}, after = {NULL, 0, 0};
     json_array_foreach(single, i, v) {
         if (json_object_get(v, "Sequence")) {
-            behind = true;
+            past_text = true;
             continue;
         }
         const char *name = json_string_value(json_object_get(json_object_get(v, "SpecialToken"), "id"));
@@ -427,20 +427,20 @@ static hilo_status load_template(struct load *l, const json_t *o) {
             json_int_t n = json_is_integer(id) ? json_integer_value(id) : -1;
             if (n < 0 || (size_t)n >= t->ntokens)
                 return FAIL(l, "'post_processor.special_tokens' has an id that is no token");
-            if (behind)
+            if (past_text)
                 ARENA_PUSH(l->a, &after, (int32_t)n);
             else
                 ARENA_PUSH(l->a, &before, (int32_t)n);
         }
     }
     t->before = before.v, t->nbefore = before.n;
-    t->behind = after.v, t->nbehind = after.n;
+    t->after = after.v, t->nafter = after.n;
     return HILO_OK;
 }
 
 static hilo_status load_post(struct load *l, const json_t *o) {
     const char *type = type_of(o);
-    if (strcmp(type, "ByteLevel") == 0) /* about offsets, which nobody asks for here */
+    if (strcmp(type, "ByteLevel") == 0) /* affects offsets only, which are not used here */
         return HILO_OK;
     if (strcmp(type, "TemplateProcessing") != 0)
         return FAIL(l, "'post_processor' of type %s is not known to this version", type);
@@ -453,8 +453,8 @@ static hilo_status load(struct load *l) {
     struct llm_tok *t = l->t;
     const json_t *root = l->json.root;
     make_alphabet(l);
-    t->norms = ARENA_ARRAY(l->a, struct tok_norm, MOST_STEPS);
-    t->stages = ARENA_ARRAY(l->a, struct tok_stage, MOST_STEPS);
+    t->norms = ARENA_ARRAY(l->a, struct tok_norm, MAX_STEPS);
+    t->stages = ARENA_ARRAY(l->a, struct tok_stage, MAX_STEPS);
     HILO_TRY(load_model(l));
     HILO_TRY(each(l, json_object_get(root, "normalizer"), "normalizers", "normalizer", load_norm));
     HILO_TRY(each(l, json_object_get(root, "pre_tokenizer"), "pretokenizers", "pre_tokenizer", load_stage));
@@ -474,7 +474,7 @@ static hilo_status load_guarded(struct load *l) {
     return status;
 }
 
-/* `l->json` was read, or has failed; it is closed. */
+/* Makes a tokenizer of l->json, whose status may be an error; closes it. */
 static hilo_status tok_new(struct load *l, hilo_allocator al, struct llm_tok **out) {
     struct llm_tok *t = l->json.status == HILO_OK ? mem_alloc(&al, sizeof *t) : NULL;
     hilo_status status = l->json.status == HILO_OK ? HILO_RESOURCE_EXHAUSTED : l->json.status;

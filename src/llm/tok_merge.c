@@ -1,5 +1,5 @@
-/* Byte-pair encoding of a piece: bytes or characters, of which the neighbours with the lowest rank are joined until no pair
- * of neighbours is in the table. A heap of pairs keeps that at n log n, whatever the text. */
+/* Byte-pair encoding of a piece: the adjacent pair of symbols with the lowest rank is merged until no adjacent pair is in the
+ * table. A heap of pairs bounds the time by n log n for any text. */
 #include "llm/tok_core.h"
 
 #include <limits.h>
@@ -24,8 +24,8 @@ const struct tok_merge *tok_find_merge(const struct llm_tok *t, int32_t left, in
 
 /* ---- symbols --------------------------------------------------------------------------------- */
 
-/* Room for one element more; false when memory is exhausted. */
-static bool room(const struct llm_tok *t, void **v, size_t n, size_t *cap, size_t size) {
+/* Grows the array for one more element; false if memory is exhausted. */
+static bool reserve_one(const struct llm_tok *t, void **v, size_t n, size_t *cap, size_t size) {
     if (n < *cap)
         return true;
     size_t more = *cap ? *cap * 2 : 64, bytes;
@@ -41,7 +41,7 @@ static bool room(const struct llm_tok *t, void **v, size_t n, size_t *cap, size_
 
 static bool push_symbol(struct tok_encoder *e, int32_t id) {
     if (e->nsymbols >= END - 1 ||
-        !room(e->t, (void **)&e->symbols, e->nsymbols, &e->symbols_cap, sizeof *e->symbols))
+        !reserve_one(e->t, (void **)&e->symbols, e->nsymbols, &e->symbols_cap, sizeof *e->symbols))
         return false;
     uint32_t i = (uint32_t)e->nsymbols++;
     e->symbols[i] = (struct tok_symbol){id, i ? i - 1 : END, END};
@@ -84,7 +84,7 @@ static bool before(const struct tok_pair *a, const struct tok_pair *b) {
     return a->rank != b->rank ? a->rank < b->rank : a->at < b->at;
 }
 
-/* Notes the pair that begins at symbol `at`, if it can be joined. */
+/* Pushes the pair that begins at symbol `at`, if it can be merged. */
 static bool push_pair(struct tok_encoder *e, uint32_t at) {
     if (at == END || e->symbols[at].next == END)
         return true;
@@ -92,7 +92,7 @@ static bool push_pair(struct tok_encoder *e, uint32_t at) {
     const struct tok_merge *m = tok_find_merge(e->t, left, right);
     if (!m)
         return true;
-    if (!room(e->t, (void **)&e->heap, e->nheap, &e->heap_cap, sizeof *e->heap))
+    if (!reserve_one(e->t, (void **)&e->heap, e->nheap, &e->heap_cap, sizeof *e->heap))
         return false;
     struct tok_pair pair = {m->rank, at, left, right};
     size_t i = e->nheap++;
@@ -116,7 +116,7 @@ static struct tok_pair pop_pair(struct tok_encoder *e) {
     return top;
 }
 
-/* A pair is out of date when one of its symbols has been joined meanwhile: a symbol that is gone has no id. */
+/* A pair is stale if one of its symbols was merged after it was pushed; a merged symbol has no id. */
 static bool join(struct tok_encoder *e, const struct tok_pair *pair) {
     struct tok_symbol *s = &e->symbols[pair->at];
     if (s->id != pair->left || s->next == END || e->symbols[s->next].id != pair->right)

@@ -67,8 +67,8 @@ static hilo_status normalize(const struct llm_tok *t, struct str in, struct diag
         strbuf_free(out);
         *out = next;
         if (status == HILO_OK && out->n > most)
-            status = diag_error(d, HILO_INVALID_ARGUMENT, "the tokenizer's normalizer makes more than %zu bytes of a text of %zu",
-                                most, in.n);
+            status = diag_error(d, HILO_INVALID_ARGUMENT, "the tokenizer's normalizer makes more than %zu bytes of a text of "
+                                                          "%zu", most, in.n);
     }
     return out->failed ? HILO_RESOURCE_EXHAUSTED : status;
 }
@@ -86,7 +86,7 @@ static hilo_status match_failed(struct tok_encoder *e, int code) {
     return diag_error(e->d, HILO_INVALID_ARGUMENT, "the tokenizer's expression fails on this text: %s", (char *)text);
 }
 
-/* Steps that an expression may take at each place of a text: it may look at all of it some times, but not try every way to
+/* Steps that an expression may take at each place of a text: it may scan the text several times, but not try every way to
    divide it. */
 enum { MATCH_HEAP_KB = 64 << 10, MATCH_STEPS = 1 << 20 };
 static uint32_t match_steps(size_t n) {
@@ -95,7 +95,7 @@ static uint32_t match_steps(size_t n) {
 
 static hilo_status split(struct tok_encoder *e, size_t stage, struct str piece, bool begins) {
     const struct tok_stage *s = &e->t->stages[stage];
-    /* Stages call each other while their matches go on: each needs memory of its own. */
+    /* Stages are nested, so each needs match data of its own. */
     pcre2_match_data *match = pcre2_match_data_create(1, NULL);
     size_t at = 0, from = 0; /* what is before `from` is done; the next match is looked for at `at` */
     pcre2_match_context *limits = pcre2_match_context_create(NULL);
@@ -254,8 +254,8 @@ hilo_status llm_tok_encode(const struct llm_tok *t, struct str text, const uint8
     for (size_t i = 0; i < t->nbefore && (flags & LLM_TOK_POST); i++)
         llm_ids_push(out, t->before[i]);
     hilo_status status = text.n ? encode(&e, text, from_input, flags) : HILO_OK;
-    for (size_t i = 0; i < t->nbehind && (flags & LLM_TOK_POST); i++)
-        llm_ids_push(out, t->behind[i]);
+    for (size_t i = 0; i < t->nafter && (flags & LLM_TOK_POST); i++)
+        llm_ids_push(out, t->after[i]);
     mem_free(&t->al, e.symbols, e.symbols_cap * sizeof *e.symbols);
     mem_free(&t->al, e.heap, e.heap_cap * sizeof *e.heap);
     return status == HILO_OK && out->failed ? HILO_RESOURCE_EXHAUSTED : status;

@@ -32,19 +32,19 @@ void llm_ids_push(struct llm_ids *ids, int32_t id) {
 
 /* ---- UTF-8 ----------------------------------------------------------------------------------- */
 
-/* Bytes that a character beginning with c has; 0 when none begins so. */
+/* The length of a character that begins with c; 0 if none does. */
 static size_t utf8_length(unsigned char c) {
     return c < 0x80 ? 1 : c < 0xC2 ? 0 : c < 0xE0 ? 2 : c < 0xF0 ? 3 : c < 0xF5 ? 4 : 0;
 }
 
-/* The second byte decides about overlong forms, surrogates, and what is too large. */
+/* The second byte excludes overlong forms, surrogates and code points that are too large. */
 static bool utf8_second(unsigned char first, unsigned char c) {
     unsigned char least = first == 0xE0 ? 0xA0 : first == 0xF0 ? 0x90 : 0x80;
     unsigned char most = first == 0xED ? 0x9F : first == 0xF4 ? 0x8F : 0xBF;
     return c >= least && c <= most;
 }
 
-/* Length of the character at p, 0 when it is none; SIZE_MAX when the bytes end within one. */
+/* The length of the character at p; 0 if it is invalid; SIZE_MAX if the bytes end within it. */
 static size_t utf8_at(const char *p, const char *end) {
     unsigned char first = (unsigned char)*p;
     size_t n = utf8_length(first);
@@ -111,20 +111,20 @@ void llm_text_put(struct llm_text *x, int32_t id, struct strbuf *out) {
         s.p++, s.n--;
     x->begun = true;
     for (size_t i = 0; i < s.n; i++) {
-        x->wait[x->nwait++] = s.p[i];
+        x->pending[x->npending++] = s.p[i];
         size_t n;
-        while (x->nwait && (n = utf8_at(x->wait, x->wait + x->nwait)) != SIZE_MAX) {
-            n = n ? n : 1; /* no character: given out as it is */
-            strbuf_putn(out, x->wait, n);
-            x->nwait -= (uint32_t)n;
-            memmove(x->wait, x->wait + n, x->nwait);
+        while (x->npending && (n = utf8_at(x->pending, x->pending + x->npending)) != SIZE_MAX) {
+            n = n ? n : 1; /* invalid: passed on unchanged */
+            strbuf_putn(out, x->pending, n);
+            x->npending -= (uint32_t)n;
+            memmove(x->pending, x->pending + n, x->npending);
         }
     }
 }
 
 void llm_text_flush(struct llm_text *x, struct strbuf *out) {
-    strbuf_putn(out, x->wait, x->nwait);
-    x->nwait = 0;
+    strbuf_putn(out, x->pending, x->npending);
+    x->npending = 0;
 }
 
 void llm_tok_decode(const struct llm_tok *t, const int32_t *ids, size_t n, bool special, struct strbuf *out) {

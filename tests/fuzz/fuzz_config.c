@@ -19,8 +19,8 @@ static struct str part(struct str *s) {
 
 static void check(const struct llm_config *c) {
     static float frequencies[2048];
-    if (c->layers < 1 || c->layers > LLM_MOST_LAYERS || c->kv_heads < 1 || c->heads % c->kv_heads || c->head_dim % 2 ||
-        c->head_dim > 4096 || c->neos > LLM_MOST_EOS || c->bos >= c->vocab || c->positions < 1 || !c->family)
+    if (c->layers < 1 || c->layers > LLM_MAX_LAYERS || c->kv_heads < 1 || c->heads % c->kv_heads || c->head_dim % 2 ||
+        c->head_dim > 4096 || c->neos > LLM_MAX_EOS || c->bos >= c->vocab || c->positions < 1 || !c->family)
         abort();
     for (size_t i = 0; i < c->neos; i++)
         if (c->eos[i] < 0 || c->eos[i] >= c->vocab)

@@ -1,5 +1,5 @@
 /* libFuzzer target: any bytes, read as a tokenizer.json, are read or refused; what was read encodes any text. The tokenizer is
- * what comes before the first zero byte, the text what comes behind it. */
+ * what precedes the first zero byte, the text what follows it. */
 #include "llm/tokenizer.h"
 
 #include <stdlib.h>

@@ -128,7 +128,7 @@ static void test_logits(void **state) {
     llm_session_close(s);
 }
 
-/* Logits behind each token of a text that is read in parts of these lengths, the last of them by single steps. */
+/* Logits after each token of a text that is read in parts of these lengths, the last of them in single steps. */
 static void check_parts(struct llm_session *s, const struct golden *g, const size_t *parts, size_t nparts, const float *want) {
     float logits[2054];
     size_t at = 0;

@@ -117,7 +117,7 @@ static void normalise(const struct plain *p, enum llm_role role, int64_t layer, 
         out[i] = x[i] * r * ((double)w[i] + (p->c->norm_plus_one ? 1 : 0));
 }
 
-/* Heads of queries or keys at a place: normalised, turned. */
+/* Heads of queries or keys at a position: normalised, rotated. */
 static void turn(const struct plain *p, double *x, int64_t heads, enum llm_role role, int64_t place) {
     int64_t D = p->c->head_dim;
     const struct llm_rope *rope = p->c->sliding[p->layer] ? &p->c->local_rope : &p->c->rope;

@@ -19,7 +19,7 @@ static const struct variant {
     const char *name, *config; /* of config.json */
     enum method method;
     uint32_t bits;
-    bool middle, less_one, scattered;
+    bool symmetric, less_one, scattered;
     enum llm_precision precision;
 } variants[] = {
     {"gptq", "\"quantization_config\":{\"quant_method\":\"gptq\",\"bits\":4,\"group_size\":32,\"desc_act\":false}",
@@ -107,7 +107,7 @@ static void draw_matrix(const struct variant *v, const struct matrix *m, uint64_
         for (int64_t c = 0; c < m->cols; c++)
             out->value[r][c] = draw(x) & ((1u << v->bits) - 1);
         for (int64_t g = 0; g < m->cols / GROUP; g++) {
-            out->zero[r][g] = v->middle ? 1u << (v->bits - 1) : draw(x) & ((1u << v->bits) - 1);
+            out->zero[r][g] = v->symmetric ? 1u << (v->bits - 1) : draw(x) & ((1u << v->bits) - 1);
             out->scale[r][g] = f32_to_f16((0.3f + small(x)) / (float)(1u << v->bits));
             out->offset[r][g] = f32_to_f16(small(x));
         }

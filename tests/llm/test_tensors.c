@@ -72,7 +72,7 @@ static void test_refusals(void **state) {
         {"{" ENTRY("a", "F32", "3", 0, 8) "}", 8, "tensor 'a' has 8 bytes of data, but its type takes 12"},
         {"{" ENTRY("a", "F32", "1", 0, 4) "," ENTRY("b", "F32", "1", 2, 6) "}", 6, "tensor 'b' overlaps"},
         {"{" ENTRY("a", "F32", "1", 0, 4) "," ENTRY("b", "F32", "1", 8, 12) "}", 12, "tensor 'b' leaves a hole"},
-        {"{" ENTRY("a", "F32", "1", 0, 4) "}", 8, "4 bytes behind"},
+        {"{" ENTRY("a", "F32", "1", 0, 4) "}", 8, "4 bytes after"},
         {"{" ENTRY("a", "F32", "1", 0, 4) "," ENTRY("a", "F32", "1", 0, 4) "}", 4, "duplicate"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

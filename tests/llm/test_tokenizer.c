@@ -267,7 +267,8 @@ static void test_long_integers(void **state) {
     struct llm_json j;
     struct diag_list d;
     diag_init(&d, mem_system_allocator());
-    assert_int_equal(llm_json_parse(&j, STR("{\"model_max_length\": 1000000000000000019884624838656, \"few\": [-99999999999999999999],"
+    assert_int_equal(llm_json_parse(&j, STR("{\"model_max_length\": 1000000000000000019884624838656,"
+                                            " \"few\": [-99999999999999999999],"
                                             " \"text\": \"12345678901234567890 \\\" 12345678901234567890\", \"n\": 2048,"
                                             " \"x\": 12345678901234567890.5}"), "t", &d), HILO_OK);
     assert_true(json_real_value(json_object_get(j.root, "model_max_length")) == 1e30);
