@@ -1,6 +1,7 @@
 /* hilo devices: what programs can run on; and the version. */
 #include "cli/cli.h"
 #include "compile/code.h"
+#include "read/bytecode/bytecode.h"
 #include "target/target.h"
 
 struct devices_options {
@@ -24,6 +25,8 @@ int cli_version(void) {
     char missing[512];
     cli_codegen_missing(missing, sizeof missing);
     printf("hilo %s\n", hilo_version());
+    printf("StableHLO: reads %d.%d to %d.%d, writes %d.%d to %d.%d\n", BC_OLDEST / 1000, BC_OLDEST % 1000, BC_STABLEHLO / 1000,
+           BC_STABLEHLO % 1000, BC_OLDEST_TARGET / 1000, BC_OLDEST_TARGET % 1000, BC_STABLEHLO / 1000, BC_STABLEHLO % 1000);
     print_codegen(missing);
     return CLI_OK;
 }

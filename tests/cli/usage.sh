@@ -7,6 +7,10 @@ commands='run compile explain verify check bench opt ops devices kir cache calib
 exits 2
 says 'usage: hilo COMMAND'
 exits 0 --version
+versions=$(sed -n 's/^StableHLO: reads \(.*\), writes .*/\1/p' out) # the documentation names the same
+for page in README.md docs/GUIDE.md; do
+    if [ -n "$versions" ] && grep -q "$versions" "$root/$page"; then pass; else fail "$page does not say '$versions'"; fi
+done
 says 'machine code: ' "hilo $(sed -n 's/^#define HILO_VERSION_MAJOR \([0-9]*\).*/\1/p' "$root/include/hilo.h")."
 for word in help --help -h; do
     exits 0 $word
