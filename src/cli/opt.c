@@ -18,7 +18,7 @@ struct cli_opt_options {
 #define AT(field) offsetof(struct cli_opt_options, field)
 
 static const struct cli_option options[] = {
-    {"-O", "0..3", CLI_LEVEL, AT(level), "run the passes of this level; default 0: none"},
+    {"-O", "0..3", CLI_LEVEL, AT(level), "run the passes of this level; default: none"},
     {"--passes", "LIST", CLI_PASSES, AT(passes), "run these passes instead, separated by commas, in this order"},
     {"--stop-after", "PASS", CLI_PASS, AT(stop_after), "stop after the first run of this pass"},
     {"--dump", "after:PASS", CLI_TEXT, AT(dump),
@@ -196,7 +196,7 @@ static int run(const char *path, struct cli_opt_options *o) {
 }
 
 static int opt_main(const struct cli_command *self, int argc, char **argv) {
-    struct cli_opt_options o = {.rule_limit = -1};
+    struct cli_opt_options o = {.rule_limit = -1, .level = -1};
     struct cli_texts files;
     int code = cli_options(self, argc, argv, &o, &files);
     if (code < 0 && o.list)

@@ -80,7 +80,7 @@ if cmp -s piped.bc file.bc; then pass; else fail 'standard output and -o differ'
 exits 1 opt --emit bytecode --target-version 0.20.0 "$portable.mlir"
 says 'StableHLO 0.20 cannot be written, only 1.0 to 1.20'
 exits 2 opt --emit bytecode --target-version newest "$portable.mlir"
-says "'newest' is no version such as 1.9.0"
+says '--target-version newest: expected a version of StableHLO such as 1.9.0'
 exits 2 opt --emit artifact "$portable.mlir"
 exits 3 opt --emit bytecode -o no/such/folder.bc "$portable.mlir"
 echo 'func.func @main(%a: tensor<f32>) -> tensor<f32> {

@@ -15,12 +15,14 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
 passed=0 failed=0
+: >"$scratch/log"
 check() { # WHAT EXPECTED ACTUAL: files
     if cmp -s "$2" "$3"; then
         passed=$((passed + 1))
     else
         echo "$1:"
         diff "$2" "$3" | head -20
+        head -5 "$scratch/log"
         failed=$((failed + 1))
     fi
 }
@@ -57,14 +59,14 @@ for file; do
         fi
         section "$file" run >"$scratch/expected"
         for level in 0 2; do
-            "$HILO" run "$file" -O$level "${arguments[@]}" >"$scratch/out" 2>&1
+            "$HILO" run "$file" -O$level "${arguments[@]}" >"$scratch/out" 2>"$scratch/log"
             check "$file, run at -O$level" "$scratch/expected" "$scratch/out"
         done
         "$HILO" opt --emit hlo -o "$scratch/written.hlo" "$file" 2>"$scratch/out" &&
-            "$HILO" run "$scratch/written.hlo" "${arguments[@]}" >"$scratch/out" 2>&1
+            "$HILO" run "$scratch/written.hlo" "${arguments[@]}" >"$scratch/out" 2>"$scratch/log"
         check "$file, written and run" "$scratch/expected" "$scratch/out"
         "$HILO" opt -O2 --emit hlo -o "$scratch/written.hlo" "$file" 2>"$scratch/out" &&
-            "$HILO" run "$scratch/written.hlo" "${arguments[@]}" >"$scratch/out" 2>&1
+            "$HILO" run "$scratch/written.hlo" "${arguments[@]}" >"$scratch/out" 2>"$scratch/log"
         check "$file, with its kernels as fusions" "$scratch/expected" "$scratch/out"
     fi
     read -ra arguments <<<"$(sed -n 's|^// opt:||p' "$file")"
