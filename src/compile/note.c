@@ -88,8 +88,8 @@ const struct plan_note *build_note(struct build *b, ir_block block, const struct
         [FUSE_INTO] = "in-place update", [FUSE_STAGES] = "contraction, row-wise, contraction"};
     char text[512], why[160];
     const char *pattern = fuse_pattern(b->m, f, k);
-    size_t n = (size_t)snprintf(text, sizeof text, "%s%s%s, %u op%s; materialised:", pattern ? pattern : "", pattern ? ": " : "",
-                                schedules[k->schedule], k->nops, k->nops == 1 ? "" : "s");
+    size_t n = (size_t)snprintf(text, sizeof text, "%s%s%s, %u op%s; materialised:", pattern ? pattern : "",
+                                pattern ? ": " : "", schedules[k->schedule], k->nops, k->nops == 1 ? "" : "s");
     struct note_ops x = {.b = b, .f = f, .block = block};
     for (uint32_t i = 0; i < k->outs.n; i++) {
         const char *name = fuse_reason_name(fuse_reason(f, k->outs.v[i]));

@@ -1,7 +1,7 @@
 /* Runs a kernel: the definition of what it computes.
  *
- * A value inside a vector loop has a number for each lane, any other has one. All active lanes execute an op before any executes the
- * next; in the last step of a loop whose extent is no multiple of its lanes, only the first ones run. */
+ * A value inside a vector loop has a number for each lane, any other has one. All active lanes execute an op before any
+ * executes the next; in the last step of a loop whose extent is no multiple of its lanes, only the first ones are active. */
 #include "kir/node.h"
 
 /* A reduction over the lanes of a vector loop: `lanes` accumulators for each of the registers, a row per register. */

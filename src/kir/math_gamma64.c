@@ -136,7 +136,7 @@ struct km_twofold km_lgamma_rest64(struct km d, kir_val s, struct km_twofold *un
 }
 
 /* What a branch computes with must be read there: else the builder would place it before the branch. */
-static kir_val again(struct km d, kir_val reg) { return kir_get_reg(d.k, reg, (kir_val){0}); }
+static kir_val read_reg(struct km d, kir_val reg) { return kir_get_reg(d.k, reg, (kir_val){0}); }
 
 /* log |Γ(-a)| = log (π / (a |sin π a|)) - log Γ(a), -log a for small a, in a branch that is taken when any lane has such a
    number. */
@@ -147,15 +147,15 @@ kir_val km_lgamma64(struct km d, kir_val x) {
     r = km_select(d, km_eq(d, x, zero), inf, r);
     kir_val rr = kir_reg(d.k, r, 1);
     kir_if(d.k, kir_op1(d.k, KIR_ANY, below));
-    kir_val a = km_neg(d, again(d, rx)), f = fraction(d, a);
+    kir_val a = km_neg(d, read_reg(d, rx)), f = fraction(d, a);
     twofold sine = sin_pi_of(d, km_abs(d, f)), logs = km_twofold_add(d, log_of(d, sine), km_log_twofold(d, a));
     twofold log_pi = pair(km_f(d, 0x1.250d048e7a1bdp+0), km_f(d, 0x1.7abf2ad8d5088p-57));
     twofold mirrored = km_twofold_add(d, log_pi, negated(d, km_twofold_add(d, logs, positive)));
     kir_val small = km_lt(d, a, km_f(d, 0x1p-900));
     r = km_select(d, km_eq(d, f, zero), inf, rounded(d, select(d, small, positive, mirrored)));
-    kir_set_reg(d.k, rr, none, km_select(d, km_lt(d, again(d, rx), zero), r, again(d, rr)));
+    kir_set_reg(d.k, rr, none, km_select(d, km_lt(d, read_reg(d, rx), zero), r, read_reg(d, rr)));
     kir_close(d.k);
-    r = again(d, rr);
+    r = read_reg(d, rr);
     return km_select(d, km_eq(d, km_abs(d, x), inf), inf, r);
 }
 
@@ -193,16 +193,16 @@ kir_val km_digamma64(struct km d, kir_val x) {
     kir_val small = km_lt(d, a, km_f(d, 0x1p-900));
     kir_val rr = kir_reg(d.k, km_select(d, small, km_div(d, km_f(d, -1), x), r), 1);
     kir_if(d.k, kir_op1(d.k, KIR_ANY, below));
-    kir_val b = km_neg(d, again(d, rx)), f = fraction(d, b);
+    kir_val b = km_neg(d, read_reg(d, rx)), f = fraction(d, b);
     twofold cosine = sin_pi_of(d, km_sub(d, km_f(d, 0.5), km_abs(d, f)));
     twofold top = km_two_product(d, cosine, pair(km_f(d, 0x1.921fb54442d18p+1), km_f(d, 0x1.1a62633145c07p-53)));
     twofold mirrored = km_twofold_add(d, positive, km_twofold_inverse(d, b));
     mirrored = km_twofold_add(d, km_twofold_div(d, top, sin_pi_of(d, f)), mirrored);
-    r = km_select(d, small, again(d, rr), rounded(d, mirrored));
+    r = km_select(d, small, read_reg(d, rr), rounded(d, mirrored));
     r = km_select(d, km_eq(d, f, zero), km_f(d, (double)NAN), r);
-    kir_set_reg(d.k, rr, none, km_select(d, kir_cmp(d.k, KIR_LE, 0, again(d, rx), zero), r, again(d, rr)));
+    kir_set_reg(d.k, rr, none, km_select(d, kir_cmp(d.k, KIR_LE, 0, read_reg(d, rx), zero), r, read_reg(d, rr)));
     kir_close(d.k);
-    return again(d, rr);
+    return read_reg(d, rr);
 }
 
 /* ---- Bessel ---------------------------------------------------------------------------------- */

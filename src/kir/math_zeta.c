@@ -21,19 +21,19 @@ struct zeta {
 };
 
 /* What a loop or branch computes with must be read there: else the builder would place it before. */
-static kir_val again(struct km d, kir_val reg) { return kir_get_reg(d.k, reg, (kir_val){0}); }
+static kir_val read_reg(struct km d, kir_val reg) { return kir_get_reg(d.k, reg, (kir_val){0}); }
 
 /* (a + lost)^-x times the factor. */
 static kir_val power(const struct zeta *z, kir_val a, kir_val lost, kir_val x) {
     struct km d = z->d;
-    kir_val minus = km_neg(d, x), bias = again(d, z->bias);
+    kir_val minus = km_neg(d, x), bias = read_reg(d, z->bias);
     if (!z->full)
         return km_exp(d, km_fma(d, minus, km_log(d, a), bias));
-    struct km_twofold unit = {again(d, z->unit), again(d, z->unit_low)};
+    struct km_twofold unit = {read_reg(d, z->unit), read_reg(d, z->unit_low)};
     struct km_twofold b = km_twofold_div(d, (struct km_twofold){a, lost}, unit), log = km_log_twofold(d, b.hi);
     log.lo = km_add(d, log.lo, km_div(d, b.lo, b.hi));
     struct km_twofold e = km_two_product(d, (struct km_twofold){minus, km_f(d, 0)}, log);
-    e = km_twofold_add(d, e, (struct km_twofold){bias, again(d, z->low)});
+    e = km_twofold_add(d, e, (struct km_twofold){bias, read_reg(d, z->low)});
     kir_val low = km_select(d, km_lt(d, km_abs(d, e.hi), km_f(d, 800)), e.lo, km_f(d, 0));
     kir_val end = km_div(d, km_f(d, 1), a); /* 0 or NaN */
     return km_select(d, km_lt(d, a, km_f(d, (double)INFINITY)), km_exp_sum(d, e.hi, low), end);
@@ -52,18 +52,18 @@ static kir_val zeta_positive(const struct zeta *z, kir_val rq) {
     kir_val none = {0}, zero = km_f(d, 0), one = km_f(d, 1), lost;
     kir_val sum = kir_reg(d.k, zero, 1), left = kir_reg(d.k, zero, 1), at = kir_reg(d.k, zero, 1);
     kir_loop(d.k, KIR_SERIAL, z->terms, 0);
-    kir_val k = again(d, at), a = shifted(d, again(d, rq), k, &lost);
-    struct km_twofold s = km_twofold_add(d, (struct km_twofold){again(d, sum), again(d, left)},
-                                         (struct km_twofold){power(z, a, lost, again(d, z->x)), zero});
+    kir_val k = read_reg(d, at), a = shifted(d, read_reg(d, rq), k, &lost);
+    struct km_twofold s = km_twofold_add(d, (struct km_twofold){read_reg(d, sum), read_reg(d, left)},
+                                         (struct km_twofold){power(z, a, lost, read_reg(d, z->x)), zero});
     kir_set_reg(d.k, sum, none, s.hi);
     kir_set_reg(d.k, left, none, s.lo);
     kir_set_reg(d.k, at, none, km_add(d, k, one));
     kir_close(d.k);
-    kir_val x = again(d, z->x), q = shifted(d, again(d, rq), km_f(d, z->terms), &lost), last = power(z, q, lost, x);
-    kir_val total = again(d, sum), u = km_div(d, one, q), square = km_mul(d, u, u), factor = km_mul(d, x, u);
+    kir_val x = read_reg(d, z->x), q = shifted(d, read_reg(d, rq), km_f(d, z->terms), &lost), last = power(z, q, lost, x);
+    kir_val total = read_reg(d, sum), u = km_div(d, one, q), square = km_mul(d, u, u), factor = km_mul(d, x, u);
     kir_val less = km_sub(d, x, one), tail = km_f(d, 0.5);
     /* Of f64 the last term may vanish before this does. */
-    kir_val most = z->full ? km_mul(d, power(z, q, lost, less), again(d, z->unit)) : km_mul(d, last, q);
+    kir_val most = z->full ? km_mul(d, power(z, q, lost, less), read_reg(d, z->unit)) : km_mul(d, last, q);
     for (int i = 1; i <= z->rest; i++) {
         tail = km_fma(d, factor, km_f(d, zeta_rest[i - 1]), tail);
         kir_val next = km_mul(d, km_add(d, x, km_f(d, 2 * i - 1)), km_add(d, x, km_f(d, 2 * i)));
@@ -71,7 +71,7 @@ static kir_val zeta_positive(const struct zeta *z, kir_val rq) {
     }
     kir_val gone = km_eq(d, last, zero);
     most = km_div(d, z->full ? most : km_select(d, gone, zero, most), less);
-    tail = km_add(d, km_add(d, most, km_select(d, gone, zero, km_mul(d, last, tail))), again(d, left));
+    tail = km_add(d, km_add(d, most, km_select(d, gone, zero, km_mul(d, last, tail))), read_reg(d, left));
     return km_select(d, km_eq(d, total, km_f(d, (double)INFINITY)), total, km_add(d, total, tail));
 }
 
@@ -80,7 +80,7 @@ static kir_val zeta_positive(const struct zeta *z, kir_val rq) {
 static kir_val zeta_negative(const struct zeta *z, kir_val rq) {
     struct km d = z->d;
     kir_val none = {0}, zero = km_f(d, 0), one = km_f(d, 1), inf = km_f(d, (double)INFINITY), nan = km_f(d, (double)NAN);
-    kir_val q = again(d, rq), b = km_neg(d, q), f = km_sub(d, b, kir_op1(d.k, KIR_FLOOR, b)), part[3], turns[3];
+    kir_val q = read_reg(d, rq), b = km_neg(d, q), f = km_sub(d, b, kir_op1(d.k, KIR_FLOOR, b)), part[3], turns[3];
     part[0] = kir_reg(d.k, km_sub(d, one, f), 1);
     part[1] = kir_reg(d.k, f, 1);
     part[2] = kir_reg(d.k, km_sub(d, one, q), 1);
@@ -89,12 +89,12 @@ static kir_val zeta_negative(const struct zeta *z, kir_val rq) {
     kir_loop(d.k, KIR_SERIAL, 3, 0);
     kir_val now = zeta_positive(z, part[0]); /* both rotate: what was computed last is the last */
     for (int i = 0; i < 2; i++) {
-        kir_set_reg(d.k, part[i], none, again(d, part[i + 1]));
-        kir_set_reg(d.k, turns[i], none, again(d, turns[i + 1]));
+        kir_set_reg(d.k, part[i], none, read_reg(d, part[i + 1]));
+        kir_set_reg(d.k, turns[i], none, read_reg(d, turns[i + 1]));
     }
     kir_set_reg(d.k, turns[2], none, now);
     kir_close(d.k);
-    kir_val x = again(d, z->x), upper = again(d, turns[0]), lower = again(d, turns[1]), beyond = again(d, turns[2]);
+    kir_val x = read_reg(d, z->x), upper = read_reg(d, turns[0]), lower = read_reg(d, turns[1]), beyond = read_reg(d, turns[2]);
     kir_val half = km_mul(d, x, km_f(d, 0.5)), parity = km_sub(d, half, kir_op1(d.k, KIR_FLOOR, half));
     kir_val even = km_eq(d, parity, zero), odd = km_eq(d, parity, km_f(d, 0.5));
     kir_val both = km_and(d, km_eq(d, upper, inf), km_eq(d, lower, inf)), middle = km_sub(d, f, km_f(d, 0.5));
@@ -123,7 +123,7 @@ static kir_val zeta(struct km d, bool full, kir_val x, kir_val q, struct km_twof
     kir_if(d.k, kir_op1(d.k, KIR_ANY, below));
     kir_set_reg(d.k, rr, none, km_select(d, below, zeta_negative(&z, rq), r));
     kir_close(d.k);
-    r = again(d, rr);
+    r = read_reg(d, rr);
     r = km_select(d, km_lt(d, one, x), r, km_select(d, km_eq(d, x, one), inf, nan));
     return km_select(d, km_eq(d, q, q), r, nan);
 }

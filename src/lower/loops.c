@@ -32,7 +32,8 @@ static bool is_flat(struct lower *l, ir_val v, size_t n, struct opt_sparse *seen
         return true;
     if (ir_val_count(l->m, v) != n)
         return false;
-    if (IR_NONE(op) || fuse_is_constant(l->m, v) || !IR_SAME(ir_op_get(l->m, op)->parent, l->block) || opt_sparse_get(seen, v.i))
+    if (IR_NONE(op) || fuse_is_constant(l->m, v) || !IR_SAME(ir_op_get(l->m, op)->parent, l->block) ||
+        opt_sparse_get(seen, v.i))
         return true;
     uint32_t step = opt_ids_get(&l->fused->kernel_of, v.i);
     if (step && l->fused->steps.v[step - 1].kernel != l->kernel)

@@ -2,8 +2,8 @@
  * from the host (CPUID, sysconf, LLVM's features) or from a row of targets.def. No other place holds a number about a machine.
  *
  * Whatever generated code depends on is printed by target_print, which is a part of the key of the compile cache: a field that
- * is added is printed there. Results must not depend on the number of threads: how much work makes a task follows from `tasks`
- * and `parallel_ops`, which are the same for all machines of a kind; from `cores` only where results do not depend on it.
+ * is added is printed there. Results must not depend on the number of threads: how sums are split follows from `tasks` and
+ * `parallel_ops`, which are the same for all machines of a kind; `cores` may decide how independent work is divided.
  *
  * How limits of schedules follow from the record:
  *   registers of a tile       vector_registers less those for operands
@@ -42,7 +42,7 @@ struct target {
     double compute_rate;                 /* elementwise operations/ns of one thread, a rough estimate */
 
     /* threads */
-    uint32_t cores;       /* that the machine has; 0 = unknown */
+    uint32_t cores;       /* that the machine has, not those that the process may use; 0 = unknown */
     uint32_t tasks;       /* parts of a kernel that keep threads evenly occupied */
     int64_t parallel_ops; /* operations below which threads are not worth their synchronisation */
     int64_t kernel_ops;   /* operations below which starting a kernel costs about as much */
@@ -51,7 +51,7 @@ struct target {
 
 /* A machine with no more than any has, whose kernels the interpreter runs. */
 void target_portable(struct target *out);
-/* A row of targets.def; INVALID_ARGUMENT, listing them, for another name. */
+/* A row of targets.def; NOT_FOUND, listing them, for another name. */
 hilo_status target_named(const char *name, struct target *out, struct diag_list *d);
 /* The machine that the process runs on, as CPUID and the system report it. UNAVAILABLE where hilo has no code generator. */
 hilo_status target_host(struct target *out, struct diag_list *d);

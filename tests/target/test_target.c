@@ -32,7 +32,7 @@ static void named(void **state) {
     assert_int_equal(t.isa, TARGET_AARCH64);
     assert_string_equal(t.triple, "aarch64-unknown-linux-gnu");
     assert_int_equal(t.vector_registers, 32);
-    assert_int_equal(target_named("pdp11", &t, &d), HILO_INVALID_ARGUMENT);
+    assert_int_equal(target_named("pdp11", &t, &d), HILO_NOT_FOUND);
     assert_non_null(strstr(d.first->message, "znver4"));
     diag_clear(&d);
 }
@@ -63,6 +63,11 @@ static void host(void **state) {
     assert_true(t.vector_bytes >= 16 && t.l1_bytes && t.l2_bytes && t.cores >= 1 && t.tasks);
     target_print(&t, &a);
     t.l2_bytes *= 2; /* whatever code depends on is printed */
+    target_print(&t, &b);
+    assert_string_not_equal(a.p, b.p);
+    b.n = 0;
+    t.l2_bytes /= 2;
+    t.cores++;
     target_print(&t, &b);
     assert_string_not_equal(a.p, b.p);
     assert_true(target_threads() >= 1);
