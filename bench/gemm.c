@@ -1,4 +1,4 @@
-/* gemm [-t THREADS] [M N K]...: f32 matrix products by hilo and by OpenBLAS, in turn, in one process.
+/* gemm [-t THREADS] [M N K]...: f32 matrix products by hilo and by OpenBLAS, alternating, in one process.
  *
  * Printed are GFLOP/s by the medians of wall time, and their ratio; then the same by the medians of processor time (of all
  * threads), which other programs on the machine disturb less. Without sizes: 512³ to 4096³ and some that are not square.

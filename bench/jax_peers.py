@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""What JAX programs take on hilo and on XLA's CPU, from Python: a process for each, which take turns within one sitting. Prints the
+"""Times of JAX programs on hilo and on XLA:CPU, from Python: a process for each, in alternation within one run. Prints the
 medians, the shortest, and the ratios of the medians (above 1 = hilo is faster).
 
-usage: jax_peers.py [--plugin pjrt_hilo.so] [--turns N] [CASE...]
+usage: jax_peers.py [--plugin pjrt_hilo.so] [--rounds N] [CASE...]
 
 Runs with a Python that has JAX. The plugin is that of the package jax_hilo, or $HILO_PJRT_PLUGIN.
 """
@@ -108,7 +108,7 @@ def cases():
 
 
 def serve():
-    """Answers each line, the name of a case, with the seconds that a call of it took."""
+    """Replies to each line, the name of a case, with the seconds that a call of it took."""
     if os.environ["JAX_PLATFORMS"] == "hilo":
         sys.path.insert(0, str(ROOT / "python"))
         sys.dont_write_bytecode = True
@@ -136,7 +136,7 @@ def serve():
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--plugin", help="the plugin of a build")
-    parser.add_argument("--turns", type=int, default=41)
+    parser.add_argument("--rounds", type=int, default=41)
     parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("cases", nargs="*", help="parts of names; all without")
     o = parser.parse_args()
@@ -154,7 +154,7 @@ def main():
         if o.cases and not any(part in name for part in o.cases):
             continue
         taken = {platform: [] for platform in PLATFORMS}
-        for _ in range(o.turns):
+        for _ in range(o.rounds):
             for platform, peer in peers.items():
                 print(name, file=peer.stdin, flush=True)
                 taken[platform].append(float(peer.stdout.readline()) * 1e6)

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""hilo and llama.cpp on one Llama, in one sitting: tokens a second of reading a prompt and of decoding.
+"""hilo and llama.cpp on one Llama, in one run: tokens a second of reading a prompt and of decoding.
 
     bench/make_llama.py DIR && bench/llama_peers.py DIR [--precisions bf16 int8 …] [--tokens 64] [--prompt 128] [--runs 3]
 
 The weights in DIR (bf16 or f32) are written as GGUF beside it, in llama.cpp's form of as many bits a weight. Needs the packages
 gguf and numpy, and llama-cpp-python; without the last one hilo's figures stand alone. Each engine runs in a process of its
-own, in turn; medians are printed. `share` is the bytes of weights that a step reads, times steps a second, over the bandwidth
+own, in alternation; medians are printed. `share` is the bytes of weights that a step reads, times steps a second, over the bandwidth
 of reading them, which hilo measures in the same process.
 """
 import argparse
@@ -76,7 +76,7 @@ def write_gguf(model, form, out):
     w.add_token_merges([x if isinstance(x, str) else " ".join(x) for x in t["model"]["merges"]])
     kind = gguf.GGMLQuantizationType[form]
     for name, x in tensors(model / "model.safetensors"):
-        for part, n in (("q_proj", heads), ("k_proj", kv)):  # llama.cpp turns neighbours, not halves
+        for part, n in (("q_proj", heads), ("k_proj", kv)):  # llama.cpp rotates neighbours, not halves
             if part in name:
                 x = x.reshape(n, 2, x.shape[0] // n // 2, x.shape[1]).swapaxes(1, 2).reshape(x.shape)
         if x.ndim == 1 or form == "F32":
@@ -131,7 +131,7 @@ def main():
     p.add_argument("model", type=pathlib.Path)
     p.add_argument("--precisions", nargs="+", choices=list(FORMS) + ["int4z"], default=list(FORMS))
     p.add_argument("--hilo", default="build/hilo")
-    p.add_argument("--gguf", type=pathlib.Path, help="folder for the GGUF files; the model's by default")
+    p.add_argument("--gguf", type=pathlib.Path, help="directory for the GGUF files; default: the model's")
     for name, value in (("threads", os.cpu_count()), ("tokens", 64), ("prompt", 128), ("runs", 3)):
         p.add_argument(f"--{name}", type=int, default=value)
     o = p.parse_args()

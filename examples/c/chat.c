@@ -11,7 +11,7 @@
 
 enum { MOST_MESSAGES = 100, MOST_TOKENS = 8192, MOST_LINE = 4096 };
 
-/* What was said; the answer at hand grows at its end. */
+/* The conversation; the current answer grows at its end. */
 static struct {
     hilo_llm_message messages[MOST_MESSAGES];
     size_t n;

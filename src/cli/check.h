@@ -36,7 +36,7 @@ bool check_case(hilo_client *client, const struct check_case *c, const struct ch
                 struct check_counts *counts, char *why, size_t size);
 
 /* Replaces the constants of a function of the module, without parameters so far, by parameters; *inputs[n] are their values,
-   which the caller releases and frees, also after an error. The module must be nobody else's. */
+   which the caller releases and frees, also after an error. The caller must be the only user of the module. */
 hilo_status check_arguments(hilo_client *client, hilo_module *module, size_t function, hilo_buffer ***inputs, size_t *n);
 
 #endif

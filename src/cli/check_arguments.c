@@ -1,5 +1,5 @@
 /* hilo check --arguments: the constants of an entry become its parameters, so that nothing is folded and compiled code computes
- * all of it. Calls are inlined and sizes followed first: what a constant says about sizes is part of types then. Constants in
+ * all of it. Calls are inlined and sizes followed first: what a constant implies for sizes is part of types then. Constants in
  * regions that compute elements (of reductions, sort …) stay, because such regions see nothing from outside. */
 #include "cli/check.h"
 #include "opt/rewrite.h"

@@ -70,18 +70,18 @@ static hilo_status read_case(const struct checker *k, bool verify, hilo_module *
 
 /* ---- rejections ------------------------------------------------------------------------------ */
 
-static bool meets(const struct expect *e, const hilo_diagnostic *d) {
+static bool matches(const struct expect *e, const hilo_diagnostic *d) {
     return e->line == d->line && (!*e->label || strcmp(e->label, d->label) == 0);
 }
 
-/* Every error must meet an expectation. */
+/* Every error must match an expectation. */
 static bool errors_expected(const struct checker *k, const struct expect *e, size_t n) {
     size_t count = hilo_diagnostics_count(k->client);
     for (size_t i = 0; i < count; i++) {
         hilo_diagnostic d = {.struct_size = sizeof d};
         hilo_diagnostics_get(k->client, i, &d);
         size_t j = 0;
-        while (j < n && !meets(&e[j], &d))
+        while (j < n && !matches(&e[j], &d))
             j++;
         if (d.severity == HILO_SEVERITY_ERROR && j == n) {
             snprintf(k->why, k->size, "%s:%u:%u: unexpected error: %s%s%s%s", d.file, d.line, d.column,
@@ -92,14 +92,14 @@ static bool errors_expected(const struct checker *k, const struct expect *e, siz
     return true;
 }
 
-/* The first expectation that no error meets; n when there is none. */
+/* The first expectation that no error matches; n when there is none. */
 static size_t first_unmet(const struct checker *k, const struct expect *e, size_t n) {
     size_t count = hilo_diagnostics_count(k->client);
     for (size_t j = 0; j < n; j++) {
         bool met = false;
         for (size_t i = 0; i < count && !met; i++) {
             hilo_diagnostic d = {.struct_size = sizeof d};
-            met = hilo_diagnostics_get(k->client, i, &d) == HILO_OK && meets(&e[j], &d);
+            met = hilo_diagnostics_get(k->client, i, &d) == HILO_OK && matches(&e[j], &d);
         }
         if (!met)
             return j;

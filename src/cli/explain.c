@@ -133,8 +133,13 @@ static int measure(hilo_client *client, hilo_executable *exe, const struct expla
     eo.step = on_step;
     eo.step_user = x;
     x->runs = o->runs ? (double)o->runs : 5;
-    for (int64_t i = 0; i < (int64_t)x->runs && code == CLI_OK && status == HILO_OK; i++)
+    for (int64_t i = 0; i < (int64_t)x->runs && code == CLI_OK && status == HILO_OK; i++) {
+        if (cli_terminal(stderr))
+            fprintf(stderr, "\r\033[Krun %lld of %.0f", (long long)i + 1, x->runs);
         status = run_once(exe, &eo, inputs, outputs);
+    }
+    if (cli_terminal(stderr))
+        fputs("\r\033[K", stderr);
     if (status != HILO_OK)
         code = cli_fail(client, status);
     x->total_ms = 0;
@@ -355,7 +360,7 @@ static int explain_file(const char *file, const struct explain_options *o) {
 static int explain_main(const struct cli_command *self, int argc, char **argv) {
     struct explain_options o = {.compile = CLI_COMPILE_DEFAULTS};
     struct cli_texts files;
-    o.compile.no_cache = true; /* what comes from there does not say what it is made of */
+    o.compile.no_cache = true; /* a cached executable lacks the notes of its steps */
     int code = cli_options(self, argc, argv, &o, &files);
     if (code < 0 && !o.run && (o.inputs.n || o.runs))
         code = cli_error(CLI_USAGE, "--input and --runs need --run");

@@ -1,6 +1,6 @@
 /* numpy's .npy format: see npy.h for what is read and written, npy_impl.h for how the parts meet.
  *
- * The format is that of numpy.lib.format: a magic, a version, and a Python dictionary that says
+ * The format is that of numpy.lib.format: a magic, a version, and a Python dictionary with
  * element type, order and shape, padded so that the elements after it are aligned. */
 #include "cli/npy_impl.h"
 
@@ -189,7 +189,7 @@ static int npy_stream_finish(struct npy_stream *s, const struct npy_place *at) {
 
 /* ---- the header of a .npy image ------------------------------------------------------------- */
 
-/* What the header's dictionary says. */
+/* The header's dictionary. */
 struct npy_header {
     char descr[64];             /* as it is spelled there */
     bool fortran_order;         /* first dimension varies fastest */

@@ -12,7 +12,7 @@
  *     float8_*, float6_*, float4_*, int1/2/4, uint1/2/4   '<V1'  a byte each, value in the low bits
  *     float8_e5m2                                         '<f1'  which numpy.load refuses to read
  *
- * So the file says how wide an element is, not what it is: the reader hands on "V2", "V1" or "f1",
+ * So the file gives the width of an element, not its type: the reader passes on "V2", "V1" or "f1",
  * and the caller decides by the type that the program wants. The unused high bits of an element
  * smaller than a byte mean nothing. Some programs write the type's name instead ('bfloat16',
  * 'float8_e4m3fn' ...), and numpy.load takes that once ml_dtypes is imported; such a name is passed

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <zlib.h>
 
-/* Bytes that are read and checked at once: they fit a level-2 cache. */
+/* Bytes that are read and checksummed in one step: they fit a level-2 cache. */
 enum { NPY_PIECE = 1 << 18 };
 
 /* What is being read or written, for messages. */

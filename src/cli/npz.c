@@ -255,7 +255,7 @@ static int npz_read_source(const struct npy_source *src, struct npy_array **out,
         struct npz_member m;
         rc = npz_next_member(&dir, &pos, &m, at);
         if (rc == 0 && m.name_size && m.name[m.name_size - 1] == '/')
-            continue; /* a folder */
+            continue; /* a directory */
         if (rc == 0 && (__builtin_add_overflow(claimed, m.compressed, &claimed) ||
                         claimed > src->size))
             rc = npy_fail(at, "damaged archive: its members overlap");
@@ -306,7 +306,7 @@ void npz_free(struct npy_array *a, size_t n) {
 
 /* ---- writing -------------------------------------------------------------------------------- */
 
-/* What the central directory will say of an array. */
+/* An entry of the central directory. */
 struct npz_entry {
     uint32_t crc;
     uint64_t size;  /* bytes of the .npy image */

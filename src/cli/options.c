@@ -9,7 +9,7 @@
 
 /* ---- spelling -------------------------------------------------------------------------------- */
 
-/* Insertions, deletions, replacements and swaps of neighbours that turn a into b. */
+/* Insertions, deletions, replacements and swaps of neighbours that transform a to b. */
 static size_t edit_distance(const char *a, const char *b) {
     enum { MOST = 32 };
     size_t na = strlen(a), nb = strlen(b), d[MOST + 1][MOST + 1];
@@ -224,7 +224,7 @@ static bool set_option(const struct cli_option *o, const char *value, void *into
     }
 }
 
-/* The option that argv[*i] names; its value may follow `=`, at once (-O2), or as the next argument. */
+/* The option that argv[*i] names; its value may follow `=`, directly (-O2), or as the next argument. */
 static int parse_option(const struct cli_command *c, int argc, char **argv, int *i, void *into) {
     const char *argument = argv[*i], *value = NULL;
     size_t n = strcspn(argument, "=");

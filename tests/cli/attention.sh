@@ -59,7 +59,7 @@ tolerance=2e-2
 fused 2x24x16xbf16 2x32x16xbf16 2x32x16xbf16 2x24x16xbf16
 fused 2x24x16xf16 2x32x16xf16 2x32x16xf16 2x24x16xf16
 
-# ---- other ways to write it: heads behind rows, weights as right operand, several dimensions as one, no maximum
+# ---- other ways to write it: heads after rows, weights as right operand, several dimensions as one, no maximum
 program() { # BODY...: after the scores %s: 2x3x40x24
     { cat <<'MLIR'
 func.func @main(%q: tensor<2x40x3x8xf32>, %k: tensor<2x24x3x8xf32>, %v: tensor<2x24x3x8xf32>, %b: tensor<2x1x1x24xf32>)

@@ -53,7 +53,7 @@ exits 0 run add.mlir --input 2xf32=1 --timing 1 --json
 says '"cached":false' 'warning: compile cache' 'not a .hilo file'
 exits 0 run add.mlir --input 2xf32=1 --timing 1 --json
 says '"cached":true'
-! grep -q 'hilo: ' err && pass || fail 'nothing to say was expected'
+! grep -q 'hilo: ' err && pass || fail 'no message was expected'
 
 # ---- a directory that cannot be made is a warning where it was named
 HILO_CACHE_DIR=/dev/null/cache
@@ -63,7 +63,7 @@ unset HILO_CACHE_DIR
 XDG_CACHE_HOME=/dev/null
 export XDG_CACHE_HOME
 exits 0 run add.mlir --input 2xf32=1
-! grep -q 'hilo: ' err && pass || fail 'nothing to say was expected'
+! grep -q 'hilo: ' err && pass || fail 'no message was expected'
 
 HILO_CACHE_DIR=$dir/a/b/cache
 export HILO_CACHE_DIR

@@ -45,7 +45,7 @@ sed 's/^machine .*/machine abacus/' good >cache/calibration
 exits 1 calibrate --show
 says 'it was made with another processor or other libraries'
 exits 0 run dot.mlir --compare reference --input random:1
-sed '$s/ .*/ f32 nobody 1 2 3/' good >cache/calibration
+sed '$s/ .*/ f32 unknown 1 2 3/' good >cache/calibration
 exits 1 calibrate --show
 says 'it is damaged'
 echo nothing >cache/calibration

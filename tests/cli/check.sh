@@ -82,7 +82,7 @@ func.func @d(%a: tensor<2xf32>, %b: tensor<3xf32>) -> tensor<2xf32> {
 
 // -----
 
-// An error of syntax hides the ones behind it.
+// A syntax error hides the errors after it.
 module {
   // expected-error@+1 {{x}}
   func.func @f( -> () { func.return }
@@ -103,13 +103,13 @@ prints '1 passed, 0 failed'
 exits 0 check --filter kept good.mlir
 prints '1 passed, 0 failed'
 exits 2 check --filter absent good.mlir
-mkdir -p folder/within empty
-cp good.mlir folder/b.mlir
-cp good.mlir folder/a.mlir
-cp good.mlir folder/within/c.mlir
-echo nothing >folder/notes.txt
-exits 0 check --verbose folder good.mlir
-says 'folder/a.mlir:1: passed' 'folder/b.mlir:9: passed' '21 passed'
+mkdir -p directory/within empty
+cp good.mlir directory/b.mlir
+cp good.mlir directory/a.mlir
+cp good.mlir directory/within/c.mlir
+echo nothing >directory/notes.txt
+exits 0 check --verbose directory good.mlir
+says 'directory/a.mlir:1: passed' 'directory/b.mlir:9: passed' '21 passed'
 exits 2 check empty
 exits 2 check /dev/null
 exits 0 check "$root/tests/op/constant.mlir"

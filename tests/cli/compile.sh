@@ -241,7 +241,7 @@ func.func @main(%a: tensor<200x700xbf16>, %b: tensor<700x150xbf16>) -> tensor<20
 MLIR
     exits 0 compile units.mlir --emit asm --target-cpu sapphirerapids
     says 'ldtilecfg' 'tilerelease'
-    [ "$(grep -c tdpbf16ps out)" = 4 ] && pass || fail 'not four products in a turn'
+    [ "$(grep -c tdpbf16ps out)" = 4 ] && pass || fail 'not four products per iteration'
     exits 0 run units.mlir --input random:1 --backend interpreter --target-cpu sapphirerapids \
         --compare reference --tolerance 1e-5
     exits 0 compile add.mlir --emit object -o add.o

@@ -28,7 +28,7 @@ says 'softmax.mlir: ' 'arguments 6.7 kB, results 288 B' 'estimated for one threa
 exits 0 explain softmax.mlir --run --runs 2
 says 'mean of 2 runs' 'flop/s'
 exits 0 explain softmax.mlir --run -o report.html
-[ ! -s out ] && pass || fail 'nothing to say was expected'
+[ ! -s out ] && pass || fail 'no output was expected'
 grep -q '^<!DOCTYPE html>' report.html && grep -q '</html>' report.html && pass || fail 'no page'
 grep -q '&lt;softmax&gt;' report.html && ! grep -q '<softmax>' report.html && pass || fail 'names are not escaped'
 ! grep -q 'https*:' report.html && pass || fail 'the page refers to others'
@@ -39,7 +39,7 @@ exits 0 explain softmax.mlir --backend reference --run
 says 'runs on the reference evaluator: --backend reference' '1 reference steps'
 HILO_LLVM_PATH=/nowhere exits 0 explain softmax.mlir
 says 'runs on the reference evaluator: ' libllvm19
-# The updates of many small parameters run at once.
+# The updates of many small parameters run concurrently.
 {
     echo 'func.func @main('
     for i in 1 2 3 4 5 6; do echo "%p$i: tensor<${i}00x50xf32>, %g$i: tensor<${i}00x50xf32>$([ $i = 6 ] || echo ,)"; done

@@ -51,6 +51,12 @@ if [ "$(cat precious)" = precious ]; then pass; else fail 'a symbolic link was f
 "$HILO" compile big.mlir --emit plan -o /dev/stdout 2>err | cat >out
 says 'plan of 1 arg'
 
+mkfifo pipe
+cat pipe >got &
+exits 0 compile big.mlir --emit plan -o pipe
+wait
+if [ -p pipe ] && grep -q 'plan of 1 arg' got; then pass; else fail 'a pipe is written to, and not replaced'; fi
+
 # A FIFO in place of a file is refused, and does not wait for a writer; a device without an end is bounded.
 mkfifo fifo.npy
 exits 3 run big.mlir --input fifo.npy

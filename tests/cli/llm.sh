@@ -36,7 +36,7 @@ printf 'Continue: Licensed under the Apache\n\nWhat is a free licence?\n' |
 if [ "$status" = 0 ] && [ "$(wc -l <out)" = 2 ]; then pass; else fail 'two answers'; fi
 says 'of the GNU General Public License'
 
-# An interrupt ends the answer: alone the command, in a conversation what comes next is answered.
+# An interrupt ends the answer: the command with -p; in a conversation the next line is answered.
 begin() { # waits for text, and interrupts
     pid=$!
     while [ ! -s out ] && kill -0 $pid 2>/dev/null; do sleep 0.05; done
@@ -158,7 +158,7 @@ says '"perplexity":' '"precision":"f32"'
 exits 2 perplexity -m "$m"
 exits 2 perplexity -m "$m" -f /dev/null
 
-# ---- quantize: the files say what the weights are
+# ---- quantize: the configuration describes the weights
 for how in int8 int4 int4z f16; do
     exits 0 quantize "$m" -o "$how" "--$how"
     exits 0 perplexity -m "$m" --precision "$how" -f text --json

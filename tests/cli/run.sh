@@ -17,7 +17,7 @@ func.func @none() -> tensor<i64> {
   return %0 : tensor<i64>
 }
 EOF
-# identity TYPE: a program that answers its argument
+# identity TYPE: a program that returns its argument
 identity() {
     echo "func.func @main(%x: $1) -> $1 { return %x : $1 }" >identity.mlir
 }
@@ -108,7 +108,7 @@ exits 3 run two.mlir --entry none -o absent/x.npy
 exits 2 run two.mlir --entry both --input sum.npy
 says 'parameter 0 is tensor<3xi32>, but the array is tensor<2x3xf32>'
 
-# Arrays of an archive go by name, whatever their order; or in order, when names say nothing.
+# Arrays of an archive go by name, whatever their order; or in order, if names do not match.
 cat >swap.mlir <<'EOF'
 func.func @main(%a: tensor<f32>, %b: tensor<f32>)
     -> (tensor<f32> {jax.result_info = "k"}, tensor<f32> {jax.result_info = "x"}) {
@@ -136,7 +136,7 @@ prints '0: tensor<f32> = 1.0
 exits 2 run swap.mlir --entry take --input f32=1 --input kx.npz
 says 'too many inputs'
 
-# Types that numpy lacks are written as V1 and V2, and read back as what the program says.
+# Types that numpy lacks are written as V1 and V2, and read back as the parameter's type.
 for type in bf16 f8E4M3FN f8E5M2 f8E8M0FNU f4E2M1FN i4 ui4 i2 i1 f16 complex\<f64\> ui16; do
     identity "tensor<2x$type>"
     exits 0 run identity.mlir --input random:3 -o x.npy
@@ -170,7 +170,7 @@ if grep -qE "^\\{$figures\\}\$" out; then pass; else
 fi
 if [ "$(wc -l <out)" = 1 ]; then pass; else fail 'one line of JSON'; fi
 
-# ---- Ctrl-C ends a run, and leaves no file behind. (A shell lets its background jobs ignore it; env does not.)
+# ---- Ctrl-C ends a run, and leaves no file. (A shell lets its background jobs ignore it; env does not.)
 cat >endless.mlir <<'EOF'
 func.func @main() -> tensor<i32> {
   %c = stablehlo.constant dense<0> : tensor<i32>
@@ -234,7 +234,7 @@ func.func @main(%x: tensor<1x130x64xi8>) -> (tensor<1x130x64xf8E4M3FN>, tensor<1
 }
 MLIR
 exits 0 run over.mlir --input random:1 --compare reference
-# A batch of one: its index is nothing that columns change along, whoever used it last.
+# A batch of one: columns do not vary along its index.
 cat >batch.mlir <<'EOF'
 func.func @main(%a: tensor<1x128x128xf32>, %b: tensor<1x128x128xf32>) -> tensor<1x128x128xf32> {
   %r = stablehlo.dot_general %a, %b, batching_dims = [0] x [0], contracting_dims = [2] x [1]
@@ -243,7 +243,7 @@ func.func @main(%a: tensor<1x128x128xf32>, %b: tensor<1x128x128xf32>) -> tensor<
 }
 EOF
 exits 0 run batch.mlir --input random:1 --compare reference
-# what is dear is kept for the next pass over a row, also where the first one reduces step by step
+# expensive values are kept for the next pass over a row, also where the first pass reduces element by element
 cat >kept.mlir <<'MLIR'
 func.func @main(%x: tensor<40xi32>, %y: tensor<40xui4>) -> tensor<40xui4> {
   %seven = stablehlo.constant dense<7> : tensor<40xi32>

@@ -1,5 +1,5 @@
 /* numpy files: what numpy writes is read, what hilo writes is read back, and damage is refused with
- * a message that says where it is. */
+ * a message with its place. */
 #include "cli/npy.h"
 
 #include <setjmp.h>
@@ -442,8 +442,8 @@ static void reads_every_kind_of_archive(void **state) {
         for (int end = 0; end < 2; end++) {
             struct zip zip = {.members = 0};
             zip_add(&zip, "first.npy", &content, 0);
-            zip_add(&zip, "folder/", &(struct blob){.n = 0}, 0);
-            zip_add(&zip, "folder/second", &content, how);
+            zip_add(&zip, "directory/", &(struct blob){.n = 0}, 0);
+            zip_add(&zip, "directory/second", &content, how);
             struct blob file = zip_finish(&zip, /*zip64=*/end == 1,
                                           end ? "" : "PK\005\006 looks like the end");
             struct npy_array *a;
@@ -454,7 +454,7 @@ static void reads_every_kind_of_archive(void **state) {
             assert_int_equal(rc, 0);
             assert_int_equal(n, 2);
             assert_string_equal(a[0].name, "first");
-            assert_string_equal(a[1].name, "folder/second");
+            assert_string_equal(a[1].name, "directory/second");
             assert_memory_equal(a[1].data, "abcdef", 6);
             npz_free(a, n);
         }
@@ -557,29 +557,29 @@ static void survives_every_cut_and_flip(void **state) {
 
 /* ---- writing -------------------------------------------------------------------------------- */
 
-struct folder {
+struct directory {
     char path[256];
     char file[300];
 };
 
-static int make_folder(void **state) {
-    struct folder *f = calloc(1, sizeof *f);
+static int make_directory(void **state) {
+    struct directory *f = calloc(1, sizeof *f);
     const char *tmp = getenv("TMPDIR");
     snprintf(f->path, sizeof f->path, "%s/hilo-npy-XXXXXX", tmp ? tmp : P_tmpdir);
     *state = f;
     return mkdtemp(f->path) ? 0 : -1;
 }
 
-/* Succeeds only if the test left nothing behind but f->file. */
-static int remove_folder(void **state) {
-    struct folder *f = *state;
+/* Succeeds only if the test left nothing but f->file. */
+static int remove_directory(void **state) {
+    struct directory *f = *state;
     unlink(f->file);
     int rc = rmdir(f->path);
     free(f);
     return rc;
 }
 
-static const char *file_in(struct folder *f, const char *name) {
+static const char *file_in(struct directory *f, const char *name) {
     snprintf(f->file, sizeof f->file, "%s/%s", f->path, name);
     return f->file;
 }
@@ -605,7 +605,7 @@ static void expect_same(const struct npy_array *a, const struct npy_array *b) {
 }
 
 static void reads_back_what_it_wrote(void **state) {
-    struct folder *f = *state;
+    struct directory *f = *state;
     const struct {
         const char *descr;
         size_t bytes;
@@ -645,7 +645,7 @@ static void reads_back_what_it_wrote(void **state) {
 }
 
 static void aligns_the_elements_in_a_file(void **state) {
-    struct folder *f = *state;
+    struct directory *f = *state;
     struct npy_error err;
     for (int rank = 0; rank <= NPY_MAX_RANK; rank++) {
         struct npy_array a = {.descr = "f4", .rank = rank, .item_bytes = 4, .nbytes = 4,
@@ -664,7 +664,7 @@ static void aligns_the_elements_in_a_file(void **state) {
 }
 
 static void replaces_a_file_in_one_step(void **state) {
-    struct folder *f = *state;
+    struct directory *f = *state;
     struct npy_array good = array_of("w", "f4", 4, 1, 2, (float[]){1, 2}), bad = good, *back;
     struct npy_error err;
     struct stat st;
@@ -690,7 +690,7 @@ static void replaces_a_file_in_one_step(void **state) {
     unlink(link);
 
     expect_refused(npz_write(f->path, &good, 1, &err), &err, "Is a directory");
-    expect_refused(npz_write("no/such/folder.npz", &good, 1, &err), &err, "cannot write");
+    expect_refused(npz_write("no/such/directory.npz", &good, 1, &err), &err, "cannot write");
     assert_int_equal(npz_write("/dev/null", &good, 1, &err), 0);
     assert_int_equal(stat("/dev/null", &st), 0);
     assert_true(S_ISCHR(st.st_mode));
@@ -700,7 +700,7 @@ static void replaces_a_file_in_one_step(void **state) {
 
 /* Sizes and offsets beyond 32 bits: needs 9 GB of disk, so only on request. */
 static void writes_beyond_four_gigabytes(void **state) {
-    struct folder *f = *state;
+    struct directory *f = *state;
     if (!getenv("HILO_TEST_LONG")) {
         print_message("skipped: it needs 9 GB of disk; HILO_TEST_LONG=1 runs it\n");
         skip();
@@ -734,7 +734,7 @@ static void writes_beyond_four_gigabytes(void **state) {
 
 /* More members than 16 bits count. */
 static void writes_beyond_65535_arrays(void **state) {
-    struct folder *f = *state;
+    struct directory *f = *state;
     enum { N = 66000 };
     struct npy_array *in = calloc(N, sizeof *in), *out;
     char (*names)[16] = calloc(N, sizeof *names);
@@ -758,7 +758,7 @@ static void writes_beyond_65535_arrays(void **state) {
     free(names);
 }
 
-#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
+#define IN_DIRECTORY(test) cmocka_unit_test_setup_teardown(test, make_directory, remove_directory)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
@@ -778,11 +778,11 @@ int main(void) {
         cmocka_unit_test(refuses_damaged_members),
         cmocka_unit_test(refuses_damaged_directories),
         cmocka_unit_test(survives_every_cut_and_flip),
-        IN_FOLDER(reads_back_what_it_wrote),
-        IN_FOLDER(aligns_the_elements_in_a_file),
-        IN_FOLDER(replaces_a_file_in_one_step),
-        IN_FOLDER(writes_beyond_65535_arrays),
-        IN_FOLDER(writes_beyond_four_gigabytes),
+        IN_DIRECTORY(reads_back_what_it_wrote),
+        IN_DIRECTORY(aligns_the_elements_in_a_file),
+        IN_DIRECTORY(replaces_a_file_in_one_step),
+        IN_DIRECTORY(writes_beyond_65535_arrays),
+        IN_DIRECTORY(writes_beyond_four_gigabytes),
     };
     return cmocka_run_group_tests_name("npy", tests, NULL, NULL);
 }
