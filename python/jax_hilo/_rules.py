@@ -76,6 +76,8 @@ def _emit(original, ctx, callback, token, operands, operand_avals, result_avals,
 
     import numpy as np
     from jax._src import core, dtypes, ffi
+    from jax._src.interpreters import mlir
+    from jax._src.sharding_impls import SdyArray, SdyArrayList
 
     if tuple(ctx.module_context.platforms) != (PLATFORM,):
         return original(ctx, callback, token, operands, operand_avals, result_avals, has_side_effect=has_side_effect,
@@ -97,6 +99,9 @@ def _emit(original, ctx, callback, token, operands, operand_avals, result_avals,
 
     if token:
         operands = [token, *operands]
+        if isinstance(sharding, SdyArrayList) and ctx.avals_out:
+            only = SdyArray(mesh_shape=(), dim_shardings=(), logical_device_ids=sharding.shardings[0].logical_device_ids)
+            sharding = SdyArrayList((only, *sharding.shardings))
         ctx = dataclasses.replace(ctx, avals_in=[core.abstract_token, *ctx.avals_in],
                                   avals_out=[core.abstract_token, *ctx.avals_out])
     index = _calls.add(checked)
@@ -105,6 +110,8 @@ def _emit(original, ctx, callback, token, operands, operand_avals, result_avals,
     ctx.module_context.add_keepalive(_Registration(index))
     result = ffi.build_ffi_lowering_function(_calls.CALLBACK, has_side_effect=has_side_effect)(
         ctx, *operands, index=np.uint64(index))
+    if sharding is not None:
+        mlir.set_sharding(ctx.module_context, result, sharding)
     results = result.results
     if token:
         token, *results = results

@@ -317,8 +317,8 @@ static struct run *run_new(struct pjrt_loaded *l, struct pjrt_device *device, st
 
 static bool at_once(const struct run *r) {
     const struct pjrt_executable *x = r->loaded->executable;
-    if (x->dynamic || pjrt_queue_inside(&r->device->queue))
-        return true; /* its thread cannot wait for itself */
+    if (x->dynamic || pthread_getspecific(x->client->running))
+        return true; /* a custom call's own run: the queues may be waiting for the call */
     bool idle = !atomic_load_explicit(&r->device->queue.pending, memory_order_acquire);
     bool is_short = atomic_load_explicit(&x->run_ns, memory_order_relaxed) <= SHORT_RUN;
     /* A copy of what the host holds has to be there before the host goes on: it may change its memory then. */

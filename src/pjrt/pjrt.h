@@ -145,8 +145,6 @@ void pjrt_queue_init(struct pjrt_queue *q);
 void pjrt_queue_end(struct pjrt_queue *q);
 /* False when no thread can be had: then the job is still the caller's. */
 bool pjrt_queue_push(struct pjrt_queue *q, struct pjrt_job *job);
-/* True on the queue's own thread. */
-bool pjrt_queue_inside(struct pjrt_queue *q);
 
 /* ---- clients, devices, memories (client.c, topology.c) ---- */
 

@@ -54,10 +54,3 @@ bool pjrt_queue_push(struct pjrt_queue *q, struct pjrt_job *job) {
     pthread_mutex_unlock(&q->lock);
     return ok;
 }
-
-bool pjrt_queue_inside(struct pjrt_queue *q) {
-    pthread_mutex_lock(&q->lock);
-    bool inside = q->started && pthread_equal(q->thread, pthread_self());
-    pthread_mutex_unlock(&q->lock);
-    return inside;
-}
