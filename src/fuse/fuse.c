@@ -673,6 +673,13 @@ static void begin_kernel(struct fuse *f, struct node *n) {
     step(f, FUSE_STEP_KERNEL, n->op, k);
 }
 
+static bool owners_are_full(const struct fuse *f, const struct node *n) {
+    for (uint32_t i = 0; i < n->nowners; i++)
+        if (f->kernels.v[n->owners[i]]->nops >= MAX_KERNEL_OPS)
+            return true;
+    return false;
+}
+
 static void visit(struct fuse *f, uint32_t at) {
     struct node *n = &f->nodes[at];
     const struct ir_op_data *x = ir_op_get(f->m, n->op);
@@ -703,9 +710,11 @@ static void visit(struct fuse *f, uint32_t at) {
     } else if (!n->needed) {
         n->why = f->o->level < 2 ? FUSE_LEVEL : FUSE_SHARED;
         if (is_cheap(f->m, n) && f->o->level >= 2) {
-            n->why = FUSE_FUSED;
-            use_operands(f, n, at);
-            return;
+            n->why = owners_are_full(f, n) ? FUSE_SIZE : FUSE_FUSED;
+            if (!n->why) {
+                use_operands(f, n, at);
+                return;
+            }
         }
     }
     if (fuse_is_alias(f->m, n->op)) {

@@ -44,5 +44,20 @@ unary turned 1073741824x1073741824xf32 \
 unary spread 1xf32 'stablehlo.broadcast_in_dim %x, dims = [1] : (tensor<1xf32>) -> tensor<2305843009213693951x1xf32>' \
     2305843009213693951x1xf32
 
+# A long chain of cheap ops that two kernels would recompute: kernels have a bounded number of ops.
+awk 'BEGIN {
+    n = 100000
+    print "func.func @main(%0: tensor<8xf32>, %b: tensor<4x8xf32>, %c: tensor<8x3xf32>) -> (tensor<4x8xf32>, tensor<8x3xf32>) {"
+    print "  %k = stablehlo.constant dense<1.5> : tensor<8xf32>"
+    for (i = 1; i <= n; i++) print "  %" i " = stablehlo.add %" i - 1 ", %k : tensor<8xf32>"
+    print "  %x = stablehlo.broadcast_in_dim %" n ", dims = [1] : (tensor<8xf32>) -> tensor<4x8xf32>"
+    print "  %y = stablehlo.broadcast_in_dim %" n ", dims = [0] : (tensor<8xf32>) -> tensor<8x3xf32>"
+    print "  %r = stablehlo.add %x, %b : tensor<4x8xf32>"
+    print "  %s = stablehlo.multiply %y, %c : tensor<8x3xf32>"
+    print "  return %r, %s : tensor<4x8xf32>, tensor<8x3xf32>"
+    print "}"
+}' >chain.mlir
+exits 0 compile chain.mlir --emit kir
+
 exits 3 run square.mlir --input random:1
 finish
