@@ -135,7 +135,7 @@ void lower_unflatten(struct lower *l, kir_val flat, const int64_t *dims, uint32_
 }
 
 void lower_project_index(struct lower *l, const struct ir_type_data *t, const int64_t *dims, const kir_val *at, uint32_t rank,
-                 struct index *out) {
+                         struct index *out) {
     uint32_t j = 0;
     *out = (struct index){.n = t->rank};
     for (uint32_t i = 0; i < t->rank; i++) {
@@ -401,14 +401,14 @@ static uint32_t reduce_loops(struct lower *l, ir_op op, const struct index *at, 
     const struct ir_type_data *t = ir_val_type(l->m, ir_operand(l->m, op, 0));
     size_t n;
     const int64_t *d = ir_prop_i64s(l->m, op, IR_REDUCE_dimensions, &n);
-    uint32_t kept = 0, opened = 0;
+    uint32_t dim = 0, opened = 0;
     bool reduced[IR_MAX_RANK] = {false};
     for (size_t i = 0; i < n; i++)
         reduced[d[i]] = true;
     *out = (struct index){.n = t->rank};
     for (uint32_t i = 0; i < t->rank; i++) {
         if (!reduced[i]) {
-            out->at[i] = at->at[kept++];
+            out->at[i] = at->at[dim++];
         } else if (t->dims[i] == 1) {
             out->at[i] = kir_i64(l->k, 0);
         } else {

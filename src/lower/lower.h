@@ -175,7 +175,7 @@ kir_val lower_extent(struct lower *l, kir_val begin, int64_t size, int64_t lengt
 kir_val lower_chunk_loop(struct lower *l, kir_val begin, int64_t size, int64_t length, enum kir_loop kind, uint32_t width);
 /* The index of a value whose dimensions, without those of size 1, are those of the first dimensions of `dims`, likewise. */
 void lower_project_index(struct lower *l, const struct ir_type_data *t, const int64_t *dims, const kir_val *at, uint32_t rank,
-                 struct index *out);
+                         struct index *out);
 
 /* Lanes that fill `registers` vector registers with elements of `bytes` bytes. */
 uint32_t lower_lanes(const struct lower *l, uint32_t bytes, uint32_t registers);

@@ -83,12 +83,12 @@ struct elem elem_iota(struct lower *l, ir_op op, uint32_t what, const struct ind
 struct elem elem_broadcast_in_dim(struct lower *l, ir_op op, uint32_t what, const struct index *at) {
     const struct ir_type_data *t = operand_type(l, op, 0), *r = ir_val_type(l->m, ir_result(l->m, op, 0));
     struct index i = {.n = t->rank};
-    size_t n, count = 0, whole = 1;
+    size_t n, count = 0, result_count = 1;
     const int64_t *d = ir_prop_i64s(l->m, op, IR_BROADCAST_IN_DIM_broadcast_dimensions, &n);
     (void)what;
     (void)ir_type_count(t, &count);
-    (void)ir_type_count(r, &whole);
-    if (at->flat && count == whole && fuse_is_alias(l->m, op))
+    (void)ir_type_count(r, &result_count);
+    if (at->flat && count == result_count && fuse_is_alias(l->m, op))
         return lower_value(l, ir_operand(l->m, op, 0), at);
     struct index s = count == 1 ? (struct index){0} : spread(l, op, at);
     for (uint32_t k = 0; k < t->rank; k++)
