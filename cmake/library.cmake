@@ -1,5 +1,7 @@
 # libhilo, shared and static, from one compilation. Both export hilo_* and nothing else.
 
+set(standalone ${PROJECT_SOURCE_DIR}/src/runtime/standalone.c)
+list(REMOVE_ITEM library_sources ${standalone})
 add_library(hilo_objects OBJECT ${library_sources})
 set(libs m Threads::Threads ${CMAKE_DL_LIBS})
 if(OpenMP_C_FOUND)
@@ -32,7 +34,7 @@ set_target_properties(hilo_shared PROPERTIES LINKER_LANGUAGE C LINK_DEPENDS ${ma
 
 # What runs .hilo files, without reader and compiler; these components need none of the others.
 set(components "/src/(base|target|ir|eval|library|plan|runtime)/")
-add_library(hilo_runtime SHARED $<FILTER:$<TARGET_OBJECTS:hilo_objects>,INCLUDE,${components}>)
+add_library(hilo_runtime SHARED $<FILTER:$<TARGET_OBJECTS:hilo_objects>,INCLUDE,${components}> ${standalone})
 target_link_libraries(hilo_runtime PRIVATE m Threads::Threads ${CMAKE_DL_LIBS}
     $<TARGET_NAME_IF_EXISTS:OpenMP::OpenMP_C>)
 target_link_options(hilo_runtime PRIVATE -Wl,--version-script=${map})

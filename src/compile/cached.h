@@ -7,6 +7,9 @@
 /* Reads a program from its file: module.c. */
 hilo_status module_read(hilo_client *client, const struct file *f, const hilo_module_options *o, struct diag_list *d,
                         hilo_module **out);
+/* For struct rt_compiler: module.c, specialise.c. */
+hilo_status module_read_program(hilo_allocator al, struct str text, struct diag_list *d, struct ir_module **out);
+hilo_status specialise_loaded(hilo_executable *exe, struct str text);
 /* Compiles it, whatever was compiled before: compile.c. `inputs`: for whose shapes, or NULL: for those that it says.
    UNIMPLEMENTED where sizes of a program that is compiled for inputs stay unknown. */
 hilo_status compile_module(hilo_client *client, hilo_module *module, const hilo_compile_options *o,

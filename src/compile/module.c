@@ -80,7 +80,7 @@ static hilo_status read_module(hilo_client *client, const struct file *f, const 
     return HILO_OK;
 }
 
-hilo_status rt_read_program(hilo_allocator al, struct str text, struct diag_list *d, struct ir_module **out) {
+hilo_status module_read_program(hilo_allocator al, struct str text, struct diag_list *d, struct ir_module **out) {
     struct file memory = {.text = text};
     return read_any(al, &memory, &(hilo_module_options){.name = "program"}, d, NULL, NULL, out);
 }

@@ -52,7 +52,7 @@ void specialise_later(hilo_executable *exe, const hilo_compile_options *options)
     exe->specialise = specialise_make;
 }
 
-hilo_status rt_specialise_loaded(hilo_executable *exe, struct str text) {
+hilo_status specialise_loaded(hilo_executable *exe, struct str text) {
     struct ir_module *m = exe->optimised;
     struct str entry = ir_prop_str(m, exe->entry, IR_FUNC_sym_name);
     hilo_compile_options o;

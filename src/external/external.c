@@ -24,7 +24,7 @@ static const struct {
                                                         ext_##name##_##routine##_run};
 #include "library/externals.def"
 
-const struct lib_by *const *lib_externals(void) {
+const struct lib_by *const *ext_rows(void) {
     static const struct lib_by *const all[] = {
 #define BY(id, name, ROUTINE, routine) &by_##name##_##routine,
 #include "library/externals.def"
@@ -65,7 +65,7 @@ enum lib_routine ext_routine(enum ir_op_kind kind) {
 
 /* How it does it; NULL where it does not. */
 static const struct lib_by *how(enum lib_external by, enum lib_routine r) {
-    for (const struct lib_by *const *b = lib_externals(); *b; b++)
+    for (const struct lib_by *const *b = ext_rows(); *b; b++)
         if ((*b)->by == by && (*b)->routine == r)
             return *b;
     return NULL;

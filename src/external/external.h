@@ -29,6 +29,9 @@ bool ext_does(enum lib_external by, enum ir_op_kind kind);
 /* Fills `out` when this library can compute the op with its static shapes; as lib_match. */
 bool ext_match(const struct ir_module *m, ir_op op, enum lib_external by, struct lib_match *out);
 
+/* How they do what they do: for lib_prepare. */
+const struct lib_by *const *ext_rows(void);
+
 /* ---- for its files ---------------------------------------------------------------------------- */
 
 #define BY(id, name, ROUTINE, routine)                                                                                         \

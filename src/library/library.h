@@ -80,16 +80,15 @@ struct lib_by {
     hilo_status (*run)(void *state, const struct lib_call *c);
 };
 
-/* The rows of externals.def, and NULL behind them; opens no library. The component `external` has them. Where that was
-   left out, as in libhilo-runtime, this is NULL: hilo's code does everything. */
-__attribute__((weak)) const struct lib_by *const *lib_externals(void);
+/* The rows of externals.def, and NULL after them; opens no library. The component `external` has them. */
+typedef const struct lib_by *const *lib_rows_fn(void);
 
 /* What computes it: "convolution", "onednn.convolution". */
 const char *lib_match_name(const struct lib_match *match);
 /* Finds the routine, and by whom, from that name; false when there is none. */
 bool lib_match_named(const char *name, struct lib_match *out);
-/* Prepares match->state where `by` is a library that is here and can; lib_release frees it. */
-void lib_prepare(struct lib_match *match);
+/* Prepares match->state where `by` is a library that is here and can; lib_release frees it. `rows` NULL: there are none. */
+void lib_prepare(struct lib_match *match, lib_rows_fn *rows);
 void lib_release(struct lib_match *match);
 /* Runs it by whatever is prepared; else by lib_run. */
 hilo_status lib_run_match(const struct lib_match *match, const struct lib_call *c);

@@ -37,8 +37,8 @@ hilo_status lib_run(enum lib_routine r, const struct lib_call *c) {
 /* ---- installed libraries ---------------------------------------------------------------------- */
 
 /* The row of a library's routine; NULL when there is none. */
-static const struct lib_by *by_of(enum lib_external by, enum lib_routine r) {
-    for (const struct lib_by *const *b = by != LIB_OWN && lib_externals ? lib_externals() : NULL; b && *b; b++)
+static const struct lib_by *by_of(lib_rows_fn *rows, enum lib_external by, enum lib_routine r) {
+    for (const struct lib_by *const *b = by != LIB_OWN && rows ? rows() : NULL; b && *b; b++)
         if ((*b)->by == by && (*b)->routine == r)
             return *b;
     return NULL;
@@ -73,8 +73,8 @@ bool lib_match_named(const char *name, struct lib_match *out) {
     return out->routine != LIB_NONE;
 }
 
-void lib_prepare(struct lib_match *match) {
-    const struct lib_by *by = by_of(match->by, match->routine);
+void lib_prepare(struct lib_match *match, lib_rows_fn *rows) {
+    const struct lib_by *by = by_of(rows, match->by, match->routine);
     struct lib_match here = *match; /* another version of the library may need more scratch than there is */
     if (by && by->can(&here) && here.scratch_bytes <= match->scratch_bytes)
         match->state = by->prepare(match);

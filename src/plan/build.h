@@ -127,7 +127,8 @@ bool plan_spans_meet(const struct plan_span *x, uint32_t nx, const struct plan_s
 void plan_coalesce(struct plan_builder *b);
 /* Offsets of the classes that are no results (assign.c). */
 void plan_assign(struct plan_builder *b);
-/* Offsets of items, which are sorted by begin, in time n log n; the bytes of the block (sweep.c). Spans are taken as one each. */
+/* Offsets of items, which are sorted by begin, in time n log n; the bytes of the block (sweep.c). Spans are taken as one
+   each. */
 size_t plan_sweep(struct arena *a, struct plan_item *items, uint32_t n);
 /* A temporary of a buffer's type. */
 uint32_t plan_like(struct plan_builder *b, uint32_t buffer);

@@ -109,7 +109,8 @@ static void emit_copies(struct emit *e, const struct plan_node *x) {
     struct plan_use *u = ARENA_ARRAY(b->a, struct plan_use, x->nuses);
     for (uint32_t i = 0; i < x->nuses; i += 2) {
         const struct plan_buffer *from = &b->buffers.v[x->uses[i].buffer], *to = &b->buffers.v[x->uses[i + 1].buffer];
-        if ((!from->bytes && !plan_is_value(from) && !plan_is_value(to)) || !b->roots[plan_class(e->b, to->root)].nspans || same_place(from, to))
+        bool nothing = !from->bytes && !plan_is_value(from) && !plan_is_value(to);
+        if (nothing || !b->roots[plan_class(e->b, to->root)].nspans || same_place(from, to))
             continue;
         u[2 * n] = x->uses[i];
         u[2 * n++ + 1] = x->uses[i + 1];

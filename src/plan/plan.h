@@ -65,8 +65,9 @@ enum plan_role { PLAN_IN, PLAN_OUT, PLAN_INOUT };
 struct plan_use {
     uint32_t buffer;
     enum plan_role role;
-    uint64_t overlay; /* REFERENCE, of a value that is read: 1 = for the last time. KERNEL, of an OUT: bit i = it may lie exactly over parameter i, an IN of as many bytes, because
-                         each byte is read before it is written, and by the same iteration */
+    uint64_t overlay; /* KERNEL, of an OUT: bit i = it may lie exactly over parameter i, an IN of as many bytes, because
+                         each byte is read before it is written, and by the same iteration. REFERENCE, of a value that is
+                         read: 1 = for the last time */
 };
 
 enum {

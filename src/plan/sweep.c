@@ -1,6 +1,6 @@
-/* Offsets for so many buffers that each cannot be compared with all others: in order of time, as a heap hands out memory. What
- * is free is found by size class in constant time (two-level segregated fit; Masmano et al., TLSF: a new dynamic memory allocator
- * for real-time systems, 2004), and joined with what is free beside it. */
+/* Offsets for so many buffers that each cannot be compared with all others: in order of time, as a heap hands out memory.
+ * What is free is found by size class in constant time (two-level segregated fit; Masmano et al., TLSF: a new dynamic memory
+ * allocator for real-time systems, 2004), and joined with what is free beside it. */
 #include "plan/build.h"
 
 #include <stdlib.h>

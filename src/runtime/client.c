@@ -69,7 +69,7 @@ static hilo_status client_refuse(const hilo_client_options *o, hilo_status statu
     return status;
 }
 
-hilo_status hilo_client_create(const hilo_client_options *options, hilo_client **out) {
+hilo_status rt_client_create(const hilo_client_options *options, const struct rt_compiler *compiler, hilo_client **out) {
     hilo_client_options o;
     hilo_client_options_init(&o);
     if (!out || !rt_options(&o, sizeof o, options))
@@ -82,7 +82,7 @@ hilo_status hilo_client_create(const hilo_client_options *options, hilo_client *
     hilo_client *c = mem_alloc(&al, sizeof *c);
     if (!c)
         return client_refuse(&o, HILO_RESOURCE_EXHAUSTED, "out of memory");
-    *c = (hilo_client){.al = al, .threads = o.threads ? o.threads : client_cores(), .log = o.log,
+    *c = (hilo_client){.al = al, .compiler = compiler, .threads = o.threads ? o.threads : client_cores(), .log = o.log,
                        .log_user = o.log_user, .diagnostic = o.diagnostic, .diagnostic_user = o.diagnostic_user};
     bool stored = rt_store_init(&c->store, &al, o.cache_dir, o.cache_bytes);
     c->pool = stored ? rt_pool_new(&al, c->threads) : NULL;

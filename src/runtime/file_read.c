@@ -168,12 +168,13 @@ static hilo_status get_program(struct reader *r) {
         return damaged(r, "its program");
     if (!r->nfunctions)
         return HILO_OK;
-    if (!rt_read_program)
+    const struct rt_compiler *compiler = r->exe->client->compiler;
+    if (!compiler)
         return diag_error(r->d, HILO_UNIMPLEMENTED,
                           ".hilo file: has steps for the reference evaluator, whose program libhilo-runtime cannot read; load "
                           "it with libhilo");
     struct ir_module *m;
-    HILO_TRY(rt_read_program(r->exe->client->al, text, r->d, &m));
+    HILO_TRY(compiler->read_program(r->exe->client->al, text, r->d, &m));
     r->exe->optimised = m;
     r->plan.m = m;
     r->functions = ARENA_ARRAY(r->a, ir_op, r->nfunctions);
@@ -226,7 +227,8 @@ static hilo_status get_whole(struct reader *r) {
         return damaged(r, "its program");
     HILO_TRY(plan_whole(&r->exe->plan, r->a, r->plan.m, r->functions[0], r->d));
     r->exe->entry = r->functions[0];
-    return r->exe->specialise_level >= 0 && rt_specialise_loaded ? rt_specialise_loaded(r->exe, r->program) : HILO_OK;
+    const struct rt_compiler *compiler = r->exe->client->compiler;
+    return r->exe->specialise_level >= 0 && compiler ? compiler->specialise_loaded(r->exe, r->program) : HILO_OK;
 }
 
 /* The constants, behind the table. */

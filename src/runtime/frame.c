@@ -45,6 +45,7 @@ static void find_patches(hilo_executable *exe) {
 
 hilo_status rt_executable_ready(hilo_executable *exe) {
     const struct plan *p = &exe->plan;
+    const struct rt_compiler *compiler = exe->client->compiler;
     size_t scratch = 0, all;
     if (p->whole)
         return HILO_OK;
@@ -56,7 +57,7 @@ hilo_status rt_executable_ready(hilo_executable *exe) {
     find_patches(exe);
     for (uint32_t i = 0; i < p->nsteps; i++)
         if (p->steps[i].routine && p->steps[i].routine->by != LIB_OWN && !p->steps[i].routine->how)
-            lib_prepare((struct lib_match *)(uintptr_t)p->steps[i].routine);
+            lib_prepare((struct lib_match *)(uintptr_t)p->steps[i].routine, compiler ? compiler->externals : NULL);
     for (int32_t i = 0; i < exe->client->npools; i++)
         HILO_TRY(rt_pool_reserve(exe->client->pools[i], scratch));
     return HILO_OK;

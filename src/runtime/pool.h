@@ -22,8 +22,8 @@ hilo_status rt_pool_reserve(struct rt_pool *t, size_t scratch_bytes);
 typedef void rt_piece_fn(void *user, void *scratch, int64_t begin, int64_t end);
 void rt_pool_run(struct rt_pool *t, int64_t n, int64_t piece, rt_piece_fn *fn, void *user, void *scratch);
 
-/* Work that may be stopped: the caller's thread calls `stop` between pieces, every few milliseconds, until it returns true; then
-   no further pieces are begun, and `stopped` is set. */
+/* Work that may be stopped: the caller's thread calls `stop` between pieces, every few milliseconds, until it returns true;
+   then no further pieces are begun, and `stopped` is set. */
 struct rt_poll {
     bool (*stop)(void *user);
     void *user;

@@ -35,9 +35,21 @@ struct rt_custom_call {
     char target[];  /* terminated */
 };
 
+/* What the components above register when a client is created. */
+struct rt_compiler {
+    /* Reads the program, as text, that steps by the reference evaluator are functions of. */
+    hilo_status (*read_program)(hilo_allocator al, struct str text, struct diag_list *d, struct ir_module **out);
+    /* Of a file whose program has unknown sizes: has runs compile exe->optimised, which was read from `text` and becomes the
+       executable's module, for the shapes that they bring, at exe->specialise_level. Needs the arena's recovery point. */
+    hilo_status (*specialise_loaded)(hilo_executable *exe, struct str text);
+    /* Routines by installed libraries. */
+    lib_rows_fn *externals;
+};
+
 struct hilo_client {
     atomic_int refs;
     hilo_allocator al;
+    const struct rt_compiler *compiler;   /* NULL in libhilo-runtime: hilo's own code does everything, without a reader */
     struct rt_cache cache;                /* in front of it */
     hilo_allocator memory;                /* the cache: for buffers, values, and what runs need */
     struct rt_pool *pool;                 /* the first of: */
@@ -58,6 +70,8 @@ struct hilo_client {
     atomic_uint read, compiled;           /* programs, so far */
 };
 
+/* hilo_client_create, with what is registered (NULL = nothing), which outlives the client. */
+hilo_status rt_client_create(const hilo_client_options *options, const struct rt_compiler *compiler, hilo_client **out);
 hilo_client *rt_client_retain(hilo_client *client);
 /* Divides a client's threads among so many devices, each with at least one. Nothing may have been compiled yet. */
 hilo_status rt_client_divide(hilo_client *client, int32_t ndevices);
@@ -208,8 +222,8 @@ hilo_executable *rt_executable_retain(hilo_executable *exe);
 hilo_executable *rt_executable_share(hilo_executable *exe);
 /* Keeps `p` until the executable ends. Takes memory from its arena first, so that `p` is the caller's when that fails. */
 void rt_executable_keep(hilo_executable *exe, void *p, void (*release)(void *p));
-/* Loads object files, which outlive the executable, and finds the functions of the plan's kernels in them, by name. `features`: LLVM's list for the
-   processor that they are for, of the executable's machine. What this processor cannot run is loaded, to be written to a file;
+/* Loads object files, which outlive the executable, and finds the functions of the plan's kernels in them, by name.
+   `features`: LLVM's list for the processor that they are for, of the executable's machine. What this processor cannot run is loaded, to be written to a file;
    runs are refused. INTERNAL when a kernel is missing; else as rt_code_load. */
 hilo_status rt_executable_link(hilo_executable *exe, const struct str *objects, uint32_t n, const char *features,
                                struct diag_list *d);
@@ -250,14 +264,5 @@ hilo_status rt_file_write(const hilo_executable *exe, const uint8_t *key, hilo_w
 /* Loads a file, which is taken over, of this key (NULL = any). */
 hilo_status rt_file_load(hilo_client *client, struct file *file, const uint8_t *key, struct diag_list *d,
                          hilo_executable **out);
-
-/* Reads the program, as text, that steps by the reference evaluator are functions of. A component above this one has the reader
-   (compile/module.c); where that was left out, as in libhilo-runtime, this is NULL. */
-__attribute__((weak)) hilo_status rt_read_program(hilo_allocator al, struct str text, struct diag_list *d,
-                                                  struct ir_module **out);
-/* Of a file whose program has unknown sizes: has runs compile exe->optimised, which was read from `text` and becomes the
-   executable's module, for the shapes that they bring, at exe->specialise_level. Needs the arena's recovery point. In a
-   component above (compile/specialise.c) likewise; where that was left out, such programs are evaluated. */
-__attribute__((weak)) hilo_status rt_specialise_loaded(hilo_executable *exe, struct str text);
 
 #endif

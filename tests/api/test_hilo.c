@@ -852,8 +852,10 @@ static void test_evaluated_steps(void **state) {
         "  %lo = stablehlo.constant dense<0.0> : tensor<f32>\n"
         "  %hi = stablehlo.constant dense<1.0> : tensor<f32>\n"
         "  %s = stablehlo.constant dense<4> : tensor<1xi64>\n"
-        "  %1 = stablehlo.rng %lo, %hi, %s, distribution = UNIFORM : (tensor<f32>, tensor<f32>, tensor<1xi64>) -> tensor<4xf32>\n"
-        "  %2 = stablehlo.rng %lo, %hi, %s, distribution = UNIFORM : (tensor<f32>, tensor<f32>, tensor<1xi64>) -> tensor<4xf32>\n"
+        "  %1 = stablehlo.rng %lo, %hi, %s, distribution = UNIFORM :\n"
+        "      (tensor<f32>, tensor<f32>, tensor<1xi64>) -> tensor<4xf32>\n"
+        "  %2 = stablehlo.rng %lo, %hi, %s, distribution = UNIFORM :\n"
+        "      (tensor<f32>, tensor<f32>, tensor<1xi64>) -> tensor<4xf32>\n"
         "  return %0, %t1, %1, %2 : tensor<4x4xf32>, !stablehlo.token, tensor<4xf32>, tensor<4xf32>\n"
         "}\n";
     static const char reshapes[] =
@@ -882,7 +884,8 @@ static void test_evaluated_steps(void **state) {
         if (p == 0)
             assert_int_equal(hilo_buffer_create(client, HILO_TOKEN, NULL, 0, &in[1]), HILO_OK);
         else
-            assert_int_equal(hilo_buffer_from_host(client, HILO_S32, (int64_t[]){2}, 1, (int32_t[]){2, 8}, NULL, &in[1]), HILO_OK);
+            assert_int_equal(hilo_buffer_from_host(client, HILO_S32, (int64_t[]){2}, 1, (int32_t[]){2, 8}, NULL, &in[1]),
+                             HILO_OK);
         for (int b = 0; b < 2; b++) {
             hilo_executable *exe;
             hilo_compile_options co;

@@ -55,7 +55,7 @@ static void external_check(const struct external_case *e) {
     first = case_tensor(p.m, ir_result(p.m, p.op, 0));
     external_call(&match, in, nin, first, &pools[0]); /* nothing is prepared: hilo's code */
     case_same(c, first, want, &c->rule, "hilo's code against the evaluator");
-    lib_prepare(&match);
+    lib_prepare(&match, ext_rows);
     if (!match.how)
         fail_msg("%s cannot be prepared\nin: %s", ext_title(e->by), c->text);
     memset(first->data, 0x5A, first->bytes);
