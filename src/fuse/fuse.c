@@ -128,7 +128,7 @@ static int cost_of(const struct ir_module *m, ir_op op) {
     return cost < 0 ? RECOMPUTE_COST_LIMIT : cost;
 }
 
-/* Nothing is lost when it is computed in several kernels: it moves data, or is a cheap function of one tensor. */
+/* Whether recomputing it in several kernels costs next to nothing: it moves data, or is a cheap function of one tensor. */
 static bool is_cheap(const struct ir_module *m, const struct node *n) {
     enum ir_op_kind kind = ir_kind(m, n->op);
     if (n->cls == FUSE_MOVE)
@@ -171,7 +171,7 @@ static void need(struct fuse *f, ir_val v, uint32_t at, enum fuse_reason why) {
     }
 }
 
-/* What the op's regions use from outside of them is needed, too. */
+/* Marks what the op's regions capture as needed. */
 static void need_region(struct fuse *f, ir_region r, uint32_t at) {
     for (ir_block b = ir_region_get(f->m, r)->first; !IR_NONE(b); b = ir_block_get(f->m, b)->next)
         for (ir_op op = ir_block_get(f->m, b)->first; !IR_NONE(op); op = ir_op_get(f->m, op)->next) {
@@ -244,7 +244,7 @@ static void use(struct fuse *f, const struct node *user, uint32_t at, ir_val v, 
         p->recomputed_at_multiple_indices |= user->recomputed_at_multiple_indices;
         return;
     }
-    p->first[i] = at; /* users come last first */
+    p->first[i] = at; /* users are visited last first */
     if (!same_map(p->map, map, ir_val_type(f->m, v)->rank) || !map || user->recomputed_at_multiple_indices) {
         p->map = NULL;
         p->recomputed_at_multiple_indices = true;
@@ -259,7 +259,7 @@ static int8_t *new_map(struct fuse *f, uint32_t rank) {
     return map;
 }
 
-/* Of an operand whose dimensions of more than one element are the result's, in order. */
+/* The map of an operand whose dimensions of more than one element are the result's, in order. */
 static int8_t *map_reshape(struct fuse *f, ir_val from, ir_val to, const int8_t *map) {
     const struct ir_type_data *a = ir_val_type(f->m, from), *b = ir_val_type(f->m, to);
     int8_t *out = new_map(f, a->rank);
@@ -279,7 +279,7 @@ static int8_t *map_reshape(struct fuse *f, ir_val from, ir_val to, const int8_t 
     return out;
 }
 
-/* Of operand i of an op that is computed at `map` of its result; NULL = at some other index. */
+/* The map of operand i of an op that is computed at `map` of its result; NULL = at some other index. */
 static int8_t *operand_map(struct fuse *f, const struct node *n, uint32_t i, const int8_t *map) {
     const struct ir_module *m = f->m;
     ir_val v = ir_operand(m, n->op, i), r = ir_result(m, n->op, 0);
@@ -313,8 +313,8 @@ static int8_t *operand_map(struct fuse *f, const struct node *n, uint32_t i, con
     }
 }
 
-/* Of the operands of a reduction: kept dimensions as the result's, reduced ones are the rest of a row. NULL unless they are in
-   that order. `base`: domain dimension of the first reduced one. */
+/* The map of the operands of a reduction: kept dimensions as the result's, reduced ones are the rest of a row. NULL unless they
+   are in that order. `base`: domain dimension of the first reduced one. */
 static int8_t *reduce_map(struct fuse *f, ir_op op, const int8_t *map, uint32_t base) {
     const struct ir_type_data *t = ir_val_type(f->m, ir_operand(f->m, op, 0));
     size_t n;
@@ -382,7 +382,7 @@ static bool trailing_sizes(const struct fuse *f, ir_op op, int64_t *sizes, uint3
     return true;
 }
 
-/* Computes the reduction once for each row of kernel k, which becomes one of rows then; or says why not. */
+/* Computes the reduction once for each row of kernel k, which becomes row-wise; or returns why not. */
 static enum fuse_reason fuse_rows(struct fuse *f, struct fuse_kernel *k, struct node *n) {
     int64_t sizes[IR_MAX_RANK];
     uint32_t nsizes, matched = 0;
@@ -444,7 +444,7 @@ static bool has_few_uses(const struct fuse *f, const struct fuse_kernel *k, cons
     return products <= (double)FEW_USES * (double)count_of(f->m, ir_result(f->m, n->op, 0));
 }
 
-/* Bytes in memory that a value is computed from, as far as is looked. */
+/* Bytes in memory from which a value is computed, followed through `depth` ops. */
 static double source_bytes(const struct fuse *f, ir_val v, int depth) {
     ir_op op = ir_val_get(f->m, v)->op;
     size_t bytes;
@@ -459,7 +459,7 @@ static double source_bytes(const struct fuse *f, ir_val v, int depth) {
     return sum;
 }
 
-/* Whether a contraction brings each element once into the order in which it is read, or few times, and it comes out of much
+/* Whether a contraction packs each element once, or few times, and it is computed from much
    less memory than it would be stored in: what dequantises a matrix for many rows. */
 static bool is_packed(const struct fuse *f, const struct fuse_kernel *k, const struct node *n) {
     int64_t least = f->o->target->packed_min;
@@ -501,7 +501,7 @@ static enum fuse_reason fuse_element(struct fuse *f, const struct fuse_kernel *k
     return FUSE_FUSED;
 }
 
-/* The op within kernel `ki`; or why not. */
+/* Fuses the op into kernel `ki`, or returns why not. */
 static enum fuse_reason fuse_into(struct fuse *f, uint32_t ki, struct node *n) {
     struct fuse_kernel *k = f->kernels.v[ki];
     const struct ir_type_data *t = ir_val_type(f->m, ir_result(f->m, n->op, 0));
@@ -550,7 +550,7 @@ static bool can_merge(const struct fuse *f, const struct fuse_kernel *early, con
            (!early->first_external_use || early->first_external_use > place_of(f, late->root));
 }
 
-/* Kernel `from` becomes a part of `to`: whatever is computed in it is computed there. */
+/* Kernel `from` becomes a part of `to`, which computes all that it computed. */
 static void merge(struct fuse *f, uint32_t from, uint32_t to) {
     struct fuse_kernel *early = f->kernels.v[from], *late = f->kernels.v[to];
     for (uint32_t i = 0; i < early->outs.n; i++)
@@ -605,7 +605,7 @@ static bool fuse_as_output(struct fuse *f, struct node *n) {
     return false;
 }
 
-/* Tells the operands of an op where it is computed. */
+/* Records at the operands of an op where it is computed. */
 static void use_operands(struct fuse *f, struct node *n, uint32_t at) {
     const struct ir_op_data *x = ir_op_get(f->m, n->op);
     enum ir_op_kind kind = (enum ir_op_kind)x->kind;
@@ -741,7 +741,7 @@ static void merge_into_third(struct fuse *f, struct fuse_kernel *k) {
     node_of(f, v)->why = FUSE_FUSED;
 }
 
-/* Kernels that feed one that feeds another, where the three agree. Those that come first were begun last. */
+/* Merges chains of three kernels whose loops agree. Those that run first were begun last. */
 static void merge_stages(struct fuse *f, const struct opt_ids *stored) {
     struct opt_ids uses = {.a = f->a}, feed_of = {.a = f->a}; /* by kernel: 1 + what it feeds */
     struct fuse_stages x = {.m = f->m, .block = f->block, .target = f->o->target, .stored = stored, .uses = &uses};

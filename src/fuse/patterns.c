@@ -1,5 +1,5 @@
 /* The recogniser of patterns.def: a search with backtracking over goals, each a part of a row's text and the value that it has
- * to match. Rows are short and the values are looked at through few ops, so nothing is compiled before. */
+ * to match. Rows are short and values are followed through few ops, so nothing is precompiled. */
 #include "fuse/patterns.h"
 #include "base/decimal.h"
 
@@ -30,7 +30,7 @@ static ir_op def_of(const struct search *s, ir_val v) {
     return ir_val_get(s->m, v)->op;
 }
 
-/* What the value is but for its type and the order of its elements. */
+/* The value without conversions and changes of shape. */
 static ir_val source(const struct search *s, ir_val v) {
     for (ir_op op = def_of(s, v); !IR_NONE(op); op = def_of(s, v)) {
         enum ir_op_kind kind = ir_kind(s->m, op);
@@ -86,7 +86,7 @@ static const char *after_term(const char *p) {
 
 static bool solve(struct search *s, const struct goal *g);
 
-/* The op's name as patterns have it. */
+/* Whether the op has a name of patterns.def. */
 static bool is_named(const struct search *s, ir_op op, struct str name) {
     enum ir_op_kind kind = ir_kind(s->m, op);
     const char *mnemonic = strchr(ir_op_info(kind)->name, '.');
@@ -94,7 +94,7 @@ static bool is_named(const struct search *s, ir_op op, struct str name) {
         return kind == IR_DOT_GENERAL || kind == IR_DOT;
     if (str_is(name, "sum") || str_is(name, "sum_last"))
         return is_reduce(s, op, IR_ADD, name.n > 3);
-    if (str_is(name, "greatest"))
+    if (str_is(name, "max"))
         return is_reduce(s, op, IR_MAXIMUM, false);
     return mnemonic && str_is(name, mnemonic + 1);
 }

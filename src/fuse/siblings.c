@@ -1,10 +1,10 @@
-/* Siblings: kernels over one domain that read the same large value and do not wait for each other, such as the sum and the
- * greatest of rows, become one that reads it once and has several outputs. The earlier one is moved to the later one, so
+/* Siblings: kernels over one domain that read the same large value and do not depend on each other, such as the sum and the
+ * maximum of rows, become one that reads it once and has several outputs. The earlier one is moved to the later one, so
  * nothing between may read what it stores. */
 #include "fuse/siblings.h"
 
 enum {
-    SIBLINGS_AHEAD = 12, /* steps that are looked at for a sibling */
+    SIBLINGS_AHEAD = 12, /* steps in which a sibling is searched */
     SIBLINGS_OPS = 48,   /* of both: registers are few */
     SIBLINGS_OUTS = 6
 };
@@ -13,7 +13,7 @@ enum {
 struct loads {
     ir_val *v;
     uint32_t n, cap;
-    bool plain; /* at the places of its domain, or spread along it: elementwise ops, broadcasts, reductions of rows */
+    bool plain; /* at the indices of its domain, or broadcast along it: elementwise ops, broadcasts, reductions of rows */
 };
 
 struct siblings {
@@ -61,7 +61,7 @@ static bool reads(const struct loads *x, const struct fuse_kernel *k) {
     return false;
 }
 
-/* Whether a step that is no kernel may read an output: what regions read is not looked for. */
+/* Whether a step that is no kernel may read an output: one with regions may. */
 static bool op_reads(const struct siblings *s, ir_op op, const struct fuse_kernel *k) {
     const struct ir_op_data *x = ir_op_get(s->m, op);
     for (uint32_t i = 0; i < x->noperands; i++)

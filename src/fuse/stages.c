@@ -1,9 +1,8 @@
-/* Kernels joined through rows in scratch memory: a contraction whose results are the rows of a kernel of rows, whose
- * results are the rows of another contraction's operand. All three agree on their outer loops, a batch and the
- * rows in it; so a block of rows can go through all of them before the next, and what is between is never stored.
- * Attention is this.
+/* Fusion through rows in scratch memory (GEMM, row-wise, GEMM): a contraction whose results are the rows of a row-wise kernel,
+ * whose results are the rows of another contraction's operand. All three agree on their outer loops, a batch and the rows in
+ * it, so a block of rows goes through all of them before the next, and what is between is never stored. Attention is this.
  *
- * Nothing is matched but shapes: what the scores and the weights are computed with is whatever the three kernels have. */
+ * Only shapes are matched: the three kernels may compute scores and weights in any way. */
 #include "fuse/stages.h"
 
 enum {
@@ -37,7 +36,7 @@ static int64_t last_dim(const struct ir_module *m, ir_val v) {
 
 /* ---- how often a value is used ------------------------------------------------------------------- */
 
-/* Whether operand `v` of a contraction is `from`, but for conversions and other shapes, and nothing else uses any of it. */
+/* Whether operand `v` of a contraction is `from`, but for conversions and other shapes, and has no other uses. */
 static bool is_only(const struct fuse_stages *x, ir_val v, ir_val from) {
     const struct ir_module *m = x->m;
     while (opt_ids_get(x->uses, v.i) == 1 && last_dim(m, v) == last_dim(m, from)) {
@@ -89,7 +88,7 @@ static enum reach reach(const struct stages *s, ir_val v, ir_val scores, int64_t
         return ir_kind(s->m, op) == IR_MAP ? REACH_OTHER : most;
     case FUSE_REDUCTION:
         return is_row_reduce(s->k, op) && ir_op_get(s->m, op)->nresults == 1 ? most : REACH_OTHER;
-    default: /* something about a row, for all of it */
+    default: /* one value per row, broadcast along it */
         if (ir_kind(s->m, op) == IR_BROADCAST_IN_DIM && count_of(s->m, first) <= rows)
             return most;
         return fuse_is_alias(s->m, op) && ir_op_get(s->m, op)->nresults == 1 ? most : REACH_OTHER;
