@@ -1,5 +1,5 @@
-/* The arithmetic of contractions (dot_general, convolution, einsum) and linear algebra: operands are widened once to one of five
- * number types, in which sums are accumulated, and rounded once to the result's element type. */
+/* The arithmetic of contractions (dot_general, convolution, einsum) and linear algebra: operands are widened once to one of
+ * five number types, in which sums are accumulated, and rounded once to the result's element type. */
 #ifndef HILO_EVAL_CONTRACT_H
 #define HILO_EVAL_CONTRACT_H
 

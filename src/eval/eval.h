@@ -75,7 +75,7 @@ void value_type_text(const struct value *v, struct strbuf *out);
 
 struct eval_frame;
 struct eval_plan;     /* slots and last uses of a module (eval_plan.c) */
-struct eval_process;  /* place in a grid of processes (eval_process.c); NULL while nobody asks */
+struct eval_process;  /* place in a group of processes (eval_process.c); NULL while nobody asks */
 
 /* What the embedder may supply; all optional. */
 struct eval_hooks {
@@ -121,17 +121,18 @@ hilo_status eval_plan_run(const struct eval_plan *p, ir_op func, struct value *c
                           uint32_t nout, const hilo_allocator *al, const struct eval_hooks *hooks, struct diag_list *d);
 
 /* Processes of one program that an embedder runs, each on a thread of its own: replicas x partitions, process (r, p) has the
-   index r * partitions + p. Where they meet they wait for each other; when one fails, or when nobody could ever go on, all
-   waits end with an error. What they hand over is copied, in the memory of `al`, which any thread may use at any time. */
-struct eval_grid;
-struct eval_grid *eval_grid_new(const hilo_allocator *al, uint32_t replicas, uint32_t partitions); /* NULL: no memory */
-struct eval_process *eval_grid_process(struct eval_grid *g, uint32_t index); /* the grid's */
+   index r * partitions + p. Collectives wait for all members; when one process fails, or when none can make progress, all waits
+   end with an error. Values that they exchange are copied, in the memory of `al`, which any thread may use at any time. */
+struct eval_process_group;
+/* NULL if memory is exhausted. */
+struct eval_process_group *eval_process_group_new(const hilo_allocator *al, uint32_t replicas, uint32_t partitions);
+struct eval_process *eval_process_group_get(struct eval_process_group *g, uint32_t index); /* the group's */
 /* To be called once for each process, when it comes to no more ops, also for one that never began. Errors stop the others. */
 void eval_process_end(struct eval_process *p, hilo_status status);
 /* True once another process has failed and this one is to stop. */
 bool eval_process_stopped(const struct eval_process *p);
-void eval_grid_free(struct eval_grid *g); /* all processes have ended; NULL is fine */
-/* What the evaluations of one run have in common: begins as {process}, the run's place among others or NULL, and must be ended. */
+void eval_process_group_free(struct eval_process_group *g); /* all processes have ended; NULL is fine */
+/* Shared by the evaluations of one run. Initialise as {process}, the run's place among others or NULL; end it. */
 struct eval_session {
     struct eval_process *process; /* NULL: the run is alone, until something communicates; then one of the session's own */
     uint64_t rng_state;

@@ -246,17 +246,17 @@ static hilo_status group_of(struct eval *cx, ir_op op, struct group *g) {
 
 struct joint {
     struct group group;
-    struct meeting *meeting;
+    struct rendezvous *rendezvous;
 };
 
 static void joint_leave(struct eval *cx, struct joint *j) {
-    if (j->meeting)
-        meeting_leave(cx, j->meeting);
+    if (j->rendezvous)
+        rendezvous_leave(cx, j->rendezvous);
     mem_free(&cx->al, j->group.members, j->group.bytes);
 }
 
 static struct value *joint_value(const struct joint *j, uint32_t member, uint32_t i) {
-    return meeting_value(j->meeting, member, i);
+    return rendezvous_value(j->rendezvous, member, i);
 }
 
 /* Operand i has one type and shape in all processes, except for dimension `free_dim` (UINT32_MAX = none). */
@@ -273,17 +273,17 @@ static hilo_status joint_agrees(struct eval *cx, ir_op op, const struct joint *j
                 : EVAL_FAIL(cx, op, HILO_INVALID_ARGUMENT, "has another type of operand %" PRIu32 " in another process", i);
 }
 
-/* Meets the group with the first n operands. In no group: j->group.n = 0 and no meeting, or an error where that `must` not be.
-   joint_leave() follows in any case. */
+/* Joins the rendezvous of the replica group with the first n operands. In no group: j->group.n = 0 and no rendezvous, or an
+   error if it `must` be in one. Call joint_leave() in any case. */
 static hilo_status joint_join(struct eval *cx, ir_op op, struct value *const *in, uint32_t n, bool must, uint32_t free_dim,
                               struct joint *j) {
-    j->meeting = NULL;
+    j->rendezvous = NULL;
     HILO_TRY(group_of(cx, op, &j->group));
     if (j->group.n == 0)
         return must ? EVAL_FAIL(cx, op, HILO_INVALID_ARGUMENT, "has no group for process (%" PRIu32 ", %" PRIu32 ")",
                                 cx->process->index / cx->process->partitions, cx->process->index % cx->process->partitions)
                     : HILO_OK;
-    HILO_TRY(meeting_join(cx, op, j->group.channel, j->group.members, j->group.n, in, n, &j->meeting));
+    HILO_TRY(rendezvous_join(cx, op, j->group.channel, j->group.members, j->group.n, in, n, &j->rendezvous));
     for (uint32_t i = 0; i < n; i++)
         HILO_TRY(joint_agrees(cx, op, j, i, free_dim));
     return HILO_OK;
@@ -462,14 +462,14 @@ static hilo_status all_reduce(struct eval *cx, ir_op op, const struct joint *j, 
             continue;
         }
         struct value *common;
-        status = meeting_common(cx, j->meeting, i, eval_result_dtype(cx, op, i), &common);
+        status = rendezvous_common(cx, j->rendezvous, i, eval_result_dtype(cx, op, i), &common);
         if (status == HILO_OK)
             status = reduce_part(cx, op, j, i, common);
         if (status == HILO_OK)
             out[i] = value_ref(common);
         any = true;
     }
-    return status == HILO_OK && any ? meeting_finish(cx, op, j->meeting) : status;
+    return status == HILO_OK && any ? rendezvous_finish(cx, op, j->rendezvous) : status;
 }
 
 hilo_status eval_all_reduce(struct eval *cx, ir_op op, struct value *const *in, struct value **out) {
@@ -629,14 +629,14 @@ hilo_status eval_collective_broadcast(struct eval *cx, ir_op op, struct value *c
 
 /* ---- one to one ------------------------------------------------------------------------------------------------------ */
 
-/* The process that this one sends to (side 0 is its own) or receives from (side 1 is); PARCEL_ANY when there is none. */
+/* The process that this one sends to (side 0 is its own) or receives from (side 1 is); MESSAGE_ANY when there is none. */
 static hilo_status partner(struct eval *cx, ir_op op, ir_attr pairs, int64_t channel, int side, uint32_t *out) {
     const struct eval_process *self = cx->process;
     uint32_t partitions = self->partitions, replica = self->index / partitions, partition = self->index % partitions;
     bool across = channel > 0; /* partitions, else replicas */
     struct rows r;
     hilo_status status = rows_of(cx, op, pairs, &r);
-    *out = PARCEL_ANY;
+    *out = MESSAGE_ANY;
     for (size_t i = 0; i < r.n && r.cols == 2 && status == HILO_OK; i++) {
         int64_t other = r.ids[2 * i + (side ? 0 : 1)];
         if (r.ids[2 * i + (size_t)side] != (int64_t)(across ? partition : replica))
@@ -659,40 +659,41 @@ hilo_status eval_collective_permute(struct eval *cx, ir_op op, struct value *con
     uint32_t target, source;
     HILO_TRY(partner(cx, op, pairs, channel, 0, &target));
     HILO_TRY(partner(cx, op, pairs, channel, 1, &source));
-    struct parcel_key key = {.kind = IR_COLLECTIVE_PERMUTE, .channel = channel, .source = cx->process->index, .target = target};
-    if (target != PARCEL_ANY)
-        HILO_TRY(parcel_send(cx, &key, in, 1));
-    if (source == PARCEL_ANY)
+    struct message_key key = {.kind = IR_COLLECTIVE_PERMUTE, .channel = channel, .source = cx->process->index,
+                              .target = target};
+    if (target != MESSAGE_ANY)
+        HILO_TRY(message_send(cx, &key, in, 1));
+    if (source == MESSAGE_ANY)
         return zeros(cx, op, 0, in[0], out);
     key.source = source;
     key.target = cx->process->index;
-    return parcel_fetch(cx, op, &key, out, 1);
+    return message_fetch(cx, op, &key, out, 1);
 }
 
 /* The ends of a channel: both processes where pairs say who they are, else anybody who uses the channel. */
 static hilo_status channel_key(struct eval *cx, ir_op op, ir_attr pairs, int64_t channel, bool host, int side,
-                               struct parcel_key *key, bool *connected) {
-    *key = (struct parcel_key){.kind = IR_SEND, .channel = channel, .source = PARCEL_ANY, .target = PARCEL_ANY};
+                               struct message_key *key, bool *connected) {
+    *key = (struct message_key){.kind = IR_SEND, .channel = channel, .source = MESSAGE_ANY, .target = MESSAGE_ANY};
     *connected = true;
     if (host || IR_NONE(pairs))
         return HILO_OK;
     uint32_t *mine = side ? &key->target : &key->source, *other = side ? &key->source : &key->target;
     *mine = cx->process->index;
     HILO_TRY(partner(cx, op, pairs, channel, side, other));
-    *connected = *other != PARCEL_ANY;
+    *connected = *other != MESSAGE_ANY;
     return HILO_OK;
 }
 
 hilo_status eval_send(struct eval *cx, ir_op op, struct value *const *in, struct value **out) {
     uint32_t n = ir_op_get(cx->m, op)->noperands - 1;
-    struct parcel_key key;
+    struct message_key key;
     bool connected;
     if (!eval_process_of(cx))
         return HILO_RESOURCE_EXHAUSTED;
     HILO_TRY(channel_key(cx, op, ir_prop(cx->m, op, IR_SEND_source_target_pairs), channel_of(cx, op, IR_SEND_channel_handle),
                          ir_prop_i64(cx->m, op, IR_SEND_is_host_transfer) != 0, 0, &key, &connected));
     if (connected)
-        HILO_TRY(parcel_send(cx, &key, in, n));
+        HILO_TRY(message_send(cx, &key, in, n));
     out[0] = value_ref(in[n]);
     return HILO_OK;
 }
@@ -713,13 +714,13 @@ static hilo_status recv_nothing(struct eval *cx, ir_op op, struct value **out, u
 
 hilo_status eval_recv(struct eval *cx, ir_op op, struct value *const *in, struct value **out) {
     uint32_t n = ir_op_get(cx->m, op)->nresults - 1;
-    struct parcel_key key;
+    struct message_key key;
     bool connected;
     if (!eval_process_of(cx))
         return HILO_RESOURCE_EXHAUSTED;
     HILO_TRY(channel_key(cx, op, ir_prop(cx->m, op, IR_RECV_source_target_pairs), channel_of(cx, op, IR_RECV_channel_handle),
                          ir_prop_i64(cx->m, op, IR_RECV_is_host_transfer) != 0, 1, &key, &connected));
-    HILO_TRY(connected ? parcel_fetch(cx, op, &key, out, n) : recv_nothing(cx, op, out, n));
+    HILO_TRY(connected ? message_fetch(cx, op, &key, out, n) : recv_nothing(cx, op, out, n));
     out[n] = value_ref(in[0]);
     return HILO_OK;
 }

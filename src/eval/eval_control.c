@@ -189,7 +189,7 @@ static hilo_status custom_assertion(struct eval *cx, ir_op op, struct value *con
     strbuf_init(&text, cx->al);
     assertion_text(ir_attr_as_str(cx->m, ir_dict_find(cx->m, o->attrs, STR("error_message"))), in, o->noperands, &text);
     hilo_status status = text.failed ? HILO_RESOURCE_EXHAUSTED
-                                     : EVAL_FAIL(cx, op, HILO_INVALID_ARGUMENT, "asserts what is not so: %.*s", (int)text.n,
+                                     : EVAL_FAIL(cx, op, HILO_INVALID_ARGUMENT, "shape assertion failed: %.*s", (int)text.n,
                                                  text.p ? text.p : "");
     strbuf_free(&text);
     return status;

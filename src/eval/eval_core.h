@@ -85,7 +85,7 @@ hilo_status eval_quantised(struct eval *cx, ir_op op, eval_fn *fn, struct value 
 /* Processes (eval_process.c). Serialises an embedder's callbacks among processes. NULL is fine. */
 void eval_process_lock(struct eval_process *p);
 void eval_process_unlock(struct eval_process *p);
-/* Ends the grid of one process that a collective op outside of interpreter.run_parallel has opened. NULL is fine. */
+/* Ends the group of one process that a collective op outside of interpreter.run_parallel has opened. NULL is fine. */
 void eval_process_close(struct eval_process *p);
 
 /* What JAX has no op for where sizes are dynamic: targets of custom_call (eval_window.c, eval_rng.c, eval_topk.c). */

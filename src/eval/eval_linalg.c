@@ -123,7 +123,8 @@ hilo_status eval_triangular_solve(struct eval *cx, ir_op op, struct value *const
     return status;
 }
 
-/* The first n columns of H0 H1 …, in q, where Hi = 1 - tau[i] v vᴴ; v is 1 at i and column i of the m×n matrix a below (dorg2r). */
+/* The first n columns of H0 H1 …, in q, where Hi = 1 - tau[i] v vᴴ; v is 1 at i and column i of the m×n matrix a below
+   (dorg2r). */
 static void householder_product(size_t m, size_t n, size_t k, const num *a, const num *tau, num *q) {
     for (size_t i = 0; i < m; i++)
         for (size_t j = 0; j < n; j++)

@@ -1,9 +1,9 @@
 /* Several processes: interpreter.run_parallel runs each on a thread of its own; the calling thread is the first.
  *
- * All that processes share is in a grid and under its lock. A process waits for two things only: a meeting of its group, or a
- * parcel. Whoever makes a wait end counts the waiting process as running from that moment, so that `waiting == running` means
- * exactly that nobody can ever go on: then, as when a process fails, all waits end with an error. A program's error is that of
- * the first process, by index, that did not merely stop because of another. */
+ * All shared state is in a process group, under its lock. A process waits for two things only: a rendezvous of its replica
+ * group, or a message. The process that ends a wait counts the waiting process as running from that moment, so that `waiting ==
+ * running` means exactly a deadlock: then, as when a process fails, all waits end with an error. The error of a program is that
+ * of the first process, by index, that did not merely stop because of another. */
 #include "eval/eval_process.h"
 
 #include <inttypes.h>
@@ -11,8 +11,8 @@
 
 enum { PROCESS_STACK = 8 << 20 };
 
-struct meeting {
-    struct meeting *next;
+struct rendezvous {
+    struct rendezvous *next;
     uint16_t kind;
     int64_t channel;
     uint32_t n, count;      /* members, values of each */
@@ -23,120 +23,120 @@ struct meeting {
     uint32_t members[];
 };
 
-struct parcel {
-    struct parcel *next;
-    struct parcel_key key;
+struct message {
+    struct message *next;
+    struct message_key key;
     uint32_t n;
     struct value *values[];
 };
 
-/* A process that waits for a parcel. */
-struct parcel_wait {
-    struct parcel_wait *next;
-    struct parcel_key key;
-    struct parcel *got;
+/* A process that waits for a message. */
+struct message_wait {
+    struct message_wait *next;
+    struct message_key key;
+    struct message *got;
     bool done;
 };
 
-struct grid {
+struct process_group {
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    pthread_mutex_t hooks_own, *hooks; /* serialises callbacks; shared with the grids that this one's processes start */
+    pthread_mutex_t hooks_own, *hooks; /* serialises callbacks; shared with the groups that this one's processes start */
     hilo_allocator al;
     uint32_t running, waiting;
     atomic_bool failed;                /* a process has failed: the others stop */
     bool stuck;                        /* nobody can go on */
-    struct meeting *meetings;          /* not complete */
-    struct parcel *parcels;            /* not fetched, oldest first */
-    struct parcel_wait *waits;         /* without a parcel, oldest first */
+    struct rendezvous *open;             /* not complete */
+    struct message *messages;            /* not fetched, oldest first */
+    struct message_wait *waits;         /* without a message, oldest first */
     ir_attr infeed;                    /* ARRAY of SYMBOL, or none */
     bool apart;                        /* processes end one by one, with their memory: what they hand over is copied */
 };
 
-/* ---- grids ----------------------------------------------------------------------------------------------------------- */
+/* ---- process groups ------------------------------------------------------------------------------------------------------ */
 
-static void grid_init(struct grid *g, const hilo_allocator *al, uint32_t processes, const struct eval_process *outer,
+static void group_init(struct process_group *g, const hilo_allocator *al, uint32_t processes, const struct eval_process *outer,
                       ir_attr infeed) {
     memset(g, 0, sizeof *g);
     pthread_mutex_init(&g->lock, NULL);
     pthread_cond_init(&g->changed, NULL);
     pthread_mutex_init(&g->hooks_own, NULL);
-    g->hooks = outer ? outer->grid->hooks : &g->hooks_own;
+    g->hooks = outer ? outer->group->hooks : &g->hooks_own;
     g->al = *al;
     g->running = processes;
     atomic_init(&g->failed, false);
     g->infeed = infeed;
 }
 
-static void meeting_free(struct grid *g, struct meeting *m) {
+static void rendezvous_free(struct process_group *g, struct rendezvous *m) {
     eval_drop(m->values, (m->n + 1) * m->count);
     mem_free(&g->al, m, m->bytes);
 }
 
-static void parcel_free(struct grid *g, struct parcel *p) {
+static void message_free(struct process_group *g, struct message *p) {
     eval_drop(p->values, p->n);
     mem_free(&g->al, p, sizeof *p + p->n * sizeof *p->values);
 }
 
-static void grid_free(struct grid *g) {
-    for (struct meeting *m = g->meetings, *next; m; m = next) {
+static void group_free(struct process_group *g) {
+    for (struct rendezvous *m = g->open, *next; m; m = next) {
         next = m->next;
-        meeting_free(g, m);
+        rendezvous_free(g, m);
     }
-    for (struct parcel *p = g->parcels, *next; p; p = next) {
+    for (struct message *p = g->messages, *next; p; p = next) {
         next = p->next;
-        parcel_free(g, p);
+        message_free(g, p);
     }
     pthread_mutex_destroy(&g->hooks_own);
     pthread_cond_destroy(&g->changed);
     pthread_mutex_destroy(&g->lock);
 }
 
-/* A grid of one process, for programs that talk to nobody but themselves. */
-struct solo {
+/* A group of a single process, for programs outside of run_parallel. */
+struct single_process {
     struct eval_process process;
-    struct grid grid;
+    struct process_group group;
 };
 
 struct eval_process *eval_process_of(struct eval *cx) {
     if (cx->process)
         return cx->process;
-    struct solo *s = mem_alloc(&cx->al, sizeof *s);
+    struct single_process *s = mem_alloc(&cx->al, sizeof *s);
     if (!s)
         return NULL;
-    grid_init(&s->grid, &cx->al, 1, NULL, (ir_attr){0});
-    s->process = (struct eval_process){.grid = &s->grid, .replicas = 1, .partitions = 1};
+    group_init(&s->group, &cx->al, 1, NULL, (ir_attr){0});
+    s->process = (struct eval_process){.group = &s->group, .replicas = 1, .partitions = 1};
     return cx->process = &s->process;
 }
 
 void eval_process_close(struct eval_process *p) {
-    if (!p || p->grid->apart)
+    if (!p || p->group->apart)
         return;
-    struct solo *s = (struct solo *)p;
-    hilo_allocator al = s->grid.al;
-    grid_free(&s->grid);
+    struct single_process *s = (struct single_process *)p;
+    hilo_allocator al = s->group.al;
+    group_free(&s->group);
     mem_free(&al, s, sizeof *s);
 }
 
 bool eval_process_stopped(const struct eval_process *p) {
     for (; p; p = p->outer)
-        if (atomic_load_explicit(&p->grid->failed, memory_order_relaxed))
+        if (atomic_load_explicit(&p->group->failed, memory_order_relaxed))
             return true;
     return false;
 }
 
 void eval_process_lock(struct eval_process *p) {
     if (p)
-        pthread_mutex_lock(p->grid->hooks);
+        pthread_mutex_lock(p->group->hooks);
 }
 
 void eval_process_unlock(struct eval_process *p) {
     if (p)
-        pthread_mutex_unlock(p->grid->hooks);
+        pthread_mutex_unlock(p->group->hooks);
 }
 
 /* With the lock held: all waits end when nobody is left who could end them. */
-static void grid_look(struct grid *g) {
+static void group_look(struct process_group *g) {
     if (g->running && g->waiting == g->running) {
         g->stuck = true;
         pthread_cond_broadcast(&g->changed);
@@ -144,34 +144,34 @@ static void grid_look(struct grid *g) {
 }
 
 /* With the lock held: until *done, which somebody sets after lowering `waiting`. */
-static bool grid_wait(struct grid *g, const bool *done) {
+static bool group_wait(struct process_group *g, const bool *done) {
     g->waiting++;
-    grid_look(g);
+    group_look(g);
     while (!*done && !atomic_load(&g->failed) && !g->stuck)
         pthread_cond_wait(&g->changed, &g->lock);
     return *done;
 }
 
-static void grid_leave(struct grid *g, hilo_status status) {
+static void group_leave(struct process_group *g, hilo_status status) {
     pthread_mutex_lock(&g->lock);
     g->running--;
     if (status != HILO_OK)
         atomic_store(&g->failed, true);
-    grid_look(g);
+    group_look(g);
     pthread_cond_broadcast(&g->changed);
     pthread_mutex_unlock(&g->lock);
 }
 
 static hilo_status wait_error(struct eval *cx, ir_op op) {
-    if (atomic_load(&cx->process->grid->failed))
+    if (atomic_load(&cx->process->group->failed))
         return EVAL_FAIL(cx, op, HILO_ABORTED, "was not finished: another process has failed");
     return EVAL_FAIL(cx, op, HILO_FAILED_PRECONDITION,
-                     "waits in process (%" PRIu32 ", %" PRIu32 ") for a process that never comes",
+                     "deadlock: process (%" PRIu32 ", %" PRIu32 ") waits for a process that does not join",
                      cx->process->index / cx->process->partitions, cx->process->index % cx->process->partitions);
 }
 
 /* A reference for other processes. NULL when memory ends. */
-static struct value *lend(struct grid *g, struct value *v) {
+static struct value *lend(struct process_group *g, struct value *v) {
     struct value *copy;
     if (!g->apart || v->kind != EVAL_TENSOR)
         return value_ref(v);
@@ -183,7 +183,7 @@ static struct value *lend(struct grid *g, struct value *v) {
 }
 
 /* All of them, or none. */
-static bool lend_all(struct grid *g, struct value *const *values, uint32_t n, struct value **out) {
+static bool lend_all(struct process_group *g, struct value *const *values, uint32_t n, struct value **out) {
     uint32_t i = 0;
     while (i < n && (out[i] = lend(g, values[i])))
         i++;
@@ -193,31 +193,32 @@ static bool lend_all(struct grid *g, struct value *const *values, uint32_t n, st
     return false;
 }
 
-/* ---- meetings -------------------------------------------------------------------------------------------------------- */
+/* ---- rendezvous ---------------------------------------------------------------------------------------------------------- */
 
-static struct meeting *meeting_find(struct grid *g, uint16_t kind, int64_t channel, const uint32_t *members, uint32_t n) {
-    for (struct meeting *m = g->meetings; m; m = m->next)
+static struct rendezvous *rendezvous_find(struct process_group *g, uint16_t kind, int64_t channel, const uint32_t *members,
+                                          uint32_t n) {
+    for (struct rendezvous *m = g->open; m; m = m->next)
         if (m->kind == kind && m->channel == channel && m->n == n && memcmp(m->members, members, n * sizeof *members) == 0)
             return m;
     return NULL;
 }
 
-static struct meeting *meeting_open(struct grid *g, uint16_t kind, int64_t channel, const uint32_t *members, uint32_t n,
-                                    uint32_t count) {
-    size_t head = (sizeof(struct meeting) + n * sizeof *members + 7) & ~(size_t)7;
+static struct rendezvous *rendezvous_open(struct process_group *g, uint16_t kind, int64_t channel, const uint32_t *members,
+                                          uint32_t n, uint32_t count) {
+    size_t head = (sizeof(struct rendezvous) + n * sizeof *members + 7) & ~(size_t)7;
     size_t bytes = head + ((size_t)n + 1) * count * sizeof(struct value *);
-    struct meeting *m = mem_alloc(&g->al, bytes);
+    struct rendezvous *m = mem_alloc(&g->al, bytes);
     if (!m)
         return NULL;
     memset(m, 0, bytes);
-    *m = (struct meeting){.next = g->meetings, .kind = kind, .channel = channel, .n = n, .count = count, .bytes = bytes,
+    *m = (struct rendezvous){.next = g->open, .kind = kind, .channel = channel, .n = n, .count = count, .bytes = bytes,
                           .values = (struct value **)((char *)m + head)};
     memcpy(m->members, members, n * sizeof *members);
-    return g->meetings = m;
+    return g->open = m;
 }
 
-static void meeting_complete(struct grid *g, struct meeting *m) {
-    struct meeting **at = &g->meetings;
+static void rendezvous_complete(struct process_group *g, struct rendezvous *m) {
+    struct rendezvous **at = &g->open;
     while (*at != m)
         at = &(*at)->next;
     *at = m->next;
@@ -226,11 +227,11 @@ static void meeting_complete(struct grid *g, struct meeting *m) {
     pthread_cond_broadcast(&g->changed);
 }
 
-/* With references that are the meeting's, unless an error comes before they are. */
+/* With references that are the rendezvous's, unless an error comes before they are. */
 static hilo_status join(struct eval *cx, ir_op op, int64_t channel, const uint32_t *members, uint32_t n,
-                        struct value **lent, uint32_t count, struct meeting **out) {
+                        struct value **lent, uint32_t count, struct rendezvous **out) {
     struct eval_process *self = cx->process;
-    struct grid *g = self->grid;
+    struct process_group *g = self->group;
     uint16_t kind = (uint16_t)ir_kind(cx->m, op);
     uint32_t rank = 0;
     while (members[rank] != self->index)
@@ -240,17 +241,17 @@ static hilo_status join(struct eval *cx, ir_op op, int64_t channel, const uint32
         pthread_mutex_unlock(&g->lock);
         return wait_error(cx, op);
     }
-    struct meeting *m = meeting_find(g, kind, channel, members, n);
+    struct rendezvous *m = rendezvous_find(g, kind, channel, members, n);
     if (!m)
-        m = meeting_open(g, kind, channel, members, n, count);
+        m = rendezvous_open(g, kind, channel, members, n, count);
     hilo_status status = !m ? HILO_RESOURCE_EXHAUSTED : m->count != count ? HILO_INVALID_ARGUMENT : HILO_OK;
     bool complete = false;
     if (status == HILO_OK) {
         memcpy(&m->values[rank * count], lent, count * sizeof *lent);
         memset(lent, 0, count * sizeof *lent);
         if (++m->arrived == n)
-            meeting_complete(g, m);
-        complete = m->complete || grid_wait(g, &m->complete);
+            rendezvous_complete(g, m);
+        complete = m->complete || group_wait(g, &m->complete);
     }
     pthread_mutex_unlock(&g->lock);
     if (status == HILO_INVALID_ARGUMENT)
@@ -261,14 +262,14 @@ static hilo_status join(struct eval *cx, ir_op op, int64_t channel, const uint32
     return status;
 }
 
-hilo_status meeting_join(struct eval *cx, ir_op op, int64_t channel, const uint32_t *members, uint32_t n,
-                         struct value *const *values, uint32_t count, struct meeting **out) {
+hilo_status rendezvous_join(struct eval *cx, ir_op op, int64_t channel, const uint32_t *members, uint32_t n,
+                         struct value *const *values, uint32_t count, struct rendezvous **out) {
     size_t bytes = count * sizeof *values;
     struct value **lent = mem_alloc(&cx->al, bytes);
     if (!lent)
         return HILO_RESOURCE_EXHAUSTED;
     hilo_status status = HILO_RESOURCE_EXHAUSTED;
-    if (lend_all(cx->process->grid, values, count, lent)) {
+    if (lend_all(cx->process->group, values, count, lent)) {
         status = join(cx, op, channel, members, n, lent, count, out);
         eval_drop(lent, count);
     }
@@ -276,8 +277,8 @@ hilo_status meeting_join(struct eval *cx, ir_op op, int64_t channel, const uint3
     return status;
 }
 
-hilo_status meeting_common(struct eval *cx, struct meeting *m, uint32_t i, enum ir_dtype t, struct value **out) {
-    struct grid *g = cx->process->grid;
+hilo_status rendezvous_common(struct eval *cx, struct rendezvous *m, uint32_t i, enum ir_dtype t, struct value **out) {
+    struct process_group *g = cx->process->group;
     struct value **common = &m->values[m->n * m->count + i];
     const struct value *like = m->values[i];
     hilo_status status = HILO_OK;
@@ -289,8 +290,8 @@ hilo_status meeting_common(struct eval *cx, struct meeting *m, uint32_t i, enum 
     return status;
 }
 
-hilo_status meeting_finish(struct eval *cx, ir_op op, struct meeting *m) {
-    struct grid *g = cx->process->grid;
+hilo_status rendezvous_finish(struct eval *cx, ir_op op, struct rendezvous *m) {
+    struct process_group *g = cx->process->group;
     pthread_mutex_lock(&g->lock);
     bool all = ++m->finished == m->n;
     if (all) {
@@ -298,95 +299,95 @@ hilo_status meeting_finish(struct eval *cx, ir_op op, struct meeting *m) {
         g->waiting -= m->n - 1;
         pthread_cond_broadcast(&g->changed);
     } else {
-        all = grid_wait(g, &m->common);
+        all = group_wait(g, &m->common);
     }
     pthread_mutex_unlock(&g->lock);
     return all ? HILO_OK : wait_error(cx, op);
 }
 
-struct value *meeting_value(const struct meeting *m, uint32_t member, uint32_t i) {
+struct value *rendezvous_value(const struct rendezvous *m, uint32_t member, uint32_t i) {
     return m->values[member * m->count + i];
 }
 
-void meeting_leave(struct eval *cx, struct meeting *m) {
-    struct grid *g = cx->process->grid;
+void rendezvous_leave(struct eval *cx, struct rendezvous *m) {
+    struct process_group *g = cx->process->group;
     pthread_mutex_lock(&g->lock);
     bool last = ++m->left == m->n;
     pthread_mutex_unlock(&g->lock);
     if (last)
-        meeting_free(g, m);
+        rendezvous_free(g, m);
 }
 
 /* ---- processes of an embedder ---------------------------------------------------------------------------------------- */
 
-struct eval_grid {
-    struct grid grid;
+struct eval_process_group {
+    struct process_group group;
     hilo_allocator al;
     size_t bytes;
     struct eval_process processes[];
 };
 
-struct eval_grid *eval_grid_new(const hilo_allocator *al, uint32_t replicas, uint32_t partitions) {
+struct eval_process_group *eval_process_group_new(const hilo_allocator *al, uint32_t replicas, uint32_t partitions) {
     uint32_t n = replicas * partitions;
-    size_t bytes = sizeof(struct eval_grid) + n * sizeof(struct eval_process);
-    struct eval_grid *g = mem_alloc(al, bytes);
+    size_t bytes = sizeof(struct eval_process_group) + n * sizeof(struct eval_process);
+    struct eval_process_group *g = mem_alloc(al, bytes);
     if (!g)
         return NULL;
     memset(g, 0, bytes);
     g->al = *al;
     g->bytes = bytes;
-    grid_init(&g->grid, al, n, NULL, (ir_attr){0});
-    g->grid.apart = true;
+    group_init(&g->group, al, n, NULL, (ir_attr){0});
+    g->group.apart = true;
     for (uint32_t i = 0; i < n; i++)
-        g->processes[i] = (struct eval_process){.grid = &g->grid, .index = i, .replicas = replicas, .partitions = partitions};
+        g->processes[i] = (struct eval_process){.group = &g->group, .index = i, .replicas = replicas, .partitions = partitions};
     return g;
 }
 
-struct eval_process *eval_grid_process(struct eval_grid *g, uint32_t index) {
+struct eval_process *eval_process_group_get(struct eval_process_group *g, uint32_t index) {
     return &g->processes[index];
 }
 
 void eval_process_end(struct eval_process *p, hilo_status status) {
-    grid_leave(p->grid, status);
+    group_leave(p->group, status);
 }
 
-void eval_grid_free(struct eval_grid *g) {
+void eval_process_group_free(struct eval_process_group *g) {
     if (!g)
         return;
     hilo_allocator al = g->al;
-    grid_free(&g->grid);
+    group_free(&g->group);
     mem_free(&al, g, g->bytes);
 }
 
-/* ---- parcels --------------------------------------------------------------------------------------------------------- */
+/* ---- messages ------------------------------------------------------------------------------------------------------------ */
 
-static bool parcel_same_key(const struct parcel_key *a, const struct parcel_key *b) {
+static bool message_same_key(const struct message_key *a, const struct message_key *b) {
     return a->kind == b->kind && a->channel == b->channel && a->source == b->source && a->target == b->target;
 }
 
-hilo_status parcel_send(struct eval *cx, const struct parcel_key *key, struct value *const *values, uint32_t n) {
-    struct grid *g = cx->process->grid;
-    struct parcel *p = mem_alloc(&g->al, sizeof *p + n * sizeof *values);
+hilo_status message_send(struct eval *cx, const struct message_key *key, struct value *const *values, uint32_t n) {
+    struct process_group *g = cx->process->group;
+    struct message *p = mem_alloc(&g->al, sizeof *p + n * sizeof *values);
     if (!p)
         return HILO_RESOURCE_EXHAUSTED;
-    *p = (struct parcel){.key = *key, .n = n};
+    *p = (struct message){.key = *key, .n = n};
     if (!lend_all(g, values, n, p->values)) {
         mem_free(&g->al, p, sizeof *p + n * sizeof *values);
         return HILO_RESOURCE_EXHAUSTED;
     }
     pthread_mutex_lock(&g->lock);
-    struct parcel_wait **w = &g->waits;
-    while (*w && !parcel_same_key(&(*w)->key, key))
+    struct message_wait **w = &g->waits;
+    while (*w && !message_same_key(&(*w)->key, key))
         w = &(*w)->next;
     if (*w) {
-        struct parcel_wait *got = *w;
+        struct message_wait *got = *w;
         *w = got->next;
         got->got = p;
         got->done = true;
         g->waiting--;
         pthread_cond_broadcast(&g->changed);
     } else {
-        struct parcel **end = &g->parcels;
+        struct message **end = &g->messages;
         while (*end)
             end = &(*end)->next;
         *end = p;
@@ -395,22 +396,22 @@ hilo_status parcel_send(struct eval *cx, const struct parcel_key *key, struct va
     return HILO_OK;
 }
 
-hilo_status parcel_fetch(struct eval *cx, ir_op op, const struct parcel_key *key, struct value **out, uint32_t n) {
-    struct grid *g = cx->process->grid;
-    struct parcel_wait wait = {.key = *key};
+hilo_status message_fetch(struct eval *cx, ir_op op, const struct message_key *key, struct value **out, uint32_t n) {
+    struct process_group *g = cx->process->group;
+    struct message_wait wait = {.key = *key};
     pthread_mutex_lock(&g->lock);
-    struct parcel **at = &g->parcels;
-    while (*at && !parcel_same_key(&(*at)->key, key))
+    struct message **at = &g->messages;
+    while (*at && !message_same_key(&(*at)->key, key))
         at = &(*at)->next;
     if (*at) {
         wait.got = *at;
         *at = wait.got->next;
     } else {
-        struct parcel_wait **end = &g->waits;
+        struct message_wait **end = &g->waits;
         while (*end)
             end = &(*end)->next;
         *end = &wait;
-        if (!grid_wait(g, &wait.done)) {
+        if (!group_wait(g, &wait.done)) {
             for (end = &g->waits; *end != &wait;)
                 end = &(*end)->next;
             *end = wait.next;
@@ -424,7 +425,7 @@ hilo_status parcel_fetch(struct eval *cx, ir_op op, const struct parcel_key *key
         memcpy(out, wait.got->values, n * sizeof *out);
         memset(wait.got->values, 0, n * sizeof *out);
     }
-    parcel_free(g, wait.got);
+    message_free(g, wait.got);
     return fits ? HILO_OK : EVAL_FAIL(cx, op, HILO_INVALID_ARGUMENT, "receives another number of values than were sent");
 }
 
@@ -444,7 +445,7 @@ hilo_status eval_infeed(struct eval *cx, ir_op op, struct value *const *in, stru
     struct eval_process *self = eval_process_of(cx);
     if (!self)
         return HILO_RESOURCE_EXHAUSTED;
-    const struct ir_attr_data *queue = ir_attr_get(cx->m, self->grid->infeed);
+    const struct ir_attr_data *queue = ir_attr_get(cx->m, self->group->infeed);
     uint32_t n = ir_op_get(cx->m, op)->nresults - 1;
     if (queue->kind != IR_ATTR_ARRAY || self->infeed >= queue->n)
         return EVAL_FAIL(cx, op, HILO_FAILED_PRECONDITION, "finds the infeed empty");
@@ -482,7 +483,7 @@ static void *worker_main(void *user) {
     w->status = eval_body(&w->cx, w->block, w->args, w->results);
     if (w->status != HILO_OK && w->d.errors == 0)
         ir_op_error(w->cx.m, &w->d, w->op, w->status, NULL, "could not run a process: out of memory");
-    grid_leave(w->self.grid, w->status);
+    group_leave(w->self.group, w->status);
     return NULL;
 }
 
@@ -497,7 +498,7 @@ static void workers_run(struct worker *w, uint32_t n) {
             w[i].status = ir_op_error(w->cx.m, &w[i].d, w[i].op, HILO_RESOURCE_EXHAUSTED, NULL,
                                       "could not start a thread for process %" PRIu32, i);
             eval_drop(w[i].args, w[i].nargs);
-            grid_leave(w[i].self.grid, w[i].status);
+            group_leave(w[i].self.group, w[i].status);
         }
     }
     worker_main(&w[0]);
@@ -509,8 +510,8 @@ static void workers_run(struct worker *w, uint32_t n) {
 }
 
 /* The program of each process and its share of operands and results. */
-static hilo_status workers_init(struct eval *cx, ir_op op, const struct ir_attr_data *rows, struct grid *g, struct worker *w,
-                                uint32_t partitions, struct value **args, struct value **results) {
+static hilo_status workers_init(struct eval *cx, ir_op op, const struct ir_attr_data *rows, struct process_group *g,
+                                struct worker *w, uint32_t partitions, struct value **args, struct value **results) {
     const struct ir_op_data *o = ir_op_get(cx->m, op);
     uint32_t nargs = 0, nresults = 0, n = rows->n * partitions;
     for (uint32_t i = 0; i < n; i++, w++) {
@@ -527,7 +528,7 @@ static hilo_status workers_init(struct eval *cx, ir_op op, const struct ir_attr_
         nresults += w->nresults;
         if (nargs > o->noperands || nresults > o->nresults)
             break;
-        w->self = (struct eval_process){.outer = cx->process, .grid = g, .index = i, .replicas = rows->n,
+        w->self = (struct eval_process){.outer = cx->process, .group = g, .index = i, .replicas = rows->n,
                                         .partitions = partitions};
         diag_init(&w->d, cx->d->al);
         w->cx.d = &w->d;
@@ -573,15 +574,15 @@ hilo_status eval_run_parallel(struct eval *cx, ir_op op, struct value *const *in
     if (!w)
         return HILO_RESOURCE_EXHAUSTED;
     struct value **args = out + ir_op_get(cx->m, op)->nresults; /* see plan_block.nscratch */
-    struct grid g;
-    grid_init(&g, &cx->al, n, cx->process, ir_prop(cx->m, op, IR_RUN_PARALLEL_infeed));
+    struct process_group g;
+    group_init(&g, &cx->al, n, cx->process, ir_prop(cx->m, op, IR_RUN_PARALLEL_infeed));
     hilo_status status = workers_init(cx, op, rows, &g, w, partitions, args, out);
     if (status == HILO_OK) {
         eval_take(cx, in, args);
         workers_run(w, n);
         status = workers_status(cx, w, n);
     }
-    grid_free(&g);
+    group_free(&g);
     mem_free(&cx->al, w, bytes);
     return status;
 }

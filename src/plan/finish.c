@@ -142,7 +142,7 @@ static uint32_t jump(struct emit *e, enum plan_step_kind kind, const struct plan
     return e->steps.n - 1;
 }
 
-static void aim(struct emit *e, uint32_t step, uint32_t which, uint32_t target) {
+static void set_target(struct emit *e, uint32_t step, uint32_t which, uint32_t target) {
     ((uint32_t *)(uintptr_t)e->steps.v[step].targets)[which] = target;
 }
 
@@ -151,21 +151,21 @@ static void emit_loop(struct emit *e, const struct plan_node *n) {
     emit_list(e, n->lists.v[0]);
     uint32_t test = jump(e, PLAN_TEST, n, 1);
     emit_list(e, n->lists.v[1]);
-    aim(e, jump(e, PLAN_JUMP, n, 1), 0, head);
-    aim(e, test, 0, e->steps.n);
+    set_target(e, jump(e, PLAN_JUMP, n, 1), 0, head);
+    set_target(e, test, 0, e->steps.n);
 }
 
 static void emit_branch(struct emit *e, const struct plan_node *n) {
     uint32_t choice = jump(e, PLAN_SWITCH, n, n->lists.n);
     uint32_t *ends = ARENA_ARRAY(e->b->a, uint32_t, n->lists.n);
     for (uint32_t i = 0; i < n->lists.n; i++) {
-        aim(e, choice, i, e->steps.n);
+        set_target(e, choice, i, e->steps.n);
         emit_list(e, n->lists.v[i]);
         if (i + 1 < n->lists.n)
             ends[i] = jump(e, PLAN_JUMP, n, 1);
     }
     for (uint32_t i = 0; i + 1 < n->lists.n; i++)
-        aim(e, ends[i], 0, e->steps.n);
+        set_target(e, ends[i], 0, e->steps.n);
 }
 
 /* Whether a value that is read is not needed after it. */

@@ -529,7 +529,7 @@ static void broken_assertions(void **state) {
           "      {error_message = \"{0} is not {}, {x} {1} {2} {18446744073709551615} or {0\", has_side_effect = true}\n"
           "      : (tensor<i1>, tensor<i32>, tensor<f32>) -> ()\n"
           "  return\n"
-          "}\n", HILO_INVALID_ARGUMENT, 5, "not so: -7 is not {}, {x} {1} {2} {18446744073709551615} or {0");
+          "}\n", HILO_INVALID_ARGUMENT, 5, "shape assertion failed: -7 is not {}, {x} {1} {2} {18446744073709551615} or {0");
     fails("func.func @main() {\n"
           "  %0 = stablehlo.constant dense<[true, true]> : tensor<2xi1>\n"
           "  stablehlo.custom_call @shape_assertion(%0) {has_side_effect = true} : (tensor<2xi1>) -> ()\n"
@@ -927,7 +927,7 @@ static void one_process_alone(void **state) {
           "  %0:2 = \"stablehlo.recv\"(%t) {channel_handle = #stablehlo.channel_handle<handle = 1, type = 3>,\n"
           "    is_host_transfer = true} : (!stablehlo.token) -> (tensor<2xi64>, !stablehlo.token)\n"
           "  return\n"
-          "}\n", HILO_FAILED_PRECONDITION, 3, "waits in process (0, 0) for a process that never comes");
+          "}\n", HILO_FAILED_PRECONDITION, 3, "deadlock: process (0, 0) waits for a process that does not join");
     fails("func.func @main() {\n"
           "  %t = stablehlo.create_token : !stablehlo.token\n"
           "  %0:2 = \"stablehlo.infeed\"(%t) : (!stablehlo.token) -> (tensor<2xi64>, !stablehlo.token)\n"
@@ -935,7 +935,7 @@ static void one_process_alone(void **state) {
           "}\n", HILO_FAILED_PRECONDITION, 3, "finds the infeed empty");
 }
 
-/* One process fails, or never comes: the others do not wait for ever, and the error is the one that explains it. */
+/* One process fails, or does not join: the others do not wait for ever, and the error is the one that explains it. */
 static void processes_do_not_hang(void **state) {
     (void)state;
     static const char text[] =
@@ -966,7 +966,7 @@ static void processes_do_not_hang(void **state) {
         if (i % 2)
             fails(program.p, HILO_FAILED_PRECONDITION, 7, "element [0] is 1, expected 0");
         else
-            fails(program.p, HILO_FAILED_PRECONDITION, 2, "waits in process (0, 0) for a process that never comes");
+            fails(program.p, HILO_FAILED_PRECONDITION, 2, "deadlock: process (0, 0) waits for a process that does not join");
         strbuf_free(&program);
     }
 }

@@ -206,7 +206,7 @@ func.func @doubles() {
 // -----
 
 // bf16 is accumulated in f32
-func.func @brains() {
+func.func @bfloat16() {
   %ai = stablehlo.iota dim = 0 : tensor<2800xi32>
   %am = stablehlo.constant dense<7> : tensor<2800xi32>
   %ap = stablehlo.multiply %ai, %am : tensor<2800xi32>

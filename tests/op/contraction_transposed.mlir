@@ -72,7 +72,7 @@ func.func @slabs() {
 // -----
 
 // elements half as wide as the sums
-func.func @brains() {
+func.func @bfloat16() {
   %ai = stablehlo.iota dim = 0 : tensor<4040xi32>
   %am = stablehlo.constant dense<7> : tensor<4040xi32>
   %ap = stablehlo.multiply %ai, %am : tensor<4040xi32>

@@ -3,7 +3,7 @@
 // multiplied at once where there is an instruction for it.
 
 // sizes that no tile divides
-func.func @brains() {
+func.func @bfloat16() {
   %ai = stablehlo.iota dim = 0 : tensor<2625xi32>
   %am = stablehlo.constant dense<7> : tensor<2625xi32>
   %ap = stablehlo.multiply %ai, %am : tensor<2625xi32>

@@ -8,7 +8,7 @@
  * Attributes and types are read when they are first needed, each once. What is read from VHLO is StableHLO of today at once:
  * an attribute that an older version lacks is absent, and so is one that holds what its absence means.
  *
- * Nothing of the file is believed: a count is checked against the bytes that are left before memory is taken for it, nesting
+ * The file is untrusted: a count is checked against the bytes that are left before memory is taken for it, nesting
  * is bounded by BC_DEPTH, and what shares parts by BC_PARTS parts when it is spelled out. The first error ends the reading;
  * it names the byte. Memory: the module's arena. */
 #ifndef HILO_READ_BYTECODE_H

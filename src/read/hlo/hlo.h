@@ -10,7 +10,7 @@
  * instruction is a bitcast; those of the entry's parameters and results are kept as `mhlo.layout_mode` where they are not
  * row-major, shardings as `mhlo.sharding`, the names and places in `metadata` as locations.
  *
- * Nothing of the file is believed: nesting is bounded by HLO_DEPTH, and what becomes of computations that are used several
+ * The file is untrusted: nesting is bounded by HLO_DEPTH, and what becomes of computations that are used several
  * times by HLO_OPS. The first error ends the reading; it points at line and column. Memory: the module's arena. */
 #ifndef HILO_READ_HLO_H
 #define HILO_READ_HLO_H
