@@ -140,14 +140,14 @@ static bool reads_allow(struct plan_builder *b, const struct pair *p, uint32_t c
     return true;
 }
 
-struct meeting {
+struct overlap {
     struct coalesce *c;
     uint32_t x, y; /* classes */
 };
 
 /* True when the classes meet at a point because a step may read one of them and write the other in one place. */
-static bool meeting_allowed(void *user, uint32_t point) {
-    struct meeting *m = user;
+static bool overlap_allowed(void *user, uint32_t point) {
+    struct overlap *m = user;
     const struct pairs *p = &m->c->by_place;
     uint32_t low = 0, high = p->n;
     while (low < high) {
@@ -169,8 +169,8 @@ static bool meeting_allowed(void *user, uint32_t point) {
 
 static bool may_share(struct coalesce *c, uint32_t x, uint32_t y) {
     const struct plan_root *p = &c->b->roots[x], *q = &c->b->roots[y];
-    struct meeting m = {c, x, y};
-    return !plan_spans_meet(p->spans, p->nspans, q->spans, q->nspans, meeting_allowed, &m);
+    struct overlap m = {c, x, y};
+    return !plan_spans_meet(p->spans, p->nspans, q->spans, q->nspans, overlap_allowed, &m);
 }
 
 static void pair_join(struct coalesce *c, const struct pair *p) {
