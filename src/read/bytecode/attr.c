@@ -287,7 +287,7 @@ static hilo_status attr_sub_axis(struct bc *b, struct bc_cursor *c, ir_attr *out
     return HILO_OK;
 }
 
-/* An attribute that may be missing, by a flag in front of it. */
+/* An attribute that may be missing, preceded by a flag. */
 static hilo_status field_optional(struct bc *b, struct bc_cursor *c, enum bc_dialect dialect, ir_attr *out) {
     bool there = false;
     HILO_TRY(read_bool(b, c, dialect, &there));

@@ -9,7 +9,7 @@
  * an attribute that an older version lacks is absent, and so is one that holds what its absence means.
  *
  * The file is untrusted: a count is checked against the bytes that are left before memory is taken for it, nesting
- * is bounded by BC_DEPTH, and what shares parts by BC_PARTS parts when it is spelled out. The first error ends the reading;
+ * is bounded by BC_DEPTH, and shared parts by BC_PARTS when expanded. The first error ends the reading;
  * it names the byte. Memory: the module's arena. */
 #ifndef HILO_READ_BYTECODE_H
 #define HILO_READ_BYTECODE_H
@@ -98,7 +98,7 @@ struct bc_entry {
     size_t n;
     uint32_t dialect; /* index in the file */
     uint32_t id;      /* of the ir_attr or ir_type, once it is read */
-    uint32_t parts;   /* what it is made of when it is spelled out */
+    uint32_t parts;   /* number of parts when expanded */
     uint8_t state;    /* enum bc_state */
     bool custom;      /* encoded by its dialect; else text */
 };

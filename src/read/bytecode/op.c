@@ -402,7 +402,7 @@ static hilo_status read_block(struct bc *b, struct bc_cursor *c, ir_block block,
     return HILO_OK;
 }
 
-/* A region of one block, or none. Its values have numbers behind all that were announced around it, unless it is isolated. */
+/* A region of one block, or none. Its values are numbered after all that were declared around it, unless it is isolated. */
 static hilo_status read_region(struct bc *b, struct bc_cursor *c, ir_region region, enum ir_op_kind parent, bool isolated) {
     const uint8_t *at = c->at;
     uint64_t blocks, values;
@@ -562,7 +562,7 @@ hilo_status bc_module(struct bc *b, struct bc_cursor c) {
     ir_block body = ir_module_body(b->m);
     HILO_TRY(read_op(b, &c, body, IR_MODULE));
     if (c.at != c.end)
-        return bc_error(b, c.at, "%zu bytes too many behind the module", bc_left(&c));
+        return bc_error(b, c.at, "%zu unexpected bytes after the module", bc_left(&c));
     ir_op root = ir_block_get(b->m, body)->first;
     if (IR_NONE(root) || ir_kind(b->m, root) != IR_MODULE)
         return bc_error(b, at, "expected a module");

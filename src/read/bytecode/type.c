@@ -71,7 +71,7 @@ hilo_status bc_i64s(struct bc *b, struct bc_cursor *c, const int64_t **out, uint
     return HILO_OK;
 }
 
-/* A number of this width or `complex` of it, by the name that text gives it: known, or kept as it is spelled. */
+/* A number of this width or `complex` of it, by the name that text gives it: known, or kept as written. */
 static ir_type named_scalar(struct bc *b, const char *name) {
     enum ir_dtype t = ir_dtype_named(str_of(name));
     return t == IR_DTYPE_NONE ? ir_type_opaque(b->m, str_of(name)) : ir_type_scalar(b->m, t);
@@ -121,7 +121,7 @@ static hilo_status check_shape(struct bc *b, const uint8_t *at, const int64_t *d
     return HILO_OK;
 }
 
-/* `encoding` is the one in front of the shape, and the layout of a memref the one behind it. */
+/* `encoding` precedes the shape; the layout of a memref follows it. */
 static hilo_status type_shaped(struct bc *b, struct bc_cursor *c, enum ir_type_kind kind, bool layout, ir_attr encoding,
                                ir_type *out) {
     const uint8_t *at = c->at;

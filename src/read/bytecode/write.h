@@ -15,7 +15,7 @@ struct bc_bytes { uint8_t *v; uint32_t n, cap; };
 
 /* An attribute, type or string of the file. */
 struct bc_item {
-    struct str head, data; /* data: of a constant, behind the head; else empty */
+    struct str head, data; /* data: of a constant, after the head; else empty */
     uint32_t dialect;
     bool custom;           /* as in struct bc_entry */
 };

@@ -465,7 +465,7 @@ static hilo_status put_location(struct bc_writer *w, struct bc_bytes *to, const 
         bc_put_vi(w, to, index);
         return HILO_OK;
     case IR_ATTR_LOC_CALL:
-    case IR_ATTR_LOC_FUSED: { /* of what is said about a fusion, text and numbers are written: any dialect may say the rest */
+    case IR_ATTR_LOC_FUSED: { /* of the metadata, text and numbers are written: the rest may be of any dialect */
         bool fused = d->kind == IR_ATTR_LOC_FUSED, said = fused && d->i == 1;
         uint32_t n = d->n - said;
         enum ir_attr_kind meta = said ? ir_attr_get(w->m, d->items[n])->kind : IR_ATTR_NONE;

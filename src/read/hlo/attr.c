@@ -105,7 +105,7 @@ static hilo_status value_first(struct hlo *h, struct hlo_cursor *c, int64_t *out
     return hlo_expect(h, c, "}");
 }
 
-/* A case as StableHLO spells it, or in lower case, or in lower case behind `rng_`. */
+/* A case as StableHLO spells it, or in lower case, or in lower case after `rng_`. */
 static hilo_status value_case(struct hlo *h, struct hlo_cursor *c, enum ir_enum e, ir_attr *out) {
     char name[32];
     struct str word;

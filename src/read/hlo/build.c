@@ -25,7 +25,7 @@ static hilo_status build_body(struct hlo *h, struct hlo_comp *comp, ir_block blo
     hlo_leave(h);
     for (uint32_t i = 0; i < root->n; i++)
         if (IR_NONE(root->v[i]))
-            return hlo_error(h, comp->v[comp->root].opcode.p, "what is begun here is the result of a computation");
+            return hlo_error(h, comp->v[comp->root].opcode.p, "an op that is not completed is the result of a computation");
     return HILO_OK;
 }
 
@@ -310,5 +310,8 @@ hilo_status read_hlo(struct ir_module *m, struct diag_list *d, struct str text, 
     struct hlo h = {.m = m, .d = d, .text = text, .first_line = first_line, .c = hlo_over(text), .line_at = text.p,
                     .line_begin = text.p, .line_no = first_line};
     HILO_TRY(hlo_parse(&h));
+    h.max_ops = HLO_OPS;
+    for (uint32_t i = 0; i < h.comps.n; i++)
+        h.max_ops += 2 * (uint64_t)h.comps.v[i].n;
     return hlo_module(&h);
 }

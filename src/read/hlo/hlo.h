@@ -5,7 +5,7 @@
  *   shape.c  shapes, layouts, constants            op.c       instructions
  *
  * The file is read into a tree first; a computation becomes a function or a region where it is used. The module is StableHLO:
- * tuples are spelled out into their parts, so that a loop over a tuple is a loop over several values; fusions are calls; what
+ * tuples are flattened into their parts, so that a loop over a tuple is a loop over several values; async ops are calls; what
  * starts an operation that another instruction ends is the whole operation. Layouts say nothing about values except where an
  * instruction is a bitcast; those of the entry's parameters and results are kept as `mhlo.layout_mode` where they are not
  * row-major, shardings as `mhlo.sharding`, the names and places in `metadata` as locations.
@@ -20,7 +20,7 @@
 
 enum {
     HLO_DEPTH = 200,       /* levels of shapes, constants, computations */
-    HLO_OPS = 1 << 20,     /* ops that computations become */
+    HLO_OPS = 1 << 20,     /* ops that copies of computations add */
     HLO_DEVICES = 1 << 20  /* in a list of groups */
 };
 
@@ -75,7 +75,8 @@ struct hlo {
     struct hlo_cursor c;
     const char *line_at, *line_begin;  /* line_at is in line line_no, which begins at line_begin */
     uint32_t line_no;
-    uint32_t depth, nops;
+    uint32_t depth;
+    uint64_t nops, max_ops; /* built so far, in all computations; max_ops: HLO_OPS and two for each instruction of the file */
     struct str name;
     struct { struct hlo_attr *v; uint32_t n, cap; } attrs; /* of the module */
     struct { struct hlo_comp *v; uint32_t n, cap; } comps;
@@ -94,9 +95,9 @@ hilo_status hlo_expected(struct hlo *h, const struct hlo_cursor *c, const char *
 void hlo_locate(struct hlo *h, const char *at, uint32_t *line, uint32_t *col);
 hilo_status hlo_enter(struct hlo *h, const char *at);
 static inline void hlo_leave(struct hlo *h) { h->depth--; }
-void hlo_space(struct hlo_cursor *c);                  /* passes over white space and comments */
-bool hlo_accept(struct hlo_cursor *c, const char *s);  /* … and over `s`, where it comes next */
-bool hlo_next_is(struct hlo_cursor *c, char ch);       /* passes over white space only */
+void hlo_space(struct hlo_cursor *c);                  /* skips white space and comments */
+bool hlo_accept(struct hlo_cursor *c, const char *s);  /* … and `s`, if it comes next */
+bool hlo_next_is(struct hlo_cursor *c, char ch);       /* skips white space only */
 hilo_status hlo_expect(struct hlo *h, struct hlo_cursor *c, const char *s);
 hilo_status hlo_end(struct hlo *h, struct hlo_cursor *c); /* nothing but white space may be left */
 bool hlo_word(struct hlo_cursor *c, struct str *out);  /* letters, digits, _ . - : the longest; false when there is none */

@@ -171,7 +171,7 @@ hilo_status hlo_i64s(struct hlo *h, struct hlo_cursor *c, const char *open, cons
 
 /* ---- strings, stretches ---------------------------------------------------------------------- */
 
-/* The end of the string at `s`, behind its quotation mark; NULL when it has none. */
+/* The end of the string at `s`, after its quotation mark; NULL if it has none. */
 static const char *string_end(const char *s, const char *end) {
     for (s++; s < end; s++) {
         if (*s == '\\')
@@ -182,7 +182,7 @@ static const char *string_end(const char *s, const char *end) {
     return NULL;
 }
 
-/* One escape, behind its backslash: a letter, three octal digits, x and two hexadecimal ones, or the character itself. */
+/* One escape, after its backslash: a letter, three octal digits, x and two hexadecimal ones, or the character itself. */
 static char string_escape(const char **s, const char *end) {
     static const char letters[] = "n\nt\tr\r";
     uint8_t byte;

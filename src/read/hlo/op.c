@@ -47,7 +47,7 @@ static hilo_status leaves_of(struct hlo_body *b, uint32_t first, struct hlo_valu
     for (uint32_t k = first; k < b->instr->noperands; k++)
         for (uint32_t j = 0; j < operand(b, k)->n; j++) {
             if (IR_NONE(operand(b, k)->v[j]))
-                return op_error(b, "takes what another instruction begins and none of its kind ends");
+                return op_error(b, "takes the result of a -start that no -done completes");
             ARENA_PUSH(&b->h->m->arena, &list, operand(b, k)->v[j]);
         }
     *out = (struct hlo_value){list.v, list.n};
@@ -97,8 +97,8 @@ static hilo_status table_op(struct hlo_body *b, enum ir_op_kind kind, const stru
     struct hlo *h = b->h;
     int nregions = ir_op_info(kind)->nregions;
     ir_attr attrs;
-    if (++h->nops > HLO_OPS)
-        return op_error(b, "is one op too many: computations are used too often");
+    if (++h->nops > h->max_ops)
+        return op_error(b, "exceeds the limit on ops: computations are used too often");
     ir_op op = *out = hlo_new_op(b, kind, in->v, in->n, types, n, nregions > 0 ? (uint32_t)nregions : 0);
     HILO_TRY(hlo_set_props(h, b->instr, op));
     const char *name;
@@ -178,7 +178,7 @@ static hilo_status hlo_get_tuple_element(struct hlo_body *b, enum ir_op_kind kin
         return op_error(b, "is of no such part of a tuple");
     uint32_t first = shape->items[index].first;
     if (operand(b, 0)->n < first + shape->items[index].nleaves)
-        return op_error(b, "takes what another instruction begins and none of its kind ends");
+        return op_error(b, "takes the result of a -start that no -done completes");
     *out = (struct hlo_value){operand(b, 0)->v + first, shape->items[index].nleaves};
     return check_types(b, &b->instr->shape, out);
 }
@@ -258,8 +258,8 @@ static hilo_status hlo_conditional(struct hlo_body *b, enum ir_op_kind kind, str
     bool two = ir_val_type(m, index)->dtype == IR_I1_T;
     HILO_TRY(branches(b, two, &comps, &n));
     HILO_TRY(need_operands(b, n + 1));
-    if (++b->h->nops > HLO_OPS)
-        return op_error(b, "is one op too many: computations are used too often");
+    if (++b->h->nops > b->h->max_ops)
+        return op_error(b, "exceeds the limit on ops: computations are used too often");
     ir_op op = hlo_new_op(b, two ? IR_IF : kind, &index, 1, leaf_types(b, &b->instr->shape), b->instr->shape.nleaves, n);
     for (uint32_t k = 0; k < n; k++) {
         if (comps[k]->nparams != 1)
@@ -870,12 +870,12 @@ static hilo_status start(struct hlo_body *b, const struct opcode *o, struct hlo_
     return status;
 }
 
-/* `x-done`, `x-update`: what was begun. */
+/* `x-done`, `x-update`: the result of the op that it completes. */
 static hilo_status done(struct hlo_body *b, const struct opcode *o, struct hlo_value *out) {
     HILO_TRY(need_operands(b, 1));
     struct str begun = b->comp->v[b->instr->operands[0]].opcode;
     if (opcode_without(begun, "-start") != o && opcode_without(begun, "-update") != o)
-        return op_error(b, "ends what is not begun by an instruction of its kind");
+        return op_error(b, "completes no instruction of its kind");
     *out = *operand(b, 0);
     hlo_take(b->instr, "calls");
     return opcode_without(b->instr->opcode, "-done") ? check_types(b, &b->instr->shape, out) : HILO_OK;
@@ -884,8 +884,8 @@ static hilo_status done(struct hlo_body *b, const struct opcode *o, struct hlo_v
 hilo_status hlo_instruction(struct hlo_body *b, struct hlo_value *out) {
     struct str name = b->instr->opcode;
     const struct opcode *o = opcode_named(name);
-    if (++b->h->nops > HLO_OPS)
-        return op_error(b, "is one op too many: computations are used too often");
+    if (++b->h->nops > b->h->max_ops)
+        return op_error(b, "exceeds the limit on ops: computations are used too often");
     if (o && str_is(name, "async"))
         o = NULL;
     if (o)

@@ -69,7 +69,7 @@ static uint32_t instr_find(const struct instrs *in, struct str name) {
     return intern_find(&in->names, str_hash(name.p, name.n, 0), instr_named, in, &name);
 }
 
-/* `shape name, …`: the shapes, which older dumps have, are passed over. */
+/* `shape name, …`: the shapes, which older dumps have, are skipped. */
 static hilo_status parse_operands(struct hlo *h, const struct instrs *in, struct hlo_instr *out) {
     struct { uint32_t *v; uint32_t n, cap; } list = {NULL, 0, 0};
     struct hlo_cursor c = hlo_over(out->inside);

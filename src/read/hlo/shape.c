@@ -76,7 +76,7 @@ static hilo_status shape_dims(struct hlo *h, struct hlo_cursor *c, enum ir_dtype
     return HILO_OK;
 }
 
-/* `{1,0:T(8,128)S(1)}`: the order of dimensions from minor to major; behind the colon, tiles and where the array lies. */
+/* `{1,0:T(8,128)S(1)}`: the order of dimensions from minor to major; after the colon, tiles and the memory space. */
 static hilo_status shape_layout(struct hlo *h, struct hlo_cursor *c, uint32_t rank, struct hlo_shape *out) {
     struct str inside;
     const char *at = c->at;
@@ -150,7 +150,7 @@ hilo_status hlo_shape(struct hlo *h, struct hlo_cursor *c, struct hlo_shape *out
             return hlo_expected(h, &start, "a shape, such as f32[2,3]");
         HILO_TRY(shape_dims(h, c, t, out, &rank));
     }
-    /* A layout follows at once; a brace behind white space is something else. */
+    /* A layout follows immediately; a brace after white space is something else. */
     return c->at < c->end && *c->at == '{' ? shape_layout(h, c, rank, out) : HILO_OK;
 }
 
@@ -165,7 +165,7 @@ void hlo_leaves(const struct hlo_shape *s, ir_type *out) {
 
 const struct hlo_shape *hlo_leaf(const struct hlo_shape *s, uint32_t leaf) {
     while (s->tuple) {
-        uint32_t low = 0, high = s->nitems; /* the last item that does not begin behind it */
+        uint32_t low = 0, high = s->nitems; /* the last item that does not begin after it */
         while (high - low > 1) {
             uint32_t mid = low + (high - low) / 2;
             if (s->items[mid].first <= leaf)

@@ -13,7 +13,7 @@ hilo_status hlo_refuse(struct hlo_writer *w, const char *fmt, ...) {
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
-/* A fresh name, which letters begin: the stem, without a number behind it, and another number. */
+/* A fresh name that begins with a letter: the stem without its numeric suffix, and a new number. */
 static struct str fresh(struct hlo_writer *w, struct str stem) {
     char text[80];
     size_t end = stem.n;
@@ -278,7 +278,7 @@ static ir_attr item(const struct hlo_writer *w, ir_attr list, uint32_t i) {
     return d->kind == IR_ATTR_ARRAY && i < d->n ? d->items[i] : (ir_attr){0};
 }
 
-/* `, sharding={{…}, {…}}` behind the tuple of the last line, where every result has one. */
+/* `, sharding={{…}, {…}}` after the tuple of the last line, if every result has one. */
 static void put_result_shardings(struct hlo_writer *w, ir_attr dicts, uint32_t n) {
     struct strbuf *text = &w->scope->text;
     for (uint32_t i = 0; i < n; i++)

@@ -67,7 +67,7 @@ hilo_status hlo_shape_of(struct hlo_writer *w, const ir_val *v, uint32_t n, bool
     ir_type *types = ARENA_ARRAY(&w->arena, ir_type, n);
     for (uint32_t i = 0; i < n; i++)
         types[i] = ir_val_get(w->m, v[i])->type;
-    struct strbuf *text = &w->scope->text; /* written at its end, and taken off again */
+    struct strbuf *text = &w->scope->text; /* written at its end, then removed */
     size_t before = text->n;
     hilo_status status = tuple ? put_shapes(w, types, n, text) : hlo_put_shape(w, types[0], text);
     if (!text->failed)
@@ -123,7 +123,7 @@ static void put_element(const struct ir_dtype_info *e, const char *p, struct str
     }
 }
 
-/* Dimension `axis` from the data at `p` on; what is behind it. */
+/* Dimension `axis` from the data at `p`; returns the end. */
 static const char *put_list(const struct ir_type_data *t, uint32_t axis, const char *p, struct strbuf *out) {
     const struct ir_dtype_info *e = ir_dtype_get(t->dtype);
     if (axis == t->rank) {
@@ -182,7 +182,7 @@ void hlo_put_string(struct str s, struct strbuf *out) {
     strbuf_putc(out, '"');
 }
 
-/* Cases of precision and of random numbers are in lower case, the latter behind `rng_`. */
+/* Cases of precision and of random numbers are in lower case, the latter after `rng_`. */
 static void put_case(enum ir_enum e, int64_t v, struct strbuf *out) {
     enum ir_enum of = ir_enum_get(e)->cases_of;
     bool rng = of == IR_ENUM_RNG_DISTRIBUTION || of == IR_ENUM_RNG_ALGORITHM, lower = rng || of == IR_ENUM_PRECISION;

@@ -101,7 +101,7 @@ static hilo_status write_constant(struct hlo_writer *w, ir_op op) {
         if (shape.p[i] == '[')
             shape = hlo_text(w, "%.*s[]", (int)i, shape.p);
     scalar = hlo_line(w, "constant", splat ? (ir_val){0} : of, shape, NULL, 0);
-    hlo_take_off(text, ')'); /* it is closed behind the data */
+    hlo_take_off(text, ')'); /* closed after the data */
     HILO_TRY(hlo_put_literal(w, value, splat, text));
     strbuf_putc(text, ')');
     if (splat) {
@@ -335,7 +335,7 @@ static hilo_status write_custom_call(struct hlo_writer *w, ir_op op) {
 
 /* ---- ops with another form ------------------------------------------------------------------- */
 
-/* New dimensions are in front. */
+/* New dimensions come first. */
 static hilo_status write_broadcast(struct hlo_writer *w, ir_op op) {
     const struct str *operand;
     struct str name;

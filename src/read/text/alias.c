@@ -1,6 +1,6 @@
 /* Aliases, `#name = attribute` and `!name = type`, and the locations that most of them stand for.
  *
- * MLIR prints the aliases of locations at the end of the file, behind their uses. The first use of a name that is not
+ * MLIR prints the aliases of locations at the end of the file, after their uses. The first use of a name that is not
  * defined yet therefore reads all definitions that follow, which each start a line; among themselves they come in order. */
 #include "base/decimal.h"
 #include "ir/intern.h"
@@ -178,7 +178,7 @@ static hilo_status loc_callsite(struct text_parser *p, ir_attr *out) {
     return text_expect(p, TEXT_RPAREN);
 }
 
-/* `<metadata>[location, …]`, the metadata perhaps missing; it is kept behind the locations. */
+/* `<metadata>[location, …]`, the metadata optional; it is kept after the locations. */
 static hilo_status loc_fused(struct text_parser *p, ir_attr *out) {
     struct { ir_attr *v; uint32_t n, cap; } items = {0};
     ir_attr meta = {0}, item;

@@ -6,7 +6,7 @@
 
 /* ---- numbers ----------------------------------------------------------------------------------------------------- */
 
-/* [-]INT or [-]FLOAT with perhaps `: type` behind it, where `suffix` allows that. */
+/* [-]INT or [-]FLOAT optionally followed by `: type`, if `suffix` allows it. */
 static hilo_status attr_number(struct text_parser *p, ir_type expected, bool suffix, ir_attr *out) {
     const char *at = p->tok.at, *next;
     text_accept(p, TEXT_MINUS);

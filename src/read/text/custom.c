@@ -178,7 +178,7 @@ static hilo_status custom_return(struct text_parser *p, struct text_state *s) {
 
 /* ---- constants and types ----------------------------------------------------------------------------------------- */
 
-/* `{…} dense<…> : type`, or the generic form behind the name: `() <{value = …}> {…} : () -> type` */
+/* `{…} dense<…> : type`, or the generic form after the name: `() <{value = …}> {…} : () -> type` */
 static hilo_status custom_constant(struct text_parser *p, struct text_state *s) {
     if (text_accept(p, TEXT_LPAREN)) {
         HILO_TRY(text_expect(p, TEXT_RPAREN));
@@ -200,7 +200,7 @@ static hilo_status custom_constant(struct text_parser *p, struct text_state *s) 
     return HILO_OK;
 }
 
-/* `:` and a type, or a function type that says all there is to say (`done`) */
+/* `:` and a type, or a complete function type (`done`) */
 static hilo_status custom_type(struct text_parser *p, struct text_state *s, ir_type *out, bool *done) {
     HILO_TRY(text_expect(p, TEXT_COLON));
     s->types_at = p->tok.at;
@@ -624,21 +624,21 @@ static hilo_status custom_regions(struct text_parser *p, struct text_state *s) {
 
 /* ---- sharding: kept as text -------------------------------------------------------------------------------------- */
 
-/* A bracketed piece as the attribute that its full spelling, `before`, the piece and `behind`, stands for. */
+/* A bracketed piece as the attribute that its full spelling, `before`, the piece and `after`, stands for. */
 static hilo_status raw_prop(struct text_parser *p, struct text_state *s, enum ir_slot slot, enum text_kind open,
-                            enum text_kind close, const char *before, const char *behind) {
+                            enum text_kind close, const char *before, const char *after) {
     struct str inside;
     const char *at = p->tok.at;
     HILO_TRY(text_expect(p, open));
     HILO_TRY(text_balanced(p, close, &inside));
     const char *end = p->at;
     HILO_TRY(text_expect(p, close));
-    size_t nbefore = strlen(before), n = (size_t)(end - at), nbehind = strlen(behind);
-    char *full = arena_alloc(&p->m->arena, nbefore + n + nbehind, 1);
+    size_t nbefore = strlen(before), n = (size_t)(end - at), nafter = strlen(after);
+    char *full = arena_alloc(&p->m->arena, nbefore + n + nafter, 1);
     memcpy(full, before, nbefore);
     memcpy(full + nbefore, at, n);
-    memcpy(full + nbefore + n, behind, nbehind);
-    return text_prop(p, s, slot, ir_attr_opaque(p->m, (struct str){full, nbefore + n + nbehind}), at);
+    memcpy(full + nbefore + n, after, nafter);
+    return text_prop(p, s, slot, ir_attr_opaque(p->m, (struct str){full, nbefore + n + nafter}), at);
 }
 
 /* `<["x"=2]>` */

@@ -106,7 +106,7 @@ static hilo_status element_complex(struct text_parser *p, const struct ir_dtype_
         s = dense_space(*next, end);
     }
     if (s == end || *s != ')')
-        return text_error(p, s, "expected ')' behind a complex number");
+        return text_error(p, s, "expected ')' after a complex number");
     *next = s + 1;
     return HILO_OK;
 }
@@ -154,10 +154,10 @@ static ir_attr dense_attr(struct dense *d, const char *data, size_t n) {
 
 static hilo_status dense_end(struct dense *d, const char *s) {
     s = dense_space(s, d->body.p + d->body.n);
-    return s == d->body.p + d->body.n ? HILO_OK : text_error(d->p, s, "expected '>' behind a constant");
+    return s == d->body.p + d->body.n ? HILO_OK : text_error(d->p, s, "expected '>' after a constant");
 }
 
-/* Where an element or a list is expected behind `n` others of the list that is open at `level`. */
+/* Where an element or a list is expected after `n` others of the list that is open at `level`. */
 static hilo_status dense_check_item(struct dense *d, const char *s, uint32_t level, int64_t n) {
     const char *end = d->body.p + d->body.n;
     if (level > 0 && n == d->t->dims[level - 1])
@@ -197,7 +197,7 @@ static hilo_status dense_lists(struct dense *d, const char *s, char *out) {
             if (s < end && *s == ',')
                 break;
             if (s == end || *s != ']')
-                return text_error(d->p, s, "expected ',' or ']' behind an element");
+                return text_error(d->p, s, "expected ',' or ']' after an element");
             if (items[level] != d->t->dims[level - 1])
                 return text_error(d->p, s, "expected %lld elements in dimension %u of %.*s, found %lld",
                                   (long long)d->t->dims[level - 1], (unsigned)(level - 1), (int)d->spelt.n,
@@ -238,7 +238,7 @@ static void dense_done(const struct text_parser *p, const char *from, size_t n) 
         p->m->text_done(from, n);
 }
 
-/* Before the body is decoded it has been passed over, and its lines are counted, which would bring it back later. */
+/* The body was skipped before it is decoded, and its lines were counted then: counting later would page it in again. */
 static void dense_passed(struct text_parser *p, struct str body) {
     uint32_t line, col;
     if (body.n >= DENSE_STRETCH)
@@ -277,7 +277,7 @@ static void dense_clean(const struct ir_dtype_info *t, char *data, size_t n) {
 
 /* The string is the elements in memory, little endian, or one for all. Of i1 there are two layouts: a byte for each element,
    and, from older versions of MLIR, a bit. Bits are decoded into the end of the buffer and spread from there: bit i lies at
-   or behind byte i, and is read before it is written over. */
+   or after byte i, and is read before it is written over. */
 static hilo_status dense_hex(struct dense *d, ir_attr *out) {
     if (!str_starts(d->body, "0x"))
         return text_error(d->p, d->body.p, "expected hexadecimal data that starts with 0x");

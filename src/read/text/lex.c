@@ -14,7 +14,7 @@ static inline bool lex_letter(char c) { return (unsigned)((c | 0x20) - 'a') < 26
 static inline bool lex_hex(char c) { return lex_digit(c) || (unsigned)((c | 0x20) - 'a') < 6; }
 static inline bool lex_word(char c) { return lex_letter(c) || lex_digit(c) || c == '_' || c == '$' || c == '.'; }
 
-/* The name behind %, ^, # and !: digits, or a word that may contain dashes. */
+/* The name after %, ^, # and !: digits, or a word that may contain dashes. */
 static const char *lex_name_end(const char *s, const char *end) {
     if (s < end && lex_digit(*s)) {
         while (s < end && lex_digit(*s))
@@ -196,7 +196,7 @@ static void lex_mark(struct text_parser *p, const char *s) {
         lex_bad(p, s);
 }
 
-/* The token at or behind `s`. */
+/* The token at or after `s`. */
 static void lex_at(struct text_parser *p, const char *s) {
     const char *end = p->end;
     for (; s < end; s++) {

@@ -392,7 +392,7 @@ static void form_same_types(struct text_parser *p, struct text_state *s, ir_type
         text_result_type(p, s, t);
 }
 
-/* `: type, …` with, for `:arrow`, `-> type` or `-> (type, …)`; without, the dictionary may come behind the colon. */
+/* `: type, …` with, for `:arrow`, `-> type` or `-> (type, …)`; without, the dictionary may follow the colon. */
 static hilo_status form_type_list(struct text_parser *p, struct text_state *s, bool arrow) {
     ir_type *types;
     uint32_t n;
@@ -483,7 +483,7 @@ static hilo_status form_read(struct text_parser *p, struct text_state *s) {
     return HILO_OK;
 }
 
-/* The op with a name as it stands in the text: `return` and `module` are short for func.return and builtin.module. */
+/* The op with a name as written: `return` and `module` are short for func.return and builtin.module. */
 static enum ir_op_kind op_short_name(const struct text_parser *p, struct str name) {
     static const char *const dialects[] = {"func", "builtin"};
     enum ir_op_kind kind = ir_op_named(p->m, name);
@@ -721,7 +721,7 @@ static hilo_status meta_dialects(struct text_parser *p) {
     return HILO_OK;
 }
 
-/* `{-# dialect_resources: …, external_resources: … #-}`; what other tools keep there is passed over. */
+/* `{-# dialect_resources: …, external_resources: … #-}`; what other tools keep there is skipped. */
 static hilo_status meta_read(struct text_parser *p) {
     text_next(p);
     while (!text_accept(p, TEXT_FILE_META_END)) {

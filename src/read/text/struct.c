@@ -166,7 +166,7 @@ hilo_status text_struct_body(struct text_parser *p, enum ir_struct s, ir_attr *o
     const char *at = p->tok.at, *label;
     HILO_TRY(text_enter(p));
     HILO_TRY(text_expect(p, TEXT_LESS));
-    /* The fields of `conv<raw …>` are spelled out, so that tests can write what makes no sense. */
+    /* The fields of `conv<raw …>` are written out, so that tests can write invalid ones. */
     if (ir_struct_get(s)->form == IR_FORM_CONV && !text_accept_word(p, "raw")) {
         HILO_TRY(text_conv_dims(p, out));
         HILO_TRY(text_expect(p, TEXT_GREATER));
@@ -300,12 +300,12 @@ static hilo_status complex_part(struct text_parser *p, ir_type part, double *out
     HILO_TRY(text_attr(p, part, &a));
     const struct ir_attr_data *d = ir_attr_get(p->m, a);
     if (d->kind != IR_ATTR_FLOAT || !IR_SAME(d->type, part))
-        return text_error(p, at, "expected a number of the type in front");
+        return text_error(p, at, "expected a number of the preceding type");
     *out = d->f;
     return HILO_OK;
 }
 
-/* `#complex.number<:f32 1.0, 2.0>`, perhaps with its type behind. */
+/* `#complex.number<:f32 1.0, 2.0>`, optionally followed by its type. */
 static hilo_status dialect_complex(struct text_parser *p, ir_attr *out) {
     double re = 0, im = 0;
     ir_type part, whole;

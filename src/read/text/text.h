@@ -42,7 +42,7 @@ struct text_scope;   /* SSA names of one isolated region (op.c) */
 struct text_parser {
     struct ir_module *m;
     struct diag_list *d;
-    const char *begin, *at, *end; /* source; `at` is behind the current token */
+    const char *begin, *at, *end; /* source; `at` is after the current token */
     struct text_tok tok;          /* the current (not yet consumed) token */
     const char *last;             /* end of the token consumed before it */
     int depth;
@@ -106,7 +106,7 @@ hilo_status text_attr_form(struct text_parser *p, enum ir_attr_form form, int of
 /* `{name = attr, name, "quoted" = attr}` at `{`: names and attributes appended to `out` in the arena; no name twice. */
 struct text_attrs { struct { ir_str name; ir_attr attr; const char *at; } *v; uint32_t n, cap; };
 hilo_status text_attr_dict(struct text_parser *p, struct text_attrs *out);
-/* `dense<…> : type` at the word dense. The body is passed over in one scan, the type behind it is read, then the body
+/* `dense<…> : type` at the word dense. The body is skipped in one scan, the type after it is read, then the body
    is converted straight into the type's storage. */
 hilo_status text_dense(struct text_parser *p, ir_type expected, ir_attr *out);
 /* One number, `true`, `false` or `(re, im)` at `s`, range-checked and stored at `out` as a constant of type `t` stores
@@ -186,7 +186,7 @@ hilo_status text_custom(struct text_parser *p, struct text_state *s, struct str 
 hilo_status read_text(struct ir_module *m, struct diag_list *d, struct str source, uint32_t first_line);
 
 /* Takes the next part off `rest`: parts are divided by lines that begin with `// -----`, as MLIR's tests are; parts of white
-   space alone are passed over. `line` is the line that `rest` begins with (1 at first); `first_line` is the part's. False
+   space alone are skipped. `line` is the line that `rest` begins with (1 at first); `first_line` is the part's. False
    at the end. */
 bool read_next_part(struct str *rest, uint32_t *line, struct str *part, uint32_t *first_line);
 

@@ -37,7 +37,7 @@ static hilo_status type_scalar(struct text_parser *p, ir_type *out) {
     return HILO_OK;
 }
 
-/* At `<` behind the word complex. */
+/* At `<` after the word complex. */
 static hilo_status type_complex(struct text_parser *p, ir_type *out) {
     ir_type part;
     HILO_TRY(text_expect(p, TEXT_LESS));
@@ -80,7 +80,7 @@ static hilo_status type_dims(struct text_parser *p, int64_t dims[IR_MAX_RANK], u
         if (!text_accept(p, TEXT_QUESTION))
             HILO_TRY(type_dim(p, &dims[*rank]));
         if (!text_is(p, TEXT_IDENT) || p->tok.at[0] != 'x')
-            return text_expected(p, "'x' behind a dimension");
+            return text_expected(p, "'x' after a dimension");
         text_resume(p, p->tok.at + 1);
     }
     return HILO_OK;
@@ -128,7 +128,7 @@ static hilo_status type_shaped(struct text_parser *p, enum ir_type_kind kind, ir
     if (kind == IR_TYPE_TENSOR && text_accept(p, TEXT_STAR)) {
         kind = IR_TYPE_UNRANKED;
         if (!text_is(p, TEXT_IDENT) || p->tok.at[0] != 'x')
-            return text_expected(p, "'x' behind '*'");
+            return text_expected(p, "'x' after '*'");
         text_resume(p, p->tok.at + 1);
     } else {
         HILO_TRY(type_dims(p, dims, &rank));
@@ -346,7 +346,7 @@ static hilo_status quant_scales(struct text_parser *p, struct type_quant *t, uin
     return text_expect(p, TEXT_RBRACE);
 }
 
-/* At `<` behind !quant.uniform. */
+/* At `<` after !quant.uniform. */
 static hilo_status type_quant(struct text_parser *p, ir_type *out) {
     struct type_quant t = {0};
     struct ir_quant *q = &t.q;

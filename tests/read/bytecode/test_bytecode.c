@@ -45,7 +45,7 @@ static struct program program_text(const char *text) {
     return x;
 }
 
-/* The bytes are of their exact size, so that a sanitizer sees reads behind them. */
+/* The bytes are of their exact size, so that a sanitizer sees reads after them. */
 static struct program program_bytes(struct str bytes) {
     struct program x = program_new();
     char *exact = malloc(bytes.n ? bytes.n : 1);

@@ -27,7 +27,7 @@ check() { # WHAT EXPECTED ACTUAL: files
     fi
 }
 
-# section FILE NAME: the lines `// > …` behind `// NAME:`
+# section FILE NAME: the lines `// > …` after `// NAME:`
 section() { awk -v name="// $2:" '
     index($0, "// ") != 1 { exit }
     index($0, "// >") == 1 { if (on) print substr($0, 6); next }
@@ -100,5 +100,14 @@ timeout 20 "$HILO" opt "$scratch/many.hlo" >/dev/null 2>&1
 echo $? >"$scratch/out"
 echo 0 >"$scratch/expected"
 check 'a program of 200,000 parameters, read' "$scratch/expected" "$scratch/out"
+# Only copies of computations are limited, not the length of a program.
+awk -v n=600000 'BEGIN {
+        print "HloModule chain\n\nENTRY main {\n  a0 = f32[4] parameter(0)"
+        for (i = 1; i <= n; i++) print "  a" i " = f32[4] add(a" i - 1 ", a0)"
+        print "}"
+    }' >"$scratch/chain.hlo"
+timeout 60 "$HILO" opt "$scratch/chain.hlo" 2>"$scratch/log" | grep -c stablehlo.add >"$scratch/out"
+echo 600000 >"$scratch/expected"
+check 'a program of 600,000 instructions, read' "$scratch/expected" "$scratch/out"
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]

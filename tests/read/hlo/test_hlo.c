@@ -81,7 +81,7 @@ static void test_file(void **state) {
 
 /* ---- instructions ------------------------------------------------------------------------------------------------ */
 
-/* An instruction in line 10, behind parameters for most occasions and computations that it may name. */
+/* An instruction in line 10, after parameters and computations that it may name. */
 static void test_instructions(void **state) {
     (void)state;
     static const char head[] = "HloModule m\n"
@@ -143,7 +143,7 @@ static void test_instructions(void **state) {
         {"f32[2,3] convolution(x, x), dim_labels=b0f_0io->bb0", 61, "once each"},
         {"f32[2,3] conditional(n, x), true_computation=plus", 21, "needs an attribute 'branch_computations'"},
         {"f32[] conditional(n, s), branch_computations={plus}", 18, "needs branches of one parameter"},
-        {"f32[2,3] copy-done(x)", 21, "ends what is not begun"},
+        {"f32[2,3] copy-done(x)", 21, "completes no instruction"},
         {"f32[2,3] copy-start(x)", 21, "needs a tuple of operands and results"},
         {"f32[2,3] all-gather(x), dimensions={0}, replica_groups=[2,2]<=[3]", 67, "of as many devices"},
         {"f32[2,3] all-gather(x), dimensions={0}, replica_groups=[2,2]<=[4]T(1)", 67, "expected a permutation"},
@@ -213,7 +213,7 @@ static const char whole[] =
     "  %v = f32[2]{0} get-tuple-element(%w), index=1\n  %n = s32[] get-tuple-element(%w), index=0\n"
     "  ROOT %out = (f32[2]{0}, s32[]) tuple(%v, %n)\n}\n";
 
-/* What is read is right, or there is a message. The text has its exact size, so that a sanitizer sees reads behind it. */
+/* What is read is right, or there is a message. The text has its exact size, so that a sanitizer sees reads after it. */
 static void read_damaged(const char *text, size_t n) {
     char *exact = malloc(n ? n : 1);
     assert_non_null(exact);

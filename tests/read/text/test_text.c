@@ -516,7 +516,7 @@ static bool read_metered(struct str text, struct meter *meter) {
     return done;
 }
 
-/* Whatever allocation fails, nothing is left behind. */
+/* Whatever allocation fails, no memory leaks. */
 static void test_out_of_memory(void **state) {
     (void)state;
     struct strbuf b;
