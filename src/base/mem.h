@@ -35,6 +35,23 @@ void mem_free(const hilo_allocator *al, void *p, size_t n);
 static inline bool mem_mul(size_t a, size_t b, size_t *out) { return !__builtin_mul_overflow(a, b, out); }
 static inline bool mem_add(size_t a, size_t b, size_t *out) { return !__builtin_add_overflow(a, b, out); }
 
+/* Bytes of a shape with elements of `each` bytes: none when a dimension is 0, however large the others are. False (and *out
+   untouched) when a dimension is negative, or they are more than PTRDIFF_MAX. */
+static inline bool mem_shape(const int64_t *dims, size_t rank, size_t each, size_t *out) {
+    bool fits = true, empty = false;
+    size_t n = each;
+    for (size_t i = 0; i < rank; i++) {
+        if (dims[i] < 0)
+            return false;
+        empty |= dims[i] == 0;
+        fits = fits && mem_mul(n, (size_t)dims[i], &n);
+    }
+    if (!empty && (!fits || n > PTRDIFF_MAX))
+        return false;
+    *out = empty ? 0 : n;
+    return true;
+}
+
 /* Memory that is not to be touched until it is unpoisoned, or given back to malloc: AddressSanitizer sees to it. */
 #if defined(__SANITIZE_ADDRESS__)
 #define MEM_ASAN 1

@@ -297,9 +297,8 @@ static int use_literal(struct inputs *in, const char *equals) {
     hilo_type want = parameter_type(in, i);
     if (want.dtype != ir_dtype_get(t)->number || !shape_fits(&want, rank, dims))
         return refuse_shape(in, i, "the literal", ir_dtype_get(t)->number, rank, dims);
-    for (uint32_t k = 0; k < rank; k++)
-        if (!mem_mul(count, (size_t)dims[k], &count) || count > SIZE_MAX / 16)
-            return cli_error(CLI_ENVIRONMENT, "--input %s: out of memory", in->text);
+    if (!mem_shape(dims, rank, 1, &count) || count > SIZE_MAX / 16)
+        return cli_error(CLI_ENVIRONMENT, "--input %s: out of memory", in->text);
     char *data = cli_alloc(count, bytes);
     int code = parse_elements(in, i, ir_dtype_get(t), equals + 1, data, count);
     if (code == CLI_OK)
@@ -342,12 +341,11 @@ static int set_random(struct inputs *in, size_t i, uint64_t seed) {
         return set_parameter(in, i, NULL, 0, NULL);
     const struct ir_dtype_info *info = ir_dtype_get(rt_dtype(t.dtype));
     size_t count = 1;
-    for (uint32_t k = 0; k < t.rank; k++) {
+    for (uint32_t k = 0; k < t.rank; k++)
         if (t.dims[k] == HILO_DYNAMIC)
             return refuse(in, i, "random numbers need a static shape: use a literal or a file");
-        if (!mem_mul(count, (size_t)t.dims[k], &count))
-            return cli_error(CLI_ENVIRONMENT, "--input %s: out of memory", in->text);
-    }
+    if (!mem_shape(t.dims, t.rank, 1, &count))
+        return cli_error(CLI_ENVIRONMENT, "--input %s: out of memory", in->text);
     hilo_status status = hilo_buffer_create(in->client, t.dtype, t.dims, t.rank, &in->buffers[i]);
     if (status != HILO_OK)
         return cli_fail(in->client, status);

@@ -46,20 +46,14 @@ static struct value *value_new(const hilo_allocator *al, enum eval_kind kind, si
 
 /* Elements and bytes of a shape. A dimension of 0 makes both 0, however large the others are. */
 static hilo_status value_size(enum ir_dtype t, const int64_t *dims, uint32_t rank, size_t *count, size_t *bytes) {
-    size_t n = 1;
-    bool fits = true, empty = false;
-    for (uint32_t i = 0; i < rank; i++) {
+    size_t each = ir_dtype_get(t)->bytes;
+    for (uint32_t i = 0; i < rank; i++)
         if (dims[i] < 0)
             return HILO_INVALID_ARGUMENT;
-        empty |= dims[i] == 0;
-        fits = fits && mem_mul(n, (size_t)dims[i], &n);
-    }
     *count = *bytes = 0;
-    if (empty)
-        return HILO_OK;
-    if (!fits || !mem_mul(n, ir_dtype_get(t)->bytes, bytes) || *bytes > PTRDIFF_MAX)
+    if (!mem_shape(dims, rank, each, bytes))
         return HILO_RESOURCE_EXHAUSTED;
-    *count = n;
+    *count = each ? *bytes / each : 0;
     return HILO_OK;
 }
 

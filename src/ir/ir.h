@@ -223,6 +223,7 @@ struct ir_quant {
     enum ir_dtype storage, expressed;
     int64_t storage_min, storage_max;  /* of the values that occur */
     bool has_range;                    /* the range is spelled out in the type */
+    bool signed_storage;               /* the storage is spelled si8, not i8: a type that no op takes */
     uint32_t naxes;                    /* BLOCK: quantised axes; AXIS: 1 */
     const int64_t *axes, *block_sizes; /* naxes each; block_sizes NULL for AXIS */
     uint32_t nscales;                  /* 1, the size of the axis, or of the scale tensor */

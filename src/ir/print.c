@@ -104,7 +104,8 @@ static void print_scales(struct printer *p, const struct ir_quant *q, uint32_t d
 static void print_quant(struct printer *p, const struct ir_quant *q) {
     const struct ir_dtype_info *storage = ir_dtype_get(q->storage);
     bool is_unsigned = storage->cls == IR_UINT; /* ui8 is spelled u8 */
-    strbuf_printf(p->out, "!quant.uniform<%s%s", is_unsigned ? "u" : "", storage->name + (is_unsigned ? 2 : 0));
+    strbuf_printf(p->out, "!quant.uniform<%s%s", is_unsigned ? "u" : q->signed_storage ? "s" : "",
+                  storage->name + (is_unsigned ? 2 : 0));
     if (q->has_range)
         strbuf_printf(p->out, "<%lld:%lld>", (long long)q->storage_min, (long long)q->storage_max);
     strbuf_printf(p->out, ":%s", ir_dtype_get(q->expressed)->name);

@@ -13,6 +13,7 @@ static bool i64s_equal(const int64_t *a, const int64_t *b, size_t n) {
 static bool quant_equal(const struct ir_quant *a, const struct ir_quant *b) {
     return a->kind == b->kind && a->storage == b->storage && a->expressed == b->expressed &&
            a->storage_min == b->storage_min && a->storage_max == b->storage_max && a->has_range == b->has_range &&
+           a->signed_storage == b->signed_storage &&
            a->naxes == b->naxes && a->nscales == b->nscales && a->scale_rank == b->scale_rank &&
            i64s_equal(a->axes, b->axes, a->naxes) &&
            i64s_equal(a->block_sizes, b->block_sizes, a->block_sizes ? a->naxes : 0) &&
@@ -154,14 +155,7 @@ bool ir_type_is_static(const struct ir_type_data *t) {
 }
 
 bool ir_type_count(const struct ir_type_data *t, size_t *out) {
-    size_t n = 1;
-    if (!ir_type_is_static(t))
-        return false;
-    for (uint32_t i = 0; i < t->rank; i++)
-        if (!mem_mul(n, (size_t)t->dims[i], &n))
-            return false;
-    *out = n;
-    return true;
+    return ir_type_is_static(t) && mem_shape(t->dims, t->rank, 1, out);
 }
 
 enum ir_dtype ir_dtype_part(enum ir_dtype t) {

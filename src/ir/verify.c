@@ -141,6 +141,8 @@ static struct flaw quant_flaw(const struct ir_quant *q) {
     bool is_signed = storage->cls == IR_SINT;
     if ((!is_signed && storage->cls != IR_UINT) || storage->bits > 32)
         return (struct flaw){NULL, "the storage type is not an integer of at most 32 bits"};
+    if (q->signed_storage)
+        return (struct flaw){NULL, "the storage type must be signless, i8 instead of si8"};
     int64_t most = (INT64_C(1) << (storage->bits - is_signed)) - 1, least = is_signed ? ~most : 0;
     if (q->storage_min < least || q->storage_max > most || q->storage_min >= q->storage_max)
         return (struct flaw){"quantized_type_c3", "the storage range is empty or too wide"};
@@ -161,8 +163,9 @@ static struct flaw quant_flaw(const struct ir_quant *q) {
 
 static struct flaw ranked_flaw(const struct ir_module *m, const struct ir_type_data *t) {
     const struct ir_attr_data *encoding = ir_attr_get(m, t->encoding);
-    if (encoding->kind == IR_ATTR_STRUCT && encoding->sub == IR_STRUCT_TYPE_EXTENSIONS &&
-        !t->bounds)
+    size_t nbounds;
+    ir_field_dims(m, t->encoding, IR_TYPE_EXTENSIONS_bounds_F, &nbounds);
+    if (encoding->kind == IR_ATTR_STRUCT && encoding->sub == IR_STRUCT_TYPE_EXTENSIONS && nbounds != t->rank)
         return (struct flaw){NULL, "there are not as many bounds as dimensions"};
     for (uint32_t i = 0; i < t->rank; i++) {
         if (shape_known(t->dims[i]) && t->dims[i] < 0)

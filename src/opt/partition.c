@@ -326,9 +326,9 @@ static hilo_status read_constraint(struct partition *c, ir_op op, struct shardin
     if (ir_kind(o->m, op) == IR_SDY_SHARDING_CONSTRAINT)
         return sharding_read(o, op, ir_prop(o->m, op, IR_SDY_SHARDING_CONSTRAINT_sharding), type, c->partitions, NULL, out);
     struct str text = ir_attr_as_str(o->m, ir_dict_find(o->m, ir_op_get(o->m, op)->attrs, STR("mhlo.sharding")));
-    if (!sharding_read_hlo(o, text, type, c->partitions, out))
-        *out = sharding_whole(o, ir_type_get(o->m, type)->rank, c->partitions);
-    return HILO_OK;
+    bool supported; /* what is not is not followed: the value is the same */
+    *out = sharding_whole(o, ir_type_get(o->m, type)->rank, c->partitions);
+    return text.n ? sharding_read_hlo(o, op, text, type, c->partitions, out, &supported) : HILO_OK;
 }
 
 /* A wish for where a value is to be, which results follow. Inside of manual computations nobody asks. */
@@ -511,7 +511,10 @@ static hilo_status port_sharding(struct partition *c, enum ir_slot slot, uint32_
     if (*said)
         return sharding_read(o, c->func, a, type, c->partitions, NULL, out);
     *said = *said || hlo.n;
-    if (hlo.n && c->partitions > 1 && !sharding_read_hlo(o, hlo, type, c->partitions, out))
+    bool supported = true;
+    if (hlo.n && c->partitions > 1)
+        HILO_TRY(sharding_read_hlo(o, c->func, hlo, type, c->partitions, out, &supported));
+    if (!supported)
         return ir_op_error(o->m, o->d, c->func, HILO_UNIMPLEMENTED, NULL, "is divided by '%.*s', which is not supported",
                            (int)(hlo.n < 100 ? hlo.n : 100), hlo.p);
     return HILO_OK;

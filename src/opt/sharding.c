@@ -324,13 +324,11 @@ hilo_status sharding_number(struct opt *o, ir_op op, ir_attr a, sharding_axes ax
     return HILO_OK;
 }
 
-/* ---- HLO's words ----------------------------------------------------------------------------- */
+/* ---- GSPMD ----------------------------------------------------------------------------------- */
 
-/* `[2,4]` or `0,1,2`: at most so many numbers; false when it is something else. */
-static bool numbers_read(struct scan *s, bool brackets, int64_t *v, uint32_t most, uint32_t *n) {
+/* A list of at most `most` numbers, `0,1,2`. */
+static hilo_status numbers_read(struct scan *s, int64_t *v, uint32_t most, uint32_t *n) {
     *n = 0;
-    if (brackets && !scan_take(s, "["))
-        return false;
     do {
         size_t digits = 0;
         int64_t x = 0;
@@ -338,15 +336,15 @@ static bool numbers_read(struct scan *s, bool brackets, int64_t *v, uint32_t mos
         for (; digits < s->rest.n && digits < 9 && s->rest.p[digits] >= '0' && s->rest.p[digits] <= '9'; digits++)
             x = x * 10 + (s->rest.p[digits] - '0');
         if (!digits || *n == most)
-            return false;
+            return scan_error(s, digits ? "the end of the list" : "a number");
         s->rest.p += digits;
         s->rest.n -= digits;
         v[(*n)++] = x;
     } while (scan_take(s, ","));
-    return !brackets || scan_take(s, "]");
+    return HILO_OK;
 }
 
-/* Numbers from 0 on, in an array of these sizes whose dimensions are put in another order. */
+/* The elements of an iota of these sizes, transposed to another order of dimensions. */
 static void transposed_read(const int64_t *sizes, const int64_t *order, uint32_t rank, int64_t total, int64_t *out) {
     for (int64_t i = 0; i < total; i++) {
         int64_t at[SHARDING_RANK], rest = i, number = 0;
@@ -358,79 +356,99 @@ static void transposed_read(const int64_t *sizes, const int64_t *order, uint32_t
     }
 }
 
-/* `<=[4,2]T(1,0)` or `0,1,2`: the partition at each place. */
-static bool places_read(struct scan *s, int64_t total, int64_t *out) {
+/* `<=[4,2]T(1,0)` or `0,1,2`: the partition of each tile. */
+static hilo_status devices_read(struct scan *s, int64_t total, int64_t *out) {
     int64_t sizes[SHARDING_RANK], order[SHARDING_RANK], product = 1;
     uint32_t rank, n, seen = 0;
-    if (!scan_take(s, "<="))
-        return numbers_read(s, false, out, (uint32_t)total, &n) && n == total;
-    if (!numbers_read(s, true, sizes, SHARDING_RANK, &rank))
-        return false;
+    if (!scan_take(s, "<=")) {
+        HILO_TRY(numbers_read(s, out, (uint32_t)total, &n));
+        return n == total ? HILO_OK : scan_error(s, "a device for each tile");
+    }
+    HILO_TRY(scan_expect(s, "["));
+    HILO_TRY(numbers_read(s, sizes, SHARDING_RANK, &rank));
     for (uint32_t d = 0; d < rank; d++) {
         if (sizes[d] < 1 || sizes[d] > total / product)
-            return false;
+            return scan_error(s, "as many devices as tiles");
         product *= sizes[d];
         order[d] = d;
     }
-    if (scan_take(s, "T(") && (!numbers_read(s, false, order, rank, &n) || n != rank || !scan_take(s, ")")))
-        return false;
-    for (uint32_t d = 0; d < rank; d++) {
-        if (order[d] >= rank || (seen >> order[d] & 1))
-            return false;
-        seen |= 1u << order[d];
+    if (product != total)
+        return scan_error(s, "as many devices as tiles");
+    HILO_TRY(scan_expect(s, "]"));
+    if (scan_take(s, "T(")) {
+        HILO_TRY(numbers_read(s, order, rank, &n));
+        for (uint32_t d = 0; d < n && order[d] < rank; d++)
+            seen |= 1u << order[d];
+        if (n != rank || seen != (uint32_t)((UINT64_C(1) << rank) - 1))
+            return scan_error(s, "a permutation");
+        HILO_TRY(scan_expect(s, ")"));
     }
-    if (product == total)
-        transposed_read(sizes, order, rank, total, out);
-    return product == total;
+    transposed_read(sizes, order, rank, total, out);
+    return HILO_OK;
 }
 
-/* What is left are dimensions along which all partitions have the same. */
-static bool copies_read(struct scan *s, uint32_t more) {
+/* The `more` dimensions of tiles after those of the tensor. */
+static hilo_status subgroups_read(struct scan *s, uint32_t more, bool *supported) {
     if (scan_take(s, "last_tile_dim_replicate"))
-        return more == 1;
+        return more == 1 ? HILO_OK : scan_error(s, "one more dimension of tiles than of the tensor");
     if (!scan_take(s, "last_tile_dims={"))
-        return more == 0;
-    for (uint32_t i = 0; i < more; i++)
-        if ((i && !scan_take(s, ",")) || !scan_take(s, "replicated"))
-            return false;
-    return scan_take(s, "}");
+        return more == 0 ? HILO_OK : scan_error(s, "last_tile_dims");
+    for (uint32_t i = 0; i < more; i++) {
+        if (i)
+            HILO_TRY(scan_expect(s, ","));
+        if (scan_take(s, "manual") || scan_take(s, "unreduced"))
+            *supported = false;
+        else
+            HILO_TRY(scan_expect(s, "replicated"));
+    }
+    return scan_expect(s, "}");
 }
 
-bool sharding_read_hlo(struct opt *o, struct str text, ir_type type, uint32_t partitions, struct sharding *out) {
+hilo_status sharding_read_hlo(struct opt *o, ir_op op, struct str text, ir_type type, uint32_t partitions,
+                              struct sharding *out, bool *supported) {
     const struct ir_type_data *t = ir_type_get(o->m, type);
-    struct scan s = {.o = o, .rest = text};
+    struct scan s = {.o = o, .op = op, .rest = text};
     int64_t tiles[SHARDING_RANK], total = 1;
     uint32_t n;
     *out = sharding_whole(o, t->rank, partitions);
-    if (str_is(text, "{replicated}") || str_starts(text, "{maximal"))
-        return true;
-    if (!scan_take(&s, "{devices=") || !numbers_read(&s, true, tiles, SHARDING_RANK, &n) || n < t->rank)
-        return false;
+    *supported = true;
+    if (str_is(text, "{replicated}") || str_is(text, "{unknown}") || str_starts(text, "{maximal"))
+        return HILO_OK;
+    *supported = !str_is(text, "{manual}") && !str_is(text, "{unreduced}");
+    if (!*supported)
+        return HILO_OK;
+    HILO_TRY(scan_expect(&s, "{devices=["));
+    HILO_TRY(numbers_read(&s, tiles, SHARDING_RANK, &n));
     for (uint32_t d = 0; d < n; d++) {
         if (tiles[d] < 1 || tiles[d] > partitions / total)
-            return false;
+            return scan_error(&s, "a tile for each partition");
         total *= tiles[d];
     }
+    if (n < t->rank || total != partitions)
+        return scan_error(&s, n < t->rank ? "a number of tiles for each dimension" : "a tile for each partition");
     int64_t *at = ARENA_ARRAY(&o->scratch, int64_t, partitions);
-    if (total != partitions || !places_read(&s, total, at) || !copies_read(&s, n - t->rank) || !scan_take(&s, "}"))
-        return false;
+    HILO_TRY(scan_expect(&s, "]"));
+    HILO_TRY(devices_read(&s, total, at));
+    HILO_TRY(subgroups_read(&s, n - t->rank, supported));
+    HILO_TRY(scan_expect(&s, "}"));
+    if (s.rest.n)
+        return scan_error(&s, "its end");
     bool *seen = ARENA_ARRAY(&o->scratch, bool, partitions);
     memset(seen, 0, partitions * sizeof *seen);
+    for (uint32_t d = 0; d < t->rank; d++)
+        *supported &= tiles[d] == 1 || (t->dims[d] != IR_DYNAMIC && t->dims[d] % tiles[d] == 0);
     for (int64_t i = 0; i < total; i++) {
         int64_t rest = i;
         if (at[i] >= partitions || seen[at[i]])
-            return false;
+            return scan_error(&s, "each partition once");
         seen[at[i]] = true;
-        for (uint32_t d = n; d-- > 0; rest /= tiles[d])
+        for (uint32_t d = n; d-- > 0 && *supported; rest /= tiles[d])
             if (d < t->rank)
                 ((int32_t *)(uintptr_t)out->held)[(size_t)d * partitions + (size_t)at[i]] = (int32_t)(rest % tiles[d]);
     }
-    for (uint32_t d = 0; d < t->rank; d++) {
-        if (tiles[d] > 1 && (t->dims[d] == IR_DYNAMIC || t->dims[d] % tiles[d]))
-            return false;
+    for (uint32_t d = 0; d < t->rank && *supported; d++)
         ((int64_t *)(uintptr_t)out->parts)[d] = tiles[d];
-    }
-    return s.rest.n == 0;
+    return HILO_OK;
 }
 
 /* ---- what they say --------------------------------------------------------------------------- */

@@ -35,9 +35,11 @@ hilo_status sharding_read_axes(struct opt *o, ir_op op, ir_attr a, sharding_axes
    shardings; all the same where there is none. `number` has room for all partitions. */
 hilo_status sharding_number(struct opt *o, ir_op op, ir_attr a, sharding_axes axes, uint32_t partitions, int32_t *number);
 
-/* Reads what HLO and GSPMD write, `{devices=[2,1,4]<=[8] last_tile_dim_replicate}`; false for what cannot be read, is manual,
-   or has parts of different sizes. Memory: the scratch arena. */
-bool sharding_read_hlo(struct opt *o, struct str text, ir_type type, uint32_t partitions, struct sharding *out);
+/* Reads what HLO and GSPMD write, `{devices=[2,1,4]<=[8] last_tile_dim_replicate}`. An error at `op`, INVALID_ARGUMENT, for
+   what cannot be read or is for another number of partitions. *supported = false, with `out` replicated, for what is manual or
+   unreduced, or has parts of different sizes. Memory: the scratch arena. */
+hilo_status sharding_read_hlo(struct opt *o, ir_op op, struct str text, ir_type type, uint32_t partitions,
+                              struct sharding *out, bool *supported);
 
 /* A sharding of no parts: every partition has all elements. */
 struct sharding sharding_whole(struct opt *o, uint32_t rank, uint32_t partitions);

@@ -30,12 +30,9 @@ struct pjrt_error *pjrt_shape_bytes(int dtype, const int64_t *dims, size_t rank,
     if (rank && !dims)
         return pjrt_fail(HILO_INVALID_ARGUMENT, "the dimensions are missing");
     for (size_t i = 0; i < rank; i++)
-        if (dims[i] < 0 || !mem_mul(bytes, (size_t)dims[i], &bytes))
+        if (dims[i] < 0)
             return pjrt_fail(HILO_INVALID_ARGUMENT, "dimension %zu is %lld, which no buffer can have", i, (long long)dims[i]);
-    if (bytes > INT64_MAX)
-        return pjrt_fail(HILO_RESOURCE_EXHAUSTED, "a buffer of %zu bytes is too large", bytes);
-    *out = bytes;
-    return NULL;
+    return mem_shape(dims, rank, bytes, out) ? NULL : pjrt_fail(HILO_INVALID_ARGUMENT, "no buffer can be so large");
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */

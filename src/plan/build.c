@@ -20,13 +20,9 @@ struct plan_builder *plan_new(struct arena *a, const struct ir_module *m, uint32
 /* ---- buffers --------------------------------------------------------------------------------- */
 
 static size_t type_bytes(struct arena *a, enum ir_dtype t, uint32_t rank, const int64_t *dims) {
-    size_t n = ir_dtype_get(t)->bytes;
-    for (uint32_t i = 0; i < rank; i++)
-        if (dims[i] == 0)
-            return 0;
-    for (uint32_t i = 0; i < rank; i++)
-        if (dims[i] < 0 || !mem_mul(n, (size_t)dims[i], &n) || n > PTRDIFF_MAX)
-            arena_exhausted(a);
+    size_t n;
+    if (!mem_shape(dims, rank, ir_dtype_get(t)->bytes, &n))
+        arena_exhausted(a);
     return n;
 }
 

@@ -96,18 +96,6 @@ static const char *get_text(struct reader *r) {
     return z;
 }
 
-/* Bytes of a shape that is known; false when there are too many. */
-static bool shape_bytes(enum ir_dtype t, uint32_t rank, const int64_t *dims, size_t *out) {
-    size_t n = ir_dtype_get(t)->bytes;
-    bool fits = true, empty = false;
-    for (uint32_t i = 0; i < rank; i++) {
-        empty |= dims[i] == 0;
-        fits = fits && dims[i] >= 0 && mem_mul(n, (size_t)dims[i], &n) && n <= PTRDIFF_MAX;
-    }
-    *out = empty ? 0 : n;
-    return fits || empty;
-}
-
 static const int64_t *get_dims(struct reader *r, hilo_dtype *dtype, uint32_t *rank) {
     *dtype = (hilo_dtype)get_u32(r);
     *rank = get_count(r, sizeof(int64_t));
@@ -156,7 +144,7 @@ static struct rt_port *get_ports(struct reader *r, uint32_t *n) {
 
 static size_t port_bytes(const struct rt_port *p) {
     size_t bytes;
-    return shape_bytes(rt_dtype(p->type.dtype), p->type.rank, p->type.dims, &bytes) ? bytes : 0;
+    return mem_shape(p->type.dims, p->type.rank, ir_dtype_get(rt_dtype(p->type.dtype))->bytes, &bytes) ? bytes : 0;
 }
 
 /* ---- the program of the reference evaluator --------------------------------------------------- */
@@ -293,7 +281,7 @@ static void get_buffers(struct reader *r) {
         if (x->place == PLAN_VALUE && x->index >= p->nvalues)
             p->nvalues = x->index + 1;
         if (!r->bad && !plan_is_value(x))
-            r->bad = !shape_bytes(x->dtype, x->rank, x->dims, &x->bytes);
+            r->bad = !mem_shape(x->dims, x->rank, ir_dtype_get(x->dtype)->bytes, &x->bytes);
         if (x->dtype == IR_DTYPE_NONE)
             r->bad |= x->place != PLAN_VALUE && x->place != PLAN_ARGUMENT;
         if (r->bad || !place_bytes(r, x, &room) || x->offset > room || x->bytes > room - x->offset) {

@@ -123,6 +123,17 @@ echo 'func.func @main(%a: tensor<f32>) -> tensor<f32> {
 }' >digamma.mlir
 exits 1 opt --emit hlo digamma.mlir
 says "digamma.mlir:2:8: error: 'chlo.digamma' op has no form in HLO"
+# A sharding that cannot be read is an error at the op.
+for sharding in '{devices=[2,1]<=[2' '{devices=[2,1]<=[3]}' '{devices=[2]<=[2]}' '{devices=[2,1]0,0}' '{devices=[2,1]<=[2]} x' what; do
+    echo 'module attributes {mhlo.num_partitions = 2 : i32} {
+  func.func @main(%a: tensor<8x6xf32>) -> tensor<8x6xf32> {
+    %0 = stablehlo.custom_call @Sharding(%a) {mhlo.sharding = "'"$sharding"'"} : (tensor<8x6xf32>) -> tensor<8x6xf32>
+    return %0 : tensor<8x6xf32>
+  }
+}' >sharding.mlir
+    exits 1 opt --passes=partition sharding.mlir
+    says "sharding.mlir:3:10: error: 'stablehlo.custom_call' op has a sharding with '"
+done
 exits 0 opt --list-passes
 says 'inline ' 'in order: fused (-O0), inline'
 exits 0 opt --list-passes --markdown

@@ -107,3 +107,10 @@ func.func @shapes() {
   check.expect_eq_const %s, dense<5> : tensor<i16>
   func.return
 }
+
+func.func @empty_with_large_dimensions() {
+  %x = stablehlo.constant dense<1.0> : tensor<4611686018427387904x4x0xf32>
+  %r = stablehlo.add %x, %x : tensor<4611686018427387904x4x0xf32>
+  check.expect_eq_const %r, dense<> : tensor<4611686018427387904x4x0xf32>
+  func.return
+}

@@ -55,3 +55,13 @@ func.func @unknown_size() {
   check.expect_eq_const %r, dense<[[1, 2, 3], [1, 2, 3]]> : tensor<2x3xi32>
   func.return
 }
+
+func.func @bounded() {
+  %x = stablehlo.constant dense<[1, 2, 3]> : tensor<3xi32>
+  %size = stablehlo.constant dense<2> : tensor<i32>
+  %part = stablehlo.set_dimension_size %x, %size, dim = 0 : (tensor<3xi32>, tensor<i32>) -> tensor<?xi32, #stablehlo.bounds<3>>
+  %r = stablehlo.broadcast_in_dim %part, dims = [1] : (tensor<?xi32, #stablehlo.bounds<3>>) -> tensor<2x?xi32, #stablehlo.bounds<?, 3>>
+  %s = tensor.cast %r : tensor<2x?xi32, #stablehlo.bounds<?, 3>> to tensor<2x2xi32>
+  check.expect_eq_const %s, dense<[[1, 2], [1, 2]]> : tensor<2x2xi32>
+  func.return
+}

@@ -133,3 +133,14 @@ func.func @algorithm(%a: tensor<2x3xf32>, %b: tensor<3x4xf32>) {
   %0 = "stablehlo.dot_general"(%a, %b) {dot_dimension_numbers = #stablehlo.dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0]>, algorithm = #stablehlo.dot_algorithm<lhs_precision_type = f32, rhs_precision_type = f32, accumulation_type = f32, lhs_component_count = 1, rhs_component_count = 1, num_primitive_operations = 1, allow_imprecise_accumulation = true>} : (tensor<2x3xf32>, tensor<3x4xf32>) -> tensor<2x4xf32>
   func.return
 }
+
+// -----
+
+func.func @unknown_key(%a: tensor<2x2xf32>) -> tensor<2x2xf32> {
+  %0 = "stablehlo.dot_general"(%a, %a) <{
+    dot_dimension_numbers = #stablehlo.dot<
+      lhs_contracting_dimensions = [1],
+      // expected-error@+1 {{expected one of lhs_batching_dimensions, rhs_batching_dimensions, lhs_contracting_dimensions, rhs_contracting_dimensions, found 'contracting'}}
+      contracting = [0]>}> : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+  func.return %0 : tensor<2x2xf32>
+}

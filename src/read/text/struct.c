@@ -130,7 +130,7 @@ static hilo_status struct_unknown_field(struct text_parser *p, const struct ir_s
     for (uint32_t i = 0; i < info->nfields; i++)
         snprintf(words + strlen(words), sizeof words - strlen(words), "%s%s", i ? ", " : "",
                  ir_field_get(info->first_field + i)->name);
-    return text_expected(p, words);
+    return text_error(p, NULL, "expected %s, found '%.*s'", words, (int)p->tok.text.n, p->tok.text.p);
 }
 
 /* `name = value, …` in any order, up to and with the `>`. */
@@ -281,12 +281,14 @@ static enum ir_struct dialect_struct(struct str dialect, struct str mnemonic) {
 static hilo_status dialect_bounds(struct text_parser *p, ir_attr *out) {
     struct { int64_t *v; uint32_t n, cap; } bounds = {0};
     HILO_TRY(text_expect(p, TEXT_LESS));
-    do {
+    while (!text_is(p, TEXT_GREATER)) { /* a tensor of rank 0 has none */
         int64_t x = IR_DYNAMIC;
         if (!text_accept(p, TEXT_QUESTION))
             HILO_TRY(text_i64(p, &x));
         ARENA_PUSH(&p->m->arena, &bounds, x);
-    } while (text_accept(p, TEXT_COMMA));
+        if (!text_accept(p, TEXT_COMMA))
+            break;
+    }
     ir_attr list = ir_attr_i64s(p->m, bounds.v, bounds.n);
     *out = ir_attr_struct(p->m, IR_STRUCT_TYPE_EXTENSIONS, &list);
     return text_expect(p, TEXT_GREATER);

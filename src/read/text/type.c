@@ -91,7 +91,7 @@ static hilo_status type_check_bounds(struct text_parser *p, const char *at, ir_a
                                      uint32_t rank) {
     size_t n;
     const int64_t *bounds = ir_field_dims(p->m, encoding, IR_TYPE_EXTENSIONS_bounds_F, &n);
-    if (!bounds)
+    if (ir_attr_get(p->m, encoding)->sub != IR_STRUCT_TYPE_EXTENSIONS)
         return HILO_OK;
     if (n != rank)
         return text_error(p, at, "%zu bounds for a tensor of rank %u", n, (unsigned)rank);
@@ -140,6 +140,8 @@ static hilo_status type_shaped(struct text_parser *p, enum ir_type_kind kind, ir
         return text_error(p, at, "'%.*s' cannot be an element", (int)(p->last - at), at);
     if (text_accept(p, TEXT_COMMA)) {
         at = p->tok.at;
+        if (kind == IR_TYPE_UNRANKED)
+            return text_error(p, at, "an unranked tensor cannot have an encoding");
         HILO_TRY(type_encoding(p, kind, &encoding));
         if (kind == IR_TYPE_TENSOR)
             HILO_TRY(type_check_bounds(p, at, encoding, dims, rank));
@@ -225,7 +227,7 @@ struct type_quant {
     int64_t dims[IR_MAX_RANK]; /* lengths of the nested lists of scales; 0 while not known */
 };
 
-/* Storage is spelled u8 where other types are spelled ui8; si8 is i8. */
+/* Storage is spelled u8 where other types are spelled ui8; si8 is the dtype i8. */
 static enum ir_dtype quant_storage_named(struct str name) {
     char spelled[8] = "ui";
     if (str_starts(name, "si"))
@@ -239,6 +241,7 @@ static enum ir_dtype quant_storage_named(struct str name) {
 /* The storage type, and perhaps its range. */
 static hilo_status quant_storage(struct text_parser *p, struct ir_quant *q) {
     q->storage = text_is(p, TEXT_IDENT) ? quant_storage_named(p->tok.text) : IR_DTYPE_NONE;
+    q->signed_storage = str_starts(p->tok.text, "si");
     const struct ir_dtype_info *info = ir_dtype_get(q->storage);
     bool is_unsigned = info->cls == IR_UINT;
     if (q->storage == IR_DTYPE_NONE || (info->cls != IR_SINT && !is_unsigned) || info->bits > 32)
@@ -308,14 +311,8 @@ static hilo_status quant_scale(struct text_parser *p, struct type_quant *t) {
     if (scale < fp_decode(fp, 1) || scale > fp_decode(fp, fp_largest(fp)))
         return text_constraint(p, at, "quantized_element_type_c4", "scale %g is out of the range of %s", scale,
                                ir_dtype_get(t->q.expressed)->name);
-    if (text_accept(p, TEXT_COLON)) {
-        at = p->tok.at;
+    if (text_accept(p, TEXT_COLON))
         HILO_TRY(text_i64(p, &zero));
-    }
-    if (zero < t->q.storage_min || zero > t->q.storage_max)
-        return text_constraint(p, at, "quantized_element_type_c7",
-                               "zero point %lld is out of the storage range %lld:%lld", (long long)zero,
-                               (long long)t->q.storage_min, (long long)t->q.storage_max);
     ARENA_PUSH(&p->m->arena, &t->scales, scale);
     ARENA_PUSH(&p->m->arena, &t->zeros, zero);
     return HILO_OK;
