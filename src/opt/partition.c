@@ -1,33 +1,33 @@
 /* partition
- * does       turns a program over whole arrays (Shardy) into the program of one of its partitions, which has its share of what
- *            main takes and gives: manual computations are put in place, on the shares that they ask for; what is computed
- *            element by element of shares is computed as shares
+ * does       turns a program over whole arrays (Shardy) into the program of one of its partitions, which has its shard of what
+ *            main takes and gives: manual computations are put in place, on the shards that they ask for; what is computed
+ *            element by element of shards is computed as shards
  * requires   nothing; calls of functions that hold manual computations are to be inlined before
  * preserves  nothing
  * cost       linear, and the number of partitions for each value that changes hands
  * example    func @main(%0: tensor<8xf32> {sdy.sharding = <@mesh, [{"x"}]>})  ⇒  func @main(%0: tensor<2xf32>)
  *
- * Outside of manual computations ops are divided that need nothing of other partitions then (divide.h). What others need is
- * gathered where it is defined, and each partition computes all of it. A value is there as a whole, as shares, or both; each
+ * Outside of manual computations ops are divided that need nothing of other partitions then (propagate.h). What others need is
+ * gathered where it is defined, and each partition computes all of it. A value is there as a whole, as shards, or both; each
  * form is made once, behind its definition, so that it is there for every use. The module says in HLO's words how parameters
  * and results are spread (mhlo.spmd_parameters_shardings, mhlo.spmd_output_sharding), for frameworks that ask. */
-#include "opt/divide.h"
+#include "opt/propagate.h"
 #include "opt/rewrite.h"
 
 #include <inttypes.h>
 
 /* A form in which partitions have a value. */
-struct share {
+struct shard {
     struct sharding sharding;
     ir_val v;
-    struct share *next;
+    struct shard *next;
 };
 
 /* A value that is not, or not only, there as a whole. */
 struct place {
     ir_type type;           /* of the whole */
-    ir_val whole;           /* or none */
-    struct share *shares;   /* the one that its definition asks for first */
+    ir_val replicated;/* or none */
+    struct shard *shards;   /* the one that its definition asks for first */
     const int32_t *group;   /* partitions of one number see the same whole; by partition */
 };
 
@@ -38,8 +38,8 @@ struct partition {
     ir_op func;
     uint32_t partitions, replicas;
     const int32_t *group;   /* of the computation that is walked */
-    struct divide *divide;
-    struct opt_ids older;   /* by op: a constraint of GSPMD's */
+    struct propagation *propagation;
+    struct opt_ids gspmd;   /* by op: a constraint of GSPMD's */
 };
 
 /* ---- making forms ---------------------------------------------------------------------------- */
@@ -50,7 +50,7 @@ static ir_val new_op(struct partition *c, enum ir_op_kind kind, const ir_val *in
 }
 
 /* Puts an op behind the definition of `v`: behind the op, or first in the block whose argument it is. */
-static void put_behind(struct partition *c, ir_val v, ir_op op) {
+static void insert_after(struct partition *c, ir_val v, ir_op op) {
     struct ir_module *m = c->map.o->m;
     const struct ir_val_data *x = ir_val_get(m, v);
     ir_insert_before(m, IR_NONE(x->op) ? ir_block_get(m, x->block)->first : ir_op_get(m, x->op)->next, op);
@@ -102,51 +102,51 @@ static ir_val gather(struct partition *c, ir_val v, const struct sharding *s, ui
     ir_set_prop(m, op, IR_ALL_GATHER_replica_groups, groups_along(c, s, dim, group));
     ir_set_prop(m, op, IR_ALL_GATHER_channel_handle, ir_attr_struct(m, IR_STRUCT_CHANNEL_HANDLE, channel));
     ir_set_prop(m, op, IR_ALL_GATHER_use_global_device_ids, ir_attr_unit(m));
-    put_behind(c, v, op);
+    insert_after(c, v, op);
     return out;
 }
 
 /* A value without elements is there as a whole wherever one wants it. */
-static ir_val empty_behind(struct partition *c, ir_val v, ir_type type) {
+static ir_val empty_after(struct partition *c, ir_val v, ir_type type) {
     struct ir_module *m = c->map.o->m;
     ir_op op;
     ir_val out = new_op(c, IR_CONSTANT, NULL, 0, type, &op);
     ir_set_prop(m, op, IR_CONSTANT_value, ir_attr_dense(m, type, NULL, 0, false, false));
-    put_behind(c, v, op);
+    insert_after(c, v, op);
     return out;
 }
 
-static ir_val whole_of(struct partition *c, ir_val v) {
+static ir_val replicated_value(struct partition *c, ir_val v) {
     uint32_t at = opt_ids_get(&c->of, v.i);
     if (!at)
         return opt_map_get(&c->map, v);
     struct place *x = &c->places.v[at - 1];
-    if (IR_NONE(x->whole)) {
-        const struct share *s = x->shares;
-        x->whole = s->v;
+    if (IR_NONE(x->replicated)) {
+        const struct shard *s = x->shards;
+        x->replicated = s->v;
         if (ir_val_count(c->map.o->m, s->v) == 0)
-            x->whole = empty_behind(c, s->v, x->type);
+            x->replicated = empty_after(c, s->v, x->type);
         else
             for (uint32_t d = 0; d < s->sharding.rank; d++)
                 if (s->sharding.parts[d] > 1)
-                    x->whole = gather(c, x->whole, &s->sharding, d, x->group);
+                    x->replicated = gather(c, x->replicated, &s->sharding, d, x->group);
     }
-    return x->whole;
+    return x->replicated;
 }
 
 /* A constant of i32. */
-static ir_val table(struct partition *c, ir_val behind, const int32_t *v, int64_t n, uint32_t rank) {
+static ir_val table(struct partition *c, ir_val after, const int32_t *v, int64_t n, uint32_t rank) {
     struct ir_module *m = c->map.o->m;
     ir_op op;
     ir_type type = ir_type_of(m, IR_I32_T, &n, rank);
     ir_val out = new_op(c, IR_CONSTANT, NULL, 0, type, &op);
     ir_set_prop(m, op, IR_CONSTANT_value, ir_attr_dense(m, type, v, (size_t)n * sizeof *v, false, false));
-    put_behind(c, behind, op);
+    insert_after(c, after, op);
     return out;
 }
 
 /* Where this partition's part of a dimension begins, from a table by partition. */
-static ir_val begin_of(struct partition *c, ir_val behind, const int32_t *held, int64_t size) {
+static ir_val begin_of(struct partition *c, ir_val after, const int32_t *held, int64_t size) {
     struct opt *o = c->map.o;
     struct ir_module *m = o->m;
     int32_t *begins = ARENA_ARRAY(&o->scratch, int32_t, c->partitions);
@@ -155,18 +155,18 @@ static ir_val begin_of(struct partition *c, ir_val behind, const int32_t *held, 
     ir_op op, slice, reshape;
     int64_t one = 1;
     ir_val in[2];
-    in[0] = table(c, behind, begins, c->partitions, 1);
+    in[0] = table(c, after, begins, c->partitions, 1);
     in[1] = new_op(c, IR_PARTITION_ID, NULL, 0, ir_type_of(m, IR_UI32_T, NULL, 0), &op);
-    put_behind(c, in[0], op);
+    insert_after(c, in[0], op);
     ir_val part = new_op(c, IR_DYNAMIC_SLICE, in, 2, ir_type_of(m, IR_I32_T, &one, 1), &slice);
     ir_set_prop(m, slice, IR_DYNAMIC_SLICE_slice_sizes, ir_attr_i64s(m, &one, 1));
-    put_behind(c, in[1], slice);
+    insert_after(c, in[1], slice);
     ir_val out = new_op(c, IR_RESHAPE, &part, 1, ir_type_of(m, IR_I32_T, NULL, 0), &reshape);
-    put_behind(c, part, reshape);
+    insert_after(c, part, reshape);
     return out;
 }
 
-/* This partition's share of a whole. */
+/* This partition's shard of a whole. */
 static ir_val cut(struct partition *c, ir_val whole, const struct sharding *s) {
     struct ir_module *m = c->map.o->m;
     ir_type type = sharding_type(m, s, ir_val_get(m, whole)->type);
@@ -179,7 +179,7 @@ static ir_val cut(struct partition *c, ir_val whole, const struct sharding *s) {
     ir_op op;
     ir_val out = new_op(c, IR_DYNAMIC_SLICE, in, s->rank + 1, type, &op);
     ir_set_prop(m, op, IR_DYNAMIC_SLICE_slice_sizes, ir_attr_i64s(m, t->dims, t->rank));
-    put_behind(c, last, op);
+    insert_after(c, last, op);
     return out;
 }
 
@@ -188,52 +188,52 @@ static uint32_t place_of(struct partition *c, ir_val v) {
     uint32_t at = opt_ids_get(&c->of, v.i);
     if (at)
         return at - 1;
-    struct place x = {.type = ir_val_get(c->map.o->m, v)->type, .whole = opt_map_get(&c->map, v), .group = c->group};
+    struct place x = {.type = ir_val_get(c->map.o->m, v)->type, .replicated = opt_map_get(&c->map, v), .group = c->group};
     ARENA_PUSH(&c->map.o->scratch, &c->places, x);
     opt_ids_set(&c->of, v.i, c->places.n);
     return c->places.n - 1;
 }
 
-static void add_share(struct partition *c, uint32_t place, const struct sharding *s, ir_val v) {
-    struct share *x = ARENA_NEW(&c->map.o->scratch, struct share);
-    *x = (struct share){*s, v, NULL};
-    struct share **end = &c->places.v[place].shares;
+static void add_shard(struct partition *c, uint32_t place, const struct sharding *s, ir_val v) {
+    struct shard *x = ARENA_NEW(&c->map.o->scratch, struct shard);
+    *x = (struct shard){*s, v, NULL};
+    struct shard **end = &c->places.v[place].shards;
     while (*end)
         end = &(*end)->next;
     *end = x;
 }
 
 /* NULL: the whole. */
-static ir_val share_of(struct partition *c, ir_val v, const struct sharding *s) {
-    if (!s || sharding_is_whole(s))
-        return whole_of(c, v);
+static ir_val local_shard(struct partition *c, ir_val v, const struct sharding *s) {
+    if (!s || sharding_is_replicated(s))
+        return replicated_value(c, v);
     uint32_t at = place_of(c, v);
-    for (const struct share *x = c->places.v[at].shares; x; x = x->next)
+    for (const struct shard *x = c->places.v[at].shards; x; x = x->next)
         if (sharding_equal(&x->sharding, s, c->partitions))
             return x->v;
-    ir_val out = cut(c, whole_of(c, v), s);
-    add_share(c, at, s, out);
+    ir_val out = cut(c, replicated_value(c, v), s);
+    add_shard(c, at, s, out);
     return out;
 }
 
-/* A value that is defined as shares. */
-static void define(struct partition *c, ir_val v, ir_type whole, const struct sharding *s, ir_val share) {
-    if (sharding_is_whole(s)) {
-        if (!IR_SAME(v, share))
-            opt_map_set(&c->map, v, share);
+/* A value that is defined as shards. */
+static void define(struct partition *c, ir_val v, ir_type global, const struct sharding *s, ir_val shard) {
+    if (sharding_is_replicated(s)) {
+        if (!IR_SAME(v, shard))
+            opt_map_set(&c->map, v, shard);
         return;
     }
     uint32_t at = place_of(c, v);
-    c->places.v[at].whole = (ir_val){0};
-    c->places.v[at].type = whole;
-    add_share(c, at, s, share);
+    c->places.v[at].replicated = (ir_val){0};
+    c->places.v[at].type = global;
+    add_shard(c, at, s, shard);
 }
 
 /* ---- ops ------------------------------------------------------------------------------------- */
 
 static hilo_status walk_block(struct partition *c, ir_block b, bool end);
 
-static ir_type whole_type(const struct partition *c, ir_val v) {
+static ir_type global_type(const struct partition *c, ir_val v) {
     uint32_t at = opt_ids_get(&c->of, v.i);
     return at ? c->places.v[at - 1].type : ir_val_get(c->map.o->m, v)->type;
 }
@@ -241,7 +241,7 @@ static ir_type whole_type(const struct partition *c, ir_val v) {
 static ir_type *types_of(struct partition *c, const ir_val *v, uint32_t n) {
     ir_type *types = ARENA_ARRAY(&c->map.o->scratch, ir_type, n + 1);
     for (uint32_t i = 0; i < n; i++)
-        types[i] = whole_type(c, v[i]);
+        types[i] = global_type(c, v[i]);
     return types;
 }
 
@@ -266,7 +266,7 @@ static hilo_status inner_group(struct partition *c, ir_op op, sharding_axes axes
     return HILO_OK;
 }
 
-/* The body takes and gives shares of what the op does. */
+/* The body takes and gives shards of what the op does. */
 static hilo_status manual(struct partition *c, ir_op op) {
     struct opt *o = c->map.o;
     struct ir_module *m = o->m;
@@ -289,10 +289,10 @@ static hilo_status manual(struct partition *c, ir_op op) {
     if (IR_NONE(body) || ir_block_get(m, body)->nargs != nin || ir_op_get(m, ir_terminator(m, body))->noperands != nout)
         return ir_op_error(m, o->d, op, HILO_INVALID_ARGUMENT, NULL, "has a body of other arguments or results than its own");
     for (uint32_t i = 0; i < nin; i++) {
-        ir_val arg = ir_block_get(m, body)->args[i], v = share_of(c, ir_operand(m, op, i), &in[i]);
+        ir_val arg = ir_block_get(m, body)->args[i], v = local_shard(c, ir_operand(m, op, i), &in[i]);
         if (!IR_SAME(ir_val_get(m, v)->type, ir_val_get(m, arg)->type))
             return ir_op_error(m, o->d, op, HILO_INVALID_ARGUMENT, NULL,
-                               "has argument %" PRIu32 " of another type than its share", i);
+                               "has argument %" PRIu32 " of another type than its shard", i);
         opt_map_set(&c->map, arg, v);
     }
     HILO_TRY(inner_group(c, op, axes, &c->group));
@@ -302,7 +302,7 @@ static hilo_status manual(struct partition *c, ir_op op) {
         ir_val v = ir_operand(m, ir_terminator(m, body), i);
         if (!IR_SAME(ir_val_get(m, v)->type, sharding_type(m, &out[i], types[i])))
             return ir_op_error(m, o->d, op, HILO_INVALID_ARGUMENT, NULL,
-                               "has result %" PRIu32 " of another type than its share", i);
+                               "has result %" PRIu32 " of another type than its shard", i);
         define(c, results[i], types[i], &out[i], v);
     }
     opt_splice(o, body, op);
@@ -312,14 +312,14 @@ static hilo_status manual(struct partition *c, ir_op op) {
 }
 
 /* GSPMD's: a call that gives what it takes. */
-static bool is_older_constraint(const struct ir_module *m, ir_op op) {
+static bool is_gspmd_constraint(const struct ir_module *m, ir_op op) {
     const struct ir_op_data *x = ir_op_get(m, op);
     return x->kind == IR_CUSTOM_CALL && str_is(ir_prop_str(m, op, IR_CUSTOM_CALL_call_target_name), "Sharding") &&
            x->noperands == 1 && x->nresults == 1 &&
            IR_SAME(ir_val_get(m, x->operands[0])->type, ir_val_get(m, ir_result(m, op, 0))->type);
 }
 
-/* Before or after its operand became shares. */
+/* Before or after its operand became shards. */
 static hilo_status read_constraint(struct partition *c, ir_op op, struct sharding *out) {
     struct opt *o = c->map.o;
     ir_type type = ir_val_get(o->m, ir_result(o->m, op, 0))->type;
@@ -327,7 +327,7 @@ static hilo_status read_constraint(struct partition *c, ir_op op, struct shardin
         return sharding_read(o, op, ir_prop(o->m, op, IR_SDY_SHARDING_CONSTRAINT_sharding), type, c->partitions, NULL, out);
     struct str text = ir_attr_as_str(o->m, ir_dict_find(o->m, ir_op_get(o->m, op)->attrs, STR("mhlo.sharding")));
     bool supported; /* what is not is not followed: the value is the same */
-    *out = sharding_whole(o, ir_type_get(o->m, type)->rank, c->partitions);
+    *out = sharding_replicated(o, ir_type_get(o->m, type)->rank, c->partitions);
     return text.n ? sharding_read_hlo(o, op, text, type, c->partitions, out, &supported) : HILO_OK;
 }
 
@@ -340,13 +340,13 @@ static hilo_status constraint(struct partition *c, ir_op op) {
     bool outermost = true;
     for (uint32_t p = 0; p < c->partitions; p++)
         outermost = outermost && c->group[p] == c->group[0];
-    if (outermost && !sharding_is_whole(&s)) {
-        ir_val v = share_of(c, from, &s);
+    if (outermost && !sharding_is_replicated(&s)) {
+        ir_val v = local_shard(c, from, &s);
         uint32_t at = place_of(c, from);
-        struct share *first = ARENA_NEW(&o->scratch, struct share);
-        *first = (struct share){s, v, c->places.v[at].shares};
+        struct shard *first = ARENA_NEW(&o->scratch, struct shard);
+        *first = (struct shard){s, v, c->places.v[at].shards};
         struct place x = c->places.v[at];
-        x.shares = first;
+        x.shards = first;
         ARENA_PUSH(&o->scratch, &c->places, x);
         opt_ids_set(&c->of, to.i, c->places.n);
     } else if (opt_ids_get(&c->of, from.i)) {
@@ -359,8 +359,8 @@ static hilo_status constraint(struct partition *c, ir_op op) {
     return HILO_OK;
 }
 
-/* A value of this type as a share of what it was. */
-static void become_share(struct partition *c, ir_val v, const struct sharding *s) {
+/* A value of this type as a shard of what it was. */
+static void localize_value(struct partition *c, ir_val v, const struct sharding *s) {
     struct ir_module *m = c->map.o->m;
     ir_type type = ir_val_get(m, v)->type;
     ir_set_type(m, v, sharding_type(m, s, type));
@@ -378,12 +378,12 @@ static void count_on(struct partition *c, ir_op op, const struct sharding *s) {
     ir_set_type(m, v, part);
     ir_val begin = begin_of(c, v, s->held + (size_t)dim * c->partitions, t->dims[dim]);
     ir_val number = new_op(c, IR_CONVERT, &begin, 1, ir_type_of(m, t->dtype, NULL, 0), &convert);
-    put_behind(c, begin, convert);
+    insert_after(c, begin, convert);
     ir_val both[2] = {v, new_op(c, IR_BROADCAST_IN_DIM, &number, 1, part, &broadcast)};
     ir_set_prop(m, broadcast, IR_BROADCAST_IN_DIM_broadcast_dimensions, ir_attr_i64s(m, NULL, 0));
-    put_behind(c, number, broadcast);
+    insert_after(c, number, broadcast);
     ir_val sum = new_op(c, IR_ADD, both, 2, part, &add);
-    put_behind(c, both[1], add);
+    insert_after(c, both[1], add);
     define(c, v, type, s, sum);
 }
 
@@ -405,7 +405,7 @@ static void resize(struct partition *c, ir_op op, const struct sharding *s) {
             sizes[i] = s->parts[i] > 1 ? t->dims[i] : old[i];
         ir_set_prop(m, op, IR_SLICE_limit_indices, ir_attr_i64s(m, sizes, t->rank));
     } else if (ir_kind(m, op) == IR_GATHER) {
-        const struct sharding *from = divide_operand(c->divide, op, 0);
+        const struct sharding *from = propagation_operand(c->propagation, op, 0);
         const int64_t *old = ir_prop_i64s(m, op, IR_GATHER_slice_sizes, &n);
         for (size_t i = 0; i < n; i++) /* dimensions that indices go along stay 1 */
             sizes[i] = from && old[i] > 1 ? old[i] / from->parts[i] : old[i];
@@ -413,11 +413,11 @@ static void resize(struct partition *c, ir_op op, const struct sharding *s) {
     }
 }
 
-/* An op on shares. */
-static void divided(struct partition *c, ir_op op, const struct sharding *s) {
+/* An op on shards. */
+static void localize_op(struct partition *c, ir_op op, const struct sharding *s) {
     struct ir_module *m = c->map.o->m;
     for (uint32_t i = 0; i < ir_op_get(m, op)->noperands; i++)
-        ir_set_operand(m, op, i, share_of(c, ir_operand(m, op, i), divide_operand(c->divide, op, i)));
+        ir_set_operand(m, op, i, local_shard(c, ir_operand(m, op, i), propagation_operand(c->propagation, op, i)));
     c->map.o->changes++;
     if (ir_kind(m, op) == IR_IOTA && s->parts[ir_prop_i64(m, op, IR_IOTA_iota_dimension)] > 1) {
         count_on(c, op, s);
@@ -425,29 +425,29 @@ static void divided(struct partition *c, ir_op op, const struct sharding *s) {
     }
     resize(c, op, s);
     for (uint32_t i = 0; i < ir_op_get(m, op)->nresults; i++)
-        become_share(c, ir_result(m, op, i), s);
+        localize_value(c, ir_result(m, op, i), s);
 }
 
-/* A while with variables that are shares. */
-static hilo_status divided_loop(struct partition *c, ir_op op) {
+/* A while with variables that are shards. */
+static hilo_status localize_loop(struct partition *c, ir_op op) {
     struct ir_module *m = c->map.o->m;
     uint32_t n = ir_op_get(m, op)->noperands;
     ir_block in[2];
     for (uint32_t r = 0; r < 2; r++)
         in[r] = ir_region_get(m, ir_op_region(m, op, r))->first;
     for (uint32_t k = 0; k < n; k++) {
-        const struct sharding *s = divide_of(c->divide, ir_result(m, op, k));
-        ir_set_operand(m, op, k, share_of(c, ir_operand(m, op, k), s));
+        const struct sharding *s = propagation_sharding(c->propagation, ir_result(m, op, k));
+        ir_set_operand(m, op, k, local_shard(c, ir_operand(m, op, k), s));
         for (int r = 0; r < 2 && s; r++)
-            become_share(c, ir_block_get(m, in[r])->args[k], s);
+            localize_value(c, ir_block_get(m, in[r])->args[k], s);
         if (s)
-            become_share(c, ir_result(m, op, k), s);
+            localize_value(c, ir_result(m, op, k), s);
     }
     HILO_TRY(walk_block(c, in[0], true));
     HILO_TRY(walk_block(c, in[1], false));
     ir_op end = ir_terminator(m, in[1]);
     for (uint32_t k = 0; k < n; k++)
-        ir_set_operand(m, end, k, share_of(c, ir_operand(m, end, k), divide_of(c->divide, ir_result(m, op, k))));
+        ir_set_operand(m, end, k, local_shard(c, ir_operand(m, end, k), propagation_sharding(c->propagation, ir_result(m, op, k))));
     c->map.o->changes++;
     return HILO_OK;
 }
@@ -458,21 +458,21 @@ static hilo_status walk_op(struct partition *c, ir_op op) {
     const struct sharding *s = NULL;
     if (kind == IR_SDY_MANUAL_COMPUTATION)
         return manual(c, op);
-    if (kind == IR_SDY_SHARDING_CONSTRAINT || opt_ids_get(&c->older, op.i))
+    if (kind == IR_SDY_SHARDING_CONSTRAINT || opt_ids_get(&c->gspmd, op.i))
         return constraint(c, op);
     if (kind == IR_CUSTOM_CALL && c->partitions > 1 && str_starts(ir_prop_str(m, op, IR_CUSTOM_CALL_call_target_name), "SPMD"))
         return ir_op_error(m, c->map.o->d, op, HILO_UNIMPLEMENTED, NULL,
                            "is for an automatic partitioner, which is not supported; use Shardy's shardings");
     for (uint32_t i = 0; i < ir_op_get(m, op)->nresults && !s; i++)
-        s = divide_of(c->divide, ir_result(m, op, i));
+        s = propagation_sharding(c->propagation, ir_result(m, op, i));
     if (s && kind == IR_WHILE)
-        return divided_loop(c, op);
+        return localize_loop(c, op);
     if (s) {
-        divided(c, op, s);
+        localize_op(c, op, s);
         return HILO_OK;
     }
     for (uint32_t i = 0; i < ir_op_get(m, op)->noperands; i++) {
-        ir_val v = whole_of(c, ir_operand(m, op, i));
+        ir_val v = replicated_value(c, ir_operand(m, op, i));
         if (!IR_SAME(v, ir_operand(m, op, i)))
             ir_set_operand(m, op, i, v);
     }
@@ -500,17 +500,17 @@ static ir_attr port_attrs(const struct partition *c, enum ir_slot slot, uint32_t
     return a->kind == IR_ATTR_ARRAY && i < a->n ? a->items[i] : (ir_attr){0};
 }
 
-/* What a parameter or result says of itself; *said is false when that is nothing. */
+/* What a parameter or result says of itself; *given is false when that is nothing. */
 static hilo_status port_sharding(struct partition *c, enum ir_slot slot, uint32_t i, ir_type type, struct sharding *out,
-                                 bool *said) {
+                                 bool *given) {
     struct opt *o = c->map.o;
     ir_attr attrs = port_attrs(c, slot, i), a = ir_dict_find(o->m, attrs, STR("sdy.sharding"));
     struct str hlo = ir_attr_as_str(o->m, ir_dict_find(o->m, attrs, STR("mhlo.sharding")));
-    *out = sharding_whole(o, ir_type_get(o->m, type)->rank, c->partitions);
-    *said = !IR_NONE(a);
-    if (*said)
+    *out = sharding_replicated(o, ir_type_get(o->m, type)->rank, c->partitions);
+    *given = !IR_NONE(a);
+    if (*given)
         return sharding_read(o, c->func, a, type, c->partitions, NULL, out);
-    *said = *said || hlo.n;
+    *given = *given || hlo.n;
     bool supported = true;
     if (hlo.n && c->partitions > 1)
         HILO_TRY(sharding_read_hlo(o, c->func, hlo, type, c->partitions, out, &supported));
@@ -561,7 +561,7 @@ static int64_t *find_donors(struct partition *c, uint32_t nin, uint32_t nout) {
     return to;
 }
 
-/* The entries of a list of dictionaries without what shardings and donations said; with `donors`, by entry, where they go. */
+/* The entries of a list of dictionaries without what shardings and donations given; with `donors`, by entry, where they go. */
 static void drop_shardings(struct partition *c, enum ir_slot slot, const int64_t *donors) {
     struct opt *o = c->map.o;
     const struct ir_attr_data *list = ir_attr_get(o->m, ir_prop(o->m, c->func, slot));
@@ -597,17 +597,17 @@ static hilo_status decide(struct partition *c, ir_block body, struct sharding *i
     ir_op end = ir_terminator(m, body);
     uint32_t nout = ir_op_get(m, end)->noperands;
     const struct sharding **results = ARENA_ARRAY(&o->scratch, const struct sharding *, nout + 1);
-    bool said;
-    c->divide = divide_new(o, c->partitions);
+    bool given;
+    c->propagation = propagation_new(o, c->partitions);
     for (uint32_t i = 0; i < ir_block_get(m, body)->nargs; i++) {
         ir_val arg = ir_block_get(m, body)->args[i];
-        HILO_TRY(port_sharding(c, IR_FUNC_arg_attrs, i, ir_val_get(m, arg)->type, &in[i], &said));
-        divide_say(c->divide, arg, &in[i]);
+        HILO_TRY(port_sharding(c, IR_FUNC_arg_attrs, i, ir_val_get(m, arg)->type, &in[i], &given));
+        propagation_seed(c->propagation, arg, &in[i]);
     }
     for (ir_op op = ir_block_get(m, body)->first; !IR_NONE(op); op = ir_op_get(m, op)->next) {
         const struct ir_op_data *x = ir_op_get(m, op);
-        if (c->partitions > 1 && is_older_constraint(m, op))
-            opt_ids_set(&c->older, op.i, 1);
+        if (c->partitions > 1 && is_gspmd_constraint(m, op))
+            opt_ids_set(&c->gspmd, op.i, 1);
         else if (x->kind != IR_SDY_SHARDING_CONSTRAINT && x->kind != IR_SDY_MANUAL_COMPUTATION)
             continue;
         struct sharding *s = ARENA_ARRAY(&o->scratch, struct sharding, x->nresults + 1);
@@ -623,14 +623,14 @@ static hilo_status decide(struct partition *c, ir_block body, struct sharding *i
             HILO_TRY(read_constraint(c, op, s));
         }
         for (uint32_t i = 0; i < x->nresults; i++)
-            divide_say(c->divide, ir_result(m, op, i), &s[i]);
+            propagation_seed(c->propagation, ir_result(m, op, i), &s[i]);
     }
     for (uint32_t i = 0; i < nout; i++) {
         struct sharding *s = ARENA_NEW(&o->scratch, struct sharding);
-        HILO_TRY(port_sharding(c, IR_FUNC_res_attrs, i, ir_val_get(m, ir_operand(m, end, i))->type, s, &said));
-        results[i] = said ? s : NULL;
+        HILO_TRY(port_sharding(c, IR_FUNC_res_attrs, i, ir_val_get(m, ir_operand(m, end, i))->type, s, &given));
+        results[i] = given ? s : NULL;
     }
-    divide_run(c->divide, body, results);
+    propagation_run(c->propagation, body, results);
     return HILO_OK;
 }
 
@@ -641,16 +641,16 @@ static hilo_status give_results(struct partition *c, struct sharding *out) {
     for (uint32_t i = 0; i < ir_op_get(m, end)->noperands; i++) {
         ir_val v = ir_operand(m, end, i);
         uint32_t at = opt_ids_get(&c->of, v.i);
-        bool said;
-        HILO_TRY(port_sharding(c, IR_FUNC_res_attrs, i, whole_type(c, v), &out[i], &said));
-        if (!said && at && c->places.v[at - 1].shares)
-            out[i] = c->places.v[at - 1].shares->sharding;
-        ir_set_operand(m, end, i, share_of(c, v, &out[i]));
+        bool given;
+        HILO_TRY(port_sharding(c, IR_FUNC_res_attrs, i, global_type(c, v), &out[i], &given));
+        if (!given && at && c->places.v[at - 1].shards)
+            out[i] = c->places.v[at - 1].shards->sharding;
+        ir_set_operand(m, end, i, local_shard(c, v, &out[i]));
     }
     return HILO_OK;
 }
 
-static void say_shardings(struct partition *c, const struct sharding *in, uint32_t nin, const struct sharding *out,
+static void emit_sharding_attrs(struct partition *c, const struct sharding *in, uint32_t nin, const struct sharding *out,
                           uint32_t nout) {
     struct opt *o = c->map.o;
     struct ir_module *m = o->m;
@@ -707,7 +707,7 @@ hilo_status opt_partition(struct opt *o) {
     ir_op func = find_entry(o);
     if (IR_NONE(func))
         return HILO_OK;
-    struct partition c = {.map = opt_map_new(o), .of = {.a = &o->scratch}, .older = {.a = &o->scratch}, .func = func,
+    struct partition c = {.map = opt_map_new(o), .of = {.a = &o->scratch}, .gspmd = {.a = &o->scratch}, .func = func,
                           .partitions = module_count(m, "mhlo.num_partitions"),
                           .replicas = module_count(m, "mhlo.num_replicas")};
     int32_t *group = ARENA_ARRAY(&o->scratch, int32_t, c.partitions);
@@ -719,8 +719,8 @@ hilo_status opt_partition(struct opt *o) {
     struct sharding *out = ARENA_ARRAY(&o->scratch, struct sharding, nout + 1);
     HILO_TRY(decide(&c, body, in));
     for (uint32_t i = 0; i < nin; i++)
-        if (!sharding_is_whole(&in[i]))
-            become_share(&c, ir_block_get(m, body)->args[i], &in[i]);
+        if (!sharding_is_replicated(&in[i]))
+            localize_value(&c, ir_block_get(m, body)->args[i], &in[i]);
     HILO_TRY(walk_block(&c, body, false));
     HILO_TRY(give_results(&c, out));
     ir_type *types = ARENA_ARRAY(&o->scratch, ir_type, nin + nout + 1);
@@ -733,7 +733,7 @@ hilo_status opt_partition(struct opt *o) {
     drop_shardings(&c, IR_FUNC_arg_attrs, find_donors(&c, nin, nout));
     drop_shardings(&c, IR_FUNC_res_attrs, NULL);
     if (c.partitions > 1)
-        say_shardings(&c, in, nin, out, nout);
+        emit_sharding_attrs(&c, in, nin, out, nout);
     o->changes++;
     return HILO_OK;
 }

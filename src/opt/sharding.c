@@ -186,7 +186,7 @@ static hilo_status axis_read(struct scan *s, const struct mesh *mesh, sharding_a
 
 /* ---- shardings ------------------------------------------------------------------------------- */
 
-struct sharding sharding_whole(struct opt *o, uint32_t rank, uint32_t partitions) {
+struct sharding sharding_replicated(struct opt *o, uint32_t rank, uint32_t partitions) {
     int64_t *parts = ARENA_ARRAY(&o->scratch, int64_t, rank + 1);
     int32_t *held = ARENA_ARRAY(&o->scratch, int32_t, (size_t)rank * partitions + 1);
     for (uint32_t d = 0; d < rank; d++)
@@ -248,7 +248,7 @@ static hilo_status sharding_scan(struct scan *s, ir_type type, uint32_t partitio
     HILO_TRY(scan_expect(s, "<"));
     HILO_TRY(mesh_named(s, &mesh));
     HILO_TRY(mesh_places(s, &mesh, partitions, &at));
-    *out = sharding_whole(s->o, t->rank, partitions);
+    *out = sharding_replicated(s->o, t->rank, partitions);
     HILO_TRY(scan_expect(s, ","));
     HILO_TRY(scan_expect(s, "["));
     for (uint32_t d = 0; !scan_take(s, "]"); d++) {
@@ -410,7 +410,7 @@ hilo_status sharding_read_hlo(struct opt *o, ir_op op, struct str text, ir_type 
     struct scan s = {.o = o, .op = op, .rest = text};
     int64_t tiles[SHARDING_RANK], total = 1;
     uint32_t n;
-    *out = sharding_whole(o, t->rank, partitions);
+    *out = sharding_replicated(o, t->rank, partitions);
     *supported = true;
     if (str_is(text, "{replicated}") || str_is(text, "{unknown}") || str_starts(text, "{maximal"))
         return HILO_OK;
@@ -453,7 +453,7 @@ hilo_status sharding_read_hlo(struct opt *o, ir_op op, struct str text, ir_type 
 
 /* ---- what they say --------------------------------------------------------------------------- */
 
-bool sharding_is_whole(const struct sharding *s) {
+bool sharding_is_replicated(const struct sharding *s) {
     for (uint32_t d = 0; d < s->rank; d++)
         if (s->parts[d] > 1)
             return false;
@@ -466,14 +466,14 @@ bool sharding_equal(const struct sharding *a, const struct sharding *b, uint32_t
                                                    memcmp(a->held, b->held, held) == 0));
 }
 
-ir_type sharding_type(struct ir_module *m, const struct sharding *s, ir_type whole) {
-    const struct ir_type_data *t = ir_type_get(m, whole);
+ir_type sharding_type(struct ir_module *m, const struct sharding *s, ir_type global) {
+    const struct ir_type_data *t = ir_type_get(m, global);
     int64_t dims[IR_MAX_RANK];
-    if (sharding_is_whole(s))
-        return whole;
+    if (sharding_is_replicated(s))
+        return global;
     for (uint32_t d = 0; d < s->rank; d++)
         dims[d] = s->parts[d] > 1 ? t->dims[d] / s->parts[d] : t->dims[d];
-    return ir_type_with_dims(m, whole, dims, s->rank);
+    return ir_type_with_dims(m, global, dims, s->rank);
 }
 
 /* Whether the partition holds the tile of that number, counted with the last dimension fastest. */

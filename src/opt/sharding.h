@@ -42,11 +42,11 @@ hilo_status sharding_read_hlo(struct opt *o, ir_op op, struct str text, ir_type 
                               struct sharding *out, bool *supported);
 
 /* A sharding of no parts: every partition has all elements. */
-struct sharding sharding_whole(struct opt *o, uint32_t rank, uint32_t partitions);
-bool sharding_is_whole(const struct sharding *s);
+struct sharding sharding_replicated(struct opt *o, uint32_t rank, uint32_t partitions);
+bool sharding_is_replicated(const struct sharding *s);
 bool sharding_equal(const struct sharding *a, const struct sharding *b, uint32_t partitions);
 /* The type of what one partition holds. */
-ir_type sharding_type(struct ir_module *m, const struct sharding *s, ir_type whole);
+ir_type sharding_type(struct ir_module *m, const struct sharding *s, ir_type global);
 /* As HLO writes it: `{devices=[2,1,4]0,1,…}`, `{replicated}`. */
 void sharding_text(const struct sharding *s, uint32_t partitions, struct strbuf *out);
 

@@ -1,114 +1,114 @@
-/* Deciding what is computed as shares: see divide.h.
+/* Deciding what is computed as shards: see propagate.h.
  *
  * What is known goes forward, from operands to results, then backward, from uses to what is used by nothing else. A while is
- * tried with all variables that may be shares, as long as its body needs none of them as a whole, nor makes one otherwise. */
-#include "opt/divide.h"
+ * tried with all variables that may be shards, as long as its body needs none of them as a whole, nor makes one otherwise. */
+#include "opt/propagate.h"
 
 enum {
-    DIVIDE_KINDS = 256,  /* different shardings; what would need more is not divided */
-    DIVIDE_NESTED = 2,   /* loops in loops; deeper ones compute wholes */
-    DIVIDE_TURNS = 8     /* attempts at a loop */
+    PROPAGATE_SHARDINGS = 256,  /* different shardings; what would need more is not divided */
+    PROPAGATE_NESTED = 2,   /* loops in loops; deeper ones compute wholes */
+    PROPAGATE_ATTEMPTS = 8     /* attempts at a loop */
 };
 
 /* A way to divide a dimension: row 0 is not at all. */
-struct row {
+struct dim_sharding {
     int64_t parts;
     const int32_t *held; /* by partition */
 };
 
-/* A sharding of so many rows: kind 0 is none. */
-struct kind {
-    uint32_t rows[IR_MAX_RANK];
+/* A sharding of so many dim_ids: id 0 is none. */
+struct known_sharding {
+    uint32_t dim_ids[IR_MAX_RANK];
     struct sharding sharding;
 };
 
-struct divide {
+struct propagation {
     struct opt *o;
     uint32_t partitions, depth;
-    struct { struct row *v; uint32_t n, cap; } rows;
-    struct { struct kind *v; uint32_t n, cap; } kinds;
-    struct opt_ids of;   /* by value: its kind */
-    struct opt_ids need; /* by value: what uses so far ask for: 0 = nothing, 1 + kind; they disagree: the whole */
-    struct opt_ids at;   /* by op that is divided: where in `taken` the kinds of its operands begin */
+    struct { struct dim_sharding *v; uint32_t n, cap; } dim_shardings;
+    struct { struct known_sharding *v; uint32_t n, cap; } shardings;
+    struct opt_ids of;   /* by value: its id */
+    struct opt_ids need; /* by value: what uses so far ask for: 0 = nothing, 1 + id; they disagree: the whole */
+    struct opt_ids at;   /* by op that is divided: where in `taken` the ids of its operands begin */
     struct { uint32_t *v; uint32_t n, cap; } taken;
 };
 
-static void forward(struct divide *d, ir_block b);
-static void backward(struct divide *d, ir_block b);
+static void forward(struct propagation *d, ir_block b);
+static void backward(struct propagation *d, ir_block b);
 
-/* ---- kinds ----------------------------------------------------------------------------------- */
+/* ---- ids ----------------------------------------------------------------------------------- */
 
-/* The number of a row; DIVIDE_KINDS when there are too many. */
-static uint32_t row_of(struct divide *d, int64_t parts, const int32_t *held) {
+/* The number of a row; PROPAGATE_SHARDINGS when there are too many. */
+static uint32_t dim_sharding_id(struct propagation *d, int64_t parts, const int32_t *held) {
     uint32_t r = 0;
     if (parts == 1)
         return 0;
-    for (r = 1; r < d->rows.n; r++)
-        if (d->rows.v[r].parts == parts && memcmp(d->rows.v[r].held, held, d->partitions * sizeof *held) == 0)
+    for (r = 1; r < d->dim_shardings.n; r++)
+        if (d->dim_shardings.v[r].parts == parts && memcmp(d->dim_shardings.v[r].held, held, d->partitions * sizeof *held) == 0)
             return r;
-    struct row row = {parts, held};
-    if (r < DIVIDE_KINDS)
-        ARENA_PUSH(&d->o->scratch, &d->rows, row);
+    struct dim_sharding row = {parts, held};
+    if (r < PROPAGATE_SHARDINGS)
+        ARENA_PUSH(&d->o->scratch, &d->dim_shardings, row);
     return r;
 }
 
 /* Every tile is held by as many partitions as any other. */
-static bool is_even(struct divide *d, const uint32_t *rows, uint32_t rank) {
+static bool is_even(struct propagation *d, const uint32_t *dim_ids, uint32_t rank) {
     int64_t tiles = 1;
     for (uint32_t i = 0; i < rank; i++) {
-        if (d->rows.v[rows[i]].parts > d->partitions / tiles)
+        if (d->dim_shardings.v[dim_ids[i]].parts > d->partitions / tiles)
             return false;
-        tiles *= d->rows.v[rows[i]].parts;
+        tiles *= d->dim_shardings.v[dim_ids[i]].parts;
     }
     uint32_t *count = ARENA_ARRAY(&d->o->scratch, uint32_t, (size_t)tiles);
     memset(count, 0, (size_t)tiles * sizeof *count);
     for (uint32_t p = 0; p < d->partitions; p++) {
         int64_t tile = 0;
         for (uint32_t i = 0; i < rank; i++)
-            tile = rows[i] ? tile * d->rows.v[rows[i]].parts + d->rows.v[rows[i]].held[p] : tile;
+            tile = dim_ids[i] ? tile * d->dim_shardings.v[dim_ids[i]].parts + d->dim_shardings.v[dim_ids[i]].held[p] : tile;
         if (++count[tile] > d->partitions / tiles)
             return false;
     }
     return d->partitions % tiles == 0;
 }
 
-/* The number of a kind; false when there is none, or there are too many. */
-static bool kind_of(struct divide *d, const uint32_t *rows, uint32_t rank, uint32_t *out) {
+/* The number of a id; false when there is none, or there are too many. */
+static bool sharding_id(struct propagation *d, const uint32_t *dim_ids, uint32_t rank, uint32_t *out) {
     bool whole = true;
     for (uint32_t i = 0; i < rank; i++)
-        whole = whole && !rows[i];
+        whole = whole && !dim_ids[i];
     *out = 0;
     if (whole)
         return true;
-    for (uint32_t k = 1; k < d->kinds.n; k++)
-        if (d->kinds.v[k].sharding.rank == rank && memcmp(d->kinds.v[k].rows, rows, rank * sizeof *rows) == 0) {
+    for (uint32_t k = 1; k < d->shardings.n; k++)
+        if (d->shardings.v[k].sharding.rank == rank && memcmp(d->shardings.v[k].dim_ids, dim_ids, rank * sizeof *dim_ids) == 0) {
             *out = k;
             return true;
         }
-    if (d->kinds.n == DIVIDE_KINDS || !is_even(d, rows, rank))
+    if (d->shardings.n == PROPAGATE_SHARDINGS || !is_even(d, dim_ids, rank))
         return false;
     struct arena *a = &d->o->scratch;
     int64_t *parts = ARENA_ARRAY(a, int64_t, rank);
     int32_t *held = ARENA_ARRAY(a, int32_t, (size_t)rank * d->partitions);
-    struct kind kind = {.sharding = {rank, parts, held}};
+    struct known_sharding id = {.sharding = {rank, parts, held}};
     for (uint32_t i = 0; i < rank; i++) {
-        kind.rows[i] = rows[i];
-        parts[i] = d->rows.v[rows[i]].parts;
-        memcpy(held + (size_t)i * d->partitions, d->rows.v[rows[i]].held, d->partitions * sizeof *held);
+        id.dim_ids[i] = dim_ids[i];
+        parts[i] = d->dim_shardings.v[dim_ids[i]].parts;
+        memcpy(held + (size_t)i * d->partitions, d->dim_shardings.v[dim_ids[i]].held, d->partitions * sizeof *held);
     }
-    ARENA_PUSH(a, &d->kinds, kind);
-    *out = d->kinds.n - 1;
+    ARENA_PUSH(a, &d->shardings, id);
+    *out = d->shardings.n - 1;
     return true;
 }
 
-static bool kind_read(struct divide *d, const struct sharding *s, uint32_t *out) {
-    uint32_t rows[IR_MAX_RANK];
+static bool sharding_id_read(struct propagation *d, const struct sharding *s, uint32_t *out) {
+    uint32_t dim_ids[IR_MAX_RANK];
     for (uint32_t i = 0; i < s->rank; i++) {
-        rows[i] = row_of(d, s->parts[i], s->held + (size_t)i * d->partitions);
-        if (rows[i] == DIVIDE_KINDS)
+        dim_ids[i] = dim_sharding_id(d, s->parts[i], s->held + (size_t)i * d->partitions);
+        if (dim_ids[i] == PROPAGATE_SHARDINGS)
             return false;
     }
-    return kind_of(d, rows, s->rank, out);
+    return sharding_id(d, dim_ids, s->rank, out);
 }
 
 /* ---- ops ------------------------------------------------------------------------------------- */
@@ -259,14 +259,14 @@ static dims_fn *const dims_of[] = {
 };
 
 /* The dimension of the results that has the elements of dimension `dim` of operand i in the same places; -1 when none has. */
-static int64_t becomes(const struct ir_module *m, ir_op op, uint32_t i, uint32_t dim) {
+static int64_t result_dim(const struct ir_module *m, ir_op op, uint32_t i, uint32_t dim) {
     const struct ir_type_data *from = operand_type(m, op, i), *to = result_type(m, op);
     int64_t out = dims_of[ir_kind(m, op)](m, op, i, dim);
     return out >= 0 && out < to->rank && from->dims[dim] == to->dims[out] ? out : -1;
 }
 
-/* An op whose results may be shares: those of one share each, from shares of its operands. */
-static bool divides(const struct ir_module *m, ir_op op) {
+/* An op whose results may be shards: those of one shard each, from shards of its operands. */
+static bool can_shard(const struct ir_module *m, ir_op op) {
     const struct ir_op_data *x = ir_op_get(m, op);
     if (dims_of[x->kind] == dims_none || x->nresults == 0 ||
         (x->kind == IR_CONSTANT && !ir_attr_get(m, ir_constant_value(m, op))->splat))
@@ -281,7 +281,7 @@ static bool divides(const struct ir_module *m, ir_op op) {
 }
 
 /* Every partition can make its part of this dimension of the result, which is in no operand. */
-static bool makes(const struct ir_module *m, ir_op op, uint32_t dim) {
+static bool makes_locally(const struct ir_module *m, ir_op op, uint32_t dim) {
     enum ir_op_kind kind = ir_kind(m, op);
     if (kind == IR_CONSTANT || kind == IR_BROADCAST_IN_DIM) /* dimensions of one element are not becoming one of many */
         return true;
@@ -299,66 +299,66 @@ static bool is_reversed(const struct ir_module *m, ir_op op, uint32_t dim) {
 }
 
 /* The row with the last part where the first one was. */
-static uint32_t mirrored(struct divide *d, uint32_t row) {
-    int64_t parts = d->rows.v[row].parts;
+static uint32_t reversed_sharding(struct propagation *d, uint32_t row) {
+    int64_t parts = d->dim_shardings.v[row].parts;
     int32_t *held = ARENA_ARRAY(&d->o->scratch, int32_t, d->partitions);
     for (uint32_t p = 0; p < d->partitions; p++)
-        held[p] = (int32_t)(parts - 1 - d->rows.v[row].held[p]);
-    return row_of(d, parts, held);
+        held[p] = (int32_t)(parts - 1 - d->dim_shardings.v[row].held[p]);
+    return dim_sharding_id(d, parts, held);
 }
 
-/* What an op with results of that kind needs of operand i. */
-static bool operand_kind(struct divide *d, ir_op op, uint32_t result, uint32_t i, uint32_t *out) {
+/* What an op with results of that id needs of operand i. */
+static bool operand_sharding(struct propagation *d, ir_op op, uint32_t result, uint32_t i, uint32_t *out) {
     const struct ir_module *m = d->o->m;
-    uint32_t rows[IR_MAX_RANK], rank = ir_val_type(m, ir_operand(m, op, i))->rank;
+    uint32_t dim_ids[IR_MAX_RANK], rank = ir_val_type(m, ir_operand(m, op, i))->rank;
     for (uint32_t k = 0; k < rank; k++) {
-        int64_t to = becomes(m, op, i, k);
-        rows[k] = to < 0 ? 0 : d->kinds.v[result].rows[to];
-        if (rows[k] && ir_kind(m, op) == IR_REVERSE && is_reversed(m, op, k))
-            rows[k] = mirrored(d, rows[k]);
-        if (rows[k] == DIVIDE_KINDS)
+        int64_t to = result_dim(m, op, i, k);
+        dim_ids[k] = to < 0 ? 0 : d->shardings.v[result].dim_ids[to];
+        if (dim_ids[k] && ir_kind(m, op) == IR_REVERSE && is_reversed(m, op, k))
+            dim_ids[k] = reversed_sharding(d, dim_ids[k]);
+        if (dim_ids[k] == PROPAGATE_SHARDINGS)
             return false;
     }
-    return kind_of(d, rows, rank, out);
+    return sharding_id(d, dim_ids, rank, out);
 }
 
-/* The op can have results of that kind. */
-static bool can_be(struct divide *d, ir_op op, uint32_t kind) {
+/* The op can have results of that id. */
+static bool can_be(struct propagation *d, ir_op op, uint32_t id) {
     const struct ir_module *m = d->o->m;
     const struct ir_op_data *x = ir_op_get(m, op);
-    const struct kind *k = &d->kinds.v[kind];
+    const struct known_sharding *k = &d->shardings.v[id];
     uint32_t unused;
     for (uint32_t r = 0; r < k->sharding.rank; r++) {
-        bool found = !k->rows[r] || makes(m, op, r);
+        bool found = !k->dim_ids[r] || makes_locally(m, op, r);
         for (uint32_t i = 0; i < x->noperands && !found; i++)
             for (uint32_t dim = 0; dim < ir_val_type(m, x->operands[i])->rank && !found; dim++)
-                found = becomes(m, op, i, dim) == r;
+                found = result_dim(m, op, i, dim) == r;
         if (!found)
             return false;
     }
     for (uint32_t i = 0; i < x->noperands; i++)
-        if (!operand_kind(d, op, kind, i, &unused))
+        if (!operand_sharding(d, op, id, i, &unused))
             return false;
     return true;
 }
 
-/* The kind that results have by the op's operands; of dimensions that cannot both be divided as operands say, the first. */
-static uint32_t result_kind(struct divide *d, ir_op op) {
+/* The id that results have by the op's operands; of dimensions that cannot both be divided as operands say, the first. */
+static uint32_t result_sharding(struct propagation *d, ir_op op) {
     const struct ir_module *m = d->o->m;
     const struct ir_op_data *x = ir_op_get(m, op);
-    uint32_t rows[IR_MAX_RANK] = {0}, rank = ir_val_type(m, ir_result(m, op, 0))->rank, out = 0;
+    uint32_t dim_ids[IR_MAX_RANK] = {0}, rank = ir_val_type(m, ir_result(m, op, 0))->rank, out = 0;
     for (uint32_t i = 0; i < x->noperands; i++) {
         uint32_t from = opt_ids_get(&d->of, x->operands[i].i);
         for (uint32_t dim = 0; from && dim < ir_val_type(m, x->operands[i])->rank; dim++) {
-            int64_t to = d->kinds.v[from].rows[dim] ? becomes(m, op, i, dim) : -1;
-            if (to < 0 || rows[to])
+            int64_t to = d->shardings.v[from].dim_ids[dim] ? result_dim(m, op, i, dim) : -1;
+            if (to < 0 || dim_ids[to])
                 continue;
             uint32_t tried;
-            rows[to] = d->kinds.v[from].rows[dim];
-            if (kind_of(d, rows, rank, &tried))
+            dim_ids[to] = d->shardings.v[from].dim_ids[dim];
+            if (sharding_id(d, dim_ids, rank, &tried))
                 out = tried;
             else
-                rows[to] = 0;
+                dim_ids[to] = 0;
         }
     }
     return out;
@@ -366,23 +366,23 @@ static uint32_t result_kind(struct divide *d, ir_op op) {
 
 /* ---- what is known, what is needed ----------------------------------------------------------- */
 
-static void set_results(struct divide *d, ir_op op, uint32_t kind) {
+static void set_results(struct propagation *d, ir_op op, uint32_t id) {
     for (uint32_t i = 0; i < ir_op_get(d->o->m, op)->nresults; i++)
-        opt_ids_set(&d->of, ir_result(d->o->m, op, i).i, kind);
+        opt_ids_set(&d->of, ir_result(d->o->m, op, i).i, id);
 }
 
-static uint32_t needed(const struct divide *d, ir_val v) {
+static uint32_t needed(const struct propagation *d, ir_val v) {
     uint32_t n = opt_ids_get(&d->need, v.i);
     return n ? n - 1 : 0;
 }
 
-static void need(struct divide *d, ir_val v, uint32_t kind) {
+static void need(struct propagation *d, ir_val v, uint32_t id) {
     uint32_t old = opt_ids_get(&d->need, v.i);
-    opt_ids_set(&d->need, v.i, old && old != 1 + kind ? 1 : 1 + kind);
+    opt_ids_set(&d->need, v.i, old && old != 1 + id ? 1 : 1 + id);
 }
 
 /* All that the op, and what is inside of it, uses. */
-static void need_wholes(struct divide *d, ir_op op) {
+static void need_replicated(struct propagation *d, ir_op op) {
     const struct ir_module *m = d->o->m;
     const struct ir_op_data *x = ir_op_get(m, op);
     for (uint32_t i = 0; i < x->noperands; i++)
@@ -390,11 +390,11 @@ static void need_wholes(struct divide *d, ir_op op) {
     for (uint32_t r = 0; r < x->nregions; r++)
         for (ir_block b = ir_region_get(m, ir_op_region(m, op, r))->first; !IR_NONE(b); b = ir_block_get(m, b)->next)
             for (ir_op in = ir_block_get(m, b)->first; !IR_NONE(in); in = ir_op_get(m, in)->next)
-                need_wholes(d, in);
+                need_replicated(d, in);
 }
 
 /* Nothing is known of what the block defines, and nothing needed. */
-static void forget(struct divide *d, ir_block b) {
+static void forget(struct propagation *d, ir_block b) {
     const struct ir_module *m = d->o->m;
     for (uint32_t i = 0; i < ir_block_get(m, b)->nargs; i++) {
         opt_ids_set(&d->of, ir_block_get(m, b)->args[i].i, 0);
@@ -414,76 +414,76 @@ static void forget(struct divide *d, ir_block b) {
 
 /* ---- loops ----------------------------------------------------------------------------------- */
 
-/* With variables of these kinds: takes those back that this is not good for, adds those that the body makes as shares and that
+/* With variables of these ids: takes those back that this is not good for, adds those that the body makes as shards and that
    are not tried yet, and answers how many they are. */
-static uint32_t try_loop(struct divide *d, ir_op op, const ir_block *in, uint32_t *kinds, bool *tried) {
+static uint32_t try_loop(struct propagation *d, ir_op op, const ir_block *in, uint32_t *ids, bool *tried) {
     const struct ir_module *m = d->o->m;
     uint32_t n = ir_op_get(m, op)->noperands, changed = 0;
     ir_op end = ir_terminator(m, in[1]);
     for (int r = 0; r < 2; r++) {
         forget(d, in[r]);
         for (uint32_t k = 0; k < n; k++)
-            opt_ids_set(&d->of, ir_block_get(m, in[r])->args[k].i, kinds[k]);
+            opt_ids_set(&d->of, ir_block_get(m, in[r])->args[k].i, ids[k]);
         forward(d, in[r]);
     }
-    need_wholes(d, ir_terminator(m, in[0]));
+    need_replicated(d, ir_terminator(m, in[0]));
     for (uint32_t k = 0; k < n; k++)
-        need(d, ir_operand(m, end, k), kinds[k]);
+        need(d, ir_operand(m, end, k), ids[k]);
     for (int r = 0; r < 2; r++)
         backward(d, in[r]);
     for (uint32_t k = 0; k < n; k++) {
-        uint32_t made = opt_ids_get(&d->of, ir_operand(m, end, k).i), old = kinds[k];
+        uint32_t made = opt_ids_get(&d->of, ir_operand(m, end, k).i), old = ids[k];
         bool good = made == old;
         for (int r = 0; r < 2; r++) {
             uint32_t asked = opt_ids_get(&d->need, ir_block_get(m, in[r])->args[k].i);
             good = good && (!asked || asked == 1 + old);
         }
         if (old && !good)
-            kinds[k] = 0;
+            ids[k] = 0;
         else if (!old && !tried[k])
-            kinds[k] = made;
-        tried[k] = tried[k] || kinds[k];
-        changed += kinds[k] != old;
+            ids[k] = made;
+        tried[k] = tried[k] || ids[k];
+        changed += ids[k] != old;
     }
     return changed;
 }
 
-static void loop(struct divide *d, ir_op op) {
+static void loop(struct propagation *d, ir_op op) {
     const struct ir_module *m = d->o->m;
     const struct ir_op_data *x = ir_op_get(m, op);
-    uint32_t *kinds = ARENA_ARRAY(&d->o->scratch, uint32_t, x->noperands + 1), some = 0, changed = 1;
+    uint32_t *ids = ARENA_ARRAY(&d->o->scratch, uint32_t, x->noperands + 1), some = 0, changed = 1;
     bool *tried = ARENA_ARRAY(&d->o->scratch, bool, x->noperands + 1);
     ir_block in[2];
     for (uint32_t k = 0; k < x->noperands; k++) {
         ir_val v = ir_result(m, op, k);
-        kinds[k] = opt_ids_get(&d->of, x->operands[k].i);
-        if (!kinds[k] && plain(m, v))
-            kinds[k] = opt_ids_get(&d->of, v.i) ? opt_ids_get(&d->of, v.i) : needed(d, v);
-        tried[k] = kinds[k] != 0;
-        some += kinds[k] != 0;
+        ids[k] = opt_ids_get(&d->of, x->operands[k].i);
+        if (!ids[k] && plain(m, v))
+            ids[k] = opt_ids_get(&d->of, v.i) ? opt_ids_get(&d->of, v.i) : needed(d, v);
+        tried[k] = ids[k] != 0;
+        some += ids[k] != 0;
     }
     for (uint32_t r = 0; r < 2; r++)
         in[r] = ir_region_get(m, ir_op_region(m, op, r))->first;
-    if (!some || d->depth == DIVIDE_NESTED)
+    if (!some || d->depth == PROPAGATE_NESTED)
         return;
     d->depth++;
-    for (int turn = 0; turn < DIVIDE_TURNS && changed; turn++)
-        changed = try_loop(d, op, in, kinds, tried);
+    for (int turn = 0; turn < PROPAGATE_ATTEMPTS && changed; turn++)
+        changed = try_loop(d, op, in, ids, tried);
     d->depth--;
     for (uint32_t k = 0; k < x->noperands; k++)
-        opt_ids_set(&d->of, ir_result(m, op, k).i, changed ? 0 : kinds[k]);
+        opt_ids_set(&d->of, ir_result(m, op, k).i, changed ? 0 : ids[k]);
     for (int r = 0; r < 2 && changed; r++)
         forget(d, in[r]);
 }
 
-static void loop_needs(struct divide *d, ir_op op) {
+static void loop_needs(struct propagation *d, ir_op op) {
     const struct ir_module *m = d->o->m;
     loop(d, op);
     bool divided = false;
     for (uint32_t k = 0; k < ir_op_get(m, op)->noperands; k++)
         divided = divided || opt_ids_get(&d->of, ir_result(m, op, k).i);
     if (!divided) {
-        need_wholes(d, op);
+        need_replicated(d, op);
         return;
     }
     for (uint32_t k = 0; k < ir_op_get(m, op)->noperands; k++)
@@ -492,21 +492,21 @@ static void loop_needs(struct divide *d, ir_op op) {
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
-static void forward(struct divide *d, ir_block b) {
+static void forward(struct propagation *d, ir_block b) {
     const struct ir_module *m = d->o->m;
     for (ir_op op = ir_block_get(m, b)->first; !IR_NONE(op); op = ir_op_get(m, op)->next) {
         if (ir_kind(m, op) == IR_WHILE) {
             loop(d, op);
-        } else if (divides(m, op) && !opt_ids_get(&d->of, ir_result(m, op, 0).i)) {
-            uint32_t kind = result_kind(d, op);
-            if (kind && can_be(d, op, kind))
-                set_results(d, op, kind);
+        } else if (can_shard(m, op) && !opt_ids_get(&d->of, ir_result(m, op, 0).i)) {
+            uint32_t id = result_sharding(d, op);
+            if (id && can_be(d, op, id))
+                set_results(d, op, id);
         }
     }
 }
 
 /* Of all ops but the terminator, whose needs are known. */
-static void backward(struct divide *d, ir_block b) {
+static void backward(struct propagation *d, ir_block b) {
     const struct ir_module *m = d->o->m;
     for (ir_op op = ir_op_get(m, ir_terminator(m, b))->prev; !IR_NONE(op); op = ir_op_get(m, op)->prev) {
         const struct ir_op_data *x = ir_op_get(m, op);
@@ -514,26 +514,26 @@ static void backward(struct divide *d, ir_block b) {
             loop_needs(d, op);
             continue;
         }
-        uint32_t said = x->nresults == 1 ? opt_ids_get(&d->of, ir_result(m, op, 0).i) : 0;
-        if (x->kind == IR_SDY_SHARDING_CONSTRAINT || (x->kind == IR_CUSTOM_CALL && said)) { /* either is a constraint */
-            need(d, x->operands[0], said);
+        uint32_t given = x->nresults == 1 ? opt_ids_get(&d->of, ir_result(m, op, 0).i) : 0;
+        if (x->kind == IR_SDY_SHARDING_CONSTRAINT || (x->kind == IR_CUSTOM_CALL && given)) { /* either is a constraint */
+            need(d, x->operands[0], given);
             continue;
         }
-        if (!divides(m, op)) {
-            need_wholes(d, op);
+        if (!can_shard(m, op)) {
+            need_replicated(d, op);
             continue;
         }
         ir_val v = ir_result(m, op, 0);
         if (!opt_ids_get(&d->of, v.i) && x->nresults == 1 && needed(d, v) && can_be(d, op, needed(d, v)))
             set_results(d, op, needed(d, v));
-        uint32_t kind = opt_ids_get(&d->of, v.i), asked;
+        uint32_t id = opt_ids_get(&d->of, v.i), asked;
         for (uint32_t i = 0; i < x->noperands; i++)
-            need(d, x->operands[i], kind && operand_kind(d, op, kind, i, &asked) ? asked : 0);
+            need(d, x->operands[i], id && operand_sharding(d, op, id, i, &asked) ? asked : 0);
     }
 }
 
 /* What ops take, while all values have the types of wholes. */
-static void note(struct divide *d, ir_block b) {
+static void note(struct propagation *d, ir_block b) {
     const struct ir_module *m = d->o->m;
     for (ir_op op = ir_block_get(m, b)->first; !IR_NONE(op); op = ir_op_get(m, op)->next) {
         if (ir_kind(m, op) == IR_WHILE) {
@@ -541,12 +541,12 @@ static void note(struct divide *d, ir_block b) {
                 note(d, ir_region_get(m, ir_op_region(m, op, r))->first);
             continue;
         }
-        uint32_t kind = divides(m, op) ? opt_ids_get(&d->of, ir_result(m, op, 0).i) : 0, taken;
-        if (kind)
+        uint32_t id = can_shard(m, op) ? opt_ids_get(&d->of, ir_result(m, op, 0).i) : 0, taken;
+        if (id)
             opt_ids_set(&d->at, op.i, d->taken.n);
-        for (uint32_t i = 0; i < ir_op_get(m, op)->noperands && kind; i++) {
+        for (uint32_t i = 0; i < ir_op_get(m, op)->noperands && id; i++) {
             taken = 0; /* there is one, as can_be found */
-            (void)operand_kind(d, op, kind, i, &taken);
+            (void)operand_sharding(d, op, id, i, &taken);
             ARENA_PUSH(&d->o->scratch, &d->taken, taken);
         }
     }
@@ -554,41 +554,41 @@ static void note(struct divide *d, ir_block b) {
 
 /* ---- entry ----------------------------------------------------------------------------------- */
 
-struct divide *divide_new(struct opt *o, uint32_t partitions) {
-    struct divide *d = ARENA_NEW(&o->scratch, struct divide);
-    *d = (struct divide){.o = o, .partitions = partitions, .of = {.a = &o->scratch}, .need = {.a = &o->scratch},
+struct propagation *propagation_new(struct opt *o, uint32_t partitions) {
+    struct propagation *d = ARENA_NEW(&o->scratch, struct propagation);
+    *d = (struct propagation){.o = o, .partitions = partitions, .of = {.a = &o->scratch}, .need = {.a = &o->scratch},
                          .at = {.a = &o->scratch}};
     int32_t *zeros = ARENA_ARRAY(&o->scratch, int32_t, partitions);
     memset(zeros, 0, partitions * sizeof *zeros);
-    ARENA_PUSH(&o->scratch, &d->rows, ((struct row){1, zeros}));
-    ARENA_PUSH(&o->scratch, &d->kinds, (struct kind){.sharding = {.rank = 0}});
+    ARENA_PUSH(&o->scratch, &d->dim_shardings, ((struct dim_sharding){1, zeros}));
+    ARENA_PUSH(&o->scratch, &d->shardings, (struct known_sharding){.sharding = {.rank = 0}});
     return d;
 }
 
-void divide_say(struct divide *d, ir_val v, const struct sharding *s) {
-    uint32_t kind;
-    if (plain(d->o->m, v) && kind_read(d, s, &kind))
-        opt_ids_set(&d->of, v.i, kind);
+void propagation_seed(struct propagation *d, ir_val v, const struct sharding *s) {
+    uint32_t id;
+    if (plain(d->o->m, v) && sharding_id_read(d, s, &id))
+        opt_ids_set(&d->of, v.i, id);
 }
 
-void divide_run(struct divide *d, ir_block body, const struct sharding *const *results) {
+void propagation_run(struct propagation *d, ir_block body, const struct sharding *const *results) {
     const struct ir_module *m = d->o->m;
     ir_op end = ir_terminator(m, body);
-    uint32_t kind;
+    uint32_t id;
     forward(d, body);
     for (uint32_t i = 0; i < ir_op_get(m, end)->noperands; i++)
         if (results[i])
-            need(d, ir_operand(m, end, i), kind_read(d, results[i], &kind) ? kind : 0);
+            need(d, ir_operand(m, end, i), sharding_id_read(d, results[i], &id) ? id : 0);
     backward(d, body);
     note(d, body);
 }
 
-const struct sharding *divide_of(const struct divide *d, ir_val v) {
-    uint32_t kind = opt_ids_get(&d->of, v.i);
-    return kind ? &d->kinds.v[kind].sharding : NULL;
+const struct sharding *propagation_sharding(const struct propagation *d, ir_val v) {
+    uint32_t id = opt_ids_get(&d->of, v.i);
+    return id ? &d->shardings.v[id].sharding : NULL;
 }
 
-const struct sharding *divide_operand(const struct divide *d, ir_op op, uint32_t i) {
-    uint32_t kind = d->taken.v[opt_ids_get(&d->at, op.i) + i];
-    return kind ? &d->kinds.v[kind].sharding : NULL;
+const struct sharding *propagation_operand(const struct propagation *d, ir_op op, uint32_t i) {
+    uint32_t id = d->taken.v[opt_ids_get(&d->at, op.i) + i];
+    return id ? &d->shardings.v[id].sharding : NULL;
 }
