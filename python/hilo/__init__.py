@@ -1,11 +1,11 @@
-"""hilo without JAX: StableHLO programs as functions of numpy's arrays.
+"""hilo without JAX: StableHLO programs as functions of numpy arrays.
 
     import hilo, numpy as np
 
     f = hilo.compile(open("model.mlir").read())       # or what jax.export.export(f)(x) gives, or bytecode
     y = f(np.ones((4, 8), np.float32))
     f.save("model.hilo")                              # machine code; hilo.load() needs no compiler
-    f.explain(np.ones((4, 8), np.float32))            # where a run spends its time; a table in a notebook
+    f.explain(np.ones((4, 8), np.float32))            # the steps of a run and their times; a table in a notebook
 
 Executables may be called from any thread, and let other threads of Python run meanwhile.
 """
@@ -100,9 +100,9 @@ def _text_of(call: Callable, *arguments) -> bytes:
 
 
 class Client:
-    """Where programs run: its threads, and how it compiles unless compile() is told otherwise.
+    """A context in which programs run: its threads, and the defaults of compile().
 
-    threads: threads that a run may use; 0 = one per core. level: of optimisation, 0 to 3. backend: "auto", or "reference", the
+    threads: of a run; 0 = one per core. level: optimisation level, 0 to 3. backend: "auto", or "reference", the
     evaluator that defines every result. cache_dir: where what is compiled is kept for other processes; "" = nowhere, None = where
     HILO_CACHE_DIR or the system says.
     """

@@ -1,7 +1,7 @@
-"""hilo as a device of JAX: `JAX_PLATFORMS=hilo`.
+"""hilo as a JAX backend (PJRT plugin): `JAX_PLATFORMS=hilo`.
 
-JAX imports this module (entry point `jax_plugins`) and calls initialize() before it looks for devices, whether hilo is wanted or
-not: so nothing heavy happens here.
+JAX imports this module (entry point `jax_plugins`) and calls initialize() before it looks for devices, whichever platform is
+selected: so nothing heavy happens here.
 """
 import ctypes
 import os
@@ -11,7 +11,7 @@ PLATFORM = "hilo"
 
 
 def library_path():
-    """The plugin: what $HILO_PJRT_PLUGIN says, or the one of this package, which lies beside the library in `hilo`."""
+    """The path of the plugin: $HILO_PJRT_PLUGIN, or the one of this package, beside the library in `hilo`."""
     return os.environ.get("HILO_PJRT_PLUGIN") or str(pathlib.Path(__file__).parents[1] / "hilo" / "pjrt_hilo.so")
 
 

@@ -1,4 +1,4 @@
-"""Custom calls: handlers of XLA's FFI are handed to the plugin, and Python functions become one."""
+"""Custom calls: handlers of XLA's FFI are registered with the plugin; Python callbacks share one handler of their own."""
 import ctypes
 import os
 import threading
@@ -68,7 +68,7 @@ _NUMPY = {}
 # ---- Python functions ----------------------------------------------------------------------------------------------------
 
 functions = {}  # by number
-_retired = []  # numbers of those that no program has any more, with the newest number of that moment
+_retired = []  # numbers of functions that no program refers to, with the newest number at that time
 _next = 0
 _lock = threading.Lock()
 
@@ -83,8 +83,8 @@ def add(function):
 
 
 def retire(index, retired=_retired):
-    """No program has the function any more, but a run that was begun before may still call it. Such runs are over when a
-    function that is newer than this moment is called: a device does one run after the other."""
+    """No program refers to the function, but a run that has started may still call it. Such runs have ended when a newer function is
+    called: a device executes runs in order."""
     retired.append((index, _next))
 
 
@@ -172,7 +172,7 @@ def _handler(frame):
     try:
         _run(frame)
         return None
-    except BaseException:  # noqa: BLE001: whatever it is, the program has to hear of it
+    except BaseException:  # noqa: BLE001: any exception is the run's error
         message = traceback.format_exc().encode()
         return frame.contents.api.contents.error_create(
             _ErrorCreate(ctypes.sizeof(_ErrorCreate), None, message, _INTERNAL))

@@ -1,6 +1,6 @@
-"""DLPack: arrays of hilo are memory of the host, but jaxlib lends that of the platforms that it knows only ("cannot be used as a
-DLPack device"). Here they are lent as the host's, without a copy; what is taken in from the host becomes an array of hilo where that
-is the default."""
+"""DLPack: arrays of hilo are host memory, but jaxlib exports only arrays of platforms that it knows ("cannot be used as a DLPack
+device"). Here they are exported as host arrays, without a copy; host arrays that are imported become arrays of hilo where that is the
+default platform."""
 import ctypes
 import functools
 
@@ -30,11 +30,11 @@ _Managed._fields_ = [("tensor", _Tensor), ("context", ctypes.c_void_p), ("delete
 _CODES = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}
 _BFLOAT = 4
 
-_lent = {}  # by the address of a _Managed: what has to live as long
+_exported = {}  # by the address of a _Managed: the objects that must outlive it
 
 
-def _release(address, lent=_lent):  # at the interpreter's end modules have no names any more
-    lent.pop(address, None)
+def _release(address, exported=_exported):  # a default: at interpreter exit module globals are gone
+    exported.pop(address, None)
 
 
 _deleter = _DELETER(_release)
@@ -45,7 +45,7 @@ _valid = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p)(("PyC
 
 
 def _unused(capsule, valid=_valid, pointer=_pointer, release=_release):
-    """A capsule that nobody has taken gives back what it lends; a consumer renames it."""
+    """Releases the memory of a capsule that was not consumed; consumers rename it."""
     if valid(capsule, b"dltensor"):
         release(pointer(capsule, b"dltensor"))
 
@@ -67,7 +67,7 @@ def _capsule(host):
     managed = _Managed(_Tensor(host.ctypes.data, *_HOST, host.ndim, code, 8 * host.itemsize, 1, shape, strides, 0), None,
                        _deleter)
     address = ctypes.addressof(managed)
-    _lent[address] = (managed, shape, strides, host)
+    _exported[address] = (managed, shape, strides, host)
     return _new(address, b"dltensor", _destructor)
 
 
@@ -95,7 +95,7 @@ def register():
         if dl_device is not None and tuple(map(int, dl_device)) != _HOST:
             raise BufferError(f"arrays of hilo are in the host's memory, not on the device {dl_device}")
         if len(x.sharding.device_set) > 1:
-            raise BufferError("an array on several devices cannot be lent")
+            raise BufferError("an array on several devices cannot be exported")
         x = x.block_until_ready().addressable_data(0)
         return _capsule(np.array(x) if copy else np.asarray(x))
 
@@ -112,13 +112,13 @@ def register():
         if getattr(external_array, "platform", lambda: None)() == PLATFORM and isinstance(external_array, array.ArrayImpl):
             return jax.numpy.array(external_array, copy=bool(copy), device=target)
         try:
-            lent = _jax.dlpack_managed_tensor_to_buffer(external_array.__dlpack__(), target, None, copy, _HOST[0])
+            imported = _jax.dlpack_managed_tensor_to_buffer(external_array.__dlpack__(), target, None, copy, _HOST[0])
         except jax.errors.JaxRuntimeError as error:
             if copy is False or "UNIMPLEMENTED" not in str(error):
                 raise
-            lent = jax.device_put(np.from_dlpack(external_array), target)  # it lies in another way than arrays of JAX do
-        lent = jax.numpy.asarray(lent, dtype=jax.dtypes.canonicalize_dtype(lent.dtype))
-        return lent if device is None or not isinstance(device, jax.sharding.Sharding) else jax.device_put(lent, device)
+            imported = jax.device_put(np.from_dlpack(external_array), target)  # its layout is not row-major
+        imported = jax.numpy.asarray(imported, dtype=jax.dtypes.canonicalize_dtype(imported.dtype))
+        return imported if device is None or not isinstance(device, jax.sharding.Sharding) else jax.device_put(imported, device)
 
     dlpack.to_dlpack, dlpack.from_dlpack = to_dlpack, from_dlpack
     for module in (jax.dlpack, jax.numpy, jax._src.numpy.lax_numpy):

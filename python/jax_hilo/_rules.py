@@ -1,6 +1,6 @@
-"""What JAX keeps from platforms that it does not know: lowering rules, callbacks, donation, the compilation cache.
+"""JAX internals that list platforms by name, extended to hilo: lowering rules, callbacks, donation, the compilation cache.
 
-All of it is internal to JAX; each part is left alone where this version of JAX does not have it.
+A part that this version of JAX lacks is skipped, with a warning.
 """
 import ctypes
 import functools
@@ -129,8 +129,8 @@ class _Registration:
 
 
 class _Backends:
-    """What some of JAX sees of the backends: where XLA's CPU is not wanted, hilo's device holds what callbacks are called with, and
-    what scans are given as numpy's arrays."""
+    """A view of the backends for modules that want a CPU device: without XLA's CPU, hilo's device holds the arguments of callbacks and
+    the numpy arrays of scans."""
 
     def __init__(self, real):
         self._real = real
@@ -192,7 +192,7 @@ def _cache():
     original = compilation_cache.is_cache_used
 
     class AsCpu:
-        """A backend under a name that the cache accepts; only the name and the ability to save are asked."""
+        """A backend under a name that the cache accepts; only its name and whether it can serialise are read."""
         platform = "cpu"
         supports_executable_serialization = True
 

@@ -42,7 +42,7 @@ struct pjrt_error *pjrt_buffer_new(struct pjrt_memory *memory, int dtype, const 
     size_t bytes;
     PJRT_TRY(pjrt_shape_bytes(dtype, dims, rank, &bytes));
     if (rank > 64)
-        return pjrt_fail(HILO_UNIMPLEMENTED, "%zu dimensions are more than hilo knows", rank);
+        return pjrt_fail(HILO_UNIMPLEMENTED, "%zu dimensions are more than the 64 that are supported", rank);
     struct pjrt_buffer *b = pjrt_alloc(1, sizeof *b + 2 * rank * sizeof *b->dims);
     struct pjrt_event *event = !b ? NULL : ready ? pjrt_event_ref(ready) : pjrt_event_new();
     if (!event) {
@@ -122,7 +122,7 @@ struct pjrt_error *pjrt_buffer_hold(struct pjrt_buffer *b) {
     return NULL;
 }
 
-void pjrt_buffer_let_go(struct pjrt_buffer *b) {
+void pjrt_buffer_unhold(struct pjrt_buffer *b) {
     pthread_mutex_lock(&b->client->lock);
     b->held--;
     hilo_buffer *data = unneeded(b);
@@ -209,9 +209,9 @@ struct pjrt_error *pjrt_Buffer_ReadyEvent(struct pjrt_Buffer_ReadyEvent *a) {
     return NULL;
 }
 
-/* Whoever hears that a buffer is in the host's memory asks for its address, and may do so on a thread that the run behind
-   the buffer needs. So only what is there already is said to be there; the rest is copied when it is ready. The answer
-   never changes: it decides how whoever asks goes on. */
+/* A caller that learns that a buffer is in host memory reads its address next, possibly on a thread that the run that fills the
+   buffer needs. So this is true only of buffers that are ready; others are copied when they are. The result never changes for a
+   buffer: callers decide by it how to continue. */
 struct pjrt_error *pjrt_Buffer_IsOnCpu(struct pjrt_Buffer_IsOnCpu *a) {
     struct pjrt_buffer *b = a->buffer;
     const struct pjrt_framework *f = pjrt_framework(b->client);
@@ -231,7 +231,7 @@ static struct pjrt_error *address(struct pjrt_buffer *b, void **out) {
     struct pjrt_error *error = pjrt_buffer_data(b, &data);
     if (!error)
         *out = hilo_buffer_data(data);
-    pjrt_buffer_let_go(b);
+    pjrt_buffer_unhold(b);
     return error;
 }
 
@@ -261,7 +261,7 @@ struct pjrt_error *pjrt_Buffer_DecreaseExternalReferenceCount(struct pjrt_Buffer
     pthread_mutex_unlock(&a->buffer->client->lock);
     if (!ok)
         return pjrt_fail(HILO_INVALID_ARGUMENT, "the buffer has no external references");
-    pjrt_buffer_let_go(a->buffer);
+    pjrt_buffer_unhold(a->buffer);
     return NULL;
 }
 

@@ -20,7 +20,7 @@ struct call {
     struct block *blocks;
 };
 
-static void *take(struct call *c, size_t n, size_t size) {
+static void *call_alloc(struct call *c, size_t n, size_t size) {
     size_t bytes;
     void *p = NULL;
     if (!mem_mul(n, size, &bytes) || !mem_add(bytes, sizeof(struct block), &bytes) || posix_memalign(&p, 64, bytes) != 0)
@@ -32,7 +32,7 @@ static void *take(struct call *c, size_t n, size_t size) {
     return b->bytes;
 }
 
-static void give_back(struct call *c) {
+static void call_free(struct call *c) {
     while (c->blocks) {
         struct block *next = c->blocks->next;
         free(c->blocks);
@@ -52,8 +52,8 @@ static hilo_status refuse(struct call *c, const char *what) {
 /* The elements of a constant, spelled out, as they lie in memory. */
 static hilo_status attr_array(struct call *c, enum ir_dtype t, const struct ir_attr_data *a, size_t n, struct ffi_array **out) {
     size_t size = ir_dtype_get(t)->bytes;
-    struct ffi_array *array = take(c, 1, sizeof *array);
-    char *data = take(c, n, size);
+    struct ffi_array *array = call_alloc(c, 1, sizeof *array);
+    char *data = call_alloc(c, n, size);
     if (!array || !data)
         return HILO_RESOURCE_EXHAUSTED;
     for (size_t i = 0; i < n && a->nbytes >= size; i++)
@@ -64,8 +64,8 @@ static hilo_status attr_array(struct call *c, enum ir_dtype t, const struct ir_a
 }
 
 static hilo_status attr_scalar(struct call *c, enum ir_dtype t, uint64_t bits, struct ffi_scalar **out) {
-    struct ffi_scalar *scalar = take(c, 1, sizeof *scalar);
-    uint64_t *value = take(c, 1, sizeof *value);
+    struct ffi_scalar *scalar = call_alloc(c, 1, sizeof *scalar);
+    uint64_t *value = call_alloc(c, 1, sizeof *value);
     if (!scalar || !value)
         return HILO_RESOURCE_EXHAUSTED;
     *value = bits; /* little endian: the low bytes come first */
@@ -85,10 +85,10 @@ static hilo_status attr_dict(struct call *c, ir_attr dict, struct ffi_attrs *out
     const struct ir_attr_data *d = ir_attr_get(c->m, dict);
     size_t n = d->kind == IR_ATTR_DICT ? d->n : 0;
     *out = (struct ffi_attrs){.struct_size = sizeof *out, .n = (int64_t)n};
-    out->types = take(c, n, sizeof *out->types);
-    out->names = take(c, n, sizeof *out->names);
-    out->items = take(c, n, sizeof *out->items);
-    struct ffi_bytes *names = take(c, n, sizeof *names);
+    out->types = call_alloc(c, n, sizeof *out->types);
+    out->names = call_alloc(c, n, sizeof *out->names);
+    out->items = call_alloc(c, n, sizeof *out->items);
+    struct ffi_bytes *names = call_alloc(c, n, sizeof *names);
     if (!out->types || !out->names || !out->items || !names)
         return HILO_RESOURCE_EXHAUSTED;
     for (size_t i = 0; i < n; i++) {
@@ -125,7 +125,7 @@ static hilo_status attr_value(struct call *c, ir_attr attr, int *type, void **ou
         return HILO_OK;
     }
     case IR_ATTR_STRING:
-        bytes = take(c, 1, sizeof *bytes);
+        bytes = call_alloc(c, 1, sizeof *bytes);
         if (!bytes)
             return HILO_RESOURCE_EXHAUSTED;
         *bytes = (struct ffi_bytes){ir_str_get(c->m, a->str).p, ir_str_get(c->m, a->str).n};
@@ -143,7 +143,7 @@ static hilo_status attr_value(struct call *c, ir_attr attr, int *type, void **ou
         return HILO_OK;
     case IR_ATTR_DICT:
         *type = FFI_DICTIONARY;
-        *out = take(c, 1, sizeof(struct ffi_attrs));
+        *out = call_alloc(c, 1, sizeof(struct ffi_attrs));
         return *out ? attr_dict(c, attr, *out) : HILO_RESOURCE_EXHAUSTED;
     default:
         return refuse(c, "array or symbol");
@@ -211,11 +211,11 @@ struct view {
 
 static hilo_status view_make(struct call *c, struct view *w, struct ffi_buffers *out) {
     *out = (struct ffi_buffers){.struct_size = sizeof *out, .n = w->n};
-    out->types = take(c, w->n, sizeof *out->types);
-    out->items = take(c, w->n, sizeof *out->items);
-    w->buffers = take(c, w->n, sizeof *w->buffers);
-    w->strides = take(c, w->n, sizeof *w->strides);
-    w->strided = take(c, w->n, sizeof *w->strided);
+    out->types = call_alloc(c, w->n, sizeof *out->types);
+    out->items = call_alloc(c, w->n, sizeof *out->items);
+    w->buffers = call_alloc(c, w->n, sizeof *w->buffers);
+    w->strides = call_alloc(c, w->n, sizeof *w->strides);
+    w->strided = call_alloc(c, w->n, sizeof *w->strided);
     if (!out->types || !out->items || !w->buffers || !w->strides || !w->strided)
         return HILO_RESOURCE_EXHAUSTED;
     for (uint32_t i = 0; i < w->n; i++) {
@@ -225,7 +225,7 @@ static hilo_status view_make(struct call *c, struct view *w, struct ffi_buffers 
                                             .dims = tensor ? v->dims : NULL, .data = tensor ? v->data : NULL,
                                             .dtype = pjrt_ffi_dtype(tensor ? ir_dtype_get(v->dtype)->number : HILO_TOKEN)};
         w->strided[i] = layout_strides(c, w->slot, i, v, w->strides[i]);
-        if (w->strided[i] && !(w->buffers[i].data = take(c, v->bytes, 1)))
+        if (w->strided[i] && !(w->buffers[i].data = call_alloc(c, v->bytes, 1)))
             return HILO_RESOURCE_EXHAUSTED;
         out->types[i] = FFI_BUFFER;
         out->items[i] = &w->buffers[i];
@@ -392,7 +392,7 @@ static hilo_status on_call(void *user, struct str target, const struct ir_module
         status = make_result(&c, i, &results[i]);
     if (status == HILO_OK)
         status = run_handlers(&c, target, &handlers, &operands, &outputs);
-    give_back(&c);
+    call_free(&c);
     return status;
 }
 

@@ -8,23 +8,23 @@
 
 /* ---- memory counts --------------------------------------------------------------------------- */
 
-static void raise_to(atomic_size_t *most, size_t value) {
+static void atomic_max(atomic_size_t *most, size_t value) {
     size_t seen = atomic_load_explicit(most, memory_order_relaxed);
     while (value > seen && !atomic_compare_exchange_weak(most, &seen, value))
         ;
 }
 
-static void *meter_realloc(void *user, void *ptr, size_t old_bytes, size_t new_bytes, size_t align) {
-    struct pjrt_meter *m = user;
+static void *counted_realloc(void *user, void *ptr, size_t old_bytes, size_t new_bytes, size_t align) {
+    struct pjrt_alloc_stats *m = user;
     void *p = m->al.realloc_fn(m->al.user, ptr, old_bytes, new_bytes, align);
     if (!p && new_bytes)
         return NULL;
     size_t now = atomic_fetch_add_explicit(&m->now, new_bytes - old_bytes, memory_order_relaxed) + new_bytes - old_bytes;
     if (!ptr) {
         atomic_fetch_add_explicit(&m->count, 1, memory_order_relaxed);
-        raise_to(&m->largest, new_bytes);
+        atomic_max(&m->largest, new_bytes);
     }
-    raise_to(&m->peak, now);
+    atomic_max(&m->peak, now);
     return p;
 }
 
@@ -200,8 +200,8 @@ static struct pjrt_error *client_fill(struct pjrt_client *c) {
     o.log = pjrt_log;
     o.diagnostic = pjrt_on_diagnostic;
     o.diagnostic_user = c;
-    c->meter.al = mem_system_allocator();
-    o.allocator = (hilo_allocator){meter_realloc, &c->meter};
+    c->alloc_stats.al = mem_system_allocator();
+    o.allocator = (hilo_allocator){counted_realloc, &c->alloc_stats};
     hilo_status status = hilo_client_create(&o, &c->hilo);
     if (status == HILO_OK)
         status = rt_client_divide(c->hilo, (int32_t)n);
@@ -386,10 +386,10 @@ struct pjrt_error *pjrt_Device_MemoryStats(struct pjrt_Device_MemoryStats *a) {
     struct pjrt_client *c = a->device->client;
     int64_t n = (int64_t)c->topology.ndevices;
     *a = (struct pjrt_Device_MemoryStats){.struct_size = a->struct_size, .device = a->device};
-    a->bytes_in_use = (int64_t)atomic_load(&c->meter.now) / n;
-    a->peak_bytes_in_use = (int64_t)atomic_load(&c->meter.peak) / n;
-    a->num_allocs = (int64_t)atomic_load(&c->meter.count) / n;
-    a->largest_alloc_size = (int64_t)atomic_load(&c->meter.largest);
+    a->bytes_in_use = (int64_t)atomic_load(&c->alloc_stats.now) / n;
+    a->peak_bytes_in_use = (int64_t)atomic_load(&c->alloc_stats.peak) / n;
+    a->num_allocs = (int64_t)atomic_load(&c->alloc_stats.count) / n;
+    a->largest_alloc_size = (int64_t)atomic_load(&c->alloc_stats.largest);
     a->bytes_limit = memory_limit() / n;
     a->peak_bytes_in_use_is_set = a->num_allocs_is_set = a->largest_alloc_size_is_set = true;
     a->bytes_limit_is_set = a->bytes_limit > 0;
@@ -397,7 +397,7 @@ struct pjrt_error *pjrt_Device_MemoryStats(struct pjrt_Device_MemoryStats *a) {
 }
 
 struct pjrt_error *pjrt_Device_ClearMemoryStats(struct pjrt_Device_ClearMemoryStats *a) {
-    struct pjrt_meter *m = &a->device->client->meter;
+    struct pjrt_alloc_stats *m = &a->device->client->alloc_stats;
     atomic_store(&m->peak, atomic_load(&m->now));
     atomic_store(&m->largest, 0);
     atomic_store(&m->count, 0);

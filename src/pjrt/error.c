@@ -1,4 +1,4 @@
-/* Errors, and the memory that is lent to callers. */
+/* Errors, and memory that callers give back. */
 #include "pjrt/pjrt.h"
 
 #include <stdio.h>
@@ -133,19 +133,19 @@ void pjrt_log(void *user, hilo_log_level level, const char *message) {
 
 /* ---- hilo's diagnostics ---------------------------------------------------------------------- */
 
-void pjrt_listen(struct pjrt_client *client, struct pjrt_listener *l) {
-    *l = (struct pjrt_listener){.outer = pthread_getspecific(client->listener)};
+void pjrt_capture_begin(struct pjrt_client *client, struct pjrt_capture *l) {
+    *l = (struct pjrt_capture){.outer = pthread_getspecific(client->listener)};
     strbuf_init(&l->text, mem_system_allocator());
     pthread_setspecific(client->listener, l);
 }
 
-static char *listener_text(const char *z) {
+static char *capture_text(const char *z) {
     return z && *z ? pjrt_dup(z, strlen(z)) : NULL;
 }
 
 void pjrt_on_diagnostic(void *user, const hilo_diagnostic *d) {
     const struct pjrt_client *client = user;
-    struct pjrt_listener *l = pthread_getspecific(client->listener);
+    struct pjrt_capture *l = pthread_getspecific(client->listener);
     if (!l || d->severity != HILO_SEVERITY_ERROR)
         return;
     char place[32] = "";
@@ -155,9 +155,9 @@ void pjrt_on_diagnostic(void *user, const hilo_diagnostic *d) {
         struct strbuf where;
         strbuf_init(&where, mem_system_allocator());
         strbuf_printf(&where, "%s%s", d->file, place);
-        l->payloads[PJRT_PLACE] = d->line ? listener_text(where.p) : NULL;
-        l->payloads[PJRT_LABEL] = listener_text(d->label);
-        l->payloads[PJRT_SOURCE] = listener_text(d->source);
+        l->payloads[PJRT_PLACE] = d->line ? capture_text(where.p) : NULL;
+        l->payloads[PJRT_LABEL] = capture_text(d->label);
+        l->payloads[PJRT_SOURCE] = capture_text(d->source);
         strbuf_free(&where);
     } else {
         strbuf_putc(&l->text, '\n');
@@ -171,7 +171,7 @@ void pjrt_on_diagnostic(void *user, const hilo_diagnostic *d) {
         strbuf_printf(&l->text, "\n    %s", d->source);
 }
 
-struct pjrt_error *pjrt_heard(struct pjrt_client *client, struct pjrt_listener *l, hilo_status status) {
+struct pjrt_error *pjrt_capture_end(struct pjrt_client *client, struct pjrt_capture *l, hilo_status status) {
     pthread_setspecific(client->listener, l->outer);
     struct pjrt_error *e = NULL;
     if (status != HILO_OK && l->text.failed)

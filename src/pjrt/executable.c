@@ -1,4 +1,4 @@
-/* Executables: compiling, loading, saving, and what a program is asked. */
+/* Executables: compiling, loading, saving, properties of programs. */
 #include "compile/cached.h"
 #include "compile/code.h"
 #include "opt/opt.h"
@@ -19,7 +19,7 @@ void pjrt_executable_unref(struct pjrt_executable *x) {
     pthread_mutex_destroy(&x->states_lock);
     free((char *)(uintptr_t)x->option_bytes.p);
     free((char *)(uintptr_t)x->code.p);
-    free((char *)(uintptr_t)x->divided.p);
+    free((char *)(uintptr_t)x->partitioned.p);
     free((char *)(uintptr_t)x->optimised.p);
     free(x->dtypes);
     free(x->dims);
@@ -55,7 +55,7 @@ static bool own(struct str *out, struct str bytes) {
     return out->p;
 }
 
-/* ---- what a program has ---------------------------------------------------------------------- */
+/* ---- parameters and results ------------------------------------------------------------------ */
 
 static struct pjrt_error *describe_outputs(struct pjrt_executable *x) {
     size_t ndims = 0;
@@ -140,7 +140,7 @@ static hilo_status run_passes(struct ir_module *m, const char *passes, struct di
 }
 
 /* Turns the program into that of one of its partitions; its text, where there are several, unless `text` is NULL. */
-static hilo_status divide(struct pjrt_executable *x, struct ir_module *m, struct diag_list *d, struct str *text) {
+static hilo_status partition(struct pjrt_executable *x, struct ir_module *m, struct diag_list *d, struct str *text) {
     HILO_TRY(run_passes(m, "inline,partition,dce", d)); /* without the functions that were called */
     if (x->options.npartitions == 1 || !text)
         return HILO_OK;
@@ -157,19 +157,19 @@ static hilo_status divide(struct pjrt_executable *x, struct ir_module *m, struct
 static hilo_status prepare(struct pjrt_executable *x, hilo_module *module, struct pjrt_port **ports, size_t *nports,
                            struct str *text) {
     struct ir_module *m = module->m;
-    bool divided = has_shardings(m) || x->options.npartitions > 1, named = pjrt_ports_named(x->code);
+    bool partitioned = has_shardings(m) || x->options.npartitions > 1, named = pjrt_ports_named(x->code);
     struct diag_list d;
     diag_init(&d, x->client->hilo->al);
     hilo_status status = named ? run_passes(m, "inline", &d) : HILO_OK;
     if (status == HILO_OK && named)
         status = pjrt_ports_read(m, &d, ports, nports);
-    if (status == HILO_OK && divided)
-        status = divide(x, m, &d, text);
+    if (status == HILO_OK && partitioned)
+        status = partition(x, m, &d, text);
     if (status == HILO_OK && named)
         status = pjrt_ports_apply(m, &d, *ports, *nports);
     if (status == HILO_OK && named)
         status = ir_verify(m, &d);
-    module->has_source &= !divided && !named; /* the compile cache goes by what it is now */
+    module->has_source &= !partitioned && !named; /* the compile cache goes by what it is now */
     return rt_finish(x->client->hilo, &d, status);
 }
 
@@ -183,7 +183,7 @@ static hilo_status parse(const struct pjrt_executable *x, hilo_module **out) {
 static hilo_status read_and_compile(struct pjrt_executable *x, const hilo_compile_options *co) {
     hilo_module *module;
     HILO_TRY(parse(x, &module));
-    hilo_status status = prepare(x, module, &x->ports, &x->nports, &x->divided);
+    hilo_status status = prepare(x, module, &x->ports, &x->nports, &x->partitioned);
     if (status == HILO_OK)
         status = hilo_compile(x->client->hilo, module, co, &x->hilo);
     hilo_module_release(module);
@@ -252,7 +252,7 @@ enum {
     SAVED_PROGRAM,
     SAVED_BUILD,       /* what follows is of this build of hilo */
     SAVED_COMPILED,    /* a .hilo file */
-    SAVED_DIVIDED,     /* the program of a partition, where there are several */
+    SAVED_PARTITION,     /* the program of a partition, where there are several */
     SAVED_PORT,        /* one for each parameter, then each result, where they are described */
     SAVED_FIELDS
 };
@@ -312,14 +312,14 @@ static bool load_port(struct pjrt_executable *x, struct str saved) {
 /* Program and options, and with them what was compiled of them before, or nothing. */
 struct source {
     struct str code, options;
-    struct str compiled, divided; /* a .hilo file; the program of a partition, where there are several */
+    struct str compiled, partitioned; /* a .hilo file; the program of a partition, where there are several */
     struct str saved;             /* the message that has the ports */
 };
 
 /* Loads what was compiled before. What cannot be, for example because it is for another processor, will be compiled. */
 static void load(struct pjrt_executable *x, const struct source *from) {
-    struct pjrt_listener l;
-    if (!from->compiled.n || (x->options.npartitions > 1 && !(from->divided.n && own(&x->divided, from->divided))))
+    struct pjrt_capture l;
+    if (!from->compiled.n || (x->options.npartitions > 1 && !(from->partitioned.n && own(&x->partitioned, from->partitioned))))
         return;
     struct str saved = from->saved;
     struct pjrt_field f;
@@ -328,13 +328,13 @@ static void load(struct pjrt_executable *x, const struct source *from) {
         if (f.number == SAVED_PORT)
             ok = load_port(x, f.bytes);
     if (ok) {
-        pjrt_listen(x->client, &l);
+        pjrt_capture_begin(x->client, &l);
         hilo_status status = hilo_executable_deserialize(x->client->hilo, from->compiled.p, from->compiled.n, &x->hilo);
-        pjrt_error_free(pjrt_heard(x->client, &l, status));
+        pjrt_error_free(pjrt_capture_end(x->client, &l, status));
     }
     if (!x->hilo) {
-        free((char *)(uintptr_t)x->divided.p);
-        x->divided = (struct str){NULL, 0};
+        free((char *)(uintptr_t)x->partitioned.p);
+        x->partitioned = (struct str){NULL, 0};
         free(x->ports);
         x->ports = NULL;
         x->nports = 0;
@@ -359,9 +359,9 @@ static struct pjrt_error *executable_fill(struct pjrt_executable *x, const struc
     PJRT_TRY(wrong);
     load(x, from);
     if (!x->hilo) {
-        struct pjrt_listener l;
-        pjrt_listen(x->client, &l);
-        PJRT_TRY(pjrt_heard(x->client, &l, compile(x)));
+        struct pjrt_capture l;
+        pjrt_capture_begin(x->client, &l);
+        PJRT_TRY(pjrt_capture_end(x->client, &l, compile(x)));
     }
     return describe(x);
 }
@@ -494,18 +494,18 @@ static void append(void *user, const char *data, size_t n) {
 /* What was compiled, unless runs compile more of it, or there is no telling by which hilo. */
 static void save_compiled(const struct pjrt_executable *x, struct strbuf *out) {
     struct str build = rt_build_id();
-    struct pjrt_listener l;
+    struct pjrt_capture l;
     struct strbuf file;
     if (x->hilo->plan.whole || !build.n)
         return;
     strbuf_init(&file, mem_system_allocator());
-    pjrt_listen(x->client, &l);
+    pjrt_capture_begin(x->client, &l);
     hilo_status status = hilo_executable_serialize(x->hilo, append, &file);
-    pjrt_error_free(pjrt_heard(x->client, &l, status));
+    pjrt_error_free(pjrt_capture_end(x->client, &l, status));
     if (status == HILO_OK && !file.failed) {
         pjrt_proto_bytes(out, SAVED_BUILD, build);
         pjrt_proto_bytes(out, SAVED_COMPILED, (struct str){file.p, file.n});
-        pjrt_proto_bytes(out, SAVED_DIVIDED, x->divided);
+        pjrt_proto_bytes(out, SAVED_PARTITION, x->partitioned);
         for (size_t i = 0; i < x->nports; i++)
             save_port(&x->ports[i], hilo_rank(x, i), out);
     }
@@ -563,14 +563,14 @@ struct pjrt_error *pjrt_Executable_DeserializeAndLoad(struct pjrt_Executable_Des
     struct source from = {.code = part[SAVED_PROGRAM], .options = options.n ? options : part[SAVED_OPTIONS]};
     if (str_eq(part[SAVED_BUILD], rt_build_id()) && same_options(a->client, part[SAVED_OPTIONS], options)) {
         from.compiled = part[SAVED_COMPILED];
-        from.divided = part[SAVED_DIVIDED];
+        from.partitioned = part[SAVED_PARTITION];
         from.saved = message;
     }
     PJRT_TRY(executable_new(a->client, &from, &x));
     return loaded_new(x, &a->loaded);
 }
 
-/* ---- what an executable is asked ------------------------------------------------------------- */
+/* ---- properties of an executable ------------------------------------------------------------- */
 
 struct pjrt_error *pjrt_Executable_Destroy(struct pjrt_Executable_Destroy *a) {
     pjrt_executable_unref(a->executable);
@@ -644,7 +644,7 @@ struct pjrt_error *pjrt_Executable_OutputMemoryKinds(struct pjrt_Executable_Outp
 static struct pjrt_error *program_text(struct pjrt_executable *x, struct str *out) {
     struct pjrt_client *c = x->client;
     const struct pjrt_framework *f = pjrt_framework(c);
-    *out = x->divided.p ? x->divided : x->code;
+    *out = x->partitioned.p ? x->partitioned : x->code;
     if (f && atomic_load_explicit(&f->compiling, memory_order_relaxed))
         return NULL;
     pthread_mutex_lock(&c->lock);
@@ -652,10 +652,10 @@ static struct pjrt_error *program_text(struct pjrt_executable *x, struct str *ou
     pthread_mutex_unlock(&c->lock);
     if (!known.p) {
         struct strbuf text;
-        struct pjrt_listener l;
+        struct pjrt_capture l;
         strbuf_init(&text, mem_system_allocator());
-        pjrt_listen(c, &l);
-        struct pjrt_error *error = pjrt_heard(c, &l, optimised_text(x, &text));
+        pjrt_capture_begin(c, &l);
+        struct pjrt_error *error = pjrt_capture_end(c, &l, optimised_text(x, &text));
         if (!error && (text.failed || !own(&known, (struct str){text.p, text.n})))
             error = pjrt_exhausted();
         strbuf_free(&text);
@@ -731,7 +731,7 @@ struct pjrt_error *pjrt_Executable_GetCompileOptions(struct pjrt_Executable_GetC
     return NULL;
 }
 
-/* ---- what a loaded executable is asked ------------------------------------------------------- */
+/* ---- properties of a loaded executable ------------------------------------------------------- */
 
 struct pjrt_error *pjrt_LoadedExecutable_Destroy(struct pjrt_LoadedExecutable_Destroy *a) {
     pjrt_loaded_unref(a->loaded);

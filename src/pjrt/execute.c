@@ -74,8 +74,8 @@ static struct pjrt_error *run_program(struct run *r, hilo_buffer **in, uint8_t *
     hilo_execute_options_init(&o);
     o.donate = donate;
     struct pjrt_running running = {x, r->context, r->id, r->device->description->id};
-    struct pjrt_listener l;
-    pjrt_listen(x->client, &l);
+    struct pjrt_capture l;
+    pjrt_capture_begin(x->client, &l);
     void *outer = pthread_getspecific(x->client->running);
     pthread_setspecific(x->client->running, &running);
     uint64_t begin = now_ns();
@@ -83,7 +83,7 @@ static struct pjrt_error *run_program(struct run *r, hilo_buffer **in, uint8_t *
                                     r->launch ? eval_process_group_get(r->launch->grid, r->index) : NULL);
     uint64_t ns = now_ns() - begin;
     pthread_setspecific(x->client->running, outer);
-    PJRT_TRY(pjrt_heard(x->client, &l, status));
+    PJRT_TRY(pjrt_capture_end(x->client, &l, status));
     uint64_t before = atomic_load_explicit(&x->run_ns, memory_order_relaxed);
     atomic_store_explicit(&x->run_ns, before == UINT64_MAX ? ns : before - before / 4 + ns / 4, memory_order_relaxed);
     return NULL;
@@ -136,7 +136,7 @@ static struct pjrt_error *run_now(struct run *r) {
 static void run_free(struct run *r) {
     for (size_t i = 0; i < r->ninputs; i++)
         if (r->inputs[i].buffer)
-            pjrt_buffer_let_go(r->inputs[i].buffer);
+            pjrt_buffer_unhold(r->inputs[i].buffer);
     for (size_t i = 0; i < r->noutputs; i++)
         pjrt_buffer_unref(r->outputs[i]);
     pjrt_event_unref(r->done);
@@ -145,10 +145,10 @@ static void run_free(struct run *r) {
     free(r);
 }
 
-static void let_inputs_go(struct run *r) {
+static void release_inputs(struct run *r) {
     for (size_t i = 0; i < r->ninputs; i++) { /* whoever waits may expect them to be free */
         if (r->inputs[i].buffer)
-            pjrt_buffer_let_go(r->inputs[i].buffer);
+            pjrt_buffer_unhold(r->inputs[i].buffer);
         r->inputs[i].buffer = NULL;
     }
 }
@@ -156,7 +156,7 @@ static void let_inputs_go(struct run *r) {
 static void run_job(struct pjrt_job *job) {
     struct run *r = (struct run *)job;
     struct pjrt_error *error = run_now(r);
-    let_inputs_go(r);
+    release_inputs(r);
     pjrt_event_set(r->done, error);
     run_free(r);
 }
@@ -176,11 +176,11 @@ static void launch_free(struct launch *l) {
 }
 
 /* Those that have failed wait for the last, so that all of them tell what the first failure was. */
-static void part_ends(struct run *r, struct pjrt_error *error) {
+static void end_partition(struct run *r, struct pjrt_error *error) {
     struct launch *l = r->launch;
     uint32_t index = r->index;
     eval_process_end(eval_process_group_get(l->grid, index), error ? (hilo_status)error->code : HILO_OK);
-    let_inputs_go(r);
+    release_inputs(r);
     if (!error) {
         pjrt_event_set(r->done, NULL);
         run_free(r);
@@ -203,9 +203,9 @@ static void part_ends(struct run *r, struct pjrt_error *error) {
     launch_free(l);
 }
 
-static void part_job(struct pjrt_job *job) {
+static void partition_job(struct pjrt_job *job) {
     struct run *r = (struct run *)job;
-    part_ends(r, run_now(r));
+    end_partition(r, run_now(r));
 }
 
 /* ---- arguments ------------------------------------------------------------------------------- */
@@ -315,7 +315,7 @@ static struct run *run_new(struct pjrt_loaded *l, struct pjrt_device *device, st
 
 /* ---- the call -------------------------------------------------------------------------------- */
 
-static bool at_once(const struct run *r) {
+static bool runs_inline(const struct run *r) {
     const struct pjrt_executable *x = r->loaded->executable;
     if (x->dynamic || pthread_getspecific(x->client->running))
         return true; /* a custom call's own run: the queues may be waiting for the call */
@@ -331,7 +331,7 @@ static bool at_once(const struct run *r) {
 }
 
 /* The outputs, in the caller's list, and the event of the run. */
-static void hand_out(struct run *r, struct pjrt_buffer **outputs, struct pjrt_event *done, struct pjrt_event **complete) {
+static void return_outputs(struct run *r, struct pjrt_buffer **outputs, struct pjrt_event *done, struct pjrt_event **complete) {
     for (size_t i = 0; i < r->noutputs; i++)
         outputs[i] = pjrt_buffer_ref(r->outputs[i]);
     if (complete)
@@ -340,12 +340,12 @@ static void hand_out(struct run *r, struct pjrt_buffer **outputs, struct pjrt_ev
 
 static struct pjrt_error *start(struct run *r, struct pjrt_buffer **outputs, struct pjrt_event **complete) {
     struct pjrt_client *c = r->loaded->executable->client;
-    if (at_once(r)) {
+    if (runs_inline(r)) {
         struct pjrt_error *error = make_outputs(r, c->done);
         if (!error)
             error = run_now(r);
         if (!error)
-            hand_out(r, outputs, c->done, complete);
+            return_outputs(r, outputs, c->done, complete);
         run_free(r);
         return error;
     }
@@ -355,7 +355,7 @@ static struct pjrt_error *start(struct run *r, struct pjrt_buffer **outputs, str
         run_free(r);
         return error;
     }
-    hand_out(r, outputs, r->done, complete);
+    return_outputs(r, outputs, r->done, complete);
     if (!pjrt_queue_push(&r->device->queue, &r->job))
         run_job(&r->job); /* there is no other thread: this one will do */
     return NULL;
@@ -386,7 +386,7 @@ static struct pjrt_error *launch_fill(struct launch *x, struct pjrt_LoadedExecut
         struct run *r = x->runs[i] = run_new(l, l->devices[i], o->context, id);
         if (!r || !x->grid || !(r->done = pjrt_event_new()))
             return pjrt_exhausted();
-        r->job.run = part_job;
+        r->job.run = partition_job;
         r->launch = x;
         r->index = (uint32_t)i;
         PJRT_TRY(hold_inputs(r, o, r->ninputs ? a->argument_lists[i] : NULL));
@@ -411,14 +411,14 @@ static struct pjrt_error *execute_several(struct pjrt_LoadedExecutable_Execute *
     }
     for (size_t i = 0; i < n; i++) {
         donate_inputs(x->runs[i]);
-        hand_out(x->runs[i], x->runs[i]->noutputs ? a->output_lists[i] : NULL, x->runs[i]->done,
+        return_outputs(x->runs[i], x->runs[i]->noutputs ? a->output_lists[i] : NULL, x->runs[i]->done,
                  a->device_complete_events ? &a->device_complete_events[i] : NULL);
     }
     pthread_mutex_lock(&c->launch);
     for (size_t i = 0; i < n; i++) {
         struct run *r = x->runs[i]; /* x itself may end with the last push */
         if (!pjrt_queue_push(&r->device->queue, &r->job))
-            part_ends(r, pjrt_fail(HILO_RESOURCE_EXHAUSTED, "device %d has no thread", r->device->description->id));
+            end_partition(r, pjrt_fail(HILO_RESOURCE_EXHAUSTED, "device %d has no thread", r->device->description->id));
     }
     pthread_mutex_unlock(&c->launch);
     return NULL;

@@ -9,7 +9,7 @@
 struct pjrt_error *pjrt_layout_new(size_t rank, const int64_t *minor_to_major, struct pjrt_layout_text **out) {
     enum { DIGITS = 4 };
     if (rank > 64)
-        return pjrt_fail(HILO_UNIMPLEMENTED, "%zu dimensions are more than hilo knows", rank);
+        return pjrt_fail(HILO_UNIMPLEMENTED, "%zu dimensions are more than the 64 that are supported", rank);
     size_t size = 3 + rank * DIGITS;
     struct pjrt_layout_text *l = pjrt_alloc(1, sizeof *l + size);
     if (!l)

@@ -23,7 +23,7 @@ static void manager_free(struct pjrt_manager *m) {
     for (size_t i = 0; i < m->n; i++) {
         struct slot *s = &m->slots[i];
         if (s->buffer && !s->ended)
-            pjrt_event_set(s->buffer->ready, pjrt_fail(HILO_CANCELLED, "the transfer of buffer %zu was given up", i));
+            pjrt_event_set(s->buffer->ready, pjrt_fail(HILO_CANCELLED, "the transfer of buffer %zu was cancelled", i));
         hilo_buffer_release(s->data);
         pjrt_buffer_unref(s->buffer);
     }
@@ -39,9 +39,9 @@ static struct pjrt_error *slot_init(struct pjrt_manager *m, struct slot *s, cons
     pjrt_struct(&spec, sizeof spec, given);
     PJRT_TRY(pjrt_layout_row_major(layout, spec.dims, spec.rank, spec.dtype));
     PJRT_TRY(pjrt_buffer_new(m->memory, spec.dtype, spec.dims, spec.rank, NULL, NULL, &s->buffer));
-    struct pjrt_listener l;
-    pjrt_listen(m->client, &l);
-    return pjrt_heard(m->client, &l,
+    struct pjrt_capture l;
+    pjrt_capture_begin(m->client, &l);
+    return pjrt_capture_end(m->client, &l,
                       hilo_buffer_create(m->client->hilo, s->buffer->dtype, spec.dims, s->buffer->rank, &s->data));
 }
 
@@ -88,7 +88,7 @@ static struct pjrt_error *slot_at(struct pjrt_manager *m, int index, struct slot
 }
 
 /* The last piece has come. */
-static void slot_end(struct slot *s) {
+static void slot_complete(struct slot *s) {
     pjrt_buffer_fill(s->buffer, s->data);
     s->data = NULL;
     s->ended = true;
@@ -106,7 +106,7 @@ static struct pjrt_error *slot_write(struct slot *s, const void *data, int64_t o
     if (size)
         memcpy((char *)hilo_buffer_data(s->data) + offset, data, (size_t)size);
     if (last)
-        slot_end(s);
+        slot_complete(s);
     return NULL;
 }
 
@@ -194,7 +194,7 @@ struct promise {
     struct pjrt_buffer *to;
 };
 
-static void promise_keep(struct pjrt_error *error, void *user) {
+static void promise_fulfil(struct pjrt_error *error, void *user) {
     struct promise *p = user;
     hilo_buffer *data = NULL;
     if (!error)
@@ -202,7 +202,7 @@ static void promise_keep(struct pjrt_error *error, void *user) {
     if (!error)
         pjrt_buffer_fill(p->to, hilo_buffer_retain(data));
     if (p->from)
-        pjrt_buffer_let_go(p->from);
+        pjrt_buffer_unhold(p->from);
     pjrt_event_set(p->to->ready, error);
     pjrt_buffer_unref(p->to);
     free(p);
@@ -210,9 +210,9 @@ static void promise_keep(struct pjrt_error *error, void *user) {
 
 /* Takes over the promise. */
 static void promise_when_ready(struct promise *p) {
-    struct pjrt_error *error = pjrt_event_then(p->from->ready, promise_keep, p);
+    struct pjrt_error *error = pjrt_event_then(p->from->ready, promise_fulfil, p);
     if (error)
-        promise_keep(error, p);
+        promise_fulfil(error, p);
 }
 
 struct pjrt_alias {
@@ -270,7 +270,7 @@ struct pjrt_error *pjrt_Client_FulfillAliasBuffer(struct pjrt_Client_FulfillAlia
 static void dependency_ready(struct pjrt_dependency_done *args) {
     struct promise *p = args->callback_data;
     if (args->error_code)
-        promise_keep(pjrt_fail_n(args->error_code, args->error_message ? args->error_message : "",
+        promise_fulfil(pjrt_fail_n(args->error_code, args->error_message ? args->error_message : "",
                                  args->error_message ? args->error_message_size : 0), p);
     else
         promise_when_ready(p);
@@ -287,7 +287,7 @@ struct pjrt_error *pjrt_Buffer_DonateWithControlDependency(struct pjrt_Buffer_Do
             pjrt_buffer_unref(to);
             error = pjrt_exhausted();
         }
-        pjrt_buffer_let_go(b);
+        pjrt_buffer_unhold(b);
         return error;
     }
     *p = (struct promise){b, pjrt_buffer_ref(to)};

@@ -1,10 +1,9 @@
-/* The PJRT plugin: hilo as a device of JAX, and of whatever else speaks PJRT. The only symbol of the loadable module is
- * GetPjrtApi.
+/* The PJRT plugin: hilo as a backend of JAX and other frameworks. The loadable module exports one symbol, GetPjrtApi.
  *
- *   api.c         the table of functions; what holds for all of them: struct sizes, missing handles
+ *   api.c         the table of functions; checks of all of them: struct sizes, missing handles
  *   error.c       errors, made of statuses and of hilo's diagnostics
- *   event.c       events: something that will have happened
- *   queue.c       the thread of a device, and what it has to do
+ *   event.c       events: set once, awaited by threads and callbacks
+ *   queue.c       the thread of a device, and its jobs
  *   client.c      clients, devices, memories
  *   topology.c    descriptions of devices without a client
  *   proto.c       the few messages of protocol buffers that cross the interface
@@ -17,9 +16,9 @@
  *   execute.c     running
  *   extension.c   extensions of the interface
  *   ffi.c, call.c custom calls
- *   refused.c     what this plugin does not do
+ *   unimplemented.c  functions that are not implemented
  *
- * Functions of the interface are pjrt_<Name>, a row of pjrt_api.def each; they answer an error, or NULL. They may be
+ * Functions of the interface are pjrt_<Name>, a row of pjrt_api.def each; they return an error, or NULL. They may be
  * called from any thread. A handle that is destroyed must not be in use, but what it stands for lives on while
  * something needs it: handles are counted references. */
 #ifndef HILO_PJRT_PJRT_H
@@ -55,7 +54,7 @@ void *pjrt_alloc(size_t n, size_t size);
 /* A terminated copy; NULL when exhausted. */
 char *pjrt_dup(const char *p, size_t n);
 
-/* What the plugin hands out for the caller to give back: a reference to an object whose memory is lent. */
+/* Memory that the caller reads and then gives back to its deleter: a reference to the object that owns it. */
 struct pjrt_bytes {
     void (*release)(void *object);
     void *object;
@@ -84,19 +83,19 @@ struct pjrt_error *pjrt_exhausted(void);
 struct pjrt_error *pjrt_error_copy(const struct pjrt_error *error); /* NULL for NULL */
 void pjrt_error_free(struct pjrt_error *error);                     /* NULL is fine */
 
-/* What hilo says on this thread between begin and end becomes one error. */
-struct pjrt_listener {
-    struct pjrt_listener *outer;
+/* The diagnostics of this thread between begin and end become one error. */
+struct pjrt_capture {
+    struct pjrt_capture *outer;
     struct strbuf text;
     char *payloads[PJRT_NPAYLOADS];
 };
-void pjrt_listen(struct pjrt_client *client, struct pjrt_listener *l);
+void pjrt_capture_begin(struct pjrt_client *client, struct pjrt_capture *l);
 /* The error for `status`; NULL for HILO_OK. */
-struct pjrt_error *pjrt_heard(struct pjrt_client *client, struct pjrt_listener *l, hilo_status status);
+struct pjrt_error *pjrt_capture_end(struct pjrt_client *client, struct pjrt_capture *l, hilo_status status);
 /* The log function of hilo's clients: writes warnings to stderr, as frameworks do, unless TF_CPP_MIN_LOG_LEVEL asks for less or
    more. Errors are not written: the caller gets them. */
 void pjrt_log(void *user, hilo_log_level level, const char *message);
-/* Receives the diagnostics of hilo; `user` is the pjrt_client. */
+/* The diagnostic function of hilo clients; `user` is the pjrt_client. */
 void pjrt_on_diagnostic(void *user, const hilo_diagnostic *d);
 
 /* ---- events (event.c) ---- */
@@ -199,7 +198,7 @@ struct pjrt_device {
 };
 
 /* Counts the memory of a client. */
-struct pjrt_meter {
+struct pjrt_alloc_stats {
     hilo_allocator al;
     atomic_size_t now, peak, largest, count;
 };
@@ -229,7 +228,7 @@ struct pjrt_client {
     struct pjrt_memory **memories; /* of all devices */
     struct pjrt_event *done;       /* an event that is ready */
     hilo_buffer *token;            /* a token */
-    pthread_key_t listener;        /* of the thread, struct pjrt_listener; or NULL */
+    pthread_key_t listener;        /* of the thread, struct pjrt_capture; or NULL */
     pthread_key_t running;         /* of the thread, struct pjrt_running; or NULL */
     atomic_int_least64_t next_run; /* of the last run, its id */
     struct pjrt_queue *workers;    /* for the tasks of custom calls */
@@ -237,7 +236,7 @@ struct pjrt_client {
     atomic_size_t next_worker;
     pthread_mutex_t lock;          /* of what buffers change */
     pthread_mutex_t launch;        /* held while the queues of several devices get their parts of one run */
-    struct pjrt_meter meter;
+    struct pjrt_alloc_stats alloc_stats;
 };
 
 /* NULL when there is none. */
@@ -315,7 +314,7 @@ void pjrt_buffer_fill(struct pjrt_buffer *b, hilo_buffer *data);
 void pjrt_buffer_delete(struct pjrt_buffer *b);
 /* Keeps the data, and the buffer, until it is let go; fails when the buffer was deleted. */
 struct pjrt_error *pjrt_buffer_hold(struct pjrt_buffer *b);
-void pjrt_buffer_let_go(struct pjrt_buffer *b);
+void pjrt_buffer_unhold(struct pjrt_buffer *b);
 /* Waits for the data of a buffer that is held: it stays the buffer's. */
 struct pjrt_error *pjrt_buffer_data(struct pjrt_buffer *b, hilo_buffer **out);
 
@@ -363,7 +362,7 @@ struct pjrt_executable {
     hilo_executable *hilo;
     struct pjrt_compile_options options; /* its bytes are in option_bytes */
     struct str option_bytes, code;       /* as they came; owned */
-    struct str divided;                  /* the program of a partition, as text, where there are several; owned */
+    struct str partitioned;                  /* the program of a partition, as text, where there are several; owned */
     struct str optimised;                /* MLIR with kernels as fusions, once asked for; owned; guarded by the client's lock */
     char fingerprint[33];
     size_t ninputs, noutputs;

@@ -129,12 +129,12 @@ static struct pjrt_error *from_host(struct pjrt_Client_BufferFromHostBuffer *a, 
         PJRT_TRY(pjrt_layout_strides(NULL, b->dims, rank, hilo_dtype_size(t), host));
     to_physical(host, b->minor_to_major, rank, strides);
     bool is_dense = dense(strides, dims, rank, hilo_dtype_size(t));
-    struct pjrt_listener l;
-    pjrt_listen(c, &l);
+    struct pjrt_capture l;
+    pjrt_capture_begin(c, &l);
     if (usable(a, b->bytes, is_dense)) {
         struct pjrt_event *event = pjrt_event_new();
         if (!event)
-            return pjrt_heard(c, &l, HILO_RESOURCE_EXHAUSTED);
+            return pjrt_capture_end(c, &l, HILO_RESOURCE_EXHAUSTED);
         hilo_status status = hilo_buffer_wrap(c->hilo, t, dims, rank, (void *)(uintptr_t)a->data, host_memory_done,
                                               pjrt_event_ref(event), out);
         if (status == HILO_OK) {
@@ -143,20 +143,20 @@ static struct pjrt_error *from_host(struct pjrt_Client_BufferFromHostBuffer *a, 
             pjrt_event_unref(event);
             pjrt_event_unref(event);
         }
-        return pjrt_heard(c, &l, status);
+        return pjrt_capture_end(c, &l, status);
     }
     *done = pjrt_event_ref(c->done);
     hilo_status status = hilo_buffer_from_host(c->hilo, t, dims, rank, a->data, is_dense ? NULL : strides, out);
     if (status != HILO_OK)
         pjrt_event_unref(*done);
-    return pjrt_heard(c, &l, status);
+    return pjrt_capture_end(c, &l, status);
 }
 
 struct pjrt_error *pjrt_Client_BufferFromHostBuffer(struct pjrt_Client_BufferFromHostBuffer *a) {
     int64_t order[64];
     PJRT_TRY(pjrt_layout_order(a->layout, a->dims, a->rank, a->dtype, order));
     if (a->semantics < PJRT_ONLY_DURING_CALL || a->semantics > PJRT_MUTABLE_ZERO_COPY)
-        return pjrt_fail(HILO_INVALID_ARGUMENT, "there is no meaning of host buffers with the number %d", a->semantics);
+        return pjrt_fail(HILO_INVALID_ARGUMENT, "unknown host buffer semantics %d", a->semantics);
     if (a->nbyte_strides && (a->nbyte_strides != a->rank || !a->byte_strides))
         return pjrt_fail(HILO_INVALID_ARGUMENT, "there are %zu strides and %zu dimensions", a->nbyte_strides, a->rank);
     struct pjrt_memory *memory = pjrt_place(a->client, a->device, a->memory);
@@ -197,15 +197,15 @@ struct pjrt_error *pjrt_Client_CreateViewOfDeviceBuffer(struct pjrt_Client_Creat
     PJRT_TRY(pjrt_buffer_new(pjrt_place(c, a->device, a->memory), a->dtype, a->dims, a->rank, order, c->done, &b));
     pjrt_buffer_physical_dims(b, dims);
     struct view *v = pjrt_alloc(1, sizeof *v);
-    struct pjrt_listener l;
-    pjrt_listen(c, &l);
+    struct pjrt_capture l;
+    pjrt_capture_begin(c, &l);
     hilo_buffer *data;
     hilo_status status = HILO_RESOURCE_EXHAUSTED;
     if (v) {
         *v = (struct view){a->on_delete, a->on_delete_user};
         status = hilo_buffer_wrap(c->hilo, b->dtype, dims, b->rank, a->pointer, view_done, v, &data);
     }
-    struct pjrt_error *error = pjrt_heard(c, &l, status);
+    struct pjrt_error *error = pjrt_capture_end(c, &l, status);
     if (error) {
         free(v);
         pjrt_buffer_unref(b);
@@ -223,10 +223,10 @@ struct pjrt_error *pjrt_Client_CreateUninitializedBuffer(struct pjrt_Client_Crea
     struct pjrt_buffer *b;
     PJRT_TRY(pjrt_buffer_new(pjrt_place(c, a->device, a->memory), a->dtype, a->dims, a->rank, order, c->done, &b));
     pjrt_buffer_physical_dims(b, dims);
-    struct pjrt_listener l;
+    struct pjrt_capture l;
     hilo_buffer *data;
-    pjrt_listen(c, &l);
-    struct pjrt_error *error = pjrt_heard(c, &l, hilo_buffer_create(c->hilo, b->dtype, dims, b->rank, &data));
+    pjrt_capture_begin(c, &l);
+    struct pjrt_error *error = pjrt_capture_end(c, &l, hilo_buffer_create(c->hilo, b->dtype, dims, b->rank, &data));
     if (error) {
         pjrt_buffer_unref(b);
         return error;
@@ -278,7 +278,7 @@ static void copy_run(struct pjrt_error *error, void *user) {
         else
             memcpy(c->to, src + c->offset, c->bytes);
     }
-    pjrt_buffer_let_go(c->from);
+    pjrt_buffer_unhold(c->from);
     pjrt_event_set(c->done, error);
     pjrt_event_unref(c->done);
     free(c);
@@ -296,7 +296,7 @@ static struct pjrt_error *copy_start(struct pjrt_buffer *b, struct copy *c, stru
     struct pjrt_event *event = c->done ? pjrt_event_ref(c->done) : NULL;
     error = event ? pjrt_event_then(b->ready, copy_run, c) : pjrt_exhausted();
     if (error) { /* the copy was not begun */
-        pjrt_buffer_let_go(b);
+        pjrt_buffer_unhold(b);
         pjrt_event_unref(event);
         pjrt_event_unref(event);
         free(c);
@@ -380,7 +380,7 @@ static void future_ready(struct pjrt_copy_done *args) {
         c->bytes = f->bytes;
         error = copy_start(f->from, c, &event);
     }
-    pjrt_buffer_let_go(f->from);
+    pjrt_buffer_unhold(f->from);
     if (!error) {
         error = pjrt_event_then(event, future_forward, f->done);
         pjrt_event_unref(event);
@@ -397,7 +397,7 @@ struct pjrt_error *pjrt_Buffer_CopyRawToHostFuture(struct pjrt_Buffer_CopyRawToH
     struct pjrt_event *done = f ? pjrt_event_new() : NULL;
     if (!done) {
         free(f);
-        pjrt_buffer_let_go(a->buffer);
+        pjrt_buffer_unhold(a->buffer);
         return pjrt_exhausted();
     }
     *f = (struct future_copy){a->buffer, pjrt_event_ref(done), (size_t)a->offset, (size_t)a->size};
@@ -410,31 +410,31 @@ struct pjrt_error *pjrt_Buffer_CopyRawToHostFuture(struct pjrt_Buffer_CopyRawToH
 /* ---- from buffer to buffer ------------------------------------------------------------------- */
 
 /* A buffer that will have a copy of another's data. */
-struct twin {
+struct buffer_copy {
     struct pjrt_buffer *from; /* held */
     struct pjrt_buffer *to;
 };
 
-static struct pjrt_error *twin_copy(struct twin *t, hilo_buffer *data, hilo_buffer **out) {
+static struct pjrt_error *copy_data(struct buffer_copy *t, hilo_buffer *data, hilo_buffer **out) {
     struct pjrt_client *c = t->from->client;
-    struct pjrt_listener l;
-    pjrt_listen(c, &l);
+    struct pjrt_capture l;
+    pjrt_capture_begin(c, &l);
     int64_t dims[64];
     pjrt_buffer_physical_dims(t->from, dims);
-    return pjrt_heard(c, &l, hilo_buffer_from_host(c->hilo, t->from->dtype, dims, t->from->rank,
+    return pjrt_capture_end(c, &l, hilo_buffer_from_host(c->hilo, t->from->dtype, dims, t->from->rank,
                                                    hilo_buffer_data(data), NULL, out));
 }
 
-static void twin_run(struct pjrt_error *error, void *user) {
-    struct twin *t = user;
+static void buffer_copy_run(struct pjrt_error *error, void *user) {
+    struct buffer_copy *t = user;
     hilo_buffer *data = NULL, *copy = NULL;
     if (!error)
         error = pjrt_buffer_data(t->from, &data);
     if (!error)
-        error = twin_copy(t, data, &copy);
+        error = copy_data(t, data, &copy);
     if (!error)
         pjrt_buffer_fill(t->to, copy);
-    pjrt_buffer_let_go(t->from);
+    pjrt_buffer_unhold(t->from);
     pjrt_event_set(t->to->ready, error);
     pjrt_buffer_unref(t->to);
     free(t);
@@ -447,19 +447,19 @@ static struct pjrt_error *copy_to(struct pjrt_buffer *b, struct pjrt_memory *mem
     PJRT_TRY(pjrt_buffer_hold(b));
     struct pjrt_error *error = pjrt_buffer_new(memory, pjrt_dtype_number(b->dtype), b->dims, b->rank, b->minor_to_major,
                                                NULL, &to);
-    struct twin *t = error ? NULL : pjrt_alloc(1, sizeof *t);
+    struct buffer_copy *t = error ? NULL : pjrt_alloc(1, sizeof *t);
     if (!error && !t) {
         pjrt_buffer_unref(to);
         error = pjrt_exhausted();
     }
     if (error) {
-        pjrt_buffer_let_go(b);
+        pjrt_buffer_unhold(b);
         return error;
     }
-    *t = (struct twin){b, pjrt_buffer_ref(to)};
-    error = pjrt_event_then(b->ready, twin_run, t);
+    *t = (struct buffer_copy){b, pjrt_buffer_ref(to)};
+    error = pjrt_event_then(b->ready, buffer_copy_run, t);
     if (error)
-        twin_run(error, t);
+        buffer_copy_run(error, t);
     *out = to;
     return NULL;
 }
@@ -498,17 +498,17 @@ struct pjrt_error *pjrt_Buffer_Bitcast(struct pjrt_Buffer_Bitcast *a) {
     if (!error)
         error = pjrt_buffer_new(b->memory, a->dtype, a->dims, a->rank, NULL, c->done, &to);
     if (!error) {
-        struct pjrt_listener l;
-        pjrt_listen(c, &l);
+        struct pjrt_capture l;
+        pjrt_capture_begin(c, &l);
         hilo_status status = hilo_buffer_wrap(c->hilo, to->dtype, a->dims, to->rank, hilo_buffer_data(data), bitcast_done,
                                               hilo_buffer_retain(data), &cast);
         if (status != HILO_OK) {
             hilo_buffer_release(data);
             pjrt_buffer_unref(to);
         }
-        error = pjrt_heard(c, &l, status);
+        error = pjrt_capture_end(c, &l, status);
     }
-    pjrt_buffer_let_go(b);
+    pjrt_buffer_unhold(b);
     if (error)
         return error;
     pjrt_buffer_fill(to, cast);

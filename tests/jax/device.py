@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
-"""hilo as a device of JAX, by the package in python/: what a program computes, and what JAX keeps from platforms that it does not
-know. Needs JAX.
+"""hilo as a JAX backend, by the package in python/: values of programs, and the JAX features that name platforms. Needs JAX.
 
 usage: device.py PJRT_HILO.SO
 """
@@ -204,12 +203,12 @@ for level, name, allowed in (("disallow", "asarray", False), ("disallow", "devic
         except jax.errors.JaxRuntimeError as error:
             check(f"{name} under {level}", not allowed and "Disallowed" in str(error))
 
-# DLPack: lent without a copy, until nobody has it; a donation does not change what is lent.
+# DLPack: exported without a copy; the memory lives as long as the last consumer; a donation does not change it.
 x = jnp.arange(12, dtype=jnp.float32).reshape(3, 4)
 lent = np.from_dlpack(x)
-check("lent", np.array_equal(lent, x) and lent.ctypes.data == x.unsafe_buffer_pointer())
+check("exported", np.array_equal(lent, x) and lent.ctypes.data == x.unsafe_buffer_pointer())
 y = jax.jit(lambda z: z + 1, donate_argnums=0)(x)
-check("lent and donated", x.is_deleted() and lent[2, 3] == 11 and y[2, 3] == 12)
+check("exported and donated", x.is_deleted() and lent[2, 3] == 11 and y[2, 3] == 12)
 own = np.empty(1100, np.float32)
 own = own[-own.ctypes.data // 4 % 16:][:1024]
 taken = jnp.from_dlpack(own)

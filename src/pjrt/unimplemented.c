@@ -1,4 +1,4 @@
-/* What this plugin does not do, and says so. */
+/* Functions of the interface that are not implemented. */
 #include "pjrt/pjrt.h"
 
 #define REFUSE(name, why)                                       \
