@@ -269,7 +269,8 @@ static hilo_status answer(struct call *c, struct str target, struct ffi_error *e
     return status == HILO_UNIMPLEMENTED ? HILO_INTERNAL : status; /* it is there: it has only failed */
 }
 
-static hilo_status run_stage(struct call *c, struct str target, ffi_handler *handler, enum ffi_stage stage, struct ffi_frame *f) {
+static hilo_status run_stage(struct call *c, struct str target, ffi_handler *handler, enum ffi_stage stage,
+                             struct ffi_frame *f) {
     if (!handler)
         return HILO_OK;
     f->stage = (int)stage;

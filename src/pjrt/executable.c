@@ -152,8 +152,8 @@ static hilo_status partition(struct pjrt_executable *x, struct ir_module *m, str
     return ok ? HILO_OK : HILO_RESOURCE_EXHAUSTED;
 }
 
-/* A program with its ports and its partition, to be compiled. Functions are inlined where it says something of its ports: what they
-   say of layouts is then in @main. `ports` and `text` may be NULL. */
+/* Prepares a program for compilation: reads its ports, partitions it. Where ports are described, functions are inlined first, so
+   that layout constraints are in @main. `text`, the program of a partition, may be NULL. */
 static hilo_status prepare(struct pjrt_executable *x, hilo_module *module, struct pjrt_port **ports, size_t *nports,
                            struct str *text) {
     struct ir_module *m = module->m;
@@ -639,8 +639,8 @@ struct pjrt_error *pjrt_Executable_OutputMemoryKinds(struct pjrt_Executable_Outp
     return NULL;
 }
 
-/* The optimised program, made when it is first asked for. A framework that compiles asks for every program, for its shardings alone:
-   it gets the program unchanged, or that of a partition, at no cost. */
+/* The optimised program, built at the first request. A framework that compiles requests every program, for its shardings alone:
+   then this is the program unchanged, or that of a partition, at no cost. */
 static struct pjrt_error *program_text(struct pjrt_executable *x, struct str *out) {
     struct pjrt_client *c = x->client;
     const struct pjrt_framework *f = pjrt_framework(c);

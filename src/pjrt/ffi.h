@@ -9,8 +9,8 @@
 enum { FFI_MAJOR = 0, FFI_MINOR = 3 };
 enum { FFI_BUFFER = 1 };                                                /* of arguments and results */
 enum { FFI_ARRAY = 1, FFI_DICTIONARY = 2, FFI_SCALAR = 3, FFI_STRING = 4 }; /* of attributes */
-/* Stages of a call. INSTANTIATE: once for an op of an executable, before its first call, with attributes alone; its state lives as
-   long as the executable. The others: one after the other in each call, where a handler has them. */
+/* Stages of a call. INSTANTIATE: once for an op of an executable, before its first call, with attributes alone; its state lives
+   as long as the executable. The others: one after the other in each call, where a handler has them. */
 enum ffi_stage { FFI_INSTANTIATE, FFI_PREPARE, FFI_INITIALIZE, FFI_EXECUTE, FFI_NSTAGES };
 
 #define FFI_HEAD         \
@@ -100,7 +100,7 @@ struct ffi_context {
     FFI_FN_VOID(Error_Destroy, struct ffi_error *error;)                                                         \
     FFI_FN(Handler_Register, struct ffi_bytes name, platform; struct ffi_handlers handlers; uint32_t traits;)          \
     FFI_FN(Stream_Get, struct ffi_context *context; void *stream;)                                               \
-    FFI_FN(Type_Register, struct ffi_bytes name; int64_t *type_id; const struct ffi_type_info *type_info;)                       \
+    FFI_FN(Type_Register, struct ffi_bytes name; int64_t *type_id; const struct ffi_type_info *type_info;)       \
     FFI_FN(ExecutionContext_Get, struct ffi_context *context; const int64_t *type_id; void *data;)               \
     FFI_FN(State_Set, struct ffi_context *context; int stage; const int64_t *type_id; void *state;)              \
     FFI_FN(State_Get, struct ffi_context *context; int stage; const int64_t *type_id; void *state;)              \

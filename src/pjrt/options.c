@@ -206,7 +206,7 @@ static struct pjrt_error *read_override(struct str message, struct pjrt_client_o
     return NULL;
 }
 
-/* A ShapeProto with a layout: only row-major is supported, since frameworks give layouts as attributes of parameters and results. */
+/* A ShapeProto with a layout: only row-major is supported; frameworks give other layouts as attributes of the program. */
 static struct pjrt_error *read_shape(struct str message, int depth) {
     enum { SHAPE_TUPLE = 4, SHAPE_LAYOUT = 5, LAYOUT_ORDER = 1 };
     struct pjrt_field f, g;
@@ -220,8 +220,8 @@ static struct pjrt_error *read_shape(struct str message, int depth) {
         while (f.number == SHAPE_LAYOUT && pjrt_proto_next(&f.bytes, &g) > 0)
             while (g.number == LAYOUT_ORDER && pjrt_proto_value(&g.bytes, &d)) {
                 if (d >= last)
-                    return pjrt_fail(HILO_UNIMPLEMENTED, "the compile options argument_layouts and result_layout are row-major; "
-                                     "other layouts are attributes of parameters and results, mhlo.layout_mode");
+                    return pjrt_fail(HILO_UNIMPLEMENTED, "argument_layouts and result_layout of the compile options are row-major; "
+                                     "other layouts are attributes of the program, mhlo.layout_mode");
                 last = d;
             }
     }

@@ -350,8 +350,8 @@ struct diag_list;
 
 /* Whether the bytes of a program name any of this: otherwise its ports are all zero. */
 bool pjrt_ports_named(struct str code);
-/* Reads the ports of @main, parameters, then results; layouts that are automatic are chosen. Layout constraints are removed from
-   @main. *out is the caller's to free, on failure too. */
+/* Reads the ports of @main, parameters, then results; chooses the layouts that are automatic. Layout constraints are removed
+   from @main. *out is the caller's to free, on failure too. */
 hilo_status pjrt_ports_read(struct ir_module *m, struct diag_list *d, struct pjrt_port **out, size_t *n);
 /* Makes @main take and give tensors in the order of memory. */
 hilo_status pjrt_ports_apply(struct ir_module *m, struct diag_list *d, struct pjrt_port *ports, size_t n);

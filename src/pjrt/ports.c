@@ -45,7 +45,8 @@ struct reader {
 
 static ir_attr port_attr(const struct reader *r, uint32_t i, struct str key) {
     uint32_t nin = r->body->nargs, k = i < nin ? i : i - nin;
-    const struct ir_attr_data *list = ir_attr_get(r->m, ir_prop(r->m, r->func, i < nin ? IR_FUNC_arg_attrs : IR_FUNC_res_attrs));
+    enum ir_slot slot = i < nin ? IR_FUNC_arg_attrs : IR_FUNC_res_attrs;
+    const struct ir_attr_data *list = ir_attr_get(r->m, ir_prop(r->m, r->func, slot));
     return list->kind == IR_ATTR_ARRAY && k < list->n ? ir_dict_find(r->m, list->items[k], key) : (ir_attr){0};
 }
 
@@ -110,8 +111,10 @@ static bool calls(const struct ir_module *m, ir_op op, const char *target) {
 /* Whether the op's result has the elements of its operand in their order. */
 static bool is_mark(const struct ir_module *m, ir_op op) {
     const struct ir_op_data *o = ir_op_get(m, op);
-    return o->noperands == 1 && o->nresults == 1 && IR_SAME(ir_val_get(m, o->operands[0])->type, ir_val_get(m, o->result0)->type) &&
-           (ir_kind(m, op) == IR_SDY_SHARDING_CONSTRAINT || calls(m, op, "Sharding") || calls(m, op, "annotate_device_placement"));
+    return o->noperands == 1 && o->nresults == 1 &&
+           IR_SAME(ir_val_get(m, o->operands[0])->type, ir_val_get(m, o->result0)->type) &&
+           (ir_kind(m, op) == IR_SDY_SHARDING_CONSTRAINT || calls(m, op, "Sharding") ||
+            calls(m, op, "annotate_device_placement"));
 }
 
 /* The layout that a LayoutConstraint asks for, in `order`, which has the row-major one. */
