@@ -1,5 +1,5 @@
-/* custom_call @ApproxTopK of n operands, then n initial values: the first elements along a dimension in the order of a comparator.
- * As on XLA's CPU it is exact: a stable sort, and a slice of each result. */
+/* custom_call @ApproxTopK of n operands, then n initial values: the first elements along a dimension in the order of a
+ * comparator. As on XLA's CPU it is exact: a stable sort, and a slice of each result. */
 #include "opt/approx_top_k.h"
 
 bool opt_is_approx_top_k(const struct ir_module *m, ir_op op) {

@@ -152,8 +152,8 @@ static hilo_status partition(struct pjrt_executable *x, struct ir_module *m, str
     return ok ? HILO_OK : HILO_RESOURCE_EXHAUSTED;
 }
 
-/* Prepares a program for compilation: reads its ports, partitions it. Where ports are described, functions are inlined first, so
-   that layout constraints are in @main. `text`, the program of a partition, may be NULL. */
+/* Prepares a program for compilation: reads its ports, partitions it. Where ports are described, functions are inlined first,
+   so that layout constraints are in @main. `text`, the program of a partition, may be NULL. */
 static hilo_status prepare(struct pjrt_executable *x, hilo_module *module, struct pjrt_port **ports, size_t *nports,
                            struct str *text) {
     struct ir_module *m = module->m;

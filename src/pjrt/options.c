@@ -220,7 +220,7 @@ static struct pjrt_error *read_shape(struct str message, int depth) {
         while (f.number == SHAPE_LAYOUT && pjrt_proto_next(&f.bytes, &g) > 0)
             while (g.number == LAYOUT_ORDER && pjrt_proto_value(&g.bytes, &d)) {
                 if (d >= last)
-                    return pjrt_fail(HILO_UNIMPLEMENTED, "argument_layouts and result_layout of the compile options are row-major; "
+                    return pjrt_fail(HILO_UNIMPLEMENTED, "argument_layouts and result_layout of compile options are row-major; "
                                      "other layouts are attributes of the program, mhlo.layout_mode");
                 last = d;
             }
