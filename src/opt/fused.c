@@ -14,6 +14,7 @@
 #include "base/decimal.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
 static const struct {
     const char *target;
@@ -199,8 +200,11 @@ static void check_attribute(struct fused *c, struct str name, ir_attr value) {
         const char *text;
     } kinds[] = {
         {'f', "a number"}, {'i', "an integer"}, {'b', "true or false"}, {'s', "a string"}, {'v', "a list of integers"}};
+    char names[256] = "";
     for (const char *p = c->attributes; *p; p += strcspn(p, " "), p += *p == ' ') {
         struct str known = {p, strcspn(p, ":")};
+        size_t n = strlen(names);
+        snprintf(names + n, sizeof names - n, "%s%.*s", n ? ", " : "", (int)known.n, known.p);
         if (!str_eq(known, name))
             continue;
         for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
@@ -208,7 +212,7 @@ static void check_attribute(struct fused *c, struct str name, ir_attr value) {
                 fused_fail(c, "'%.*s' must be %s", (int)name.n, name.p, kinds[i].text);
         return;
     }
-    fused_fail(c, "has no attribute '%.*s'; there are: %s", (int)name.n, name.p, *c->attributes ? c->attributes : "none");
+    fused_fail(c, "has no attribute '%.*s'; expected %s", (int)name.n, name.p, *names ? names : "none");
 }
 
 /* From backend_config, a dictionary or a text, or from what older programs have instead, mhlo.backend_config. */

@@ -261,6 +261,13 @@ MLIR
     says "no target is named '386'" 'sapphirerapids'
     exits 1 compile dynamic.mlir --emit asm
     says 'it is evaluated'
+    # what libhilo-runtime cannot load is a warning, or an error
+    exits 0 compile dynamic.mlir -o dynamic.hilo
+    says 'warning: libhilo-runtime cannot load the executable' 'dynamic shapes'
+    exits 1 compile dynamic.mlir -o dynamic.hilo --runtime-only
+    says 'libhilo-runtime cannot load the executable'
+    exits 0 compile add.mlir -o add.hilo --runtime-only
+    if grep -q . err; then fail 'no warning was expected'; else pass; fi
     exits 2 compile add.mlir --emit asm --entry other
 fi
 

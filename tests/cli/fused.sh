@@ -30,7 +30,7 @@ refused 'takes no more than 1 operands, but has 2' softmax '2xf32 2xf32' 2xf32
 refused 'operand 0 must be of floating-point numbers' softmax 2xi32 2xi32
 refused 'operand 1 must have the element type of operand 0' rms_norm '2x4xf32 4xbf16' 2x4xf32
 refused "operand 0 must be a tensor of known sizes" softmax '?xf32' '?xf32'
-refused "has no attribute 'axes'; there are: axis:i" softmax 2xf32 2xf32 "$(dict 'axes = 1 : i64')"
+refused "has no attribute 'axes'; expected axis" softmax 2xf32 2xf32 "$(dict 'axes = 1 : i64')"
 refused "'axis' must be an integer" softmax 2xf32 2xf32 "$(dict 'axis = "x"')"
 refused "'axes' must be a list of integers" rms_norm '2x4xf32 4xf32' 2x4xf32 '{backend_config = "{\22axes\22: [0.5]}"}'
 refused "has no axis 2 in an operand of 1 dimensions" softmax 2xf32 2xf32 "$(dict 'axis = 2 : i64')"
