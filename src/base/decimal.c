@@ -126,7 +126,7 @@ struct decimal {
     bool negative;     /* there is a minus sign */
     bool more;         /* there are more digits */
     const char *first; /* the digits, with perhaps a point among them */
-    const char *last;  /* behind them */
+    const char *last;  /* after them */
     int64_t last_exp;  /* power of ten of the last digit */
 };
 
@@ -251,7 +251,7 @@ static uint64_t round_exact(const struct big *digits, int q, struct target t, ui
     return code;
 }
 
-/* No number half way between two doubles has more significant digits than this; those behind count
+/* No number half way between two doubles has more significant digits than this; those after it count
  * only in that they are not all 0. */
 #define MAX_DIGITS 780
 
@@ -435,7 +435,7 @@ static int bits_times_pow5(uint64_t m, int n) {
     return 64 - __builtin_clzll(m) + exp;
 }
 
-/* Whether MLIR cuts off m * 2^e, whose first digit stands for 10^exp10, behind n digits, rather
+/* Whether MLIR cuts off m * 2^e, whose first digit stands for 10^exp10, after n digits, rather
  * than rounding it half up. It takes the number as an integer times a power of ten, drops as many
  * of the integer's last digits as its length in bits shows to be superfluous, and rounds what is
  * left: six digits of 0.7 as f32 are 699999, which is not 0.7, so it prints as 0.699999988. */

@@ -24,7 +24,7 @@ struct diag {
     char *file;         /* may be "" */
     uint32_t line, col, length;
     char *message;
-    char *source;       /* the source line, without its newline, or NULL when the text is not at hand */
+    char *source;       /* the source line, without its newline, or NULL if the text is not available */
 };
 
 /* At most this many errors are kept; the rest are counted. */
@@ -40,7 +40,7 @@ struct diag_list {
 
 void diag_init(struct diag_list *d, hilo_allocator al);
 void diag_clear(struct diag_list *d);
-/* Moves all of `from` behind what is in `d`; both use one allocator. */
+/* Appends all of `from` to `d`, leaving `from` empty; both use one allocator. */
 void diag_move(struct diag_list *d, struct diag_list *from);
 
 /* Adds one diagnostic and returns `status`, so that `return diag_error(...)` forwards it. `text` (may be empty) is the whole

@@ -15,7 +15,7 @@ enum {
     TORTURE_BLOCK = 64,   /* bytes of a block of memory, or of a piece of a copy */
     TORTURE_ROOM = 1,     /* elements that an array has room for at first */
     TORTURE_BUCKETS = 2,  /* of a hash table at first */
-    TORTURE_TILE = 3,     /* rows of a tile, turns of an unrolled loop */
+    TORTURE_TILE = 3,     /* rows of a tile, iterations of an unrolled loop */
     TORTURE_PART = 5,     /* elements of what is cut into parts; from there on it pays */
     TORTURE_DEAD = 0xFF   /* bytes of dead memory: NaNs, and indices far outside */
 };

@@ -36,7 +36,7 @@ struct value {
     /* EVAL_TENSOR */
     enum ir_dtype dtype;      /* quantised tensors: the storage type; the parameters are in the IR type */
     uint32_t rank;
-    int64_t *dims;            /* behind this struct */
+    int64_t *dims;            /* after this struct */
     size_t count, bytes;      /* elements; bytes of data */
     void *data;               /* row-major, ir_dtype_get(dtype)->bytes an element, 64-byte aligned unless borrowed,
                                  and in the torture build */
@@ -163,7 +163,7 @@ enum ir_dtype eval_result_dtype(const struct eval *cx, ir_op op, uint32_t i);
 /* A tensor for result i with that element type and the given shape. */
 hilo_status eval_out(struct eval *cx, ir_op op, uint32_t i, const int64_t *dims, uint32_t rank, struct value **out);
 
-/* True when the handler may write into operand k: it is not needed behind this op, nobody else holds it, its data is
+/* True when the handler may write into operand k: it is not needed after this op, nobody else holds it, its data is
    its own. */
 bool eval_reusable(const struct eval *cx, ir_op op, uint32_t k, const struct value *v);
 /* As eval_out with the shape of operand `in[k]`, but over that operand's memory where it is reusable and an element of

@@ -565,7 +565,7 @@ hilo_status eval_all_gather(struct eval *cx, ir_op op, struct value *const *in, 
     return status;
 }
 
-/* Part `rank` of each member's operand along `split`, one behind the other along `concat`. */
+/* Part `rank` of each member's operand along `split`, concatenated along `concat`. */
 static hilo_status exchange_one(struct eval *cx, ir_op op, const struct joint *j, uint32_t i, uint32_t split, uint32_t concat,
                                 struct value **out) {
     const struct value *mine = joint_value(j, j->group.rank, i);

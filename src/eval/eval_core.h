@@ -17,7 +17,7 @@ struct plan_step {
     ir_op op;
     uint32_t operands, noperands; /* list: slots of the operands */
     uint32_t result0, nresults;   /* slots of the results */
-    uint32_t dead, ndead;         /* list: slots that are not needed behind this op */
+    uint32_t dead, ndead;         /* list: slots that are dead after this op */
     uint32_t nloose;              /* the first of them that are not needed inside the op's regions either */
     uint32_t callee;              /* call, composite: block of the function's body, 0 = there is none */
     uint16_t kind;                /* enum ir_op_kind */
@@ -30,7 +30,7 @@ struct plan_block {
     uint32_t slot0, nargs, slot1; /* slots from slot0 to before slot1, the arguments' first; with nested blocks */
     uint32_t dead, ndead;         /* list: arguments that nobody looks at */
     uint32_t nscratch;            /* pointers that open ops take: operands, results, and as many as operands again, which
-                                     handlers of the core use behind `out` */
+                                     handlers of the core use after `out` */
 };
 
 struct eval_plan {

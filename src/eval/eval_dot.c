@@ -185,7 +185,7 @@ struct ragged {
     const struct value *sizes; /* [prefix…, groups], or [groups] for all prefixes alike */
 };
 
-/* First position behind group g along the ragged dimension, for the prefix found in an index of lhs; and its first. */
+/* First position after group g along the ragged dimension, for the prefix found in an index of lhs; and its first. */
 static void ragged_range(const struct ragged *r, const int64_t *index, int64_t g, int64_t *begin, int64_t *end) {
     int64_t groups = r->sizes->dims[r->sizes->rank - 1], row = 0;
     for (uint32_t i = 0; r->sizes->rank > 1 && i < r->nprefix; i++)

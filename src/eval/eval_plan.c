@@ -143,7 +143,7 @@ static hilo_status plan_step(struct plan_build *b, ir_op op, const struct plan_l
     return HILO_OK;
 }
 
-/* Fills in the block of a region; its steps are consecutive, those of nested blocks come behind. */
+/* Fills in the block of a region; its steps are consecutive, those of nested blocks follow. */
 static hilo_status plan_fill(struct plan_build *b, ir_region r, uint32_t id, const struct plan_level *outer, uint32_t *need) {
     const struct ir_module *m = b->p->m;
     const struct ir_block_data *bd = ir_block_get(m, ir_region_get(m, r)->first);
@@ -190,7 +190,7 @@ static void plan_bury(struct plan_build *b, bool inside) {
     }
 }
 
-/* Sorts the values into the lists of the steps behind which they die. */
+/* Sorts the values into the lists of the steps after which they are dead. */
 static void plan_deaths(struct plan_build *b) {
     struct eval_plan *p = b->p;
     for (uint32_t v = 1; v < p->nvalues; v++)

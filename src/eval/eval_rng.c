@@ -50,7 +50,7 @@ static void counter_add(uint64_t c[2], uint64_t n) {
 /* Elements are drawn in pairs (low word, high word of one output) whose members lie half a dimension apart: an even dimension,
    else the largest, is cut in halves [d/2, 2] and the halves are interleaved. This is that order's inverse. */
 struct halves {
-    size_t dim, before, after, half; /* size of the split dimension, elements in front of and behind it, pairs along it */
+    size_t dim, before, after, half; /* size of the split dimension, elements before and after it, pairs along it */
 };
 
 static struct halves halves_of(const struct value *v) {
@@ -75,8 +75,8 @@ static uint64_t threefry_32(uint64_t key, uint64_t counter, struct value *out) {
     struct halves h = halves_of(out);
     size_t size = ir_dtype_get(out->dtype)->bytes;
     for (size_t i = 0; i < out->count; i++) {
-        size_t in_dim = i / h.after % h.dim, behind = i % h.after, before = i / h.after / h.dim;
-        uint64_t pair = (before * h.half + in_dim / 2) * h.after + behind;
+        size_t in_dim = i / h.after % h.dim, inner = i % h.after, before = i / h.after / h.dim;
+        uint64_t pair = (before * h.half + in_dim / 2) * h.after + inner;
         uint32_t word = (uint32_t)(threefry(key, counter + pair) >> (in_dim % 2 ? 32 : 0));
         memcpy((char *)out->data + i * size, &word, size); /* narrow types take the low bits */
     }

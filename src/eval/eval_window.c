@@ -21,7 +21,7 @@ static int64_t window_item(const int64_t *v, size_t n, size_t i, int64_t missing
     return v && i < n ? v[i] : missing;
 }
 
-/* From `count` elements that lie `dilation` apart, how far the last one is behind the first, plus one; false on overflow. */
+/* The extent of `count` elements that are `dilation` apart; false on overflow. */
 static bool window_span(int64_t count, int64_t dilation, int64_t *span) {
     *span = 0;
     return count == 0 || (!__builtin_mul_overflow(count - 1, dilation, span) && !__builtin_add_overflow(*span, 1, span));
@@ -144,7 +144,7 @@ static hilo_status window_blocks(const struct sliding *s) {
     return status;
 }
 
-/* The one dimension along which each window holds its own element and all before it, or all behind it; the rank for other
+/* The one dimension along which each window holds its own element and all before it, or all after it; the rank for other
    windows. */
 static uint32_t window_cumulates(const struct window *w, bool *backwards) {
     uint32_t dim = w->rank;

@@ -45,7 +45,7 @@ struct slices {
    INVALID_ARGUMENT when the shapes contradict the numbers. */
 hilo_status slices_init(struct slices *s, struct eval *cx, ir_op op, const struct slice_numbers *n, const struct value *base,
                         const struct value *indices, const int64_t *sizes);
-/* Goes to the next slice; false behind the last one. */
+/* Goes to the next slice; false after the last one. */
 bool slices_next(struct slices *s);
 
 #endif

@@ -12,7 +12,7 @@ static void value_keep(void *user, void *data) {
     (void)data;
 }
 
-/* Bytes of the struct with `tail` bytes behind it, up to where data may start; false on overflow. */
+/* Bytes of the struct followed by `tail` bytes, up to where data may start; false on overflow. */
 static bool value_head_bytes(size_t tail, size_t *out) {
     size_t n;
     if (!mem_add(sizeof(struct value), tail, &n) || !mem_add(n, VALUE_ALIGN - 1, &n))
@@ -25,13 +25,13 @@ static size_t value_tail_bytes(const struct value *v) {
     return v->kind == EVAL_TENSOR ? v->rank * sizeof(int64_t) : v->nitems * sizeof(struct value *);
 }
 
-/* How far behind the boundary elements of the type begin: nowhere, or, to torture, at the next place where they may. */
+/* The offset from the boundary at which elements of the type begin: 0; in the torture build the smallest other legal one. */
 static size_t value_shift(enum ir_dtype t) {
     const struct ir_dtype_info *info = ir_dtype_get(t);
     return TORTURED(info->cls == IR_COMPLEX_CLASS ? info->bytes / 2 : info->bytes, 0);
 }
 
-/* A block for `tail` bytes behind the struct and `data` bytes from the next boundary on. */
+/* A block for `tail` bytes after the struct and `data` bytes from the next boundary on. */
 static struct value *value_new(const hilo_allocator *al, enum eval_kind kind, size_t tail, size_t data) {
     size_t head, all;
     if (!value_head_bytes(tail, &head) || !mem_add(head, data, &all))

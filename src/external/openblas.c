@@ -371,7 +371,7 @@ static void cholesky_below(void *user, int64_t i) {
     ext_omp_end(&s->blas->omp, threads);
 }
 
-/* What is behind the block, up to the part's last column; of what that writes above the diagonal nothing is read. */
+/* The trailing matrix of the block, up to the part's last column; of what that writes above the diagonal nothing is read. */
 static void cholesky_update(void *user, int64_t i) {
     const struct blas_cholesky *s = user;
     size_t row, nrows = cholesky_rows(s, i, &row), first = s->at + s->block;

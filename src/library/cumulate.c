@@ -1,4 +1,4 @@
-/* reduce_window whose windows hold an element and all before it, or all behind it: running sums, products, minima, maxima.
+/* reduce_window whose windows hold an element and all before it, or all after it: running sums, products, minima, maxima.
  *
  * Along an inner dimension, rows are combined one after the other. A line of neighbours is a chain of dependent steps; a long
  * one is cut into stretches: their totals first, then what goes before each, then several stretches at once, whose chains
@@ -21,7 +21,7 @@ enum {
 struct cum_loops {
     enum ir_dtype dtype;
     enum ir_op_kind op;
-    /* As many chains of n elements; each begins `stretch` elements behind the one before. acc: where each begins and ends. */
+    /* As many chains of n elements; each begins `stretch` elements after the previous one. acc: where each begins and ends. */
     void (*chains)(const void *in, void *out, ptrdiff_t step, size_t n, ptrdiff_t stretch, size_t chains, void *acc);
 };
 
@@ -241,7 +241,7 @@ hilo_status lib_cumulate(const struct lib_call *c) {
 
 /* ---- matching ------------------------------------------------------------------------------------------------------- */
 
-/* The dimension along which each window holds its element and all before (behind) it; -1 for other windows. */
+/* The dimension along which each window holds its element and all before (after) it; -1 for other windows. */
 static int64_t cum_dimension(const struct ir_module *m, ir_op op, const struct ir_type_data *t, bool *backwards) {
     size_t nsize, nlow, unused;
     const int64_t *size = ir_prop_i64s(m, op, IR_REDUCE_WINDOW_window_dimensions, &nsize);

@@ -291,7 +291,7 @@ static void cholesky_update(void *user, int64_t part) {
     s->k->update(rows, s->panels, rows + s->block * s->bytes, s->block, s->n, from, to);
 }
 
-/* Right-looking, in place: the diagonal block, what is below it, then what is behind. */
+/* Right-looking, in place: the diagonal block, the panel below it, then the trailing matrix. */
 static void cholesky_factor(struct cholesky *s) {
     for (s->at = 0; s->at < s->n; s->at += LINALG_BLOCK) {
         s->block = s->n - s->at < LINALG_BLOCK ? s->n - s->at : LINALG_BLOCK;

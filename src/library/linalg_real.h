@@ -28,7 +28,7 @@ TARGET static void NAME(solve)(const void *matrix, ptrdiff_t rs, ptrdiff_t cs, s
     const T *a = matrix;
     T *b = panel;
     for (size_t at = 0; at < n; at += LINALG_ROWS) {
-        size_t m = n - at < LINALG_ROWS ? n - at : LINALG_ROWS; /* rows behind the last one are the last one again */
+        size_t m = n - at < LINALG_ROWS ? n - at : LINALG_ROWS; /* rows after the last one repeat it */
         const T *row[LINALG_ROWS];
         V c[LINALG_ROWS][2];
         for (size_t i = 0; i < LINALG_ROWS; i++) {
@@ -102,7 +102,8 @@ TARGET static void NAME(below)(const void *diagonal, void *rows, size_t n, size_
     }
 }
 
-/* Rows [from, to) of what is behind a block column, up to the diagonal: c -= x xᵀ, with x in rows and in packed panels. */
+/* Rows [from, to) of the trailing matrix of a block column, up to the diagonal: c -= x xᵀ, with x in rows and in packed
+   panels. */
 TARGET static void NAME(update)(const void *rows, const void *panels, void *trailing, size_t n, size_t ld, size_t from,
                                 size_t to) {
     for (size_t at = from; at < to; at += LINALG_ROWS) {

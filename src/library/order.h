@@ -10,7 +10,7 @@ enum order_flags {
     ORDER_ONE_ZERO = 2,     /* -0 and +0 are one key */
     ORDER_ONE_NAN = 4,      /* all NaN are one key, above infinity */
     ORDER_NEGATIVE_NAN = 8, /* with ONE_NAN: below -infinity */
-    ORDER_PARTIAL = 16      /* IEEE comparison: a NaN is neither before nor behind anything (nothing changes here) */
+    ORDER_PARTIAL = 16      /* IEEE comparison: a NaN is neither before nor after anything (nothing changes here) */
 };
 
 /* NaN: a magnitude above nan_above, or nan_code; it keeps the bits nan_keep and gets nan_set. Then numbers with the sign bit

@@ -58,14 +58,14 @@ static void rng_pairs(const struct rng *r, size_t from, size_t to, const uint32_
         }
         return;
     }
-    size_t behind = from % r->after, pair = from / r->after % r->half, before = from / r->after / r->half;
+    size_t inner = from % r->after, pair = from / r->after % r->half, before = from / r->after / r->half;
     for (size_t i = 0; i < to - from; i++) {
-        size_t at = (before * r->dim + 2 * pair) * r->after + behind;
+        size_t at = (before * r->dim + 2 * pair) * r->after + inner;
         rng_store(r, at, low[i]);
         if (2 * pair + 1 < r->dim)
             rng_store(r, at + r->after, high[i]);
-        if (++behind == r->after) {
-            behind = 0;
+        if (++inner == r->after) {
+            inner = 0;
             before += ++pair == r->half;
             pair = pair == r->half ? 0 : pair;
         }

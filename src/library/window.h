@@ -39,7 +39,7 @@ struct window_taps {
     bool more;
 };
 struct window_taps window_row(const struct window *w, size_t row); /* before the first tap */
-bool window_next(struct window_taps *t);                           /* false behind the last one */
+bool window_next(struct window_taps *t);                           /* false after the last one */
 
 /* The positions of the last dimension whose tap k lies on elements: `count` of them from `first` on, `period` apart (a dilated
    input has holes); their elements from `at` on, `advance` apart. */

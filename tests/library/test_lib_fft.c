@@ -1,7 +1,7 @@
 /* fft against the evaluator. */
 #include "library_test.h"
 
-/* One transform: `dims` are the transformed lengths behind a batch shape like "3x". */
+/* One transform: `dims` are the transformed lengths after a batch shape like "3x". */
 static void fft(const char *type, const char *real, const char *batch, const int *n, int ndims) {
     char in[64] = "", out[64] = "", length[64] = "";
     bool from_real = strcmp(type, "RFFT") == 0, to_real = strcmp(type, "IRFFT") == 0, wide = strcmp(real, "f64") == 0;

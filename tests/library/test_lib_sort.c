@@ -12,7 +12,7 @@ static const char *compare_type(const char *type, bool total) {
     return type[0] == 'u' || strcmp(type, "i1") == 0 ? ", UNSIGNED" : ", SIGNED";
 }
 
-/* One key, the first operand; a payload of `payload` behind it unless that is NULL. */
+/* One key, the first operand; a payload of `payload` after it unless that is NULL. */
 static void one_key(const char *type, const char *payload, const char *shape, int dim, const char *direction, bool total) {
     const char *t = type, *text;
     if (payload)
