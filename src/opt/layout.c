@@ -27,8 +27,8 @@ struct layout {
     struct opt_ids parent; /* by op of a chain: the next towards the op that stands for it; itself at the end */
     struct opt_ids edges;  /* by that op: its edges, from 1 */
     struct opt_ids seen;   /* by value: its edge to what is no transpose is there; likewise into which chain it was added */
-    struct opt_ids turned; /* by value: itself in the order of the chain `turned_for` */
-    struct opt_ids turned_for;
+    struct opt_ids transposed; /* by value: itself in the order of the chain `transposed_chain` */
+    struct opt_ids transposed_chain;
     struct opt_ids order;  /* by op that stands for a chain: 1 + the number in `orders` */
     struct {
         struct edge *v;
@@ -200,7 +200,7 @@ static void choose_order(struct layout *c, ir_op chain) {
 
 /* ---- changing it ----------------------------------------------------------------------------- */
 
-static ir_type turned_type(struct opt *o, ir_val v, const int64_t *order) {
+static ir_type transposed_type(struct opt *o, ir_val v, const int64_t *order) {
     const struct ir_type_data *t = ir_val_type(o->m, v);
     int64_t dims[IR_MAX_RANK];
     for (uint32_t i = 0; i < t->rank; i++)
@@ -210,7 +210,7 @@ static ir_type turned_type(struct opt *o, ir_val v, const int64_t *order) {
 
 static ir_val transpose(struct opt *o, ir_val v, const int64_t *order, ir_op before) {
     const struct ir_op_data *x = ir_op_get(o->m, before);
-    ir_type type = turned_type(o, v, order);
+    ir_type type = transposed_type(o, v, order);
     ir_op op = ir_op_new(o->m, IR_TRANSPOSE, &v, 1, &type, 1, 0);
     ir_set_prop(o->m, op, IR_TRANSPOSE_permutation, ir_attr_i64s(o->m, order, ir_type_get(o->m, type)->rank));
     ir_set_loc(o->m, op, x->loc, x->line, x->col);
@@ -219,18 +219,18 @@ static ir_val transpose(struct opt *o, ir_val v, const int64_t *order, ir_op bef
 }
 
 /* The value in the chain's order; made before `op` where it is not there yet. */
-static ir_val turned(struct layout *c, ir_val v, ir_op chain, const int64_t *order, ir_op op) {
+static ir_val transposed(struct layout *c, ir_val v, ir_op chain, const int64_t *order, ir_op op) {
     if (ir_val_type(c->map.o->m, v)->rank == 0)
         return opt_map_get(&c->map, v);
-    if (opt_ids_get(&c->turned_for, v.i) == chain.i)
-        return (ir_val){opt_ids_get(&c->turned, v.i)};
+    if (opt_ids_get(&c->transposed_chain, v.i) == chain.i)
+        return (ir_val){opt_ids_get(&c->transposed, v.i)};
     ir_val to = transpose(c->map.o, opt_map_get(&c->map, v), order, op);
-    opt_ids_set(&c->turned, v.i, to.i);
-    opt_ids_set(&c->turned_for, v.i, chain.i);
+    opt_ids_set(&c->transposed, v.i, to.i);
+    opt_ids_set(&c->transposed_chain, v.i, chain.i);
     return to;
 }
 
-static void turn(struct layout *c, ir_op op, ir_op chain) {
+static void transpose_op(struct layout *c, ir_op op, ir_op chain) {
     struct opt *o = c->map.o;
     const int64_t *order = c->orders.v[opt_ids_get(&c->order, chain.i) - 1];
     uint32_t n = ir_op_get(o->m, op)->noperands;
@@ -239,12 +239,12 @@ static void turn(struct layout *c, ir_op op, ir_op chain) {
     for (uint32_t i = 0; i < ir_val_type(o->m, result)->rank; i++)
         back[order[i]] = i;
     for (uint32_t i = 0; i < n; i++)
-        operands[i] = turned(c, ir_operand(o->m, op, i), chain, order, op);
-    ir_type type = turned_type(o, result, order);
+        operands[i] = transposed(c, ir_operand(o->m, op, i), chain, order, op);
+    ir_type type = transposed_type(o, result, order);
     ir_op fresh = opt_remake(o, op, operands, n, &type, 1);
     ir_insert_before(o->m, op, fresh);
-    opt_ids_set(&c->turned, result.i, ir_result(o->m, fresh, 0).i);
-    opt_ids_set(&c->turned_for, result.i, chain.i);
+    opt_ids_set(&c->transposed, result.i, ir_result(o->m, fresh, 0).i);
+    opt_ids_set(&c->transposed_chain, result.i, chain.i);
     ir_val as_before = transpose(o, ir_result(o->m, fresh, 0), back, op);
     opt_replace(&c->map, op, &as_before);
     o->changes++;
@@ -267,7 +267,7 @@ static void layout_block(struct layout *c, ir_block b) {
         next = ir_op_get(m, op)->next;
         ir_op chain = opt_ids_get(&c->parent, op.i) ? chain_of(c, op) : (ir_op){0};
         if (!IR_NONE(chain) && opt_ids_get(&c->order, chain.i)) {
-            turn(c, op, chain);
+            transpose_op(c, op, chain);
             continue;
         }
         opt_update(&c->map, op);
@@ -283,8 +283,8 @@ static void layout_region(struct layout *c, ir_region r) {
 
 hilo_status opt_layout(struct opt *o) {
     struct arena *a = &o->scratch;
-    struct layout c = {.map = opt_map_new(o), .parent = {.a = a}, .edges = {.a = a}, .seen = {.a = a}, .turned = {.a = a},
-                       .turned_for = {.a = a}, .order = {.a = a}};
+    struct layout c = {.map = opt_map_new(o), .parent = {.a = a}, .edges = {.a = a}, .seen = {.a = a}, .transposed = {.a = a},
+                       .transposed_chain = {.a = a}, .order = {.a = a}};
     layout_region(&c, ir_op_region(o->m, o->m->root, 0));
     return HILO_OK;
 }

@@ -1,14 +1,14 @@
 /* licm: loop-invariant code motion
- * does       computes in front of a loop what is the same in all its turns, and takes variables that never change out of it:
- *            the body refers to their values outside
+ * does       hoists loop-invariant ops before their loop, and removes loop variables that never change: the body refers
+ *            to their initial values
  * requires   nothing
  * preserves  nothing
  * cost       linear, times the depth of loops
  * example    while (%i, %w) { … dot %x, (transpose %w) … }  ⇒  %t = transpose %w; while (%i) { … dot %x, %t … }
  *
- * What is moved is computed even when the loop does not turn, so only ops that cannot fail are; and it takes memory as long as
- * the loop runs, so only what is worth it: contractions, reductions, functions, and what is not larger than it is made from.
- * What is cheap, such as a broadcast, is copied for an op that is moved, and else stays where it costs nothing. */
+ * A hoisted op runs even when the trip count is 0, so only ops that cannot fail are hoisted; and its result is live as long as
+ * the loop, so only expensive ops are: contractions, reductions, functions, and ops whose results are not larger than their
+ * operands. Cheap producers, such as broadcasts, are copied along with a hoisted op, and else stay where they are free. */
 #include "opt/rewrite.h"
 
 enum {
@@ -18,7 +18,7 @@ enum {
 
 struct licm {
     struct opt_map map;     /* what replaces results in the body, and variables */
-    struct opt_map outside; /* values of bodies to their copies in front */
+    struct opt_map outside; /* values of bodies to their hoisted copies */
     struct opt_ids seen;    /* by value: 2 * the loop in whose body it is, + 1 where it is invariant */
     size_t bytes;           /* that may still be moved out of this loop */
     uint32_t loop;          /* number of the loop that is looked at */
@@ -151,8 +151,8 @@ static void update(const struct opt_map *map, ir_op op) {
                 update(map, in);
 }
 
-/* Variables that every turn hands on as they are: the loop refers to what they are in front of it. Where all do, the loop does
-   not turn or does not end, and is left alone. */
+/* Variables that every iteration yields unchanged are replaced by their initial values. Where all are, the loop runs never or
+   forever, and is left alone. */
 static void take_out(struct licm *c, ir_op loop) {
     const struct ir_module *m = c->map.o->m;
     const struct ir_block_data *cond = ir_block_get(m, block_of(m, loop, 0)), *body = ir_block_get(m, block_of(m, loop, 1));

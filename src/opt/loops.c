@@ -19,7 +19,7 @@ bool opt_loop_invariant(const struct ir_module *m, ir_op loop, uint32_t i) {
     return IR_SAME(ir_operand(m, ir_terminator(m, body), i), ir_block_get(m, body)->args[i]);
 }
 
-/* The integer that `v` is in every turn, seen from a block of the loop. */
+/* The integer that `v` is in every iteration, seen from a block of the loop. */
 static bool known(const struct ir_module *m, ir_op loop, ir_block b, ir_val v, int64_t *out) {
     uint32_t i;
     if (argument(m, v, b, &i)) {
@@ -31,7 +31,7 @@ static bool known(const struct ir_module *m, ir_op loop, ir_block b, ir_val v, i
     return opt_integer(m, v, out) && *out <= most && *out >= -most;
 }
 
-/* What is added to variable i in each turn. */
+/* What is added to variable i in each iteration. */
 static bool step_of(const struct ir_module *m, ir_op loop, uint32_t i, int64_t *step) {
     ir_block body = loop_block(m, loop, 1);
     ir_op op = ir_val_get(m, ir_operand(m, ir_terminator(m, body), i))->op;
@@ -48,8 +48,8 @@ static bool step_of(const struct ir_module *m, ir_op loop, uint32_t i, int64_t *
     return false;
 }
 
-/* Turns while x < bound, x from `first` in steps. */
-static bool turns(int64_t first, int64_t bound, int64_t step, uint64_t *n) {
+/* Iterations while x < bound, x from `first` in steps. */
+static bool iterations(int64_t first, int64_t bound, int64_t step, uint64_t *n) {
     *n = 0;
     if (first >= bound)
         return true;
@@ -61,13 +61,13 @@ static bool turns(int64_t first, int64_t bound, int64_t step, uint64_t *n) {
 
 static bool count(int64_t how, int64_t first, int64_t bound, int64_t step, uint64_t *n) {
     switch (how) {
-    case IR_COMPARISON_DIRECTION_LT: return turns(first, bound, step, n);
-    case IR_COMPARISON_DIRECTION_LE: return turns(first, bound + 1, step, n);
-    case IR_COMPARISON_DIRECTION_GT: return turns(-first, -bound, -step, n);
-    case IR_COMPARISON_DIRECTION_GE: return turns(-first, -bound + 1, -step, n);
+    case IR_COMPARISON_DIRECTION_LT: return iterations(first, bound, step, n);
+    case IR_COMPARISON_DIRECTION_LE: return iterations(first, bound + 1, step, n);
+    case IR_COMPARISON_DIRECTION_GT: return iterations(-first, -bound, -step, n);
+    case IR_COMPARISON_DIRECTION_GE: return iterations(-first, -bound + 1, -step, n);
     case IR_COMPARISON_DIRECTION_NE:
-        return first <= bound ? step && (bound - first) % step == 0 && turns(first, bound, step, n)
-                              : step && (bound - first) % step == 0 && turns(-first, -bound, -step, n);
+        return first <= bound ? step && (bound - first) % step == 0 && iterations(first, bound, step, n)
+                              : step && (bound - first) % step == 0 && iterations(-first, -bound, -step, n);
     default: return false;
     }
 }
@@ -88,7 +88,7 @@ static bool in_range(const struct ir_dtype_info *t, int64_t first, int64_t step,
 struct counter {
     uint32_t i;
     int64_t first, step;
-    uint64_t turns;
+    uint64_t trips;
 };
 
 static bool find_counter(const struct ir_module *m, ir_op loop, struct counter *out) {
@@ -111,8 +111,8 @@ static bool find_counter(const struct ir_module *m, ir_op loop, struct counter *
             continue;
         const struct ir_dtype_info *t = ir_dtype_get(ir_val_type(m, ir_operand(m, loop, i))->dtype);
         out->i = i;
-        return count(k ? mirror[how] : how, out->first, bound, out->step, &out->turns) &&
-               in_range(t, out->first, out->step, out->turns);
+        return count(k ? mirror[how] : how, out->first, bound, out->step, &out->trips) &&
+               in_range(t, out->first, out->step, out->trips);
     }
     return false;
 }
@@ -121,7 +121,7 @@ bool opt_trip_count(const struct ir_module *m, ir_op loop, uint64_t *n) {
     struct counter c;
     if (!find_counter(m, loop, &c))
         return false;
-    *n = c.turns;
+    *n = c.trips;
     return true;
 }
 
@@ -179,13 +179,13 @@ static bool of_counter(const struct ir_module *m, ir_op loop, const struct count
     return near(*plus) && (*scale == 1 || *scale == -1 || *scale == 0);
 }
 
-/* Parts of `part`, one a turn, are all of a dimension. */
+/* Parts of `part`, one an iteration, cover a dimension. */
 static bool covers(const struct ir_module *m, ir_op loop, const struct counter *c, ir_val at, int64_t part, int64_t size) {
     int64_t scale, plus, by;
-    if (!near(size) || !near(c->first) || !near(c->step) || c->turns > UINT64_C(1) << LOOP_NEAR ||
-        !near((int64_t)c->turns * c->step) || !of_counter(m, loop, c, at, LOOP_DEEP, &scale, &plus) || scale == 0)
+    if (!near(size) || !near(c->first) || !near(c->step) || c->trips > UINT64_C(1) << LOOP_NEAR ||
+        !near((int64_t)c->trips * c->step) || !of_counter(m, loop, c, at, LOOP_DEEP, &scale, &plus) || scale == 0)
         return false;
-    int64_t begin = scale * c->first + plus, end = begin + scale * c->step * ((int64_t)c->turns - 1);
+    int64_t begin = scale * c->first + plus, end = begin + scale * c->step * ((int64_t)c->trips - 1);
     int64_t low = begin < end ? begin : end, high = begin < end ? end : begin;
     by = c->step < 0 ? -c->step : c->step;
     return low == 0 && high == size - part && by <= part;
@@ -248,7 +248,7 @@ const bool *opt_loop_overwrites(const struct ir_module *m, ir_op loop, struct ar
     u.args[1] = counts + n;
     u.update = counts + 2 * (size_t)n;
     u.next = ir_op_get(m, ir_terminator(m, u.block[1]))->operands;
-    if (!find_counter(m, loop, &c) || c.turns == 0)
+    if (!find_counter(m, loop, &c) || c.trips == 0)
         return out;
     for (int r = 0; r < 2; r++)
         count_uses(m, &u, u.block[r]);

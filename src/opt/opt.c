@@ -120,7 +120,7 @@ ir_op opt_callee(const struct opt *o, ir_op op) {
 }
 
 /* Whether an op of this kind by itself may do more than compute its results. Random numbers come from one stream: to
-   leave out a draw would change those behind it. */
+   remove a draw would change those after it. */
 static bool effect_itself(const struct opt *o, ir_op op) {
     const struct ir_op_data *x = ir_op_get(o->m, op);
     if (x->kind == IR_CUSTOM_CALL)
@@ -270,7 +270,7 @@ static bool sizes_hold(struct opt *o, ir_op op) {
 }
 
 /* What was computed may be a constant now. A program that would have failed when it came to this op must not become invalid,
-   for it may never come there: wrong constants are put behind a barrier. */
+   for it may never come there: wrong constants go through a barrier. */
 static void guard(struct opt *o, ir_op op) {
     if (sizes_hold(o, op))
         return;

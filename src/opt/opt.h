@@ -36,7 +36,7 @@ struct opt_pass {
     hilo_status (*run)(struct opt *o);
 };
 const struct opt_pass *opt_pass_get(enum opt_pass_id id);
-/* The k-th step of the pipeline; NULL behind the last. */
+/* The k-th step of the pipeline; NULL after the last. */
 const struct opt_pass *opt_step(size_t k);
 
 /* ---- rules ----------------------------------------------------------------------------------- */
@@ -60,7 +60,7 @@ struct opt_rule_info {
     enum ir_op_kind root;           /* IR_OP_NONE = any */
     enum opt_float floats;
 };
-const struct opt_rule_info *opt_rule_get(size_t i); /* NULL behind the last */
+const struct opt_rule_info *opt_rule_get(size_t i); /* NULL after the last */
 
 /* ---- tables by id ---------------------------------------------------------------------------- */
 
@@ -148,9 +148,9 @@ struct opt {
     struct opt_calls calls;
 };
 
-/* `m` and `d` must outlive `o`. The options are to be filled in behind it; the level is 0. */
+/* `m` and `d` must outlive `o`. Fill in the options after it; the level is 0. */
 void opt_init(struct opt *o, struct ir_module *m, struct diag_list *d);
-/* Runs the passes. INVALID_ARGUMENT for names that do not exist; INTERNAL when a module does not verify behind a pass;
+/* Runs the passes. INVALID_ARGUMENT for names that do not exist; INTERNAL when a module does not verify after a pass;
    RESOURCE_EXHAUSTED. After an error the module is of no use. m->arena.recover is changed. */
 hilo_status opt_run(struct opt *o);
 void opt_free(struct opt *o);
@@ -172,7 +172,7 @@ hilo_status opt_refine(struct opt *o, ir_op func, const ir_type *types);
 bool opt_integer(const struct ir_module *m, ir_val v, int64_t *out);
 /* How often a value is an operand in a block, nested ones too. */
 uint32_t opt_uses_in(const struct ir_module *m, ir_block b, ir_val v);
-/* Variable i of a while is handed on unchanged by its body. */
+/* The body of a while yields variable i unchanged. */
 bool opt_loop_invariant(const struct ir_module *m, ir_op loop, uint32_t i);
 /* How often the body of a while runs, where it counts by a constant from one to another; false when that is not known. */
 bool opt_trip_count(const struct ir_module *m, ir_op loop, uint64_t *n);

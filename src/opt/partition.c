@@ -1,16 +1,15 @@
 /* partition
- * does       turns a program over whole arrays (Shardy) into the program of one of its partitions, which has its shard of what
- *            main takes and gives: manual computations are put in place, on the shards that they ask for; what is computed
- *            element by element of shards is computed as shards
+ * does       rewrites a program over global arrays (Shardy, GSPMD) as the program of one partition, over local shards: main
+ *            takes and returns its shards, manual computations are inlined, and ops on shards are computed locally
  * requires   nothing; calls of functions that hold manual computations are to be inlined before
  * preserves  nothing
  * cost       linear, and the number of partitions for each value that changes hands
  * example    func @main(%0: tensor<8xf32> {sdy.sharding = <@mesh, [{"x"}]>})  ⇒  func @main(%0: tensor<2xf32>)
  *
- * Outside of manual computations ops are divided that need nothing of other partitions then (propagate.h). What others need is
- * gathered where it is defined, and each partition computes all of it. A value is there as a whole, as shards, or both; each
- * form is made once, behind its definition, so that it is there for every use. The module says in HLO's words how parameters
- * and results are spread (mhlo.spmd_parameters_shardings, mhlo.spmd_output_sharding), for frameworks that ask. */
+ * Outside of manual computations those ops are sharded that then need no data of other partitions (propagate.h). Operands of
+ * others are gathered where they are defined, and each partition computes all of such an op. A value exists replicated, as
+ * shards, or both; each form is made once, after its definition, so that it dominates every use. Module attributes give the
+ * shardings of parameters and results to frameworks (mhlo.spmd_parameters_shardings, mhlo.spmd_output_sharding). */
 #include "opt/propagate.h"
 #include "opt/rewrite.h"
 
@@ -49,7 +48,7 @@ static ir_val new_op(struct partition *c, enum ir_op_kind kind, const ir_val *in
     return ir_result(c->map.o->m, *op, 0);
 }
 
-/* Puts an op behind the definition of `v`: behind the op, or first in the block whose argument it is. */
+/* Inserts an op after the definition of `v`: after its op, or first in the block whose argument it is. */
 static void insert_after(struct partition *c, ir_val v, ir_op op) {
     struct ir_module *m = c->map.o->m;
     const struct ir_val_data *x = ir_val_get(m, v);
@@ -106,7 +105,7 @@ static ir_val gather(struct partition *c, ir_val v, const struct sharding *s, ui
     return out;
 }
 
-/* A value without elements is there as a whole wherever one wants it. */
+/* A replicated value without elements. */
 static ir_val empty_after(struct partition *c, ir_val v, ir_type type) {
     struct ir_module *m = c->map.o->m;
     ir_op op;
@@ -166,7 +165,7 @@ static ir_val begin_of(struct partition *c, ir_val after, const int32_t *held, i
     return out;
 }
 
-/* This partition's shard of a whole. */
+/* This partition's shard of a replicated value. */
 static ir_val cut(struct partition *c, ir_val whole, const struct sharding *s) {
     struct ir_module *m = c->map.o->m;
     ir_type type = sharding_type(m, s, ir_val_get(m, whole)->type);
@@ -203,7 +202,7 @@ static void add_shard(struct partition *c, uint32_t place, const struct sharding
     *end = x;
 }
 
-/* NULL: the whole. */
+/* The value with that sharding; NULL = replicated. */
 static ir_val local_shard(struct partition *c, ir_val v, const struct sharding *s) {
     if (!s || sharding_is_replicated(s))
         return replicated_value(c, v);
@@ -331,7 +330,7 @@ static hilo_status read_constraint(struct partition *c, ir_op op, struct shardin
     return text.n ? sharding_read_hlo(o, op, text, type, c->partitions, out, &supported) : HILO_OK;
 }
 
-/* A wish for where a value is to be, which results follow. Inside of manual computations nobody asks. */
+/* A constraint on the sharding of a value, which results follow. Ignored inside of manual computations. */
 static hilo_status constraint(struct partition *c, ir_op op) {
     struct opt *o = c->map.o;
     ir_val from = ir_operand(o->m, op, 0), to = ir_result(o->m, op, 0);
@@ -359,7 +358,7 @@ static hilo_status constraint(struct partition *c, ir_op op) {
     return HILO_OK;
 }
 
-/* A value of this type as a shard of what it was. */
+/* Gives the value the type of its local shard. */
 static void localize_value(struct partition *c, ir_val v, const struct sharding *s) {
     struct ir_module *m = c->map.o->m;
     ir_type type = ir_val_get(m, v)->type;
@@ -428,7 +427,7 @@ static void localize_op(struct partition *c, ir_op op, const struct sharding *s)
         localize_value(c, ir_result(m, op, i), s);
 }
 
-/* A while with variables that are shards. */
+/* A while with sharded variables. */
 static hilo_status localize_loop(struct partition *c, ir_op op) {
     struct ir_module *m = c->map.o->m;
     uint32_t n = ir_op_get(m, op)->noperands;
@@ -447,7 +446,8 @@ static hilo_status localize_loop(struct partition *c, ir_op op) {
     HILO_TRY(walk_block(c, in[1], false));
     ir_op end = ir_terminator(m, in[1]);
     for (uint32_t k = 0; k < n; k++)
-        ir_set_operand(m, end, k, local_shard(c, ir_operand(m, end, k), propagation_sharding(c->propagation, ir_result(m, op, k))));
+        ir_set_operand(m, end, k, local_shard(c, ir_operand(m, end, k),
+                                              propagation_sharding(c->propagation, ir_result(m, op, k))));
     c->map.o->changes++;
     return HILO_OK;
 }

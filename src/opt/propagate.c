@@ -1,22 +1,22 @@
-/* Deciding what is computed as shards: see propagate.h.
+/* Sharding propagation: see propagate.h.
  *
- * What is known goes forward, from operands to results, then backward, from uses to what is used by nothing else. A while is
- * tried with all variables that may be shards, as long as its body needs none of them as a whole, nor makes one otherwise. */
+ * Shardings go forward, from operands to results, then backward, from uses to values that have no other use. A while is tried
+ * with all variables sharded that can be, until its body needs none of them replicated and yields each with its sharding. */
 #include "opt/propagate.h"
 
 enum {
-    PROPAGATE_SHARDINGS = 256,  /* different shardings; what would need more is not divided */
-    PROPAGATE_NESTED = 2,   /* loops in loops; deeper ones compute wholes */
-    PROPAGATE_ATTEMPTS = 8     /* attempts at a loop */
+    PROPAGATE_SHARDINGS = 256, /* different shardings; values that would need more are replicated */
+    PROPAGATE_NESTED = 2,      /* loops in loops; values of deeper ones are replicated */
+    PROPAGATE_ATTEMPTS = 8     /* at a loop */
 };
 
-/* A way to divide a dimension: row 0 is not at all. */
+/* A sharding of one dimension; number 0 is replicated. */
 struct dim_sharding {
     int64_t parts;
     const int32_t *held; /* by partition */
 };
 
-/* A sharding of so many dim_ids: id 0 is none. */
+/* A sharding of all dimensions; number 0 is replicated. */
 struct known_sharding {
     uint32_t dim_ids[IR_MAX_RANK];
     struct sharding sharding;
@@ -28,8 +28,8 @@ struct propagation {
     struct { struct dim_sharding *v; uint32_t n, cap; } dim_shardings;
     struct { struct known_sharding *v; uint32_t n, cap; } shardings;
     struct opt_ids of;   /* by value: its id */
-    struct opt_ids need; /* by value: what uses so far ask for: 0 = nothing, 1 + id; they disagree: the whole */
-    struct opt_ids at;   /* by op that is divided: where in `taken` the ids of its operands begin */
+    struct opt_ids need; /* by value: the sharding that its uses so far need: 0 = unknown, 1 + id; replicated where they differ */
+    struct opt_ids at;   /* by sharded op: where in `taken` the ids of its operands begin */
     struct { uint32_t *v; uint32_t n, cap; } taken;
 };
 
@@ -81,7 +81,8 @@ static bool sharding_id(struct propagation *d, const uint32_t *dim_ids, uint32_t
     if (whole)
         return true;
     for (uint32_t k = 1; k < d->shardings.n; k++)
-        if (d->shardings.v[k].sharding.rank == rank && memcmp(d->shardings.v[k].dim_ids, dim_ids, rank * sizeof *dim_ids) == 0) {
+        if (d->shardings.v[k].sharding.rank == rank &&
+            memcmp(d->shardings.v[k].dim_ids, dim_ids, rank * sizeof *dim_ids) == 0) {
             *out = k;
             return true;
         }
@@ -265,7 +266,7 @@ static int64_t result_dim(const struct ir_module *m, ir_op op, uint32_t i, uint3
     return out >= 0 && out < to->rank && from->dims[dim] == to->dims[out] ? out : -1;
 }
 
-/* An op whose results may be shards: those of one shard each, from shards of its operands. */
+/* An op that can compute shards of its results from shards of its operands. */
 static bool can_shard(const struct ir_module *m, ir_op op) {
     const struct ir_op_data *x = ir_op_get(m, op);
     if (dims_of[x->kind] == dims_none || x->nresults == 0 ||
@@ -467,7 +468,7 @@ static void loop(struct propagation *d, ir_op op) {
     if (!some || d->depth == PROPAGATE_NESTED)
         return;
     d->depth++;
-    for (int turn = 0; turn < PROPAGATE_ATTEMPTS && changed; turn++)
+    for (int attempt = 0; attempt < PROPAGATE_ATTEMPTS && changed; attempt++)
         changed = try_loop(d, op, in, ids, tried);
     d->depth--;
     for (uint32_t k = 0; k < x->noperands; k++)

@@ -1,6 +1,6 @@
-/* Which values outside of manual computations partitions have shards of, beyond those that say so themselves: whatever is
- * computed element by element of shards, or for them, is computed as shards, and what rearranges, reduces or contracts them
- * along other dimensions, too. No partition needs anything of another for it, but for what reverses. Part of `partition`. */
+/* Sharding propagation: the shardings of values outside of manual computations, from those that are annotated. Elementwise
+ * ops on shards, or whose results are used as shards, are sharded; so are ops that rearrange, reduce or contract other
+ * dimensions. No sharded op but `reverse` needs data of another partition. Part of the pass `partition`. */
 #ifndef HILO_OPT_PROPAGATE_H
 #define HILO_OPT_PROPAGATE_H
 
@@ -9,15 +9,14 @@
 struct propagation;
 
 struct propagation *propagation_new(struct opt *o, uint32_t partitions);
-/* A value is there as these shards: a parameter, or the result of a manual computation or a constraint. */
+/* Sets the sharding of a value: a parameter, or the result of a manual computation or a constraint. */
 void propagation_seed(struct propagation *d, ir_val v, const struct sharding *s);
-/* Decides for the ops of a function's body, and of loops in it. `results`: what its results say of themselves, NULL for one
-   that says nothing; by result. */
+/* Propagates through a function's body, and loops in it. `results`: the annotated sharding of each result, NULL = none. */
 void propagation_run(struct propagation *d, ir_block body, const struct sharding *const *results);
 
-/* The shards that a value is there as; NULL = it is a whole. */
+/* The sharding of a value; NULL = replicated. */
 const struct sharding *propagation_sharding(const struct propagation *d, ir_val v);
-/* What an op that is not a loop needs of operand i, if its results are shards; NULL = the whole. */
+/* The sharding that an op with sharded results, other than a loop, needs operand i in; NULL = replicated. */
 const struct sharding *propagation_operand(const struct propagation *d, ir_op op, uint32_t i);
 
 #endif
