@@ -36,6 +36,10 @@ printf 'Continue: Licensed under the Apache\n\nWhat is a free licence?\n' |
 if [ "$status" = 0 ] && [ "$(wc -l <out)" = 2 ]; then pass; else fail 'two answers'; fi
 says 'of the GNU General Public License'
 
+# The timing begins on a line of its own, also where both streams go to one place.
+"$HILO" generate -m "$m" -p A --raw -n 4 --timing >both 2>&1 </dev/null
+if grep -q '^load  ' both && grep -q '^peak  ' both; then pass; else fail 'timing on lines of its own'; fi
+
 # An interrupt ends the answer: the command with -p; in a conversation the next line is answered.
 begin() { # waits for text, and interrupts
     pid=$!
