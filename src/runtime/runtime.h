@@ -223,8 +223,8 @@ hilo_executable *rt_executable_share(hilo_executable *exe);
 /* Keeps `p` until the executable ends. Takes memory from its arena first, so that `p` is the caller's when that fails. */
 void rt_executable_keep(hilo_executable *exe, void *p, void (*release)(void *p));
 /* Loads object files, which outlive the executable, and finds the functions of the plan's kernels in them, by name.
-   `features`: LLVM's list for the processor that they are for, of the executable's machine. What this processor cannot run is loaded, to be written to a file;
-   runs are refused. INTERNAL when a kernel is missing; else as rt_code_load. */
+   `features`: LLVM's list for the processor that they are for, of the executable's machine. What this processor cannot run is
+   loaded, to be written to a file; runs are refused. INTERNAL when a kernel is missing; else as rt_code_load. */
 hilo_status rt_executable_link(hilo_executable *exe, const struct str *objects, uint32_t n, const char *features,
                                struct diag_list *d);
 /* Once the plan is there: prepares its runs. Needs the arena's recovery point. */
