@@ -1,4 +1,4 @@
-/* Diagnostics: what went wrong, where, and which rule says so.
+/* Diagnostics: what went wrong, where, and by which rule.
  *
  * A list belongs to one call or one client; nothing is global. The first error stays first: a list is never
  * overwritten.

@@ -22,7 +22,7 @@
             return try_status_;             \
     } while (0)
 
-/* malloc behind the hilo_allocator interface; `user` is unused. */
+/* malloc as a hilo_allocator; `user` is unused. */
 hilo_allocator mem_system_allocator(void);
 
 /* Bytes aligned to 64 or more (so that vectors never split a cache line); NULL when exhausted. n = 0 gives a valid

@@ -185,9 +185,9 @@ static hilo_status reload(const struct checker *k, hilo_executable **exe) {
 static void count_ops(struct check_counts *counts, const struct plan *p) {
     static const enum check_how how[] = {[PLAN_KERNEL] = CHECK_KERNEL, [PLAN_ROUTINE] = CHECK_ROUTINE,
                                          [PLAN_REFERENCE] = CHECK_EVALUATED};
-    if (p->whole)
+    if (p->evaluated)
         atomic_fetch_add(&counts->ops[CHECK_WHOLE], 1);
-    for (uint32_t i = 0; i < p->nsteps && !p->whole; i++) {
+    for (uint32_t i = 0; i < p->nsteps && !p->evaluated; i++) {
         const struct plan_step *s = &p->steps[i];
         bool computes = s->kind == PLAN_KERNEL || s->kind == PLAN_ROUTINE || s->kind == PLAN_REFERENCE;
         const char *ops = s->note ? s->note->ops : "";

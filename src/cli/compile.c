@@ -48,13 +48,13 @@ static const struct form {
    --runtime-only. */
 static int check_runtime(const hilo_executable *exe, const struct compile_options *o) {
     const struct plan *p = &exe->plan;
-    bool evaluated = p->whole;
+    bool evaluated = p->evaluated;
     for (uint32_t i = 0; i < p->nsteps; i++)
         evaluated |= p->steps[i].kind == PLAN_REFERENCE;
     if (!evaluated || o->form != CLI_EMIT_HILO)
         return CLI_OK;
     cli_error(CLI_OK, "%slibhilo-runtime cannot load the executable: it has steps for the reference evaluator%s",
-              o->runtime_only ? "" : "warning: ", p->whole ? " (dynamic shapes, or no LLVM)" : "");
+              o->runtime_only ? "" : "warning: ", p->evaluated ? " (dynamic shapes, or no LLVM)" : "");
     return o->runtime_only ? CLI_FAILED : CLI_OK;
 }
 

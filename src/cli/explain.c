@@ -82,7 +82,7 @@ static void explain(const char *file, const hilo_executable *exe, struct explain
     const struct plan *p = &exe->plan;
     *x = (struct explained){.file = file, .exe = exe, .rows = cli_alloc(p->nsteps, sizeof *x->rows), .nrows = p->nsteps};
     for (uint32_t i = 0; i < p->nsteps; i++) {
-        x->rows[i] = p->whole
+        x->rows[i] = p->evaluated
                          ? (struct row){.kind = plan_kind_name(PLAN_REFERENCE), .name = "", .text = "", .ops = "", .where = ""}
                          : row_of(p, i);
         x->total_ms += x->rows[i].ms;
@@ -176,7 +176,7 @@ static void put_head(const struct explained *x, struct strbuf *out) {
         n[p->steps[i].kind]++;
     strbuf_printf(out, "%s: %u kernels, %u routines, %u reference steps, %u copies, %u branches\n", x->file, n[PLAN_KERNEL],
                   n[PLAN_ROUTINE], n[PLAN_REFERENCE], n[PLAN_COPY], n[PLAN_TEST] + n[PLAN_SWITCH] + n[PLAN_JUMP]);
-    if (p->whole)
+    if (p->evaluated)
         strbuf_printf(out, "the program runs on the reference evaluator: %s\n", x->evaluated);
     strbuf_printf(out, "arguments %s, results %s, constants %s\n", size_text((double)x->arguments, "B", a, sizeof a),
                   size_text((double)x->results, "B", b, sizeof b), size_text((double)x->constants, "B", c, sizeof c));
@@ -345,7 +345,7 @@ static int explain_file(const char *file, const struct explain_options *o) {
         char why[512];
         explain(file, exe, &x);
         why_evaluated(&o->compile, why, sizeof why);
-        x.evaluated = exe->plan.whole ? why : "";
+        x.evaluated = exe->plan.evaluated ? why : "";
         if (o->run)
             code = measure(client, exe, o, &x);
         if (code == CLI_OK)

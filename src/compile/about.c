@@ -1,4 +1,4 @@
-/* What a program costs, as a framework asks: arithmetic operations and bytes that ops read and write, by the table of ops;
+/* What a program costs, as frameworks query it: arithmetic operations and bytes that ops read and write, by the table of ops;
  * loops count once, as in XLA. */
 #include "compile/cached.h"
 #include "opt/cost.h"

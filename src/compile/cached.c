@@ -19,7 +19,7 @@ void cached_hash(struct str bytes, uint8_t out[RT_KEY_BYTES]) {
 
 /* ---- keys ------------------------------------------------------------------------------------ */
 
-/* With its size in front, so that two texts never read as one; NULL is not "". */
+/* Preceded by its size, so that two texts never read as one; NULL is not "". */
 static void add_text(struct blake2 *b, const char *z) {
     uint64_t n = z ? strlen(z) : UINT64_MAX;
     blake2_add(b, &n, sizeof n);
@@ -81,7 +81,7 @@ static bool here(hilo_client *client, uint8_t out[RT_KEY_BYTES]) {
     return known;
 }
 
-/* What was measured here says who computes what (compile/model.h), and so does what is there to be asked. */
+/* Measurements (compile/model.h) and installed libraries decide who computes what. */
 static void add_calibration(struct blake2 *b, const hilo_client *client) {
     char path[4096];
     struct file file;
@@ -157,7 +157,7 @@ static void key_specialisations(const struct cached *c, hilo_executable *exe) {
 /* Where nothing is generated there is more to do where there is a compiler one day, or when a run brings shapes. */
 static hilo_status compile_and_keep(struct cached *c, hilo_module *module, hilo_executable **out) {
     HILO_TRY(compile_module(c->client, module, c->o, NULL, c->d, out));
-    if (c->on && !(*out)->plan.whole)
+    if (c->on && !(*out)->plan.evaluated)
         rt_store_put(c->client, *out, c->key);
     else if (c->on)
         key_specialisations(c, *out);
@@ -238,7 +238,7 @@ static hilo_status read_and_compile(struct cached *c, const struct file *f, cons
 
 static hilo_status compile_bytes(struct cached *c, const struct file *f, const hilo_module_options *mo, hilo_executable **out) {
     c->d->first_line = mo->first_line;
-    if (is_wanted(c) && !mo->skip_verify) /* an answer says that the program is valid */
+    if (is_wanted(c) && !mo->skip_verify) /* a hit implies that the program is valid */
         key_of_bytes(c, f->text);
     hilo_executable *exe = c->on ? rt_store_get(c->client, c->key) : NULL;
     *out = exe;

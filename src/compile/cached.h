@@ -20,12 +20,12 @@ void specialise_later(hilo_executable *exe, const hilo_compile_options *o);
 
 /* What was compiled before of a program of these bytes, with these options; NULL where that is nothing. */
 hilo_executable *cached_find(hilo_client *client, struct str bytes, const hilo_compile_options *o);
-/* What a program says of itself, and what it costs: about.c. Memory: `a`. */
+/* Name and cost of a program: about.c. Memory: `a`. */
 void compile_about(const struct ir_module *m, struct arena *a, struct rt_about *out);
 
 /* The hash of a program's bytes, to be kept with what is read from them. */
 void cached_hash(struct str bytes, uint8_t out[RT_KEY_BYTES]);
-/* Gives an executable of unknown sizes that was loaded the key that specialise_keyed asks for, unless nothing is to be kept. */
+/* Gives an executable of unknown sizes that was loaded the key that specialise_keyed needs, unless nothing is to be kept. */
 void cached_loaded(hilo_executable *exe, struct str text, const hilo_compile_options *o);
 /* The key of such an executable, which has one, for the shapes of inputs. */
 void cached_specialised(const hilo_executable *exe, hilo_buffer *const *inputs, uint8_t out[RT_KEY_BYTES]);

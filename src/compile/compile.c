@@ -92,7 +92,7 @@ static const char *port_name(const struct ir_module *m, ir_attr attrs, const cha
     return s.n ? s.p : "";
 }
 
-/* `loc("name")`, as JAX writes it behind its parameters. */
+/* `loc("name")`, as JAX writes it after its parameters. */
 static const char *location_name(const struct ir_module *m, ir_attr loc) {
     const struct ir_attr_data *a = ir_attr_get(m, loc);
     return a->kind == IR_ATTR_LOC_NAME ? ir_str_get(m, a->str).p : "";
@@ -376,7 +376,7 @@ static hilo_status make_plan(const struct compile *c, ir_op entry, struct ir_mod
     if (reference || !m || !can_plan(c, entry, m)) {
         if (c->inputs)
             return HILO_UNIMPLEMENTED;
-        return plan_whole(&exe->plan, &exe->arena, m ? m : c->m, entry, c->d);
+        return plan_evaluated(&exe->plan, &exe->arena, m ? m : c->m, entry, c->d);
     }
     m->arena.recover = exe->arena.recover;
     struct build *b = build_new(&exe->arena, m, c->d, c->o->level);
@@ -411,10 +411,10 @@ static hilo_status fill(const struct compile *c) {
     if (wants_program(c))
         return write_program(c, m ? m : c->m);
     if (c->text)
-        return !c->exe->plan.whole
+        return !c->exe->plan.evaluated
                    ? HILO_OK
                    : diag_error(c->d, HILO_UNIMPLEMENTED, "no code is generated for this program: it is evaluated");
-    if (c->exe->plan.whole && c->o->backend != HILO_BACKEND_REFERENCE && !knows_arguments(c, entry))
+    if (c->exe->plan.evaluated && c->o->backend != HILO_BACKEND_REFERENCE && !knows_arguments(c, entry))
         specialise_later(c->exe, c->o);
     return rt_executable_ready(c->exe);
 }

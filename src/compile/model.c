@@ -30,7 +30,7 @@ static void put_here(struct strbuf *out) {
 
 /* ---- reading ---------------------------------------------------------------------------------- */
 
-/* Numbers behind spaces, up to `end`, as every locale reads them; none may be below zero. */
+/* Numbers after spaces, up to `end`, as every locale reads them; none may be below zero. */
 static bool read_numbers(const char *s, const char *end, double *out, int n) {
     bool good = true;
     for (int i = 0; i < n && good; i++) {

@@ -1,4 +1,4 @@
-/* Routines by libraries that may be installed: opened when they are first asked for, never linked, and never needed.
+/* Routines by libraries that may be installed: opened on first use, never linked, and never needed.
  *
  *   external.c        opening them; which of them can do an op       openblas.c   products, Cholesky factors, triangular solves
  *   onednn.h, .c      oneDNN's interface, of versions 2 and 3        fftw.c       Fourier transforms
@@ -7,7 +7,7 @@
  * Each call of a library is on one thread, and what is computed by one call depends on shapes alone: so results are the same
  * for any number of threads. What hilo knows of their interfaces is declared here in its own words, from their documentation.
  *
- * A library is one for a process, so these are the library's only variables: written once, by whoever asks first. */
+ * A library is one for a process, so these are the library's only variables: written once, by the first user. */
 #ifndef HILO_EXTERNAL_EXTERNAL_H
 #define HILO_EXTERNAL_EXTERNAL_H
 
@@ -59,7 +59,7 @@ struct ext_function {
 void *ext_open(const char *variable, const char *const *names, const struct ext_function *functions, size_t n, void *table,
                struct ext_opened *out);
 
-/* OpenMP's word on how many threads a call on this thread may use, where the library has OpenMP. */
+/* OpenMP's setting of how many threads a call on this thread may use, where the library has OpenMP. */
 struct ext_omp {
     int (*get)(void);
     void (*set)(int n);

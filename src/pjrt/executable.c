@@ -496,7 +496,7 @@ static void save_compiled(const struct pjrt_executable *x, struct strbuf *out) {
     struct str build = rt_build_id();
     struct pjrt_capture l;
     struct strbuf file;
-    if (x->hilo->plan.whole || !build.n)
+    if (x->hilo->plan.evaluated || !build.n)
         return;
     strbuf_init(&file, mem_system_allocator());
     pjrt_capture_begin(x->client, &l);

@@ -50,9 +50,9 @@ static int by_length(const void *x, const void *y) {
 
 /* ---- placing --------------------------------------------------------------------------------- */
 
-static bool meet(const struct plan_item *x, const struct plan_item *y) {
+static bool overlap_in_time(const struct plan_item *x, const struct plan_item *y) {
     return x->begin <= y->end && y->begin <= x->end &&
-           plan_spans_meet(x->spans, x->nspans, y->spans, y->nspans, NULL, NULL);
+           plan_spans_overlap(x->spans, x->nspans, y->spans, y->nspans, NULL, NULL);
 }
 
 static size_t end_of(struct block *w, const struct plan_item *x) {
@@ -67,7 +67,7 @@ static void place(struct block *w, struct plan_item *x) {
     size_t at = 0, best = SIZE_MAX;
     for (uint32_t i = 0; i < w->nplaced; i++) {
         const struct plan_item *y = w->placed[i];
-        if (y->offset + y->bytes <= at || !meet(x, y))
+        if (y->offset + y->bytes <= at || !overlap_in_time(x, y))
             continue;
         if (y->offset > at && y->offset - at >= x->bytes && y->offset - at < best) {
             best = y->offset - at;

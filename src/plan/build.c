@@ -201,6 +201,6 @@ void plan_result(struct plan_builder *b, uint32_t index, uint32_t buffer) {
 
 void plan_donor(struct plan_builder *b, uint32_t argument, uint32_t result) {
     assert(argument < b->narguments && result < b->nresults);
-    struct plan_wish wish = {argument, result};
-    ARENA_PUSH(b->a, &b->wishes, wish);
+    struct plan_donor_hint hint = {argument, result};
+    ARENA_PUSH(b->a, &b->donor_hints, hint);
 }

@@ -78,7 +78,7 @@ struct plan_item {
     uint32_t nspans;
 };
 
-struct plan_wish {
+struct plan_donor_hint {
     uint32_t argument, result;
 };
 
@@ -94,7 +94,7 @@ struct plan_builder {
     uint32_t narguments, nresults, nvalues;
     uint32_t *arguments, *results; /* UINT32_MAX = none yet; from plan_finish on results are roots */
     uint32_t *types;         /* the buffers that were given for the results */
-    struct { struct plan_wish *v; uint32_t n, cap; } wishes;
+    struct { struct plan_donor_hint *v; uint32_t n, cap; } donor_hints;
     /* from plan_finish on, by buffer */
     struct plan_root *roots;
     int32_t *donors;
@@ -120,9 +120,9 @@ static inline uint32_t plan_class(struct plan_builder *b, uint32_t root) {
 /* Checks the steps, gives them positions, marks those that nobody needs, and finds the spans of the roots (live.c). */
 hilo_status plan_liveness(struct plan_builder *b);
 /* True when two lists of spans have points in common, other than single ones that `allowed` (may be NULL) allows. */
-typedef bool plan_meeting(void *user, uint32_t point);
-bool plan_spans_meet(const struct plan_span *x, uint32_t nx, const struct plan_span *y, uint32_t ny, plan_meeting *allowed,
-                     void *user);
+typedef bool plan_overlap_rule(void *user, uint32_t point);
+bool plan_spans_overlap(const struct plan_span *x, uint32_t nx, const struct plan_span *y, uint32_t ny,
+                        plan_overlap_rule *allowed, void *user);
 /* Joins roots that can share memory to classes, and finds donors (coalesce.c). */
 void plan_coalesce(struct plan_builder *b);
 /* Offsets of the classes that are no results (assign.c). */

@@ -77,8 +77,8 @@ static int pair_place(const void *x, const void *y) {
 
 /* ---- spans ----------------------------------------------------------------------------------- */
 
-bool plan_spans_meet(const struct plan_span *x, uint32_t nx, const struct plan_span *y, uint32_t ny, plan_meeting *allowed,
-                     void *user) {
+bool plan_spans_overlap(const struct plan_span *x, uint32_t nx, const struct plan_span *y, uint32_t ny,
+                        plan_overlap_rule *allowed, void *user) {
     for (uint32_t i = 0, k = 0; i < nx && k < ny;) {
         uint32_t begin = x[i].begin > y[k].begin ? x[i].begin : y[k].begin;
         uint32_t end = x[i].end < y[k].end ? x[i].end : y[k].end;
@@ -170,7 +170,7 @@ static bool overlap_allowed(void *user, uint32_t point) {
 static bool may_share(struct coalesce *c, uint32_t x, uint32_t y) {
     const struct plan_root *p = &c->b->roots[x], *q = &c->b->roots[y];
     struct overlap m = {c, x, y};
-    return !plan_spans_meet(p->spans, p->nspans, q->spans, q->nspans, overlap_allowed, &m);
+    return !plan_spans_overlap(p->spans, p->nspans, q->spans, q->nspans, overlap_allowed, &m);
 }
 
 static void pair_join(struct coalesce *c, const struct pair *p) {
@@ -266,15 +266,15 @@ static void find_any_donors(struct coalesce *c) {
     }
 }
 
-/* Wishes first, then where a copy or an overlay gains, then any of the same type. */
+/* Hints first, then where a copy or an overlay gains, then any of the same type. */
 static void find_donors(struct coalesce *c) {
     struct plan_builder *b = c->b;
     c->given = ARENA_ARRAY(b->a, bool, b->narguments);
     b->donors = ARENA_ARRAY(b->a, int32_t, b->nresults);
     for (uint32_t i = 0; i < b->nresults; i++)
         b->donors[i] = -1;
-    for (uint32_t i = 0; i < b->wishes.n; i++)
-        donor_give(c, b->wishes.v[i].argument, b->wishes.v[i].result);
+    for (uint32_t i = 0; i < b->donor_hints.n; i++)
+        donor_give(c, b->donor_hints.v[i].argument, b->donor_hints.v[i].result);
     for (uint32_t k = 0; k < c->by_gain.n; k++) {
         const struct pair *p = &c->by_gain.v[k];
         const struct plan_buffer *x = plan_root_of(b, p->node->uses[p->from].buffer);

@@ -7,9 +7,9 @@
 struct emit {
     struct plan_builder *b;
     struct { struct plan_step *v; uint32_t n, cap; } steps;
-    uint32_t nroots;    /* what stands behind those was made for copies */
+    uint32_t nroots;    /* later ones were made for copies */
     uint32_t *last;     /* by position: 1 + the last step of the node there; NULL but in the torture build */
-    size_t spare_bytes; /* behind the block, for copies in a circle */
+    size_t spare_bytes; /* after the block, for cyclic copies */
 };
 
 /* ---- results --------------------------------------------------------------------------------- */
@@ -81,7 +81,7 @@ static void copy_step(struct emit *e, uint32_t depth, uint32_t from, uint32_t to
 }
 
 /* Number of a pair whose source the copy to `to` would destroy; n = none. */
-static uint32_t victim(const struct plan_builder *b, const struct plan_use *u, uint32_t n, uint32_t k) {
+static uint32_t overwritten_source(const struct plan_builder *b, const struct plan_use *u, uint32_t n, uint32_t k) {
     const struct plan_buffer *v = b->buffers.v;
     uint32_t i = 0;
     while (i < n && (i == k || !overlap(&v[u[2 * k + 1].buffer], &v[u[2 * i].buffer])))
@@ -89,7 +89,7 @@ static uint32_t victim(const struct plan_builder *b, const struct plan_use *u, u
     return i;
 }
 
-/* A source that stands in the way goes behind the block first. */
+/* A source that would be overwritten is copied to the end of the block first. */
 static void move_away(struct emit *e, const struct plan_node *x, struct plan_use *source, size_t *spare) {
     struct plan_builder *b = e->b;
     uint32_t aside = plan_like(b, source->buffer);
@@ -117,10 +117,10 @@ static void emit_copies(struct emit *e, const struct plan_node *x) {
     }
     while (n) {
         uint32_t k = 0, i;
-        while (k < n && victim(b, u, n, k) < n)
+        while (k < n && overwritten_source(b, u, n, k) < n)
             k++;
         if (k == n)
-            for (k = 0; (i = victim(b, u, n, k)) < n;)
+            for (k = 0; (i = overwritten_source(b, u, n, k)) < n;)
                 move_away(e, x, &u[2 * i], &spare);
         copy_step(e, x->depth, u[2 * k].buffer, u[2 * k + 1].buffer);
         n--;
@@ -230,7 +230,7 @@ static void emit_list(struct emit *e, const struct plan_list *list) {
 
 /* ---- what is dead ---------------------------------------------------------------------------- */
 
-/* Where a class is needed last by a step, it is dead behind it until it is written again. */
+/* Where a class is needed last by a step, it is dead after it until it is written again. */
 static const struct plan_dead *find_dead(struct emit *e) {
     struct plan_builder *b = e->b;
     struct { struct plan_region *v; uint32_t n, cap; } *regions = arena_array(b->a, e->steps.n, sizeof *regions, 8);

@@ -26,7 +26,8 @@ struct grouping {
 };
 
 static struct mark *mark_of(const struct grouping *g, uint32_t buffer) {
-    return &g->marks[buffer < g->b->buffers.n ? g->b->buffers.v[buffer].root : g->b->buffers.n]; /* unknown: live.c says so */
+    uint32_t n = g->b->buffers.n;
+    return &g->marks[buffer < n ? g->b->buffers.v[buffer].root : n]; /* unknown: live.c reports it */
 }
 
 static size_t written_bytes(const struct plan_builder *b, const struct plan_node *n) {
@@ -93,10 +94,10 @@ static struct plan_group *find(struct grouping *g, const struct plan_list *list,
     return out;
 }
 
-/* Puts the nodes of the group behind the first. */
+/* Moves the nodes of the group next to the first. */
 static void move_up(struct plan_list *list, uint32_t at, const struct plan_group *group) {
     uint32_t last = at, from, to;
-    for (uint32_t left = group->n; left; last++) /* behind the last node of the group */
+    for (uint32_t left = group->n; left; last++) /* after the last node of the group */
         left -= list->nodes.v[last]->group == group;
     for (from = to = last; from-- > at;)
         if (list->nodes.v[from]->group != group)

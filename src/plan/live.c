@@ -1,6 +1,6 @@
 /* Liveness over nested lists. One walk forward numbers the nodes and finds what each nested list reads before it writes it and
  * what it writes on every way; with that, one walk back finds the exact spans in which a root is needed, loops included: at
- * the end of a loop's body what its next turn reads is live. A step whose results nobody needs is left out on the way. */
+ * the end of a loop's body what its next iteration reads is live. A step whose results nobody needs is left out on the way. */
 #include "plan/build.h"
 
 #include <string.h>
@@ -213,7 +213,7 @@ static void back_step(struct back *w, struct plan_node *n) {
 
 static void back_list(struct back *w, struct plan_list *list);
 
-/* Lists of which one runs: what is needed behind them is needed at the end of each. */
+/* Lists of which one runs: what is needed after them is needed at the end of each. */
 static void back_branch(struct back *w, struct plan_node *n) {
     struct plan_root *roots = w->b->roots;
     for (uint32_t i = 0; i < n->touched.n; i++) {

@@ -96,7 +96,7 @@ struct plan_note {
 struct plan_step {
     enum plan_step_kind kind;
     uint32_t depth;               /* of nested lists, for reading */
-    uint32_t group;               /* KERNEL: this and so many steps behind it, less one, are kernels that do not wait for each
+    uint32_t group;               /* KERNEL: this and so many steps after it, less one, are kernels that do not wait for each
                                      other and may run at once; 0 = it is alone, or not the first of a group */
     uint32_t nuses, ntargets;
     const struct plan_use *uses;
@@ -116,7 +116,7 @@ struct plan_dead {
 struct plan {
     const struct ir_module *m;    /* outlives the plan */
     struct eval_plan *reference;  /* for the steps of kind REFERENCE; NULL when there are none */
-    bool whole;                   /* the plan is one REFERENCE step over values, not buffers: nothing else is known */
+    bool evaluated;               /* the plan is one REFERENCE step over values, not buffers: nothing else is known */
     uint32_t narguments, nresults, nbuffers, nsteps, nvalues;
     const struct plan_buffer *buffers;
     const uint32_t *arguments, *results; /* buffer of each; UINT32_MAX: an argument that nothing reads */
@@ -170,8 +170,8 @@ void plan_undefined(struct plan_builder *b, uint32_t buffer);
 /* What the steps that follow are; outlives them. NULL = nothing is said. */
 void plan_note(struct plan_builder *b, const struct plan_note *note);
 
-/* A loop: the steps behind _begin compute the predicate, an i1, given to _body; those behind _body run while it is true. A
-   loop's states are buffers that a plan_copy fills in front of it and another at the end of the body. */
+/* A loop: the steps after _begin compute the predicate, an i1, given to _body; those after _body run while it is true. A
+   loop's states are buffers that a plan_copy fills before it and another at the end of the body. */
 void plan_loop_begin(struct plan_builder *b);
 void plan_loop_body(struct plan_builder *b, uint32_t predicate);
 void plan_loop_end(struct plan_builder *b);
@@ -194,7 +194,7 @@ void plan_donor(struct plan_builder *b, uint32_t argument, uint32_t result);
    there is nothing for plan_free. `p` is cleared first. */
 hilo_status plan_finish(struct plan_builder *b, struct plan *p, struct diag_list *d);
 
-/* Behind plan_finish: the buffers, no aliases, that are in the block when the most of it is in use. Memory: the builder's
+/* After plan_finish: the buffers, no aliases, that are in the block when the most of it is in use. Memory: the builder's
    arena. */
 uint32_t plan_fullest(const struct plan_builder *b, const uint32_t **buffers);
 /* Bytes of temporaries: the block, and scratch for one thread. At most SIZE_MAX. */
@@ -207,7 +207,7 @@ size_t plan_constant_bytes(const struct plan *p);
 /* The plan of a function with a body as one step over values, for what cannot be planned: dynamic shapes, tokens. Memory:
    the arena, but for `reference`, which plan_free gives back; also after an error, and when memory ended in between. `p`
    is cleared first. */
-hilo_status plan_whole(struct plan *p, struct arena *a, const struct ir_module *m, ir_op func, struct diag_list *d);
+hilo_status plan_evaluated(struct plan *p, struct arena *a, const struct ir_module *m, ir_op func, struct diag_list *d);
 void plan_free(struct plan *p);
 
 /* A line a step, and the buffers. */

@@ -83,7 +83,7 @@ static void mark_used(const struct plan *p, bool *used) {
 }
 
 void plan_print(const struct plan *p, struct strbuf *out) {
-    if (p->whole) {
+    if (p->evaluated) {
         strbuf_puts(out, "plan of one step over values: reference @");
         strbuf_str(out, ir_prop_str(p->m, p->steps->func, IR_FUNC_sym_name));
         strbuf_putc(out, '\n');

@@ -27,7 +27,7 @@ static size_t class_align(size_t bytes) {
     return bytes >= 2 * HUGE_PAGE ? HUGE_PAGE : STEP;
 }
 
-/* ---- from and to the allocator behind -------------------------------------------------------- */
+/* ---- from and to the underlying allocator -------------------------------------------------------- */
 
 static void drop(struct rt_cache *c, void *p, size_t bytes) {
     MEM_UNPOISON(p, bytes);
@@ -63,7 +63,7 @@ static void *fresh(struct rt_cache *c, size_t bytes) {
     atomic_fetch_add_explicit(&c->taken, 1, memory_order_relaxed);
 #ifdef MADV_HUGEPAGE
     if (p && align == HUGE_PAGE && c->al.realloc_fn == mem_system_allocator().realloc_fn)
-        madvise(p, bytes & ~(size_t)(HUGE_PAGE - 1), MADV_HUGEPAGE); /* a wish; the answer does not matter */
+        madvise(p, bytes & ~(size_t)(HUGE_PAGE - 1), MADV_HUGEPAGE); /* a hint; failure does not matter */
 #endif
     return p;
 }

@@ -1,4 +1,4 @@
-/* Executables: what a caller may ask of them. */
+/* Executables: their accessors. */
 #include "runtime/code.h"
 #include "target/target.h"
 #include "runtime/runtime.h"
@@ -214,7 +214,7 @@ static void stats_of_plan(const hilo_executable *exe, hilo_stats *s) {
     for (uint32_t i = 0; i < p->nresults; i++) {
         uint64_t bytes = port_bytes(&exe->outputs[i]);
         s->output_bytes += bytes;
-        if (!p->whole && p->donors[i] >= 0 && exe->inputs[p->donors[i]].alias >= 0)
+        if (!p->evaluated && p->donors[i] >= 0 && exe->inputs[p->donors[i]].alias >= 0)
             s->alias_bytes += bytes;
     }
     s->code_bytes = exe->code_bytes;

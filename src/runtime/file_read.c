@@ -179,7 +179,7 @@ static const struct ir_type_data *function_type(const struct reader *r, ir_op f)
     return ir_type_get(r->plan.m, ir_attr_get(r->plan.m, ir_prop(r->plan.m, f, IR_FUNC_function_type))->type);
 }
 
-/* Whether a type of the program says the same as one of the file. */
+/* Whether a type of the program equals one of the file. */
 static bool is_type(const struct reader *r, ir_type type, enum ir_dtype dtype, uint32_t rank, const int64_t *dims) {
     const struct ir_type_data *t = ir_type_get(r->plan.m, type);
     if (t->kind == IR_TYPE_TOKEN)
@@ -213,13 +213,13 @@ static hilo_status get_whole(struct reader *r) {
         fits = port_fits(r, t->types[i], i < t->ninputs ? &r->exe->inputs[i] : &r->exe->outputs[i - t->ninputs]);
     if (!fits)
         return damaged(r, "its program");
-    HILO_TRY(plan_whole(&r->exe->plan, r->a, r->plan.m, r->functions[0], r->d));
+    HILO_TRY(plan_evaluated(&r->exe->plan, r->a, r->plan.m, r->functions[0], r->d));
     r->exe->entry = r->functions[0];
     const struct rt_compiler *compiler = r->exe->client->compiler;
     return r->exe->specialise_level >= 0 && compiler ? compiler->specialise_loaded(r->exe, r->program) : HILO_OK;
 }
 
-/* The constants, behind the table. */
+/* The constants, after the table. */
 static void get_blobs(struct reader *r) {
     r->nblobs = get_count(r, sizeof(uint64_t));
     r->blobs = ARENA_ARRAY(r->a, const char *, r->nblobs);
@@ -433,7 +433,7 @@ static void get_results(struct reader *r) {
     uint32_t *results = ARENA_ARRAY(r->a, uint32_t, p->nresults), *arguments = ARENA_ARRAY(r->a, uint32_t, p->narguments);
     int32_t *donors = ARENA_ARRAY(r->a, int32_t, p->nresults);
     for (uint32_t i = 0; i < p->narguments; i++)
-        arguments[i] = UINT32_MAX; /* nobody asks once the plan is made */
+        arguments[i] = UINT32_MAX; /* not needed once the plan is made */
     for (uint32_t i = 0; i < p->nresults && !r->bad; i++) {
         results[i] = get_u32(r);
         donors[i] = (int32_t)get_u32(r);
@@ -464,13 +464,13 @@ static hilo_status get_table(struct reader *r) {
     r->exe->about.flops = get_f64(r);
     r->exe->about.bytes = get_f64(r);
     r->exe->about.copies = get_u32(r) != 0;
-    r->plan.whole = get_u32(r) != 0;
-    r->exe->specialise_level = r->plan.whole ? (int32_t)get_u32(r) : -1;
+    r->plan.evaluated = get_u32(r) != 0;
+    r->exe->specialise_level = r->plan.evaluated ? (int32_t)get_u32(r) : -1;
     r->bad |= r->exe->specialise_level < -1 || r->exe->specialise_level > 3;
     r->exe->inputs = get_ports(r, &r->plan.narguments);
     r->exe->outputs = get_ports(r, &r->plan.nresults);
     HILO_TRY(get_program(r));
-    if (r->plan.whole)
+    if (r->plan.evaluated)
         return get_whole(r);
     if (!r->bad)
         get_blobs(r);

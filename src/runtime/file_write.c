@@ -2,8 +2,8 @@
  * processor; the program's name, its operations and bytes, whether it only copies; whether the plan is one step over
  * values, and if so, the level at which runs compile the program for the shapes of their inputs, or -1; inputs and
  * outputs; the program that the reference evaluator runs functions of, as text, and their names; constants' sizes;
- * buffers; kernels; routines; steps; results and donors; objects. A plan of one step ends behind the name of its
- * function. Then, from a multiple of 64 bytes on, the constants, each likewise. Counts and sizes are written in front of
+ * buffers; kernels; routines; steps; results and donors; objects. A plan of one step ends after the name of its
+ * function. Then, from a multiple of 64 bytes on, the constants, each likewise. Counts and sizes are written before
  * what they count; texts and objects as a size and bytes. */
 #include "base/hash.h"
 #include "runtime/runtime.h"
@@ -57,7 +57,7 @@ static void put_shape(struct writer *w, hilo_dtype dtype, uint32_t rank, const i
 
 /* ---- what is used ---------------------------------------------------------------------------- */
 
-/* Constants that lie in one memory are written once: by root, which goes in front. */
+/* Constants that lie in one memory are written once: by root, which comes first. */
 static void use_buffer(struct writer *w, uint32_t number) {
     if (w->buffers[number] != UINT32_MAX)
         return;
@@ -101,7 +101,7 @@ static hilo_status use_step(struct writer *w, const struct plan_step *s, struct 
 static hilo_status find_used(struct writer *w, struct arena *a, struct diag_list *d) {
     const struct plan *p = w->p;
     w->functions = ARENA_ARRAY(a, ir_op, p->nsteps);
-    if (p->whole) {
+    if (p->evaluated) {
         w->functions[w->nfunctions++] = p->steps->func;
         return HILO_OK;
     }
@@ -138,7 +138,7 @@ static void put_ports(struct writer *w, const struct rt_port *v, uint32_t n) {
 static void put_program(struct writer *w) {
     struct strbuf text;
     strbuf_init(&text, w->out.al);
-    struct ir_print_options o = {.locations = true, .declare = w->p->whole ? (ir_op){0} : w->exe->entry};
+    struct ir_print_options o = {.locations = true, .declare = w->p->evaluated ? (ir_op){0} : w->exe->entry};
     if (w->nfunctions)
         ir_print_module(w->p->m, &o, &text);
     w->out.failed |= text.failed;
@@ -226,13 +226,13 @@ static void put_table(struct writer *w) {
     put_f64(w, w->exe->about.flops);
     put_f64(w, w->exe->about.bytes);
     put_u32(w, w->exe->about.copies);
-    put_u32(w, w->p->whole);
-    if (w->p->whole)
+    put_u32(w, w->p->evaluated);
+    if (w->p->evaluated)
         put_u32(w, (uint32_t)w->exe->specialise_level);
     put_ports(w, w->exe->inputs, w->p->narguments);
     put_ports(w, w->exe->outputs, w->p->nresults);
     put_program(w);
-    if (!w->p->whole) {
+    if (!w->p->evaluated) {
         put_buffers(w);
         put_kernels(w);
         put_steps(w);
@@ -252,7 +252,7 @@ static size_t padding(size_t n) {
     return (RT_FILE_ALIGN - n % RT_FILE_ALIGN) % RT_FILE_ALIGN;
 }
 
-/* With the padding behind it. */
+/* With the padding after it. */
 static void hash_constant(struct hash *h, const char *p, size_t n) {
     char last[2 * RT_FILE_ALIGN] = {0};
     size_t whole = n - n % HASH_BLOCK;

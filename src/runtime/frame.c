@@ -3,7 +3,7 @@
 #include "runtime/run.h"
 #include "base/torture.h"
 
-/* Blocks of more than this are given back behind every run: a program that rests holds no large memory. */
+/* Blocks of more than this are given back after every run: a program that rests holds no large memory. */
 enum { FRAME_KEEPS = 64 << 10 };
 
 /* ---- what the executable knows --------------------------------------------------------------- */
@@ -47,7 +47,7 @@ hilo_status rt_executable_ready(hilo_executable *exe) {
     const struct plan *p = &exe->plan;
     const struct rt_compiler *compiler = exe->client->compiler;
     size_t scratch = 0, all;
-    if (p->whole)
+    if (p->evaluated)
         return HILO_OK;
     if (!mem_add(plan_temp_bytes(p), FRAME_KEEPS, &all))
         return HILO_RESOURCE_EXHAUSTED;
@@ -80,7 +80,7 @@ static struct run_frame *frame_new(struct run *r) {
     f->results = f->values + p->narguments;
     f->fresh = (hilo_buffer **)(f->results + p->nresults);
     f->slots = (struct value **)(f->fresh + p->nresults);
-    if (!p->whole)
+    if (!p->evaluated)
         for (uint32_t i = 0, at = 0; i < p->nsteps; i++)
             for (uint32_t k = 0; k < p->steps[i].nuses; k++, at++)
                 f->pointers[at] = (void *)(uintptr_t)p->buffers[p->steps[i].uses[k].buffer].data;

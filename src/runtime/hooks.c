@@ -1,4 +1,4 @@
-/* What the reference evaluator asks the runtime for: custom calls, prints, probes, whether to go on. */
+/* What the reference evaluator needs of the runtime: custom calls, prints, probes, whether to go on. */
 #include "runtime/run.h"
 
 bool run_cancelled(const struct run *r) {
@@ -111,7 +111,7 @@ static hilo_status wrap_values(struct run *r, struct value *const *v, uint32_t n
     return HILO_OK;
 }
 
-/* The values behind buffers; HILO_INTERNAL when one is missing. On failure nothing is left in `v`. */
+/* The values of buffers; HILO_INTERNAL when one is missing. On failure nothing is left in `v`. */
 static hilo_status unwrap_values(hilo_client *client, hilo_buffer *const *b, uint32_t n, struct value **v) {
     uint32_t i = 0;
     pthread_mutex_lock(&client->lock);

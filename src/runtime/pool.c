@@ -6,7 +6,7 @@
  * sleeps, or that the system has not got round to yet, is never waited for.
  *
  * Systems are quick to wake a thread on the processor of who wakes it, and where all looks busy they leave it there, while
- * another processor sleeps: the two then work in turn. So a worker that finds itself where the caller works goes elsewhere. */
+ * another processor sleeps: the two then alternate. So a worker that finds itself where the caller works goes elsewhere. */
 #include "runtime/pool.h"
 #include "base/torture.h"
 

@@ -209,7 +209,7 @@ static hilo_status run(struct run *r, hilo_buffer *const *inputs, hilo_buffer **
     hilo_status status = take_inputs(r, inputs);
     if (status == HILO_OK) {
         double begin = r->o->timing ? rt_now_ms() : 0;
-        status = p->whole ? run_whole(r) : run_plan(r);
+        status = p->evaluated ? run_whole(r) : run_plan(r);
         if (r->o->timing)
             *run_ms = rt_now_ms() - begin;
         run_drop_probes(r);

@@ -1,11 +1,11 @@
-/* The objects behind hilo.h, and what the components below build them from.
+/* The objects of hilo.h, and what the components below build them from.
  *
  *   client.c       clients: allocator, threads, diagnostics, log, custom calls; option structs
  *   dtype.c        versions, statuses, element types
  *   buffer.c       buffers: counted values with a client
  *   module.c       modules, once they are read: printing, functions
  *   executable.c   executables: inputs, outputs, statistics                      specialise.c   those of unknown sizes
- *   run.c          hilo_execute: checks, donation; run.h says where the rest of a run is
+ *   run.c          hilo_execute: checks, donation; run.h lists the other parts of a run
  *   pool.c         the client's threads                          cache.c   memory that is used again
  *   text.c         values as text                                file_write.c, file_read.c   .hilo files
  *   store.c        the compile cache
@@ -50,7 +50,7 @@ struct hilo_client {
     atomic_int refs;
     hilo_allocator al;
     const struct rt_compiler *compiler;   /* NULL in libhilo-runtime: hilo's own code does everything, without a reader */
-    struct rt_cache cache;                /* in front of it */
+    struct rt_cache cache;                /* over it */
     hilo_allocator memory;                /* the cache: for buffers, values, and what runs need */
     struct rt_pool *pool;                 /* the first of: */
     struct rt_pool **pools;               /* one for each device; npools */
@@ -146,7 +146,7 @@ struct rt_port {
     int32_t alias;         /* of a parameter: see hilo_executable_input_alias */
 };
 
-/* What a program says of itself, and what it costs; loops count once. */
+/* Name and cost of a program; loops count once. */
 struct rt_about {
     const char *name;      /* of its module; or "" */
     double flops, bytes;   /* arithmetic operations; bytes that ops read and write */
@@ -251,8 +251,8 @@ struct rt_file_head {
     char magic[8];
     uint32_t version, abi; /* RT_FILE_VERSION, HILO_KERNEL_ABI_VERSION */
     uint64_t bytes;        /* of the file */
-    uint64_t table;        /* of that, what stands in front of the constants */
-    uint64_t hash[2];      /* of the key and the table behind this head, then of the constants */
+    uint64_t table;        /* of that, what precedes the constants */
+    uint64_t hash[2];      /* of the key and the table after this head, then of the constants */
     uint8_t key[RT_KEY_BYTES]; /* of a file of the compile cache; else zeros */
 };
 

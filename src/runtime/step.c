@@ -234,7 +234,7 @@ static hilo_status step_reference(struct run *r, const struct plan_step *s, void
     return status;
 }
 
-/* What nobody needs behind a step is overwritten, so that who needs it nevertheless is found. */
+/* Overwrites what is dead after a step, so that reads of it are found. */
 static void poison_dead_buffers(const struct run *r, uint32_t step) {
     const struct plan_dead *dead = &r->plan->dead[step];
     for (uint32_t i = 0; i < dead->n; i++)
@@ -243,7 +243,7 @@ static void poison_dead_buffers(const struct run *r, uint32_t step) {
 
 /* ---- control --------------------------------------------------------------------------------- */
 
-/* The step behind a TEST, SWITCH or JUMP at `at`. */
+/* The step after a TEST, SWITCH or JUMP at `at`. */
 static uint32_t step_next(const struct run *r, const struct plan_step *s, void *const *v, uint32_t at) {
     if (s->kind == PLAN_JUMP)
         return s->targets[0];

@@ -1,4 +1,4 @@
-/* The compile cache: executables under a key that says all that they depend on (compile/cached.c). See docs/adr/0009-cache.md.
+/* The compile cache: executables under a key of all that they depend on (compile/cached.c). See docs/adr/0009-cache.md.
  *
  * In memory are the executables that somebody still has: asking again gives another handle to the same plan and code.
  * On disk is a directory of .hilo files by key, used by any number of processes at once: files appear whole or not at all, are
@@ -26,10 +26,10 @@ struct rt_store {
     hilo_executable *loaded; /* those with a key, newest first; guarded by the client's lock */
 };
 
-/* The bytes that "500M" stands for; 0 when the text is no size. */
+/* The bytes that "500M" means; 0 when the text is no size. */
 uint64_t rt_store_size(const char *text);
 /* The directory: `dir`, or where that is NULL what HILO_CACHE_DIR names, or the user's usual place; "" = none. `most` 0: what
-   HILO_CACHE_SIZE says (bytes; K, M, G behind the number), or 1 GB. False when memory is exhausted. */
+   HILO_CACHE_SIZE specifies (bytes, with a suffix K, M or G), or 1 GB. False when memory is exhausted. */
 bool rt_store_init(struct rt_store *s, const hilo_allocator *al, const char *dir, uint64_t most);
 /* Makes the directory where it is missing; false when there is none, or it cannot be made. */
 bool rt_store_make(const struct rt_store *s);

@@ -20,7 +20,7 @@ struct command {
     struct plan_kernel kernel;
     struct command *lists[3], *next, *older;
     uint32_t nlists;
-    uint32_t calls;                /* of a DECIDE, in this run: a loop ends at the fourth turn at the latest */
+    uint32_t calls;                /* of a DECIDE, in this run: a loop ends at the fourth iteration at the latest */
 };
 
 struct program {
@@ -200,7 +200,7 @@ static void make_alias(struct program *p) {
 
 static void make_list(struct program *p, struct command **list, uint32_t depth);
 
-/* The commands of a list go behind those that are there. */
+/* The commands of a list are appended to those that are there. */
 static void nested(struct program *p, struct command **list, uint32_t depth) {
     struct command **outer = p->tail;
     while (*list)
@@ -564,7 +564,7 @@ static bool compare(const struct program *p, const struct plan *plan, const stru
     }
     for (size_t i = 0; i < 64; i++)
         if (r.block[plan->block_bytes + i] != 0xCD) {
-            strbuf_puts(why, "behind the block was written");
+            strbuf_puts(why, "memory after the block was written");
             return false;
         }
     return true;

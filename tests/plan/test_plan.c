@@ -58,7 +58,7 @@ static void copied(struct plan_builder *b) {
     plan_result(b, 1, t);
 }
 
-/* while: the states change places in every turn, which takes a place on the side. */
+/* while: the states change places in every iteration, which takes a place on the side. */
 static void swap(struct plan_builder *b) {
     uint32_t x = plan_argument(b, 0, IR_F32_T, 1, dims), s[2] = {temp(b), temp(b)}, go = plan_temp(b, IR_I1_T, 0, NULL);
     plan_copy(b, 2, (uint32_t[]){x, x}, s);
