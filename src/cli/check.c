@@ -282,6 +282,7 @@ static int check_main(const struct cli_command *self, int argc, char **argv) {
     struct check k = {.o = {.compile = CLI_COMPILE_DEFAULTS, .timeout = 120}};
     k.o.compile.threads = 1;
     k.o.compile.no_cache = true;
+    k.o.compile.quiet = true; /* assertions run on the evaluator in every program */
     struct cli_texts paths;
     int code = cli_options(self, argc, argv, &k.o, &paths);
     if (code < 0) {

@@ -79,6 +79,7 @@ struct cli_compile {
     int32_t level;
     int backend; /* hilo_backend */
     bool no_cache;
+    bool quiet; /* the client logs nothing */
 };
 #define CLI_COMPILE_DEFAULTS {.level = 2, .backend = HILO_BACKEND_AUTO}
 #define CLI_LEVEL_OPTIONS(type, field)                                                                               \

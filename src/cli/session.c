@@ -52,7 +52,7 @@ int cli_client(const struct cli_compile *o, hilo_client **out) {
     if (o->threads > INT32_MAX)
         return cli_error(CLI_USAGE, "--threads %lld: too many", (long long)o->threads);
     options.threads = (int32_t)o->threads;
-    options.log = on_log;
+    options.log = o->quiet ? NULL : on_log;
     hilo_status status = hilo_client_create(&options, out);
     return status == HILO_OK ? CLI_OK : cli_error(exit_code(status), "cannot create a client: %s", hilo_status_name(status));
 }
