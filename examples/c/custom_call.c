@@ -17,7 +17,8 @@ static hilo_status clip(void *user, hilo_client *client, hilo_buffer *const *inp
     const float limit = *(const float *)user;
     if (ninputs != 1 || noutputs != 1 || hilo_buffer_dtype(inputs[0]) != HILO_F32)
         return HILO_INVALID_ARGUMENT;
-    hilo_status status = hilo_buffer_create(client, HILO_F32, hilo_buffer_dims(inputs[0]), hilo_buffer_rank(inputs[0]), &outputs[0]);
+    hilo_status status = hilo_buffer_create(client, HILO_F32, hilo_buffer_dims(inputs[0]), hilo_buffer_rank(inputs[0]),
+                                            &outputs[0]);
     if (status != HILO_OK)
         return status;
     const float *x = hilo_buffer_data(inputs[0]);

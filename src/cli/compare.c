@@ -4,8 +4,8 @@
  * magnitudes that were added up on the way to it: where terms cancel, the element itself does not bound its rounding error.
  * S is measured: the reference evaluator runs the program again with every float that goes in or is computed moved by one
  * unit in the last place, up or down at random (the same numbers each time). An element that moves by D
- * has terms of about D / epsilon; S is the largest of several runs, doubled because random signs average out. This takes further runs of the
- * evaluator, but only if an element is off by more than T |x|. */
+ * has terms of about D / epsilon; S is the largest of several runs, doubled because random signs average out. This takes
+ * further runs of the evaluator, but only if an element is off by more than T |x|. */
 #include "cli/compare.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /* fused
- * does       replaces the custom calls of fused.def, ApproxTopK and dot_generals with an algorithm (numerics.c) by StableHLO that defines
- *            them, so that the evaluator, the other passes and the clustering see only that
+ * does       replaces the custom calls of fused.def, ApproxTopK and dot_generals with an algorithm (numerics.c) by StableHLO
+ *            that defines them, so that the evaluator, the other passes and the clustering see only that
  * requires   nothing
  * preserves  nothing
  * cost       linear

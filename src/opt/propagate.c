@@ -28,7 +28,7 @@ struct propagation {
     struct { struct dim_sharding *v; uint32_t n, cap; } dim_shardings;
     struct { struct known_sharding *v; uint32_t n, cap; } shardings;
     struct opt_ids of;   /* by value: its id */
-    struct opt_ids need; /* by value: the sharding that its uses so far need: 0 = unknown, 1 + id; replicated where they differ */
+    struct opt_ids need; /* by value: the sharding that its uses so far need: 0 = unknown, 1 + id; replicated if they differ */
     struct opt_ids at;   /* by sharded op: where in `taken` the ids of its operands begin */
     struct { uint32_t *v; uint32_t n, cap; } taken;
 };

@@ -94,7 +94,8 @@ if grep -q 'private @f' "$before" && ! grep -q 'private @f' "$after"; then pass;
 fi
 # Every dump is a program that computes the same.
 want=$("$HILO" run p.mlir --input f32=2.5)
-ls dumped/module_0001.*.0001.after_*.mlir dumped/module_0001.*.after_optimizations.txt >files.txt 2>&1 || fail "$(cat files.txt)"
+ls dumped/module_0001.*.0001.after_*.mlir dumped/module_0001.*.after_optimizations.txt >files.txt 2>&1 ||
+    fail "$(cat files.txt)"
 for file in dumped/*; do
     if [ "$("$HILO" run "$file" --input f32=2.5 2>&1)" = "$want" ]; then pass; else fail "$file: another result"; fi
 done
@@ -124,7 +125,8 @@ echo 'func.func @main(%a: tensor<f32>) -> tensor<f32> {
 exits 1 opt --emit hlo digamma.mlir
 says "digamma.mlir:2:8: error: 'chlo.digamma' op has no form in HLO"
 # A sharding that cannot be read is an error at the op.
-for sharding in '{devices=[2,1]<=[2' '{devices=[2,1]<=[3]}' '{devices=[2]<=[2]}' '{devices=[2,1]0,0}' '{devices=[2,1]<=[2]} x' what; do
+for sharding in '{devices=[2,1]<=[2' '{devices=[2,1]<=[3]}' '{devices=[2]<=[2]}' '{devices=[2,1]0,0}' \
+    '{devices=[2,1]<=[2]} x' what; do
     echo 'module attributes {mhlo.num_partitions = 2 : i32} {
   func.func @main(%a: tensor<8x6xf32>) -> tensor<8x6xf32> {
     %0 = stablehlo.custom_call @Sharding(%a) {mhlo.sharding = "'"$sharding"'"} : (tensor<8x6xf32>) -> tensor<8x6xf32>

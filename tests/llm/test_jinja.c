@@ -38,7 +38,8 @@ static void test_cases(void **state) {
     setenv("TZ", "UTC", 1);
     assert_true(json_array_size(cases) > 50);
     for (size_t i = 0; i < json_array_size(cases); i++) {
-        const json_t *one = json_array_get(cases, i), *want = json_object_get(one, "text"), *error = json_object_get(one, "error");
+        const json_t *one = json_array_get(cases, i);
+        const json_t *want = json_object_get(one, "text"), *error = json_object_get(one, "error");
         struct str template = text_of(json_object_get(one, "template"));
         struct jinja_text text;
         hilo_status status = render(template, variables, trusted, &o, &d, &text);

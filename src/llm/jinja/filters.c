@@ -988,7 +988,8 @@ static struct jval g_strftime_now(struct jinja *j, struct jval self, const struc
 static struct jval g_range(struct jinja *j, struct jval self, const struct jargs *a) {
     struct jval out = jlist_new(j, false);
     (void)self;
-    int64_t first = number(j, a, 0, "start", 0), from = a->n > 1 ? first : 0, to = a->n > 1 ? number(j, a, 1, "stop", 0) : first;
+    int64_t first = number(j, a, 0, "start", 0), from = a->n > 1 ? first : 0;
+    int64_t to = a->n > 1 ? number(j, a, 1, "stop", 0) : first;
     int64_t step = number(j, a, 2, "step", 1);
     if (step == 0)
         jinja_fail(j, HILO_INVALID_ARGUMENT, "range: the step is 0");

@@ -15,7 +15,9 @@ struct jstr {
     bool markup;
 };
 
-enum jkind { J_UNDEFINED, J_NONE, J_BOOL, J_INT, J_FLOAT, J_STR, J_LIST, J_DICT, J_NAMESPACE, J_MACRO, J_LOOP, J_METHOD, J_GLOBAL };
+enum jkind {
+    J_UNDEFINED, J_NONE, J_BOOL, J_INT, J_FLOAT, J_STR, J_LIST, J_DICT, J_NAMESPACE, J_MACRO, J_LOOP, J_METHOD, J_GLOBAL
+};
 
 struct jval;
 struct jlist {
