@@ -1,13 +1,13 @@
 /* inline
  * does       puts the body of a private function where it is called, that of a decomposition where its composite is, and that
  *            of a fusion where the fusion is
- * requires   calls: functions are visited callees first, so that each body is complete when it is copied
+ * requires   calls: functions are copied callees first, so that each body is complete when it is copied
  * preserves  nothing
  * cost       linear in the size of the result, which is bounded; a call that would lead beyond that stays
  * example    func.call @twice(%x)  ⇒  stablehlo.add %x, %x
  *
- * A call is inlined when its callee comes before the caller in the order of opt_calls. Where functions call each other in a
- * circle, one of the calls does not, and stays. */
+ * A private function with one reference moves to its call; others are copied. A call is inlined when its callee comes before
+ * the caller in the order of opt_calls. Where functions call each other in a circle, one of the calls does not, and stays. */
 #include "opt/rewrite.h"
 
 enum {
@@ -19,6 +19,7 @@ enum {
 struct inliner {
     struct opt_map map;
     const struct opt_calls *calls;
+    bool *moved;                /* by function: it went to its only call */
     uint32_t *size, *depth;     /* by function: ops and depth of regions, as they are now */
     uint32_t self;              /* the function that is visited */
     size_t room;                /* ops that may still be added */
@@ -47,6 +48,64 @@ static void inline_at(struct inliner *c, ir_op op, uint32_t callee) {
     c->size[c->self] += c->size[callee];
     o->changes++;
 }
+
+/* ---- functions with one call ------------------------------------------------------------------- */
+
+static uint32_t nesting(const struct ir_module *m, ir_region r) {
+    uint32_t most = 0;
+    for (ir_block b = ir_region_get(m, r)->first; !IR_NONE(b); b = ir_block_get(m, b)->next)
+        for (ir_op op = ir_block_get(m, b)->first; !IR_NONE(op); op = ir_op_get(m, op)->next)
+            for (uint32_t i = 0; i < ir_op_get(m, op)->nregions; i++) {
+                uint32_t n = 1 + nesting(m, ir_op_region(m, op, i));
+                most = n > most ? n : most;
+            }
+    return most;
+}
+
+/* The call is the only reference to the function, which goes with it. */
+static bool move_may(const struct inliner *c, uint32_t callee, uint32_t depth) {
+    const struct opt *o = c->map.o;
+    ir_op func = c->calls->v[callee].op;
+    ir_region body = ir_op_region(o->m, func, 0);
+    return callee < c->self && opt_ids_get(&c->calls->refs, func.i) == 1 && !opt_is_root(o, func) &&
+           str_is(ir_prop_str(o->m, func, IR_FUNC_sym_visibility), "private") &&
+           IR_SAME(ir_region_get(o->m, body)->first, ir_region_get(o->m, body)->last) &&
+           depth + nesting(o->m, body) <= INLINE_DEPTH;
+}
+
+/* Moves bodies to their only calls, callers first, so that a chain of calls of any length is one pass over its ops and none is
+   copied. */
+static void move_region(struct inliner *c, ir_region r, uint32_t depth) {
+    struct opt *o = c->map.o;
+    ir_op next;
+    for (ir_block b = ir_region_get(o->m, r)->first; !IR_NONE(b); b = ir_block_get(o->m, b)->next)
+        for (ir_op op = ir_block_get(o->m, b)->first; !IR_NONE(op); op = next) {
+            opt_update(&c->map, op);
+            next = ir_op_get(o->m, op)->next;
+            uint32_t callee = opt_ids_get(&c->calls->index, opt_callee(o, op).i);
+            if (!callee || !move_may(c, callee - 1, depth)) {
+                for (uint32_t i = 0; i < ir_op_get(o->m, op)->nregions; i++)
+                    move_region(c, ir_op_region(o->m, op, i), depth + 1);
+                continue;
+            }
+            ir_op func = c->calls->v[callee - 1].op;
+            ir_block block = ir_func_body(o->m, func);
+            const struct ir_block_data *body = ir_block_get(o->m, block);
+            ir_op end = body->last;
+            for (uint32_t i = 0; i < body->nargs; i++)
+                opt_map_set(&c->map, body->args[i], ir_operand(o->m, op, i));
+            if (!IR_SAME(body->first, end))
+                next = body->first;
+            opt_splice(o, block, op);
+            opt_replace(&c->map, op, ir_op_get(o->m, end)->operands);
+            ir_unlink(o->m, func);
+            c->moved[callee - 1] = true;
+            c->size[c->self] += c->size[callee - 1];
+            o->changes++;
+        }
+}
+
+/* ---- copies ------------------------------------------------------------------------------------ */
 
 static void inline_region(struct inliner *c, ir_region r, uint32_t depth);
 
@@ -100,8 +159,13 @@ hilo_status opt_inline(struct opt *o) {
     }
     if (c.room < INLINE_ALWAYS)
         c.room = INLINE_ALWAYS;
+    c.moved = ARENA_ARRAY(&o->scratch, bool, c.calls->n);
+    memset(c.moved, 0, c.calls->n * sizeof *c.moved);
+    for (c.self = c.calls->n; c.self-- > 0;)
+        if (c.calls->v[c.self].reached && !c.moved[c.self])
+            move_region(&c, ir_op_region(o->m, c.calls->v[c.self].op, 0), 0);
     for (c.self = 0; c.self < c.calls->n; c.self++)
-        if (c.calls->v[c.self].reached)
+        if (c.calls->v[c.self].reached && !c.moved[c.self])
             inline_region(&c, ir_op_region(o->m, c.calls->v[c.self].op, 0), 0);
     return HILO_OK;
 }

@@ -213,6 +213,8 @@ static void calls_from(struct opt *o, struct opt_ids *seen, ir_op root, bool rea
             struct refs r = {.o = o};
             opt_ids_set(seen, enter.i, 1);
             refs_op(&r, enter);
+            for (uint32_t i = 0; i < r.found.n; i++)
+                opt_ids_set(&o->calls.refs, r.found.v[i].i, opt_ids_get(&o->calls.refs, r.found.v[i].i) + 1);
             ARENA_PUSH(&o->facts, &stack, ((struct frame){enter, r.found.v, r.found.n, 0}));
         }
         if (stack.n == 0)
@@ -236,7 +238,7 @@ const struct opt_calls *opt_calls(struct opt *o) {
     uint32_t n = 0;
     for (ir_op op = first; !IR_NONE(op); op = ir_op_get(o->m, op)->next)
         n += ir_kind(o->m, op) == IR_FUNC;
-    o->calls = (struct opt_calls){ARENA_ARRAY(&o->facts, struct opt_func, n), 0, {.a = &o->facts}};
+    o->calls = (struct opt_calls){ARENA_ARRAY(&o->facts, struct opt_func, n), 0, {.a = &o->facts}, {.a = &o->facts}};
     for (int roots = 1; roots >= 0; roots--)
         for (ir_op op = first; !IR_NONE(op); op = ir_op_get(o->m, op)->next)
             if (ir_kind(o->m, op) == IR_FUNC && (!roots || opt_is_root(o, op)))

@@ -102,6 +102,7 @@ struct opt_calls {
     struct opt_func *v;
     uint32_t n;
     struct opt_ids index; /* by op of a function: 1 + its index */
+    struct opt_ids refs;  /* by op of a function: references to it */
 };
 const struct opt_uses *opt_uses(struct opt *o);
 const struct opt_calls *opt_calls(struct opt *o);

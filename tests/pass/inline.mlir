@@ -18,10 +18,6 @@ func.func @main() {
 }
 // ----- expected
 module {
-  func.func private @twice(%arg0: tensor<2xi32>) -> tensor<2xi32> {
-    %0 = stablehlo.add %arg0, %arg0 : tensor<2xi32>
-    return %0 : tensor<2xi32>
-  }
   func.func private @swap_twice(%arg0: tensor<2xi32>, %arg1: tensor<2xi32>) -> (tensor<2xi32>, tensor<2xi32>) {
     %0 = stablehlo.add %arg1, %arg1 : tensor<2xi32>
     return %0, %arg0 : tensor<2xi32>, tensor<2xi32>
@@ -118,11 +114,6 @@ module {
     }) : (tensor<i1>) -> tensor<i1>
     return %3 : tensor<i1>
   }
-  func.func private @odd(%arg0: tensor<i32>) -> tensor<i1> {
-    %0 = call @even(%arg0) : (tensor<i32>) -> tensor<i1>
-    %1 = stablehlo.not %0 : tensor<i1>
-    return %1 : tensor<i1>
-  }
   func.func @main() {
     %0 = stablehlo.constant dense<4> : tensor<i32>
     %1 = stablehlo.constant dense<0> : tensor<i32>
@@ -185,12 +176,12 @@ func.func @main() {
 // ----- expected
 module {
   func.func @main() {
-    %0 = stablehlo.constant dense<[1.0, 2.0]> : tensor<2xf32>
-    %1 = stablehlo.constant dense<[3.0, 5.0]> : tensor<2xf32>
+    %0 = stablehlo.constant dense<[1.000000e+00, 2.000000e+00]> : tensor<2xf32>
+    %1 = stablehlo.constant dense<[3.000000e+00, 5.000000e+00]> : tensor<2xf32>
     %2 = stablehlo.negate %1 : tensor<2xf32>
     %3 = stablehlo.subtract %2, %0 : tensor<2xf32>
-    check.expect_eq_const %3, dense<[-4.0, -7.0]> : tensor<2xf32>
-    check.expect_eq_const %2, dense<[-3.0, -5.0]> : tensor<2xf32>
+    check.expect_eq_const %3, dense<[-4.000000e+00, -7.000000e+00]> : tensor<2xf32>
+    check.expect_eq_const %2, dense<[-3.000000e+00, -5.000000e+00]> : tensor<2xf32>
     return
   }
 }

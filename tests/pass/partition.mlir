@@ -303,13 +303,6 @@ module attributes {mhlo.num_partitions = 1 : i32} {
 // ----- expected
 module attributes {mhlo.num_partitions = 1 : i32} {
   sdy.mesh @mesh = <["x"=1]>
-  func.func private @g(%arg0: tensor<2xf32>) -> tensor<2xf32> {
-    %0 = sdy.manual_computation(%arg0) in_shardings=[<@mesh, [{"x"}]>] out_shardings=[<@mesh, [{"x"}]>] manual_axes={"x"} (%arg1: tensor<2xf32>) {
-      %1 = stablehlo.add %arg1, %arg1 : tensor<2xf32>
-      sdy.return %1 : tensor<2xf32>
-    } : (tensor<2xf32>) -> tensor<2xf32>
-    return %0 : tensor<2xf32>
-  }
   func.func @f(%arg0: tensor<2xf32>) -> tensor<2xf32> {
     %0 = stablehlo.add %arg0, %arg0 : tensor<2xf32>
     return %0 : tensor<2xf32>

@@ -5,6 +5,7 @@ SHAPE: chain           each op uses the one before it (add, multiply, tanh alter
        outputs         N adds of an argument each, all returned
        one_output      N adds, concatenated
        calls           a chain of N calls of one function
+       functions       a chain of N functions, each of which calls the next
        concatenations  a chain: each appends one element
        loop            a while with N variables, each updated by a part an iteration
 """
@@ -56,6 +57,13 @@ def calls(n):
     print(f"  return {last} : {T}\n}}")
 
 
+def functions(n):
+    for i in range(n):
+        op = f"call @f{i + 1}(%a) : ({T}) -> {T}" if i + 1 < n else f"stablehlo.tanh %a : {T}"
+        print(f"func.func private @f{i}(%a: {T}) -> {T} {{\n  %0 = {op}\n  return %0 : {T}\n}}")
+    print(f"func.func @main(%a: {T}) -> {T} {{\n  %0 = call @f0(%a) : ({T}) -> {T}\n  return %0 : {T}\n}}")
+
+
 def concatenations(n):
     print(f"func.func @main(%a: tensor<1xf32>) -> tensor<{n + 1}xf32> {{")
     last = "%a"
@@ -81,7 +89,7 @@ def loop(n):
     print(f"  return {', '.join(f'%w#{i + 1}' for i in range(n))} : {types}\n}}")
 
 
-shapes = {f.__name__: f for f in (chain, outputs, one_output, calls, concatenations, loop)}
+shapes = {f.__name__: f for f in (chain, outputs, one_output, calls, functions, concatenations, loop)}
 if len(sys.argv) != 3 or sys.argv[1] not in shapes:
     sys.exit(__doc__.strip())
 shapes[sys.argv[1]](int(sys.argv[2]))
