@@ -65,7 +65,7 @@ labels() {
                 n = split(ops[rule], list, " ")
                 for (label in found) for (i = 1; i <= n; i++) print list[i] label
             }
-        }' src/ir/ops.def src/ir/attrs.def src/ir/rules/*.c src/ir/flaw.c src/ir/verify.c | sort -uV
+        }' src/ir/ops.def src/ir/attrs.def src/ir/rules/*.c src/ir/check_struct.c src/ir/verify.c | sort -uV
 }
 
 all=0 untested=0

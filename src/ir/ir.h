@@ -362,7 +362,7 @@ ir_attr ir_field(const struct ir_module *m, ir_attr s, enum ir_field_slot f);
 const int64_t *ir_field_dims(const struct ir_module *m, ir_attr s, enum ir_field_slot f, size_t *n);
 int64_t ir_field_i64(const struct ir_module *m, ir_attr s, enum ir_field_slot f);     /* 0 when absent */
 
-/* What is wrong with a structured attribute whatever op it is on (flaw.c), and the constraint of the specification that
+/* What is wrong with a structured attribute whatever op it is on (check_struct.c), and the constraint of the specification that
    says so, or NULL; NULL when nothing is wrong. */
 const char *ir_attr_flaw(const struct ir_module *m, ir_attr a, const char **label);
 
