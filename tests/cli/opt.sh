@@ -53,8 +53,10 @@ prints_main
 exits 0 opt -O1 --stats p.mlir
 prints_main
 says 'pass ' 'dce '
-exits 0 opt -O1 --stop-after inline p.mlir
+exits 0 opt -O1 --stop-after fused p.mlir
 says 'private @f'
+exits 0 opt -O1 --stop-after inline p.mlir
+prints_main
 exits 0 opt -O1 --dump after:dce p.mlir
 says '// after dce'
 exits 0 opt -O1 --dump all p.mlir
