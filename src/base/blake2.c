@@ -1,4 +1,4 @@
-/* See blake2.h. Words are taken as they lie in memory: on a big-endian machine this would be another hash. */
+/* See blake2.h. Words are read in the host's byte order: on a big-endian machine this would be another hash. */
 #include "base/blake2.h"
 
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-/* BLAKE2b with 256 bits (RFC 7693): a hash that nobody can make two contents of. */
+/* BLAKE2b with 256 bits (RFC 7693): a collision-resistant hash. */
 #ifndef HILO_BASE_BLAKE2_H
 #define HILO_BASE_BLAKE2_H
 

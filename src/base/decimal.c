@@ -255,7 +255,7 @@ static uint64_t round_exact(const struct big *digits, int q, struct target t, ui
  * only in that they are not all 0. */
 #define MAX_DIGITS 780
 
-/* The digits of the text as an integer; answers the power of ten of its last digit. */
+/* The digits of the text as an integer; returns the power of ten of its last digit. */
 static int big_from_text(const struct decimal *d, struct big *b) {
     int64_t q = d->last_exp;
     int n = 0;

@@ -132,7 +132,7 @@ void file_pages_done(const char *p, size_t n) {
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-/* Opens a new file beside the target, under a random name: -1 with errno. */
+/* Opens a new file next to the target, under a random name: -1 with errno. */
 static int file_open_temporary(struct file_out *o) {
     enum { ATTEMPTS = 100 };
     struct stat st;

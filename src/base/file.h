@@ -23,11 +23,11 @@ hilo_status file_open_fd(int fd, const char *path, hilo_allocator al, struct dia
 void file_close(struct file *f);
 /* Has a stretch of a mapped file read and its pages mapped, where the system can; what is not is read when it is looked at. */
 void file_pages_wanted(const char *p, size_t n);
-/* Gives back the memory of the whole pages in a stretch of a mapped file; looking at them again reads them again. */
+/* Releases the memory of the complete pages in a range of a mapped file; accessing them again reads the file again. */
 void file_pages_done(const char *p, size_t n);
 
 /* A file that is being written: under its path it is complete after file_commit, and before, or after a failure, unchanged. It
-   grows under a name that nobody can predict, beside its target; a symbolic link stays one. Pipes and devices are written
+   grows under an unpredictable name, next to its target; a symbolic link stays one. Pipes and devices are written
    directly. */
 struct file_out {
     const char *path;                  /* for messages; must outlive this */

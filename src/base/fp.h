@@ -6,8 +6,8 @@
  *
  * Conversions to a format round once, to nearest, ties to even. What is too large becomes infinity,
  * or NaN where there is no infinity, or the largest finite value where there is neither. A NaN
- * becomes the format's quiet NaN of the same sign; a format without NaN answers -0. f8E8M0FNU,
- * which has neither sign nor zero, answers NaN for negative values and zeros, and its smallest
+ * becomes the format's quiet NaN of the same sign; a format without NaN gives -0. f8E8M0FNU,
+ * which has neither sign nor zero, gives NaN for negative values and zeros, and its smallest
  * value for what is smaller. These are the rules of ml_dtypes, and of APFloat where it has one.
  */
 #ifndef HILO_BASE_FP_H

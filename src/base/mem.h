@@ -1,7 +1,7 @@
 /* Memory: the allocator every component allocates through, arenas on top of it, and the one recovery point for exhaustion.
  *
  * Compiler components own all their memory in arenas; an arena that cannot grow jumps to the recovery point of the public
- * entry that was called (`MEM_GUARD`), which frees the arenas and answers HILO_RESOURCE_EXHAUSTED. Nothing can leak,
+ * entry that was called (`MEM_GUARD`), which frees the arenas and returns HILO_RESOURCE_EXHAUSTED. Nothing can leak,
  * because nothing is owned elsewhere. The jump never crosses a user's callback or a foreign library. The runtime and the
  * evaluator do not use arenas for tensors: they call mem_alloc and return a status. */
 #ifndef HILO_BASE_MEM_H
@@ -52,7 +52,7 @@ static inline bool mem_shape(const int64_t *dims, size_t rank, size_t each, size
     return true;
 }
 
-/* Memory that is not to be touched until it is unpoisoned, or given back to malloc: AddressSanitizer sees to it. */
+/* Memory that must not be accessed until it is unpoisoned or freed: AddressSanitizer checks this. */
 #if defined(__SANITIZE_ADDRESS__)
 #define MEM_ASAN 1
 #elif defined(__has_feature)

@@ -1,5 +1,5 @@
 /* The torture build (HILO_TORTURE) gives bugs a chance, as Lua's ltests.h does: what has a size is as small as it may be,
- * memory moves whenever it can, and what is dead is overwritten. A module says TORTURED(torture, usual) where it has a
+ * memory moves whenever it can, and what is dead is overwritten. A module uses TORTURED(torture, usual) where it has a
  * choice, so that both builds compile the same code. */
 #ifndef HILO_BASE_TORTURE_H
 #define HILO_BASE_TORTURE_H

@@ -1,4 +1,4 @@
-/* Hash table of ids for interning: finds an equal entry or says where to put a new one. Open addressing, at most
+/* Hash table of ids for interning: finds an equal entry or the slot for a new one. Open addressing, at most
    half full.
  * Entry i of the caller's table (from 1) has hash `hashes[i]`; the table stores ids only. */
 #ifndef HILO_IR_INTERN_H

@@ -363,7 +363,7 @@ const int64_t *ir_field_dims(const struct ir_module *m, ir_attr s, enum ir_field
 int64_t ir_field_i64(const struct ir_module *m, ir_attr s, enum ir_field_slot f);     /* 0 when absent */
 
 /* What is wrong with a structured attribute whatever op it is on (check_struct.c), and the constraint of the specification that
-   says so, or NULL; NULL when nothing is wrong. */
+   is violated, or NULL; NULL when nothing is wrong. */
 const char *ir_attr_flaw(const struct ir_module *m, ir_attr a, const char **label);
 
 /* ---- ops, values, blocks, regions ------------------------------------------------------------ */
@@ -473,7 +473,7 @@ struct ir_module {
     ir_op root;                /* builtin.module */
     struct str name;           /* where it was read from, for diagnostics; in the arena */
     struct str text;           /* its text while it is being read and verified, else empty; not owned */
-    /* Told of long stretches of the text that are not looked at for a while; NULL = nobody cares. */
+    /* Called for long ranges of the text that are not read again soon; may be NULL. */
     void (*text_done)(const char *p, size_t n);
     struct ir_tables *t;       /* pages, intern tables (ir.c) */
 };
@@ -510,7 +510,7 @@ const char *ir_op_place(const struct ir_module *m, ir_op op, struct arena *a);
 
 struct ir_print_options {
     bool generic;          /* "dialect.op"(...) form throughout */
-    bool locations;        /* loc(...) behind every op that has one */
+    bool locations;        /* loc(...) after every op that has one */
     size_t elide_elements; /* constants with more elements are printed as dense_resource<__elided__>; 0 = never */
     ir_op declare;         /* a function that is printed without its body; none = all have theirs */
 };
@@ -520,7 +520,7 @@ void ir_print_attr(const struct ir_module *m, ir_attr a, struct strbuf *out);
 
 /* ---- verification (verify.c, shape_*.c) ------------------------------------------------------ */
 
-/* Checks the whole module against the table and the specification's constraints. Reports up to DIAG_MOST errors and answers
+/* Checks the whole module against the table and the specification's constraints. Reports up to DIAG_MOST errors and returns
    HILO_INVALID_ARGUMENT when there was one. */
 hilo_status ir_verify(struct ir_module *m, struct diag_list *d);
 

@@ -453,7 +453,7 @@ static void print_symbol_ref(struct printer *p, const struct ir_attr_data *a) {
     }
 }
 
-/* A location without its loc( … ), as it stands inside another. */
+/* A location without its loc( … ), as nested inside another. */
 static void print_location(struct printer *p, ir_attr attr) {
     const struct ir_attr_data *a = ir_attr_get(p->m, attr);
     switch (a->kind) {

@@ -68,7 +68,7 @@ struct word {
     void (*print)(struct printer *p, struct form *f);
     bool (*fits)(const struct printer *p, ir_op op);
     bool tight; /* follows the op's name, or what is before it, without a blank */
-    bool types; /* says the types of operands and results */
+    bool types; /* prints the types of operands and results */
     bool operands; /* names all operands */
 };
 

@@ -447,7 +447,7 @@ static bool is_bracketed(struct str text, char open) {
 
 /* The bracketed piece of a sharding attribute that stands for all of it in the short form; empty when it is none. */
 static struct str raw_text(const struct printer *p, ir_op op, enum ir_slot slot) {
-    static const struct { enum ir_slot slot; const char *before; char open; const char *behind; } pieces[] = {
+    static const struct { enum ir_slot slot; const char *before; char open; const char *after; } pieces[] = {
         {IR_SDY_MESH_mesh, "#sdy.mesh", '<', ""},
         {IR_SDY_SHARDING_CONSTRAINT_sharding, "#sdy.sharding", '<', ""},
         {IR_SDY_MANUAL_COMPUTATION_in_shardings, "#sdy.sharding_per_value<", '[', ">"},
@@ -459,10 +459,10 @@ static struct str raw_text(const struct printer *p, ir_op op, enum ir_slot slot)
     size_t i = 0;
     while (pieces[i].slot != slot)
         i++;
-    size_t before = strlen(pieces[i].before), behind = strlen(pieces[i].behind);
-    if (a->kind != IR_ATTR_OPAQUE || text.n <= before + behind || !str_starts(text, pieces[i].before))
+    size_t before = strlen(pieces[i].before), after = strlen(pieces[i].after);
+    if (a->kind != IR_ATTR_OPAQUE || text.n <= before + after || !str_starts(text, pieces[i].before))
         return (struct str){NULL, 0};
-    struct str piece = {text.p + before, text.n - before - behind};
+    struct str piece = {text.p + before, text.n - before - after};
     return is_bracketed(piece, pieces[i].open) ? piece : (struct str){NULL, 0};
 }
 
@@ -528,7 +528,7 @@ uint32_t print_table_results(enum ir_op_kind k) {
     return n;
 }
 
-/* Whether one type says it all: that of the results, and of the operands from `from_operand` on. */
+/* Whether one type determines all: that of the results, and of the operands from `from_operand` on. */
 bool print_same_types(const struct printer *p, ir_op op, uint32_t from_operand) {
     const struct ir_op_data *o = ir_op_get(p->m, op);
     if (o->nresults != print_table_results((enum ir_op_kind)o->kind) || o->nresults + o->noperands <= from_operand)

@@ -62,7 +62,7 @@ bool ir_enum_case_named(enum ir_enum e, struct str name, int64_t *out_value) {
 
 /* ---- structured attributes ------------------------------------------------------------------- */
 
-/* The same numbering as enum ir_field_slot, with each struct's first slot and the one behind its last. */
+/* The same numbering as enum ir_field_slot, with each struct's first slot and the one after its last. */
 enum {
     FIELD_NONE,
 #define STRUCT(id, dialect, mnemonic, form) FIELD_FIRST_##id, FIELD_FIRST_BACK_##id = FIELD_FIRST_##id - 1,
@@ -97,7 +97,7 @@ const struct ir_field_info *ir_field_get(uint32_t slot) {
 
 /* ---- ops and their attributes ---------------------------------------------------------------- */
 
-/* The same numbering as enum ir_slot, with each op's first slot and the one behind its last. */
+/* The same numbering as enum ir_slot, with each op's first slot and the one after its last. */
 enum {
     SLOT_NONE,
 #define ATTRS(op) SLOT_FIRST_##op, SLOT_FIRST_BACK_##op = SLOT_FIRST_##op - 1,

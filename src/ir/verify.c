@@ -1,7 +1,7 @@
-/* Verification: what the tables say of each op, then its rule (shape.h), for a whole module.
+/* Verification: the constraints of the tables for each op, then its rule (shape.h), for a whole module.
  *
  * Ops are visited in the order of the text, an op before the ones in its regions. One error an op
- * is reported, and the walk goes on behind it. A type is checked with the ops that make or take its
+ * is reported, and the walk continues after it. A type is checked with the ops that make or take its
  * values, not where it is merely mentioned. */
 #include "ir/rules/shape.h"
 
@@ -489,7 +489,7 @@ static void set_done(struct verify *v, ir_op op) {
     v->done.v[op.i / 64] |= UINT64_C(1) << op.i % 64;
 }
 
-/* A value is seen by the ops behind its own (or, an argument, by those in its block) and by what is
+/* A value is visible to the ops after its own (or, an argument, by those in its block) and by what is
    inside them, up to the next isolated op. Where a foreign op has several blocks, their order is
    not known, and they may see each other. */
 static bool is_visible(const struct verify *v, ir_op user, ir_val val) {

@@ -147,7 +147,7 @@ static void copy_enum(struct rules *r, ir_op from, enum ir_slot slot, ir_op to, 
         ir_set_prop(r->m, to, as, ir_attr_enum(r->m, e, value));
 }
 
-/* As in numpy, the last dimensions go to the last ones; or the smaller operand's where broadcast_dimensions says. */
+/* As in numpy, the last dimensions go to the last ones; or the smaller operand's to those that broadcast_dimensions names. */
 bool opt_rule_broadcast_operands(struct rules *r, ir_op op) {
     enum ir_op_kind plain = ir_op_info(ir_kind(r->m, op))->base;
     if (!plain || plain == IR_SELECT)

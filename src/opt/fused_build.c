@@ -440,7 +440,7 @@ ir_val fused_conv_bias_act(struct fused *c) {
 
 /* ---- rotary embedding -------------------------------------------------------------------------------- */
 
-/* Halves of the last dimension are turned: (a, b) → (a·cos − b·sin, a·sin + b·cos). */
+/* Halves of the last dimension are rotated: (a, b) → (a·cos − b·sin, a·sin + b·cos). */
 ir_val fused_rope(struct fused *c) {
     ir_val x = fused_wide(c, fused_in(c, 0)), table = fused_wide(c, fused_in(c, 1)), cosine, sine;
     const struct ir_type_data *t = fused_shape(c, x), *f = fused_shape(c, table);

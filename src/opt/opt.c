@@ -301,7 +301,7 @@ static uint32_t survey_ops(struct opt *o, ir_region r) {
     return n;
 }
 
-/* Forgets the analyses that are not in `keep`. Their memory is given back when none is left. */
+/* Forgets the analyses that are not in `keep`. Their memory is freed when none is left. */
 static void forget(struct opt *o, unsigned keep) {
     o->valid &= keep;
     if (!o->valid)

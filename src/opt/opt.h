@@ -107,7 +107,7 @@ struct opt_calls {
 const struct opt_uses *opt_uses(struct opt *o);
 const struct opt_calls *opt_calls(struct opt *o);
 
-/* ---- what a call of opt_run is asked for, and answers ---------------------------------------- */
+/* ---- arguments and results of a call of opt_run --------------------------------------------- */
 
 struct opt_options {
     int level;                      /* of the pipeline */
@@ -117,7 +117,7 @@ struct opt_options {
     enum opt_float floats;          /* rules beyond this class are not applied */
     const char *const *disabled;    /* names of rules that are not applied either */
     size_t ndisabled;
-    uint64_t rule_limit;            /* so many applications in all, to find the one that is wrong; opt_init: no limit */
+    uint64_t rule_limit;            /* applications in all, to bisect for the one that is wrong; opt_init: no limit */
     ir_op entry;                    /* only this function is called from outside; none = every public one */
     const char *dump_after;         /* a pass's name or "all": then call `dump`; or NULL */
     void (*dump)(void *user, const struct ir_module *m, const char *pass, bool changed);
@@ -175,7 +175,7 @@ bool opt_integer(const struct ir_module *m, ir_val v, int64_t *out);
 uint32_t opt_uses_in(const struct ir_module *m, ir_block b, ir_val v);
 /* The body of a while yields variable i unchanged. */
 bool opt_loop_invariant(const struct ir_module *m, ir_op loop, uint32_t i);
-/* How often the body of a while runs, where it counts by a constant from one to another; false when that is not known. */
+/* The trip count of a while, where it counts by a constant from one to another; false when that is not known. */
 bool opt_trip_count(const struct ir_module *m, ir_op loop, uint64_t *n);
 /* By variable of a while: whether its iterations write all of it, a part each (dynamic_update_slice), and read none of it, so
    that its initial value does not matter. In `a`. */

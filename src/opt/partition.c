@@ -3,7 +3,7 @@
  *            takes and returns its shards, manual computations are inlined, and ops on shards are computed locally
  * requires   nothing; calls of functions that hold manual computations are to be inlined before
  * preserves  nothing
- * cost       linear, and the number of partitions for each value that changes hands
+ * cost       linear, and the number of partitions for each value that is resharded
  * example    func @main(%0: tensor<8xf32> {sdy.sharding = <@mesh, [{"x"}]>})  ⇒  func @main(%0: tensor<2xf32>)
  *
  * Outside of manual computations those ops are sharded that then need no data of other partitions (propagate.h). Operands of
@@ -22,12 +22,12 @@ struct shard {
     struct shard *next;
 };
 
-/* A value that is not, or not only, there as a whole. */
+/* A value that is sharded, or both sharded and replicated. */
 struct place {
-    ir_type type;           /* of the whole */
-    ir_val replicated;/* or none */
-    struct shard *shards;   /* the one that its definition asks for first */
-    const int32_t *group;   /* partitions of one number see the same whole; by partition */
+    ir_type type;           /* global */
+    ir_val replicated;      /* or none */
+    struct shard *shards;   /* the one that its definition requires first */
+    const int32_t *group;   /* partitions of one number see the same global value; by partition */
 };
 
 struct partition {
@@ -62,7 +62,7 @@ static bool same_elsewhere(const struct partition *c, const struct sharding *s, 
     return true;
 }
 
-/* Groups of partitions, a row each, whose parts of a dimension make up the whole of it, in order. Where several hold one part,
+/* Groups of partitions, a row each, whose shards of a dimension make up all of it, in order. Where several hold one part,
    the first of each makes a group, the second of each the next. */
 static ir_attr groups_along(struct partition *c, const struct sharding *s, uint32_t dim, const int32_t *group) {
     struct opt *o = c->map.o;
@@ -244,7 +244,7 @@ static ir_type *types_of(struct partition *c, const ir_val *v, uint32_t n) {
     return types;
 }
 
-/* The partitions of one number in both see the same whole inside. */
+/* The partitions of one number in both see the same global value inside. */
 static hilo_status inner_group(struct partition *c, ir_op op, sharding_axes axes, const int32_t **out) {
     struct opt *o = c->map.o;
     int32_t *fresh = ARENA_ARRAY(&o->scratch, int32_t, c->partitions), *pair = ARENA_ARRAY(&o->scratch, int32_t, c->partitions);
@@ -386,7 +386,7 @@ static void count_on(struct partition *c, ir_op op, const struct sharding *s) {
     define(c, v, type, s, sum);
 }
 
-/* What an op says of the size of its result. */
+/* The attribute of an op that gives the size of its result. */
 static void resize(struct partition *c, ir_op op, const struct sharding *s) {
     struct ir_module *m = c->map.o->m;
     ir_type part = sharding_type(m, s, ir_val_get(m, ir_result(m, op, 0))->type);
@@ -500,7 +500,7 @@ static ir_attr port_attrs(const struct partition *c, enum ir_slot slot, uint32_t
     return a->kind == IR_ATTR_ARRAY && i < a->n ? a->items[i] : (ir_attr){0};
 }
 
-/* What a parameter or result says of itself; *given is false when that is nothing. */
+/* The sharding given for a parameter or result; *given is false when there is none. */
 static hilo_status port_sharding(struct partition *c, enum ir_slot slot, uint32_t i, ir_type type, struct sharding *out,
                                  bool *given) {
     struct opt *o = c->map.o;
@@ -634,7 +634,7 @@ static hilo_status decide(struct partition *c, ir_block body, struct sharding *i
     return HILO_OK;
 }
 
-/* A result is where it says; else where it was made, or wished to be; else everywhere. */
+/* A result has its given sharding; else that of its definition, or the preferred one; else it is replicated. */
 static hilo_status give_results(struct partition *c, struct sharding *out) {
     struct ir_module *m = c->map.o->m;
     ir_op end = ir_terminator(m, ir_func_body(m, c->func));

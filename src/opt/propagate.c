@@ -416,7 +416,7 @@ static void forget(struct propagation *d, ir_block b) {
 /* ---- loops ----------------------------------------------------------------------------------- */
 
 /* With variables of these ids: takes those back that this is not good for, adds those that the body makes as shards and that
-   are not tried yet, and answers how many they are. */
+   are not tried yet, and returns their number. */
 static uint32_t try_loop(struct propagation *d, ir_op op, const ir_block *in, uint32_t *ids, bool *tried) {
     const struct ir_module *m = d->o->m;
     uint32_t n = ir_op_get(m, op)->noperands, changed = 0;

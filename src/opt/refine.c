@@ -1,6 +1,6 @@
 /* A program of unknown sizes for arguments of known ones: opt_refine (opt.h).
  *
- * The parameters get the new types, and casts lead to the old ones; from there the passes `shapes` and `fold` go on in turn,
+ * The parameters get the new types, and casts convert to the old ones; from there the passes `shapes` and `fold` go on in turn,
  * one finding sizes, the other computing with them, until nothing more is found. The variables of a loop are taken to keep the
  * sizes that they begin with. Where they do not, an unknown size or a cast between different ones is left. */
 #include "opt/rewrite.h"
@@ -45,7 +45,7 @@ static ir_val cast(struct opt *o, ir_op before, ir_val v, ir_type type) {
     return ir_result(o->m, op, 0);
 }
 
-/* Gives a value the type; what uses it sees a cast to the old one, in front of `before`. */
+/* Gives a value the type; its users get a cast to the old one, inserted before `before`. */
 static void retype(struct refine *f, ir_val v, ir_type type, ir_op before) {
     struct opt *o = f->map.o;
     ir_val old = cast(o, before, v, ir_val_get(o->m, v)->type);

@@ -1,5 +1,5 @@
-/* Passes that are sets of rules (rules.def). A rule looks at an op and what defines its operands, and answers false, or changes
- * the op in place or replaces it by values, old or made before it, and answers true. What it makes is looked at next. */
+/* Passes that are sets of rules (rules.def). A rule looks at an op and what defines its operands, and returns false, or changes
+ * the op in place or replaces it by values, old or made before it, and returns true. The ops that it makes are visited next. */
 #ifndef HILO_OPT_RULES_H
 #define HILO_OPT_RULES_H
 

@@ -154,7 +154,7 @@ struct axis {
     int64_t stride, size;
 };
 
-/* `"x"` or `"x":(2)4`, the part of size 4 behind one of size 2. False in *counts when only other axes do. */
+/* `"x"` or `"x":(2)4`, the part of size 4 after one of size 2. False in *counts when only other axes do. */
 static hilo_status axis_read(struct scan *s, const struct mesh *mesh, sharding_axes only, struct axis *out, bool *counts) {
     struct str name;
     int64_t before = 1, size = 0;

@@ -14,11 +14,11 @@
 #include <math.h>
 
 enum {
-    SPLIT_TASKS = 16,      /* dimensions in front that are kept, with so many elements, are enough to share the work by */
+    SPLIT_TASKS = 16,      /* leading kept dimensions with this many elements are enough to split the work by */
     SPLIT_WORK = 1 << 16,  /* elements of one such task from which it is split */
     SPLIT_BLOCK = 1 << 13, /* elements of a block, about */
-    SPLIT_WIDTH = 1024,    /* kept dimensions behind, with more elements, are better shared than the rows before them */
-    SPLIT_ROWS = 32        /* of a block at least: a partial result is written so many times less than is read */
+    SPLIT_WIDTH = 1024,    /* trailing kept dimensions with more elements are better split than the rows before them */
+    SPLIT_ROWS = 32        /* of a block at least: the ratio of reads to writes of a partial result */
 };
 
 hilo_status opt_split(struct opt *o) {
@@ -107,7 +107,7 @@ static bool chooses(const struct rules *r, ir_block b) {
 /* ---- shapes ---------------------------------------------------------------------------------- */
 
 /* How the dimensions of the operand are cut: reduced ones before `dim` are kept by the first stage, `dim` is `blocks` times
-   the rest of it; reduced dimensions behind are reduced. blocks = 1: of `dim` nothing is kept. */
+   the rest of it; reduced dimensions after it are reduced. blocks = 1: of `dim` nothing is kept. */
 struct cut {
     uint32_t dim;
     int64_t blocks;

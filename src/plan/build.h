@@ -1,4 +1,4 @@
-/* How a plan comes about: a tree of nodes, which are steps or nested lists, over buffers whose memory is decided in turn by
+/* Building a plan: a tree of nodes, which are steps or nested lists, over buffers whose memory is decided in turn by
  * live.c, coalesce.c and assign.c; finish.c writes the steps.
  *
  * Memory belongs to roots: buffers that are no alias. Time is counted in points: what the node at position p reads, it reads
@@ -117,7 +117,7 @@ static inline uint32_t plan_class(struct plan_builder *b, uint32_t root) {
     return root;
 }
 
-/* Checks the steps, gives them positions, marks those that nobody needs, and finds the spans of the roots (live.c). */
+/* Checks the steps, gives them positions, marks those whose results are unused, and finds the spans of the roots (live.c). */
 hilo_status plan_liveness(struct plan_builder *b);
 /* True when two lists of spans have points in common, other than single ones that `allowed` (may be NULL) allows. */
 typedef bool plan_overlap_rule(void *user, uint32_t point);

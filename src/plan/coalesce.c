@@ -190,7 +190,7 @@ static int type_order(const struct plan_buffer *x, const struct plan_buffer *y) 
     return x->rank ? memcmp(x->dims, y->dims, x->rank * sizeof *x->dims) : 0;
 }
 
-/* Argument `a` lends its memory to result `r` where nobody else has it, both are of one type, and the result's class begins
+/* Argument `a` donates its memory to result `r` where it is not shared, both have one type, and the class of the result begins
    when the argument is not read any more. */
 static void donor_give(struct coalesce *c, uint32_t a, uint32_t r) {
     struct plan_builder *b = c->b;
@@ -238,7 +238,7 @@ static uint32_t not_given(const struct coalesce *c, const struct lender *v, uint
 }
 
 /* Any argument of the same type for the results that have none. Those that were given are skipped in amortised constant time;
-   of those that do not fit, so many are looked at for a result. */
+   of those that do not fit, at most this many are considered for a result. */
 static void find_any_donors(struct coalesce *c) {
     enum { DONOR_TRIES = 256 };
     struct plan_builder *b = c->b;

@@ -101,7 +101,7 @@ static void move_away(struct emit *e, const struct plan_node *x, struct plan_use
     source->buffer = aside;
 }
 
-/* Parallel copies one after the other: always one whose destination nobody has still to read. */
+/* Parallel copies one after the other: always one whose destination is not read any more. */
 static void emit_copies(struct emit *e, const struct plan_node *x) {
     const struct plan_builder *b = e->b;
     uint32_t n = 0;

@@ -68,7 +68,7 @@ static void pass(struct grouping *g, const struct plan_node *n) {
     }
 }
 
-/* The nodes of the list that may run beside the one at `at`, itself first; NULL when that is not worth it. */
+/* The nodes of the list that may run concurrently with the one at `at`, itself first; NULL when that is not worth it. */
 static struct plan_group *find(struct grouping *g, const struct plan_list *list, uint32_t at) {
     struct plan_node *found[PLAN_GROUP_MOST] = {list->nodes.v[at]};
     uint32_t n = 1;

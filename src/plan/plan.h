@@ -2,11 +2,11 @@
  * the first run. Every backend is a way to fill in steps, so that any two of them can be compared step by step.
  *
  *   build.c     the builder: buffers, steps, nested lists           assign.c, sweep.c   offsets in the block
- *   live.c      where each buffer is needed; what nobody needs      print.c    as text
+ *   live.c      where each buffer is needed; what is dead           print.c    as text
  *   coalesce.c  buffers that share memory                           plan.c     the whole function as one step
  *   group.c     small kernels that run at once
  *
- * Whoever builds a plan says what is computed and in which order; plan_finish decides where everything lies. Buffers are
+ * The builder states what is computed and in which order; plan_finish decides where everything is stored. Buffers are
  * variables: a step may write one that was written before (states of loops, results of branches). Then the plan is
  * not changed any more; any number of threads may run it at once. */
 #ifndef HILO_PLAN_PLAN_H
@@ -24,7 +24,7 @@ enum plan_place {
     PLAN_CONSTANT, /* at `data` */
     PLAN_ARGUMENT, /* of number `index`, `offset` bytes from its begin; never written, but see plan.donors */
     PLAN_RESULT,   /* likewise */
-    PLAN_VALUE     /* none: a token, or a tensor whose size only the run knows; number `index` of the run's values. Steps of
+    PLAN_VALUE     /* none: a token, or a tensor whose size only a run determines; number `index` of the run's values. Steps of
                       kind REFERENCE and COPY alone use such buffers, and arguments that are tokens */
 };
 
@@ -96,7 +96,7 @@ struct plan_note {
 struct plan_step {
     enum plan_step_kind kind;
     uint32_t depth;               /* of nested lists, for reading */
-    uint32_t group;               /* KERNEL: this and so many steps after it, less one, are kernels that do not wait for each
+    uint32_t group;               /* KERNEL: size of the group: this and the next steps are kernels that do not wait for each
                                      other and may run at once; 0 = it is alone, or not the first of a group */
     uint32_t nuses, ntargets;
     const struct plan_use *uses;
@@ -157,7 +157,7 @@ const struct plan_buffer *plan_buffer_get(const struct plan_builder *b, uint32_t
    that was not written before.
    plan_kernel: `uses` has k->nparams entries. For an op that changes a part of its operand in place: a plan_copy of the operand
      to the result, then the kernel with that as PLAN_INOUT; where the operand is not needed any more the copy costs nothing.
-   plan_reference: `effect`: it does more than compute its results, and is kept when nobody needs them.
+   plan_reference: `effect`: it does more than compute its results, and is kept when they are unused.
    plan_copy: all sources are read before a destination is written. Buffers of equal sizes; a copy is free where
      both can be the same memory. */
 void plan_kernel(struct plan_builder *b, const struct plan_kernel *k, const struct plan_use *uses);
@@ -205,7 +205,7 @@ size_t plan_needs(const struct plan *p);
 size_t plan_constant_bytes(const struct plan *p);
 
 /* The plan of a function with a body as one step over values, for what cannot be planned: dynamic shapes, tokens. Memory:
-   the arena, but for `reference`, which plan_free gives back; also after an error, and when memory ended in between. `p`
+   the arena, but for `reference`, which plan_free frees; also after an error, and when memory ran out in between. `p`
    is cleared first. */
 hilo_status plan_evaluated(struct plan *p, struct arena *a, const struct ir_module *m, ir_op func, struct diag_list *d);
 void plan_free(struct plan *p);

@@ -1,6 +1,6 @@
-/* Offsets for so many buffers that each cannot be compared with all others: in order of time, as a heap hands out memory.
+/* Offsets for too many buffers to compare each pair: in order of time, as a heap allocates.
  * What is free is found by size class in constant time (two-level segregated fit; Masmano et al., TLSF: a new dynamic memory
- * allocator for real-time systems, 2004), and joined with what is free beside it. */
+ * allocator for real-time systems, 2004), and joined with its free neighbours. */
 #include "plan/build.h"
 
 #include <stdlib.h>
@@ -15,7 +15,7 @@ enum {
 /* A piece of the block, in use or free; numbers of others, 0 = none. */
 struct chunk {
     size_t offset, units;
-    uint32_t before, after;  /* beside it */
+    uint32_t before, after;  /* its neighbours */
     uint32_t next, previous; /* in the list of its class, when it is free; next: of chunks that are not used */
     bool free;
 };

@@ -34,7 +34,7 @@ static void drop(struct rt_cache *c, void *p, size_t bytes) {
     c->al.realloc_fn(c->al.user, p, bytes, 0, class_align(bytes));
 }
 
-/* Gives back a chain per class. */
+/* Frees a chain per class. */
 static void drop_chains(struct rt_cache *c, void **chains) {
     for (uint32_t i = 0; i < RT_CACHE_CLASSES; i++) {
         size_t bytes = i < SMALL / STEP ? (i + (size_t)1) * STEP

@@ -21,7 +21,7 @@ struct rt_cache {
 };
 
 void rt_cache_init(struct rt_cache *c, hilo_allocator al);
-/* Everything must have been given back. */
+/* All blocks must have been returned. */
 void rt_cache_free(struct rt_cache *c);
 /* Gives what is idle back to where it came from. */
 void rt_cache_trim(struct rt_cache *c);

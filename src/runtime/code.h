@@ -13,7 +13,7 @@ struct rt_code;
 
 enum { RT_CODE_FOREIGN = 1 }; /* objects for another processor are laid out too; to be looked at, not to be run */
 
-/* The objects as one piece of code; they may be given back afterwards. INVALID_ARGUMENT for what is not a whole, self-contained
+/* The objects as one piece of code; they may be freed afterwards. INVALID_ARGUMENT for what is not a complete, self-contained
    object for this processor, and when two define one function; PERMISSION_DENIED when the system refuses memory that runs. */
 hilo_status rt_code_load(const struct str *objects, uint32_t n, unsigned flags, hilo_allocator al, struct diag_list *d,
                          struct rt_code **out);

@@ -3,10 +3,10 @@
 #include "runtime/run.h"
 #include "base/torture.h"
 
-/* Blocks of more than this are given back after every run: a program that rests holds no large memory. */
+/* Larger blocks are freed after every run: an idle program holds no large memory. */
 enum { FRAME_KEEPS = 64 << 10 };
 
-/* ---- what the executable knows --------------------------------------------------------------- */
+/* ---- state of the executable -------------------------------------------------------------- */
 
 static size_t memory_bytes(const hilo_executable *exe) {
     return plan_temp_bytes(&exe->plan); /* it fits; see rt_executable_ready */

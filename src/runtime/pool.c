@@ -1,4 +1,4 @@
-/* The pool: one job at a time, described by fields that are written while nobody can join, and a word that says whether one
+/* The pool: one job at a time, described by fields that are written while no thread can join, and a word that tells whether one
  * can.
  *
  * The word holds the job's number, whether it is open, and how many threads work on it. A thread joins by counting itself in
@@ -32,7 +32,7 @@ struct rt_pool {
     int32_t threads;
     hilo_allocator al;
     pthread_mutex_t busy;    /* held by the caller that the pool works for */
-    /* the job: written under `busy`, while the word is closed and nobody is in */
+    /* the job: written under `busy`, while the word is closed and no thread is in */
     rt_piece_fn *fn;
     void *user;
     int64_t n, piece;
@@ -97,7 +97,7 @@ static void do_pieces(struct rt_pool *t, void *scratch, struct rt_poll *poll) {
 
 /* ---- workers --------------------------------------------------------------------------------- */
 
-/* Leaves the processor where the caller works, if there; not again soon, for whoever put it there may have had reasons. */
+/* Leaves the processor where the caller works, if there; not again soon: the affinity may have been set on purpose. */
 static bool migrate_off_caller_cpu(struct worker *w) {
 #ifdef __linux__
     int processor = atomic_load_explicit(&w->pool->processor, memory_order_relaxed);

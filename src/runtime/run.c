@@ -90,7 +90,7 @@ static hilo_status take_inputs(struct run *r, hilo_buffer *const *inputs) {
 
 /* ---- outputs --------------------------------------------------------------------------------- */
 
-/* Turns a result into a value of its own, of the client's memory: what its holder writes into it, nobody else sees. */
+/* Copies a result into a value of its own, of the client's memory, so that writes by its holder stay private. */
 static hilo_status own_result(struct run *r, struct value **v) {
     if ((*v)->kind == EVAL_TENSOR && atomic_load(&(*v)->refs) > 1) {
         struct value *copy;
@@ -106,7 +106,7 @@ static hilo_status own_result(struct run *r, struct value **v) {
     return HILO_OK;
 }
 
-/* Memory for the results of a plan: that of a donated argument where the plan allows it and nobody else has it. */
+/* Memory for the results of a plan: that of a donated argument where the plan allows it and nothing else refers to it. */
 static hilo_status make_results(struct run *r) {
     const struct plan *p = r->plan;
     struct run_frame *f = r->frame;

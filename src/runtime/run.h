@@ -7,7 +7,7 @@
 
 #include "runtime/runtime.h"
 
-/* An allocator that counts. Results outlive it and are given back to the client's. */
+/* An allocator that counts. Results outlive it and are freed to the client's. */
 struct run_meter {
     hilo_allocator al;
     atomic_size_t now, peak;
@@ -75,7 +75,7 @@ hilo_status run_keep(struct run *r, struct value *v, struct value **out);
 struct eval_hooks run_hooks(struct run *r);
 void run_drop_probes(struct run *r);
 bool run_cancelled(const struct run *r);
-/* What to poll during long steps; NULL where nobody can cancel the run. */
+/* What to poll during long steps; NULL where the run cannot be cancelled. */
 static inline struct rt_poll *run_poll(struct run *r) {
     return r->o->cancelled ? &r->poll : NULL;
 }

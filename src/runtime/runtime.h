@@ -12,7 +12,7 @@
  *   cpu.c          what the processor can do
  *
  * Objects are counted and keep their client alive. A public function gathers what went wrong in a list of its own and
- * hands it to the client at the end (rt_finish), so that calls on several threads do not mix their diagnostics. */
+ * passes it to the client at the end (rt_finish), so that calls on several threads do not mix their diagnostics. */
 #ifndef HILO_RUNTIME_RUNTIME_H
 #define HILO_RUNTIME_RUNTIME_H
 
@@ -59,7 +59,7 @@ struct hilo_client {
     void *log_user;
     void (*diagnostic)(void *user, const hilo_diagnostic *diagnostic); /* in place of `diags`; or NULL */
     void *diagnostic_user;
-    /* Custom calls that nobody has registered, for an embedder that wants to see the op; or NULL. UNIMPLEMENTED declines. */
+    /* Custom calls without a registered handler, for an embedder that wants to see the op; or NULL. UNIMPLEMENTED declines. */
     hilo_status (*custom_call)(void *user, struct str target, const struct ir_module *m, ir_op op, struct value *const *in,
                                uint32_t nin, struct value **results, uint32_t nresults, struct diag_list *d);
     void *custom_call_user;
@@ -73,7 +73,7 @@ struct hilo_client {
 /* hilo_client_create, with what is registered (NULL = nothing), which outlives the client. */
 hilo_status rt_client_create(const hilo_client_options *options, const struct rt_compiler *compiler, hilo_client **out);
 hilo_client *rt_client_retain(hilo_client *client);
-/* Divides a client's threads among so many devices, each with at least one. Nothing may have been compiled yet. */
+/* Divides a client's threads among that number of devices, each with at least one. Nothing may have been compiled yet. */
 hilo_status rt_client_divide(hilo_client *client, int32_t ndevices);
 
 /* The end of a public function: moves `d` into the client's diagnostics, logs it, and returns `status`. A failure

@@ -80,7 +80,7 @@ static void run_group_piece(void *user, void *scratch, int64_t begin, int64_t en
     }
 }
 
-/* The kernels of a group as one job. False when they are better run one after the other, because nobody helps, or because
+/* The kernels of a group as one job. False when they are better run one after the other, because no thread is free, or because
    they are not machine code. */
 static bool step_group(struct run *r, const struct plan_step *s, const uint32_t *first_use) {
     void **buffers[PLAN_GROUP_MOST];

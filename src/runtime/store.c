@@ -133,7 +133,7 @@ struct str rt_build_id(void) {
 
 /* ---- warnings -------------------------------------------------------------------------------- */
 
-/* Of the directory itself: once, and only to whoever has named it. */
+/* Errors of the directory itself: reported once, and only where the user has set it. */
 static void warn_dir(hilo_client *client, const char *what) {
     struct rt_store *s = &client->store;
     int e = errno;
@@ -152,7 +152,7 @@ static void warn_file(hilo_client *client, const char *path, const char *why) {
 
 /* ---- in memory ------------------------------------------------------------------------------- */
 
-/* A reference to an executable that nobody may have any more. */
+/* A weak reference to an executable, which may have been freed. */
 static bool retain_loaded(hilo_executable *exe) {
     int refs = atomic_load_explicit(&exe->refs, memory_order_relaxed);
     while (refs > 0 && !atomic_compare_exchange_weak(&exe->refs, &refs, refs + 1))
@@ -191,7 +191,7 @@ void rt_store_forget(hilo_client *client, hilo_executable *exe) {
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-/* A file is code: it must be this user's or the system's, and nobody else's to change. */
+/* A file is code: it must belong to this user or the system, and be writable by no other. */
 static const char *distrust(const struct stat *st) {
     if (!S_ISREG(st->st_mode))
         return "is not a file";
@@ -277,7 +277,7 @@ static void put_bytes(void *user, const char *p, size_t n) {
     }
 }
 
-/* A name that nobody else has: a counter tells threads apart, the number of the process other processes; what an earlier one of
+/* A unique name: a counter tells threads apart, the number of the process other processes; what an earlier one of
    that number has left is passed over. */
 static int open_temporary(struct rt_store *s, char *path) {
     for (int tries = 0; tries < 100; tries++) {

@@ -45,7 +45,7 @@ void rt_store_forget(hilo_client *client, hilo_executable *exe);
 /* Identifies this build of hilo, of which another may compile otherwise; empty when the linker left no trace of it. */
 struct str rt_build_id(void);
 
-/* ---- the directory, for whoever looks after it ------------------------------------------------ */
+/* ---- maintenance of the directory ------------------------------------------------------------- */
 
 struct rt_store_file {
     char name[80];

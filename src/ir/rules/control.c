@@ -239,7 +239,7 @@ static bool composite_is_word(char c) {
     return composite_is_letter(c) || (c >= '0' && c <= '9') || c == '_';
 }
 
-/* A namespace, which begins with a letter, and at least one word behind a dot. Words after the first
+/* A namespace, which begins with a letter, and at least one word after a dot. Words after the first
    may have a $. */
 static bool composite_is_name(struct str name) {
     bool dotted = false, empty = false;

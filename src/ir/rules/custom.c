@@ -59,7 +59,7 @@ static hilo_status custom_all_layouts(struct shape *s, const ir_type *results) {
 
 /* ---- aliases --------------------------------------------------------------------------------- */
 
-/* A part of the results that lies where a part of an operand does. */
+/* A part of the results that aliases a part of an operand. */
 struct alias {
     const int64_t *out, *in; /* paths into tuples */
     size_t nout, nin;

@@ -46,7 +46,7 @@ static hilo_status slicing_distinct(struct shape *s, const char *label, const st
     return shape_distinct(s, label, a->name, a->v, a->n, b->name, b->v, b->n);
 }
 
-/* The size of the vectors of indices; a vector_dim behind the last dimension means scalars. */
+/* The size of the vectors of indices; a vector_dim after the last dimension means scalars. */
 static int64_t slicing_vector_size(const struct slicing *c) {
     return c->vector_dim < c->indices->rank ? c->indices->dims[c->vector_dim] : 1;
 }

@@ -76,7 +76,7 @@ static hilo_status broadcast_axis(struct shape *s, const int64_t *to) {
     return HILO_OK;
 }
 
-/* Operand dimension i goes to dimension to[i] of `result`, whole or from size 1. */
+/* Operand dimension i goes to dimension to[i] of `result`, of the same size or from size 1. */
 static hilo_status broadcast_dims(struct shape *s, const int64_t *to, size_t n, const int64_t *dims,
                                   uint32_t rank) {
     const struct ir_type_data *t = shape_in(s, 0);
@@ -363,7 +363,7 @@ hilo_status shape_real_dynamic_slice(struct shape *s) {
 
 /* ---- reshapes -------------------------------------------------------------------------------- */
 
-/* Along quantised axes: a reshape may split or merge what is before and what is behind the axis,
+/* Along quantised axes: a reshape may split or merge what is before and what is after the axis,
    but not the axis itself. */
 static hilo_status reshape_axis(struct shape *s) {
     const struct ir_type_data *t = shape_in(s, 0), *r = shape_res(s, 0);

@@ -329,7 +329,7 @@ hilo_status shape_reduce_scatter(struct shape *s) {
 
 /* ---- the host and other devices -------------------------------------------------------------- */
 
-/* Results are tensors and a token behind them. */
+/* Results are tensors and a token after them. */
 static hilo_status host_results(struct shape *s, const char *some, const char *tensors,
                                 const char *token) {
     if (s->nout == 0)

@@ -34,14 +34,14 @@ typedef hilo_status shape_rule(struct shape *s);
     shape_rule shape_##rule;
 #include "ir/ops.def"
 
-/* Runs the rule of s->op, with all of `out` none. A result that turns out quantised keeps its
+/* Runs the rule of s->op, with all of `out` none. A result that is quantised keeps its
    declared scales, zero points and axis, since operands do not determine them. */
 hilo_status shape_run(struct shape *s);
 
 /* ---- errors ---------------------------------------------------------------------------------- */
 
 /* An error at the op; returns INVALID_ARGUMENT. `label` is "add_c1"; or "_c1", which stands for
-   that constraint of the op at hand in rules that several ops share; or NULL where the
+   that constraint of the current op in rules that several ops share; or NULL where the
    specification has no number for it. */
 hilo_status shape_fail(struct shape *s, const char *label, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
@@ -104,7 +104,7 @@ bool shape_attr_ints(struct shape *s, ir_attr a, const int64_t **out, size_t *n)
 /* The same for a value: when it is the result of a constant op. */
 bool shape_const_i64s(struct shape *s, ir_val v, const int64_t **out, size_t *n);
 
-/* Result 0 gets the sizes in operand i, a list: what a constant says, or as many unknown ones. */
+/* Result 0 gets the sizes in operand i, a list: the values of a constant, or as many unknown sizes. */
 hilo_status shape_by_operand(struct shape *s, const char *label, uint32_t i, ir_type elem);
 
 /* The function that a symbol names; none when there is no such function. */
@@ -234,7 +234,7 @@ hilo_status shape_reducer(struct shape *s, const struct shape_reducer *r);
 
 /* ---- windows (window.c) ---------------------------------------------------------------- */
 
-/* A window sliding along one dimension: one position is `stride` elements behind the other, of the
+/* A window sliding along one dimension: one position is `stride` elements after the other, of the
    base with low and high padding; dilation puts dilation - 1 holes between two elements. */
 struct shape_window { int64_t size, stride, low, high, base_dilation, window_dilation; };
 

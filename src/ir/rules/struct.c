@@ -151,7 +151,7 @@ hilo_status shape_call(struct shape *s) {
     return shape_callee(s, ir_prop(s->m, s->op, IR_CALL_callee), NULL, NULL, NULL);
 }
 
-/* ---- operands handed through ----------------------------------------------------------------- */
+/* ---- operands passed through ----------------------------------------------------------------- */
 
 hilo_status shape_forward(struct shape *s) {
     HILO_TRY(shape_results(s, NULL, s->o->noperands));
