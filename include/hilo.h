@@ -35,7 +35,7 @@
  *   Return it with the type's *_release, which accepts NULL. Objects keep what they need alive: a client may be released
  *   before its buffers. Strings and arrays that accessors return belong to the object they were read from, and stay valid
  *   until it is released.
- * - Errors. A function that can fail returns a hilo_status and, unless it says otherwise, leaves *out untouched. The reason is
+ * - Errors. A function that can fail returns a hilo_status and, unless stated otherwise, leaves *out untouched. The reason is
  *   appended to the client's diagnostics. INVALID_ARGUMENT for NULL where an object is needed and RESOURCE_EXHAUSTED for lack
  *   of memory are possible everywhere and not repeated below. The library never prints, exits or aborts.
  * - NULL. Accessors that return no status return 0, NULL or "" for a NULL object or an index out of range.
@@ -78,7 +78,7 @@ typedef enum hilo_status {
     HILO_OK = 0,
     HILO_CANCELLED = 1,            /* the `cancelled` callback ended the run */
     HILO_UNKNOWN = 2,
-    HILO_INVALID_ARGUMENT = 3,     /* a program or an argument is wrong; a diagnostic says where */
+    HILO_INVALID_ARGUMENT = 3,     /* a program or an argument is wrong; a diagnostic gives the place */
     HILO_DEADLINE_EXCEEDED = 4,
     HILO_NOT_FOUND = 5,            /* no such file, function, backend */
     HILO_ALREADY_EXISTS = 6,
@@ -482,7 +482,7 @@ HILO_FULL_API void hilo_llm_release(hilo_llm *model);
 HILO_FULL_API int64_t hilo_llm_context(const hilo_llm *model);
 
 typedef struct hilo_llm_message {
-    const char *role;       /* "system", "user", "assistant", or what else the template knows */
+    const char *role;       /* "system", "user", "assistant", or another that the template supports */
     const char *content;
 } hilo_llm_message;
 

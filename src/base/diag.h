@@ -2,7 +2,7 @@
  *
  * A list belongs to one call or one client; nothing is global. The first error stays first: a list is never
  * overwritten.
- * Wording: one line, lower case, no full stop, says what was found and what was expected. */
+ * Wording: one line, lower case, no full stop, states what was found and what was expected. */
 #ifndef HILO_BASE_DIAG_H
 #define HILO_BASE_DIAG_H
 

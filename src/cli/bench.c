@@ -102,7 +102,7 @@ static int compile(struct bench *b, const char *file) {
     return code;
 }
 
-/* From --input; else from the recipe beside the program; else random. */
+/* From --input; else from the recipe next to the program; else random. */
 static int make_inputs(struct bench *b, const char *file) {
     static const char *random = "random:1";
     struct cli_texts texts = {&random, 1};

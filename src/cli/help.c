@@ -21,7 +21,7 @@ static const struct { const char *name, *text; } environment[] = {
 
 enum { HELP_COLUMN = 20 };
 
-/* `help` in a column of its own, beside what was printed of the line: `used` characters. */
+/* `help` in a column of its own, after the `used` characters printed of the line. */
 static void help_lines(FILE *out, int used, int column, const char *help) {
     for (const char *p = help; *p;) {
         size_t line = strcspn(p, "\n");

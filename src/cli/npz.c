@@ -1,6 +1,6 @@
 /* numpy's .npz archives: see npy.h for what is read and written.
  *
- * A .npz is a zip file of .npy images. Its central directory alone says where they lie and how long
+ * A .npz is a zip file of .npy images. Only its central directory gives their offsets and how long
  * they are, so that data descriptors need no attention. Format: PKWARE's APPNOTE.TXT 6.3.10. */
 #include "cli/npy_impl.h"
 
@@ -54,7 +54,7 @@ struct npz_member {
 struct npz_directory {
     unsigned char *bytes; /* owned */
     size_t size;          /* of bytes */
-    uint64_t offset;      /* in the file; every member lies before it */
+    uint64_t offset;      /* in the file; every member is before it */
     uint64_t members;     /* how many it describes */
 };
 
@@ -67,7 +67,7 @@ static const unsigned char *npz_find_end(const unsigned char *tail, size_t n) {
     return NULL;
 }
 
-/* Fills in where the directory lies, all but its bytes, from the end record or its zip64 sister. */
+/* Fills in the directory, all but its bytes, from the end record or its zip64 form. */
 static int npz_locate(const struct npy_source *src, struct npz_directory *dir,
                       const struct npy_place *at) {
     const size_t most = NPZ_LOCATOR_SIZE + NPZ_END_SIZE + NPZ_MAX_COMMENT;
@@ -325,7 +325,7 @@ static uint64_t npz_clamp32(uint64_t value) {
 }
 
 /* Writes the part that both headers of a member share: version needed ... length of the name. The
- * date is the first that zip knows, so that equal arrays give equal files. */
+ * date is the first that zip can store, so that equal arrays give equal files. */
 static void npz_put_common(struct file_out *o, const struct npz_entry *e, size_t name_size) {
     npz_put(o, e->size < NPZ_MAX32 && e->local < NPZ_MAX32 ? NPZ_VERSION : NPZ_VERSION64, 2);
     npz_put(o, NPZ_UTF8, 2);

@@ -1,4 +1,4 @@
-/* Inputs by a recipe: what a benchmark's program is to be run on, in a file beside it, X.json beside X.mlir:
+/* Inputs by a recipe: what a benchmark's program is to be run on, in a file next to it, X.json next to X.mlir:
  *
  *   {"inputs": [{"shape": [2, 3], "dtype": "float32", "kind": "uniform", "lo": 0, "hi": 1}, …]}
  *

@@ -1,4 +1,4 @@
-/* Machine code from the kernel IR, by LLVM: the only component that knows LLVM, which is opened (dlopen) at the first
+/* Machine code from the kernel IR, by LLVM: the only component that uses LLVM, which is opened (dlopen) at the first
  * compilation.
  *
  *   llvm.def, llvm.c   the functions of LLVM's C API that are used, found in the library

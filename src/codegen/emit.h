@@ -6,7 +6,7 @@
  *   emit_mem.c      loads, stores, tiles            emit_fp.c    floating-point formats in memory
  *
  * Inside a VECTOR loop a value is one of three: UNIFORM, the same in all lanes, and computed once as a scalar; LINEAR, base + l
- * · stride in lane l (or for every so many lanes), computed as the scalar of lane 0, from which the vector is made where it is
+ * · stride in lane l (or per group of lanes), computed as the scalar of lane 0, from which the vector is made where it is
  * needed; or VARYING, a vector.
  * Registers become SSA values: control flow is structured, so a phi belongs exactly where a register that changes inside of
  * a construct meets its old value. Nothing is left to LLVM's passes, which cost more than code generation itself. */

@@ -1,4 +1,4 @@
-/* Loads and stores, by how lanes lie in memory: contiguous, reversed, every second element, strided, scattered; tiles. */
+/* Loads and stores, by the memory layout of lanes: contiguous, reversed, every second element, strided, scattered; tiles. */
 #include "codegen/emit.h"
 
 /* ---- addresses ------------------------------------------------------------------------------- */
@@ -69,7 +69,7 @@ static bool mem_avx512(const struct emit *e) {
     return e->t->vector_bytes == 64;
 }
 
-/* Whether accesses to contiguous elements of so many bytes can be masked. */
+/* Whether accesses to contiguous elements of this size in bytes can be masked. */
 static bool mem_masks(const struct emit *e, unsigned bytes) {
     return mem_avx512(e) || (bytes >= 4 && target_has(e->t, "avx2"));
 }
@@ -119,7 +119,7 @@ struct mem_lanes {
     uint32_t buffer, width;
     LLVMTypeRef element, vector;
     unsigned bytes, align;
-    LLVMValueRef base;     /* the address of lane 0; the others lie `stride` elements apart, `every` of them in one place */
+    LLVMValueRef base;     /* the address of lane 0; the others are `stride` elements apart, `every` of them in one place */
     LLVMValueRef pointers; /* MEM_ANYWHERE */
     LLVMValueRef mask;     /* NULL = all */
     LLVMValueRef instead;  /* loads: the value of masked lanes, where the access can give it; NULL = zero */

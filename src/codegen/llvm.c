@@ -1,5 +1,5 @@
 /* Opens LLVM: 130 MB that only a process which compiles should map, hence dlopen. A package may bring the part that is used,
-   beside the library (cmake/llvm.cmake). */
+   next to the library (cmake/llvm.cmake). */
 #include "codegen/llvm.h"
 
 #include "codegen/codegen.h"

@@ -92,7 +92,7 @@ void build_cluster(struct build *b, ir_block block, struct fuse_block *out);
 void build_block(struct build *b, ir_block block, const struct fuse_block *f);
 /* The steps of the kernels in b->now. */
 void build_lowered(struct build *b);
-/* Large constants that were filled since b->fills had so many are not there in other lists of steps. */
+/* Large constants that were filled since b->fills had this value are not available in other lists of steps. */
 void build_forget(struct build *b, uint32_t fills);
 void build_op(struct build *b, ir_op op);
 /* Whether all that the op reads and writes is memory of known size, and is there. */

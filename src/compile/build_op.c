@@ -122,7 +122,7 @@ static bool native_loop(struct build *b, ir_op op, const struct fuse_block *test
     return true;
 }
 
-/* A state that the body hands on as it is needs no memory of its own. */
+/* A state that the body passes on unchanged needs no memory of its own. */
 static void while_loop(struct build *b, ir_op op) {
     ir_block test = only_block(b, op, 0), body = only_block(b, op, 1);
     struct fuse_block ft, fb;

@@ -1,4 +1,4 @@
-/* The way to an executable through the compile cache; see cached.c. */
+/* Executables through the compile cache; see cached.c. */
 #ifndef HILO_COMPILE_CACHED_H
 #define HILO_COMPILE_CACHED_H
 
@@ -10,7 +10,7 @@ hilo_status module_read(hilo_client *client, const struct file *f, const hilo_mo
 /* For struct rt_compiler: module.c, specialise.c. */
 hilo_status module_read_program(hilo_allocator al, struct str text, struct diag_list *d, struct ir_module **out);
 hilo_status specialise_loaded(hilo_executable *exe, struct str text);
-/* Compiles it, whatever was compiled before: compile.c. `inputs`: for whose shapes, or NULL: for those that it says.
+/* Compiles it, whatever was compiled before: compile.c. `inputs`: for whose shapes, or NULL: for its declared ones.
    UNIMPLEMENTED where sizes of a program that is compiled for inputs stay unknown. */
 hilo_status compile_module(hilo_client *client, hilo_module *module, const hilo_compile_options *o,
                            hilo_buffer *const *inputs, struct diag_list *d, hilo_executable **out);

@@ -1,4 +1,4 @@
-/* Who computes an op: hilo's code, or an installed library. */
+/* Which code computes an op: hilo's, or an installed library's. */
 #include "compile/build.h"
 
 /* A kernel goes on with its results in registers; those of a library are written and read again. */

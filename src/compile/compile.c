@@ -20,7 +20,7 @@ struct compile {
     const struct ir_module *m;
     hilo_executable *exe;
     const hilo_compile_options *o;
-    hilo_buffer *const *inputs; /* whose shapes the program is compiled for; NULL = for those that it says */
+    hilo_buffer *const *inputs; /* whose shapes the program is compiled for; NULL = for its declared ones */
     enum code_form form;
     enum lib_external by;       /* of the calibration: who computes what it can; LIB_EXTERNAL_COUNT = as options have it */
     struct strbuf *text;        /* where its kernels are written in that form, which ends it; NULL = nowhere */
@@ -367,7 +367,7 @@ static bool can_plan(const struct compile *c, ir_op entry, const struct ir_modul
     return can != BUILD_NOTHING && (can == BUILD_ALL || knows_arguments(c, entry)) && (named || can_generate(c));
 }
 
-/* A plan of kernels, routines and single evaluations; of one evaluation where the backend says so, where sizes of arguments are
+/* A plan of kernels, routines and single evaluations; of one evaluation if the backend requires it, if sizes of arguments are
    not known, and where there is nothing to generate code with. */
 static hilo_status make_plan(const struct compile *c, ir_op entry, struct ir_module *m) {
     hilo_executable *exe = c->exe;

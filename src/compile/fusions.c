@@ -143,7 +143,7 @@ static void update_region(struct fusions *x, ir_region r) {
         }
 }
 
-/* Puts the op, with what it takes brought up to date, before the end of the block. */
+/* Moves the op, with its operands updated, before the end of the block. */
 static void place_op(struct fusions *x, ir_op op, ir_op end) {
     ir_unlink(x->m, op);
     opt_update(&x->outer, op);

@@ -66,12 +66,12 @@ hilo_status module_read(hilo_client *client, const struct file *f, const hilo_mo
     return HILO_OK;
 }
 
-/* A module that may be compiled, and is known to be valid, knows what it was read from. */
+/* A module that may be compiled, and is verified, keeps what it was read from. */
 static hilo_status read_module(hilo_client *client, const struct file *f, const hilo_module_options *o, struct diag_list *d,
                                hilo_module **out) {
     uint8_t hash[RT_KEY_BYTES];
     bool wanted = client->store.dir && !o->skip_verify;
-    if (wanted) /* first: the pages are given back while they are read */
+    if (wanted) /* first: the pages are released while they are read */
         cached_hash(f->text, hash);
     HILO_TRY(module_read(client, f, o, d, out));
     (*out)->has_source = wanted;

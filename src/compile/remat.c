@@ -1,7 +1,7 @@
 /* Rematerialisation: a program whose plan needs more memory than its compilation was given computes again what is cheap,
- * where it is needed late, instead of keeping it from where it was needed early.
+ * at its late uses, instead of keeping it live since its first use.
  *
- * What a plan needs is known only when it is made, so plans are made, on trial: each says what lies in memory when most does
+ * What a plan needs is known only when it is made, so plans are made, on trial: each reports what is live at the peak
  * without being of use then, the largest of that is computed again by the kernels that want it later (they have ops of their
  * own for it, which clustering puts into them), and the next plan shows what was gained. */
 #include "compile/build.h"

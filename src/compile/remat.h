@@ -19,7 +19,7 @@ struct remat {
 
 /* Changes the program until its plan needs no more than the limit; it computes the same values. RESOURCE_EXHAUSTED, with what
    it needs at the least, when that cannot be reached. Jumps to the arena's recovery point when memory ends; remat_free, which
-   may be called any number of times, gives back what was left. */
+   may be called any number of times, frees what was left. */
 hilo_status remat_fit(struct remat *r);
 void remat_free(void *remat);
 

@@ -278,7 +278,7 @@ uint32_t eval_callee(struct eval *cx, ir_op op, struct str name, uint32_t nargs,
     return 0;
 }
 
-/* Copies constants that still lie in the module, so that results outlive it. */
+/* Copies constants that are still stored in the module, so that results outlive it. */
 static hilo_status detach(struct eval *cx, struct value **v) {
     struct value *old = *v, *fresh;
     if (old->kind == EVAL_TENSOR) {

@@ -6,7 +6,7 @@
  *   eval.c           frames, dispatch
  *   eval_quant.c     quantise, dequantise, quantised ops by dequantise-compute-quantise
  *   eval_control.c   constants, calls, if, case, while, composite, custom calls, tuples, tokens
- *   eval_process.c   several processes: run_parallel, how they meet, infeed
+ *   eval_process.c   several processes: run_parallel, rendezvous, infeed
  *   eval_collective.c  process groups, collectives, send and recv, asynchronous ops
  *   eval_elt*.c      elementwise ops as kernels over n elements, shared by whole tensors and by region bodies
  *   eval_math*.c     the functions themselves
@@ -75,7 +75,7 @@ void value_type_text(const struct value *v, struct strbuf *out);
 
 struct eval_frame;
 struct eval_plan;     /* slots and last uses of a module (eval_plan.c) */
-struct eval_process;  /* place in a group of processes (eval_process.c); NULL while nobody asks */
+struct eval_process;  /* place in a group of processes (eval_process.c); NULL until it is needed */
 
 /* What the embedder may supply; all optional. */
 struct eval_hooks {
@@ -163,7 +163,7 @@ enum ir_dtype eval_result_dtype(const struct eval *cx, ir_op op, uint32_t i);
 /* A tensor for result i with that element type and the given shape. */
 hilo_status eval_out(struct eval *cx, ir_op op, uint32_t i, const int64_t *dims, uint32_t rank, struct value **out);
 
-/* True when the handler may write into operand k: it is not needed after this op, nobody else holds it, its data is
+/* True when the handler may write into operand k: it is not needed after this op, nothing else refers to it, its data is
    its own. */
 bool eval_reusable(const struct eval *cx, ir_op op, uint32_t k, const struct value *v);
 /* As eval_out with the shape of operand `in[k]`, but over that operand's memory where it is reusable and an element of
@@ -226,7 +226,7 @@ struct check_rule {
     const struct value *terms;
 };
 enum { CHECK_SUM_EPSILONS = 4 };
-/* True when every element agrees. Else false, and `why` (may be NULL) says which element, both values and how many
+/* True when every element agrees. Else false, and `why` (may be NULL) names the element, both values and how many
    differ. */
 bool check_values(const struct value *got, const struct value *want, const struct check_rule *rule, struct strbuf *why);
 

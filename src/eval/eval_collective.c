@@ -698,7 +698,7 @@ hilo_status eval_send(struct eval *cx, ir_op op, struct value *const *in, struct
     return HILO_OK;
 }
 
-/* A process that nobody sends to gets zeros, as from collective_permute. */
+/* A process without a sender gets zeros, as from collective_permute. */
 static hilo_status recv_nothing(struct eval *cx, ir_op op, struct value **out, uint32_t n) {
     for (uint32_t i = 0; i < n; i++) {
         const struct ir_type_data *t = ir_val_type(cx->m, ir_result(cx->m, op, i));

@@ -1,4 +1,4 @@
-/* Constants, calls, branches, loops, composites, custom calls, tuples, tokens, and what only passes values on. */
+/* Constants, calls, branches, loops, composites, custom calls, tuples, tokens, and ops that only forward values. */
 #include "eval/eval_core.h"
 
 #include "base/decimal.h"
@@ -293,7 +293,7 @@ void eval_copy_slab(const struct value *src, int64_t from, struct value *dst, in
     }
 }
 
-/* The first entries along the dimension; memory holds no more than the size says. */
+/* The first entries along the dimension; memory holds no more than that size. */
 hilo_status eval_set_dimension_size(struct eval *cx, ir_op op, struct value *const *in, struct value **out) {
     int64_t dim = ir_prop_i64(cx->m, op, IR_SET_DIMENSION_SIZE_dimension), size = value_i64(in[1], 0);
     if (dim < 0 || dim >= (int64_t)in[0]->rank || size < 0 || size > in[0]->dims[dim])

@@ -1,4 +1,4 @@
-/* convolution and dynamic_conv: a direct sum over the window, on operands whose dimensions are brought into one order.
+/* convolution and dynamic_conv: a direct sum over the window, on operands whose dimensions are permuted to one order.
  *
  * lhs is read as [batch, spatial…, feature], rhs as [spatial…, in feature, out feature]: what a window element adds to all
  * output features is a product of a row with a matrix. Where the window falls on padding or into the holes of a dilated lhs
@@ -139,7 +139,7 @@ static void conv_sums(const struct conv *c, enum number kind, const char *x, con
         } while (index_next(o, c->outs, c->nspatial));
 }
 
-/* Rounds the sums into the result, whose dimensions are in the order the attribute says. */
+/* Rounds the sums into the result, whose dimensions are in the order of the attribute. */
 static hilo_status conv_store(struct eval *cx, ir_op op, enum number kind, const struct conv *c, ir_attr dims, char *sums,
                               struct value **out) {
     uint32_t n = c->nspatial, where[CONV_MAX];

@@ -67,7 +67,7 @@ static elt_run *const *const conversions[CTYPES] = {
     [U16] = u16_to, [U32] = u32_to, [U64] = u64_to, [F32] = f32_to, [F64] = f64_to,
 };
 
-/* The type that elements lie in memory as, or, if C has none, the first one that holds them. */
+/* The type that elements are stored as, or, if C has none, the first one that holds them. */
 static enum ctype ctype_of(enum ir_dtype t) {
     const struct ir_dtype_info *info = ir_dtype_get(t);
     switch (info->cls) {

@@ -3,7 +3,7 @@
  *
  * A function's values have numbered slots in a frame, those of its nested regions too. A value leaves its slot, and memory,
  * right after the last op that needs it: this is what keeps a program's memory at what is live, and what lets an op take over
- * an operand that nobody else will look at. */
+ * an operand that no other op reads. */
 #ifndef HILO_EVAL_CORE_H
 #define HILO_EVAL_CORE_H
 
@@ -28,7 +28,7 @@ struct plan_block {
     ir_block block;
     uint32_t first, nsteps;       /* plan->steps; the last one is the terminator */
     uint32_t slot0, nargs, slot1; /* slots from slot0 to before slot1, the arguments' first; with nested blocks */
-    uint32_t dead, ndead;         /* list: arguments that nobody looks at */
+    uint32_t dead, ndead;         /* list: unused arguments */
     uint32_t nscratch;            /* pointers that open ops take: operands, results, and as many as operands again, which
                                      handlers of the core use after `out` */
 };
@@ -73,7 +73,7 @@ void eval_drop(struct value **v, uint32_t n);
 /* Copies n entries along dimension `dim`, from `from` on in src to `to` on in dst. Their other dimensions are equal. */
 void eval_copy_slab(const struct value *src, int64_t from, struct value *dst, int64_t to, int64_t n, uint32_t dim);
 
-/* True when a value belongs to a type: kind, element type, rank, and dimensions where the type knows them. */
+/* True when a value belongs to a type: kind, element type, rank, and dimensions where the type has them. */
 bool eval_fits(const struct ir_module *m, ir_type t, const struct value *v);
 /* A constant's value: borrowed from the module where it has all elements there. At `op`, of the type of its result or, where
    there is none, of the attribute. */

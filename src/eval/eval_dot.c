@@ -1,5 +1,5 @@
 /* dot_general, dot and ragged_dot: each is a batch of matrix products after its operands' dimensions are reordered.
- * Precision hints are not read: contract.h says how sums are rounded. */
+ * Precision hints are not read: contract.h defines how sums are rounded. */
 #include "eval/contract.h"
 
 /* One operand's dimensions by their role. */

@@ -293,7 +293,7 @@ hilo_status eval_bitcast_convert(struct eval *cx, ir_op op, struct value *const 
 
 /* ---- broadcasting ---------------------------------------------------------------------------- */
 
-/* Result dimension that dimension i of operand v lies along: as broadcast_dimensions says for the
+/* Result dimension that dimension i of operand v maps to: by broadcast_dimensions for the
    operand of lower rank, else aligned at the innermost one. */
 static uint32_t aligned_dim(const int64_t *along, size_t nalong, uint32_t rank, const struct value *v,
                             uint32_t i) {

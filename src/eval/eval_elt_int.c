@@ -1,4 +1,4 @@
-/* Kernels of integers and i1. Arithmetic wraps; the cases that are nobody's definition are XLA's:
+/* Kernels of integers and i1. Arithmetic wraps; the cases that the specification leaves undefined are XLA's:
  * x / 0 has all bits set, x % 0 = x, MIN / -1 = MIN, and shifts by the width or more leave nothing but
  * the sign. Both two-bit and four-bit types share one compilation each for signed and unsigned, with
  * the width in k->param[0]. */

@@ -28,8 +28,8 @@ static num add(num a, num b) { return (num){a.re + b.re, a.im + b.im}; }
 static num root(int sign, size_t k, size_t n) {
     size_t quarter = 4 * (k % n) / n, rest = 4 * (k % n) - quarter * n; /* so that the roots between quarters are exact */
     double angle = 1.57079632679489661923 * (double)rest / (double)n, c = cos(angle), s = sin(angle);
-    const double turned[4][2] = {{c, s}, {-s, c}, {-c, -s}, {s, -c}};
-    return (num){turned[quarter][0], sign * turned[quarter][1]};
+    const double rotated[4][2] = {{c, s}, {-s, c}, {-c, -s}, {s, -c}};
+    return (num){rotated[quarter][0], sign * rotated[quarter][1]};
 }
 
 static size_t smallest_factor(size_t n) {

@@ -175,7 +175,7 @@ static void copy_lanes(const struct elt_kernel *k, const void *const *in, void *
     memcpy(out, in[0], n * ir_dtype_get(k->out)->bytes);
 }
 
-/* Several results may lie over the arguments, so those that are arguments are copied first. */
+/* Several results may alias the arguments, so those that are arguments are copied first. */
 static hilo_status add_results(struct builder *b, const struct ir_op_data *o) {
     struct lanes *l = b->l;
     for (uint32_t i = 0; i < o->noperands; i++) {

@@ -5,7 +5,7 @@
  * of double and serves every format of at most 24 bits of precision, which is then rounded correctly
  * but for rare near-ties; `full_` serves f64: it computes in long double and rounds once. With the
  * 64 bits of x87 or the 113 of AArch64 that is within 0.51 ulp of double where the table of
- * eval_elt_float.c says nothing else; where long double is double, within a few ulp.
+ * eval_elt_float.c has no other bound; where long double is double, within a few ulp.
  *
  * Complex functions come twice as well: over double for complex<f32>, over long double for
  * complex<f64>. Each part is accurate by itself, on the whole plane, with C's branch cuts: no

@@ -288,7 +288,7 @@ static COMPLEX F(mul)(COMPLEX a, COMPLEX b) {
     return F(make)(a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re);
 }
 
-/* The compiler's division: scaled, and infinite or zero where C's Annex G says so. */
+/* The compiler's division: scaled, and infinite or zero where C's Annex G requires it. */
 COMPLEX F(div)(COMPLEX a, COMPLEX b) {
     union {
         COMPLEX z;

@@ -41,7 +41,7 @@ static hilo_status move_list(struct eval *cx, ir_op op, const struct value *v, u
     return HILO_OK;
 }
 
-/* The shape of result 0: what a shape operand says. */
+/* The shape of result 0, from a shape operand. */
 static hilo_status move_shape(struct eval *cx, ir_op op, const struct value *v, uint32_t *rank, int64_t *dims) {
     *rank = ir_val_type(cx->m, ir_result(cx->m, op, 0))->rank;
     HILO_TRY(move_list(cx, op, v, *rank, dims));
@@ -52,7 +52,7 @@ static hilo_status move_shape(struct eval *cx, ir_op op, const struct value *v, 
     return HILO_OK;
 }
 
-/* The shape of result 0: what its type says. */
+/* The shape of result 0, from its type. */
 static uint32_t move_typed_shape(const struct eval *cx, ir_op op, int64_t *dims) {
     const struct ir_type_data *t = ir_val_type(cx->m, ir_result(cx->m, op, 0));
     for (uint32_t i = 0; i < t->rank; i++)

@@ -2,7 +2,7 @@
  * operation rounds to the element type, a sum once at its end (as in eval_reduce.c), so that an op and its decomposition give
  * the same bits.
  *
- * The feature dimension is brought to the front: a feature is a line of numbers. Result i takes the place of operand i, which
+ * The feature dimension is moved to the front: a feature is a line of numbers. Result i takes the place of operand i, which
  * has its shape. */
 #include "eval/contract.h"
 #include "eval/move.h"

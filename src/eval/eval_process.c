@@ -45,7 +45,7 @@ struct process_group {
     hilo_allocator al;
     uint32_t running, waiting;
     atomic_bool failed;                /* a process has failed: the others stop */
-    bool stuck;                        /* nobody can go on */
+    bool stuck;                        /* no process can proceed */
     struct rendezvous *open;             /* not complete */
     struct message *messages;            /* not fetched, oldest first */
     struct message_wait *waits;         /* without a message, oldest first */
@@ -135,7 +135,7 @@ void eval_process_unlock(struct eval_process *p) {
         pthread_mutex_unlock(p->group->hooks);
 }
 
-/* With the lock held: all waits end when nobody is left who could end them. */
+/* With the lock held: all waits end when no running process is left that could end them. */
 static void group_look(struct process_group *g) {
     if (g->running && g->waiting == g->running) {
         g->stuck = true;
@@ -457,7 +457,7 @@ hilo_status eval_infeed(struct eval *cx, ir_op op, struct value *const *in, stru
     return HILO_OK;
 }
 
-/* Nobody reads the outfeed. */
+/* The outfeed is not read. */
 hilo_status eval_outfeed(struct eval *cx, ir_op op, struct value *const *in, struct value **out) {
     out[0] = value_ref(in[ir_op_get(cx->m, op)->noperands - 1]);
     return HILO_OK;

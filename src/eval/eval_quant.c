@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-/* Which scale and zero point an element has. Elements that share them lie in stretches of `run`. */
+/* Which scale and zero point an element has. Elements that share them are in runs of `run`. */
 struct quant_map {
     uint32_t naxes;
     size_t run;

@@ -1,6 +1,6 @@
 /* reduce: all results together, one step along the reduced dimensions at a time.
  *
- * Inputs are brought to [reduced…, kept…] order, so that each step combines the accumulators with a contiguous run of elements.
+ * Inputs are permuted to [reduced…, kept…] order, so that steps combine the accumulators with a contiguous run of elements.
  * A body that is one addition or multiplication of numbers is computed without intermediate rounding (contract.h). */
 #include "eval/body.h"
 #include "eval/contract.h"

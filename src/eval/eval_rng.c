@@ -47,7 +47,7 @@ static void counter_add(uint64_t c[2], uint64_t n) {
 
 /* ---- Threefry: 32 bits an element in two halves of the shape ----------------------------------------------------- */
 
-/* Elements are drawn in pairs (low word, high word of one output) whose members lie half a dimension apart: an even dimension,
+/* Elements are drawn in pairs (low word, high word of one output) whose members are half a dimension apart: an even dimension,
    else the largest, is cut in halves [d/2, 2] and the halves are interleaved. This is that order's inverse. */
 struct halves {
     size_t dim, before, after, half; /* size of the split dimension, elements before and after it, pairs along it */

@@ -1,6 +1,6 @@
 /* chlo.scan: a loop over one dimension that carries values along.
  *
- * Step i hands the body slice i of every input (without the scanned dimension) and the carries; the body returns slice i of
+ * Step i passes the body slice i of every input (without the scanned dimension) and the carries; the body returns slice i of
  * every output and the next carries. */
 #include "eval/eval.h"
 

@@ -125,7 +125,7 @@ static bool scatter_copies(const struct ir_module *m, ir_region r, uint32_t n) {
     return true;
 }
 
-/* Result k, starting as input k; in its memory, where nobody else needs it. */
+/* Result k, starting as input k; in its memory, where it is not used otherwise. */
 static hilo_status scatter_start(struct eval *cx, ir_op op, struct value *const *in, uint32_t k, struct value **out) {
     if (in[k]->dtype != eval_result_dtype(cx, op, k))
         return body_convert(cx, in[k], eval_result_dtype(cx, op, k), out);

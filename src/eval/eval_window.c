@@ -90,7 +90,7 @@ static char *window_element(const struct value *v, size_t i) {
     return (char *)v->data + i * ir_dtype_get(v->dtype)->bytes;
 }
 
-/* A reduction of n inputs: what the body takes as elements, what it takes where the window lies on padding, and the results,
+/* A reduction of n inputs: what the body takes as elements, what it takes where the window covers padding, and the results,
    which begin as the initial values. */
 struct sliding {
     struct body *b;
@@ -99,7 +99,7 @@ struct sliding {
     struct value *x[WINDOW_MOST], *pad[WINDOW_MOST], **out;
 };
 
-/* Padding counts: where the window lies on it, the initial value is combined like any element. */
+/* Padding counts: where the window covers it, the initial value is combined like any element. */
 static hilo_status window_block(const struct sliding *s, int64_t (*pos)[IR_MAX_RANK], size_t count, size_t at, char *gathered) {
     const struct window *w = s->w;
     const void *args[2 * WINDOW_MOST];

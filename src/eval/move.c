@@ -66,7 +66,7 @@ struct rows {
 
 struct bytes16 { uint64_t half[2]; };
 
-/* The loops for one size of cell. A cell may lie at any address, since it may be several elements. */
+/* The loops for one size of cell. A cell may be at any address, since it may be several elements. */
 #define MOVE_ROWS(T)                                                                       \
     static void move_rows_##T(const struct rows *r, char *dst, const char *src) {          \
         for (int64_t k = 0; k < r->nrows; k++, dst += r->row_dst, src += r->row_src) {     \

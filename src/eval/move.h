@@ -1,10 +1,10 @@
-/* Copies between tensors whose elements lie at strides from each other: what all data movement comes down to. */
+/* Copies between tensors whose elements are strided: the base of all data movement. */
 #ifndef HILO_EVAL_MOVE_H
 #define HILO_EVAL_MOVE_H
 
 #include "eval/eval.h"
 
-/* A copy, prepared for any number of starting points: elements that lie side by side on both sides are one cell, dimensions
+/* A copy, prepared for any number of starting points: elements that are adjacent on both sides are one cell, dimensions
    that both sides step through alike are one. Units are elements. */
 struct move {
     int64_t cell;                 /* elements in a cell; 0 = there is nothing to copy */
@@ -25,7 +25,7 @@ void move_strided(void *dst, const int64_t *dst_strides, const void *src, const 
 /* Element i of an integer tensor as an index or a size: value_i64, but ui64 beyond its range is the largest int64. */
 int64_t move_index(const struct value *v, size_t i);
 
-/* a * b for offsets and strides. It may wrap where the tensor has no elements or the dimension only one: then nobody uses it.
+/* a * b for offsets and strides. It may wrap where the tensor has no elements or the dimension only one: then it is unused.
    Offsets are summed up as size_t for the same reason. */
 static inline int64_t move_scale(int64_t a, int64_t b) {
     return (int64_t)((uint64_t)a * (uint64_t)b);

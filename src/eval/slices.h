@@ -1,4 +1,4 @@
-/* What gather and scatter share: slices of a tensor, one for each index vector, that lie one by one in a packed tensor.
+/* What gather and scatter share: slices of a tensor, one for each index vector, that are stored one by one in a packed tensor.
  * Gather's operand (scatter's inputs) is the base, its result (scatter's updates) is packed.
  *
  *   packed dimensions   offset dimensions step through a slice, batch dimensions from slice to slice

@@ -5,7 +5,7 @@
  *   onednn_dot.c      products        onednn_window.c   convolution and pooling
  *
  * Each call of a library is on one thread, and what is computed by one call depends on shapes alone: so results are the same
- * for any number of threads. What hilo knows of their interfaces is declared here in its own words, from their documentation.
+ * for any number of threads. Their interfaces are declared here, as far as hilo needs them, from their documentation.
  *
  * A library is one for a process, so these are the library's only variables: written once, by the first user. */
 #ifndef HILO_EXTERNAL_EXTERNAL_H
@@ -68,7 +68,7 @@ struct ext_omp {
     {"omp_get_max_threads", offsetof(type, field.get), true}, {                                                                \
         "omp_set_num_threads", offsetof(type, field.set), true                                                                 \
     }
-/* One thread from here on; answers what ext_omp_end takes to set it back. */
+/* One thread from here on; returns what ext_omp_end takes to restore the number. */
 static inline int ext_omp_begin(const struct ext_omp *o) {
     int n = o->get && o->set ? o->get() : 1;
     if (n > 1)

@@ -2,7 +2,7 @@
  * of its own. FFTW is under the GNU General Public License: hilo opens it where it is installed, and has nothing of it.
  *
  * A batch is split into pieces of whole transforms; each is a call on one thread. Plans are for memory at multiples of 16
- * bytes, so pieces are as long as that takes; what lies otherwise is not for FFTW. Planning is one thread's at a time. */
+ * bytes, so pieces are as long as that takes; memory at other addresses is not passed to FFTW. One thread plans at a time. */
 #include "external/external.h"
 
 #include <limits.h>
@@ -13,7 +13,7 @@ enum { FFTW_FORWARD_SIGN = -1, FFTW_BACKWARD_SIGN = 1, FFTW_PRESERVES = 1 << 4, 
 enum {
     FFTW_MOST_DIMS = 3,
     FFTW_PIECE = 1 << 14, /* numbers that are worth a piece */
-    FFTW_LINES = 16       /* pieces of so many transforms begin at multiples of 16 bytes, whatever their length */
+    FFTW_LINES = 16       /* pieces of this many transforms begin at multiples of 16 bytes, whatever their length */
 };
 
 struct fftw {

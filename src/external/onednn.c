@@ -1,10 +1,10 @@
 /* oneDNN: opening it, and units of work.
  *
- * Versions 2 and 3 differ in how primitives are described: version 2 fills in structs of the caller's, of which hilo knows only
- * that they fit into so many bytes; version 3 hands out handles. All else is the same to the letter.
+ * Versions 2 and 3 differ in how primitives are described: version 2 fills in the caller's structs, of which hilo only assumes
+ * that they fit into DNN_DESCRIPTION_BYTES; version 3 returns handles. All else is the same.
  *
  * A unit has one primitive, made for one thread (OpenMP is told so, for builds with it), and slots: what a call needs for
- * itself. A call claims a slot that nobody has, so that there are as many as calls at once, and runs after the first make none.
+ * itself. A call claims a free slot, so that there are as many as concurrent calls, and runs after the first create none.
  */
 #include "external/onednn.h"
 
@@ -159,7 +159,7 @@ static void layout_free(const struct dnn *d, void *layout) {
         mem_free(&al, layout, DNN_LAYOUT_BYTES);
 }
 
-/* Of a tensor as it lies in memory, or with `any` in an order that is still to be chosen. */
+/* Of a tensor as stored in memory, or with `any` in a layout that is still to be chosen. */
 static void *layout_new(const struct dnn *d, const struct dnn_tensor *t, bool any) {
     dnn_dims dims = {0}, strides = {0};
     hilo_allocator al = mem_system_allocator();
@@ -226,7 +226,7 @@ static void *describe(const struct dnn *d, const struct dnn_spec *s, const void 
 /* What one call needs. */
 struct dnn_slot {
     void *stream, *in, *weights, *out, *scratchpad; /* memories */
-    void *from, *to;                                /* the caller's, where they are brought into another order */
+    void *from, *to;                                /* the caller's, where they are reordered */
     char *memory;
     size_t bytes;
 };

@@ -9,7 +9,7 @@ enum { DNN_MOST_DIMS = 6, DNN_MOST_PLACES = 3 };
 /* What a unit does. Dimensions are in oneDNN's order: images, features, places. */
 enum dnn_kind { DNN_MATMUL, DNN_CONVOLUTION, DNN_POOL_MAX, DNN_POOL_SUM };
 
-/* A tensor of given strides, in elements. any: oneDNN works on it in whatever order it likes best, and it is brought there and
+/* A tensor of given strides, in elements. any: oneDNN chooses the layout, and the tensor is reordered to it and
  * back. */
 struct dnn_tensor {
     enum ir_dtype dtype;

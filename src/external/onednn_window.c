@@ -1,8 +1,8 @@
 /* Convolution and pooling by oneDNN, in f32 and bf16.
  *
  * Images are split into runs, and where there are few of them their results into rows of the first place, by shape alone; a
- * unit for each size that occurs. Where features lie innermost oneDNN works on tensors as they are; else on copies in its own
- * order, a piece at a time. The weights of a convolution are packed at the begin of each call, for all pieces. */
+ * unit for each size that occurs. Where features are innermost oneDNN works on tensors as they are; else on copies in its own
+ * order, a piece at a time. The weights of a convolution are packed at the start of each call, for all pieces. */
 #include "external/onednn.h"
 #include "library/combine.h"
 #include "library/conv.h"

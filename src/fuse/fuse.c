@@ -217,7 +217,7 @@ static void update_owners(const struct fuse *f, struct node *n) {
     }
 }
 
-/* Op `user` (at place `at`), computed in kernel k, reads v at the index that `map` says. */
+/* Op `user` (at place `at`), computed in kernel k, reads v at the index that `map` gives. */
 static void use(struct fuse *f, const struct node *user, uint32_t at, ir_val v, uint32_t k, int8_t *map,
                 bool inside_inner_loop) {
     struct node *p = node_of(f, v);

@@ -92,7 +92,7 @@ void fuse_block(struct arena *a, const struct ir_module *m, ir_block b, const st
 /* Why a value of the block is materialised; FUSE_FUSED for what is not: computed within kernels, a constant, unused. */
 enum fuse_reason fuse_reason(const struct fuse_block *b, ir_val v);
 
-/* Constants are not stored by kernels: scalars and splats are part of the code, others are read from where they are. */
+/* Constants are not stored by kernels: scalars and splats are part of the code, others are read in place. */
 bool fuse_is_constant(const struct ir_module *m, ir_val v);
 /* A reshape or another op whose result has the same bytes in the same order. */
 bool fuse_is_alias(const struct ir_module *m, ir_op op);

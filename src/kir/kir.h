@@ -201,7 +201,7 @@ kir_val kir_neutral(struct kir *k, enum kir_op op, unsigned flags, enum kir_type
 
 /* ---- transformations, checks, text, running --------------------------------------------------- */
 
-/* Whether kir_expand_math knows a function on a type. */
+/* Whether kir_expand_math supports a function on a type. */
 bool kir_math_known(enum kir_math f, enum kir_type t);
 /* One function as arithmetic at the builder's place (math*.c): portable, the same bits everywhere; MATH-free. */
 kir_val kir_math_expand(struct kir *k, enum kir_math f, kir_val a, kir_val b);
@@ -229,7 +229,7 @@ void kir_print(const struct kir *k, struct strbuf *out);
 hilo_status kir_parse(struct str text, size_t *at, hilo_allocator al, jmp_buf *recover, struct diag_list *d, struct kir **out);
 
 /* Runs the kernel, without MATH, as a hilo_kernel_fn would; the definition of what it computes, bit for bit. Checks every
-   access. Returns false (and says why in `d`) when an index is outside of its buffer or memory ends. */
+   access. Returns false (and the reason in `d`) when an index is outside of its buffer or memory ends. */
 bool kir_run(const struct kir *k, void *const *buffers, void *scratch, int64_t begin, int64_t end, struct diag_list *d);
 
 #endif

@@ -8,7 +8,7 @@ kir_val km_poly(struct km m, kir_val x, const double *c, int n) {
     return p;
 }
 
-/* The functions that are known. Behind each: ops of f32, without casts of bits; the largest error that was
+/* The functions that are known. After each: ops of f32, without casts of bits; the largest error that was
    found, in ulp, of f32 (every 199th number at least) and f64 (65,000 random ones). sinh and cosh of f32 follow what CHLO
    expands them to, and are measured against that. sin, cos and tan are about 30 ops up to 2^17; the rest is a branch for
    larger angles. Gamma and zeta of f64: but next to their negative zeros, where an error is 2^-57 of what cancels (zeta of odd

@@ -44,7 +44,7 @@ static inline kir_val km_bits(struct km m, kir_val a) { return kir_typed(m.k, KI
 static inline kir_val km_real(struct km m, kir_val a) { return kir_typed(m.k, KIR_BITCAST, 0, m.t, a); }
 static inline kir_val km_to(struct km m, enum kir_type t, kir_val a) { return kir_typed(m.k, KIR_CONVERT, 0, t, a); }
 
-/* The smaller, or larger, of a value and a constant; NaN stays. One instruction where the machine's minimum answers its second
+/* The smaller, or larger, of a value and a constant; NaN stays. One instruction where the machine's minimum returns its second
    operand for NaN. */
 static inline kir_val km_most(struct km m, kir_val a, double c) {
     return km_select(m, km_lt(m, km_f(m, c), a), km_f(m, c), a);

@@ -189,7 +189,7 @@ kir_val km_atan(struct km m, kir_val x) {
 kir_val km_atan2(struct km m, kir_val y, kir_val x) {
     kir_val a = km_abs(m, y), b = km_abs(m, x), zero = km_f(m, 0), one = km_f(m, 1), inf = km_f(m, (double)INFINITY);
     kir_val steep = km_lt(m, b, a), least = km_select(m, steep, b, a), most = km_select(m, steep, a, b);
-    /* Infinities count as 1, or as 0 beside one another's finite; zeros as 0 of 1. */
+    /* If one is infinite, infinities count as 1 and finite numbers as 0; 0 / 0 counts as 0 / 1. */
     kir_val infinite = km_eq(m, most, inf), both = km_eq(m, least, inf);
     least = km_select(m, infinite, km_select(m, both, one, km_mul(m, zero, least)), least);
     most = km_select(m, km_or(m, infinite, km_eq(m, most, zero)), one, most);

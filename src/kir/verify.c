@@ -23,7 +23,7 @@ static enum kir_type arg_type(const struct kir *k, const struct kir_node *n, int
     return KIR_IS(n->arg[i]) ? kir_type(k, n->arg[i]) : KIR_VOID;
 }
 
-/* Fewer operands than the table says are an index of registers, a guard, an extent. */
+/* Fewer operands than in the table are an index of registers, a guard, an extent. */
 static bool has_operands(const struct kir_node *n) {
     int most = n->op == KIR_MATH ? kir_math_get((enum kir_math)n->sub)->nargs : kir_op_get((enum kir_op)n->op)->nargs;
     int least = most;

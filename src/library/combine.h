@@ -34,7 +34,7 @@ static inline void combine_run(const struct combine *c, void *acc, const void *x
 /* The same with several rows, in order, whose elements are `stride` apart. */
 void combine_rows(const struct combine *c, void *acc, const void *const *rows, size_t nrows, size_t stride, size_t n);
 
-/* n elements that lie `stride` apart, packed. */
+/* n elements that are `stride` apart, packed. */
 void combine_pack(const void *from, size_t stride, size_t bytes, size_t n, void *to);
 /* n copies of an element. */
 void combine_fill(void *to, const void *element, size_t bytes, size_t n);
@@ -49,7 +49,7 @@ bool combine_neutral(const struct combine *c, const void *element);
 /* ---- minimum and maximum ------------------------------------------------------------------------- */
 
 /* The evaluator's rules: NaN if either is NaN; of equal numbers, which are zeros, the bits decide. `p` and `q` are the same
-   number unless the comparison says nothing; then each is one of both. */
+   number unless the comparison is unordered; then each is one of both. */
 static inline float f32_min(float x, float y) {
     float p = x < y ? x : y, q = y < x ? y : x;
     return fp_f32_from_bits(fp_f32_bits(p) | fp_f32_bits(q));

@@ -281,7 +281,7 @@ bool lib_match_cumulate(const struct ir_module *m, ir_op op, struct lib_match *o
         ir_val_type(m, ir_result(m, op, 0))->dtype != t->dtype || !combine_of(body, t->dtype, &s.combine) ||
         !lib_constant(m, ir_operand(m, op, 1), &init))
         return false;
-    twice = init; /* padding, which windows lie on, is to change nothing */
+    twice = init; /* padding inside windows must change nothing */
     combine_run(&s.combine, &twice, &init, 1);
     if (twice != init)
         return false;

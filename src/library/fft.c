@@ -127,8 +127,8 @@ static bool roots_reserve(size_t *bytes, size_t n, size_t *at) {
 static struct root root_of(size_t k, size_t n) {
     size_t quarter = 4 * (k % n) / n, rest = 4 * (k % n) - quarter * n;
     double angle = 1.57079632679489661923 * (double)rest / (double)n, c = cos(angle), s = sin(angle);
-    const double turned[4][2] = {{c, -s}, {-s, -c}, {-c, s}, {s, c}};
-    return (struct root){{turned[quarter][0], turned[quarter][1]}};
+    const double rotated[4][2] = {{c, -s}, {-s, -c}, {-c, s}, {s, c}};
+    return (struct root){{rotated[quarter][0], rotated[quarter][1]}};
 }
 
 static struct root root_mul(struct root a, struct root b) {

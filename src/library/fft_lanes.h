@@ -3,7 +3,7 @@
  *   T        the type                  V        vectors of it
  *   NAME(x)  x with a prefix           TARGET   attribute of the functions
  *   EVEN, ODD, LOW, HIGH               indices for __builtin_shufflevector: every other number of two vectors; their lower
- * (upper) numbers, taken in turns
+ * (upper) numbers, interleaved
  *
  * A line is n pairs of vectors, real parts and imaginary parts. */
 

@@ -1,4 +1,4 @@
-/* Routines: the steps of a plan that no kernel is generated for, because they are libraries by nature:
+/* Routines: the steps of a plan that no kernel is generated for, because they are library functions:
    sorting, FFT, linear algebra …
  *
  *   routines.def   the routines          match.c   which StableHLO op is which routine, with its parameters
@@ -48,7 +48,7 @@ struct lib_match {
     uint32_t nparams;
     int64_t params[LIB_MOST_PARAMS];
     size_t scratch_bytes;  /* what a call needs besides its operands and results */
-    bool in_place;         /* result 0 may lie over operand 0 */
+    bool in_place;         /* result 0 may alias operand 0 */
     bool alone;            /* there is nothing that threads could share */
     double ns;             /* estimated time of one call on one thread, for the choice of threads */
 };

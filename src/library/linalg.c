@@ -129,7 +129,7 @@ struct solve {
     size_t bytes, groups, tasks, stride; /* groups of columns of a batch; scratch of a task */
 };
 
-/* op(a) as a lower triangular matrix, and b: the order of rows is turned around where the last one comes first. */
+/* op(a) as a lower triangular matrix, and b: the order of rows is reversed where the last one comes first. */
 struct solve_view {
     const char *a;
     const char *b;

@@ -1,4 +1,4 @@
-/* The table of routines, and what matchers ask of a module. */
+/* The table of routines, and the queries of matchers on a module. */
 #include "library/routine.h"
 
 const char *lib_routine_name(enum lib_routine r) {

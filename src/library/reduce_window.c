@@ -1,7 +1,7 @@
 /* reduce_window by one binary op: max, min, sum … pooling over any window.
  *
  * Each row of the result starts as the initial value and takes the taps of its windows in row-major order, as the evaluator
- * does; so the results are its bits. Where a window lies on padding the initial value is combined, unless that changes nothing.
+ * does; so the results are its bits. Where a window covers padding the initial value is combined, unless that changes nothing.
  */
 #include "library/combine.h"
 #include "library/window.h"
@@ -31,7 +31,7 @@ static void pool_flush(struct pool_part *q) {
     q->rows = 0;
 }
 
-/* The initial value for positions [from, to), which lie on padding. */
+/* The initial value for positions [from, to), which are padding. */
 static void pool_pad(const struct pool_part *q, size_t from, size_t to) {
     const struct combine *c = &q->p->combine;
     from = from < q->from ? q->from : from;

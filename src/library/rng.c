@@ -31,7 +31,7 @@ struct rng {
     bool threefry;
     size_t state_bytes;
     const struct ir_dtype_info *dtype;
-    /* Elements are [before][dim][after]. Threefry draws 32 bits in pairs, the words of one output, which lie side by side along
+    /* Elements are [before][dim][after]. Threefry draws 32 bits in pairs, the words of one output, which are adjacent along
        dim: `half` pairs, whose last one is cut where dim is odd. Other draws are in a row. */
     size_t before, dim, after, half, count;
     size_t draws; /* counters used */

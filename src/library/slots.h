@@ -1,5 +1,5 @@
 /* Slices of a tensor, one for each index vector: what scatter and gather share. The base has the slices (scatter's input,
- * gather's operand); they lie one by one in a packed tensor (updates, result).
+ * gather's operand); they are stored one by one in a packed tensor (updates, result).
  *
  * Neighbouring dimensions that slices hold whole are one dimension, and so are neighbouring batch dimensions. */
 #ifndef HILO_LIBRARY_SLOTS_H

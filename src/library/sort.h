@@ -26,7 +26,7 @@ struct sort {
 bool sort_read(struct lib_reader *r, struct sort *s);
 /* Scratch of a call; false on overflow. */
 bool sort_scratch(const struct sort *s, size_t *bytes);
-/* True when a line is sorted as records that hold its operands, so that results may lie over operands. */
+/* True when a line is sorted as records that hold its operands, so that results may alias operands. */
 bool sort_packs(const struct sort *s);
 
 enum { SORT_DIGIT_BITS = 8, SORT_DIGITS = 1 << SORT_DIGIT_BITS };

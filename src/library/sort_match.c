@@ -107,7 +107,7 @@ static bool key_order(const struct comparator *c, ir_val v, struct sort_key *k, 
     return less || greater;
 }
 
-/* True when `v` says whether both sides have (not: differ in) key k. */
+/* True when `v` tests whether both sides have (not: differ in) key k. */
 static bool key_equality(const struct comparator *c, ir_val v, const struct sort_key *k, int64_t wanted) {
     struct sort_key e;
     int64_t direction;
@@ -118,7 +118,7 @@ static bool key_equality(const struct comparator *c, ir_val v, const struct sort
 
 static bool order_of(struct comparator *c, ir_val v);
 
-/* `strict` decides, and `rest` where `equal` (`unequal`) says so. */
+/* `strict` decides, and `rest` where `equal` (`unequal`) holds. */
 static bool order_then(struct comparator *c, ir_val strict, ir_val equality, int64_t wanted, ir_val rest) {
     struct sort_key k;
     bool inclusive;

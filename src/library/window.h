@@ -34,14 +34,14 @@ bool window_is_elements(const struct window_dim *d);
 struct window_taps {
     const struct window *w;
     int64_t o[WINDOW_MOST_RANK], k[WINDOW_MOST_RANK];
-    bool inside;    /* the tap lies on elements of the input */
+    bool inside;    /* the tap is on elements of the input */
     int64_t offset; /* of the first of them, in elements */
     bool more;
 };
 struct window_taps window_row(const struct window *w, size_t row); /* before the first tap */
 bool window_next(struct window_taps *t);                           /* false after the last one */
 
-/* The positions of the last dimension whose tap k lies on elements: `count` of them from `first` on, `period` apart (a dilated
+/* The positions of the last dimension whose tap k is on elements: `count` of them from `first` on, `period` apart (a dilated
    input has holes); their elements from `at` on, `advance` apart. */
 struct window_span {
     size_t first, count, period, advance;

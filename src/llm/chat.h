@@ -6,7 +6,7 @@
 #include "llm/jinja/jinja.h"
 
 struct llm_message {
-    struct str role;    /* "system", "user", "assistant", or what else the template knows */
+    struct str role;    /* "system", "user", "assistant", or another that the template supports */
     struct str content;
 };
 

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-/* What a model_type means beyond what its config says. */
+/* What a model_type implies beyond its config. */
 enum { QKV_BIAS = 1, QK_NORM = 2, POST_NORMS = 4, GEMMA = 8, SLIDES = 16, TIED = 32 };
 static const struct { const char *type; unsigned flags; int64_t pattern; /* every n-th layer has full attention; 0 = none */
 } families[] = {
@@ -180,7 +180,7 @@ void llm_rope_frequencies(const struct llm_rope *r, int64_t head_dim, float *out
 /* ---- packed weights -------------------------------------------------------------------------- */
 
 /* `quantization_config` names the method that packed the weights. Of `quantization`, which MLX and hilo write, only the mode is
-   needed: the tensors beside the weights have the rest. */
+   needed: the tensors next to the weights have the rest. */
 static void read_layout(struct reader *r) {
     struct llm_config *c = r->c;
     struct llm_object root = llm_json_root(r->j);

@@ -17,7 +17,7 @@ struct llm_rope {
 
 enum llm_activation { LLM_SILU, LLM_GELU_TANH };
 
-/* How files store matrices: PLAIN, also with scales beside them (model.h), or packed (packed.h). */
+/* How files store matrices: PLAIN, also with separate scales (model.h), or packed (packed.h). */
 enum llm_layout { LLM_LAYOUT_PLAIN, LLM_LAYOUT_GPTQ, LLM_LAYOUT_GPTQ_V2, LLM_LAYOUT_AWQ };
 
 enum { LLM_MAX_LAYERS = 512, LLM_MAX_EOS = 16 };

@@ -1,4 +1,4 @@
-/* Programs of a model: see emit.h. Shapes are written beside the values: B sequences, T tokens of each, N = B T rows, H heads
+/* Programs of a model: see emit.h. Shapes are written next to the values: B sequences, T tokens of each, N = B T rows, H heads
  * of D numbers, Hk heads of keys and values, G = H / Hk, C positions in the cache. */
 #include "llm/emit.h"
 

@@ -53,7 +53,7 @@ static hilo_status upload(struct llm_engine *e, hilo_dtype t, const int64_t *dim
         ARGS(Client_BufferFromHostBuffer, .client = p->client, .data = data, .dtype = (int)t, .dims = dims, .rank = rank,
              .semantics = persistent ? PJRT_ZERO_COPY : PJRT_ONLY_DURING_CALL, .device = p->device);
     HILO_TRY(check(p, p->api->Client_BufferFromHostBuffer(&a), "take an array"));
-    if (a.done) { /* nobody needs to know when persistent memory is released */
+    if (a.done) { /* nothing waits for the release of persistent memory */
         struct pjrt_Event_Destroy destroy = ARGS(Event_Destroy, .event = a.done);
         p->api->Event_Destroy(&destroy);
     }

@@ -4,7 +4,7 @@
  *
  *   GPTQ   qweight [cols / n, rows]: n = 32 / bits neighbours of a row in a word · qzeros [groups, rows / n] ·
  *          scales [groups, rows] · g_idx [cols], the group of each column. 4 or 8 bits. Zeros are stored less one, but not
- *          in files whose config says `checkpoint_format` gptq_v2.
+ *          in files whose config has `checkpoint_format` gptq_v2.
  *   AWQ    qweight [cols, rows / 8]: 8 neighbours of a column in a word, in the order 0 2 4 6 1 3 5 7 ·
  *          qzeros [groups, rows / 8], in that order too · scales [groups, rows]. 4 bits, the version `gemm`.
  *

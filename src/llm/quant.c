@@ -77,7 +77,7 @@ static float error4(const float *x, float scale, const float *q) {
     return sum(error);
 }
 
-/* -8 … 7. The number farthest from zero becomes -8, so that all sixteen values are used, or it lies half a step beyond 7; then
+/* -8 … 7. The number farthest from zero becomes -8, so that all sixteen values are used, or it is half a step beyond 7; then
    the scale is refitted to the resulting values. The better of both is kept. */
 static void group4(const float *x, uint8_t *values, uint16_t *scale) {
     static const float ends[] = {-8, 7.5f};

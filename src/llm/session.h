@@ -65,7 +65,7 @@ struct llm_capabilities llm_session_capabilities(const struct llm_session *s);
 
 /* Allocations and copies of decode steps after the first of each program: none, because they update the cache in place. */
 struct llm_traffic {
-    bool known;     /* the engine says */
+    bool known;     /* reported by the engine */
     uint64_t allocations, copied_bytes;
 };
 struct llm_traffic llm_session_traffic(const struct llm_session *s);

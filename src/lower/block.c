@@ -167,7 +167,7 @@ static void find_blocks(struct blocking *b) {
     int64_t tasks = ceil_div(wanted, b->batch.size);
     bool prepack = tile->count > BLOCK_TILES_IN_BLOCK;
     b->rhs_pack = prepack ? RHS_PREPACK : can_pack_on_first_use(b) ? RHS_PACK_ON_FIRST_USE : RHS_PACK_IN_BLOCK;
-    if (b->rhs_pack == RHS_PACK_ON_FIRST_USE) { /* the panel that was just packed stays in the L1 cache, beside its rows */
+    if (b->rhs_pack == RHS_PACK_ON_FIRST_USE) { /* the panel that was just packed stays in the L1 cache, with its rows */
         int64_t depth = (int64_t)t->l1_bytes * 2 / 3 / (panel->size * bytes);
         find_slabs(b, depth < BLOCK_DEPTH ? depth : BLOCK_DEPTH);
     }

@@ -1,7 +1,7 @@
 /* GEMM in blocks for the caches: what block.c (sizes, loops), pack.c (packing) and tile.c (matrix units) share.
  *
  *   rows      the axes of the result along which the rhs does not change, as one; register tiles have `tile.size` of them
- *   column    the axis of the result along which lanes lie; a panel has `panel.size` columns, the lanes of a register tile
+ *   column    the axis of the result that lanes run along; a panel has `panel.size` columns, the lanes of a register tile
  *   batch     the other axes of the result
  *   lines     the indices of the sum (K); with packed words, words of it; a slab has `sum.depth` of them
  *
@@ -53,7 +53,7 @@ struct blocking {
     enum block_lhs lhs_pack;
     enum block_rhs rhs_pack;
     bool lhs_transposed; /* the lhs is contiguous along its rows, and is packed so, */
-    int64_t lhs_stride;  /* so many rows a line */
+    int64_t lhs_stride;  /* rows a line */
     int64_t rhs_word;    /* elements of the rhs in a 32-bit word in memory, by which it is packed; 1: element by element */
     uint32_t lhs_buffer, rhs_buffer, sum_buffer, bias_buffer; /* sum, bias: scratch, between slabs; of a panel's columns */
 };

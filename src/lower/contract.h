@@ -1,7 +1,7 @@
 /* Contractions: dot, dot_general and convolution, with what is computed from each element of their result (the epilogue).
  *
  * A contraction is a sum of products of one element of each operand, at indices that are linear in the loops: the axes of the
- * result, and those of the sum. How the operands lie in memory, found by lowering an element of each (a probe), decides the
+ * result, and those of the sum. The operands' memory layout, found by lowering an element of each (a probe), decides the
  * schedule (docs/adr/0012-contractions.md):
  *
  *   matvec.c   GEMV, the matrix contiguous along the sum: bound by reading it
@@ -31,7 +31,7 @@ struct contract_axes {
     int64_t size; /* product of their sizes */
 };
 
-/* An operand that was packed: where the current factor lies, or its value if that is known. */
+/* An operand that was packed: where the current factor is, or its value if that is known. */
 struct packed {
     bool on;
     uint32_t buffer;

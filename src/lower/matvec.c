@@ -1,8 +1,8 @@
 /* GEMV: few rows times a matrix that is contiguous along the sum. Each of its elements is used so seldom that the time is
  * that of reading it.
  *
- * Lanes lie along the sum. A tile of lines of the matrix is read at once, a cache line of each in turn. The lines of a
- * tile lie `line_step` apart, and consecutive tiles take the next ones: few long streams suit hardware prefetchers best. A
+ * Lanes run along the sum. A tile of lines of the matrix is read at once, a cache line of each in turn. The lines of a
+ * tile are `line_step` apart, and consecutive tiles take the next ones: few long streams suit hardware prefetchers best. A
  * prologue computes the rows once (conversion, rounding) unless they are loads. The sums of a block of lines go to scratch
  * memory, from which the epilogue reads lanes of lines.
  *

@@ -101,16 +101,16 @@ bool opt_rule_transpose_dot(struct rules *r, ir_op op) {
     if (!a.nfree || !b.nfree || row < SHORT_ROW || needed_elsewhere(r, ir_op_get(r->m, dot)->parent, rules_in(r, op, 0), op))
         return false;
     ir_attr numbers = ir_prop(r->m, dot, IR_DOT_GENERAL_dot_dimension_numbers), parts[4];
-    ir_attr config = ir_prop(r->m, dot, IR_DOT_GENERAL_precision_config), turned[2];
+    ir_attr config = ir_prop(r->m, dot, IR_DOT_GENERAL_precision_config), swapped[2];
     const struct ir_attr_data *both = ir_attr_get(r->m, config);
     for (int i = 0; i < 4; i++)
         parts[i] = ir_attr_get(r->m, numbers)->items[i ^ 1];
     ir_op fresh = rules_become_op(r, op, IR_DOT_GENERAL, (ir_val[]){b.v, a.v}, 2);
     ir_set_prop(r->m, fresh, IR_DOT_GENERAL_dot_dimension_numbers, ir_attr_struct(r->m, IR_STRUCT_DOT, parts));
     if (both->kind == IR_ATTR_ARRAY && both->n == 2) {
-        turned[0] = both->items[1];
-        turned[1] = both->items[0];
-        config = ir_attr_array(r->m, turned, 2);
+        swapped[0] = both->items[1];
+        swapped[1] = both->items[0];
+        config = ir_attr_array(r->m, swapped, 2);
     }
     ir_set_prop(r->m, fresh, IR_DOT_GENERAL_precision_config, config);
     return true;

@@ -445,8 +445,8 @@ ir_val fused_rope(struct fused *c) {
     ir_val x = fused_wide(c, fused_in(c, 0)), table = fused_wide(c, fused_in(c, 1)), cosine, sine;
     const struct ir_type_data *t = fused_shape(c, x), *f = fused_shape(c, table);
     uint32_t rank = t->rank, last = rank - 1;
-    int64_t width = rank ? t->dims[last] : 1, half = width / 2, turned = f->rank ? f->dims[f->rank - 1] : 0;
-    if (width % 2 || (turned != half && (turned != width || fused_count(c) == 3))) {
+    int64_t width = rank ? t->dims[last] : 1, half = width / 2, columns = f->rank ? f->dims[f->rank - 1] : 0;
+    if (width % 2 || (columns != half && (columns != width || fused_count(c) == 3))) {
         fused_fail(c, "needs an even last dimension, and with it cosines and sines side by side, or of half as many angles, "
                       "or of half as many cosines and as many sines");
         return x;
@@ -454,7 +454,7 @@ ir_val fused_rope(struct fused *c) {
     if (fused_count(c) == 3) {
         cosine = table;
         sine = fused_wide(c, fused_in(c, 2));
-    } else if (turned == half) {
+    } else if (columns == half) {
         cosine = fused_unary(c, IR_COSINE, table);
         sine = fused_unary(c, IR_SINE, table);
     } else {

@@ -1,4 +1,4 @@
-/* The driver of the passes, and the analyses they ask for. See opt.h. */
+/* The driver of the passes, and the analyses that they request. See opt.h. */
 #include "opt/opt.h"
 #include "base/torture.h"
 

@@ -218,7 +218,7 @@ bool opt_rule_static_pad(struct rules *r, ir_op op) {
     return true;
 }
 
-/* Where what is taken is inside, and is what the type says. */
+/* Where the slice is inside, and has the sizes of the type. */
 bool opt_rule_static_slice(struct rules *r, ir_op op) {
     static const enum ir_slot slots[] = {IR_SLICE_start_indices, IR_SLICE_limit_indices, IR_SLICE_strides};
     ir_val x = rules_in(r, op, 0);

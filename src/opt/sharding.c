@@ -129,7 +129,7 @@ static hilo_status mesh_named(struct scan *s, struct mesh *out) {
     return mesh_read(&mesh, out);
 }
 
-/* The position of each partition; a mesh of no axes, or of one device, says nothing about partitions: all are at 0. */
+/* The position of each partition; a mesh of no axes, or of one device, does not order partitions: all are at 0. */
 static hilo_status mesh_places(struct scan *s, const struct mesh *mesh, uint32_t partitions, const int32_t **out) {
     int32_t *at = ARENA_ARRAY(&s->o->scratch, int32_t, partitions);
     memset(at, 0, partitions * sizeof *at);

@@ -1,7 +1,7 @@
 /* Shardings: how the elements of a tensor are spread over the partitions of a program, read from Shardy's attributes.
  *
- * Whatever axes and meshes say, what counts is how many parts a dimension has, and which part each partition holds. So a
- * sharding is exactly that: two that are written differently but place the same elements at the same partitions are equal. */
+ * Only the number of parts of each dimension, and the part that each partition holds, matter, not axes and meshes. So a
+ * sharding is exactly that: two that are written differently but place the same elements on the same partitions are equal. */
 #ifndef HILO_OPT_SHARDING_H
 #define HILO_OPT_SHARDING_H
 

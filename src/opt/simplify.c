@@ -16,7 +16,7 @@ hilo_status opt_simplify(struct opt *o) {
 /* ---- operands -------------------------------------------------------------------------------- */
 
 /* One of two operands is that number: `*x` is the other. */
-static bool beside(const struct rules *r, ir_op op, enum rules_number what, ir_val *x) {
+static bool other_operand(const struct rules *r, ir_op op, enum rules_number what, ir_val *x) {
     for (uint32_t i = 0; i < 2; i++)
         if (rules_is(r, rules_in(r, op, i), what)) {
             *x = rules_in(r, op, 1 - i);
@@ -28,7 +28,7 @@ static bool beside(const struct rules *r, ir_op op, enum rules_number what, ir_v
 /* f(x, number) = x, and f(number, x) = x. */
 static bool neutral(struct rules *r, ir_op op, enum rules_number what) {
     ir_val x;
-    return beside(r, op, what, &x) && rules_become(r, op, x);
+    return other_operand(r, op, what, &x) && rules_become(r, op, x);
 }
 
 /* f(x, number) = x. */

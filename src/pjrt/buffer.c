@@ -1,7 +1,7 @@
 /* Buffers: their life, their properties, references from outside.
  *
  * A buffer is known before its data is: runs are asynchronous. Its event tells when the data is there, or why it never
- * will be. Deleting a buffer (or donating it) is at once visible to whoever asks; the data stays for the runs and
+ * will be. Deleting a buffer (or donating it) is at once visible to all; the data stays for the runs and
  * transfers that hold it. */
 #include "pjrt/pjrt.h"
 
@@ -85,7 +85,7 @@ void pjrt_buffer_unref(struct pjrt_buffer *b) {
     pjrt_client_unref(client);
 }
 
-/* The data that nobody needs any more, to be released without the lock; NULL while somebody does. */
+/* The data when it is not needed any more, to be released without the lock; else NULL. */
 static hilo_buffer *unneeded(struct pjrt_buffer *b) {
     hilo_buffer *data = b->deleted && !b->held ? b->data : NULL;
     if (data)

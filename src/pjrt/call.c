@@ -1,5 +1,5 @@
-/* Calls of custom calls: a program's op as a call frame. A handler sees dense buffers in the layouts that the op asks for,
- * and the op's attributes; a result that is said to lie over an operand begins as a copy of it. */
+/* Calls of custom calls: a program's op as a call frame. A handler sees dense buffers in the layouts that the op requests,
+ * and the op's attributes; a result that aliases an operand starts as a copy of it. */
 #include "pjrt/ffi.h"
 #include "runtime/runtime.h"
 
@@ -49,7 +49,7 @@ static hilo_status refuse(struct call *c, const char *what) {
                        what);
 }
 
-/* The elements of a constant, spelled out, as they lie in memory. */
+/* The elements of a constant, expanded, in memory order. */
 static hilo_status attr_array(struct call *c, enum ir_dtype t, const struct ir_attr_data *a, size_t n, struct ffi_array **out) {
     size_t size = ir_dtype_get(t)->bytes;
     struct ffi_array *array = call_alloc(c, 1, sizeof *array);
@@ -233,7 +233,7 @@ static hilo_status view_make(struct call *c, struct view *w, struct ffi_buffers 
     return HILO_OK;
 }
 
-/* Results that lie over operands begin with the operand's data, and both are one memory for the handler. */
+/* Results that alias operands start with the operand's data, and share its memory for the handler. */
 static void copy_aliases(const struct call *c, const struct view *in, const struct view *out) {
     const struct ir_attr_data *list = ir_attr_get(c->m, ir_prop(c->m, c->op, IR_CUSTOM_CALL_output_operand_aliases));
     for (uint32_t i = 0; list->kind == IR_ATTR_ARRAY && i < list->n; i++) {

@@ -62,7 +62,7 @@ static void user_data_free(struct pjrt_user_data *x) {
 
 static void memory_set(struct pjrt_memory *memory, const void *key, void *data, void (*destroy)(void *data)) {
     struct pjrt_user_data *fresh = pjrt_alloc(1, sizeof *fresh), *old;
-    if (!fresh) { /* the interface knows no answer; the data is not kept */
+    if (!fresh) { /* the interface has no error for this; the data is not kept */
         if (destroy)
             destroy(data);
         return;

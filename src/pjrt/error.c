@@ -1,4 +1,4 @@
-/* Errors, and memory that callers give back. */
+/* Errors, and memory that callers free. */
 #include "pjrt/pjrt.h"
 
 #include <stdio.h>

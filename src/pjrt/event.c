@@ -28,7 +28,7 @@ struct pjrt_event *pjrt_event_ref(struct pjrt_event *e) {
 void pjrt_event_unref(struct pjrt_event *e) {
     if (!e || atomic_fetch_sub_explicit(&e->refs, 1, memory_order_acq_rel) != 1)
         return;
-    while (e->waiters) { /* nobody can set the event any more: that is an answer too */
+    while (e->waiters) { /* the event can no longer be set: waiters are told so */
         struct pjrt_waiter *w = e->waiters;
         e->waiters = w->next;
         w->fn(pjrt_fail(HILO_CANCELLED, "the event was destroyed before it was set"), w->user);
@@ -51,7 +51,7 @@ void pjrt_event_set(struct pjrt_event *e, struct pjrt_error *error) {
         pjrt_error_free(error);
         return;
     }
-    pjrt_event_ref(e); /* a callback may give back the last reference */
+    pjrt_event_ref(e); /* a callback may release the last reference */
     struct pjrt_waiter *waiters = e->waiters;
     e->waiters = NULL;
     e->error = error;

@@ -121,7 +121,7 @@ static void fingerprint(struct pjrt_executable *x) {
 
 /* ---- compiling ------------------------------------------------------------------------------- */
 
-/* Whether the program says how its values are spread over partitions. */
+/* Whether the program has shardings. */
 static bool has_shardings(const struct ir_module *m) {
     for (ir_op op = ir_block_get(m, ir_module_body(m))->first; !IR_NONE(op); op = ir_op_get(m, op)->next)
         if (ir_kind(m, op) == IR_SDY_MESH)
@@ -528,7 +528,7 @@ struct pjrt_error *pjrt_Executable_Serialize(struct pjrt_Executable_Serialize *a
     return a->owner ? NULL : pjrt_exhausted();
 }
 
-/* Whether what was compiled with `saved` is what `given`, empty = the same, asks for. */
+/* Whether what was compiled with `saved` is what `given`, empty = the same, requests. */
 static bool same_options(struct pjrt_client *c, struct str saved, struct str given) {
     struct pjrt_compile_options one, two;
     if (!given.n || str_eq(saved, given))
@@ -673,7 +673,7 @@ static struct pjrt_error *program_text(struct pjrt_executable *x, struct str *ou
     return NULL;
 }
 
-/* Asked first for the size, then for the bytes: if the program grew in between, the second call says so. */
+/* Called first for the size, then for the bytes: if the program grew in between, the second call fails. */
 struct pjrt_error *pjrt_Executable_OptimizedProgram(struct pjrt_Executable_OptimizedProgram *a) {
     struct str code;
     struct pjrt_program p;

@@ -1,7 +1,7 @@
 /* Running. The data of the outputs comes later than their buffers: a run is a job of its device's thread, unless the
  * program is known to be short, its inputs are there and the device has nothing else to do; then it is done at once.
  *
- * A program for several devices is a run on each, and they meet in its collectives. All queues get their runs in one order, so
+ * A program for several devices is a run on each; they meet in collectives. All queues get their runs in one order, so
  * that each run is at the head of its queue before a later one is. */
 #include "pjrt/pjrt.h"
 #include "runtime/runtime.h"
@@ -41,7 +41,7 @@ struct launch {
     struct run *runs[];         /* NULL once they have ended well */
 };
 
-/* The data belongs to whoever added it. */
+/* The data belongs to the caller that added it. */
 static void context_unref(struct pjrt_context *x) {
     if (!x || atomic_fetch_sub_explicit(&x->refs, 1, memory_order_acq_rel) != 1)
         return;
@@ -146,7 +146,7 @@ static void run_free(struct run *r) {
 }
 
 static void release_inputs(struct run *r) {
-    for (size_t i = 0; i < r->ninputs; i++) { /* whoever waits may expect them to be free */
+    for (size_t i = 0; i < r->ninputs; i++) { /* a waiting thread may expect them to be free */
         if (r->inputs[i].buffer)
             pjrt_buffer_unhold(r->inputs[i].buffer);
         r->inputs[i].buffer = NULL;
@@ -272,7 +272,7 @@ static void donate_inputs(struct run *r) {
     for (size_t i = 0; i < r->ninputs; i++)
         if (r->inputs[i].donated) {
             r->inputs[i].buffer->deleted = true;
-            r->inputs[i].donated = r->inputs[i].buffer->held == 1; /* whoever else holds it still needs its data */
+            r->inputs[i].donated = r->inputs[i].buffer->held == 1; /* other holders still need its data */
         }
     pthread_mutex_unlock(&c->lock);
 }
@@ -375,7 +375,7 @@ static struct pjrt_error *execute_one(struct pjrt_LoadedExecutable_Execute *a, c
     return start(r, r->noutputs ? a->output_lists[0] : NULL, a->device_complete_events);
 }
 
-/* The runs of all devices with their inputs and outputs; nothing is started or handed out yet. */
+/* The runs of all devices with their inputs and outputs; nothing is started or returned yet. */
 static struct pjrt_error *launch_fill(struct launch *x, struct pjrt_LoadedExecutable_Execute *a,
                                       const struct pjrt_execute_options *o) {
     struct pjrt_loaded *l = a->loaded;

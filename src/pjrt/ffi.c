@@ -158,7 +158,7 @@ struct ffi_error *pjrt_ffi_wait(struct ffi_future *future) {
 
 /* ---- handlers and types ---------------------------------------------------------------------- */
 
-/* Handlers and types are registered for a process, before and beside all clients: the interface names none. */
+/* Handlers and types are registered for the process, independently of clients: the interface names none. */
 struct known {
     struct known *next;
     struct ffi_handlers handlers; /* without an EXECUTE: a type */

@@ -131,13 +131,13 @@ struct ffi_api {
 
 extern const struct ffi_api pjrt_ffi_api;
 
-/* An error, and what it says: taken over. */
+/* An error and its message: ownership is taken. */
 struct ffi_error {
     int code;
     char *message;
 };
 
-/* Waits for a handler that answers later; the future ends. */
+/* Waits for an asynchronous handler; frees the future. */
 struct ffi_error *pjrt_ffi_wait(struct ffi_future *future);
 
 /* Number of an element type here; 0 where there is none. */
@@ -147,7 +147,7 @@ int pjrt_ffi_dtype(hilo_dtype dtype);
 bool pjrt_ffi_find(struct str target, struct ffi_handlers *out);
 /* Keeps handlers until the process ends. Without an EXECUTE, removes them. */
 struct pjrt_error *pjrt_ffi_register(struct str target, const struct ffi_handlers *handlers);
-/* Ends a state or data of an execution as its type says. */
+/* Destroys a state or data of an execution by the function of its type. */
 void pjrt_ffi_delete(int64_t type, void *value);
 
 #endif

@@ -45,7 +45,7 @@ static struct pjrt_error *slot_init(struct pjrt_manager *m, struct slot *s, cons
                       hilo_buffer_create(m->client->hilo, s->buffer->dtype, spec.dims, s->buffer->rank, &s->data));
 }
 
-/* The specs lie one after the other, each as large as its struct_size says. */
+/* The specs follow each other, each of its struct_size. */
 struct pjrt_error *
 pjrt_Client_CreateBuffersForAsyncHostToDevice(struct pjrt_Client_CreateBuffersForAsyncHostToDevice *a) {
     size_t n = a->nshape_specs, bytes;
@@ -153,7 +153,7 @@ pjrt_AsyncHostToDeviceTransferManager_SetBufferError(struct pjrt_AsyncHostToDevi
     return NULL;
 }
 
-/* Each buffer is handed out once. */
+/* Each buffer is returned once. */
 struct pjrt_error *
 pjrt_AsyncHostToDeviceTransferManager_RetrieveBuffer(struct pjrt_AsyncHostToDeviceTransferManager_RetrieveBuffer *a) {
     struct slot *s = NULL;

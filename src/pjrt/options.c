@@ -1,4 +1,4 @@
-/* Options: of a client, by name; of a compilation, in a CompileOptionsProto, of which hilo knows the fields that matter
+/* Options: of a client, by name; of a compilation, in a CompileOptionsProto, of which hilo reads the fields that matter
  * to it (openxla/xla, compile_options.proto). */
 #include "pjrt/pjrt.h"
 
@@ -273,7 +273,7 @@ static struct pjrt_error *read_build(struct str message, struct pjrt_compile_opt
         case 9:
             out->assignment = f.bytes;
             break;
-        case 24: /* EffortLevel: 9, 19, 29 and 39 are O0 to O3, 0 says nothing */
+        case 24: /* EffortLevel: 9, 19, 29 and 39 are O0 to O3, 0 is unset */
             if (f.value)
                 out->level = f.value < 10 ? 0 : f.value < 20 ? 1 : f.value < 30 ? 2 : 3;
             break;

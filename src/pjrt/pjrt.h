@@ -54,7 +54,7 @@ void *pjrt_alloc(size_t n, size_t size);
 /* A terminated copy; NULL when exhausted. */
 char *pjrt_dup(const char *p, size_t n);
 
-/* Memory that the caller reads and then gives back to its deleter: a reference to the object that owns it. */
+/* Memory that the caller reads and then passes to its deleter: a reference to the object that owns it. */
 struct pjrt_bytes {
     void (*release)(void *object);
     void *object;
@@ -76,7 +76,7 @@ struct pjrt_error {
     char *payloads[PJRT_NPAYLOADS];     /* of the first diagnostic; or NULL */
 };
 
-/* Never NULL: when memory is exhausted, the one error that says so. */
+/* Never NULL: when memory is exhausted, the one static error for that. */
 struct pjrt_error *pjrt_fail(hilo_status status, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 struct pjrt_error *pjrt_fail_n(int code, const char *text, size_t n);
 struct pjrt_error *pjrt_exhausted(void);
@@ -92,7 +92,7 @@ struct pjrt_capture {
 void pjrt_capture_begin(struct pjrt_client *client, struct pjrt_capture *l);
 /* The error for `status`; NULL for HILO_OK. */
 struct pjrt_error *pjrt_capture_end(struct pjrt_client *client, struct pjrt_capture *l, hilo_status status);
-/* The log function of hilo's clients: writes warnings to stderr, as frameworks do, unless TF_CPP_MIN_LOG_LEVEL asks for less or
+/* The log function of hilo's clients: writes warnings to stderr, as frameworks do, unless TF_CPP_MIN_LOG_LEVEL sets less or
    more. Errors are not written: the caller gets them. */
 void pjrt_log(void *user, hilo_log_level level, const char *message);
 /* The diagnostic function of hilo clients; `user` is the pjrt_client. */
@@ -206,7 +206,7 @@ struct pjrt_alloc_stats {
 /* What the interface cannot say: counters that a framework in this process keeps. */
 struct pjrt_framework {
     _Atomic int64_t host_guarded; /* not 0 while transfers to the host are guarded: buffers are not shared but copied */
-    _Atomic int64_t compiling;    /* not 0 while it compiles, when it asks for programs for their shardings alone */
+    _Atomic int64_t compiling;    /* not 0 while it compiles, when it requests programs for their shardings alone */
 };
 
 struct pjrt_client_options {
@@ -215,7 +215,7 @@ struct pjrt_client_options {
     int64_t level;       /* of optimisation; default 2 */
     hilo_backend backend;
     int64_t framework;   /* address of a struct pjrt_framework, which outlives the client; 0 = there is none */
-    bool program;        /* gives the optimised program to who asks */
+    bool program;        /* returns the optimised program on request */
 };
 
 struct pjrt_client {
@@ -294,8 +294,8 @@ struct pjrt_buffer {
     size_t bytes;
     const int64_t *minor_to_major; /* the layout: rank dimensions, the fastest varying first */
     /* guarded by the client's lock: */
-    hilo_buffer *data;      /* NULL until it is ready, and once nobody needs it any more */
-    bool deleted;           /* to whoever asks; the data stays while it is held */
+    hilo_buffer *data;      /* NULL until it is ready, and once it is not needed any more */
+    bool deleted;           /* for all callers; the data stays while it is held */
     int held;               /* by runs and transfers that are under way, and from outside */
     int external;           /* of those, from outside */
     enum { PJRT_UNASKED, PJRT_ON_CPU, PJRT_ELSEWHERE } place; /* what was answered before */
@@ -329,7 +329,7 @@ struct pjrt_error *pjrt_layout_order(const struct pjrt_layout *layout, const int
 /* An error unless the layout is row-major. */
 struct pjrt_error *pjrt_layout_row_major(const struct pjrt_layout *layout, const int64_t *dims, size_t rank, int dtype);
 bool pjrt_is_row_major(const int64_t *minor_to_major, size_t rank);
-/* The strides in bytes that a layout asks for on the host. */
+/* The strides in bytes of a layout on the host. */
 struct pjrt_error *pjrt_layout_strides(const struct pjrt_layout *layout, const int64_t *dims, size_t rank, size_t size,
                                        int64_t *out);
 /* Number of bytes, where it can be represented. */

@@ -1,4 +1,4 @@
-/* The binary interface of PJRT plugins, version 0.112: what a framework such as JAX and a plugin hand each other.
+/* The binary interface of PJRT plugins, version 0.112: what a framework such as JAX and a plugin pass to each other.
  *
  * These are declarations of our own of a public ABI (openxla/xla, pjrt_c_api.h): layouts and numbers are facts and must
  * not change. Structs that cross the interface begin with their size and a chain of extensions. The functions, and the
@@ -27,7 +27,7 @@ struct pjrt_topology;
 struct pjrt_context;     /* of an execution */
 struct pjrt_manager;     /* of buffers that are filled piece by piece */
 struct pjrt_stream;      /* of chunks to a device */
-struct pjrt_alias;       /* the promise behind a buffer that another will fulfil */
+struct pjrt_alias;       /* the promise of an alias buffer, fulfilled with another buffer */
 struct pjrt_tracker;     /* marks a span of time on a device */
 struct pjrt_bytes;       /* that the plugin has allocated */
 
@@ -124,7 +124,7 @@ struct pjrt_execute_options {
 
 enum pjrt_semantics {
     PJRT_ONLY_DURING_CALL,         /* the host's memory may change when the call returns */
-    PJRT_UNTIL_TRANSFER_COMPLETES, /* when the event says so */
+    PJRT_UNTIL_TRANSFER_COMPLETES, /* until the event is ready */
     PJRT_ZERO_COPY,                /* never while the buffer lives; the buffer may use it, but not change it */
     PJRT_MUTABLE_ZERO_COPY         /* the buffer may use it and change it */
 };
@@ -165,7 +165,7 @@ struct pjrt_chunk {
     void *user;
 };
 
-struct pjrt_copy_done { /* handed to the callback that CopyRawToHostFuture gives out */
+struct pjrt_copy_done { /* passed to the callback that CopyRawToHostFuture returns */
     size_t struct_size;
     void *callback_data;
     int error_code;
@@ -174,7 +174,7 @@ struct pjrt_copy_done { /* handed to the callback that CopyRawToHostFuture gives
     void *dst;
 };
 
-struct pjrt_dependency_done { /* handed to the callback that DonateWithControlDependency gives out */
+struct pjrt_dependency_done { /* passed to the callback that DonateWithControlDependency returns */
     size_t struct_size;
     void *callback_data;
     int error_code;
@@ -218,7 +218,7 @@ struct pjrt_ffi_register_stages {
     void *stages[4]; /* functions: instantiate, prepare, initialize, execute; but for the last NULL where there is none */
 };
 
-/* Layouts: how dimensions lie in memory, as text such as "{1,0}". */
+/* Layouts: the order of dimensions in memory, as text such as "{1,0}". */
 struct pjrt_layout_text;
 
 #define PJRT_LAYOUT_FUNCTIONS(FN)                                                                                         \
@@ -247,7 +247,7 @@ PJRT_LAYOUT_FUNCTIONS(PJRT_LAYOUT_ARGS)
 #define FN_VOID(name, in, rest)      PJRT_ARGS(name, in, rest)
 #include "pjrt/pjrt_api.def"
 
-/* What GetPjrtApi answers. */
+/* What GetPjrtApi returns. */
 struct pjrt_api {
     PJRT_HEAD
     struct {

@@ -1,4 +1,4 @@
-/* What a program's entry says of its parameters and results that the plugin obeys, not the compiler: layouts
+/* Attributes of the entry's parameters and results that the plugin obeys, not the compiler: layouts
  * (`mhlo.layout_mode`), memories (`mhlo.memory_kind`), donations without a result to alias (`jax.buffer_donor`).
  *
  * A layout is a transpose: a buffer holds its elements in the order of memory, the entry takes and gives tensors of those
@@ -117,7 +117,7 @@ static bool is_mark(const struct ir_module *m, ir_op op) {
             calls(m, op, "annotate_device_placement"));
 }
 
-/* The layout that a LayoutConstraint asks for, in `order`, which has the row-major one. */
+/* The layout that a LayoutConstraint requires, in `order`, which has the row-major one. */
 static void constrained(const struct ir_module *m, ir_op op, uint32_t rank, int64_t *order) {
     const struct ir_attr_data *layouts = ir_attr_get(m, ir_prop(m, op, IR_CUSTOM_CALL_result_layouts));
     const struct ir_attr_data *a = layouts->kind == IR_ATTR_ARRAY && layouts->n == 1 ? ir_attr_get(m, layouts->items[0]) : NULL;

@@ -35,7 +35,7 @@ struct pjrt_error *pjrt_layout_strides(const struct pjrt_layout *layout, const i
     return NULL;
 }
 
-/* Whether elements lie one after the other, the last dimension fastest. */
+/* Whether elements are contiguous, the last dimension fastest. */
 static bool dense(const int64_t *strides, const int64_t *dims, size_t rank, size_t size) {
     int64_t step = (int64_t)size;
     for (size_t i = rank; i-- > 0;) {

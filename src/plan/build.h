@@ -16,7 +16,7 @@ struct plan_touch {
     uint32_t root;
     uint32_t ndefs, def_in; /* parts of the node that write all of it; the one that did last, from 1 */
     bool up;                /* read before it is written */
-    bool def;               /* written on every way through */
+    bool def;               /* written on every path */
     bool written;
     bool live_out, live_in; /* live.c */
     uint32_t outer_scope, outer_slot;

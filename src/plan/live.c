@@ -1,5 +1,5 @@
 /* Liveness over nested lists. One walk forward numbers the nodes and finds what each nested list reads before it writes it and
- * what it writes on every way; with that, one walk back finds the exact spans in which a root is needed, loops included: at
+ * what it writes on every path; with that, one walk back finds the exact spans in which a root is needed, loops included: at
  * the end of a loop's body what its next iteration reads is live. A step whose results are unused is dropped. */
 #include "plan/build.h"
 

@@ -22,7 +22,7 @@
 enum plan_place {
     PLAN_BLOCK,    /* at `offset` of the block of a run */
     PLAN_CONSTANT, /* at `data` */
-    PLAN_ARGUMENT, /* of number `index`, `offset` bytes from its begin; never written, but see plan.donors */
+    PLAN_ARGUMENT, /* of number `index`, `offset` bytes from its start; never written, but see plan.donors */
     PLAN_RESULT,   /* likewise */
     PLAN_VALUE     /* none: a token, or a tensor whose size only a run determines; number `index` of the run's values. Steps of
                       kind REFERENCE and COPY alone use such buffers, and arguments that are tokens */

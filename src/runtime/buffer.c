@@ -66,7 +66,7 @@ hilo_status hilo_buffer_create(hilo_client *client, hilo_dtype dtype, const int6
 
 /* ---- from the host --------------------------------------------------------------------------- */
 
-/* n elements that lie `stride` bytes apart. */
+/* n elements that are `stride` bytes apart. */
 static void gather_row(char *dst, const char *src, size_t n, int64_t stride, size_t size) {
 #define COPY(bytes)                                                  \
     case bytes:                                                      \

@@ -1,5 +1,5 @@
-/* Memory that is used again: a caching allocator over the client's, for buffers, values and the blocks of runs. What is given
- * back is kept for the next of its size, because fresh pages cost six times what writing to used ones does. What is kept is
+/* Memory that is used again: a caching allocator over the client's, for buffers, values and the blocks of runs. What is freed
+ * is kept for the next of its size, because fresh pages cost six times what writing to used ones does. What is kept is
  * bounded: with what is in use, it is never more than what was in use at one time and 64 MB. */
 #ifndef HILO_RUNTIME_CACHE_H
 #define HILO_RUNTIME_CACHE_H

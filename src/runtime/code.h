@@ -1,7 +1,7 @@
 /* Machine code: object files put into memory and linked to themselves, without a compiler or a linker.
  *
  * Objects are what cg_compile makes (ELF, relocatable, position-independent, referring to nothing outside), and may come from a
- * file: every offset in them is checked. Code, constants and data lie in pages of their own kind; the pages of several objects
+ * file: every offset in them is checked. Code, constants and data are in pages of their own kind; the pages of several objects
  * are shared. Code is never writable once it can run. */
 #ifndef HILO_RUNTIME_CODE_H
 #define HILO_RUNTIME_CODE_H

@@ -1,4 +1,4 @@
-/* Writing .hilo files. Behind the head stand, without padding: the version of hilo, the machine and the features of its
+/* Writing .hilo files. After the header follow, without padding: the version of hilo, the machine and the features of its
  * processor; the program's name, its operations and bytes, whether it only copies; whether the plan is one step over
  * values, and if so, the level at which runs compile the program for the shapes of their inputs, or -1; inputs and
  * outputs; the program that the reference evaluator runs functions of, as text, and their names; constants' sizes;
@@ -57,7 +57,7 @@ static void put_shape(struct writer *w, hilo_dtype dtype, uint32_t rank, const i
 
 /* ---- what is used ---------------------------------------------------------------------------- */
 
-/* Constants that lie in one memory are written once: by root, which comes first. */
+/* Constants that share memory are written once: by root, which comes first. */
 static void use_buffer(struct writer *w, uint32_t number) {
     if (w->buffers[number] != UINT32_MAX)
         return;

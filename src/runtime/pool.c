@@ -3,9 +3,9 @@
  *
  * The word holds the job's number, whether it is open, and how many threads work on it. A thread joins by counting itself in
  * while the job is open; the caller closes it when no pieces are left and waits for those who are in. So a thread that
- * sleeps, or that the system has not got round to yet, is never waited for.
+ * sleeps, or that the system has not scheduled yet, is never waited for.
  *
- * Systems are quick to wake a thread on the processor of who wakes it, and where all looks busy they leave it there, while
+ * Systems tend to wake a thread on the processor of its waker, and where all looks busy they leave it there, while
  * another processor sleeps: the two then alternate. So a worker that finds itself where the caller works goes elsewhere. */
 #include "runtime/pool.h"
 #include "base/torture.h"

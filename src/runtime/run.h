@@ -1,7 +1,7 @@
 /* One run of an executable, as its parts see it.
  *
  *   run.c     hilo_execute: inputs, outputs, statistics       step.c    the loop over a plan's steps
- *   frame.c   memory that runs use one after the other        hooks.c   hooks of the reference evaluator */
+ *   frame.c   memory that successive runs share               hooks.c   hooks of the reference evaluator */
 #ifndef HILO_RUNTIME_RUN_H
 #define HILO_RUNTIME_RUN_H
 

@@ -243,7 +243,7 @@ hilo_status rt_execute(hilo_executable *exe, const hilo_execute_options *options
 
 /* ---- .hilo files ----------------------------------------------------------------------------- */
 
-/* Numbers are little-endian; `head` stands at the begin, the rest is described by what writes it (file_write.c). */
+/* Numbers are little-endian; `head` is at the start, the rest is described by its writer (file_write.c). */
 #define RT_FILE_MAGIC "\x89HILO\r\n\x1a"
 enum { RT_FILE_VERSION = 7, RT_FILE_ALIGN = 64 };
 

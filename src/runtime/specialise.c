@@ -76,7 +76,7 @@ static struct rt_specialisation *specialise_drop(hilo_executable *exe) {
     return s;
 }
 
-/* Compiles for the entry `s`, which is in the list but not ready. The lock is held at the begin and at the end. */
+/* Compiles for the entry `s`, which is in the list but not ready. The lock is held on entry and on return. */
 static hilo_status specialise_make(hilo_executable *exe, struct rt_specialisation *s, hilo_buffer *const *inputs,
                                    struct diag_list *d) {
     hilo_executable *made = NULL;

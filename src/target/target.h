@@ -72,7 +72,7 @@ void target_print(const struct target *t, struct strbuf *out);
 const char *target_cpu_machine(void);
 /* True when the processor has a feature, "avx2"; false for one that hilo does not know. */
 bool target_cpu_has(struct str feature);
-/* All that it has of those that hilo knows, as a list of LLVM's: "+avx,+avx2,…". */
+/* All its features that hilo uses, as a list of LLVM's: "+avx,+avx2,…". */
 void target_cpu_list(char *out, size_t size);
 /* The next feature that a list of LLVM's, "+avx2,-avx512f,…", turns on, of those that matter to generated code; *at advances.
    False at the end. */

@@ -4,7 +4,7 @@
  *   parse.c    text to a tree                      value.c     values: strings, comparison, repr, JSON
  *   render.c   the tree to text                    filters.c   filters, tests, methods and global functions
  *
- * Templates come with models, from strangers: steps, depth, memory and output are bounded. Every byte of a string knows whether
+ * Templates come with models, untrusted: steps, depth, memory and output are bounded. Each byte of a string records whether
  * it comes from the template or from its input (messages, tools), so that a tokenizer reads special tokens in the former only:
  * the text of users never becomes a special token.
  *

@@ -73,7 +73,7 @@ struct jnode {
     struct jval value;       /* CONST, TEXT */
     struct jnode *a, *b, *c; /* operands; FOR: iterable, condition, -; IF: condition; SLICE: begin, end, step of `d` */
     struct jnode *d;
-    struct jnodes kids;      /* elements, arguments; DICT: keys and values by turns; a statement's body */
+    struct jnodes kids;      /* elements, arguments; DICT: keys and values alternately; a statement's body */
     struct jnodes named;     /* keyword arguments (name, a); MACRO: parameters (name, a = default or NULL) */
     struct jnodes other;     /* else */
     uint8_t *compare;

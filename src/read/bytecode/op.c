@@ -131,7 +131,7 @@ static bool is_default_precision(const struct ir_module *m, const struct ir_attr
     return true;
 }
 
-/* Whether an attribute of VHLO, where all are always there, says what its absence says. */
+/* Whether an attribute of VHLO, where all are always there, has the default that its absence means. */
 static bool is_default(const struct ir_module *m, uint32_t slot, ir_attr a) {
     const struct ir_slot_info *s = ir_slot_get(slot);
     const struct ir_attr_data *d = ir_attr_get(m, a);
@@ -212,7 +212,7 @@ static void named_add(struct bc *b, struct named_attrs *to, struct str name, ir_
     ARENA_PUSH(&b->m->arena, &to->items, a);
 }
 
-/* Gives an op one attribute of its record or dictionary; what has no slot is kept beside. */
+/* Gives an op one attribute of its record or dictionary; what has no slot is kept separately. */
 static void set_attr(struct bc *b, ir_op op, const struct bc_op_name *name, const struct bc_stored *at, ir_attr a,
                      struct spread *spread, struct named_attrs *others) {
     bool is_vhlo = b->dialects.v[name->dialect].id == BC_VHLO;

@@ -49,7 +49,7 @@ static void put_quoted(struct sdy_text *t, struct str s) {
     put_z(t, "\"");
 }
 
-/* As it stands inside another: a sharding and a mesh leave out the dialect. */
+/* As nested inside another: a sharding and a mesh leave out the dialect. */
 static hilo_status put_attr(struct sdy_text *t, const uint8_t *at, ir_attr attr) {
     const struct ir_attr_data *a = ir_attr_get(t->b->m, attr);
     static const char sharding[] = "#sdy.sharding<", dialect[] = "#sdy.";

@@ -46,7 +46,7 @@ static bool schema_has(const struct bc_schema *s, uint32_t slot, uint32_t field)
     return false;
 }
 
-/* What an op says beyond what its version can say. */
+/* What an op has beyond what its version can express. */
 static hilo_status check_version(struct bc_writer *w, ir_op op, int k, const struct bc_schema *s) {
     enum ir_op_kind kind = ir_kind(w->m, op);
     const struct ir_op_info *info = ir_op_info(kind);

@@ -545,7 +545,7 @@ static hilo_status value_labels(struct hlo *h, struct hlo_cursor *c, ir_attr *ou
     return HILO_OK;
 }
 
-/* ---- what a row says ------------------------------------------------------------------------- */
+/* ---- parts of a row -------------------------------------------------------------------------- */
 
 /* The value of a row at the cursor, or its default where the cursor has nothing. */
 static hilo_status row_value(struct hlo *h, struct hlo_instr *i, const struct hlo_attr_row *row, struct hlo_cursor *c,
@@ -605,7 +605,7 @@ static hilo_status row_value(struct hlo *h, struct hlo_instr *i, const struct hl
     return HILO_OK;
 }
 
-/* Whether a field of a struct says nothing: it is then left out. */
+/* Whether a field of a struct has its default: it is then omitted. */
 static bool field_is_default(const struct hlo *h, uint32_t field, ir_attr a) {
     const struct ir_attr_data *d = ir_attr_get(h->m, a);
     enum ir_field_kind kind = ir_field_get(field)->kind;

@@ -281,7 +281,7 @@ hilo_status hlo_func(struct hlo *h, struct hlo_comp *comp, bool entry) {
 
 /* ---- the module ------------------------------------------------------------------------------ */
 
-/* What a module says of the devices that it is for. */
+/* The devices that a module is for. */
 static hilo_status module_attrs(struct hlo *h, ir_attr *dict) {
     static const char *const counts[][2] = {{"num_partitions", "mhlo.num_partitions"}, {"replica_count", "mhlo.num_replicas"}};
     for (int k = 0; k < 2; k++) {

@@ -68,7 +68,7 @@ static struct hlo_value results_of(struct hlo_body *b, ir_op op) {
     return out;
 }
 
-/* What an instruction hands on must be of its shape. */
+/* What an instruction forwards must have its shape. */
 static hilo_status check_types(struct hlo_body *b, const struct hlo_shape *shape, const struct hlo_value *v) {
     ir_type *types = leaf_types(b, shape);
     bool same = v->n == shape->nleaves;
@@ -459,7 +459,7 @@ static hilo_status hlo_custom_call(struct hlo_body *b, enum ir_op_kind kind, str
 
 /* ---- bitcasts -------------------------------------------------------------------------------- */
 
-/* The dimensions of a leaf in the order in which they lie in memory, from major to minor. */
+/* The dimensions of a leaf in the order of memory, from major to minor. */
 static void memory_order(const struct hlo_shape *s, uint32_t rank, int64_t *order) {
     for (uint32_t i = 0; i < rank; i++)
         order[i] = s->layout ? s->layout[rank - 1 - i] : (int64_t)i;

@@ -56,7 +56,7 @@ void hlo_put_string(struct str s, struct strbuf *out);
 void hlo_put_i64s(const int64_t *v, size_t n, struct strbuf *out); /* {1,2} */
 
 /* ---- computations, lines (write.c) ---- */
-/* Opens the line of an instruction, `name = shape opcode(operands)`, whose value is `of` (may be none); answers its name.
+/* Opens the line of an instruction, `name = shape opcode(operands)`, whose value is `of` (may be none); returns its name.
    Ended by hlo_end_line. */
 struct str hlo_line(struct hlo_writer *w, const char *opcode, ir_val of, struct str shape, const struct str *operands,
                     uint32_t n);

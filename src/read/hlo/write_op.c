@@ -247,7 +247,7 @@ static hilo_status put_laid_out(struct hlo_writer *w, const ir_val *values, uint
     return HILO_OK;
 }
 
-/* The shape of the results, with their layouts where the call says them. */
+/* The shape of the results, with their layouts where the call has them. */
 static hilo_status custom_shape(struct hlo_writer *w, ir_op op, struct str *out) {
     uint32_t n = ir_op_get(w->m, op)->nresults;
     ir_attr layouts = ir_prop(w->m, op, IR_CUSTOM_CALL_result_layouts);

@@ -276,7 +276,7 @@ static void dense_clean(const struct ir_dtype_info *t, char *data, size_t n) {
 }
 
 /* The string is the elements in memory, little endian, or one for all. Of i1 there are two layouts: a byte for each element,
-   and, from older versions of MLIR, a bit. Bits are decoded into the end of the buffer and spread from there: bit i lies at
+   and, from older versions of MLIR, a bit. Bits are decoded into the end of the buffer and spread from there: bit i is at
    or after byte i, and is read before it is written over. */
 static hilo_status dense_hex(struct dense *d, ir_attr *out) {
     if (!str_starts(d->body, "0x"))

@@ -383,7 +383,7 @@ static hilo_status form_operands(struct text_parser *p, struct text_state *s, st
     return HILO_OK;
 }
 
-/* Gives all operands, and as many results as the table says, one type. */
+/* Gives all operands, and as many results as the table has, one type. */
 static void form_same_types(struct text_parser *p, struct text_state *s, ir_type t) {
     struct str word;
     for (uint32_t i = 0; i < s->operands.n; i++)

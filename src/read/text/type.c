@@ -318,7 +318,7 @@ static hilo_status quant_scale(struct text_parser *p, struct type_quant *t) {
     return HILO_OK;
 }
 
-/* Scales in nested lists: all lie at one depth, q.scale_rank, and the lists of one depth have one length. */
+/* Scales in nested lists: all are at one depth, q.scale_rank, and the lists of one depth have one length. */
 static hilo_status quant_scales(struct text_parser *p, struct type_quant *t, uint32_t level) {
     const char *at = p->tok.at;
     bool leaf = !text_is(p, TEXT_LBRACE);
