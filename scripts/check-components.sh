@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Checks the layering of src/: a component includes headers of those components only that its row in src/components.txt
-# lists, each of which has a row above it; and the table of docs/ARCHITECTURE.md has a row for each component.
+# lists, each of which has a row above it; only runtime and compile include runtime/runtime.h, others runtime/internal.h;
+# and the table of docs/ARCHITECTURE.md has a row for each component.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -44,6 +45,8 @@ includes | sort | awk '
         match($0, /"[^"]*/)
         header = substr($0, RSTART + 1, RLENGTH - 1)
         target = index(header, "/") ? substr(header, 1, index(header, "/") - 1) : "include"
+        if (header == "runtime/runtime.h" && component !~ /^(runtime|compile)$/)
+            fail(component " includes runtime/internal.h instead of \"" header "\"")
         if (!(component in sees)) fail("src/components.txt has no row for " component)
         else if (!(target in sees)) fail("\"" header "\": src/components.txt has no row for " target)
         else if (!index(sees[component], " " target " ")) fail(component " may not see " target)

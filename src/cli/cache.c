@@ -46,7 +46,7 @@ static int cache_main(const struct cli_command *self, int argc, char **argv) {
     if (code < 0)
         code = cli_client(&none, &client);
     if (client)
-        code = act(&client->store, operands.n ? operands.v[0] : "list");
+        code = act(rt_client_store(client), operands.n ? operands.v[0] : "list");
     hilo_client_release(client);
     cli_options_free(self, &none, &operands);
     return code;

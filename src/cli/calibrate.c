@@ -206,16 +206,17 @@ static int measure_size(hilo_client *client, const struct sample *s, const int *
     hilo_status status = hilo_module_parse(client, text, strlen(text), NULL, &module);
     if (status != HILO_OK)
         return cli_fail(client, status);
-    ir_op op = ir_block_get(module->m, ir_func_body(module->m, module->functions[0]))->first;
-    while (ir_kind(module->m, op) != s->kind)
-        op = ir_op_get(module->m, op)->next;
-    *work = model_work(module->m, op);
+    const struct ir_module *m = rt_module_ir(module);
+    ir_op op = ir_block_get(m, ir_func_body(m, rt_module_functions(module)[0]))->first;
+    while (ir_kind(m, op) != s->kind)
+        op = ir_op_get(m, op)->next;
+    *work = model_work(m, op);
     int code = CLI_OK;
     for (int by = LIB_OWN; by < LIB_EXTERNAL_COUNT && code == CLI_OK; by++) {
         struct lib_match match;
         hilo_executable *exe = NULL;
         ns[by] = 0;
-        if (by != LIB_OWN && !ext_match(module->m, op, (enum lib_external)by, &match))
+        if (by != LIB_OWN && !ext_match(m, op, (enum lib_external)by, &match))
             continue;
         status = model_compile(client, module, (enum lib_external)by, &exe);
         code = status == HILO_OK ? measure(client, exe, &ns[by]) : cli_fail(client, status);
@@ -318,7 +319,7 @@ static int calibrate(hilo_client *client, const struct calibrate_options *o) {
     } else {
         code = measure_all(client, m);
         struct diag_list d;
-        diag_init(&d, client->al);
+        diag_init(&d, *rt_client_allocator(client));
         hilo_status status = code == CLI_OK ? model_store(client, m, &d) : HILO_OK;
         if (status != HILO_OK)
             code = cli_error(CLI_ENVIRONMENT, "%s", d.first && d.first->message ? d.first->message : "out of memory");

@@ -108,8 +108,9 @@ static void set_function_type(struct ir_module *m, ir_op func) {
 }
 
 hilo_status check_arguments(hilo_client *client, hilo_module *module, size_t function, hilo_buffer ***inputs, size_t *n) {
-    ir_op func = module->functions[function];
-    struct outliner x = {.m = module->m, .client = client, .body = ir_func_body(module->m, func)};
+    ir_op func = rt_module_functions(module)[function];
+    struct ir_module *m = rt_module_ir(module);
+    struct outliner x = {.m = m, .client = client, .body = ir_func_body(m, func)};
     struct diag_list d;
     struct opt o;
     diag_init(&d, mem_system_allocator());

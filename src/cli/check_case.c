@@ -138,18 +138,19 @@ struct survey {
 };
 
 static void survey_attr(struct survey *s, ir_attr attr) {
-    const struct ir_module *m = s->module->m;
+    const struct ir_module *m = rt_module_ir(s->module);
+    const ir_op *functions = rt_module_functions(s->module);
     const struct ir_attr_data *a = ir_attr_get(m, attr);
     if (a->kind == IR_ATTR_SYMBOL)
-        for (size_t i = 0; i < s->module->nfunctions; i++)
-            s->referred[i] |= str_eq(ir_prop_str(m, s->module->functions[i], IR_FUNC_sym_name), ir_str_get(m, a->str));
+        for (size_t i = 0; i < rt_module_nfunctions(s->module); i++)
+            s->referred[i] |= str_eq(ir_prop_str(m, functions[i], IR_FUNC_sym_name), ir_str_get(m, a->str));
     if (a->kind == IR_ATTR_ARRAY || a->kind == IR_ATTR_DICT || a->kind == IR_ATTR_STRUCT)
         for (uint32_t i = 0; i < a->n; i++)
             survey_attr(s, a->items[i]);
 }
 
 static void survey_region(struct survey *s, ir_region r) {
-    const struct ir_module *m = s->module->m;
+    const struct ir_module *m = rt_module_ir(s->module);
     for (ir_block b = ir_region_get(m, r)->first; !IR_NONE(b); b = ir_block_get(m, b)->next)
         for (ir_op op = ir_block_get(m, b)->first; !IR_NONE(op); op = ir_op_get(m, op)->next) {
             const struct ir_op_data *o = ir_op_get(m, op);
@@ -224,7 +225,7 @@ static bool run_function(const struct checker *k, hilo_module *module, size_t fu
     else if (k->o->reload && reload(k, &exe) != HILO_OK)
         passed = refute_by_error(k, "as a .hilo file: ");
     if (passed) {
-        count_ops(k->counts, &exe->plan);
+        count_ops(k->counts, rt_executable_plan(exe));
         n = hilo_executable_output_count(exe);
         outputs = cli_alloc(n, sizeof *outputs);
         passed = hilo_execute(exe, NULL, inputs, ninputs, outputs, n) == HILO_OK || refute_by_error(k, "");
@@ -241,7 +242,7 @@ static bool run_function(const struct checker *k, hilo_module *module, size_t fu
 }
 
 static bool has_body(const hilo_module *module, size_t i) {
-    return !IR_NONE(ir_func_body(module->m, module->functions[i]));
+    return !IR_NONE(ir_func_body(rt_module_ir(module), rt_module_functions(module)[i]));
 }
 
 static bool run_entries(const struct checker *k, hilo_module *module, const struct survey *s) {
@@ -312,8 +313,9 @@ static bool check_accepted(const struct checker *k) {
     hilo_module *module;
     if (read_case(k, true, &module) != HILO_OK)
         return refute_by_error(k, "");
-    struct survey s = {.module = module, .referred = cli_alloc(module->nfunctions, sizeof *s.referred)};
-    survey_region(&s, ir_op_region(module->m, module->m->root, 0));
+    struct survey s = {.module = module, .referred = cli_alloc(rt_module_nfunctions(module), sizeof *s.referred)};
+    const struct ir_module *m = rt_module_ir(module);
+    survey_region(&s, ir_op_region(m, m->root, 0));
     bool passed = run_entries(k, module, &s) && (s.asserts || check_printing(k, module));
     free(s.referred);
     hilo_module_release(module);

@@ -12,7 +12,7 @@
 #ifndef HILO_CLI_CLI_H
 #define HILO_CLI_CLI_H
 
-#include "runtime/runtime.h"
+#include "runtime/internal.h"
 
 #include <stdio.h>
 

@@ -101,7 +101,7 @@ static bool same_shape(const struct value *a, const struct value *b) {
 
 bool cli_compare_close(const struct cli_comparison *c) {
     for (size_t i = 0; i < c->n; i++) {
-        const struct value *a = c->results[i]->value, *b = c->expected[i]->value;
+        const struct value *a = rt_buffer_value(c->results[i]), *b = rt_buffer_value(c->expected[i]);
         if (!same_shape(a, b))
             return false;
         if (a->kind != EVAL_TENSOR)
@@ -166,7 +166,7 @@ static bool is_cancelled(void *user) {
 /* Raises terms[] by what the results of one run moved. */
 static void add_moves(const struct cli_comparison *c, struct value *const *moved, double *const *terms) {
     for (size_t i = 0; i < c->n; i++) {
-        const struct value *a = moved[i], *b = c->expected[i]->value;
+        const struct value *a = moved[i], *b = rt_buffer_value(c->expected[i]);
         for (size_t k = 0; terms[i] && same_shape(a, b) && k < b->count; k++) {
             double apart = distance(a, b, k);
             if (isfinite(apart))
@@ -183,7 +183,7 @@ static hilo_status run_nudged(struct nudger *n, const struct ir_module *m, ir_op
     struct diag_list d;
     diag_init(&d, al);
     for (size_t i = 0; i < c->ninputs; i++) {
-        in[i] = value_ref(c->inputs[i]->value);
+        in[i] = value_ref(rt_buffer_value(c->inputs[i]));
         nudge(n, &in[i]);
     }
     hilo_status status = eval_func(m, entry, in, (uint32_t)c->ninputs, out, (uint32_t)c->n, &al, &hooks, &d);
@@ -206,12 +206,12 @@ void cli_compare_measure_terms(const struct cli_comparison *c, double **terms) {
     o.backend = HILO_BACKEND_REFERENCE;
     o.cache = false; /* the program itself is needed */
     for (size_t i = 0; i < c->n; i++) {
-        const struct value *v = c->expected[i]->value;
+        const struct value *v = rt_buffer_value(c->expected[i]);
         terms[i] = v->kind == EVAL_TENSOR && is_float(v) ? cli_alloc(v->count, sizeof **terms) : NULL;
     }
     hilo_status status = hilo_compile_file(c->client, c->file, NULL, &o, &exe);
     for (int run = 0; run < NUDGED_RUNS && status == HILO_OK; run++)
-        status = run_nudged(&n, exe->plan.m, exe->entry, terms);
+        status = run_nudged(&n, rt_executable_plan(exe)->m, rt_executable_entry(exe), terms);
     hilo_diagnostics_clear(c->client); /* terms that could not be measured are 0 */
     hilo_executable_release(exe);
 }
@@ -270,7 +270,8 @@ int cli_compare_print(const struct cli_comparison *c, double *const *terms) {
             strbuf_printf(&b, "%s: ", name);
         else
             strbuf_printf(&b, "%zu: ", i);
-        agree &= compare_result(c->results[i]->value, c->expected[i]->value, c->tolerance, terms ? terms[i] : NULL, &b);
+        const struct value *result = rt_buffer_value(c->results[i]), *expected = rt_buffer_value(c->expected[i]);
+        agree &= compare_result(result, expected, c->tolerance, terms ? terms[i] : NULL, &b);
     }
     if (b.n)
         fwrite(b.p, 1, b.n, stdout);

@@ -20,12 +20,12 @@ static hilo_status put_file(const hilo_executable *exe, struct strbuf *out) {
 }
 
 static hilo_status put_stablehlo(const hilo_executable *exe, struct strbuf *out) {
-    ir_print_module(exe->optimised ? exe->optimised : exe->module->m, &(struct ir_print_options){0}, out);
+    ir_print_module(rt_executable_program(exe), &(struct ir_print_options){0}, out);
     return HILO_OK;
 }
 
 static hilo_status put_plan(const hilo_executable *exe, struct strbuf *out) {
-    plan_print(&exe->plan, out);
+    plan_print(rt_executable_plan(exe), out);
     return HILO_OK;
 }
 
@@ -47,7 +47,7 @@ static const struct form {
 /* libhilo-runtime has no reader for the program that the reference evaluator needs: a warning, or an error for
    --runtime-only. */
 static int check_runtime(const hilo_executable *exe, const struct compile_options *o) {
-    const struct plan *p = &exe->plan;
+    const struct plan *p = rt_executable_plan(exe);
     bool evaluated = p->evaluated;
     for (uint32_t i = 0; i < p->nsteps; i++)
         evaluated |= p->steps[i].kind == PLAN_REFERENCE;
@@ -62,7 +62,7 @@ static int put_executable(hilo_client *client, const char *file, const struct co
                           struct strbuf *out) {
     hilo_executable *exe = NULL;
     int code = cli_compile_program(client, &o->compile, o->entry, file, &exe);
-    if (code == CLI_OK && f->program && !exe->module)
+    if (code == CLI_OK && f->program && !rt_executable_module(exe))
         code = cli_error(CLI_USAGE, "--emit %s: %s holds compiled code, not a program",
                          cli_choice(CLI_COMPILE_FORM, (size_t)o->form).name, file);
     if (code == CLI_OK)

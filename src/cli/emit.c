@@ -12,9 +12,9 @@ int cli_emit_bytecode(hilo_client *client, const hilo_module *module, const char
         return cli_error(CLI_USAGE, "--target-version %s: expected a version of StableHLO such as 1.9.0", version);
     if (!path && cli_terminal(stdout))
         return cli_error(CLI_USAGE, "refusing to write binary output to a terminal; see: -o FILE");
-    diag_init(&d, client->al);
-    strbuf_init(&bytes, client->al);
-    hilo_status status = rt_finish(client, &d, write_bytecode(module->m, &d, target, &bytes));
+    diag_init(&d, *rt_client_allocator(client));
+    strbuf_init(&bytes, *rt_client_allocator(client));
+    hilo_status status = rt_finish(client, &d, write_bytecode(rt_module_ir(module), &d, target, &bytes));
     int code = status == HILO_OK ? cli_write(path, &bytes) : cli_fail(client, status);
     strbuf_free(&bytes);
     return code;
@@ -23,10 +23,10 @@ int cli_emit_bytecode(hilo_client *client, const hilo_module *module, const char
 int cli_emit_hlo(hilo_client *client, const hilo_module *module, int level, const char *path) {
     struct diag_list d;
     struct strbuf text;
-    diag_init(&d, client->al);
-    strbuf_init(&text, client->al);
-    hilo_status status = level >= 2 ? compile_fusions(module->m, level, &d) : HILO_OK;
-    status = rt_finish(client, &d, status == HILO_OK ? write_hlo(module->m, &d, &text) : status);
+    diag_init(&d, *rt_client_allocator(client));
+    strbuf_init(&text, *rt_client_allocator(client));
+    hilo_status status = level >= 2 ? compile_fusions(rt_module_ir(module), level, &d) : HILO_OK;
+    status = rt_finish(client, &d, status == HILO_OK ? write_hlo(rt_module_ir(module), &d, &text) : status);
     int code = status == HILO_OK ? cli_write(path, &text) : cli_fail(client, status);
     strbuf_free(&text);
     return code;

@@ -36,8 +36,8 @@ static int emit(const struct emit_options *o) {
     int code = cli_client(&c, &client);
     if (code)
         return code;
-    diag_init(&d, client->al);
-    hilo_status status = llm_model_describe(o->dir, (enum llm_precision)o->precision, client->al, &d, &model);
+    diag_init(&d, *rt_client_allocator(client));
+    hilo_status status = llm_model_describe(o->dir, (enum llm_precision)o->precision, *rt_client_allocator(client), &d, &model);
     status = rt_finish(client, &d, status);
     if (status == HILO_OK) {
         status = llm_session_module(client, &model, &g, &m);

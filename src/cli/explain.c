@@ -58,12 +58,14 @@ static struct row row_of(const struct plan *p, uint32_t step) {
     return r;
 }
 
-static uint64_t port_bytes(const struct rt_port *v, uint32_t n) {
+/* Of the arguments or results whose types `get` returns; those of unknown sizes count as none. */
+static uint64_t port_bytes(const hilo_executable *exe, hilo_status (*get)(const hilo_executable *, size_t, hilo_type *)) {
     uint64_t sum = 0;
-    for (uint32_t i = 0; i < n; i++) {
-        uint64_t bytes = hilo_dtype_size(v[i].type.dtype);
-        for (uint32_t k = 0; k < v[i].type.rank; k++)
-            bytes *= v[i].type.dims[k] > 0 ? (uint64_t)v[i].type.dims[k] : 0;
+    hilo_type t;
+    for (size_t i = 0; get(exe, i, &t) == HILO_OK; i++) {
+        uint64_t bytes = hilo_dtype_size(t.dtype);
+        for (uint32_t k = 0; k < t.rank; k++)
+            bytes *= t.dims[k] > 0 ? (uint64_t)t.dims[k] : 0;
         sum += bytes;
     }
     return sum;
@@ -79,7 +81,7 @@ static void why_evaluated(const struct cli_compile *o, char *out, size_t size) {
 }
 
 static void explain(const char *file, const hilo_executable *exe, struct explained *x) {
-    const struct plan *p = &exe->plan;
+    const struct plan *p = rt_executable_plan(exe);
     *x = (struct explained){.file = file, .exe = exe, .rows = cli_alloc(p->nsteps, sizeof *x->rows), .nrows = p->nsteps};
     for (uint32_t i = 0; i < p->nsteps; i++) {
         x->rows[i] = p->evaluated
@@ -87,8 +89,8 @@ static void explain(const char *file, const hilo_executable *exe, struct explain
                          : row_of(p, i);
         x->total_ms += x->rows[i].ms;
     }
-    x->arguments = port_bytes(exe->inputs, p->narguments);
-    x->results = port_bytes(exe->outputs, p->nresults);
+    x->arguments = port_bytes(exe, hilo_executable_input_type);
+    x->results = port_bytes(exe, hilo_executable_output_type);
     for (uint32_t i = 0; i < p->nbuffers; i++)
         if (p->buffers[i].place == PLAN_CONSTANT && p->buffers[i].root == i)
             x->constants += p->buffers[i].bytes;
@@ -169,7 +171,7 @@ static const char *size_text(double v, const char *unit, char *out, size_t size)
 }
 
 static void put_head(const struct explained *x, struct strbuf *out) {
-    const struct plan *p = &x->exe->plan;
+    const struct plan *p = rt_executable_plan(x->exe);
     uint32_t n[PLAN_JUMP + 1] = {0};
     char a[32], b[32], c[32];
     for (uint32_t i = 0; i < p->nsteps; i++)
@@ -345,7 +347,7 @@ static int explain_file(const char *file, const struct explain_options *o) {
         char why[512];
         explain(file, exe, &x);
         why_evaluated(&o->compile, why, sizeof why);
-        x.evaluated = exe->plan.evaluated ? why : "";
+        x.evaluated = rt_executable_plan(exe)->evaluated ? why : "";
         if (o->run)
             code = measure(client, exe, o, &x);
         if (code == CLI_OK)

@@ -54,7 +54,7 @@ static void free_messages(struct chat *c) {
 /* The ids of the conversation so far, or of the text itself. Without a template a conversation is its last text only. */
 static int make_prompt(struct chat *c, struct str text) {
     struct diag_list d;
-    struct jinja_text rendered = {.al = c->client->al};
+    struct jinja_text rendered = {.al = *rt_client_allocator(c->client)};
     c->prompt.n = 0;
     if (c->o->raw || (c->s->chat.template.n == 0 && !c->o->system))
         return cli_encode(c->client, c->s->tok, text, NULL, LLM_TOK_POST, &c->prompt);
@@ -64,7 +64,7 @@ static int make_prompt(struct chat *c, struct str text) {
         return cli_error(CLI_USAGE, "the prompt is not UTF-8 text");
     int code = cli_template_variables(input, &c->o->arguments, c->o->tools);
     if (code == CLI_OK) {
-        diag_init(&d, c->client->al);
+        diag_init(&d, *rt_client_allocator(c->client));
         hilo_status status = rt_finish(c->client, &d, llm_chat_render(&c->s->chat, input, &d, &rendered));
         code = status == HILO_OK
                    ? cli_encode(c->client, c->s->tok, (struct str){rendered.p, rendered.n}, rendered.from_input, 0, &c->prompt)
@@ -166,7 +166,8 @@ static double read_bandwidth(const struct chat *c) {
         double begin = rt_now_ms();
         for (size_t i = 0; i < m->nparams; i++) {
             struct reading r = {.p = m->params[i].data, .bytes = m->params[i].bytes};
-            rt_pool_run(c->client->pool, (int64_t)((r.bytes + READ_BLOCK - 1) / READ_BLOCK), 2, read_blocks, &r, NULL);
+            rt_pool_run(rt_client_pool(c->client), (int64_t)((r.bytes + READ_BLOCK - 1) / READ_BLOCK), 2, read_blocks, &r,
+                        NULL);
         }
         double gbs = (double)m->bytes / (rt_now_ms() - begin) / 1e6;
         best = gbs > best ? gbs : best;
@@ -203,7 +204,7 @@ static int answer(struct chat *c) {
         .sampling = {.repetition = o->repetition, .temperature = o->temperature, .top_k = o->top_k, .top_p = o->top_p,
                      .min_p = o->min_p, .seed = (uint64_t)o->seed}};
     llm_generated_free(&c->g);
-    llm_generated_init(&c->g, c->client->al);
+    llm_generated_init(&c->g, *rt_client_allocator(c->client));
     cli_interrupts = 0;
     hilo_status status = llm_generate(c->s, c->prompt.v, c->prompt.n, &go, &c->g);
     if (!c->shown)
@@ -264,7 +265,7 @@ static int converse(struct chat *c) {
 static int once(struct chat *c) {
     struct strbuf file;
     struct str text = str_of(c->o->prompt);
-    strbuf_init(&file, c->client->al);
+    strbuf_init(&file, *rt_client_allocator(c->client));
     int code = c->o->file ? cli_read_text(c->o->file, &file) : CLI_OK;
     if (c->o->file)
         text = (struct str){file.p ? file.p : "", file.n};
@@ -288,8 +289,8 @@ static int generate(const struct generate_options *o) {
     if (code)
         return code;
     c.s->o.progress.user = &c.shown;
-    llm_ids_init(&c.prompt, c.client->al);
-    llm_generated_init(&c.g, c.client->al);
+    llm_ids_init(&c.prompt, *rt_client_allocator(c.client));
+    llm_generated_init(&c.g, *rt_client_allocator(c.client));
     if (o->system)
         add_message(&c, "system", str_of(o->system));
     cli_catch_interrupt();

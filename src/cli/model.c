@@ -76,7 +76,7 @@ int cli_read_text(const char *path, struct strbuf *out) {
 int cli_encode(hilo_client *client, const struct llm_tok *t, struct str text, const uint8_t *from_input, unsigned flags,
                struct llm_ids *out) {
     struct diag_list d;
-    diag_init(&d, client->al);
+    diag_init(&d, *rt_client_allocator(client));
     hilo_status status = rt_finish(client, &d, llm_tok_encode(t, text, from_input, flags, &d, out));
     return status == HILO_OK ? CLI_OK : cli_fail(client, status);
 }

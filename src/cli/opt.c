@@ -137,8 +137,8 @@ static const char *dump_pass(const char *text) {
 static hilo_status optimise(hilo_client *client, hilo_module *module, struct cli_opt_options *with) {
     struct diag_list d;
     struct opt o;
-    diag_init(&d, client->al);
-    opt_init(&o, module->m, &d);
+    diag_init(&d, *rt_client_allocator(client));
+    opt_init(&o, rt_module_ir(module), &d);
     o.options.level = with->level;
     o.options.passes = with->passes;
     o.options.stop_after = with->stop_after;

@@ -13,12 +13,12 @@ void cli_output_print(const hilo_executable *exe, hilo_buffer *const *outputs) {
     strbuf_init(&b, mem_system_allocator());
     for (size_t i = 0; i < hilo_executable_output_count(exe); i++) {
         const char *name = hilo_executable_output_name(exe, i);
-        const struct value *v = outputs[i]->value;
+        const struct value *v = rt_buffer_value(outputs[i]);
         if (*name)
             strbuf_printf(&b, "%s: ", name);
         else
             strbuf_printf(&b, "%zu: ", i);
-        rt_type_text(outputs[i]->dtype, outputs[i]->rank, outputs[i]->dims, &b);
+        rt_type_text(hilo_buffer_dtype(outputs[i]), hilo_buffer_rank(outputs[i]), hilo_buffer_dims(outputs[i]), &b);
         if (v->kind == EVAL_TENSOR) {
             strbuf_puts(&b, v->rank > 1 && v->count ? " =\n  " : " = ");
             rt_value_text(v, MOST, 2, &b);

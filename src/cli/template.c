@@ -105,7 +105,7 @@ static int run_template(const struct template_options *o) {
     int code = cli_client(&c, &client);
     if (code)
         return code;
-    diag_init(&d, client->al);
+    diag_init(&d, *rt_client_allocator(client));
     hilo_status status = open_template(o->model, &d, &chat);
     code = status == HILO_OK ? read_input(o, &input) : CLI_OK;
     if (status == HILO_OK && code == CLI_OK)

@@ -86,8 +86,8 @@ static int open_tokenizer(hilo_client *client, const char *dir, struct llm_tok *
     bool file = cli_ends_with(dir, ".json");
     if (snprintf(path, sizeof path, file ? "%s" : "%s/tokenizer.json", dir) >= (int)sizeof path)
         return cli_error(CLI_USAGE, "the path '%s' is too long", dir);
-    diag_init(&d, client->al);
-    hilo_status status = rt_finish(client, &d, llm_tok_open(path, client->al, &d, out));
+    diag_init(&d, *rt_client_allocator(client));
+    hilo_status status = rt_finish(client, &d, llm_tok_open(path, *rt_client_allocator(client), &d, out));
     return status == HILO_OK ? CLI_OK : cli_fail(client, status);
 }
 

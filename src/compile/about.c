@@ -2,6 +2,7 @@
  * loops count once, as in XLA. */
 #include "compile/cached.h"
 #include "opt/cost.h"
+#include "runtime/runtime.h"
 
 static double bytes(const struct ir_module *m, ir_val v) {
     const struct ir_type_data *t = ir_type_get(m, ir_val_get(m, v)->type);

@@ -5,6 +5,7 @@
 #include "compile/dump.h"
 #include "compile/model.h"
 #include "runtime/code.h"
+#include "runtime/runtime.h"
 #include "target/target.h"
 
 #include <stdlib.h>

@@ -2,7 +2,10 @@
 #ifndef HILO_COMPILE_CACHED_H
 #define HILO_COMPILE_CACHED_H
 
-#include "runtime/runtime.h"
+#include "base/file.h"
+#include "runtime/internal.h"
+
+struct rt_about;
 
 /* Reads a program from its file: module.c. */
 hilo_status module_read(hilo_client *client, const struct file *f, const hilo_module_options *o, struct diag_list *d,

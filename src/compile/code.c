@@ -3,6 +3,7 @@
 
 #ifdef HILO_HAVE_LLVM
 #include "codegen/codegen.h"
+#include "runtime/runtime.h"
 
 #include <pthread.h>
 

@@ -3,7 +3,7 @@
 #define HILO_COMPILE_CODE_H
 
 #include "compile/build.h"
-#include "runtime/runtime.h"
+#include "runtime/internal.h"
 
 /* OK when code for this machine can be generated in this process; else UNAVAILABLE with the reason. Opens LLVM. */
 hilo_status code_available(struct diag_list *d);

@@ -2,6 +2,7 @@
 #include "compile/model.h"
 #include "base/decimal.h"
 #include "opt/cost.h"
+#include "runtime/runtime.h"
 #include "target/target.h"
 
 #include <math.h>

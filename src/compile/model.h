@@ -7,7 +7,7 @@
 #define HILO_COMPILE_MODEL_H
 
 #include "external/external.h"
-#include "runtime/runtime.h"
+#include "runtime/internal.h"
 
 struct model_cost {
     bool known;

@@ -2,6 +2,7 @@
  * cache; also of programs that come from .hilo files. */
 #include "compile/cached.h"
 #include "compile/code.h"
+#include "runtime/runtime.h"
 
 /* For exe->specialise. */
 static hilo_status specialise_make(void *user, hilo_executable *exe, hilo_buffer *const *inputs, struct diag_list *d,

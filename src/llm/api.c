@@ -30,7 +30,7 @@ hilo_status hilo_llm_load(hilo_client *client, const char *path, const hilo_llm_
     so.level = o.level;
     so.context = o.context;
     so.progress = (struct llm_progress){o.progress, o.progress_user};
-    hilo_llm *m = mem_alloc(&client->al, sizeof *m);
+    hilo_llm *m = mem_alloc(rt_client_allocator(client), sizeof *m);
     if (!m)
         return llm_error(client, HILO_RESOURCE_EXHAUSTED, "out of memory");
     *m = (hilo_llm){.client = client};
@@ -39,7 +39,7 @@ hilo_status hilo_llm_load(hilo_client *client, const char *path, const hilo_llm_
         rt_client_retain(client);
         *out = m;
     } else {
-        mem_free(&client->al, m, sizeof *m);
+        mem_free(rt_client_allocator(client), m, sizeof *m);
     }
     return status;
 }
@@ -49,7 +49,7 @@ void hilo_llm_release(hilo_llm *m) {
         return;
     hilo_client *client = m->client;
     llm_session_close(m->session);
-    mem_free(&client->al, m, sizeof *m);
+    mem_free(rt_client_allocator(client), m, sizeof *m);
     hilo_client_release(client);
 }
 
@@ -71,8 +71,8 @@ static hilo_status encode(hilo_llm *m, struct str text, const uint8_t *from_inpu
                           size_t capacity, size_t *n) {
     struct llm_ids v;
     struct diag_list d;
-    diag_init(&d, m->client->al);
-    llm_ids_init(&v, m->client->al);
+    diag_init(&d, *rt_client_allocator(m->client));
+    llm_ids_init(&v, *rt_client_allocator(m->client));
     hilo_status status = rt_finish(m->client, &d, llm_tok_encode(m->session->tok, text, from_input, flags, &d, &v));
     if (status == HILO_OK)
         status = give_ids(m, &v, ids, capacity, n);
@@ -96,17 +96,17 @@ hilo_status hilo_llm_encode_chat(hilo_llm *m, const hilo_llm_message *messages, 
     for (size_t i = 0; i < nmessages; i++)
         if (!messages[i].role || !messages[i].content)
             return HILO_INVALID_ARGUMENT;
-    struct llm_message *v = mem_mul(nmessages, sizeof *v, &bytes) ? mem_alloc(&m->client->al, bytes) : NULL;
+    struct llm_message *v = mem_mul(nmessages, sizeof *v, &bytes) ? mem_alloc(rt_client_allocator(m->client), bytes) : NULL;
     if (!v)
         return llm_error(m->client, HILO_RESOURCE_EXHAUSTED, "out of memory");
     for (size_t i = 0; i < nmessages; i++)
         v[i] = (struct llm_message){str_of(messages[i].role), str_of(messages[i].content)};
-    diag_init(&d, m->client->al);
+    diag_init(&d, *rt_client_allocator(m->client));
     json_t *input = llm_chat_input(v, nmessages);
     hilo_status status = input ? llm_chat_render(&m->session->chat, input, &d, &text)
                                : diag_error(&d, HILO_INVALID_ARGUMENT, "the messages are not UTF-8 text");
     json_decref(input);
-    mem_free(&m->client->al, v, bytes);
+    mem_free(rt_client_allocator(m->client), v, bytes);
     status = rt_finish(m->client, &d, status);
     if (status == HILO_OK)
         status = encode(m, (struct str){text.p, text.n}, text.from_input, 0, ids, capacity, n);
@@ -118,7 +118,7 @@ hilo_status hilo_llm_decode(hilo_llm *m, const int32_t *ids, size_t n, hilo_writ
     struct strbuf text;
     if (!m || (n && !ids) || !write)
         return HILO_INVALID_ARGUMENT;
-    strbuf_init(&text, m->client->al);
+    strbuf_init(&text, *rt_client_allocator(m->client));
     llm_tok_decode(m->session->tok, ids, n, true, &text);
     hilo_status status = text.failed ? llm_error(m->client, HILO_RESOURCE_EXHAUSTED, "out of memory") : HILO_OK;
     if (status == HILO_OK && text.n)
@@ -162,7 +162,7 @@ hilo_status hilo_llm_generate(hilo_llm *m, const int32_t *prompt, size_t n, cons
                      .min_p = o.min_p, .seed = o.seed}};
     struct llm_generated g;
     double compiled = m->session->compile_ms;
-    llm_generated_init(&g, m->client->al);
+    llm_generated_init(&g, *rt_client_allocator(m->client));
     hilo_status status = llm_generate(m->session, prompt, n, &go, &g);
     if (status == HILO_OK && out)
         fill_result(&g, m->session, compiled, capacity, ids, out);

@@ -6,7 +6,7 @@
 hilo_status llm_error(hilo_client *client, hilo_status status, const char *fmt, ...) {
     struct diag_list d;
     va_list ap;
-    diag_init(&d, client->al);
+    diag_init(&d, *rt_client_allocator(client));
     va_start(ap, fmt);
     diag_vadd(&d, DIAG_ERROR, status, NULL, (struct diag_loc){0}, (struct str){NULL, 0}, fmt, ap);
     va_end(ap);

@@ -8,7 +8,7 @@
 #ifndef HILO_LLM_ENGINE_H
 #define HILO_LLM_ENGINE_H
 
-#include "runtime/runtime.h"
+#include "runtime/internal.h"
 
 struct llm_engine;
 

@@ -70,7 +70,7 @@ static void stats(struct llm_engine *e, void *program, hilo_stats *out) {
 
 static void close(struct llm_engine *e) {
     hilo_client *client = e->client;
-    mem_free(&client->al, e, sizeof(struct hilo_engine));
+    mem_free(rt_client_allocator(client), e, sizeof(struct hilo_engine));
     hilo_client_release(client);
 }
 
@@ -82,7 +82,7 @@ static const struct llm_engine_ops compiled = {
 
 hilo_status llm_engine_hilo(hilo_client *client, bool reference, const struct llm_engine_options *o,
                             struct llm_engine **out) {
-    struct hilo_engine *h = mem_alloc(&client->al, sizeof *h);
+    struct hilo_engine *h = mem_alloc(rt_client_allocator(client), sizeof *h);
     if (!h)
         return llm_error(client, HILO_RESOURCE_EXHAUSTED, "out of memory");
     *h = (struct hilo_engine){.o = *o, .backend = reference ? HILO_BACKEND_REFERENCE : HILO_BACKEND_AUTO};

@@ -84,9 +84,9 @@ static hilo_status compile(struct llm_engine *e, hilo_module *m, void **out) {
     const struct pjrt_engine *p = (const struct pjrt_engine *)e;
     struct strbuf code;
     struct diag_list d;
-    diag_init(&d, e->client->al);
-    strbuf_init(&code, e->client->al);
-    hilo_status status = rt_finish(e->client, &d, write_bytecode(m->m, &d, p->target, &code));
+    diag_init(&d, *rt_client_allocator(e->client));
+    strbuf_init(&code, *rt_client_allocator(e->client));
+    hilo_status status = rt_finish(e->client, &d, write_bytecode(rt_module_ir(m), &d, p->target, &code));
     if (status == HILO_OK) {
         struct pjrt_program program = {.struct_size = sizeof program, .code = code.p, .code_size = code.n, .format = "mlir",
                                        .format_size = 4};
@@ -103,7 +103,7 @@ static hilo_status run(struct llm_engine *e, void *program, void *const *in, siz
                        size_t nout) {
     const struct pjrt_engine *p = (const struct pjrt_engine *)e;
     size_t bytes, nkept = 0;
-    int64_t *kept = mem_mul(nin, sizeof *kept, &bytes) ? mem_alloc(&e->client->al, bytes) : NULL;
+    int64_t *kept = mem_mul(nin, sizeof *kept, &bytes) ? mem_alloc(rt_client_allocator(e->client), bytes) : NULL;
     if (!kept)
         return llm_error(e->client, HILO_RESOURCE_EXHAUSTED, "out of memory");
     for (size_t i = 0; i < nin; i++)
@@ -119,7 +119,7 @@ static hilo_status run(struct llm_engine *e, void *program, void *const *in, siz
                                                   .argument_lists = &arguments, .ndevices = 1, .nargs = nin,
                                                   .output_lists = &results);
     hilo_status status = check(p, p->api->LoadedExecutable_Execute(&a), "run a program");
-    mem_free(&e->client->al, kept, bytes);
+    mem_free(rt_client_allocator(e->client), kept, bytes);
     return status;
 }
 
@@ -140,7 +140,7 @@ static void close(struct llm_engine *e) {
     }
     if (p->library)
         dlclose(p->library);
-    mem_free(&client->al, p, sizeof *p);
+    mem_free(rt_client_allocator(client), p, sizeof *p);
     hilo_client_release(client);
 }
 
@@ -206,7 +206,7 @@ static const struct llm_engine_ops ops = {
 };
 
 hilo_status llm_engine_pjrt(hilo_client *client, const char *path, struct llm_engine **out) {
-    struct pjrt_engine *p = mem_alloc(&client->al, sizeof *p);
+    struct pjrt_engine *p = mem_alloc(rt_client_allocator(client), sizeof *p);
     if (!p)
         return llm_error(client, HILO_RESOURCE_EXHAUSTED, "out of memory");
     *p = (struct pjrt_engine){.engine = {.ops = &ops, .client = rt_client_retain(client)}};

@@ -96,7 +96,7 @@ static hilo_status choose_begin(struct llm_session *s, const struct llm_sampling
     if (llm_sampling_greedy(o))
         return HILO_OK;
     out->bytes = out->vocab * (sizeof *out->logits + sizeof *out->candidates);
-    out->candidates = mem_alloc(&s->client->al, out->bytes);
+    out->candidates = mem_alloc(rt_client_allocator(s->client), out->bytes);
     out->logits = (float *)(void *)(out->candidates + (out->candidates ? out->vocab : 0));
     return out->candidates ? HILO_OK : llm_error(s->client, HILO_RESOURCE_EXHAUSTED, "out of memory");
 }
@@ -179,7 +179,7 @@ hilo_status llm_generate(struct llm_session *s, const int32_t *prompt, size_t n,
     if (status == HILO_OK)
         status = continue_text(s, &c, &x, next);
     end_text(&x);
-    mem_free(&s->client->al, c.candidates, c.bytes);
+    mem_free(rt_client_allocator(s->client), c.candidates, c.bytes);
     if (status == HILO_OK && (s->seen.failed || out->ids.failed || out->text.failed))
         return llm_error(s->client, HILO_RESOURCE_EXHAUSTED, "out of memory");
     return status;

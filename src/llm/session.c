@@ -17,8 +17,8 @@ hilo_status llm_session_module(hilo_client *client, const struct llm_model *mode
                                hilo_module **out) {
     jmp_buf recover;
     struct diag_list d;
-    diag_init(&d, client->al);
-    struct ir_module *m = ir_module_new(client->al, &recover);
+    diag_init(&d, *rt_client_allocator(client));
+    struct ir_module *m = ir_module_new(*rt_client_allocator(client), &recover);
     if (!m)
         return rt_finish(client, &d, HILO_RESOURCE_EXHAUSTED);
     hilo_module *module = NULL;
@@ -43,11 +43,11 @@ static void report(struct llm_session *s, const char *what, double done) {
 }
 
 static hilo_status read_files(struct llm_session *s, const char *dir) {
-    hilo_allocator al = s->client->al;
+    hilo_allocator al = *rt_client_allocator(s->client);
     struct diag_list d;
     char path[4096];
     diag_init(&d, al);
-    hilo_status status = llm_model_open(dir, s->o.precision, &s->o.progress, s->client->pool, al, &d, &s->model);
+    hilo_status status = llm_model_open(dir, s->o.precision, &s->o.progress, rt_client_pool(s->client), al, &d, &s->model);
     if (status == HILO_OK && snprintf(path, sizeof path, "%s/tokenizer.json", dir) >= (int)sizeof path)
         status = diag_error(&d, HILO_INVALID_ARGUMENT, "the path '%s' is too long", dir);
     if (status == HILO_OK)
@@ -108,15 +108,15 @@ hilo_status llm_session_open(hilo_client *client, const char *dir, const struct 
     double begin = rt_now_ms();
     if (o->batch < 0 || o->batch > 1024 || o->context < 0)
         return llm_error(client, HILO_INVALID_ARGUMENT, "a batch of 1 to 1024 and a context of at least 1 were expected");
-    struct llm_session *s = mem_alloc(&client->al, sizeof *s);
+    struct llm_session *s = mem_alloc(rt_client_allocator(client), sizeof *s);
     if (!s)
         return llm_error(client, HILO_RESOURCE_EXHAUSTED, "out of memory");
     *s = (struct llm_session){.client = rt_client_retain(client), .o = *o, .batch = o->batch ? o->batch : 1};
-    arena_init(&s->arena, client->al, NULL);
-    arena_init(&s->model.arena, client->al, NULL);
-    arena_init(&s->model.files.arena, client->al, NULL);
-    llm_ids_init(&s->seen, client->al);
-    strbuf_init(&s->chat.template, client->al);
+    arena_init(&s->arena, *rt_client_allocator(client), NULL);
+    arena_init(&s->model.arena, *rt_client_allocator(client), NULL);
+    arena_init(&s->model.files.arena, *rt_client_allocator(client), NULL);
+    llm_ids_init(&s->seen, *rt_client_allocator(client));
+    strbuf_init(&s->chat.template, *rt_client_allocator(client));
     hilo_status status = open_session(s, dir);
     s->load_ms = rt_now_ms() - begin;
     if (status == HILO_OK)
@@ -152,13 +152,13 @@ void llm_session_close(struct llm_session *s) {
             s->engine->ops->release_program(s->engine, s->programs[i].program);
     }
     llm_engine_close(s->engine);
-    mem_free(&client->al, s->programs, s->nprograms * sizeof *s->programs);
+    mem_free(rt_client_allocator(client), s->programs, s->nprograms * sizeof *s->programs);
     llm_ids_free(&s->seen);
     llm_tok_free(s->tok);
     llm_chat_close(&s->chat);
     llm_model_close(&s->model);
     arena_free(&s->arena);
-    mem_free(&client->al, s, sizeof *s);
+    mem_free(rt_client_allocator(client), s, sizeof *s);
     hilo_client_release(client);
 }
 
@@ -215,7 +215,7 @@ static hilo_status compile(struct llm_session *s, const struct llm_graph *g, voi
     hilo_status status = s->engine->ops->compile(s->engine, m, out);
     hilo_module_release(m);
     HILO_TRY(status);
-    struct llm_program *p = mem_resize(&s->client->al, s->programs, bytes, bytes + sizeof *p);
+    struct llm_program *p = mem_resize(rt_client_allocator(s->client), s->programs, bytes, bytes + sizeof *p);
     if (!p) {
         s->engine->ops->release_program(s->engine, *out);
         return llm_error(s->client, HILO_RESOURCE_EXHAUSTED, "out of memory");
@@ -252,14 +252,14 @@ static hilo_status new_cache(struct llm_session *s, int64_t context) {
     const struct llm_config *c = &s->model.config;
     int64_t dims[] = {s->batch, c->kv_heads, context, c->head_dim};
     size_t bytes = cache_bytes(s, context);
-    void *zeros = mem_alloc(&s->client->al, bytes);
+    void *zeros = mem_alloc(rt_client_allocator(s->client), bytes);
     hilo_status status = zeros ? HILO_OK : llm_error(s->client, HILO_RESOURCE_EXHAUSTED, "out of memory for the cache");
     if (zeros)
         memset(zeros, 0, bytes);
     release_cache(s);
     for (int64_t i = 0; i < 2 * c->layers && status == HILO_OK; i++)
         status = s->engine->ops->upload(s->engine, ir_dtype_get(s->model.cache)->number, dims, 4, zeros, false, &s->cache[i]);
-    mem_free(&s->client->al, zeros, bytes);
+    mem_free(rt_client_allocator(s->client), zeros, bytes);
     if (status == HILO_OK)
         s->context = context;
     else
@@ -306,7 +306,7 @@ static hilo_status upload_i32(struct llm_session *s, const int32_t *v, int64_t r
 
 static hilo_status check_weights(struct llm_session *s) {
     struct diag_list d;
-    diag_init(&d, s->client->al);
+    diag_init(&d, *rt_client_allocator(s->client));
     return rt_finish(s->client, &d, llm_tensors_check(&s->model.files, &d));
 }
 
@@ -534,7 +534,7 @@ hilo_status llm_session_prefill(struct llm_session *s, const int32_t *const *ids
         return context_ends(s);
     size_t words = batch * (size_t)chunks[CHUNKS - 1] + 2 * batch, floats = logits && batch > 1 ? batch * vocab : 0;
     size_t bytes = words * sizeof(int32_t) + batch * sizeof(size_t) + floats * sizeof(float);
-    char *block = mem_alloc(&s->client->al, bytes);
+    char *block = mem_alloc(rt_client_allocator(s->client), bytes);
     if (!block)
         return llm_error(s->client, HILO_RESOURCE_EXHAUSTED, "out of memory");
     memset(block, 0, bytes);
@@ -544,7 +544,7 @@ hilo_status llm_session_prefill(struct llm_session *s, const int32_t *const *ids
     now.tokens = p.some_next + batch;
     p.some_logits = floats ? (float *)(void *)(now.tokens + batch * (size_t)chunks[CHUNKS - 1]) : logits;
     hilo_status status = run_prefill(s, &p, &now);
-    mem_free(&s->client->al, block, bytes);
+    mem_free(rt_client_allocator(s->client), block, bytes);
     return status;
 }
 
@@ -557,7 +557,7 @@ hilo_status llm_session_score(struct llm_session *s, const int32_t *ids, size_t 
                          (long long)s->limit);
     HILO_TRY(check_ids(s, ids, n));
     size_t batch = (size_t)s->batch, bytes = batch * (2 * CHUNK + 1) * sizeof(int32_t) + batch * CHUNK * sizeof(float);
-    int32_t *block = mem_alloc(&s->client->al, bytes);
+    int32_t *block = mem_alloc(rt_client_allocator(s->client), bytes);
     if (!block)
         return llm_error(s->client, HILO_RESOURCE_EXHAUSTED, "out of memory");
     struct portion p = {.tokens = block, .targets = block + batch * CHUNK, .take = block + 2 * batch * CHUNK};
@@ -579,6 +579,6 @@ hilo_status llm_session_score(struct llm_session *s, const int32_t *ids, size_t 
             memcpy(out + from, scores, (size_t)p.take[0] * sizeof *out);
         release_array(s, &result);
     }
-    mem_free(&s->client->al, block, bytes);
+    mem_free(rt_client_allocator(s->client), block, bytes);
     return status;
 }

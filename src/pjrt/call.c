@@ -1,7 +1,7 @@
 /* Calls of custom calls: a program's op as a call frame. A handler sees dense buffers in the layouts that the op requests,
  * and the op's attributes; a result that aliases an operand starts as a copy of it. */
 #include "pjrt/ffi.h"
-#include "runtime/runtime.h"
+#include "runtime/internal.h"
 
 #include <stdlib.h>
 
@@ -363,7 +363,7 @@ static hilo_status run_handlers(struct call *c, struct str target, const struct 
 }
 
 static hilo_status make_result(struct call *c, uint32_t i, struct value **out) {
-    const hilo_allocator *al = &c->client->hilo->al;
+    const hilo_allocator *al = rt_client_allocator(c->client->hilo);
     const struct ir_type_data *t = ir_type_get(c->m, ir_val_get(c->m, ir_result(c->m, c->op, i))->type);
     if (t->kind == IR_TYPE_TOKEN)
         return value_token(al, out);
@@ -398,6 +398,5 @@ static hilo_status on_call(void *user, struct str target, const struct ir_module
 }
 
 void pjrt_call_init(struct pjrt_client *c) {
-    c->hilo->custom_call = on_call;
-    c->hilo->custom_call_user = c;
+    rt_client_on_custom_call(c->hilo, on_call, c);
 }

@@ -1,6 +1,6 @@
 /* Clients, their devices and memories. */
 #include "pjrt/pjrt.h"
-#include "runtime/runtime.h"
+#include "runtime/internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>

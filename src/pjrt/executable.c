@@ -3,7 +3,7 @@
 #include "compile/code.h"
 #include "opt/opt.h"
 #include "pjrt/pjrt.h"
-#include "runtime/runtime.h"
+#include "runtime/internal.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -156,10 +156,10 @@ static hilo_status partition(struct pjrt_executable *x, struct ir_module *m, str
    so that layout constraints are in @main. `text`, the program of a partition, may be NULL. */
 static hilo_status prepare(struct pjrt_executable *x, hilo_module *module, struct pjrt_port **ports, size_t *nports,
                            struct str *text) {
-    struct ir_module *m = module->m;
+    struct ir_module *m = rt_module_ir(module);
     bool partitioned = has_shardings(m) || x->options.npartitions > 1, named = pjrt_ports_named(x->code);
     struct diag_list d;
-    diag_init(&d, x->client->hilo->al);
+    diag_init(&d, *rt_client_allocator(x->client->hilo));
     hilo_status status = named ? run_passes(m, "inline", &d) : HILO_OK;
     if (status == HILO_OK && named)
         status = pjrt_ports_read(m, &d, ports, nports);
@@ -169,7 +169,8 @@ static hilo_status prepare(struct pjrt_executable *x, hilo_module *module, struc
         status = pjrt_ports_apply(m, &d, *ports, *nports);
     if (status == HILO_OK && named)
         status = ir_verify(m, &d);
-    module->has_source &= !partitioned && !named; /* the compile cache goes by what it is now */
+    if (partitioned || named)
+        rt_module_changed(module); /* the compile cache goes by what it is now */
     return rt_finish(x->client->hilo, &d, status);
 }
 
@@ -496,7 +497,7 @@ static void save_compiled(const struct pjrt_executable *x, struct strbuf *out) {
     struct str build = rt_build_id();
     struct pjrt_capture l;
     struct strbuf file;
-    if (x->hilo->plan.evaluated || !build.n)
+    if (rt_executable_plan(x->hilo)->evaluated || !build.n)
         return;
     strbuf_init(&file, mem_system_allocator());
     pjrt_capture_begin(x->client, &l);
@@ -578,7 +579,7 @@ struct pjrt_error *pjrt_Executable_Destroy(struct pjrt_Executable_Destroy *a) {
 }
 
 struct pjrt_error *pjrt_Executable_Name(struct pjrt_Executable_Name *a) {
-    const char *name = a->executable->hilo->about.name;
+    const char *name = rt_executable_name(a->executable->hilo);
     a->text = *name ? name : "main";
     a->text_size = strlen(a->text);
     return NULL;

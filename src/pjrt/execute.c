@@ -4,7 +4,7 @@
  * A program for several devices is a run on each; they meet in collectives. All queues get their runs in one order, so
  * that each run is at the head of its queue before a later one is. */
 #include "pjrt/pjrt.h"
-#include "runtime/runtime.h"
+#include "runtime/internal.h"
 
 #include <stdlib.h>
 #include <time.h>
@@ -322,7 +322,7 @@ static bool runs_inline(const struct run *r) {
     bool idle = !atomic_load_explicit(&r->device->queue.pending, memory_order_acquire);
     bool is_short = atomic_load_explicit(&x->run_ns, memory_order_relaxed) <= SHORT_RUN;
     /* A copy of what the host holds has to be there before the host goes on: it may change its memory then. */
-    if (!x->hilo->about.copies && !(idle && is_short))
+    if (!rt_executable_only_copies(x->hilo) && !(idle && is_short))
         return false;
     for (size_t i = 0; i < r->ninputs; i++)
         if (!pjrt_event_ready(r->inputs[i].buffer->ready))
@@ -381,7 +381,8 @@ static struct pjrt_error *launch_fill(struct launch *x, struct pjrt_LoadedExecut
     struct pjrt_loaded *l = a->loaded;
     const struct pjrt_compile_options *c = &l->executable->options;
     int64_t id = next_run(l);
-    x->group = eval_process_group_new(&l->executable->client->hilo->memory, (uint32_t)c->nreplicas, (uint32_t)c->npartitions);
+    x->group = eval_process_group_new(rt_client_memory(l->executable->client->hilo), (uint32_t)c->nreplicas,
+                                      (uint32_t)c->npartitions);
     for (size_t i = 0; i < x->n; i++) {
         struct run *r = x->runs[i] = run_new(l, l->devices[i], o->context, id);
         if (!r || !x->group || !(r->done = pjrt_event_new()))

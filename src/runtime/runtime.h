@@ -1,27 +1,25 @@
-/* The objects of hilo.h, and what the components below build them from.
+/* The objects of hilo.h, and what they are built from: for runtime itself and for compile, which fills executables in. The
+ * components above them read the objects through runtime/internal.h.
  *
  *   client.c       clients: allocator, threads, diagnostics, log, custom calls; option structs
  *   dtype.c        versions, statuses, element types
  *   buffer.c       buffers: counted values with a client
  *   module.c       modules, once they are read: printing, functions
  *   executable.c   executables: inputs, outputs, statistics                      specialise.c   those of unknown sizes
+ *   internal.c     what internal.h reads of them
  *   run.c          hilo_execute: checks, donation; run.h lists the other parts of a run
  *   pool.c         the client's threads                          cache.c   memory that is used again
  *   text.c         values as text                                file_write.c, file_read.c   .hilo files
  *   store.c        the compile cache
  *   cpu.c          what the processor can do
  *
- * Objects are counted and keep their client alive. A public function gathers what went wrong in a list of its own and
- * passes it to the client at the end (rt_finish), so that calls on several threads do not mix their diagnostics. */
+ * Objects are counted and keep their client alive. */
 #ifndef HILO_RUNTIME_RUNTIME_H
 #define HILO_RUNTIME_RUNTIME_H
 
 #include "base/file.h"
-#include "eval/eval.h"
-#include "plan/plan.h"
 #include "runtime/cache.h"
-#include "runtime/store.h"
-#include "runtime/pool.h"
+#include "runtime/internal.h"
 
 #include <pthread.h>
 
@@ -59,9 +57,7 @@ struct hilo_client {
     void *log_user;
     void (*diagnostic)(void *user, const hilo_diagnostic *diagnostic); /* in place of `diags`; or NULL */
     void *diagnostic_user;
-    /* Custom calls without a registered handler, for an embedder that wants to see the op; or NULL. UNIMPLEMENTED declines. */
-    hilo_status (*custom_call)(void *user, struct str target, const struct ir_module *m, ir_op op, struct value *const *in,
-                               uint32_t nin, struct value **results, uint32_t nresults, struct diag_list *d);
+    rt_custom_call_hook *custom_call;     /* see rt_client_on_custom_call; or NULL */
     void *custom_call_user;
     pthread_mutex_t lock;                 /* of what follows, and of all buffers' values */
     struct diag_list diags;
@@ -72,30 +68,6 @@ struct hilo_client {
 
 /* hilo_client_create, with what is registered (NULL = nothing), which outlives the client. */
 hilo_status rt_client_create(const hilo_client_options *options, const struct rt_compiler *compiler, hilo_client **out);
-hilo_client *rt_client_retain(hilo_client *client);
-/* Divides a client's threads among that number of devices, each with at least one. Nothing may have been compiled yet. */
-hilo_status rt_client_divide(hilo_client *client, int32_t ndevices);
-
-/* The end of a public function: moves `d` into the client's diagnostics, logs it, and returns `status`. A failure
-   without a diagnostic gets one. */
-hilo_status rt_finish(hilo_client *client, struct diag_list *d, hilo_status status);
-
-void rt_log(const hilo_client *client, hilo_log_level level, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
-
-/* Writes the defaults, of `size` bytes, and the size of the struct into the first struct_size bytes of `out`, which may be an
-   older header's struct or a newer one's; NULL is fine. */
-void rt_options_init(void *out, size_t struct_size, const void *defaults, size_t size);
-
-/* Copies the caller's option struct (NULL = none), which begins with its size, over the defaults in `out`. False when
-   the size is impossible or a field that this version does not know is set. */
-bool rt_options(void *out, size_t size, const void *given);
-
-double rt_now_ms(void); /* monotonic */
-
-/* ---- element types --------------------------------------------------------------------------- */
-
-enum ir_dtype rt_dtype(hilo_dtype t); /* IR_DTYPE_NONE for what no tensor is made of */
 
 /* ---- buffers --------------------------------------------------------------------------------- */
 
@@ -112,12 +84,6 @@ struct hilo_buffer {
 /* A buffer over a tensor or token; takes over the reference. NULL when memory is exhausted (the reference stays). */
 hilo_buffer *rt_buffer_new(hilo_client *client, struct value *v);
 
-/* `tensor<2x3xf32>` or `token`. */
-void rt_type_text(hilo_dtype dtype, uint32_t rank, const int64_t *dims, struct strbuf *out);
-/* A tensor's elements as nested lists, the middle of long dimensions left out when there are more than `most`
-   elements (0 = never). Lines after the first are indented by `indent`. */
-void rt_value_text(const struct value *v, size_t most, int indent, struct strbuf *out);
-
 /* ---- modules --------------------------------------------------------------------------------- */
 
 struct hilo_module {
@@ -131,10 +97,6 @@ struct hilo_module {
     uint8_t source[RT_KEY_BYTES]; /* hash of the bytes that it was read from */
 };
 
-/* A module that was read; takes over `m`. Memory is taken from the module's arena, so its recovery point must be set.
-   NULL when the client's memory is exhausted (then `m` stays the caller's). */
-hilo_module *rt_module_new(hilo_client *client, struct ir_module *m);
-hilo_module *rt_module_retain(hilo_module *module);
 
 /* ---- executables ----------------------------------------------------------------------------- */
 
@@ -236,11 +198,6 @@ hilo_status rt_specialise(hilo_executable *exe, hilo_buffer *const *inputs, size
                            hilo_executable **out);
 void rt_specialisations_free(hilo_executable *exe);
 
-/* As hilo_execute, on the threads of a device and, where `process` is not NULL, as one of several processes, whose end is the
-   caller's to tell. */
-hilo_status rt_execute(hilo_executable *exe, const hilo_execute_options *options, hilo_buffer *const *inputs, size_t ninputs,
-                       hilo_buffer **outputs, size_t noutputs, int32_t device, struct eval_process *process);
-
 /* ---- .hilo files ----------------------------------------------------------------------------- */
 
 /* Numbers are little-endian; `head` is at the start, the rest is described by its writer (file_write.c). */
@@ -255,9 +212,6 @@ struct rt_file_head {
     uint64_t hash[2];      /* of the key and the table after this head, then of the constants */
     uint8_t key[RT_KEY_BYTES]; /* of a file of the compile cache; else zeros */
 };
-
-/* True when `bytes` begin as a .hilo file does. */
-bool rt_is_file(struct str bytes);
 
 /* Writes a file with this key (NULL = none). */
 hilo_status rt_file_write(const hilo_executable *exe, const uint8_t *key, hilo_write_fn write, void *user, struct diag_list *d);

@@ -273,7 +273,7 @@ static void check_steps(hilo_client *client, enum llm_precision precision) {
     struct llm_generated out;
     const struct llm_generate_options go = {.most = STEPS, .sampling = LLM_GREEDY, .on_text = on_step, .user = &count};
     s->model.config.neos = 0; /* it shall not end early */
-    llm_generated_init(&out, client->al);
+    llm_generated_init(&out, *rt_client_allocator(client));
     check(client, llm_generate(s, prompt, 5, &go, &out));
     assert_int_equal(out.ids.n, STEPS);
     assert_int_equal(atomic_load(&allocations), count.allocations);

@@ -1,0 +1,67 @@
+/* What components above read of the objects: see internal.h. */
+#include "runtime/runtime.h"
+
+const hilo_allocator *rt_client_allocator(const hilo_client *client) {
+    return &client->al;
+}
+
+const hilo_allocator *rt_client_memory(const hilo_client *client) {
+    return &client->memory;
+}
+
+struct rt_pool *rt_client_pool(const hilo_client *client) {
+    return client->pool;
+}
+
+const struct rt_store *rt_client_store(const hilo_client *client) {
+    return &client->store;
+}
+
+void rt_client_on_custom_call(hilo_client *client, rt_custom_call_hook *hook, void *user) {
+    client->custom_call = hook;
+    client->custom_call_user = user;
+}
+
+struct value *rt_buffer_value(const hilo_buffer *buffer) {
+    return buffer->value;
+}
+
+struct ir_module *rt_module_ir(const hilo_module *module) {
+    return module->m;
+}
+
+void rt_module_changed(hilo_module *module) {
+    module->has_source = false;
+}
+
+size_t rt_module_nfunctions(const hilo_module *module) {
+    return module->nfunctions;
+}
+
+const ir_op *rt_module_functions(const hilo_module *module) {
+    return module->functions;
+}
+
+const struct plan *rt_executable_plan(const hilo_executable *exe) {
+    return &exe->plan;
+}
+
+const hilo_module *rt_executable_module(const hilo_executable *exe) {
+    return exe->module;
+}
+
+const struct ir_module *rt_executable_program(const hilo_executable *exe) {
+    return exe->optimised ? exe->optimised : exe->module ? exe->module->m : NULL;
+}
+
+ir_op rt_executable_entry(const hilo_executable *exe) {
+    return exe->entry;
+}
+
+const char *rt_executable_name(const hilo_executable *exe) {
+    return exe->about.name;
+}
+
+bool rt_executable_only_copies(const hilo_executable *exe) {
+    return exe->about.copies;
+}

@@ -1,0 +1,92 @@
+/* What components above runtime may use of the objects of hilo.h besides hilo.h itself. Their structs are in runtime.h, which
+ * only runtime and compile include (scripts/check-components.sh).
+ *
+ * What a function returns belongs to its object and lives as long as it, unless said otherwise, and any thread may call it. A
+ * public function gathers what went wrong in a list of its own and passes it to the client at the end (rt_finish), so that
+ * calls on several threads do not mix their diagnostics. */
+#ifndef HILO_RUNTIME_INTERNAL_H
+#define HILO_RUNTIME_INTERNAL_H
+
+#include "eval/eval.h"
+#include "plan/plan.h"
+#include "runtime/pool.h"
+#include "runtime/store.h"
+
+/* ---- clients --------------------------------------------------------------------------------- */
+
+hilo_client *rt_client_retain(hilo_client *client);
+/* Divides a client's threads among that number of devices, each with at least one. Nothing may have been compiled yet. */
+hilo_status rt_client_divide(hilo_client *client, int32_t ndevices);
+
+/* The one that hilo_client_create was given, or malloc; thread-safe as far as that is. */
+const hilo_allocator *rt_client_allocator(const hilo_client *client);
+const hilo_allocator *rt_client_memory(const hilo_client *client); /* for values: reuses memory; thread-safe */
+struct rt_pool *rt_client_pool(const hilo_client *client);         /* the threads of the first device */
+const struct rt_store *rt_client_store(const hilo_client *client); /* its compile cache: for rt_store_list, … */
+
+/* Runs a custom call without a registered handler, on the thread of the run; the results become the caller's. UNIMPLEMENTED
+   declines. */
+typedef hilo_status rt_custom_call_hook(void *user, struct str target, const struct ir_module *m, ir_op op,
+                                        struct value *const *in, uint32_t nin, struct value **results, uint32_t nresults,
+                                        struct diag_list *d);
+/* Before anything runs; `user` outlives the client. */
+void rt_client_on_custom_call(hilo_client *client, rt_custom_call_hook *hook, void *user);
+
+/* The end of a public function: moves `d` into the client's diagnostics, logs it, and returns `status`. A failure
+   without a diagnostic gets one. */
+hilo_status rt_finish(hilo_client *client, struct diag_list *d, hilo_status status);
+
+void rt_log(const hilo_client *client, hilo_log_level level, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Writes the defaults, of `size` bytes, and the size of the struct into the first struct_size bytes of `out`, which may be an
+   older header's struct or a newer one's; NULL is fine. */
+void rt_options_init(void *out, size_t struct_size, const void *defaults, size_t size);
+
+/* Copies the caller's option struct (NULL = none), which begins with its size, over the defaults in `out`. False when
+   the size is impossible or a field that this version does not know is set. */
+bool rt_options(void *out, size_t size, const void *given);
+
+double rt_now_ms(void); /* monotonic */
+
+/* ---- element types and buffers --------------------------------------------------------------- */
+
+enum ir_dtype rt_dtype(hilo_dtype t); /* IR_DTYPE_NONE for what no tensor is made of */
+
+/* A buffer's value; NULL once donated, so no other thread may donate it meanwhile. */
+struct value *rt_buffer_value(const hilo_buffer *buffer);
+/* `tensor<2x3xf32>` or `token`. */
+void rt_type_text(hilo_dtype dtype, uint32_t rank, const int64_t *dims, struct strbuf *out);
+/* A tensor's elements as nested lists, the middle of long dimensions left out when there are more than `most`
+   elements (0 = never). Lines after the first are indented by `indent`. */
+void rt_value_text(const struct value *v, size_t most, int indent, struct strbuf *out);
+
+/* ---- modules --------------------------------------------------------------------------------- */
+
+/* A module that was read; takes over `m`. Memory is taken from the module's arena, so its recovery point must be set.
+   NULL when the client's memory is exhausted (then `m` stays the caller's). */
+hilo_module *rt_module_new(hilo_client *client, struct ir_module *m);
+hilo_module *rt_module_retain(hilo_module *module);
+/* Its program. Only who made the module, and has not compiled or shared it yet, may change it. */
+struct ir_module *rt_module_ir(const hilo_module *module);
+/* After such a change: it is no longer the program of the bytes that it was read from. */
+void rt_module_changed(hilo_module *module);
+size_t rt_module_nfunctions(const hilo_module *module);
+const ir_op *rt_module_functions(const hilo_module *module); /* of rt_module_ir; rt_module_nfunctions of them */
+
+/* ---- executables ----------------------------------------------------------------------------- */
+
+/* True when `bytes` begin as a .hilo file does. */
+bool rt_is_file(struct str bytes);
+const struct plan *rt_executable_plan(const hilo_executable *exe);
+const hilo_module *rt_executable_module(const hilo_executable *exe);     /* that it was compiled from; NULL = from a file */
+const struct ir_module *rt_executable_program(const hilo_executable *exe); /* optimised; NULL where a file has none */
+ir_op rt_executable_entry(const hilo_executable *exe);                   /* in the plan's program; none when from a file */
+const char *rt_executable_name(const hilo_executable *exe);              /* of its module; or "" */
+bool rt_executable_only_copies(const hilo_executable *exe);              /* it moves data, and does nothing else */
+/* As hilo_execute, on the threads of a device and, where `process` is not NULL, as one of several processes, whose end is the
+   caller's to tell. */
+hilo_status rt_execute(hilo_executable *exe, const hilo_execute_options *options, hilo_buffer *const *inputs, size_t ninputs,
+                       hilo_buffer **outputs, size_t noutputs, int32_t device, struct eval_process *process);
+
+#endif
