@@ -3,7 +3,7 @@
 
     bench/make_llama.py DIR && bench/llama_peers.py DIR [--precisions bf16 int8 …] [--tokens 64] [--prompt 128] [--runs 3]
 
-The weights in DIR (bf16 or f32) are written as GGUF beside it, in llama.cpp's form of as many bits a weight. Needs the packages
+The weights in DIR (bf16 or f32) are written as GGUF next to it, in llama.cpp's type of as many bits. Needs the packages
 gguf and numpy, and llama-cpp-python; without the last one hilo's figures stand alone. Each engine runs in a process of its
 own, in alternation; medians are printed. `share` is the bytes of weights that a step reads, times steps a second, over the bandwidth
 of reading them, which hilo measures in the same process.

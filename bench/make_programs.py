@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """make_programs.py DIRECTORY [NAME...]: writes benchmark programs with their recipes, for `hilo bench` and peers.py --workloads.
 
-Each program is NAME.mlir with NAME.json beside it: inputs, outputs and tolerance.
+Each program is NAME.mlir with NAME.json next to it: inputs, outputs and tolerance.
 """
 import json
 import pathlib

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """peers.py [options] [NAME|FILE.mlir...]: runs programs through hilo and its peers, XLA:CPU (jaxlib) and IREE, in one run.
 
-A program is DIR/NAME.mlir, or a FILE.mlir, with a recipe NAME.json beside it: what its inputs are, how far results may differ. A
+A program is DIR/NAME.mlir, or a FILE.mlir, with a recipe NAME.json next to it: its inputs, how far results may differ. A
 file of text without a recipe gets uniform random inputs for the parameters of @main. Each program runs in a process of its own:
 all engines get the same arrays, take turns in short rounds, and have to agree with the first one that ran. Printed are medians, ratios (peer / hilo: above 1 hilo is faster) and their geometric mean; --json keeps everything.
 
@@ -100,7 +100,7 @@ def difference(a, b):
 
 
 def options(*fields):
-    """A struct of options, with room for fields to come: its _init function says how much of it is used."""
+    """A struct of options, with room for fields to come: its _init function sets how much of it is used."""
 
     class Options(ctypes.Structure):
         _fields_ = [("struct_size", ctypes.c_size_t), *fields, ("rest", ctypes.c_byte * 512)]
@@ -408,7 +408,7 @@ def program_path(workloads, name):
 
 
 def recipe_of(path):
-    """The recipe beside a program; else one that is made from the types of @main's parameters."""
+    """The recipe next to a program; else one that is made from the types of @main's parameters."""
     if path.with_suffix(".json").exists():
         return json.loads(path.with_suffix(".json").read_text())
     names = {"f32": "float32", "f64": "float64", "f16": "float16", "bf16": "bfloat16", "i1": "bool", "i8": "int8", "i16": "int16",

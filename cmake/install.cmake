@@ -1,5 +1,5 @@
 # What `make install` puts where: header, libraries, pkg-config file, CMake package, manual page,
-# completion. (The command's rule stands beside its target in CMakeLists.txt.)
+# completion. (The command's rule is next to its target in CMakeLists.txt.)
 include(CMakePackageConfigHelpers)
 
 install(TARGETS hilo_shared hilo_static hilo_runtime EXPORT hilo)

@@ -55,7 +55,7 @@ add_library(hilo_static STATIC ${object})
 set_target_properties(hilo_static PROPERTIES LINKER_LANGUAGE C)
 
 # What a program that links libhilo.a needs besides: names, so that its build need not find targets.
-# Every linker finds gcc's OpenMP by name; clang's lies where it must be told.
+# Every linker finds gcc's OpenMP by name; clang's directory must be given.
 set(static_libs m ${CMAKE_DL_LIBS} ${model_libs} ${CMAKE_THREAD_LIBS_INIT})
 if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
     list(APPEND static_libs ${OpenMP_C_LIB_NAMES})

@@ -1,4 +1,4 @@
-# HILO_PRIVATE_LLVM: what hilo uses of LLVM, from its static archives, as one shared object that lies beside the plugin and the
+# HILO_PRIVATE_LLVM: what hilo uses of LLVM, from its static archives, as one shared object next to the plugin and the
 # library: a third of the system's libLLVM, for packages that go to machines without it.
 enable_language(CXX)
 find_program(LLVM_CONFIG NAMES llvm-config-19 llvm-config PATHS /usr/lib/llvm-19/bin NO_DEFAULT_PATH REQUIRED)
@@ -37,7 +37,7 @@ target_link_options(hilo_llvm PRIVATE -s -static-libstdc++ -static-libgcc -Wl,--
 target_link_libraries(hilo_llvm PRIVATE ${llvm_libs} -Wl,-Bstatic z zstd -Wl,-Bdynamic ${CMAKE_DL_LIBS} m Threads::Threads)
 install(TARGETS hilo_llvm LIBRARY DESTINATION ${HILO_PLUGIN_DIR} COMPONENT plugin)
 
-foreach(user IN ITEMS pjrt_hilo hilo_shared hilo) # they look for it beside themselves first
+foreach(user IN ITEMS pjrt_hilo hilo_shared hilo) # they look for it next to themselves first
     if(TARGET ${user})
         set_target_properties(${user} PROPERTIES BUILD_RPATH "$ORIGIN" INSTALL_RPATH "$ORIGIN")
         add_dependencies(${user} hilo_llvm)

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Checks that there is no second list of ops beside src/ir/ops.def: a function of src/ may have one `case IR_<OP>` of an op, but
+# Checks that src/ir/ops.def is the only list of ops: a function of src/ may have one `case IR_<OP>` of an op, but
 # not more, unless it is named below, with the reason. What depends on the kind of an op is a trait or a column of the table.
 set -euo pipefail
 cd "$(dirname "$0")/.."

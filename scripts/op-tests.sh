@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # op-tests.sh: every op of the table that has an evaluator has a test, tests/op/<mnemonic>.mlir. A
-# file that also tests other ops says so in its leading comment: `// Also: <mnemonic> ...`.
+# file that also tests other ops names them in its leading comment: `// Also: <mnemonic> ...`.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export LC_ALL=C

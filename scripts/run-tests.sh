@@ -26,8 +26,8 @@ build() { # PRESET TARGET...
 }
 
 # `ctest --verbose` prints lines `N: text` of test N, and a line with its result when it has ended.
-# A test counts what its last `N passed, N failed` line says, a cmocka program what its groups add
-# up to; a test that says nothing counts as one.
+# A test counts by its last `N passed, N failed` line, a cmocka program what its groups add
+# up to; a test without such output counts as one.
 ctests() { # PRESET CTEST-ARGUMENT...
     local dir=build line n name result
     [ "$1" = release ] || dir=build/$1
@@ -89,7 +89,7 @@ fuzz_one() { # TARGET SECONDS: 0 when nothing was found
     fi
 }
 
-fuzz() { # SECONDS PARALLEL: every target that long, so many at a time
+fuzz() { # SECONDS PARALLEL: every target for SECONDS, PARALLEL at a time
     local seconds=$1 parallel=$2 target artifact pids=() names=() i
     while read -r target; do names+=("$(basename "$target" .c)"); done < <(ls tests/fuzz/fuzz_*.c)
     if ! scripts/setup.sh has libfuzzer; then

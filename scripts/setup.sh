@@ -2,9 +2,9 @@
 # What the project needs from the system.
 #   setup.sh build      checks what `make` needs, and installs what is missing
 #   setup.sh test       the same for `make test`
-#   setup.sh has THING  answers by its exit status
+#   setup.sh has THING  reports by its exit status
 # On Debian and its kin the packages are installed with apt-get; without root, or elsewhere, it says
-# what to install. JAX, beside which tests run, goes to .venv, unless HILO_PYTHON names a Python that has it.
+# what to install. JAX, for comparisons in tests, goes to .venv, unless HILO_PYTHON names a Python that has it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -18,7 +18,7 @@ compiles() { # COMPILER FLAGS...; the program comes on standard input
     return $status
 }
 
-# has_THING looks for a thing; the table below says who needs it and which packages bring it.
+# has_THING looks for a thing; the table below gives its users and its packages.
 has_compiler() { compiles "${CC:-cc}" <<<'int main(void) { return 0; }'; }
 has_cmake() {
     runs cmake || return 1
@@ -68,7 +68,7 @@ cxx        test        required  g++                    a C++ compiler, to test 
 openblas   test        wanted    libopenblas0           OpenBLAS, for the backend 'library'
 onednn     test        wanted    libdnnl2               oneDNN, for the backend 'library'
 fftw       test        wanted    libfftw3-single3,libfftw3-double3  FFTW, for the backend 'library'
-venv       test        wanted    python3-venv           Python with venv, for the tests beside JAX
+venv       test        wanted    python3-venv           Python with venv, for the tests against JAX
 libfuzzer  test        wanted    clang,libclang-rt-dev  clang with libFuzzer, for the fuzz targets
 TABLE
 }
@@ -95,11 +95,11 @@ check() {
 list() { printf '    %s\n' "$@"; }
 
 has_jax() { "${HILO_PYTHON:-.venv/bin/python}" -c 'import flatbuffers, jax, optax' 2>/dev/null; }
-install_jax() { # without it what needs it is skipped, and says so
+install_jax() { # without it what needs it is skipped, with a message
     [ "$who" = test ] && ! has_jax && [ -z "${HILO_PYTHON:-}" ] && has_venv || return 0
-    echo 'Installing JAX in .venv, for the tests beside it'
+    echo 'Installing JAX in .venv, for the tests against it'
     python3 -m venv .venv && .venv/bin/pip install -q --disable-pip-version-check -r tests/jax/requirements.txt ||
-        echo 'JAX could not be installed: the tests beside it are skipped'
+        echo 'JAX could not be installed: the tests against it are skipped'
 }
 
 check

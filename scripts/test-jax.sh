@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # test-jax.sh [--compare] PATH [FILE...]: runs JAX's own tests on hilo. PATH is a checkout of jax-ml/jax at the tag of the
 # installed JAX; FILE names its tests (lax_test), by default those of the array operations. Each file is a process of its
-# own, with as many devices as it asks for. Needs JAX, pytest and absl-py, in the environment of $HILO_PYTHON, in .venv, or
+# own, with as many devices as it requires. Needs JAX, pytest and absl-py, in the environment of $HILO_PYTHON, in .venv, or
 # python3's. $JAX_NUM_GENERATED_CASES, 1 by default, is how many cases JAX draws for each of its generated tests.
 # With --compare they run on XLA's CPU, too, and the last lines say how many of those that pass there pass on hilo.
 set -uo pipefail

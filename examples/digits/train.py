@@ -1,6 +1,6 @@
 """Trains a small convolutional network on the UCI digits and exports it as StableHLO.
 
-Writes beside itself what `hilo run` needs, so that the demo works without Python:
+Writes next to itself what `hilo run` needs, so that the demo works without Python:
 
     digits.mlir              (six weights, images f32[N,8,8,1] in 0..1) -> logits f32[N,10]
     digits_weights.npz       the weights, in the order of the program's arguments

@@ -63,7 +63,7 @@ def attention(w, name, x, cache, at):
 
 
 def gpt2(w, tokens, cache, at):
-    """Logits behind the last of the tokens, which stand at `at` and after it."""
+    """Logits after the last of the tokens, which are at `at` and after it."""
     x = w["wte.weight"][tokens] + jax.lax.dynamic_slice_in_dim(w["wpe.weight"], at, len(tokens))
     new = []
     for i in range(LAYERS):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A gated recurrent network as a lax.scan learns which of two sums is larger: JAX_PLATFORMS=hilo python rnn.py [STEPS]
 
-Each of 30 turns brings a number and a mark; the network says whether the sum of the marked numbers is positive.
+Each of 30 steps has a number and a mark; the network predicts whether the sum of the marked numbers is positive.
 """
 import sys
 

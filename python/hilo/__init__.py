@@ -104,7 +104,7 @@ class Client:
 
     threads: of a run; 0 = one per core. level: optimisation level, 0 to 3. backend: "auto", or "reference", the
     evaluator that defines every result. cache_dir: where what is compiled is kept for other processes; "" = nowhere, None = where
-    HILO_CACHE_DIR or the system says.
+    HILO_CACHE_DIR or the system sets.
     """
 
     def __init__(self, threads: int = 0, level: int = 2, backend: str = "auto", cache_dir: str | os.PathLike | None = None):
@@ -205,7 +205,7 @@ def version() -> str:
 
 @dataclass(frozen=True)
 class Port:
-    """A parameter or result; a dimension that only a run knows is None."""
+    """A parameter or result; a dimension known only at run time is None."""
 
     name: str
     dtype: str  #: as StableHLO spells it

@@ -16,7 +16,7 @@ WRITE = ctypes.CFUNCTYPE(None, c_void_p, c_void_p, c_size_t)
 
 
 class _Sized(ctypes.Structure):
-    """A struct that begins with its size, as this package knows it: a library that knows more of it fills in the rest."""
+    """A struct that begins with its size in this package: a library whose struct is larger fills in the rest."""
 
     def __init__(self, **fields):
         super().__init__(ctypes.sizeof(self), **fields)

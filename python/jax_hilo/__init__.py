@@ -11,7 +11,7 @@ PLATFORM = "hilo"
 
 
 def library_path():
-    """The path of the plugin: $HILO_PJRT_PLUGIN, or the one of this package, beside the library in `hilo`."""
+    """The path of the plugin: $HILO_PJRT_PLUGIN, or the one of this package, next to the library in `hilo`."""
     return os.environ.get("HILO_PJRT_PLUGIN") or str(pathlib.Path(__file__).parents[1] / "hilo" / "pjrt_hilo.so")
 
 

@@ -107,7 +107,7 @@ def _array(buffer):
 
 
 class Buffer:
-    """Memory of an operand or result, which only the call may use: what jax.experimental.buffer_callback hands to functions."""
+    """Memory of an operand or result, which only the call may use: the argument of functions of jax.experimental.buffer_callback."""
 
     def __init__(self, array, writeable):
         self._array = array

@@ -37,7 +37,7 @@ def _window_sizes(operand, updates, dnums):
 
 
 def _whole_windows(operand, indices, updates, *, dnums):
-    """The indices, but for windows that are partly outside of the operand, which lie wholly outside then: XLA leaves such windows
+    """The indices, but for windows that are partly outside of the operand, which become entirely so: XLA leaves such windows
     out, StableHLO's specification the elements that are outside."""
     import numpy as np
     from jax import lax
@@ -238,7 +238,7 @@ def _transfer_guards():
 
 
 def _compiling():
-    """JAX asks for the program of all that it compiles, for its shardings: the plugin need not make the optimised one then."""
+    """JAX requests the program of all that it compiles, for its shardings: the plugin need not make the optimised one then."""
     from jax._src.interpreters import pxla
 
     original, lock = pxla.UnloadedMeshExecutable.from_hlo, threading.Lock()

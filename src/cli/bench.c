@@ -251,7 +251,7 @@ const struct cli_command cli_bench = {
         "the time to read, verify and compile it, and the peak memory of all tensors. A program that fails is\n"
         "reported, and the next one is run.\n"
         "\n"
-        "Inputs are those of --input; else of a recipe X.json beside X.mlir; else random. A recipe is\n"
+        "Inputs are those of --input; else of a recipe X.json next to X.mlir; else random. A recipe is\n"
         "\n"
         "  {\"inputs\": [{\"shape\": [2, 3], \"kind\": \"uniform\", \"lo\": 0, \"hi\": 1}, …]}\n"
         "\n"

@@ -91,7 +91,7 @@ static const struct cli_choice choices[][9] = {
         [CLI_EMIT_HILO] = {"hilo", "an executable: machine code, constants and plan,\n"
                                     "for this kind of processor and version of hilo"},
         [CLI_EMIT_STABLEHLO] = {"stablehlo", "the optimised program"},
-        [CLI_EMIT_PLAN] = {"plan", "the steps and where their buffers lie, as text"},
+        [CLI_EMIT_PLAN] = {"plan", "the steps and the memory of their buffers, as text"},
         [CLI_EMIT_KIR] = {"kir", "the kernels, as loops over buffers; `hilo kir` reads it"},
         [CLI_EMIT_LLVM] = {"llvm", "the kernels as LLVM IR"},
         [CLI_EMIT_ASM] = {"asm", "the kernels as assembly"},

@@ -110,7 +110,7 @@ void plan_print(const struct plan *p, struct strbuf *out) {
     mem_free(&out->al, used, p->nbuffers);
     for (uint32_t i = 0; i < p->nresults; i++)
         if (p->donors[i] >= 0)
-            strbuf_printf(out, "  result %u may lie in argument %d\n", i, (int)p->donors[i]);
+            strbuf_printf(out, "  result %u may alias argument %d\n", i, (int)p->donors[i]);
     for (uint32_t i = 0; i < p->nsteps; i++)
         print_step(p, i, out);
 }

@@ -193,7 +193,7 @@ static void test_struct_sizes(void **state) {
     assert_int_equal(newer.more, 0);
     hilo_client_options_init(&newer.o);
     newer.o.threads = 2;
-    newer.o.device = NULL; /* behind the older header's end */
+    newer.o.device = NULL; /* after the older header's end */
     newer.o.struct_size = offsetof(hilo_client_options, device);
     assert_int_equal(hilo_client_create(&newer.o, &client), HILO_OK);
     assert_int_equal(hilo_client_threads(client), 2);
@@ -962,7 +962,7 @@ static void test_threads(void **state) {
 
 /* ---- out of memory --------------------------------------------------------------------------- */
 
-/* An allocator that answers NULL from the `fails_at`th request on, for one request or for all that follow, and that
+/* An allocator that returns NULL from the `fails_at`th request on, for one request or for all that follow, and that
    knows what it gave. Sizes must come back as they went out. */
 struct heap {
     size_t requests, fails_at, blocks;

@@ -111,7 +111,7 @@ static void test_context(void **state) {
         p[i] = 100;
     assert_int_equal(hilo_llm_generate(f->model, p, 510, NULL, NULL, 0, &g), HILO_OK);
     assert_int_equal(g.finish, HILO_FINISH_CONTEXT);
-    assert_int_equal(g.ntokens, 3); /* two that are read, and the one behind them */
+    assert_int_equal(g.ntokens, 3); /* two that are read, and the one after them */
     assert_int_equal(hilo_llm_generate(f->model, p, 512, NULL, NULL, 0, &g), HILO_OK);
     p[7] = 1 << 20;
     assert_int_equal(hilo_llm_generate(f->model, p, 9, NULL, NULL, 0, NULL), HILO_INVALID_ARGUMENT);

@@ -1,5 +1,5 @@
 /* Evaluates the programs of tests/op with allocations that fail: the first, the second, … until a run succeeds. Every failure
- * must be answered with RESOURCE_EXHAUSTED and leave no memory behind. Run from the top of the checkout. */
+ * must return RESOURCE_EXHAUSTED and leak no memory. Run from the top of the checkout. */
 #include "eval/eval.h"
 #include "read/text/text.h"
 #include "tests/tools/meter.h"

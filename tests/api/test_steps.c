@@ -23,7 +23,7 @@ static int say_yes_in_step(void *user) {
     return ++*(int *)user > 2; /* asked before the step, and in it */
 }
 
-/* A single step that takes long ends when it is asked to, whoever computes it. */
+/* A single step that takes long ends on cancellation, whichever backend computes it. */
 static void test_cancel_step(void **state) {
     (void)state;
     static const char product[] =
@@ -56,7 +56,7 @@ static void test_cancel_step(void **state) {
     }
 }
 
-/* What only the evaluator knows is a step by itself; the rest is compiled, and what is drawn is the same. */
+/* An op that only the evaluator implements is a step by itself; the rest is compiled, and what is drawn is the same. */
 static void test_evaluated_steps(void **state) {
     (void)state;
     static const char draws[] =

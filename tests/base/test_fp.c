@@ -347,7 +347,7 @@ static void test_parse_random(void **state) {
     }
 }
 
-/* Decimals of hundreds of digits that lie half way between two numbers, or next to that. */
+/* Decimals of hundreds of digits that are half way between two numbers, or next to that. */
 static void test_parse_half_way(void **state) {
     (void)state;
     uint64_t seed = 6;
@@ -490,7 +490,7 @@ static void test_parse_integers(void **state) {
     (void)state;
     static const struct {
         const char *text;
-        int read; /* characters; negative: so many, but out of range */
+        int read; /* characters; negative: that many, but out of range */
         int64_t i64;
     } known_i64[] = {
         {"0", 1, 0}, {"-0", 2, 0}, {"+7", 2, 7}, {"00012", 5, 12}, {"12,", 2, 12},

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Portable artifacts through the command: those beside their text in tests/read/bytecode and, where it is available,
+# Portable artifacts through the command: those next to their text in tests/read/bytecode and, where it is available,
 # StableHLO's own and the workloads'. The text goes through bytecode before it is compared, because VHLO cannot tell an
 # attribute that says the
 # default from one that is absent.

@@ -186,7 +186,7 @@ func.func @main(%x: tensor<32x784xf32>, %w: tensor<784x512xf32>) -> tensor<32x51
   return %0 : tensor<32x512xf32>
 }
 MLIR
-cat >turned.mlir <<'MLIR'
+cat >transposed.mlir <<'MLIR'
 func.func @main(%x: tensor<32x10xf32>, %w: tensor<64x10xf32>) -> tensor<32x64xf32> {
   %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [1] : (tensor<32x10xf32>, tensor<64x10xf32>) -> tensor<32x64xf32>
   return %0 : tensor<32x64xf32>
@@ -206,8 +206,8 @@ if "$HILO" compile add.mlir --emit plan | grep -q kernel0; then # there is somet
     # columns of few rows are packed while the first tile of rows is multiplied by them: no loop does that alone
     exits 0 compile columns.mlir --target-cpu x86-64-v4 --emit kir
     [ "$(grep -c 'loop vector' out)" = 1 ] && pass || fail 'columns are packed by themselves'
-    # columns that lie along a short sum are turned, even if they are few
-    exits 0 compile turned.mlir --target-cpu x86-64-v4 --emit kir
+    # columns along a short sum are transposed, even if they are few
+    exits 0 compile transposed.mlir --target-cpu x86-64-v4 --emit kir
     grep -q scratch out && pass || fail 'columns are not packed'
 
     # why values are materialised, in plans

@@ -33,7 +33,7 @@ same first 'the most probable alone'
 status=0
 printf 'Continue: Licensed under the Apache\n\nWhat is a free licence?\n' |
     "$HILO" generate -m "$m" --precision f32 -n 8 >out 2>err || status=$?
-if [ "$status" = 0 ] && [ "$(wc -l <out)" = 2 ]; then pass; else fail 'two answers'; fi
+if [ "$status" = 0 ] && [ "$(wc -l <out)" = 2 ]; then pass; else fail 'two texts'; fi
 says 'of the GNU General Public License'
 
 # The timing begins on a line of its own, also where both streams go to one place.

@@ -220,7 +220,7 @@ MLIR
 for seed in 1 2 3; do exits 0 run cancel.mlir --input random:$seed --compare reference; done
 says '1: within tolerance: ' ' of 64 elements differ; worst: '
 
-# one of two results of a kernel lies over what both are computed from
+# one of two results of a kernel aliases what both are computed from
 cat >over.mlir <<'MLIR'
 func.func @main(%x: tensor<1x130x64xi8>) -> (tensor<1x130x64xf8E4M3FN>, tensor<1x130x64xi8>) {
   %s = "stablehlo.sort"(%x) <{dimension = 0 : i64, is_stable = true}> ({

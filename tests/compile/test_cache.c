@@ -326,7 +326,7 @@ static void test_no_directory(void **state) {
     (void)state;
     int32_t cached;
     struct heard h = {0};
-    hilo_client *client = client_in("/dev/null/hilo", 0, &h); /* can be made by nobody */
+    hilo_client *client = client_in("/dev/null/hilo", 0, &h); /* cannot be created */
     for (int i = 0; i < 2; i++) {
         hilo_executable *exe = compiled(client, NULL, &cached);
         assert_int_equal(cached, HILO_CACHED_NOT);

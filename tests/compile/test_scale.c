@@ -73,7 +73,7 @@ static const struct {
     const char *name;
     void (*make)(struct strbuf *out, int n);
     int32_t level;
-    uint32_t kernels; /* at most so many different ones */
+    uint32_t kernels; /* at most this many different ones */
 } programs[] = {{"independent", independent, 0, 1}, {"independent", independent, 2, 1}, {"chain", chain, 0, 4},
                 {"chain", chain, 2, 8},             {"fan", fan, 0, 4}};
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # levels.sh [FOLDER...]: checks the programs of tests/op, tests/regress and the conformance material, or of these folders,
-# at every level of optimisation with 1 thread and with 3, and compares what passes with the evaluator. The material lies
-# beside the project, in ../shared or where HILO_SHARED says; where it is absent it counts as skipped. HILO_CHECK holds
+# at every level of optimisation with 1 thread and with 3, and compares what passes with the evaluator. The material is
+# next to the project, in ../shared or where HILO_SHARED points; where it is absent it counts as skipped. HILO_CHECK holds
 # further options of hilo check, LEVELS and THREADS what is tried. The programs compute with constants, which the evaluator
 # folds; so each level but 0 is also tried with constants as arguments, by machine code and by the kernel interpreter. How
 # many ops kernels computed is printed; a level at which they computed none fails.

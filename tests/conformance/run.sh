@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# run.sh [FOLDER...]: runs $HILO over the conformance material, or over these folders of it. It lies
-# beside the project, in ../shared or where HILO_SHARED says; where it is absent, its cases count as
+# run.sh [FOLDER...]: runs $HILO over the conformance material, or over these folders of it. It is
+# next to the project, in ../shared or where HILO_SHARED points; where it is absent, its cases count as
 # skipped.
 set -uo pipefail
 HILO=$(realpath "${HILO:?the hilo command to test}")

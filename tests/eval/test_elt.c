@@ -881,7 +881,7 @@ static void lanes_argmax(void **state) {
     lanes_free(l);
 }
 
-/* Arguments handed back, exchanged, over their own memory. */
+/* Arguments returned, exchanged, over their own memory. */
 static void lanes_exchange(void **state) {
     ir_region r;
     struct lanes *l = compile_body(*state,

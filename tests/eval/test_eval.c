@@ -375,7 +375,7 @@ static void operands_seen_inside_stay(void **state) {
          "}\n");
 }
 
-/* Results may take over the memory of operands, but only of those that nobody needs any more. */
+/* Results may take over the memory of operands, but only of those that are dead. */
 static void what_is_needed_is_not_overwritten(void **state) {
     (void)state;
     struct program x = program_read("func.func @main(%x: tensor<2xi64>) -> (tensor<2xi64>, tensor<2xi64>, tensor<2xi64>) {\n"

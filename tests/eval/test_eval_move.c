@@ -19,7 +19,7 @@ static uint32_t draw(uint32_t *state, uint32_t n) {
     return (*state >> 8) % n;
 }
 
-/* Strides of a tensor whose dimensions lie in memory in random order, some of them backwards; returns its elements, and in
+/* Strides of a tensor whose dimensions are in memory in random order, some of them backwards; returns its elements, and in
    `first` the place of index 0. */
 static int64_t draw_strides(uint32_t *state, const int64_t *dims, uint32_t rank, bool repeats, int64_t *strides,
                             int64_t *first) {

@@ -1,6 +1,6 @@
 /* libFuzzer target: any bytes, read as a config.json, are read or refused, and what was read describes a model within the
  * bounds that its readers rely on; any bytes are a chat template. The config, generation_config.json and the template come one
- * behind the other, with zero bytes between them. */
+ * after the other, with zero bytes between them. */
 #include "llm/chat.h"
 #include "llm/config.h"
 

@@ -1,6 +1,6 @@
 /* libFuzzer target: random programs compute the same by the evaluator and compiled at every level, within what numbers allow
  * (random_graph.h), the same bits for 1 thread and for 3, and the same with less memory where that is possible. LEVELS, such as
- * 03, in the environment says at which levels. */
+ * 03, in the environment sets the levels. */
 #include "random_graph.h"
 
 #include <hilo.h>

@@ -1,4 +1,4 @@
-/* libFuzzer target: any bytes, as what a framework hands the PJRT plugin. The first says where they go: compile options,
+/* libFuzzer target: any bytes, as input of the PJRT plugin. The first selects where they go: compile options,
  * device assignments, topologies, options of a client; programs and saved executables, of one device and of several;
  * shardings; shapes and layouts of buffers. They are read or refused, and nothing leaks. */
 #include "pjrt/pjrt.h"
@@ -42,7 +42,7 @@ enum { DEVICES = 4 };
 
 /* One for all inputs, without code generation: that is not what is looked for here. */
 static struct pjrt_client *client(void) {
-    static struct pjrt_client *c; /* freed by nobody: sanitizers see that it is still in reach */
+    static struct pjrt_client *c; /* never freed: sanitizers see that it is still reachable */
     static const struct pjrt_named options[] = {
         {.struct_size = sizeof *options, .name = "num_devices", .name_size = 11, .type = PJRT_INT64, .int64_value = DEVICES},
         {.struct_size = sizeof *options, .name = "hilo_backend", .name_size = 12, .type = PJRT_STRING,
@@ -59,7 +59,7 @@ static void unload(struct pjrt_loaded *loaded) {
     pjrt_LoadedExecutable_Destroy(&a);
 }
 
-/* ExecutableBuildOptionsProto of so many partitions. */
+/* ExecutableBuildOptionsProto with a number of partitions. */
 static const char one[] = "\x1a\x04\x20\x01\x28\x01", four[] = "\x1a\x04\x20\x01\x28\x04";
 
 static void compile(struct str text, const char *options) {

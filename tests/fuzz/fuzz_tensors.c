@@ -1,4 +1,4 @@
-/* libFuzzer target: any bytes, read as a safetensors file, are read or refused, and every tensor lies within them. */
+/* libFuzzer target: any bytes, read as a safetensors file, are read or refused, and every tensor is within them. */
 #include "llm/tensors.h"
 
 #include <stdlib.h>

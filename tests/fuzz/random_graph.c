@@ -1,4 +1,4 @@
-/* Random programs: see random_graph.h. Each maker adds an op, or a few, of one kind to the program, or answers false where
+/* Random programs: see random_graph.h. Each maker adds an op, or a few, of one kind to the program, or returns false where
  * what there is does not allow it. */
 #include "random_graph.h"
 
@@ -899,8 +899,8 @@ static bool dot(struct maker *k) {
             y = *other;
     }
     if (shape(k, x.v)->rank && take(k, 3) == 0) { /* a matrix of many columns, or rows */
-        int64_t size = shape(k, x.v)->dims[take(k, shape(k, x.v)->rank)], columns = 8 + take(k, 120), turned = take(k, 2);
-        ir_type t = with_dims(k, type_of(k, x.v), (int64_t[]){turned ? columns : size, turned ? size : columns}, 2);
+        int64_t size = shape(k, x.v)->dims[take(k, shape(k, x.v)->rank)], columns = 8 + take(k, 120), by_columns = take(k, 2);
+        ir_type t = with_dims(k, type_of(k, x.v), (int64_t[]){by_columns ? columns : size, by_columns ? size : columns}, 2);
         y = IR_NONE(t) ? y : *pattern(k, t);
     }
     const struct ir_type_data *a = shape(k, x.v), *c = shape(k, y.v);

@@ -19,7 +19,7 @@ SKIPPED = {
     "plugin.xla_version_present": "the plugin is not built from XLA",
     "triton.compile": "a GPU's extension",
     "device.coords": "a TPU's attribute",
-    "abi_version.extension_present": "an extension that no framework asks for yet",
+    "abi_version.extension_present": "an extension that no framework uses yet",
     "abi_version.executable_proto": "likewise",
     "abi_version.is_compatible_with_executable": "likewise",
     "stream.external_ready_events": "a GPU's extension",

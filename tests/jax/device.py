@@ -141,7 +141,7 @@ try:
 except jax.errors.JaxRuntimeError as error:
     check("an error of a callback", "no such luck" in str(error))
 
-# What scans forward of numpy's arrays lies on hilo's device, where there is no other.
+# What scans forward of numpy's arrays is on hilo's device, where there is no other.
 check("scan of numpy's arrays", jax.lax.scan(lambda c, y: (c + y, y), 0.0, np.zeros(0, np.float32))[1].shape == (0,))
 
 # Donation.
@@ -149,7 +149,7 @@ x = jnp.ones(8)
 y = jax.jit(lambda z: z + 1, donate_argnums=0)(x)
 check("donation", x.is_deleted() and near(y, np.full(8, 2)))
 
-# Layouts: given, chosen, constrained; each is how the elements lie in memory.
+# Layouts: given, chosen, constrained; each is the order of the elements in memory.
 from jax.experimental.layout import Format, Layout  # noqa: E402
 
 one = jax.sharding.SingleDeviceSharding(jax.devices()[0])
@@ -162,7 +162,7 @@ def order(x):
 
 
 def memory(x):
-    """The elements as they lie there."""
+    """The elements in memory order."""
     return np.ctypeslib.as_array((ctypes.c_float * x.size).from_address(x.unsafe_buffer_pointer()))
 
 
@@ -263,7 +263,7 @@ fused = [line for line in text.splitlines() if " fusion(" in line]
 check(f"as_text shows one fusion around the product, the bias and gelu:\n{text}",
       len([line for line in fused if "f32[32,96]" in line]) == 1 and "calls=" in text and re.search(r"kind=k(Loop|Input|Output)", text))
 entry = text[text.index("ENTRY"):]
-check(f"and nothing elementwise beside it:\n{entry}", not re.search(r" (tanh|multiply|add|dot)\(", entry))
+check(f"and nothing elementwise outside of it:\n{entry}", not re.search(r" (tanh|multiply|add|dot)\(", entry))
 hilo_command = os.environ.get("HILO")
 if hilo_command:
     with tempfile.TemporaryDirectory() as folder:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Several devices: HILO_NUM_DEVICES=8, and jaxlib's CPU with as many beside it. Programs over meshes of both must agree, in values
-and in where these lie. Needs JAX.
+"""Several devices: HILO_NUM_DEVICES=8, and jaxlib's CPU with as many. Programs over meshes of both must agree, in values
+and in their placement. Needs JAX.
 
 usage: devices.py PJRT_HILO.SO
 """
@@ -44,7 +44,7 @@ def same(what, program, where=True):
             if where:
                 check(f"{what}: places",
                       [(s.device.id, s.index) for s in a.addressable_shards] == [(s.device.id, s.index) for s in b.addressable_shards])
-    except Exception as error:  # noqa: BLE001: a test that stops says nothing about the others
+    except Exception as error:  # noqa: BLE001: a test that fails must not stop the others
         check(f"{what}: {type(error).__name__}: {str(error)[:300]}", False)
 
 
@@ -109,12 +109,12 @@ def ring(v, w):
     """Rows of v times w, whose rows go round."""
     n, index = 8, lax.axis_index("i")
 
-    def turn(k, state):
+    def step(k, state):
         total, part = state
         block = lax.dynamic_slice_in_dim(v, ((index + k) % n) * part.shape[0], part.shape[0], 1)
         return total + block @ part, lax.ppermute(part, "i", [(j, (j - 1) % n) for j in range(n)])
 
-    return lax.fori_loop(0, n, turn, (jnp.zeros((v.shape[0], w.shape[1]), v.dtype), w))[0]
+    return lax.fori_loop(0, n, step, (jnp.zeros((v.shape[0], w.shape[1]), v.dtype), w))[0]
 
 
 w = rng.normal(size=(24, 16)).astype(np.float32)
@@ -146,7 +146,7 @@ def train(devices):
 
 same("training", train)
 
-# ---- programs that nobody has divided by hand ------------------------------------------------------------------------------
+# ---- programs without manual sharding --------------------------------------------------------------------------------------
 
 
 def spread(f, *specs):
@@ -157,12 +157,12 @@ def spread(f, *specs):
 
 
 def accumulated(v):
-    """A loop whose variables are shares, one of which begins as a constant; and one that needs a whole in each turn."""
-    def turn(k, state):
+    """A loop whose variables are sharded, one of them constant at first; and one that each iteration needs replicated."""
+    def step(k, state):
         total, part, first = state
         return total + part * k, jnp.cos(part) + total, first[::-1] + v[0]
 
-    return lax.fori_loop(0, 3, turn, (jnp.zeros_like(v), v, v[1]))
+    return lax.fori_loop(0, 3, step, (jnp.zeros_like(v), v, v[1]))
 
 
 for name, f in {
@@ -172,14 +172,14 @@ for name, f in {
     "columns": lambda v: v[:, 4:],
     "every other row": lambda v: v[1::2] * 2,
     "taken": lambda v: jnp.take(v, jnp.array([3, 1, 20]), 1),
-    "turned": lambda v: v.T + 1,
+    "transposed": lambda v: v.T + 1,
     "reversed": lambda v: v[::-1],
     "joined": lambda v: jnp.concatenate([v, v * 2], 1)[None],
     "a scan": lambda v: lax.scan(lambda c, e: (c + e, c * e), jnp.zeros(24), v)[1],
-    "a loop of shares": accumulated,
+    "a sharded loop": accumulated,
 }.items():
     for spec in (P("a"), P(None, "b"), P("a", "b"), P("b", "a")):
-        same(f"{name}, {spec}", spread(f, spec), where=name not in ("columns", "every other row", "joined", "a loop of shares"))
+        same(f"{name}, {spec}", spread(f, spec), where=name not in ("columns", "every other row", "joined", "a sharded loop"))
 same("rows of one, columns of another", spread(lambda v, u: v @ u.T, P("a"), P("b")))
 same("a sum", spread(lambda v: v.sum(), P("a", "b")), where=False)
 same("a product", spread(lambda v, u: v @ u.T, P("a"), P(None, "b")), where=False)
@@ -225,7 +225,7 @@ try:
     check("a device that fails", False)
 except jax.errors.JaxRuntimeError as error:
     check("a device that fails", "no such luck" in str(error))
-# What a called function says about whole arrays is put in place with it; the program that is shown is that of one partition.
+# Shardings of global arrays in a called function are inlined with it; the program that is shown is that of one partition.
 spread = NamedSharding(mesh(hilo, (8,), ("a",)), P("a"))
 called = jax.jit(lambda v: lax.with_sharding_constraint(v * 2, spread))
 shown = jax.jit(lambda v: called(v) + called(v + 1)).lower(jax.device_put(jnp.arange(16.0), spread)).compile().as_text()

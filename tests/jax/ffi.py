@@ -92,7 +92,7 @@ try:
 except jax.errors.JaxRuntimeError as error:
     check(f"a state that is refused: {error}", "first must not be negative" in str(error))
 
-# The thread pool: its tasks run beside each other.
+# The thread pool: its tasks run concurrently.
 threads, met = jax.jit(lambda x: jax.ffi.ffi_call("pool", (wide, scalar))(x))(jnp.ones(7))
 check(f"threads: {threads}, {met}", int(threads) >= 1 and int(met) == int(threads) + 7)
 

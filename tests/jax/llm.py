@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The programs that `hilo emit` writes run on XLA, and answer what hilo answers.
+"""The programs that `hilo emit` writes run on XLA, with hilo's results.
 
 For each precision the tiny model is quantised to files, its prefill and decode programs are emitted, and XLA generates from
 them, greedily, what `hilo generate` does; the f32 ones answer what was recorded of the model. Needs JAX.

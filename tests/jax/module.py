@@ -144,7 +144,7 @@ check("explain arguments", len(shared.explain(x, b).steps) == len(told.steps))
 check("stats", shared.stats["executions"] > 0 and shared.stats["compile_ms"] > 0)
 check("version", hilo.version().count(".") == 2)
 
-# What JAX exports: as it is, loaded again from bytes, and with a batch that only a run knows; here and on the command.
+# What JAX exports: as it is, loaded again from bytes, and with a batch size known at run time; here and on the command line.
 try:
     import jax
     import jax.numpy as jnp

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """What hilo prints and writes is accepted by jaxlib's StableHLO, and means the same there.
 
-Each program of tests/op and, where it is at hand, of the interpreter's tests goes to jaxlib as text, in both forms, and as a
-portable artifact; what jaxlib then says of the artifact is read by hilo and must be the program. Needs JAX.
+Each program of tests/op and, where it is available, of the interpreter's tests goes to jaxlib as text, in both forms, and as a
+portable artifact; the text that jaxlib makes of the artifact is read by hilo and must be the program. Needs JAX.
 """
 import os
 import pathlib
@@ -55,7 +55,7 @@ def without_checks(text):
 
 
 def check_message(what, message):
-    """Good when there is none; of a long one the line that says what is wrong."""
+    """Good when there is none; of a long one the line with the error."""
     lines = message.strip().splitlines()
     check(what, not message, lines[min(1, len(lines) - 1)] if lines else "failed")
 

@@ -1,4 +1,4 @@
-/* Runs the .kir files beside it: each kernel is parsed, printed, parsed and printed again, verified and run by the interpreter.
+/* Runs the .kir files here: each kernel is parsed, printed, parsed and printed again, verified and run by the interpreter.
  *
  * Comments before a kernel say what is in its parameters and what comes out:
  *   // b0 = 1 2.5 nan     elements before; the rest are 0

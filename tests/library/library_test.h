@@ -243,7 +243,7 @@ static void case_read(const struct routine_case *c, struct case_program *p) {
     p->nout = ir_op_get(p->m, p->op)->nresults;
 }
 
-/* Makes arguments, and what the evaluator says of them. */
+/* Makes arguments, and the evaluator's results for them. */
 static void case_evaluate(struct case_program *p, struct value **want) {
     const struct ir_block_data *body = ir_block_get(p->m, ir_func_body(p->m, p->func));
     hilo_allocator al = mem_system_allocator();

@@ -1,4 +1,4 @@
-/* Language models: what the tiny model answers is what was recorded of it (golden.json), on every engine, alone and in a
+/* Language models: what the tiny model generates is what was recorded of it (golden.json), on every engine, alone and in a
  * batch, however its text is cut. HILO_TEST_LONG in the environment: all cases, at all levels, and the precisions. */
 #include "llm/json.h"
 #include "llm/generate.h"
@@ -406,7 +406,7 @@ static void test_prefix(void **state) {
     llm_session_close(s);
 }
 
-/* Weights that are used as they lie in the file are in the process's memory before anything looks at them. */
+/* Weights that are used in place from the file are in the process's memory before anything looks at them. */
 static void test_resident(void **state) {
     (void)state;
     struct diag_list d;

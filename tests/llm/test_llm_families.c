@@ -1,4 +1,4 @@
-/* Families of models: programs of small random models answer what a plain transformer answers, written here with loops and in
+/* Families of models: programs of small random models compute what a plain transformer computes, written here with loops and in
  * double, from the description alone; read at once, and token by token. */
 #include "llm/generate.h"
 
@@ -49,7 +49,7 @@ static void put_file(const char *dir, const char *name, const char *text) {
     assert_int_equal(file_write(path, str_of(text), &d), HILO_OK);
 }
 
-/* What tensors the model needs, it says itself, one after the other: each that is missing is made. */
+/* The model reports the tensors that it needs, one after the other: each that is missing is made. */
 static void make_model(const char *dir, const char *config, struct llm_model *m) {
     static struct llm_tensor v[MOST];
     static char names[MOST][160];
@@ -118,7 +118,7 @@ static void normalise(const struct plain *p, enum llm_role role, int64_t layer, 
 }
 
 /* Heads of queries or keys at a position: normalised, rotated. */
-static void turn(const struct plain *p, double *x, int64_t heads, enum llm_role role, int64_t place) {
+static void rotate(const struct plain *p, double *x, int64_t heads, enum llm_role role, int64_t place) {
     int64_t D = p->c->head_dim;
     const struct llm_rope *rope = p->c->sliding[p->layer] ? &p->c->local_rope : &p->c->rope;
     float f[ROOM];
@@ -179,8 +179,8 @@ static void run_layer(const struct plain *p, double x[TOKENS][HIDDEN]) {
         multiply(p, LLM_W_Q, LLM_W_Q_BIAS, h, Q, HIDDEN, q);
         multiply(p, LLM_W_K, LLM_W_K_BIAS, h, KV, HIDDEN, keys[t]);
         multiply(p, LLM_W_V, LLM_W_V_BIAS, h, KV, HIDDEN, values[t]);
-        turn(p, q, c->heads, LLM_W_Q_NORM, t);
-        turn(p, keys[t], c->kv_heads, LLM_W_K_NORM, t);
+        rotate(p, q, c->heads, LLM_W_Q_NORM, t);
+        rotate(p, keys[t], c->kv_heads, LLM_W_K_NORM, t);
         for (int64_t i = 0; i < c->heads; i++)
             look(p, q + i * c->head_dim, keys, values, i, t, y + i * c->head_dim);
         multiply(p, LLM_W_O, LLM_W_O_BIAS, y, HIDDEN, Q, h);

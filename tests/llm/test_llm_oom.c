@@ -1,5 +1,5 @@
 /* Language models where every allocation fails in turn: loading, reading a prompt, generating. Each failure is answered with
- * RESOURCE_EXHAUSTED, and leaves no memory behind. What jansson and PCRE2 allocate themselves is not among them. */
+ * RESOURCE_EXHAUSTED, and leaks no memory. What jansson and PCRE2 allocate themselves is not among them. */
 #include "hilo.h"
 #include "base/mem.h"
 #include "tests/tools/meter.h"

@@ -203,7 +203,7 @@ static void make_models(const struct variant *v, const char *packed_dir, const c
 
 /* ---- comparing ------------------------------------------------------------------------------- */
 
-/* A number of a weight, as model.h says what is stored. */
+/* A number of a weight, stored as model.h defines. */
 static float stored(const struct llm_model *m, const struct llm_weight *w, int64_t r, int64_t c) {
     const struct llm_param *p = &m->params[w->first];
     float x = 0, scale, offset = 0;

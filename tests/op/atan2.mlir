@@ -17,7 +17,7 @@ func.func @f32_and_f64() {
 
 // -----
 
-// Infinities and zeros say where they lie by their signs.
+// The signs of infinities and zeros select the quadrant.
 func.func @special_values() {
   %x0 = stablehlo.constant dense<[0.0, -0.0, 1.0, 0x7F800000, 0x7F800000, 0xFF800000, 0x7FC00000, 1.0]> : tensor<8xf32>
   %y0 = stablehlo.constant dense<[-0.0, -1.0, 0xFF800000, 0x7F800000, 0xFF800000, 1.0, 1.0, 0.0]> : tensor<8xf32>

@@ -15,7 +15,7 @@ func.func @one_feature() {
   func.return
 }
 
-// The same numbers as two features, before and behind which there are dimensions.
+// The same numbers as two features, with dimensions before and after.
 func.func @features_in_the_middle() {
   %x = stablehlo.constant dense<[[[0.0, 2.0], [0.0, 2.0]], [[4.0, 6.0], [4.0, 6.0]]]> : tensor<2x2x2xf32>
   %scale = stablehlo.constant dense<[2.0, 4.0]> : tensor<2xf32>

@@ -1,4 +1,4 @@
-// broadcast: new dimensions in front of the operand's.
+// broadcast: new dimensions before the operand's.
 
 func.func @two_new_dimensions() {
   %x = stablehlo.constant dense<[7, -8]> : tensor<2xi16>

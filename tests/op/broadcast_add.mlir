@@ -2,7 +2,7 @@
 // Also: broadcast_power broadcast_remainder broadcast_subtract
 //
 // Arithmetic on operands of different shapes: the one of lower rank is aligned at the innermost dimension or as
-// broadcast_dimensions says, and dimensions of size one are stretched.
+// broadcast_dimensions gives, and dimensions of size one are stretched.
 
 // A vector, by default along the innermost dimension, and along the outer one.
 func.func @vector() {
@@ -55,7 +55,7 @@ func.func @others() {
 
 // -----
 
-// Sizes known only at run time, one of which turns out as one; no elements at all.
+// Sizes known only at run time, one of which is one; no elements at all.
 func.func @shapes() {
   %x = stablehlo.constant dense<[[1], [2]]> : tensor<2x1xui16>
   %v = stablehlo.constant dense<[10, 20, 30]> : tensor<3xui16>

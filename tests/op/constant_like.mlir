@@ -40,7 +40,7 @@ func.func @shapes() {
 
 // -----
 
-// A complex number, with and without its type behind it.
+// A complex number, with and without its type after it.
 func.func @complex() {
   %x = stablehlo.constant dense<0.0> : tensor<2xf32>
   %c = stablehlo.complex %x, %x : tensor<2xcomplex<f32>>

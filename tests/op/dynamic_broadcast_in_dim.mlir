@@ -1,4 +1,4 @@
-// dynamic_broadcast_in_dim: broadcast_in_dim to a shape that an operand says.
+// dynamic_broadcast_in_dim: broadcast_in_dim to a shape that an operand holds.
 
 func.func @shape_operand() {
   %x = stablehlo.constant dense<[[5], [6]]> : tensor<2x1xi64>

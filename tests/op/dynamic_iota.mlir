@@ -1,4 +1,4 @@
-// dynamic_iota: iota of a shape that an operand says.
+// dynamic_iota: iota of a shape that an operand holds.
 
 func.func @shape_operand() {
   %shape = stablehlo.constant dense<[2, 3]> : tensor<2xi32>

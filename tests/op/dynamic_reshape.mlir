@@ -1,4 +1,4 @@
-// dynamic_reshape: reshape to a shape that an operand says.
+// dynamic_reshape: reshape to a shape that an operand holds.
 
 func.func @shape_operand() {
   %x = stablehlo.constant dense<[[1, 2, 3], [4, 5, 6]]> : tensor<2x3xi16>

@@ -1,4 +1,4 @@
-// pad: padding before, behind and between elements; negative padding takes elements away, after interior padding.
+// pad: padding before, after and between elements; negative padding takes elements away, after interior padding.
 
 func.func @edges() {
   %x = stablehlo.constant dense<[[1, 2], [3, 4]]> : tensor<2x2xi32>

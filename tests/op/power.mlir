@@ -44,7 +44,7 @@ func.func @floats() {
 
 // -----
 
-// What IEEE 754 says of pow.
+// What IEEE 754 defines for pow.
 func.func @special_values() {
   %x0 = stablehlo.constant dense<[0.0, -0.0, -0.0, 0.0, -8.0, 0x7FC00000, 1.0, -1.0, 0.5, 0x7F800000]> : tensor<10xf32>
   %y0 = stablehlo.constant dense<[0.0, -1.0, -2.0, 3.0, 0.333, 0.0, 0x7FC00000, 0x7F800000, 0x7F800000, -0.5]> : tensor<10xf32>

@@ -66,7 +66,7 @@ func.func @two_inputs() {
 
 // -----
 
-// Windows that hold all before their position, or all behind it: running sums. From the front each step is rounded.
+// Windows that hold all before their position, or all after it: running sums. From the front each step is rounded.
 func.func @cumulative() {
   %x = stablehlo.constant dense<[[1.0e+08, 1.0, 2.0], [3.0, -1.0e+08, 1.0], [-1.0e+08, 4.0, 0.5]]> : tensor<3x3xf32>
   %zero = stablehlo.constant dense<0.0> : tensor<f32>

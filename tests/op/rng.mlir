@@ -1,4 +1,4 @@
-// rng: any numbers of the distribution will do, so what is asserted is where they lie.
+// rng: any numbers of the distribution will do, so what is asserted is their range.
 
 // Uniform floats, from the lower bound to below the upper one.
 func.func @uniform_floats() {

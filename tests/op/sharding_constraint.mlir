@@ -1,4 +1,4 @@
-// sharding_constraint (sdy): where a tensor lies; its value is the same.
+// sharding_constraint (sdy): the sharding of a tensor; its value is the same.
 
 sdy.mesh @mesh = <["x"=2, "y"=2]>
 

@@ -34,7 +34,7 @@ func.func @stable_pairs() {
 
 // -----
 
-// The total order puts -NaN first and NaN last, and -0 in front of 0.
+// The total order puts -NaN first and NaN last, and -0 before 0.
 func.func @total_order() {
   %x = stablehlo.constant dense<[0x7FC00000, 0.0, -0.0, 0xFFC00000, 0xFF800000, 1.0]> : tensor<6xf32>
   %0 = "stablehlo.sort"(%x) ({

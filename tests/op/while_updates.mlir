@@ -1,4 +1,4 @@
-// Loops that write a part of what they carry in each turn. Where all of it is written, what it holds first does not matter, and is
+// Loops that write a part of their state per iteration. If all of it is written, its first value does not matter, and is
 // not made; where anything is left, or read, it is.
 
 func.func @forward() {
@@ -83,7 +83,7 @@ func.func @gaps() {
 
 // -----
 
-// Indices are clamped: the last turns write the last element again.
+// Indices are clamped: the last iterations write the last element again.
 func.func @clamped() {
   %x = stablehlo.constant dense<[7, 8, 9, 10]> : tensor<4xi32>
   %zero = stablehlo.constant dense<0> : tensor<i32>
@@ -107,7 +107,7 @@ func.func @clamped() {
 
 // -----
 
-// The sum so far is read from what the turns before left, and from what was there first.
+// The sum so far is read from what the iterations before left, and from what was there first.
 func.func @read() {
   %x = stablehlo.constant dense<[1, 2, 3, 4]> : tensor<4xi32>
   %zero = stablehlo.constant dense<0> : tensor<i32>

@@ -17,7 +17,7 @@ func.func @f32_and_f64() {
 
 // -----
 
-// A negative q has finitely many terms of its own in front of the positive ones.
+// A negative q has finitely many terms of its own before the positive ones.
 func.func @negative_q() {
   %x0 = stablehlo.constant dense<[2.0, 3.0, 4.0]> : tensor<3xf64>
   %y0 = stablehlo.constant dense<[-0.5, -2.25, -10.75]> : tensor<3xf64>

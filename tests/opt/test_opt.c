@@ -1,5 +1,5 @@
 /* Optimises the programs of tests/pass, and of tests/op, with allocations that fail: the first, the second, and so on until
- * none fails. Every failure must be answered with RESOURCE_EXHAUSTED and leave no memory behind; the module that was copied
+ * none fails. Every failure must return RESOURCE_EXHAUSTED and leak no memory; the module that was copied
  * stays as it is. Run from the top of the checkout. */
 #include "opt/opt.h"
 #include "read/text/text.h"

@@ -18,17 +18,17 @@ run() {
 
 # Twice: the compiler is at work in the first start.
 start() { # MODEL
-    local weights cache limit peak turn
+    local weights cache limit peak nth
     weights=$(stat -c %s "$1/model.safetensors")
     cache=$((2 * 2 * layers * kv_heads * hidden / heads * context))
     limit=$((weights + cache + 200000000))
-    for turn in first second; do
+    for nth in first second; do
         peak=$(run generate -m "$1" --raw -p 'once upon a time' -n 4 --context $context --json |
             sed -nE 's/.*"peak_bytes":([0-9]+).*/\1/p')
         if [ "${peak:-0}" -gt "$weights" ] && [ "$peak" -le "$limit" ]; then
             passed=$((passed + 1))
         else
-            echo "failed: $1, $turn start: at most ${peak:-?} bytes, of $limit"
+            echo "failed: $1, $nth start: at most ${peak:-?} bytes, of $limit"
             failed=$((failed + 1))
         fi
     done

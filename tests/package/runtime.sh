@@ -55,6 +55,6 @@ check "it is small: $(wc -c <stripped.so) bytes" [ "$(wc -c <stripped.so)" -le 1
 awk '/^HILO_API/ { on = 1 } on; /;/ { on = 0 }' "$here/../../include/hilo.h" | grep -oE '\bhilo_[a-z0-9_]+ *\(' |
     tr -d ' (' | sort -u >declared
 nm --dynamic --extern-only --defined-only --format=just-symbols "$so" | sed 's/@.*//' | grep -v '^HILO_' | sort -u >exported
-check "it has what hilo.h says: $(diff declared exported | tr '\n' ' ')" cmp -s declared exported
+check "it exports what hilo.h declares: $(diff declared exported | tr '\n' ' ')" cmp -s declared exported
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]

@@ -99,7 +99,7 @@ module {
   }
 }
 // -----
-// One of two reductions; the payload of a sort that nobody reads.
+// One of two reductions; the unused payload of a sort.
 func.func @main() {
   %x = stablehlo.constant dense<[3, 1, 2]> : tensor<3xi32>
   %i = stablehlo.constant dense<0> : tensor<i32>

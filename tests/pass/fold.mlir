@@ -22,7 +22,7 @@ module {
   }
 }
 // -----
-// An op that has no result for its operands stays, for the run to say so; what is beside it is folded.
+// An op that has no result for its operands stays, for the run to say so; the ops around it are folded.
 func.func @f(%p: tensor<4xi32>) -> (tensor<?xi32>, tensor<2xi32>) {
   %x = stablehlo.constant dense<[1, 2]> : tensor<2xi32>
   %n = stablehlo.constant dense<3> : tensor<1xi32>

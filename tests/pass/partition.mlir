@@ -100,8 +100,8 @@ module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 2 : i32, m
   }
 }
 // -----
-// Donated parameters go to results of their type: named ones where they still have it, others where there is one. What nobody
-// divides is computed as a whole.
+// Donated parameters go to results of their type: named ones where they still have it, others where there is one. What is not
+// sharded is computed replicated.
 module attributes {mhlo.num_partitions = 2 : i32} {
   sdy.mesh @mesh = <["x"=2]>
   func.func @f(%a: tensor<8xf32> {jax.buffer_donor = true, sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}, %b: tensor<8xf32> {tf.aliasing_output = 0 : i32}, %c: tensor<8xf32> {jax.buffer_donor = true}, %d: tensor<8xf32> {tf.aliasing_output = 1 : i32}) -> (tensor<8xf32>, tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) {

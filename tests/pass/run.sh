@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # run.sh [FILE...]: what each pass makes of programs. A file, PASS.mlir, has pairs of parts between lines that begin with
-# `// -----`: a program, and behind `// ----- expected` what it becomes by `hilo opt --passes=PASS`, or by other options on a
+# `// -----`: a program, and after `// ----- expected` what it becomes by `hilo opt --passes=PASS`, or by other options on a
 # line `// RUN: OPTIONS` of the program. Both are compared as hilo prints them. Every part is also a case for `hilo check`, at
 # -O0 and at -O2, so what it computes is checked too. UPDATE=1 writes the expected parts anew.
 set -uo pipefail

@@ -48,7 +48,7 @@ module {
 }
 // -----
 // RUN: -O1
-// In turn with folding: a size is computed from a size.
+// Alternating with folding: a size is computed from a size.
 func.func @main() {
   %x = stablehlo.constant dense<[[1, 2, 3], [4, 5, 6]]> : tensor<2x3xi32>
   %y = stablehlo.optimization_barrier %x : tensor<2x3xi32>

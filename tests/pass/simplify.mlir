@@ -412,7 +412,7 @@ module {
   }
 }
 // -----
-// Loops that never turn, or once: up, down, by steps, to another number; the others stay, one that would wrap around too.
+// Loops of no iteration, or one: up, down, by steps, to another number; the others stay, one that would wrap around too.
 func.func @f(%x: tensor<2xi32>) -> (tensor<2xi32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32>) {
   %z = stablehlo.constant dense<0> : tensor<i32>
   %n = stablehlo.constant dense<250> : tensor<ui8>

@@ -242,7 +242,7 @@ static void test_events(void **state) {
         FAILS(failing ? HILO_ABORTED : HILO_OK, api->Event_Error(&e));
         assert_int_equal(await(c.event), failing ? HILO_ABORTED : HILO_OK);
     }
-    struct heard h = {0}; /* an event that nobody sets is cancelled when it ends */
+    struct heard h = {0}; /* an event that is never set is cancelled when it is destroyed */
     struct pjrt_Event_Create c = {.struct_size = sizeof c};
     OK(api->Event_Create(&c));
     struct pjrt_Event_OnReady on = {.struct_size = sizeof on, .event = c.event, .callback = hear, .user = &h};
@@ -286,7 +286,7 @@ static void test_host_buffers(void **state) {
     FAILS(HILO_INVALID_ARGUMENT, api->Buffer_ToHostBuffer(&down));
     down.layout = NULL;
     down.dst = NULL;
-    OK(api->Buffer_ToHostBuffer(&down)); /* only asks */
+    OK(api->Buffer_ToHostBuffer(&down)); /* queries the size */
     assert_int_equal(down.dst_size, sizeof out);
     assert_int_equal(download(up.buffer, out, sizeof out - 1), HILO_INVALID_ARGUMENT);
     buffer_destroy(up.buffer);
@@ -320,7 +320,7 @@ static void test_host_buffers(void **state) {
     client_destroy(c);
 }
 
-/* Memory that the buffer uses is free when the event says so: after the buffer has ended. */
+/* Memory that the buffer uses is free when the event is ready: after the buffer has ended. */
 static void test_zero_copy(void **state) {
     (void)state;
     struct pjrt_client *c = client_with(NULL, 0);
@@ -459,7 +459,7 @@ static void test_pieces(void **state) {
     assert_memory_equal(out, six, sizeof out);
     struct pjrt_AsyncHostToDeviceTransferManager_Destroy x = {.struct_size = sizeof x, .manager = m.manager};
     OK(api->AsyncHostToDeviceTransferManager_Destroy(&x));
-    assert_int_equal(download(get.buffer, out, sizeof out), HILO_CANCELLED); /* nobody sent it */
+    assert_int_equal(download(get.buffer, out, sizeof out), HILO_CANCELLED); /* it was never sent */
     buffer_destroy(first);
     buffer_destroy(get.buffer);
     client_destroy(c);
@@ -645,7 +645,7 @@ static void test_errors(void **state) {
                                               .dtype = HILO_F32};
     OK(api->Client_CreateErrorBuffer(&e));
     l = compile(c, doubles);
-    assert_int_equal(run(l, &e.buffer, 1, &y), HILO_UNAVAILABLE); /* an error is handed on */
+    assert_int_equal(run(l, &e.buffer, 1, &y), HILO_UNAVAILABLE); /* an error propagates */
     buffer_destroy(e.buffer);
     loaded_destroy(l);
     client_destroy(c);
@@ -709,7 +709,7 @@ static void test_assignment(void **state) {
 
 /* ---- saving ---------------------------------------------------------------------------------- */
 
-/* Loads in a client of its own what was saved, runs it, and answers how many programs that client read and compiled. */
+/* Loads in a client of its own what was saved, runs it, and returns how many programs that client read and compiled. */
 static unsigned load_and_run(const char *bytes, size_t nbytes, struct str options) {
     struct pjrt_client *c = client_with(NULL, 0);
     struct pjrt_Executable_DeserializeAndLoad d = {.struct_size = sizeof d, .client = c, .bytes = bytes, .nbytes = nbytes,
@@ -801,7 +801,7 @@ struct work {
     int failures;
 };
 
-/* Compiles, uploads, runs and fails, beside others who do the same; every failure is its own. */
+/* Compiles, uploads, runs and fails, concurrently with others that do the same; every failure is its own. */
 static void *work(void *user) {
     struct work *w = user;
     for (int i = 0; i < 20; i++) {

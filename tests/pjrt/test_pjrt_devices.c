@@ -1,4 +1,4 @@
-/* Programs for several devices through the plugin: what each computes, who waits for whom, and that nobody waits for ever. */
+/* Programs for several devices through the plugin: what each computes, which waits for which, and that none waits for ever. */
 #include "pjrt_calls.h"
 
 enum { N = 8 };

@@ -1,4 +1,4 @@
-/* Parameters and results as the plugin sees them: layouts, donations, memories, shapes that only a run knows. */
+/* Parameters and results as the plugin sees them: layouts, donations, memories, shapes known only at run time. */
 #include "pjrt_calls.h"
 
 static const float six[] = {1, 2, 3, 4, 5, 6};
@@ -10,7 +10,7 @@ static struct pjrt_layout tiled(const int64_t *minor_to_major, size_t rank) {
     return l;
 }
 
-/* The elements as they lie in memory. */
+/* The elements in memory order. */
 static const float *memory_of(struct pjrt_buffer *b) {
     ARGS(Buffer_OpaqueDeviceMemoryDataPointer, .buffer = b);
     OK(api->Buffer_OpaqueDeviceMemoryDataPointer(&a));
@@ -46,7 +46,7 @@ static void test_layouts_of_buffers(void **state) {
         OK(api->Buffer_ToHostBuffer(&down));
         assert_int_equal(await(down.done), HILO_OK);
         assert_memory_equal(out, six, sizeof out);
-        assert_int_equal(download(b, out, sizeof out), HILO_OK); /* without a layout: as it lies */
+        assert_int_equal(download(b, out, sizeof out), HILO_OK); /* without a layout: in memory order */
         assert_memory_equal(out, ((float[]){1, 4, 2, 5, 3, 6}), sizeof out);
         struct pjrt_Buffer_CopyToMemory copy = {.struct_size = sizeof copy, .buffer = b,
                                                 .memory = c->list[0]->list[PJRT_MEMORY_PINNED]};

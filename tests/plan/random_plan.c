@@ -353,7 +353,7 @@ static bool is_under(const struct command *c, uint32_t i) {
     return under;
 }
 
-/* Iteration j reads byte j of what may lie under a result and, from its end on, of what may not, then writes byte j. A result
+/* Iteration j reads byte j of what may alias a result and, from its end on, of what may not, then writes byte j. A result
    over nothing is first filled with something else. */
 static bool run_kernel(const struct kir *kir, void *const *buffers, void *scratch, int64_t begin, int64_t end,
                        struct diag_list *d) {
@@ -583,7 +583,7 @@ static bool check_places(const struct plan *plan, struct strbuf *why) {
 
 static bool check_program(struct program *p, struct diag_list *d, struct strbuf *why) {
     make_program(p);
-    uint32_t n = 0; /* buffers that the program knows */
+    uint32_t n = 0; /* buffers of the program */
     struct machine m = {.p = p, .steps = MOST_RUN, .memory = ARENA_ARRAY(&p->a, uint8_t *, 4 * MOST_BUFFERS)};
     uint32_t end = plan_temp(p->b, IR_UI8_T, 0, NULL);
     for (; n < end && n < 4 * MOST_BUFFERS; n++) {

@@ -1,5 +1,5 @@
 /* Random programs for the planner: a program is made from a string of bytes and run twice, as it was written, every buffer with
- * memory of its own, and as the plan of it says. The results must be the same bytes, and nothing that may not be written may
+ * memory of its own, and by its plan. The results must be the same bytes, and nothing that may not be written may
  * change. Kernels mix what they read, so that any byte that is overwritten too early shows in the results. */
 #ifndef HILO_TESTS_PLAN_RANDOM_PLAN_H
 #define HILO_TESTS_PLAN_RANDOM_PLAN_H

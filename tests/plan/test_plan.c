@@ -1,4 +1,4 @@
-/* Plans as text: what is joined, where it lies, and what is refused. The random programs (test_random_plan.c) check that plans
+/* Plans as text: what is joined, its offsets, and what is refused. The random programs (test_random_plan.c) check that plans
  * are right; this, that they are good. */
 #include "plan/build.h"
 
@@ -20,12 +20,12 @@ static uint32_t temp(struct plan_builder *b) {
     return plan_temp(b, IR_F32_T, 1, dims);
 }
 
-/* to = unary(from); may it lie over it? */
+/* to = unary(from); may they alias? */
 static void put(struct plan_builder *b, uint32_t from, uint32_t to, bool over) {
     plan_kernel(b, &unary, (struct plan_use[]){{from, PLAN_IN, 0}, {to, PLAN_OUT, over}});
 }
 
-/* x → t1 → t2 → t3 → result, of which nothing may lie over anything: two places are enough. */
+/* x → t1 → t2 → t3 → result, none of which may alias another: two places are enough. */
 static void chain(struct plan_builder *b) {
     uint32_t at = plan_argument(b, 0, IR_F32_T, 1, dims);
     for (int i = 0; i < 4; i++) {
@@ -47,7 +47,7 @@ static void chain_over(struct plan_builder *b) {
     plan_result(b, 0, at);
 }
 
-/* A change in place of what is needed later: a copy that stays. What nobody needs is dropped. */
+/* A change in place of what is needed later: a copy that stays. What is unused is dropped. */
 static void copied(struct plan_builder *b) {
     uint32_t x = plan_argument(b, 0, IR_F32_T, 1, dims), t = temp(b), u = temp(b);
     put(b, x, t, false);
@@ -91,23 +91,23 @@ static const struct {
     {chain, 1, "plan of 1 arguments, 1 results: temporaries 256 bytes (block 256, scratch 0), peak live 256\n"
                "  b0 = tensor<32xf32> argument 0\n  b1 = tensor<32xf32> block+0\n  b2 = tensor<32xf32> block+128\n"
                "  b3 = tensor<32xf32> block+0\n  b4 = tensor<32xf32> result 0\n"
-               "  result 0 may lie in argument 0\n"
+               "  result 0 may alias argument 0\n"
                "   0  kernel unary in b0 out b1 grid 16\n   1  kernel unary in b1 out b2 grid 16\n"
                "   2  kernel unary in b2 out b3 grid 16\n   3  kernel unary in b3 out b4 grid 16\n"},
     {chain_over, 1, "plan of 1 arguments, 1 results: temporaries 0 bytes (block 0, scratch 0), peak live 0\n"
                     "  b0 = tensor<32xf32> argument 0\n  b1 = tensor<32xf32> result 0\n  b2 = tensor<32xf32> result 0\n"
-                    "  b3 = tensor<32xf32> result 0\n  result 0 may lie in argument 0\n"
+                    "  b3 = tensor<32xf32> result 0\n  result 0 may alias argument 0\n"
                     "   0  kernel unary in b0 out b1 grid 16\n   1  kernel unary in b1 out b2 grid 16\n"
                     "   2  kernel unary in b2 out b3 grid 16\n"},
     {copied, 2, "plan of 1 arguments, 2 results: temporaries 128 bytes (block 0, scratch 128), peak live 0\n"
                 "  b0 = tensor<32xf32> argument 0\n  b1 = tensor<32xf32> result 1\n  b2 = tensor<32xf32> result 0\n"
-                "  result 0 may lie in argument 0\n"
+                "  result 0 may alias argument 0\n"
                 "   0  kernel unary in b0 out b1 grid 16\n   1  copy in b1 out b2\n"
                 "   2  kernel inplace inout b2 grid 16 scratch 128\n"},
     {swap, 2, "plan of 1 arguments, 2 results: temporaries 320 bytes (block 320, scratch 0), peak live 192\n"
               "  b0 = tensor<32xf32> argument 0\n  b1 = tensor<32xf32> result 0\n  b2 = tensor<32xf32> block+0\n"
               "  b3 = tensor<i1> block+128\n  b4 = tensor<32xf32> result 1\n  b5 = tensor<32xf32> block+192\n"
-              "  result 1 may lie in argument 0\n"
+              "  result 1 may alias argument 0\n"
               "   0  copy in b0 out b1\n   1  copy in b0 out b2\n   2    kernel unary in b1 out b3 grid 16\n"
               "   3  test in b3 to 8\n   4    copy in b1 out b5\n   5    copy in b2 out b1\n   6    copy in b5 out b2\n"
               "   7  jump to 2\n   8  copy in b0 out b4\n"},
@@ -143,7 +143,7 @@ static void test_programs(void **state) {
     }
 }
 
-/* Random items of many sizes: what lives at one time lies apart, and the block is not much more than what lives at once. */
+/* Random items of many sizes: what is live at one time does not overlap, and the block is not much more than the peak. */
 static void test_sweep(void **state) {
     enum { N = 20000, LIVE = 64 };
     (void)state;

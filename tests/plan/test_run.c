@@ -235,7 +235,7 @@ static void test_chain(void **state) {
     }
 }
 
-/* Kernels that do not wait for each other run at once, whoever takes them; where somebody watches, one after the other. */
+/* Kernels that do not wait for each other run at once, on any thread; where a probe is set, one after the other. */
 static void test_group(void **state) {
     (void)state;
     for (int32_t threads = 1; threads <= 3; threads++) {
@@ -465,7 +465,7 @@ static void test_exhaustion(void **state) {
     }
 }
 
-/* Every iteration is done once, however many threads and pieces there are, and whoever calls. */
+/* Every iteration is done once, for any number of threads and pieces, and from any caller. */
 struct marks {
     struct rt_pool *pool;
     atomic_int done[1000];

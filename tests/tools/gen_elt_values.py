@@ -5,7 +5,7 @@
     env/bin/python tests/tools/gen_elt_values.py > tests/eval/elt_values.inc
 
 Most arguments have at most 8 significant bits, so that every format but the smallest holds them and
-one row serves all formats; the others lie where digits are lost easily and serve f64 alone.
+one row serves all formats; the others are where digits are lost easily and serve f64 alone.
 """
 import re
 

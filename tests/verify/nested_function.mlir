@@ -1,4 +1,4 @@
-// A function inside another is read and printed, with the outer values numbered on behind it, but not valid.
+// A function inside another is read and printed, with the outer numbering continued after it, but not valid.
 "func.func"() <{sym_name = "outer", function_type = () -> tensor<i32>}> ({
   %0 = stablehlo.constant dense<1> : tensor<i32>
   // expected-error@+1 {{'func.func' op must be in a module}}

@@ -66,7 +66,7 @@ static struct strbuf program_print(const struct program *x) {
     return out;
 }
 
-/* The program as bytecode, to be freed; `status` is what the writer answers. */
+/* The program as bytecode, to be freed; `status` is the writer's. */
 static struct strbuf write_at(struct program *x, int target, hilo_status status) {
     struct strbuf out;
     strbuf_init(&out, mem_system_allocator());
@@ -82,7 +82,7 @@ static struct str bytes_of(const struct strbuf *b) {
 
 /* ---- write and read -------------------------------------------------------------------------------------------- */
 
-/* As bytecode has it: no attribute that only says the default, and a location on everything. */
+/* As bytecode has it: no attribute that only has its default, and a location on everything. */
 static const char small[] =
     "module {\n"
     "  func.func @main(%arg0: tensor<2xf32>) -> tensor<2xf32> {\n"
@@ -138,7 +138,7 @@ static const char *const programs[] = {
     "  return %5 : tensor<f32>\n}\n",
 };
 
-/* What the text says once bytecode has carried it at the newest version is what it says at every older one. */
+/* The text after a round trip at the newest version equals that of every older one. */
 static void test_versions(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
@@ -332,7 +332,7 @@ static void test_hostile_bytes(void **state) {
     }
 }
 
-/* A number that says 2^60 costs nothing: the memory that is taken stays near what the file's size allows. */
+/* A number of 2^60 costs nothing: the memory that is taken stays near what the file's size allows. */
 static void test_hostile_lengths(void **state) {
     (void)state;
     static const char head[] = "ML\xEFR\x0D";

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Programs mean as HLO text what they mean as StableHLO.
 
-The functions of tests/op and, where it is at hand, of the interpreter's tests compute values and check them. Here each returns
+The functions of tests/op and, where available, of the interpreter's tests compute values and check them. Here each returns
 what it would check, and runs twice: as it is, and from what `hilo opt --emit hlo` writes of it.
 """
 import collections

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# run.sh [FILE...]: HLO text. A file says by its first comments what is done with it:
+# run.sh [FILE...]: HLO text. The first comments of a file define its test:
 #
 #   // run: ARGUMENTS    hilo run, at -O0 and -O2, prints the lines `// > …` that follow
 #   // opt: ARGUMENTS    hilo opt prints text with these lines `// > …` in it

@@ -1,4 +1,4 @@
-/* The text reader's operations: every custom form means what its generic form says, names of values have their scopes, and
+/* The text reader's operations: every custom form means its generic form, names of values have their scopes, and
  * what is wrong is refused where it stands. */
 #include "read/text/text.h"
 #include "tests/tools/meter.h"
@@ -44,7 +44,7 @@ static struct program program_ok(const char *text) {
     return x;
 }
 
-/* What the program says, in generic form; to be freed. */
+/* The program in generic form; to be freed. */
 static struct strbuf program_print(const struct program *x) {
     struct strbuf out;
     struct ir_print_options o = {.generic = true, .locations = true};

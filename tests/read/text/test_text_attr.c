@@ -670,7 +670,7 @@ static void test_prefixes(void **state) {
     }
 }
 
-/* An allocator that fails after a number of allocations, and knows how much is held. */
+/* An allocator that fails after a number of allocations, and counts the bytes in use. */
 struct stingy { size_t left, held; };
 
 static void *stingy_realloc(void *user, void *ptr, size_t old_bytes, size_t new_bytes, size_t align) {
