@@ -107,7 +107,7 @@ def _array(buffer):
 
 
 class Buffer:
-    """Memory of an operand or result, which only the call may use: the argument of functions of jax.experimental.buffer_callback."""
+    """Memory of an operand or result, valid during the call: an argument of jax.experimental.buffer_callback's functions."""
 
     def __init__(self, array, writeable):
         self._array = array

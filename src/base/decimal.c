@@ -153,7 +153,7 @@ static void scan_long(struct decimal *d) {
     d->more = rest > 0;
 }
 
-/* Answers the end of the number, NULL if there is none. */
+/* Returns the end of the number, NULL if there is none. */
 static inline const char *scan(const char *p, const char *end, struct decimal *d) {
     d->negative = p < end && *p == '-';
     p += p < end && (*p == '-' || *p == '+');
@@ -359,7 +359,7 @@ static inline uint8_t hex_value(char c) {
     return hex_digit[(unsigned char)c];
 }
 
-/* Answers the end of the digits, NULL if there are none. */
+/* Returns the end of the digits, NULL if there are none. */
 static const char *scan_u64(const char *p, const char *end, uint64_t *out, bool *overflow) {
     uint64_t v = 0;
     *overflow = false;

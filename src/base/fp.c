@@ -1,7 +1,7 @@
 /* fp.c - conversions between floating-point formats, driven by the rows of fpfmt.def.
  *
  * All formats share one shape: within a sign, codes 0..largest enumerate the values in order, so
- * that rounding may carry from mantissa into exponent by plain addition, and what lies beyond
+ * that rounding may carry from mantissa into exponent by plain addition, and what is beyond
  * `largest` after rounding has overflowed. The rest of a flavour is a few codes in its row.
  */
 #include "base/fp.h"

@@ -77,7 +77,7 @@ static int make_prompt(struct chat *c, struct str text) {
     return code;
 }
 
-/* ---- answers --------------------------------------------------------------------------------- */
+/* ---- replies --------------------------------------------------------------------------------- */
 
 static int on_text(void *user, const char *text, size_t n) {
     struct chat *c = user;

@@ -7,7 +7,7 @@
 struct fusions {
     struct build *b;
     struct ir_module *m;
-    struct opt_map outer;  /* values of the program: what stands for them outside of fusions */
+    struct opt_map outer;  /* values of the program: their replacements outside of fusions */
     struct opt_map inner;  /* … inside of the fusion that is being built */
     struct opt_ids place;  /* by op: its place in its block, from 1 */
     struct opt_ids ops, values; /* by id: the last kernel that has it */

@@ -64,7 +64,7 @@ const struct plan_block *eval_block_of(struct eval *cx, ir_region r, uint32_t na
 /* Block of a function with that many arguments and results; 0 after a diagnostic at `op`. */
 uint32_t eval_callee(struct eval *cx, ir_op op, struct str name, uint32_t nargs, uint32_t nresults);
 
-/* Owned references to the operands of the op being run. Operands that die at this op leave the frame now, so that whoever
+/* Owned references to the operands of the op being run. Operands that die at this op leave the frame now, so that the one that
    gets the references may hold the last one. */
 void eval_take(struct eval *cx, struct value *const *in, struct value **owned);
 /* Drops n references and clears them. */

@@ -175,7 +175,7 @@ struct run {
     bool splat[3];
 };
 
-/* Runs a kernel over n elements; operands with one element stand in blocks of copies of it. */
+/* Runs a kernel over n elements; operands with one element are expanded to blocks of copies. */
 static void run_kernel(const struct elt_kernel *k, const enum ir_dtype *types, const struct run *r,
                        void *out, size_t n) {
     if (!r->splat[0] && !r->splat[1] && !r->splat[2]) {

@@ -1,4 +1,4 @@
-/* Structured attributes that make no sense wherever they stand. The reader refuses them where they are
+/* Structured attributes that are invalid on any op. The reader refuses them where they are
    written, the verifier in modules that were built. */
 #include "ir/ir.h"
 

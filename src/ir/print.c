@@ -289,7 +289,7 @@ static const struct conv_group { enum ir_field_slot first, second, spatial; char
     {IR_CONV_output_batch_dimension_F, IR_CONV_output_feature_dimension_F, IR_CONV_output_spatial_dimensions_F, "bf"},
 };
 
-/* What stands at place `at` of a group: its letter, the number of a spatial dimension, or -1 when nothing does. */
+/* The entry at place `at` of a group: its letter, the number of a spatial dimension, or -1 when nothing does. */
 static int64_t conv_dim_at(const struct ir_module *m, ir_attr a, const struct conv_group *g, int64_t at) {
     size_t n;
     const int64_t *spatial = ir_field_dims(m, a, g->spatial, &n);

@@ -57,7 +57,7 @@ void print_operand_types(struct printer *p, const struct ir_op_data *o) {
     }
 }
 
-/* `(a, b) -> c`: one result stands without parentheses unless it is a function. */
+/* `(a, b) -> c`: one result is printed without parentheses unless it is a function. */
 void print_result_types(struct printer *p, ir_op op) {
     const struct ir_op_data *o = ir_op_get(p->m, op);
     bool bare = o->nresults == 1 && ir_val_type(p->m, o->result0)->kind != IR_TYPE_FUNCTION;
@@ -93,7 +93,7 @@ void print_name_args(struct printer *p, ir_block b) {
         print_name(p, d->args[i], p->next_arg++, PRINT_ARG);
 }
 
-/* `{ … }`; the block's arguments are named already when they stand elsewhere (`header` = false). */
+/* `{ … }`; the block's arguments are named already when they are printed elsewhere (`header` = false). */
 void print_region(struct printer *p, ir_region r, bool header) {
     strbuf_putc(p->out, '{');
     for (ir_block b = ir_region_get(p->m, r)->first; !IR_NONE(b); b = ir_block_get(p->m, b)->next) {

@@ -1,7 +1,7 @@
 /* Functions as arithmetic: what the files math*.c share.
  *
- * A function is written once for f32 and f64 where only constants differ. All of it is branch-free, so that it can stand in a
- * vector loop; a rare path stands in an IF on ANY. Coefficients are minimax, found by Remez exchange on the intervals that are
+ * A function is written once for f32 and f64 where only constants differ. All of it is branch-free, so that it can be in a
+ * vector loop; a rare path is in an IF on ANY. Coefficients are minimax, found by Remez exchange on the intervals that are
  * named, rounded one after the other to the type. */
 #ifndef HILO_KIR_MATH_H
 #define HILO_KIR_MATH_H

@@ -74,7 +74,7 @@ static struct angle angle_far(struct km d, kir_val x, unsigned first) {
     return (struct angle){km_select(d, km_lt(d, x, km_f(d, 0)), km_sub(d, zero, n), n), r, lost};
 }
 
-/* The long way stands in a branch that is taken when any lane needs it. What it computes from must be read in the branch:
+/* The slow path is in a branch that is taken when any lane needs it. What it computes from must be read in the branch:
    else the builder would place it before. */
 static struct angle angle_of(struct km m, kir_val x, bool low) {
     struct km d = km_of(m.k, KIR_F64);

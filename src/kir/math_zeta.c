@@ -106,7 +106,7 @@ static kir_val zeta_negative(const struct zeta *z, kir_val rq) {
     return km_select(d, km_eq(d, f, zero), km_select(d, even, inf, nan), r);
 }
 
-/* What q < 0 needs stands in a branch that is taken when any lane has one. */
+/* The case q < 0 is in a branch that is taken when any lane has one. */
 static kir_val zeta(struct km d, bool full, kir_val x, kir_val q, struct km_twofold bias, struct km_twofold unit) {
     kir_val none = {0}, one = km_f(d, 1), inf = km_f(d, (double)INFINITY), nan = km_f(d, (double)NAN);
     struct zeta z = {d, full, full ? 16 : 10, full ? 12 : 10, kir_reg(d.k, x, 1), kir_reg(d.k, bias.hi, 1), {0}, {0}, {0}};

@@ -14,7 +14,7 @@ static inline kir_block kir_scope(const struct kir *k, kir_val v) {
 /* Whether `outer` is `b` or around it. */
 bool kir_block_within(const struct kir *k, kir_block b, kir_block outer);
 
-/* Ops whose value depends on their operands alone, wherever they stand; loads from KIR_IN buffers are besides. */
+/* Ops whose value depends on their operands alone, wherever they are. Loads from KIR_IN buffers are not counted here. */
 static inline bool kir_is_pure(const struct kir_node *n) {
     return kir_op_get((enum kir_op)n->op)->shape >= KIR_SHAPE_SAME;
 }

@@ -166,7 +166,7 @@ const char *kir_flaw(const struct kir *k, const struct kir_node *n) {
     }
 }
 
-/* ---- where they stand ------------------------------------------------------------------------ */
+/* ---- placement of nodes ---------------------------------------------------------------------- */
 
 struct facts {
     uint32_t number;  /* as kir_print gives it; 0 for what has none */

@@ -75,7 +75,7 @@ static bool key_of_value(const struct comparator *c, ir_val v, struct sort_key *
 
 /* ---- order --------------------------------------------------------------------------------------------------------- */
 
-/* A comparison of one key of both sides; `swapped`: the second side stands first. */
+/* A comparison of one key of both sides; `swapped`: the second side is first. */
 static bool key_compare(const struct comparator *c, ir_val v, struct sort_key *k, int64_t *direction, bool *swapped) {
     const struct ir_module *m = c->m;
     ir_op op = lib_made_by(m, v, IR_COMPARE);

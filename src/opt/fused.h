@@ -4,7 +4,7 @@
 
 #include "opt/rules.h"
 
-/* A call that is written out. What is made stands before it. The first error is kept in `status`; values made after it mean
+/* A call that is written out. New ops are inserted before it. The first error is kept in `status`; values made after it mean
  * nothing, but there are some, so that builders need not look. */
 struct fused {
     struct rules r;

@@ -7,7 +7,7 @@
  * example    transpose (maximum (transpose %conv), 0)  ⇒  maximum %conv, 0
  *
  * Weighed are the bytes of the transposes at the edges of a chain. Those that are needed in the new order are written as
- * transposes of what stands there; `simplify` makes one of two, or none. */
+ * transposes of the op there; `simplify` makes one of two, or none. */
 #include "opt/rewrite.h"
 
 #include <string.h>

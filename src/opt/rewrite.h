@@ -1,5 +1,5 @@
-/* What passes change modules with. There are no lists of uses to keep up to date: a pass walks ops in order, nested regions
- * where they stand, and brings the operands of each up to date as it comes to it (opt_update). Since a value is defined before
+/* How passes change modules. There are no lists of uses to keep up to date: a pass walks ops in order, nested regions
+ * in place, and updates the operands of each as it comes to it (opt_update). Since a value is defined before
  * it is used, a replacement noted at its definition reaches every use. */
 #ifndef HILO_OPT_REWRITE_H
 #define HILO_OPT_REWRITE_H
@@ -13,12 +13,12 @@ struct opt_map {
 };
 static inline struct opt_map opt_map_new(struct opt *o) { return (struct opt_map){o, {.a = &o->scratch}}; }
 static inline void opt_map_set(struct opt_map *map, ir_val from, ir_val to) { opt_ids_set(&map->to, from.i, to.i); }
-/* What stands for `v` in the end; itself when nothing does. */
+/* The final replacement of `v`; itself when there is none. */
 ir_val opt_map_get(const struct opt_map *map, ir_val v);
 
-/* Replaces the operands of the op by what stands for them. */
+/* Replaces the operands of the op by their replacements. */
 void opt_update(const struct opt_map *map, ir_op op);
-/* Result i of the op is replaced by what stands for values[i] now, and the op taken out. */
+/* Result i of the op is replaced by the replacement of values[i], and the op is removed. */
 void opt_replace(struct opt_map *map, ir_op op, const ir_val *values);
 
 /* A copy of the op with its regions, in no block; operands as the map has them. Its results and everything inside are

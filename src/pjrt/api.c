@@ -24,7 +24,7 @@ static struct pjrt_error *enter(void *out, size_t size, size_t least, const void
     return NULL;
 }
 
-/* Hands the results over. */
+/* Returns the results. */
 static void leave(void *args, const void *in, size_t size, size_t least) {
     size_t n;
     memcpy(&n, args, sizeof n);

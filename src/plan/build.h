@@ -45,7 +45,7 @@ struct plan_node {
     const struct lib_match *routine;
     ir_op func;
     const struct plan_note *note;
-    struct plan_list *outer; /* where it stands */
+    struct plan_list *outer; /* that contains it */
     const struct plan_group *group; /* that it is of; or NULL */
     struct { struct plan_list **v; uint32_t n, cap; } lists;     /* LOOP: test, body; BRANCH: by number */
     struct { struct plan_touch *v; uint32_t n, cap; } touched;

@@ -125,7 +125,7 @@ static bool others_read(struct plan_builder *b, const struct plan_node *n, uint3
     return false;
 }
 
-/* True when everything that the step reads in the class `c` may lie under the result `to`. */
+/* True when everything that the step reads in the class `c` may share memory with the result `to`. */
 static bool reads_allow(struct plan_builder *b, const struct pair *p, uint32_t c) {
     const struct plan_node *n = p->node;
     if (others_read(b, n, c))

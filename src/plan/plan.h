@@ -65,7 +65,7 @@ enum plan_role { PLAN_IN, PLAN_OUT, PLAN_INOUT };
 struct plan_use {
     uint32_t buffer;
     enum plan_role role;
-    uint64_t overlay; /* KERNEL, of an OUT: bit i = it may lie exactly over parameter i, an IN of as many bytes, because
+    uint64_t overlay; /* KERNEL, of an OUT: bit i = it may alias parameter i exactly, an IN of as many bytes, because
                          each byte is read before it is written, and by the same iteration. REFERENCE, of a value that is
                          read: 1 = for the last time */
 };

@@ -23,7 +23,7 @@ hilo_kernel_fn *rt_code_find(const struct rt_code *c, const char *name);
 size_t rt_code_bytes(const struct rt_code *c);
 void rt_code_free(struct rt_code *c); /* NULL is fine */
 
-/* Asks the system to let this process use the matrix unit's tiles, once; false when there are none or it does not. Threads that
+/* Requests the matrix unit's tiles for this process, once; false when there are none or it does not. Threads that
    exist already may use them, too. */
 bool rt_code_tiles(void);
 

@@ -1,4 +1,4 @@
-/* Reading .hilo files: see file_write.c for what stands where. Every number is checked before it is used, so that a file that
+/* Reading .hilo files: see file_write.c for the format. Every number is checked before it is used, so that a file that
  * is damaged in spite of its hash is refused; machine code and the parameters of routines are taken as they are. */
 #include "base/hash.h"
 #include "target/target.h"

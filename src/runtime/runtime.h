@@ -151,7 +151,7 @@ struct hilo_executable {
     uint32_t nobjects;
     size_t code_bytes;          /* of memory that it takes once it is loaded */
     const char *features;       /* that it needs, "+avx2,+fma"; "" = none */
-    const char *machine;        /* that it is for, as target_cpu_machine says it */
+    const char *machine;        /* that it is for, as target_cpu_machine returns it */
     const char *foreign;        /* what this processor lacks to run it; NULL = nothing */
     uint32_t nuses, *first_use; /* of all steps; of each, in a frame */
     struct rt_patches in_block, in_arguments, in_results;

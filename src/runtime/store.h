@@ -54,7 +54,7 @@ struct rt_store_file {
 };
 /* The cached files, and how many; the caller frees v[0 … n-1] by mem_free. NOT_FOUND when there is no directory. */
 hilo_status rt_store_list(const struct rt_store *s, const hilo_allocator *al, struct rt_store_file **v, size_t *n);
-/* Deletes files, oldest first, until at most `most` bytes are left. Answers how many went. */
+/* Deletes files, oldest first, until at most `most` bytes are left. Returns the number deleted. */
 size_t rt_store_trim(const struct rt_store *s, const hilo_allocator *al, uint64_t most);
 
 #endif

@@ -46,7 +46,7 @@ hilo_status shape_run(struct shape *s);
 hilo_status shape_fail(struct shape *s, const char *label, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* An error: there is no such function, mesh or whatever `what` says. But none in a module with other
+/* An error: there is no such function, mesh or whatever `what` names. But none in a module with other
    errors, for it may be their consequence. */
 hilo_status shape_not_found(struct shape *s, const char *label, const char *what, struct str name);
 

@@ -34,7 +34,7 @@ struct jinja_text {
     size_t n;
 };
 
-/* Parses a template. `name` stands in diagnostics. INVALID_ARGUMENT with a diagnostic at line and column when the text is no
+/* Parses a template. `name` is used in diagnostics. INVALID_ARGUMENT with a diagnostic at line and column when the text is no
    template or uses what is not supported, which is named. *out is freed with jinja_free. Not thread-safe; a template may be
    rendered by several threads at once. */
 hilo_status jinja_parse(hilo_allocator al, struct diag_list *d, struct str name, struct str text, struct jinja_template **out);

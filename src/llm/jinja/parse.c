@@ -17,7 +17,7 @@ struct parser {
     const char *p, *end;
     uint32_t depth;
     struct jnode *macro;       /* the innermost one that is being parsed */
-    bool fresh_line;           /* nothing stands between the last newline and p */
+    bool fresh_line;           /* nothing is between the last newline and p */
     /* the current token */
     enum token token;
     struct str text;           /* of a name, an operator, a number; of data */

@@ -9,7 +9,7 @@
      A  an attribute           S  a string, in quotes           N  a number          L  a list of attributes
      O  an attribute or none   C  a list that ends in `?`: a truth value, false      P  a number or none, `p1`
      D  a list of numbers, `, device_ids=[0, 1]`      R, U  a list of attributes, `, replicated={"x"}`, `, unreduced={"x"}`
-     F  a list of factors, `ij`                  Z, z  the sizes of the factors, and where they stand: `i=4, j=8`
+     F  a list of factors, `ij`                  Z, z  the sizes of the factors, and their places: `i=4, j=8`
      1 … 4  kinds of factors, ` reduction={i}`   5  a truth value, `, custom` */
 static const char *const sdy_forms[] = {
     [0] = "#sdy<manual_axes{L}>", [1] = "S=N", [2] = "#sdy.mesh<[L]D>", [3] = ":(N)N", [4] = "SO", [5] = "{LC}P",

@@ -223,7 +223,7 @@ hilo_status hlo_string(struct hlo *h, struct hlo_cursor *c, struct str *out) {
     return HILO_OK;
 }
 
-/* From `s` to the place where brackets are closed and, with `whole`, a comma or white space stands. */
+/* From `s` to the place where brackets are closed and, with `whole`, a comma or white space follows. */
 static hilo_status scan(struct hlo *h, struct hlo_cursor *c, bool whole, const char **end) {
     char open[HLO_DEPTH];
     uint32_t depth = 0;

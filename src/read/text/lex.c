@@ -1,7 +1,7 @@
 /* Tokens of MLIR's text, and the small pieces of grammar that everything above is made of.
  *
  * The source is not terminated: every look ahead is checked against p->end. A token is lexed when the one before it is
- * consumed; what is no token becomes TEXT_BAD, which no rule of the grammar expects, so that it is reported where it stands. */
+ * consumed; what is no token becomes TEXT_BAD, which no rule of the grammar expects, so that it is reported at its place. */
 #include "base/decimal.h"
 #include "read/text/text.h"
 
@@ -26,7 +26,7 @@ static const char *lex_name_end(const char *s, const char *end) {
     return s;
 }
 
-/* A word: a letter or _, then also digits, $ and dots. Answers `s` when there is none. */
+/* A word: a letter or _, then also digits, $ and dots. Returns `s` when there is none. */
 static const char *lex_word_end(const char *s, const char *end) {
     if (s == end || !(lex_letter(*s) || *s == '_'))
         return s;

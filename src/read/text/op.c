@@ -177,7 +177,7 @@ hilo_status text_signature(struct text_parser *p, struct text_state *s) {
     return HILO_OK;
 }
 
-/* The dictionary of a custom form. A number out of its attribute's range is reported here, where it stands apart from the
+/* The dictionary of a custom form. A number out of its attribute's range is reported here: its place is not that of the
  * op. */
 hilo_status text_dict(struct text_parser *p, struct text_state *s) {
     const char *at = p->tok.at, *mnemonic = strchr(ir_op_info(s->kind)->name, '.');
