@@ -206,10 +206,50 @@ bool conv_read(const int64_t *params, uint32_t nparams, struct conv *out) {
     return !r.short_;
 }
 
+/* Every place that a window can reach is a number, also in features. */
+static bool conv_dim_fits(const struct conv_dim *d, int64_t features) {
+    int64_t limit = INT64_MAX / 8, reach, span, all;
+    return d->low > -limit && d->low < limit && d->in < limit && !__builtin_mul_overflow(d->out, d->stride, &reach) &&
+           !__builtin_mul_overflow(d->window, d->dilation, &span) && reach < limit && span < limit &&
+           !__builtin_mul_overflow(reach + span + d->in + (d->low < 0 ? -d->low : d->low), features, &all);
+}
+
+static hilo_status conv_check(const struct conv *v, const struct lib_sizes *have) {
+    struct lib_extent in = {0}, window = {0}, out = {0};
+    int64_t groups, batches, group_in, features, columns;
+    size_t scratch;
+    if (__builtin_mul_overflow(v->batch_groups, v->feature_groups, &groups) ||
+        __builtin_mul_overflow(groups, v->out_batch, &batches) || __builtin_mul_overflow(groups, v->group_in, &group_in) ||
+        __builtin_mul_overflow(groups, v->group_out, &columns) || !gemm_scratch(&v->g, &scratch))
+        return HILO_INVALID_ARGUMENT;
+    features = v->feature_groups > 1 ? group_in : v->group_in;
+    lib_reach(&in, v->batch_groups > 1 ? batches : v->out_batch, v->in_batch);
+    lib_reach(&in, features, v->in_feature);
+    lib_reach(&window, v->group_in, v->w_in);
+    lib_reach(&window, columns, v->w_out);
+    lib_reach(&out, v->out_batch, v->out_batch_step);
+    lib_reach(&out, columns, v->out_feature);
+    for (uint32_t i = 0; i < v->nspatial; i++) {
+        const struct conv_dim *d = &v->dim[i];
+        if (!conv_dim_fits(d, v->group_in))
+            return HILO_INVALID_ARGUMENT;
+        lib_reach(&in, d->in, d->in_step);
+        lib_reach(&window, d->window, d->w_step);
+        lib_reach(&out, d->out, d->out_step);
+    }
+    size_t number = ir_dtype_get(v->in)->bytes;
+    return lib_checked(have, 2, 1,
+                       (const size_t[]){lib_extent_bytes(&in, number), lib_extent_bytes(&window, number),
+                                        lib_extent_bytes(&out, ir_dtype_get(v->out)->bytes)},
+                       scratch);
+}
+
 hilo_status lib_convolution(const struct lib_call *c) {
     struct conv v;
     if (!conv_read(c->params, c->nparams, &v) || !conv_plan(&v))
         return HILO_INVALID_ARGUMENT;
+    if (c->check)
+        return conv_check(&v, c->check);
     v.c = c;
     gemm_run(&v.g, c->scratch, c->pool);
     return HILO_OK;

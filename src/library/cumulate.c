@@ -219,6 +219,11 @@ hilo_status lib_cumulate(const struct lib_call *c) {
     struct cum s = {.c = c};
     if (!cum_read(&r, &s))
         return HILO_INVALID_ARGUMENT;
+    if (c->check) {
+        const size_t all = lib_times(lib_times(lib_times(s.outer, s.inner), s.length), s.combine.bytes);
+        return lib_checked(c->check, 2, 1, (const size_t[]){all, s.combine.bytes, all},
+                           cum_is_long(&s) ? lib_times(s.stretches, s.combine.bytes) : 0);
+    }
     if (s.outer == 0 || s.length == 0 || s.inner == 0)
         return HILO_OK;
     size_t parts = s.outer * ((s.inner + CUM_CHUNK - 1) / CUM_CHUNK), groups = (s.stretches + CUM_CHAINS - 1) / CUM_CHAINS;

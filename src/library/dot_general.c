@@ -135,8 +135,8 @@ static void dot_unpack_c(const void *user, size_t group, size_t row, size_t nrow
 
 static bool dot_types(enum ir_dtype in, enum ir_dtype out) {
     return in == IR_F32_T || in == IR_F64_T || in == IR_C64_T || in == IR_C128_T ? out == in
-           : in == IR_BF16_T                                                      ? out == IR_BF16_T || out == IR_F32_T
-                                                                                  : in == IR_I8_T && out == IR_I32_T;
+           : in == IR_BF16_T                                                     ? out == IR_BF16_T || out == IR_F32_T
+                                                                                 : in == IR_I8_T && out == IR_I32_T;
 }
 
 static bool dot_plan(struct dot *v) {
@@ -179,10 +179,35 @@ bool dot_read(const int64_t *params, uint32_t nparams, struct dot_axes *out) {
            dims_finish(&out->columns) && dims_finish(&out->depth);
 }
 
+static void dims_reach(const struct dot_dims *d, struct lib_extent *a, struct lib_extent *b) {
+    for (uint32_t k = 0; k < d->n; k++) {
+        lib_reach(a, d->dim[k].size, d->dim[k].a);
+        lib_reach(b, d->dim[k].size, d->dim[k].b);
+    }
+}
+
+static hilo_status dot_check(const struct dot *v, const struct lib_sizes *have) {
+    struct lib_extent a = {0}, b = {0}, unused = {0};
+    size_t scratch, number = ir_dtype_get(v->x.in)->bytes, all;
+    dims_reach(&v->x.batch, &a, &b);
+    dims_reach(&v->x.depth, &a, &b);
+    dims_reach(&v->x.rows, &a, &unused);
+    dims_reach(&v->x.columns, &unused, &b);
+    all = lib_times(lib_times(v->x.batch.count, v->x.rows.count), v->x.columns.count);
+    if (!gemm_scratch(&v->g, &scratch))
+        return HILO_INVALID_ARGUMENT;
+    return lib_checked(have, 2, 1,
+                       (const size_t[]){lib_extent_bytes(&a, number), lib_extent_bytes(&b, number),
+                                        lib_times(all, ir_dtype_get(v->x.out)->bytes)},
+                       scratch);
+}
+
 hilo_status lib_dot_general(const struct lib_call *c) {
     struct dot v = {.c = c};
     if (!dot_read(c->params, c->nparams, &v.x) || !dot_plan(&v))
         return HILO_INVALID_ARGUMENT;
+    if (c->check)
+        return dot_check(&v, c->check);
     gemm_run(&v.g, c->scratch, c->pool);
     return HILO_OK;
 }

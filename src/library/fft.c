@@ -532,6 +532,17 @@ static bool fft_plan(struct fft_op *f) {
     return lib_reserve(&f->bytes, to_real && f->ndims > 1 ? total : 0, f->wide ? 16 : 8, &f->between);
 }
 
+/* Before anything is planned: sizes that fit memory cannot overflow. */
+static hilo_status fft_check(const struct fft_op *f, const struct lib_sizes *have) {
+    size_t last = f->length[f->ndims - 1], number = f->wide ? sizeof(double) : sizeof(float), lines = f->batch;
+    bool from_real = f->type == IR_FFT_TYPE_RFFT, to_real = f->type == IR_FFT_TYPE_IRFFT;
+    for (uint32_t i = 0; i + 1 < f->ndims; i++)
+        lines = lib_times(lines, f->length[i]);
+    size_t real = lib_times(lib_times(lines, last), number);
+    size_t complex = lib_times(lib_times(lines, from_real || to_real ? last / 2 + 1 : last), 2 * number);
+    return lib_checked(have, 1, 1, (const size_t[]){from_real ? real : complex, to_real ? real : complex}, 0);
+}
+
 hilo_status lib_fft(const struct lib_call *c) {
     struct lib_reader r = lib_reader_of(c->params, c->nparams);
     struct fft_op f = {.type = lib_get(&r), .wide = lib_get(&r) != 0};
@@ -539,8 +550,10 @@ hilo_status lib_fft(const struct lib_call *c) {
     f.batch = lib_get_size(&r, PTRDIFF_MAX);
     for (uint32_t i = 0; i < f.ndims; i++)
         f.length[i] = lib_get_size(&r, PTRDIFF_MAX);
-    if (r.short_ || f.ndims == 0 || !fft_plan(&f))
+    if (r.short_ || f.ndims == 0 || (c->check && fft_check(&f, c->check) != HILO_OK) || !fft_plan(&f))
         return HILO_INVALID_ARGUMENT;
+    if (c->check)
+        return f.bytes <= c->check->scratch ? HILO_OK : HILO_INVALID_ARGUMENT;
     const void *from = c->in[0];
     for (uint32_t i = 0; i < f.ndims; i++) {
         bool between = f.type == IR_FFT_TYPE_IRFFT && i + 1 < f.ndims;

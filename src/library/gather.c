@@ -46,6 +46,15 @@ hilo_status lib_gather(const struct lib_call *c) {
     x.bytes = lib_get_size(&r, 16);
     if (!slots_get(&r, &x.s) || x.s.rank == 0)
         return HILO_INVALID_ARGUMENT;
+    if (c->check) {
+        for (uint32_t d = 0; d < x.s.rank; d++)
+            if (x.s.dim[d].size > x.s.dim[d].dim)
+                return HILO_INVALID_ARGUMENT;
+        return lib_checked(
+            c->check, 2, 1,
+            (const size_t[]){lib_times(slots_base(&x.s), x.bytes), slots_indices(&x.s), lib_times(slots_packed(&x.s), x.bytes)},
+            0);
+    }
     size_t moved = x.s.count * x.bytes;
     for (uint32_t d = 0; d < x.s.rank; d++)
         moved *= (size_t)x.s.dim[d].size;

@@ -42,7 +42,7 @@ struct lib_by;
 /* An op as a routine. */
 struct lib_match {
     enum lib_routine routine;
-    enum lib_external by;  /* who is to compute it, from the same parameters; hilo's code does where that cannot */
+    enum lib_external by;     /* who is to compute it, from the same parameters; hilo's code does where that cannot */
     const struct lib_by *how; /* of what is prepared (lib_prepare); NULL = nothing: hilo's code computes it */
     void *state;              /* what `by` has prepared */
     uint32_t nparams;
@@ -54,14 +54,23 @@ struct lib_match {
 };
 /* Fills `out` when a routine computes the op, with its static shapes; buffers are its operands and results in order. */
 bool lib_match(const struct ir_module *m, ir_op op, struct lib_match *out);
+/* The bytes of the operands, then the results, of a call, and of its scratch. */
+struct lib_sizes {
+    const size_t *bytes;
+    uint32_t nin, nout;
+    size_t scratch;
+};
 struct lib_call {
     const int64_t *params;
     uint32_t nparams;
     const void *const *in;
     void *const *out;
-    void *scratch;         /* 64-byte aligned */
+    void *scratch; /* 64-byte aligned */
     const struct lib_pool *pool;
+    const struct lib_sizes *check; /* not NULL: only check that the parameters are valid and access nothing outside of these */
 };
+/* Whether the parameters are valid, and the routine accesses nothing outside of memory of these sizes. */
+bool lib_fits(const struct lib_match *match, const struct lib_sizes *sizes);
 /* Runs it by hilo's code. INVALID_ARGUMENT where the data cannot be worked on; allocates nothing. */
 hilo_status lib_run(enum lib_routine r, const struct lib_call *c);
 

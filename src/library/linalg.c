@@ -223,6 +223,11 @@ hilo_status lib_triangular_solve(const struct lib_call *c) {
     s.conjugate = lib_get(&r) != 0;
     if (r.short_ || !solve_layout(&s))
         return HILO_INVALID_ARGUMENT;
+    if (c->check) {
+        const size_t a = lib_times(lib_times(lib_times(s.n, s.n), s.batches), s.bytes);
+        const size_t b = lib_times(lib_times(lib_times(s.rows, s.cols), s.batches), s.bytes);
+        return lib_checked(c->check, 2, 1, (const size_t[]){a, b, b}, lib_times(s.stride, s.tasks));
+    }
     if (s.n)
         lib_each(c->pool, (int64_t)s.tasks, solve_task, &s);
     return HILO_OK;
@@ -391,6 +396,10 @@ hilo_status lib_cholesky(const struct lib_call *c) {
     s.lower = lib_get(&r) != 0;
     if (r.short_ || !cholesky_layout(&s))
         return HILO_INVALID_ARGUMENT;
+    if (c->check) {
+        const size_t all = lib_times(lib_times(lib_times(s.n, s.n), s.batches), s.bytes);
+        return lib_checked(c->check, 1, 1, (const size_t[]){all, all}, lib_times(s.stride, s.tasks));
+    }
     s.pool = s.tasks == 1 ? c->pool : NULL;
     if (s.n)
         lib_each(c->pool, (int64_t)s.tasks, cholesky_task, &s);

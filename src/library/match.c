@@ -34,6 +34,11 @@ hilo_status lib_run(enum lib_routine r, const struct lib_call *c) {
     return r > LIB_NONE && r < LIB_ROUTINE_COUNT ? routines[r](c) : HILO_INVALID_ARGUMENT;
 }
 
+bool lib_fits(const struct lib_match *match, const struct lib_sizes *sizes) {
+    struct lib_call c = {.check = sizes, .params = match->params, .nparams = match->nparams};
+    return sizes->scratch <= PTRDIFF_MAX && lib_run(match->routine, &c) == HILO_OK;
+}
+
 /* ---- installed libraries ---------------------------------------------------------------------- */
 
 /* The row of a library's routine; NULL when there is none. */

@@ -134,6 +134,11 @@ hilo_status lib_reduce_window(const struct lib_call *c) {
     enum ir_dtype dtype = (enum ir_dtype)lib_get_size(&r, IR_DTYPE_COUNT - 1);
     if (!window_get(&r, &p.w) || !combine_of(op, dtype, &p.combine))
         return HILO_INVALID_ARGUMENT;
+    if (c->check) {
+        const size_t bytes = p.combine.bytes;
+        const size_t need[] = {lib_times(window_in(&p.w), bytes), bytes, lib_times(window_out(&p.w), bytes)};
+        return lib_checked(c->check, 2, 1, need, 0);
+    }
     if (p.w.rows == 0 || p.w.length == 0)
         return HILO_OK;
     const struct window_dim *last = &p.w.dim[p.w.rank - 1];

@@ -135,6 +135,11 @@ hilo_status lib_rng_bit_generator(const struct lib_call *c) {
     if (p.short_ || r.dtype->bytes == 0 || r.dtype->bytes > 8 || !mem_mul(r.before, r.dim, &r.count) ||
         !mem_mul(r.count, r.after, &r.count))
         return HILO_INVALID_ARGUMENT;
+    if (c->check) {
+        const size_t all = lib_times(r.count, r.dtype->bytes), state = r.state_bytes;
+        bool known = state == 16 || (state == 24 && !r.threefry);
+        return known ? lib_checked(c->check, 1, 2, (const size_t[]){state, state, all}, 0) : HILO_INVALID_ARGUMENT;
+    }
     size_t words = r.threefry ? 2 : 4, per = r.dtype->bytes == 8 ? words / 2 : words;
     r.draws = r.threefry && r.dtype->bytes < 8 ? r.before * r.half * r.after : r.count / per + (r.count % per != 0);
     memcpy(r.state, c->in[0], r.state_bytes);

@@ -48,6 +48,37 @@ static inline size_t lib_get_size(struct lib_reader *r, size_t most) {
     return (size_t)v;
 }
 
+/* ---- checks: what a call accesses ------------------------------------------------------------- */
+
+/* Sizes that do not fit are SIZE_MAX, which no memory has. */
+static inline size_t lib_times(size_t a, size_t b) {
+    size_t n;
+    return mem_mul(a, b, &n) ? n : SIZE_MAX;
+}
+
+/* Elements from the first to the last one that strides reach; lib_reach adds a dimension. */
+struct lib_extent {
+    size_t last;
+    bool empty;
+};
+static inline void lib_reach(struct lib_extent *e, int64_t size, int64_t stride) {
+    size_t most = size > 0 && stride >= 0 ? lib_times((size_t)(size - 1), (size_t)stride) : size > 1 ? SIZE_MAX : 0;
+    e->empty |= size <= 0;
+    e->last = mem_add(e->last, most, &most) ? most : SIZE_MAX;
+}
+static inline size_t lib_extent_bytes(const struct lib_extent *e, size_t bytes) {
+    return e->empty ? 0 : e->last == SIZE_MAX ? SIZE_MAX : lib_times(e->last + 1, bytes);
+}
+
+/* The answer to a check: OK when the call has these operands and results, of at least these bytes, and scratch. */
+static inline hilo_status lib_checked(const struct lib_sizes *have, uint32_t nin, uint32_t nout, const size_t *need,
+                                      size_t scratch) {
+    bool fits = have->nin == nin && have->nout == nout && scratch <= have->scratch;
+    for (uint32_t i = 0; i < nin + nout && fits; i++)
+        fits = need[i] <= have->bytes[i];
+    return fits ? HILO_OK : HILO_INVALID_ARGUMENT;
+}
+
 /* ---- what matchers ask ----------------------------------------------------------------------- */
 
 /* The type of a value when it is a tensor of known shape without quantised elements whose bytes fit a size; NULL else. */

@@ -85,6 +85,10 @@ hilo_status lib_scatter(const struct lib_call *c) {
     struct scatter x = {.c = c, .tasks = 1};
     if (!scatter_read(&r, &x))
         return HILO_INVALID_ARGUMENT;
+    if (c->check) {
+        const size_t all = lib_times(x.total, x.bytes), updates = lib_times(slots_packed(&x.s), x.bytes);
+        return lib_checked(c->check, 3, 1, (const size_t[]){all, slots_indices(&x.s), updates, all}, 0);
+    }
     if (x.total == 0)
         return HILO_OK;
     while (x.split + 1 < x.s.rank && x.s.dim[x.split].dim == 1)

@@ -162,6 +162,10 @@ hilo_status lib_select_and_scatter(const struct lib_call *c) {
     enum ir_op_kind op = (enum ir_op_kind)lib_get_size(&r, IR_OP_COUNT - 1);
     if (!window_get(&r, &s.w) || !combine_of(op, t, &s.scatter) || !combine_compare(t, direction, type, &s.prefers))
         return HILO_INVALID_ARGUMENT;
+    if (c->check) {
+        const size_t bytes = s.scatter.bytes, in = lib_times(window_in(&s.w), bytes);
+        return lib_checked(c->check, 3, 1, (const size_t[]){in, lib_times(window_out(&s.w), bytes), bytes, in}, 0);
+    }
     const struct window_dim *first = &s.w.dim[0], *last = &s.w.dim[s.w.rank - 1];
     s.apart = last->stride >= (last->size - 1) * last->dilation + 1;
     if (s.w.rank > 1 && window_is_elements(first) && first->in > 0)

@@ -134,7 +134,39 @@ bool slots_get(struct lib_reader *r, struct slots *s) {
     }
     for (uint32_t i = 0; i < s->nbatch; i++)
         s->batch[i] = (struct slots_batch){lib_get(r), 0, 0}, s->batch[i].index = lib_get(r), s->batch[i].packed = lib_get(r);
-    return !r->short_ && slots_finish(s);
+    enum ir_dtype_class index = ir_dtype_get(s->index_type)->cls;
+    return !r->short_ && index != IR_FLOAT && index != IR_COMPLEX_CLASS && ir_dtype_get(s->index_type)->bytes &&
+           slots_finish(s);
+}
+
+size_t slots_base(const struct slots *s) {
+    size_t n = 1;
+    for (uint32_t d = 0; d < s->rank; d++)
+        n = lib_times(n, (size_t)s->dim[d].dim);
+    return n;
+}
+
+size_t slots_indices(const struct slots *s) {
+    struct lib_extent e = {0};
+    int64_t numbers = 0; /* of an index vector */
+    for (uint32_t b = 0; b < s->nbatch; b++)
+        lib_reach(&e, s->batch[b].size, s->batch[b].index);
+    for (uint32_t d = 0; d < s->rank; d++)
+        if (!s->dim[d].batching && s->dim[d].from >= numbers)
+            numbers = s->dim[d].from < INT64_MAX ? s->dim[d].from + 1 : INT64_MAX;
+    if (numbers == 0)
+        return 0;
+    lib_reach(&e, numbers, s->vector_stride);
+    return lib_extent_bytes(&e, ir_dtype_get(s->index_type)->bytes);
+}
+
+size_t slots_packed(const struct slots *s) {
+    struct lib_extent e = {0};
+    for (uint32_t b = 0; b < s->nbatch; b++)
+        lib_reach(&e, s->batch[b].size, s->batch[b].packed);
+    for (uint32_t d = 0; d < s->rank; d++)
+        lib_reach(&e, s->dim[d].size, s->dim[d].packed);
+    return lib_extent_bytes(&e, 1);
 }
 
 /* ui64 beyond the range of int64 is its largest. */

@@ -31,6 +31,11 @@ bool slots_match(const struct ir_module *m, ir_attr numbers, const struct ir_typ
 bool slots_put(struct lib_match *out, const struct slots *s);
 bool slots_get(struct lib_reader *r, struct slots *s);
 
+/* Elements of the base, and bytes of the indices and elements of the packed tensor that slices reach. */
+size_t slots_base(const struct slots *s);
+size_t slots_indices(const struct slots *s);
+size_t slots_packed(const struct slots *s);
+
 /* Slice i: where it starts in the base, perhaps outside of it, and its first element in the packed tensor. */
 void slots_start(const struct slots *s, const void *indices, size_t i, int64_t *start, int64_t *packed);
 

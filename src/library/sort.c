@@ -437,12 +437,31 @@ static void sort_lines(void *user, int64_t task) {
     }
 }
 
+/* Keys lie within their elements, which are of sizes that can be sorted. */
+static hilo_status sort_check(const struct sort *s, const struct sort_layout *l, const struct lib_sizes *have) {
+    size_t need[2 * SORT_MOST_OPERANDS], total = lib_times(lib_times(s->outer, s->inner), s->length);
+    for (uint32_t i = 0; i < s->noperands; i++) {
+        if (s->bytes[i] == 0 || s->bytes[i] & (s->bytes[i] - 1))
+            return HILO_INVALID_ARGUMENT;
+        need[i] = need[s->noperands + i] = lib_times(total, s->bytes[i]);
+    }
+    for (uint32_t i = 0; i < s->nkeys; i++) {
+        size_t bytes = ir_dtype_get(s->key[i].dtype)->bytes, element = s->bytes[s->key[i].operand];
+        if (bytes == 0 || bytes > 8 || s->key[i].offset % bytes || s->key[i].offset + bytes > element ||
+            (l->packed && bytes != element))
+            return HILO_INVALID_ARGUMENT;
+    }
+    return lib_checked(have, s->noperands, s->noperands, need, lib_times(l->stride, l->tasks));
+}
+
 hilo_status lib_sort(const struct lib_call *c) {
     struct lib_reader reader = lib_reader_of(c->params, c->nparams);
     struct sort s;
     struct sort_run r = {.s = &s, .c = c};
     if (!sort_read(&reader, &s) || !sort_layout(&s, &r.layout))
         return HILO_INVALID_ARGUMENT;
+    if (c->check)
+        return sort_check(&s, &r.layout, c->check);
     if (s.length && s.outer && s.inner)
         lib_each(c->pool, (int64_t)r.layout.tasks, sort_lines, &r);
     return HILO_OK;

@@ -142,8 +142,14 @@ hilo_status lib_top_k(const struct lib_call *c) {
     t.n = lib_get_size(&r, INT32_MAX);
     t.k = lib_get_size(&r, INT32_MAX);
     t.dtype = (enum ir_dtype)lib_get_size(&r, IR_DTYPE_COUNT - 1);
-    if (r.short_ || !topk_layout(&t))
+    size_t bytes = ir_dtype_get(t.dtype)->bytes;
+    if (r.short_ || bytes == 0 || bytes > 8 || !topk_layout(&t))
         return HILO_INVALID_ARGUMENT;
+    if (c->check) {
+        const size_t best = lib_times(t.lines, t.k);
+        const size_t need[] = {lib_times(lib_times(t.lines, t.n), bytes), lib_times(best, bytes), lib_times(best, 4)};
+        return lib_checked(c->check, 1, 2, need, lib_times(t.stride, t.tasks));
+    }
     if (t.lines && t.k)
         lib_each(c->pool, (int64_t)t.tasks, topk_lines, &t);
     return HILO_OK;

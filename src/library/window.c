@@ -11,10 +11,11 @@ bool window_is_elements(const struct window_dim *d) {
 
 /* Every place that a tap can reach is a number. */
 static bool dim_fits(const struct window_dim *d) {
-    int64_t reach, span, limit = INT64_MAX / 4;
+    int64_t reach, span, period, limit = INT64_MAX / 4;
     return d->in >= 0 && d->out >= 0 && d->size >= 1 && d->stride >= 1 && d->base >= 1 && d->dilation >= 1 && d->low < limit &&
            d->low > -limit && !__builtin_mul_overflow(d->out, d->stride, &reach) &&
-           !__builtin_mul_overflow(d->size, d->dilation, &span) && reach < limit && span < limit && d->base < limit;
+           !__builtin_mul_overflow(d->size, d->dilation, &span) && !__builtin_mul_overflow(d->base, d->stride, &period) &&
+           reach < limit && span < limit && period < limit;
 }
 
 static bool window_finish(struct window *w) {
@@ -29,6 +30,17 @@ static bool window_finish(struct window *w) {
     }
     w->length = (size_t)w->dim[w->rank - 1].out;
     return true;
+}
+
+size_t window_in(const struct window *w) {
+    size_t n = 1;
+    for (uint32_t i = 0; i < w->rank; i++)
+        n = lib_times(n, (size_t)w->dim[i].in);
+    return n;
+}
+
+size_t window_out(const struct window *w) {
+    return lib_times(w->rows, w->length);
 }
 
 bool window_match(const struct ir_module *m, ir_op op, const struct window_slots *s, const struct ir_type_data *in,

@@ -27,6 +27,10 @@ bool window_match(const struct ir_module *m, ir_op op, const struct window_slots
 bool window_put(struct lib_match *out, const struct window *w);
 bool window_get(struct lib_reader *r, struct window *w);
 
+/* Elements of the input, and of the result. */
+size_t window_in(const struct window *w);
+size_t window_out(const struct window *w);
+
 /* Each element is a window of its own. */
 bool window_is_elements(const struct window_dim *d);
 

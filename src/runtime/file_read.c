@@ -1,19 +1,20 @@
 /* Reading .hilo files: see file_write.c for the format. Every number is checked before it is used, so that a file that
- * is damaged in spite of its hash is refused; machine code and the parameters of routines are taken as they are. */
+ * is damaged in spite of its hash is refused; machine code is not checked. */
 #include "base/hash.h"
-#include "target/target.h"
 #include "runtime/runtime.h"
+#include "target/target.h"
 
 #include <inttypes.h>
+#include <math.h>
 
 struct reader {
     hilo_executable *exe;
     struct arena *a;
     struct diag_list *d;
-    const uint8_t *key;      /* that the file must have, or NULL */
-    struct str program;      /* text, in it */
-    struct str image;        /* the file; 64-byte aligned; kept by the executable */
-    const char *at, *end;    /* of the table */
+    const uint8_t *key;   /* that the file must have, or NULL */
+    struct str program;   /* text, in it */
+    struct str image;     /* the file; 64-byte aligned; kept by the executable */
+    const char *at, *end; /* of the table */
     bool bad;
     struct plan plan;
     struct plan_buffer *buffers;
@@ -318,6 +319,7 @@ static void get_kernels(struct reader *r) {
         k->grid = get_i64(r);
         k->scratch_bytes = get_u64(r);
         k->ns = get_f64(r);
+        r->bad |= !isfinite(k->ns) || k->ns < 0;
         need_scratch(r, k->scratch_bytes);
     }
     r->nroutines = get_count(r, 28);
@@ -327,12 +329,28 @@ static void get_kernels(struct reader *r) {
         r->bad |= !lib_match_named(get_text(r), x);
         x->scratch_bytes = get_u64(r);
         x->ns = get_f64(r);
+        r->bad |= !isfinite(x->ns) || x->ns < 0;
         x->nparams = get_count(r, sizeof(int64_t));
         need_scratch(r, x->scratch_bytes);
         r->bad |= x->nparams > LIB_MOST_PARAMS;
         for (uint32_t k = 0; k < x->nparams && !r->bad; k++)
             x->params[k] = get_i64(r);
     }
+}
+
+/* A routine reads operands, then writes results, and nothing outside of them. */
+static bool routine_fits(const struct reader *r, const struct plan_step *s) {
+    struct lib_sizes sizes = {.scratch = s->routine ? s->routine->scratch_bytes : 0};
+    size_t *bytes = ARENA_ARRAY(r->a, size_t, s->nuses);
+    for (uint32_t i = 0; i < s->nuses; i++) {
+        bytes[i] = r->buffers[s->uses[i].buffer].bytes;
+        sizes.nin += s->uses[i].role == PLAN_IN;
+        if (s->uses[i].role == PLAN_IN && sizes.nin != i + 1)
+            return false;
+    }
+    sizes.bytes = bytes;
+    sizes.nout = s->nuses - sizes.nin;
+    return s->routine && lib_fits(s->routine, &sizes);
 }
 
 /* What has to hold of a step by its kind. */
@@ -343,7 +361,7 @@ static bool step_is_right(const struct reader *r, const struct plan_step *s, uin
     case PLAN_KERNEL:
         return s->kernel && s->nuses == s->kernel->nparams && s->ntargets == 0;
     case PLAN_ROUTINE:
-        return s->routine && s->ntargets == 0;
+        return s->ntargets == 0 && routine_fits(r, s);
     case PLAN_COPY:
         return s->nuses == 2 && s->uses[0].role == PLAN_IN && s->uses[1].role == PLAN_OUT && s->ntargets == 0 &&
                (v[s->uses[0].buffer].bytes == v[s->uses[1].buffer].bytes || plan_is_value(&v[s->uses[0].buffer]) ||
@@ -438,6 +456,8 @@ static void get_results(struct reader *r) {
         results[i] = get_u32(r);
         donors[i] = (int32_t)get_u32(r);
         bool donated = donors[i] >= 0;
+        for (uint32_t k = 0; k < i && donated; k++)
+            r->bad |= donors[k] == donors[i];
         r->bad |= results[i] >= p->nbuffers || donors[i] < -1 || (donated && (uint32_t)donors[i] >= p->narguments);
         if (!r->bad && donated)
             r->bad = !same_type(&r->exe->inputs[donors[i]].type, &r->exe->outputs[i].type);
@@ -498,8 +518,8 @@ static hilo_status check_head(struct reader *r, struct rt_file_head *head) {
     memcpy(head, r->image.p, sizeof *head);
     if (head->version != RT_FILE_VERSION || head->abi != HILO_KERNEL_ABI_VERSION)
         return diag_error(r->d, HILO_FAILED_PRECONDITION,
-                          ".hilo file: of format %" PRIu32 ".%" PRIu32 "; this hilo reads %d.%d", head->version,
-                          head->abi, RT_FILE_VERSION, HILO_KERNEL_ABI_VERSION);
+                          ".hilo file: of format %" PRIu32 ".%" PRIu32 "; this hilo reads %d.%d", head->version, head->abi,
+                          RT_FILE_VERSION, HILO_KERNEL_ABI_VERSION);
     if (head->bytes != r->image.n)
         return diag_error(r->d, HILO_DATA_LOSS, ".hilo file: has %zu bytes of %" PRIu64, r->image.n, head->bytes);
     if (head->table < sizeof *head || head->table > head->bytes || head->table % RT_FILE_ALIGN)

@@ -184,6 +184,31 @@ static struct value *case_operand(const struct ir_module *m, ir_val v, struct va
     return out;
 }
 
+/* The parameters fit these buffers, and no smaller ones; indices that nobody reads may be missing. */
+static void case_sizes(const struct lib_match *match, struct value *const *in, uint32_t nin, struct value **out,
+                       uint32_t nout) {
+    size_t bytes[2 * MOST_VALUES];
+    struct lib_sizes sizes = {bytes, nin, nout, match->scratch_bytes};
+    bool indexed = match->routine == LIB_GATHER || match->routine == LIB_SCATTER;
+    for (uint32_t i = 0; i < nin + nout; i++)
+        bytes[i] = i < nin ? in[i]->bytes : out[i - nin]->bytes;
+    assert_true(lib_fits(match, &sizes));
+    for (uint32_t i = 0; i < nin + nout; i++) {
+        if (bytes[i] == 0 || (indexed && i == 1))
+            continue;
+        bytes[i]--;
+        assert_false(lib_fits(match, &sizes));
+        bytes[i]++;
+    }
+    if (sizes.scratch) {
+        sizes.scratch--;
+        assert_false(lib_fits(match, &sizes));
+        sizes.scratch++;
+    }
+    sizes.nin--, sizes.nout++;
+    assert_false(lib_fits(match, &sizes));
+}
+
 /* Runs the routine with a pool; `in_place`: result 0 over a copy of operand 0. */
 static void case_call(const struct lib_match *match, struct value *const *in, uint32_t nin, struct value **out, uint32_t nout,
                       const struct lib_pool *pool, bool in_place) {
@@ -201,9 +226,10 @@ static void case_call(const struct lib_match *match, struct value *const *in, ui
         memcpy(out[0]->data, in[0]->data, in[0]->bytes);
         ins[0] = out[0]->data;
     }
-    struct lib_call call = {match->params, match->nparams, ins, outs, scratch, pool};
+    case_sizes(match, in, nin, out, nout);
+    struct lib_call call = {match->params, match->nparams, ins, outs, scratch, pool, NULL};
     assert_int_equal(lib_run(match->routine, &call), HILO_OK);
-    struct lib_call none = {match->params, 0, ins, outs, scratch, pool}; /* a plan that lacks its parameters */
+    struct lib_call none = {match->params, 0, ins, outs, scratch, pool, NULL}; /* a plan that lacks its parameters */
     assert_int_equal(lib_run(match->routine, &none), HILO_INVALID_ARGUMENT);
     free(scratch);
 }

@@ -29,7 +29,7 @@ static void external_call(const struct lib_match *match, struct value *const *in
     memset(scratch, 0xA5, match->scratch_bytes);
     for (uint32_t i = 0; i < nin; i++)
         ins[i] = in[i]->data;
-    struct lib_call call = {match->params, match->nparams, ins, outs, scratch, pool};
+    struct lib_call call = {match->params, match->nparams, ins, outs, scratch, pool, NULL};
     assert_int_equal(lib_run_match(match, &call), HILO_OK);
     free(scratch);
 }
@@ -194,7 +194,7 @@ static void test_convolution(void **state) {
 /* ---- pooling --------------------------------------------------------------------------------------------------------- */
 
 static void pooling(const char *op, const char *first, const char *x, const char *y, const char *window, const char *strides,
-                 const char *padding, enum fill fill, bool refuses) {
+                    const char *padding, enum fill fill, bool refuses) {
     external_check(&(struct external_case){
         .by = LIB_ONEDNN,
         .refuses = refuses,
@@ -223,18 +223,16 @@ static void test_pooling(void **state) {
     for (int f = 0; f < 2; f++)
         for (int i = 0; i < 4; i++) { /* the last two begin with what oneDNN does not know: hilo's code */
             pooling(ops[i][0], ops[i][1], "3x28x28x32x", "3x14x14x32x", "1, 3, 3, 1", "1, 2, 2, 1",
-                 "[[0, 0], [0, 1], [0, 1], [0, 0]]", fills[f], false);
+                    "[[0, 0], [0, 1], [0, 1], [0, 0]]", fills[f], false);
             pooling(ops[i][0], ops[i][1], "1x40x37x16x", "1x39x19x16x", "1, 2, 3, 1", "1, 1, 2, 1",
-                 "[[0, 0], [0, 0], [1, 1], [0, 0]]", fills[f], false);
+                    "[[0, 0], [0, 0], [1, 1], [0, 0]]", fills[f], false);
             pooling(ops[i][0], ops[i][1], "33x12x12x5x", "33x11x11x5x", "1, 2, 2, 1", "1, 1, 1, 1",
-                 "[[0, 0], [0, 0], [0, 0], [0, 0]]", fills[f], false);
+                    "[[0, 0], [0, 0], [0, 0], [0, 0]]", fills[f], false);
         }
-    pooling("minimum", "0x7F800000", "3x28x28x32x", "3x14x14x32x",
-            "1, 3, 3, 1", "1, 2, 2, 1", "[[0, 0], [0, 1], [0, 1], [0, 0]]",
-         FILL_PLAIN, true);
-    pooling("maximum", "0xFF800000", "0x28x28x32x", "0x14x14x32x",
-            "1, 3, 3, 1", "1, 2, 2, 1", "[[0, 0], [0, 1], [0, 1], [0, 0]]",
-         FILL_PLAIN, true);
+    pooling("minimum", "0x7F800000", "3x28x28x32x", "3x14x14x32x", "1, 3, 3, 1", "1, 2, 2, 1",
+            "[[0, 0], [0, 1], [0, 1], [0, 0]]", FILL_PLAIN, true);
+    pooling("maximum", "0xFF800000", "0x28x28x32x", "0x14x14x32x", "1, 3, 3, 1", "1, 2, 2, 1",
+            "[[0, 0], [0, 1], [0, 1], [0, 0]]", FILL_PLAIN, true);
 }
 
 /* ---- linear algebra -------------------------------------------------------------------------------------------------- */
