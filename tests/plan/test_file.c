@@ -247,6 +247,39 @@ static void test_programs(void **state) {
     }
 }
 
+/* A routine whose parameters do not fit its buffers: a line of 41 elements in buffers of 40. */
+static void test_wrong_routine(void **state) {
+    (void)state;
+    static const char program[] = "func.func @main(%x: tensor<40xf32>) -> tensor<40xf32> {\n"
+                                  "  %0 = \"stablehlo.sort\"(%x) ({\n"
+                                  "  ^bb0(%a: tensor<f32>, %b: tensor<f32>):\n"
+                                  "    %1 = stablehlo.compare LT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>\n"
+                                  "    stablehlo.return %1 : tensor<i1>\n"
+                                  "  }) {dimension = 0 : i64} : (tensor<40xf32>) -> tensor<40xf32>\n"
+                                  "  return %0 : tensor<40xf32> }";
+    static const char name[] = "\4\0\0\0\0\0\0\0sort"; /* then the scratch, the time, the number of parameters: 20 bytes */
+    hilo_client *client = new_client();
+    hilo_executable *exe;
+    struct strbuf file;
+    strbuf_init(&file, mem_system_allocator());
+    assert_int_equal(hilo_compile_source(client, program, strlen(program), NULL, NULL, &exe), HILO_OK);
+    assert_int_equal(hilo_executable_serialize(exe, append, &file), HILO_OK);
+    hilo_executable_release(exe);
+    size_t at = 0;
+    while (at + sizeof name + 28 < file.n && memcmp(file.p + at, name, sizeof name - 1) != 0)
+        at++;
+    char *length = file.p + at + sizeof name - 1 + 20;
+    assert_int_equal(*length, 40);
+    assert_int_equal(load(client, file.p, file.n), HILO_OK);
+    for (int n = 0; n <= 41; n++) {
+        *length = (char)n;
+        rehash(&file);
+        assert_int_equal(load(client, file.p, file.n), n <= 40 ? HILO_OK : HILO_DATA_LOSS);
+    }
+    hilo_client_release(client);
+    strbuf_free(&file);
+}
+
 /* Loading where the first allocation fails, the second, and so on until none does. */
 static void test_exhaustion(void **state) {
     (void)state;
@@ -293,6 +326,7 @@ static void test_hash(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_round_trip), cmocka_unit_test(test_damage),
                                        cmocka_unit_test(test_wrong_numbers), cmocka_unit_test(test_programs),
+                                       cmocka_unit_test(test_wrong_routine),
                                        cmocka_unit_test(test_exhaustion),
                                        cmocka_unit_test(test_hash)};
     return cmocka_run_group_tests(tests, NULL, NULL);
