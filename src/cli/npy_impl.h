@@ -50,7 +50,7 @@ struct npy_stream {
     uint32_t crc;          /* of what was delivered */
     bool deflated;         /* whether the fields below are in use */
     bool ended;            /* the deflated data has reached its end mark */
-    z_stream z;            /* set up by who opens the stream */
+    z_stream z;            /* initialised by the opener of the stream */
     unsigned char *window; /* NPY_PIECE compressed bytes */
 };
 

@@ -19,7 +19,7 @@ struct build_kernel {
     uint8_t hash[BLAKE2_BYTES]; /* of its text, without the name */
 };
 
-/* Who computes an op, of those that may. */
+/* The provider chosen for an op, of those that can compute it. */
 struct build_choice {
     struct lib_match match;       /* by whom; LIB_OWN: hilo's code, be it a kernel or a routine */
     double ns[LIB_EXTERNAL_COUNT]; /* what the model expects of each; below 0 = not asked */
@@ -102,7 +102,7 @@ const struct plan_note *build_note(struct build *b, ir_block block, const struct
 const struct plan_note *build_note_op(struct build *b, ir_op op);
 /* Of a kernel that runs before or after the one that b->note describes, for it: packing, the end of a split reduction. */
 const struct plan_note *build_note_part(struct build *b, bool before);
-/* Who computes the op; NULL where no library could. */
+/* The provider of the op; NULL where no library can. */
 const struct build_choice *build_choose(struct build *b, ir_op op);
 
 #endif

@@ -59,7 +59,7 @@ static bool add_here(struct blake2 *b, hilo_allocator al) {
     add_text(b, target_cpu_machine());
     add_text(b, text.p);
     add_i64(b, rt_code_tiles());
-    add_text(b, getenv("HILO_LLVM_PATH")); /* who names another LLVM wants its code */
+    add_text(b, getenv("HILO_LLVM_PATH")); /* another LLVM generates other code */
     bool known = build.n && !text.failed;
     strbuf_free(&text);
     return known;
@@ -82,7 +82,7 @@ static bool here(hilo_client *client, uint8_t out[RT_KEY_BYTES]) {
     return known;
 }
 
-/* Measurements (compile/model.h) and installed libraries decide who computes what. */
+/* Measurements (compile/model.h) and installed libraries decide the provider of each op. */
 static void add_calibration(struct blake2 *b, const hilo_client *client) {
     char path[4096];
     struct file file;

@@ -69,7 +69,7 @@ static const struct plan_note *note_of(const struct note_ops *x, const char *tex
     return note;
 }
 
-/* "expected: oneDNN 0.120 ms, hilo 0.300 ms", who was chosen first; 0 where nothing was compared. */
+/* "expected: oneDNN 0.120 ms, hilo 0.300 ms", the chosen provider first; 0 where nothing was compared. */
 static size_t choice_text(const struct build_choice *c, char *out, size_t size) {
     size_t n = 0;
     *out = '\0';

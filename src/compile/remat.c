@@ -2,7 +2,7 @@
  * at its late uses, instead of keeping it live since its first use.
  *
  * What a plan needs is known only when it is made, so plans are made, on trial: each reports what is live at the peak
- * without being of use then, the largest of that is computed again by the kernels that want it later (they have ops of their
+ * without being of use then, the largest of that is computed again by the kernels that use it later (they have ops of their
  * own for it, which clustering puts into them), and the next plan shows what was gained. */
 #include "compile/build.h"
 #include "compile/remat.h"
@@ -236,7 +236,7 @@ static bool find_late(struct round *x, const struct kept *k, struct lates *out) 
     return out->n > 0;
 }
 
-/* Those who want it late compute it again. */
+/* Late users compute it again. */
 static bool drop(struct round *x, const struct kept *k) {
     struct lates late = {0};
     opt_ids_set(&x->gone, k->root, 1);

@@ -242,7 +242,7 @@ hilo_status eval_region(struct eval *cx, ir_region r, struct value *const *args,
     if (!b)
         return HILO_INVALID_ARGUMENT;
     struct eval_frame *f = cx->frame;
-    struct value **owned = f->slots + b->slot0; /* where the block wants them */
+    struct value **owned = f->slots + b->slot0; /* the slots of the block's arguments */
     for (uint32_t i = 0; i < nargs; i++)
         owned[i] = value_ref(args[i]);
     return eval_block(cx, b, owned, results);

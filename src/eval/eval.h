@@ -50,7 +50,7 @@ struct value {
 /* A fresh tensor with uninitialised data. RESOURCE_EXHAUSTED when the size overflows or memory ends, INVALID_ARGUMENT
    for a negative dimension. `*out` has one reference. */
 hilo_status value_tensor(const hilo_allocator *al, enum ir_dtype t, const int64_t *dims, uint32_t rank, struct value **out);
-/* A tensor over memory that somebody else owns. */
+/* A tensor over memory that it does not own. */
 hilo_status value_borrow(const hilo_allocator *al, enum ir_dtype t, const int64_t *dims, uint32_t rank, void *data,
                          void (*release)(void *user, void *data), void *user, struct value **out);
 hilo_status value_token(const hilo_allocator *al, struct value **out);

@@ -378,7 +378,7 @@ static hilo_status reduce_values(struct eval *cx, struct combine *c, enum ir_dty
     return status;
 }
 
-/* Operand i of all members, combined; of each the part of this process when `dim` is one (UINT32_MAX = the whole). */
+/* Operand i of all members, combined; of each the part of this process when `dim` is one (UINT32_MAX = all). */
 static hilo_status reduce_joint(struct eval *cx, ir_op op, const struct joint *j, uint32_t i, uint32_t dim,
                                 struct value **out) {
     uint32_t n = j->group.n;
@@ -389,17 +389,17 @@ static hilo_status reduce_joint(struct eval *cx, ir_op op, const struct joint *j
     memset(v, 0, bytes);
     hilo_status status = HILO_OK;
     for (uint32_t k = 0; k < n && status == HILO_OK; k++) {
-        struct value *whole = joint_value(j, k, i);
+        struct value *operand = joint_value(j, k, i);
         if (dim == UINT32_MAX) {
-            v[k] = value_ref(whole);
+            v[k] = value_ref(operand);
             continue;
         }
         int64_t dims[IR_MAX_RANK];
-        memcpy(dims, whole->dims, whole->rank * sizeof *dims);
+        memcpy(dims, operand->dims, operand->rank * sizeof *dims);
         dims[dim] /= n;
-        status = value_tensor(&cx->al, whole->dtype, dims, whole->rank, &v[k]);
+        status = value_tensor(&cx->al, operand->dtype, dims, operand->rank, &v[k]);
         if (status == HILO_OK)
-            eval_copy_slab(whole, j->group.rank * dims[dim], v[k], 0, dims[dim], dim);
+            eval_copy_slab(operand, j->group.rank * dims[dim], v[k], 0, dims[dim], dim);
     }
     struct combine c;
     if (status == HILO_OK)
@@ -432,9 +432,9 @@ static hilo_status reduce_part(struct eval *cx, ir_op op, const struct joint *j,
     memset(v, 0, bytes);
     hilo_status status = HILO_OK;
     for (uint32_t k = 0; k < n && status == HILO_OK; k++) {
-        struct value *whole = joint_value(j, k, i);
-        char *data = (char *)whole->data + whole->bytes / whole->count * begin;
-        status = value_borrow(&cx->al, whole->dtype, &size, 1, data, not_owned, NULL, &v[k]);
+        struct value *operand = joint_value(j, k, i);
+        char *data = (char *)operand->data + operand->bytes / operand->count * begin;
+        status = value_borrow(&cx->al, operand->dtype, &size, 1, data, not_owned, NULL, &v[k]);
     }
     struct combine c;
     if (status == HILO_OK)
@@ -570,17 +570,17 @@ static hilo_status exchange_one(struct eval *cx, ir_op op, const struct joint *j
                                 struct value **out) {
     const struct value *mine = joint_value(j, j->group.rank, i);
     uint32_t n = j->group.n;
-    int64_t part[IR_MAX_RANK], whole[IR_MAX_RANK];
+    int64_t part[IR_MAX_RANK], joined[IR_MAX_RANK];
     memcpy(part, mine->dims, mine->rank * sizeof *part);
     if (part[split] % n != 0)
         return EVAL_FAIL(cx, op, HILO_INVALID_ARGUMENT, "cannot split %" PRId64 " into %" PRIu32 " parts", part[split], n);
     part[split] /= n;
-    memcpy(whole, part, mine->rank * sizeof *whole);
-    if (__builtin_mul_overflow(part[concat], (int64_t)n, &whole[concat]))
+    memcpy(joined, part, mine->rank * sizeof *joined);
+    if (__builtin_mul_overflow(part[concat], (int64_t)n, &joined[concat]))
         return HILO_RESOURCE_EXHAUSTED;
     struct value *piece;
     HILO_TRY(value_tensor(&cx->al, mine->dtype, part, mine->rank, &piece));
-    hilo_status status = eval_out(cx, op, i, whole, mine->rank, out);
+    hilo_status status = eval_out(cx, op, i, joined, mine->rank, out);
     for (uint32_t k = 0; k < n && status == HILO_OK; k++) {
         eval_copy_slab(joint_value(j, k, i), j->group.rank * part[split], piece, 0, part[split], split);
         eval_copy_slab(piece, 0, *out, k * part[concat], part[concat], concat);
@@ -670,7 +670,7 @@ hilo_status eval_collective_permute(struct eval *cx, ir_op op, struct value *con
     return message_fetch(cx, op, &key, out, 1);
 }
 
-/* The ends of a channel: both processes where pairs say who they are, else anybody who uses the channel. */
+/* The ends of a channel: both processes where pairs name them, else any process that uses the channel. */
 static hilo_status channel_key(struct eval *cx, ir_op op, ir_attr pairs, int64_t channel, bool host, int side,
                                struct message_key *key, bool *connected) {
     *key = (struct message_key){.kind = IR_SEND, .channel = channel, .source = MESSAGE_ANY, .target = MESSAGE_ANY};

@@ -50,7 +50,7 @@ struct process_group {
     struct message *messages;            /* not fetched, oldest first */
     struct message_wait *waits;         /* without a message, oldest first */
     ir_attr infeed;                    /* ARRAY of SYMBOL, or none */
-    bool apart;                        /* processes end one by one, with their memory: what they hand over is copied */
+    bool apart;                        /* processes end one by one, with their memory: what they pass on is copied */
 };
 
 /* ---- process groups ------------------------------------------------------------------------------------------------------ */
@@ -143,7 +143,7 @@ static void group_look(struct process_group *g) {
     }
 }
 
-/* With the lock held: until *done, which somebody sets after lowering `waiting`. */
+/* With the lock held: until *done, which another process sets after lowering `waiting`. */
 static bool group_wait(struct process_group *g, const bool *done) {
     g->waiting++;
     group_look(g);

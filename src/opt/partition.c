@@ -166,12 +166,12 @@ static ir_val begin_of(struct partition *c, ir_val after, const int32_t *held, i
 }
 
 /* This partition's shard of a replicated value. */
-static ir_val cut(struct partition *c, ir_val whole, const struct sharding *s) {
+static ir_val cut(struct partition *c, ir_val replicated, const struct sharding *s) {
     struct ir_module *m = c->map.o->m;
-    ir_type type = sharding_type(m, s, ir_val_get(m, whole)->type);
+    ir_type type = sharding_type(m, s, ir_val_get(m, replicated)->type);
     const struct ir_type_data *t = ir_type_get(m, type);
     static const int32_t zero = 0;
-    ir_val in[IR_MAX_RANK + 1] = {whole}, last = whole;
+    ir_val in[IR_MAX_RANK + 1] = {replicated}, last = replicated;
     for (uint32_t d = 0; d < s->rank; d++)
         last = in[d + 1] = s->parts[d] > 1 ? begin_of(c, last, s->held + (size_t)d * c->partitions, t->dims[d])
                                            : table(c, last, &zero, 1, 0);

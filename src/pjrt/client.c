@@ -404,7 +404,7 @@ struct pjrt_error *pjrt_Device_ClearMemoryStats(struct pjrt_Device_ClearMemorySt
     return NULL;
 }
 
-/* A span of time that a framework wants to see in a profile. */
+/* A span of time that a framework records in a profile. */
 struct pjrt_tracker {
     char *text;
 };

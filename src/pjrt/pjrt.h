@@ -279,7 +279,7 @@ struct pjrt_error *pjrt_assignment_read(struct str bytes, int64_t nreplicas, int
 /* Writes one; the ids are in the same order. */
 void pjrt_assignment_write(struct strbuf *out, int64_t nreplicas, int64_t npartitions, const int *ids);
 
-/* Options of a client from the environment and from who creates it. */
+/* Options of a client from the environment and from its creator. */
 struct pjrt_error *pjrt_client_options_read(const struct pjrt_named *named, size_t n, struct pjrt_client_options *out);
 
 /* ---- buffers (buffer.c, transfer.c) ---- */

@@ -14,7 +14,7 @@ struct emit {
 
 /* ---- results --------------------------------------------------------------------------------- */
 
-/* Every result that is memory gets a root of its own, which the run can hand out. */
+/* Every result that is memory gets a root of its own, which the run can return. */
 static hilo_status own_results(struct plan_builder *b) {
     bool *taken = ARENA_ARRAY(b->a, bool, b->buffers.n);
     uint32_t known = b->buffers.n;

@@ -14,7 +14,7 @@ enum {
     GROUP_BYTES = 1 << 20 /* most that a group may write, which bounds what it adds to the memory needed at once */
 };
 
-/* Who touched a root since the node at which a group begins. */
+/* The last accesses to a root since the node at which a group begins. */
 struct mark {
     uint32_t read, written; /* number of the search */
 };

@@ -67,7 +67,7 @@ void rt_value_text(const struct value *v, size_t most, int indent, struct strbuf
    NULL when the client's memory is exhausted (then `m` stays the caller's). */
 hilo_module *rt_module_new(hilo_client *client, struct ir_module *m);
 hilo_module *rt_module_retain(hilo_module *module);
-/* Its program. Only who made the module, and has not compiled or shared it yet, may change it. */
+/* Its program. Only the creator of the module may change it, before it is compiled or shared. */
 struct ir_module *rt_module_ir(const hilo_module *module);
 /* After such a change: it is no longer the program of the bytes that it was read from. */
 void rt_module_changed(hilo_module *module);

@@ -2,7 +2,7 @@
  * can.
  *
  * The word holds the job's number, whether it is open, and how many threads work on it. A thread joins by counting itself in
- * while the job is open; the caller closes it when no pieces are left and waits for those who are in. So a thread that
+ * while the job is open; the caller closes it when no pieces are left and waits for the threads in it. So a thread that
  * sleeps, or that the system has not scheduled yet, is never waited for.
  *
  * Systems tend to wake a thread on the processor of its waker, and where all looks busy they leave it there, while
@@ -39,7 +39,7 @@ struct rt_pool {
     _Alignas(LINE) atomic_uint_fast64_t word;
     atomic_int processor;    /* of the caller; -1 = unknown */
     _Alignas(LINE) atomic_int_fast64_t next; /* iteration */
-    _Alignas(LINE) pthread_mutex_t lock;     /* of those who sleep */
+    _Alignas(LINE) pthread_mutex_t lock;     /* of sleeping threads */
     pthread_cond_t work, done;
     atomic_int sleepers;     /* workers in or near `work` */
     atomic_bool waiting;     /* the caller is in or near `done` */

@@ -1,6 +1,6 @@
 /* The threads of a client. They are started by the first piece of work that is worth sharing, spin for some microseconds when
  * it is done, and then sleep. Several callers may share a pool: while it works for one, the others work alone, so none
- * waits. Who does which piece is left to chance; results never depend on it (hilo_kernel_abi.h). */
+ * waits. Pieces go to threads in no fixed order; results never depend on it (hilo_kernel_abi.h). */
 #ifndef HILO_RUNTIME_POOL_H
 #define HILO_RUNTIME_POOL_H
 

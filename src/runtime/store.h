@@ -1,6 +1,6 @@
 /* The compile cache: executables under a key of all that they depend on (compile/cached.c). See docs/adr/0009-cache.md.
  *
- * In memory are the executables that somebody still has: asking again gives another handle to the same plan and code.
+ * In memory are the executables still in use: a further request returns another handle to the same plan and code.
  * On disk is a directory of .hilo files by key, used by any number of processes at once: files appear whole or not at all, are
  * never changed, and may go at any time. Whatever is wrong there is a miss, at worst with a warning. */
 #ifndef HILO_RUNTIME_STORE_H
@@ -18,7 +18,7 @@ struct rt_store {
     size_t dir_bytes;       /* of that allocation */
     uint64_t most;          /* bytes of all files */
     bool bad_size;          /* HILO_CACHE_SIZE is set and is no size */
-    bool named;             /* somebody said where: then it is worth a warning when that does not work */
+    bool named;             /* the directory was set explicitly: its errors are warnings */
     atomic_uint temporaries; /* that were begun */
     bool asked, known;      /* what follows is there; this build and machine can be told from others: guarded likewise */
     uint8_t here[RT_KEY_BYTES]; /* their hash */

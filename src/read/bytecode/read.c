@@ -191,7 +191,7 @@ static enum bc_dialect dialect_named(struct str name) {
 static hilo_status read_op_names(struct bc *b, struct bc_cursor *c) {
     uint64_t total;
     if (b->version >= 4)
-        HILO_TRY(bc_vi(b, c, &total)); /* a hint for those who allocate in advance */
+        HILO_TRY(bc_vi(b, c, &total)); /* a hint for readers that allocate in advance */
     while (c->at != c->end) {
         struct bc_op_name op = {0};
         uint32_t n;
