@@ -15,7 +15,7 @@
 
 enum cg_emit { CG_OBJECT, CG_ASSEMBLY, CG_LLVM };
 
-/* UNAVAILABLE, saying which package brings it, when LLVM 19 cannot be opened. Opens it once for the process; any thread. */
+/* UNAVAILABLE, with the package that has it, when LLVM 19 cannot be opened. Opens it once for the process; any thread. */
 hilo_status cg_open(struct diag_list *d);
 /* The machine that the process runs on (NULL), with LLVM's features: UNAVAILABLE where there is no code generator for it or no
    LLVM. Or one of targets.def by name: NOT_FOUND, listing them, for another. */

@@ -3,7 +3,7 @@
  * Versions 2 and 3 differ in how primitives are described: version 2 fills in the caller's structs, of which hilo only assumes
  * that they fit into DNN_DESCRIPTION_BYTES; version 3 returns handles. All else is the same.
  *
- * A unit has one primitive, made for one thread (OpenMP is told so, for builds with it), and slots: what a call needs for
+ * A unit has one primitive, made for one thread (OpenMP is set to one, for builds with it), and slots: what a call needs for
  * itself. A call claims a free slot, so that there are as many as concurrent calls, and runs after the first create none.
  */
 #include "external/onednn.h"

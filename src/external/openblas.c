@@ -2,7 +2,7 @@
  * the BLAS's C bindings (Basic Linear Algebra Subprograms Technical Forum Standard, 2001, appendix B) and of LAPACK's ?potrf.
  *
  * Work is split by shape, and each part is calls on one thread. OpenBLAS's own threads are set to one when it is opened, for
- * the whole process; a build of it with OpenMP goes by what OpenMP would do on the calling thread. */
+ * the whole process; a build of it with OpenMP follows OpenMP's settings of the calling thread. */
 #include "external/external.h"
 #include "library/dot.h"
 

@@ -4,7 +4,7 @@
  *   NAME(x)  x with a prefix           TARGET   attribute of the functions
  *   MADD(a, b, c)  c - a b of vectors  SPLAT(x) a vector of copies
  *
- * Everything comes down to one kernel: ROWS rows of a result of two vectors' width, from rows of one factor, any strides apart,
+ * Everything is built from one kernel: ROWS rows of a result of two vectors' width, from rows of one factor, any strides apart,
  * and a packed panel of the other, whose rows are as wide as the result. */
 
 enum { NAME(WIDTH) = 2 * sizeof(V) / sizeof(T) };

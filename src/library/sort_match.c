@@ -93,7 +93,7 @@ static bool key_compare(const struct comparator *c, ir_val v, struct sort_key *k
     return true;
 }
 
-/* A key that an order goes by: not equality. */
+/* A key that an order compares: not equality. */
 static bool key_order(const struct comparator *c, ir_val v, struct sort_key *k, bool *inclusive) {
     int64_t direction;
     bool swapped;

@@ -206,7 +206,7 @@ bool opt_rule_dot_outer(struct rules *r, ir_op op) {
             out[n] = s[k].t->dims[s[k].free[i]];
             dims[k][s[k].nbatch + i] = n;
         }
-    ir_type product_type = ir_type_of(r->m, in, out, n);
+    ir_type full = ir_type_of(r->m, in, out, n);
     for (int k = 0; k < 2; k++) {
         uint32_t m = (uint32_t)(s[k].nbatch + s[k].nfree);
         int64_t kept[IR_MAX_RANK];
@@ -214,14 +214,14 @@ bool opt_rule_dot_outer(struct rules *r, ir_op op) {
             kept[i] = out[dims[k][i]];
         ir_val v = make_reshape(r, op, in_order(r, op, &s[k]), kept, m);
         v = make_convert(r, op, v, in);
-        ir_op b = rules_make(r, op, IR_BROADCAST_IN_DIM, &v, 1, product_type);
+        ir_op b = rules_make(r, op, IR_BROADCAST_IN_DIM, &v, 1, full);
         ir_set_prop(r->m, b, IR_BROADCAST_IN_DIM_broadcast_dimensions, ir_attr_i64s(r->m, dims[k], m));
         x[k] = ir_result(r->m, b, 0);
     }
-    product = ir_result(r->m, rules_make(r, op, IR_MULTIPLY, x, 2, product_type), 0);
+    product = ir_result(r->m, rules_make(r, op, IR_MULTIPLY, x, 2, full), 0);
     if (ir_dtype_get(in)->cls == IR_FLOAT) {
-        ir_val sum[2] = {product, rules_make_float(r, op, product_type, 0)};
-        product = ir_result(r->m, rules_make(r, op, IR_ADD, sum, 2, product_type), 0);
+        ir_val sum[2] = {product, rules_make_float(r, op, full, 0)};
+        product = ir_result(r->m, rules_make(r, op, IR_ADD, sum, 2, full), 0);
     }
     return finish(r, op, product);
 }
@@ -241,10 +241,10 @@ bool opt_rule_dot_vectors(struct rules *r, ir_op op) {
     ir_val x[2];
     for (int k = 0; k < 2; k++)
         x[k] = make_convert(r, op, make_reshape(r, op, in_order(r, op, &s[k]), dims, n), in);
-    ir_type product_type = ir_type_of(r->m, in, dims, n), scalar = ir_type_of(r->m, in, NULL, 0);
+    ir_type full = ir_type_of(r->m, in, dims, n), scalar = ir_type_of(r->m, in, NULL, 0);
     ir_type sums = ir_type_of(r->m, in, dims, nbatch);
     static const char zero[8];
-    ir_val args[2] = {ir_result(r->m, rules_make(r, op, IR_MULTIPLY, x, 2, product_type), 0), rules_make_splat(r, op, scalar, zero)};
+    ir_val args[2] = {ir_result(r->m, rules_make(r, op, IR_MULTIPLY, x, 2, full), 0), rules_make_splat(r, op, scalar, zero)};
     ir_op reduce = rules_make_reduce(r, op, IR_ADD, args, sums);
     ir_set_prop(r->m, reduce, IR_REDUCE_dimensions, ir_attr_i64s(r->m, summed, n - nbatch));
     return finish(r, op, ir_result(r->m, reduce, 0));

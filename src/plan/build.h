@@ -3,7 +3,7 @@
  *
  * Memory belongs to roots: buffers that are no alias. Time is counted in points: what the node at position p reads, it reads
  * at 2p; from there on, too, what it writes is taken, until 2p+1 at least. So an operand that ends at 2p and a result that
- * begins there meet in that point alone, which tells the memory that they may share under a condition from the rest. */
+ * begins there overlap in that point alone, by which memory that they may share under a condition is told from the rest. */
 #ifndef HILO_PLAN_BUILD_H
 #define HILO_PLAN_BUILD_H
 

@@ -49,7 +49,7 @@ struct target {
     int64_t packed_min;   /* rows, columns and terms from which packing the operands of a contraction pays */
 };
 
-/* A machine with no more than any has, whose kernels the interpreter runs. */
+/* The least common machine, whose kernels the interpreter runs. */
 void target_portable(struct target *out);
 /* A row of targets.def; NOT_FOUND, listing them, for another name. */
 hilo_status target_named(const char *name, struct target *out, struct diag_list *d);

@@ -231,7 +231,7 @@ static void test_struct_sizes(void **state) {
     hilo_client_release(client);
 }
 
-/* What a client with a receiver of its own is told. */
+/* What a client with a receiver of its own receives. */
 struct told {
     int n;
     hilo_status status;

@@ -1,4 +1,4 @@
-/* Steps: what is evaluated by itself, what can be cancelled in its midst; diagnostics of several threads. */
+/* Steps: what is evaluated by itself, what can be cancelled while it runs; diagnostics of several threads. */
 #include "hilo.h"
 
 #include <setjmp.h>

@@ -415,7 +415,7 @@ static void on_step(void *user, const hilo_step_event *e) {
     t->events++;
 }
 
-/* Functions by the evaluator, over the buffers' memory; every step is told. */
+/* Functions by the evaluator, over the buffers' memory; every step is reported. */
 static void test_reference(void **state) {
     (void)state;
     struct made x;
