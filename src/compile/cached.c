@@ -155,7 +155,7 @@ static void key_specialisations(const struct cached *c, hilo_executable *exe) {
     memcpy(exe->key, c->key, RT_KEY_BYTES);
 }
 
-/* Without machine code, a compiler that is installed later, or a run's shapes, can still improve the result. */
+/* Evaluated plans are not cached: a compiler that is installed later, or the shapes of a run, may give better ones. */
 static hilo_status compile_and_keep(struct cached *c, hilo_module *module, hilo_executable **out) {
     HILO_TRY(compile_module(c->client, module, c->o, NULL, c->d, out));
     if (c->on && !(*out)->plan.evaluated)

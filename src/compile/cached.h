@@ -17,7 +17,7 @@ hilo_status specialise_loaded(hilo_executable *exe, struct str text);
    UNIMPLEMENTED where sizes of a program that is compiled for inputs stay unknown. */
 hilo_status compile_module(hilo_client *client, hilo_module *module, const hilo_compile_options *o,
                            hilo_buffer *const *inputs, struct diag_list *d, hilo_executable **out);
-/* Where a program is evaluated because sizes are not known: makes runs compile exe->module for those that they bring, with these
+/* If a program is evaluated because sizes are not known: makes runs compile exe->module for those that they bring, with these
    options, which are copied to the arena: specialise.c. */
 void specialise_later(hilo_executable *exe, const hilo_compile_options *o);
 

@@ -42,7 +42,7 @@ struct lib_by;
 /* An op as a routine. */
 struct lib_match {
     enum lib_routine routine;
-    enum lib_external by;     /* who is to compute it, from the same parameters; hilo's code does where that cannot */
+    enum lib_external by;     /* provider, which takes the same parameters; hilo's code does where that cannot */
     const struct lib_by *how; /* of what is prepared (lib_prepare); NULL = nothing: hilo's code computes it */
     void *state;              /* what `by` has prepared */
     uint32_t nparams;

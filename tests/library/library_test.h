@@ -184,7 +184,7 @@ static struct value *case_operand(const struct ir_module *m, ir_val v, struct va
     return out;
 }
 
-/* The parameters fit these buffers, and no smaller ones; indices that nobody reads may be missing. */
+/* The parameters fit these buffers, and no smaller ones; indices that are unused may be missing. */
 static void case_sizes(const struct lib_match *match, struct value *const *in, uint32_t nin, struct value **out,
                        uint32_t nout) {
     size_t bytes[2 * MOST_VALUES];
