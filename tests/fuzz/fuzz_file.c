@@ -1,6 +1,6 @@
-/* libFuzzer target: .hilo files of compiled programs with some bytes changed, and a content hash that is right again, are loaded or
- * refused; what was loaded is not run, since its machine code is trusted. The first byte of the input selects the program;
- * then three bytes each, up to four times, are a place, as 16 bits that wrap around the table, and what is written there. */
+/* libFuzzer target: .hilo files of compiled programs with some bytes changed, and a content hash that is right again, are
+ * loaded or refused; what was loaded is not run, since its machine code is trusted. The first byte of the input selects the
+ * program; then three bytes each, up to four times, are a place, as 16 bits that wrap around the table, and what is written. */
 #include "base/hash.h"
 #include "runtime/runtime.h"
 
