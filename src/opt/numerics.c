@@ -136,9 +136,9 @@ static hilo_status expand_dot(struct opt_map *map, ir_op op, ir_attr algorithm) 
     d.sum = field_type(m, algorithm, IR_DOT_ALGORITHM_accumulation_type_F);
     for (uint32_t i = 0; i < 3; i++) {
         const struct ir_type_data *t = ir_val_type(m, i < 2 ? ir_operand(m, op, i) : ir_result(m, op, 0));
-        if (t->quant || !is_float(t->dtype))
+        if (t->quant || ir_dtype_get(t->dtype)->cls == IR_COMPLEX_CLASS)
             return ir_op_error(m, map->o->d, op, HILO_UNIMPLEMENTED, NULL,
-                               "algorithm dot_%s_%s_%s_x%d needs operands and a result of floating-point numbers",
+                               "algorithm dot_%s_%s_%s_x%d needs operands and a result of real numbers",
                                ir_dtype_get(d.type[0])->name, ir_dtype_get(d.type[1])->name, ir_dtype_get(d.sum)->name,
                                (int)d.products);
     }

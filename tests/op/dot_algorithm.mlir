@@ -233,3 +233,16 @@ func.func @bf16_x3_dynamic() {
   check.expect_eq_const %r, dense<2.0078125> : tensor<2x2xf32>
   return
 }
+
+// -----
+
+// integers are converted to the algorithm's types and back
+func.func @integers() {
+  %a = stablehlo.constant dense<[[1, 2], [3, 257]]> : tensor<2x2xi32>
+  %b = stablehlo.constant dense<[[1, 0], [0, 1]]> : tensor<2x2xi32>
+  %dot = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0],
+      algorithm = <lhs_precision_type = bf16, rhs_precision_type = bf16, accumulation_type = f32, lhs_component_count = 1, rhs_component_count = 1, num_primitive_operations = 1, allow_imprecise_accumulation = false>
+      : (tensor<2x2xi32>, tensor<2x2xi32>) -> tensor<2x2xi32>
+  check.expect_eq_const %dot, dense<[[1, 2], [3, 256]]> : tensor<2x2xi32>
+  return
+}

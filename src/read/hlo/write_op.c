@@ -94,7 +94,8 @@ static hilo_status write_constant(struct hlo_writer *w, ir_op op) {
     struct str shape, scalar;
     size_t count = 0;
     ir_type_count(t, &count);
-    bool splat = d->kind == IR_ATTR_DENSE && d->splat && count > 1;
+    bool empty = count == 0 && !t->quant; /* however large its other dimensions are */
+    bool splat = empty || (d->kind == IR_ATTR_DENSE && d->splat && count > 1);
     HILO_TRY(hlo_shape_of(w, &of, 1, false, &shape));
     struct str whole = shape;
     for (size_t i = 0; splat && i < shape.n; i++)
@@ -102,7 +103,10 @@ static hilo_status write_constant(struct hlo_writer *w, ir_op op) {
             shape = hlo_text(w, "%.*s[]", (int)i, shape.p);
     scalar = hlo_line(w, "constant", splat ? (ir_val){0} : of, shape, NULL, 0);
     hlo_take_off(text, ')'); /* closed after the data */
-    HILO_TRY(hlo_put_literal(w, value, splat, text));
+    if (empty)
+        strbuf_puts(text, ir_dtype_get(t->dtype)->cls == IR_COMPLEX_CLASS ? "(0, 0)" : "0");
+    else
+        HILO_TRY(hlo_put_literal(w, value, splat, text));
     strbuf_putc(text, ')');
     if (splat) {
         hlo_end_line(w);
@@ -301,6 +305,8 @@ static hilo_status write_custom_call(struct hlo_writer *w, ir_op op) {
     const struct str *operands;
     if (str_starts(ir_prop_str(w->m, op, IR_CUSTOM_CALL_call_target_name), "stablehlo."))
         return hlo_refuse(w, "stands for an op that has no form in HLO");
+    if (!IR_NONE(ir_dict_find(w->m, o->attrs, STR("mhlo.backend_config"))))
+        return hlo_refuse(w, "has the attribute mhlo.backend_config, which has no form in HLO text");
     for (uint32_t i = 0; i < called->n; i++)
         HILO_TRY(hlo_write_func(w, ir_module_symbol(w->m, ir_attr_as_str(w->m, called->items[i])), &comps[i]));
     HILO_TRY(hlo_names_of(w, o->operands, o->noperands, &operands));
