@@ -29,7 +29,8 @@ exponential() {
         "mode = #stablehlo.result_accuracy_mode<$3>>}"
 }
 
-refused 'algorithm dot_f64_f64_f64_x1 needs operands and a result of real numbers' '2xcomplex<f64>' 'complex<f64>' "$(dot f64 f64 1)" ', tensor<2xcomplex<f64>>'
+refused 'algorithm dot_f64_f64_f64_x1 needs operands and a result of real numbers' \
+    '2xcomplex<f64>' 'complex<f64>' "$(dot f64 f64 1)" ', tensor<2xcomplex<f64>>'
 refused '' 2xf32 f32 "$(dot tf32 f32 3)" ', tensor<2xf32>'
 refused '' 2xi32 i32 "$(dot bf16 f32 3)" ', tensor<2xi32>'
 refused 'result_accuracy of atol 0, rtol 0, ulps 1 cannot be granted' 2xf32 2xf32 "$(exponential 0.0 1 TOLERANCE)"
