@@ -344,12 +344,12 @@ static void report_evaluated(const struct compile *c) {
     strbuf_free(&ops);
 }
 
-/* Whether there is a code generator; logs why not. */
+/* Whether there is a code generator; logs once for each client why not. */
 static bool can_generate(const struct compile *c) {
     struct diag_list d;
     diag_init(&d, c->d->al);
     bool can = code_available(&d) == HILO_OK;
-    if (!can)
+    if (!can && !atomic_exchange(&c->exe->client->told_evaluated, true))
         rt_log(c->exe->client, HILO_LOG_WARNING, "%s; programs are evaluated",
                d.first && d.first->message ? d.first->message : "out of memory");
     diag_clear(&d);

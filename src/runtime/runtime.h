@@ -64,6 +64,7 @@ struct hilo_client {
     struct rt_custom_call *custom_calls;
     struct rt_store store;                /* its lists are guarded by the lock, too */
     atomic_uint read, compiled;           /* programs, so far */
+    atomic_bool told_evaluated;           /* that programs are evaluated for want of a code generator was logged */
 };
 
 /* hilo_client_create, with what is registered (NULL = nothing), which outlives the client. */

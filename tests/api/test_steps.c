@@ -3,9 +3,13 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 #include <pthread.h>
@@ -154,8 +158,47 @@ static void test_diagnostics_threads(void **state) {
     hilo_client_release(client);
 }
 
+static void count_warnings(void *user, hilo_log_level level, const char *message) {
+    *(int *)user += level == HILO_LOG_WARNING && strstr(message, "libllvm19") != NULL;
+}
+
+/* Without LLVM programs are evaluated, and each client says so once. In a process of its own, before
+   others, since a library is opened once. */
+static void test_without_llvm(void **state) {
+    (void)state;
+    static const char *const programs[] = {
+        "func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {\n  %0 = stablehlo.add %x, %x : tensor<2xf32>\n"
+        "  return %0 : tensor<2xf32>\n}\n",
+        "func.func @main(%x: tensor<3xf32>) -> tensor<3xf32> {\n  %0 = stablehlo.negate %x : tensor<3xf32>\n"
+        "  return %0 : tensor<3xf32>\n}\n"};
+    int status;
+    pid_t child = fork();
+    if (child == 0) {
+        int warnings = 0;
+        bool good = setenv("HILO_LLVM_PATH", "/nowhere/libLLVM.so", 1) == 0;
+        hilo_client *client;
+        hilo_client_options o;
+        hilo_compile_options co;
+        hilo_client_options_init(&o);
+        hilo_compile_options_init(&co);
+        co.cache = 0;
+        o.log = count_warnings;
+        o.log_user = &warnings;
+        good &= hilo_client_create(&o, &client) == HILO_OK;
+        for (int i = 0; good && i < 2; i++) {
+            hilo_executable *exe = NULL;
+            good &= hilo_compile_source(client, programs[i], strlen(programs[i]), NULL, &co, &exe) == HILO_OK;
+            hilo_executable_release(exe);
+        }
+        hilo_client_release(client);
+        _exit(good ? warnings : 100);
+    }
+    assert_true(waitpid(child, &status, 0) == child && WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 1);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_cancel_step), cmocka_unit_test(test_evaluated_steps),
-                                       cmocka_unit_test(test_diagnostics_threads)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_without_llvm), cmocka_unit_test(test_cancel_step),
+                                       cmocka_unit_test(test_evaluated_steps), cmocka_unit_test(test_diagnostics_threads)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
