@@ -109,11 +109,10 @@ static int compile_main(const struct cli_command *self, int argc, char **argv) {
     o.compile.no_cache = true;
     struct cli_texts files;
     int code = cli_options(self, argc, argv, &o, &files);
-    const struct form *f = &forms[o.form];
-    if (code < 0 && f->binary && !o.out && cli_terminal(stdout))
+    if (code < 0 && forms[o.form].binary && !o.out && cli_terminal(stdout))
         code = cli_error(CLI_USAGE, "refusing to write binary output to a terminal; see: -o OUT");
     if (code < 0)
-        code = compile_file(files.v[0], &o, f);
+        code = compile_file(files.v[0], &o, &forms[o.form]);
     cli_options_free(self, &o, &files);
     return code;
 }
