@@ -304,7 +304,6 @@ static struct jval call_macro(struct jinja *j, const struct jmacro *macro, const
     const struct jnode *n = macro->node;
     struct jscope *before = push_scope(j, macro->scope);
     bool wants_caller = n->uses_caller;
-    uint32_t used = 0;
     if (a->n > n->named.n && !n->uses_varargs)
         jinja_fail(j, HILO_INVALID_ARGUMENT, "macro '%.*s' takes %u arguments, not %u", (int)n->name.n, n->name.p, n->named.n,
                    a->n);
@@ -313,7 +312,6 @@ static struct jval call_macro(struct jinja *j, const struct jmacro *macro, const
         const struct jval *named = NULL;
         for (uint32_t k = 0; k < a->nnamed && !named; k++)
             named = str_eq(a->named[k].name, p->name) ? &a->named[k].value : NULL;
-        used += named != NULL;
         if (i < a->n)
             set_name(j, j->scope, p->name, a->v[i]);
         else
