@@ -114,7 +114,7 @@ struct cli_command {
     int (*run)(const struct cli_command *self, int argc, char **argv);
 };
 
-/* All commands, ended by NULL (main.c). */
+/* All commands, ended by NULL (help.c). */
 extern const struct cli_command *const cli_commands[];
 extern const struct cli_command cli_run, cli_compile, cli_explain, cli_verify, cli_check, cli_bench, cli_opt, cli_ops;
 extern const struct cli_command cli_devices, cli_kir, cli_cache, cli_calibrate;

@@ -2,6 +2,10 @@
  * completions/hilo.bash. A test compares both files with what is printed here. */
 #include "cli/cli.h"
 
+const struct cli_command *const cli_commands[] = {
+    &cli_run, &cli_compile, &cli_explain, &cli_verify, &cli_check, &cli_bench, &cli_opt, &cli_ops, &cli_devices, &cli_kir,
+    &cli_cache, &cli_calibrate, &cli_generate, &cli_tokenize, &cli_template, &cli_perplexity, &cli_emit, &cli_quantize, NULL};
+
 /* ---- exit codes and environment -------------------------------------------------------------- */
 
 static const struct { int code; const char *text; } exit_codes[] = {

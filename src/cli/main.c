@@ -5,10 +5,6 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-const struct cli_command *const cli_commands[] = {
-    &cli_run, &cli_compile, &cli_explain, &cli_verify, &cli_check, &cli_bench, &cli_opt, &cli_ops, &cli_devices, &cli_kir,
-    &cli_cache, &cli_calibrate, &cli_generate, &cli_tokenize, &cli_template, &cli_perplexity, &cli_emit, &cli_quantize, NULL};
-
 static int dispatch(int argc, char **argv) {
     if (argc < 2) {
         cli_help_all(stderr);
