@@ -89,6 +89,13 @@ static void rehash(char *p, size_t n) {
     memcpy(p, &head, sizeof head);
 }
 
+/* Memory of one gigabyte at most: what a file asks for beyond that is refused, as where memory is exhausted. */
+static void *bounded_realloc(void *user, void *p, size_t old, size_t new, size_t align) {
+    const hilo_allocator al = mem_system_allocator();
+    (void)user;
+    return new > (size_t)1 << 30 ? NULL : al.realloc_fn(al.user, p, old, new, align);
+}
+
 static hilo_status load(hilo_client *client, const char *p, size_t n) {
     hilo_executable *exe = NULL;
     hilo_status status = hilo_executable_deserialize(client, p, n, &exe);
@@ -99,8 +106,11 @@ static hilo_status load(hilo_client *client, const char *p, size_t n) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nbytes) {
     hilo_client *client;
+    hilo_client_options o;
     struct rt_file_head head;
-    if (nbytes == 0 || hilo_client_create(NULL, &client) != HILO_OK)
+    hilo_client_options_init(&o);
+    o.allocator = (hilo_allocator){.realloc_fn = bounded_realloc};
+    if (nbytes == 0 || hilo_client_create(&o, &client) != HILO_OK)
         return 0;
     const struct strbuf *file = file_of(client, bytes[0] % PROGRAMS);
     char *copy = file ? malloc(file->n) : NULL;
