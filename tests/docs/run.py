@@ -130,7 +130,7 @@ class Page:
 
     def skip(self, block, why):
         self.skipped += 1
-        print(f"{self.path}:{block.line}: not run: {why}")
+        print(f"skipped: {self.path}:{block.line}: {why}")
 
     def shell(self, command):
         done = subprocess.run(["bash", "-c", command], cwd=self.work, env=self.env, stdin=subprocess.DEVNULL,
@@ -139,7 +139,7 @@ class Page:
 
     def run_command(self, block, command, expected=None, code=0):
         if INSTALLS.match(command):
-            return self.skip(block, command)
+            return self.skip(block, f"it installs or builds: {command}")
         status, output = self.shell(command)
         fine = status == code
         if fine and expected is not None:

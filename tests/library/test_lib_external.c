@@ -7,7 +7,7 @@
 /* Whether the library takes ops of which the text has one; else nothing of it is tested. */
 static bool is_here(enum lib_external by) {
     if (ext_missing(by))
-        print_message("%s is not installed: %s\n", ext_title(by), ext_missing(by));
+        print_message("skipped: %s is not installed: %s\n", ext_title(by), ext_missing(by));
     return !ext_missing(by);
 }
 
