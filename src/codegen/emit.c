@@ -249,7 +249,7 @@ void emit_branch_begin(struct emit *e, struct emit_branch *f, LLVMValueRef condi
     l->PositionBuilderAtEnd(e->b, body);
 }
 
-void emit_branch_other(struct emit *e, struct emit_branch *f) {
+static void emit_branch_other(struct emit *e, struct emit_branch *f) {
     f->first = emit_now(e, f->changes);
     f->before = e->l->GetInsertBlock(e->b);
     e->l->BuildBr(e->b, f->after);

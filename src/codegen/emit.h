@@ -117,7 +117,6 @@ struct emit_branch {
 };
 void emit_branch_begin(struct emit *e, struct emit_branch *f, LLVMValueRef condition, bool other,
                        const struct emit_slots *changes);
-void emit_branch_other(struct emit *e, struct emit_branch *f);
 void emit_branch_end(struct emit *e, struct emit_branch *f);
 
 /* The register that GET, SET or ACC names. */

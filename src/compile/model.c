@@ -111,7 +111,8 @@ const char *model_load(const hilo_client *client, struct model *out, char *why, 
     return out->there ? NULL : why;
 }
 
-void model_print(const struct model *m, struct strbuf *out) {
+/* Appends it as it is kept, with what it depends on. */
+static void model_print(const struct model *m, struct strbuf *out) {
     put_here(out);
     strbuf_puts(out, "copy");
     put_number(out, m->copy);

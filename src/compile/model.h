@@ -25,8 +25,6 @@ struct model {
 bool model_path(const hilo_client *client, char *out, size_t size);
 /* Loads it. NULL when it is used; else why not, in `why`. */
 const char *model_load(const hilo_client *client, struct model *out, char *why, size_t size);
-/* Appends it as it is kept, with what it depends on. */
-void model_print(const struct model *m, struct strbuf *out);
 /* Keeps it. */
 hilo_status model_store(const hilo_client *client, const struct model *m, struct diag_list *d);
 

@@ -32,7 +32,8 @@ static bool tensor_fits(const struct ir_type_data *t, const struct value *v) {
     return true;
 }
 
-bool eval_fits(const struct ir_module *m, ir_type type, const struct value *v) {
+/* True when a value belongs to a type: kind, element type, rank, and dimensions where the type has them. */
+static bool eval_fits(const struct ir_module *m, ir_type type, const struct value *v) {
     const struct ir_type_data *t = ir_type_get(m, type);
     switch (t->kind) {
     case IR_TYPE_SCALAR:

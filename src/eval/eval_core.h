@@ -73,8 +73,6 @@ void eval_drop(struct value **v, uint32_t n);
 /* Copies n entries along dimension `dim`, from `from` on in src to `to` on in dst. Their other dimensions are equal. */
 void eval_copy_slab(const struct value *src, int64_t from, struct value *dst, int64_t to, int64_t n, uint32_t dim);
 
-/* True when a value belongs to a type: kind, element type, rank, and dimensions where the type has them. */
-bool eval_fits(const struct ir_module *m, ir_type t, const struct value *v);
 /* A constant's value: borrowed from the module where it has all elements there. At `op`, of the type of its result or, where
    there is none, of the attribute. */
 hilo_status eval_literal(struct eval *cx, ir_op op, ir_attr a, struct value **out);

@@ -72,7 +72,8 @@ static uint64_t load_bits(const void *data, size_t nbytes) {
 
 /* ---- types ----------------------------------------------------------------------------------- */
 
-void print_types(struct printer *p, const ir_type *t, uint32_t n) {
+/* with commas */
+static void print_types(struct printer *p, const ir_type *t, uint32_t n) {
     for (uint32_t i = 0; i < n; i++) {
         strbuf_puts(p->out, i ? ", " : "");
         print_type(p, t[i]);

@@ -17,7 +17,6 @@ struct printer {
 };
 
 void print_type(struct printer *p, ir_type t);
-void print_types(struct printer *p, const ir_type *t, uint32_t n); /* with commas */
 void print_attr(struct printer *p, ir_attr a);
 /* `{a = 1, b}` with every entry, or nothing when there is none; `lead` comes before it. */
 void print_dict_entry(struct printer *p, struct str name, ir_attr a);

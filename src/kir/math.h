@@ -112,7 +112,6 @@ km_fn1 km_lgamma, km_digamma, km_bessel_i1e, km_lgamma64, km_digamma64, km_besse
 /* log Γ(a) and ψ(x), computed in f64, to the digits of f32; of f64 log Γ(a) as a sum. a >= 0; NaN stays. */
 kir_val km_lgamma_narrow(struct km d, kir_val a);
 kir_val km_digamma_narrow(struct km d, kir_val x);
-struct km_twofold km_lgamma_positive64(struct km d, kir_val a);
 /* log Γ(s) - s log unit: small for large s, of which the unit is s / e; below 8 the unit is 1. */
 struct km_twofold km_lgamma_rest64(struct km d, kir_val s, struct km_twofold *unit);
 /* math_zeta.c */

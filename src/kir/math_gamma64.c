@@ -111,7 +111,7 @@ static twofold lgamma_far(struct km d, kir_val a, twofold log) {
     return km_twofold_add(d, far, pair(km_f(d, 0x1.acfe390c97d69p-2), km_add(d, rest, km_f(d, 0x1.3494bc9001442p-56))));
 }
 
-twofold km_lgamma_positive64(struct km d, kir_val a) {
+static twofold km_lgamma_positive64(struct km d, kir_val a) {
     struct steps s = take_steps(d, a, false);
     kir_val one = km_f(d, 1), two = km_f(d, 2), zero = km_f(d, 0);
     twofold arg = select(d, s.low, select(d, s.tiny, pair(a, zero), s.product), pair(a, zero)), log = log_of(d, arg);

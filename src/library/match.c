@@ -99,7 +99,8 @@ hilo_status lib_run_match(const struct lib_match *match, const struct lib_call *
 
 /* ---- what matchers ask of a module ------------------------------------------------------------ */
 
-const struct ir_type_data *lib_tensor(const struct ir_module *m, ir_val v) {
+/* The type of a value when it is a tensor of known shape without quantised elements whose bytes fit a size; NULL else. */
+static const struct ir_type_data *lib_tensor(const struct ir_module *m, ir_val v) {
     const struct ir_type_data *t = ir_val_type(m, v);
     size_t bytes;
     bool fits =

@@ -81,8 +81,6 @@ static inline hilo_status lib_checked(const struct lib_sizes *have, uint32_t nin
 
 /* ---- what matchers ask ----------------------------------------------------------------------- */
 
-/* The type of a value when it is a tensor of known shape without quantised elements whose bytes fit a size; NULL else. */
-const struct ir_type_data *lib_tensor(const struct ir_module *m, ir_val v);
 /* True when all operands and results of an op are such tensors. */
 bool lib_tensors(const struct ir_module *m, ir_op op);
 /* Product of dims[from..to). */

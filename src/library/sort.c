@@ -360,7 +360,8 @@ static void line_packed(struct sort_line *l) {
 
 /* ---- calls --------------------------------------------------------------------------------------------------------- */
 
-bool sort_read(struct lib_reader *r, struct sort *s) {
+/* Reads parameters; false when they make no sense. */
+static bool sort_read(struct lib_reader *r, struct sort *s) {
     *s = (struct sort){0};
     s->length = lib_get_size(r, UINT32_MAX);
     s->outer = lib_get_size(r, PTRDIFF_MAX);

@@ -22,8 +22,6 @@ struct sort {
     struct sort_key key[SORT_MOST_KEYS]; /* the first is the most significant */
 };
 
-/* Reads parameters; false when they make no sense. */
-bool sort_read(struct lib_reader *r, struct sort *s);
 /* Scratch of a call; false on overflow. */
 bool sort_scratch(const struct sort *s, size_t *bytes);
 /* True when a line is sorted as records that hold its operands, so that results may alias operands. */

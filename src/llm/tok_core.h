@@ -59,7 +59,6 @@ struct llm_tok {
 };
 
 int32_t tok_find(const struct llm_tok *t, struct str text);
-const struct tok_merge *tok_find_merge(const struct llm_tok *t, int32_t left, int32_t right);
 static inline uint64_t tok_pair_hash(int32_t left, int32_t right) {
     uint64_t x = ((uint64_t)(uint32_t)left << 32 | (uint32_t)right) * 0x9E3779B97F4A7C15u;
     return x ^ x >> 29;

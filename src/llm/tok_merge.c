@@ -14,7 +14,7 @@ int32_t tok_find(const struct llm_tok *t, struct str text) {
     return LLM_TOK_NONE;
 }
 
-const struct tok_merge *tok_find_merge(const struct llm_tok *t, int32_t left, int32_t right) {
+static const struct tok_merge *tok_find_merge(const struct llm_tok *t, int32_t left, int32_t right) {
     size_t mask = t->nmerges - 1;
     for (size_t at = (size_t)tok_pair_hash(left, right) & mask; t->nmerges && t->merges[at].left >= 0; at = (at + 1) & mask)
         if (t->merges[at].left == left && t->merges[at].right == right)

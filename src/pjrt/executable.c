@@ -11,7 +11,7 @@
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-void pjrt_executable_unref(struct pjrt_executable *x) {
+static void pjrt_executable_unref(struct pjrt_executable *x) {
     if (!x || atomic_fetch_sub_explicit(&x->refs, 1, memory_order_acq_rel) != 1)
         return;
     hilo_executable_release(x->hilo);

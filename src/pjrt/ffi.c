@@ -205,7 +205,8 @@ bool pjrt_ffi_find(struct str target, struct ffi_handlers *out) {
     return k;
 }
 
-struct pjrt_error *pjrt_ffi_register(struct str target, const struct ffi_handlers *handlers) {
+/* Keeps handlers until the process ends. Without an EXECUTE, removes them. */
+static struct pjrt_error *pjrt_ffi_register(struct str target, const struct ffi_handlers *handlers) {
     if (!target.p || !target.n)
         return pjrt_fail(HILO_INVALID_ARGUMENT, "the name of the custom call is missing");
     pthread_mutex_lock(&registry.lock);

@@ -145,8 +145,6 @@ int pjrt_ffi_dtype(hilo_dtype dtype);
 
 /* The handlers of a target; false when there are none. */
 bool pjrt_ffi_find(struct str target, struct ffi_handlers *out);
-/* Keeps handlers until the process ends. Without an EXECUTE, removes them. */
-struct pjrt_error *pjrt_ffi_register(struct str target, const struct ffi_handlers *handlers);
 /* Destroys a state or data of an execution by the function of its type. */
 void pjrt_ffi_delete(int64_t type, void *value);
 

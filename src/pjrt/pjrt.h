@@ -322,16 +322,9 @@ hilo_dtype pjrt_dtype(int number);       /* HILO_DTYPE_INVALID where there is no
 int pjrt_dtype_number(hilo_dtype dtype);
 /* Device or memory of the caller's choice, or the default. */
 struct pjrt_memory *pjrt_place(struct pjrt_client *c, struct pjrt_device *device, struct pjrt_memory *memory);
-/* The order of dimensions in a dense layout: `rank` of them, the fastest varying first. NULL is row-major. Tiles, and strides
-   with gaps, are UNIMPLEMENTED. */
-struct pjrt_error *pjrt_layout_order(const struct pjrt_layout *layout, const int64_t *dims, size_t rank, int dtype,
-                                     int64_t *minor_to_major);
 /* An error unless the layout is row-major. */
 struct pjrt_error *pjrt_layout_row_major(const struct pjrt_layout *layout, const int64_t *dims, size_t rank, int dtype);
 bool pjrt_is_row_major(const int64_t *minor_to_major, size_t rank);
-/* The strides in bytes of a layout on the host. */
-struct pjrt_error *pjrt_layout_strides(const struct pjrt_layout *layout, const int64_t *dims, size_t rank, size_t size,
-                                       int64_t *out);
 /* Number of bytes, where it can be represented. */
 struct pjrt_error *pjrt_shape_bytes(int dtype, const int64_t *dims, size_t rank, size_t *out);
 
@@ -392,7 +385,6 @@ struct pjrt_loaded {
     atomic_bool deleted;
 };
 
-void pjrt_executable_unref(struct pjrt_executable *x);
 void pjrt_loaded_unref(struct pjrt_loaded *l);
 
 /* ---- runs (execute.c) ---- */

@@ -5,8 +5,9 @@
 
 /* ---- layouts --------------------------------------------------------------------------------- */
 
-struct pjrt_error *pjrt_layout_strides(const struct pjrt_layout *layout, const int64_t *dims, size_t rank, size_t size,
-                                       int64_t *out) {
+/* The strides in bytes of a layout on the host. */
+static struct pjrt_error *pjrt_layout_strides(const struct pjrt_layout *layout, const int64_t *dims, size_t rank, size_t size,
+                                              int64_t *out) {
     int64_t step = (int64_t)size;
     struct pjrt_layout l;
     pjrt_struct(&l, sizeof l, layout);
@@ -61,8 +62,10 @@ static void to_physical(const int64_t *logical, const int64_t *minor_to_major, s
         out[i] = logical[minor_to_major[rank - 1 - i]];
 }
 
-struct pjrt_error *pjrt_layout_order(const struct pjrt_layout *layout, const int64_t *dims, size_t rank, int dtype,
-                                     int64_t *minor_to_major) {
+/* The order of dimensions in a dense layout: `rank` of them, the fastest varying first. NULL is row-major. Tiles, and strides
+   with gaps, are UNIMPLEMENTED. */
+static struct pjrt_error *pjrt_layout_order(const struct pjrt_layout *layout, const int64_t *dims, size_t rank, int dtype,
+                                            int64_t *minor_to_major) {
     int64_t strides[64], physical[64], sizes[64];
     size_t bytes;
     PJRT_TRY(pjrt_shape_bytes(dtype, dims, rank, &bytes));

@@ -111,8 +111,11 @@ const char *shape_dim_text(struct shape *s, int64_t dim) {
 
 /* ---- operands, results, regions -------------------------------------------------------------- */
 
-bool shape_deal(const char *kinds, uint32_t total, const int64_t *sizes, size_t nsizes, uint32_t k,
-                struct shape_range *out) {
+/* The same for any column, when `total` values can be dealt to the words of `kinds` at all: stars
+   share equally what the other words leave, or take `sizes` (segment sizes, one a word, may be
+   NULL). False when that does not come out even. */
+static bool shape_deal(const char *kinds, uint32_t total, const int64_t *sizes, size_t nsizes, uint32_t k,
+                       struct shape_range *out) {
     uint32_t words = 0, stars = 0;
     for (const char *p = kinds; *p; p++) {
         stars += *p == '*';

@@ -82,12 +82,6 @@ static inline const struct ir_type_data *shape_res(const struct shape *s, uint32
 struct shape_range shape_in_group(struct shape *s, uint32_t k);
 struct shape_range shape_res_group(struct shape *s, uint32_t k);
 
-/* The same for any column, when `total` values can be dealt to the words of `kinds` at all: stars
-   share equally what the other words leave, or take `sizes` (segment sizes, one a word, may be
-   NULL). False when that does not come out even. */
-bool shape_deal(const char *kinds, uint32_t total, const int64_t *sizes, size_t nsizes, uint32_t k,
-                struct shape_range *out);
-
 /* For ops with any number of results: an error unless the op has `n` of them. To be called before
    the first write to `out`. */
 hilo_status shape_results(struct shape *s, const char *label, uint32_t n);

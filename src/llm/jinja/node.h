@@ -147,7 +147,6 @@ void *jinja_alloc(struct jinja *j, size_t n, size_t size); /* within the bound o
 void jinja_step(struct jinja *j);
 
 struct jval jinja_eval(struct jinja *j, const struct jnode *n);
-struct jval jinja_call(struct jinja *j, struct jval f, const struct jargs *a);
 
 /* Argument i, or the keyword argument of that name; NULL when it is absent. */
 const struct jval *jinja_argument(const struct jargs *a, uint32_t i, const char *name);

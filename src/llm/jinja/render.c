@@ -344,7 +344,7 @@ static struct jval call_macro(struct jinja *j, const struct jmacro *macro, const
     return out;
 }
 
-struct jval jinja_call(struct jinja *j, struct jval f, const struct jargs *a) {
+static struct jval jinja_call(struct jinja *j, struct jval f, const struct jargs *a) {
     switch (f.kind) {
     case J_MACRO:
         return call_macro(j, f.u.macro, a);
