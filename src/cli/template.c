@@ -1,5 +1,6 @@
 /* hilo template: what a chat template makes of messages. */
 #include "cli/model.h"
+#include "llm/json.h"
 
 #include <stdlib.h>
 
@@ -16,9 +17,7 @@ json_t *cli_read_json(const char *path) {
     json_error_t error;
     if (cli_read_text(path, &text) != CLI_OK)
         return NULL;
-    json_t *v = json_loadb(text.p ? text.p : "", text.n, JSON_DECODE_ANY, &error);
-    if (!v) /* integers of more than 64 bits are read as numbers */
-        v = json_loadb(text.p ? text.p : "", text.n, JSON_DECODE_ANY | JSON_DECODE_INT_AS_REAL, &error);
+    json_t *v = llm_json_load((struct str){text.p, text.n}, JSON_DECODE_ANY, mem_system_allocator(), &error);
     if (!v)
         cli_error(CLI_FAILED, "%s:%d:%d: not JSON: %s", path, error.line, error.column, error.text);
     strbuf_free(&text);
@@ -31,7 +30,7 @@ int cli_template_variables(json_t *input, const struct cli_texts *arguments, con
         const char *text = arguments->v[i], *equals = strchr(text, '=');
         if (!equals || equals == text)
             return cli_error(CLI_USAGE, "'%s': expected NAME=VALUE", text);
-        json_t *v = json_loads(equals + 1, JSON_DECODE_ANY, &error);
+        json_t *v = llm_json_load(str_of(equals + 1), JSON_DECODE_ANY, mem_system_allocator(), &error);
         if (!v)
             v = json_string(equals + 1);
         if (!v || json_object_setn_new(input, text, (size_t)(equals - text), v))

@@ -1,6 +1,7 @@
 /* JSON files of models: see json.h. */
 #include "llm/json.h"
 
+#include "base/decimal.h"
 #include "base/file.h"
 
 #include <math.h>
@@ -16,8 +17,6 @@ hilo_status llm_json_fail(struct llm_json *j, const char *fmt, ...) {
     return j->status;
 }
 
-enum { LOAD_FLAGS = JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL };
-
 /* Length of the integer at the beginning of s. */
 static size_t integer_length(struct str s) {
     size_t n = s.n && s.p[0] == '-';
@@ -26,8 +25,8 @@ static size_t integer_length(struct str s) {
     return n;
 }
 
-/* Loads a text with integers of 19 digits and more as real numbers: `model_max_length: 1000000000000000019884624838656`. */
-static json_t *load_with_long_integers(struct str text, hilo_allocator al, json_error_t *error) {
+/* Loads a text with integers beyond 64 bits written as real numbers. */
+static json_t *load_with_long_integers(struct str text, size_t flags, hilo_allocator al, json_error_t *error) {
     struct strbuf out;
     json_t *root = NULL;
     strbuf_init(&out, al);
@@ -38,23 +37,30 @@ static json_t *load_with_long_integers(struct str text, hilo_allocator al, json_
         if (quoted && c == '\\' && i + 1 < text.n)
             n = 2;
         quoted ^= c == '"';
-        strbuf_putn(&out, text.p + i, n ? n : 1);
+        const char *begin = text.p + i;
+        strbuf_putn(&out, begin, n ? n : 1);
         i += n ? n : 1;
-        if (!quoted && n >= 19 && !(i < text.n && strchr(".eE", text.p[i])))
+        if (!quoted && n >= 19 && !(i < text.n && strchr(".eE", text.p[i])) &&
+            !dec_parse_i64(begin, begin + n, &(int64_t){0}, &(const char *){NULL}))
             strbuf_puts(&out, "e0");
     }
     if (!out.failed)
-        root = json_loadb(out.p, out.n, LOAD_FLAGS, error);
+        root = json_loadb(out.p, out.n, flags, error);
     strbuf_free(&out);
     return root;
+}
+
+json_t *llm_json_load(struct str text, size_t flags, hilo_allocator al, json_error_t *error) {
+    json_t *v = json_loadb(text.p ? text.p : "", text.n, flags, error);
+    if (!v && json_error_code(error) == json_error_numeric_overflow)
+        v = load_with_long_integers(text, flags, al, error);
+    return v;
 }
 
 hilo_status llm_json_parse(struct llm_json *j, struct str text, const char *name, struct diag_list *d) {
     json_error_t error;
     *j = (struct llm_json){.file = name, .d = d, .status = HILO_OK};
-    j->root = json_loadb(text.p ? text.p : "", text.n, LOAD_FLAGS, &error);
-    if (!j->root && json_error_code(&error) == json_error_numeric_overflow)
-        j->root = load_with_long_integers(text, d->al, &error);
+    j->root = llm_json_load(text, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, d->al, &error);
     if (!j->root) {
         struct diag_loc at = {.file = str_of(name)};
         if (error.line > 0)

@@ -9,6 +9,10 @@
 
 #include <jansson.h>
 
+/* Reads a text with jansson's JSON_… flags; json_decref. Integers beyond 64 bits, such as a `model_max_length` of
+   1000000000000000019884624838656, become real numbers; other integers stay integers. NULL with *error set. */
+json_t *llm_json_load(struct str text, size_t flags, hilo_allocator al, json_error_t *error);
+
 struct llm_json {
     const char *file;      /* for messages; outlives this struct */
     struct diag_list *d;

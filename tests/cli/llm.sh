@@ -133,6 +133,10 @@ echo '{{ tools[0].name }} {{ n + 1 }} {{ s }} {{ add_generation_prompt }}' >t.ji
 echo '[{"name": "f"}]' >tools.json
 exits 0 template -m t.jinja --messages messages.json --tools tools.json --arg n=41 --arg s=text
 prints 'f 42 text True'
+echo '{{ n }} {{ big }} {{ "[7, 100000000000000000000]" | from_json }}' >t.jinja
+echo '{"messages": [], "n": 3, "big": 100000000000000000000}' >long.json
+exits 0 template -m t.jinja --messages long.json
+prints '3 1e+20 [7, 1e+20]'
 echo '{{ raise_exception("no user") }}' >t.jinja
 exits 1 template -m t.jinja --messages messages.json
 says 'chat template:1:4: error: no user'

@@ -270,11 +270,13 @@ static void test_long_integers(void **state) {
     assert_int_equal(llm_json_parse(&j, STR("{\"model_max_length\": 1000000000000000019884624838656,"
                                             " \"few\": [-99999999999999999999],"
                                             " \"text\": \"12345678901234567890 \\\" 12345678901234567890\", \"n\": 2048,"
+                                            " \"most\": 9223372036854775807,"
                                             " \"x\": 12345678901234567890.5}"), "t", &d), HILO_OK);
     assert_true(json_real_value(json_object_get(j.root, "model_max_length")) == 1e30);
     assert_true(json_real_value(json_array_get(json_object_get(j.root, "few"), 0)) == -1e20);
     assert_string_equal(json_string_value(json_object_get(j.root, "text")), "12345678901234567890 \" 12345678901234567890");
     assert_int_equal(json_integer_value(json_object_get(j.root, "n")), 2048);
+    assert_true(json_integer_value(json_object_get(j.root, "most")) == INT64_MAX);
     assert_true(json_real_value(json_object_get(j.root, "x")) == 12345678901234567890.5);
     llm_json_close(&j);
     assert_int_equal(llm_json_parse(&j, STR("{\"x\": 12345678901234567890 7}"), "t", &d), HILO_INVALID_ARGUMENT);

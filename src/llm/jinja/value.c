@@ -1,5 +1,6 @@
 /* Values of templates, with Python's rules: truth, equality, order, text and repr, JSON as json.dumps writes it. */
 #include "llm/jinja/node.h"
+#include "llm/json.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -488,9 +489,7 @@ struct jval jfrom_json(struct jinja *j, const json_t *v, bool input) {
 
 struct jval jparse_json(struct jinja *j, struct jstr s) {
     json_error_t error;
-    j->json = json_loadb(s.p, s.n, JSON_DECODE_ANY, &error);
-    if (!j->json) /* integers of more than 64 bits are read as numbers */
-        j->json = json_loadb(s.p, s.n, JSON_DECODE_ANY | JSON_DECODE_INT_AS_REAL, &error);
+    j->json = llm_json_load((struct str){s.p, s.n}, JSON_DECODE_ANY, j->t->al, &error);
     if (!j->json)
         jinja_fail(j, HILO_INVALID_ARGUMENT, "from_json: %s", error.text);
     struct jval v = value_of(j, j->json, s.input != NULL, 0);
