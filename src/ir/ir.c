@@ -391,8 +391,8 @@ const char *ir_op_place(const struct ir_module *m, ir_op op, struct arena *a) {
     return arena_dup(a, text, strlen(text) + 1, 1);
 }
 
-hilo_status ir_op_verror(const struct ir_module *m, struct diag_list *d, ir_op op, hilo_status status, const char *label,
-                         const char *fmt, va_list ap) {
+static void op_report(const struct ir_module *m, struct diag_list *d, ir_op op, enum diag_severity severity, hilo_status status,
+                      const char *label, const char *fmt, va_list ap) {
     const struct ir_op_data *o = op_at(m, op);
     struct strbuf message;
     strbuf_init(&message, d->al);
@@ -404,11 +404,23 @@ hilo_status ir_op_verror(const struct ir_module *m, struct diag_list *d, ir_op o
     struct diag_loc from = {0};
     if (file)
         from = (struct diag_loc){ir_str_get(m, file->str), (uint32_t)((uint64_t)file->i >> 32), (uint32_t)file->i, 0};
-    diag_add(d, DIAG_ERROR, status, label, o->line || !file ? at : from, m->text, "%s", message.p ? message.p : "");
+    diag_add(d, severity, status, label, o->line || !file ? at : from, m->text, "%s", message.p ? message.p : "");
     if (o->line && file)
         diag_add(d, DIAG_NOTE, status, NULL, from, (struct str){NULL, 0}, "from here");
     strbuf_free(&message);
+}
+
+hilo_status ir_op_verror(const struct ir_module *m, struct diag_list *d, ir_op op, hilo_status status, const char *label,
+                         const char *fmt, va_list ap) {
+    op_report(m, d, op, DIAG_ERROR, status, label, fmt, ap);
     return status;
+}
+
+void ir_op_warn(const struct ir_module *m, struct diag_list *d, ir_op op, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    op_report(m, d, op, DIAG_WARNING, HILO_OK, NULL, fmt, ap);
+    va_end(ap);
 }
 
 hilo_status ir_op_error(const struct ir_module *m, struct diag_list *d, ir_op op, hilo_status status, const char *label,

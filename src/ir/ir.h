@@ -502,6 +502,9 @@ hilo_status ir_op_error(const struct ir_module *m, struct diag_list *d, ir_op op
                         const char *fmt, ...) __attribute__((format(printf, 6, 7)));
 hilo_status ir_op_verror(const struct ir_module *m, struct diag_list *d, ir_op op, hilo_status status, const char *label,
                          const char *fmt, va_list ap) __attribute__((format(printf, 6, 0)));
+/* A warning likewise, which clients log. */
+void ir_op_warn(const struct ir_module *m, struct diag_list *d, ir_op op, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
 
 /* ---- printing (print.c) ---------------------------------------------------------------------- */
 

@@ -39,6 +39,7 @@ struct partition {
     const int32_t *group;   /* of the computation that is walked */
     struct propagation *propagation;
     struct opt_ids gspmd;   /* by op: a constraint of GSPMD's */
+    struct opt_ids told;    /* by attribute: a sharding of GSPMD's that is not supported, of which a warning told */
 };
 
 /* ---- making forms ---------------------------------------------------------------------------- */
@@ -324,10 +325,18 @@ static hilo_status read_constraint(struct partition *c, ir_op op, struct shardin
     ir_type type = ir_val_get(o->m, ir_result(o->m, op, 0))->type;
     if (ir_kind(o->m, op) == IR_SDY_SHARDING_CONSTRAINT)
         return sharding_read(o, op, ir_prop(o->m, op, IR_SDY_SHARDING_CONSTRAINT_sharding), type, c->partitions, NULL, out);
-    struct str text = ir_attr_as_str(o->m, ir_dict_find(o->m, ir_op_get(o->m, op)->attrs, STR("mhlo.sharding")));
-    bool supported; /* what is not is not followed: the value is the same */
+    ir_attr attr = ir_dict_find(o->m, ir_op_get(o->m, op)->attrs, STR("mhlo.sharding"));
+    struct str text = ir_attr_as_str(o->m, attr);
+    bool supported = true; /* what is not is not followed: the value is the same */
     *out = sharding_replicated(o, ir_type_get(o->m, type)->rank, c->partitions);
-    return text.n ? sharding_read_hlo(o, op, text, type, c->partitions, out, &supported) : HILO_OK;
+    if (text.n)
+        HILO_TRY(sharding_read_hlo(o, op, text, type, c->partitions, out, &supported));
+    if (!supported && !opt_ids_get(&c->told, attr.i)) {
+        opt_ids_set(&c->told, attr.i, 1);
+        ir_op_warn(o->m, o->d, op, "has the sharding '%.*s', which is not supported: the value stays as it is",
+                   (int)(text.n < 200 ? text.n : 200), text.p);
+    }
+    return HILO_OK;
 }
 
 /* A constraint on the sharding of a value, which results follow. Ignored inside of manual computations. */
@@ -707,7 +716,8 @@ hilo_status opt_partition(struct opt *o) {
     ir_op func = find_entry(o);
     if (IR_NONE(func))
         return HILO_OK;
-    struct partition c = {.map = opt_map_new(o), .of = {.a = &o->scratch}, .gspmd = {.a = &o->scratch}, .func = func,
+    struct partition c = {.map = opt_map_new(o), .of = {.a = &o->scratch}, .gspmd = {.a = &o->scratch},
+                          .told = {.a = &o->scratch}, .func = func,
                           .partitions = module_count(m, "mhlo.num_partitions"),
                           .replicas = module_count(m, "mhlo.num_replicas")};
     int32_t *group = ARENA_ARRAY(&o->scratch, int32_t, c.partitions);

@@ -138,6 +138,17 @@ for sharding in '{devices=[2,1]<=[2' '{devices=[2,1]<=[3]}' '{devices=[2]<=[2]}'
     exits 1 opt --passes=partition sharding.mlir
     says "sharding.mlir:3:10: error: 'stablehlo.custom_call' op has a sharding with '"
 done
+# One that is sound but not supported is not followed, and named once.
+echo 'module attributes {mhlo.num_partitions = 2 : i32} {
+  func.func @main(%a: tensor<8x5xf32>) -> tensor<8x5xf32> {
+    %0 = stablehlo.custom_call @Sharding(%a) {mhlo.sharding = "{devices=[1,2]<=[2]}"} : (tensor<8x5xf32>) -> tensor<8x5xf32>
+    %1 = stablehlo.custom_call @Sharding(%0) {mhlo.sharding = "{devices=[1,2]<=[2]}"} : (tensor<8x5xf32>) -> tensor<8x5xf32>
+    return %1 : tensor<8x5xf32>
+  }
+}' >sharding.mlir
+exits 0 opt --passes=partition sharding.mlir
+says "warning: sharding.mlir:3:10: 'stablehlo.custom_call' op has the sharding '{devices=[1,2]<=[2]}', which is not supported"
+[ "$(grep -c 'is not supported' err)" = 1 ] || fail 'a warning for each sharding once'
 exits 0 opt --list-passes
 says 'inline ' 'in order: fused (-O0), inline'
 exits 0 opt --list-passes --markdown
