@@ -18,13 +18,15 @@ A block after the words "as `FILE`" is saved in that file. A comment <!-- run: W
     needs MODULE    is run where Python has the module
     file NAME       the block is saved in that file, too
 
-All blocks of a page run in one empty directory in which the repository's examples/, tests/, bench/, scripts/ … are found.
+All blocks of a page run in one directory with copies of the repository's examples/, tests/, bench/, scripts/ …, so nothing is
+written into the checkout.
 Commands that install or build the project are left out: tests/package runs them. hilo is the one of $HILO, whose directory has the libraries; Python is $HILO_PYTHON or this one. Models of the Hugging Face hub are
 represented by tests/llm/tiny-llama.
 """
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -109,11 +111,15 @@ class Page:
             script.write_text(f'#!/bin/sh\nexec "{target}" "$@"\n')
             script.chmod(0o755)
         for entry in ROOT.iterdir():
-            if entry.name not in (".git", "build") and not entry.name.startswith("."):
-                (work / entry.name).symlink_to(entry)
+            if entry.is_symlink() or entry.name == "build" or entry.name.startswith("."):
+                continue
+            if entry.is_dir():
+                shutil.copytree(entry, work / entry.name, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
+            else:
+                shutil.copy2(entry, work)
         (work / "build").symlink_to(hilo.parent)
         for model in MODELS:
-            (work / model).symlink_to(ROOT / "tests/llm/tiny-llama")
+            (work / model).symlink_to("tests/llm/tiny-llama")
         plugins = tools / "jax_plugins"  # what `pip install` does: an entry point of JAX
         plugins.mkdir()
         (plugins / "hilo.py").write_text("from jax_hilo import initialize  # noqa: F401\n")
