@@ -174,6 +174,7 @@ void pjrt_client_unref(struct pjrt_client *c) {
     for (size_t i = 0; c->workers && i < c->nworkers; i++)
         pjrt_queue_end(&c->workers[i]);
     free(c->workers);
+    free(c->told.v);
     pthread_key_delete(c->listener);
     pthread_key_delete(c->running);
     pthread_mutex_destroy(&c->lock);
@@ -198,6 +199,7 @@ static struct pjrt_error *client_fill(struct pjrt_client *c) {
     hilo_client_options_init(&o);
     o.threads = (int32_t)c->options.threads;
     o.log = pjrt_log;
+    o.log_user = c;
     o.diagnostic = pjrt_on_diagnostic;
     o.diagnostic_user = c;
     c->alloc_stats.al = mem_system_allocator();
@@ -218,13 +220,11 @@ static struct pjrt_error *client_fill(struct pjrt_client *c) {
     return status == HILO_OK ? NULL : pjrt_fail(status, "the client cannot be created");
 }
 
-struct pjrt_error *pjrt_Client_Create(struct pjrt_Client_Create *a) {
-    struct pjrt_client_options options;
-    PJRT_TRY(pjrt_client_options_read(a->create_options, a->noptions, &options));
+static struct pjrt_error *client_new(const struct pjrt_client_options *options, struct pjrt_client **out) {
     struct pjrt_client *c = pjrt_alloc(1, sizeof *c);
     if (!c)
         return pjrt_exhausted();
-    c->options = options;
+    c->options = *options;
     atomic_init(&c->refs, 1);
     pthread_mutex_init(&c->lock, NULL);
     pthread_mutex_init(&c->launch, NULL);
@@ -241,7 +241,20 @@ struct pjrt_error *pjrt_Client_Create(struct pjrt_Client_Create *a) {
     if (error)
         pjrt_client_unref(c);
     else
-        a->client = c;
+        *out = c;
+    return error;
+}
+
+struct pjrt_error *pjrt_Client_Create(struct pjrt_Client_Create *a) {
+    struct pjrt_client_options options;
+    struct strbuf ignored;
+    strbuf_init(&ignored, mem_system_allocator());
+    struct pjrt_error *error = pjrt_client_options_read(a->create_options, a->noptions, &options, &ignored);
+    if (!error)
+        error = client_new(&options, &a->client);
+    if (!error)
+        pjrt_log_ignored(a->client, "XLA_FLAGS without effect", &ignored);
+    strbuf_free(&ignored);
     return error;
 }
 

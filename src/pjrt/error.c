@@ -123,12 +123,41 @@ void pjrt_error_free(struct pjrt_error *error) {
 
 /* ---- the log --------------------------------------------------------------------------------- */
 
+enum { LOG_TOLD = 1000 }; /* warnings that are kept in mind; more are repeated */
+
+/* Whether the client logs this warning for the first time. */
+static bool is_news(struct pjrt_client *c, const char *message) {
+    uint64_t hash = str_hash(message, strlen(message), 0);
+    pthread_mutex_lock(&c->lock);
+    bool known = false;
+    for (size_t i = 0; i < c->told.n && !known; i++)
+        known = c->told.v[i] == hash;
+    uint64_t *more = known || c->told.n == LOG_TOLD ? NULL : realloc(c->told.v, (c->told.n + 1) * sizeof *more);
+    if (more) {
+        c->told.v = more;
+        c->told.v[c->told.n++] = hash;
+    }
+    pthread_mutex_unlock(&c->lock);
+    return !known;
+}
+
 void pjrt_log(void *user, hilo_log_level level, const char *message) {
-    (void)user;
     const char *least = getenv("TF_CPP_MIN_LOG_LEVEL"); /* 0 = information, 1 = warnings, 2 = errors */
     int severity = level == HILO_LOG_WARNING ? 1 : 0;
-    if (level != HILO_LOG_ERROR && severity >= (least && *least >= '0' && *least <= '9' ? atoi(least) : 1))
+    if (level != HILO_LOG_ERROR && severity >= (least && *least >= '0' && *least <= '9' ? atoi(least) : 1) &&
+        (severity == 0 || is_news(user, message)))
         fprintf(stderr, PJRT_PLATFORM ": %s\n", message);
+}
+
+void pjrt_log_ignored(struct pjrt_client *client, const char *what, const struct strbuf *names) {
+    struct strbuf text;
+    if (!names->n)
+        return;
+    strbuf_init(&text, mem_system_allocator());
+    strbuf_printf(&text, "%s: %.*s", what, (int)(names->n < 4000 ? names->n : 4000), names->p);
+    if (!text.failed)
+        pjrt_log(client, HILO_LOG_WARNING, text.p);
+    strbuf_free(&text);
 }
 
 /* ---- hilo's diagnostics ---------------------------------------------------------------------- */

@@ -196,6 +196,7 @@ static hilo_compile_options compile_options(const struct pjrt_executable *x) {
     hilo_compile_options_init(&co);
     co.level = x->options.level;
     co.backend = x->options.backend;
+    co.dump_dir = *x->options.dump_to ? x->options.dump_to : NULL;
     return co;
 }
 
@@ -226,10 +227,14 @@ static hilo_status compile(struct pjrt_executable *x) {
     (struct pjrt_named){.struct_size = sizeof(struct pjrt_named), .name = key, .name_size = sizeof(key) - 1,        \
                         .type = PJRT_FLOAT, .float_value = (float)(v), .value_size = 1}
 
-/* What is known once there is an executable of hilo's. */
-static struct pjrt_error *describe(struct pjrt_executable *x) {
+static void count_ports(struct pjrt_executable *x) {
     x->ninputs = hilo_executable_input_count(x->hilo);
     x->noutputs = hilo_executable_output_count(x->hilo);
+}
+
+/* What is known once there is an executable of hilo's. */
+static struct pjrt_error *describe(struct pjrt_executable *x) {
+    count_ports(x);
     hilo_stats s = {.struct_size = sizeof s};
     hilo_executable_stats(x->hilo, &s);
     x->cost[0] = PROPERTY("flops", s.flops);
@@ -281,6 +286,13 @@ static void save_port(const struct pjrt_port *port, size_t rank, struct strbuf *
     strbuf_free(&b);
 }
 
+static bool is_permutation(struct str order) {
+    uint64_t seen = 0;
+    for (size_t k = 0; k < order.n; k++)
+        seen |= (uint8_t)order.p[k] < order.n ? UINT64_C(1) << order.p[k] : 0;
+    return order.n && order.n <= IR_MAX_RANK && seen == UINT64_MAX >> (64 - order.n);
+}
+
 /* Appends a port that was saved; false when it is damaged or memory is exhausted. */
 static bool load_port(struct pjrt_executable *x, struct str saved) {
     struct pjrt_port *more = realloc(x->ports, (x->nports + 1) * sizeof *more), port = {.kind = PJRT_MEMORY_DEVICE};
@@ -294,13 +306,10 @@ static bool load_port(struct pjrt_executable *x, struct str saved) {
             port.kind = (enum pjrt_memory_kind)f.value;
         } else if (f.number == PORT_DONOR) {
             port.donor = f.value == 1;
-        } else if (f.number == PORT_LAYOUT && f.bytes.n <= 64) {
-            port.laid_out = true;
-            for (size_t k = 0; k < f.bytes.n; k++) {
-                if ((uint8_t)f.bytes.p[k] >= f.bytes.n)
-                    return false;
+        } else if (f.number == PORT_LAYOUT && is_permutation(f.bytes)) {
+            port.laid_out = (uint32_t)f.bytes.n;
+            for (size_t k = 0; k < f.bytes.n; k++)
                 port.minor_to_major[k] = f.bytes.p[k];
-            }
         } else {
             return false;
         }
@@ -317,6 +326,14 @@ struct source {
     struct str saved;             /* the message that has the ports */
 };
 
+/* Whether the ports are those of the executable. */
+static bool ports_fit(const struct pjrt_executable *x) {
+    bool fit = !x->nports || x->nports == x->ninputs + x->noutputs;
+    for (size_t i = 0; i < x->nports && fit; i++)
+        fit = !x->ports[i].laid_out || x->ports[i].laid_out == hilo_rank(x, i);
+    return fit;
+}
+
 /* Loads what was compiled before. What cannot be, for example because it is for another processor, will be compiled. */
 static void load(struct pjrt_executable *x, const struct source *from) {
     struct pjrt_capture l;
@@ -332,6 +349,11 @@ static void load(struct pjrt_executable *x, const struct source *from) {
         pjrt_capture_begin(x->client, &l);
         hilo_status status = hilo_executable_deserialize(x->client->hilo, from->compiled.p, from->compiled.n, &x->hilo);
         pjrt_error_free(pjrt_capture_end(x->client, &l, status));
+        count_ports(x);
+    }
+    if (x->hilo && !ports_fit(x)) {
+        hilo_executable_release(x->hilo);
+        x->hilo = NULL;
     }
     if (!x->hilo) {
         free((char *)(uintptr_t)x->partitioned.p);
@@ -348,14 +370,8 @@ static struct pjrt_error *executable_fill(struct pjrt_executable *x, const struc
     struct strbuf ignored;
     strbuf_init(&ignored, mem_system_allocator());
     struct pjrt_error *wrong = pjrt_compile_options_read(x->option_bytes, &x->client->options, &x->options, &ignored);
-    if (!wrong && ignored.n) {
-        struct strbuf text;
-        strbuf_init(&text, mem_system_allocator());
-        strbuf_printf(&text, "compile options without effect: %s", ignored.p);
-        if (!text.failed)
-            pjrt_log(NULL, HILO_LOG_WARNING, text.p);
-        strbuf_free(&text);
-    }
+    if (!wrong)
+        pjrt_log_ignored(x->client, "compile options without effect", &ignored);
     strbuf_free(&ignored);
     PJRT_TRY(wrong);
     load(x, from);
@@ -485,8 +501,19 @@ struct pjrt_error *pjrt_Client_Load(struct pjrt_Client_Load *a) {
 
 /* ---- saving ---------------------------------------------------------------------------------- */
 
-/* An executable as bytes: this line, and a message. */
-static const char saved_head[] = "hilo executable 3\n";
+/* An executable as bytes: this line, a hash of what follows, and a message. */
+static const char saved_head[] = "hilo executable 4\n";
+enum { SAVED_START = sizeof saved_head - 1 + sizeof(uint64_t) };
+
+/* The message of a saved executable; false when it is none, or damaged. */
+static bool saved_message(struct str bytes, struct str *out) {
+    uint64_t hash;
+    if (!str_starts(bytes, saved_head) || bytes.n < SAVED_START)
+        return false;
+    memcpy(&hash, bytes.p + sizeof saved_head - 1, sizeof hash);
+    *out = (struct str){bytes.p + SAVED_START, bytes.n - SAVED_START};
+    return str_hash(out->p, out->n, 0) == hash;
+}
 
 static void append(void *user, const char *data, size_t n) {
     strbuf_putn(user, data, n);
@@ -517,11 +544,17 @@ struct pjrt_error *pjrt_Executable_Serialize(struct pjrt_Executable_Serialize *a
     const struct pjrt_executable *x = a->executable;
     struct strbuf b;
     strbuf_init(&b, mem_system_allocator());
+    uint64_t hash = 0;
     strbuf_puts(&b, saved_head);
+    strbuf_putn(&b, (const char *)&hash, sizeof hash);
     pjrt_proto_bytes(&b, SAVED_VERSION, str_of(x->client->topology.version));
     pjrt_proto_bytes(&b, SAVED_OPTIONS, x->option_bytes);
     pjrt_proto_bytes(&b, SAVED_PROGRAM, x->code);
     save_compiled(x, &b);
+    if (!b.failed) {
+        hash = str_hash(b.p + SAVED_START, b.n - SAVED_START, 0);
+        memcpy(b.p + sizeof saved_head - 1, &hash, sizeof hash);
+    }
     a->nbytes = b.n;
     a->owner = b.failed ? NULL : pjrt_bytes_copy(b.p, b.n, &a->bytes);
     strbuf_free(&b);
@@ -549,8 +582,8 @@ struct pjrt_error *pjrt_Executable_DeserializeAndLoad(struct pjrt_Executable_Des
     struct pjrt_executable *x;
     int more = -1;
     PJRT_TRY(options_read(a->options, a->options_size, &options));
-    if (str_starts(bytes, saved_head)) {
-        message = bytes = (struct str){bytes.p + sizeof saved_head - 1, bytes.n - (sizeof saved_head - 1)};
+    if (saved_message(bytes, &message)) {
+        bytes = message;
         while ((more = pjrt_proto_next(&bytes, &f)) > 0)
             if (f.number < SAVED_FIELDS)
                 part[f.number] = f.bytes;

@@ -1,5 +1,7 @@
-/* Options: of a client, by name; of a compilation, in a CompileOptionsProto, of which hilo reads the fields that matter
- * to it (openxla/xla, compile_options.proto). */
+/* Options: of a client, by name and from XLA_FLAGS; of a compilation, in a CompileOptionsProto, of which hilo reads the fields
+ * that matter to it (openxla/xla, compile_options.proto). Its DebugOptions are XLA's defaults with what XLA_FLAGS says; these
+ * flags are read from the environment, where they have names. */
+#include "base/file.h"
 #include "pjrt/pjrt.h"
 
 #include <limits.h>
@@ -8,7 +10,7 @@
 
 /* ---- values by name -------------------------------------------------------------------------- */
 
-enum option_type { OPTION_INT, OPTION_BOOL, OPTION_BACKEND };
+enum option_type { OPTION_INT, OPTION_BOOL, OPTION_BACKEND, OPTION_TEXT, OPTION_THREADED };
 
 /* A value as text, as a whole number, or both. */
 struct option_value {
@@ -55,24 +57,30 @@ static bool option_bool(const struct option_value *v, bool *out) {
     return false;
 }
 
-/* The options of this plugin: of a client, and those that a compilation may set too. */
+enum option_source { OF_CLIENT = 1, OF_COMPILE = 2, OF_FLAGS = 4 };
+
+/* The options of this plugin, and those of XLA's that it obeys. */
 struct option {
     const char *name;
     enum option_type type;
     int64_t least, most;
     size_t client;          /* offset in pjrt_client_options */
-    bool compile;           /* also of a compilation */
+    unsigned sources;       /* who may set it: option_source */
 };
 
 #define CLIENT(field) offsetof(struct pjrt_client_options, field)
 static const struct option options[] = {
-    {"num_devices",       OPTION_INT,     1, PJRT_MOST_DEVICES, CLIENT(devices), false},
-    {"cpu_device_count",  OPTION_INT,     1, PJRT_MOST_DEVICES, CLIENT(devices), false}, /* XLA's name for it */
-    {"threads",           OPTION_INT,     0, INT_MAX,           CLIENT(threads), false},
-    {"optimized_program", OPTION_BOOL,    0, 1,                 CLIENT(program), false},
-    {"framework_state",   OPTION_INT,     0, INT64_MAX,         CLIENT(framework), false}, /* an address: see pjrt.h */
-    {"hilo_level",        OPTION_INT,     0, 3,                 CLIENT(level),   true},
-    {"hilo_backend",      OPTION_BACKEND, 0, 0,                 CLIENT(backend), true},
+    {"num_devices",       OPTION_INT,     1, PJRT_MOST_DEVICES, CLIENT(devices),   OF_CLIENT},
+    {"cpu_device_count",  OPTION_INT,     1, PJRT_MOST_DEVICES, CLIENT(devices),   OF_CLIENT}, /* XLA's name for it */
+    {"threads",           OPTION_INT,     0, INT_MAX,           CLIENT(threads),   OF_CLIENT},
+    {"optimized_program", OPTION_BOOL,    0, 1,                 CLIENT(program),   OF_CLIENT},
+    {"framework_state",   OPTION_INT,     0, INT64_MAX,         CLIENT(framework), OF_CLIENT}, /* an address: see pjrt.h */
+    {"hilo_level",        OPTION_INT,     0, 3,                 CLIENT(level),     OF_CLIENT | OF_COMPILE},
+    {"hilo_backend",      OPTION_BACKEND, 0, 0,                 CLIENT(backend),   OF_CLIENT | OF_COMPILE},
+    {"xla_backend_optimization_level", OPTION_INT, 0, 3,        CLIENT(level),     OF_COMPILE | OF_FLAGS},
+    {"xla_dump_to",       OPTION_TEXT,    0, 0,                 CLIENT(dump_to),   OF_COMPILE | OF_FLAGS},
+    {"xla_force_host_platform_device_count", OPTION_INT, 1, PJRT_MOST_DEVICES, CLIENT(devices), OF_FLAGS},
+    {"xla_cpu_multi_thread_eigen", OPTION_THREADED, 0, 0,       CLIENT(threads),   OF_FLAGS},
 };
 
 static bool option_backend(const struct option_value *v, hilo_backend *out) {
@@ -111,6 +119,18 @@ static struct pjrt_error *option_set(const struct option *o, const struct option
             return option_refuse(name, v, "bool");
         memcpy(field, &b, sizeof b);
         return NULL;
+    case OPTION_TEXT:
+        if (!v->text.p || v->text.n >= PJRT_TEXT)
+            return option_refuse(name, v, "string");
+        memcpy(field, v->text.p, v->text.n);
+        field[v->text.n] = 0;
+        return NULL;
+    case OPTION_THREADED: /* whether there are more threads than one */
+        if (!option_bool(v, &b))
+            return option_refuse(name, v, "bool");
+        n = !b;
+        memcpy(field, &n, sizeof n);
+        return NULL;
     case OPTION_BACKEND:
         if (option_backend(v, &out->backend))
             return NULL;
@@ -121,30 +141,113 @@ static struct pjrt_error *option_set(const struct option *o, const struct option
     }
 }
 
-static const struct option *option_find(struct str name) {
+static const struct option *option_find(struct str name, enum option_source source) {
     for (size_t i = 0; i < sizeof options / sizeof *options; i++)
-        if (str_is(name, options[i].name))
+        if (options[i].sources & source && str_is(name, options[i].name))
             return &options[i];
     return NULL;
 }
 
-/* ---- options of a client --------------------------------------------------------------------- */
-
-static struct pjrt_error *from_environment(const char *variable, const char *option, struct pjrt_client_options *out) {
-    const char *text = getenv(variable);
-    struct option_value v = {.text = str_of(text)};
-    return text && *text ? option_set(option_find(str_of(option)), &v, out) : NULL;
+/* Adds the name of an option that has no effect to a list. */
+static void ignore(struct strbuf *list, struct str name) {
+    if (!list)
+        return;
+    if (list->n)
+        strbuf_puts(list, ", ");
+    strbuf_str(list, name);
 }
 
-struct pjrt_error *pjrt_client_options_read(const struct pjrt_named *named, size_t n, struct pjrt_client_options *out) {
+/* ---- XLA_FLAGS ------------------------------------------------------------------------------- */
+
+static bool is_space(char c) {
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+/* The next word, of what is left of a text, without its quotes; false when there is none. */
+static bool next_word(struct str *text, struct strbuf *out) {
+    char quote = 0;
+    while (text->n && is_space(*text->p))
+        text->p++, text->n--;
+    bool any = text->n;
+    for (out->n = 0; text->n && (quote || !is_space(*text->p)); text->p++, text->n--)
+        if (quote ? *text->p == quote : *text->p == '"' || *text->p == '\'')
+            quote = quote ? 0 : *text->p;
+        else
+            strbuf_putc(out, *text->p);
+    return any && !out->failed;
+}
+
+/* `--name=value`; `--name` is `--name=true`. */
+static struct pjrt_error *set_flag(struct str word, struct pjrt_client_options *out, struct strbuf *ignored) {
+    struct option_value v = {.text = STR("true")};
+    while (word.n && *word.p == '-')
+        word.p++, word.n--;
+    struct str name = word;
+    const char *equals = word.n ? memchr(word.p, '=', word.n) : NULL;
+    if (equals) {
+        name.n = (size_t)(equals - word.p);
+        v.text = (struct str){equals + 1, word.n - name.n - 1};
+    }
+    const struct option *o = option_find(name, OF_FLAGS);
+    if (o)
+        return option_set(o, &v, out);
+    if (name.n)
+        ignore(ignored, name);
+    return NULL;
+}
+
+static struct pjrt_error *set_flags(struct str text, struct pjrt_client_options *out, struct strbuf *ignored) {
+    struct pjrt_error *error = NULL;
+    struct strbuf word;
+    strbuf_init(&word, mem_system_allocator());
+    while (!error && next_word(&text, &word))
+        error = set_flag((struct str){word.p, word.n}, out, ignored);
+    if (!error && word.failed)
+        error = pjrt_exhausted();
+    strbuf_free(&word);
+    return error;
+}
+
+/* As XLA reads them: flags, or the name of a file with flags. */
+static struct pjrt_error *from_flags(struct pjrt_client_options *out, struct strbuf *ignored) {
+    const char *flags = getenv("XLA_FLAGS");
+    while (flags && is_space(*flags))
+        flags++;
+    if (!flags || !*flags || *flags == '-')
+        return set_flags(str_of(flags), out, ignored);
+    struct diag_list d;
+    struct file f;
+    diag_init(&d, mem_system_allocator());
+    hilo_status status = file_open(flags, mem_system_allocator(), &d, &f);
+    struct pjrt_error *error = status == HILO_OK ? set_flags(f.text, out, ignored)
+                                                 : pjrt_fail(status, "XLA_FLAGS: the file '%s' cannot be read", flags);
+    if (status == HILO_OK)
+        file_close(&f);
+    diag_clear(&d);
+    return error;
+}
+
+/* ---- options of a client --------------------------------------------------------------------- */
+
+static struct pjrt_error *from_environment(const char *variable, const char *option, enum option_source source,
+                                           struct pjrt_client_options *out) {
+    const char *text = getenv(variable);
+    struct option_value v = {.text = str_of(text)};
+    return text && *text ? option_set(option_find(str_of(option), source), &v, out) : NULL;
+}
+
+struct pjrt_error *pjrt_client_options_read(const struct pjrt_named *named, size_t n, struct pjrt_client_options *out,
+                                            struct strbuf *ignored) {
     *out = (struct pjrt_client_options){.devices = 1, .level = 2, .backend = HILO_BACKEND_AUTO, .program = true};
-    PJRT_TRY(from_environment("HILO_NUM_DEVICES", "num_devices", out));
+    PJRT_TRY(from_flags(out, ignored));
+    PJRT_TRY(from_environment("HILO_DUMP_TO", "xla_dump_to", OF_FLAGS, out));
+    PJRT_TRY(from_environment("HILO_NUM_DEVICES", "num_devices", OF_CLIENT, out));
     if (n && !named)
         return pjrt_fail(HILO_INVALID_ARGUMENT, "the options are missing");
     for (size_t i = 0; i < n; i++) {
         const struct pjrt_named *x = &named[i];
         struct str name = {x->name, x->name ? x->name_size : 0};
-        const struct option *o = option_find(name);
+        const struct option *o = option_find(name, OF_CLIENT);
         if (!o)
             return pjrt_fail(HILO_INVALID_ARGUMENT, "there is no option '%.*s' of a client", (int)name.n, name.p ? name.p : "");
         struct option_value v = {.number = x->type == PJRT_BOOL ? x->bool_value : x->int64_value};
@@ -173,16 +276,7 @@ static struct pjrt_error *read_value(struct str message, struct option_value *ou
     return more < 0 ? damaged("value of a compile option") : NULL;
 }
 
-/* Adds the name of an option that has no effect to a list. */
-static void ignore(struct strbuf *list, struct str name) {
-    if (!list)
-        return;
-    if (list->n)
-        strbuf_puts(list, ", ");
-    strbuf_str(list, name);
-}
-
-/* An entry of env_option_overrides. Options of XLA's have no effect. */
+/* An entry of env_option_overrides. Other options of XLA's have no effect. */
 static struct pjrt_error *read_override(struct str message, struct pjrt_client_options *set, struct strbuf *ignored) {
     struct pjrt_field f;
     struct str name = {NULL, 0}, bytes = {NULL, 0};
@@ -193,8 +287,8 @@ static struct pjrt_error *read_override(struct str message, struct pjrt_client_o
     if (more < 0)
         return damaged("compile option");
     PJRT_TRY(read_value(bytes, &v));
-    const struct option *o = option_find(name);
-    if (o && o->compile)
+    const struct option *o = option_find(name, OF_COMPILE);
+    if (o)
         return option_set(o, &v, set);
     bool on;
     if (str_is(name, "xla_embed_ir_in_executable") && !option_bool(&v, &on))
@@ -312,6 +406,7 @@ struct pjrt_error *pjrt_compile_options_read(struct str bytes, const struct pjrt
     if (set.level != unset)
         out->level = (int32_t)set.level;
     out->backend = set.backend;
+    memcpy(out->dump_to, set.dump_to, sizeof out->dump_to);
     return NULL;
 }
 

@@ -92,9 +92,11 @@ struct pjrt_capture {
 void pjrt_capture_begin(struct pjrt_client *client, struct pjrt_capture *l);
 /* The error for `status`; NULL for HILO_OK. */
 struct pjrt_error *pjrt_capture_end(struct pjrt_client *client, struct pjrt_capture *l, hilo_status status);
-/* The log function of hilo's clients: writes warnings to stderr, as frameworks do, unless TF_CPP_MIN_LOG_LEVEL sets less or
-   more. Errors are not written: the caller gets them. */
+/* The log function of hilo's clients, `user` is the pjrt_client: writes warnings to stderr, each text once for a client, as
+   frameworks do, unless TF_CPP_MIN_LOG_LEVEL sets less or more. Errors are not written: the caller gets them. */
 void pjrt_log(void *user, hilo_log_level level, const char *message);
+/* Logs a warning `what: names`, where there are any. */
+void pjrt_log_ignored(struct pjrt_client *client, const char *what, const struct strbuf *names);
 /* The diagnostic function of hilo clients; `user` is the pjrt_client. */
 void pjrt_on_diagnostic(void *user, const hilo_diagnostic *d);
 
@@ -209,6 +211,8 @@ struct pjrt_framework {
     _Atomic int64_t compiling;    /* not 0 while it compiles, when it requests programs for their shardings alone */
 };
 
+enum { PJRT_TEXT = 1024 }; /* bytes of an option that is a text, with its NUL */
+
 struct pjrt_client_options {
     int64_t devices;     /* HILO_NUM_DEVICES; default 1 */
     int64_t threads;     /* 0 = as many as there are cores */
@@ -216,6 +220,7 @@ struct pjrt_client_options {
     hilo_backend backend;
     int64_t framework;   /* address of a struct pjrt_framework, which outlives the client; 0 = there is none */
     bool program;        /* returns the optimised program on request */
+    char dump_to[PJRT_TEXT]; /* directory for programs, HILO_DUMP_TO; "" = none */
 };
 
 struct pjrt_client {
@@ -234,6 +239,7 @@ struct pjrt_client {
     struct pjrt_queue *workers;    /* for the tasks of custom calls */
     size_t nworkers;               /* as many as the client has threads */
     atomic_size_t next_worker;
+    struct { uint64_t *v; size_t n; } told; /* guarded by the lock: hashes of warnings that were logged */
     pthread_mutex_t lock;          /* of what buffers change */
     pthread_mutex_t launch;        /* held while the queues of several devices get their parts of one run */
     struct pjrt_alloc_stats alloc_stats;
@@ -270,6 +276,7 @@ struct pjrt_compile_options {
     bool portable;             /* for any device */
     int32_t level;
     hilo_backend backend;
+    char dump_to[PJRT_TEXT]; /* "" = none */
 };
 /* Options that cannot be obeyed are refused, but for hints, whose names are appended to `ignored`, unless that is NULL. */
 struct pjrt_error *pjrt_compile_options_read(struct str bytes, const struct pjrt_client_options *defaults,
@@ -279,8 +286,10 @@ struct pjrt_error *pjrt_assignment_read(struct str bytes, int64_t nreplicas, int
 /* Writes one; the ids are in the same order. */
 void pjrt_assignment_write(struct strbuf *out, int64_t nreplicas, int64_t npartitions, const int *ids);
 
-/* Options of a client from the environment and from its creator. */
-struct pjrt_error *pjrt_client_options_read(const struct pjrt_named *named, size_t n, struct pjrt_client_options *out);
+/* Options of a client: from XLA_FLAGS, from other variables, then from its creator; the last counts. The names of flags without
+   effect are appended to `ignored`, unless that is NULL. */
+struct pjrt_error *pjrt_client_options_read(const struct pjrt_named *named, size_t n, struct pjrt_client_options *out,
+                                            struct strbuf *ignored);
 
 /* ---- buffers (buffer.c, transfer.c) ---- */
 
@@ -334,7 +343,7 @@ struct pjrt_error *pjrt_shape_bytes(int dtype, const int64_t *dims, size_t rank,
 struct pjrt_port {
     enum pjrt_memory_kind kind;
     bool donor;              /* a parameter that is donated without a result to alias */
-    bool laid_out;           /* minor_to_major is not the row-major order */
+    uint32_t laid_out;       /* the rank, where minor_to_major is not the row-major order; else 0 */
     int64_t minor_to_major[64];
 };
 

@@ -85,7 +85,7 @@ static hilo_status read_layout(struct reader *r, uint32_t i) {
     }
     if (n != t->rank || p + 1 != end || *p != '}')
         return refuse(r, i, "the layout", text);
-    port->laid_out = !pjrt_is_row_major(port->minor_to_major, t->rank);
+    port->laid_out = pjrt_is_row_major(port->minor_to_major, t->rank) ? 0 : t->rank;
     return HILO_OK;
 }
 
@@ -162,7 +162,7 @@ static void choose_layout(struct reader *r, uint32_t i) {
         for (uint32_t j = 0; j < rank; j++)
             if (dims[j] == order[k])
                 port->minor_to_major[k] = j;
-    port->laid_out = !pjrt_is_row_major(port->minor_to_major, rank);
+    port->laid_out = pjrt_is_row_major(port->minor_to_major, rank) ? 0 : rank;
 }
 
 /* ---- changing -------------------------------------------------------------------------------- */

@@ -63,7 +63,7 @@ static struct pjrt_error *topology_new(size_t ndevices, struct pjrt_topology **o
 
 struct pjrt_error *pjrt_TopologyDescription_Create(struct pjrt_TopologyDescription_Create *a) {
     struct pjrt_client_options options;
-    PJRT_TRY(pjrt_client_options_read(a->create_options, a->noptions, &options));
+    PJRT_TRY(pjrt_client_options_read(a->create_options, a->noptions, &options, NULL));
     return topology_new((size_t)options.devices, &a->topology);
 }
 

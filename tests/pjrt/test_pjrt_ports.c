@@ -188,10 +188,69 @@ static void test_options(void **state) {
     options_row(0, 7, (struct str){"\x0a\x08" "xla_fast\x12\x02\x10\x01", 14}, HILO_OK, "xla_fast");
     options_row(0, 7, (struct str){"\x0a\x0a" "hilo_level\x12\x02\x18\x09", 16}, HILO_INVALID_ARGUMENT, "");
     options_row(0, 7, (struct str){"\x0a\x0a" "hilo_level\x12\x02\x18\x03", 16}, HILO_OK, "");
+    options_row(0, 7, (struct str){"\x0a\x0b" "xla_dump_to\x12\x06\x0a\x04/tmp", 21}, HILO_OK, "");
     struct pjrt_client_options defaults = {.devices = 1, .level = 2};
     struct pjrt_compile_options o;
     OK(pjrt_compile_options_read((struct str){"\x1a\x03\xc0\x01\x27", 5}, &defaults, &o, NULL)); /* optimization_level: O3 */
     assert_int_equal(o.level, 3);
+}
+
+/* XLA_FLAGS, and what becomes of them: devices, threads, level, directory of dumps; the names of those without effect. */
+static void flags_row(const char *flags, int status, struct pjrt_client_options expected, const char *ignored) {
+    struct strbuf names;
+    struct pjrt_client_options o;
+    strbuf_init(&names, mem_system_allocator());
+    setenv("XLA_FLAGS", flags, 1);
+    FAILS(status, pjrt_client_options_read(NULL, 0, &o, &names));
+    unsetenv("XLA_FLAGS");
+    if (status == HILO_OK) {
+        assert_true(o.devices == expected.devices && o.threads == expected.threads && o.level == expected.level);
+        assert_string_equal(o.dump_to, expected.dump_to);
+        assert_string_equal(names.n ? names.p : "", ignored);
+    }
+    strbuf_free(&names);
+}
+
+static void test_flags(void **state) {
+    (void)state;
+    const struct pjrt_client_options none = {.devices = 1, .level = 2};
+    flags_row(" ", HILO_OK, none, "");
+    flags_row("--xla_force_host_platform_device_count=8 --xla_cpu_multi_thread_eigen=false --xla_backend_optimization_level=3 "
+              "--xla_dump_to='/tmp/a b'", HILO_OK,
+              (struct pjrt_client_options){.devices = 8, .threads = 1, .level = 3, .dump_to = "/tmp/a b"}, "");
+    flags_row("\t--xla_cpu_enable_fast_math --xla_gpu_autotune_level=0", HILO_OK, none,
+              "xla_cpu_enable_fast_math, xla_gpu_autotune_level");
+    flags_row("--xla_backend_optimization_level=9", HILO_INVALID_ARGUMENT, none, "");
+    flags_row("--xla_force_host_platform_device_count=many", HILO_INVALID_ARGUMENT, none, "");
+    flags_row("/no/such/file", HILO_NOT_FOUND, none, "");
+    char path[] = "/tmp/hilo-flags-XXXXXX";
+    int fd = mkstemp(path);
+    assert_int_equal(write(fd, "--xla_a=1\n--xla_b\n", 18), 18);
+    close(fd);
+    flags_row(path, HILO_OK, none, "xla_a, xla_b");
+    unlink(path);
+    setenv("HILO_NUM_DEVICES", "2", 1);
+    flags_row("--xla_force_host_platform_device_count=8", HILO_OK, (struct pjrt_client_options){.devices = 2, .level = 2}, "");
+    unsetenv("HILO_NUM_DEVICES");
+}
+
+static bool is_told(struct pjrt_client *c, const char *message) {
+    size_t n = c->told.n;
+    pjrt_log(c, HILO_LOG_WARNING, message);
+    return c->told.n == n;
+}
+
+/* A client logs each warning once. */
+static void test_log(void **state) {
+    (void)state;
+    struct pjrt_client *c = client_with(NULL, 0);
+    assert_false(is_told(c, "one"));
+    assert_true(is_told(c, "one"));
+    assert_false(is_told(c, "two"));
+    struct pjrt_client *other = client_with(NULL, 0);
+    assert_false(is_told(other, "one"));
+    client_destroy(other);
+    client_destroy(c);
 }
 
 /* The devices share the memory of the machine. */
@@ -215,7 +274,8 @@ int main(void) {
     api = GetPjrtApi();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_layouts_of_buffers), cmocka_unit_test(test_layouts_of_programs), cmocka_unit_test(test_donors),
-        cmocka_unit_test(test_dynamic_results),    cmocka_unit_test(test_options),
+        cmocka_unit_test(test_dynamic_results),    cmocka_unit_test(test_options),           cmocka_unit_test(test_flags),
+        cmocka_unit_test(test_log),
         cmocka_unit_test(test_memory_limits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
