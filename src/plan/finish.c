@@ -80,53 +80,161 @@ static void copy_step(struct emit *e, uint32_t depth, uint32_t from, uint32_t to
     s->uses = arena_dup(e->b->a, uses, sizeof uses, _Alignof(struct plan_use));
 }
 
-/* Number of a pair whose source the copy to `to` would destroy; n = none. */
-static uint32_t overwritten_source(const struct plan_builder *b, const struct plan_use *u, uint32_t n, uint32_t k) {
-    const struct plan_buffer *v = b->buffers.v;
-    uint32_t i = 0;
-    while (i < n && (i == k || !overlap(&v[u[2 * k + 1].buffer], &v[u[2 * i].buffer])))
-        i++;
-    return i;
+/* Parallel copies: those that have to wait for others. */
+struct copies {
+    struct emit *e;
+    const struct plan_node *node;
+    struct plan_use *u;  /* n pairs of source and destination */
+    uint32_t n;
+    uint32_t *order;     /* sources by place, */
+    size_t *reach;       /* and the furthest end of one up to each, in its memory */
+    struct { uint32_t *v; uint32_t n, cap; } *waiting; /* of each source: the pairs whose destinations it is in */
+    uint32_t *blocked;   /* of each pair: by how many sources */
+    uint32_t *ready, nready;
+    bool *done;
+    size_t spare;
+};
+
+static size_t end_of(const struct plan_buffer *x) {
+    return x->place == PLAN_VALUE ? 1 : x->offset + x->bytes;
+}
+
+static size_t begin_of(const struct plan_buffer *x) {
+    return x->place == PLAN_VALUE ? 0 : x->offset;
+}
+
+/* By memory, then offset. */
+static int place_order(const struct plan_buffer *x, const struct plan_buffer *y, bool offsets) {
+    if (x->place != y->place)
+        return x->place < y->place ? -1 : 1;
+    if (x->index != y->index)
+        return x->index < y->index ? -1 : 1;
+    size_t a = begin_of(x), b = begin_of(y);
+    return !offsets || a == b ? 0 : a < b ? -1 : 1;
+}
+
+static const struct plan_buffer *source_of(const struct copies *c, uint32_t pair) {
+    return &c->e->b->buffers.v[c->u[2 * pair].buffer];
+}
+
+/* A heap, as qsort takes no context. */
+static void sift_sources(const struct copies *c, uint32_t *v, uint32_t n, uint32_t at) {
+    for (uint32_t child; (child = 2 * at + 1) < n; at = child) {
+        if (child + 1 < n && place_order(source_of(c, v[child]), source_of(c, v[child + 1]), true) < 0)
+            child++;
+        if (place_order(source_of(c, v[at]), source_of(c, v[child]), true) >= 0)
+            return;
+        uint32_t swap = v[at];
+        v[at] = v[child];
+        v[child] = swap;
+    }
+}
+
+static void sort_sources(struct copies *c) {
+    for (uint32_t i = 0; i < c->n; i++)
+        c->order[i] = i;
+    for (uint32_t i = c->n / 2; i-- > 0;)
+        sift_sources(c, c->order, c->n, i);
+    for (uint32_t n = c->n; n-- > 1;) {
+        uint32_t swap = c->order[0];
+        c->order[0] = c->order[n];
+        c->order[n] = swap;
+        sift_sources(c, c->order, n, 0);
+    }
+    for (uint32_t i = 0; i < c->n; i++) {
+        const struct plan_buffer *x = source_of(c, c->order[i]);
+        bool same = i && place_order(source_of(c, c->order[i - 1]), x, false) == 0;
+        c->reach[i] = same && c->reach[i - 1] > end_of(x) ? c->reach[i - 1] : end_of(x);
+    }
+}
+
+/* Finds the sources that the copy of a pair would overwrite. */
+static void find_blocking(struct copies *c, uint32_t pair) {
+    const struct plan_buffer *to = &c->e->b->buffers.v[c->u[2 * pair + 1].buffer];
+    uint32_t low = 0, high = c->n; /* the first source after the destination */
+    while (low < high) {
+        uint32_t mid = low + (high - low) / 2;
+        const struct plan_buffer *x = source_of(c, c->order[mid]);
+        int order = place_order(x, to, false);
+        if (order < 0 || (order == 0 && begin_of(x) < end_of(to)))
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    while (low-- > 0 && place_order(source_of(c, c->order[low]), to, false) == 0 && c->reach[low] > begin_of(to)) {
+        uint32_t other = c->order[low];
+        if (other == pair || !overlap(source_of(c, other), to))
+            continue;
+        ARENA_PUSH(c->e->b->a, &c->waiting[other], pair);
+        c->blocked[pair]++;
+    }
+}
+
+/* The source is not needed any more where it was. */
+static void unblock(struct copies *c, uint32_t source) {
+    for (uint32_t i = 0; i < c->waiting[source].n; i++)
+        if (--c->blocked[c->waiting[source].v[i]] == 0)
+            c->ready[c->nready++] = c->waiting[source].v[i];
+    c->waiting[source].n = 0;
 }
 
 /* A source that would be overwritten is copied to the end of the block first. */
-static void move_away(struct emit *e, const struct plan_node *x, struct plan_use *source, size_t *spare) {
-    struct plan_builder *b = e->b;
+static void move_away(struct copies *c, uint32_t pair) {
+    struct plan_builder *b = c->e->b;
+    struct plan_use *source = &c->u[2 * pair];
     uint32_t aside = plan_like(b, source->buffer);
-    b->buffers.v[aside].offset = b->block_bytes + *spare;
-    *spare += (b->buffers.v[aside].bytes + 63) & ~(size_t)63; /* in all no more than the sources, which exist */
-    if (e->spare_bytes < *spare)
-        e->spare_bytes = *spare;
-    copy_step(e, x->depth, source->buffer, aside);
+    b->buffers.v[aside].offset = b->block_bytes + c->spare;
+    c->spare += (b->buffers.v[aside].bytes + 63) & ~(size_t)63; /* in all no more than the sources, which exist */
+    if (c->e->spare_bytes < c->spare)
+        c->e->spare_bytes = c->spare;
+    copy_step(c->e, c->node->depth, source->buffer, aside);
     source->buffer = aside;
+    unblock(c, pair);
 }
 
-/* Parallel copies one after the other: always one whose destination is not read any more. */
+/* Copies one after the other: each when its destination is not read any more. */
+static void order_copies(struct copies *c) {
+    struct arena *a = c->e->b->a;
+    c->order = ARENA_ARRAY(a, uint32_t, c->n);
+    c->reach = ARENA_ARRAY(a, size_t, c->n);
+    c->waiting = arena_array(a, c->n, sizeof *c->waiting, _Alignof(void *));
+    c->blocked = ARENA_ARRAY(a, uint32_t, c->n);
+    c->ready = ARENA_ARRAY(a, uint32_t, c->n);
+    c->done = ARENA_ARRAY(a, bool, c->n);
+    sort_sources(c);
+    for (uint32_t i = 0; i < c->n; i++)
+        find_blocking(c, i);
+    for (uint32_t i = 0; i < c->n; i++)
+        if (!c->blocked[i])
+            c->ready[c->nready++] = i;
+    for (uint32_t next = 0, first = 0; next < c->n; next++) {
+        while (next == c->nready) { /* all wait for each other */
+            while (c->done[first] || !c->waiting[first].n)
+                first++;
+            move_away(c, first);
+        }
+        uint32_t pair = c->ready[next];
+        copy_step(c->e, c->node->depth, c->u[2 * pair].buffer, c->u[2 * pair + 1].buffer);
+        c->done[pair] = true;
+        unblock(c, pair);
+    }
+}
+
 static void emit_copies(struct emit *e, const struct plan_node *x) {
     const struct plan_builder *b = e->b;
-    uint32_t n = 0;
-    size_t spare = 0;
-    struct plan_use *u = ARENA_ARRAY(b->a, struct plan_use, x->nuses);
+    struct copies c = {.e = e, .node = x, .u = ARENA_ARRAY(b->a, struct plan_use, x->nuses)};
     for (uint32_t i = 0; i < x->nuses; i += 2) {
         const struct plan_buffer *from = &b->buffers.v[x->uses[i].buffer], *to = &b->buffers.v[x->uses[i + 1].buffer];
         bool nothing = !from->bytes && !plan_is_value(from) && !plan_is_value(to);
         if (nothing || !b->roots[plan_class(e->b, to->root)].nspans || same_place(from, to))
             continue;
-        u[2 * n] = x->uses[i];
-        u[2 * n++ + 1] = x->uses[i + 1];
+        c.u[2 * c.n] = x->uses[i];
+        c.u[2 * c.n++ + 1] = x->uses[i + 1];
     }
-    while (n) {
-        uint32_t k = 0, i;
-        while (k < n && overwritten_source(b, u, n, k) < n)
-            k++;
-        if (k == n)
-            for (k = 0; (i = overwritten_source(b, u, n, k)) < n;)
-                move_away(e, x, &u[2 * i], &spare);
-        copy_step(e, x->depth, u[2 * k].buffer, u[2 * k + 1].buffer);
-        n--;
-        u[2 * k] = u[2 * n];
-        u[2 * k + 1] = u[2 * n + 1];
-    }
+    if (c.n == 1)
+        copy_step(e, x->depth, c.u[0].buffer, c.u[1].buffer);
+    else if (c.n)
+        order_copies(&c);
 }
 
 /* ---- steps ----------------------------------------------------------------------------------- */

@@ -12,12 +12,16 @@ const char *hilo_status_name(hilo_status status) {
     return diag_status_name(status);
 }
 
+/* By number; those that have none follow after the greatest one. */
+enum { NUMBERS = HILO_F6E3M2FN + 1 };
+static const uint8_t dtypes[] = {
+#define DTYPE(id, name, class, bits, bytes, fp, npy, hilo) \
+    [HILO_##hilo != HILO_DTYPE_INVALID ? (int)HILO_##hilo : NUMBERS + (int)IR_##id##_T] = IR_##id##_T,
+#include "ir/dtypes.def"
+};
+
 enum ir_dtype rt_dtype(hilo_dtype t) {
-    if (t != HILO_DTYPE_INVALID)
-        for (int i = 1; i < IR_DTYPE_COUNT; i++)
-            if (ir_dtype_get((enum ir_dtype)i)->number == t)
-                return (enum ir_dtype)i;
-    return IR_DTYPE_NONE;
+    return (unsigned)t < NUMBERS ? (enum ir_dtype)dtypes[t] : IR_DTYPE_NONE;
 }
 
 size_t hilo_dtype_size(hilo_dtype dtype) {

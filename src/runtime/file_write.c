@@ -8,6 +8,8 @@
 #include "base/hash.h"
 #include "runtime/runtime.h"
 
+#include <stdlib.h>
+
 struct writer {
     const hilo_executable *exe;
     const uint8_t *key;      /* or NULL */
@@ -19,6 +21,7 @@ struct writer {
     uint32_t *blob_of;
     const struct plan_kernel **kernels;
     const struct lib_match **routines;
+    uint32_t *kernel_of; /* by step: number of its kernel */
     ir_op *functions;
     uint32_t nkernels, nroutines, nfunctions;
 };
@@ -75,13 +78,44 @@ static void use_buffer(struct writer *w, uint32_t number) {
     w->blob_of[number] = w->blob_of[x->root];
 }
 
-static uint32_t kernel_number(struct writer *w, const struct plan_kernel *k) {
-    uint32_t i = 0;
-    while (i < w->nkernels && w->kernels[i] != k)
-        i++;
-    if (i == w->nkernels)
-        w->kernels[w->nkernels++] = k;
-    return i;
+/* A step of kind KERNEL. */
+struct kernel_use {
+    const struct plan_kernel *kernel;
+    uint32_t step;
+};
+
+static int kernel_order(const void *x, const void *y) {
+    const struct kernel_use *a = x, *b = y;
+    if (a->kernel != b->kernel)
+        return (uintptr_t)a->kernel < (uintptr_t)b->kernel ? -1 : 1;
+    return a->step < b->step ? -1 : 1;
+}
+
+/* Numbers the kernels in the order of their first steps. */
+static void number_kernels(struct writer *w, struct arena *a) {
+    const struct plan *p = w->p;
+    struct kernel_use *uses = ARENA_ARRAY(a, struct kernel_use, p->nsteps);
+    uint32_t n = 0;
+    w->kernels = ARENA_ARRAY(a, const struct plan_kernel *, p->nsteps);
+    w->kernel_of = ARENA_ARRAY(a, uint32_t, p->nsteps);
+    for (uint32_t i = 0; i < p->nsteps; i++)
+        if (p->steps[i].kind == PLAN_KERNEL)
+            uses[n++] = (struct kernel_use){p->steps[i].kernel, i};
+    if (n)
+        qsort(uses, n, sizeof *uses, kernel_order);
+    for (uint32_t i = 0, first = 0; i < n; i++) {
+        if (uses[i].kernel != uses[first].kernel)
+            first = i;
+        w->kernel_of[uses[i].step] = uses[first].step;
+    }
+    for (uint32_t i = 0; i < p->nsteps; i++) {
+        if (p->steps[i].kind != PLAN_KERNEL)
+            continue;
+        bool fresh = w->kernel_of[i] == i;
+        w->kernel_of[i] = fresh ? w->nkernels : w->kernel_of[w->kernel_of[i]];
+        if (fresh)
+            w->kernels[w->nkernels++] = p->steps[i].kernel;
+    }
 }
 
 static hilo_status use_step(struct writer *w, const struct plan_step *s, struct diag_list *d) {
@@ -89,8 +123,6 @@ static hilo_status use_step(struct writer *w, const struct plan_step *s, struct 
         w->functions[w->nfunctions++] = s->func;
     if (s->kind == PLAN_KERNEL && s->kernel->interpret)
         return diag_error(d, HILO_UNIMPLEMENTED, "kernel '%s' is interpreted, which a file cannot hold", s->kernel->name);
-    if (s->kind == PLAN_KERNEL)
-        kernel_number(w, s->kernel);
     if (s->kind == PLAN_ROUTINE)
         w->routines[w->nroutines++] = s->routine;
     for (uint32_t i = 0; i < s->nuses; i++)
@@ -109,7 +141,7 @@ static hilo_status find_used(struct writer *w, struct arena *a, struct diag_list
     w->order = ARENA_ARRAY(a, uint32_t, p->nbuffers);
     w->blobs = ARENA_ARRAY(a, uint32_t, p->nbuffers);
     w->blob_of = ARENA_ARRAY(a, uint32_t, p->nbuffers);
-    w->kernels = ARENA_ARRAY(a, const struct plan_kernel *, p->nsteps);
+    number_kernels(w, a);
     w->routines = ARENA_ARRAY(a, const struct lib_match *, p->nsteps);
     for (uint32_t i = 0; i < p->nbuffers; i++)
         w->buffers[i] = w->blob_of[i] = UINT32_MAX;
@@ -195,7 +227,7 @@ static void put_steps(struct writer *w) {
         put_u32(w, s->kind);
         put_u32(w, s->depth);
         put_u32(w, s->group);
-        put_u32(w, s->kind == PLAN_KERNEL      ? kernel_number(w, s->kernel)
+        put_u32(w, s->kind == PLAN_KERNEL      ? w->kernel_of[i]
                    : s->kind == PLAN_ROUTINE   ? routine++
                    : s->kind == PLAN_REFERENCE ? function++
                                                : 0);

@@ -109,7 +109,7 @@ static const struct {
               "  b3 = tensor<i1> block+128\n  b4 = tensor<32xf32> result 1\n  b5 = tensor<32xf32> block+192\n"
               "  result 1 may alias argument 0\n"
               "   0  copy in b0 out b1\n   1  copy in b0 out b2\n   2    kernel unary in b1 out b3 grid 16\n"
-              "   3  test in b3 to 8\n   4    copy in b1 out b5\n   5    copy in b2 out b1\n   6    copy in b5 out b2\n"
+              "   3  test in b3 to 8\n   4    copy in b2 out b5\n   5    copy in b1 out b2\n   6    copy in b5 out b1\n"
               "   7  jump to 2\n   8  copy in b0 out b4\n"},
     {unwritten, 1, "the plan reads buffer 0 before it is written"},
     {writes_argument, 1, "step 2 of the plan writes the argument or constant in buffer 0"},
