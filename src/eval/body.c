@@ -85,6 +85,9 @@ static hilo_status body_one(struct body *b, const void *const *args, void *const
 }
 
 hilo_status body_run(struct body *b, const void *const *args, void *const *results, size_t n) {
+    enum { BODY_CALL = 8 }; /* elements that take as long as the call */
+    if (n <= lanes_most())
+        HILO_TRY(eval_work(b->cx, b->op, n + BODY_CALL));
     if (!b->lanes) {
         for (size_t i = 0; i < n; i++)
             HILO_TRY(body_one(b, args, results, i));
@@ -99,6 +102,7 @@ hilo_status body_run(struct body *b, const void *const *args, void *const *resul
     if (b->nargs > 2 * IR_MAX_RANK || b->nresults > 2 * IR_MAX_RANK)
         return EVAL_FAIL(b->cx, b->op, HILO_UNIMPLEMENTED, "has a body of more than %d arguments", 2 * IR_MAX_RANK);
     for (size_t at = 0; at < n; at += lanes_most()) {
+        HILO_TRY(eval_work(b->cx, b->op, lanes_most()));
         for (uint32_t k = 0; k < b->nargs; k++)
             a[k] = (const char *)args[k] + at * ir_dtype_get(b->arg[k])->bytes;
         for (uint32_t k = 0; k < b->nresults; k++)

@@ -105,6 +105,7 @@ struct eval {
     uint32_t depth;             /* of calls; bounded */
     uint64_t rng_state;         /* stablehlo.rng draws from here */
     bool expressed;             /* the current op is quantised and computes in the expressed type */
+    uint64_t work;              /* since it was polled whether the run is cancelled; see eval_work */
 };
 
 /* Runs function `func` of module `m`. `in`: its arguments (borrowed), compared with their types; `out`: owned
@@ -145,8 +146,17 @@ hilo_status eval_plan_run_in(const struct eval_plan *p, ir_op func, struct value
 
 /* ---- for the families ------------------------------------------------------------------------ */
 
-/* CANCELLED or ABORTED, with a diagnostic at the op, when the run is to stop: for ops that take long. */
+/* CANCELLED or ABORTED, with a diagnostic at the op, when the run is to stop. */
 hilo_status eval_poll(struct eval *cx, ir_op op);
+/* The same, polled each time that so much work was done, some ten milliseconds: for ops that take long. `units` are scalar
+   operations, about. */
+enum { EVAL_POLL_WORK = 1 << 22 };
+static inline hilo_status eval_work(struct eval *cx, ir_op op, size_t units) {
+    if ((cx->work += units) < EVAL_POLL_WORK)
+        return HILO_OK;
+    cx->work = 0;
+    return eval_poll(cx, op);
+}
 
 /* Every evaluator function has this form: operands borrowed, results owned by the caller. `out` comes filled with NULL; what is
    in it after an error is dropped by the caller. */

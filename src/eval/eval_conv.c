@@ -113,7 +113,8 @@ static int64_t conv_product(const int64_t *v, uint32_t n) {
 
 /* All sums, as [batch, spatial…, feature]. Output features come in feature groups, each of which sees its part of the input
    features, or in batch groups, each of which sees its part of the batches. */
-static void conv_sums(const struct conv *c, enum number kind, const char *x, const char *w, char *sums) {
+static hilo_status conv_sums(struct eval *cx, ir_op op, const struct conv *c, enum number kind, const char *x, const char *w,
+                             char *sums) {
     size_t size = number_bytes(kind);
     int64_t o[CONV_MAX] = {0}, k[CONV_MAX] = {0}, positions = conv_product(c->in, c->nspatial), offset;
     int64_t groups = c->feature_groups * c->batch_groups, per_group = c->out_features / groups;
@@ -133,10 +134,12 @@ static void conv_sums(const struct conv *c, enum number kind, const char *x, con
                                         sums + (size_t)(g * per_group) * size);
                         }
                     tap += (size_t)(c->out_features * c->group_in) * size;
+                    HILO_TRY(eval_work(cx, op, (size_t)(c->out_features * c->group_in)));
                 } while (index_next(k, c->kernel, c->nspatial));
             sums += (size_t)c->out_features * size;
             memset(k, 0, sizeof k);
         } while (index_next(o, c->outs, c->nspatial));
+    return HILO_OK;
 }
 
 /* Rounds the sums into the result, whose dimensions are in the order of the attribute. */
@@ -199,9 +202,10 @@ hilo_status eval_convolution(struct eval *cx, ir_op op, struct value *const *in,
     if (status == HILO_OK) {
         memset(sums, 0, nbytes);
         if (nbytes)
-            conv_sums(&c, kind, x, w, sums);
-        status = conv_store(cx, op, kind, &c, ir_prop(cx->m, op, slots->dims), sums, out);
+            status = conv_sums(cx, op, &c, kind, x, w, sums);
     }
+    if (status == HILO_OK)
+        status = conv_store(cx, op, kind, &c, ir_prop(cx->m, op, slots->dims), sums, out);
     mem_free(&cx->al, x, in[0]->count * size);
     mem_free(&cx->al, w, in[1]->count * size);
     mem_free(&cx->al, sums, nbytes);

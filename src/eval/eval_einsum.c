@@ -77,7 +77,8 @@ static size_t einsum_at(const struct einsum *e, uint32_t k, const int64_t *index
     return (size_t)at;
 }
 
-static void einsum_sums(const struct einsum *e, enum number kind, void *const *x, uint32_t n, char *sums) {
+static hilo_status einsum_sums(struct eval *cx, ir_op op, const struct einsum *e, enum number kind, void *const *x, uint32_t n,
+                               char *sums) {
     int64_t dims[EINSUM_LABELS], index[EINSUM_LABELS] = {0};
     size_t size = number_bytes(kind), terms = 1, count = 0;
     static const uint64_t one_int = 1;
@@ -87,7 +88,7 @@ static void einsum_sums(const struct einsum *e, enum number kind, void *const *x
     for (uint32_t i = 0; i < e->nall; i++) {
         dims[i] = e->size[e->order[i]];
         if (dims[i] == 0)
-            return;
+            return HILO_OK;
         terms *= i < e->nout ? 1 : (size_t)dims[i];
     }
     do {
@@ -98,7 +99,9 @@ static void einsum_sums(const struct einsum *e, enum number kind, void *const *x
             count = 0;
             sums += size;
         }
+        HILO_TRY(eval_work(cx, op, 2 * (size_t)e->nall)); /* of indices */
     } while (index_next(index, dims, e->nall));
+    return HILO_OK;
 }
 
 hilo_status eval_einsum(struct eval *cx, ir_op op, struct value *const *in, struct value **out) {
@@ -121,9 +124,10 @@ hilo_status eval_einsum(struct eval *cx, ir_op op, struct value *const *in, stru
         status = number_load(cx, in[k], NULL, kind, &x[k]);
     if (status == HILO_OK) {
         memset(sums, 0, nbytes);
-        einsum_sums(&e, kind, x, n, sums);
-        number_store(kind, sums, *out);
+        status = einsum_sums(cx, op, &e, kind, x, n, sums);
     }
+    if (status == HILO_OK)
+        number_store(kind, sums, *out);
     for (uint32_t k = 0; k < n; k++)
         mem_free(&cx->al, x[k], in[k]->count * size);
     mem_free(&cx->al, sums, nbytes);

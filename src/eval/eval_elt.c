@@ -175,27 +175,27 @@ struct run {
     bool splat[3];
 };
 
-/* Runs a kernel over n elements; operands with one element are expanded to blocks of copies. */
-static void run_kernel(const struct elt_kernel *k, const enum ir_dtype *types, const struct run *r,
-                       void *out, size_t n) {
-    if (!r->splat[0] && !r->splat[1] && !r->splat[2]) {
-        k->run(k, r->data, out, n);
-        return;
-    }
+/* Runs a kernel over n elements, piece by piece; operands with one element are expanded to blocks of copies. */
+static hilo_status run_kernel(struct eval *cx, ir_op op, const struct elt_kernel *k, const enum ir_dtype *types,
+                              const struct run *r, void *out, size_t n) {
+    enum { RUN_PIECE = 1 << 14, RUN_UNITS = 8 }; /* elements; scalar operations of a function */
     _Alignas(16) uint8_t copies[3][16 * ELT_BLOCK];
-    size_t out_bytes = ir_dtype_get(k->out)->bytes;
+    size_t out_bytes = ir_dtype_get(k->out)->bytes, piece = r->splat[0] || r->splat[1] || r->splat[2] ? ELT_BLOCK : RUN_PIECE;
     for (uint32_t j = 0; j < k->nin; j++) {
         size_t bytes = ir_dtype_get(types[j])->bytes;
         for (size_t i = 0; r->splat[j] && i < elt_block(n, 0); i++)
             memcpy(copies[j] + i * bytes, r->data[j], bytes);
     }
-    for (size_t i = 0; i < n; i += ELT_BLOCK) {
+    for (size_t i = 0; i < n; i += piece) {
         const void *block[3] = {NULL, NULL, NULL};
+        size_t count = n - i < piece ? n - i : piece;
         for (uint32_t j = 0; j < k->nin; j++)
             block[j] = r->splat[j] ? copies[j]
                                    : (const uint8_t *)r->data[j] + i * ir_dtype_get(types[j])->bytes;
-        k->run(k, block, (uint8_t *)out + i * out_bytes, elt_block(n, i));
+        k->run(k, block, (uint8_t *)out + i * out_bytes, count);
+        HILO_TRY(eval_work(cx, op, RUN_UNITS * count));
     }
+    return HILO_OK;
 }
 
 static bool same_shape(const struct value *a, const struct value *b) {
@@ -239,8 +239,7 @@ static hilo_status apply(struct eval *cx, ir_op op, struct value *const *in, uin
             ir_dtype_get(types[i])->bytes == ir_dtype_get(k.out)->bytes)
             over = i;
     HILO_TRY(eval_out_over(cx, op, 0, in, over, &out[0]));
-    run_kernel(&k, types, &r, out[0]->data, out[0]->count);
-    return HILO_OK;
+    return run_kernel(cx, op, &k, types, &r, out[0]->data, out[0]->count);
 }
 
 #define SAME_SHAPE(name)                                                                           \
@@ -380,7 +379,7 @@ static hilo_status broadcast_run(struct eval *cx, ir_op op, struct value *const 
     if (status == HILO_OK)
         status = eval_out(cx, op, 0, b->dims, b->rank, &out[0]);
     if (status == HILO_OK)
-        run_kernel(&k, types, &r, out[0]->data, out[0]->count);
+        status = run_kernel(cx, op, &k, types, &r, out[0]->data, out[0]->count);
     for (uint32_t i = 0; i < nin; i++)
         value_unref(wide[i]);
     return status;

@@ -148,7 +148,7 @@ static bool fft_bluestein(struct fft *f) {
 /* ---- the op ------------------------------------------------------------------------------------------------------ */
 
 /* Transforms x (of shape dims) in place along dimension d, through a buffer for one line. */
-static hilo_status fft_along(struct eval *cx, num *x, const int64_t *dims, uint32_t rank, uint32_t d, int sign) {
+static hilo_status fft_along(struct eval *cx, ir_op op, num *x, const int64_t *dims, uint32_t rank, uint32_t d, int sign) {
     size_t n = (size_t)dims[d], outer = 1, inner = 1;
     for (uint32_t i = 0; i < rank; i++) {
         outer *= i < d ? (size_t)dims[i] : 1;
@@ -167,6 +167,7 @@ static hilo_status fft_along(struct eval *cx, num *x, const int64_t *dims, uint3
         fft_line(f, line);
         for (size_t k = 0; k < n; k++)
             at[k * inner] = (num){line[k].re * scale, line[k].im * scale};
+        status = eval_work(cx, op, 8 * n);
     }
     fft_close(f);
     mem_free(&cx->al, line, n * sizeof *line);
@@ -181,8 +182,8 @@ static void fft_resize(const num *x, size_t lines, size_t have, size_t want, num
                                          : (num){x[l * have + want - k].re, -x[l * have + want - k].im};
 }
 
-static hilo_status fft_run(struct eval *cx, int64_t type, const struct value *in, uint32_t ndims, num **x, size_t *nbytes,
-                           const int64_t *out_dims, size_t out_count) {
+static hilo_status fft_run(struct eval *cx, ir_op op, int64_t type, const struct value *in, uint32_t ndims, num **x,
+                           size_t *nbytes, const int64_t *out_dims, size_t out_count) {
     uint32_t rank = in->rank, last = rank - 1;
     int64_t dims[IR_MAX_RANK];
     size_t have = (size_t)in->dims[last], want = (size_t)out_dims[last];
@@ -190,9 +191,9 @@ static hilo_status fft_run(struct eval *cx, int64_t type, const struct value *in
     memcpy(dims, in->dims, rank * sizeof *dims);
     if (type == IR_FFT_TYPE_IRFFT) /* the other dimensions first: symmetry is completed line by line at the end */
         for (uint32_t i = 1; i < ndims; i++)
-            HILO_TRY(fft_along(cx, *x, dims, rank, last - i, sign));
+            HILO_TRY(fft_along(cx, op, *x, dims, rank, last - i, sign));
     if (type != IR_FFT_TYPE_IRFFT)
-        HILO_TRY(fft_along(cx, *x, dims, rank, last, sign));
+        HILO_TRY(fft_along(cx, op, *x, dims, rank, last, sign));
     if (have != want) {
         num *resized = mem_alloc(&cx->al, out_count * sizeof *resized);
         if (!resized)
@@ -204,9 +205,9 @@ static hilo_status fft_run(struct eval *cx, int64_t type, const struct value *in
         dims[last] = (int64_t)want;
     }
     if (type == IR_FFT_TYPE_IRFFT)
-        return fft_along(cx, *x, dims, rank, last, sign);
+        return fft_along(cx, op, *x, dims, rank, last, sign);
     for (uint32_t i = 1; i < ndims; i++)
-        HILO_TRY(fft_along(cx, *x, dims, rank, last - i, sign));
+        HILO_TRY(fft_along(cx, op, *x, dims, rank, last - i, sign));
     return HILO_OK;
 }
 
@@ -236,7 +237,7 @@ hilo_status eval_fft(struct eval *cx, ir_op op, struct value *const *in, struct 
     hilo_status status = number_load(cx, in[0], NULL, NUM_COMPLEX, &numbers);
     num *x = numbers;
     if (status == HILO_OK)
-        status = fft_run(cx, type, in[0], (uint32_t)ndims, &x, &nbytes, dims, (*out)->count);
+        status = fft_run(cx, op, type, in[0], (uint32_t)ndims, &x, &nbytes, dims, (*out)->count);
     if (status == HILO_OK)
         complex_store(x, *out);
     mem_free(&cx->al, x, nbytes);

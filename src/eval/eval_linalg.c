@@ -20,7 +20,7 @@ static num num_div(num a, num b) {
 
 /* l becomes the lower factor of the Hermitian n×n matrix whose lower triangle is in a (Cholesky–Banachiewicz). A matrix that
    is not positive definite gives NaN, as on XLA. */
-static void cholesky(size_t n, const num *a, num *l) {
+static hilo_status cholesky(struct eval *cx, ir_op op, size_t n, const num *a, num *l) {
     memset(l, 0, n * n * sizeof *l);
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j <= i; j++) {
@@ -28,7 +28,9 @@ static void cholesky(size_t n, const num *a, num *l) {
             for (size_t k = 0; k < j; k++)
                 s = num_sub(s, complex_mul(l[i * n + k], num_conj(l[j * n + k])));
             l[i * n + j] = i == j ? (num){sqrt(s.re), 0} : num_div(s, l[j * n + j]);
+            HILO_TRY(eval_work(cx, op, j));
         }
+    return HILO_OK;
 }
 
 static num transposed(const num *a, size_t n, size_t i, size_t j, bool transpose, bool conjugate) {
@@ -58,7 +60,7 @@ hilo_status eval_cholesky(struct eval *cx, ir_op op, struct value *const *in, st
         for (size_t i = 0; i < n && !lower; i++) /* the upper factor is the conjugate transpose: work on the other triangle */
             for (size_t j = 0; j <= i; j++)
                 x[at + i * n + j] = num_conj(x[at + j * n + i]);
-        cholesky(n, x + at, l + at);
+        status = cholesky(cx, op, n, x + at, l + at);
         for (size_t i = 0; i < n && !lower; i++)
             for (size_t j = 0; j < i; j++) {
                 l[at + j * n + i] = num_conj(l[at + i * n + j]);
@@ -73,8 +75,8 @@ hilo_status eval_cholesky(struct eval *cx, ir_op op, struct value *const *in, st
 }
 
 /* Solves op(a) x = b for the k columns of b in place; element (i, c) of b is at b[i * row + c * column]. */
-static void substitute(size_t n, size_t k, const num *a, bool lower, bool unit, bool transpose, bool conjugate, num *b,
-                       size_t row, size_t column) {
+static hilo_status substitute(struct eval *cx, ir_op op, size_t n, size_t k, const num *a, bool lower, bool unit,
+                              bool transpose, bool conjugate, num *b, size_t row, size_t column) {
     bool forward = lower != transpose;
     for (size_t c = 0; c < k; c++)
         for (size_t step = 0; step < n; step++) {
@@ -85,7 +87,9 @@ static void substitute(size_t n, size_t k, const num *a, bool lower, bool unit, 
                 s = num_sub(s, complex_mul(transposed(a, n, i, j, transpose, conjugate), b[j * row + c * column]));
             }
             b[i * row + c * column] = unit ? s : num_div(s, transposed(a, n, i, i, transpose, conjugate));
+            HILO_TRY(eval_work(cx, op, step));
         }
+    return HILO_OK;
 }
 
 hilo_status eval_triangular_solve(struct eval *cx, ir_op op, struct value *const *in, struct value **out) {
@@ -108,16 +112,15 @@ hilo_status eval_triangular_solve(struct eval *cx, ir_op op, struct value *const
     hilo_status status = load_complex(cx, b, &y);
     if (status == HILO_OK)
         status = eval_out(cx, op, 0, b->dims, b->rank, out);
-    if (status == HILO_OK) {
-        for (size_t i = 0; n && b->count && i < b->count / (rows * cols); i++) {
-            num *batch = y + i * rows * cols;
-            if (left)
-                substitute(n, cols, x + i * n * n, lower, unit, transpose, conjugate, batch, cols, 1);
-            else /* x op(a) = b is op(a)ᵀ xᵀ = bᵀ */
-                substitute(n, rows, x + i * n * n, lower, unit, !transpose, conjugate, batch, 1, cols);
-        }
-        complex_store(y, *out);
+    for (size_t i = 0; status == HILO_OK && n && b->count && i < b->count / (rows * cols); i++) {
+        num *batch = y + i * rows * cols;
+        if (left)
+            status = substitute(cx, op, n, cols, x + i * n * n, lower, unit, transpose, conjugate, batch, cols, 1);
+        else /* x op(a) = b is op(a)ᵀ xᵀ = bᵀ */
+            status = substitute(cx, op, n, rows, x + i * n * n, lower, unit, !transpose, conjugate, batch, 1, cols);
     }
+    if (status == HILO_OK)
+        complex_store(y, *out);
     mem_free(&cx->al, x, a->count * sizeof(num));
     mem_free(&cx->al, y, b->count * sizeof(num));
     return status;
@@ -125,7 +128,8 @@ hilo_status eval_triangular_solve(struct eval *cx, ir_op op, struct value *const
 
 /* The first n columns of H0 H1 …, in q, where Hi = 1 - tau[i] v vᴴ; v is 1 at i and column i of the m×n matrix a below
    (dorg2r). */
-static void householder_product(size_t m, size_t n, size_t k, const num *a, const num *tau, num *q) {
+static hilo_status householder_product(struct eval *cx, ir_op op, size_t m, size_t n, size_t k, const num *a, const num *tau,
+                                       num *q) {
     for (size_t i = 0; i < m; i++)
         for (size_t j = 0; j < n; j++)
             q[i * n + j] = (num){i == j, 0};
@@ -140,7 +144,9 @@ static void householder_product(size_t m, size_t n, size_t k, const num *a, cons
             q[i * n + j] = num_sub(q[i * n + j], s);
             for (size_t r = i + 1; r < m; r++)
                 q[r * n + j] = num_sub(q[r * n + j], complex_mul(a[r * n + i], s));
+            HILO_TRY(eval_work(cx, op, m - i));
         }
+    return HILO_OK;
 }
 
 /* custom_call @ProductOfElementaryHouseholderReflectors(a, taus), what LAPACK's orgqr and ungqr compute. */
@@ -163,7 +169,7 @@ hilo_status eval_householder_product(struct eval *cx, ir_op op, struct value *co
     if (status == HILO_OK)
         status = eval_out(cx, op, 0, a->dims, a->rank, out);
     for (size_t i = 0; status == HILO_OK && a->count && i < a->count / (m * n); i++)
-        householder_product(m, n, k, x + i * m * n, t + i * k, q + i * m * n);
+        status = householder_product(cx, op, m, n, k, x + i * m * n, t + i * k, q + i * m * n);
     if (status == HILO_OK)
         complex_store(q, *out);
     mem_free(&cx->al, q, nbytes);

@@ -57,7 +57,7 @@ static hilo_status reduce_numbers(struct eval *cx, ir_op op, const struct reduct
         for (size_t i = 0; i < r->kept; i++)
             memcpy(sums + i * size, init, size);
         size_t n = r->kept * (kind == NUM_COMPLEX && add ? 2 : 1);
-        for (size_t s = 0; s < r->steps; s++) {
+        for (size_t s = 0; s < r->steps && status == HILO_OK; s++) {
             const char *step = (const char *)x + s * r->kept * size;
             const double *re = (const void *)step;
             const uint64_t *u = (const void *)step;
@@ -72,6 +72,7 @@ static hilo_status reduce_numbers(struct eval *cx, ir_op op, const struct reduct
                     csum[i] = complex_mul(csum[i], c[i]);
                 else
                     sum[i] = add ? sum[i] + re[i] : sum[i] * re[i];
+            status = eval_work(cx, op, n);
         }
         number_store(kind, sums, *out);
     }

@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <setjmp.h>
+#include <stdio.h>
 #include <stdarg.h>
 #include <stdlib.h>
 
@@ -500,6 +501,78 @@ static void evaluation_can_be_cancelled(void **state) {
     assert_int_equal(polls, 4);
     value_unref(limit);
     program_free(&x);
+}
+
+struct polled {
+    int polls, computed;
+};
+
+static bool cancel_in_op(void *user) {
+    return ++((struct polled *)user)->polls > 1; /* asked before the op, and in it */
+}
+
+static void count_computed(void *user, const struct ir_module *m, ir_op op, struct value **results, uint32_t n) {
+    (void)m, (void)op, (void)results, (void)n;
+    ((struct polled *)user)->computed++;
+}
+
+/* An op that takes long ends in its midst: the first poll in it finds the run cancelled, and it has no result. */
+static void long_ops_can_be_cancelled(void **state) {
+    (void)state;
+#define CANCEL_ADD "({\n^bb0(%a: tensor<f32>, %b: tensor<f32>):\n  %s = stablehlo.add %a, %b : tensor<f32>\n" \
+                   "  stablehlo.return %s : tensor<f32>\n})"
+#define CANCEL_MAX "({\n^bb0(%a: tensor<f32>, %b: tensor<f32>):\n  %s = stablehlo.maximum %a, %b : tensor<f32>\n" \
+                   "  stablehlo.return %s : tensor<f32>\n})"
+    static const struct {
+        int64_t rows, columns;
+        const char *op;
+    } cases[] = {
+        {2048, 2048, "stablehlo.exponential %x : tensor<2048x2048xf32>"},
+        {4096, 4096, "\"stablehlo.reduce\"(%x, %z) " CANCEL_ADD
+         " {dimensions = array<i64: 0, 1>} : (tensor<4096x4096xf32>, tensor<f32>) -> tensor<f32>"},
+        {4096, 4096, "\"stablehlo.reduce\"(%x, %z) " CANCEL_MAX
+         " {dimensions = array<i64: 0>} : (tensor<4096x4096xf32>, tensor<f32>) -> tensor<4096xf32>"},
+        {1024, 1024, "\"stablehlo.reduce_window\"(%x, %z) " CANCEL_MAX
+         " {window_dimensions = array<i64: 3, 3>, padding = dense<1> : tensor<2x2xi64>} :"
+         " (tensor<1024x1024xf32>, tensor<f32>) -> tensor<1024x1024xf32>"},
+        {1, 1 << 20, "\"stablehlo.sort\"(%x) ({\n^bb0(%a: tensor<f32>, %b: tensor<f32>):\n"
+         "  %s = stablehlo.compare LT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>\n  stablehlo.return %s : tensor<i1>\n})"
+         " {dimension = 1 : i64} : (tensor<1x1048576xf32>) -> tensor<1x1048576xf32>"},
+        {512, 512, "stablehlo.convolution(%x, %x) dim_numbers = [b, f]x[i, o]->[b, f],"
+         " window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} :"
+         " (tensor<512x512xf32>, tensor<512x512xf32>) -> tensor<512x512xf32>"},
+        {512, 512, "stablehlo.cholesky %x, lower = true : tensor<512x512xf32>"},
+        {512, 512, "\"stablehlo.triangular_solve\"(%x, %x) {left_side = true, lower = true, unit_diagonal = true,"
+         " transpose_a = #stablehlo<transpose NO_TRANSPOSE>} :"
+         " (tensor<512x512xf32>, tensor<512x512xf32>) -> tensor<512x512xf32>"},
+        {512, 512, "stablehlo.einsum %x, %x, config = \"ij,jk->ik\" :"
+         " (tensor<512x512xf32>, tensor<512x512xf32>) -> tensor<512x512xf32>"},
+        {1024, 1024, "stablehlo.fft %x, type = RFFT, length = [1024] :"
+         " (tensor<1024x1024xf32>) -> tensor<1024x513xcomplex<f32>>"},
+    };
+    hilo_allocator al = mem_system_allocator();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[2048];
+        const char *type = strrchr(cases[i].op, '>');
+        while (type > cases[i].op && strncmp(type, "tensor<", 7) != 0)
+            type--;
+        snprintf(text, sizeof text, "func.func @main(%%x: tensor<%lldx%lldxf32>, %%z: tensor<f32>) -> %s {\n  %%r = %s\n"
+                 "  return %%r : %s\n}\n", (long long)cases[i].rows, (long long)cases[i].columns, type, cases[i].op, type);
+        struct polled polled = {0, 0};
+        struct eval_hooks hooks = {.cancelled = cancel_in_op, .computed = count_computed, .user = &polled};
+        struct program p = program_read(text);
+        struct value *in[2], *out = NULL;
+        assert_int_equal(value_tensor(&al, IR_F32_T, (int64_t[]){cases[i].rows, cases[i].columns}, 2, &in[0]), HILO_OK);
+        assert_int_equal(value_tensor(&al, IR_F32_T, NULL, 0, &in[1]), HILO_OK);
+        memset(in[0]->data, 0, in[0]->bytes);
+        memset(in[1]->data, 0, in[1]->bytes);
+        assert_int_equal(program_eval(&p, in, 2, &out, 1, &al, &hooks), HILO_CANCELLED);
+        assert_int_equal(polled.polls, 2);
+        assert_int_equal(polled.computed, 0);
+        value_unref(in[0]);
+        value_unref(in[1]);
+        program_free(&p);
+    }
 }
 
 static void custom_calls(void **state) {
@@ -1046,7 +1119,7 @@ int main(void) {
         cmocka_unit_test(values_leave_at_their_last_use),
         cmocka_unit_test(recursion_ends),
         cmocka_unit_test(plans_are_shared),
-        cmocka_unit_test(evaluation_can_be_cancelled),
+        cmocka_unit_test(evaluation_can_be_cancelled), cmocka_unit_test(long_ops_can_be_cancelled),
         cmocka_unit_test(custom_calls),
         cmocka_unit_test(broken_assertions),
         cmocka_unit_test(malformed_custom_calls),
