@@ -14,6 +14,8 @@ struct sort_line {
 static bool sort_less(struct sort_line *s, uint32_t a, uint32_t b) {
     uint8_t answer = 0;
     void *result[1] = {&answer};
+    if (s->status != HILO_OK)
+        return false;
     for (uint32_t k = 0; k < s->n; k++) {
         s->args[2 * k] = s->line[k] + a * s->size[k];
         s->args[2 * k + 1] = s->line[k] + b * s->size[k];

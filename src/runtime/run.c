@@ -279,6 +279,8 @@ static bool on_poll(void *user) {
 static void library_tasks(const struct lib_pool *pool, int64_t n, void (*task)(void *user, int64_t i), void *user) {
     struct run *r = (struct run *)((char *)(uintptr_t)pool - offsetof(struct run, library));
     rt_pool_tasks(r->pool, n, task, user, run_poll(r));
+    if (r->poll.stopped)
+        longjmp(r->routine_stopped, 1);
 }
 
 hilo_status rt_execute(hilo_executable *exe, const hilo_execute_options *options, hilo_buffer *const *inputs, size_t ninputs,

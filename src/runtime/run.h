@@ -7,6 +7,8 @@
 
 #include "runtime/runtime.h"
 
+#include <setjmp.h>
+
 /* An allocator that counts. Results outlive it and are freed to the client's. */
 struct run_meter {
     hilo_allocator al;
@@ -43,6 +45,7 @@ struct run {
     struct rt_pool *pool;
     struct lib_pool library;  /* the same for routines, which may be cancelled */
     struct rt_poll poll;
+    jmp_buf routine_stopped;  /* where the pool jumps out of a routine to */
     struct eval_session session; /* of the evaluations; its process: or NULL */
     struct run_meter meter;
     hilo_allocator al;        /* the meter's */

@@ -171,13 +171,22 @@ static uint32_t count_inputs(const struct plan_step *s) {
     return n;
 }
 
+/* What a stopped phase of a routine has not computed is not read by its next one. */
+static hilo_status run_routine(struct run *r, const struct lib_match *x, const struct lib_call *c) {
+    if (!r->o->cancelled)
+        return lib_run_match(x, c);
+    return setjmp(r->routine_stopped) ? HILO_CANCELLED : lib_run_match(x, c);
+}
+
 static hilo_status step_routine(struct run *r, const struct plan_step *s, void **v) {
     const struct lib_match *x = s->routine;
     struct lib_call c = {.params = x->params, .nparams = x->nparams, .in = (const void *const *)v, .out = v + count_inputs(s),
                          .scratch = scratch_of(r),
                          .pool = x->ns < PLAN_SHARED_NS ? NULL : &r->library};
-    hilo_status status = lib_run_match(x, &c);
-    if (status != HILO_OK)
+    hilo_status status = run_routine(r, x, &c);
+    if (status == HILO_CANCELLED)
+        diag_error(r->d, status, "the run was cancelled");
+    else if (status != HILO_OK)
         diag_error(r->d, status, "routine '%s' cannot work on this data", lib_match_name(x));
     return status;
 }
