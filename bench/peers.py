@@ -9,7 +9,7 @@ Every engine is timed in the same way: around one call from Python with inputs t
 there; the results of the call before are released before the clock starts. hilo is called through ctypes. What hilo's runtime
 measures itself, without Python, is the column `inside`. A call from Python takes some microseconds in every engine, so programs
 that any of the two engines runs in less than 0.1 ms have a geometric mean of their own, which compares calls rather than
-kernels. An engine that is not installed is left out.
+kernels. An engine that is not installed is left out. --save adds the figures to bench/results/PROCESSOR/programs.json.
 
 --compile compares the time to compile instead: each engine compiles a small program first, so that what happens once in a
 process does not count, then all take turns. Nothing comes from a cache. --json has the time of all processors, too, which
@@ -29,6 +29,8 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+
+import results
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -279,7 +281,9 @@ class Iree:
 
     def compile(self, text):
         flags = ["--iree-llvmcpu-target-cpu=host", "--iree-opt-level=O3"]
-        binary = self.compiler.compile_str(text, input_type="stablehlo", target_backends=["llvm-cpu"], extra_args=flags)
+        self.load(self.compiler.compile_str(text, input_type="stablehlo", target_backends=["llvm-cpu"], extra_args=flags))
+
+    def load(self, binary):
         self.runtime.flags.parse_flags(f"--task_topology_max_group_count={self.threads}")
         config = self.runtime.Config("local-task")
         self.device = config.device
@@ -470,11 +474,15 @@ def run_program(name, args):
     for option in ("workloads", "library", "engines", "threads", "level", "backend", "seconds", "rounds"):
         if getattr(args, option) is not None:
             command += [f"--{option}", str(getattr(args, option))]
-    command += ["--compile"] if args.compile else []
+    return run_command(command + (["--compile"] if args.compile else []), name, args.timeout)
+
+
+def run_command(command, name, timeout):
+    """The last report that the command prints, with a note of how it ended unless it ended well."""
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     note = None
     try:
-        out, err = process.communicate(timeout=args.timeout)
+        out, err = process.communicate(timeout=timeout)
         if process.returncode < 0:
             note = f"ended by {signal.Signals(-process.returncode).name}"
         elif process.returncode:
@@ -482,7 +490,7 @@ def run_program(name, args):
     except subprocess.TimeoutExpired:
         process.kill()
         out, err = process.communicate()
-        note = f"did not end within {args.timeout} s"
+        note = f"did not end within {timeout} s"
     lines = [line for line in out.splitlines() if line.startswith("{")]
     report = json.loads(lines[-1]) if lines else {"name": name, "engines": {}}
     if note:
@@ -559,6 +567,7 @@ def main():
     p.add_argument("--timeout", type=float, default=300, metavar="S", help="for each program; 300 by default")
     p.add_argument("--compile", action="store_true", help="compare the time to compile")
     p.add_argument("--json", metavar="FILE", help="write all figures there")
+    p.add_argument("--save", action="store_true", help="add the figures to those of this processor in bench/results")
     p.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
     args = p.parse_args()
     if args.child:
@@ -580,6 +589,8 @@ def main():
         if args.json:
             figures = {"threads": args.threads, "level": args.level, "programs": reports}
             Path(args.json).write_text(json.dumps(figures, indent=1))
+    if args.save and not args.compile:
+        results.save("programs", reports, args.threads, results.versions("jaxlib", "iree-base-compiler"))
     sys.exit(0 if summarise(reports, engines) else 1)
 
 
