@@ -24,11 +24,11 @@ static const struct tok_merge *tok_find_merge(const struct llm_tok *t, int32_t l
 
 /* ---- symbols --------------------------------------------------------------------------------- */
 
-/* Grows the array for one more element; false if memory is exhausted. */
-static bool reserve_one(const struct llm_tok *t, void **v, size_t n, size_t *cap, size_t size) {
-    if (n < *cap)
+bool tok_reserve(const struct llm_tok *t, void **v, size_t n, size_t *cap, size_t size) {
+    if (n <= *cap)
         return true;
     size_t more = *cap ? *cap * 2 : 64, bytes;
+    more = more < n ? n : more;
     if (more < *cap || !mem_mul(more, size, &bytes))
         return false;
     void *p = mem_resize(&t->al, *v, *cap * size, bytes);
@@ -41,7 +41,7 @@ static bool reserve_one(const struct llm_tok *t, void **v, size_t n, size_t *cap
 
 static bool push_symbol(struct tok_encoder *e, int32_t id) {
     if (e->nsymbols >= END - 1 ||
-        !reserve_one(e->t, (void **)&e->symbols, e->nsymbols, &e->symbols_cap, sizeof *e->symbols))
+        !tok_reserve(e->t, (void **)&e->symbols, e->nsymbols + 1, &e->symbols_cap, sizeof *e->symbols))
         return false;
     uint32_t i = (uint32_t)e->nsymbols++;
     e->symbols[i] = (struct tok_symbol){id, i ? i - 1 : END, END};
@@ -63,6 +63,21 @@ static bool push_unknown(struct tok_encoder *e, struct str c) {
     return bytes || t->unk == LLM_TOK_NONE || fused || push_symbol(e, t->unk);
 }
 
+/* The token of a character, which is spelled with the prefix and the suffix of its place in the word. */
+static int32_t character(struct tok_encoder *e, struct str c, bool begins, bool ends) {
+    const struct llm_tok *t = e->t;
+    bool prefixed = t->prefix.n && !begins, suffixed = t->suffix.n && ends;
+    if (!prefixed && !suffixed)
+        return t->byte_level ? t->byte_ids[(unsigned char)*c.p] : tok_find(t, c);
+    e->text.n = 0;
+    if (prefixed)
+        strbuf_str(&e->text, t->prefix);
+    strbuf_str(&e->text, c);
+    if (suffixed)
+        strbuf_str(&e->text, t->suffix);
+    return tok_find(t, (struct str){e->text.p, e->text.n});
+}
+
 static bool push_piece(struct tok_encoder *e, struct str piece) {
     const char *p = piece.p, *end = piece.p + piece.n;
     e->nsymbols = e->nheap = 0;
@@ -70,7 +85,7 @@ static bool push_piece(struct tok_encoder *e, struct str piece) {
         uint32_t code;
         size_t n = e->t->byte_level ? 1 : llm_utf8(p, end, &code);
         struct str c = {p, n ? n : 1};
-        int32_t id = e->t->byte_level ? e->t->byte_ids[(unsigned char)*p] : tok_find(e->t, c);
+        int32_t id = character(e, c, p == piece.p, p + c.n == end);
         if (id == LLM_TOK_NONE ? !push_unknown(e, c) : !push_symbol(e, id))
             return false;
         p += c.n;
@@ -92,7 +107,7 @@ static bool push_pair(struct tok_encoder *e, uint32_t at) {
     const struct tok_merge *m = tok_find_merge(e->t, left, right);
     if (!m)
         return true;
-    if (!reserve_one(e->t, (void **)&e->heap, e->nheap, &e->heap_cap, sizeof *e->heap))
+    if (!tok_reserve(e->t, (void **)&e->heap, e->nheap + 1, &e->heap_cap, sizeof *e->heap))
         return false;
     struct tok_pair pair = {m->rank, at, left, right};
     size_t i = e->nheap++;

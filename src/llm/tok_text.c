@@ -92,14 +92,27 @@ bool llm_tok_is_special(const struct llm_tok *t, int32_t id) {
 }
 
 int32_t llm_tok_id(const struct llm_tok *t, struct str spelling) {
-    for (size_t i = 0; i < t->nadded; i++)
-        if (str_eq(t->tokens[t->added[i]].text, spelling))
-            return t->added[i];
+    for (int k = 0; k < 2; k++)
+        for (size_t i = 0; i < t->added[k].n; i++)
+            if (str_eq(t->tokens[t->added[k].ids[i]].text, spelling))
+                return t->added[k].ids[i];
     return tok_find(t, spelling);
 }
 
 void llm_text_init(struct llm_text *x, const struct llm_tok *t, bool special) {
     *x = (struct llm_text){.t = t, .special = special};
+}
+
+/* Writes the characters that are complete with this byte. */
+static void put_byte(struct llm_text *x, char c, struct strbuf *out) {
+    size_t n;
+    x->pending[x->npending++] = c;
+    while (x->npending && (n = utf8_at(x->pending, x->pending + x->npending)) != SIZE_MAX) {
+        n = n ? n : 1; /* invalid: passed on unchanged */
+        strbuf_putn(out, x->pending, n);
+        x->npending -= (uint32_t)n;
+        memmove(x->pending, x->pending + n, x->npending);
+    }
 }
 
 void llm_text_put(struct llm_text *x, int32_t id, struct strbuf *out) {
@@ -109,17 +122,12 @@ void llm_text_put(struct llm_text *x, int32_t id, struct strbuf *out) {
     struct str s = k->bytes;
     if (!x->begun && x->t->strip_space && !k->added && s.n && s.p[0] == ' ')
         s.p++, s.n--;
+    if (x->space)
+        put_byte(x, ' ', out);
     x->begun = true;
-    for (size_t i = 0; i < s.n; i++) {
-        x->pending[x->npending++] = s.p[i];
-        size_t n;
-        while (x->npending && (n = utf8_at(x->pending, x->pending + x->npending)) != SIZE_MAX) {
-            n = n ? n : 1; /* invalid: passed on unchanged */
-            strbuf_putn(out, x->pending, n);
-            x->npending -= (uint32_t)n;
-            memmove(x->pending, x->pending + n, x->npending);
-        }
-    }
+    x->space = k->ends_word;
+    for (size_t i = 0; i < s.n; i++)
+        put_byte(x, s.p[i], out);
 }
 
 void llm_text_flush(struct llm_text *x, struct strbuf *out) {

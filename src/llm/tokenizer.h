@@ -1,11 +1,13 @@
 /* Tokenizers: text to token ids and back, as Hugging Face's tokenizer.json describes it.
  *
- *   tok_load.c     tokenizer.json                    tok_split.c    added tokens, normalizers, pieces
- *   tok_merge.c    byte-pair encoding of a piece     tok_text.c     ids to text, whole or as it streams
+ *   tok_load.c     tokenizer.json                    tok_steps.c    its normalizer and pre-tokenizer
+ *   tok_split.c    added tokens, pieces              tok_norm.c     normalizers
+ *   tok_merge.c    byte-pair encoding of a piece     tok_words.c    Unigram, WordPiece, WordLevel
+ *   tok_text.c     ids to text, whole or as it streams
  *
- * BPE models are supported: byte-level ones with splits by regular expressions (Llama 3, Qwen, GPT-2), and those of
- * SentencePiece with byte fallback (Llama 2, Mistral, Gemma). Another kind is refused by name. A tokenizer is immutable after
- * loading; any number of threads may use it. */
+ * The models are BPE (Llama, Qwen, GPT-2, CLIP; with byte fallback: Llama 2, Mistral, Gemma), Unigram (T5), WordPiece (BERT) and
+ * WordLevel. A component that is not known is refused by name. A tokenizer is immutable after loading; any number of threads
+ * may use it. */
 #ifndef HILO_LLM_TOKENIZER_H
 #define HILO_LLM_TOKENIZER_H
 
@@ -28,6 +30,9 @@ struct llm_tok;
 /* NOT_FOUND, or INVALID_ARGUMENT with a diagnostic. Free with llm_tok_free, which accepts NULL. */
 hilo_status llm_tok_open(const char *path, hilo_allocator al, struct diag_list *d, struct llm_tok **out);
 hilo_status llm_tok_parse(struct str json, const char *name, hilo_allocator al, struct diag_list *d, struct llm_tok **out);
+struct llm_json;
+/* Makes a tokenizer of what was read, whose status may be an error, and closes it. */
+hilo_status llm_tok_read(struct llm_json *json, hilo_allocator al, struct llm_tok **out);
 void llm_tok_free(struct llm_tok *t);
 
 enum {
@@ -52,7 +57,7 @@ int32_t llm_tok_id(const struct llm_tok *t, struct str spelling);
    one is held until the rest arrives, or until `flush` writes it unchanged. */
 struct llm_text {
     const struct llm_tok *t;
-    bool special, begun;
+    bool special, begun, space; /* space: to be written before the next token */
     char pending[4];
     uint32_t npending;
 };

@@ -235,7 +235,12 @@ static void test_refusals(void **state) {
     (void)state;
     static const struct { const char *json, *why; } cases[] = {
         {"", "not JSON"}, {"[]", "object"}, {"{}", "'model' is missing"},
-        {"{\"model\":{\"type\":\"Unigram\"}}", "Unigram"},
+        {"{\"model\":{\"type\":\"Unigram\"}}", "'model.vocab' is missing"},
+        {"{\"model\":{\"type\":\"WordTree\"}}", "WordTree"},
+        {"{\"model\":{\"vocab\":[[\"a\",0],[\"b\"]]}}", "number 1 is no token and its score"},
+        {"{\"model\":{\"vocab\":[[\"a\",0]],\"unk_id\":1}}", "unk_id"},
+        {"{\"model\":{\"vocab\":{}},\"normalizer\":{\"type\":\"Precompiled\",\"precompiled_charsmap\":\"/////w==\"}}",
+         "not SentencePiece's"},
         {"{\"model\":{\"type\":\"BPE\"}}", "'model.vocab' is missing"},
         {"{\"model\":{\"vocab\":{\"a\":-1}}}", "no id for 'a'"},
         {"{\"model\":{\"vocab\":{\"a\":999999999}}}", "no id for 'a'"},
@@ -244,8 +249,8 @@ static void test_refusals(void **state) {
         {"{\"model\":{\"vocab\":{\"a\":1},\"merges\":[7]}}", "no pair"},
         {"{\"model\":{\"vocab\":{}},\"pre_tokenizer\":{\"type\":\"Split\",\"pattern\":{\"Regex\":\"(\"}}}", "expression"},
         {"{\"model\":{\"vocab\":{}},\"pre_tokenizer\":{\"type\":\"UnicodeScripts\"}}", "UnicodeScripts"},
-        {"{\"model\":{\"vocab\":{}},\"normalizer\":{\"type\":\"BertNormalizer\"}}", "BertNormalizer"},
-        {"{\"model\":{\"vocab\":{}},\"post_processor\":{\"type\":\"BertProcessing\"}}", "BertProcessing"},
+        {"{\"model\":{\"vocab\":{}},\"normalizer\":{\"type\":\"Transliterate\"}}", "Transliterate"},
+        {"{\"model\":{\"vocab\":{}},\"post_processor\":{\"type\":\"BertProcessing\"}}", "post_processor.cls"},
         {"{\"model\":{\"vocab\":{}},\"added_tokens\":[{\"id\":1}]}", "'added_tokens' number 0"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -317,6 +322,49 @@ static void test_hostile(void **state) {
                 (struct str){many, 30}, "the tokenizer's expression fails on this text");
 }
 
+/* ---- kinds of tokenizers --------------------------------------------------------------------- */
+
+/* tests/tools/gen_tokenizer_cases.py wrote what Hugging Face's library makes of random texts. */
+static void test_kinds(void **state) {
+    (void)state;
+    struct llm_json all;
+    struct diag_list d;
+    const char *name;
+    json_t *kind, *one;
+    size_t i, kinds = 0;
+    diag_init(&d, mem_system_allocator());
+    assert_int_equal(llm_json_open(&all, "tests/llm/tokenizer_cases.json", d.al, &d), HILO_OK);
+    json_object_foreach(all.root, name, kind) {
+        char *json = json_dumps(json_object_get(kind, "tokenizer"), 0);
+        struct llm_tok *t;
+        if (llm_tok_parse(str_of(json), name, d.al, &d, &t) != HILO_OK)
+            fail_msg("%s: %s", name, d.first->message);
+        json_array_foreach(json_object_get(kind, "cases"), i, one) {
+            struct llm_ids ids = encode(t, text_of(json_array_get(one, 0)), LLM_TOK_POST);
+            const json_t *want = json_array_get(one, 1), *text = json_array_get(one, 2);
+            struct strbuf back;
+            bool same = ids.n == json_array_size(want);
+            for (size_t k = 0; k < ids.n && same; k++)
+                same = ids.v[k] == json_integer_value(json_array_get(want, k));
+            if (!same)
+                fail_msg("%s: other ids for case %zu: %s", name, i, json_string_value(json_array_get(one, 0)));
+            strbuf_init(&back, d.al);
+            llm_tok_decode(t, ids.v, ids.n, false, &back);
+            if (json_is_string(text) && !strchr(json_string_value(text), 0xEF) && /* bytes that are no characters */
+                !str_eq((struct str){back.p, back.n}, text_of(text)))
+                fail_msg("%s: case %zu decodes to '%s', not to '%s'", name, i, back.p, json_string_value(text));
+            strbuf_free(&back);
+            llm_ids_free(&ids);
+        }
+        llm_tok_free(t);
+        free(json);
+        kinds++;
+    }
+    assert_int_equal(kinds, 19);
+    llm_json_close(&all);
+    diag_clear(&d);
+}
+
 /* ---- text of users --------------------------------------------------------------------------- */
 
 /* A special token that a user spells is text; one that the template spells is a token. */
@@ -345,7 +393,7 @@ int main(void) {
         cmocka_unit_test(test_golden), cmocka_unit_test(test_prompts), cmocka_unit_test(test_random),
         cmocka_unit_test(test_long), cmocka_unit_test(test_stream), cmocka_unit_test(test_special),
         cmocka_unit_test(test_sentencepiece), cmocka_unit_test(test_refusals), cmocka_unit_test(test_marks),
-        cmocka_unit_test(test_long_integers), cmocka_unit_test(test_hostile),
+        cmocka_unit_test(test_long_integers), cmocka_unit_test(test_hostile), cmocka_unit_test(test_kinds),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
