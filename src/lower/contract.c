@@ -56,79 +56,31 @@ static void dot_index(const struct contraction *c, uint32_t side, struct index *
         out->at[d.sum[i]] = c->sum[i].at;
 }
 
-static int64_t nth(const struct contraction *c, enum ir_slot slot, size_t i, int64_t missing) {
-    size_t n;
-    const int64_t *v = ir_prop_i64s(c->l->m, c->op, slot, &n);
-    return i < n ? v[i] : missing;
-}
-
-/* Whether window dimension i is reversed. */
-static bool reversed(const struct contraction *c, size_t i) {
-    const struct ir_attr_data *a = ir_attr_get(c->l->m, ir_prop(c->l->m, c->op, IR_CONVOLUTION_window_reversal));
-    return a->kind == IR_ATTR_DENSE_ARRAY && i < a->n && ((const uint8_t *)a->data)[i];
-}
-
-static int64_t conv_dim(const struct contraction *c, enum ir_field_slot f) {
-    return ir_field_i64(c->l->m, ir_prop(c->l->m, c->op, IR_CONVOLUTION_dimension_numbers), f);
-}
-
-static const int64_t *conv_dims(const struct contraction *c, enum ir_field_slot f, size_t *n) {
-    return ir_field_dims(c->l->m, ir_prop(c->l->m, c->op, IR_CONVOLUTION_dimension_numbers), f, n);
-}
-
-static kir_val both(struct lower *l, kir_val a, kir_val b) {
-    return a.i ? kir_op2(l->k, KIR_AND, 0, a, b) : b;
-}
-
 /* The axes of the sum are the window's dimensions, then the input features of a group. */
 static void conv_index(const struct contraction *c, uint32_t side, struct index *out, kir_val *guard) {
     struct lower *l = c->l;
-    size_t n;
-    const int64_t *in = conv_dims(c, IR_CONV_input_spatial_dimensions_F, &n);
-    const int64_t *kernel = conv_dims(c, IR_CONV_kernel_spatial_dimensions_F, &n);
-    const int64_t *spatial = conv_dims(c, IR_CONV_output_spatial_dimensions_F, &n);
-    kir_val feature = c->result[conv_dim(c, IR_CONV_output_feature_dimension_F)].at, channel = c->sum[n].at;
-    kir_val batch = c->result[conv_dim(c, IR_CONV_output_batch_dimension_F)].at;
-    int64_t groups = ir_prop_i64(l->m, c->op, IR_CONVOLUTION_feature_group_count);
-    int64_t batches = ir_prop_i64(l->m, c->op, IR_CONVOLUTION_batch_group_count);
-    int64_t features = dims_of(c, 1)[conv_dim(c, IR_CONV_kernel_output_feature_dimension_F)];
-    *out = (struct index){.n = (uint32_t)n + 2};
+    const struct conv *v = c->conv;
+    kir_val feature = c->result[v->feature].at, channel = c->sum[v->n].at, batch = c->result[v->batch].at;
+    kir_val at[IR_MAX_RANK];
+    int64_t most[IR_MAX_RANK];
+    for (uint32_t i = 0; i < v->n; i++)
+        at[i] = c->sum[i].at;
     if (side == 1) {
-        out->at[conv_dim(c, IR_CONV_kernel_output_feature_dimension_F)] = feature;
-        out->at[conv_dim(c, IR_CONV_kernel_input_feature_dimension_F)] = channel;
-        for (size_t i = 0; i < n; i++) {
-            kir_val w = c->sum[i].at;
-            if (reversed(c, i))
-                w = kir_op2(l->k, KIR_SUB, 0, kir_i64(l->k, c->sum[i].size - 1), w);
-            out->at[kernel[i]] = w;
-        }
+        lower_conv_kernel_index(l, v, at, channel, feature, out);
         return;
     }
-    if (groups > 1)
-        channel = lower_add(l, lower_mul(l, lower_div(l, feature, features / groups), c->sum[n].size), channel);
-    if (batches > 1) {
-        int64_t size = dims_of(c, 0)[conv_dim(c, IR_CONV_input_batch_dimension_F)] / batches;
-        batch = lower_add(l, lower_mul(l, lower_div(l, feature, features / batches), size), batch);
+    if (v->groups > 1)
+        channel = lower_add(l, lower_mul(l, lower_div(l, feature, v->features / v->groups), v->channels), channel);
+    if (v->batch_groups > 1) {
+        kir_val group = lower_div(l, feature, v->features / v->batch_groups);
+        batch = lower_add(l, lower_mul(l, group, v->batches / v->batch_groups), batch);
     }
-    out->at[conv_dim(c, IR_CONV_input_feature_dimension_F)] = channel;
-    out->at[conv_dim(c, IR_CONV_input_batch_dimension_F)] = batch;
-    for (size_t i = 0; i < n; i++) {
-        int64_t size = dims_of(c, 0)[in[i]], stride = nth(c, IR_CONVOLUTION_window_strides, i, 1);
-        int64_t low = nth(c, IR_CONVOLUTION_padding, 2 * i, 0), base = nth(c, IR_CONVOLUTION_lhs_dilation, i, 1);
-        int64_t dilation = nth(c, IR_CONVOLUTION_rhs_dilation, i, 1), span = (size - 1) * base + 1;
-        int64_t outputs = c->result[spatial[i]].size, window = (c->sum[i].size - 1) * dilation;
-        kir_val p = lower_add(l, lower_mul(l, c->result[spatial[i]].at, stride), lower_mul(l, c->sum[i].at, dilation));
-        p = lower_add(l, p, kir_i64(l->k, -low));
-        if (low > 0)
-            *guard = both(l, *guard, kir_cmp(l->k, KIR_GE, 0, p, kir_i64(l->k, 0)));
-        if ((outputs - 1) * stride + window - low >= span)
-            *guard = both(l, *guard, kir_cmp(l->k, KIR_LT, 0, p, kir_i64(l->k, span)));
-        if (base > 1) {
-            *guard = both(l, *guard, kir_cmp(l->k, KIR_EQ, 0, lower_rem(l, p, base), kir_i64(l->k, 0)));
-            p = lower_div(l, p, base);
-        }
-        out->at[in[i]] = p;
+    for (uint32_t i = 0; i < v->n; i++) {
+        const struct conv_dim *d = &v->dim[i];
+        at[i] = lower_add(l, lower_mul(l, c->result[d->axis].at, d->stride), lower_mul(l, at[i], d->dilation));
+        most[i] = d->image - 1;
     }
+    lower_conv_input_index(l, v, at, most, channel, batch, out, guard);
 }
 
 kir_val contract_factor(const struct contraction *c, uint32_t side) {
@@ -158,7 +110,11 @@ kir_val contract_factor(const struct contraction *c, uint32_t side) {
 void contract_init(struct contraction *c, struct lower *l, ir_op op) {
     const struct ir_type_data *t = ir_val_type(l->m, ir_result(l->m, op, 0));
     *c = (struct contraction){.l = l, .op = op, .per_word = 1, .nresult = t->rank, .acc = kir_type_of(t->dtype)};
-    c->conv = ir_kind(l->m, op) == IR_CONVOLUTION;
+    if (ir_kind(l->m, op) == IR_CONVOLUTION) {
+        struct conv *v = ARENA_NEW(l->a, struct conv);
+        lower_conv_read(l->m, op, v);
+        c->conv = v;
+    }
     for (uint32_t i = 0; i < 2; i++) {
         enum kir_type x = kir_type_of(dtype_of(c, ir_operand(l->m, op, i)));
         c->acc = x > c->acc ? x : c->acc;
@@ -166,11 +122,9 @@ void contract_init(struct contraction *c, struct lower *l, ir_op op) {
     for (uint32_t i = 0; i < t->rank; i++)
         c->result[i].size = t->dims[i];
     if (c->conv) {
-        size_t n;
-        const int64_t *window = conv_dims(c, IR_CONV_kernel_spatial_dimensions_F, &n);
-        for (size_t i = 0; i < n; i++)
-            c->sum[c->nsum++].size = dims_of(c, 1)[window[i]];
-        c->sum[c->nsum++].size = dims_of(c, 1)[conv_dim(c, IR_CONV_kernel_input_feature_dimension_F)];
+        for (uint32_t i = 0; i < c->conv->n; i++)
+            c->sum[c->nsum++].size = c->conv->dim[i].window;
+        c->sum[c->nsum++].size = c->conv->channels;
     } else {
         struct dot_dims d;
         dot_dims(c, 0, &d);
@@ -466,6 +420,6 @@ void lower_contract(struct lower *l) {
     struct contraction c;
     contract_init(&c, l, l->kernel->anchor);
     find_strides(&c);
-    if (!contract_matvec(&c) && !contract_vecmat(&c))
+    if (!contract_direct(&c) && !contract_matvec(&c) && !contract_vecmat(&c))
         schedule(&c);
 }

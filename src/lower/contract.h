@@ -8,6 +8,7 @@
  *   vecmat.c   GEMV, the matrix contiguous along the result; the sum is split into parts (split-K)
  *   small.c    small GEMM without packing, in a register tile; dot products along the sum
  *   block.c    GEMM in blocks for the caches, with packed operands; pack.c packs, tile.c is its loop for matrix units
+ *   direct.c   convolution with a register tile of pixels by features
  *   stages.c   GEMM, row-wise kernel, GEMM in one kernel: attention
  *
  * All of them read factors by contract_factor, from the operand or as it was packed, and end in contract_finish. Products are
@@ -15,7 +16,7 @@
 #ifndef HILO_LOWER_CONTRACT_H
 #define HILO_LOWER_CONTRACT_H
 
-#include "lower/lower.h"
+#include "lower/conv.h"
 
 /* A loop over a dimension of the result, or over a contracted one. */
 struct axis {
@@ -44,7 +45,7 @@ struct contraction {
     uint32_t nresult, nsum;
     struct axis result[IR_MAX_RANK], sum[IR_MAX_RANK];
     enum kir_type acc; /* of sums */
-    bool conv;
+    const struct conv *conv;    /* NULL: a dot */
     bool is_load[2];        /* by operand: factors are loads, with no conversion or other arithmetic */
     int64_t per_word;       /* consecutive factors of the sum in a 32-bit word of packed operands: 1 (not in words), 2 or 4 */
     uint32_t unsigned_side; /* per_word = 4: the operand of unsigned bytes */
@@ -114,6 +115,7 @@ bool contract_gemv_axes(const struct contraction *c, uint32_t matrix, uint32_t *
 /* The schedules. A bool is false when the schedule does not apply or would not pay; nothing was built then. */
 bool contract_matvec(struct contraction *c);
 bool contract_vecmat(struct contraction *c);
+bool contract_direct(struct contraction *c); /* convolutions */
 /* Lanes along axis v of the result. */
 bool contract_blocks(struct contraction *c, uint32_t v);
 bool contract_can_block(const struct contraction *c, uint32_t v);

@@ -1,0 +1,87 @@
+/* The geometry of a convolution: see conv.h. */
+#include "lower/conv.h"
+
+static int64_t nth(const struct ir_module *m, ir_op op, enum ir_slot slot, size_t i, int64_t missing) {
+    size_t n;
+    const int64_t *v = ir_prop_i64s(m, op, slot, &n);
+    return i < n ? v[i] : missing;
+}
+
+static bool is_reversed(const struct ir_module *m, ir_op op, size_t i) {
+    const struct ir_attr_data *a = ir_attr_get(m, ir_prop(m, op, IR_CONVOLUTION_window_reversal));
+    return a->kind == IR_ATTR_DENSE_ARRAY && i < a->n && ((const uint8_t *)a->data)[i];
+}
+
+void lower_conv_read(const struct ir_module *m, ir_op op, struct conv *out) {
+    ir_attr a = ir_prop(m, op, IR_CONVOLUTION_dimension_numbers);
+    const int64_t *in = ir_val_type(m, ir_operand(m, op, 0))->dims, *kernel = ir_val_type(m, ir_operand(m, op, 1))->dims;
+    const int64_t *result = ir_val_type(m, ir_result(m, op, 0))->dims;
+    size_t n;
+    const int64_t *input_dims = ir_field_dims(m, a, IR_CONV_input_spatial_dimensions_F, &n);
+    const int64_t *kernel_dims = ir_field_dims(m, a, IR_CONV_kernel_spatial_dimensions_F, &n);
+    const int64_t *result_dims = ir_field_dims(m, a, IR_CONV_output_spatial_dimensions_F, &n);
+    *out = (struct conv){.n = (uint32_t)n,
+                         .batch = (uint32_t)ir_field_i64(m, a, IR_CONV_output_batch_dimension_F),
+                         .feature = (uint32_t)ir_field_i64(m, a, IR_CONV_output_feature_dimension_F),
+                         .in_batch = (uint32_t)ir_field_i64(m, a, IR_CONV_input_batch_dimension_F),
+                         .in_feature = (uint32_t)ir_field_i64(m, a, IR_CONV_input_feature_dimension_F),
+                         .kernel_in = (uint32_t)ir_field_i64(m, a, IR_CONV_kernel_input_feature_dimension_F),
+                         .kernel_out = (uint32_t)ir_field_i64(m, a, IR_CONV_kernel_output_feature_dimension_F),
+                         .groups = ir_prop_i64(m, op, IR_CONVOLUTION_feature_group_count),
+                         .batch_groups = ir_prop_i64(m, op, IR_CONVOLUTION_batch_group_count)};
+    out->batches = in[out->in_batch];
+    out->channels = kernel[out->kernel_in];
+    out->features = kernel[out->kernel_out];
+    for (uint32_t i = 0; i < out->n; i++) {
+        struct conv_dim *d = &out->dim[i];
+        *d = (struct conv_dim){.axis = (uint32_t)result_dims[i],
+                               .in = (uint32_t)input_dims[i],
+                               .kernel = (uint32_t)kernel_dims[i],
+                               .stride = nth(m, op, IR_CONVOLUTION_window_strides, i, 1),
+                               .dilation = nth(m, op, IR_CONVOLUTION_rhs_dilation, i, 1),
+                               .low = nth(m, op, IR_CONVOLUTION_padding, 2 * i, 0),
+                               .base = nth(m, op, IR_CONVOLUTION_lhs_dilation, i, 1),
+                               .reversed = is_reversed(m, op, i)};
+        d->out = result[d->axis];
+        d->size = in[d->in];
+        d->window = kernel[d->kernel];
+        d->image = (d->out - 1) * d->stride + (d->window - 1) * d->dilation + 1;
+    }
+}
+
+void lower_conv_kernel_index(struct lower *l, const struct conv *v, const kir_val *tap, kir_val channel, kir_val feature,
+                             struct index *out) {
+    *out = (struct index){.n = v->n + 2};
+    out->at[v->kernel_out] = feature;
+    out->at[v->kernel_in] = channel;
+    for (uint32_t i = 0; i < v->n; i++) {
+        const struct conv_dim *d = &v->dim[i];
+        out->at[d->kernel] = d->reversed ? kir_op2(l->k, KIR_SUB, 0, kir_i64(l->k, d->window - 1), tap[i]) : tap[i];
+    }
+}
+
+static kir_val both(struct lower *l, kir_val a, kir_val b) {
+    return a.i ? kir_op2(l->k, KIR_AND, 0, a, b) : b;
+}
+
+void lower_conv_input_index(struct lower *l, const struct conv *v, const kir_val *position, const int64_t *most,
+                            kir_val channel, kir_val batch, struct index *out, kir_val *guard) {
+    *out = (struct index){.n = v->n + 2};
+    *guard = (kir_val){0};
+    out->at[v->in_feature] = channel;
+    out->at[v->in_batch] = batch;
+    for (uint32_t i = 0; i < v->n; i++) {
+        const struct conv_dim *d = &v->dim[i];
+        int64_t span = (d->size - 1) * d->base + 1;
+        kir_val p = lower_add(l, position[i], kir_i64(l->k, -d->low));
+        if (d->low > 0)
+            *guard = both(l, *guard, kir_cmp(l->k, KIR_GE, 0, p, kir_i64(l->k, 0)));
+        if (most[i] - d->low >= span)
+            *guard = both(l, *guard, kir_cmp(l->k, KIR_LT, 0, p, kir_i64(l->k, span)));
+        if (d->base > 1) {
+            *guard = both(l, *guard, kir_cmp(l->k, KIR_EQ, 0, lower_rem(l, p, d->base), kir_i64(l->k, 0)));
+            p = lower_div(l, p, d->base);
+        }
+        out->at[d->in] = p;
+    }
+}

@@ -1,0 +1,489 @@
+/* Direct convolution: a register tile of output pixels by vectors of output features, without im2col.
+ *
+ * The input is read in place where windows never leave it. Else a prologue copies it once into an image with the padding around
+ * it, so that no product needs a guard: rows of positions by channels, or where the input's channels are planes (NCHW), of
+ * channels by positions. Within a tile the factors of all pixels are then a constant distance apart. Weights are packed in
+ * panels of as many features as a tile has lanes (pack.c). After Georganas et al., "Anatomy of High-Performance Deep Learning
+ * Convolutions on SIMD Architectures", SC 2018.
+ *
+ * An iteration of the grid takes some panels and some tiles of pixels. The order of a sum is that of its axes, whatever the
+ * tiles and blocks. */
+#include "lower/block.h"
+
+#include <math.h>
+
+enum {
+    DIRECT_VECTORS = 4,                            /* vectors of a register tile side by side, at most */
+    DIRECT_WORK = TORTURED(TORTURE_PART, 1 << 15), /* fewer products do not pay for packing */
+    DIRECT_IMAGE = 4,                              /* an image of more times the input's elements is mostly padding */
+    DIRECT_LATENCY = 8,                            /* multiply-adds in flight that keep the units busy */
+    DIRECT_TILE_OPS = 64,                          /* what a tile costs apart from its lines, in multiply-adds of a vector */
+    DIRECT_STREAM = 16,                            /* bytes a cycle that come from the L2 cache */
+    DIRECT_AHEAD = 8,                              /* lines of weights that are prefetched from there */
+    DIRECT_SHORT = 4                               /* iterations of a loop that is unrolled */
+};
+
+/* Elements between neighbours of the input in memory. */
+struct steps {
+    int64_t position[IR_MAX_RANK], channel, batch;
+};
+
+/* Axes of the result along which pixels are a constant distance apart in the input: several where one continues the other. */
+struct line {
+    uint32_t first, n; /* axes in the order batch, spatial dimensions */
+    int64_t size, step;
+};
+
+struct direct {
+    struct contraction *c;
+    const struct conv *v;
+    struct blocking b; /* of the weights: column, panels, lines */
+    struct line line[IR_MAX_RANK];
+    uint32_t nlines, outer;      /* tiles run along the lines from `outer` on: parts of that one by all of the others */
+    struct contract_axes pixels; /* the axes of these lines, as one, */
+    struct contract_axes rows;   /* and the other axes but features */
+    int64_t tile, tiles;         /* pixels of a tile; tiles of a row */
+    int64_t units;               /* tiles of a block */
+    bool in_place, planar;       /* the operand itself is read; the image has rows of channels by positions */
+    struct steps operand, steps; /* of the operand; of what is read: the operand or the image */
+    uint32_t image;              /* the buffer */
+    int64_t image_elements;
+};
+
+/* ---- the input -------------------------------------------------------------------------------- */
+
+/* The input's element at positions of the image; `most` and *guard as for lower_conv_input_index. */
+static kir_val element(const struct direct *d, const kir_val *position, const int64_t *most, kir_val channel, kir_val batch,
+                       kir_val *guard) {
+    struct lower *l = d->c->l;
+    struct index at;
+    ir_val v = ir_operand(l->m, d->c->op, 0);
+    lower_conv_input_index(l, d->v, position, most, channel, batch, &at, guard);
+    kir_val x = lower_value(l, v, &at).re;
+    if (kir_type(l->k, x) != d->c->acc)
+        x = kir_typed(l->k, KIR_CONVERT, lower_sign(ir_val_type(l->m, v)->dtype), d->c->acc, x);
+    return x;
+}
+
+/* How far apart elements are along a loop of the probe; false when that is not constant. */
+static bool find_step(const struct kir *k, kir_val load, kir_val loop, int64_t *out) {
+    *out = 0;
+    return kir_get(k, loop)->op != KIR_LOOP || kir_linear(k, kir_get(k, load)->arg[0], loop, out);
+}
+
+/* How the operand lies in memory, and whether it can be read there. */
+static void find_input(struct direct *d) {
+    struct contraction *c = d->c;
+    const struct conv *v = d->v;
+    struct contract_kernel probe;
+    struct steps *s = &d->operand;
+    int64_t most[IR_MAX_RANK];
+    kir_val at[IR_MAX_RANK], loop[IR_MAX_RANK], guard;
+    uint32_t last = v->n - 1;
+    bool inside = true, holes = v->dim[last].base > 1;
+    contract_probe_begin(c, &probe);
+    struct kir *k = c->l->k;
+    kir_val batch = kir_loop(k, KIR_SERIAL, v->batches, 0);
+    for (uint32_t i = 0; i < v->n; i++) { /* over the elements of the input */
+        const struct conv_dim *x = &v->dim[i];
+        loop[i] = kir_loop(k, KIR_SERIAL, x->size, 0);
+        at[i] = lower_add(c->l, lower_mul(c->l, loop[i], x->base), kir_i64(k, x->low));
+        most[i] = (x->size - 1) * x->base + x->low;
+        inside = inside && x->base == 1 && x->low <= 0 && x->image - x->low <= x->size;
+    }
+    kir_val channel = kir_loop(k, KIR_SERIAL, v->channels * v->groups, 0);
+    kir_val x = element(d, at, most, channel, batch, &guard), load = contract_load(k, x);
+    bool linear = load.i && find_step(k, load, channel, &s->channel) && find_step(k, load, batch, &s->batch);
+    for (uint32_t i = 0; i < v->n; i++)
+        linear = linear && find_step(k, load, loop[i], &s->position[i]);
+    d->in_place = linear && inside && x.i == load.i;
+    d->planar = linear && !holes && s->channel != 1 && s->position[last] == 1 && v->channels * v->groups > 1;
+    contract_probe_end(c, &probe);
+}
+
+/* The shape of the image. False if it is too large. */
+static bool find_image(struct direct *d) {
+    const struct conv *v = d->v;
+    struct steps *s = &d->steps;
+    int64_t channels = v->channels * v->groups, size = 1;
+    uint32_t last = v->n - 1;
+    double input = (double)v->batches * (double)channels, image = input;
+    for (uint32_t i = 0; i < v->n; i++) {
+        input *= (double)v->dim[i].size * (double)v->dim[i].base;
+        image *= (double)v->dim[i].image;
+    }
+    if (image > DIRECT_IMAGE * (input + 1024))
+        return false;
+    s->channel = d->planar ? v->dim[last].image : 1;
+    s->position[last] = d->planar ? 1 : channels;
+    size = channels * v->dim[last].image;
+    for (uint32_t i = last; i-- > 0; size *= v->dim[i].image)
+        s->position[i] = size;
+    s->batch = size;
+    d->image_elements = size * v->batches;
+    return true;
+}
+
+static kir_val place_of(const struct direct *d, const kir_val *position, kir_val channel, kir_val batch) {
+    struct lower *l = d->c->l;
+    const struct steps *s = &d->steps;
+    kir_val at = lower_add(l, lower_mul(l, batch, s->batch), lower_mul(l, channel, s->channel));
+    for (uint32_t i = 0; i < d->v->n; i++)
+        at = lower_add(l, at, lower_mul(l, position[i], s->position[i]));
+    return at;
+}
+
+/* A part of a row of the image: positions of the last dimension. */
+struct row {
+    uint32_t buffer;
+    kir_val at[IR_MAX_RANK], batch; /* at: the row's positions */
+    int64_t most[IR_MAX_RANK];
+};
+
+/* Positions [from, from + count) of a row: those of the input, or zeros. */
+static void write_row(struct direct *d, struct row *r, int64_t from, int64_t count, bool zeros) {
+    struct lower *l = d->c->l;
+    const struct conv *v = d->v;
+    uint32_t last = v->n - 1, vector = (uint32_t)contract_vector(d->c);
+    int64_t channels = v->channels * v->groups;
+    kir_val guard, channel = kir_i64(l->k, 0), outer, lane, x = contract_zero(d->c);
+    bool line = !d->planar && (zeros || (d->operand.channel == 1 && d->operand.position[last] == channels));
+    if (count <= 0)
+        return;
+    r->at[last] = kir_i64(l->k, from);
+    if (line) { /* consecutive in the operand, too */
+        kir_val place = place_of(d, r->at, channel, r->batch), first = {0};
+        if (!zeros)
+            first = element(d, r->at, r->most, channel, r->batch, &guard);
+        bool plain = zeros || kir_get(l->k, first)->op == KIR_LOAD;
+        if (plain) {
+            uint32_t of = zeros ? 0 : kir_get(l->k, first)->of;
+            kir_val index = zeros ? channel : kir_get(l->k, first)->arg[0];
+            lane = kir_loop(l->k, KIR_VECTOR, count * channels, 4 * vector);
+            kir_store(l->k, r->buffer, lower_add(l, place, lane), zeros ? x : kir_load(l->k, of, lower_add(l, index, lane)));
+            kir_close(l->k);
+            return;
+        }
+    }
+    outer = kir_loop(l->k, KIR_SERIAL, d->planar ? channels : count, 0);
+    lane = kir_loop(l->k, KIR_VECTOR, d->planar ? count : channels, vector);
+    r->at[last] = lower_add(l, d->planar ? lane : outer, kir_i64(l->k, from));
+    channel = d->planar ? outer : lane;
+    if (!zeros)
+        x = element(d, r->at, r->most, channel, r->batch, &guard);
+    kir_store(l->k, r->buffer, place_of(d, r->at, channel, r->batch), x);
+    lower_close(l, 2);
+}
+
+static bool is_true(const struct kir *k, kir_val guard) {
+    int64_t bits;
+    return !guard.i || (kir_is_const(k, guard, &bits) && bits);
+}
+
+/* Positions of a row whose last dimension has holes between the input's elements. */
+static void write_holes(struct direct *d, struct row *r) {
+    struct lower *l = d->c->l;
+    const struct conv *v = d->v;
+    uint32_t vector = (uint32_t)contract_vector(d->c);
+    struct index at;
+    kir_val guard, none = kir_i64(l->k, 0);
+    r->at[v->n - 1] = kir_loop(l->k, KIR_SERIAL, v->dim[v->n - 1].image, 0);
+    lower_conv_input_index(l, v, r->at, r->most, none, r->batch, &at, &guard);
+    kir_if(l->k, guard);
+    kir_val channel = kir_loop(l->k, KIR_VECTOR, v->channels * v->groups, vector);
+    kir_val x = element(d, r->at, r->most, channel, r->batch, &guard);
+    kir_store(l->k, r->buffer, place_of(d, r->at, channel, r->batch), x);
+    kir_close(l->k);
+    kir_else(l->k);
+    channel = kir_loop(l->k, KIR_VECTOR, v->channels * v->groups, vector);
+    kir_store(l->k, r->buffer, place_of(d, r->at, channel, r->batch), contract_zero(d->c));
+    lower_close(l, 3);
+}
+
+static int64_t clamp(int64_t x, int64_t low, int64_t high) {
+    return x < low ? low : x > high ? high : x;
+}
+
+/* Copies the input by a prologue; an iteration writes a row. */
+static void pack_image(struct direct *d) {
+    struct contraction *c = d->c;
+    const struct conv *v = d->v;
+    const struct conv_dim *w = &v->dim[v->n - 1];
+    struct contract_kernel prologue;
+    uint32_t temp = lower_new_temp(c->l, contract_acc_dtype(c), d->image_elements);
+    int64_t dims[IR_MAX_RANK], first = clamp(w->low, 0, w->image), end = clamp(w->low + w->size, first, w->image);
+    kir_val at[IR_MAX_RANK], guard;
+    contract_prologue_begin(c, &prologue);
+    struct lower *l = c->l;
+    struct row r = {.buffer = lower_temp(l, temp, KIR_OUT)};
+    struct index index;
+    dims[0] = v->batches;
+    for (uint32_t i = 0; i < v->n; i++) {
+        dims[1 + i] = v->dim[i].image;
+        r.most[i] = v->dim[i].image - 1;
+    }
+    lower_grid_nd(l, dims, v->n, at);
+    r.batch = at[0];
+    memcpy(r.at, at + 1, (v->n - 1) * sizeof *at);
+    if (w->base > 1) {
+        write_holes(d, &r);
+    } else {
+        r.most[v->n - 1] = end - 1;
+        r.at[v->n - 1] = kir_i64(l->k, first);
+        lower_conv_input_index(l, v, r.at, r.most, kir_i64(l->k, 0), r.batch, &index, &guard);
+        bool always = is_true(l->k, guard);
+        if (!always)
+            kir_if(l->k, guard);
+        write_row(d, &r, 0, first, true);
+        write_row(d, &r, first, end - first, false);
+        write_row(d, &r, end, w->image - end, true);
+        if (!always) {
+            kir_else(l->k);
+            write_row(d, &r, 0, w->image, true);
+            kir_close(l->k);
+        }
+    }
+    kir_close(l->k);
+    contract_prologue_end(c, &prologue);
+    d->image = lower_temp(c->l, temp, KIR_IN);
+}
+
+/* ---- sizes ------------------------------------------------------------------------------------ */
+
+/* The axis of the result, and elements of the input between its pixels: batches, then the spatial dimensions. */
+static uint32_t axis_of(const struct direct *d, uint32_t i, int64_t *step) {
+    *step = i ? d->v->dim[i - 1].stride * d->steps.position[i - 1] : d->steps.batch;
+    return i ? d->v->dim[i - 1].axis : d->v->batch;
+}
+
+static void find_lines(struct direct *d) {
+    const struct contraction *c = d->c;
+    d->nlines = 0;
+    for (uint32_t i = 0; i <= d->v->n; i++) {
+        int64_t step, size = c->result[axis_of(d, i, &step)].size;
+        struct line *before = d->nlines ? &d->line[d->nlines - 1] : NULL;
+        if (before && before->step == step * size) {
+            *before = (struct line){before->first, before->n + 1, before->size * size, step};
+            continue;
+        }
+        d->line[d->nlines++] = (struct line){i, 1, size, step};
+    }
+}
+
+/* Time of a line of weights in a tile, in cycles of a core with two units for multiply-adds and two for loads; weights come
+   from the L2 cache. */
+static double line_cost(const struct direct *d, int64_t pixels, int64_t vectors) {
+    double products = (double)(pixels * vectors), loads = (double)(pixels + vectors);
+    double stream = (double)(vectors * d->c->l->target->vector_bytes) / DIRECT_STREAM;
+    return fmax(fmax(fmax(products, loads), DIRECT_LATENCY) / 2, stream);
+}
+
+/* A tile of `tile` pixels by `vectors` vectors if it takes less time than the best one so far for all pixels and features. */
+static void try_tile(struct direct *d, uint32_t outer, int64_t pixels, int64_t tile, int64_t vectors, double *best) {
+    const struct conv *v = d->v;
+    int64_t vector = contract_vector(d->c), lanes = vectors * vector, features = v->features / v->groups;
+    double lines = (double)d->b.sum.lines * line_cost(d, tile, vectors) + DIRECT_TILE_OPS + (double)(tile * vectors);
+    double cost = lines * (double)ceil_div(pixels, tile) * (double)ceil_div(features, lanes);
+    for (uint32_t i = 0; i < outer; i++)
+        cost *= (double)d->line[i].size;
+    if (cost > *best || (cost == *best && tile * lanes <= d->tile * d->b.panel.size))
+        return;
+    *best = cost;
+    d->outer = outer;
+    d->tile = tile;
+    d->tiles = ceil_div(pixels, tile);
+    d->b.panel.size = lanes;
+}
+
+/* The register tile. False when the features of a group do not fill panels. */
+static bool find_tile(struct direct *d) {
+    const struct contraction *c = d->c;
+    const struct conv *v = d->v;
+    int64_t vector = contract_vector(c), registers = c->l->target->vector_registers, features = v->features / v->groups;
+    double best = INFINITY;
+    for (int64_t vectors = 1; vectors <= DIRECT_VECTORS; vectors *= 2) { /* a VECTOR loop's width is a power of two */
+        int64_t inner = 1, most = TORTURED(TORTURE_TILE, (registers - 1) / vectors - 1);
+        if ((v->groups > 1 && features % (vectors * vector)) || (vectors > 1 && vectors * vector / 2 >= features))
+            continue;
+        for (uint32_t i = d->nlines; i-- > 0 && inner <= most; inner *= d->line[i].size)
+            for (int64_t n = 1; n <= d->line[i].size && n * inner <= most; n++)
+                try_tile(d, i, d->line[i].size * inner, n * inner, vectors, &best);
+    }
+    d->b.panel.count = d->b.panel.size ? ceil_div(v->features, d->b.panel.size) : 0;
+    d->pixels.size = d->rows.size = 1;
+    for (uint32_t i = 0; i < d->nlines; i++)
+        for (uint32_t j = 0; j < d->line[i].n; j++) {
+            int64_t step;
+            contract_add_axis(c, i < d->outer ? &d->rows : &d->pixels, axis_of(d, d->line[i].first + j, &step));
+        }
+    return best < INFINITY;
+}
+
+/* Panels and tiles of a block: at least as many blocks as there should be tasks, with the least reading: each block reads its
+   panels, and its part of the input. */
+static void find_blocks(struct direct *d) {
+    const struct target *t = d->c->l->target;
+    int64_t units = d->rows.size * d->tiles, panels = d->b.panel.count;
+    int64_t wanted = 2 * t->cores > t->tasks ? 2 * t->cores : t->tasks; /* sums do not depend on blocks */
+    double weights = (double)d->b.sum.lines * (double)d->v->features, input = (double)d->image_elements, best = INFINITY;
+    for (int64_t n = 1; n <= panels && n <= wanted; n++) { /* blocks of panels */
+        int64_t m = ceil_div(wanted, n) < units ? ceil_div(wanted, n) : units;
+        int64_t panel_block = ceil_div(panels, n), unit_block = ceil_div(units, m);
+        int64_t blocks = ceil_div(panels, panel_block) * ceil_div(units, unit_block);
+        double missing = blocks < wanted ? (double)(wanted - blocks) * (double)(units * panels) * 1e3 : 0;
+        double cost = (double)m * weights + (double)n * input + missing;
+        if (cost >= best)
+            continue;
+        best = cost;
+        d->b.panel.block = panel_block;
+        d->units = unit_block;
+    }
+}
+
+static bool find(struct direct *d) {
+    struct contraction *c = d->c;
+    const struct conv *v = d->v;
+    double work = (double)ir_val_count(c->l->m, ir_result(c->l->m, c->op, 0));
+    d->b = (struct blocking){.c = c, .lhs = 0, .rhs = 1, .column = v->feature, .rhs_word = 1, .rhs_pack = RHS_PREPACK};
+    d->b.rows.size = d->b.batch.size = d->b.sum.lines = 1;
+    for (uint32_t i = 0; i < c->nsum; i++)
+        d->b.sum.lines *= d->b.sum.line[i] = c->sum[i].size;
+    d->b.sum.chunk = d->b.sum.line[0]; /* one slab */
+    d->b.sum.slabs = 1;
+    d->b.sum.depth = d->b.sum.lines;
+    d->b.sum.inner = d->b.sum.lines / d->b.sum.chunk;
+    work *= (double)d->b.sum.lines;
+    if (c->l->native || c->l->kernel->strict || !kir_is_float(c->acc) || v->n == 0 || v->batch_groups > 1 ||
+        work < DIRECT_WORK || v->features / v->groups < contract_vector(c) / 2)
+        return false;
+    for (uint32_t i = 0; i < v->n; i++)
+        if (v->dim[i].out <= 0 || v->dim[i].window <= 0)
+            return false;
+    find_input(d);
+    if (!find_image(d))
+        return false;
+    if (d->in_place)
+        d->steps = d->operand;
+    find_lines(d);
+    if (!find_tile(d))
+        return false;
+    find_blocks(d);
+    if (d->units >= d->rows.size * d->tiles && !fuse_is_constant(c->l->m, ir_operand(c->l->m, c->op, 1)))
+        d->b.rhs_pack = RHS_PACK_IN_BLOCK;
+    return true;
+}
+
+/* ---- the tile --------------------------------------------------------------------------------- */
+
+/* The linear index of the factor of the first pixel at the result's axes, under the first tap. */
+static kir_val first_factor(struct direct *d) {
+    struct contraction *c = d->c;
+    const struct conv *v = d->v;
+    struct lower *l = c->l;
+    kir_val position[IR_MAX_RANK], guard, channel = kir_i64(l->k, 0), batch = c->result[v->batch].at;
+    int64_t most[IR_MAX_RANK];
+    if (v->groups > 1)
+        channel = lower_mul(l, lower_div(l, c->result[v->feature].at, v->features / v->groups), v->channels);
+    for (uint32_t i = 0; i < v->n; i++) {
+        position[i] = lower_mul(l, c->result[v->dim[i].axis].at, v->dim[i].stride);
+        most[i] = v->dim[i].image - 1;
+    }
+    if (!d->in_place)
+        return place_of(d, position, channel, batch);
+    const struct kir_node *n = kir_get(l->k, element(d, position, most, channel, batch, &guard));
+    d->image = n->of;
+    return n->arg[0];
+}
+
+/* Opens a loop over an axis of the sum. */
+static kir_val open_axis(struct direct *d, int64_t size, bool innermost) {
+    return kir_loop(d->c->l->k, innermost && size <= DIRECT_SHORT ? KIR_UNROLLED : KIR_SERIAL, size, 0);
+}
+
+/* Elements of the input from the first pixel of a tile to pixel r. */
+static kir_val pixel_offset(struct direct *d, kir_val r) {
+    struct lower *l = d->c->l;
+    int64_t dims[IR_MAX_RANK];
+    kir_val at[IR_MAX_RANK], offset = kir_i64(l->k, 0);
+    uint32_t n = d->nlines - d->outer;
+    for (uint32_t i = 0; i < n; i++)
+        dims[i] = d->line[d->outer + i].size;
+    lower_unflatten(l, r, dims, n, at);
+    for (uint32_t i = 0; i < n; i++)
+        offset = lower_add(l, offset, lower_mul(l, at[i], d->line[d->outer + i].step));
+    return offset;
+}
+
+static void multiply_lines(struct direct *d, kir_val input, kir_val weights, kir_val reg) {
+    struct contraction *c = d->c;
+    const struct conv *v = d->v;
+    struct lower *l = c->l;
+    uint32_t last = v->n - 1, opened = 0;
+    /* channels of the next tap in the last dimension follow those of this one */
+    bool joined = d->steps.channel == 1 && d->steps.position[last] * v->dim[last].dilation == v->channels;
+    kir_val line = kir_i64(l->k, 0), x;
+    for (uint32_t i = 0; i < v->n - joined; i++, opened++) {
+        x = open_axis(d, v->dim[i].window, false);
+        input = lower_add(l, input, lower_mul(l, x, v->dim[i].dilation * d->steps.position[i]));
+        line = lower_add(l, lower_mul(l, line, v->dim[i].window), x);
+    }
+    int64_t inner = v->channels * (joined ? v->dim[last].window : 1);
+    x = open_axis(d, inner, true);
+    input = lower_add(l, input, lower_mul(l, x, d->steps.channel));
+    line = lower_add(l, lower_mul(l, line, inner), x);
+    c->packed[1] = (struct packed){
+        .on = true, .buffer = d->b.rhs_buffer, .at = lower_add(l, weights, lower_mul(l, line, d->b.panel.size))};
+    for (int64_t i = 0; i < d->b.panel.size; i += contract_vector(c))
+        kir_prefetch(l->k, d->b.rhs_buffer, lower_add(l, c->packed[1].at, kir_i64(l->k, i + DIRECT_AHEAD * d->b.panel.size)));
+    kir_val r = kir_loop(l->k, KIR_UNROLLED, d->tile, 0);
+    c->packed[0] = (struct packed){.on = true, .buffer = d->image, .at = lower_add(l, input, pixel_offset(d, r))};
+    contract_multiply_add(c, reg, r);
+    lower_close(l, opened + 2);
+    c->packed[0].on = c->packed[1].on = false;
+}
+
+static void multiply_tile(struct direct *d, const struct block *at, kir_val p, kir_val unit) {
+    struct contraction *c = d->c;
+    struct lower *l = c->l;
+    struct contract_tile tile = {.rows = &d->pixels, .size = d->tile, .parts = 1};
+    kir_val panel = lower_add(l, at->panel0, p);
+    contract_set(c, &d->rows, lower_div(l, unit, d->tiles));
+    tile.first = contract_tile_begin(l, lower_rem(l, unit, d->tiles), d->pixels.size, d->tile);
+    contract_set(c, &d->pixels, tile.first);
+    c->result[d->b.column].at = lower_mul(l, panel, d->b.panel.size);
+    kir_val input = first_factor(d), lane = block_lanes(&d->b, at, p);
+    tile.reg = kir_reg(l->k, contract_zero(c), d->tile);
+    kir_val line = d->b.rhs_pack == RHS_PREPACK ? lower_mul(l, panel, d->b.sum.lines * d->b.panel.size) : kir_i64(l->k, 0);
+    kir_val weights = lower_add(l, line, lane);
+    multiply_lines(d, input, weights, tile.reg);
+    contract_tile_finish(c, &tile);
+    kir_close(l->k);
+}
+
+bool contract_direct(struct contraction *c) {
+    struct lower *l = c->l;
+    struct direct d = {.c = c, .v = c->conv};
+    if (!c->conv || !find(&d))
+        return false;
+    if (d.b.rhs_pack == RHS_PREPACK)
+        block_prepack_rhs(&d.b);
+    if (!d.in_place)
+        pack_image(&d);
+    int64_t units = d.rows.size * d.tiles, dims[] = {ceil_div(d.b.panel.count, d.b.panel.block), ceil_div(units, d.units)};
+    kir_val at[2];
+    lower_grid_nd(l, dims, 2, at);
+    struct block here = {.panel0 = lower_mul(l, at[0], d.b.panel.block)};
+    here.panels = lower_extent(l, here.panel0, d.b.panel.block, d.b.panel.count);
+    kir_val first = lower_mul(l, at[1], d.units);
+    if (d.b.rhs_pack == RHS_PACK_IN_BLOCK)
+        d.b.rhs_buffer = kir_scratch(l->k, block_rhs_dtype(&d.b), d.b.sum.lines * d.b.panel.size);
+    kir_val p = kir_loop_to(l->k, KIR_SERIAL, here.panels, 0);
+    if (d.b.rhs_pack == RHS_PACK_IN_BLOCK)
+        block_pack_rhs(
+            &d.b,
+            &(struct block){.panel0 = lower_add(l, here.panel0, p), .panels = kir_i64(l->k, 1), .chunk = kir_i64(l->k, 0)});
+    kir_val unit = lower_add(l, first, kir_loop_to(l->k, KIR_SERIAL, lower_extent(l, first, d.units, units), 0));
+    multiply_tile(&d, &here, p, unit);
+    lower_close(l, 3);
+    return true;
+}

@@ -1,0 +1,763 @@
+// Convolutions of groups of few channels. All numbers are integers that the types have exactly; the expected number is the sum of all
+// results, each times a small number that depends on its place.
+
+func.func @depthwise() {
+  %xm = stablehlo.constant dense<7> : tensor<7560xi32>
+  %xd = stablehlo.constant dense<13> : tensor<7560xi32>
+  %xo = stablehlo.constant dense<6> : tensor<7560xi32>
+  %xi = stablehlo.iota dim = 0 : tensor<7560xi32>
+  %xp = stablehlo.multiply %xi, %xm : tensor<7560xi32>
+  %xr = stablehlo.remainder %xp, %xd : tensor<7560xi32>
+  %xs = stablehlo.subtract %xr, %xo : tensor<7560xi32>
+  %xc = stablehlo.convert %xs : (tensor<7560xi32>) -> tensor<7560xf32>
+  %x = stablehlo.reshape %xc : (tensor<7560xf32>) -> tensor<1x9x21x40xf32>
+  %wm = stablehlo.constant dense<5> : tensor<360xi32>
+  %wd = stablehlo.constant dense<11> : tensor<360xi32>
+  %wo = stablehlo.constant dense<5> : tensor<360xi32>
+  %wi = stablehlo.iota dim = 0 : tensor<360xi32>
+  %wp = stablehlo.multiply %wi, %wm : tensor<360xi32>
+  %wr = stablehlo.remainder %wp, %wd : tensor<360xi32>
+  %ws = stablehlo.subtract %wr, %wo : tensor<360xi32>
+  %wc = stablehlo.convert %ws : (tensor<360xi32>) -> tensor<360xf32>
+  %w = stablehlo.reshape %wc : (tensor<360xf32>) -> tensor<3x3x1x40xf32>
+  %y0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f],
+      window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 40 : i64}
+      : (tensor<1x9x21x40xf32>, tensor<3x3x1x40xf32>) -> tensor<1x9x21x40xf32>
+  %hm = stablehlo.constant dense<3> : tensor<7560xi32>
+  %hd = stablehlo.constant dense<19> : tensor<7560xi32>
+  %ho = stablehlo.constant dense<9> : tensor<7560xi32>
+  %hi = stablehlo.iota dim = 0 : tensor<7560xi32>
+  %hp = stablehlo.multiply %hi, %hm : tensor<7560xi32>
+  %hr = stablehlo.remainder %hp, %hd : tensor<7560xi32>
+  %hs = stablehlo.subtract %hr, %ho : tensor<7560xi32>
+  %h = stablehlo.reshape %hs : (tensor<7560xi32>) -> tensor<1x9x21x40xi32>
+  %yi = stablehlo.convert %y0 : (tensor<1x9x21x40xf32>) -> tensor<1x9x21x40xi32>
+  %hy = stablehlo.multiply %yi, %h : tensor<1x9x21x40xi32>
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %sum = stablehlo.reduce(%hy init: %zero) applies stablehlo.add across dimensions = [0, 1, 2, 3]
+      : (tensor<1x9x21x40xi32>, tensor<i32>) -> tensor<i32>
+  check.expect_eq_const %sum, dense<686> : tensor<i32>
+  return
+}
+
+// -----
+
+func.func @depthwise_stride() {
+  %xm = stablehlo.constant dense<7> : tensor<8160xi32>
+  %xd = stablehlo.constant dense<13> : tensor<8160xi32>
+  %xo = stablehlo.constant dense<6> : tensor<8160xi32>
+  %xi = stablehlo.iota dim = 0 : tensor<8160xi32>
+  %xp = stablehlo.multiply %xi, %xm : tensor<8160xi32>
+  %xr = stablehlo.remainder %xp, %xd : tensor<8160xi32>
+  %xs = stablehlo.subtract %xr, %xo : tensor<8160xi32>
+  %xc = stablehlo.convert %xs : (tensor<8160xi32>) -> tensor<8160xf32>
+  %x = stablehlo.reshape %xc : (tensor<8160xf32>) -> tensor<1x15x17x32xf32>
+  %wm = stablehlo.constant dense<5> : tensor<288xi32>
+  %wd = stablehlo.constant dense<11> : tensor<288xi32>
+  %wo = stablehlo.constant dense<5> : tensor<288xi32>
+  %wi = stablehlo.iota dim = 0 : tensor<288xi32>
+  %wp = stablehlo.multiply %wi, %wm : tensor<288xi32>
+  %wr = stablehlo.remainder %wp, %wd : tensor<288xi32>
+  %ws = stablehlo.subtract %wr, %wo : tensor<288xi32>
+  %wc = stablehlo.convert %ws : (tensor<288xi32>) -> tensor<288xf32>
+  %w = stablehlo.reshape %wc : (tensor<288xf32>) -> tensor<3x3x1x32xf32>
+  %y0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f],
+      window = {stride = [2, 2], pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 32 : i64}
+      : (tensor<1x15x17x32xf32>, tensor<3x3x1x32xf32>) -> tensor<1x8x9x32xf32>
+  %hm = stablehlo.constant dense<3> : tensor<2304xi32>
+  %hd = stablehlo.constant dense<19> : tensor<2304xi32>
+  %ho = stablehlo.constant dense<9> : tensor<2304xi32>
+  %hi = stablehlo.iota dim = 0 : tensor<2304xi32>
+  %hp = stablehlo.multiply %hi, %hm : tensor<2304xi32>
+  %hr = stablehlo.remainder %hp, %hd : tensor<2304xi32>
+  %hs = stablehlo.subtract %hr, %ho : tensor<2304xi32>
+  %h = stablehlo.reshape %hs : (tensor<2304xi32>) -> tensor<1x8x9x32xi32>
+  %yi = stablehlo.convert %y0 : (tensor<1x8x9x32xf32>) -> tensor<1x8x9x32xi32>
+  %hy = stablehlo.multiply %yi, %h : tensor<1x8x9x32xi32>
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %sum = stablehlo.reduce(%hy init: %zero) applies stablehlo.add across dimensions = [0, 1, 2, 3]
+      : (tensor<1x8x9x32xi32>, tensor<i32>) -> tensor<i32>
+  check.expect_eq_const %sum, dense<-1410> : tensor<i32>
+  return
+}
+
+// -----
+
+func.func @depthwise_small() {
+  %xm = stablehlo.constant dense<7> : tensor<2352xi32>
+  %xd = stablehlo.constant dense<13> : tensor<2352xi32>
+  %xo = stablehlo.constant dense<6> : tensor<2352xi32>
+  %xi = stablehlo.iota dim = 0 : tensor<2352xi32>
+  %xp = stablehlo.multiply %xi, %xm : tensor<2352xi32>
+  %xr = stablehlo.remainder %xp, %xd : tensor<2352xi32>
+  %xs = stablehlo.subtract %xr, %xo : tensor<2352xi32>
+  %xc = stablehlo.convert %xs : (tensor<2352xi32>) -> tensor<2352xf32>
+  %x = stablehlo.reshape %xc : (tensor<2352xf32>) -> tensor<2x7x7x24xf32>
+  %wm = stablehlo.constant dense<5> : tensor<216xi32>
+  %wd = stablehlo.constant dense<11> : tensor<216xi32>
+  %wo = stablehlo.constant dense<5> : tensor<216xi32>
+  %wi = stablehlo.iota dim = 0 : tensor<216xi32>
+  %wp = stablehlo.multiply %wi, %wm : tensor<216xi32>
+  %wr = stablehlo.remainder %wp, %wd : tensor<216xi32>
+  %ws = stablehlo.subtract %wr, %wo : tensor<216xi32>
+  %wc = stablehlo.convert %ws : (tensor<216xi32>) -> tensor<216xf32>
+  %w = stablehlo.reshape %wc : (tensor<216xf32>) -> tensor<3x3x1x24xf32>
+  %y0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f],
+      window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 24 : i64}
+      : (tensor<2x7x7x24xf32>, tensor<3x3x1x24xf32>) -> tensor<2x7x7x24xf32>
+  %hm = stablehlo.constant dense<3> : tensor<2352xi32>
+  %hd = stablehlo.constant dense<19> : tensor<2352xi32>
+  %ho = stablehlo.constant dense<9> : tensor<2352xi32>
+  %hi = stablehlo.iota dim = 0 : tensor<2352xi32>
+  %hp = stablehlo.multiply %hi, %hm : tensor<2352xi32>
+  %hr = stablehlo.remainder %hp, %hd : tensor<2352xi32>
+  %hs = stablehlo.subtract %hr, %ho : tensor<2352xi32>
+  %h = stablehlo.reshape %hs : (tensor<2352xi32>) -> tensor<2x7x7x24xi32>
+  %yi = stablehlo.convert %y0 : (tensor<2x7x7x24xf32>) -> tensor<2x7x7x24xi32>
+  %hy = stablehlo.multiply %yi, %h : tensor<2x7x7x24xi32>
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %sum = stablehlo.reduce(%hy init: %zero) applies stablehlo.add across dimensions = [0, 1, 2, 3]
+      : (tensor<2x7x7x24xi32>, tensor<i32>) -> tensor<i32>
+  check.expect_eq_const %sum, dense<2546> : tensor<i32>
+  return
+}
+
+// -----
+
+func.func @depthwise_large() {
+  %xm = stablehlo.constant dense<7> : tensor<5760xi32>
+  %xd = stablehlo.constant dense<13> : tensor<5760xi32>
+  %xo = stablehlo.constant dense<6> : tensor<5760xi32>
+  %xi = stablehlo.iota dim = 0 : tensor<5760xi32>
+  %xp = stablehlo.multiply %xi, %xm : tensor<5760xi32>
+  %xr = stablehlo.remainder %xp, %xd : tensor<5760xi32>
+  %xs = stablehlo.subtract %xr, %xo : tensor<5760xi32>
+  %xc = stablehlo.convert %xs : (tensor<5760xi32>) -> tensor<5760xf32>
+  %x = stablehlo.reshape %xc : (tensor<5760xf32>) -> tensor<1x12x30x16xf32>
+  %wm = stablehlo.constant dense<5> : tensor<560xi32>
+  %wd = stablehlo.constant dense<11> : tensor<560xi32>
+  %wo = stablehlo.constant dense<5> : tensor<560xi32>
+  %wi = stablehlo.iota dim = 0 : tensor<560xi32>
+  %wp = stablehlo.multiply %wi, %wm : tensor<560xi32>
+  %wr = stablehlo.remainder %wp, %wd : tensor<560xi32>
+  %ws = stablehlo.subtract %wr, %wo : tensor<560xi32>
+  %wc = stablehlo.convert %ws : (tensor<560xi32>) -> tensor<560xf32>
+  %w = stablehlo.reshape %wc : (tensor<560xf32>) -> tensor<5x7x1x16xf32>
+  %y0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f],
+      window = {pad = [[2, 2], [3, 3]]} {batch_group_count = 1 : i64, feature_group_count = 16 : i64}
+      : (tensor<1x12x30x16xf32>, tensor<5x7x1x16xf32>) -> tensor<1x12x30x16xf32>
+  %hm = stablehlo.constant dense<3> : tensor<5760xi32>
+  %hd = stablehlo.constant dense<19> : tensor<5760xi32>
+  %ho = stablehlo.constant dense<9> : tensor<5760xi32>
+  %hi = stablehlo.iota dim = 0 : tensor<5760xi32>
+  %hp = stablehlo.multiply %hi, %hm : tensor<5760xi32>
+  %hr = stablehlo.remainder %hp, %hd : tensor<5760xi32>
+  %hs = stablehlo.subtract %hr, %ho : tensor<5760xi32>
+  %h = stablehlo.reshape %hs : (tensor<5760xi32>) -> tensor<1x12x30x16xi32>
+  %yi = stablehlo.convert %y0 : (tensor<1x12x30x16xf32>) -> tensor<1x12x30x16xi32>
+  %hy = stablehlo.multiply %yi, %h : tensor<1x12x30x16xi32>
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %sum = stablehlo.reduce(%hy init: %zero) applies stablehlo.add across dimensions = [0, 1, 2, 3]
+      : (tensor<1x12x30x16xi32>, tensor<i32>) -> tensor<i32>
+  check.expect_eq_const %sum, dense<-336> : tensor<i32>
+  return
+}
+
+// -----
+
+func.func @depthwise_dilated() {
+  %xm = stablehlo.constant dense<7> : tensor<4560xi32>
+  %xd = stablehlo.constant dense<13> : tensor<4560xi32>
+  %xo = stablehlo.constant dense<6> : tensor<4560xi32>
+  %xi = stablehlo.iota dim = 0 : tensor<4560xi32>
+  %xp = stablehlo.multiply %xi, %xm : tensor<4560xi32>
+  %xr = stablehlo.remainder %xp, %xd : tensor<4560xi32>
+  %xs = stablehlo.subtract %xr, %xo : tensor<4560xi32>
+  %xc = stablehlo.convert %xs : (tensor<4560xi32>) -> tensor<4560xf32>
+  %x = stablehlo.reshape %xc : (tensor<4560xf32>) -> tensor<1x15x19x16xf32>
+  %wm = stablehlo.constant dense<5> : tensor<144xi32>
+  %wd = stablehlo.constant dense<11> : tensor<144xi32>
+  %wo = stablehlo.constant dense<5> : tensor<144xi32>
+  %wi = stablehlo.iota dim = 0 : tensor<144xi32>
+  %wp = stablehlo.multiply %wi, %wm : tensor<144xi32>
+  %wr = stablehlo.remainder %wp, %wd : tensor<144xi32>
+  %ws = stablehlo.subtract %wr, %wo : tensor<144xi32>
+  %wc = stablehlo.convert %ws : (tensor<144xi32>) -> tensor<144xf32>
+  %w = stablehlo.reshape %wc : (tensor<144xf32>) -> tensor<3x3x1x16xf32>
+  %y0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f],
+      window = {pad = [[2, 2], [3, 3]], rhs_dilate = [2, 3]} {batch_group_count = 1 : i64, feature_group_count = 16 : i64}
+      : (tensor<1x15x19x16xf32>, tensor<3x3x1x16xf32>) -> tensor<1x15x19x16xf32>
+  %hm = stablehlo.constant dense<3> : tensor<4560xi32>
+  %hd = stablehlo.constant dense<19> : tensor<4560xi32>
+  %ho = stablehlo.constant dense<9> : tensor<4560xi32>
+  %hi = stablehlo.iota dim = 0 : tensor<4560xi32>
+  %hp = stablehlo.multiply %hi, %hm : tensor<4560xi32>
+  %hr = stablehlo.remainder %hp, %hd : tensor<4560xi32>
+  %hs = stablehlo.subtract %hr, %ho : tensor<4560xi32>
+  %h = stablehlo.reshape %hs : (tensor<4560xi32>) -> tensor<1x15x19x16xi32>
+  %yi = stablehlo.convert %y0 : (tensor<1x15x19x16xf32>) -> tensor<1x15x19x16xi32>
+  %hy = stablehlo.multiply %yi, %h : tensor<1x15x19x16xi32>
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %sum = stablehlo.reduce(%hy init: %zero) applies stablehlo.add across dimensions = [0, 1, 2, 3]
+      : (tensor<1x15x19x16xi32>, tensor<i32>) -> tensor<i32>
+  check.expect_eq_const %sum, dense<-664> : tensor<i32>
+  return
+}
+
+// -----
+
+func.func @depthwise_planes() {
+  %xm = stablehlo.constant dense<7> : tensor<1665xi32>
+  %xd = stablehlo.constant dense<13> : tensor<1665xi32>
+  %xo = stablehlo.constant dense<6> : tensor<1665xi32>
+  %xi = stablehlo.iota dim = 0 : tensor<1665xi32>
+  %xp = stablehlo.multiply %xi, %xm : tensor<1665xi32>
+  %xr = stablehlo.remainder %xp, %xd : tensor<1665xi32>
+  %xs = stablehlo.subtract %xr, %xo : tensor<1665xi32>
+  %xc = stablehlo.convert %xs : (tensor<1665xi32>) -> tensor<1665xf32>
+  %x = stablehlo.reshape %xc : (tensor<1665xf32>) -> tensor<1x5x9x37xf32>
+  %wm = stablehlo.constant dense<5> : tensor<45xi32>
+  %wd = stablehlo.constant dense<11> : tensor<45xi32>
+  %wo = stablehlo.constant dense<5> : tensor<45xi32>
+  %wi = stablehlo.iota dim = 0 : tensor<45xi32>
+  %wp = stablehlo.multiply %wi, %wm : tensor<45xi32>
+  %wr = stablehlo.remainder %wp, %wd : tensor<45xi32>
+  %ws = stablehlo.subtract %wr, %wo : tensor<45xi32>
+  %wc = stablehlo.convert %ws : (tensor<45xi32>) -> tensor<45xf32>
+  %w = stablehlo.reshape %wc : (tensor<45xf32>) -> tensor<5x1x3x3xf32>
+  %y0 = stablehlo.convolution(%x, %w) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1],
+      window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 5 : i64}
+      : (tensor<1x5x9x37xf32>, tensor<5x1x3x3xf32>) -> tensor<1x5x9x37xf32>
+  %hm = stablehlo.constant dense<3> : tensor<1665xi32>
+  %hd = stablehlo.constant dense<19> : tensor<1665xi32>
+  %ho = stablehlo.constant dense<9> : tensor<1665xi32>
+  %hi = stablehlo.iota dim = 0 : tensor<1665xi32>
+  %hp = stablehlo.multiply %hi, %hm : tensor<1665xi32>
+  %hr = stablehlo.remainder %hp, %hd : tensor<1665xi32>
+  %hs = stablehlo.subtract %hr, %ho : tensor<1665xi32>
+  %h = stablehlo.reshape %hs : (tensor<1665xi32>) -> tensor<1x5x9x37xi32>
+  %yi = stablehlo.convert %y0 : (tensor<1x5x9x37xf32>) -> tensor<1x5x9x37xi32>
+  %hy = stablehlo.multiply %yi, %h : tensor<1x5x9x37xi32>
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %sum = stablehlo.reduce(%hy init: %zero) applies stablehlo.add across dimensions = [0, 1, 2, 3]
+      : (tensor<1x5x9x37xi32>, tensor<i32>) -> tensor<i32>
+  check.expect_eq_const %sum, dense<-4052> : tensor<i32>
+  return
+}
+
+// -----
+
+func.func @depthwise_planes_stride() {
+  %xm = stablehlo.constant dense<7> : tensor<2160xi32>
+  %xd = stablehlo.constant dense<13> : tensor<2160xi32>
+  %xo = stablehlo.constant dense<6> : tensor<2160xi32>
+  %xi = stablehlo.iota dim = 0 : tensor<2160xi32>
+  %xp = stablehlo.multiply %xi, %xm : tensor<2160xi32>
+  %xr = stablehlo.remainder %xp, %xd : tensor<2160xi32>
+  %xs = stablehlo.subtract %xr, %xo : tensor<2160xi32>
+  %xc = stablehlo.convert %xs : (tensor<2160xi32>) -> tensor<2160xf32>
+  %x = stablehlo.reshape %xc : (tensor<2160xf32>) -> tensor<1x6x9x40xf32>
+  %wm = stablehlo.constant dense<5> : tensor<54xi32>
+  %wd = stablehlo.constant dense<11> : tensor<54xi32>
+  %wo = stablehlo.constant dense<5> : tensor<54xi32>
+  %wi = stablehlo.iota dim = 0 : tensor<54xi32>
+  %wp = stablehlo.multiply %wi, %wm : tensor<54xi32>
+  %wr = stablehlo.remainder %wp, %wd : tensor<54xi32>
+  %ws = stablehlo.subtract %wr, %wo : tensor<54xi32>
+  %wc = stablehlo.convert %ws : (tensor<54xi32>) -> tensor<54xf32>
+  %w = stablehlo.reshape %wc : (tensor<54xf32>) -> tensor<6x1x3x3xf32>
+  %y0 = stablehlo.convolution(%x, %w) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1],
+      window = {stride = [2, 2], pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 6 : i64}
+      : (tensor<1x6x9x40xf32>, tensor<6x1x3x3xf32>) -> tensor<1x6x5x20xf32>
+  %hm = stablehlo.constant dense<3> : tensor<600xi32>
+  %hd = stablehlo.constant dense<19> : tensor<600xi32>
+  %ho = stablehlo.constant dense<9> : tensor<600xi32>
+  %hi = stablehlo.iota dim = 0 : tensor<600xi32>
+  %hp = stablehlo.multiply %hi, %hm : tensor<600xi32>
+  %hr = stablehlo.remainder %hp, %hd : tensor<600xi32>
+  %hs = stablehlo.subtract %hr, %ho : tensor<600xi32>
+  %h = stablehlo.reshape %hs : (tensor<600xi32>) -> tensor<1x6x5x20xi32>
+  %yi = stablehlo.convert %y0 : (tensor<1x6x5x20xf32>) -> tensor<1x6x5x20xi32>
+  %hy = stablehlo.multiply %yi, %h : tensor<1x6x5x20xi32>
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %sum = stablehlo.reduce(%hy init: %zero) applies stablehlo.add across dimensions = [0, 1, 2, 3]
+      : (tensor<1x6x5x20xi32>, tensor<i32>) -> tensor<i32>
+  check.expect_eq_const %sum, dense<6362> : tensor<i32>
+  return
+}
+
+// -----
+
+func.func @depthwise_planes_small() {
+  %xm = stablehlo.constant dense<7> : tensor<882xi32>
+  %xd = stablehlo.constant dense<13> : tensor<882xi32>
+  %xo = stablehlo.constant dense<6> : tensor<882xi32>
+  %xi = stablehlo.iota dim = 0 : tensor<882xi32>
+  %xp = stablehlo.multiply %xi, %xm : tensor<882xi32>
+  %xr = stablehlo.remainder %xp, %xd : tensor<882xi32>
+  %xs = stablehlo.subtract %xr, %xo : tensor<882xi32>
+  %xc = stablehlo.convert %xs : (tensor<882xi32>) -> tensor<882xf32>
+  %x = stablehlo.reshape %xc : (tensor<882xf32>) -> tensor<3x6x7x7xf32>
+  %wm = stablehlo.constant dense<5> : tensor<54xi32>
+  %wd = stablehlo.constant dense<11> : tensor<54xi32>
+  %wo = stablehlo.constant dense<5> : tensor<54xi32>
+  %wi = stablehlo.iota dim = 0 : tensor<54xi32>
+  %wp = stablehlo.multiply %wi, %wm : tensor<54xi32>
+  %wr = stablehlo.remainder %wp, %wd : tensor<54xi32>
+  %ws = stablehlo.subtract %wr, %wo : tensor<54xi32>
+  %wc = stablehlo.convert %ws : (tensor<54xi32>) -> tensor<54xf32>
+  %w = stablehlo.reshape %wc : (tensor<54xf32>) -> tensor<6x1x3x3xf32>
+  %y0 = stablehlo.convolution(%x, %w) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1],
+      window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 6 : i64}
+      : (tensor<3x6x7x7xf32>, tensor<6x1x3x3xf32>) -> tensor<3x6x7x7xf32>
+  %hm = stablehlo.constant dense<3> : tensor<882xi32>
+  %hd = stablehlo.constant dense<19> : tensor<882xi32>
+  %ho = stablehlo.constant dense<9> : tensor<882xi32>
+  %hi = stablehlo.iota dim = 0 : tensor<882xi32>
+  %hp = stablehlo.multiply %hi, %hm : tensor<882xi32>
+  %hr = stablehlo.remainder %hp, %hd : tensor<882xi32>
+  %hs = stablehlo.subtract %hr, %ho : tensor<882xi32>
+  %h = stablehlo.reshape %hs : (tensor<882xi32>) -> tensor<3x6x7x7xi32>
+  %yi = stablehlo.convert %y0 : (tensor<3x6x7x7xf32>) -> tensor<3x6x7x7xi32>
+  %hy = stablehlo.multiply %yi, %h : tensor<3x6x7x7xi32>
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %sum = stablehlo.reduce(%hy init: %zero) applies stablehlo.add across dimensions = [0, 1, 2, 3]
+      : (tensor<3x6x7x7xi32>, tensor<i32>) -> tensor<i32>
+  check.expect_eq_const %sum, dense<775> : tensor<i32>
+  return
+}
+
+// -----
+
+// several features of a channel
+func.func @depthwise_multiplier() {
+  %xm = stablehlo.constant dense<7> : tensor<792xi32>
+  %xd = stablehlo.constant dense<13> : tensor<792xi32>
+  %xo = stablehlo.constant dense<6> : tensor<792xi32>
+  %xi = stablehlo.iota dim = 0 : tensor<792xi32>
+  %xp = stablehlo.multiply %xi, %xm : tensor<792xi32>
+  %xr = stablehlo.remainder %xp, %xd : tensor<792xi32>
+  %xs = stablehlo.subtract %xr, %xo : tensor<792xi32>
+  %xc = stablehlo.convert %xs : (tensor<792xi32>) -> tensor<792xf32>
+  %x = stablehlo.reshape %xc : (tensor<792xf32>) -> tensor<1x9x11x8xf32>
+  %wm = stablehlo.constant dense<5> : tensor<216xi32>
+  %wd = stablehlo.constant dense<11> : tensor<216xi32>
+  %wo = stablehlo.constant dense<5> : tensor<216xi32>
+  %wi = stablehlo.iota dim = 0 : tensor<216xi32>
+  %wp = stablehlo.multiply %wi, %wm : tensor<216xi32>
+  %wr = stablehlo.remainder %wp, %wd : tensor<216xi32>
+  %ws = stablehlo.subtract %wr, %wo : tensor<216xi32>
+  %wc = stablehlo.convert %ws : (tensor<216xi32>) -> tensor<216xf32>
+  %w = stablehlo.reshape %wc : (tensor<216xf32>) -> tensor<3x3x1x24xf32>
+  %y0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f],
+      window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 8 : i64}
+      : (tensor<1x9x11x8xf32>, tensor<3x3x1x24xf32>) -> tensor<1x9x11x24xf32>
+  %hm = stablehlo.constant dense<3> : tensor<2376xi32>
+  %hd = stablehlo.constant dense<19> : tensor<2376xi32>
+  %ho = stablehlo.constant dense<9> : tensor<2376xi32>
+  %hi = stablehlo.iota dim = 0 : tensor<2376xi32>
+  %hp = stablehlo.multiply %hi, %hm : tensor<2376xi32>
+  %hr = stablehlo.remainder %hp, %hd : tensor<2376xi32>
+  %hs = stablehlo.subtract %hr, %ho : tensor<2376xi32>
+  %h = stablehlo.reshape %hs : (tensor<2376xi32>) -> tensor<1x9x11x24xi32>
+  %yi = stablehlo.convert %y0 : (tensor<1x9x11x24xf32>) -> tensor<1x9x11x24xi32>
+  %hy = stablehlo.multiply %yi, %h : tensor<1x9x11x24xi32>
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %sum = stablehlo.reduce(%hy init: %zero) applies stablehlo.add across dimensions = [0, 1, 2, 3]
+      : (tensor<1x9x11x24xi32>, tensor<i32>) -> tensor<i32>
+  check.expect_eq_const %sum, dense<7241> : tensor<i32>
+  return
+}
+
+// -----
+
+func.func @depthwise_holes() {
+  %xm = stablehlo.constant dense<7> : tensor<672xi32>
+  %xd = stablehlo.constant dense<13> : tensor<672xi32>
+  %xo = stablehlo.constant dense<6> : tensor<672xi32>
+  %xi = stablehlo.iota dim = 0 : tensor<672xi32>
+  %xp = stablehlo.multiply %xi, %xm : tensor<672xi32>
+  %xr = stablehlo.remainder %xp, %xd : tensor<672xi32>
+  %xs = stablehlo.subtract %xr, %xo : tensor<672xi32>
+  %xc = stablehlo.convert %xs : (tensor<672xi32>) -> tensor<672xf32>
+  %x = stablehlo.reshape %xc : (tensor<672xf32>) -> tensor<1x7x6x16xf32>
+  %wm = stablehlo.constant dense<5> : tensor<144xi32>
+  %wd = stablehlo.constant dense<11> : tensor<144xi32>
+  %wo = stablehlo.constant dense<5> : tensor<144xi32>
+  %wi = stablehlo.iota dim = 0 : tensor<144xi32>
+  %wp = stablehlo.multiply %wi, %wm : tensor<144xi32>
+  %wr = stablehlo.remainder %wp, %wd : tensor<144xi32>
+  %ws = stablehlo.subtract %wr, %wo : tensor<144xi32>
+  %wc = stablehlo.convert %ws : (tensor<144xi32>) -> tensor<144xf32>
+  %w = stablehlo.reshape %wc : (tensor<144xf32>) -> tensor<3x3x1x16xf32>
+  %y0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f],
+      window = {pad = [[1, 2], [2, 0]], lhs_dilate = [2, 3]} {batch_group_count = 1 : i64, feature_group_count = 16 : i64}
+      : (tensor<1x7x6x16xf32>, tensor<3x3x1x16xf32>) -> tensor<1x14x16x16xf32>
+  %hm = stablehlo.constant dense<3> : tensor<3584xi32>
+  %hd = stablehlo.constant dense<19> : tensor<3584xi32>
+  %ho = stablehlo.constant dense<9> : tensor<3584xi32>
+  %hi = stablehlo.iota dim = 0 : tensor<3584xi32>
+  %hp = stablehlo.multiply %hi, %hm : tensor<3584xi32>
+  %hr = stablehlo.remainder %hp, %hd : tensor<3584xi32>
+  %hs = stablehlo.subtract %hr, %ho : tensor<3584xi32>
+  %h = stablehlo.reshape %hs : (tensor<3584xi32>) -> tensor<1x14x16x16xi32>
+  %yi = stablehlo.convert %y0 : (tensor<1x14x16x16xf32>) -> tensor<1x14x16x16xi32>
+  %hy = stablehlo.multiply %yi, %h : tensor<1x14x16x16xi32>
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %sum = stablehlo.reduce(%hy init: %zero) applies stablehlo.add across dimensions = [0, 1, 2, 3]
+      : (tensor<1x14x16x16xi32>, tensor<i32>) -> tensor<i32>
+  check.expect_eq_const %sum, dense<-1606> : tensor<i32>
+  return
+}
+
+// -----
+
+func.func @depthwise_cropped() {
+  %xm = stablehlo.constant dense<7> : tensor<3136xi32>
+  %xd = stablehlo.constant dense<13> : tensor<3136xi32>
+  %xo = stablehlo.constant dense<6> : tensor<3136xi32>
+  %xi = stablehlo.iota dim = 0 : tensor<3136xi32>
+  %xp = stablehlo.multiply %xi, %xm : tensor<3136xi32>
+  %xr = stablehlo.remainder %xp, %xd : tensor<3136xi32>
+  %xs = stablehlo.subtract %xr, %xo : tensor<3136xi32>
+  %xc = stablehlo.convert %xs : (tensor<3136xi32>) -> tensor<3136xf32>
+  %x = stablehlo.reshape %xc : (tensor<3136xf32>) -> tensor<1x14x14x16xf32>
+  %wm = stablehlo.constant dense<5> : tensor<144xi32>
+  %wd = stablehlo.constant dense<11> : tensor<144xi32>
+  %wo = stablehlo.constant dense<5> : tensor<144xi32>
+  %wi = stablehlo.iota dim = 0 : tensor<144xi32>
+  %wp = stablehlo.multiply %wi, %wm : tensor<144xi32>
+  %wr = stablehlo.remainder %wp, %wd : tensor<144xi32>
+  %ws = stablehlo.subtract %wr, %wo : tensor<144xi32>
+  %wc = stablehlo.convert %ws : (tensor<144xi32>) -> tensor<144xf32>
+  %w = stablehlo.reshape %wc : (tensor<144xf32>) -> tensor<3x3x1x16xf32>
+  %y0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f],
+      window = {pad = [[-1, 2], [2, -3]]} {batch_group_count = 1 : i64, feature_group_count = 16 : i64}
+      : (tensor<1x14x14x16xf32>, tensor<3x3x1x16xf32>) -> tensor<1x13x11x16xf32>
+  %hm = stablehlo.constant dense<3> : tensor<2288xi32>
+  %hd = stablehlo.constant dense<19> : tensor<2288xi32>
+  %ho = stablehlo.constant dense<9> : tensor<2288xi32>
+  %hi = stablehlo.iota dim = 0 : tensor<2288xi32>
+  %hp = stablehlo.multiply %hi, %hm : tensor<2288xi32>
+  %hr = stablehlo.remainder %hp, %hd : tensor<2288xi32>
+  %hs = stablehlo.subtract %hr, %ho : tensor<2288xi32>
+  %h = stablehlo.reshape %hs : (tensor<2288xi32>) -> tensor<1x13x11x16xi32>
+  %yi = stablehlo.convert %y0 : (tensor<1x13x11x16xf32>) -> tensor<1x13x11x16xi32>
+  %hy = stablehlo.multiply %yi, %h : tensor<1x13x11x16xi32>
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %sum = stablehlo.reduce(%hy init: %zero) applies stablehlo.add across dimensions = [0, 1, 2, 3]
+      : (tensor<1x13x11x16xi32>, tensor<i32>) -> tensor<i32>
+  check.expect_eq_const %sum, dense<-6319> : tensor<i32>
+  return
+}
+
+// -----
+
+func.func @depthwise_line() {
+  %xm = stablehlo.constant dense<7> : tensor<4800xi32>
+  %xd = stablehlo.constant dense<13> : tensor<4800xi32>
+  %xo = stablehlo.constant dense<6> : tensor<4800xi32>
+  %xi = stablehlo.iota dim = 0 : tensor<4800xi32>
+  %xp = stablehlo.multiply %xi, %xm : tensor<4800xi32>
+  %xr = stablehlo.remainder %xp, %xd : tensor<4800xi32>
+  %xs = stablehlo.subtract %xr, %xo : tensor<4800xi32>
+  %xc = stablehlo.convert %xs : (tensor<4800xi32>) -> tensor<4800xf32>
+  %x = stablehlo.reshape %xc : (tensor<4800xf32>) -> tensor<1x300x16xf32>
+  %wm = stablehlo.constant dense<5> : tensor<64xi32>
+  %wd = stablehlo.constant dense<11> : tensor<64xi32>
+  %wo = stablehlo.constant dense<5> : tensor<64xi32>
+  %wi = stablehlo.iota dim = 0 : tensor<64xi32>
+  %wp = stablehlo.multiply %wi, %wm : tensor<64xi32>
+  %wr = stablehlo.remainder %wp, %wd : tensor<64xi32>
+  %ws = stablehlo.subtract %wr, %wo : tensor<64xi32>
+  %wc = stablehlo.convert %ws : (tensor<64xi32>) -> tensor<64xf32>
+  %w = stablehlo.reshape %wc : (tensor<64xf32>) -> tensor<4x1x16xf32>
+  %y0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f],
+      window = {pad = [[3, 0]]} {batch_group_count = 1 : i64, feature_group_count = 16 : i64}
+      : (tensor<1x300x16xf32>, tensor<4x1x16xf32>) -> tensor<1x300x16xf32>
+  %hm = stablehlo.constant dense<3> : tensor<4800xi32>
+  %hd = stablehlo.constant dense<19> : tensor<4800xi32>
+  %ho = stablehlo.constant dense<9> : tensor<4800xi32>
+  %hi = stablehlo.iota dim = 0 : tensor<4800xi32>
+  %hp = stablehlo.multiply %hi, %hm : tensor<4800xi32>
+  %hr = stablehlo.remainder %hp, %hd : tensor<4800xi32>
+  %hs = stablehlo.subtract %hr, %ho : tensor<4800xi32>
+  %h = stablehlo.reshape %hs : (tensor<4800xi32>) -> tensor<1x300x16xi32>
+  %yi = stablehlo.convert %y0 : (tensor<1x300x16xf32>) -> tensor<1x300x16xi32>
+  %hy = stablehlo.multiply %yi, %h : tensor<1x300x16xi32>
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %sum = stablehlo.reduce(%hy init: %zero) applies stablehlo.add across dimensions = [0, 1, 2]
+      : (tensor<1x300x16xi32>, tensor<i32>) -> tensor<i32>
+  check.expect_eq_const %sum, dense<3975> : tensor<i32>
+  return
+}
+
+// -----
+
+func.func @depthwise_volume() {
+  %xm = stablehlo.constant dense<7> : tensor<3360xi32>
+  %xd = stablehlo.constant dense<13> : tensor<3360xi32>
+  %xo = stablehlo.constant dense<6> : tensor<3360xi32>
+  %xi = stablehlo.iota dim = 0 : tensor<3360xi32>
+  %xp = stablehlo.multiply %xi, %xm : tensor<3360xi32>
+  %xr = stablehlo.remainder %xp, %xd : tensor<3360xi32>
+  %xs = stablehlo.subtract %xr, %xo : tensor<3360xi32>
+  %xc = stablehlo.convert %xs : (tensor<3360xi32>) -> tensor<3360xf32>
+  %x = stablehlo.reshape %xc : (tensor<3360xf32>) -> tensor<1x5x6x7x16xf32>
+  %wm = stablehlo.constant dense<5> : tensor<432xi32>
+  %wd = stablehlo.constant dense<11> : tensor<432xi32>
+  %wo = stablehlo.constant dense<5> : tensor<432xi32>
+  %wi = stablehlo.iota dim = 0 : tensor<432xi32>
+  %wp = stablehlo.multiply %wi, %wm : tensor<432xi32>
+  %wr = stablehlo.remainder %wp, %wd : tensor<432xi32>
+  %ws = stablehlo.subtract %wr, %wo : tensor<432xi32>
+  %wc = stablehlo.convert %ws : (tensor<432xi32>) -> tensor<432xf32>
+  %w = stablehlo.reshape %wc : (tensor<432xf32>) -> tensor<3x3x3x1x16xf32>
+  %y0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, 2, f]x[0, 1, 2, i, o]->[b, 0, 1, 2, f],
+      window = {pad = [[1, 1], [1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 16 : i64}
+      : (tensor<1x5x6x7x16xf32>, tensor<3x3x3x1x16xf32>) -> tensor<1x5x6x7x16xf32>
+  %hm = stablehlo.constant dense<3> : tensor<3360xi32>
+  %hd = stablehlo.constant dense<19> : tensor<3360xi32>
+  %ho = stablehlo.constant dense<9> : tensor<3360xi32>
+  %hi = stablehlo.iota dim = 0 : tensor<3360xi32>
+  %hp = stablehlo.multiply %hi, %hm : tensor<3360xi32>
+  %hr = stablehlo.remainder %hp, %hd : tensor<3360xi32>
+  %hs = stablehlo.subtract %hr, %ho : tensor<3360xi32>
+  %h = stablehlo.reshape %hs : (tensor<3360xi32>) -> tensor<1x5x6x7x16xi32>
+  %yi = stablehlo.convert %y0 : (tensor<1x5x6x7x16xf32>) -> tensor<1x5x6x7x16xi32>
+  %hy = stablehlo.multiply %yi, %h : tensor<1x5x6x7x16xi32>
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %sum = stablehlo.reduce(%hy init: %zero) applies stablehlo.add across dimensions = [0, 1, 2, 3, 4]
+      : (tensor<1x5x6x7x16xi32>, tensor<i32>) -> tensor<i32>
+  check.expect_eq_const %sum, dense<-2109> : tensor<i32>
+  return
+}
+
+// -----
+
+func.func @depthwise_narrow() {
+  %xm = stablehlo.constant dense<7> : tensor<1152xi32>
+  %xd = stablehlo.constant dense<13> : tensor<1152xi32>
+  %xo = stablehlo.constant dense<6> : tensor<1152xi32>
+  %xi = stablehlo.iota dim = 0 : tensor<1152xi32>
+  %xp = stablehlo.multiply %xi, %xm : tensor<1152xi32>
+  %xr = stablehlo.remainder %xp, %xd : tensor<1152xi32>
+  %xs = stablehlo.subtract %xr, %xo : tensor<1152xi32>
+  %xc = stablehlo.convert %xs : (tensor<1152xi32>) -> tensor<1152xbf16>
+  %x = stablehlo.reshape %xc : (tensor<1152xbf16>) -> tensor<1x8x9x16xbf16>
+  %wm = stablehlo.constant dense<5> : tensor<144xi32>
+  %wd = stablehlo.constant dense<11> : tensor<144xi32>
+  %wo = stablehlo.constant dense<5> : tensor<144xi32>
+  %wi = stablehlo.iota dim = 0 : tensor<144xi32>
+  %wp = stablehlo.multiply %wi, %wm : tensor<144xi32>
+  %wr = stablehlo.remainder %wp, %wd : tensor<144xi32>
+  %ws = stablehlo.subtract %wr, %wo : tensor<144xi32>
+  %wc = stablehlo.convert %ws : (tensor<144xi32>) -> tensor<144xbf16>
+  %w = stablehlo.reshape %wc : (tensor<144xbf16>) -> tensor<3x3x1x16xbf16>
+  %y0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f],
+      window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 16 : i64}
+      : (tensor<1x8x9x16xbf16>, tensor<3x3x1x16xbf16>) -> tensor<1x8x9x16xf32>
+  %hm = stablehlo.constant dense<3> : tensor<1152xi32>
+  %hd = stablehlo.constant dense<19> : tensor<1152xi32>
+  %ho = stablehlo.constant dense<9> : tensor<1152xi32>
+  %hi = stablehlo.iota dim = 0 : tensor<1152xi32>
+  %hp = stablehlo.multiply %hi, %hm : tensor<1152xi32>
+  %hr = stablehlo.remainder %hp, %hd : tensor<1152xi32>
+  %hs = stablehlo.subtract %hr, %ho : tensor<1152xi32>
+  %h = stablehlo.reshape %hs : (tensor<1152xi32>) -> tensor<1x8x9x16xi32>
+  %yi = stablehlo.convert %y0 : (tensor<1x8x9x16xf32>) -> tensor<1x8x9x16xi32>
+  %hy = stablehlo.multiply %yi, %h : tensor<1x8x9x16xi32>
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %sum = stablehlo.reduce(%hy init: %zero) applies stablehlo.add across dimensions = [0, 1, 2, 3]
+      : (tensor<1x8x9x16xi32>, tensor<i32>) -> tensor<i32>
+  check.expect_eq_const %sum, dense<-1107> : tensor<i32>
+  return
+}
+
+// -----
+
+func.func @depthwise_reversed() {
+  %xm = stablehlo.constant dense<7> : tensor<1600xi32>
+  %xd = stablehlo.constant dense<13> : tensor<1600xi32>
+  %xo = stablehlo.constant dense<6> : tensor<1600xi32>
+  %xi = stablehlo.iota dim = 0 : tensor<1600xi32>
+  %xp = stablehlo.multiply %xi, %xm : tensor<1600xi32>
+  %xr = stablehlo.remainder %xp, %xd : tensor<1600xi32>
+  %xs = stablehlo.subtract %xr, %xo : tensor<1600xi32>
+  %xc = stablehlo.convert %xs : (tensor<1600xi32>) -> tensor<1600xf32>
+  %x = stablehlo.reshape %xc : (tensor<1600xf32>) -> tensor<1x10x10x16xf32>
+  %wm = stablehlo.constant dense<5> : tensor<144xi32>
+  %wd = stablehlo.constant dense<11> : tensor<144xi32>
+  %wo = stablehlo.constant dense<5> : tensor<144xi32>
+  %wi = stablehlo.iota dim = 0 : tensor<144xi32>
+  %wp = stablehlo.multiply %wi, %wm : tensor<144xi32>
+  %wr = stablehlo.remainder %wp, %wd : tensor<144xi32>
+  %ws = stablehlo.subtract %wr, %wo : tensor<144xi32>
+  %wc = stablehlo.convert %ws : (tensor<144xi32>) -> tensor<144xf32>
+  %w = stablehlo.reshape %wc : (tensor<144xf32>) -> tensor<3x3x1x16xf32>
+  %y0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f],
+      window = {pad = [[1, 1], [1, 1]], reverse = [false, true]} {batch_group_count = 1 : i64, feature_group_count = 16 : i64}
+      : (tensor<1x10x10x16xf32>, tensor<3x3x1x16xf32>) -> tensor<1x10x10x16xf32>
+  %hm = stablehlo.constant dense<3> : tensor<1600xi32>
+  %hd = stablehlo.constant dense<19> : tensor<1600xi32>
+  %ho = stablehlo.constant dense<9> : tensor<1600xi32>
+  %hi = stablehlo.iota dim = 0 : tensor<1600xi32>
+  %hp = stablehlo.multiply %hi, %hm : tensor<1600xi32>
+  %hr = stablehlo.remainder %hp, %hd : tensor<1600xi32>
+  %hs = stablehlo.subtract %hr, %ho : tensor<1600xi32>
+  %h = stablehlo.reshape %hs : (tensor<1600xi32>) -> tensor<1x10x10x16xi32>
+  %yi = stablehlo.convert %y0 : (tensor<1x10x10x16xf32>) -> tensor<1x10x10x16xi32>
+  %hy = stablehlo.multiply %yi, %h : tensor<1x10x10x16xi32>
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %sum = stablehlo.reduce(%hy init: %zero) applies stablehlo.add across dimensions = [0, 1, 2, 3]
+      : (tensor<1x10x10x16xi32>, tensor<i32>) -> tensor<i32>
+  check.expect_eq_const %sum, dense<1934> : tensor<i32>
+  return
+}
+
+// -----
+
+func.func @depthwise_epilogue() {
+  %xm = stablehlo.constant dense<7> : tensor<11616xi32>
+  %xd = stablehlo.constant dense<13> : tensor<11616xi32>
+  %xo = stablehlo.constant dense<6> : tensor<11616xi32>
+  %xi = stablehlo.iota dim = 0 : tensor<11616xi32>
+  %xp = stablehlo.multiply %xi, %xm : tensor<11616xi32>
+  %xr = stablehlo.remainder %xp, %xd : tensor<11616xi32>
+  %xs = stablehlo.subtract %xr, %xo : tensor<11616xi32>
+  %xc = stablehlo.convert %xs : (tensor<11616xi32>) -> tensor<11616xf32>
+  %x = stablehlo.reshape %xc : (tensor<11616xf32>) -> tensor<1x11x33x32xf32>
+  %wm = stablehlo.constant dense<5> : tensor<288xi32>
+  %wd = stablehlo.constant dense<11> : tensor<288xi32>
+  %wo = stablehlo.constant dense<5> : tensor<288xi32>
+  %wi = stablehlo.iota dim = 0 : tensor<288xi32>
+  %wp = stablehlo.multiply %wi, %wm : tensor<288xi32>
+  %wr = stablehlo.remainder %wp, %wd : tensor<288xi32>
+  %ws = stablehlo.subtract %wr, %wo : tensor<288xi32>
+  %wc = stablehlo.convert %ws : (tensor<288xi32>) -> tensor<288xf32>
+  %w = stablehlo.reshape %wc : (tensor<288xf32>) -> tensor<3x3x1x32xf32>
+  %y0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f],
+      window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 32 : i64}
+      : (tensor<1x11x33x32xf32>, tensor<3x3x1x32xf32>) -> tensor<1x11x33x32xf32>
+  %bm = stablehlo.constant dense<3> : tensor<32xi32>
+  %bd = stablehlo.constant dense<7> : tensor<32xi32>
+  %bo = stablehlo.constant dense<3> : tensor<32xi32>
+  %bi = stablehlo.iota dim = 0 : tensor<32xi32>
+  %bp = stablehlo.multiply %bi, %bm : tensor<32xi32>
+  %br = stablehlo.remainder %bp, %bd : tensor<32xi32>
+  %bs = stablehlo.subtract %br, %bo : tensor<32xi32>
+  %bc = stablehlo.convert %bs : (tensor<32xi32>) -> tensor<32xf32>
+  %b = stablehlo.reshape %bc : (tensor<32xf32>) -> tensor<32xf32>
+  %am = stablehlo.constant dense<3> : tensor<11616xi32>
+  %ad = stablehlo.constant dense<17> : tensor<11616xi32>
+  %ao = stablehlo.constant dense<8> : tensor<11616xi32>
+  %ai = stablehlo.iota dim = 0 : tensor<11616xi32>
+  %ap = stablehlo.multiply %ai, %am : tensor<11616xi32>
+  %ar = stablehlo.remainder %ap, %ad : tensor<11616xi32>
+  %as = stablehlo.subtract %ar, %ao : tensor<11616xi32>
+  %ac = stablehlo.convert %as : (tensor<11616xi32>) -> tensor<11616xf32>
+  %a = stablehlo.reshape %ac : (tensor<11616xf32>) -> tensor<1x11x33x32xf32>
+  %bb = stablehlo.broadcast_in_dim %b, dims = [3] : (tensor<32xf32>) -> tensor<1x11x33x32xf32>
+  %y1 = stablehlo.add %y0, %bb : tensor<1x11x33x32xf32>
+  %y2 = stablehlo.add %y1, %a : tensor<1x11x33x32xf32>
+  %z0 = stablehlo.constant dense<0.0> : tensor<1x11x33x32xf32>
+  %y3 = stablehlo.maximum %y2, %z0 : tensor<1x11x33x32xf32>
+  %hm = stablehlo.constant dense<3> : tensor<11616xi32>
+  %hd = stablehlo.constant dense<19> : tensor<11616xi32>
+  %ho = stablehlo.constant dense<9> : tensor<11616xi32>
+  %hi = stablehlo.iota dim = 0 : tensor<11616xi32>
+  %hp = stablehlo.multiply %hi, %hm : tensor<11616xi32>
+  %hr = stablehlo.remainder %hp, %hd : tensor<11616xi32>
+  %hs = stablehlo.subtract %hr, %ho : tensor<11616xi32>
+  %h = stablehlo.reshape %hs : (tensor<11616xi32>) -> tensor<1x11x33x32xi32>
+  %yi = stablehlo.convert %y3 : (tensor<1x11x33x32xf32>) -> tensor<1x11x33x32xi32>
+  %hy = stablehlo.multiply %yi, %h : tensor<1x11x33x32xi32>
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %sum = stablehlo.reduce(%hy init: %zero) applies stablehlo.add across dimensions = [0, 1, 2, 3]
+      : (tensor<1x11x33x32xi32>, tensor<i32>) -> tensor<i32>
+  check.expect_eq_const %sum, dense<557> : tensor<i32>
+  return
+}
+
+// -----
+
+// a few channels to a group
+func.func @small_groups() {
+  %xm = stablehlo.constant dense<7> : tensor<2304xi32>
+  %xd = stablehlo.constant dense<13> : tensor<2304xi32>
+  %xo = stablehlo.constant dense<6> : tensor<2304xi32>
+  %xi = stablehlo.iota dim = 0 : tensor<2304xi32>
+  %xp = stablehlo.multiply %xi, %xm : tensor<2304xi32>
+  %xr = stablehlo.remainder %xp, %xd : tensor<2304xi32>
+  %xs = stablehlo.subtract %xr, %xo : tensor<2304xi32>
+  %xc = stablehlo.convert %xs : (tensor<2304xi32>) -> tensor<2304xf32>
+  %x = stablehlo.reshape %xc : (tensor<2304xf32>) -> tensor<1x8x9x32xf32>
+  %wm = stablehlo.constant dense<5> : tensor<1152xi32>
+  %wd = stablehlo.constant dense<11> : tensor<1152xi32>
+  %wo = stablehlo.constant dense<5> : tensor<1152xi32>
+  %wi = stablehlo.iota dim = 0 : tensor<1152xi32>
+  %wp = stablehlo.multiply %wi, %wm : tensor<1152xi32>
+  %wr = stablehlo.remainder %wp, %wd : tensor<1152xi32>
+  %ws = stablehlo.subtract %wr, %wo : tensor<1152xi32>
+  %wc = stablehlo.convert %ws : (tensor<1152xi32>) -> tensor<1152xf32>
+  %w = stablehlo.reshape %wc : (tensor<1152xf32>) -> tensor<3x3x4x32xf32>
+  %y0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f],
+      window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 8 : i64}
+      : (tensor<1x8x9x32xf32>, tensor<3x3x4x32xf32>) -> tensor<1x8x9x32xf32>
+  %hm = stablehlo.constant dense<3> : tensor<2304xi32>
+  %hd = stablehlo.constant dense<19> : tensor<2304xi32>
+  %ho = stablehlo.constant dense<9> : tensor<2304xi32>
+  %hi = stablehlo.iota dim = 0 : tensor<2304xi32>
+  %hp = stablehlo.multiply %hi, %hm : tensor<2304xi32>
+  %hr = stablehlo.remainder %hp, %hd : tensor<2304xi32>
+  %hs = stablehlo.subtract %hr, %ho : tensor<2304xi32>
+  %h = stablehlo.reshape %hs : (tensor<2304xi32>) -> tensor<1x8x9x32xi32>
+  %yi = stablehlo.convert %y0 : (tensor<1x8x9x32xf32>) -> tensor<1x8x9x32xi32>
+  %hy = stablehlo.multiply %yi, %h : tensor<1x8x9x32xi32>
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %sum = stablehlo.reduce(%hy init: %zero) applies stablehlo.add across dimensions = [0, 1, 2, 3]
+      : (tensor<1x8x9x32xi32>, tensor<i32>) -> tensor<i32>
+  check.expect_eq_const %sum, dense<-33809> : tensor<i32>
+  return
+}
+
+// -----
+
+func.func @small_groups_planes() {
+  %xm = stablehlo.constant dense<7> : tensor<1728xi32>
+  %xd = stablehlo.constant dense<13> : tensor<1728xi32>
+  %xo = stablehlo.constant dense<6> : tensor<1728xi32>
+  %xi = stablehlo.iota dim = 0 : tensor<1728xi32>
+  %xp = stablehlo.multiply %xi, %xm : tensor<1728xi32>
+  %xr = stablehlo.remainder %xp, %xd : tensor<1728xi32>
+  %xs = stablehlo.subtract %xr, %xo : tensor<1728xi32>
+  %xc = stablehlo.convert %xs : (tensor<1728xi32>) -> tensor<1728xf32>
+  %x = stablehlo.reshape %xc : (tensor<1728xf32>) -> tensor<1x12x8x18xf32>
+  %wm = stablehlo.constant dense<5> : tensor<864xi32>
+  %wd = stablehlo.constant dense<11> : tensor<864xi32>
+  %wo = stablehlo.constant dense<5> : tensor<864xi32>
+  %wi = stablehlo.iota dim = 0 : tensor<864xi32>
+  %wp = stablehlo.multiply %wi, %wm : tensor<864xi32>
+  %wr = stablehlo.remainder %wp, %wd : tensor<864xi32>
+  %ws = stablehlo.subtract %wr, %wo : tensor<864xi32>
+  %wc = stablehlo.convert %ws : (tensor<864xi32>) -> tensor<864xf32>
+  %w = stablehlo.reshape %wc : (tensor<864xf32>) -> tensor<24x4x3x3xf32>
+  %y0 = stablehlo.convolution(%x, %w) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1],
+      window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 3 : i64}
+      : (tensor<1x12x8x18xf32>, tensor<24x4x3x3xf32>) -> tensor<1x24x8x18xf32>
+  %hm = stablehlo.constant dense<3> : tensor<3456xi32>
+  %hd = stablehlo.constant dense<19> : tensor<3456xi32>
+  %ho = stablehlo.constant dense<9> : tensor<3456xi32>
+  %hi = stablehlo.iota dim = 0 : tensor<3456xi32>
+  %hp = stablehlo.multiply %hi, %hm : tensor<3456xi32>
+  %hr = stablehlo.remainder %hp, %hd : tensor<3456xi32>
+  %hs = stablehlo.subtract %hr, %ho : tensor<3456xi32>
+  %h = stablehlo.reshape %hs : (tensor<3456xi32>) -> tensor<1x24x8x18xi32>
+  %yi = stablehlo.convert %y0 : (tensor<1x24x8x18xf32>) -> tensor<1x24x8x18xi32>
+  %hy = stablehlo.multiply %yi, %h : tensor<1x24x8x18xi32>
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %sum = stablehlo.reduce(%hy init: %zero) applies stablehlo.add across dimensions = [0, 1, 2, 3]
+      : (tensor<1x24x8x18xi32>, tensor<i32>) -> tensor<i32>
+  check.expect_eq_const %sum, dense<-5245> : tensor<i32>
+  return
+}
