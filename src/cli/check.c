@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "cli/check.h"
 #include "read/text/text.h"
+#include "target/target.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -244,7 +245,7 @@ static int run_cases(struct check *k) {
     k->shared = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (k->shared == MAP_FAILED)
         return cli_error(CLI_ENVIRONMENT, "out of memory");
-    size_t nworkers = k->o.jobs ? (size_t)k->o.jobs : (size_t)sysconf(_SC_NPROCESSORS_ONLN);
+    size_t nworkers = k->o.jobs ? (size_t)k->o.jobs : target_threads();
     nworkers = nworkers < MOST_WORKERS ? nworkers : MOST_WORKERS;
     nworkers = nworkers < k->ncases ? nworkers : k->ncases;
     for (; running < nworkers && start_worker(k, running); running++)

@@ -23,7 +23,7 @@ static void put_here(struct strbuf *out) {
     char features[2048];
     target_cpu_list(features, sizeof features);
     strbuf_printf(out, MODEL_MAGIC "machine %s %s", target_cpu_machine(), features);
-    strbuf_printf(out, "\ncores %ld\n", sysconf(_SC_NPROCESSORS_CONF));
+    strbuf_printf(out, "\ncores %u\n", target_cores());
     for (int by = LIB_OWN + 1; by < LIB_EXTERNAL_COUNT; by++)
         strbuf_printf(out, "library %s %s\n", ext_title((enum lib_external)by),
                       ext_missing((enum lib_external)by) ? "none" : ext_version((enum lib_external)by));
@@ -79,7 +79,7 @@ static const char *read_text(char *text, const struct strbuf *here, struct model
         if (!read_cost(line, strchr(line, '\0'), m) &&
             !(strncmp(line, "copy", 4) == 0 && read_numbers(line + 4, strchr(line, '\0'), &m->copy, 1)))
             return "it is damaged";
-    m->cores = (double)sysconf(_SC_NPROCESSORS_CONF);
+    m->cores = target_cores();
     m->there = true;
     return NULL;
 }

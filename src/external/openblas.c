@@ -17,7 +17,6 @@ enum {
     BLAS_TILE_COLUMNS = 512,
     BLAS_LEAST = 1 << 12, /* multiplications that are worth a call */
     BLAS_BLOCK = 128,     /* columns of a factor, right-hand sides of a solve, that are worked on at once */
-    BLAS_TASKS = 64,
     BLAS_TYPES = 4 /* f32, f64, c64, c128 */
 };
 
@@ -269,7 +268,7 @@ static bool solve_read(const int64_t *params, uint32_t nparams, struct blas_solv
 static void solve_part(void *user, int64_t i) {
     const struct blas_solve *s = user;
     size_t tasks = s->batches * s->parts, from, to, size = s->rows * s->cols;
-    lib_part(tasks, tasks < BLAS_TASKS ? tasks : BLAS_TASKS, (size_t)i, &from, &to);
+    lib_part(tasks, lib_tasks(tasks, LIB_TASKS), (size_t)i, &from, &to);
     int threads = ext_omp_begin(&s->blas->omp);
     for (; from < to; from++) {
         size_t batch = from / s->parts, at = from % s->parts * BLAS_BLOCK;
@@ -301,7 +300,7 @@ hilo_status ext_openblas_triangular_solve_run(void *state, const struct lib_call
     if (!solve_read(c->params, c->nparams, &s))
         return HILO_INVALID_ARGUMENT;
     size_t tasks = s.batches * s.parts;
-    lib_each(c->pool, (int64_t)(tasks < BLAS_TASKS ? tasks : BLAS_TASKS), solve_part, &s);
+    lib_each(c->pool, (int64_t)lib_tasks(tasks, LIB_TASKS), solve_part, &s);
     return HILO_OK;
 }
 

@@ -51,7 +51,7 @@ enum {
     RECOMPUTE_COST_LIMIT = 8,  /* cost from which an op is not computed more often than it has elements */
     MAX_REDUCTIONS = 32,       /* of a kernel */
     MAX_MERGED_OUTPUTS = 8,    /* of kernels that become one */
-    FEW_USES = 8               /* of an element in a contraction */
+    FEW_USES = 8               /* of an element in a contraction: those of the rows that a GEMV takes without packing */
 };
 
 /* Where an op is computed. */

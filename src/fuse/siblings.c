@@ -5,7 +5,7 @@
 
 enum {
     SIBLINGS_AHEAD = 12, /* steps in which a sibling is searched */
-    SIBLINGS_OPS = 48,   /* of both: registers are few */
+    SIBLINGS_OPS = 48,   /* of both: code is small; how many registers so many ops take depends on the ops */
     SIBLINGS_OUTS = 6
 };
 

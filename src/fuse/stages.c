@@ -6,8 +6,7 @@
 #include "fuse/stages.h"
 
 enum {
-    STAGES_ROWS = 8,         /* of a batch: fewer do not pay for reading the other operands in panels */
-    STAGES_COLUMNS = 16      /* least of a row, in lanes; most: what scratch memory holds */
+    STAGES_ROWS = 8 /* of a batch: fewer do not pay for reading the other operands in panels */
 };
 
 struct stages {
@@ -147,7 +146,8 @@ static bool is_second(const struct fuse_stages *x, const struct fuse_kernel *k, 
     for (uint32_t i = k->outer; i + 1 < k->rank; i++)
         if (k->dims[i] != 1)
             return false;
-    if (*columns < STAGES_COLUMNS || *columns * 4 > (int64_t)x->target->scratch_bytes || last_dim(m, out) != *columns ||
+    int64_t least = x->target->vector_bytes / 4, most = (int64_t)x->target->scratch_bytes / 4; /* fill a vector; fit scratch */
+    if (*columns < least || *columns > most || last_dim(m, out) != *columns ||
         !is_float(m, out) || !is_float(m, scores))
         return false;
     *rows = count_of(m, out) / *columns;

@@ -11,7 +11,6 @@ enum {
     CUM_CHAINS = 8,
     CUM_LONG = 2 * CUM_CHAINS * CUM_STRETCH,
     CUM_LANES = 80,
-    CUM_TASKS = 256,
     CUM_CHUNK = 1024
 };
 
@@ -227,7 +226,7 @@ hilo_status lib_cumulate(const struct lib_call *c) {
     if (s.outer == 0 || s.length == 0 || s.inner == 0)
         return HILO_OK;
     size_t parts = s.outer * ((s.inner + CUM_CHUNK - 1) / CUM_CHUNK), groups = (s.stretches + CUM_CHAINS - 1) / CUM_CHAINS;
-    s.tasks = parts < CUM_TASKS ? parts : CUM_TASKS;
+    s.tasks = lib_tasks(parts, LIB_TASKS);
     if (!cum_is_long(&s)) {
         lib_each(c->pool, (int64_t)s.tasks, cum_rows, &s);
         return HILO_OK;

@@ -13,8 +13,7 @@ enum {
     FFT_MOST_FACTORS = 40,
     FFT_LARGEST = 31,   /* factor */
     FFT_LONG = 1 << 12, /* from here on a line is a matrix, if there are not more lines than lanes already from FFT_ALONE on */
-    FFT_ALONE = 1 << 8,
-    FFT_TASKS = 32
+    FFT_ALONE = 1 << 8
 };
 
 /* The forward transform of lines of n numbers. */
@@ -312,7 +311,7 @@ static bool pass_plan(struct pass *p, bool wide) {
             !length_reserve(&p->length[0], p->k, &p->bytes, &p->layout[0]))
             return false;
     }
-    p->tasks = groups < FFT_TASKS ? groups : FFT_TASKS;
+    p->tasks = lib_tasks(groups, LIB_SCRATCH_TASKS);
     p->stride = 0;
     size_t vectors = length_vectors(&p->length[0]);
     if (p->matrix && length_vectors(&p->length[1]) > vectors)

@@ -1,7 +1,7 @@
 /* gather: slices of the operand at places that index vectors name, clamped so that a slice lies within the operand. */
 #include "library/slots.h"
 
-enum { GATHER_TASKS = 64, GATHER_BYTES_PER_TASK = 1 << 15 };
+enum { GATHER_BYTES_PER_TASK = 1 << 15 };
 
 struct gather {
     const struct lib_call *c;
@@ -60,9 +60,7 @@ hilo_status lib_gather(const struct lib_call *c) {
         moved *= (size_t)x.s.dim[d].size;
     if (moved == 0)
         return HILO_OK;
-    x.tasks = moved / GATHER_BYTES_PER_TASK + 1;
-    x.tasks = x.tasks < GATHER_TASKS ? x.tasks : GATHER_TASKS;
-    x.tasks = x.tasks < x.s.count ? x.tasks : x.s.count;
+    x.tasks = lib_tasks(lib_tasks(moved / GATHER_BYTES_PER_TASK + 1, x.s.count), LIB_TASKS);
     lib_each(c->pool, (int64_t)x.tasks, gather_task, &x);
     return HILO_OK;
 }

@@ -6,7 +6,6 @@
 #include <immintrin.h>
 #endif
 
-enum { GEMM_TASKS = 64 }; /* each has scratch memory of its own */
 
 typedef float v8f __attribute__((vector_size(32), may_alias));
 typedef double v4d __attribute__((vector_size(32), may_alias));
@@ -79,8 +78,8 @@ static bool gemm_plan(const struct gemm *g, struct gemm_work *w) {
         !mem_mul(g->groups, w->panels, &all_panels) || !mem_mul(all_panels, g->depth, &unused) ||
         !lib_reserve(&w->total, unused, 64, &w->b))
         return false;
-    w->tasks = jobs < GEMM_TASKS ? jobs : GEMM_TASKS;
-    w->pack_tasks = all_panels < GEMM_TASKS ? all_panels : GEMM_TASKS;
+    w->tasks = lib_tasks(jobs, LIB_SCRATCH_TASKS);
+    w->pack_tasks = lib_tasks(all_panels, LIB_TASKS);
     return lib_reserve(&w->stride, (size_t)GEMM_BLOCK_ROWS * GEMM_BLOCK_DEPTH, w->bytes, &w->a) &&
            lib_reserve(&w->stride, (size_t)GEMM_BLOCK_ROWS * GEMM_BLOCK_COLUMNS, w->bytes, &w->c) &&
            lib_reserve(&w->total, w->tasks, w->stride, &unused);

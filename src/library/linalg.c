@@ -9,7 +9,7 @@
 #include <immintrin.h>
 #endif
 
-enum { LINALG_ROWS = 6, LINALG_BLOCK = 64, LINALG_TASKS = 32 };
+enum { LINALG_ROWS = 6, LINALG_BLOCK = 64 };
 
 /* The kernels of a type: linalg_real.h. */
 struct linalg {
@@ -204,7 +204,7 @@ static bool solve_layout(struct solve *s) {
     s->groups = s->columns / width + (s->columns % width != 0);
     if (!mem_mul(s->batches, s->groups, &panels) || (s->left ? s->rows : s->cols) != s->n)
         return false;
-    s->tasks = panels < LINALG_TASKS ? panels : LINALG_TASKS;
+    s->tasks = lib_tasks(panels, LIB_SCRATCH_TASKS);
     s->stride = 0;
     return lib_reserve(&s->stride, s->n, s->k ? s->bytes * s->k->width : sizeof(num), &unused);
 }
@@ -301,7 +301,7 @@ static void cholesky_factor(struct cholesky *s) {
     for (s->at = 0; s->at < s->n; s->at += LINALG_BLOCK) {
         s->block = s->n - s->at < LINALG_BLOCK ? s->n - s->at : LINALG_BLOCK;
         s->rest = s->n - s->at - s->block;
-        s->parts = s->rest / s->k->width + 1 < LINALG_TASKS ? s->rest / s->k->width + 1 : LINALG_TASKS;
+        s->parts = lib_tasks(s->rest / s->k->width + 1, LIB_TASKS);
         s->k->factor(s->l + s->at * (s->n + 1) * s->bytes, s->block, s->n);
         if (s->rest) {
             lib_each(s->pool, (int64_t)s->parts, cholesky_below, s);
@@ -378,7 +378,7 @@ static bool cholesky_layout(struct cholesky *s) {
         return false;
     s->k = linalg_of(s->dtype);
     s->bytes = ir_dtype_get(s->dtype)->bytes;
-    s->tasks = s->batches < LINALG_TASKS ? s->batches : LINALG_TASKS;
+    s->tasks = lib_tasks(s->batches, LIB_SCRATCH_TASKS);
     if (s->batches < 4 && s->n >= 2 * LINALG_BLOCK)
         s->tasks = 1; /* the pool works on one matrix */
     s->stride = 0;

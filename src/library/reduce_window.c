@@ -6,7 +6,7 @@
 #include "library/combine.h"
 #include "library/window.h"
 
-enum { POOL_TAPS = 64, POOL_CHUNK = 1 << 13, POOL_TASKS = 256 };
+enum { POOL_TAPS = 64, POOL_CHUNK = 1 << 13 };
 #define POOL_MOST_NS 1e11
 
 struct pooling {
@@ -146,7 +146,7 @@ hilo_status lib_reduce_window(const struct lib_call *c) {
     p.whole = last->size == 1 && window_span(&p.w, 0).first == 0 && window_span(&p.w, 0).count == p.w.length &&
               last->base == 1 && last->low == 0;
     p.chunks = (p.w.length + POOL_CHUNK - 1) / POOL_CHUNK;
-    p.tasks = p.w.rows * p.chunks < POOL_TASKS ? p.w.rows * p.chunks : POOL_TASKS;
+    p.tasks = lib_tasks(p.w.rows * p.chunks, LIB_TASKS);
     lib_each(c->pool, (int64_t)p.tasks, pool_task, &p);
     return HILO_OK;
 }

@@ -13,6 +13,13 @@ typedef hilo_status lib_run_fn(const struct lib_call *c);
     lib_run_fn lib_##name;
 #include "library/routines.def"
 
+/* Tasks of a routine at most: enough to share the work evenly among many threads. Where each task has scratch memory there are
+   fewer. Neither depends on the machine: the scratch memory of a compiled program is the same wherever it runs. */
+enum { LIB_TASKS = 256, LIB_SCRATCH_TASKS = 64 };
+static inline size_t lib_tasks(size_t parts, size_t most) {
+    return parts < most ? parts : most;
+}
+
 /* ---- parameters ------------------------------------------------------------------------------ */
 
 /* Adds a parameter; false when there is no room for it. */

@@ -14,8 +14,7 @@ enum {
     SORT_LONG = 1 << 15,   /* from here on the pool works on one line */
     SORT_PACKED = 1 << 11, /* from here on it pays to sort the operands themselves */
     SORT_RADIX = 256,      /* from here on radix passes beat merging */
-    SORT_RUN = 16,         /* merging begins with sorted runs of this length */
-    SORT_TASKS = 64        /* tasks that share short lines, each with scratch of its own */
+    SORT_RUN = 16          /* merging begins with sorted runs of this length */
 };
 
 /* What works on a line: the pool, or one thread of it. */
@@ -397,7 +396,7 @@ static bool sort_layout(const struct sort *s, struct sort_layout *l) {
     if (s->length >= SORT_LONG)
         l->blocks = SORT_BLOCKS;
     else
-        l->tasks = lines < SORT_TASKS ? lines : SORT_TASKS;
+        l->tasks = lib_tasks(lines, LIB_SCRATCH_TASKS);
     l->record = l->packed && s->noperands == 1 ? 4 : l->wide ? sizeof(struct sort_wide) : 8;
     return lib_reserve(&l->stride, s->length, l->record, &l->a) && lib_reserve(&l->stride, s->length, l->record, &l->b) &&
            lib_reserve(&l->stride, l->blocks, sizeof(uint32_t[SORT_DIGITS]), &l->counts);

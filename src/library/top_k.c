@@ -5,7 +5,7 @@
  * come later; so most of a line is one comparison per element. */
 #include "library/sort.h"
 
-enum { TOPK_TASKS = 64, TOPK_ROOM = 256, TOPK_BLOCK = 64 };
+enum { TOPK_ROOM = 256, TOPK_BLOCK = 64 };
 
 struct topk {
     const struct lib_call *c;
@@ -110,7 +110,7 @@ static bool topk_layout(struct topk *t) {
     t->bytes = ir_dtype_get(t->dtype)->bytes;
     t->wide = t->bytes > 4;
     t->order = order64_of(t->dtype, ORDER_DESCENDING);
-    t->tasks = t->lines < TOPK_TASKS ? t->lines : TOPK_TASKS;
+    t->tasks = lib_tasks(t->lines, LIB_SCRATCH_TASKS);
     t->room = t->k > t->n / 2 ? t->n : 2 * t->k;
     t->room = t->room < TOPK_ROOM ? TOPK_ROOM : t->room;
     size_t record = t->wide ? sizeof(struct sort_wide) : sizeof(uint64_t);

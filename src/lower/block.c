@@ -10,13 +10,10 @@
 #include "lower/block.h"
 
 enum {
+    /* Ratios of one kind of work to another, which are the same on all machines. */
     BLOCK_ROWS = TORTURED(TORTURE_TILE, 24), /* fewer products of an element do not pay for packing it */
-    BLOCK_WORK = TORTURED(TORTURE_PART, 1 << 12), /* nor do fewer products in all, */
-    BLOCK_WORK_TRANSPOSED = TORTURED(TORTURE_PART, 1 << 17), /* where rows are transposed or of a convolution */
-    BLOCK_DEPTH = TORTURED(TORTURE_PART, 384), /* lines of a slab that amortise loading and storing its sums */
-    BLOCK_COLUMNS = TORTURED(TORTURE_PART, 1024), /* of a block, where the rhs is prepacked */
-    BLOCK_COLUMNS_IN_BLOCK = TORTURED(TORTURE_PART, 128), /* where it is packed in the block, */
-    BLOCK_TILES_IN_BLOCK = TORTURED(TORTURE_TILE, 44), /* which is so up to this many tiles of rows */
+    BLOCK_DEPTH = TORTURED(TORTURE_PART, 384), /* lines of a slab: a sum is loaded and stored once for so many products */
+    BLOCK_COLUMNS = TORTURED(TORTURE_PART, 1024), /* of a block with a prepacked rhs: uses of a packed factor of the lhs */
     BLOCK_LEAST = TORTURED(1, 4), /* panels or tiles that a block keeps although there are fewer tasks */
     BLOCK_REPACKED = 3 /* blocks that would pack the same rows, from which on a prologue does */
 };
@@ -70,6 +67,15 @@ static void find_words(struct blocking *b) {
     c->l->word_bits = 0;
 }
 
+/* Lines of a slab, about: of a matrix unit two by two tiles of factors fill two thirds of the L1 cache. */
+static int64_t slab_depth(const struct blocking *b) {
+    const struct target *t = b->c->l->target;
+    int64_t most = BLOCK_DEPTH;
+    if (b->kernel == BLOCK_TILES)
+        most = TORTURED(TORTURE_PART, (int64_t)t->l1_bytes * 2 / 3 / (4 * t->tile_row_bytes));
+    return most;
+}
+
 /* Slabs of about `depth` lines. */
 static void find_slabs(struct blocking *b, int64_t depth) {
     const struct contraction *c = b->c;
@@ -110,7 +116,6 @@ static int64_t best_tile(int64_t rows, int64_t most) {
 /* Whether the lhs can be read in place: rows contiguous, loaded without arithmetic, and neighbours not in the same sets of the
    L1 cache. */
 static bool can_read_in_place(const struct blocking *b) {
-    enum { ALIAS = 4096 };
     const struct contraction *c = b->c;
     int64_t stride = 0;
     uint32_t rows = 0, sums = 0;
@@ -123,7 +128,7 @@ static bool can_read_in_place(const struct blocking *b) {
         sums += c->sum[i].size > 1;
     const struct axis *cut = &c->sum[b->sum.cut];
     return c->is_load[b->lhs] && !c->conv && c->per_word == 1 && rows == 1 && sums == 1 && cut->size > 1 && stride > 0 &&
-           cut->stride[b->lhs] == 1 && stride * (int64_t)(kir_type_bits(c->acc) / 8) % ALIAS != 0;
+           cut->stride[b->lhs] == 1 && stride * (int64_t)(kir_type_bits(c->acc) / 8) % c->l->target->l1_way_bytes != 0;
 }
 
 /* Whether the first tile can pack a panel as it is multiplied: lines contiguous, loaded without arithmetic, consecutive in a
@@ -165,15 +170,17 @@ static void find_blocks(struct blocking *b) {
     int64_t bytes = kir_type_bits(c->acc) / 8, l2 = (int64_t)t->l2_bytes;
     uint32_t wanted = 2 * t->cores > t->tasks ? 2 * t->cores : t->tasks; /* sums do not depend on blocks */
     int64_t tasks = ceil_div(wanted, b->batch.size);
-    bool prepack = tile->count > BLOCK_TILES_IN_BLOCK;
+    int64_t stay = l2 / 4 / (tile->size * slab_depth(b) * bytes); /* tiles of a slab in the L2 cache */
+    bool prepack = tile->count > TORTURED(TORTURE_TILE, stay);
     b->rhs_pack = prepack ? RHS_PREPACK : can_pack_on_first_use(b) ? RHS_PACK_ON_FIRST_USE : RHS_PACK_IN_BLOCK;
     if (b->rhs_pack == RHS_PACK_ON_FIRST_USE) { /* the panel that was just packed stays in the L1 cache, with its rows */
         int64_t depth = (int64_t)t->l1_bytes * 2 / 3 / (panel->size * bytes);
         find_slabs(b, depth < BLOCK_DEPTH ? depth : BLOCK_DEPTH);
     }
-    tile->block = l2 / 4 / (tile->size * b->sum.depth * bytes);
-    tile->block = !prepack ? tile->count : tile->block < BLOCK_LEAST ? BLOCK_LEAST : tile->block;
-    panel->block = ceil_div(prepack ? BLOCK_COLUMNS : BLOCK_COLUMNS_IN_BLOCK, panel->size);
+    stay = l2 / 4 / (tile->size * b->sum.depth * bytes);
+    tile->block = !prepack ? tile->count : stay < BLOCK_LEAST ? BLOCK_LEAST : stay;
+    int64_t columns = TORTURED(TORTURE_PART, l2 / 8 / (b->sum.depth * bytes)); /* packed in a block, they stay there, too */
+    panel->block = ceil_div(prepack ? BLOCK_COLUMNS : columns, panel->size);
     b->lhs_pack = can_read_in_place(b) ? LHS_IN_PLACE : LHS_PACK_IN_BLOCK;
     int64_t least = b->rhs_pack == RHS_PACK_ON_FIRST_USE && b->lhs_pack == LHS_IN_PLACE ? 1 : BLOCK_LEAST;
     while (prepack && tile->block >= 4 * BLOCK_LEAST && blocks_of(b) < tasks)
@@ -235,15 +242,6 @@ static void find_kernel(struct blocking *b) {
     }
 }
 
-/* Lines of a slab, about: of a matrix unit two by two tiles of factors fill two thirds of the L1 cache. */
-static int64_t slab_depth(const struct blocking *b) {
-    const struct target *t = b->c->l->target;
-    int64_t most = BLOCK_DEPTH;
-    if (b->kernel == BLOCK_TILES)
-        most = TORTURED(TORTURE_PART, (int64_t)t->l1_bytes * 2 / 3 / (4 * t->tile_row_bytes));
-    return most;
-}
-
 static bool find(struct contraction *c, uint32_t column, struct blocking *b) {
     *b = (struct blocking){.c = c, .column = column};
     if (c->l->native || c->l->kernel->strict || c->nsum == 0 || c->acc == KIR_I1)
@@ -256,7 +254,8 @@ static bool find(struct contraction *c, uint32_t column, struct blocking *b) {
     find_axes(b);
     find_words(b);
     find_slabs(b, slab_depth(b));
-    int64_t least = b->lhs_transposed || c->conv ? BLOCK_WORK_TRANSPOSED : BLOCK_WORK;
+    const struct target *t = c->l->target; /* less work than it takes to pack, and to start a kernel that packs, does not pay */
+    int64_t least = TORTURED(TORTURE_PART, b->lhs_transposed || c->conv ? 2 * t->parallel_ops : t->kernel_ops);
     double work = (double)b->rows.size * (double)(b->sum.lines * c->per_word) * (double)c->result[column].size;
     return b->rows.size >= (b->kernel == BLOCK_TILES ? block_unit(b) : BLOCK_ROWS) && work >= (double)least &&
            c->result[column].size >= 8;

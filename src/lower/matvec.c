@@ -22,11 +22,7 @@
 #include <math.h>
 
 enum {
-    MATVEC_ROWS = 8, /* maximal number of rows */
-    MATVEC_ELEMENTS = TORTURED(TORTURE_PART, 1 << 12), /* of the matrix, at least */
-    MATVEC_LINE = 64, /* bytes of a cache line */
-    MATVEC_STREAM = 32 << 10, /* bytes of a stream */
-    MATVEC_BLOCKS = 8, /* minimal number of blocks */
+    MATVEC_ROWS = 8, /* maximal number of rows: with more, each element is used often enough to be packed */
     MATVEC_UNIT = 32 /* maximal number of elements of a word */
 };
 
@@ -58,7 +54,8 @@ static bool is_eligible(struct matvec *v) {
     v->nrows = v->rows < c->nresult ? c->result[v->rows].size : 1;
     v->nlines = c->result[v->lines].size;
     v->size = c->sum[0].size;
-    return v->nrows <= MATVEC_ROWS && v->nlines >= 8 && v->size > 0 && v->size >= MATVEC_ELEMENTS / v->nlines;
+    int64_t least = TORTURED(TORTURE_PART, c->l->target->kernel_ops);
+    return v->nrows <= MATVEC_ROWS && v->nlines >= 8 && v->size > 0 && v->size >= least / v->nlines;
 }
 
 /* ---- quantised elements of the matrix -------------------------------------------------- */
@@ -137,11 +134,11 @@ static bool inspect(struct matvec *v, bool as_bytes) {
         v->is_signed = v->quantised && parts.is_signed;
         v->has_offset = v->quantised && parts.offset.i;
         v->lanes = vector * (v->nrows == 1 && v->unit == 1 ? 2 : 1);
-        v->steps = v->unit > 1 ? v->unit : MATVEC_LINE / (bytes * v->lanes);
+        v->steps = v->unit > 1 ? v->unit : c->l->target->line_bytes / (bytes * v->lanes);
         v->steps = v->steps < 1 ? 1 : v->steps;
         v->tile = contract_tile_size(v->nlines, v->nrows == 1 ? 4 : v->nrows <= 3 ? 3 : v->nrows <= 5 ? 2 : 1);
         v->prefetch = c->l->target->vector_bytes == 64 ? v->size / v->unit : 0;
-        v->line_step = MATVEC_STREAM / (v->size / v->unit * bytes);
+        v->line_step = c->l->target->stream_bytes / (v->size / v->unit * bytes);
         c->sum[0].at = lane;
         kir_val x = contract_factor(c, !v->matrix);
         v->prepared = v->unit > 1 || kir_get(k, x)->op != KIR_LOAD ||
@@ -508,7 +505,7 @@ static void sum_tile(struct matvec *v, kir_val first, kir_val place, uint32_t sc
 static void build(struct matvec *v) {
     struct contraction *c = v->c;
     struct lower *l = v->c->l;
-    int64_t most = v->nlines / (v->tile * MATVEC_BLOCKS);
+    int64_t most = 2 * v->nlines / (v->tile * l->target->tasks); /* even for half as many threads */
     v->line_step = v->line_step > most ? most : v->line_step;
     v->line_step = v->line_step < 1 ? 1 : v->line_step;
     int64_t block = v->line_step * v->tile;

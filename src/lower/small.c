@@ -45,14 +45,13 @@ static uint32_t grid_order(const struct contraction *c, uint32_t p, uint32_t q, 
 /* How many partial sums hide the latency of multiply-add where a tile has few registers. Operands beyond the L1 cache are bound
    by memory anyway. */
 static int64_t sum_parts(const struct contraction *c, int64_t registers) {
-    enum { BUSY = 8 }; /* multiply-adds in flight */
     int64_t parts = 1, size = c->nsum ? c->sum[c->nsum - 1].size : 1;
     size_t bytes = 0, n;
     for (uint32_t i = 0; i < 2; i++)
         bytes += ir_type_bytes(ir_val_type(c->l->m, ir_operand(c->l->m, c->op, i)), &n) ? n : SIZE_MAX / 4;
     if (c->l->kernel->strict || !kir_is_float(c->acc) || bytes > c->l->target->l1_bytes)
         return 1;
-    while (2 * parts * registers <= BUSY && parts < 4 && size % (2 * parts) == 0 && size > 2 * parts)
+    while (2 * parts * registers <= c->l->target->fma_in_flight && parts < 4 && size % (2 * parts) == 0 && size > 2 * parts)
         parts *= 2;
     return parts;
 }

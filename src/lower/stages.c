@@ -9,10 +9,9 @@
 #include "lower/contract.h"
 
 enum {
-    STAGES_BLOCK = TORTURED(TORTURE_PART, 32), /* rows of a block */
-    STAGES_TILE = TORTURED(TORTURE_TILE, 4), /* rows of a register tile */
-    STAGES_UNROLL = TORTURED(TORTURE_TILE, 4), /* steps of a sum */
-    STAGES_WIDE = 2 /* vectors of a register tile for each 16 vector registers */
+    STAGES_BLOCK = TORTURED(TORTURE_PART, 32), /* rows of a block, which share what is read of the columns' operands */
+    STAGES_TILE = TORTURED(TORTURE_TILE, 4), /* rows of a register tile, whose sums take half of the registers */
+    STAGES_UNROLL = TORTURED(TORTURE_TILE, 4) /* steps of a sum, whose loop is short */
 };
 
 /* One of the two contractions. */
@@ -81,7 +80,7 @@ static void dot_init(struct stage_dot *d, struct lower *l, ir_op op, uint32_t si
         contract_add_axis(c, i < nbatch ? &d->batch : (i < left) == (side == 0) ? &d->rows : &d->cols, i);
     for (uint32_t i = 0; i < c->nsum; i++)
         d->depth *= c->sum[i].size;
-    d->lanes = l->target->vector_registers / 16 * STAGES_WIDE * contract_vector(c);
+    d->lanes = l->target->vector_registers / 8 * contract_vector(c);
     while (d->lanes > contract_vector(c) && d->lanes / 2 >= d->cols.size)
         d->lanes /= 2;
     d->panels = (d->cols.size + d->lanes - 1) / d->lanes;

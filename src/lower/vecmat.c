@@ -7,9 +7,7 @@
 #include "lower/contract.h"
 
 enum {
-    VECMAT_ROWS = 4, /* most rows */
-    VECMAT_ELEMENTS = TORTURED(TORTURE_PART, 1 << 14), /* of the matrix, at least */
-    VECMAT_COLUMNS = 4096, /* partial sums in the cache, of all rows together */
+    VECMAT_ROWS = 4, /* most rows, whose sums and factors are in registers on any machine */
     VECMAT_LONG = 512, /* lines of a block from which there may be more tasks, */
     VECMAT_TASKS = 4, /* times those of the target */
     VECMAT_LINES = TORTURED(TORTURE_PART, 32), /* of a block, at least */
@@ -34,11 +32,12 @@ static bool is_eligible(struct vecmat *v) {
     v->ncolumns = c->result[v->columns].size;
     v->size = c->sum[0].size;
     return v->nrows <= VECMAT_ROWS && v->ncolumns >= 16 && v->size >= 2 * VECMAT_LINES &&
-           v->size >= VECMAT_ELEMENTS / v->ncolumns;
+           v->size >= TORTURED(TORTURE_PART, c->l->target->parallel_ops / 4) / v->ncolumns;
 }
 
 static void divide(struct vecmat *v) {
-    int64_t most = VECMAT_COLUMNS / v->nrows;
+    int64_t bytes = kir_type_bits(v->c->acc) / 8;
+    int64_t most = (int64_t)v->c->l->target->l1_bytes / 3 / bytes / v->nrows; /* partial sums in the cache, of all rows */
     v->npanels = (v->ncolumns + most - 1) / most;
     v->panel = (v->ncolumns + v->npanels - 1) / v->npanels;
     int64_t tasks = v->c->l->target->tasks, least = (tasks + v->npanels - 1) / v->npanels, many = v->size / VECMAT_LONG;

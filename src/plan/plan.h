@@ -71,7 +71,7 @@ struct plan_use {
 };
 
 enum {
-    PLAN_SHARED_NS = TORTURED(0, 20000), /* less work than this is done faster by one thread */
+    PLAN_SHARED_NS = TORTURED(0, 20000), /* less work than this is done by one thread before hilo's pool has woken another */
     PLAN_GROUP_MOST = 64                 /* steps of a group */
 };
 

@@ -54,6 +54,10 @@ bool target_has(const struct target *t, const char *feature) {
 
 /* What all machines have in common so far. */
 static void set_common(struct target *t) {
+    t->fma_in_flight = 8;
+    t->line_bytes = 64;
+    t->l1_way_bytes = 4096;
+    t->stream_bytes = 32 << 10;
     t->scratch_bytes = 64 << 10;
     t->memory_rate = 8;
     t->compute_rate = 16;
@@ -145,7 +149,10 @@ hilo_status target_host(struct target *out, struct diag_list *d) {
     out->l1_bytes = system_size(_SC_LEVEL1_DCACHE_SIZE, 32 << 10);
     out->l2_bytes = system_size(_SC_LEVEL2_CACHE_SIZE, 1 << 20);
     out->l3_bytes = system_size(_SC_LEVEL3_CACHE_SIZE, 0);
-    out->cores = (uint32_t)system_size(_SC_NPROCESSORS_CONF, 1);
+    size_t ways = system_size(_SC_LEVEL1_DCACHE_ASSOC, 0);
+    out->line_bytes = (uint32_t)system_size(_SC_LEVEL1_DCACHE_LINESIZE, out->line_bytes);
+    out->l1_way_bytes = ways ? (uint32_t)(out->l1_bytes / ways) : out->l1_way_bytes;
+    out->cores = target_cores();
     char features[sizeof out->features] = "";
     target_cpu_list(features, sizeof features);
     target_set_features(out, features);
@@ -155,11 +162,13 @@ hilo_status target_host(struct target *out, struct diag_list *d) {
 void target_print(const struct target *t, struct strbuf *out) {
     strbuf_printf(out, "isa %s\n", target_isa_name(t->isa));
     strbuf_printf(out, "vectors %u B x %u\n", t->vector_bytes, t->vector_registers);
+    strbuf_printf(out, "in flight %u\n", t->fma_in_flight);
     strbuf_printf(out, "units%s%s%s", t->fma ? " fma" : "", t->dot_i8 ? " dot-i8" : "", t->dot_bf16 ? " dot-bf16" : "");
     strbuf_printf(out, "%s%s\n", t->tile_i8 ? " tile-i8" : "", t->tile_bf16 ? " tile-bf16" : "");
     if (t->tile_rows)
         strbuf_printf(out, "tiles %u x %u B x %u\n", t->tile_rows, t->tile_row_bytes, t->tile_registers);
     strbuf_printf(out, "caches %zu KiB, %zu KiB, %zu KiB\n", t->l1_bytes >> 10, t->l2_bytes >> 10, t->l3_bytes >> 10);
+    strbuf_printf(out, "lines %u B, ways %u B, streams %u B\n", t->line_bytes, t->l1_way_bytes, t->stream_bytes);
     strbuf_printf(out, "scratch %zu KiB\n", t->scratch_bytes >> 10);
     strbuf_printf(out, "rates %g B/ns, %g ops/ns\n", t->memory_rate, t->compute_rate);
     strbuf_printf(out, "work %u cores, %u tasks, %lld, %lld, %lld\n", t->cores, t->tasks, (long long)t->parallel_ops,

@@ -6,9 +6,10 @@
  * `parallel_ops`, which are the same for all machines of a kind; `cores` may decide how independent work is divided.
  *
  * How limits of schedules follow from the record:
- *   registers of a tile       vector_registers less those for operands
+ *   registers of a tile       vector_registers less those for operands, at least fma_in_flight sums
  *   blocks of a contraction   a panel in l1_bytes, a block of panels in l2_bytes, at least `tasks` blocks; matrix units by
  *                             tile_rows and tile_row_bytes
+ *   lines of a matrix         read line_bytes at a time, in streams of stream_bytes; partial sums in l1_bytes
  *   rows of a kernel          at least `tasks`, else the reduction is split
  *   serial loops              up to parallel_ops operations; more is worth the threads
  *   times in plans            memory_rate and compute_rate */
@@ -31,12 +32,16 @@ struct target {
     uint32_t vector_bytes;     /* of a register: 64, 32, 16 */
     uint32_t vector_registers; /* 32, 16 */
     bool fma;
+    uint32_t fma_in_flight;    /* multiply-adds that do not depend on each other, from which their latency is hidden */
     bool dot_i8, dot_bf16;     /* vector sums of products of groups of narrow numbers: VNNI, AVX512-BF16 */
     bool tile_i8, tile_bf16;   /* matrix unit (AMX) */
     uint32_t tile_rows, tile_row_bytes, tile_registers; /* of the matrix unit; 0 = none */
 
     /* memory */
     size_t l1_bytes, l2_bytes, l3_bytes; /* data caches: of a core, of a core, shared (0 = unknown) */
+    uint32_t line_bytes;                 /* of a cache line */
+    uint32_t l1_way_bytes;               /* addresses that far apart compete for one set of the L1 cache */
+    uint32_t stream_bytes;               /* read from one place before another: hardware prefetchers run ahead of it */
     size_t scratch_bytes;                /* fast memory in which a kernel may hold a row of values */
     double memory_rate;                  /* bytes/ns of one thread, a rough estimate */
     double compute_rate;                 /* elementwise operations/ns of one thread, a rough estimate */
@@ -82,6 +87,8 @@ bool target_cpu_next(struct str features, size_t *at, struct str *out);
 
 /* Threads that the process may use at once, at least 1: its affinity, and the CPU quota of its control groups. */
 uint32_t target_threads(void);
+/* Cores of the machine, at least 1: field `cores` of the host. */
+uint32_t target_cores(void);
 /* CPUs that control groups allow, rounded up; 0 = no limit. `groups`: text of /proc/self/cgroup; `root`: where the file systems
    of control groups are mounted, /sys/fs/cgroup. */
 uint32_t target_cgroup_cpus(const char *root, struct str groups);

@@ -5,6 +5,7 @@
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 /* The smaller of two limits; 0 = none. */
 static uint32_t smaller(uint32_t a, uint32_t b) {
@@ -88,6 +89,11 @@ uint32_t target_cgroup_cpus(const char *root, struct str groups) {
             least = smaller(least, path_cpus(root, name, where, false));
     }
     return least;
+}
+
+uint32_t target_cores(void) {
+    long n = sysconf(_SC_NPROCESSORS_CONF);
+    return n > 0 ? (uint32_t)n : 1;
 }
 
 uint32_t target_threads(void) {

@@ -1,0 +1,161 @@
+/* The number of cores may decide how work is divided, but never the order of a sum: bits are those of a machine of one core. */
+#include "lower/lower.h"
+#include "read/text/text.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+enum { BYTES = 1 << 21 };
+
+struct tried {
+    uint8_t *out;
+    size_t bytes;
+    int64_t tasks; /* of the last kernel */
+};
+
+static bool lowers(void *user, ir_op op) {
+    return lower_supports(user, op);
+}
+
+static void *memory_of(struct arena *a, struct opt_sparse *index, void **memory, uint32_t key, size_t bytes) {
+    uint32_t at = opt_sparse_get(index, key);
+    if (!at) {
+        uint8_t *p = arena_alloc(a, bytes, 64);
+        at = key + 1;
+        opt_sparse_set(index, key, at);
+        memory[key] = p;
+        for (size_t i = 0; i + 4 <= bytes; i += 4) { /* numbers whose sums are rounded */
+            float x = (float)(i * 2654435761u % 2001) / 997.0f - 1.0f;
+            memcpy(p + i, &x, 4);
+        }
+    }
+    return memory[key];
+}
+
+/* Runs the kernels of the first cluster of `text` for a machine, on numbers that do not depend on it. */
+static void run(const char *text, const struct target *t, struct tried *out) {
+    struct diag_list d;
+    struct arena a;
+    struct lowered lowered = {.nkernels = 0};
+    jmp_buf here;
+    diag_init(&d, mem_system_allocator());
+    arena_init(&a, mem_system_allocator(), &here);
+    if (setjmp(here) != 0)
+        fail_msg("out of memory");
+    struct ir_module *m = ir_module_new(mem_system_allocator(), &here);
+    assert_int_equal(read_text(m, &d, str_of(text), 1), HILO_OK);
+    ir_block block = ir_region_get(m, ir_op_region(m, ir_module_symbol(m, STR("main")), 0))->first;
+    struct fuse_block f;
+    struct fuse_options o = {.level = 2, .target = t, .lowers = lowers, .user = m};
+    fuse_block(&a, m, block, &o, &f);
+    assert_int_equal(f.steps.n, 1);
+    lower_kernel(&a, m, &f, block, f.steps.v[0].kernel, t, &lowered);
+    struct opt_sparse values = {.a = &a}, temps = {.a = &a};
+    void *value[256] = {NULL}, *temp[16] = {NULL};
+    for (uint32_t i = lowered.nkernels; i-- > 0;) {
+        const struct lowered_kernel *l = &lowered.kernels[i];
+        void *buffers[32] = {NULL};
+        assert_true(l->params.n <= 32 && kir_run_passes(l->kernel, NULL, NULL, &d) == HILO_OK);
+        for (uint32_t j = 0; j < l->params.n; j++) {
+            const struct lower_param *p = &l->params.v[j];
+            bool is_temp = IR_NONE(p->v);
+            size_t bytes = (size_t)l->kernel->buffers.v[j].count * ir_dtype_get(l->kernel->buffers.v[j].dtype)->bytes;
+            assert_true(bytes <= BYTES && (is_temp ? p->temp < 16 : p->v.i < 256));
+            buffers[j] = memory_of(&a, is_temp ? &temps : &values, is_temp ? temp : value, is_temp ? p->temp : p->v.i, bytes);
+            if (i == 0 && p->role == KIR_OUT) {
+                out->bytes = bytes;
+                out->out = buffers[j];
+            }
+        }
+        out->tasks = kir_grid_extent(l->kernel);
+        assert_true(kir_run(l->kernel, buffers, arena_alloc(&a, l->kernel->scratch_bytes + 64, 64), 0, out->tasks, &d));
+    }
+    uint8_t *copy = malloc(out->bytes);
+    assert_non_null(copy);
+    memcpy(copy, out->out, out->bytes);
+    out->out = copy;
+    lowered_free(&lowered);
+    ir_module_free(m);
+    arena_free(&a);
+    diag_clear(&d);
+}
+
+static const struct {
+    const char *name, *text;
+    bool divided; /* with narrow vectors into more tasks for 64 cores than for one */
+} programs[] = {
+    {"blocks",
+     "func.func @main(%a: tensor<30x8xf32>, %b: tensor<8x1600xf32>) -> tensor<30x1600xf32> {\n"
+     "  %c = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0]\n"
+     "      : (tensor<30x8xf32>, tensor<8x1600xf32>) -> tensor<30x1600xf32>\n"
+     "  return %c : tensor<30x1600xf32>\n}\n", true},
+    {"slabs",
+     "func.func @main(%a: tensor<30x500xf32>, %b: tensor<500x20xf32>) -> tensor<30x20xf32> {\n"
+     "  %c = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0]\n"
+     "      : (tensor<30x500xf32>, tensor<500x20xf32>) -> tensor<30x20xf32>\n"
+     "  return %c : tensor<30x20xf32>\n}\n", false},
+    {"transposed blocks",
+     "func.func @main(%a: tensor<90x30xf32>, %b: tensor<40x90xf32>) -> tensor<30x40xf32> {\n"
+     "  %c = stablehlo.dot_general %a, %b, contracting_dims = [0] x [1]\n"
+     "      : (tensor<90x30xf32>, tensor<40x90xf32>) -> tensor<30x40xf32>\n"
+     "  return %c : tensor<30x40xf32>\n}\n", false},
+    {"few rows",
+     "func.func @main(%a: tensor<2x1000xf32>, %b: tensor<1000x40xf32>) -> tensor<2x40xf32> {\n"
+     "  %c = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0]\n"
+     "      : (tensor<2x1000xf32>, tensor<1000x40xf32>) -> tensor<2x40xf32>\n"
+     "  return %c : tensor<2x40xf32>\n}\n", false},
+    {"few rows, along the sum",
+     "func.func @main(%a: tensor<3x700xf32>, %b: tensor<90x700xf32>) -> tensor<3x90xf32> {\n"
+     "  %c = stablehlo.dot_general %a, %b, contracting_dims = [1] x [1]\n"
+     "      : (tensor<3x700xf32>, tensor<90x700xf32>) -> tensor<3x90xf32>\n"
+     "  return %c : tensor<3x90xf32>\n}\n", false},
+    {"batch",
+     "func.func @main(%a: tensor<9x12x20xf32>, %b: tensor<9x20x12xf32>) -> tensor<9x12x12xf32> {\n"
+     "  %c = stablehlo.dot_general %a, %b, batching_dims = [0] x [0], contracting_dims = [2] x [1]\n"
+     "      : (tensor<9x12x20xf32>, tensor<9x20x12xf32>) -> tensor<9x12x12xf32>\n"
+     "  return %c : tensor<9x12x12xf32>\n}\n", false},
+    {"rows",
+     "func.func @main(%a: tensor<3x1500xf32>) -> tensor<3xf32> {\n"
+     "  %z = stablehlo.constant dense<0.0> : tensor<f32>\n"
+     "  %c = stablehlo.reduce(%a init: %z) applies stablehlo.add across dimensions = [1]\n"
+     "      : (tensor<3x1500xf32>, tensor<f32>) -> tensor<3xf32>\n"
+     "  return %c : tensor<3xf32>\n}\n", false},
+};
+
+static void cores(void **state) {
+    static const char *const names[] = {"x86-64-v2", "x86-64-v4"};
+    static const uint32_t counts[] = {1, 2, 16, 64};
+    (void)state;
+    for (size_t n = 0; n < sizeof names / sizeof *names; n++)
+        for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
+            struct diag_list d;
+            struct target t;
+            struct tried first = {NULL, 0, 0}, other;
+            diag_init(&d, mem_system_allocator());
+            assert_int_equal(target_named(names[n], &t, &d), HILO_OK);
+            t.l2_bytes = 48 << 10; /* blocks are small, so that there are several */
+            for (size_t k = 0; k < sizeof counts / sizeof *counts; k++) {
+                t.cores = counts[k];
+                run(programs[i].text, &t, k ? &other : &first);
+                if (!k)
+                    continue;
+                if (other.bytes != first.bytes || memcmp(other.out, first.out, first.bytes) != 0)
+                    fail_msg("%s, %s: other bits for %u cores", programs[i].name, names[n], counts[k]);
+                if (!TORTURE && counts[k] == 64 && programs[i].divided && t.vector_bytes == 16)
+                    assert_true(other.tasks > first.tasks);
+                free(other.out);
+            }
+            free(first.out);
+            diag_clear(&d);
+        }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(cores)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
