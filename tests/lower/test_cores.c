@@ -22,19 +22,16 @@ static bool lowers(void *user, ir_op op) {
     return lower_supports(user, op);
 }
 
-static void *memory_of(struct arena *a, struct opt_sparse *index, void **memory, uint32_t key, size_t bytes) {
-    uint32_t at = opt_sparse_get(index, key);
-    if (!at) {
-        uint8_t *p = arena_alloc(a, bytes, 64);
-        at = key + 1;
-        opt_sparse_set(index, key, at);
-        memory[key] = p;
-        for (size_t i = 0; i + 4 <= bytes; i += 4) { /* numbers whose sums are rounded */
-            float x = (float)(i * 2654435761u % 2001) / 997.0f - 1.0f;
-            memcpy(p + i, &x, 4);
-        }
+/* The memory of a value or temporary, at first numbers whose sums are rounded. */
+static void *memory_of(struct arena *a, void **memory, size_t bytes) {
+    if (*memory)
+        return *memory;
+    uint8_t *p = *memory = arena_alloc(a, bytes, 64);
+    for (size_t i = 0; i + 4 <= bytes; i += 4) {
+        float x = (float)(i * 2654435761u % 2001) / 997.0f - 1.0f;
+        memcpy(p + i, &x, 4);
     }
-    return memory[key];
+    return p;
 }
 
 /* Runs the kernels of the first cluster of `text` for a machine, on numbers that do not depend on it. */
@@ -55,7 +52,6 @@ static void run(const char *text, const struct target *t, struct tried *out) {
     fuse_block(&a, m, block, &o, &f);
     assert_int_equal(f.steps.n, 1);
     lower_kernel(&a, m, &f, block, f.steps.v[0].kernel, t, &lowered);
-    struct opt_sparse values = {.a = &a}, temps = {.a = &a};
     void *value[256] = {NULL}, *temp[16] = {NULL};
     for (uint32_t i = lowered.nkernels; i-- > 0;) {
         const struct lowered_kernel *l = &lowered.kernels[i];
@@ -66,7 +62,7 @@ static void run(const char *text, const struct target *t, struct tried *out) {
             bool is_temp = IR_NONE(p->v);
             size_t bytes = (size_t)l->kernel->buffers.v[j].count * ir_dtype_get(l->kernel->buffers.v[j].dtype)->bytes;
             assert_true(bytes <= BYTES && (is_temp ? p->temp < 16 : p->v.i < 256));
-            buffers[j] = memory_of(&a, is_temp ? &temps : &values, is_temp ? temp : value, is_temp ? p->temp : p->v.i, bytes);
+            buffers[j] = memory_of(&a, is_temp ? &temp[p->temp] : &value[p->v.i], bytes);
             if (i == 0 && p->role == KIR_OUT) {
                 out->bytes = bytes;
                 out->out = buffers[j];
