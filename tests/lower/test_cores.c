@@ -57,10 +57,12 @@ static void run(const char *text, const struct target *t, struct tried *out) {
         const struct lowered_kernel *l = &lowered.kernels[i];
         void *buffers[32] = {NULL};
         assert_true(l->params.n <= 32 && kir_run_passes(l->kernel, NULL, NULL, &d) == HILO_OK);
-        for (uint32_t j = 0; j < l->params.n; j++) {
+        for (uint32_t j = 0, at = 0; j < l->params.n; j++, at++) {
             const struct lower_param *p = &l->params.v[j];
+            while (l->kernel->buffers.v[at].role == KIR_SCRATCH)
+                at++;
             bool is_temp = IR_NONE(p->v);
-            size_t bytes = (size_t)l->kernel->buffers.v[j].count * ir_dtype_get(l->kernel->buffers.v[j].dtype)->bytes;
+            size_t bytes = (size_t)l->kernel->buffers.v[at].count * ir_dtype_get(l->kernel->buffers.v[at].dtype)->bytes;
             assert_true(bytes <= BYTES && (is_temp ? p->temp < 16 : p->v.i < 256));
             buffers[j] = memory_of(&a, is_temp ? &temp[p->temp] : &value[p->v.i], bytes);
             if (i == 0 && p->role == KIR_OUT) {
