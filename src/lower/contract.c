@@ -62,7 +62,6 @@ static void conv_index(const struct contraction *c, uint32_t side, struct index 
     const struct conv *v = c->conv;
     kir_val feature = c->result[v->feature].at, channel = c->sum[v->n].at, batch = c->result[v->batch].at;
     kir_val at[IR_MAX_RANK];
-    int64_t most[IR_MAX_RANK];
     for (uint32_t i = 0; i < v->n; i++)
         at[i] = c->sum[i].at;
     if (side == 1) {
@@ -75,12 +74,14 @@ static void conv_index(const struct contraction *c, uint32_t side, struct index 
         kir_val group = lower_div(l, feature, v->features / v->batch_groups);
         batch = lower_add(l, lower_mul(l, group, v->batches / v->batch_groups), batch);
     }
+    *out = (struct index){.n = v->n + 2};
+    out->at[v->in_feature] = channel;
+    out->at[v->in_batch] = batch;
     for (uint32_t i = 0; i < v->n; i++) {
         const struct conv_dim *d = &v->dim[i];
-        at[i] = lower_add(l, lower_mul(l, c->result[d->axis].at, d->stride), lower_mul(l, at[i], d->dilation));
-        most[i] = d->image - 1;
+        kir_val q = lower_add(l, lower_mul(l, c->result[d->axis].at, d->stride), lower_mul(l, at[i], d->dilation));
+        out->at[d->in] = lower_conv_position(l, v, i, q, d->image - 1, guard);
     }
-    lower_conv_input_index(l, v, at, most, channel, batch, out, guard);
 }
 
 kir_val contract_factor(const struct contraction *c, uint32_t side) {
@@ -420,6 +421,6 @@ void lower_contract(struct lower *l) {
     struct contraction c;
     contract_init(&c, l, l->kernel->anchor);
     find_strides(&c);
-    if (!contract_direct(&c) && !contract_matvec(&c) && !contract_vecmat(&c))
+    if (!contract_direct(&c) && !contract_depthwise(&c) && !contract_matvec(&c) && !contract_vecmat(&c))
         schedule(&c);
 }

@@ -9,6 +9,7 @@
  *   small.c    small GEMM without packing, in a register tile; dot products along the sum
  *   block.c    GEMM in blocks for the caches, with packed operands; pack.c packs, tile.c is its loop for matrix units
  *   direct.c   convolution with a register tile of pixels by features
+ *   depthwise.c  convolution of groups of few features
  *   stages.c   GEMM, row-wise kernel, GEMM in one kernel: attention
  *
  * All of them read factors by contract_factor, from the operand or as it was packed, and end in contract_finish. Products are
@@ -108,6 +109,17 @@ void contract_probe_end(struct contraction *c, struct contract_kernel *p);
 void contract_prologue_begin(struct contraction *c, struct contract_kernel *p);
 void contract_prologue_end(struct contraction *c, struct contract_kernel *p);
 
+/* The input of a convolution: its element in the type of the sum; how it lies in memory, in elements between neighbours. */
+struct contract_steps {
+    int64_t position[IR_MAX_RANK], channel, batch;
+};
+struct contract_input {
+    struct contract_steps steps;
+    bool linear, plain; /* steps are constant; and elements are loads without arithmetic */
+};
+kir_val contract_input(const struct contraction *c, const struct index *at);
+void contract_find_input(struct contraction *c, struct contract_input *out);
+
 /* The axes of a GEMV, of more than one element: the only one along which operand `matrix` changes, but the other operand does
    not (*line); the only one along which it does not change (*rows; nresult = one row). False if there are others. */
 bool contract_gemv_axes(const struct contraction *c, uint32_t matrix, uint32_t *rows, uint32_t *line);
@@ -115,7 +127,8 @@ bool contract_gemv_axes(const struct contraction *c, uint32_t matrix, uint32_t *
 /* The schedules. A bool is false when the schedule does not apply or would not pay; nothing was built then. */
 bool contract_matvec(struct contraction *c);
 bool contract_vecmat(struct contraction *c);
-bool contract_direct(struct contraction *c); /* convolutions */
+bool contract_direct(struct contraction *c);    /* convolutions */
+bool contract_depthwise(struct contraction *c); /* of groups of few features */
 /* Lanes along axis v of the result. */
 bool contract_blocks(struct contraction *c, uint32_t v);
 bool contract_can_block(const struct contraction *c, uint32_t v);

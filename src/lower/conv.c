@@ -1,5 +1,5 @@
-/* The geometry of a convolution: see conv.h. */
-#include "lower/conv.h"
+/* The geometry of a convolution, and its input: see conv.h, contract.h. */
+#include "lower/contract.h"
 
 static int64_t nth(const struct ir_module *m, ir_op op, enum ir_slot slot, size_t i, int64_t missing) {
     size_t n;
@@ -64,24 +64,51 @@ static kir_val both(struct lower *l, kir_val a, kir_val b) {
     return a.i ? kir_op2(l->k, KIR_AND, 0, a, b) : b;
 }
 
-void lower_conv_input_index(struct lower *l, const struct conv *v, const kir_val *position, const int64_t *most,
-                            kir_val channel, kir_val batch, struct index *out, kir_val *guard) {
-    *out = (struct index){.n = v->n + 2};
-    *guard = (kir_val){0};
-    out->at[v->in_feature] = channel;
-    out->at[v->in_batch] = batch;
-    for (uint32_t i = 0; i < v->n; i++) {
-        const struct conv_dim *d = &v->dim[i];
-        int64_t span = (d->size - 1) * d->base + 1;
-        kir_val p = lower_add(l, position[i], kir_i64(l->k, -d->low));
-        if (d->low > 0)
-            *guard = both(l, *guard, kir_cmp(l->k, KIR_GE, 0, p, kir_i64(l->k, 0)));
-        if (most[i] - d->low >= span)
-            *guard = both(l, *guard, kir_cmp(l->k, KIR_LT, 0, p, kir_i64(l->k, span)));
-        if (d->base > 1) {
-            *guard = both(l, *guard, kir_cmp(l->k, KIR_EQ, 0, lower_rem(l, p, d->base), kir_i64(l->k, 0)));
-            p = lower_div(l, p, d->base);
-        }
-        out->at[d->in] = p;
-    }
+kir_val lower_conv_position(struct lower *l, const struct conv *v, uint32_t i, kir_val position, int64_t most, kir_val *guard) {
+    const struct conv_dim *d = &v->dim[i];
+    int64_t span = (d->size - 1) * d->base + 1;
+    kir_val p = lower_add(l, position, kir_i64(l->k, -d->low));
+    if (d->low > 0)
+        *guard = both(l, *guard, kir_cmp(l->k, KIR_GE, 0, p, kir_i64(l->k, 0)));
+    if (most - d->low >= span)
+        *guard = both(l, *guard, kir_cmp(l->k, KIR_LT, 0, p, kir_i64(l->k, span)));
+    if (d->base == 1)
+        return p;
+    *guard = both(l, *guard, kir_cmp(l->k, KIR_EQ, 0, lower_rem(l, p, d->base), kir_i64(l->k, 0)));
+    return lower_div(l, p, d->base);
+}
+
+/* ---- the input in memory ---------------------------------------------------------------------- */
+
+kir_val contract_input(const struct contraction *c, const struct index *at) {
+    struct lower *l = c->l;
+    ir_val v = ir_operand(l->m, c->op, 0);
+    kir_val x = lower_value(l, v, at).re;
+    return kir_type(l->k, x) == c->acc ? x : kir_typed(l->k, KIR_CONVERT, lower_sign(ir_val_type(l->m, v)->dtype), c->acc, x);
+}
+
+/* How far apart elements are along a loop of the probe; false when that is not constant. */
+static bool find_step(const struct kir *k, kir_val load, kir_val loop, int64_t *out) {
+    *out = 0;
+    return kir_get(k, loop)->op != KIR_LOOP || kir_linear(k, kir_get(k, load)->arg[0], loop, out);
+}
+
+void contract_find_input(struct contraction *c, struct contract_input *out) {
+    const struct conv *v = c->conv;
+    struct contract_kernel probe;
+    struct index at = {.n = v->n + 2};
+    contract_probe_begin(c, &probe);
+    struct kir *k = c->l->k;
+    at.at[v->in_batch] = kir_loop(k, KIR_SERIAL, v->batches, 0);
+    for (uint32_t i = 0; i < v->n; i++)
+        at.at[v->dim[i].in] = kir_loop(k, KIR_SERIAL, v->dim[i].size, 0);
+    at.at[v->in_feature] = kir_loop(k, KIR_SERIAL, v->channels * v->groups, 0);
+    kir_val x = contract_input(c, &at), load = contract_load(k, x);
+    *out = (struct contract_input){.plain = x.i == load.i};
+    out->linear = load.i && find_step(k, load, at.at[v->in_feature], &out->steps.channel) &&
+                  find_step(k, load, at.at[v->in_batch], &out->steps.batch);
+    for (uint32_t i = 0; i < v->n; i++)
+        out->linear = out->linear && find_step(k, load, at.at[v->dim[i].in], &out->steps.position[i]);
+    out->plain = out->plain && out->linear;
+    contract_probe_end(c, &probe);
 }

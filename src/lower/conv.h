@@ -30,9 +30,8 @@ void lower_conv_read(const struct ir_module *m, ir_op op, struct conv *out);
 /* The kernel's index at a tap of the window, an input channel of the group and a feature. */
 void lower_conv_kernel_index(struct lower *l, const struct conv *v, const kir_val *tap, kir_val channel, kir_val feature,
                              struct index *out);
-/* The input's index at positions of the image; *guard (i1): whether the input has the element, none = always. `most`: the
-   largest of each position. */
-void lower_conv_input_index(struct lower *l, const struct conv *v, const kir_val *position, const int64_t *most,
-                            kir_val channel, kir_val batch, struct index *out, kir_val *guard);
+/* The input's element under a position of dimension i. *guard (i1): whether it exists and *guard held; none = it does. `most`:
+   the largest position. */
+kir_val lower_conv_position(struct lower *l, const struct conv *v, uint32_t i, kir_val position, int64_t most, kir_val *guard);
 
 #endif

@@ -23,11 +23,6 @@ enum {
     DIRECT_SHORT = 4                               /* iterations of a loop that is unrolled */
 };
 
-/* Elements between neighbours of the input in memory. */
-struct steps {
-    int64_t position[IR_MAX_RANK], channel, batch;
-};
-
 /* Axes of the result along which pixels are a constant distance apart in the input: several where one continues the other. */
 struct line {
     uint32_t first, n; /* axes in the order batch, spatial dimensions */
@@ -45,66 +40,52 @@ struct direct {
     int64_t tile, tiles;         /* pixels of a tile; tiles of a row */
     int64_t units;               /* tiles of a block */
     bool in_place, planar;       /* the operand itself is read; the image has rows of channels by positions */
-    struct steps operand, steps; /* of the operand; of what is read: the operand or the image */
+    struct contract_input operand;
+    struct contract_steps steps; /* of what is read: the operand or the image */
     uint32_t image;              /* the buffer */
     int64_t image_elements;
 };
 
 /* ---- the input -------------------------------------------------------------------------------- */
 
-/* The input's element at positions of the image; `most` and *guard as for lower_conv_input_index. */
-static kir_val element(const struct direct *d, const kir_val *position, const int64_t *most, kir_val channel, kir_val batch,
-                       kir_val *guard) {
-    struct lower *l = d->c->l;
-    struct index at;
-    ir_val v = ir_operand(l->m, d->c->op, 0);
-    lower_conv_input_index(l, d->v, position, most, channel, batch, &at, guard);
-    kir_val x = lower_value(l, v, &at).re;
-    if (kir_type(l->k, x) != d->c->acc)
-        x = kir_typed(l->k, KIR_CONVERT, lower_sign(ir_val_type(l->m, v)->dtype), d->c->acc, x);
-    return x;
+/* The input's index at positions of the image; *guard as for lower_conv_position. */
+static void index_of(const struct direct *d, const kir_val *position, const int64_t *most, kir_val channel, kir_val batch,
+                     struct index *out, kir_val *guard) {
+    const struct conv *v = d->v;
+    *out = (struct index){.n = v->n + 2};
+    *guard = (kir_val){0};
+    out->at[v->in_feature] = channel;
+    out->at[v->in_batch] = batch;
+    for (uint32_t i = 0; i < v->n; i++)
+        out->at[v->dim[i].in] = lower_conv_position(d->c->l, v, i, position[i], most[i], guard);
 }
 
-/* How far apart elements are along a loop of the probe; false when that is not constant. */
-static bool find_step(const struct kir *k, kir_val load, kir_val loop, int64_t *out) {
-    *out = 0;
-    return kir_get(k, loop)->op != KIR_LOOP || kir_linear(k, kir_get(k, load)->arg[0], loop, out);
+static kir_val element(const struct direct *d, const kir_val *position, const int64_t *most, kir_val channel, kir_val batch,
+                       kir_val *guard) {
+    struct index at;
+    index_of(d, position, most, channel, batch, &at, guard);
+    return contract_input(d->c, &at);
 }
 
 /* How the operand lies in memory, and whether it can be read there. */
 static void find_input(struct direct *d) {
-    struct contraction *c = d->c;
     const struct conv *v = d->v;
-    struct contract_kernel probe;
-    struct steps *s = &d->operand;
-    int64_t most[IR_MAX_RANK];
-    kir_val at[IR_MAX_RANK], loop[IR_MAX_RANK], guard;
+    const struct contract_steps *s = &d->operand.steps;
     uint32_t last = v->n - 1;
-    bool inside = true, holes = v->dim[last].base > 1;
-    contract_probe_begin(c, &probe);
-    struct kir *k = c->l->k;
-    kir_val batch = kir_loop(k, KIR_SERIAL, v->batches, 0);
-    for (uint32_t i = 0; i < v->n; i++) { /* over the elements of the input */
+    contract_find_input(d->c, &d->operand);
+    d->in_place = d->operand.plain;
+    for (uint32_t i = 0; i < v->n; i++) {
         const struct conv_dim *x = &v->dim[i];
-        loop[i] = kir_loop(k, KIR_SERIAL, x->size, 0);
-        at[i] = lower_add(c->l, lower_mul(c->l, loop[i], x->base), kir_i64(k, x->low));
-        most[i] = (x->size - 1) * x->base + x->low;
-        inside = inside && x->base == 1 && x->low <= 0 && x->image - x->low <= x->size;
+        d->in_place = d->in_place && x->base == 1 && x->low <= 0 && x->image - x->low <= x->size;
     }
-    kir_val channel = kir_loop(k, KIR_SERIAL, v->channels * v->groups, 0);
-    kir_val x = element(d, at, most, channel, batch, &guard), load = contract_load(k, x);
-    bool linear = load.i && find_step(k, load, channel, &s->channel) && find_step(k, load, batch, &s->batch);
-    for (uint32_t i = 0; i < v->n; i++)
-        linear = linear && find_step(k, load, loop[i], &s->position[i]);
-    d->in_place = linear && inside && x.i == load.i;
-    d->planar = linear && !holes && s->channel != 1 && s->position[last] == 1 && v->channels * v->groups > 1;
-    contract_probe_end(c, &probe);
+    d->planar =
+        d->operand.linear && v->dim[last].base == 1 && s->channel != 1 && s->position[last] == 1 && v->channels * v->groups > 1;
 }
 
 /* The shape of the image. False if it is too large. */
 static bool find_image(struct direct *d) {
     const struct conv *v = d->v;
-    struct steps *s = &d->steps;
+    struct contract_steps *s = &d->steps;
     int64_t channels = v->channels * v->groups, size = 1;
     uint32_t last = v->n - 1;
     double input = (double)v->batches * (double)channels, image = input;
@@ -126,7 +107,7 @@ static bool find_image(struct direct *d) {
 
 static kir_val place_of(const struct direct *d, const kir_val *position, kir_val channel, kir_val batch) {
     struct lower *l = d->c->l;
-    const struct steps *s = &d->steps;
+    const struct contract_steps *s = &d->steps;
     kir_val at = lower_add(l, lower_mul(l, batch, s->batch), lower_mul(l, channel, s->channel));
     for (uint32_t i = 0; i < d->v->n; i++)
         at = lower_add(l, at, lower_mul(l, position[i], s->position[i]));
@@ -147,7 +128,7 @@ static void write_row(struct direct *d, struct row *r, int64_t from, int64_t cou
     uint32_t last = v->n - 1, vector = (uint32_t)contract_vector(d->c);
     int64_t channels = v->channels * v->groups;
     kir_val guard, channel = kir_i64(l->k, 0), outer, lane, x = contract_zero(d->c);
-    bool line = !d->planar && (zeros || (d->operand.channel == 1 && d->operand.position[last] == channels));
+    bool line = !d->planar && (zeros || (d->operand.steps.channel == 1 && d->operand.steps.position[last] == channels));
     if (count <= 0)
         return;
     r->at[last] = kir_i64(l->k, from);
@@ -188,7 +169,7 @@ static void write_holes(struct direct *d, struct row *r) {
     struct index at;
     kir_val guard, none = kir_i64(l->k, 0);
     r->at[v->n - 1] = kir_loop(l->k, KIR_SERIAL, v->dim[v->n - 1].image, 0);
-    lower_conv_input_index(l, v, r->at, r->most, none, r->batch, &at, &guard);
+    index_of(d, r->at, r->most, none, r->batch, &at, &guard);
     kir_if(l->k, guard);
     kir_val channel = kir_loop(l->k, KIR_VECTOR, v->channels * v->groups, vector);
     kir_val x = element(d, r->at, r->most, channel, r->batch, &guard);
@@ -230,7 +211,7 @@ static void pack_image(struct direct *d) {
     } else {
         r.most[v->n - 1] = end - 1;
         r.at[v->n - 1] = kir_i64(l->k, first);
-        lower_conv_input_index(l, v, r.at, r.most, kir_i64(l->k, 0), r.batch, &index, &guard);
+        index_of(d, r.at, r.most, kir_i64(l->k, 0), r.batch, &index, &guard);
         bool always = is_true(l->k, guard);
         if (!always)
             kir_if(l->k, guard);
@@ -363,7 +344,7 @@ static bool find(struct direct *d) {
     if (!find_image(d))
         return false;
     if (d->in_place)
-        d->steps = d->operand;
+        d->steps = d->operand.steps;
     find_lines(d);
     if (!find_tile(d))
         return false;
@@ -433,8 +414,7 @@ static void multiply_lines(struct direct *d, kir_val input, kir_val weights, kir
     line = lower_add(l, lower_mul(l, line, inner), x);
     c->packed[1] = (struct packed){
         .on = true, .buffer = d->b.rhs_buffer, .at = lower_add(l, weights, lower_mul(l, line, d->b.panel.size))};
-    for (int64_t i = 0; i < d->b.panel.size; i += contract_vector(c))
-        kir_prefetch(l->k, d->b.rhs_buffer, lower_add(l, c->packed[1].at, kir_i64(l->k, i + DIRECT_AHEAD * d->b.panel.size)));
+    kir_prefetch(l->k, d->b.rhs_buffer, lower_add(l, c->packed[1].at, kir_i64(l->k, DIRECT_AHEAD * d->b.panel.size)));
     kir_val r = kir_loop(l->k, KIR_UNROLLED, d->tile, 0);
     c->packed[0] = (struct packed){.on = true, .buffer = d->image, .at = lower_add(l, input, pixel_offset(d, r))};
     contract_multiply_add(c, reg, r);

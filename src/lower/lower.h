@@ -8,7 +8,7 @@
  *   elt.c       elementwise arithmetic                               rows.c      passes over rows (softmax, norms)
  *   move.c      index arithmetic; dynamic_update_slice               native.c    `while` loops as one kernel
  *   contract.h  matrix products and convolutions: contract.c, small.c, block.c, pack.c, tile.c, matvec.c, vecmat.c, stages.c,
- *               direct.c
+ *               direct.c, depthwise.c
  *   conv.h      the geometry of convolutions */
 #ifndef HILO_LOWER_LOWER_H
 #define HILO_LOWER_LOWER_H

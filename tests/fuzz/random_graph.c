@@ -946,11 +946,13 @@ static bool convolution(struct maker *k) {
     shuffle(k, in, t->rank);
     shuffle(k, order, t->rank);
     shuffle(k, out, t->rank);
-    int64_t features = t->dims[in[1]], groups = features && features % 2 == 0 && take(k, 3) == 0 ? 2 : 1;
+    int64_t features = t->dims[in[1]], groups = 1;
+    if (features && take(k, 3) == 0)
+        groups = features % 2 || take(k, 2) ? features : 2;
     if (features == 0)
         return false;
     dims[order[0]] = features / groups;
-    dims[order[1]] = groups * (1 + take(k, 5));
+    dims[order[1]] = groups * (take(k, 4) ? 1 + take(k, 5) : 24); /* sometimes panels of features */
     double each = (double)(features / groups);
     for (uint32_t i = 0; i < spatial; i++) {
         dims[order[2 + i]] = 1 + take(k, 3);
