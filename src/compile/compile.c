@@ -200,6 +200,18 @@ static hilo_status refine(const struct compile *c, ir_op entry, struct ir_module
     return status == HILO_OK || status == HILO_RESOURCE_EXHAUSTED ? status : HILO_UNIMPLEMENTED;
 }
 
+/* The machine that passes estimate costs for, whether or not code can be generated for it. */
+static void machine(const struct compile *c, struct target *out) {
+    struct diag_list ignored;
+    const char *name = c->o->target_cpu;
+    diag_init(&ignored, c->d->al);
+    bool host = !name || strcmp(name, "native") == 0;
+    if ((c->o->backend == HILO_BACKEND_INTERPRETER && !name) ||
+        (host ? target_host(out, &ignored) : target_named(name, out, &ignored)) != HILO_OK)
+        target_portable(out);
+    diag_clear(&ignored);
+}
+
 /* A copy of the module, in the place of an earlier one, optimised. */
 static hilo_status optimised_copy(const struct compile *c, ir_op entry, bool refined, struct dump *to, struct ir_module **out) {
     ir_module_free(c->exe->optimised);
@@ -209,7 +221,10 @@ static hilo_status optimised_copy(const struct compile *c, ir_op entry, bool ref
     if (refined)
         HILO_TRY(refine(c, entry, m));
     struct opt o;
+    struct target target;
+    machine(c, &target);
     opt_init(&o, m, c->d);
+    o.options.target = &target;
     o.options.level = c->o->level;
     o.options.passes = c->o->backend == HILO_BACKEND_REFERENCE ? "fused" : c->o->passes;
     o.options.entry = entry;

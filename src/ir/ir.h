@@ -128,7 +128,7 @@ enum ir_attr_form { /* what a slot holds: the kinds of attrs.def */
     IR_AF_F64, IR_AF_BOOLS, IR_AF_ENUM, IR_AF_ENUMS, IR_AF_STRUCT, IR_AF_ELEMENTS, IR_AF_I64ELEMS, IR_AF_GROUPS, IR_AF_SYM,
     IR_AF_SYMS, IR_AF_SYMSS, IR_AF_DICT, IR_AF_ARRAY, IR_AF_TYPE, IR_AF_ANY
 };
-enum { IR_REQ = 1, IR_OPT = 2, IR_DEF = 4, IR_GE0 = 8, IR_GT0 = 16 };
+enum { IR_REQ = 1, IR_OPT = 2, IR_DEF = 4, IR_GE0 = 8, IR_GT0 = 16, IR_PER_DIM = 32, IR_DIMS = 64 };
 #define IR_C(n) ((unsigned)(n) << 8) /* with a range: the constraint of the op, <op>_c<n>, that demands it */
 
 struct ir_slot_info {

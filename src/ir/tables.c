@@ -113,6 +113,8 @@ _Static_assert(SLOT_COUNT == (int)IR_SLOT_COUNT, "one numbering");
 #define DEF IR_DEF
 #define GE0 IR_GE0
 #define GT0 IR_GT0
+#define PER_DIM IR_PER_DIM
+#define DIMS IR_DIMS
 #define C(n) IR_C(n)
 static const struct ir_slot_info slots[IR_SLOT_COUNT] = {
 #define ATTR(op, name, kind, of, flags, value) [IR_##op##_##name] = {IR_##op, #name, IR_AF_##kind, of, flags, value},

@@ -1,290 +1,357 @@
-/* layout: the order of dimensions of elementwise chains
- * does       gives elementwise ops that hang together the order of dimensions in which most of what they read and of what
- *            reads them wants it, so that the transposes around them cancel
+/* layout: the order of dimensions in memory
+ * does       gives convolutions, pooling, normalisation and what lies between them the order of dimensions in which they are
+ *            fastest, and other ops the one in which the fewest transposes remain
  * requires   nothing
  * preserves  nothing
- * cost       linear, times a few orders that are tried for each chain
- * example    transpose (maximum (transpose %conv), 0)  ⇒  maximum %conv, 0
+ * cost       linear, times a few layouts that are tried for values that have one
+ * example    convolution %nchw; maximum; convolution  =>  transpose %nchw; convolution; maximum; convolution; transpose
  *
- * Weighed are the bytes of the transposes at the edges of a chain. Those that are needed in the new order are written as
- * transposes of the op there; `simplify` makes one of two, or none. */
-#include "opt/rewrite.h"
+ * Layouts of arguments and results of functions are fixed. Transposes are made where a value in one layout is needed in
+ * another, before its first use there. layout.h says how layouts are represented, layout_class.c how they are chosen. */
+#include "opt/layout.h"
 
 #include <string.h>
 
-enum { LAYOUT_ORDERS = 8 /* that are tried */ };
+/* ---- values in their layouts ----------------------------------------------------------------- */
 
-/* Where a value comes into a chain, or leaves it. */
-struct edge {
-    uint32_t next;       /* of the same chain: 1 + its number */
-    bool in;
-    const int64_t *perm; /* of the transpose that it comes from, or goes to; NULL = something else */
-    size_t bytes;
-};
+/* Types of values stay those of the program until all ops are rewritten, so that what ops do with dimensions can be looked up
+   in any order. New ops have the types that their results will have. */
 
-struct layout {
-    struct opt_map map;
-    struct opt_ids parent; /* by op of a chain: the next towards the op that stands for it; itself at the end */
-    struct opt_ids edges;  /* by that op: its edges, from 1 */
-    struct opt_ids seen;   /* by value: its edge to what is no transpose is there; likewise into which chain it was added */
-    struct opt_ids transposed; /* by value: itself in the order of the chain `transposed_chain` */
-    struct opt_ids transposed_chain;
-    struct opt_ids order;  /* by op that stands for a chain: 1 + the number in `orders` */
-    struct {
-        struct edge *v;
-        uint32_t n, cap;
-    } all;
-    struct {
-        int64_t (*v)[IR_MAX_RANK];
-        uint32_t n, cap;
-    } orders;
-};
-
-/* ---- chains ---------------------------------------------------------------------------------- */
-
-static bool same_dims(const struct ir_type_data *a, const struct ir_type_data *b) {
-    return a->kind == IR_TYPE_TENSOR && a->rank == b->rank &&
-           (a->rank == 0 || memcmp(a->dims, b->dims, a->rank * sizeof *a->dims) == 0);
+static layout_id layout_of(const struct layout *l, ir_val v) {
+    return opt_ids_get(&l->layout, v.i);
 }
 
-static bool is_plain(const struct ir_type_data *t) {
-    return t->kind == IR_TYPE_TENSOR && t->rank > 1 && ir_type_is_static(t) && !t->quant && IR_NONE(t->encoding);
+/* The type of the program in a layout. */
+static ir_type type_in(const struct layout *l, ir_val v, layout_id layout) {
+    const struct ir_type_data *t = ir_val_type(l->o->m, v);
+    int64_t order[IR_MAX_RANK], dims[IR_MAX_RANK];
+    layout_order(l, layout, t->rank, order);
+    for (uint32_t i = 0; i < t->rank; i++)
+        dims[i] = t->dims[order[i]];
+    return ir_type_with_dims(l->o->m, ir_val_get(l->o->m, v)->type, dims, t->rank);
 }
 
-/* An op of a chain: its operands have its result's shape, or are scalars. */
-static bool is_member(const struct ir_module *m, ir_op op) {
-    const struct ir_op_data *x = ir_op_get(m, op);
-    enum ir_op_kind kind = (enum ir_op_kind)x->kind;
-    if (!ir_op_has(kind, IR_T_ELEMENTWISE) || !ir_op_has(kind, IR_T_PURE) || x->nresults != 1 || x->nregions || !x->noperands ||
-        !IR_NONE(x->attrs))
-        return false;
-    const struct ir_type_data *t = ir_val_type(m, ir_result(m, op, 0));
-    for (uint32_t i = 0; i < x->noperands; i++) {
-        const struct ir_type_data *u = ir_val_type(m, x->operands[i]);
-        if (!same_dims(u, t) && u->rank != 0)
-            return false;
-        if (u->rank && !is_plain(u))
-            return false;
+/* The op that defines the value makes it in that layout. */
+static void set_layout(struct layout *l, ir_val v, layout_id layout) {
+    if (!layout)
+        return;
+    opt_ids_set(&l->layout, v.i, layout);
+    ARENA_PUSH(&l->o->scratch, &l->retyped, v);
+    l->o->changes++;
+}
+
+/* Where something is made of `v` that `op` needs: before the op, or, if that is in a region, right after the value. */
+static ir_op place(const struct layout *l, ir_val v, ir_op op) {
+    const struct ir_module *m = l->o->m;
+    const struct ir_val_data *x = ir_val_get(m, v);
+    ir_block b = IR_NONE(x->op) ? x->block : ir_op_get(m, x->op)->parent;
+    if (IR_SAME(ir_op_get(m, op)->parent, b))
+        return op;
+    return IR_NONE(x->op) ? ir_block_get(m, b)->first : ir_op_get(m, x->op)->next;
+}
+
+/* A constant or the like, which has the layout of its type, made in another one. */
+static ir_op remade(struct layout *l, ir_val v, const int64_t *order, ir_type type) {
+    struct ir_module *m = l->o->m;
+    ir_op op = ir_val_get(m, v)->op;
+    ir_op copy = opt_remake(l->o, op, ir_op_get(m, op)->operands, ir_op_get(m, op)->noperands, &type, 1);
+    if (ir_kind(m, op) == IR_CONSTANT) {
+        const struct ir_attr_data *a = ir_attr_get(m, ir_constant_value(m, op));
+        size_t bytes = ir_dtype_get(ir_type_get(m, type)->dtype)->bytes;
+        ir_set_prop(m, copy, IR_CONSTANT_value, ir_attr_dense(m, type, a->data, bytes, /*splat=*/true, /*owned=*/false));
+    } else {
+        layout_permute(m, copy, order);
     }
-    return is_plain(t);
+    return copy;
 }
 
-static ir_op chain_of(struct layout *c, ir_op op) {
-    for (uint32_t up; (up = opt_ids_get(&c->parent, op.i)) != op.i; op.i = up)
-        opt_ids_set(&c->parent, op.i, opt_ids_get(&c->parent, up));
+/* A transpose of the value, which is in memory as `order` says then, or a reshape where only dimensions of size 1 move. */
+static ir_op moved(struct layout *l, ir_val v, const int64_t *order, uint32_t rank, ir_type type, bool ones) {
+    struct ir_module *m = l->o->m;
+    ir_op op = ir_op_new(m, ones ? IR_RESHAPE : IR_TRANSPOSE, &v, 1, &type, 1, 0);
+    if (!ones)
+        ir_set_prop(m, op, IR_TRANSPOSE_permutation, ir_attr_i64s(m, order, rank));
     return op;
 }
 
-/* The chain that computes the value; none for others. */
-static ir_op chain_of_value(struct layout *c, ir_val v) {
-    ir_op op = ir_val_get(c->map.o->m, v)->op;
-    return IR_NONE(op) || !opt_ids_get(&c->parent, op.i) ? (ir_op){0} : chain_of(c, op);
-}
-
-static void find_chains(struct layout *c, ir_block b) {
-    const struct ir_module *m = c->map.o->m;
-    for (ir_op op = ir_block_get(m, b)->first; !IR_NONE(op); op = ir_op_get(m, op)->next) {
-        if (!is_member(m, op))
-            continue;
-        opt_ids_set(&c->parent, op.i, op.i);
-        for (uint32_t i = 0; i < ir_op_get(m, op)->noperands; i++) {
-            ir_val v = ir_operand(m, op, i);
-            ir_op def = ir_val_get(m, v)->op, other = chain_of_value(c, v);
-            if (ir_val_type(m, v)->rank && !IR_NONE(other) && IR_SAME(ir_op_get(m, def)->parent, b))
-                opt_ids_set(&c->parent, other.i, chain_of(c, op).i);
-        }
-    }
-}
-
-/* ---- edges ----------------------------------------------------------------------------------- */
-
-static const int64_t *perm_of(const struct ir_module *m, ir_op op) {
-    size_t n;
-    return !IR_NONE(op) && ir_kind(m, op) == IR_TRANSPOSE ? ir_prop_i64s(m, op, IR_TRANSPOSE_permutation, &n) : NULL;
-}
-
-static void add_edge(struct layout *c, ir_op chain, bool in, const int64_t *perm, ir_val v) {
-    struct edge e = {.next = opt_ids_get(&c->edges, chain.i), .in = in, .perm = perm};
-    ir_type_bytes(ir_val_type(c->map.o->m, v), &e.bytes);
-    ARENA_PUSH(&c->map.o->scratch, &c->all, e);
-    opt_ids_set(&c->edges, chain.i, c->all.n);
-}
-
-/* What costs nothing in any order: it is computed at any index, or once and for all. */
-static bool is_free(const struct ir_module *m, ir_val v) {
+/* Whether a value can be made in another layout without moving elements: iota, a broadcast, a constant of equal elements. */
+static bool can_remake(const struct layout *l, ir_val v) {
+    const struct ir_module *m = l->o->m;
     ir_op op = ir_val_get(m, v)->op;
-    if (IR_NONE(op))
+    if (!layout_is_free(m, v))
         return false;
-    enum ir_op_kind kind = ir_kind(m, op);
-    return kind == IR_BROADCAST_IN_DIM || kind == IR_IOTA || kind == IR_CONSTANT;
+    const struct ir_attr_data *a = ir_attr_get(m, ir_kind(m, op) == IR_CONSTANT ? ir_constant_value(m, op) : (ir_attr){0});
+    return ir_kind(m, op) != IR_CONSTANT || (a->kind == IR_ATTR_DENSE && a->splat);
 }
 
-static void edges_of_op(struct layout *c, ir_op op) {
-    const struct ir_module *m = c->map.o->m;
-    const struct ir_op_data *x = ir_op_get(m, op);
-    ir_op own = opt_ids_get(&c->parent, op.i) ? chain_of(c, op) : (ir_op){0};
-    for (uint32_t i = 0; i < x->noperands; i++) {
-        ir_val v = x->operands[i];
-        ir_op from = chain_of_value(c, v);
-        if (!IR_NONE(own) && IR_SAME(from, own))
-            continue;
-        const int64_t *perm = perm_of(m, op);
-        if (!IR_NONE(from) && (perm || opt_ids_get(&c->seen, v.i) != UINT32_MAX)) {
-            add_edge(c, from, false, perm, v);
-            if (!perm)
-                opt_ids_set(&c->seen, v.i, UINT32_MAX);
-        }
-        if (IR_NONE(own) || !ir_val_type(m, v)->rank || is_free(m, v) ||
-            (IR_NONE(from) && opt_ids_get(&c->seen, v.i) == own.i))
-            continue;
-        add_edge(c, own, true, perm_of(m, ir_val_get(m, v)->op), v);
-        if (IR_NONE(from))
-            opt_ids_set(&c->seen, v.i, own.i);
-    }
-    for (uint32_t i = 0; i < x->nregions; i++)
-        for (ir_block b = ir_region_get(m, ir_op_region(m, op, i))->first; !IR_NONE(b); b = ir_block_get(m, b)->next)
-            for (ir_op o = ir_block_get(m, b)->first; !IR_NONE(o); o = ir_op_get(m, o)->next)
-                edges_of_op(c, o);
-}
-
-/* ---- orders ---------------------------------------------------------------------------------- */
-
-static bool is_identity(const int64_t *perm, const int64_t *order, uint32_t rank) {
+/* The value in a layout, for `user`. */
+static ir_val in_layout(struct layout *l, ir_val v, layout_id layout, ir_op user) {
+    struct ir_module *m = l->o->m;
+    const uint32_t rank = ir_val_type(m, v)->rank;
+    int64_t have[IR_MAX_RANK], want[IR_MAX_RANK], at[IR_MAX_RANK], order[IR_MAX_RANK];
+    ir_val now = opt_ids_get(&l->now, v.i) ? (ir_val){opt_ids_get(&l->now, v.i)} : v;
+    if (layout_of(l, v) == layout)
+        return now;
+    if (opt_ids_get(&l->cached, v.i) && opt_ids_get(&l->cached_layout, v.i) == layout)
+        return (ir_val){opt_ids_get(&l->cached, v.i)};
+    layout_order(l, layout_of(l, v), rank, have);
+    layout_order(l, layout, rank, want);
     for (uint32_t i = 0; i < rank; i++)
-        if ((perm ? perm[order[i]] : order[i]) != (int64_t)i)
-            return false;
-    return true;
-}
-
-static double cost(const struct layout *c, uint32_t edge, const int64_t *order, uint32_t rank) {
-    double sum = 0;
-    for (const struct edge *e; edge; edge = e->next) {
-        e = &c->all.v[edge - 1];
-        bool free = e->in || !e->perm ? is_identity(e->perm, order, rank)
-                                      : memcmp(e->perm, order, rank * sizeof *order) == 0;
-        sum += free ? 0 : (double)e->bytes;
-    }
-    return sum;
-}
-
-static void choose_order(struct layout *c, ir_op chain) {
-    const struct ir_module *m = c->map.o->m;
-    uint32_t rank = ir_val_type(m, ir_result(m, chain, 0))->rank, first = opt_ids_get(&c->edges, chain.i), tried = 0;
-    int64_t order[IR_MAX_RANK] = {0}, best[IR_MAX_RANK];
+        at[have[i]] = i;
     for (uint32_t i = 0; i < rank; i++)
-        order[i] = i;
-    double least = cost(c, first, order, rank);
-    bool found = false;
-    for (uint32_t at = first; at && tried < LAYOUT_ORDERS; at = c->all.v[at - 1].next) {
-        const struct edge *e = &c->all.v[at - 1];
-        if (!e->perm)
-            continue;
-        for (uint32_t i = 0; i < rank; i++)
-            order[e->in ? e->perm[i] : (int64_t)i] = e->in ? (int64_t)i : e->perm[i];
-        double want = cost(c, first, order, rank);
-        tried++;
-        if (want >= least)
-            continue;
-        least = want;
-        found = true;
-        memcpy(best, order, sizeof best);
-    }
-    if (!found)
+        order[i] = at[want[i]];
+    bool alike = layout_alike(l, ir_val_type(m, v), layout_of(l, v), layout);
+    ir_type type = type_in(l, v, layout);
+    ir_op op = can_remake(l, v) ? remade(l, v, order, type)
+                                : moved(l, now, order, rank, type, alike);
+    const struct ir_op_data *x = ir_op_get(m, user);
+    ir_set_loc(m, op, x->loc, x->line, x->col);
+    ir_insert_before(m, place(l, now, user), op);
+    opt_ids_set(&l->cached, v.i, ir_result(m, op, 0).i);
+    opt_ids_set(&l->cached_layout, v.i, layout);
+    l->o->changes++;
+    return ir_result(m, op, 0);
+}
+
+static void set_operand(struct layout *l, ir_op op, uint32_t i, layout_id layout) {
+    ir_val v = ir_operand(l->o->m, op, i), to = in_layout(l, v, layout, op);
+    if (!IR_SAME(v, to))
+        ir_set_operand(l->o->m, op, i, to);
+}
+
+/* ---- ops ------------------------------------------------------------------------------------- */
+
+static void rewrite_fixed(struct layout *l, ir_op op) {
+    for (uint32_t i = 0; i < ir_op_get(l->o->m, op)->noperands; i++)
+        set_operand(l, op, i, 0);
+}
+
+static void rewrite_same(struct layout *l, ir_op op) {
+    struct ir_module *m = l->o->m;
+    ir_val result = ir_result(m, op, 0);
+    layout_id layout = layout_chosen(l, result);
+    int64_t order[IR_MAX_RANK];
+    for (uint32_t i = 0; i < ir_op_get(m, op)->noperands; i++)
+        set_operand(l, op, i, ir_val_type(m, ir_operand(m, op, i))->rank ? layout : 0);
+    if (!layout)
         return;
-    c->orders.v = c->orders.n < c->orders.cap
-                      ? c->orders.v
-                      : arena_grow(&c->map.o->scratch, c->orders.v, c->orders.n, &c->orders.cap, sizeof *c->orders.v);
-    memcpy(c->orders.v[c->orders.n++], best, sizeof best);
-    opt_ids_set(&c->order, chain.i, c->orders.n);
+    layout_order(l, layout, ir_val_type(m, result)->rank, order);
+    layout_permute(m, op, order);
+    for (uint32_t i = 0; i < ir_op_get(m, op)->nresults; i++)
+        set_layout(l, ir_result(m, op, i), layout);
 }
 
-/* ---- changing it ----------------------------------------------------------------------------- */
-
-static ir_type transposed_type(struct opt *o, ir_val v, const int64_t *order) {
-    const struct ir_type_data *t = ir_val_type(o->m, v);
-    int64_t dims[IR_MAX_RANK];
-    for (uint32_t i = 0; i < t->rank; i++)
-        dims[i] = t->dims[order[i]];
-    return ir_type_tensor(o->m, t->elem, dims, t->rank, (ir_attr){0});
+/* The layout of a convolution's operand `which`, or of its result, instead of `given`: the fastest if that is worth a
+   transpose. */
+static layout_id conv_layout(struct layout *l, ir_op op, uint32_t which, ir_val v, layout_id given) {
+    struct ir_module *m = l->o->m;
+    int64_t order[IR_MAX_RANK];
+    layout_conv_order(m, op, which, order);
+    layout_id best = layout_number(l, order, ir_val_type(m, v)->rank);
+    if (best == LAYOUT_NONE || layout_alike(l, ir_val_type(m, v), best, given))
+        return given;
+    double cost = layout_is_free(m, v) ? 0 : layout_transpose_ns(m, &l->target, v);
+    return layout_conv_ns(m, &l->target, op, which) > cost ? best : given;
 }
 
-static ir_val transpose(struct opt *o, ir_val v, const int64_t *order, ir_op before) {
-    const struct ir_op_data *x = ir_op_get(o->m, before);
-    ir_type type = transposed_type(o, v, order);
-    ir_op op = ir_op_new(o->m, IR_TRANSPOSE, &v, 1, &type, 1, 0);
-    ir_set_prop(o->m, op, IR_TRANSPOSE_permutation, ir_attr_i64s(o->m, order, ir_type_get(o->m, type)->rank));
-    ir_set_loc(o->m, op, x->loc, x->line, x->col);
-    ir_insert_before(o->m, before, op);
-    return ir_result(o->m, op, 0);
+static void rewrite_conv(struct layout *l, ir_op op) {
+    struct ir_module *m = l->o->m;
+    ir_val v[3] = {ir_operand(m, op, 0), ir_operand(m, op, 1), ir_result(m, op, 0)};
+    layout_id to[3];
+    int64_t order[IR_MAX_RANK];
+    for (uint32_t i = 0; i < 3; i++)
+        to[i] = conv_layout(l, op, i, v[i], i < 2 ? layout_of(l, v[i]) : layout_chosen(l, v[i]));
+    for (uint32_t i = 0; i < 3; i++) {
+        layout_order(l, to[i], ir_val_type(m, v[i])->rank, order);
+        if (to[i])
+            layout_conv_set(m, op, i, order);
+        if (i < 2)
+            set_operand(l, op, i, to[i]);
+        else
+            set_layout(l, v[i], to[i]);
+    }
 }
 
-/* The value in the chain's order; made before `op` where it is not there yet. */
-static ir_val transposed(struct layout *c, ir_val v, ir_op chain, const int64_t *order, ir_op op) {
-    if (ir_val_type(c->map.o->m, v)->rank == 0)
-        return opt_map_get(&c->map, v);
-    if (opt_ids_get(&c->transposed_chain, v.i) == chain.i)
-        return (ir_val){opt_ids_get(&c->transposed, v.i)};
-    ir_val to = transpose(c->map.o, opt_map_get(&c->map, v), order, op);
-    opt_ids_set(&c->transposed, v.i, to.i);
-    opt_ids_set(&c->transposed_chain, v.i, chain.i);
-    return to;
+/* Both orders are those of layouts; the result is the operand where its dimensions are already in that order. */
+static void rewrite_transpose(struct layout *l, ir_op op, const int64_t *from, const int64_t *to) {
+    struct ir_module *m = l->o->m;
+    ir_val operand = ir_operand(m, op, 0), result = ir_result(m, op, 0);
+    uint32_t rank = ir_val_type(m, result)->rank;
+    int64_t at[IR_MAX_RANK], order[IR_MAX_RANK];
+    size_t n;
+    const int64_t *p = ir_prop_i64s(m, op, IR_TRANSPOSE_permutation, &n);
+    bool same = true;
+    for (uint32_t i = 0; i < rank; i++)
+        at[from[i]] = i;
+    for (uint32_t i = 0; i < rank; i++) {
+        order[i] = at[p[to[i]]];
+        same = same && order[i] == i;
+    }
+    layout_id layout = layout_number(l, to, rank);
+    if (same) {
+        opt_ids_set(&l->now, result.i, in_layout(l, operand, layout_of(l, operand), op).i);
+        opt_ids_set(&l->layout, result.i, layout);
+        ir_unlink(m, op);
+        l->o->changes++;
+        return;
+    }
+    set_operand(l, op, 0, layout_of(l, operand));
+    ir_set_prop(m, op, IR_TRANSPOSE_permutation, ir_attr_i64s(m, order, rank));
+    set_layout(l, result, layout);
 }
 
-static void transpose_op(struct layout *c, ir_op op, ir_op chain) {
-    struct opt *o = c->map.o;
-    const int64_t *order = c->orders.v[opt_ids_get(&c->order, chain.i) - 1];
-    uint32_t n = ir_op_get(o->m, op)->noperands;
-    ir_val *operands = ARENA_ARRAY(&o->scratch, ir_val, n), result = ir_result(o->m, op, 0);
-    int64_t back[IR_MAX_RANK];
-    for (uint32_t i = 0; i < ir_val_type(o->m, result)->rank; i++)
-        back[order[i]] = i;
-    for (uint32_t i = 0; i < n; i++)
-        operands[i] = transposed(c, ir_operand(o->m, op, i), chain, order, op);
-    ir_type type = transposed_type(o, result, order);
-    ir_op fresh = opt_remake(o, op, operands, n, &type, 1);
-    ir_insert_before(o->m, op, fresh);
-    opt_ids_set(&c->transposed, result.i, ir_result(o->m, fresh, 0).i);
-    opt_ids_set(&c->transposed_chain, result.i, chain.i);
-    ir_val as_before = transpose(o, ir_result(o->m, fresh, 0), back, op);
-    opt_replace(&c->map, op, &as_before);
-    o->changes++;
+static void rewrite_broadcast(struct layout *l, ir_op op, const int64_t *from, const int64_t *to) {
+    struct ir_module *m = l->o->m;
+    ir_val operand = ir_operand(m, op, 0), result = ir_result(m, op, 0);
+    uint32_t rank = ir_val_type(m, result)->rank;
+    int64_t at[IR_MAX_RANK], dims[IR_MAX_RANK];
+    size_t n;
+    const int64_t *d = ir_prop_i64s(m, op, IR_BROADCAST_IN_DIM_broadcast_dimensions, &n);
+    for (uint32_t i = 0; i < rank; i++)
+        at[to[i]] = i;
+    for (size_t i = 0; i < n; i++)
+        dims[i] = at[d[from[i]]];
+    set_operand(l, op, 0, layout_of(l, operand));
+    ir_set_prop(m, op, IR_BROADCAST_IN_DIM_broadcast_dimensions, ir_attr_i64s(m, dims, (uint32_t)n));
+    set_layout(l, result, layout_number(l, to, rank));
+}
+
+/* The operands in one layout, the results in the one that follows. */
+static void rewrite_reduce(struct layout *l, ir_op op, layout_id layout, const int64_t *from, const int64_t *to) {
+    struct ir_module *m = l->o->m;
+    const struct ir_op_data *x = ir_op_get(m, op);
+    uint32_t rank = ir_val_type(m, x->operands[0])->rank, nresults = x->nresults, ndims = 0;
+    int64_t at[IR_MAX_RANK], dims[IR_MAX_RANK];
+    size_t n;
+    const int64_t *d = ir_prop_i64s(m, op, IR_REDUCE_dimensions, &n);
+    for (uint32_t i = 0; i < rank; i++)
+        at[from[i]] = i;
+    for (uint32_t i = 0; i < rank; i++) /* in ascending order */
+        for (size_t k = 0; k < n; k++)
+            if (at[d[k]] == i)
+                dims[ndims++] = i;
+    for (uint32_t i = 0; i < nresults; i++) {
+        ir_val result = ir_result(m, op, i);
+        layout_id follows = layout_number(l, to, ir_val_type(m, result)->rank);
+        set_operand(l, op, i, layout);
+        set_operand(l, op, nresults + i, 0);
+        set_layout(l, result, follows);
+    }
+    if (layout)
+        ir_set_prop(m, op, IR_REDUCE_dimensions, ir_attr_i64s(m, dims, ndims));
+}
+
+static void rewrite_view(struct layout *l, ir_op op) {
+    struct ir_module *m = l->o->m;
+    ir_val operand = ir_operand(m, op, 0), result = ir_result(m, op, 0);
+    uint32_t rank = ir_val_type(m, operand)->rank, result_rank = ir_val_type(m, result)->rank;
+    int64_t from[IR_MAX_RANK], to[IR_MAX_RANK];
+    layout_id layout = layout_of(l, operand);
+    enum ir_op_kind kind = ir_kind(m, op);
+    layout_order(l, layout, rank, from);
+    layout_order(l, layout_chosen(l, result), result_rank, to);
+    if (kind == IR_TRANSPOSE) {
+        rewrite_transpose(l, op, from, to);
+    } else if (kind == IR_BROADCAST_IN_DIM) {
+        rewrite_broadcast(l, op, from, to);
+    } else if (layout && !layout_reorders(m, op, from) && layout_forward(m, op, from, to) &&
+               layout_number(l, to, result_rank) != LAYOUT_NONE) {
+        if (kind == IR_REDUCE) {
+            rewrite_reduce(l, op, layout, from, to);
+        } else {
+            set_operand(l, op, 0, layout);
+            set_layout(l, result, layout_number(l, to, result_rank));
+        }
+    } else {
+        rewrite_fixed(l, op);
+    }
 }
 
 /* ---- the walk -------------------------------------------------------------------------------- */
 
-static void layout_region(struct layout *c, ir_region r);
+static void rewrite_block(struct layout *l, ir_block b);
 
-static void layout_block(struct layout *c, ir_block b) {
-    const struct ir_module *m = c->map.o->m;
-    find_chains(c, b);
-    for (ir_op op = ir_block_get(m, b)->first; !IR_NONE(op); op = ir_op_get(m, op)->next)
-        edges_of_op(c, op);
-    for (ir_op op = ir_block_get(m, b)->first; !IR_NONE(op); op = ir_op_get(m, op)->next)
-        if (opt_ids_get(&c->parent, op.i) == op.i)
-            choose_order(c, op);
-    ir_op next;
+/* Results, and arguments of regions, have the layouts that were chosen; operands, and what regions return, are brought into
+   them. */
+static void rewrite_pass(struct layout *l, ir_op op) {
+    struct ir_module *m = l->o->m;
+    const struct ir_op_data *x = ir_op_get(m, op);
+    bool loop = ir_op_has((enum ir_op_kind)x->kind, IR_T_PREDICATE), operands = loop || !x->nregions;
+    uint32_t nresults = x->nresults, nregions = x->nregions, noperands = x->noperands;
+    for (uint32_t i = 0; i < noperands; i++)
+        set_operand(l, op, i, operands ? layout_chosen(l, ir_result(m, op, i)) : 0);
+    for (uint32_t r = 0; r < nregions; r++) {
+        ir_block b = ir_region_get(m, ir_op_region(m, op, r))->first;
+        for (uint32_t i = 0; loop && i < nresults; i++)
+            set_layout(l, ir_block_get(m, b)->args[i], layout_chosen(l, ir_result(m, op, i)));
+        rewrite_block(l, b);
+        for (uint32_t i = 0; i < nresults && (!loop || r > 0); i++)
+            set_operand(l, ir_terminator(m, b), i, layout_chosen(l, ir_result(m, op, i)));
+    }
+    for (uint32_t i = 0; i < nresults; i++)
+        set_layout(l, ir_result(m, op, i), layout_chosen(l, ir_result(m, op, i)));
+}
+
+static void rewrite_op(struct layout *l, ir_op op) {
+    struct ir_module *m = l->o->m;
+    enum layout_role role = layout_role(m, op);
+    if (role == LAYOUT_PASS) {
+        rewrite_pass(l, op);
+        return;
+    }
+    for (uint32_t i = 0; i < ir_op_get(m, op)->nregions; i++)
+        for (ir_block b = ir_region_get(m, ir_op_region(m, op, i))->first; !IR_NONE(b); b = ir_block_get(m, b)->next)
+            rewrite_block(l, b);
+    if (role == LAYOUT_SAME)
+        rewrite_same(l, op);
+    else if (role == LAYOUT_VIEW)
+        rewrite_view(l, op);
+    else if (role == LAYOUT_CONV)
+        rewrite_conv(l, op);
+    else
+        rewrite_fixed(l, op);
+}
+
+/* The terminator of a region of an op that passes values on is the op's. */
+static void rewrite_block(struct layout *l, ir_block b) {
+    const struct ir_module *m = l->o->m;
+    ir_op parent = ir_region_get(m, ir_block_get(m, b)->parent)->parent, next;
+    bool passed = layout_role(m, parent) == LAYOUT_PASS;
     for (ir_op op = ir_block_get(m, b)->first; !IR_NONE(op); op = next) {
         next = ir_op_get(m, op)->next;
-        ir_op chain = opt_ids_get(&c->parent, op.i) ? chain_of(c, op) : (ir_op){0};
-        if (!IR_NONE(chain) && opt_ids_get(&c->order, chain.i)) {
-            transpose_op(c, op, chain);
-            continue;
-        }
-        opt_update(&c->map, op);
-        for (uint32_t i = 0; i < ir_op_get(m, op)->nregions; i++)
-            layout_region(c, ir_op_region(m, op, i));
+        if (!IR_NONE(next) || !passed)
+            rewrite_op(l, op);
     }
 }
 
-static void layout_region(struct layout *c, ir_region r) {
-    for (ir_block b = ir_region_get(c->map.o->m, r)->first; !IR_NONE(b); b = ir_block_get(c->map.o->m, b)->next)
-        layout_block(c, b);
+/* Whether any op has a reason to change layouts. */
+static bool has_layouts(const struct ir_module *m, ir_block b) {
+    for (ir_op op = ir_block_get(m, b)->first; !IR_NONE(op); op = ir_op_get(m, op)->next) {
+        if (ir_kind(m, op) == IR_CONVOLUTION || ir_kind(m, op) == IR_TRANSPOSE)
+            return true;
+        for (uint32_t i = 0; i < ir_op_get(m, op)->nregions; i++)
+            for (ir_block c = ir_region_get(m, ir_op_region(m, op, i))->first; !IR_NONE(c); c = ir_block_get(m, c)->next)
+                if (has_layouts(m, c))
+                    return true;
+    }
+    return false;
 }
 
 hilo_status opt_layout(struct opt *o) {
     struct arena *a = &o->scratch;
-    struct layout c = {.map = opt_map_new(o), .parent = {.a = a}, .edges = {.a = a}, .seen = {.a = a}, .transposed = {.a = a},
-                       .transposed_chain = {.a = a}, .order = {.a = a}};
-    layout_region(&c, ir_op_region(o->m, o->m->root, 0));
+    struct layout l = {.o = o, .class_of = {.a = a}, .seen = {.a = a}, .layout = {.a = a}, .now = {.a = a}, .cached = {.a = a},
+                       .cached_layout = {.a = a}};
+    if (!has_layouts(o->m, ir_module_body(o->m)))
+        return HILO_OK;
+    if (o->options.target)
+        l.target = *o->options.target;
+    else
+        target_portable(&l.target);
+    layout_choose(&l);
+    rewrite_block(&l, ir_module_body(o->m));
+    for (uint32_t i = 0; i < l.retyped.n; i++) {
+        ir_val v = l.retyped.v[i];
+        ir_set_type(o->m, v, type_in(&l, v, layout_of(&l, v)));
+    }
     return HILO_OK;
 }

@@ -12,6 +12,7 @@
 #define HILO_OPT_OPT_H
 
 #include "ir/ir.h"
+#include "target/target.h"
 
 struct opt;
 
@@ -119,6 +120,7 @@ struct opt_options {
     size_t ndisabled;
     uint64_t rule_limit;            /* applications in all, to bisect for the one that is wrong; opt_init: no limit */
     ir_op entry;                    /* only this function is called from outside; none = every public one */
+    const struct target *target;    /* the machine that costs are for; NULL = the portable one */
     const char *dump_after;         /* a pass's name or "all": then call `dump`; or NULL */
     void (*dump)(void *user, const struct ir_module *m, const char *pass, bool changed);
     void *dump_user;
