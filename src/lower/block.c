@@ -242,6 +242,16 @@ static void find_kernel(struct blocking *b) {
     }
 }
 
+/* Whether several tiles of rows would read an rhs that the L2 cache does not hold: then the first one packs it on the way. */
+static bool is_read_again(const struct blocking *b) {
+    const struct contraction *c = b->c;
+    uint32_t rows;
+    int64_t columns = c->result[b->column].size, bytes = kir_type_bits(c->acc) / 8;
+    (void)contract_lanes(c, columns, &rows);
+    return b->rows.size > rows && can_pack_on_first_use(b) &&
+           2.0 * (double)b->sum.lines * (double)columns * (double)bytes >= (double)c->l->target->l2_bytes;
+}
+
 static bool find(struct contraction *c, uint32_t column, struct blocking *b) {
     *b = (struct blocking){.c = c, .column = column};
     if (c->l->native || c->l->kernel->strict || c->nsum == 0 || c->acc == KIR_I1)
@@ -257,8 +267,8 @@ static bool find(struct contraction *c, uint32_t column, struct blocking *b) {
     const struct target *t = c->l->target; /* less work than it takes to pack, and to start a kernel that packs, does not pay */
     int64_t least = TORTURED(TORTURE_PART, b->lhs_transposed || c->conv ? 2 * t->parallel_ops : t->kernel_ops);
     double work = (double)b->rows.size * (double)(b->sum.lines * c->per_word) * (double)c->result[column].size;
-    return b->rows.size >= (b->kernel == BLOCK_TILES ? block_unit(b) : BLOCK_ROWS) && work >= (double)least &&
-           c->result[column].size >= 8;
+    int64_t rows = b->kernel == BLOCK_TILES ? block_unit(b) : is_read_again(b) ? 1 : BLOCK_ROWS;
+    return b->rows.size >= rows && work >= (double)least && c->result[column].size >= 8;
 }
 
 bool contract_can_block(const struct contraction *c, uint32_t v) {

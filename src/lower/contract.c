@@ -1,6 +1,8 @@
 /* Contractions: the operands' factors, the epilogue, and the choice of a schedule: see contract.h. */
 #include "lower/contract.h"
 
+#include <math.h>
+
 enum { LOAD_DEPTH = 12 }; /* ops between an element and the load that it is computed from */
 
 /* ---- factors ---------------------------------------------------------------------------------- */
@@ -355,6 +357,26 @@ int64_t contract_lanes(const struct contraction *c, int64_t size, uint32_t *rows
         wide /= 2;
     *rows = TORTURED(TORTURE_TILE, registers / wide);
     return (int64_t)wide * vector;
+}
+
+int64_t contract_best_tile(const struct contraction *c, int64_t rows, int64_t columns, int64_t *lanes) {
+    const struct target *t = c->l->target;
+    int64_t best = 1, vector = contract_vector(c), registers = t->vector_registers * 3 / 4;
+    double least = INFINITY;
+    *lanes = vector;
+    for (int64_t wide = registers / 6; wide >= 1; wide /= 2) {
+        int64_t most = TORTURED(TORTURE_TILE, registers / wide), panels = (columns - 1) / (wide * vector) + 1;
+        int64_t tiles = (rows - 1) / most + 1, size = (rows - 1) / tiles + 1, steps = size * wide;
+        steps = steps > size + wide ? steps : size + wide; /* as many loads can begin at once as multiply-adds */
+        steps = steps > t->fma_in_flight ? steps : t->fma_in_flight;
+        double time = (double)tiles * (double)panels * (double)steps;
+        if (time < least) {
+            least = time;
+            best = size;
+            *lanes = wide * vector;
+        }
+    }
+    return best;
 }
 
 bool contract_gemv_axes(const struct contraction *c, uint32_t matrix, uint32_t *rows, uint32_t *line) {

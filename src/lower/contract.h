@@ -90,6 +90,9 @@ kir_val contract_tile_begin(struct lower *l, kir_val t, int64_t size, int64_t ti
 /* Lanes of a vector register; lanes of a register tile along an axis of `size` elements, and the rows that it has room for. */
 int64_t contract_vector(const struct contraction *c);
 int64_t contract_lanes(const struct contraction *c, int64_t size, uint32_t *rows);
+/* The rows and lanes of a register tile that computes a result of `rows` by `columns` in the least time: few rows have wide
+   tiles, unless narrow ones divide them better. */
+int64_t contract_best_tile(const struct contraction *c, int64_t rows, int64_t columns, int64_t *lanes);
 
 /* The load from the largest buffer that a value is computed from; none when there is none. */
 kir_val contract_load(const struct kir *k, kir_val v);

@@ -58,12 +58,12 @@ static int64_t sum_parts(const struct contraction *c, int64_t registers) {
 
 void contract_result_lanes(struct contraction *c, uint32_t v, uint32_t u) {
     struct lower *l = c->l;
-    uint32_t order[IR_MAX_RANK], n = grid_order(c, v, u, order), opened = 0, sums = 0, registers;
+    uint32_t order[IR_MAX_RANK], n = grid_order(c, v, u, order), opened = 0, sums = 0;
     struct contract_axes axes = {.size = 1};
     if (u < c->nresult)
         contract_add_axis(c, &axes, u);
-    int64_t size = c->result[v].size, lanes = contract_lanes(c, size, &registers), counts[IR_MAX_RANK];
-    struct contract_tile t = {.rows = &axes, .size = contract_tile_size(axes.size, registers)};
+    int64_t size = c->result[v].size, lanes, counts[IR_MAX_RANK];
+    struct contract_tile t = {.rows = &axes, .size = contract_best_tile(c, axes.size, size, &lanes)};
     kir_val at[IR_MAX_RANK] = {{0}};
     for (uint32_t i = 0; i < n; i++)
         counts[i] = order[i] == v   ? (size + lanes - 1) / lanes

@@ -186,6 +186,20 @@ func.func @main(%x: tensor<32x784xf32>, %w: tensor<784x512xf32>) -> tensor<32x51
   return %0 : tensor<32x512xf32>
 }
 MLIR
+cat >eight.mlir <<'MLIR'
+func.func @main(%x: tensor<8x64xf32>, %w: tensor<64x64xf32>) -> tensor<8x64xf32> {
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
+       : (tensor<8x64xf32>, tensor<64x64xf32>) -> tensor<8x64xf32>
+  return %0 : tensor<8x64xf32>
+}
+MLIR
+cat >eight_large.mlir <<'MLIR'
+func.func @main(%x: tensor<8x768xf32>, %w: tensor<768x3072xf32>) -> tensor<8x3072xf32> {
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
+       : (tensor<8x768xf32>, tensor<768x3072xf32>) -> tensor<8x3072xf32>
+  return %0 : tensor<8x3072xf32>
+}
+MLIR
 cat >transposed.mlir <<'MLIR'
 func.func @main(%x: tensor<32x10xf32>, %w: tensor<64x10xf32>) -> tensor<32x64xf32> {
   %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [1] : (tensor<32x10xf32>, tensor<64x10xf32>) -> tensor<32x64xf32>
@@ -206,6 +220,11 @@ if "$HILO" compile add.mlir --emit plan | grep -q kernel0; then # there is somet
     # columns of few rows are packed while the first tile of rows is multiplied by them: no loop does that alone
     exits 0 compile columns.mlir --target-cpu x86-64-v4 --emit kir
     [ "$(grep -c 'loop vector' out)" = 1 ] && pass || fail 'columns are packed by themselves'
+    # eight rows are two tiles of four, not two of six that overlap; a matrix beyond the cache is packed for the second one
+    exits 0 compile eight.mlir --target-cpu x86-64-v4 --emit kir
+    grep -q 'reg 4,' out && ! grep -q 'min\|scratch' out && pass || fail 'rows are computed twice'
+    exits 0 compile eight_large.mlir --target-cpu x86-64-v4 --emit kir
+    grep -q scratch out && pass || fail 'a large matrix is read for each tile of rows'
     # columns along a short sum are transposed, even if they are few
     exits 0 compile transposed.mlir --target-cpu x86-64-v4 --emit kir
     grep -q scratch out && pass || fail 'columns are not packed'
