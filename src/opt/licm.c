@@ -141,16 +141,6 @@ static void copy(struct licm *c, ir_op loop, ir_op op) {
     ir_insert_before(c->map.o->m, loop, opt_clone(&c->outside, op));
 }
 
-/* Of the op, and of all inside of it. */
-static void update(const struct opt_map *map, ir_op op) {
-    const struct ir_module *m = map->o->m;
-    opt_update(map, op);
-    for (uint32_t i = 0; i < ir_op_get(m, op)->nregions; i++)
-        for (ir_block b = ir_region_get(m, ir_op_region(m, op, i))->first; !IR_NONE(b); b = ir_block_get(m, b)->next)
-            for (ir_op in = ir_block_get(m, b)->first; !IR_NONE(in); in = ir_op_get(m, in)->next)
-                update(map, in);
-}
-
 /* Variables that every iteration yields unchanged are replaced by their initial values. Where all are, the loop runs never or
    forever, and is left alone. */
 static void take_out(struct licm *c, ir_op loop) {
@@ -183,7 +173,7 @@ static void hoist(struct licm *c, ir_op loop) {
         enter(c, ir_block_get(o->m, body)->args[i], false);
     for (ir_op op = ir_block_get(o->m, body)->first; !IR_NONE(op); op = next) {
         next = ir_op_get(o->m, op)->next;
-        update(&c->map, op);
+        opt_update_all(&c->map, op);
         if (!survey(c, op) || !worth(c, op))
             continue;
         ir_val *copies = ARENA_ARRAY(&o->scratch, ir_val, ir_op_get(o->m, op)->nresults);
@@ -193,7 +183,7 @@ static void hoist(struct licm *c, ir_op loop) {
         opt_replace(&c->map, op, copies);
         o->changes++;
     }
-    update(&c->map, loop);
+    opt_update_all(&c->map, loop);
 }
 
 static void visit(struct licm *c, ir_region r) {

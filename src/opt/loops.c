@@ -191,6 +191,12 @@ static bool covers(const struct ir_module *m, ir_op loop, const struct counter *
     return low == 0 && high == size - part && by <= part;
 }
 
+bool opt_loop_covers(const struct ir_module *m, ir_op loop, ir_val at, int64_t size, int64_t *scale, int64_t *plus) {
+    struct counter c;
+    return find_counter(m, loop, &c) && c.trips == (uint64_t)size && covers(m, loop, &c, at, 1, size) &&
+           of_counter(m, loop, &c, at, LOOP_DEEP, scale, plus);
+}
+
 /* Uses in a loop, by variable: of the arguments of its two blocks, and of the update that is the next state. */
 struct loop_uses {
     ir_block block[2];

@@ -179,6 +179,9 @@ uint32_t opt_uses_in(const struct ir_module *m, ir_block b, ir_val v);
 bool opt_loop_invariant(const struct ir_module *m, ir_op loop, uint32_t i);
 /* The trip count of a while, where it counts by a constant from one to another; false when that is not known. */
 bool opt_trip_count(const struct ir_module *m, ir_op loop, uint64_t *n);
+/* In each iteration of a while the value `at`, of its body, is another position of a dimension of that size, and all positions
+   occur: it is scale * counter + plus. */
+bool opt_loop_covers(const struct ir_module *m, ir_op loop, ir_val at, int64_t size, int64_t *scale, int64_t *plus);
 /* By variable of a while: whether its iterations write all of it, a part each (dynamic_update_slice), and read none of it, so
    that its initial value does not matter. In `a`. */
 const bool *opt_loop_overwrites(const struct ir_module *m, ir_op loop, struct arena *a);

@@ -18,6 +18,15 @@ void opt_update(const struct opt_map *map, ir_op op) {
     }
 }
 
+void opt_update_all(const struct opt_map *map, ir_op op) {
+    const struct ir_module *m = map->o->m;
+    opt_update(map, op);
+    for (uint32_t i = 0; i < ir_op_get(m, op)->nregions; i++)
+        for (ir_block b = ir_region_get(m, ir_op_region(m, op, i))->first; !IR_NONE(b); b = ir_block_get(m, b)->next)
+            for (ir_op in = ir_block_get(m, b)->first; !IR_NONE(in); in = ir_op_get(m, in)->next)
+                opt_update_all(map, in);
+}
+
 void opt_replace(struct opt_map *map, ir_op op, const ir_val *values) {
     for (uint32_t i = 0; i < ir_op_get(map->o->m, op)->nresults; i++)
         opt_map_set(map, ir_result(map->o->m, op, i), opt_map_get(map, values[i]));

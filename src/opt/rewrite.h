@@ -18,6 +18,8 @@ ir_val opt_map_get(const struct opt_map *map, ir_val v);
 
 /* Replaces the operands of the op by their replacements. */
 void opt_update(const struct opt_map *map, ir_op op);
+/* Those of all ops inside of it, too. */
+void opt_update_all(const struct opt_map *map, ir_op op);
 /* Result i of the op is replaced by the replacement of values[i], and the op is removed. */
 void opt_replace(struct opt_map *map, ir_op op, const ir_val *values);
 
