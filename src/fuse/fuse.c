@@ -108,6 +108,19 @@ bool fuse_is_constant(const struct ir_module *m, ir_val v) {
     return !IR_NONE(op) && ir_op_has(ir_kind(m, op), IR_T_CONSTANT);
 }
 
+enum ir_op_kind fuse_reducer(const struct ir_module *m, ir_op reduce) {
+    ir_block b = ir_region_get(m, ir_op_region(m, reduce, 0))->first;
+    ir_op op = ir_block_get(m, b)->first, end = ir_terminator(m, b);
+    if (ir_op_get(m, reduce)->nresults != 1 || IR_NONE(op) || !IR_SAME(ir_op_get(m, op)->next, end) ||
+        ir_op_get(m, op)->noperands != 2 || !IR_SAME(ir_operand(m, end, 0), ir_result(m, op, 0)) ||
+        !ir_op_has(ir_kind(m, op), IR_T_ASSOCIATIVE))
+        return IR_OP_NONE;
+    const ir_val *args = ir_block_get(m, b)->args;
+    ir_val p = ir_operand(m, op, 0), q = ir_operand(m, op, 1);
+    bool both = (IR_SAME(p, args[0]) && IR_SAME(q, args[1])) || (IR_SAME(p, args[1]) && IR_SAME(q, args[0]));
+    return both ? ir_kind(m, op) : IR_OP_NONE;
+}
+
 static int64_t count_of(const struct ir_module *m, ir_val v) {
     return (int64_t)ir_val_count(m, v);
 }
@@ -744,7 +757,7 @@ static void merge_into_third(struct fuse *f, struct fuse_kernel *k) {
 /* Merges chains of three kernels whose loops agree. Those that run first were begun last. */
 static void merge_stages(struct fuse *f, const struct opt_ids *stored) {
     struct opt_ids uses = {.a = f->a}, feed_of = {.a = f->a}; /* by kernel: 1 + what it feeds */
-    struct fuse_stages x = {.m = f->m, .block = f->block, .target = f->o->target, .stored = stored, .uses = &uses};
+    struct fuse_stages x = {.a = f->a, .m = f->m, .block = f->block, .target = f->o->target, .stored = stored, .uses = &uses};
     for (uint32_t i = 0; i < f->n && f->feeds.n > 1; i++)
         for (uint32_t k = 0; k < ir_op_get(f->m, f->nodes[i].op)->noperands; k++) {
             ir_val v = ir_operand(f->m, f->nodes[i].op, k);

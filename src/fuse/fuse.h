@@ -34,12 +34,34 @@ enum fuse_schedule {
     FUSE_STAGES    /* contraction, row-wise kernel, contraction (attention), through blocks of rows in scratch memory */
 };
 
+/* How the row-wise kernel of STAGES is computed in blocks of columns (online.c). */
+struct fuse_online_step {
+    ir_op op;
+    uint32_t operand; /* that is a multiple of the term */
+    bool row;         /* the factor is the same for the whole row */
+};
+struct fuse_online_reduce {
+    ir_op op;
+    ir_val reference; /* of the exponentials that it adds up; none: it is of values of single scores */
+};
+enum { FUSE_ONLINE_STEPS = 8, FUSE_ONLINE_REDUCES = 8 };
+struct fuse_online {
+    ir_val scores;    /* kept in scratch memory; everything else of a row is computed from them */
+    ir_op max;        /* the reduction whose running result stands for the references; none: there are none */
+    ir_val term;      /* a weight is its term, after all steps */
+    ir_val reference; /* what is subtracted before the term's exponential; none: the term depends on its score alone */
+    uint32_t nsteps, nreduces;
+    struct fuse_online_step steps[FUSE_ONLINE_STEPS]; /* the last first */
+    struct fuse_online_reduce reduces[FUSE_ONLINE_REDUCES];
+};
+
 struct fuse_kernel {
     enum fuse_schedule schedule;
     ir_op root;                    /* last op in program order: the kernel runs there */
     ir_op anchor;                  /* CONTRACT, STAGES: the contraction whose loops these are; INTO: the root */
     struct fuse_kernel *stages[2]; /* STAGES: the producers, in order; their outputs are in scratch memory */
     uint32_t chained_operand;      /* STAGES: the operand of the contraction that is the second producer's output */
+    const struct fuse_online *online; /* STAGES: columns come in blocks; NULL: whole rows */
     uint32_t rank, outer;          /* of the domain; ROWS: its first `outer` dimensions are the rows */
     int64_t dims[IR_MAX_RANK];
     uint32_t nops;               /* ops computed inside, as far as they are counted */
@@ -94,6 +116,8 @@ enum fuse_reason fuse_reason(const struct fuse_block *b, ir_val v);
 
 /* Constants are not stored by kernels: scalars and splats are part of the code, others are read in place. */
 bool fuse_is_constant(const struct ir_module *m, ir_val v);
+/* The op by which a reduction combines values, when its body is that op alone and commutative; else IR_OP_NONE. */
+enum ir_op_kind fuse_reducer(const struct ir_module *m, ir_op reduce);
 /* A reshape or another op whose result has the same bytes in the same order. */
 bool fuse_is_alias(const struct ir_module *m, ir_op op);
 

@@ -4,6 +4,7 @@
  *
  * Only shapes are matched: the three kernels may compute scores and weights in any way. */
 #include "fuse/stages.h"
+#include "fuse/online.h"
 
 enum {
     STAGES_ROWS = 8 /* of a batch: fewer do not pay for reading the other operands in panels */
@@ -117,12 +118,21 @@ static bool dot_of(const struct ir_module *m, ir_op op, struct dot *d) {
     return true;
 }
 
-/* The operand's last dimension alone is summed over, and its first ones are the batches, in order. */
+/* The operand's last dimension alone is summed over, and its first ones are the batches, in order; not counting those of one
+   element. */
 static bool is_rows(const struct ir_module *m, const struct dot *d, ir_op op, uint32_t side) {
-    bool fits = d->nsum == 1 && d->sum[side][0] == (int64_t)type_of(m, ir_operand(m, op, side))->rank - 1;
-    for (size_t i = 0; i < d->nbatch && fits; i++)
-        fits = d->batch[side][i] == (int64_t)i;
-    return fits;
+    const struct ir_type_data *t = type_of(m, ir_operand(m, op, side));
+    int64_t next = 0;
+    for (size_t i = 0; i < d->nbatch; i++) {
+        int64_t at = d->batch[side][i];
+        if (t->dims[at] == 1)
+            continue;
+        while (next < at && t->dims[next] == 1)
+            next++;
+        if (next++ != at)
+            return false;
+    }
+    return d->nsum == 1 && d->sum[side][0] == (int64_t)t->rank - 1;
 }
 
 /* ---- the three ----------------------------------------------------------------------------------- */
@@ -146,9 +156,8 @@ static bool is_second(const struct fuse_stages *x, const struct fuse_kernel *k, 
     for (uint32_t i = k->outer; i + 1 < k->rank; i++)
         if (k->dims[i] != 1)
             return false;
-    int64_t least = x->target->vector_bytes / 4, most = (int64_t)x->target->scratch_bytes / 4; /* fill a vector; fit scratch */
-    if (*columns < least || *columns > most || last_dim(m, out) != *columns ||
-        !is_float(m, out) || !is_float(m, scores))
+    int64_t least = x->target->vector_bytes / 4; /* fills a vector */
+    if (*columns < least || last_dim(m, out) != *columns || !is_float(m, out) || !is_float(m, scores))
         return false;
     *rows = count_of(m, out) / *columns;
     return count_of(m, scores) == count_of(m, out) && reach(&s, out, scores, *rows, 64) == REACH_PLAIN;
@@ -168,7 +177,11 @@ bool fuse_stages(const struct fuse_stages *x, struct fuse_kernel *third, struct 
     if (!is_only(x, ir_operand(m, third->anchor, side), weights) || !is_rows(m, &d, third->anchor, side) ||
         last_dim(m, ir_operand(m, third->anchor, side)) != columns)
         return false;
+    const struct fuse_online *online = fuse_online(x->a, m, second, x->block, x->stored, first->outs.v[0]);
+    if (!online && columns * 4 > (int64_t)x->target->scratch_bytes)
+        return false;
     third->schedule = FUSE_STAGES;
+    third->online = online;
     third->stages[0] = first;
     third->stages[1] = second;
     third->chained_operand = side;

@@ -5,6 +5,7 @@
 #include "fuse/fuse.h"
 
 struct fuse_stages {
+    struct arena *a;
     const struct ir_module *m;
     ir_block block;
     const struct target *target;

@@ -15,6 +15,7 @@ kir_val km_poly(struct km m, kir_val x, const double *c, int n) {
    order, and polygamma of even: 2^-48). */
 static const struct { km_fn1 *one; km_fn2 *two; } functions[KIR_MATH_COUNT] = {
     [KIR_MATH_EXP] = {.one = km_exp},                             /* 22  0.9  0.9 */
+    [KIR_MATH_EXP_TERM] = {.one = km_exp_term},                   /* 15  0.9  0.9, up to 0 */
     [KIR_MATH_EXPM1] = {.one = km_expm1},                         /* 20  1.6  1.7 */
     [KIR_MATH_LOG] = {.one = km_log},                             /* 30  0.8  0.8 */
     [KIR_MATH_LOG1P] = {.one = km_log1p},                         /* 35  1.5  1.4 */

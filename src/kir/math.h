@@ -98,7 +98,7 @@ typedef kir_val km_fn1(struct km m, kir_val x);
 typedef kir_val km_fn2(struct km m, kir_val x, kir_val y);
 
 /* math_exp.c */
-km_fn1 km_exp, km_expm1, km_log, km_log1p, km_logistic, km_tanh, km_sinh, km_cosh, km_asinh, km_acosh, km_atanh;
+km_fn1 km_exp, km_exp_term, km_expm1, km_log, km_log1p, km_logistic, km_tanh, km_sinh, km_cosh, km_asinh, km_acosh, km_atanh;
 /* math_pow.c */
 km_fn2 km_pow;
 /* math_trig.c */

@@ -74,6 +74,11 @@ static kir_val exp_bounded(struct km m, kir_val x) {
 
 kir_val km_exp(struct km m, kir_val x) { return exp_bounded(m, exp_most(m, x)); }
 
+kir_val km_exp_term(struct km m, kir_val x) {
+    kir_val least = km_f(m, m.wide ? -0x1.6232bdd7abcd2p9 : -0x1.5d589ep6); /* the logarithm of the least normal number */
+    return zero_where(m, km_lt(m, x, least), km_exp_near(m, x));
+}
+
 /* What the roundings of r and of 1 + r lose is added to r² q, which is small: the sum is rounded once. e^low is 1 + low. */
 kir_val km_exp_sum(struct km m, kir_val x, kir_val low) {
     kir_val zero = exp_vanishes(m, x), z = exp_most(m, zero_where(m, zero, x));

@@ -374,22 +374,13 @@ void lower_region(struct lower *l, ir_region r, const struct elem *args, struct 
 /* ---- reductions ------------------------------------------------------------------------------- */
 
 enum kir_op lower_reducer(const struct ir_module *m, ir_op reduce) {
-    const struct ir_op_data *x = ir_op_get(m, reduce);
-    ir_block b = ir_region_get(m, ir_op_region(m, reduce, 0))->first;
-    ir_op op = ir_block_get(m, b)->first, end = ir_terminator(m, b);
+    enum ir_op_kind kind = fuse_reducer(m, reduce);
     enum ir_dtype t = ir_val_type(m, ir_result(m, reduce, 0))->dtype;
-    if (x->nresults != 1 || lower_is_complex(t) || IR_NONE(op) || !IR_SAME(ir_op_get(m, op)->next, end) ||
-        ir_op_get(m, op)->noperands != 2 || !IR_SAME(ir_operand(m, end, 0), ir_result(m, op, 0)))
+    if (kind == IR_OP_NONE || lower_is_complex(t))
         return KIR_NONE;
-    const ir_val *args = ir_block_get(m, b)->args;
-    ir_val p = ir_operand(m, op, 0), q = ir_operand(m, op, 1);
-    bool both = (IR_SAME(p, args[0]) && IR_SAME(q, args[1])) || (IR_SAME(p, args[1]) && IR_SAME(q, args[0]));
-    if (!both || ir_dtype_get(t)->bits < 8) /* i1 has ops of its own below */
-        return both && t == IR_I1_T && ir_kind(m, op) == IR_AND  ? KIR_AND
-               : both && t == IR_I1_T && ir_kind(m, op) == IR_OR ? KIR_OR
-                                                                 : KIR_NONE;
-    enum ir_op_kind kind = ir_kind(m, op);
-    return ir_op_has(kind, IR_T_ASSOCIATIVE) ? (enum kir_op)handlers[kind].what : KIR_NONE;
+    if (ir_dtype_get(t)->bits < 8) /* i1 has ops of its own */
+        return t == IR_I1_T && kind == IR_AND ? KIR_AND : t == IR_I1_T && kind == IR_OR ? KIR_OR : KIR_NONE;
+    return (enum kir_op)handlers[kind].what;
 }
 
 struct elem lower_reduce_result(struct lower *l, ir_op op, uint32_t i, struct elem e) {

@@ -8,7 +8,7 @@
  *   elt.c       elementwise arithmetic                               rows.c      passes over rows (softmax, norms)
  *   move.c      index arithmetic; dynamic_update_slice               native.c    `while` loops as one kernel
  *   contract.h  matrix products and convolutions: contract.c, small.c, block.c, pack.c, tile.c, matvec.c, vecmat.c, stages.c,
- *               direct.c, depthwise.c
+ *               online.c, span.c, direct.c, depthwise.c
  *   conv.h      the geometry of convolutions */
 #ifndef HILO_LOWER_LOWER_H
 #define HILO_LOWER_LOWER_H
@@ -194,8 +194,8 @@ void lower_contract(struct lower *l);
 void lower_stages(struct lower *l);
 /* Inside of a `while` kernel: keeps a scalar output in a register (true), or gives a tensor a temporary (false). */
 bool lower_native_store(struct lower *l, ir_val v, const struct index *at, struct elem e);
-/* Values that an earlier stage of schedule STAGES keeps in scratch memory: test, load, store. The last two return false for
-   other values. */
+/* Schedule STAGES: whether a value is in scratch memory; its element at the current row, also of values that are bound to one;
+   stores it. The last two return false for other values. */
 bool lower_is_stage(const struct lower *l, ir_val v);
 bool lower_stage_value(struct lower *l, ir_val v, const struct index *at, struct elem *out);
 bool lower_stage_store(struct lower *l, ir_val v, const struct index *at, struct elem e);

@@ -1,43 +1,34 @@
-/* STAGES: GEMM, row-wise kernel, GEMM in one kernel, such as attention. A block of rows at a time goes through a
- * contraction, whose results (scores) go to scratch memory; through the passes of a kernel of rows, whose results (weights)
- * do, too; and as an operand of another contraction, which is stored. So the matrix of scores is never in memory. A block is
- * an iteration of the grid.
+/* STAGES: GEMM, row-wise kernel, GEMM in one kernel, such as attention. A block of rows goes through a contraction, whose
+ * results (scores) are in scratch memory; through a kernel of rows, whose results (weights) replace them; and as an operand of
+ * another contraction, which is stored. So the matrix of scores is never in memory.
  *
- * Both contractions have register tiles of a few rows by vectors of columns. The operand of the columns is packed into
- * panels by a prologue unless its columns are one contiguous panel; rows that are not loads are computed into scratch memory
- * first. */
-#include "lower/contract.h"
+ * Where fuse/online.c allows it, columns come in blocks as well: the results of the second contraction are summed up over the
+ * blocks in scratch memory (online.c), and blocks that are masked are skipped (span.c). So a row may be of any length.
+ *
+ * Both contractions have register tiles of a few rows by vectors of columns. Each block packs its columns into panels, once for
+ * all rows of the task; rows that are not loads are computed into scratch memory first. Rows of the last task after the last
+ * one are computed like that one, and not stored. */
+#include "lower/stages.h"
 
 enum {
-    STAGES_BLOCK = TORTURED(TORTURE_PART, 32), /* rows of a block, which share what is read of the columns' operands */
+    STAGES_BLOCK = TORTURED(TORTURE_PART, 64), /* rows of a block, which share what is read of the columns' operands */
+    STAGES_BLOCKS = TORTURED(2, 4), /* blocks of rows of a task, which share packed columns */
     STAGES_TILE = TORTURED(TORTURE_TILE, 4), /* rows of a register tile, whose sums take half of the registers */
-    STAGES_UNROLL = TORTURED(TORTURE_TILE, 4) /* steps of a sum, whose loop is short */
+    STAGES_UNROLL = TORTURED(TORTURE_TILE, 4), /* steps of a sum, whose loop is short */
+    STAGES_COLUMNS = TORTURED(TORTURE_PART, 256) /* most of a block */
 };
 
-/* One of the two contractions. */
-struct stage_dot {
-    struct contraction c;
-    uint32_t side;                          /* the operand of the rows; the other has the columns */
-    struct contract_axes batch, rows, cols; /* of the result */
-    int64_t depth, lanes, panels;           /* products of a sum; columns of a panel; panels */
-    bool panels_packed;                     /* columns: [batch][panel][sum][lane] in `panel_buffer` */
-    bool rows_packed;                       /* rows: [row][sum] in `row_buffer`, `pitch` elements apart */
-    uint32_t panel_buffer, row_buffer;
-    int64_t pitch;
-};
-
-struct lower_stages {
-    ir_val v[2]; /* scores, weights */
-    uint32_t buffer[2], ready;
-    int64_t pitch; /* elements from row to row */
-    kir_val row;   /* in the block */
-};
+static int64_t ceil_div(int64_t a, int64_t b) {
+    return (a + b - 1) / b;
+}
 
 /* ---- values in scratch ---------------------------------------------------------------------------- */
 
+/* Whole rows are read at any column by the passes of rows.c, blocks of them at the current one. */
 static kir_val place(struct lower *l, const struct index *at) {
-    kir_val column = at->n ? at->at[at->n - 1] : kir_i64(l->k, 0);
-    return lower_add(l, lower_mul(l, l->stages->row, l->stages->pitch), column);
+    const struct lower_stages *s = l->stages;
+    kir_val column = s->kernel->online ? s->column : at->n ? at->at[at->n - 1] : kir_i64(l->k, 0);
+    return lower_add(l, lower_mul(l, s->row, s->pitch), column);
 }
 
 bool lower_is_stage(const struct lower *l, ir_val v) {
@@ -48,16 +39,22 @@ bool lower_is_stage(const struct lower *l, ir_val v) {
 }
 
 bool lower_stage_value(struct lower *l, ir_val v, const struct index *at, struct elem *out) {
-    for (uint32_t i = 0; l->stages && i < l->stages->ready; i++)
-        if (IR_SAME(l->stages->v[i], v)) {
-            *out = (struct elem){kir_load(l->k, l->stages->buffer[i], place(l, at)), {0}};
+    const struct lower_stages *s = l->stages;
+    for (uint32_t i = s->bound.n; i-- > 0;)
+        if (IR_SAME(s->bound.v[i].v, v)) {
+            *out = (struct elem){s->bound.v[i].x, {0}};
+            return true;
+        }
+    for (uint32_t i = 0; i < s->ready; i++)
+        if (IR_SAME(s->v[i], v)) {
+            *out = (struct elem){kir_load(l->k, s->buffer[i], place(l, at)), {0}};
             return true;
         }
     return false;
 }
 
 bool lower_stage_store(struct lower *l, ir_val v, const struct index *at, struct elem e) {
-    for (uint32_t i = 0; l->stages && i < 2; i++)
+    for (uint32_t i = 0; i < 2; i++)
         if (IR_SAME(l->stages->v[i], v)) {
             kir_store(l->k, l->stages->buffer[i], place(l, at), e.re);
             return true;
@@ -65,7 +62,72 @@ bool lower_stage_store(struct lower *l, ir_val v, const struct index *at, struct
     return false;
 }
 
+/* ---- places --------------------------------------------------------------------------------------- */
+
+kir_val stage_task_row(struct lower *l, kir_val row) {
+    return lower_add(l, lower_mul(l, l->stages->block, l->stages->rows), row);
+}
+
+kir_val stage_row(struct lower *l, kir_val row) {
+    kir_val at = lower_add(l, l->stages->first_row, stage_task_row(l, row));
+    return l->stages->ragged_rows ? kir_op2(l->k, KIR_MIN, 0, at, kir_i64(l->k, l->stages->all_rows - 1)) : at;
+}
+
+static void outer_index(struct lower *l, kir_val row, kir_val *out) {
+    const struct fuse_kernel *k = l->stages->second;
+    kir_val linear = lower_add(l, lower_mul(l, l->stages->batch, l->stages->all_rows), row);
+    lower_unflatten(l, linear, k->dims, k->outer, out);
+}
+
+void stage_index(struct lower *l, ir_val v, kir_val row, kir_val column, struct index *out) {
+    const struct fuse_kernel *k = l->stages->second;
+    kir_val domain[IR_MAX_RANK];
+    outer_index(l, row, domain);
+    for (uint32_t i = k->outer; i < k->rank; i++)
+        domain[i] = i + 1 == k->rank ? column : kir_i64(l->k, 0);
+    lower_project_index(l, ir_val_type(l->m, v), k->dims, domain, k->rank, out);
+}
+
+void stage_bind(struct lower *l, ir_val v, kir_val x) {
+    struct stage_bound b = {v, x};
+    ARENA_PUSH(l->a, &l->stages->bound, b);
+}
+
+kir_val stage_converted(struct lower *l, kir_val x, enum kir_type t) {
+    return kir_type(l->k, x) == t ? x : kir_typed(l->k, KIR_CONVERT, 0, t, x);
+}
+
+kir_val stage_element(struct lower *l, ir_val v) {
+    struct index at;
+    stage_index(l, v, stage_row(l, l->stages->row), lower_add(l, l->stages->column0, l->stages->column), &at);
+    return lower_value(l, v, &at).re;
+}
+
+/* Sets the row of the block. */
+static void set_row(struct stage_dot *d, kir_val row) {
+    struct lower *l = d->c.l;
+    l->stages->row = row;
+    contract_set(&d->c, &d->rows, stage_row(l, row));
+}
+
 /* ---- contractions --------------------------------------------------------------------------------- */
+
+/* Whether the operand of the columns is contiguous along the sum and strided along the columns, so that it is transposed by
+   squares (emit_transpose.c). */
+static bool is_transposed(struct stage_dot *d) {
+    struct contraction *c = &d->c;
+    struct contract_kernel probe;
+    int64_t down = 0, along = 0;
+    contract_probe_begin(c, &probe);
+    struct kir *k = c->l->k;
+    kir_val column = kir_loop(k, KIR_SERIAL, d->cols.size, 0);
+    contract_set(c, &d->cols, column);
+    kir_val load = contract_load(k, contract_factor(c, !d->side)), sum = c->sum[c->nsum - 1].at;
+    bool found = load.i && kir_linear(k, kir_get(k, load)->arg[0], sum, &down) && down == 1 &&
+                 kir_linear(k, kir_get(k, load)->arg[0], column, &along) && along >= contract_vector(c);
+    contract_probe_end(c, &probe);
+    return found && c->nsum == 1 && kir_type_bits(c->acc) == 32;
+}
 
 static void dot_init(struct stage_dot *d, struct lower *l, ir_op op, uint32_t side) {
     struct contraction *c = &d->c;
@@ -83,83 +145,94 @@ static void dot_init(struct stage_dot *d, struct lower *l, ir_op op, uint32_t si
     d->lanes = l->target->vector_registers / 8 * contract_vector(c);
     while (d->lanes > contract_vector(c) && d->lanes / 2 >= d->cols.size)
         d->lanes /= 2;
-    d->panels = (d->cols.size + d->lanes - 1) / d->lanes;
+    d->panels = ceil_div(d->cols.size, d->lanes);
+    d->transposed = is_transposed(d);
 }
 
-/* The index of the sum as a linear one from `from` on, row-major. */
-static kir_val sum_index(struct stage_dot *d, kir_val from) {
-    struct contraction *c = &d->c;
-    for (uint32_t i = 0; i < c->nsum; i++)
-        from = lower_add(c->l, lower_mul(c->l, from, c->sum[i].size), c->sum[i].at);
-    return from;
-}
-
-/* Whether the operand of the columns is contiguous along them, loaded without arithmetic, and needs no panels. */
-static bool is_contiguous(struct stage_dot *d) {
-    struct contraction *c = &d->c;
-    struct contract_kernel probe;
-    int64_t stride = 0;
-    contract_probe_begin(c, &probe);
-    struct kir *k = c->l->k;
-    c->l->stages = NULL;
-    kir_val column = kir_loop(k, KIR_SERIAL, d->cols.size, 0);
-    contract_set(c, &d->cols, column);
-    const struct kir_node *n = kir_get(k, contract_factor(c, !d->side));
-    bool found = n->op == KIR_LOAD && !n->arg[1].i &&
-                 8 * ir_dtype_get(k->buffers.v[n->of].dtype)->bytes == kir_type_bits(c->acc) &&
-                 kir_linear(k, n->arg[0], column, &stride) && stride == 1;
-    contract_probe_end(c, &probe);
-    return found;
-}
-
-/* The prologue that packs panels; columns after the last one are zeros. */
-static void pack_panels(struct stage_dot *d) {
-    struct contraction *c = &d->c;
-    struct contract_kernel prologue;
-    int64_t grid[2] = {d->batch.size, d->panels}, sums[IR_MAX_RANK];
-    kir_val at[2], sum[IR_MAX_RANK];
-    uint32_t temp = lower_new_temp(c->l, contract_acc_dtype(c), d->batch.size * d->panels * d->depth * d->lanes);
-    contract_prologue_begin(c, &prologue);
-    struct lower *l = c->l;
-    lower_grid_nd(l, grid, 2, at);
-    contract_set(c, &d->batch, at[0]);
-    uint32_t buffer = lower_temp(l, temp, KIR_OUT);
-    kir_val line = kir_loop(l->k, KIR_SERIAL, d->depth, 0);
+/* Sets the index of the sum from a linear one. */
+static void set_sum(struct contraction *c, kir_val at) {
+    int64_t sums[IR_MAX_RANK];
+    kir_val sum[IR_MAX_RANK];
     for (uint32_t i = 0; i < c->nsum; i++)
         sums[i] = c->sum[i].size;
-    lower_unflatten(l, line, sums, c->nsum, sum);
+    lower_unflatten(c->l, at, sums, c->nsum, sum);
     for (uint32_t i = 0; i < c->nsum; i++)
         c->sum[i].at = sum[i];
-    kir_val lane = kir_loop(l->k, KIR_VECTOR, d->lanes, (uint32_t)d->lanes);
-    kir_val column = lower_add(l, lower_mul(l, at[1], d->lanes), lane);
-    contract_set(c, &d->cols, column);
-    if (d->cols.size % d->lanes)
-        l->guard = kir_cmp(l->k, KIR_LT, 0, column, kir_i64(l->k, d->cols.size));
-    kir_val x = contract_factor(c, !d->side);
-    if (l->guard.i)
-        x = kir_select(l->k, l->guard, x, contract_zero(c));
-    l->guard = (kir_val){0};
-    kir_val to = lower_add(l, lower_mul(l, at[0], d->panels), at[1]);
-    to = lower_add(l, lower_mul(l, to, d->depth), line);
-    kir_store(l->k, buffer, lower_add(l, lower_mul(l, to, d->lanes), lane), x);
-    lower_close(l, 3);
-    contract_prologue_end(c, &prologue);
-    d->panels_packed = true;
-    d->panel_buffer = lower_temp(c->l, temp, KIR_IN);
 }
 
-/* ---- blocks of rows ------------------------------------------------------------------------------- */
-
-/* The block: rows `first` … first + rows − 1 of a batch. */
-struct stage_block {
-    kir_val batch, first;
-    int64_t rows, of; /* of: rows of a batch */
+/* What is packed: `depth` products from `line0` on, `lines` of which exist, of panels from column `column0` on; guarded:
+   columns and lines that do not exist are zeros. */
+struct stage_pack {
+    kir_val line0, lines, column0;
+    bool guard_lines, guard_columns;
+    int64_t columns; /* that exist in all */
 };
 
-static void set_row(struct stage_dot *d, const struct stage_block *b, kir_val row) {
+/* Lines `from` … `from` + `count` · `at_once` - 1 of all panels, a vector of `width` columns of `at_once` lines at a time. */
+static void pack_lines(struct stage_dot *d, const struct stage_pack *p, int64_t from, int64_t count, int64_t at_once,
+                       uint32_t width) {
+    struct contraction *c = &d->c;
+    struct lower *l = c->l;
+    if (count == 0)
+        return;
+    kir_val panel = kir_loop(l->k, KIR_SERIAL, d->panels, 0);
+    kir_val first = lower_add(l, lower_mul(l, kir_loop(l->k, KIR_SERIAL, count, 0), at_once), kir_i64(l->k, from));
+    kir_val lane = kir_loop(l->k, KIR_VECTOR, d->lanes, width);
+    kir_val column = lower_add(l, lower_add(l, p->column0, lower_mul(l, panel, d->lanes)), lane), inside = {0};
+    contract_set(c, &d->cols, column);
+    if (p->guard_columns)
+        inside = kir_cmp(l->k, KIR_LT, 0, column, kir_i64(l->k, p->columns));
+    for (int64_t i = 0; i < at_once; i++) {
+        kir_val line = lower_add(l, first, kir_i64(l->k, i)), x;
+        l->guard = inside;
+        if (p->guard_lines) {
+            kir_val in = kir_cmp(l->k, KIR_LT, 0, line, p->lines);
+            l->guard = inside.i ? kir_op2(l->k, KIR_AND, 0, inside, in) : in;
+        }
+        set_sum(c, lower_add(l, p->line0, line));
+        x = contract_factor(c, !d->side);
+        if (l->guard.i)
+            x = kir_select(l->k, l->guard, x, contract_zero(c));
+        l->guard = (kir_val){0};
+        kir_val to = lower_add(l, lower_mul(l, lower_add(l, lower_mul(l, panel, d->depth), line), d->lanes), lane);
+        kir_store(l->k, d->panel_buffer, to, x);
+    }
+    lower_close(l, 3);
+}
+
+static void pack_panels(struct stage_dot *d, const struct stage_pack *p) {
     struct lower *l = d->c.l;
-    l->stages->row = row;
-    contract_set(&d->c, &d->rows, lower_add(l, b->first, row));
+    int64_t square = l->target->vector_bytes / 4;
+    contract_set(&d->c, &d->batch, l->stages->batch);
+    contract_set(&d->c, &d->rows, kir_i64(l->k, 0));
+    if (p->guard_lines || p->guard_columns || !d->transposed) {
+        pack_lines(d, p, 0, d->depth, 1, (uint32_t)d->lanes);
+        return;
+    }
+    pack_lines(d, p, 0, d->depth / square, square, (uint32_t)square);
+    pack_lines(d, p, d->depth / square * square, d->depth % square, 1, (uint32_t)d->lanes);
+}
+
+/* Packs the current block of columns for both contractions. */
+static void pack_columns(struct lower *l) {
+    struct lower_stages *s = l->stages;
+    kir_val zero = kir_i64(l->k, 0);
+    struct stage_pack scores = {.line0 = zero, .lines = zero, .column0 = s->column0, .columns = s->all_columns};
+    struct stage_pack out = {.line0 = s->column0, .lines = s->ncolumns, .column0 = zero, .columns = s->out.cols.size};
+    out.guard_columns = s->out.cols.size % s->out.lanes != 0;
+    for (uint32_t ragged = 0; ragged < 2; ragged++) {
+        bool whole = s->all_columns >= s->columns && s->columns % s->scores.lanes == 0; /* some block is full */
+        if (ragged ? !s->ragged_columns && whole : !whole)
+            continue;
+        if (s->ragged_columns && whole)
+            kir_if(l->k, kir_cmp(l->k, ragged ? KIR_LT : KIR_GE, 0, s->ncolumns, kir_i64(l->k, s->columns)));
+        scores.guard_columns = ragged;
+        out.guard_lines = ragged;
+        pack_panels(&s->scores, &scores);
+        pack_panels(&s->out, &out);
+        if (s->ragged_columns && whole)
+            kir_close(l->k);
+    }
 }
 
 /* Whether the elements of the rows are in memory as they are multiplied. */
@@ -168,119 +241,322 @@ static bool is_plain(const struct stage_dot *d) {
     ir_val v = ir_operand(l->m, d->c.op, d->side);
     while (!lower_is_stored(l, v) && !lower_is_stage(l, v) && fuse_is_alias(l->m, ir_val_get(l->m, v)->op))
         v = ir_operand(l->m, ir_val_get(l->m, v)->op, 0);
-    return (lower_is_stored(l, v) || lower_is_stage(l, v)) && kir_type_of(ir_val_type(l->m, v)->dtype) == d->c.acc &&
+    if (lower_is_stage(l, v)) /* of the type in which kernels compute */
+        return kir_type_of(ir_val_type(l->m, v)->dtype) == d->c.acc;
+    return lower_is_stored(l, v) && kir_type_of(ir_val_type(l->m, v)->dtype) == d->c.acc &&
            ir_dtype_get(ir_val_type(l->m, v)->dtype)->bits == kir_type_bits(d->c.acc);
 }
 
-/* Packs the block's rows into a scratch buffer. */
-static void pack_rows(struct stage_dot *d, const struct stage_block *b, uint32_t scratch, int64_t pitch) {
+/* The factor of a row of the block at line `line`, for the sum of products and for packing. */
+static void set_line(struct stage_dot *d, kir_val line) {
+    struct lower_stages *s = d->c.l->stages;
+    if (d == &s->out) {
+        s->column = line;
+        line = lower_add(d->c.l, s->column0, line);
+    }
+    set_sum(&d->c, line);
+}
+
+/* Packs `rows` rows of the block into a scratch buffer. */
+static void pack_rows(struct stage_dot *d, uint32_t scratch, int64_t pitch) {
     struct contraction *c = &d->c;
     struct lower *l = c->l;
-    kir_val row = kir_loop(l->k, KIR_SERIAL, b->rows, 0);
-    contract_set(c, &d->batch, b->batch);
-    set_row(d, b, row);
-    for (uint32_t i = 0; i < c->nsum; i++)
-        c->sum[i].at = kir_loop(l->k, i + 1 < c->nsum ? KIR_SERIAL : KIR_VECTOR, c->sum[i].size, (uint32_t)contract_vector(c));
-    kir_val at = lower_add(l, lower_mul(l, row, pitch), sum_index(d, kir_i64(l->k, 0)));
-    kir_store(l->k, scratch, at, contract_factor(c, d->side));
-    lower_close(l, c->nsum + 1);
+    kir_val row = kir_loop(l->k, KIR_SERIAL, l->stages->rows, 0);
+    contract_set(c, &d->batch, l->stages->batch);
+    set_row(d, row);
+    kir_val line = kir_loop(l->k, KIR_VECTOR, d->depth, (uint32_t)contract_vector(c));
+    set_line(d, line);
+    kir_store(l->k, scratch, lower_add(l, lower_mul(l, row, pitch), line), contract_factor(c, d->side));
+    lower_close(l, 2);
     d->rows_packed = true;
     d->row_buffer = scratch;
     d->pitch = pitch;
 }
 
-/* Opens loops over the sum, the last one unrolled by a few steps. Returns how many. */
-static uint32_t open_sums(struct stage_dot *d) {
-    struct contraction *c = &d->c;
-    struct kir *k = c->l->k;
-    uint32_t last = c->nsum - 1;
-    for (uint32_t i = 0; i < last; i++)
-        c->sum[i].at = kir_loop(k, KIR_SERIAL, c->sum[i].size, 0);
-    int64_t unroll = c->sum[last].size % STAGES_UNROLL == 0 ? STAGES_UNROLL : 1;
-    kir_val step = lower_mul(c->l, kir_loop(k, KIR_SERIAL, c->sum[last].size / unroll, 0), unroll);
-    c->sum[last].at = lower_add(c->l, step, kir_loop(k, KIR_UNROLLED, unroll, 0));
-    return c->nsum + 1;
+/* Keeps the score that is made of a sum at the current row and column. */
+static void store_score(struct lower *l, kir_val sum) {
+    struct lower_stages *s = l->stages;
+    ir_val result = ir_result(l->m, s->first->anchor, 0);
+    enum ir_dtype t = ir_val_type(l->m, result)->dtype;
+    if (kir_type(l->k, sum) != kir_type_of(t))
+        sum = kir_typed(l->k, KIR_CONVERT, 0, kir_type_of(t), sum);
+    stage_bind(l, result, lower_round(l, t, (struct elem){sum, {0}}).re);
+    kir_val at = lower_add(l, lower_mul(l, s->row, s->pitch), s->column);
+    kir_store(l->k, s->buffer[0], at, stage_element(l, s->v[0]));
+    s->bound.n--;
 }
 
-/* The contraction for a block: panels of columns, in each of them tiles of rows. `padded`: results after the last column may
-   be stored. */
-static void multiply(struct stage_dot *d, const struct stage_block *b, bool padded) {
+/* The sums of the current block: panels of columns, in each of them tiles of rows. Of the second contraction they are added to
+   those of the blocks before, or finished when there is but one block. */
+static void multiply(struct stage_dot *d) {
     struct contraction *c = &d->c;
     struct lower *l = c->l;
-    int64_t tile = b->rows < STAGES_TILE ? b->rows : STAGES_TILE;
-    contract_set(c, &d->batch, b->batch);
-    kir_val panel = kir_loop(l->k, KIR_SERIAL, d->panels, 0), t = kir_loop(l->k, KIR_SERIAL, (b->rows + tile - 1) / tile, 0);
-    kir_val first = contract_tile_begin(l, t, b->rows, tile), begin = lower_mul(l, panel, d->lanes);
-    kir_val columns = padded ? kir_i64(l->k, d->lanes) : lower_extent(l, begin, d->lanes, d->cols.size);
-    kir_val lane = kir_loop_to(l->k, KIR_VECTOR, columns, (uint32_t)d->lanes);
-    contract_set(c, &d->cols, lower_add(l, begin, lane));
-    kir_val reg = kir_reg(l->k, contract_zero(c), tile);
-    uint32_t opened = open_sums(d);
-    kir_val r = kir_loop(l->k, KIR_UNROLLED, tile, 0);
-    set_row(d, b, lower_add(l, first, r));
-    if (d->rows_packed) {
-        kir_val at = lower_add(l, lower_mul(l, l->stages->row, d->pitch), sum_index(d, kir_i64(l->k, 0)));
-        c->packed[d->side] = (struct packed){true, d->row_buffer, at, {0}};
+    struct lower_stages *s = l->stages;
+    bool scores = d == &s->scores, adds = !scores && s->kernel->online;
+    int64_t tile = s->rows < STAGES_TILE ? s->rows : STAGES_TILE, unroll = d->depth % STAGES_UNROLL == 0 ? STAGES_UNROLL : 1;
+    contract_set(c, &d->batch, s->batch);
+    kir_val columns = kir_i64(l->k, d->lanes), panels = kir_i64(l->k, d->panels);
+    if (scores && s->ragged_columns)
+        panels = lower_div(l, lower_add(l, s->ncolumns, kir_i64(l->k, d->lanes - 1)), d->lanes);
+    kir_val panel = kir_loop_to(l->k, KIR_SERIAL, panels, 0);
+    kir_val first = lower_mul(l, kir_loop(l->k, KIR_SERIAL, s->rows / tile, 0), tile), begin = lower_mul(l, panel, d->lanes);
+    if (scores && s->ragged_columns)
+        columns = kir_op2(l->k, KIR_MIN, 0, columns, kir_op2(l->k, KIR_SUB, 0, s->ncolumns, begin));
+    else if (!scores && !adds)
+        columns = lower_extent(l, begin, d->lanes, d->cols.size);
+    kir_val lane = kir_loop_to(l->k, KIR_VECTOR, columns, (uint32_t)d->lanes), column = lower_add(l, begin, lane);
+    kir_val reg = kir_reg(l->k, contract_zero(c), tile), r;
+    if (scores)
+        s->column = column;
+    contract_set(c, &d->cols, scores ? lower_add(l, s->column0, column) : column);
+    if (adds) {
+        r = kir_loop(l->k, KIR_UNROLLED, tile, 0);
+        kir_val row = lower_add(l, first, r), at = lower_mul(l, stage_task_row(l, row), s->sums_pitch);
+        kir_val sum = kir_load(l->k, s->sums, lower_add(l, at, column));
+        if (s->scaled)
+            sum = kir_op2(l->k, KIR_MUL, 0, sum, stage_converted(l, kir_load(l->k, s->factor, row), c->acc));
+        kir_set_reg(l->k, reg, r, sum);
+        kir_close(l->k);
     }
-    if (d->panels_packed) {
-        kir_val at = lower_add(l, lower_mul(l, b->batch, d->panels), panel);
-        at = lower_add(l, lower_mul(l, sum_index(d, at), d->lanes), lane);
-        c->packed[!d->side] = (struct packed){true, d->panel_buffer, at, {0}};
-    }
-    contract_multiply_add(c, reg, r);
-    lower_close(l, opened + 1);
+    kir_val step = lower_mul(l, kir_loop(l->k, KIR_SERIAL, d->depth / unroll, 0), unroll);
+    kir_val line = lower_add(l, step, kir_loop(l->k, KIR_UNROLLED, unroll, 0));
     r = kir_loop(l->k, KIR_UNROLLED, tile, 0);
-    set_row(d, b, lower_add(l, first, r));
-    contract_finish(c, kir_get_reg(l->k, reg, r));
+    set_row(d, lower_add(l, first, r));
+    set_line(d, line);
+    if (d->rows_packed)
+        c->packed[d->side] = (struct packed){true, d->row_buffer, lower_add(l, lower_mul(l, s->row, d->pitch), line), {0}};
+    kir_val at = lower_mul(l, lower_add(l, lower_mul(l, panel, d->depth), line), d->lanes);
+    c->packed[!d->side] = (struct packed){true, d->panel_buffer, lower_add(l, at, lane), {0}};
+    contract_multiply_add(c, reg, r);
+    lower_close(l, 3);
+    r = kir_loop(l->k, KIR_UNROLLED, tile, 0);
+    set_row(d, lower_add(l, first, r));
+    if (scores)
+        s->column = column;
+    if (adds) {
+        at = lower_mul(l, stage_task_row(l, lower_add(l, first, r)), s->sums_pitch);
+        kir_store(l->k, s->sums, lower_add(l, at, column), kir_get_reg(l->k, reg, r));
+    } else if (scores) {
+        store_score(l, kir_get_reg(l->k, reg, r));
+    } else {
+        contract_finish(c, kir_get_reg(l->k, reg, r));
+    }
     lower_close(l, 4);
 }
 
-/* The passes of the kernel of rows for each row of the block. */
-static void pass_rows(struct lower *l, const struct stage_block *b, const struct fuse_kernel *kernel) {
+/* ---- blocks --------------------------------------------------------------------------------------- */
+
+/* The passes of the kernel of rows over whole rows. */
+static void whole_rows(struct lower *l) {
     kir_val outer[IR_MAX_RANK];
-    l->stages->row = kir_loop(l->k, KIR_SERIAL, b->rows, 0);
-    kir_val row = lower_add(l, lower_mul(l, b->batch, b->of), lower_add(l, b->first, l->stages->row));
-    lower_unflatten(l, row, kernel->dims, kernel->outer, outer);
+    l->stages->row = kir_loop(l->k, KIR_SERIAL, l->stages->rows, 0);
+    outer_index(l, stage_row(l, l->stages->row), outer);
     lower_rows_at(l, outer);
     kir_close(l->k);
 }
 
-void lower_stages(struct lower *l) {
-    const struct fuse_kernel *k = l->kernel, *first = k->stages[0], *second = k->stages[1];
-    struct lower_stages s = {.v = {first->outs.v[0], second->outs.v[0]}};
-    struct stage_dot scores, out;
-    dot_init(&scores, l, first->anchor, 0);
-    dot_init(&out, l, k->anchor, k->chained_operand);
-    if (scores.panels > 1 || !is_contiguous(&scores))
-        pack_panels(&scores);
-    if (out.panels > 1 || !is_contiguous(&out))
-        pack_panels(&out);
-    l->stages = &s;
-    struct stage_block b = {.of = out.rows.size, .rows = out.rows.size < STAGES_BLOCK ? out.rows.size : STAGES_BLOCK};
-    int64_t blocks = (b.of + b.rows - 1) / b.rows;
-    s.pitch = scores.panels * scores.lanes;
-    for (uint32_t i = 0; i < 2; i++) { /* the weights replace the scores where their types agree */
-        enum ir_dtype t = ir_val_type(l->m, s.v[i])->dtype;
-        bool over = i && t == ir_val_type(l->m, s.v[0])->dtype;
-        s.buffer[i] = over ? s.buffer[0] : kir_scratch(l->k, t, b.rows * s.pitch);
+/* The current block of rows and columns. */
+static void compute_block(struct lower *l) {
+    struct lower_stages *s = l->stages;
+    s->ready = 0;
+    s->scores.rows_packed = false;
+    if (!is_plain(&s->scores))
+        pack_rows(&s->scores, s->scores.row_buffer, s->scores.depth);
+    multiply(&s->scores);
+    l->kernel = s->second;
+    s->ready = 1;
+    (s->kernel->online ? online_rows : whole_rows)(l);
+    l->kernel = s->kernel;
+    s->ready = 2;
+    s->out.rows_packed = false;
+    if (!is_plain(&s->out)) /* in place */
+        pack_rows(&s->out, s->buffer[1], s->pitch);
+    multiply(&s->out);
+    s->ready = 0;
+}
+
+/* What is known of the mask of the scores in `blocks` blocks of rows from `block` on, and the current columns. */
+static bool mask_of(struct lower *l, kir_val block, int64_t blocks, struct lower_mask *out) {
+    const struct lower_stages *s = l->stages;
+    const struct fuse_kernel *k = s->second;
+    struct lower_span at[IR_MAX_RANK], domain[IR_MAX_RANK];
+    int64_t line = 1; /* of the rows: its last dimension */
+    for (uint32_t i = 0; i < k->outer; i++)
+        line = k->dims[i] != 1 ? k->dims[i] : line;
+    if (IR_NONE(s->kernel->online->reference) || (line != s->all_rows && line % (s->rows * s->blocks)))
+        return false; /* a task may have rows of several lines */
+    kir_val lo = lower_add(l, s->first_row, lower_mul(l, block, s->rows)), rows[2][IR_MAX_RANK];
+    kir_val hi = lower_add(l, lo, kir_i64(l->k, s->rows * blocks - 1));
+    outer_index(l, lo, rows[0]);
+    outer_index(l, s->ragged_rows ? kir_op2(l->k, KIR_MIN, 0, hi, kir_i64(l->k, s->all_rows - 1)) : hi, rows[1]);
+    for (uint32_t i = 0; i < k->rank; i++) {
+        kir_val zero = kir_i64(l->k, 0);
+        domain[i] = i < k->outer ? (struct lower_span){rows[0][i], rows[1][i]} : (struct lower_span){zero, zero};
+        if (i < k->outer && k->dims[i] != line) /* the same for all rows */
+            domain[i].hi = domain[i].lo;
+        if (i + 1 == k->rank)
+            domain[i] = (struct lower_span){s->column0, kir_op2(l->k, KIR_SUB, 0, lower_add(l, s->column0, s->ncolumns),
+                                                                 kir_i64(l->k, 1))};
     }
-    kir_val g = lower_grid(l, out.batch.size * blocks);
-    b.batch = lower_div(l, g, blocks);
-    b.first = contract_tile_begin(l, lower_rem(l, g, blocks), b.of, b.rows);
-    l->kernel = first;
-    if (!is_plain(&scores))
-        pack_rows(&scores, &b, kir_scratch(l->k, contract_acc_dtype(&scores.c), b.rows * scores.depth), scores.depth);
-    multiply(&scores, &b, scores.panels_packed);
-    l->kernel = second;
-    s.ready = 1;
-    pass_rows(l, &b, second);
-    l->kernel = k;
-    s.ready = 2;
-    enum ir_dtype acc = contract_acc_dtype(&out.c);
-    if (!is_plain(&out)) /* in place where the weights have the type of the sum */
-        pack_rows(&out, &b,
-                  ir_val_type(l->m, s.v[1])->dtype == acc ? s.buffer[1] : kir_scratch(l->k, acc, b.rows * s.pitch), s.pitch);
-    multiply(&out, &b, false);
+    const struct ir_type_data *t = ir_val_type(l->m, s->v[0]);
+    for (uint32_t i = 0, j = 0; i < t->rank; i++) {
+        while (j < k->rank && k->dims[j] == 1)
+            j++;
+        at[i] = t->dims[i] == 1 || j == k->rank ? (struct lower_span){kir_i64(l->k, 0), kir_i64(l->k, 0)} : domain[j++];
+    }
+    return lower_unmasked(l, s->v[0], at, out);
+}
+
+/* Whether what is masked may matter to some row: it is not so far below the maximum that its exponential is 0. */
+static kir_val is_open(struct lower *l, double bound) {
+    const struct lower_stages *s = l->stages;
+    enum kir_type t = kir_type_of(ir_val_type(l->m, s->v[0])->dtype);
+    kir_val rows = kir_i64(l->k, s->rows * s->blocks), reg = kir_reg(l->k, kir_int(l->k, KIR_I1, 0), 1), none = {0};
+    if (s->ragged_rows)
+        rows = kir_op2(l->k, KIR_MIN, 0, rows, kir_op2(l->k, KIR_SUB, 0, kir_i64(l->k, s->all_rows), s->first_row));
+    kir_val row = kir_loop_to(l->k, KIR_VECTOR, rows, lower_lanes(l, kir_type_bits(t) / 8, 1));
+    kir_val below = kir_op2(l->k, KIR_SUB, 0, kir_float(l->k, t, bound), kir_load(l->k, s->max, row));
+    kir_val far = kir_cmp(l->k, KIR_LT, 0, below, kir_float(l->k, t, t == KIR_F64 ? -746 : -104));
+    kir_acc(l->k, KIR_OR, KIR_U, reg, none, kir_op1(l->k, KIR_NOT, far));
+    kir_close(l->k);
+    return kir_get_reg(l->k, reg, none);
+}
+
+/* Whether reductions of values of single scores, but the maximum, are the same without those that are masked. */
+static bool ignores_masked(struct lower *l, const struct lower_mask *mask) {
+    struct lower_stages *s = l->stages;
+    const struct fuse_online *o = s->kernel->online;
+    bool ignored = true;
+    stage_bind(l, s->v[0], kir_float(l->k, kir_type_of(ir_val_type(l->m, s->v[0])->dtype), mask->bound));
+    for (uint32_t i = 0; i < o->nreduces && ignored; i++) {
+        ir_op op = o->reduces[i].op;
+        ir_val v = ir_operand(l->m, op, 0);
+        int64_t x, neutral;
+        if (!IR_NONE(o->reduces[i].reference) || IR_SAME(op, o->max))
+            continue;
+        kir_val y = stage_element(l, v);
+        ignored = mask->exact && kir_is_const(l->k, y, &x) &&
+                  kir_is_const(l->k, kir_neutral(l->k, lower_reducer(l->m, op), lower_sign(ir_val_type(l->m, v)->dtype),
+                                                 kir_type(l->k, y)), &neutral) && x == neutral;
+    }
+    s->bound.n--;
+    return ignored;
+}
+
+/* Whether blocks may be masked, as far as is known now: found by asking in a kernel that is thrown away. */
+static bool is_masked(struct lower *outer) {
+    struct lower_stages *s = outer->stages;
+    struct lower_mask mask;
+    struct lower l;
+    lower_probe_begin(outer, &l);
+    s->batch = kir_loop(l.k, KIR_SERIAL, s->out.batch.size + 1, 0);
+    s->first_row = lower_mul(&l, kir_loop(l.k, KIR_SERIAL, s->tasks + 1, 0), s->rows * s->blocks);
+    s->column0 = lower_mul(&l, kir_loop(l.k, KIR_SERIAL, s->all_columns, 0), s->columns);
+    s->ncolumns = kir_i64(l.k, 1);
+    s->block = s->row = s->column = kir_i64(l.k, 0);
+    bool masked = mask_of(&l, s->block, 1, &mask) && ignores_masked(&l, &mask);
+    s->bound_of_masked = masked ? mask.bound : 0;
+    lower_probe_end(&l);
+    return masked;
+}
+
+/* All blocks of a task. Where there is a mask, those come first in which something may not be masked; the others only if some
+   row is left to which they may matter: one that is masked altogether. */
+static void compute_task(struct lower *l) {
+    struct lower_stages *s = l->stages;
+    struct lower_mask mask = {.bound = 0};
+    int64_t count = ceil_div(s->all_columns, s->columns);
+    bool masked = s->masked;
+    kir_val zero = kir_i64(l->k, 0), again = {0};
+    uint32_t opened = 2;
+    if (masked) {
+        again = kir_cmp(l->k, KIR_NE, 0, kir_loop(l->k, KIR_SERIAL, 2, 0), zero);
+        kir_if(l->k, kir_op2(l->k, KIR_OR, 0, kir_op1(l->k, KIR_NOT, again), is_open(l, s->bound_of_masked)));
+        opened += 2;
+    }
+    s->column0 = lower_mul(l, kir_loop(l->k, KIR_SERIAL, count, 0), s->columns);
+    s->ncolumns = lower_extent(l, s->column0, s->columns, s->all_columns);
+    if (masked) {
+        (void)mask_of(l, zero, s->blocks, &mask);
+        kir_if(l->k, kir_op2(l->k, KIR_OR, 0, again, mask.possible));
+        opened++;
+    }
+    pack_columns(l);
+    s->block = kir_loop(l->k, KIR_SERIAL, s->blocks, 0);
+    if (s->ragged_rows && s->blocks > 1) {
+        kir_val first = lower_add(l, s->first_row, lower_mul(l, s->block, s->rows));
+        kir_if(l->k, kir_cmp(l->k, KIR_LT, 0, first, kir_i64(l->k, s->all_rows)));
+        opened++;
+    }
+    if (masked) {
+        (void)mask_of(l, s->block, 1, &mask);
+        kir_if(l->k, kir_op2(l->k, KIR_XOR, 0, again, mask.possible));
+        opened++;
+    }
+    compute_block(l);
+    lower_close(l, opened);
+}
+
+static void choose_sizes(struct lower *l) {
+    struct lower_stages *s = l->stages;
+    int64_t tile = STAGES_TILE, bytes = kir_type_bits(s->out.c.acc) / 8;
+    s->all_rows = s->out.rows.size;
+    s->all_columns = s->scores.cols.size;
+    s->rows = ceil_div(s->all_rows < STAGES_BLOCK ? s->all_rows : STAGES_BLOCK, tile) * tile;
+    s->blocks = ceil_div(s->all_rows, s->rows);
+    s->blocks = s->blocks < STAGES_BLOCKS ? s->blocks : STAGES_BLOCKS;
+    while (s->blocks > 1 && s->out.batch.size * ceil_div(s->all_rows, s->rows * s->blocks) < l->target->tasks)
+        s->blocks--;
+    s->tasks = ceil_div(s->all_rows, s->rows * s->blocks);
+    s->columns = s->all_columns;
+    if (s->kernel->online) { /* a panel of the second contraction stays in the L1 cache while all rows are multiplied by it */
+        int64_t most = (int64_t)l->target->l1_bytes * 2 / 3 / (s->out.lanes * bytes) / s->scores.lanes * s->scores.lanes;
+        most = most < s->scores.lanes ? s->scores.lanes : most > STAGES_COLUMNS ? STAGES_COLUMNS : most;
+        s->columns = most < s->columns ? most : s->columns;
+    }
+    s->columns = ceil_div(s->columns, STAGES_UNROLL) * STAGES_UNROLL;
+    s->ragged_rows = s->all_rows % (s->rows * s->blocks) != 0;
+    s->ragged_columns = s->all_columns % s->columns != 0;
+    s->scores.panels = ceil_div(s->columns, s->scores.lanes);
+    s->out.depth = s->columns;
+    s->pitch = s->scores.panels * s->scores.lanes;
+}
+
+static void choose_buffers(struct lower *l) {
+    struct lower_stages *s = l->stages;
+    enum ir_dtype types[2];
+    for (uint32_t i = 0; i < 2; i++) { /* the weights replace the scores where their types agree */
+        types[i] = kir_type_of(ir_val_type(l->m, s->v[i])->dtype) == KIR_F64 ? IR_F64_T : IR_F32_T;
+        bool over = i && types[1] == types[0];
+        s->buffer[i] = over ? s->buffer[0] : kir_scratch(l->k, types[i], s->rows * s->pitch);
+    }
+    struct stage_dot *dots[] = {&s->scores, &s->out};
+    for (uint32_t i = 0; i < 2; i++)
+        dots[i]->panel_buffer = kir_scratch(l->k, contract_acc_dtype(&dots[i]->c),
+                                            dots[i]->panels * dots[i]->depth * dots[i]->lanes);
+    if (!is_plain(&s->scores))
+        s->scores.row_buffer = kir_scratch(l->k, contract_acc_dtype(&s->scores.c), s->rows * s->scores.depth);
+}
+
+void lower_stages(struct lower *l) {
+    const struct fuse_kernel *k = l->kernel;
+    struct lower_stages s = {.kernel = k, .first = k->stages[0], .second = k->stages[1]};
+    s.v[0] = k->online ? k->online->scores : s.first->outs.v[0];
+    s.v[1] = s.second->outs.v[0];
+    dot_init(&s.scores, l, s.first->anchor, 0);
+    dot_init(&s.out, l, k->anchor, k->chained_operand);
+    l->stages = &s;
+    choose_sizes(l);
+    s.masked = k->online && s.all_columns > s.columns && is_masked(l);
+    choose_buffers(l);
+    kir_val g = lower_grid(l, s.out.batch.size * s.tasks);
+    s.batch = lower_div(l, g, s.tasks);
+    s.first_row = lower_mul(l, lower_rem(l, g, s.tasks), s.rows * s.blocks);
+    if (k->online)
+        online_begin(l);
+    compute_task(l);
+    if (k->online)
+        online_finish(l);
     kir_close(l->k);
     l->stages = NULL;
 }

@@ -129,4 +129,131 @@ MLIR
 if grep -q ': contraction, row-wise' out; then fail 'weights that are read twice were fused'; else pass; fi
 agrees program.mlir
 
+# ---- blocks of columns: all kinds of masks, blocks that are skipped, rows masked altogether, sizes that fill no block
+
+# blocks ROWS COLUMNS FILL: attention of 2 heads of 20 x 12 whose scores, scaled, are %x: 2 x ROWS x COLUMNS; from standard
+# input lines that make %s of them: %row, %column: their indices; %fill; %ok: column <= row.
+blocks() {
+    s="2x$1x$2" c="$1x$2"
+    { cat <<END
+func.func @main(%q: tensor<2x$1x20xf32>, %k: tensor<2x$2x20xf32>, %v: tensor<2x$2x12xf32>, %b: tensor<${s}xf32>,
+                %n: tensor<i32>) -> tensor<2x$1x12xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %least = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %one = stablehlo.constant dense<1> : tensor<${c}xi32>
+  %far = stablehlo.constant dense<40> : tensor<${c}xi32>
+  %none = stablehlo.constant dense<0.0> : tensor<${s}xf32>
+  %fill = stablehlo.constant dense<$3> : tensor<${s}xf32>
+  %row = stablehlo.iota dim = 0 : tensor<${c}xi32>
+  %column = stablehlo.iota dim = 1 : tensor<${c}xi32>
+  %ok = stablehlo.compare LE, %column, %row : (tensor<${c}xi32>, tensor<${c}xi32>) -> tensor<${c}xi1>
+  %d = stablehlo.dot_general %q, %k, batching_dims = [0] x [0], contracting_dims = [2] x [2]
+       : (tensor<2x$1x20xf32>, tensor<2x$2x20xf32>) -> tensor<${s}xf32>
+  %scale = stablehlo.constant dense<0.3> : tensor<${s}xf32>
+  %x = stablehlo.multiply %d, %scale : tensor<${s}xf32>
+END
+      sed "s/SCORES/tensor<${s}xf32>/g; s/TRUTHS/tensor<${s}xi1>/g; s/MASK/tensor<${c}xi1>/g; s/INDEX/tensor<${c}xi32>/g"
+      cat <<END
+  %m = stablehlo.reduce(%s init: %least) applies stablehlo.maximum across dimensions = [2]
+       : (tensor<${s}xf32>, tensor<f32>) -> tensor<2x$1xf32>
+  %mb = stablehlo.broadcast_in_dim %m, dims = [0, 1] : (tensor<2x$1xf32>) -> tensor<${s}xf32>
+  %sm = stablehlo.subtract %s, %mb : tensor<${s}xf32>
+  %e = stablehlo.exponential %sm : tensor<${s}xf32>
+  %t = stablehlo.reduce(%e init: %zero) applies stablehlo.add across dimensions = [2]
+       : (tensor<${s}xf32>, tensor<f32>) -> tensor<2x$1xf32>
+  %tb = stablehlo.broadcast_in_dim %t, dims = [0, 1] : (tensor<2x$1xf32>) -> tensor<${s}xf32>
+  %w = stablehlo.divide %e, %tb : tensor<${s}xf32>
+  %r = stablehlo.dot_general ${weights:-%w}, %v, batching_dims = [0] x [0], contracting_dims = [2] x [1]
+       : (tensor<${s}xf32>, tensor<2x$2x12xf32>) -> tensor<2x$1x12xf32>
+  return %r : tensor<2x$1x12xf32>
+}
+END
+    } >blocks.mlir
+    exits 0 compile blocks.mlir --emit plan
+    says ': contraction, row-wise, contraction'
+    exits 0 run blocks.mlir --input random:5 --compare reference --tolerance 3e-6
+    for cpu in x86-64-v3 znver4; do
+        exits 0 run blocks.mlir --input random:5 --compare reference --tolerance 3e-6 --backend interpreter --target-cpu $cpu
+    done
+    for threads in 1 2 3; do
+        exits 0 run blocks.mlir --input random:5 --threads $threads -o out$threads.npy
+    done
+    if cmp -s out1.npy out2.npy && cmp -s out1.npy out3.npy; then pass; else fail 'bits depend on the number of threads'; fi
+}
+masked() { # LINES that make %a: whether a score counts
+    cat <<MLIR
+$1
+  %ab = stablehlo.broadcast_in_dim %a, dims = [1, 2] : (MASK) -> TRUTHS
+  %s = stablehlo.select %ab, %x, %fill : TRUTHS, SCORES
+MLIR
+}
+same='%a = stablehlo.and %ok, %ok : MASK'
+before='%shifted = stablehlo.add %column, %far : INDEX
+  %a = stablehlo.compare LE, %shifted, %row : (INDEX, INDEX) -> MASK' # the first 40 rows are masked altogether
+window='%shifted = stablehlo.add %column, %far : INDEX
+  %near = stablehlo.compare GT, %shifted, %row : (INDEX, INDEX) -> MASK
+  %a = stablehlo.and %ok, %near : MASK'
+length='%nb = stablehlo.broadcast_in_dim %n, dims = [] : (tensor<i32>) -> INDEX
+  %a = stablehlo.compare LT, %column, %nb : (INDEX, INDEX) -> MASK' # known when it runs
+for fill in 0xFF800000 -1.0e9 -2.0; do
+    for mask in "$same" "$before" "$window" "$length"; do
+        masked "$mask" | blocks 150 150 $fill
+    done
+done
+masked "$same" | blocks 67 301 -3.0e38
+masked "$same" | blocks 301 67 -3.0e38
+echo '%s = stablehlo.add %x, %b : SCORES' | blocks 90 260 0.0
+cat <<'MLIR' | blocks 130 131 0xFF800000
+  %ob = stablehlo.broadcast_in_dim %ok, dims = [1, 2] : (MASK) -> TRUTHS
+  %o = stablehlo.select %ob, %none, %fill : TRUTHS, SCORES
+  %s = stablehlo.add %x, %o : SCORES
+MLIR
+# nothing is subtracted; the factor of the row is another row's reduction; weights are dropped after they are normalised
+weights=%wd
+cat <<'MLIR' | blocks 100 200 0.5
+  %s = stablehlo.negate %x : SCORES
+  %keep = stablehlo.compare GT, %b, %fill : (SCORES, SCORES) -> TRUTHS
+  %u = stablehlo.exponential %s : SCORES
+  %us = stablehlo.reduce(%u init: %zero) applies stablehlo.add across dimensions = [2]
+        : (SCORES, tensor<f32>) -> tensor<2x100xf32>
+  %ub = stablehlo.broadcast_in_dim %us, dims = [0, 1] : (tensor<2x100xf32>) -> SCORES
+  %uw = stablehlo.divide %u, %ub : SCORES
+  %wd = stablehlo.select %keep, %uw, %none : TRUTHS, SCORES
+MLIR
+
+# blocks that are masked are not computed: what is in them does not matter
+cat >skipped.mlir <<'MLIR'
+func.func @main(%q: tensor<300x16xf32>, %k: tensor<300x16xf32>, %v: tensor<300x1xf32>) -> tensor<i32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %least = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %s = stablehlo.dot_general %q, %k, contracting_dims = [1] x [1]
+       : (tensor<300x16xf32>, tensor<300x16xf32>) -> tensor<300x300xf32>
+  %row = stablehlo.iota dim = 0 : tensor<300x300xi32>
+  %column = stablehlo.iota dim = 1 : tensor<300x300xi32>
+  %ok = stablehlo.compare LE, %column, %row : (tensor<300x300xi32>, tensor<300x300xi32>) -> tensor<300x300xi1>
+  %fill = stablehlo.constant dense<-1.0e30> : tensor<300x300xf32>
+  %x = stablehlo.select %ok, %s, %fill : tensor<300x300xi1>, tensor<300x300xf32>
+  %m = stablehlo.reduce(%x init: %least) applies stablehlo.maximum across dimensions = [1]
+       : (tensor<300x300xf32>, tensor<f32>) -> tensor<300xf32>
+  %mb = stablehlo.broadcast_in_dim %m, dims = [0] : (tensor<300xf32>) -> tensor<300x300xf32>
+  %d = stablehlo.subtract %x, %mb : tensor<300x300xf32>
+  %e = stablehlo.exponential %d : tensor<300x300xf32>
+  %t = stablehlo.reduce(%e init: %zero) applies stablehlo.add across dimensions = [1]
+       : (tensor<300x300xf32>, tensor<f32>) -> tensor<300xf32>
+  %tb = stablehlo.broadcast_in_dim %t, dims = [0] : (tensor<300xf32>) -> tensor<300x300xf32>
+  %p = stablehlo.divide %e, %tb : tensor<300x300xf32>
+  %o = stablehlo.dot_general %p, %v, contracting_dims = [1] x [0]
+       : (tensor<300x300xf32>, tensor<300x1xf32>) -> tensor<300x1xf32>
+  %finite = stablehlo.is_finite %o : (tensor<300x1xf32>) -> tensor<300x1xi1>
+  %i = stablehlo.convert %finite : (tensor<300x1xi1>) -> tensor<300x1xi32>
+  %no = stablehlo.constant dense<0> : tensor<i32>
+  %n = stablehlo.reduce(%i init: %no) applies stablehlo.add across dimensions = [0, 1]
+       : (tensor<300x1xi32>, tensor<i32>) -> tensor<i32>
+  return %n : tensor<i32>
+}
+MLIR
+values=$(awk 'BEGIN { for (i = 0; i < 300; i++) printf "%s%s", i ? "," : "", i < 256 ? 1 : "nan" }')
+exits 0 run skipped.mlir --input random:1 --input random:2 --input "300x1xf32=$values"
+says '256' # rows 0 to 255: four blocks of rows, none of whose columns reach the 256th
+
 finish

@@ -349,6 +349,29 @@ static void test_exact_powers(void **state) {
 }
 
 /* A function of what a loop does not change leaves it; equal ones are one; constants are folded; others stay. */
+/* What is below the least normal number is 0. */
+static ext ref_exp_term32(ext x) { return expl(x) < 0x1p-126L ? 0 : expl(x); }
+static ext ref_exp_term64(ext x) { return expl(x) < 0x1p-1022L ? 0 : expl(x); }
+
+static void test_exp_term(void **state) {
+    (void)state;
+    for (int f64 = 0; f64 < 2; f64++) {
+        struct function *c = function_new(KIR_MATH_EXP_TERM, f64, KIR_VECTOR);
+        uint64_t seed = 11;
+        for (size_t round = 0; round < 16; round++) {
+            for (size_t i = 0; i < BLOCK; i++)
+                put(c, &c->x, i, -fabs(random_double(&seed, -30, f64 ? 9 : 6)));
+            put(c, &c->x, 0, -INFINITY);
+            put(c, &c->x, 1, NAN);
+            put(c, &c->x, 2, -1e30);
+            put(c, &c->x, 3, -0.0);
+            compare(c, BLOCK, f64 ? ref_exp_term64 : ref_exp_term32, NULL);
+        }
+        check(c, 1);
+        function_free(c);
+    }
+}
+
 static void test_expansion(void **state) {
     jmp_buf recover;
     kir_val none = {0};
@@ -385,6 +408,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_f32),          cmocka_unit_test(test_f64),       cmocka_unit_test(test_pairs),
         cmocka_unit_test(test_exact_powers), cmocka_unit_test(test_expansion), cmocka_unit_test(test_orders),
+        cmocka_unit_test(test_exp_term),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

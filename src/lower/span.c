@@ -1,0 +1,284 @@
+/* Values over spans of indices: what a block of scores is known to be before it is computed, so that a block that is masked
+ * altogether can be skipped.
+ *
+ * Integers are intervals and truth values are two bits, "may hold" and "holds for certain", as values of the kernel that is
+ * built: they are computed when it runs, from the indices of the block and from scalars in memory. */
+#include "lower/stages.h"
+
+#include <math.h>
+
+enum { SPAN_DEPTH = 32 };
+
+/* lo … hi, i64; truth values: lo holds for certain, hi may hold. valid: when it can be relied upon; none: always. */
+struct range {
+    bool known;
+    kir_val lo, hi, valid;
+};
+
+static kir_val both(struct lower *l, kir_val a, kir_val b) {
+    return !a.i ? b : !b.i ? a : kir_op2(l->k, KIR_AND, 0, a, b);
+}
+
+static kir_val truth(struct lower *l, bool x) {
+    return kir_int(l->k, KIR_I1, x);
+}
+
+static struct range unknown(struct lower *l, ir_val v) {
+    struct range r = {.known = ir_val_type(l->m, v)->dtype == IR_I1_T, .lo = truth(l, false), .hi = truth(l, true)};
+    return r;
+}
+
+/* The span of an operand of an op that moves elements; false for what is not followed. */
+static bool operand_span(struct lower *l, ir_op op, const struct lower_span *at, struct lower_span *out) {
+    const struct ir_type_data *t = ir_val_type(l->m, ir_operand(l->m, op, 0)), *r = ir_val_type(l->m, ir_result(l->m, op, 0));
+    struct lower_span zero = {kir_i64(l->k, 0), kir_i64(l->k, 0)};
+    const int64_t *d;
+    size_t n;
+    uint32_t j = 0;
+    switch (ir_kind(l->m, op)) {
+    case IR_BROADCAST_IN_DIM:
+        d = ir_prop_i64s(l->m, op, IR_BROADCAST_IN_DIM_broadcast_dimensions, &n);
+        for (uint32_t i = 0; i < t->rank; i++)
+            out[i] = t->dims[i] == 1 ? zero : at[d[i]];
+        return true;
+    case IR_TRANSPOSE:
+        d = ir_prop_i64s(l->m, op, IR_TRANSPOSE_permutation, &n);
+        for (uint32_t i = 0; i < t->rank; i++)
+            out[d[i]] = at[i];
+        return true;
+    case IR_SLICE:
+        d = ir_prop_i64s(l->m, op, IR_SLICE_start_indices, &n);
+        for (uint32_t i = 0; i < t->rank; i++) {
+            size_t strides;
+            int64_t stride = ir_prop_i64s(l->m, op, IR_SLICE_strides, &strides)[i];
+            out[i].lo = lower_add(l, lower_mul(l, at[i].lo, stride), kir_i64(l->k, d[i]));
+            out[i].hi = lower_add(l, lower_mul(l, at[i].hi, stride), kir_i64(l->k, d[i]));
+        }
+        return true;
+    case IR_RESHAPE: /* dimensions of one element come and go */
+        for (uint32_t i = 0; i < t->rank; i++) {
+            out[i] = zero;
+            while (t->dims[i] != 1 && j < r->rank && r->dims[j] == 1)
+                j++;
+            if (t->dims[i] != 1 && (j == r->rank || r->dims[j] != t->dims[i]))
+                return false;
+            if (t->dims[i] != 1)
+                out[i] = at[j++];
+        }
+        return true;
+    default:
+        return false;
+    }
+}
+
+static struct range range_of(struct lower *l, ir_val v, const struct lower_span *at, uint32_t depth);
+
+/* Numbers of an op's result that wrap where they leave the type. */
+static struct range wrapped(struct lower *l, ir_val v, struct range r) {
+    const struct ir_dtype_info *d = ir_dtype_get(ir_val_type(l->m, v)->dtype);
+    int64_t most = d->bits >= 63 ? INT64_MAX / 4 : ((int64_t)1 << (d->bits - (d->cls == IR_SINT))) - 1;
+    int64_t least = d->cls == IR_SINT ? -most - 1 : 0;
+    const struct kir_node *lo = kir_get(l->k, r.lo), *hi = kir_get(l->k, r.hi);
+    if (lo->lo >= least && hi->hi <= most)
+        return r;
+    r.valid = both(l, r.valid, kir_cmp(l->k, KIR_GE, 0, r.lo, kir_i64(l->k, least)));
+    r.valid = both(l, r.valid, kir_cmp(l->k, KIR_LE, 0, r.hi, kir_i64(l->k, most)));
+    return r;
+}
+
+static struct range constant(struct lower *l, ir_val v) {
+    const struct ir_dtype_info *d = ir_dtype_get(ir_val_type(l->m, v)->dtype);
+    const struct ir_attr_data *a = ir_attr_get(l->m, ir_constant_value(l->m, ir_val_get(l->m, v)->op));
+    static const struct index none;
+    if (a->kind != IR_ATTR_DENSE || !a->splat || !a->data || (d->cls != IR_SINT && d->cls != IR_UINT && d->cls != IR_PRED))
+        return unknown(l, v);
+    kir_val x = lower_value(l, v, &none).re;
+    if (d->cls != IR_PRED && kir_type(l->k, x) != KIR_I64)
+        x = kir_typed(l->k, KIR_CONVERT, lower_sign(ir_val_type(l->m, v)->dtype), KIR_I64, x);
+    return (struct range){true, x, x, {0}};
+}
+
+/* An integer in memory at one index. */
+static struct range stored(struct lower *l, ir_val v, const struct lower_span *at) {
+    const struct ir_type_data *t = ir_val_type(l->m, v);
+    const struct ir_dtype_info *d = ir_dtype_get(t->dtype);
+    struct index here = {.n = t->rank};
+    for (uint32_t i = 0; i < t->rank; i++) {
+        here.at[i] = at[i].lo;
+        if (at[i].lo.i != at[i].hi.i)
+            return unknown(l, v);
+    }
+    if ((d->cls != IR_SINT && d->cls != IR_UINT) || d->bits < 8 || (d->cls == IR_UINT && d->bits == 64))
+        return unknown(l, v);
+    kir_val x = lower_value(l, v, &here).re;
+    if (kir_type(l->k, x) != KIR_I64)
+        x = kir_typed(l->k, KIR_CONVERT, lower_sign(t->dtype), KIR_I64, x);
+    return (struct range){true, x, x, {0}};
+}
+
+static struct range compare(struct lower *l, ir_op op, struct range a, struct range b) {
+    struct kir *k = l->k;
+    kir_val less = kir_cmp(k, KIR_LT, 0, a.lo, b.hi), no_more = kir_cmp(k, KIR_LE, 0, a.lo, b.hi); /* may be so */
+    kir_val more = kir_cmp(k, KIR_GT, 0, a.hi, b.lo), no_less = kir_cmp(k, KIR_GE, 0, a.hi, b.lo);
+    kir_val meet = kir_op2(k, KIR_AND, 0, no_more, no_less);
+    kir_val point = kir_op2(k, KIR_AND, 0, kir_cmp(k, KIR_EQ, 0, a.lo, b.hi), kir_cmp(k, KIR_EQ, 0, a.hi, b.lo));
+    struct range r = {.known = true, .valid = both(l, a.valid, b.valid)};
+    point = kir_op2(k, KIR_AND, 0, point, kir_cmp(k, KIR_EQ, 0, a.lo, a.hi));
+    switch (ir_prop_i64(l->m, op, IR_COMPARE_comparison_direction)) {
+    case IR_COMPARISON_DIRECTION_LT:
+        r.hi = less, r.lo = kir_op1(k, KIR_NOT, no_less);
+        break;
+    case IR_COMPARISON_DIRECTION_LE:
+        r.hi = no_more, r.lo = kir_op1(k, KIR_NOT, more);
+        break;
+    case IR_COMPARISON_DIRECTION_GT:
+        r.hi = more, r.lo = kir_op1(k, KIR_NOT, no_more);
+        break;
+    case IR_COMPARISON_DIRECTION_GE:
+        r.hi = no_less, r.lo = kir_op1(k, KIR_NOT, less);
+        break;
+    case IR_COMPARISON_DIRECTION_EQ:
+        r.hi = meet, r.lo = point;
+        break;
+    default:
+        r.hi = kir_op1(k, KIR_NOT, point), r.lo = kir_op1(k, KIR_NOT, meet);
+        break;
+    }
+    if (r.valid.i) { /* else anything may be */
+        r.lo = kir_op2(k, KIR_AND, 0, r.lo, r.valid);
+        r.hi = kir_op2(k, KIR_OR, 0, r.hi, kir_op1(k, KIR_NOT, r.valid));
+    }
+    r.valid = (kir_val){0};
+    return r;
+}
+
+static struct range range_of(struct lower *l, ir_val v, const struct lower_span *at, uint32_t depth) {
+    struct kir *k = l->k;
+    ir_op op = ir_val_get(l->m, v)->op;
+    struct lower_span moved[IR_MAX_RANK];
+    struct range r[3], none = unknown(l, v);
+    bool truths = ir_val_type(l->m, v)->dtype == IR_I1_T;
+    if (fuse_is_constant(l->m, v))
+        return constant(l, v);
+    if (lower_is_stored(l, v))
+        return stored(l, v, at);
+    if (depth == 0)
+        return none;
+    enum ir_op_kind kind = ir_kind(l->m, op);
+    if (kind == IR_IOTA) {
+        const struct lower_span *s = &at[ir_prop_i64(l->m, op, IR_IOTA_iota_dimension)];
+        enum ir_dtype_class cls = ir_dtype_get(ir_val_type(l->m, v)->dtype)->cls;
+        return cls == IR_SINT || cls == IR_UINT ? wrapped(l, v, (struct range){true, s->lo, s->hi, {0}}) : none;
+    }
+    if (operand_span(l, op, at, moved))
+        return range_of(l, ir_operand(l->m, op, 0), moved, depth - 1);
+    uint32_t n = ir_op_get(l->m, op)->noperands;
+    if (fuse_class(kind) != FUSE_ELEMENT || n > 3)
+        return none;
+    for (uint32_t i = 0; i < n; i++) {
+        enum ir_dtype_class cls = ir_dtype_get(ir_val_type(l->m, ir_operand(l->m, op, i))->dtype)->cls;
+        if (cls != IR_PRED && cls != IR_SINT && cls != IR_UINT)
+            return none;
+        r[i] = range_of(l, ir_operand(l->m, op, i), at, depth - 1);
+        if (!r[i].known)
+            return none;
+    }
+    none = (struct range){.known = true, .valid = n > 1 && !truths ? both(l, r[0].valid, r[1].valid) : r[0].valid};
+    switch (kind) {
+    case IR_COMPARE:
+        return ir_val_type(l->m, ir_operand(l->m, op, 0))->dtype == IR_I1_T ? unknown(l, v) : compare(l, op, r[0], r[1]);
+    case IR_ADD:
+        none.lo = lower_add(l, r[0].lo, r[1].lo), none.hi = lower_add(l, r[0].hi, r[1].hi);
+        return truths ? unknown(l, v) : wrapped(l, v, none);
+    case IR_SUBTRACT:
+        none.lo = kir_op2(k, KIR_SUB, 0, r[0].lo, r[1].hi), none.hi = kir_op2(k, KIR_SUB, 0, r[0].hi, r[1].lo);
+        return truths ? unknown(l, v) : wrapped(l, v, none);
+    case IR_CONVERT:
+        if (truths || ir_val_type(l->m, ir_operand(l->m, op, 0))->dtype == IR_I1_T)
+            return unknown(l, v);
+        return wrapped(l, v, r[0]);
+    case IR_AND:
+    case IR_OR:
+        none.lo = kir_op2(k, kind == IR_AND ? KIR_AND : KIR_OR, 0, r[0].lo, r[1].lo);
+        none.hi = kir_op2(k, kind == IR_AND ? KIR_AND : KIR_OR, 0, r[0].hi, r[1].hi);
+        return truths ? none : unknown(l, v);
+    case IR_NOT:
+        none.lo = kir_op1(k, KIR_NOT, r[0].hi), none.hi = kir_op1(k, KIR_NOT, r[0].lo);
+        return truths ? none : unknown(l, v);
+    case IR_SELECT:
+        if (!truths)
+            return unknown(l, v);
+        none.hi = kir_op2(k, KIR_OR, 0, kir_op2(k, KIR_AND, 0, r[0].hi, r[1].hi),
+                          kir_op2(k, KIR_AND, 0, kir_op1(k, KIR_NOT, r[0].lo), r[2].hi));
+        none.lo = kir_op2(k, KIR_OR, 0, kir_op2(k, KIR_AND, 0, r[0].lo, r[1].lo),
+                          kir_op2(k, KIR_AND, 0, kir_op1(k, KIR_NOT, r[0].hi), r[2].lo));
+        none.valid = (kir_val){0};
+        return none;
+    default:
+        return unknown(l, v);
+    }
+}
+
+/* ---- masks ---------------------------------------------------------------------------------------- */
+
+enum { FAR = 100 }; /* powers of two by which what is added to a score exceeds all others */
+
+/* The number that all elements of a constant are. */
+static bool number(const struct lower *l, ir_val v, double *out) {
+    const struct ir_type_data *t = ir_val_type(l->m, v);
+    if (!fuse_is_constant(l->m, v) || ir_dtype_get(t->dtype)->cls != IR_FLOAT)
+        return false;
+    const struct ir_attr_data *a = ir_attr_get(l->m, ir_constant_value(l->m, ir_val_get(l->m, v)->op));
+    if (a->kind != IR_ATTR_DENSE || !a->splat || !a->data)
+        return false;
+    *out = fp_decode(ir_dtype_get(t->dtype)->fp, fp_load(ir_dtype_get(t->dtype)->fp, a->data));
+    return true;
+}
+
+static bool unmasked(struct lower *l, ir_val v, const struct lower_span *at, uint32_t depth, struct lower_mask *out) {
+    ir_op op = ir_val_get(l->m, v)->op;
+    struct lower_span moved[IR_MAX_RANK];
+    struct lower_mask side[2];
+    bool found[2];
+    double x;
+    if (depth == 0 || IR_NONE(op) || fuse_is_constant(l->m, v) || lower_is_stored(l, v) || lower_is_stage(l, v))
+        return false;
+    if (ir_kind(l->m, op) == IR_SELECT) {
+        struct range p = range_of(l, ir_operand(l->m, op, 0), at, depth);
+        for (uint32_t i = 0; i < 2; i++) { /* the branches */
+            ir_val branch = ir_operand(l->m, op, 1 + i);
+            side[i] = (struct lower_mask){.possible = truth(l, true)};
+            found[i] = number(l, branch, &x) && x < 0;
+            if (found[i])
+                side[i] = (struct lower_mask){truth(l, false), x, true};
+            else
+                found[i] = unmasked(l, branch, at, depth - 1, &side[i]);
+            side[i].possible = kir_op2(l->k, KIR_AND, 0, side[i].possible, i ? kir_op1(l->k, KIR_NOT, p.lo) : p.hi);
+        }
+        *out = side[!found[0]];
+        out->possible = kir_op2(l->k, KIR_OR, 0, side[0].possible, side[1].possible);
+        if (found[0] && found[1]) {
+            out->exact = side[0].exact && side[1].exact && side[0].bound == side[1].bound;
+            out->bound = fmax(side[0].bound, side[1].bound);
+        }
+        return found[0] || found[1];
+    }
+    if (ir_kind(l->m, op) == IR_ADD) { /* of something so low that the other summand does not matter */
+        for (uint32_t i = 0; i < 2; i++)
+            found[i] = unmasked(l, ir_operand(l->m, op, i), at, depth - 1, &side[i]) && side[i].bound <= -ldexp(1, FAR);
+        *out = found[0] ? side[0] : side[1];
+        out->exact = out->exact && isinf(out->bound);
+        out->bound /= 2;
+        return found[0] || found[1];
+    }
+    if (ir_kind(l->m, op) == IR_CONVERT) {
+        bool any = unmasked(l, ir_operand(l->m, op, 0), at, depth - 1, out);
+        out->exact = any && out->exact && isinf(out->bound);
+        return any;
+    }
+    return operand_span(l, op, at, moved) && unmasked(l, ir_operand(l->m, op, 0), moved, depth - 1, out);
+}
+
+bool lower_unmasked(struct lower *l, ir_val v, const struct lower_span *at, struct lower_mask *out) {
+    return unmasked(l, v, at, SPAN_DEPTH, out) && !kir_is_const(l->k, out->possible, &(int64_t){0});
+}
