@@ -6,7 +6,7 @@
 
 struct tokenize_options {
     const char *dir, *file;
-    bool special, decode, pieces, json;
+    bool special, no_special, decode, pieces, json;
 };
 
 /* ---- ids to text ----------------------------------------------------------------------------- */
@@ -63,12 +63,13 @@ static void print_pieces(const struct llm_tok *t, const struct llm_ids *ids, boo
 static int encode(hilo_client *client, const struct llm_tok *t, struct str text, const struct tokenize_options *o) {
     struct llm_ids ids;
     llm_ids_init(&ids, mem_system_allocator());
-    int code = cli_encode(client, t, text, NULL, o->special ? LLM_TOK_POST : 0, &ids);
+    int code = cli_encode(client, t, text, NULL, o->special && !o->no_special ? LLM_TOK_POST : 0, &ids);
     if (code == CLI_OK && o->pieces) {
         print_pieces(t, &ids, o->json);
     } else if (code == CLI_OK && o->json) {
+        fputs("{\"ids\": ", stdout);
         cli_json_ids(stdout, ids.v, ids.n);
-        fputc('\n', stdout);
+        fputs("}\n", stdout);
     } else if (code == CLI_OK) {
         for (size_t i = 0; i < ids.n; i++)
             printf("%s%d", i ? " " : "", (int)ids.v[i]);
@@ -78,16 +79,12 @@ static int encode(hilo_client *client, const struct llm_tok *t, struct str text,
     return code;
 }
 
-static int open_tokenizer(hilo_client *client, const char *dir, struct llm_tok **out) {
-    char path[4096];
+static int open_tokenizer(hilo_client *client, const char *model, struct llm_tok **out) {
     struct diag_list d;
-    if (!dir)
-        return cli_error(CLI_USAGE, "missing -m MODEL: a model directory or tokenizer.json");
-    bool file = cli_ends_with(dir, ".json");
-    if (snprintf(path, sizeof path, file ? "%s" : "%s/tokenizer.json", dir) >= (int)sizeof path)
-        return cli_error(CLI_USAGE, "the path '%s' is too long", dir);
+    if (!model)
+        return cli_error(CLI_USAGE, "missing -m MODEL: a model directory, a GGUF file, or tokenizer.json");
     diag_init(&d, *rt_client_allocator(client));
-    hilo_status status = rt_finish(client, &d, llm_tok_open(path, *rt_client_allocator(client), &d, out));
+    hilo_status status = rt_finish(client, &d, llm_tok_open(model, *rt_client_allocator(client), &d, out));
     return status == HILO_OK ? CLI_OK : cli_fail(client, status);
 }
 
@@ -125,21 +122,25 @@ static int tokenize_main(const struct cli_command *self, int argc, char **argv) 
 }
 
 static const struct cli_option options[] = {
-    {"-m", "MODEL", CLI_TEXT, offsetof(struct tokenize_options, dir), "model directory, or a tokenizer.json"},
+    {"-m", "MODEL", CLI_TEXT, offsetof(struct tokenize_options, dir), "model directory, GGUF file, or tokenizer.json"},
     {"-f", "FILE", CLI_TEXT, offsetof(struct tokenize_options, file), "read the text from a file; - is standard input"},
     {"--special", NULL, CLI_FLAG, offsetof(struct tokenize_options, special),
      "add the special tokens that enclose a text"},
+    {"--no-special", NULL, CLI_FLAG, offsetof(struct tokenize_options, no_special),
+     "add no tokens to those of the text: the default"},
     {"--pieces", NULL, CLI_FLAG, offsetof(struct tokenize_options, pieces), "print each token on a line with its text"},
     {"--decode", NULL, CLI_FLAG, offsetof(struct tokenize_options, decode), "convert ids to text"},
-    {"--json", NULL, CLI_FLAG, offsetof(struct tokenize_options, json), "print JSON"},
+    {"--json", NULL, CLI_FLAG, offsetof(struct tokenize_options, json), "print JSON: {\"ids\": […]}, or with --pieces an array"},
     {0}
 };
 
 const struct cli_command cli_tokenize = {
     .name = "tokenize", .operands = "[TEXT]", .least = 0, .most = 1, .options = options, .run = tokenize_main,
     .summary = "converts text to tokens and back",
-    .text = "Prints the token ids of a text, as the model's tokenizer.json defines them; with --decode, the text of ids.\n",
+    .text = "Prints the token ids of a text, as the model's tokenizer.json or GGUF file defines them; with --decode,\n"
+            "the text of ids.\n",
     .examples = "  hilo tokenize -m Llama-3.2-1B 'Hello, world!'\n"
                 "  hilo tokenize -m Llama-3.2-1B --pieces -f README.md\n"
-                "  hilo tokenize -m Llama-3.2-1B --decode '9906 11 1917 0'\n",
+                "  hilo tokenize -m Llama-3.2-1B --decode '9906 11 1917 0'\n"
+                "  hilo tokenize -m Llama-3.2-1B-Q4_K_M.gguf --json 'Hello, world!'\n",
 };

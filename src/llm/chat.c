@@ -1,7 +1,7 @@
 /* Chat templates: see chat.h. */
 #include "llm/chat.h"
 
-#include "llm/json.h"
+#include "llm/document.h"
 
 #include <stdio.h>
 #include <unistd.h>
@@ -47,14 +47,13 @@ hilo_status llm_chat_open(const char *dir, hilo_allocator al, struct diag_list *
     strbuf_init(&out->template, al);
     if (!out->special)
         return diag_error(d, HILO_RESOURCE_EXHAUSTED, "out of memory");
-    if (file_in(dir, "tokenizer_config.json", path, sizeof path)) {
-        hilo_status status = llm_json_open(&j, path, al, d);
-        if (status == HILO_OK)
-            status = read_tokens(j.root, out);
+    hilo_status status = llm_document_open(dir, LLM_TOKENIZER_CONFIG_JSON, al, d, &j);
+    if (status == HILO_OK && j.root) {
+        status = read_tokens(j.root, out);
         read_template(json_object_get(j.root, "chat_template"), &out->template);
-        llm_json_close(&j);
-        HILO_TRY(status);
     }
+    llm_json_close(&j);
+    HILO_TRY(status);
     if (file_in(dir, "chat_template.jinja", path, sizeof path)) {
         HILO_TRY(file_open(path, al, d, &f));
         out->template.n = 0;

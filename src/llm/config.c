@@ -1,7 +1,8 @@
 /* config.json: see config.h. */
 #include "llm/config.h"
 
-#include "llm/json.h"
+#include "llm/document.h"
+#include "llm/gguf.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -237,6 +238,8 @@ static hilo_status read_config(struct reader *r) {
     read_window(r);
     read_ropes(r);
     read_layout(r);
+    c->interleaved = llm_json_bool(r->o, "gguf_interleaved", false);
+    c->shifted_norms = llm_json_bool(r->o, "gguf_shifted_norms", false);
     c->bos = (int32_t)llm_json_int(r->o, "bos_token_id", 0, c->vocab - 1, -1);
     read_eos(r->j, json_object_get(r->o.o, "eos_token_id"), c);
     return r->j->status;
@@ -268,16 +271,15 @@ hilo_status llm_config_parse(struct str config, struct str generation, struct di
 }
 
 hilo_status llm_config_open(const char *dir, hilo_allocator al, struct diag_list *d, struct llm_config *out) {
-    char path[4096], more[4096];
+    char path[4096];
     struct llm_json c, g = {.d = d};
-    if (snprintf(path, sizeof path, "%s/config.json", dir) >= (int)sizeof path ||
-        snprintf(more, sizeof more, "%s/generation_config.json", dir) >= (int)sizeof more)
+    if (snprintf(path, sizeof path, "%s/config.json", dir) >= (int)sizeof path)
         return diag_error(d, HILO_INVALID_ARGUMENT, "the path '%s' is too long", dir);
-    if (access(dir, F_OK) == 0 && access(path, F_OK) != 0)
-        return diag_error(d, HILO_NOT_FOUND, "'%s' is no model: a directory with config.json, tokenizer.json and "
-                                             "model.safetensors was expected", dir);
-    llm_json_open(&c, path, al, d);
-    if (c.status == HILO_OK && access(more, F_OK) == 0 && llm_json_open(&g, more, al, d) != HILO_OK) {
+    if (access(dir, F_OK) == 0 && access(path, F_OK) != 0 && !gguf_is_path(dir))
+        return diag_error(d, HILO_NOT_FOUND, "'%s' is no model: a GGUF file, or a directory with config.json, tokenizer.json "
+                                             "and model.safetensors was expected", dir);
+    if (llm_document_open(dir, LLM_CONFIG_JSON, al, d, &c) == HILO_OK &&
+        llm_document_open(dir, LLM_GENERATION_JSON, al, d, &g) != HILO_OK) {
         llm_json_close(&c);
         return g.status;
     }

@@ -39,6 +39,7 @@ struct llm_config {
     int64_t window;              /* of sliding layers: tokens that a token attends to, itself included */
     bool sliding[LLM_MAX_LAYERS];
     struct llm_rope rope, local_rope; /* of full and of sliding layers */
+    bool interleaved, shifted_norms; /* GGUF files whose rows of queries and keys are in another order; with 1 added to norms */
     enum llm_layout layout;
     uint32_t bits;               /* of packed weights */
     int64_t group;               /* columns that share a scale; 0 = all */

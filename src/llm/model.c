@@ -36,12 +36,12 @@ enum kind { MATRIX, NORM, BIAS };
 enum size { NONE, HIDDEN, FFN, VOCAB, Q, KV, DIM };
 
 static const struct row {
-    const char *name;
+    const char *name, *gguf;
     enum place place;
     enum kind kind;
     enum size rows, cols;
 } table[LLM_ROLES] = {
-#define WEIGHT(id, name, place, kind, rows, cols, when) {name, place, kind, rows, cols},
+#define WEIGHT(id, name, gguf, place, kind, rows, cols, when) {name, gguf, place, kind, rows, cols},
 #include "llm/weights.def"
 };
 
@@ -50,7 +50,7 @@ static bool has_weight(const struct llm_config *c, enum llm_role role) {
     struct { bool qkv_bias, o_bias, mlp_bias, qk_norm, post_norms, always, untied, plain_norms; } m = {
         c->qkv_bias, c->o_bias, c->mlp_bias, c->qk_norm, c->post_norms, is.always, is.untied, is.plain_norms};
     switch (role) {
-#define WEIGHT(id, name, place, kind, rows, cols, when) case LLM_W_##id: return m.when;
+#define WEIGHT(id, name, gguf, place, kind, rows, cols, when) case LLM_W_##id: return m.when;
 #include "llm/weights.def"
     case LLM_ROLES: break;
     }
@@ -72,6 +72,12 @@ static int64_t size_of(const struct llm_config *c, enum size s) {
 
 /* ---- parameters ------------------------------------------------------------------------------ */
 
+/* Where a weight comes from that is not stored as programs take it: one of both, or none. */
+struct source {
+    struct llm_packed packed;        /* values NULL: none */
+    const struct llm_tensor *blocks; /* of a GGUF file */
+};
+
 struct load {
     struct llm_model *m;
     struct diag_list *d;
@@ -79,12 +85,12 @@ struct load {
     struct rt_pool *pool;
     struct { struct llm_weight *v; uint32_t n, cap; } weights;
     struct { struct llm_param *v; uint32_t n, cap; } params;
-    struct { struct llm_packed *v; uint32_t n, cap; } packed; /* of each weight */
+    struct { struct source *v; uint32_t n, cap; } sources; /* of each weight */
     enum llm_precision wanted;
 };
 
 static bool is_float(enum ir_dtype t) {
-    return ir_dtype_get(t)->cls == IR_FLOAT;
+    return t != IR_DTYPE_NONE && ir_dtype_get(t)->cls == IR_FLOAT;
 }
 
 static hilo_status fail(struct load *l, const struct llm_tensor *t, const char *name, const char *expected) {
@@ -150,25 +156,41 @@ static hilo_status add_quantised(struct load *l, const char *base, const struct 
     return HILO_OK;
 }
 
+static void base_name(const struct row *r, int64_t layer, bool gguf, char *out, size_t size) {
+    const char *name = gguf ? r->gguf : r->name;
+    if (r->place == LAYER)
+        snprintf(out, size, "%s.%lld.%s", gguf ? "blk" : "model.layers", (long long)layer, name);
+    else
+        snprintf(out, size, "%s", name);
+}
+
+/* A weight's name in safetensors files, in the arena. */
+static struct str model_name(struct load *l, const struct row *r, int64_t layer, const char *suffix) {
+    char base[128], name[160];
+    base_name(r, layer, false, base, sizeof base);
+    size_t n = (size_t)snprintf(name, sizeof name, "%s.%s", base, suffix);
+    return (struct str){arena_dup(&l->m->arena, name, n + 1, 1), n};
+}
+
 static hilo_status add_weight(struct load *l, enum llm_role role, int64_t layer) {
     const struct row *r = &table[role];
     const struct llm_config *c = &l->m->config;
     struct llm_weight w = {.role = role, .layer = layer, .rows = size_of(c, r->rows), .cols = size_of(c, r->cols)};
     char base[128], name[160];
-    if (r->place == LAYER)
-        snprintf(base, sizeof base, "model.layers.%lld.%s", (long long)layer, r->name);
-    else
-        snprintf(base, sizeof base, "%s", r->name);
-    const struct llm_tensor *t = find(l, base, r->kind == BIAS ? "bias" : "weight", name, sizeof name);
-    struct llm_packed packed = {.values = NULL};
+    bool gguf = l->m->files.gguf;
+    const char *suffix = r->kind == BIAS ? "bias" : "weight";
+    base_name(r, layer, gguf, base, sizeof base);
+    const struct llm_tensor *t = find(l, base, suffix, name, sizeof name);
+    struct source source = {.blocks = t && t->format && t->format->unpack && r->kind == MATRIX ? t : NULL};
     w.first = l->params.n;
     if (!t && r->kind == MATRIX)
-        HILO_TRY(llm_packed_find(&l->m->files, c, base, w.rows, w.cols, l->d, &packed));
-    ARENA_PUSH(&l->m->arena, &l->packed, packed);
-    if (packed.values) {
-        size_t n = strlen(name);
-        add_param(l, &w, packed.values, LLM_VALUES, IR_UI32_T, w.rows, w.cols);
-        l->params.v[w.first].name = (struct str){arena_dup(&l->m->arena, name, n + 1, 1), n};
+        HILO_TRY(llm_packed_find(&l->m->files, c, base, w.rows, w.cols, l->d, &source.packed));
+    ARENA_PUSH(&l->m->arena, &l->sources, source);
+    if (source.blocks && !is_matrix(t, w.rows, w.cols))
+        return misfit(l, t, name, w.rows, w.cols);
+    if (source.packed.values || source.blocks) {
+        add_param(l, &w, t ? t : source.packed.values, LLM_VALUES, IR_UI32_T, w.rows, w.cols);
+        l->params.v[w.first].name = model_name(l, r, layer, suffix);
         ARENA_PUSH(&l->m->arena, &l->weights, w);
         return HILO_OK;
     }
@@ -180,6 +202,8 @@ static hilo_status add_weight(struct load *l, enum llm_role role, int64_t layer)
         if (!is_float(t->dtype) || (w.cols ? !is_matrix(t, w.rows, w.cols) : t->rank != 1 || t->dims[0] != w.rows))
             return misfit(l, t, name, w.rows, w.cols);
         add_param(l, &w, t, LLM_VALUES, t->dtype, w.rows, w.cols);
+        if (gguf)
+            l->params.v[w.first].name = model_name(l, r, layer, suffix);
     }
     ARENA_PUSH(&l->m->arena, &l->weights, w);
     return HILO_OK;
@@ -371,6 +395,78 @@ static hilo_status convert_packed(struct load *l, struct llm_weight *w, const st
     return HILO_OK;
 }
 
+static void unpack_blocks(void *user, void *scratch, int64_t begin, int64_t end) {
+    (void)scratch;
+    gguf_unpack_rows(user, begin, end);
+}
+
+/* Repacks a matrix of blocks, whatever the precision: see gguf.h. */
+static hilo_status convert_blocks(struct load *l, struct llm_weight *w, const struct llm_param *from,
+                                  const struct llm_tensor *t) {
+    struct llm_model *m = l->m;
+    const struct gguf_format *f = t->format;
+    struct llm_param to[3] = {*from, *from, *from};
+    w->bits = f->bits;
+    w->groups = w->cols / f->group;
+    w->offsets = f->offsets;
+    w->nparams = f->offsets ? 3 : 2;
+    enum ir_dtype dtype = f->bits == 8 && !f->offsets ? IR_I8_T : IR_UI8_T;
+    if (!set_owned(m, &to[0], LLM_VALUES, dtype, w->rows, w->cols * f->bits / 8) ||
+        !set_owned(m, &to[1], LLM_SCALES, f->scale, w->rows, w->groups) ||
+        (f->offsets && !set_owned(m, &to[2], LLM_OFFSETS, f->scale, w->rows, w->groups)))
+        return diag_error(l->d, HILO_RESOURCE_EXHAUSTED, "out of memory for the tensor '%s'", from->name.p);
+    struct gguf_rows rows = {f, t->data, w->rows, w->cols, (void *)(uintptr_t)to[0].data, (void *)(uintptr_t)to[1].data,
+                             (void *)(uintptr_t)to[2].data};
+    if (!m->described)
+        share(l, w->rows, unpack_blocks, &rows);
+    llm_tensors_release_pages(&m->files, t->data, t->bytes);
+    for (uint32_t i = 0; i < w->nparams; i++)
+        ARENA_PUSH(&m->arena, &l->params, to[i]);
+    return HILO_OK;
+}
+
+/* ---- what converters to GGUF changed ----------------------------------------------------------- */
+
+/* A copy of a parameter that is not owned yet, to be changed. */
+static bool make_own(struct llm_model *m, struct llm_param *p, bool owned) {
+    void *copy = owned ? (void *)(uintptr_t)p->data : own(m, p->bytes);
+    if (copy && !owned)
+        memcpy(copy, p->data, p->bytes);
+    p->data = copy;
+    return copy != NULL;
+}
+
+/* The rows of each head from pairs of neighbours to two halves. */
+static bool split_halves(struct load *l, struct llm_param *p, int64_t dim) {
+    hilo_allocator al = l->m->arena.al;
+    size_t row = p->bytes / (size_t)p->dims[0], head = (size_t)dim * row;
+    char *before = mem_alloc(&al, head), *at = (char *)(uintptr_t)p->data;
+    for (int64_t h = 0; before && h < p->dims[0] / dim; h++, at += head) {
+        memcpy(before, at, head);
+        for (int64_t i = 0; i < dim; i++)
+            memcpy(at + (size_t)i * row, before + (size_t)(i < dim / 2 ? 2 * i : 2 * (i - dim / 2) + 1) * row, row);
+    }
+    mem_free(&al, before, before ? head : 0);
+    return before != NULL;
+}
+
+static hilo_status undo_changes(struct load *l, const struct llm_weight *w, bool owned) {
+    struct llm_model *m = l->m;
+    const struct llm_config *c = &m->config;
+    enum llm_role r = w->role;
+    bool heads = c->interleaved && (r == LLM_W_Q || r == LLM_W_K || r == LLM_W_Q_BIAS || r == LLM_W_K_BIAS);
+    bool norm = c->shifted_norms && table[r].kind == NORM;
+    bool fits = true;
+    for (uint32_t i = 0; i < w->nparams && (heads || norm) && fits && !m->described; i++) {
+        struct llm_param *p = &l->params.v[w->first + i];
+        fits = make_own(m, p, owned) && (!heads || split_halves(l, p, c->head_dim));
+        float *x = (float *)(uintptr_t)p->data;
+        for (int64_t k = 0; norm && fits && p->dtype == IR_F32_T && k < p->dims[0]; k++)
+            x[k] -= 1;
+    }
+    return fits ? HILO_OK : diag_error(l->d, HILO_RESOURCE_EXHAUSTED, "out of memory");
+}
+
 enum { STRETCH = 256 << 10 }; /* bytes */
 
 static void want_stretches(void *user, void *scratch, int64_t begin, int64_t end) {
@@ -399,13 +495,16 @@ static hilo_status convert(struct load *l) {
         const struct llm_param *from = &stored[w->first];
         size_t owned = m->nowned;
         w->first = l->params.n;
-        if (l->packed.v[i].values)
-            HILO_TRY(convert_packed(l, w, from, &l->packed.v[i]));
+        if (l->sources.v[i].packed.values)
+            HILO_TRY(convert_packed(l, w, from, &l->sources.v[i].packed));
+        else if (l->sources.v[i].blocks)
+            HILO_TRY(convert_blocks(l, w, from, l->sources.v[i].blocks));
         else if (w->cols && !w->bits)
             HILO_TRY(convert_weight(l, w, from));
         else
             for (uint32_t k = 0; k < w->nparams; k++)
                 ARENA_PUSH(&m->arena, &l->params, from[k]);
+        HILO_TRY(undo_changes(l, w, m->nowned != owned));
         for (uint32_t k = w->first; k < l->params.n && m->nowned == owned; k++)
             want_stored(l, &l->params.v[k]);
         if (l->progress && l->progress->report)

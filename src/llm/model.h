@@ -9,6 +9,8 @@
  * groups neighbours in a row. MLX uses the same layout, so its files need no conversion; those of GPTQ and AWQ are converted
  * (packed.h).
  *
+ * Blocks of GGUF files are repacked to this layout without loss (gguf.h).
+ *
  * Weights that need no conversion are never copied: parameters point into the mapped files. */
 #ifndef HILO_LLM_MODEL_H
 #define HILO_LLM_MODEL_H
@@ -17,7 +19,7 @@
 #include "llm/tensors.h"
 
 enum llm_role {
-#define WEIGHT(id, name, place, kind, rows, cols, when) LLM_W_##id,
+#define WEIGHT(id, name, gguf, place, kind, rows, cols, when) LLM_W_##id,
 #include "llm/weights.def"
     LLM_ROLES
 };
@@ -82,7 +84,7 @@ struct llm_progress {
 
 struct rt_pool;
 
-/* Reads a model's directory. The diagnostic names a weight that is missing or
+/* Reads a model: a directory, or a GGUF file. The diagnostic names a weight that is missing or
    has another type than the config calls for. `progress` and
    the thread pool, which convert weights, may be NULL. */
 hilo_status llm_model_open(const char *dir, enum llm_precision precision, const struct llm_progress *progress,

@@ -45,13 +45,10 @@ static void report(struct llm_session *s, const char *what, double done) {
 static hilo_status read_files(struct llm_session *s, const char *dir) {
     hilo_allocator al = *rt_client_allocator(s->client);
     struct diag_list d;
-    char path[4096];
     diag_init(&d, al);
     hilo_status status = llm_model_open(dir, s->o.precision, &s->o.progress, rt_client_pool(s->client), al, &d, &s->model);
-    if (status == HILO_OK && snprintf(path, sizeof path, "%s/tokenizer.json", dir) >= (int)sizeof path)
-        status = diag_error(&d, HILO_INVALID_ARGUMENT, "the path '%s' is too long", dir);
     if (status == HILO_OK)
-        status = llm_tok_open(path, al, &d, &s->tok);
+        status = llm_tok_open(dir, al, &d, &s->tok);
     if (status == HILO_OK)
         status = llm_chat_open(dir, al, &d, &s->chat);
     const struct llm_config *c = &s->model.config;

@@ -40,7 +40,7 @@ static size_t dtype_bits(enum ir_dtype t) {
 }
 
 void llm_tensor_type(const struct llm_tensor *t, struct strbuf *out) {
-    strbuf_puts(out, dtype_spelling(t->dtype));
+    strbuf_puts(out, t->format ? t->format->name : dtype_spelling(t->dtype));
     strbuf_putc(out, '[');
     for (uint32_t i = 0; i < t->rank; i++)
         strbuf_printf(out, "%s%lld", i ? ", " : "", (long long)t->dims[i]);
@@ -208,6 +208,31 @@ hilo_status llm_tensors_parse(struct str bytes, const char *name, hilo_allocator
 
 /* ---- several files --------------------------------------------------------------------------- */
 
+/* The tensors of a GGUF file, as the header of a safetensors file has them. */
+static hilo_status parse_gguf(struct llm_tensors *t, struct header *h, struct str bytes, const char *name,
+                              struct diag_list *d) {
+    struct gguf g;
+    jmp_buf recover;
+    t->gguf = true;
+    hilo_status status = gguf_parse(bytes, name, t->arena.al, d, &g);
+    t->arena.recover = &recover;
+    if (status == HILO_OK && setjmp(recover))
+        status = HILO_RESOURCE_EXHAUSTED;
+    else if (status == HILO_OK)
+        h->v = ARENA_ARRAY(&t->arena, struct llm_tensor, g.ntensors);
+    for (; status == HILO_OK && h->n < g.ntensors; h->n++) {
+        const struct gguf_tensor *from = &g.tensors[h->n];
+        struct llm_tensor *to = &h->v[h->n];
+        *to = (struct llm_tensor){.dtype = from->format->dtype, .rank = from->rank, .data = from->data, .bytes = from->bytes,
+                                  .format = from->format};
+        to->name = (struct str){arena_dup(&t->arena, from->name.p, from->name.n + 1, 1), from->name.n};
+        memcpy(to->dims, from->dims, sizeof from->dims);
+    }
+    t->arena.recover = NULL;
+    gguf_close(&g);
+    return status;
+}
+
 /* Adds the tensors of a file. */
 static hilo_status add_file(struct llm_tensors *t, const char *path, struct diag_list *d) {
     hilo_allocator al = t->arena.al;
@@ -217,7 +242,7 @@ static hilo_status add_file(struct llm_tensors *t, const char *path, struct diag
     HILO_TRY(file_open(path, al, d, &f->file));
     t->nfiles++;
     struct str bytes = f->file.text;
-    HILO_TRY(parse_one(&h, &t->arena, bytes, path, d));
+    HILO_TRY(gguf_is(bytes) ? parse_gguf(t, &h, bytes, path, d) : parse_one(&h, &t->arena, bytes, path, d));
     struct stat st;
     if (f->file.mapped && stat(path, &st) == 0)
         f->dev = st.st_dev, f->ino = st.st_ino;

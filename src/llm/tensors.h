@@ -1,11 +1,14 @@
-/* safetensors files: named tensors in one file, or in shards that an index lists. Files stay mapped; tensors point into them
- * and are not copied. Format: github.com/huggingface/safetensors, README: eight bytes with the length of a JSON header (little
- * endian), the header, then the data without holes. Anything else is refused, with the name of the tensor. */
+/* Files of named tensors: safetensors, one file or shards that an index lists, and GGUF (gguf.h). Files stay mapped; tensors
+ * point into them and are not copied.
+ *
+ * safetensors (github.com/huggingface/safetensors, README): eight bytes with the length of a JSON header (little endian), the
+ * header, then the data without holes. Anything else is refused, with the name of the tensor. */
 #ifndef HILO_LLM_TENSORS_H
 #define HILO_LLM_TENSORS_H
 
 #include "base/file.h"
 #include "ir/ir.h"
+#include "llm/gguf.h"
 
 #include <sys/types.h>
 
@@ -18,6 +21,7 @@ struct llm_tensor {
     int64_t dims[LLM_TENSOR_RANK];
     const void *data;    /* possibly unaligned */
     size_t bytes;
+    const struct gguf_format *format; /* in a GGUF file; the dtype is IR_DTYPE_NONE for blocks */
 };
 
 struct llm_file {
@@ -33,6 +37,7 @@ struct llm_tensors {
     struct llm_file *files;
     size_t nfiles, files_bytes;
     size_t bytes;         /* of all tensors */
+    bool gguf;            /* a GGUF file, which has other names */
     struct arena arena;
 };
 

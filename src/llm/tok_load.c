@@ -1,6 +1,6 @@
 /* Reading tokenizer.json: see tokenizer.h. Kinds that this reader does not know would silently give other ids, so they are
    refused by name. */
-#include "llm/json.h"
+#include "llm/document.h"
 #include "llm/tok_core.h"
 
 #include <math.h>
@@ -112,8 +112,9 @@ static hilo_status set_token(struct tok_load *l, struct str spelling, int32_t id
     int byte = t->byte_fallback ? byte_token(spelling) : -1;
     if (t->byte_level) {
         struct str bytes;
-        if (alphabet_bytes(l, spelling, &bytes))
-            k->text = k->bytes = bytes;
+        if (!alphabet_bytes(l, spelling, &bytes)) /* no text becomes this token, but another may stand for the same bytes */
+            return HILO_OK;
+        k->text = k->bytes = bytes;
         size_t end = t->suffix.n;
         k->ends_word = end && k->text.n >= end && memcmp(k->text.p + k->text.n - end, t->suffix.p, end) == 0;
         k->bytes.n -= k->ends_word ? end : 0;
@@ -514,7 +515,7 @@ hilo_status llm_tok_read(struct llm_json *json, hilo_allocator al, struct llm_to
 
 hilo_status llm_tok_open(const char *path, hilo_allocator al, struct diag_list *d, struct llm_tok **out) {
     struct llm_json json;
-    llm_json_open(&json, path, al, d);
+    llm_document_open(path, LLM_TOKENIZER_JSON, al, d, &json);
     return llm_tok_read(&json, al, out);
 }
 

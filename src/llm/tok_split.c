@@ -1,5 +1,5 @@
-/* From a text to pieces: added tokens are taken out, what is between them is normalized (tok_norm.c), cut by each stage in turn,
- * and what the last one leaves is encoded (tok_merge.c, tok_words.c). */
+/* From a text to pieces: added tokens are taken out, what is between them is normalized (tok_norm.c), cut by each stage in
+ * turn, and what the last one leaves is encoded (tok_merge.c, tok_words.c). */
 #include "llm/tok_core.h"
 
 #include <utf8proc.h>
@@ -252,7 +252,8 @@ static hilo_status take_added(struct tok_encoder *e, const struct tok_added *a, 
         const struct tok_token *k = &t->tokens[a->ids[i]];
         while (k->lstrip && end > from && tok_is_space(before(text, end, &first)) && first >= from)
             end = first;
-        HILO_TRY(between(e, (struct str){text.p + from, end - from}, from_input ? from_input + from : NULL, begins && from == 0));
+        HILO_TRY(between(e, (struct str){text.p + from, end - from}, from_input ? from_input + from : NULL,
+                         begins && from == 0));
         llm_ids_push(e->out, a->ids[i]);
         at += a->texts[i].n;
         uint32_t c;

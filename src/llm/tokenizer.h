@@ -5,9 +5,9 @@
  *   tok_merge.c    byte-pair encoding of a piece     tok_words.c    Unigram, WordPiece, WordLevel
  *   tok_text.c     ids to text, whole or as it streams
  *
- * The models are BPE (Llama, Qwen, GPT-2, CLIP; with byte fallback: Llama 2, Mistral, Gemma), Unigram (T5), WordPiece (BERT) and
- * WordLevel. A component that is not known is refused by name. A tokenizer is immutable after loading; any number of threads
- * may use it. */
+ * The models are BPE (Llama, Qwen, GPT-2, CLIP; with byte fallback: Llama 2, Mistral, Gemma), Unigram (T5), WordPiece (BERT)
+ * and WordLevel. A component that is not known is refused by name. A tokenizer is immutable after loading; any number of
+ * threads may use it. */
 #ifndef HILO_LLM_TOKENIZER_H
 #define HILO_LLM_TOKENIZER_H
 
@@ -27,7 +27,8 @@ void llm_ids_push(struct llm_ids *ids, int32_t id);
 
 struct llm_tok;
 
-/* NOT_FOUND, or INVALID_ARGUMENT with a diagnostic. Free with llm_tok_free, which accepts NULL. */
+/* Opens the tokenizer of a model, a directory or a GGUF file, or a file tokenizer.json. NOT_FOUND, or INVALID_ARGUMENT with a
+   diagnostic. Free with llm_tok_free, which accepts NULL. */
 hilo_status llm_tok_open(const char *path, hilo_allocator al, struct diag_list *d, struct llm_tok **out);
 hilo_status llm_tok_parse(struct str json, const char *name, hilo_allocator al, struct diag_list *d, struct llm_tok **out);
 struct llm_json;

@@ -1,0 +1,107 @@
+/* GGUF: blocks of every format unpack to what the package gguf dequantises them to, to the bit; damaged files are refused. */
+#include "base/file.h"
+#include "base/fp.h"
+#include "llm/gguf.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#define FILE_NAME "tests/llm/blocks.gguf" /* tests/tools/gen_gguf_blocks.py */
+
+static const struct gguf_tensor *tensor(const struct gguf *g, const char *name) {
+    for (size_t i = 0; i < g->ntensors; i++)
+        if (str_is(g->tensors[i].name, name))
+            return &g->tensors[i];
+    return NULL;
+}
+
+static void check_blocks(const struct gguf_tensor *t, const float *want) {
+    const struct gguf_format *f = t->format;
+    size_t n = (size_t)(t->dims[0] * t->dims[1]);
+    int8_t *values = malloc(n);
+    char *scales = malloc(4 * n), *offsets = malloc(4 * n);
+    struct gguf_rows m = {f, t->data, t->dims[0], t->dims[1], values, scales, offsets};
+    enum fp_kind kind = ir_dtype_get(f->scale)->fp;
+    size_t size = ir_dtype_get(f->scale)->bytes;
+    for (int64_t r = t->dims[0]; r-- > 0;)
+        gguf_unpack_rows(&m, r, r + 1);
+    for (size_t i = 0; i < n; i++) {
+        float s, o = 0, x = 0;
+        int v = f->bits == 8 ? values[i] : values[i / 2] >> i % 2 * 4 & 15;
+        v = f->offsets ? f->bits == 8 ? (uint8_t)v : v : f->bits == 4 && v > 7 ? v - 16 : v;
+        fp_decode_n_f32(kind, scales + i / f->group * size, &s, 1);
+        if (f->offsets)
+            fp_decode_n_f32(kind, offsets + i / f->group * size, &o, 1);
+        memcpy(&x, (const char *)want + i * sizeof x, sizeof x);
+        float got = s * (float)v;
+        if (got + o != x)
+            fail_msg("%s: element %zu is %.9g, %.9g expected", f->name, i, (double)(got + o), (double)x);
+    }
+    free(values);
+    free(scales);
+    free(offsets);
+}
+
+static void test_blocks(void **state) {
+    (void)state;
+    struct file file;
+    struct gguf g;
+    struct diag_list d;
+    size_t formats = 0;
+    diag_init(&d, mem_system_allocator());
+    assert_int_equal(file_open(FILE_NAME, d.al, &d, &file), HILO_OK);
+    assert_int_equal(gguf_parse(file.text, FILE_NAME, d.al, &d, &g), HILO_OK);
+    for (size_t i = 0; i < g.ntensors; i++) {
+        char name[64];
+        snprintf(name, sizeof name, "%s.expected", g.tensors[i].name.p);
+        if (!g.tensors[i].format->unpack)
+            continue;
+        assert_non_null(tensor(&g, name));
+        check_blocks(&g.tensors[i], tensor(&g, name)->data);
+        formats++;
+    }
+    assert_int_equal(formats, 13);
+    gguf_close(&g);
+    file_close(&file);
+}
+
+/* Every prefix of the file, and numbers that do not fit, are refused with a reason. */
+static void test_damage(void **state) {
+    (void)state;
+    struct file file;
+    struct gguf g;
+    struct diag_list d;
+    diag_init(&d, mem_system_allocator());
+    assert_int_equal(file_open(FILE_NAME, d.al, &d, &file), HILO_OK);
+    for (size_t n = 0; n < file.text.n; n += n < 3000 ? 1 : 4999) {
+        char *part = malloc(n + 1); /* so that reading past the end is noticed */
+        memcpy(part, file.text.p, n);
+        assert_int_equal(gguf_parse((struct str){part, n}, "cut", d.al, &d, &g), HILO_INVALID_ARGUMENT);
+        assert_non_null(d.first);
+        gguf_close(&g);
+        diag_clear(&d);
+        free(part);
+    }
+    char *copy = malloc(file.text.n);
+    for (size_t at = 4; at < 2000; at++) { /* bytes of the header, each set to its greatest value */
+        memcpy(copy, file.text.p, file.text.n);
+        copy[at] = (char)0xFF;
+        if (gguf_parse((struct str){copy, file.text.n}, "changed", d.al, &d, &g) != HILO_OK)
+            assert_non_null(d.first);
+        for (size_t i = 0; i < g.ntensors && !d.first; i++)
+            assert_true((const char *)g.tensors[i].data + g.tensors[i].bytes <= copy + file.text.n);
+        gguf_close(&g);
+        diag_clear(&d);
+    }
+    free(copy);
+    file_close(&file);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_blocks), cmocka_unit_test(test_damage)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
