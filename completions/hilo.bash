@@ -147,8 +147,8 @@ _hilo() {
             --memory-limit -O0 -O1 -O2 -O3 --passes --dump-dir --backend --target-cpu --no-cache --help' ;;
             compile) words='-o --emit --entry --runtime-only --threads --memory-limit 
             -O0 -O1 -O2 -O3 --passes --dump-dir --backend --target-cpu --help' ;;
-            explain) words='-o --run --runs --input --entry --threads --memory-limit -O0 -O1 -O2 -O3 
-            --passes --dump-dir --backend --target-cpu --help' ;;
+            explain) words='-o --json --run --runs --input --entry --threads --memory-limit 
+            -O0 -O1 -O2 -O3 --passes --dump-dir --backend --target-cpu --help' ;;
             verify) words='--help' ;;
             check) words='-j --threads -O0 -O1 -O2 -O3 --passes --dump-dir --backend --target-cpu 
             --filter --timeout --arguments --reload --verbose --help' ;;

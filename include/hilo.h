@@ -382,6 +382,13 @@ typedef struct hilo_step_event {
     uint32_t step;           /* its number in the plan, as `hilo compile --emit plan` shows it */
 } hilo_step_event;
 
+/* A task, the part of a kernel or routine that one thread runs without a break. */
+typedef struct hilo_task_event {
+    size_t struct_size;
+    double begin_ms, end_ms; /* since the call of hilo_execute */
+    uint32_t step;           /* whose part it is; that of a group's first step for all of the group */
+} hilo_task_event;
+
 typedef struct hilo_execute_options {
     size_t struct_size;
     const uint8_t *donate;         /* one for each input, 1 = the run may overwrite it: from its start on, even if it fails,
@@ -393,6 +400,9 @@ typedef struct hilo_execute_options {
     void (*step)(void *user, const hilo_step_event *event); /* called after every step, on the calling thread. Steps that could
                                       run at once then run one after the other. NULL (default) = not observed, at no cost */
     void *step_user;
+    void (*task)(void *user, const hilo_task_event *event); /* called after every task, on the thread that ran it, so by several
+                                      at once. NULL (default) = not observed, at no cost */
+    void *task_user;
 } hilo_execute_options;
 
 HILO_API void hilo_execute_options_init_sized(hilo_execute_options *options, size_t struct_size);

@@ -53,7 +53,8 @@ class StepEvent(_Sized):
 
 class ExecuteOptions(_Sized):
     _fields_ = [("struct_size", c_size_t), ("donate", c_void_p), ("timing", c_void_p), ("cancelled", c_void_p),
-                ("cancelled_user", c_void_p), ("step", c_void_p), ("step_user", c_void_p)]
+                ("cancelled_user", c_void_p), ("step", c_void_p), ("step_user", c_void_p),
+                ("task", c_void_p), ("task_user", c_void_p)]
 
 
 class Stats(_Sized):

@@ -193,6 +193,9 @@ int cli_output_write(const hilo_executable *exe, hilo_buffer *const *outputs, co
 /* As text on standard output. */
 void cli_output_print(const hilo_executable *exe, hilo_buffer *const *outputs);
 
+/* Appends the text as a string of JSON, without `<`, so that it is safe inside of HTML. */
+void cli_json_string(struct strbuf *out, const char *text);
+
 /* The median and the minimum of n > 0 times; sorts them. */
 struct cli_figures { double median, least; };
 struct cli_figures cli_figures(double *ms, size_t n);

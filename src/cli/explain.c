@@ -1,8 +1,11 @@
 /* hilo explain: the steps that a program is compiled to, and their times. */
-#include "cli/cli.h"
+#include "cli/explain.h"
 #include "fuse/fuse.h"
+#include "target/target.h"
 
 #include <inttypes.h>
+#include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 
 struct explain_options {
@@ -10,33 +13,14 @@ struct explain_options {
     const char *entry, *out;
     struct cli_texts inputs;
     int64_t runs;
-    bool run;
+    bool run, json;
 };
 
 /* ---- the steps of a program ----------------------------------------------------------------- */
 
-struct row {
-    uint32_t step, group; /* group: steps that run concurrently, of which this is the first; 0: none */
-    const char *kind, *name, *text, *ops, *where; /* "" = none */
-    double flops, bytes; /* of one execution */
-    double ms;           /* of all executions of a run: measured, or the compiler's estimate */
-    double times;        /* executions per run */
-};
-
-struct explained {
-    const char *file;
-    const hilo_executable *exe;
-    struct row *rows;  /* by step */
-    uint32_t nrows;
-    double total_ms;   /* of all rows */
-    double runs;       /* that were measured; 0 = times are estimates for one thread, with one iteration of loops */
-    const char *evaluated; /* why all of it runs on the reference evaluator; "" when it does not */
-    uint64_t arguments, results, constants;
-};
-
-static struct row row_of(const struct plan *p, uint32_t step) {
+static struct explain_row row_of(const struct plan *p, uint32_t step) {
     const struct plan_step *s = &p->steps[step];
-    struct row r = {.step = step, .group = s->group,
+    struct explain_row r = {.step = step, .group = s->group,
                     .kind = plan_kind_name(s->kind), .name = "", .text = "", .ops = "", .where = "", .times = 1};
     if (s->kind == PLAN_KERNEL) {
         r.name = s->kernel->name;
@@ -80,13 +64,46 @@ static void why_evaluated(const struct cli_compile *o, char *out, size_t size) {
         snprintf(out, size, "it has dynamic shapes, which are compiled when a run brings them, or ops that have no kernels");
 }
 
+/* Rates of one thread as the machine's record has them. */
+static void rates_of_record(const char *target_cpu, struct explained *x) {
+    struct target t;
+    struct diag_list d;
+    diag_init(&d, mem_system_allocator());
+    bool named = target_cpu && strcmp(target_cpu, "native") != 0;
+    if ((named ? target_named(target_cpu, &t, &d) : target_host(&t, &d)) != HILO_OK)
+        target_portable(&t);
+    diag_clear(&d);
+    x->flop_rate = t.compute_rate * 1e6;
+    x->byte_rate = t.memory_rate * 1e6;
+}
+
+/* The steps that use each buffer. One that is used in a loop and before it is needed in all of it: it is a state, or every
+   iteration reads it. */
+static void live_ranges(const struct plan *p, struct explain_live *live) {
+    for (uint32_t i = 0; i < p->nbuffers; i++)
+        live[i] = (struct explain_live){UINT32_MAX, 0};
+    for (uint32_t i = 0; i < p->nsteps; i++)
+        for (uint32_t k = 0; k < p->steps[i].nuses; k++) {
+            struct explain_live *l = &live[p->buffers[p->steps[i].uses[k].buffer].root];
+            l->first = i < l->first ? i : l->first;
+            l->last = i > l->last ? i : l->last;
+        }
+    for (uint32_t i = 0; i < p->nsteps; i++)
+        if (p->steps[i].kind == PLAN_JUMP && p->steps[i].targets[0] <= i) /* the end of a loop */
+            for (uint32_t k = 0; k < p->nbuffers; k++)
+                if (live[k].first < p->steps[i].targets[0] && live[k].last >= p->steps[i].targets[0] && live[k].last < i)
+                    live[k].last = i;
+}
+
 static void explain(const char *file, const hilo_executable *exe, struct explained *x) {
     const struct plan *p = rt_executable_plan(exe);
     *x = (struct explained){.file = file, .exe = exe, .rows = cli_alloc(p->nsteps, sizeof *x->rows), .nrows = p->nsteps};
+    x->live = cli_alloc(p->nbuffers, sizeof *x->live);
+    live_ranges(p, x->live);
     for (uint32_t i = 0; i < p->nsteps; i++) {
-        x->rows[i] = p->evaluated
-                         ? (struct row){.kind = plan_kind_name(PLAN_REFERENCE), .name = "", .text = "", .ops = "", .where = ""}
-                         : row_of(p, i);
+        x->rows[i] = p->evaluated ? (struct explain_row){.kind = plan_kind_name(PLAN_REFERENCE), .name = "", .text = "",
+                                                         .ops = "", .where = "", .times = 1}
+                                  : row_of(p, i);
         x->total_ms += x->rows[i].ms;
     }
     x->arguments = port_bytes(exe, hilo_executable_input_type);
@@ -94,6 +111,49 @@ static void explain(const char *file, const hilo_executable *exe, struct explain
     for (uint32_t i = 0; i < p->nbuffers; i++)
         if (p->buffers[i].place == PLAN_CONSTANT && p->buffers[i].root == i)
             x->constants += p->buffers[i].bytes;
+}
+
+/* ---- tasks ------------------------------------------------------------------------------------- */
+
+/* Of equal tasks, all threads taking the next one until none is left. */
+static double speedup_of(double tasks, int32_t threads) {
+    double rounds = ceil(tasks / threads);
+    return tasks > 0 ? tasks / rounds : 1;
+}
+
+/* Fills in tasks and speed-ups, of rows by step. How a routine divides its work only a run shows; until then it has no
+   tasks and does not count in the speed-up of all. */
+static void predict(struct explained *x) {
+    const struct plan *p = rt_executable_plan(x->exe);
+    double one = 0, all = 0;
+    int32_t most = (int32_t)target_threads();
+    for (uint32_t i = 0, grouped = 0; i < x->nrows; i++) {
+        struct explain_row *r = &x->rows[i];
+        const struct plan_step *s = &p->steps[i];
+        if (grouped) { /* a member of a group: as its first */
+            r->speedup = x->rows[i - 1].speedup;
+            grouped--;
+        } else {
+            struct rt_split split = p->evaluated ? (struct rt_split){1, 1} : rt_step_split(p, i, x->threads);
+            if (s->kind != PLAN_ROUTINE || s->routine->alone || s->routine->ns < PLAN_SHARED_NS)
+                r->tasks = (double)split.pieces;
+            r->speedup = speedup_of(r->tasks, x->threads);
+            if (s->kind == PLAN_KERNEL && !s->group && split.pieces > 1) { /* the last task is shorter */
+                int64_t rounds = (split.pieces + x->threads - 1) / x->threads, last = s->kernel->grid % split.each;
+                bool alone = last && split.pieces % x->threads == 1;
+                r->speedup = (double)s->kernel->grid / (double)(rounds * split.each - (alone ? split.each - last : 0));
+            }
+            grouped = s->group ? s->group - 1 : 0;
+        }
+        if (s->kind == PLAN_ROUTINE && r->tasks <= 0) {
+            x->unknown++;
+            continue;
+        }
+        double serial = r->ms * (x->runs > 0 ? fmin(r->speedup, most) : 1);
+        one += serial;
+        all += serial / r->speedup;
+    }
+    x->speedup = all > 0 ? one / all : 1;
 }
 
 /* ---- measuring ------------------------------------------------------------------------------- */
@@ -107,7 +167,7 @@ static void on_step(void *user, const hilo_step_event *e) {
 }
 
 static int slower(const void *a, const void *b) {
-    const struct row *x = a, *y = b;
+    const struct explain_row *x = a, *y = b;
     return x->ms != y->ms ? (x->ms < y->ms) - (x->ms > y->ms) : (x->step > y->step) - (x->step < y->step);
 }
 
@@ -119,7 +179,105 @@ static hilo_status run_once(hilo_executable *exe, const hilo_execute_options *o,
     return status;
 }
 
-/* Runs the program once to warm up, then several times; sorts the rows by time. */
+/* Collects the tasks of a run, which several threads tell of. */
+struct collector {
+    pthread_mutex_t lock;
+    struct explained *x;
+    pthread_t threads[1024];
+    uint32_t nthreads;
+    size_t cap;
+};
+
+static void on_task(void *user, const hilo_task_event *e) {
+    struct collector *c = user;
+    struct explained *x = c->x;
+    uint32_t thread = 0;
+    pthread_mutex_lock(&c->lock);
+    while (thread < c->nthreads && !pthread_equal(c->threads[thread], pthread_self()))
+        thread++;
+    if (thread == c->nthreads && c->nthreads < sizeof c->threads / sizeof *c->threads)
+        c->threads[c->nthreads++] = pthread_self();
+    if (x->ntasks == c->cap) {
+        c->cap = 2 * c->cap + 256;
+        struct explain_task *v = cli_alloc(c->cap, sizeof *v);
+        if (x->ntasks)
+            memcpy(v, x->tasks, x->ntasks * sizeof *v);
+        free(x->tasks);
+        x->tasks = v;
+    }
+    x->tasks[x->ntasks++] = (struct explain_task){e->step, thread, e->begin_ms, e->end_ms};
+    pthread_mutex_unlock(&c->lock);
+}
+
+/* One more run, whose tasks are kept; those of routines count for an execution. Rows by step. */
+static hilo_status collect(hilo_executable *exe, hilo_buffer **inputs, hilo_buffer **outputs, struct explained *x) {
+    struct collector *c = cli_alloc(1, sizeof *c);
+    hilo_execute_options o;
+    hilo_execute_options_init(&o);
+    c->x = x;
+    o.task = on_task;
+    o.task_user = c;
+    pthread_mutex_init(&c->lock, NULL);
+    hilo_status status = run_once(exe, &o, inputs, outputs);
+    pthread_mutex_destroy(&c->lock);
+    free(c);
+    const struct plan *p = rt_executable_plan(exe);
+    for (size_t i = 0; i < x->ntasks; i++) {
+        struct explain_row *r = &x->rows[x->tasks[i].step];
+        if (p->steps[r->step].kind == PLAN_ROUTINE && r->times > 0)
+            r->tasks += 1 / r->times;
+    }
+    return status;
+}
+
+/* The best time of some runs of a small program, in ms; 0 where it cannot be run. */
+static double time_program(hilo_client *client, const char *text) {
+    hilo_module *m = NULL;
+    hilo_executable *exe = NULL;
+    hilo_buffer *in[2] = {NULL}, *out[1];
+    hilo_execute_options o;
+    double best = 0;
+    hilo_execute_options_init(&o);
+    hilo_status status = hilo_module_parse(client, text, strlen(text), NULL, &m);
+    if (status == HILO_OK)
+        status = hilo_compile(client, m, NULL, &exe);
+    for (size_t i = 0; i < 2 && status == HILO_OK; i++) {
+        hilo_type t;
+        status = hilo_executable_input_type(exe, i, &t);
+        size_t bytes = status == HILO_OK ? (size_t)(t.dims[0] * t.dims[1]) * sizeof(float) : 0;
+        void *zeros = cli_alloc(bytes, 1);
+        if (status == HILO_OK)
+            status = hilo_buffer_from_host(client, t.dtype, t.dims, t.rank, zeros, NULL, &in[i]);
+        free(zeros);
+    }
+    for (int i = 0; i < 12 && status == HILO_OK; i++) {
+        double begin = rt_now_ms();
+        status = run_once(exe, &o, in, out);
+        double ms = rt_now_ms() - begin;
+        best = i == 0 || ms < best ? ms : best;
+    }
+    hilo_buffer_release(in[0]);
+    hilo_buffer_release(in[1]);
+    hilo_executable_release(exe);
+    hilo_module_release(m);
+    return status == HILO_OK ? best : 0;
+}
+
+/* The rates that a product and a sum of large matrices reach, with the threads of the client. */
+static void measure_rates(hilo_client *client, struct explained *x) {
+#define MATRICES(n, op)                                                                                              \
+    "func.func @main(%a: tensor<" n "xf32>, %b: tensor<" n "xf32>) -> tensor<" n "xf32> {\n  %r = " op               \
+    "tensor<" n "xf32>\n  return %r : tensor<" n "xf32>\n}\n"
+    double product = time_program(client, MATRICES("768x768", "stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : "
+                                                              "(tensor<768x768xf32>, tensor<768x768xf32>) -> "));
+    double sum = time_program(client, MATRICES("4096x4096", "stablehlo.add %a, %b : "));
+    if (product > 0)
+        x->flop_rate = 2 * 768.0 * 768 * 768 / product;
+    if (sum > 0)
+        x->byte_rate = 3 * 4096.0 * 4096 * sizeof(float) / sum;
+}
+
+/* Runs the program once to warm up, then several times. */
 static int measure(hilo_client *client, hilo_executable *exe, const struct explain_options *o, struct explained *x) {
     static const char *const random[] = {"random:1"};
     struct cli_texts texts = o->inputs;
@@ -150,7 +308,10 @@ static int measure(hilo_client *client, hilo_executable *exe, const struct expla
         x->rows[i].times /= x->runs;
         x->total_ms += x->rows[i].ms;
     }
-    qsort(x->rows, x->nrows, sizeof *x->rows, slower);
+    if (code == CLI_OK && status == HILO_OK && (status = collect(exe, inputs, outputs, x)) != HILO_OK)
+        code = cli_fail(client, status);
+    if (code == CLI_OK)
+        measure_rates(client, x);
     for (size_t i = 0; inputs && i < hilo_executable_input_count(exe); i++)
         hilo_buffer_release(inputs[i]);
     free(inputs);
@@ -170,7 +331,7 @@ static const char *size_text(double v, const char *unit, char *out, size_t size)
     return out;
 }
 
-static void put_head(const struct explained *x, struct strbuf *out) {
+void explain_head(const struct explained *x, struct strbuf *out) {
     const struct plan *p = rt_executable_plan(x->exe);
     uint32_t n[PLAN_JUMP + 1] = {0};
     char a[32], b[32], c[32];
@@ -190,17 +351,21 @@ static void put_head(const struct explained *x, struct strbuf *out) {
     else
         strbuf_printf(out, "%.3f ms in steps, estimated for one thread and one iteration of each loop; --run measures\n",
                       x->total_ms);
+    strbuf_printf(out, "the tasks of the steps let %d threads be %.1f times as fast as one", x->threads, x->speedup);
+    if (x->unknown)
+        strbuf_printf(out, ", but for %u routine%s whose tasks a run shows", x->unknown, x->unknown > 1 ? "s" : "");
+    strbuf_putc(out, '\n');
 }
 
-static bool is_shown(const struct row *r) {
+bool explain_is_shown(const struct explain_row *r) {
     return strcmp(r->kind, "test") != 0 && strcmp(r->kind, "switch") != 0 && strcmp(r->kind, "jump") != 0;
 }
 
-static double share(const struct explained *x, const struct row *r) {
+static double share(const struct explained *x, const struct explain_row *r) {
     return x->total_ms > 0 ? 100 * r->ms / x->total_ms : 0;
 }
 
-static void put_rates(const struct row *r, struct strbuf *out, const char *between) {
+static void put_rates(const struct explain_row *r, struct strbuf *out, const char *between) {
     char a[32];
     bool timed = r->ms > 0 && r->times > 0;
     if (r->flops > 0) {
@@ -219,8 +384,8 @@ static void put_rates(const struct row *r, struct strbuf *out, const char *betwe
 }
 
 /* Explains the reasons after "materialised:", of those that occur. */
-static void put_reasons(const struct explained *x, struct strbuf *out,
-                        void (*put)(struct strbuf *out, const char *name, const char *text)) {
+void explain_reasons(const struct explained *x, struct strbuf *out,
+                     void (*put)(struct strbuf *out, const char *name, const char *text)) {
     for (int k = 0; k < FUSE_REASON_COUNT; k++) {
         const char *name = fuse_reason_name((enum fuse_reason)k);
         bool found = false;
@@ -240,11 +405,11 @@ static void put_reason_line(struct strbuf *out, const char *name, const char *te
 }
 
 static void put_text(const struct explained *x, struct strbuf *out) {
-    put_head(x, out);
+    explain_head(x, out);
     strbuf_puts(out, "\n   ms        %  step\n");
     for (uint32_t i = 0; i < x->nrows; i++) {
-        const struct row *r = &x->rows[i];
-        if (!is_shown(r))
+        const struct explain_row *r = &x->rows[i];
+        if (!explain_is_shown(r))
             continue;
         strbuf_printf(out, "%9.4f %5.1f  %u %s%s%s", r->ms, share(x, r), r->step, r->kind, *r->name ? " " : "", r->name);
         if (r->times > 1)
@@ -253,6 +418,8 @@ static void put_text(const struct explained *x, struct strbuf *out) {
             strbuf_printf(out, " (concurrent with the next %u)", r->group - 1);
         strbuf_puts(out, "  ");
         put_rates(r, out, ", ");
+        if (r->tasks > 0)
+            strbuf_printf(out, ", %.0f task%s, speed-up %.1f of %d", r->tasks, r->tasks > 1 ? "s" : "", r->speedup, x->threads);
         strbuf_putc(out, '\n');
         if (*r->text)
             strbuf_printf(out, "%18s%s\n", "", r->text);
@@ -260,79 +427,32 @@ static void put_text(const struct explained *x, struct strbuf *out) {
             strbuf_printf(out, "%18s%s%s%s\n", "", r->ops, *r->ops && *r->where ? "; " : "", r->where);
     }
     strbuf_puts(out, "\nwhy values are materialised:\n");
-    put_reasons(x, out, put_reason_line);
-}
-
-/* ---- HTML ------------------------------------------------------------------------------------ */
-
-static void put_html(struct strbuf *out, const char *text) {
-    for (; *text; text++)
-        switch (*text) {
-        case '<': strbuf_puts(out, "&lt;"); break;
-        case '>': strbuf_puts(out, "&gt;"); break;
-        case '&': strbuf_puts(out, "&amp;"); break;
-        case '"': strbuf_puts(out, "&quot;"); break;
-        default: strbuf_putc(out, *text);
-        }
-}
-
-static void put_reason_row(struct strbuf *out, const char *name, const char *text) {
-    strbuf_puts(out, "<tr><td>");
-    put_html(out, name);
-    strbuf_puts(out, "</td><td>");
-    put_html(out, text);
-    strbuf_puts(out, "</td></tr>\n");
-}
-
-static const char style[] =
-    "body{font:14px/1.4 sans-serif;margin:2em;max-width:80em}table{border-collapse:collapse}"
-    "td,th{text-align:left;vertical-align:top;padding:.3em .8em;border-bottom:1px solid #ddd}"
-    "td.n{text-align:right;white-space:nowrap}.bar{background:#48c;height:.5em}.dim{color:#666}"
-    "pre{background:#f4f4f4;padding:1em}";
-
-static void put_page(const struct explained *x, struct strbuf *out) {
-    struct strbuf head;
-    strbuf_init(&head, mem_system_allocator());
-    put_head(x, &head);
-    strbuf_printf(out, "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>hilo explain</title>\n"
-                       "<style>%s</style></head>\n<body>\n<h1>hilo explain</h1>\n<pre>", style);
-    put_html(out, head.p ? head.p : "");
-    strbuf_puts(out, "</pre>\n<table>\n<tr><th>step</th><th>ms</th><th>share</th><th>work</th><th>what</th></tr>\n");
-    for (uint32_t i = 0; i < x->nrows; i++) {
-        const struct row *r = &x->rows[i];
-        if (!is_shown(r))
-            continue;
-        strbuf_printf(out, "<tr><td>%u %s ", r->step, r->kind);
-        put_html(out, r->name);
-        strbuf_printf(out, "</td><td class=\"n\">%.4f", r->ms);
-        if (r->times > 1)
-            strbuf_printf(out, "<br><span class=\"dim\">%.0f times</span>", r->times);
-        strbuf_printf(out, "</td><td class=\"n\">%.1f %%<div class=\"bar\" style=\"width:%.1fpx\"></div></td><td class=\"n\">",
-                      share(x, r), share(x, r));
-        put_rates(r, out, "<br>");
-        strbuf_puts(out, "</td><td>");
-        put_html(out, r->text);
-        strbuf_puts(out, *r->text ? "<br>" : "");
-        put_html(out, r->ops);
-        strbuf_puts(out, "<br><span class=\"dim\">");
-        put_html(out, r->where);
-        strbuf_puts(out, "</span></td></tr>\n");
-    }
-    strbuf_puts(out, "</table>\n<h2>Why values are materialised</h2>\n<table>\n");
-    put_reasons(x, out, put_reason_row);
-    strbuf_puts(out, "</table>\n</body></html>\n");
-    out->failed |= head.failed;
-    strbuf_free(&head);
+    explain_reasons(x, out, put_reason_line);
 }
 
 /* ---- the command ----------------------------------------------------------------------------- */
 
-static int report(const struct explained *x, const char *path) {
+static int write_with(void (*put)(const struct explained *, struct strbuf *), const struct explained *x, const char *path) {
     struct strbuf out;
     strbuf_init(&out, mem_system_allocator());
-    (path ? put_page : put_text)(x, &out);
+    put(x, &out);
     int code = cli_write(path, &out);
     strbuf_free(&out);
+    return code;
+}
+
+/* What --run has filled in, and what follows from it. */
+static int report(struct explained *x, const struct explain_options *o) {
+    predict(x);
+    for (uint32_t i = 0; i < x->nrows; i++) {
+        struct explain_row *r = &x->rows[i];
+        r->roof_ms = r->times * fmax(r->flops / x->flop_rate, r->bytes / x->byte_rate);
+    }
+    if (x->runs > 0)
+        qsort(x->rows, x->nrows, sizeof *x->rows, slower);
+    int code = o->out ? write_with(explain_page, x, o->out) : CLI_OK;
+    if (code == CLI_OK && (o->json || !o->out))
+        code = write_with(o->json ? explain_json : put_text, x, NULL);
     return code;
 }
 
@@ -346,13 +466,17 @@ static int explain_file(const char *file, const struct explain_options *o) {
         struct explained x;
         char why[512];
         explain(file, exe, &x);
+        x.threads = hilo_client_threads(client);
+        rates_of_record(o->compile.target_cpu, &x);
         why_evaluated(&o->compile, why, sizeof why);
         x.evaluated = rt_executable_plan(exe)->evaluated ? why : "";
         if (o->run)
             code = measure(client, exe, o, &x);
         if (code == CLI_OK)
-            code = report(&x, o->out);
+            code = report(&x, o);
         free(x.rows);
+        free(x.tasks);
+        free(x.live);
     }
     hilo_executable_release(exe);
     hilo_client_release(client);
@@ -373,7 +497,9 @@ static int explain_main(const struct cli_command *self, int argc, char **argv) {
 }
 
 static const struct cli_option options[] = {
-    {"-o", "OUT", CLI_TEXT, offsetof(struct explain_options, out), "write an HTML page to this file"},
+    {"-o", "OUT", CLI_TEXT, offsetof(struct explain_options, out),
+     "write an HTML page to this file: the steps as a graph,\ntheir times and limits, memory, and the tasks of threads"},
+    {"--json", NULL, CLI_FLAG, offsetof(struct explain_options, json), "print all of it as JSON"},
     {"--run", NULL, CLI_FLAG, offsetof(struct explain_options, run), "run the program, measure its steps, sort them by time"},
     {"--runs", "N", CLI_NUMBER, offsetof(struct explain_options, runs),
      "number of measured runs, after one that warms up; default 5"},
@@ -391,7 +517,9 @@ const struct cli_command cli_explain = {
         "Shows the steps that a program is compiled to: the operations of each and their source lines, its cost, the\n"
         "name of the pattern (softmax, attention), and why its results are materialised instead of being fused into\n"
         "their users; and the memory of the program: temporaries, and the most that is live at one time. Times are\n"
-        "the compiler's estimates, or with --run measured.\n",
+        "the compiler's estimates, or with --run measured. For each step it shows into how many tasks the given number of\n"
+        "threads would divide it, and how many times as fast as one thread they would be, by the number and sizes of the\n"
+        "tasks; --threads may be more than this machine has. How a routine is divided only a run shows.\n",
     .examples = "  hilo explain examples/mlp.mlir\n"
                 "  hilo explain examples/mlp.mlir --run --threads 1\n"
                 "  hilo explain examples/mlp.mlir --run --input random:7 -o report.html\n",

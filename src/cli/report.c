@@ -5,6 +5,18 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+void cli_json_string(struct strbuf *out, const char *text) {
+    strbuf_putc(out, '"');
+    for (const char *p = text; *p; p++)
+        if (*p == '"' || *p == '\\')
+            strbuf_printf(out, "\\%c", *p);
+        else if ((unsigned char)*p < 0x20 || *p == '<' || *p == 0x7f)
+            strbuf_printf(out, "\\u%04x", (unsigned)*p);
+        else
+            strbuf_putc(out, *p);
+    strbuf_putc(out, '"');
+}
+
 /* ---- text ------------------------------------------------------------------------------------ */
 
 void cli_output_print(const hilo_executable *exe, hilo_buffer *const *outputs) {

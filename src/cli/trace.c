@@ -57,18 +57,6 @@ void cli_trace_end(struct cli_trace *t, double total_ms) {
     add(t, (struct slice){"run", NULL, t->begin, t->begin + total_ms, 0});
 }
 
-static void put_text(struct strbuf *out, const char *text) {
-    strbuf_putc(out, '"');
-    for (const char *p = text; *p; p++)
-        if (*p == '"' || *p == '\\')
-            strbuf_printf(out, "\\%c", *p);
-        else if ((unsigned char)*p < 0x20)
-            strbuf_printf(out, "\\u%04x", (unsigned)*p);
-        else
-            strbuf_putc(out, *p);
-    strbuf_putc(out, '"');
-}
-
 int cli_trace_write(const struct cli_trace *t, const char *path) {
     struct strbuf out;
     size_t run = 0;
@@ -82,7 +70,7 @@ int cli_trace_write(const struct cli_trace *t, const char *path) {
             snprintf(name, sizeof name, "run %zu", run++);
         strbuf_printf(&out, ",\n{\"ph\":\"X\",\"pid\":1,\"tid\":1,\"ts\":%.3f,\"dur\":%.3f,\"cat\":\"%s\",\"name\":",
                       s->begin_ms * 1e3, (s->end_ms - s->begin_ms) * 1e3, s->kind);
-        put_text(&out, s->name ? s->name : name);
+        cli_json_string(&out, s->name ? s->name : name);
         if (s->name)
             strbuf_printf(&out, ",\"args\":{\"bytes\":%" PRIu64 "}", s->bytes);
         strbuf_putc(&out, '}');

@@ -79,6 +79,10 @@ const ir_op *rt_module_functions(const hilo_module *module); /* of rt_module_ir;
 /* True when `bytes` begin as a .hilo file does. */
 bool rt_is_file(struct str bytes);
 const struct plan *rt_executable_plan(const hilo_executable *exe);
+/* How a kernel, a group or a copy of a plan is divided among threads: `pieces` of `each` iterations, the last of the rest; of a
+   group they are pieces of its kernels. {1, 1}: one thread runs it, or a routine divides it itself. */
+struct rt_split { int64_t pieces, each; };
+struct rt_split rt_step_split(const struct plan *p, uint32_t step, int32_t threads);
 const hilo_module *rt_executable_module(const hilo_executable *exe);     /* that it was compiled from; NULL = from a file */
 const struct ir_module *rt_executable_program(const hilo_executable *exe); /* optimised; NULL where a file has none */
 ir_op rt_executable_entry(const hilo_executable *exe);                   /* in the plan's program; none when from a file */

@@ -275,10 +275,24 @@ static bool on_poll(void *user) {
     return run_cancelled(user);
 }
 
+struct observed {
+    const struct run *run;
+    void (*task)(void *user, int64_t i);
+    void *user;
+};
+
+static void observed_task(void *user, int64_t i) {
+    const struct observed *x = user;
+    double begin = rt_now_ms();
+    x->task(x->user, i);
+    report_task_event(x->run, begin);
+}
+
 /* For routines: r->library is the pool of the run. */
 static void library_tasks(const struct lib_pool *pool, int64_t n, void (*task)(void *user, int64_t i), void *user) {
     struct run *r = (struct run *)((char *)(uintptr_t)pool - offsetof(struct run, library));
-    rt_pool_tasks(r->pool, n, task, user, run_poll(r));
+    struct observed x = {r, task, user};
+    rt_pool_tasks(r->pool, n, r->o->task ? observed_task : task, r->o->task ? &x : user, run_poll(r));
     if (r->poll.stopped)
         longjmp(r->routine_stopped, 1);
 }

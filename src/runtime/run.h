@@ -55,6 +55,7 @@ struct run {
     bool first;               /* the frame is new */
     uint64_t taken;           /* the cache's count when the run began */
     uint64_t copied_bytes;
+    uint32_t step;            /* that runs */
 };
 
 /* A frame from the executable or a new one; NULL when memory is exhausted. frame_put keeps it. */
@@ -69,6 +70,8 @@ void frame_release_block(struct run *r);
 hilo_status run_steps(struct run *r);
 /* Tells the caller of a step that began at `begin` (ms) and ends now. */
 void report_step_event(const struct run *r, const struct plan_step *s, double begin);
+/* Tells the caller of a task that began at `begin` and ends now. */
+void report_task_event(const struct run *r, double begin);
 /* Values over a step's memory have this as `release`: they end with the step. */
 void run_step_memory(void *user, void *data);
 

@@ -16,15 +16,50 @@ static void *scratch_of(const struct run *r) {
 /* ---- kernels --------------------------------------------------------------------------------- */
 
 struct piece {
+    const struct run *run;
     const struct plan_kernel *kernel;
     void *const *buffers;
 };
 
 static void run_piece(void *user, void *scratch, int64_t begin, int64_t end) {
     const struct piece *p = user;
+    double since = p->run->o->task ? rt_now_ms() : 0;
     if (TORTURE && p->kernel->scratch_bytes)
         memset(scratch, TORTURE_DEAD, p->kernel->scratch_bytes);
     p->kernel->fn(p->buffers, scratch, begin, end);
+    if (p->run->o->task)
+        report_task_event(p->run, since);
+}
+
+static struct rt_split split_kernel(const struct plan_kernel *k, int32_t threads) {
+    int64_t pieces = (int64_t)threads * STEP_PIECES;
+    if (k->ns < PLAN_SHARED_NS || k->grid <= 1 || threads == 1)
+        return (struct rt_split){1, k->grid};
+    int64_t each = k->grid > pieces ? k->grid / pieces : 1;
+    return (struct rt_split){(k->grid + each - 1) / each, each};
+}
+
+/* Pieces of a kernel in a group. */
+static int64_t group_pieces(const struct plan_kernel *k) {
+    double pieces = k->ns / STEP_PIECE_NS;
+    return pieces < 1 ? 1 : pieces < (double)k->grid ? (int64_t)pieces : k->grid;
+}
+
+struct rt_split rt_step_split(const struct plan *p, uint32_t step, int32_t threads) {
+    const struct plan_step *s = &p->steps[step];
+    struct rt_split split = {1, 1};
+    if (s->group && threads > 1) {
+        split.pieces = 0;
+        for (uint32_t i = 0; i < s->group; i++)
+            split.pieces += group_pieces(s[i].kernel);
+    } else if (s->kind == PLAN_KERNEL) {
+        split = split_kernel(s->kernel, threads);
+    } else if (s->kind == PLAN_COPY && threads > 1) {
+        size_t bytes = p->buffers[s->uses[1].buffer].bytes;
+        if (bytes >= 4 * STEP_COPY_BYTES)
+            split.pieces = (int64_t)((bytes + STEP_COPY_BYTES - 1) / STEP_COPY_BYTES);
+    }
+    return split;
 }
 
 /* By the interpreter of kernels, an iteration at a time where the run may be cancelled. */
@@ -43,17 +78,15 @@ static hilo_status step_kernel(struct run *r, const struct plan_step *s, void **
     if (!k->fn)
         return interpret(r, k, v);
     struct rt_pool *pool = r->pool;
-    struct piece p = {k, v};
+    struct piece p = {r, k, v};
     struct rt_poll *poll = k->ns > STEP_POLL_NS ? run_poll(r) : NULL;
-    if (k->ns < PLAN_SHARED_NS || k->grid == 1 || (rt_pool_threads(pool) == 1 && !poll)) {
+    int64_t each = split_kernel(k, rt_pool_threads(pool)).each;
+    if (poll && (double)each > (double)k->grid / (k->ns / STEP_POLL_NS)) /* a piece must not outlast a poll */
+        each = (int64_t)((double)k->grid / (k->ns / STEP_POLL_NS));
+    if (each >= k->grid)
         run_piece(&p, scratch_of(r), 0, k->grid);
-        return HILO_OK;
-    }
-    double pieces = (double)rt_pool_threads(pool) * STEP_PIECES;
-    if (poll && pieces < k->ns / STEP_POLL_NS)
-        pieces = k->ns / STEP_POLL_NS;
-    rt_pool_run_polled(pool, k->grid, (double)k->grid > pieces ? (int64_t)((double)k->grid / pieces) : 1, run_piece, &p,
-                       scratch_of(r), poll);
+    else
+        rt_pool_run_polled(pool, k->grid, each < 1 ? 1 : each, run_piece, &p, scratch_of(r), poll);
     return HILO_OK;
 }
 
@@ -61,6 +94,7 @@ static hilo_status step_kernel(struct run *r, const struct plan_step *s, void **
 
 /* Kernels whose pieces follow each other: those of the i-th are first[i] … first[i + 1] - 1. */
 struct group {
+    const struct run *run;
     const struct plan_step *steps;
     void **const *buffers;
     uint32_t n;
@@ -75,7 +109,7 @@ static void run_group_piece(void *user, void *scratch, int64_t begin, int64_t en
             i++;
         const struct plan_kernel *k = g->steps[i].kernel;
         int64_t pieces = g->first[i + 1] - g->first[i], at = begin - g->first[i], each = k->grid / pieces;
-        struct piece p = {k, g->buffers[i]};
+        struct piece p = {g->run, k, g->buffers[i]};
         run_piece(&p, scratch, at * each, at + 1 == pieces ? k->grid : (at + 1) * each);
     }
 }
@@ -84,16 +118,15 @@ static void run_group_piece(void *user, void *scratch, int64_t begin, int64_t en
    they are not machine code. */
 static bool step_group(struct run *r, const struct plan_step *s, const uint32_t *first_use) {
     void **buffers[PLAN_GROUP_MOST];
-    struct group g = {.steps = s, .buffers = buffers, .n = s->group};
+    struct group g = {.run = r, .steps = s, .buffers = buffers, .n = s->group};
     if (rt_pool_threads(r->pool) == 1)
         return false;
     for (uint32_t i = 0; i < g.n; i++) {
         const struct plan_kernel *k = s[i].kernel;
-        double pieces = k->ns / STEP_PIECE_NS;
         if (!k->fn)
             return false;
         buffers[i] = r->frame->pointers + first_use[i];
-        g.first[i + 1] = g.first[i] + (pieces < 1 ? 1 : pieces < (double)k->grid ? (int64_t)pieces : k->grid);
+        g.first[i + 1] = g.first[i] + group_pieces(k);
     }
     rt_pool_run(r->pool, g.first[g.n], 1, run_group_piece, &g, scratch_of(r));
     return true;
@@ -284,12 +317,25 @@ void report_step_event(const struct run *r, const struct plan_step *s, double be
     r->o->step(r->o->step_user, &e);
 }
 
+void report_task_event(const struct run *r, double begin) {
+    hilo_task_event e = {.struct_size = sizeof e, .begin_ms = begin - r->begin, .end_ms = rt_now_ms() - r->begin,
+                         .step = r->step};
+    r->o->task(r->o->task_user, &e);
+}
+
+/* Whether it is one task: kernels, and routines that share the pool, tell of theirs. */
+static bool is_task(const struct plan_step *s) {
+    return s->kind == PLAN_REFERENCE || s->kind == PLAN_COPY ||
+           (s->kind == PLAN_ROUTINE && (s->routine->alone || s->routine->ns < PLAN_SHARED_NS));
+}
+
 hilo_status run_steps(struct run *r) {
     const struct plan *p = r->plan;
     bool polled = r->o->cancelled != NULL, told = r->o->step != NULL;
     for (uint32_t i = 0; i < p->nsteps;) {
         const struct plan_step *s = &p->steps[i];
         void **v = r->frame->pointers + r->exe->first_use[i];
+        r->step = i;
         if (polled && run_cancelled(r))
             return diag_error(r->d, HILO_CANCELLED, "the run was cancelled");
         if (r->session.process && eval_process_stopped(r->session.process))
@@ -304,12 +350,14 @@ hilo_status run_steps(struct run *r) {
                     poison_dead_buffers(r, i);
             continue;
         }
-        double begin = told ? rt_now_ms() : 0;
+        double begin = told || r->o->task ? rt_now_ms() : 0;
         HILO_TRY(step_kinds[s->kind](r, s, v));
         if (r->poll.stopped)
             return diag_error(r->d, HILO_CANCELLED, "the run was cancelled");
         if (TORTURE && p->dead)
             poison_dead_buffers(r, i);
+        if (r->o->task && is_task(s))
+            report_task_event(r, begin);
         if (told)
             report_step_event(r, s, begin);
         i++;

@@ -26,12 +26,68 @@ says 'softmax.mlir: ' 'arguments 6.7 kB, results 288 B' 'estimated for one threa
     '0 branches' 'dot_general' 'divide' 'materialised: ' \
     'why values are materialised' 'the block returns it' '14.3 kflop'
 exits 0 explain softmax.mlir --run --runs 2
-says 'mean of 2 runs' 'flop/s'
+says 'mean of 2 runs' 'flop/s' '1 task, speed-up 1.0 of'
 exits 0 explain softmax.mlir --run -o report.html
 [ ! -s out ] && pass || fail 'no output was expected'
 grep -q '^<!DOCTYPE html>' report.html && grep -q '</html>' report.html && pass || fail 'no page'
 grep -q '&lt;softmax&gt;' report.html && ! grep -q '<softmax>' report.html && pass || fail 'names are not escaped'
 ! grep -q 'https*:' report.html && pass || fail 'the page refers to others'
+# The page holds what --json prints, and is well formed; tasks are those that threads ran.
+cat >check.py <<'PY'
+import html.parser, json, sys
+
+class Page(html.parser.HTMLParser):
+    open, data = [], ""
+    def handle_starttag(self, tag, attributes):
+        if tag not in ("meta", "br"):
+            self.open.append((tag, dict(attributes)))
+    def handle_endtag(self, tag):
+        assert self.open.pop()[0] == tag, tag
+    def handle_data(self, data):
+        if self.open and self.open[-1][1].get("id") == "report":
+            self.data += data
+
+page, printed = Page(), json.load(open(sys.argv[2]))
+page.feed(open(sys.argv[1]).read())
+page.close()
+assert not page.open, page.open
+assert json.loads(page.data) == printed
+live = 0
+for s in printed["steps"]:
+    ran = [t for t in printed["tasks"] if t["step"] == s["step"]]
+    assert 1 <= s["speedup"] <= printed["threads"], s
+    assert abs(s["imbalance"] - (printed["threads"] / s["speedup"] - 1)) < 1e-6, s
+    assert not printed["runs"] or len(ran) == s["tasks"], (s, len(ran))
+    assert all(0 <= t["thread"] < printed["threads"] and t["begin_ms"] <= t["end_ms"] for t in ran)
+    at = [b for b in printed["buffers"] if b["place"] == "block" and b.get("first", 1e9) <= s["step"] <= b["last"]]
+    assert set(s["reads"] + s["writes"]) <= {b["buffer"] for b in printed["buffers"]}
+    ends = sorted((b["offset"], b["offset"] + b["bytes"]) for b in at)
+    assert all(x[1] <= y[0] for x, y in zip(ends, ends[1:])), ends # what is live at once does not overlap
+    live = max(live, sum((b["bytes"] + 63) // 64 * 64 for b in at))
+assert live <= printed["live"], (live, printed["live"])
+assert max(s["tasks"] for s in printed["steps"]) >= int(sys.argv[3])
+PY
+if command -v python3 >/dev/null; then
+    exits 0 explain softmax.mlir -o report.html --json
+    python3 check.py report.html out 1 && pass || fail 'the page is not what --json prints'
+    cat >large.mlir <<'MLIR'
+func.func @main(%x: tensor<1024x999xf32>) -> (tensor<1024x999xf32>, tensor<1024x999xf32>) {
+  %e = stablehlo.exponential %x : tensor<1024x999xf32>
+  %s = "stablehlo.sort"(%e) <{dimension = 1 : i64, is_stable = true}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %0 = stablehlo.compare LT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %0 : tensor<i1>
+  }) : (tensor<1024x999xf32>) -> tensor<1024x999xf32>
+  return %e, %s : tensor<1024x999xf32>, tensor<1024x999xf32>
+}
+MLIR
+    exits 0 explain large.mlir --run --runs 1 --threads 3 -o report.html --json
+    python3 check.py report.html out 3 && pass || fail 'tasks are not those that ran'
+    exits 0 explain large.mlir --threads 64 -o report.html --json
+    python3 check.py report.html out 48 && pass || fail 'there are too few tasks for 64 threads'
+    exits 0 explain large.mlir --threads 64
+    says 'let 64 threads be' ', but for 1 routine whose tasks a run shows' ' of 64'
+fi
 exits 0 compile softmax.mlir -o softmax.hilo
 exits 0 explain softmax.hilo --run
 says 'mean of 5 runs'
