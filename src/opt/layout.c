@@ -146,12 +146,14 @@ static void rewrite_same(struct layout *l, ir_op op) {
 static layout_id conv_layout(struct layout *l, ir_op op, uint32_t which, ir_val v, layout_id given) {
     struct ir_module *m = l->o->m;
     int64_t order[IR_MAX_RANK];
+    layout_order(l, given, ir_val_type(m, v)->rank, order);
+    if (layout_conv_fits(m, op, which, order))
+        return given;
     layout_conv_order(m, op, which, order);
     layout_id best = layout_number(l, order, ir_val_type(m, v)->rank);
-    if (best == LAYOUT_NONE || layout_alike(l, ir_val_type(m, v), best, given))
+    if (best == LAYOUT_NONE)
         return given;
-    double cost = layout_is_free(m, v) ? 0 : layout_transpose_ns(m, &l->target, v);
-    return layout_conv_ns(m, &l->target, op, which) > cost ? best : given;
+    return layout_conv_ns(m, &l->target, op, which) > layout_transpose_ns(m, &l->target, v) ? best : given;
 }
 
 static void rewrite_conv(struct layout *l, ir_op op) {
@@ -259,8 +261,9 @@ static void rewrite_view(struct layout *l, ir_op op) {
         if (kind == IR_REDUCE) {
             rewrite_reduce(l, op, layout, from, to);
         } else {
+            layout_id follows = layout_number(l, to, result_rank), wanted = layout_chosen(l, result);
             set_operand(l, op, 0, layout);
-            set_layout(l, result, layout_number(l, to, result_rank));
+            set_layout(l, result, layout_alike(l, ir_val_type(m, result), follows, wanted) ? wanted : follows);
         }
     } else {
         rewrite_fixed(l, op);
@@ -339,14 +342,16 @@ static bool has_layouts(const struct ir_module *m, ir_block b) {
 
 hilo_status opt_layout(struct opt *o) {
     struct arena *a = &o->scratch;
-    struct layout l = {.o = o, .class_of = {.a = a}, .seen = {.a = a}, .layout = {.a = a}, .now = {.a = a}, .cached = {.a = a},
-                       .cached_layout = {.a = a}};
+    struct layout l = {.o = o, .layout = {.a = a}, .now = {.a = a}, .cached = {.a = a}, .cached_layout = {.a = a}};
     if (!has_layouts(o->m, ir_module_body(o->m)))
         return HILO_OK;
     if (o->options.target)
         l.target = *o->options.target;
     else
         target_portable(&l.target);
+    layout_find(&l);
+    if (layout_split(&l))
+        layout_find(&l);
     layout_choose(&l);
     rewrite_block(&l, ir_module_body(o->m));
     for (uint32_t i = 0; i < l.retyped.n; i++) {

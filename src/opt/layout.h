@@ -1,5 +1,5 @@
 /* Layout assignment: what the pass `layout` consists of. layout.c rewrites the program, layout_class.c chooses the layouts,
- * layout_op.c knows what ops do with them.
+ * layout_op.c knows what ops do with them, layout_split.c removes reshapes that are in the way.
  *
  * The layout of a tensor is the order of its dimensions in memory, from the one of the largest stride on: with {0, 2, 3, 1} an
  * NCHW tensor is in memory as NHWC. The program has no such attribute; a value that gets a layout other than {0, 1, 2, …}
@@ -63,8 +63,14 @@ void layout_order(const struct layout *l, layout_id layout, uint32_t rank, int64
    the program. */
 bool layout_alike(const struct layout *l, const struct ir_type_data *t, layout_id a, layout_id b);
 
-/* Chooses the layouts of all values of the functions. */
+/* Finds the classes and what they cost; again if the program was changed since. */
+void layout_find(struct layout *l);
+/* Chooses the layouts of all classes. */
 void layout_choose(struct layout *l);
+/* The class of a value; 0 = none. */
+uint32_t layout_class_of(struct layout *l, ir_val v);
+/* The next class that an op of that kind leads to or from; *link is 0 at first. False at the end. */
+bool layout_neighbour(const struct layout *l, uint32_t class, enum ir_op_kind kind, uint32_t *link, uint32_t *to);
 /* The layout that was chosen for a value; 0 where there is no choice. */
 layout_id layout_chosen(const struct layout *l, ir_val v);
 
@@ -87,10 +93,17 @@ bool layout_reorders(const struct ir_module *m, ir_op op, const int64_t *order);
 bool layout_forward(const struct ir_module *m, ir_op op, const int64_t *from, int64_t *to);
 bool layout_backward(const struct ir_module *m, ir_op op, const int64_t *to, int64_t *from);
 
-/* LAYOUT_CONV: the fastest order of operand 0 or 1, or of the result (2). */
+/* LAYOUT_CONV: whether operand 0 or 1, or the result (2), is fast in that order; the order to bring it into when it is not. */
+bool layout_conv_fits(const struct ir_module *m, ir_op op, uint32_t which, const int64_t *order);
 void layout_conv_order(const struct ir_module *m, ir_op op, uint32_t which, int64_t *order);
 /* Sets the dimension numbers of one of them that had the layout of its type and is in `order` now. */
 void layout_conv_set(struct ir_module *m, ir_op op, uint32_t which, const int64_t *order);
+
+/* ---- merged dimensions (layout_split.c) ----------------------------------------------------------- */
+
+/* Splits dimensions of classes that reshapes lead to from convolutions, so that the reshapes allow layouts. True when the program
+   was changed. */
+bool layout_split(struct layout *l);
 
 /* ---- costs, in ns of a thread (layout_op.c) ------------------------------------------------------- */
 

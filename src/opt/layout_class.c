@@ -21,12 +21,15 @@ enum {
     LAYOUT_TRIPS = 8     /* iterations of a loop whose trip count is not known */
 };
 
-/* A value of the class that costs `ns` in other layouts than `order`. */
+/* A value of the class that costs `ns` in other layouts than `order`; where a convolution reads or makes it, in those that are not
+   fast for that. */
 struct layout_want {
     uint32_t next;
     ir_val v;
     layout_id order;
     double ns;
+    ir_op conv; /* none for others */
+    uint32_t which;
 };
 
 /* A view between classes, or an op of role LAYOUT_SAME in it that orders elements. It is in the lists of both. */
@@ -93,8 +96,7 @@ bool layout_alike(const struct layout *l, const struct ir_type_data *t, layout_i
 
 /* ---- classes --------------------------------------------------------------------------------- */
 
-/* The class of a value; 0 = none. */
-static uint32_t class_of(struct layout *l, ir_val v) {
+uint32_t layout_class_of(struct layout *l, ir_val v) {
     uint32_t c = opt_ids_get(&l->class_of, v.i);
     while (c && l->classes.v[c].up != c)
         c = l->classes.v[c].up = l->classes.v[l->classes.v[c].up].up;
@@ -111,7 +113,7 @@ static void new_class(struct layout *l, ir_val v) {
 
 /* Both have one layout, if both have a choice. */
 static void join(struct layout *l, ir_val a, ir_val b) {
-    uint32_t x = class_of(l, a), y = class_of(l, b);
+    uint32_t x = layout_class_of(l, a), y = layout_class_of(l, b);
     if (x && y && l->classes.v[x].rank == l->classes.v[y].rank)
         l->classes.v[x > y ? x : y].up = x > y ? y : x;
 }
@@ -178,13 +180,13 @@ static void find_classes(struct layout *l, ir_block b) {
 
 /* ---- wants and links --------------------------------------------------------------------------- */
 
-static void want(struct layout *l, uint32_t class, ir_val v, layout_id layout, double ns) {
-    ns *= l->times;
-    if (!class || layout == LAYOUT_NONE || ns <= 0)
+static void want(struct layout *l, uint32_t class, struct layout_want w) {
+    if (!class || w.order == LAYOUT_NONE)
         return;
-    struct layout_want w = {l->classes.v[class].wants, v, layout, ns};
+    w.ns *= l->times;
+    w.next = l->classes.v[class].wants;
     l->classes.v[class].wants = l->wants.n;
-    l->classes.v[class].ns += ns;
+    l->classes.v[class].ns += w.ns;
     ARENA_PUSH(&l->o->scratch, &l->wants, w);
 }
 
@@ -193,7 +195,7 @@ static void want_typed(struct layout *l, uint32_t class, ir_val v) {
     if (!class || opt_ids_get(&l->seen, v.i) == class || layout_is_free(l->o->m, v))
         return;
     opt_ids_set(&l->seen, v.i, class);
-    want(l, class, v, 0, layout_transpose_ns(l->o->m, &l->target, v));
+    want(l, class, (struct layout_want){.v = v, .ns = layout_transpose_ns(l->o->m, &l->target, v)});
 }
 
 static void link_classes(struct layout *l, ir_op op, uint32_t from, uint32_t to) {
@@ -213,8 +215,9 @@ static void conv_wants(struct layout *l, ir_op op) {
     for (uint32_t which = 0; which < 3; which++) {
         ir_val v = which < 2 ? ir_operand(m, op, which) : ir_result(m, op, 0);
         layout_conv_order(m, op, which, order);
-        want(l, class_of(l, v), v, layout_number(l, order, ir_val_type(m, v)->rank),
-             fmin(layout_conv_ns(m, &l->target, op, which), layout_transpose_ns(m, &l->target, v)));
+        want(l, layout_class_of(l, v),
+             (struct layout_want){.v = v, .order = layout_number(l, order, ir_val_type(m, v)->rank), .conv = op, .which = which,
+                                  .ns = fmin(layout_conv_ns(m, &l->target, op, which), layout_transpose_ns(m, &l->target, v))});
     }
 }
 
@@ -222,10 +225,10 @@ static void find_wants(struct layout *l, ir_block b);
 
 static void want_slot(struct layout *l, ir_val result, ir_val v, bool made) {
     (void)made;
-    if (!class_of(l, v))
-        want_typed(l, class_of(l, result), v);
-    else if (!class_of(l, result))
-        want_typed(l, class_of(l, v), v);
+    if (!layout_class_of(l, v))
+        want_typed(l, layout_class_of(l, result), v);
+    else if (!layout_class_of(l, result))
+        want_typed(l, layout_class_of(l, v), v);
 }
 
 static double trips(const struct ir_module *m, ir_op op) {
@@ -239,21 +242,21 @@ static void wants_of_op(struct layout *l, ir_op op) {
     const struct ir_module *m = l->o->m;
     const struct ir_op_data *x = ir_op_get(m, op);
     enum layout_role role = layout_role(m, op);
-    uint32_t to = x->nresults ? class_of(l, ir_result(m, op, 0)) : 0;
+    uint32_t to = x->nresults ? layout_class_of(l, ir_result(m, op, 0)) : 0;
     if (role == LAYOUT_CONV)
         conv_wants(l, op);
     else if (role == LAYOUT_VIEW && !layout_is_free(m, x->operands[0]))
-        link_classes(l, op, class_of(l, x->operands[0]), to);
+        link_classes(l, op, layout_class_of(l, x->operands[0]), to);
     else if (role == LAYOUT_SAME && ir_op_has((enum ir_op_kind)x->kind, IR_T_REDUCTION))
         link_classes(l, op, 0, to);
     for (uint32_t i = 0; i < x->noperands; i++) {
-        uint32_t own = class_of(l, x->operands[i]);
+        uint32_t own = layout_class_of(l, x->operands[i]);
         if (role == LAYOUT_FIXED)
             want_typed(l, own, x->operands[i]);
         else if (role == LAYOUT_SAME && !own && ir_val_type(m, x->operands[i])->rank)
             want_typed(l, to, x->operands[i]);
         else if (role == LAYOUT_VIEW && i && i < x->noperands / 2 && !own)
-            want_typed(l, class_of(l, x->operands[0]), x->operands[i]);
+            want_typed(l, layout_class_of(l, x->operands[0]), x->operands[i]);
     }
     for (uint32_t i = 0; i < x->nresults && role == LAYOUT_PASS; i++)
         for_slot(l, op, i, want_slot);
@@ -301,10 +304,14 @@ static double link_ns(const struct layout *l, const struct layout_link *k, layou
 }
 
 static double wants_ns(const struct layout *l, uint32_t class, layout_id layout) {
+    int64_t order[IR_MAX_RANK];
     double sum = 0;
     for (uint32_t i = l->classes.v[class].wants; i; i = l->wants.v[i].next) {
         const struct layout_want *w = &l->wants.v[i];
-        sum += layout_alike(l, ir_val_type(l->o->m, w->v), w->order, layout) ? 0 : w->ns;
+        layout_order(l, layout, l->classes.v[class].rank, order);
+        bool fits = IR_NONE(w->conv) ? layout_alike(l, ir_val_type(l->o->m, w->v), w->order, layout)
+                                     : layout_conv_fits(l->o->m, w->conv, w->which, order);
+        sum += fits ? 0 : w->ns;
     }
     return sum;
 }
@@ -436,6 +443,11 @@ static bool choose(struct layout *l, uint32_t class) {
         try_layout(l, class, l->wants.v[i].order, &x);
     for (uint32_t i = c->links; i; i = l->links.v[i].next[l->links.v[i].of[0] != class])
         try_layout(l, class, linked_layout(l, &l->links.v[i], class), &x);
+    for (uint32_t i = c->wants; i; i = l->wants.v[i].next) /* of those that are alike, the one that a convolution names */
+        if (!IR_NONE(l->wants.v[i].conv) && layout_alike(l, ir_val_type(l->o->m, l->wants.v[i].v), x.best, l->wants.v[i].order)) {
+            x.best = l->wants.v[i].order;
+            break;
+        }
     bool changed = x.best != c->layout;
     c->layout = x.best;
     return changed;
@@ -447,16 +459,32 @@ static int compare(const void *a, const void *b) {
     return (*x)->ns != (*y)->ns ? ((*x)->ns < (*y)->ns) - ((*x)->ns > (*y)->ns) : ((*x)->up > (*y)->up) - ((*x)->up < (*y)->up);
 }
 
-void layout_choose(struct layout *l) {
+void layout_find(struct layout *l) {
     const struct ir_module *m = l->o->m;
     struct arena *a = &l->o->scratch;
+    l->class_of = l->seen = (struct opt_ids){.a = a};
+    l->orders.n = l->classes.n = l->wants.n = l->links.n = 0;
+    l->times = 1;
     ARENA_PUSH(a, &l->orders, (struct layout_order){0});
     ARENA_PUSH(a, &l->classes, (struct layout_class){0});
     ARENA_PUSH(a, &l->wants, (struct layout_want){0});
     ARENA_PUSH(a, &l->links, (struct layout_link){0});
-    l->times = 1;
     find_classes(l, ir_module_body(m));
     find_wants(l, ir_module_body(m));
+}
+
+bool layout_neighbour(const struct layout *l, uint32_t class, enum ir_op_kind kind, uint32_t *link, uint32_t *to) {
+    const struct layout_link *k = &l->links.v[*link];
+    do {
+        *link = *link ? k->next[k->of[0] != class] : l->classes.v[class].links;
+        k = &l->links.v[*link];
+        *to = k->of[k->of[0] == class];
+    } while (*link && (!*to || ir_kind(l->o->m, k->op) != kind));
+    return *link != 0;
+}
+
+void layout_choose(struct layout *l) {
+    struct arena *a = &l->o->scratch;
     const struct layout_class **order = ARENA_ARRAY(a, const struct layout_class *, l->classes.n);
     uint32_t n = 0;
     for (uint32_t i = 1; i < l->classes.n; i++)

@@ -107,7 +107,8 @@ static void permute_slot(struct ir_module *m, ir_op op, enum ir_slot slot, const
     uint32_t each = info->form == IR_AF_I64ELEMS ? 2 : 1;
     for (size_t i = 0; i < n; i++)
         out[i] = info->flags & IR_DIMS ? place[v[i]] : v[each * (size_t)order[i / each] + i % each];
-    ir_set_prop(m, op, slot, each == 2 ? ir_attr_dense_i64s(m, out, (int64_t[]){rank, 2}, 2) : ir_attr_i64s(m, out, (uint32_t)n));
+    ir_set_prop(m, op, slot,
+                each == 2 ? ir_attr_dense_i64s(m, out, (int64_t[]){rank, 2}, 2) : ir_attr_i64s(m, out, (uint32_t)n));
 }
 
 void layout_permute(struct ir_module *m, ir_op op, const int64_t *order) {
@@ -205,21 +206,23 @@ static void find_runs(const struct ir_type_data *a, const struct ir_type_data *b
         run_b[j] = run;
 }
 
-/* The order in which a reshape of elements in order `from` has them: runs move as wholes. */
+/* The order in which a reshape of elements in order `from` has them: runs move as wholes. Where a dimension of size 1 is does not
+   matter, unless its run has no others. */
 static bool reshape_order(const struct ir_type_data *a, const struct ir_type_data *b, const int64_t *from, int64_t *to) {
     uint32_t run_a[IR_MAX_RANK], run_b[IR_MAX_RANK], n = 0;
-    bool entered[IR_MAX_RANK] = {false}, written[IR_MAX_RANK] = {false};
+    bool large[IR_MAX_RANK] = {false}, written[IR_MAX_RANK] = {false};
     int64_t last = -1;
     find_runs(a, b, run_a, run_b);
+    for (uint32_t i = 0; i < a->rank; i++)
+        large[run_a[i]] |= a->dims[i] != 1;
     for (uint32_t i = 0; i < a->rank; i++) {
         uint32_t run = run_a[from[i]];
-        if (a->dims[from[i]] != 1) {
-            bool follows = last >= 0 && run_a[last] == run;
-            if (follows ? from[i] < last : entered[run])
-                return false;
-            entered[run] = true;
-            last = from[i];
-        }
+        bool one = a->dims[from[i]] == 1, follows = !one && last >= 0 && run_a[last] == run;
+        if (one && large[run])
+            continue;
+        if (!one && (follows ? from[i] < last : written[run]))
+            return false;
+        last = one ? last : from[i];
         for (uint32_t j = 0; j < b->rank && !written[run]; j++)
             if (run_b[j] == run)
                 to[n++] = j;
@@ -308,17 +311,12 @@ static double spatial_size(const struct ir_module *m, ir_op op, uint32_t which) 
     return size;
 }
 
-/* The gradient of a kernel: its window is an image, its result as small as a window; it sums up over images in place of
-   features. */
-static bool is_kernel_gradient(const struct ir_module *m, ir_op op) {
-    return spatial_size(m, op, 2) < spatial_size(m, op, 1);
-}
-
-/* Features come last: they are contiguous where they are summed up and where results are computed. In the gradient of a kernel
-   the features of the image are called its batch. */
+/* Batch or input features, spatial dimensions, then features; of the window, spatial dimensions first. In the gradient of a kernel,
+   whose window is an image and whose result is as small as a window, images stand for features, and features for the batch. */
 void layout_conv_order(const struct ir_module *m, ir_op op, uint32_t which, int64_t *order) {
     ir_attr numbers = ir_prop(m, op, IR_CONVOLUTION_dimension_numbers);
-    bool gradient = is_kernel_gradient(m, op);
+    double image = spatial_size(m, op, 0), window = spatial_size(m, op, 1), result = spatial_size(m, op, 2);
+    bool gradient = result < window && 4 * window > image;
     int64_t first = ir_field_i64(m, numbers, conv_fields[which][0]), second = ir_field_i64(m, numbers, conv_fields[which][1]);
     size_t n, k = 0;
     const int64_t *spatial = ir_field_dims(m, numbers, conv_fields[which][2], &n);
@@ -335,6 +333,18 @@ void layout_conv_order(const struct ir_module *m, ir_op op, uint32_t which, int6
     if (!leads)
         order[k++] = first;
     order[k] = second;
+}
+
+/* Vectors are along output features, so those are contiguous in the window and in the result. Of the image, features are, which are
+   summed up, or the batch: a matrix of which either dimension is contiguous. */
+bool layout_conv_fits(const struct ir_module *m, ir_op op, uint32_t which, const int64_t *order) {
+    ir_attr numbers = ir_prop(m, op, IR_CONVOLUTION_dimension_numbers);
+    const struct ir_type_data *t = ir_val_type(m, which < 2 ? ir_operand(m, op, which) : ir_result(m, op, 0));
+    uint32_t last = t->rank - 1;
+    while (last > 0 && t->dims[order[last]] == 1)
+        last--;
+    return order[last] == ir_field_i64(m, numbers, conv_fields[which][1]) || t->dims[order[last]] == 1 ||
+           (which == 0 && order[last] == ir_field_i64(m, numbers, conv_fields[which][0]));
 }
 
 void layout_conv_set(struct ir_module *m, ir_op op, uint32_t which, const int64_t *order) {
@@ -363,9 +373,9 @@ double layout_transpose_ns(const struct ir_module *m, const struct target *t, ir
 }
 
 /* A convolution whose features are not contiguous was measured to take about twice as long; half of that is for the operand and
-   half for the result. A window is packed in any layout, but not where there are groups, or where it is an image. */
+   half for the result. Where it has no groups the window is packed, in which the order costs about half a transpose. */
 double layout_conv_ns(const struct ir_module *m, const struct target *t, ir_op op, uint32_t which) {
     double ns = opt_flops(m, op) / 2 / t->compute_rate;
-    bool packed = ir_prop_i64(m, op, IR_CONVOLUTION_feature_group_count) == 1 && !is_kernel_gradient(m, op);
-    return which == 1 && packed ? 0 : ns / 2;
+    bool packed = which == 1 && ir_prop_i64(m, op, IR_CONVOLUTION_feature_group_count) == 1;
+    return packed ? layout_transpose_ns(m, t, ir_operand(m, op, 1)) / 2 : ns / 2;
 }

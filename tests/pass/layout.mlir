@@ -259,3 +259,48 @@ module {
     return %3 : tensor<16xf32>
   }
 }
+// -----
+// Group norm as PyTorch writes it, on merged dimensions, which are split: nothing between the convolutions is moved.
+// RUN: --passes=canonicalize,layout,simplify,dce
+func.func @merged(%x: tensor<1x32x16x16xf32>, %u: tensor<32x32x3x3xf32>, %v: tensor<32x32x3x3xf32>, %k: tensor<1024xf32>) -> (tensor<1x32x16x16xf32>, tensor<1024xf32>) {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %two = stablehlo.constant dense<2.0> : tensor<8x1024xf32>
+  %c = stablehlo.convolution(%x, %u) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x32x16x16xf32>, tensor<32x32x3x3xf32>) -> tensor<1x32x16x16xf32>
+  %g = stablehlo.reshape %c : (tensor<1x32x16x16xf32>) -> tensor<8x1024xf32>
+  %m = stablehlo.reduce(%g init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<8x1024xf32>, tensor<f32>) -> tensor<8xf32>
+  %m1 = stablehlo.reshape %m : (tensor<8xf32>) -> tensor<8x1xf32>
+  %mb = stablehlo.broadcast_in_dim %m1, dims = [0, 1] : (tensor<8x1xf32>) -> tensor<8x1024xf32>
+  %n = stablehlo.subtract %g, %mb : tensor<8x1024xf32>
+  %o = stablehlo.multiply %n, %two : tensor<8x1024xf32>
+  %w = stablehlo.broadcast_in_dim %k, dims = [1] : (tensor<1024xf32>) -> tensor<8x1024xf32>
+  %p = stablehlo.add %o, %w : tensor<8x1024xf32>
+  %y = stablehlo.reduce(%p init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<8x1024xf32>, tensor<f32>) -> tensor<1024xf32>
+  %q = stablehlo.broadcast_in_dim %p, dims = [1, 2] : (tensor<8x1024xf32>) -> tensor<1x8x1024xf32>
+  %r = stablehlo.reshape %q : (tensor<1x8x1024xf32>) -> tensor<1x32x16x16xf32>
+  %d = stablehlo.convolution(%r, %v) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x32x16x16xf32>, tensor<32x32x3x3xf32>) -> tensor<1x32x16x16xf32>
+  return %d, %y : tensor<1x32x16x16xf32>, tensor<1024xf32>
+}
+// ----- expected
+module {
+  func.func @merged(%arg0: tensor<1x32x16x16xf32>, %arg1: tensor<32x32x3x3xf32>, %arg2: tensor<32x32x3x3xf32>, %arg3: tensor<1024xf32>) -> (tensor<1x32x16x16xf32>, tensor<1024xf32>) {
+    %0 = stablehlo.constant dense<0.000000e+00> : tensor<f32>
+    %1 = stablehlo.transpose %arg0, dims = [0, 2, 3, 1] : (tensor<1x32x16x16xf32>) -> tensor<1x16x16x32xf32>
+    %2 = stablehlo.convolution(%1, %arg1) dim_numbers = [b, 0, 1, f]x[o, i, 0, 1]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]] } {feature_group_count = 1 : i64, batch_group_count = 1 : i64} : (tensor<1x16x16x32xf32>, tensor<32x32x3x3xf32>) -> tensor<1x16x16x32xf32>
+    %3 = stablehlo.reshape %2 : (tensor<1x16x16x32xf32>) -> tensor<16x16x8x4xf32>
+    %4 = stablehlo.reduce(%3 init: %0) applies stablehlo.add across dimensions = [0, 1, 3] : (tensor<16x16x8x4xf32>, tensor<f32>) -> tensor<8xf32>
+    %5 = stablehlo.broadcast_in_dim %4, dims = [2] : (tensor<8xf32>) -> tensor<16x16x8x4xf32>
+    %6 = stablehlo.subtract %3, %5 : tensor<16x16x8x4xf32>
+    %7 = stablehlo.constant dense<2.000000e+00> : tensor<16x16x8x4xf32>
+    %8 = stablehlo.multiply %6, %7 : tensor<16x16x8x4xf32>
+    %9 = stablehlo.reshape %arg3 : (tensor<1024xf32>) -> tensor<4x16x16xf32>
+    %10 = stablehlo.broadcast_in_dim %9, dims = [3, 0, 1] : (tensor<4x16x16xf32>) -> tensor<16x16x8x4xf32>
+    %11 = stablehlo.add %8, %10 : tensor<16x16x8x4xf32>
+    %12 = stablehlo.transpose %11, dims = [2, 3, 0, 1] : (tensor<16x16x8x4xf32>) -> tensor<8x4x16x16xf32>
+    %13 = stablehlo.reshape %12 : (tensor<8x4x16x16xf32>) -> tensor<8x1024xf32>
+    %14 = stablehlo.reduce(%13 init: %0) applies stablehlo.add across dimensions = [0] : (tensor<8x1024xf32>, tensor<f32>) -> tensor<1024xf32>
+    %15 = stablehlo.reshape %11 : (tensor<16x16x8x4xf32>) -> tensor<1x16x16x32xf32>
+    %16 = stablehlo.convolution(%15, %arg2) dim_numbers = [b, 0, 1, f]x[o, i, 0, 1]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]] } {feature_group_count = 1 : i64, batch_group_count = 1 : i64} : (tensor<1x16x16x32xf32>, tensor<32x32x3x3xf32>) -> tensor<1x16x16x32xf32>
+    %17 = stablehlo.transpose %16, dims = [0, 3, 1, 2] : (tensor<1x16x16x32xf32>) -> tensor<1x32x16x16xf32>
+    return %17, %14 : tensor<1x32x16x16xf32>, tensor<1024xf32>
+  }
+}
