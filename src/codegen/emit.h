@@ -56,7 +56,7 @@ struct emit {
     LLVMContextRef context;
     LLVMModuleRef module;
     LLVMBuilderRef b;
-    LLVMTypeRef i1, i8, i16, i32, i64, i128, half, f32, f64, ptr;
+    LLVMTypeRef i1, i8, i16, i32, i64, i128, half, bfloat, f32, f64, ptr;
     unsigned md_nontemporal, md_invariant;
     LLVMValueRef md_one, md_none; /* !{i32 1}, !{} */
     bool unrolls;                 /* copies of loops that equal values should be shared between */

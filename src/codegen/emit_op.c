@@ -2,6 +2,7 @@
 #include "codegen/emit.h"
 
 #include <math.h>
+#include <stdio.h>
 
 static LLVMValueRef op_zero(struct emit *e, LLVMValueRef like) {
     return e->l->ConstNull(e->l->TypeOf(like));
@@ -132,29 +133,70 @@ static LLVMValueRef op_dot2(struct emit *e, LLVMValueRef a, LLVMValueRef b) {
     return emit_bin(e, LLVMAdd, emit_bin(e, LLVMMul, a, b), high);
 }
 
-/* Sums of four products of bytes: one instruction where there is VNNI, else even and odd bytes as halves. */
-static LLVMValueRef op_dot4(struct emit *e, LLVMValueRef a, LLVMValueRef b, LLVMValueRef sum) {
+/* Sums of products of narrow numbers by the processor's instruction, of vectors of 16, 32 and 64 bytes on x86. */
+static LLVMValueRef op_dot_unit(struct emit *e, const char *x86, const char *aarch64, LLVMTypeRef narrow, LLVMValueRef a,
+                                LLVMValueRef b, LLVMValueRef sum) {
+    uint32_t lanes = emit_lanes_of(e, a);
+    LLVMTypeRef types[] = {e->l->TypeOf(sum), narrow};
+    char name[64];
+    if (narrow) {
+        a = e->l->BuildCast(e->b, LLVMBitCast, a, narrow, "");
+        b = e->l->BuildCast(e->b, LLVMBitCast, b, narrow, "");
+    }
+    LLVMValueRef args[] = {sum, a, b};
+    if (e->t->isa == TARGET_AARCH64)
+        return emit_intrinsic(e, aarch64, types, 2, args, 3);
+    snprintf(name, sizeof name, "%s.%u", x86, 32 * lanes);
+    return emit_intrinsic(e, name, NULL, 0, args, 3);
+}
+
+/* Sums of four products of bytes: without the instruction, even and odd bytes as halves. */
+static LLVMValueRef op_dot4(struct emit *e, bool is_unsigned, LLVMValueRef a, LLVMValueRef b, LLVMValueRef sum) {
     uint32_t lanes = emit_lanes_of(e, a), most = e->t->vector_bytes / 4;
     if (lanes > most) {
-        LLVMValueRef low = op_dot4(e, emit_half(e, a, false), emit_half(e, b, false), emit_half(e, sum, false));
-        return emit_join(e, low, op_dot4(e, emit_half(e, a, true), emit_half(e, b, true), emit_half(e, sum, true)));
+        LLVMValueRef low = op_dot4(e, is_unsigned, emit_half(e, a, false), emit_half(e, b, false), emit_half(e, sum, false));
+        LLVMValueRef high = op_dot4(e, is_unsigned, emit_half(e, a, true), emit_half(e, b, true), emit_half(e, sum, true));
+        return emit_join(e, low, high);
     }
-    if (lanes >= 4 && e->t->dot_i8) {
-        static const char *const names[] = {"llvm.x86.avx512.vpdpbusd.128", "llvm.x86.avx512.vpdpbusd.256",
-                                            "llvm.x86.avx512.vpdpbusd.512"};
-        LLVMValueRef args[] = {sum, a, b};
-        return emit_intrinsic(e, names[lanes / 8], NULL, 0, args, 3);
+    if (lanes >= 4 && (is_unsigned ? e->t->dot_i8 : e->t->dot_i8_signed)) {
+        bool arm = e->t->isa == TARGET_AARCH64;
+        LLVMTypeRef bytes = arm ? e->l->VectorType(e->i8, 4 * lanes) : NULL; /* x86 takes words */
+        if (is_unsigned && arm) /* takes the factor without a sign first, as KIR does */
+            return op_dot_unit(e, NULL, "llvm.aarch64.neon.usdot", bytes, a, b, sum);
+        return op_dot_unit(e, is_unsigned ? "llvm.x86.avx512.vpdpbusd" : "llvm.x86.avx2.vpdpbssd", "llvm.aarch64.neon.sdot", bytes,
+                           a, b, sum);
     }
     LLVMTypeRef t = e->l->TypeOf(a), halves = e->l->VectorType(e->i16, lanes ? 2 * lanes : 2);
     LLVMValueRef byte = emit_like(e, halves, 8), low = emit_like(e, halves, 255);
     a = e->l->BuildCast(e->b, LLVMBitCast, a, halves, "");
     b = e->l->BuildCast(e->b, LLVMBitCast, b, halves, "");
-    LLVMValueRef pairs[] = {emit_bin(e, LLVMAnd, a, low), emit_bin(e, LLVMAShr, emit_bin(e, LLVMShl, b, byte), byte),
-                            emit_bin(e, LLVMLShr, a, byte), emit_bin(e, LLVMAShr, b, byte)};
+    LLVMValueRef even = is_unsigned ? emit_bin(e, LLVMAnd, a, low) : emit_bin(e, LLVMAShr, emit_bin(e, LLVMShl, a, byte), byte);
+    LLVMValueRef odd = emit_bin(e, is_unsigned ? LLVMLShr : LLVMAShr, a, byte);
+    LLVMValueRef pairs[] = {even, emit_bin(e, LLVMAShr, emit_bin(e, LLVMShl, b, byte), byte), odd,
+                            emit_bin(e, LLVMAShr, b, byte)};
     for (int i = 0; i < 4; i++)
         pairs[i] = e->l->BuildCast(e->b, LLVMBitCast, pairs[i], t, "");
     sum = emit_bin(e, LLVMAdd, sum, op_dot2(e, pairs[0], pairs[1]));
     return emit_bin(e, LLVMAdd, sum, op_dot2(e, pairs[2], pairs[3]));
+}
+
+/* Sums of two products of bf16: without the instruction, two multiply-adds of the halves of words. */
+static LLVMValueRef op_dot2_bf16(struct emit *e, LLVMValueRef a, LLVMValueRef b, LLVMValueRef sum) {
+    uint32_t lanes = emit_lanes_of(e, a), most = e->t->vector_bytes / 4;
+    if (lanes > most) {
+        LLVMValueRef low = op_dot2_bf16(e, emit_half(e, a, false), emit_half(e, b, false), emit_half(e, sum, false));
+        return emit_join(e, low, op_dot2_bf16(e, emit_half(e, a, true), emit_half(e, b, true), emit_half(e, sum, true)));
+    }
+    if (lanes >= 4 && e->t->dot_bf16)
+        return op_dot_unit(e, "llvm.x86.avx512bf16.dpbf16ps", "llvm.aarch64.neon.bfdot", e->l->VectorType(e->bfloat, 2 * lanes), a,
+                           b, sum);
+    LLVMValueRef high = op_num(e, a, 0xFFFF0000), by = op_num(e, a, 16);
+    LLVMValueRef x[] = {emit_bin(e, LLVMAnd, a, high), emit_bin(e, LLVMShl, a, by)};
+    LLVMValueRef y[] = {emit_bin(e, LLVMAnd, b, high), emit_bin(e, LLVMShl, b, by)};
+    LLVMTypeRef f32 = emit_scalar_type(e, KIR_F32);
+    for (int i = 0; i < 2; i++)
+        sum = emit_fma(e, KIR_F32, emit_cast(e, LLVMBitCast, x[i], f32), emit_cast(e, LLVMBitCast, y[i], f32), sum);
+    return sum;
 }
 
 static LLVMValueRef op_int_extreme(struct emit *e, bool max, bool is_unsigned, LLVMValueRef a, LLVMValueRef b) {
@@ -462,7 +504,9 @@ LLVMValueRef emit_pure(struct emit *e, kir_val v, bool scalar) {
     case KIR_FMA:
         return emit_fma(e, t, a, b, c);
     case KIR_DOT4:
-        return op_dot4(e, a, b, c);
+        return op_dot4(e, n->flags & KIR_U, a, b, c);
+    case KIR_DOT2_BF16:
+        return op_dot2_bf16(e, a, b, c);
     default:
         break;
     }

@@ -42,6 +42,7 @@ static void object_begin(struct emit *e, LLVMTargetMachineRef machine) {
     e->i64 = l->IntTypeInContext(c, 64);
     e->i128 = l->IntTypeInContext(c, 128);
     e->half = l->HalfTypeInContext(c);
+    e->bfloat = l->BFloatTypeInContext(c);
     e->f32 = l->FloatTypeInContext(c);
     e->f64 = l->DoubleTypeInContext(c);
     e->ptr = l->PointerTypeInContext(c, 0);

@@ -71,10 +71,17 @@ static bool less_int(const struct kir_node *n, enum kir_type t, int64_t a, int64
     return takes_unsigned(n, t) ? unsigned_of(t, a) < unsigned_of(t, b) : a < b;
 }
 
-static uint64_t dot4(int64_t a, int64_t b, int64_t sum) {
-    for (unsigned i = 0; i < 32; i += 8)
-        sum += (int64_t)((uint64_t)a >> i & 255) * (int8_t)((uint64_t)b >> i);
+static uint64_t dot4(const struct kir_node *n, int64_t a, int64_t b, int64_t sum) {
+    for (unsigned i = 0; i < 32; i += 8) {
+        int64_t x = n->flags & KIR_U ? (int64_t)((uint64_t)a >> i & 255) : (int8_t)((uint64_t)a >> i);
+        sum += x * (int8_t)((uint64_t)b >> i);
+    }
     return (uint64_t)sum;
+}
+
+static float dot2_bf16(uint32_t a, uint32_t b, float sum) {
+    sum = __builtin_fmaf(fp_f32_from_bits(a & 0xFFFF0000), fp_f32_from_bits(b & 0xFFFF0000), sum);
+    return __builtin_fmaf(fp_f32_from_bits(a << 16), fp_f32_from_bits(b << 16), sum);
 }
 
 static uint64_t eval_int(const struct kir_node *n, enum kir_type t, int64_t a, int64_t b) {
@@ -213,7 +220,9 @@ int64_t kir_eval(const struct kir_node *n, enum kir_type from, int64_t a, int64_
     case KIR_SELECT: return a ? b : c;
     case KIR_CONVERT: return convert(n, from, a);
     case KIR_BITCAST: return a;
-    case KIR_DOT4: return kir_narrow(KIR_I32, dot4(a, b, c));
+    case KIR_DOT4: return kir_narrow(KIR_I32, dot4(n, a, b, c));
+    case KIR_DOT2_BF16:
+        return kir_narrow(KIR_F32, fp_f32_bits(dot2_bf16((uint32_t)a, (uint32_t)b, fp_f32_from_bits((uint32_t)c))));
     default: break;
     }
     enum kir_type t = (enum kir_type)n->type;

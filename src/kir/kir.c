@@ -316,9 +316,15 @@ kir_val kir_fma(struct kir *k, kir_val a, kir_val b, kir_val c) {
     return kir_pure(k, &n);
 }
 
-kir_val kir_dot4(struct kir *k, kir_val a, kir_val b, kir_val sum) {
+kir_val kir_dot4(struct kir *k, unsigned flags, kir_val a, kir_val b, kir_val sum) {
     assert(kir_type(k, a) == KIR_I32 && kir_type(k, b) == KIR_I32 && kir_type(k, sum) == KIR_I32);
-    struct kir_node n = {.op = KIR_DOT4, .type = KIR_I32, .arg = {a, b, sum}};
+    struct kir_node n = {.op = KIR_DOT4, .type = KIR_I32, .flags = (uint8_t)flags, .arg = {a, b, sum}};
+    return kir_pure(k, &n);
+}
+
+kir_val kir_dot2_bf16(struct kir *k, kir_val a, kir_val b, kir_val sum) {
+    assert(kir_type(k, a) == KIR_I32 && kir_type(k, b) == KIR_I32 && kir_type(k, sum) == KIR_F32);
+    struct kir_node n = {.op = KIR_DOT2_BF16, .type = KIR_F32, .arg = {a, b, sum}};
     return kir_pure(k, &n);
 }
 

@@ -181,7 +181,8 @@ void kir_tile(struct kir *k, enum kir_op op, int64_t imm, enum kir_tile format, 
 kir_val kir_op1(struct kir *k, enum kir_op op, kir_val a);
 kir_val kir_op2(struct kir *k, enum kir_op op, unsigned flags, kir_val a, kir_val b);
 kir_val kir_fma(struct kir *k, kir_val a, kir_val b, kir_val c);
-kir_val kir_dot4(struct kir *k, kir_val a, kir_val b, kir_val sum);
+kir_val kir_dot4(struct kir *k, unsigned flags, kir_val a, kir_val b, kir_val sum);
+kir_val kir_dot2_bf16(struct kir *k, kir_val a, kir_val b, kir_val sum);
 kir_val kir_cmp(struct kir *k, enum kir_cmp cmp, unsigned flags, kir_val a, kir_val b);
 kir_val kir_select(struct kir *k, kir_val condition, kir_val a, kir_val b);
 kir_val kir_typed(struct kir *k, enum kir_op op, unsigned flags, enum kir_type t, kir_val a);

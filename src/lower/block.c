@@ -228,14 +228,18 @@ static void find_kernel(struct blocking *b) {
     bool bytes = c->acc == KIR_I32 && is_integer(c, 0, 8) && is_integer(c, 1, 8);
     int64_t size = c->sum[c->nsum - 1].size, factors = bf16 ? 2 : 4, unit = factors * block_unit(b);
     b->format = bf16 ? KIR_TILE_BF16 : formats[is_unsigned(c, b->lhs)][is_unsigned(c, b->rhs)];
-    c->unsigned_side = b->lhs;
+    c->dot_side = b->lhs;
     if (((bf16 && t->tile_bf16) || (bytes && t->tile_i8)) && 2 * size >= ceil_div(size, unit) * unit) {
         b->kernel = BLOCK_TILES;
         c->per_word = factors;
-    } else if (bytes && t->dot_i8 && !is_unsigned(c, b->rhs)) {
+    } else if (bytes && !is_unsigned(c, b->rhs) && (t->dot_i8 || (t->dot_i8_signed && !is_unsigned(c, b->lhs)))) {
         b->kernel = BLOCK_WORDS;
         c->per_word = 4;
-        b->biased = !is_unsigned(c, b->lhs);
+        c->dot_flags = is_unsigned(c, b->lhs) || !t->dot_i8_signed ? KIR_U : 0;
+        b->biased = c->dot_flags && !is_unsigned(c, b->lhs);
+    } else if (bf16 && t->dot_bf16 && size > 1) {
+        b->kernel = BLOCK_WORDS;
+        c->per_word = 2;
     } else if (c->acc == KIR_I32 && is_short(c, 0) && is_short(c, 1)) {
         b->kernel = BLOCK_WORDS;
         c->per_word = 2;
@@ -381,7 +385,7 @@ static void sum_bias(struct blocking *b, const struct block *at, kir_val p) {
     kir_val reg = kir_reg(l->k, kir_int(l->k, KIR_I32, 0), 1);
     kir_val line = lower_add(l, block_first_line(b, at, p), kir_loop_to(l->k, KIR_SERIAL, at->lines, 0));
     kir_val y = kir_load(l->k, b->rhs_buffer, lower_add(l, lower_mul(l, line, b->panel.size), lane));
-    kir_set_reg(l->k, reg, none, kir_dot4(l->k, kir_int(l->k, KIR_I32, (int32_t)0x80808080), y, kir_get_reg(l->k, reg, none)));
+    kir_set_reg(l->k, reg, none, kir_dot4(l->k, KIR_U, kir_int(l->k, KIR_I32, (int32_t)0x80808080), y, kir_get_reg(l->k, reg, none)));
     kir_close(l->k);
     kir_store(l->k, b->bias_buffer, lane, kir_op1(l->k, KIR_NEG, kir_get_reg(l->k, reg, none)));
     kir_close(l->k);

@@ -15,7 +15,7 @@
 
 enum block_kernel {
     BLOCK_FMA,   /* a factor of a row, in all lanes, times a vector of columns */
-    BLOCK_WORDS, /* the same with words of 2 or 4 integers (DOT2, DOT4) */
+    BLOCK_WORDS, /* the same with words of 2 or 4 integers (DOT2, DOT4), or of 2 bf16 (DOT2_BF16) */
     BLOCK_TILES  /* a matrix unit, tile.c */
 };
 

@@ -262,7 +262,11 @@ void contract_multiply_add(const struct contraction *c, kir_val reg, kir_val i) 
     struct kir *k = c->l->k;
     kir_val x = contract_factor(c, 0), y = contract_factor(c, 1), sum = kir_get_reg(k, reg, i);
     if (c->per_word == 4) {
-        kir_set_reg(k, reg, i, c->unsigned_side == 0 ? kir_dot4(k, x, y, sum) : kir_dot4(k, y, x, sum));
+        kir_set_reg(k, reg, i, kir_dot4(k, c->dot_flags, c->dot_side == 0 ? x : y, c->dot_side == 0 ? y : x, sum));
+        return;
+    }
+    if (c->per_word > 1 && c->acc == KIR_F32) {
+        kir_set_reg(k, reg, i, kir_dot2_bf16(k, x, y, sum));
         return;
     }
     if (c->per_word > 1) {

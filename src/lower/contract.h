@@ -48,8 +48,10 @@ struct contraction {
     enum kir_type acc; /* of sums */
     const struct conv *conv;    /* NULL: a dot */
     bool is_load[2];        /* by operand: factors are loads, with no conversion or other arithmetic */
-    int64_t per_word;       /* consecutive factors of the sum in a 32-bit word of packed operands: 1 (not in words), 2 or 4 */
-    uint32_t unsigned_side; /* per_word = 4: the operand of unsigned bytes */
+    int64_t per_word;       /* consecutive factors of the sum in a 32-bit word of packed operands: 1 (not in words), 2 or 4;
+                               of f32 sums: 2, bf16 */
+    unsigned dot_flags;     /* per_word = 4: KIR_U where the bytes of operand `dot_side` have no sign */
+    uint32_t dot_side;
     struct packed packed[2];
 };
 

@@ -425,7 +425,7 @@ static kir_val dot_digits(const struct matvec *v, const kir_val *parts, const st
         if (d == last && v->is_signed)
             sum = kir_op2(l->k, KIR_ADD, 0, sum, bias);
         for (int64_t p = 0; p < masks; p++)
-            sum = kir_dot4(l->k, parts[p], x->digits[d * masks + p], sum);
+            sum = kir_dot4(l->k, KIR_U, parts[p], x->digits[d * masks + p], sum);
     }
     return kir_typed(l->k, KIR_CONVERT, 0, KIR_F32, sum);
 }

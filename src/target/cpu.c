@@ -53,17 +53,23 @@ const char *target_cpu_machine(void) {
     return "x86_64";
 }
 #else
+#if defined(__aarch64__)
+#include <sys/auxv.h>
+#endif
+
 struct feature {
     const char *name;
+    unsigned long type, bit; /* of what the system says of the processor; 0: every AArch64 processor that hilo runs on has it */
 };
-static const struct feature features_known[] = {{"neon"}, {"fp-armv8"}};
+enum { HWCAP = 16, HWCAP2 = 26 }; /* AT_HWCAP, AT_HWCAP2; bits as in Linux's arch/arm64/include/uapi/asm/hwcap.h */
+static const struct feature features_known[] = {{"neon", 0, 0},      {"fp-armv8", 0, 0},  {"fullfp16", HWCAP, 10},
+                                                {"dotprod", HWCAP, 20}, {"i8mm", HWCAP2, 13}, {"bf16", HWCAP2, 14}};
 
-/* Every AArch64 processor that hilo runs on has these. */
 static bool has_known(const struct feature *f) {
-    (void)f;
-#ifdef __aarch64__
-    return true;
+#if defined(__aarch64__)
+    return !f->type || (getauxval(f->type) >> f->bit & 1);
 #else
+    (void)f;
     return false;
 #endif
 }

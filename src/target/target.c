@@ -80,8 +80,9 @@ void target_set_features(struct target *t, const char *features) {
     t->vector_bytes = wide ? 64 : target_has(t, "avx2") ? 32 : 16;
     t->vector_registers = wide || !x86 ? 32 : 16;
     t->fma = !x86 || target_has(t, "fma");
-    t->dot_i8 = target_has(t, "avx512vnni") || target_has(t, "avxvnni");
-    t->dot_bf16 = target_has(t, "avx512bf16");
+    t->dot_i8 = target_has(t, "avx512vnni") || target_has(t, "avxvnni") || target_has(t, "i8mm");
+    t->dot_i8_signed = (target_has(t, "avxvnniint8") && !wide) || target_has(t, "dotprod"); /* there are no 512-bit forms */
+    t->dot_bf16 = target_has(t, "avx512bf16") || (!x86 && target_has(t, "bf16"));
     t->tile_bf16 = target_has(t, "amx-tile") && target_has(t, "amx-bf16");
     t->tile_i8 = target_has(t, "amx-tile") && target_has(t, "amx-int8");
     t->tile_rows = t->tile_bf16 || t->tile_i8 ? 16 : 0;
@@ -163,7 +164,7 @@ void target_print(const struct target *t, struct strbuf *out) {
     strbuf_printf(out, "isa %s\n", target_isa_name(t->isa));
     strbuf_printf(out, "vectors %u B x %u\n", t->vector_bytes, t->vector_registers);
     strbuf_printf(out, "in flight %u\n", t->fma_in_flight);
-    strbuf_printf(out, "units%s%s%s", t->fma ? " fma" : "", t->dot_i8 ? " dot-i8" : "", t->dot_bf16 ? " dot-bf16" : "");
+    strbuf_printf(out, "units%s%s%s%s", t->fma ? " fma" : "", t->dot_i8 ? " dot-i8" : "", t->dot_i8_signed ? " dot-i8-signed" : "", t->dot_bf16 ? " dot-bf16" : "");
     strbuf_printf(out, "%s%s\n", t->tile_i8 ? " tile-i8" : "", t->tile_bf16 ? " tile-bf16" : "");
     if (t->tile_rows)
         strbuf_printf(out, "tiles %u x %u B x %u\n", t->tile_rows, t->tile_row_bytes, t->tile_registers);

@@ -263,6 +263,17 @@ MLIR
     [ "$(grep -c tdpbf16ps out)" = 4 ] && pass || fail 'not four products per iteration'
     exits 0 run units.mlir --input random:1 --backend interpreter --target-cpu sapphirerapids \
         --compare reference --tolerance 1e-5
+    exits 0 compile units.mlir --emit asm --target-cpu znver4
+    says 'vdpbf16ps'
+    ! grep -q 'vfmadd' out && pass || fail 'bf16 is multiplied as f32'
+    exits 0 run units.mlir --input random:1 --backend interpreter --target-cpu znver4 --compare reference --tolerance 1e-5
+    sed 's/bf16/i8/g; s/f32/i32/g' units.mlir >bytes.mlir
+    exits 0 compile bytes.mlir --emit asm --target-cpu lunarlake
+    says 'vpdpbssd'
+    exits 0 compile bytes.mlir --emit asm --target-cpu alderlake
+    says 'vpdpbusd'
+    exits 0 compile bytes.mlir --emit asm --target-cpu neoverse-v1
+    says 'sdot'
     exits 0 compile add.mlir --emit object -o add.o
     [ "$(head -c 4 add.o | tail -c 3)" = ELF ] && pass || fail 'no object file'
     exits 0 compile add.mlir --emit object --target-cpu native -o native.o

@@ -18,7 +18,9 @@ static void one_op(struct harness_batch *batch, const struct kir_node *op, enum 
     uint32_t in[3], out[2];
     int nargs = op->op == KIR_MATH ? 0 : kir_op_get((enum kir_op)op->op)->nargs;
     for (int i = 0; i < 3; i++)
-        in[i] = kir_param(k, KIR_IN, memory_of(op->op == KIR_SELECT && i == 0 ? KIR_I1 : from), N);
+        in[i] = kir_param(k, KIR_IN, memory_of(op->op == KIR_SELECT && i == 0       ? KIR_I1
+                                               : op->op == KIR_DOT2_BF16 && i == 2 ? KIR_F32
+                                                                                   : from), N);
     for (int i = 0; i < 2; i++)
         out[i] = kir_param(k, KIR_OUT, memory_of((enum kir_type)op->type), N);
     for (int i = 0; i < 2; i++) {
@@ -61,6 +63,7 @@ static bool applies(enum kir_op op, enum kir_type t) {
         return !f && !b;
     case KIR_DOT2:
     case KIR_DOT4:
+    case KIR_DOT2_BF16:
         return t == KIR_I32;
     case KIR_ADD:
     case KIR_MUL:
@@ -85,6 +88,8 @@ static void test_arithmetic(void **state) {
         for (int t = KIR_I1; t <= KIR_F64; t++)
             for (unsigned flags = 0; flags < (kir_is_float((enum kir_type)t) ? 1 : 2); flags++) {
                 struct kir_node n = {.op = (uint8_t)op, .type = (uint8_t)t, .flags = (uint8_t)flags};
+                if (op == KIR_DOT2_BF16)
+                    n.type = KIR_F32;
                 if (applies((enum kir_op)op, (enum kir_type)t))
                     one_op(op == KIR_FMA ? &fma : &batch, &n, (enum kir_type)t, -1, 0);
             }

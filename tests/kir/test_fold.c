@@ -78,10 +78,10 @@ static void add_op(struct twins *t) {
         c = pick(t, type_of(t, b));
     } else {
         b = pick(t, type_of(t, a));
-        c = n.op == KIR_FMA || n.op == KIR_DOT4 ? pick(t, type_of(t, a)) : 0;
+        c = n.op == KIR_DOT2_BF16 ? pick(t, KIR_F32) : n.op == KIR_FMA || n.op == KIR_DOT4 ? pick(t, type_of(t, a)) : 0;
     }
     int nargs = kir_op_get((enum kir_op)n.op)->nargs;
-    n.type = (uint8_t)type_of(t, n.op == KIR_SELECT ? b : a);
+    n.type = (uint8_t)(n.op == KIR_DOT2_BF16 ? KIR_F32 : type_of(t, n.op == KIR_SELECT ? b : a));
     if (n.op == KIR_CMP)
         n.type = KIR_I1, n.sub = (uint8_t)below(6);
     if (n.op == KIR_CONVERT)

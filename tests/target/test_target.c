@@ -28,6 +28,12 @@ static void named(void **state) {
     assert_true(target_has(&t, "avx2") && target_has(&t, "sse3") && !target_has(&t, "avx51"));
     assert_int_equal(target_named("znver4", &t, &d), HILO_OK);
     assert_true(t.dot_bf16 && !t.tile_bf16 && t.tile_rows == 0);
+    assert_int_equal(target_named("alderlake", &t, &d), HILO_OK);
+    assert_true(t.dot_i8 && !t.dot_i8_signed && !t.dot_bf16 && t.vector_bytes == 32);
+    assert_int_equal(target_named("lunarlake", &t, &d), HILO_OK);
+    assert_true(t.dot_i8 && t.dot_i8_signed);
+    assert_int_equal(target_named("neoverse-v1", &t, &d), HILO_OK);
+    assert_true(t.dot_i8 && t.dot_i8_signed && t.dot_bf16 && t.vector_bytes == 16);
     assert_int_equal(target_named("aarch64", &t, &d), HILO_OK);
     assert_int_equal(t.isa, TARGET_AARCH64);
     assert_string_equal(t.triple, "aarch64-unknown-linux-gnu");
