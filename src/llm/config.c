@@ -9,11 +9,16 @@
 #include <unistd.h>
 
 /* What a model_type implies beyond its config. */
-enum { QKV_BIAS = 1, QK_NORM = 2, POST_NORMS = 4, GEMMA = 8, SLIDES = 16, TIED = 32 };
+enum {
+    QKV_BIAS = 1, QK_NORM = 2, POST_NORMS = 4, GEMMA = 8, SLIDES = 16, TIED = 32, QK_NORM_WIDE = 64, NO_PRE_NORMS = 128,
+    SOME_UNROTATED = 256
+};
 static const struct { const char *type; unsigned flags; int64_t pattern; /* every n-th layer has full attention; 0 = none */
 } families[] = {
     {"llama", 0, 0}, {"mistral", SLIDES, 0}, {"qwen2", QKV_BIAS, 0}, {"qwen3", QK_NORM, 0}, {"gemma", GEMMA | TIED, 0},
     {"gemma2", GEMMA | TIED | POST_NORMS | SLIDES, 2}, {"gemma3_text", GEMMA | TIED | POST_NORMS | QK_NORM | SLIDES, 6},
+    {"phi3", SLIDES, 0}, {"smollm3", TIED | SOME_UNROTATED, 0}, {"granite", 0, 0},
+    {"olmo2", QK_NORM_WIDE | POST_NORMS | NO_PRE_NORMS, 0}, {"ministral", SLIDES, 0},
 };
 enum { FAMILIES = sizeof families / sizeof *families };
 
@@ -67,6 +72,7 @@ static void read_sizes(struct reader *r) {
     if (c->heads % c->kv_heads)
         llm_json_fail(r->j, "'num_attention_heads' is %lld, no multiple of 'num_key_value_heads', %lld", (long long)c->heads,
                       (long long)c->kv_heads);
+    c->rotary = c->head_dim;
     if (c->head_dim % 2)
         llm_json_fail(r->j, "'head_dim' is %lld; an even number was expected", (long long)c->head_dim);
 }
@@ -87,10 +93,15 @@ static void read_numbers(struct reader *r) {
     c->o_bias = bias;
     c->mlp_bias = llm_json_bool(o, "mlp_bias", false);
     c->qk_norm = r->flags & QK_NORM;
+    c->qk_norm_wide = r->flags & QK_NORM_WIDE;
+    c->pre_norms = !(r->flags & NO_PRE_NORMS);
     c->post_norms = r->flags & POST_NORMS;
-    c->embed_scale = gemma ? sqrt((double)c->hidden) : 1;
+    c->embed_scale = llm_json_real(o, "embedding_multiplier", gemma ? sqrt((double)c->hidden) : 1);
+    c->residual_scale = llm_json_real(o, "residual_multiplier", 1);
+    double divisor = llm_json_real(o, "logits_scaling", 1);
+    c->logit_scale = divisor != 0 ? 1 / divisor : 1;
     double scalar = llm_json_real(o, "query_pre_attn_scalar", (double)c->head_dim);
-    c->attn_scale = scalar > 0 ? 1 / sqrt(scalar) : 1;
+    c->attn_scale = llm_json_real(o, "attention_multiplier", scalar > 0 ? 1 / sqrt(scalar) : 1);
     c->attn_cap = llm_json_real(o, "attn_logit_softcapping", 0);
     c->final_cap = llm_json_real(o, "final_logit_softcapping", 0);
     const char *act = llm_json_text(o, "hidden_activation", llm_json_text(o, "hidden_act", gemma ? "gelu_new" : "silu"));
@@ -124,24 +135,94 @@ static void read_window(struct reader *r) {
     c->window = slides ? window : 0;
 }
 
+/* Layers without rotary embeddings: where `no_rope_layers` has a 0, or every n-th. */
+static void read_unrotated(struct reader *r) {
+    struct llm_config *c = r->c;
+    const json_t *list = llm_json_array(r->o, "no_rope_layers");
+    int64_t interval = llm_json_int(r->o, "no_rope_layer_interval", 1, 4096, 4);
+    if (!(r->flags & SOME_UNROTATED))
+        return;
+    if (list && json_array_size(list) != (size_t)c->layers)
+        llm_json_fail(r->j, "'no_rope_layers' has %zu entries for %lld layers", json_array_size(list), (long long)c->layers);
+    for (int64_t i = 0; i < c->layers; i++)
+        c->unrotated[i] = list ? json_integer_value(json_array_get(list, (size_t)i)) == 0 : (i + 1) % interval == 0;
+}
+
 /* ---- rotary embeddings ----------------------------------------------------------------------- */
 
-static void read_rope(struct reader *r, struct llm_object o, double theta, struct llm_rope *out) {
-    const char *kind = llm_json_text(o, "rope_type", llm_json_text(o, "type", "default"));
-    *out = (struct llm_rope){.kind = LLM_ROPE_PLAIN, .theta = llm_json_real(o, "rope_theta", theta)};
-    out->factor = llm_json_real(o, "factor", 1);
-    if (strcmp(kind, "linear") == 0) {
-        out->kind = LLM_ROPE_LINEAR;
-    } else if (strcmp(kind, "llama3") == 0) {
-        out->kind = LLM_ROPE_LLAMA3;
-        out->low = llm_json_real(o, "low_freq_factor", 1);
-        out->high = llm_json_real(o, "high_freq_factor", 4);
-        out->original = llm_json_real(o, "original_max_position_embeddings", 8192);
-        if (!(out->high > out->low) || !(out->low > 0) || !(out->original > 0))
-            llm_json_fail(r->j, "'%shigh_freq_factor' is not above 'low_freq_factor'", o.where);
-    } else if (strcmp(kind, "default") != 0) {
-        llm_json_fail(r->j, "'%srope_type' is '%s'; default, linear and llama3 are known to this version", o.where, kind);
+static void read_llama3(struct reader *r, struct llm_object o, struct llm_rope *out) {
+    out->low = llm_json_real(o, "low_freq_factor", 1);
+    out->high = llm_json_real(o, "high_freq_factor", 4);
+    out->original = llm_json_real(o, "original_max_position_embeddings", 8192);
+    if (!(out->high > out->low) || !(out->low > 0) || !(out->original > 0))
+        llm_json_fail(r->j, "'%shigh_freq_factor' is not above 'low_freq_factor'", o.where);
+}
+
+static double yarn_scale(double factor, double by) {
+    return factor <= 1 ? 1 : 0.1 * by * log(factor) + 1;
+}
+
+static void read_yarn(struct reader *r, struct llm_object o, struct llm_rope *out) {
+    double all = llm_json_real(o, "mscale_all_dim", 0), some = llm_json_real(o, "mscale", 0);
+    out->original = llm_json_real(o, "original_max_position_embeddings", (double)r->c->positions);
+    if (out->original > 0)
+        out->factor = llm_json_real(o, "factor", (double)r->c->positions / out->original);
+    out->low = llm_json_real(o, "beta_slow", 1);
+    out->high = llm_json_real(o, "beta_fast", 32);
+    out->truncate = llm_json_bool(o, "truncate", true);
+    double derived = all != 0 && some != 0 ? yarn_scale(out->factor, some) / yarn_scale(out->factor, all)
+                                           : yarn_scale(out->factor, 1);
+    out->amplitude = llm_json_real(o, "attention_factor", derived);
+    if (!(out->original > 0) || !(out->low > 0) || !(out->high > 0) || !(out->theta > 1))
+        llm_json_fail(r->j, "'%soriginal_max_position_embeddings', 'beta_slow' or 'beta_fast' is not positive", o.where);
+}
+
+/* The length that a model was trained with is beside or in the parameters. */
+static void read_long(struct reader *r, struct llm_object o, struct llm_rope *out) {
+    static const char *const names[] = {"short_factor", "long_factor"};
+    struct llm_config *c = r->c;
+    double length = llm_json_real(r->o, "original_max_position_embeddings", (double)c->positions);
+    out->original = llm_json_real(o, "original_max_position_embeddings", length);
+    double factor = llm_json_real(o, "factor", out->original > 0 ? (double)c->positions / out->original : 1);
+    bool scales = factor > 1 && out->original > 1;
+    out->amplitude = llm_json_real(o, "attention_factor", scales ? sqrt(1 + log(factor) / log(out->original)) : 1);
+    out->factor = 1;
+    for (int k = 0; k < 2; k++) {
+        const json_t *list = llm_json_array(o, names[k]);
+        if (json_array_size(list) != (size_t)c->rotary / 2 || json_array_size(list) > LLM_MAX_FREQUENCIES) {
+            llm_json_fail(r->j, "'%s%s' has %zu numbers; %lld were expected", o.where, names[k], json_array_size(list),
+                          (long long)c->rotary / 2);
+            return;
+        }
+        for (size_t i = 0; i < json_array_size(list); i++) {
+            double v = json_number_value(json_array_get(list, i));
+            out->factors[k][i] = (float)v;
+            if (!(v > 0) || !isfinite(v))
+                llm_json_fail(r->j, "'%s%s' has a number that is not positive", o.where, names[k]);
+        }
     }
+}
+
+static void read_rope(struct reader *r, struct llm_object o, double theta, struct llm_rope *out) {
+    static const struct { const char *name; enum llm_rope_kind kind;
+                          void (*read)(struct reader *r, struct llm_object o, struct llm_rope *out); } kinds[] = {
+        {"default", LLM_ROPE_PLAIN, NULL}, {"linear", LLM_ROPE_LINEAR, NULL}, {"llama3", LLM_ROPE_LLAMA3, read_llama3},
+        {"yarn", LLM_ROPE_YARN, read_yarn}, {"longrope", LLM_ROPE_LONG, read_long}, {"su", LLM_ROPE_LONG, read_long},
+    };
+    const char *kind = llm_json_text(o, "rope_type", llm_json_text(o, "type", "default"));
+    size_t i = 0, n = sizeof kinds / sizeof *kinds;
+    *out = (struct llm_rope){.theta = llm_json_real(o, "rope_theta", theta), .amplitude = 1};
+    out->factor = llm_json_real(o, "factor", 1);
+    while (i < n && strcmp(kind, kinds[i].name) != 0)
+        i++;
+    if (i == n) {
+        llm_json_fail(r->j, "'%srope_type' is '%s'; default, linear, llama3, yarn and longrope are known to this version", o.where,
+                      kind);
+        return;
+    }
+    out->kind = kinds[i].kind;
+    if (kinds[i].read)
+        kinds[i].read(r, o, out);
     if (!(out->factor > 0) || !(out->theta > 0))
         llm_json_fail(r->j, "'%sfactor' and 'rope_theta' are not positive", o.where);
 }
@@ -155,6 +236,15 @@ static void read_ropes(struct reader *r) {
     struct llm_object all = {r->j, now ? now : before, now ? "rope_parameters." : "rope_scaling."};
     struct llm_object full = {r->j, llm_json_object(all, "full_attention"), "rope_parameters.full_attention."};
     struct llm_object slide = {r->j, llm_json_object(all, "sliding_attention"), "rope_parameters.sliding_attention."};
+    double part = llm_json_real(r->o, "partial_rotary_factor", llm_json_real(full.o ? full : all, "partial_rotary_factor", 1));
+    if (!(part > 0) || part > 1)
+        llm_json_fail(r->j, "'partial_rotary_factor' is %g; more than 0, at most 1 was expected", part);
+    c->rotary = (int64_t)((double)c->head_dim * (part > 0 && part <= 1 ? part : 1)) / 2 * 2;
+    if (c->rotary < 2 || c->rotary > 2 * LLM_MAX_FREQUENCIES)
+        llm_json_fail(r->j, "%lld numbers of a head are rotated; 2 to %d were expected", (long long)c->rotary,
+                      2 * LLM_MAX_FREQUENCIES);
+    if (r->j->status != HILO_OK)
+        return;
     read_rope(r, full.o ? full : all, theta, &c->rope);
     if (full.o || local != theta)
         read_rope(r, slide, local, &c->local_rope);
@@ -162,19 +252,37 @@ static void read_ropes(struct reader *r) {
         c->local_rope = c->rope;
 }
 
-void llm_rope_frequencies(const struct llm_rope *r, int64_t head_dim, float *out) {
+/* YaRN, arxiv.org/abs/2309.00071: the dimension that turns so often over the original length. */
+static double yarn_dimension(const struct llm_rope *r, double turns, int64_t dim) {
     const double pi = 3.14159265358979323846;
-    for (int64_t i = 0; i < head_dim / 2; i++) {
-        double f = pow(r->theta, -2.0 * (double)i / (double)head_dim);
-        if (r->kind == LLM_ROPE_LINEAR) {
-            f /= r->factor;
-        } else if (r->kind == LLM_ROPE_LLAMA3) { /* scales long wavelengths, interpolates medium ones */
-            double turns = r->original * f / (2 * pi);
-            double keep = (turns - r->low) / (r->high - r->low);
-            keep = keep < 0 ? 0 : keep > 1 ? 1 : keep;
-            f = (1 - keep) * f / r->factor + keep * f;
-        }
-        out[i] = (float)f;
+    return (double)dim * log(r->original / (turns * 2 * pi)) / (2 * log(r->theta));
+}
+
+static double between(double x, double least, double most) {
+    return x < least ? least : x > most ? most : x;
+}
+
+void llm_rope_frequencies(const struct llm_rope *r, int64_t dim, bool lengthy, float *out) {
+    const double pi = 3.14159265358979323846;
+    double low = 0, high = 0;
+    if (r->kind == LLM_ROPE_YARN) {
+        low = yarn_dimension(r, r->high, dim);
+        high = yarn_dimension(r, r->low, dim);
+        low = fmax(r->truncate ? floor(low) : low, 0);
+        high = fmin(r->truncate ? ceil(high) : high, (double)(dim - 1));
+        high += low == high ? 0.001 : 0;
+    }
+    for (int64_t i = 0; i < dim / 2; i++) {
+        double f = pow(r->theta, -2.0 * (double)i / (double)dim), keep = 1;
+        if (r->kind == LLM_ROPE_LINEAR)
+            keep = 0;
+        else if (r->kind == LLM_ROPE_LLAMA3) /* scales long wavelengths, interpolates medium ones */
+            keep = between((r->original * f / (2 * pi) - r->low) / (r->high - r->low), 0, 1);
+        else if (r->kind == LLM_ROPE_YARN)
+            keep = 1 - between(((double)i - low) / (high - low), 0, 1);
+        else if (r->kind == LLM_ROPE_LONG)
+            f /= (double)r->factors[lengthy][i];
+        out[i] = (float)((1 - keep) * f / r->factor + keep * f);
     }
 }
 
@@ -236,6 +344,7 @@ static hilo_status read_config(struct reader *r) {
     HILO_TRY(r->j->status);
     read_numbers(r);
     read_window(r);
+    read_unrotated(r);
     read_ropes(r);
     read_layout(r);
     c->interleaved = llm_json_bool(r->o, "gguf_interleaved", false);

@@ -1,18 +1,22 @@
 /* What a model is: the description that the emitter builds programs from, read from config.json.
  *
- * One description covers Llama 2 and 3, Mistral, Qwen 2 and 3, and Gemma 1 to 3: where they differ there are fields here, not
- * code elsewhere. The field names of old and new files are both known (`rope_scaling` and `rope_theta`, `rope_parameters`). */
+ * One description covers all families: where they differ there are fields here, not code elsewhere. The field names of old and new files are both known (`rope_scaling` and `rope_theta`, `rope_parameters`). */
 #ifndef HILO_LLM_CONFIG_H
 #define HILO_LLM_CONFIG_H
 
 #include "base/diag.h"
 
-enum llm_rope_kind { LLM_ROPE_PLAIN, LLM_ROPE_LINEAR, LLM_ROPE_LLAMA3 };
+enum llm_rope_kind { LLM_ROPE_PLAIN, LLM_ROPE_LINEAR, LLM_ROPE_LLAMA3, LLM_ROPE_YARN, LLM_ROPE_LONG };
+
+enum { LLM_MAX_LAYERS = 512, LLM_MAX_EOS = 16, LLM_MAX_FREQUENCIES = 512 };
 
 struct llm_rope {
     enum llm_rope_kind kind;
     double theta;
-    double factor, low, high, original; /* LINEAR: the factor; LLAMA3: all */
+    double factor, low, high, original; /* LINEAR: the factor; LLAMA3: all; YARN: all, low and high are its betas */
+    double amplitude;                   /* of sines and cosines */
+    bool truncate;                      /* YARN: whole dimensions */
+    float factors[2][LLM_MAX_FREQUENCIES]; /* LONG: divisors of frequencies, [1] where a sequence is longer than `original` */
 };
 
 enum llm_activation { LLM_SILU, LLM_GELU_TANH };
@@ -20,24 +24,28 @@ enum llm_activation { LLM_SILU, LLM_GELU_TANH };
 /* How files store matrices: PLAIN, also with separate scales (model.h), or packed (packed.h). */
 enum llm_layout { LLM_LAYOUT_PLAIN, LLM_LAYOUT_GPTQ, LLM_LAYOUT_GPTQ_V2, LLM_LAYOUT_AWQ };
 
-enum { LLM_MAX_LAYERS = 512, LLM_MAX_EOS = 16 };
-
 struct llm_config {
     const char *family;          /* "llama", "qwen2" …; static storage */
     int64_t layers, hidden, heads, kv_heads, head_dim, ffn, vocab;
+    int64_t rotary;              /* numbers of a head that are rotated; the others are not */
     int64_t positions;           /* the longest context */
     double norm_eps;
     bool norm_plus_one;          /* norms multiply by 1 + weight */
     bool tied;                   /* the output projection is the embedding */
     bool qkv_bias, o_bias, mlp_bias;
     bool qk_norm;                /* norms of queries and keys, over a head */
-    bool post_norms;             /* norms of the results of attention and MLP, before they are added */
+    bool qk_norm_wide;           /* the same over all heads */
+    bool pre_norms;              /* norms of the inputs of attention and MLP */
+    bool post_norms;             /* norms of their results, before they are added */
     enum llm_activation activation;
     double embed_scale;          /* of embeddings; 1 = none */
+    double residual_scale;       /* of the results of attention and MLP */
+    double logit_scale;          /* of logits */
     double attn_scale;           /* of query times key */
     double attn_cap, final_cap;  /* tanh(x / cap) * cap on scores and logits; 0 = none */
     int64_t window;              /* of sliding layers: tokens that a token attends to, itself included */
     bool sliding[LLM_MAX_LAYERS];
+    bool unrotated[LLM_MAX_LAYERS]; /* layers without rotary embeddings */
     struct llm_rope rope, local_rope; /* of full and of sliding layers */
     bool interleaved, shifted_norms; /* GGUF files whose rows of queries and keys are in another order; with 1 added to norms */
     enum llm_layout layout;
@@ -53,7 +61,7 @@ hilo_status llm_config_open(const char *dir, hilo_allocator al, struct diag_list
 /* `generation` may be empty. */
 hilo_status llm_config_parse(struct str config, struct str generation, struct diag_list *d, struct llm_config *out);
 
-/* The head_dim / 2 frequencies of a rotary embedding, in radians per position. */
-void llm_rope_frequencies(const struct llm_rope *r, int64_t head_dim, float *out);
+/* The dim / 2 frequencies of a rotary embedding, in radians per position; `lengthy`: for a sequence longer than r->original. */
+void llm_rope_frequencies(const struct llm_rope *r, int64_t dim, bool lengthy, float *out);
 
 #endif

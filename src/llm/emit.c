@@ -16,7 +16,7 @@ struct emit {
     ir_val tokens, positions, lengths, targets;
     const ir_val *params, *cache; /* arguments: weights; cache, two for each layer */
     ir_val *fresh;               /* the cache after this program */
-    ir_val rope_cos[2], rope_sin[2]; /* f32[B, T, D / 2]; [1] of sliding layers */
+    ir_val rope_cos[2], rope_sin[2]; /* f32[B, T, rotary / 2]; [1] of sliding layers */
     ir_val mask[2];              /* i1[B, T, C]: what a token sees */
 };
 
@@ -117,16 +117,33 @@ static ir_val places(struct emit *e) {
     return e->T == 1 ? first : build_binary(&e->b, IR_ADD, first, build_iota(&e->b, IR_I32_T, dims, 2, 1));
 }
 
-static void rotary(struct emit *e, ir_val at, const struct llm_rope *rope, int which) {
-    float frequencies[2048]; /* config.c: head_dim is at most 4,096 */
+/* f32[B, T, rotary / 2]: the frequencies of a rotary embedding. Where they depend on the length of the sequence, it is that at the
+   last valid token. */
+static ir_val frequencies_of(struct emit *e, const struct llm_rope *rope) {
+    float f[2][LLM_MAX_FREQUENCIES];
     struct build *b = &e->b;
-    int64_t dims[] = {e->B, e->T, e->D / 2};
-    llm_rope_frequencies(rope, e->D, frequencies);
-    ir_val f = build_broadcast(b, build_vector(b, frequencies, e->D / 2), dims, 3, (int64_t[]){2});
+    int64_t n = e->c->rotary / 2, dims[] = {e->B, e->T, n};
+    ir_val v[2];
+    for (int k = 0; k < 2; k++) {
+        llm_rope_frequencies(rope, e->c->rotary, k, f[k]);
+        if (k && memcmp(f[0], f[1], (size_t)n * sizeof **f) == 0)
+            return v[0];
+        v[k] = build_broadcast(b, build_vector(b, f[k], n), dims, 3, (int64_t[]){2});
+    }
+    ir_val length = build_binary(b, IR_ADD, e->positions,
+                                 e->g->kind == LLM_DECODE ? build_splat(b, IR_I32_T, dims, 1, 1) : e->lengths);
+    ir_val most = build_splat(b, IR_I32_T, dims, 1, rope->original);
+    ir_val lengthy = build_compare(b, IR_COMPARISON_DIRECTION_GT, length, most);
+    return build_select(b, build_broadcast(b, lengthy, dims, 3, (int64_t[]){0}), v[1], v[0]);
+}
+
+static void rotary(struct emit *e, ir_val at, const struct llm_rope *rope, int which) {
+    struct build *b = &e->b;
+    int64_t dims[] = {e->B, e->T, e->c->rotary / 2};
     ir_val p = build_broadcast(b, build_convert(b, at, IR_F32_T), dims, 3, (int64_t[]){0, 1});
-    ir_val angle = build_binary(b, IR_MULTIPLY, p, f);
-    e->rope_cos[which] = build_unary(b, IR_COSINE, angle);
-    e->rope_sin[which] = build_unary(b, IR_SINE, angle);
+    ir_val angle = build_binary(b, IR_MULTIPLY, p, frequencies_of(e, rope));
+    e->rope_cos[which] = build_scale(b, build_unary(b, IR_COSINE, angle), rope->amplitude);
+    e->rope_sin[which] = build_scale(b, build_unary(b, IR_SINE, angle), rope->amplitude);
 }
 
 static void prepare_positions(struct emit *e) {
@@ -146,15 +163,16 @@ static void prepare_positions(struct emit *e) {
     rotary(e, at, &e->c->local_rope, 1);
 }
 
-/* Pairs (i, i + D / 2) of x [B, T, heads, D] rotated by their angles. */
+/* Pairs (i, i + R / 2) of x [B, T, heads, D] rotated by their angles, for the first R = rotary numbers of a head. */
 static ir_val rotate(struct emit *e, ir_val x, int which) {
     struct build *b = &e->b;
-    int64_t half = e->D / 2, map[] = {0, 1, 3};
-    ir_val p = build_slice(b, x, 3, 0, half), q = build_slice(b, x, 3, half, e->D);
+    int64_t R = e->c->rotary, half = R / 2, map[] = {0, 1, 3};
+    ir_val p = build_slice(b, x, 3, 0, half), q = build_slice(b, x, 3, half, R);
     ir_val cos = build_broadcast_like(b, e->rope_cos[which], p, map), sin = build_broadcast_like(b, e->rope_sin[which], p, map);
     ir_val low = build_binary(b, IR_SUBTRACT, build_binary(b, IR_MULTIPLY, p, cos), build_binary(b, IR_MULTIPLY, q, sin));
     ir_val high = build_binary(b, IR_ADD, build_binary(b, IR_MULTIPLY, q, cos), build_binary(b, IR_MULTIPLY, p, sin));
-    return build_concat(b, low, high, 3);
+    ir_val y = build_concat(b, low, high, 3);
+    return R < e->D ? build_concat(b, y, build_slice(b, x, 3, R, e->D), 3) : y;
 }
 
 /* ---- attention ------------------------------------------------------------------------------- */
@@ -203,16 +221,25 @@ static ir_val attend(struct emit *e, ir_val q, ir_val keys, ir_val values, int w
 
 static ir_val attention(struct emit *e, ir_val x, int64_t layer) {
     int which = e->c->sliding[layer];
-    ir_val q = reshape(e, linear(e, x, LLM_W_Q, LLM_W_Q_BIAS, layer), DIMS(e->B, e->T, e->H, e->D));
-    ir_val k = reshape(e, linear(e, x, LLM_W_K, LLM_W_K_BIAS, layer), DIMS(e->B, e->T, e->Hk, e->D));
+    ir_val q = linear(e, x, LLM_W_Q, LLM_W_Q_BIAS, layer), k = linear(e, x, LLM_W_K, LLM_W_K_BIAS, layer);
+    if (e->c->qk_norm_wide) {
+        q = norm(e, q, LLM_W_Q_WIDE, layer);
+        k = norm(e, k, LLM_W_K_WIDE, layer);
+    }
+    q = reshape(e, q, DIMS(e->B, e->T, e->H, e->D));
+    k = reshape(e, k, DIMS(e->B, e->T, e->Hk, e->D));
     ir_val v = reshape(e, linear(e, x, LLM_W_V, LLM_W_V_BIAS, layer), DIMS(e->B, e->T, e->Hk, e->D));
     if (e->c->qk_norm) {
         q = norm(e, q, LLM_W_Q_NORM, layer);
         k = norm(e, k, LLM_W_K_NORM, layer);
     }
-    ir_val keys = e->fresh[2 * layer] = remember(e, e->cache[2 * layer], rotate(e, k, which));
+    if (!e->c->unrotated[layer]) {
+        q = rotate(e, q, which);
+        k = rotate(e, k, which);
+    }
+    ir_val keys = e->fresh[2 * layer] = remember(e, e->cache[2 * layer], k);
     ir_val values = e->fresh[2 * layer + 1] = remember(e, e->cache[2 * layer + 1], v);
-    ir_val y = attend(e, rotate(e, q, which), keys, values, which);
+    ir_val y = attend(e, q, keys, values, which);
     return linear(e, y, LLM_W_O, LLM_W_O_BIAS, layer);
 }
 
@@ -225,17 +252,20 @@ static ir_val mlp(struct emit *e, ir_val x, int64_t layer) {
 }
 
 static ir_val decoder_layer(struct emit *e, ir_val x, int64_t layer) {
-    bool post = e->c->post_norms;
-    ir_val y = attention(e, norm(e, x, LLM_W_ATTN_NORM, layer), layer);
-    x = build_binary(&e->b, IR_ADD, x, post ? norm(e, y, LLM_W_POST_ATTN, layer) : y);
-    y = mlp(e, norm(e, x, post ? LLM_W_PRE_FFN : LLM_W_FFN_NORM, layer), layer);
-    return build_binary(&e->b, IR_ADD, x, post ? norm(e, y, LLM_W_POST_FFN, layer) : y);
+    bool pre = e->c->pre_norms, post = e->c->post_norms;
+    ir_val y = attention(e, pre ? norm(e, x, LLM_W_ATTN_NORM, layer) : x, layer);
+    y = build_scale(&e->b, post ? norm(e, y, LLM_W_POST_ATTN, layer) : y, e->c->residual_scale);
+    x = build_binary(&e->b, IR_ADD, x, y);
+    y = mlp(e, pre ? norm(e, x, post ? LLM_W_PRE_FFN : LLM_W_FFN_NORM, layer) : x, layer);
+    y = build_scale(&e->b, post ? norm(e, y, LLM_W_POST_FFN, layer) : y, e->c->residual_scale);
+    return build_binary(&e->b, IR_ADD, x, y);
 }
 
 /* f32[n, vocabulary] of f32[n, hidden] */
 static ir_val logits(struct emit *e, ir_val x) {
     x = norm(e, x, LLM_W_NORM, 0);
-    return capped(e, product(e, x, weight(e, e->c->tied ? LLM_W_EMBED : LLM_W_HEAD, 0)), e->c->final_cap);
+    x = build_scale(&e->b, product(e, x, weight(e, e->c->tied ? LLM_W_EMBED : LLM_W_HEAD, 0)), e->c->logit_scale);
+    return capped(e, x, e->c->final_cap);
 }
 
 /* i32[n]: the index of the first maximum. Two reductions, which any compiler fuses, instead of one over pairs. */

@@ -46,9 +46,10 @@ static const struct row {
 };
 
 static bool has_weight(const struct llm_config *c, enum llm_role role) {
-    struct { bool always, untied, plain_norms; } is = {true, !c->tied, !c->post_norms};
-    struct { bool qkv_bias, o_bias, mlp_bias, qk_norm, post_norms, always, untied, plain_norms; } m = {
-        c->qkv_bias, c->o_bias, c->mlp_bias, c->qk_norm, c->post_norms, is.always, is.untied, is.plain_norms};
+    const struct { bool qkv_bias, o_bias, mlp_bias, qk_norm, qk_norm_wide, pre_norms, post_norms, always, untied, plain_norms,
+                   both_norms; } m = {
+        c->qkv_bias, c->o_bias, c->mlp_bias, c->qk_norm, c->qk_norm_wide, c->pre_norms, c->post_norms, true, !c->tied,
+        !c->post_norms, c->pre_norms && c->post_norms};
     switch (role) {
 #define WEIGHT(id, name, gguf, place, kind, rows, cols, when) case LLM_W_##id: return m.when;
 #include "llm/weights.def"
@@ -172,6 +173,45 @@ static struct str model_name(struct load *l, const struct row *r, int64_t layer,
     return (struct str){arena_dup(&l->m->arena, name, n + 1, 1), n};
 }
 
+/* Matrices that some files store one after the other in one. */
+static const struct { enum llm_role role; const char *name, *gguf; enum size before[2], all[3]; } joined[] = {
+    {LLM_W_Q, "self_attn.qkv_proj", "attn_qkv", {NONE, NONE}, {Q, KV, KV}},
+    {LLM_W_K, "self_attn.qkv_proj", "attn_qkv", {Q, NONE}, {Q, KV, KV}},
+    {LLM_W_V, "self_attn.qkv_proj", "attn_qkv", {Q, KV}, {Q, KV, KV}},
+    {LLM_W_GATE, "mlp.gate_up_proj", "ffn_up", {NONE, NONE}, {FFN, FFN, NONE}},
+    {LLM_W_UP, "mlp.gate_up_proj", "ffn_up", {FFN, NONE}, {FFN, FFN, NONE}},
+};
+
+/* Rows from … from + rows - 1 of a tensor of `all` rows; NULL if it has others. */
+static const struct llm_tensor *rows_of(struct load *l, const struct llm_tensor *t, int64_t from, int64_t rows, int64_t all) {
+    if (!t || t->rank != 2 || t->dims[0] != all)
+        return NULL;
+    struct llm_tensor *view = arena_dup(&l->m->arena, t, sizeof *t, _Alignof(struct llm_tensor));
+    size_t row = t->bytes / (size_t)all;
+    view->dims[0] = rows;
+    view->data = (const char *)t->data + (size_t)from * row;
+    view->bytes = (size_t)rows * row;
+    return view;
+}
+
+/* The part of a joined matrix that is this weight; NULL if there is none. */
+static const struct llm_tensor *find_joined(struct load *l, enum llm_role role, int64_t layer, int64_t rows) {
+    const struct llm_config *c = &l->m->config;
+    bool gguf = l->m->files.gguf;
+    char name[160];
+    for (size_t i = 0; i < sizeof joined / sizeof *joined; i++) {
+        if (joined[i].role != role)
+            continue;
+        int64_t before = size_of(c, joined[i].before[0]) + size_of(c, joined[i].before[1]), all = 0;
+        for (int k = 0; k < 3; k++)
+            all += size_of(c, joined[i].all[k]);
+        snprintf(name, sizeof name, "%s.%lld.%s.weight", gguf ? "blk" : "model.layers", (long long)layer,
+                 gguf ? joined[i].gguf : joined[i].name);
+        return rows_of(l, llm_tensors_find(&l->m->files, name), before, rows, all);
+    }
+    return NULL;
+}
+
 static hilo_status add_weight(struct load *l, enum llm_role role, int64_t layer) {
     const struct row *r = &table[role];
     const struct llm_config *c = &l->m->config;
@@ -181,6 +221,8 @@ static hilo_status add_weight(struct load *l, enum llm_role role, int64_t layer)
     const char *suffix = r->kind == BIAS ? "bias" : "weight";
     base_name(r, layer, gguf, base, sizeof base);
     const struct llm_tensor *t = find(l, base, suffix, name, sizeof name);
+    const struct llm_tensor *part = r->kind == MATRIX && (!t || t->dims[0] != w.rows) ? find_joined(l, role, layer, w.rows) : NULL;
+    t = part ? part : t;
     struct source source = {.blocks = t && t->format && t->format->unpack && r->kind == MATRIX ? t : NULL};
     w.first = l->params.n;
     if (!t && r->kind == MATRIX)
@@ -202,7 +244,7 @@ static hilo_status add_weight(struct load *l, enum llm_role role, int64_t layer)
         if (!is_float(t->dtype) || (w.cols ? !is_matrix(t, w.rows, w.cols) : t->rank != 1 || t->dims[0] != w.rows))
             return misfit(l, t, name, w.rows, w.cols);
         add_param(l, &w, t, LLM_VALUES, t->dtype, w.rows, w.cols);
-        if (gguf)
+        if (gguf || part)
             l->params.v[w.first].name = model_name(l, r, layer, suffix);
     }
     ARENA_PUSH(&l->m->arena, &l->weights, w);

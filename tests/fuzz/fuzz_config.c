@@ -18,7 +18,7 @@ static struct str part(struct str *s) {
 }
 
 static void check(const struct llm_config *c) {
-    static float frequencies[2048];
+    static float frequencies[LLM_MAX_FREQUENCIES];
     if (c->layers < 1 || c->layers > LLM_MAX_LAYERS || c->kv_heads < 1 || c->heads % c->kv_heads || c->head_dim % 2 ||
         c->head_dim > 4096 || c->neos > LLM_MAX_EOS || c->bos >= c->vocab || c->positions < 1 || !c->family)
         abort();
@@ -27,8 +27,10 @@ static void check(const struct llm_config *c) {
             abort();
     if (c->layout != LLM_LAYOUT_PLAIN && c->bits != 4 && c->bits != 8)
         abort();
-    llm_rope_frequencies(&c->rope, c->head_dim, frequencies);
-    llm_rope_frequencies(&c->local_rope, c->head_dim, frequencies);
+    if (c->rotary < 2 || c->rotary > c->head_dim || c->rotary > 2 * LLM_MAX_FREQUENCIES)
+        abort();
+    llm_rope_frequencies(&c->rope, c->rotary, false, frequencies);
+    llm_rope_frequencies(&c->local_rope, c->rotary, true, frequencies);
 }
 
 static void render(struct str template, struct diag_list *d) {

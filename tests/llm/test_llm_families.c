@@ -31,6 +31,16 @@ static const struct { const char *name, *config; } families[] = {
     {"gemma", "\"model_type\":\"gemma\",\"head_dim\":16,\"hidden_act\":\"gelu\""},
     {"gemma2", "\"model_type\":\"gemma2\",\"head_dim\":16,\"sliding_window\":4,\"query_pre_attn_scalar\":24,"
                "\"attn_logit_softcapping\":5.0,\"final_logit_softcapping\":3.0,\"hidden_activation\":\"gelu_pytorch_tanh\""},
+    {"ministral", "\"model_type\":\"ministral\",\"head_dim\":16,\"sliding_window\":4,"
+                  "\"layer_types\":[\"full_attention\",\"sliding_attention\",\"full_attention\"]"},
+    {"llama with yarn", "\"model_type\":\"llama\",\"rope_scaling\":{\"rope_type\":\"yarn\",\"factor\":4,"
+                        "\"original_max_position_embeddings\":8}"},
+    {"phi3", "\"model_type\":\"phi3\",\"partial_rotary_factor\":0.5,\"original_max_position_embeddings\":6,\"rope_scaling\":"
+             "{\"type\":\"longrope\",\"short_factor\":[1,1.5],\"long_factor\":[1,1.5]}"},
+    {"smollm3", "\"model_type\":\"smollm3\",\"no_rope_layers\":[1,0,1]"},
+    {"granite", "\"model_type\":\"granite\",\"embedding_multiplier\":3,\"attention_multiplier\":0.2,"
+                "\"residual_multiplier\":0.5,\"logits_scaling\":2,\"attention_bias\":true"},
+    {"olmo2", "\"model_type\":\"olmo2\""},
     {"gemma3", "\"model_type\":\"gemma3\",\"text_config\":{\"model_type\":\"gemma3_text\",\"head_dim\":16,\"sliding_window\":4,"
                "\"layer_types\":[\"sliding_attention\",\"full_attention\",\"sliding_attention\"],\"rope_theta\":1000000,"
                "\"rope_local_base_freq\":10000,\"query_pre_attn_scalar\":16," SIZES "}"},
@@ -122,14 +132,17 @@ static void rotate(const struct plain *p, double *x, int64_t heads, enum llm_rol
     int64_t D = p->c->head_dim;
     const struct llm_rope *rope = p->c->sliding[p->layer] ? &p->c->local_rope : &p->c->rope;
     float f[ROOM];
-    llm_rope_frequencies(rope, D, f);
+    int64_t half = p->c->rotary / 2;
+    llm_rope_frequencies(rope, 2 * half, false, f);
+    if (p->c->qk_norm_wide)
+        normalise(p, role == LLM_W_Q_NORM ? LLM_W_Q_WIDE : LLM_W_K_WIDE, p->layer, x, heads * D, x);
     for (int64_t h = 0; h < heads; h++, x += D) {
         if (p->c->qk_norm)
             normalise(p, role, p->layer, x, D, x);
-        for (int64_t i = 0; i < D / 2; i++) {
-            double a = (double)place * (double)f[i], re = x[i], im = x[i + D / 2];
+        for (int64_t i = 0; i < half && !p->c->unrotated[p->layer]; i++) {
+            double a = (double)place * (double)f[i], re = x[i] * rope->amplitude, im = x[i + half] * rope->amplitude;
             x[i] = re * cos(a) - im * sin(a);
-            x[i + D / 2] = im * cos(a) + re * sin(a);
+            x[i + half] = im * cos(a) + re * sin(a);
         }
     }
 }
@@ -164,9 +177,17 @@ static double activate(const struct plain *p, double x) {
     return x / 2 * (1 + tanh(sqrt(2 / 3.14159265358979323846) * (x + 0.044715 * x * x * x)));
 }
 
-static void add(double *x, const double *y) {
+static void add(const struct plain *p, double *x, const double *y) {
     for (int i = 0; i < HIDDEN; i++)
-        x[i] += y[i];
+        x[i] += y[i] * p->c->residual_scale;
+}
+
+/* The norm before attention or MLP, if there is one. */
+static void normalise_input(const struct plain *p, enum llm_role role, const double *x, double *out) {
+    if (p->c->pre_norms)
+        normalise(p, role, p->layer, x, HIDDEN, out);
+    else
+        memcpy(out, x, HIDDEN * sizeof *out);
 }
 
 static void run_layer(const struct plain *p, double x[TOKENS][HIDDEN]) {
@@ -175,7 +196,7 @@ static void run_layer(const struct plain *p, double x[TOKENS][HIDDEN]) {
     int64_t Q = c->heads * c->head_dim, KV = c->kv_heads * c->head_dim;
     double h[HIDDEN], q[ROOM], y[ROOM], gate[ROOM], up[ROOM];
     for (int64_t t = 0; t < TOKENS; t++) {
-        normalise(p, LLM_W_ATTN_NORM, p->layer, x[t], HIDDEN, h);
+        normalise_input(p, LLM_W_ATTN_NORM, x[t], h);
         multiply(p, LLM_W_Q, LLM_W_Q_BIAS, h, Q, HIDDEN, q);
         multiply(p, LLM_W_K, LLM_W_K_BIAS, h, KV, HIDDEN, keys[t]);
         multiply(p, LLM_W_V, LLM_W_V_BIAS, h, KV, HIDDEN, values[t]);
@@ -186,8 +207,8 @@ static void run_layer(const struct plain *p, double x[TOKENS][HIDDEN]) {
         multiply(p, LLM_W_O, LLM_W_O_BIAS, y, HIDDEN, Q, h);
         if (c->post_norms)
             normalise(p, LLM_W_POST_ATTN, p->layer, h, HIDDEN, h);
-        add(x[t], h);
-        normalise(p, c->post_norms ? LLM_W_PRE_FFN : LLM_W_FFN_NORM, p->layer, x[t], HIDDEN, h);
+        add(p, x[t], h);
+        normalise_input(p, c->post_norms ? LLM_W_PRE_FFN : LLM_W_FFN_NORM, x[t], h);
         multiply(p, LLM_W_GATE, LLM_W_GATE_BIAS, h, c->ffn, HIDDEN, gate);
         multiply(p, LLM_W_UP, LLM_W_UP_BIAS, h, c->ffn, HIDDEN, up);
         for (int64_t i = 0; i < c->ffn; i++)
@@ -195,7 +216,7 @@ static void run_layer(const struct plain *p, double x[TOKENS][HIDDEN]) {
         multiply(p, LLM_W_DOWN, LLM_W_DOWN_BIAS, gate, HIDDEN, c->ffn, h);
         if (c->post_norms)
             normalise(p, LLM_W_POST_FFN, p->layer, h, HIDDEN, h);
-        add(x[t], h);
+        add(p, x[t], h);
     }
 }
 
@@ -212,7 +233,7 @@ static void run_plain(const struct llm_model *m, const int32_t *ids, double *log
     normalise(&p, LLM_W_NORM, 0, x[TOKENS - 1], HIDDEN, h);
     multiply(&p, m->config.tied ? LLM_W_EMBED : LLM_W_HEAD, LLM_ROLES, h, VOCAB, HIDDEN, logits);
     for (int i = 0; i < VOCAB; i++)
-        logits[i] = capped(logits[i], m->config.final_cap);
+        logits[i] = capped(logits[i] * m->config.logit_scale, m->config.final_cap);
 }
 
 /* ---- tests ----------------------------------------------------------------------------------- */
@@ -295,8 +316,12 @@ static void test_refusals(void **state) {
     refuse("{\"model_type\":\"llama\",\"num_hidden_layers\":1e9}", "1 to 512");
     refuse("{\"model_type\":\"llama\",\"hidden_act\":\"relu\"," SIZES "}", "'relu'");
     refuse("{\"model_type\":\"llama\",\"head_dim\":7," SIZES "}", "even");
-    refuse("{\"model_type\":\"llama\",\"rope_scaling\":{\"rope_type\":\"yarn\"}," SIZES "}",
-           "rope_scaling.rope_type' is 'yarn'");
+    refuse("{\"model_type\":\"llama\",\"rope_scaling\":{\"rope_type\":\"ntk\"}," SIZES "}",
+           "rope_scaling.rope_type' is 'ntk'");
+    refuse("{\"model_type\":\"phi3\",\"rope_scaling\":{\"type\":\"longrope\",\"short_factor\":[1]}," SIZES "}",
+           "rope_scaling.short_factor' has 1 numbers");
+    refuse("{\"model_type\":\"phi3\",\"partial_rotary_factor\":2," SIZES "}", "partial_rotary_factor");
+    refuse("{\"model_type\":\"smollm3\",\"no_rope_layers\":[1]," SIZES "}", "'no_rope_layers' has 1 entries");
     refuse("{\"model_type\":\"llama\",\"rope_scaling\":{\"rope_type\":\"llama3\",\"low_freq_factor\":9}," SIZES "}",
            "high_freq_factor");
     refuse("{\"model_type\":\"llama\",\"eos_token_id\":5000," SIZES "}", "'eos_token_id'");
