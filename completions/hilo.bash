@@ -13,7 +13,7 @@ _hilo() {
     'run --threads') ;;
     'run --memory-limit') ;;
     'run --passes') words='fused inline partition shapes expand canonicalize layout 
-            simplify fold licm split cse dce ' ;;
+            simplify fold licm distribute split cse dce ' ;;
     'run --dump-dir') files=1 ;;
     'run --backend') words='auto reference interpreter codegen library ' ;;
     'run --target-cpu') ;;
@@ -23,7 +23,7 @@ _hilo() {
     'compile --threads') ;;
     'compile --memory-limit') ;;
     'compile --passes') words='fused inline partition shapes expand canonicalize layout 
-            simplify fold licm split cse dce ' ;;
+            simplify fold licm distribute split cse dce ' ;;
     'compile --dump-dir') files=1 ;;
     'compile --backend') words='auto reference interpreter codegen library ' ;;
     'compile --target-cpu') ;;
@@ -34,14 +34,14 @@ _hilo() {
     'explain --threads') ;;
     'explain --memory-limit') ;;
     'explain --passes') words='fused inline partition shapes expand canonicalize layout 
-            simplify fold licm split cse dce ' ;;
+            simplify fold licm distribute split cse dce ' ;;
     'explain --dump-dir') files=1 ;;
     'explain --backend') words='auto reference interpreter codegen library ' ;;
     'explain --target-cpu') ;;
     'check -j') ;;
     'check --threads') ;;
     'check --passes') words='fused inline partition shapes expand canonicalize layout 
-            simplify fold licm split cse dce ' ;;
+            simplify fold licm distribute split cse dce ' ;;
     'check --dump-dir') files=1 ;;
     'check --backend') words='auto reference interpreter codegen library ' ;;
     'check --target-cpu') ;;
@@ -52,17 +52,20 @@ _hilo() {
     'bench --timeout') ;;
     'bench --input') files=1 ;;
     'bench --entry') ;;
+    'bench -o') files=1 ;;
+    'bench --save') files=1 ;;
+    'bench --compare') files=1 ;;
     'bench --threads') ;;
     'bench --memory-limit') ;;
     'bench --passes') words='fused inline partition shapes expand canonicalize layout 
-            simplify fold licm split cse dce ' ;;
+            simplify fold licm distribute split cse dce ' ;;
     'bench --dump-dir') files=1 ;;
     'bench --backend') words='auto reference interpreter codegen library ' ;;
     'bench --target-cpu') ;;
     'opt --passes') words='fused inline partition shapes expand canonicalize layout 
-            simplify fold licm split cse dce ' ;;
+            simplify fold licm distribute split cse dce ' ;;
     'opt --stop-after') words='fused inline partition shapes expand canonicalize layout 
-            simplify fold licm split cse dce ' ;;
+            simplify fold licm distribute split cse dce ' ;;
     'opt --dump') ;;
     'opt --disable-rule') words='add_zero add_zero_float add_negated subtract_zero 
             subtract_same subtract_same_float subtract_negated multiply_one multiply_zero 
@@ -152,8 +155,9 @@ _hilo() {
             verify) words='--help' ;;
             check) words='-j --threads -O0 -O1 -O2 -O3 --passes --dump-dir --backend --target-cpu 
             --filter --timeout --arguments --reload --verbose --help' ;;
-            bench) words='--runs --seconds --timeout --input --entry --json --threads --memory-limit 
-            -O0 -O1 -O2 -O3 --passes --dump-dir --backend --target-cpu --help' ;;
+            bench) words='--runs --seconds --timeout --input --entry --json --csv -o --save 
+            --compare --threads --memory-limit -O0 -O1 -O2 -O3 --passes --dump-dir --backend 
+            --target-cpu --help' ;;
             opt) words='-O0 -O1 -O2 -O3 --passes --stop-after --dump --disable-rule --rule-limit 
             --floats --stats --list-passes --markdown --emit --target-version -o --generic 
             --locations --elide --help' ;;
@@ -165,7 +169,7 @@ _hilo() {
             generate) words='-m --precision --engine --context --threads -O0 -O1 -O2 -O3 -p -f -n 
             --system --raw --template-arg --tools --special --temperature --top-k --top-p --min-p 
             --repetition-penalty --seed --stop --timing --json --help' ;;
-            tokenize) words='-m -f --special --pieces --decode --json --help' ;;
+            tokenize) words='-m -f --special --no-special --pieces --decode --json --help' ;;
             template) words='-m --messages --tools --arg --no-generation-prompt --spans --help' ;;
             perplexity) words='-m --precision --engine --context --threads -O0 -O1 -O2 -O3 -f --json --help' ;;
             emit) words='-m --graph -o --precision --batch --context --tokens --logits --help' ;;

@@ -1,5 +1,5 @@
 /* hilo bench: times programs. */
-#include "cli/cli.h"
+#include "cli/bench.h"
 
 #include <inttypes.h>
 #include <signal.h>
@@ -9,10 +9,10 @@
 struct bench_options {
     struct cli_compile compile;
     struct cli_texts inputs;
-    const char *entry;
+    const char *entry, *page, *save, *before;
     int64_t runs, timeout;
     double seconds;
-    bool json;
+    bool json, csv;
 };
 
 /* ---- interruption ---------------------------------------------------------------------------- */
@@ -160,56 +160,77 @@ static const char *base_name(const char *file) {
     return slash ? slash + 1 : file;
 }
 
-static void print_failure(const char *file, bool json, bool first) {
-    if (json)
-        printf("%s{\"name\":\"%s\",\"failed\":true}", first ? "" : ",\n", base_name(file));
-    else
-        printf("%-32s failed\n", base_name(file));
-}
-
-static void print_row(struct bench *b, const char *file, bool first) {
-    struct cli_figures f = cli_figures(b->ms.v, b->ms.n);
-    hilo_stats stats = {.struct_size = sizeof stats};
-    hilo_executable_stats(b->exe, &stats);
-    if (b->o->json)
-        printf("%s{\"name\":\"%s\",\"median_ms\":%.6f,\"min_ms\":%.6f,\"runs\":%zu,\"compile_ms\":%.6f,"
-               "\"peak_bytes\":%" PRIu64 "}",
-               first ? "" : ",\n", base_name(file), f.median, f.least, b->ms.n, b->ready_ms, stats.peak_bytes);
-    else
-        printf("%-32s %12.4f %12.4f %6zu %12.2f %12.3f\n", base_name(file), f.median, f.least, b->ms.n, b->ready_ms,
-               (double)stats.peak_bytes / 1e6);
-}
-
 /* The program that is being measured, where there is no other sign of life. */
 static void show_progress(const char *file) {
     if (cli_terminal(stderr))
         fprintf(stderr, "\r\033[K%s", file ? base_name(file) : "");
 }
 
+static void print(const struct strbuf *text) {
+    fwrite(text->p ? text->p : "", 1, text->n, stdout);
+    fflush(stdout);
+}
+
+/* Measures a program; what is known of it goes to *r, which takes over the times. */
+static int result_of(const char *file, const struct bench_options *o, struct bench_result *r) {
+    struct bench b = {.o = o};
+    int code = cli_client(&o->compile, &b.client);
+    if (code == CLI_OK)
+        code = bench_file(&b, file);
+    *r = (struct bench_result){.name = base_name(file), .failed = code != CLI_OK};
+    if (code == CLI_OK) {
+        hilo_stats stats = {.struct_size = sizeof stats};
+        hilo_executable_stats(b.exe, &stats);
+        *r = (struct bench_result){.name = base_name(file), .ms = b.ms.v, .n = b.ms.n, .figures = cli_figures(b.ms.v, b.ms.n),
+                                   .ready_ms = b.ready_ms, .peak_bytes = stats.peak_bytes};
+        b.ms.v = NULL;
+    }
+    release(&b);
+    hilo_client_release(b.client);
+    return code;
+}
+
+static int write_files(const struct bench_options *o, const struct bench_result *v, size_t n) {
+    int code = o->save ? bench_save(o->save, v, n) : CLI_OK;
+    return code == CLI_OK && o->page ? bench_page(o->page, v, n, o->before) : code;
+}
+
 static int bench_all(const struct cli_texts *files, const struct bench_options *o) {
-    int worst = CLI_OK;
-    if (o->json)
-        fputs("[", stdout);
-    else
-        printf("%-32s %12s %12s %6s %12s %12s\n", "program", "median ms", "minimum ms", "runs", "compile ms", "peak MB");
-    for (size_t i = 0; i < files->n && !interrupted; i++) {
-        struct bench b = {.o = o};
-        show_progress(files->v[i]);
-        int code = cli_client(&o->compile, &b.client);
-        if (code == CLI_OK)
-            code = bench_file(&b, files->v[i]);
+    enum bench_form form = o->json ? BENCH_JSON : o->csv ? BENCH_CSV : BENCH_TEXT;
+    struct bench_result *v = cli_alloc(files->n, sizeof *v);
+    struct bench_before *before = NULL;
+    struct strbuf text;
+    int worst = o->before ? bench_before_open(o->before, &before) : CLI_OK;
+    size_t n = 0;
+    if (worst) {
+        bench_before_close(before);
+        free(v);
+        return worst;
+    }
+    strbuf_init(&text, mem_system_allocator());
+    bench_begin(form, before, &text);
+    print(&text);
+    for (; n < files->n && !interrupted; n++) {
+        show_progress(files->v[n]);
+        int code = result_of(files->v[n], o, &v[n]);
         show_progress(NULL);
-        if (code == CLI_OK)
-            print_row(&b, files->v[i], i == 0);
-        else
-            print_failure(files->v[i], o->json, i == 0);
-        fflush(stdout);
-        release(&b);
-        hilo_client_release(b.client);
+        if (before)
+            bench_before_find(before, &v[n]);
+        text.n = 0;
+        bench_row(form, &v[n], before, n == 0, &text);
+        print(&text);
         worst = code > worst ? code : worst;
     }
-    if (o->json)
-        fputs("]\n", stdout);
+    text.n = 0;
+    bench_end(form, v, n, &text);
+    print(&text);
+    int code = write_files(o, v, n);
+    worst = code > worst ? code : worst;
+    for (size_t i = 0; i < n; i++)
+        free(v[i].ms);
+    strbuf_free(&text);
+    bench_before_close(before);
+    free(v);
     return interrupted ? CLI_INTERRUPTED : worst;
 }
 
@@ -221,6 +242,8 @@ static int bench_main(const struct cli_command *self, int argc, char **argv) {
     struct cli_texts files;
     struct sigaction action = {.sa_handler = on_interrupt};
     int code = cli_options(self, argc, argv, &o, &files);
+    if (code < 0 && o.json && o.csv)
+        code = cli_error(CLI_USAGE, "--json or --csv, not both");
     if (code < 0) {
         sigaction(SIGINT, &action, NULL);
         code = bench_all(&files, &o);
@@ -239,6 +262,11 @@ static const struct cli_option options[] = {
     {"--entry", "NAME", CLI_TEXT, offsetof(struct bench_options, entry),
      "function to run; default: main, or the only public one"},
     {"--json", NULL, CLI_FLAG, offsetof(struct bench_options, json), "print the figures as JSON"},
+    {"--csv", NULL, CLI_FLAG, offsetof(struct bench_options, csv), "print them as comma-separated values"},
+    {"-o", "OUT", CLI_TEXT, offsetof(struct bench_options, page), "write an HTML page with plots to this file"},
+    {"--save", "FILE", CLI_TEXT, offsetof(struct bench_options, save), "write the figures to this file, for --compare"},
+    {"--compare", "FILE", CLI_TEXT, offsetof(struct bench_options, before),
+     "compare with the figures of this file: ratios of medians,\nabove 1 it is faster now, and their geometric mean"},
     CLI_COMPILE_OPTIONS(struct bench_options, compile),
     {0}
 };
@@ -248,8 +276,8 @@ const struct cli_command cli_bench = {
     .summary = "times programs",
     .text =
         "Compiles each program once, runs it once to warm up, times runs of it, and prints the median, the minimum,\n"
-        "the time to read, verify and compile it, and the peak memory of all tensors. A program that fails is\n"
-        "reported, and the next one is run.\n"
+        "the mean, the standard deviation and the 95th and 99th percentiles, the time to read, verify and compile it,\n"
+        "and the peak memory of all tensors. A program that fails is reported, and the next one is run.\n"
         "\n"
         "Inputs are those of --input; else of a recipe X.json next to X.mlir; else random. A recipe is\n"
         "\n"
@@ -259,5 +287,7 @@ const struct cli_command cli_bench = {
         "matrix) and spd (a symmetric positive definite one).\n",
     .examples =
         "  hilo bench examples/mlp.mlir\n"
-        "  hilo bench --runs 20 --threads 2 --json examples/add.mlir examples/mlp.mlir\n",
+        "  hilo bench --runs 20 --threads 2 --json examples/add.mlir examples/mlp.mlir\n"
+        "  hilo bench --runs 20 --save before.json examples/mlp.mlir\n"
+        "  hilo bench --runs 20 --compare before.json -o report.html examples/mlp.mlir\n",
 };

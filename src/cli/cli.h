@@ -196,8 +196,8 @@ void cli_output_print(const hilo_executable *exe, hilo_buffer *const *outputs);
 /* Appends the text as a string of JSON, without `<`, so that it is safe inside of HTML. */
 void cli_json_string(struct strbuf *out, const char *text);
 
-/* The median and the minimum of n > 0 times; sorts them. */
-struct cli_figures { double median, least; };
+/* Figures of n > 0 times, which are sorted; deviation: the standard deviation of a sample; p95: at most 5 % are longer. */
+struct cli_figures { double median, least, mean, deviation, p95, p99; };
 struct cli_figures cli_figures(double *ms, size_t n);
 /* The figures of n runs, of a program that was ready after `ready_ms`; sorts `ms`. */
 void cli_timing_print(double *ms, size_t n, double ready_ms, const hilo_stats *stats, bool json);

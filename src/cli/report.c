@@ -3,6 +3,7 @@
 #include "cli/npy.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 
 void cli_json_string(struct strbuf *out, const char *text) {
@@ -115,7 +116,14 @@ static int compare_ms(const void *a, const void *b) {
 
 struct cli_figures cli_figures(double *ms, size_t n) {
     qsort(ms, n, sizeof *ms, compare_ms);
-    return (struct cli_figures){n % 2 ? ms[n / 2] : (ms[n / 2 - 1] + ms[n / 2]) / 2, ms[0]};
+    struct cli_figures f = {.median = n % 2 ? ms[n / 2] : (ms[n / 2 - 1] + ms[n / 2]) / 2, .least = ms[0],
+                            .p95 = ms[(n - 1) * 95 / 100], .p99 = ms[(n - 1) * 99 / 100]};
+    for (size_t i = 0; i < n; i++)
+        f.mean += ms[i] / (double)n;
+    for (size_t i = 0; i < n; i++)
+        f.deviation += (ms[i] - f.mean) * (ms[i] - f.mean);
+    f.deviation = n > 1 ? sqrt(f.deviation / (double)(n - 1)) : 0;
+    return f;
 }
 
 void cli_timing_print(double *ms, size_t n, double ready_ms, const hilo_stats *stats, bool json) {
