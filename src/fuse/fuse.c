@@ -443,6 +443,58 @@ static bool covers(const struct fuse_kernel *k, const struct node *n, const stru
     return n->map && prefix_of(k, n->map, t) >= 0 && only_ones(k, (uint32_t)prefix_of(k, n->map, t));
 }
 
+/* The dimension of a dot's result along which kernels have lanes: the last that is contiguous in its operand, or else the last. */
+static uint32_t lanes_dim(const struct fuse *f, ir_op op) {
+    const struct ir_type_data *t = ir_val_type(f->m, ir_result(f->m, op, 0));
+    ir_attr a = ir_prop(f->m, op, IR_DOT_GENERAL_dot_dimension_numbers);
+    size_t nbatch, nsum;
+    uint32_t dim = 0, at, last = 0;
+    bool found = false;
+    for (uint32_t i = 0; i < t->rank; i++)
+        last = t->dims[i] != 1 ? i : last;
+    const int64_t *batch[] = {ir_field_dims(f->m, a, IR_DOT_lhs_batching_dimensions_F, &nbatch),
+                              ir_field_dims(f->m, a, IR_DOT_rhs_batching_dimensions_F, &nbatch)};
+    const int64_t *sum[] = {ir_field_dims(f->m, a, IR_DOT_lhs_contracting_dimensions_F, &nsum),
+                            ir_field_dims(f->m, a, IR_DOT_rhs_contracting_dimensions_F, &nsum)};
+    at = (uint32_t)nbatch;
+    for (uint32_t side = 0; side < 2; side++) {
+        const struct ir_type_data *x = ir_val_type(f->m, ir_operand(f->m, op, side));
+        bool free = false; /* the last dimension of more than one element */
+        uint32_t free_at = 0;
+        for (uint32_t i = 0; i < x->rank; i++) {
+            bool taken = false;
+            for (size_t k = 0; k < nbatch; k++)
+                taken |= batch[side][k] == (int64_t)i;
+            for (size_t k = 0; k < nsum; k++)
+                taken |= sum[side][k] == (int64_t)i;
+            free = x->dims[i] != 1 ? !taken : free;
+            free_at = x->dims[i] != 1 && !taken ? at : free_at;
+            at += !taken;
+        }
+        dim = free ? free_at : dim;
+        found |= free;
+    }
+    return found ? dim : last;
+}
+
+/* Whether the op, a dot, is read at the whole domain of a kernel in another order, which does not change the dimension of lanes. */
+static bool covers_transposed(const struct fuse *f, const struct fuse_kernel *k, const struct node *n) {
+    const struct ir_type_data *t = ir_val_type(f->m, ir_result(f->m, n->op, 0));
+    uint32_t read = 0, all = 0, last = 0;
+    if (ir_kind(f->m, n->op) != IR_DOT_GENERAL || !n->map)
+        return false;
+    for (uint32_t i = 0; i < k->rank; i++) {
+        all |= (uint32_t)(k->dims[i] != 1) << i;
+        last = k->dims[i] != 1 ? i : last;
+    }
+    for (uint32_t i = 0; i < t->rank; i++) {
+        if (t->dims[i] != 1 && (n->map[i] < 0 || read >> n->map[i] & 1))
+            return false;
+        read |= t->dims[i] != 1 ? 1u << n->map[i] : 0;
+    }
+    return read == all && t->rank && n->map[lanes_dim(f, n->op)] == (int8_t)last;
+}
+
 /* Whether a contraction multiplies each element of the op's result with so few others that it is cheaper to compute it each
    time than to store it: what dequantises a matrix for few rows. */
 static bool has_few_uses(const struct fuse *f, const struct fuse_kernel *k, const struct node *n) {
@@ -545,8 +597,13 @@ static enum fuse_reason fuse_into(struct fuse *f, uint32_t ki, struct node *n) {
             return k->schedule == FUSE_ROWS ? FUSE_ROWS_DIFFER : k->schedule == FUSE_INTO ? FUSE_PART : FUSE_ANCHOR;
         if (k->nested)
             return FUSE_NESTED;
-        if (n->recomputed_at_multiple_indices || !covers(k, n, t))
-            return n->recomputed_at_multiple_indices ? FUSE_REPEATED : FUSE_DOMAIN;
+        if (n->recomputed_at_multiple_indices)
+            return FUSE_REPEATED;
+        if (!covers(k, n, t)) {
+            if (!covers_transposed(f, k, n))
+                return FUSE_DOMAIN;
+            k->anchor_map = n->map;
+        }
         k->schedule = FUSE_CONTRACT;
         k->anchor = n->op;
         return FUSE_FUSED;

@@ -139,7 +139,7 @@ static bool is_rows(const struct ir_module *m, const struct dot *d, ir_op op, ui
 
 /* The scores: a dot whose result has the columns of a row last, which are those of its right operand. */
 static bool is_first(const struct ir_module *m, const struct fuse_kernel *k, int64_t columns, struct dot *d) {
-    if (k->schedule != FUSE_CONTRACT || k->outs.n != 1 || !dot_of(m, k->anchor, d) || last_dim(m, k->outs.v[0]) != columns)
+    if (k->schedule != FUSE_CONTRACT || k->anchor_map || k->outs.n != 1 || !dot_of(m, k->anchor, d) || last_dim(m, k->outs.v[0]) != columns)
         return false;
     uint32_t free = type_of(m, ir_operand(m, k->anchor, 1))->rank - (uint32_t)d->nbatch - (uint32_t)d->nsum;
     return free == 1 && last_dim(m, ir_result(m, k->anchor, 0)) == columns;

@@ -284,6 +284,17 @@ void contract_finish(const struct contraction *c, kir_val sum) {
     kir_val domain[IR_MAX_RANK];
     for (uint32_t i = 0; i < c->nresult; i++)
         domain[i] = at.at[i] = t->dims[i] == 1 ? kir_i64(l->k, 0) : c->result[i].at;
+    const int64_t *dims = t->dims;
+    uint32_t rank = c->nresult;
+    if (l->kernel->anchor_map) {
+        dims = l->kernel->dims;
+        rank = l->kernel->rank;
+        for (uint32_t i = 0; i < rank; i++)
+            domain[i] = kir_i64(l->k, 0);
+        for (uint32_t i = 0; i < c->nresult; i++)
+            if (t->dims[i] != 1)
+                domain[l->kernel->anchor_map[i]] = at.at[i];
+    }
     enum kir_type want = kir_type_of(t->dtype);
     if (kir_type(l->k, sum) != want)
         sum = kir_typed(l->k, KIR_CONVERT, lower_sign(t->dtype), want, sum);
@@ -291,7 +302,7 @@ void contract_finish(const struct contraction *c, kir_val sum) {
     for (uint32_t i = 0; i < l->kernel->outs.n; i++) {
         ir_val v = l->kernel->outs.v[i];
         struct index to;
-        lower_project_index(l, ir_val_type(l->m, v), t->dims, domain, c->nresult, &to);
+        lower_project_index(l, ir_val_type(l->m, v), dims, domain, rank, &to);
         lower_store(l, v, &to, lower_value(l, v, &to));
     }
 }

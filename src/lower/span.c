@@ -235,6 +235,7 @@ static bool number(const struct lower *l, ir_val v, double *out) {
     return true;
 }
 
+/* *out is set when the answer is true. */
 static bool unmasked(struct lower *l, ir_val v, const struct lower_span *at, uint32_t depth, struct lower_mask *out) {
     ir_op op = ir_val_get(l->m, v)->op;
     struct lower_span moved[IR_MAX_RANK];
@@ -247,12 +248,11 @@ static bool unmasked(struct lower *l, ir_val v, const struct lower_span *at, uin
         struct range p = range_of(l, ir_operand(l->m, op, 0), at, depth);
         for (uint32_t i = 0; i < 2; i++) { /* the branches */
             ir_val branch = ir_operand(l->m, op, 1 + i);
-            side[i] = (struct lower_mask){.possible = truth(l, true)};
             found[i] = number(l, branch, &x) && x < 0;
             if (found[i])
                 side[i] = (struct lower_mask){truth(l, false), x, true};
-            else
-                found[i] = unmasked(l, branch, at, depth - 1, &side[i]);
+            else if (!(found[i] = unmasked(l, branch, at, depth - 1, &side[i])))
+                side[i] = (struct lower_mask){.possible = truth(l, true)};
             side[i].possible = kir_op2(l->k, KIR_AND, 0, side[i].possible, i ? kir_op1(l->k, KIR_NOT, p.lo) : p.hi);
         }
         *out = side[!found[0]];
@@ -266,10 +266,12 @@ static bool unmasked(struct lower *l, ir_val v, const struct lower_span *at, uin
     if (ir_kind(l->m, op) == IR_ADD) { /* of something so low that the other summand does not matter */
         for (uint32_t i = 0; i < 2; i++)
             found[i] = unmasked(l, ir_operand(l->m, op, i), at, depth - 1, &side[i]) && side[i].bound <= -ldexp(1, FAR);
+        if (!found[0] && !found[1])
+            return false;
         *out = found[0] ? side[0] : side[1];
         out->exact = out->exact && isinf(out->bound);
         out->bound /= 2;
-        return found[0] || found[1];
+        return true;
     }
     if (ir_kind(l->m, op) == IR_CONVERT) {
         bool any = unmasked(l, ir_operand(l->m, op, 0), at, depth - 1, out);

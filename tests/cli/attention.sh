@@ -91,6 +91,7 @@ program <<'MLIR'
 }
 MLIR
 says 'attention: contraction, row-wise, contraction'
+if grep -q 'loop' out; then fail 'the transpose is a kernel of its own'; else pass; fi
 agrees program.mlir
 program <<'MLIR'
   %o = stablehlo.dot_general %v, %p, batching_dims = [0, 2] x [0, 1], contracting_dims = [1] x [3]
@@ -99,7 +100,8 @@ program <<'MLIR'
   return %r : tensor<2x40x3x8xf32>
 }
 MLIR
-says ': contraction, row-wise, contraction'
+says 'attention: contraction, row-wise, contraction'
+if grep -q 'loop' out; then fail 'the transpose is a kernel of its own'; else pass; fi
 agrees program.mlir
 program <<'MLIR'
   %pr = stablehlo.reshape %p : (tensor<2x3x40x24xf32>) -> tensor<6x40x24xf32>
@@ -203,6 +205,11 @@ done
 masked "$same" | blocks 67 301 -3.0e38
 masked "$same" | blocks 301 67 -3.0e38
 echo '%s = stablehlo.add %x, %b : SCORES' | blocks 90 260 0.0
+cat <<'MLIR' | blocks 70 150 -1.0e9
+  %y = stablehlo.add %x, %b : SCORES
+  %yb = stablehlo.broadcast_in_dim %ok, dims = [1, 2] : (MASK) -> TRUTHS
+  %s = stablehlo.select %yb, %y, %fill : TRUTHS, SCORES
+MLIR
 cat <<'MLIR' | blocks 130 131 0xFF800000
   %ob = stablehlo.broadcast_in_dim %ok, dims = [1, 2] : (MASK) -> TRUTHS
   %o = stablehlo.select %ob, %none, %fill : TRUTHS, SCORES
