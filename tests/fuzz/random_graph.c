@@ -1037,6 +1037,112 @@ static bool loop(struct maker *k) {
     return true;
 }
 
+/* ---- scans ----------------------------------------------------------------------------------- */
+
+static bool t_scanned(const struct maker *k, const struct node *x) {
+    const struct ir_type_data *t = shape(k, x->v);
+    bool wide = is_int(k, x->v) || (is_float(k, x->v) && info(k, x->v)->bits >= 32);
+    return wide && info(k, x->v)->bits >= 8 && t->rank == 3 && count_of(t) > 0;
+}
+
+static ir_val dot2(struct maker *k, ir_val x, ir_val y, int64_t i, int64_t j, ir_type type) {
+    ir_attr none = ir_attr_i64s(k->m, NULL, 0);
+    ir_attr f[4] = {none, none, ir_attr_i64s(k->m, &i, 1), ir_attr_i64s(k->m, &j, 1)};
+    ir_op op = make1(k, IR_DOT_GENERAL, (ir_val[]){x, y}, 2, type);
+    ir_set_prop(k->m, op, IR_DOT_GENERAL_dot_dimension_numbers, ir_attr_struct(k->m, IR_STRUCT_DOT, f));
+    return result(k, op);
+}
+
+/* The slice of x at `index` along a dimension, without it. */
+static ir_val scanned(struct maker *k, ir_val x, uint32_t dim, ir_val index, ir_val zero, ir_type row) {
+    const struct ir_type_data *t = shape(k, x);
+    int64_t sizes[GRAPH_RANK];
+    ir_val in[GRAPH_RANK + 1] = {x};
+    for (uint32_t i = 0; i < t->rank; i++) {
+        sizes[i] = i == dim ? 1 : t->dims[i];
+        in[i + 1] = i == dim ? index : zero;
+    }
+    ir_op op = make1(k, IR_DYNAMIC_SLICE, in, t->rank + 1, ir_type_with_dims(k->m, type_of(k, x), sizes, t->rank));
+    set_i64s(k, op, IR_DYNAMIC_SLICE_slice_sizes, sizes, t->rank);
+    ir_val part = result(k, op);
+    return result(k, make1(k, IR_RESHAPE, &part, 1, row));
+}
+
+/* A recurrence over a dimension of x, forwards or backwards: h becomes the maximum of h and x_t w, in the sum of both or of
+   their concatenation; h w' is stacked, x_t' h is summed up, and so are the columns of h. */
+static bool scan(struct maker *k) {
+    struct node *found = find(k, t_scanned);
+    if (!found)
+        return false;
+    struct node x = *found;
+    const struct ir_type_data *t = shape(k, x.v);
+    uint32_t dim = take(k, 3), backwards = take(k, 2), joined = take(k, 3) == 0;
+    int64_t trips = t->dims[dim], rows = t->dims[dim == 0], inner = t->dims[dim == 2 ? 1 : 2], columns = 1 + take(k, 5);
+    ir_type elem = scalar_of(k, x.v), i32 = ir_type_of(k->m, IR_I32_T, NULL, 0);
+#define TYPE(...) ir_type_with_dims(k->m, elem, (int64_t[]){__VA_ARGS__}, sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t))
+    ir_type xt = TYPE(rows, inner), ht = TYPE(rows, columns), wt = TYPE(inner + joined, columns), ut = TYPE(columns, 3);
+    ir_type st = TYPE(inner, columns), ct = TYPE(columns), zt = TYPE(trips, rows, 3), zpart = TYPE(1, rows, 3);
+    ir_type yt = TYPE(rows, 3), jt = TYPE(rows, inner + 1), one = TYPE(rows, 1);
+#undef TYPE
+    struct node w = *pattern(k, wt), u = *pattern(k, ut);
+    struct graph_bound p, y, s, c;
+    struct node h = {.v = x.v}; /* the bounds of the recurrence, in which only the types of values count */
+    if (!products(k, &x, &w, (double)(inner + joined), &p))
+        return false;
+    p.mag += w.b.mag;
+    h.b = p;
+    if (!products(k, &h, &u, (double)columns, &y) || !products(k, &x, &h, (double)(trips * rows), &s) ||
+        !products(k, &h, &(struct node){x.v, {1, 0, 0}}, (double)(trips * rows), &c))
+        return false;
+    ir_type types[5] = {i32, ht, st, ct, zt};
+    ir_val f = splat(k, elem, 0), in[5], args[2][5], out[5];
+    for (uint32_t i = 0; i < 5; i++)
+        in[i] = splat(k, types[i], 0);
+    ir_op op = make(k, IR_WHILE, in, 5, types, 5);
+    ir_block blocks[2], outer = k->block;
+    for (uint32_t r = 0; r < 2; r++) {
+        blocks[r] = ir_block_new(k->m, ir_op_region(k->m, op, r));
+        for (uint32_t i = 0; i < 5; i++)
+            args[r][i] = ir_block_add_arg(k->m, blocks[r], types[i]);
+    }
+    k->block = blocks[0];
+    ir_val all = splat(k, i32, (double)trips);
+    ir_op cmp = make1(k, IR_COMPARE, (ir_val[]){args[0][0], all}, 2, ir_type_of(k->m, IR_I1_T, NULL, 0));
+    ir_set_prop(k->m, cmp, IR_COMPARE_comparison_direction,
+                ir_attr_enum(k->m, IR_ENUM_COMPARISON_DIRECTION, IR_COMPARISON_DIRECTION_LT));
+    ir_val more = result(k, cmp);
+    make(k, IR_RETURN, &more, 1, NULL, 0);
+    k->block = blocks[1];
+    ir_val zero = splat(k, i32, 0), index = args[1][0];
+    if (backwards)
+        index = result(k, make1(k, IR_SUBTRACT, (ir_val[]){splat(k, i32, (double)(trips - 1)), index}, 2, i32));
+    ir_val row = scanned(k, x.v, dim, index, zero, xt), lhs = row;
+    if (joined) {
+        ir_op join = make1(k, IR_CONCATENATE, (ir_val[]){row, splat(k, one, 1)}, 2, jt);
+        set_i64(k, join, IR_CONCATENATE_dimension, 1);
+        lhs = result(k, join);
+    }
+    ir_val next = result(k, make1(k, IR_MAXIMUM, (ir_val[]){dot2(k, lhs, w.v, 1, 0, ht), args[1][1]}, 2, ht));
+    ir_val stacked = dot2(k, next, u.v, 1, 0, yt);
+    stacked = result(k, make1(k, IR_RESHAPE, &stacked, 1, zpart));
+    ir_op sum = ir_op_new(k->m, IR_REDUCE, (ir_val[]){next, f}, 2, &ct, 1, 1);
+    ir_append(k->m, k->block, sum);
+    set_i64s(k, sum, IR_REDUCE_dimensions, (int64_t[]){0}, 1);
+    body2(k, sum, 0, IR_ADD, elem);
+    out[0] = result(k, make1(k, IR_ADD, (ir_val[]){args[1][0], splat(k, i32, 1)}, 2, i32));
+    out[1] = next;
+    out[2] = result(k, make1(k, IR_ADD, (ir_val[]){args[1][2], dot2(k, row, next, 0, 0, st)}, 2, st));
+    out[3] = result(k, make1(k, IR_ADD, (ir_val[]){args[1][3], result(k, sum)}, 2, ct));
+    out[4] = result(k, make1(k, IR_DYNAMIC_UPDATE_SLICE, (ir_val[]){args[1][4], stacked, index, zero, zero}, 5, zt));
+    make(k, IR_RETURN, out, 5, NULL, 0);
+    k->block = outer;
+    push(k, ir_result(k->m, op, 1), p);
+    push(k, ir_result(k->m, op, 2), s);
+    push(k, ir_result(k->m, op, 3), c);
+    push(k, ir_result(k->m, op, 4), y);
+    return true;
+}
+
 static bool branch(struct maker *k) {
     struct node *found = find(k, t_exact);
     if (!found || is_complex(k, found->v))
@@ -1065,7 +1171,7 @@ static bool branch(struct maker *k) {
 static bool (*const makers[])(struct maker *k) = { /* twice: more often */
     unary, binary, binary, unary, binary, compare, select_, clamp, convert, parts, reshape, transpose, broadcast, broadcast,
     slice, pad, concatenate, reverse, dynamic_slice, iota, gather, scatter, reduce, reduce, arg_reduce, window, sort, dot, dot,
-    convolution, loop, branch,
+    convolution, loop, branch, scan, scan,
 };
 
 static void parameters(struct maker *k, struct graph *g) {
