@@ -5,7 +5,7 @@
  *   fold.c              algebraic simplification       eval.c, interp.c   its definition, by running it
  *   passes.def, .c      the passes over a kernel
  *   math*.c             functions as arithmetic        clean.c            dead code elimination
- *   node.h              what these files share
+ *   split.c             index set splitting            node.h             what these files share
  *
  * A kernel is a tree of blocks: loops, branches and straight code over scalar values, registers and flat buffers. It is
  * already scheduled: a loop has its kind of execution (enum kir_loop), and no later stage changes it. Code generators
@@ -209,6 +209,7 @@ kir_val kir_math_expand(struct kir *k, enum kir_math f, kir_val a, kir_val b);
 
 /* The passes; what they do is in passes.def. */
 void kir_fold(struct kir *k);
+void kir_split(struct kir *k);
 void kir_expand_math(struct kir *k);
 void kir_clean(struct kir *k);
 struct kir_pass {

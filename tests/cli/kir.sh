@@ -35,7 +35,33 @@ says '// after fold' '// after clean' 'load b0[%1]'
 if sed -n '/after clean/,$p' out | grep -q 'add\|mul'; then fail 'constants and products by 1 are left'; else pass; fi
 exits 0 kir --passes=fold --run folds.kir
 exits 2 kir --passes=clean,folds folds.kir
-says 'expected fold, expand-math, clean'
+says 'expected fold, split, expand-math, clean'
+
+# A concatenation: each part of the loop knows which operand it reads. Boundaries within a step of lanes stay.
+echo 'kernel join(b0: in f32[64], b1: in f32[20], b2: in i32[1], b3: out f32[84]) {
+    %1 = loop vector 84 by 8 {
+        %2: i1 = cmp.lt %1, 64
+        %3: i32 = load b2[0] when %2 else 0:i32
+        %4: i64 = convert %3
+        %5: i64 = min %4, 0
+        %6: i64 = max %5, 0
+        %7: i64 = add %1, %6
+        %8: f32 = load b0[%7] when %2 else 0.0:f32
+        %9: i64 = add %1, -64
+        %10: i1 = cmp.ge %9, 0
+        %11: f32 = load b1[%9] when %10 else 0.0:f32
+        %12: f32 = select %2, %8, %11
+        %13: i1 = cmp.gt %1, 83
+        %14: f32 = select %13, 0.0:f32, %12
+        store b3[%1], %14
+    }
+}' >join.kir
+exits 0 kir --run --seed 3 join.kir
+exits 0 kir --passes=split,clean --run --seed 3 join.kir
+if grep -q differ out; then fail 'machine code differs'; else pass; fi
+exits 0 kir --passes=split,clean join.kir
+says 'loop vector 64 by 8' 'loop vector 20 by 8'
+if grep -q 'when\|cmp.ge\|cmp.lt' out; then fail 'masks are left'; else pass; fi
 
 # Every function, by the interpreter and as machine code. Unknown ones stay.
 names=$(sed -n 's/^MATH([A-Z0-9_]*, *"\([a-z0-9_]*\)", *\([12]\)).*/\1:\2/p' "$root/src/kir/math.def")
