@@ -10,6 +10,7 @@
 #define ELT(x)      FUSE_ELEMENT
 #define ELT_IF(x)   FUSE_ELEMENT
 #define MOVE(x)     FUSE_MOVE
+#define WINDOW(x)   FUSE_WINDOW
 #define AS(x)       FUSE_NONE
 #define NONE        FUSE_NONE
 #define REDUCTION   FUSE_REDUCTION
@@ -583,6 +584,11 @@ static enum fuse_reason fuse_into(struct fuse *f, uint32_t ki, struct node *n) {
         return parts && (n->recomputed_at_multiple_indices || ir_op_get(f->m, n->op)->noperands > 4) ? FUSE_PARTS : FUSE_FUSED;
     case FUSE_ELEMENT:
         return fuse_element(f, k, n);
+    case FUSE_WINDOW:
+        if (k->schedule != FUSE_MAP || n->recomputed_at_multiple_indices || !covers(k, n, t))
+            return n->inside_inner_loop ? FUSE_CONTRACTED : k->schedule != FUSE_MAP ? FUSE_DOMAIN : FUSE_REPEATED;
+        k->nested = true;
+        return FUSE_FUSED;
     case FUSE_REDUCTION:
         why = fuse_rows(f, k, n);
         if (!why || k->schedule != FUSE_MAP || n->inside_inner_loop || n->recomputed_at_multiple_indices ||
@@ -688,8 +694,12 @@ static void use_operands(struct fuse *f, struct node *n, uint32_t at) {
         k->nops++;
         k->code_size_cost += cost_of(f->m, n->op) >= CODE_SIZE_COST_MIN ? (uint32_t)cost_of(f->m, n->op) : 0;
         for (uint32_t i = 0; i < x->noperands; i++) {
-            if ((kind == IR_GATHER || n->cls == FUSE_UPDATE) && i == 0) {
-                need(f, x->operands[i], at, kind == IR_GATHER ? FUSE_GATHERED : FUSE_UPDATED);
+            enum fuse_reason stored = kind == IR_GATHER        ? FUSE_GATHERED
+                                      : n->cls == FUSE_UPDATE ? FUSE_UPDATED
+                                      : n->cls == FUSE_WINDOW ? FUSE_WINDOWED
+                                                              : FUSE_FUSED;
+            if (stored && i == 0) {
+                need(f, x->operands[i], at, stored);
                 continue;
             }
             bool contraction = n->cls == FUSE_CONTRACTION;
@@ -737,7 +747,7 @@ static void begin_kernel(struct fuse *f, struct node *n) {
     if (into || n->cls == FUSE_CONTRACTION) {
         k->schedule = into ? FUSE_INTO : FUSE_CONTRACT;
         k->anchor = n->op;
-    } else if (n->cls == FUSE_REDUCTION && fuse_rows(f, k, n)) {
+    } else if (n->cls == FUSE_WINDOW || (n->cls == FUSE_REDUCTION && fuse_rows(f, k, n))) {
         k->nested = true;
     }
     step(f, FUSE_STEP_KERNEL, n->op, k);

@@ -14,7 +14,7 @@
 #include "target/target.h"
 
 /* Column `lower` of ops.def. */
-enum fuse_class { FUSE_NONE, FUSE_ELEMENT, FUSE_MOVE, FUSE_REDUCTION, FUSE_CONTRACTION, FUSE_UPDATE, FUSE_FLOW };
+enum fuse_class { FUSE_NONE, FUSE_ELEMENT, FUSE_MOVE, FUSE_WINDOW, FUSE_REDUCTION, FUSE_CONTRACTION, FUSE_UPDATE, FUSE_FLOW };
 enum fuse_class fuse_class(enum ir_op_kind kind);
 
 /* Why values are materialised (reasons.def). */

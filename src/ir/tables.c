@@ -128,6 +128,7 @@ static const struct ir_slot_info slots[IR_SLOT_COUNT] = {
 #define ELT(x) IR_OP_NONE
 #define ELT_IF(x) IR_OP_NONE
 #define MOVE(x) IR_OP_NONE
+#define WINDOW(x) IR_OP_NONE
 #define REDUCTION IR_OP_NONE
 #define CONTRACTION IR_OP_NONE
 #define UPDATE IR_OP_NONE

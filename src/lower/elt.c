@@ -358,6 +358,23 @@ static bool supports_clamp(const struct ir_module *m, ir_op op) {
     return !lower_is_complex(operand_dtype(m, op));
 }
 
+/* Windows of one operand. Large ones, of which neighbours share most of their work, are left to routines. */
+static bool supports_reduce_window(const struct ir_module *m, ir_op op) {
+    enum { MOST = 64 };
+    size_t n;
+    const int64_t *size = ir_prop_i64s(m, op, IR_REDUCE_WINDOW_window_dimensions, &n);
+    ir_val x = ir_operand(m, op, 0), r = ir_result(m, op, 0);
+    int64_t taps = 1;
+    if (ir_op_get(m, op)->nresults != 1 || !plain_region(m, ir_op_region(m, op, 0)) || ir_val_count(m, x) == 0)
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        bool running = size[i] > 1 && size[i] >= ir_val_type(m, x)->dims[i] && ir_val_type(m, r)->dims[i] > 1;
+        if (running || size[i] < 1 || size[i] > MOST || (taps *= size[i]) > MOST)
+            return false;
+    }
+    return ir_val_type(m, x)->dtype == ir_val_type(m, r)->dtype;
+}
+
 static bool supports_convert(const struct ir_module *m, ir_op op) {
     return !(lower_is_complex(operand_dtype(m, op)) && ir_val_type(m, ir_result(m, op, 0))->dtype == IR_I1_T);
 }
@@ -367,13 +384,14 @@ static bool supports_convert(const struct ir_module *m, ir_op op) {
 #define ELT_IF(x) supports_##x
 #define ELT(x) NULL
 #define MOVE(x) NULL
+#define WINDOW(x) supports_##x
 #define AS(x) NULL
 #define REDUCTION NULL
 #define CONTRACTION NULL
 #define UPDATE NULL
 #define FLOW NULL
 #define NONE NULL
-/* Of elementwise ops; NULL = always. */
+/* Of ops computed element by element; NULL = always. */
 static supports_fn *const supports[] = {
 #define OP(id, name, form, operands, results, regions, traits, cost, rule, eval, lower, dims) [IR_##id] = lower,
 #include "ir/ops.def"
@@ -411,6 +429,8 @@ bool lower_supports(const struct ir_module *m, ir_op op) {
             return false;
     switch (cls) {
     case FUSE_ELEMENT:
+        return supports_element(m, op);
+    case FUSE_WINDOW:
         return supports_element(m, op);
     case FUSE_REDUCTION:
         return supports_reduction(m, op);

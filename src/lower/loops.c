@@ -113,6 +113,8 @@ static void tiled_loops(struct lower *l, uint32_t last, uint32_t other) {
 /* Lanes of a line whose elements are column reductions: whole cache lines, unless that leaves too few tasks. */
 static uint32_t nested_lanes(const struct lower *l, int64_t grid, int64_t line) {
     uint32_t registers = l->kernel->nops <= 4 ? 8 : l->kernel->nops <= 16 ? 2 : 1;
+    while (registers > 1 && lower_lanes(l, lower_bytes(l), registers / 2) >= line)
+        registers /= 2;
     while (registers > 1 && grid * line / lower_lanes(l, lower_bytes(l), registers) < LOOPS_EVEN * l->target->tasks)
         registers /= 2;
     return lower_lanes(l, lower_bytes(l), registers);

@@ -293,6 +293,7 @@ static lower_fn reduction;
     { elem_##x, 0 }
 #define ELT_IF(x) ELT(x)
 #define MOVE(x) ELT(x)
+#define WINDOW(x) ELT(x)
 #define AS(x) NONE
 static const struct {
     lower_fn *fn;

@@ -7,6 +7,7 @@
  *   lower.c     elements, indices, loads and stores; reductions      loops.c     loop nests over the domain
  *   elt.c       elementwise arithmetic                               rows.c      passes over rows (softmax, norms)
  *   move.c      index arithmetic; dynamic_update_slice               native.c    `while` loops as one kernel
+ *   window.c    windows reduced at each element (pooling)
  *   contract.h  matrix products and convolutions: contract.c, small.c, block.c, pack.c, tile.c, matvec.c, vecmat.c, stages.c,
  *               online.c, span.c, direct.c, depthwise.c
  *   conv.h      the geometry of convolutions */
@@ -213,6 +214,7 @@ bool lower_rows_cached(struct lower *l, ir_val v, const struct index *at, struct
 #define ELT(x)                                                                          lower_fn elem_##x;
 #define ELT_IF(x)                                                                       lower_fn elem_##x;
 #define MOVE(x)                                                                         lower_fn elem_##x;
+#define WINDOW(x)                                                                         lower_fn elem_##x;
 #define AS(x)
 #define OP(id, name, form, operands, results, regions, traits, cost, rule, eval, lower, dims) lower
 lower_fn elem_alu, elem_fun;
@@ -227,6 +229,7 @@ lower_fn elem_alu, elem_fun;
 #undef ELT
 #undef ELT_IF
 #undef MOVE
+#undef WINDOW
 #undef AS
 
 #endif

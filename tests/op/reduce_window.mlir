@@ -143,3 +143,34 @@ func.func @wider_elements() {
   check.expect_eq_const %0, dense<[4.0, 6.0]> : tensor<2xf16>
   func.return
 }
+
+// -----
+
+// Windows of pooling, channels last and channels first: a kernel of lanes along channels or positions.
+func.func @pooling() {
+  %i = stablehlo.iota dim = 0 : tensor<4760xi32>
+  %m = stablehlo.constant dense<37> : tensor<4760xi32>
+  %d = stablehlo.constant dense<101> : tensor<4760xi32>
+  %p = stablehlo.multiply %i, %m : tensor<4760xi32>
+  %r = stablehlo.remainder %p, %d : tensor<4760xi32>
+  %f = stablehlo.convert %r : (tensor<4760xi32>) -> tensor<4760xf32>
+  %x = stablehlo.reshape %f : (tensor<4760xf32>) -> tensor<2x14x17x10xf32>
+  %t = stablehlo.transpose %x, dims = [0, 3, 1, 2] : (tensor<2x14x17x10xf32>) -> tensor<2x10x14x17xf32>
+  %least = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %0 = "stablehlo.reduce_window"(%x, %least) ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %1 = stablehlo.maximum %a, %b : tensor<f32>
+    stablehlo.return %1 : tensor<f32>
+  }) {window_dimensions = array<i64: 1, 3, 3, 1>, window_strides = array<i64: 1, 2, 2, 1>, padding = dense<[[0, 0], [1, 1], [1, 0], [0, 0]]> : tensor<4x2xi64>} : (tensor<2x14x17x10xf32>, tensor<f32>) -> tensor<2x7x8x10xf32>
+  %2 = "stablehlo.reduce_window"(%t, %least) ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %3 = stablehlo.maximum %a, %b : tensor<f32>
+    stablehlo.return %3 : tensor<f32>
+  }) {window_dimensions = array<i64: 1, 1, 3, 3>, window_strides = array<i64: 1, 1, 2, 2>, padding = dense<[[0, 0], [0, 0], [1, 1], [1, 0]]> : tensor<4x2xi64>} : (tensor<2x10x14x17xf32>, tensor<f32>) -> tensor<2x10x7x8xf32>
+  %4 = stablehlo.transpose %2, dims = [0, 2, 3, 1] : (tensor<2x10x7x8xf32>) -> tensor<2x7x8x10xf32>
+  check.expect_eq %0, %4 : tensor<2x7x8x10xf32>
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %5 = stablehlo.reduce(%0 init: %zero) applies stablehlo.add across dimensions = [0, 1, 2, 3] : (tensor<2x7x8x10xf32>, tensor<f32>) -> tensor<f32>
+  check.expect_eq_const %5, dense<102186.0> : tensor<f32>
+  return
+}
