@@ -170,3 +170,96 @@ module {
     return %1, %3, %4, %5, %7 : tensor<24x32xf32>, tensor<2x4x16xf32>, tensor<32x24xf32>, tensor<24x32xf32>, tensor<24x4xf32>
   }
 }
+// -----
+// The input of a transposed convolution is dilated: its outputs at even and at odd places are convolutions of their own.
+func.func @phases(%x: tensor<1x16x16x32xf32>, %w: tensor<3x3x32x16xf32>) -> tensor<1x32x32x16xf32> {
+  %y = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 2], [2, 1]], lhs_dilate = [2, 2], reverse = [true, false]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x16x16x32xf32>, tensor<3x3x32x16xf32>) -> tensor<1x32x32x16xf32>
+  return %y : tensor<1x32x32x16xf32>
+}
+// ----- expected
+module {
+  func.func @phases(%arg0: tensor<1x16x16x32xf32>, %arg1: tensor<3x3x32x16xf32>) -> tensor<1x32x32x16xf32> {
+    %0 = stablehlo.slice %arg1 [1:2, 0:3:2, 0:32, 0:16] : (tensor<3x3x32x16xf32>) -> tensor<1x2x32x16xf32>
+    %1 = stablehlo.convolution(%arg0, %0) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {stride = [1, 1], pad = [[0, 0], [1, 0]], lhs_dilate = [1, 1], rhs_dilate = [1, 1], reverse = [true, false] } {feature_group_count = 1 : i64, batch_group_count = 1 : i64} : (tensor<1x16x16x32xf32>, tensor<1x2x32x16xf32>) -> tensor<1x16x16x16xf32>
+    %2 = stablehlo.reshape %1 : (tensor<1x16x16x16xf32>) -> tensor<1x16x1x16x1x16xf32>
+    %3 = stablehlo.slice %arg1 [1:2, 1:2, 0:32, 0:16] : (tensor<3x3x32x16xf32>) -> tensor<1x1x32x16xf32>
+    %4 = stablehlo.convolution(%arg0, %3) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {stride = [1, 1], pad = [[0, 0], [0, 0]], lhs_dilate = [1, 1], rhs_dilate = [1, 1], reverse = [true, false] } {feature_group_count = 1 : i64, batch_group_count = 1 : i64} : (tensor<1x16x16x32xf32>, tensor<1x1x32x16xf32>) -> tensor<1x16x16x16xf32>
+    %5 = stablehlo.reshape %4 : (tensor<1x16x16x16xf32>) -> tensor<1x16x1x16x1x16xf32>
+    %6 = stablehlo.concatenate %2, %5, dim = 4 : (tensor<1x16x1x16x1x16xf32>, tensor<1x16x1x16x1x16xf32>) -> tensor<1x16x1x16x2x16xf32>
+    %7 = stablehlo.slice %arg1 [0:3:2, 0:3:2, 0:32, 0:16] : (tensor<3x3x32x16xf32>) -> tensor<2x2x32x16xf32>
+    %8 = stablehlo.convolution(%arg0, %7) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {stride = [1, 1], pad = [[0, 1], [1, 0]], lhs_dilate = [1, 1], rhs_dilate = [1, 1], reverse = [true, false] } {feature_group_count = 1 : i64, batch_group_count = 1 : i64} : (tensor<1x16x16x32xf32>, tensor<2x2x32x16xf32>) -> tensor<1x16x16x16xf32>
+    %9 = stablehlo.reshape %8 : (tensor<1x16x16x16xf32>) -> tensor<1x16x1x16x1x16xf32>
+    %10 = stablehlo.slice %arg1 [0:3:2, 1:2, 0:32, 0:16] : (tensor<3x3x32x16xf32>) -> tensor<2x1x32x16xf32>
+    %11 = stablehlo.convolution(%arg0, %10) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {stride = [1, 1], pad = [[0, 1], [0, 0]], lhs_dilate = [1, 1], rhs_dilate = [1, 1], reverse = [true, false] } {feature_group_count = 1 : i64, batch_group_count = 1 : i64} : (tensor<1x16x16x32xf32>, tensor<2x1x32x16xf32>) -> tensor<1x16x16x16xf32>
+    %12 = stablehlo.reshape %11 : (tensor<1x16x16x16xf32>) -> tensor<1x16x1x16x1x16xf32>
+    %13 = stablehlo.concatenate %9, %12, dim = 4 : (tensor<1x16x1x16x1x16xf32>, tensor<1x16x1x16x1x16xf32>) -> tensor<1x16x1x16x2x16xf32>
+    %14 = stablehlo.concatenate %6, %13, dim = 2 : (tensor<1x16x1x16x2x16xf32>, tensor<1x16x1x16x2x16xf32>) -> tensor<1x16x2x16x2x16xf32>
+    %15 = stablehlo.reshape %14 : (tensor<1x16x2x16x2x16xf32>) -> tensor<1x32x32x16xf32>
+    return %15 : tensor<1x32x32x16xf32>
+  }
+}
+// -----
+// Where all phases have one place of the window they are features of one convolution.
+func.func @features(%x: tensor<1x32x16x16xf32>, %w: tensor<16x32x2x2xf32>) -> tensor<1x16x32x32xf32> {
+  %y = stablehlo.convolution(%x, %w) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {pad = [[1, 1], [1, 1]], lhs_dilate = [2, 2]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x32x16x16xf32>, tensor<16x32x2x2xf32>) -> tensor<1x16x32x32xf32>
+  return %y : tensor<1x16x32x32xf32>
+}
+// ----- expected
+module {
+  func.func @features(%arg0: tensor<1x32x16x16xf32>, %arg1: tensor<16x32x2x2xf32>) -> tensor<1x16x32x32xf32> {
+    %0 = stablehlo.slice %arg1 [0:16, 0:32, 1:2, 1:2] : (tensor<16x32x2x2xf32>) -> tensor<16x32x1x1xf32>
+    %1 = stablehlo.slice %arg1 [0:16, 0:32, 1:2, 0:1] : (tensor<16x32x2x2xf32>) -> tensor<16x32x1x1xf32>
+    %2 = stablehlo.slice %arg1 [0:16, 0:32, 0:1, 1:2] : (tensor<16x32x2x2xf32>) -> tensor<16x32x1x1xf32>
+    %3 = stablehlo.slice %arg1 [0:16, 0:32, 0:1, 0:1] : (tensor<16x32x2x2xf32>) -> tensor<16x32x1x1xf32>
+    %4 = stablehlo.concatenate %0, %1, %2, %3, dim = 0 : (tensor<16x32x1x1xf32>, tensor<16x32x1x1xf32>, tensor<16x32x1x1xf32>, tensor<16x32x1x1xf32>) -> tensor<64x32x1x1xf32>
+    %5 = stablehlo.convolution(%arg0, %4) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {stride = [1, 1], pad = [[0, 0], [0, 0]], lhs_dilate = [1, 1], rhs_dilate = [1, 1] } {feature_group_count = 1 : i64, batch_group_count = 1 : i64} : (tensor<1x32x16x16xf32>, tensor<64x32x1x1xf32>) -> tensor<1x64x16x16xf32>
+    %6 = stablehlo.reshape %5 : (tensor<1x64x16x16xf32>) -> tensor<1x2x2x16x16x16xf32>
+    %7 = stablehlo.transpose %6, dims = [0, 3, 4, 1, 5, 2] : (tensor<1x2x2x16x16x16xf32>) -> tensor<1x16x16x2x16x2xf32>
+    %8 = stablehlo.reshape %7 : (tensor<1x16x16x2x16x2xf32>) -> tensor<1x16x32x32xf32>
+    return %8 : tensor<1x16x32x32xf32>
+  }
+}
+// -----
+// The gradient of a 1x1 convolution of stride 2 with three outputs more: most outputs are zero.
+func.func @zeros(%x: tensor<1x16x16x32xf32>, %w: tensor<1x1x32x16xf32>) -> tensor<1x34x34x16xf32> {
+  %y = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[0, 3], [0, 3]], lhs_dilate = [2, 2]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x16x16x32xf32>, tensor<1x1x32x16xf32>) -> tensor<1x34x34x16xf32>
+  return %y : tensor<1x34x34x16xf32>
+}
+// ----- expected
+module {
+  func.func @zeros(%arg0: tensor<1x16x16x32xf32>, %arg1: tensor<1x1x32x16xf32>) -> tensor<1x34x34x16xf32> {
+    %0 = stablehlo.convolution(%arg0, %arg1) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {stride = [1, 1], pad = [[0, 1], [0, 1]], lhs_dilate = [1, 1], rhs_dilate = [1, 1] } {feature_group_count = 1 : i64, batch_group_count = 1 : i64} : (tensor<1x16x16x32xf32>, tensor<1x1x32x16xf32>) -> tensor<1x17x17x16xf32>
+    %1 = stablehlo.reshape %0 : (tensor<1x17x17x16xf32>) -> tensor<1x17x1x17x1x16xf32>
+    %2 = stablehlo.constant dense<0.000000e+00> : tensor<1x17x1x17x1x16xf32>
+    %3 = stablehlo.concatenate %1, %2, dim = 4 : (tensor<1x17x1x17x1x16xf32>, tensor<1x17x1x17x1x16xf32>) -> tensor<1x17x1x17x2x16xf32>
+    %4 = stablehlo.constant dense<0.000000e+00> : tensor<1x17x1x17x1x16xf32>
+    %5 = stablehlo.constant dense<0.000000e+00> : tensor<1x17x1x17x1x16xf32>
+    %6 = stablehlo.concatenate %4, %5, dim = 4 : (tensor<1x17x1x17x1x16xf32>, tensor<1x17x1x17x1x16xf32>) -> tensor<1x17x1x17x2x16xf32>
+    %7 = stablehlo.concatenate %3, %6, dim = 2 : (tensor<1x17x1x17x2x16xf32>, tensor<1x17x1x17x2x16xf32>) -> tensor<1x17x2x17x2x16xf32>
+    %8 = stablehlo.reshape %7 : (tensor<1x17x2x17x2x16xf32>) -> tensor<1x34x34x16xf32>
+    return %8 : tensor<1x34x34x16xf32>
+  }
+}
+// -----
+// Padding with zeros is a part of the convolution; small convolutions are not divided.
+func.func @pad(%x: tensor<1x4x4x2xf32>, %w: tensor<3x3x2x2xf32>) -> (tensor<1x7x5x2xf32>, tensor<1x3x2x2xf32>) {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %one = stablehlo.constant dense<1.0> : tensor<f32>
+  %p = stablehlo.pad %x, %zero, low = [0, 1, 2, 0], high = [0, 1, 0, 0], interior = [0, 1, 0, 0] : (tensor<1x4x4x2xf32>, tensor<f32>) -> tensor<1x9x6x2xf32>
+  %y = stablehlo.convolution(%p, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[0, 0], [1, 0]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x9x6x2xf32>, tensor<3x3x2x2xf32>) -> tensor<1x7x5x2xf32>
+  %q = stablehlo.pad %x, %one, low = [0, 1, 0, 0], high = [0, 0, 0, 0], interior = [0, 0, 0, 0] : (tensor<1x4x4x2xf32>, tensor<f32>) -> tensor<1x5x4x2xf32>
+  %z = stablehlo.convolution(%q, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x5x4x2xf32>, tensor<3x3x2x2xf32>) -> tensor<1x3x2x2xf32>
+  return %y, %z : tensor<1x7x5x2xf32>, tensor<1x3x2x2xf32>
+}
+// ----- expected
+module {
+  func.func @pad(%arg0: tensor<1x4x4x2xf32>, %arg1: tensor<3x3x2x2xf32>) -> (tensor<1x7x5x2xf32>, tensor<1x3x2x2xf32>) {
+    %0 = stablehlo.constant dense<0.000000e+00> : tensor<f32>
+    %1 = stablehlo.constant dense<1.000000e+00> : tensor<f32>
+    %2 = stablehlo.pad %arg0, %0, low = [0, 1, 2, 0], high = [0, 1, 0, 0], interior = [0, 1, 0, 0] : (tensor<1x4x4x2xf32>, tensor<f32>) -> tensor<1x9x6x2xf32>
+    %3 = stablehlo.convolution(%arg0, %arg1) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [3, 0]], lhs_dilate = [2, 1] } {feature_group_count = 1 : i64, batch_group_count = 1 : i64} : (tensor<1x4x4x2xf32>, tensor<3x3x2x2xf32>) -> tensor<1x7x5x2xf32>
+    %4 = stablehlo.pad %arg0, %1, low = [0, 1, 0, 0], high = [0, 0, 0, 0], interior = [0, 0, 0, 0] : (tensor<1x4x4x2xf32>, tensor<f32>) -> tensor<1x5x4x2xf32>
+    %5 = stablehlo.convolution(%4, %arg1) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = { } {feature_group_count = 1 : i64, batch_group_count = 1 : i64} : (tensor<1x5x4x2xf32>, tensor<3x3x2x2xf32>) -> tensor<1x3x2x2xf32>
+    return %3, %5 : tensor<1x7x5x2xf32>, tensor<1x3x2x2xf32>
+  }
+}
