@@ -385,7 +385,8 @@ static void sum_bias(struct blocking *b, const struct block *at, kir_val p) {
     kir_val reg = kir_reg(l->k, kir_int(l->k, KIR_I32, 0), 1);
     kir_val line = lower_add(l, block_first_line(b, at, p), kir_loop_to(l->k, KIR_SERIAL, at->lines, 0));
     kir_val y = kir_load(l->k, b->rhs_buffer, lower_add(l, lower_mul(l, line, b->panel.size), lane));
-    kir_set_reg(l->k, reg, none, kir_dot4(l->k, KIR_U, kir_int(l->k, KIR_I32, (int32_t)0x80808080), y, kir_get_reg(l->k, reg, none)));
+    kir_val bias = kir_int(l->k, KIR_I32, (int32_t)0x80808080);
+    kir_set_reg(l->k, reg, none, kir_dot4(l->k, KIR_U, bias, y, kir_get_reg(l->k, reg, none)));
     kir_close(l->k);
     kir_store(l->k, b->bias_buffer, lane, kir_op1(l->k, KIR_NEG, kir_get_reg(l->k, reg, none)));
     kir_close(l->k);
