@@ -107,6 +107,8 @@ static void find_slabs(struct blocking *b, int64_t depth) {
    tile is about two fifths of a row. */
 static int64_t best_tile(int64_t rows, int64_t most) {
     int64_t best = most;
+    if (rows <= most)
+        return rows;
     for (int64_t t = most - 1; 3 * t >= 2 * most; t--)
         if (ceil_div(rows, t) * (5 * t + 2) < ceil_div(rows, best) * (5 * best + 2))
             best = t;
@@ -127,7 +129,7 @@ static bool can_read_in_place(const struct blocking *b) {
     for (uint32_t i = 0; i < c->nsum; i++)
         sums += c->sum[i].size > 1;
     const struct axis *cut = &c->sum[b->sum.cut];
-    return c->is_load[b->lhs] && !c->conv && c->per_word == 1 && rows == 1 && sums == 1 && cut->size > 1 && stride > 0 &&
+    return c->is_load[b->lhs] && !c->is_narrow[b->lhs] && !c->conv && c->per_word == 1 && rows == 1 && sums == 1 && cut->size > 1 && stride > 0 &&
            cut->stride[b->lhs] == 1 && stride * (int64_t)(kir_type_bits(c->acc) / 8) % c->l->target->l1_way_bytes != 0;
 }
 
@@ -256,6 +258,19 @@ static bool is_read_again(const struct blocking *b) {
            2.0 * (double)b->sum.lines * (double)columns * (double)bytes >= (double)c->l->target->l2_bytes;
 }
 
+/* Whether packing pays for few rows: where it converts factors once that each tile would convert, and where lanes would otherwise
+   run along a short sum, at the end of which they are added up. That takes as long as adding about eight vectors, and
+   transposing as long as two of each column. */
+static bool pays_for_few(const struct blocking *b) {
+    enum { END = 8, TRANSPOSE = 2 };
+    const struct contraction *c = b->c;
+    const struct axis *last = &c->sum[c->nsum - 1];
+    bool along_sum = last->stride[b->rhs] == 1 && last->stride[b->lhs] == 1 && c->result[b->column].stride[b->rhs] != 1;
+    if (along_sum)
+        return (double)TRANSPOSE * (double)b->sum.lines < (double)END * (double)contract_vector(c) * (double)b->rows.size;
+    return b->rows.size > 1 && (c->is_narrow[0] || c->is_narrow[1]);
+}
+
 static bool find(struct contraction *c, uint32_t column, struct blocking *b) {
     *b = (struct blocking){.c = c, .column = column};
     if (c->l->native || c->l->kernel->strict || c->nsum == 0 || c->acc == KIR_I1)
@@ -270,9 +285,10 @@ static bool find(struct contraction *c, uint32_t column, struct blocking *b) {
     find_slabs(b, slab_depth(b));
     const struct target *t = c->l->target; /* less work than it takes to pack, and to start a kernel that packs, does not pay */
     int64_t least = TORTURED(TORTURE_PART, b->lhs_transposed || c->conv ? 2 * t->parallel_ops : t->kernel_ops);
-    double work = (double)b->rows.size * (double)(b->sum.lines * c->per_word) * (double)c->result[column].size;
-    int64_t rows = b->kernel == BLOCK_TILES ? block_unit(b) : is_read_again(b) ? 1 : BLOCK_ROWS;
-    return b->rows.size >= rows && work >= (double)least && c->result[column].size >= 8;
+    double work = (double)b->batch.size * (double)b->rows.size * (double)(b->sum.lines * c->per_word) * (double)c->result[column].size;
+    bool pays = b->kernel == BLOCK_TILES ? b->rows.size >= block_unit(b)
+                                         : b->rows.size >= BLOCK_ROWS || is_read_again(b) || pays_for_few(b);
+    return pays && work >= (double)least && c->result[column].size >= 8;
 }
 
 bool contract_can_block(const struct contraction *c, uint32_t v) {

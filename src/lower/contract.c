@@ -221,6 +221,7 @@ static void find_strides(struct contraction *c) {
     for (uint32_t side = 0; side < 2; side++) {
         kir_val x = contract_factor(c, side);
         c->is_load[side] = kir_get(c->l->k, x)->op == KIR_LOAD;
+        c->is_narrow[side] = ir_dtype_get(dtype_of(c, ir_operand(c->l->m, c->op, side)))->bits < kir_type_bits(c->acc);
         read_strides(c, side, x, c->result, c->nresult);
         read_strides(c, side, x, c->sum, c->nsum);
     }
@@ -436,7 +437,7 @@ static void schedule(struct contraction *c) {
         if (c->sum[i].stride[0] == 1 && c->sum[i].stride[1] == 1 && (s == c->nsum || c->sum[i].size > c->sum[s].size))
             s = i;
     for (uint32_t i = 0; i < c->nresult && v == c->nresult; i++) /* packing makes any axis contiguous */
-        if (c->result[c->nresult - 1 - i].size >= 16 && contract_can_block(c, c->nresult - 1 - i))
+        if (c->result[c->nresult - 1 - i].size >= 8 && contract_can_block(c, c->nresult - 1 - i))
             v = c->nresult - 1 - i;
     if (v == c->nresult && s < c->nsum && !c->l->kernel->strict) {
         contract_sum_lanes(c, s, longest_axis(c, c->nresult, 1), longest_axis(c, c->nresult, 0));

@@ -47,7 +47,8 @@ struct contraction {
     struct axis result[IR_MAX_RANK], sum[IR_MAX_RANK];
     enum kir_type acc; /* of sums */
     const struct conv *conv;    /* NULL: a dot */
-    bool is_load[2];        /* by operand: factors are loads, with no conversion or other arithmetic */
+    bool is_load[2];        /* by operand: factors are loads, with no arithmetic but what a load converts */
+    bool is_narrow[2];      /* by operand: it is stored in a narrower type than that of the sum */
     int64_t per_word;       /* consecutive factors of the sum in a 32-bit word of packed operands: 1 (not in words), 2 or 4;
                                of f32 sums: 2, bf16 */
     unsigned dot_flags;     /* per_word = 4: KIR_U where the bytes of operand `dot_side` have no sign */

@@ -141,7 +141,7 @@ static bool inspect(struct matvec *v, bool as_bytes) {
         v->line_step = c->l->target->stream_bytes / (v->size / v->unit * bytes);
         c->sum[0].at = lane;
         kir_val x = contract_factor(c, !v->matrix);
-        v->prepared = v->unit > 1 || kir_get(k, x)->op != KIR_LOAD ||
+        v->prepared = v->unit > 1 || (v->nrows > 1 && c->is_narrow[!v->matrix]) || kir_get(k, x)->op != KIR_LOAD ||
                       !kir_linear(k, kir_get(k, x)->arg[0], lane, &one) || one != 1;
     }
     contract_probe_end(c, &probe);

@@ -1,0 +1,66 @@
+#!/bin/sh
+# Matrix products of shapes at which schedules change (src/lower/contract.c), in every type: machine code for this processor, and
+# kernels for others by the interpreter, which checks each access, compute what the evaluator does; the bits do not depend on
+# threads.
+. "$(dirname "$0")/common.inc"
+
+# product BATCH ROWS SUM COLUMNS TYPE [t]: with t the right operand is contiguous along the sum.
+product() {
+    result=$5 batch='' dims=''
+    sum=1
+    case $5 in i8 | ui8) result=i32 ;; esac
+    if [ "$1" -gt 1 ]; then
+        batch=$1x dims='batching_dims = [0] x [0], ' sum=2
+    fi
+    if [ "$6" ]; then
+        right="$batch$4x$3x$5" other=$sum
+    else
+        right="$batch$3x$4x$5" other=$((sum - 1))
+    fi
+    types="(tensor<$batch$2x$3x$5>, tensor<$right>) -> tensor<$batch$2x$4x$result>"
+    cat >product.mlir <<END
+func.func @main(%a: tensor<$batch$2x$3x$5>, %b: tensor<$right>) -> tensor<$batch$2x$4x$result> {
+  %c = stablehlo.dot_general %a, %b, ${dims}contracting_dims = [$sum] x [$other] : $types
+  return %c : tensor<$batch$2x$4x$result>
+}
+END
+    tolerance=3e-6
+    case $5 in bf16) tolerance=1e-2 ;; f16) tolerance=2e-3 ;; esac
+    exits 0 run product.mlir --input random:3 --compare reference --tolerance $tolerance
+    for threads in 1 3; do
+        exits 0 run product.mlir --input random:3 --threads $threads -o product.$threads.npy
+    done
+    cmp -s product.1.npy product.3.npy && pass || fail "$*: other bits for other threads"
+    for cpu in x86-64-v3 x86-64-v4 sapphirerapids znver4 lunarlake neoverse-v1; do
+        exits 0 run product.mlir --input random:3 --backend interpreter --target-cpu $cpu --compare reference \
+            --tolerance $tolerance
+    done
+}
+
+cat >add.mlir <<'MLIR'
+func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = stablehlo.add %x, %x : tensor<2xf32>
+  return %0 : tensor<2xf32>
+}
+MLIR
+if ! "$HILO" compile add.mlir --emit plan | grep -q kernel0; then # there is nothing to generate code with
+    finish
+    exit
+fi
+
+product 40 8 8 8 f32 t
+product 9 5 7 9 bf16
+product 20 3 12 8 bf16 t
+product 6 16 16 16 f16 t
+product 1 5 60 20 bf16
+product 1 7 90 24 f16 t
+product 1 2 40 16 bf16 t
+product 1 8 64 64 f32
+product 1 14 33 100 f32
+product 1 13 30 70 i8 t
+product 1 8 150 1000 f32
+product 1 25 70 40 i8
+product 1 25 70 40 ui8
+product 1 30 131 70 bf16
+product 1 30 131 70 bf16 t
+finish
