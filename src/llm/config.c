@@ -263,27 +263,30 @@ static double between(double x, double least, double most) {
 }
 
 void llm_rope_frequencies(const struct llm_rope *r, int64_t dim, bool lengthy, float *out) {
+    for (int64_t i = 0; i < dim / 2; i++)
+        out[i] = (float)(pow(r->theta, -2.0 * (double)i / (double)dim) / llm_rope_divisor(r, dim, lengthy, i));
+}
+
+double llm_rope_divisor(const struct llm_rope *r, int64_t dim, bool lengthy, int64_t i) {
     const double pi = 3.14159265358979323846;
-    double low = 0, high = 0;
-    if (r->kind == LLM_ROPE_YARN) {
+    double f = pow(r->theta, -2.0 * (double)i / (double)dim), keep = 1, low, high;
+    switch (r->kind) {
+    case LLM_ROPE_PLAIN: break;
+    case LLM_ROPE_LONG: return (double)r->factors[lengthy][i];
+    case LLM_ROPE_LINEAR: return r->factor;
+    case LLM_ROPE_LLAMA3: /* scales long wavelengths, interpolates medium ones */
+        keep = between((r->original * f / (2 * pi) - r->low) / (r->high - r->low), 0, 1);
+        break;
+    case LLM_ROPE_YARN:
         low = yarn_dimension(r, r->high, dim);
         high = yarn_dimension(r, r->low, dim);
         low = fmax(r->truncate ? floor(low) : low, 0);
         high = fmin(r->truncate ? ceil(high) : high, (double)(dim - 1));
         high += low == high ? 0.001 : 0;
+        keep = 1 - between(((double)i - low) / (high - low), 0, 1);
+        break;
     }
-    for (int64_t i = 0; i < dim / 2; i++) {
-        double f = pow(r->theta, -2.0 * (double)i / (double)dim), keep = 1;
-        if (r->kind == LLM_ROPE_LINEAR)
-            keep = 0;
-        else if (r->kind == LLM_ROPE_LLAMA3) /* scales long wavelengths, interpolates medium ones */
-            keep = between((r->original * f / (2 * pi) - r->low) / (r->high - r->low), 0, 1);
-        else if (r->kind == LLM_ROPE_YARN)
-            keep = 1 - between(((double)i - low) / (high - low), 0, 1);
-        else if (r->kind == LLM_ROPE_LONG)
-            f /= (double)r->factors[lengthy][i];
-        out[i] = (float)((1 - keep) * f / r->factor + keep * f);
-    }
+    return 1 / ((1 - keep) / r->factor + keep);
 }
 
 /* ---- packed weights -------------------------------------------------------------------------- */

@@ -63,5 +63,7 @@ hilo_status llm_config_parse(struct str config, struct str generation, struct di
 
 /* The dim / 2 frequencies of a rotary embedding, in radians per position; `lengthy`: for a sequence longer than r->original. */
 void llm_rope_frequencies(const struct llm_rope *r, int64_t dim, bool lengthy, float *out);
+/* What frequency i of the plain embedding is divided by for that. */
+double llm_rope_divisor(const struct llm_rope *r, int64_t dim, bool lengthy, int64_t i);
 
 #endif

@@ -3,16 +3,28 @@
 
 #include <stdio.h>
 
-/* Architectures by their names there, and what converters do to their weights. */
-static const struct { const char *name, *type; bool interleaved, shifted_norms; } architectures[] = {
+/* The first of a name or a type counts. */
+static const struct gguf_arch architectures[] = {
     {"llama", "llama", true, false},        {"qwen2", "qwen2", false, false},     {"qwen3", "qwen3", false, false},
     {"gemma", "gemma", false, true},        {"gemma2", "gemma2", false, true},    {"gemma3", "gemma3_text", false, true},
     {"phi3", "phi3", false, false},         {"granite", "granite", true, false},  {"smollm3", "smollm3", true, false},
     {"olmo2", "olmo2", false, false},       {"qwen3moe", "qwen3_moe", false, false},
+    {"llama", "mistral", true, false},
 };
+enum { ARCHITECTURES = sizeof architectures / sizeof *architectures };
 
-/* Keys after "ARCHITECTURE.", and the fields of config.json. */
-static const struct { const char *key, *field; bool real; } fields[] = {
+const struct gguf_arch *gguf_arch_of(const char *type) {
+    static const char *const joined[] = {"phi3", "qwen3_moe"}; /* llama.cpp wants their matrices in one tensor */
+    for (size_t i = 0; i < sizeof joined / sizeof *joined; i++)
+        if (strcmp(type, joined[i]) == 0)
+            return NULL;
+    for (size_t i = 0; i < ARCHITECTURES; i++)
+        if (strcmp(architectures[i].type, type) == 0)
+            return &architectures[i];
+    return NULL;
+}
+
+const struct gguf_field gguf_fields[] = {
     {"block_count", "num_hidden_layers", false},
     {"context_length", "max_position_embeddings", false},
     {"embedding_length", "hidden_size", false},
@@ -34,6 +46,7 @@ static const struct { const char *key, *field; bool real; } fields[] = {
     {"expert_used_count", "num_experts_per_tok", false},
     {"expert_feed_forward_length", "moe_intermediate_size", false},
 };
+const size_t gguf_nfields = sizeof gguf_fields / sizeof *gguf_fields;
 
 struct document {
     const struct gguf *g;
@@ -66,13 +79,13 @@ static double value_of(const struct document *d, const char *suffix, double abse
 }
 
 static void copy_fields(struct document *d) {
-    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
-        const struct gguf_entry *e = entry(d, fields[i].key);
-        double v = e && e->type == GGUF_ARRAY ? gguf_element(e, 0) : value_of(d, fields[i].key, 0);
+    for (size_t i = 0; i < gguf_nfields; i++) {
+        const struct gguf_entry *e = entry(d, gguf_fields[i].key);
+        double v = e && e->type == GGUF_ARRAY ? gguf_element(e, 0) : value_of(d, gguf_fields[i].key, 0);
         if (!e)
             continue;
-        bool whole = !fields[i].real && v >= -0x1p53 && v <= 0x1p53;
-        set(d, d->o, fields[i].field, whole ? json_integer((json_int_t)v) : json_real(v));
+        bool whole = !gguf_fields[i].real && v >= -0x1p53 && v <= 0x1p53;
+        set(d, d->o, gguf_fields[i].field, whole ? json_integer((json_int_t)v) : json_real(v));
     }
 }
 
@@ -140,7 +153,7 @@ static void set_derived(struct document *d, const char *type) {
 
 json_t *gguf_config(const struct gguf *g) {
     struct document d = {.g = g, .arch = gguf_text(g, "general.architecture")};
-    size_t i = 0, n = sizeof architectures / sizeof *architectures;
+    size_t i = 0, n = ARCHITECTURES;
     while (i < n && !str_is(d.arch, architectures[i].name))
         i++;
     if (i == n) {

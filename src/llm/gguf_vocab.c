@@ -17,8 +17,8 @@ struct vocab {
     bool failed;        /* memory is exhausted */
 };
 
-static const struct pre { const char *names; bool ignore_merges, begins; const char *expressions[8]; } pres[] = {
-#define PRE(names, ignore_merges, begins, ...) {names, ignore_merges, begins, {__VA_ARGS__}},
+static const struct pre { const char *first, *names; bool ignore_merges, begins; const char *expressions[8]; } pres[] = {
+#define PRE(first, names, ignore_merges, begins, ...) {first, first " " names, ignore_merges, begins, {__VA_ARGS__}},
 #include "llm/gguf_pre.def"
 };
 
@@ -30,6 +30,17 @@ static const struct pre *find_pre(struct str name) {
                 return &pres[i];
             p += n + (p[n] == ' ');
         }
+    return NULL;
+}
+
+const char *gguf_pre_named(const char *const *expressions, size_t n) {
+    for (size_t i = 0; i < sizeof pres / sizeof *pres; i++) {
+        size_t k = 0;
+        while (k < n && pres[i].expressions[k] && strcmp(pres[i].expressions[k], expressions[k]) == 0)
+            k++;
+        if (k == n && (n == 8 || !pres[i].expressions[n]))
+            return pres[i].first;
+    }
     return NULL;
 }
 

@@ -45,6 +45,19 @@ static const struct row {
 #include "llm/weights.def"
 };
 
+void llm_weight_gguf_name(const struct llm_weight *w, char *out, size_t size) {
+    const struct row *r = &table[w->role];
+    const char *suffix = r->kind == BIAS ? "bias" : "weight";
+    if (r->place == LAYER)
+        snprintf(out, size, "blk.%lld.%s.%s", (long long)w->layer, r->gguf, suffix);
+    else
+        snprintf(out, size, "%s.%s", r->gguf, suffix);
+}
+
+bool llm_role_is_norm(enum llm_role role) {
+    return table[role].kind == NORM;
+}
+
 static bool has_weight(const struct llm_config *c, enum llm_role role) {
     const struct { bool qkv_bias, o_bias, mlp_bias, qk_norm, qk_norm_wide, pre_norms, post_norms, always, untied, plain_norms,
                    both_norms; } m = {

@@ -1,5 +1,5 @@
 /* Writing a model: see model.h. The config describes the quantisation as MLX does. */
-#include "llm/json.h"
+#include "llm/document.h"
 #include "llm/model.h"
 
 #include <errno.h>
@@ -8,19 +8,25 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Files of a model besides config and weights; those that exist are copied. */
-static const char *const others[] = {"tokenizer.json", "tokenizer_config.json", "generation_config.json",
-                                     "special_tokens_map.json", "chat_template.jinja"};
-
 static bool join(const char *dir, const char *name, char *out, size_t size) {
     return snprintf(out, size, "%s/%s", dir, name) < (int)size;
 }
 
-static hilo_status copy_others(const char *from, const char *to, hilo_allocator al, struct diag_list *d) {
+static hilo_status write_json(const json_t *root, const char *path, struct diag_list *d) {
+    char *text = json_dumps(root, JSON_INDENT(2) | JSON_ENSURE_ASCII);
+    hilo_status status = text ? file_write(path, str_of(text), d) : HILO_RESOURCE_EXHAUSTED;
+    free(text);
+    return status;
+}
+
+/* Files besides config and weights; those that exist are copied. */
+static hilo_status copy_files(const char *from, const char *to, hilo_allocator al, struct diag_list *d) {
+    static const char *const names[] = {"tokenizer.json", "tokenizer_config.json", "generation_config.json",
+                                        "special_tokens_map.json", "chat_template.jinja"};
     char source[4096], target[4096];
     struct file f;
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
-        if (!join(from, others[i], source, sizeof source) || !join(to, others[i], target, sizeof target))
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (!join(from, names[i], source, sizeof source) || !join(to, names[i], target, sizeof target))
             return diag_error(d, HILO_INVALID_ARGUMENT, "the path '%s' is too long", to);
         if (access(source, F_OK) != 0)
             continue;
@@ -32,24 +38,48 @@ static hilo_status copy_others(const char *from, const char *to, hilo_allocator 
     return HILO_OK;
 }
 
-/* Writes the config with the quantisation of the weights. */
-static hilo_status write_config(const struct llm_model *m, const char *from, const char *to, struct diag_list *d) {
-    char source[4096], target[4096];
+/* The documents that a GGUF file stands for. */
+static hilo_status write_documents(const char *from, const char *to, hilo_allocator al, struct diag_list *d) {
+    static const enum llm_document which[] = {LLM_TOKENIZER_JSON, LLM_TOKENIZER_CONFIG_JSON};
+    char target[4096];
     struct llm_json j;
-    bool plain = m->precision == LLM_BF16 || m->precision == LLM_F16;
-    int bits = m->precision == LLM_INT8 ? 8 : 4;
-    if (!join(from, "config.json", source, sizeof source) || !join(to, "config.json", target, sizeof target))
+    for (size_t i = 0; i < 2; i++) {
+        if (!join(to, llm_document_name(which[i]), target, sizeof target))
+            return diag_error(d, HILO_INVALID_ARGUMENT, "the path '%s' is too long", to);
+        hilo_status status = llm_document_open(from, which[i], al, d, &j);
+        if (status == HILO_OK)
+            status = write_json(j.root, target, d);
+        llm_json_close(&j);
+        HILO_TRY(status);
+    }
+    return HILO_OK;
+}
+
+static hilo_status copy_others(const char *from, const char *to, hilo_allocator al, struct diag_list *d) {
+    return gguf_is_path(from) ? write_documents(from, to, al, d) : copy_files(from, to, al, d);
+}
+
+/* Writes the config with the quantisation of the weights: that of the first matrix that has one. */
+static hilo_status write_config(const struct llm_model *m, const char *from, const char *to, struct diag_list *d) {
+    static const char *const types[LLM_PRECISIONS] = {[LLM_F32] = "float32", [LLM_BF16] = "bfloat16", [LLM_F16] = "float16"};
+    char target[4096];
+    struct llm_json j;
+    const struct llm_weight *w = NULL;
+    if (!join(to, "config.json", target, sizeof target))
         return diag_error(d, HILO_INVALID_ARGUMENT, "the path '%s' is too long", to);
-    hilo_status status = llm_json_open(&j, source, m->arena.al, d);
+    for (size_t i = 0; i < m->nweights && !w; i++)
+        w = m->weights[i].bits ? &m->weights[i] : NULL;
+    hilo_status status = llm_document_open(from, LLM_CONFIG_JSON, m->arena.al, d, &j);
     if (status == HILO_OK) {
-        json_object_del(j.root, "quantization_config"); /* how the weights were packed before */
-        json_t *quantisation = json_pack("{s:i,s:i}", "bits", bits, "group_size", bits == 8 ? 0 : LLM_INT4_GROUP);
-        const char *type = m->precision == LLM_F16 ? "float16" : "bfloat16";
-        bool set = plain ? json_object_set_new(j.root, "torch_dtype", json_string(type)) == 0
-                         : json_object_set(j.root, "quantization", quantisation) == 0;
-        char *text = set ? json_dumps(j.root, JSON_INDENT(2)) : NULL;
-        status = text ? file_write(target, str_of(text), d) : HILO_RESOURCE_EXHAUSTED;
-        free(text);
+        const char *type = types[m->precision];
+        static const char *const dropped[] = {"quantization_config", "gguf_interleaved", "gguf_shifted_norms"};
+        for (size_t i = 0; i < sizeof dropped / sizeof *dropped; i++) /* how the weights were stored before */
+            json_object_del(j.root, dropped[i]);
+        json_t *quantisation = w ? json_pack("{s:i,s:I}", "bits", (int)w->bits, "group_size",
+                                             (json_int_t)(w->groups > 1 ? w->cols / w->groups : 0)) : NULL;
+        bool set = (!type || json_object_set_new(j.root, "torch_dtype", json_string(type)) == 0) &&
+                   (!w || json_object_set(j.root, "quantization", quantisation) == 0);
+        status = set ? write_json(j.root, target, d) : HILO_RESOURCE_EXHAUSTED;
         json_decref(quantisation);
     }
     llm_json_close(&j);

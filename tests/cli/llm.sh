@@ -146,6 +146,39 @@ echo '{' >bad.json
 exits 1 template -m t.jinja --messages bad.json
 says 'bad.json:2:' 'not JSON'
 
+# ---- convert: a GGUF file is the model, without loss both ways
+exits 0 convert "$m" -o tiny.gguf
+exits 0 generate -m tiny.gguf --precision f32 -p 'Continue: Licensed under the Apache' -n 48
+prints 'of the GNU General Public License, Version 2.'
+exits 0 tokenize -m tiny.gguf --special --json 'A'
+prints '{"ids": [2048,32]}'
+exits 0 tokenize -m tiny.gguf --special --no-special --json 'A'
+prints '{"ids": [32]}'
+exits 0 convert tiny.gguf -o back
+exits 0 generate -m back --precision f32 -p 'Continue: Licensed under the Apache' -n 48
+prints 'of the GNU General Public License, Version 2.'
+exits 0 convert back -o again.gguf
+exits 0 generate -m again.gguf --precision f32 -p 'Continue: Licensed under the Apache' -n 48
+prints 'of the GNU General Public License, Version 2.'
+exits 0 quantize "$m" -o q4 --int4
+exits 0 convert q4 -o q4.gguf
+exits 0 generate -m q4 -p A -n 16
+cp out first
+exits 0 generate -m q4.gguf -p A -n 16
+same first 'blocks of 4 bits'
+exits 0 convert "$m" -o q8.gguf --type q8_0
+exits 0 generate -m q8.gguf -p A -n 4
+exits 0 quantize "$m" -o q8 --int8
+exits 1 convert q8 -o q8.gguf
+says 'scales for a whole row' '--type'
+exits 2 convert "$m" -o out.gguf --type q9
+says 'q4_1'
+exits 2 convert "$m" -o out --type q8_0
+exits 2 convert "$m"
+head -c 5000 tiny.gguf >cut.gguf
+exits 1 generate -m cut.gguf -p A
+says 'cut.gguf' 'cut off'
+
 # ---- tokenize
 exits 0 tokenize -m "$m" 'Hello, World! 123456'
 prints '39 68 361 78 11 402 262 587 0 220 1664 18 19 20 21'

@@ -1,5 +1,5 @@
-/* libFuzzer target: any bytes, read as a GGUF file, are read or refused; every tensor is within them and unpacks; its metadata are
- * documents that their readers read or refuse. */
+/* libFuzzer target: any bytes, read as a GGUF file, are read or refused; every tensor is within them and unpacks; its metadata
+ * are documents that their readers read or refuse. */
 #include "llm/config.h"
 #include "llm/gguf.h"
 #include "llm/json.h"
