@@ -15,6 +15,7 @@
 
 enum {
     DISTRIBUTE_BYTES = 64 << 20, /* that the arrays of a loop may take */
+    DISTRIBUTE_LEAST = 8 << 10,  /* of weights, or of a sum: less stays in the fastest cache */
     DISTRIBUTE_DEPTH = 4         /* of ops between a slice and a product, and of invariant ones that are copied */
 };
 
@@ -367,6 +368,11 @@ static bool is_product(const struct distribute *c, ir_op op) {
            is_plain(c, ir_operand(c->map.o->m, op, 1)) && is_plain(c, ir_result(c->map.o->m, op, 0));
 }
 
+/* What an iteration stores is less than what it need not read any more, and that is much. */
+static bool is_worth(size_t stores, size_t reads) {
+    return stores <= reads && reads > DISTRIBUTE_LEAST;
+}
+
 /* ---- before the loop ------------------------------------------------------------------------------- */
 
 /* A product of slices and an invariant value, which is read in each iteration. */
@@ -377,7 +383,7 @@ static bool hoist_product(struct distribute *c, ir_op op) {
         struct slices at, of;
         ir_val v = ir_operand(m, op, which), other = ir_operand(m, op, 1 - which), in[2];
         if (!is_invariant(c, other, DISTRIBUTE_DEPTH) || !find_slices(c, v, DISTRIBUTE_DEPTH, &at) ||
-            bytes_of(c, result) > bytes_of(c, other) || !take_bytes(c, result))
+            !is_worth(bytes_of(c, result), bytes_of(c, other)) || !take_bytes(c, result))
             continue;
         in[which] = array_of(c, v, at.dim);
         in[1 - which] = invariant(c, other);
@@ -451,11 +457,14 @@ static bool split_product(struct distribute *c, ir_op op) {
             !may_regroup(c, result))
             continue;
         uint32_t dim = (uint32_t)others[0], pieces = ir_op_get(m, join)->noperands;
+        int64_t rows = ir_val_type(m, other)->dims[dim];
+        size_t row = rows ? bytes_of(c, other) / (size_t)rows : 0; /* bytes of the weights */
         bool *sliced = ARENA_ARRAY(&c->map.o->scratch, bool, pieces), any = false;
         for (uint32_t i = 0; i < pieces; i++) {
             struct slices at;
-            sliced[i] = find_slices(c, ir_operand(m, join, i), DISTRIBUTE_DEPTH, &at) &&
-                        bytes_of(c, result) <= bytes_of(c, other) / pieces;
+            ir_val piece = ir_operand(m, join, i);
+            sliced[i] = find_slices(c, piece, DISTRIBUTE_DEPTH, &at) &&
+                        is_worth(bytes_of(c, result), row * (size_t)ir_val_type(m, piece)->dims[contracted[0]]);
             any = any || sliced[i];
         }
         if (!any)
@@ -531,7 +540,7 @@ static void sink_stacked(struct distribute *c, uint32_t variable, ir_val next) {
     for (uint32_t which = 0; which < 2; which++) {
         ir_val v = ir_operand(m, x.op, which), other = ir_operand(m, x.op, 1 - which);
         if (!is_invariant(c, other, DISTRIBUTE_DEPTH) || is_invariant(c, v, DISTRIBUTE_DEPTH) ||
-            bytes_of(c, v) > bytes_of(c, other) || !(x.stored[which] = store(c, v, &at)))
+            !is_worth(bytes_of(c, v), bytes_of(c, other)) || !(x.stored[which] = store(c, v, &at)))
             continue;
         ARENA_PUSH(&c->map.o->scratch, &c->after, x);
         return;
@@ -618,15 +627,17 @@ static void sink_sum(struct distribute *c, uint32_t variable, ir_val next) {
     if (!n || !once(c, term) || !common_place(c, &x, n, &at))
         return;
     size_t bytes = 0;
+    bool all = true;
     for (uint32_t i = 0; i < n; i++) {
         ir_val v = ir_operand(m, op, i);
         bool known = x.sliced[i];
         for (uint32_t k = 0; k < c->stored.n && !known; k++)
             known = IR_SAME(c->stored.v[k].v, v);
+        all = all && known;
         if (is_invariant(c, v, DISTRIBUTE_DEPTH) || (!known && !mem_add(bytes, bytes_of(c, v), &bytes)))
             return;
     }
-    if (bytes > bytes_of(c, next))
+    if (!all && !is_worth(bytes, bytes_of(c, next)))
         return;
     for (uint32_t i = 0; i < n; i++)
         if (!x.sliced[i] && !(x.stored[i] = store(c, ir_operand(m, op, i), &at)))

@@ -842,12 +842,14 @@ static bool scan(struct maker *k) {
     struct node x = *found;
     const struct ir_type_data *t = shape(k, x.v);
     uint32_t dim = take(k, 3), backwards = take(k, 2), joined = take(k, 3) == 0;
-    int64_t trips = t->dims[dim], rows = t->dims[dim == 0], inner = t->dims[dim == 2 ? 1 : 2], columns = 1 + take(k, 5);
+    int64_t trips = t->dims[dim], rows = t->dims[dim == 0], inner = t->dims[dim == 2 ? 1 : 2];
+    int64_t bytes = info(k, x.v)->bits / 8, outs = 2 + inner; /* weights that stay in the fastest cache, and others */
+    int64_t columns = take(k, 3) ? (12 << 10) / (inner * bytes) : 1 + take(k, 5);
     ir_type elem = scalar_of(k, x.v), i32 = ir_type_of(k->m, IR_I32_T, NULL, 0);
 #define TYPE(...) ir_type_with_dims(k->m, elem, (int64_t[]){__VA_ARGS__}, sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t))
-    ir_type xt = TYPE(rows, inner), ht = TYPE(rows, columns), wt = TYPE(inner + joined, columns), ut = TYPE(columns, 3);
-    ir_type st = TYPE(inner, columns), ct = TYPE(columns), zt = TYPE(trips, rows, 3), zpart = TYPE(1, rows, 3);
-    ir_type yt = TYPE(rows, 3), jt = TYPE(rows, inner + 1), one = TYPE(rows, 1);
+    ir_type xt = TYPE(rows, inner), ht = TYPE(rows, columns), wt = TYPE(inner + joined, columns), ut = TYPE(columns, outs);
+    ir_type st = TYPE(inner, columns), ct = TYPE(columns), zt = TYPE(trips, rows, outs), zpart = TYPE(1, rows, outs);
+    ir_type yt = TYPE(rows, outs), jt = TYPE(rows, inner + 1), one = TYPE(rows, 1);
 #undef TYPE
     struct node w = *pattern(k, wt), u = *pattern(k, ut);
     struct graph_bound p, y, s, c;
