@@ -117,6 +117,18 @@ static const struct {
      "  %c = stablehlo.dot_general %a, %b, batching_dims = [0] x [0], contracting_dims = [2] x [1]\n"
      "      : (tensor<9x12x20xf32>, tensor<9x20x12xf32>) -> tensor<9x12x12xf32>\n"
      "  return %c : tensor<9x12x12xf32>\n}\n", false},
+    {"convolution",
+     "func.func @main(%a: tensor<1x14x15x8xf32>, %b: tensor<3x3x8x70xf32>) -> tensor<1x14x15x70xf32> {\n"
+     "  %c = stablehlo.convolution(%a, %b) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]}\n"
+     "      {batch_group_count = 1 : i64, feature_group_count = 1 : i64}\n"
+     "      : (tensor<1x14x15x8xf32>, tensor<3x3x8x70xf32>) -> tensor<1x14x15x70xf32>\n"
+     "  return %c : tensor<1x14x15x70xf32>\n}\n", true},
+    {"depthwise convolution",
+     "func.func @main(%a: tensor<1x14x70x40xf32>, %b: tensor<3x3x1x40xf32>) -> tensor<1x14x70x40xf32> {\n"
+     "  %c = stablehlo.convolution(%a, %b) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]}\n"
+     "      {batch_group_count = 1 : i64, feature_group_count = 40 : i64}\n"
+     "      : (tensor<1x14x70x40xf32>, tensor<3x3x1x40xf32>) -> tensor<1x14x70x40xf32>\n"
+     "  return %c : tensor<1x14x70x40xf32>\n}\n", true},
     {"rows",
      "func.func @main(%a: tensor<3x1500xf32>) -> tensor<3xf32> {\n"
      "  %z = stablehlo.constant dense<0.0> : tensor<f32>\n"
