@@ -188,7 +188,8 @@ int bench_page(const char *path, const struct bench_result *v, size_t n, bool co
                   "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>hilo bench</title>\n"
                   "<style>body{font:14px/1.4 sans-serif;margin:2em}table{border-collapse:collapse}svg{background:#f4f4f4}\n"
                   "td,th{padding:.3em .8em;border-bottom:1px solid #ddd;text-align:right}td:first-child{text-align:left}"
-                  "</style></head>\n<body>\n<h1>hilo bench</h1>\n<p>Times in ms. The curve shows the share of runs that take at most "
+                  "</style></head>\n<body>\n<h1>hilo bench</h1>\n"
+                  "<p>Times in ms. The curve shows the share of runs that take at most "
                   "as long.%s</p>\n<table>\n<tr><th>program</th><th>median</th><th>minimum</th><th>mean</th><th>deviation</th>"
                   "<th>95 %%</th><th>99 %%</th><th>runs</th>%s<th>runs by time</th></tr>\n",
                   compared ? " Red: the median before." : "", compared ? "<th>before</th><th>ratio</th>" : "");
