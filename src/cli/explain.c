@@ -333,10 +333,15 @@ static const char *size_text(double v, const char *unit, char *out, size_t size)
 
 void explain_head(const struct explained *x, struct strbuf *out) {
     const struct plan *p = rt_executable_plan(x->exe);
-    uint32_t n[PLAN_JUMP + 1] = {0};
+    uint32_t n[PLAN_JUMP + 1] = {0}, transposes = 0;
+    double transposed = 0;
     char a[32], b[32], c[32];
-    for (uint32_t i = 0; i < p->nsteps; i++)
+    for (uint32_t i = 0; i < p->nsteps; i++) {
+        const struct plan_note *note = p->steps[i].note;
         n[p->steps[i].kind]++;
+        transposes += note ? note->transposes : 0;
+        transposed += note ? note->transposed_bytes : 0;
+    }
     strbuf_printf(out, "%s: %u kernels, %u routines, %u reference steps, %u copies, %u branches\n", x->file, n[PLAN_KERNEL],
                   n[PLAN_ROUTINE], n[PLAN_REFERENCE], n[PLAN_COPY], n[PLAN_TEST] + n[PLAN_SWITCH] + n[PLAN_JUMP]);
     if (p->evaluated)
@@ -346,6 +351,9 @@ void explain_head(const struct explained *x, struct strbuf *out) {
     strbuf_printf(out, "temporaries %s; peak live %s; scratch %s per thread\n",
                   size_text((double)p->block_bytes, "B", a, sizeof a), size_text((double)p->live_bytes, "B", b, sizeof b),
                   size_text((double)p->scratch_bytes, "B", c, sizeof c));
+    if (transposes)
+        strbuf_printf(out, "%u transposes, of %s; the layouts of convolutions are given at their steps\n", transposes,
+                      size_text(transposed, "B", a, sizeof a));
     if (x->runs > 0)
         strbuf_printf(out, "%.3f ms in steps, mean of %.0f runs\n", x->total_ms, x->runs);
     else

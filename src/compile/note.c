@@ -62,8 +62,14 @@ static const struct plan_note *note_of(const struct note_ops *x, const char *tex
     struct build *b = x->b;
     struct plan_note *note = ARENA_NEW(b->a, struct plan_note);
     *note = (struct plan_note){.text = text, .ops = ops_text(x), .where = ""};
-    for (uint32_t i = 0; i < x->n; i++)
+    for (uint32_t i = 0; i < x->n; i++) {
+        size_t bytes;
+        bool transpose = ir_kind(b->m, x->v[i]) == IR_TRANSPOSE;
         note->flops += opt_flops(b->m, x->v[i]);
+        note->transposes += transpose;
+        if (transpose && ir_type_bytes(ir_val_type(b->m, ir_result(b->m, x->v[i], 0)), &bytes))
+            note->transposed_bytes += (double)bytes;
+    }
     if (x->n)
         note->where = ir_op_place(b->m, x->v[0], b->a);
     return note;
@@ -78,6 +84,21 @@ static size_t choice_text(const struct build_choice *c, char *out, size_t size) 
             if (c->ns[by] >= 0 && (by == (int)c->match.by) == (pass == 0))
                 n += (size_t)snprintf(out + n, size - n, "%s%s %.4f ms", n ? ", " : "expected: ",
                                       ext_title((enum lib_external)by), c->ns[by] * 1e-6);
+    return n;
+}
+
+/* "; layouts [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]" of a convolution: its dimensions, as they are in memory. */
+static size_t layout_text(struct build *b, ir_op op, char *out, size_t size) {
+    static const char before[] = "#stablehlo.conv<";
+    struct strbuf text;
+    size_t n = 0;
+    if (ir_kind(b->m, op) != IR_CONVOLUTION)
+        return 0;
+    strbuf_init(&text, b->a->al);
+    ir_print_attr(b->m, ir_prop(b->m, op, IR_CONVOLUTION_dimension_numbers), &text);
+    if (text.n > sizeof before && memcmp(text.p, before, sizeof before - 1) == 0)
+        n = (size_t)snprintf(out, size, "; layouts %.*s", (int)(text.n - sizeof before), text.p + sizeof before - 1);
+    strbuf_free(&text);
     return n;
 }
 
@@ -97,6 +118,8 @@ const struct plan_note *build_note(struct build *b, ir_block block, const struct
             n += (size_t)snprintf(text + n, sizeof text - n, "%s %s", i ? "," : "", name);
         add_op(&x, ir_val_get(b->m, k->outs.v[i])->op);
     }
+    for (uint32_t i = 0; i < x.n && n < sizeof text; i++)
+        n += layout_text(b, x.v[i], text + n, sizeof text - n);
     for (uint32_t i = 0; i < x.n && n < sizeof text; i++) {
         const struct build_choice *c = build_choose(b, x.v[i]);
         if (c && choice_text(c, why, sizeof why))
@@ -117,7 +140,10 @@ const struct plan_note *build_note_part(struct build *b, bool before) {
 
 const struct plan_note *build_note_op(struct build *b, ir_op op) {
     struct note_ops x = {.b = b, .v = {op}, .n = 1};
-    char text[160];
+    char text[320];
     const struct build_choice *c = build_choose(b, op);
-    return note_of(&x, c && choice_text(c, text, sizeof text) ? arena_dup(b->a, text, strlen(text) + 1, 1) : NULL);
+    size_t n = c ? choice_text(c, text, sizeof text) : 0;
+    if (n < sizeof text)
+        n += layout_text(b, op, text + n, sizeof text - n);
+    return note_of(&x, n ? arena_dup(b->a, text, strlen(text) + 1, 1) : NULL);
 }

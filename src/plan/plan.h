@@ -91,6 +91,8 @@ struct plan_note {
     const char *ops;   /* "dot_general, add ×2" */
     const char *where; /* the place in the program that the last of them comes from; "" = unknown */
     double flops;      /* of all of them, about */
+    uint32_t transposes;     /* among them, */
+    double transposed_bytes; /* and of their results */
 };
 
 struct plan_step {

@@ -116,6 +116,23 @@ exits 0 run updates.mlir --input random:1 --compare=reference --threads 3
 exits 0 explain "$root/examples/digits/digits.mlir"
 says 'packs operands for convolution + activation'
 if [ "$(grep -c 'convolution + activation: ' out)" = 2 ]; then pass; else fail 'two convolutions, without packing'; fi
+# Two NCHW convolutions: they are computed in channels last, and only the argument and the result are transposed.
+numbers='dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {pad = [[1, 1], [1, 1]]}'
+groups='{batch_group_count = 1 : i64, feature_group_count = 1 : i64}'
+image='tensor<1x32x32x32xf32>' window='tensor<32x32x3x3xf32>'
+cat >images.mlir <<END
+func.func @main(%x: $image, %u: $window, %v: $window) -> $image {
+  %c = stablehlo.convolution(%x, %u) $numbers $groups : ($image, $window) -> $image
+  %t = stablehlo.tanh %c : $image
+  %d = stablehlo.convolution(%t, %v) $numbers $groups : ($image, $window) -> $image
+  %s = stablehlo.add %d, %t : $image
+  return %s : $image
+}
+END
+exits 0 explain images.mlir
+says '2 transposes, of 262.1 kB' 'layouts [b, 0, 1, f]x[o, i, 0, 1]->[b, 0, 1, f]'
+exits 0 explain images.mlir -O1
+if grep -q ' transposes, ' out; then fail 'transposes without layouts'; else pass; fi
 exits 2 explain softmax.mlir --runs 3
 exits 2 explain softmax.mlir --run --input 2xf32=1
 exits 2 explain softmax.mlir --entry other

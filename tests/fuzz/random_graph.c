@@ -700,52 +700,101 @@ static bool dot(struct maker *k) {
     return true;
 }
 
-static bool convolution(struct maker *k) {
-    struct node *found = find(k, t_number);
-    if (!found || shape(k, found->v)->rank < 3 || shape(k, found->v)->rank > 4)
-        return false;
-    struct node x = *found;
+/* A convolution of x with a pattern. `in`, `kernel`, `out`: batch and features, input and output features, batch and features;
+   then spatial dimensions. */
+static struct node *convolve(struct maker *k, struct node x, const int64_t *in, const int64_t *kernel, const int64_t *out,
+                             int64_t most_features) {
     const struct ir_type_data *t = shape(k, x.v);
-    uint32_t spatial = t->rank - 2;
-    int64_t in[4], order[4], out[4], dims[4], strides[2], pads[4], dilate[2], base[2];
-    shuffle(k, in, t->rank);
-    shuffle(k, order, t->rank);
-    shuffle(k, out, t->rank);
-    int64_t features = t->dims[in[1]], groups = 1;
-    if (features && take(k, 3) == 0)
-        groups = features % 2 || take(k, 2) ? features : 2;
+    uint32_t rank = t->rank, spatial = rank - 2;
+    int64_t dims[4], strides[2], pads[4], dilate[2], base[2], features = t->dims[in[1]], groups = 1, batches = 1;
+    bool reverse[2];
     if (features == 0)
-        return false;
-    dims[order[0]] = features / groups;
-    dims[order[1]] = groups * (take(k, 4) ? 1 + take(k, 5) : 24); /* sometimes panels of features */
+        return NULL;
+    if (take(k, 3) == 0)
+        groups = features % 2 || take(k, 2) ? features : 2;
+    else if (t->dims[in[0]] % 2 == 0 && take(k, 4) == 0)
+        batches = 2;
+    dims[kernel[0]] = features / groups;
+    dims[kernel[1]] = groups * batches * (take(k, 4) ? 1 + take(k, (uint32_t)most_features) : 24); /* sometimes panels */
     double each = (double)(features / groups);
     for (uint32_t i = 0; i < spatial; i++) {
-        dims[order[2 + i]] = 1 + take(k, 3);
+        dims[kernel[2 + i]] = 1 + take(k, 3);
         strides[i] = 1 + take(k, 2);
         dilate[i] = 1 + (take(k, 4) == 3);
         base[i] = 1 + (take(k, 4) == 3);
-        pads[2 * i] = take(k, 3);
-        pads[2 * i + 1] = take(k, 3);
-        each *= (double)dims[order[2 + i]];
+        pads[2 * i] = (int64_t)take(k, 4) - 1;
+        pads[2 * i + 1] = (int64_t)take(k, 4) - 1;
+        reverse[i] = take(k, 4) == 3;
+        each *= (double)dims[kernel[2 + i]];
     }
-    struct node y = *pattern(k, ir_type_with_dims(k->m, type_of(k, x.v), dims, t->rank));
+    ir_type type = with_dims(k, type_of(k, x.v), dims, rank);
     struct graph_bound b;
+    if (IR_NONE(type))
+        return NULL;
+    struct node y = *pattern(k, type);
     if (!products(k, &x, &y, each, &b))
-        return false;
+        return NULL;
     ir_op op = make1(k, IR_CONVOLUTION, (ir_val[]){x.v, y.v}, 2, type_of(k, x.v));
     ir_attr f[9] = {ir_attr_i64(k->m, in[0]), ir_attr_i64(k->m, in[1]), ir_attr_i64s(k->m, in + 2, spatial),
-                    ir_attr_i64(k->m, order[0]), ir_attr_i64(k->m, order[1]), ir_attr_i64s(k->m, order + 2, spatial),
+                    ir_attr_i64(k->m, kernel[0]), ir_attr_i64(k->m, kernel[1]), ir_attr_i64s(k->m, kernel + 2, spatial),
                     ir_attr_i64(k->m, out[0]), ir_attr_i64(k->m, out[1]), ir_attr_i64s(k->m, out + 2, spatial)};
     ir_set_prop(k->m, op, IR_CONVOLUTION_dimension_numbers, ir_attr_struct(k->m, IR_STRUCT_CONV, f));
     set_i64s(k, op, IR_CONVOLUTION_window_strides, strides, spatial);
     set_i64s(k, op, IR_CONVOLUTION_rhs_dilation, dilate, spatial);
     set_i64s(k, op, IR_CONVOLUTION_lhs_dilation, base, spatial);
+    ir_set_prop(k->m, op, IR_CONVOLUTION_window_reversal,
+                ir_attr_dense_array(k->m, ir_type_scalar(k->m, IR_I1_T), reverse, spatial));
     ir_set_prop(k->m, op, IR_CONVOLUTION_padding, ir_attr_dense_i64s(k->m, pads, (int64_t[]){spatial, 2}, 2));
     set_i64(k, op, IR_CONVOLUTION_feature_group_count, groups);
-    set_i64(k, op, IR_CONVOLUTION_batch_group_count, 1);
-    if (!infer(k, op))
+    set_i64(k, op, IR_CONVOLUTION_batch_group_count, batches);
+    if (!infer(k, op)) {
+        ir_unlink(k->m, op);
+        return NULL;
+    }
+    return push(k, result(k, op), b);
+}
+
+static bool convolution(struct maker *k) {
+    struct node *found = find(k, t_number);
+    if (!found || shape(k, found->v)->rank < 3 || shape(k, found->v)->rank > 4)
         return false;
-    push(k, result(k, op), b);
+    struct node x = *found;
+    int64_t in[4], kernel[4], out[4];
+    shuffle(k, in, shape(k, x.v)->rank);
+    shuffle(k, kernel, shape(k, x.v)->rank);
+    shuffle(k, out, shape(k, x.v)->rank);
+    return convolve(k, x, in, kernel, out, 5) != NULL;
+}
+
+/* Some layers: images in one layout, now and then in another, that are large enough for layouts to matter. Between convolutions
+   there are elementwise ops, which join them with what was before. */
+static bool layers(struct maker *k) {
+    static const enum ir_dtype types[] = {IR_F32_T, IR_F32_T, IR_I32_T, IR_BF16_T, IR_F64_T};
+    int64_t layout[4], next[4], kernel[4], dims[4];
+    shuffle(k, layout, 4);
+    shuffle(k, kernel, 4);
+    dims[layout[0]] = 1 + take(k, 2);
+    dims[layout[1]] = 8 * (1 + take(k, 3));
+    dims[layout[2]] = 5 + take(k, 9);
+    dims[layout[3]] = 5 + take(k, 9);
+    struct node x = *pattern(k, ir_type_of(k->m, types[take(k, COUNT(types))], dims, 4));
+    for (uint32_t n = 1 + take(k, 3); n > 0; n--) {
+        memcpy(next, layout, sizeof next);
+        if (take(k, 4) == 0)
+            shuffle(k, next, 4);
+        struct node *y = convolve(k, x, layout, kernel, next, 16);
+        if (!y)
+            return false;
+        struct node made = *y;
+        ir_type type = type_of(k, made.v);
+        if (take(k, 2)) { /* one half of it, or more */
+            ir_val in[2] = {made.v, splat(k, type, 2)};
+            made = *push(k, result(k, make1(k, IR_MAXIMUM, in, 2, type)),
+                         (struct graph_bound){fmax(made.b.mag, 2), made.b.rel, made.b.abs});
+        }
+        x = made;
+        memcpy(layout, next, sizeof layout);
+    }
     return true;
 }
 
@@ -938,7 +987,7 @@ static bool branch(struct maker *k) {
 static bool (*const makers[])(struct maker *k) = { /* twice: more often */
     unary, binary, binary, unary, binary, compare, select_, clamp, convert, parts, reshape, transpose, broadcast, broadcast,
     slice, pad, concatenate, reverse, dynamic_slice, iota, gather, scatter, reduce, reduce, arg_reduce, window, sort, dot, dot,
-    convolution, loop, branch, scan, scan,
+    convolution, layers, loop, branch, scan, scan,
 };
 
 static void parameters(struct maker *k, struct graph *g) {
