@@ -1,6 +1,7 @@
 /* hilo explain: the steps that a program is compiled to, and their times. */
 #include "cli/explain.h"
 #include "fuse/fuse.h"
+#include "kir/kir.h"
 #include "target/target.h"
 
 #include <inttypes.h>
@@ -412,6 +413,25 @@ static void put_reason_line(struct strbuf *out, const char *name, const char *te
     strbuf_printf(out, "  %-24s %s\n", name, text);
 }
 
+/* What the interpreter counted, of one execution of each kernel. */
+static void put_counts(const struct plan *p, struct strbuf *out) {
+    bool any = false;
+    for (uint32_t i = 0; i < p->nsteps; i++) {
+        const struct plan_kernel *k = p->steps[i].kind == PLAN_KERNEL ? p->steps[i].kernel : NULL;
+        double iterations = k && k->interpret ? (double)atomic_load(&k->kir->counts[KIR_COUNT_ITERATIONS]) : 0;
+        if (iterations == 0)
+            continue;
+        strbuf_printf(out, "%s  %s", any ? "" : "\nexecuted, elements:\n", k->name);
+        any = true;
+        for (enum kir_count c = 0; c < KIR_COUNT_ITERATIONS; c++) {
+            double n = (double)atomic_load(&k->kir->counts[c]) / iterations * (double)k->grid;
+            if (n > 0)
+                strbuf_printf(out, ", %s %.0f", kir_count_name(c), n);
+        }
+        strbuf_putc(out, '\n');
+    }
+}
+
 static void put_text(const struct explained *x, struct strbuf *out) {
     explain_head(x, out);
     strbuf_puts(out, "\n   ms        %  step\n");
@@ -436,6 +456,7 @@ static void put_text(const struct explained *x, struct strbuf *out) {
     }
     strbuf_puts(out, "\nwhy values are materialised:\n");
     explain_reasons(x, out, put_reason_line);
+    put_counts(rt_executable_plan(x->exe), out);
 }
 
 /* ---- the command ----------------------------------------------------------------------------- */

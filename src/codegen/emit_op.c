@@ -163,8 +163,8 @@ static LLVMValueRef op_dot4(struct emit *e, bool is_unsigned, LLVMValueRef a, LL
         LLVMTypeRef bytes = arm ? e->l->VectorType(e->i8, 4 * lanes) : NULL; /* x86 takes words */
         if (is_unsigned && arm) /* takes the factor without a sign first, as KIR does */
             return op_dot_unit(e, NULL, "llvm.aarch64.neon.usdot", bytes, a, b, sum);
-        return op_dot_unit(e, is_unsigned ? "llvm.x86.avx512.vpdpbusd" : "llvm.x86.avx2.vpdpbssd", "llvm.aarch64.neon.sdot", bytes,
-                           a, b, sum);
+        const char *x86 = is_unsigned ? "llvm.x86.avx512.vpdpbusd" : "llvm.x86.avx2.vpdpbssd";
+        return op_dot_unit(e, x86, "llvm.aarch64.neon.sdot", bytes, a, b, sum);
     }
     LLVMTypeRef t = e->l->TypeOf(a), halves = e->l->VectorType(e->i16, lanes ? 2 * lanes : 2);
     LLVMValueRef byte = emit_like(e, halves, 8), low = emit_like(e, halves, 255);
@@ -187,9 +187,10 @@ static LLVMValueRef op_dot2_bf16(struct emit *e, LLVMValueRef a, LLVMValueRef b,
         LLVMValueRef low = op_dot2_bf16(e, emit_half(e, a, false), emit_half(e, b, false), emit_half(e, sum, false));
         return emit_join(e, low, op_dot2_bf16(e, emit_half(e, a, true), emit_half(e, b, true), emit_half(e, sum, true)));
     }
-    if (lanes >= 4 && e->t->dot_bf16)
-        return op_dot_unit(e, "llvm.x86.avx512bf16.dpbf16ps", "llvm.aarch64.neon.bfdot", e->l->VectorType(e->bfloat, 2 * lanes), a,
-                           b, sum);
+    if (lanes >= 4 && e->t->dot_bf16) {
+        LLVMTypeRef halves = e->l->VectorType(e->bfloat, 2 * lanes);
+        return op_dot_unit(e, "llvm.x86.avx512bf16.dpbf16ps", "llvm.aarch64.neon.bfdot", halves, a, b, sum);
+    }
     LLVMValueRef high = op_num(e, a, 0xFFFF0000), by = op_num(e, a, 16);
     LLVMValueRef x[] = {emit_bin(e, LLVMAnd, a, high), emit_bin(e, LLVMShl, a, by)};
     LLVMValueRef y[] = {emit_bin(e, LLVMAnd, b, high), emit_bin(e, LLVMShl, b, by)};

@@ -22,6 +22,7 @@ struct run {
     uint32_t active;    /* lanes that run */
     struct { struct reduction *v; uint32_t n, cap; } reductions;
     uint8_t tiles[8][16][64];
+    uint64_t counts[KIR_COUNTS];
 };
 
 static int64_t read_lane(const struct run *r, kir_val v, uint32_t lane) { return r->values[v.i][r->lanes[v.i] > 1 ? lane : 0]; }
@@ -73,6 +74,19 @@ static void store_element(enum ir_dtype t, void *p, int64_t v) {
         ((uint8_t *)p)[i] = (uint8_t)((uint64_t)v >> 8 * i);
 }
 
+static void count(struct run *r, enum kir_count what, uint64_t n) { r->counts[what] += n; }
+
+const char *kir_count_name(enum kir_count c) {
+    static const char *const names[] = {"mul",   "fma",          "dot2",   "dot4",         "dot2_bf16",  "tile",
+                                        "loads", "loaded bytes", "stores", "stored bytes", "iterations"};
+    return names[c];
+}
+
+static void count_access(struct run *r, enum kir_count elements, size_t bytes) {
+    count(r, elements, 1);
+    count(r, elements + 1, bytes);
+}
+
 static bool run_load(struct run *r, kir_val v, const struct kir_node *n) {
     enum ir_dtype t = r->k->buffers.v[n->of].dtype;
     for (uint32_t l = 0; l < lanes_of(r, v); l++) {
@@ -84,6 +98,7 @@ static bool run_load(struct run *r, kir_val v, const struct kir_node *n) {
         if (!p)
             return false;
         r->values[v.i][l] = load_element(t, p);
+        count_access(r, KIR_COUNT_LOADS, ir_dtype_get(t)->bytes);
     }
     return true;
 }
@@ -97,6 +112,7 @@ static bool run_store(struct run *r, kir_val v, const struct kir_node *n) {
         if (!p)
             return false;
         store_element(t, p, read_lane(r, n->arg[1], l));
+        count_access(r, KIR_COUNT_STORES, ir_dtype_get(t)->bytes);
     }
     return true;
 }
@@ -167,6 +183,7 @@ static bool run_tile_rows(struct run *r, const struct kir_node *n) {
         void *p = element(r, n->of, at, 64);
         if (!p)
             return false;
+        count_access(r, n->op == KIR_TLOAD ? KIR_COUNT_LOADS : KIR_COUNT_STORES, 64);
         if (n->op == KIR_TLOAD)
             memcpy(r->tiles[n->imm][row], p, 64);
         else
@@ -219,6 +236,7 @@ static void run_tile_mul(struct run *r, const struct kir_node *n) {
             memcpy(sums[row] + 4 * column, &bits, 4);
         }
     memcpy(r->tiles[n->imm & 7], sums, sizeof sums);
+    count(r, KIR_COUNT_TILE, 16 * 16 * (n->sub == KIR_TILE_BF16 ? 32 : 64));
 }
 
 /* ---- control --------------------------------------------------------------------------------- */
@@ -265,6 +283,14 @@ static void run_any(struct run *r, kir_val v, const struct kir_node *n) {
         r->values[v.i][l] = any;
 }
 
+static void count_products(struct run *r, kir_val v, const struct kir_node *n) {
+    static const uint8_t units[KIR_OP_COUNT] = {[KIR_MUL] = KIR_COUNT_MUL + 1,        [KIR_FMA] = KIR_COUNT_FMA + 1,
+                                                [KIR_DOT2] = KIR_COUNT_DOT2 + 1,      [KIR_DOT4] = KIR_COUNT_DOT4 + 1,
+                                                [KIR_DOT2_BF16] = KIR_COUNT_DOT2_BF16 + 1};
+    if (units[n->op] && (n->op != KIR_MUL || kir_is_float((enum kir_type)n->type)))
+        count(r, units[n->op] - 1, lanes_of(r, v) * (n->op == KIR_DOT4 ? 4u : n->op == KIR_DOT2 || n->op == KIR_DOT2_BF16 ? 2u : 1u));
+}
+
 static bool run_node(struct run *r, kir_val v) {
     const struct kir_node *n = kir_get(r->k, v);
     switch (n->op) {
@@ -301,6 +327,7 @@ static bool run_node(struct run *r, kir_val v) {
     default: break;
     }
     enum kir_type from = KIR_IS(n->arg[0]) ? kir_type(r->k, n->arg[0]) : KIR_VOID;
+    count_products(r, v, n);
     for (uint32_t l = 0; l < lanes_of(r, v); l++)
         r->values[v.i][l] = kir_eval(n, from, KIR_IS(n->arg[0]) ? read_lane(r, n->arg[0], l) : 0,
                                      KIR_IS(n->arg[1]) ? read_lane(r, n->arg[1], l) : 0,
@@ -395,6 +422,9 @@ bool kir_run_within(const struct kir *k, void *const *buffers, void *scratch, in
         ok = run_all(r, buffers, scratch);
     else
         diag_error(d, HILO_RESOURCE_EXHAUSTED, "out of memory");
+    count(r, KIR_COUNT_ITERATIONS, begin < end ? (uint64_t)(end - begin) : 0);
+    for (int i = 0; i < KIR_COUNTS; i++)
+        atomic_fetch_add_explicit(&k->counts[i], r->counts[i], memory_order_relaxed);
     arena_free(&r->arena);
     mem_free(&al, r, sizeof *r);
     return ok;

@@ -60,6 +60,7 @@ struct kir *kir_new(const char *name, hilo_allocator al, jmp_buf *recover) {
     ARENA_PUSH(&k->arena, &k->blocks, (struct kir_block_data){0});
     k->name = arena_dup(&k->arena, name, strlen(name) + 1, 1);
     k->at = kir_new_block(k, (kir_val){0}, (kir_block){0});
+    k->counts = ARENA_ARRAY(&k->arena, atomic_ullong, KIR_COUNTS);
     k->arena.recover = recover;
     return k;
 }

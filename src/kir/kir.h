@@ -21,6 +21,8 @@
 #include "hilo_kernel_abi.h"
 #include "ir/ir.h"
 
+#include <stdatomic.h>
+
 /* ---- types, ops ------------------------------------------------------------------------------ */
 
 enum kir_type { KIR_VOID, KIR_I1, KIR_I8, KIR_I16, KIR_I32, KIR_I64, KIR_F32, KIR_F64, KIR_TYPE_COUNT };
@@ -96,6 +98,24 @@ struct kir_block_data {
     kir_val open;      /* while building: the child that is open; what is placed here goes before it */
 };
 
+/* What the interpreter executed: multiplications by the unit that would do them, of elements, not of instructions; what is loaded
+   and stored; iterations of the grid. Index arithmetic does not count. */
+enum kir_count {
+    KIR_COUNT_MUL,
+    KIR_COUNT_FMA,
+    KIR_COUNT_DOT2,
+    KIR_COUNT_DOT4,
+    KIR_COUNT_DOT2_BF16,
+    KIR_COUNT_TILE,
+    KIR_COUNT_LOADS,
+    KIR_COUNT_LOADED_BYTES,
+    KIR_COUNT_STORES,
+    KIR_COUNT_STORED_BYTES,
+    KIR_COUNT_ITERATIONS,
+    KIR_COUNTS
+};
+const char *kir_count_name(enum kir_count c); /* "fma", "loaded bytes" */
+
 enum kir_role { KIR_IN, KIR_OUT, KIR_INOUT, KIR_SCRATCH };
 
 struct kir_buffer {
@@ -119,6 +139,7 @@ struct kir {
     kir_val last_const;             /* constants are the first nodes of the body */
     uint32_t *buckets;              /* of equal pure values (kir.c) */
     uint32_t nbuckets, nequal;
+    atomic_ullong *counts;          /* by enum kir_count: of all runs by the interpreter, on any thread */
 };
 
 /* An empty kernel; name copied. Memory: arena of `al`, exhaustion jumps to `recover`. NULL when not even the struct fits. */

@@ -129,8 +129,9 @@ static bool can_read_in_place(const struct blocking *b) {
     for (uint32_t i = 0; i < c->nsum; i++)
         sums += c->sum[i].size > 1;
     const struct axis *cut = &c->sum[b->sum.cut];
-    return c->is_load[b->lhs] && !c->is_narrow[b->lhs] && !c->conv && c->per_word == 1 && rows == 1 && sums == 1 && cut->size > 1 && stride > 0 &&
-           cut->stride[b->lhs] == 1 && stride * (int64_t)(kir_type_bits(c->acc) / 8) % c->l->target->l1_way_bytes != 0;
+    return c->is_load[b->lhs] && !c->is_narrow[b->lhs] && !c->conv && c->per_word == 1 && rows == 1 && sums == 1 &&
+           cut->size > 1 && stride > 0 && cut->stride[b->lhs] == 1 &&
+           stride * (int64_t)(kir_type_bits(c->acc) / 8) % c->l->target->l1_way_bytes != 0;
 }
 
 /* Whether the first tile can pack a panel as it is multiplied: lines contiguous, loaded without arithmetic, consecutive in a
@@ -258,9 +259,9 @@ static bool is_read_again(const struct blocking *b) {
            2.0 * (double)b->sum.lines * (double)columns * (double)bytes >= (double)c->l->target->l2_bytes;
 }
 
-/* Whether packing pays for few rows: where it converts factors once that each tile would convert, and where lanes would otherwise
-   run along a short sum, at the end of which they are added up. That takes as long as adding about eight vectors, and
-   transposing as long as two of each column. */
+/* Whether packing pays for few rows: where it converts factors once that each tile would convert, and where lanes would
+   otherwise run along a short sum, at the end of which they are added up. That takes as long as adding about eight vectors,
+   and transposing as long as two of each column. */
 static bool pays_for_few(const struct blocking *b) {
     enum { END = 8, TRANSPOSE = 2 };
     const struct contraction *c = b->c;
@@ -285,7 +286,8 @@ static bool find(struct contraction *c, uint32_t column, struct blocking *b) {
     find_slabs(b, slab_depth(b));
     const struct target *t = c->l->target; /* less work than it takes to pack, and to start a kernel that packs, does not pay */
     int64_t least = TORTURED(TORTURE_PART, b->lhs_transposed || c->conv ? 2 * t->parallel_ops : t->kernel_ops);
-    double work = (double)b->batch.size * (double)b->rows.size * (double)(b->sum.lines * c->per_word) * (double)c->result[column].size;
+    double factors = (double)(b->sum.lines * c->per_word) * (double)c->result[column].size;
+    double work = (double)b->batch.size * (double)b->rows.size * factors;
     bool pays = b->kernel == BLOCK_TILES ? b->rows.size >= block_unit(b)
                                          : b->rows.size >= BLOCK_ROWS || is_read_again(b) || pays_for_few(b);
     return pays && work >= (double)least && c->result[column].size >= 8;

@@ -165,7 +165,8 @@ void target_print(const struct target *t, struct strbuf *out) {
     strbuf_printf(out, "vectors %u B x %u\n", t->vector_bytes, t->vector_registers);
     strbuf_printf(out, "in flight %u\n", t->fma_in_flight);
     strbuf_printf(out, "units%s%s%s", t->fma ? " fma" : "", t->dot_i8 ? " dot-i8" : "", t->dot_bf16 ? " dot-bf16" : "");
-    strbuf_printf(out, "%s%s%s\n", t->dot_i8_signed ? " dot-i8-signed" : "", t->tile_i8 ? " tile-i8" : "", t->tile_bf16 ? " tile-bf16" : "");
+    strbuf_printf(out, "%s%s", t->dot_i8_signed ? " dot-i8-signed" : "", t->tile_i8 ? " tile-i8" : "");
+    strbuf_printf(out, "%s\n", t->tile_bf16 ? " tile-bf16" : "");
     if (t->tile_rows)
         strbuf_printf(out, "tiles %u x %u B x %u\n", t->tile_rows, t->tile_row_bytes, t->tile_registers);
     strbuf_printf(out, "caches %zu KiB, %zu KiB, %zu KiB\n", t->l1_bytes >> 10, t->l2_bytes >> 10, t->l3_bytes >> 10);

@@ -25,6 +25,18 @@ exits 0 explain softmax.mlir
 says 'softmax.mlir: ' 'arguments 6.7 kB, results 288 B' 'estimated for one thread' 'peak live' \
     '0 branches' 'dot_general' 'divide' 'materialised: ' \
     'why values are materialised' 'the block returns it' '14.3 kflop'
+# what processors with other units would execute, counted by the interpreter: as many multiplications by each unit
+cat >bf16.mlir <<'MLIR'
+func.func @main(%a: tensor<96x64xbf16>, %b: tensor<64x64xbf16>) -> tensor<96x64xf32> {
+  %c = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0]
+      : (tensor<96x64xbf16>, tensor<64x64xbf16>) -> tensor<96x64xf32>
+  return %c : tensor<96x64xf32>
+}
+MLIR
+for cpu in 'x86-64-v4 fma' 'znver4 dot2_bf16' 'sapphirerapids tile'; do
+    exits 0 explain bf16.mlir --run --runs 1 --backend interpreter --target-cpu "${cpu% *}"
+    says 'executed, elements' "${cpu#* } 393216" 'stored bytes'
+done
 exits 0 explain softmax.mlir --run --runs 2
 says 'mean of 2 runs' 'flop/s' '1 task, speed-up 1.0 of'
 exits 0 explain softmax.mlir --run -o report.html

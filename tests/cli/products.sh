@@ -1,7 +1,7 @@
 #!/bin/sh
-# Matrix products of shapes at which schedules change (src/lower/contract.c), in every type: machine code for this processor, and
-# kernels for others by the interpreter, which checks each access, compute what the evaluator does; the bits do not depend on
-# threads.
+# Matrix products of shapes at which schedules change (src/lower/contract.c), in every type: machine code for this processor,
+# and kernels for others by the interpreter, which checks each access, compute what the evaluator does; the bits do not depend
+# on threads.
 . "$(dirname "$0")/common.inc"
 
 # product BATCH ROWS SUM COLUMNS TYPE [t]: with t the right operand is contiguous along the sum.
