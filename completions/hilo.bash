@@ -83,19 +83,20 @@ _hilo() {
             reverse_ones dynamic_slice_whole dynamic_slice_constant dynamic_update_whole iota_one 
             reduce_ones while_never while_once if_constant case_constant tuple_element 
             constant_right compare_right dot_general dot_transpose transpose_dot dot_identity 
-            dot_outer dot_vectors broadcast_first broadcast_order broadcast_ones transpose_ones 
-            batch_norm_inference batch_norm_training batch_norm_grad broadcast_operands 
-            chlo_constant constant_like chlo_tan square conj_real is_inf is_pos_inf is_neg_inf 
-            look_through cast_same infer if_types case_types static_reshape static_broadcast 
-            static_iota static_pad static_slice static_gather static_conv static_reduce_window 
-            static_rng static_top_k assertion_holds bitcast_shape known_size reduce_blocks ' ;;
+            dot_outer dot_vectors conv_pad conv_phases broadcast_first broadcast_order 
+            broadcast_ones transpose_ones batch_norm_inference batch_norm_training batch_norm_grad 
+            broadcast_operands chlo_constant constant_like chlo_tan square conj_real is_inf 
+            is_pos_inf is_neg_inf look_through cast_same infer if_types case_types static_reshape 
+            static_broadcast static_iota static_pad static_slice static_gather static_conv 
+            static_reduce_window static_rng static_top_k assertion_holds bitcast_shape known_size 
+            reduce_blocks ' ;;
     'opt --rule-limit') ;;
     'opt --floats') words='exact no-nan reassoc ' ;;
     'opt --emit') words='text bytecode hlo ' ;;
     'opt --target-version') ;;
     'opt -o') files=1 ;;
     'opt --elide') ;;
-    'kir --passes') words='fold expand-math clean ' ;;
+    'kir --passes') words='fold split expand-math clean ' ;;
     'kir --seed') ;;
     'kir --emit') words='kir asm llvm ' ;;
     'kir --target') ;;
@@ -137,12 +138,14 @@ _hilo() {
     'emit --context') ;;
     'emit --tokens') ;;
     'quantize -o') files=1 ;;
+    'convert -o') files=1 ;;
+    'convert --type') ;;
     *)
         files=1
         if [ "$COMP_CWORD" = 1 ]; then
             files=''
             words='run compile explain verify check bench opt ops devices kir cache calibrate 
-            generate tokenize template perplexity emit quantize help --help --version'
+            generate tokenize template perplexity emit quantize convert help --help --version'
         elif [[ $word == -* ]]; then
             files=''
             case ${COMP_WORDS[1]} in
@@ -174,6 +177,7 @@ _hilo() {
             perplexity) words='-m --precision --engine --context --threads -O0 -O1 -O2 -O3 -f --json --help' ;;
             emit) words='-m --graph -o --precision --batch --context --tokens --logits --help' ;;
             quantize) words='-o --int8 --int4 --int4z --bf16 --f16 --help' ;;
+            convert) words='-o --type --help' ;;
             esac
         fi
         ;;

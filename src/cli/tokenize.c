@@ -130,7 +130,7 @@ static const struct cli_option options[] = {
      "add no tokens to those of the text: the default"},
     {"--pieces", NULL, CLI_FLAG, offsetof(struct tokenize_options, pieces), "print each token on a line with its text"},
     {"--decode", NULL, CLI_FLAG, offsetof(struct tokenize_options, decode), "convert ids to text"},
-    {"--json", NULL, CLI_FLAG, offsetof(struct tokenize_options, json), "print JSON: {\"ids\": […]}, or with --pieces an array"},
+    {"--json", NULL, CLI_FLAG, offsetof(struct tokenize_options, json), "print JSON: {\"ids\": […]};\nwith --pieces an array"},
     {0}
 };
 

@@ -229,6 +229,17 @@ ir_val build_rows(struct build *b, ir_val table, ir_val ids) {
     return v;
 }
 
+ir_val build_rows_at(struct build *b, ir_val x, ir_val first, int64_t n) {
+    const struct ir_type_data *t = build_type(b, x);
+    int64_t dims[] = {n, t->dims[1]};
+    enum ir_dtype dtype = t->dtype;
+    ir_val in[] = {x, first, build_splat(b, IR_I32_T, NULL, 0, 0)};
+    ir_op op;
+    ir_val v = make(b, IR_DYNAMIC_SLICE, in, 3, ir_type_of(b->m, dtype, dims, 2), &op);
+    ir_set_prop(b->m, op, IR_DYNAMIC_SLICE_slice_sizes, ir_attr_i64s(b->m, dims, 2));
+    return v;
+}
+
 ir_val build_update(struct build *b, ir_val x, ir_val part, const ir_val *at) {
     ir_val in[2 + 8] = {x, part};
     uint32_t rank = build_type(b, x)->rank;

@@ -48,6 +48,8 @@ ir_val build_reduce(struct build *b, enum ir_op_kind op, ir_val x, int64_t dim);
 ir_val build_dot(struct build *b, ir_val x, ir_val y, uint32_t batch, int64_t x_dim, int64_t y_dim, enum ir_dtype t);
 /* Rows of a matrix: [rows, cols] and i32[n] to [n, cols]. */
 ir_val build_rows(struct build *b, ir_val table, ir_val ids);
+/* Rows of a matrix: n of them, from the i32 scalar `first` on. */
+ir_val build_rows_at(struct build *b, ir_val x, ir_val first, int64_t n);
 /* A slice of x at `at` (one i32 scalar for each dimension). */
 ir_val build_update(struct build *b, ir_val x, ir_val part, const ir_val *at);
 

@@ -16,7 +16,8 @@ struct llm_chat {
     json_t *special;        /* spellings of special tokens by name: "bos_token" … */
 };
 
-/* From tokenizer_config.json and chat_template.jinja in the directory, which both may be missing, or from a GGUF file. llm_chat_close in any case. */
+/* From tokenizer_config.json and chat_template.jinja in the directory, which both may be missing, or from a GGUF file.
+   llm_chat_close in any case. */
 hilo_status llm_chat_open(const char *dir, hilo_allocator al, struct diag_list *d, struct llm_chat *out);
 void llm_chat_close(struct llm_chat *c);
 

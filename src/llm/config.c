@@ -11,7 +11,7 @@
 /* What a model_type implies beyond its config. */
 enum {
     QKV_BIAS = 1, QK_NORM = 2, POST_NORMS = 4, GEMMA = 8, SLIDES = 16, TIED = 32, QK_NORM_WIDE = 64, NO_PRE_NORMS = 128,
-    SOME_UNROTATED = 256
+    SOME_UNROTATED = 256, EXPERTS = 512, CHOSEN_SUM = 1024
 };
 static const struct { const char *type; unsigned flags; int64_t pattern; /* every n-th layer has full attention; 0 = none */
 } families[] = {
@@ -19,6 +19,7 @@ static const struct { const char *type; unsigned flags; int64_t pattern; /* ever
     {"gemma2", GEMMA | TIED | POST_NORMS | SLIDES, 2}, {"gemma3_text", GEMMA | TIED | POST_NORMS | QK_NORM | SLIDES, 6},
     {"phi3", SLIDES, 0}, {"smollm3", TIED | SOME_UNROTATED, 0}, {"granite", 0, 0},
     {"olmo2", QK_NORM_WIDE | POST_NORMS | NO_PRE_NORMS, 0}, {"ministral", SLIDES, 0},
+    {"qwen3_moe", QK_NORM | EXPERTS, 0}, {"mixtral", SLIDES | EXPERTS | CHOSEN_SUM, 0},
 };
 enum { FAMILIES = sizeof families / sizeof *families };
 
@@ -111,6 +112,26 @@ static void read_numbers(struct reader *r) {
             return;
         }
     llm_json_fail(r->j, "'hidden_act' is '%s', which this version does not know", act);
+}
+
+/* ---- experts ---------------------------------------------------------------------------------- */
+
+static void read_experts(struct reader *r) {
+    struct llm_config *c = r->c;
+    if (!(r->flags & EXPERTS))
+        return;
+    int64_t named = llm_json_int(r->o, "num_local_experts", 1, 4096, 0);
+    c->experts = llm_json_int(r->o, "num_experts", 1, 4096, named ? named : LLM_REQUIRED);
+    c->chosen = llm_json_int(r->o, "num_experts_per_tok", 1, LLM_MAX_CHOSEN, LLM_REQUIRED);
+    c->expert_ffn = llm_json_int(r->o, "moe_intermediate_size", 1, MAX_WIDTH, c->ffn);
+    c->chosen_sum = llm_json_bool(r->o, "norm_topk_prob", r->flags & CHOSEN_SUM);
+    if (c->chosen > c->experts)
+        llm_json_fail(r->j, "'num_experts_per_tok' is %lld; there are %lld experts", (long long)c->chosen,
+                      (long long)c->experts);
+    bool all = json_array_size(json_object_get(r->o.o, "mlp_only_layers")) == 0;
+    if (!all || llm_json_int(r->o, "decoder_sparse_step", 1, 4096, 1) != 1)
+        llm_json_fail(r->j, "'decoder_sparse_step' or 'mlp_only_layers' asks for layers without experts, which this version "
+                            "does not know");
 }
 
 /* ---- sliding-window layers ----------------------------------------------------------------------- */
@@ -216,8 +237,8 @@ static void read_rope(struct reader *r, struct llm_object o, double theta, struc
     while (i < n && strcmp(kind, kinds[i].name) != 0)
         i++;
     if (i == n) {
-        llm_json_fail(r->j, "'%srope_type' is '%s'; default, linear, llama3, yarn and longrope are known to this version", o.where,
-                      kind);
+        llm_json_fail(r->j, "'%srope_type' is '%s'; default, linear, llama3, yarn and longrope are known to this version",
+                      o.where, kind);
         return;
     }
     out->kind = kinds[i].kind;
@@ -346,6 +367,7 @@ static hilo_status read_config(struct reader *r) {
     read_sizes(r);
     HILO_TRY(r->j->status);
     read_numbers(r);
+    read_experts(r);
     read_window(r);
     read_unrotated(r);
     read_ropes(r);

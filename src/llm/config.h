@@ -1,6 +1,7 @@
 /* What a model is: the description that the emitter builds programs from, read from config.json.
  *
- * One description covers all families: where they differ there are fields here, not code elsewhere. The field names of old and new files are both known (`rope_scaling` and `rope_theta`, `rope_parameters`). */
+ * One description covers all families: where they differ there are fields here, not code elsewhere. The field names of old
+ * and new files are both known (`rope_scaling` and `rope_theta`, `rope_parameters`). */
 #ifndef HILO_LLM_CONFIG_H
 #define HILO_LLM_CONFIG_H
 
@@ -8,7 +9,7 @@
 
 enum llm_rope_kind { LLM_ROPE_PLAIN, LLM_ROPE_LINEAR, LLM_ROPE_LLAMA3, LLM_ROPE_YARN, LLM_ROPE_LONG };
 
-enum { LLM_MAX_LAYERS = 512, LLM_MAX_EOS = 16, LLM_MAX_FREQUENCIES = 512 };
+enum { LLM_MAX_LAYERS = 512, LLM_MAX_EOS = 16, LLM_MAX_FREQUENCIES = 512, LLM_MAX_CHOSEN = 64 };
 
 struct llm_rope {
     enum llm_rope_kind kind;
@@ -37,6 +38,10 @@ struct llm_config {
     bool qk_norm_wide;           /* the same over all heads */
     bool pre_norms;              /* norms of the inputs of attention and MLP */
     bool post_norms;             /* norms of their results, before they are added */
+    int64_t experts;             /* MLPs of a layer, of which each token takes some; 0 = one that all take */
+    int64_t chosen;              /* how many */
+    int64_t expert_ffn;
+    bool chosen_sum;             /* the weights of the chosen are divided by their sum */
     enum llm_activation activation;
     double embed_scale;          /* of embeddings; 1 = none */
     double residual_scale;       /* of the results of attention and MLP */

@@ -8,7 +8,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const struct { const char *name; bool required; json_t *(*from_gguf)(const struct gguf *g); } documents[LLM_DOCUMENTS] = {
+static const struct {
+    const char *name;
+    bool required;
+    json_t *(*from_gguf)(const struct gguf *g);
+} documents[LLM_DOCUMENTS] = {
     [LLM_CONFIG_JSON] = {"config.json", true, gguf_config},
     [LLM_GENERATION_JSON] = {"generation_config.json", false, NULL},
     [LLM_TOKENIZER_JSON] = {"tokenizer.json", true, gguf_tokenizer},

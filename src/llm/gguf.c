@@ -140,7 +140,8 @@ static hilo_status read_tensor(struct reader *r, struct gguf_tensor *t, uint64_t
     if (r->failed)
         return HILO_OK;
     if (!t->format)
-        return gguf_fail(r->g, "tensor '%s' has the type %llu, which this version does not know", copy, (unsigned long long)type);
+        return gguf_fail(r->g, "tensor '%s' has the type %llu, which this version does not know", copy,
+                         (unsigned long long)type);
     if (!tensor_bytes(t, &t->bytes))
         return gguf_fail(r->g, "tensor '%s' of type %s has a size that is no number of blocks, or too large", copy,
                          t->format->name);

@@ -79,8 +79,8 @@ bool gguf_next_text(const struct gguf_entry *array, size_t *at, struct str *out)
 double gguf_element(const struct gguf_entry *array, uint64_t i);
 hilo_status gguf_fail(const struct gguf *g, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Architectures by their names here and in config.json, and what converters do to their weights: rows of queries and keys are in
-   another order, so that the pairs of rotary embeddings are neighbours; 1 is added to norms. */
+/* Architectures by their names here and in config.json, and what converters do to their weights: rows of queries and keys are
+   in another order, so that the pairs of rotary embeddings are neighbours; 1 is added to norms. */
 struct gguf_arch { const char *name, *type; bool interleaved, shifted_norms; };
 const struct gguf_arch *gguf_arch_of(const char *type); /* NULL: none */
 /* Keys after "ARCHITECTURE.", and the fields of config.json. */

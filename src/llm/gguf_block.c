@@ -1,6 +1,7 @@
 /* The formats of quantised tensors: see gguf.h. What the bits of a block mean is in github.com/ggml-org/ggml, src/ggml-common.h
- * (block_q4_0 …) and in the dequantisation of the package gguf (gguf-py/gguf/quants.py). Every format is repacked without loss:
- * scale * value + offset, with scales and offsets in f32 where products of a block's scale with those of its parts need that. */
+ * (block_q4_0 …) and in the dequantisation of the package gguf (gguf-py/gguf/quants.py). Every format is repacked without
+ * loss: scale * value + offset, with scales and offsets in f32 where products of a block's scale with those of its parts need
+ * that. */
 #include "llm/gguf.h"
 
 #include "base/fp.h"

@@ -157,7 +157,8 @@ json_t *gguf_config(const struct gguf *g) {
     while (i < n && !str_is(d.arch, architectures[i].name))
         i++;
     if (i == n) {
-        gguf_fail(g, "'general.architecture' is '%.*s', which this version does not know", (int)d.arch.n, d.arch.p ? d.arch.p : "");
+        gguf_fail(g, "'general.architecture' is '%.*s', which this version does not know", (int)d.arch.n,
+                  d.arch.p ? d.arch.p : "");
         return NULL;
     }
     if (g->ntensors == 0) {
@@ -196,7 +197,8 @@ json_t *gguf_tokenizer_config(const struct gguf *g) {
     if (template.p)
         set(&d, d.o, "chat_template", json_stringn(template.p, template.n));
     size_t at = 0;
-    for (int64_t id = 0; list && list->type == GGUF_ARRAY && list->element == GGUF_STRING && gguf_next_text(list, &at, &s); id++)
+    bool texts = list && list->type == GGUF_ARRAY && list->element == GGUF_STRING;
+    for (int64_t id = 0; texts && gguf_next_text(list, &at, &s); id++)
         for (size_t i = 0; i < sizeof tokens / sizeof *tokens; i++)
             if (gguf_int(g, tokens[i].key, -1) == id)
                 set(&d, d.o, tokens[i].field, json_stringn(s.p, s.n));

@@ -204,7 +204,8 @@ static bool adds_token(const json_t *root, int64_t id) {
     const json_t *post = json_object_get(root, "post_processor"), *list = json_object_get(post, "processors");
     size_t i, count = json_is_array(list) ? json_array_size(list) : 1;
     for (i = 0; i < count; i++) {
-        const json_t *one = json_is_array(list) ? json_array_get(list, i) : post, *first = json_array_get(json_object_get(one, "single"), 0);
+        const json_t *one = json_is_array(list) ? json_array_get(list, i) : post;
+        const json_t *first = json_array_get(json_object_get(one, "single"), 0);
         const char *name = json_string_value(json_object_get(json_object_get(first, "SpecialToken"), "id"));
         const json_t *ids = json_object_get(json_object_get(json_object_get(one, "special_tokens"), name ? name : ""), "ids");
         if (name && json_integer_value(json_array_get(ids, 0)) == id)
@@ -445,7 +446,8 @@ static hilo_status check(const struct out *o) {
         return refuse(o, "a Mistral model with sliding windows");
     if (o->arch->interleaved && (c->qkv_bias || c->rotary != c->head_dim))
         return refuse(o, "this family with biases of queries, or heads that are rotated in part");
-    if (has_divisors(c) && (c->rope.amplitude != 1 || memcmp(c->rope.factors[0], c->rope.factors[1], sizeof c->rope.factors[0])))
+    bool same = memcmp(c->rope.factors[0], c->rope.factors[1], sizeof c->rope.factors[0]) == 0;
+    if (has_divisors(c) && (c->rope.amplitude != 1 || !same))
         return refuse(o, "LongRoPE");
     return HILO_OK;
 }

@@ -33,7 +33,7 @@ bool llm_precision_named(const char *name, enum llm_precision *out) {
 
 enum place { EMBED, LAYER, HEAD, PLACES };
 enum kind { MATRIX, NORM, BIAS };
-enum size { NONE, HIDDEN, FFN, VOCAB, Q, KV, DIM };
+enum size { NONE, HIDDEN, FFN, VOCAB, Q, KV, DIM, EXPERT, EXPERT_FFN, EXPERT_HIDDEN, ONE_FFN };
 
 static const struct row {
     const char *name, *gguf;
@@ -60,9 +60,9 @@ bool llm_role_is_norm(enum llm_role role) {
 
 static bool has_weight(const struct llm_config *c, enum llm_role role) {
     const struct { bool qkv_bias, o_bias, mlp_bias, qk_norm, qk_norm_wide, pre_norms, post_norms, always, untied, plain_norms,
-                   both_norms; } m = {
+                   both_norms, dense, experts; } m = {
         c->qkv_bias, c->o_bias, c->mlp_bias, c->qk_norm, c->qk_norm_wide, c->pre_norms, c->post_norms, true, !c->tied,
-        !c->post_norms, c->pre_norms && c->post_norms};
+        !c->post_norms, c->pre_norms && c->post_norms, c->experts == 0, c->experts != 0};
     switch (role) {
 #define WEIGHT(id, name, gguf, place, kind, rows, cols, when) case LLM_W_##id: return m.when;
 #include "llm/weights.def"
@@ -80,6 +80,10 @@ static int64_t size_of(const struct llm_config *c, enum size s) {
     case Q: return c->heads * c->head_dim;
     case KV: return c->kv_heads * c->head_dim;
     case DIM: return c->head_dim;
+    case EXPERT: return c->experts;
+    case EXPERT_FFN: return c->experts * c->expert_ffn;
+    case EXPERT_HIDDEN: return c->experts * c->hidden;
+    case ONE_FFN: return c->expert_ffn;
     }
     return 0;
 }
@@ -90,6 +94,7 @@ static int64_t size_of(const struct llm_config *c, enum size s) {
 struct source {
     struct llm_packed packed;        /* values NULL: none */
     const struct llm_tensor *blocks; /* of a GGUF file */
+    bool owned;                      /* its data is a copy already */
 };
 
 struct load {
@@ -225,6 +230,71 @@ static const struct llm_tensor *find_joined(struct load *l, enum llm_role role, 
     return NULL;
 }
 
+/* Other names of the weights of experts: of single ones, and of Mixtral's. */
+static const struct { enum llm_role role; const char *names[2]; } experts[] = {
+    {LLM_W_ROUTER, {"block_sparse_moe.gate", NULL}},
+    {LLM_W_GATES, {"mlp.experts.%d.gate_proj", "block_sparse_moe.experts.%d.w1"}},
+    {LLM_W_UPS, {"mlp.experts.%d.up_proj", "block_sparse_moe.experts.%d.w3"}},
+    {LLM_W_DOWNS, {"mlp.experts.%d.down_proj", "block_sparse_moe.experts.%d.w2"}},
+};
+
+static void *own(struct llm_model *m, size_t n);
+
+static const struct llm_tensor *expert_tensor(struct load *l, const char *name, int64_t layer, int64_t i) {
+    char full[160];
+    const char *number = strchr(name, '%');
+    int before = number ? (int)(number - name) : (int)strlen(name);
+    int n = snprintf(full, sizeof full, "model.layers.%lld.%.*s", (long long)layer, before, name);
+    if (number)
+        n += snprintf(full + n, sizeof full - (size_t)n, "%lld%s", (long long)i, number + 2);
+    snprintf(full + n, sizeof full - (size_t)n, ".weight");
+    return llm_tensors_find(&l->m->files, full);
+}
+
+/* The matrices of all experts, one after the other, as one tensor: a view of a tensor of rank 3, or a copy of single ones; NULL
+   if the files have none of that shape. */
+static hilo_status join_experts(struct load *l, enum llm_role role, int64_t layer, const struct llm_tensor *t, int64_t rows,
+                                int64_t cols, bool *copied, const struct llm_tensor **out) {
+    struct llm_model *m = l->m;
+    int64_t n = m->config.experts;
+    struct llm_tensor *one = ARENA_ARRAY(&m->arena, struct llm_tensor, 1);
+    *out = t;
+    if (t && t->rank == 3 && t->dims[0] == n && t->dims[1] == rows / n && t->dims[2] == cols) {
+        *one = *t;
+        one->rank = 2, one->dims[0] = rows, one->dims[1] = cols;
+        *out = one;
+    }
+    for (size_t i = 0; i < sizeof experts / sizeof *experts && !t; i++)
+        for (size_t k = 0; k < 2 && experts[i].role == role && experts[i].names[k] && !*out; k++) {
+            const char *name = experts[i].names[k];
+            const struct llm_tensor *first = expert_tensor(l, name, layer, 0);
+            if (first && !strchr(name, '%'))
+                *out = first;
+            if (!first || *out || !is_matrix(first, rows / n, cols) || !is_float(first->dtype))
+                continue;
+            *one = *first;
+            one->dims[0] = rows;
+            one->bytes = first->bytes * (size_t)n; /* it is in memory n times */
+            char *data = m->described ? NULL : own(m, one->bytes);
+            if (!data && !m->described)
+                return diag_error(l->d, HILO_RESOURCE_EXHAUSTED, "out of memory for the tensor '%s'", first->name.p);
+            for (int64_t e = 0; e < n; e++) {
+                const struct llm_tensor *from = expert_tensor(l, name, layer, e);
+                if (!from || !is_matrix(from, rows / n, cols) || from->dtype != first->dtype)
+                    return diag_error(l->d, HILO_INVALID_ARGUMENT, "tensor '%s' is not one of %lld experts, which the config "
+                                      "calls for", first->name.p, (long long)n);
+                if (data) {
+                    memcpy(data + (size_t)e * first->bytes, from->data, first->bytes);
+                    llm_tensors_release_pages(&m->files, from->data, from->bytes);
+                }
+            }
+            one->data = data;
+            *copied = true;
+            *out = one;
+        }
+    return HILO_OK;
+}
+
 static hilo_status add_weight(struct load *l, enum llm_role role, int64_t layer) {
     const struct row *r = &table[role];
     const struct llm_config *c = &l->m->config;
@@ -234,9 +304,13 @@ static hilo_status add_weight(struct load *l, enum llm_role role, int64_t layer)
     const char *suffix = r->kind == BIAS ? "bias" : "weight";
     base_name(r, layer, gguf, base, sizeof base);
     const struct llm_tensor *t = find(l, base, suffix, name, sizeof name);
-    const struct llm_tensor *part = r->kind == MATRIX && (!t || t->dims[0] != w.rows) ? find_joined(l, role, layer, w.rows) : NULL;
+    bool copied = false;
+    if (r->rows == EXPERT || r->rows == EXPERT_FFN || r->rows == EXPERT_HIDDEN)
+        HILO_TRY(join_experts(l, role, layer, t, w.rows, w.cols, &copied, &t));
+    bool other = r->kind == MATRIX && (!t || t->dims[0] != w.rows);
+    const struct llm_tensor *part = other ? find_joined(l, role, layer, w.rows) : NULL;
     t = part ? part : t;
-    struct source source = {.blocks = t && t->format && t->format->unpack && r->kind == MATRIX ? t : NULL};
+    struct source source = {.blocks = t && t->format && t->format->unpack && r->kind == MATRIX ? t : NULL, .owned = copied};
     w.first = l->params.n;
     if (!t && r->kind == MATRIX)
         HILO_TRY(llm_packed_find(&l->m->files, c, base, w.rows, w.cols, l->d, &source.packed));
@@ -257,7 +331,7 @@ static hilo_status add_weight(struct load *l, enum llm_role role, int64_t layer)
         if (!is_float(t->dtype) || (w.cols ? !is_matrix(t, w.rows, w.cols) : t->rank != 1 || t->dims[0] != w.rows))
             return misfit(l, t, name, w.rows, w.cols);
         add_param(l, &w, t, LLM_VALUES, t->dtype, w.rows, w.cols);
-        if (gguf || part)
+        if (gguf || part || c->experts)
             l->params.v[w.first].name = model_name(l, r, layer, suffix);
     }
     ARENA_PUSH(&l->m->arena, &l->weights, w);
@@ -288,6 +362,14 @@ static void *own(struct llm_model *m, size_t n) {
         m->owned[m->nowned++].n = n;
     }
     return p;
+}
+
+static void disown(struct llm_model *m, const void *p) {
+    for (size_t i = 0; i < m->nowned; i++)
+        if (m->owned[i].p == p && p) {
+            mem_free(&m->arena.al, m->owned[i].p, m->owned[i].n);
+            m->owned[i].p = NULL, m->owned[i].n = 0;
+        }
 }
 
 /* X.weight, X.scales, X.biases */
@@ -544,7 +626,6 @@ static hilo_status convert(struct load *l) {
     const struct llm_param *stored = l->params.v;
     l->params.v = NULL;
     l->params.n = l->params.cap = 0;
-    m->owned = arena_array(&m->arena, 3 * (size_t)l->weights.n, sizeof *m->owned, _Alignof(max_align_t));
     for (uint32_t i = 0; i < l->weights.n; i++) {
         struct llm_weight *w = &l->weights.v[i];
         const struct llm_param *from = &stored[w->first];
@@ -559,8 +640,10 @@ static hilo_status convert(struct load *l) {
         else
             for (uint32_t k = 0; k < w->nparams; k++)
                 ARENA_PUSH(&m->arena, &l->params, from[k]);
+        if (l->sources.v[i].owned && m->nowned != owned) /* converted from a copy */
+            disown(m, from->data);
         HILO_TRY(undo_changes(l, w, m->nowned != owned));
-        for (uint32_t k = w->first; k < l->params.n && m->nowned == owned; k++)
+        for (uint32_t k = w->first; k < l->params.n && m->nowned == owned && !l->sources.v[i].owned; k++)
             want_stored(l, &l->params.v[k]);
         if (l->progress && l->progress->report)
             l->progress->report(l->progress->user, "loading", (double)(i + 1) / (double)l->weights.n);
@@ -585,6 +668,9 @@ static void choose_types(struct llm_model *m, enum llm_precision wanted) {
 
 static hilo_status load_weights(struct load *l) {
     struct llm_model *m = l->m;
+    enum { COPIES = 4 }; /* of a weight: its parts, and one that it is converted from */
+    size_t most = COPIES * LLM_ROLES * ((size_t)m->config.layers + 2);
+    m->owned = arena_array(&m->arena, most, sizeof *m->owned, _Alignof(max_align_t));
     HILO_TRY(add_place(l, EMBED, 0));
     for (int64_t i = 0; i < m->config.layers; i++)
         HILO_TRY(add_place(l, LAYER, i));

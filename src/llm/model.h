@@ -98,8 +98,9 @@ const struct llm_weight *llm_model_weight(const struct llm_model *m, enum llm_ro
 /* The name of a weight in GGUF files, and whether it is of a norm. */
 void llm_weight_gguf_name(const struct llm_weight *w, char *out, size_t size);
 bool llm_role_is_norm(enum llm_role role);
-/* Writes the model as a GGUF file with the tokenizer and template of `from`: matrices in the format `type`, f32, f16, bf16, q8_0,
-   q4_0 or q4_1, or, if it is NULL, as they are in memory. Families and tokenizers that have no place there are refused. */
+/* Writes the model as a GGUF file with the tokenizer and template of `from`: matrices in the format `type`, f32, f16, bf16,
+   q8_0, q4_0 or q4_1, or, if it is NULL, as they are in memory. Families and tokenizers that have no place there are
+   refused. */
 hilo_status llm_model_write_gguf(const struct llm_model *m, const char *from, const char *to, const struct gguf_format *type,
                                  struct diag_list *d);
 /* Writes the model to a directory: config and tokenizer are copied, the weights are written as they are in memory. */

@@ -2,7 +2,8 @@
 # Help, versions, wrong command lines, exit codes.
 . "$(dirname "$0")/common.inc"
 
-commands='run compile explain verify check bench opt ops devices kir cache calibrate generate tokenize perplexity emit quantize convert'
+commands="run compile explain verify check bench opt ops devices kir cache calibrate generate tokenize perplexity emit quantize"
+commands="$commands convert"
 
 exits 2
 says 'usage: hilo COMMAND'

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-enum { TOKENS = 11, VOCAB = 2054, HIDDEN = 32, MOST = 64, ROOM = 4096 };
+enum { TOKENS = 11, VOCAB = 2054, HIDDEN = 32, MOST = 80, ROOM = 4096 };
 
 /* ---- a model on disk ------------------------------------------------------------------------- */
 
@@ -41,6 +41,9 @@ static const struct { const char *name, *config; } families[] = {
     {"granite", "\"model_type\":\"granite\",\"embedding_multiplier\":3,\"attention_multiplier\":0.2,"
                 "\"residual_multiplier\":0.5,\"logits_scaling\":2,\"attention_bias\":true"},
     {"olmo2", "\"model_type\":\"olmo2\""},
+    {"qwen3_moe", "\"model_type\":\"qwen3_moe\",\"head_dim\":16,\"num_experts\":6,\"num_experts_per_tok\":2,"
+                  "\"moe_intermediate_size\":16,\"norm_topk_prob\":false"},
+    {"mixtral", "\"model_type\":\"mixtral\",\"num_local_experts\":5,\"num_experts_per_tok\":3"},
     {"gemma3", "\"model_type\":\"gemma3\",\"text_config\":{\"model_type\":\"gemma3_text\",\"head_dim\":16,\"sliding_window\":4,"
                "\"layer_types\":[\"sliding_attention\",\"full_attention\",\"sliding_attention\"],\"rope_theta\":1000000,"
                "\"rope_local_base_freq\":10000,\"query_pre_attn_scalar\":16," SIZES "}"},
@@ -190,11 +193,58 @@ static void normalise_input(const struct plain *p, enum llm_role role, const dou
         memcpy(out, x, HIDDEN * sizeof *out);
 }
 
+/* out[HIDDEN] = W2 (act(W x) * (V x)): the MLP, or one expert's part of the weights. */
+static void run_mlp(const struct plain *p, const enum llm_role roles[3], const enum llm_role biases[3], int64_t which, int64_t ffn,
+                    const double *x, double *out) {
+    double gate[ROOM], up[ROOM];
+    const struct { enum llm_role role, bias; const double *x; int64_t rows, cols; double *out; } steps[] = {
+        {roles[0], biases[0], x, ffn, HIDDEN, gate}, {roles[1], biases[1], x, ffn, HIDDEN, up},
+        {roles[2], biases[2], gate, HIDDEN, ffn, out}};
+    for (int k = 0; k < 3; k++) {
+        const float *w = data_of(p, steps[k].role, p->layer) + which * steps[k].rows * steps[k].cols;
+        const float *b = steps[k].bias == LLM_ROLES ? NULL : data_of(p, steps[k].bias, p->layer);
+        for (int64_t i = 0; i < ffn && k == 2; i++)
+            gate[i] = activate(p, gate[i]) * up[i];
+        for (int64_t r = 0; r < steps[k].rows; r++) {
+            double sum = b ? (double)b[r] : 0;
+            for (int64_t i = 0; i < steps[k].cols; i++)
+                sum += (double)w[r * steps[k].cols + i] * steps[k].x[i];
+            steps[k].out[r] = sum;
+        }
+    }
+}
+
+/* The experts with the greatest probabilities, weighted by them. */
+static void run_experts(const struct plain *p, const double *x, double *out) {
+    static const enum llm_role roles[] = {LLM_W_GATES, LLM_W_UPS, LLM_W_DOWNS}, none[] = {LLM_ROLES, LLM_ROLES, LLM_ROLES};
+    const struct llm_config *c = p->c;
+    double s[ROOM], total = 0, taken = 0, y[HIDDEN];
+    int64_t which[LLM_MAX_CHOSEN];
+    multiply(p, LLM_W_ROUTER, LLM_ROLES, x, c->experts, HIDDEN, s);
+    for (int64_t i = 0; i < c->experts; i++)
+        total += s[i] = exp(s[i]);
+    for (int64_t k = 0; k < c->chosen; k++) {
+        which[k] = 0;
+        for (int64_t i = 1; i < c->experts; i++)
+            which[k] = s[i] > s[which[k]] ? i : which[k];
+        taken += s[which[k]];
+        s[which[k]] = -s[which[k]];
+    }
+    memset(out, 0, HIDDEN * sizeof *out);
+    for (int64_t k = 0; k < c->chosen; k++) {
+        run_mlp(p, roles, none, which[k], c->expert_ffn, x, y);
+        for (int i = 0; i < HIDDEN; i++)
+            out[i] += y[i] * -s[which[k]] / (c->chosen_sum ? taken : total);
+    }
+}
+
 static void run_layer(const struct plain *p, double x[TOKENS][HIDDEN]) {
+    static const enum llm_role roles[] = {LLM_W_GATE, LLM_W_UP, LLM_W_DOWN};
+    static const enum llm_role biases[] = {LLM_W_GATE_BIAS, LLM_W_UP_BIAS, LLM_W_DOWN_BIAS};
     static double keys[TOKENS][ROOM], values[TOKENS][ROOM];
     const struct llm_config *c = p->c;
     int64_t Q = c->heads * c->head_dim, KV = c->kv_heads * c->head_dim;
-    double h[HIDDEN], q[ROOM], y[ROOM], gate[ROOM], up[ROOM];
+    double h[HIDDEN], q[ROOM], y[ROOM];
     for (int64_t t = 0; t < TOKENS; t++) {
         normalise_input(p, LLM_W_ATTN_NORM, x[t], h);
         multiply(p, LLM_W_Q, LLM_W_Q_BIAS, h, Q, HIDDEN, q);
@@ -209,11 +259,11 @@ static void run_layer(const struct plain *p, double x[TOKENS][HIDDEN]) {
             normalise(p, LLM_W_POST_ATTN, p->layer, h, HIDDEN, h);
         add(p, x[t], h);
         normalise_input(p, c->post_norms ? LLM_W_PRE_FFN : LLM_W_FFN_NORM, x[t], h);
-        multiply(p, LLM_W_GATE, LLM_W_GATE_BIAS, h, c->ffn, HIDDEN, gate);
-        multiply(p, LLM_W_UP, LLM_W_UP_BIAS, h, c->ffn, HIDDEN, up);
-        for (int64_t i = 0; i < c->ffn; i++)
-            gate[i] = activate(p, gate[i]) * up[i];
-        multiply(p, LLM_W_DOWN, LLM_W_DOWN_BIAS, gate, HIDDEN, c->ffn, h);
+        if (c->experts)
+            run_experts(p, h, y);
+        else
+            run_mlp(p, roles, biases, 0, c->ffn, h, y);
+        memcpy(h, y, sizeof h);
         if (c->post_norms)
             normalise(p, LLM_W_POST_FFN, p->layer, h, HIDDEN, h);
         add(p, x[t], h);
@@ -310,7 +360,8 @@ static void refuse(const char *config, const char *why) {
 static void test_refusals(void **state) {
     (void)state;
     refuse("{}", "'model_type' is ''");
-    refuse("{\"model_type\":\"mixtral\"," SIZES "}", "'mixtral'");
+    refuse("{\"model_type\":\"mamba\"," SIZES "}", "'mamba'");
+    refuse("{\"model_type\":\"mixtral\",\"num_local_experts\":2,\"num_experts_per_tok\":3," SIZES "}", "there are 2 experts");
     refuse("{\"model_type\":\"llama\"}", "'num_hidden_layers' is missing");
     refuse("{\"model_type\":\"llama\",\"num_hidden_layers\":\"3\"}", "'num_hidden_layers' is not an integer");
     refuse("{\"model_type\":\"llama\",\"num_hidden_layers\":1e9}", "1 to 512");

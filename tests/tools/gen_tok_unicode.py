@@ -13,8 +13,8 @@ CATEGORY = {c: proc.utf8proc_category_string(c).decode() for c in CODES}
 HEADER = """/* Characters that Hugging Face's tokenizers classifies otherwise than the Unicode that this library reads: the tables of its
  * normalizers and pre-tokenizers are those of Unicode 8 and 9. tests/tools/gen_tok_unicode.py wrote the rows.
  *
- * RANGE(class, belongs, first, last): whether the characters belong to the class. Include with RANGE defined; it is undefined at
- * the end. */
+ * RANGE(class, belongs, first, last): whether the characters belong to the class. Include with RANGE defined; it is undefined
+ * at the end. */
 """
 
 
