@@ -210,36 +210,56 @@ static void partition_job(struct pjrt_job *job) {
 
 /* ---- arguments ------------------------------------------------------------------------------- */
 
-static bool may_donate(const struct pjrt_execute_options *o, size_t index) {
-    for (size_t i = 0; i < o->num_non_donatable_input_indices; i++)
-        if (o->non_donatable_input_indices[i] == (int64_t)index)
-            return false;
-    return true;
+/* The first of two arguments that are one buffer of which one is donated; ninputs when there are none. */
+static size_t find_donated_twice(const struct run *r, struct pjrt_buffer *const *args) {
+    struct pjrt_client *c = r->loaded->executable->client;
+    size_t found = r->ninputs;
+    pthread_mutex_lock(&c->lock);
+    uint64_t mark = ++c->last_mark;
+    for (int donated = 1; donated >= 0; donated--) /* the donated ones are marked first */
+        for (size_t i = 0; i < r->ninputs && found == r->ninputs; i++) {
+            if (r->inputs[i].donated != donated)
+                continue;
+            if (args[i]->mark == mark)
+                found = i;
+            else if (donated)
+                args[i]->mark = mark;
+        }
+    pthread_mutex_unlock(&c->lock);
+    return found;
 }
 
 /* Finds out which inputs are donated, and that none of those is needed twice. */
 static struct pjrt_error *find_donated(struct run *r, const struct pjrt_execute_options *o, struct pjrt_buffer *const *args) {
     struct pjrt_executable *x = r->loaded->executable;
-    for (size_t i = 0; i < r->ninputs; i++) {
-        bool donated = x->donated[i] && may_donate(o, i);
-        for (size_t k = 0; k < r->ninputs && donated; k++)
-            if (k != i && args[k] == args[i] && x->donated[k] && may_donate(o, k))
-                return pjrt_fail(HILO_INVALID_ARGUMENT, "Attempt to donate the same buffer twice in Execute() (arguments %zu "
-                                 "and %zu)", i, k);
-            else if (k != i && args[k] == args[i])
-                return pjrt_fail(HILO_INVALID_ARGUMENT, "Attempt to donate a buffer which is also used by the same call to "
-                                 "Execute() (arguments %zu and %zu)", i, k);
-        r->inputs[i].donated = donated;
+    bool any = false;
+    for (size_t i = 0; i < r->ninputs; i++)
+        r->inputs[i].donated = x->donated[i];
+    for (size_t i = 0; i < o->num_non_donatable_input_indices; i++) {
+        int64_t index = o->non_donatable_input_indices[i];
+        if (index >= 0 && (uint64_t)index < r->ninputs)
+            r->inputs[index].donated = false;
     }
-    return NULL;
+    for (size_t i = 0; i < r->ninputs; i++)
+        any = any || r->inputs[i].donated;
+    size_t i = any ? find_donated_twice(r, args) : r->ninputs, k = 0;
+    if (i == r->ninputs)
+        return NULL;
+    while (k == i || args[k] != args[i])
+        k++;
+    return pjrt_fail(HILO_INVALID_ARGUMENT, r->inputs[i].donated && r->inputs[k].donated
+                         ? "Attempt to donate the same buffer twice in Execute() (arguments %zu and %zu)"
+                         : "Attempt to donate a buffer which is also used by the same call to Execute() (arguments %zu and %zu)",
+                     k, i);
 }
 
 static struct pjrt_error *hold_inputs(struct run *r, const struct pjrt_execute_options *o, struct pjrt_buffer *const *args) {
     struct pjrt_executable *x = r->loaded->executable;
-    PJRT_TRY(find_donated(r, o, args));
-    for (size_t i = 0; i < r->ninputs; i++) {
+    for (size_t i = 0; i < r->ninputs; i++)
         if (args[i]->client != x->client)
             return pjrt_fail(HILO_INVALID_ARGUMENT, "argument %zu belongs to another client", i);
+    PJRT_TRY(find_donated(r, o, args));
+    for (size_t i = 0; i < r->ninputs; i++) {
         if (args[i]->memory->device != r->device)
             return pjrt_fail(HILO_INVALID_ARGUMENT, "argument %zu is on device %d; the program runs on device %d", i,
                              args[i]->memory->device->description->id, r->device->description->id);
@@ -478,27 +498,36 @@ struct pjrt_error *pjrt_ExecuteContext_Destroy(struct pjrt_ExecuteContext_Destro
     return NULL;
 }
 
+/* The lock is held. */
+static const struct pjrt_context_data *context_get(const struct pjrt_context *x, int64_t type) {
+    const struct pjrt_context_data *d = x->first;
+    while (d && d->type != type)
+        d = d->next;
+    return d;
+}
+
 struct pjrt_error *pjrt_context_add(struct pjrt_context *x, int64_t type, void *data) {
-    void *old;
-    if (pjrt_context_find(x, type, &old))
-        return pjrt_fail(HILO_ALREADY_EXISTS, "the execution has data of this type already");
     struct pjrt_context_data *d = pjrt_alloc(1, sizeof *d);
     if (!d)
         return pjrt_exhausted();
     pthread_mutex_lock(&x->lock);
-    *d = (struct pjrt_context_data){x->first, type, data};
-    x->first = d;
+    bool known = context_get(x, type);
+    if (!known) {
+        *d = (struct pjrt_context_data){x->first, type, data};
+        x->first = d;
+    }
     pthread_mutex_unlock(&x->lock);
-    return NULL;
+    if (!known)
+        return NULL;
+    free(d);
+    return pjrt_fail(HILO_ALREADY_EXISTS, "the execution has data of this type already");
 }
 
 bool pjrt_context_find(struct pjrt_context *x, int64_t type, void **data) {
     if (!x)
         return false;
     pthread_mutex_lock(&x->lock);
-    const struct pjrt_context_data *d = x->first;
-    while (d && d->type != type)
-        d = d->next;
+    const struct pjrt_context_data *d = context_get(x, type);
     if (d)
         *data = d->data;
     pthread_mutex_unlock(&x->lock);

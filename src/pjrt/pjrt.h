@@ -240,6 +240,7 @@ struct pjrt_client {
     size_t nworkers;               /* as many as the client has threads */
     atomic_size_t next_worker;
     struct { uint64_t *v; size_t n; } told; /* guarded by the lock: hashes of warnings that were logged */
+    uint64_t last_mark;            /* guarded by the lock */
     pthread_mutex_t lock;          /* of what buffers change */
     pthread_mutex_t launch;        /* held while the queues of several devices get their parts of one run */
     struct pjrt_alloc_stats alloc_stats;
@@ -307,6 +308,7 @@ struct pjrt_buffer {
     bool deleted;           /* for all callers; the data stays while it is held */
     int held;               /* by runs and transfers that are under way, and from outside */
     int external;           /* of those, from outside */
+    uint64_t mark;          /* of the last call that donated it: the client's last_mark then */
     enum { PJRT_UNASKED, PJRT_ON_CPU, PJRT_ELSEWHERE } place; /* what was answered before */
     int64_t dims[];
 };
