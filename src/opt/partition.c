@@ -433,7 +433,7 @@ static void localize_op(struct partition *c, ir_op op, const struct sharding *s)
     }
     resize(c, op, s);
     for (uint32_t i = 0; i < ir_op_get(m, op)->nresults; i++)
-        localize_value(c, ir_result(m, op, i), s);
+        localize_value(c, ir_result(m, op, i), propagation_sharding(c->propagation, ir_result(m, op, i)));
 }
 
 /* A while with sharded variables. */

@@ -4,6 +4,8 @@
  * with all variables sharded that can be, until its body needs none of them replicated and yields each with its sharding. */
 #include "opt/propagate.h"
 
+#include "base/decimal.h"
+
 enum {
     PROPAGATE_SHARDINGS = 256, /* different shardings; values that would need more are replicated */
     PROPAGATE_NESTED = 2,      /* loops in loops; values of deeper ones are replicated */
@@ -254,6 +256,86 @@ static int64_t dims_gather(const struct ir_module *m, ir_op op, uint32_t i, uint
     return out;
 }
 
+/* Dimensions that nothing is added to. */
+static int64_t dims_pad(const struct ir_module *m, ir_op op, uint32_t i, uint32_t dim) {
+    static const enum ir_slot lists[] = {IR_PAD_edge_padding_low, IR_PAD_edge_padding_high, IR_PAD_interior_padding};
+    size_t n;
+    for (int k = 0; k < 3 && i == 0; k++)
+        if (ir_prop_i64s(m, op, lists[k], &n)[dim])
+            return -1;
+    return i == 0 ? (int64_t)dim : -1;
+}
+
+/* Dimensions of the operand that updates have in full, or that indices go along. */
+static int64_t dims_scatter(const struct ir_module *m, ir_op op, uint32_t i, uint32_t dim) {
+    ir_attr numbers = ir_prop(m, op, IR_SCATTER_scatter_dimension_numbers);
+    size_t nwindow, ninserted, nbatch, nscattered, n;
+    const int64_t *window = ir_field_dims(m, numbers, IR_SCATTER_update_window_dims_F, &nwindow);
+    const int64_t *inserted = ir_field_dims(m, numbers, IR_SCATTER_inserted_window_dims_F, &ninserted);
+    const int64_t *batch = ir_field_dims(m, numbers, IR_SCATTER_input_batching_dims_F, &nbatch);
+    const int64_t *along = ir_field_dims(m, numbers, IR_SCATTER_scatter_indices_batching_dims_F, &n);
+    const int64_t *scattered = ir_field_dims(m, numbers, IR_SCATTER_scatter_dims_to_operand_dims_F, &nscattered);
+    int64_t vector = ir_field_i64(m, numbers, IR_SCATTER_index_vector_dim_F), of = dim;
+    if (ir_op_get(m, op)->noperands != 3)
+        return -1;
+    if (i == 2 && !listed(window, nwindow, dim)) { /* the dimension of the indices that it is */
+        of = 0;
+        for (uint32_t k = 0; k < dim; k++)
+            of += !listed(window, nwindow, k);
+        of += of >= vector;
+    }
+    if (i == 1 || (i == 2 && !listed(window, nwindow, dim))) {
+        for (size_t k = 0; k < nbatch && of != vector; k++)
+            if (along[k] == of)
+                return batch[k];
+        return -1;
+    }
+    if (i == 0 && listed(batch, nbatch, dim))
+        return dim;
+    size_t at = 0; /* in the window */
+    for (uint32_t k = 0; k < operand_type(m, op, 0)->rank; k++) {
+        if (listed(inserted, ninserted, k) || listed(batch, nbatch, k))
+            continue;
+        bool full = !listed(scattered, nscattered, k) && at < nwindow &&
+                    operand_type(m, op, 2)->dims[window[at]] == operand_type(m, op, 0)->dims[k];
+        if (i == 0 ? k == dim : window[at] == dim)
+            return full ? (int64_t)k : -1;
+        at++;
+    }
+    return -1;
+}
+
+/* The leading dimensions along which a custom call computes batch by batch, as JAX says: all results have them, and operands of
+   as many dimensions. 0 = none, or not all of that holds. */
+static uint32_t batch_dims(const struct ir_module *m, ir_op op) {
+    const struct ir_op_data *x = ir_op_get(m, op);
+    if (x->kind != IR_CUSTOM_CALL || x->nresults == 0 || ir_prop_i64(m, op, IR_CUSTOM_CALL_has_side_effect))
+        return 0;
+    ir_attr front = ir_dict_find(m, x->attrs, STR("mhlo.frontend_attributes"));
+    struct str text = ir_attr_get(m, front)->kind == IR_ATTR_DICT
+                          ? ir_attr_as_str(m, ir_dict_find(m, front, STR("num_batch_dims"))) : (struct str){NULL, 0};
+    const struct ir_type_data *first = result_type(m, op);
+    const char *next;
+    int64_t n;
+    if (!text.n || !dec_parse_i64(text.p, text.p + text.n, &n, &next) || next != text.p + text.n || n < 1 || n > first->rank)
+        return 0;
+    for (uint32_t i = 0; i < x->nresults + x->noperands; i++) {
+        const struct ir_type_data *t = ir_val_type(m, i < x->nresults ? ir_result(m, op, i) : x->operands[i - x->nresults]);
+        bool has = t->kind == IR_TYPE_TENSOR && t->rank >= n;
+        if (!has && i < x->nresults)
+            return 0;
+        for (int64_t k = 0; k < n && has; k++)
+            if (t->dims[k] != first->dims[k])
+                return 0;
+    }
+    return (uint32_t)n;
+}
+
+static int64_t dims_custom_call(const struct ir_module *m, ir_op op, uint32_t i, uint32_t dim) {
+    uint32_t n = batch_dims(m, op);
+    return dim < n && operand_type(m, op, i)->rank >= n ? (int64_t)dim : -1;
+}
+
 static dims_fn *const dims_of[] = {
 #define OP(id, name, form, operands, results, regions, traits, cost, rule, eval, lower, dims) [IR_##id] = dims_##dims,
 #include "ir/ops.def"
@@ -269,7 +351,7 @@ static int64_t result_dim(const struct ir_module *m, ir_op op, uint32_t i, uint3
 /* An op that can compute shards of its results from shards of its operands. */
 static bool can_shard(const struct ir_module *m, ir_op op) {
     const struct ir_op_data *x = ir_op_get(m, op);
-    if (dims_of[x->kind] == dims_none || x->nresults == 0 ||
+    if (dims_of[x->kind] == dims_none || x->nresults == 0 || (x->kind == IR_CUSTOM_CALL && !batch_dims(m, op)) ||
         (x->kind == IR_CONSTANT && !ir_attr_get(m, ir_constant_value(m, op))->splat))
         return false;
     for (uint32_t i = 0; i < x->noperands; i++)
@@ -323,6 +405,15 @@ static bool operand_sharding(struct propagation *d, ir_op op, uint32_t result, u
     return sharding_id(d, dim_ids, rank, out);
 }
 
+/* The id of result i where the first has `id`. */
+static bool other_result(struct propagation *d, ir_op op, uint32_t id, uint32_t i, uint32_t *out) {
+    uint32_t dim_ids[IR_MAX_RANK] = {0}, rank = ir_val_type(d->o->m, ir_result(d->o->m, op, i))->rank;
+    const struct known_sharding *first = &d->shardings.v[id];
+    for (uint32_t k = 0; k < rank && k < first->sharding.rank; k++)
+        dim_ids[k] = first->dim_ids[k];
+    return sharding_id(d, dim_ids, rank, out);
+}
+
 /* The op can have results of that id. */
 static bool can_be(struct propagation *d, ir_op op, uint32_t id) {
     const struct ir_module *m = d->o->m;
@@ -339,6 +430,9 @@ static bool can_be(struct propagation *d, ir_op op, uint32_t id) {
     }
     for (uint32_t i = 0; i < x->noperands; i++)
         if (!operand_sharding(d, op, id, i, &unused))
+            return false;
+    for (uint32_t i = 1; i < x->nresults; i++)
+        if (!other_result(d, op, id, i, &unused))
             return false;
     return true;
 }
@@ -367,9 +461,13 @@ static uint32_t result_sharding(struct propagation *d, ir_op op) {
 
 /* ---- what is known, what is needed ----------------------------------------------------------- */
 
+/* The results have the sharding of the first; those of other ranks that of its leading dimensions. */
 static void set_results(struct propagation *d, ir_op op, uint32_t id) {
-    for (uint32_t i = 0; i < ir_op_get(d->o->m, op)->nresults; i++)
-        opt_ids_set(&d->of, ir_result(d->o->m, op, i).i, id);
+    for (uint32_t i = 0; i < ir_op_get(d->o->m, op)->nresults; i++) {
+        uint32_t of = id;
+        (void)other_result(d, op, id, i, &of); /* there is one, as can_be found */
+        opt_ids_set(&d->of, ir_result(d->o->m, op, i).i, of);
+    }
 }
 
 static uint32_t needed(const struct propagation *d, ir_val v) {
@@ -516,7 +614,8 @@ static void backward(struct propagation *d, ir_block b) {
             continue;
         }
         uint32_t given = x->nresults == 1 ? opt_ids_get(&d->of, ir_result(m, op, 0).i) : 0;
-        if (x->kind == IR_SDY_SHARDING_CONSTRAINT || (x->kind == IR_CUSTOM_CALL && given)) { /* either is a constraint */
+        bool constrains = x->kind == IR_CUSTOM_CALL && given && !batch_dims(m, op);
+        if (x->kind == IR_SDY_SHARDING_CONSTRAINT || constrains) {
             need(d, x->operands[0], given);
             continue;
         }

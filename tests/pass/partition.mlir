@@ -308,3 +308,88 @@ module attributes {mhlo.num_partitions = 1 : i32} {
     return %0 : tensor<2xf32>
   }
 }
+// -----
+// Custom calls that compute batch by batch are called for the batches of a partition.
+module attributes {mhlo.num_partitions = 2 : i32} {
+  sdy.mesh @mesh = <["x"=2]>
+  func.func @f(%a: tensor<4x3x3xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}, {}]>}, %k: tensor<i32>) -> (tensor<4x3x3xf32>, tensor<4xi32>, tensor<4x3x3xf32>, tensor<4x3x3xf32>) {
+    %0:2 = stablehlo.custom_call @lapack(%a, %k) {mhlo.frontend_attributes = {num_batch_dims = "1"}} : (tensor<4x3x3xf32>, tensor<i32>) -> (tensor<4x3x3xf32>, tensor<4xi32>)
+    %1 = stablehlo.custom_call @solve(%0#0, %a) {mhlo.frontend_attributes = {num_batch_dims = "1"}} : (tensor<4x3x3xf32>, tensor<4x3x3xf32>) -> tensor<4x3x3xf32>
+    %2 = stablehlo.custom_call @other(%a) : (tensor<4x3x3xf32>) -> tensor<4x3x3xf32>
+    return %0#0, %0#1, %1, %2 : tensor<4x3x3xf32>, tensor<4xi32>, tensor<4x3x3xf32>, tensor<4x3x3xf32>
+  }
+}
+// ----- expected
+module attributes {mhlo.num_partitions = 2 : i32, mhlo.spmd_parameters_shardings = ["{devices=[2,1,1]0,1}", "{replicated}"], mhlo.spmd_output_sharding = "{{devices=[2,1,1]0,1}, {devices=[2]0,1}, {devices=[2,1,1]0,1}, {replicated}}"} {
+  sdy.mesh @mesh = <["x"=2]>
+  func.func @f(%arg0: tensor<2x3x3xf32>, %arg1: tensor<i32>) -> (tensor<2x3x3xf32>, tensor<2xi32>, tensor<2x3x3xf32>, tensor<4x3x3xf32>) {
+    %0 = "stablehlo.all_gather"(%arg0) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> : (tensor<2x3x3xf32>) -> tensor<4x3x3xf32>
+    %1:2 = stablehlo.custom_call @lapack(%arg0, %arg1) {mhlo.frontend_attributes = {num_batch_dims = "1"}} : (tensor<2x3x3xf32>, tensor<i32>) -> (tensor<2x3x3xf32>, tensor<2xi32>)
+    %2 = stablehlo.custom_call @solve(%1#0, %arg0) {mhlo.frontend_attributes = {num_batch_dims = "1"}} : (tensor<2x3x3xf32>, tensor<2x3x3xf32>) -> tensor<2x3x3xf32>
+    %3 = stablehlo.custom_call @other(%0) : (tensor<4x3x3xf32>) -> tensor<4x3x3xf32>
+    return %1#0, %1#1, %2, %3 : tensor<2x3x3xf32>, tensor<2xi32>, tensor<2x3x3xf32>, tensor<4x3x3xf32>
+  }
+}
+// -----
+// Scatters along dimensions that updates have in full, or that indices go along; pads of other dimensions.
+module attributes {mhlo.num_partitions = 2 : i32} {
+  sdy.mesh @mesh = <["x"=2]>
+  func.func @f(%a: tensor<4x3xi32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}, %i: tensor<1xi32>, %u: tensor<4xi32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}, %j: tensor<4x1xi32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) -> (tensor<4x3xi32>, tensor<4x3xi32>, tensor<4x5xi32>) {
+    %z = stablehlo.constant dense<0> : tensor<i32>
+    %0 = "stablehlo.scatter"(%a, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [0], inserted_window_dims = [1], scatter_dims_to_operand_dims = [1]>}> ({
+    ^bb0(%x: tensor<i32>, %y: tensor<i32>):
+      stablehlo.return %y : tensor<i32>
+    }) : (tensor<4x3xi32>, tensor<1xi32>, tensor<4xi32>) -> tensor<4x3xi32>
+    %1 = "stablehlo.scatter"(%a, %j, %u) <{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [1], input_batching_dims = [0], scatter_indices_batching_dims = [0], scatter_dims_to_operand_dims = [1], index_vector_dim = 1>}> ({
+    ^bb0(%x: tensor<i32>, %y: tensor<i32>):
+      stablehlo.return %y : tensor<i32>
+    }) : (tensor<4x3xi32>, tensor<4x1xi32>, tensor<4xi32>) -> tensor<4x3xi32>
+    %2 = stablehlo.pad %1, %z, low = [0, 1], high = [0, 1], interior = [0, 0] : (tensor<4x3xi32>, tensor<i32>) -> tensor<4x5xi32>
+    return %0, %1, %2 : tensor<4x3xi32>, tensor<4x3xi32>, tensor<4x5xi32>
+  }
+}
+// ----- expected
+module attributes {mhlo.num_partitions = 2 : i32, mhlo.spmd_parameters_shardings = ["{devices=[2,1]0,1}", "{replicated}", "{devices=[2]0,1}", "{devices=[2,1]0,1}"], mhlo.spmd_output_sharding = "{{devices=[2,1]0,1}, {devices=[2,1]0,1}, {devices=[2,1]0,1}}"} {
+  sdy.mesh @mesh = <["x"=2]>
+  func.func @f(%arg0: tensor<2x3xi32>, %arg1: tensor<1xi32>, %arg2: tensor<2xi32>, %arg3: tensor<2x1xi32>) -> (tensor<2x3xi32>, tensor<2x3xi32>, tensor<2x5xi32>) {
+    %0 = stablehlo.constant dense<0> : tensor<i32>
+    %1 = "stablehlo.scatter"(%arg0, %arg1, %arg2) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [0], inserted_window_dims = [1], scatter_dims_to_operand_dims = [1]>}> ({
+    ^bb0(%arg4: tensor<i32>, %arg5: tensor<i32>):
+      stablehlo.return %arg5 : tensor<i32>
+    }) : (tensor<2x3xi32>, tensor<1xi32>, tensor<2xi32>) -> tensor<2x3xi32>
+    %2 = "stablehlo.scatter"(%arg0, %arg3, %arg2) <{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [1], input_batching_dims = [0], scatter_indices_batching_dims = [0], scatter_dims_to_operand_dims = [1], index_vector_dim = 1>}> ({
+    ^bb0(%arg6: tensor<i32>, %arg7: tensor<i32>):
+      stablehlo.return %arg7 : tensor<i32>
+    }) : (tensor<2x3xi32>, tensor<2x1xi32>, tensor<2xi32>) -> tensor<2x3xi32>
+    %3 = stablehlo.pad %2, %0, low = [0, 1], high = [0, 1], interior = [0, 0] : (tensor<2x3xi32>, tensor<i32>) -> tensor<2x5xi32>
+    return %1, %2, %3 : tensor<2x3xi32>, tensor<2x3xi32>, tensor<2x5xi32>
+  }
+}
+// -----
+// Not along the dimension that indices choose from, which is gathered; nor along one that is padded.
+module attributes {mhlo.num_partitions = 3 : i32} {
+  sdy.mesh @mesh = <["x"=3]>
+  func.func @f(%a: tensor<4x3xi32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>}, %i: tensor<1xi32>, %u: tensor<4xi32>) -> (tensor<4x3xi32>, tensor<4x9xi32>) {
+    %z = stablehlo.constant dense<0> : tensor<i32>
+    %0 = "stablehlo.scatter"(%a, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [0], inserted_window_dims = [1], scatter_dims_to_operand_dims = [1]>}> ({
+    ^bb0(%x: tensor<i32>, %y: tensor<i32>):
+      stablehlo.return %y : tensor<i32>
+    }) : (tensor<4x3xi32>, tensor<1xi32>, tensor<4xi32>) -> tensor<4x3xi32>
+    %1 = stablehlo.pad %a, %z, low = [0, 3], high = [0, 3], interior = [0, 0] : (tensor<4x3xi32>, tensor<i32>) -> tensor<4x9xi32>
+    return %0, %1 : tensor<4x3xi32>, tensor<4x9xi32>
+  }
+}
+// ----- expected
+module attributes {mhlo.num_partitions = 3 : i32, mhlo.spmd_parameters_shardings = ["{devices=[1,3]0,1,2}", "{replicated}", "{replicated}"], mhlo.spmd_output_sharding = "{{replicated}, {replicated}}"} {
+  sdy.mesh @mesh = <["x"=3]>
+  func.func @f(%arg0: tensor<4x1xi32>, %arg1: tensor<1xi32>, %arg2: tensor<4xi32>) -> (tensor<4x3xi32>, tensor<4x9xi32>) {
+    %0 = "stablehlo.all_gather"(%arg0) <{all_gather_dim = 1 : i64, replica_groups = dense<[[0, 1, 2]]> : tensor<1x3xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> : (tensor<4x1xi32>) -> tensor<4x3xi32>
+    %1 = stablehlo.constant dense<0> : tensor<i32>
+    %2 = "stablehlo.scatter"(%0, %arg1, %arg2) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [0], inserted_window_dims = [1], scatter_dims_to_operand_dims = [1]>}> ({
+    ^bb0(%arg3: tensor<i32>, %arg4: tensor<i32>):
+      stablehlo.return %arg4 : tensor<i32>
+    }) : (tensor<4x3xi32>, tensor<1xi32>, tensor<4xi32>) -> tensor<4x3xi32>
+    %3 = stablehlo.pad %0, %1, low = [0, 3], high = [0, 3], interior = [0, 0] : (tensor<4x3xi32>, tensor<i32>) -> tensor<4x9xi32>
+    return %2, %3 : tensor<4x3xi32>, tensor<4x9xi32>
+  }
+}
