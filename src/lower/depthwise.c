@@ -120,7 +120,7 @@ static void multiply_line(struct depthwise *d, const struct place *t, struct ind
     }
     if (d->input.plain && w->base == 1) { /* a load for its index: that of position 0, which need not exist */
         kir_val q = lower_mul(l, t->first, w->stride);
-        at->at[w->in] = lower_add(l, q, kir_i64(l->k, -w->low));
+        at->at[w->in] = w->size == 1 ? kir_i64(l->k, 0) : lower_add(l, q, kir_i64(l->k, -w->low)); /* 1: the step is 0 */
         base = contract_input(c, at);
     }
     for (int64_t q = 0; q <= (d->tile - 1) * w->stride + (w->window - 1) * w->dilation; q++) {

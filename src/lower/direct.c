@@ -19,7 +19,7 @@ enum {
     DIRECT_LATENCY = 8,                            /* multiply-adds in flight that keep the units busy */
     DIRECT_TILE_OPS = 64,                          /* what a tile costs apart from its lines, in multiply-adds of a vector */
     DIRECT_STREAM = 16,                            /* bytes a cycle that come from the L2 cache */
-    DIRECT_AHEAD = 8,                              /* lines of weights that are prefetched from there */
+    DIRECT_AHEAD = 4096,                           /* bytes by which weights are prefetched */
     DIRECT_SHORT = 4                               /* iterations of a loop that is unrolled */
 };
 
@@ -414,7 +414,8 @@ static void multiply_lines(struct direct *d, kir_val input, kir_val weights, kir
     line = lower_add(l, lower_mul(l, line, inner), x);
     c->packed[1] = (struct packed){
         .on = true, .buffer = d->b.rhs_buffer, .at = lower_add(l, weights, lower_mul(l, line, d->b.panel.size))};
-    kir_prefetch(l->k, d->b.rhs_buffer, lower_add(l, c->packed[1].at, kir_i64(l->k, DIRECT_AHEAD * d->b.panel.size)));
+    kir_prefetch(l->k, d->b.rhs_buffer,
+                 lower_add(l, c->packed[1].at, kir_i64(l->k, DIRECT_AHEAD / (int64_t)(kir_type_bits(c->acc) / 8))));
     kir_val r = kir_loop(l->k, KIR_UNROLLED, d->tile, 0);
     c->packed[0] = (struct packed){.on = true, .buffer = d->image, .at = lower_add(l, input, pixel_offset(d, r))};
     contract_multiply_add(c, reg, r);

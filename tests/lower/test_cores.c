@@ -119,14 +119,14 @@ static const struct {
      "  return %c : tensor<9x12x12xf32>\n}\n", false},
     {"convolution",
      "func.func @main(%a: tensor<1x14x15x8xf32>, %b: tensor<3x3x8x70xf32>) -> tensor<1x14x15x70xf32> {\n"
-     "  %c = stablehlo.convolution(%a, %b) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]}\n"
-     "      {batch_group_count = 1 : i64, feature_group_count = 1 : i64}\n"
+     "  %c = stablehlo.convolution(%a, %b) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f],\n"
+     "      window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64}\n"
      "      : (tensor<1x14x15x8xf32>, tensor<3x3x8x70xf32>) -> tensor<1x14x15x70xf32>\n"
      "  return %c : tensor<1x14x15x70xf32>\n}\n", true},
     {"depthwise convolution",
      "func.func @main(%a: tensor<1x14x70x40xf32>, %b: tensor<3x3x1x40xf32>) -> tensor<1x14x70x40xf32> {\n"
-     "  %c = stablehlo.convolution(%a, %b) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]}\n"
-     "      {batch_group_count = 1 : i64, feature_group_count = 40 : i64}\n"
+     "  %c = stablehlo.convolution(%a, %b) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f],\n"
+     "      window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 40 : i64}\n"
      "      : (tensor<1x14x70x40xf32>, tensor<3x3x1x40xf32>) -> tensor<1x14x70x40xf32>\n"
      "  return %c : tensor<1x14x70x40xf32>\n}\n", true},
     {"rows",

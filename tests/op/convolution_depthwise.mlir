@@ -1,5 +1,6 @@
 // Convolutions of groups of few channels. All numbers are integers that the types have exactly; the expected number is the sum of all
-// results, each times a small number that depends on its place.
+// results, each times a small number that depends on its place. Operands behind a barrier are in memory; others are computed
+// where they are read.
 
 func.func @depthwise() {
   %xm = stablehlo.constant dense<7> : tensor<7560xi32>
@@ -20,7 +21,8 @@ func.func @depthwise() {
   %ws = stablehlo.subtract %wr, %wo : tensor<360xi32>
   %wc = stablehlo.convert %ws : (tensor<360xi32>) -> tensor<360xf32>
   %w = stablehlo.reshape %wc : (tensor<360xf32>) -> tensor<3x3x1x40xf32>
-  %y0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f],
+  %xw:2 = stablehlo.optimization_barrier %x, %w : tensor<1x9x21x40xf32>, tensor<3x3x1x40xf32>
+  %y0 = stablehlo.convolution(%xw#0, %xw#1) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f],
       window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 40 : i64}
       : (tensor<1x9x21x40xf32>, tensor<3x3x1x40xf32>) -> tensor<1x9x21x40xf32>
   %hm = stablehlo.constant dense<3> : tensor<7560xi32>
@@ -61,7 +63,8 @@ func.func @depthwise_stride() {
   %ws = stablehlo.subtract %wr, %wo : tensor<288xi32>
   %wc = stablehlo.convert %ws : (tensor<288xi32>) -> tensor<288xf32>
   %w = stablehlo.reshape %wc : (tensor<288xf32>) -> tensor<3x3x1x32xf32>
-  %y0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f],
+  %xw:2 = stablehlo.optimization_barrier %x, %w : tensor<1x15x17x32xf32>, tensor<3x3x1x32xf32>
+  %y0 = stablehlo.convolution(%xw#0, %xw#1) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f],
       window = {stride = [2, 2], pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 32 : i64}
       : (tensor<1x15x17x32xf32>, tensor<3x3x1x32xf32>) -> tensor<1x8x9x32xf32>
   %hm = stablehlo.constant dense<3> : tensor<2304xi32>
@@ -102,7 +105,8 @@ func.func @depthwise_small() {
   %ws = stablehlo.subtract %wr, %wo : tensor<216xi32>
   %wc = stablehlo.convert %ws : (tensor<216xi32>) -> tensor<216xf32>
   %w = stablehlo.reshape %wc : (tensor<216xf32>) -> tensor<3x3x1x24xf32>
-  %y0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f],
+  %xw:2 = stablehlo.optimization_barrier %x, %w : tensor<2x7x7x24xf32>, tensor<3x3x1x24xf32>
+  %y0 = stablehlo.convolution(%xw#0, %xw#1) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f],
       window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 24 : i64}
       : (tensor<2x7x7x24xf32>, tensor<3x3x1x24xf32>) -> tensor<2x7x7x24xf32>
   %hm = stablehlo.constant dense<3> : tensor<2352xi32>
@@ -143,7 +147,8 @@ func.func @depthwise_large() {
   %ws = stablehlo.subtract %wr, %wo : tensor<560xi32>
   %wc = stablehlo.convert %ws : (tensor<560xi32>) -> tensor<560xf32>
   %w = stablehlo.reshape %wc : (tensor<560xf32>) -> tensor<5x7x1x16xf32>
-  %y0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f],
+  %xw:2 = stablehlo.optimization_barrier %x, %w : tensor<1x12x30x16xf32>, tensor<5x7x1x16xf32>
+  %y0 = stablehlo.convolution(%xw#0, %xw#1) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f],
       window = {pad = [[2, 2], [3, 3]]} {batch_group_count = 1 : i64, feature_group_count = 16 : i64}
       : (tensor<1x12x30x16xf32>, tensor<5x7x1x16xf32>) -> tensor<1x12x30x16xf32>
   %hm = stablehlo.constant dense<3> : tensor<5760xi32>
@@ -184,7 +189,8 @@ func.func @depthwise_dilated() {
   %ws = stablehlo.subtract %wr, %wo : tensor<144xi32>
   %wc = stablehlo.convert %ws : (tensor<144xi32>) -> tensor<144xf32>
   %w = stablehlo.reshape %wc : (tensor<144xf32>) -> tensor<3x3x1x16xf32>
-  %y0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f],
+  %xw:2 = stablehlo.optimization_barrier %x, %w : tensor<1x15x19x16xf32>, tensor<3x3x1x16xf32>
+  %y0 = stablehlo.convolution(%xw#0, %xw#1) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f],
       window = {pad = [[2, 2], [3, 3]], rhs_dilate = [2, 3]} {batch_group_count = 1 : i64, feature_group_count = 16 : i64}
       : (tensor<1x15x19x16xf32>, tensor<3x3x1x16xf32>) -> tensor<1x15x19x16xf32>
   %hm = stablehlo.constant dense<3> : tensor<4560xi32>
@@ -225,7 +231,8 @@ func.func @depthwise_planes() {
   %ws = stablehlo.subtract %wr, %wo : tensor<45xi32>
   %wc = stablehlo.convert %ws : (tensor<45xi32>) -> tensor<45xf32>
   %w = stablehlo.reshape %wc : (tensor<45xf32>) -> tensor<5x1x3x3xf32>
-  %y0 = stablehlo.convolution(%x, %w) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1],
+  %xw:2 = stablehlo.optimization_barrier %x, %w : tensor<1x5x9x37xf32>, tensor<5x1x3x3xf32>
+  %y0 = stablehlo.convolution(%xw#0, %xw#1) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1],
       window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 5 : i64}
       : (tensor<1x5x9x37xf32>, tensor<5x1x3x3xf32>) -> tensor<1x5x9x37xf32>
   %hm = stablehlo.constant dense<3> : tensor<1665xi32>
@@ -307,7 +314,8 @@ func.func @depthwise_planes_small() {
   %ws = stablehlo.subtract %wr, %wo : tensor<54xi32>
   %wc = stablehlo.convert %ws : (tensor<54xi32>) -> tensor<54xf32>
   %w = stablehlo.reshape %wc : (tensor<54xf32>) -> tensor<6x1x3x3xf32>
-  %y0 = stablehlo.convolution(%x, %w) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1],
+  %xw:2 = stablehlo.optimization_barrier %x, %w : tensor<3x6x7x7xf32>, tensor<6x1x3x3xf32>
+  %y0 = stablehlo.convolution(%xw#0, %xw#1) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1],
       window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 6 : i64}
       : (tensor<3x6x7x7xf32>, tensor<6x1x3x3xf32>) -> tensor<3x6x7x7xf32>
   %hm = stablehlo.constant dense<3> : tensor<882xi32>
@@ -349,7 +357,8 @@ func.func @depthwise_multiplier() {
   %ws = stablehlo.subtract %wr, %wo : tensor<216xi32>
   %wc = stablehlo.convert %ws : (tensor<216xi32>) -> tensor<216xf32>
   %w = stablehlo.reshape %wc : (tensor<216xf32>) -> tensor<3x3x1x24xf32>
-  %y0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f],
+  %xw:2 = stablehlo.optimization_barrier %x, %w : tensor<1x9x11x8xf32>, tensor<3x3x1x24xf32>
+  %y0 = stablehlo.convolution(%xw#0, %xw#1) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f],
       window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 8 : i64}
       : (tensor<1x9x11x8xf32>, tensor<3x3x1x24xf32>) -> tensor<1x9x11x24xf32>
   %hm = stablehlo.constant dense<3> : tensor<2376xi32>
@@ -390,7 +399,8 @@ func.func @depthwise_holes() {
   %ws = stablehlo.subtract %wr, %wo : tensor<144xi32>
   %wc = stablehlo.convert %ws : (tensor<144xi32>) -> tensor<144xf32>
   %w = stablehlo.reshape %wc : (tensor<144xf32>) -> tensor<3x3x1x16xf32>
-  %y0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f],
+  %xw:2 = stablehlo.optimization_barrier %x, %w : tensor<1x7x6x16xf32>, tensor<3x3x1x16xf32>
+  %y0 = stablehlo.convolution(%xw#0, %xw#1) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f],
       window = {pad = [[1, 2], [2, 0]], lhs_dilate = [2, 3]} {batch_group_count = 1 : i64, feature_group_count = 16 : i64}
       : (tensor<1x7x6x16xf32>, tensor<3x3x1x16xf32>) -> tensor<1x14x16x16xf32>
   %hm = stablehlo.constant dense<3> : tensor<3584xi32>
@@ -431,7 +441,8 @@ func.func @depthwise_cropped() {
   %ws = stablehlo.subtract %wr, %wo : tensor<144xi32>
   %wc = stablehlo.convert %ws : (tensor<144xi32>) -> tensor<144xf32>
   %w = stablehlo.reshape %wc : (tensor<144xf32>) -> tensor<3x3x1x16xf32>
-  %y0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f],
+  %xw:2 = stablehlo.optimization_barrier %x, %w : tensor<1x14x14x16xf32>, tensor<3x3x1x16xf32>
+  %y0 = stablehlo.convolution(%xw#0, %xw#1) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f],
       window = {pad = [[-1, 2], [2, -3]]} {batch_group_count = 1 : i64, feature_group_count = 16 : i64}
       : (tensor<1x14x14x16xf32>, tensor<3x3x1x16xf32>) -> tensor<1x13x11x16xf32>
   %hm = stablehlo.constant dense<3> : tensor<2288xi32>
@@ -472,7 +483,8 @@ func.func @depthwise_line() {
   %ws = stablehlo.subtract %wr, %wo : tensor<64xi32>
   %wc = stablehlo.convert %ws : (tensor<64xi32>) -> tensor<64xf32>
   %w = stablehlo.reshape %wc : (tensor<64xf32>) -> tensor<4x1x16xf32>
-  %y0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f],
+  %xw:2 = stablehlo.optimization_barrier %x, %w : tensor<1x300x16xf32>, tensor<4x1x16xf32>
+  %y0 = stablehlo.convolution(%xw#0, %xw#1) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f],
       window = {pad = [[3, 0]]} {batch_group_count = 1 : i64, feature_group_count = 16 : i64}
       : (tensor<1x300x16xf32>, tensor<4x1x16xf32>) -> tensor<1x300x16xf32>
   %hm = stablehlo.constant dense<3> : tensor<4800xi32>
@@ -554,7 +566,8 @@ func.func @depthwise_narrow() {
   %ws = stablehlo.subtract %wr, %wo : tensor<144xi32>
   %wc = stablehlo.convert %ws : (tensor<144xi32>) -> tensor<144xbf16>
   %w = stablehlo.reshape %wc : (tensor<144xbf16>) -> tensor<3x3x1x16xbf16>
-  %y0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f],
+  %xw:2 = stablehlo.optimization_barrier %x, %w : tensor<1x8x9x16xbf16>, tensor<3x3x1x16xbf16>
+  %y0 = stablehlo.convolution(%xw#0, %xw#1) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f],
       window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 16 : i64}
       : (tensor<1x8x9x16xbf16>, tensor<3x3x1x16xbf16>) -> tensor<1x8x9x16xf32>
   %hm = stablehlo.constant dense<3> : tensor<1152xi32>
@@ -595,7 +608,8 @@ func.func @depthwise_reversed() {
   %ws = stablehlo.subtract %wr, %wo : tensor<144xi32>
   %wc = stablehlo.convert %ws : (tensor<144xi32>) -> tensor<144xf32>
   %w = stablehlo.reshape %wc : (tensor<144xf32>) -> tensor<3x3x1x16xf32>
-  %y0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f],
+  %xw:2 = stablehlo.optimization_barrier %x, %w : tensor<1x10x10x16xf32>, tensor<3x3x1x16xf32>
+  %y0 = stablehlo.convolution(%xw#0, %xw#1) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f],
       window = {pad = [[1, 1], [1, 1]], reverse = [false, true]} {batch_group_count = 1 : i64, feature_group_count = 16 : i64}
       : (tensor<1x10x10x16xf32>, tensor<3x3x1x16xf32>) -> tensor<1x10x10x16xf32>
   %hm = stablehlo.constant dense<3> : tensor<1600xi32>
@@ -636,7 +650,8 @@ func.func @depthwise_epilogue() {
   %ws = stablehlo.subtract %wr, %wo : tensor<288xi32>
   %wc = stablehlo.convert %ws : (tensor<288xi32>) -> tensor<288xf32>
   %w = stablehlo.reshape %wc : (tensor<288xf32>) -> tensor<3x3x1x32xf32>
-  %y0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f],
+  %xw:2 = stablehlo.optimization_barrier %x, %w : tensor<1x11x33x32xf32>, tensor<3x3x1x32xf32>
+  %y0 = stablehlo.convolution(%xw#0, %xw#1) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f],
       window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 32 : i64}
       : (tensor<1x11x33x32xf32>, tensor<3x3x1x32xf32>) -> tensor<1x11x33x32xf32>
   %bm = stablehlo.constant dense<3> : tensor<32xi32>
@@ -681,6 +696,49 @@ func.func @depthwise_epilogue() {
 
 // -----
 
+// tiles along a dimension of which the input has one element
+func.func @depthwise_planes_flat() {
+  %xm = stablehlo.constant dense<7> : tensor<1120xi32>
+  %xd = stablehlo.constant dense<13> : tensor<1120xi32>
+  %xo = stablehlo.constant dense<6> : tensor<1120xi32>
+  %xi = stablehlo.iota dim = 0 : tensor<1120xi32>
+  %xp = stablehlo.multiply %xi, %xm : tensor<1120xi32>
+  %xr = stablehlo.remainder %xp, %xd : tensor<1120xi32>
+  %xs = stablehlo.subtract %xr, %xo : tensor<1120xi32>
+  %xc = stablehlo.convert %xs : (tensor<1120xi32>) -> tensor<1120xf32>
+  %x = stablehlo.reshape %xc : (tensor<1120xf32>) -> tensor<1x4x14x1x20xf32>
+  %wm = stablehlo.constant dense<5> : tensor<216xi32>
+  %wd = stablehlo.constant dense<11> : tensor<216xi32>
+  %wo = stablehlo.constant dense<5> : tensor<216xi32>
+  %wi = stablehlo.iota dim = 0 : tensor<216xi32>
+  %wp = stablehlo.multiply %wi, %wm : tensor<216xi32>
+  %wr = stablehlo.remainder %wp, %wd : tensor<216xi32>
+  %ws = stablehlo.subtract %wr, %wo : tensor<216xi32>
+  %wc = stablehlo.convert %ws : (tensor<216xi32>) -> tensor<216xf32>
+  %w = stablehlo.reshape %wc : (tensor<216xf32>) -> tensor<8x1x3x3x3xf32>
+  %xw:2 = stablehlo.optimization_barrier %x, %w : tensor<1x4x14x1x20xf32>, tensor<8x1x3x3x3xf32>
+  %y0 = stablehlo.convolution(%xw#0, %xw#1) dim_numbers = [b, f, 0, 1, 2]x[o, i, 0, 1, 2]->[b, f, 0, 1, 2],
+      window = {stride = [3, 3, 1], pad = [[-1, 0], [2, 2], [2, 1]], rhs_dilate = [1, 2, 1], reverse = [false, true, false]} {batch_group_count = 1 : i64, feature_group_count = 4 : i64}
+      : (tensor<1x4x14x1x20xf32>, tensor<8x1x3x3x3xf32>) -> tensor<1x8x4x1x21xf32>
+  %hm = stablehlo.constant dense<3> : tensor<672xi32>
+  %hd = stablehlo.constant dense<19> : tensor<672xi32>
+  %ho = stablehlo.constant dense<9> : tensor<672xi32>
+  %hi = stablehlo.iota dim = 0 : tensor<672xi32>
+  %hp = stablehlo.multiply %hi, %hm : tensor<672xi32>
+  %hr = stablehlo.remainder %hp, %hd : tensor<672xi32>
+  %hs = stablehlo.subtract %hr, %ho : tensor<672xi32>
+  %h = stablehlo.reshape %hs : (tensor<672xi32>) -> tensor<1x8x4x1x21xi32>
+  %yi = stablehlo.convert %y0 : (tensor<1x8x4x1x21xf32>) -> tensor<1x8x4x1x21xi32>
+  %hy = stablehlo.multiply %yi, %h : tensor<1x8x4x1x21xi32>
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %sum = stablehlo.reduce(%hy init: %zero) applies stablehlo.add across dimensions = [0, 1, 2, 3, 4]
+      : (tensor<1x8x4x1x21xi32>, tensor<i32>) -> tensor<i32>
+  check.expect_eq_const %sum, dense<102> : tensor<i32>
+  return
+}
+
+// -----
+
 // a few channels to a group
 func.func @small_groups() {
   %xm = stablehlo.constant dense<7> : tensor<2304xi32>
@@ -701,7 +759,8 @@ func.func @small_groups() {
   %ws = stablehlo.subtract %wr, %wo : tensor<1152xi32>
   %wc = stablehlo.convert %ws : (tensor<1152xi32>) -> tensor<1152xf32>
   %w = stablehlo.reshape %wc : (tensor<1152xf32>) -> tensor<3x3x4x32xf32>
-  %y0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f],
+  %xw:2 = stablehlo.optimization_barrier %x, %w : tensor<1x8x9x32xf32>, tensor<3x3x4x32xf32>
+  %y0 = stablehlo.convolution(%xw#0, %xw#1) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f],
       window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 8 : i64}
       : (tensor<1x8x9x32xf32>, tensor<3x3x4x32xf32>) -> tensor<1x8x9x32xf32>
   %hm = stablehlo.constant dense<3> : tensor<2304xi32>
@@ -742,7 +801,8 @@ func.func @small_groups_planes() {
   %ws = stablehlo.subtract %wr, %wo : tensor<864xi32>
   %wc = stablehlo.convert %ws : (tensor<864xi32>) -> tensor<864xf32>
   %w = stablehlo.reshape %wc : (tensor<864xf32>) -> tensor<24x4x3x3xf32>
-  %y0 = stablehlo.convolution(%x, %w) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1],
+  %xw:2 = stablehlo.optimization_barrier %x, %w : tensor<1x12x8x18xf32>, tensor<24x4x3x3xf32>
+  %y0 = stablehlo.convolution(%xw#0, %xw#1) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1],
       window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 3 : i64}
       : (tensor<1x12x8x18xf32>, tensor<24x4x3x3xf32>) -> tensor<1x24x8x18xf32>
   %hm = stablehlo.constant dense<3> : tensor<3456xi32>

@@ -1,5 +1,5 @@
-// Convolutions that are large enough for a register tile of pixels by features. All numbers are integers that the types have exactly;
-// the expected number is the sum of all results, each times a small number that depends on its place.
+// Convolutions that are large enough for a register tile of pixels by features. All numbers are integers that the types have
+// exactly; the expected number is the sum of all results, each times a small number that depends on its place.
 
 // several rows of the image in a register tile, the last ones twice
 func.func @rows_in_a_tile() {
@@ -21,7 +21,8 @@ func.func @rows_in_a_tile() {
   %ws = stablehlo.subtract %wr, %wo : tensor<4608xi32>
   %wc = stablehlo.convert %ws : (tensor<4608xi32>) -> tensor<4608xf32>
   %w = stablehlo.reshape %wc : (tensor<4608xf32>) -> tensor<3x3x16x32xf32>
-  %y0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f],
+  %xw:2 = stablehlo.optimization_barrier %x, %w : tensor<1x7x7x16xf32>, tensor<3x3x16x32xf32>
+  %y0 = stablehlo.convolution(%xw#0, %xw#1) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f],
       window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64}
       : (tensor<1x7x7x16xf32>, tensor<3x3x16x32xf32>) -> tensor<1x7x7x32xf32>
   %hm = stablehlo.constant dense<3> : tensor<1568xi32>
@@ -63,7 +64,8 @@ func.func @panels() {
   %ws = stablehlo.subtract %wr, %wo : tensor<5760xi32>
   %wc = stablehlo.convert %ws : (tensor<5760xi32>) -> tensor<5760xf32>
   %w = stablehlo.reshape %wc : (tensor<5760xf32>) -> tensor<3x3x16x40xf32>
-  %y0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f],
+  %xw:2 = stablehlo.optimization_barrier %x, %w : tensor<1x5x19x16xf32>, tensor<3x3x16x40xf32>
+  %y0 = stablehlo.convolution(%xw#0, %xw#1) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f],
       window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64}
       : (tensor<1x5x19x16xf32>, tensor<3x3x16x40xf32>) -> tensor<1x5x19x40xf32>
   %hm = stablehlo.constant dense<3> : tensor<3800xi32>
@@ -104,7 +106,8 @@ func.func @stride() {
   %ws = stablehlo.subtract %wr, %wo : tensor<6912xi32>
   %wc = stablehlo.convert %ws : (tensor<6912xi32>) -> tensor<6912xf32>
   %w = stablehlo.reshape %wc : (tensor<6912xf32>) -> tensor<3x3x16x48xf32>
-  %y0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f],
+  %xw:2 = stablehlo.optimization_barrier %x, %w : tensor<1x15x13x16xf32>, tensor<3x3x16x48xf32>
+  %y0 = stablehlo.convolution(%xw#0, %xw#1) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f],
       window = {stride = [2, 2], pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64}
       : (tensor<1x15x13x16xf32>, tensor<3x3x16x48xf32>) -> tensor<1x8x7x48xf32>
   %hm = stablehlo.constant dense<3> : tensor<2688xi32>
@@ -146,7 +149,8 @@ func.func @stem() {
   %ws = stablehlo.subtract %wr, %wo : tensor<4704xi32>
   %wc = stablehlo.convert %ws : (tensor<4704xi32>) -> tensor<4704xf32>
   %w = stablehlo.reshape %wc : (tensor<4704xf32>) -> tensor<7x7x3x32xf32>
-  %y0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f],
+  %xw:2 = stablehlo.optimization_barrier %x, %w : tensor<1x32x30x3xf32>, tensor<7x7x3x32xf32>
+  %y0 = stablehlo.convolution(%xw#0, %xw#1) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f],
       window = {stride = [2, 2], pad = [[3, 3], [3, 3]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64}
       : (tensor<1x32x30x3xf32>, tensor<7x7x3x32xf32>) -> tensor<1x16x15x32xf32>
   %hm = stablehlo.constant dense<3> : tensor<7680xi32>
@@ -229,7 +233,8 @@ func.func @planes() {
   %ws = stablehlo.subtract %wr, %wo : tensor<2304xi32>
   %wc = stablehlo.convert %ws : (tensor<2304xi32>) -> tensor<2304xf32>
   %w = stablehlo.reshape %wc : (tensor<2304xf32>) -> tensor<32x8x3x3xf32>
-  %y0 = stablehlo.convolution(%x, %w) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1],
+  %xw:2 = stablehlo.optimization_barrier %x, %w : tensor<1x8x9x18xf32>, tensor<32x8x3x3xf32>
+  %y0 = stablehlo.convolution(%xw#0, %xw#1) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1],
       window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64}
       : (tensor<1x8x9x18xf32>, tensor<32x8x3x3xf32>) -> tensor<1x32x9x18xf32>
   %hm = stablehlo.constant dense<3> : tensor<5184xi32>
@@ -271,7 +276,8 @@ func.func @pointwise() {
   %ws = stablehlo.subtract %wr, %wo : tensor<960xi32>
   %wc = stablehlo.convert %ws : (tensor<960xi32>) -> tensor<960xf32>
   %w = stablehlo.reshape %wc : (tensor<960xf32>) -> tensor<1x1x24x40xf32>
-  %y0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f],
+  %xw:2 = stablehlo.optimization_barrier %x, %w : tensor<2x9x7x24xf32>, tensor<1x1x24x40xf32>
+  %y0 = stablehlo.convolution(%xw#0, %xw#1) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f],
       window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64}
       : (tensor<2x9x7x24xf32>, tensor<1x1x24x40xf32>) -> tensor<2x9x7x40xf32>
   %hm = stablehlo.constant dense<3> : tensor<5040xi32>
@@ -353,7 +359,8 @@ func.func @dilated() {
   %ws = stablehlo.subtract %wr, %wo : tensor<2304xi32>
   %wc = stablehlo.convert %ws : (tensor<2304xi32>) -> tensor<2304xf32>
   %w = stablehlo.reshape %wc : (tensor<2304xf32>) -> tensor<3x3x8x32xf32>
-  %y0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f],
+  %xw:2 = stablehlo.optimization_barrier %x, %w : tensor<1x15x15x8xf32>, tensor<3x3x8x32xf32>
+  %y0 = stablehlo.convolution(%xw#0, %xw#1) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f],
       window = {pad = [[2, 2], [3, 3]], rhs_dilate = [2, 3]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64}
       : (tensor<1x15x15x8xf32>, tensor<3x3x8x32xf32>) -> tensor<1x15x15x32xf32>
   %hm = stablehlo.constant dense<3> : tensor<7200xi32>
@@ -394,7 +401,8 @@ func.func @groups() {
   %ws = stablehlo.subtract %wr, %wo : tensor<9216xi32>
   %wc = stablehlo.convert %ws : (tensor<9216xi32>) -> tensor<9216xf32>
   %w = stablehlo.reshape %wc : (tensor<9216xf32>) -> tensor<3x3x16x64xf32>
-  %y0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f],
+  %xw:2 = stablehlo.optimization_barrier %x, %w : tensor<1x10x10x32xf32>, tensor<3x3x16x64xf32>
+  %y0 = stablehlo.convolution(%xw#0, %xw#1) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f],
       window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 2 : i64}
       : (tensor<1x10x10x32xf32>, tensor<3x3x16x64xf32>) -> tensor<1x10x10x64xf32>
   %hm = stablehlo.constant dense<3> : tensor<6400xi32>
@@ -435,7 +443,8 @@ func.func @reversed() {
   %ws = stablehlo.subtract %wr, %wo : tensor<2304xi32>
   %wc = stablehlo.convert %ws : (tensor<2304xi32>) -> tensor<2304xf32>
   %w = stablehlo.reshape %wc : (tensor<2304xf32>) -> tensor<3x3x8x32xf32>
-  %y0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f],
+  %xw:2 = stablehlo.optimization_barrier %x, %w : tensor<1x10x10x8xf32>, tensor<3x3x8x32xf32>
+  %y0 = stablehlo.convolution(%xw#0, %xw#1) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f],
       window = {pad = [[1, 1], [1, 1]], reverse = [true, false]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64}
       : (tensor<1x10x10x8xf32>, tensor<3x3x8x32xf32>) -> tensor<1x10x10x32xf32>
   %hm = stablehlo.constant dense<3> : tensor<3200xi32>
@@ -477,7 +486,8 @@ func.func @holes() {
   %ws = stablehlo.subtract %wr, %wo : tensor<2304xi32>
   %wc = stablehlo.convert %ws : (tensor<2304xi32>) -> tensor<2304xf32>
   %w = stablehlo.reshape %wc : (tensor<2304xf32>) -> tensor<3x3x8x32xf32>
-  %y0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f],
+  %xw:2 = stablehlo.optimization_barrier %x, %w : tensor<1x7x6x8xf32>, tensor<3x3x8x32xf32>
+  %y0 = stablehlo.convolution(%xw#0, %xw#1) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f],
       window = {pad = [[1, 2], [2, 0]], lhs_dilate = [2, 3]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64}
       : (tensor<1x7x6x8xf32>, tensor<3x3x8x32xf32>) -> tensor<1x14x16x32xf32>
   %hm = stablehlo.constant dense<3> : tensor<7168xi32>
@@ -519,7 +529,8 @@ func.func @cropped() {
   %ws = stablehlo.subtract %wr, %wo : tensor<2304xi32>
   %wc = stablehlo.convert %ws : (tensor<2304xi32>) -> tensor<2304xf32>
   %w = stablehlo.reshape %wc : (tensor<2304xf32>) -> tensor<3x3x8x32xf32>
-  %y0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f],
+  %xw:2 = stablehlo.optimization_barrier %x, %w : tensor<1x14x14x8xf32>, tensor<3x3x8x32xf32>
+  %y0 = stablehlo.convolution(%xw#0, %xw#1) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f],
       window = {pad = [[-1, 2], [2, -3]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64}
       : (tensor<1x14x14x8xf32>, tensor<3x3x8x32xf32>) -> tensor<1x13x11x32xf32>
   %hm = stablehlo.constant dense<3> : tensor<4576xi32>
@@ -561,7 +572,8 @@ func.func @inside() {
   %ws = stablehlo.subtract %wr, %wo : tensor<2304xi32>
   %wc = stablehlo.convert %ws : (tensor<2304xi32>) -> tensor<2304xf32>
   %w = stablehlo.reshape %wc : (tensor<2304xf32>) -> tensor<3x3x8x32xf32>
-  %y0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f],
+  %xw:2 = stablehlo.optimization_barrier %x, %w : tensor<1x12x20x8xf32>, tensor<3x3x8x32xf32>
+  %y0 = stablehlo.convolution(%xw#0, %xw#1) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f],
       window = {stride = [1, 2], pad = [[0, 0], [-2, -1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64}
       : (tensor<1x12x20x8xf32>, tensor<3x3x8x32xf32>) -> tensor<1x10x8x32xf32>
   %hm = stablehlo.constant dense<3> : tensor<2560xi32>
@@ -603,7 +615,8 @@ func.func @batch() {
   %ws = stablehlo.subtract %wr, %wo : tensor<9216xi32>
   %wc = stablehlo.convert %ws : (tensor<9216xi32>) -> tensor<9216xf32>
   %w = stablehlo.reshape %wc : (tensor<9216xf32>) -> tensor<3x3x16x64xf32>
-  %y0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f],
+  %xw:2 = stablehlo.optimization_barrier %x, %w : tensor<5x3x2x16xf32>, tensor<3x3x16x64xf32>
+  %y0 = stablehlo.convolution(%xw#0, %xw#1) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f],
       window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64}
       : (tensor<5x3x2x16xf32>, tensor<3x3x16x64xf32>) -> tensor<5x3x2x64xf32>
   %hm = stablehlo.constant dense<3> : tensor<1920xi32>
@@ -645,7 +658,8 @@ func.func @line() {
   %ws = stablehlo.subtract %wr, %wo : tensor<1280xi32>
   %wc = stablehlo.convert %ws : (tensor<1280xi32>) -> tensor<1280xf32>
   %w = stablehlo.reshape %wc : (tensor<1280xf32>) -> tensor<5x8x32xf32>
-  %y0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f],
+  %xw:2 = stablehlo.optimization_barrier %x, %w : tensor<1x50x8xf32>, tensor<5x8x32xf32>
+  %y0 = stablehlo.convolution(%xw#0, %xw#1) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f],
       window = {pad = [[2, 2]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64}
       : (tensor<1x50x8xf32>, tensor<5x8x32xf32>) -> tensor<1x50x32xf32>
   %hm = stablehlo.constant dense<3> : tensor<1600xi32>
@@ -687,7 +701,8 @@ func.func @volume() {
   %ws = stablehlo.subtract %wr, %wo : tensor<2304xi32>
   %wc = stablehlo.convert %ws : (tensor<2304xi32>) -> tensor<2304xf32>
   %w = stablehlo.reshape %wc : (tensor<2304xf32>) -> tensor<3x2x3x8x16xf32>
-  %y0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, 2, f]x[0, 1, 2, i, o]->[b, 0, 1, 2, f],
+  %xw:2 = stablehlo.optimization_barrier %x, %w : tensor<1x5x6x7x8xf32>, tensor<3x2x3x8x16xf32>
+  %y0 = stablehlo.convolution(%xw#0, %xw#1) dim_numbers = [b, 0, 1, 2, f]x[0, 1, 2, i, o]->[b, 0, 1, 2, f],
       window = {stride = [1, 1, 2], pad = [[1, 1], [1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64}
       : (tensor<1x5x6x7x8xf32>, tensor<3x2x3x8x16xf32>) -> tensor<1x5x7x4x16xf32>
   %hm = stablehlo.constant dense<3> : tensor<2240xi32>
@@ -770,7 +785,8 @@ func.func @narrow() {
   %ws = stablehlo.subtract %wr, %wo : tensor<2304xi32>
   %wc = stablehlo.convert %ws : (tensor<2304xi32>) -> tensor<2304xbf16>
   %w = stablehlo.reshape %wc : (tensor<2304xbf16>) -> tensor<3x3x8x32xbf16>
-  %y0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f],
+  %xw:2 = stablehlo.optimization_barrier %x, %w : tensor<1x8x9x8xbf16>, tensor<3x3x8x32xbf16>
+  %y0 = stablehlo.convolution(%xw#0, %xw#1) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f],
       window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64}
       : (tensor<1x8x9x8xbf16>, tensor<3x3x8x32xbf16>) -> tensor<1x8x9x32xf32>
   %hm = stablehlo.constant dense<3> : tensor<2304xi32>
@@ -875,7 +891,8 @@ func.func @epilogue_planes() {
   %ws = stablehlo.subtract %wr, %wo : tensor<4608xi32>
   %wc = stablehlo.convert %ws : (tensor<4608xi32>) -> tensor<4608xf32>
   %w = stablehlo.reshape %wc : (tensor<4608xf32>) -> tensor<32x16x3x3xf32>
-  %y0 = stablehlo.convolution(%x, %w) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1],
+  %xw:2 = stablehlo.optimization_barrier %x, %w : tensor<1x16x11x13xf32>, tensor<32x16x3x3xf32>
+  %y0 = stablehlo.convolution(%xw#0, %xw#1) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1],
       window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64}
       : (tensor<1x16x11x13xf32>, tensor<32x16x3x3xf32>) -> tensor<1x32x11x13xf32>
   %bm = stablehlo.constant dense<3> : tensor<32xi32>
