@@ -333,10 +333,16 @@ static void emit_loop(struct emit *e, kir_val v) {
     }
     switch ((enum kir_loop)n->sub) {
     case KIR_GRID:
-        emit_counted(e, v, e->l->GetParam(e->fn, 2), e->l->GetParam(e->fn, 3), true);
+        if (e->blocks)
+            emit_block_grid(e, v);
+        else
+            emit_counted(e, v, e->l->GetParam(e->fn, 2), e->l->GetParam(e->fn, 3), true);
         break;
     case KIR_VECTOR:
-        emit_vector_loop(e, v);
+        if (e->blocks)
+            emit_block_vector(e, v);
+        else
+            emit_vector_loop(e, v);
         break;
     case KIR_UNROLLED:
         for (int64_t i = 0; i < n->imm && e->status == HILO_OK; i++) {
@@ -356,6 +362,8 @@ static void emit_node(struct emit *e, kir_val v) {
     const struct kir_node *n = kir_get(e->k, v);
     struct emit_node *en = &e->nodes[v.i];
     bool scalar = !emit_varies(e, v);
+    if (e->blocks)
+        emit_block_barrier(e, v);
     switch ((enum kir_op)n->op) {
     case KIR_LOOP:
         emit_loop(e, v);
@@ -472,7 +480,7 @@ static void emit_prepare(struct emit *e, kir_block b) {
         const struct kir_node *n = kir_get(e->k, v);
         if (n->body.i || n->other.i)
             e->nodes[v.i].changes = emit_changes(e, v);
-        if (n->op == KIR_LOOP && n->sub == KIR_VECTOR)
+        if (n->op == KIR_LOOP && n->sub == KIR_VECTOR && !e->blocks)
             emit_classify(e, v);
         if (n->body.i)
             emit_prepare(e, n->body);
@@ -547,10 +555,15 @@ void emit_kernel(struct emit *e, const struct kir *k) {
     emit_prepare(e, (kir_block){1});
     if (e->status != HILO_OK)
         return;
-    emit_function(e);
-    if (!emit_is(kir_grid(k)))
-        emit_return_at_once(e);
-    emit_buffers(e);
+    if (e->blocks) {
+        emit_block_prepare(e);
+        emit_block_function(e);
+    } else {
+        emit_function(e);
+        if (!emit_is(kir_grid(k)))
+            emit_return_at_once(e);
+        emit_buffers(e);
+    }
     if (e->tiles)
         emit_tile_config(e);
     emit_block(e, (kir_block){1});

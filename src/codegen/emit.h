@@ -2,6 +2,7 @@
  *
  *   emit.c          functions, blocks, branches, serial and unrolled loops, registers
  *   emit_vector.c   VECTOR loops: which values differ between lanes, main loop and tail, reductions
+ *   emit_block.c    for GPUs: thread blocks, barriers, reductions between threads
  *   emit_op.c       pure ops                        emit_div.c   quotients and remainders
  *   emit_mem.c      loads, stores, tiles            emit_fp.c    floating-point formats in memory
  *
@@ -60,6 +61,7 @@ struct emit {
     unsigned md_nontemporal, md_invariant;
     LLVMValueRef md_one, md_none; /* !{i32 1}, !{} */
     bool unrolls;                 /* copies of loops that equal values should be shared between */
+    bool inlines;                 /* functions that are to be inlined */
 
     /* the kernel */
     const struct kir *k;
@@ -77,6 +79,14 @@ struct emit {
     LLVMBasicBlockRef before; /* ends with the jump into it: values from outside become vectors there */
     kir_block vector_body;
     LLVMValueRef mask; /* of the lanes that run; NULL = all */
+
+    /* thread blocks of a GPU */
+    bool blocks;             /* the target is one */
+    bool in_vector;          /* in a VECTOR loop, of which this thread is a lane */
+    uint32_t threads;        /* of a block */
+    LLVMValueRef thread;     /* its number, i64 */
+    LLVMValueRef block_area; /* shared memory for reductions: eight bytes a thread */
+    bool *barriers;          /* by node: all threads wait before it */
 };
 
 static inline enum kir_type emit_type(const struct emit *e, kir_val v) {
@@ -168,6 +178,16 @@ void emit_vector_loop(struct emit *e, kir_val v);
 /* Class and uses of every node in VECTOR loops, for the whole kernel. */
 void emit_classify(struct emit *e, kir_val loop);
 void emit_acc(struct emit *e, const struct kir_node *n);
+/* Registers from outside of the VECTOR loop with this body that it accumulates into begin with the neutral element. */
+void emit_vector_accumulators(struct emit *e, kir_block body);
+
+/* emit_block.c: in place of the same parts for processors. */
+void emit_block_prepare(struct emit *e);
+void emit_block_function(struct emit *e);
+void emit_block_grid(struct emit *e, kir_val v);
+void emit_block_vector(struct emit *e, kir_val v);
+void emit_block_barrier(struct emit *e, kir_val v); /* where one is due before a node */
+LLVMValueRef emit_block_any(struct emit *e, LLVMValueRef v);
 
 /* Whether a VARYING i64 node is computed in 32 bits. */
 bool emit_is_narrow(const struct emit *e, const struct kir_node *n);

@@ -87,9 +87,11 @@ struct div_format {
 static LLVMValueRef div_function(struct emit *e, const char *name, LLVMTypeRef result, LLVMTypeRef param) {
     LLVMTypeRef params[] = {param, param};
     LLVMValueRef fn = e->l->AddFunction(e->module, name, e->l->FunctionType(result, params, 2, false));
-    unsigned nounwind = e->l->GetEnumAttributeKindForName("nounwind", strlen("nounwind"));
+    const char *attribute = e->blocks ? "alwaysinline" : "nounwind"; /* a call would take local memory of each thread */
+    unsigned kind = e->l->GetEnumAttributeKindForName(attribute, strlen(attribute));
     e->l->AddAttributeAtIndex(fn, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
-                              e->l->CreateEnumAttribute(e->context, nounwind, 0));
+                              e->l->CreateEnumAttribute(e->context, kind, 0));
+    e->inlines |= e->blocks;
     e->l->SetLinkage(fn, LLVMInternalLinkage);
     return fn;
 }

@@ -374,14 +374,16 @@ LLVMValueRef emit_load(struct emit *e, kir_val v, bool scalar) {
         e->nodes[v.i].code = NULL;
         return transposed;
     }
-    if (!emit_is(n->arg[1]))
+    LLVMValueRef runs = e->in_vector ? e->mask : NULL; /* threads without an iteration load nothing */
+    if (!emit_is(n->arg[1]) && !runs)
         return mem_load(e, n, scalar, NULL, NULL);
-    LLVMValueRef otherwise = emit_value(e, n->arg[2], scalar);
-    if (emit_varies(e, n->arg[1]))
+    LLVMValueRef otherwise = emit_is(n->arg[2]) ? emit_value(e, n->arg[2], scalar) : emit_const(e, (enum kir_type)n->type, 0);
+    if (emit_is(n->arg[1]) && emit_varies(e, n->arg[1]))
         return mem_load(e, n, false, emit_lanes(e, n->arg[1]), otherwise);
-    struct emit_branch f; /* a uniform guard becomes a branch around the access */
+    LLVMValueRef guard = mem_both(e, runs, emit_is(n->arg[1]) ? emit_scalar(e, n->arg[1]) : NULL);
+    struct emit_branch f; /* a guard that is not of lanes becomes a branch around the access */
     LLVMBasicBlockRef before = l->GetInsertBlock(e->b);
-    emit_branch_begin(e, &f, emit_scalar(e, n->arg[1]), false, &none);
+    emit_branch_begin(e, &f, guard, false, &none);
     LLVMValueRef loaded = mem_load(e, n, scalar, NULL, NULL);
     LLVMBasicBlockRef last = l->GetInsertBlock(e->b);
     emit_branch_end(e, &f);
@@ -485,13 +487,29 @@ static void mem_store_pairs(struct emit *e, const struct kir_node *a, const stru
     e->l->SetAlignment(store, ir_dtype_get(t)->bytes);
 }
 
+/* In a thread block: by this thread, if it is the first or a lane that runs, under the store's guard. */
+static void mem_store_thread(struct emit *e, const struct kir_node *n) {
+    static const struct emit_slots none = {0};
+    struct emit_branch f;
+    LLVMValueRef guard = emit_is(n->arg[2]) ? emit_scalar(e, n->arg[2]) : NULL;
+    LLVMValueRef runs = e->in_vector ? e->mask : emit_icmp(e, LLVMIntEQ, e->thread, emit_int(e, 0));
+    LLVMValueRef both = mem_both(e, runs, guard);
+    if (both)
+        emit_branch_begin(e, &f, both, false, &none);
+    mem_store(e, n, NULL);
+    if (both)
+        emit_branch_end(e, &f);
+}
+
 void emit_store(struct emit *e, kir_val v) {
     static const struct emit_slots none = {0};
     const struct kir_node *n = kir_get(e->k, v);
     struct emit_branch f;
     bool first;
     kir_val partner = mem_partner(e, v, &first);
-    if (emit_is(partner)) {
+    if (e->blocks) {
+        mem_store_thread(e, n);
+    } else if (emit_is(partner)) {
         if (!first)
             mem_store_pairs(e, kir_get(e->k, partner), n);
     } else if (!emit_is(n->arg[2])) {
@@ -511,7 +529,7 @@ void emit_store(struct emit *e, kir_val v) {
 void emit_prefetch(struct emit *e, const struct kir_node *n) {
     enum { LINE = 64 };
     const struct emit_node *index = &e->nodes[n->arg[0].i];
-    if (emit_varies(e, n->arg[0]))
+    if (e->blocks || emit_varies(e, n->arg[0]))
         return;
     LLVMValueRef p = mem_address(e, n->of, emit_scalar(e, n->arg[0]));
     int64_t bytes = ir_dtype_get(e->k->buffers.v[n->of].dtype)->bytes, count = 1, step = LINE / bytes;

@@ -312,6 +312,8 @@ static LLVMValueRef op_round(struct emit *e, kir_val v, LLVMValueRef a) {
 
 /* Whether it holds in any lane that runs. A value that is the same in all lanes holds in those that run. */
 static LLVMValueRef op_any(struct emit *e, const struct kir_node *n) {
+    if (e->in_vector)
+        return emit_block_any(e, emit_scalar(e, n->arg[0]));
     if (!emit_varies(e, n->arg[0]))
         return emit_scalar(e, n->arg[0]);
     LLVMValueRef lanes = emit_lanes(e, n->arg[0]);

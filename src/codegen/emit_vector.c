@@ -316,10 +316,15 @@ static void reduce_split(struct emit *e, const struct kir_node *n, struct emit_s
     s->nans = emit_bin(e, LLVMOr, s->nans, nans);
 }
 
+void emit_vector_accumulators(struct emit *e, kir_block body) {
+    e->vector_body = body;
+    reduce_begin(e, body, false);
+}
+
 void emit_acc(struct emit *e, const struct kir_node *n) {
     enum kir_type t = (enum kir_type)e->k->nodes.v[n->of].type;
-    bool reduction = e->width && !kir_block_within(e->k, e->k->nodes.v[n->of].block, e->vector_body);
-    bool scalar = !reduction && !emit_varies(e, (kir_val){n->of});
+    bool reduction = (e->width || e->in_vector) && !kir_block_within(e->k, e->k->nodes.v[n->of].block, e->vector_body);
+    bool scalar = e->blocks || (!reduction && !emit_varies(e, (kir_val){n->of}));
     LLVMValueRef v = emit_value(e, n->arg[0], scalar);
     struct emit_slot *s = &e->slots[emit_slot_of(e, n, n->arg[1])];
     if (e->status != HILO_OK)
@@ -510,8 +515,7 @@ static void vector_single(struct emit *e, kir_val v, LLVMValueRef extent, const 
                           const struct emit_slot *outside) {
     const struct kir_node *n = kir_get(e->k, v);
     struct emit_loop f;
-    e->vector_body = n->body;
-    reduce_begin(e, n->body, false);
+    emit_vector_accumulators(e, n->body);
     if (extent || n->imm > 0) {
         LLVMValueRef end = extent ? extent : emit_int(e, n->imm);
         e->nodes[v.i].value = emit_loop_begin(e, &f, emit_int(e, 0), end, 1, extent != NULL, changes);

@@ -21,7 +21,7 @@ static const struct llvm_function llvm_functions[] = {
 };
 
 /* Targets come as a family of functions each; a library without one of them can do without that target. */
-static const char *const llvm_targets[] = {"X86", "AArch64"};
+static const char *const llvm_targets[] = {"X86", "AArch64", "NVPTX"};
 static const char *const llvm_target_parts[] = {"TargetInfo", "Target", "TargetMC", "AsmPrinter"};
 
 /* The library is opened once for the process. */

@@ -72,11 +72,13 @@ static void object_verify(struct emit *e) {
 }
 #endif
 
-/* Unrolled loops repeat computations, which early-cse removes. No other pass is worth its time: see emit.h. */
+/* Unrolled loops repeat computations, which early-cse removes; GPUs inline helpers. No other pass is worth its time: see
+   emit.h. */
 static void object_passes(struct emit *e, LLVMTargetMachineRef machine) {
     const struct llvm *l = e->l;
     LLVMPassBuilderOptionsRef options = l->CreatePassBuilderOptions();
-    LLVMErrorRef error = l->RunPasses(e->module, "function(early-cse)", machine, options);
+    const char *passes = e->inlines ? "always-inline,function(early-cse)" : "function(early-cse)";
+    LLVMErrorRef error = l->RunPasses(e->module, passes, machine, options);
     l->DisposePassBuilderOptions(options);
     if (!error)
         return;
@@ -135,7 +137,7 @@ static void object_emit(struct emit *e, const struct kir *const *kernels, uint32
     if (e->status == HILO_OK)
         object_verify(e);
 #endif
-    if (e->status == HILO_OK && e->unrolls)
+    if (e->status == HILO_OK && (e->unrolls || e->inlines))
         object_passes(e, machine);
 }
 
@@ -143,9 +145,11 @@ hilo_status cg_compile(const struct kir *const *kernels, uint32_t n, const struc
                        const hilo_allocator *al, struct diag_list *d, void **out, size_t *out_bytes) {
     const struct llvm *l = llvm_get(d);
     LLVMTargetMachineRef machine;
-    struct emit e = {.l = l, .t = t, .d = d};
+    struct emit e = {.l = l, .t = t, .d = d, .blocks = t->isa == TARGET_NVPTX};
     if (!l)
         return HILO_UNAVAILABLE;
+    if (e.blocks && emit == CG_OBJECT)
+        return diag_error(d, HILO_UNIMPLEMENTED, "kernels for %s are PTX, which nothing here runs: see --emit asm", t->name);
     HILO_TRY(object_machine(l, t, d, &machine));
     arena_init(&e.arena, *al, NULL);
     object_begin(&e, machine);

@@ -15,6 +15,7 @@ static const struct {
 } isas[] = {
     [TARGET_X86_64] = {"x86_64", "x86_64-unknown-linux-gnu", "x86-64"},
     [TARGET_AARCH64] = {"aarch64", "aarch64-unknown-linux-gnu", "generic"},
+    [TARGET_NVPTX] = {"nvptx64", "nvptx64-nvidia-cuda", "sm_80"},
 };
 enum { ISAS = sizeof isas / sizeof *isas };
 
@@ -73,6 +74,18 @@ void target_portable(struct target *out) {
     set_common(out);
 }
 
+/* A vector is a thread block of 256 lanes; blocks are many more than multiprocessors, and cost little to start. Scratch memory
+   is what any kernel may declare as shared memory, less what reductions need. */
+static void set_gpu(struct target *t) {
+    t->vector_bytes = 256 * sizeof(float);
+    t->vector_registers = 32;
+    t->scratch_bytes = 32 << 10;
+    t->line_bytes = 128;
+    t->tasks = 512;
+    t->parallel_ops = 1 << 12;
+    t->packed_min = INT64_MAX; /* operands are read in place */
+}
+
 void target_set_features(struct target *t, const char *features) {
     snprintf(t->features, sizeof t->features, "%s", strlen(features) < sizeof t->features ? features : "");
     bool x86 = t->isa == TARGET_X86_64;
@@ -88,6 +101,8 @@ void target_set_features(struct target *t, const char *features) {
     t->tile_rows = t->tile_bf16 || t->tile_i8 ? 16 : 0;
     t->tile_row_bytes = 4 * t->tile_rows;
     t->tile_registers = t->tile_rows / 2;
+    if (t->isa == TARGET_NVPTX)
+        set_gpu(t);
 }
 
 static const struct row *row_named(const char *name) {

@@ -19,7 +19,7 @@
 #include "base/diag.h"
 #include "base/str.h"
 
-enum target_isa { TARGET_NO_ISA, TARGET_X86_64, TARGET_AARCH64 };
+enum target_isa { TARGET_NO_ISA, TARGET_X86_64, TARGET_AARCH64, TARGET_NVPTX /* GPUs */ };
 
 struct target {
     const char *name; /* of the row of targets.def; "host", "portable" */
@@ -29,7 +29,7 @@ struct target {
     char triple[64], cpu[64], features[4096]; /* LLVM's; "+avx512f,-…" */
 
     /* units of a core */
-    uint32_t vector_bytes;     /* of a register: 64, 32, 16 */
+    uint32_t vector_bytes;     /* of a register: 64, 32, 16; of a GPU: of all lanes of a thread block */
     uint32_t vector_registers; /* 32, 16 */
     bool fma;
     uint32_t fma_in_flight;    /* multiply-adds that do not depend on each other, from which their latency is hidden */

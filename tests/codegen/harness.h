@@ -3,6 +3,7 @@
 #define HILO_TESTS_CODEGEN_HARNESS_H
 
 #include "codegen/codegen.h"
+#include "gpu/ptx.h"
 #include "kir/node.h"
 #include "runtime/code.h"
 
@@ -289,6 +290,61 @@ static inline void harness_check_objects(const struct kir *const *kernels, uint3
     }
 }
 
+/* A kernel's PTX on the machine of tests/gpu, with warps in two orders, against the interpreter. */
+static inline void harness_run_ptx(const struct kir *k, const struct ptx *code, const int64_t *indices) {
+    for (uint64_t seed = 0; seed < 2; seed++) {
+        struct harness_data a, b;
+        struct ptx_buffer buffers[RIG_BUFFERS];
+        struct diag_list d;
+        char why[256];
+        uint64_t state = harness_state;
+        int64_t grid = kir_grid_extent(k);
+        diag_init(&d, mem_system_allocator());
+        harness_fill(&a, k, false, indices);
+        harness_state = state;
+        harness_fill(&b, k, false, indices);
+        if (!kir_run_within(k, a.p, a.scratch, 0, grid, UINT64_C(1) << 24, &d))
+            harness_explain(k, "sm_80", "the interpreter refuses to run it");
+        for (uint32_t i = 0; i < b.n; i++)
+            buffers[i] = (struct ptx_buffer){b.p[i], b.buffers[i].bytes};
+        if (!ptx_run(code, k->name, (uint32_t)grid, buffers, b.n, seed, NULL, why, sizeof why))
+            harness_explain(k, "sm_80", why);
+        for (uint32_t i = 0, param = 0; i < k->buffers.n; i++)
+            if (k->buffers.v[i].role != KIR_SCRATCH) {
+                harness_compare(k, "sm_80", i, a.p[param], b.p[param]);
+                param++;
+            }
+        harness_free(&a);
+        harness_free(&b);
+        diag_clear(&d);
+    }
+}
+
+/* Kernels as PTX; matrix units of processors have none. */
+static inline void harness_check_ptx(const struct kir *const *kernels, uint32_t n, const int64_t *indices) {
+    hilo_allocator al = mem_system_allocator();
+    struct target target;
+    struct diag_list d;
+    void *text;
+    size_t bytes;
+    char why[256];
+    for (uint32_t i = 0; i < n; i++)
+        for (uint32_t j = 1; j < kernels[i]->nodes.n; j++)
+            if (kernels[i]->nodes.v[j].op == KIR_TZERO || kernels[i]->nodes.v[j].op == KIR_TLOAD)
+                return;
+    diag_init(&d, al);
+    harness_must(cg_target("sm_80", &target, &d), &d, kernels[0], "sm_80");
+    harness_must(cg_compile(kernels, n, &target, CG_ASSEMBLY, &al, &d, &text, &bytes), &d, kernels[0], "sm_80");
+    struct ptx *code = ptx_load(text, bytes, why, sizeof why);
+    if (!code)
+        harness_explain(kernels[0], "sm_80", why);
+    for (uint32_t i = 0; i < n; i++)
+        harness_run_ptx(kernels[i], code, indices);
+    ptx_free(code);
+    mem_free(&al, text, bytes);
+    diag_clear(&d);
+}
+
 /* Gathers kernels, so that they are compiled together. */
 struct harness_batch {
     struct kir *v[RIG_KERNELS];
@@ -307,6 +363,7 @@ static inline struct kir *harness_new(struct harness_batch *b) {
 static inline void harness_flush(struct harness_batch *b, const int64_t *indices) {
     harness_check_all((const struct kir *const *)b->v, b->n, indices);
     harness_check_objects((const struct kir *const *)b->v, b->n);
+    harness_check_ptx((const struct kir *const *)b->v, b->n, indices);
     for (uint32_t i = 0; i < b->n; i++)
         kir_free(b->v[i]);
     b->n = 0;

@@ -1,0 +1,1030 @@
+/* See ptx.h. Instructions are decoded once; a register is 64 bits, of which a type uses the low ones. */
+#include "ptx.h"
+
+#include "base/fp.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { WARP = 32, MOST_THREADS = 1024, MOST_ARGS = 6, SECTOR = 32, BANKS = 32 };
+#define GLOBAL_BASE(i) ((uint64_t)((i) + 1) << 40) /* of parameter i: addresses that meet no other buffer */
+
+/* ---- instructions ---------------------------------------------------------------------------- */
+
+enum type { B8, B16, B32, B64, U8, U16, U32, U64, S8, S16, S32, S64, F16, F32, F64, PRED, TYPES };
+static const char *const type_names[TYPES] = {"b8",  "b16", "b32", "b64", "u8",  "u16", "u32", "u64",
+                                              "s8",  "s16", "s32", "s64", "f16", "f32", "f64", "pred"};
+static unsigned type_bits(enum type t) {
+    static const uint8_t bits[TYPES] = {8, 16, 32, 64, 8, 16, 32, 64, 8, 16, 32, 64, 16, 32, 64, 1};
+    return bits[t];
+}
+static bool type_signed(enum type t) {
+    return t >= S8 && t <= S64;
+}
+static bool type_float(enum type t) {
+    return t >= F16 && t <= F64;
+}
+
+enum op {
+    ABS, ADD, AND, BAR, BFE, BRA, CLZ, COPYSIGN, CVT, DIV, FMA, LD, MAD, MAX, MIN, MOV, MUL, NEG, NOT, OR, POPC, RCP, REM, RET,
+    SELP, SETP, SHL, SHR, SQRT, ST, SUB, XOR, OPS
+};
+static const char *const op_names[OPS] = {"abs", "add", "and", "bar", "bfe", "bra", "clz", "copysign", "cvt", "div", "fma",
+                                          "ld", "mad", "max", "min", "mov", "mul", "neg", "not", "or", "popc", "rcp", "rem",
+                                          "ret", "selp", "setp", "shl", "shr", "sqrt", "st", "sub", "xor"};
+
+/* Modifiers: each is a bit. Those that change nothing here are known, too, so that others are errors. */
+enum { M_LO = 1, M_HI = 2, M_WIDE = 4, M_RZI = 8, M_RNI = 16, M_RMI = 32, M_RPI = 64, M_NAN = 128, M_SHARED = 256,
+       M_GLOBAL = 512, M_PARAM = 1024, M_RED = 2048, M_V2 = 4096, M_V4 = 8192, M_OR = 16384, M_SAT = 32768, M_NONE = 0 };
+static const struct { const char *name; unsigned bit; } modifiers[] = {
+    {"lo", M_LO}, {"hi", M_HI}, {"wide", M_WIDE}, {"rzi", M_RZI}, {"rni", M_RNI}, {"rmi", M_RMI}, {"rpi", M_RPI},
+    {"NaN", M_NAN}, {"shared", M_SHARED}, {"global", M_GLOBAL}, {"param", M_PARAM}, {"red", M_RED}, {"v2", M_V2},
+    {"v4", M_V4}, {"or", M_OR},
+    {"sat", M_SAT}, {"rn", M_NONE}, {"rz", M_NONE}, {"nc", M_NONE}, {"uni", M_NONE}, {"sync", M_NONE}};
+
+enum cmp {
+    C_EQ, C_NE, C_LT, C_LE, C_GT, C_GE, C_LO, C_LS, C_HS, C_EQU, C_NEU, C_LTU, C_LEU, C_GTU, C_GEU, C_NUM, C_NANS, CMPS
+};
+static const char *const cmp_names[CMPS] = {"eq", "ne", "lt", "le", "gt", "ge", "lo", "ls", "hs", "equ", "neu",
+                                            "ltu", "leu", "gtu", "geu", "num", "nan"};
+
+enum arg_kind { NO_ARG, REGISTER, IMMEDIATE, TID, CTAID, NTID, NCTAID, LABEL };
+struct arg {
+    enum arg_kind kind;
+    uint32_t reg;    /* REGISTER */
+    uint64_t imm;    /* IMMEDIATE; LABEL: the instruction; addresses: what is added */
+};
+struct insn {
+    enum op op;
+    enum type type, from; /* from: of CVT */
+    enum cmp cmp;
+    unsigned mods;
+    int guard; /* predicate register, -1 = none */
+    bool negated, unpacks;
+    struct arg v[MOST_ARGS], lanes[4]; /* lanes: of a vector load or store, or of packing */
+    uint32_t n, nlanes;
+    int line;
+};
+
+struct kernel {
+    char *name;
+    struct insn *code;
+    uint32_t ncode, cap, params, threads, registers;
+    size_t shared;
+};
+struct ptx {
+    struct kernel *kernels;
+    uint32_t n;
+};
+
+/* ---- parsing --------------------------------------------------------------------------------- */
+
+struct symbol { char *name; uint64_t value; };
+struct symbols { struct symbol *v; uint32_t n; };
+
+struct parser {
+    struct kernel *k;
+    struct symbols registers, singles, labels, memory; /* singles: of a block in braces; memory: shared variables, parameters */
+    char *why;
+    size_t size;
+    int line;
+    bool failed;
+};
+
+static bool parse_fail(struct parser *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static bool parse_fail(struct parser *p, const char *fmt, ...) {
+    char text[160];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    if (!p->failed)
+        snprintf(p->why, p->size, "line %d: %s", p->line, text);
+    p->failed = true;
+    return false;
+}
+
+static struct symbol *symbol_find(const struct symbols *s, const char *name) {
+    for (uint32_t i = 0; i < s->n; i++)
+        if (strcmp(s->v[i].name, name) == 0)
+            return &s->v[i];
+    return NULL;
+}
+
+static void symbol_add(struct symbols *s, const char *name, uint64_t value) {
+    s->v = realloc(s->v, (s->n + 1) * sizeof *s->v);
+    s->v[s->n].name = strdup(name);
+    s->v[s->n++].value = value;
+}
+
+static void symbols_free(struct symbols *s) {
+    for (uint32_t i = 0; i < s->n; i++)
+        free(s->v[i].name);
+    free(s->v);
+    *s = (struct symbols){0};
+}
+
+/* Registers are named by class and number; each class has its range. */
+static uint32_t register_named(struct parser *p, const char *name) {
+    size_t letters = 1 + strspn(name + 1, "abcdefghijklmnopqrstuvwxyz");
+    char class[16];
+    const struct symbol *s = symbol_find(&p->singles, name);
+    if (s)
+        return (uint32_t)s->value;
+    snprintf(class, sizeof class, "%.*s", (int)letters, name);
+    s = symbol_find(&p->registers, class);
+    if (!s || !isdigit((unsigned char)name[letters])) {
+        parse_fail(p, "unknown register %s", name);
+        return 0;
+    }
+    return (uint32_t)(s->value + strtoul(name + letters, NULL, 10));
+}
+
+static void parse_arg(struct parser *p, const char *text, struct arg *out) {
+    static const struct { const char *name; enum arg_kind kind; } special[] = {
+        {"%tid.x", TID}, {"%ctaid.x", CTAID}, {"%ntid.x", NTID}, {"%nctaid.x", NCTAID}};
+    *out = (struct arg){.kind = IMMEDIATE};
+    for (size_t i = 0; i < sizeof special / sizeof *special; i++)
+        if (strcmp(text, special[i].name) == 0) {
+            out->kind = special[i].kind;
+            return;
+        }
+    if (*text == '%') {
+        out->kind = REGISTER;
+        out->reg = register_named(p, text);
+    } else if (text[0] == '0' && (text[1] == 'f' || text[1] == 'd')) {
+        out->imm = strtoull(text + 2, NULL, 16);
+    } else if (isdigit((unsigned char)*text) || *text == '-') {
+        out->imm = (uint64_t)strtoll(text, NULL, 0);
+        if (*text != '-')
+            out->imm = strtoull(text, NULL, 0);
+    } else if (*text == '$') {
+        out->kind = LABEL;
+        const struct symbol *s = symbol_find(&p->labels, text);
+        if (s)
+            out->imm = s->value;
+        else
+            parse_fail(p, "unknown label %s", text);
+    } else if (symbol_find(&p->singles, text)) {
+        out->kind = REGISTER;
+        out->reg = (uint32_t)symbol_find(&p->singles, text)->value;
+    } else {
+        const struct symbol *s = symbol_find(&p->memory, text);
+        if (s)
+            out->imm = s->value;
+        else
+            parse_fail(p, "unknown operand %s", text);
+    }
+}
+
+/* [%rd1+4], [name+4] */
+static void parse_address(struct parser *p, char *text, struct arg *out) {
+    char *plus = strchr(text, '+'), *end = strchr(text, ']');
+    int64_t add = 0;
+    if (!end) {
+        parse_fail(p, "an address without end");
+        return;
+    }
+    *end = '\0';
+    if (plus) {
+        *plus = '\0';
+        add = strtoll(plus + 1, NULL, 0);
+    }
+    parse_arg(p, text + 1, out);
+    out->imm += (uint64_t)add;
+}
+
+/* {%f1, %f2}: the number of registers; *text moves past it. */
+static uint32_t parse_lanes(struct parser *p, char **text, struct arg *out) {
+    char *end = strchr(*text, '}');
+    uint32_t n = 0;
+    if (!end) {
+        parse_fail(p, "a list without end");
+        return 0;
+    }
+    *end = '\0';
+    for (char *save, *t = strtok_r(*text + 1, ", ", &save); t && n < 4; t = strtok_r(NULL, ", ", &save))
+        parse_arg(p, t, &out[n++]);
+    *text = end + 1;
+    return n;
+}
+
+static bool parse_word(struct parser *p, struct insn *x, const char *word, uint32_t *ntypes) {
+    for (int t = 0; t < TYPES; t++)
+        if (strcmp(word, type_names[t]) == 0) {
+            if ((*ntypes)++ == 0)
+                x->type = (enum type)t;
+            else
+                x->from = (enum type)t;
+            return true;
+        }
+    for (int c = 0; c < CMPS && x->op == SETP; c++)
+        if (strcmp(word, cmp_names[c]) == 0) {
+            x->cmp = (enum cmp)c;
+            return true;
+        }
+    for (size_t i = 0; i < sizeof modifiers / sizeof *modifiers; i++)
+        if (strcmp(word, modifiers[i].name) == 0) {
+            x->mods |= modifiers[i].bit;
+            return true;
+        }
+    return parse_fail(p, "unknown modifier .%s", word);
+}
+
+static bool parse_insn(struct parser *p, char *text) {
+    struct kernel *k = p->k;
+    if (k->ncode == k->cap) {
+        k->cap = k->cap ? 2 * k->cap : 64;
+        k->code = realloc(k->code, k->cap * sizeof *k->code);
+    }
+    struct insn *x = &k->code[k->ncode++];
+    *x = (struct insn){.guard = -1, .line = p->line, .op = OPS};
+    if (*text == '@') {
+        char *end = text + strcspn(text, " \t");
+        x->negated = text[1] == '!';
+        *end = '\0';
+        x->guard = (int)register_named(p, text + 1 + x->negated);
+        text = end + 1 + strspn(end + 1, " \t");
+    }
+    size_t n = strcspn(text, " \t;");
+    char opcode[64], *save, *rest = text + n;
+    snprintf(opcode, sizeof opcode, "%.*s", (int)n, text);
+    uint32_t ntypes = 0;
+    for (char *word = strtok_r(opcode, ".", &save); word; word = strtok_r(NULL, ".", &save)) {
+        if (x->op != OPS) {
+            parse_word(p, x, word, &ntypes);
+            continue;
+        }
+        for (int op = 0; op < OPS; op++)
+            if (strcmp(word, op_names[op]) == 0)
+                x->op = (enum op)op;
+        if (x->op == OPS)
+            return parse_fail(p, "unknown instruction %s", word);
+    }
+    char *semicolon = strchr(rest, ';');
+    if (!semicolon)
+        return parse_fail(p, "no semicolon");
+    *semicolon = '\0';
+    while (rest += strspn(rest, " \t,"), *rest) {
+        if (*rest == '{') {
+            x->unpacks = x->n == 0;
+            x->nlanes = parse_lanes(p, &rest, x->lanes);
+            continue;
+        }
+        size_t length = *rest == '[' ? strcspn(rest, "]") + 1 : strcspn(rest, ", \t");
+        char arg[128];
+        snprintf(arg, sizeof arg, "%.*s", (int)length, rest);
+        if (x->n == MOST_ARGS)
+            return parse_fail(p, "too many operands");
+        if (*rest == '[')
+            parse_address(p, arg, &x->v[x->n++]);
+        else
+            parse_arg(p, arg, &x->v[x->n++]);
+        rest += length;
+    }
+    return !p->failed;
+}
+
+/* .reg .b32 %r<45>; .shared .align 64 .b8 scratch[3136]; .reqntid 256, 1, 1 */
+static bool parse_directive(struct parser *p, char *text) {
+    char class[32], name[128], type[16];
+    unsigned long n, align;
+    if (sscanf(text, ".reg .%15s %31[^<]<%lu>;", type, class, &n) == 3) {
+        symbol_add(&p->registers, class, p->k->registers);
+        p->k->registers += (uint32_t)n;
+    } else if (sscanf(text, ".reg .%15s %31[^;<];", type, class) == 2) {
+        symbol_add(&p->singles, class, p->k->registers++);
+    } else if (sscanf(text, ".shared .align %lu .b8 %127[^[][%lu];", &align, name, &n) == 3) {
+        p->k->shared = (p->k->shared + align - 1) / align * align;
+        symbol_add(&p->memory, name, p->k->shared);
+        p->k->shared += n;
+    } else if (sscanf(text, ".reqntid %lu", &n) == 1) {
+        p->k->threads = (uint32_t)n;
+    } else if (strncmp(text, ".loc", 4) != 0 && strncmp(text, ".pragma", 7) != 0) {
+        return parse_fail(p, "unknown directive %.60s", text);
+    }
+    return true;
+}
+
+static bool parse_line(struct parser *p, char *text);
+
+/* { .reg .b16 tmp; mov.b32 {tmp, %rs11}, %r31; } */
+static bool parse_scope(struct parser *p, char *text) {
+    char *end = strrchr(text, '}'), *one;
+    if (!end)
+        return parse_fail(p, "a scope without end");
+    *end = '\0';
+    for (text++; (one = strsep(&text, ";")) != NULL;) {
+        char statement[128];
+        one += strspn(one, " \t");
+        snprintf(statement, sizeof statement, "%s;", one);
+        if (*one && !parse_line(p, statement))
+            return false;
+    }
+    symbols_free(&p->singles);
+    return true;
+}
+
+static bool parse_line(struct parser *p, char *text) {
+    char *comment = strstr(text, "//");
+    if (comment)
+        *comment = '\0';
+    text += strspn(text, " \t");
+    for (size_t n = strlen(text); n && isspace((unsigned char)text[n - 1]); n--)
+        text[n - 1] = '\0';
+    if (*text == '{' && strchr(text, ';'))
+        return parse_scope(p, text);
+    if (strcmp(text, "}") == 0)
+        symbols_free(&p->singles);
+    if (!*text || strchr("{})", *text) || text[strlen(text) - 1] == ':')
+        return true;
+    return *text == '.' ? parse_directive(p, text) : parse_insn(p, text);
+}
+
+/* The number of instructions before each label: one for each line that ends with a semicolon and is no directive. */
+static void find_labels(struct parser *p, const char *body) {
+    uint64_t at = 0;
+    for (const char *line = body; *line; line += strcspn(line, "\n"), line += *line == '\n') {
+        size_t n = strcspn(line, "\n"), skip = strspn(line, " \t");
+        char name[64];
+        if (line[skip] == '$' && memchr(line, ':', n)) {
+            snprintf(name, sizeof name, "%.*s", (int)strcspn(line + skip, ":"), line + skip);
+            symbol_add(&p->labels, name, at);
+        }
+        at += line[skip] != '.' && memchr(line, ';', n) != NULL;
+    }
+}
+
+/* .visible .entry name( parameters ) … { body } */
+static bool parse_kernel(struct parser *p, char *head, char *body) {
+    char *name = strstr(head, ".entry ") + strlen(".entry "), *open = strchr(name, '('), *line;
+    char *close = open ? strchr(open, ')') : NULL;
+    if (!close)
+        return parse_fail(p, "an entry without parameters");
+    p->k->name = strndup(name, (size_t)(open - name));
+    for (char *at = open; (at = strstr(at, ".u64 ")) != NULL && at < close; p->k->params++) {
+        char param[128];
+        at += strspn(at, ".u64 ");
+        snprintf(param, sizeof param, "%.*s", (int)strcspn(at, ",\n) "), at);
+        symbol_add(&p->memory, param, p->k->params);
+    }
+    find_labels(p, body);
+    for (char *c = head; c < close; c++)
+        p->line += *c == '\n';
+    for (close++; (line = strsep(&close, "\n")) != NULL; p->line++)
+        if (!parse_line(p, line))
+            return false;
+    for (; (line = strsep(&body, "\n")) != NULL; p->line++)
+        if (!parse_line(p, line))
+            return false;
+    return p->k->threads > 0 || parse_fail(p, "a kernel without .reqntid");
+}
+
+struct ptx *ptx_load(const char *text, size_t n, char *why, size_t size) {
+    struct ptx *x = calloc(1, sizeof *x);
+    char *copy = strndup(text, n), *at = copy, *entry;
+    bool ok = true;
+    while (ok && (entry = strstr(at, ".entry ")) != NULL) {
+        char *open = strstr(entry, "\n{"), *end = open ? strstr(open, "\n}") : NULL;
+        struct parser p = {.why = why, .size = size, .line = 1};
+        for (const char *c = text; c < text + (entry - copy); c++)
+            p.line += *c == '\n';
+        x->kernels = realloc(x->kernels, (x->n + 1) * sizeof *x->kernels);
+        p.k = &x->kernels[x->n++];
+        *p.k = (struct kernel){0};
+        if (end) {
+            *open = *end = '\0';
+            ok = parse_kernel(&p, entry, open + 2);
+            at = end + 1;
+        } else {
+            ok = parse_fail(&p, "a kernel without end");
+        }
+        symbols_free(&p.registers);
+        symbols_free(&p.singles);
+        symbols_free(&p.labels);
+        symbols_free(&p.memory);
+    }
+    free(copy);
+    if (ok && x->n)
+        return x;
+    if (ok)
+        snprintf(why, size, "no kernel");
+    ptx_free(x);
+    return NULL;
+}
+
+void ptx_free(struct ptx *x) {
+    for (uint32_t i = 0; x && i < x->n; i++) {
+        free(x->kernels[i].name);
+        free(x->kernels[i].code);
+    }
+    if (x)
+        free(x->kernels);
+    free(x);
+}
+
+static const struct kernel *kernel_named(const struct ptx *p, const char *name) {
+    for (uint32_t i = 0; i < p->n; i++)
+        if (strcmp(p->kernels[i].name, name) == 0)
+            return &p->kernels[i];
+    return NULL;
+}
+
+uint32_t ptx_threads(const struct ptx *p, const char *kernel) {
+    const struct kernel *k = kernel_named(p, kernel);
+    return k ? k->threads : 0;
+}
+size_t ptx_shared_bytes(const struct ptx *p, const char *kernel) {
+    const struct kernel *k = kernel_named(p, kernel);
+    return k ? k->shared : 0;
+}
+uint32_t ptx_params(const struct ptx *p, const char *kernel) {
+    const struct kernel *k = kernel_named(p, kernel);
+    return k ? k->params : 0;
+}
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+/* Who accessed a byte last: of shared memory since the block's start, of global memory since the launch. */
+struct shadow { uint32_t writer, reader, write_block, read_block, write_phase, read_phase; }; /* threads, blocks from 1 */
+enum { MANY = UINT32_MAX };                                                                   /* several readers */
+
+struct machine {
+    const struct kernel *k;
+    const struct ptx_buffer *params;
+    struct shadow **shadows, *shared_shadow; /* of each parameter; of shared memory */
+    unsigned char *shared;
+    uint64_t *registers; /* of each thread */
+    struct thread { uint32_t pc; bool waits, ended; } *threads;
+    bool *votes;
+    uint32_t nparams, block, blocks, phase; /* phase: barriers that the block has passed */
+    struct ptx_counts *counts;
+    char *why;
+    size_t size;
+};
+
+static bool machine_fail(struct machine *m, const struct insn *x, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+static bool machine_fail(struct machine *m, const struct insn *x, const char *fmt, ...) {
+    char text[160];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    snprintf(m->why, m->size, "kernel %s, block %u, line %d: %s", m->k->name, m->block, x->line, text);
+    return false;
+}
+
+static bool note_access(struct machine *m, const struct insn *x, struct shadow *s, uint32_t thread, bool store) {
+    uint32_t me = thread + 1, block = m->block + 1;
+    bool wrote = s->writer && (s->write_block != block || (s->write_phase == m->phase && s->writer != me));
+    bool read = s->reader && (s->read_block != block || (s->read_phase == m->phase && s->reader != me));
+    if (wrote)
+        return machine_fail(m, x, "race: thread %u of block %u stored what thread %u %s", s->writer - 1, s->write_block - 1,
+                            thread, store ? "stores" : "loads");
+    if (read && store)
+        return machine_fail(m, x, "race: thread %u stores what another thread loaded", thread);
+    if (store) {
+        s->writer = me, s->write_block = block, s->write_phase = m->phase;
+    } else {
+        bool others = s->reader && s->read_block == block && s->read_phase == m->phase && s->reader != me;
+        s->reader = others ? MANY : me, s->read_block = block, s->read_phase = m->phase;
+    }
+    return true;
+}
+
+/* Host memory of an address, after the checks. store: what is stored there; storing what is there already is no race: blocks
+   may compute the same elements. */
+static unsigned char *access_memory(struct machine *m, const struct insn *x, uint64_t address, unsigned bytes, uint32_t thread,
+                                    const unsigned char *store) {
+    struct shadow *s;
+    unsigned char *p;
+    if (address % bytes) {
+        machine_fail(m, x, "address %llx is not aligned to %u", (unsigned long long)address, bytes);
+        return NULL;
+    }
+    if (x->mods & M_SHARED) {
+        if (address > m->k->shared || bytes > m->k->shared - address) {
+            machine_fail(m, x, "address %llx is outside of shared memory", (unsigned long long)address);
+            return NULL;
+        }
+        p = m->shared + address, s = m->shared_shadow + address;
+    } else {
+        uint64_t i = (address >> 40) - 1, at = address & ((UINT64_C(1) << 40) - 1);
+        if (i >= m->nparams || at > m->params[i].bytes || bytes > m->params[i].bytes - at) {
+            machine_fail(m, x, "thread %u: address %llx is outside of all buffers", thread, (unsigned long long)address);
+            return NULL;
+        }
+        p = (unsigned char *)m->params[i].p + at, s = m->shadows[i] + at;
+    }
+    for (unsigned i = 0; i < bytes; i++)
+        if (!(store && s[i].writer && p[i] == store[i]) && !note_access(m, x, &s[i], thread, store != NULL))
+            return NULL;
+    return p;
+}
+
+static int compare_addresses(const void *a, const void *b) {
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* Sectors of global memory or passes over banks of one instruction of a warp. */
+static void count_memory(struct machine *m, const struct insn *x, uint64_t *address, uint32_t n, unsigned bytes) {
+    uint64_t sectors = 0, distinct = 0;
+    uint32_t passes[BANKS] = {0}, most = 0;
+    if (!m->counts || n == 0)
+        return;
+    qsort(address, n, sizeof *address, compare_addresses);
+    for (uint32_t i = 0; i < n; i++) {
+        if (i && address[i] == address[i - 1])
+            continue;
+        distinct += bytes;
+        sectors += i == 0 || address[i] / SECTOR != address[i - 1] / SECTOR;
+        if (i == 0 || address[i] / 4 != address[i - 1] / 4)
+            most = ++passes[address[i] / 4 % BANKS] > most ? passes[address[i] / 4 % BANKS] : most;
+    }
+    if (x->mods & M_SHARED) {
+        uint64_t least = (distinct + 4 * BANKS - 1) / (4 * BANKS);
+        m->counts->conflicts += most > least ? most - least : 0;
+    } else if (x->mods & M_GLOBAL) {
+        m->counts->sectors += sectors;
+        m->counts->wanted += (distinct + SECTOR - 1) / SECTOR;
+    }
+}
+
+/* ---- values ---------------------------------------------------------------------------------- */
+
+static uint64_t cut(enum type t, uint64_t v) {
+    unsigned bits = type_bits(t);
+    return bits == 64 ? v : v & ((UINT64_C(1) << bits) - 1);
+}
+static int64_t extended(enum type t, uint64_t v) {
+    unsigned by = 64 - type_bits(t);
+    return (int64_t)(v << by) >> by;
+}
+static float f32_of(uint64_t v) {
+    uint32_t bits = (uint32_t)v;
+    float f;
+    memcpy(&f, &bits, sizeof f);
+    return f;
+}
+static double f64_of(uint64_t v) {
+    double f;
+    memcpy(&f, &v, sizeof f);
+    return f;
+}
+static uint64_t bits_of_f32(float f) {
+    uint32_t bits;
+    memcpy(&bits, &f, sizeof bits);
+    return bits;
+}
+static uint64_t bits_of_f64(double f) {
+    uint64_t bits;
+    memcpy(&bits, &f, sizeof bits);
+    return bits;
+}
+static double number_of(enum type t, uint64_t v) {
+    return t == F16 ? fp_decode(FP_F16, v) : t == F32 ? (double)f32_of(v) : f64_of(v);
+}
+
+static uint64_t arg_value(const struct machine *m, uint32_t thread, const struct arg *a) {
+    switch (a->kind) {
+    case REGISTER:
+        return m->registers[(size_t)thread * m->k->registers + a->reg];
+    case TID:
+        return thread;
+    case CTAID:
+        return m->block;
+    case NTID:
+        return m->k->threads;
+    case NCTAID:
+        return m->blocks;
+    default:
+        return a->imm;
+    }
+}
+
+static void set_register(struct machine *m, uint32_t thread, const struct arg *a, uint64_t v) {
+    m->registers[(size_t)thread * m->k->registers + a->reg] = v;
+}
+
+/* ---- arithmetic ------------------------------------------------------------------------------ */
+
+static uint64_t high_half(enum type t, uint64_t a, uint64_t b) {
+    unsigned bits = type_bits(t);
+    if (type_signed(t))
+        return (uint64_t)((__int128)extended(t, a) * extended(t, b) >> bits);
+    return (uint64_t)((unsigned __int128)a * b >> bits);
+}
+
+static uint64_t multiply(const struct insn *x, uint64_t a, uint64_t b) {
+    bool sign = type_signed(x->type);
+    if (x->mods & M_WIDE)
+        return sign ? (uint64_t)(extended(x->type, a) * extended(x->type, b)) : a * b;
+    return x->mods & M_HI ? high_half(x->type, a, b) : a * b;
+}
+
+static uint64_t integer_op(const struct insn *x, uint64_t a, uint64_t b, uint64_t c) {
+    enum type t = x->type;
+    unsigned bits = type_bits(t);
+    int64_t sa = extended(t, a), sb = extended(t, b);
+    bool sign = type_signed(t);
+    switch (x->op) {
+    case ADD:
+        return a + b;
+    case SUB:
+        return a - b;
+    case MUL:
+        return multiply(x, a, b);
+    case MAD:
+        return multiply(x, a, b) + c;
+    case DIV:
+        return b == 0 ? UINT64_MAX : !sign ? a / b : sb == -1 ? 0 - (uint64_t)sa : (uint64_t)(sa / sb);
+    case REM:
+        return b == 0 ? a : !sign ? a % b : sb == -1 ? 0 : (uint64_t)(sa % sb);
+    case MIN:
+        return sign ? (uint64_t)(sa < sb ? sa : sb) : a < b ? a : b;
+    case MAX:
+        return sign ? (uint64_t)(sa > sb ? sa : sb) : a > b ? a : b;
+    case NEG:
+        return 0 - a;
+    case ABS:
+        return sa < 0 ? 0 - (uint64_t)sa : (uint64_t)sa;
+    case SHL:
+        return (b & UINT32_MAX) >= bits ? 0 : a << (b & UINT32_MAX);
+    case SHR: {
+        uint64_t by = b & UINT32_MAX;
+        return sign ? (uint64_t)(sa >> (by < bits ? by : bits - 1)) : by < bits ? a >> by : 0;
+    }
+    case BFE: {
+        uint64_t from = b & 255, n = c & 255;
+        uint64_t v = from < 64 ? a >> from : 0;
+        v = n < 64 ? v & ((UINT64_C(1) << n) - 1) : v;
+        return sign && n && n < 64 && from + n <= bits ? (uint64_t)((int64_t)(v << (64 - n)) >> (64 - n)) : v;
+    }
+    default:
+        return 0;
+    }
+}
+
+/* Both minima (maxima): -0 is less than +0; NaN only when both are or when asked for. */
+static bool second_wanted(enum op op, double a, double b) {
+    if (a == b)
+        return op == MIN ? signbit(b) && !signbit(a) : !signbit(b) && signbit(a);
+    return op == MIN ? b < a : b > a;
+}
+
+static uint64_t extreme(const struct insn *x, uint64_t a, uint64_t b) {
+    double u = number_of(x->type, a), v = number_of(x->type, b);
+    uint64_t nan = x->type == F64 ? UINT64_C(0x7FFFFFFFFFFFFFFF) : 0x7FFFFFFF;
+    if (isnan(u) || isnan(v))
+        return (x->mods & M_NAN) || (isnan(u) && isnan(v)) ? nan : isnan(u) ? b : a;
+    return second_wanted(x->op, u, v) ? b : a;
+}
+
+static uint64_t float_op(const struct insn *x, uint64_t a, uint64_t b, uint64_t c) {
+    bool wide = x->type == F64;
+    float fa = f32_of(a), fb = f32_of(b);
+    double da = f64_of(a), db = f64_of(b);
+    uint64_t sign = wide ? UINT64_C(1) << 63 : UINT64_C(1) << 31;
+    switch (x->op) {
+    case ADD:
+        return wide ? bits_of_f64(da + db) : bits_of_f32(fa + fb);
+    case SUB:
+        return wide ? bits_of_f64(da - db) : bits_of_f32(fa - fb);
+    case MUL:
+        return wide ? bits_of_f64(da * db) : bits_of_f32(fa * fb);
+    case DIV:
+        return wide ? bits_of_f64(da / db) : bits_of_f32(fa / fb);
+    case RCP:
+        return wide ? bits_of_f64(1 / da) : bits_of_f32(1 / fa);
+    case FMA:
+        return wide ? bits_of_f64(fma(da, db, f64_of(c))) : bits_of_f32(fmaf(fa, fb, f32_of(c)));
+    case SQRT:
+        return wide ? bits_of_f64(sqrt(da)) : bits_of_f32(sqrtf(fa));
+    case NEG:
+        return a ^ sign;
+    case ABS:
+        return a & ~sign;
+    case COPYSIGN: /* the sign of the first operand */
+        return (b & ~sign) | (a & sign);
+    case MIN:
+    case MAX:
+        return extreme(x, a, b);
+    default:
+        return 0;
+    }
+}
+
+static bool compare(const struct insn *x, uint64_t a, uint64_t b) {
+    if (type_float(x->type)) {
+        double u = number_of(x->type, a), v = number_of(x->type, b);
+        bool unordered = isnan(u) || isnan(v);
+        switch (x->cmp) {
+        case C_EQ: return u == v;
+        case C_NE: return !unordered && u != v;
+        case C_LT: return u < v;
+        case C_LE: return u <= v;
+        case C_GT: return u > v;
+        case C_GE: return u >= v;
+        case C_EQU: return unordered || u == v;
+        case C_NEU: return u != v;
+        case C_LTU: return unordered || u < v;
+        case C_LEU: return unordered || u <= v;
+        case C_GTU: return unordered || u > v;
+        case C_GEU: return unordered || u >= v;
+        case C_NUM: return !unordered;
+        default: return unordered;
+        }
+    }
+    bool less = type_signed(x->type) ? extended(x->type, a) < extended(x->type, b) : a < b;
+    switch (x->cmp) {
+    case C_EQ: return a == b;
+    case C_NE: return a != b;
+    case C_LT: case C_LO: return less;
+    case C_LE: case C_LS: return less || a == b;
+    case C_GT: return !less && a != b;
+    default: return !less;
+    }
+}
+
+static double rounded(const struct insn *x, double v) {
+    if (x->mods & M_RNI)
+        return nearbyint(v);
+    return x->mods & M_RZI ? trunc(v) : x->mods & M_RMI ? floor(v) : x->mods & M_RPI ? ceil(v) : v;
+}
+
+static uint64_t to_integer(enum type t, double v) {
+    unsigned bits = type_bits(t) - type_signed(t);
+    double end = ldexp(1, (int)bits), least = type_signed(t) ? -end : 0;
+    if (isnan(v))
+        return 0;
+    if (v >= end)
+        return bits == 64 ? UINT64_MAX : (UINT64_C(1) << bits) - 1;
+    if (v <= least)
+        return (uint64_t)(int64_t)least;
+    return type_signed(t) ? (uint64_t)(int64_t)v : (uint64_t)v;
+}
+
+static uint64_t convert(const struct insn *x, uint64_t v) {
+    enum type to = x->type, from = x->from;
+    if (type_float(from)) {
+        double d = number_of(from, v);
+        if (!type_float(to))
+            return to_integer(to, rounded(x, d));
+        d = rounded(x, d);
+        return to == F64 ? bits_of_f64(d) : to == F32 ? bits_of_f32((float)d) : fp_encode(FP_F16, d);
+    }
+    int64_t s = extended(from, v);
+    if (to == F64)
+        return bits_of_f64(type_signed(from) ? (double)s : (double)v);
+    if (to == F32)
+        return bits_of_f32(type_signed(from) ? (float)s : (float)v);
+    return type_signed(from) ? (uint64_t)s : v;
+}
+
+static uint64_t compute(const struct insn *x, uint64_t a, uint64_t b, uint64_t c) {
+    enum type t = x->type;
+    switch (x->op) {
+    case AND:
+        return a & b;
+    case OR:
+        return a | b;
+    case XOR:
+        return a ^ b;
+    case NOT:
+        return ~a;
+    case CLZ:
+        return a ? (uint64_t)__builtin_clzll(a) - (64 - type_bits(t)) : type_bits(t);
+    case POPC:
+        return (uint64_t)__builtin_popcountll(a);
+    case SETP:
+        return compare(x, a, b);
+    case SELP:
+        return c ? a : b;
+    case CVT:
+        return convert(x, a);
+    case MOV:
+        return a;
+    default:
+        return type_float(t) ? float_op(x, a, b, c) : integer_op(x, a, b, c);
+    }
+}
+
+/* The type of operand i. */
+static enum type operand_type(const struct insn *x, int i) {
+    if (x->op == CVT)
+        return x->from;
+    if ((x->op == SHL || x->op == SHR || x->op == BFE) && i > 0)
+        return U32;
+    if (x->op == SELP && i == 2)
+        return PRED;
+    if (x->op == MAD && i == 2 && (x->mods & M_WIDE))
+        return type_bits(x->type) == 16 ? U32 : U64;
+    return x->type;
+}
+
+static enum type result_type(const struct insn *x) {
+    if (x->op == SETP)
+        return PRED;
+    if (x->op == CLZ || x->op == POPC)
+        return U32;
+    if ((x->op == MUL || x->op == MAD) && (x->mods & M_WIDE))
+        return type_bits(x->type) == 16 ? U32 : U64;
+    return x->type;
+}
+
+static void run_pure(struct machine *m, uint32_t thread, const struct insn *x) {
+    uint64_t v[3] = {0};
+    for (uint32_t i = 0; i + 1 < x->n && i < 3; i++)
+        v[i] = cut(operand_type(x, (int)i), arg_value(m, thread, &x->v[i + 1]));
+    uint64_t r = cut(result_type(x), compute(x, v[0], v[1], v[2]));
+    /* a narrow result of a conversion to a wider register is extended */
+    if (x->op == CVT && type_signed(x->type))
+        r = (uint64_t)extended(x->type, r);
+    set_register(m, thread, &x->v[0], r);
+}
+
+/* mov.b64 %rd, {%r1, %r2}; mov.b64 {%r1, %r2}, %rd */
+static void run_pack(struct machine *m, uint32_t thread, const struct insn *x) {
+    unsigned bits = type_bits(x->type) / x->nlanes;
+    uint64_t part = bits == 64 ? UINT64_MAX : (UINT64_C(1) << bits) - 1, all = 0;
+    for (uint32_t i = 0; i < x->nlanes; i++)
+        all |= (arg_value(m, thread, &x->lanes[i]) & part) << i * bits;
+    set_register(m, thread, &x->v[0], all);
+}
+
+static void run_unpack(struct machine *m, uint32_t thread, const struct insn *x) {
+    unsigned bits = type_bits(x->type) / x->nlanes;
+    uint64_t part = bits == 64 ? UINT64_MAX : (UINT64_C(1) << bits) - 1, all = arg_value(m, thread, &x->v[0]);
+    for (uint32_t i = 0; i < x->nlanes; i++)
+        if (x->lanes[i].kind == REGISTER)
+            set_register(m, thread, &x->lanes[i], all >> i * bits & part);
+}
+
+/* ---- memory instructions --------------------------------------------------------------------- */
+
+static bool run_memory(struct machine *m, uint32_t thread, const struct insn *x, uint64_t *address) {
+    unsigned bytes = type_bits(x->type) / 8, lanes = x->nlanes ? x->nlanes : 1;
+    bool store = x->op == ST;
+    const struct arg *at = &x->v[store || x->nlanes ? 0 : 1], *value = &x->v[store ? 1 : 0];
+    if (x->mods & M_PARAM) {
+        set_register(m, thread, value, GLOBAL_BASE(at->imm));
+        return true;
+    }
+    *address = (at->kind == REGISTER ? arg_value(m, thread, at) : 0) + at->imm;
+    if (*address % (bytes * lanes))
+        return machine_fail(m, x, "address %llx is not aligned to %u", (unsigned long long)*address, bytes * lanes);
+    for (unsigned i = 0; i < lanes; i++) {
+        const struct arg *a = x->nlanes ? &x->lanes[i] : value;
+        uint64_t v = store ? arg_value(m, thread, a) : 0;
+        unsigned char *p = access_memory(m, x, *address + i * bytes, bytes, thread, store ? (unsigned char *)&v : NULL);
+        if (!p)
+            return false;
+        if (store) {
+            memcpy(p, &v, bytes);
+        } else {
+            memcpy(&v, p, bytes);
+            set_register(m, thread, a, type_signed(x->type) ? (uint64_t)extended(x->type, v) : v);
+        }
+    }
+    return true;
+}
+
+/* ---- warps ----------------------------------------------------------------------------------- */
+
+/* One instruction for the threads of a warp that are at the lowest one. False: an error; *moved: whether any thread could. */
+static bool step_warp(struct machine *m, uint32_t first, uint32_t end, bool *moved) {
+    uint32_t pc = UINT32_MAX, n = 0;
+    uint64_t address[WARP];
+    for (uint32_t t = first; t < end; t++)
+        if (!m->threads[t].waits && !m->threads[t].ended && m->threads[t].pc < pc)
+            pc = m->threads[t].pc;
+    *moved = pc != UINT32_MAX;
+    if (!*moved)
+        return true;
+    if (pc >= m->k->ncode)
+        return machine_fail(m, &m->k->code[m->k->ncode - 1], "the code ends without ret");
+    const struct insn *x = &m->k->code[pc];
+    bool memory = x->op == LD || x->op == ST;
+    if (m->counts)
+        m->counts->instructions++;
+    for (uint32_t t = first; t < end; t++) {
+        struct thread *h = &m->threads[t];
+        if (h->waits || h->ended || h->pc != pc)
+            continue;
+        h->pc++;
+        if (x->guard >= 0 && (m->registers[(size_t)t * m->k->registers + (uint32_t)x->guard] & 1) == x->negated)
+            continue;
+        if (memory) {
+            if (!run_memory(m, t, x, &address[n]))
+                return false;
+            n++;
+        } else if (x->op == BRA) {
+            h->pc = (uint32_t)x->v[0].imm;
+        } else if (x->op == RET) {
+            h->ended = true;
+        } else if (x->op == BAR) {
+            h->waits = true;
+            m->votes[t] = x->mods & M_RED ? arg_value(m, t, &x->v[2]) & 1 : false;
+        } else if (x->nlanes) {
+            (x->unpacks ? run_unpack : run_pack)(m, t, x);
+        } else {
+            run_pure(m, t, x);
+        }
+    }
+    if (memory)
+        count_memory(m, x, address, n, type_bits(x->type) / 8 * (x->nlanes ? x->nlanes : 1));
+    return true;
+}
+
+/* All threads wait at one barrier: they go on. */
+static bool pass_barrier(struct machine *m) {
+    uint32_t pc = m->threads[0].pc;
+    bool any = false;
+    const struct insn *x = &m->k->code[pc - 1];
+    for (uint32_t t = 0; t < m->k->threads; t++) {
+        if (m->threads[t].ended || m->threads[t].pc != pc)
+            return machine_fail(m, x, "thread %u does not reach the barrier", t);
+        any |= m->votes[t];
+    }
+    for (uint32_t t = 0; t < m->k->threads; t++) {
+        m->threads[t].waits = false;
+        if (x->mods & M_RED)
+            set_register(m, t, &x->v[0], any);
+    }
+    m->phase++;
+    if (m->counts)
+        m->counts->barriers++;
+    return true;
+}
+
+static uint64_t next_random(uint64_t *state) {
+    uint64_t z = *state += UINT64_C(0x9E3779B97F4A7C15);
+    z = (z ^ z >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
+    return (z ^ z >> 27) * UINT64_C(0x94D049BB133111EB) >> 32;
+}
+
+static bool run_block(struct machine *m, uint64_t *random) {
+    uint32_t warps = (m->k->threads + WARP - 1) / WARP, order[MOST_THREADS / WARP];
+    memset(m->threads, 0, m->k->threads * sizeof *m->threads);
+    memset(m->shared_shadow, 0, (m->k->shared + 8) * sizeof *m->shared_shadow);
+    memset(m->shared, 0xA5, m->k->shared);
+    memset(m->registers, 0xA5, (size_t)m->k->threads * m->k->registers * sizeof *m->registers);
+    for (;;) {
+        bool waits = false;
+        for (uint32_t i = 0; i < warps; i++) {
+            uint32_t j = (uint32_t)(next_random(random) % (i + 1));
+            order[i] = order[j];
+            order[j] = i;
+        }
+        for (uint32_t i = 0; i < warps; i++) {
+            uint32_t first = order[i] * WARP, end = first + WARP < m->k->threads ? first + WARP : m->k->threads;
+            for (bool moved = true; moved;)
+                if (!step_warp(m, first, end, &moved))
+                    return false;
+        }
+        for (uint32_t t = 0; t < m->k->threads; t++)
+            waits |= m->threads[t].waits;
+        if (!waits)
+            return true;
+        if (!pass_barrier(m))
+            return false;
+    }
+}
+
+bool ptx_run(const struct ptx *p, const char *kernel, uint32_t blocks, const struct ptx_buffer *params, uint32_t nparams,
+             uint64_t seed, struct ptx_counts *counts, char *why, size_t size) {
+    const struct kernel *k = kernel_named(p, kernel);
+    struct machine m = {
+        .k = k, .params = params, .nparams = nparams, .blocks = blocks, .counts = counts, .why = why, .size = size};
+    bool ok = true;
+    if (!k || k->params != nparams || k->threads > MOST_THREADS) {
+        snprintf(why, size, "no kernel %s of %u parameters", kernel, nparams);
+        return false;
+    }
+    m.shared = malloc(k->shared + 8);
+    m.shared_shadow = malloc((k->shared + 8) * sizeof *m.shared_shadow);
+    m.registers = malloc((size_t)k->threads * (k->registers + 1) * sizeof *m.registers);
+    m.threads = malloc(k->threads * sizeof *m.threads);
+    m.votes = calloc(k->threads, sizeof *m.votes);
+    m.shadows = malloc((nparams + 1) * sizeof *m.shadows);
+    for (uint32_t i = 0; i < nparams; i++)
+        m.shadows[i] = calloc(params[i].bytes + 8, sizeof *m.shadows[i]);
+    for (m.block = 0; m.block < blocks && ok; m.block++) {
+        m.phase = 0;
+        ok = run_block(&m, &seed);
+    }
+    for (uint32_t i = 0; i < nparams; i++)
+        free(m.shadows[i]);
+    free(m.shadows);
+    free(m.votes);
+    free(m.threads);
+    free(m.registers);
+    free(m.shared_shadow);
+    free(m.shared);
+    return ok;
+}

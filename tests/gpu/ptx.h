@@ -1,0 +1,44 @@
+/* A machine that runs PTX as hilo emits it, for tests on computers without a GPU.
+ *
+ * It knows what the code generator uses and no more: an unknown instruction is an error that names its line. Warps run in an
+ * order that a seed chooses, each until the next barrier; the threads of a warp that are at the lowest instruction go first, so
+ * that they meet again after a branch. It finds
+ *   - accesses outside of a buffer or of shared memory, and misaligned ones;
+ *   - races: bytes that two threads access without a barrier between them, one of them storing another value; bytes to which
+ *     two blocks store different values;
+ *   - barriers that not all threads of a block reach. */
+#ifndef HILO_TESTS_GPU_PTX_H
+#define HILO_TESTS_GPU_PTX_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct ptx;
+
+/* What a run did, counted for each instruction of a warp. */
+struct ptx_counts {
+    uint64_t instructions;
+    uint64_t sectors, wanted; /* of 32 bytes of global memory that were accessed; the least number that could hold the bytes */
+    uint64_t conflicts;       /* further passes over the banks of shared memory */
+    uint64_t barriers;        /* of a block */
+};
+
+struct ptx_buffer {
+    void *p;
+    size_t bytes;
+};
+
+/* A module from text, which is copied; NULL, saying why. */
+struct ptx *ptx_load(const char *text, size_t n, char *why, size_t size);
+void ptx_free(struct ptx *p);
+/* Threads of a block (.reqntid) of a kernel; 0 when there is none of this name. Bytes of shared memory that it declares. */
+uint32_t ptx_threads(const struct ptx *p, const char *kernel);
+size_t ptx_shared_bytes(const struct ptx *p, const char *kernel);
+/* Number of parameters. */
+uint32_t ptx_params(const struct ptx *p, const char *kernel);
+/* Runs `blocks` blocks. False, saying why. counts: added to; may be NULL. */
+bool ptx_run(const struct ptx *p, const char *kernel, uint32_t blocks, const struct ptx_buffer *params, uint32_t nparams,
+             uint64_t seed, struct ptx_counts *counts, char *why, size_t size);
+
+#endif

@@ -1,0 +1,332 @@
+/* PTX of GPU-shaped kernels on the machine of ptx.h: memory traffic of simple kernels, bugs that are planted in their text, and
+ * every kernel of the programs of tests/op. */
+#include "codegen/codegen.h"
+#include "compile/code.h"
+#include "gpu/ptx.h"
+#include "kir/node.h"
+
+#include <dirent.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { MOST_BUFFERS = 64 };
+
+static const char TARGET_NAME[] = "sm_80";
+static jmp_buf out_of_memory;
+
+/* ---- kernels --------------------------------------------------------------------------------- */
+
+static uint64_t random_state = 1;
+static uint64_t next_random(void) {
+    uint64_t z = random_state += UINT64_C(0x9E3779B97F4A7C15);
+    z = (z ^ z >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
+    return (z ^ z >> 27) * UINT64_C(0x94D049BB133111EB) >> 16;
+}
+
+/* Small numbers, which are valid indices more often than others. */
+static void fill(enum ir_dtype t, unsigned char *p, int64_t count) {
+    const struct ir_dtype_info *info = ir_dtype_get(t);
+    for (int64_t i = 0; i < count; i++, p += info->bytes) {
+        uint64_t bits = next_random() % (info->cls == IR_PRED ? 2 : 4);
+        if (info->cls == IR_FLOAT)
+            fp_store(info->fp, p, fp_encode(info->fp, ((double)(next_random() % 64) - 32) / 8));
+        else
+            memcpy(p, &bits, info->bytes); /* the host is little-endian, as GPUs are */
+    }
+}
+
+static bool same(enum ir_dtype t, const unsigned char *a, const unsigned char *b) {
+    const struct ir_dtype_info *info = ir_dtype_get(t);
+    return memcmp(a, b, info->bytes) == 0 ||
+           (info->cls == IR_FLOAT && fp_is_nan(info->fp, fp_load(info->fp, a)) && fp_is_nan(info->fp, fp_load(info->fp, b)));
+}
+
+struct data {
+    struct ptx_buffer buffers[MOST_BUFFERS];
+    void *p[MOST_BUFFERS], *scratch;
+    uint32_t n;
+};
+
+static void data_new(struct data *x, const struct kir *k) {
+    *x = (struct data){.scratch = aligned_alloc(64, (k->scratch_bytes + 127) & ~(size_t)63)};
+    for (uint32_t i = 0; i < k->buffers.n; i++) {
+        const struct kir_buffer *b = &k->buffers.v[i];
+        if (b->role == KIR_SCRATCH)
+            continue;
+        assert_true(x->n < MOST_BUFFERS);
+        size_t bytes = (size_t)b->count * ir_dtype_get(b->dtype)->bytes;
+        x->p[x->n] = malloc(bytes + 1);
+        fill(b->dtype, x->p[x->n], b->count);
+        x->buffers[x->n] = (struct ptx_buffer){x->p[x->n], bytes};
+        x->n++;
+    }
+}
+
+static void data_free(struct data *x) {
+    for (uint32_t i = 0; i < x->n; i++)
+        free(x->p[i]);
+    free(x->scratch);
+}
+
+static struct kir *parse(const char *text, size_t n, size_t *at) {
+    struct diag_list d;
+    struct kir *k = NULL;
+    struct str s = {text, n};
+    diag_init(&d, mem_system_allocator());
+    hilo_status status = kir_parse(s, at, mem_system_allocator(), &out_of_memory, &d, &k);
+    assert_true(status == HILO_OK || status == HILO_NOT_FOUND);
+    diag_clear(&d);
+    return k;
+}
+
+static char *ptx_of(const struct kir *k) {
+    hilo_allocator al = mem_system_allocator();
+    struct target t;
+    struct diag_list d;
+    void *text;
+    size_t bytes;
+    diag_init(&d, al);
+    assert_int_equal(cg_target(TARGET_NAME, &t, &d), HILO_OK);
+    if (cg_compile(&k, 1, &t, CG_ASSEMBLY, &al, &d, &text, &bytes) != HILO_OK)
+        fail_msg("%s", d.first->message);
+    char *copy = strndup(text, bytes);
+    mem_free(&al, text, bytes);
+    diag_clear(&d);
+    return copy;
+}
+
+/* Runs text in place of a kernel's PTX on the interpreter's data; NULL when the results are the interpreter's, else what is
+   wrong. *skipped: the interpreter refuses this data. */
+static const char *run(const struct kir *k, const char *text, uint64_t seed, struct ptx_counts *counts, bool *skipped) {
+    static char why[256];
+    const char *wrong = NULL;
+    struct data a, b;
+    struct diag_list d;
+    uint64_t state = random_state;
+    int64_t grid = kir_grid_extent(k);
+    struct ptx *code = ptx_load(text, strlen(text), why, sizeof why);
+    if (!code)
+        return why;
+    diag_init(&d, mem_system_allocator());
+    data_new(&a, k);
+    random_state = state;
+    data_new(&b, k);
+    *skipped = !kir_run_within(k, a.p, a.scratch, 0, grid, UINT64_C(1) << 22, &d);
+    if (!*skipped && !ptx_run(code, k->name, (uint32_t)grid, b.buffers, b.n, seed, counts, why, sizeof why))
+        wrong = why;
+    for (uint32_t i = 0, param = 0; i < k->buffers.n && !wrong && !*skipped; i++) {
+        const struct kir_buffer *of = &k->buffers.v[i];
+        uint32_t bytes = ir_dtype_get(of->dtype)->bytes;
+        if (of->role == KIR_SCRATCH)
+            continue;
+        for (int64_t j = 0; j < of->count && !wrong; j++)
+            if (!same(of->dtype, (unsigned char *)a.p[param] + j * bytes, (unsigned char *)b.p[param] + j * bytes))
+                wrong = "another value";
+        param++;
+    }
+    data_free(&a);
+    data_free(&b);
+    diag_clear(&d);
+    ptx_free(code);
+    return wrong;
+}
+
+/* ---- memory traffic -------------------------------------------------------------------------- */
+
+static const char ELEMENTWISE[] = "kernel add(b0: in f32[8192], b1: in f32[8192], b2: out f32[8192]) {\n"
+                                  "    %1 = loop grid 8 {\n"
+                                  "        %2: i64 = mul %1, 1024\n"
+                                  "        %3 = loop vector 1024 by 256 {\n"
+                                  "            %4: i64 = add %2, %3\n"
+                                  "            %5: f32 = load b0[%4]\n"
+                                  "            %6: f32 = load b1[%4]\n"
+                                  "            %7: f32 = add %5, %6\n"
+                                  "            store b2[%4], %7\n"
+                                  "        }\n"
+                                  "    }\n"
+                                  "}\n";
+/* Sums of rows, of which the maximum is subtracted; kept in scratch. */
+static const char ROWS[] = "kernel rows(b0: scratch f32[300], b1: in f32[1200], b2: out f32[1200]) {\n"
+                           "    %1 = loop grid 4 {\n"
+                           "        %2: i64 = mul %1, 300\n"
+                           "        %3: f32 = reg 1, 1.000000e+00:f32\n"
+                           "        %4 = loop vector 300 by 128 {\n"
+                           "            %5: i64 = add %2, %4\n"
+                           "            %6: f32 = load b1[%5]\n"
+                           "            store b0[%4], %6\n"
+                           "            acc.add %3, %6\n"
+                           "        }\n"
+                           "        %7: f32 = get %3\n"
+                           "        store b0[17], %7\n"
+                           "        %8 = loop vector 300 by 128 {\n"
+                           "            %9: i64 = sub 299, %8\n"
+                           "            %10: f32 = load b0[%9]\n"
+                           "            %11: f32 = add %10, %7\n"
+                           "            %12: i64 = add %2, %8\n"
+                           "            store b2[%12], %11\n"
+                           "        }\n"
+                           "        store b0[3], %7\n"
+                           "    }\n"
+                           "}\n";
+
+static void test_traffic(void **state) {
+    (void)state;
+    struct ptx_counts counts = {0};
+    bool skipped;
+    size_t at = 0;
+    struct kir *k = parse(ELEMENTWISE, strlen(ELEMENTWISE), &at);
+    char *text = ptx_of(k);
+    assert_null(run(k, text, 0, &counts, &skipped));
+    assert_false(skipped);
+    assert_int_equal(counts.sectors, 3 * 8192 * 4 / 32);
+    assert_int_equal(counts.wanted, counts.sectors);
+    assert_int_equal(counts.barriers, 0);
+    free(text);
+    kir_free(k);
+    at = 0;
+    k = parse(ROWS, strlen(ROWS), &at);
+    text = ptx_of(k);
+    counts = (struct ptx_counts){0};
+    assert_null(run(k, text, 0, &counts, &skipped));
+    assert_int_equal(counts.conflicts, 0);
+    free(text);
+    kir_free(k);
+}
+
+/* ---- planted bugs ---------------------------------------------------------------------------- */
+
+/* The text with occurrence `n` of `from` replaced; NULL when there are fewer. */
+static char *planted(const char *text, const char *from, const char *to, int n) {
+    const char *at = text;
+    for (int i = 0; (at = strstr(at, from)) != NULL; at++, i++)
+        if (i == n) {
+            size_t size = strlen(text) + strlen(to) + 1;
+            char *out = malloc(size);
+            snprintf(out, size, "%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
+            return out;
+        }
+    return NULL;
+}
+
+/* Every barrier that is removed, offset or comparison that is off by one, thread or block that is the wrong one, is found. */
+static void test_planted(void **state) {
+    (void)state;
+    static const struct { const char *from, *to; } bugs[] = {
+        {"bar.sync \t0;", ""}, {"%tid.x;", "%ctaid.x;"}, {"%ctaid.x;", "%tid.x;"}, {"setp.gt.u64", "setp.ge.u64"},
+        {"st.shared.f32", "st.global.f32"}, {"setp.ne.s64", "setp.eq.s64"}, {"add.rn.f32", "sub.rn.f32"}, {", 128;", ", 127;"},
+        {"ret;", "bar.sync 0;"}, {"+256]", "+252]"}};
+    size_t at = 0;
+    struct kir *k = parse(ROWS, strlen(ROWS), &at);
+    char *text = ptx_of(k);
+    bool skipped;
+    int found = 0;
+    assert_null(run(k, text, 0, NULL, &skipped));
+    for (size_t i = 0; i < sizeof bugs / sizeof *bugs; i++)
+        for (int n = 0;; n++) {
+            char *bad = planted(text, bugs[i].from, bugs[i].to, n);
+            bool seen = false;
+            if (!bad)
+                break;
+            for (uint64_t seed = 0; seed < 4 && !seen; seed++)
+                seen = run(k, bad, seed, NULL, &skipped) != NULL;
+            if (!seen)
+                fail_msg("'%s' for '%s', occurrence %d, is not found in:\n%s", bugs[i].to, bugs[i].from, n, bad);
+            found++;
+            free(bad);
+        }
+    print_message("%d planted bugs found\n", found);
+    assert_true(found >= 20);
+    free(text);
+    kir_free(k);
+}
+
+/* ---- the programs of tests/op ---------------------------------------------------------------- */
+
+static size_t elements(const struct kir *k) {
+    size_t n = 0;
+    for (uint32_t i = 0; i < k->buffers.n; i++)
+        n += (size_t)k->buffers.v[i].count;
+    return n;
+}
+
+/* Kernels of a program as KIR text, each as PTX. */
+static void check_kernels(const char *path, const char *text, size_t n, int *ran, int *skips) {
+    struct kir *k;
+    for (size_t at = 0; (k = parse(text, n, &at)) != NULL; kir_free(k)) {
+        bool skipped = elements(k) > 1 << 14;
+        if (!skipped) {
+            char *ptx = ptx_of(k);
+            const char *wrong = run(k, ptx, (uint64_t)*ran, NULL, &skipped);
+            if (wrong)
+                fail_msg("%s: %s\n%s", path, wrong, ptx);
+            free(ptx);
+        }
+        *(skipped ? skips : ran) += 1;
+    }
+}
+
+static void check_program(hilo_client *client, const char *path, const char *text, size_t n, int *ran, int *skips) {
+    hilo_module *module = NULL;
+    hilo_compile_options o;
+    struct strbuf kernels;
+    hilo_compile_options_init(&o);
+    o.target_cpu = TARGET_NAME;
+    o.level = 1;
+    strbuf_init(&kernels, mem_system_allocator());
+    if (hilo_module_parse(client, text, n, NULL, &module) == HILO_OK &&
+        compile_text(client, module, &o, CODE_KIR, &kernels) == HILO_OK)
+        check_kernels(path, kernels.p, kernels.n, ran, skips);
+    hilo_module_release(module);
+    strbuf_free(&kernels);
+    hilo_diagnostics_clear(client);
+}
+
+/* The programs of a file are divided by lines `// -----`. */
+static void check_file(hilo_client *client, const char *path, int *ran, int *skips) {
+    static const char divider[] = "\n// -----";
+    FILE *f = fopen(path, "rb");
+    assert_non_null(f);
+    char *text = calloc(1, 1 << 20), *at = text, *end;
+    assert_true(fread(text, 1, (1 << 20) - 1, f) > 0);
+    fclose(f);
+    do {
+        end = strstr(at, divider);
+        check_program(client, path, at, end ? (size_t)(end - at) : strlen(at), ran, skips);
+        at = end + strlen(divider);
+    } while (end);
+    free(text);
+}
+
+static void test_programs(void **state) {
+    (void)state;
+    DIR *dir = opendir("tests/op");
+    hilo_client *client;
+    int ran = 0, skips = 0;
+    assert_non_null(dir);
+    assert_int_equal(hilo_client_create(NULL, &client), HILO_OK);
+    for (struct dirent *e; (e = readdir(dir)) != NULL;) {
+        char path[512];
+        size_t n = strlen(e->d_name);
+        if (n < 6 || strcmp(e->d_name + n - 5, ".mlir") != 0)
+            continue;
+        snprintf(path, sizeof path, "tests/op/%s", e->d_name);
+        check_file(client, path, &ran, &skips);
+    }
+    closedir(dir);
+    hilo_client_release(client);
+    print_message("%d kernels ran as PTX, %d are too large or have indices that random data does not fit\n", ran, skips);
+    assert_true(ran > 100);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_traffic), cmocka_unit_test(test_planted),
+                                       cmocka_unit_test(test_programs)};
+    return setjmp(out_of_memory) ? 1 : cmocka_run_group_tests(tests, NULL, NULL);
+}
