@@ -444,7 +444,7 @@ static bool covers(const struct fuse_kernel *k, const struct node *n, const stru
     return n->map && prefix_of(k, n->map, t) >= 0 && only_ones(k, (uint32_t)prefix_of(k, n->map, t));
 }
 
-/* The dimension of a dot's result along which kernels have lanes: the last that is contiguous in its operand, or else the last. */
+/* The dimension of a dot's result along which kernels have lanes: the last that is contiguous in its operand, or the last. */
 static uint32_t lanes_dim(const struct fuse *f, ir_op op) {
     const struct ir_type_data *t = ir_val_type(f->m, ir_result(f->m, op, 0));
     ir_attr a = ir_prop(f->m, op, IR_DOT_GENERAL_dot_dimension_numbers);
@@ -478,7 +478,7 @@ static uint32_t lanes_dim(const struct fuse *f, ir_op op) {
     return found ? dim : last;
 }
 
-/* Whether the op, a dot, is read at the whole domain of a kernel in another order, which does not change the dimension of lanes. */
+/* Whether a dot is read at the whole domain of a kernel in another order, which does not change the dimension of lanes. */
 static bool covers_transposed(const struct fuse *f, const struct fuse_kernel *k, const struct node *n) {
     const struct ir_type_data *t = ir_val_type(f->m, ir_result(f->m, n->op, 0));
     uint32_t read = 0, all = 0, last = 0;

@@ -59,8 +59,9 @@ struct fuse_kernel {
     enum fuse_schedule schedule;
     ir_op root;                    /* last op in program order: the kernel runs there */
     ir_op anchor;                  /* CONTRACT, STAGES: the contraction whose loops these are; INTO: the root */
-    int8_t *anchor_map;            /* CONTRACT: the domain's dimension of each of the anchor's result; NULL: the same, in order */
+    int8_t *anchor_map;            /* CONTRACT: by dimension of the anchor's result: that of the domain; NULL: in order */
     struct fuse_kernel *stages[2]; /* STAGES: the producers, in order; their outputs are in scratch memory */
+    bool permuted;                 /* STAGES: batches and rows of both contractions are in different orders */
     uint32_t chained_operand;      /* STAGES: the operand of the contraction that is the second producer's output */
     const struct fuse_online *online; /* STAGES: columns come in blocks; NULL: whole rows */
     uint32_t rank, outer;          /* of the domain; ROWS: its first `outer` dimensions are the rows */

@@ -118,9 +118,13 @@ static bool dot_of(const struct ir_module *m, ir_op op, struct dot *d) {
     return true;
 }
 
-/* The operand's last dimension alone is summed over, and its first ones are the batches, in order; not counting those of one
-   element. */
-static bool is_rows(const struct ir_module *m, const struct dot *d, ir_op op, uint32_t side) {
+/* Whether the operand's last dimension alone is summed over. */
+static bool sums_last(const struct ir_module *m, const struct dot *d, ir_op op, uint32_t side) {
+    return d->nsum == 1 && d->sum[side][0] == (int64_t)type_of(m, ir_operand(m, op, side))->rank - 1;
+}
+
+/* Whether the operand's first dimensions are the batches, in order; not counting those of one element. */
+static bool is_batches_first(const struct ir_module *m, const struct dot *d, ir_op op, uint32_t side) {
     const struct ir_type_data *t = type_of(m, ir_operand(m, op, side));
     int64_t next = 0;
     for (size_t i = 0; i < d->nbatch; i++) {
@@ -132,17 +136,137 @@ static bool is_rows(const struct ir_module *m, const struct dot *d, ir_op op, ui
         if (next++ != at)
             return false;
     }
-    return d->nsum == 1 && d->sum[side][0] == (int64_t)t->rank - 1;
+    return true;
+}
+
+/* The next dimension of more than one element from *at on; false when there is none. */
+static bool next_dim(const int64_t *dims, uint32_t rank, uint32_t *at) {
+    while (*at < rank && dims[*at] == 1)
+        ++*at;
+    return *at < rank;
+}
+
+/* Whether the operand, whose dimensions are those of the domain of the scores, has the batches of the scores as its own, in any
+   order. */
+static bool has_batches_of(const struct ir_module *m, const struct dot *d, ir_op op, uint32_t side,
+                           const struct fuse_kernel *first, const struct dot *e) {
+    const struct ir_type_data *t = type_of(m, ir_operand(m, op, side)), *r = type_of(m, ir_result(m, first->anchor, 0));
+    uint32_t i = 0, j = 0, next = 0, batch = 0; /* batch: bit set of dimensions of the domain */
+    for (uint32_t k = 0; k < r->rank; k++) {
+        if (r->dims[k] == 1)
+            continue;
+        if (!first->anchor_map && !next_dim(first->dims, first->rank, &next))
+            return false;
+        uint32_t at = first->anchor_map ? (uint32_t)first->anchor_map[k] : next++;
+        if (first->dims[at] != r->dims[k])
+            return false;
+        batch |= k < e->nbatch ? 1u << at : 0;
+    }
+    for (;; i++, j++) {
+        bool more = next_dim(t->dims, t->rank, &i);
+        if (next_dim(first->dims, first->rank, &j) != more || (more && t->dims[i] != first->dims[j]))
+            return false;
+        if (!more)
+            return true;
+        bool own = false;
+        for (size_t k = 0; k < d->nbatch; k++)
+            own |= d->batch[side][k] == (int64_t)i;
+        if (own != (batch >> j & 1))
+            return false;
+    }
 }
 
 /* ---- the three ----------------------------------------------------------------------------------- */
 
 /* The scores: a dot whose result has the columns of a row last, which are those of its right operand. */
 static bool is_first(const struct ir_module *m, const struct fuse_kernel *k, int64_t columns, struct dot *d) {
-    if (k->schedule != FUSE_CONTRACT || k->anchor_map || k->outs.n != 1 || !dot_of(m, k->anchor, d) || last_dim(m, k->outs.v[0]) != columns)
+    if (k->schedule != FUSE_CONTRACT || k->outs.n != 1 || !dot_of(m, k->anchor, d) || last_dim(m, k->outs.v[0]) != columns)
         return false;
     uint32_t free = type_of(m, ir_operand(m, k->anchor, 1))->rank - (uint32_t)d->nbatch - (uint32_t)d->nsum;
-    return free == 1 && last_dim(m, ir_result(m, k->anchor, 0)) == columns;
+    const struct ir_type_data *t = type_of(m, ir_result(m, k->anchor, 0));
+    uint32_t last = k->rank - 1;
+    return free == 1 && last_dim(m, ir_result(m, k->anchor, 0)) == columns && k->rank > 0 && k->dims[last] == columns &&
+           (!k->anchor_map || k->anchor_map[t->rank - 1] == (int8_t)last);
+}
+
+/* Whether `from` is computed from v, not counting what is computed by way of `but`. */
+static bool reads(const struct fuse_stages *x, struct opt_sparse *seen, ir_val from, ir_val v, ir_val but) {
+    ir_op op = ir_val_get(x->m, from)->op;
+    if (IR_SAME(from, v) || IR_SAME(from, but))
+        return !IR_SAME(from, but);
+    if (IR_NONE(op) || !IR_SAME(ir_op_get(x->m, op)->parent, x->block) || opt_sparse_get(seen, from.i))
+        return false;
+    opt_sparse_set(seen, from.i, 1);
+    for (uint32_t i = 0; i < ir_op_get(x->m, op)->noperands; i++) {
+        ir_val in = ir_operand(x->m, op, i);
+        if ((IR_SAME(in, v) || !opt_ids_get(x->stored, in.i)) && reads(x, seen, in, v, but))
+            return true;
+    }
+    return false;
+}
+
+/* Whether `from` is computed from v by elementwise ops alone. */
+static bool is_elementwise(const struct fuse_stages *x, ir_val from, ir_val v, uint32_t depth) {
+    ir_op op = ir_val_get(x->m, from)->op;
+    ir_val none = {0};
+    if (IR_SAME(from, v))
+        return true;
+    if (depth == 0 || IR_NONE(op) || fuse_class(ir_kind(x->m, op)) != FUSE_ELEMENT || ir_kind(x->m, op) == IR_MAP)
+        return false;
+    for (uint32_t i = 0; i < ir_op_get(x->m, op)->noperands; i++) {
+        struct opt_sparse seen = {.a = x->a};
+        ir_val in = ir_operand(x->m, op, i);
+        if (!is_elementwise(x, in, v, depth - 1) && reads(x, &seen, in, v, none))
+            return false;
+    }
+    return true;
+}
+
+/* A transpose among the ops that `from` is computed from, whose operand is v after elementwise ops; none = there is none. */
+static ir_op find_transpose(const struct fuse_stages *x, struct opt_sparse *seen, ir_val from, ir_val v) {
+    const struct ir_module *m = x->m;
+    ir_op op = ir_val_get(m, from)->op, found = {0};
+    struct opt_sparse read = {.a = x->a};
+    ir_val none = {0};
+    if (IR_NONE(op) || !IR_SAME(ir_op_get(m, op)->parent, x->block) || opt_sparse_get(seen, from.i))
+        return found;
+    opt_sparse_set(seen, from.i, 1);
+    if (ir_kind(m, op) == IR_TRANSPOSE && reads(x, &read, from, v, none) && is_elementwise(x, ir_operand(m, op, 0), v, 16))
+        return op;
+    for (uint32_t i = 0; i < ir_op_get(m, op)->noperands && IR_NONE(found); i++)
+        if (!opt_ids_get(x->stored, ir_operand(m, op, i).i))
+            found = find_transpose(x, seen, ir_operand(m, op, i), v);
+    return found;
+}
+
+/* The kernel of the scores with a transpose that follows as its epilogue: groups of heads may come before the rows, which come
+   before them in the contraction. */
+static struct fuse_kernel *with_transpose(const struct fuse_stages *x, const struct fuse_kernel *first, ir_op transpose) {
+    const struct ir_module *m = x->m;
+    const struct ir_type_data *v = type_of(m, ir_operand(m, transpose, 0)), *t = type_of(m, ir_result(m, transpose, 0));
+    const struct ir_type_data *r = type_of(m, ir_result(m, first->anchor, 0));
+    struct fuse_kernel *k = ARENA_NEW(x->a, struct fuse_kernel);
+    int8_t *map = ARENA_ARRAY(x->a, int8_t, r->rank + 1), place[IR_MAX_RANK] = {0}; /* by dimension of the domain: in t */
+    uint32_t i = 0, j = 0, next = 0;
+    size_t n;
+    const int64_t *p = ir_prop_i64s(m, transpose, IR_TRANSPOSE_permutation, &n);
+    for (; next_dim(v->dims, v->rank, &i) && next_dim(first->dims, first->rank, &j); i++, j++)
+        for (uint32_t to = 0; to < t->rank; to++)
+            if (p[to] == (int64_t)i)
+                place[j] = (int8_t)to;
+    for (uint32_t axis = 0; axis < r->rank; axis++) {
+        map[axis] = -1;
+        if (r->dims[axis] != 1 && (first->anchor_map || next_dim(first->dims, first->rank, &next)))
+            map[axis] = place[first->anchor_map ? (uint32_t)first->anchor_map[axis] : next++];
+    }
+    *k = *first;
+    k->anchor_map = map;
+    k->rank = t->rank;
+    memcpy(k->dims, t->dims, t->rank * sizeof *t->dims);
+    k->outs.n = k->outs.cap = 0;
+    k->outs.v = NULL;
+    ARENA_PUSH(x->a, &k->outs, ir_result(m, transpose, 0));
+    return k;
 }
 
 static bool is_second(const struct fuse_stages *x, const struct fuse_kernel *k, ir_val scores, int64_t *columns,
@@ -168,13 +292,21 @@ bool fuse_stages(const struct fuse_stages *x, struct fuse_kernel *third, struct 
     const struct ir_module *m = x->m;
     struct dot d, e;
     int64_t columns, rows;
-    if (third->schedule != FUSE_CONTRACT || third->strict || !dot_of(m, third->anchor, &d) || first->outs.n != 1 ||
+    if (third->schedule != FUSE_CONTRACT || first->schedule != FUSE_CONTRACT || first->outs.n != 1 || second->outs.n != 1)
+        return false;
+    struct opt_sparse seen = {.a = x->a}, others = {.a = x->a};
+    ir_op transpose = find_transpose(x, &seen, second->outs.v[0], first->outs.v[0]);
+    if (!IR_NONE(transpose) && !reads(x, &others, second->outs.v[0], first->outs.v[0], ir_result(m, transpose, 0)))
+        first = with_transpose(x, first, transpose);
+    if (third->strict || !dot_of(m, third->anchor, &d) ||
         !is_second(x, second, first->outs.v[0], &columns, &rows) || !is_first(m, first, columns, &e) ||
         d.batches != e.batches || rows % d.batches || rows / d.batches < STAGES_ROWS)
         return false;
     ir_val weights = second->outs.v[0];
     uint32_t side = is_only(x, ir_operand(m, third->anchor, 0), weights) ? 0 : 1;
-    if (!is_only(x, ir_operand(m, third->anchor, side), weights) || !is_rows(m, &d, third->anchor, side) ||
+    bool in_order = !first->anchor_map && is_batches_first(m, &d, third->anchor, side);
+    if (!is_only(x, ir_operand(m, third->anchor, side), weights) || !sums_last(m, &d, third->anchor, side) ||
+        (!in_order && !has_batches_of(m, &d, third->anchor, side, first, &e)) ||
         last_dim(m, ir_operand(m, third->anchor, side)) != columns)
         return false;
     const struct fuse_online *online = fuse_online(x->a, m, second, x->block, x->stored, first->outs.v[0]);
@@ -185,6 +317,7 @@ bool fuse_stages(const struct fuse_stages *x, struct fuse_kernel *third, struct 
     third->stages[0] = first;
     third->stages[1] = second;
     third->chained_operand = side;
+    third->permuted = !in_order;
     third->nops += first->nops + second->nops;
     third->code_size_cost += first->code_size_cost + second->code_size_cost;
     return true;

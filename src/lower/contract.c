@@ -42,7 +42,7 @@ static void dot_dims(const struct contraction *c, uint32_t side, struct dot_dims
         ir_field_dims(m, a, side ? IR_DOT_rhs_contracting_dimensions_F : IR_DOT_lhs_contracting_dimensions_F, &out->nsum);
 }
 
-static void dot_index(const struct contraction *c, uint32_t side, struct index *out) {
+void contract_dot_index(const struct contraction *c, uint32_t side, struct index *out) {
     const struct ir_type_data *t = ir_val_type(c->l->m, ir_operand(c->l->m, c->op, side));
     const struct ir_type_data *left = ir_val_type(c->l->m, ir_operand(c->l->m, c->op, 0));
     struct dot_dims d;
@@ -99,7 +99,7 @@ kir_val contract_factor(const struct contraction *c, uint32_t side) {
     if (c->conv)
         conv_index(c, side, &at, &guard);
     else
-        dot_index(c, side, &at);
+        contract_dot_index(c, side, &at);
     l->guard = outer.i && guard.i ? kir_op2(l->k, KIR_AND, 0, outer, guard) : guard.i ? guard : outer;
     kir_val x = lower_value(l, v, &at).re;
     l->guard = outer;

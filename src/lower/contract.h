@@ -61,6 +61,8 @@ void contract_init(struct contraction *c, struct lower *l, ir_op op);
 /* An operand's element at the axes' indices in the type of the sum (packed: as it was packed); 0 in the padding of a
    convolution. */
 kir_val contract_factor(const struct contraction *c, uint32_t side);
+/* The index of a dot's operand at the axes' indices. */
+void contract_dot_index(const struct contraction *c, uint32_t side, struct index *out);
 kir_val contract_zero(const struct contraction *c);
 enum ir_dtype contract_acc_dtype(const struct contraction *c);
 /* register[i] += the product of both factors */

@@ -73,10 +73,25 @@ kir_val stage_row(struct lower *l, kir_val row) {
     return l->stages->ragged_rows ? kir_op2(l->k, KIR_MIN, 0, at, kir_i64(l->k, l->stages->all_rows - 1)) : at;
 }
 
+/* The row of all scores that is row `row` of the batch. */
+static kir_val score_row(struct lower *l, kir_val row) {
+    struct lower_stages *s = l->stages;
+    struct stage_dot *d = &s->out;
+    struct index at;
+    if (!s->permuted)
+        return lower_add(l, lower_mul(l, s->batch, s->all_rows), row);
+    const struct ir_type_data *t = ir_val_type(l->m, ir_operand(l->m, d->c.op, d->side));
+    contract_set(&d->c, &d->batch, s->batch);
+    contract_set(&d->c, &d->rows, row);
+    d->c.sum[0].at = kir_i64(l->k, 0);
+    contract_dot_index(&d->c, d->side, &at);
+    at.n = t->rank - 1;
+    return lower_linear(l, t->dims, t->rank - 1, &at);
+}
+
 static void outer_index(struct lower *l, kir_val row, kir_val *out) {
     const struct fuse_kernel *k = l->stages->second;
-    kir_val linear = lower_add(l, lower_mul(l, l->stages->batch, l->stages->all_rows), row);
-    lower_unflatten(l, linear, k->dims, k->outer, out);
+    lower_unflatten(l, score_row(l, row), k->dims, k->outer, out);
 }
 
 void stage_index(struct lower *l, ir_val v, kir_val row, kir_val column, struct index *out) {
@@ -103,11 +118,33 @@ kir_val stage_element(struct lower *l, ir_val v) {
     return lower_value(l, v, &at).re;
 }
 
+/* Sets the axes of batches and rows to a row of the batch. */
+static void set_axes(struct stage_dot *d, kir_val row) {
+    struct contraction *c = &d->c;
+    struct lower *l = c->l;
+    struct lower_stages *s = l->stages;
+    const struct fuse_kernel *k = s->first;
+    if (!s->permuted || d == &s->out) {
+        contract_set(c, &d->batch, s->batch);
+        contract_set(c, &d->rows, row);
+        return;
+    }
+    kir_val domain[IR_MAX_RANK];
+    lower_unflatten(l, score_row(l, row), k->dims, k->rank - 1, domain);
+    for (uint32_t i = 0, next = 0; i < c->nresult; i++) {
+        if (i == d->cols.v[0])
+            continue;
+        while (!k->anchor_map && c->result[i].size != 1 && next < k->rank && k->dims[next] == 1)
+            next++;
+        c->result[i].at = c->result[i].size == 1 ? kir_i64(l->k, 0) : domain[k->anchor_map ? k->anchor_map[i] : (int8_t)next++];
+    }
+}
+
 /* Sets the row of the block. */
 static void set_row(struct stage_dot *d, kir_val row) {
     struct lower *l = d->c.l;
     l->stages->row = row;
-    contract_set(&d->c, &d->rows, stage_row(l, row));
+    set_axes(d, stage_row(l, row));
 }
 
 /* ---- contractions --------------------------------------------------------------------------------- */
@@ -203,8 +240,7 @@ static void pack_lines(struct stage_dot *d, const struct stage_pack *p, int64_t 
 static void pack_panels(struct stage_dot *d, const struct stage_pack *p) {
     struct lower *l = d->c.l;
     int64_t square = l->target->vector_bytes / 4;
-    contract_set(&d->c, &d->batch, l->stages->batch);
-    contract_set(&d->c, &d->rows, kir_i64(l->k, 0));
+    set_axes(d, kir_i64(l->k, 0));
     if (p->guard_lines || p->guard_columns || !d->transposed) {
         pack_lines(d, p, 0, d->depth, 1, (uint32_t)d->lanes);
         return;
@@ -262,7 +298,6 @@ static void pack_rows(struct stage_dot *d, uint32_t scratch, int64_t pitch) {
     struct contraction *c = &d->c;
     struct lower *l = c->l;
     kir_val row = kir_loop(l->k, KIR_SERIAL, l->stages->rows, 0);
-    contract_set(c, &d->batch, l->stages->batch);
     set_row(d, row);
     kir_val line = kir_loop(l->k, KIR_VECTOR, d->depth, (uint32_t)contract_vector(c));
     set_line(d, line);
@@ -294,7 +329,6 @@ static void multiply(struct stage_dot *d) {
     struct lower_stages *s = l->stages;
     bool scores = d == &s->scores, adds = !scores && s->kernel->online;
     int64_t tile = s->rows < STAGES_TILE ? s->rows : STAGES_TILE, unroll = d->depth % STAGES_UNROLL == 0 ? STAGES_UNROLL : 1;
-    contract_set(c, &d->batch, s->batch);
     kir_val columns = kir_i64(l->k, d->lanes), panels = kir_i64(l->k, d->panels);
     if (scores && s->ragged_columns)
         panels = lower_div(l, lower_add(l, s->ncolumns, kir_i64(l->k, d->lanes - 1)), d->lanes);
@@ -380,10 +414,15 @@ static bool mask_of(struct lower *l, kir_val block, int64_t blocks, struct lower
     const struct lower_stages *s = l->stages;
     const struct fuse_kernel *k = s->second;
     struct lower_span at[IR_MAX_RANK], domain[IR_MAX_RANK];
-    int64_t line = 1; /* of the rows: its last dimension */
+    const struct stage_dot *d = &s->out;
+    uint32_t last = 0, axis = 0; /* the last dimension of the domain's rows, and of a batch's */
     for (uint32_t i = 0; i < k->outer; i++)
-        line = k->dims[i] != 1 ? k->dims[i] : line;
-    if (IR_NONE(s->kernel->online->reference) || (line != s->all_rows && line % (s->rows * s->blocks)))
+        last = k->dims[i] != 1 ? i : last;
+    for (uint32_t i = 0; i < d->rows.n; i++)
+        axis = d->c.result[d->rows.v[i]].size != 1 ? d->rows.v[i] : axis;
+    int64_t line = d->c.result[axis].size;
+    if (IR_NONE(s->kernel->online->reference) || k->dims[last] != line ||
+        (line != s->all_rows && line % (s->rows * s->blocks)))
         return false; /* a task may have rows of several lines */
     kir_val lo = lower_add(l, s->first_row, lower_mul(l, block, s->rows)), rows[2][IR_MAX_RANK];
     kir_val hi = lower_add(l, lo, kir_i64(l->k, s->rows * blocks - 1));
@@ -392,7 +431,7 @@ static bool mask_of(struct lower *l, kir_val block, int64_t blocks, struct lower
     for (uint32_t i = 0; i < k->rank; i++) {
         kir_val zero = kir_i64(l->k, 0);
         domain[i] = i < k->outer ? (struct lower_span){rows[0][i], rows[1][i]} : (struct lower_span){zero, zero};
-        if (i < k->outer && k->dims[i] != line) /* the same for all rows */
+        if (i < k->outer && i != last) /* the same for all rows */
             domain[i].hi = domain[i].lo;
         if (i + 1 == k->rank)
             domain[i] = (struct lower_span){s->column0, kir_op2(l->k, KIR_SUB, 0, lower_add(l, s->column0, s->ncolumns),
@@ -540,7 +579,7 @@ static void choose_buffers(struct lower *l) {
 
 void lower_stages(struct lower *l) {
     const struct fuse_kernel *k = l->kernel;
-    struct lower_stages s = {.kernel = k, .first = k->stages[0], .second = k->stages[1]};
+    struct lower_stages s = {.kernel = k, .first = k->stages[0], .second = k->stages[1], .permuted = k->permuted};
     s.v[0] = k->online ? k->online->scores : s.first->outs.v[0];
     s.v[1] = s.second->outs.v[0];
     dot_init(&s.scores, l, s.first->anchor, 0);

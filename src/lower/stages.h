@@ -34,6 +34,7 @@ struct lower_stages {
     struct stage_dot scores, out;
     /* sizes */
     int64_t rows, blocks, columns, all_rows, all_columns, tasks;
+    bool permuted;                    /* the dimensions of scores, weights and batches are not in one order */
     bool ragged_rows, ragged_columns; /* the last task, the last block of columns is not full */
     bool masked;                      /* some blocks of columns may be masked altogether, with at most this: */
     double bound_of_masked;

@@ -131,6 +131,43 @@ MLIR
 if grep -q ': contraction, row-wise' out; then fail 'weights that are read twice were fused'; else pass; fi
 agrees program.mlir
 
+# ---- heads in groups, as jax.nn.dot_product_attention writes them: the groups are behind the rows in the scores, and in front
+# of everything in the weights
+cat >groups.mlir <<'MLIR'
+func.func @main(%q: tensor<2x40x3x4x8xf32>, %k: tensor<2x150x3x8xf32>, %v: tensor<2x150x3x8xf32>) -> tensor<2x40x3x4x8xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %least = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %fill = stablehlo.constant dense<-2.0e38> : tensor<4x2x3x40x150xf32>
+  %scale = stablehlo.constant dense<0.4> : tensor<2x3x40x4x150xf32>
+  %row = stablehlo.iota dim = 0 : tensor<40x150xi32>
+  %column = stablehlo.iota dim = 1 : tensor<40x150xi32>
+  %ok = stablehlo.compare LE, %column, %row : (tensor<40x150xi32>, tensor<40x150xi32>) -> tensor<40x150xi1>
+  %okb = stablehlo.broadcast_in_dim %ok, dims = [3, 4] : (tensor<40x150xi1>) -> tensor<4x2x3x40x150xi1>
+  %d = stablehlo.dot_general %q, %k, batching_dims = [0, 2] x [0, 2], contracting_dims = [4] x [3]
+       : (tensor<2x40x3x4x8xf32>, tensor<2x150x3x8xf32>) -> tensor<2x3x40x4x150xf32>
+  %x = stablehlo.multiply %d, %scale : tensor<2x3x40x4x150xf32>
+  %xt = stablehlo.transpose %x, dims = [3, 0, 1, 2, 4] : (tensor<2x3x40x4x150xf32>) -> tensor<4x2x3x40x150xf32>
+  %s = stablehlo.select %okb, %xt, %fill : tensor<4x2x3x40x150xi1>, tensor<4x2x3x40x150xf32>
+  %m = stablehlo.reduce(%s init: %least) applies stablehlo.maximum across dimensions = [4]
+       : (tensor<4x2x3x40x150xf32>, tensor<f32>) -> tensor<4x2x3x40xf32>
+  %mb = stablehlo.broadcast_in_dim %m, dims = [0, 1, 2, 3] : (tensor<4x2x3x40xf32>) -> tensor<4x2x3x40x150xf32>
+  %sm = stablehlo.subtract %s, %mb : tensor<4x2x3x40x150xf32>
+  %e = stablehlo.exponential %sm : tensor<4x2x3x40x150xf32>
+  %t = stablehlo.reduce(%e init: %zero) applies stablehlo.add across dimensions = [4]
+       : (tensor<4x2x3x40x150xf32>, tensor<f32>) -> tensor<4x2x3x40xf32>
+  %tb = stablehlo.broadcast_in_dim %t, dims = [0, 1, 2, 3] : (tensor<4x2x3x40xf32>) -> tensor<4x2x3x40x150xf32>
+  %w = stablehlo.divide %e, %tb : tensor<4x2x3x40x150xf32>
+  %o = stablehlo.dot_general %v, %w, batching_dims = [0, 2] x [1, 2], contracting_dims = [1] x [4]
+       : (tensor<2x150x3x8xf32>, tensor<4x2x3x40x150xf32>) -> tensor<2x3x8x4x40xf32>
+  %r = stablehlo.transpose %o, dims = [0, 4, 1, 3, 2] : (tensor<2x3x8x4x40xf32>) -> tensor<2x40x3x4x8xf32>
+  return %r : tensor<2x40x3x4x8xf32>
+}
+MLIR
+exits 0 compile groups.mlir --emit plan
+says 'block 0, scratch' # nothing is materialised
+says 'attention: contraction, row-wise, contraction'
+agrees groups.mlir
+
 # ---- blocks of columns: all kinds of masks, blocks that are skipped, rows masked altogether, sizes that fill no block
 
 # blocks ROWS COLUMNS FILL: attention of 2 heads of 20 x 12 whose scores, scaled, are %x: 2 x ROWS x COLUMNS; from standard
