@@ -364,6 +364,10 @@ HILO_API hilo_status hilo_buffer_to_host(const hilo_buffer *buffer, void *dst, s
 /* Returns the data; NULL after donation, and on devices whose memory the host cannot address. Write to it only while no run
    uses the buffer. */
 HILO_API void *hilo_buffer_data(const hilo_buffer *buffer);
+/* States that the contents were changed by the caller after a run had read them. Only needed for buffers that are given to
+   arguments with the attribute `hilo.unchanged` (weights, for example): what an executable has packed of such a buffer is
+   used as long as the buffer lives. */
+HILO_API void hilo_buffer_changed(hilo_buffer *buffer);
 
 /* ======== 6. Executing ======================================================================== */
 
@@ -439,6 +443,9 @@ typedef struct hilo_stats {
     uint64_t temp_bytes;    /* between inputs and outputs; the scratch of further threads is not counted */
     uint64_t planned_peak_bytes; /* inputs, outputs, constants and temporaries together, without alias_bytes */
     double flops, bytes_accessed; /* arithmetic operations; what ops read and write. Loops count once */
+    uint64_t packs;         /* kernels of runs that packed an operand of a product or convolution. Constants are packed once, by
+                               hilo_compile; arguments marked as unchanged, by the first run that brings the buffer */
+    uint32_t init_steps;    /* of the steps, those that hilo_compile runs, or the first run that brings such a buffer */
 } hilo_stats;
 
 enum {

@@ -1,6 +1,7 @@
 /* hilo check --arguments: the constants of an entry become its parameters, so that nothing is folded and compiled code computes
- * all of it. Calls are inlined and sizes followed first: what a constant implies for sizes is part of types then. Constants in
- * regions that compute elements (of reductions, sort …) stay, because such regions see nothing from outside. */
+ * all of it; every other one is marked as unchanged, so that what is made of it is kept. Calls are inlined and sizes followed
+ * first: what a constant implies for sizes is part of types then. Constants in regions that compute elements (of reductions,
+ * sort …) stay, because such regions see nothing from outside. */
 #include "cli/check.h"
 #include "opt/rewrite.h"
 
@@ -107,6 +108,17 @@ static void set_function_type(struct ir_module *m, ir_op func) {
     ir_set_prop(m, func, IR_FUNC_function_type, ir_attr_of_type(m, type));
 }
 
+static void mark_unchanged(struct ir_module *m, ir_op func, uint32_t first) {
+    uint32_t n = ir_block_get(m, ir_func_body(m, func))->nargs;
+    const struct ir_attr_data *old = ir_attr_get(m, ir_prop(m, func, IR_FUNC_arg_attrs));
+    ir_attr *attrs = cli_alloc(n + 1, sizeof *attrs), unit = ir_attr_unit(m);
+    ir_str name = ir_str_of(m, STR("hilo.unchanged"));
+    for (uint32_t i = 0; i < n; i++)
+        attrs[i] = i < first && i < old->n ? old->items[i] : ir_attr_dict(m, &name, &unit, i >= first && (i - first) % 2);
+    ir_set_prop(m, func, IR_FUNC_arg_attrs, ir_attr_array(m, attrs, n));
+    free(attrs);
+}
+
 hilo_status check_arguments(hilo_client *client, hilo_module *module, size_t function, hilo_buffer ***inputs, size_t *n) {
     ir_op func = rt_module_functions(module)[function];
     struct ir_module *m = rt_module_ir(module);
@@ -125,8 +137,10 @@ hilo_status check_arguments(hilo_client *client, hilo_module *module, size_t fun
         x.status = HILO_RESOURCE_EXHAUSTED;
     } else if (x.status == HILO_OK) {
         bound_assertions(&o, x.body);
+        uint32_t first = ir_block_get(x.m, x.body)->nargs;
         outline_block(&x, x.body);
         set_function_type(x.m, func);
+        mark_unchanged(x.m, func, first);
     }
     opt_free(&o);
     *inputs = x.inputs;

@@ -22,10 +22,11 @@ struct explain_options {
 static struct explain_row row_of(const struct plan *p, uint32_t step) {
     const struct plan_step *s = &p->steps[step];
     struct explain_row r = {.step = step, .group = s->group,
-                    .kind = plan_kind_name(s->kind), .name = "", .text = "", .ops = "", .where = "", .times = 1};
+                            .kind = s->init ? "init kernel" : plan_kind_name(s->kind), .name = "", .text = "",
+                            .ops = "", .where = "", .times = 1};
     if (s->kind == PLAN_KERNEL) {
         r.name = s->kernel->name;
-        r.ms = s->kernel->ns * 1e-6;
+        r.ms = s->init ? 0 : s->kernel->ns * 1e-6; /* init steps do not run each time */
     } else if (s->kind == PLAN_ROUTINE) {
         r.name = lib_match_name(s->routine);
         r.ms = s->routine->ns * 1e-6;
@@ -112,6 +113,7 @@ static void explain(const char *file, const hilo_executable *exe, struct explain
     for (uint32_t i = 0; i < p->nbuffers; i++)
         if (p->buffers[i].place == PLAN_CONSTANT && p->buffers[i].root == i)
             x->constants += p->buffers[i].bytes;
+    x->constants += plan_init_bytes(p);
 }
 
 /* ---- tasks ------------------------------------------------------------------------------------- */

@@ -172,7 +172,8 @@ static const struct plan_kernel *unique(struct build *b, uint32_t index) {
                                  .nparams = kir_param_count(l->kernel),
                                  .grid = kir_grid_extent(l->kernel),
                                  .scratch_bytes = l->kernel->scratch_bytes,
-                                 .ns = l->ns};
+                                 .ns = l->ns,
+                                 .packs = l->packs};
     ARENA_PUSH(b->a, &b->kernels, entry);
     *slot = b->kernels.n;
     l->kernel->name = step->name;
@@ -285,7 +286,7 @@ static void alias(struct build *b, ir_op op) {
 }
 
 void build_cluster(struct build *b, ir_block block, struct fuse_block *out) {
-    struct fuse_options o = {.level = b->level, .target = b->target, .lowers = lowers, .user = b};
+    struct fuse_options o = {.level = b->level, .hoists = b->hoists, .target = b->target, .lowers = lowers, .user = b};
     fuse_block(b->a, b->m, block, &o, out);
 }
 
@@ -316,6 +317,8 @@ hilo_status build_plan(struct build *b, ir_op func, struct plan *out) {
     b->buffer = (struct opt_ids){.a = b->a};
     for (uint32_t i = 0; i < x->nargs; i++) {
         const struct ir_type_data *t = ir_val_type(b->m, x->args[i]);
+        if (ir_func_arg_is_unchanged(b->m, func, i))
+            plan_unchanged(b->p, i);
         build_bind(b, x->args[i], t->kind == IR_TYPE_TOKEN ? plan_argument(b->p, i, IR_DTYPE_NONE, 0, NULL)
                                                            : plan_argument(b->p, i, t->dtype, t->rank, t->dims));
     }
@@ -324,6 +327,8 @@ hilo_status build_plan(struct build *b, ir_op func, struct plan *out) {
     build_block(b, body, &f);
     for (uint32_t i = 0; i < end->noperands; i++)
         plan_result(b->p, i, build_buffer(b, end->operands[i]));
+    if (b->hoists)
+        plan_hoist(b->p);
     if (b->level >= 2)
         plan_group(b->p);
     return plan_finish(b->p, out, b->d);

@@ -48,6 +48,7 @@ struct build {
     } fills; /* constants that steps of the current lists have filled */
     const struct plan_note *note; /* of the kernels that are lowered next; or NULL */
     uint32_t nfuncs;
+    bool hoists; /* what does not change is computed once, and kept */
     int level;
     enum build_libraries {
         BUILD_OWN,      /* none */

@@ -396,6 +396,7 @@ static hilo_status make_plan(const struct compile *c, ir_op entry, struct ir_mod
     m->arena.recover = exe->arena.recover;
     struct build *b = build_new(&exe->arena, m, c->d, c->o->level);
     choose_libraries(c, b);
+    b->hoists = c->o->level > 0 && !c->o->memory_limit; /* what is kept takes memory */
     rt_executable_keep(exe, b, free_build);
     hilo_status status = choose_target(b, c->o->target_cpu, interpret);
     if (status == HILO_OK)
@@ -431,7 +432,7 @@ static hilo_status fill(const struct compile *c) {
                    : diag_error(c->d, HILO_UNIMPLEMENTED, "no code is generated for this program: it is evaluated");
     if (c->exe->plan.evaluated && c->o->backend != HILO_BACKEND_REFERENCE && !knows_arguments(c, entry))
         specialise_later(c->exe, c->o);
-    return rt_executable_ready(c->exe);
+    return rt_executable_ready(c->exe, c->d);
 }
 
 static hilo_status compile_as(hilo_client *client, hilo_module *module, const hilo_compile_options *o,

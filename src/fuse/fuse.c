@@ -873,7 +873,7 @@ void fuse_block(struct arena *a, const struct ir_module *m, ir_block b, const st
         visit(&f, i);
     if (o->level >= 2)
         merge_kernels(&f);
-    *out = (struct fuse_block){.kernel_of = {.a = a}, .reasons = {.a = a}};
+    *out = (struct fuse_block){.kernel_of = {.a = a}, .reasons = {.a = a}, .hoists = o->hoists};
     for (i = 0; i < f.n; i++)
         for (uint32_t k = 0; k < ir_op_get(m, f.nodes[i].op)->nresults; k++)
             opt_ids_set(&out->reasons, ir_result(m, f.nodes[i].op, k).i, f.nodes[i].why);

@@ -101,10 +101,12 @@ struct fuse_block {
     } steps;                  /* in the order in which they run */
     struct opt_ids kernel_of; /* by value: 1 + index in steps of what stores it; 0 = it is not materialised */
     struct opt_ids reasons;   /* by value of an op: enum fuse_reason */
+    bool hoists;              /* as in the options */
 };
 
 struct fuse_options {
     int level;                            /* below 2 every op is a kernel of its own */
+    bool hoists;                          /* kernels whose operands do not change are run once (plan_hoist) */
     const struct target *target;
     bool (*lowers)(void *user, ir_op op); /* kernels can compute the op */
     void *user;

@@ -491,6 +491,8 @@ ir_block ir_module_body(const struct ir_module *m);            /* of the root */
 ir_op ir_module_symbol(const struct ir_module *m, struct str name);
 /* The function @main, or the only public one; none when there is neither. */
 ir_op ir_module_entry(const struct ir_module *m);
+/* Whether an argument has the attribute `hilo.unchanged`: it is the same buffer in most runs, as weights are. */
+bool ir_func_arg_is_unchanged(const struct ir_module *m, ir_op func, uint32_t i);
 ir_block ir_func_body(const struct ir_module *m, ir_op func);  /* none for a declaration */
 ir_op ir_terminator(const struct ir_module *m, ir_block b);    /* last op; none when empty */
 

@@ -29,8 +29,8 @@ enum lib_external {
 };
 
 /* Threads to work with. run(pool, n, task, user) calls task(user, i) for i = 0 … n-1, each once, on any thread, and returns
-   when all are done; it may be called with threads == 1. It is called by the thread that called lib_run, not by a task. When the
-   run is stopped it does not return: it jumps out of the routine, which holds nothing that would have to be freed. */
+   when all are done; it may be called with threads == 1. It is called by the thread that called lib_run, not by a task. When
+   the run is stopped it does not return: it jumps out of the routine, which holds nothing that would have to be freed. */
 struct lib_pool {
     int threads;
     void (*run)(const struct lib_pool *pool, int64_t n, void (*task)(void *user, int64_t i), void *user);

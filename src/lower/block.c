@@ -11,7 +11,8 @@
 
 enum {
     /* Ratios of one kind of work to another, which are the same on all machines. */
-    BLOCK_ROWS = TORTURED(TORTURE_TILE, 24), /* fewer products of an element do not pay for packing it */
+    BLOCK_ROWS = TORTURED(TORTURE_TILE, 24), /* fewer products of an element do not pay for packing it, */
+    BLOCK_ROWS_ONCE = TORTURED(TORTURE_TILE, 4), /* unless it is packed once */
     BLOCK_DEPTH = TORTURED(TORTURE_PART, 384), /* lines of a slab: a sum is loaded and stored once for so many products */
     BLOCK_COLUMNS = TORTURED(TORTURE_PART, 1024), /* of a block with a prepacked rhs: uses of a packed factor of the lhs */
     BLOCK_LEAST = TORTURED(1, 4), /* panels or tiles that a block keeps although there are fewer tasks */
@@ -148,7 +149,7 @@ static void find_tile(struct blocking *b) {
     int64_t columns = c->result[b->column].size;
     uint32_t rows;
     b->panel.size = contract_lanes(c, columns, &rows);
-    b->tile.size = best_tile(b->rows.size, rows);
+    b->tile.size = best_tile(b->rows.size, b->rows.size < rows ? b->rows.size : rows);
     if (b->kernel == BLOCK_TILES) { /* four tiles of sums: two by two, if there are as many rows and columns */
         b->tile.size = b->rows.size >= 2 * block_unit(b) ? 2 * block_unit(b) : block_unit(b);
         b->panel.size = columns <= block_unit(b)                                            ? block_unit(b)
@@ -174,7 +175,7 @@ static void find_blocks(struct blocking *b) {
     uint32_t wanted = 2 * t->cores > t->tasks ? 2 * t->cores : t->tasks; /* sums do not depend on blocks */
     int64_t tasks = ceil_div(wanted, b->batch.size);
     int64_t stay = l2 / 4 / (tile->size * slab_depth(b) * bytes); /* tiles of a slab in the L2 cache */
-    bool prepack = tile->count > TORTURED(TORTURE_TILE, stay);
+    bool prepack = b->once || tile->count > TORTURED(TORTURE_TILE, stay);
     b->rhs_pack = prepack ? RHS_PREPACK : can_pack_on_first_use(b) ? RHS_PACK_ON_FIRST_USE : RHS_PACK_IN_BLOCK;
     if (b->rhs_pack == RHS_PACK_ON_FIRST_USE) { /* the panel that was just packed stays in the L1 cache, with its rows */
         int64_t depth = (int64_t)t->l1_bytes * 2 / 3 / (panel->size * bytes);
@@ -193,6 +194,8 @@ static void find_blocks(struct blocking *b) {
     while (prepack && b->sum.slabs > 1 && panel->block * panel->size > BLOCK_COLUMNS / (b->kernel == BLOCK_TILES ? 4 : 2) &&
            tile->block * tile->size * panel->block * panel->size * bytes > l2 / 2) /* of sums */
         panel->block /= 2;
+    if (b->lhs_pack != LHS_IN_PLACE && lower_is_invariant(c->l, ir_operand(c->l->m, c->op, b->lhs)))
+        b->lhs_pack = LHS_PREPACK;
     if (b->lhs_pack != LHS_IN_PLACE && !prepack && ceil_div(panel->count, panel->block) >= BLOCK_REPACKED)
         b->lhs_pack = LHS_PREPACK;
     tile->block = even(tile->count, tile->block);
@@ -288,8 +291,10 @@ static bool find(struct contraction *c, uint32_t column, struct blocking *b) {
     int64_t least = TORTURED(TORTURE_PART, b->lhs_transposed || c->conv ? 2 * t->parallel_ops : t->kernel_ops);
     double factors = (double)(b->sum.lines * c->per_word) * (double)c->result[column].size;
     double work = (double)b->batch.size * (double)b->rows.size * factors;
+    b->once = lower_is_invariant(c->l, ir_operand(c->l->m, c->op, b->rhs));
     bool pays = b->kernel == BLOCK_TILES ? b->rows.size >= block_unit(b)
-                                         : b->rows.size >= BLOCK_ROWS || is_read_again(b) || pays_for_few(b);
+                                         : b->rows.size >= (b->once ? BLOCK_ROWS_ONCE : BLOCK_ROWS) || is_read_again(b) ||
+                                               pays_for_few(b);
     return pays && work >= (double)least && c->result[column].size >= 8;
 }
 

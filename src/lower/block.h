@@ -52,6 +52,7 @@ struct blocking {
     bool biased;          /* BLOCK_WORDS: signed bytes of the lhs are packed plus 128; see block_sum_bias */
     enum block_lhs lhs_pack;
     enum block_rhs rhs_pack;
+    bool once;           /* the rhs is the same each time, and is packed once */
     bool lhs_transposed; /* the lhs is contiguous along its rows, and is packed so, */
     int64_t lhs_stride;  /* rows a line */
     int64_t rhs_word;    /* elements of the rhs in a 32-bit word in memory, by which it is packed; 1: element by element */

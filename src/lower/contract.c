@@ -206,6 +206,7 @@ void contract_prologue_begin(struct contraction *c, struct contract_kernel *p) {
     p->outer = c->l;
     lower_begin_prologue(c->l, &p->l);
     p->l.stages = NULL;
+    p->l.out->packs = true;
     c->l = &p->l;
     for (uint32_t i = 0; i < c->nresult; i++)
         c->result[i].at = kir_i64(p->l.k, 0);

@@ -180,6 +180,41 @@ uint32_t lower_param(struct lower *l, ir_val v, enum kir_role role) {
     return b;
 }
 
+/* Of a block's argument: a state that a loop passes on, or an argument of the program that is the same in most runs. */
+static bool is_unchanged(const struct ir_module *m, const struct ir_val_data *x) {
+    ir_op owner = ir_region_get(m, ir_block_get(m, x->block)->parent)->parent;
+    if (ir_kind(m, owner) == IR_WHILE) {
+        ir_block body = ir_region_get(m, ir_op_region(m, owner, 1))->first;
+        return IR_SAME(ir_operand(m, ir_terminator(m, body), x->index), ir_block_get(m, body)->args[x->index]);
+    }
+    return ir_kind(m, owner) == IR_FUNC && ir_func_arg_is_unchanged(m, owner, x->index);
+}
+
+/* `ops`: how many may still be looked at. */
+static bool is_invariant(const struct lower *l, ir_val v, uint32_t *ops) {
+    const struct ir_val_data *x = ir_val_get(l->m, v);
+    ir_op around = ir_region_get(l->m, ir_block_get(l->m, l->block)->parent)->parent;
+    ir_block block = IR_NONE(x->op) ? x->block : ir_op_get(l->m, x->op)->parent;
+    if (fuse_is_constant(l->m, v) || (!IR_SAME(block, l->block) && ir_kind(l->m, around) == IR_WHILE))
+        return true;
+    if (IR_NONE(x->op))
+        return is_unchanged(l->m, x);
+    enum fuse_class class = fuse_class(ir_kind(l->m, x->op));
+    const struct ir_op_data *op = ir_op_get(l->m, x->op);
+    if (*ops == 0 || (class != FUSE_ELEMENT && class != FUSE_MOVE && !fuse_is_alias(l->m, x->op)) || op->nregions)
+        return false;
+    --*ops;
+    for (uint32_t i = 0; i < op->noperands; i++)
+        if (!is_invariant(l, ir_operand(l->m, x->op, i), ops))
+            return false;
+    return op->noperands != 0;
+}
+
+bool lower_is_invariant(const struct lower *l, ir_val v) {
+    uint32_t ops = 64;
+    return l->fused->hoists && is_invariant(l, v, &ops);
+}
+
 uint32_t lower_word_param(struct lower *l, ir_val v) {
     while (!fuse_is_constant(l->m, v) && !lower_is_stored(l, v) && fuse_is_alias(l->m, ir_val_get(l->m, v)->op))
         v = ir_operand(l->m, ir_val_get(l->m, v)->op, 0);

@@ -33,7 +33,8 @@ struct lowered_kernel {
         struct lower_param *v;
         uint32_t n, cap;
     } params;
-    double ns; /* estimated time on one thread */
+    double ns;  /* estimated time on one thread */
+    bool packs; /* an operand of a contraction, for another kernel of the cluster */
 };
 
 /* Memory that one kernel of a cluster writes and another reads, such as the packed operand of a contraction. */
@@ -127,6 +128,10 @@ bool lower_is_stored(const struct lower *l, ir_val v);
 /* The parameter of an integer value viewed as 32-bit words in row-major order; LOWER_NO_PARAM where it is not in memory. */
 #define LOWER_NO_PARAM UINT32_MAX
 uint32_t lower_word_param(struct lower *l, ir_val v);
+/* Whether a value is the same whenever this kernel runs, in all runs of the program or in all iterations of the loop that it is
+   in: it is computed from constants, unchanged arguments and what is defined outside of the loop. What is packed of it is
+   packed once (plan_hoist); so the answer is no where that is not done. */
+bool lower_is_invariant(const struct lower *l, ir_val v);
 /* A parameter for a temporary; a new temporary of `count` elements. */
 uint32_t lower_temp(struct lower *l, uint32_t temp, enum kir_role role);
 uint32_t lower_new_temp(struct lower *l, enum ir_dtype t, int64_t count);

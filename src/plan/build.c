@@ -10,6 +10,7 @@ struct plan_builder *plan_new(struct arena *a, const struct ir_module *m, uint32
     b->list = &b->top;
     b->arguments = ARENA_ARRAY(a, uint32_t, narguments);
     b->results = ARENA_ARRAY(a, uint32_t, nresults);
+    b->unchanged = ARENA_ARRAY(a, bool, narguments);
     for (uint32_t i = 0; i < narguments; i++)
         b->arguments[i] = UINT32_MAX;
     for (uint32_t i = 0; i < nresults; i++)

@@ -39,6 +39,7 @@ struct plan_node {
     uint32_t at, end;       /* positions; end: of LOOP and BRANCH */
     uint32_t depth;
     bool effect, dead;
+    uint32_t init;          /* as in plan_step */
     uint32_t nuses;
     struct plan_use *uses;  /* of a step; LOOP: the predicate; BRANCH: the selector; COPY: n pairs of source and destination */
     const struct plan_kernel *kernel;
@@ -95,6 +96,9 @@ struct plan_builder {
     uint32_t *arguments, *results; /* UINT32_MAX = none yet; from plan_finish on results are roots */
     uint32_t *types;         /* the buffers that were given for the results */
     struct { struct plan_donor_hint *v; uint32_t n, cap; } donor_hints;
+    bool *unchanged;         /* by argument */
+    struct plan_init *sections; /* of init steps; their nsteps: from plan_finish on */
+    uint32_t nsections;
     /* from plan_finish on, by buffer */
     struct plan_root *roots;
     int32_t *donors;

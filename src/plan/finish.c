@@ -299,6 +299,7 @@ static void emit_step(struct emit *e, const struct plan_node *n) {
     s->routine = n->routine;
     s->func = n->func;
     s->note = n->note;
+    s->init = n->init;
     for (uint32_t i = 0; i < n->nuses && n->step == PLAN_REFERENCE; i++)
         n->uses[i].overlay = n->uses[i].role == PLAN_IN && is_last(e->b, n, i);
 }
@@ -365,12 +366,20 @@ size_t plan_temp_bytes(const struct plan *p) {
     return mem_add(p->block_bytes, p->scratch_bytes, &sum) ? sum : SIZE_MAX;
 }
 
+size_t plan_init_bytes(const struct plan *p) {
+    size_t sum = 0;
+    for (uint32_t i = 0; i < p->nsections; i++)
+        if (!mem_add(sum, p->sections[i].bytes, &sum))
+            return SIZE_MAX;
+    return sum;
+}
+
 size_t plan_constant_bytes(const struct plan *p) {
     size_t sum = 0;
     for (uint32_t i = 0; i < p->nbuffers; i++)
         if (p->buffers[i].place == PLAN_CONSTANT && p->buffers[i].root == i)
             sum += p->buffers[i].bytes; /* of what is in memory */
-    return sum;
+    return sum + plan_init_bytes(p);
 }
 
 size_t plan_needs(const struct plan *p) {
@@ -409,9 +418,14 @@ hilo_status plan_finish(struct plan_builder *b, struct plan *p, struct diag_list
     p->steps = e.steps.v;
     p->nsteps = e.steps.n;
     p->dead = TORTURED(find_dead(&e), NULL);
+    p->sections = b->sections;
+    p->nsections = b->nsections;
     bool reference = false;
     for (uint32_t i = 0; i < p->nsteps; i++) {
         const struct plan_step *s = &p->steps[i];
+        if (s->init)
+            b->sections[s->init - 1].nsteps++;
+        p->ninit += s->init != 0;
         size_t scratch = s->kernel ? s->kernel->scratch_bytes : s->routine ? s->routine->scratch_bytes : 0;
         p->scratch_bytes = p->scratch_bytes < scratch ? scratch : p->scratch_bytes;
         reference |= s->kind == PLAN_REFERENCE;

@@ -39,7 +39,7 @@ static size_t written_bytes(const struct plan_builder *b, const struct plan_node
 }
 
 static bool is_small(const struct plan_builder *b, const struct plan_node *n) {
-    if (n->kind != NODE_STEP || n->step != PLAN_KERNEL || n->kernel->grid <= 0 || n->kernel->ns > GROUP_NS)
+    if (n->kind != NODE_STEP || n->step != PLAN_KERNEL || n->init || n->kernel->grid <= 0 || n->kernel->ns > GROUP_NS)
         return false;
     for (uint32_t i = 0; i < n->nuses; i++)
         if (n->uses[i].buffer >= b->buffers.n ||

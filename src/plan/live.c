@@ -61,7 +61,7 @@ static bool scan_check(struct scan *s, const struct plan_node *n, const struct p
         return false;
     }
     enum plan_place place = plan_root_of(s->b, u->buffer)->place;
-    if (u->role != PLAN_IN && place != PLAN_BLOCK && place != PLAN_VALUE) {
+    if (u->role != PLAN_IN && place != PLAN_BLOCK && place != PLAN_VALUE && !(place == PLAN_INIT && n->init)) {
         scan_fail(s, n, "writes the argument or constant in", u->buffer);
         return false;
     }

@@ -4,7 +4,7 @@
  *   build.c     the builder: buffers, steps, nested lists           assign.c, sweep.c   offsets in the block
  *   live.c      where each buffer is needed; what is dead           print.c    as text
  *   coalesce.c  buffers that share memory                           plan.c     the whole function as one step
- *   group.c     small kernels that run at once
+ *   group.c     small kernels that run at once                      init.c     kernels that need not run each time
  *
  * The builder states what is computed and in which order; plan_finish decides where everything is stored. Buffers are
  * variables: a step may write one that was written before (states of loops, results of branches). Then the plan is
@@ -24,8 +24,9 @@ enum plan_place {
     PLAN_CONSTANT, /* at `data` */
     PLAN_ARGUMENT, /* of number `index`, `offset` bytes from its start; never written, but see plan.donors */
     PLAN_RESULT,   /* likewise */
-    PLAN_VALUE     /* none: a token, or a tensor whose size only a run determines; number `index` of the run's values. Steps of
+    PLAN_VALUE,    /* none: a token, or a tensor whose size only a run determines; number `index` of the run's values. Steps of
                       kind REFERENCE and COPY alone use such buffers, and arguments that are tokens */
+    PLAN_INIT      /* at `offset` of the memory of section `index`, which its init steps write, and others read */
 };
 
 struct plan_buffer {
@@ -57,6 +58,7 @@ struct plan_kernel {
     int64_t grid;           /* iterations; 0 = nothing to do */
     size_t scratch_bytes;
     double ns;              /* estimated time of all of it on one thread */
+    bool packs;             /* it packs an operand of a contraction */
 };
 
 enum plan_role { PLAN_IN, PLAN_OUT, PLAN_INOUT };
@@ -100,6 +102,7 @@ struct plan_step {
     uint32_t depth;               /* of nested lists, for reading */
     uint32_t group;               /* KERNEL: size of the group: this and the next steps are kernels that do not wait for each
                                      other and may run at once; 0 = it is alone, or not the first of a group */
+    uint32_t init;                /* 0: it runs each time; else it is an init step, of section init - 1 */
     uint32_t nuses, ntargets;
     const struct plan_use *uses;
     const uint32_t *targets;      /* steps; nsteps = the end */
@@ -107,6 +110,14 @@ struct plan_step {
     const struct lib_match *routine;
     ir_op func;
     const struct plan_note *note; /* or NULL */
+};
+
+/* Init steps that read constants, and at most one argument. They run before the others: those of constants once for an
+   executable, those of an argument when it is another buffer than before. */
+struct plan_init {
+    int32_t argument; /* or -1 */
+    uint32_t nsteps;
+    size_t bytes;     /* of the buffers of place INIT that they write */
 };
 
 /* Of the block: what is needed last by a step. */
@@ -124,6 +135,8 @@ struct plan {
     const uint32_t *arguments, *results; /* buffer of each; UINT32_MAX: an argument that nothing reads */
     const int32_t *donors;        /* of each result: the argument whose memory it takes when that is donated, or -1 */
     const struct plan_step *steps;
+    const struct plan_init *sections; /* of init steps, which come first; those of constants are the first section */
+    uint32_t nsections, ninit;        /* ninit: steps of all sections */
     const struct plan_dead *dead; /* by step; NULL but in the torture build */
     size_t block_bytes;           /* a multiple of 64 */
     size_t live_bytes;            /* most that is live in the block at any time, the lower bound for block_bytes */
@@ -185,6 +198,11 @@ void plan_branch_end(struct plan_builder *b);
 
 /* Which buffer is a result. Any: an argument, a constant or a buffer that is another result as well is copied. */
 void plan_result(struct plan_builder *b, uint32_t index, uint32_t buffer);
+/* States that an argument is the same buffer in most runs, as weights are: what is computed from it alone may be kept. */
+void plan_unchanged(struct plan_builder *b, uint32_t argument);
+/* Moves kernels whose operands do not change before the loops that they are in, and those that read only constants, or an
+   unchanged argument, to the init steps. Call it when all steps are there, before plan_group. */
+void plan_hoist(struct plan_builder *b);
 /* Lets small kernels that do not wait for each other run at once: puts them next to each other, in groups. Call it when all
    steps are there. */
 void plan_group(struct plan_builder *b);
@@ -203,7 +221,9 @@ uint32_t plan_fullest(const struct plan_builder *b, const uint32_t **buffers);
 size_t plan_temp_bytes(const struct plan *p);
 /* Bytes that a run takes besides arguments and constants: results and temporaries. At most SIZE_MAX. */
 size_t plan_needs(const struct plan *p);
-/* Bytes of the constants that the plan holds. */
+/* Bytes that init steps write for the others. */
+size_t plan_init_bytes(const struct plan *p);
+/* Bytes of the constants that the plan holds, and of what init steps write. */
 size_t plan_constant_bytes(const struct plan *p);
 
 /* The plan of a function with a body as one step over values, for what cannot be planned: dynamic shapes, tokens. Memory:

@@ -5,9 +5,9 @@
 #include <string.h>
 
 static void print_place(const struct plan_buffer *x, struct strbuf *out) {
-    static const char *const names[] = {"block", "constant", "argument", "result", "value"};
+    static const char *const names[] = {"block", "constant", "argument", "result", "value", "init"};
     strbuf_puts(out, names[x->place]);
-    if (x->place == PLAN_ARGUMENT || x->place == PLAN_RESULT || x->place == PLAN_VALUE)
+    if (x->place == PLAN_ARGUMENT || x->place == PLAN_RESULT || x->place == PLAN_VALUE || x->place == PLAN_INIT)
         strbuf_printf(out, " %u", x->index);
     if (x->place == PLAN_BLOCK || (x->place != PLAN_CONSTANT && x->offset))
         strbuf_printf(out, "+%zu", x->offset);
@@ -66,6 +66,10 @@ static void print_step(const struct plan *p, uint32_t number, struct strbuf *out
         strbuf_printf(out, " grid %" PRId64, s->kernel->grid);
     if (s->kind == PLAN_KERNEL && s->kernel->scratch_bytes)
         strbuf_printf(out, " scratch %zu", s->kernel->scratch_bytes);
+    if (s->init && p->sections[s->init - 1].argument >= 0)
+        strbuf_printf(out, " init argument %d", (int)p->sections[s->init - 1].argument);
+    else if (s->init)
+        strbuf_puts(out, " init");
     if (s->group)
         strbuf_printf(out, " group %u", s->group);
     if (s->note && s->note->text)

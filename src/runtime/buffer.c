@@ -11,6 +11,7 @@ hilo_buffer *rt_buffer_new(hilo_client *client, struct value *v) {
     *b = (hilo_buffer){.client = rt_client_retain(client), .value = v, .rank = v->rank, .bytes = v->bytes,
                        .dtype = v->kind == EVAL_TOKEN ? HILO_TOKEN : ir_dtype_get(v->dtype)->number};
     atomic_init(&b->refs, 1);
+    b->id = atomic_fetch_add_explicit(&client->buffers, 1, memory_order_relaxed) + 1;
     if (v->rank)
         memcpy(b->dims, v->dims, v->rank * sizeof *v->dims);
     return b;
@@ -185,6 +186,8 @@ void hilo_buffer_release(hilo_buffer *buffer) {
     if (!buffer || atomic_fetch_sub_explicit(&buffer->refs, 1, memory_order_acq_rel) != 1)
         return;
     hilo_client *client = buffer->client;
+    if (buffer->packed)
+        rt_packed_drop_buffer(client, buffer);
     value_unref(buffer->value);
     mem_free(&client->memory, buffer, sizeof *buffer + buffer->rank * sizeof(int64_t));
     hilo_client_release(client);
@@ -238,6 +241,14 @@ void *hilo_buffer_data(const hilo_buffer *buffer) {
     void *data = buffer->value && buffer->value->kind == EVAL_TENSOR ? buffer->value->data : NULL;
     pthread_mutex_unlock(&buffer->client->lock);
     return data;
+}
+
+void hilo_buffer_changed(hilo_buffer *buffer) {
+    if (!buffer)
+        return;
+    pthread_mutex_lock(&buffer->client->lock);
+    buffer->version++;
+    pthread_mutex_unlock(&buffer->client->lock);
 }
 
 /* ---- as text --------------------------------------------------------------------------------- */

@@ -32,7 +32,8 @@ hilo_executable *rt_executable_share(hilo_executable *exe) {
         .code_bytes = base->code_bytes,
         .features = base->features, .machine = base->machine, .foreign = base->foreign, .nuses = base->nuses,
         .first_use = base->first_use, .in_block = base->in_block,
-        .in_arguments = base->in_arguments, .in_results = base->in_results, .inputs = base->inputs, .outputs = base->outputs,
+        .in_arguments = base->in_arguments, .in_results = base->in_results, .in_init = base->in_init,
+        .init_memory = base->init_memory, .packed = base->packed, .inputs = base->inputs, .outputs = base->outputs,
         .specialise_level = -1, .about = base->about, .cached = HILO_CACHED_MEMORY};
     rt_executable_retain(base);
     atomic_init(&share->refs, 1);
@@ -65,6 +66,7 @@ void hilo_executable_release(hilo_executable *exe) {
     for (uint32_t i = 0; i < exe->plan.nsteps; i++)
         if (exe->plan.steps[i].routine)
             lib_release((struct lib_match *)(uintptr_t)exe->plan.steps[i].routine);
+    rt_init_free(exe);
     plan_free(&exe->plan);
     for (const struct rt_kept *k = exe->kept; k; k = k->next)
         k->release(k->p);
@@ -209,6 +211,7 @@ static void stats_of_plan(const hilo_executable *exe, hilo_stats *s) {
     s->steps = p->nsteps;
     for (uint32_t i = 0; i < p->nsteps; i++)
         s->evaluated_steps += p->steps[i].kind == PLAN_REFERENCE;
+    s->init_steps = p->ninit;
     for (uint32_t i = 0; i < p->narguments; i++)
         s->input_bytes += port_bytes(&exe->inputs[i]);
     for (uint32_t i = 0; i < p->nresults; i++) {
@@ -233,7 +236,8 @@ hilo_status hilo_executable_stats(const hilo_executable *exe, hilo_stats *out) {
     hilo_stats full = {
         .struct_size = out->struct_size, .executions = exe->executions, .peak_bytes = exe->peak_bytes,
         .total_ms = exe->total_ms, .last_ms = exe->last_ms, .compile_ms = exe->compile_ms, .cached = exe->cached,
-        .allocations = exe->allocations, .copied_bytes = exe->copied_bytes, .specialisations = exe->nspecialisations,
+        .allocations = exe->allocations, .copied_bytes = exe->copied_bytes, .packs = exe->packs,
+        .specialisations = exe->nspecialisations,
         .average_ms = exe->executions ? exe->total_ms / (double)exe->executions : 0,
     };
     pthread_mutex_unlock(lock);
@@ -246,7 +250,7 @@ void hilo_executable_reset_stats(hilo_executable *exe) {
     if (!exe)
         return;
     pthread_mutex_lock(&exe->lock);
-    exe->executions = exe->peak_bytes = exe->allocations = exe->copied_bytes = exe->nspecialisations = 0;
+    exe->executions = exe->peak_bytes = exe->allocations = exe->copied_bytes = exe->packs = exe->nspecialisations = 0;
     exe->total_ms = exe->last_ms = 0;
     pthread_mutex_unlock(&exe->lock);
 }

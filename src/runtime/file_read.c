@@ -260,8 +260,26 @@ static bool place_bytes(const struct reader *r, const struct plan_buffer *x, siz
     case PLAN_VALUE:
         *out = 0;
         return x->index < p->nbuffers;
+    case PLAN_INIT:
+        *out = x->index < p->nsections ? p->sections[x->index].bytes : 0;
+        return x->index < p->nsections;
     }
     return false;
+}
+
+/* The sections of init steps, the first of which is that of constants. */
+static void get_sections(struct reader *r) {
+    struct plan *p = &r->plan;
+    p->nsections = get_count(r, 16);
+    struct plan_init *sections = ARENA_ARRAY(r->a, struct plan_init, p->nsections);
+    p->sections = sections;
+    for (uint32_t i = 0; i < p->nsections && !r->bad; i++) {
+        sections[i].argument = (int32_t)get_u32(r);
+        sections[i].nsteps = get_u32(r);
+        sections[i].bytes = get_u64(r);
+        r->bad |= sections[i].bytes > PTRDIFF_MAX || __builtin_add_overflow(p->ninit, sections[i].nsteps, &p->ninit) ||
+                  (i == 0) != (sections[i].argument < 0) || (i && (uint32_t)sections[i].argument >= p->narguments);
+    }
 }
 
 static void get_buffers(struct reader *r) {
@@ -319,6 +337,7 @@ static void get_kernels(struct reader *r) {
         k->grid = get_i64(r);
         k->scratch_bytes = get_u64(r);
         k->ns = get_f64(r);
+        k->packs = get_u32(r) != 0;
         r->bad |= !isfinite(k->ns) || k->ns < 0;
         need_scratch(r, k->scratch_bytes);
     }
@@ -353,10 +372,23 @@ static bool routine_fits(const struct reader *r, const struct plan_step *s) {
     return s->routine && lib_fits(s->routine, &sizes);
 }
 
+/* An init step is a kernel that reads constants, its section's argument, and what such steps write. */
+static bool init_is_right(const struct reader *r, const struct plan_step *s) {
+    bool right = s->kind == PLAN_KERNEL && s->group == 0;
+    for (uint32_t i = 0; i < s->nuses && right; i++) {
+        const struct plan_buffer *x = &r->buffers[s->uses[i].buffer];
+        right = x->place == PLAN_CONSTANT || x->place == PLAN_BLOCK || (x->place == PLAN_INIT && x->index < s->init) ||
+                (x->place == PLAN_ARGUMENT && (int64_t)x->index == r->plan.sections[s->init - 1].argument);
+    }
+    return right;
+}
+
 /* What has to hold of a step by its kind. */
 static bool step_is_right(const struct reader *r, const struct plan_step *s, uint32_t number) {
     const struct plan_buffer *v = r->buffers;
     enum ir_dtype t = s->nuses ? v[s->uses[0].buffer].dtype : IR_DTYPE_NONE;
+    if (s->init && !init_is_right(r, s))
+        return false;
     switch (s->kind) {
     case PLAN_KERNEL:
         return s->kernel && s->nuses == s->kernel->nparams && s->ntargets == 0;
@@ -400,7 +432,8 @@ static void get_step(struct reader *r, struct plan_step *s, uint32_t number) {
             return;
         }
         enum plan_place place = r->buffers[uses[i].buffer].place;
-        r->bad |= uses[i].role != PLAN_IN && place != PLAN_BLOCK && place != PLAN_RESULT && place != PLAN_VALUE;
+        r->bad |= uses[i].role != PLAN_IN && place != PLAN_BLOCK && place != PLAN_RESULT && place != PLAN_VALUE &&
+                  !(place == PLAN_INIT && s->init == r->buffers[uses[i].buffer].index + 1);
         r->bad |= plan_is_value(&r->buffers[uses[i].buffer]) && s->kind != PLAN_REFERENCE && s->kind != PLAN_COPY;
     }
     s->ntargets = get_count(r, 4);
@@ -431,9 +464,13 @@ static void get_steps(struct reader *r) {
     p->nsteps = get_count(r, 24);
     struct plan_step *steps = ARENA_ARRAY(r->a, struct plan_step, p->nsteps);
     p->steps = steps;
-    for (uint32_t i = 0; i < p->nsteps && !r->bad; i++)
+    for (uint32_t i = 0, section = 0, first = 0; i < p->nsteps && !r->bad; i++) {
+        while (section < p->nsections && i - first == p->sections[section].nsteps)
+            first += p->sections[section++].nsteps;
+        steps[i].init = section < p->nsections ? section + 1 : 0;
         get_step(r, &steps[i], i);
-    r->bad = r->bad || !groups_are_right(p);
+    }
+    r->bad = r->bad || p->ninit > p->nsteps || !groups_are_right(p);
     p->block_bytes = get_u64(r);
     p->live_bytes = get_u64(r);
     r->bad |= p->block_bytes % RT_FILE_ALIGN || p->block_bytes > PTRDIFF_MAX;
@@ -450,15 +487,18 @@ static void get_results(struct reader *r) {
     struct plan *p = &r->plan;
     uint32_t *results = ARENA_ARRAY(r->a, uint32_t, p->nresults), *arguments = ARENA_ARRAY(r->a, uint32_t, p->narguments);
     int32_t *donors = ARENA_ARRAY(r->a, int32_t, p->nresults);
+    bool *given = ARENA_ARRAY(r->a, bool, p->narguments);
     for (uint32_t i = 0; i < p->narguments; i++)
         arguments[i] = UINT32_MAX; /* not needed once the plan is made */
     for (uint32_t i = 0; i < p->nresults && !r->bad; i++) {
         results[i] = get_u32(r);
         donors[i] = (int32_t)get_u32(r);
         bool donated = donors[i] >= 0;
-        for (uint32_t k = 0; k < i && donated; k++)
-            r->bad |= donors[k] == donors[i];
         r->bad |= results[i] >= p->nbuffers || donors[i] < -1 || (donated && (uint32_t)donors[i] >= p->narguments);
+        if (!r->bad && donated) {
+            r->bad = given[donors[i]];
+            given[donors[i]] = true;
+        }
         if (!r->bad && donated)
             r->bad = !same_type(&r->exe->inputs[donors[i]].type, &r->exe->outputs[i].type);
     }
@@ -495,6 +535,8 @@ static hilo_status get_table(struct reader *r) {
     if (!r->bad)
         get_blobs(r);
     if (!r->bad)
+        get_sections(r);
+    if (!r->bad)
         get_buffers(r);
     if (!r->bad)
         get_kernels(r);
@@ -507,7 +549,7 @@ static hilo_status get_table(struct reader *r) {
     HILO_TRY(get_objects(r));
     if (r->nfunctions)
         HILO_TRY(eval_plan_new(r->plan.m, &r->a->al, r->d, &r->exe->plan.reference));
-    return rt_executable_ready(r->exe);
+    return rt_executable_ready(r->exe, r->d);
 }
 
 /* ---- the head -------------------------------------------------------------------------------- */

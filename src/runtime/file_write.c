@@ -2,9 +2,9 @@
  * processor; the program's name, its operations and bytes, whether it only copies; whether the plan is one step over
  * values, and if so, the level at which runs compile the program for the shapes of their inputs, or -1; inputs and
  * outputs; the program that the reference evaluator runs functions of, as text, and their names; constants' sizes;
- * buffers; kernels; routines; steps; results and donors; objects. A plan of one step ends after the name of its
- * function. Then, from a multiple of 64 bytes on, the constants, each likewise. Counts and sizes are written before
- * what they count; texts and objects as a size and bytes. */
+ * sections of init steps; buffers; kernels; routines; steps; results and donors; objects. A plan of one step ends after
+ * the name of its function. Then, from a multiple of 64 bytes on, the constants, each likewise. Counts and sizes are
+ * written before what they count; texts and objects as a size and bytes. */
 #include "base/hash.h"
 #include "runtime/runtime.h"
 
@@ -24,6 +24,7 @@ struct writer {
     uint32_t *kernel_of; /* by step: number of its kernel */
     ir_op *functions;
     uint32_t nkernels, nroutines, nfunctions;
+    uint32_t skipped; /* init steps of constants, which have run */
 };
 
 static void put_u32(struct writer *w, uint32_t v) {
@@ -60,16 +61,25 @@ static void put_shape(struct writer *w, hilo_dtype dtype, uint32_t rank, const i
 
 /* ---- what is used ---------------------------------------------------------------------------- */
 
+/* What init steps made of constants is written as a constant, in place of these. */
+static bool is_constant(const struct writer *w, const struct plan_buffer *x) {
+    return x->place == PLAN_CONSTANT || (w->skipped && x->place == PLAN_INIT && x->index == 0);
+}
+
+static const char *constant_data(const struct writer *w, const struct plan_buffer *x) {
+    return x->place == PLAN_CONSTANT ? x->data : w->exe->init_memory + x->offset;
+}
+
 /* Constants that share memory are written once: by root, which comes first. */
 static void use_buffer(struct writer *w, uint32_t number) {
     if (w->buffers[number] != UINT32_MAX)
         return;
     const struct plan_buffer *x = &w->p->buffers[number];
-    if (x->place == PLAN_CONSTANT && x->root != number)
+    if (is_constant(w, x) && x->root != number)
         use_buffer(w, x->root);
     w->buffers[number] = w->nbuffers;
     w->order[w->nbuffers++] = number;
-    if (x->place != PLAN_CONSTANT)
+    if (!is_constant(w, x))
         return;
     if (w->blob_of[x->root] == UINT32_MAX) {
         w->blob_of[x->root] = w->nblobs;
@@ -98,7 +108,7 @@ static void number_kernels(struct writer *w, struct arena *a) {
     uint32_t n = 0;
     w->kernels = ARENA_ARRAY(a, const struct plan_kernel *, p->nsteps);
     w->kernel_of = ARENA_ARRAY(a, uint32_t, p->nsteps);
-    for (uint32_t i = 0; i < p->nsteps; i++)
+    for (uint32_t i = w->skipped; i < p->nsteps; i++)
         if (p->steps[i].kind == PLAN_KERNEL)
             uses[n++] = (struct kernel_use){p->steps[i].kernel, i};
     if (n)
@@ -108,7 +118,7 @@ static void number_kernels(struct writer *w, struct arena *a) {
             first = i;
         w->kernel_of[uses[i].step] = uses[first].step;
     }
-    for (uint32_t i = 0; i < p->nsteps; i++) {
+    for (uint32_t i = w->skipped; i < p->nsteps; i++) {
         if (p->steps[i].kind != PLAN_KERNEL)
             continue;
         bool fresh = w->kernel_of[i] == i;
@@ -145,7 +155,7 @@ static hilo_status find_used(struct writer *w, struct arena *a, struct diag_list
     w->routines = ARENA_ARRAY(a, const struct lib_match *, p->nsteps);
     for (uint32_t i = 0; i < p->nbuffers; i++)
         w->buffers[i] = w->blob_of[i] = UINT32_MAX;
-    for (uint32_t i = 0; i < p->nsteps; i++)
+    for (uint32_t i = w->skipped; i < p->nsteps; i++)
         HILO_TRY(use_step(w, &p->steps[i], d));
     for (uint32_t i = 0; i < p->nresults; i++)
         use_buffer(w, p->results[i]);
@@ -185,12 +195,19 @@ static void put_buffers(struct writer *w) {
     put_u32(w, w->nblobs);
     for (uint32_t i = 0; i < w->nblobs; i++)
         put_u64(w, w->p->buffers[w->blobs[i]].bytes);
+    put_u32(w, w->p->nsections);
+    for (uint32_t i = 0; i < w->p->nsections; i++) {
+        const struct plan_init *x = &w->p->sections[i];
+        put_u32(w, (uint32_t)x->argument);
+        put_u32(w, i == 0 && w->skipped ? 0 : x->nsteps);
+        put_u64(w, i == 0 && w->skipped ? 0 : x->bytes);
+    }
     put_u32(w, w->nbuffers);
     for (uint32_t i = 0; i < w->nbuffers; i++) {
         const struct plan_buffer *x = &w->p->buffers[w->order[i]];
-        bool constant = x->place == PLAN_CONSTANT;
+        bool constant = is_constant(w, x);
         put_shape(w, x->dtype ? ir_dtype_get(x->dtype)->number : HILO_TOKEN, x->rank, x->dims);
-        put_u32(w, x->place);
+        put_u32(w, constant ? PLAN_CONSTANT : x->place);
         put_u32(w, constant ? w->blob_of[w->order[i]] : x->index);
         put_u64(w, constant ? x->root_offset : x->offset);
     }
@@ -205,6 +222,7 @@ static void put_kernels(struct writer *w) {
         put_i64(w, k->grid);
         put_u64(w, k->scratch_bytes);
         put_f64(w, k->ns);
+        put_u32(w, k->packs);
     }
     put_u32(w, w->nroutines);
     for (uint32_t i = 0; i < w->nroutines; i++) {
@@ -221,8 +239,8 @@ static void put_kernels(struct writer *w) {
 static void put_steps(struct writer *w) {
     const struct plan *p = w->p;
     uint32_t routine = 0, function = 0;
-    put_u32(w, p->nsteps);
-    for (uint32_t i = 0; i < p->nsteps; i++) {
+    put_u32(w, p->nsteps - w->skipped);
+    for (uint32_t i = w->skipped; i < p->nsteps; i++) {
         const struct plan_step *s = &p->steps[i];
         put_u32(w, s->kind);
         put_u32(w, s->depth);
@@ -238,7 +256,7 @@ static void put_steps(struct writer *w) {
         }
         put_u32(w, s->ntargets);
         for (uint32_t k = 0; k < s->ntargets; k++)
-            put_u32(w, s->targets[k]);
+            put_u32(w, s->targets[k] - w->skipped);
     }
     put_u64(w, p->block_bytes);
     put_u64(w, p->live_bytes);
@@ -307,7 +325,7 @@ static hilo_status write_file(struct writer *w, hilo_write_fn write, void *user)
     hash_add(&h, w->out.p + hashed, w->out.n - hashed);
     for (uint32_t i = 0; i < w->nblobs; i++) {
         const struct plan_buffer *x = &w->p->buffers[w->blobs[i]];
-        hash_constant(&h, x->data, x->bytes);
+        hash_constant(&h, constant_data(w, x), x->bytes);
         head.bytes += x->bytes + padding(x->bytes); /* of memory that exists */
     }
     hash_add(&h, NULL, 0);
@@ -317,7 +335,7 @@ static hilo_status write_file(struct writer *w, hilo_write_fn write, void *user)
     for (uint32_t i = 0; i < w->nblobs; i++) {
         const struct plan_buffer *x = &w->p->buffers[w->blobs[i]];
         if (x->bytes)
-            write(user, x->data, x->bytes);
+            write(user, constant_data(w, x), x->bytes);
         if (padding(x->bytes))
             write(user, zeros, padding(x->bytes));
     }
@@ -329,6 +347,7 @@ hilo_status rt_file_write(const hilo_executable *exe, const uint8_t *key, hilo_w
     struct arena a;
     jmp_buf recover;
     struct writer w = {.exe = exe, .key = key, .p = &exe->plan};
+    w.skipped = exe->init_memory ? exe->plan.sections->nsteps : 0;
     strbuf_init(&w.out, exe->client->al);
     arena_init(&a, exe->client->al, &recover);
     hilo_status status;

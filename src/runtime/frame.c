@@ -12,12 +12,14 @@ static size_t memory_bytes(const hilo_executable *exe) {
     return plan_temp_bytes(&exe->plan); /* it fits; see rt_executable_ready */
 }
 
-static void patch_add(struct rt_patches *list, uint32_t at, const struct plan_buffer *x) {
-    list->v[list->n++] = (struct rt_patch){at, x->index, x->offset};
-}
-
-static struct rt_patches *patches_of(hilo_executable *exe, enum plan_place place) {
-    return place == PLAN_BLOCK ? &exe->in_block : place == PLAN_ARGUMENT ? &exe->in_arguments : &exe->in_results;
+static struct rt_patches *patches_of(hilo_executable *exe, const struct plan_buffer *x) {
+    switch (x->place) {
+    case PLAN_BLOCK: return &exe->in_block;
+    case PLAN_ARGUMENT: return &exe->in_arguments;
+    case PLAN_RESULT: return &exe->in_results;
+    case PLAN_INIT: return &exe->in_init[x->index];
+    default: return NULL;
+    }
 }
 
 static void find_patches(hilo_executable *exe) {
@@ -28,22 +30,38 @@ static void find_patches(hilo_executable *exe) {
         exe->first_use[i] = exe->nuses;
         exe->nuses += p->steps[i].nuses;
     }
-    uint32_t n[PLAN_VALUE + 1] = {0};
-    for (uint32_t i = 0; i < p->nsteps; i++)
-        for (uint32_t k = 0; k < p->steps[i].nuses; k++)
-            n[p->buffers[p->steps[i].uses[k].buffer].place]++;
-    for (int place = PLAN_BLOCK; place <= PLAN_RESULT; place++)
-        if (place != PLAN_CONSTANT)
-            patches_of(exe, (enum plan_place)place)->v = ARENA_ARRAY(a, struct rt_patch, n[place]);
-    for (uint32_t i = 0, at = 0; i < p->nsteps; i++)
-        for (uint32_t k = 0; k < p->steps[i].nuses; k++, at++) {
-            const struct plan_buffer *x = &p->buffers[p->steps[i].uses[k].buffer];
-            if (x->place != PLAN_CONSTANT && !plan_is_value(x))
-                patch_add(patches_of(exe, x->place), at, x);
-        }
+    exe->in_init = arena_array(a, p->nsections, sizeof *exe->in_init, _Alignof(struct rt_patches));
+    for (int pass = 0; pass < 2; pass++) /* counts, then fills */
+        for (uint32_t i = 0, at = 0; i < p->nsteps; i++)
+            for (uint32_t k = 0; k < p->steps[i].nuses; k++, at++) {
+                const struct plan_buffer *x = &p->buffers[p->steps[i].uses[k].buffer];
+                struct rt_patches *list = plan_is_value(x) ? NULL : patches_of(exe, x);
+                if (!list)
+                    continue;
+                if (pass && !list->v) {
+                    list->v = ARENA_ARRAY(a, struct rt_patch, list->n);
+                    list->n = 0;
+                }
+                if (pass)
+                    list->v[list->n] = (struct rt_patch){at, x->index, x->offset};
+                list->n++;
+            }
 }
 
-hilo_status rt_executable_ready(hilo_executable *exe) {
+/* In memory of its own, outside of a run. */
+static hilo_status init_constants(hilo_executable *exe, struct diag_list *d) {
+    const struct plan *p = &exe->plan;
+    hilo_execute_options o;
+    hilo_execute_options_init(&o);
+    if (exe->foreign || !p->nsections || !p->sections->nsteps)
+        return HILO_OK;
+    exe->init_memory = mem_alloc(&exe->client->memory, p->sections->bytes);
+    if (!exe->init_memory)
+        return HILO_RESOURCE_EXHAUSTED;
+    return rt_run_init(exe, &o, d);
+}
+
+hilo_status rt_executable_ready(hilo_executable *exe, struct diag_list *d) {
     const struct plan *p = &exe->plan;
     const struct rt_compiler *compiler = exe->client->compiler;
     size_t scratch = 0, all;
@@ -60,15 +78,27 @@ hilo_status rt_executable_ready(hilo_executable *exe) {
             lib_prepare((struct lib_match *)(uintptr_t)p->steps[i].routine, compiler ? compiler->externals : NULL);
     for (int32_t i = 0; i < exe->client->npools; i++)
         HILO_TRY(rt_pool_reserve(exe->client->pools[i], scratch));
-    return HILO_OK;
+    exe->packed = arena_array(&exe->arena, p->nsections, sizeof *exe->packed, _Alignof(struct rt_packed *));
+    return init_constants(exe, d);
 }
 
 /* ---- frames ---------------------------------------------------------------------------------- */
 
+static void bind_init(const hilo_executable *exe, struct run_frame *f, uint32_t section, char *memory) {
+    const struct rt_patches *list = &exe->in_init[section];
+    for (uint32_t i = 0; i < list->n && f->init[section] != memory; i++)
+        f->pointers[list->v[i].at] = memory + list->v[i].offset;
+    f->init[section] = memory;
+}
+
+void frame_bind_init(struct run *r, uint32_t section, char *memory) {
+    bind_init(r->exe, r->frame, section, memory);
+}
+
 static struct run_frame *frame_new(struct run *r) {
     const hilo_executable *exe = r->exe;
     const struct plan *p = r->plan;
-    size_t words = (size_t)exe->nuses + p->narguments + 2 * (size_t)p->nresults + p->nvalues;
+    size_t words = (size_t)exe->nuses + p->narguments + 2 * (size_t)p->nresults + p->nvalues + 2 * (size_t)p->nsections;
     size_t bytes = sizeof(struct run_frame) + words * sizeof(void *);
     struct run_frame *f = mem_alloc(&r->client->memory, bytes);
     if (!f)
@@ -80,10 +110,14 @@ static struct run_frame *frame_new(struct run *r) {
     f->results = f->values + p->narguments;
     f->fresh = (hilo_buffer **)(f->results + p->nresults);
     f->slots = (struct value **)(f->fresh + p->nresults);
+    f->packed = (struct rt_packed **)(f->slots + p->nvalues);
+    f->init = (char **)(f->packed + p->nsections);
     if (!p->evaluated)
         for (uint32_t i = 0, at = 0; i < p->nsteps; i++)
             for (uint32_t k = 0; k < p->steps[i].nuses; k++, at++)
                 f->pointers[at] = (void *)(uintptr_t)p->buffers[p->steps[i].uses[k].buffer].data;
+    if (exe->init_memory)
+        bind_init(exe, f, 0, exe->init_memory);
     return f;
 }
 

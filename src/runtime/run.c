@@ -181,13 +181,16 @@ static hilo_status take_values(struct run *r) {
     return HILO_OK;
 }
 
-static hilo_status run_plan(struct run *r) {
+static hilo_status run_plan(struct run *r, hilo_buffer *const *inputs) {
     HILO_TRY(frame_bind_memory(r));
     hilo_status status = make_results(r);
     if (status == HILO_OK) {
         frame_bind_io(r);
-        status = run_steps(r);
+        status = run_init(r, inputs);
     }
+    if (status == HILO_OK)
+        status = run_steps(r, r->plan->ninit, r->plan->nsteps);
+    run_release_init(r);
     if (status == HILO_OK)
         status = take_values(r);
     for (uint32_t i = 0; i < r->plan->nvalues; i++) {
@@ -209,7 +212,7 @@ static hilo_status run(struct run *r, hilo_buffer *const *inputs, hilo_buffer **
     hilo_status status = take_inputs(r, inputs);
     if (status == HILO_OK) {
         double begin = r->o->timing ? rt_now_ms() : 0;
-        status = p->evaluated ? run_whole(r) : run_plan(r);
+        status = p->evaluated ? run_whole(r) : run_plan(r, inputs);
         if (r->o->timing)
             *run_ms = rt_now_ms() - begin;
         run_drop_probes(r);
@@ -258,6 +261,7 @@ static void count_run(struct run *r, hilo_executable *exe, hilo_status status, d
         exe->executions++;
         exe->allocations += r->first ? 0 : atomic_load(&r->client->cache.taken) - r->taken;
         exe->copied_bytes += r->copied_bytes;
+        exe->packs += r->packs;
         exe->last_ms = ms;
         exe->total_ms += ms;
         if (exe->peak_bytes < peak)
@@ -297,6 +301,26 @@ static void library_tasks(const struct lib_pool *pool, int64_t n, void (*task)(v
         longjmp(r->routine_stopped, 1);
 }
 
+/* The run stays where it is until it ends. */
+static void begin(struct run *r, hilo_executable *exe, const hilo_execute_options *o, struct diag_list *d, int32_t device) {
+    *r = (struct run){.exe = exe, .plan = &exe->plan, .client = exe->client, .o = o, .d = d, .pool = exe->client->pools[device],
+                      .begin = rt_now_ms(), .taken = atomic_load(&exe->client->cache.taken)};
+    r->poll = (struct rt_poll){.stop = on_poll, .user = r};
+    r->library = (struct lib_pool){rt_pool_threads(r->pool), library_tasks};
+    r->meter.al = exe->client->memory;
+    r->al = (hilo_allocator){meter_realloc, &r->meter};
+}
+
+hilo_status rt_run_init(hilo_executable *exe, const hilo_execute_options *o, struct diag_list *d) {
+    struct run r;
+    begin(&r, exe, o, d, 0);
+    hilo_status status = run_init_constants(&r);
+    pthread_mutex_lock(&exe->lock);
+    put_frame(&r);
+    pthread_mutex_unlock(&exe->lock);
+    return status;
+}
+
 hilo_status rt_execute(hilo_executable *exe, const hilo_execute_options *options, hilo_buffer *const *inputs, size_t ninputs,
                        hilo_buffer **outputs, size_t noutputs, int32_t device, struct eval_process *process) {
     hilo_execute_options o;
@@ -305,13 +329,9 @@ hilo_status rt_execute(hilo_executable *exe, const hilo_execute_options *options
         return HILO_INVALID_ARGUMENT;
     struct diag_list d;
     diag_init(&d, exe->client->al);
-    struct run r = {.exe = exe, .plan = &exe->plan, .client = exe->client, .o = &o, .d = &d,
-                    .pool = exe->client->pools[device], .session = {.process = process}, .begin = rt_now_ms(),
-                    .taken = atomic_load(&exe->client->cache.taken)};
-    r.poll = (struct rt_poll){.stop = on_poll, .user = &r};
-    r.library = (struct lib_pool){rt_pool_threads(r.pool), library_tasks};
-    r.meter.al = exe->client->memory;
-    r.al = (hilo_allocator){meter_realloc, &r.meter};
+    struct run r;
+    begin(&r, exe, &o, &d, device);
+    r.session.process = process;
     double run_ms = 0;
     hilo_status status = HILO_OK;
     if (exe->foreign)

@@ -1,7 +1,8 @@
 /* One run of an executable, as its parts see it.
  *
  *   run.c     hilo_execute: inputs, outputs, statistics       step.c    the loop over a plan's steps
- *   frame.c   memory that successive runs share               hooks.c   hooks of the reference evaluator */
+ *   frame.c   memory that successive runs share               hooks.c   hooks of the reference evaluator
+ *   init.c    init steps */
 #ifndef HILO_RUNTIME_RUN_H
 #define HILO_RUNTIME_RUN_H
 
@@ -34,6 +35,8 @@ struct run_frame {
     struct value **results;   /* owned */
     hilo_buffer **fresh;      /* of the results */
     struct value **slots;     /* of the plan's values (PLAN_VALUE); owned, NULL between runs */
+    struct rt_packed **packed; /* of the sections of init steps, what the run reads; owned, NULL between runs */
+    char **init;              /* the memory of each section that the pointers are of */
 };
 
 struct run {
@@ -56,6 +59,7 @@ struct run {
     uint64_t taken;           /* the cache's count when the run began */
     uint64_t copied_bytes;
     uint32_t step;            /* that runs */
+    uint64_t packs;           /* kernels that packed */
 };
 
 /* A frame from the executable or a new one; NULL when memory is exhausted. frame_put keeps it. */
@@ -63,11 +67,19 @@ struct run_frame *frame_get(struct run *r);
 /* Its memory, and pointers to all but arguments and results; then those. */
 hilo_status frame_bind_memory(struct run *r);
 void frame_bind_io(struct run *r);
+/* The memory that a section of init steps writes, or wrote. */
+void frame_bind_init(struct run *r, uint32_t section, char *memory);
 /* Gives large memory back, so that other executables may have it. */
 void frame_release_block(struct run *r);
 
-/* The plan's steps. */
-hilo_status run_steps(struct run *r);
+/* The plan's steps from number `from` on, before number `to`. */
+hilo_status run_steps(struct run *r, uint32_t from, uint32_t to);
+/* Runs the init steps of arguments whose buffers are not those of which they ran last, and binds what they wrote;
+   run_release_init ends that. */
+hilo_status run_init(struct run *r, hilo_buffer *const *inputs);
+void run_release_init(struct run *r);
+/* Runs those of constants, into exe->init_memory. */
+hilo_status run_init_constants(struct run *r);
 /* Tells the caller of a step that began at `begin` (ms) and ends now. */
 void report_step_event(const struct run *r, const struct plan_step *s, double begin);
 /* Tells the caller of a task that began at `begin` and ends now. */

@@ -8,6 +8,7 @@
  *   executable.c   executables: inputs, outputs, statistics                      specialise.c   those of unknown sizes
  *   internal.c     what internal.h reads of them
  *   run.c          hilo_execute: checks, donation; run.h lists the other parts of a run
+ *   init.c         what is computed once, of constants and of unchanged arguments
  *   pool.c         the client's threads                          cache.c   memory that is used again
  *   text.c         values as text                                file_write.c, file_read.c   .hilo files
  *   store.c        the compile cache
@@ -64,6 +65,8 @@ struct hilo_client {
     struct rt_custom_call *custom_calls;
     struct rt_store store;                /* its lists are guarded by the lock, too */
     atomic_uint read, compiled;           /* programs, so far */
+    struct rt_packed *packed;             /* what executables keep of buffers; guarded by the lock */
+    atomic_ullong buffers;                /* made so far */
     atomic_bool told_evaluated;           /* that programs are evaluated for want of a code generator was logged */
 };
 
@@ -76,12 +79,17 @@ struct hilo_buffer {
     atomic_int refs;
     hilo_client *client;
     struct value *value; /* guarded by the client's lock; NULL once donated */
+    uint64_t id;         /* no other buffer of the client ever has it */
+    uint64_t version;    /* guarded by the client's lock: how often its contents were changed */
+    bool packed;         /* guarded by it, too: an executable may keep what it made of the buffer */
     hilo_dtype dtype;
     uint32_t rank;
     size_t bytes;        /* of the data */
     int64_t dims[];
 };
 
+/* Drops what executables keep of a buffer. */
+void rt_packed_drop_buffer(hilo_client *client, const hilo_buffer *buffer);
 /* A buffer over a tensor or token; takes over the reference. NULL when memory is exhausted (the reference stays). */
 hilo_buffer *rt_buffer_new(hilo_client *client, struct value *v);
 
@@ -156,6 +164,9 @@ struct hilo_executable {
     const char *foreign;        /* what this processor lacks to run it; NULL = nothing */
     uint32_t nuses, *first_use; /* of all steps; of each, in a frame */
     struct rt_patches in_block, in_arguments, in_results;
+    struct rt_patches *in_init; /* by section of the plan's init steps */
+    char *init_memory;          /* of the first section, once its steps have run */
+    struct rt_packed **packed;  /* of the others, what is kept; guarded by the client's lock */
     struct rt_port *inputs, *outputs; /* plan.narguments, plan.nresults */
     struct rt_about about;
     /* Where sizes are not known: makes an executable for inputs that fit; sets *out to NULL where the plan is to be run itself.
@@ -173,7 +184,7 @@ struct hilo_executable {
     pthread_cond_t specialise_done;
     struct rt_specialisation *specialisations; /* specialise.c */
     struct run_frame *frames;   /* that no run uses */
-    uint64_t executions, peak_bytes, allocations, copied_bytes, nspecialisations;
+    uint64_t executions, peak_bytes, allocations, copied_bytes, packs, nspecialisations;
     double total_ms, last_ms, compile_ms;
 };
 
@@ -190,9 +201,13 @@ void rt_executable_keep(hilo_executable *exe, void *p, void (*release)(void *p))
    loaded, to be written to a file; runs are refused. INTERNAL when a kernel is missing; else as rt_code_load. */
 hilo_status rt_executable_link(hilo_executable *exe, const struct str *objects, uint32_t n, const char *features,
                                struct diag_list *d);
-/* Once the plan is there: prepares its runs. Needs the arena's recovery point. */
-hilo_status rt_executable_ready(hilo_executable *exe);
+/* Once the plan is there: prepares its runs, and runs the init steps of constants. Needs the arena's recovery point. */
+hilo_status rt_executable_ready(hilo_executable *exe, struct diag_list *d);
+/* Runs the init steps of constants, into exe->init_memory. */
+hilo_status rt_run_init(hilo_executable *exe, const hilo_execute_options *o, struct diag_list *d);
 void rt_frames_free(hilo_executable *exe);
+/* Frees what init steps wrote. */
+void rt_init_free(hilo_executable *exe);
 /* One more reference to the executable to run with these inputs, which fit: one made for their shapes, or `exe` itself. Where
    exe->specialise is there. */
 hilo_status rt_specialise(hilo_executable *exe, hilo_buffer *const *inputs, size_t n, struct diag_list *d,
@@ -203,7 +218,7 @@ void rt_specialisations_free(hilo_executable *exe);
 
 /* Numbers are little-endian; `head` is at the start, the rest is described by its writer (file_write.c). */
 #define RT_FILE_MAGIC "\x89HILO\r\n\x1a"
-enum { RT_FILE_VERSION = 7, RT_FILE_ALIGN = 64 };
+enum { RT_FILE_VERSION = 8, RT_FILE_ALIGN = 64 };
 
 struct rt_file_head {
     char magic[8];

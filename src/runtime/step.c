@@ -75,6 +75,7 @@ static hilo_status step_kernel(struct run *r, const struct plan_step *s, void **
     const struct plan_kernel *k = s->kernel;
     if (k->grid <= 0)
         return HILO_OK;
+    r->packs += k->packs;
     if (!k->fn)
         return interpret(r, k, v);
     struct rt_pool *pool = r->pool;
@@ -329,10 +330,10 @@ static bool is_task(const struct plan_step *s) {
            (s->kind == PLAN_ROUTINE && (s->routine->alone || s->routine->ns < PLAN_SHARED_NS));
 }
 
-hilo_status run_steps(struct run *r) {
+hilo_status run_steps(struct run *r, uint32_t from, uint32_t to) {
     const struct plan *p = r->plan;
     bool polled = r->o->cancelled != NULL, told = r->o->step != NULL;
-    for (uint32_t i = 0; i < p->nsteps;) {
+    for (uint32_t i = from; i < to;) {
         const struct plan_step *s = &p->steps[i];
         void **v = r->frame->pointers + r->exe->first_use[i];
         r->step = i;

@@ -536,7 +536,8 @@ static void long_ops_can_be_cancelled(void **state) {
          " {window_dimensions = array<i64: 3, 3>, padding = dense<1> : tensor<2x2xi64>} :"
          " (tensor<1024x1024xf32>, tensor<f32>) -> tensor<1024x1024xf32>"},
         {1, 1 << 20, "\"stablehlo.sort\"(%x) ({\n^bb0(%a: tensor<f32>, %b: tensor<f32>):\n"
-         "  %s = stablehlo.compare LT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>\n  stablehlo.return %s : tensor<i1>\n})"
+         "  %s = stablehlo.compare LT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>\n"
+         "  stablehlo.return %s : tensor<i1>\n})"
          " {dimension = 1 : i64} : (tensor<1x1048576xf32>) -> tensor<1x1048576xf32>"},
         {512, 512, "stablehlo.convolution(%x, %x) dim_numbers = [b, f]x[i, o]->[b, f],"
          " window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} :"

@@ -80,7 +80,7 @@ static hilo_executable *made(hilo_client *client) {
     hilo_status status = rt_executable_link(exe, kept, 1, "+nothing-known,-avx512f", &d);
     if (status != HILO_OK)
         fail_msg("link: %s", d.first ? d.first->message : "");
-    assert_int_equal(rt_executable_ready(exe), HILO_OK);
+    assert_int_equal(rt_executable_ready(exe, &d), HILO_OK);
     exe->arena.recover = NULL;
     file_close(&object);
     return exe;

@@ -80,7 +80,7 @@ static void end(struct made *x) {
         x->exe->inputs[i] = port(&p->buffers[p->arguments[i]]);
     for (uint32_t i = 0; i < p->nresults; i++)
         x->exe->outputs[i] = port(&p->buffers[p->results[i]]);
-    assert_int_equal(rt_executable_ready(x->exe), HILO_OK);
+    assert_int_equal(rt_executable_ready(x->exe, &d), HILO_OK);
     x->exe->arena.recover = NULL;
 }
 
