@@ -109,7 +109,7 @@ class Conv:
         if not self.constant:
             inputs.append(helper.make_tensor_value_info("w", TensorProto.FLOAT, self.w.shape))
         low = self.window // 2
-        high = (self.shape[2] - 1) * self.stride + self.window - low - self.image
+        high = max(0, (self.shape[2] - 1) * self.stride + self.window - low - self.image)
         node = helper.make_node("Conv", ["x", "w"], ["y"], strides=[self.stride] * 2, group=self.groups, pads=[low, low, high, high])
         y = helper.make_tensor_value_info("y", TensorProto.FLOAT, self.shape)
         onnx.save(helper.make_model(helper.make_graph([node], "conv", inputs, [y], kept), ir_version=10,
