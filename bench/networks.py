@@ -353,7 +353,7 @@ class OpenVino:
 
 
 ENGINES = {e.name: e for e in (Torch, Inductor, OnnxRuntime, OpenVino, Xla, Iree, Hilo)}
-PACKAGES = ("jaxlib", "iree-base-compiler", "onnxruntime", "openvino", "torch")
+PACKAGES = {"xla": "jaxlib", "iree": "iree-base-compiler", "inductor": "torch"}  # where they have other names than engines
 
 
 # ---- one network, in a process of its own -----------------------------------------------------------
@@ -478,7 +478,8 @@ def main():
         if args.json:
             Path(args.json).write_text(json.dumps({"threads": args.threads, "networks": reports}, indent=1))
         if args.save:
-            results.save("networks", reports[-1:], args.threads, results.versions(*PACKAGES))
+            packages = sorted({PACKAGES.get(e, e) for e in engines} - {"hilo"})
+            results.save("networks", reports[-1:], args.threads, results.versions(*packages))
     ratios = [b[1] for b in map(best_peer, reports) if b]
     if ratios:
         print(f"{len(ratios)} networks: {peers.geometric_mean(ratios):.2f} times the speed of the best peer (geometric mean)")
