@@ -8,6 +8,9 @@ exceptions='
 src/eval/eval_elt.c resolve_by_type  ops whose element kernel is chosen by two types, not by the table of one type
 src/eval/eval_elt.c result_fits      repeats what the verifier infers, so that no kernel writes out of bounds
 src/fuse/fuse.c operand_map          each op maps indices by attributes of its own
+src/fuse/online.c linear_operand     the operand in which an op is linear depends on what the others are
+src/lower/span.c operand_span        each op maps spans of indices by attributes of its own
+src/lower/span.c range_of            interval arithmetic: a rule for each op
 src/library/sort_match.c order_of    a grammar of comparators, with a production for each op
 '
 
