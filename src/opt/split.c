@@ -1,6 +1,6 @@
-/* split: reductions in two stages
+/* split: reductions and products in two stages
  * does       a reduction of many elements to few results becomes one to partial results of blocks and one of these, so that
- *            threads can share the work and columns are read in order
+ *            threads can share the work and columns are read in order; likewise a product whose sums are long and few (split-K)
  * requires   nothing
  * preserves  nothing
  * cost       linear
@@ -297,5 +297,97 @@ bool opt_rule_reduce_blocks(struct rules *r, ir_op op) {
             s.scalar = ir_type_of(r->m, IR_F32_T, NULL, 0);
     }
     split(r, &s);
+    return true;
+}
+
+/* ---- products -------------------------------------------------------------------------------- */
+
+enum {
+    SPLIT_TILE = 64,     /* rows and columns of a product that one task computes, about */
+    SPLIT_SHORT = 8,     /* rows or columns that a kernel for few rows divides by itself */
+    SPLIT_FEW = 4,       /* tasks of a product: with more, threads are busy, and its result stays fused with what follows */
+    SPLIT_TERMS = 1024   /* of a partial sum, about: each is stored and added up again; of a sum that is split, four times */
+};
+
+/* The result of op `at`, a dot_general, with the sum over contracting dimension `i` in `parts` parts, which are its last batch
+   dimension. */
+static ir_val partial_dot(struct rules *r, ir_op at, size_t i, int64_t parts, enum ir_dtype sum) {
+    static const enum ir_field_slot fields[2][2] = {
+        {IR_DOT_lhs_batching_dimensions_F, IR_DOT_lhs_contracting_dimensions_F},
+        {IR_DOT_rhs_batching_dimensions_F, IR_DOT_rhs_contracting_dimensions_F},
+    };
+    ir_attr numbers = ir_prop(r->m, at, IR_DOT_GENERAL_dot_dimension_numbers), lists[4];
+    const struct ir_type_data *result = rules_shape(r, ir_result(r->m, at, 0));
+    int64_t dims[IR_MAX_RANK + 1];
+    size_t nbatch = 0, n;
+    ir_val in[2];
+    for (uint32_t side = 0; side < 2; side++) {
+        const struct ir_type_data *t = rules_shape(r, rules_in(r, at, side));
+        int64_t cut = ir_field_dims(r->m, numbers, fields[side][1], &n)[i];
+        for (uint32_t d = 0, k = 0; d < t->rank; d++) {
+            if (d == cut)
+                dims[k++] = parts;
+            dims[k++] = d == cut ? t->dims[d] / parts : t->dims[d];
+        }
+        ir_val v = rules_in(r, at, side);
+        in[side] = ir_result(r->m, rules_make(r, at, IR_RESHAPE, &v, 1,
+                                              ir_type_with_dims(r->m, rules_type(r, v), dims, t->rank + 1)), 0);
+        for (uint32_t list = 0; list < 2; list++) {
+            const int64_t *old = ir_field_dims(r->m, numbers, fields[side][list], &n);
+            for (size_t k = 0; k < n; k++)
+                dims[k] = old[k] + (old[k] > cut || (list == 1 && old[k] == cut));
+            if (list == 0) {
+                nbatch = n;
+                dims[n++] = cut;
+            }
+            lists[2 * list + side] = ir_attr_i64s(r->m, dims, (uint32_t)n);
+        }
+    }
+    for (uint32_t d = 0, k = 0; d <= result->rank; d++)
+        dims[d] = d == nbatch ? parts : result->dims[k++];
+    ir_type type = ir_type_with_dims(r->m, ir_type_of(r->m, sum, NULL, 0), dims, result->rank + 1);
+    ir_op dot = rules_make(r, at, IR_DOT_GENERAL, in, 2, type);
+    ir_set_prop(r->m, dot, IR_DOT_GENERAL_dot_dimension_numbers, ir_attr_struct(r->m, IR_STRUCT_DOT, lists));
+    ir_set_prop(r->m, dot, IR_DOT_GENERAL_precision_config, ir_prop(r->m, at, IR_DOT_GENERAL_precision_config));
+    return ir_result(r->m, dot, 0);
+}
+
+bool opt_rule_dot_blocks(struct rules *r, ir_op op) {
+    ir_attr numbers = ir_prop(r->m, op, IR_DOT_GENERAL_dot_dimension_numbers);
+    ir_val result = ir_result(r->m, op, 0), a = rules_in(r, op, 0);
+    if (!plain(r, a) || !plain(r, rules_in(r, op, 1)) || !plain(r, result) ||
+        !IR_NONE(ir_prop(r->m, op, IR_DOT_GENERAL_algorithm)))
+        return false;
+    const struct ir_type_data *t = rules_shape(r, result), *lhs = rules_shape(r, a);
+    const struct ir_dtype_info *info = ir_dtype_get(t->dtype);
+    if ((info->cls != IR_FLOAT && info->cls != IR_SINT && info->cls != IR_UINT) || info->bits < 8 || t->rank == IR_MAX_RANK)
+        return false;
+    size_t nbatch, nsum, longest = 0;
+    (void)ir_field_dims(r->m, numbers, IR_DOT_lhs_batching_dimensions_F, &nbatch);
+    const int64_t *sum = ir_field_dims(r->m, numbers, IR_DOT_lhs_contracting_dimensions_F, &nsum);
+    double size = 1, rows = 1, columns = 1, batch = 1;
+    for (size_t i = 0; i < nsum; i++) {
+        size *= (double)lhs->dims[sum[i]];
+        longest = lhs->dims[sum[i]] > lhs->dims[sum[longest]] ? i : longest;
+    }
+    for (uint32_t i = 0; i < t->rank; i++)
+        *(i < nbatch ? &batch : i < lhs->rank - nsum ? &rows : &columns) *= (double)t->dims[i];
+    double tasks = batch * ceil(rows / SPLIT_TILE) * ceil(columns / SPLIT_TILE);
+    bool few = rows <= SPLIT_SHORT || columns <= SPLIT_SHORT, both = rows < SPLIT_SHORT && columns < SPLIT_SHORT;
+    if (nsum == 0 || tasks > SPLIT_FEW || (few && !both) || size < 4 * SPLIT_TERMS ||
+        batch * rows * columns * size < 16.0 * SPLIT_WORK)
+        return false;
+    int64_t parts = divisor(lhs->dims[sum[longest]], fmin(2 * SPLIT_TASKS / tasks, size / SPLIT_TERMS));
+    if (parts < 2 || size / (double)parts < SPLIT_TERMS / 2)
+        return false;
+    bool narrow = info->cls == IR_FLOAT && info->bits < 32;
+    ir_val partial = partial_dot(r, op, longest, parts, narrow ? IR_F32_T : t->dtype);
+    ir_type scalar = ir_type_with_dims(r->m, rules_type(r, partial), NULL, 0);
+    ir_val zero = rules_make_splat(r, op, scalar, (char[8]){0}), in[] = {partial, zero};
+    ir_op total = rules_make_reduce(r, op, IR_ADD, in, ir_type_with_dims(r->m, scalar, t->dims, t->rank));
+    int64_t dim = (int64_t)nbatch;
+    ir_set_prop(r->m, total, IR_REDUCE_dimensions, ir_attr_i64s(r->m, &dim, 1));
+    ir_val out = converted(r, op, ir_result(r->m, total, 0), rules_type(r, result));
+    opt_replace(&r->map, op, &out);
     return true;
 }

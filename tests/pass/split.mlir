@@ -225,3 +225,32 @@ module {
     return
   }
 }
+// -----
+// Long sums of products, also over several dimensions and of narrow types. Short sums, many results and what a kernel for few
+// rows divides by itself stay.
+func.func @f(%x: tensor<20x3x4096xf32>, %y: tensor<4096x3x40xf32>, %b: tensor<20x16384xbf16>, %c: tensor<16384x20xbf16>, %r: tensor<2x4096xf32>, %s: tensor<4096x512xf32>, %u: tensor<512x2048xf32>, %v: tensor<2048x512xf32>) -> (tensor<20x40xf32>, tensor<20x20xbf16>, tensor<2x512xf32>, tensor<512x512xf32>) {
+  %0 = stablehlo.dot_general %x, %y, contracting_dims = [1, 2] x [1, 0] : (tensor<20x3x4096xf32>, tensor<4096x3x40xf32>) -> tensor<20x40xf32>
+  %1 = stablehlo.dot_general %b, %c, contracting_dims = [1] x [0] : (tensor<20x16384xbf16>, tensor<16384x20xbf16>) -> tensor<20x20xbf16>
+  %2 = stablehlo.dot_general %r, %s, contracting_dims = [1] x [0] : (tensor<2x4096xf32>, tensor<4096x512xf32>) -> tensor<2x512xf32>
+  %3 = stablehlo.dot_general %u, %v, contracting_dims = [1] x [0] : (tensor<512x2048xf32>, tensor<2048x512xf32>) -> tensor<512x512xf32>
+  return %0, %1, %2, %3 : tensor<20x40xf32>, tensor<20x20xbf16>, tensor<2x512xf32>, tensor<512x512xf32>
+}
+// ----- expected
+module {
+  func.func @f(%arg0: tensor<20x3x4096xf32>, %arg1: tensor<4096x3x40xf32>, %arg2: tensor<20x16384xbf16>, %arg3: tensor<16384x20xbf16>, %arg4: tensor<2x4096xf32>, %arg5: tensor<4096x512xf32>, %arg6: tensor<512x2048xf32>, %arg7: tensor<2048x512xf32>) -> (tensor<20x40xf32>, tensor<20x20xbf16>, tensor<2x512xf32>, tensor<512x512xf32>) {
+    %0 = stablehlo.reshape %arg0 : (tensor<20x3x4096xf32>) -> tensor<20x3x16x256xf32>
+    %1 = stablehlo.reshape %arg1 : (tensor<4096x3x40xf32>) -> tensor<16x256x3x40xf32>
+    %2 = stablehlo.dot_general %0, %1, batching_dims = [2] x [0], contracting_dims = [1, 3] x [2, 1] : (tensor<20x3x16x256xf32>, tensor<16x256x3x40xf32>) -> tensor<16x20x40xf32>
+    %3 = stablehlo.constant dense<0.000000e+00> : tensor<f32>
+    %4 = stablehlo.reduce(%2 init: %3) applies stablehlo.add across dimensions = [0] : (tensor<16x20x40xf32>, tensor<f32>) -> tensor<20x40xf32>
+    %5 = stablehlo.reshape %arg2 : (tensor<20x16384xbf16>) -> tensor<20x16x1024xbf16>
+    %6 = stablehlo.reshape %arg3 : (tensor<16384x20xbf16>) -> tensor<16x1024x20xbf16>
+    %7 = stablehlo.dot_general %5, %6, batching_dims = [1] x [0], contracting_dims = [2] x [1] : (tensor<20x16x1024xbf16>, tensor<16x1024x20xbf16>) -> tensor<16x20x20xf32>
+    %8 = stablehlo.constant dense<0.000000e+00> : tensor<f32>
+    %9 = stablehlo.reduce(%7 init: %8) applies stablehlo.add across dimensions = [0] : (tensor<16x20x20xf32>, tensor<f32>) -> tensor<20x20xf32>
+    %10 = stablehlo.convert %9 : (tensor<20x20xf32>) -> tensor<20x20xbf16>
+    %11 = stablehlo.dot_general %arg4, %arg5, contracting_dims = [1] x [0] : (tensor<2x4096xf32>, tensor<4096x512xf32>) -> tensor<2x512xf32>
+    %12 = stablehlo.dot_general %arg6, %arg7, contracting_dims = [1] x [0] : (tensor<512x2048xf32>, tensor<2048x512xf32>) -> tensor<512x512xf32>
+    return %4, %10, %11, %12 : tensor<20x40xf32>, tensor<20x20xbf16>, tensor<2x512xf32>, tensor<512x512xf32>
+  }
+}
