@@ -194,8 +194,8 @@ static void normalise_input(const struct plain *p, enum llm_role role, const dou
 }
 
 /* out[HIDDEN] = W2 (act(W x) * (V x)): the MLP, or one expert's part of the weights. */
-static void run_mlp(const struct plain *p, const enum llm_role roles[3], const enum llm_role biases[3], int64_t which, int64_t ffn,
-                    const double *x, double *out) {
+static void run_mlp(const struct plain *p, const enum llm_role roles[3], const enum llm_role biases[3], int64_t which,
+                    int64_t ffn, const double *x, double *out) {
     double gate[ROOM], up[ROOM];
     const struct { enum llm_role role, bias; const double *x; int64_t rows, cols; double *out; } steps[] = {
         {roles[0], biases[0], x, ffn, HIDDEN, gate}, {roles[1], biases[1], x, ffn, HIDDEN, up},

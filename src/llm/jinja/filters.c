@@ -70,9 +70,9 @@ static struct jval strip(struct jinja *j, struct jstr s, const struct jargs *a, 
         set = text_of(j, a, 0, "chars");
     size_t from = 0, to = s.n;
     j->steps += s.n / 64;
-    while ((sides & LEFT) && from < to && strips(s, from, given ? &set : NULL))
-        from = jcode_end(s, from);
-    while ((sides & RIGHT) && to > from) {
+    for (; (sides & LEFT) && from < to && strips(s, from, given ? &set : NULL); from = jcode_end(s, from))
+        jinja_work(j, set.n);
+    for (; (sides & RIGHT) && to > from; jinja_work(j, set.n)) {
         size_t last = to - 1;
         while (last > from && (s.p[last] & 0xC0) == 0x80)
             last--;
@@ -435,7 +435,7 @@ static struct jval m_copy(struct jinja *j, struct jval self, const struct jargs 
 static struct jval m_index(struct jinja *j, struct jval self, const struct jargs *a) {
     struct jval v = required(j, a, 0, "value");
     for (uint32_t i = 0; i < self.u.list->n; i++)
-        if (jequal(self.u.list->v[i], v))
+        if (jequal(j, self.u.list->v[i], v))
             return jint(i);
     jinja_fail(j, HILO_INVALID_ARGUMENT, "index: the value is not in the list");
 }
@@ -444,7 +444,7 @@ static struct jval m_count(struct jinja *j, struct jval self, const struct jargs
     struct jval v = required(j, a, 0, "value");
     int64_t n = 0;
     for (uint32_t i = 0; i < self.u.list->n; i++)
-        n += jequal(self.u.list->v[i], v);
+        n += jequal(j, self.u.list->v[i], v);
     return jint(n);
 }
 
@@ -464,7 +464,7 @@ static struct jval m_changed(struct jinja *j, struct jval self, const struct jar
     struct jval now = jlist_new(j, true);
     for (uint32_t i = 0; i < a->n; i++)
         jlist_push(j, now, a->v[i]);
-    bool changed = !loop->has_changed || !jequal(loop->changed, now);
+    bool changed = !loop->has_changed || !jequal(j, loop->changed, now);
     loop->changed = now;
     loop->has_changed = true;
     return jbool(changed);
@@ -923,8 +923,8 @@ KIND_TEST(t_even, v.kind == J_INT && v.u.i % 2 == 0)
 KIND_TEST(t_odd, v.kind == J_INT && v.u.i % 2 != 0)
 KIND_TEST(t_lower, v.kind == J_STR && str_eq(jplain(lower(j, v.u.s).u.s), jplain(v.u.s)))
 KIND_TEST(t_upper, v.kind == J_STR && str_eq(jplain(upper(j, v.u.s).u.s), jplain(v.u.s)))
-KIND_TEST(t_eq, jequal(v, required(j, a, 0, "other")))
-KIND_TEST(t_ne, !jequal(v, required(j, a, 0, "other")))
+KIND_TEST(t_eq, jequal(j, v, required(j, a, 0, "other")))
+KIND_TEST(t_ne, !jequal(j, v, required(j, a, 0, "other")))
 KIND_TEST(t_lt, jorder(j, v, required(j, a, 0, "other")) < 0)
 KIND_TEST(t_le, jorder(j, v, required(j, a, 0, "other")) <= 0)
 KIND_TEST(t_gt, jorder(j, v, required(j, a, 0, "other")) > 0)
@@ -943,7 +943,7 @@ static struct jval t_sameas(struct jinja *j, struct jval v, const struct jargs *
     struct jval other = required(j, a, 0, "other");
     if (v.kind != other.kind)
         return jbool(false);
-    return jbool(v.kind == J_LIST ? v.u.list == other.u.list : v.kind == J_DICT ? v.u.dict == other.u.dict : jequal(v, other));
+    return jbool(v.kind == J_LIST ? v.u.list == other.u.list : v.kind == J_DICT ? v.u.dict == other.u.dict : jequal(j, v, other));
 }
 
 const struct jfunction *jinja_test(struct str name) {

@@ -145,6 +145,7 @@ struct jmethod { struct jval self; const struct jfunction *f; };
 _Noreturn void jinja_fail(struct jinja *j, hilo_status status, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 void *jinja_alloc(struct jinja *j, size_t n, size_t size); /* within the bound of memory */
 void jinja_step(struct jinja *j);
+void jinja_work(struct jinja *j, size_t n); /* steps for looking at n bytes */
 
 struct jval jinja_eval(struct jinja *j, const struct jnode *n);
 
@@ -177,7 +178,7 @@ struct jstr jbuf_take(const struct jbuf *b);
 
 const char *jtype(struct jval v);                                /* "dict", for messages */
 bool jtrue(struct jval v);
-bool jequal(struct jval a, struct jval b);
+bool jequal(struct jinja *j, struct jval a, struct jval b);
 int jorder(struct jinja *j, struct jval a, struct jval b);       /* fails where Python does */
 bool jcontains(struct jinja *j, struct jval container, struct jval v);
 struct jstr jto_str(struct jinja *j, struct jval v);             /* as {{ v }} prints it */

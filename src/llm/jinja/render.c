@@ -32,6 +32,12 @@ void jinja_step(struct jinja *j) {
         jinja_fail(j, HILO_RESOURCE_EXHAUSTED, "the template takes more than %zu steps", j->o.steps);
 }
 
+void jinja_work(struct jinja *j, size_t n) {
+    enum { BYTES_OF_STEP = 64 };
+    j->steps += n / BYTES_OF_STEP;
+    jinja_step(j);
+}
+
 static void enter(struct jinja *j, const struct jnode *n) {
     j->at = n;
     jinja_step(j);
@@ -221,7 +227,7 @@ static struct jval compare(struct jinja *j, const struct jnode *n) {
         bool holds;
         j->at = n;
         if (op == JC_EQ || op == JC_NE)
-            holds = jequal(a, b) == (op == JC_EQ);
+            holds = jequal(j, a, b) == (op == JC_EQ);
         else if (op == JC_IN || op == JC_NOT_IN)
             holds = jcontains(j, b, a) == (op == JC_IN);
         else if ((a.kind == J_FLOAT && isnan(a.u.f)) || (b.kind == J_FLOAT && isnan(b.u.f)))
@@ -300,6 +306,12 @@ static struct jval captured(struct jinja *j, const struct jnodes *nodes) {
     return jstring(jbuf_take(&b));
 }
 
+/* What a function may look at: bytes of a string, elements of a list or of a dict. */
+static size_t extent(struct jval v) {
+    return v.kind == J_STR ? v.u.s.n : v.kind == J_LIST ? (size_t)v.u.list->n * sizeof v
+           : v.kind == J_DICT ? (size_t)v.u.dict->n * sizeof v : 0;
+}
+
 static struct jval call_macro(struct jinja *j, const struct jmacro *macro, const struct jargs *a) {
     const struct jnode *n = macro->node;
     struct jscope *before = push_scope(j, macro->scope);
@@ -349,6 +361,7 @@ static struct jval jinja_call(struct jinja *j, struct jval f, const struct jargs
     case J_MACRO:
         return call_macro(j, f.u.macro, a);
     case J_METHOD:
+        jinja_work(j, extent(f.u.method->self));
         return f.u.method->f->fn(j, f.u.method->self, a);
     case J_GLOBAL:
         return f.u.global->fn(j, jnone(), a);
@@ -411,6 +424,7 @@ static struct jval eval_node(struct jinja *j, const struct jnode *n) {
     case JN_FILTER:
     case JN_TEST:
         a = jinja_eval(j, n->a);
+        jinja_work(j, extent(a));
         args = arguments(j, n);
         j->at = n;
         if (n->op == JN_FILTER)

@@ -38,21 +38,21 @@ struct jval jdict_new(struct jinja *j) {
     return (struct jval){.kind = J_DICT, .u.dict = jinja_alloc(j, 1, sizeof(struct jdict))};
 }
 
-static int find_key(const struct jdict *d, struct jval key) {
+static int find_key(struct jinja *j, const struct jdict *d, struct jval key) {
     for (uint32_t i = 0; i < d->n; i++)
-        if (jequal(d->keys[i], key))
+        if (jequal(j, d->keys[i], key))
             return (int)i;
     return -1;
 }
 
 const struct jval *jdict_get(struct jinja *j, const struct jdict *d, struct jval key) {
-    int i = find_key(d, key);
+    int i = find_key(j, d, key);
     j->steps += d->n / 16; /* the search is linear */
     return i < 0 ? NULL : &d->values[i];
 }
 
 void jdict_set(struct jinja *j, struct jdict *d, struct jval key, struct jval value) {
-    int i = find_key(d, key);
+    int i = find_key(j, d, key);
     jinja_step(j);
     j->steps += d->n / 16;
     if (i >= 0) {
@@ -90,6 +90,7 @@ void jbuf_put(struct jinja *j, struct jbuf *b, const char *p, size_t n, const ui
         memcpy(b->input + b->n, input, n);
     else if (n && b->input)
         memset(b->input + b->n, 0, n);
+    j->steps += n / 64;
     b->n += n;
 }
 
@@ -271,7 +272,10 @@ static int order_text(struct jstr a, struct jstr b) {
     return c ? c : (a.n > b.n) - (a.n < b.n);
 }
 
-static bool equal_within(struct jval a, struct jval b, uint32_t depth) {
+/* Lists may share elements, so that a short template makes values of any size: each comparison of elements is a step. */
+static bool equal_within(struct jinja *j, struct jval a, struct jval b, uint32_t depth) {
+    if (depth)
+        jinja_step(j);
     if (is_number(a) && is_number(b))
         return (a.kind != J_FLOAT || !isnan(a.u.f)) && (b.kind != J_FLOAT || !isnan(b.u.f)) && order_numbers(a, b) == 0;
     if (a.kind != b.kind || depth > VALUE_DEPTH)
@@ -281,20 +285,21 @@ static bool equal_within(struct jval a, struct jval b, uint32_t depth) {
     case J_NONE:
         return true;
     case J_STR:
+        j->steps += a.u.s.n == b.u.s.n ? a.u.s.n / 64 : 0;
         return str_eq(jplain(a.u.s), jplain(b.u.s));
     case J_LIST:
         if (a.u.list->n != b.u.list->n || a.u.list->tuple != b.u.list->tuple)
             return false;
         for (uint32_t i = 0; i < a.u.list->n; i++)
-            if (!equal_within(a.u.list->v[i], b.u.list->v[i], depth + 1))
+            if (!equal_within(j, a.u.list->v[i], b.u.list->v[i], depth + 1))
                 return false;
         return true;
     case J_DICT:
         if (a.u.dict->n != b.u.dict->n)
             return false;
         for (uint32_t i = 0; i < a.u.dict->n; i++) {
-            int k = find_key(b.u.dict, a.u.dict->keys[i]);
-            if (k < 0 || !equal_within(a.u.dict->values[i], b.u.dict->values[k], depth + 1))
+            int k = find_key(j, b.u.dict, a.u.dict->keys[i]);
+            if (k < 0 || !equal_within(j, a.u.dict->values[i], b.u.dict->values[k], depth + 1))
                 return false;
         }
         return true;
@@ -303,19 +308,21 @@ static bool equal_within(struct jval a, struct jval b, uint32_t depth) {
     }
 }
 
-bool jequal(struct jval a, struct jval b) {
-    return equal_within(a, b, 0);
+bool jequal(struct jinja *j, struct jval a, struct jval b) {
+    return equal_within(j, a, b, 0);
 }
 
 int jorder(struct jinja *j, struct jval a, struct jval b) {
     if (is_number(a) && is_number(b))
         return order_numbers(a, b);
-    if (a.kind == J_STR && b.kind == J_STR)
+    if (a.kind == J_STR && b.kind == J_STR) {
+        jinja_work(j, a.u.s.n < b.u.s.n ? a.u.s.n : b.u.s.n);
         return order_text(a.u.s, b.u.s);
+    }
     if (a.kind == J_LIST && b.kind == J_LIST) {
         uint32_t n = a.u.list->n < b.u.list->n ? a.u.list->n : b.u.list->n;
         for (uint32_t i = 0; i < n; i++)
-            if (!jequal(a.u.list->v[i], b.u.list->v[i])) {
+            if (!jequal(j, a.u.list->v[i], b.u.list->v[i])) {
                 jinja_step(j);
                 if (++j->depth > VALUE_DEPTH)
                     jinja_fail(j, HILO_INVALID_ARGUMENT, "a value is nested deeper than %d levels", VALUE_DEPTH);
@@ -335,10 +342,11 @@ bool jcontains(struct jinja *j, struct jval container, struct jval v) {
     case J_STR:
         if (v.kind != J_STR)
             jinja_fail(j, HILO_INVALID_ARGUMENT, "'in' of a str wants a str, not a %s", jtype(v));
+        jinja_work(j, container.u.s.n);
         return v.u.s.n == 0 || (container.u.s.n && memmem(container.u.s.p, container.u.s.n, v.u.s.p, v.u.s.n));
     case J_LIST:
         for (uint32_t i = 0; i < container.u.list->n; i++)
-            if (jequal(container.u.list->v[i], v))
+            if (jequal(j, container.u.list->v[i], v))
                 return true;
         return false;
     case J_DICT:
