@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "llm/gguf.h"
+#include "llm/tok_files.h"
 
 #include <stdio.h>
 #include <sys/stat.h>
@@ -40,6 +41,23 @@ static hilo_status from_gguf(const char *path, enum llm_document which, hilo_all
     return status;
 }
 
+/* A file tokenizer.json, tekken.json, or a list of ranks. */
+static hilo_status open_tokenizer(const char *path, hilo_allocator al, struct diag_list *d, struct llm_json *out) {
+    const char *dot = strrchr(path, '.');
+    struct file f;
+    if (!dot || strcmp(dot, ".json") == 0) {
+        llm_json_open(out, path, al, d);
+        bool tekken = !json_object_get(out->root, "model") && json_is_array(json_object_get(out->root, "vocab"));
+        return tekken ? tok_from_tekken(out, al) : out->status;
+    }
+    out->status = file_open(path, al, d, &f);
+    if (out->status != HILO_OK)
+        return out->status;
+    tok_from_tiktoken(out, f.text, al);
+    file_close(&f);
+    return out->status;
+}
+
 hilo_status llm_document_open(const char *path, enum llm_document which, hilo_allocator al, struct diag_list *d,
                               struct llm_json *out) {
     char file[4096];
@@ -49,12 +67,18 @@ hilo_status llm_document_open(const char *path, enum llm_document which, hilo_al
     if (!directory && gguf_is_path(path))
         return out->status = from_gguf(path, which, al, d, out);
     if (!directory && which == LLM_TOKENIZER_JSON && access(path, F_OK) == 0)
-        return llm_json_open(out, path, al, d);
+        return open_tokenizer(path, al, d, out);
     if (snprintf(file, sizeof file, "%s/%s", path, documents[which].name) >= (int)sizeof file)
         return out->status = diag_error(d, HILO_INVALID_ARGUMENT, "the path '%s' is too long", path);
     if (!documents[which].required && access(file, F_OK) != 0)
         return HILO_OK;
-    llm_json_open(out, file, al, d);
+    char tekken[4096];
+    bool other = which == LLM_TOKENIZER_JSON && access(file, F_OK) != 0 &&
+                 snprintf(tekken, sizeof tekken, "%s/tekken.json", path) < (int)sizeof tekken && access(tekken, F_OK) == 0;
+    if (other)
+        open_tokenizer(tekken, al, d, out);
+    else
+        llm_json_open(out, file, al, d);
     out->file = documents[which].name;
     return out->status;
 }

@@ -87,6 +87,8 @@ const struct gguf_arch *gguf_arch_of(const char *type); /* NULL: none */
 struct gguf_field { const char *key, *field; bool real; };
 extern const struct gguf_field gguf_fields[];
 extern const size_t gguf_nfields;
+/* The splits of a name, n of them; NULL if it is not known. */
+const char *const *gguf_pre_expressions(const char *name, size_t *n);
 /* The first name for a list of splits; NULL if there is none. */
 const char *gguf_pre_named(const char *const *expressions, size_t n);
 

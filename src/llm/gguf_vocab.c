@@ -33,6 +33,13 @@ static const struct pre *find_pre(struct str name) {
     return NULL;
 }
 
+const char *const *gguf_pre_expressions(const char *name, size_t *n) {
+    const struct pre *pre = find_pre(str_of(name));
+    for (*n = 0; pre && *n < sizeof pre->expressions / sizeof *pre->expressions && pre->expressions[*n];)
+        ++*n;
+    return pre ? pre->expressions : NULL;
+}
+
 const char *gguf_pre_named(const char *const *expressions, size_t n) {
     for (size_t i = 0; i < sizeof pres / sizeof *pres; i++) {
         size_t k = 0;
@@ -276,7 +283,8 @@ static hilo_status gemma4(struct vocab *v, json_t *o) {
 static hilo_status sentencepiece(struct vocab *v, json_t *o) {
     if (!v->scores)
         return gguf_fail(v->g, "'tokenizer.ggml.scores' is missing");
-    json_t *model = kept(v, json_pack("{s:s,s:b,s:b}", "type", "BPE", "byte_fallback", 1, "fuse_unk", 1));
+    json_t *model = kept(v, json_pack("{s:s,s:b,s:b,s:b}", "type", "BPE", "byte_fallback", 1, "fuse_unk", 1,
+                                      "rank_by_result", 1));
     json_t *ids = ids_by_token(v);
     set(v, model, "merges", merges_by_score(v, ids));
     set(v, model, "vocab", ids);

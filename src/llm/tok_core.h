@@ -163,6 +163,10 @@ struct tok_load {
 #define TOK_FAIL(l, ...) llm_json_fail((l)->json, __VA_ARGS__)
 enum { TOK_MAX_STEPS = 16 };
 hilo_status tok_load_steps(struct tok_load *l);
+/* The byte-level alphabet: the character of each byte. */
+void tok_byte_alphabet(uint16_t out[256]);
+/* Decodes base 64, up to what is none; aligned for 32 bits. */
+struct str tok_base64(struct arena *a, struct str s);
 /* A copy in the arena. */
 struct str tok_copy(struct tok_load *l, const json_t *text);
 /* Calls `one` for a component, or for those of a Sequence; `list` is the field with these. */

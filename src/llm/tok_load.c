@@ -23,14 +23,19 @@ struct str tok_copy(struct tok_load *l, const json_t *text) {
 /* ---- the alphabet of bytes ------------------------------------------------------------------- */
 
 /* Printable characters of Latin-1 stand for themselves, the other 68 bytes for U+0100 and on, as in GPT-2's encoder.py. */
-static void make_alphabet(struct llm_tok *t) {
+void tok_byte_alphabet(uint16_t out[256]) {
     uint16_t other = 256;
-    memset(t->char_bytes, 0xFF, sizeof t->char_bytes); /* -1 */
-    for (int16_t b = 0; b < 256; b++) {
+    for (uint16_t b = 0; b < 256; b++) {
         bool itself = (b >= '!' && b <= '~') || (b >= 0xA1 && b <= 0xAC) || (b >= 0xAE && b <= 0xFF);
-        t->byte_chars[b] = itself ? (uint16_t)b : other++;
-        t->char_bytes[t->byte_chars[b]] = b;
+        out[b] = itself ? b : other++;
     }
+}
+
+static void make_alphabet(struct llm_tok *t) {
+    tok_byte_alphabet(t->byte_chars);
+    memset(t->char_bytes, 0xFF, sizeof t->char_bytes); /* -1 */
+    for (int16_t b = 0; b < 256; b++)
+        t->char_bytes[t->byte_chars[b]] = b;
 }
 
 /* Decodes a spelling to bytes; false if it has characters outside the alphabet. */
@@ -287,8 +292,10 @@ static bool merge_sides(struct tok_load *l, const json_t *v, struct str side[2])
     return true;
 }
 
-static hilo_status load_merges(struct tok_load *l, const json_t *merges) {
+/* `by_result`: merges with the same result have the same rank, as in tiktoken and SentencePiece. */
+static hilo_status load_merges(struct tok_load *l, const json_t *merges, bool by_result) {
     struct llm_tok *t = l->t;
+    struct tok_merge before = {.to = LLM_TOK_NONE};
     size_t i;
     json_t *v;
     struct strbuf both;
@@ -316,6 +323,9 @@ static hilo_status load_merges(struct tok_load *l, const json_t *merges) {
             TOK_FAIL(l, "'model.merges' number %zu has a side or a result that is no token", i);
             break;
         }
+        if (by_result && m.to == before.to) /* merges with equal results are neighbours */
+            m.rank = before.rank;
+        before = m;
         size_t mask = t->nmerges - 1, at = (size_t)tok_pair_hash(m.left, m.right) & mask;
         while (t->merges[at].left >= 0 && (t->merges[at].left != m.left || t->merges[at].right != m.right))
             at = (at + 1) & mask;
@@ -407,7 +417,7 @@ static hilo_status load_model(struct tok_load *l) {
     t->unk = unk ? tok_find(t, str_of(unk)) : LLM_TOK_NONE;
     const json_t *merges = llm_json_array(o, "merges");
     HILO_TRY(l->json->status);
-    return t->model == TOK_UNIGRAM ? load_unigram(l, o) : load_merges(l, merges);
+    return t->model == TOK_UNIGRAM ? load_unigram(l, o) : load_merges(l, merges, llm_json_bool(o, "rank_by_result", false));
 }
 
 /* ---- post-processor -------------------------------------------------------------------------- */

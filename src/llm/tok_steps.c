@@ -97,7 +97,7 @@ static int base64_digit(char c) {
     return p ? (int)(p - digits) : -1;
 }
 
-static struct str base64(struct arena *a, struct str s) {
+struct str tok_base64(struct arena *a, struct str s) {
     char *p = arena_alloc(a, s.n / 4 * 3 + 4, _Alignof(uint32_t));
     size_t n = 0;
     uint32_t bits = 0, nbits = 0;
@@ -117,7 +117,7 @@ static hilo_status add_charsmap(struct tok_load *l, const json_t *text) {
     struct tok_norm norm = {.kind = TOK_CHARSMAP};
     if (json_is_null(text) || json_string_length(text) == 0)
         return json_is_string(text) || json_is_null(text) ? HILO_OK : TOK_FAIL(l, "'normalizer' has no 'precompiled_charsmap'");
-    struct str s = base64(l->a, (struct str){json_string_value(text), json_string_length(text)});
+    struct str s = tok_base64(l->a, (struct str){json_string_value(text), json_string_length(text)});
     uint32_t bytes = 0;
     if (s.n >= 4)
         memcpy(&bytes, s.p, 4);

@@ -365,6 +365,76 @@ static void test_kinds(void **state) {
     diag_clear(&d);
 }
 
+static void base64(struct strbuf *out, struct str s) {
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    for (size_t i = 0; i < s.n; i += 3) {
+        uint32_t v = 0;
+        for (size_t k = 0; k < 3; k++)
+            v = v << 8 | (i + k < s.n ? (unsigned char)s.p[i + k] : 0);
+        for (size_t k = 0; k < 4; k++)
+            strbuf_putc(out, i + k > s.n ? '=' : digits[v >> (18 - 6 * k) & 63]);
+    }
+}
+
+static struct llm_ids encode_with(const char *path, struct str text) {
+    struct llm_tok *t;
+    struct diag_list d;
+    diag_init(&d, mem_system_allocator());
+    if (llm_tok_open(path, mem_system_allocator(), &d, &t) != HILO_OK)
+        fail_msg("%s", d.first->message);
+    struct llm_ids ids = encode(t, text, 0);
+    check_back(t, text);
+    llm_tok_free(t);
+    return ids;
+}
+
+/* Mistral's tekken.json, and a file of ranks: 256 bytes, then "bc", "ab", "abc" and "cab"; the lowest rank is merged first. */
+static void test_rank_files(void **state) {
+    (void)state;
+    static const char *const longer[] = {"bc", "ab", "abc", "cab"};
+    char path[] = "/tmp/hilo-tok-XXXXXX", name[64];
+    struct strbuf tekken, ranks;
+    struct diag_list d;
+    diag_init(&d, mem_system_allocator());
+    strbuf_init(&tekken, d.al);
+    strbuf_init(&ranks, d.al);
+    strbuf_puts(&tekken, "{\"config\":{\"pattern\":\"[a-z]+|[^a-z]\",\"default_vocab_size\":263,"
+                         "\"default_num_special_tokens\":3},\"vocab\":[");
+    for (int i = 0; i < 260; i++) {
+        char byte = (char)i;
+        strbuf_printf(&tekken, "%s{\"rank\":%d,\"token_bytes\":\"", i ? "," : "", i);
+        base64(&tekken, i < 256 ? (struct str){&byte, 1} : str_of(longer[i - 256]));
+        strbuf_puts(&tekken, "\"}");
+        base64(&ranks, i < 256 ? (struct str){&byte, 1} : str_of(longer[i - 256]));
+        strbuf_printf(&ranks, " %d\n", i);
+    }
+    strbuf_puts(&tekken, "]}");
+    assert_non_null(mkdtemp(path));
+    snprintf(name, sizeof name, "%s/tekken.json", path);
+    assert_int_equal(file_write(name, (struct str){tekken.p, tekken.n}, &d), HILO_OK);
+    struct llm_ids ids = encode_with(name, STR("abcab"));
+    assert_int_equal(ids.n, 2);
+    assert_int_equal(ids.v[0], 258 + 3);
+    assert_int_equal(ids.v[1], 257 + 3);
+    llm_ids_free(&ids);
+    ids = encode_with(path, STR("cab!<s>")); /* the directory; special tokens come first */
+    assert_int_equal(ids.n, 3);
+    assert_int_equal(ids.v[0], 259 + 3);
+    assert_int_equal(ids.v[2], 1);
+    llm_ids_free(&ids);
+    unlink(name);
+    snprintf(name, sizeof name, "%s/small.tiktoken", path);
+    assert_int_equal(file_write(name, (struct str){ranks.p, ranks.n}, &d), HILO_OK);
+    struct llm_tok *t;
+    assert_int_equal(llm_tok_open(name, d.al, &d, &t), HILO_INVALID_ARGUMENT);
+    assert_non_null(strstr(d.first->message, "a tiktoken file of 260 ranks"));
+    unlink(name);
+    rmdir(path);
+    strbuf_free(&tekken);
+    strbuf_free(&ranks);
+    diag_clear(&d);
+}
+
 /* ---- text of users --------------------------------------------------------------------------- */
 
 /* A special token that a user spells is text; one that the template spells is a token. */
@@ -394,6 +464,7 @@ int main(void) {
         cmocka_unit_test(test_long), cmocka_unit_test(test_stream), cmocka_unit_test(test_special),
         cmocka_unit_test(test_sentencepiece), cmocka_unit_test(test_refusals), cmocka_unit_test(test_marks),
         cmocka_unit_test(test_long_integers), cmocka_unit_test(test_hostile), cmocka_unit_test(test_kinds),
+        cmocka_unit_test(test_rank_files),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

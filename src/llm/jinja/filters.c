@@ -943,7 +943,8 @@ static struct jval t_sameas(struct jinja *j, struct jval v, const struct jargs *
     struct jval other = required(j, a, 0, "other");
     if (v.kind != other.kind)
         return jbool(false);
-    return jbool(v.kind == J_LIST ? v.u.list == other.u.list : v.kind == J_DICT ? v.u.dict == other.u.dict : jequal(j, v, other));
+    return jbool(v.kind == J_LIST ? v.u.list == other.u.list
+                 : v.kind == J_DICT ? v.u.dict == other.u.dict : jequal(j, v, other));
 }
 
 const struct jfunction *jinja_test(struct str name) {
