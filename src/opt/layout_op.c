@@ -68,11 +68,12 @@ enum layout_role layout_role(const struct ir_module *m, ir_op op) {
         return LAYOUT_PASS;
     if (!IR_NONE(x->attrs) || !x->nresults)
         return LAYOUT_FIXED;
-    if (is_view(m, op)) /* the result of a reduction may have any rank */
-        return LAYOUT_VIEW;
-    for (uint32_t i = 0; i < x->nresults; i++)
-        if (!layout_plain(m, ir_result(m, op, i)))
+    bool view = is_view(m, op);
+    for (uint32_t i = 0; i < x->nresults; i++) /* those of views may have one dimension, or none */
+        if (!layout_plain(m, ir_result(m, op, i)) && !(view && ir_val_type(m, ir_result(m, op, i))->rank < 2))
             return LAYOUT_FIXED;
+    if (view)
+        return LAYOUT_VIEW;
     if (kind == IR_CONSTANT || kind == IR_IOTA || kind == IR_BROADCAST_IN_DIM)
         return LAYOUT_FREE;
     if (kind == IR_CONVOLUTION)

@@ -304,3 +304,21 @@ module {
     return %17, %14 : tensor<1x32x16x16xf32>, tensor<1024xf32>
   }
 }
+// -----
+// A type that says more of its dimensions keeps its layout.
+// RUN: --passes=layout
+func.func @encoding(%x: tensor<8x32x16x16xf32>, %u: tensor<32x32x3x3xf32>) -> tensor<8x32x256xf32, "dense"> {
+  %c = stablehlo.convolution(%x, %u) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<8x32x16x16xf32>, tensor<32x32x3x3xf32>) -> tensor<8x32x16x16xf32>
+  %r = stablehlo.reshape %c : (tensor<8x32x16x16xf32>) -> tensor<8x32x256xf32, "dense">
+  return %r : tensor<8x32x256xf32, "dense">
+}
+// ----- expected
+module {
+  func.func @encoding(%arg0: tensor<8x32x16x16xf32>, %arg1: tensor<32x32x3x3xf32>) -> tensor<8x32x256xf32, "dense"> {
+    %0 = stablehlo.transpose %arg0, dims = [0, 2, 3, 1] : (tensor<8x32x16x16xf32>) -> tensor<8x16x16x32xf32>
+    %1 = stablehlo.convolution(%0, %arg1) dim_numbers = [b, 0, 1, f]x[o, i, 0, 1]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]] } {feature_group_count = 1 : i64, batch_group_count = 1 : i64} : (tensor<8x16x16x32xf32>, tensor<32x32x3x3xf32>) -> tensor<8x16x16x32xf32>
+    %2 = stablehlo.transpose %1, dims = [0, 3, 1, 2] : (tensor<8x16x16x32xf32>) -> tensor<8x32x16x16xf32>
+    %3 = stablehlo.reshape %2 : (tensor<8x32x16x16xf32>) -> tensor<8x32x256xf32, "dense">
+    return %3 : tensor<8x32x256xf32, "dense">
+  }
+}
