@@ -238,8 +238,8 @@ static bool next_phase(const struct phases *x, int64_t *at) {
     return false;
 }
 
-/* All phases as features: [phases of dimension 0, of 1 …, features] in place of features. Returns them as dimensions, each after
-   its spatial one. */
+/* All phases as features: [phases of dimension 0, of 1 …, features] in place of features. Returns them as dimensions, each
+   after its spatial one. */
 static ir_val as_features(const struct phases *x) {
     struct ir_module *m = x->r->m;
     ir_val windows[PHASE_TIMES];
@@ -351,7 +351,8 @@ bool opt_rule_conv_pad(struct rules *r, ir_op op) {
     int64_t pads[2 * PHASE_DIMS], base[PHASE_DIMS];
     size_t n, rank;
     const int64_t *spatial = ir_field_dims(r->m, numbers, IR_CONV_input_spatial_dimensions_F, &n);
-    if (IR_NONE(pad) || n > PHASE_DIMS || !rules_static(r, rules_in(r, pad, 0)) || !rules_is(r, rules_in(r, pad, 1), RULES_ZERO))
+    if (IR_NONE(pad) || n > PHASE_DIMS || !rules_static(r, rules_in(r, pad, 0)) ||
+        !rules_is(r, rules_in(r, pad, 1), RULES_ZERO))
         return false;
     const int64_t *low = ir_prop_i64s(r->m, pad, IR_PAD_edge_padding_low, &rank);
     const int64_t *high = ir_prop_i64s(r->m, pad, IR_PAD_edge_padding_high, &rank);

@@ -3,8 +3,8 @@
  *
  * The layout of a tensor is the order of its dimensions in memory, from the one of the largest stride on: with {0, 2, 3, 1} an
  * NCHW tensor is in memory as NHWC. The program has no such attribute; a value that gets a layout other than {0, 1, 2, …}
- * becomes the transpose of what it was. So every backend sees the decision, and a layout in blocks would be a reshape beside the
- * transpose, in layout_type and layout_value. */
+ * becomes the transpose of what it was. So every backend sees the decision, and a layout in blocks would be a reshape beside
+ * the transpose, in type_in and in_layout (layout.c). */
 #ifndef HILO_OPT_LAYOUT_H
 #define HILO_OPT_LAYOUT_H
 
@@ -43,8 +43,8 @@ struct layout {
     double times;            /* that the block runs whose ops are looked at */
     uint32_t moves;
     uint64_t work;           /* that is left for moves of several classes */
-    /* By value of the program, once its op was rewritten: its layout; what it is now, if that is another value; and what it is in
-       one other layout. */
+    /* By value of the program, once its op was rewritten: its layout; what it is now, if that is another value; and what it is
+       in one other layout. */
     struct opt_ids layout, now, cached, cached_layout;
     struct { ir_val *v; uint32_t n, cap; } retyped;                /* values that have other types in the end */
     struct { struct layout_class *v; uint32_t n, cap; } classes;   /* from 1 */
@@ -59,8 +59,8 @@ struct layout {
 layout_id layout_number(struct layout *l, const int64_t *order, uint32_t rank);
 /* Writes the order of a layout. */
 void layout_order(const struct layout *l, layout_id layout, uint32_t rank, int64_t *order);
-/* Whether the elements of a tensor are at the same places in both: they differ in dimensions of size 1 at most. `t`: its type in
-   the program. */
+/* Whether the elements of a tensor are at the same places in both: they differ in dimensions of size 1 at most. `t`: its type
+   in the program. */
 bool layout_alike(const struct layout *l, const struct ir_type_data *t, layout_id a, layout_id b);
 
 /* Finds the classes and what they cost; again if the program was changed since. */
@@ -88,8 +88,8 @@ void layout_permute(struct ir_module *m, ir_op op, const int64_t *order);
    layout would change. */
 bool layout_reorders(const struct ir_module *m, ir_op op, const int64_t *order);
 
-/* LAYOUT_VIEW: the order of the results for operands in order `from`, such that nothing is moved, and the other way about. False
-   when there is none, or more than one (backward). */
+/* LAYOUT_VIEW: the order of the results for operands in order `from`, such that nothing is moved, and the other way about.
+   False when there is none, or more than one (backward). */
 bool layout_forward(const struct ir_module *m, ir_op op, const int64_t *from, int64_t *to);
 bool layout_backward(const struct ir_module *m, ir_op op, const int64_t *to, int64_t *from);
 
@@ -101,8 +101,8 @@ void layout_conv_set(struct ir_module *m, ir_op op, uint32_t which, const int64_
 
 /* ---- merged dimensions (layout_split.c) ----------------------------------------------------------- */
 
-/* Splits dimensions of classes that reshapes lead to from convolutions, so that the reshapes allow layouts. True when the program
-   was changed. */
+/* Splits dimensions of classes that reshapes lead to from convolutions, so that the reshapes allow layouts. True when the
+   program was changed. */
 bool layout_split(struct layout *l);
 
 /* ---- costs, in ns of a thread (layout_op.c) ------------------------------------------------------- */

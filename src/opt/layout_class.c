@@ -1,7 +1,7 @@
 /* The choice of layouts: see layout.h.
  *
- * Values that ops of role LAYOUT_SAME and LAYOUT_PASS join have one layout: they are a class. What a class costs in a layout are
- * the transposes at its edges: of arguments and other values that come as they are, of what ops read that take no other
+ * Values that ops of role LAYOUT_SAME and LAYOUT_PASS join have one layout: they are a class. What a class costs in a layout
+ * are the transposes at its edges: of arguments and other values that come as they are, of what ops read that take no other
  * layout, and by its links, views whose operand is in another class. A convolution that reads or writes a class costs what it
  * takes longer in that layout, or a transpose if that is less. First a class tries the layouts that its convolutions ask for
  * together with all classes that its links lead to, each in the layout in which nothing is moved. Then class after class, those
@@ -21,8 +21,8 @@ enum {
     LAYOUT_TRIPS = 8     /* iterations of a loop whose trip count is not known */
 };
 
-/* A value of the class that costs `ns` in other layouts than `order`; where a convolution reads or makes it, in those that are not
-   fast for that. */
+/* A value of the class that costs `ns` in other layouts than `order`; where a convolution reads or makes it, in those that are
+   not fast for that. */
 struct layout_want {
     uint32_t next;
     ir_val v;
@@ -444,7 +444,8 @@ static bool choose(struct layout *l, uint32_t class) {
     for (uint32_t i = c->links; i; i = l->links.v[i].next[l->links.v[i].of[0] != class])
         try_layout(l, class, linked_layout(l, &l->links.v[i], class), &x);
     for (uint32_t i = c->wants; i; i = l->wants.v[i].next) /* of those that are alike, the one that a convolution names */
-        if (!IR_NONE(l->wants.v[i].conv) && layout_alike(l, ir_val_type(l->o->m, l->wants.v[i].v), x.best, l->wants.v[i].order)) {
+        if (!IR_NONE(l->wants.v[i].conv) &&
+            layout_alike(l, ir_val_type(l->o->m, l->wants.v[i].v), x.best, l->wants.v[i].order)) {
             x.best = l->wants.v[i].order;
             break;
         }

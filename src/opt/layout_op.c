@@ -207,8 +207,8 @@ static void find_runs(const struct ir_type_data *a, const struct ir_type_data *b
         run_b[j] = run;
 }
 
-/* The order in which a reshape of elements in order `from` has them: runs move as wholes. Where a dimension of size 1 is does not
-   matter, unless its run has no others. */
+/* The order in which a reshape of elements in order `from` has them: runs move as wholes. Where a dimension of size 1 is does
+   not matter, unless its run has no others. */
 static bool reshape_order(const struct ir_type_data *a, const struct ir_type_data *b, const int64_t *from, int64_t *to) {
     uint32_t run_a[IR_MAX_RANK], run_b[IR_MAX_RANK], n = 0;
     bool large[IR_MAX_RANK] = {false}, written[IR_MAX_RANK] = {false};
@@ -312,8 +312,9 @@ static double spatial_size(const struct ir_module *m, ir_op op, uint32_t which) 
     return size;
 }
 
-/* Batch or input features, spatial dimensions, then features; of the window, spatial dimensions first. In the gradient of a kernel,
-   whose window is an image and whose result is as small as a window, images stand for features, and features for the batch. */
+/* Batch or input features, spatial dimensions, then features; of the window, spatial dimensions first. In the gradient of a
+   kernel, whose window is an image and whose result is as small as a window, images stand for features, and features for the
+   batch. */
 void layout_conv_order(const struct ir_module *m, ir_op op, uint32_t which, int64_t *order) {
     ir_attr numbers = ir_prop(m, op, IR_CONVOLUTION_dimension_numbers);
     double image = spatial_size(m, op, 0), window = spatial_size(m, op, 1), result = spatial_size(m, op, 2);
@@ -336,8 +337,8 @@ void layout_conv_order(const struct ir_module *m, ir_op op, uint32_t which, int6
     order[k] = second;
 }
 
-/* Vectors are along output features, so those are contiguous in the window and in the result. Of the image, features are, which are
-   summed up, or the batch: a matrix of which either dimension is contiguous. */
+/* Vectors are along output features, so those are contiguous in the window and in the result. Of the image, features are,
+   which are summed up, or the batch: a matrix of which either dimension is contiguous. */
 bool layout_conv_fits(const struct ir_module *m, ir_op op, uint32_t which, const int64_t *order) {
     ir_attr numbers = ir_prop(m, op, IR_CONVOLUTION_dimension_numbers);
     const struct ir_type_data *t = ir_val_type(m, which < 2 ? ir_operand(m, op, which) : ir_result(m, op, 0));

@@ -1,17 +1,17 @@
 /* Splitting merged dimensions, so that layouts of convolutions go through: see layout.h.
  *
  * Group norm is written on images whose features, rows and columns are reshaped to few long dimensions: [1, 32, 16, 16] as
- * [8, 1024]. Such a reshape needs its operand in row-major order. Elementwise ops and reductions of whole dimensions compute the
- * same on [8, 4, 16, 16], from which a reshape to [1, 32, 16, 16] only joins neighbours, whatever their order. So the classes of
- * elementwise ops that reshapes lead to from convolutions get the dimensions of all shapes that the reshapes name. */
+ * [8, 1024]. Such a reshape needs its operand in row-major order. Elementwise ops and reductions of whole dimensions compute
+ * the same on [8, 4, 16, 16], from which a reshape to [1, 32, 16, 16] only joins neighbours, whatever their order. So the
+ * classes of elementwise ops that reshapes lead to from convolutions get the dimensions of all shapes that reshapes name. */
 #include "opt/layout.h"
 
 #include <string.h>
 
 enum { SPLIT_DIMS = 8 /* of more than one element, that a class has in the end */ };
 
-/* Of a class: the products of the sizes of its last dimensions, ascending, from 1 to the number of elements, each a divisor of the
-   next. */
+/* Of a class: the products of the sizes of its last dimensions, ascending, from 1 to the number of elements, each a divisor of
+   the next. */
 struct strides {
     int64_t v[SPLIT_DIMS + 1];
     uint32_t n; /* 0: there are too many */
@@ -84,7 +84,7 @@ static uint32_t split_class(const struct split *x, ir_val v) {
 
 /* ---- what is split ----------------------------------------------------------------------------- */
 
-/* An op's results are of a class that can be split: it computes element by element, or has no own idea of its result's shape. */
+/* An op's results are of a class that can be split: it computes element by element, or takes any shape for its result. */
 static bool is_shapeless(const struct ir_module *m, ir_op op) {
     enum ir_op_kind kind = ir_kind(m, op);
     return kind == IR_RESHAPE || kind == IR_BROADCAST_IN_DIM ||
