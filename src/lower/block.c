@@ -183,7 +183,7 @@ static void find_blocks(struct blocking *b) {
     }
     stay = l2 / 4 / (tile->size * b->sum.depth * bytes);
     tile->block = !prepack ? tile->count : stay < BLOCK_LEAST ? BLOCK_LEAST : stay;
-    int64_t columns = TORTURED(TORTURE_PART, l2 / 8 / (b->sum.depth * bytes)); /* packed in a block, they stay there, too */
+    int64_t columns = TORTURED(TORTURE_PART, l2 / 8 / (slab_depth(b) * bytes)); /* packed in a block, they stay there, too */
     panel->block = ceil_div(prepack ? BLOCK_COLUMNS : columns, panel->size);
     b->lhs_pack = can_read_in_place(b) ? LHS_IN_PLACE : LHS_PACK_IN_BLOCK;
     int64_t least = b->rhs_pack == RHS_PACK_ON_FIRST_USE && b->lhs_pack == LHS_IN_PLACE ? 1 : BLOCK_LEAST;
