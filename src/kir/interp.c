@@ -287,8 +287,9 @@ static void count_products(struct run *r, kir_val v, const struct kir_node *n) {
     static const uint8_t units[KIR_OP_COUNT] = {[KIR_MUL] = KIR_COUNT_MUL + 1,        [KIR_FMA] = KIR_COUNT_FMA + 1,
                                                 [KIR_DOT2] = KIR_COUNT_DOT2 + 1,      [KIR_DOT4] = KIR_COUNT_DOT4 + 1,
                                                 [KIR_DOT2_BF16] = KIR_COUNT_DOT2_BF16 + 1};
+    uint32_t each = n->op == KIR_DOT4 ? 4 : n->op == KIR_DOT2 || n->op == KIR_DOT2_BF16 ? 2 : 1;
     if (units[n->op] && (n->op != KIR_MUL || kir_is_float((enum kir_type)n->type)))
-        count(r, units[n->op] - 1, lanes_of(r, v) * (n->op == KIR_DOT4 ? 4u : n->op == KIR_DOT2 || n->op == KIR_DOT2_BF16 ? 2u : 1u));
+        count(r, units[n->op] - 1, lanes_of(r, v) * each);
 }
 
 static bool run_node(struct run *r, kir_val v) {

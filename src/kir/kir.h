@@ -98,8 +98,8 @@ struct kir_block_data {
     kir_val open;      /* while building: the child that is open; what is placed here goes before it */
 };
 
-/* What the interpreter executed: multiplications by the unit that would do them, of elements, not of instructions; what is loaded
-   and stored; iterations of the grid. Index arithmetic does not count. */
+/* What the interpreter executed: multiplications by the unit that would do them, of elements, not of instructions; what is
+   loaded and stored; iterations of the grid. Index arithmetic does not count. */
 enum kir_count {
     KIR_COUNT_MUL,
     KIR_COUNT_FMA,

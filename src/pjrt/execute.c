@@ -247,10 +247,9 @@ static struct pjrt_error *find_donated(struct run *r, const struct pjrt_execute_
         return NULL;
     while (k == i || args[k] != args[i])
         k++;
-    return pjrt_fail(HILO_INVALID_ARGUMENT, r->inputs[i].donated && r->inputs[k].donated
-                         ? "Attempt to donate the same buffer twice in Execute() (arguments %zu and %zu)"
-                         : "Attempt to donate a buffer which is also used by the same call to Execute() (arguments %zu and %zu)",
-                     k, i);
+    bool twice = r->inputs[i].donated && r->inputs[k].donated;
+    return pjrt_fail(HILO_INVALID_ARGUMENT, "Attempt to donate %s Execute() (arguments %zu and %zu)",
+                     twice ? "the same buffer twice in" : "a buffer which is also used by the same call to", k, i);
 }
 
 static struct pjrt_error *hold_inputs(struct run *r, const struct pjrt_execute_options *o, struct pjrt_buffer *const *args) {
