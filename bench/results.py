@@ -31,7 +31,8 @@ def processor():
 def commit():
     """The one that is measured, with a + where the tree differs from it."""
     run = lambda *words: subprocess.run(["git", "-C", str(ROOT), *words], capture_output=True, text=True).stdout.strip()
-    return run("rev-parse", "--short=10", "HEAD") + ("+" if run("status", "--porcelain", "--untracked-files=no") else "")
+    changed = run("status", "--porcelain", "--untracked-files=no", "--", ":/", ":(top,exclude)bench/results")
+    return run("rev-parse", "--short=10", "HEAD") + ("+" if changed else "")
 
 
 def versions(*packages):
