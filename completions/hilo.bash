@@ -89,7 +89,7 @@ _hilo() {
             is_pos_inf is_neg_inf look_through cast_same infer if_types case_types static_reshape 
             static_broadcast static_iota static_pad static_slice static_gather static_conv 
             static_reduce_window static_rng static_top_k assertion_holds bitcast_shape known_size 
-            reduce_blocks ' ;;
+            reduce_blocks dot_blocks ' ;;
     'opt --rule-limit') ;;
     'opt --floats') words='exact no-nan reassoc ' ;;
     'opt --emit') words='text bytecode hlo ' ;;
