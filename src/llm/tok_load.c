@@ -225,6 +225,7 @@ static hilo_status order_added(struct tok_load *l, const json_t *entries) {
         if (a == &t->added[1]) {
             strbuf_init(&normal, t->al);
             hilo_status status = tok_normalize(t, text, l->json->d, &normal);
+            strbuf_free(&l->scratch);
             l->scratch = normal; /* freed by the caller if the arena is exhausted */
             text = (struct str){normal.n ? arena_dup(l->a, normal.p, normal.n, 1) : "", normal.n};
             strbuf_free(&normal);
