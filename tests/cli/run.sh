@@ -161,10 +161,12 @@ exits 0 run identity.mlir --input random:1
 prints '0: tensor<6xi8> = [2, 4, 5, 5, 6, 3]'
 
 # ---- timing
+exits 0 run two.mlir --entry none --timing 3 --backend reference
+says '; 1 of 1 steps by the reference evaluator'
 exits 0 run two.mlir --entry none --timing 3
 says 'median' 'minimum' 'of 3 runs'
 exits 0 run two.mlir --entry none --timing 3 --json
-figures='"median_ms":[0-9.]+,"min_ms":[0-9.]+,"compile_ms":[0-9.]+,"cached":[a-z]+,"peak_bytes":[0-9]+'
+figures='"median_ms":[0-9.]+,"min_ms":[0-9.]+,"compile_ms":[0-9.]+,"cached":[a-z]+,"peak_bytes":[0-9]+,"evaluated_steps":[0-9]+'
 if grep -qE "^\\{$figures\\}\$" out; then pass; else
     fail 'JSON'
 fi
