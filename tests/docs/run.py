@@ -20,8 +20,9 @@ A block after the words "as `FILE`" is saved in that file. A comment <!-- run: W
 
 All blocks of a page run in one directory with copies of the repository's examples/, tests/, bench/, scripts/ …, so nothing is
 written into the checkout.
-Commands that install or build the project are left out: tests/package runs them. hilo is the one of $HILO, whose directory has the libraries; Python is $HILO_PYTHON or this one. Models of the Hugging Face hub are
-represented by tests/llm/tiny-llama.
+Commands that install or build the project are left out: tests/package runs them. hilo is the one of $HILO, whose directory has
+the libraries; Python is $HILO_PYTHON or this one. Models of the Hugging Face hub are represented by tests/llm/tiny-llama, GGUF
+files by what hilo makes of it.
 """
 import os
 import pathlib
@@ -36,6 +37,7 @@ PYTHON = os.environ.get("HILO_PYTHON") or sys.executable
 # What installs or builds the project is not run: tests/package does that. Builds of other presets take too long.
 INSTALLS = re.compile(r"(sudo|make|pip|cmake|apt|apt-get|hf|scripts/build\.sh)\b")
 MODELS = ["Llama-3.2-1B", "Llama-3.2-1B-Instruct"]
+GGUF_MODEL = "Llama-3.2-1B-Q4_K_M.gguf"
 
 
 class Block:
@@ -120,6 +122,7 @@ class Page:
         (work / "build").symlink_to(hilo.parent)
         for model in MODELS:
             (work / model).symlink_to("tests/llm/tiny-llama")
+        subprocess.run([hilo, "convert", MODELS[0], "-o", GGUF_MODEL], cwd=work, check=True)
         plugins = tools / "jax_plugins"  # what `pip install` does: an entry point of JAX
         plugins.mkdir()
         (plugins / "hilo.py").write_text("from jax_hilo import initialize  # noqa: F401\n")
