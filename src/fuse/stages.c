@@ -310,7 +310,9 @@ bool fuse_stages(const struct fuse_stages *x, struct fuse_kernel *third, struct 
         last_dim(m, ir_operand(m, third->anchor, side)) != columns)
         return false;
     const struct fuse_online *online = fuse_online(x->a, m, second, x->block, x->stored, first->outs.v[0]);
-    if (!online && columns * 4 > (int64_t)x->target->scratch_bytes)
+    /* whole rows are in scratch memory, and each task packs all of the other operand */
+    size_t other = ir_val_count(m, ir_operand(m, third->anchor, 1 - side)) / (size_t)d.batches;
+    if (!online && (columns * 4 > (int64_t)x->target->scratch_bytes || other > x->target->l2_bytes / 4))
         return false;
     third->schedule = FUSE_STAGES;
     third->online = online;

@@ -155,4 +155,25 @@ func.func @main(%x: tensor<4x8xf32>, %s: tensor<8xf32>) -> tensor<4x8xf32> {
 MLIR
 exits_named batch.mlir 'batch norm'
 
+# ---- an operand that all tasks would pack, whole, is the operand of a kernel of its own
+cat >head.mlir <<'MLIR'
+func.func @main(%x: tensor<128x64xf32>, %w: tensor<64x256xf32>, %head: tensor<256x50257xf32>) -> tensor<128x50257xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %y = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
+    : (tensor<128x64xf32>, tensor<64x256xf32>) -> tensor<128x256xf32>
+  %s = stablehlo.reduce(%y init: %zero) applies stablehlo.add across dimensions = [1]
+    : (tensor<128x256xf32>, tensor<f32>) -> tensor<128xf32>
+  %b = stablehlo.broadcast_in_dim %s, dims = [0] : (tensor<128xf32>) -> tensor<128x256xf32>
+  %d = stablehlo.subtract %y, %b : tensor<128x256xf32>
+  %r = stablehlo.dot_general %d, %head, contracting_dims = [1] x [0]
+    : (tensor<128x256xf32>, tensor<256x50257xf32>) -> tensor<128x50257xf32>
+  return %r : tensor<128x50257xf32>
+}
+MLIR
+exits 0 explain head.mlir
+if grep -q 'row-wise, contraction' out; then fail 'each task packs 51 MB'; else pass; fi
+sed 's/50257/512/g' head.mlir >small.mlir
+exits 0 explain small.mlir
+says 'contraction, row-wise, contraction'
+
 finish
