@@ -2,16 +2,7 @@
 # Attention as one kernel of stages (src/fuse/stages.c): that it becomes one, and computes what the evaluator does.
 . "$(dirname "$0")/common.inc"
 
-cat >add.mlir <<'MLIR'
-func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
-  %0 = stablehlo.add %x, %x : tensor<2xf32>
-  return %0 : tensor<2xf32>
-}
-MLIR
-if ! "$HILO" compile add.mlir --emit plan | grep -q kernel0; then # there is nothing to generate code with
-    finish
-    exit
-fi
+needs_code_generator
 
 # agrees FILE [TOLERANCE]: within it of the evaluator, as machine code and by the interpreter of kernels.
 agrees() {

@@ -27,16 +27,7 @@ names() {
     if [ "$found" = "$1" ]; then pass; else fail "kernels named '$found', '$1' expected"; fi
 }
 
-cat >add.mlir <<'MLIR'
-func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
-  %0 = stablehlo.add %x, %x : tensor<2xf32>
-  return %0 : tensor<2xf32>
-}
-MLIR
-if ! "$HILO" compile add.mlir --emit plan | grep -q kernel0; then # there is nothing to generate code with
-    finish
-    exit
-fi
+needs_code_generator
 
 softmax='  %m = most(%x)
   %mb = rows(%m)

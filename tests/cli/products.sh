@@ -37,16 +37,7 @@ END
     done
 }
 
-cat >add.mlir <<'MLIR'
-func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
-  %0 = stablehlo.add %x, %x : tensor<2xf32>
-  return %0 : tensor<2xf32>
-}
-MLIR
-if ! "$HILO" compile add.mlir --emit plan | grep -q kernel0; then # there is nothing to generate code with
-    finish
-    exit
-fi
+needs_code_generator
 
 product 40 8 8 8 f32 t
 product 9 5 7 9 bf16
