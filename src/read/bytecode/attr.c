@@ -6,7 +6,8 @@
 
 /* ---- numbers --------------------------------------------------------------------------------- */
 
-hilo_status bc_bits(struct bc *b, struct bc_cursor *c, uint32_t width, uint64_t *out) {
+/* The bits of an integer or float of `width` bits, at most 64. */
+static hilo_status bc_bits(struct bc *b, struct bc_cursor *c, uint32_t width, uint64_t *out) {
     if (width <= 8) {
         uint8_t byte;
         HILO_TRY(bc_byte(b, c, &byte));
@@ -215,6 +216,15 @@ static hilo_status attr_dict(struct bc *b, struct bc_cursor *c, ir_attr *out) {
         names[i] = ir_attr_get(b->m, name)->str;
     }
     *out = ir_attr_dict(b->m, names, items, n);
+    return HILO_OK;
+}
+
+static hilo_status bc_attrs(struct bc *b, struct bc_cursor *c, const ir_attr **out, uint32_t *n) {
+    HILO_TRY(bc_count(b, c, n));
+    ir_attr *v = ARENA_ARRAY(&b->m->arena, ir_attr, *n);
+    for (uint32_t i = 0; i < *n; i++)
+        HILO_TRY(bc_attr(b, c, &v[i]));
+    *out = v;
     return HILO_OK;
 }
 
@@ -507,13 +517,4 @@ hilo_status bc_optional_attr(struct bc *b, struct bc_cursor *c, ir_attr *out) {
     *out = (ir_attr){0};
     HILO_TRY(bc_flagged(b, c, &index, &there));
     return there ? bc_entry(b, at, index, &b->attrs, &kinds, &out->i) : HILO_OK;
-}
-
-hilo_status bc_attrs(struct bc *b, struct bc_cursor *c, const ir_attr **out, uint32_t *n) {
-    HILO_TRY(bc_count(b, c, n));
-    ir_attr *v = ARENA_ARRAY(&b->m->arena, ir_attr, *n);
-    for (uint32_t i = 0; i < *n; i++)
-        HILO_TRY(bc_attr(b, c, &v[i]));
-    *out = v;
-    return HILO_OK;
 }

@@ -157,15 +157,12 @@ hilo_status bc_newer(struct bc *b, const void *at, const char *what);
 hilo_status bc_attr(struct bc *b, struct bc_cursor *c, ir_attr *out);
 hilo_status bc_attr_kind(struct bc *b, struct bc_cursor *c, enum ir_attr_kind kind, const char *what, ir_attr *out);
 hilo_status bc_optional_attr(struct bc *b, struct bc_cursor *c, ir_attr *out); /* none when absent */
-hilo_status bc_attrs(struct bc *b, struct bc_cursor *c, const ir_attr **out, uint32_t *n);
 /* None for an unknown location. */
 hilo_status bc_location(struct bc *b, struct bc_cursor *c, ir_attr *out);
 hilo_status bc_type(struct bc *b, struct bc_cursor *c, ir_type *out);
 hilo_status bc_flagged_type(struct bc *b, struct bc_cursor *c, ir_type *out, bool *flag);
 hilo_status bc_types(struct bc *b, struct bc_cursor *c, const ir_type **out, uint32_t *n);
 hilo_status bc_i64s(struct bc *b, struct bc_cursor *c, const int64_t **out, uint32_t *n);
-/* The bits of an integer or float of `width` bits, at most 64. */
-hilo_status bc_bits(struct bc *b, struct bc_cursor *c, uint32_t width, uint64_t *out);
 hilo_status bc_f64(struct bc *b, struct bc_cursor *c, double *out);
 /* An attribute of Shardy, as text (sdy.c). */
 hilo_status bc_sdy_attr(struct bc *b, struct bc_cursor *c, const struct bc_code *code, ir_attr *out);

@@ -296,7 +296,7 @@ static hilo_status module_attrs(struct hlo *h, ir_attr *dict) {
     return HILO_OK;
 }
 
-hilo_status hlo_module(struct hlo *h) {
+static hilo_status hlo_module(struct hlo *h) {
     ir_attr dict = {0};
     struct hlo_instr all = {.attrs = h->attrs.v, .nattrs = h->attrs.n};
     HILO_TRY(hlo_discardable(h, &all, false, &dict));

@@ -116,8 +116,7 @@ static inline struct hlo_cursor hlo_over(struct str s) { return (struct hlo_curs
 
 /* ---- shapes, constants (shape.c) ---- */
 hilo_status hlo_shape(struct hlo *h, struct hlo_cursor *c, struct hlo_shape *out);
-/* Element types of the HLO spelling, `s32`; the printer's is the other way. */
-enum ir_dtype hlo_dtype_named(struct str name);
+/* The HLO spelling of an element type, `s32`. */
 void hlo_dtype_name(enum ir_dtype t, struct strbuf *out);
 /* One leaf's data. */
 hilo_status hlo_literal(struct hlo *h, struct hlo_cursor *c, ir_type type, ir_attr *out);
@@ -186,12 +185,8 @@ hilo_status hlo_func(struct hlo *h, struct hlo_comp *comp, bool entry);
 /* The region of `op` from a computation, which ends with `stablehlo.return`. With `captured`, the parameters are these values;
    else they are arguments of the block. */
 hilo_status hlo_region(struct hlo_body *b, ir_region r, struct hlo_comp *comp, const struct hlo_value *captured);
-hilo_status hlo_module(struct hlo *h);
 
 /* ---- instructions (op.c) ---- */
-/* An op at the end of the block, with the instruction's place. */
-ir_op hlo_new_op(struct hlo_body *b, enum ir_op_kind kind, const ir_val *operands, uint32_t noperands, const ir_type *results,
-                 uint32_t nresults, uint32_t nregions);
 hilo_status hlo_instruction(struct hlo_body *b, struct hlo_value *out);
 
 /* ---- entry ----------------------------------------------------------------------------------- */

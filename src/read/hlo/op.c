@@ -5,8 +5,9 @@
 
 /* ---- pieces ---------------------------------------------------------------------------------- */
 
-ir_op hlo_new_op(struct hlo_body *b, enum ir_op_kind kind, const ir_val *operands, uint32_t noperands, const ir_type *results,
-                 uint32_t nresults, uint32_t nregions) {
+/* An op at the end of the block, with the instruction's place. */
+static ir_op hlo_new_op(struct hlo_body *b, enum ir_op_kind kind, const ir_val *operands, uint32_t noperands,
+                        const ir_type *results, uint32_t nresults, uint32_t nregions) {
     ir_op op = ir_op_new(b->h->m, kind, operands, noperands, results, nresults, nregions);
     ir_set_loc(b->h->m, op, b->loc, b->instr->line, b->instr->col);
     ir_append(b->h->m, b->block, op);

@@ -41,7 +41,8 @@ static bool dtype_is_named(enum ir_dtype t, struct str name) {
     return str_is(name, text);
 }
 
-enum ir_dtype hlo_dtype_named(struct str name) {
+/* The element type of an HLO spelling. */
+static enum ir_dtype hlo_dtype_named(struct str name) {
     for (int t = IR_DTYPE_NONE + 1; t < IR_DTYPE_COUNT; t++)
         if (dtype_is_named((enum ir_dtype)t, name))
             return (enum ir_dtype)t;
