@@ -1,0 +1,255 @@
+/* Layers: see layer.h. */
+#include "llm/layer.h"
+
+ir_val layer_reshape(struct emit *e, ir_val x, uint32_t rank, const int64_t *dims) {
+    return build_reshape(&e->b, x, dims, rank);
+}
+
+/* ---- weights --------------------------------------------------------------------------------- */
+
+const struct llm_weight *layer_weight(const struct emit *e, enum llm_role role, int64_t layer) {
+    return llm_model_weight(e->model, role, layer);
+}
+
+ir_val layer_part(const struct emit *e, const struct llm_weight *w, enum llm_part part) {
+    return part < (enum llm_part)w->nparams ? e->params[w->first + (uint32_t)part] : (ir_val){0};
+}
+
+/* x f32[n, cols] times the transposed matrix: f32[n, rows]. With one row for each sequence, products take the inputs of a
+   decode step. */
+ir_val layer_product(struct emit *e, ir_val x, const struct llm_weight *w) {
+    ir_val parts[] = {layer_part(e, w, LLM_VALUES), layer_part(e, w, LLM_SCALES), layer_part(e, w, LLM_OFFSETS)};
+    return product_of(&e->b, x, w, parts, build_type(&e->b, x)->dims[0] == e->B ? e->model->decode : e->type);
+}
+
+/* A vector, along the last dimension of `like`, in f32. */
+static ir_val vector(struct emit *e, const struct llm_weight *w, ir_val like) {
+    ir_val v = build_convert(&e->b, layer_part(e, w, LLM_VALUES), IR_F32_T);
+    return build_broadcast_like(&e->b, v, like, (int64_t[]){(int64_t)build_type(&e->b, like)->rank - 1});
+}
+
+/* The product with a matrix of a layer, plus its bias if it has one. */
+static ir_val linear(struct emit *e, ir_val x, enum llm_role role, enum llm_role bias, int64_t layer) {
+    ir_val y = layer_product(e, x, layer_weight(e, role, layer));
+    const struct llm_weight *w = layer_weight(e, bias, layer);
+    return w ? build_binary(&e->b, IR_ADD, y, vector(e, w, y)) : y;
+}
+
+/* f32[n, hidden] of i32[n] */
+ir_val layer_embedding(struct emit *e, ir_val ids) {
+    struct build *b = &e->b;
+    const struct llm_weight *w = layer_weight(e, LLM_W_EMBED, 0);
+    ir_val x = build_rows(b, layer_part(e, w, LLM_VALUES), ids);
+    if (w->bits) {
+        ir_val scales = build_rows(b, layer_part(e, w, LLM_SCALES), ids);
+        ir_val offsets = w->offsets ? build_rows(b, layer_part(e, w, LLM_OFFSETS), ids) : scales;
+        x = product_dequantise(b, w, (ir_val[]){x, scales, offsets});
+    }
+    return build_scale(b, build_convert(b, x, IR_F32_T), e->c->embed_scale);
+}
+
+/* ---- norms and activations ------------------------------------------------------------------- */
+
+/* x / sqrt(mean(x²) + eps) * weight, along the last dimension. */
+ir_val layer_norm(struct emit *e, ir_val x, enum llm_role role, int64_t layer) {
+    struct build *b = &e->b;
+    const struct ir_type_data *t = build_type(b, x);
+    int64_t last = (int64_t)t->rank - 1, n = t->dims[last], map[IR_MAX_RANK];
+    for (int64_t i = 0; i < last; i++)
+        map[i] = i;
+    ir_val sum = build_reduce(b, IR_ADD, build_binary(b, IR_MULTIPLY, x, x), last);
+    const struct ir_type_data *s = build_type(b, sum);
+    ir_val mean = build_scale(b, sum, 1 / (double)n);
+    ir_val eps = build_splat(b, IR_F32_T, s->dims, s->rank, e->c->norm_eps);
+    ir_val r = build_unary(b, IR_RSQRT, build_binary(b, IR_ADD, mean, eps));
+    ir_val y = build_binary(b, IR_MULTIPLY, x, build_broadcast_like(b, r, x, map));
+    ir_val w = vector(e, layer_weight(e, role, layer), x);
+    if (e->c->norm_plus_one)
+        w = build_binary(b, IR_ADD, w, build_splat(b, IR_F32_T, t->dims, t->rank, 1));
+    return build_binary(b, IR_MULTIPLY, y, w);
+}
+
+/* tanh(x / cap) * cap; x itself for 0 */
+ir_val layer_capped(struct emit *e, ir_val x, double cap) {
+    if (cap == 0)
+        return x;
+    return build_scale(&e->b, build_unary(&e->b, IR_TANH, build_scale(&e->b, x, 1 / cap)), cap);
+}
+
+ir_val layer_activation(struct emit *e, ir_val x) {
+    struct build *b = &e->b;
+    if (e->c->activation == LLM_SILU)
+        return build_binary(b, IR_MULTIPLY, x, build_unary(b, IR_LOGISTIC, x));
+    /* x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x³))) */
+    const struct ir_type_data *t = build_type(b, x);
+    ir_val cube = build_scale(b, build_binary(b, IR_MULTIPLY, build_binary(b, IR_MULTIPLY, x, x), x), 0.044715);
+    ir_val inner = build_scale(b, build_binary(b, IR_ADD, x, cube), 0.79788456080286535588);
+    ir_val one = build_splat(b, IR_F32_T, t->dims, t->rank, 1);
+    return build_binary(b, IR_MULTIPLY, build_scale(b, x, 0.5), build_binary(b, IR_ADD, one, build_unary(b, IR_TANH, inner)));
+}
+
+/* ---- positions ------------------------------------------------------------------------------- */
+
+/* i32[B, T]: the position of each token. */
+static ir_val places(struct emit *e) {
+    int64_t dims[] = {e->B, e->T};
+    ir_val first = build_broadcast(&e->b, e->positions, dims, 2, (int64_t[]){0});
+    return e->T == 1 ? first : build_binary(&e->b, IR_ADD, first, build_iota(&e->b, IR_I32_T, dims, 2, 1));
+}
+
+/* f32[B, T, rotary / 2]: the frequencies of a rotary embedding. Where they depend on the length of the sequence, it is that at
+   the last valid token. */
+static ir_val frequencies_of(struct emit *e, const struct llm_rope *rope) {
+    float f[2][LLM_MAX_FREQUENCIES];
+    struct build *b = &e->b;
+    int64_t n = e->c->rotary / 2, dims[] = {e->B, e->T, n};
+    ir_val v[2];
+    for (int k = 0; k < 2; k++) {
+        llm_rope_frequencies(rope, e->c->rotary, k, f[k]);
+        if (k && memcmp(f[0], f[1], (size_t)n * sizeof **f) == 0)
+            return v[0];
+        v[k] = build_broadcast(b, build_vector(b, f[k], n), dims, 3, (int64_t[]){2});
+    }
+    ir_val length = build_binary(b, IR_ADD, e->positions,
+                                 e->g->kind == LLM_DECODE ? build_splat(b, IR_I32_T, dims, 1, 1) : e->lengths);
+    ir_val most = build_splat(b, IR_I32_T, dims, 1, rope->original);
+    ir_val lengthy = build_compare(b, IR_COMPARISON_DIRECTION_GT, length, most);
+    return build_select(b, build_broadcast(b, lengthy, dims, 3, (int64_t[]){0}), v[1], v[0]);
+}
+
+static void rotary(struct emit *e, ir_val at, const struct llm_rope *rope, int which) {
+    struct build *b = &e->b;
+    int64_t dims[] = {e->B, e->T, e->c->rotary / 2};
+    ir_val p = build_broadcast(b, build_convert(b, at, IR_F32_T), dims, 3, (int64_t[]){0, 1});
+    ir_val angle = build_binary(b, IR_MULTIPLY, p, frequencies_of(e, rope));
+    e->rope_cos[which] = build_scale(b, build_unary(b, IR_COSINE, angle), rope->amplitude);
+    e->rope_sin[which] = build_scale(b, build_unary(b, IR_SINE, angle), rope->amplitude);
+}
+
+void layer_positions(struct emit *e) {
+    struct build *b = &e->b;
+    int64_t dims[] = {e->B, e->T, e->C};
+    ir_val at = places(e), row = build_broadcast(b, at, dims, 3, (int64_t[]){0, 1});
+    ir_val col = build_iota(b, IR_I32_T, dims, 3, 2);
+    rotary(e, at, &e->c->rope, 0);
+    e->mask[0] = e->mask[1] = build_compare(b, IR_COMPARISON_DIRECTION_LE, col, row);
+    e->rope_cos[1] = e->rope_cos[0];
+    e->rope_sin[1] = e->rope_sin[0];
+    if (e->c->window == 0)
+        return;
+    ir_val window = build_splat(b, IR_I32_T, dims, 3, (double)e->c->window);
+    ir_val near = build_compare(b, IR_COMPARISON_DIRECTION_LT, build_binary(b, IR_SUBTRACT, row, col), window);
+    e->mask[1] = build_binary(b, IR_AND, e->mask[0], near);
+    rotary(e, at, &e->c->local_rope, 1);
+}
+
+/* Pairs (i, i + R / 2) of x [B, T, heads, D] rotated by their angles, for the first R = rotary numbers of a head. */
+static ir_val rotate(struct emit *e, ir_val x, int which) {
+    struct build *b = &e->b;
+    int64_t R = e->c->rotary, half = R / 2, map[] = {0, 1, 3};
+    ir_val p = build_slice(b, x, 3, 0, half), q = build_slice(b, x, 3, half, R);
+    ir_val cos = build_broadcast_like(b, e->rope_cos[which], p, map), sin = build_broadcast_like(b, e->rope_sin[which], p, map);
+    ir_val low = build_binary(b, IR_SUBTRACT, build_binary(b, IR_MULTIPLY, p, cos), build_binary(b, IR_MULTIPLY, q, sin));
+    ir_val high = build_binary(b, IR_ADD, build_binary(b, IR_MULTIPLY, q, cos), build_binary(b, IR_MULTIPLY, p, sin));
+    ir_val y = build_concat(b, low, high, 3);
+    return R < e->D ? build_concat(b, y, build_slice(b, x, 3, R, e->D), 3) : y;
+}
+
+/* ---- attention ------------------------------------------------------------------------------- */
+
+/* The cache [B, Hk, C, D] with x [B, T, Hk, D] written at the end of each sequence. */
+static ir_val remember(struct emit *e, ir_val cache, ir_val x) {
+    struct build *b = &e->b;
+    x = build_convert(b, build_transpose(b, x, (int64_t[]){0, 2, 1, 3}), e->model->cache); /* [B, Hk, T, D] */
+    ir_val zero = build_splat(b, IR_I32_T, NULL, 0, 0);
+    for (int64_t i = 0; i < e->B; i++) {
+        ir_val at = build_reshape(b, e->B == 1 ? e->positions : build_slice(b, e->positions, 0, i, i + 1), NULL, 0);
+        ir_val which = i ? build_splat(b, IR_I32_T, NULL, 0, (double)i) : zero;
+        ir_val one = e->B == 1 ? x : build_slice(b, x, 0, i, i + 1);
+        cache = build_update(b, cache, one, (ir_val[]){which, zero, at, zero});
+    }
+    return cache;
+}
+
+/* Softmax along the last dimension of [B, Hk, G, T, C]; one division for each row. */
+static ir_val softmax(struct emit *e, ir_val x) {
+    struct build *b = &e->b;
+    const int64_t map[] = {0, 1, 2, 3};
+    ir_val most = build_broadcast_like(b, build_reduce(b, IR_MAXIMUM, x, 4), x, map);
+    ir_val p = build_unary(b, IR_EXPONENTIAL, build_binary(b, IR_SUBTRACT, x, most));
+    ir_val share = build_reciprocal(b, build_reduce(b, IR_ADD, p, 4));
+    return build_binary(b, IR_MULTIPLY, p, build_broadcast_like(b, share, x, map));
+}
+
+/* q [B, T, H, D], keys and values [B, Hk, C, D]; returns [N, H D]. */
+static ir_val attend(struct emit *e, ir_val q, ir_val keys, ir_val values, int which) {
+    struct build *b = &e->b;
+    enum ir_dtype type = e->type == IR_F32_T ? IR_F32_T : e->model->cache;
+    q = layer_reshape(e, build_scale(b, q, e->c->attn_scale), DIMS(e->B, e->T, e->Hk, e->G, e->D));
+    q = build_transpose(b, q, (int64_t[]){0, 2, 3, 1, 4});
+    q = build_convert(b, layer_reshape(e, q, DIMS(e->B, e->Hk, e->G * e->T, e->D)), type);
+    ir_val s = build_dot(b, q, build_convert(b, keys, type), 2, 3, 3, IR_F32_T); /* [B, Hk, G T, C] */
+    s = layer_capped(e, layer_reshape(e, s, DIMS(e->B, e->Hk, e->G, e->T, e->C)), e->c->attn_cap);
+    const struct ir_type_data *t = build_type(b, s);
+    ir_val seen = build_broadcast(b, e->mask[which], t->dims, t->rank, (int64_t[]){0, 3, 4});
+    s = build_select(b, seen, s, build_splat(b, IR_F32_T, t->dims, t->rank, -1e30));
+    ir_val p = build_convert(b, layer_reshape(e, softmax(e, s), DIMS(e->B, e->Hk, e->G * e->T, e->C)), type);
+    ir_val y = build_dot(b, p, build_convert(b, values, type), 2, 3, 2, IR_F32_T); /* [B, Hk, G T, D] */
+    y = build_transpose(b, layer_reshape(e, y, DIMS(e->B, e->Hk, e->G, e->T, e->D)), (int64_t[]){0, 3, 1, 2, 4});
+    return layer_reshape(e, y, DIMS(e->N, e->H * e->D));
+}
+
+static ir_val attention(struct emit *e, ir_val x, int64_t layer) {
+    int which = e->c->sliding[layer];
+    ir_val q = linear(e, x, LLM_W_Q, LLM_W_Q_BIAS, layer), k = linear(e, x, LLM_W_K, LLM_W_K_BIAS, layer);
+    if (e->c->qk_norm_wide) {
+        q = layer_norm(e, q, LLM_W_Q_WIDE, layer);
+        k = layer_norm(e, k, LLM_W_K_WIDE, layer);
+    }
+    q = layer_reshape(e, q, DIMS(e->B, e->T, e->H, e->D));
+    k = layer_reshape(e, k, DIMS(e->B, e->T, e->Hk, e->D));
+    ir_val v = layer_reshape(e, linear(e, x, LLM_W_V, LLM_W_V_BIAS, layer), DIMS(e->B, e->T, e->Hk, e->D));
+    if (e->c->qk_norm) {
+        q = layer_norm(e, q, LLM_W_Q_NORM, layer);
+        k = layer_norm(e, k, LLM_W_K_NORM, layer);
+    }
+    if (!e->c->unrotated[layer]) {
+        q = rotate(e, q, which);
+        k = rotate(e, k, which);
+    }
+    ir_val keys = e->fresh[2 * layer] = remember(e, e->cache[2 * layer], k);
+    ir_val values = e->fresh[2 * layer + 1] = remember(e, e->cache[2 * layer + 1], v);
+    ir_val y = attend(e, q, keys, values, which);
+    return linear(e, y, LLM_W_O, LLM_W_O_BIAS, layer);
+}
+
+/* ---- the model ------------------------------------------------------------------------------- */
+
+static ir_val mlp(struct emit *e, ir_val x, int64_t layer) {
+    ir_val gate = layer_activation(e, linear(e, x, LLM_W_GATE, LLM_W_GATE_BIAS, layer));
+    ir_val up = linear(e, x, LLM_W_UP, LLM_W_UP_BIAS, layer);
+    return linear(e, build_binary(&e->b, IR_MULTIPLY, gate, up), LLM_W_DOWN, LLM_W_DOWN_BIAS, layer);
+}
+
+/* i32[n]: the index of the first maximum. Two reductions, which any compiler fuses, instead of one over pairs. */
+ir_val layer_greatest(struct emit *e, ir_val x) {
+    struct build *b = &e->b;
+    const struct ir_type_data *t = build_type(b, x);
+    ir_val most = build_broadcast_like(b, build_reduce(b, IR_MAXIMUM, x, 1), x, (int64_t[]){0});
+    ir_val is = build_compare(b, IR_COMPARISON_DIRECTION_EQ, x, most);
+    ir_val index = build_iota(b, IR_I32_T, t->dims, 2, 1);
+    ir_val none = build_splat(b, IR_I32_T, t->dims, 2, (double)(t->dims[1] - 1));
+    return build_reduce(b, IR_MINIMUM, build_select(b, is, index, none), 1);
+}
+
+ir_val layer_run(struct emit *e, ir_val x, int64_t layer) {
+    bool pre = e->c->pre_norms, post = e->c->post_norms;
+    ir_val y = attention(e, pre ? layer_norm(e, x, LLM_W_ATTN_NORM, layer) : x, layer);
+    y = build_scale(&e->b, post ? layer_norm(e, y, LLM_W_POST_ATTN, layer) : y, e->c->residual_scale);
+    x = build_binary(&e->b, IR_ADD, x, y);
+    ir_val h = pre ? layer_norm(e, x, post ? LLM_W_PRE_FFN : LLM_W_FFN_NORM, layer) : x;
+    y = e->c->experts ? layer_mixture(e, h, layer) : mlp(e, h, layer);
+    y = build_scale(&e->b, post ? layer_norm(e, y, LLM_W_POST_FFN, layer) : y, e->c->residual_scale);
+    return build_binary(&e->b, IR_ADD, x, y);
+}
+

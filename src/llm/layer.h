@@ -1,0 +1,50 @@
+/* The layers of a model, in StableHLO: what emit.c makes programs of. Shapes are written next to the values: B sequences, T
+ * tokens of each, N = B T rows, H heads of D numbers, Hk heads of keys and values, G = H / Hk, C positions in the cache. */
+#ifndef HILO_LLM_LAYER_H
+#define HILO_LLM_LAYER_H
+
+#include "llm/emit.h"
+#include "llm/product.h"
+
+struct emit {
+    struct build b;
+    const struct llm_model *model;
+    const struct llm_config *c;
+    const struct llm_graph *g;
+    enum ir_dtype type;          /* of the inputs of products */
+    int64_t B, T, N, H, Hk, G, D, C;
+    ir_val tokens, positions, lengths, targets;
+    const ir_val *params, *cache; /* arguments: weights; cache, two for each layer */
+    ir_val *fresh;               /* the cache after this program */
+    ir_val rope_cos[2], rope_sin[2]; /* f32[B, T, rotary / 2]; [1] of sliding layers */
+    ir_val mask[2];              /* i1[B, T, C]: what a token sees */
+};
+
+/* Dimensions for a function that takes a rank and a list. */
+#define DIMS(...) (sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (const int64_t[]){__VA_ARGS__}
+ir_val layer_reshape(struct emit *e, ir_val x, uint32_t rank, const int64_t *dims);
+
+/* NULL if the model has none in that role. */
+const struct llm_weight *layer_weight(const struct emit *e, enum llm_role role, int64_t layer);
+ir_val layer_part(const struct emit *e, const struct llm_weight *w, enum llm_part part);
+/* x f32[n, cols] times the transposed matrix: f32[n, rows]. With one row for each sequence, products take the inputs of a
+   decode step. */
+ir_val layer_product(struct emit *e, ir_val x, const struct llm_weight *w);
+/* f32[n, hidden] of i32[n] */
+ir_val layer_embedding(struct emit *e, ir_val ids);
+/* x / sqrt(mean(x²) + eps) * weight, along the last dimension. */
+ir_val layer_norm(struct emit *e, ir_val x, enum llm_role role, int64_t layer);
+ir_val layer_activation(struct emit *e, ir_val x);
+/* tanh(x / cap) * cap; x itself for 0 */
+ir_val layer_capped(struct emit *e, ir_val x, double cap);
+/* i32[n]: the index of the first maximum of each row. */
+ir_val layer_greatest(struct emit *e, ir_val x);
+
+/* Masks and rotary embeddings of the tokens, which layers share; before the first layer. */
+void layer_positions(struct emit *e);
+/* A layer, x f32[N, hidden] to the same; its keys and values are in e->fresh. */
+ir_val layer_run(struct emit *e, ir_val x, int64_t layer);
+/* The MLP of a layer with experts (experts.c). */
+ir_val layer_mixture(struct emit *e, ir_val x, int64_t layer);
+
+#endif
