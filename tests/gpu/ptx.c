@@ -872,7 +872,7 @@ static bool run_memory(struct machine *m, uint32_t thread, const struct insn *x,
     bool store = x->op == ST;
     const struct arg *at = &x->v[store || x->nlanes ? 0 : 1], *value = &x->v[store ? 1 : 0];
     if (x->mods & M_PARAM) {
-        set_register(m, thread, value, GLOBAL_BASE(at->imm));
+        set_register(m, thread, value, GLOBAL_BASE(at->imm) + m->params[at->imm].skew);
         return true;
     }
     *address = (at->kind == REGISTER ? arg_value(m, thread, at) : 0) + at->imm;

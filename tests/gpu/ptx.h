@@ -27,6 +27,7 @@ struct ptx_counts {
 struct ptx_buffer {
     void *p;
     size_t bytes;
+    size_t skew; /* the kernel gets the address of the byte there; p itself is aligned to more than any access needs */
 };
 
 /* A module from text, which is copied; NULL, saying why. */

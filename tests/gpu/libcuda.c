@@ -1,0 +1,605 @@
+/* A stand-in for NVIDIA's driver, libcuda.so.1, which runs launches on the machine of ptx.h. It implements what cuda.def lists,
+ * by the driver's documentation, and is stricter than the driver:
+ *   - Device memory is not the host's: its addresses are pages that nothing may access.
+ *   - What is enqueued runs late: when the host waits for it, or, now and then, some of it before. Memory that is freed is given
+ *     out again at once, which is legal in the order of the stream, and filled with nonsense before its next use.
+ *   - Copies from pinned memory read it late.
+ *   - Calls without the context, unknown handles, addresses outside of live memory and what ptx.h finds are reported on standard
+ *     error, and every further call fails.
+ * Environment: HILO_FAKE_CUDA_FAIL=n lets the n-th call fail (of those that may), HILO_FAKE_CUDA_MEMORY=bytes,
+ * HILO_FAKE_CUDA_SM=90, HILO_FAKE_CUDA_SEED=n, HILO_FAKE_CUDA_REPORT=file: a line is appended at the end,
+ * "calls N failed N leaks N launches N uploads N downloads N peak N". Leaks are told on standard error, too. */
+#include "gpu/ptx.h"
+
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define EXPORT __attribute__((visibility("default")))
+#define CUDA(name, ...) static int name(__VA_ARGS__);
+#include "gpu/cuda.def"
+
+enum {
+    OK = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NOT_INITIALIZED = 3, INVALID_DEVICE = 101, INVALID_CONTEXT = 201,
+    INVALID_PTX = 218, INVALID_HANDLE = 400, NOT_FOUND = 500, LAUNCH_FAILED = 719, UNKNOWN = 999
+};
+static const struct { int error; const char *name, *text; } error_names[] = {
+    {INVALID_VALUE, "CUDA_ERROR_INVALID_VALUE", "invalid argument"},
+    {OUT_OF_MEMORY, "CUDA_ERROR_OUT_OF_MEMORY", "out of memory"},
+    {NOT_INITIALIZED, "CUDA_ERROR_NOT_INITIALIZED", "initialization error"},
+    {INVALID_DEVICE, "CUDA_ERROR_INVALID_DEVICE", "invalid device ordinal"},
+    {INVALID_CONTEXT, "CUDA_ERROR_INVALID_CONTEXT", "invalid device context"},
+    {INVALID_PTX, "CUDA_ERROR_INVALID_PTX", "a PTX JIT compilation failed"},
+    {INVALID_HANDLE, "CUDA_ERROR_INVALID_HANDLE", "invalid resource handle"},
+    {NOT_FOUND, "CUDA_ERROR_NOT_FOUND", "named symbol not found"},
+    {LAUNCH_FAILED, "CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure"},
+    {UNKNOWN, "CUDA_ERROR_UNKNOWN", "unknown error"}};
+
+/* ---- state ----------------------------------------------------------------------------------- */
+
+#define RANGE ((size_t)1 << 36) /* bytes of addresses */
+enum { PAGE = 256, POISON = 0xA5, MOST_PARAMS = 512 };
+
+struct allocation {
+    struct allocation *next;
+    uint64_t address; /* offset in the range */
+    size_t bytes, room;
+    bool live;
+};
+struct pinned { struct pinned *next; char *p; size_t bytes; };
+
+struct function { struct function *next; struct module *module; char name[128]; };
+struct module { struct module *next; struct ptx *code; struct function *functions; };
+
+enum kind { UPLOAD, DOWNLOAD, MOVE, LAUNCH, FRESH, FREED };
+struct work {
+    struct work *next;
+    enum kind kind;
+    void *to;
+    const void *from;
+    size_t bytes;
+    void *staged; /* what `from` was, of memory that is not pinned */
+    struct function *function;
+    uint32_t blocks, nparams;
+    struct ptx_buffer params[];
+};
+struct stream { struct work *first, **last; };
+
+static struct {
+    pthread_mutex_t lock;
+    bool started, told;
+    char *range, *storage; /* addresses that the host may not touch; the bytes that they stand for */
+    uint64_t top, seed;
+    size_t used, peak, memory;
+    int retained, sticky, nstreams;
+    uint64_t calls, fail, failed, launches, uploads, downloads;
+    struct allocation *allocations;
+    struct pinned *pinned;
+    struct module *modules;
+} fake = {.lock = PTHREAD_MUTEX_INITIALIZER};
+static char context; /* its address is the primary context */
+static _Thread_local void *current;
+
+static uint64_t number(const char *name, uint64_t otherwise) {
+    const char *text = getenv(name);
+    return text && *text ? strtoull(text, NULL, 0) : otherwise;
+}
+
+static uint64_t next_random(void) {
+    uint64_t z = fake.seed += UINT64_C(0x9E3779B97F4A7C15);
+    z = (z ^ z >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
+    return (z ^ z >> 27) * UINT64_C(0x94D049BB133111EB) >> 32;
+}
+
+static int misuse(int error, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static int misuse(int error, const char *fmt, ...) {
+    va_list args;
+    va_start(args, fmt);
+    fprintf(stderr, "fake cuda: ");
+    vfprintf(stderr, fmt, args);
+    fprintf(stderr, "\n");
+    va_end(args);
+    fake.sticky = error;
+    return error;
+}
+
+/* Begins a call that may fail; it ends with leave(). */
+static int enter(bool needs_context, const char *name) {
+    pthread_mutex_lock(&fake.lock);
+    fake.calls++;
+    if (fake.fail && fake.calls == fake.fail) {
+        fake.failed++;
+        return strstr(name, "Alloc") ? OUT_OF_MEMORY : UNKNOWN;
+    }
+    if (!fake.started)
+        return NOT_INITIALIZED;
+    if (needs_context && (current != &context || !fake.retained))
+        return misuse(INVALID_CONTEXT, "%s without the context", name);
+    return fake.sticky;
+}
+
+static int leave(int error) {
+    pthread_mutex_unlock(&fake.lock);
+    return error;
+}
+
+#define ENTER(needs_context)                          \
+    int error = enter(needs_context, __func__);       \
+    if (error)                                        \
+    return leave(error)
+
+/* Calls that free may not fail when they are told to: nothing could be done about it. */
+#define ENTER_FREE()              \
+    pthread_mutex_lock(&fake.lock); \
+    int error = OK
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+static struct allocation *allocation_at(uint64_t address) {
+    uint64_t at = address - (uint64_t)(uintptr_t)fake.range;
+    for (struct allocation *a = fake.allocations; a && address; a = a->next)
+        if (a->live && at >= a->address && at < a->address + a->bytes)
+            return a;
+    return NULL;
+}
+
+/* The bytes of device memory; NULL, with a message, when they are not all of one allocation. */
+static char *device_bytes(uint64_t address, size_t bytes, const char *what) {
+    struct allocation *a = allocation_at(address);
+    uint64_t at = address - (uint64_t)(uintptr_t)fake.range;
+    if (a && bytes <= a->address + a->bytes - at)
+        return fake.storage + at;
+    misuse(INVALID_VALUE, "%s: %zu bytes at %llx are not device memory", what, bytes, (unsigned long long)address);
+    return NULL;
+}
+
+static bool is_pinned(const void *p) {
+    for (struct pinned *x = fake.pinned; x; x = x->next)
+        if ((const char *)p >= x->p && (const char *)p < x->p + x->bytes)
+            return true;
+    return false;
+}
+
+/* ---- streams --------------------------------------------------------------------------------- */
+
+static struct work *work_new(struct stream *s, enum kind kind, uint32_t nparams) {
+    struct work *w = calloc(1, sizeof *w + nparams * sizeof *w->params);
+    w->kind = kind;
+    w->nparams = nparams;
+    *s->last = w;
+    s->last = &w->next;
+    return w;
+}
+
+static void run_launch(const struct work *w) {
+    char why[256];
+    if (!ptx_run(w->function->module->code, w->function->name, w->blocks, w->params, w->nparams, next_random(), NULL, why,
+                 sizeof why))
+        misuse(LAUNCH_FAILED, "%s: %s", w->function->name, why);
+}
+
+static void run_some(struct stream *s, uint64_t n) {
+    for (struct work *w; n-- > 0 && (w = s->first) != NULL && !fake.sticky;) {
+        if (w->kind == LAUNCH)
+            run_launch(w);
+        else if (w->kind == FRESH || w->kind == FREED)
+            memset(w->to, POISON, w->bytes);
+        else
+            memmove(w->to, w->staged ? w->staged : w->from, w->bytes);
+        s->first = w->next;
+        if (!s->first)
+            s->last = &s->first;
+        free(w->staged);
+        free(w);
+    }
+}
+
+static void run_perhaps(struct stream *s) {
+    if (next_random() % 4 == 0)
+        run_some(s, next_random() % 8);
+}
+
+static void drop_all(struct stream *s) {
+    for (struct work *w; (w = s->first) != NULL; free(w)) {
+        s->first = w->next;
+        free(w->staged);
+    }
+}
+
+static int cuStreamCreate(void **stream, unsigned flags) {
+    (void)flags;
+    ENTER(true);
+    struct stream *s = calloc(1, sizeof *s);
+    s->last = &s->first;
+    fake.nstreams++;
+    *stream = s;
+    return leave(OK);
+}
+
+static int cuStreamDestroy(void *stream) {
+    ENTER_FREE();
+    run_some(stream, UINT64_MAX);
+    drop_all(stream);
+    free(stream);
+    fake.nstreams--;
+    return leave(error);
+}
+
+static int cuStreamSynchronize(void *stream) {
+    ENTER(true);
+    run_some(stream, UINT64_MAX);
+    return leave(fake.sticky);
+}
+
+/* ---- memory, as the driver's functions ------------------------------------------------------- */
+
+static int cuDeviceGetDefaultMemPool(void **pool, int device) {
+    (void)device;
+    ENTER(false);
+    *pool = &fake;
+    return leave(OK);
+}
+
+static int cuMemPoolSetAttribute(void *pool, int attribute, void *value) {
+    (void)value;
+    ENTER(false);
+    return leave(pool == &fake && attribute == 4 ? OK : INVALID_VALUE);
+}
+
+static int cuMemPoolTrimTo(void *pool, size_t keep) {
+    (void)pool;
+    (void)keep;
+    ENTER_FREE();
+    return leave(error);
+}
+
+static int cuMemAllocAsync(uint64_t *address, size_t bytes, void *stream) {
+    ENTER(true);
+    size_t room = (bytes + PAGE - 1) / PAGE * PAGE;
+    if (!bytes)
+        return leave(misuse(INVALID_VALUE, "cuMemAllocAsync of nothing"));
+    if (room > fake.memory - fake.used)
+        return leave(OUT_OF_MEMORY);
+    struct allocation *a = fake.allocations;
+    while (a && (a->live || a->room != room))
+        a = a->next;
+    if (!a) {
+        if (room > RANGE - fake.top)
+            return leave(OUT_OF_MEMORY);
+        a = calloc(1, sizeof *a);
+        *a = (struct allocation){fake.allocations, fake.top, bytes, room, true};
+        fake.allocations = a;
+        fake.top += room;
+    }
+    a->bytes = bytes;
+    a->live = true;
+    fake.used += room;
+    fake.peak = fake.used > fake.peak ? fake.used : fake.peak;
+    struct work *w = work_new(stream, FRESH, 0);
+    w->to = fake.storage + a->address;
+    w->bytes = bytes;
+    *address = (uint64_t)(uintptr_t)fake.range + a->address;
+    return leave(OK);
+}
+
+static int cuMemFreeAsync(uint64_t address, void *stream) {
+    ENTER_FREE();
+    struct allocation *a = allocation_at(address);
+    if (!a || address != (uint64_t)(uintptr_t)fake.range + a->address)
+        return leave(misuse(INVALID_VALUE, "cuMemFreeAsync of what is not allocated"));
+    a->live = false;
+    fake.used -= a->room;
+    struct work *w = work_new(stream, FREED, 0);
+    w->to = fake.storage + a->address;
+    w->bytes = a->bytes;
+    return leave(error);
+}
+
+static int cuMemHostAlloc(void **p, size_t bytes, unsigned flags) {
+    (void)flags;
+    ENTER(true);
+    struct pinned *x = calloc(1, sizeof *x);
+    *x = (struct pinned){fake.pinned, aligned_alloc(64, (bytes + 63) / 64 * 64), bytes};
+    fake.pinned = x;
+    *p = x->p;
+    return leave(OK);
+}
+
+static int cuMemFreeHost(void *p) {
+    ENTER_FREE();
+    for (struct pinned **at = &fake.pinned; *at; at = &(*at)->next)
+        if ((*at)->p == p) {
+            struct pinned *x = *at;
+            *at = x->next;
+            free(x->p);
+            free(x);
+            return leave(error);
+        }
+    return leave(misuse(INVALID_VALUE, "cuMemFreeHost of what is not pinned"));
+}
+
+static int cuMemcpyHtoDAsync(uint64_t to, const void *from, size_t bytes, void *stream) {
+    ENTER(true);
+    char *p = device_bytes(to, bytes, __func__);
+    if (!p)
+        return leave(INVALID_VALUE);
+    struct work *w = work_new(stream, UPLOAD, 0);
+    w->to = p;
+    w->from = from;
+    w->bytes = bytes;
+    if (!is_pinned(from))
+        w->staged = memcpy(malloc(bytes), from, bytes);
+    fake.uploads++;
+    run_perhaps(stream);
+    return leave(fake.sticky);
+}
+
+static int cuMemcpyDtoHAsync(void *to, uint64_t from, size_t bytes, void *stream) {
+    ENTER(true);
+    char *p = device_bytes(from, bytes, __func__);
+    if (!p)
+        return leave(INVALID_VALUE);
+    struct work *w = work_new(stream, DOWNLOAD, 0);
+    w->to = to;
+    w->from = p;
+    w->bytes = bytes;
+    fake.downloads++;
+    if (is_pinned(to))
+        run_perhaps(stream);
+    else
+        run_some(stream, UINT64_MAX);
+    return leave(fake.sticky);
+}
+
+static int cuMemcpyDtoDAsync(uint64_t to, uint64_t from, size_t bytes, void *stream) {
+    ENTER(true);
+    char *p = device_bytes(to, bytes, __func__), *q = device_bytes(from, bytes, __func__);
+    if (!p || !q)
+        return leave(INVALID_VALUE);
+    struct work *w = work_new(stream, MOVE, 0);
+    w->to = p;
+    w->from = q;
+    w->bytes = bytes;
+    run_perhaps(stream);
+    return leave(fake.sticky);
+}
+
+/* ---- code ------------------------------------------------------------------------------------ */
+
+/* PTX for sm_90a runs on 9.0 alone, that for sm_80 on all later GPUs, too. */
+static bool runs_here(const char *text) {
+    const char *target = strstr(text, ".target sm_");
+    int sm = target ? atoi(target + strlen(".target sm_")) : 0, mine = (int)number("HILO_FAKE_CUDA_SM", 90);
+    bool exact = target && target[strlen(".target sm_") + strspn(target + strlen(".target sm_"), "0123456789")] == 'a';
+    return sm > 0 && (exact ? sm == mine : sm <= mine);
+}
+
+static int cuModuleLoadDataEx(void **module, const void *image, unsigned n, int *options, void **values) {
+    ENTER(true);
+    char why[256] = "PTX of another target", *log = NULL;
+    size_t size = 0;
+    for (unsigned i = 0; i < n; i++) {
+        if (options[i] == 5)
+            log = values[i];
+        if (options[i] == 6)
+            size = (size_t)(uintptr_t)values[i];
+    }
+    struct ptx *code = runs_here(image) ? ptx_load(image, strlen(image), why, sizeof why) : NULL;
+    if (!code) {
+        if (log)
+            snprintf(log, size, "ptxas error: %s", why);
+        return leave(INVALID_PTX);
+    }
+    struct module *m = calloc(1, sizeof *m);
+    m->code = code;
+    m->next = fake.modules;
+    fake.modules = m;
+    *module = m;
+    return leave(OK);
+}
+
+static int cuModuleUnload(void *module) {
+    ENTER_FREE();
+    for (struct module **at = &fake.modules; *at; at = &(*at)->next)
+        if (*at == module) {
+            struct module *m = *at;
+            *at = m->next;
+            for (struct function *f; (f = m->functions) != NULL; free(f))
+                m->functions = f->next;
+            ptx_free(m->code);
+            free(m);
+            return leave(error);
+        }
+    return leave(misuse(INVALID_HANDLE, "cuModuleUnload of an unknown module"));
+}
+
+static int cuModuleGetFunction(void **function, void *module, const char *name) {
+    ENTER(true);
+    struct module *m = module;
+    if (!ptx_threads(m->code, name))
+        return leave(NOT_FOUND);
+    struct function *f = calloc(1, sizeof *f);
+    f->module = m;
+    f->next = m->functions;
+    snprintf(f->name, sizeof f->name, "%s", name);
+    m->functions = f;
+    *function = f;
+    return leave(OK);
+}
+
+static int cuFuncGetAttribute(int *value, int attribute, void *function) {
+    ENTER(true);
+    const struct function *f = function;
+    if (attribute != 0)
+        return leave(INVALID_VALUE);
+    *value = (int)ptx_threads(f->module->code, f->name);
+    return leave(OK);
+}
+
+static int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+                          unsigned shared, void *stream, void **params, void **extra) {
+    ENTER(true);
+    struct function *f = function;
+    uint32_t n = ptx_params(f->module->code, f->name);
+    if (extra || gy != 1 || gz != 1 || by != 1 || bz != 1 || shared || !gx || bx != ptx_threads(f->module->code, f->name) ||
+        n > MOST_PARAMS)
+        return leave(misuse(INVALID_VALUE, "cuLaunchKernel of %s with %u blocks of %u threads", f->name, gx, bx));
+    struct work *w = work_new(stream, LAUNCH, n);
+    w->function = f;
+    w->blocks = gx;
+    for (uint32_t i = 0; i < n; i++) {
+        uint64_t address = *(uint64_t *)params[i];
+        struct allocation *a = allocation_at(address);
+        uint64_t at = address - (uint64_t)(uintptr_t)fake.range, from = a ? at / PAGE * PAGE : 0;
+        if (a)
+            w->params[i] = (struct ptx_buffer){fake.storage + from, a->address + a->bytes - from, at - from};
+    }
+    fake.launches++;
+    run_perhaps(stream);
+    return leave(fake.sticky);
+}
+
+/* ---- devices --------------------------------------------------------------------------------- */
+
+static int cuInit(unsigned flags) {
+    pthread_mutex_lock(&fake.lock);
+    if (!fake.started) {
+        fake.fail = number("HILO_FAKE_CUDA_FAIL", 0);
+        fake.memory = number("HILO_FAKE_CUDA_MEMORY", (uint64_t)1 << 32);
+        fake.seed = number("HILO_FAKE_CUDA_SEED", 1);
+        fake.range = mmap(NULL, RANGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        fake.storage = mmap(NULL, RANGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        fake.started = fake.range != MAP_FAILED && fake.storage != MAP_FAILED;
+    }
+    pthread_mutex_unlock(&fake.lock);
+    ENTER(false);
+    return leave(flags ? INVALID_VALUE : OK);
+}
+
+static int cuDriverGetVersion(int *version) {
+    ENTER(false);
+    *version = 12040;
+    return leave(OK);
+}
+
+static int cuGetErrorName(int code, const char **name) {
+    *name = NULL;
+    for (size_t i = 0; i < sizeof error_names / sizeof *error_names; i++)
+        if (error_names[i].error == code)
+            *name = error_names[i].name;
+    return *name ? OK : INVALID_VALUE;
+}
+
+static int cuGetErrorString(int code, const char **text) {
+    *text = NULL;
+    for (size_t i = 0; i < sizeof error_names / sizeof *error_names; i++)
+        if (error_names[i].error == code)
+            *text = error_names[i].text;
+    return *text ? OK : INVALID_VALUE;
+}
+
+static int cuDeviceGetCount(int *n) {
+    ENTER(false);
+    *n = (int)number("HILO_FAKE_CUDA_DEVICES", 1);
+    return leave(OK);
+}
+
+static int cuDeviceGet(int *device, int ordinal) {
+    ENTER(false);
+    *device = ordinal;
+    return leave(ordinal ? INVALID_DEVICE : OK);
+}
+
+static int cuDeviceGetName(char *name, int size, int device) {
+    (void)device;
+    ENTER(false);
+    snprintf(name, (size_t)size, "stand-in GPU");
+    return leave(OK);
+}
+
+static int cuDeviceGetAttribute(int *value, int attribute, int device) {
+    ENTER(false);
+    int sm = (int)number("HILO_FAKE_CUDA_SM", 90);
+    const struct { int attribute, value; } known[] = {{16, 4}, {38, 1 << 20}, {75, sm / 10}, {76, sm % 10}, {97, 232448},
+                                                      {115, 1}};
+    for (size_t i = 0; i < sizeof known / sizeof *known && !device; i++)
+        if (known[i].attribute == attribute) {
+            *value = known[i].value;
+            return leave(OK);
+        }
+    return leave(INVALID_VALUE);
+}
+
+static int cuDeviceTotalMem(size_t *bytes, int device) {
+    (void)device;
+    ENTER(false);
+    *bytes = fake.memory;
+    return leave(OK);
+}
+
+static int cuDevicePrimaryCtxRetain(void **to, int device) {
+    (void)device;
+    ENTER(false);
+    fake.retained++;
+    *to = &context;
+    return leave(OK);
+}
+
+static int cuDevicePrimaryCtxRelease(int device) {
+    (void)device;
+    ENTER_FREE();
+    fake.retained--;
+    return leave(error);
+}
+
+static int cuCtxSetCurrent(void *to) {
+    ENTER(false);
+    current = to;
+    return leave(OK);
+}
+
+/* ---- names ----------------------------------------------------------------------------------- */
+
+static const struct { const char *name; void (*function)(void); } functions[] = {
+#define CUDA(name, ...) {#name, (void (*)(void))name},
+#include "gpu/cuda.def"
+};
+
+EXPORT int cuGetProcAddress_v2(const char *name, void **function, int version, uint64_t flags, int *found);
+EXPORT int cuGetProcAddress_v2(const char *name, void **function, int version, uint64_t flags, int *found) {
+    (void)flags;
+    (void)found;
+    *function = NULL;
+    for (size_t i = 0; i < sizeof functions / sizeof *functions && version >= 12000; i++)
+        if (strcmp(functions[i].name, name) == 0)
+            memcpy(function, &functions[i].function, sizeof *function);
+    return *function ? OK : NOT_FOUND;
+}
+
+/* ---- the end --------------------------------------------------------------------------------- */
+
+__attribute__((destructor)) static void report(void) {
+    uint64_t leaks = (uint64_t)(fake.retained + fake.nstreams);
+    const char *path = getenv("HILO_FAKE_CUDA_REPORT");
+    for (struct allocation *a = fake.allocations, *next; a; a = next) {
+        next = a->next;
+        leaks += a->live;
+        free(a);
+    }
+    for (struct pinned *x = fake.pinned; x; x = x->next)
+        leaks++;
+    for (struct module *m = fake.modules; m; m = m->next)
+        leaks++;
+    if (leaks)
+        fprintf(stderr, "fake cuda: %llu handles or allocations were not freed\n", (unsigned long long)leaks);
+    FILE *f = path && *path ? fopen(path, "a") : NULL;
+    if (!f)
+        return;
+    fprintf(f, "calls %llu failed %llu leaks %llu launches %llu uploads %llu downloads %llu peak %zu\n",
+            (unsigned long long)fake.calls, (unsigned long long)fake.failed, (unsigned long long)leaks,
+            (unsigned long long)fake.launches, (unsigned long long)fake.uploads, (unsigned long long)fake.downloads, fake.peak);
+    fclose(f);
+}
