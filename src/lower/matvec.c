@@ -133,10 +133,13 @@ static bool inspect(struct matvec *v, bool as_bytes) {
         v->quantised = v->unit > 1 && find_parts(k, y, element(v, lane, 1), &parts);
         v->is_signed = v->quantised && parts.is_signed;
         v->has_offset = v->quantised && parts.offset.i;
-        v->lanes = vector * (v->nrows == 1 && v->unit == 1 ? 2 : 1);
+        int64_t wide = v->unit == 1 ? 2 : 1; /* whatever the number of rows: the bits of a row do not depend on others */
+        v->lanes = vector * wide;
         v->steps = v->unit > 1 ? v->unit : c->l->target->line_bytes / (bytes * v->lanes);
         v->steps = v->steps < 1 ? 1 : v->steps;
-        v->tile = contract_tile_size(v->nlines, v->nrows == 1 ? 4 : v->nrows <= 3 ? 3 : v->nrows <= 5 ? 2 : 1);
+        int64_t tile = v->nrows == 1 ? 4 : v->nrows <= 3 ? 3 : v->nrows <= 5 ? 2 : 1;
+        int64_t fit = c->l->target->vector_registers * 3 / 4 / (v->nrows * wide); /* the others hold operands */
+        v->tile = contract_tile_size(v->nlines, tile < fit ? tile : fit > 1 ? fit : 1);
         v->prefetch = c->l->target->vector_bytes == 64 ? v->size / v->unit : 0;
         v->line_step = c->l->target->stream_bytes / (v->size / v->unit * bytes);
         c->sum[0].at = lane;
