@@ -81,6 +81,10 @@ uint32_t llm_graph_inputs(const struct llm_graph *g) {
     return n[g->kind];
 }
 
+int64_t llm_graph_caches(const struct llm_graph *g) {
+    return g->apart ? g->batch : 1;
+}
+
 static void inputs(struct emit *e, struct signature *s) {
     struct ir_module *m = s->m;
     bool decode = e->g->kind == LLM_DECODE;
@@ -106,18 +110,18 @@ static void arguments(struct emit *e, struct signature *s) {
         argument(s, p->name.p, ir_type_of(m, p->dtype, p->dims, p->rank), -1);
     }
     e->cache = s->args + s->n;
-    ir_type cache = ir_type_of(m, model->cache, (int64_t[]){e->B, e->Hk, e->C, e->D}, 4);
+    ir_type cache = ir_type_of(m, model->cache, (int64_t[]){e->g->apart ? 1 : e->B, e->Hk, e->C, e->D}, 4);
     if (grow)
         argument(s, "cache", cache, -1);
-    for (int64_t i = 0; i < 2 * e->c->layers && !grow; i++) {
+    for (int64_t i = 0; i < llm_graph_caches(e->g) * 2 * e->c->layers && !grow; i++) {
         snprintf(name, sizeof name, "%s.%lld", i % 2 ? "values" : "keys", (long long)(i / 2));
         argument(s, name, cache, 2 + i);
     }
 }
 
 static void emit_main(struct emit *e, struct ir_module *m) {
-    size_t most = LLM_MAX_INPUTS + e->model->nparams + 2 * (size_t)e->c->layers;
-    uint32_t ncache = 2 * (uint32_t)e->c->layers, nout = 0;
+    uint32_t ncache = (uint32_t)(llm_graph_caches(e->g) * 2 * e->c->layers), nout = 0;
+    size_t most = LLM_MAX_INPUTS + e->model->nparams + ncache;
     struct arena *a = &m->arena;
     struct signature s = {.m = m, .attrs = ARENA_ARRAY(a, ir_attr, most), .types = ARENA_ARRAY(a, ir_type, most),
                           .args = ARENA_ARRAY(a, ir_val, most)};
@@ -150,7 +154,7 @@ hilo_status llm_emit(const struct llm_model *model, const struct llm_graph *g, s
     struct emit e = {.model = model, .c = c, .g = g, .B = g->batch, .T = g->kind == LLM_DECODE ? 1 : g->tokens, .H = c->heads,
                      .Hk = c->kv_heads, .G = c->heads / c->kv_heads, .D = c->head_dim, .C = g->context};
     if (g->batch < 1 || e.T < 1 || g->context < e.T || (g->kind == LLM_GROW && g->grown < g->context) ||
-        g->context > INT32_MAX || g->batch > INT32_MAX / g->context)
+        g->context > INT32_MAX || g->batch > INT32_MAX / g->context || (g->apart && g->batch > LLM_MAX_APART))
         return diag_error(d, HILO_INVALID_ARGUMENT, "no program for a batch of %lld, %lld tokens, a context of %lld",
                           (long long)g->batch, (long long)e.T, (long long)g->context);
     e.N = e.B * e.T;

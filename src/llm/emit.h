@@ -34,10 +34,17 @@ struct llm_graph {
     int64_t tokens;         /* T; DECODE: 1 */
     int64_t grown;          /* GROW */
     bool sample;
+    bool apart;             /* sequences have a cache each, [1, …]: that of the first one, then that of the second … */
 };
 
-enum { LLM_MAX_INPUTS = 4 }; /* of arguments before the weights */
+enum {
+    LLM_MAX_INPUTS = 4, /* arguments before the weights */
+    LLM_MAX_APART = 4   /* sequences with a cache each. Up to here the bits of one do not depend on the others: products take
+                           few rows in one way (lower/matvec.c), experts those that a token chose. */
+};
 uint32_t llm_graph_inputs(const struct llm_graph *g);
+/* How often the arrays of a cache are arguments and results: once, or for each sequence. */
+int64_t llm_graph_caches(const struct llm_graph *g);
 
 /* Fills an empty module with the function @main; its recovery point must be set. The module is verified. */
 hilo_status llm_emit(const struct llm_model *model, const struct llm_graph *g, struct ir_module *m, struct diag_list *d);

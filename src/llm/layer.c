@@ -199,6 +199,32 @@ static ir_val attend(struct emit *e, ir_val q, ir_val keys, ir_val values, int w
     return layer_reshape(e, y, DIMS(e->N, e->H * e->D));
 }
 
+/* q [B, T, H, D], new keys and values [B, T, Hk, D], which are written to the cache; returns [N, H D]. */
+static ir_val attend_cached(struct emit *e, ir_val q, ir_val k, ir_val v, int64_t layer) {
+    ir_val keys = e->fresh[2 * layer] = remember(e, e->cache[2 * layer], k);
+    ir_val values = e->fresh[2 * layer + 1] = remember(e, e->cache[2 * layer + 1], v);
+    return attend(e, q, keys, values, e->c->sliding[layer]);
+}
+
+/* The same for sequences with a cache each: every one as in a program of its own. */
+static ir_val attend_apart(struct emit *e, ir_val q, ir_val k, ir_val v, int64_t layer) {
+    ir_val y = {0};
+    for (int64_t i = 0; i < e->B; i++) {
+        struct emit one = *e;
+        one.B = 1;
+        one.N = e->T;
+        one.positions = build_slice(&e->b, e->positions, 0, i, i + 1);
+        for (int which = 0; which < 2; which++)
+            one.mask[which] = build_slice(&e->b, e->mask[which], 0, i, i + 1);
+        one.cache = e->cache + 2 * e->c->layers * i;
+        one.fresh = e->fresh + 2 * e->c->layers * i;
+        ir_val row = attend_cached(&one, build_slice(&e->b, q, 0, i, i + 1), build_slice(&e->b, k, 0, i, i + 1),
+                                   build_slice(&e->b, v, 0, i, i + 1), layer);
+        y = i ? build_concat(&e->b, y, row, 0) : row;
+    }
+    return y;
+}
+
 static ir_val attention(struct emit *e, ir_val x, int64_t layer) {
     int which = e->c->sliding[layer];
     ir_val q = linear(e, x, LLM_W_Q, LLM_W_Q_BIAS, layer), k = linear(e, x, LLM_W_K, LLM_W_K_BIAS, layer);
@@ -217,9 +243,7 @@ static ir_val attention(struct emit *e, ir_val x, int64_t layer) {
         q = rotate(e, q, which);
         k = rotate(e, k, which);
     }
-    ir_val keys = e->fresh[2 * layer] = remember(e, e->cache[2 * layer], k);
-    ir_val values = e->fresh[2 * layer + 1] = remember(e, e->cache[2 * layer + 1], v);
-    ir_val y = attend(e, q, keys, values, which);
+    ir_val y = e->g->apart ? attend_apart(e, q, k, v, layer) : attend_cached(e, q, k, v, layer);
     return linear(e, y, LLM_W_O, LLM_W_O_BIAS, layer);
 }
 

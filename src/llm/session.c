@@ -123,6 +123,30 @@ hilo_status llm_session_open(hilo_client *client, const char *dir, const struct 
     return status;
 }
 
+hilo_status llm_session_fork(struct llm_session *s, struct llm_session **out) {
+    struct llm_session *f = mem_alloc(rt_client_allocator(s->client), sizeof *f);
+    if (!f)
+        return llm_error(s->client, HILO_RESOURCE_EXHAUSTED, "out of memory");
+    *f = *s;
+    f->root = s->root ? s->root : s;
+    f->programs = NULL;
+    f->nprograms = 0;
+    f->context = 0;
+    f->tokens = f->positions = NULL;
+    f->at = NULL;
+    f->cache = NULL;
+    rt_client_retain(s->client);
+    llm_ids_init(&f->seen, *rt_client_allocator(s->client));
+    arena_init(&f->arena, *rt_client_allocator(s->client), NULL);
+    if (make_room(f)) {
+        f->weights = f->root->weights;
+        *out = f;
+        return HILO_OK;
+    }
+    llm_session_close(f);
+    return llm_error(s->client, HILO_RESOURCE_EXHAUSTED, "out of memory");
+}
+
 static void release_array(struct llm_session *s, void **array) {
     if (*array)
         s->engine->ops->release(s->engine, *array);
@@ -143,17 +167,19 @@ void llm_session_close(struct llm_session *s) {
         release_cache(s);
         release_array(s, &s->tokens);
         release_array(s, &s->positions);
-        for (size_t i = 0; i < s->model.nparams && s->weights; i++)
+        for (size_t i = 0; i < s->model.nparams && s->weights && !s->root; i++)
             release_array(s, &s->weights[i]);
         for (size_t i = 0; i < s->nprograms; i++)
             s->engine->ops->release_program(s->engine, s->programs[i].program);
     }
-    llm_engine_close(s->engine);
+    if (!s->root) {
+        llm_engine_close(s->engine);
+        llm_tok_free(s->tok);
+        llm_chat_close(&s->chat);
+        llm_model_close(&s->model);
+    }
     mem_free(rt_client_allocator(client), s->programs, s->nprograms * sizeof *s->programs);
     llm_ids_free(&s->seen);
-    llm_tok_free(s->tok);
-    llm_chat_close(&s->chat);
-    llm_model_close(&s->model);
     arena_free(&s->arena);
     mem_free(rt_client_allocator(client), s, sizeof *s);
     hilo_client_release(client);
@@ -200,7 +226,7 @@ void llm_session_rewind(struct llm_session *s, size_t n) {
 
 static bool same_graph(const struct llm_graph *a, const struct llm_graph *b) {
     return a->kind == b->kind && a->batch == b->batch && a->context == b->context && a->tokens == b->tokens &&
-           a->grown == b->grown && a->sample == b->sample;
+           a->grown == b->grown && a->sample == b->sample && a->apart == b->apart;
 }
 
 static hilo_status compile(struct llm_session *s, const struct llm_graph *g, void **out) {
@@ -225,6 +251,7 @@ static hilo_status compile(struct llm_session *s, const struct llm_graph *g, voi
 }
 
 static hilo_status program(struct llm_session *s, const struct llm_graph *g, void **out) {
+    s = s->root ? s->root : s;
     for (size_t i = 0; i < s->nprograms; i++)
         if (same_graph(&s->programs[i].graph, g)) {
             *out = s->programs[i].program;
@@ -541,6 +568,108 @@ hilo_status llm_session_prefill(struct llm_session *s, const int32_t *const *ids
     now.tokens = p.some_next + batch;
     p.some_logits = floats ? (float *)(void *)(now.tokens + batch * (size_t)chunks[CHUNKS - 1]) : logits;
     hilo_status status = run_prefill(s, &p, &now);
+    mem_free(rt_client_allocator(s->client), block, bytes);
+    return status;
+}
+
+size_t llm_session_portion(const struct llm_session *s, size_t left) {
+    int64_t most = chunks[CHUNKS - 1], n = (int64_t)(left < (size_t)most * 2 ? left : (size_t)most * 2);
+    int64_t chunk = chunk_for(s, n, most_read(s));
+    return (size_t)(n < chunk ? n : chunk);
+}
+
+/* ---- forks ----------------------------------------------------------------------------------- */
+
+/* A copy with space for `context` tokens, by the program that grows a cache. */
+hilo_status llm_session_copy(struct llm_session *from, size_t n, struct llm_session *to) {
+    struct llm_graph g = {.kind = LLM_GROW, .batch = 1, .context = from->context, .tokens = 1, .grown = from->context};
+    const uint8_t keep = 0;
+    void *p;
+    release_cache(to);
+    llm_session_reset(to);
+    if (from->context == 0)
+        return HILO_OK;
+    HILO_TRY(program(from, &g, &p));
+    for (int64_t i = 0; i < 2 * from->model.config.layers; i++) {
+        hilo_status status = from->engine->ops->run(from->engine, p, &from->cache[i], 1, &keep, &to->cache[i], 1);
+        if (status != HILO_OK) {
+            release_cache(to);
+            return status;
+        }
+    }
+    to->context = from->context;
+    to->at[0] = n < (size_t)from->at[0] ? (int32_t)n : from->at[0];
+    return HILO_OK;
+}
+
+/* All with the same context, since a program knows one. */
+static hilo_status reserve_apart(struct llm_session *const *forks, size_t n) {
+    int64_t context = 0;
+    for (size_t i = 0; i < n; i++) {
+        HILO_TRY(reserve(forks[i], forks[i]->at[0] + 1));
+        context = forks[i]->context > context ? forks[i]->context : context;
+    }
+    for (size_t i = 0; i < n; i++)
+        HILO_TRY(reserve(forks[i], context));
+    return HILO_OK;
+}
+
+static hilo_status run_apart(struct llm_session *const *forks, size_t n, const int32_t *tokens, float *logits, void **in,
+                             uint8_t *donate, void **out) {
+    struct llm_session *s = forks[0];
+    size_t nweights = s->model.nparams, ncache = 2 * (size_t)s->model.config.layers, nin = 2 + nweights + n * ncache;
+    struct llm_graph g = {.kind = LLM_DECODE, .batch = (int64_t)n, .context = s->context, .tokens = 1, .apart = n > 1};
+    int32_t at[LLM_MAX_APART];
+    void *p = NULL;
+    for (size_t i = 0; i < n; i++)
+        at[i] = forks[i]->at[0];
+    HILO_TRY(check_weights(s));
+    HILO_TRY(program(s, &g, &p));
+    HILO_TRY(upload_i32(s, tokens, (int64_t)n, 0, &in[0]));
+    hilo_status status = upload_i32(s, at, (int64_t)n, 0, &in[1]);
+    memcpy(in + 2, s->weights, nweights * sizeof *in);
+    donate[1] = 1;
+    for (size_t i = 0; i < n; i++)
+        memcpy(in + 2 + nweights + i * ncache, forks[i]->cache, ncache * sizeof *in);
+    memset(donate + 2 + nweights, 1, n * ncache);
+    if (status == HILO_OK)
+        status = s->engine->ops->run(s->engine, p, in, nin, donate, out, 2 + n * ncache);
+    release_array(s, &in[0]);
+    release_array(s, &in[1]);
+    HILO_TRY(status);
+    for (size_t i = 0; i < n; i++) {
+        for (size_t k = 0; k < ncache; k++)
+            release_array(s, &forks[i]->cache[k]); /* donated */
+        memcpy(forks[i]->cache, out + 2 + i * ncache, ncache * sizeof *out);
+        forks[i]->at[0]++;
+        release_array(s, &forks[i]->tokens);
+        release_array(s, &forks[i]->positions);
+    }
+    status = s->engine->ops->read(s->engine, out[0], logits, n * (size_t)s->model.config.vocab * sizeof *logits);
+    release_array(s, &out[0]);
+    release_array(s, &out[1]);
+    return status;
+}
+
+hilo_status llm_session_decode_apart(struct llm_session *const *forks, size_t n, const int32_t *tokens, float *logits) {
+    struct llm_session *s = forks[0];
+    size_t ncache = 2 * (size_t)s->model.config.layers, nin = LLM_MAX_INPUTS + s->model.nparams + n * ncache;
+    size_t bytes = (nin + 2 + n * ncache) * sizeof(void *) + nin; /* config.c bounds the factors */
+    HILO_TRY(check_ids(s, tokens, n));
+    for (size_t i = 0; i < n; i++)
+        if (forks[i]->at[0] >= s->limit)
+            return context_ends(s);
+    void **block = mem_alloc(rt_client_allocator(s->client), bytes);
+    if (!block)
+        return llm_error(s->client, HILO_RESOURCE_EXHAUSTED, "out of memory");
+    memset(block, 0, bytes);
+    hilo_status status = reserve_apart(forks, n);
+    if (status == HILO_OK)
+        status = run_apart(forks, n, tokens, logits, block, (uint8_t *)(block + nin + 2 + n * ncache), block + nin);
+    for (size_t i = 0; i < n && status != HILO_OK; i++) {
+        release_cache(forks[i]);
+        llm_session_reset(forks[i]);
+    }
     mem_free(rt_client_allocator(s->client), block, bytes);
     return status;
 }

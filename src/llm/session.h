@@ -28,6 +28,7 @@ struct llm_session_options {
 struct llm_program { struct llm_graph graph; void *program; };
 
 struct llm_session {
+    struct llm_session *root;       /* of a fork: model, engine, weights and programs are those of `root`; else NULL */
     hilo_client *client;
     struct llm_model model;
     struct llm_tok *tok;
@@ -52,6 +53,9 @@ struct llm_session {
 hilo_status llm_session_open(hilo_client *client, const char *dir, const struct llm_session_options *o,
                              struct llm_session **out);
 void llm_session_close(struct llm_session *s); /* NULL is fine */
+/* One more sequence on the model, engine and programs of `s`, which has a batch of one and must outlive it: a session that has
+   read nothing yet, with a cache of its own. */
+hilo_status llm_session_fork(struct llm_session *s, struct llm_session **out);
 
 /* Properties of the session, for messages and front ends. */
 struct llm_capabilities {
@@ -81,6 +85,14 @@ hilo_status llm_session_prefill(struct llm_session *s, const int32_t *const *ids
 /* Reads one more token of each sequence, with the same results. `tokens` NULL: the tokens that the last step chose, without
    uploading them. */
 hilo_status llm_session_decode(struct llm_session *s, const int32_t *tokens, int32_t *next, float *logits);
+/* The tokens that prefill reads at once when `left` of them are left: reading a prompt in several calls that end at such
+   boundaries computes what one call does, to the bit. */
+size_t llm_session_portion(const struct llm_session *s, size_t left);
+/* Reads one more token of each of n ≤ LLM_MAX_APART different forks of one session, which may be at any positions. Writes n *
+   vocabulary logits, those that a fork alone would answer, to the bit. After an error all of them have lost their tokens. */
+hilo_status llm_session_decode_apart(struct llm_session *const *forks, size_t n, const int32_t *tokens, float *logits);
+/* Makes `to` what `from` is after its first n tokens; both are forks of one session, or that session. */
+hilo_status llm_session_copy(struct llm_session *from, size_t n, struct llm_session *to);
 /* Resets the session and reads n > 1 tokens into sequence 0. Writes the negative logarithms of the probabilities of tokens
    1 to n - 1. */
 hilo_status llm_session_score(struct llm_session *s, const int32_t *ids, size_t n, float *out);

@@ -179,6 +179,67 @@ static void test_batch(void **state) {
     llm_session_close(s);
 }
 
+/* Forks of a session that join and leave between steps, at their own positions, answer the logits of each alone, to the bit;
+   a copy of a prefix continues as if it had read the prefix. */
+static void check_apart(const struct fixture *f, enum llm_precision precision) {
+    enum { FORKS = 6, STEPS = 24, LONG = 300 /* beyond the first room of the cache */ };
+    const struct llm_session_options o = {.precision = precision, .level = 2};
+    struct llm_session *s = session(f->client, &o), *alone[FORKS], *side[FORKS];
+    size_t vocab = (size_t)s->model.config.vocab;
+    float *want = test_malloc(LLM_MAX_APART * vocab * sizeof *want), *got = test_malloc(LLM_MAX_APART * vocab * sizeof *got);
+    int32_t prompt[LONG], next;
+    uint32_t random = 7;
+    for (int i = 0; i < LONG; i++)
+        prompt[i] = 3 + i * 31 % 900;
+    for (size_t i = 0; i < FORKS; i++) {
+        const int32_t *ids = prompt + 7 * i;
+        const size_t n = i == 1 ? 250 : i == 2 ? 170 : 3 + 5 * i;
+        check(f->client, llm_session_fork(s, &alone[i]));
+        check(f->client, llm_session_fork(s, &side[i]));
+        check(f->client, llm_session_prefill(alone[i], &ids, &n, &next, NULL));
+        if (i % 2) {
+            for (size_t done = 0, part; done < n; done += part) {
+                const int32_t *rest = ids + done;
+                part = llm_session_portion(side[i], n - done);
+                check(f->client, llm_session_prefill(side[i], &rest, &part, &next, want));
+            }
+        } else {
+            check(f->client, llm_session_copy(alone[i], n, side[i]));
+        }
+    }
+    for (int step = 0; step < STEPS; step++) {
+        struct llm_session *now[LLM_MAX_APART];
+        int32_t tokens[LLM_MAX_APART];
+        size_t n = 0;
+        random = random * 1664525u + 1013904223u;
+        for (size_t i = 0; i < FORKS && n < LLM_MAX_APART; i++)
+            if (random >> (8 + 3 * i) & 1) {
+                now[n] = side[i];
+                tokens[n] = (int32_t)(random >> 8) % 900;
+                check(f->client, llm_session_decode_apart(&alone[i], 1, &tokens[n], want + n * vocab));
+                n++;
+            }
+        if (!n)
+            continue;
+        check(f->client, llm_session_decode_apart(now, n, tokens, got));
+        assert_memory_equal(got, want, n * vocab * sizeof *got);
+    }
+    for (size_t i = 0; i < FORKS; i++) {
+        llm_session_close(alone[i]);
+        llm_session_close(side[i]);
+    }
+    test_free(want);
+    test_free(got);
+    llm_session_close(s);
+}
+
+static void test_apart(void **state) {
+    const char *all = getenv("HILO_TEST_LONG");
+    for (int p = LLM_F32; p < LLM_PRECISIONS; p++)
+        if (all || p == LLM_F32 || p == LLM_BF16 || p == LLM_INT4)
+            check_apart(*state, (enum llm_precision)p);
+}
+
 /* Beyond the first room of the cache what was read stays: the answer is that of a session with room for all of it at once. */
 static void test_growth(void **state) {
     const struct fixture *f = *state;
@@ -466,7 +527,7 @@ static void test_cut_off(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_golden), cmocka_unit_test(test_logits), cmocka_unit_test(test_parts),
-        cmocka_unit_test(test_batch), cmocka_unit_test(test_growth), cmocka_unit_test(test_long),
+        cmocka_unit_test(test_batch), cmocka_unit_test(test_apart), cmocka_unit_test(test_growth), cmocka_unit_test(test_long),
         cmocka_unit_test(test_steps), cmocka_unit_test(test_precision), cmocka_unit_test(test_sampling),
         cmocka_unit_test(test_prefix), cmocka_unit_test(test_resident), cmocka_unit_test(test_cut_off),
     };
