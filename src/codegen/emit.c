@@ -317,9 +317,25 @@ static void emit_while(struct emit *e, kir_val v) {
     emit_put_back(e, changes, tested);
 }
 
+/* Whether a block has a loop that is one in machine code too. */
+static bool emit_has_loop(const struct emit *e, kir_block b) {
+    for (kir_val v = kir_block_get(e->k, b)->first; emit_is(v); v = kir_get(e->k, v)->next) {
+        const struct kir_node *n = kir_get(e->k, v);
+        if ((n->op == KIR_LOOP && n->sub != KIR_UNROLLED) || (n->body.i && emit_has_loop(e, n->body)) ||
+            (n->other.i && emit_has_loop(e, n->other)))
+            return true;
+    }
+    return false;
+}
+
+LLVMValueRef emit_index(struct emit *e, kir_val loop, LLVMValueRef index) {
+    bool opaque = !e->l->IsConstant(index) && emit_has_loop(e, kir_get(e->k, loop)->body);
+    return opaque ? e->l->BuildFreeze(e->b, index, "") : index;
+}
+
 static void emit_counted(struct emit *e, kir_val v, LLVMValueRef start, LLVMValueRef end, bool guarded) {
     struct emit_loop f;
-    e->nodes[v.i].value = emit_loop_begin(e, &f, start, end, 1, guarded, e->nodes[v.i].changes);
+    e->nodes[v.i].value = emit_index(e, v, emit_loop_begin(e, &f, start, end, 1, guarded, e->nodes[v.i].changes));
     emit_block(e, kir_get(e->k, v)->body);
     emit_loop_end(e, &f);
 }

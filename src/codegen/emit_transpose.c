@@ -54,10 +54,23 @@ static LLVMValueRef transpose_groups(struct emit *e, LLVMValueRef a, LLVMValueRe
     return emit_shuffle(e, a, b, lanes, e->width);
 }
 
-/* Transposes a square block of rows: 4 x 4 blocks first, then the blocks among each other. */
-static void transpose_rows(struct emit *e, LLVMValueRef *v) {
-    static const uint32_t low[] = {0, 4, 1, 5}, high[] = {2, 6, 3, 7}, first[] = {0, 1, 4, 5}, second[] = {2, 3, 6, 7};
+/* Transposes the groups of four lanes: group q of v[4 c + i] becomes what group c of v[4 q + i] was. */
+static void transpose_blocks(struct emit *e, LLVMValueRef *v) {
     LLVMValueRef t[TRANSPOSE_MAX_LANES];
+    for (uint32_t fours = e->width / 4; fours > 1; fours /= 2) {
+        memcpy(t, v, sizeof t);
+        for (uint32_t i = 0; i < e->width; i += 8)
+            for (uint32_t c = 0; c < 4; c++) {
+                uint32_t pair = i / 8;
+                v[pair * 4 + c] = transpose_groups(e, t[i + c], t[i + 4 + c], 0);
+                v[e->width / 2 + pair * 4 + c] = transpose_groups(e, t[i + c], t[i + 4 + c], 1);
+            }
+    }
+}
+
+/* Transposes 4 x 4 blocks: those in the same groups of v[4 c] .. v[4 c + 3]. */
+static void transpose_within_blocks(struct emit *e, LLVMValueRef *v) {
+    static const uint32_t low[] = {0, 4, 1, 5}, high[] = {2, 6, 3, 7}, first[] = {0, 1, 4, 5}, second[] = {2, 3, 6, 7};
     for (uint32_t g = 0; g < e->width; g += 4) {
         LLVMValueRef a = transpose_shuffle4(e, v[g], v[g + 1], low), b = transpose_shuffle4(e, v[g], v[g + 1], high);
         LLVMValueRef c = transpose_shuffle4(e, v[g + 2], v[g + 3], low), d = transpose_shuffle4(e, v[g + 2], v[g + 3], high);
@@ -66,14 +79,33 @@ static void transpose_rows(struct emit *e, LLVMValueRef *v) {
         v[g + 2] = transpose_shuffle4(e, b, d, first);
         v[g + 3] = transpose_shuffle4(e, b, d, second);
     }
-    for (uint32_t fours = e->width / 4; fours > 1; fours /= 2) { /* v[4 g + c] has column 4 q + c in its q-th group */
-        memcpy(t, v, sizeof t);
-        for (uint32_t i = 0; i < e->width; i += 8)
-            for (uint32_t c = 0; c < 4; c++) {
-                uint32_t pair = i / 8;
-                v[pair * 4 + c] = transpose_groups(e, t[i + c], t[i + 4 + c], 0);
-                v[e->width / 2 + pair * 4 + c] = transpose_groups(e, t[i + c], t[i + 4 + c], 1);
-            }
+}
+
+/* n elements of row i of the block that begins with load n, from column `column` on. */
+static LLVMValueRef transpose_load(struct emit *e, const struct kir_node *n, uint32_t i, uint32_t column, LLVMTypeRef type) {
+    int64_t offset = e->nodes[n->arg[0].i].stride * i + column;
+    return emit_row(e, n->of, emit_bin(e, LLVMAdd, emit_scalar(e, n->arg[0]), emit_int(e, offset)), type);
+}
+
+/* The rows of the block with their 4 x 4 blocks transposed as a whole: group q of v[4 c + i] has columns 4 c .. 4 c + 3 of row
+   4 q + i. Rows of 32 bits are loaded so, group by group: loads that insert into a vector cost less than shuffles, to run and
+   to compile. Narrower rows are widened first, for which whole vectors are loaded. */
+static void transpose_load_blocks(struct emit *e, const struct kir_node *n, unsigned bytes, LLVMValueRef *v) {
+    LLVMTypeRef element = bytes == 1 ? e->i8 : bytes == 2 ? e->i16 : e->i32;
+    if (bytes < 4) {
+        for (uint32_t i = 0; i < e->width; i++)
+            v[i] = emit_cast(e, LLVMZExt, transpose_load(e, n, i, 0, e->l->VectorType(element, e->width)), e->i32);
+        transpose_blocks(e, v);
+        return;
+    }
+    for (uint32_t i = 0; i < e->width; i++) {
+        LLVMValueRef group[TRANSPOSE_MAX_LANES / 4] = {NULL};
+        for (uint32_t q = 0; q < e->width / 4; q++)
+            group[q] = transpose_load(e, n, 4 * q + i % 4, i / 4 * 4, e->l->VectorType(element, 4));
+        for (uint32_t left = e->width / 8; left; left /= 2)
+            for (uint32_t q = 0; q < left; q++)
+                group[q] = emit_join(e, group[2 * q], group[2 * q + 1]);
+        v[i] = group[0];
     }
 }
 
@@ -87,18 +119,12 @@ bool emit_transposed_loads(struct emit *e, kir_val v) {
         !transpose_find_loads(e, v, members))
         return false;
     unsigned bytes = ir_dtype_get(t)->bytes;
-    LLVMTypeRef element = bytes == 1 ? e->i8 : bytes == 2 ? e->i16 : e->i32, row = e->l->VectorType(element, e->width);
     LLVMTypeRef stored = e->l->VectorType(emit_memory_type(e, t), e->width);
-    for (uint32_t i = 0; i < e->width; i++) {
-        LLVMValueRef at = emit_bin(e, LLVMAdd, emit_scalar(e, n->arg[0]), emit_int(e, e->nodes[n->arg[0].i].stride * i));
-        rows[i] = emit_row(e, n->of, at, row);
-        if (bytes < 4)
-            rows[i] = emit_cast(e, LLVMZExt, rows[i], e->i32);
-    }
-    transpose_rows(e, rows);
+    transpose_load_blocks(e, n, bytes, rows);
+    transpose_within_blocks(e, rows);
     for (uint32_t i = 0; i < e->width; i++) {
         if (bytes < 4)
-            rows[i] = emit_cast(e, LLVMTrunc, rows[i], element);
+            rows[i] = emit_cast(e, LLVMTrunc, rows[i], bytes == 1 ? e->i8 : e->i16);
         e->nodes[members[i].i].code = emit_decode(e, t, e->l->BuildCast(e->b, LLVMBitCast, rows[i], stored, ""));
     }
     return true;

@@ -393,7 +393,7 @@ static void reduce_end(struct emit *e, const struct emit_slots *changes, const s
 
 static void vector_body(struct emit *e, kir_val loop, LLVMValueRef index) {
     struct emit_node *en = &e->nodes[loop.i];
-    en->value = index;
+    en->value = emit_index(e, loop, index);
     en->lanes[0].stamp = en->lanes[1].stamp = 0;
     if (e->width && en->as_vector)
         emit_lanes_here(e, loop);
