@@ -60,7 +60,6 @@ static void put_step(const struct explained *x, const struct explain_row *r, str
 }
 
 static void put_buffer(const struct explained *x, uint32_t i, struct strbuf *out) {
-    static const char *const places[] = {"block", "constant", "argument", "result", "value"};
     const struct plan *p = rt_executable_plan(x->exe);
     const struct plan_buffer *b = &p->buffers[i];
     struct strbuf type;
@@ -69,7 +68,7 @@ static void put_buffer(const struct explained *x, uint32_t i, struct strbuf *out
         rt_type_text(ir_dtype_get(b->dtype)->number, b->rank, b->dims, &type);
     strbuf_printf(out, "{\"buffer\":%u", i);
     put_key(out, "type", type.p ? type.p : "");
-    put_key(out, "place", places[b->place]);
+    put_key(out, "place", plan_place_name(b->place));
     strbuf_printf(out, ",\"bytes\":%zu,\"offset\":%zu", b->bytes, b->offset);
     if (x->live[i].first <= x->live[i].last)
         strbuf_printf(out, ",\"first\":%u,\"last\":%u", x->live[i].first, x->live[i].last);

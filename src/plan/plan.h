@@ -234,6 +234,7 @@ void plan_free(struct plan *p);
 
 /* A line a step, and the buffers. */
 void plan_print(const struct plan *p, struct strbuf *out);
+const char *plan_place_name(enum plan_place place);   /* "block", "constant", "argument", "result", "value", "init" */
 const char *plan_kind_name(enum plan_step_kind kind); /* "kernel", "routine", "reference", "copy", "test", "switch", "jump" */
 
 #endif

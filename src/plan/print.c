@@ -4,9 +4,13 @@
 #include <inttypes.h>
 #include <string.h>
 
-static void print_place(const struct plan_buffer *x, struct strbuf *out) {
+const char *plan_place_name(enum plan_place place) {
     static const char *const names[] = {"block", "constant", "argument", "result", "value", "init"};
-    strbuf_puts(out, names[x->place]);
+    return names[place];
+}
+
+static void print_place(const struct plan_buffer *x, struct strbuf *out) {
+    strbuf_puts(out, plan_place_name(x->place));
     if (x->place == PLAN_ARGUMENT || x->place == PLAN_RESULT || x->place == PLAN_VALUE || x->place == PLAN_INIT)
         strbuf_printf(out, " %u", x->index);
     if (x->place == PLAN_BLOCK || (x->place != PLAN_CONSTANT && x->offset))

@@ -125,6 +125,17 @@ says 'runs on the reference evaluator: ' libllvm19
 exits 0 explain updates.mlir
 says '6 kernels' '(concurrent with the next 5)'
 exits 0 run updates.mlir --input random:1 --compare=reference --threads 3
+# A weight that is packed once.
+product='(tensor<96x64xf32>, tensor<64x64xf32>) -> tensor<96x64xf32>'
+cat >packed.mlir <<END
+func.func @main(%x: tensor<96x64xf32>) -> tensor<96x64xf32> {
+  %w = stablehlo.constant dense<"0x$(seq -f '%08g' 4096 | tr -d '\n')"> : tensor<64x64xf32>
+  %r = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : $product
+  return %r : tensor<96x64xf32>
+}
+END
+exits 0 explain --json packed.mlir
+says '"place":"init"'
 exits 0 explain "$root/examples/digits/digits.mlir"
 says 'packs operands for convolution + activation'
 if [ "$(grep -c 'convolution + activation: ' out)" = 2 ]; then pass; else fail 'two convolutions, without packing'; fi
