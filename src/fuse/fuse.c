@@ -84,6 +84,7 @@ struct fuse {
     struct node *nodes;
     uint32_t n;
     struct opt_ids index; /* by op: 1 + its place in nodes */
+    struct opt_ids uses;  /* by value: operands that it is, also in regions */
     struct {
         struct fuse_kernel **v;
         uint32_t n, cap;
@@ -142,27 +143,51 @@ static int cost_of(const struct ir_module *m, ir_op op) {
     return cost < 0 ? RECOMPUTE_COST_LIMIT : cost;
 }
 
-/* Whether recomputing it in several kernels costs next to nothing: it moves data, or is a cheap function of one tensor. */
-static bool is_cheap(const struct ir_module *m, const struct node *n) {
-    enum ir_op_kind kind = ir_kind(m, n->op);
-    if (n->cls == FUSE_MOVE)
-        return kind != IR_GATHER && kind != IR_CONCATENATE;
-    if (n->cls != FUSE_ELEMENT || kind == IR_MAP || cost_of(m, n->op) > 1)
-        return false;
+/* How many operands of an op are not scalars, also broadcast ones, or constants; *last: the last of them. */
+static int tensor_operands(const struct ir_module *m, ir_op op, ir_val *last) {
     int tensors = 0;
-    for (uint32_t i = 0; i < ir_op_get(m, n->op)->noperands; i++) {
-        ir_val v = ir_operand(m, n->op, i);
+    for (uint32_t i = 0; i < ir_op_get(m, op)->noperands; i++) {
+        ir_val v = ir_operand(m, op, i);
         ir_op def = ir_val_get(m, v)->op;
         bool scalar = count_of(m, v) == 1 || fuse_is_constant(m, v) ||
                       (!IR_NONE(def) && ir_kind(m, def) == IR_BROADCAST_IN_DIM && count_of(m, ir_operand(m, def, 0)) == 1);
         tensors += !scalar;
+        *last = scalar ? *last : v;
     }
-    return tensors <= 1;
+    return tensors;
+}
+
+/* Whether recomputing it in several kernels costs next to nothing: it moves data, or is a cheap function of one tensor. */
+static bool is_cheap(const struct ir_module *m, const struct node *n) {
+    enum ir_op_kind kind = ir_kind(m, n->op);
+    ir_val tensor = {0};
+    if (n->cls == FUSE_MOVE)
+        return kind != IR_GATHER && kind != IR_CONCATENATE;
+    return n->cls == FUSE_ELEMENT && kind != IR_MAP && cost_of(m, n->op) <= 1 && tensor_operands(m, n->op, &tensor) <= 1;
 }
 
 static struct node *node_of(struct fuse *f, ir_val v) {
     uint32_t i = opt_ids_get(&f->index, ir_val_get(f->m, v)->op.i);
     return i && !IR_NONE(ir_val_get(f->m, v)->op) ? &f->nodes[i - 1] : NULL;
+}
+
+/* Whether it is recomputed in several kernels. Not so where what it is computed from, through cheap ops, is read by nothing
+   else and takes as much memory: then its result is stored instead. */
+static bool is_recomputed(struct fuse *f, const struct node *n) {
+    size_t bytes, stored;
+    if (!is_cheap(f->m, n) || n->cls != FUSE_ELEMENT || !ir_type_bytes(ir_val_type(f->m, ir_result(f->m, n->op, 0)), &stored))
+        return is_cheap(f->m, n);
+    for (const struct node *p = n;;) {
+        ir_val v = {0};
+        if (tensor_operands(f->m, p->op, &v) == 0 || opt_ids_get(&f->uses, v.i) > 1 ||
+            !ir_type_bytes(ir_val_type(f->m, v), &bytes) || bytes < stored)
+            return true;
+        p = node_of(f, v);
+        if (!p || p->cls == FUSE_NONE || p->cls == FUSE_FLOW || p->cls == FUSE_MOVE || p->cls == FUSE_UPDATE)
+            return true;
+        if (!is_cheap(f->m, p))
+            return false;
+    }
 }
 
 static uint32_t place_of(const struct fuse *f, ir_op op) {
@@ -175,6 +200,19 @@ static uint32_t earliest(uint32_t x, uint32_t y) {
 }
 
 /* ---- uses ------------------------------------------------------------------------------------ */
+
+static void count_uses(struct fuse *f, ir_block b) {
+    const struct ir_module *m = f->m;
+    for (ir_op op = ir_block_get(m, b)->first; !IR_NONE(op); op = ir_op_get(m, op)->next) {
+        for (uint32_t i = 0; i < ir_op_get(m, op)->noperands; i++) {
+            uint32_t v = ir_operand(m, op, i).i;
+            opt_ids_set(&f->uses, v, opt_ids_get(&f->uses, v) + 1);
+        }
+        for (uint32_t i = 0; i < ir_op_get(m, op)->nregions; i++)
+            for (ir_block in = ir_region_get(m, ir_op_region(m, op, i))->first; !IR_NONE(in); in = ir_block_get(m, in)->next)
+                count_uses(f, in);
+    }
+}
 
 static void need(struct fuse *f, ir_val v, uint32_t at, enum fuse_reason why) {
     struct node *p = node_of(f, v);
@@ -779,7 +817,8 @@ static void visit(struct fuse *f, uint32_t at) {
     if (!n->needed && n->nowners == 0)
         return; /* unused */
     update_owners(f, n);
-    while (n->nowners > 1 && f->o->level >= 2 && !is_cheap(f->m, n) && merge_owners(f, n)) {
+    bool recomputed = n->nowners > 1 && f->o->level >= 2 && is_recomputed(f, n);
+    while (n->nowners > 1 && f->o->level >= 2 && !recomputed && merge_owners(f, n)) {
     }
     if (!n->needed && n->nowners == 1) {
         n->why = (uint8_t)fuse_into(f, n->owners[0], n);
@@ -789,7 +828,7 @@ static void visit(struct fuse *f, uint32_t at) {
         }
     } else if (!n->needed) {
         n->why = f->o->level < 2 ? FUSE_LEVEL : FUSE_SHARED;
-        if (is_cheap(f->m, n) && f->o->level >= 2) {
+        if (recomputed) {
             n->why = owners_are_full(f, n) ? FUSE_SIZE : FUSE_FUSED;
             if (!n->why) {
                 use_operands(f, n, at);
@@ -823,13 +862,9 @@ static void merge_into_third(struct fuse *f, struct fuse_kernel *k) {
 
 /* Merges chains of three kernels whose loops agree. Those that run first were begun last. */
 static void merge_stages(struct fuse *f, const struct opt_ids *stored) {
-    struct opt_ids uses = {.a = f->a}, feed_of = {.a = f->a}; /* by kernel: 1 + what it feeds */
-    struct fuse_stages x = {.a = f->a, .m = f->m, .block = f->block, .target = f->o->target, .stored = stored, .uses = &uses};
-    for (uint32_t i = 0; i < f->n && f->feeds.n > 1; i++)
-        for (uint32_t k = 0; k < ir_op_get(f->m, f->nodes[i].op)->noperands; k++) {
-            ir_val v = ir_operand(f->m, f->nodes[i].op, k);
-            opt_ids_set(&uses, v.i, opt_ids_get(&uses, v.i) + 1);
-        }
+    struct opt_ids feed_of = {.a = f->a}; /* by kernel: 1 + what it feeds */
+    struct fuse_stages x = {
+        .a = f->a, .m = f->m, .block = f->block, .target = f->o->target, .stored = stored, .uses = &f->uses};
     for (uint32_t i = 0; i < f->feeds.n; i++) {
         const struct feed *feed = &f->feeds.v[i];
         uint32_t to = kernel_now(f, feed->reader), next = opt_ids_get(&feed_of, to);
@@ -859,7 +894,7 @@ static void merge_kernels(struct fuse *f) {
 }
 
 void fuse_block(struct arena *a, const struct ir_module *m, ir_block b, const struct fuse_options *o, struct fuse_block *out) {
-    struct fuse f = {.a = a, .m = m, .o = o, .out = out, .index = {.a = a}, .block = b};
+    struct fuse f = {.a = a, .m = m, .o = o, .out = out, .index = {.a = a}, .uses = {.a = a}, .block = b};
     for (ir_op op = ir_block_get(m, b)->first; !IR_NONE(op); op = ir_op_get(m, op)->next)
         f.n++;
     f.nodes = ARENA_ARRAY(a, struct node, f.n + 1);
@@ -869,6 +904,7 @@ void fuse_block(struct arena *a, const struct ir_module *m, ir_block b, const st
         f.nodes[i] = (struct node){.op = op, .cls = cls == FUSE_FLOW || o->lowers(o->user, op) ? cls : FUSE_NONE};
         opt_ids_set(&f.index, op.i, ++i);
     }
+    count_uses(&f, b);
     while (i-- > 0)
         visit(&f, i);
     if (o->level >= 2)

@@ -10,7 +10,7 @@ struct fuse_stages {
     ir_block block;
     const struct target *target;
     const struct opt_ids *stored; /* by value: not 0 for what kernels or other steps store */
-    const struct opt_ids *uses;   /* by value: operands of the block's ops that it is */
+    const struct opt_ids *uses;   /* by value: operands that it is, also in regions */
 };
 
 /* Makes `third` a kernel of stages that computes what the others store, which nothing else reads; false when their loops do not

@@ -139,6 +139,21 @@ says '"place":"init"'
 exits 0 explain "$root/examples/digits/digits.mlir"
 says 'packs operands for convolution + activation'
 if [ "$(grep -c 'convolution + activation: ' out)" = 2 ]; then pass; else fail 'two convolutions, without packing'; fi
+# What two kernels read is stored as they read it, when what it is cheaply computed from would be stored for it alone.
+cat >shared.mlir <<'MLIR'
+func.func @main(%x: tensor<64x64xf32>, %y: tensor<64x64xf32>) -> (tensor<64x64xf32>, tensor<64xf32>) {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %zeros = stablehlo.constant dense<0.0> : tensor<64x64xf32>
+  %s = stablehlo.add %x, %y : tensor<64x64xf32>
+  %r = stablehlo.maximum %s, %zeros : tensor<64x64xf32>
+  %d = stablehlo.dot_general %r, %x, contracting_dims = [1] x [0] : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  %t = stablehlo.reduce(%r init: %zero) applies stablehlo.add across dimensions = [0]
+       : (tensor<64x64xf32>, tensor<f32>) -> tensor<64xf32>
+  return %d, %t : tensor<64x64xf32>, tensor<64xf32>
+}
+MLIR
+exits 0 explain shared.mlir
+says ' add, maximum'
 # Two NCHW convolutions: they are computed in channels last, and only the argument and the result are transposed.
 numbers='dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {pad = [[1, 1], [1, 1]]}'
 groups='{batch_group_count = 1 : i64, feature_group_count = 1 : i64}'
