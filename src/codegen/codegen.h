@@ -5,6 +5,7 @@
  *   target.c           the target of a compilation
  *   emit*.c            kernels as LLVM IR: explicit vectors, no pass pipeline
  *   object.c           object files, assembly, LLVM text
+ *   launch.c           how kernels are launched on GPUs
  *
  * What LLVM 19 does well and badly was measured; see the comments where a choice follows from it. */
 #ifndef HILO_CODEGEN_CODEGEN_H
@@ -25,5 +26,8 @@ hilo_status cg_target(const char *name, struct target *out, struct diag_list *d)
    mem_alloc'ed from `al`. Any thread; calls on several threads run in parallel. */
 hilo_status cg_compile(const struct kir *const *kernels, uint32_t n, const struct target *t, enum cg_emit emit,
                        const hilo_allocator *al, struct diag_list *d, void **out, size_t *out_bytes);
+
+/* How a kernel is launched on a GPU; the same numbers as its code has. */
+void cg_launch(const struct kir *k, const struct target *t, struct hilo_gpu_launch *out);
 
 #endif

@@ -202,7 +202,7 @@ LLVMValueRef emit_loop_begin(struct emit *e, struct emit_loop *f, LLVMValueRef s
                             .head = emit_new_block(e, "loop"),
                             .after = emit_new_block(e, "end"),
                             .end = end,
-                            .step = step,
+                            .step = l->ConstInt(l->TypeOf(start), (uint64_t)step, true),
                             .guarded = guarded,
                             .changes = changes};
     f->old = emit_now(e, changes);
@@ -211,7 +211,7 @@ LLVMValueRef emit_loop_begin(struct emit *e, struct emit_loop *f, LLVMValueRef s
     else
         l->BuildBr(e->b, f->head);
     l->PositionBuilderAtEnd(e->b, f->head);
-    f->index = l->BuildPhi(e->b, e->i64, "");
+    f->index = l->BuildPhi(e->b, l->TypeOf(start), "");
     emit_incoming(e, f->index, start, f->before);
     f->phi = emit_phis(e, changes, f->old);
     emit_incomings(e, changes, f->phi, f->old, f->before);
@@ -221,7 +221,7 @@ LLVMValueRef emit_loop_begin(struct emit *e, struct emit_loop *f, LLVMValueRef s
 
 void emit_loop_end(struct emit *e, struct emit_loop *f) {
     const struct llvm *l = e->l;
-    LLVMValueRef next = l->BuildNSWAdd(e->b, f->index, emit_int(e, f->step), "");
+    LLVMValueRef next = l->BuildNSWAdd(e->b, f->index, f->step, "");
     LLVMBasicBlockRef last = l->GetInsertBlock(e->b);
     struct emit_slot *now = emit_now(e, f->changes);
     l->BuildCondBr(e->b, emit_icmp(e, LLVMIntSLT, next, f->end), f->head, f->after);
@@ -335,6 +335,10 @@ LLVMValueRef emit_index(struct emit *e, kir_val loop, LLVMValueRef index) {
 
 static void emit_counted(struct emit *e, kir_val v, LLVMValueRef start, LLVMValueRef end, bool guarded) {
     struct emit_loop f;
+    if (e->nodes[v.i].narrow) {
+        start = emit_cast(e, LLVMTrunc, start, e->i32);
+        end = emit_cast(e, LLVMTrunc, end, e->i32);
+    }
     e->nodes[v.i].value = emit_index(e, v, emit_loop_begin(e, &f, start, end, 1, guarded, e->nodes[v.i].changes));
     emit_block(e, kir_get(e->k, v)->body);
     emit_loop_end(e, &f);

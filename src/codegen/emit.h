@@ -3,6 +3,7 @@
  *   emit.c          functions, blocks, branches, serial and unrolled loops, registers
  *   emit_vector.c   VECTOR loops: which values differ between lanes, main loop and tail, reductions
  *   emit_block.c    for GPUs: thread blocks, barriers, reductions between threads
+ *   launch.c        for GPUs: how kernels are launched
  *   emit_op.c       pure ops                        emit_div.c   quotients and remainders
  *   emit_mem.c      loads, stores, tiles            emit_fp.c    floating-point formats in memory
  *
@@ -34,7 +35,7 @@ struct emit_node {
     int64_t every;                    /* LINEAR: lane l has base + l / every · stride; a power of two */
     uint8_t class;                    /* enum emit_class, in the VECTOR loop around it */
     bool as_vector;                   /* a LINEAR or UNIFORM value is needed as a vector inside of a VECTOR loop */
-    bool narrow;                      /* VARYING i64: kept as i32, see emit_fits */
+    bool narrow;                      /* VARYING i64, on GPUs any: kept as i32, see emit_fits */
 };
 
 struct emit_slots {
@@ -83,9 +84,9 @@ struct emit {
     /* thread blocks of a GPU */
     bool blocks;             /* the target is one */
     bool in_vector;          /* in a VECTOR loop, of which this thread is a lane */
-    uint32_t threads;        /* of a block */
-    LLVMValueRef thread;     /* its number, i64 */
-    LLVMValueRef block_area; /* shared memory for reductions: eight bytes a thread */
+    LLVMValueRef thread;     /* its number, i32 */
+    struct hilo_gpu_launch launch; /* of the kernel */
+    LLVMValueRef block_area; /* shared memory for reductions */
     bool *barriers;          /* by node: all threads wait before it */
 };
 
@@ -109,8 +110,7 @@ LLVMBasicBlockRef emit_new_block(struct emit *e, const char *name);
    builder is in its body. */
 struct emit_loop {
     LLVMBasicBlockRef before, head, after;
-    LLVMValueRef index, end;
-    int64_t step;
+    LLVMValueRef index, end, step; /* of one type; the step may be another one from after the begin on */
     bool guarded;
     const struct emit_slots *changes;
     struct emit_slot *old, *phi; /* of each change */
@@ -161,6 +161,7 @@ LLVMValueRef emit_select(struct emit *e, LLVMValueRef c, LLVMValueRef a, LLVMVal
 /* Whether a node is VARYING where it is used now; LINEAR and UNIFORM ones are known by their scalar. */
 bool emit_varies(const struct emit *e, kir_val v);
 LLVMValueRef emit_scalar(struct emit *e, kir_val v); /* not VARYING; LINEAR: of lane 0 */
+LLVMValueRef emit_scalar32(struct emit *e, kir_val v); /* of an i64 that fits */
 LLVMValueRef emit_lanes(struct emit *e, kir_val v);  /* in a VECTOR loop: as a vector */
 void emit_lanes_here(struct emit *e, kir_val v);     /* makes the vector of a value, where it is defined */
 /* Index arithmetic is i64, but what is known to fit 32 bits, by its range, is computed in lanes of 32: half the registers, and
@@ -183,6 +184,10 @@ void emit_classify(struct emit *e, kir_val loop);
 void emit_acc(struct emit *e, const struct kir_node *n);
 /* Registers from outside of the VECTOR loop with this body that it accumulates into begin with the neutral element. */
 void emit_vector_accumulators(struct emit *e, kir_block body);
+
+/* launch.c: bytes of the area for reductions, at the beginning of a block's shared memory; of a lane's value there. */
+uint32_t cg_area_bytes(const struct kir *k, const struct target *t);
+uint32_t cg_lane_bytes(enum kir_type t);
 
 /* emit_block.c: in place of the same parts for processors. */
 void emit_block_prepare(struct emit *e);

@@ -9,8 +9,6 @@
 #include "kir/node.h"
 
 enum {
-    WARP = 32,
-    STATIC_SHARED = 48 << 10, /* bytes of shared memory that a kernel may declare; more takes an attribute at launch */
     SPACE_GLOBAL = 1,
     SPACE_SHARED = 3,
     PTX_KERNEL = 71 /* calling convention of entry points */
@@ -19,25 +17,29 @@ enum {
 /* ---- threads --------------------------------------------------------------------------------- */
 
 static LLVMValueRef block_register(struct emit *e, const char *name) {
-    return emit_cast(e, LLVMZExt, emit_intrinsic(e, name, NULL, 0, NULL, 0), e->i64);
+    return emit_intrinsic(e, name, NULL, 0, NULL, 0);
 }
 
 static void block_barrier(struct emit *e) {
     emit_intrinsic(e, "llvm.nvvm.barrier0", NULL, 0, NULL, 0);
 }
 
-/* The widest VECTOR loop below a block, and at least a warp. */
-static uint32_t block_threads(const struct kir *k, kir_block b, uint32_t most) {
-    for (kir_val v = kir_block_get(k, b)->first; emit_is(v); v = kir_get(k, v)->next) {
-        const struct kir_node *n = kir_get(k, v);
-        if (n->op == KIR_LOOP && n->sub == KIR_VECTOR && n->width > most)
-            most = n->width;
-        if (n->body.i)
-            most = block_threads(k, n->body, most);
-        if (n->other.i)
-            most = block_threads(k, n->other, most);
-    }
-    return most;
+static LLVMValueRef block_i32(const struct emit *e, uint32_t v) {
+    return e->l->ConstInt(e->i32, v, false);
+}
+
+/* A number of threads or blocks as an index, which is of 32 bits where the loop's index fits them. */
+static LLVMTypeRef block_index_type(const struct emit *e, kir_val loop) {
+    return e->nodes[loop.i].narrow ? e->i32 : e->i64;
+}
+static LLVMValueRef block_as_index(struct emit *e, kir_val loop, LLVMValueRef v) {
+    return e->nodes[loop.i].narrow ? v : emit_cast(e, LLVMZExt, v, e->i64);
+}
+
+/* Whether the index of a loop is computed in 32 bits, also after its last step. */
+static bool block_loop_fits(const struct emit *e, const struct kir_node *n) {
+    int64_t step = n->sub == KIR_VECTOR ? n->width : n->sub == KIR_GRID ? e->launch.blocks : 1;
+    return n->sub != KIR_UNROLLED && n->lo >= 0 && n->hi <= INT32_MAX - step && (!emit_is(n->arg[0]) || emit_fits(e, n->arg[0]));
 }
 
 /* ---- barriers -------------------------------------------------------------------------------- */
@@ -49,6 +51,8 @@ struct barriers {
     const struct kir *k;
     bool *before; /* by node */
     uint32_t n;   /* buffers, and one for the area of reductions */
+    bool one_warp; /* reductions need no area */
+    bool strides;  /* a block computes several iterations of the grid */
 };
 
 /* Uses of buffers in a VECTOR loop; true when it reduces. */
@@ -100,9 +104,10 @@ static void barriers_node(struct barriers *s, struct arena *a, kir_val v, uint8_
         barriers_use(s, v, uses, since);
     } else if (n->op == KIR_LOOP && n->sub == KIR_VECTOR) {
         bool reduces = loop_uses(s, n->body, n->body, uses);
+        reduces &= !s->one_warp;
         uses[s->n - 1] = reduces ? USE_LANES : 0;
         barriers_use(s, v, uses, since);
-        if (reduces) { /* its last barrier comes before all threads read the result */
+        if (reduces) { /* its last barrier comes before all threads read the area */
             memset(since, 0, s->n);
             since[s->n - 1] = USE_READ;
         }
@@ -113,7 +118,7 @@ static void barriers_node(struct barriers *s, struct arena *a, kir_val v, uint8_
             barriers_block(s, a, n->other, uses);
         for (uint32_t i = 0; i < s->n; i++)
             since[i] |= uses[i];
-    } else if (n->op == KIR_WHILE || (n->op == KIR_LOOP && n->sub != KIR_GRID)) {
+    } else if (n->op == KIR_WHILE || (n->op == KIR_LOOP && (n->sub != KIR_GRID || s->strides))) {
         for (int round = 0; round < 2; round++) { /* an iteration follows another one, or what is before the loop */
             memcpy(uses, since, s->n);
             if (n->other.i)
@@ -132,10 +137,20 @@ static void barriers_block(struct barriers *s, struct arena *a, kir_block b, uin
         barriers_node(s, a, v, since);
 }
 
+static bool block_strides(const struct emit *e) {
+    return kir_grid_extent(e->k) > e->launch.blocks;
+}
+
 void emit_block_prepare(struct emit *e) {
-    struct barriers s = {.k = e->k, .n = e->k->buffers.n + 1};
-    e->threads = block_threads(e->k, (kir_block){1}, WARP);
-    e->barriers = s.before = ARENA_ARRAY(&e->arena, bool, e->k->nodes.n);
+    struct barriers s = {.k = e->k, .n = e->k->buffers.n + 1, .before = ARENA_ARRAY(&e->arena, bool, e->k->nodes.n)};
+    cg_launch(e->k, e->t, &e->launch);
+    s.one_warp = e->launch.threads == e->t->warp_threads;
+    s.strides = block_strides(e);
+    e->barriers = s.before;
+    for (uint32_t i = 1; i < e->k->nodes.n; i++) {
+        const struct kir_node *n = &e->k->nodes.v[i];
+        e->nodes[i].narrow = n->type == KIR_I64 && (n->op == KIR_LOOP ? block_loop_fits(e, n) : emit_is_narrow(e, n));
+    }
     barriers_block(&s, &e->arena, (kir_block){1}, ARENA_ARRAY(&e->arena, uint8_t, s.n));
 }
 
@@ -146,10 +161,13 @@ void emit_block_barrier(struct emit *e, kir_val v) {
 
 /* ---- the function ---------------------------------------------------------------------------- */
 
-static LLVMValueRef block_shared(struct emit *e, const char *name, LLVMTypeRef t) {
-    LLVMValueRef g = e->l->AddGlobalInAddressSpace(e->module, t, name, SPACE_SHARED);
-    e->l->SetInitializer(g, e->l->GetUndef(t));
-    e->l->SetLinkage(g, LLVMInternalLinkage);
+/* The dynamic shared memory of all kernels of the module. */
+static LLVMValueRef block_shared(struct emit *e) {
+    static const char name[] = "shared";
+    LLVMValueRef g = e->l->GetNamedGlobal(e->module, name);
+    if (g)
+        return g;
+    g = e->l->AddGlobalInAddressSpace(e->module, e->l->ArrayType(e->i8, 0), name, SPACE_SHARED);
     e->l->SetAlignment(g, 64);
     return g;
 }
@@ -157,107 +175,185 @@ static LLVMValueRef block_shared(struct emit *e, const char *name, LLVMTypeRef t
 static void block_annotate(struct emit *e, const char *name, uint32_t value) {
     const struct llvm *l = e->l;
     LLVMMetadataRef parts[] = {l->ValueAsMetadata(e->fn), l->MDStringInContext2(e->context, name, strlen(name)),
-                               l->ValueAsMetadata(l->ConstInt(e->i32, value, false))};
+                               l->ValueAsMetadata(block_i32(e, value))};
     l->AddNamedMetadataOperand(e->module, "nvvm.annotations",
                                l->MetadataAsValue(e->context, l->MDNodeInContext2(e->context, parts, 3)));
 }
 
-/* A pointer to each parameter and, last, to scratch memory for each block, where it does not fit shared memory. */
 void emit_block_function(struct emit *e) {
     const struct llvm *l = e->l;
     const struct kir *k = e->k;
-    uint32_t nparams = kir_param_count(k);
-    bool slab = k->scratch_bytes > STATIC_SHARED - e->threads * sizeof(uint64_t);
-    LLVMTypeRef *params = ARENA_ARRAY(&e->arena, LLVMTypeRef, nparams + 1);
+    LLVMTypeRef *params = ARENA_ARRAY(&e->arena, LLVMTypeRef, e->launch.params + 1);
     LLVMTypeRef global = l->PointerTypeInContext(e->context, SPACE_GLOBAL), nothing = l->VoidTypeInContext(e->context);
-    for (uint32_t i = 0; i <= nparams; i++)
+    for (uint32_t i = 0; i < e->launch.params; i++)
         params[i] = global;
-    e->fn = l->AddFunction(e->module, k->name, l->FunctionType(nothing, params, nparams + slab, false));
+    e->fn = l->AddFunction(e->module, k->name, l->FunctionType(nothing, params, e->launch.params, false));
     l->SetFunctionCallConv(e->fn, PTX_KERNEL);
-    block_annotate(e, "reqntidx", e->threads);
+    block_annotate(e, "reqntidx", e->launch.threads);
     l->PositionBuilderAtEnd(e->b, emit_new_block(e, "entry"));
     e->thread = block_register(e, "llvm.nvvm.read.ptx.sreg.tid.x");
-    e->block_area = block_shared(e, "reduction", l->ArrayType(e->i64, e->threads));
-    LLVMValueRef scratch = NULL;
-    if (slab) {
-        LLVMValueRef block = block_register(e, "llvm.nvvm.read.ptx.sreg.ctaid.x");
-        LLVMValueRef at = emit_bin(e, LLVMMul, block, emit_int(e, (int64_t)k->scratch_bytes));
-        scratch = l->BuildGEP2(e->b, e->i8, l->GetParam(e->fn, nparams), &at, 1, "");
-    } else if (k->scratch_bytes) {
-        scratch = block_shared(e, "scratch", l->ArrayType(e->i8, (unsigned)k->scratch_bytes));
+    e->block_area = e->launch.shared_bytes ? block_shared(e) : NULL;
+    LLVMValueRef scratch = e->block_area;
+    int64_t begin = cg_area_bytes(k, e->t);
+    if (e->launch.slab_bytes) {
+        LLVMValueRef block = emit_cast(e, LLVMZExt, block_register(e, "llvm.nvvm.read.ptx.sreg.ctaid.x"), e->i64);
+        LLVMValueRef at = emit_bin(e, LLVMMul, block, emit_int(e, (int64_t)e->launch.slab_bytes));
+        scratch = l->BuildGEP2(e->b, e->i8, l->GetParam(e->fn, e->launch.params - 1), &at, 1, "");
+        begin = 0;
     }
     e->buffers = ARENA_ARRAY(&e->arena, LLVMValueRef, k->buffers.n + 1);
     for (uint32_t i = 0, param = 0; i < k->buffers.n; i++) {
-        LLVMValueRef at = emit_int(e, (int64_t)k->buffers.v[i].offset);
+        LLVMValueRef at = emit_int(e, begin + (int64_t)k->buffers.v[i].offset);
         e->buffers[i] = k->buffers.v[i].role == KIR_SCRATCH ? l->BuildGEP2(e->b, e->i8, scratch, &at, 1, "")
                                                             : l->GetParam(e->fn, param++);
     }
 }
 
-/* One block for each iteration. */
+/* An iteration for each block, or, where blocks are fewer, every so many. */
 void emit_block_grid(struct emit *e, kir_val v) {
     const struct kir_node *n = kir_get(e->k, v);
-    if (kir_grid_extent(e->k) > INT32_MAX)
-        emit_fail(e, "more iterations than a GPU has blocks");
-    e->nodes[v.i].value = block_register(e, "llvm.nvvm.read.ptx.sreg.ctaid.x");
+    LLVMValueRef block = block_as_index(e, v, block_register(e, "llvm.nvvm.read.ptx.sreg.ctaid.x"));
+    struct emit_loop f;
+    if (!block_strides(e)) {
+        e->nodes[v.i].value = block;
+        emit_block(e, n->body);
+        return;
+    }
+    LLVMValueRef end = emit_like(e, block_index_type(e, v), (uint64_t)kir_grid_extent(e->k));
+    e->nodes[v.i].value = emit_loop_begin(e, &f, block, end, 1, true, e->nodes[v.i].changes);
+    f.step = block_as_index(e, v, block_register(e, "llvm.nvvm.read.ptx.sreg.nctaid.x"));
     emit_block(e, n->body);
+    emit_loop_end(e, &f);
 }
 
-/* ---- VECTOR loops ---------------------------------------------------------------------------- */
+/* ---- reductions ------------------------------------------------------------------------------ */
 
 /* In memory, i1 takes a byte. Lanes are side by side, which keeps the banks of shared memory free of conflicts. */
 static LLVMTypeRef block_kept_type(const struct emit *e, enum kir_type t) {
     return t == KIR_I1 ? e->i8 : emit_scalar_type(e, t);
 }
 
-static LLVMValueRef block_slot(struct emit *e, enum kir_type t, LLVMValueRef thread) {
-    return e->l->BuildGEP2(e->b, block_kept_type(e, t), e->block_area, &thread, 1, "");
+/* Lane `lane` of what begins at byte `from` of the area. */
+static LLVMValueRef block_slot(struct emit *e, enum kir_type t, uint32_t from, LLVMValueRef lane) {
+    LLVMValueRef at = emit_int(e, from), area = e->l->BuildGEP2(e->b, e->i8, e->block_area, &at, 1, "");
+    return e->l->BuildGEP2(e->b, block_kept_type(e, t), area, &lane, 1, "");
 }
 
-static void block_put(struct emit *e, LLVMValueRef v, enum kir_type t, LLVMValueRef slot) {
-    e->l->BuildStore(e->b, t == KIR_I1 ? emit_cast(e, LLVMZExt, v, e->i8) : v, slot);
-}
-
-static LLVMValueRef block_take(struct emit *e, enum kir_type t, LLVMValueRef slot) {
+static LLVMValueRef block_load(struct emit *e, enum kir_type t, LLVMValueRef slot) {
     LLVMValueRef v = e->l->BuildLoad2(e->b, block_kept_type(e, t), slot, "");
     return t == KIR_I1 ? emit_cast(e, LLVMTrunc, v, e->i1) : v;
 }
 
-/* Lane l with lane l + half, until one is left, which all threads get. */
-static LLVMValueRef block_reduce(struct emit *e, const struct kir_node *acc, enum kir_type t, LLVMValueRef v, uint32_t width) {
+static void block_store(struct emit *e, enum kir_type t, LLVMValueRef v, LLVMValueRef slot) {
+    e->l->BuildStore(e->b, t == KIR_I1 ? emit_cast(e, LLVMZExt, v, e->i8) : v, slot);
+}
+
+/* 32 bits of the thread of the warp that `name` and `by` choose. */
+static LLVMValueRef block_shuffle32(struct emit *e, const char *name, LLVMValueRef v, uint32_t by) {
+    LLVMValueRef args[] = {block_i32(e, UINT32_MAX), v, block_i32(e, by), block_i32(e, e->t->warp_threads - 1)};
+    return emit_intrinsic(e, name, NULL, 0, args, 4);
+}
+
+static LLVMValueRef block_shuffle(struct emit *e, const char *name, enum kir_type t, LLVMValueRef v, uint32_t by) {
+    LLVMTypeRef type = emit_scalar_type(e, t), pair = e->l->VectorType(e->i32, 2);
+    unsigned bits = kir_type_bits(t);
+    if (bits < 32)
+        return emit_cast(e, LLVMTrunc, block_shuffle32(e, name, emit_cast(e, LLVMZExt, v, e->i32), by), type);
+    if (bits == 32)
+        return e->l->BuildCast(e->b, LLVMBitCast,
+                               block_shuffle32(e, name, e->l->BuildCast(e->b, LLVMBitCast, v, e->i32, ""), by), type, "");
+    LLVMValueRef from = e->l->BuildCast(e->b, LLVMBitCast, v, pair, ""), to = e->l->GetPoison(pair);
+    for (uint32_t i = 0; i < 2; i++) {
+        LLVMValueRef half = block_shuffle32(e, name, e->l->BuildExtractElement(e->b, from, block_i32(e, i), ""), by);
+        to = e->l->BuildInsertElement(e->b, to, half, block_i32(e, i), "");
+    }
+    return e->l->BuildCast(e->b, LLVMBitCast, to, type, "");
+}
+
+/* A register that the threads of a block reduce. */
+struct block_sum {
+    const struct kir_node *acc;
+    enum kir_type t;
+    LLVMValueRef v; /* of this thread, then of all */
+    uint32_t from;  /* its place in the area */
+};
+
+static LLVMValueRef block_combine(struct emit *e, const struct block_sum *s, LLVMValueRef a, LLVMValueRef b) {
+    return emit_binary(e, (enum kir_op)s->acc->sub, s->acc->flags, s->t, a, b);
+}
+
+/* Lane l with lane l + half, until one is left, which all threads get. As long as halves are warps, each thread combines the
+   sums of its lane in all warps, which it reads from the area; then threads exchange them within the warp. All warps do so
+   alike. */
+static void block_reduce(struct emit *e, struct block_sum *s, uint32_t width) {
+    uint32_t warp = e->t->warp_threads, n = width > warp ? width / warp : 1;
+    if (e->launch.threads > warp) {
+        LLVMValueRef *part = ARENA_ARRAY(&e->arena, LLVMValueRef, n);
+        LLVMValueRef lane = emit_bin(e, LLVMAnd, e->thread, block_i32(e, (width < warp ? width : warp) - 1));
+        for (uint32_t i = 0; i < n; i++)
+            part[i] = block_load(e, s->t, block_slot(e, s->t, s->from + i * warp * cg_lane_bytes(s->t), lane));
+        for (uint32_t half = n / 2; half; half /= 2)
+            for (uint32_t i = 0; i < half; i++)
+                part[i] = block_combine(e, s, part[i], part[i + half]);
+        s->v = part[0];
+    }
+    for (uint32_t half = (width < warp ? width : warp) / 2; half; half /= 2)
+        s->v = block_combine(e, s, s->v, block_shuffle(e, "llvm.nvvm.shfl.sync.down.i32", s->t, s->v, half));
+    s->v = block_shuffle(e, "llvm.nvvm.shfl.sync.idx.i32", s->t, s->v, 0);
+}
+
+/* Sums that the area holds at the same time. */
+static void block_reduce_batch(struct emit *e, struct block_sum *sums, uint32_t n, uint32_t width) {
     static const struct emit_slots none = {0};
     struct emit_branch f;
-    LLVMValueRef mine = block_slot(e, t, e->thread);
-    block_put(e, v, t, mine);
-    for (uint32_t half = width / 2; half; half /= 2) {
+    bool some = e->launch.threads > width;
+    if (e->launch.threads > e->t->warp_threads) {
+        if (some)
+            emit_branch_begin(e, &f, emit_icmp(e, LLVMIntULT, e->thread, block_i32(e, width)), false, &none);
+        for (uint32_t i = 0; i < n; i++)
+            block_store(e, sums[i].t, sums[i].v, block_slot(e, sums[i].t, sums[i].from, e->thread));
+        if (some)
+            emit_branch_end(e, &f);
         block_barrier(e);
-        emit_branch_begin(e, &f, emit_icmp(e, LLVMIntULT, e->thread, emit_int(e, half)), false, &none);
-        LLVMValueRef other = block_slot(e, t, emit_bin(e, LLVMAdd, e->thread, emit_int(e, half)));
-        LLVMValueRef a = block_take(e, t, mine), b = block_take(e, t, other);
-        block_put(e, emit_binary(e, (enum kir_op)acc->sub, acc->flags, t, a, b), t, mine);
-        emit_branch_end(e, &f);
     }
-    block_barrier(e);
-    return block_take(e, t, block_slot(e, t, emit_int(e, 0)));
+    for (uint32_t i = 0; i < n; i++)
+        block_reduce(e, &sums[i], width);
 }
 
 static void block_reduce_all(struct emit *e, const struct emit_slots *changes, const struct emit_slot *outside,
                              uint32_t width) {
-    bool again = false; /* the area was read */
-    for (uint32_t i = 0; i < changes->n && e->status == HILO_OK; i++) {
-        uint32_t slot = changes->v[i];
-        const struct kir_node *acc = e->accs[slot];
-        if (!acc)
-            continue;
-        if (again)
+    struct block_sum *sums = ARENA_ARRAY(&e->arena, struct block_sum, changes->n + 1);
+    uint32_t n = 0, done = 0, used = 0, area = cg_area_bytes(e->k, e->t);
+    for (uint32_t i = 0; i < changes->n; i++) {
+        const struct kir_node *acc = e->accs[changes->v[i]];
+        if (acc)
+            sums[n++] = (struct block_sum){acc, (enum kir_type)e->k->nodes.v[acc->of].type, e->slots[changes->v[i]].value, 0};
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t bytes = width * cg_lane_bytes(sums[i].t);
+        used = (used + cg_lane_bytes(sums[i].t) - 1) & ~(cg_lane_bytes(sums[i].t) - 1);
+        if (area && used + bytes > area) {
+            block_reduce_batch(e, sums + done, i - done, width);
             block_barrier(e);
-        again = true;
-        enum kir_type t = (enum kir_type)e->k->nodes.v[acc->of].type;
-        LLVMValueRef all = block_reduce(e, acc, t, e->slots[slot].value, width);
-        e->slots[slot].value = emit_binary(e, (enum kir_op)acc->sub, acc->flags, t, outside[i].value, all);
+            done = i;
+            used = 0;
+        }
+        sums[i].from = used;
+        used += bytes;
+    }
+    if (n)
+        block_reduce_batch(e, sums + done, n - done, width);
+    for (uint32_t i = 0, at = 0; i < changes->n; i++) {
+        uint32_t slot = changes->v[i];
+        if (!e->accs[slot])
+            continue;
+        e->slots[slot].value = block_combine(e, &sums[at], outside[i].value, sums[at].v);
         e->accs[slot] = NULL;
+        at++;
     }
 }
+
+/* ---- VECTOR loops ---------------------------------------------------------------------------- */
 
 static bool block_votes(const struct kir *k, kir_block b) {
     bool found = false;
@@ -274,37 +370,64 @@ LLVMValueRef emit_block_any(struct emit *e, LLVMValueRef v) {
     return emit_icmp(e, LLVMIntNE, any, emit_like(e, e->i32, 0));
 }
 
+/* A loop of one step: a branch around it for the threads without an iteration, if there are any. */
+static void block_single(struct emit *e, kir_val v, const struct emit_slots *changes) {
+    const struct kir_node *n = kir_get(e->k, v);
+    struct emit_branch f;
+    bool all = n->imm >= e->launch.threads;
+    if (!all)
+        emit_branch_begin(e, &f, emit_icmp(e, LLVMIntULT, e->thread, block_i32(e, (uint32_t)n->imm)), false, changes);
+    e->nodes[v.i].value = block_as_index(e, v, e->thread);
+    emit_block(e, n->body);
+    if (!all)
+        emit_branch_end(e, &f);
+}
+
 /* Threads without an iteration leave the loop early; where lanes vote, they stay, at the index of lane 0, and access no
    memory. */
-void emit_block_vector(struct emit *e, kir_val v) {
+static void block_steps(struct emit *e, kir_val v, const struct emit_slots *changes) {
     const struct kir_node *n = kir_get(e->k, v);
-    const struct emit_slots *changes = e->nodes[v.i].changes;
     struct emit_loop f;
-    if (e->in_vector) {
-        emit_fail(e, "a VECTOR loop inside of another");
-        return;
-    }
-    LLVMValueRef end = emit_is(n->arg[0]) ? emit_scalar(e, n->arg[0]) : emit_int(e, n->imm);
-    LLVMValueRef active = e->threads > n->width ? emit_icmp(e, LLVMIntULT, e->thread, emit_int(e, n->width)) : NULL;
-    struct emit_slot *outside = ARENA_ARRAY(&e->arena, struct emit_slot, changes->n + 1);
-    for (uint32_t i = 0; i < changes->n; i++)
-        outside[i] = e->slots[changes->v[i]];
-    e->in_vector = true;
-    emit_vector_accumulators(e, n->body);
+    LLVMValueRef end = emit_is(n->arg[0])    ? (e->nodes[v.i].narrow ? emit_scalar32 : emit_scalar)(e, n->arg[0])
+                       : e->nodes[v.i].narrow ? block_i32(e, (uint32_t)n->imm)
+                                              : emit_int(e, n->imm);
+    LLVMValueRef active = e->launch.threads > n->width ? emit_icmp(e, LLVMIntULT, e->thread, block_i32(e, n->width)) : NULL;
+    LLVMValueRef thread = block_as_index(e, v, e->thread);
     if (block_votes(e->k, n->body)) {
-        LLVMValueRef base = emit_loop_begin(e, &f, emit_int(e, 0), end, n->width, true, changes);
-        LLVMValueRef index = emit_bin(e, LLVMAdd, base, e->thread);
+        LLVMValueRef zero = emit_like(e, e->l->TypeOf(end), 0);
+        LLVMValueRef base = emit_loop_begin(e, &f, zero, end, n->width, true, changes);
+        LLVMValueRef index = emit_bin(e, LLVMAdd, base, thread);
         e->mask = emit_icmp(e, LLVMIntSLT, index, end);
         if (active)
             e->mask = emit_bin(e, LLVMAnd, e->mask, active);
         e->nodes[v.i].value = emit_select(e, e->mask, index, base);
     } else {
-        LLVMValueRef start = active ? emit_select(e, active, e->thread, end) : e->thread;
-        e->nodes[v.i].value = emit_loop_begin(e, &f, start, end, n->width, true, changes);
+        bool guarded = emit_is(n->arg[0]) || active || n->imm < e->launch.threads;
+        LLVMValueRef start = active ? emit_select(e, active, thread, end) : thread;
+        e->nodes[v.i].value = emit_loop_begin(e, &f, start, end, n->width, guarded, changes);
     }
     emit_block(e, n->body);
     emit_loop_end(e, &f);
     e->mask = NULL;
+}
+
+void emit_block_vector(struct emit *e, kir_val v) {
+    const struct kir_node *n = kir_get(e->k, v);
+    const struct emit_slots *changes = e->nodes[v.i].changes;
+    if (e->in_vector) {
+        emit_fail(e, "a VECTOR loop inside of another");
+        return;
+    }
+    struct emit_slot *outside = ARENA_ARRAY(&e->arena, struct emit_slot, changes->n + 1);
+    for (uint32_t i = 0; i < changes->n; i++)
+        outside[i] = e->slots[changes->v[i]];
+    e->in_vector = true;
+    emit_vector_accumulators(e, n->body);
+    if (!emit_is(n->arg[0]) && n->imm <= n->width && !block_votes(e->k, n->body))
+        block_single(e, v, changes);
+    else
+        block_steps(e, v, changes);
     e->in_vector = false;
-    block_reduce_all(e, changes, outside, n->width);
+    if (e->status == HILO_OK)
+        block_reduce_all(e, changes, outside, n->width);
 }

@@ -8,6 +8,11 @@ static LLVMValueRef mem_address(struct emit *e, uint32_t buffer, LLVMValueRef in
     return e->l->BuildGEP2(e->b, t, e->buffers[buffer], &index, 1, "");
 }
 
+/* That of an index which is the same for all lanes. */
+static LLVMValueRef mem_scalar_address(struct emit *e, uint32_t buffer, kir_val index) {
+    return mem_address(e, buffer, e->blocks && emit_fits(e, index) ? emit_scalar32(e, index) : emit_scalar(e, index));
+}
+
 /* The address `lanes` elements later. */
 static LLVMValueRef mem_beyond(struct emit *e, uint32_t buffer, LLVMValueRef address, int64_t elements) {
     LLVMValueRef index = emit_int(e, elements);
@@ -348,7 +353,7 @@ static LLVMValueRef mem_load(struct emit *e, const struct kir_node *n, bool scal
     enum ir_dtype t = e->k->buffers.v[n->of].dtype;
     LLVMValueRef raw;
     if (scalar) {
-        LLVMValueRef p = mem_address(e, n->of, emit_scalar(e, n->arg[0]));
+        LLVMValueRef p = mem_scalar_address(e, n->of, n->arg[0]);
         raw = mem_plain_load(e, n->of, emit_memory_type(e, t), p, ir_dtype_get(t)->bytes);
     } else {
         struct mem_lanes m = mem_lanes_of(e, n, mem_both(e, e->mask, guard));
@@ -411,7 +416,7 @@ static LLVMValueRef mem_encoded(struct emit *e, enum ir_dtype t, kir_val v, bool
 static void mem_store(struct emit *e, const struct kir_node *n, LLVMValueRef guard) {
     enum ir_dtype t = e->k->buffers.v[n->of].dtype;
     if (!e->width) {
-        LLVMValueRef p = mem_address(e, n->of, emit_scalar(e, n->arg[0])), v = mem_encoded(e, t, n->arg[1], true);
+        LLVMValueRef p = mem_scalar_address(e, n->of, n->arg[0]), v = mem_encoded(e, t, n->arg[1], true);
         e->l->SetAlignment(e->l->BuildStore(e->b, v, p), ir_dtype_get(t)->bytes);
         return;
     }
@@ -492,7 +497,7 @@ static void mem_store_thread(struct emit *e, const struct kir_node *n) {
     static const struct emit_slots none = {0};
     struct emit_branch f;
     LLVMValueRef guard = emit_is(n->arg[2]) ? emit_scalar(e, n->arg[2]) : NULL;
-    LLVMValueRef runs = e->in_vector ? e->mask : emit_icmp(e, LLVMIntEQ, e->thread, emit_int(e, 0));
+    LLVMValueRef runs = e->in_vector ? e->mask : emit_icmp(e, LLVMIntEQ, e->thread, emit_like(e, e->i32, 0));
     LLVMValueRef both = mem_both(e, runs, guard);
     if (both)
         emit_branch_begin(e, &f, both, false, &none);

@@ -455,7 +455,7 @@ bool emit_is_narrow(const struct emit *e, const struct kir_node *n) {
     return n->lo >= INT32_MIN && n->hi <= INT32_MAX;
 }
 
-/* Whether the i64 operands of a VARYING node are used in 32 bits. */
+/* Whether the i64 operands of a VARYING node, on GPUs of any, are used in 32 bits. */
 static bool op_takes_narrow(const struct emit *e, kir_val v) {
     const struct kir_node *n = kir_get(e->k, v);
     if (n->op == KIR_CMP)
@@ -474,7 +474,9 @@ static unsigned op_signless(const struct emit *e, const struct kir_node *n) {
 static LLVMValueRef op_operand(struct emit *e, kir_val v, bool scalar, bool narrow) {
     if (!emit_is(v))
         return NULL;
-    return scalar ? emit_scalar(e, v) : narrow && emit_type(e, v) == KIR_I64 ? emit_lanes32(e, v) : emit_lanes(e, v);
+    if (narrow && emit_type(e, v) == KIR_I64)
+        return scalar ? emit_scalar32(e, v) : emit_lanes32(e, v);
+    return emit_value(e, v, scalar);
 }
 
 LLVMValueRef emit_pure(struct emit *e, kir_val v, bool scalar) {
@@ -483,7 +485,7 @@ LLVMValueRef emit_pure(struct emit *e, kir_val v, bool scalar) {
         return emit_const(e, (enum kir_type)n->type, n->imm);
     if (n->op == KIR_ANY)
         return op_any(e, n);
-    bool narrow = !scalar && op_takes_narrow(e, v);
+    bool narrow = (!scalar || e->blocks) && op_takes_narrow(e, v);
     enum kir_type t = (enum kir_type)n->type, from = emit_is(n->arg[0]) ? emit_type(e, n->arg[0]) : t;
     if (narrow) {
         t = t == KIR_I64 ? KIR_I32 : t;

@@ -182,9 +182,14 @@ LLVMValueRef emit_scalar(struct emit *e, kir_val v) {
     if (n->op == KIR_CONST)
         return emit_const(e, (enum kir_type)n->type, n->imm);
     if (!emit_varies(e, v) && e->nodes[v.i].value)
-        return e->nodes[v.i].value;
+        return e->blocks && e->nodes[v.i].narrow ? emit_cast(e, LLVMSExt, e->nodes[v.i].value, e->i64) : e->nodes[v.i].value;
     emit_fail(e, "a value that differs between lanes, or is not there yet, is used as one for all");
     return e->l->GetPoison(emit_scalar_type(e, (enum kir_type)n->type));
+}
+
+LLVMValueRef emit_scalar32(struct emit *e, kir_val v) {
+    const struct emit_node *en = &e->nodes[v.i];
+    return en->narrow && en->value && e->blocks ? en->value : emit_cast(e, LLVMTrunc, emit_scalar(e, v), e->i32);
 }
 
 /* base + <0, stride, 2 · stride …>, each `every` times */

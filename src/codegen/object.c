@@ -105,6 +105,23 @@ static hilo_status object_text(struct emit *e, const hilo_allocator *al, void **
     return s;
 }
 
+/* PTX with the version and the target of the machine in its header: LLVM knows neither for the latest ones, which run what was
+   made for earlier ones. `text` ends with a zero. */
+static hilo_status object_ptx(const struct emit *e, const hilo_allocator *al, const char *text, void **out, size_t *out_bytes) {
+    const char *head = strstr(text, ".version "), *rest = head ? strstr(head, ".address_size ") : NULL;
+    struct strbuf s;
+    if (!rest)
+        return diag_error(e->d, HILO_INTERNAL, "LLVM: PTX without a header");
+    strbuf_init(&s, *al);
+    strbuf_putn(&s, text, (size_t)(head - text));
+    strbuf_printf(&s, ".version %s\n.target %s\n", e->t->ptx_version, e->t->name);
+    strbuf_puts(&s, rest);
+    hilo_status status = s.failed ? diag_error(e->d, HILO_RESOURCE_EXHAUSTED, "out of memory for code")
+                                  : object_copy(e, al, s.p, s.n, out, out_bytes);
+    strbuf_free(&s);
+    return status;
+}
+
 static hilo_status object_code(struct emit *e, LLVMTargetMachineRef machine, enum cg_emit emit, const hilo_allocator *al,
                                void **out, size_t *out_bytes) {
     const struct llvm *l = e->l;
@@ -118,7 +135,8 @@ static hilo_status object_code(struct emit *e, LLVMTargetMachineRef machine, enu
     }
     hilo_status s = e->status; /* of object_diagnostic */
     if (s == HILO_OK)
-        s = object_copy(e, al, l->GetBufferStart(code), l->GetBufferSize(code), out, out_bytes);
+        s = e->blocks ? object_ptx(e, al, l->GetBufferStart(code), out, out_bytes)
+                      : object_copy(e, al, l->GetBufferStart(code), l->GetBufferSize(code), out, out_bytes);
     l->DisposeMemoryBuffer(code);
     return s;
 }

@@ -19,15 +19,24 @@ static const struct {
 };
 enum { ISAS = sizeof isas / sizeof *isas };
 
+struct gpu_row {
+    const char *version;
+    size_t shared;
+    uint32_t multiprocessors;
+    double memory, f32, f64, f16, s8;
+};
 struct row {
     const char *name, *base;
     enum target_isa isa;
     const char *cpu;
     size_t l1, l2;
     const char *features;
+    struct gpu_row gpu;
 };
 static const struct row rows[] = {
-#define TARGET(...) {__VA_ARGS__},
+#define TARGET(...) {__VA_ARGS__, {0}},
+#define GPU(name, cpu, features, version, shared, l2, ...)                                                                     \
+    {name, NULL, TARGET_NVPTX, cpu, shared, l2, features, {version, shared, __VA_ARGS__}},
 #include "target/targets.def"
 };
 enum { ROWS = sizeof rows / sizeof *rows };
@@ -74,16 +83,27 @@ void target_portable(struct target *out) {
     set_common(out);
 }
 
-/* A vector is a thread block of 256 lanes; blocks are many more than multiprocessors, and cost little to start. Scratch memory
-   is what any kernel may declare as shared memory, less what reductions need. */
-static void set_gpu(struct target *t) {
-    t->vector_bytes = 256 * sizeof(float);
+/* A vector is a thread block, of as many threads as may have 255 registers each; blocks are many more than multiprocessors, and
+   cost little to start. Scratch memory is what any kernel may declare as shared memory, less what reductions need. */
+static void set_gpu(struct target *t, const struct gpu_row *r) {
+    t->block_threads = 256;
+    t->warp_threads = 32;
+    t->vector_bytes = t->block_threads * sizeof(float);
     t->vector_registers = 32;
     t->scratch_bytes = 32 << 10;
     t->line_bytes = 128;
     t->tasks = 512;
     t->parallel_ops = 1 << 12;
     t->packed_min = INT64_MAX; /* operands are read in place */
+    t->shared_bytes = r->shared << 10;
+    t->cores = r->multiprocessors;
+    t->ptx_version = r->version;
+    t->memory_rate = r->memory;
+    t->f32_rate = r->f32 * 1000;
+    t->f64_rate = r->f64 * 1000;
+    t->f16_tile_rate = r->f16 * 1000;
+    t->s8_tile_rate = r->s8 * 1000;
+    t->compute_rate = t->f32_rate / 2;
 }
 
 void target_set_features(struct target *t, const char *features) {
@@ -101,8 +121,6 @@ void target_set_features(struct target *t, const char *features) {
     t->tile_rows = t->tile_bf16 || t->tile_i8 ? 16 : 0;
     t->tile_row_bytes = 4 * t->tile_rows;
     t->tile_registers = t->tile_rows / 2;
-    if (t->isa == TARGET_NVPTX)
-        set_gpu(t);
 }
 
 static const struct row *row_named(const char *name) {
@@ -148,6 +166,8 @@ hilo_status target_named(const char *name, struct target *out, struct diag_list 
     set_common(out);
     read_row(r, out, text, sizeof text);
     target_set_features(out, text);
+    if (r->isa == TARGET_NVPTX)
+        set_gpu(out, &r->gpu);
     return HILO_OK;
 }
 
@@ -184,6 +204,11 @@ void target_print(const struct target *t, struct strbuf *out) {
     strbuf_printf(out, "%s\n", t->tile_bf16 ? " tile-bf16" : "");
     if (t->tile_rows)
         strbuf_printf(out, "tiles %u x %u B x %u\n", t->tile_rows, t->tile_row_bytes, t->tile_registers);
+    if (t->block_threads) {
+        strbuf_printf(out, "blocks %u threads, %zu KiB shared, PTX %s\n", t->block_threads, t->shared_bytes >> 10, t->ptx_version);
+        strbuf_printf(out, "rates %g f32, %g f64, %g f16, %g s8 ops/ns\n", t->f32_rate, t->f64_rate, t->f16_tile_rate,
+                      t->s8_tile_rate);
+    }
     strbuf_printf(out, "caches %zu KiB, %zu KiB, %zu KiB\n", t->l1_bytes >> 10, t->l2_bytes >> 10, t->l3_bytes >> 10);
     strbuf_printf(out, "lines %u B, ways %u B, streams %u B\n", t->line_bytes, t->l1_way_bytes, t->stream_bytes);
     strbuf_printf(out, "scratch %zu KiB\n", t->scratch_bytes >> 10);

@@ -38,17 +38,25 @@ struct target {
     bool tile_i8, tile_bf16;   /* matrix unit (AMX) */
     uint32_t tile_rows, tile_row_bytes, tile_registers; /* of the matrix unit; 0 = none */
 
+    /* a GPU */
+    uint32_t block_threads;           /* of a block, which is what its vectors are; 0 = a processor */
+    uint32_t warp_threads;            /* threads that run together */
+    size_t shared_bytes;              /* of shared memory that a block may have */
+    const char *ptx_version;          /* in the header of its code */
+    double f32_rate, f64_rate;        /* operations/ns, two for a multiply-add */
+    double f16_tile_rate, s8_tile_rate; /* of matrix units */
+
     /* memory */
     size_t l1_bytes, l2_bytes, l3_bytes; /* data caches: of a core, of a core, shared (0 = unknown) */
     uint32_t line_bytes;                 /* of a cache line */
     uint32_t l1_way_bytes;               /* addresses that far apart compete for one set of the L1 cache */
     uint32_t stream_bytes;               /* read from one place before another: hardware prefetchers run ahead of it */
     size_t scratch_bytes;                /* fast memory in which a kernel may hold a row of values */
-    double memory_rate;                  /* bytes/ns of one thread, a rough estimate */
-    double compute_rate;                 /* elementwise operations/ns of one thread, a rough estimate */
+    double memory_rate;                  /* bytes/ns of one thread, of all of a GPU; a rough estimate */
+    double compute_rate;                 /* elementwise operations/ns, likewise */
 
     /* threads */
-    uint32_t cores;       /* that the machine has, not those that the process may use; 0 = unknown */
+    uint32_t cores;       /* that the machine has, not those that the process may use; 0 = unknown; multiprocessors of a GPU */
     uint32_t tasks;       /* parts of a kernel that keep threads evenly occupied */
     int64_t parallel_ops; /* operations below which threads are not worth their synchronisation */
     int64_t kernel_ops;   /* operations below which starting a kernel costs about as much */

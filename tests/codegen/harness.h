@@ -3,7 +3,7 @@
 #define HILO_TESTS_CODEGEN_HARNESS_H
 
 #include "codegen/codegen.h"
-#include "gpu/ptx.h"
+#include "gpu/launch.h"
 #include "kir/node.h"
 #include "runtime/code.h"
 
@@ -291,7 +291,8 @@ static inline void harness_check_objects(const struct kir *const *kernels, uint3
 }
 
 /* A kernel's PTX on the machine of tests/gpu, with warps in two orders, against the interpreter. */
-static inline void harness_run_ptx(const struct kir *k, const struct ptx *code, const int64_t *indices) {
+static inline void harness_run_ptx(const struct kir *k, const struct target *target, const struct ptx *code,
+                                   const int64_t *indices) {
     for (uint64_t seed = 0; seed < 2; seed++) {
         struct harness_data a, b;
         struct ptx_buffer buffers[RIG_BUFFERS];
@@ -307,7 +308,7 @@ static inline void harness_run_ptx(const struct kir *k, const struct ptx *code, 
             harness_explain(k, "sm_80", "the interpreter refuses to run it");
         for (uint32_t i = 0; i < b.n; i++)
             buffers[i] = (struct ptx_buffer){b.p[i], b.buffers[i].bytes};
-        if (!ptx_run(code, k->name, (uint32_t)grid, buffers, b.n, seed, NULL, why, sizeof why))
+        if (!launch_ptx(code, k, target, buffers, b.n, seed, NULL, why, sizeof why))
             harness_explain(k, "sm_80", why);
         for (uint32_t i = 0, param = 0; i < k->buffers.n; i++)
             if (k->buffers.v[i].role != KIR_SCRATCH) {
@@ -339,7 +340,7 @@ static inline void harness_check_ptx(const struct kir *const *kernels, uint32_t 
     if (!code)
         harness_explain(kernels[0], "sm_80", why);
     for (uint32_t i = 0; i < n; i++)
-        harness_run_ptx(kernels[i], code, indices);
+        harness_run_ptx(kernels[i], &target, code, indices);
     ptx_free(code);
     mem_free(&al, text, bytes);
     diag_clear(&d);

@@ -63,7 +63,7 @@ struct work {
     size_t bytes;
     void *staged; /* what `from` was, of memory that is not pinned */
     struct function *function;
-    uint32_t blocks, nparams;
+    uint32_t blocks, shared, nparams;
     struct ptx_buffer params[];
 };
 struct stream { struct work *first, **last; };
@@ -176,8 +176,8 @@ static struct work *work_new(struct stream *s, enum kind kind, uint32_t nparams)
 
 static void run_launch(const struct work *w) {
     char why[256];
-    if (!ptx_run(w->function->module->code, w->function->name, w->blocks, w->params, w->nparams, next_random(), NULL, why,
-                 sizeof why))
+    if (!ptx_run(w->function->module->code, w->function->name, w->blocks, w->shared, w->params, w->nparams, next_random(), NULL,
+                 why, sizeof why))
         misuse(LAUNCH_FAILED, "%s: %s", w->function->name, why);
 }
 
@@ -444,12 +444,13 @@ static int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz,
     ENTER(true);
     struct function *f = function;
     uint32_t n = ptx_params(f->module->code, f->name);
-    if (extra || gy != 1 || gz != 1 || by != 1 || bz != 1 || shared || !gx || bx != ptx_threads(f->module->code, f->name) ||
+    if (extra || gy != 1 || gz != 1 || by != 1 || bz != 1 || !gx || bx != ptx_threads(f->module->code, f->name) ||
         n > MOST_PARAMS)
         return leave(misuse(INVALID_VALUE, "cuLaunchKernel of %s with %u blocks of %u threads", f->name, gx, bx));
     struct work *w = work_new(stream, LAUNCH, n);
     w->function = f;
     w->blocks = gx;
+    w->shared = shared;
     for (uint32_t i = 0; i < n; i++) {
         uint64_t address = *(uint64_t *)params[i];
         struct allocation *a = allocation_at(address);

@@ -31,19 +31,21 @@ static bool type_float(enum type t) {
 
 enum op {
     ABS, ADD, AND, BAR, BFE, BRA, CLZ, COPYSIGN, CVT, DIV, FMA, LD, MAD, MAX, MIN, MOV, MUL, NEG, NOT, OR, POPC, RCP, REM, RET,
-    SELP, SETP, SHL, SHR, SQRT, ST, SUB, XOR, OPS
+    SELP, SETP, SHFL, SHL, SHR, SQRT, ST, SUB, XOR, OPS
 };
 static const char *const op_names[OPS] = {"abs", "add", "and", "bar", "bfe", "bra", "clz", "copysign", "cvt", "div", "fma",
                                           "ld", "mad", "max", "min", "mov", "mul", "neg", "not", "or", "popc", "rcp", "rem",
-                                          "ret", "selp", "setp", "shl", "shr", "sqrt", "st", "sub", "xor"};
+                                          "ret", "selp", "setp", "shfl", "shl", "shr", "sqrt", "st", "sub", "xor"};
 
 /* Modifiers: each is a bit. Those that change nothing here are known, too, so that others are errors. */
 enum { M_LO = 1, M_HI = 2, M_WIDE = 4, M_RZI = 8, M_RNI = 16, M_RMI = 32, M_RPI = 64, M_NAN = 128, M_SHARED = 256,
-       M_GLOBAL = 512, M_PARAM = 1024, M_RED = 2048, M_V2 = 4096, M_V4 = 8192, M_OR = 16384, M_SAT = 32768, M_NONE = 0 };
+       M_GLOBAL = 512, M_PARAM = 1024, M_RED = 2048, M_V2 = 4096, M_V4 = 8192, M_OR = 16384, M_SAT = 32768,
+       M_DOWN = 65536, M_IDX = 131072, M_NONE = 0 };
 static const struct { const char *name; unsigned bit; } modifiers[] = {
     {"lo", M_LO}, {"hi", M_HI}, {"wide", M_WIDE}, {"rzi", M_RZI}, {"rni", M_RNI}, {"rmi", M_RMI}, {"rpi", M_RPI},
     {"NaN", M_NAN}, {"shared", M_SHARED}, {"global", M_GLOBAL}, {"param", M_PARAM}, {"red", M_RED}, {"v2", M_V2},
     {"v4", M_V4}, {"or", M_OR},
+    {"down", M_DOWN}, {"idx", M_IDX},
     {"sat", M_SAT}, {"rn", M_NONE}, {"rz", M_NONE}, {"nc", M_NONE}, {"uni", M_NONE}, {"sync", M_NONE}};
 
 enum cmp {
@@ -74,7 +76,6 @@ struct kernel {
     char *name;
     struct insn *code;
     uint32_t ncode, cap, params, threads, registers;
-    size_t shared;
 };
 struct ptx {
     struct kernel *kernels;
@@ -289,19 +290,15 @@ static bool parse_insn(struct parser *p, char *text) {
     return !p->failed;
 }
 
-/* .reg .b32 %r<45>; .shared .align 64 .b8 scratch[3136]; .reqntid 256, 1, 1 */
+/* .reg .b32 %r<45>; .reqntid 256, 1, 1 */
 static bool parse_directive(struct parser *p, char *text) {
-    char class[32], name[128], type[16];
-    unsigned long n, align;
+    char class[32], type[16];
+    unsigned long n;
     if (sscanf(text, ".reg .%15s %31[^<]<%lu>;", type, class, &n) == 3) {
         symbol_add(&p->registers, class, p->k->registers);
         p->k->registers += (uint32_t)n;
     } else if (sscanf(text, ".reg .%15s %31[^;<];", type, class) == 2) {
         symbol_add(&p->singles, class, p->k->registers++);
-    } else if (sscanf(text, ".shared .align %lu .b8 %127[^[][%lu];", &align, name, &n) == 3) {
-        p->k->shared = (p->k->shared + align - 1) / align * align;
-        symbol_add(&p->memory, name, p->k->shared);
-        p->k->shared += n;
     } else if (sscanf(text, ".reqntid %lu", &n) == 1) {
         p->k->threads = (uint32_t)n;
     } else if (strncmp(text, ".loc", 4) != 0 && strncmp(text, ".pragma", 7) != 0) {
@@ -387,7 +384,7 @@ static bool parse_kernel(struct parser *p, char *head, char *body) {
 struct ptx *ptx_load(const char *text, size_t n, char *why, size_t size) {
     struct ptx *x = calloc(1, sizeof *x);
     char *copy = strndup(text, n), *at = copy, *entry;
-    bool ok = true;
+    bool ok = true, shared = strstr(copy, ".extern .shared .align 64 .b8 shared[];") != NULL;
     while (ok && (entry = strstr(at, ".entry ")) != NULL) {
         char *open = strstr(entry, "\n{"), *end = open ? strstr(open, "\n}") : NULL;
         struct parser p = {.why = why, .size = size, .line = 1};
@@ -396,6 +393,8 @@ struct ptx *ptx_load(const char *text, size_t n, char *why, size_t size) {
         x->kernels = realloc(x->kernels, (x->n + 1) * sizeof *x->kernels);
         p.k = &x->kernels[x->n++];
         *p.k = (struct kernel){0};
+        if (shared) /* the dynamic shared memory, which begins at 0: kernels have no other */
+            symbol_add(&p.memory, "shared", 0);
         if (end) {
             *open = *end = '\0';
             ok = parse_kernel(&p, entry, open + 2);
@@ -438,10 +437,6 @@ uint32_t ptx_threads(const struct ptx *p, const char *kernel) {
     const struct kernel *k = kernel_named(p, kernel);
     return k ? k->threads : 0;
 }
-size_t ptx_shared_bytes(const struct ptx *p, const char *kernel) {
-    const struct kernel *k = kernel_named(p, kernel);
-    return k ? k->shared : 0;
-}
 uint32_t ptx_params(const struct ptx *p, const char *kernel) {
     const struct kernel *k = kernel_named(p, kernel);
     return k ? k->params : 0;
@@ -458,6 +453,7 @@ struct machine {
     const struct ptx_buffer *params;
     struct shadow **shadows, *shared_shadow; /* of each parameter; of shared memory */
     unsigned char *shared;
+    size_t shared_bytes;
     uint64_t *registers; /* of each thread */
     struct thread { uint32_t pc; bool waits, ended; } *threads;
     bool *votes;
@@ -507,7 +503,7 @@ static unsigned char *access_memory(struct machine *m, const struct insn *x, uin
         return NULL;
     }
     if (x->mods & M_SHARED) {
-        if (address > m->k->shared || bytes > m->k->shared - address) {
+        if (address > m->shared_bytes || bytes > m->shared_bytes - address) {
             machine_fail(m, x, "address %llx is outside of shared memory", (unsigned long long)address);
             return NULL;
         }
@@ -894,6 +890,25 @@ static bool run_memory(struct machine *m, uint32_t thread, const struct insn *x,
     return true;
 }
 
+/* shfl.sync: each thread takes the value of another one of its warp. All threads of the warp have to be there. */
+static bool run_shuffle(struct machine *m, uint32_t first, uint32_t end, uint32_t pc, const struct insn *x) {
+    uint64_t given[WARP];
+    for (uint32_t t = first; t < end; t++) {
+        const struct thread *h = &m->threads[t];
+        if (h->waits || h->ended || h->pc != pc || end - first != WARP)
+            return machine_fail(m, x, "thread %u does not take part in the exchange within its warp", t);
+        given[t - first] = arg_value(m, t, &x->v[1]);
+    }
+    for (uint32_t t = first; t < end; t++) {
+        uint32_t lane = t - first, by = (uint32_t)arg_value(m, t, &x->v[2]), from = x->mods & M_DOWN ? lane + by : by;
+        if (arg_value(m, t, &x->v[3]) != WARP - 1 || (uint32_t)arg_value(m, t, &x->v[4]) != UINT32_MAX)
+            return machine_fail(m, x, "an exchange within a part of a warp");
+        set_register(m, t, &x->v[0], cut(U32, given[from < WARP ? from : lane]));
+        m->threads[t].pc++;
+    }
+    return true;
+}
+
 /* ---- warps ----------------------------------------------------------------------------------- */
 
 /* One instruction for the threads of a warp that are at the lowest one. False: an error; *moved: whether any thread could. */
@@ -912,6 +927,8 @@ static bool step_warp(struct machine *m, uint32_t first, uint32_t end, bool *mov
     bool memory = x->op == LD || x->op == ST;
     if (m->counts)
         m->counts->instructions++;
+    if (x->op == SHFL)
+        return run_shuffle(m, first, end, pc, x);
     for (uint32_t t = first; t < end; t++) {
         struct thread *h = &m->threads[t];
         if (h->waits || h->ended || h->pc != pc)
@@ -971,8 +988,8 @@ static uint64_t next_random(uint64_t *state) {
 static bool run_block(struct machine *m, uint64_t *random) {
     uint32_t warps = (m->k->threads + WARP - 1) / WARP, order[MOST_THREADS / WARP];
     memset(m->threads, 0, m->k->threads * sizeof *m->threads);
-    memset(m->shared_shadow, 0, (m->k->shared + 8) * sizeof *m->shared_shadow);
-    memset(m->shared, 0xA5, m->k->shared);
+    memset(m->shared_shadow, 0, (m->shared_bytes + 8) * sizeof *m->shared_shadow);
+    memset(m->shared, 0xA5, m->shared_bytes);
     memset(m->registers, 0xA5, (size_t)m->k->threads * m->k->registers * sizeof *m->registers);
     for (;;) {
         bool waits = false;
@@ -996,18 +1013,19 @@ static bool run_block(struct machine *m, uint64_t *random) {
     }
 }
 
-bool ptx_run(const struct ptx *p, const char *kernel, uint32_t blocks, const struct ptx_buffer *params, uint32_t nparams,
-             uint64_t seed, struct ptx_counts *counts, char *why, size_t size) {
+bool ptx_run(const struct ptx *p, const char *kernel, uint32_t blocks, size_t shared_bytes, const struct ptx_buffer *params,
+             uint32_t nparams, uint64_t seed, struct ptx_counts *counts, char *why, size_t size) {
     const struct kernel *k = kernel_named(p, kernel);
     struct machine m = {
-        .k = k, .params = params, .nparams = nparams, .blocks = blocks, .counts = counts, .why = why, .size = size};
+        .k = k, .shared_bytes = shared_bytes,
+        .params = params, .nparams = nparams, .blocks = blocks, .counts = counts, .why = why, .size = size};
     bool ok = true;
     if (!k || k->params != nparams || k->threads > MOST_THREADS) {
         snprintf(why, size, "no kernel %s of %u parameters", kernel, nparams);
         return false;
     }
-    m.shared = malloc(k->shared + 8);
-    m.shared_shadow = malloc((k->shared + 8) * sizeof *m.shared_shadow);
+    m.shared = malloc(shared_bytes + 8);
+    m.shared_shadow = malloc((shared_bytes + 8) * sizeof *m.shared_shadow);
     m.registers = malloc((size_t)k->threads * (k->registers + 1) * sizeof *m.registers);
     m.threads = malloc(k->threads * sizeof *m.threads);
     m.votes = calloc(k->threads, sizeof *m.votes);

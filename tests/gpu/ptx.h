@@ -6,7 +6,7 @@
  *   - accesses outside of a buffer or of shared memory, and misaligned ones;
  *   - races: bytes that two threads access without a barrier between them, one of them storing another value; bytes to which
  *     two blocks store different values;
- *   - barriers that not all threads of a block reach. */
+ *   - barriers that not all threads of a block reach, exchanges within a warp that not all of its threads reach. */
 #ifndef HILO_TESTS_GPU_PTX_H
 #define HILO_TESTS_GPU_PTX_H
 
@@ -33,13 +33,12 @@ struct ptx_buffer {
 /* A module from text, which is copied; NULL, saying why. */
 struct ptx *ptx_load(const char *text, size_t n, char *why, size_t size);
 void ptx_free(struct ptx *p);
-/* Threads of a block (.reqntid) of a kernel; 0 when there is none of this name. Bytes of shared memory that it declares. */
+/* Threads of a block (.reqntid) of a kernel; 0 when there is none of this name. */
 uint32_t ptx_threads(const struct ptx *p, const char *kernel);
-size_t ptx_shared_bytes(const struct ptx *p, const char *kernel);
 /* Number of parameters. */
 uint32_t ptx_params(const struct ptx *p, const char *kernel);
-/* Runs `blocks` blocks. False, saying why. counts: added to; may be NULL. */
-bool ptx_run(const struct ptx *p, const char *kernel, uint32_t blocks, const struct ptx_buffer *params, uint32_t nparams,
-             uint64_t seed, struct ptx_counts *counts, char *why, size_t size);
+/* Runs `blocks` blocks with so many bytes of dynamic shared memory. False, saying why. counts: added to; may be NULL. */
+bool ptx_run(const struct ptx *p, const char *kernel, uint32_t blocks, size_t shared_bytes, const struct ptx_buffer *params,
+             uint32_t nparams, uint64_t seed, struct ptx_counts *counts, char *why, size_t size);
 
 #endif

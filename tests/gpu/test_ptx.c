@@ -2,7 +2,7 @@
  * every kernel of the programs of tests/op. */
 #include "codegen/codegen.h"
 #include "compile/code.h"
-#include "gpu/ptx.h"
+#include "gpu/launch.h"
 #include "kir/node.h"
 
 #include <dirent.h>
@@ -20,6 +20,7 @@ enum { MOST_BUFFERS = 64 };
 
 static const char TARGET_NAME[] = "sm_80";
 static jmp_buf out_of_memory;
+static struct target target; /* of this name */
 
 /* ---- kernels --------------------------------------------------------------------------------- */
 
@@ -88,13 +89,11 @@ static struct kir *parse(const char *text, size_t n, size_t *at) {
 
 static char *ptx_of(const struct kir *k) {
     hilo_allocator al = mem_system_allocator();
-    struct target t;
     struct diag_list d;
     void *text;
     size_t bytes;
     diag_init(&d, al);
-    assert_int_equal(cg_target(TARGET_NAME, &t, &d), HILO_OK);
-    if (cg_compile(&k, 1, &t, CG_ASSEMBLY, &al, &d, &text, &bytes) != HILO_OK)
+    if (cg_compile(&k, 1, &target, CG_ASSEMBLY, &al, &d, &text, &bytes) != HILO_OK)
         fail_msg("%s", d.first->message);
     char *copy = strndup(text, bytes);
     mem_free(&al, text, bytes);
@@ -119,7 +118,7 @@ static const char *run(const struct kir *k, const char *text, uint64_t seed, str
     random_state = state;
     data_new(&b, k);
     *skipped = !kir_run_within(k, a.p, a.scratch, 0, grid, UINT64_C(1) << 22, &d);
-    if (!*skipped && !ptx_run(code, k->name, (uint32_t)grid, b.buffers, b.n, seed, counts, why, sizeof why))
+    if (!*skipped && !launch_ptx(code, k, &target, b.buffers, b.n, seed, counts, why, sizeof why))
         wrong = why;
     for (uint32_t i = 0, param = 0; i < k->buffers.n && !wrong && !*skipped; i++) {
         const struct kir_buffer *of = &k->buffers.v[i];
@@ -136,6 +135,19 @@ static const char *run(const struct kir *k, const char *text, uint64_t seed, str
     diag_clear(&d);
     ptx_free(code);
     return wrong;
+}
+
+/* The text with occurrence `n` of `from` replaced; NULL when there are fewer. */
+static char *planted(const char *text, const char *from, const char *to, int n) {
+    const char *at = text;
+    for (int i = 0; (at = strstr(at, from)) != NULL; at++, i++)
+        if (i == n) {
+            size_t size = strlen(text) + strlen(to) + 1;
+            char *out = malloc(size);
+            snprintf(out, size, "%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
+            return out;
+        }
+    return NULL;
 }
 
 /* ---- memory traffic -------------------------------------------------------------------------- */
@@ -200,20 +212,52 @@ static void test_traffic(void **state) {
     kir_free(k);
 }
 
-/* ---- planted bugs ---------------------------------------------------------------------------- */
+/* ---- launches -------------------------------------------------------------------------------- */
 
-/* The text with occurrence `n` of `from` replaced; NULL when there are fewer. */
-static char *planted(const char *text, const char *from, const char *to, int n) {
-    const char *at = text;
-    for (int i = 0; (at = strstr(at, from)) != NULL; at++, i++)
-        if (i == n) {
-            size_t size = strlen(text) + strlen(to) + 1;
-            char *out = malloc(size);
-            snprintf(out, size, "%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
-            return out;
-        }
-    return NULL;
+/* Scratch memory beyond the shared memory of a block: few blocks with a slab each compute all iterations. */
+static const char SLAB[] = "kernel slab(b0: scratch f32[50000], b1: in f32[700], b2: out f32[700]) {\n"
+                           "    %1 = loop grid 700 {\n"
+                           "        %2 = loop vector 40 by 64 {\n"
+                           "            %3: f32 = load b1[%1]\n"
+                           "            %4: i64 = add %1, %2\n"
+                           "            store b0[%4], %3\n"
+                           "        }\n"
+                           "        %5: f32 = load b0[%1]\n"
+                           "        store b2[%1], %5\n"
+                           "    }\n"
+                           "}\n";
+
+static void test_launch(void **state) {
+    (void)state;
+    struct hilo_gpu_launch l;
+    size_t at = 0;
+    bool skipped = true;
+    struct kir *k = parse(ELEMENTWISE, strlen(ELEMENTWISE), &at);
+    cg_launch(k, &target, &l);
+    assert_true(l.blocks == 8 && l.threads == 256 && l.params == 3 && l.shared_bytes == 0 && l.slab_bytes == 0);
+    kir_free(k);
+    at = 0;
+    k = parse(ROWS, strlen(ROWS), &at);
+    cg_launch(k, &target, &l);
+    assert_true(l.blocks == 4 && l.threads == 128 && l.params == 2);
+    assert_int_equal(l.shared_bytes, 128 * 4 + 300 * 4 + 16); /* a sum of each thread, and a row in 64 bytes */
+    kir_free(k);
+    at = 0;
+    k = parse(SLAB, strlen(SLAB), &at);
+    cg_launch(k, &target, &l);
+    assert_true(l.blocks == 2 * target.cores && l.threads == 64 && l.params == 3 && l.slab_bytes >= 50000 * 4);
+    char *text = ptx_of(k);
+    assert_null(run(k, text, 0, NULL, &skipped));
+    assert_false(skipped);
+    char *bad = planted(text, "bar.sync", "// bar.sync", 1); /* that between iterations, of a block with two warps */
+    assert_non_null(bad);
+    assert_non_null(run(k, bad, 0, NULL, &skipped));
+    free(bad);
+    free(text);
+    kir_free(k);
 }
+
+/* ---- planted bugs ---------------------------------------------------------------------------- */
 
 /* Every barrier that is removed, offset or comparison that is off by one, thread or block that is the wrong one, is found. */
 static void test_planted(void **state) {
@@ -325,8 +369,18 @@ static void test_programs(void **state) {
     assert_true(ran > 100);
 }
 
+static int open_target(void **state) {
+    struct diag_list d;
+    (void)state;
+    diag_init(&d, mem_system_allocator());
+    hilo_status status = cg_target(TARGET_NAME, &target, &d);
+    diag_clear(&d);
+    return status != HILO_OK;
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_traffic), cmocka_unit_test(test_planted),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_traffic), cmocka_unit_test(test_launch),
+                                       cmocka_unit_test(test_planted),
                                        cmocka_unit_test(test_programs)};
-    return setjmp(out_of_memory) ? 1 : cmocka_run_group_tests(tests, NULL, NULL);
+    return setjmp(out_of_memory) ? 1 : cmocka_run_group_tests(tests, open_target, NULL);
 }

@@ -38,6 +38,10 @@ static void named(void **state) {
     assert_int_equal(t.isa, TARGET_AARCH64);
     assert_string_equal(t.triple, "aarch64-unknown-linux-gnu");
     assert_int_equal(t.vector_registers, 32);
+    assert_int_equal(target_named("sm_100", &t, &d), HILO_OK); /* LLVM knows sm_90, and PTX up to another version */
+    assert_string_equal(t.cpu, "sm_90");
+    assert_string_equal(t.ptx_version, "8.6");
+    assert_true(t.block_threads % t.warp_threads == 0 && t.cores == 148 && t.shared_bytes == 227 << 10);
     assert_int_equal(target_named("pdp11", &t, &d), HILO_NOT_FOUND);
     assert_non_null(strstr(d.first->message, "znver4"));
     diag_clear(&d);
