@@ -9,6 +9,8 @@
  * its panels, if possible while the first tile is multiplied. The order of a sum is that of its axes, whatever the blocks. */
 #include "lower/block.h"
 
+#include <math.h>
+
 enum {
     /* Ratios of one kind of work to another, which are the same on all machines. */
     BLOCK_ROWS = TORTURED(TORTURE_TILE, 24), /* fewer products of an element do not pay for packing it, */
@@ -16,7 +18,11 @@ enum {
     BLOCK_DEPTH = TORTURED(TORTURE_PART, 384), /* lines of a slab: a sum is loaded and stored once for so many products */
     BLOCK_COLUMNS = TORTURED(TORTURE_PART, 1024), /* of a block with a prepacked rhs: uses of a packed factor of the lhs */
     BLOCK_LEAST = TORTURED(1, 4), /* panels or tiles that a block keeps although there are fewer tasks */
-    BLOCK_REPACKED = 3 /* blocks that would pack the same rows, from which on a prologue does */
+    BLOCK_REPACKED = 3, /* blocks that would pack the same rows, from which on a prologue does */
+    /* Multiply-adds of vectors in the time of one vector, */
+    BLOCK_READ = 24, /* read from beyond the L2 cache by all cores, */
+    BLOCK_PACK = 16, /* packed in the L2 cache, */
+    BLOCK_TILED = 16 /* and in the time of one for which there is a matrix unit */
 };
 
 /* ---- the choice ------------------------------------------------------------------------------- */
@@ -116,11 +122,11 @@ static int64_t best_tile(int64_t rows, int64_t most) {
     return best;
 }
 
-/* Whether the lhs can be read in place: rows contiguous, loaded without arithmetic, and neighbours not in the same sets of the
-   L1 cache. */
+/* Whether the lhs can be read in place: rows contiguous, loaded without arithmetic, and those of a tile not in the same sets of
+   the L1 cache, or in half of them. */
 static bool can_read_in_place(const struct blocking *b) {
     const struct contraction *c = b->c;
-    int64_t stride = 0;
+    int64_t stride = 0, way = c->l->target->l1_way_bytes;
     uint32_t rows = 0, sums = 0;
     for (uint32_t i = 0; i < b->rows.n; i++)
         if (c->result[b->rows.v[i]].size > 1) {
@@ -132,7 +138,7 @@ static bool can_read_in_place(const struct blocking *b) {
     const struct axis *cut = &c->sum[b->sum.cut];
     return c->is_load[b->lhs] && !c->is_narrow[b->lhs] && !c->conv && c->per_word == 1 && rows == 1 && sums == 1 &&
            cut->size > 1 && stride > 0 && cut->stride[b->lhs] == 1 &&
-           stride * (int64_t)(kir_type_bits(c->acc) / 8) % c->l->target->l1_way_bytes != 0;
+           (stride * (int64_t)(kir_type_bits(c->acc) / 8) % way != 0 || 2 * b->tile.size * way <= (int64_t)c->l->target->l1_bytes);
 }
 
 /* Whether the first tile can pack a panel as it is multiplied: lines contiguous, loaded without arithmetic, consecutive in a
@@ -166,6 +172,47 @@ static int64_t blocks_of(const struct blocking *b) {
     return ceil_div(b->tile.count, b->tile.block) * ceil_div(b->panel.count, b->panel.block);
 }
 
+/* The time of all blocks of tile.block by panel.block with a prepacked rhs, in multiply-adds of vectors, without the epilogue:
+   products, what is read from memory, packing of the lhs, and threads that wait for others. The rhs is read once where the
+   block's part of it stays in the L2 cache: the next block, of other rows, has the same columns. */
+static double time_of_blocks(const struct blocking *b, double tasks) {
+    const struct target *t = b->c->l->target;
+    double vector = (double)contract_vector(b->c), lines = (double)b->sum.lines, threads = t->cores ? t->cores : t->tasks;
+    double rows = (double)(b->tile.block * b->tile.size), blocks = (double)(b->batch.size * blocks_of(b));
+    double rhs = lines * (double)(b->panel.block * b->panel.size) / vector, lhs = lines * rows / vector;
+    double reads = rhs * t->vector_bytes <= (double)t->l2_bytes / 2 ? 1 / (double)ceil_div(b->tile.count, b->tile.block) : 1;
+    double products = rows * rhs / (b->kernel == BLOCK_TILES ? BLOCK_TILED : 1);
+    double one = products + rhs * reads * BLOCK_READ + lhs * (b->lhs_pack == LHS_PACK_IN_BLOCK ? BLOCK_PACK : 1);
+    return ceil(blocks / threads) * one * (blocks < tasks ? tasks / blocks : 1);
+}
+
+/* Whether the sums between slabs, and the tiles of a slab, leave room in the L2 cache. */
+static bool fits_l2(const struct blocking *b) {
+    const struct block_dim *tile = &b->tile, *panel = &b->panel;
+    int64_t bytes = kir_type_bits(b->c->acc) / 8, sums = tile->block * tile->size * panel->block * panel->size * bytes;
+    return b->sum.slabs == 1 || sums <= (int64_t)b->c->l->target->l2_bytes / 2;
+}
+
+/* The sizes of blocks with a prepacked rhs that take the least time, of at most `tiles` by `panels`. */
+static void find_fastest_blocks(struct blocking *b, int64_t tiles, int64_t panels, double tasks) {
+    struct block_dim *tile = &b->tile, *panel = &b->panel;
+    int64_t best[2] = {BLOCK_LEAST, 1};
+    double least = INFINITY;
+    for (int64_t p = panels; p > 0; p--)
+        for (int64_t n = ceil_div(tile->count, tiles); tile->count >= (n - 1) * BLOCK_LEAST; n++) {
+            tile->block = ceil_div(tile->count, n);
+            panel->block = even(panel->count, p);
+            double time = fits_l2(b) ? time_of_blocks(b, tasks) : INFINITY;
+            if (time < least) {
+                least = time;
+                best[0] = tile->block;
+                best[1] = panel->block;
+            }
+        }
+    tile->block = best[0];
+    panel->block = best[1];
+}
+
 /* Tiles and panels of a block, and when operands are packed. */
 static void find_blocks(struct blocking *b) {
     const struct contraction *c = b->c;
@@ -181,23 +228,22 @@ static void find_blocks(struct blocking *b) {
         int64_t depth = (int64_t)t->l1_bytes * 2 / 3 / (panel->size * bytes);
         find_slabs(b, depth < BLOCK_DEPTH ? depth : BLOCK_DEPTH);
     }
-    stay = l2 / 4 / (tile->size * b->sum.depth * bytes);
-    tile->block = !prepack ? tile->count : stay < BLOCK_LEAST ? BLOCK_LEAST : stay;
-    int64_t columns = TORTURED(TORTURE_PART, l2 / 8 / (slab_depth(b) * bytes)); /* packed in a block, they stay there, too */
-    panel->block = ceil_div(prepack ? BLOCK_COLUMNS : columns, panel->size);
-    b->lhs_pack = can_read_in_place(b) ? LHS_IN_PLACE : LHS_PACK_IN_BLOCK;
-    int64_t least = b->rhs_pack == RHS_PACK_ON_FIRST_USE && b->lhs_pack == LHS_IN_PLACE ? 1 : BLOCK_LEAST;
-    while (prepack && tile->block >= 4 * BLOCK_LEAST && blocks_of(b) < tasks)
-        tile->block = ceil_div(tile->block, 2);
-    while (panel->block > least && blocks_of(b) < tasks)
-        panel->block /= 2;
-    while (prepack && b->sum.slabs > 1 && panel->block * panel->size > BLOCK_COLUMNS / (b->kernel == BLOCK_TILES ? 4 : 2) &&
-           tile->block * tile->size * panel->block * panel->size * bytes > l2 / 2) /* of sums */
-        panel->block /= 2;
-    if (b->lhs_pack != LHS_IN_PLACE && lower_is_invariant(c->l, ir_operand(c->l->m, c->op, b->lhs)))
-        b->lhs_pack = LHS_PREPACK;
-    if (b->lhs_pack != LHS_IN_PLACE && !prepack && ceil_div(panel->count, panel->block) >= BLOCK_REPACKED)
-        b->lhs_pack = LHS_PREPACK;
+    b->lhs_pack = can_read_in_place(b)                                                ? LHS_IN_PLACE
+                  : lower_is_invariant(c->l, ir_operand(c->l->m, c->op, b->lhs)) ? LHS_PREPACK
+                                                                                 : LHS_PACK_IN_BLOCK;
+    if (prepack) {
+        stay = l2 / 4 / (tile->size * b->sum.depth * bytes);
+        find_fastest_blocks(b, stay < BLOCK_LEAST ? BLOCK_LEAST : stay, ceil_div(BLOCK_COLUMNS, panel->size), (double)wanted);
+    } else {
+        int64_t columns = TORTURED(TORTURE_PART, l2 / 8 / (slab_depth(b) * bytes)); /* packed in a block, they stay there, too */
+        int64_t least = b->rhs_pack == RHS_PACK_ON_FIRST_USE && b->lhs_pack == LHS_IN_PLACE ? 1 : BLOCK_LEAST;
+        tile->block = tile->count;
+        panel->block = ceil_div(columns, panel->size);
+        while (panel->block > least && blocks_of(b) < tasks)
+            panel->block /= 2;
+        if (b->lhs_pack == LHS_PACK_IN_BLOCK && ceil_div(panel->count, panel->block) >= BLOCK_REPACKED)
+            b->lhs_pack = LHS_PREPACK;
+    }
     tile->block = even(tile->count, tile->block);
     panel->block = even(panel->count, panel->block);
 }
@@ -306,17 +352,33 @@ bool contract_can_block(const struct contraction *c, uint32_t v) {
 
 /* ---- the register tile for vectors ------------------------------------------------------------ */
 
-/* Prefetches this tile's part of the next panel: prepacked panels are in a far cache, and a block takes little more time for a
-   panel than it takes to come from there. */
-static void prefetch_panel(struct blocking *b, kir_val first, kir_val t, kir_val line) {
+/* The first line of what is read after panel p: the next panel, or the first one of the next slab, or of the next block, which
+   has the same columns where rows are left. */
+static kir_val next_lines(struct blocking *b, const struct block *at, kir_val p) {
     struct lower *l = b->c->l;
-    if (b->rhs_pack != RHS_PREPACK || b->panel.block == 1)
-        return;
-    int64_t part = b->panel.size / b->tile.block;
+    kir_val one = kir_i64(l->k, 1), first = block_first_line(b, at, kir_i64(l->k, 0)), block = at->panels;
+    kir_val next = lower_add(l, block_first_line(b, at, p), kir_i64(l->k, b->sum.lines));
+    if (b->tile.block < b->tile.count) {
+        kir_val end = kir_cmp(l->k, KIR_EQ, 0, lower_add(l, at->tile0, at->tiles), kir_i64(l->k, b->tile.count));
+        block = kir_select(l->k, end, block, kir_i64(l->k, 0));
+    }
+    kir_val is_last = kir_cmp(l->k, KIR_EQ, 0, lower_add(l, p, one), at->panels);
+    kir_val is_end = kir_cmp(l->k, KIR_EQ, 0, lower_add(l, at->slab, one), kir_i64(l->k, b->sum.slabs));
+    kir_val skip = lower_mul(l, lower_add(l, block, kir_i64(l->k, -1)), b->sum.lines); /* a panel ends where the next begins */
+    kir_val after = lower_add(l, lower_add(l, first, at->lines), kir_select(l->k, is_end, skip, kir_i64(l->k, 0)));
     int64_t last = l->k->buffers.v[b->rhs_buffer].count / b->panel.size - b->sum.depth;
-    kir_val next = kir_op2(l->k, KIR_MIN, 0, lower_add(l, first, kir_i64(l->k, b->sum.lines)), kir_i64(l->k, last));
-    kir_val at = lower_mul(l, lower_add(l, lower_mul(l, t, b->sum.depth), line), part > 1 ? part : 1);
-    kir_prefetch(l->k, b->rhs_buffer, lower_add(l, lower_mul(l, next, b->panel.size), at));
+    return kir_op2(l->k, KIR_MIN, 0, kir_select(l->k, is_last, after, next), kir_i64(l->k, last));
+}
+
+/* Prefetches this tile's part of that: prepacked panels are in a far cache, and a block takes little more time for a panel than
+   it takes to come from there. */
+static void prefetch_panel(struct blocking *b, const struct block *at, kir_val p, kir_val t, kir_val line) {
+    struct lower *l = b->c->l;
+    if (b->rhs_pack != RHS_PREPACK)
+        return;
+    kir_val part = lower_mul(l, lower_add(l, lower_mul(l, t, b->sum.depth), line), b->panel.size);
+    kir_val place = lower_add(l, lower_mul(l, next_lines(b, at, p), b->panel.size), lower_div(l, part, b->tile.block));
+    kir_prefetch(l->k, b->rhs_buffer, place);
 }
 
 static void multiply_lines(struct blocking *b, const struct block *at, kir_val p, kir_val t, kir_val lane,
@@ -324,7 +386,7 @@ static void multiply_lines(struct blocking *b, const struct block *at, kir_val p
     struct contraction *c = b->c;
     struct lower *l = c->l;
     kir_val line = kir_loop_to(l->k, KIR_SERIAL, at->lines, 0), first = block_first_line(b, at, p), r;
-    prefetch_panel(b, first, t, line);
+    prefetch_panel(b, at, p, t, line);
     kir_val place = lower_add(l, lower_mul(l, lower_add(l, first, line), b->panel.size), lane);
     c->packed[b->rhs] = (struct packed){.buffer = b->rhs_buffer, .at = place};
     if (forward)
