@@ -54,4 +54,22 @@ product 1 25 70 40 i8
 product 1 25 70 40 ui8
 product 1 30 131 70 bf16
 product 1 30 131 70 bf16 t
+
+# Constant weights of which the L2 cache does not hold a panel (of 64 columns): a block has all rows, so that weights are read
+# once, and prefetches what it reads next.
+weights() { # ROWS SUM
+    awk -v rows="$1" -v n="$2" 'BEGIN {
+        line = "3F800000BF8000003F000000BF000000"
+        for (i = 0; i < 8; i++) line = line line
+        printf "func.func @main(%%a: tensor<%dx%dxf32>) -> tensor<%dx1024xf32> {\n  %%b = stablehlo.constant dense<\"0x", rows, n, rows
+        for (i = 0; i < n; i++) printf "%s", line
+        printf "\"> : tensor<%dx1024xf32>\n", n
+        printf "  %%c = stablehlo.dot_general %%a, %%b, contracting_dims = [1] x [0] : "
+        printf "(tensor<%dx%dxf32>, tensor<%dx1024xf32>) -> tensor<%dx1024xf32>\n", rows, n, n, rows
+        printf "  return %%c : tensor<%dx1024xf32>\n}\n", rows
+    }' >weights.mlir
+    exits 0 compile weights.mlir --emit kir --target-cpu x86-64-v4
+}
+weights 120 2304
+says 'loop serial 20 {' 'prefetch b0'
 finish
