@@ -118,6 +118,13 @@ _hilo() {
     'generate --repetition-penalty') files=1 ;;
     'generate --seed') ;;
     'generate --stop') ;;
+    'embed -m') files=1 ;;
+    'embed --precision') words='auto f32 bf16 f16 int8 int4 int4z ' ;;
+    'embed --engine') ;;
+    'embed --context') ;;
+    'embed --threads') ;;
+    'embed -f') files=1 ;;
+    'embed --pooling') ;;
     'tokenize -m') files=1 ;;
     'tokenize -f') files=1 ;;
     'template -m') files=1 ;;
@@ -131,7 +138,7 @@ _hilo() {
     'perplexity --threads') ;;
     'perplexity -f') files=1 ;;
     'emit -m') files=1 ;;
-    'emit --graph') words='prefill decode score grow ' ;;
+    'emit --graph') words='prefill decode score embed grow ' ;;
     'emit -o') files=1 ;;
     'emit --precision') words='auto f32 bf16 f16 int8 int4 int4z ' ;;
     'emit --batch') ;;
@@ -145,7 +152,7 @@ _hilo() {
         if [ "$COMP_CWORD" = 1 ]; then
             files=''
             words='run compile explain verify check bench opt ops devices kir cache calibrate 
-            generate tokenize template perplexity emit quantize convert help --help --version'
+            generate embed tokenize template perplexity emit quantize convert help --help --version'
         elif [[ $word == -* ]]; then
             files=''
             case ${COMP_WORDS[1]} in
@@ -172,6 +179,8 @@ _hilo() {
             generate) words='-m --precision --engine --context --threads -O0 -O1 -O2 -O3 -p -f -n 
             --system --raw --template-arg --tools --special --temperature --top-k --top-p --min-p 
             --repetition-penalty --seed --stop --timing --json --help' ;;
+            embed) words='-m --precision --engine --context --threads -O0 -O1 -O2 -O3 -f --pooling 
+            --no-normalize --json --help' ;;
             tokenize) words='-m -f --special --no-special --pieces --decode --json --help' ;;
             template) words='-m --messages --tools --arg --no-generation-prompt --spans --help' ;;
             perplexity) words='-m --precision --engine --context --threads -O0 -O1 -O2 -O3 -f --json --help' ;;

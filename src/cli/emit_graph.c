@@ -40,6 +40,7 @@ static int emit(const struct emit_options *o) {
     hilo_status status = llm_model_describe(o->dir, (enum llm_precision)o->precision, *rt_client_allocator(client), &d, &model);
     status = rt_finish(client, &d, status);
     if (status == HILO_OK) {
+        g.pooling = model.config.pooling;
         status = llm_session_module(client, &model, &g, &m);
         code = status == HILO_OK ? write_module(client, m, o->out) : cli_fail(client, status);
         if (status == HILO_OK)
@@ -71,7 +72,7 @@ static const struct cli_option options[] = {
     {"--precision", "P", CLI_PRECISION, AT(precision), "of weights and products; default auto, as stored:"},
     {"--batch", "B", CLI_NUMBER, AT(batch), "number of sequences; default 1"},
     {"--context", "C", CLI_NUMBER, AT(context), "tokens that the cache holds; default 256"},
-    {"--tokens", "T", CLI_NUMBER, AT(tokens), "tokens that prefill and score read; default 128"},
+    {"--tokens", "T", CLI_NUMBER, AT(tokens), "tokens that prefill, score and embed read; default 128"},
     {"--logits", NULL, CLI_FLAG, AT(logits), "return logits instead of the most probable token"},
     {0}};
 

@@ -112,7 +112,7 @@ static const struct cli_choice choices[][9] = {
         [LLM_PREFILL] = {"prefill", "T tokens of each sequence"},
         [LLM_DECODE] = {"decode", "one more token of each sequence"},
         [LLM_SCORE] = {"score", "the log-probabilities of given tokens"},
-        [LLM_GROW] = {"grow", "a larger cache of keys and values"},
+        [LLM_EMBED] = {"embed", "vectors of texts"}, [LLM_GROW] = {"grow", "a larger cache of keys and values"},
     },
 };
 

@@ -11,7 +11,7 @@
 /* What a model_type implies beyond its config. */
 enum {
     QKV_BIAS = 1, QK_NORM = 2, POST_NORMS = 4, GEMMA = 8, SLIDES = 16, TIED = 32, QK_NORM_WIDE = 64, NO_PRE_NORMS = 128,
-    SOME_UNROTATED = 256, EXPERTS = 512, CHOSEN_SUM = 1024
+    SOME_UNROTATED = 256, EXPERTS = 512, CHOSEN_SUM = 1024, ENCODER = 2048, PADDED = 4096 /* positions follow padding's id */
 };
 static const struct { const char *type; unsigned flags; int64_t pattern; /* every n-th layer has full attention; 0 = none */
 } families[] = {
@@ -20,6 +20,7 @@ static const struct { const char *type; unsigned flags; int64_t pattern; /* ever
     {"phi3", SLIDES, 0}, {"smollm3", TIED | SOME_UNROTATED, 0}, {"granite", 0, 0},
     {"olmo2", QK_NORM_WIDE | POST_NORMS | NO_PRE_NORMS, 0}, {"ministral", SLIDES, 0},
     {"qwen3_moe", QK_NORM | EXPERTS, 0}, {"mixtral", SLIDES | EXPERTS | CHOSEN_SUM, 0},
+    {"bert", ENCODER | TIED, 0}, {"roberta", ENCODER | TIED | PADDED, 0}, {"xlm-roberta", ENCODER | TIED | PADDED, 0},
 };
 enum { FAMILIES = sizeof families / sizeof *families };
 
@@ -63,7 +64,7 @@ static void read_sizes(struct reader *r) {
     c->layers = llm_json_int(o, "num_hidden_layers", 1, LLM_MAX_LAYERS, LLM_REQUIRED);
     c->hidden = llm_json_int(o, "hidden_size", 1, MAX_WIDTH, LLM_REQUIRED);
     c->heads = llm_json_int(o, "num_attention_heads", 1, 4096, LLM_REQUIRED);
-    c->kv_heads = llm_json_int(o, "num_key_value_heads", 1, 4096, c->heads);
+    c->kv_heads = r->flags & ENCODER ? c->heads : llm_json_int(o, "num_key_value_heads", 1, 4096, c->heads);
     c->head_dim = llm_json_int(o, "head_dim", 2, 4096, c->hidden / c->heads);
     c->ffn = llm_json_int(o, "intermediate_size", 1, MAX_WIDTH, LLM_REQUIRED);
     c->vocab = llm_json_int(o, "vocab_size", 1, 1 << 24, LLM_REQUIRED);
@@ -81,21 +82,21 @@ static void read_sizes(struct reader *r) {
 static void read_numbers(struct reader *r) {
     static const struct { const char *name; enum llm_activation a; } activations[] = {
         {"silu", LLM_SILU}, {"swish", LLM_SILU}, {"gelu_pytorch_tanh", LLM_GELU_TANH}, {"gelu_new", LLM_GELU_TANH},
-        {"gelu", LLM_GELU_TANH}, /* Gemma's first files name gelu and mean this */
+        {"gelu", LLM_GELU},
     };
     struct llm_config *c = r->c;
     struct llm_object o = r->o;
-    bool gemma = r->flags & GEMMA;
-    c->norm_eps = llm_json_real(o, "rms_norm_eps", 1e-6);
+    bool gemma = r->flags & GEMMA, encoder = r->flags & ENCODER;
+    c->norm_eps = encoder ? llm_json_real(o, "layer_norm_eps", 1e-12) : llm_json_real(o, "rms_norm_eps", 1e-6);
     c->norm_plus_one = gemma;
     c->tied = llm_json_bool(o, "tie_word_embeddings", r->flags & TIED);
     bool bias = llm_json_bool(o, "attention_bias", false);
-    c->qkv_bias = bias || (r->flags & QKV_BIAS);
-    c->o_bias = bias;
-    c->mlp_bias = llm_json_bool(o, "mlp_bias", false);
+    c->qkv_bias = bias || encoder || (r->flags & QKV_BIAS);
+    c->o_bias = bias || encoder;
+    c->mlp_bias = llm_json_bool(o, "mlp_bias", encoder);
     c->qk_norm = r->flags & QK_NORM;
     c->qk_norm_wide = r->flags & QK_NORM_WIDE;
-    c->pre_norms = !(r->flags & NO_PRE_NORMS);
+    c->pre_norms = !encoder && !(r->flags & NO_PRE_NORMS);
     c->post_norms = r->flags & POST_NORMS;
     c->embed_scale = llm_json_real(o, "embedding_multiplier", gemma ? sqrt((double)c->hidden) : 1);
     c->residual_scale = llm_json_real(o, "residual_multiplier", 1);
@@ -105,13 +106,48 @@ static void read_numbers(struct reader *r) {
     c->attn_scale = llm_json_real(o, "attention_multiplier", scalar > 0 ? 1 / sqrt(scalar) : 1);
     c->attn_cap = llm_json_real(o, "attn_logit_softcapping", 0);
     c->final_cap = llm_json_real(o, "final_logit_softcapping", 0);
-    const char *act = llm_json_text(o, "hidden_activation", llm_json_text(o, "hidden_act", gemma ? "gelu_new" : "silu"));
+    const char *usual = gemma ? "gelu_new" : encoder ? "gelu" : "silu";
+    const char *act = llm_json_text(o, "hidden_activation", llm_json_text(o, "hidden_act", usual));
     for (size_t i = 0; i < sizeof activations / sizeof *activations; i++)
-        if (strcmp(act, activations[i].name) == 0 && (gemma || strcmp(act, "gelu") != 0)) {
+        if (strcmp(act, activations[i].name) == 0) {
             c->activation = activations[i].a;
+            if (gemma && c->activation == LLM_GELU) /* Gemma's first files name gelu and mean this */
+                c->activation = LLM_GELU_TANH;
             return;
         }
     llm_json_fail(r->j, "'hidden_act' is '%s', which this version does not know", act);
+}
+
+/* ---- encoders -------------------------------------------------------------------------------- */
+
+/* Whether there are logits: the class of the model says what it was trained for, if it says anything. */
+static bool read_generates(struct reader *r) {
+    const json_t *classes = llm_json_array(llm_json_root(r->j), "architectures");
+    const char *class = json_string_value(json_array_get(classes, 0));
+    return !r->c->bidirectional && (!class || strstr(class, "ForCausalLM") || strstr(class, "ForConditionalGeneration"));
+}
+
+static void read_encoder(struct reader *r) {
+    struct llm_config *c = r->c;
+    bool encoder = r->flags & ENCODER;
+    c->bidirectional = encoder || llm_json_bool(r->o, "use_bidirectional_attention", false);
+    c->generates = read_generates(r);
+    c->pooling = c->bidirectional ? LLM_POOL_MEAN : LLM_POOL_LAST;
+    if (!encoder)
+        return;
+    c->layer_norm = c->sum_norms = c->ungated = true;
+    c->learned = c->positions;
+    c->offset = r->flags & PADDED ? llm_json_int(r->o, "pad_token_id", 0, c->vocab - 1, 1) + 1 : 0;
+    c->types = llm_json_int(r->o, "type_vocab_size", 0, MAX_WIDTH, 2);
+    const char *kind = llm_json_text(r->o, "position_embedding_type", "absolute");
+    if (strcmp(kind, "absolute") != 0)
+        llm_json_fail(r->j, "'position_embedding_type' is '%s'; absolute was expected", kind);
+    if (c->offset >= c->learned)
+        llm_json_fail(r->j, "'max_position_embeddings' is %lld; positions begin at %lld", (long long)c->learned,
+                      (long long)c->offset);
+    c->positions -= c->offset;
+    for (int64_t i = 0; i < c->layers; i++)
+        c->unrotated[i] = true;
 }
 
 /* ---- experts ---------------------------------------------------------------------------------- */
@@ -154,6 +190,8 @@ static void read_window(struct reader *r) {
         c->sliding[i] = slides && (types ? named : counted);
     }
     c->window = slides ? window : 0;
+    if (c->window && c->bidirectional) /* half of it on each side */
+        c->window = c->window / 2 + 1;
 }
 
 /* Layers without rotary embeddings: where `no_rope_layers` has a 0, or every n-th. */
@@ -367,6 +405,8 @@ static hilo_status read_config(struct reader *r) {
     read_sizes(r);
     HILO_TRY(r->j->status);
     read_numbers(r);
+    read_encoder(r);
+    HILO_TRY(r->j->status);
     read_experts(r);
     read_window(r);
     read_unrotated(r);

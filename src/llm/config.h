@@ -20,7 +20,10 @@ struct llm_rope {
     float factors[2][LLM_MAX_FREQUENCIES]; /* LONG: divisors of frequencies, [1] where a sequence is longer than `original` */
 };
 
-enum llm_activation { LLM_SILU, LLM_GELU_TANH };
+enum llm_activation { LLM_SILU, LLM_GELU_TANH, LLM_GELU };
+
+/* What the vector of a text is: a mean over its tokens, or that of the first or last one. */
+enum llm_pooling { LLM_POOL_MEAN, LLM_POOL_FIRST, LLM_POOL_LAST };
 
 /* How files store matrices: PLAIN, also with separate scales (model.h), or packed (packed.h). */
 enum llm_layout { LLM_LAYOUT_PLAIN, LLM_LAYOUT_GPTQ, LLM_LAYOUT_GPTQ_V2, LLM_LAYOUT_AWQ };
@@ -32,12 +35,20 @@ struct llm_config {
     int64_t positions;           /* the longest context */
     double norm_eps;
     bool norm_plus_one;          /* norms multiply by 1 + weight */
+    bool layer_norm;             /* norms subtract the mean, too, and add a bias */
     bool tied;                   /* the output projection is the embedding */
     bool qkv_bias, o_bias, mlp_bias;
     bool qk_norm;                /* norms of queries and keys, over a head */
     bool qk_norm_wide;           /* the same over all heads */
     bool pre_norms;              /* norms of the inputs of attention and MLP */
     bool post_norms;             /* norms of their results, before they are added */
+    bool sum_norms;              /* norms of embeddings, and of sums: those of BERT, an encoder */
+    bool ungated;                /* the MLP has no gate */
+    bool bidirectional;          /* tokens attend to later ones */
+    bool generates;              /* has logits; else only embeddings of texts */
+    enum llm_pooling pooling;    /* of these */
+    int64_t learned, offset;     /* rows of a table of positions, and the row of the first; 0 = none */
+    int64_t types;               /* rows of a table of kinds of tokens, of which the first is used; 0 = none */
     int64_t experts;             /* MLPs of a layer, of which each token takes some; 0 = one that all take */
     int64_t chosen;              /* how many */
     int64_t expert_ffn;

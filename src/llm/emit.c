@@ -38,14 +38,36 @@ static ir_val scores(struct emit *e, ir_val x) {
     return layer_reshape(e, build_binary(b, IR_SUBTRACT, sum, got), DIMS(e->B, e->T));
 }
 
-/* Results 0 and 1; the cache is in e->fresh. */
+/* The vector of each text: f32[B, hidden] of f32[N, hidden]. */
+static ir_val pooled(struct emit *e, ir_val x) {
+    struct build *b = &e->b;
+    int64_t hidden = e->c->hidden, dims[] = {e->B, e->T, hidden}, all[] = {0, 1, 2};
+    if (e->g->pooling == LLM_POOL_LAST)
+        return last_rows(e, x);
+    x = layer_reshape(e, x, 3, dims);
+    if (e->g->pooling == LLM_POOL_FIRST)
+        return layer_reshape(e, build_slice(b, x, 1, 0, 1), DIMS(e->B, hidden));
+    ir_val length = build_broadcast(b, e->lengths, dims, 2, all);
+    ir_val valid = build_compare(b, IR_COMPARISON_DIRECTION_LT, build_iota(b, IR_I32_T, dims, 2, 1), length);
+    x = build_select(b, build_broadcast(b, valid, dims, 3, all), x, build_splat(b, IR_F32_T, dims, 3, 0));
+    ir_val sum = build_reduce(b, IR_ADD, x, 1), count = build_convert(b, e->lengths, IR_F32_T);
+    return build_binary(b, IR_DIVIDE, sum, build_broadcast_like(b, count, sum, all));
+}
+
+/* The program's results but the cache, which is in e->fresh: one of EMBED, else two. */
 static void forward(struct emit *e, ir_val out[2]) {
     struct build *b = &e->b;
     bool decode = e->g->kind == LLM_DECODE;
+    if (e->g->kind == LLM_EMBED)
+        e->positions = build_splat(b, IR_I32_T, &e->B, 1, 0);
     layer_positions(e);
     ir_val x = layer_embedding(e, layer_reshape(e, e->tokens, DIMS(e->N)));
     for (int64_t i = 0; i < e->c->layers; i++)
         x = layer_run(e, x, i);
+    if (e->g->kind == LLM_EMBED) {
+        out[0] = pooled(e, e->c->sum_norms ? x : layer_norm(e, x, LLM_W_NORM, 0));
+        return;
+    }
     if (e->g->kind == LLM_SCORE) {
         out[0] = scores(e, logits(e, x));
     } else {
@@ -77,7 +99,7 @@ static ir_val argument(struct signature *s, const char *name, ir_type type, int6
 }
 
 uint32_t llm_graph_inputs(const struct llm_graph *g) {
-    static const uint32_t n[] = {[LLM_PREFILL] = 3, [LLM_DECODE] = 2, [LLM_SCORE] = 4, [LLM_GROW] = 0};
+    static const uint32_t n[] = {[LLM_PREFILL] = 3, [LLM_DECODE] = 2, [LLM_SCORE] = 4, [LLM_EMBED] = 2, [LLM_GROW] = 0};
     return n[g->kind];
 }
 
@@ -90,7 +112,8 @@ static void inputs(struct emit *e, struct signature *s) {
     bool decode = e->g->kind == LLM_DECODE;
     ir_type each = ir_type_of(m, IR_I32_T, &e->B, 1), all = ir_type_of(m, IR_I32_T, (int64_t[]){e->B, e->T}, 2);
     e->tokens = argument(s, "tokens", decode ? each : all, decode && e->g->sample ? 0 : -1);
-    e->positions = argument(s, "positions", each, 1);
+    if (e->g->kind != LLM_EMBED)
+        e->positions = argument(s, "positions", each, 1);
     if (!decode)
         e->lengths = argument(s, "lengths", each, -1);
     if (e->g->kind == LLM_SCORE)
@@ -110,6 +133,8 @@ static void arguments(struct emit *e, struct signature *s) {
         argument(s, p->name.p, ir_type_of(m, p->dtype, p->dims, p->rank), -1);
     }
     e->cache = s->args + s->n;
+    if (e->g->kind == LLM_EMBED)
+        return;
     ir_type cache = ir_type_of(m, model->cache, (int64_t[]){e->g->apart ? 1 : e->B, e->Hk, e->C, e->D}, 4);
     if (grow)
         argument(s, "cache", cache, -1);
@@ -136,7 +161,7 @@ static void emit_main(struct emit *e, struct ir_module *m) {
     } else {
         e->fresh = out + 2;
         forward(e, out);
-        nout = 2 + ncache;
+        nout = e->g->kind == LLM_EMBED ? 1 : 2 + ncache;
     }
     for (uint32_t i = 0; i < nout; i++)
         types[i] = ir_val_get(m, out[i])->type;
@@ -149,14 +174,20 @@ static void emit_main(struct emit *e, struct ir_module *m) {
 
 hilo_status llm_emit(const struct llm_model *model, const struct llm_graph *g, struct ir_module *m, struct diag_list *d) {
     static const char *const names[] = {[LLM_PREFILL] = "prefill", [LLM_DECODE] = "decode", [LLM_SCORE] = "score",
-                                        [LLM_GROW] = "grow"};
+                                        [LLM_EMBED] = "embed", [LLM_GROW] = "grow"};
     const struct llm_config *c = &model->config;
     struct emit e = {.model = model, .c = c, .g = g, .B = g->batch, .T = g->kind == LLM_DECODE ? 1 : g->tokens, .H = c->heads,
-                     .Hk = c->kv_heads, .G = c->heads / c->kv_heads, .D = c->head_dim, .C = g->context};
-    if (g->batch < 1 || e.T < 1 || g->context < e.T || (g->kind == LLM_GROW && g->grown < g->context) ||
-        g->context > INT32_MAX || g->batch > INT32_MAX / g->context || (g->apart && g->batch > LLM_MAX_APART))
+                     .Hk = c->kv_heads, .G = c->heads / c->kv_heads, .D = c->head_dim};
+    e.C = g->kind == LLM_EMBED ? e.T : g->context;
+    if (!c->generates && g->kind != LLM_EMBED)
+        return diag_error(d, HILO_INVALID_ARGUMENT, "the model makes embeddings of texts; it has no logits");
+    if (g->kind == LLM_EMBED && e.T > c->positions)
+        return diag_error(d, HILO_INVALID_ARGUMENT, "no program for texts of %lld tokens; the limit is %lld", (long long)e.T,
+                          (long long)c->positions);
+    if (g->batch < 1 || e.T < 1 || e.C < e.T || (g->kind == LLM_GROW && g->grown < g->context) ||
+        e.C > INT32_MAX || g->batch > INT32_MAX / e.C || (g->apart && g->batch > LLM_MAX_APART))
         return diag_error(d, HILO_INVALID_ARGUMENT, "no program for a batch of %lld, %lld tokens, a context of %lld",
-                          (long long)g->batch, (long long)e.T, (long long)g->context);
+                          (long long)g->batch, (long long)e.T, (long long)e.C);
     e.N = e.B * e.T;
     e.type = g->kind == LLM_DECODE ? model->decode : model->prefill;
     char name[64];

@@ -4,6 +4,7 @@
  *   DECODE   (tokens i32[B], positions i32[B], weights…, cache…)                    → (next, positions + 1, cache…)
  *   SCORE    (tokens i32[B, T], positions i32[B], lengths i32[B], targets i32[B, T], weights…, cache…)
  *                                                                → (f32[B, T], positions + lengths, cache…)
+ *   EMBED    (tokens i32[B, T], lengths i32[B], weights…)                           → f32[B, hidden]
  *   GROW     (array of the cache) → (array), for `grown` tokens instead of `context`
  *
  * tokens      at T consecutive positions, of which the first `lengths` are valid; results for the others are undefined, and
@@ -11,6 +12,7 @@
  * positions   the position of the first of them, 0 for an empty cache; position + T must not exceed the context
  * next        `sample`: i32[B], the token with the greatest logit, the first of equals; else f32[B, vocabulary], the logits;
  *             both of the last valid token
+ * f32[B, hidden]  the vector of each text, pooled over its tokens; not normalised
  * f32[B, T]   the negative logarithm of the target's probability after each token
  * weights     in the order of weights.def, layer by layer; for each the values, scales and offsets (model.h)
  * cache       keys and values of each layer in turn, [B, key-value heads, context, head dimension]
@@ -26,7 +28,7 @@
 #include "ir/ir.h"
 #include "llm/model.h"
 
-enum llm_graph_kind { LLM_PREFILL, LLM_DECODE, LLM_SCORE, LLM_GROW };
+enum llm_graph_kind { LLM_PREFILL, LLM_DECODE, LLM_SCORE, LLM_EMBED, LLM_GROW };
 
 struct llm_graph {
     enum llm_graph_kind kind;
@@ -35,6 +37,7 @@ struct llm_graph {
     int64_t grown;          /* GROW */
     bool sample;
     bool apart;             /* sequences have a cache each, [1, …]: that of the first one, then that of the second … */
+    enum llm_pooling pooling; /* EMBED, which has no context */
 };
 
 enum {

@@ -57,7 +57,7 @@ json_t *llm_json_load(struct str text, size_t flags, hilo_allocator al, json_err
     return v;
 }
 
-hilo_status llm_json_parse(struct llm_json *j, struct str text, const char *name, struct diag_list *d) {
+static hilo_status parse(struct llm_json *j, struct str text, const char *name, json_type type, struct diag_list *d) {
     json_error_t error;
     *j = (struct llm_json){.file = name, .d = d, .status = HILO_OK};
     j->root = llm_json_load(text, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, d->al, &error);
@@ -68,21 +68,33 @@ hilo_status llm_json_parse(struct llm_json *j, struct str text, const char *name
         hilo_status status = json_error_code(&error) == json_error_out_of_memory ? HILO_RESOURCE_EXHAUSTED
                                                                                  : HILO_INVALID_ARGUMENT;
         j->status = diag_add(d, DIAG_ERROR, status, NULL, at, (struct str){NULL, 0}, "not JSON: %s", error.text);
-    } else if (!json_is_object(j->root)) {
-        llm_json_fail(j, "a JSON object was expected");
+    } else if (json_typeof(j->root) != type) {
+        llm_json_fail(j, "a JSON %s was expected", type == JSON_OBJECT ? "object" : "array");
+    }
+    return j->status;
+}
+
+hilo_status llm_json_parse(struct llm_json *j, struct str text, const char *name, struct diag_list *d) {
+    return parse(j, text, name, JSON_OBJECT, d);
+}
+
+static hilo_status open_file(struct llm_json *j, const char *path, json_type type, hilo_allocator al, struct diag_list *d) {
+    struct file f;
+    *j = (struct llm_json){.file = path, .d = d};
+    j->status = file_open(path, al, d, &f);
+    if (j->status == HILO_OK) {
+        parse(j, f.text, path, type, d);
+        file_close(&f);
     }
     return j->status;
 }
 
 hilo_status llm_json_open(struct llm_json *j, const char *path, hilo_allocator al, struct diag_list *d) {
-    struct file f;
-    *j = (struct llm_json){.file = path, .d = d};
-    j->status = file_open(path, al, d, &f);
-    if (j->status == HILO_OK) {
-        llm_json_parse(j, f.text, path, d);
-        file_close(&f);
-    }
-    return j->status;
+    return open_file(j, path, JSON_OBJECT, al, d);
+}
+
+hilo_status llm_json_open_array(struct llm_json *j, const char *path, hilo_allocator al, struct diag_list *d) {
+    return open_file(j, path, JSON_ARRAY, al, d);
 }
 
 void llm_json_close(struct llm_json *j) {

@@ -23,9 +23,13 @@ ir_val layer_product(struct emit *e, ir_val x, const struct llm_weight *w) {
 }
 
 /* A vector, along the last dimension of `like`, in f32. */
-static ir_val vector(struct emit *e, const struct llm_weight *w, ir_val like) {
-    ir_val v = build_convert(&e->b, layer_part(e, w, LLM_VALUES), IR_F32_T);
+static ir_val vector_of(struct emit *e, ir_val v, ir_val like) {
+    v = build_convert(&e->b, v, IR_F32_T);
     return build_broadcast_like(&e->b, v, like, (int64_t[]){(int64_t)build_type(&e->b, like)->rank - 1});
+}
+
+static ir_val vector(struct emit *e, const struct llm_weight *w, ir_val like) {
+    return vector_of(e, layer_part(e, w, LLM_VALUES), like);
 }
 
 /* The product with a matrix of a layer, plus its bias if it has one. */
@@ -45,7 +49,19 @@ ir_val layer_embedding(struct emit *e, ir_val ids) {
         ir_val offsets = w->offsets ? build_rows(b, layer_part(e, w, LLM_OFFSETS), ids) : scales;
         x = product_dequantise(b, w, (ir_val[]){x, scales, offsets});
     }
-    return build_scale(b, build_convert(b, x, IR_F32_T), e->c->embed_scale);
+    x = build_scale(b, build_convert(b, x, IR_F32_T), e->c->embed_scale);
+    const struct llm_weight *types = layer_weight(e, LLM_W_TYPES, 0), *places = layer_weight(e, LLM_W_PLACES, 0);
+    if (types) {
+        ir_val first = build_slice(b, layer_part(e, types, LLM_VALUES), 0, 0, 1);
+        x = build_binary(b, IR_ADD, x, vector_of(e, layer_reshape(e, first, DIMS(e->c->hidden)), x));
+    }
+    if (places) {
+        const int64_t map[] = {1, 2}, dims[] = {e->B, e->T, e->c->hidden}, from = e->c->offset;
+        ir_val rows = build_convert(b, build_slice(b, layer_part(e, places, LLM_VALUES), 0, from, from + e->T), IR_F32_T);
+        rows = layer_reshape(e, build_broadcast(b, rows, dims, 3, map), DIMS(e->N, e->c->hidden));
+        x = build_binary(b, IR_ADD, x, rows);
+    }
+    return e->c->sum_norms ? layer_norm(e, x, LLM_W_START, 0) : x;
 }
 
 /* ---- norms and activations ------------------------------------------------------------------- */
@@ -57,6 +73,10 @@ ir_val layer_norm(struct emit *e, ir_val x, enum llm_role role, int64_t layer) {
     int64_t last = (int64_t)t->rank - 1, n = t->dims[last], map[IR_MAX_RANK];
     for (int64_t i = 0; i < last; i++)
         map[i] = i;
+    if (e->c->layer_norm) {
+        ir_val mean = build_scale(b, build_reduce(b, IR_ADD, x, last), 1 / (double)n);
+        x = build_binary(b, IR_SUBTRACT, x, build_broadcast_like(b, mean, x, map));
+    }
     ir_val sum = build_reduce(b, IR_ADD, build_binary(b, IR_MULTIPLY, x, x), last);
     const struct ir_type_data *s = build_type(b, sum);
     ir_val mean = build_scale(b, sum, 1 / (double)n);
@@ -66,7 +86,8 @@ ir_val layer_norm(struct emit *e, ir_val x, enum llm_role role, int64_t layer) {
     ir_val w = vector(e, layer_weight(e, role, layer), x);
     if (e->c->norm_plus_one)
         w = build_binary(b, IR_ADD, w, build_splat(b, IR_F32_T, t->dims, t->rank, 1));
-    return build_binary(b, IR_MULTIPLY, y, w);
+    y = build_binary(b, IR_MULTIPLY, y, w);
+    return e->c->layer_norm ? build_binary(b, IR_ADD, y, vector(e, layer_weight(e, role + 1, layer), y)) : y;
 }
 
 /* tanh(x / cap) * cap; x itself for 0 */
@@ -80,12 +101,17 @@ ir_val layer_activation(struct emit *e, ir_val x) {
     struct build *b = &e->b;
     if (e->c->activation == LLM_SILU)
         return build_binary(b, IR_MULTIPLY, x, build_unary(b, IR_LOGISTIC, x));
-    /* x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x³))) */
+    /* x / 2 * (1 + erf(x / sqrt(2))), or x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x³))) */
     const struct ir_type_data *t = build_type(b, x);
-    ir_val cube = build_scale(b, build_binary(b, IR_MULTIPLY, build_binary(b, IR_MULTIPLY, x, x), x), 0.044715);
-    ir_val inner = build_scale(b, build_binary(b, IR_ADD, x, cube), 0.79788456080286535588);
+    ir_val y;
+    if (e->c->activation == LLM_GELU) {
+        y = build_unary(b, IR_ERF, build_scale(b, x, 0.70710678118654752440));
+    } else {
+        ir_val cube = build_scale(b, build_binary(b, IR_MULTIPLY, build_binary(b, IR_MULTIPLY, x, x), x), 0.044715);
+        y = build_unary(b, IR_TANH, build_scale(b, build_binary(b, IR_ADD, x, cube), 0.79788456080286535588));
+    }
     ir_val one = build_splat(b, IR_F32_T, t->dims, t->rank, 1);
-    return build_binary(b, IR_MULTIPLY, build_scale(b, x, 0.5), build_binary(b, IR_ADD, one, build_unary(b, IR_TANH, inner)));
+    return build_binary(b, IR_MULTIPLY, build_scale(b, x, 0.5), build_binary(b, IR_ADD, one, y));
 }
 
 /* ---- positions ------------------------------------------------------------------------------- */
@@ -132,13 +158,18 @@ void layer_positions(struct emit *e) {
     ir_val at = places(e), row = build_broadcast(b, at, dims, 3, (int64_t[]){0, 1});
     ir_val col = build_iota(b, IR_I32_T, dims, 3, 2);
     rotary(e, at, &e->c->rope, 0);
-    e->mask[0] = e->mask[1] = build_compare(b, IR_COMPARISON_DIRECTION_LE, col, row);
+    ir_val end = e->c->bidirectional ? build_broadcast(b, e->lengths, dims, 3, (int64_t[]){0}) : row;
+    e->mask[0] = build_compare(b, e->c->bidirectional ? IR_COMPARISON_DIRECTION_LT : IR_COMPARISON_DIRECTION_LE, col, end);
+    e->mask[1] = e->mask[0];
     e->rope_cos[1] = e->rope_cos[0];
     e->rope_sin[1] = e->rope_sin[0];
     if (e->c->window == 0)
         return;
     ir_val window = build_splat(b, IR_I32_T, dims, 3, (double)e->c->window);
-    ir_val near = build_compare(b, IR_COMPARISON_DIRECTION_LT, build_binary(b, IR_SUBTRACT, row, col), window);
+    ir_val distance = build_binary(b, IR_SUBTRACT, row, col);
+    if (e->c->bidirectional)
+        distance = build_unary(b, IR_ABS, distance);
+    ir_val near = build_compare(b, IR_COMPARISON_DIRECTION_LT, distance, window);
     e->mask[1] = build_binary(b, IR_AND, e->mask[0], near);
     rotary(e, at, &e->c->local_rope, 1);
 }
@@ -157,18 +188,20 @@ static ir_val rotate(struct emit *e, ir_val x, int which) {
 
 /* ---- attention ------------------------------------------------------------------------------- */
 
-/* The cache [B, Hk, C, D] with x [B, T, Hk, D] written at the end of each sequence. */
-static ir_val remember(struct emit *e, ir_val cache, ir_val x) {
+/* An array of the cache, [B, Hk, C, D], with x [B, T, Hk, D] written at the end of each sequence; without a cache x alone. */
+static ir_val remember(struct emit *e, int64_t array, ir_val x) {
     struct build *b = &e->b;
     x = build_convert(b, build_transpose(b, x, (int64_t[]){0, 2, 1, 3}), e->model->cache); /* [B, Hk, T, D] */
-    ir_val zero = build_splat(b, IR_I32_T, NULL, 0, 0);
+    if (e->g->kind == LLM_EMBED)
+        return x;
+    ir_val cache = e->cache[array], zero = build_splat(b, IR_I32_T, NULL, 0, 0);
     for (int64_t i = 0; i < e->B; i++) {
         ir_val at = build_reshape(b, e->B == 1 ? e->positions : build_slice(b, e->positions, 0, i, i + 1), NULL, 0);
         ir_val which = i ? build_splat(b, IR_I32_T, NULL, 0, (double)i) : zero;
         ir_val one = e->B == 1 ? x : build_slice(b, x, 0, i, i + 1);
         cache = build_update(b, cache, one, (ir_val[]){which, zero, at, zero});
     }
-    return cache;
+    return e->fresh[array] = cache;
 }
 
 /* Softmax along the last dimension of [B, Hk, G, T, C]; one division for each row. */
@@ -201,9 +234,7 @@ static ir_val attend(struct emit *e, ir_val q, ir_val keys, ir_val values, int w
 
 /* q [B, T, H, D], new keys and values [B, T, Hk, D], which are written to the cache; returns [N, H D]. */
 static ir_val attend_cached(struct emit *e, ir_val q, ir_val k, ir_val v, int64_t layer) {
-    ir_val keys = e->fresh[2 * layer] = remember(e, e->cache[2 * layer], k);
-    ir_val values = e->fresh[2 * layer + 1] = remember(e, e->cache[2 * layer + 1], v);
-    return attend(e, q, keys, values, e->c->sliding[layer]);
+    return attend(e, q, remember(e, 2 * layer, k), remember(e, 2 * layer + 1, v), e->c->sliding[layer]);
 }
 
 /* The same for sequences with a cache each: every one as in a program of its own. */
@@ -250,9 +281,12 @@ static ir_val attention(struct emit *e, ir_val x, int64_t layer) {
 /* ---- the model ------------------------------------------------------------------------------- */
 
 static ir_val mlp(struct emit *e, ir_val x, int64_t layer) {
-    ir_val gate = layer_activation(e, linear(e, x, LLM_W_GATE, LLM_W_GATE_BIAS, layer));
-    ir_val up = linear(e, x, LLM_W_UP, LLM_W_UP_BIAS, layer);
-    return linear(e, build_binary(&e->b, IR_MULTIPLY, gate, up), LLM_W_DOWN, LLM_W_DOWN_BIAS, layer);
+    ir_val up = linear(e, x, LLM_W_UP, LLM_W_UP_BIAS, layer), y;
+    if (e->c->ungated)
+        y = layer_activation(e, up);
+    else
+        y = build_binary(&e->b, IR_MULTIPLY, layer_activation(e, linear(e, x, LLM_W_GATE, LLM_W_GATE_BIAS, layer)), up);
+    return linear(e, y, LLM_W_DOWN, LLM_W_DOWN_BIAS, layer);
 }
 
 /* i32[n]: the index of the first maximum. Two reductions, which any compiler fuses, instead of one over pairs. */
@@ -271,9 +305,11 @@ ir_val layer_run(struct emit *e, ir_val x, int64_t layer) {
     ir_val y = attention(e, pre ? layer_norm(e, x, LLM_W_ATTN_NORM, layer) : x, layer);
     y = build_scale(&e->b, post ? layer_norm(e, y, LLM_W_POST_ATTN, layer) : y, e->c->residual_scale);
     x = build_binary(&e->b, IR_ADD, x, y);
+    x = e->c->sum_norms ? layer_norm(e, x, LLM_W_ATTN_SUM, layer) : x;
     ir_val h = pre ? layer_norm(e, x, post ? LLM_W_PRE_FFN : LLM_W_FFN_NORM, layer) : x;
     y = e->c->experts ? layer_mixture(e, h, layer) : mlp(e, h, layer);
     y = build_scale(&e->b, post ? layer_norm(e, y, LLM_W_POST_FFN, layer) : y, e->c->residual_scale);
-    return build_binary(&e->b, IR_ADD, x, y);
+    x = build_binary(&e->b, IR_ADD, x, y);
+    return e->c->sum_norms ? layer_norm(e, x, LLM_W_FFN_SUM, layer) : x;
 }
 

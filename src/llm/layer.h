@@ -30,9 +30,9 @@ ir_val layer_part(const struct emit *e, const struct llm_weight *w, enum llm_par
 /* x f32[n, cols] times the transposed matrix: f32[n, rows]. With one row for each sequence, products take the inputs of a
    decode step. */
 ir_val layer_product(struct emit *e, ir_val x, const struct llm_weight *w);
-/* f32[n, hidden] of i32[n] */
+/* f32[N, hidden] of i32[N] */
 ir_val layer_embedding(struct emit *e, ir_val ids);
-/* x / sqrt(mean(x²) + eps) * weight, along the last dimension. */
+/* x / sqrt(mean(x²) + eps) * weight, along the last dimension; layer norms: of x less its mean, plus a bias. */
 ir_val layer_norm(struct emit *e, ir_val x, enum llm_role role, int64_t layer);
 ir_val layer_activation(struct emit *e, ir_val x);
 /* tanh(x / cap) * cap; x itself for 0 */

@@ -31,9 +31,9 @@ bool llm_precision_named(const char *name, enum llm_precision *out) {
 
 /* ---- the table of weights -------------------------------------------------------------------- */
 
-enum place { EMBED, LAYER, HEAD, PLACES };
-enum kind { MATRIX, NORM, BIAS };
-enum size { NONE, HIDDEN, FFN, VOCAB, Q, KV, DIM, EXPERT, EXPERT_FFN, EXPERT_HIDDEN, ONE_FFN };
+enum place { EMBED, LAYER, HEAD, OUTPUT };
+enum kind { MATRIX, TABLE, NORM, BIAS };
+enum size { NONE, HIDDEN, FFN, VOCAB, Q, KV, DIM, EXPERT, EXPERT_FFN, EXPERT_HIDDEN, ONE_FFN, PLACES, TYPES };
 
 static const struct row {
     const char *name, *gguf;
@@ -59,12 +59,14 @@ bool llm_role_is_norm(enum llm_role role) {
 }
 
 static bool has_weight(const struct llm_config *c, enum llm_role role) {
-    const struct { bool qkv_bias, o_bias, mlp_bias, qk_norm, qk_norm_wide, pre_norms, post_norms, always, untied, plain_norms,
-                   both_norms, dense, experts; } m = {
-        c->qkv_bias, c->o_bias, c->mlp_bias, c->qk_norm, c->qk_norm_wide, c->pre_norms, c->post_norms, true, !c->tied,
-        !c->post_norms, c->pre_norms && c->post_norms, c->experts == 0, c->experts != 0};
+    const bool qkv_bias = c->qkv_bias, o_bias = c->o_bias, mlp_bias = c->mlp_bias, qk_norm = c->qk_norm;
+    const bool qk_norm_wide = c->qk_norm_wide, pre_norms = c->pre_norms, post_norms = c->post_norms, sum_norms = c->sum_norms;
+    const bool always = true, final_norm = !sum_norms, untied = !c->tied && c->generates;
+    const bool plain_norms = pre_norms && !post_norms, both_norms = pre_norms && post_norms;
+    const bool experts = c->experts != 0, dense = !experts, gated = dense && !c->ungated, gate_bias = gated && mlp_bias;
+    const bool learned = c->learned != 0, typed = c->types != 0;
     switch (role) {
-#define WEIGHT(id, name, gguf, place, kind, rows, cols, when) case LLM_W_##id: return m.when;
+#define WEIGHT(id, name, gguf, place, kind, rows, cols, when) case LLM_W_##id: return when;
 #include "llm/weights.def"
     case LLM_ROLES: break;
     }
@@ -84,6 +86,8 @@ static int64_t size_of(const struct llm_config *c, enum size s) {
     case EXPERT_FFN: return c->experts * c->expert_ffn;
     case EXPERT_HIDDEN: return c->experts * c->hidden;
     case ONE_FFN: return c->expert_ffn;
+    case PLACES: return c->learned;
+    case TYPES: return c->types;
     }
     return 0;
 }
@@ -97,6 +101,7 @@ struct source {
     bool owned;                      /* its data is a copy already */
 };
 
+struct naming;
 struct load {
     struct llm_model *m;
     struct diag_list *d;
@@ -106,6 +111,7 @@ struct load {
     struct { struct llm_param *v; uint32_t n, cap; } params;
     struct { struct source *v; uint32_t n, cap; } sources; /* of each weight */
     enum llm_precision wanted;
+    const struct naming *names, *written; /* of the files, and of safetensors files that are made of them */
 };
 
 static bool is_float(enum ir_dtype t) {
@@ -175,18 +181,52 @@ static hilo_status add_quantised(struct load *l, const char *base, const struct 
     return HILO_OK;
 }
 
-static void base_name(const struct row *r, int64_t layer, bool gguf, char *out, size_t size) {
-    const char *name = gguf ? r->gguf : r->name;
+/* How files of models name their tensors: what is before the names of the table. */
+struct naming { const char *prefix, *layers, *output; bool bert; };
+static const struct naming gguf_names = {"", "blk", "", false}, namings[] = {
+    {"model.", "model.layers", "", false}, {"", "layers", "", false}, /* the second of models without a language's head */
+    {"language_model.model.", "language_model.model.layers", "language_model.", false}, /* inside a multimodal one: before */
+    {"model.language_model.", "model.language_model.layers", "", false},                /* and after transformers 4.52 */
+    {"", "encoder.layer", "", true}, {"bert.", "bert.encoder.layer", "", true}, {"roberta.", "roberta.encoder.layer", "", true},
+};
+
+/* What BERT calls them. */
+static const struct { const char *name, *bert; } bert_names[] = {
+    {"embed_tokens", "embeddings.word_embeddings"}, {"self_attn.q_proj", "attention.self.query"},
+    {"self_attn.k_proj", "attention.self.key"},     {"self_attn.v_proj", "attention.self.value"},
+    {"self_attn.o_proj", "attention.output.dense"}, {"mlp.up_proj", "intermediate.dense"}, {"mlp.down_proj", "output.dense"},
+};
+
+static void base_name(const struct row *r, int64_t layer, const struct naming *n, char *out, size_t size) {
+    const char *name = n == &gguf_names ? r->gguf : r->name;
+    for (size_t i = 0; n->bert && i < sizeof bert_names / sizeof *bert_names; i++)
+        name = strcmp(r->name, bert_names[i].name) == 0 ? bert_names[i].bert : name;
     if (r->place == LAYER)
-        snprintf(out, size, "%s.%lld.%s", gguf ? "blk" : "model.layers", (long long)layer, name);
+        snprintf(out, size, "%s.%lld.%s", n->layers, (long long)layer, name);
     else
-        snprintf(out, size, "%s", name);
+        snprintf(out, size, "%s%s", r->place == OUTPUT ? n->output : n->prefix, name);
+}
+
+/* The naming that the embeddings have; without any, the first that suits the family. */
+static const struct naming *find_naming(struct load *l) {
+    const size_t n = sizeof namings / sizeof *namings;
+    const struct naming *first = NULL;
+    char base[128], name[160];
+    for (size_t i = 0; i < n; i++) {
+        if (namings[i].bert != l->m->config.sum_norms)
+            continue;
+        first = first ? first : &namings[i];
+        base_name(&table[LLM_W_EMBED], 0, &namings[i], base, sizeof base);
+        if (find(l, base, "weight", name, sizeof name))
+            return &namings[i];
+    }
+    return first;
 }
 
 /* A weight's name in safetensors files, in the arena. */
 static struct str model_name(struct load *l, const struct row *r, int64_t layer, const char *suffix) {
     char base[128], name[160];
-    base_name(r, layer, false, base, sizeof base);
+    base_name(r, layer, l->written, base, sizeof base);
     size_t n = (size_t)snprintf(name, sizeof name, "%s.%s", base, suffix);
     return (struct str){arena_dup(&l->m->arena, name, n + 1, 1), n};
 }
@@ -223,7 +263,7 @@ static const struct llm_tensor *find_joined(struct load *l, enum llm_role role, 
         int64_t before = size_of(c, joined[i].before[0]) + size_of(c, joined[i].before[1]), all = 0;
         for (int k = 0; k < 3; k++)
             all += size_of(c, joined[i].all[k]);
-        snprintf(name, sizeof name, "%s.%lld.%s.weight", gguf ? "blk" : "model.layers", (long long)layer,
+        snprintf(name, sizeof name, "%s.%lld.%s.weight", l->names->layers, (long long)layer,
                  gguf ? joined[i].gguf : joined[i].name);
         return rows_of(l, llm_tensors_find(&l->m->files, name), before, rows, all);
     }
@@ -244,7 +284,7 @@ static const struct llm_tensor *expert_tensor(struct load *l, const char *name, 
     char full[160];
     const char *number = strchr(name, '%');
     int before = number ? (int)(number - name) : (int)strlen(name);
-    int n = snprintf(full, sizeof full, "model.layers.%lld.%.*s", (long long)layer, before, name);
+    int n = snprintf(full, sizeof full, "%s.%lld.%.*s", l->names->layers, (long long)layer, before, name);
     if (number)
         n += snprintf(full + n, sizeof full - (size_t)n, "%lld%s", (long long)i, number + 2);
     snprintf(full + n, sizeof full - (size_t)n, ".weight");
@@ -302,7 +342,7 @@ static hilo_status add_weight(struct load *l, enum llm_role role, int64_t layer)
     char base[128], name[160];
     bool gguf = l->m->files.gguf;
     const char *suffix = r->kind == BIAS ? "bias" : "weight";
-    base_name(r, layer, gguf, base, sizeof base);
+    base_name(r, layer, l->names, base, sizeof base);
     const struct llm_tensor *t = find(l, base, suffix, name, sizeof name);
     bool copied = false;
     if (r->rows == EXPERT || r->rows == EXPERT_FFN || r->rows == EXPERT_HIDDEN)
@@ -635,7 +675,7 @@ static hilo_status convert(struct load *l) {
             HILO_TRY(convert_packed(l, w, from, &l->sources.v[i].packed));
         else if (l->sources.v[i].blocks)
             HILO_TRY(convert_blocks(l, w, from, l->sources.v[i].blocks));
-        else if (w->cols && !w->bits)
+        else if (table[w->role].kind == MATRIX && !w->bits)
             HILO_TRY(convert_weight(l, w, from));
         else
             for (uint32_t k = 0; k < w->nparams; k++)
@@ -670,11 +710,14 @@ static hilo_status load_weights(struct load *l) {
     struct llm_model *m = l->m;
     enum { COPIES = 4 }; /* of a weight: its parts, and one that it is converted from */
     size_t most = COPIES * LLM_ROLES * ((size_t)m->config.layers + 2);
+    l->written = find_naming(l);
+    l->names = m->files.gguf ? &gguf_names : l->written;
     m->owned = arena_array(&m->arena, most, sizeof *m->owned, _Alignof(max_align_t));
     HILO_TRY(add_place(l, EMBED, 0));
     for (int64_t i = 0; i < m->config.layers; i++)
         HILO_TRY(add_place(l, LAYER, i));
     HILO_TRY(add_place(l, HEAD, 0));
+    HILO_TRY(add_place(l, OUTPUT, 0));
     HILO_TRY(convert(l));
     m->weights = l->weights.v;
     m->nweights = l->weights.n;

@@ -51,6 +51,8 @@ static hilo_status read_files(struct llm_session *s, const char *dir) {
         status = llm_tok_open(dir, al, &d, &s->tok);
     if (status == HILO_OK)
         status = llm_chat_open(dir, al, &d, &s->chat);
+    if (status == HILO_OK)
+        status = llm_embedding_open(dir, &s->model.config, al, &d, &s->embedding);
     const struct llm_config *c = &s->model.config;
     if (status == HILO_OK && llm_tok_size(s->tok) > (size_t)c->vocab)
         status = diag_error(&d, HILO_INVALID_ARGUMENT, "the tokenizer has %zu tokens, but the config's 'vocab_size' is %lld",
@@ -176,6 +178,7 @@ void llm_session_close(struct llm_session *s) {
         llm_engine_close(s->engine);
         llm_tok_free(s->tok);
         llm_chat_close(&s->chat);
+        llm_embedding_close(&s->embedding);
         llm_model_close(&s->model);
     }
     mem_free(rt_client_allocator(client), s->programs, s->nprograms * sizeof *s->programs);
@@ -226,7 +229,7 @@ void llm_session_rewind(struct llm_session *s, size_t n) {
 
 static bool same_graph(const struct llm_graph *a, const struct llm_graph *b) {
     return a->kind == b->kind && a->batch == b->batch && a->context == b->context && a->tokens == b->tokens &&
-           a->grown == b->grown && a->sample == b->sample && a->apart == b->apart;
+           a->grown == b->grown && a->sample == b->sample && a->apart == b->apart && a->pooling == b->pooling;
 }
 
 static hilo_status compile(struct llm_session *s, const struct llm_graph *g, void **out) {
@@ -250,7 +253,7 @@ static hilo_status compile(struct llm_session *s, const struct llm_graph *g, voi
     return HILO_OK;
 }
 
-static hilo_status program(struct llm_session *s, const struct llm_graph *g, void **out) {
+hilo_status llm_session_program(struct llm_session *s, const struct llm_graph *g, void **out) {
     s = s->root ? s->root : s;
     for (size_t i = 0; i < s->nprograms; i++)
         if (same_graph(&s->programs[i].graph, g)) {
@@ -296,7 +299,7 @@ static hilo_status grow_cache(struct llm_session *s, int64_t context) {
     struct llm_graph g = {.kind = LLM_GROW, .batch = s->batch, .context = s->context, .tokens = 1, .grown = context};
     const uint8_t keep = 0;
     void *p, *grown;
-    HILO_TRY(program(s, &g, &p));
+    HILO_TRY(llm_session_program(s, &g, &p));
     for (int64_t i = 0; i < 2 * s->model.config.layers; i++) {
         hilo_status status = s->engine->ops->run(s->engine, p, &s->cache[i], 1, &keep, &grown, 1);
         if (status != HILO_OK) {
@@ -341,7 +344,7 @@ static hilo_status run_step(struct llm_session *s, const struct llm_graph *g, vo
     void *p = NULL;
     hilo_status status = check_weights(s);
     if (status == HILO_OK)
-        status = program(s, g, &p);
+        status = llm_session_program(s, g, &p);
     if (status == HILO_OK) {
         memcpy(s->in + ninputs, s->weights, nweights * sizeof *s->in);
         memcpy(s->in + ninputs + nweights, s->cache, ncache * sizeof *s->in);
@@ -419,6 +422,11 @@ static hilo_status check_ids(struct llm_session *s, const int32_t *ids, size_t n
             return llm_error(s->client, HILO_INVALID_ARGUMENT, "%d is no token; there are %lld", (int)ids[i],
                              (long long)s->model.config.vocab);
     return HILO_OK;
+}
+
+hilo_status llm_session_check(struct llm_session *s, const int32_t *ids, size_t n) {
+    HILO_TRY(check_weights(s));
+    return check_ids(s, ids, n);
 }
 
 hilo_status llm_session_decode(struct llm_session *s, const int32_t *tokens, int32_t *next, float *logits) {
@@ -589,7 +597,7 @@ hilo_status llm_session_copy(struct llm_session *from, size_t n, struct llm_sess
     llm_session_reset(to);
     if (from->context == 0)
         return HILO_OK;
-    HILO_TRY(program(from, &g, &p));
+    HILO_TRY(llm_session_program(from, &g, &p));
     for (int64_t i = 0; i < 2 * from->model.config.layers; i++) {
         hilo_status status = from->engine->ops->run(from->engine, p, &from->cache[i], 1, &keep, &to->cache[i], 1);
         if (status != HILO_OK) {
@@ -624,7 +632,7 @@ static hilo_status run_apart(struct llm_session *const *forks, size_t n, const i
     for (size_t i = 0; i < n; i++)
         at[i] = forks[i]->at[0];
     HILO_TRY(check_weights(s));
-    HILO_TRY(program(s, &g, &p));
+    HILO_TRY(llm_session_program(s, &g, &p));
     HILO_TRY(upload_i32(s, tokens, (int64_t)n, 0, &in[0]));
     hilo_status status = upload_i32(s, at, (int64_t)n, 0, &in[1]);
     memcpy(in + 2, s->weights, nweights * sizeof *in);

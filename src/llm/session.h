@@ -10,6 +10,7 @@
 #define HILO_LLM_SESSION_H
 
 #include "llm/chat.h"
+#include "llm/embed.h"
 #include "llm/emit.h"
 #include "llm/engine.h"
 #include "llm/tokenizer.h"
@@ -33,6 +34,7 @@ struct llm_session {
     struct llm_model model;
     struct llm_tok *tok;
     struct llm_chat chat;
+    struct llm_embedding embedding; /* how llm_session_embed pools */
     struct llm_engine *engine;
     struct llm_session_options o;
     int64_t batch, limit;           /* sequences; the longest context */
@@ -96,6 +98,11 @@ hilo_status llm_session_copy(struct llm_session *from, size_t n, struct llm_sess
 /* Resets the session and reads n > 1 tokens into sequence 0. Writes the negative logarithms of the probabilities of tokens
    1 to n - 1. */
 hilo_status llm_session_score(struct llm_session *s, const int32_t *ids, size_t n, float *out);
+
+/* The program of a graph, compiled when it is new; and OK if the files of the weights are whole and the ids are tokens. For
+   what runs programs beside the functions above. */
+hilo_status llm_session_program(struct llm_session *s, const struct llm_graph *g, void **out);
+hilo_status llm_session_check(struct llm_session *s, const int32_t *ids, size_t n);
 
 /* Makes the module of a program with llm_emit. */
 hilo_status llm_session_module(hilo_client *client, const struct llm_model *model, const struct llm_graph *g,

@@ -216,8 +216,36 @@ exits 2 quantize "$m" -o x --int4 --int8
 exits 1 quantize "$m" -o "$m" --int4
 says 'the model itself'
 
+# ---- embed: as the modules of the model say
+exits 0 embed -m "$m" 'a text' 'another text'
+cp out two
+printf 'a text\n\nanother text\n' >lines
+exits 0 embed -m "$m" -f lines --json
+says '"tokens":'
+tr -d '{}":a-z[' <out | sed 's/\],*/\n/g' | sed -n 1,2p | tr ',' ' ' >lines
+if cmp -s two lines; then pass; else fail 'texts from a file'; fi
+mkdir -p modules/1_Pooling
+cp "$m"/*.json "$m"/*.safetensors modules
+echo '{"pooling_mode_mean_tokens": true}' >modules/1_Pooling/config.json
+module() {
+    printf '[{"path": "", "type": "st.Transformer"}, {"path": "1_Pooling", "type": "st.Pooling"}%s]' "$1" >modules/modules.json
+}
+module ''
+exits 0 embed -m modules 'a text'
+cp out pooled
+exits 0 embed -m "$m" --pooling mean --no-normalize 'a text'
+if cmp -s pooled out; then pass; else fail 'the pooling of the modules'; fi
+module ', {"path": "", "type": "st.Router"}'
+exits 1 embed -m modules 'a text'
+says "modules.json has a 'st.Router'"
+module ', {"path": "2_Dense", "type": "st.Dense"}'
+exits 1 embed -m modules 'a text'
+says "'in_features' is missing"
+exits 2 embed -m "$m" --pooling max 'a text'
+exits 2 embed -m "$m"
+
 # ---- emit: programs that verify, in text and in bytecode
-for graph in decode prefill score grow; do
+for graph in decode prefill score embed grow; do
     exits 0 emit -m "$m" --graph $graph --tokens 8 --batch 2 -o $graph.mlir
     exits 0 opt $graph.mlir
 done

@@ -49,6 +49,15 @@ static const struct { const char *name, *config; } families[] = {
                "\"rope_local_base_freq\":10000,\"query_pre_attn_scalar\":16," SIZES "}"},
 };
 
+static const struct { const char *name, *config; } encoders[] = {
+    {"bert", "\"model_type\":\"bert\",\"architectures\":[\"BertModel\"]"},
+    {"xlm-roberta", "\"model_type\":\"xlm-roberta\",\"type_vocab_size\":1,\"pad_token_id\":1,"
+                    "\"hidden_act\":\"gelu_new\""},
+    {"qwen3", "\"model_type\":\"qwen3\",\"head_dim\":16"},
+    {"embedding gemma", "\"model_type\":\"gemma3_text\",\"head_dim\":16,\"sliding_window\":4,"
+                        "\"use_bidirectional_attention\":true"},
+};
+
 static float random_number(uint64_t *x) {
     *x ^= *x << 13, *x ^= *x >> 7, *x ^= *x << 17;
     return (float)((double)(*x >> 11) * 0x1p-53 - 0.5) * 0.5f;
@@ -121,13 +130,15 @@ static void multiply(const struct plain *p, enum llm_role role, enum llm_role bi
 }
 
 static void normalise(const struct plain *p, enum llm_role role, int64_t layer, const double *x, int64_t n, double *out) {
-    const float *w = data_of(p, role, layer);
-    double sum = 0;
+    const float *w = data_of(p, role, layer), *b = p->c->layer_norm ? data_of(p, role + 1, layer) : NULL;
+    double sum = 0, mean = 0;
     for (int64_t i = 0; i < n; i++)
-        sum += x[i] * x[i];
+        mean += p->c->layer_norm ? x[i] / (double)n : 0;
+    for (int64_t i = 0; i < n; i++)
+        sum += (x[i] - mean) * (x[i] - mean);
     double r = 1 / sqrt(sum / (double)n + p->c->norm_eps);
     for (int64_t i = 0; i < n; i++)
-        out[i] = x[i] * r * ((double)w[i] + (p->c->norm_plus_one ? 1 : 0));
+        out[i] = (x[i] - mean) * r * ((double)w[i] + (p->c->norm_plus_one ? 1 : 0)) + (b ? (double)b[i] : 0);
 }
 
 /* Heads of queries or keys at a position: normalised, rotated. */
@@ -159,8 +170,9 @@ static void look(const struct plain *p, const double *q, double keys[][ROOM], do
                  int64_t place, double *out) {
     int64_t D = p->c->head_dim, from = head / (p->c->heads / p->c->kv_heads) * D;
     double s[TOKENS], sum = 0;
-    for (int64_t t = 0; t <= place; t++) {
-        bool seen = !p->c->sliding[p->layer] || place - t < p->c->window;
+    int64_t end = p->c->bidirectional ? TOKENS : place + 1;
+    for (int64_t t = 0; t < end; t++) {
+        bool seen = !p->c->sliding[p->layer] || llabs((long long)(place - t)) < p->c->window;
         s[t] = 0;
         for (int64_t i = 0; i < D; i++)
             s[t] += q[i] * keys[t][from + i];
@@ -169,7 +181,7 @@ static void look(const struct plain *p, const double *q, double keys[][ROOM], do
     }
     for (int64_t i = 0; i < D; i++) {
         out[i] = 0;
-        for (int64_t t = 0; t <= place; t++)
+        for (int64_t t = 0; t < end; t++)
             out[i] += s[t] / sum * values[t][from + i];
     }
 }
@@ -177,6 +189,8 @@ static void look(const struct plain *p, const double *q, double keys[][ROOM], do
 static double activate(const struct plain *p, double x) {
     if (p->c->activation == LLM_SILU)
         return x / (1 + exp(-x));
+    if (p->c->activation == LLM_GELU)
+        return x / 2 * (1 + erf(x / sqrt(2)));
     return x / 2 * (1 + tanh(sqrt(2 / 3.14159265358979323846) * (x + 0.044715 * x * x * x)));
 }
 
@@ -198,13 +212,13 @@ static void run_mlp(const struct plain *p, const enum llm_role roles[3], const e
                     int64_t ffn, const double *x, double *out) {
     double gate[ROOM], up[ROOM];
     const struct { enum llm_role role, bias; const double *x; int64_t rows, cols; double *out; } steps[] = {
-        {roles[0], biases[0], x, ffn, HIDDEN, gate}, {roles[1], biases[1], x, ffn, HIDDEN, up},
+        {roles[0], biases[0], x, p->c->ungated ? 0 : ffn, HIDDEN, gate}, {roles[1], biases[1], x, ffn, HIDDEN, up},
         {roles[2], biases[2], gate, HIDDEN, ffn, out}};
     for (int k = 0; k < 3; k++) {
-        const float *w = data_of(p, steps[k].role, p->layer) + which * steps[k].rows * steps[k].cols;
+        const float *all = data_of(p, steps[k].role, p->layer), *w = all ? all + which * steps[k].rows * steps[k].cols : NULL;
         const float *b = steps[k].bias == LLM_ROLES ? NULL : data_of(p, steps[k].bias, p->layer);
         for (int64_t i = 0; i < ffn && k == 2; i++)
-            gate[i] = activate(p, gate[i]) * up[i];
+            gate[i] = p->c->ungated ? activate(p, up[i]) : activate(p, gate[i]) * up[i];
         for (int64_t r = 0; r < steps[k].rows; r++) {
             double sum = b ? (double)b[r] : 0;
             for (int64_t i = 0; i < steps[k].cols; i++)
@@ -247,17 +261,22 @@ static void run_layer(const struct plain *p, double x[TOKENS][HIDDEN]) {
     double h[HIDDEN], q[ROOM], y[ROOM];
     for (int64_t t = 0; t < TOKENS; t++) {
         normalise_input(p, LLM_W_ATTN_NORM, x[t], h);
-        multiply(p, LLM_W_Q, LLM_W_Q_BIAS, h, Q, HIDDEN, q);
         multiply(p, LLM_W_K, LLM_W_K_BIAS, h, KV, HIDDEN, keys[t]);
         multiply(p, LLM_W_V, LLM_W_V_BIAS, h, KV, HIDDEN, values[t]);
-        rotate(p, q, c->heads, LLM_W_Q_NORM, t);
         rotate(p, keys[t], c->kv_heads, LLM_W_K_NORM, t);
+    }
+    for (int64_t t = 0; t < TOKENS; t++) {
+        normalise_input(p, LLM_W_ATTN_NORM, x[t], h);
+        multiply(p, LLM_W_Q, LLM_W_Q_BIAS, h, Q, HIDDEN, q);
+        rotate(p, q, c->heads, LLM_W_Q_NORM, t);
         for (int64_t i = 0; i < c->heads; i++)
             look(p, q + i * c->head_dim, keys, values, i, t, y + i * c->head_dim);
         multiply(p, LLM_W_O, LLM_W_O_BIAS, y, HIDDEN, Q, h);
         if (c->post_norms)
             normalise(p, LLM_W_POST_ATTN, p->layer, h, HIDDEN, h);
         add(p, x[t], h);
+        if (c->sum_norms)
+            normalise(p, LLM_W_ATTN_SUM, p->layer, x[t], HIDDEN, x[t]);
         normalise_input(p, c->post_norms ? LLM_W_PRE_FFN : LLM_W_FFN_NORM, x[t], h);
         if (c->experts)
             run_experts(p, h, y);
@@ -267,21 +286,35 @@ static void run_layer(const struct plain *p, double x[TOKENS][HIDDEN]) {
         if (c->post_norms)
             normalise(p, LLM_W_POST_FFN, p->layer, h, HIDDEN, h);
         add(p, x[t], h);
+        if (c->sum_norms)
+            normalise(p, LLM_W_FFN_SUM, p->layer, x[t], HIDDEN, x[t]);
     }
+}
+
+/* The states after the last layer, and its norm. */
+static void run_layers(const struct llm_model *m, const int32_t *ids, double x[TOKENS][HIDDEN]) {
+    struct plain p = {m, &m->config, 0};
+    const float *table = data_of(&p, LLM_W_EMBED, 0), *places = data_of(&p, LLM_W_PLACES, 0);
+    const float *types = data_of(&p, LLM_W_TYPES, 0);
+    for (int t = 0; t < TOKENS; t++) {
+        for (int i = 0; i < HIDDEN; i++) {
+            x[t][i] = (double)table[ids[t] * HIDDEN + i] * m->config.embed_scale + (types ? (double)types[i] : 0);
+            x[t][i] += places ? (double)places[(t + m->config.offset) * HIDDEN + i] : 0;
+        }
+        if (m->config.sum_norms)
+            normalise(&p, LLM_W_START, 0, x[t], HIDDEN, x[t]);
+    }
+    for (; p.layer < m->config.layers; p.layer++)
+        run_layer(&p, x);
+    for (int t = 0; t < TOKENS && !m->config.sum_norms; t++)
+        normalise(&p, LLM_W_NORM, 0, x[t], HIDDEN, x[t]);
 }
 
 static void run_plain(const struct llm_model *m, const int32_t *ids, double *logits) {
     struct plain p = {m, &m->config, 0};
-    const float *table = data_of(&p, LLM_W_EMBED, 0);
-    double x[TOKENS][HIDDEN], h[HIDDEN];
-    for (int t = 0; t < TOKENS; t++)
-        for (int i = 0; i < HIDDEN; i++)
-            x[t][i] = (double)table[ids[t] * HIDDEN + i] * m->config.embed_scale;
-    for (; p.layer < m->config.layers; p.layer++)
-        run_layer(&p, x);
-    p.layer = 0;
-    normalise(&p, LLM_W_NORM, 0, x[TOKENS - 1], HIDDEN, h);
-    multiply(&p, m->config.tied ? LLM_W_EMBED : LLM_W_HEAD, LLM_ROLES, h, VOCAB, HIDDEN, logits);
+    double x[TOKENS][HIDDEN];
+    run_layers(m, ids, x);
+    multiply(&p, m->config.tied ? LLM_W_EMBED : LLM_W_HEAD, LLM_ROLES, x[TOKENS - 1], VOCAB, HIDDEN, logits);
     for (int i = 0; i < VOCAB; i++)
         logits[i] = capped(logits[i] * m->config.logit_scale, m->config.final_cap);
 }
@@ -317,6 +350,43 @@ static void check_family(hilo_client *client, const char *dir, const char *name)
     llm_session_close(s);
 }
 
+/* The vector of a text with each pooling; what the session has read stays. */
+static void check_embeddings(hilo_client *client, const char *dir, const char *name) {
+    struct llm_session *s;
+    const struct llm_session_options o = {.precision = LLM_F32, .level = 2};
+    assert_int_equal(llm_session_open(client, dir, &o, &s), HILO_OK);
+    int32_t ids[TOKENS], next = 0, again = 0;
+    const int32_t *p = ids;
+    double x[TOKENS][HIDDEN];
+    float got[HIDDEN], logits[VOCAB];
+    for (int i = 0; i < TOKENS; i++)
+        ids[i] = (i * 577 + 13) % VOCAB;
+    run_layers(&s->model, ids, x);
+    bool generates = s->model.config.generates;
+    assert_int_equal(llm_session_prefill(s, &p, (size_t[]){TOKENS}, &next, NULL) == HILO_OK, generates);
+    s->embedding.normalise = false;
+    for (int pooling = LLM_POOL_MEAN; pooling <= LLM_POOL_LAST; pooling++) {
+        s->embedding.pooling = (enum llm_pooling)pooling;
+        assert_int_equal(llm_session_embed(s, ids, TOKENS, got), HILO_OK);
+        for (int i = 0; i < HIDDEN; i++) {
+            double want = pooling == LLM_POOL_FIRST ? x[0][i] : pooling == LLM_POOL_LAST ? x[TOKENS - 1][i] : 0;
+            for (int t = 0; t < TOKENS && pooling == LLM_POOL_MEAN; t++)
+                want += x[t][i] / TOKENS;
+            if (!(fabs((double)got[i] - want) < 1e-5 * (1 + fabs(want))))
+                fail_msg("%s, pooling %d: number %d is %g, %g expected", name, pooling, i, (double)got[i], want);
+        }
+    }
+    assert_int_equal(llm_session_embed(s, ids, (size_t)s->embedding.limit + 1, got), HILO_OUT_OF_RANGE);
+    if (generates) {
+        assert_int_equal(llm_session_decode(s, NULL, &again, NULL), HILO_OK);
+        llm_session_reset(s);
+        assert_int_equal(llm_session_prefill(s, &p, (size_t[]){TOKENS}, NULL, logits), HILO_OK);
+        assert_int_equal(llm_session_decode(s, &next, &next, NULL), HILO_OK);
+        assert_int_equal(again, next);
+    }
+    llm_session_close(s);
+}
+
 static void test_families(void **state) {
     (void)state;
     static const char *const files[] = {"config.json", "model.safetensors", "tokenizer.json"};
@@ -338,6 +408,13 @@ static void test_families(void **state) {
         make_model(dir, config, &m);
         llm_model_close(&m);
         check_family(client, dir, families[i].name);
+    }
+    for (size_t i = 0; i < sizeof encoders / sizeof *encoders; i++) {
+        struct llm_model m;
+        snprintf(config, sizeof config, "{%s," SIZES "}", encoders[i].config);
+        make_model(dir, config, &m);
+        llm_model_close(&m);
+        check_embeddings(client, dir, encoders[i].name);
     }
     for (size_t i = 0; i < 3; i++) {
         snprintf(path, sizeof path, "%s/%s", dir, files[i]);

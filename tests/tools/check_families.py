@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""Compares hilo with Hugging Face transformers on tiny random models of each family: 48 of 48 greedy tokens.
+"""Compares hilo with Hugging Face transformers on tiny random models of each family: 48 of 48 greedy tokens, and embeddings
+within 1e-5.
 
 Usage: check_families.py HILO [FAMILY...]; needs torch, transformers and safetensors (PyPI)."""
+import contextlib
 import json
 import os
 import shutil
@@ -11,6 +13,7 @@ import tempfile
 
 import torch
 import transformers
+from safetensors.torch import save_file
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")
 TINY = os.path.join(ROOT, "tests/llm/tiny-llama")
@@ -43,8 +46,30 @@ FAMILIES = {
 }
 
 
-def make(name, directory, prompt):
-    kind, extra = FAMILIES[name]
+# Models of embeddings: the class, its config, pooling as in 1_Pooling, and the sizes of dense layers that follow.
+EMBEDDINGS = {
+    "bert": ("BertModel", {}, "cls_token", []),
+    "minilm": ("BertModel", dict(hidden_act="gelu_new", type_vocab_size=1), "mean_tokens", []),
+    "roberta": ("XLMRobertaModel", dict(type_vocab_size=1, pad_token_id=1), "mean_tokens", []),
+    "qwen3-embedding": ("Qwen3Model", dict(head_dim=16), "lasttoken", []),
+    "embedding-gemma": ("Gemma3TextModel", dict(head_dim=16, sliding_window=8, use_bidirectional_attention=True), "mean_tokens",
+                        [80, 48]),
+}
+
+
+@contextlib.contextmanager
+def temporary(name):
+    """A directory for a model: below KEEP in the environment, where it stays, or a temporary one."""
+    if os.environ.get("KEEP"):
+        path = os.path.join(os.environ["KEEP"], name)
+        os.makedirs(path, exist_ok=True)
+        yield path
+    else:
+        with tempfile.TemporaryDirectory() as path:
+            yield path
+
+
+def random_model(kind, extra, directory):
     cls = getattr(transformers, kind)
     torch.manual_seed(16)
     model = cls(cls.config_class(**{**SIZES, **extra})).eval().float()
@@ -54,17 +79,80 @@ def make(name, directory, prompt):
     model.save_pretrained(directory)
     for file in ("tokenizer.json", "tokenizer_config.json"):
         shutil.copy(os.path.join(TINY, file), directory)
+    return model
+
+
+def write_module(directory, path, config):
+    os.makedirs(os.path.join(directory, path), exist_ok=True)
+    with open(os.path.join(directory, path, "config.json"), "w") as f:
+        json.dump(config, f)
+
+
+def embed(name, directory, texts):
+    """The vectors of lists of ids by transformers, with the modules of sentence-transformers done here."""
+    kind, extra, pooling, dense = EMBEDDINGS[name]
+    model = random_model(kind, extra, directory)
+    modules = [("", "Transformer"), ("1_Pooling", "Pooling")]
+    write_module(directory, "1_Pooling", {"pooling_mode_" + m: m == pooling for m in ("cls_token", "mean_tokens", "lasttoken")})
+    layers, width = [], SIZES["hidden_size"]
+    for i, n in enumerate(dense):
+        path = f"{i + 2}_Dense"
+        write_module(directory, path, dict(in_features=width, out_features=n, bias=i == 0,
+                                           activation_function="torch.nn.modules.linear.Identity"))
+        layers.append(torch.nn.Linear(width, n, bias=i == 0))
+        save_file({"linear." + k: v.detach() for k, v in layers[-1].state_dict().items()},
+                  os.path.join(directory, path, "model.safetensors"))
+        modules.append((path, "Dense"))
+        width = n
+    modules.append((f"{len(dense) + 2}_Normalize", "Normalize"))
+    with open(os.path.join(directory, "modules.json"), "w") as f:
+        json.dump([dict(idx=i, name=str(i), path=p, type="sentence_transformers.models." + t) for i, (p, t) in
+                   enumerate(modules)], f)
+    vectors = []
+    with torch.no_grad():
+        for ids in texts:
+            x = model(torch.tensor([ids])).last_hidden_state[0]
+            x = x[0] if pooling == "cls_token" else x[-1] if pooling == "lasttoken" else x.mean(0)
+            for layer in layers:
+                x = layer(x)
+            vectors.append((x / x.norm()).tolist())
+    return vectors
+
+
+def make(name, directory, prompt):
+    model = random_model(*FAMILIES[name], directory)
     out = model.generate(torch.tensor([prompt]), max_new_tokens=48, do_sample=False, eos_token_id=None, pad_token_id=0)
     return out[0, len(prompt):].tolist()
 
 
+def check_embeddings(hilo, name):
+    texts = [TEXT, "a", " ".join([TEXT] * 5)]
+    ids = []
+    for text in texts:
+        run = subprocess.run([hilo, "tokenize", "-m", TINY, "--json", "--special", text], capture_output=True, check=True)
+        ids.append(json.loads(run.stdout)["ids"])
+    with temporary(name) as d:
+        want = embed(name, d, ids)
+        run = subprocess.run([hilo, "embed", "-m", d, "--json"] + texts, capture_output=True, text=True)
+    if run.returncode:
+        print(f"{name:12} refused: {run.stderr.strip()}", flush=True)
+        return False
+    got = json.loads(run.stdout)["embeddings"]
+    error = max(abs(a - b) for g, w in zip(got, want, strict=True) for a, b in zip(g, w, strict=True))
+    print(f"{name:12} {len(want[0])} numbers within {error:.1e}", flush=True)
+    return error < 1e-5
+
+
 def main():
-    hilo, names = sys.argv[1], sys.argv[2:] or list(FAMILIES)
+    hilo, names = sys.argv[1], sys.argv[2:] or list(FAMILIES) + list(EMBEDDINGS)
     run = subprocess.run([hilo, "tokenize", "-m", TINY, "--json", "--special", TEXT], capture_output=True, check=True)
     prompt = json.loads(run.stdout)["ids"]
     failed = 0
     for name in names:
-        with tempfile.TemporaryDirectory() as d:
+        if name in EMBEDDINGS:
+            failed += not check_embeddings(hilo, name)
+            continue
+        with temporary(name) as d:
             want = make(name, d, prompt)
             run = subprocess.run([hilo, "generate", "-m", d, "--raw", "-p", TEXT, "-n", "48", "--precision", "f32", "--json"],
                                  capture_output=True, text=True)
