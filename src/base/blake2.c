@@ -1,7 +1,6 @@
 /* See blake2.h. Words are read in the host's byte order: on a big-endian machine this would be another hash. */
 #include "base/blake2.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 static const uint64_t iv[8] = {0x6A09E667F3BCC908u, 0xBB67AE8584CAA73Bu, 0x3C6EF372FE94F82Bu, 0xA54FF53A5F1D36F1u,
@@ -48,6 +47,7 @@ static void compress(struct blake2 *b, const unsigned char *block, bool last) {
     memcpy(v + 8, iv, sizeof iv);
     v[12] ^= b->nbytes; /* of at most 2^64 */
     v[14] = last ? ~v[14] : v[14];
+    v[15] = last && b->last_node ? ~v[15] : v[15];
     for (int r = 0; r < 12; r++)
         round_of(v, m, sigma[r]);
     for (int i = 0; i < 8; i++)
@@ -86,4 +86,132 @@ void blake2_end(struct blake2 *b, uint8_t out[BLAKE2_BYTES]) {
     b->nbytes += b->n;
     compress(b, b->block, true);
     memcpy(out, b->h, BLAKE2_BYTES);
+}
+
+/* ---- the tree ---------------------------------------------------------------------------------- */
+
+typedef uint64_t lanes __attribute__((vector_size(8 * BLAKE2_LANES), aligned(8)));
+
+/* *to = *to ^ *with, rotated. Vectors are passed by address: by value they would need AVX-512 in all callers. */
+static inline __attribute__((always_inline)) void lanes_turn(lanes *to, const lanes *with, int n) {
+    lanes x = *to ^ *with;
+    *to = x >> n | x << (64 - n);
+}
+
+static inline __attribute__((always_inline)) void lanes_mix(lanes *a, lanes *b, lanes *c, lanes *d, const lanes *x,
+                                                            const lanes *y) {
+    *a += *b + *x;
+    lanes_turn(d, a, 32);
+    *c += *d;
+    lanes_turn(b, c, 24);
+    *a += *b + *y;
+    lanes_turn(d, a, 16);
+    *c += *d;
+    lanes_turn(b, c, 63);
+}
+
+/* Adds a block to each leaf: the n-th of BLAKE2_LANES blocks to the n-th. `nbytes` of each are then hashed; none is the last. */
+static inline __attribute__((always_inline)) void lanes_compress(lanes h[8], const unsigned char *blocks, uint64_t nbytes) {
+    lanes m[16], v[16];
+    uint64_t word[BLAKE2_LANES];
+    for (int i = 0; i < 16; i++) {
+        for (int l = 0; l < BLAKE2_LANES; l++)
+            memcpy(&word[l], blocks + l * BLAKE2_BLOCK + 8 * i, 8);
+        memcpy(&m[i], word, sizeof word);
+    }
+    for (int i = 0; i < 8; i++) {
+        v[i] = h[i];
+        v[i + 8] = (lanes){0} + iv[i];
+    }
+    v[12] ^= (lanes){0} + nbytes;
+#pragma GCC unroll 12
+    for (int r = 0; r < 12; r++) {
+        const unsigned char *s = sigma[r];
+        lanes_mix(&v[0], &v[4], &v[8], &v[12], &m[s[0]], &m[s[1]]);
+        lanes_mix(&v[1], &v[5], &v[9], &v[13], &m[s[2]], &m[s[3]]);
+        lanes_mix(&v[2], &v[6], &v[10], &v[14], &m[s[4]], &m[s[5]]);
+        lanes_mix(&v[3], &v[7], &v[11], &v[15], &m[s[6]], &m[s[7]]);
+        lanes_mix(&v[0], &v[5], &v[10], &v[15], &m[s[8]], &m[s[9]]);
+        lanes_mix(&v[1], &v[6], &v[11], &v[12], &m[s[10]], &m[s[11]]);
+        lanes_mix(&v[2], &v[7], &v[8], &v[13], &m[s[12]], &m[s[13]]);
+        lanes_mix(&v[3], &v[4], &v[9], &v[14], &m[s[14]], &m[s[15]]);
+    }
+    for (int i = 0; i < 8; i++)
+        h[i] ^= v[i] ^ v[i + 8];
+}
+
+/* n blocks for each leaf; compiled for each kind of vectors. */
+static inline __attribute__((always_inline)) void lanes_blocks(uint64_t (*state)[BLAKE2_LANES], const unsigned char *p, size_t n) {
+    lanes h[8];
+    memcpy(h, state, sizeof h);
+    for (size_t i = 0; i < n; i++)
+        lanes_compress(h, p + i * BLAKE2_LANES * BLAKE2_BLOCK, (i + 1) * BLAKE2_BLOCK);
+    memcpy(state, h, sizeof h);
+}
+
+static void lanes_plain(uint64_t (*state)[BLAKE2_LANES], const unsigned char *p, size_t n) {
+    lanes_blocks(state, p, n);
+}
+
+#if defined(__x86_64__)
+__attribute__((target("avx2"))) static void lanes_avx2(uint64_t (*state)[BLAKE2_LANES], const unsigned char *p, size_t n) {
+    lanes_blocks(state, p, n);
+}
+
+__attribute__((target("avx512f"))) static void lanes_avx512(uint64_t (*state)[BLAKE2_LANES], const unsigned char *p, size_t n) {
+    lanes_blocks(state, p, n);
+}
+#endif
+
+static void lanes_run(uint64_t (*state)[BLAKE2_LANES], const unsigned char *p, size_t n) {
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx512f")) {
+        lanes_avx512(state, p, n);
+        return;
+    }
+    if (__builtin_cpu_supports("avx2")) {
+        lanes_avx2(state, p, n);
+        return;
+    }
+#endif
+    lanes_plain(state, p, n);
+}
+
+static void node_init(struct blake2 *b, uint64_t depth, uint64_t offset, bool last) {
+    blake2_init(b);
+    b->h[0] = iv[0] ^ (BLAKE2_BYTES | BLAKE2_LANES << 16 | 2 << 24); /* fan-out, depth */
+    b->h[1] ^= offset;
+    b->h[2] ^= depth | BLAKE2_BYTES << 8;                            /* size of inner hashes */
+    b->last_node = last;
+}
+
+void blake2_tree(const void *p, size_t n, uint8_t out[BLAKE2_BYTES]) {
+    struct blake2 leaf[BLAKE2_LANES], root;
+    uint64_t state[8][BLAKE2_LANES];
+    const unsigned char *at = p;
+    size_t stripe = BLAKE2_LANES * BLAKE2_BLOCK, whole = n / stripe ? n / stripe - 1 : 0; /* each leaf keeps bytes to end with */
+    for (int l = 0; l < BLAKE2_LANES; l++) {
+        node_init(&leaf[l], 0, (uint64_t)l, l == BLAKE2_LANES - 1);
+        for (int i = 0; i < 8; i++)
+            state[i][l] = leaf[l].h[i];
+    }
+    lanes_run(state, at, whole);
+    for (int l = 0; l < BLAKE2_LANES; l++) {
+        leaf[l].nbytes = whole * BLAKE2_BLOCK;
+        for (int i = 0; i < 8; i++)
+            leaf[l].h[i] = state[i][l];
+    }
+    size_t done = whole * stripe;
+    for (uint32_t k = 0; done < n; k++) {
+        size_t some = n - done < BLAKE2_BLOCK ? n - done : BLAKE2_BLOCK;
+        blake2_add(&leaf[k % BLAKE2_LANES], at + done, some);
+        done += some;
+    }
+    node_init(&root, 1, 0, true);
+    for (int l = 0; l < BLAKE2_LANES; l++) {
+        uint8_t inner[BLAKE2_BYTES];
+        blake2_end(&leaf[l], inner);
+        blake2_add(&root, inner, sizeof inner);
+    }
+    blake2_end(&root, out);
 }

@@ -12,10 +12,7 @@
 #include <unistd.h>
 
 void cached_hash(struct str bytes, uint8_t out[RT_KEY_BYTES]) {
-    struct blake2 b;
-    blake2_init(&b);
-    blake2_add(&b, bytes.p, bytes.n);
-    blake2_end(&b, out);
+    blake2_tree(bytes.p, bytes.n, out);
 }
 
 /* ---- keys ------------------------------------------------------------------------------------ */

@@ -312,12 +312,18 @@ static void hash_constant(struct hash *h, const char *p, size_t n) {
     hash_blocks(h, last, n + padding(n) - whole);
 }
 
-static hilo_status write_file(struct writer *w, hilo_write_fn write, void *user) {
+static hilo_status write_file(struct writer *w, uint64_t most, hilo_write_fn write, void *user) {
     put_table(w);
     if (w->out.failed)
         return HILO_RESOURCE_EXHAUSTED;
     struct rt_file_head head = {.magic = RT_FILE_MAGIC, .version = RT_FILE_VERSION, .abi = HILO_KERNEL_ABI_VERSION,
                                 .bytes = w->out.n, .table = w->out.n};
+    for (uint32_t i = 0; i < w->nblobs; i++) {
+        uint64_t n = w->p->buffers[w->blobs[i]].bytes;
+        head.bytes += n + padding(n); /* of memory that exists */
+    }
+    if (head.bytes > most)
+        return HILO_OUT_OF_RANGE;
     struct hash h = {{0, 0}};
     size_t hashed = offsetof(struct rt_file_head, key);
     if (w->key)
@@ -326,7 +332,6 @@ static hilo_status write_file(struct writer *w, hilo_write_fn write, void *user)
     for (uint32_t i = 0; i < w->nblobs; i++) {
         const struct plan_buffer *x = &w->p->buffers[w->blobs[i]];
         hash_constant(&h, constant_data(w, x), x->bytes);
-        head.bytes += x->bytes + padding(x->bytes); /* of memory that exists */
     }
     hash_add(&h, NULL, 0);
     memcpy(head.hash, h.v, sizeof head.hash);
@@ -342,7 +347,7 @@ static hilo_status write_file(struct writer *w, hilo_write_fn write, void *user)
     return HILO_OK;
 }
 
-hilo_status rt_file_write(const hilo_executable *exe, const uint8_t *key, hilo_write_fn write, void *user,
+hilo_status rt_file_write(const hilo_executable *exe, const uint8_t *key, uint64_t most, hilo_write_fn write, void *user,
                           struct diag_list *d) {
     struct arena a;
     jmp_buf recover;
@@ -357,7 +362,7 @@ hilo_status rt_file_write(const hilo_executable *exe, const uint8_t *key, hilo_w
         status = HILO_RESOURCE_EXHAUSTED;
     a.recover = NULL;
     if (status == HILO_OK)
-        status = write_file(&w, write, user);
+        status = write_file(&w, most, write, user);
     strbuf_free(&w.out);
     arena_free(&a);
     return status;
@@ -368,5 +373,5 @@ hilo_status hilo_executable_serialize(const hilo_executable *exe, hilo_write_fn 
         return HILO_INVALID_ARGUMENT;
     struct diag_list d;
     diag_init(&d, exe->client->al);
-    return rt_finish(exe->client, &d, rt_file_write(exe, NULL, write, user, &d));
+    return rt_finish(exe->client, &d, rt_file_write(exe, NULL, UINT64_MAX, write, user, &d));
 }

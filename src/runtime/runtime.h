@@ -229,8 +229,9 @@ struct rt_file_head {
     uint8_t key[RT_KEY_BYTES]; /* of a file of the compile cache; else zeros */
 };
 
-/* Writes a file with this key (NULL = none). */
-hilo_status rt_file_write(const hilo_executable *exe, const uint8_t *key, hilo_write_fn write, void *user, struct diag_list *d);
+/* Writes a file with this key (NULL = none). OUT_OF_RANGE, and nothing is written, if it would be larger than `most` bytes. */
+hilo_status rt_file_write(const hilo_executable *exe, const uint8_t *key, uint64_t most, hilo_write_fn write, void *user,
+                          struct diag_list *d);
 /* Loads a file, which is taken over, of this key (NULL = any). */
 hilo_status rt_file_load(hilo_client *client, struct file *file, const uint8_t *key, struct diag_list *d,
                          hilo_executable **out);

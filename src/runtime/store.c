@@ -7,6 +7,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -256,15 +257,18 @@ hilo_executable *rt_store_get(hilo_client *client, const uint8_t *key) {
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
+/* The largest part of the cache that a file may take, as a fraction: of a program with larger constants, writing the file and
+   reading it again takes longer than compiling the program, and the file would replace those of many small ones. */
+enum { STORE_SHARE = 4 };
+
 struct sink {
     int fd;
-    uint64_t bytes, most;
+    uint64_t bytes;
     bool failed;
 };
 
 static void put_bytes(void *user, const char *p, size_t n) {
     struct sink *s = user;
-    s->failed |= n > s->most - s->bytes;
     while (n && !s->failed) {
         ssize_t put = write(s->fd, p, n);
         if (put < 0 && errno != EINTR)
@@ -310,17 +314,20 @@ static void put_file(hilo_client *client, const hilo_executable *exe, const uint
     name_of(key, name);
     if (!path_of(s, name, path))
         return;
-    struct sink sink = {.fd = open_temporary(s, temporary), .most = s->most};
+    struct sink sink = {.fd = open_temporary(s, temporary)};
     if (sink.fd < 0) {
         warn_dir(client, "write to");
         return;
     }
     diag_init(&d, client->al);
-    bool done = rt_file_write(exe, key, put_bytes, &sink, &d) == HILO_OK && !sink.failed;
+    hilo_status written = rt_file_write(exe, key, s->most / STORE_SHARE, put_bytes, &sink, &d);
+    bool done = written == HILO_OK && !sink.failed;
     done = close(sink.fd) == 0 && done && rename(temporary, path) == 0;
     if (!done) {
-        if (sink.failed && sink.bytes < sink.most)
+        if (sink.failed)
             warn_dir(client, "write to");
+        if (written == HILO_OUT_OF_RANGE)
+            rt_log(client, HILO_LOG_DEBUG, "not kept in the cache: more than 1/%d of its %" PRIu64 " bytes", STORE_SHARE, s->most);
         unlink(temporary);
     } else if (is_due(s, key, sink.bytes)) {
         rt_store_trim(s, &client->al, s->most);
