@@ -370,15 +370,15 @@ static kir_val next_lines(struct blocking *b, const struct block *at, kir_val p)
     return kir_op2(l->k, KIR_MIN, 0, kir_select(l->k, is_last, after, next), kir_i64(l->k, last));
 }
 
-/* Prefetches this tile's part of that: prepacked panels are in a far cache, and a block takes little more time for a panel than
-   it takes to come from there. */
+/* Prefetches this tile's part of that, as many elements a line, which is less work than an exact division: what comes after that
+   panel is wanted as well. Prepacked panels are in a far cache, and a block takes little more time for a panel than it takes to
+   come from there. */
 static void prefetch_panel(struct blocking *b, const struct block *at, kir_val p, kir_val t, kir_val line) {
     struct lower *l = b->c->l;
     if (b->rhs_pack != RHS_PREPACK)
         return;
-    kir_val part = lower_mul(l, lower_add(l, lower_mul(l, t, b->sum.depth), line), b->panel.size);
-    kir_val place = lower_add(l, lower_mul(l, next_lines(b, at, p), b->panel.size), lower_div(l, part, b->tile.block));
-    kir_prefetch(l->k, b->rhs_buffer, place);
+    kir_val part = lower_mul(l, lower_add(l, lower_mul(l, t, b->sum.depth), line), ceil_div(b->panel.size, b->tile.block));
+    kir_prefetch(l->k, b->rhs_buffer, lower_add(l, lower_mul(l, next_lines(b, at, p), b->panel.size), part));
 }
 
 static void multiply_lines(struct blocking *b, const struct block *at, kir_val p, kir_val t, kir_val lane,
