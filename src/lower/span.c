@@ -86,16 +86,21 @@ static struct range wrapped(struct lower *l, ir_val v, struct range r) {
     return r;
 }
 
+/* The range of an integer or truth value at an index. */
+static struct range point(struct lower *l, ir_val v, const struct index *at) {
+    const struct ir_type_data *t = ir_val_type(l->m, v);
+    kir_val x = lower_value(l, v, at).re;
+    if (t->dtype != IR_I1_T && kir_type(l->k, x) != KIR_I64)
+        x = kir_typed(l->k, KIR_CONVERT, lower_sign(t->dtype), KIR_I64, x);
+    return (struct range){true, x, x, {0}};
+}
+
 static struct range constant(struct lower *l, ir_val v) {
     const struct ir_dtype_info *d = ir_dtype_get(ir_val_type(l->m, v)->dtype);
     const struct ir_attr_data *a = ir_attr_get(l->m, ir_constant_value(l->m, ir_val_get(l->m, v)->op));
     static const struct index none;
-    if (a->kind != IR_ATTR_DENSE || !a->splat || !a->data || (d->cls != IR_SINT && d->cls != IR_UINT && d->cls != IR_PRED))
-        return unknown(l, v);
-    kir_val x = lower_value(l, v, &none).re;
-    if (d->cls != IR_PRED && kir_type(l->k, x) != KIR_I64)
-        x = kir_typed(l->k, KIR_CONVERT, lower_sign(ir_val_type(l->m, v)->dtype), KIR_I64, x);
-    return (struct range){true, x, x, {0}};
+    bool splat = a->kind == IR_ATTR_DENSE && a->splat && a->data;
+    return splat && (d->cls == IR_SINT || d->cls == IR_UINT || d->cls == IR_PRED) ? point(l, v, &none) : unknown(l, v);
 }
 
 /* An integer in memory at one index. */
@@ -110,39 +115,29 @@ static struct range stored(struct lower *l, ir_val v, const struct lower_span *a
     }
     if ((d->cls != IR_SINT && d->cls != IR_UINT) || d->bits < 8 || (d->cls == IR_UINT && d->bits == 64))
         return unknown(l, v);
-    kir_val x = lower_value(l, v, &here).re;
-    if (kir_type(l->k, x) != KIR_I64)
-        x = kir_typed(l->k, KIR_CONVERT, lower_sign(t->dtype), KIR_I64, x);
-    return (struct range){true, x, x, {0}};
+    return point(l, v, &here);
 }
 
 static struct range compare(struct lower *l, ir_op op, struct range a, struct range b) {
     struct kir *k = l->k;
-    kir_val less = kir_cmp(k, KIR_LT, 0, a.lo, b.hi), no_more = kir_cmp(k, KIR_LE, 0, a.lo, b.hi); /* may be so */
-    kir_val more = kir_cmp(k, KIR_GT, 0, a.hi, b.lo), no_less = kir_cmp(k, KIR_GE, 0, a.hi, b.lo);
-    kir_val meet = kir_op2(k, KIR_AND, 0, no_more, no_less);
-    kir_val point = kir_op2(k, KIR_AND, 0, kir_cmp(k, KIR_EQ, 0, a.lo, b.hi), kir_cmp(k, KIR_EQ, 0, a.hi, b.lo));
+    int64_t direction = ir_prop_i64(l->m, op, IR_COMPARE_comparison_direction);
     struct range r = {.known = true, .valid = both(l, a.valid, b.valid)};
-    point = kir_op2(k, KIR_AND, 0, point, kir_cmp(k, KIR_EQ, 0, a.lo, a.hi));
-    switch (ir_prop_i64(l->m, op, IR_COMPARE_comparison_direction)) {
-    case IR_COMPARISON_DIRECTION_LT:
-        r.hi = less, r.lo = kir_op1(k, KIR_NOT, no_less);
-        break;
-    case IR_COMPARISON_DIRECTION_LE:
-        r.hi = no_more, r.lo = kir_op1(k, KIR_NOT, more);
-        break;
-    case IR_COMPARISON_DIRECTION_GT:
-        r.hi = more, r.lo = kir_op1(k, KIR_NOT, no_more);
-        break;
-    case IR_COMPARISON_DIRECTION_GE:
-        r.hi = no_less, r.lo = kir_op1(k, KIR_NOT, less);
-        break;
-    case IR_COMPARISON_DIRECTION_EQ:
-        r.hi = meet, r.lo = point;
-        break;
-    default:
-        r.hi = kir_op1(k, KIR_NOT, point), r.lo = kir_op1(k, KIR_NOT, meet);
-        break;
+    if (direction == IR_COMPARISON_DIRECTION_GT || direction == IR_COMPARISON_DIRECTION_GE) { /* the other way round */
+        struct range x = a;
+        a = b;
+        b = x;
+    }
+    if (direction == IR_COMPARISON_DIRECTION_EQ || direction == IR_COMPARISON_DIRECTION_NE) {
+        bool equal = direction == IR_COMPARISON_DIRECTION_EQ;
+        kir_val may = kir_op2(k, KIR_AND, 0, kir_cmp(k, KIR_LE, 0, a.lo, b.hi), kir_cmp(k, KIR_GE, 0, a.hi, b.lo));
+        kir_val must = kir_op2(k, KIR_AND, 0, kir_cmp(k, KIR_EQ, 0, a.lo, b.hi), kir_cmp(k, KIR_EQ, 0, a.hi, b.lo));
+        must = kir_op2(k, KIR_AND, 0, must, kir_cmp(k, KIR_EQ, 0, a.lo, a.hi));
+        r.lo = equal ? must : kir_op1(k, KIR_NOT, may);
+        r.hi = equal ? may : kir_op1(k, KIR_NOT, must);
+    } else {
+        bool strict = direction == IR_COMPARISON_DIRECTION_LT || direction == IR_COMPARISON_DIRECTION_GT;
+        r.lo = kir_cmp(k, strict ? KIR_LT : KIR_LE, 0, a.hi, b.lo);
+        r.hi = kir_cmp(k, strict ? KIR_LT : KIR_LE, 0, a.lo, b.hi);
     }
     if (r.valid.i) { /* else anything may be */
         r.lo = kir_op2(k, KIR_AND, 0, r.lo, r.valid);
