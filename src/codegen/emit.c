@@ -317,8 +317,7 @@ static void emit_while(struct emit *e, kir_val v) {
     emit_put_back(e, changes, tested);
 }
 
-/* Whether a block has a loop that is one in machine code too. */
-static bool emit_has_loop(const struct emit *e, kir_block b) {
+bool emit_has_loop(const struct emit *e, kir_block b) {
     for (kir_val v = kir_block_get(e->k, b)->first; emit_is(v); v = kir_get(e->k, v)->next) {
         const struct kir_node *n = kir_get(e->k, v);
         if ((n->op == KIR_LOOP && n->sub != KIR_UNROLLED) || (n->body.i && emit_has_loop(e, n->body)) ||
@@ -365,8 +364,10 @@ static void emit_loop(struct emit *e, kir_val v) {
             emit_vector_loop(e, v);
         break;
     case KIR_UNROLLED:
+        emit_group_begin(e, v);
         for (int64_t i = 0; i < n->imm && e->status == HILO_OK; i++) {
             e->nodes[v.i].value = emit_int(e, i);
+            e->copy = i;
             emit_block(e, n->body);
         }
         break;

@@ -3,7 +3,7 @@
  *   emit.c          functions, blocks, branches, serial and unrolled loops, registers
  *   emit_vector.c   VECTOR loops: which values differ between lanes, main loop and tail, reductions
  *   emit_block.c    for GPUs: thread blocks, barriers, reductions between threads
- *   launch.c        for GPUs: how kernels are launched
+ *   emit_group.c    for GPUs: accesses of one thread to adjacent elements      launch.c   for GPUs: how kernels are launched
  *   emit_op.c       pure ops                        emit_div.c   quotients and remainders
  *   emit_mem.c      loads, stores, tiles            emit_fp.c    floating-point formats in memory
  *
@@ -18,6 +18,7 @@
 #include "codegen/codegen.h"
 #include "codegen/llvm.h"
 
+struct emit_group;
 enum emit_class { EMIT_UNIFORM, EMIT_LINEAR, EMIT_VARYING };
 
 /* What is known of a node. */
@@ -29,6 +30,7 @@ struct emit_node {
     } lanes[2];
     LLVMValueRef code;                /* ROUND: the bits in its format, so that a store need not round again; LOAD: its lanes,
                                          where an earlier load read them, too */
+    struct emit_group *group;         /* LOAD, STORE: of accesses that are one; NULL = none */
     uint32_t slot;                    /* REG: its first register */
     const struct emit_slots *changes; /* LOOP, IF, WHILE: registers from outside that change inside */
     int64_t stride;                   /* LINEAR, or UNIFORM with 0 */
@@ -87,6 +89,7 @@ struct emit {
     LLVMValueRef thread;     /* its number, i32 */
     struct hilo_gpu_launch launch; /* of the kernel */
     LLVMValueRef block_area; /* shared memory for reductions */
+    int64_t copy;            /* of the body of the UNROLLED loop that is being emitted */
     bool *barriers;          /* by node: all threads wait before it */
 };
 
@@ -118,6 +121,8 @@ struct emit_loop {
 LLVMValueRef emit_loop_begin(struct emit *e, struct emit_loop *f, LLVMValueRef start, LLVMValueRef end, int64_t step,
                              bool guarded, const struct emit_slots *changes);
 void emit_loop_end(struct emit *e, struct emit_loop *f);
+/* Whether a block has a loop that is one in machine code too. */
+bool emit_has_loop(const struct emit *e, kir_block b);
 /* The index of a loop as its body sees it. To loops inside it is opaque: LLVM's strength reduction otherwise tries all ways to
    divide addresses among the indices of a nest, which was a quarter of the time to compile a convolution. */
 LLVMValueRef emit_index(struct emit *e, kir_val loop, LLVMValueRef index);
@@ -197,6 +202,12 @@ void emit_block_vector(struct emit *e, kir_val v);
 void emit_block_barrier(struct emit *e, kir_val v); /* where one is due before a node */
 LLVMValueRef emit_block_any(struct emit *e, LLVMValueRef v);
 
+/* emit_group.c: joins accesses of an UNROLLED loop, before its first copy. An element of a group as it is in memory, where
+   `address` is its own; stores it. */
+void emit_group_begin(struct emit *e, kir_val loop);
+LLVMValueRef emit_group_load(struct emit *e, const struct kir_node *n, struct emit_group *g, LLVMValueRef address);
+void emit_group_store(struct emit *e, const struct kir_node *n, struct emit_group *g, LLVMValueRef v, LLVMValueRef address);
+
 /* Whether a VARYING i64 node is computed in 32 bits. */
 bool emit_is_narrow(const struct emit *e, const struct kir_node *n);
 LLVMValueRef emit_pure(struct emit *e, kir_val v, bool scalar);
@@ -209,6 +220,8 @@ LLVMValueRef emit_fma(struct emit *e, enum kir_type t, LLVMValueRef a, LLVMValue
 LLVMValueRef emit_load(struct emit *e, kir_val v, bool scalar);
 /* A load that begins a block of strided loads (emit_transpose.c): true, with the lanes of each load as its `code`. */
 bool emit_transposed_loads(struct emit *e, kir_val v);
+/* A load of `t` from an address in a buffer. */
+LLVMValueRef emit_load_plain(struct emit *e, uint32_t buffer, LLVMTypeRef t, LLVMValueRef p, unsigned align);
 /* Elements of a buffer side by side from an index on, as `t`. */
 LLVMValueRef emit_row(struct emit *e, uint32_t buffer, LLVMValueRef index, LLVMTypeRef t);
 /* An index as another value and a constant. */

@@ -374,13 +374,29 @@ LLVMValueRef emit_block_any(struct emit *e, LLVMValueRef v) {
 static void block_single(struct emit *e, kir_val v, const struct emit_slots *changes) {
     const struct kir_node *n = kir_get(e->k, v);
     struct emit_branch f;
-    bool all = n->imm >= e->launch.threads;
+    bool known = !emit_is(n->arg[0]), all = known && n->imm >= e->launch.threads;
+    LLVMValueRef end = known ? block_i32(e, (uint32_t)n->imm) : emit_scalar32(e, n->arg[0]);
     if (!all)
-        emit_branch_begin(e, &f, emit_icmp(e, LLVMIntULT, e->thread, block_i32(e, (uint32_t)n->imm)), false, changes);
+        emit_branch_begin(e, &f, emit_icmp(e, LLVMIntSLT, e->thread, end), false, changes);
     e->nodes[v.i].value = block_as_index(e, v, e->thread);
     emit_block(e, n->body);
     if (!all)
         emit_branch_end(e, &f);
+}
+
+/* A loop of few full steps is written out, so that loads of all of them are under way at the same time. */
+static bool block_is_short(const struct emit *e, const struct kir_node *n) {
+    enum { MOST_STEPS = 4 };
+    return !emit_is(n->arg[0]) && n->width == e->launch.threads && n->imm % n->width == 0 && n->imm / n->width <= MOST_STEPS &&
+           !emit_has_loop(e, n->body);
+}
+
+static void block_copies(struct emit *e, kir_val v) {
+    const struct kir_node *n = kir_get(e->k, v);
+    for (uint32_t at = 0; at < (uint32_t)n->imm && e->status == HILO_OK; at += n->width) {
+        e->nodes[v.i].value = block_as_index(e, v, emit_bin(e, LLVMAdd, e->thread, block_i32(e, at)));
+        emit_block(e, n->body);
+    }
 }
 
 /* Threads without an iteration leave the loop early; where lanes vote, they stay, at the index of lane 0, and access no
@@ -423,8 +439,12 @@ void emit_block_vector(struct emit *e, kir_val v) {
         outside[i] = e->slots[changes->v[i]];
     e->in_vector = true;
     emit_vector_accumulators(e, n->body);
-    if (!emit_is(n->arg[0]) && n->imm <= n->width && !block_votes(e->k, n->body))
+    bool fits = !emit_is(n->arg[0]) || emit_fits(e, n->arg[0]);
+    bool votes = block_votes(e->k, n->body);
+    if (fits && n->hi < n->width && !votes)
         block_single(e, v, changes);
+    else if (!votes && block_is_short(e, n))
+        block_copies(e, v);
     else
         block_steps(e, v, changes);
     e->in_vector = false;

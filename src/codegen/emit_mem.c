@@ -150,7 +150,7 @@ static void mem_invariant(struct emit *e, uint32_t buffer, LLVMValueRef load) {
         e->l->SetMetadata(load, e->md_invariant, e->md_none);
 }
 
-static LLVMValueRef mem_plain_load(struct emit *e, uint32_t buffer, LLVMTypeRef t, LLVMValueRef p, unsigned align) {
+LLVMValueRef emit_load_plain(struct emit *e, uint32_t buffer, LLVMTypeRef t, LLVMValueRef p, unsigned align) {
     LLVMValueRef v = e->l->BuildLoad2(e->b, t, p, "");
     e->l->SetAlignment(v, align);
     mem_invariant(e, buffer, v);
@@ -158,7 +158,7 @@ static LLVMValueRef mem_plain_load(struct emit *e, uint32_t buffer, LLVMTypeRef 
 }
 
 LLVMValueRef emit_row(struct emit *e, uint32_t buffer, LLVMValueRef index, LLVMTypeRef t) {
-    return mem_plain_load(e, buffer, t, mem_address(e, buffer, index), ir_dtype_get(e->k->buffers.v[buffer].dtype)->bytes);
+    return emit_load_plain(e, buffer, t, mem_address(e, buffer, index), ir_dtype_get(e->k->buffers.v[buffer].dtype)->bytes);
 }
 
 static enum mem_form mem_form_of(const struct emit *e, const struct kir_node *n, const struct emit_node *index,
@@ -231,7 +231,7 @@ static LLVMValueRef mem_load_by_hand(struct emit *e, const struct mem_lanes *m) 
         LLVMValueRef p = mem_lane_pointer(e, m, i);
         if (p)
             all =
-                e->l->BuildInsertElement(e->b, all, mem_plain_load(e, m->buffer, m->element, p, m->bytes), emit_int(e, i), "");
+                e->l->BuildInsertElement(e->b, all, emit_load_plain(e, m->buffer, m->element, p, m->bytes), emit_int(e, i), "");
     }
     return all;
 }
@@ -255,7 +255,7 @@ static LLVMValueRef mem_load_pairs(struct emit *e, const struct mem_lanes *m) {
     LLVMValueRef parts[4];
     int64_t width = m->width, last = (m->stride - 1) * (width - 1);
     for (int64_t i = 0; i < m->stride; i++)
-        parts[i] = mem_plain_load(e, m->buffer, m->vector,
+        parts[i] = emit_load_plain(e, m->buffer, m->vector,
                                   mem_beyond(e, m->buffer, m->base, i + 1 < m->stride ? i * width : last), m->bytes);
     if (m->stride == 2)
         return mem_pick(e, m, parts[0], parts[1], 0, last);
@@ -269,7 +269,7 @@ static LLVMValueRef mem_load_pairs(struct emit *e, const struct mem_lanes *m) {
 static LLVMValueRef mem_load_backwards(struct emit *e, const struct mem_lanes *m) {
     uint32_t *from = ARENA_ARRAY(&e->arena, uint32_t, m->width);
     LLVMValueRef p = mem_beyond(e, m->buffer, m->base, -(int64_t)(m->width - 1));
-    LLVMValueRef v = mem_plain_load(e, m->buffer, m->vector, p, m->bytes);
+    LLVMValueRef v = emit_load_plain(e, m->buffer, m->vector, p, m->bytes);
     for (uint32_t i = 0; i < m->width; i++)
         from[i] = m->width - 1 - i;
     return emit_shuffle(e, v, e->l->GetPoison(m->vector), from, m->width);
@@ -279,8 +279,8 @@ static LLVMValueRef mem_load_backwards(struct emit *e, const struct mem_lanes *m
 static LLVMValueRef mem_load_repeated(struct emit *e, enum ir_dtype t, const struct mem_lanes *m) {
     uint32_t *from = ARENA_ARRAY(&e->arena, uint32_t, m->width), n = m->width / (uint32_t)m->every;
     if (n == 1)
-        return emit_splat(e, emit_decode(e, t, mem_plain_load(e, m->buffer, m->element, m->base, m->bytes)), m->width);
-    LLVMValueRef v = emit_decode(e, t, mem_plain_load(e, m->buffer, e->l->VectorType(m->element, n), m->base, m->bytes));
+        return emit_splat(e, emit_decode(e, t, emit_load_plain(e, m->buffer, m->element, m->base, m->bytes)), m->width);
+    LLVMValueRef v = emit_decode(e, t, emit_load_plain(e, m->buffer, e->l->VectorType(m->element, n), m->base, m->bytes));
     for (uint32_t i = 0; i < m->width; i++)
         from[i] = i / (uint32_t)m->every;
     return emit_shuffle(e, v, e->l->GetPoison(e->l->TypeOf(v)), from, m->width);
@@ -299,7 +299,7 @@ static LLVMValueRef mem_load_lanes(struct emit *e, const struct mem_lanes *m) {
     if (m->form == MEM_BACKWARDS)
         return mem_load_backwards(e, m);
     if (m->form == MEM_ROW && !m->mask)
-        return mem_plain_load(e, m->buffer, m->vector, m->base, m->align);
+        return emit_load_plain(e, m->buffer, m->vector, m->base, m->align);
     if (m->form == MEM_ROW && mem_masks(e, m->bytes)) {
         LLVMValueRef args[] = {m->base, align, m->mask, instead};
         return emit_intrinsic(e, "llvm.masked.load", overloads, 2, args, 4);
@@ -348,13 +348,15 @@ static LLVMValueRef mem_both(struct emit *e, LLVMValueRef a, LLVMValueRef b) {
 }
 
 /* guard, otherwise: NULL, or one per lane. */
-static LLVMValueRef mem_load(struct emit *e, const struct kir_node *n, bool scalar, LLVMValueRef guard,
-                             LLVMValueRef otherwise) {
+static LLVMValueRef mem_load(struct emit *e, kir_val load, bool scalar, LLVMValueRef guard, LLVMValueRef otherwise) {
+    const struct kir_node *n = kir_get(e->k, load);
+    struct emit_group *group = e->nodes[load.i].group;
     enum ir_dtype t = e->k->buffers.v[n->of].dtype;
     LLVMValueRef raw;
     if (scalar) {
         LLVMValueRef p = mem_scalar_address(e, n->of, n->arg[0]);
-        raw = mem_plain_load(e, n->of, emit_memory_type(e, t), p, ir_dtype_get(t)->bytes);
+        raw = group ? emit_group_load(e, n, group, p)
+                    : emit_load_plain(e, n->of, emit_memory_type(e, t), p, ir_dtype_get(t)->bytes);
     } else {
         struct mem_lanes m = mem_lanes_of(e, n, mem_both(e, e->mask, guard));
         if (m.form == MEM_REPEATED)
@@ -381,15 +383,15 @@ LLVMValueRef emit_load(struct emit *e, kir_val v, bool scalar) {
     }
     LLVMValueRef runs = e->in_vector ? e->mask : NULL; /* threads without an iteration load nothing */
     if (!emit_is(n->arg[1]) && !runs)
-        return mem_load(e, n, scalar, NULL, NULL);
+        return mem_load(e, v, scalar, NULL, NULL);
     LLVMValueRef otherwise = emit_is(n->arg[2]) ? emit_value(e, n->arg[2], scalar) : emit_const(e, (enum kir_type)n->type, 0);
     if (emit_is(n->arg[1]) && emit_varies(e, n->arg[1]))
-        return mem_load(e, n, false, emit_lanes(e, n->arg[1]), otherwise);
+        return mem_load(e, v, false, emit_lanes(e, n->arg[1]), otherwise);
     LLVMValueRef guard = mem_both(e, runs, emit_is(n->arg[1]) ? emit_scalar(e, n->arg[1]) : NULL);
     struct emit_branch f; /* a guard that is not of lanes becomes a branch around the access */
     LLVMBasicBlockRef before = l->GetInsertBlock(e->b);
     emit_branch_begin(e, &f, guard, false, &none);
-    LLVMValueRef loaded = mem_load(e, n, scalar, NULL, NULL);
+    LLVMValueRef loaded = mem_load(e, v, scalar, NULL, NULL);
     LLVMBasicBlockRef last = l->GetInsertBlock(e->b);
     emit_branch_end(e, &f);
     if (e->status != HILO_OK)
@@ -413,11 +415,16 @@ static LLVMValueRef mem_encoded(struct emit *e, enum ir_dtype t, kir_val v, bool
     return emit_encode(e, t, emit_value(e, v, scalar));
 }
 
-static void mem_store(struct emit *e, const struct kir_node *n, LLVMValueRef guard) {
+static void mem_store(struct emit *e, kir_val store, LLVMValueRef guard) {
+    const struct kir_node *n = kir_get(e->k, store);
+    struct emit_group *group = e->nodes[store.i].group;
     enum ir_dtype t = e->k->buffers.v[n->of].dtype;
     if (!e->width) {
         LLVMValueRef p = mem_scalar_address(e, n->of, n->arg[0]), v = mem_encoded(e, t, n->arg[1], true);
-        e->l->SetAlignment(e->l->BuildStore(e->b, v, p), ir_dtype_get(t)->bytes);
+        if (group)
+            emit_group_store(e, n, group, v, p);
+        else
+            e->l->SetAlignment(e->l->BuildStore(e->b, v, p), ir_dtype_get(t)->bytes);
         return;
     }
     struct mem_lanes m = mem_lanes_of(e, n, mem_both(e, e->mask, guard));
@@ -493,7 +500,8 @@ static void mem_store_pairs(struct emit *e, const struct kir_node *a, const stru
 }
 
 /* In a thread block: by this thread, if it is the first or a lane that runs, under the store's guard. */
-static void mem_store_thread(struct emit *e, const struct kir_node *n) {
+static void mem_store_thread(struct emit *e, kir_val v) {
+    const struct kir_node *n = kir_get(e->k, v);
     static const struct emit_slots none = {0};
     struct emit_branch f;
     LLVMValueRef guard = emit_is(n->arg[2]) ? emit_scalar(e, n->arg[2]) : NULL;
@@ -501,7 +509,7 @@ static void mem_store_thread(struct emit *e, const struct kir_node *n) {
     LLVMValueRef both = mem_both(e, runs, guard);
     if (both)
         emit_branch_begin(e, &f, both, false, &none);
-    mem_store(e, n, NULL);
+    mem_store(e, v, NULL);
     if (both)
         emit_branch_end(e, &f);
 }
@@ -513,17 +521,17 @@ void emit_store(struct emit *e, kir_val v) {
     bool first;
     kir_val partner = mem_partner(e, v, &first);
     if (e->blocks) {
-        mem_store_thread(e, n);
+        mem_store_thread(e, v);
     } else if (emit_is(partner)) {
         if (!first)
             mem_store_pairs(e, kir_get(e->k, partner), n);
     } else if (!emit_is(n->arg[2])) {
-        mem_store(e, n, NULL);
+        mem_store(e, v, NULL);
     } else if (emit_varies(e, n->arg[2])) {
-        mem_store(e, n, emit_lanes(e, n->arg[2]));
+        mem_store(e, v, emit_lanes(e, n->arg[2]));
     } else {
         emit_branch_begin(e, &f, emit_scalar(e, n->arg[2]), false, &none);
-        mem_store(e, n, NULL);
+        mem_store(e, v, NULL);
         emit_branch_end(e, &f);
     }
 }

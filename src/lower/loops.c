@@ -1,5 +1,5 @@
 /* MAP: a loop nest over the domain; its body computes and stores every output. */
-#include "lower/lower.h"
+#include "lower/threads.h"
 
 enum {
     LOOPS_LINE_BLOCK = TORTURED(TORTURE_PART, 1024), /* elements of a task where the domain has several lines */
@@ -173,6 +173,8 @@ void lower_loops(struct lower *l) {
         for (uint32_t i = 0; i < at.n; i++)
             at.at[i] = kir_i64(l->k, 0);
         store_outputs(l, &at);
+    } else if (l->target->block_threads && n) {
+        threads_map(l, flat);
     } else if (flat) {
         flat_loops(l, (int64_t)n);
     } else {

@@ -291,6 +291,13 @@ struct elem lower_load(struct lower *l, ir_val v, const struct index *at) {
     return (struct elem){load_part(l, buffer, i), load_part(l, buffer, lower_add(l, i, kir_i64(l->k, 1)))};
 }
 
+static void store_part(struct lower *l, uint32_t buffer, kir_val at, kir_val v) {
+    if (l->guard.i)
+        kir_store_if(l->k, buffer, at, v, l->guard);
+    else
+        kir_store(l->k, buffer, at, v);
+}
+
 void lower_store(struct lower *l, ir_val v, const struct index *at, struct elem e) {
     if ((l->native && lower_native_store(l, v, at, e)) || (l->stages && lower_stage_store(l, v, at, e)))
         return;
@@ -298,12 +305,12 @@ void lower_store(struct lower *l, ir_val v, const struct index *at, struct elem 
     uint32_t buffer = lower_param(l, v, KIR_OUT);
     kir_val i = lower_linear(l, t->dims, t->rank, at);
     if (!lower_is_complex(t->dtype)) {
-        kir_store(l->k, buffer, i, e.re);
+        store_part(l, buffer, i, e.re);
         return;
     }
     i = lower_mul(l, i, 2);
-    kir_store(l->k, buffer, i, e.re);
-    kir_store(l->k, buffer, lower_add(l, i, kir_i64(l->k, 1)), e.im);
+    store_part(l, buffer, i, e.re);
+    store_part(l, buffer, lower_add(l, i, kir_i64(l->k, 1)), e.im);
 }
 
 /* ---- elements -------------------------------------------------------------------------------- */
@@ -499,6 +506,8 @@ static struct elem reduction(struct lower *l, ir_op op, uint32_t what, const str
 /* ---- kernels --------------------------------------------------------------------------------- */
 
 uint32_t lower_lanes(const struct lower *l, uint32_t bytes, uint32_t registers) {
+    if (l->target->block_threads)
+        return l->target->block_threads;
     uint32_t lanes = l->target->vector_bytes / bytes * registers;
     return lanes ? lanes : 1;
 }

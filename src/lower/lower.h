@@ -7,7 +7,7 @@
  *   lower.c     elements, indices, loads and stores; reductions      loops.c     loop nests over the domain
  *   elt.c       elementwise arithmetic                               rows.c      passes over rows (softmax, norms)
  *   move.c      index arithmetic; dynamic_update_slice               native.c    `while` loops as one kernel
- *   window.c    windows reduced at each element (pooling)
+ *   window.c    windows reduced at each element (pooling)         threads.h   schedules for GPUs
  *   contract.h  matrix products and convolutions: contract.c, small.c, block.c, pack.c, tile.c, matvec.c, vecmat.c, stages.c,
  *               online.c, span.c, direct.c, depthwise.c
  *   conv.h      the geometry of convolutions */
@@ -99,7 +99,7 @@ struct lower {
     ir_block block;      /* the ops that are pulled are of this block, or of `body` */
     ir_block body;       /* region that is being computed element by element */
     uint32_t generation; /* counts evaluations of bodies, whose values differ each time */
-    kir_val guard;       /* i1: loads are masked by it; none = unmasked */
+    kir_val guard;       /* i1: loads and stores are masked by it; none = unmasked */
     struct lower_memo *memo;
     struct opt_sparse param_of;      /* by value: 1 + parameter */
     struct opt_sparse word_param_of; /* the same, of values that are read as 32-bit words */
@@ -185,7 +185,7 @@ kir_val lower_chunk_loop(struct lower *l, kir_val begin, int64_t size, int64_t l
 void lower_project_index(struct lower *l, const struct ir_type_data *t, const int64_t *dims, const kir_val *at, uint32_t rank,
                          struct index *out);
 
-/* Lanes that fill `registers` vector registers with elements of `bytes` bytes. */
+/* Lanes that fill `registers` vector registers with elements of `bytes` bytes; on GPUs those of a thread block. */
 uint32_t lower_lanes(const struct lower *l, uint32_t bytes, uint32_t registers);
 /* Bytes of the largest element that the kernel stores, at least 4. */
 uint32_t lower_bytes(const struct lower *l);

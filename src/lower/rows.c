@@ -1,7 +1,7 @@
 /* ROWS: outer loops over rows; within a row, passes over its elements. A pass computes everything that depends only on earlier
  * passes: reductions, outputs, and expensive values that later passes use again, which are cached in scratch memory of one
  * row. Softmax takes three passes: the maximum; the exponentials, which are cached, and their sum; the quotients. */
-#include "lower/lower.h"
+#include "lower/threads.h"
 
 enum {
     ROWS_REDUCTIONS = 64, /* reductions in a kernel */
@@ -130,6 +130,14 @@ static void row_index(struct lower *l, ir_val v, struct index *out) {
     lower_project_index(l, ir_val_type(l->m, v), l->kernel->dims, l->rows->outer, l->kernel->outer, out);
 }
 
+/* Elements that a thread of a GPU takes at once. */
+static int64_t row_unit(const struct lower *l) {
+    int64_t line = 1;
+    for (uint32_t i = l->kernel->outer; i < l->kernel->rank; i++)
+        line = l->kernel->dims[i] != 1 ? l->kernel->dims[i] : line;
+    return threads_unit(l, line, INT64_MAX);
+}
+
 /* Opens loops over the elements of a row, the innermost with `width` lanes (0 = serial). Returns how many. */
 static uint32_t open_row(struct lower *l, uint32_t width) {
     struct lower_rows *r = l->rows;
@@ -137,12 +145,21 @@ static uint32_t open_row(struct lower *l, uint32_t width) {
     const int64_t *dims = l->kernel->dims + l->kernel->outer;
     for (uint32_t i = 0; i < n; i++)
         last = dims[i] != 1 ? i : last;
+    r->inside = true;
+    if (l->target->block_threads && width && !l->native) { /* all elements of the row side by side */
+        int64_t count = row_count(l), unit = row_unit(l);
+        kir_val step = kir_loop(l->k, KIR_VECTOR, count / unit, width);
+        threads_place(l, dims, n, step, unit, r->inner);
+        struct index at = {.n = n};
+        memcpy(at.at, r->inner, n * sizeof *at.at);
+        r->place = lower_linear(l, dims, n, &at);
+        return 2;
+    }
     for (uint32_t i = 0; i < n; i++)
         r->inner[i] = kir_loop(l->k, width && i == last ? KIR_VECTOR : KIR_SERIAL, dims[i], width);
     struct index at = {.n = n};
     memcpy(at.at, r->inner, n * sizeof *at.at);
     r->place = lower_linear(l, dims, n, &at);
-    r->inside = true;
     return n;
 }
 
@@ -244,7 +261,8 @@ void lower_rows_at(struct lower *l, const kir_val *outer) {
     }
     for (uint32_t i = 0; i < rows.ncached; i++)
         rows.cached[i].buffer = kir_scratch(l->k, ir_val_type(l->m, rows.cached[i].v)->dtype, row_count(l));
-    uint32_t width = lower_lanes(l, 4, row_count(l) >= 256 ? 4 : row_count(l) >= 64 ? 2 : 1);
+    uint32_t width = l->target->block_threads ? threads_lanes(l, row_count(l) / row_unit(l))
+                                              : lower_lanes(l, 4, row_count(l) >= 256 ? 4 : row_count(l) >= 64 ? 2 : 1);
     for (rows.pass = 0; rows.pass < passes; rows.pass++)
         one_pass(l, reduces, n, width);
     for (uint32_t i = 0; i < l->kernel->outs.n; i++) {

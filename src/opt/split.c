@@ -7,7 +7,7 @@
  * example    %0 = reduce add %x : 1048576 -> 1  ⇒  %0 = reduce add (reduce add %x : 128x8192 -> 128) : 128 -> 1
  *
  * The order of a reduction is the implementation's; what is kept is that of the elements, for bodies that do not commute. The
- * choice is made by shape alone, never by a number of threads, so that results are the same on any of them. Sums and products
+ * choice is made by shape and kind of machine, never by a number of threads, so that results are the same on any of them. Sums and products
  * of floats narrower than f32 are carried from stage to stage in f32, as if they had been rounded once. */
 #include "opt/rules.h"
 
@@ -125,16 +125,30 @@ static int64_t divisor(int64_t n, double want) {
     return best;
 }
 
-static bool cut_of(const struct ir_type_data *t, const bool *reduced, struct cut *cut) {
+/* From which sizes on a reduction is split. Threads of a GPU share a row, and warps the columns: tasks are blocks. */
+struct limits { double tasks, work, block; };
+static struct limits limits_of(const struct target *t, double *tasks, double *width) {
+    enum { GPU_BLOCKS = 2, GPU_WORK = SPLIT_WORK / 8, GPU_BLOCK = SPLIT_BLOCK / 4 };
+    if (!t || !t->block_threads)
+        return (struct limits){SPLIT_TASKS, SPLIT_WORK, SPLIT_BLOCK};
+    if (*width > t->warp_threads) {
+        *tasks *= *width / t->warp_threads;
+        *width = t->warp_threads;
+    }
+    return (struct limits){(double)t->cores * GPU_BLOCKS, GPU_WORK, GPU_BLOCK};
+}
+
+static bool cut_of(const struct target *target, const struct ir_type_data *t, const bool *reduced, struct cut *cut) {
     double tasks = 1, width = 1, rows = 1, kept = 1;
     bool seen = false;
     for (uint32_t i = 0; i < t->rank; i++) {
         seen |= reduced[i];
         *(reduced[i] ? &rows : seen ? &width : &tasks) *= (double)t->dims[i];
     }
-    if (tasks >= SPLIT_TASKS || width > SPLIT_WIDTH || rows * width < SPLIT_WORK)
+    struct limits least = limits_of(target, &tasks, &width);
+    if (tasks >= least.tasks || width > SPLIT_WIDTH || rows * width < least.work)
         return false;
-    double block = fmax(SPLIT_BLOCK / width, SPLIT_ROWS), want = rows / block;
+    double block = fmax(least.block / width, SPLIT_ROWS), want = rows / block;
     cut->blocks = 1;
     for (cut->dim = 0; cut->dim < t->rank; cut->dim++) {
         int64_t size = t->dims[cut->dim];
@@ -147,7 +161,7 @@ static bool cut_of(const struct ir_type_data *t, const bool *reduced, struct cut
         kept *= (double)size;
     }
     kept *= (double)cut->blocks;
-    return kept >= 2 && cut->dim < t->rank && rows / kept * width < SPLIT_WORK;
+    return kept >= 2 && cut->dim < t->rank && rows / kept * width < least.work;
 }
 
 /* ---- stages ---------------------------------------------------------------------------------- */
@@ -282,7 +296,7 @@ bool opt_rule_reduce_blocks(struct rules *r, ir_op op) {
             return false;
     for (size_t i = 0; i < n; i++)
         s.reduced[dims[i]] = true;
-    if (!cut_of(rules_shape(r, x->operands[0]), s.reduced, &s.cut))
+    if (!cut_of(r->o->options.target, rules_shape(r, x->operands[0]), s.reduced, &s.cut))
         return false;
     if (s.n == 2) {
         if (!chooses(r, body) || !same_elements(r, op))

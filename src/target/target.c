@@ -93,7 +93,6 @@ static void set_gpu(struct target *t, const struct gpu_row *r) {
     t->scratch_bytes = 32 << 10;
     t->line_bytes = 128;
     t->tasks = 512;
-    t->parallel_ops = 1 << 12;
     t->packed_min = INT64_MAX; /* operands are read in place */
     t->shared_bytes = r->shared << 10;
     t->cores = r->multiprocessors;

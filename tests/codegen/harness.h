@@ -307,7 +307,7 @@ static inline void harness_run_ptx(const struct kir *k, const struct target *tar
         if (!kir_run_within(k, a.p, a.scratch, 0, grid, UINT64_C(1) << 24, &d))
             harness_explain(k, "sm_80", "the interpreter refuses to run it");
         for (uint32_t i = 0; i < b.n; i++)
-            buffers[i] = (struct ptx_buffer){b.p[i], b.buffers[i].bytes};
+            buffers[i] = (struct ptx_buffer){b.p[i], b.buffers[i].bytes, 0};
         if (!launch_ptx(code, k, target, buffers, b.n, seed, NULL, why, sizeof why))
             harness_explain(k, "sm_80", why);
         for (uint32_t i = 0, param = 0; i < k->buffers.n; i++)

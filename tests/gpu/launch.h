@@ -22,7 +22,7 @@ static inline bool launch_ptx(const struct ptx *code, const struct kir *k, const
     if (l.slab_bytes) {
         size_t bytes = (size_t)l.slab_bytes * l.blocks;
         slab = aligned_alloc(64, (bytes + 63) & ~(size_t)63);
-        all[n++] = (struct ptx_buffer){slab, bytes};
+        all[n++] = (struct ptx_buffer){slab, bytes, 0};
     }
     bool ok = ptx_run(code, k->name, l.blocks, l.shared_bytes, all, n, seed, counts, why, size);
     free(slab);

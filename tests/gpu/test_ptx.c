@@ -65,7 +65,7 @@ static void data_new(struct data *x, const struct kir *k) {
         size_t bytes = (size_t)b->count * ir_dtype_get(b->dtype)->bytes;
         x->p[x->n] = malloc(bytes + 1);
         fill(b->dtype, x->p[x->n], b->count);
-        x->buffers[x->n] = (struct ptx_buffer){x->p[x->n], bytes};
+        x->buffers[x->n] = (struct ptx_buffer){x->p[x->n], bytes, 0};
         x->n++;
     }
 }
@@ -210,6 +210,98 @@ static void test_traffic(void **state) {
     assert_int_equal(counts.conflicts, 0);
     free(text);
     kir_free(k);
+}
+
+/* ---- programs -------------------------------------------------------------------------------- */
+
+/* What all kernels of a program do, and the bytes of their parameters, which each is to access once. */
+struct traffic {
+    struct ptx_counts counts;
+    double needed; /* sectors */
+    uint32_t kernels;
+    int wide; /* accesses of 16 bytes in the code */
+};
+
+static struct traffic traffic_of(const char *program) {
+    struct traffic t = {.needed = 0};
+    hilo_client *client;
+    hilo_module *module = NULL;
+    hilo_compile_options o;
+    struct strbuf kernels;
+    struct kir *k;
+    hilo_compile_options_init(&o);
+    o.target_cpu = TARGET_NAME;
+    strbuf_init(&kernels, mem_system_allocator());
+    assert_int_equal(hilo_client_create(NULL, &client), HILO_OK);
+    assert_int_equal(hilo_module_parse(client, program, strlen(program), NULL, &module), HILO_OK);
+    assert_int_equal(compile_text(client, module, &o, CODE_KIR, &kernels), HILO_OK);
+    for (size_t at = 0; (k = parse(kernels.p, kernels.n, &at)) != NULL; kir_free(k)) {
+        char *text = ptx_of(k);
+        bool skipped;
+        const char *wrong = run(k, text, 7, &t.counts, &skipped);
+        if (wrong || skipped)
+            fail_msg("%s in\n%s", wrong ? wrong : "skipped", text);
+        for (const char *p = text; (p = strstr(p, ".v4.")) != NULL; p++)
+            t.wide++;
+        for (uint32_t i = 0; i < k->buffers.n; i++)
+            if (k->buffers.v[i].role != KIR_SCRATCH)
+                t.needed += (double)k->buffers.v[i].count * ir_dtype_get(k->buffers.v[i].dtype)->bytes / 32;
+        t.kernels++;
+        free(text);
+    }
+    strbuf_free(&kernels);
+    hilo_module_release(module);
+    hilo_client_release(client);
+    return t;
+}
+
+/* Memory traffic of whole programs over what they need; no bank of shared memory is accessed twice by one access. */
+static void test_shapes(void **state) {
+    (void)state;
+    static const struct { const char *what; double most; bool wide; const char *program; } cases[] = {
+        {"elementwise", 1.0, false, "func.func @main(%a: tensor<40x500xf32>, %b: tensor<40x500xf32>) -> tensor<40x500xf32> {"
+         "%0 = stablehlo.add %a, %b : tensor<40x500xf32> return %0 : tensor<40x500xf32>}"},
+        {"large elementwise", 1.0, true, "func.func @main(%a: tensor<512x512xf32>) -> tensor<512x512xf32> {"
+         "%0 = stablehlo.negate %a : tensor<512x512xf32> return %0 : tensor<512x512xf32>}"},
+        {"bf16", 1.0, true, "func.func @main(%a: tensor<512x512xbf16>) -> tensor<512x512xbf16> {"
+         "%0 = stablehlo.add %a, %a : tensor<512x512xbf16> return %0 : tensor<512x512xbf16>}"},
+        {"row sums", 1.05, true, "func.func @main(%a: tensor<16x4096xf32>, %z: tensor<f32>) -> tensor<16xf32> {"
+         "%0 = stablehlo.reduce(%a init: %z) applies stablehlo.add across dimensions = [1] : (tensor<16x4096xf32>, tensor<f32>)"
+         "-> tensor<16xf32> return %0 : tensor<16xf32>}"},
+        {"column sums", 1.05, false, "func.func @main(%a: tensor<64x1024xf32>, %z: tensor<f32>) -> tensor<1024xf32> {"
+         "%0 = stablehlo.reduce(%a init: %z) applies stablehlo.add across dimensions = [0] : (tensor<64x1024xf32>, tensor<f32>)"
+         "-> tensor<1024xf32> return %0 : tensor<1024xf32>}"},
+        {"softmax", 1.10, true, "func.func @main(%a: tensor<32x512xf32>, %z: tensor<f32>, %i: tensor<f32>) -> tensor<32x512xf32> {"
+         "%0 = stablehlo.reduce(%a init: %i) applies stablehlo.maximum across dimensions = [1] : (tensor<32x512xf32>, tensor<f32>)"
+         "-> tensor<32xf32> %1 = stablehlo.broadcast_in_dim %0, dims = [0] : (tensor<32xf32>) -> tensor<32x512xf32>"
+         "%2 = stablehlo.subtract %a, %1 : tensor<32x512xf32> %3 = stablehlo.exponential %2 : tensor<32x512xf32>"
+         "%4 = stablehlo.reduce(%3 init: %z) applies stablehlo.add across dimensions = [1] : (tensor<32x512xf32>, tensor<f32>)"
+         "-> tensor<32xf32> %5 = stablehlo.broadcast_in_dim %4, dims = [0] : (tensor<32xf32>) -> tensor<32x512xf32>"
+         "%6 = stablehlo.divide %3, %5 : tensor<32x512xf32> return %6 : tensor<32x512xf32>}"},
+        {"transpose f32", 1.10, false, "func.func @main(%a: tensor<256x128xf32>) -> tensor<128x256xf32> {"
+         "%0 = stablehlo.transpose %a, dims = [1, 0] : (tensor<256x128xf32>) -> tensor<128x256xf32>"
+         "return %0 : tensor<128x256xf32>}"},
+        {"transpose f64", 1.10, false, "func.func @main(%a: tensor<2x96x64xf64>) -> tensor<2x64x96xf64> {"
+         "%0 = stablehlo.transpose %a, dims = [0, 2, 1] : (tensor<2x96x64xf64>) -> tensor<2x64x96xf64>"
+         "return %0 : tensor<2x64x96xf64>}"},
+        {"transpose bf16", 1.10, false, "func.func @main(%a: tensor<64x5x128xbf16>) -> tensor<128x5x64xbf16> {"
+         "%0 = stablehlo.transpose %a, dims = [2, 1, 0] : (tensor<64x5x128xbf16>) -> tensor<128x5x64xbf16>"
+         "return %0 : tensor<128x5x64xbf16>}"},
+        {"fused transpose", 1.10, false, "func.func @main(%a: tensor<256x128xf32>, %b: tensor<128x256xf32>) -> tensor<128x256xf32> {"
+         "%0 = stablehlo.transpose %a, dims = [1, 0] : (tensor<256x128xf32>) -> tensor<128x256xf32>"
+         "%1 = stablehlo.multiply %0, %b : tensor<128x256xf32> return %1 : tensor<128x256xf32>}"},
+        {"transpose of parts", 1.6, false, "func.func @main(%a: tensor<50x70xf32>) -> tensor<70x50xf32> {"
+         "%0 = stablehlo.transpose %a, dims = [1, 0] : (tensor<50x70xf32>) -> tensor<70x50xf32>"
+         "return %0 : tensor<70x50xf32>}"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct traffic t = traffic_of(cases[i].program);
+        double over = (double)t.counts.sectors / t.needed;
+        print_message("%s: %u kernels, %.3f of the sectors, %d accesses of 16 bytes, %llu conflicts\n", cases[i].what, t.kernels,
+                      over, t.wide, (unsigned long long)t.counts.conflicts);
+        assert_true(over <= cases[i].most);
+        assert_true(t.counts.conflicts == 0);
+        assert_true(!cases[i].wide || t.wide >= 1);
+    }
 }
 
 /* ---- launches -------------------------------------------------------------------------------- */
@@ -379,7 +471,8 @@ static int open_target(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_traffic), cmocka_unit_test(test_launch),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_traffic), cmocka_unit_test(test_shapes),
+                                       cmocka_unit_test(test_launch),
                                        cmocka_unit_test(test_planted),
                                        cmocka_unit_test(test_programs)};
     return setjmp(out_of_memory) ? 1 : cmocka_run_group_tests(tests, open_target, NULL);

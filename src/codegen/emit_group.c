@@ -1,0 +1,114 @@
+/* Accesses to adjacent elements by one thread of a block: what an UNROLLED loop inside of a VECTOR loop loads or stores at
+ * indices one apart is one access of up to 16 bytes. LLVM joins such loads in few cases only. A group of loads is read in its
+ * first copy of the body, a group of stores is written in its last; nothing between them touches the memory. */
+#include "codegen/emit.h"
+
+enum { GROUP_BYTES = 16 };
+
+struct emit_group {
+    uint32_t n;
+    LLVMValueRef part[GROUP_BYTES]; /* elements as they are in memory */
+    LLVMValueRef address;           /* of the first one, of stores */
+};
+
+/* What the body of a loop does to a buffer. */
+static void group_uses(const struct kir *k, kir_block b, uint32_t buffer, uint32_t *loads, uint32_t *stores) {
+    for (kir_val v = kir_block_get(k, b)->first; emit_is(v); v = kir_get(k, v)->next) {
+        const struct kir_node *n = kir_get(k, v);
+        *loads += n->op == KIR_LOAD && n->of == buffer;
+        *stores += n->op == KIR_STORE && n->of == buffer;
+        if (n->body.i)
+            group_uses(k, n->body, buffer, loads, stores);
+        if (n->other.i)
+            group_uses(k, n->other, buffer, loads, stores);
+    }
+}
+
+/* A power of two up to GROUP_BYTES that divides an index where that of `loop` is 0. */
+static int64_t group_multiple(const struct emit *e, kir_val v, kir_val loop) {
+    const struct kir_node *n = kir_get(e->k, v);
+    int64_t a = 1, b;
+    if (v.i == loop.i)
+        return GROUP_BYTES;
+    switch ((enum kir_op)n->op) {
+    case KIR_CONST:
+        a = n->imm ? n->imm & -n->imm : GROUP_BYTES;
+        break;
+    case KIR_ADD:
+    case KIR_SUB:
+        a = group_multiple(e, n->arg[0], loop), b = group_multiple(e, n->arg[1], loop);
+        a = a < b ? a : b;
+        break;
+    case KIR_MUL:
+        a = group_multiple(e, n->arg[0], loop) * group_multiple(e, n->arg[1], loop);
+        break;
+    default:
+        break;
+    }
+    return a < GROUP_BYTES ? a : GROUP_BYTES;
+}
+
+/* Elements of a group; 1 = there is none. */
+static uint32_t group_size(const struct emit *e, kir_val v, kir_val loop) {
+    const struct kir_node *n = kir_get(e->k, v);
+    bool store = n->op == KIR_STORE;
+    uint32_t loads = 0, stores = 0;
+    int64_t stride, extent = kir_get(e->k, loop)->imm;
+    if ((n->op != KIR_LOAD && !store) || emit_is(n->arg[store ? 2 : 1]) || !kir_linear(e->k, n->arg[0], loop, &stride) ||
+        stride != 1)
+        return 1;
+    group_uses(e->k, kir_get(e->k, loop)->body, n->of, &loads, &stores);
+    if (store ? stores > 1 || loads : stores)
+        return 1;
+    int64_t most = group_multiple(e, n->arg[0], loop), size = GROUP_BYTES / ir_dtype_get(e->k->buffers.v[n->of].dtype)->bytes;
+    while (size > 1 && (extent % size || most % size))
+        size /= 2;
+    return (uint32_t)size;
+}
+
+void emit_group_begin(struct emit *e, kir_val loop) {
+    const struct kir_node *n = kir_get(e->k, loop);
+    if (!e->blocks || !e->in_vector || e->mask)
+        return;
+    for (kir_val v = kir_block_get(e->k, n->body)->first; emit_is(v); v = kir_get(e->k, v)->next) {
+        uint32_t size = group_size(e, v, loop);
+        e->nodes[v.i].group = NULL;
+        if (size <= 1)
+            continue;
+        e->nodes[v.i].group = ARENA_NEW(&e->arena, struct emit_group);
+        e->nodes[v.i].group->n = size;
+    }
+}
+
+/* The copy of the body that is emitted, in a group. */
+static uint32_t group_place(const struct emit *e, const struct emit_group *g) {
+    return (uint32_t)(e->copy % g->n);
+}
+
+static unsigned group_bytes(const struct emit *e, const struct kir_node *n, const struct emit_group *g) {
+    return g->n * ir_dtype_get(e->k->buffers.v[n->of].dtype)->bytes;
+}
+
+LLVMValueRef emit_group_load(struct emit *e, const struct kir_node *n, struct emit_group *g, LLVMValueRef address) {
+    uint32_t place = group_place(e, g);
+    if (place == 0) {
+        LLVMTypeRef t = e->l->VectorType(emit_memory_type(e, e->k->buffers.v[n->of].dtype), g->n);
+        LLVMValueRef all = emit_load_plain(e, n->of, t, address, group_bytes(e, n, g));
+        for (uint32_t i = 0; i < g->n; i++)
+            g->part[i] = e->l->BuildExtractElement(e->b, all, e->l->ConstInt(e->i32, i, false), "");
+    }
+    return g->part[place];
+}
+
+void emit_group_store(struct emit *e, const struct kir_node *n, struct emit_group *g, LLVMValueRef v, LLVMValueRef address) {
+    uint32_t place = group_place(e, g);
+    g->part[place] = v;
+    if (place == 0)
+        g->address = address;
+    if (place + 1 < g->n)
+        return;
+    LLVMValueRef all = e->l->GetPoison(e->l->VectorType(e->l->TypeOf(v), g->n));
+    for (uint32_t i = 0; i < g->n; i++)
+        all = e->l->BuildInsertElement(e->b, all, g->part[i], e->l->ConstInt(e->i32, i, false), "");
+    e->l->SetAlignment(e->l->BuildStore(e->b, all, g->address), group_bytes(e, n, g));
+}
