@@ -39,15 +39,17 @@ static void add_options(struct blake2 *b, const hilo_compile_options *o) {
 }
 
 /* This build, and what generated code depends on of this machine (target/target.h); false when the build is not known. */
-static bool add_here(struct blake2 *b, hilo_allocator al) {
+static bool add_here(struct blake2 *b, const hilo_client *client) {
     struct str build = rt_build_id();
     struct strbuf text;
     struct target target;
     struct diag_list d;
-    strbuf_init(&text, al);
-    diag_init(&d, al);
-    if (target_host(&target, &d) == HILO_OK)
+    strbuf_init(&text, client->al);
+    diag_init(&d, client->al);
+    if (target_host(&target, &d) == HILO_OK) {
+        target_expect_threads(&target, client->threads);
         target_print(&target, &text);
+    }
     diag_clear(&d);
     add_text(b, hilo_version());
     add_i64(b, RT_FILE_VERSION);
@@ -69,7 +71,7 @@ static bool here(hilo_client *client, uint8_t out[RT_KEY_BYTES]) {
     if (!s->asked) {
         struct blake2 b;
         blake2_init(&b);
-        s->known = add_here(&b, client->al);
+        s->known = add_here(&b, client);
         blake2_end(&b, s->here);
         s->asked = true;
     }

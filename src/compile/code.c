@@ -62,11 +62,8 @@ hilo_status code_available(struct diag_list *d) {
     return cg_open(d);
 }
 
-hilo_status code_target(const char *name, struct arena *a, struct diag_list *d, const struct target **out) {
-    struct target *t = ARENA_NEW(a, struct target);
-    HILO_TRY(cg_target(name && strcmp(name, "native") != 0 ? name : NULL, t, d));
-    *out = t;
-    return HILO_OK;
+hilo_status code_target(const char *name, struct target *out, struct diag_list *d) {
+    return cg_target(name && strcmp(name, "native") != 0 ? name : NULL, out, d);
 }
 
 void code_begin(hilo_executable *exe, struct build *b) {
@@ -163,9 +160,8 @@ hilo_status code_available(struct diag_list *d) {
     return diag_error(d, HILO_UNAVAILABLE, "this hilo was built without a code generator");
 }
 
-hilo_status code_target(const char *name, struct arena *a, struct diag_list *d, const struct target **out) {
+hilo_status code_target(const char *name, struct target *out, struct diag_list *d) {
     (void)name;
-    (void)a;
     (void)out;
     return diag_error(d, HILO_UNAVAILABLE, "this hilo was built without a code generator");
 }

@@ -7,8 +7,8 @@
 
 /* OK when code for this machine can be generated in this process; else UNAVAILABLE with the reason. Opens LLVM. */
 hilo_status code_available(struct diag_list *d);
-/* The machine that the process runs on, or one of a name (NULL, "native" = that one), in `a`. */
-hilo_status code_target(const char *name, struct arena *a, struct diag_list *d, const struct target **out);
+/* The machine that the process runs on, or one of a name (NULL, "native" = that one). */
+hilo_status code_target(const char *name, struct target *out, struct diag_list *d);
 /* From now on code is generated for the kernels of the build while its plan is built, so that memory is bounded: in batches, on
    up to as many threads as the client has. */
 void code_begin(hilo_executable *exe, struct build *b);

@@ -209,6 +209,7 @@ static void machine(const struct compile *c, struct target *out) {
     if ((c->o->backend == HILO_BACKEND_INTERPRETER && !name) ||
         (host ? target_host(out, &ignored) : target_named(name, out, &ignored)) != HILO_OK)
         target_portable(out);
+    target_expect_threads(out, c->exe->client->threads);
     diag_clear(&ignored);
 }
 
@@ -266,13 +267,15 @@ static hilo_status fit(const struct compile *c, struct build *b, ir_op entry) {
     return remat_fit(r);
 }
 
-/* The machine that kernels are for. */
-static hilo_status choose_target(struct build *b, const char *name, bool interpret) {
+/* The machine that kernels are for; threads: see target_expect_threads. */
+static hilo_status choose_target(struct build *b, const char *name, int32_t threads, bool interpret) {
+    struct target *t = ARENA_NEW(b->a, struct target);
     if (name || !interpret)
-        return code_target(name, b->a, b->d, &b->target);
-    struct target *portable = ARENA_NEW(b->a, struct target);
-    target_portable(portable);
-    b->target = portable;
+        HILO_TRY(code_target(name, t, b->d));
+    else
+        target_portable(t);
+    target_expect_threads(t, threads);
+    b->target = t;
     return HILO_OK;
 }
 
@@ -398,7 +401,7 @@ static hilo_status make_plan(const struct compile *c, ir_op entry, struct ir_mod
     choose_libraries(c, b);
     b->hoists = c->o->level > 0 && !c->o->memory_limit; /* what is kept takes memory */
     rt_executable_keep(exe, b, free_build);
-    hilo_status status = choose_target(b, c->o->target_cpu, interpret);
+    hilo_status status = choose_target(b, c->o->target_cpu, exe->client->threads, interpret);
     if (status == HILO_OK)
         status = wants_program(c) ? fused_program(c, b, entry)
                  : interpret      ? interpreted_plan(c, b, entry)
@@ -492,7 +495,7 @@ hilo_status compile_fusions(struct ir_module *m, int level, struct diag_list *d)
     struct build *volatile b = NULL;
     if (!setjmp(recover)) {
         b = build_new(&a, m, d, level);
-        status = choose_target(b, NULL, portable);
+        status = choose_target(b, NULL, 0, portable);
         status = status == HILO_OK ? build_fusions(b, entry) : status;
     }
     build_free(b);

@@ -98,6 +98,9 @@ bool target_cpu_next(struct str features, size_t *at, struct str *out);
 uint32_t target_threads(void);
 /* Cores of the machine, at least 1: field `cores` of the host. */
 uint32_t target_cores(void);
+/* Makes a processor one of `threads` cores when that is more than this machine has: code for more threads than there are cores
+   is divided as for a machine that has them. */
+void target_expect_threads(struct target *t, int32_t threads);
 /* CPUs that control groups allow, rounded up; 0 = no limit. `groups`: text of /proc/self/cgroup; `root`: where the file systems
    of control groups are mounted, /sys/fs/cgroup. */
 uint32_t target_cgroup_cpus(const char *root, struct str groups);

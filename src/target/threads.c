@@ -96,6 +96,11 @@ uint32_t target_cores(void) {
     return n > 0 ? (uint32_t)n : 1;
 }
 
+void target_expect_threads(struct target *t, int32_t threads) {
+    if (!t->block_threads && threads > 0 && (uint32_t)threads > target_cores())
+        t->cores = (uint32_t)threads;
+}
+
 uint32_t target_threads(void) {
     char groups[4096];
     cpu_set_t set;

@@ -99,6 +99,27 @@ MLIR
     python3 check.py report.html out 48 && pass || fail 'there are too few tasks for 64 threads'
     exits 0 explain large.mlir --threads 64
     says 'let 64 threads be' ', but for 1 routine whose tasks a run shows' ' of 64'
+    # Large steps keep as many threads busy as there are, also more than this machine has.
+    cat >steps.mlir <<'MLIR'
+func.func @main(%a: tensor<1024x1024xf32>, %b: tensor<1024x1024xf32>, %x: tensor<8x56x56x64xf32>, %w: tensor<3x3x64x64xf32>)
+    -> (tensor<1024x1024xf32>, tensor<8x56x56x64xf32>, tensor<1024x1024xf32>) {
+  %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0]
+       : (tensor<1024x1024xf32>, tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  %1 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f],
+       window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64}
+       : (tensor<8x56x56x64xf32>, tensor<3x3x64x64xf32>) -> tensor<8x56x56x64xf32>
+  %2 = stablehlo.exponential %a : tensor<1024x1024xf32>
+  return %0, %1, %2 : tensor<1024x1024xf32>, tensor<8x56x56x64xf32>, tensor<1024x1024xf32>
+}
+MLIR
+    for threads in 8 64; do
+        exits 0 explain steps.mlir --threads $threads --json
+        python3 - out $threads <<'PY' && pass || fail "large steps do not keep $threads threads busy"
+import json, sys
+large = [s for s in json.load(open(sys.argv[1]))["steps"] if s["flops"] >= 1e6]
+sys.exit(len(large) != 3 or min(s["speedup"] for s in large) < 0.85 * int(sys.argv[2]))
+PY
+    done
 fi
 exits 0 compile softmax.mlir -o softmax.hilo
 exits 0 explain softmax.hilo --run
