@@ -6,8 +6,10 @@
  * panels of as many features as a tile has lanes (pack.c). After Georganas et al., "Anatomy of High-Performance Deep Learning
  * Convolutions on SIMD Architectures", SC 2018.
  *
- * An iteration of the grid takes some panels and some tiles of pixels. The order of a sum is that of its axes, whatever the
- * tiles and blocks. */
+ * An iteration of the grid takes some panels and some tiles of pixels. Where those are so few that reading the weights from
+ * memory takes a good part of the time, it takes the sum in slabs (block.h): all tiles of pixels use a slab of the weights, and
+ * each prefetches its part of the next one. Between slabs sums are in scratch memory. The order of a sum is that of its axes,
+ * whatever the tiles, blocks and slabs. */
 #include "lower/block.h"
 
 #include <math.h>
@@ -20,6 +22,7 @@ enum {
     DIRECT_TILE_OPS = 64,                          /* what a tile costs apart from its lines, in multiply-adds of a vector */
     DIRECT_STREAM = 16,                            /* bytes a cycle that come from the L2 cache */
     DIRECT_AHEAD = 4096,                           /* bytes by which weights are prefetched */
+    DIRECT_DEPTH = TORTURED(TORTURE_PART, 384),    /* lines of a slab: a sum is loaded and stored once for so many products */
     DIRECT_SHORT = 4                               /* iterations of a loop that is unrolled */
 };
 
@@ -321,6 +324,24 @@ static void find_blocks(struct direct *d) {
     }
 }
 
+/* Slabs of the sum, for few tiles; else one. */
+static void find_slabs(struct direct *d) {
+    struct block_sum *s = &d->b.sum;
+    int64_t most = DIRECT_DEPTH + DIRECT_DEPTH / 4;
+    if (d->b.rhs_pack != RHS_PREPACK || d->units == 1 || d->units > d->b.panel.size || s->lines <= most)
+        return;
+    s->inner = 1;
+    for (s->cut = d->c->nsum - 1; s->cut > 0 && s->inner * s->line[s->cut] <= most / 2; s->cut--)
+        s->inner *= s->line[s->cut];
+    s->chunk = s->line[s->cut];
+    if (s->chunk * s->inner > most)
+        s->chunk = ceil_div(s->chunk, ceil_div(s->chunk, DIRECT_DEPTH / s->inner));
+    s->depth = s->chunk * s->inner;
+    s->slabs = ceil_div(s->line[s->cut], s->chunk);
+    for (uint32_t i = 0; i < s->cut; i++)
+        s->slabs *= s->line[i];
+}
+
 static bool find(struct direct *d) {
     struct contraction *c = d->c;
     const struct conv *v = d->v;
@@ -351,6 +372,7 @@ static bool find(struct direct *d) {
     find_blocks(d);
     if (d->units >= d->rows.size * d->tiles && !fuse_is_constant(c->l->m, ir_operand(c->l->m, c->op, 1)))
         d->b.rhs_pack = RHS_PACK_IN_BLOCK;
+    find_slabs(d);
     return true;
 }
 
@@ -376,11 +398,6 @@ static kir_val first_factor(struct direct *d) {
     return n->arg[0];
 }
 
-/* Opens a loop over an axis of the sum. */
-static kir_val open_axis(struct direct *d, int64_t size, bool innermost) {
-    return kir_loop(d->c->l->k, innermost && size <= DIRECT_SHORT ? KIR_UNROLLED : KIR_SERIAL, size, 0);
-}
-
 /* Elements of the input from the first pixel of a tile to pixel r. */
 static kir_val pixel_offset(struct direct *d, kir_val r) {
     struct lower *l = d->c->l;
@@ -395,50 +412,120 @@ static kir_val pixel_offset(struct direct *d, kir_val r) {
     return offset;
 }
 
-static void multiply_lines(struct direct *d, kir_val input, kir_val weights, kir_val reg) {
+/* Prefetches this unit's part of the next slab of the weights, which follows in memory, to the end of the block. */
+static void prefetch_slab(struct direct *d, const struct block *at, kir_val weights, kir_val u, kir_val line) {
+    struct lower *l = d->c->l;
+    const struct block_sum *s = &d->b.sum;
+    int64_t part = d->b.panel.size / d->units;
+    if (d->b.rhs_pack != RHS_PREPACK || part == 0 || (s->slabs == 1 && d->b.panel.block == 1))
+        return;
+    kir_val end = lower_mul(l, lower_add(l, at->panel0, at->panels), s->lines);
+    kir_val last = lower_mul(l, lower_add(l, end, kir_i64(l->k, -s->depth)), d->b.panel.size);
+    kir_val next = kir_op2(l->k, KIR_MIN, 0, lower_add(l, weights, kir_i64(l->k, s->depth * d->b.panel.size)), last);
+    kir_prefetch(l->k, d->b.rhs_buffer,
+                 lower_add(l, next, lower_mul(l, lower_add(l, lower_mul(l, u, s->depth), line), part)));
+}
+
+/* The products of a slab; `weights`: linear index of its first line. */
+static void multiply_lines(struct direct *d, const struct block *at, kir_val input, kir_val weights, kir_val u, kir_val lane,
+                           kir_val reg) {
     struct contraction *c = d->c;
     const struct conv *v = d->v;
+    const struct block_sum *s = &d->b.sum;
     struct lower *l = c->l;
     uint32_t last = v->n - 1, opened = 0;
+    kir_val line = kir_i64(l->k, 0), begin = lower_mul(l, at->chunk, s->chunk);
     /* channels of the next tap in the last dimension follow those of this one */
-    bool joined = d->steps.channel == 1 && d->steps.position[last] * v->dim[last].dilation == v->channels;
-    kir_val line = kir_i64(l->k, 0), x;
-    for (uint32_t i = 0; i < v->n - joined; i++, opened++) {
-        x = open_axis(d, v->dim[i].window, false);
-        input = lower_add(l, input, lower_mul(l, x, v->dim[i].dilation * d->steps.position[i]));
-        line = lower_add(l, lower_mul(l, line, v->dim[i].window), x);
+    bool joined = s->cut <= last && d->steps.channel == 1 && d->steps.position[last] * v->dim[last].dilation == v->channels;
+    for (uint32_t i = 0; i <= v->n; i++) {
+        int64_t step = i == v->n ? d->steps.channel : v->dim[i].dilation * d->steps.position[i], size = s->line[i];
+        kir_val count = kir_i64(l->k, size), x;
+        if (i < s->cut) {
+            input = lower_add(l, input, lower_mul(l, c->sum[i].at, step));
+            continue;
+        }
+        if (i == s->cut) {
+            input = lower_add(l, input, lower_mul(l, begin, step));
+            count = lower_extent(l, begin, s->chunk, size);
+            size = s->chunk;
+        }
+        if (i == last && joined) {
+            count = lower_mul(l, count, v->channels);
+            size *= v->channels;
+            step = 1;
+            i++;
+        }
+        x = i == v->n && size <= DIRECT_SHORT && size == s->line[i] ? kir_loop(l->k, KIR_UNROLLED, size, 0)
+                                                                    : kir_loop_to(l->k, KIR_SERIAL, count, 0);
+        opened++;
+        input = lower_add(l, input, lower_mul(l, x, step));
+        line = lower_add(l, lower_mul(l, line, size), x);
     }
-    int64_t inner = v->channels * (joined ? v->dim[last].window : 1);
-    x = open_axis(d, inner, true);
-    input = lower_add(l, input, lower_mul(l, x, d->steps.channel));
-    line = lower_add(l, lower_mul(l, line, inner), x);
+    prefetch_slab(d, at, weights, u, line);
     c->packed[1] = (struct packed){
-        .on = true, .buffer = d->b.rhs_buffer, .at = lower_add(l, weights, lower_mul(l, line, d->b.panel.size))};
+        .on = true,
+        .buffer = d->b.rhs_buffer,
+        .at = lower_add(l, lower_add(l, weights, lane), lower_mul(l, line, d->b.panel.size))};
     kir_prefetch(l->k, d->b.rhs_buffer,
                  lower_add(l, c->packed[1].at, kir_i64(l->k, DIRECT_AHEAD / (int64_t)(kir_type_bits(c->acc) / 8))));
     kir_val r = kir_loop(l->k, KIR_UNROLLED, d->tile, 0);
     c->packed[0] = (struct packed){.on = true, .buffer = d->image, .at = lower_add(l, input, pixel_offset(d, r))};
     contract_multiply_add(c, reg, r);
-    lower_close(l, opened + 2);
+    lower_close(l, opened + 1);
     c->packed[0].on = c->packed[1].on = false;
 }
 
-static void multiply_tile(struct direct *d, const struct block *at, kir_val p, kir_val unit) {
+/* Where the sum of pixel r of a tile is between slabs. */
+static kir_val sum_place(const struct direct *d, kir_val u, kir_val r, kir_val lane) {
+    struct lower *l = d->c->l;
+    kir_val at = lower_add(l, lower_mul(l, u, d->tile), r);
+    return lower_add(l, lower_mul(l, at, d->b.panel.size), lane);
+}
+
+/* Tile u of a block, number `unit` of all, in panel p of the block. */
+static void multiply_tile(struct direct *d, const struct block *at, kir_val p, kir_val u, kir_val unit) {
     struct contraction *c = d->c;
     struct lower *l = c->l;
     struct contract_tile tile = {.rows = &d->pixels, .size = d->tile, .parts = 1};
-    kir_val panel = lower_add(l, at->panel0, p);
+    kir_val r;
     contract_set(c, &d->rows, lower_div(l, unit, d->tiles));
     tile.first = contract_tile_begin(l, lower_rem(l, unit, d->tiles), d->pixels.size, d->tile);
     contract_set(c, &d->pixels, tile.first);
-    c->result[d->b.column].at = lower_mul(l, panel, d->b.panel.size);
-    kir_val input = first_factor(d), lane = block_lanes(&d->b, at, p);
+    c->result[d->b.column].at = lower_mul(l, lower_add(l, at->panel0, p), d->b.panel.size);
+    kir_val input = first_factor(d), lane = block_lanes(&d->b, at, p), weights = kir_i64(l->k, 0);
     tile.reg = kir_reg(l->k, contract_zero(c), d->tile);
-    kir_val line = d->b.rhs_pack == RHS_PREPACK ? lower_mul(l, panel, d->b.sum.lines * d->b.panel.size) : kir_i64(l->k, 0);
-    kir_val weights = lower_add(l, line, lane);
-    multiply_lines(d, input, weights, tile.reg);
+    if (d->b.rhs_pack == RHS_PREPACK)
+        weights = lower_mul(l, block_first_line(&d->b, at, p), d->b.panel.size);
+    if (d->b.sum.slabs > 1) {
+        kir_if(l->k, kir_cmp(l->k, KIR_GT, 0, at->slab, kir_i64(l->k, 0)));
+        r = kir_loop(l->k, KIR_UNROLLED, d->tile, 0);
+        kir_set_reg(l->k, tile.reg, r, kir_load(l->k, d->b.sum_buffer, sum_place(d, u, r, lane)));
+        lower_close(l, 2);
+    }
+    multiply_lines(d, at, input, weights, u, lane, tile.reg);
+    if (d->b.sum.slabs > 1) {
+        kir_if(l->k, kir_cmp(l->k, KIR_LT, 0, at->slab, kir_i64(l->k, d->b.sum.slabs - 1)));
+        r = kir_loop(l->k, KIR_UNROLLED, d->tile, 0);
+        kir_store(l->k, d->b.sum_buffer, sum_place(d, u, r, lane), kir_get_reg(l->k, tile.reg, r));
+        kir_close(l->k);
+        kir_else(l->k);
+    }
     contract_tile_finish(c, &tile);
-    kir_close(l->k);
+    lower_close(l, d->b.sum.slabs > 1 ? 2 : 1);
+}
+
+/* Opens loops over the slabs; returns how many. */
+static uint32_t open_slabs(struct direct *d, struct block *at) {
+    const struct block_sum *s = &d->b.sum;
+    struct lower *l = d->c->l;
+    at->slab = at->chunk = at->batch[1] = kir_i64(l->k, 0);
+    for (uint32_t i = 0; i <= s->cut && s->slabs > 1; i++) {
+        int64_t n = i == s->cut ? ceil_div(s->line[i], s->chunk) : s->line[i];
+        kir_val x = kir_loop(l->k, KIR_SERIAL, n, 0);
+        *(i == s->cut ? &at->chunk : &d->c->sum[i].at) = x;
+        at->slab = lower_add(l, lower_mul(l, at->slab, n), x);
+    }
+    return s->slabs > 1 ? s->cut + 1 : 0;
 }
 
 bool contract_direct(struct contraction *c) {
@@ -456,6 +543,8 @@ bool contract_direct(struct contraction *c) {
     struct block here = {.panel0 = lower_mul(l, at[0], d.b.panel.block)};
     here.panels = lower_extent(l, here.panel0, d.b.panel.block, d.b.panel.count);
     kir_val first = lower_mul(l, at[1], d.units);
+    if (d.b.sum.slabs > 1)
+        d.b.sum_buffer = kir_scratch(l->k, contract_acc_dtype(c), d.units * d.tile * d.b.panel.size);
     if (d.b.rhs_pack == RHS_PACK_IN_BLOCK)
         d.b.rhs_buffer = kir_scratch(l->k, block_rhs_dtype(&d.b), d.b.sum.lines * d.b.panel.size);
     kir_val p = kir_loop_to(l->k, KIR_SERIAL, here.panels, 0);
@@ -463,8 +552,9 @@ bool contract_direct(struct contraction *c) {
         block_pack_rhs(
             &d.b,
             &(struct block){.panel0 = lower_add(l, here.panel0, p), .panels = kir_i64(l->k, 1), .chunk = kir_i64(l->k, 0)});
-    kir_val unit = lower_add(l, first, kir_loop_to(l->k, KIR_SERIAL, lower_extent(l, first, d.units, units), 0));
-    multiply_tile(&d, &here, p, unit);
-    lower_close(l, 3);
+    uint32_t opened = open_slabs(&d, &here);
+    kir_val u = kir_loop_to(l->k, KIR_SERIAL, lower_extent(l, first, d.units, units), 0);
+    multiply_tile(&d, &here, p, u, lower_add(l, first, u));
+    lower_close(l, 3 + opened);
     return true;
 }

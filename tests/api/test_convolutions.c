@@ -1,10 +1,12 @@
-/* Random convolutions: shapes, dimension numbers, strides, dilations, groups, padding and types, against the evaluator; machine
- * code with one, two and three threads, and kernels for other processors in the interpreter. All numbers are small integers,
+/* Random convolutions: shapes, dimension numbers, strides, dilations, groups, padding and types, weights as an argument or a
+ * constant, against the evaluator; machine code with one, two and three threads, and kernels for other processors in the
+ * interpreter. All numbers are small integers,
  * whose sums are exact, so that results are the same bits whatever the order of a sum. */
 #include "hilo.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +14,7 @@
 
 #include <cmocka.h>
 
-enum { CASES = 60, FIRST = 100 /* seed */, SPATIAL = 3, RANK = SPATIAL + 2, MOST_PRODUCTS = 400000, TEXT = 4096 };
+enum { CASES = 80, FIRST = 100 /* seed */, SPATIAL = 3, RANK = SPATIAL + 2, MOST_PRODUCTS = 400000, TEXT = 1 << 20 };
 
 static uint64_t state;
 
@@ -38,6 +40,7 @@ struct convolution {
     int place[3][RANK]; /* by operand and result: where batch (input channels), features (output), spatial dimensions are */
     const char *type;
     hilo_dtype dtype;
+    bool constant; /* the weights */
 };
 
 static void make(struct convolution *v) {
@@ -45,12 +48,13 @@ static void make(struct convolution *v) {
         const char *name;
         hilo_dtype dtype;
     } types[] = {{"f32", HILO_F32}, {"f32", HILO_F32}, {"f32", HILO_F32}, {"f64", HILO_F64}, {"bf16", HILO_BF16}};
-    int64_t products;
+    int64_t products, kind;
     do {
-        int64_t kind = take(3), multiple = PICK(1, 1, 1, 2, 3);
+        kind = take(4);
+        int64_t multiple = PICK(1, 1, 1, 2, 3); /* few features in a group, groups, one group, long sums */
         *v = (struct convolution){.n = (uint32_t)PICK(1, 2, 2, 2, 3), .batch = PICK(1, 1, 2, 3)};
         v->groups = kind == 0 ? PICK(4, 7, 16, 24, 33) : kind == 1 ? PICK(2, 3) : 1;
-        v->channels = kind == 0 ? PICK(1, 1, 2) : PICK(1, 3, 8, 17);
+        v->channels = kind == 0 ? PICK(1, 1, 2) : kind == 3 ? PICK(130, 520, 600) : PICK(1, 3, 8, 17);
         v->features = v->groups * (kind == 0 ? multiple : PICK(5, 8, 16, 24, 32, 70));
         products = v->batch * v->channels * v->features;
         for (uint32_t i = 0; i < v->n; i++) {
@@ -67,7 +71,8 @@ static void make(struct convolution *v) {
             v->dim[i].out = span < 0 ? 0 : span / v->dim[i].stride + 1;
             products *= window * v->dim[i].out;
         }
-    } while (products == 0 || products > MOST_PRODUCTS);
+    } while (products == 0 || products > (kind == 3 ? 8 : 1) * MOST_PRODUCTS);
+    v->constant = take(2) == 0;
     size_t t = (size_t)take(sizeof types / sizeof *types);
     v->type = types[t].name;
     v->dtype = types[t].dtype;
@@ -133,15 +138,25 @@ static void append_list(char *text, const struct convolution *v, const char *nam
     append(text, "], ");
 }
 
-static void write(const struct convolution *v, char *text) {
+static void write(const struct convolution *v, const hilo_buffer *weights, char *text) {
     text[0] = '\0';
     append(text, "func.func @main(%%x: ");
     append_type(text, v, 0);
-    append(text, ", %%w: ");
+    append(text, ", %%%s: ", v->constant ? "unused" : "w");
     append_type(text, v, 1);
     append(text, ") -> ");
     append_type(text, v, 2);
-    append(text, " {\n  %%y = stablehlo.convolution(%%x, %%w) dim_numbers = ");
+    append(text, " {\n");
+    if (v->constant) {
+        append(text, "  %%w = stablehlo.constant dense<\"0x");
+        char *at = text + strlen(text);
+        for (size_t i = 0; i < hilo_buffer_bytes(weights) && at + 2 < text + TEXT; i++, at += 2)
+            snprintf(at, 3, "%02X", ((const unsigned char *)hilo_buffer_data(weights))[i]);
+        append(text, "\"> : ");
+        append_type(text, v, 1);
+        append(text, "\n");
+    }
+    append(text, "  %%y = stablehlo.convolution(%%x, %%w) dim_numbers = ");
     append_numbers(text, v, 0, 'b', 'f');
     append(text, "x");
     append_numbers(text, v, 1, 'i', 'o');
@@ -203,6 +218,7 @@ static const struct way {
 enum { WAYS = sizeof ways / sizeof *ways };
 
 static void random_convolutions(void **unused) {
+    static char text[TEXT];
     hilo_client *client[4] = {NULL};
     (void)unused;
     for (int32_t t = 1; t < 4; t++) {
@@ -213,31 +229,30 @@ static void random_convolutions(void **unused) {
     }
     for (int i = 0; i < CASES; i++) {
         struct convolution v;
-        char text[TEXT];
-        hilo_buffer *expected = NULL;
+        hilo_buffer *in[4][2] = {{NULL}}, *expected = NULL; /* by threads */
         state = 0x9E3779B97F4A7C15u + (uint64_t)(FIRST + i) * 7919;
         make(&v);
-        write(&v, text);
+        for (int t = 1; t < 4; t++) {
+            state = 88172645463325252u + (uint64_t)(FIRST + i);
+            in[t][0] = fill(client[t], &v, 0);
+            in[t][1] = fill(client[t], &v, 1);
+        }
+        write(&v, in[1][1], text);
         for (int w = 0; w < WAYS; w++) {
             hilo_client *c = client[ways[w].threads];
             hilo_compile_options o;
             hilo_executable *exe = NULL;
-            hilo_buffer *in[2], *out = NULL;
+            hilo_buffer *out = NULL;
             hilo_compile_options_init(&o);
             o.backend = ways[w].backend;
             o.target_cpu = ways[w].target;
             o.cache = 0;
             if (hilo_compile_source(c, text, strlen(text), NULL, &o, &exe) != HILO_OK)
                 fail_msg("case %d, %s does not compile:\n%s", i, ways[w].name, text);
-            state = 88172645463325252u + (uint64_t)(FIRST + i);
-            in[0] = fill(c, &v, 0);
-            in[1] = fill(c, &v, 1);
-            assert_int_equal(hilo_execute(exe, NULL, in, 2, &out, 1), HILO_OK);
+            assert_int_equal(hilo_execute(exe, NULL, in[ways[w].threads], 2, &out, 1), HILO_OK);
             if (w && (hilo_buffer_bytes(out) != hilo_buffer_bytes(expected) ||
                       memcmp(hilo_buffer_data(out), hilo_buffer_data(expected), hilo_buffer_bytes(out)) != 0))
                 fail_msg("case %d, %s: other results than the evaluator's:\n%s", i, ways[w].name, text);
-            for (int k = 0; k < 2; k++)
-                hilo_buffer_release(in[k]);
             hilo_executable_release(exe);
             if (w)
                 hilo_buffer_release(out);
@@ -245,6 +260,8 @@ static void random_convolutions(void **unused) {
                 expected = out;
         }
         hilo_buffer_release(expected);
+        for (int k = 2; k < 8; k++)
+            hilo_buffer_release(in[k / 2][k % 2]);
     }
     for (int t = 1; t < 4; t++)
         hilo_client_release(client[t]);
