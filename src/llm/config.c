@@ -11,15 +11,18 @@
 /* What a model_type implies beyond its config. */
 enum {
     QKV_BIAS = 1, QK_NORM = 2, POST_NORMS = 4, GEMMA = 8, SLIDES = 16, TIED = 32, QK_NORM_WIDE = 64, NO_PRE_NORMS = 128,
-    SOME_UNROTATED = 256, EXPERTS = 512, CHOSEN_SUM = 1024, ENCODER = 2048, PADDED = 4096 /* positions follow padding's id */
+    SOME_UNROTATED = 256, EXPERTS = 512, CHOSEN_SUM = 1024, ENCODER = 2048, PADDED = 4096, /* positions follow padding's id */
+    LOCAL_PLAIN = 8192, SINKS = 16384, QUERY_GROWS = 32768
 };
 static const struct { const char *type; unsigned flags; int64_t pattern; /* every n-th layer has full attention; 0 = none */
 } families[] = {
     {"llama", 0, 0}, {"mistral", SLIDES, 0}, {"qwen2", QKV_BIAS, 0}, {"qwen3", QK_NORM, 0}, {"gemma", GEMMA | TIED, 0},
-    {"gemma2", GEMMA | TIED | POST_NORMS | SLIDES, 2}, {"gemma3_text", GEMMA | TIED | POST_NORMS | QK_NORM | SLIDES, 6},
+    {"gemma2", GEMMA | TIED | POST_NORMS | SLIDES, 2}, {"gemma3_text", GEMMA | TIED | POST_NORMS | QK_NORM | SLIDES | LOCAL_PLAIN, 6},
     {"phi3", SLIDES, 0}, {"smollm3", TIED | SOME_UNROTATED, 0}, {"granite", 0, 0},
     {"olmo2", QK_NORM_WIDE | POST_NORMS | NO_PRE_NORMS, 0}, {"ministral", SLIDES, 0},
     {"qwen3_moe", QK_NORM | EXPERTS, 0}, {"mixtral", SLIDES | EXPERTS | CHOSEN_SUM, 0},
+    {"olmo3", QK_NORM_WIDE | POST_NORMS | NO_PRE_NORMS | SLIDES | LOCAL_PLAIN, 4}, {"ministral3", SLIDES | QUERY_GROWS, 0},
+    {"gpt_oss", SLIDES | EXPERTS | CHOSEN_SUM | SINKS, 2},
     {"bert", ENCODER | TIED, 0}, {"roberta", ENCODER | TIED | PADDED, 0}, {"xlm-roberta", ENCODER | TIED | PADDED, 0},
 };
 enum { FAMILIES = sizeof families / sizeof *families };
@@ -34,10 +37,13 @@ struct reader {
 
 static hilo_status find_family(struct reader *r) {
     const char *type = llm_json_text(r->o, "model_type", "");
-    if (strcmp(type, "gemma3") == 0 && llm_json_has(r->o, "text_config")) { /* the text model of a multimodal one */
-        r->o = (struct llm_object){r->j, llm_json_object(r->o, "text_config"), "text_config."};
-        type = "gemma3_text";
-    }
+    static const struct { const char *type, *text; } multimodal[] = {{"gemma3", "gemma3_text"}, {"mistral3", "mistral"}};
+    for (size_t i = 0; i < sizeof multimodal / sizeof *multimodal; i++)
+        if (strcmp(type, multimodal[i].type) == 0 && llm_json_has(r->o, "text_config")) { /* the text model of it */
+            r->o = (struct llm_object){r->j, llm_json_object(r->o, "text_config"), "text_config."};
+            type = llm_json_text(r->o, "model_type", multimodal[i].text);
+            break;
+        }
     for (size_t i = 0; i < FAMILIES; i++)
         if (strcmp(type, families[i].type) == 0) {
             r->c->family = families[i].type;
@@ -90,7 +96,8 @@ static void read_numbers(struct reader *r) {
     c->norm_eps = encoder ? llm_json_real(o, "layer_norm_eps", 1e-12) : llm_json_real(o, "rms_norm_eps", 1e-6);
     c->norm_plus_one = gemma;
     c->tied = llm_json_bool(o, "tie_word_embeddings", r->flags & TIED);
-    bool bias = llm_json_bool(o, "attention_bias", false);
+    bool bias = llm_json_bool(o, "attention_bias", r->flags & SINKS);
+    c->sinks = r->flags & SINKS;
     c->qkv_bias = bias || encoder || (r->flags & QKV_BIAS);
     c->o_bias = bias || encoder;
     c->mlp_bias = llm_json_bool(o, "mlp_bias", encoder);
@@ -160,6 +167,11 @@ static void read_experts(struct reader *r) {
     c->experts = llm_json_int(r->o, "num_experts", 1, 4096, named ? named : LLM_REQUIRED);
     c->chosen = llm_json_int(r->o, "num_experts_per_tok", 1, LLM_MAX_CHOSEN, LLM_REQUIRED);
     c->expert_ffn = llm_json_int(r->o, "moe_intermediate_size", 1, MAX_WIDTH, c->ffn);
+    if (c->sinks) { /* gpt-oss */
+        c->expert_bias = true;
+        c->glu_alpha = llm_json_real(r->o, "swiglu_alpha", 1.702);
+        c->glu_limit = llm_json_real(r->o, "swiglu_limit", 7);
+    }
     c->chosen_sum = llm_json_bool(r->o, "norm_topk_prob", r->flags & CHOSEN_SUM);
     if (c->chosen > c->experts)
         llm_json_fail(r->j, "'num_experts_per_tok' is %lld; there are %lld experts", (long long)c->chosen,
@@ -228,7 +240,7 @@ static void read_yarn(struct reader *r, struct llm_object o, struct llm_rope *ou
         out->factor = llm_json_real(o, "factor", (double)r->c->positions / out->original);
     out->low = llm_json_real(o, "beta_slow", 1);
     out->high = llm_json_real(o, "beta_fast", 32);
-    out->truncate = llm_json_bool(o, "truncate", true);
+    out->truncate = llm_json_bool(o, "truncate", !r->c->sinks);
     double derived = all != 0 && some != 0 ? yarn_scale(out->factor, some) / yarn_scale(out->factor, all)
                                            : yarn_scale(out->factor, 1);
     out->amplitude = llm_json_real(o, "attention_factor", derived);
@@ -290,8 +302,7 @@ static void read_ropes(struct reader *r) {
     struct llm_config *c = r->c;
     const json_t *now = llm_json_object(r->o, "rope_parameters"), *before = llm_json_object(r->o, "rope_scaling");
     double theta = llm_json_real(r->o, "rope_theta", 10000);
-    bool gemma3 = (r->flags & GEMMA) && (r->flags & QK_NORM);
-    double local = llm_json_real(r->o, "rope_local_base_freq", gemma3 ? 10000 : theta);
+    double local = llm_json_real(r->o, "rope_local_base_freq", r->flags & GEMMA && r->flags & LOCAL_PLAIN ? 10000 : theta);
     struct llm_object all = {r->j, now ? now : before, now ? "rope_parameters." : "rope_scaling."};
     struct llm_object full = {r->j, llm_json_object(all, "full_attention"), "rope_parameters.full_attention."};
     struct llm_object slide = {r->j, llm_json_object(all, "sliding_attention"), "rope_parameters.sliding_attention."};
@@ -305,7 +316,11 @@ static void read_ropes(struct reader *r) {
     if (r->j->status != HILO_OK)
         return;
     read_rope(r, full.o ? full : all, theta, &c->rope);
-    if (full.o || local != theta)
+    if (r->flags & QUERY_GROWS)
+        c->query_growth = llm_json_real(all, "llama_4_scaling_beta", 0);
+    if (c->query_growth != 0 && !(c->rope.original > 0))
+        llm_json_fail(r->j, "'%sllama_4_scaling_beta' needs 'original_max_position_embeddings'", all.where);
+    if (full.o || r->flags & LOCAL_PLAIN)
         read_rope(r, slide, local, &c->local_rope);
     else
         c->local_rope = c->rope;

@@ -52,12 +52,16 @@ struct llm_config {
     int64_t experts;             /* MLPs of a layer, of which each token takes some; 0 = one that all take */
     int64_t chosen;              /* how many */
     int64_t expert_ffn;
+    bool expert_bias;            /* they and the choice between them have biases */
     bool chosen_sum;             /* the weights of the chosen are divided by their sum */
     enum llm_activation activation;
     double embed_scale;          /* of embeddings; 1 = none */
     double residual_scale;       /* of the results of attention and MLP */
     double logit_scale;          /* of logits */
     double attn_scale;           /* of query times key */
+    double glu_alpha, glu_limit; /* of experts: x * sigmoid(alpha x) * (up + 1), both within the limit; 0 = none */
+    bool sinks;                  /* each head has a score that takes a part of the softmax, and no value */
+    double query_growth;         /* queries are scaled by 1 + this * log(1 + position / rope.original), rounded down; 0 = none */
     double attn_cap, final_cap;  /* tanh(x / cap) * cap on scores and logits; 0 = none */
     int64_t window;              /* of sliding layers: tokens that a token attends to, itself included */
     bool sliding[LLM_MAX_LAYERS];

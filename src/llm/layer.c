@@ -22,18 +22,16 @@ ir_val layer_product(struct emit *e, ir_val x, const struct llm_weight *w) {
     return product_of(&e->b, x, w, parts, build_type(&e->b, x)->dims[0] == e->B ? e->model->decode : e->type);
 }
 
-/* A vector, along the last dimension of `like`, in f32. */
-static ir_val vector_of(struct emit *e, ir_val v, ir_val like) {
+ir_val layer_vector(struct emit *e, ir_val v, ir_val like) {
     v = build_convert(&e->b, v, IR_F32_T);
     return build_broadcast_like(&e->b, v, like, (int64_t[]){(int64_t)build_type(&e->b, like)->rank - 1});
 }
 
 static ir_val vector(struct emit *e, const struct llm_weight *w, ir_val like) {
-    return vector_of(e, layer_part(e, w, LLM_VALUES), like);
+    return layer_vector(e, layer_part(e, w, LLM_VALUES), like);
 }
 
-/* The product with a matrix of a layer, plus its bias if it has one. */
-static ir_val linear(struct emit *e, ir_val x, enum llm_role role, enum llm_role bias, int64_t layer) {
+ir_val layer_linear(struct emit *e, ir_val x, enum llm_role role, enum llm_role bias, int64_t layer) {
     ir_val y = layer_product(e, x, layer_weight(e, role, layer));
     const struct llm_weight *w = layer_weight(e, bias, layer);
     return w ? build_binary(&e->b, IR_ADD, y, vector(e, w, y)) : y;
@@ -53,7 +51,7 @@ ir_val layer_embedding(struct emit *e, ir_val ids) {
     const struct llm_weight *types = layer_weight(e, LLM_W_TYPES, 0), *places = layer_weight(e, LLM_W_PLACES, 0);
     if (types) {
         ir_val first = build_slice(b, layer_part(e, types, LLM_VALUES), 0, 0, 1);
-        x = build_binary(b, IR_ADD, x, vector_of(e, layer_reshape(e, first, DIMS(e->c->hidden)), x));
+        x = build_binary(b, IR_ADD, x, layer_vector(e, layer_reshape(e, first, DIMS(e->c->hidden)), x));
     }
     if (places) {
         const int64_t map[] = {1, 2}, dims[] = {e->B, e->T, e->c->hidden}, from = e->c->offset;
@@ -158,6 +156,11 @@ void layer_positions(struct emit *e) {
     ir_val at = places(e), row = build_broadcast(b, at, dims, 3, (int64_t[]){0, 1});
     ir_val col = build_iota(b, IR_I32_T, dims, 3, 2);
     rotary(e, at, &e->c->rope, 0);
+    if (e->c->query_growth != 0) {
+        ir_val steps = build_scale(b, build_convert(b, at, IR_F32_T), 1 / e->c->rope.original);
+        ir_val one = build_splat(b, IR_F32_T, dims, 2, 1), log = build_unary(b, IR_LOG_PLUS_ONE, build_unary(b, IR_FLOOR, steps));
+        e->growth = build_binary(b, IR_ADD, one, build_scale(b, log, e->c->query_growth));
+    }
     ir_val end = e->c->bidirectional ? build_broadcast(b, e->lengths, dims, 3, (int64_t[]){0}) : row;
     e->mask[0] = build_compare(b, e->c->bidirectional ? IR_COMPARISON_DIRECTION_LT : IR_COMPARISON_DIRECTION_LE, col, end);
     e->mask[1] = e->mask[0];
@@ -204,18 +207,26 @@ static ir_val remember(struct emit *e, int64_t array, ir_val x) {
     return e->fresh[array] = cache;
 }
 
-/* Softmax along the last dimension of [B, Hk, G, T, C]; one division for each row. */
-static ir_val softmax(struct emit *e, ir_val x) {
+/* Softmax along the last dimension of [B, Hk, G, T, C]; one division for each row. A sink is one more score of each row. */
+static ir_val softmax(struct emit *e, ir_val x, int64_t layer) {
     struct build *b = &e->b;
-    const int64_t map[] = {0, 1, 2, 3};
-    ir_val most = build_broadcast_like(b, build_reduce(b, IR_MAXIMUM, x, 4), x, map);
-    ir_val p = build_unary(b, IR_EXPONENTIAL, build_binary(b, IR_SUBTRACT, x, most));
-    ir_val share = build_reciprocal(b, build_reduce(b, IR_ADD, p, 4));
+    const int64_t map[] = {0, 1, 2, 3}, heads[] = {1, 2};
+    ir_val most = build_reduce(b, IR_MAXIMUM, x, 4), sink = {0};
+    if (e->c->sinks) {
+        sink = build_convert(b, layer_part(e, layer_weight(e, LLM_W_SINKS, layer), LLM_VALUES), IR_F32_T);
+        sink = build_broadcast_like(b, layer_reshape(e, sink, DIMS(e->Hk, e->G)), most, heads);
+        most = build_binary(b, IR_MAXIMUM, most, sink);
+    }
+    ir_val p = build_unary(b, IR_EXPONENTIAL, build_binary(b, IR_SUBTRACT, x, build_broadcast_like(b, most, x, map)));
+    ir_val sum = build_reduce(b, IR_ADD, p, 4);
+    if (e->c->sinks)
+        sum = build_binary(b, IR_ADD, sum, build_unary(b, IR_EXPONENTIAL, build_binary(b, IR_SUBTRACT, sink, most)));
+    ir_val share = build_reciprocal(b, sum);
     return build_binary(b, IR_MULTIPLY, p, build_broadcast_like(b, share, x, map));
 }
 
 /* q [B, T, H, D], keys and values [B, Hk, C, D]; returns [N, H D]. */
-static ir_val attend(struct emit *e, ir_val q, ir_val keys, ir_val values, int which) {
+static ir_val attend(struct emit *e, ir_val q, ir_val keys, ir_val values, int64_t layer) {
     struct build *b = &e->b;
     enum ir_dtype type = e->type == IR_F32_T ? IR_F32_T : e->model->cache;
     q = layer_reshape(e, build_scale(b, q, e->c->attn_scale), DIMS(e->B, e->T, e->Hk, e->G, e->D));
@@ -224,9 +235,9 @@ static ir_val attend(struct emit *e, ir_val q, ir_val keys, ir_val values, int w
     ir_val s = build_dot(b, q, build_convert(b, keys, type), 2, 3, 3, IR_F32_T); /* [B, Hk, G T, C] */
     s = layer_capped(e, layer_reshape(e, s, DIMS(e->B, e->Hk, e->G, e->T, e->C)), e->c->attn_cap);
     const struct ir_type_data *t = build_type(b, s);
-    ir_val seen = build_broadcast(b, e->mask[which], t->dims, t->rank, (int64_t[]){0, 3, 4});
+    ir_val seen = build_broadcast(b, e->mask[e->c->sliding[layer]], t->dims, t->rank, (int64_t[]){0, 3, 4});
     s = build_select(b, seen, s, build_splat(b, IR_F32_T, t->dims, t->rank, -1e30));
-    ir_val p = build_convert(b, layer_reshape(e, softmax(e, s), DIMS(e->B, e->Hk, e->G * e->T, e->C)), type);
+    ir_val p = build_convert(b, layer_reshape(e, softmax(e, s, layer), DIMS(e->B, e->Hk, e->G * e->T, e->C)), type);
     ir_val y = build_dot(b, p, build_convert(b, values, type), 2, 3, 2, IR_F32_T); /* [B, Hk, G T, D] */
     y = build_transpose(b, layer_reshape(e, y, DIMS(e->B, e->Hk, e->G, e->T, e->D)), (int64_t[]){0, 3, 1, 2, 4});
     return layer_reshape(e, y, DIMS(e->N, e->H * e->D));
@@ -234,7 +245,7 @@ static ir_val attend(struct emit *e, ir_val q, ir_val keys, ir_val values, int w
 
 /* q [B, T, H, D], new keys and values [B, T, Hk, D], which are written to the cache; returns [N, H D]. */
 static ir_val attend_cached(struct emit *e, ir_val q, ir_val k, ir_val v, int64_t layer) {
-    return attend(e, q, remember(e, 2 * layer, k), remember(e, 2 * layer + 1, v), e->c->sliding[layer]);
+    return attend(e, q, remember(e, 2 * layer, k), remember(e, 2 * layer + 1, v), layer);
 }
 
 /* The same for sequences with a cache each: every one as in a program of its own. */
@@ -258,14 +269,14 @@ static ir_val attend_apart(struct emit *e, ir_val q, ir_val k, ir_val v, int64_t
 
 static ir_val attention(struct emit *e, ir_val x, int64_t layer) {
     int which = e->c->sliding[layer];
-    ir_val q = linear(e, x, LLM_W_Q, LLM_W_Q_BIAS, layer), k = linear(e, x, LLM_W_K, LLM_W_K_BIAS, layer);
+    ir_val q = layer_linear(e, x, LLM_W_Q, LLM_W_Q_BIAS, layer), k = layer_linear(e, x, LLM_W_K, LLM_W_K_BIAS, layer);
     if (e->c->qk_norm_wide) {
         q = layer_norm(e, q, LLM_W_Q_WIDE, layer);
         k = layer_norm(e, k, LLM_W_K_WIDE, layer);
     }
     q = layer_reshape(e, q, DIMS(e->B, e->T, e->H, e->D));
     k = layer_reshape(e, k, DIMS(e->B, e->T, e->Hk, e->D));
-    ir_val v = layer_reshape(e, linear(e, x, LLM_W_V, LLM_W_V_BIAS, layer), DIMS(e->B, e->T, e->Hk, e->D));
+    ir_val v = layer_reshape(e, layer_linear(e, x, LLM_W_V, LLM_W_V_BIAS, layer), DIMS(e->B, e->T, e->Hk, e->D));
     if (e->c->qk_norm) {
         q = layer_norm(e, q, LLM_W_Q_NORM, layer);
         k = layer_norm(e, k, LLM_W_K_NORM, layer);
@@ -274,19 +285,21 @@ static ir_val attention(struct emit *e, ir_val x, int64_t layer) {
         q = rotate(e, q, which);
         k = rotate(e, k, which);
     }
+    if (e->c->query_growth != 0)
+        q = build_binary(&e->b, IR_MULTIPLY, q, build_broadcast_like(&e->b, e->growth, q, (int64_t[]){0, 1}));
     ir_val y = e->g->apart ? attend_apart(e, q, k, v, layer) : attend_cached(e, q, k, v, layer);
-    return linear(e, y, LLM_W_O, LLM_W_O_BIAS, layer);
+    return layer_linear(e, y, LLM_W_O, LLM_W_O_BIAS, layer);
 }
 
 /* ---- the model ------------------------------------------------------------------------------- */
 
 static ir_val mlp(struct emit *e, ir_val x, int64_t layer) {
-    ir_val up = linear(e, x, LLM_W_UP, LLM_W_UP_BIAS, layer), y;
+    ir_val up = layer_linear(e, x, LLM_W_UP, LLM_W_UP_BIAS, layer), y;
     if (e->c->ungated)
         y = layer_activation(e, up);
     else
-        y = build_binary(&e->b, IR_MULTIPLY, layer_activation(e, linear(e, x, LLM_W_GATE, LLM_W_GATE_BIAS, layer)), up);
-    return linear(e, y, LLM_W_DOWN, LLM_W_DOWN_BIAS, layer);
+        y = build_binary(&e->b, IR_MULTIPLY, layer_activation(e, layer_linear(e, x, LLM_W_GATE, LLM_W_GATE_BIAS, layer)), up);
+    return layer_linear(e, y, LLM_W_DOWN, LLM_W_DOWN_BIAS, layer);
 }
 
 /* i32[n]: the index of the first maximum. Two reductions, which any compiler fuses, instead of one over pairs. */

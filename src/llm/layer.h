@@ -17,6 +17,7 @@ struct emit {
     const ir_val *params, *cache; /* arguments: weights; cache, two for each layer */
     ir_val *fresh;               /* the cache after this program */
     ir_val rope_cos[2], rope_sin[2]; /* f32[B, T, rotary / 2]; [1] of sliding layers */
+    ir_val growth;               /* f32[B, T]: of queries; unset if they do not grow */
     ir_val mask[2];              /* i1[B, T, C]: what a token sees */
 };
 
@@ -30,6 +31,10 @@ ir_val layer_part(const struct emit *e, const struct llm_weight *w, enum llm_par
 /* x f32[n, cols] times the transposed matrix: f32[n, rows]. With one row for each sequence, products take the inputs of a
    decode step. */
 ir_val layer_product(struct emit *e, ir_val x, const struct llm_weight *w);
+/* The product with a matrix of a layer, plus its bias if it has one. */
+ir_val layer_linear(struct emit *e, ir_val x, enum llm_role role, enum llm_role bias, int64_t layer);
+/* A vector of a layer along the last dimension of `like`, in f32. */
+ir_val layer_vector(struct emit *e, ir_val v, ir_val like);
 /* f32[N, hidden] of i32[N] */
 ir_val layer_embedding(struct emit *e, ir_val ids);
 /* x / sqrt(mean(x²) + eps) * weight, along the last dimension; layer norms: of x less its mean, plus a bias. */

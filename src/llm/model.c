@@ -2,6 +2,7 @@
 #include "llm/model.h"
 
 #include "base/fp.h"
+#include "llm/gpt_oss.h"
 #include "llm/packed.h"
 #include "runtime/pool.h"
 
@@ -32,8 +33,8 @@ bool llm_precision_named(const char *name, enum llm_precision *out) {
 /* ---- the table of weights -------------------------------------------------------------------- */
 
 enum place { EMBED, LAYER, HEAD, OUTPUT };
-enum kind { MATRIX, TABLE, NORM, BIAS };
-enum size { NONE, HIDDEN, FFN, VOCAB, Q, KV, DIM, EXPERT, EXPERT_FFN, EXPERT_HIDDEN, ONE_FFN, PLACES, TYPES };
+enum kind { MATRIX, TABLE, NORM, BIAS, BARE };
+enum size { NONE, HIDDEN, FFN, VOCAB, Q, KV, DIM, HEADS, EXPERT, EXPERT_FFN, EXPERT_HIDDEN, ONE_FFN, PLACES, TYPES };
 
 static const struct row {
     const char *name, *gguf;
@@ -64,7 +65,7 @@ static bool has_weight(const struct llm_config *c, enum llm_role role) {
     const bool always = true, final_norm = !sum_norms, untied = !c->tied && c->generates;
     const bool plain_norms = pre_norms && !post_norms, both_norms = pre_norms && post_norms;
     const bool experts = c->experts != 0, dense = !experts, gated = dense && !c->ungated, gate_bias = gated && mlp_bias;
-    const bool learned = c->learned != 0, typed = c->types != 0;
+    const bool expert_bias = c->expert_bias, sinks = c->sinks, learned = c->learned != 0, typed = c->types != 0;
     switch (role) {
 #define WEIGHT(id, name, gguf, place, kind, rows, cols, when) case LLM_W_##id: return when;
 #include "llm/weights.def"
@@ -82,6 +83,7 @@ static int64_t size_of(const struct llm_config *c, enum size s) {
     case Q: return c->heads * c->head_dim;
     case KV: return c->kv_heads * c->head_dim;
     case DIM: return c->head_dim;
+    case HEADS: return c->heads;
     case EXPERT: return c->experts;
     case EXPERT_FFN: return c->experts * c->expert_ffn;
     case EXPERT_HIDDEN: return c->experts * c->hidden;
@@ -114,6 +116,25 @@ struct load {
     const struct naming *names, *written; /* of the files, and of safetensors files that are made of them */
 };
 
+/* Memory for data that is in no file; freed with the model. */
+static void *own(struct llm_model *m, size_t n) {
+    void *p = mem_alloc(&m->arena.al, n);
+    if (p) {
+        m->owned[m->nowned].p = p;
+        m->owned[m->nowned++].n = n;
+    }
+    return p;
+}
+
+/* Runs `n` tasks on all threads. */
+static void share(struct load *l, int64_t n, void (*work)(void *user, void *scratch, int64_t begin, int64_t end), void *user) {
+    enum { PIECE = 16 };
+    if (l->pool)
+        rt_pool_run(l->pool, n, PIECE, work, user, NULL);
+    else
+        work(user, NULL, 0, n);
+}
+
 static bool is_float(enum ir_dtype t) {
     return t != IR_DTYPE_NONE && ir_dtype_get(t)->cls == IR_FLOAT;
 }
@@ -145,7 +166,7 @@ static void add_param(struct load *l, struct llm_weight *w, const struct llm_ten
 }
 
 static const struct llm_tensor *find(struct load *l, const char *base, const char *suffix, char *name, size_t size) {
-    snprintf(name, size, "%s.%s", base, suffix);
+    snprintf(name, size, "%s%s%s", base, *suffix ? "." : "", suffix);
     return llm_tensors_find(&l->m->files, name);
 }
 
@@ -227,7 +248,7 @@ static const struct naming *find_naming(struct load *l) {
 static struct str model_name(struct load *l, const struct row *r, int64_t layer, const char *suffix) {
     char base[128], name[160];
     base_name(r, layer, l->written, base, sizeof base);
-    size_t n = (size_t)snprintf(name, sizeof name, "%s.%s", base, suffix);
+    size_t n = (size_t)snprintf(name, sizeof name, "%s%s%s", base, *suffix ? "." : "", suffix);
     return (struct str){arena_dup(&l->m->arena, name, n + 1, 1), n};
 }
 
@@ -272,13 +293,11 @@ static const struct llm_tensor *find_joined(struct load *l, enum llm_role role, 
 
 /* Other names of the weights of experts: of single ones, and of Mixtral's. */
 static const struct { enum llm_role role; const char *names[2]; } experts[] = {
-    {LLM_W_ROUTER, {"block_sparse_moe.gate", NULL}},
+    {LLM_W_ROUTER, {"block_sparse_moe.gate", "mlp.router"}},
     {LLM_W_GATES, {"mlp.experts.%d.gate_proj", "block_sparse_moe.experts.%d.w1"}},
     {LLM_W_UPS, {"mlp.experts.%d.up_proj", "block_sparse_moe.experts.%d.w3"}},
     {LLM_W_DOWNS, {"mlp.experts.%d.down_proj", "block_sparse_moe.experts.%d.w2"}},
 };
-
-static void *own(struct llm_model *m, size_t n);
 
 static const struct llm_tensor *expert_tensor(struct load *l, const char *name, int64_t layer, int64_t i) {
     char full[160];
@@ -335,18 +354,55 @@ static hilo_status join_experts(struct load *l, enum llm_role role, int64_t laye
     return HILO_OK;
 }
 
+struct gpt_oss_copy { const struct gpt_oss *from; void *to; };
+
+static void copy_experts(void *user, void *scratch, int64_t begin, int64_t end) {
+    const struct gpt_oss_copy *c = user;
+    (void)scratch;
+    gpt_oss_copy(c->from, begin, end, c->to);
+}
+
+/* The same of gpt-oss, always a copy. */
+static hilo_status join_gpt_oss(struct load *l, const struct llm_weight *w, bool *copied, const struct llm_tensor **out) {
+    struct llm_model *m = l->m;
+    char base[128];
+    int64_t n = m->config.experts;
+    snprintf(base, sizeof base, "%s.%lld.mlp.experts", l->names->layers, (long long)w->layer);
+    struct gpt_oss x = gpt_oss_find(&m->files, base, w->role, n, w->rows / n, w->cols);
+    if (!x.t)
+        return HILO_OK;
+    struct llm_tensor *one = arena_dup(&m->arena, &x.joined, sizeof x.joined, _Alignof(struct llm_tensor));
+    struct gpt_oss_copy copy = {&x, m->described ? NULL : own(m, one->bytes)};
+    if (!copy.to && !m->described)
+        return diag_error(l->d, HILO_RESOURCE_EXHAUSTED, "out of memory for the tensor '%s'", x.t->name.p);
+    if (copy.to)
+        share(l, n, copy_experts, &copy);
+    one->data = copy.to;
+    *copied = true;
+    *out = one;
+    return HILO_OK;
+}
+
 static hilo_status add_weight(struct load *l, enum llm_role role, int64_t layer) {
     const struct row *r = &table[role];
     const struct llm_config *c = &l->m->config;
     struct llm_weight w = {.role = role, .layer = layer, .rows = size_of(c, r->rows), .cols = size_of(c, r->cols)};
     char base[128], name[160];
     bool gguf = l->m->files.gguf;
-    const char *suffix = r->kind == BIAS ? "bias" : "weight";
+    const char *suffix = r->kind == BIAS ? "bias" : r->kind == BARE && !gguf ? "" : "weight";
     base_name(r, layer, l->names, base, sizeof base);
     const struct llm_tensor *t = find(l, base, suffix, name, sizeof name);
     bool copied = false;
-    if (r->rows == EXPERT || r->rows == EXPERT_FFN || r->rows == EXPERT_HIDDEN)
+    bool shared = r->kind == MATRIX || r->rows == EXPERT; /* a tensor for all experts, with names of its own */
+    if (shared && (r->rows == EXPERT || r->rows == EXPERT_FFN || r->rows == EXPERT_HIDDEN))
         HILO_TRY(join_experts(l, role, layer, t, w.rows, w.cols, &copied, &t));
+    if (!t && (r->rows == EXPERT_FFN || r->rows == EXPERT_HIDDEN))
+        HILO_TRY(join_gpt_oss(l, &w, &copied, &t));
+    if (t && t->rank == 2 && !w.cols && t->dims[0] * t->dims[1] == w.rows) { /* biases of experts in GGUF files */
+        struct llm_tensor *flat = arena_dup(&l->m->arena, t, sizeof *t, _Alignof(struct llm_tensor));
+        flat->rank = 1, flat->dims[0] = w.rows;
+        t = flat;
+    }
     bool other = r->kind == MATRIX && (!t || t->dims[0] != w.rows);
     const struct llm_tensor *part = other ? find_joined(l, role, layer, w.rows) : NULL;
     t = part ? part : t;
@@ -393,16 +449,6 @@ const struct llm_weight *llm_model_weight(const struct llm_model *m, enum llm_ro
 }
 
 /* ---- converting and quantising --------------------------------------------------------------- */
-
-/* Memory for data that is in no file; freed with the model. */
-static void *own(struct llm_model *m, size_t n) {
-    void *p = mem_alloc(&m->arena.al, n);
-    if (p) {
-        m->owned[m->nowned].p = p;
-        m->owned[m->nowned++].n = n;
-    }
-    return p;
-}
 
 static void disown(struct llm_model *m, const void *p) {
     for (size_t i = 0; i < m->nowned; i++)
@@ -469,15 +515,6 @@ static void convert_rows(void *user, void *scratch, int64_t begin, int64_t end) 
             fp_encode_n_f32(out, x, row_of(v->to, r), cols);
     }
     mem_free(&v->al, x, x ? cols * sizeof *x : 0);
-}
-
-/* Runs `n` tasks on all threads. */
-static void share(struct load *l, int64_t n, void (*work)(void *user, void *scratch, int64_t begin, int64_t end), void *user) {
-    enum { PIECE = 16 };
-    if (l->pool)
-        rt_pool_run(l->pool, n, PIECE, work, user, NULL);
-    else
-        work(user, NULL, 0, n);
 }
 
 static bool convert_matrix(struct load *l, const struct llm_param *from, const struct llm_weight *w, struct llm_param *to) {

@@ -1,6 +1,7 @@
 /* Families of models: programs of small random models compute what a plain transformer computes, written here with loops and in
  * double, from the description alone; read at once, and token by token. */
 #include "llm/generate.h"
+#include "llm/gpt_oss.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -44,6 +45,13 @@ static const struct { const char *name, *config; } families[] = {
     {"qwen3_moe", "\"model_type\":\"qwen3_moe\",\"head_dim\":16,\"num_experts\":6,\"num_experts_per_tok\":2,"
                   "\"moe_intermediate_size\":16,\"norm_topk_prob\":false"},
     {"mixtral", "\"model_type\":\"mixtral\",\"num_local_experts\":5,\"num_experts_per_tok\":3"},
+    {"olmo3", "\"model_type\":\"olmo3\",\"sliding_window\":4,\"rope_theta\":500000,\"rope_scaling\":{\"rope_type\":\"yarn\","
+              "\"factor\":4,\"original_max_position_embeddings\":8},\"layer_types\":[\"sliding_attention\","
+              "\"full_attention\",\"full_attention\"]"},
+    {"ministral3", "\"model_type\":\"ministral3\",\"head_dim\":16,\"rope_parameters\":{\"rope_type\":\"yarn\","
+                   "\"rope_theta\":10000,\"factor\":4,\"original_max_position_embeddings\":4,\"llama_4_scaling_beta\":0.5}"},
+    {"gpt_oss", "\"model_type\":\"gpt_oss\",\"head_dim\":16,\"sliding_window\":4,\"num_local_experts\":5,"
+                "\"num_experts_per_tok\":2,\"swiglu_limit\":0.05"},
     {"gemma3", "\"model_type\":\"gemma3\",\"text_config\":{\"model_type\":\"gemma3_text\",\"head_dim\":16,\"sliding_window\":4,"
                "\"layer_types\":[\"sliding_attention\",\"full_attention\",\"sliding_attention\"],\"rope_theta\":1000000,"
                "\"rope_local_base_freq\":10000,\"query_pre_attn_scalar\":16," SIZES "}"},
@@ -166,10 +174,13 @@ static double capped(double x, double cap) {
 }
 
 /* What a head of the token at `place` sees. */
-static void look(const struct plain *p, const double *q, double keys[][ROOM], double values[][ROOM], int64_t head,
+static void look(const struct plain *p, double *q, double keys[][ROOM], double values[][ROOM], int64_t head,
                  int64_t place, double *out) {
     int64_t D = p->c->head_dim, from = head / (p->c->heads / p->c->kv_heads) * D;
-    double s[TOKENS], sum = 0;
+    const float *sinks = data_of(p, LLM_W_SINKS, p->layer);
+    double s[TOKENS], sum = sinks ? exp((double)sinks[head]) : 0;
+    for (int64_t i = 0; i < D && p->c->query_growth != 0; i++)
+        q[i] *= 1 + p->c->query_growth * log(1 + floor((double)place / p->c->rope.original));
     int64_t end = p->c->bidirectional ? TOKENS : place + 1;
     for (int64_t t = 0; t < end; t++) {
         bool seen = !p->c->sliding[p->layer] || llabs((long long)(place - t)) < p->c->window;
@@ -194,6 +205,13 @@ static double activate(const struct plain *p, double x) {
     return x / 2 * (1 + tanh(sqrt(2 / 3.14159265358979323846) * (x + 0.044715 * x * x * x)));
 }
 
+/* The inner value of an expert of gpt-oss. */
+static double clamped(const struct plain *p, double gate, double up) {
+    double most = p->c->glu_limit;
+    gate = fmin(gate, most);
+    return (fmax(fmin(up, most), -most) + 1) * gate / (1 + exp(-p->c->glu_alpha * gate));
+}
+
 static void add(const struct plain *p, double *x, const double *y) {
     for (int i = 0; i < HIDDEN; i++)
         x[i] += y[i] * p->c->residual_scale;
@@ -216,9 +234,11 @@ static void run_mlp(const struct plain *p, const enum llm_role roles[3], const e
         {roles[2], biases[2], gate, HIDDEN, ffn, out}};
     for (int k = 0; k < 3; k++) {
         const float *all = data_of(p, steps[k].role, p->layer), *w = all ? all + which * steps[k].rows * steps[k].cols : NULL;
-        const float *b = steps[k].bias == LLM_ROLES ? NULL : data_of(p, steps[k].bias, p->layer);
+        const float *biases_of_all = steps[k].bias == LLM_ROLES ? NULL : data_of(p, steps[k].bias, p->layer);
+        const float *b = biases_of_all ? biases_of_all + which * steps[k].rows : NULL;
         for (int64_t i = 0; i < ffn && k == 2; i++)
-            gate[i] = p->c->ungated ? activate(p, up[i]) : activate(p, gate[i]) * up[i];
+            gate[i] = p->c->glu_limit != 0 ? clamped(p, gate[i], up[i])
+                      : p->c->ungated ? activate(p, up[i]) : activate(p, gate[i]) * up[i];
         for (int64_t r = 0; r < steps[k].rows; r++) {
             double sum = b ? (double)b[r] : 0;
             for (int64_t i = 0; i < steps[k].cols; i++)
@@ -230,11 +250,12 @@ static void run_mlp(const struct plain *p, const enum llm_role roles[3], const e
 
 /* The experts with the greatest probabilities, weighted by them. */
 static void run_experts(const struct plain *p, const double *x, double *out) {
-    static const enum llm_role roles[] = {LLM_W_GATES, LLM_W_UPS, LLM_W_DOWNS}, none[] = {LLM_ROLES, LLM_ROLES, LLM_ROLES};
+    static const enum llm_role roles[] = {LLM_W_GATES, LLM_W_UPS, LLM_W_DOWNS};
+    static const enum llm_role biases[] = {LLM_W_GATES_BIAS, LLM_W_UPS_BIAS, LLM_W_DOWNS_BIAS};
     const struct llm_config *c = p->c;
     double s[ROOM], total = 0, taken = 0, y[HIDDEN];
     int64_t which[LLM_MAX_CHOSEN];
-    multiply(p, LLM_W_ROUTER, LLM_ROLES, x, c->experts, HIDDEN, s);
+    multiply(p, LLM_W_ROUTER, LLM_W_ROUTER_BIAS, x, c->experts, HIDDEN, s);
     for (int64_t i = 0; i < c->experts; i++)
         total += s[i] = exp(s[i]);
     for (int64_t k = 0; k < c->chosen; k++) {
@@ -246,7 +267,7 @@ static void run_experts(const struct plain *p, const double *x, double *out) {
     }
     memset(out, 0, HIDDEN * sizeof *out);
     for (int64_t k = 0; k < c->chosen; k++) {
-        run_mlp(p, roles, none, which[k], c->expert_ffn, x, y);
+        run_mlp(p, roles, biases, which[k], c->expert_ffn, x, y);
         for (int i = 0; i < HIDDEN; i++)
             out[i] += y[i] * -s[which[k]] / (c->chosen_sum ? taken : total);
     }
@@ -459,7 +480,53 @@ static void test_refusals(void **state) {
            "\"num_hidden_layers\":3,\"intermediate_size\":64,\"vocab_size\":99,\"max_position_embeddings\":64}", "multiple");
 }
 
+/* Experts in the layouts of gpt-oss: gates and ups in turn, transposed, and as MXFP4. */
+static void test_gpt_oss(void **state) {
+    (void)state;
+    enum { E = 2, ROWS = 3, COLS = 32 };
+    static float plain[E][COLS][2 * ROWS], got[E][ROWS][COLS];
+    static uint8_t blocks[E][2 * ROWS][1][16], scales[E][2 * ROWS][1], packed[E][ROWS][17];
+    static struct llm_tensor v[] = {
+        {.name = {"x.down_proj", 11}, .dtype = IR_F32_T, .rank = 3, .dims = {E, ROWS, COLS}},
+        {.name = {"x.gate_up_proj", 14}, .dtype = IR_F32_T, .rank = 3, .dims = {E, COLS, 2 * ROWS}, .data = plain,
+         .bytes = sizeof plain},
+        {.name = {"y.gate_up_proj_blocks", 21}, .dtype = IR_UI8_T, .rank = 4, .dims = {E, 2 * ROWS, 1, 16}, .data = blocks,
+         .bytes = sizeof blocks},
+        {.name = {"y.gate_up_proj_scales", 21}, .dtype = IR_UI8_T, .rank = 3, .dims = {E, 2 * ROWS, 1}, .data = scales,
+         .bytes = sizeof scales},
+    };
+    const struct llm_tensors files = {.v = v, .n = 4};
+    for (int e = 0; e < E; e++)
+        for (int r = 0; r < 2 * ROWS; r++) {
+            scales[e][r][0] = (uint8_t)(120 + e * 10 + r);
+            for (int c = 0; c < COLS; c++) {
+                plain[e][c][r] = (float)(e * 1000 + r * 100 + c);
+                blocks[e][r][0][c / 2] |= (uint8_t)((c + r) % 16 << c % 2 * 4);
+            }
+        }
+    struct gpt_oss x = gpt_oss_find(&files, "x", LLM_W_UPS, E, ROWS, COLS);
+    assert_ptr_equal(x.t, &v[1]);
+    assert_int_equal(x.joined.bytes, sizeof got);
+    gpt_oss_copy(&x, 0, E, got);
+    assert_true(got[1][2][31] == 1531 && got[0][1][7] == 307 && got[0][0][0] == 100);
+    x = gpt_oss_find(&files, "y", LLM_W_GATES, E, ROWS, COLS);
+    assert_ptr_equal(x.t, &v[2]);
+    assert_int_equal(x.joined.bytes, sizeof packed);
+    gpt_oss_copy(&x, 0, 1, packed);
+    gpt_oss_copy(&x, 1, E, packed);
+    for (int e = 0; e < E; e++)
+        for (int r = 0; r < ROWS; r++) {
+            assert_int_equal(packed[e][r][0], 120 + e * 10 + 2 * r);
+            for (int c = 0; c < COLS; c++)
+                assert_int_equal(packed[e][r][1 + c % 16] >> c / 16 * 4 & 15, (c + 2 * r) % 16);
+        }
+    assert_null(gpt_oss_find(&files, "y", LLM_W_GATES, E, ROWS + 1, COLS).t);
+    assert_null(gpt_oss_find(&files, "x", LLM_W_DOWNS, E, ROWS, COLS).t);
+    assert_null(gpt_oss_find(&files, "z", LLM_W_GATES, E, ROWS, COLS).t);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_families), cmocka_unit_test(test_refusals)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_families), cmocka_unit_test(test_refusals),
+                                       cmocka_unit_test(test_gpt_oss)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,7 +13,7 @@ import tempfile
 
 import torch
 import transformers
-from safetensors.torch import save_file
+from safetensors.torch import load_file, save_file
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")
 TINY = os.path.join(ROOT, "tests/llm/tiny-llama")
@@ -23,6 +23,7 @@ SIZES = dict(vocab_size=2054, hidden_size=64, intermediate_size=96, num_hidden_l
 YARN = {"rope_type": "yarn", "rope_theta": 10000.0, "factor": 4.0, "original_max_position_embeddings": 32}
 LONG = {"rope_type": "longrope", "rope_theta": 10000.0, "short_factor": [1.0 + 0.1 * i for i in range(6)],
         "long_factor": [2.0 + 0.5 * i for i in range(6)]}
+GPT_OSS = dict(head_dim=16, sliding_window=8, num_local_experts=8, num_experts_per_tok=3)
 FAMILIES = {
     "llama": ("LlamaForCausalLM", {}),
     "llama-yarn": ("LlamaForCausalLM", dict(rope_parameters=YARN)),
@@ -43,6 +44,12 @@ FAMILIES = {
     "qwen3_moe": ("Qwen3MoeForCausalLM", dict(head_dim=16, num_experts=8, num_experts_per_tok=3, moe_intermediate_size=32,
                                               norm_topk_prob=True)),
     "mixtral": ("MixtralForCausalLM", dict(num_local_experts=8, num_experts_per_tok=2)),
+    "olmo3": ("Olmo3ForCausalLM", dict(sliding_window=8, rope_scaling={k: v for k, v in YARN.items() if k != "rope_theta"})),
+    "ministral3": ("Ministral3ForCausalLM", dict(head_dim=16, sliding_window=None,
+                                                 rope_parameters={**YARN, "llama_4_scaling_beta": 0.1})),
+    "mistral3": ("MistralForCausalLM", dict(head_dim=16, sliding_window=None)),
+    "gpt_oss": ("GptOssForCausalLM", GPT_OSS),
+    "gpt_oss-mxfp4": ("GptOssForCausalLM", GPT_OSS),
 }
 
 
@@ -119,8 +126,44 @@ def embed(name, directory, texts):
     return vectors
 
 
+def round_to_mxfp4(model):
+    """Rounds the experts to what MXFP4 holds; returns tensors as such files have them."""
+    values = torch.tensor([0, .5, 1, 1.5, 2, 3, 4, 6, 0, -.5, -1, -1.5, -2, -3, -4, -6])
+    out = {}
+    for layer, block in enumerate(model.model.layers):
+        for name in ("gate_up_proj", "down_proj"):
+            p = getattr(block.mlp.experts, name)
+            x = p.data.transpose(1, 2).contiguous() # [E, rows, cols]
+            groups = x.reshape(*x.shape[:2], -1, 32)
+            scale = torch.floor(torch.log2(groups.abs().amax(-1))) - 2
+            code = (groups[..., None] / 2 ** scale[..., None, None] - values).abs().argmin(-1)
+            p.data = (values[code] * 2 ** scale[..., None]).reshape(x.shape).transpose(1, 2).contiguous()
+            key = f"model.layers.{layer}.mlp.experts.{name}_"
+            out[key + "blocks"] = (code[..., ::2] | code[..., 1::2] << 4).to(torch.uint8)
+            out[key + "scales"] = (scale + 127).to(torch.uint8)
+    return out
+
+
+def rewrite(name, model, directory):
+    """Changes the files to the form in which such models are published."""
+    path = os.path.join(directory, "model.safetensors")
+    tensors = load_file(path)
+    if name.endswith("mxfp4"):
+        blocks = round_to_mxfp4(model)
+        tensors = {k: v for k, v in tensors.items() if k + "_blocks" not in blocks} | blocks
+    if name == "mistral3": # the text model of a multimodal one
+        tensors = {"language_model." + k: v for k, v in tensors.items()}
+        config = os.path.join(directory, "config.json")
+        with open(config) as f:
+            text = json.load(f)
+        with open(config, "w") as f:
+            json.dump(dict(model_type="mistral3", architectures=["Mistral3ForConditionalGeneration"], text_config=text), f)
+    save_file(tensors, path)
+
+
 def make(name, directory, prompt):
     model = random_model(*FAMILIES[name], directory)
+    rewrite(name, model, directory)
     out = model.generate(torch.tensor([prompt]), max_new_tokens=48, do_sample=False, eos_token_id=None, pad_token_id=0)
     return out[0, len(prompt):].tolist()
 
