@@ -147,12 +147,28 @@ _hilo() {
     'quantize -o') files=1 ;;
     'convert -o') files=1 ;;
     'convert --type') ;;
+    'serve -m') files=1 ;;
+    'serve --host') ;;
+    'serve --port') ;;
+    'serve --slots') ;;
+    'serve --queue') ;;
+    'serve --api-key') ;;
+    'serve --api-key-file') files=1 ;;
+    'serve --cors-origin') ;;
+    'serve --max-tokens') ;;
+    'serve --max-body') ;;
+    'serve --timeout') ;;
+    'serve --connections') ;;
+    'serve --precision') words='auto f32 bf16 f16 int8 int4 int4z ' ;;
+    'serve --engine') ;;
+    'serve --context') ;;
+    'serve --threads') ;;
     *)
         files=1
         if [ "$COMP_CWORD" = 1 ]; then
             files=''
             words='run compile explain verify check bench opt ops devices kir cache calibrate 
-            generate embed tokenize template perplexity emit quantize convert help --help --version'
+            generate embed tokenize template perplexity emit quantize convert serve help --help --version'
         elif [[ $word == -* ]]; then
             files=''
             case ${COMP_WORDS[1]} in
@@ -187,6 +203,9 @@ _hilo() {
             emit) words='-m --graph -o --precision --batch --context --tokens --logits --help' ;;
             quantize) words='-o --int8 --int4 --int4z --bf16 --f16 --help' ;;
             convert) words='-o --type --help' ;;
+            serve) words='-m --host --port --slots --queue --api-key --api-key-file --cors-origin 
+            --max-tokens --max-body --timeout --connections --precision --engine --context --threads 
+            -O0 -O1 -O2 -O3 --quiet --help' ;;
             esac
         fi
         ;;

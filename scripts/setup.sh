@@ -36,6 +36,8 @@ has_pcre2() { compiles "${CC:-cc}" -lpcre2-8 <<<'#define PCRE2_CODE_UNIT_WIDTH 8
     int main(void) { return pcre2_config(PCRE2_CONFIG_UNICODE, 0) == 0; }'; }
 has_utf8proc() { compiles "${CC:-cc}" -lutf8proc <<<'#include <utf8proc.h>
     int main(void) { return utf8proc_version() == 0; }'; }
+has_microhttpd() { compiles "${CC:-cc}" -lmicrohttpd <<<'#include <microhttpd.h>
+    int main(void) { return MHD_get_version() == 0; }'; }
 has_cmocka() { compiles "${CC:-cc}" -lcmocka <<<'#include <stdarg.h>
     #include <setjmp.h>
     #include <stddef.h>
@@ -61,6 +63,7 @@ zlib       build,test  required  zlib1g-dev             zlib with its headers
 jansson    build,test  required  libjansson-dev         jansson, for the JSON of models
 pcre2      build,test  required  libpcre2-dev           PCRE2, for the expressions of tokenizers
 utf8proc   build,test  required  libutf8proc-dev        utf8proc, for Unicode normal forms
+microhttpd build,test  wanted    libmicrohttpd-dev      libmicrohttpd with its headers, for hilo serve
 llvm       build,test  wanted    llvm-19-dev            LLVM 19 with its headers, to compile kernels
 cmocka     test        required  libcmocka-dev          cmocka, for the unit tests
 pkgconfig  test        required  pkg-config             pkg-config, to test the installation

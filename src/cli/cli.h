@@ -119,7 +119,7 @@ extern const struct cli_command *const cli_commands[];
 extern const struct cli_command cli_run, cli_compile, cli_explain, cli_verify, cli_check, cli_bench, cli_opt, cli_ops;
 extern const struct cli_command cli_devices, cli_kir, cli_cache, cli_calibrate;
 extern const struct cli_command cli_generate, cli_embed, cli_tokenize, cli_template, cli_perplexity, cli_emit, cli_quantize;
-extern const struct cli_command cli_convert;
+extern const struct cli_command cli_convert, cli_serve;
 
 /* Parses the arguments after the command's name into the struct `into` and the operands. Returns -1 when the command
    is to go on, else its exit code: after --help, or an error that was printed. The texts last as long as argv;

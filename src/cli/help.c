@@ -5,7 +5,7 @@
 const struct cli_command *const cli_commands[] = {
     &cli_run, &cli_compile, &cli_explain, &cli_verify, &cli_check, &cli_bench, &cli_opt, &cli_ops, &cli_devices, &cli_kir,
     &cli_cache, &cli_calibrate, &cli_generate, &cli_embed, &cli_tokenize, &cli_template, &cli_perplexity, &cli_emit,
-    &cli_quantize, &cli_convert, NULL};
+    &cli_quantize, &cli_convert, &cli_serve, NULL};
 
 /* ---- exit codes and environment -------------------------------------------------------------- */
 

@@ -18,28 +18,9 @@ struct output {
     const struct llm_generate_options *o;
     struct llm_generated *g;
     struct llm_text text;
+    struct llm_stops stops;
     size_t shown; /* bytes of g->text */
 };
-
-/* The index of the first stop string at or after `from`; the length of the text if there is none. */
-static size_t find_stop(const struct output *x, size_t from) {
-    struct str text = {x->g->text.p, x->g->text.n};
-    for (size_t at = from; at < text.n; at++)
-        for (size_t i = 0; i < x->o->nstop; i++)
-            if (*x->o->stop[i] && str_starts((struct str){text.p + at, text.n - at}, x->o->stop[i]))
-                return at;
-    return text.n;
-}
-
-/* The length that may be shown: a suffix that may begin a stop string is held back. */
-static size_t safe_length(const struct output *x) {
-    const struct strbuf *text = &x->g->text;
-    for (size_t at = x->shown; at < text->n; at++)
-        for (size_t i = 0; i < x->o->nstop; i++)
-            if (strncmp(text->p + at, x->o->stop[i], text->n - at) == 0)
-                return at;
-    return text->n;
-}
 
 static bool show(struct output *x, size_t upto) {
     size_t n = upto - x->shown;
@@ -59,14 +40,15 @@ static bool put_token(struct output *x, const struct llm_session *s, int32_t id)
             return true;
         }
     llm_text_put(&x->text, id, &g->text);
-    size_t stop = x->o->nstop ? find_stop(x, x->shown) : g->text.n;
+    struct str text = {g->text.p, g->text.n};
+    size_t stop = llm_stop_find(&x->stops, text, x->shown);
     if (stop < g->text.n) {
         g->text.n = stop;
         g->text.p[stop] = '\0';
         g->end = LLM_END_STOP;
         return true;
     }
-    if (show(x, x->o->nstop ? safe_length(x) : g->text.n)) {
+    if (show(x, llm_stop_safe(&x->stops, text, x->shown))) {
         g->end = LLM_END_CALLER;
         return true;
     }
@@ -167,7 +149,7 @@ hilo_status llm_generate(struct llm_session *s, const int32_t *prompt, size_t n,
                          struct llm_generated *out) {
     const char *flaw = s->batch != 1 ? "the session reads several sequences" : n == 0 ? "the prompt has no tokens"
                                                                                : llm_sampling_flaw(&o->sampling);
-    struct output x = {.o = o, .g = out};
+    struct output x = {.o = o, .g = out, .stops = {o->stop, o->nstop}};
     struct chooser c;
     int32_t next = 0;
     if (flaw)

@@ -26,6 +26,14 @@ struct llm_candidate { float x; int32_t id; };
 int32_t llm_sample(const struct llm_sampling *o, float *logits, size_t n, const int32_t *seen, size_t nseen,
                    struct llm_candidate *candidates, uint64_t *state);
 
+/* ---- stop strings (stop.c) -------------------------------------------------------------------- */
+
+struct llm_stops { const char *const *v; size_t n; }; /* empty strings stop nothing */
+/* The index of the first stop string at or after `from`; the length of the text if there is none. */
+size_t llm_stop_find(const struct llm_stops *stops, struct str text, size_t from);
+/* The length of what can be shown after `from`: a suffix that may begin a stop string is held back. */
+size_t llm_stop_safe(const struct llm_stops *stops, struct str text, size_t from);
+
 /* ---- generating (generate.c) ----------------------------------------------------------------- */
 
 enum llm_end {

@@ -580,9 +580,9 @@ hilo_status llm_session_prefill(struct llm_session *s, const int32_t *const *ids
     return status;
 }
 
-size_t llm_session_portion(const struct llm_session *s, size_t left) {
+size_t llm_session_portion(const struct llm_session *s, size_t at, size_t left) {
     int64_t most = chunks[CHUNKS - 1], n = (int64_t)(left < (size_t)most * 2 ? left : (size_t)most * 2);
-    int64_t chunk = chunk_for(s, n, most_read(s));
+    int64_t chunk = chunk_for(s, n, (int64_t)at);
     return (size_t)(n < chunk ? n : chunk);
 }
 

@@ -87,9 +87,9 @@ hilo_status llm_session_prefill(struct llm_session *s, const int32_t *const *ids
 /* Reads one more token of each sequence, with the same results. `tokens` NULL: the tokens that the last step chose, without
    uploading them. */
 hilo_status llm_session_decode(struct llm_session *s, const int32_t *tokens, int32_t *next, float *logits);
-/* The tokens that prefill reads at once when `left` of them are left: reading a prompt in several calls that end at such
-   boundaries computes what one call does, to the bit. */
-size_t llm_session_portion(const struct llm_session *s, size_t left);
+/* The tokens that prefill reads at once after `at` tokens when `left` are left: reading a prompt in several calls that end at
+   such boundaries computes what one call does, to the bit. */
+size_t llm_session_portion(const struct llm_session *s, size_t at, size_t left);
 /* Reads one more token of each of n ≤ LLM_MAX_APART different forks of one session, which may be at any positions. Writes n *
    vocabulary logits, those that a fork alone would answer, to the bit. After an error all of them have lost their tokens. */
 hilo_status llm_session_decode_apart(struct llm_session *const *forks, size_t n, const int32_t *tokens, float *logits);

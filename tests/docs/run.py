@@ -20,7 +20,8 @@ A block after the words "as `FILE`" is saved in that file. A comment <!-- run: W
 
 All blocks of a page run in one directory with copies of the repository's examples/, tests/, bench/, scripts/ …, so nothing is
 written into the checkout.
-Commands that install or build the project are left out: tests/package runs them. hilo is the one of $HILO, whose directory has
+A command `hilo serve` goes on while the commands after it run, and must end with 0 when it gets SIGTERM. 8080 stands for a free
+port. Commands that install or build the project are left out: tests/package runs them. hilo is the one of $HILO, whose directory has
 the libraries; Python is $HILO_PYTHON or this one. Models of the Hugging Face hub are represented by tests/llm/tiny-llama, GGUF
 files by what hilo makes of it.
 """
@@ -28,9 +29,12 @@ import os
 import pathlib
 import re
 import shutil
+import signal
+import socket
 import subprocess
 import sys
 import tempfile
+import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PYTHON = os.environ.get("HILO_PYTHON") or sys.executable
@@ -105,6 +109,10 @@ class Page:
     def __init__(self, path, work):
         self.path, self.work = path, work
         self.passed = self.failed = self.skipped = 0
+        self.server = None
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = str(free.getsockname()[1])
         hilo = pathlib.Path(os.environ["HILO"]).resolve()
         tools = work / ".tools"
         tools.mkdir()
@@ -141,7 +149,34 @@ class Page:
         self.skipped += 1
         print(f"skipped: {self.path}:{block.line}: {why}")
 
+    def serve(self, command):
+        """Starts a server in place of the last one; (status, output) as shell()."""
+        status, output = self.stop_server()
+        if status:
+            return status, output
+        log = self.work / ".server.log"
+        if "--port" not in command:
+            command += " --port 8080"
+        command = command.replace("8080", self.port)
+        self.server = subprocess.Popen(["bash", "-c", "exec " + command], cwd=self.work, env=self.env, stdin=subprocess.DEVNULL,
+                                       stdout=subprocess.DEVNULL, stderr=log.open("w"))
+        for _ in range(600):
+            if "listening on" in log.read_text() or self.server.poll() is not None:
+                break
+            time.sleep(0.1)
+        return (0 if self.server.poll() is None else 1), log.read_text()
+
+    def stop_server(self):
+        if not self.server:
+            return 0, ""
+        self.server.send_signal(signal.SIGTERM)
+        status, self.server = self.server.wait(60), None
+        return status, f"the server ended with {status}"
+
     def shell(self, command):
+        if command.startswith("hilo serve"):
+            return self.serve(command)
+        command = command.replace("127.0.0.1:8080", f"127.0.0.1:{self.port}")
         done = subprocess.run(["bash", "-c", command], cwd=self.work, env=self.env, stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120)
         return done.returncode, done.stdout.decode(errors="replace")
@@ -210,6 +245,9 @@ def main():
         page = Page(path, pathlib.Path(work))
         for block in blocks:
             page.run_block(block)
+        status, output = page.stop_server()
+        if status:
+            page.report(blocks[-1], "hilo serve", False, output)
     if not blocks:
         print(f"{path}: no blocks were found")
         page.failed += 1

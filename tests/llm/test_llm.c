@@ -200,7 +200,7 @@ static void check_apart(const struct fixture *f, enum llm_precision precision) {
         if (i % 2) {
             for (size_t done = 0, part; done < n; done += part) {
                 const int32_t *rest = ids + done;
-                part = llm_session_portion(side[i], n - done);
+                part = llm_session_portion(side[i], done, n - done);
                 check(f->client, llm_session_prefill(side[i], &rest, &part, &next, want));
             }
         } else {

@@ -1,0 +1,649 @@
+/* Continuous batching: see schedule.h. */
+#include "serve/schedule.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum { WHY = sizeof((struct serve_job *)0)->why };
+
+struct slot {
+    struct llm_session *s;
+    struct serve_job *job;   /* NULL = free */
+    struct llm_ids seen;     /* what the session has read */
+    struct llm_ids portions; /* where the portions of `seen` end that it read as a prompt, from its beginning on */
+    struct llm_text text;
+    struct llm_grammar_state *grammar;
+    uint64_t random, used; /* used: when it was last, in rounds */
+    int32_t next;          /* chosen, not read yet */
+};
+
+struct schedule {
+    struct llm_session *s;
+    struct schedule_options o;
+    hilo_allocator al;
+    pthread_t thread;
+    pthread_mutex_t mutex;          /* of all below, and of jobs that are queued or run */
+    pthread_cond_t work, changed;   /* a job was submitted or cancelled; a job has changed */
+    struct serve_job *first, *last; /* the queue */
+    size_t nqueued;
+    bool closing;
+    uint64_t version, round; /* version: counts changes of jobs */
+    struct serve_counts counts;
+    struct slot *slots, **writing;        /* o.slots each */
+    struct llm_grammar_vocab *vocabulary; /* for grammars; NULL until the first one */
+    float *logits;                        /* LLM_MAX_APART * vocab */
+    struct llm_candidate *candidates;     /* vocab */
+    uint32_t *occurrences;                /* vocab, zeros between uses */
+    size_t vocab;
+};
+
+const double serve_bucket_seconds[SERVE_BUCKETS] = {0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25, 60, 180, INFINITY};
+
+/* ---- jobs ------------------------------------------------------------------------------------ */
+
+void serve_job_init(struct serve_job *j) {
+    *j = (struct serve_job){.state = SERVE_QUEUED};
+    strbuf_init(&j->text, mem_system_allocator());
+    llm_ids_init(&j->ids, mem_system_allocator());
+}
+
+void serve_job_free(struct serve_job *j) {
+    strbuf_free(&j->text);
+    llm_ids_free(&j->ids);
+    free(j->tokens.v);
+    free(j->prompt_scores);
+    free(j->vector);
+}
+
+static void count_time(struct serve_histogram *h, double seconds) {
+    size_t i = 0;
+    while (i + 1 < SERVE_BUCKETS && seconds > serve_bucket_seconds[i])
+        i++;
+    h->n[i]++;
+    h->count++;
+    h->sum += seconds;
+}
+
+static void end_job(struct schedule *x, struct serve_job *j, enum serve_end end) {
+    j->state = SERVE_DONE;
+    j->end = end;
+    j->finished = rt_now_ms();
+    x->counts.jobs[end]++;
+    if (end == SERVE_END_STOP || end == SERVE_END_LENGTH)
+        count_time(&x->counts.whole, (j->finished - j->submitted) / 1e3);
+    x->version++;
+    pthread_cond_broadcast(&x->changed);
+}
+
+static void leave(struct schedule *x, struct slot *slot, enum serve_end end) {
+    llm_text_flush(&slot->text, &slot->job->text);
+    slot->job->visible = slot->job->text.n;
+    llm_grammar_end(slot->grammar);
+    slot->grammar = NULL;
+    x->counts.busy--;
+    slot->used = x->round;
+    end_job(x, slot->job, end);
+    slot->job = NULL;
+}
+
+__attribute__((format(printf, 3, 4))) static void fail(struct schedule *x, struct slot *slot, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(slot->job->why, WHY, fmt, ap);
+    va_end(ap);
+    leave(x, slot, SERVE_END_FAILED);
+}
+
+static void append_message(void *user, const char *text, size_t n) {
+    strbuf_putn(user, text, n);
+}
+
+/* The job fails with the client's diagnostics; what the slot's session has read is lost. */
+static void fail_step(struct schedule *x, struct slot *slot, hilo_status status) {
+    struct strbuf why;
+    strbuf_init(&why, x->al);
+    hilo_diagnostics_write(x->s->client, 0, append_message, &why);
+    while (why.n && why.p[why.n - 1] == '\n')
+        why.n--;
+    slot->seen.n = slot->portions.n = 0;
+    fail(x, slot, "%.*s", (int)(why.n ? why.n : 0), why.n ? why.p : hilo_status_name(status));
+    strbuf_free(&why);
+}
+
+/* ---- choosing a token ------------------------------------------------------------------------ */
+
+static void penalise(struct schedule *x, const struct serve_job *j, float *logits) {
+    const struct serve_task *t = j->task;
+    for (size_t i = 0; i < t->nbias; i++)
+        logits[t->bias[i].id] += (float)t->bias[i].by;
+    if (t->frequency == 0 && t->presence == 0)
+        return;
+    for (size_t i = 0; i < j->ids.n; i++)
+        x->occurrences[j->ids.v[i]]++;
+    for (size_t i = 0; i < j->ids.n; i++) {
+        uint32_t *n = &x->occurrences[j->ids.v[i]];
+        if (*n)
+            logits[j->ids.v[i]] -= (float)(t->frequency * *n + t->presence);
+        *n = 0;
+    }
+}
+
+static double log_sum(const float *logits, size_t n) {
+    double sum = 0;
+    float most = logits[0];
+    for (size_t i = 1; i < n; i++)
+        most = logits[i] > most ? logits[i] : most;
+    for (size_t i = 0; i < n; i++)
+        sum += exp((double)(logits[i] - most));
+    return (double)most + log(sum);
+}
+
+/* The k greatest logits as log probabilities, by insertion: k is small. */
+static void find_top(const float *logits, size_t n, double sum, size_t k, struct llm_candidate *out) {
+    size_t have = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (have == k && !(logits[i] > out[have - 1].x))
+            continue;
+        size_t at = have < k ? have++ : k - 1;
+        while (at && logits[i] > out[at - 1].x) {
+            out[at] = out[at - 1];
+            at--;
+        }
+        out[at] = (struct llm_candidate){logits[i], (int32_t)i};
+    }
+    for (size_t i = 0; i < have; i++)
+        out[i].x = (float)((double)out[i].x - sum);
+}
+
+static struct serve_token *new_token(struct serve_job *j) {
+    if (j->tokens.n == j->tokens.cap) {
+        size_t cap = 2 * j->tokens.cap + 16;
+        struct serve_token *v = realloc(j->tokens.v, cap * sizeof *v);
+        if (!v)
+            return NULL;
+        j->tokens.v = v;
+        j->tokens.cap = cap;
+    }
+    return &j->tokens.v[j->tokens.n++];
+}
+
+static bool is_end(const struct schedule *x, const struct serve_task *t, int32_t id) {
+    const struct llm_config *c = &x->s->model.config;
+    for (size_t i = 0; i < c->neos && !t->ignore_end; i++)
+        if (id == c->eos[i])
+            return true;
+    return false;
+}
+
+/* Chooses the slot's next token from its logits, which are modified, and adds it to the job's text. */
+static void choose(struct schedule *x, struct slot *slot, float *logits) {
+    struct serve_job *j = slot->job;
+    const struct serve_task *t = j->task;
+    const struct llm_config *c = &x->s->model.config;
+    double sum = t->score ? log_sum(logits, x->vocab) : 0;
+    struct serve_token token = {.id = -1};
+    if (t->score && t->ntop)
+        find_top(logits, x->vocab, sum, t->ntop, token.top);
+    float *raw = NULL;
+    if (t->score && (raw = mem_alloc(&x->al, x->vocab * sizeof *raw)))
+        memcpy(raw, logits, x->vocab * sizeof *raw);
+    penalise(x, j, logits);
+    for (size_t i = 0; i < c->neos && t->ignore_end; i++)
+        logits[c->eos[i]] = -INFINITY;
+    bool stuck = slot->grammar && !llm_grammar_mask(slot->grammar, c->eos, c->neos, logits);
+    struct llm_ids *seen = &slot->seen;
+    int32_t id = llm_sample(&t->sampling, logits, x->vocab, seen->v, seen->n, x->candidates, &slot->random);
+    token.id = id;
+    token.log_probability = raw ? (double)raw[id] - sum : 0;
+    if (raw)
+        mem_free(&x->al, raw, x->vocab * sizeof *raw);
+    pthread_mutex_lock(&x->mutex);
+    if (j->state == SERVE_READING) {
+        j->state = SERVE_WRITING;
+        j->first = rt_now_ms();
+        count_time(&x->counts.first, (j->first - j->submitted) / 1e3);
+    }
+    slot->next = id;
+    x->counts.tokens++;
+    x->version++;
+    pthread_cond_broadcast(&x->changed);
+    if (!stuck)
+        llm_ids_push(&j->ids, id);
+    if (stuck && !llm_grammar_complete(slot->grammar)) {
+        fail(x, slot, "no token continues the text as the grammar wants it");
+    } else if (stuck || is_end(x, t, id)) {
+        leave(x, slot, SERVE_END_STOP);
+    } else {
+        size_t from = j->visible;
+        llm_text_put(&slot->text, id, &j->text);
+        struct str text = {j->text.p ? j->text.p : "", j->text.n};
+        size_t stop = llm_stop_find(&t->stops, text, from);
+        token.end = text.n;
+        struct serve_token *kept = t->score ? new_token(j) : &token;
+        if (kept)
+            *kept = token;
+        if (stop < text.n) {
+            j->text.n = stop;
+            j->text.p[stop] = '\0';
+            j->visible = stop;
+            slot->text.npending = 0;
+            leave(x, slot, SERVE_END_STOP);
+        } else if (!kept || j->ids.failed || j->text.failed || seen->failed) {
+            fail(x, slot, "out of memory");
+        } else {
+            j->visible = llm_stop_safe(&t->stops, text, from);
+            if (slot->grammar && !llm_grammar_accept(slot->grammar, id))
+                fail(x, slot, "out of memory for the grammar");
+            else if ((t->most && j->ids.n >= t->most) || seen->n >= (size_t)x->s->limit)
+                leave(x, slot, SERVE_END_LENGTH);
+        }
+    }
+    pthread_mutex_unlock(&x->mutex);
+}
+
+/* ---- slots ----------------------------------------------------------------------------------- */
+
+/* How much of a prompt a slot has read in the portions in which the prompt would be read. The last one is always read, because
+   its logits are needed. */
+static size_t shared_prefix(const struct schedule *x, const struct slot *slot, const struct serve_job *j, size_t *nportions) {
+    size_t same = 0, at = 0, n = 0;
+    while (same < slot->seen.n && same < j->nprompt && slot->seen.v[same] == j->prompt[same])
+        same++;
+    while (n < slot->portions.n) {
+        size_t to = at + llm_session_portion(x->s, at, j->nprompt - at);
+        if ((size_t)slot->portions.v[n] != to || to > same || to >= j->nprompt)
+            break;
+        at = to;
+        n++;
+    }
+    *nportions = n;
+    return at;
+}
+
+/* The free slot that has most of the prompt, of equals the one that was not used for longest. NULL: none is free. */
+static struct slot *free_slot(struct schedule *x, const struct serve_job *j, size_t *prefix, size_t *nportions) {
+    struct slot *best = NULL;
+    for (size_t i = 0; i < x->o.slots; i++) {
+        struct slot *slot = &x->slots[i];
+        size_t n, same = slot->job ? 0 : shared_prefix(x, slot, j, &n);
+        if (slot->job || (best && (same < *prefix || (same == *prefix && slot->used >= best->used))))
+            continue;
+        best = slot;
+        *prefix = same;
+        *nportions = n;
+    }
+    return best;
+}
+
+/* Copies a longer prefix from a slot that is at work. */
+static void copy_prefix(struct schedule *x, struct slot *to, const struct serve_job *j, size_t *prefix, size_t *nportions) {
+    struct slot *from = NULL;
+    for (size_t i = 0; i < x->o.slots; i++) {
+        size_t n, same = shared_prefix(x, &x->slots[i], j, &n);
+        if (same > *prefix) {
+            from = &x->slots[i];
+            *prefix = same;
+            *nportions = n;
+        }
+    }
+    if (!from || from == to)
+        return;
+    to->seen.n = to->portions.n = 0;
+    if (llm_session_copy(from->s, *prefix, to->s) != HILO_OK) {
+        hilo_diagnostics_clear(x->s->client);
+        *prefix = *nportions = 0;
+        return;
+    }
+    for (size_t i = 0; i < *prefix; i++)
+        llm_ids_push(&to->seen, from->seen.v[i]);
+    for (size_t i = 0; i < *nportions; i++)
+        llm_ids_push(&to->portions, from->portions.v[i]);
+}
+
+static bool score_prompt(struct schedule *x, struct slot *slot) {
+    struct serve_job *j = slot->job;
+    float *scores = mem_alloc(&x->al, j->nprompt * sizeof *scores);
+    double *out = malloc(j->nprompt * sizeof *out);
+    hilo_status status = scores && out ? llm_session_score(slot->s, j->prompt, j->nprompt, scores) : HILO_RESOURCE_EXHAUSTED;
+    slot->seen.n = slot->portions.n = 0;
+    llm_session_reset(slot->s);
+    for (size_t i = 0; i + 1 < j->nprompt && status == HILO_OK; i++)
+        out[i] = -(double)scores[i];
+    mem_free(&x->al, scores, j->nprompt * sizeof *scores);
+    pthread_mutex_lock(&x->mutex);
+    if (status == HILO_OK) {
+        j->prompt_scores = out;
+    } else {
+        free(out);
+        fail_step(x, slot, status);
+    }
+    pthread_mutex_unlock(&x->mutex);
+    return status == HILO_OK;
+}
+
+/* The vector of a job's prompt; what the slot has read stays. */
+static void embed(struct schedule *x, struct slot *slot) {
+    struct serve_job *j = slot->job;
+    float *vector = calloc((size_t)x->s->embedding.width, sizeof *vector);
+    hilo_status status = vector ? llm_session_embed(slot->s, j->prompt, j->nprompt, vector) : HILO_RESOURCE_EXHAUSTED;
+    pthread_mutex_lock(&x->mutex);
+    j->vector = vector;
+    x->counts.prompt_tokens += j->nprompt;
+    if (status == HILO_OK)
+        leave(x, slot, SERVE_END_STOP);
+    else
+        fail_step(x, slot, status);
+    pthread_mutex_unlock(&x->mutex);
+}
+
+/* A job takes a slot. The slots belong to the scheduler's thread; the mutex is not held. */
+static void join(struct schedule *x, struct serve_job *j, struct slot *slot, size_t prefix, size_t nportions) {
+    const struct serve_task *t = j->task;
+    slot->job = j;
+    slot->used = x->round;
+    slot->random = j->seed;
+    llm_text_init(&slot->text, x->s->tok, t->special);
+    if (t->embed) {
+        embed(x, slot);
+        return;
+    }
+    if (t->grammar && !x->vocabulary)
+        x->vocabulary = llm_grammar_vocab_open(x->s->tok, x->vocab, x->al);
+    if (t->grammar && (!x->vocabulary || !(slot->grammar = llm_grammar_begin(t->grammar, x->vocabulary)))) {
+        pthread_mutex_lock(&x->mutex);
+        fail(x, slot, "out of memory for the grammar");
+        pthread_mutex_unlock(&x->mutex);
+        return;
+    }
+    if (t->score_prompt && j->nprompt > 1) {
+        if (!score_prompt(x, slot))
+            return;
+        prefix = nportions = 0;
+    } else {
+        copy_prefix(x, slot, j, &prefix, &nportions);
+    }
+    llm_session_rewind(slot->s, prefix);
+    slot->seen.n = prefix;
+    slot->portions.n = nportions;
+    pthread_mutex_lock(&x->mutex);
+    j->state = SERVE_READING;
+    j->cached = prefix;
+    x->counts.prompt_tokens += j->nprompt;
+    x->counts.cached_tokens += prefix;
+    pthread_mutex_unlock(&x->mutex);
+}
+
+/* ---- steps ----------------------------------------------------------------------------------- */
+
+static void read_portion(struct schedule *x, struct slot *slot) {
+    struct serve_job *j = slot->job;
+    size_t at = slot->seen.n, n = llm_session_portion(x->s, at, j->nprompt - at);
+    const int32_t *ids = j->prompt + at;
+    int32_t next;
+    hilo_status status = llm_session_prefill(slot->s, &ids, &n, &next, x->logits);
+    if (status != HILO_OK) {
+        pthread_mutex_lock(&x->mutex);
+        fail_step(x, slot, status);
+        pthread_mutex_unlock(&x->mutex);
+        return;
+    }
+    for (size_t i = 0; i < n; i++)
+        llm_ids_push(&slot->seen, ids[i]);
+    llm_ids_push(&slot->portions, (int32_t)slot->seen.n);
+    if (slot->seen.n == j->nprompt)
+        choose(x, slot, x->logits);
+}
+
+static void decode(struct schedule *x, struct slot *const *slots, size_t n) {
+    struct llm_session *forks[LLM_MAX_APART];
+    int32_t tokens[LLM_MAX_APART];
+    for (size_t i = 0; i < n; i++) {
+        forks[i] = slots[i]->s;
+        tokens[i] = slots[i]->next;
+    }
+    hilo_status status = llm_session_decode_apart(forks, n, tokens, x->logits);
+    pthread_mutex_lock(&x->mutex);
+    x->counts.steps++;
+    x->counts.rows += n;
+    for (size_t i = 0; i < n && status != HILO_OK; i++)
+        fail_step(x, slots[i], status);
+    pthread_mutex_unlock(&x->mutex);
+    for (size_t i = 0; i < n && status == HILO_OK; i++) {
+        llm_ids_push(&slots[i]->seen, tokens[i]);
+        choose(x, slots[i], x->logits + i * x->vocab);
+    }
+}
+
+static int by_context(const void *a, const void *b) {
+    const struct slot *x = *(struct slot *const *)a, *y = *(struct slot *const *)b;
+    if (x->s->context != y->s->context)
+        return x->s->context < y->s->context ? -1 : 1;
+    return x < y ? -1 : x > y;
+}
+
+/* Jobs that were cancelled, or whose time is over, leave. */
+static void sweep(struct schedule *x) {
+    double now = rt_now_ms();
+    struct serve_job **p = &x->first;
+    x->last = NULL;
+    while (*p) {
+        struct serve_job *j = *p;
+        bool late = j->task->deadline > 0 && now > j->task->deadline;
+        if (!j->cancelled && !late) {
+            x->last = j;
+            p = &j->next;
+            continue;
+        }
+        *p = j->next;
+        x->nqueued--;
+        end_job(x, j, j->cancelled ? SERVE_END_CANCELLED : SERVE_END_TIME);
+    }
+    for (size_t i = 0; i < x->o.slots; i++) {
+        struct serve_job *j = x->slots[i].job;
+        if (j && (j->cancelled || (j->task->deadline > 0 && now > j->task->deadline)))
+            leave(x, &x->slots[i], j->cancelled ? SERVE_END_CANCELLED : SERVE_END_TIME);
+    }
+}
+
+/* Takes the first job of the queue if a slot is free; the mutex is held. */
+static struct serve_job *take_job(struct schedule *x, struct slot **slot, size_t *prefix, size_t *nportions) {
+    struct serve_job *j = x->first;
+    if (!j || !(*slot = free_slot(x, j, prefix, nportions)))
+        return NULL;
+    x->first = j->next;
+    x->last = x->first ? x->last : NULL;
+    x->nqueued--;
+    x->counts.busy++;
+    return j;
+}
+
+static void run_round(struct schedule *x) {
+    struct slot *reading = NULL;
+    size_t n = 0;
+    x->round++;
+    for (size_t i = 0; i < x->o.slots; i++) {
+        struct slot *s = &x->slots[i];
+        if (s->job && s->job->state == SERVE_READING && (!reading || s->used < reading->used))
+            reading = s;
+    }
+    if (reading)
+        read_portion(x, reading);
+    for (size_t i = 0; i < x->o.slots; i++)
+        if (x->slots[i].job && x->slots[i].job->state == SERVE_WRITING && &x->slots[i] != reading)
+            x->writing[n++] = &x->slots[i];
+    qsort(x->writing, n, sizeof(struct slot *), by_context);
+    for (size_t at = 0; at < n; at += LLM_MAX_APART)
+        decode(x, x->writing + at, n - at < LLM_MAX_APART ? n - at : LLM_MAX_APART);
+}
+
+static void *run(void *user) {
+    struct schedule *x = user;
+    pthread_mutex_lock(&x->mutex);
+    for (;;) {
+        struct slot *slot;
+        size_t prefix, nportions;
+        struct serve_job *j;
+        sweep(x);
+        while ((j = take_job(x, &slot, &prefix, &nportions))) {
+            pthread_mutex_unlock(&x->mutex);
+            join(x, j, slot, prefix, nportions);
+            pthread_mutex_lock(&x->mutex);
+        }
+        if (x->counts.busy) {
+            pthread_mutex_unlock(&x->mutex);
+            run_round(x);
+            pthread_mutex_lock(&x->mutex);
+        } else if (!x->first) {
+            if (x->closing)
+                break;
+            pthread_cond_wait(&x->work, &x->mutex);
+        }
+    }
+    pthread_mutex_unlock(&x->mutex);
+    return NULL;
+}
+
+/* ---- the interface --------------------------------------------------------------------------- */
+
+static void free_schedule(struct schedule *x) {
+    for (size_t i = 0; i < x->o.slots && x->slots; i++) {
+        llm_session_close(x->slots[i].s);
+        llm_ids_free(&x->slots[i].seen);
+        llm_ids_free(&x->slots[i].portions);
+    }
+    llm_grammar_vocab_close(x->vocabulary);
+    mem_free(&x->al, x->slots, x->o.slots * sizeof *x->slots);
+    mem_free(&x->al, x->writing, x->o.slots * sizeof(struct slot *));
+    mem_free(&x->al, x->logits, LLM_MAX_APART * x->vocab * sizeof *x->logits);
+    mem_free(&x->al, x->candidates, x->vocab * sizeof *x->candidates);
+    mem_free(&x->al, x->occurrences, x->vocab * sizeof *x->occurrences);
+    pthread_cond_destroy(&x->changed);
+    pthread_cond_destroy(&x->work);
+    pthread_mutex_destroy(&x->mutex);
+    mem_free(&x->al, x, sizeof *x);
+}
+
+hilo_status schedule_open(struct llm_session *s, const struct schedule_options *o, struct schedule **out) {
+    hilo_allocator al = *rt_client_allocator(s->client);
+    struct schedule *x = mem_alloc(&al, sizeof *x);
+    if (!x)
+        return llm_error(s->client, HILO_RESOURCE_EXHAUSTED, "out of memory");
+    *x = (struct schedule){.s = s, .o = *o, .al = al, .vocab = (size_t)s->model.config.vocab};
+    x->counts.slots = o->slots;
+    pthread_mutex_init(&x->mutex, NULL);
+    pthread_cond_init(&x->work, NULL);
+    pthread_condattr_t monotonic;
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&x->changed, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    x->slots = mem_alloc(&al, o->slots * sizeof *x->slots);
+    x->writing = mem_alloc(&al, o->slots * sizeof(struct slot *));
+    x->logits = mem_alloc(&al, LLM_MAX_APART * x->vocab * sizeof *x->logits);
+    x->candidates = mem_alloc(&al, x->vocab * sizeof *x->candidates);
+    x->occurrences = mem_alloc(&al, x->vocab * sizeof *x->occurrences);
+    bool ready = x->slots && x->writing && x->logits && x->candidates && x->occurrences;
+    for (size_t i = 0; i < o->slots && x->slots; i++) {
+        x->slots[i] = (struct slot){.s = NULL};
+        llm_ids_init(&x->slots[i].seen, al);
+        llm_ids_init(&x->slots[i].portions, al);
+        ready = ready && llm_session_fork(s, &x->slots[i].s) == HILO_OK;
+    }
+    if (x->occurrences)
+        memset(x->occurrences, 0, x->vocab * sizeof *x->occurrences);
+    if (!ready || pthread_create(&x->thread, NULL, run, x)) {
+        free_schedule(x);
+        return llm_error(s->client, HILO_RESOURCE_EXHAUSTED, "out of memory, or no thread");
+    }
+    *out = x;
+    return HILO_OK;
+}
+
+void schedule_stop(struct schedule *x) {
+    if (!x)
+        return;
+    pthread_mutex_lock(&x->mutex);
+    bool first = !x->closing;
+    x->closing = true;
+    for (struct serve_job *j = x->first; j; j = j->next)
+        j->cancelled = true;
+    for (size_t i = 0; i < x->o.slots; i++)
+        if (x->slots[i].job)
+            x->slots[i].job->cancelled = true;
+    pthread_cond_broadcast(&x->work);
+    pthread_mutex_unlock(&x->mutex);
+    if (first)
+        pthread_join(x->thread, NULL);
+}
+
+void schedule_close(struct schedule *x) {
+    if (!x)
+        return;
+    schedule_stop(x);
+    free_schedule(x);
+}
+
+hilo_status schedule_submit(struct schedule *x, struct serve_job *const *jobs, size_t n) {
+    hilo_status status = HILO_OK;
+    pthread_mutex_lock(&x->mutex);
+    if (x->closing || x->nqueued + n > x->o.queue)
+        status = HILO_UNAVAILABLE;
+    for (size_t i = 0; i < n && status == HILO_OK; i++) {
+        jobs[i]->submitted = rt_now_ms();
+        if (x->last)
+            x->last->next = jobs[i];
+        else
+            x->first = jobs[i];
+        x->last = jobs[i];
+        x->nqueued++;
+    }
+    pthread_cond_signal(&x->work);
+    pthread_mutex_unlock(&x->mutex);
+    return status;
+}
+
+void schedule_wait(struct schedule *x, uint64_t *version, unsigned ms) {
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_nsec += (long)(ms % 1000) * 1000000;
+    until.tv_sec += ms / 1000 + until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    pthread_mutex_lock(&x->mutex);
+    while (x->version == *version)
+        if (pthread_cond_timedwait(&x->changed, &x->mutex, &until) == ETIMEDOUT)
+            break;
+    *version = x->version;
+}
+
+void schedule_release(struct schedule *x) {
+    pthread_mutex_unlock(&x->mutex);
+}
+
+void schedule_cancel(struct schedule *x, struct serve_job *j) {
+    pthread_mutex_lock(&x->mutex);
+    j->cancelled = true;
+    pthread_cond_signal(&x->work);
+    pthread_mutex_unlock(&x->mutex);
+}
+
+struct serve_counts schedule_counts(struct schedule *x) {
+    pthread_mutex_lock(&x->mutex);
+    struct serve_counts c = x->counts;
+    c.queued = x->nqueued;
+    pthread_mutex_unlock(&x->mutex);
+    return c;
+}
+
+size_t schedule_slots(struct schedule *x, struct serve_slot_info *out, size_t most) {
+    pthread_mutex_lock(&x->mutex);
+    for (size_t i = 0; i < x->o.slots && i < most; i++) {
+        const struct serve_job *j = x->slots[i].job;
+        out[i] = j ? (struct serve_slot_info){j->state, j->cached, j->nprompt, j->ids.n}
+                   : (struct serve_slot_info){.state = SERVE_DONE};
+    }
+    pthread_mutex_unlock(&x->mutex);
+    return x->o.slots;
+}
