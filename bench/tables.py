@@ -2,7 +2,7 @@
 """tables.py [--check]: writes the tables of docs/PERFORMANCE.md from bench/results, or checks that the page has them.
 
 A table stands between the lines `<!-- figures: KIND -->` and `<!-- end of figures -->`; there is one for each processor. An
-asterisk marks a figure whose values differ from those of the first engine.
+asterisk marks a figure of an engine whose values differ from those of the first one.
 """
 
 import math
@@ -19,35 +19,47 @@ TITLES = {
 }
 
 
-def right(engine):
-    return "median_ms" in engine and engine.get("agrees", True)
+def median(engine):
+    return engine.get("median_ms")
 
 
-def cell(engine):
-    if "median_ms" not in engine:
+def first(engine):
+    """From a program in memory to its first results, nothing coming from a cache."""
+    return engine["compile_ms"] + engine["first_ms"] if {"compile_ms", "first_ms"} <= engine.keys() else None
+
+
+# KIND of a place on the page: the file of figures, what is shown of an engine, and what the table says of itself.
+KINDS = {
+    "networks": ("networks", median, "Medians in ms"),
+    "starts": ("networks", first, "Compilation (of other engines, the creation of a session) and the first run, in ms,"),
+}
+
+
+def cell(engine, value):
+    if value(engine) is None:
         return "–"
-    return f"{engine['median_ms']:.3g}" + ("" if engine.get("agrees", True) else "*")
+    return f"{value(engine):.3g}" + ("" if engine.get("agrees", True) else "*")
 
 
-def table(kept):
+def table(kept, value, caption):
     machine, figures = kept["processor"], kept["figures"]
     names = [t for t in TITLES if any(t in f["engines"] for f in figures.values())]
     versions = sorted({v for f in figures.values() for v in f["versions"]})
     threads = sorted({f["threads"] for f in figures.values()})
     lines = [
         f"### {machine['model']}: {', '.join(machine['units'])}; {machine['cores']} cores", "",
-        f"Medians in ms with {' or '.join(map(str, threads))} threads, beside {', '.join(versions)}.", "",
+        f"{caption} with {' or '.join(map(str, threads))} threads, beside {', '.join(versions)}.", "",
         f"| program | {' | '.join(TITLES[n] for n in names)} | hilo against the best | measured |",
         "|---" * (len(names) + 3) + "|",
     ]
     ratios = []
     for name, f in figures.items():
-        engines = f["engines"]
-        peers = [e["median_ms"] for n, e in engines.items() if n != "hilo" and right(e)]
-        ratio = min(peers) / engines["hilo"]["median_ms"] if peers and right(engines.get("hilo", {})) else None
+        right = {n: value(e) for n, e in f["engines"].items() if value(e) is not None and e.get("agrees", True)}
+        hilo = right.pop("hilo", None)
+        ratio = min(right.values()) / hilo if hilo and right else None
         if ratio:
             ratios.append(ratio)
-        cells = [name, *(cell(engines.get(n, {})) for n in names), f"{ratio:.2f}" if ratio else "–"]
+        cells = [name, *(cell(f["engines"].get(n, {}), value) for n in names), f"{ratio:.2f}" if ratio else "–"]
         lines.append(f"| {' | '.join(cells)} | {f['date']}, {f['commit']} |")
     if ratios:
         mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
@@ -57,7 +69,8 @@ def table(kept):
 
 def filled(text):
     def replace(match):
-        tables = "\n\n".join(table(kept) for kept in results.all_of(match.group(1)))
+        name, value, caption = KINDS[match.group(1)]
+        tables = "\n\n".join(table(kept, value, caption) for kept in results.all_of(name))
         return f"<!-- figures: {match.group(1)} -->\n\n{tables}\n\n<!-- end of figures -->"
 
     return re.sub(r"<!-- figures: (\w+) -->.*?<!-- end of figures -->", replace, text, flags=re.S)

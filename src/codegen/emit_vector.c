@@ -494,16 +494,18 @@ static void vector_const(struct emit *e, kir_val v, int64_t extent, bool masked,
     vector_body(e, v, emit_int(e, main));
 }
 
-static void vector_dynamic(struct emit *e, kir_val v, LLVMValueRef extent, bool masked, const struct emit_slots *changes) {
+/* `whole`: the extent is a multiple of the width. */
+static void vector_dynamic(struct emit *e, kir_val v, LLVMValueRef extent, bool whole, bool masked,
+                           const struct emit_slots *changes) {
     struct emit_loop f;
     struct emit_branch tail;
     LLVMValueRef args[] = {extent, emit_int(e, 0)};
     extent = emit_intrinsic(e, "llvm.smax", &e->i64, 1, args, 2);
-    LLVMValueRef main = emit_bin(e, LLVMAnd, extent, emit_int(e, -(int64_t)e->width));
+    LLVMValueRef main = whole ? extent : emit_bin(e, LLVMAnd, extent, emit_int(e, -(int64_t)e->width));
     LLVMValueRef index = emit_loop_begin(e, &f, emit_int(e, 0), main, e->width, true, changes);
     vector_body(e, v, index);
     emit_loop_end(e, &f);
-    if (e->status != HILO_OK)
+    if (whole || e->status != HILO_OK)
         return;
     if (!masked) {
         vector_scalar_tail(e, v, main, extent, changes);
@@ -556,7 +558,7 @@ void emit_vector_loop(struct emit *e, kir_val v) {
     e->stamp++;
     reduce_begin(e, n->body, masked);
     if (extent)
-        vector_dynamic(e, v, extent, masked, changes);
+        vector_dynamic(e, v, extent, kir_zeros(e->k, n->arg[0]) >= (uint32_t)__builtin_ctz(n->width), masked, changes);
     else if (n->imm > 0)
         vector_const(e, v, n->imm, masked, changes);
     e->width = 0;

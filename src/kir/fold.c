@@ -174,9 +174,37 @@ void kir_set_range(const struct kir *k, struct kir_node *n) {
     n->hi = known ? r.hi : greatest(t);
 }
 
-int64_t kir_bound(const struct kir *k, kir_val v) {
+static uint32_t zeros_within(const struct kir *k, kir_val v, uint32_t depth) {
     const struct kir_node *n = at(k, v);
-    return n->type == KIR_I64 && n->lo >= 0 && n->hi < INT64_MAX ? n->hi + 1 : 0;
+    uint32_t most = kir_type_bits((enum kir_type)n->type), a, b;
+    if (n->op == KIR_CONST)
+        return n->imm ? (uint32_t)__builtin_ctzll((uint64_t)n->imm) : most;
+    if (!depth || !is_int((enum kir_type)n->type))
+        return 0;
+    switch (n->op) {
+    case KIR_ADD:
+    case KIR_SUB:
+    case KIR_MUL:
+    case KIR_REM:
+    case KIR_MIN:
+    case KIR_MAX:
+    case KIR_AND:
+        a = zeros_within(k, n->arg[0], depth - 1);
+        b = zeros_within(k, n->arg[1], depth - 1);
+        break;
+    case KIR_SELECT:
+        a = zeros_within(k, n->arg[1], depth - 1);
+        b = zeros_within(k, n->arg[2], depth - 1);
+        break;
+    default: return 0;
+    }
+    if (n->op == KIR_MUL)
+        return a + b < most ? a + b : most;
+    return (a < b) == (n->op != KIR_AND) ? a : b;
+}
+
+uint32_t kir_zeros(const struct kir *k, kir_val v) {
+    return zeros_within(k, v, 8);
 }
 
 /* ---- constants and algebra ------------------------------------------------------------------- */

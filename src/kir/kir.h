@@ -214,9 +214,8 @@ static inline enum kir_type kir_type(const struct kir *k, kir_val v) { return (e
 /* The value of an i64 expression as base + stride · index of `loop`, stride constant: true when it is so. What the loop does
    not change has stride 0. */
 bool kir_linear(const struct kir *k, kir_val v, kir_val loop, int64_t *out_stride);
-/* 1 + the largest value that an i64 index expression of loop indices can have, when it is known and >= 0
-   throughout; else 0. */
-int64_t kir_bound(const struct kir *k, kir_val v);
+/* How many of the lowest bits of an integer are known to be 0: 4 for what is a multiple of 16. */
+uint32_t kir_zeros(const struct kir *k, kir_val v);
 
 /* The neutral element of an ACC op on a type. */
 kir_val kir_neutral(struct kir *k, enum kir_op op, unsigned flags, enum kir_type t);

@@ -205,10 +205,16 @@ static void test_index(void **state) {
     assert_int_equal(kir_get(k, quotient(k, down, 8))->op, KIR_DIV);
     kir_val up = kir_op2(k, KIR_SUB, 0, add(k, mul(k, i, 8), kir_i64(k, 8)), rest(k, j, 5));
     assert_int_equal(kir_get(k, quotient(k, up, 8))->op, KIR_DIV);
-    assert_int_equal(kir_bound(k, at), 6000);
-    assert_int_equal(kir_bound(k, down), 0);
-    assert_int_equal(kir_bound(k, rest(k, add(k, at, i), 7)), 7);
-    assert_int_equal(kir_bound(k, kir_i64(k, 5)), 6);
+    assert_int_equal(kir_get(k, at)->hi, 5999);
+    assert_int_equal(kir_get(k, down)->lo, -1);
+    assert_int_equal(kir_get(k, rest(k, add(k, at, i), 7))->hi, 6);
+    /* What are multiples of powers of two. */
+    assert_int_equal(kir_zeros(k, kir_i64(k, 80)), 4);
+    assert_int_equal(kir_zeros(k, i), 0);
+    assert_int_equal(kir_zeros(k, mul(k, i, 80)), 4);
+    assert_int_equal(kir_zeros(k, kir_op2(k, KIR_SUB, 0, kir_i64(k, 144), mul(k, i, 80))), 4);
+    assert_int_equal(kir_zeros(k, kir_op2(k, KIR_MIN, 0, kir_op2(k, KIR_SUB, 0, kir_i64(k, 144), mul(k, i, 80)), kir_i64(k, 24))), 3);
+    assert_int_equal(kir_zeros(k, add(k, mul(k, i, 80), j)), 0);
     /* Ranges decide guards. */
     SAME(kir_cmp(k, KIR_LT, 0, at, kir_i64(k, 6000)), kir_int(k, KIR_I1, 1));
     SAME(kir_cmp(k, KIR_GE, 0, down, kir_i64(k, -1)), kir_int(k, KIR_I1, 1));
