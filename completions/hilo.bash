@@ -118,6 +118,8 @@ _hilo() {
     'generate --repetition-penalty') files=1 ;;
     'generate --seed') ;;
     'generate --stop') ;;
+    'generate --speculate') ;;
+    'generate --draft') files=1 ;;
     'embed -m') files=1 ;;
     'embed --precision') words='auto f32 bf16 f16 int8 int4 int4z ' ;;
     'embed --engine') ;;
@@ -138,7 +140,7 @@ _hilo() {
     'perplexity --threads') ;;
     'perplexity -f') files=1 ;;
     'emit -m') files=1 ;;
-    'emit --graph') words='prefill decode score embed grow ' ;;
+    'emit --graph') words='prefill decode verify score embed grow ' ;;
     'emit -o') files=1 ;;
     'emit --precision') words='auto f32 bf16 f16 int8 int4 int4z ' ;;
     'emit --batch') ;;
@@ -194,7 +196,7 @@ _hilo() {
             calibrate) words='--show --help' ;;
             generate) words='-m --precision --engine --context --threads -O0 -O1 -O2 -O3 -p -f -n 
             --system --raw --template-arg --tools --special --temperature --top-k --top-p --min-p 
-            --repetition-penalty --seed --stop --timing --json --help' ;;
+            --repetition-penalty --seed --stop --speculate --draft --timing --json --help' ;;
             embed) words='-m --precision --engine --context --threads -O0 -O1 -O2 -O3 -f --pooling 
             --no-normalize --json --help' ;;
             tokenize) words='-m -f --special --no-special --pieces --decode --json --help' ;;

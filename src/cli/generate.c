@@ -11,12 +11,13 @@ struct generate_options {
     int64_t most, top_k, seed;
     double temperature, top_p, min_p, repetition;
     struct cli_texts stop, arguments;
-    const char *tools;
+    const char *tools, *draft;
+    int64_t speculate;
 };
 
 struct chat {
     hilo_client *client;
-    struct llm_session *s;
+    struct llm_session *s, *draft;
     const struct generate_options *o;
     struct { struct llm_message *v; size_t n, cap; } messages;
     struct llm_ids prompt;
@@ -126,6 +127,8 @@ static void print_json(const struct chat *c) {
     if (g->decode.known)
         printf(",\"decode_allocations\":%llu,\"decode_copied_bytes\":%llu", (unsigned long long)g->decode.allocations,
                (unsigned long long)g->decode.copied_bytes);
+    if (c->o->speculate)
+        printf(",\"proposed\":%zu,\"accepted\":%zu", g->proposed, g->accepted);
     fputs("}\n", stdout);
 }
 
@@ -190,6 +193,8 @@ static void print_timing(const struct chat *c) {
     fprintf(stderr, "decode   %10.1f ms   %zu tokens, %.1f tok/s\n", g->decode_ms, decoded, rate);
     fprintf(stderr, "weights  %10.2f GB/s %.0f %% of the measured read bandwidth, %.1f GB/s\n", gbs, 100 * gbs / bandwidth,
             bandwidth);
+    if (c->o->speculate)
+        fprintf(stderr, "proposed %10zu tokens, %zu accepted\n", g->proposed, g->accepted);
     if (g->decode.known)
         fprintf(stderr, "steps    %10llu allocations, %llu bytes copied\n", (unsigned long long)g->decode.allocations,
                 (unsigned long long)g->decode.copied_bytes);
@@ -200,7 +205,7 @@ static int answer(struct chat *c) {
     const struct generate_options *o = c->o;
     struct llm_generate_options go = {
         .most = (size_t)o->most, .special = o->special, .stop = o->stop.v, .nstop = o->stop.n, .on_text = on_text,
-        .user = c,
+        .user = c, .speculate = (size_t)o->speculate, .draft = c->draft,
         .sampling = {.repetition = o->repetition, .temperature = o->temperature, .top_k = o->top_k, .top_p = o->top_p,
                      .min_p = o->min_p, .seed = (uint64_t)o->seed}};
     llm_generated_free(&c->g);
@@ -283,21 +288,34 @@ static int generate(const struct generate_options *o) {
     const char *flaw = llm_sampling_flaw(&sampling);
     if (flaw)
         return cli_error(CLI_USAGE, "%s", flaw);
+    if (o->speculate > LLM_MAX_SPECULATION)
+        return cli_error(CLI_USAGE, "--speculate %lld: at most %d tokens are proposed", (long long)o->speculate,
+                         LLM_MAX_SPECULATION);
+    if (o->speculate && !llm_sampling_greedy(&sampling))
+        return cli_error(CLI_USAGE, "--speculate and --draft are for greedy decoding, without sampling options");
     if (o->prompt && o->file)
         return cli_error(CLI_USAGE, "-p and -f are exclusive");
     int code = cli_session(&o->model, &c.client, &c.s);
     if (code)
         return code;
     c.s->o.progress.user = &c.shown;
+    if (o->draft) {
+        struct cli_model draft = o->model;
+        draft.dir = o->draft;
+        draft.context = 0;
+        code = cli_another_session(&draft, c.client, &c.draft);
+    }
     llm_ids_init(&c.prompt, *rt_client_allocator(c.client));
     llm_generated_init(&c.g, *rt_client_allocator(c.client));
     if (o->system)
         add_message(&c, "system", str_of(o->system));
     cli_catch_interrupt();
-    code = o->prompt || o->file ? once(&c) : converse(&c);
+    if (code == CLI_OK)
+        code = o->prompt || o->file ? once(&c) : converse(&c);
     free_messages(&c);
     llm_generated_free(&c.g);
     llm_ids_free(&c.prompt);
+    llm_session_close(c.draft);
     llm_session_close(c.s);
     hilo_client_release(c.client);
     return code;
@@ -307,6 +325,8 @@ static int generate_main(const struct cli_command *self, int argc, char **argv) 
     struct generate_options o = {.model = CLI_MODEL_DEFAULTS, .top_p = 1, .repetition = 1};
     struct cli_texts none;
     int code = cli_options(self, argc, argv, &o, &none);
+    if (o.draft && !o.speculate)
+        o.speculate = LLM_MAX_APART - 1; /* what one step verifies */
     if (code < 0)
         code = generate(&o);
     cli_options_free(self, &o, &none);
@@ -333,6 +353,9 @@ static const struct cli_option options[] = {
     {"--repetition-penalty", "X", CLI_REAL, AT(repetition), "divide the logits of tokens that have occurred by X"},
     {"--seed", "N", CLI_NUMBER, AT(seed), "seed for sampling; default 0"},
     {"--stop", "TEXT", CLI_TEXTS, AT(stop), "stop before this text; repeatable"},
+    {"--speculate", "N", CLI_NUMBER, AT(speculate),
+     "propose N tokens at a time, which followed the last ones\nbefore, and verify them together; the tokens are the same"},
+    {"--draft", "MODEL", CLI_TEXT, AT(draft), "a smaller model with the same tokenizer, which proposes\nthem; default N: 3"},
     {"--timing", NULL, CLI_FLAG, AT(timing), "print times and rates to standard error"},
     {"--json", NULL, CLI_FLAG, AT(json), "print one JSON object per answer"},
     {0}};
@@ -353,7 +376,8 @@ const struct cli_command cli_generate = {
         "  {\"prompt_ids\":…,\"new_tokens\":…,\"text\":…,\"load_ms\":…,\"compile_ms\":…,\"cached\":…,\n"
         "   \"prefill_tok_s\":…,\"decode_tok_s\":…,\"peak_bytes\":…,\"decode_allocations\":…,\"decode_copied_bytes\":…}\n"
         "\n"
-        "The last two count what decode steps allocated and copied.\n",
+        "The last two count what decode steps allocated and copied. With --speculate or --draft there are \"proposed\" and\n"
+        "\"accepted\", numbers of tokens.\n",
     .examples = "  hilo generate -m Llama-3.2-1B-Instruct -p 'What is a compiler?' -n 48\n"
                 "  hilo generate -m Llama-3.2-1B --raw -p 'Once upon a time' --temperature 0.8 --top-p 0.9 --seed 7\n"
                 "  hilo generate -m Llama-3.2-1B-Instruct --precision int4\n"

@@ -35,10 +35,16 @@ void cli_progress_end(void) {
         fputs("\r\033[K", stderr);
 }
 
-int cli_session(const struct cli_model *o, hilo_client **client, struct llm_session **out) {
-    struct cli_compile c = {.threads = o->threads};
+int cli_another_session(const struct cli_model *o, hilo_client *client, struct llm_session **out) {
     struct llm_session_options so = {.engine = o->engine, .precision = (enum llm_precision)o->precision, .level = o->level,
                                      .context = o->context, .cancelled = cancelled, .progress = {show_progress, NULL}};
+    hilo_status status = llm_session_open(client, o->dir, &so, out);
+    cli_progress_end();
+    return status == HILO_OK ? CLI_OK : cli_fail(client, status);
+}
+
+int cli_session(const struct cli_model *o, hilo_client **client, struct llm_session **out) {
+    struct cli_compile c = {.threads = o->threads};
     if (!o->dir)
         return cli_error(CLI_USAGE, "missing -m MODEL: a model directory");
     if (!llm_engine_known(o->engine))
@@ -47,12 +53,9 @@ int cli_session(const struct cli_model *o, hilo_client **client, struct llm_sess
     int code = cli_client(&c, client);
     if (code)
         return code;
-    hilo_status status = llm_session_open(*client, o->dir, &so, out);
-    cli_progress_end();
-    if (status == HILO_OK)
-        return CLI_OK;
-    code = cli_fail(*client, status);
-    hilo_client_release(*client);
+    code = cli_another_session(o, *client, out);
+    if (code)
+        hilo_client_release(*client);
     return code;
 }
 

@@ -32,6 +32,8 @@ void cli_catch_interrupt(void);
 
 /* A client and a session; progress goes to standard error if that is a terminal. Close the session, then release the client. */
 int cli_session(const struct cli_model *o, hilo_client **client, struct llm_session **out);
+/* Another session on a client. */
+int cli_another_session(const struct cli_model *o, hilo_client *client, struct llm_session **out);
 /* Clears the line of progress. */
 void cli_progress_end(void);
 

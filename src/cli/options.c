@@ -111,6 +111,7 @@ static const struct cli_choice choices[][9] = {
     [CLI_GRAPH] = {
         [LLM_PREFILL] = {"prefill", "T tokens of each sequence"},
         [LLM_DECODE] = {"decode", "one more token of each sequence"},
+        [LLM_VERIFY] = {"verify", "what follows each of a few tokens"},
         [LLM_SCORE] = {"score", "the log-probabilities of given tokens"},
         [LLM_EMBED] = {"embed", "vectors of texts"}, [LLM_GROW] = {"grow", "a larger cache of keys and values"},
     },

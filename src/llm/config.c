@@ -17,7 +17,8 @@ enum {
 static const struct { const char *type; unsigned flags; int64_t pattern; /* every n-th layer has full attention; 0 = none */
 } families[] = {
     {"llama", 0, 0}, {"mistral", SLIDES, 0}, {"qwen2", QKV_BIAS, 0}, {"qwen3", QK_NORM, 0}, {"gemma", GEMMA | TIED, 0},
-    {"gemma2", GEMMA | TIED | POST_NORMS | SLIDES, 2}, {"gemma3_text", GEMMA | TIED | POST_NORMS | QK_NORM | SLIDES | LOCAL_PLAIN, 6},
+    {"gemma2", GEMMA | TIED | POST_NORMS | SLIDES, 2},
+    {"gemma3_text", GEMMA | TIED | POST_NORMS | QK_NORM | SLIDES | LOCAL_PLAIN, 6},
     {"phi3", SLIDES, 0}, {"smollm3", TIED | SOME_UNROTATED, 0}, {"granite", 0, 0},
     {"olmo2", QK_NORM_WIDE | POST_NORMS | NO_PRE_NORMS, 0}, {"ministral", SLIDES, 0},
     {"qwen3_moe", QK_NORM | EXPERTS, 0}, {"mixtral", SLIDES | EXPERTS | CHOSEN_SUM, 0},

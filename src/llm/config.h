@@ -61,7 +61,7 @@ struct llm_config {
     double attn_scale;           /* of query times key */
     double glu_alpha, glu_limit; /* of experts: x * sigmoid(alpha x) * (up + 1), both within the limit; 0 = none */
     bool sinks;                  /* each head has a score that takes a part of the softmax, and no value */
-    double query_growth;         /* queries are scaled by 1 + this * log(1 + position / rope.original), rounded down; 0 = none */
+    double query_growth;         /* queries are scaled by 1 + this * log(1 + floor(position / rope.original)); 0 = none */
     double attn_cap, final_cap;  /* tanh(x / cap) * cap on scores and logits; 0 = none */
     int64_t window;              /* of sliding layers: tokens that a token attends to, itself included */
     bool sliding[LLM_MAX_LAYERS];

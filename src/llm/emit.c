@@ -57,7 +57,6 @@ static ir_val pooled(struct emit *e, ir_val x) {
 /* The program's results but the cache, which is in e->fresh: one of EMBED, else two. */
 static void forward(struct emit *e, ir_val out[2]) {
     struct build *b = &e->b;
-    bool decode = e->g->kind == LLM_DECODE;
     if (e->g->kind == LLM_EMBED)
         e->positions = build_splat(b, IR_I32_T, &e->B, 1, 0);
     layer_positions(e);
@@ -70,11 +69,14 @@ static void forward(struct emit *e, ir_val out[2]) {
     }
     if (e->g->kind == LLM_SCORE) {
         out[0] = scores(e, logits(e, x));
+    } else if (e->g->kind == LLM_VERIFY) {
+        out[0] = layer_reshape(e, layer_greatest(e, logits(e, x)), DIMS(e->B, e->T));
     } else {
         ir_val y = logits(e, last_rows(e, x));
         out[0] = e->g->sample ? layer_greatest(e, y) : y;
     }
-    out[1] = build_binary(b, IR_ADD, e->positions, decode ? build_splat(b, IR_I32_T, &e->B, 1, 1) : e->lengths);
+    ir_val read = layer_decodes(e) ? build_splat(b, IR_I32_T, &e->B, 1, (double)e->T) : e->lengths;
+    out[1] = build_binary(b, IR_ADD, e->positions, read);
 }
 
 /* ---- the function ---------------------------------------------------------------------------- */
@@ -99,7 +101,8 @@ static ir_val argument(struct signature *s, const char *name, ir_type type, int6
 }
 
 uint32_t llm_graph_inputs(const struct llm_graph *g) {
-    static const uint32_t n[] = {[LLM_PREFILL] = 3, [LLM_DECODE] = 2, [LLM_SCORE] = 4, [LLM_EMBED] = 2, [LLM_GROW] = 0};
+    static const uint32_t n[] = {[LLM_PREFILL] = 3, [LLM_DECODE] = 2, [LLM_VERIFY] = 2,
+                                 [LLM_SCORE] = 4, [LLM_EMBED] = 2, [LLM_GROW] = 0};
     return n[g->kind];
 }
 
@@ -114,7 +117,7 @@ static void inputs(struct emit *e, struct signature *s) {
     e->tokens = argument(s, "tokens", decode ? each : all, decode && e->g->sample ? 0 : -1);
     if (e->g->kind != LLM_EMBED)
         e->positions = argument(s, "positions", each, 1);
-    if (!decode)
+    if (!decode && e->g->kind != LLM_VERIFY)
         e->lengths = argument(s, "lengths", each, -1);
     if (e->g->kind == LLM_SCORE)
         e->targets = argument(s, "targets", all, -1);
@@ -173,8 +176,8 @@ static void emit_main(struct emit *e, struct ir_module *m) {
 }
 
 hilo_status llm_emit(const struct llm_model *model, const struct llm_graph *g, struct ir_module *m, struct diag_list *d) {
-    static const char *const names[] = {[LLM_PREFILL] = "prefill", [LLM_DECODE] = "decode", [LLM_SCORE] = "score",
-                                        [LLM_EMBED] = "embed", [LLM_GROW] = "grow"};
+    static const char *const names[] = {[LLM_PREFILL] = "prefill", [LLM_DECODE] = "decode", [LLM_VERIFY] = "verify",
+                                        [LLM_SCORE] = "score", [LLM_EMBED] = "embed", [LLM_GROW] = "grow"};
     const struct llm_config *c = &model->config;
     struct emit e = {.model = model, .c = c, .g = g, .B = g->batch, .T = g->kind == LLM_DECODE ? 1 : g->tokens, .H = c->heads,
                      .Hk = c->kv_heads, .G = c->heads / c->kv_heads, .D = c->head_dim};
@@ -189,7 +192,10 @@ hilo_status llm_emit(const struct llm_model *model, const struct llm_graph *g, s
         return diag_error(d, HILO_INVALID_ARGUMENT, "no program for a batch of %lld, %lld tokens, a context of %lld",
                           (long long)g->batch, (long long)e.T, (long long)e.C);
     e.N = e.B * e.T;
-    e.type = g->kind == LLM_DECODE ? model->decode : model->prefill;
+    e.type = layer_decodes(&e) ? model->decode : model->prefill;
+    if (g->kind == LLM_VERIFY && (g->apart || e.N > LLM_MAX_APART))
+        return diag_error(d, HILO_INVALID_ARGUMENT, "no program that verifies %lld tokens; the limit is %d", (long long)e.N,
+                          LLM_MAX_APART);
     char name[64];
     int n = snprintf(name, sizeof name, "%s_%s", c->family, names[g->kind]);
     m->name = (struct str){arena_dup(&m->arena, name, (size_t)n, 1), (size_t)n};

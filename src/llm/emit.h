@@ -2,6 +2,7 @@
  *
  *   PREFILL  (tokens i32[B, T], positions i32[B], lengths i32[B], weights…, cache…) → (next, positions + lengths, cache…)
  *   DECODE   (tokens i32[B], positions i32[B], weights…, cache…)                    → (next, positions + 1, cache…)
+ *   VERIFY   (tokens i32[B, T], positions i32[B], weights…, cache…)                 → (i32[B, T], positions + T, cache…)
  *   SCORE    (tokens i32[B, T], positions i32[B], lengths i32[B], targets i32[B, T], weights…, cache…)
  *                                                                → (f32[B, T], positions + lengths, cache…)
  *   EMBED    (tokens i32[B, T], lengths i32[B], weights…)                           → f32[B, hidden]
@@ -13,6 +14,8 @@
  * next        `sample`: i32[B], the token with the greatest logit, the first of equals; else f32[B, vocabulary], the logits;
  *             both of the last valid token
  * f32[B, hidden]  the vector of each text, pooled over its tokens; not normalised
+ * i32[B, T]   the token with the greatest logit after each token, to the bit that of as many decode steps: B T is at most
+ *             LLM_MAX_APART
  * f32[B, T]   the negative logarithm of the target's probability after each token
  * weights     in the order of weights.def, layer by layer; for each the values, scales and offsets (model.h)
  * cache       keys and values of each layer in turn, [B, key-value heads, context, head dimension]
@@ -28,7 +31,7 @@
 #include "ir/ir.h"
 #include "llm/model.h"
 
-enum llm_graph_kind { LLM_PREFILL, LLM_DECODE, LLM_SCORE, LLM_EMBED, LLM_GROW };
+enum llm_graph_kind { LLM_PREFILL, LLM_DECODE, LLM_VERIFY, LLM_SCORE, LLM_EMBED, LLM_GROW };
 
 struct llm_graph {
     enum llm_graph_kind kind;

@@ -145,6 +145,37 @@ static hilo_status continue_text(struct llm_session *s, struct chooser *c, struc
     return status;
 }
 
+/* The same with speculation: each step gives one token or several. */
+static hilo_status speculate_text(struct llm_session *s, struct output *x, int32_t first) {
+    struct llm_speculation p;
+    int32_t next[LLM_MAX_APART] = {first};
+    size_t n = 1;
+    double begin = rt_now_ms(), compiling = s->compile_ms;
+    hilo_status status = llm_speculation_begin(s, x->o->speculate, x->o->draft, &p);
+    for (bool ended = false; status == HILO_OK && !ended;) {
+        for (size_t i = 0; i < n && !ended; i++) {
+            if (i) /* the session has read it */
+                llm_ids_push(&s->seen, next[i - 1]);
+            ended = put_token(x, s, next[i]);
+        }
+        if (!ended && s->at[0] >= s->limit) {
+            x->g->end = LLM_END_CONTEXT;
+            ended = true;
+        }
+        if (ended)
+            break;
+        llm_ids_push(&s->seen, next[n - 1]);
+        size_t left = x->o->most ? x->o->most - x->g->ids.n - 1 : LLM_MAX_SPECULATION;
+        status = s->seen.failed ? HILO_RESOURCE_EXHAUSTED : llm_speculate(s, &p, left, next, &n);
+    }
+    if (status == HILO_OK && n > 1) /* a text that ended amid a step */
+        llm_session_rewind(s, s->seen.n);
+    x->g->proposed = p.proposed;
+    x->g->accepted = p.accepted;
+    x->g->decode_ms = rt_now_ms() - begin - (s->compile_ms - compiling);
+    return status;
+}
+
 hilo_status llm_generate(struct llm_session *s, const int32_t *prompt, size_t n, const struct llm_generate_options *o,
                          struct llm_generated *out) {
     const char *flaw = s->batch != 1 ? "the session reads several sequences" : n == 0 ? "the prompt has no tokens"
@@ -159,7 +190,7 @@ hilo_status llm_generate(struct llm_session *s, const int32_t *prompt, size_t n,
     make_room(s, &x, n);
     hilo_status status = read_prompt(s, prompt, n, &c, out, &next);
     if (status == HILO_OK)
-        status = continue_text(s, &c, &x, next);
+        status = o->speculate && !c.logits ? speculate_text(s, &x, next) : continue_text(s, &c, &x, next);
     end_text(&x);
     mem_free(rt_client_allocator(s->client), c.candidates, c.bytes);
     if (status == HILO_OK && (s->seen.failed || out->ids.failed || out->text.failed))

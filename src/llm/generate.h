@@ -50,6 +50,8 @@ struct llm_generate_options {
     const char *const *stop;     /* the text ends before the first of these */
     size_t nstop;
     bool special;                /* special tokens are part of the text */
+    size_t speculate;            /* tokens that are proposed at a time, with greedy sampling; 0 = none */
+    struct llm_session *draft;   /* a smaller model that proposes them; NULL = what followed the same tokens before */
     /* Called after each token with the text that it adds, perhaps none; non-zero ends the text. May be NULL. */
     int (*on_text)(void *user, const char *text, size_t n);
     void *user;
@@ -62,6 +64,7 @@ struct llm_generated {
     size_t read, reused;         /* tokens of the prompt that were read, and that were in the cache already */
     double prefill_ms, decode_ms; /* for the prompt, and for all ids after the first */
     struct llm_traffic decode;   /* of the latter */
+    size_t proposed, accepted;   /* tokens by speculation */
 };
 void llm_generated_init(struct llm_generated *g, hilo_allocator al);
 void llm_generated_free(struct llm_generated *g);
@@ -70,5 +73,24 @@ void llm_generated_free(struct llm_generated *g);
    is taken from the cache. After an error `out` has what was generated before it. */
 hilo_status llm_generate(struct llm_session *s, const int32_t *prompt, size_t n, const struct llm_generate_options *o,
                          struct llm_generated *out);
+
+/* ---- speculation (speculate.c) ---------------------------------------------------------------- */
+
+enum { LLM_MAX_SPECULATION = 64 };
+
+struct llm_speculation {
+    struct llm_session *draft;
+    size_t most, proposed, accepted;
+    int32_t tokens[LLM_MAX_SPECULATION]; /* that may follow the last one seen: n of them, from `from` on */
+    size_t from, n;
+};
+
+/* Proposes tokens that may follow those seen; returns how many, at most `most`. */
+size_t llm_propose_lookup(const struct llm_ids *seen, size_t most, int32_t *out);
+/* INVALID_ARGUMENT when the vocabulary of the draft model, if there is one, is another. */
+hilo_status llm_speculation_begin(struct llm_session *s, size_t most, struct llm_session *draft, struct llm_speculation *out);
+/* Reads the last token of s->seen, and proposed ones: writes *n tokens, at least one and at most LLM_MAX_APART, to `next`. The
+   session has read all of them but the last. At most `most` proposals are used. */
+hilo_status llm_speculate(struct llm_session *s, struct llm_speculation *p, size_t most, int32_t *next, size_t *n);
 
 #endif

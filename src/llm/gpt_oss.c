@@ -21,15 +21,16 @@ static const struct llm_tensor *find(const struct llm_tensors *files, const char
     return t;
 }
 
-struct gpt_oss gpt_oss_find(const struct llm_tensors *files, const char *base, enum llm_role role, int64_t experts, int64_t rows,
-                            int64_t cols) {
+struct gpt_oss gpt_oss_find(const struct llm_tensors *files, const char *base, enum llm_role role, int64_t experts,
+                            int64_t rows, int64_t cols) {
     struct gpt_oss x = {.experts = experts, .rows = rows, .cols = cols};
     for (size_t i = 0; i < sizeof tensors / sizeof *tensors && !x.t; i++) {
         if (tensors[i].role != role)
             continue;
         x.first = tensors[i].first;
         x.step = tensors[i].step;
-        const int64_t all = rows * x.step, plain[] = {experts, cols ? cols : all, all}, blocks[] = {experts, all, cols / GROUP, HALF};
+        const int64_t all = rows * x.step, plain[] = {experts, cols ? cols : all, all};
+        const int64_t blocks[] = {experts, all, cols / GROUP, HALF};
         x.t = find(files, base, tensors[i].name, "", cols ? 3 : 2, plain);
         if (x.t && (x.t->dtype == IR_DTYPE_NONE || ir_dtype_get(x.t->dtype)->cls != IR_FLOAT))
             x.t = NULL;

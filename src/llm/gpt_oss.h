@@ -1,4 +1,4 @@
-/* Experts as gpt-oss stores them: gates and ups in turn in one tensor, matrices transposed, or as MXFP4 blocks and their scales.
+/* Experts as gpt-oss stores them: gates and ups in turn in one tensor, matrices transposed, or as MXFP4 blocks with scales.
  *
  *   gate_up_proj [E, hidden, 2 F]        down_proj [E, F, hidden]        in a float type
  *   *_blocks [E, rows, cols / 32, 16]    *_scales [E, rows, cols / 32]   MXFP4: neighbours in a byte, the first in the low bits
@@ -18,8 +18,8 @@ struct gpt_oss {
 };
 
 /* `base`: the experts of a layer, such as "model.layers.0.mlp.experts". A tensor of another shape is none. */
-struct gpt_oss gpt_oss_find(const struct llm_tensors *files, const char *base, enum llm_role role, int64_t experts, int64_t rows,
-                            int64_t cols);
+struct gpt_oss gpt_oss_find(const struct llm_tensors *files, const char *base, enum llm_role role, int64_t experts,
+                            int64_t rows, int64_t cols);
 /* Copies experts begin … end - 1 to out, which has space for all; blocks as GGUF has them. */
 void gpt_oss_copy(const struct gpt_oss *x, int64_t begin, int64_t end, void *out);
 

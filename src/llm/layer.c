@@ -134,11 +134,14 @@ static ir_val frequencies_of(struct emit *e, const struct llm_rope *rope) {
             return v[0];
         v[k] = build_broadcast(b, build_vector(b, f[k], n), dims, 3, (int64_t[]){2});
     }
-    ir_val length = build_binary(b, IR_ADD, e->positions,
-                                 e->g->kind == LLM_DECODE ? build_splat(b, IR_I32_T, dims, 1, 1) : e->lengths);
-    ir_val most = build_splat(b, IR_I32_T, dims, 1, rope->original);
+    ir_val length;
+    if (layer_decodes(e))
+        length = build_binary(b, IR_ADD, places(e), build_splat(b, IR_I32_T, dims, 2, 1));
+    else
+        length = build_broadcast(b, build_binary(b, IR_ADD, e->positions, e->lengths), dims, 2, (int64_t[]){0});
+    ir_val most = build_splat(b, IR_I32_T, dims, 2, rope->original);
     ir_val lengthy = build_compare(b, IR_COMPARISON_DIRECTION_GT, length, most);
-    return build_select(b, build_broadcast(b, lengthy, dims, 3, (int64_t[]){0}), v[1], v[0]);
+    return build_select(b, build_broadcast(b, lengthy, dims, 3, (int64_t[]){0, 1}), v[1], v[0]);
 }
 
 static void rotary(struct emit *e, ir_val at, const struct llm_rope *rope, int which) {
@@ -158,7 +161,8 @@ void layer_positions(struct emit *e) {
     rotary(e, at, &e->c->rope, 0);
     if (e->c->query_growth != 0) {
         ir_val steps = build_scale(b, build_convert(b, at, IR_F32_T), 1 / e->c->rope.original);
-        ir_val one = build_splat(b, IR_F32_T, dims, 2, 1), log = build_unary(b, IR_LOG_PLUS_ONE, build_unary(b, IR_FLOOR, steps));
+        ir_val log = build_unary(b, IR_LOG_PLUS_ONE, build_unary(b, IR_FLOOR, steps));
+        ir_val one = build_splat(b, IR_F32_T, dims, 2, 1);
         e->growth = build_binary(b, IR_ADD, one, build_scale(b, log, e->c->query_growth));
     }
     ir_val end = e->c->bidirectional ? build_broadcast(b, e->lengths, dims, 3, (int64_t[]){0}) : row;
@@ -267,6 +271,22 @@ static ir_val attend_apart(struct emit *e, ir_val q, ir_val k, ir_val v, int64_t
     return y;
 }
 
+/* The same for several tokens of a sequence, each as in a decode step. */
+static ir_val attend_rows(struct emit *e, ir_val q, ir_val k, ir_val v, int64_t layer) {
+    struct emit one = *e;
+    ir_val keys = remember(e, 2 * layer, k), values = remember(e, 2 * layer + 1, v), y = {0};
+    one.T = 1;
+    one.N = e->B;
+    for (int64_t i = 0; i < e->T; i++) {
+        for (int which = 0; which < 2; which++)
+            one.mask[which] = build_slice(&e->b, e->mask[which], 1, i, i + 1);
+        ir_val row = attend(&one, build_slice(&e->b, q, 1, i, i + 1), keys, values, layer);
+        row = layer_reshape(e, row, DIMS(e->B, 1, e->H * e->D));
+        y = i ? build_concat(&e->b, y, row, 1) : row;
+    }
+    return layer_reshape(e, y, DIMS(e->N, e->H * e->D));
+}
+
 static ir_val attention(struct emit *e, ir_val x, int64_t layer) {
     int which = e->c->sliding[layer];
     ir_val q = layer_linear(e, x, LLM_W_Q, LLM_W_Q_BIAS, layer), k = layer_linear(e, x, LLM_W_K, LLM_W_K_BIAS, layer);
@@ -287,7 +307,7 @@ static ir_val attention(struct emit *e, ir_val x, int64_t layer) {
     }
     if (e->c->query_growth != 0)
         q = build_binary(&e->b, IR_MULTIPLY, q, build_broadcast_like(&e->b, e->growth, q, (int64_t[]){0, 1}));
-    ir_val y = e->g->apart ? attend_apart(e, q, k, v, layer) : attend_cached(e, q, k, v, layer);
+    ir_val y = (e->g->kind == LLM_VERIFY ? attend_rows : e->g->apart ? attend_apart : attend_cached)(e, q, k, v, layer);
     return layer_linear(e, y, LLM_W_O, LLM_W_O_BIAS, layer);
 }
 

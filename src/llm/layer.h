@@ -25,6 +25,11 @@ struct emit {
 #define DIMS(...) (sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (const int64_t[]){__VA_ARGS__}
 ir_val layer_reshape(struct emit *e, ir_val x, uint32_t rank, const int64_t *dims);
 
+/* Whether rows are those of decode steps: the tokens of sequences at their ends, or proposed ones. */
+static inline bool layer_decodes(const struct emit *e) {
+    return e->g->kind == LLM_DECODE || e->g->kind == LLM_VERIFY;
+}
+
 /* NULL if the model has none in that role. */
 const struct llm_weight *layer_weight(const struct emit *e, enum llm_role role, int64_t layer);
 ir_val layer_part(const struct emit *e, const struct llm_weight *w, enum llm_part part);

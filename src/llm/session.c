@@ -448,6 +448,30 @@ hilo_status llm_session_decode(struct llm_session *s, const int32_t *tokens, int
     return take_result(s, result, next, logits);
 }
 
+hilo_status llm_session_verify(struct llm_session *s, const int32_t *tokens, size_t n, int32_t *next) {
+    struct llm_graph g = {.kind = LLM_VERIFY, .batch = 1, .tokens = (int64_t)n};
+    void *result = NULL;
+    HILO_TRY(check_ids(s, tokens, n));
+    if (s->at[0] + g.tokens > s->limit)
+        return context_ends(s);
+    HILO_TRY(reserve(s, s->at[0] + g.tokens));
+    g.context = s->context;
+    s->in[0] = s->in[1] = NULL;
+    release_array(s, &s->tokens);
+    hilo_status status = upload_i32(s, tokens, 1, g.tokens, &s->in[0]);
+    if (status == HILO_OK)
+        status = take_positions(s, &s->in[1]);
+    if (status != HILO_OK) {
+        release_inputs(s, 2);
+        return status;
+    }
+    HILO_TRY(run_step(s, &g, &result));
+    s->at[0] += (int32_t)n;
+    status = s->engine->ops->read(s->engine, result, next, n * sizeof *next);
+    release_array(s, &result);
+    return status;
+}
+
 /* ---- prefill --------------------------------------------------------------------------------- */
 
 /* Tokens that one program reads at once. */

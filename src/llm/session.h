@@ -95,6 +95,9 @@ size_t llm_session_portion(const struct llm_session *s, size_t at, size_t left);
 hilo_status llm_session_decode_apart(struct llm_session *const *forks, size_t n, const int32_t *tokens, float *logits);
 /* Makes `to` what `from` is after its first n tokens; both are forks of one session, or that session. */
 hilo_status llm_session_copy(struct llm_session *from, size_t n, struct llm_session *to);
+/* Reads n tokens, at most LLM_MAX_APART, of the one sequence, and writes the token with the greatest logit after each: those
+   that as many decode steps would have chosen. Rewind to drop tokens that are not wanted. */
+hilo_status llm_session_verify(struct llm_session *s, const int32_t *tokens, size_t n, int32_t *next);
 /* Resets the session and reads n > 1 tokens into sequence 0. Writes the negative logarithms of the probabilities of tokens
    1 to n - 1. */
 hilo_status llm_session_score(struct llm_session *s, const int32_t *ids, size_t n, float *out);

@@ -216,6 +216,17 @@ exits 2 quantize "$m" -o x --int4 --int8
 exits 1 quantize "$m" -o "$m" --int4
 says 'the model itself'
 
+# ---- speculation: the same tokens
+exits 0 generate -m "$m" --raw -p 'You may not use this file except' -n 60
+cp out plain
+exits 0 generate -m "$m" --raw -p 'You may not use this file except' -n 60 --speculate 4 --timing
+if cmp -s plain out; then pass; else fail 'speculation by look-up'; fi
+says proposed
+exits 0 generate -m "$m" --raw -p 'You may not use this file except' -n 60 --draft "$m"
+if cmp -s plain out; then pass; else fail 'speculation by a draft model'; fi
+exits 2 generate -m "$m" -p x --speculate 4 --temperature 1
+exits 2 generate -m "$m" -p x --speculate 65
+
 # ---- embed: as the modules of the model say
 exits 0 embed -m "$m" 'a text' 'another text'
 cp out two
@@ -245,8 +256,8 @@ exits 2 embed -m "$m" --pooling max 'a text'
 exits 2 embed -m "$m"
 
 # ---- emit: programs that verify, in text and in bytecode
-for graph in decode prefill score embed grow; do
-    exits 0 emit -m "$m" --graph $graph --tokens 8 --batch 2 -o $graph.mlir
+for graph in decode prefill verify score embed grow; do
+    exits 0 emit -m "$m" --graph $graph --tokens 2 --batch 2 -o $graph.mlir
     exits 0 opt $graph.mlir
 done
 says '@llama_grow'

@@ -447,6 +447,52 @@ static void test_sampling(void **state) {
     assert_non_null(llm_sampling_flaw(&o));
 }
 
+/* Speculation, by look-up and by a draft model of other precision: the tokens of plain decoding, a text that ends amid a step,
+   and a session that goes on as after plain decoding. */
+static void test_speculation(void **state) {
+    const struct fixture *f = *state;
+    static const enum llm_precision precisions[] = {LLM_F32, LLM_BF16, LLM_INT4};
+    const struct llm_session_options draft_options = {.precision = LLM_INT8, .level = 2, .context = 100};
+    struct llm_session *draft = session(f->client, &draft_options);
+    size_t accepted[2] = {0, 0};
+    for (size_t p = 0; p < 3; p++) {
+        const struct llm_session_options o = {.precision = precisions[p], .level = 2};
+        struct llm_session *s = session(f->client, &o);
+        for (size_t k = 0; k < 6; k++) {
+            const struct golden g = golden(f, k);
+            struct llm_generated want, got;
+            struct llm_generate_options go = {.most = 120 + k, .sampling = LLM_GREEDY};
+            llm_generated_init(&want, mem_system_allocator());
+            check(f->client, llm_generate(s, g.prompt.v, g.prompt.n, &go, &want));
+            size_t seen = s->seen.n;
+            for (size_t speculate = 1; speculate < 12; speculate += 5) {
+                llm_session_reset(s);
+                go.speculate = speculate;
+                go.draft = k % 2 ? draft : NULL;
+                llm_generated_init(&got, mem_system_allocator());
+                check(f->client, llm_generate(s, g.prompt.v, g.prompt.n, &go, &got));
+                assert_int_equal(got.ids.n, want.ids.n);
+                assert_memory_equal(got.ids.v, want.ids.v, got.ids.n * sizeof *got.ids.v);
+                assert_int_equal(got.end, want.end);
+                assert_int_equal(s->seen.n, seen);
+                assert_int_equal(s->at[0], seen);
+                assert_true(got.accepted <= got.proposed);
+                accepted[k % 2] += got.accepted;
+                llm_generated_free(&got);
+            }
+            llm_generated_free(&want);
+        }
+        llm_session_close(s);
+    }
+    assert_true(accepted[0] > 50 && accepted[1] > 500);
+    int32_t out[4];
+    const struct llm_ids ids = {.v = (int32_t[]){1, 2, 3, 9, 1, 2, 3}, .n = 7};
+    assert_int_equal(llm_propose_lookup(&ids, 4, out), 4);
+    assert_memory_equal(out, ((int32_t[]){9, 1, 2, 3}), sizeof out);
+    assert_int_equal(llm_propose_lookup(&(struct llm_ids){.v = ids.v, .n = 4}, 4, out), 0);
+    llm_session_close(draft);
+}
+
 static void test_prefix(void **state) {
     const struct fixture *f = *state;
     const struct llm_session_options o = {.precision = LLM_F32, .level = 2};
@@ -529,7 +575,8 @@ int main(void) {
         cmocka_unit_test(test_golden), cmocka_unit_test(test_logits), cmocka_unit_test(test_parts),
         cmocka_unit_test(test_batch), cmocka_unit_test(test_apart), cmocka_unit_test(test_growth), cmocka_unit_test(test_long),
         cmocka_unit_test(test_steps), cmocka_unit_test(test_precision), cmocka_unit_test(test_sampling),
-        cmocka_unit_test(test_prefix), cmocka_unit_test(test_resident), cmocka_unit_test(test_cut_off),
+        cmocka_unit_test(test_prefix), cmocka_unit_test(test_speculation),
+        cmocka_unit_test(test_resident), cmocka_unit_test(test_cut_off),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -368,6 +368,17 @@ static void check_family(hilo_client *client, const char *dir, const char *name)
     for (int i = 0; i < TOKENS; i++)
         assert_int_equal(llm_session_decode(s, &ids[i], NULL, got), HILO_OK);
     compare(name, got, want);
+    int32_t next[TOKENS], verified[LLM_MAX_APART];
+    llm_session_reset(s);
+    for (int i = 0; i < TOKENS; i++)
+        assert_int_equal(llm_session_decode(s, &ids[i], &next[i], NULL), HILO_OK);
+    llm_session_reset(s);
+    for (int i = 0; i < TOKENS; i += LLM_MAX_APART) {
+        size_t n = TOKENS - i < LLM_MAX_APART ? (size_t)(TOKENS - i) : LLM_MAX_APART;
+        assert_int_equal(llm_session_verify(s, ids + i, n, verified), HILO_OK);
+        for (size_t k = 0; k < n; k++)
+            assert_int_equal(verified[k], next[(size_t)i + k]);
+    }
     llm_session_close(s);
 }
 
