@@ -135,11 +135,16 @@ static void nested_loops(struct lower *l) {
         at.at[i] = kir_i64(l->k, 0);
     bool parallel = total(l) > task_elements(l) || l->kernel->nested;
     int64_t grid = 1, line = dims[last], block = LOOPS_LINE_BLOCK, tasks = LOOPS_UNEVEN * l->target->tasks;
-    while (parallel && split < last && grid < tasks)
+    uint32_t first = last; /* a line has the dimensions from `first` on: several where the last fills no register */
+    while (!l->kernel->nested && first > 0 && line < lower_lanes(l, lower_bytes(l), 1))
+        line *= dims[--first];
+    while (parallel && split < first && grid < tasks)
         grid *= dims[split++];
     bool split_line = parallel && grid < tasks / 4 && line >= 2 * block && !l->kernel->nested;
     uint32_t width = l->kernel->nested ? nested_lanes(l, grid, line) : lanes(l);
-    if (l->kernel->nested && parallel && split == last) { /* each element is expensive: a vector of them is a task */
+    while (width > lower_lanes(l, lower_bytes(l), 1) && width / 2 >= line)
+        width /= 2;
+    if (l->kernel->nested && parallel && split == first) { /* each element is expensive: a vector of them is a task */
         block = (int64_t)width;
         split_line = line > block;
     }
@@ -151,13 +156,14 @@ static void nested_loops(struct lower *l) {
         lower_unflatten(l, lower_div(l, g, chunks), dims, split, at.at);
         begin = lower_mul(l, lower_rem(l, g, chunks), block);
     }
-    for (uint32_t i = split; i < last; i++)
+    for (uint32_t i = split; i < first; i++)
         if (dims[i] != 1) {
             at.at[i] = kir_loop(l->k, KIR_SERIAL, dims[i], 0);
             opened++;
         }
-    at.at[last] = split_line ? lower_chunk_loop(l, begin, block, line, KIR_VECTOR, width)
-                             : kir_loop(l->k, KIR_VECTOR, line, width);
+    kir_val lane = split_line ? lower_chunk_loop(l, begin, block, line, KIR_VECTOR, width)
+                              : kir_loop(l->k, KIR_VECTOR, line, width);
+    lower_unflatten(l, lane, dims + first, last - first + 1, at.at + first);
     store_outputs(l, &at);
     lower_close(l, opened + 1);
 }

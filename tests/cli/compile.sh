@@ -206,6 +206,13 @@ func.func @main(%x: tensor<32x10xf32>, %w: tensor<64x10xf32>) -> tensor<32x64xf3
   return %0 : tensor<32x64xf32>
 }
 MLIR
+cat >groups.mlir <<'MLIR'
+func.func @main(%x: tensor<64x8x4xf32>, %y: tensor<8xf32>) -> tensor<64x8x4xf32> {
+  %0 = stablehlo.broadcast_in_dim %y, dims = [1] : (tensor<8xf32>) -> tensor<64x8x4xf32>
+  %1 = stablehlo.subtract %x, %0 : tensor<64x8x4xf32>
+  return %1 : tensor<64x8x4xf32>
+}
+MLIR
 if "$HILO" compile add.mlir --emit plan | grep -q kernel0; then # there is something to generate code with
     kernels 1 softmax.mlir
     kernels 1 dense.mlir
@@ -228,6 +235,10 @@ if "$HILO" compile add.mlir --emit plan | grep -q kernel0; then # there is somet
     # columns along a short sum are transposed, even if they are few
     exits 0 compile transposed.mlir --target-cpu x86-64-v4 --emit kir
     grep -q scratch out && pass || fail 'columns are not packed'
+
+    # a dimension that fills no register is computed together with the one before it
+    exits 0 compile groups.mlir --target-cpu x86-64-v4 --emit kir
+    grep -q 'loop vector 32 by 32' out && pass || fail 'lines of four elements fill no register'
 
     # why values are materialised, in plans
     exits 0 compile softmax.mlir --emit plan
