@@ -18,6 +18,7 @@ enum {
     BLOCK_DEPTH = TORTURED(TORTURE_PART, 384), /* lines of a slab: a sum is loaded and stored once for so many products */
     BLOCK_COLUMNS = TORTURED(TORTURE_PART, 1024), /* of a block with a prepacked rhs: uses of a packed factor of the lhs */
     BLOCK_LEAST = TORTURED(1, 4), /* panels or tiles that a block keeps although there are fewer tasks */
+    BLOCK_EPILOGUE = TORTURED(8, 32), /* ops */
     BLOCK_REPACKED = 3, /* blocks that would pack the same rows, from which on a prologue does */
     /* Multiply-adds of vectors in the time of one vector, */
     BLOCK_READ = 24, /* read from beyond the L2 cache by all cores, */
@@ -410,22 +411,32 @@ static void multiply_lines(struct blocking *b, const struct block *at, kir_val p
     lower_close(l, 2);
 }
 
+kir_val block_sums(struct blocking *b, kir_val p, kir_val t) {
+    struct lower *l = b->c->l;
+    kir_val tile = lower_add(l, lower_mul(l, p, b->tile.block), t);
+    return b->sum.slabs > 1 ? lower_mul(l, tile, b->tile.size * b->panel.size) : kir_i64(l->k, 0);
+}
+
 /* Where the sum of row r of a tile is between slabs. */
 static kir_val sum_place(struct blocking *b, kir_val p, kir_val t, kir_val r, kir_val lane) {
     struct lower *l = b->c->l;
-    kir_val at = lower_add(l, lower_mul(l, p, b->tile.block), t);
-    at = lower_add(l, lower_mul(l, at, b->tile.size), r);
-    return lower_add(l, lower_mul(l, at, b->panel.size), lane);
+    return lower_add(l, lower_add(l, block_sums(b, p, t), lower_mul(l, r, b->panel.size)), lane);
 }
 
-kir_val block_lanes(struct blocking *b, const struct block *at, kir_val p) {
+kir_val block_lanes(struct blocking *b, const struct block *at, kir_val p, int64_t width) {
     struct lower *l = b->c->l;
     struct axis *v = &b->c->result[b->column];
     kir_val column = lower_mul(l, lower_add(l, at->panel0, p), b->panel.size);
     kir_val extent = lower_extent(l, column, b->panel.size, v->size);
-    kir_val lane = kir_loop_to(l->k, KIR_VECTOR, extent, (uint32_t)b->panel.size);
+    kir_val lane = kir_loop_to(l->k, KIR_VECTOR, extent, (uint32_t)width);
     v->at = lower_add(l, column, lane);
     return lane;
+}
+
+/* Whether the epilogue is too long to be written out for each register of a tile, all of whose sums would be live meanwhile. */
+static bool is_long(const struct blocking *b) {
+    const struct fuse_kernel *k = b->c->l->kernel;
+    return k->nops + k->code_size_cost > BLOCK_EPILOGUE;
 }
 
 static void multiply_tile(struct blocking *b, const struct block *at, kir_val p, kir_val t) {
@@ -433,7 +444,8 @@ static void multiply_tile(struct blocking *b, const struct block *at, kir_val p,
     struct lower *l = c->l;
     struct contract_tile tile = {.rows = &b->rows, .size = b->tile.size};
     tile.first = contract_tile_begin(l, lower_add(l, at->tile0, t), b->rows.size, b->tile.size);
-    kir_val lane = block_lanes(b, at, p), r, begin = b->biased ? kir_load(l->k, b->bias_buffer, lane) : contract_zero(c);
+    kir_val lane = block_lanes(b, at, p, b->panel.size), r;
+    kir_val begin = b->biased ? kir_load(l->k, b->bias_buffer, lane) : contract_zero(c);
     tile.reg = kir_reg(l->k, begin, tile.size);
     if (b->sum.slabs > 1) {
         kir_if(l->k, kir_cmp(l->k, KIR_GT, 0, at->slab, kir_i64(l->k, 0)));
@@ -450,6 +462,13 @@ static void multiply_tile(struct blocking *b, const struct block *at, kir_val p,
     multiply_lines(b, at, p, t, lane, &tile, false);
     if (b->rhs_pack == RHS_PACK_ON_FIRST_USE)
         kir_close(l->k);
+    if (b->stores_sums) {
+        r = kir_loop(l->k, KIR_UNROLLED, tile.size, 0);
+        kir_store(l->k, b->sum_buffer, sum_place(b, p, t, r, lane), kir_get_reg(l->k, tile.reg, r));
+        lower_close(l, 2);
+        block_finish(b, at, p, t);
+        return;
+    }
     if (b->sum.slabs > 1) {
         kir_if(l->k, kir_cmp(l->k, KIR_LT, 0, at->slab, kir_i64(l->k, b->sum.slabs - 1)));
         r = kir_loop(l->k, KIR_UNROLLED, tile.size, 0);
@@ -459,6 +478,18 @@ static void multiply_tile(struct blocking *b, const struct block *at, kir_val p,
     }
     contract_tile_finish(c, &tile);
     lower_close(l, b->sum.slabs > 1 ? 2 : 1);
+}
+
+void block_finish(struct blocking *b, const struct block *at, kir_val p, kir_val t) {
+    struct lower *l = b->c->l;
+    if (b->sum.slabs > 1)
+        kir_if(l->k, kir_cmp(l->k, KIR_EQ, 0, at->slab, kir_i64(l->k, b->sum.slabs - 1)));
+    kir_val first = contract_tile_begin(l, lower_add(l, at->tile0, t), b->rows.size, b->tile.size);
+    kir_val r = kir_loop(l->k, KIR_SERIAL, b->tile.size, 0);
+    kir_val lane = block_lanes(b, at, p, is_long(b) ? contract_vector(b->c) : b->panel.size);
+    contract_set(b->c, &b->rows, lower_add(l, first, r));
+    contract_finish(b->c, kir_load(l->k, b->sum_buffer, sum_place(b, p, t, r, lane)));
+    lower_close(l, b->sum.slabs > 1 ? 3 : 2);
 }
 
 /* ---- blocks ----------------------------------------------------------------------------------- */
@@ -510,7 +541,8 @@ static void allocate(struct blocking *b) {
     if (b->rhs_pack != RHS_PREPACK)
         b->rhs_buffer = kir_scratch(k, block_rhs_dtype(b),
                                     (b->rhs_pack == RHS_PACK_ON_FIRST_USE ? 1 : b->panel.block) * b->sum.depth * panel);
-    if (b->sum.slabs > 1 || b->kernel == BLOCK_TILES)
+    b->stores_sums = b->kernel == BLOCK_TILES || is_long(b);
+    if (b->sum.slabs > 1 || b->stores_sums)
         b->sum_buffer = kir_scratch(k, contract_acc_dtype(b->c), tiles * b->tile.size * panel);
     if (b->biased)
         b->bias_buffer = kir_scratch(k, IR_I32_T, panel);

@@ -56,6 +56,7 @@ struct blocking {
     bool lhs_transposed; /* the lhs is contiguous along its rows, and is packed so, */
     int64_t lhs_stride;  /* rows a line */
     int64_t rhs_word;    /* elements of the rhs in a 32-bit word in memory, by which it is packed; 1: element by element */
+    bool stores_sums;    /* the epilogue is computed from sum_buffer */
     uint32_t lhs_buffer, rhs_buffer, sum_buffer, bias_buffer; /* sum, bias: scratch, between slabs; of a panel's columns */
 };
 
@@ -107,8 +108,12 @@ struct contract_axes block_batch_axes(const struct blocking *b, uint32_t side);
 
 /* ---- block.c ---- */
 
-/* Opens the loop over the lanes of panel p of a block, sets the column, returns the lane. */
-kir_val block_lanes(struct blocking *b, const struct block *at, kir_val p);
+/* Opens the loop over the columns of panel p of a block, `width` at a time, sets the column, returns the lane in the panel. */
+kir_val block_lanes(struct blocking *b, const struct block *at, kir_val p, int64_t width);
+/* Where the sums of tile t and panel p of a block are in sum_buffer. */
+kir_val block_sums(struct blocking *b, kir_val p, kir_val t);
+/* After the last slab: the epilogue of the sums in sum_buffer, row by row. */
+void block_finish(struct blocking *b, const struct block *at, kir_val p, kir_val t);
 
 /* ---- tile.c ---- */
 

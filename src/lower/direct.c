@@ -492,7 +492,7 @@ static void multiply_tile(struct direct *d, const struct block *at, kir_val p, k
     tile.first = contract_tile_begin(l, lower_rem(l, unit, d->tiles), d->pixels.size, d->tile);
     contract_set(c, &d->pixels, tile.first);
     c->result[d->b.column].at = lower_mul(l, lower_add(l, at->panel0, p), d->b.panel.size);
-    kir_val input = first_factor(d), lane = block_lanes(&d->b, at, p), weights = kir_i64(l->k, 0);
+    kir_val input = first_factor(d), lane = block_lanes(&d->b, at, p, d->b.panel.size), weights = kir_i64(l->k, 0);
     tile.reg = kir_reg(l->k, contract_zero(c), d->tile);
     if (d->b.rhs_pack == RHS_PREPACK)
         weights = lower_mul(l, block_first_line(&d->b, at, p), d->b.panel.size);

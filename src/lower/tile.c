@@ -97,20 +97,10 @@ static void multiply_lines(struct blocking *b, const struct block *at, kir_val p
     kir_close(l->k);
 }
 
-static void finish(struct blocking *b, const struct block *at, kir_val p, kir_val first, kir_val sums) {
-    struct lower *l = b->c->l;
-    kir_val r = kir_loop(l->k, KIR_SERIAL, b->tile.size, 0), lane = block_lanes(b, at, p);
-    contract_set(b->c, &b->rows, lower_add(l, first, r));
-    kir_val place = lower_add(l, lower_add(l, sums, lower_mul(l, r, b->panel.size)), lane);
-    contract_finish(b->c, kir_load(l->k, b->sum_buffer, place));
-    lower_close(l, 2);
-}
-
 void tile_multiply(struct blocking *b, const struct block *at, kir_val p, kir_val t) {
     struct lower *l = b->c->l;
-    kir_val first = contract_tile_begin(l, lower_add(l, at->tile0, t), b->rows.size, b->tile.size), sums = kir_i64(l->k, 0);
+    kir_val sums = block_sums(b, p, t);
     if (b->sum.slabs > 1) {
-        sums = lower_mul(l, lower_add(l, lower_mul(l, p, b->tile.block), t), b->tile.size * b->panel.size);
         kir_if(l->k, kir_cmp(l->k, KIR_GT, 0, at->slab, kir_i64(l->k, 0)));
         each_sum(b, KIR_TLOAD, sums);
         kir_else(l->k);
@@ -121,9 +111,5 @@ void tile_multiply(struct blocking *b, const struct block *at, kir_val p, kir_va
     }
     multiply_lines(b, at, p, t);
     each_sum(b, KIR_TSTORE, sums);
-    if (b->sum.slabs > 1)
-        kir_if(l->k, kir_cmp(l->k, KIR_EQ, 0, at->slab, kir_i64(l->k, b->sum.slabs - 1)));
-    finish(b, at, p, first, sums);
-    if (b->sum.slabs > 1)
-        kir_close(l->k);
+    block_finish(b, at, p, t);
 }

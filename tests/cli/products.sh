@@ -61,7 +61,8 @@ weights() { # ROWS SUM
     awk -v rows="$1" -v n="$2" 'BEGIN {
         line = "3F800000BF8000003F000000BF000000"
         for (i = 0; i < 8; i++) line = line line
-        printf "func.func @main(%%a: tensor<%dx%dxf32>) -> tensor<%dx1024xf32> {\n  %%b = stablehlo.constant dense<\"0x", rows, n, rows
+        printf "func.func @main(%%a: tensor<%dx%dxf32>) -> tensor<%dx1024xf32> {\n", rows, n, rows
+        printf "  %%b = stablehlo.constant dense<\"0x"
         for (i = 0; i < n; i++) printf "%s", line
         printf "\"> : tensor<%dx1024xf32>\n", n
         printf "  %%c = stablehlo.dot_general %%a, %%b, contracting_dims = [1] x [0] : "

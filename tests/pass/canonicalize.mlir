@@ -263,3 +263,38 @@ module {
     return %3, %5 : tensor<1x7x5x2xf32>, tensor<1x3x2x2xf32>
   }
 }
+// -----
+// What follows a product but for a reshape has the dimensions of the product, as far as its other operands can have them.
+func.func @f(%a: tensor<6x4xf32>, %b: tensor<4x5xf32>, %c: tensor<1x5xf32>, %d: tensor<2x1xf32>) -> (tensor<2x3x5xf32>, tensor<2x3x5xi1>, tensor<2x3x5xf32>) {
+  %two = stablehlo.constant dense<2.0> : tensor<2x3x5xf32>
+  %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<6x4xf32>, tensor<4x5xf32>) -> tensor<6x5xf32>
+  %1 = stablehlo.reshape %0 : (tensor<6x5xf32>) -> tensor<2x3x5xf32>
+  %2 = stablehlo.broadcast_in_dim %c, dims = [0, 2] : (tensor<1x5xf32>) -> tensor<2x3x5xf32>
+  %3 = stablehlo.add %1, %2 : tensor<2x3x5xf32>
+  %4 = stablehlo.divide %two, %3 : tensor<2x3x5xf32>
+  %5 = stablehlo.compare LT, %4, %1 : (tensor<2x3x5xf32>, tensor<2x3x5xf32>) -> tensor<2x3x5xi1>
+  %6 = stablehlo.broadcast_in_dim %d, dims = [0, 1] : (tensor<2x1xf32>) -> tensor<2x3x5xf32>
+  %7 = stablehlo.multiply %1, %6 : tensor<2x3x5xf32>
+  return %4, %5, %7 : tensor<2x3x5xf32>, tensor<2x3x5xi1>, tensor<2x3x5xf32>
+}
+// ----- expected
+module {
+  func.func @f(%arg0: tensor<6x4xf32>, %arg1: tensor<4x5xf32>, %arg2: tensor<1x5xf32>, %arg3: tensor<2x1xf32>) -> (tensor<2x3x5xf32>, tensor<2x3x5xi1>, tensor<2x3x5xf32>) {
+    %0 = stablehlo.constant dense<2.000000e+00> : tensor<2x3x5xf32>
+    %1 = stablehlo.dot_general %arg0, %arg1, contracting_dims = [1] x [0] : (tensor<6x4xf32>, tensor<4x5xf32>) -> tensor<6x5xf32>
+    %2 = stablehlo.reshape %1 : (tensor<6x5xf32>) -> tensor<2x3x5xf32>
+    %3 = stablehlo.broadcast_in_dim %arg2, dims = [0, 2] : (tensor<1x5xf32>) -> tensor<2x3x5xf32>
+    %4 = stablehlo.reshape %arg2 : (tensor<1x5xf32>) -> tensor<5xf32>
+    %5 = stablehlo.broadcast_in_dim %4, dims = [1] : (tensor<5xf32>) -> tensor<6x5xf32>
+    %6 = stablehlo.add %1, %5 : tensor<6x5xf32>
+    %7 = stablehlo.reshape %6 : (tensor<6x5xf32>) -> tensor<2x3x5xf32>
+    %8 = stablehlo.constant dense<2.000000e+00> : tensor<6x5xf32>
+    %9 = stablehlo.divide %8, %6 : tensor<6x5xf32>
+    %10 = stablehlo.reshape %9 : (tensor<6x5xf32>) -> tensor<2x3x5xf32>
+    %11 = stablehlo.compare LT, %9, %1 : (tensor<6x5xf32>, tensor<6x5xf32>) -> tensor<6x5xi1>
+    %12 = stablehlo.reshape %11 : (tensor<6x5xi1>) -> tensor<2x3x5xi1>
+    %13 = stablehlo.broadcast_in_dim %arg3, dims = [0, 1] : (tensor<2x1xf32>) -> tensor<2x3x5xf32>
+    %14 = stablehlo.multiply %2, %13 : tensor<2x3x5xf32>
+    return %10, %12, %14 : tensor<2x3x5xf32>, tensor<2x3x5xi1>, tensor<2x3x5xf32>
+  }
+}
