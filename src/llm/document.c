@@ -41,7 +41,7 @@ static hilo_status from_gguf(const char *path, enum llm_document which, hilo_all
     return status;
 }
 
-/* A file tokenizer.json, tekken.json, or a list of ranks. */
+/* A file tokenizer.json, tekken.json, a SentencePiece model, or a list of ranks. */
 static hilo_status open_tokenizer(const char *path, hilo_allocator al, struct diag_list *d, struct llm_json *out) {
     const char *dot = strrchr(path, '.');
     struct file f;
@@ -53,7 +53,7 @@ static hilo_status open_tokenizer(const char *path, hilo_allocator al, struct di
     out->status = file_open(path, al, d, &f);
     if (out->status != HILO_OK)
         return out->status;
-    tok_from_tiktoken(out, f.text, al);
+    (tok_is_spm(f.text) ? tok_from_spm : tok_from_tiktoken)(out, f.text, al);
     file_close(&f);
     return out->status;
 }
@@ -72,13 +72,14 @@ hilo_status llm_document_open(const char *path, enum llm_document which, hilo_al
         return out->status = diag_error(d, HILO_INVALID_ARGUMENT, "the path '%s' is too long", path);
     if (!documents[which].required && access(file, F_OK) != 0)
         return HILO_OK;
-    char tekken[4096];
-    bool other = which == LLM_TOKENIZER_JSON && access(file, F_OK) != 0 &&
-                 snprintf(tekken, sizeof tekken, "%s/tekken.json", path) < (int)sizeof tekken && access(tekken, F_OK) == 0;
-    if (other)
-        open_tokenizer(tekken, al, d, out);
-    else
-        llm_json_open(out, file, al, d);
+    static const char *const others[] = {"tekken.json", "tokenizer.model", "spiece.model", "sentencepiece.model"};
+    char other[4096];
+    for (size_t i = 0; i < sizeof others / sizeof *others && which == LLM_TOKENIZER_JSON && access(file, F_OK) != 0; i++)
+        if (snprintf(other, sizeof other, "%s/%s", path, others[i]) < (int)sizeof other && access(other, F_OK) == 0) {
+            out->file = others[i];
+            return open_tokenizer(other, al, d, out);
+        }
+    llm_json_open(out, file, al, d);
     out->file = documents[which].name;
     return out->status;
 }

@@ -43,10 +43,17 @@ static void q4_0(const uint8_t *b, int8_t *v, float *s, float *o) {
     add(v, 32, -8);
 }
 
-static void q4_1(const uint8_t *b, int8_t *v, float *s, float *o) {
+/* A scale and an offset, the fifth bits if there are any, and the others. */
+static void with_offset(const uint8_t *b, const uint8_t *fifth, const uint8_t *low, int8_t *v, float *s, float *o) {
     s[0] = half(b);
     o[0] = half(b + 2);
-    nibbles(b + 4, v);
+    nibbles(low, v);
+    if (fifth)
+        fifth_bits(fifth, v);
+}
+
+static void q4_1(const uint8_t *b, int8_t *v, float *s, float *o) {
+    with_offset(b, NULL, b + 4, v, s, o);
 }
 
 static void q5_0(const uint8_t *b, int8_t *v, float *s, float *o) {
@@ -58,10 +65,7 @@ static void q5_0(const uint8_t *b, int8_t *v, float *s, float *o) {
 }
 
 static void q5_1(const uint8_t *b, int8_t *v, float *s, float *o) {
-    s[0] = half(b);
-    o[0] = half(b + 2);
-    nibbles(b + 8, v);
-    fifth_bits(b + 4, v);
+    with_offset(b, b + 4, b + 8, v, s, o);
 }
 
 static void q8_0(const uint8_t *b, int8_t *v, float *s, float *o) {

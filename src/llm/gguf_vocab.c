@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 /* tokenizer.ggml.token_type */
-enum { NORMAL = 1, UNKNOWN = 2, CONTROL = 3, USER_DEFINED = 4 };
+enum { NORMAL = 1, UNKNOWN = 2, CONTROL = 3, USER_DEFINED = 4, BYTE = 6 };
 
 struct vocab {
     const struct gguf *g;
@@ -205,9 +205,42 @@ static json_t *replace(struct vocab *v, const char *pattern, const char *text, c
     return kept(v, json_pack("{s:s,s:{s:s},s:s}", "type", "Replace", "pattern", pattern, text, "content", by));
 }
 
+/* In the arena. */
+static struct str base64(struct vocab *v, struct str in) {
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    char *p = arena_alloc(&v->arena, in.n / 3 * 4 + 8, 1);
+    size_t n = 0;
+    uint32_t bits = 0, nbits = 0;
+    for (size_t i = 0; i < in.n; i++) {
+        bits = bits << 8 | (unsigned char)in.p[i];
+        for (nbits += 8; nbits >= 6; nbits -= 6)
+            p[n++] = digits[bits >> (nbits - 6) & 63];
+    }
+    if (nbits)
+        p[n++] = digits[bits << (6 - nbits) & 63];
+    while (n % 4)
+        p[n++] = '=';
+    return (struct str){p, n};
+}
+
+/* SentencePiece's normalisation, and its removal of spaces, where the file has them. */
+static void put_charsmap(struct vocab *v, json_t *norms) {
+    const struct gguf_entry *map = gguf_find(v->g, "tokenizer.ggml.precompiled_charsmap");
+    if (map && map->type == GGUF_ARRAY && (map->element == GGUF_U8 || map->element == GGUF_I8) && map->n) {
+        json_t *precompiled = typed(v, "Precompiled");
+        set(v, precompiled, "precompiled_charsmap", text_of(v, base64(v, map->data)));
+        push(v, norms, precompiled);
+    }
+    if (gguf_int(v->g, "tokenizer.ggml.remove_extra_whitespaces", 0)) {
+        push(v, norms, kept(v, json_pack("{s:s,s:b,s:b}", "type", "Strip", "strip_left", 1, "strip_right", 1)));
+        push(v, norms, replace(v, "Regex", " {2,}", " "));
+    }
+}
+
 /* Spaces are U+2581; one before the text, where that is asked for. */
 static json_t *spaces(struct vocab *v, bool before) {
     json_t *list = kept(v, json_array());
+    put_charsmap(v, list);
     if (gguf_int(v->g, "tokenizer.ggml.add_space_prefix", before))
         push(v, list, kept(v, json_pack("{s:s,s:s}", "type", "Prepend", "prepend", SPACE)));
     push(v, list, replace(v, "String", " ", SPACE));
@@ -296,28 +329,7 @@ static hilo_status sentencepiece(struct vocab *v, json_t *o) {
     return HILO_OK;
 }
 
-/* In the arena. */
-static struct str base64(struct vocab *v, struct str in) {
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    char *p = arena_alloc(&v->arena, in.n / 3 * 4 + 8, 1);
-    size_t n = 0;
-    uint32_t bits = 0, nbits = 0;
-    for (size_t i = 0; i < in.n; i++) {
-        bits = bits << 8 | (unsigned char)in.p[i];
-        for (nbits += 8; nbits >= 6; nbits -= 6)
-            p[n++] = digits[bits >> (nbits - 6) & 63];
-    }
-    if (nbits)
-        p[n++] = digits[bits << (6 - nbits) & 63];
-    while (n % 4)
-        p[n++] = '=';
-    return (struct str){p, n};
-}
-
 static hilo_status unigram(struct vocab *v, json_t *o) {
-    const struct gguf_entry *map = gguf_find(v->g, "tokenizer.ggml.precompiled_charsmap");
-    bool mapped = map && map->type == GGUF_ARRAY && (map->element == GGUF_U8 || map->element == GGUF_I8) && map->n;
-    struct str rules = mapped ? base64(v, map->data) : STR("");
     json_t *model = typed(v, "Unigram"), *vocab = kept(v, json_array()), *norms = kept(v, json_array());
     if (v->scores)
         for (size_t i = 0; i < v->n && vocab; i++) {
@@ -327,15 +339,7 @@ static hilo_status unigram(struct vocab *v, json_t *o) {
             push(v, pair, json_real(isfinite(score) ? score : 0));
             push(v, vocab, pair);
         }
-    if (mapped) {
-        json_t *precompiled = typed(v, "Precompiled");
-        set(v, precompiled, "precompiled_charsmap", text_of(v, rules));
-        push(v, norms, precompiled);
-    }
-    if (gguf_int(v->g, "tokenizer.ggml.remove_extra_whitespaces", 0)) {
-        push(v, norms, kept(v, json_pack("{s:s,s:b,s:b}", "type", "Strip", "strip_left", 1, "strip_right", 1)));
-        push(v, norms, replace(v, "Regex", " {2,}", " "));
-    }
+    put_charsmap(v, norms);
     int64_t unk = token_id(v, "tokenizer.ggml.unknown_token_id");
     bool before = gguf_int(v->g, "tokenizer.ggml.add_space_prefix", 1) != 0;
     if (unk >= 0)
@@ -346,8 +350,14 @@ static hilo_status unigram(struct vocab *v, json_t *o) {
     const char *scheme = before ? "always" : "never";
     set(v, o, "pre_tokenizer", kept(v, json_pack("{s:s,s:s,s:s,s:b}", "type", "Metaspace", "replacement", SPACE,
                                                  "prepend_scheme", scheme, "split", 1)));
-    set(v, o, "decoder", kept(v, json_pack("{s:s,s:s,s:s,s:b}", "type", "Metaspace", "replacement", SPACE, "prepend_scheme",
-                                           scheme, "split", 1)));
+    json_t *decoder = kept(v, json_pack("{s:s,s:s,s:s,s:b}", "type", "Metaspace", "replacement", SPACE, "prepend_scheme", scheme,
+                                        "split", 1));
+    bool bytes = false;
+    for (size_t i = 0; i < v->n; i++)
+        bytes |= type_of(v, i) == BYTE;
+    set(v, model, "byte_fallback", json_boolean(bytes));
+    set(v, o, "decoder", bytes ? sequence(v, "decoders", kept(v, json_pack("[o,o]", typed(v, "ByteFallback"), decoder)))
+                               : decoder);
     set(v, o, "post_processor", post_processor(v, false, true));
     return HILO_OK;
 }

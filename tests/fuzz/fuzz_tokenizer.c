@@ -1,5 +1,6 @@
 /* libFuzzer target: any bytes, read as a tokenizer.json, are read or refused; what was read encodes any text. The tokenizer is
- * what precedes the first zero byte, the text what follows it. */
+ * what precedes the first zero byte, the text what follows it; or all is a SentencePiece model, which begins with a tag. */
+#include "llm/tok_files.h"
 #include "llm/tokenizer.h"
 
 #include <stdlib.h>
@@ -13,7 +14,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nbytes) {
     struct llm_tok *t = NULL;
     struct diag_list d;
     diag_init(&d, mem_system_allocator());
-    if (llm_tok_parse(json, "fuzz", d.al, &d, &t) == HILO_OK) {
+    struct str all = {(const char *)bytes, nbytes};
+    hilo_status status;
+    if (tok_is_spm(all)) {
+        struct llm_json j = {.file = "fuzz", .d = &d};
+        tok_from_spm(&j, all, d.al);
+        status = llm_tok_read(&j, d.al, &t);
+    } else {
+        status = llm_tok_parse(json, "fuzz", d.al, &d, &t);
+    }
+    if (status == HILO_OK) {
         struct llm_ids ids;
         struct strbuf out;
         llm_ids_init(&ids, d.al);

@@ -435,6 +435,63 @@ static void test_rank_files(void **state) {
     diag_clear(&d);
 }
 
+/* ---- SentencePiece's files ------------------------------------------------------------------- */
+
+static void put_field(struct strbuf *out, int number, struct str data) {
+    char head[] = {(char)(number << 3 | 2), (char)data.n};
+    strbuf_putn(out, head, 2);
+    strbuf_putn(out, data.p, data.n);
+}
+
+static void put_piece(struct strbuf *out, const char *text, float score, int type) {
+    char rest[] = {2 << 3 | 5, 0, 0, 0, 0, 3 << 3, (char)type};
+    struct strbuf piece;
+    memcpy(rest + 1, &score, sizeof score);
+    strbuf_init(&piece, out->al);
+    put_field(&piece, 1, str_of(text));
+    strbuf_putn(&piece, rest, sizeof rest);
+    put_field(out, 1, (struct str){piece.p, piece.n});
+    strbuf_free(&piece);
+}
+
+/* A model of BPE and one of Unigram with the same pieces; and each beginning of the file, which is refused. */
+static void test_spm_files(void **state) {
+    (void)state;
+    static const struct { const char *text; float score; int type; } pieces[] = {
+        {"<unk>", 0, 2}, {"<s>", 0, 3}, {"</s>", 0, 3}, {"\xE2\x96\x81", -5, 1}, {"a", -6, 1}, {"b", -7, 1}, {"ab", -1, 1},
+        {"ba", -2, 1}, {"\xE2\x96\x81" "ab", -3, 1}, {"c", -8, 1}};
+    static const int32_t want[2][5] = {{8, 6, 3, 9, 0}, {8, 6, 3, 9, 0}};
+    char path[] = "/tmp/hilo-spm-XXXXXX", name[64];
+    struct diag_list d;
+    diag_init(&d, mem_system_allocator());
+    assert_non_null(mkdtemp(path));
+    snprintf(name, sizeof name, "%s/tokenizer.model", path);
+    for (int pairs = 0; pairs < 2; pairs++) {
+        struct strbuf model;
+        struct llm_tok *t;
+        strbuf_init(&model, d.al);
+        for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++)
+            put_piece(&model, pieces[i].text, pieces[i].score, pieces[i].type);
+        put_field(&model, 2, (struct str){(char[]){3 << 3, (char)(pairs ? 2 : 1)}, 2});
+        put_field(&model, 3, (struct str){(char[]){4 << 3, 1}, 2});
+        assert_int_equal(file_write(name, (struct str){model.p, model.n}, &d), HILO_OK);
+        assert_int_equal(llm_tok_open(path, d.al, &d, &t), HILO_OK);
+        struct llm_ids ids = encode(t, STR(" abab  cd"), 0);
+        llm_tok_free(t);
+        assert_int_equal(ids.n, 5);
+        assert_memory_equal(ids.v, want[pairs], sizeof want[pairs]);
+        llm_ids_free(&ids);
+        for (size_t n = 1; n < model.n; n++) {
+            assert_int_equal(file_write(name, (struct str){model.p, n}, &d), HILO_OK);
+            assert_int_equal(llm_tok_open(name, d.al, &d, &t), HILO_INVALID_ARGUMENT);
+        }
+        strbuf_free(&model);
+    }
+    diag_clear(&d);
+    unlink(name);
+    rmdir(path);
+}
+
 /* ---- text of users --------------------------------------------------------------------------- */
 
 /* A special token that a user spells is text; one that the template spells is a token. */
@@ -464,7 +521,7 @@ int main(void) {
         cmocka_unit_test(test_long), cmocka_unit_test(test_stream), cmocka_unit_test(test_special),
         cmocka_unit_test(test_sentencepiece), cmocka_unit_test(test_refusals), cmocka_unit_test(test_marks),
         cmocka_unit_test(test_long_integers), cmocka_unit_test(test_hostile), cmocka_unit_test(test_kinds),
-        cmocka_unit_test(test_rank_files),
+        cmocka_unit_test(test_rank_files), cmocka_unit_test(test_spm_files),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
