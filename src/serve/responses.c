@@ -77,7 +77,7 @@ static json_t *items_of(struct text *t) {
         json_array_append_new(out, message_of(t, s.content, "completed"));
     json_array_foreach(x->calls, i, call) {
         json_t *function = json_object_get(call, "function");
-        json_array_append_new(out, json_pack("{s:s,s:s,s:O,s:O,s:O,s:s}", "type", "function_call", "status", "completed", "id",
+        json_array_append_new(out, json_pack("{s:s,s:s,s:O,s:O,s:O,s:O}", "type", "function_call", "status", "completed", "id",
                                              json_object_get(call, "id"), "call_id", json_object_get(call, "id"), "name",
                                              json_object_get(function, "name"), "arguments",
                                              json_object_get(function, "arguments")));

@@ -197,7 +197,7 @@ static void choose(struct schedule *x, struct slot *slot, float *logits) {
     struct llm_ids *seen = &slot->seen;
     int32_t id = llm_sample(&t->sampling, logits, x->vocab, seen->v, seen->n, x->candidates, &slot->random);
     token.id = id;
-    token.log_probability = raw ? (double)raw[id] - sum : 0;
+    token.log_probability = raw ? (double)(float)((double)raw[id] - sum) : 0; /* as in `top` */
     if (raw)
         mem_free(&x->al, raw, x->vocab * sizeof *raw);
     pthread_mutex_lock(&x->mutex);

@@ -1,0 +1,543 @@
+#!/usr/bin/env python3
+"""Tests of `hilo serve`, by Python's own HTTP client and by raw sockets.
+
+usage: run.py [NAME...]        the tests whose names contain one of these
+
+HILO_TEST_LONG in the environment: 10,000 requests of all kinds instead of 300.
+"""
+import base64
+import concurrent.futures
+import http.client
+import json
+import os
+import pathlib
+import random
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+MODEL = ROOT / "tests/llm/tiny-llama"
+HILO = os.environ["HILO"]
+LONG = bool(os.environ.get("HILO_TEST_LONG"))
+
+
+class Server:
+    def __init__(self, *options, models=(MODEL,)):
+        self.log = tempfile.TemporaryFile("w+")
+        command = [HILO, "serve", "--port", "0", *options]
+        for model in models:
+            command += ["-m", str(model)]
+        self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=self.log)
+        self.port = None
+        while not self.port:
+            text = self.text()
+            for line in text.splitlines():
+                if line.startswith("listening on"):
+                    self.port = int(line.rsplit(":", 1)[1])
+            assert self.process.poll() is None, text
+            time.sleep(0.05)
+
+    def text(self):
+        return os.pread(self.log.fileno(), 1 << 22, 0).decode(errors="replace")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, *_):
+        self.process.send_signal(signal.SIGTERM)
+        status = self.process.wait(60)
+        text = self.text()
+        assert kind or (status == 0 and "Sanitizer" not in text), f"status {status}\n{text[-4000:]}"
+
+    def connect(self):
+        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=300)
+
+    def ask(self, path, body=None, method=None, headers=None):
+        """(status, the object or text of the answer)"""
+        c = self.connect()
+        data = body if body is None or isinstance(body, (bytes, str)) else json.dumps(body)
+        c.request(method or ("GET" if body is None else "POST"), path, data, headers or {})
+        r = c.getresponse()
+        text = r.read().decode()
+        c.close()
+        self.headers = r.headers
+        return r.status, json.loads(text) if r.headers.get("Content-Type", "").startswith("application/json") and text else text
+
+    def good(self, path, body=None, **more):
+        status, v = self.ask(path, body, **more)
+        assert status == 200, (path, body, status, v)
+        return v
+
+    def bad(self, status, path, body=None, **more):
+        got, v = self.ask(path, body, **more)
+        assert got == status and set(v["error"]) == {"message", "type", "param", "code"}, (path, body, got, v)
+        return v["error"]
+
+    def events(self, path, body):
+        c = self.connect()
+        c.request("POST", path, json.dumps(body | {"stream": True}))
+        r = c.getresponse()
+        assert r.status == 200 and r.headers["Content-Type"] == "text/event-stream", r.read()
+        events = [e for e in r.read().decode().split("\n\n") if e]
+        c.close()
+        return events
+
+    def stream(self, path, body):
+        """The objects of a stream that ends with [DONE]."""
+        events = self.events(path, body)
+        assert events[-1] == "data: [DONE]"
+        return [json.loads(e[len("data: "):]) for e in events[:-1]]
+
+    def metric(self, name):
+        return sum(float(line.rsplit(" ", 1)[1]) for line in self.good("/metrics").splitlines()
+                   if line.startswith("hilo_" + name + "{"))
+
+    def idle(self):
+        """Waits until no slot is taken."""
+        for _ in range(200):
+            if all(s["state"] == "idle" for s in self.good("/slots")) and self.metric("queued") == 0:
+                return True
+            time.sleep(0.05)
+        return False
+
+
+def user(text):
+    return [{"role": "user", "content": text}]
+
+
+PROMPTS = ["Licensed under", "The license grants", "This program is free", "Redistribution and use", "You may not", "A", "b c d",
+           "WHEREAS the copyright holder " * 12, "WHEREAS the copyright holder " * 12 + "and", "the the the the", "\n\n\n"]
+
+
+# ---- texts -----------------------------------------------------------------------------------
+
+def test_basic(s):
+    v = s.good("/v1/completions", {"prompt": "Licensed under", "max_tokens": 12, "temperature": 0})
+    alone = subprocess.run([HILO, "generate", "-m", MODEL, "--raw", "-p", "Licensed under", "-n", "12", "--json"],
+                           capture_output=True, text=True, check=True)
+    assert v["choices"][0]["text"] == json.loads(alone.stdout)["text"]
+    assert v["usage"]["completion_tokens"] == 12 and v["choices"][0]["finish_reason"] == "length"
+    v = s.good("/v1/chat/completions", {"messages": user("hello"), "max_tokens": 5, "temperature": 0})
+    m = v["choices"][0]["message"]
+    assert v["object"] == "chat.completion" and m["role"] == "assistant" and m["content"]
+    parts = [{"role": "user", "content": [{"type": "text", "text": "hel"}, {"type": "text", "text": "lo"}]}]
+    w = s.good("/v1/chat/completions", {"messages": parts, "max_tokens": 5, "temperature": 0})
+    assert w["choices"][0]["message"] == m
+    assert s.good("/v1/models")["data"][0]["id"] == "tiny-llama"
+    assert s.good("/health") == {"status": "ok"}
+    assert "<title>hilo</title>" in s.good("/")
+
+
+def test_streams(s):
+    for path, body in (("/v1/completions", {"prompt": "This program"}), ("/v1/chat/completions", {"messages": user("hello")})):
+        body |= {"max_tokens": 30, "seed": 5, "n": 3, "stream_options": {"include_usage": True}}
+        whole, chunks = s.good(path, body), s.stream(path, body)
+        texts, ends = ["", "", ""], [None] * 3
+        assert chunks[-1]["choices"] == [] and chunks[-1]["usage"]["completion_tokens"] == whole["usage"]["completion_tokens"]
+        for chunk in chunks[:-1]:
+            for c in chunk["choices"]:
+                texts[c["index"]] += c["text"] if "text" in c else c["delta"].get("content", "")
+                ends[c["index"]] = ends[c["index"]] or c["finish_reason"]
+        for i, c in enumerate(whole["choices"]):
+            assert texts[i] == (c["text"] if "text" in c else c["message"]["content"])
+            assert ends[i] == c["finish_reason"]
+        assert len(set(texts)) > 1  # each choice has a seed of its own
+    events = s.events("/v1/responses", {"input": "hello", "max_output_tokens": 20, "temperature": 0})
+    objects = [json.loads(e.split("data: ", 1)[1]) for e in events]
+    assert [e.split("\n")[0] for e in events] == ["event: " + v["type"] for v in objects]
+    text = "".join(v["delta"] for v in objects if v["type"] == "response.output_text.delta")
+    done = objects[-1]["response"]
+    assert done["output"][0]["content"][0]["text"] == text
+    whole = s.good("/v1/responses", {"input": user("hello"), "max_output_tokens": 20, "temperature": 0})
+    assert whole["output"][0]["content"] == done["output"][0]["content"] and whole["usage"]["output_tokens"] <= 20
+
+
+def test_parameters(s):
+    ask = {"prompt": "Licensed under", "max_tokens": 20, "temperature": 0}
+    full = s.good("/v1/completions", ask)["choices"][0]["text"]
+    stop = full[8:11]
+    v = s.good("/v1/completions", ask | {"stop": ["@@@", stop]})["choices"][0]
+    assert v["text"] == full[:full.index(stop)] and v["finish_reason"] == "stop"
+    streamed = "".join(c["choices"][0]["text"] for c in s.stream("/v1/completions", ask | {"stop": stop}))
+    assert streamed == v["text"]
+    same = [s.good("/v1/completions", ask | {"temperature": 1, "seed": 3})["choices"][0]["text"] for _ in range(2)]
+    assert same[0] == same[1] != s.good("/v1/completions", ask | {"temperature": 1, "seed": 4})["choices"][0]["text"]
+    scored = s.good("/v1/completions", ask | {"logprobs": 3})["choices"][0]["logprobs"]
+    assert "".join(scored["tokens"]) == full and len(scored["token_logprobs"]) == 20
+    assert all(max(t.values()) == p and len(t) == 3 for t, p in zip(scored["top_logprobs"], scored["token_logprobs"]))
+    echo = s.good("/v1/completions", ask | {"echo": True, "logprobs": 1, "max_tokens": 2})["choices"][0]
+    assert echo["text"].startswith("Licensed under") and echo["logprobs"]["token_logprobs"][0] is None
+    first = s.good("/tokenize", {"content": full})["tokens"][0]
+    banned = s.good("/v1/completions", ask | {"logit_bias": {str(first): -100}, "logprobs": 0})["choices"][0]
+    assert banned["text"][:4] != full[:4]
+    forced = s.good("/v1/completions", ask | {"logit_bias": {"65": 100}, "max_tokens": 5})["choices"][0]["text"]
+    assert len(set(forced)) == 1
+    varied = s.good("/v1/completions", ask | {"logit_bias": {"65": 20}, "presence_penalty": 2, "frequency_penalty": 2})
+    assert varied["choices"][0]["text"] != s.good("/v1/completions", ask | {"logit_bias": {"65": 20}})["choices"][0]["text"]
+    chat = s.good("/v1/chat/completions", {"messages": user("hi"), "max_tokens": 4, "logprobs": True, "top_logprobs": 2})
+    content = chat["choices"][0]["logprobs"]["content"]
+    assert all(len(t["top_logprobs"]) == 2 and bytes(t["bytes"]).decode(errors="replace") == t["token"] for t in content)
+    ids = s.good("/tokenize", {"content": "Licensed under", "add_special": True})["tokens"]
+    assert s.good("/v1/completions", ask | {"prompt": ids})["choices"][0]["text"] == full
+
+
+def test_tokens(s):
+    for text in PROMPTS + ["héllo wörld 你好 🎉"]:
+        ids = s.good("/tokenize", {"content": text})["tokens"]
+        assert s.good("/detokenize", {"tokens": ids})["content"] == text
+    pieces = s.good("/tokenize", {"content": "hello", "with_pieces": True})["tokens"]
+    assert "".join(p["piece"] for p in pieces) == "hello"
+    prompt = s.good("/apply-template", {"messages": user("hi")})["prompt"]
+    assert "hi" in prompt and prompt.endswith("assistant<|end_header_id|>\n\n")
+    # The text of users never becomes special tokens.
+    eot = s.good("/v1/chat/completions", {"messages": user("x"), "max_tokens": 1})["usage"]["prompt_tokens"]
+    assert s.good("/v1/chat/completions", {"messages": user("x<|eot_id|>"), "max_tokens": 1})["usage"]["prompt_tokens"] > eot + 1
+
+
+def test_embeddings(s):
+    v = s.good("/v1/embeddings", {"input": ["hello", "world wide", "hello"]})["data"]
+    assert [d["index"] for d in v] == [0, 1, 2] and v[0]["embedding"] == v[2]["embedding"] != v[1]["embedding"]
+    packed = base64.b64decode(s.good("/v1/embeddings", {"input": "hello", "encoding_format": "base64"})["data"][0]["embedding"])
+    numbers = struct.unpack(f"<{len(packed) // 4}f", packed)
+    assert max(abs(a - b) for a, b in zip(numbers, v[0]["embedding"])) < 1e-6 and len(numbers) == len(v[0]["embedding"])
+    ids = s.good("/tokenize", {"content": "hello", "add_special": True})["tokens"]
+    assert s.good("/v1/embeddings", {"input": ids})["data"][0]["embedding"] == v[0]["embedding"]
+    s.bad(400, "/v1/embeddings", {"input": []})
+    s.bad(400, "/v1/embeddings", {"input": ["a", {}]})
+    s.bad(400, "/v1/embeddings", {"input": "word " * 5000})
+
+
+# ---- constrained texts -----------------------------------------------------------------------
+
+SCHEMAS = [
+    {"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "boolean"}}, "required": ["a", "b"]},
+    {"type": "object", "properties": {"name": {"type": "string", "maxLength": 6}, "kind": {"enum": ["x", 1, None]}}},
+    {"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 3},
+    {"anyOf": [{"const": {"q": [1, "two\n\"\\"]}}, {"type": "null"}]},
+    {"$defs": {"node": {"type": "object", "properties": {"v": {"type": "integer"}, "next": {"anyOf": [
+        {"$ref": "#/$defs/node"}, {"type": "null"}]}}, "required": ["v", "next"]}}, "$ref": "#/$defs/node"},
+    {"type": ["string", "null"], "maxLength": 4},
+    {"type": "object", "additionalProperties": {"type": "boolean"}},
+    {"type": "array", "prefixItems": [{"type": "boolean"}, {"enum": ["é", "你"]}]},
+]
+
+
+def obeys(v, s, root):
+    if "$ref" in s:
+        return obeys(v, root["$defs"]["node"], root)
+    if "anyOf" in s:
+        return any(obeys(v, one, root) for one in s["anyOf"])
+    if "const" in s:
+        return v == s["const"]
+    if "enum" in s:
+        return v in s["enum"]
+    kinds = {"integer": int, "boolean": bool, "number": (int, float), "string": str, "null": type(None), "array": list, "object": dict}
+    types = s["type"] if isinstance(s["type"], list) else [s["type"]]
+    if not any(isinstance(v, kinds[t]) and (t == "boolean" or not isinstance(v, bool)) for t in types):
+        return False
+    if isinstance(v, str):
+        return len(v) <= s.get("maxLength", 99)
+    if isinstance(v, list):
+        items = s.get("prefixItems") or [s["items"]] * len(v)
+        return s.get("minItems", 0) <= len(v) <= s.get("maxItems", 99) and all(obeys(x, i, root) for x, i in zip(v, items, strict=True))
+    if isinstance(v, dict):
+        properties = s.get("properties", {})
+        return all(r in v for r in s.get("required", [])) and all(
+            obeys(x, properties[k] if properties else s["additionalProperties"], root) for k, x in v.items())
+    return True
+
+
+def test_schemas(s):
+    complete = 0
+    for schema in SCHEMAS:
+        for seed in range(6):
+            c = s.good("/v1/chat/completions", {"messages": user("answer"), "max_tokens": 150, "seed": seed, "response_format": {
+                "type": "json_schema", "json_schema": {"name": "x", "schema": schema}}})["choices"][0]
+            if c["finish_reason"] == "stop":
+                v = json.loads(c["message"]["content"])
+                assert obeys(v, schema, schema), (schema, v)
+                complete += 1
+    assert complete >= 40, complete
+    text = s.good("/v1/responses", {"input": "x", "max_output_tokens": 200, "text": {"format": {"type": "json_schema", "name": "x",
+                                                                                            "schema": SCHEMAS[0]}}})
+    assert obeys(json.loads(text["output"][0]["content"][0]["text"]), SCHEMAS[0], None)
+    v = s.good("/v1/completions", {"prompt": "x", "grammar": 'root ::= ("ab" | [0-9]{3}) "!"', "max_tokens": 20})["choices"][0]["text"]
+    assert v == "ab!" or (len(v) == 4 and v[:3].isdigit() and v[3] == "!"), v
+    for form, what in (({"type": "string", "pattern": "a+"}, "pattern"), ({"type": "thing"}, "thing"), ({"$ref": "#/none"}, "none")):
+        e = s.bad(400, "/v1/chat/completions", {"messages": user("x"), "response_format": {"type": "json_schema",
+                                                                                    "json_schema": {"schema": form}}})
+        assert what in e["message"]
+    assert "rule 'x'" in s.bad(400, "/v1/completions", {"prompt": "x", "grammar": "root ::= x"})["message"]
+
+
+TOOLS = [{"type": "function", "function": {"name": name, "parameters": {
+    "type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}}} for name in ("first", "second")]
+
+
+def test_tools(s):
+    ask = {"messages": user("call"), "tools": TOOLS, "max_tokens": 200, "seed": 1}
+    for choice in ("required", {"type": "function", "function": {"name": "second"}}):
+        c = s.good("/v1/chat/completions", ask | {"tool_choice": choice})["choices"][0]
+        call = c["message"]["tool_calls"][0]
+        assert c["finish_reason"] == "tool_calls" and c["message"]["content"] is None
+        assert call["function"]["name"] in ("first", "second") and isinstance(json.loads(call["function"]["arguments"])["n"], int)
+        assert choice == "required" or call["function"]["name"] == "second"
+        chunks = s.stream("/v1/chat/completions", ask | {"tool_choice": choice})
+        deltas = [c["choices"][0]["delta"] for c in chunks]
+        assert [d["tool_calls"][0]["function"] for d in deltas if "tool_calls" in d] == [call["function"]]
+        assert not any(d.get("content") for d in deltas)
+    messages = user("call") + [{"role": "assistant", "content": None, "tool_calls": [call]},
+                               {"role": "tool", "tool_call_id": call["id"], "content": "5"}]
+    s.good("/v1/chat/completions", {"messages": messages, "tools": TOOLS, "max_tokens": 3})
+    v = s.good("/v1/responses", {"input": "call", "tools": [{"type": "function", **TOOLS[0]["function"]}], "tool_choice": "required",
+                                 "max_output_tokens": 200})["output"][0]
+    assert v["type"] == "function_call" and v["name"] == "first" and "n" in json.loads(v["arguments"])
+    s.bad(400, "/v1/chat/completions", ask | {"tool_choice": {"type": "function", "function": {"name": "third"}}})
+
+
+def test_reasoning(s):
+    grammar = 'root ::= "<think>\\nbecause" [a-z]{5} "</think>\\n\\nso " [a-z]{4}'
+    ask = {"messages": user("x"), "grammar": grammar, "max_tokens": 60, "seed": 2}
+    m = s.good("/v1/chat/completions", ask)["choices"][0]["message"]
+    assert m["reasoning_content"].startswith("because") and len(m["reasoning_content"]) == 12
+    assert m["content"].startswith("so ") and len(m["content"]) == 7
+    parts = {"content": "", "reasoning_content": ""}
+    for chunk in s.stream("/v1/chat/completions", ask):
+        for k in parts:
+            parts[k] += chunk["choices"][0]["delta"].get(k) or ""
+    assert parts == {k: m[k] for k in parts}
+    grammar = 'root ::= "see <tool_call>\\n{\\"name\\": \\"first\\", \\"arguments\\": {\\"n\\": 5}}\\n</tool_call>"'
+    ask = {"messages": user("x"), "grammar": grammar, "tools": TOOLS, "max_tokens": 200}
+    m = s.good("/v1/chat/completions", ask)["choices"][0]["message"]
+    assert m["content"] == "see" and m["tool_calls"][0]["function"] == {"name": "first", "arguments": '{"n":5}'}
+    text = "".join(c["choices"][0]["delta"].get("content") or "" for c in s.stream("/v1/chat/completions", ask))
+    assert text == "see"
+
+
+# ---- many at once ----------------------------------------------------------------------------
+
+def score(s, body):
+    v = s.good("/v1/completions", body)["choices"][0]
+    return v["text"], v["logprobs"]["token_logprobs"], v["finish_reason"]
+
+
+def test_batching(s):
+    """Texts that join and leave at random are those of a server that writes one at a time, to the last digit of a probability."""
+    rng = random.Random(11)
+    bodies = []
+    for i in range(40):
+        body = {"prompt": rng.choice(PROMPTS) * rng.choice((1, 1, 2)), "max_tokens": rng.randint(1, 60), "logprobs": 0,
+                "temperature": rng.choice((0, 0, 0.8)), "seed": i}
+        if rng.random() < 0.2:
+            body |= {"grammar": "root ::= [a-z ]{1,30} \"\\n\""}
+        bodies.append(body)
+    with Server("--slots", "1") as one:
+        alone = [score(one, b) for b in bodies]
+    order = list(range(len(bodies)))
+    rng.shuffle(order)
+
+    def late(i):
+        time.sleep(rng.random() * 0.3)
+        return i, score(s, bodies[i])
+    with concurrent.futures.ThreadPoolExecutor(12) as pool:
+        for i, got in pool.map(late, order):
+            assert got == alone[i], (bodies[i], got, alone[i])
+    assert s.metric("decode_rows_total") > s.metric("decode_steps_total")
+    assert s.idle()
+
+
+def test_prefix(s):
+    """A prompt that begins like another reads only the rest, and its text is the same."""
+    long = "The copyright holder grants permission to use, copy, modify and distribute the software and its documentation. " * 14
+    ask = {"max_tokens": 8, "temperature": 0, "logprobs": 0}
+    with Server("--slots", "1") as fresh:
+        want = score(fresh, ask | {"prompt": long + "End of it"})
+    assert score(s, ask | {"prompt": long + "Beginning"}) != want
+    v = s.good("/v1/completions", ask | {"prompt": long + "End of it"})
+    cached = v["usage"]["prompt_tokens_details"]["cached_tokens"]
+    assert cached >= 128, v["usage"]
+    assert (v["choices"][0]["text"], v["choices"][0]["logprobs"]["token_logprobs"], v["choices"][0]["finish_reason"]) == want
+
+
+def test_gone(s):
+    """A client that closes its connection frees its slot."""
+    before = s.metric("texts_total")
+    for stream in (True, False):
+        c = s.connect()
+        c.request("POST", "/v1/completions", json.dumps({"prompt": "a", "max_tokens": 1900, "ignore_eos": True, "stream": stream}))
+        if stream:
+            c.getresponse().read(50)
+        else:
+            time.sleep(0.1)
+        c.sock.close() if c.sock else None
+        c.close()
+        assert s.idle()
+    assert s.metric("texts_total") == before + 2
+
+
+# ---- limits and errors -----------------------------------------------------------------------
+
+def test_errors(s):
+    chat, text = "/v1/chat/completions", "/v1/completions"
+    s.bad(404, "/v1/nothing")
+    s.bad(405, "/v1/models", {})
+    assert s.bad(400, chat, "{")["code"] == "invalid_json"
+    for body in (b"", b"[]", b"\xff\xfe", b"[" * 100000, b'{"a":1,"a":2}', b"null"):
+        s.bad(400, chat, body)
+    assert s.bad(404, chat, {"model": "gpt-5", "messages": user("x")})["code"] == "model_not_found"
+    for wrong in ({"temperature": "hot"}, {"temperature": -1}, {"top_p": 2}, {"n": 0}, {"n": 1.5}, {"n": 100}, {"max_tokens": 0},
+                  {"max_tokens": 1e30}, {"stop": [""]}, {"stop": 5}, {"stop": ["x"] * 17}, {"logit_bias": {"x": 1}}, {"stream": 1},
+                  {"logit_bias": {"99999999": 1}}, {"top_logprobs": 2}, {"seed": "x"}, {"response_format": {"type": "xml"}},
+                  {"tools": {}}, {"tool_choice": "maybe", "tools": TOOLS}, {"messages": []}, {"messages": [{}]},
+                  {"messages": [{"role": "user", "content": 5}]}, {"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}):
+        s.bad(400, chat, {"messages": user("x"), "max_tokens": 2} | wrong)
+    for wrong in ({"prompt": []}, {"prompt": [1, "x"]}, {"prompt": [-1]}, {"prompt": [10 ** 20]}, {"prompt": {}}, {"prompt": ["a", "b"]}):
+        s.bad(400, text, wrong)
+    assert s.bad(400, text, {"prompt": "word " * 5000})["code"] == "context_length_exceeded"
+    s.bad(400, "/detokenize", {"tokens": [10 ** 9]})
+    s.bad(400, "/tokenize", {"content": 5})
+    s.good(text, {"prompt": "x", "max_tokens": 1, "wibble": 3})
+    assert "'wibble' is not supported" in s.text()
+
+
+def test_limits():
+    with Server("--slots", "1", "--queue", "1", "--max-body", "10000", "--api-key", "one", "--api-key", "two", "--max-tokens", "1500",
+                "--cors-origin", "https://a.example", models=(MODEL, "/nonexistent")) as s:
+        key = {"Authorization": "Bearer two"}
+        s.bad(401, "/v1/models")
+        s.bad(401, "/v1/models", headers={"Authorization": "Bearer twoo"})
+        assert "nonexistent" in s.good("/health")["failed_models"]
+        assert [m["id"] for m in s.good("/v1/models", headers=key)["data"]] == ["tiny-llama"]
+        assert "cannot open" in s.bad(503, "/v1/completions", {"model": "nonexistent", "prompt": "x"}, headers=key)["message"]
+        s.bad(413, "/v1/completions", {"prompt": "x" * 20000}, headers=key)
+        s.ask("/v1/models", method="OPTIONS", headers={"Origin": "https://a.example"})
+        assert s.headers["Access-Control-Allow-Origin"] == "https://a.example"
+        s.ask("/v1/models", method="OPTIONS", headers={"Origin": "https://b.example"})
+        assert s.headers["Access-Control-Allow-Origin"] is None
+        answers = []
+        body = {"prompt": "a", "max_tokens": 1500, "ignore_eos": True, "temperature": 0}
+        threads = [threading.Thread(target=lambda: answers.append(s.ask("/v1/completions", body, headers=key)[0])) for _ in range(6)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+        assert set(answers) == {200, 503} and answers.count(200) >= 2, answers
+    with Server("--timeout", "1") as s:
+        e = s.bad(504, "/v1/completions", {"prompt": "a", "max_tokens": 2000, "ignore_eos": True, "n": 16})
+        assert "time" in e["message"] and s.idle()
+
+
+def test_drain():
+    """SIGTERM: what runs is answered to its end, and new requests are refused."""
+    s = Server()
+    s.good("/v1/completions", {"prompt": "x", "max_tokens": 2})
+    answers = []
+    body = {"prompt": "a", "max_tokens": 1200, "ignore_eos": True}
+    running = threading.Thread(target=lambda: answers.append(s.ask("/v1/completions", body)))
+    running.start()
+    while s.metric("slots_busy") == 0:
+        time.sleep(0.01)
+    s.process.send_signal(signal.SIGTERM)
+    time.sleep(0.1)
+    try:
+        assert s.ask("/v1/completions", body)[0] == 503
+    except OSError:
+        pass  # it had ended already
+    running.join()
+    assert s.process.wait(60) == 0
+    assert answers[0][0] == 200 and answers[0][1]["usage"]["completion_tokens"] == 1200
+
+
+def raw(s, data, pause=0.0, answer=True):
+    with socket.create_connection(("127.0.0.1", s.port), timeout=60) as c:
+        for i in range(0, len(data), 1 + len(data) // 4 if pause else len(data) or 1):
+            c.sendall(data[i:i + 1 + len(data) // 4 if pause else len(data)])
+            time.sleep(pause)
+        return c.recv(1 << 16) if answer else b""
+
+
+def test_abuse(s):
+    """Requests of all kinds: good, malformed, oversized, slow, and abandoned ones."""
+    rng = random.Random(5)
+    total = 10000 if LONG else 300
+
+    def one(i):
+        r = random.Random(i)
+        kind = r.randrange(8)
+        body = json.dumps({"prompt": r.choice(PROMPTS), "max_tokens": r.randint(1, 40), "seed": i, "stream": r.random() < 0.5})
+        request = f"POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n\r\n{body}".encode()
+        try:
+            if kind == 0:
+                return s.ask("/v1/completions", body)[0] == 200
+            if kind == 1:  # abandoned
+                raw(s, request, answer=False)
+            elif kind == 2:  # slow
+                return b" 200 " in raw(s, request, pause=0.02)[:20]
+            elif kind == 3:  # ends early
+                raw(s, request[:r.randrange(len(request))], answer=False)
+            elif kind == 4:  # bytes that are changed
+                changed = bytearray(request)
+                for _ in range(r.randint(1, 5)):
+                    changed[r.randrange(len(changed))] = r.randrange(256)
+                raw(s, bytes(changed), answer=False)
+            elif kind == 5:  # no HTTP
+                raw(s, bytes(r.randrange(256) for _ in range(r.randrange(2000))), answer=False)
+            elif kind == 6:  # lengths that do not fit
+                raw(s, request.replace(b"Content-Length: ", b"Content-Length: 9" if r.random() < 0.5 else b"Content-Length: -"), answer=False)
+            else:  # values of other types
+                v = json.loads(body)
+                v[r.choice(list(v))] = r.choice([None, -1, 1e308, "x", [], {}, True, [[]], "\u0000", 2 ** 70])
+                return s.ask("/v1/completions", v)[0] in (200, 400)
+        except (OSError, http.client.HTTPException):
+            pass
+        return True
+    order = list(range(total))
+    rng.shuffle(order)
+    with concurrent.futures.ThreadPoolExecutor(16) as pool:
+        assert all(pool.map(one, order))
+    assert s.idle()
+    assert s.good("/v1/completions", {"prompt": "Licensed under", "max_tokens": 12, "temperature": 0})["choices"][0]["text"]
+    status = pathlib.Path(f"/proc/{s.process.pid}/status").read_text()
+    peak = int(status.split("VmHWM:")[1].split()[0])
+    assert peak < 4 << 20, f"{peak} kB"
+    assert len(list(pathlib.Path(f"/proc/{s.process.pid}/fd").iterdir())) < 100
+
+
+def main():
+    probe = subprocess.run([HILO, "serve", "--port", "0", "-m", "/nonexistent"], capture_output=True, text=True)
+    tests = [f for name, f in globals().items() if name.startswith("test_") and
+             (len(sys.argv) == 1 or any(word in name for word in sys.argv[1:]))]
+    passed = failed = 0
+    server = None
+    assert probe.returncode == 3 and "no model was loaded" in probe.stderr, probe
+    try:
+        server = Server("--slots", "6")
+    except AssertionError as e:
+        if "libmicrohttpd" in str(e):
+            print("skipped: libmicrohttpd is missing\n0 passed, 0 failed, 1 skipped")
+            return 0
+        raise
+    with server:
+        for test in tests:
+            begin = time.time()
+            try:
+                test(server) if test.__code__.co_argcount else test()
+                passed += 1
+                print(f"passed: {test.__name__}, {time.time() - begin:.1f} s", flush=True)
+            except Exception as e:  # each test is reported, whatever went wrong
+                failed += 1
+                where = e.__traceback__
+                while where.tb_next and where.tb_next.tb_frame.f_code.co_filename == __file__:
+                    where = where.tb_next
+                print(f"failed: {test.__name__}, line {where.tb_lineno}: {type(e).__name__}: {str(e)[:2000]}", flush=True)
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+sys.exit(main())
