@@ -469,6 +469,10 @@ hilo_status llm_grammar_parse(struct str text, hilo_allocator al, struct diag_li
     rules(&p);
     for (uint32_t i = 0; i < g->nrules; i++)
         g->rules[i].name = (struct str){NULL, 0}; /* the text is the caller's */
+    struct llm_grammar_state *start = p.status == HILO_OK ? llm_grammar_begin(g, NULL) : NULL;
+    if (p.status == HILO_OK && !start)
+        p.status = diag_error(d, HILO_INVALID_ARGUMENT, "the grammar is recursive on the left, or too large");
+    llm_grammar_end(start);
     if (p.status == HILO_OK)
         *out = g;
     else

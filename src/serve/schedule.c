@@ -236,7 +236,7 @@ static void choose(struct schedule *x, struct slot *slot, float *logits) {
         } else {
             j->visible = llm_stop_safe(&t->stops, text, from);
             if (slot->grammar && !llm_grammar_accept(slot->grammar, id))
-                fail(x, slot, "out of memory for the grammar");
+                fail(x, slot, "the grammar needs too much memory");
             else if ((t->most && j->ids.n >= t->most) || seen->n >= (size_t)x->s->limit)
                 leave(x, slot, SERVE_END_LENGTH);
         }
@@ -354,7 +354,7 @@ static void join(struct schedule *x, struct serve_job *j, struct slot *slot, siz
         x->vocabulary = llm_grammar_vocab_open(x->s->tok, x->vocab, x->al);
     if (t->grammar && (!x->vocabulary || !(slot->grammar = llm_grammar_begin(t->grammar, x->vocabulary)))) {
         pthread_mutex_lock(&x->mutex);
-        fail(x, slot, "out of memory for the grammar");
+        fail(x, slot, "out of memory");
         pthread_mutex_unlock(&x->mutex);
         return;
     }

@@ -181,7 +181,7 @@ static void answer(struct call *c) {
         found->handle(c);
 }
 
-static void handle(void *user, const struct http_call *http) {
+void server_handle(void *user, const struct http_call *http) {
     struct server *s = user;
     struct call c = {.server = s, .http = http, .answer = http->answer};
     double begin = rt_now_ms();
@@ -293,47 +293,52 @@ static void serve_until_stopped(struct server *s, struct http *h) {
         schedule_stop(s->models[i].x);
 }
 
-static hilo_status start(struct server *s, char *why, size_t size) {
-    struct http_options ho = {.host = s->o.host,
-                              .port = s->o.port,
-                              .connections = s->o.connections,
-                              .timeout_s = 60,
-                              .body_bytes = s->o.body_bytes,
-                              .handle = handle,
-                              .user = s};
-    struct http *h;
+hilo_status server_open(struct server *s, const struct serve_options *o, char *why, size_t size) {
     size_t loaded = 0;
-    for (size_t i = 0; i < s->o.nmodels; i++) {
+    s->o = *o;
+    s->started = time(NULL);
+    s->models = calloc(o->nmodels, sizeof *s->models);
+    for (size_t i = 0; i < o->nmodels && s->models; i++) {
         struct serve_model *m = &s->models[i];
-        m->path = s->o.models[i];
+        m->path = o->models[i];
         name_model(m, s->models, i);
         open_model(s, m);
-        serve_log(s, m->s ? "model %s: loaded from %s" : "model %s: not loaded from %s: %s", m->id, m->path, m->why);
+        if (m->s)
+            serve_log(s, "model %s: loaded from %s", m->id, m->path);
+        else
+            serve_log(s, "model %s: not loaded from %s: %s", m->id, m->path, m->why);
         loaded += m->s != NULL;
     }
-    if (!loaded) {
-        snprintf(why, size, "no model was loaded: %s", s->models[0].why);
-        return HILO_NOT_FOUND;
-    }
-    HILO_TRY(http_start(&ho, &h, why, size));
-    serve_log(s, "listening on http://%s%s%s:%u", strchr(s->o.host, ':') ? "[" : "", s->o.host,
-              strchr(s->o.host, ':') ? "]" : "", http_port(h));
-    serve_until_stopped(s, h);
-    http_stop(h);
-    return HILO_OK;
+    if (!loaded)
+        snprintf(why, size, "no model was loaded: %s", s->models ? s->models[0].why : "out of memory");
+    return loaded ? HILO_OK : HILO_NOT_FOUND;
+}
+
+void server_close(struct server *s) {
+    for (size_t i = 0; i < s->o.nmodels && s->models; i++)
+        close_model(&s->models[i]);
+    free(s->models);
 }
 
 hilo_status serve_run(const struct serve_options *o, char *why, size_t size) {
-    struct server s = {.o = *o, .started = time(NULL)};
-    s.models = calloc(o->nmodels, sizeof *s.models);
-    if (!s.models) {
-        snprintf(why, size, "out of memory");
-        return HILO_RESOURCE_EXHAUSTED;
+    struct server s = {0};
+    struct http_options ho = {.host = o->host,
+                              .port = o->port,
+                              .connections = o->connections,
+                              .timeout_s = 60,
+                              .body_bytes = o->body_bytes,
+                              .handle = server_handle,
+                              .user = &s};
+    struct http *h;
+    hilo_status status = server_open(&s, o, why, size);
+    if (status == HILO_OK)
+        status = http_start(&ho, &h, why, size);
+    if (status == HILO_OK) {
+        bool six = strchr(o->host, ':') != NULL;
+        serve_log(&s, "listening on http://%s%s%s:%u", six ? "[" : "", o->host, six ? "]" : "", http_port(h));
+        serve_until_stopped(&s, h);
+        http_stop(h);
     }
-    hilo_status status = start(&s, why, size);
-    for (size_t i = 0; i < o->nmodels; i++)
-        if (s.models[i].path)
-            close_model(&s.models[i]);
-    free(s.models);
+    server_close(&s);
     return status;
 }

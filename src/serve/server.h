@@ -38,6 +38,12 @@ struct call {
     struct diag_list d; /* for functions that report into a list */
 };
 
+/* Loads the models; NOT_FOUND, with the reason in `why`, when none could be loaded. server_close in any case. */
+hilo_status server_open(struct server *s, const struct serve_options *o, char *why, size_t size);
+void server_close(struct server *s);
+/* Answers a call, as http_options.handle; `user` is the server. */
+void server_handle(void *user, const struct http_call *http);
+
 /* ---- answers (server.c) ---------------------------------------------------------------------- */
 
 /* OpenAI's error object; `param` and `code` may be NULL. Returns false. */

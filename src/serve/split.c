@@ -1,8 +1,8 @@
 /* Reasoning and tool calls in a text.
  *
- * Reasoning is <think>…</think> at the beginning. Tool calls are what the families write: <tool_call>{…}</tool_call> (Hermes,
- * Qwen), or a text that is nothing but an object or a list of objects with a name and arguments or parameters (Llama 3,
- * Mistral). */
+ * Reasoning is <think>…</think> at the beginning. Tool calls are what the families write: <tool_call>{…}</tool_call>
+ * (Hermes, Qwen), or a text that is nothing but an object or a list of objects with a name and arguments or parameters
+ * (Llama 3, Mistral). */
 #include "serve/server.h"
 
 #include <stdio.h>

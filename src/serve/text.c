@@ -124,7 +124,8 @@ static bool next_piece(void *user, struct strbuf *out) {
     struct stream *s = user;
     struct text *t = s->text;
     double begin = rt_now_ms();
-    while (!s->ended && out->n == 0) {
+    size_t before = out->n;
+    while (!s->ended && out->n == before) {
         if (http_gone(&t->http))
             return false;
         schedule_wait(t->model->x, &t->version, POLL_MS);
@@ -138,7 +139,7 @@ static bool next_piece(void *user, struct strbuf *out) {
             s->ended = !s->piece(t, out);
         }
         schedule_release(t->model->x);
-        if (out->n == 0 && rt_now_ms() - begin > 1e3 * QUIET)
+        if (out->n == before && rt_now_ms() - begin > 1e3 * QUIET)
             strbuf_puts(out, ": waiting\n\n");
     }
     return !s->ended;
