@@ -39,7 +39,8 @@ static LLVMValueRef block_as_index(struct emit *e, kir_val loop, LLVMValueRef v)
 /* Whether the index of a loop is computed in 32 bits, also after its last step. */
 static bool block_loop_fits(const struct emit *e, const struct kir_node *n) {
     int64_t step = n->sub == KIR_VECTOR ? n->width : n->sub == KIR_GRID ? e->launch.blocks : 1;
-    return n->sub != KIR_UNROLLED && n->lo >= 0 && n->hi <= INT32_MAX - step && (!emit_is(n->arg[0]) || emit_fits(e, n->arg[0]));
+    bool fits = n->lo >= 0 && n->hi <= INT32_MAX - step;
+    return fits && n->sub != KIR_UNROLLED && (!emit_is(n->arg[0]) || emit_fits(e, n->arg[0]));
 }
 
 /* ---- barriers -------------------------------------------------------------------------------- */
@@ -51,6 +52,7 @@ struct barriers {
     const struct kir *k;
     bool *before; /* by node */
     uint32_t n;   /* buffers, and one for the area of reductions */
+    uint32_t threads;
     bool one_warp; /* reductions need no area */
     bool strides;  /* a block computes several iterations of the grid */
 };
@@ -94,6 +96,51 @@ static void barriers_use(struct barriers *s, kir_val v, const uint8_t *uses, uin
         since[i] |= uses[i];
 }
 
+/* Whether lanes of a VECTOR loop may read what others store: there is one step, and all threads run it. */
+static bool loop_is_shared(const struct barriers *s, const struct kir_node *n) {
+    return !emit_is(n->arg[0]) && n->imm == n->width && n->width == s->threads;
+}
+
+static void lanes_block(struct barriers *s, struct arena *a, kir_block b, uint8_t *since);
+
+/* Within such a loop: a barrier between stores to scratch memory and loads from there, in either order. The copies of an
+   UNROLLED loop are taken together, unless they both load and store. */
+static void lanes_node(struct barriers *s, struct arena *a, kir_val v, uint8_t *since) {
+    const struct kir_node *n = kir_get(s->k, v);
+    uint8_t *uses = ARENA_ARRAY(a, uint8_t, s->n);
+    bool mixed = false;
+    if (n->op == KIR_LOAD || n->op == KIR_STORE)
+        uses[n->of] = n->op == KIR_LOAD ? USE_READ : USE_LANES;
+    if (n->op == KIR_LOOP && n->sub == KIR_UNROLLED)
+        loop_uses(s, n->body, n->body, uses);
+    for (uint32_t i = 0; i + 1 < s->n; i++) {
+        uses[i] = s->k->buffers.v[i].role == KIR_SCRATCH ? uses[i] : 0;
+        mixed |= uses[i] == (USE_READ | USE_LANES);
+    }
+    if (n->op == KIR_IF || (n->body.i && (n->sub != KIR_UNROLLED || mixed))) {
+        for (int round = 0; round < 2; round++) {
+            memcpy(uses, since, s->n);
+            if (n->other.i)
+                lanes_block(s, a, n->other, since);
+            lanes_block(s, a, n->body, since);
+            for (uint32_t i = 0; i < s->n; i++)
+                since[i] |= uses[i];
+        }
+        return;
+    }
+    for (uint32_t i = 0; i + 1 < s->n; i++)
+        s->before[v.i] |= (uses[i] && since[i] && uses[i] != since[i]);
+    if (s->before[v.i])
+        memset(since, 0, s->n);
+    for (uint32_t i = 0; i < s->n; i++)
+        since[i] |= uses[i];
+}
+
+static void lanes_block(struct barriers *s, struct arena *a, kir_block b, uint8_t *since) {
+    for (kir_val v = kir_block_get(s->k, b)->first; emit_is(v); v = kir_get(s->k, v)->next)
+        lanes_node(s, a, v, since);
+}
+
 static void barriers_block(struct barriers *s, struct arena *a, kir_block b, uint8_t *since);
 
 static void barriers_node(struct barriers *s, struct arena *a, kir_val v, uint8_t *since) {
@@ -107,6 +154,8 @@ static void barriers_node(struct barriers *s, struct arena *a, kir_val v, uint8_
         reduces &= !s->one_warp;
         uses[s->n - 1] = reduces ? USE_LANES : 0;
         barriers_use(s, v, uses, since);
+        if (loop_is_shared(s, n))
+            lanes_block(s, a, n->body, ARENA_ARRAY(a, uint8_t, s->n));
         if (reduces) { /* its last barrier comes before all threads read the area */
             memset(since, 0, s->n);
             since[s->n - 1] = USE_READ;
@@ -144,6 +193,7 @@ static bool block_strides(const struct emit *e) {
 void emit_block_prepare(struct emit *e) {
     struct barriers s = {.k = e->k, .n = e->k->buffers.n + 1, .before = ARENA_ARRAY(&e->arena, bool, e->k->nodes.n)};
     cg_launch(e->k, e->t, &e->launch);
+    s.threads = e->launch.threads;
     s.one_warp = e->launch.threads == e->t->warp_threads;
     s.strides = block_strides(e);
     e->barriers = s.before;

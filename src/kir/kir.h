@@ -59,7 +59,8 @@ enum kir_loop {
     KIR_UNROLLED /* expanded; constant extent. Its index is a constant in each copy, so it may choose registers */
 };
 /* VECTOR. Lane l runs iterations l, width + l, 2·width + l …; all lanes of a step run an op before any runs the next. They
-   must not depend on each other: no SET of a register from outside, no two lanes storing to one element. Registers declared
+   must not depend on each other: no SET of a register from outside, no two lanes storing to one element; but where one step
+   runs all lanes (constant extent = width), an op may load from scratch what an earlier one stored in other lanes. Registers declared
    inside are a lane's own. An ACC on a register from outside is a reduction: every lane accumulates on its own, beginning
    with the op's neutral element, after the loop lane l is combined with lane l + width/2, and so on with half the width
    until one is left, and then the register = register `sub` that. Serial and unrolled loops may be inside; their extents,

@@ -10,6 +10,7 @@
  *   block.c    GEMM in blocks for the caches, with packed operands; pack.c packs, tile.c is its loop for matrix units
  *   direct.c   convolution with a register tile of pixels by features
  *   depthwise.c  convolution of groups of few features
+ *   shared.c   on GPUs: tiles through shared memory
  *   stages.c   GEMM, row-wise kernel, GEMM in one kernel: attention
  *
  * All of them read factors by contract_factor, from the operand or as it was packed, and end in contract_finish. Products are
@@ -137,6 +138,7 @@ bool contract_matvec(struct contraction *c);
 bool contract_vecmat(struct contraction *c);
 bool contract_direct(struct contraction *c);    /* convolutions */
 bool contract_depthwise(struct contraction *c); /* of groups of few features */
+bool contract_shared(struct contraction *c);    /* on GPUs */
 /* Lanes along axis v of the result. */
 bool contract_blocks(struct contraction *c, uint32_t v);
 bool contract_can_block(const struct contraction *c, uint32_t v);

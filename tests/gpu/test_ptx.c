@@ -304,6 +304,47 @@ static void test_shapes(void **state) {
     }
 }
 
+/* ---- products ---------------------------------------------------------------------------------- */
+
+static struct ptx_counts product_of(const char *a, const char *b, const char *numbers, const char *r) {
+    char program[1024];
+    snprintf(program, sizeof program,
+             "func.func @main(%%a: tensor<%s>, %%b: tensor<%s>) -> tensor<%s> {"
+             "%%0 = stablehlo.dot_general %%a, %%b, %s : (tensor<%s>, tensor<%s>) -> tensor<%s>"
+             "return %%0 : tensor<%s>}",
+             a, b, r, numbers, a, b, r, r);
+    return traffic_of(program).counts;
+}
+
+/* Products by tiles in shared memory: the interpreter's bits for all layouts and sizes that are no multiples of a tile; what is
+   read of the operands. */
+static void test_products(void **state) {
+    (void)state;
+    static const char *const numbers[] = {"contracting_dims = [1] x [0]", "contracting_dims = [1] x [1]",
+                                          "contracting_dims = [0] x [0]", "contracting_dims = [0] x [1]"};
+    static const char *const types[] = {"f32", "f64", "i32", "bf16", "i8"};
+    static const struct { int m, n, k; } sizes[] = {{64, 48, 32}, {17, 33, 20}, {9, 130, 7}};
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+        for (size_t t = 0; t < sizeof types / sizeof *types; t++)
+            for (int way = 0; way < 4; way++) {
+                char a[32], b[32], r[32];
+                int m = sizes[s].m, n = sizes[s].n, k = sizes[s].k;
+                bool last = way < 2, first = way % 2 == 0; /* the sum is the last dimension of lhs, the first of rhs */
+                if (s && t > 1 && way)
+                    continue;
+                snprintf(a, sizeof a, "%dx%dx%s", last ? m : k, last ? k : m, types[t]);
+                snprintf(b, sizeof b, "%dx%dx%s", first ? k : n, first ? n : k, types[t]);
+                snprintf(r, sizeof r, "%dx%dx%s", m, n, types[t]);
+                struct ptx_counts counts = product_of(a, b, numbers[way], r);
+                assert_true(way != 2 || counts.conflicts == 0); /* tiles are stored as they are read */
+                assert_true(counts.barriers > 0);
+            }
+    /* tiles of 16 by 16: each block reads its rows and columns once */
+    struct ptx_counts counts = product_of("32x64xf32", "32x64xf32", numbers[2], "64x64xf32");
+    assert_int_equal(counts.sectors, (2 * 16 * (16 * 32) + 64 * 64) * 4 / 32);
+    (void)product_of("3x40x24xf32", "3x24x50xf32", "batching_dims = [0] x [0], contracting_dims = [2] x [1]", "3x40x50xf32");
+}
+
 /* ---- launches -------------------------------------------------------------------------------- */
 
 /* Scratch memory beyond the shared memory of a block: few blocks with a slab each compute all iterations. */
@@ -471,7 +512,7 @@ static int open_target(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_traffic), cmocka_unit_test(test_shapes),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_traffic), cmocka_unit_test(test_shapes), cmocka_unit_test(test_products),
                                        cmocka_unit_test(test_launch),
                                        cmocka_unit_test(test_planted),
                                        cmocka_unit_test(test_programs)};

@@ -1,0 +1,295 @@
+/* Contractions on GPUs: a block computes a tile of the result, a thread a register tile of it. Slabs of both operands go through
+ * shared memory; those of the next slab are loaded into registers meanwhile. An operand is kept as it is contiguous, along the
+ * sum or along the result, so that threads load and read 16 bytes at once; see docs/adr/0021-schedules-of-blocks.md.
+ *
+ * One VECTOR loop of as many lanes as the block has threads computes all: lanes load from scratch memory what others stored.
+ * Each sum is accumulated in the order of its terms. */
+#include "lower/contract.h"
+
+#include <math.h>
+
+enum {
+    SHARED_SIDE = 16,  /* threads of a block along rows and along columns */
+    SHARED_DEPTH = 16, /* terms of a slab */
+    SHARED_STEP = 4,   /* elements that are read at once */
+    SHARED_ACCESS = 16, /* bytes */
+    SHARED_LEAST = 8   /* rows and columns from which tiles pay */
+};
+
+/* The part of an operand in a tile: its lines (rows of the left one, columns of the right one) by terms. */
+struct panel {
+    struct contract_axes lines;
+    int64_t size, each;  /* lines of a tile, of a thread */
+    int64_t unit;        /* elements that a thread loads side by side */
+    int64_t access;      /* elements of 16 bytes */
+    bool along_sum;      /* lines lie side by side in scratch memory, each contiguous; else terms do */
+    bool guarded;        /* the tile reaches beyond the operand */
+    uint32_t scratch;
+    kir_val first, thread; /* line of the tile; place of the thread along lines */
+    kir_val next, part;    /* registers: elements of the next slab; lines of the thread for SHARED_STEP terms */
+};
+
+struct shared {
+    struct contraction *c;
+    struct panel side[2];
+    struct contract_axes batch;
+    int64_t terms;
+    bool terms_guarded;
+    kir_val lane, guard; /* guard: around the contraction */
+};
+
+/* ---- the tile --------------------------------------------------------------------------------- */
+
+static void divide_axes(struct shared *s) {
+    const struct contraction *c = s->c;
+    s->side[0].lines.size = s->side[1].lines.size = s->batch.size = s->terms = 1;
+    for (uint32_t i = 0; i < c->nresult; i++) {
+        const struct axis *a = &c->result[i];
+        if (a->size == 1)
+            continue;
+        bool left = a->stride[0] != 0, right = a->stride[1] != 0;
+        contract_add_axis(c, left && right ? &s->batch : &s->side[right].lines, i);
+    }
+    for (uint32_t i = 0; i < c->nsum; i++)
+        s->terms *= c->sum[i].size;
+}
+
+/* The sizes of the tile that take the least time: multiply-adds and reads of shared memory, for as many rounds as the blocks
+   take on all multiprocessors. */
+static void choose_tile(struct shared *s) {
+    const struct target *t = s->c->l->target;
+    int64_t most = kir_type_bits(s->c->acc) > 32 ? 4 : 8;
+    double least = INFINITY;
+    for (int64_t rows = most; rows >= 1; rows /= 2)
+        for (int64_t columns = most; columns >= 1; columns /= 2) {
+            double blocks = ceil((double)s->side[0].lines.size / (double)(rows * SHARED_SIDE)) *
+                            ceil((double)s->side[1].lines.size / (double)(columns * SHARED_SIDE)) * (double)s->batch.size;
+            double time = ceil(blocks / t->cores) * (double)(rows * columns + 2 * (rows + columns));
+            if (time < least) {
+                least = time;
+                s->side[0].each = rows;
+                s->side[1].each = columns;
+            }
+        }
+    for (int i = 0; i < 2; i++) {
+        struct panel *p = &s->side[i];
+        p->size = p->each * SHARED_SIDE;
+        p->unit = p->each < SHARED_STEP ? p->each : SHARED_STEP;
+        p->access = SHARED_ACCESS / (kir_type_bits(s->c->acc) / 8);
+        p->guarded = p->lines.size < p->size;
+        p->along_sum = true;
+        for (uint32_t k = 0; k < p->lines.n; k++)
+            p->along_sum &= s->c->result[p->lines.v[k]].stride[i] != 1;
+        p->along_sum |= s->c->sum[s->c->nsum - 1].stride[i] == 1;
+    }
+    s->terms_guarded = s->terms % SHARED_DEPTH != 0;
+}
+
+/* Elements between lines in scratch memory, or between terms. Lines are an odd number of accesses apart, so that threads read
+   different banks. */
+static int64_t panel_stride(const struct panel *p) {
+    return p->along_sum ? SHARED_DEPTH + p->access : p->size;
+}
+
+static kir_val panel_place(struct lower *l, const struct panel *p, kir_val line, kir_val term) {
+    kir_val far = p->along_sum ? line : term, near = p->along_sum ? term : line;
+    return lower_add(l, lower_mul(l, far, panel_stride(p)), near);
+}
+
+/* Line `i` of the thread: side by side in groups where lines are contiguous, else as far apart as threads are. */
+static kir_val thread_line(struct lower *l, const struct panel *p, int64_t group, kir_val i) {
+    if (p->along_sum)
+        return lower_add(l, p->thread, lower_mul(l, lower_add(l, kir_i64(l->k, group * p->unit), i), SHARED_SIDE));
+    kir_val first = lower_add(l, lower_mul(l, p->thread, p->unit), kir_i64(l->k, group * p->unit * SHARED_SIDE));
+    return lower_add(l, first, i);
+}
+
+/* ---- guards ----------------------------------------------------------------------------------- */
+
+static void guard_below(struct lower *l, kir_val x, int64_t end) {
+    kir_val inside = kir_cmp(l->k, KIR_LT, 0, x, kir_i64(l->k, end));
+    l->guard = l->guard.i ? kir_op2(l->k, KIR_AND, 0, l->guard, inside) : inside;
+}
+
+static kir_val set_line(struct shared *s, struct panel *p, kir_val line) {
+    kir_val at = lower_add(s->c->l, p->first, line);
+    if (p->guarded)
+        guard_below(s->c->l, at, p->lines.size);
+    contract_set(s->c, &p->lines, at);
+    return at;
+}
+
+/* Whether the term exists; none = it does. */
+static kir_val set_term(struct shared *s, kir_val term) {
+    struct contraction *c = s->c;
+    int64_t dims[IR_MAX_RANK];
+    kir_val at[IR_MAX_RANK], inside = {0};
+    if (s->terms_guarded) {
+        guard_below(c->l, term, s->terms);
+        inside = kir_cmp(c->l->k, KIR_LT, 0, term, kir_i64(c->l->k, s->terms));
+    }
+    for (uint32_t i = 0; i < c->nsum; i++)
+        dims[i] = c->sum[i].size;
+    lower_unflatten(c->l, term, dims, c->nsum, at);
+    for (uint32_t i = 0; i < c->nsum; i++)
+        c->sum[i].at = at[i];
+    return inside;
+}
+
+/* ---- slabs ------------------------------------------------------------------------------------ */
+
+/* The element that the thread has at place `i`, a multiple of the unit, plus the index of an UNROLLED loop that this opens, of
+   a slab: line and term in the tile. */
+static kir_val open_unit(struct shared *s, const struct panel *p, int64_t i, kir_val *line, kir_val *term) {
+    struct lower *l = s->c->l;
+    int64_t inner = (p->along_sum ? SHARED_DEPTH : p->size) / p->unit;
+    kir_val x = kir_loop(l->k, KIR_UNROLLED, p->unit, 0);
+    kir_val at = lower_add(l, s->lane, kir_i64(l->k, i / p->unit * SHARED_SIDE * SHARED_SIDE));
+    kir_val near = lower_add(l, lower_mul(l, lower_rem(l, at, inner), p->unit), x), far = lower_div(l, at, inner);
+    *line = p->along_sum ? far : near;
+    *term = p->along_sum ? near : far;
+    return lower_add(l, kir_i64(l->k, i), x);
+}
+
+/* Elements of a thread: SHARED_SIDE² threads load SHARED_SIDE · each lines of SHARED_DEPTH terms. */
+static int64_t panel_elements(const struct panel *p) {
+    return p->each * SHARED_DEPTH / SHARED_SIDE;
+}
+
+static void load_slab(struct shared *s, uint32_t side, kir_val slab) {
+    struct lower *l = s->c->l;
+    struct panel *p = &s->side[side];
+    kir_val line, term, first = lower_mul(l, slab, SHARED_DEPTH);
+    for (int64_t i = 0; i < panel_elements(p); i += p->unit) {
+        kir_val place = open_unit(s, p, i, &line, &term);
+        l->guard = s->guard;
+        set_line(s, p, line);
+        kir_val inside = set_term(s, lower_add(l, first, term));
+        s->c->packed[side].on = false;
+        kir_val x = contract_factor(s->c, side);
+        x = inside.i ? kir_select(l->k, inside, x, contract_zero(s->c)) : x; /* factors need not be loads, which are masked */
+        kir_set_reg(l->k, p->next, place, x);
+        l->guard = s->guard;
+        kir_close(l->k);
+    }
+}
+
+static void store_slab(struct shared *s, struct panel *p) {
+    struct lower *l = s->c->l;
+    kir_val line, term;
+    for (int64_t i = 0; i < panel_elements(p); i += p->unit) {
+        kir_val place = open_unit(s, p, i, &line, &term);
+        kir_store(l->k, p->scratch, panel_place(l, p, line, term), kir_get_reg(l->k, p->next, place));
+        kir_close(l->k);
+    }
+}
+
+/* The lines of the thread for SHARED_STEP terms from `first` on, to registers [term][line]. */
+static void read_part(struct shared *s, struct panel *p, kir_val first) {
+    struct lower *l = s->c->l;
+    for (int64_t g = 0; g < p->each / p->unit; g++) {
+        kir_val outer = kir_loop(l->k, KIR_UNROLLED, p->along_sum ? p->unit : SHARED_STEP, 0);
+        kir_val inner = kir_loop(l->k, KIR_UNROLLED, p->along_sum ? SHARED_STEP : p->unit, 0);
+        kir_val i = p->along_sum ? outer : inner, term = p->along_sum ? inner : outer;
+        kir_val x = kir_load(l->k, p->scratch, panel_place(l, p, thread_line(l, p, g, i), lower_add(l, first, term)));
+        kir_val place = lower_add(l, lower_mul(l, term, p->each), lower_add(l, kir_i64(l->k, g * p->unit), i));
+        kir_set_reg(l->k, p->part, place, x);
+        lower_close(l, 2);
+    }
+}
+
+static void multiply_slab(struct shared *s, kir_val sums) {
+    struct contraction *c = s->c;
+    struct lower *l = c->l;
+    kir_val step = kir_loop(l->k, KIR_SERIAL, SHARED_DEPTH / SHARED_STEP, 0), first = lower_mul(l, step, SHARED_STEP);
+    read_part(s, &s->side[0], first);
+    read_part(s, &s->side[1], first);
+    kir_val term = kir_loop(l->k, KIR_UNROLLED, SHARED_STEP, 0);
+    kir_val i = kir_loop(l->k, KIR_UNROLLED, s->side[0].each, 0), j = kir_loop(l->k, KIR_UNROLLED, s->side[1].each, 0);
+    for (uint32_t side = 0; side < 2; side++) {
+        struct panel *p = &s->side[side];
+        kir_val place = lower_add(l, lower_mul(l, term, p->each), side ? j : i);
+        c->packed[side] = (struct packed){.on = true, .value = kir_get_reg(l->k, p->part, place)};
+    }
+    contract_multiply_add(c, sums, lower_add(l, lower_mul(l, i, s->side[1].each), j));
+    lower_close(l, 4);
+}
+
+/* ---- the kernel ------------------------------------------------------------------------------- */
+
+static void finish_tile(struct shared *s, kir_val sums) {
+    struct lower *l = s->c->l;
+    struct panel *rows = &s->side[0], *columns = &s->side[1];
+    for (int64_t g = 0; g < rows->each / rows->unit; g++) {
+        kir_val i = kir_loop(l->k, KIR_UNROLLED, rows->unit, 0);
+        kir_val row = thread_line(l, rows, g, i);
+        for (int64_t h = 0; h < columns->each / columns->unit; h++) {
+            kir_val j = kir_loop(l->k, KIR_UNROLLED, columns->unit, 0);
+            l->guard = s->guard;
+            set_line(s, rows, row);
+            set_line(s, columns, thread_line(l, columns, h, j));
+            kir_val line = lower_mul(l, lower_add(l, kir_i64(l->k, g * rows->unit), i), columns->each);
+            kir_val at = lower_add(l, line, lower_add(l, kir_i64(l->k, h * columns->unit), j));
+            contract_finish(s->c, kir_get_reg(l->k, sums, at));
+            l->guard = s->guard;
+            kir_close(l->k);
+        }
+        kir_close(l->k);
+    }
+}
+
+static void begin_tile(struct shared *s, uint32_t side, kir_val tile) {
+    struct lower *l = s->c->l;
+    struct panel *p = &s->side[side];
+    p->first = p->guarded ? lower_mul(l, tile, p->size) : contract_tile_begin(l, tile, p->lines.size, p->size);
+    int64_t lines = p->along_sum ? p->size : SHARED_DEPTH;
+    p->scratch = kir_scratch(l->k, contract_acc_dtype(s->c), lines * panel_stride(p));
+}
+
+static void build(struct shared *s) {
+    struct contraction *c = s->c;
+    struct lower *l = c->l;
+    int64_t counts[3] = {s->batch.size}, slabs = (s->terms - 1) / SHARED_DEPTH + 1;
+    kir_val at[3];
+    for (uint32_t i = 0; i < 2; i++)
+        counts[1 + i] = (s->side[i].lines.size - 1) / s->side[i].size + 1;
+    for (uint32_t i = 0; i < c->nresult; i++)
+        c->result[i].at = kir_i64(l->k, 0);
+    lower_grid_nd(l, counts, 3, at);
+    contract_set(c, &s->batch, at[0]);
+    begin_tile(s, 0, at[1]);
+    begin_tile(s, 1, at[2]);
+    s->lane = kir_loop(l->k, KIR_VECTOR, SHARED_SIDE * SHARED_SIDE, SHARED_SIDE * SHARED_SIDE);
+    s->side[0].thread = lower_div(l, s->lane, SHARED_SIDE);
+    s->side[1].thread = lower_rem(l, s->lane, SHARED_SIDE);
+    kir_val sums = kir_reg(l->k, contract_zero(c), s->side[0].each * s->side[1].each);
+    for (uint32_t i = 0; i < 2; i++) {
+        s->side[i].next = kir_reg(l->k, contract_zero(c), panel_elements(&s->side[i]));
+        load_slab(s, i, kir_i64(l->k, 0));
+    }
+    kir_val slab = kir_loop(l->k, KIR_SERIAL, slabs, 0);
+    kir_val next = kir_op2(l->k, KIR_MIN, 0, lower_add(l, slab, kir_i64(l->k, 1)), kir_i64(l->k, slabs - 1));
+    for (uint32_t i = 0; i < 2; i++)
+        store_slab(s, &s->side[i]);
+    for (uint32_t i = 0; i < 2; i++) {
+        load_slab(s, i, next);
+        s->side[i].part = kir_reg(l->k, contract_zero(c), SHARED_STEP * s->side[i].each);
+    }
+    multiply_slab(s, sums);
+    kir_close(l->k);
+    c->packed[0].on = c->packed[1].on = false;
+    finish_tile(s, sums);
+    lower_close(l, 2);
+}
+
+bool contract_shared(struct contraction *c) {
+    struct shared s = {.c = c, .guard = c->l->guard};
+    if (c->l->target->block_threads != SHARED_SIDE * SHARED_SIDE || c->l->native || c->nsum == 0)
+        return false;
+    divide_axes(&s);
+    if (s.side[0].lines.size < SHARED_LEAST || s.side[1].lines.size < SHARED_LEAST || s.terms == 0 || s.batch.size == 0)
+        return false;
+    choose_tile(&s);
+    build(&s);
+    return true;
+}
