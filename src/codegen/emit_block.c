@@ -240,6 +240,7 @@ void emit_block_function(struct emit *e) {
     e->fn = l->AddFunction(e->module, k->name, l->FunctionType(nothing, params, e->launch.params, false));
     l->SetFunctionCallConv(e->fn, PTX_KERNEL);
     block_annotate(e, "reqntidx", e->launch.threads);
+    block_annotate(e, "minctasm", 1); /* ptxas otherwise spills registers to make room for more blocks */
     l->PositionBuilderAtEnd(e->b, emit_new_block(e, "entry"));
     e->thread = block_register(e, "llvm.nvvm.read.ptx.sreg.tid.x");
     e->block_area = e->launch.shared_bytes ? block_shared(e) : NULL;

@@ -301,7 +301,8 @@ static bool parse_directive(struct parser *p, char *text) {
         symbol_add(&p->singles, class, p->k->registers++);
     } else if (sscanf(text, ".reqntid %lu", &n) == 1) {
         p->k->threads = (uint32_t)n;
-    } else if (strncmp(text, ".loc", 4) != 0 && strncmp(text, ".pragma", 7) != 0) {
+    } else if (strncmp(text, ".loc", 4) != 0 && strncmp(text, ".pragma", 7) != 0 &&
+               strncmp(text, ".minnctapersm", 13) != 0) {
         return parse_fail(p, "unknown directive %.60s", text);
     }
     return true;
