@@ -33,7 +33,7 @@ set_target_properties(hilo_shared PROPERTIES LINKER_LANGUAGE C LINK_DEPENDS ${ma
     VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
 
 # What runs .hilo files, without reader and compiler; these components need none of the others.
-set(components "/src/(base|target|gpu|ir|eval|library|plan|runtime)/")
+set(components "/src/(base|target|gpu|ir|eval|library|plan|comm|runtime)/")
 add_library(hilo_runtime SHARED $<FILTER:$<TARGET_OBJECTS:hilo_objects>,INCLUDE,${components}> ${standalone})
 target_link_libraries(hilo_runtime PRIVATE m Threads::Threads ${CMAKE_DL_LIBS}
     $<TARGET_NAME_IF_EXISTS:OpenMP::OpenMP_C>)

@@ -446,6 +446,7 @@ typedef struct hilo_stats {
     uint64_t packs;         /* kernels of runs that packed an operand of a product or convolution. Constants are packed once, by
                                hilo_compile; arguments marked as unchanged, by the first run that brings the buffer */
     uint32_t init_steps;    /* of the steps, those that hilo_compile runs, or the first run that brings such a buffer */
+    uint64_t sent_bytes, messages; /* of runs by several processes: what collectives sent from one process to another */
 } hilo_stats;
 
 enum {

@@ -1,6 +1,7 @@
 /* hilo run: runs a function of a program on inputs from the command line. */
 #include "cli/cli.h"
 #include "cli/compare.h"
+#include "cli/processes.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -13,6 +14,7 @@ struct run_options {
     const char *entry, *out, *trace;
     struct cli_texts inputs;
     int64_t timing; /* runs to time; 0 = none */
+    int64_t processes, devices; /* nodes, devices of each; 0 = not said */
     bool json;
     int expected; /* hilo_backend of --compare, or NOT_COMPARED */
     double tolerance;
@@ -122,6 +124,11 @@ static int run_program(struct session *s, const struct run_options *o) {
     return code == CLI_OK && interrupted ? CLI_INTERRUPTED : code;
 }
 
+/* Devices of this node, where the program runs by several processes; else 0. */
+static int64_t several(const struct run_options *o) {
+    return o->devices ? o->devices : o->processes || cli_is_node() ? 1 : 0;
+}
+
 /* ---- the command ----------------------------------------------------------------------------- */
 
 static int compile(struct session *s, const char *file, const struct run_options *o) {
@@ -172,9 +179,46 @@ static int compare(const struct session *s, const char *file, const struct run_o
     return code;
 }
 
+/* Runs of several processes; --timing counts those of this node together. */
+static int run_processes(struct session *s, const char *file, const struct run_options *o) {
+    struct progress p = {.terminal = cli_terminal(stderr), .begin = rt_now_ms()};
+    hilo_execute_options options;
+    hilo_execute_options_init(&options);
+    options.cancelled = poll_run;
+    options.cancelled_user = &p;
+    struct cli_launch l = {.client = s->client, .exe = s->exe, .file = file, .options = &options, .devices = several(o),
+                           .inputs = s->inputs, .ninputs = s->ninputs, .noutputs = s->noutputs};
+    l.outputs = cli_alloc((size_t)l.devices * s->noutputs, sizeof *l.outputs);
+    size_t n = o->timing ? (size_t)o->timing : 0;
+    double *ms = cli_alloc(n + 1, sizeof *ms);
+    int code = CLI_OK;
+    for (size_t i = 0; i <= n && code == CLI_OK; i++) {
+        for (size_t k = 0; k < (size_t)l.devices * s->noutputs; k++) {
+            hilo_buffer_release(l.outputs[k]);
+            l.outputs[k] = NULL;
+        }
+        code = cli_launch(&l, i ? &ms[i - 1] : &ms[n]);
+        clear_progress(&p);
+    }
+    if (code == CLI_OK && n) {
+        hilo_stats stats = {.struct_size = sizeof stats};
+        hilo_executable_stats(s->exe, &stats);
+        cli_timing_print(ms, n, s->ready_ms, &stats, o->json);
+    } else if (code == CLI_OK) {
+        cli_launch_print(&l);
+    }
+    for (size_t k = 0; k < (size_t)l.devices * s->noutputs; k++)
+        hilo_buffer_release(l.outputs[k]);
+    free(l.outputs);
+    free(ms);
+    return code == CLI_OK && interrupted ? CLI_INTERRUPTED : code;
+}
+
 static int run_file(const char *file, const struct run_options *o) {
     struct session s = {0};
     int code = cli_client(&o->compile, &s.client);
+    if (code == CLI_OK && several(o))
+        code = cli_join_nodes(s.client, several(o));
     if (code == CLI_OK)
         code = compile(&s, file, o);
     if (code == CLI_OK) {
@@ -186,7 +230,7 @@ static int run_file(const char *file, const struct run_options *o) {
         s.noutputs = hilo_executable_output_count(s.exe);
         s.outputs = cli_alloc(s.noutputs, sizeof *s.outputs);
         s.trace = o->trace ? cli_trace_new() : NULL;
-        code = run_program(&s, o);
+        code = several(o) ? run_processes(&s, file, o) : run_program(&s, o);
         cli_trace_free(s.trace);
         if (code == CLI_OK && o->expected != NOT_COMPARED)
             code = compare(&s, file, o);
@@ -209,13 +253,21 @@ static int run_main(const struct cli_command *self, int argc, char **argv) {
         code = cli_error(CLI_USAGE, "--compare compiles the program twice: %s cannot be", files.v[0]);
     if (code < 0 && o.json && !o.timing)
         code = cli_error(CLI_USAGE, "--json needs --timing N");
+    if (code < 0 && several(&o) && (o.out || o.trace || o.expected != NOT_COMPARED))
+        code = cli_error(CLI_USAGE, "-o, --trace and --compare are for one process");
+    if (code < 0 && (o.processes > COMM_MOST_NODES || o.devices > COMM_MOST_DEVICES))
+        code = cli_error(CLI_USAGE, "there are at most %d nodes of %d devices", COMM_MOST_NODES, COMM_MOST_DEVICES);
     if (code < 0)
-        code = run_file(files.v[0], &o);
+        code = o.processes > 1 && !cli_is_node() ? cli_start_nodes(o.processes) : run_file(files.v[0], &o);
     cli_options_free(self, &o, &files);
     return code;
 }
 
 static const struct cli_option options[] = {
+    {"--processes", "N", CLI_NUMBER, offsetof(struct run_options, processes),
+     "run the program by N processes of the operating system,\neach of which is a node with --devices devices"},
+    {"--devices", "N", CLI_NUMBER, offsetof(struct run_options, devices),
+     "run the program N times at once in this process, as on N\ndevices; with --processes, in each"},
     {"--entry", "NAME", CLI_TEXT, offsetof(struct run_options, entry),
      "function to run; default: main, or the only public one"},
     {"--input", "X", CLI_TEXTS, offsetof(struct run_options, inputs),

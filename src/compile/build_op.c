@@ -192,6 +192,82 @@ static void branch(struct build *b, ir_op op) {
     plan_branch_end(b->p);
 }
 
+/* ---- collectives ------------------------------------------------------------------------------ */
+
+/* Whether parts along the dimension are whole blocks of memory. */
+static bool is_outermost(const struct ir_type_data *t, int64_t dim) {
+    for (int64_t i = 0; i < dim; i++)
+        if (t->dims[i] != 1)
+            return false;
+    return true;
+}
+
+static bool has_blocks(const struct build *b, ir_op op, int64_t dim) {
+    for (uint32_t i = 0; i < ir_op_get(b->m, op)->noperands; i++) {
+        const struct ir_type_data *t = ir_val_type(b->m, ir_operand(b->m, op, i));
+        if (dim < 0 || dim >= (int64_t)t->rank || !is_outermost(t, dim))
+            return false;
+    }
+    return true;
+}
+
+static bool is_quantised(const struct build *b, ir_op op) {
+    return ir_op_get(b->m, op)->noperands && ir_val_type(b->m, ir_operand(b->m, op, 0))->quant;
+}
+
+/* The exchange that the op is, of those that the pass `collectives` leaves; PLAN_NEXCHANGES: none. */
+static enum plan_exchange exchange_of(const struct build *b, ir_op op) {
+    const struct ir_module *m = b->m;
+    switch (ir_kind(m, op)) {
+    case IR_REPLICA_ID:
+        return PLAN_REPLICA_ID;
+    case IR_PARTITION_ID:
+        return PLAN_PARTITION_ID;
+    case IR_ALL_GATHER:
+        return has_blocks(b, op, ir_prop_i64(m, op, IR_ALL_GATHER_all_gather_dim)) ? PLAN_ALL_GATHER : PLAN_NEXCHANGES;
+    case IR_ALL_TO_ALL:
+        return ir_prop_i64(m, op, IR_ALL_TO_ALL_split_dimension) == ir_prop_i64(m, op, IR_ALL_TO_ALL_concat_dimension) &&
+                       has_blocks(b, op, ir_prop_i64(m, op, IR_ALL_TO_ALL_split_dimension))
+                   ? PLAN_ALL_TO_ALL
+                   : PLAN_NEXCHANGES;
+    case IR_COLLECTIVE_BROADCAST: /* zeros of quantised types are not zero bytes */
+        return IR_NONE(ir_prop(m, op, IR_COLLECTIVE_BROADCAST_has_dynamic_root)) && !is_quantised(b, op) ? PLAN_BROADCAST
+                                                                                                    : PLAN_NEXCHANGES;
+    case IR_COLLECTIVE_PERMUTE:
+        return is_quantised(b, op) ? PLAN_NEXCHANGES : PLAN_PERMUTE;
+    default:
+        return PLAN_NEXCHANGES;
+    }
+}
+
+/* False, and nothing is done, when the op's groups make no sense, which its evaluation will tell. */
+static bool collective(struct build *b, ir_op op, enum plan_exchange kind) {
+    struct plan_collective c = {.kind = kind};
+    const struct ir_op_data *x = ir_op_get(b->m, op);
+    uint32_t nin = x->noperands, nout = x->nresults;
+    struct diag_list d;
+    diag_init(&d, b->a->al);
+    bool read = kind >= PLAN_REPLICA_ID || ir_groups_read(b->m, op, &b->a->al, &d, &c.groups) == HILO_OK;
+    diag_clear(&d);
+    if (c.groups.own) { /* of a mesh: read again, because nothing may be owned where the arena's memory may end */
+        size_t n = c.groups.n * c.groups.cols;
+        ir_groups_free(&b->a->al, &c.groups);
+        int64_t *ids = ARENA_ARRAY(b->a, int64_t, n);
+        read = ir_groups_read(b->m, op, &b->a->al, b->d, &c.groups) == HILO_OK;
+        if (read)
+            memcpy(ids, c.groups.own, n * sizeof *ids);
+        ir_groups_free(&b->a->al, &c.groups);
+        c.groups.ids = ids;
+    }
+    if (!read)
+        return false;
+    const uint32_t *in = operand_buffers(b, op);
+    plan_note(b->p, build_note_op(b, op));
+    plan_exchange(b->p, &c, nin, in, nout, result_buffers(b, op));
+    plan_note(b->p, NULL);
+    return true;
+}
+
 /* ---- all -------------------------------------------------------------------------------------- */
 
 /* At level 0 sums of products are the evaluator's, step by step. */
@@ -211,6 +287,8 @@ void build_op(struct build *b, ir_op op) {
         while_loop(b, op);
     else if (kind == IR_IF || kind == IR_CASE)
         branch(b, op);
+    else if (build_is_static(b, op) && exchange_of(b, op) != PLAN_NEXCHANGES && collective(b, op, exchange_of(b, op)))
+        return;
     else if (build_is_static(b, op) && has_routine(b, op, match)) {
         const struct ir_op_data *x = ir_op_get(b->m, op);
         uint32_t nin = x->noperands, nout = x->nresults;

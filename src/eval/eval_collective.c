@@ -8,17 +8,6 @@
 
 /* ---- groups ---------------------------------------------------------------------------------------------------------- */
 
-/* Rows of ids; -1 fills up short rows. */
-struct rows {
-    const int64_t *ids;
-    size_t n, cols;
-    int64_t *own; /* `ids` when they were computed, else NULL */
-    size_t bytes;
-};
-
-/* What ids stand for. */
-enum strategy { CROSS_REPLICA, CROSS_PARTITION, CROSS_BOTH, FLATTENED_IDS };
-
 /* The group that this process is in; n = 0 when it is in none. */
 struct group {
     uint32_t *members; /* process indices */
@@ -27,219 +16,24 @@ struct group {
     int64_t channel;
 };
 
-static const struct collective {
-    enum ir_op_kind kind;
-    enum ir_slot groups, channel, global;
-    enum strategy with_channel;
-} collectives[] = {
-    {IR_ALL_GATHER, IR_ALL_GATHER_replica_groups, IR_ALL_GATHER_channel_handle, IR_ALL_GATHER_use_global_device_ids,
-     CROSS_BOTH},
-    {IR_ALL_REDUCE, IR_ALL_REDUCE_replica_groups, IR_ALL_REDUCE_channel_handle, IR_ALL_REDUCE_use_global_device_ids,
-     CROSS_BOTH},
-    {IR_REDUCE_SCATTER, IR_REDUCE_SCATTER_replica_groups, IR_REDUCE_SCATTER_channel_handle,
-     IR_REDUCE_SCATTER_use_global_device_ids, CROSS_BOTH},
-    {IR_ALL_TO_ALL, IR_ALL_TO_ALL_replica_groups, IR_ALL_TO_ALL_channel_handle, IR_SLOT_NONE, CROSS_PARTITION},
-    {IR_COLLECTIVE_BROADCAST, IR_COLLECTIVE_BROADCAST_replica_groups, IR_COLLECTIVE_BROADCAST_channel_handle, IR_SLOT_NONE,
-     CROSS_PARTITION},
-    {IR_COLLECTIVE_REDUCE, IR_COLLECTIVE_REDUCE_replica_groups, IR_COLLECTIVE_REDUCE_channel_handle,
-     IR_COLLECTIVE_REDUCE_use_global_device_ids, CROSS_PARTITION},
-    {IR_CROSS_REPLICA_SUM, IR_CROSS_REPLICA_SUM_replica_groups, IR_SLOT_NONE, IR_SLOT_NONE, CROSS_REPLICA},
-};
-
-static int64_t channel_of(const struct eval *cx, ir_op op, enum ir_slot slot) {
-    return slot == IR_SLOT_NONE ? 0 : ir_field_i64(cx->m, ir_prop(cx->m, op, slot), IR_CHANNEL_HANDLE_handle_F);
-}
-
-/* An axis of a mesh, or a part of one, by which groups are formed: coordinate = device / stride % size. */
-struct mesh_ref {
-    int64_t stride, size;
-};
-
-/* The mesh itself, or that of the symbol it names. */
-static ir_attr mesh_of(const struct eval *cx, ir_attr a) {
-    if (ir_attr_get(cx->m, a)->kind != IR_ATTR_SYMBOL)
-        return a;
-    ir_op op = ir_module_symbol(cx->m, ir_attr_as_str(cx->m, a));
-    if (IR_NONE(op))
-        return (ir_attr){0};
-    ir_attr attrs = ir_op_get(cx->m, op)->attrs, mesh = ir_dict_find(cx->m, attrs, STR("mesh"));
-    return IR_NONE(mesh) ? ir_dict_find(cx->m, attrs, STR("stablehlo.mesh")) : mesh;
-}
-
-static bool mesh_ref_of(const struct eval *cx, const struct ir_attr_data *axes, ir_attr ref, struct mesh_ref *out) {
-    struct str name = ir_attr_as_str(cx->m, ir_field(cx->m, ref, IR_AXIS_REF_name_F));
-    const struct ir_attr_data *sub = ir_attr_get(cx->m, ir_field(cx->m, ref, IR_AXIS_REF_sub_axis_info_F));
-    int64_t stride = 1, size = 0, before = 1, part;
-    for (uint32_t i = axes->n; i-- > 0;) {
-        size = ir_field_i64(cx->m, axes->items[i], IR_MESH_AXIS_size_F);
-        if (str_eq(name, ir_attr_as_str(cx->m, ir_field(cx->m, axes->items[i], IR_MESH_AXIS_name_F))))
-            break;
-        stride *= size;
-        size = 0;
-    }
-    part = size;
-    if (sub->kind == IR_ATTR_ARRAY && sub->n == 2) {
-        before = ir_attr_get(cx->m, sub->items[0])->i;
-        part = ir_attr_get(cx->m, sub->items[1])->i;
-    }
-    if (size <= 0 || before <= 0 || part <= 0 || before > size || part > size / before || size % (before * part) != 0)
-        return false;
-    *out = (struct mesh_ref){.stride = stride * (size / (before * part)), .size = part};
-    return true;
-}
-
-/* Devices that differ only in the axes referred to form a group, in the order of these axes' coordinates. `row_of` is scratch:
-   by the device of a group that has all these coordinates 0. */
-static bool mesh_fill(struct rows *r, const struct mesh_ref *refs, uint32_t nrefs, const int64_t *devices, int64_t total,
-                      int64_t *row_of) {
-    int64_t next = 0;
-    for (int64_t i = 0; i < total; i++) {
-        int64_t at = 0, rest = i;
-        for (uint32_t k = 0; k < nrefs; k++) {
-            int64_t coordinate = i / refs[k].stride % refs[k].size;
-            at = at * refs[k].size + coordinate;
-            rest -= coordinate * refs[k].stride;
-        }
-        if (at == 0)
-            row_of[i] = next++;
-        if (rest < 0 || row_of[rest] < 0 || (size_t)row_of[rest] >= r->n) /* axes that overlap */
-            return false;
-        r->own[(size_t)row_of[rest] * r->cols + (size_t)at] = devices ? devices[i] : i;
-    }
-    return true;
-}
-
-enum { MESH_MOST = 1 << 20 }; /* devices */
-
-/* Number of devices of a mesh; 0 when it makes no sense. */
-static int64_t mesh_total(const struct eval *cx, const struct ir_attr_data *axes) {
-    int64_t total = axes->kind == IR_ATTR_ARRAY ? 1 : 0;
-    for (uint32_t i = 0; i < axes->n && total; i++) {
-        int64_t size = ir_field_i64(cx->m, axes->items[i], IR_MESH_AXIS_size_F);
-        total = size > 0 && size <= MESH_MOST / total ? total * size : 0;
-    }
-    return total;
-}
-
-static hilo_status mesh_rows(struct eval *cx, ir_op op, ir_attr a, struct rows *r) {
-    ir_attr mesh = mesh_of(cx, ir_field(cx->m, a, IR_REPLICA_GROUP_MESH_AXES_mesh_F));
-    const struct ir_attr_data *axes = ir_attr_get(cx->m, ir_field(cx->m, mesh, IR_MESH_axes_F));
-    const struct ir_attr_data *used = ir_attr_get(cx->m, ir_field(cx->m, a, IR_REPLICA_GROUP_MESH_AXES_axes_F));
-    int64_t total = mesh_total(cx, axes), cols = 1;
-    size_t ndevices;
-    const int64_t *devices = ir_field_dims(cx->m, mesh, IR_MESH_device_ids_F, &ndevices);
-    struct mesh_ref refs[IR_MAX_RANK];
-    bool sound = total > 0 && (ndevices == 0 || ndevices == (size_t)total) && used->n <= IR_MAX_RANK;
-    for (uint32_t i = 0; i < used->n && sound; i++) {
-        sound = mesh_ref_of(cx, axes, used->items[i], &refs[i]) && refs[i].size <= total / cols;
-        cols *= sound ? refs[i].size : 1;
-    }
-    if (sound) {
-        *r = (struct rows){.n = (size_t)(total / cols), .cols = (size_t)cols, .bytes = 2 * (size_t)total * sizeof *r->own};
-        r->ids = r->own = mem_alloc(&cx->al, r->bytes);
-        if (!r->own)
-            return HILO_RESOURCE_EXHAUSTED;
-        memset(r->own, 0xff, r->bytes); /* -1 */
-        sound = mesh_fill(r, refs, used->n, ndevices ? devices : NULL, total, r->own + total);
-    }
-    return sound ? HILO_OK : EVAL_FAIL(cx, op, HILO_INVALID_ARGUMENT, "has replica groups by axes that its mesh does not have");
-}
-
-/* The rows of a replica_groups or source_target_pairs attribute; r->own is to be freed also after an error. */
-static hilo_status rows_of(struct eval *cx, ir_op op, ir_attr a, struct rows *r) {
-    const struct ir_attr_data *d = ir_attr_get(cx->m, a);
-    *r = (struct rows){0};
-    if (d->kind == IR_ATTR_STRUCT)
-        return mesh_rows(cx, op, a, r);
-    const struct ir_type_data *t = ir_type_get(cx->m, d->type);
-    size_t n;
-    r->ids = ir_attr_as_i64s(cx->m, a, &n);
-    if (!r->ids || t->rank != 2)
-        return EVAL_FAIL(cx, op, HILO_INVALID_ARGUMENT, "needs groups as a constant of i64 of rank 2");
-    r->cols = (size_t)t->dims[1];
-    r->n = n ? (size_t)t->dims[0] : 0;
-    return HILO_OK;
-}
-
-static void rows_free(struct eval *cx, struct rows *r) {
-    mem_free(&cx->al, r->own, r->bytes);
-}
-
-/* Appends the processes that an id stands for in the group of process `self`. */
-static void group_add(struct group *g, const struct eval_process *self, enum strategy how, uint32_t id) {
-    uint32_t partitions = self->partitions;
-    uint32_t index = how == CROSS_PARTITION ? self->index / partitions * partitions + id
-                     : how == CROSS_REPLICA ? id * partitions + self->index % partitions
-                                            : id;
-    if (index == self->index)
-        g->rank = g->n;
-    g->members[g->n++] = index;
-}
-
-/* The group made of one row. Across both, partitions are outermost: (0, 0), (1, 0), …, (0, 1), (1, 1) … */
-static void group_fill(struct group *g, const struct eval_process *self, enum strategy how, const int64_t *row, size_t cols) {
-    uint32_t outer = how == CROSS_BOTH ? self->partitions : 1;
-    for (uint32_t p = 0; p < outer; p++)
-        for (size_t i = 0; i < cols; i++) {
-            uint32_t id = row ? (uint32_t)row[i] : (uint32_t)i;
-            if (!row || row[i] >= 0)
-                group_add(g, self, how, how == CROSS_BOTH ? id * self->partitions + p : id);
-        }
-}
-
-/* The row that has `id`; NULL when none has. */
-static const int64_t *rows_find(const struct rows *r, int64_t id) {
-    for (size_t i = 0; i < r->n * r->cols; i++)
-        if (r->ids[i] == id)
-            return r->ids + i / r->cols * r->cols;
-    return NULL;
-}
-
-static hilo_status group_of_rows(struct eval *cx, ir_op op, enum strategy how, const struct rows *r, struct group *g) {
-    const struct eval_process *self = cx->process;
-    uint32_t all = how == CROSS_PARTITION ? self->partitions
-                   : how == FLATTENED_IDS ? self->replicas * self->partitions
-                                          : self->replicas;
-    uint32_t id = how == CROSS_PARTITION ? self->index % self->partitions
-                  : how == FLATTENED_IDS ? self->index
-                                         : self->index / self->partitions;
-    bool everybody = r->n * r->cols == 0; /* no groups: one of all processes */
-    const int64_t *row = everybody ? NULL : rows_find(r, id);
-    if (!row && !everybody)
-        return HILO_OK;
-    size_t cols = everybody ? all : r->cols;
-    for (size_t i = 0; row && i < cols; i++) {
-        if (row[i] < -1 || row[i] >= all)
-            return EVAL_FAIL(cx, op, HILO_INVALID_ARGUMENT,
-                             "has %" PRId64 " in its groups, but there are %" PRIu32 " processes", row[i], all);
-        for (size_t k = 0; k < i; k++)
-            if (row[i] >= 0 && row[i] == row[k])
-                return EVAL_FAIL(cx, op, HILO_INVALID_ARGUMENT, "has %" PRId64 " twice in a group", row[i]);
-    }
-    g->bytes = cols * (how == CROSS_BOTH ? self->partitions : 1) * sizeof *g->members;
-    g->members = mem_alloc(&cx->al, g->bytes);
-    if (!g->members)
-        return HILO_RESOURCE_EXHAUSTED;
-    group_fill(g, self, how, row, cols);
-    return HILO_OK;
-}
-
 static hilo_status group_of(struct eval *cx, ir_op op, struct group *g) {
     *g = (struct group){0};
     if (!eval_process_of(cx))
         return HILO_RESOURCE_EXHAUSTED;
-    const struct collective *c = collectives;
-    while (c->kind != ir_kind(cx->m, op))
-        c++;
-    g->channel = channel_of(cx, op, c->channel);
-    bool global = c->global != IR_SLOT_NONE && !IR_NONE(ir_prop(cx->m, op, c->global));
-    enum strategy how = global ? FLATTENED_IDS : g->channel > 0 ? c->with_channel : CROSS_REPLICA;
-    struct rows r;
-    hilo_status status = rows_of(cx, op, ir_prop(cx->m, op, c->groups), &r);
+    const struct eval_process *self = cx->process;
+    struct ir_groups r;
+    hilo_status status = ir_groups_read(cx->m, op, &cx->al, cx->d, &r);
+    if (status == HILO_OK) {
+        g->channel = r.channel;
+        g->bytes = ir_groups_most(&r, self->replicas, self->partitions) * sizeof *g->members;
+        g->members = mem_alloc(&cx->al, g->bytes);
+        status = g->members ? HILO_OK : HILO_RESOURCE_EXHAUSTED;
+    }
+    const char *why = NULL;
     if (status == HILO_OK)
-        status = group_of_rows(cx, op, how, &r, g);
-    rows_free(cx, &r);
-    return status;
+        why = ir_groups_find(&r, self->index, self->replicas, self->partitions, g->members, &g->n, &g->rank);
+    ir_groups_free(&cx->al, &r);
+    return why ? EVAL_FAIL(cx, op, HILO_INVALID_ARGUMENT, "%s", why) : status;
 }
 
 /* ---- joining --------------------------------------------------------------------------------------------------------- */
@@ -630,35 +424,24 @@ hilo_status eval_collective_broadcast(struct eval *cx, ir_op op, struct value *c
 /* ---- one to one ------------------------------------------------------------------------------------------------------ */
 
 /* The process that this one sends to (side 0 is its own) or receives from (side 1 is); MESSAGE_ANY when there is none. */
-static hilo_status partner(struct eval *cx, ir_op op, ir_attr pairs, int64_t channel, int side, uint32_t *out) {
+static hilo_status partner(struct eval *cx, ir_op op, int side, uint32_t *out) {
     const struct eval_process *self = cx->process;
-    uint32_t partitions = self->partitions, replica = self->index / partitions, partition = self->index % partitions;
-    bool across = channel > 0; /* partitions, else replicas */
-    struct rows r;
-    hilo_status status = rows_of(cx, op, pairs, &r);
-    *out = MESSAGE_ANY;
-    for (size_t i = 0; i < r.n && r.cols == 2 && status == HILO_OK; i++) {
-        int64_t other = r.ids[2 * i + (side ? 0 : 1)];
-        if (r.ids[2 * i + (size_t)side] != (int64_t)(across ? partition : replica))
-            continue;
-        if (other < 0 || other >= (int64_t)(across ? partitions : self->replicas))
-            status = EVAL_FAIL(cx, op, HILO_INVALID_ARGUMENT, "has process %" PRId64 " in its pairs, which is not there",
-                               other);
-        *out = across ? replica * partitions + (uint32_t)other : (uint32_t)other * partitions + partition;
-        break;
-    }
-    rows_free(cx, &r);
-    return status;
+    struct ir_groups r;
+    hilo_status status = ir_groups_read(cx->m, op, &cx->al, cx->d, &r);
+    const char *why = NULL;
+    if (status == HILO_OK)
+        why = ir_groups_partner(&r, self->index, self->replicas, self->partitions, side, out);
+    ir_groups_free(&cx->al, &r);
+    return why ? EVAL_FAIL(cx, op, HILO_INVALID_ARGUMENT, "%s", why) : status;
 }
 
 hilo_status eval_collective_permute(struct eval *cx, ir_op op, struct value *const *in, struct value **out) {
     if (!eval_process_of(cx))
         return HILO_RESOURCE_EXHAUSTED;
-    int64_t channel = channel_of(cx, op, IR_COLLECTIVE_PERMUTE_channel_handle);
-    ir_attr pairs = ir_prop(cx->m, op, IR_COLLECTIVE_PERMUTE_source_target_pairs);
+    int64_t channel = ir_groups_channel(cx->m, op);
     uint32_t target, source;
-    HILO_TRY(partner(cx, op, pairs, channel, 0, &target));
-    HILO_TRY(partner(cx, op, pairs, channel, 1, &source));
+    HILO_TRY(partner(cx, op, 0, &target));
+    HILO_TRY(partner(cx, op, 1, &source));
     struct message_key key = {.kind = IR_COLLECTIVE_PERMUTE, .channel = channel, .source = cx->process->index,
                               .target = target};
     if (target != MESSAGE_ANY)
@@ -679,7 +462,7 @@ static hilo_status channel_key(struct eval *cx, ir_op op, ir_attr pairs, int64_t
         return HILO_OK;
     uint32_t *mine = side ? &key->target : &key->source, *other = side ? &key->source : &key->target;
     *mine = cx->process->index;
-    HILO_TRY(partner(cx, op, pairs, channel, side, other));
+    HILO_TRY(partner(cx, op, side, other));
     *connected = *other != MESSAGE_ANY;
     return HILO_OK;
 }
@@ -690,7 +473,7 @@ hilo_status eval_send(struct eval *cx, ir_op op, struct value *const *in, struct
     bool connected;
     if (!eval_process_of(cx))
         return HILO_RESOURCE_EXHAUSTED;
-    HILO_TRY(channel_key(cx, op, ir_prop(cx->m, op, IR_SEND_source_target_pairs), channel_of(cx, op, IR_SEND_channel_handle),
+    HILO_TRY(channel_key(cx, op, ir_prop(cx->m, op, IR_SEND_source_target_pairs), ir_groups_channel(cx->m, op),
                          ir_prop_i64(cx->m, op, IR_SEND_is_host_transfer) != 0, 0, &key, &connected));
     if (connected)
         HILO_TRY(message_send(cx, &key, in, n));
@@ -718,7 +501,7 @@ hilo_status eval_recv(struct eval *cx, ir_op op, struct value *const *in, struct
     bool connected;
     if (!eval_process_of(cx))
         return HILO_RESOURCE_EXHAUSTED;
-    HILO_TRY(channel_key(cx, op, ir_prop(cx->m, op, IR_RECV_source_target_pairs), channel_of(cx, op, IR_RECV_channel_handle),
+    HILO_TRY(channel_key(cx, op, ir_prop(cx->m, op, IR_RECV_source_target_pairs), ir_groups_channel(cx->m, op),
                          ir_prop_i64(cx->m, op, IR_RECV_is_host_transfer) != 0, 1, &key, &connected));
     HILO_TRY(connected ? message_fetch(cx, op, &key, out, n) : recv_nothing(cx, op, out, n));
     out[n] = value_ref(in[0]);

@@ -533,4 +533,34 @@ hilo_status ir_verify(struct ir_module *m, struct diag_list *d);
    for `nout` types; an entry of "none" means that the op's result cannot be inferred (reshape, constant, custom_call …). */
 hilo_status ir_infer(struct ir_module *m, struct diag_list *d, ir_op op, ir_type *out, uint32_t nout);
 
+/* ---- processes of collectives (groups.c) ------------------------------------------------------- */
+
+/* What the ids of replica groups stand for. */
+enum ir_groups_how { IR_CROSS_REPLICA, IR_CROSS_PARTITION, IR_CROSS_BOTH, IR_FLATTENED_IDS };
+
+/* The replica groups of a collective, as rows of ids of which -1 fills up short ones; or its source_target_pairs, as rows of
+   two. No rows: one group of all. */
+struct ir_groups {
+    enum ir_groups_how how;
+    int64_t channel;
+    const int64_t *ids; /* the module's, or: */
+    size_t n, cols;
+    int64_t *own;       /* computed from a mesh; else NULL */
+    size_t bytes;
+};
+/* Of a collective, `send` or `recv` that has them. To be freed in any case. */
+hilo_status ir_groups_read(const struct ir_module *m, ir_op op, const hilo_allocator *al, struct diag_list *d,
+                           struct ir_groups *out);
+void ir_groups_free(const hilo_allocator *al, struct ir_groups *g);
+int64_t ir_groups_channel(const struct ir_module *m, ir_op op); /* 0 = none */
+/* Processes are numbered replica * partitions + partition. Most members that a group can have. */
+size_t ir_groups_most(const struct ir_groups *g, uint32_t replicas, uint32_t partitions);
+/* The group of process `index`, and its position in it; *n = 0: it is in none. Returns NULL, or what is wrong with the
+   groups. */
+const char *ir_groups_find(const struct ir_groups *g, uint32_t index, uint32_t replicas, uint32_t partitions, uint32_t *members,
+                           uint32_t *n, uint32_t *rank);
+/* The process that this one sends to (side 0 is its own) or receives from (side 1 is); UINT32_MAX: none. */
+const char *ir_groups_partner(const struct ir_groups *g, uint32_t index, uint32_t replicas, uint32_t partitions, int side,
+                              uint32_t *out);
+
 #endif

@@ -33,7 +33,7 @@ struct run {
 
 /* The runs of a program on several devices. It ends with the last of them. */
 struct launch {
-    struct eval_process_group *group;
+    struct rt_launch *launch;
     atomic_size_t left;         /* runs that have not ended */
     size_t n;
     pthread_mutex_t lock;
@@ -80,7 +80,7 @@ static struct pjrt_error *run_program(struct run *r, hilo_buffer **in, uint8_t *
     pthread_setspecific(x->client->running, &running);
     uint64_t begin = now_ns();
     hilo_status status = rt_execute(x->hilo, &o, in, r->ninputs, out, r->noutputs, r->device->description->id,
-                                    r->launch ? eval_process_group_get(r->launch->group, r->index) : NULL);
+                                    r->launch ? r->launch->launch : NULL, r->index);
     uint64_t ns = now_ns() - begin;
     pthread_setspecific(x->client->running, outer);
     PJRT_TRY(pjrt_capture_end(x->client, &l, status));
@@ -169,7 +169,7 @@ static void launch_free(struct launch *l) {
     for (size_t i = 0; i < l->n; i++)
         if (l->runs[i])
             run_free(l->runs[i]);
-    eval_process_group_free(l->group);
+    rt_launch_free(l->launch);
     pjrt_error_free(l->error);
     pthread_mutex_destroy(&l->lock);
     free(l);
@@ -179,7 +179,7 @@ static void launch_free(struct launch *l) {
 static void end_partition(struct run *r, struct pjrt_error *error) {
     struct launch *l = r->launch;
     uint32_t index = r->index;
-    eval_process_end(eval_process_group_get(l->group, index), error ? (hilo_status)error->code : HILO_OK);
+    rt_launch_end(l->launch, index, error ? (hilo_status)error->code : HILO_OK, error ? error->text : NULL);
     release_inputs(r);
     if (!error) {
         pjrt_event_set(r->done, NULL);
@@ -400,11 +400,12 @@ static struct pjrt_error *launch_fill(struct launch *x, struct pjrt_LoadedExecut
     struct pjrt_loaded *l = a->loaded;
     const struct pjrt_compile_options *c = &l->executable->options;
     int64_t id = next_run(l);
-    x->group = eval_process_group_new(rt_client_memory(l->executable->client->hilo), (uint32_t)c->nreplicas,
-                                      (uint32_t)c->npartitions);
+    struct rt_launch_options options = {.replicas = (uint32_t)c->nreplicas, .partitions = (uint32_t)c->npartitions,
+                                        .name = rt_executable_name(l->executable->hilo)};
+    x->launch = rt_launch_new(l->executable->client->hilo, &options);
     for (size_t i = 0; i < x->n; i++) {
         struct run *r = x->runs[i] = run_new(l, l->devices[i], o->context, id);
-        if (!r || !x->group || !(r->done = pjrt_event_new()))
+        if (!r || !x->launch || !(r->done = pjrt_event_new()))
             return pjrt_exhausted();
         r->job.run = partition_job;
         r->launch = x;

@@ -123,6 +123,18 @@ void plan_reference(struct plan_builder *b, ir_op func, bool effect, uint32_t ni
     n->effect = effect;
 }
 
+/* Every process takes part, whether it needs the results or not. */
+void plan_exchange(struct plan_builder *b, const struct plan_collective *c, uint32_t nin, const uint32_t *in, uint32_t nout,
+                   const uint32_t *out) {
+    struct plan_node *n = call_new(b, PLAN_COLLECTIVE, nin, in, nout, out);
+    struct plan_collective *own = arena_dup(b->a, c, sizeof *c, _Alignof(struct plan_collective));
+    size_t ids = c->groups.n * c->groups.cols;
+    own->groups.ids = arena_dup(b->a, c->groups.ids, ids * sizeof *c->groups.ids, _Alignof(int64_t));
+    own->groups.own = NULL;
+    n->collective = own;
+    n->effect = true;
+}
+
 void plan_copy(struct plan_builder *b, uint32_t n, const uint32_t *from, const uint32_t *to) {
     struct plan_node *x = node_new(b, NODE_STEP, PLAN_COPY, 2 * n);
     for (uint32_t i = 0; i < n; i++) {

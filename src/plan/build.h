@@ -44,6 +44,7 @@ struct plan_node {
     struct plan_use *uses;  /* of a step; LOOP: the predicate; BRANCH: the selector; COPY: n pairs of source and destination */
     const struct plan_kernel *kernel;
     const struct lib_match *routine;
+    const struct plan_collective *collective;
     ir_op func;
     const struct plan_note *note;
     struct plan_list *outer; /* that contains it */

@@ -297,6 +297,7 @@ static void emit_step(struct emit *e, const struct plan_node *n) {
     s->uses = n->uses;
     s->kernel = n->kernel;
     s->routine = n->routine;
+    s->collective = n->collective;
     s->func = n->func;
     s->note = n->note;
     s->init = n->init;

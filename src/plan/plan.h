@@ -82,6 +82,7 @@ enum plan_step_kind {
     PLAN_ROUTINE,   /* uses: operands, then results */
     PLAN_REFERENCE, /* a function of the plan's module, by the reference evaluator; uses: arguments, then results */
     PLAN_COPY,      /* uses: source, destination */
+    PLAN_COLLECTIVE, /* blocks exchanged with other processes; uses: operands, then results */
     PLAN_TEST,      /* goes to targets[0] unless uses[0], an i1, is true */
     PLAN_SWITCH,    /* goes to targets[uses[0]]; of an i1, 1 is the first. Out of range is the last */
     PLAN_JUMP       /* goes to targets[0] */
@@ -97,6 +98,22 @@ struct plan_note {
     double transposed_bytes; /* and of their results */
 };
 
+/* What a process sends to each member of its group, and gets of it: bytes of a whole buffer, or one of as many parts as there
+   are members. */
+enum plan_exchange {
+    PLAN_ALL_GATHER, /* all; the results are what all members sent, in the order of the group */
+    PLAN_ALL_TO_ALL, /* its part; likewise */
+    PLAN_BROADCAST,  /* the first member: all. A process in no group gets zeros */
+    PLAN_PERMUTE,    /* all, to the process that the pairs name; zeros where they name no source */
+    PLAN_REPLICA_ID, /* nothing: the result is the process's replica, */
+    PLAN_PARTITION_ID, /* its partition */
+    PLAN_NEXCHANGES
+};
+struct plan_collective {
+    enum plan_exchange kind;
+    struct ir_groups groups;
+};
+
 struct plan_step {
     enum plan_step_kind kind;
     uint32_t depth;               /* of nested lists, for reading */
@@ -108,6 +125,7 @@ struct plan_step {
     const uint32_t *targets;      /* steps; nsteps = the end */
     const struct plan_kernel *kernel;
     const struct lib_match *routine;
+    const struct plan_collective *collective;
     ir_op func;
     const struct plan_note *note; /* or NULL */
 };
@@ -180,6 +198,9 @@ void plan_routine(struct plan_builder *b, const struct lib_match *match, uint32_
                   const uint32_t *out);
 void plan_reference(struct plan_builder *b, ir_op func, bool effect, uint32_t nin, const uint32_t *in, uint32_t nout,
                     const uint32_t *out);
+/* Results are as large as operands or, of an all_gather, as those of all members together. */
+void plan_exchange(struct plan_builder *b, const struct plan_collective *c, uint32_t nin, const uint32_t *in, uint32_t nout,
+                   const uint32_t *out);
 void plan_copy(struct plan_builder *b, uint32_t n, const uint32_t *from, const uint32_t *to);
 void plan_undefined(struct plan_builder *b, uint32_t buffer);
 /* What the steps that follow are; outlives them. NULL = nothing is said. */
@@ -235,6 +256,7 @@ void plan_free(struct plan *p);
 /* A line a step, and the buffers. */
 void plan_print(const struct plan *p, struct strbuf *out);
 const char *plan_place_name(enum plan_place place);   /* "block", "constant", "argument", "result", "value", "init" */
-const char *plan_kind_name(enum plan_step_kind kind); /* "kernel", "routine", "reference", "copy", "test", "switch", "jump" */
+const char *plan_kind_name(enum plan_step_kind kind); /* "kernel", "routine", "reference", "copy", "collective", "test", … */
+const char *plan_exchange_name(enum plan_exchange kind);     /* "all_gather", … */
 
 #endif

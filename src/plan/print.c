@@ -49,7 +49,13 @@ static void print_targets(const struct plan_step *s, struct strbuf *out) {
 }
 
 const char *plan_kind_name(enum plan_step_kind kind) {
-    static const char *const names[] = {"kernel", "routine", "reference", "copy", "test", "switch", "jump"};
+    static const char *const names[] = {"kernel", "routine", "reference", "copy", "collective", "test", "switch", "jump"};
+    return names[kind];
+}
+
+const char *plan_exchange_name(enum plan_exchange kind) {
+    static const char *const names[] = {"all_gather", "all_to_all", "collective_broadcast", "collective_permute", "replica_id",
+                                        "partition_id"};
     return names[kind];
 }
 
@@ -60,6 +66,8 @@ static void print_step(const struct plan *p, uint32_t number, struct strbuf *out
         strbuf_printf(out, " %s", s->kernel->name);
     else if (s->kind == PLAN_ROUTINE)
         strbuf_printf(out, " %s", lib_match_name(s->routine));
+    else if (s->kind == PLAN_COLLECTIVE)
+        strbuf_printf(out, " %s", plan_exchange_name(s->collective->kind));
     else if (s->kind == PLAN_REFERENCE) {
         strbuf_puts(out, " @");
         strbuf_str(out, ir_prop_str(p->m, s->func, IR_FUNC_sym_name));

@@ -146,6 +146,7 @@ hilo_status rt_client_divide(hilo_client *client, int32_t ndevices) {
 void hilo_client_release(hilo_client *client) {
     if (!client || atomic_fetch_sub_explicit(&client->refs, 1, memory_order_acq_rel) != 1)
         return;
+    comm_close(client->comm);
     diag_clear(&client->diags);
     for (struct rt_custom_call *c = client->custom_calls; c;) {
         struct rt_custom_call *next = c->next;

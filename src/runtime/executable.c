@@ -237,7 +237,7 @@ hilo_status hilo_executable_stats(const hilo_executable *exe, hilo_stats *out) {
         .struct_size = out->struct_size, .executions = exe->executions, .peak_bytes = exe->peak_bytes,
         .total_ms = exe->total_ms, .last_ms = exe->last_ms, .compile_ms = exe->compile_ms, .cached = exe->cached,
         .allocations = exe->allocations, .copied_bytes = exe->copied_bytes, .packs = exe->packs,
-        .specialisations = exe->nspecialisations,
+        .specialisations = exe->nspecialisations, .sent_bytes = exe->sent_bytes, .messages = exe->messages,
         .average_ms = exe->executions ? exe->total_ms / (double)exe->executions : 0,
     };
     pthread_mutex_unlock(lock);
@@ -251,6 +251,7 @@ void hilo_executable_reset_stats(hilo_executable *exe) {
         return;
     pthread_mutex_lock(&exe->lock);
     exe->executions = exe->peak_bytes = exe->allocations = exe->copied_bytes = exe->packs = exe->nspecialisations = 0;
+    exe->sent_bytes = exe->messages = 0;
     exe->total_ms = exe->last_ms = 0;
     pthread_mutex_unlock(&exe->lock);
 }

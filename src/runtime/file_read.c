@@ -383,6 +383,21 @@ static bool init_is_right(const struct reader *r, const struct plan_step *s) {
     return right;
 }
 
+/* As many results as operands, of sizes that fit; whether the groups do is known only when it runs. */
+static bool collective_fits(const struct reader *r, const struct plan_step *s) {
+    const struct plan_buffer *v = r->buffers;
+    uint32_t n = s->nuses / 2;
+    if (!s->collective || s->collective->kind >= PLAN_REPLICA_ID)
+        return s->collective && s->nuses == 1 && s->uses[0].role == PLAN_OUT && v[s->uses[0].buffer].bytes == sizeof(uint32_t);
+    bool fits = n > 0 && s->nuses == 2 * n;
+    for (uint32_t i = 0; i < n && fits; i++) {
+        size_t in = v[s->uses[i].buffer].bytes, out = v[s->uses[n + i].buffer].bytes;
+        fits = s->uses[i].role == PLAN_IN && s->uses[n + i].role == PLAN_OUT &&
+               (s->collective->kind == PLAN_ALL_GATHER ? (in ? out % in == 0 : out == 0) : in == out);
+    }
+    return fits;
+}
+
 /* What has to hold of a step by its kind. */
 static bool step_is_right(const struct reader *r, const struct plan_step *s, uint32_t number) {
     const struct plan_buffer *v = r->buffers;
@@ -407,9 +422,27 @@ static bool step_is_right(const struct reader *r, const struct plan_step *s, uin
         return s->nuses == 0 && s->ntargets == 1 && s->targets[0] != number;
     case PLAN_REFERENCE:
         return !IR_NONE(s->func) && function_fits(r, s);
+    case PLAN_COLLECTIVE:
+        return s->ntargets == 0 && collective_fits(r, s);
     default:
         return false;
     }
+}
+
+static const struct plan_collective *get_collective(struct reader *r) {
+    struct plan_collective *c = ARENA_NEW(r->a, struct plan_collective);
+    uint32_t kind = get_u32(r), how = get_u32(r), n = get_u32(r), cols = get_u32(r);
+    size_t count;
+    if (kind >= PLAN_NEXCHANGES || how > IR_FLATTENED_IDS || !mem_mul(n, cols, &count) ||
+        count > (size_t)(r->end - r->at) / sizeof(int64_t)) {
+        r->bad = true;
+        return NULL;
+    }
+    int64_t *ids = ARENA_ARRAY(r->a, int64_t, count);
+    for (size_t i = 0; i < count; i++)
+        ids[i] = get_i64(r);
+    *c = (struct plan_collective){(enum plan_exchange)kind, {.how = (enum ir_groups_how)how, .ids = ids, .n = n, .cols = cols}};
+    return c;
 }
 
 static void get_step(struct reader *r, struct plan_step *s, uint32_t number) {
@@ -443,6 +476,8 @@ static void get_step(struct reader *r, struct plan_step *s, uint32_t number) {
         targets[i] = get_u32(r);
         r->bad |= targets[i] > r->plan.nsteps;
     }
+    if (s->kind == PLAN_COLLECTIVE && !r->bad)
+        s->collective = get_collective(r);
     r->bad = r->bad || !step_is_right(r, s, number);
 }
 

@@ -236,6 +236,15 @@ static void put_kernels(struct writer *w) {
     }
 }
 
+static void put_collective(struct writer *w, const struct plan_collective *c) {
+    put_u32(w, c->kind);
+    put_u32(w, c->groups.how);
+    put_u32(w, (uint32_t)c->groups.n);
+    put_u32(w, (uint32_t)c->groups.cols);
+    for (size_t i = 0; i < c->groups.n * c->groups.cols; i++)
+        put_i64(w, c->groups.ids[i]);
+}
+
 static void put_steps(struct writer *w) {
     const struct plan *p = w->p;
     uint32_t routine = 0, function = 0;
@@ -257,6 +266,8 @@ static void put_steps(struct writer *w) {
         put_u32(w, s->ntargets);
         for (uint32_t k = 0; k < s->ntargets; k++)
             put_u32(w, s->targets[k] - w->skipped);
+        if (s->kind == PLAN_COLLECTIVE)
+            put_collective(w, s->collective);
     }
     put_u64(w, p->block_bytes);
     put_u64(w, p->live_bytes);

@@ -7,6 +7,7 @@
 #ifndef HILO_RUNTIME_INTERNAL_H
 #define HILO_RUNTIME_INTERNAL_H
 
+#include "comm/comm.h"
 #include "eval/eval.h"
 #include "plan/plan.h"
 #include "runtime/pool.h"
@@ -17,6 +18,10 @@
 hilo_client *rt_client_retain(hilo_client *client);
 /* Divides a client's threads among that number of devices, each with at least one. Nothing may have been compiled yet. */
 hilo_status rt_client_divide(hilo_client *client, int32_t ndevices);
+
+/* Makes the client a node of several: the processes of its launches may be on other ones. Nothing may run yet. */
+hilo_status rt_client_connect(hilo_client *client, const struct comm_options *options, struct strbuf *why);
+struct comm *rt_client_comm(const hilo_client *client); /* NULL: it is alone */
 
 /* The one that hilo_client_create was given, or malloc; thread-safe as far as that is. */
 const hilo_allocator *rt_client_allocator(const hilo_client *client);
@@ -88,9 +93,23 @@ const struct ir_module *rt_executable_program(const hilo_executable *exe); /* op
 ir_op rt_executable_entry(const hilo_executable *exe);                   /* in the plan's program; none when from a file */
 const char *rt_executable_name(const hilo_executable *exe);              /* of its module; or "" */
 bool rt_executable_only_copies(const hilo_executable *exe);              /* it moves data, and does nothing else */
-/* As hilo_execute, on the threads of a device and, where `process` is not NULL, as one of several processes, whose end is the
-   caller's to tell. */
+/* One run of a program by replicas x partitions processes, of which (r, p) has the index r * partitions + p, each on a thread of
+   its own. Collectives wait for all members; when a process fails, or when none can go on, all waits end with an error. */
+struct rt_launch;
+struct rt_launch_options {
+    uint32_t replicas, partitions;
+    const uint32_t *devices; /* of all nodes, by process; NULL: all processes are here */
+    uint64_t program;        /* fingerprint: the same on all nodes */
+    const char *name;        /* of the program, for messages; outlives the launch */
+};
+struct rt_launch *rt_launch_new(hilo_client *client, const struct rt_launch_options *o); /* NULL: memory is exhausted */
+/* To be called once for each process that is here, also for one that never began. An error stops the others. */
+void rt_launch_end(struct rt_launch *l, uint32_t process, hilo_status status, const char *why);
+void rt_launch_free(struct rt_launch *l); /* all processes have ended; NULL is fine */
+
+/* As hilo_execute, on the threads of a device and, where `launch` is not NULL, as a process of it, whose end is the caller's to
+   tell. */
 hilo_status rt_execute(hilo_executable *exe, const hilo_execute_options *options, hilo_buffer *const *inputs, size_t ninputs,
-                       hilo_buffer **outputs, size_t noutputs, int32_t device, struct eval_process *process);
+                       hilo_buffer **outputs, size_t noutputs, int32_t device, struct rt_launch *launch, uint32_t process);
 
 #endif

@@ -262,6 +262,8 @@ static void count_run(struct run *r, hilo_executable *exe, hilo_status status, d
         exe->allocations += r->first ? 0 : atomic_load(&r->client->cache.taken) - r->taken;
         exe->copied_bytes += r->copied_bytes;
         exe->packs += r->packs;
+        exe->sent_bytes += r->sent_bytes;
+        exe->messages += r->messages;
         exe->last_ms = ms;
         exe->total_ms += ms;
         if (exe->peak_bytes < peak)
@@ -272,7 +274,7 @@ static void count_run(struct run *r, hilo_executable *exe, hilo_status status, d
 
 hilo_status hilo_execute(hilo_executable *exe, const hilo_execute_options *options, hilo_buffer *const *inputs,
                          size_t ninputs, hilo_buffer **outputs, size_t noutputs) {
-    return rt_execute(exe, options, inputs, ninputs, outputs, noutputs, 0, NULL);
+    return rt_execute(exe, options, inputs, ninputs, outputs, noutputs, 0, NULL, 0);
 }
 
 static bool on_poll(void *user) {
@@ -322,7 +324,7 @@ hilo_status rt_run_init(hilo_executable *exe, const hilo_execute_options *o, str
 }
 
 hilo_status rt_execute(hilo_executable *exe, const hilo_execute_options *options, hilo_buffer *const *inputs, size_t ninputs,
-                       hilo_buffer **outputs, size_t noutputs, int32_t device, struct eval_process *process) {
+                       hilo_buffer **outputs, size_t noutputs, int32_t device, struct rt_launch *launch, uint32_t process) {
     hilo_execute_options o;
     hilo_execute_options_init(&o);
     if (!exe || (ninputs && !inputs) || (noutputs && !outputs) || !rt_options(&o, sizeof o, options))
@@ -331,7 +333,9 @@ hilo_status rt_execute(hilo_executable *exe, const hilo_execute_options *options
     diag_init(&d, exe->client->al);
     struct run r;
     begin(&r, exe, &o, &d, device);
-    r.session.process = process;
+    r.launch = launch;
+    r.process = process;
+    r.session.process = launch_process(launch, process);
     double run_ms = 0;
     hilo_status status = HILO_OK;
     if (exe->foreign)
@@ -340,7 +344,7 @@ hilo_status rt_execute(hilo_executable *exe, const hilo_execute_options *options
         status = check_inputs(&r, inputs, ninputs, noutputs);
     if (status == HILO_OK)
         status = (exe->specialise ? run_specialised : run)(&r, inputs, outputs, &run_ms);
-    if (!process)
+    if (!launch)
         eval_session_end(&r.session);
     double total_ms = rt_now_ms() - r.begin;
     count_run(&r, exe, status, total_ms);

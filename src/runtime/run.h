@@ -2,7 +2,7 @@
  *
  *   run.c     hilo_execute: inputs, outputs, statistics       step.c    the loop over a plan's steps
  *   frame.c   memory that successive runs share               hooks.c   hooks of the reference evaluator
- *   init.c    init steps */
+ *   init.c    init steps                                    launch.c  several processes, what they exchange */
 #ifndef HILO_RUNTIME_RUN_H
 #define HILO_RUNTIME_RUN_H
 
@@ -49,6 +49,9 @@ struct run {
     struct lib_pool library;  /* the same for routines, which may be cancelled */
     struct rt_poll poll;
     jmp_buf routine_stopped;  /* where the pool jumps out of a routine to */
+    struct rt_launch *launch;    /* that it is a part of; or NULL */
+    uint32_t process;            /* in it */
+    uint64_t sent_bytes, messages; /* to other processes */
     struct eval_session session; /* of the evaluations; its process: or NULL */
     struct run_meter meter;
     hilo_allocator al;        /* the meter's */
@@ -86,6 +89,11 @@ void report_step_event(const struct run *r, const struct plan_step *s, double be
 void report_task_event(const struct run *r, double begin);
 /* Values over a step's memory have this as `release`: they end with the step. */
 void run_step_memory(void *user, void *data);
+
+/* Exchanges blocks with the other processes of the launch. */
+hilo_status step_collective(struct run *r, const struct plan_step *s, void **v);
+struct eval_process *launch_process(struct rt_launch *l, uint32_t process); /* NULL without a launch */
+bool launch_failed(struct rt_launch *l);
 
 /* A reference to the value that may outlive its step: to a copy, where its memory is the step's. */
 hilo_status run_keep(struct run *r, struct value *v, struct value **out);

@@ -54,6 +54,7 @@ struct hilo_client {
     struct rt_pool *pool;                 /* the first of: */
     struct rt_pool **pools;               /* one for each device; npools */
     int32_t npools, threads;              /* threads: of all pools together */
+    struct comm *comm;                    /* with other nodes; NULL = alone */
     void (*log)(void *user, hilo_log_level level, const char *message); /* or NULL */
     void *log_user;
     void (*diagnostic)(void *user, const hilo_diagnostic *diagnostic); /* in place of `diags`; or NULL */
@@ -184,7 +185,7 @@ struct hilo_executable {
     pthread_cond_t specialise_done;
     struct rt_specialisation *specialisations; /* specialise.c */
     struct run_frame *frames;   /* that no run uses */
-    uint64_t executions, peak_bytes, allocations, copied_bytes, packs, nspecialisations;
+    uint64_t executions, peak_bytes, allocations, copied_bytes, packs, nspecialisations, sent_bytes, messages;
     double total_ms, last_ms, compile_ms;
 };
 
@@ -218,7 +219,7 @@ void rt_specialisations_free(hilo_executable *exe);
 
 /* Numbers are little-endian; `head` is at the start, the rest is described by its writer (file_write.c). */
 #define RT_FILE_MAGIC "\x89HILO\r\n\x1a"
-enum { RT_FILE_VERSION = 8, RT_FILE_ALIGN = 64 };
+enum { RT_FILE_VERSION = 9, RT_FILE_ALIGN = 64 };
 
 struct rt_file_head {
     char magic[8];

@@ -301,7 +301,8 @@ static uint32_t step_next(const struct run *r, const struct plan_step *s, void *
 
 typedef hilo_status step_fn(struct run *r, const struct plan_step *s, void **v);
 static step_fn *const step_kinds[] = {[PLAN_KERNEL] = step_kernel, [PLAN_ROUTINE] = step_routine,
-                                      [PLAN_REFERENCE] = step_reference, [PLAN_COPY] = step_copy};
+                                      [PLAN_REFERENCE] = step_reference, [PLAN_COPY] = step_copy,
+                                      [PLAN_COLLECTIVE] = step_collective};
 
 void report_step_event(const struct run *r, const struct plan_step *s, double begin) {
     const char *kind = plan_kind_name(s->kind);
@@ -311,6 +312,8 @@ void report_step_event(const struct run *r, const struct plan_step *s, double be
         e.name = s->kernel->name;
     else if (s->kind == PLAN_ROUTINE)
         e.name = lib_match_name(s->routine);
+    else if (s->kind == PLAN_COLLECTIVE)
+        e.name = plan_exchange_name(s->collective->kind);
     else if (s->kind == PLAN_REFERENCE)
         e.name = ir_prop_str(r->plan->m, s->func, IR_FUNC_sym_name).p;
     for (uint32_t i = 0; i < s->nuses; i++)
@@ -326,7 +329,7 @@ void report_task_event(const struct run *r, double begin) {
 
 /* Whether it is one task: kernels, and routines that share the pool, tell of theirs. */
 static bool is_task(const struct plan_step *s) {
-    return s->kind == PLAN_REFERENCE || s->kind == PLAN_COPY ||
+    return s->kind == PLAN_REFERENCE || s->kind == PLAN_COPY || s->kind == PLAN_COLLECTIVE ||
            (s->kind == PLAN_ROUTINE && (s->routine->alone || s->routine->ns < PLAN_SHARED_NS));
 }
 
@@ -339,7 +342,7 @@ hilo_status run_steps(struct run *r, uint32_t from, uint32_t to) {
         r->step = i;
         if (polled && run_cancelled(r))
             return diag_error(r->d, HILO_CANCELLED, "the run was cancelled");
-        if (r->session.process && eval_process_stopped(r->session.process))
+        if (launch_failed(r->launch) || (r->session.process && eval_process_stopped(r->session.process)))
             return diag_error(r->d, HILO_ABORTED, "the run was stopped: another process has failed");
         if (s->kind >= PLAN_TEST) {
             i = step_next(r, s, v, i);

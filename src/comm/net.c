@@ -1,0 +1,777 @@
+/* The connection of this node with the others.
+ *
+ * Nodes meet in the store: each puts what it is and its address, node 0 collects these and puts them as one value, which the
+ * others get. Messages of n values, then, are n + 1 instead of n squared.
+ *
+ * Frames that come are matched with the receives that wait for them, by clique, run, sequence and processes. The transport
+ * makes progress only while a thread is in it: that is the first of the threads that wait, which sleeps in it, while the others
+ * wait for the first; and when none waits, a thread of the comm looks after it ten times a second, so that failures are seen
+ * and told. A wait is for known nodes: when one of them fails, it ends with that node's name. */
+#include "comm/net.h"
+
+#include <inttypes.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    NET_SPIN_US = 20,     /* before a sleep */
+    NET_IDLE_MS = 100,    /* between looks when nobody waits */
+    NET_POLL_MS = 50,     /* between questions whether the run is cancelled */
+    NET_GATHER_MS = 120000, /* node 0, for the others; these wait longer */
+    NET_GIVE_UP_MS = 2000 /* for what is under way when a group has failed */
+};
+
+/* A frame that has come before its receive. */
+struct arrival {
+    struct arrival *next;
+    struct comm_frame head;
+    void *data, *announced;
+    size_t bytes;
+};
+
+struct clique {
+    struct clique *next;
+    uint64_t hash;
+    uint32_t runs; /* that were begun */
+};
+
+struct node {
+    struct comm_node about;
+    bool failed;
+    int pidfd;       /* of a process that this one can watch; or -1 */
+    char why[160];   /* it failed */
+};
+
+struct comm {
+    hilo_allocator al;
+    struct comm_options o;
+    const struct comm_transport *transport;
+    void *t;
+    pid_t pid;                  /* that opened it: a child process must not use it */
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    bool leading;               /* a thread is in the transport */
+    bool sleeping;              /* and sleeps there */
+    bool closing, looked_after;
+    pthread_t looker;
+    struct comm_request *waiting; /* receives without a frame */
+    struct arrival *arrivals, **last_arrival;
+    struct comm_listener *listeners;
+    struct clique *cliques;
+    struct pollfd *polled;      /* nnodes + 1 */
+    uint32_t ndevices;
+    struct node nodes[];
+};
+
+int64_t comm_now_ms(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+static int64_t now_us(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
+uint32_t comm_self(const struct comm *c) {
+    return c->o.node;
+}
+
+uint32_t comm_nnodes(const struct comm *c) {
+    return c->o.nnodes;
+}
+
+uint32_t comm_ndevices(const struct comm *c) {
+    return c->ndevices;
+}
+
+const struct comm_node *comm_node_get(const struct comm *c, uint32_t node) {
+    return &c->nodes[node].about;
+}
+
+uint32_t comm_node_of_device(const struct comm *c, uint32_t device) {
+    uint32_t node = 0;
+    while (node + 1 < c->o.nnodes && c->nodes[node + 1].about.first_device <= device)
+        node++;
+    return node;
+}
+
+int64_t comm_timeout_ms(const struct comm *c) {
+    return c->o.timeout_ms;
+}
+
+void comm_node_text(const struct comm *c, uint32_t node, struct strbuf *out) {
+    const struct comm_node *n = &c->nodes[node].about;
+    strbuf_printf(out, "node %" PRIu32 " (host %s, pid %" PRId64 ")", node, n->host, n->pid);
+}
+
+/* ---- what a node tells of itself ------------------------------------------------------------- */
+
+/* The first line of a file. */
+static void read_line(const char *path, char *out, size_t n) {
+    FILE *f = fopen(path, "re");
+    out[0] = '\0';
+    if (f && !fgets(out, (int)n, f))
+        out[0] = '\0';
+    if (f)
+        fclose(f);
+    out[strcspn(out, "\n")] = '\0';
+}
+
+/* When a process started, in the clock ticks of the kernel: the 22nd field; the 2nd may have spaces. 0 = unknown. */
+static int64_t process_started(int64_t pid) {
+    char path[64], line[1024];
+    snprintf(path, sizeof path, "/proc/%" PRId64 "/stat", pid);
+    read_line(path, line, sizeof line);
+    char *p = strrchr(line, ')');
+    for (int i = 2; p && i < 22; i++)
+        p = strchr(p + 1, ' ');
+    return p ? strtoll(p, NULL, 10) : 0;
+}
+
+static void describe_self(struct comm *c) {
+    struct comm_node *n = &c->nodes[c->o.node].about;
+    *n = (struct comm_node){.pid = getpid(), .started = process_started(getpid()), .ndevices = c->o.ndevices};
+    if (gethostname(n->host, sizeof n->host - 1) != 0)
+        snprintf(n->host, sizeof n->host, "unknown");
+    read_line("/proc/sys/kernel/random/boot_id", n->boot, sizeof n->boot);
+}
+
+/* A block of bytes with its length before it. */
+static void put_block(struct strbuf *out, const void *p, size_t n) {
+    uint32_t size = (uint32_t)n;
+    strbuf_putn(out, (const char *)&size, sizeof size);
+    strbuf_putn(out, p, n);
+}
+
+static bool get_block(struct str *from, struct str *out) {
+    uint32_t size;
+    if (from->n < sizeof size)
+        return false;
+    memcpy(&size, from->p, sizeof size);
+    if (from->n - sizeof size < size)
+        return false;
+    *out = (struct str){from->p + sizeof size, size};
+    *from = (struct str){from->p + sizeof size + size, from->n - sizeof size - size};
+    return true;
+}
+
+static void write_node(const struct comm *c, struct strbuf *out) {
+    struct str address = c->transport->address(c->t);
+    put_block(out, c->o.about, strlen(c->o.about));
+    put_block(out, &c->nodes[c->o.node].about, sizeof(struct comm_node));
+    put_block(out, address.p, address.n);
+}
+
+/* Of another node, which is connected. */
+static hilo_status read_node(struct comm *c, uint32_t node, struct str text, struct strbuf *why) {
+    struct str about, info, address;
+    struct node *n = &c->nodes[node];
+    bool whole = get_block(&text, &about) && get_block(&text, &info) && get_block(&text, &address) && !text.n &&
+                 info.n == sizeof n->about;
+    if (!whole) {
+        strbuf_printf(why, "node %" PRIu32 " is of another version", node);
+        return HILO_FAILED_PRECONDITION;
+    }
+    memcpy(&n->about, info.p, sizeof n->about);
+    n->about.host[COMM_NAME - 1] = n->about.boot[COMM_NAME - 1] = '\0';
+    if (!str_is(about, c->o.about)) {
+        comm_node_text(c, node, why);
+        strbuf_printf(why, " is '%.*s', but node %" PRIu32 " is '%s': all must be alike, or results would differ", (int)about.n,
+                      about.p, c->o.node, c->o.about);
+        return HILO_FAILED_PRECONDITION;
+    }
+    if (n->about.ndevices == 0 || n->about.ndevices > COMM_MOST_DEVICES) {
+        strbuf_printf(why, "node %" PRIu32 " has %" PRIu32 " devices", node, n->about.ndevices);
+        return HILO_FAILED_PRECONDITION;
+    }
+    return node == c->o.node ? HILO_OK : c->transport->connect(c->t, node, address, why);
+}
+
+/* ---- meeting --------------------------------------------------------------------------------- */
+
+static void node_key(uint32_t node, char out[48]) {
+    snprintf(out, 48, "hilo/node/%" PRIu32, node);
+}
+
+/* Node 0: waits for what every node has put, and puts all of it. */
+static hilo_status gather(struct comm *c, struct strbuf *all, struct strbuf *why) {
+    char key[48];
+    for (uint32_t i = 0; i < c->o.nnodes; i++) {
+        struct strbuf one;
+        strbuf_init(&one, c->al);
+        node_key(i, key);
+        hilo_status status = c->o.store.get(c->o.store.user, key, NET_GATHER_MS, &one, why);
+        put_block(all, one.p ? one.p : "", one.n);
+        all->failed = all->failed || one.failed;
+        strbuf_free(&one);
+        if (status != HILO_OK) {
+            strbuf_printf(why, " (node %" PRIu32 " of %" PRIu32 " has not come)", i, c->o.nnodes);
+            return status;
+        }
+    }
+    return all->failed ? HILO_RESOURCE_EXHAUSTED : c->o.store.put(c->o.store.user, "hilo/nodes", all->p, all->n, why);
+}
+
+static hilo_status meet(struct comm *c, struct strbuf *why) {
+    struct strbuf mine, all;
+    char key[48];
+    strbuf_init(&mine, c->al);
+    strbuf_init(&all, c->al);
+    node_key(c->o.node, key);
+    describe_self(c);
+    write_node(c, &mine);
+    hilo_status status = mine.failed ? HILO_RESOURCE_EXHAUSTED : c->o.store.put(c->o.store.user, key, mine.p, mine.n, why);
+    if (status == HILO_OK)
+        status = c->o.node == 0 ? gather(c, &all, why)
+                                : c->o.store.get(c->o.store.user, "hilo/nodes", NET_GATHER_MS + 60000, &all, why);
+    struct str rest = {all.p, all.n}, one;
+    for (uint32_t i = 0; i < c->o.nnodes && status == HILO_OK; i++) {
+        if (get_block(&rest, &one))
+            status = read_node(c, i, one, why);
+        else
+            status = HILO_FAILED_PRECONDITION;
+        if (status == HILO_OK) {
+            c->nodes[i].about.first_device = c->ndevices;
+            c->ndevices += c->nodes[i].about.ndevices;
+        }
+        if (status == HILO_OK && c->ndevices > COMM_MOST_DEVICES) {
+            strbuf_printf(why, "there are more than %d devices", COMM_MOST_DEVICES);
+            status = HILO_INVALID_ARGUMENT;
+        }
+    }
+    strbuf_free(&mine);
+    strbuf_free(&all);
+    return status;
+}
+
+/* The kernel tells of the end of a process at once, when it is one of the same system, that can be seen from here. */
+static void watch_processes(struct comm *c) {
+    const struct comm_node *self = &c->nodes[c->o.node].about;
+    for (uint32_t i = 0; i < c->o.nnodes; i++) {
+        struct node *n = &c->nodes[i];
+        bool here = i != c->o.node && *self->boot && strcmp(n->about.boot, self->boot) == 0 && n->about.started &&
+                    process_started(n->about.pid) == n->about.started;
+        n->pidfd = here ? (int)syscall(SYS_pidfd_open, (pid_t)n->about.pid, 0) : -1;
+    }
+}
+
+/* ---- frames ---------------------------------------------------------------------------------- */
+
+void comm_request_done(struct comm_request *r, hilo_status status) {
+    r->status = status;
+    r->done = true;
+}
+
+static bool same_block(const struct comm_frame *a, const struct comm_frame *b) {
+    return a->clique == b->clique && a->run == b->run && a->sequence == b->sequence && a->from == b->from && a->to == b->to;
+}
+
+static struct comm_listener *listener_of(struct comm *c, const struct comm_frame *head) {
+    struct comm_listener *l = c->listeners;
+    while (l && !(l->clique == head->clique && l->run == head->run))
+        l = l->next;
+    return l;
+}
+
+/* The receive is in no list. Bytes of another program, or of another number, are an error of it. */
+static void deliver(struct comm *c, struct comm_request *r, const struct comm_frame *head, const void *data, void *announced,
+                    size_t bytes) {
+    bool fits = bytes == r->bytes && head->program == r->head.program;
+    memcpy(r->head.name, head->name, sizeof r->head.name);
+    if (!fits) {
+        r->head.program = head->program;
+        if (announced)
+            c->transport->drop(c->t, announced);
+        comm_request_done(r, HILO_FAILED_PRECONDITION);
+    } else if (announced) {
+        c->transport->fetch(c->t, announced, r);
+    } else {
+        if (bytes)
+            memcpy(r->data, data, bytes);
+        comm_request_done(r, HILO_OK);
+    }
+}
+
+/* Whether the frame is of a run that has ended here. */
+static bool is_over(struct comm *c, const struct comm_frame *head) {
+    const struct clique *k = c->cliques;
+    while (k && k->hash != head->clique)
+        k = k->next;
+    return k && head->run < k->runs && !listener_of(c, head);
+}
+
+static void keep_arrival(struct comm *c, const struct comm_frame *head, const void *data, void *announced, size_t bytes) {
+    struct arrival *a = mem_alloc(&c->al, sizeof *a);
+    size_t copied = announced ? 0 : bytes;
+    void *copy = copied ? mem_alloc(&c->al, copied) : NULL;
+    if (!a || (copied && !copy)) { /* the receive ends with its deadline */
+        if (a)
+            mem_free(&c->al, a, sizeof *a);
+        if (announced)
+            c->transport->drop(c->t, announced);
+        return;
+    }
+    if (copied)
+        memcpy(copy, data, bytes);
+    *a = (struct arrival){.head = *head, .data = copy, .announced = announced, .bytes = bytes};
+    *c->last_arrival = a;
+    c->last_arrival = &a->next;
+}
+
+/* Takes an arrival out of the list. */
+static void arrival_unlink(struct comm *c, struct arrival **at) {
+    struct arrival *a = *at;
+    *at = a->next;
+    if (c->last_arrival == &a->next)
+        c->last_arrival = at;
+}
+
+static void arrival_free(struct comm *c, struct arrival *a) {
+    if (a->data)
+        mem_free(&c->al, a->data, a->bytes);
+    mem_free(&c->al, a, sizeof *a);
+}
+
+static void tell_listener(struct comm_listener *l, const struct comm_frame *head, struct str why) {
+    l->failed(l->user, head->from, (hilo_status)head->status, why);
+}
+
+void comm_arrived(struct comm *c, uint32_t kind, const struct comm_frame *head, const void *data, void *announced, size_t bytes) {
+    struct comm_request **at = &c->waiting;
+    if (kind == COMM_FAILED) {
+        struct comm_listener *l = listener_of(c, head);
+        if (l)
+            tell_listener(l, head, (struct str){data, announced ? 0 : bytes});
+        else if (!is_over(c, head))
+            keep_arrival(c, head, data, announced, bytes);
+        else if (announced)
+            c->transport->drop(c->t, announced);
+        return;
+    }
+    while (*at && !same_block(&(*at)->head, head))
+        at = &(*at)->next;
+    if (*at) {
+        struct comm_request *r = *at;
+        *at = r->next;
+        deliver(c, r, head, data, announced, bytes);
+    } else if (!is_over(c, head)) {
+        keep_arrival(c, head, data, announced, bytes);
+    } else if (announced) {
+        c->transport->drop(c->t, announced);
+    }
+}
+
+void comm_node_failed(struct comm *c, uint32_t node, const char *why) {
+    struct node *n = &c->nodes[node];
+    if (n->failed)
+        return;
+    n->failed = true;
+    snprintf(n->why, sizeof n->why, "%s", why);
+    pthread_cond_broadcast(&c->changed);
+}
+
+/* ---- requests -------------------------------------------------------------------------------- */
+
+/* With the lock held: lets the thread that sleeps in the transport see what was begun. */
+static void wake(struct comm *c) {
+    if (c->sleeping)
+        c->transport->signal(c->t);
+    pthread_cond_broadcast(&c->changed);
+}
+
+void comm_wake(struct comm *c) {
+    pthread_mutex_lock(&c->lock);
+    wake(c);
+    pthread_mutex_unlock(&c->lock);
+}
+
+void comm_start_send(struct comm *c, struct comm_request *r) {
+    r->done = false;
+    r->handle = NULL;
+    pthread_mutex_lock(&c->lock);
+    if (c->nodes[r->node].failed)
+        comm_request_done(r, HILO_UNAVAILABLE);
+    else
+        c->transport->send(c->t, r->node, &r->head, r->data, r->bytes, r);
+    wake(c);
+    pthread_mutex_unlock(&c->lock);
+}
+
+void comm_start_receive(struct comm *c, struct comm_request *r) {
+    r->done = false;
+    r->handle = NULL;
+    pthread_mutex_lock(&c->lock);
+    struct arrival **at = &c->arrivals;
+    while (*at && !((*at)->head.kind == COMM_BLOCK && same_block(&(*at)->head, &r->head)))
+        at = &(*at)->next;
+    if (*at) {
+        struct arrival *a = *at;
+        arrival_unlink(c, at);
+        deliver(c, r, &a->head, a->data, a->announced, a->bytes);
+        arrival_free(c, a);
+    } else if (c->nodes[r->node].failed) {
+        comm_request_done(r, HILO_UNAVAILABLE);
+    } else {
+        r->next = c->waiting;
+        c->waiting = r;
+    }
+    pthread_mutex_unlock(&c->lock);
+}
+
+void comm_tell_failure(struct comm *c, uint32_t node, const struct comm_frame *head, const char *why) {
+    enum { MOST = 1000 };
+    size_t n = strlen(why);
+    pthread_mutex_lock(&c->lock);
+    if (!c->nodes[node].failed)
+        c->transport->send(c->t, node, head, why, n < MOST ? n : MOST, NULL);
+    wake(c);
+    pthread_mutex_unlock(&c->lock);
+}
+
+/* ---- listeners ------------------------------------------------------------------------------- */
+
+uint32_t comm_listen(struct comm *c, uint64_t hash, struct comm_listener *l) {
+    pthread_mutex_lock(&c->lock);
+    struct clique *k = c->cliques;
+    while (k && k->hash != hash)
+        k = k->next;
+    if (!k && (k = mem_alloc(&c->al, sizeof *k))) {
+        *k = (struct clique){c->cliques, hash, 0};
+        c->cliques = k;
+    }
+    l->clique = hash;
+    l->run = k ? k->runs++ : UINT32_MAX;
+    l->next = c->listeners;
+    c->listeners = l;
+    for (struct arrival **at = &c->arrivals; *at;) {
+        struct arrival *a = *at;
+        if (a->head.kind != COMM_FAILED || a->head.clique != hash || a->head.run != l->run) {
+            at = &a->next;
+            continue;
+        }
+        arrival_unlink(c, at);
+        tell_listener(l, &a->head, (struct str){a->data, a->announced ? 0 : a->bytes});
+        arrival_free(c, a);
+    }
+    pthread_mutex_unlock(&c->lock);
+    return l->run;
+}
+
+/* What still comes of the run is dropped, and so is what has come. */
+void comm_unlisten(struct comm *c, struct comm_listener *l) {
+    pthread_mutex_lock(&c->lock);
+    struct comm_listener **k = &c->listeners;
+    while (*k != l)
+        k = &(*k)->next;
+    *k = l->next;
+    for (struct arrival **at = &c->arrivals; *at;) {
+        struct arrival *a = *at;
+        if (a->head.clique != l->clique || a->head.run != l->run) {
+            at = &a->next;
+            continue;
+        }
+        arrival_unlink(c, at);
+        if (a->announced)
+            c->transport->drop(c->t, a->announced);
+        arrival_free(c, a);
+    }
+    pthread_mutex_unlock(&c->lock);
+}
+
+/* ---- waiting --------------------------------------------------------------------------------- */
+
+static bool progress(struct comm *c) {
+    bool any = false;
+    while (c->transport->progress(c->t))
+        any = true;
+    return any;
+}
+
+/* Marks the nodes whose processes have ended, after what they sent was taken. */
+static void look_at_processes(struct comm *c, nfds_t n) {
+    for (nfds_t i = 1; i < n; i++)
+        if (c->polled[i].revents) {
+            progress(c);
+            for (uint32_t k = 0; k < c->o.nnodes; k++)
+                if (c->nodes[k].pidfd == c->polled[i].fd) {
+                    close(c->nodes[k].pidfd);
+                    c->nodes[k].pidfd = -1;
+                    comm_node_failed(c, k, "its process has ended");
+                    break;
+                }
+        }
+}
+
+/* With the lock held, which is let go meanwhile: until something may have happened. */
+static void sleep_in_transport(struct comm *c, int64_t timeout_ms) {
+    int fd;
+    if (!c->transport->arm(c->t, &fd))
+        return;
+    nfds_t n = 0;
+    c->polled[n++] = (struct pollfd){.fd = fd, .events = POLLIN};
+    for (uint32_t i = 0; i < c->o.nnodes; i++)
+        if (c->nodes[i].pidfd >= 0 && !c->nodes[i].failed)
+            c->polled[n++] = (struct pollfd){.fd = c->nodes[i].pidfd, .events = POLLIN};
+    c->sleeping = true;
+    pthread_mutex_unlock(&c->lock);
+    int ready = poll(c->polled, n, (int)timeout_ms);
+    pthread_mutex_lock(&c->lock);
+    c->sleeping = false;
+    if (ready > 0)
+        look_at_processes(c, n);
+}
+
+static bool all_done(const struct comm_request *r, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++)
+        if (!r[i].done)
+            return false;
+    return true;
+}
+
+static void lead(struct comm *c, const struct comm_request *r, uint32_t n, int64_t timeout_ms) {
+    c->leading = true;
+    for (int64_t end = now_us() + NET_SPIN_US; !progress(c) && !all_done(r, n) && now_us() < end;)
+        ;
+    if (!all_done(r, n))
+        sleep_in_transport(c, timeout_ms);
+    progress(c);
+    c->leading = false;
+    pthread_cond_broadcast(&c->changed);
+}
+
+static void wait_changed(struct comm *c, int64_t timeout_ms) {
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    t.tv_sec += timeout_ms / 1000;
+    t.tv_nsec += timeout_ms % 1000 * 1000000;
+    if (t.tv_nsec >= 1000000000) {
+        t.tv_sec++;
+        t.tv_nsec -= 1000000000;
+    }
+    pthread_cond_timedwait(&c->changed, &c->lock, &t);
+}
+
+/* Lets go of the lock for some time. */
+static void turn(struct comm *c, const struct comm_request *r, uint32_t n, int64_t timeout_ms) {
+    if (c->leading)
+        wait_changed(c, timeout_ms);
+    else
+        lead(c, r, n, timeout_ms);
+}
+
+/* What waits for a frame is taken back; what is under way has some time to end, then its connection does. */
+static void give_up(struct comm *c, struct comm_request *r, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++) {
+        struct comm_request **at = &c->waiting;
+        while (*at && *at != &r[i])
+            at = &(*at)->next;
+        if (*at) {
+            *at = r[i].next;
+            comm_request_done(&r[i], HILO_CANCELLED);
+        }
+    }
+    for (int64_t end = comm_now_ms() + NET_GIVE_UP_MS; !all_done(r, n) && comm_now_ms() < end;)
+        turn(c, r, n, NET_POLL_MS);
+    for (uint32_t i = 0; i < n; i++)
+        if (!r[i].done) {
+            c->transport->cancel(c->t, &r[i]);
+            comm_node_failed(c, r[i].node, "the connection was given up");
+        }
+}
+
+/* The request that is the reason to end the wait, of those that are not done or have failed; n = none. */
+static uint32_t find_failed(const struct comm *c, const struct comm_request *r, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++)
+        if (r[i].done ? r[i].status != HILO_OK : c->nodes[r[i].node].failed)
+            return i;
+    return n;
+}
+
+static hilo_status failure(const struct comm *c, const struct comm_request *r, struct strbuf *why) {
+    const struct node *n = &c->nodes[r->node];
+    comm_node_text(c, r->node, why);
+    if (r->done && r->status == HILO_FAILED_PRECONDITION) {
+        strbuf_printf(why, " runs another program, '%s', or has other shapes", r->head.name);
+        return HILO_FAILED_PRECONDITION;
+    }
+    strbuf_printf(why, " cannot be reached: %s", *n->why ? n->why : "the connection has failed");
+    return HILO_UNAVAILABLE;
+}
+
+static uint32_t first_open(const struct comm_request *r, uint32_t n) {
+    uint32_t i = 0;
+    while (i < n && r[i].done)
+        i++;
+    return i;
+}
+
+static void warn(struct comm *c, const struct comm_request *r, const struct comm_wait *w) {
+    struct strbuf text;
+    if (!c->o.warn)
+        return;
+    strbuf_init(&text, c->al);
+    strbuf_printf(&text, "%s of '%s' has been waiting for %d s for ", w->op, w->program, COMM_WARN_MS / 1000);
+    comm_node_text(c, r->node, &text);
+    if (!text.failed)
+        c->o.warn(c->o.warn_user, text.p);
+    strbuf_free(&text);
+}
+
+hilo_status comm_wait(struct comm *c, struct comm_request *r, uint32_t n, const struct comm_wait *w, struct strbuf *why) {
+    int64_t begin = comm_now_ms(), end = begin + c->o.timeout_ms;
+    bool warned = false;
+    hilo_status status = HILO_OK;
+    pthread_mutex_lock(&c->lock);
+    while (!all_done(r, n)) {
+        int64_t now = comm_now_ms();
+        uint32_t open = first_open(r, n);
+        if (find_failed(c, r, n) < n)
+            break;
+        if (w->failed && atomic_load(w->failed))
+            status = HILO_ABORTED;
+        else if (w->stop && w->stop(w->user))
+            status = HILO_CANCELLED;
+        else if (now >= end)
+            status = HILO_DEADLINE_EXCEEDED;
+        if (status != HILO_OK)
+            break;
+        if (!warned && now - begin >= COMM_WARN_MS) {
+            warned = true;
+            warn(c, &r[open], w);
+        }
+        int64_t left = end - now < NET_IDLE_MS ? end - now : NET_IDLE_MS;
+        turn(c, r, n, w->stop && left > NET_POLL_MS ? NET_POLL_MS : left);
+    }
+    uint32_t bad = find_failed(c, r, n);
+    if (status == HILO_OK && bad < n)
+        status = failure(c, &r[bad], why);
+    else if (status == HILO_DEADLINE_EXCEEDED) {
+        comm_node_text(c, r[first_open(r, n)].node, why);
+        strbuf_printf(why, " did not answer in %" PRId64 " ms", c->o.timeout_ms);
+    }
+    if (status != HILO_OK)
+        give_up(c, r, n);
+    pthread_mutex_unlock(&c->lock);
+    return status;
+}
+
+/* Looks after the transport while nobody waits. */
+static void *look_after(void *user) {
+    struct comm *c = user;
+    pthread_mutex_lock(&c->lock);
+    while (!c->closing) {
+        wait_changed(c, NET_IDLE_MS);
+        if (!c->leading && !c->closing)
+            progress(c);
+    }
+    pthread_mutex_unlock(&c->lock);
+    return NULL;
+}
+
+/* ---- blocks outside of runs ------------------------------------------------------------------ */
+
+static hilo_status transfer(struct comm *c, struct comm_request *r, struct strbuf *why) {
+    struct comm_wait w = {.op = "a transfer", .program = "device_put"};
+    return comm_wait(c, r, 1, &w, why);
+}
+
+hilo_status comm_send(struct comm *c, uint32_t node, uint64_t key, const void *data, size_t bytes, struct strbuf *why) {
+    struct comm_request r = {.head = {.clique = key, .run = UINT32_MAX, .from = c->o.node, .to = node}, .node = node,
+                             .data = (void *)(uintptr_t)data, .bytes = bytes};
+    comm_start_send(c, &r);
+    return transfer(c, &r, why);
+}
+
+hilo_status comm_receive(struct comm *c, uint32_t node, uint64_t key, void *data, size_t bytes, struct strbuf *why) {
+    struct comm_request r = {.head = {.clique = key, .run = UINT32_MAX, .from = node, .to = c->o.node}, .node = node,
+                             .data = data, .bytes = bytes};
+    comm_start_receive(c, &r);
+    return transfer(c, &r, why);
+}
+
+/* ---- life ------------------------------------------------------------------------------------ */
+
+static size_t comm_bytes(uint32_t nnodes) {
+    return sizeof(struct comm) + nnodes * sizeof(struct node);
+}
+
+hilo_status comm_open(const hilo_allocator *al, const struct comm_options *o, struct strbuf *why, struct comm **out) {
+    if (!o->nnodes || o->nnodes > COMM_MOST_NODES || o->node >= o->nnodes || !o->ndevices || o->ndevices > COMM_MOST_DEVICES) {
+        strbuf_printf(why, "node %" PRIu32 " of %" PRIu32 " with %" PRIu32 " devices: that cannot be", o->node, o->nnodes,
+                      o->ndevices);
+        return HILO_INVALID_ARGUMENT;
+    }
+    struct comm *c = mem_alloc(al, comm_bytes(o->nnodes));
+    if (!c)
+        return HILO_RESOURCE_EXHAUSTED;
+    memset(c, 0, comm_bytes(o->nnodes));
+    c->al = *al;
+    c->o = *o;
+    if (!c->o.timeout_ms)
+        c->o.timeout_ms = COMM_TIMEOUT_MS;
+    c->transport = &comm_ucx;
+    c->pid = getpid();
+    c->last_arrival = &c->arrivals;
+    for (uint32_t i = 0; i < o->nnodes; i++)
+        c->nodes[i].pidfd = -1;
+    pthread_mutex_init(&c->lock, NULL);
+    pthread_cond_init(&c->changed, NULL);
+    c->polled = mem_alloc(al, (o->nnodes + 1) * sizeof *c->polled);
+    hilo_status status = c->polled ? c->transport->open(c, al, o->nnodes, why, &c->t) : HILO_RESOURCE_EXHAUSTED;
+    if (status == HILO_OK)
+        status = meet(c, why);
+    if (status == HILO_OK) {
+        watch_processes(c);
+        c->looked_after = pthread_create(&c->looker, NULL, look_after, c) == 0;
+        if (!c->looked_after)
+            status = HILO_RESOURCE_EXHAUSTED;
+    }
+    if (status != HILO_OK) {
+        comm_close(c);
+        return status;
+    }
+    c->o.about = NULL; /* the caller's */
+    *out = c;
+    return HILO_OK;
+}
+
+void comm_close(struct comm *c) {
+    if (!c || c->pid != getpid())
+        return;
+    if (c->looked_after) {
+        pthread_mutex_lock(&c->lock);
+        c->closing = true;
+        pthread_cond_broadcast(&c->changed);
+        pthread_mutex_unlock(&c->lock);
+        pthread_join(c->looker, NULL);
+    }
+    for (struct arrival *a = c->arrivals, *next; a; a = next) {
+        next = a->next;
+        if (a->announced)
+            c->transport->drop(c->t, a->announced);
+        arrival_free(c, a);
+    }
+    if (c->t)
+        c->transport->close(c->t);
+    for (uint32_t i = 0; i < c->o.nnodes; i++)
+        if (c->nodes[i].pidfd >= 0)
+            close(c->nodes[i].pidfd);
+    for (struct clique *k = c->cliques, *next; k; k = next) {
+        next = k->next;
+        mem_free(&c->al, k, sizeof *k);
+    }
+    if (c->polled)
+        mem_free(&c->al, c->polled, (c->o.nnodes + 1) * sizeof *c->polled);
+    pthread_cond_destroy(&c->changed);
+    pthread_mutex_destroy(&c->lock);
+    hilo_allocator al = c->al;
+    mem_free(&al, c, comm_bytes(c->o.nnodes));
+}
