@@ -3,6 +3,8 @@
 _hilo() {
     local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} words='' files=''
     case "${COMP_WORDS[1]} $previous" in
+    'run --processes') ;;
+    'run --devices') ;;
     'run --entry') ;;
     'run --input') files=1 ;;
     'run -o') files=1 ;;
@@ -12,8 +14,8 @@ _hilo() {
     'run --tolerance') ;;
     'run --threads') ;;
     'run --memory-limit') ;;
-    'run --passes') words='fused inline partition shapes expand canonicalize layout 
-            simplify fold licm distribute split cse dce ' ;;
+    'run --passes') words='fused inline collectives partition shapes expand 
+            canonicalize layout simplify fold licm distribute split cse dce ' ;;
     'run --dump-dir') files=1 ;;
     'run --backend') words='auto reference interpreter codegen library ' ;;
     'run --target-cpu') ;;
@@ -22,8 +24,8 @@ _hilo() {
     'compile --entry') ;;
     'compile --threads') ;;
     'compile --memory-limit') ;;
-    'compile --passes') words='fused inline partition shapes expand canonicalize layout 
-            simplify fold licm distribute split cse dce ' ;;
+    'compile --passes') words='fused inline collectives partition shapes expand 
+            canonicalize layout simplify fold licm distribute split cse dce ' ;;
     'compile --dump-dir') files=1 ;;
     'compile --backend') words='auto reference interpreter codegen library ' ;;
     'compile --target-cpu') ;;
@@ -33,15 +35,15 @@ _hilo() {
     'explain --entry') ;;
     'explain --threads') ;;
     'explain --memory-limit') ;;
-    'explain --passes') words='fused inline partition shapes expand canonicalize layout 
-            simplify fold licm distribute split cse dce ' ;;
+    'explain --passes') words='fused inline collectives partition shapes expand 
+            canonicalize layout simplify fold licm distribute split cse dce ' ;;
     'explain --dump-dir') files=1 ;;
     'explain --backend') words='auto reference interpreter codegen library ' ;;
     'explain --target-cpu') ;;
     'check -j') ;;
     'check --threads') ;;
-    'check --passes') words='fused inline partition shapes expand canonicalize layout 
-            simplify fold licm distribute split cse dce ' ;;
+    'check --passes') words='fused inline collectives partition shapes expand 
+            canonicalize layout simplify fold licm distribute split cse dce ' ;;
     'check --dump-dir') files=1 ;;
     'check --backend') words='auto reference interpreter codegen library ' ;;
     'check --target-cpu') ;;
@@ -57,15 +59,15 @@ _hilo() {
     'bench --compare') files=1 ;;
     'bench --threads') ;;
     'bench --memory-limit') ;;
-    'bench --passes') words='fused inline partition shapes expand canonicalize layout 
-            simplify fold licm distribute split cse dce ' ;;
+    'bench --passes') words='fused inline collectives partition shapes expand 
+            canonicalize layout simplify fold licm distribute split cse dce ' ;;
     'bench --dump-dir') files=1 ;;
     'bench --backend') words='auto reference interpreter codegen library ' ;;
     'bench --target-cpu') ;;
-    'opt --passes') words='fused inline partition shapes expand canonicalize layout 
-            simplify fold licm distribute split cse dce ' ;;
-    'opt --stop-after') words='fused inline partition shapes expand canonicalize layout 
-            simplify fold licm distribute split cse dce ' ;;
+    'opt --passes') words='fused inline collectives partition shapes expand 
+            canonicalize layout simplify fold licm distribute split cse dce ' ;;
+    'opt --stop-after') words='fused inline collectives partition shapes expand 
+            canonicalize layout simplify fold licm distribute split cse dce ' ;;
     'opt --dump') ;;
     'opt --disable-rule') words='add_zero add_zero_float add_negated subtract_zero 
             subtract_same subtract_same_float subtract_negated multiply_one multiply_zero 
@@ -84,7 +86,8 @@ _hilo() {
             reduce_ones while_never while_once if_constant case_constant tuple_element 
             constant_right compare_right dot_general dot_transpose transpose_dot dot_identity 
             dot_outer dot_vectors conv_pad conv_phases broadcast_first broadcast_order 
-            broadcast_ones transpose_ones batch_norm_inference batch_norm_training batch_norm_grad 
+            broadcast_ones transpose_ones all_reduce cross_replica_sum reduce_scatter all_gather 
+            all_to_all async_done batch_norm_inference batch_norm_training batch_norm_grad 
             broadcast_operands chlo_constant constant_like chlo_tan square conj_real is_inf 
             is_pos_inf is_neg_inf look_through cast_same infer if_types case_types static_reshape 
             static_broadcast static_iota static_pad static_slice static_gather static_conv 
@@ -174,8 +177,9 @@ _hilo() {
         elif [[ $word == -* ]]; then
             files=''
             case ${COMP_WORDS[1]} in
-            run) words='--entry --input -o --timing --json --trace --compare --tolerance --threads 
-            --memory-limit -O0 -O1 -O2 -O3 --passes --dump-dir --backend --target-cpu --no-cache --help' ;;
+            run) words='--processes --devices --entry --input -o --timing --json --trace --compare 
+            --tolerance --threads --memory-limit -O0 -O1 -O2 -O3 --passes --dump-dir --backend 
+            --target-cpu --no-cache --help' ;;
             compile) words='-o --emit --entry --runtime-only --threads --memory-limit 
             -O0 -O1 -O2 -O3 --passes --dump-dir --backend --target-cpu --help' ;;
             explain) words='-o --json --run --runs --input --entry --threads --memory-limit 

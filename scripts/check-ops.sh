@@ -11,6 +11,7 @@ src/fuse/fuse.c operand_map          each op maps indices by attributes of its o
 src/fuse/online.c linear_operand     the operand in which an op is linear depends on what the others are
 src/lower/span.c operand_span        each op maps spans of indices by attributes of its own
 src/lower/span.c range_of            interval arithmetic: a rule for each op
+src/compile/build_op.c exchange_of whether it moves whole blocks depends on attributes of its own
 src/library/sort_match.c order_of    a grammar of comparators, with a production for each op
 '
 

@@ -134,7 +134,7 @@ static bool read_number(const char *name, uint32_t *out) {
 int cli_join_nodes(hilo_client *client, int64_t devices) {
     struct comm_options o = {.ndevices = (uint32_t)devices};
     const char *dir = environment("HILO_NODE_DIR");
-    if (rt_client_divide(client, (int32_t)devices) != HILO_OK)
+    if (rt_client_divide(client, (int32_t)devices, 1) != HILO_OK)
         return cli_error(CLI_ENVIRONMENT, "out of memory");
     if (!cli_is_node())
         return CLI_OK;
@@ -179,15 +179,6 @@ static uint32_t count_of(const hilo_executable *exe, const char *name) {
                : 1;
 }
 
-static uint64_t fingerprint(const hilo_executable *exe) {
-    struct strbuf text;
-    strbuf_init(&text, mem_system_allocator());
-    plan_print(rt_executable_plan(exe), &text);
-    uint64_t hash = str_hash(text.p, text.n, 0);
-    strbuf_free(&text);
-    return hash;
-}
-
 /* The processes of this node are the next `here` ones from `first` on. */
 static void place(const struct cli_launch *l, uint32_t *all, uint32_t *first, uint32_t *here) {
     struct comm *c = rt_client_comm(l->client);
@@ -205,7 +196,7 @@ int cli_launch(const struct cli_launch *l, double *ms) {
     for (uint32_t i = 0; i < all; i++)
         devices[i] = i;
     struct rt_launch_options o = {.replicas = replicas, .partitions = all / replicas, .devices = devices,
-                                  .program = l->program ? l->program : fingerprint(l->exe),
+                                  .program = rt_executable_fingerprint(l->exe),
                                   .name = *rt_executable_name(l->exe) ? rt_executable_name(l->exe) : l->file};
     struct rt_launch *run = rt_launch_new(l->client, &o);
     double begin = rt_now_ms();

@@ -17,7 +17,6 @@ struct cli_launch {
     const char *file;
     const hilo_execute_options *options;
     int64_t devices;         /* of this node */
-    uint64_t program;        /* fingerprint; 0 = to be found */
     hilo_buffer **inputs;    /* of every process */
     hilo_buffer **outputs;   /* noutputs of each process of this node */
     size_t ninputs, noutputs;

@@ -265,9 +265,9 @@ static int run_main(const struct cli_command *self, int argc, char **argv) {
 
 static const struct cli_option options[] = {
     {"--processes", "N", CLI_NUMBER, offsetof(struct run_options, processes),
-     "run the program by N processes of the operating system,\neach of which is a node with --devices devices"},
+     "run it by N nodes: processes of the operating system"},
     {"--devices", "N", CLI_NUMBER, offsetof(struct run_options, devices),
-     "run the program N times at once in this process, as on N\ndevices; with --processes, in each"},
+     "run it on N devices of each node at once"},
     {"--entry", "NAME", CLI_TEXT, offsetof(struct run_options, entry),
      "function to run; default: main, or the only public one"},
     {"--input", "X", CLI_TEXTS, offsetof(struct run_options, inputs),

@@ -21,7 +21,7 @@
 
 /* A key-value store that all nodes share. Any thread may call it. */
 struct comm_store {
-    /* Sets a key, which nobody sets twice, to n bytes. */
+    /* Sets a key, which is set once, to n bytes. */
     hilo_status (*put)(void *user, const char *key, const void *value, size_t n, struct strbuf *why);
     /* Waits until the key is there, and appends its value. DEADLINE_EXCEEDED when it is not in time. */
     hilo_status (*get)(void *user, const char *key, int64_t timeout_ms, struct strbuf *value, struct strbuf *why);
@@ -109,7 +109,7 @@ struct comm_call {
 };
 /* Sends and receives n blocks, at most one from and to each process, itself excluded. All peers take part with the
    counterparts. Returns when all data is where it belongs and what was sent may be changed. On the thread of the process. */
-hilo_status comm_exchange(struct comm_group *g, uint32_t process, const struct comm_part *parts, uint32_t n, struct comm_call *call,
-                          struct diag_list *d);
+hilo_status comm_exchange(struct comm_group *g, uint32_t process, const struct comm_part *parts, uint32_t n,
+                          struct comm_call *call, struct diag_list *d);
 
 #endif

@@ -347,8 +347,8 @@ static hilo_status end_there(struct comm_group *g, uint32_t process, uint32_t n,
     return status;
 }
 
-hilo_status comm_exchange(struct comm_group *g, uint32_t process, const struct comm_part *parts, uint32_t n, struct comm_call *call,
-                          struct diag_list *d) {
+hilo_status comm_exchange(struct comm_group *g, uint32_t process, const struct comm_part *parts, uint32_t n,
+                          struct comm_call *call, struct diag_list *d) {
     static const atomic_bool yes = true;
     uint32_t there = 0;
     if (g->comm)
@@ -356,8 +356,9 @@ hilo_status comm_exchange(struct comm_group *g, uint32_t process, const struct c
     hilo_status status = exchange_here(g, process, parts, n, call, d);
     if (there) { /* also after an error: nothing may be under way when this returns */
         struct diag_list unused;
+        bool ok = status == HILO_OK;
         diag_init(&unused, g->al);
-        hilo_status other = end_there(g, process, there, call, status == HILO_OK ? &g->failed : &yes, status == HILO_OK ? d : &unused);
+        hilo_status other = end_there(g, process, there, call, ok ? &g->failed : &yes, ok ? d : &unused);
         diag_clear(&unused);
         status = status == HILO_OK ? other : status;
     }

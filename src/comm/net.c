@@ -20,7 +20,7 @@
 
 enum {
     NET_SPIN_US = 20,     /* before a sleep */
-    NET_IDLE_MS = 100,    /* between looks when nobody waits */
+    NET_IDLE_MS = 100,    /* between looks when no thread waits */
     NET_POLL_MS = 50,     /* between questions whether the run is cancelled */
     NET_GATHER_MS = 120000, /* node 0, for the others; these wait longer */
     NET_GIVE_UP_MS = 2000 /* for what is under way when a group has failed */
@@ -344,9 +344,9 @@ static void tell_listener(struct comm_listener *l, const struct comm_frame *head
     l->failed(l->user, head->from, (hilo_status)head->status, why);
 }
 
-void comm_arrived(struct comm *c, uint32_t kind, const struct comm_frame *head, const void *data, void *announced, size_t bytes) {
+void comm_arrived(struct comm *c, const struct comm_frame *head, const void *data, void *announced, size_t bytes) {
     struct comm_request **at = &c->waiting;
-    if (kind == COMM_FAILED) {
+    if (head->kind == COMM_FAILED) {
         struct comm_listener *l = listener_of(c, head);
         if (l)
             tell_listener(l, head, (struct str){data, announced ? 0 : bytes});
@@ -663,7 +663,7 @@ hilo_status comm_wait(struct comm *c, struct comm_request *r, uint32_t n, const 
     return status;
 }
 
-/* Looks after the transport while nobody waits. */
+/* Looks after the transport while no thread waits. */
 static void *look_after(void *user) {
     struct comm *c = user;
     pthread_mutex_lock(&c->lock);

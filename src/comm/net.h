@@ -77,7 +77,7 @@ struct comm_transport {
     /* Of this node; for `connect` of others. */
     struct str (*address)(void *t);
     hilo_status (*connect)(void *t, uint32_t node, struct str address, struct strbuf *why);
-    /* Begins to send; ends with comm_request_done. A frame without a request is copied, and nobody waits for it. */
+    /* Begins to send; ends with comm_request_done. A frame without a request is copied, and no thread waits for it. */
     void (*send)(void *t, uint32_t node, const struct comm_frame *head, const void *data, size_t bytes, struct comm_request *r);
     /* Begins to receive what was announced at r->data; ends with comm_request_done. */
     void (*fetch)(void *t, void *announced, struct comm_request *r);
@@ -92,7 +92,7 @@ extern const struct comm_transport comm_ucx;
 
 void comm_request_done(struct comm_request *r, hilo_status status);
 /* A frame has come; its bytes at `data`, or `announced`, to be fetched or dropped. */
-void comm_arrived(struct comm *c, uint32_t kind, const struct comm_frame *head, const void *data, void *announced, size_t bytes);
+void comm_arrived(struct comm *c, const struct comm_frame *head, const void *data, void *announced, size_t bytes);
 void comm_node_failed(struct comm *c, uint32_t node, const char *why);
 
 #endif

@@ -131,7 +131,7 @@ static struct {
     UCX_FUNCTIONS(F)
 #undef F
     const char *(*ucs_status_string)(ucs_status_t status);
-} ucx = {.once = PTHREAD_ONCE_INIT};
+} ucx_state = {.once = PTHREAD_ONCE_INIT};
 
 /* UCX's constructors install handlers of errors' signals, which are the program's own business. */
 static void ucx_load(void) {
@@ -146,17 +146,17 @@ static void ucx_load(void) {
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
         sigaction(signals[i], &before[i], NULL);
     const char *why = library ? NULL : dir && !*dir ? "HILO_UCX_PATH is empty" : dlerror();
-    ucx.found = library;
+    ucx_state.found = library;
     void *p = NULL;
 #define F(type, name, parameters)                                                                                              \
-    if (ucx.found && (ucx.found = (p = dlsym(library, #name)) != NULL))                                                        \
-        memcpy(&ucx.name, &p, sizeof p);                                                                                       \
+    if (ucx_state.found && (ucx_state.found = (p = dlsym(library, #name)) != NULL))                                            \
+        memcpy(&ucx_state.name, &p, sizeof p);                                                                                 \
     else if (library && !why)                                                                                                  \
         why = "it has no " #name;
     UCX_FUNCTIONS(F)
     F(, ucs_status_string, )
 #undef F
-    snprintf(ucx.why, sizeof ucx.why, "%s", why ? why : "");
+    snprintf(ucx_state.why, sizeof ucx_state.why, "%s", why ? why : "");
 }
 
 struct ucx_peer {
@@ -176,7 +176,7 @@ struct ucx {
 };
 
 static hilo_status ucx_fail(struct strbuf *why, const char *what, ucs_status_t status) {
-    strbuf_printf(why, "UCX: %s: %s", what, ucx.ucs_status_string(status));
+    strbuf_printf(why, "UCX: %s: %s", what, ucx_state.ucs_status_string(status));
     return HILO_UNAVAILABLE;
 }
 
@@ -192,14 +192,14 @@ static ucs_status_t on_frame(void *arg, const void *header, size_t header_length
     if (header_length != sizeof head)
         return UCS_OK;
     memcpy(&head, header, sizeof head);
-    comm_arrived(t->comm, head.kind, &head, announced ? NULL : data, announced ? data : NULL, length);
+    comm_arrived(t->comm, &head, announced ? NULL : data, announced ? data : NULL, length);
     return announced ? UCS_INPROGRESS : UCS_OK;
 }
 
 static void on_peer_error(void *arg, void *ep, ucs_status_t status) {
     const struct ucx_peer *p = arg;
     (void)ep;
-    comm_node_failed(p->ucx->comm, p->node, ucx.ucs_status_string(status));
+    comm_node_failed(p->ucx->comm, p->node, ucx_state.ucs_status_string(status));
 }
 
 /* Shared memory reports a peer that has died only when it is told to; keep-alives find those that cannot be reached. What
@@ -207,23 +207,23 @@ static void on_peer_error(void *arg, void *ep, ucs_status_t status) {
 static ucs_status_t ucx_context(struct ucx *t) {
     static const char *const settings[][2] = {{"MM_ERROR_HANDLING", "y"}, {"KEEPALIVE_INTERVAL", "1s"}};
     void *config;
-    ucs_status_t status = ucx.ucp_config_read(NULL, NULL, &config);
+    ucs_status_t status = ucx_state.ucp_config_read(NULL, NULL, &config);
     if (status != UCS_OK)
         return status;
     for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
-        (void)ucx.ucp_config_modify(config, settings[i][0], settings[i][1]);
+        (void)ucx_state.ucp_config_modify(config, settings[i][0], settings[i][1]);
     struct ucp_params params = {.field_mask = BIT(0), .features = BIT(4) | BIT(6)};
-    status = ucx.ucp_init_version(UCP_API_MAJOR, UCP_API_MINOR, &params, config, &t->context);
-    ucx.ucp_config_release(config);
+    status = ucx_state.ucp_init_version(UCP_API_MAJOR, UCP_API_MINOR, &params, config, &t->context);
+    ucx_state.ucp_config_release(config);
     return status;
 }
 
 static void ucx_close(void *transport);
 
 static hilo_status ucx_open(struct comm *c, const hilo_allocator *al, uint32_t nnodes, struct strbuf *why, void **out) {
-    pthread_once(&ucx.once, ucx_load);
-    if (!ucx.found) {
-        strbuf_printf(why, "several processes need UCX, of the package libucx0 (Debian): %s", ucx.why);
+    pthread_once(&ucx_state.once, ucx_load);
+    if (!ucx_state.found) {
+        strbuf_printf(why, "several processes need UCX, of the package libucx0 (Debian): %s", ucx_state.why);
         return HILO_UNAVAILABLE;
     }
     size_t bytes = sizeof(struct ucx) + nnodes * sizeof(struct ucx_peer);
@@ -233,16 +233,16 @@ static hilo_status ucx_open(struct comm *c, const hilo_allocator *al, uint32_t n
     memset(t, 0, bytes);
     *t = (struct ucx){.comm = c, .al = *al, .npeers = nnodes, .peers = (struct ucx_peer *)(t + 1), .fd = -1};
     struct ucp_worker_params wp = {.field_mask = BIT(0), .thread_mode = UCS_THREAD_MODE_SERIALIZED};
-    struct ucp_am_handler_param handler = {.field_mask = BIT(0) | BIT(1) | BIT(2) | BIT(3), .flags = 1, .cb = on_frame, .arg = t};
+    struct ucp_am_handler_param handler = {.field_mask = BIT(4) - 1, .flags = 1, .cb = on_frame, .arg = t};
     ucs_status_t status = ucx_context(t);
     if (status == UCS_OK)
-        status = ucx.ucp_worker_create(t->context, &wp, &t->worker);
+        status = ucx_state.ucp_worker_create(t->context, &wp, &t->worker);
     if (status == UCS_OK)
-        status = ucx.ucp_worker_set_am_recv_handler(t->worker, &handler);
+        status = ucx_state.ucp_worker_set_am_recv_handler(t->worker, &handler);
     if (status == UCS_OK)
-        status = ucx.ucp_worker_get_efd(t->worker, &t->fd);
+        status = ucx_state.ucp_worker_get_efd(t->worker, &t->fd);
     if (status == UCS_OK)
-        status = ucx.ucp_worker_get_address(t->worker, &t->address, &t->address_bytes);
+        status = ucx_state.ucp_worker_get_address(t->worker, &t->address, &t->address_bytes);
     if (status == UCS_OK) {
         *out = t;
         return HILO_OK;
@@ -264,7 +264,7 @@ static hilo_status ucx_connect(void *transport, uint32_t node, struct str addres
     *p = (struct ucx_peer){.ucx = t, .node = node};
     struct ucp_ep_params params = {.field_mask = BIT(0) | BIT(1) | BIT(2), .address = address.p, .err_mode = 1,
                                    .err_handler = {on_peer_error, p}};
-    ucs_status_t status = ucx.ucp_ep_create(t->worker, &params, &p->ep);
+    ucs_status_t status = ucx_state.ucp_ep_create(t->worker, &params, &p->ep);
     return status == UCS_OK ? HILO_OK : ucx_fail(why, "cannot connect", status);
 }
 
@@ -273,13 +273,14 @@ static void peer_close(struct ucx *t, struct ucx_peer *p, bool force) {
     if (!p->ep)
         return;
     struct ucp_request_param params = {.op_attr_mask = 1u << 4, .flags = force ? UCP_EP_CLOSE_FLAG_FORCE : 0};
-    void *request = ucx.ucp_ep_close_nbx(p->ep, &params);
+    void *request = ucx_state.ucp_ep_close_nbx(p->ep, &params);
     p->ep = NULL;
     if (!request || is_error(request))
         return;
-    for (int64_t end = comm_now_ms() + 1000; ucx.ucp_request_check_status(request) == UCS_INPROGRESS && comm_now_ms() < end;)
-        ucx.ucp_worker_progress(t->worker);
-    ucx.ucp_request_free(request);
+    int64_t end = comm_now_ms() + 1000;
+    while (ucx_state.ucp_request_check_status(request) == UCS_INPROGRESS && comm_now_ms() < end)
+        ucx_state.ucp_worker_progress(t->worker);
+    ucx_state.ucp_request_free(request);
 }
 
 static void ucx_close(void *transport) {
@@ -287,11 +288,11 @@ static void ucx_close(void *transport) {
     for (uint32_t i = 0; t->worker && i < t->npeers; i++)
         peer_close(t, &t->peers[i], true);
     if (t->address)
-        ucx.ucp_worker_release_address(t->worker, t->address);
+        ucx_state.ucp_worker_release_address(t->worker, t->address);
     if (t->worker)
-        ucx.ucp_worker_destroy(t->worker);
+        ucx_state.ucp_worker_destroy(t->worker);
     if (t->context)
-        ucx.ucp_cleanup(t->context);
+        ucx_state.ucp_cleanup(t->context);
     hilo_allocator al = t->al;
     mem_free(&al, t, sizeof *t + t->npeers * sizeof *t->peers);
 }
@@ -300,15 +301,15 @@ static void ucx_close(void *transport) {
 
 static void on_sent(void *request, ucs_status_t status, void *user) {
     struct comm_request *r = user;
-    ucx.ucp_request_free(request);
+    ucx_state.ucp_request_free(request);
     r->handle = NULL;
     comm_request_done(r, status == UCS_OK ? HILO_OK : HILO_UNAVAILABLE);
 }
 
-/* A frame that nobody waits for, with its bytes. */
+/* A frame that no thread waits for, with its bytes. */
 static void on_told(void *request, ucs_status_t status, void *user) {
     (void)status;
-    ucx.ucp_request_free(request);
+    ucx_state.ucp_request_free(request);
     free(user);
 }
 
@@ -331,7 +332,7 @@ static void ucx_send(void *transport, uint32_t node, const struct comm_frame *he
         data = copy + sizeof *head;
         params.user_data = copy;
     }
-    void *request = ucx.ucp_am_send_nbx(p->ep, 0, head, sizeof *head, data, bytes, &params);
+    void *request = ucx_state.ucp_am_send_nbx(p->ep, 0, head, sizeof *head, data, bytes, &params);
     if (request && !is_error(request)) {
         if (r)
             r->handle = request;
@@ -345,7 +346,7 @@ static void ucx_send(void *transport, uint32_t node, const struct comm_frame *he
 static void on_received(void *request, ucs_status_t status, size_t length, void *user) {
     struct comm_request *r = user;
     (void)length;
-    ucx.ucp_request_free(request);
+    ucx_state.ucp_request_free(request);
     r->handle = NULL;
     comm_request_done(r, status == UCS_OK ? HILO_OK : HILO_UNAVAILABLE);
 }
@@ -353,7 +354,7 @@ static void on_received(void *request, ucs_status_t status, size_t length, void 
 static void ucx_fetch(void *transport, void *announced, struct comm_request *r) {
     struct ucx *t = transport;
     struct ucp_request_param params = {.op_attr_mask = 1u << 1 | 1u << 2, .cb.recv_am = on_received, .user_data = r};
-    void *request = ucx.ucp_am_recv_data_nbx(t->worker, announced, r->data, r->bytes, &params);
+    void *request = ucx_state.ucp_am_recv_data_nbx(t->worker, announced, r->data, r->bytes, &params);
     if (request && !is_error(request))
         r->handle = request;
     else
@@ -361,7 +362,7 @@ static void ucx_fetch(void *transport, void *announced, struct comm_request *r) 
 }
 
 static void ucx_drop(void *transport, void *announced) {
-    ucx.ucp_am_data_release(((struct ucx *)transport)->worker, announced);
+    ucx_state.ucp_am_data_release(((struct ucx *)transport)->worker, announced);
 }
 
 /* A block that has left cannot be called back: the connection with its node ends. */
@@ -369,21 +370,21 @@ static void ucx_cancel(void *transport, struct comm_request *r) {
     struct ucx *t = transport;
     peer_close(t, &t->peers[r->node], true);
     for (int64_t end = comm_now_ms() + 1000; !r->done && comm_now_ms() < end;)
-        ucx.ucp_worker_progress(t->worker);
+        ucx_state.ucp_worker_progress(t->worker);
 }
 
 static bool ucx_progress(void *transport) {
-    return ucx.ucp_worker_progress(((struct ucx *)transport)->worker) != 0;
+    return ucx_state.ucp_worker_progress(((struct ucx *)transport)->worker) != 0;
 }
 
 static bool ucx_arm(void *transport, int *fd) {
     struct ucx *t = transport;
     *fd = t->fd;
-    return ucx.ucp_worker_arm(t->worker) == UCS_OK;
+    return ucx_state.ucp_worker_arm(t->worker) == UCS_OK;
 }
 
 static void ucx_signal(void *transport) {
-    (void)ucx.ucp_worker_signal(((struct ucx *)transport)->worker);
+    (void)ucx_state.ucp_worker_signal(((struct ucx *)transport)->worker);
 }
 
 const struct comm_transport comm_ucx = {"UCX", ucx_open, ucx_close, ucx_address, ucx_connect, ucx_send,

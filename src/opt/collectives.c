@@ -6,10 +6,10 @@
  * cost       linear; a sum has an op for each member of the group
  * example    all_reduce(%x), a group of 2, add  ⇒  %0 = all_gather [1, n] to [2, n]; add %0[0], %0[1]
  *
- * Small sums are computed by every member of what all have (one round); of larger ones, each member computes a part, and gathers
- * the others (two rounds, 2 (n - 1) / n of the bytes). Both are in the order of the group, with the evaluator's roundings, so
- * the bits do not depend on the choice. What this cannot express stays as it is: bodies of other than elementwise ops, groups of
- * unknown or different sizes. */
+ * Small sums are computed by every member of what all have (one round); of larger ones, each member computes a part, and
+ * gathers the others (two rounds, 2 (n - 1) / n of the bytes). Both are in the order of the group, with the evaluator's
+ * roundings, so the bits do not depend on the choice. What this cannot express stays as it is: bodies of other than elementwise
+ * ops, groups of unknown or different sizes. */
 #include "opt/rules.h"
 
 enum { ROUND_BYTES = 64 << 10 }; /* that a member sends in one round, rather than in two */
@@ -369,7 +369,8 @@ bool opt_rule_all_gather(struct rules *r, ir_op op) {
 
 bool opt_rule_all_to_all(struct rules *r, ir_op op) {
     struct maker k = {r, op, group_of(r, op, IR_ALL_TO_ALL_replica_groups, IR_ALL_TO_ALL_channel_handle, IR_SLOT_NONE)};
-    int64_t from = ir_prop_i64(r->m, op, IR_ALL_TO_ALL_split_dimension), to = ir_prop_i64(r->m, op, IR_ALL_TO_ALL_concat_dimension);
+    int64_t from = ir_prop_i64(r->m, op, IR_ALL_TO_ALL_split_dimension);
+    int64_t to = ir_prop_i64(r->m, op, IR_ALL_TO_ALL_concat_dimension);
     uint32_t n = ir_op_get(r->m, op)->noperands;
     bool outermost = from == to;
     k.group.n = ir_prop_i64(r->m, op, IR_ALL_TO_ALL_split_count);

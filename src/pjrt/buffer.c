@@ -142,7 +142,7 @@ struct pjrt_error *pjrt_buffer_data(struct pjrt_buffer *b, hilo_buffer **out) {
 }
 
 struct pjrt_memory *pjrt_place(struct pjrt_client *c, struct pjrt_device *device, struct pjrt_memory *memory) {
-    return memory ? memory : (device ? device : c->list[0])->list[PJRT_MEMORY_DEVICE];
+    return memory ? memory : (device ? device : c->list[c->first])->list[PJRT_MEMORY_DEVICE];
 }
 
 /* ---- the interface --------------------------------------------------------------------------- */

@@ -1,4 +1,5 @@
 /* Clients, their devices and memories. */
+#include "comm/comm.h"
 #include "pjrt/pjrt.h"
 #include "runtime/internal.h"
 
@@ -127,6 +128,7 @@ static bool device_init(struct pjrt_client *c, size_t i) {
     d->client = c;
     d->description = &c->topology.descriptions[i];
     c->list[i] = d;
+    d->local = i >= c->first && i - c->first < c->here ? (int)(i - c->first) : -1;
     pjrt_queue_init(&d->queue);
     for (int k = 0; k < PJRT_NKINDS; k++) {
         struct pjrt_memory *m = d->list[k] = &d->memories[k];
@@ -135,7 +137,8 @@ static bool device_init(struct pjrt_client *c, size_t i) {
         *m = (struct pjrt_memory){.table = &memory_table, .device = d, .kind = (enum pjrt_memory_kind)k,
                                   .id = (int)i * PJRT_NKINDS + k, .text = pjrt_dup(text, (size_t)n)};
         pthread_mutex_init(&m->lock, NULL);
-        c->memories[i * PJRT_NKINDS + (size_t)k] = m;
+        if (d->local >= 0)
+            c->memories[(size_t)d->local * PJRT_NKINDS + (size_t)k] = m;
         ok = ok && m->text;
     }
     return ok;
@@ -182,17 +185,37 @@ void pjrt_client_unref(struct pjrt_client *c) {
     free(c);
 }
 
-static struct pjrt_error *client_fill(struct pjrt_client *c) {
-    size_t n = (size_t)c->options.devices;
+/* The devices of all nodes, once these have met. */
+static struct pjrt_error *devices_fill(struct pjrt_client *c) {
+    const struct comm *comm = rt_client_comm(c->hilo);
+    size_t n = comm ? comm_ndevices(comm) : c->here;
     PJRT_TRY(pjrt_topology_init(&c->topology, n));
+    if (comm) {
+        pjrt_topology_of_nodes(&c->topology, comm);
+        c->first = comm_node_get(comm, comm_self(comm))->first_device;
+    }
     c->list = pjrt_alloc(n, sizeof *c->list);
-    c->memories = pjrt_alloc(n * PJRT_NKINDS, sizeof *c->memories);
-    c->done = pjrt_event_new();
-    c->devices = c->list && c->memories && c->done ? pjrt_alloc(n, sizeof *c->devices) : NULL;
+    c->memories = pjrt_alloc(c->here * PJRT_NKINDS, sizeof *c->memories);
+    c->devices = c->list && c->memories ? pjrt_alloc(n, sizeof *c->devices) : NULL;
     bool ok = c->devices;
     for (size_t i = 0; i < n && c->devices; i++)
         ok = device_init(c, i) && ok;
-    if (!ok)
+    return ok ? NULL : pjrt_exhausted();
+}
+
+/* Nodes of one system share its cores, unless they were told how many threads to use. */
+static int32_t sharers(const struct pjrt_client *c) {
+    const struct comm *comm = rt_client_comm(c->hilo);
+    int32_t n = 1;
+    for (uint32_t i = 0; comm && !c->options.threads && i < comm_nnodes(comm); i++)
+        n += i != comm_self(comm) && strcmp(comm_node_get(comm, i)->boot, comm_node_get(comm, comm_self(comm))->boot) == 0;
+    return n;
+}
+
+static struct pjrt_error *client_fill(struct pjrt_client *c, const struct comm_store *store) {
+    c->here = (size_t)c->options.devices;
+    c->done = pjrt_event_new();
+    if (!c->done)
         return pjrt_exhausted();
     pjrt_event_set(c->done, NULL);
     hilo_client_options o;
@@ -205,8 +228,12 @@ static struct pjrt_error *client_fill(struct pjrt_client *c) {
     c->alloc_stats.al = mem_system_allocator();
     o.allocator = (hilo_allocator){counted_realloc, &c->alloc_stats};
     hilo_status status = hilo_client_create(&o, &c->hilo);
+    if (status == HILO_OK && c->options.nodes > 1)
+        PJRT_TRY(pjrt_connect(c, store));
     if (status == HILO_OK)
-        status = rt_client_divide(c->hilo, (int32_t)n);
+        status = rt_client_divide(c->hilo, (int32_t)c->here, sharers(c));
+    if (status == HILO_OK)
+        PJRT_TRY(devices_fill(c));
     if (status == HILO_OK) {
         pjrt_call_init(c);
         c->nworkers = (size_t)hilo_client_threads(c->hilo);
@@ -220,7 +247,8 @@ static struct pjrt_error *client_fill(struct pjrt_client *c) {
     return status == HILO_OK ? NULL : pjrt_fail(status, "the client cannot be created");
 }
 
-static struct pjrt_error *client_new(const struct pjrt_client_options *options, struct pjrt_client **out) {
+static struct pjrt_error *client_new(const struct pjrt_client_options *options, const struct comm_store *store,
+                                     struct pjrt_client **out) {
     struct pjrt_client *c = pjrt_alloc(1, sizeof *c);
     if (!c)
         return pjrt_exhausted();
@@ -237,7 +265,7 @@ static struct pjrt_error *client_new(const struct pjrt_client_options *options, 
         free(c);
         return pjrt_fail(HILO_RESOURCE_EXHAUSTED, "the process has no more room for data of its threads");
     }
-    struct pjrt_error *error = client_fill(c);
+    struct pjrt_error *error = client_fill(c, store);
     if (error)
         pjrt_client_unref(c);
     else
@@ -250,8 +278,12 @@ struct pjrt_error *pjrt_Client_Create(struct pjrt_Client_Create *a) {
     struct strbuf ignored;
     strbuf_init(&ignored, mem_system_allocator());
     struct pjrt_error *error = pjrt_client_options_read(a->create_options, a->noptions, &options, &ignored);
+    struct pjrt_store store = {a->kv_get_callback, a->kv_get_user, a->kv_put_callback, a->kv_put_user};
+    struct comm_store kv = pjrt_store(&store);
+    if (!error && options.node >= options.nodes)
+        error = pjrt_fail(HILO_INVALID_ARGUMENT, "node_id is %lld of %lld", (long long)options.node, (long long)options.nodes);
     if (!error)
-        error = client_new(&options, &a->client);
+        error = client_new(&options, &kv, &a->client);
     if (!error)
         pjrt_log_ignored(a->client, "XLA_FLAGS without effect", &ignored);
     strbuf_free(&ignored);
@@ -278,7 +310,7 @@ struct pjrt_error *pjrt_Client_PlatformVersion(struct pjrt_Client_PlatformVersio
 }
 
 struct pjrt_error *pjrt_Client_ProcessIndex(struct pjrt_Client_ProcessIndex *a) {
-    a->process_index = 0;
+    a->process_index = (int)a->client->options.node;
     return NULL;
 }
 
@@ -294,14 +326,14 @@ struct pjrt_error *pjrt_Client_Devices(struct pjrt_Client_Devices *a) {
 }
 
 struct pjrt_error *pjrt_Client_AddressableDevices(struct pjrt_Client_AddressableDevices *a) {
-    a->devices = a->client->list;
-    a->ndevices = a->client->topology.ndevices;
+    a->devices = a->client->list + a->client->first;
+    a->ndevices = a->client->here;
     return NULL;
 }
 
 struct pjrt_error *pjrt_Client_AddressableMemories(struct pjrt_Client_AddressableMemories *a) {
     a->memories = a->client->memories;
-    a->nmemories = a->client->topology.ndevices * PJRT_NKINDS;
+    a->nmemories = a->client->here * PJRT_NKINDS;
     return NULL;
 }
 
@@ -317,7 +349,12 @@ struct pjrt_error *pjrt_Client_LookupDevice(struct pjrt_Client_LookupDevice *a) 
 }
 
 struct pjrt_error *pjrt_Client_LookupAddressableDevice(struct pjrt_Client_LookupAddressableDevice *a) {
-    return lookup(a->client, a->local_hardware_id, &a->device);
+    const struct pjrt_client *c = a->client;
+    if (a->local_hardware_id < 0 || (size_t)a->local_hardware_id >= c->here)
+        return pjrt_fail(HILO_INVALID_ARGUMENT, "there is no device %d in this process; there are %zu", a->local_hardware_id,
+                         c->here);
+    a->device = c->list[c->first + (size_t)a->local_hardware_id];
+    return NULL;
 }
 
 struct pjrt_error *pjrt_Client_DefaultDeviceAssignment(struct pjrt_Client_DefaultDeviceAssignment *a) {
@@ -350,12 +387,12 @@ struct pjrt_error *pjrt_Device_GetDescription(struct pjrt_Device_GetDescription 
 }
 
 struct pjrt_error *pjrt_Device_IsAddressable(struct pjrt_Device_IsAddressable *a) {
-    a->is_addressable = true;
+    a->is_addressable = a->device->local >= 0;
     return NULL;
 }
 
 struct pjrt_error *pjrt_Device_LocalHardwareId(struct pjrt_Device_LocalHardwareId *a) {
-    a->local_hardware_id = a->device->description->id;
+    a->local_hardware_id = a->device->local;
     return NULL;
 }
 
@@ -397,7 +434,7 @@ static int64_t memory_limit(void) {
 /* The devices share the memory of the client: each reports an equal part, so that the sum over all of them is true. */
 struct pjrt_error *pjrt_Device_MemoryStats(struct pjrt_Device_MemoryStats *a) {
     struct pjrt_client *c = a->device->client;
-    int64_t n = (int64_t)c->topology.ndevices;
+    int64_t n = (int64_t)c->here;
     *a = (struct pjrt_Device_MemoryStats){.struct_size = a->struct_size, .device = a->device};
     a->bytes_in_use = (int64_t)atomic_load(&c->alloc_stats.now) / n;
     a->peak_bytes_in_use = (int64_t)atomic_load(&c->alloc_stats.peak) / n;

@@ -46,6 +46,8 @@ void pjrt_loaded_unref(struct pjrt_loaded *l) {
         return;
     pjrt_executable_unref(l->executable);
     free(l->devices);
+    free(l->indices);
+    free(l->all);
     free(l->ids);
     free(l);
 }
@@ -403,24 +405,30 @@ static struct pjrt_error *loaded_fill(struct pjrt_loaded *l) {
     struct pjrt_executable *x = l->executable;
     struct pjrt_client *c = x->client;
     const struct pjrt_compile_options *o = &x->options;
-    size_t n = (size_t)(o->nreplicas * o->npartitions);
+    size_t n = (size_t)(o->nreplicas * o->npartitions), base = n <= c->here ? c->first : 0;
     int *numbers = pjrt_alloc(n, sizeof *numbers);
     l->devices = pjrt_alloc(n, sizeof *l->devices);
     l->ids = pjrt_alloc(n, sizeof *l->ids);
-    struct pjrt_error *error = numbers && l->devices && l->ids ? NULL : pjrt_exhausted();
+    l->all = pjrt_alloc(n, sizeof *l->all);
+    l->indices = pjrt_alloc(n, sizeof *l->indices);
+    struct pjrt_error *error = numbers && l->devices && l->ids && l->all && l->indices ? NULL : pjrt_exhausted();
     for (size_t i = 0; !error && i < n; i++)
-        numbers[i] = n == 1 && o->device_ordinal > 0 ? (int)o->device_ordinal : (int)i;
+        numbers[i] = (int)(base + (n == 1 && o->device_ordinal > 0 ? (size_t)o->device_ordinal : i));
     if (!error && o->assignment.n)
         error = pjrt_assignment_read(o->assignment, o->nreplicas, o->npartitions, numbers);
     for (size_t i = 0; !error && i < n; i++) {
         if (numbers[i] < 0 || (size_t)numbers[i] >= c->topology.ndevices)
             error = pjrt_fail(HILO_INVALID_ARGUMENT, "the program is to run on device %d; there are %zu devices", numbers[i],
                               c->topology.ndevices);
-        else
-            l->devices[i] = c->list[numbers[i]];
-        l->ids[i] = (struct pjrt_logical_id){(int)((int64_t)i / o->npartitions), (int)((int64_t)i % o->npartitions)};
+        l->all[i] = (uint32_t)numbers[i];
+        if (error || c->list[numbers[i]]->local < 0)
+            continue;
+        l->indices[l->ndevices] = (uint32_t)i;
+        l->ids[l->ndevices] = (struct pjrt_logical_id){(int)((int64_t)i / o->npartitions), (int)((int64_t)i % o->npartitions)};
+        l->devices[l->ndevices++] = c->list[numbers[i]];
     }
-    l->ndevices = n;
+    l->nprocesses = n;
+    l->program = rt_executable_fingerprint(x->hilo);
     free(numbers);
     return error;
 }
@@ -809,11 +817,11 @@ struct pjrt_error *pjrt_LoadedExecutable_Fingerprint(struct pjrt_LoadedExecutabl
 struct pjrt_error *pjrt_LoadedExecutable_GetDeviceAssignment(struct pjrt_LoadedExecutable_GetDeviceAssignment *a) {
     const struct pjrt_loaded *l = a->loaded;
     const struct pjrt_compile_options *o = &l->executable->options;
-    int *numbers = pjrt_alloc(l->ndevices, sizeof *numbers);
+    int *numbers = pjrt_alloc(l->nprocesses, sizeof *numbers);
     if (!numbers)
         return pjrt_exhausted();
-    for (size_t i = 0; i < l->ndevices; i++)
-        numbers[i] = l->devices[i]->description->id;
+    for (size_t i = 0; i < l->nprocesses; i++)
+        numbers[i] = (int)l->all[i];
     struct strbuf b;
     strbuf_init(&b, mem_system_allocator());
     pjrt_assignment_write(&b, o->nreplicas, o->npartitions, numbers);

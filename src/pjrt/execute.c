@@ -24,7 +24,7 @@ struct run {
     struct pjrt_context *context; /* or NULL */
     int64_t id;
     struct launch *launch;      /* that it is a part of; or NULL */
-    uint32_t index;             /* in it */
+    uint32_t index, slot;       /* in it: the process; the number in `runs` */
     struct pjrt_event *done;    /* of all outputs; NULL = the run is done at once */
     struct input *inputs;
     struct pjrt_buffer **outputs;
@@ -79,7 +79,7 @@ static struct pjrt_error *run_program(struct run *r, hilo_buffer **in, uint8_t *
     void *outer = pthread_getspecific(x->client->running);
     pthread_setspecific(x->client->running, &running);
     uint64_t begin = now_ns();
-    hilo_status status = rt_execute(x->hilo, &o, in, r->ninputs, out, r->noutputs, r->device->description->id,
+    hilo_status status = rt_execute(x->hilo, &o, in, r->ninputs, out, r->noutputs, r->device->local,
                                     r->launch ? r->launch->launch : NULL, r->index);
     uint64_t ns = now_ns() - begin;
     pthread_setspecific(x->client->running, outer);
@@ -178,13 +178,13 @@ static void launch_free(struct launch *l) {
 /* Those that have failed wait for the last, so that all of them tell what the first failure was. */
 static void end_partition(struct run *r, struct pjrt_error *error) {
     struct launch *l = r->launch;
-    uint32_t index = r->index;
+    uint32_t index = r->index, slot = r->slot;
     rt_launch_end(l->launch, index, error ? (hilo_status)error->code : HILO_OK, error ? error->text : NULL);
     release_inputs(r);
     if (!error) {
         pjrt_event_set(r->done, NULL);
         run_free(r);
-        l->runs[index] = NULL;
+        l->runs[slot] = NULL;
     } else {
         pthread_mutex_lock(&l->lock);
         if (!l->error || (l->error->code == HILO_ABORTED && error->code != HILO_ABORTED)) {
@@ -401,6 +401,7 @@ static struct pjrt_error *launch_fill(struct launch *x, struct pjrt_LoadedExecut
     const struct pjrt_compile_options *c = &l->executable->options;
     int64_t id = next_run(l);
     struct rt_launch_options options = {.replicas = (uint32_t)c->nreplicas, .partitions = (uint32_t)c->npartitions,
+                                        .devices = l->all, .program = l->program,
                                         .name = rt_executable_name(l->executable->hilo)};
     x->launch = rt_launch_new(l->executable->client->hilo, &options);
     for (size_t i = 0; i < x->n; i++) {
@@ -409,7 +410,8 @@ static struct pjrt_error *launch_fill(struct launch *x, struct pjrt_LoadedExecut
             return pjrt_exhausted();
         r->job.run = partition_job;
         r->launch = x;
-        r->index = (uint32_t)i;
+        r->index = l->indices[i];
+        r->slot = (uint32_t)i;
         PJRT_TRY(hold_inputs(r, o, r->ninputs ? a->argument_lists[i] : NULL));
         PJRT_TRY(make_outputs(r, r->done));
     }
@@ -425,9 +427,13 @@ static struct pjrt_error *execute_several(struct pjrt_LoadedExecutable_Execute *
     pthread_mutex_init(&x->lock, NULL);
     atomic_init(&x->left, n);
     x->n = n;
+    pthread_mutex_lock(&c->launch); /* launches have numbers, in which nodes agree: their order is that of the queues */
     struct pjrt_error *error = launch_fill(x, a, o);
     if (error) {
+        for (size_t i = 0; i < n && x->launch; i++)
+            rt_launch_end(x->launch, a->loaded->indices[i], (hilo_status)error->code, error->text);
         launch_free(x);
+        pthread_mutex_unlock(&c->launch);
         return error;
     }
     for (size_t i = 0; i < n; i++) {
@@ -435,7 +441,6 @@ static struct pjrt_error *execute_several(struct pjrt_LoadedExecutable_Execute *
         return_outputs(x->runs[i], x->runs[i]->noutputs ? a->output_lists[i] : NULL, x->runs[i]->done,
                  a->device_complete_events ? &a->device_complete_events[i] : NULL);
     }
-    pthread_mutex_lock(&c->launch);
     for (size_t i = 0; i < n; i++) {
         struct run *r = x->runs[i]; /* x itself may end with the last push */
         if (!pjrt_queue_push(&r->device->queue, &r->job))
@@ -475,11 +480,13 @@ struct pjrt_error *pjrt_LoadedExecutable_Execute(struct pjrt_LoadedExecutable_Ex
                          a->nargs, x->ninputs);
     if (o.num_send_ops || o.num_recv_ops)
         return pjrt_fail(HILO_UNIMPLEMENTED, "callbacks that send or receive are not supported");
-    if (a->ndevices > 1 && (a->execute_device || x->dynamic))
+    if (l->nprocesses > 1 && (a->execute_device || x->dynamic))
         return pjrt_fail(HILO_UNIMPLEMENTED, a->execute_device ? "a program for several devices runs on all of them at once"
                                                                : "programs for several devices need outputs of known shapes");
     PJRT_TRY(check_lists(a, &o));
-    return a->ndevices == 1 ? execute_one(a, &o) : execute_several(a, &o);
+    if (l->ndevices == 0)
+        return NULL;
+    return l->nprocesses == 1 ? execute_one(a, &o) : execute_several(a, &o);
 }
 
 /* ---- contexts -------------------------------------------------------------------------------- */

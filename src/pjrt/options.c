@@ -2,6 +2,7 @@
  * that matter to it (openxla/xla, compile_options.proto). Its DebugOptions are XLA's defaults with what XLA_FLAGS says; these
  * flags are read from the environment, where they have names. */
 #include "base/file.h"
+#include "comm/comm.h"
 #include "pjrt/pjrt.h"
 
 #include <limits.h>
@@ -72,6 +73,8 @@ struct option {
 static const struct option options[] = {
     {"num_devices",       OPTION_INT,     1, PJRT_MOST_DEVICES, CLIENT(devices),   OF_CLIENT},
     {"cpu_device_count",  OPTION_INT,     1, PJRT_MOST_DEVICES, CLIENT(devices),   OF_CLIENT}, /* XLA's name for it */
+    {"node_id",           OPTION_INT,     0, COMM_MOST_NODES - 1, CLIENT(node),    OF_CLIENT}, /* of jax.distributed */
+    {"num_nodes",         OPTION_INT,     1, COMM_MOST_NODES,   CLIENT(nodes),     OF_CLIENT},
     {"threads",           OPTION_INT,     0, INT_MAX,           CLIENT(threads),   OF_CLIENT},
     {"optimized_program", OPTION_BOOL,    0, 1,                 CLIENT(program),   OF_CLIENT},
     {"framework_state",   OPTION_INT,     0, INT64_MAX,         CLIENT(framework), OF_CLIENT}, /* an address: see pjrt.h */
@@ -238,7 +241,7 @@ static struct pjrt_error *from_environment(const char *variable, const char *opt
 
 struct pjrt_error *pjrt_client_options_read(const struct pjrt_named *named, size_t n, struct pjrt_client_options *out,
                                             struct strbuf *ignored) {
-    *out = (struct pjrt_client_options){.devices = 1, .level = 2, .backend = HILO_BACKEND_AUTO, .program = true};
+    *out = (struct pjrt_client_options){.devices = 1, .nodes = 1, .level = 2, .backend = HILO_BACKEND_AUTO, .program = true};
     PJRT_TRY(from_flags(out, ignored));
     PJRT_TRY(from_environment("HILO_DUMP_TO", "xla_dump_to", OF_FLAGS, out));
     PJRT_TRY(from_environment("HILO_NUM_DEVICES", "num_devices", OF_CLIENT, out));

@@ -5,6 +5,7 @@
  *   event.c       events: set once, awaited by threads and callbacks
  *   queue.c       the thread of a device, and its jobs
  *   client.c      clients, devices, memories
+ *   nodes.c       several processes: the key-value store, the other nodes
  *   topology.c    descriptions of devices without a client
  *   proto.c       the few messages of protocol buffers that cross the interface
  *   options.c     compile options, client options
@@ -164,6 +165,7 @@ extern const char *const pjrt_memory_kinds[PJRT_NKINDS];
 
 struct pjrt_description {
     int id;
+    int process;     /* that owns it: the node */
     char *text; /* "HILO_0" */
 };
 
@@ -177,6 +179,9 @@ struct pjrt_topology {
 
 /* RESOURCE_EXHAUSTED is the only failure. */
 struct pjrt_error *pjrt_topology_init(struct pjrt_topology *t, size_t ndevices);
+struct comm;
+/* Tells the devices of which node they are. */
+void pjrt_topology_of_nodes(struct pjrt_topology *t, const struct comm *comm);
 void pjrt_topology_free(struct pjrt_topology *t);
 
 struct pjrt_user_data;
@@ -197,6 +202,7 @@ struct pjrt_device {
     struct pjrt_memory memories[PJRT_NKINDS];
     struct pjrt_memory *list[PJRT_NKINDS];
     struct pjrt_queue queue;
+    int local;       /* its number among those of this process; -1: it is another one's */
 };
 
 /* Counts the memory of a client. */
@@ -215,6 +221,7 @@ enum { PJRT_TEXT = 1024 }; /* bytes of an option that is a text, with its NUL */
 
 struct pjrt_client_options {
     int64_t devices;     /* HILO_NUM_DEVICES; default 1 */
+    int64_t node, nodes; /* the number of this process, of how many */
     int64_t threads;     /* 0 = as many as there are cores */
     int64_t level;       /* of optimisation; default 2 */
     hilo_backend backend;
@@ -228,9 +235,10 @@ struct pjrt_client {
     hilo_client *hilo;
     struct pjrt_client_options options;
     struct pjrt_topology topology;
-    struct pjrt_device *devices;   /* topology.ndevices */
+    struct pjrt_device *devices;   /* topology.ndevices, of all processes */
     struct pjrt_device **list;
-    struct pjrt_memory **memories; /* of all devices */
+    size_t first, here;            /* this process's devices: first … first + here - 1 */
+    struct pjrt_memory **memories; /* of these */
     struct pjrt_event *done;       /* an event that is ready */
     hilo_buffer *token;            /* a token */
     pthread_key_t listener;        /* of the thread, struct pjrt_capture; or NULL */
@@ -250,6 +258,15 @@ struct pjrt_client {
 static inline const struct pjrt_framework *pjrt_framework(const struct pjrt_client *c) {
     return (const struct pjrt_framework *)(intptr_t)c->options.framework;
 }
+
+/* The key-value store of a framework (nodes.c): callbacks of its, valid while the client is created. */
+struct pjrt_store {
+    void *get, *get_user, *put, *put_user;
+};
+struct comm_store;
+struct comm_store pjrt_store(struct pjrt_store *store); /* which outlives it */
+/* Meets the other nodes there. */
+struct pjrt_error *pjrt_connect(struct pjrt_client *c, const struct comm_store *store);
 
 struct pjrt_client *pjrt_client_ref(struct pjrt_client *c);
 void pjrt_client_unref(struct pjrt_client *c);
@@ -390,8 +407,12 @@ struct pjrt_executable {
 struct pjrt_loaded {
     atomic_int refs;
     struct pjrt_executable *executable;
-    size_t ndevices;
+    uint64_t program;             /* its fingerprint, for other nodes */
+    size_t nprocesses;            /* replicas x partitions */
+    uint32_t *all;                /* of each, the number of its device */
+    size_t ndevices;              /* of these, what is of this process: */
     struct pjrt_device **devices;
+    uint32_t *indices;            /* which they are */
     struct pjrt_logical_id *ids;
     atomic_bool deleted;
 };

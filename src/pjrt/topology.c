@@ -1,4 +1,5 @@
 /* Descriptions of devices, which need no client. */
+#include "comm/comm.h"
 #include "pjrt/pjrt.h"
 
 #include <inttypes.h>
@@ -25,7 +26,7 @@ struct pjrt_error *pjrt_topology_init(struct pjrt_topology *t, size_t ndevices) 
     for (size_t i = 0; i < t->ndevices; i++) {
         char text[32];
         int n = snprintf(text, sizeof text, "HILO_%zu", i);
-        t->descriptions[i] = (struct pjrt_description){(int)i, pjrt_dup(text, (size_t)n)};
+        t->descriptions[i] = (struct pjrt_description){.id = (int)i, .text = pjrt_dup(text, (size_t)n)};
         t->list[i] = &t->descriptions[i];
         ok = ok && t->descriptions[i].text;
     }
@@ -36,6 +37,11 @@ struct pjrt_error *pjrt_topology_init(struct pjrt_topology *t, size_t ndevices) 
         return NULL;
     pjrt_topology_free(t);
     return pjrt_exhausted();
+}
+
+void pjrt_topology_of_nodes(struct pjrt_topology *t, const struct comm *comm) {
+    for (size_t i = 0; i < t->ndevices; i++)
+        t->descriptions[i].process = (int)comm_node_of_device(comm, (uint32_t)i);
 }
 
 void pjrt_topology_free(struct pjrt_topology *t) {
@@ -146,7 +152,7 @@ struct pjrt_error *pjrt_DeviceDescription_Id(struct pjrt_DeviceDescription_Id *a
 }
 
 struct pjrt_error *pjrt_DeviceDescription_ProcessIndex(struct pjrt_DeviceDescription_ProcessIndex *a) {
-    a->process_index = 0;
+    a->process_index = a->description->process;
     return NULL;
 }
 

@@ -122,9 +122,10 @@ static void free_pools(hilo_client *client) {
     mem_free(&client->al, client->pools, (size_t)client->npools * sizeof *client->pools);
 }
 
-hilo_status rt_client_divide(hilo_client *client, int32_t ndevices) {
-    int32_t n = client->threads / ndevices > 0 ? client->threads / ndevices : 1, made = 0;
-    if (ndevices == 1)
+hilo_status rt_client_divide(hilo_client *client, int32_t ndevices, int32_t sharers) {
+    int32_t n = client->threads / sharers / ndevices, made = 0;
+    n = n > 0 ? n : 1;
+    if (ndevices == 1 && n == client->threads)
         return HILO_OK;
     struct rt_pool **pools = mem_alloc(&client->al, (size_t)ndevices * sizeof *pools);
     while (pools && made < ndevices && (pools[made] = rt_pool_new(&client->al, n)))

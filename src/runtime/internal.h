@@ -16,8 +16,9 @@
 /* ---- clients --------------------------------------------------------------------------------- */
 
 hilo_client *rt_client_retain(hilo_client *client);
-/* Divides a client's threads among that number of devices, each with at least one. Nothing may have been compiled yet. */
-hilo_status rt_client_divide(hilo_client *client, int32_t ndevices);
+/* Leaves a client a share of its threads, of `sharers` equal ones, and divides it among that number of devices, each with at
+   least one. Nothing may have been compiled yet. */
+hilo_status rt_client_divide(hilo_client *client, int32_t ndevices, int32_t sharers);
 
 /* Makes the client a node of several: the processes of its launches may be on other ones. Nothing may run yet. */
 hilo_status rt_client_connect(hilo_client *client, const struct comm_options *options, struct strbuf *why);
@@ -93,8 +94,8 @@ const struct ir_module *rt_executable_program(const hilo_executable *exe); /* op
 ir_op rt_executable_entry(const hilo_executable *exe);                   /* in the plan's program; none when from a file */
 const char *rt_executable_name(const hilo_executable *exe);              /* of its module; or "" */
 bool rt_executable_only_copies(const hilo_executable *exe);              /* it moves data, and does nothing else */
-/* One run of a program by replicas x partitions processes, of which (r, p) has the index r * partitions + p, each on a thread of
-   its own. Collectives wait for all members; when a process fails, or when none can go on, all waits end with an error. */
+/* One run of a program by replicas x partitions processes, of which (r, p) has the index r * partitions + p, each on a thread
+   of its own. Collectives wait for all members; when a process fails, or when none can go on, all waits end with an error. */
 struct rt_launch;
 struct rt_launch_options {
     uint32_t replicas, partitions;
@@ -102,6 +103,9 @@ struct rt_launch_options {
     uint64_t program;        /* fingerprint: the same on all nodes */
     const char *name;        /* of the program, for messages; outlives the launch */
 };
+/* What two nodes compare before they exchange anything: the executable's name, cost, and steps with their sizes and groups. It
+   does not depend on where the program was compiled, nor on its locations. */
+uint64_t rt_executable_fingerprint(const hilo_executable *exe);
 struct rt_launch *rt_launch_new(hilo_client *client, const struct rt_launch_options *o); /* NULL: memory is exhausted */
 /* To be called once for each process that is here, also for one that never began. An error stops the others. */
 void rt_launch_end(struct rt_launch *l, uint32_t process, hilo_status status, const char *why);

@@ -51,6 +51,25 @@ struct comm *rt_client_comm(const hilo_client *client) {
     return client->comm;
 }
 
+/* ---- fingerprints ---------------------------------------------------------------------------- */
+
+uint64_t rt_executable_fingerprint(const hilo_executable *exe) {
+    const struct plan *p = &exe->plan;
+    const char *name = rt_executable_name(exe);
+    uint64_t h = str_hash(name, strlen(name), p->nsteps);
+    h = str_hash(&exe->about.flops, sizeof exe->about.flops, h);
+    h = str_hash(&exe->about.bytes, sizeof exe->about.bytes, h);
+    for (uint32_t i = p->ninit; i < p->nsteps && !p->evaluated; i++) {
+        const struct plan_step *s = &p->steps[i];
+        h = str_hash(&s->kind, sizeof s->kind, h);
+        for (uint32_t k = 0; k < s->nuses; k++)
+            h = str_hash(&p->buffers[s->uses[k].buffer].bytes, sizeof(size_t), h);
+        if (s->kind == PLAN_COLLECTIVE)
+            h = str_hash(s->collective->groups.ids, s->collective->groups.n * s->collective->groups.cols * sizeof(int64_t), h);
+    }
+    return h;
+}
+
 /* ---- launches -------------------------------------------------------------------------------- */
 
 struct rt_launch {
@@ -197,14 +216,9 @@ static hilo_status exchange(struct run *r, const struct plan_collective *c, stru
     return status;
 }
 
-/* A buffer of no bytes has no address, but takes part. */
-static char *address(void *p) {
-    static char none;
-    return p ? p : &none;
-}
-
 hilo_status step_collective(struct run *r, const struct plan_step *s, void **v) {
     const struct plan_collective *c = s->collective;
+    char none; /* a buffer of no bytes has no address, but takes part */
     uint32_t alone, count = s->nuses / 2;
     struct place p = {.replicas = 1, .partitions = 1, .members = &alone};
     struct comm_part one;
@@ -221,7 +235,7 @@ hilo_status step_collective(struct run *r, const struct plan_step *s, void **v) 
     }
     hilo_status status = HILO_OK;
     for (uint32_t i = 0; i < count && status == HILO_OK; i++)
-        status = exchange(r, c, &p, address(v[i]), r->plan->buffers[s->uses[i].buffer].bytes, address(v[count + i]),
-                          r->plan->buffers[s->uses[count + i].buffer].bytes);
+        status = exchange(r, c, &p, v[i] ? v[i] : &none, r->plan->buffers[s->uses[i].buffer].bytes,
+                          v[count + i] ? v[count + i] : &none, r->plan->buffers[s->uses[count + i].buffer].bytes);
     return status;
 }
