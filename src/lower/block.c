@@ -272,12 +272,20 @@ static bool is_bf16(const struct contraction *c, uint32_t side) {
     return i->cls == IR_FLOAT && i->fp == FP_BF16;
 }
 
+static bool is_bf16_product(const struct contraction *c) {
+    return c->acc == KIR_F32 && is_bf16(c, 0) && is_bf16(c, 1);
+}
+
+bool contract_has_narrow_unit(const struct contraction *c) {
+    return is_bf16_product(c) && (c->l->target->tile_bf16 || c->l->target->dot_bf16);
+}
+
 /* The instructions of the register tile: a matrix unit's unless it would multiply mostly padding, words, or FMA. */
 static void find_kernel(struct blocking *b) {
     static const enum kir_tile formats[2][2] = {{KIR_TILE_S8S8, KIR_TILE_S8U8}, {KIR_TILE_U8S8, KIR_TILE_U8U8}};
     struct contraction *c = b->c;
     const struct target *t = c->l->target;
-    bool bf16 = c->acc == KIR_F32 && is_bf16(c, 0) && is_bf16(c, 1);
+    bool bf16 = is_bf16_product(c);
     bool bytes = c->acc == KIR_I32 && is_integer(c, 0, 8) && is_integer(c, 1, 8);
     int64_t size = c->sum[c->nsum - 1].size, factors = bf16 ? 2 : 4, unit = factors * block_unit(b);
     b->format = bf16 ? KIR_TILE_BF16 : formats[is_unsigned(c, b->lhs)][is_unsigned(c, b->rhs)];

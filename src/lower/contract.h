@@ -142,6 +142,8 @@ bool contract_shared(struct contraction *c);    /* on GPUs */
 /* Lanes along axis v of the result. */
 bool contract_blocks(struct contraction *c, uint32_t v);
 bool contract_can_block(const struct contraction *c, uint32_t v);
+/* Whether the target has a unit that multiplies several of the operands' floats at once; blocks use it. */
+bool contract_has_narrow_unit(const struct contraction *c);
 /* Lanes along axis v of the result, a register tile of rows along axis u (nresult = none). */
 void contract_result_lanes(struct contraction *c, uint32_t v, uint32_t u);
 /* Lanes along axis s of the sum, a register tile of axes p and q of the result (nresult = none). */

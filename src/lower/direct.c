@@ -23,7 +23,8 @@ enum {
     DIRECT_STREAM = 16,                            /* bytes a cycle that come from the L2 cache */
     DIRECT_AHEAD = 4096,                           /* bytes by which weights are prefetched */
     DIRECT_DEPTH = TORTURED(TORTURE_PART, 384),    /* lines of a slab: a sum is loaded and stored once for so many products */
-    DIRECT_SHORT = 4                               /* iterations of a loop that is unrolled */
+    DIRECT_SHORT = 4,                              /* iterations of a loop that is unrolled */
+    DIRECT_NARROW = 8                              /* channels from which units for narrow types are faster */
 };
 
 /* Axes of the result along which pixels are a constant distance apart in the input: several where one continues the other. */
@@ -356,7 +357,8 @@ static bool find(struct direct *d) {
     d->b.sum.inner = d->b.sum.lines / d->b.sum.chunk;
     work *= (double)d->b.sum.lines;
     if (c->l->native || c->l->kernel->strict || !kir_is_float(c->acc) || v->n == 0 || v->batch_groups > 1 ||
-        work < DIRECT_WORK || v->features / v->groups < contract_vector(c) / 2)
+        work < DIRECT_WORK || v->features / v->groups < contract_vector(c) / 2 ||
+        (v->groups == 1 && v->channels >= DIRECT_NARROW && contract_has_narrow_unit(c)))
         return false;
     for (uint32_t i = 0; i < v->n; i++)
         if (v->dim[i].out <= 0 || v->dim[i].window <= 0)

@@ -37,6 +37,18 @@ for cpu in 'x86-64-v4 fma' 'znver4 dot2_bf16' 'sapphirerapids tile'; do
     exits 0 explain bf16.mlir --run --runs 1 --backend interpreter --target-cpu "${cpu% *}"
     says 'executed, elements' "${cpu#* } 393216" 'stored bytes'
 done
+cat >images16.mlir <<'MLIR'
+func.func @main(%x: tensor<1x8x8x32xbf16>, %w: tensor<3x3x32x32xbf16>) -> tensor<1x8x8x32xbf16> {
+  %y = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]}
+      {batch_group_count = 1 : i64, feature_group_count = 1 : i64}
+      : (tensor<1x8x8x32xbf16>, tensor<3x3x32x32xbf16>) -> tensor<1x8x8x32xbf16>
+  return %y : tensor<1x8x8x32xbf16>
+}
+MLIR
+for cpu in 'x86-64-v4 fma' 'znver4 dot2_bf16' 'sapphirerapids tile'; do
+    exits 0 explain images16.mlir --run --runs 1 --backend interpreter --target-cpu "${cpu% *}"
+    says "${cpu#* } 589824"
+done
 exits 0 explain softmax.mlir --run --runs 2
 says 'mean of 2 runs' 'flop/s' '1 task, speed-up 1.0 of'
 exits 0 explain softmax.mlir --run -o report.html
