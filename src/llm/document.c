@@ -26,18 +26,15 @@ const char *llm_document_name(enum llm_document which) {
 
 static hilo_status from_gguf(const char *path, enum llm_document which, hilo_allocator al, struct diag_list *d,
                              struct llm_json *out) {
-    struct file f;
-    struct gguf g;
+    struct gguf_files f;
     if (!documents[which].from_gguf)
         return HILO_OK;
-    HILO_TRY(file_open(path, al, d, &f));
-    hilo_status status = gguf_parse(f.text, path, al, d, &g);
+    hilo_status status = gguf_files_open(path, al, d, &f);
     if (status == HILO_OK) {
-        out->root = documents[which].from_gguf(&g);
+        out->root = documents[which].from_gguf(&f.all);
         status = out->root ? HILO_OK : HILO_INVALID_ARGUMENT;
     }
-    gguf_close(&g);
-    file_close(&f);
+    gguf_files_close(&f);
     return status;
 }
 

@@ -184,8 +184,6 @@ static hilo_status read_all(struct reader *r) {
     uint64_t *offsets = ARENA_ARRAY(&g->arena, uint64_t, ntensors);
     for (; g->nentries < nentries && !r->failed; g->nentries++)
         HILO_TRY(read_entry(r, &g->entries[g->nentries]));
-    if (!r->failed && gguf_int(g, "split.count", 1) > 1)
-        return gguf_fail(g, "one of %lld files; a model in one file was expected", (long long)gguf_int(g, "split.count", 1));
     for (; g->ntensors < ntensors && !r->failed; g->ntensors++)
         HILO_TRY(read_tensor(r, &g->tensors[g->ntensors], &offsets[g->ntensors]));
     if (r->failed)

@@ -2,7 +2,7 @@
  *
  *   gguf.c            the container            gguf_block.c       the formats of quantised tensors
  *   gguf_document.c   metadata as config.json and tokenizer_config.json     gguf_vocab.c   the vocabulary as tokenizer.json
- *   gguf_write.c      writing a model
+ *   gguf_write.c      writing a model      gguf_split.c       models that are split into several files
  *
  * Format: github.com/ggml-org/ggml, docs/gguf.md. Everything in a file is checked: sizes, offsets and counts come from
  * strangers. */
@@ -10,6 +10,7 @@
 #define HILO_LLM_GGUF_H
 
 #include "base/diag.h"
+#include "base/file.h"
 #include "ir/ir.h"
 
 #include <jansson.h>
@@ -67,6 +68,20 @@ bool gguf_is_path(const char *path);
 /* Reads a file from memory, which outlives `out`; `name` is for messages. gguf_close in any case. */
 hilo_status gguf_parse(struct str bytes, const char *name, hilo_allocator al, struct diag_list *d, struct gguf *out);
 void gguf_close(struct gguf *g);
+
+/* The files of a model, which is split into several or is not: the metadata of the first, and the tensors of all. */
+struct gguf_files {
+    hilo_allocator al;
+    struct gguf all;
+    struct file *files;
+    struct gguf *parts; /* the first is in `all` */
+    size_t n, bytes;
+};
+/* `path` is the first file. gguf_files_close in any case. */
+hilo_status gguf_files_open(const char *path, hilo_allocator al, struct diag_list *d, struct gguf_files *out);
+void gguf_files_close(struct gguf_files *f);
+/* The path of file i of n; false if the first is not named as one of n, or the path is too long. */
+bool gguf_part_path(const char *first, size_t i, size_t n, char *out, size_t size);
 
 const struct gguf_entry *gguf_find(const struct gguf *g, const char *key);
 /* An integer or boolean; `absent` when there is none or its value does not fit. */

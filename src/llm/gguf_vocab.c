@@ -350,8 +350,8 @@ static hilo_status unigram(struct vocab *v, json_t *o) {
     const char *scheme = before ? "always" : "never";
     set(v, o, "pre_tokenizer", kept(v, json_pack("{s:s,s:s,s:s,s:b}", "type", "Metaspace", "replacement", SPACE,
                                                  "prepend_scheme", scheme, "split", 1)));
-    json_t *decoder = kept(v, json_pack("{s:s,s:s,s:s,s:b}", "type", "Metaspace", "replacement", SPACE, "prepend_scheme", scheme,
-                                        "split", 1));
+    json_t *decoder = kept(v, json_pack("{s:s,s:s,s:s,s:b}", "type", "Metaspace", "replacement", SPACE, "prepend_scheme",
+                                        scheme, "split", 1));
     bool bytes = false;
     for (size_t i = 0; i < v->n; i++)
         bytes |= type_of(v, i) == BYTE;

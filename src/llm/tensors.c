@@ -329,6 +329,28 @@ static hilo_status open_dir(struct llm_tensors *t, const char *dir, struct diag_
     return status;
 }
 
+/* A GGUF file, and those that it is continued in. */
+static hilo_status add_parts(struct llm_tensors *t, const char *path, struct diag_list *d) {
+    struct gguf_files f;
+    char part[4096];
+    hilo_status status = gguf_files_open(path, t->arena.al, d, &f);
+    size_t n = f.n;
+    gguf_files_close(&f);
+    HILO_TRY(status);
+    if (!alloc_files(t, n))
+        return HILO_RESOURCE_EXHAUSTED;
+    for (size_t i = 0; i < n; i++) {
+        gguf_part_path(path, i, n, part, sizeof part);
+        HILO_TRY(add_file(t, part, d));
+    }
+    if (t->n)
+        qsort(t->v, t->n, sizeof *t->v, by_name);
+    for (size_t i = 1; i < t->n; i++)
+        if (str_eq(t->v[i - 1].name, t->v[i].name))
+            return diag_error(d, HILO_INVALID_ARGUMENT, "%s: tensor '%s' is there twice", path, t->v[i].name.p);
+    return HILO_OK;
+}
+
 hilo_status llm_tensors_open(const char *path, hilo_allocator al, struct diag_list *d, struct llm_tensors *out) {
     struct stat st;
     *out = (struct llm_tensors){.n = 0};
@@ -337,6 +359,8 @@ hilo_status llm_tensors_open(const char *path, hilo_allocator al, struct diag_li
         return diag_error(d, HILO_NOT_FOUND, "there is no '%s'", path);
     if (S_ISDIR(st.st_mode))
         HILO_TRY(open_dir(out, path, d));
+    else if (gguf_is_path(path))
+        HILO_TRY(add_parts(out, path, d));
     else if (!alloc_files(out, 1))
         return HILO_RESOURCE_EXHAUSTED;
     else

@@ -1,7 +1,7 @@
 /* SentencePiece's .model files, as Llama 2, Gemma, Mistral and T5 have them: see tok_files.h.
  *
- * A file is a protocol buffer (sentencepiece_model.proto of github.com/google/sentencepiece). GGUF files contain the same pieces,
- * scores and types under other names, so the file is read as the entries that such a file would have. */
+ * A file is a protocol buffer (sentencepiece_model.proto of github.com/google/sentencepiece). GGUF files contain the same
+ * pieces, scores and types under other names, so the file is read as the entries that such a file would have. */
 #include "llm/gguf.h"
 #include "llm/tok_files.h"
 

@@ -1,12 +1,13 @@
 /* GGUF: blocks of every format unpack to what the package gguf dequantises them to, to the bit; damaged files are refused. */
 #include "base/file.h"
 #include "base/fp.h"
-#include "llm/gguf.h"
+#include "llm/tensors.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -101,7 +102,95 @@ static void test_damage(void **state) {
     file_close(&file);
 }
 
+/* ---- models in several files -------------------------------------------------------------------- */
+
+static void put_number(struct strbuf *out, uint64_t v, size_t bytes) {
+    for (size_t i = 0; i < bytes; i++)
+        strbuf_putc(out, (char)(v >> 8 * i));
+}
+
+static void put_text(struct strbuf *out, const char *s) {
+    put_number(out, strlen(s), 8);
+    strbuf_puts(out, s);
+}
+
+/* A file with one tensor of four numbers; part `number` of two. */
+static void put_part(const char *path, int number, const char *tensor_name, float first) {
+    static const char *const keys[] = {"split.no", "split.count"};
+    struct strbuf out;
+    struct diag_list d;
+    diag_init(&d, mem_system_allocator());
+    strbuf_init(&out, d.al);
+    strbuf_puts(&out, "GGUF");
+    put_number(&out, 3, 4);
+    put_number(&out, 1, 8);
+    put_number(&out, 2, 8);
+    for (int i = 0; i < 2; i++) {
+        put_text(&out, keys[i]);
+        put_number(&out, GGUF_U16, 4);
+        put_number(&out, i ? 2 : (uint64_t)number, 2);
+    }
+    put_text(&out, tensor_name);
+    put_number(&out, 1, 4);
+    put_number(&out, 4, 8);
+    put_number(&out, 0, 4);
+    put_number(&out, 0, 8);
+    while (out.n % 32)
+        strbuf_putc(&out, 0);
+    const float x[] = {first, 2, 3, 4};
+    strbuf_putn(&out, (const char *)x, sizeof x);
+    assert_int_equal(file_write(path, (struct str){out.p, out.n}, &d), HILO_OK);
+    strbuf_free(&out);
+}
+
+static void refuse_parts(const char *path, hilo_status status, const char *why) {
+    struct llm_tensors t;
+    struct diag_list d;
+    diag_init(&d, mem_system_allocator());
+    assert_int_equal(llm_tensors_open(path, d.al, &d, &t), status);
+    if (!strstr(d.first->message, why))
+        fail_msg("'%s' expected in: %s", why, d.first->message);
+    llm_tensors_close(&t);
+    diag_clear(&d);
+}
+
+static void test_parts(void **state) {
+    (void)state;
+    char dir[] = "/tmp/hilo-gguf-XXXXXX", first[64], second[64], other[64];
+    struct llm_tensors t;
+    struct gguf_files f;
+    struct diag_list d;
+    float x = 0;
+    diag_init(&d, mem_system_allocator());
+    assert_non_null(mkdtemp(dir));
+    snprintf(first, sizeof first, "%s/m-00001-of-00002.gguf", dir);
+    snprintf(second, sizeof second, "%s/m-00002-of-00002.gguf", dir);
+    snprintf(other, sizeof other, "%s/m.gguf", dir);
+    put_part(first, 0, "a", 10);
+    put_part(other, 0, "a", 10);
+    refuse_parts(first, HILO_NOT_FOUND, "m-00002-of-00002.gguf");
+    refuse_parts(other, HILO_INVALID_ARGUMENT, "a name that ends in -00001-of-00002.gguf was expected");
+    put_part(second, 1, "b", 20);
+    refuse_parts(second, HILO_INVALID_ARGUMENT, "this is file 2 of 2; name the first");
+    assert_int_equal(llm_tensors_open(first, d.al, &d, &t), HILO_OK);
+    assert_int_equal(t.n, 2);
+    memcpy(&x, llm_tensors_find(&t, "b")->data, sizeof x);
+    assert_true(x == 20);
+    llm_tensors_close(&t);
+    assert_int_equal(gguf_files_open(first, d.al, &d, &f), HILO_OK);
+    assert_non_null(tensor(&f.all, "a"));
+    assert_non_null(tensor(&f.all, "b"));
+    gguf_files_close(&f);
+    put_part(second, 1, "a", 20);
+    refuse_parts(first, HILO_INVALID_ARGUMENT, "tensor 'a' is there twice");
+    unlink(first);
+    unlink(second);
+    unlink(other);
+    rmdir(dir);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_blocks), cmocka_unit_test(test_damage)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_blocks), cmocka_unit_test(test_damage),
+                                       cmocka_unit_test(test_parts)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
