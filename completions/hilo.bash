@@ -86,13 +86,13 @@ _hilo() {
             reduce_ones while_never while_once if_constant case_constant tuple_element 
             constant_right compare_right dot_general dot_transpose transpose_dot dot_identity 
             dot_outer dot_vectors conv_pad conv_phases broadcast_first broadcast_order 
-            broadcast_ones transpose_ones all_reduce cross_replica_sum reduce_scatter all_gather 
-            all_to_all async_done batch_norm_inference batch_norm_training batch_norm_grad 
-            broadcast_operands chlo_constant constant_like chlo_tan square conj_real is_inf 
-            is_pos_inf is_neg_inf look_through cast_same infer if_types case_types static_reshape 
-            static_broadcast static_iota static_pad static_slice static_gather static_conv 
-            static_reduce_window static_rng static_top_k assertion_holds bitcast_shape known_size 
-            reduce_blocks dot_blocks ' ;;
+            broadcast_ones reshape_after transpose_ones all_reduce cross_replica_sum reduce_scatter 
+            all_gather all_to_all async_done batch_norm_inference batch_norm_training 
+            batch_norm_grad broadcast_operands chlo_constant constant_like chlo_tan square conj_real 
+            is_inf is_pos_inf is_neg_inf look_through cast_same infer if_types case_types 
+            static_reshape static_broadcast static_iota static_pad static_slice static_gather 
+            static_conv static_reduce_window static_rng static_top_k assertion_holds bitcast_shape 
+            known_size reduce_blocks dot_blocks ' ;;
     'opt --rule-limit') ;;
     'opt --floats') words='exact no-nan reassoc ' ;;
     'opt --emit') words='text bytecode hlo ' ;;

@@ -49,6 +49,7 @@ has_llvm() { [ -f "${LLVM_INCLUDE_DIR:-/usr/lib/llvm-19/include}/llvm-c/Core.h" 
 has_cxx() { runs c++; }
 has_openblas() { ldconfig -p 2>/dev/null | grep -q 'libopenblas\.so'; }
 has_onednn() { ldconfig -p 2>/dev/null | grep -q 'libdnnl\.so'; }
+has_ucx() { ldconfig -p 2>/dev/null | grep -q 'libucp\.so'; }
 has_fftw() { [ "$(ldconfig -p 2>/dev/null | grep -c 'libfftw3f\?\.so\.3')" -ge 2 ]; }
 has_venv() { python3 -c 'import ensurepip, venv' 2>/dev/null; }
 has_libfuzzer() { compiles clang -fsanitize=fuzzer,address,undefined <<<'#include <stddef.h>
@@ -71,6 +72,7 @@ cxx        test        required  g++                    a C++ compiler, to test 
 openblas   test        wanted    libopenblas0           OpenBLAS, for the backend 'library'
 onednn     test        wanted    libdnnl2               oneDNN, for the backend 'library'
 fftw       test        wanted    libfftw3-single3,libfftw3-double3  FFTW, for the backend 'library'
+ucx        test        wanted    libucx0                UCX, for programs on several processes
 venv       test        wanted    python3-venv           Python with venv, for the tests against JAX
 libfuzzer  test        wanted    clang,libclang-rt-dev  clang with libFuzzer, for the fuzz targets
 TABLE

@@ -475,6 +475,8 @@ struct pjrt_error *pjrt_LoadedExecutable_Execute(struct pjrt_LoadedExecutable_Ex
     if (a->ndevices != l->ndevices)
         return pjrt_fail(HILO_INVALID_ARGUMENT, "the program runs on %zu devices, but there are arguments for %zu", l->ndevices,
                          a->ndevices);
+    if (l->ndevices == 0) /* the program is of other processes: its arguments are theirs */
+        return NULL;
     if (a->nargs != x->ninputs)
         return pjrt_fail(HILO_INVALID_ARGUMENT, "Execution supplied %zu buffers but compiled program expected %zu buffers",
                          a->nargs, x->ninputs);
@@ -484,8 +486,6 @@ struct pjrt_error *pjrt_LoadedExecutable_Execute(struct pjrt_LoadedExecutable_Ex
         return pjrt_fail(HILO_UNIMPLEMENTED, a->execute_device ? "a program for several devices runs on all of them at once"
                                                                : "programs for several devices need outputs of known shapes");
     PJRT_TRY(check_lists(a, &o));
-    if (l->ndevices == 0)
-        return NULL;
     return l->nprocesses == 1 ? execute_one(a, &o) : execute_several(a, &o);
 }
 

@@ -1,0 +1,166 @@
+/* Groups on one node: what processes exchange, and how their waits end. Nodes are tested by tests/cli/processes.sh. */
+#include "comm/comm.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { MOST = 8, ROUNDS = 200 };
+
+struct process {
+    struct comm_group *group;
+    uint32_t index, n;
+    size_t bytes;
+    hilo_status status;
+    char text[256];
+    pthread_t thread;
+};
+
+static hilo_status exchange(struct process *p, const struct comm_part *parts, uint32_t n) {
+    hilo_allocator al = mem_system_allocator();
+    struct diag_list d;
+    struct strbuf text;
+    struct comm_call call = {.op = "all_to_all"};
+    diag_init(&d, al);
+    strbuf_init(&text, al);
+    hilo_status status = comm_exchange(p->group, p->index, parts, n, &call, &d);
+    diag_render(&d, &text, false);
+    snprintf(p->text, sizeof p->text, "%s", text.p ? text.p : "");
+    strbuf_free(&text);
+    diag_clear(&d);
+    uint32_t sent = 0;
+    for (uint32_t i = 0; i < n && status == HILO_OK; i++)
+        sent += parts[i].send != NULL;
+    assert_int_equal(call.messages, sent);
+    return status;
+}
+
+/* Everyone sends everyone a number that says who, to whom and when. */
+static void *talk(void *user) {
+    struct process *p = user;
+    uint32_t out[MOST], in[MOST];
+    for (uint32_t round = 0; round < ROUNDS && p->status == HILO_OK; round++) {
+        struct comm_part parts[MOST];
+        uint32_t n = 0;
+        for (uint32_t i = 0; i < p->n; i++) {
+            out[i] = round << 16 | p->index << 8 | i;
+            if (i != p->index)
+                parts[n++] = (struct comm_part){i, &out[i], &in[i], sizeof *out, sizeof *in};
+        }
+        p->status = exchange(p, parts, n);
+        for (uint32_t i = 0; i < p->n && p->status == HILO_OK; i++)
+            if (i != p->index)
+                assert_int_equal(in[i], round << 16 | i << 8 | p->index);
+    }
+    comm_group_end(p->group, p->index, p->status, "");
+    return NULL;
+}
+
+/* Process 0 sends a block to process 1, which expects p->bytes; the others end at once. */
+static void *one_way(void *user) {
+    struct process *p = user;
+    char block[16] = {0};
+    struct comm_part part = p->index ? (struct comm_part){.peer = 0, .receive = block, .receive_bytes = p->bytes}
+                                     : (struct comm_part){.peer = 1, .send = block, .send_bytes = p->bytes};
+    if (p->index < 2)
+        p->status = exchange(p, &part, 1);
+    comm_group_end(p->group, p->index, p->status, "");
+    return NULL;
+}
+
+/* Process 1 waits for process 0, which ends: with success, or with a failure. */
+static void *absent(void *user) {
+    struct process *p = user;
+    char block[4];
+    struct comm_part part = {.peer = 0, .receive = block, .receive_bytes = sizeof block};
+    if (p->index)
+        p->status = exchange(p, &part, 1);
+    comm_group_end(p->group, p->index, p->status, "");
+    return NULL;
+}
+
+static void start(struct process *p, uint32_t n, void *(*run)(void *user)) {
+    hilo_allocator al = mem_system_allocator();
+    struct comm_group *g = comm_group_new(&al, &(struct comm_group_options){.n = n, .name = "test"});
+    assert_non_null(g);
+    for (uint32_t i = 0; i < n; i++) {
+        p[i].group = g;
+        p[i].index = i;
+        p[i].n = n;
+        assert_int_equal(pthread_create(&p[i].thread, NULL, run, &p[i]), 0);
+    }
+    for (uint32_t i = 0; i < n; i++)
+        pthread_join(p[i].thread, NULL);
+    comm_group_free(g);
+}
+
+static void test_exchange(void **state) {
+    (void)state;
+    for (uint32_t n = 2; n <= MOST; n += 3) {
+        struct process p[MOST] = {0};
+        start(p, n, talk);
+        for (uint32_t i = 0; i < n; i++)
+            assert_int_equal(p[i].status, HILO_OK);
+    }
+}
+
+static void test_sizes(void **state) {
+    (void)state;
+    struct process same[2] = {{.bytes = 8}, {.bytes = 8}}, other[2] = {{.bytes = 8}, {.bytes = 4}};
+    start(same, 2, one_way);
+    assert_int_equal(same[0].status | same[1].status, HILO_OK);
+    start(other, 2, one_way);
+    assert_int_equal(other[1].status, HILO_INVALID_ARGUMENT);
+    assert_non_null(strstr(other[1].text, "all_to_all of 'test' in process 1: another process has operands of another size"));
+    assert_int_equal(other[0].status, HILO_ABORTED);
+}
+
+static void test_deadlock(void **state) {
+    (void)state;
+    struct process p[2] = {0}, failed[2] = {{.status = HILO_INTERNAL}, {.status = HILO_OK}};
+    start(p, 2, absent);
+    assert_int_equal(p[1].status, HILO_FAILED_PRECONDITION);
+    assert_non_null(strstr(p[1].text, "deadlock"));
+    start(failed, 2, absent);
+    assert_int_equal(failed[1].status, HILO_ABORTED);
+    assert_non_null(strstr(failed[1].text, "another process has failed"));
+}
+
+/* A directory as the store; nodes that cannot be. */
+static void test_store(void **state) {
+    (void)state;
+    hilo_allocator al = mem_system_allocator();
+    struct strbuf value, why;
+    char dir[] = "/tmp/hilo-store-XXXXXX", path[64];
+    assert_non_null(mkdtemp(dir));
+    struct comm_store s = comm_store_directory(dir);
+    strbuf_init(&value, al);
+    strbuf_init(&why, al);
+    assert_int_equal(s.get(s.user, "a/b", 1, &value, &why), HILO_DEADLINE_EXCEEDED);
+    assert_int_equal(s.put(s.user, "a/b", "x\0y", 3, &why), HILO_OK);
+    assert_int_equal(s.get(s.user, "a/b", 1, &value, &why), HILO_OK);
+    assert_int_equal(value.n, 3);
+    assert_memory_equal(value.p, "x\0y", 3);
+    struct comm *c = NULL;
+    struct comm_options o = {.node = 2, .nnodes = 2, .ndevices = 1, .store = s, .about = ""};
+    assert_int_equal(comm_open(&al, &o, &why, &c), HILO_INVALID_ARGUMENT);
+    assert_null(c);
+    snprintf(path, sizeof path, "%s/a.b", dir);
+    unlink(path);
+    rmdir(dir);
+    strbuf_free(&value);
+    strbuf_free(&why);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_exchange), cmocka_unit_test(test_sizes),
+                                       cmocka_unit_test(test_deadlock), cmocka_unit_test(test_store)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
