@@ -198,14 +198,15 @@ _hilo() {
             kir) words='--passes --dump --run --seed --emit --target --help' ;;
             cache) words='--help' ;;
             calibrate) words='--show --help' ;;
-            generate) words='-m --precision --engine --context --threads -O0 -O1 -O2 -O3 -p -f -n 
-            --system --raw --template-arg --tools --special --temperature --top-k --top-p --min-p 
-            --repetition-penalty --seed --stop --speculate --draft --timing --json --help' ;;
-            embed) words='-m --precision --engine --context --threads -O0 -O1 -O2 -O3 -f --pooling 
-            --no-normalize --json --help' ;;
+            generate) words='-m --precision --engine --context --cache8 --threads -O0 -O1 -O2 -O3 -p 
+            -f -n --system --raw --template-arg --tools --special --temperature --top-k --top-p 
+            --min-p --repetition-penalty --seed --stop --speculate --draft --timing --json --help' ;;
+            embed) words='-m --precision --engine --context --cache8 --threads -O0 -O1 -O2 -O3 -f 
+            --pooling --no-normalize --json --help' ;;
             tokenize) words='-m -f --special --no-special --pieces --decode --json --help' ;;
             template) words='-m --messages --tools --arg --no-generation-prompt --spans --help' ;;
-            perplexity) words='-m --precision --engine --context --threads -O0 -O1 -O2 -O3 -f --json --help' ;;
+            perplexity) words='-m --precision --engine --context --cache8 --threads -O0 -O1 -O2 -O3 
+            -f --json --help' ;;
             emit) words='-m --graph -o --precision --batch --context --tokens --logits --help' ;;
             quantize) words='-o --int8 --int4 --int4z --bf16 --f16 --help' ;;
             convert) words='-o --type --help' ;;

@@ -12,6 +12,7 @@ struct cli_model {
     int precision; /* enum llm_precision */
     int64_t context, threads;
     int32_t level;
+    bool cache8;
 };
 #define CLI_MODEL_DEFAULTS {.level = 2}
 #define CLI_MODEL_DIR(type, field)                                                                                     \
@@ -23,6 +24,8 @@ struct cli_model {
     {"--engine", "E", CLI_TEXT, offsetof(type, field.engine),                                                          \
      "what runs the model: hilo, reference, or pjrt:PATH, the\nlibrary of a PJRT plugin; default: HILO_ENGINE, or hilo"},  \
     {"--context", "N", CLI_NUMBER, offsetof(type, field.context), "limit of tokens; default: the model's"},            \
+    {"--cache8", NULL, CLI_FLAG, offsetof(type, field.cache8),                                                         \
+     "keep keys and values in 8 bits (f8E4M3FN), half of the\nmemory of bf16"},                                         \
     {"--threads", "N", CLI_NUMBER, offsetof(type, field.threads), "number of threads; default: one per core"},         \
     {"-O", "0..3", CLI_LEVEL, offsetof(type, field.level), "optimisation level; default 2"}
 

@@ -195,10 +195,19 @@ static ir_val rotate(struct emit *e, ir_val x, int which) {
 
 /* ---- attention ------------------------------------------------------------------------------- */
 
+#define F8_MOST 448 /* the greatest number of f8E4M3FN */
+
 /* An array of the cache, [B, Hk, C, D], with x [B, T, Hk, D] written at the end of each sequence; without a cache x alone. */
 static ir_val remember(struct emit *e, int64_t array, ir_val x) {
     struct build *b = &e->b;
-    x = build_convert(b, build_transpose(b, x, (int64_t[]){0, 2, 1, 3}), e->model->cache); /* [B, Hk, T, D] */
+    x = build_transpose(b, x, (int64_t[]){0, 2, 1, 3}); /* [B, Hk, T, D] */
+    if (e->model->cache == IR_F8E4M3FN_T) { /* which has no infinity: greater numbers would become NaN */
+        const struct ir_type_data *t = build_type(b, x);
+        ir_val most = build_splat(b, IR_F32_T, t->dims, t->rank, F8_MOST);
+        ir_val least = build_splat(b, IR_F32_T, t->dims, t->rank, -F8_MOST);
+        x = build_binary(b, IR_MAXIMUM, build_binary(b, IR_MINIMUM, x, most), least);
+    }
+    x = build_convert(b, x, e->model->cache);
     if (e->g->kind == LLM_EMBED)
         return x;
     ir_val cache = e->cache[array], zero = build_splat(b, IR_I32_T, NULL, 0, 0);
@@ -232,7 +241,7 @@ static ir_val softmax(struct emit *e, ir_val x, int64_t layer) {
 /* q [B, T, H, D], keys and values [B, Hk, C, D]; returns [N, H D]. */
 static ir_val attend(struct emit *e, ir_val q, ir_val keys, ir_val values, int64_t layer) {
     struct build *b = &e->b;
-    enum ir_dtype type = e->type == IR_F32_T ? IR_F32_T : e->model->cache;
+    enum ir_dtype type = e->type;
     q = layer_reshape(e, build_scale(b, q, e->c->attn_scale), DIMS(e->B, e->T, e->Hk, e->G, e->D));
     q = build_transpose(b, q, (int64_t[]){0, 2, 3, 1, 4});
     q = build_convert(b, layer_reshape(e, q, DIMS(e->B, e->Hk, e->G * e->T, e->D)), type);

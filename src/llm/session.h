@@ -20,6 +20,7 @@ struct llm_session_options {
     enum llm_precision precision;
     int32_t level;                  /* of optimisation, 0 … 3 */
     int64_t context;                /* limit in tokens; 0 = the model's */
+    bool cache8;                    /* keys and values are kept in 8 bits (f8E4M3FN) */
     int64_t batch;                  /* sequences that are read side by side; 0 = 1 */
     struct llm_progress progress;
     int (*cancelled)(void *user);   /* polled while it runs; NULL = never */

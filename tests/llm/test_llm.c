@@ -356,8 +356,8 @@ static void test_steps(void **state) {
     hilo_client_release(client);
 }
 
-static double perplexity(const struct fixture *f, enum llm_precision precision, const struct llm_ids *text) {
-    const struct llm_session_options o = {.precision = precision, .level = 2};
+static double perplexity(const struct fixture *f, enum llm_precision precision, bool cache8, const struct llm_ids *text) {
+    const struct llm_session_options o = {.precision = precision, .level = 2, .cache8 = cache8};
     struct llm_session *s = session(f->client, &o);
     double sum = 0;
     size_t count = 0;
@@ -374,8 +374,9 @@ static double perplexity(const struct fixture *f, enum llm_precision precision, 
 
 static void test_precision(void **state) {
     const struct fixture *f = *state;
-    static const struct { enum llm_precision p; double most; } cases[] = {
-        {LLM_BF16, 1.005}, {LLM_F16, 1.005}, {LLM_INT8, 1.01}, {LLM_INT4, 1.08}, {LLM_INT4Z, 1.08}};
+    static const struct { enum llm_precision p; double most; bool cache8; } cases[] = {
+        {LLM_BF16, 1.005, false}, {LLM_F16, 1.005, false},  {LLM_INT8, 1.01, false}, {LLM_INT4, 1.08, false},
+        {LLM_INT4Z, 1.08, false}, {LLM_F32, 1.01, true}, {LLM_BF16, 1.01, true}};
     const struct llm_session_options o = {.precision = LLM_F32, .level = 2};
     struct llm_session *s = session(f->client, &o);
     struct diag_list d;
@@ -385,12 +386,12 @@ static void test_precision(void **state) {
     llm_ids_init(&ids, mem_system_allocator());
     assert_int_equal(file_open(MODEL "/eval.txt", mem_system_allocator(), &d, &text), HILO_OK);
     assert_int_equal(llm_tok_encode(s->tok, text.text, NULL, LLM_TOK_POST, &d, &ids), HILO_OK);
-    double f32 = perplexity(f, LLM_F32, &ids);
+    double f32 = perplexity(f, LLM_F32, false, &ids);
     assert_true(f32 > 5 && f32 < 40);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        double p = perplexity(f, cases[i].p, &ids);
+        double p = perplexity(f, cases[i].p, cases[i].cache8, &ids);
         if (!(p < f32 * cases[i].most) || !(p > f32 / cases[i].most))
-            fail_msg("perplexity %f in %s, %f in f32", p, llm_precision_name(cases[i].p), f32);
+            fail_msg("perplexity %f in %s, cache8 %d, %f in f32", p, llm_precision_name(cases[i].p), cases[i].cache8, f32);
     }
     file_close(&text);
     llm_ids_free(&ids);
@@ -451,13 +452,16 @@ static void test_sampling(void **state) {
    and a session that goes on as after plain decoding. */
 static void test_speculation(void **state) {
     const struct fixture *f = *state;
-    static const enum llm_precision precisions[] = {LLM_F32, LLM_BF16, LLM_INT4};
+    static const enum llm_precision precisions[] = {LLM_F32, LLM_BF16, LLM_INT4, LLM_BF16};
     const struct llm_session_options draft_options = {.precision = LLM_INT8, .level = 2, .context = 100};
     struct llm_session *draft = session(f->client, &draft_options);
     size_t accepted[2] = {0, 0};
-    for (size_t p = 0; p < 3; p++) {
-        const struct llm_session_options o = {.precision = precisions[p], .level = 2};
+    for (size_t p = 0; p < 4; p++) {
+        const struct llm_session_options o = {.precision = precisions[p], .level = 2, .cache8 = p == 3};
         struct llm_session *s = session(f->client, &o);
+        struct llm_capabilities size = llm_session_capabilities(s);
+        size_t element = p == 0 ? 4 : p == 3 ? 1 : 2, heads = (size_t)(s->model.config.kv_heads * s->model.config.layers);
+        assert_int_equal(size.cache_bytes, 2 * element * heads * (size_t)(s->model.config.head_dim * size.context));
         for (size_t k = 0; k < 6; k++) {
             const struct golden g = golden(f, k);
             struct llm_generated want, got;
