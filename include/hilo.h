@@ -150,7 +150,7 @@ struct hilo_diagnostic;
 typedef struct hilo_client_options {
     size_t struct_size;
     int32_t threads;          /* threads that a run may use; 0 (default) = as many as the process may run at once */
-    const char *device;       /* "cpu" (default) */
+    const char *device;       /* "cpu" (default); "gpu", "gpu:1": an NVIDIA GPU */
     hilo_allocator allocator; /* realloc_fn NULL (default) = the system's */
     void (*log)(void *user, hilo_log_level level, const char *message); /* NULL (default) = no log; called from any thread */
     void *log_user;
@@ -172,12 +172,12 @@ static inline void hilo_client_options_init(hilo_client_options *options) {
 }
 
 /* Creates a client: a device, its thread pool and its diagnostics. options may be NULL. Fails with INVALID_ARGUMENT for a
-   negative number of threads, NOT_FOUND for an unknown device. */
+   negative number of threads, NOT_FOUND for an unknown device, UNAVAILABLE for a GPU without its driver; `log` is told why. */
 HILO_API hilo_status hilo_client_create(const hilo_client_options *options, hilo_client **out);
 HILO_API void hilo_client_release(hilo_client *client);
 /* Returns the number of threads that a run may use. */
 HILO_API int32_t hilo_client_threads(const hilo_client *client);
-/* Returns "cpu". */
+/* Returns "cpu" or "gpu:0". */
 HILO_API const char *hilo_client_device_name(const hilo_client *client);
 
 typedef enum hilo_severity { HILO_SEVERITY_ERROR, HILO_SEVERITY_WARNING, HILO_SEVERITY_NOTE } hilo_severity;
@@ -361,8 +361,9 @@ HILO_API size_t hilo_buffer_bytes(const hilo_buffer *buffer);
 /* Copies the data to the host. Fails with INVALID_ARGUMENT unless `nbytes` is the buffer's size, FAILED_PRECONDITION after
    donation. */
 HILO_API hilo_status hilo_buffer_to_host(const hilo_buffer *buffer, void *dst, size_t nbytes);
-/* Returns the data; NULL after donation, and on devices whose memory the host cannot address. Write to it only while no run
-   uses the buffer. */
+/* Returns the data; NULL after donation, and when a GPU's could not be read. Write to it only while no run uses the buffer. Of a
+   GPU's buffer it is a copy in the host's memory, which each later run takes as the contents: where speed matters use
+   hilo_buffer_from_host and hilo_buffer_to_host. */
 HILO_API void *hilo_buffer_data(const hilo_buffer *buffer);
 /* States that the contents were changed by the caller after a run had read them. Only needed for buffers that are given to
    arguments with the attribute `hilo.unchanged` (weights, for example): what an executable has packed of such a buffer is
@@ -447,6 +448,7 @@ typedef struct hilo_stats {
                                hilo_compile; arguments marked as unchanged, by the first run that brings the buffer */
     uint32_t init_steps;    /* of the steps, those that hilo_compile runs, or the first run that brings such a buffer */
     uint64_t sent_bytes, messages; /* of runs by several processes: what collectives sent from one process to another */
+    uint64_t transfers, transferred_bytes; /* steps of runs that copied between the host and a GPU; inputs are not counted */
 } hilo_stats;
 
 enum {

@@ -75,7 +75,7 @@ struct cli_option {
 /* How a program is compiled: part of the options of every command that runs one. */
 struct cli_compile {
     int64_t threads, memory_limit;
-    const char *passes, *dump_dir, *target_cpu;
+    const char *passes, *dump_dir, *target_cpu, *device;
     int32_t level;
     int backend; /* hilo_backend */
     bool no_cache;
@@ -91,12 +91,18 @@ struct cli_compile {
     {"--backend", "B", CLI_BACKEND, offsetof(type, field.backend), "what executes the program; default auto:"},      \
     {"--target-cpu", "NAME", CLI_TEXT, offsetof(type, field.target_cpu),                                             \
      "generate code for this processor, named as LLVM does:\nx86-64-v3, sapphirerapids …; default: this machine's.\n"  \
-     "What this machine cannot execute runs with\n--backend interpreter"}
+     "What this machine cannot execute runs with\n--backend interpreter"},                                             \
+    {"--target-gpu", "NAME", CLI_TEXT, offsetof(type, field.target_cpu),                                             \
+     "the same for a GPU: sm_80, sm_89, sm_90a"}
 #define CLI_MEMORY_OPTION(type, field)                                                                               \
     {"--memory-limit", "BYTES", CLI_NUMBER, offsetof(type, field.memory_limit),                                      \
      "limit for results and temporaries: cheap values are\nrecomputed instead of stored until the limit is met"}
+#define CLI_DEVICE_OPTION(type, field)                                                                               \
+    {"--device", "D", CLI_TEXT, offsetof(type, field.device),                                                        \
+     "where programs run: cpu (default), gpu or gpu:N, an\nNVIDIA GPU; see `hilo devices`"}
 #define CLI_COMPILE_OPTIONS(type, field)                                                                             \
     {"--threads", "N", CLI_NUMBER, offsetof(type, field.threads), "number of threads; default: one per core"},       \
+    CLI_DEVICE_OPTION(type, field),                                                                                  \
     CLI_MEMORY_OPTION(type, field),                                                                                  \
     CLI_LEVEL_OPTIONS(type, field)
 #define CLI_CACHE_OPTION(type, field)                                                                                \

@@ -1,6 +1,7 @@
 /* hilo devices: what programs can run on; and the version. */
 #include "cli/cli.h"
 #include "compile/code.h"
+#include "gpu/gpu.h"
 #include "read/bytecode/bytecode.h"
 #include "target/target.h"
 
@@ -62,6 +63,25 @@ static void print_machine(void) {
     diag_clear(&d);
 }
 
+static void print_gpus(void) {
+    struct diag_list d;
+    int32_t n = 0;
+    diag_init(&d, mem_system_allocator());
+    hilo_status status = gpu_count(&d, &n);
+    for (int32_t i = 0; i < n && status == HILO_OK; i++) {
+        struct gpu_properties p;
+        status = gpu_describe(i, &d, &p);
+        const char *target = status == HILO_OK ? target_gpu(p.major, p.minor) : NULL;
+        if (status == HILO_OK)
+            printf("gpu:%d: %s, compute capability %d.%d (%s), %d multiprocessors, %.1f GB, CUDA %d.%d\n", i, p.name, p.major,
+                   p.minor, target ? target : "not supported", p.multiprocessors, (double)p.memory_bytes / 1e9, p.driver / 1000,
+                   p.driver % 1000 / 10);
+    }
+    if (status != HILO_OK)
+        printf("gpu: %s\n", d.first && d.first->message ? d.first->message : "out of memory");
+    diag_clear(&d);
+}
+
 static int print_devices(bool json) {
     struct cli_compile defaults = CLI_COMPILE_DEFAULTS;
     hilo_client *client;
@@ -79,8 +99,10 @@ static int print_devices(bool json) {
         print_codegen(missing);
     }
     hilo_client_release(client);
-    if (!json)
+    if (!json) {
         print_machine();
+        print_gpus();
+    }
     return CLI_OK;
 }
 

@@ -338,6 +338,7 @@ void explain_head(const struct explained *x, struct strbuf *out) {
     const struct plan *p = rt_executable_plan(x->exe);
     uint32_t n[PLAN_JUMP + 1] = {0}, transposes = 0;
     double transposed = 0;
+    const struct plan_memory *memory = &p->memory[plan_main_space(p)];
     char a[32], b[32], c[32];
     for (uint32_t i = 0; i < p->nsteps; i++) {
         const struct plan_note *note = p->steps[i].note;
@@ -352,8 +353,9 @@ void explain_head(const struct explained *x, struct strbuf *out) {
     strbuf_printf(out, "arguments %s, results %s, constants %s\n", size_text((double)x->arguments, "B", a, sizeof a),
                   size_text((double)x->results, "B", b, sizeof b), size_text((double)x->constants, "B", c, sizeof c));
     strbuf_printf(out, "temporaries %s; peak live %s; scratch %s per thread\n",
-                  size_text((double)p->block_bytes, "B", a, sizeof a), size_text((double)p->live_bytes, "B", b, sizeof b),
-                  size_text((double)p->scratch_bytes, "B", c, sizeof c));
+                  size_text((double)memory->block_bytes, "B", a, sizeof a),
+                  size_text((double)memory->live_bytes, "B", b, sizeof b),
+                  size_text((double)memory->scratch_bytes, "B", c, sizeof c));
     if (transposes)
         strbuf_printf(out, "%u transposes, of %s; the layouts of convolutions are given at their steps\n", transposes,
                       size_text(transposed, "B", a, sizeof a));

@@ -85,6 +85,7 @@ static void put_reason(struct strbuf *out, const char *name, const char *text) {
 
 void explain_json(const struct explained *x, struct strbuf *out) {
     const struct plan *p = rt_executable_plan(x->exe);
+    const struct plan_memory *memory = &p->memory[plan_main_space(p)];
     const char *comma = "";
     strbuf_puts(out, "{\"program\":");
     cli_json_string(out, x->file);
@@ -97,8 +98,8 @@ void explain_json(const struct explained *x, struct strbuf *out) {
     put_number(out, "bytes_per_ms", x->byte_rate);
     strbuf_printf(out, ",\"arguments\":%" PRIu64 ",\"results\":%" PRIu64 ",\"constants\":%" PRIu64, x->arguments, x->results,
                   x->constants);
-    strbuf_printf(out, ",\"temporaries\":%zu,\"live\":%zu,\"scratch\":%zu,\n\"steps\":[", p->block_bytes, p->live_bytes,
-                  p->scratch_bytes);
+    strbuf_printf(out, ",\"temporaries\":%zu,\"live\":%zu,\"scratch\":%zu,\n\"steps\":[", memory->block_bytes,
+                  memory->live_bytes, memory->scratch_bytes);
     for (uint32_t i = 0; i < x->nrows; i++)
         if (explain_is_shown(&x->rows[i])) {
             strbuf_printf(out, "%s\n", comma);

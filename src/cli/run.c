@@ -94,6 +94,8 @@ static int execute(struct session *s, double *ms) {
     if (s->trace)
         cli_trace_end(s->trace, timing.total_ms);
     *ms = timing.total_ms;
+    if (status == HILO_OK)
+        status = rt_buffer_fetch(s->outputs, s->noutputs);
     return status == HILO_OK ? CLI_OK : cli_fail(s->client, status);
 }
 

@@ -43,6 +43,12 @@ static void on_log(void *user, hilo_log_level level, const char *message) {
         fprintf(stderr, "%s%s\n", level == HILO_LOG_WARNING ? "hilo: warning: " : "", message);
 }
 
+static void on_refusal(void *user, hilo_log_level level, const char *message) {
+    (void)user;
+    if (level == HILO_LOG_ERROR)
+        fprintf(stderr, "hilo: %s\n", message);
+}
+
 int cli_client(const struct cli_compile *o, hilo_client **out) {
     hilo_client_options options;
     const char *size = getenv("HILO_CACHE_SIZE");
@@ -52,9 +58,17 @@ int cli_client(const struct cli_compile *o, hilo_client **out) {
     if (o->threads > INT32_MAX)
         return cli_error(CLI_USAGE, "--threads %lld: too many", (long long)o->threads);
     options.threads = (int32_t)o->threads;
+    if (o->device)
+        options.device = o->device;
     options.log = o->quiet ? NULL : on_log;
     hilo_status status = hilo_client_create(&options, out);
-    return status == HILO_OK ? CLI_OK : cli_error(exit_code(status), "cannot create a client: %s", hilo_status_name(status));
+    if (status == HILO_OK)
+        return CLI_OK;
+    hilo_client *again = NULL;
+    options.log = on_refusal; /* says why */
+    (void)hilo_client_create(&options, &again);
+    hilo_client_release(again);
+    return cli_error(exit_code(status), "cannot create a client: %s", hilo_status_name(status));
 }
 
 /* The path of a program, and its name in messages. */

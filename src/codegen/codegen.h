@@ -22,8 +22,8 @@ hilo_status cg_open(struct diag_list *d);
    LLVM. Or one of targets.def by name: NOT_FOUND, listing them, for another. */
 hilo_status cg_target(const char *name, struct target *out, struct diag_list *d);
 
-/* Kernels (verified, without MATH) as one object file with a function per kernel, named as it is; or as text. The bytes are
-   mem_alloc'ed from `al`. Any thread; calls on several threads run in parallel. */
+/* Kernels (verified, without MATH) as one object file, for a GPU as PTX, with a function per kernel, named as it is; or as
+   text. The bytes are mem_alloc'ed from `al`. Any thread; calls on several threads run in parallel. */
 hilo_status cg_compile(const struct kir *const *kernels, uint32_t n, const struct target *t, enum cg_emit emit,
                        const hilo_allocator *al, struct diag_list *d, void **out, size_t *out_bytes);
 

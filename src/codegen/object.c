@@ -167,7 +167,7 @@ hilo_status cg_compile(const struct kir *const *kernels, uint32_t n, const struc
     if (!l)
         return HILO_UNAVAILABLE;
     if (e.blocks && emit == CG_OBJECT)
-        return diag_error(d, HILO_UNIMPLEMENTED, "kernels for %s are PTX, which nothing here runs: see --emit asm", t->name);
+        emit = CG_ASSEMBLY;
     HILO_TRY(object_machine(l, t, d, &machine));
     arena_init(&e.arena, *al, NULL);
     object_begin(&e, machine);

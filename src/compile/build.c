@@ -174,6 +174,8 @@ static const struct plan_kernel *unique(struct build *b, uint32_t index) {
                                  .scratch_bytes = l->kernel->scratch_bytes,
                                  .ns = l->ns,
                                  .packs = l->packs};
+    if (b->on_device && !code_launch(l->kernel, b->target, step))
+        arena_exhausted(b->a);
     ARENA_PUSH(b->a, &b->kernels, entry);
     *slot = b->kernels.n;
     l->kernel->name = step->name;
@@ -329,7 +331,9 @@ hilo_status build_plan(struct build *b, ir_op func, struct plan *out) {
         plan_result(b->p, i, build_buffer(b, end->operands[i]));
     if (b->hoists)
         plan_hoist(b->p);
-    if (b->level >= 2)
+    if (b->on_device)
+        plan_place(b->p);
+    else if (b->level >= 2)
         plan_group(b->p);
     return plan_finish(b->p, out, b->d);
 }

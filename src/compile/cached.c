@@ -127,6 +127,7 @@ static void make_key(struct cached *c, enum content of, const uint8_t content[RT
     add_i64(&b, of);
     blake2_add(&b, content, RT_KEY_BYTES);
     add_options(&b, c->o);
+    add_text(&b, rt_client_gpu_target(c->client));
     add_calibration(&b, c->client);
     blake2_end(&b, c->key);
 }

@@ -66,6 +66,11 @@ hilo_status code_target(const char *name, struct target *out, struct diag_list *
     return cg_target(name && strcmp(name, "native") != 0 ? name : NULL, out, d);
 }
 
+bool code_launch(const struct kir *k, const struct target *t, struct plan_kernel *out) {
+    cg_launch(k, t, &out->gpu);
+    return mem_mul(out->gpu.slab_bytes, out->gpu.blocks, &out->scratch_bytes) && out->scratch_bytes <= PTRDIFF_MAX;
+}
+
 void code_begin(hilo_executable *exe, struct build *b) {
     uint32_t threads = (uint32_t)exe->client->threads;
     struct code *c = b->code = ARENA_NEW(&exe->arena, struct code);
@@ -132,7 +137,8 @@ hilo_status code_end(struct build *b) {
     code_generate(b, true);
     HILO_TRY(c->status);
     c->exe->machine = target_isa_name(c->target->isa);
-    return rt_executable_link(c->exe, c->objects.v, c->objects.n, c->target->features, b->d);
+    return rt_executable_link(c->exe, c->objects.v, c->objects.n, 
+                              c->target->isa == TARGET_NVPTX ? c->target->name : c->target->features, b->d);
 }
 
 hilo_status code_text(struct build *b, enum code_form form, struct strbuf *out) {
@@ -164,6 +170,13 @@ hilo_status code_target(const char *name, struct target *out, struct diag_list *
     (void)name;
     (void)out;
     return diag_error(d, HILO_UNAVAILABLE, "this hilo was built without a code generator");
+}
+
+bool code_launch(const struct kir *k, const struct target *t, struct plan_kernel *out) {
+    (void)k;
+    (void)t;
+    (void)out;
+    return false;
 }
 
 void code_begin(hilo_executable *exe, struct build *b) {

@@ -9,6 +9,8 @@
 hilo_status code_available(struct diag_list *d);
 /* The machine that the process runs on, or one of a name (NULL, "native" = that one). */
 hilo_status code_target(const char *name, struct target *out, struct diag_list *d);
+/* Sets how a kernel for a GPU is launched; false when its scratch memory is too large. */
+bool code_launch(const struct kir *k, const struct target *t, struct plan_kernel *out);
 /* From now on code is generated for the kernels of the build while its plan is built, so that memory is bounded: in batches, on
    up to as many threads as the client has. */
 void code_begin(hilo_executable *exe, struct build *b);

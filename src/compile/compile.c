@@ -200,10 +200,16 @@ static hilo_status refine(const struct compile *c, ir_op entry, struct ir_module
     return status == HILO_OK || status == HILO_RESOURCE_EXHAUSTED ? status : HILO_UNIMPLEMENTED;
 }
 
+/* The name of the machine that kernels are for: that of the options, or of the client's GPU; NULL = this processor. */
+static const char *target_name(const struct compile *c) {
+    bool compiles = c->o->backend == HILO_BACKEND_AUTO || c->o->backend == HILO_BACKEND_CODEGEN;
+    return c->o->target_cpu || !compiles ? c->o->target_cpu : rt_client_gpu_target(c->exe->client);
+}
+
 /* The machine that passes estimate costs for, whether or not code can be generated for it. */
 static void machine(const struct compile *c, struct target *out) {
     struct diag_list ignored;
-    const char *name = c->o->target_cpu;
+    const char *name = target_name(c);
     diag_init(&ignored, c->d->al);
     bool host = !name || strcmp(name, "native") == 0;
     if ((c->o->backend == HILO_BACKEND_INTERPRETER && !name) ||
@@ -324,7 +330,7 @@ static void choose_libraries(const struct compile *c, struct build *b) {
         b->library = c->by;
     } else if (c->o->backend == HILO_BACKEND_LIBRARY) {
         b->libraries = BUILD_ANY;
-    } else if (c->o->backend == HILO_BACKEND_AUTO && !c->o->target_cpu && (!c->text || wants_program(c))) {
+    } else if (c->o->backend == HILO_BACKEND_AUTO && !target_name(c) && (!c->text || wants_program(c))) {
         struct model *model = ARENA_NEW(b->a, struct model);
         const char *missing = model_load(c->exe->client, model, why, sizeof why);
         b->model = model;
@@ -401,7 +407,8 @@ static hilo_status make_plan(const struct compile *c, ir_op entry, struct ir_mod
     choose_libraries(c, b);
     b->hoists = c->o->level > 0 && !c->o->memory_limit; /* what is kept takes memory */
     rt_executable_keep(exe, b, free_build);
-    hilo_status status = choose_target(b, c->o->target_cpu, exe->client->threads, interpret);
+    hilo_status status = choose_target(b, target_name(c), exe->client->threads, interpret);
+    b->on_device = status == HILO_OK && b->target->isa == TARGET_NVPTX && !interpret;
     if (status == HILO_OK)
         status = wants_program(c) ? fused_program(c, b, entry)
                  : interpret      ? interpreted_plan(c, b, entry)

@@ -42,6 +42,7 @@ struct value {
                                  and in the torture build */
     void (*release)(void *user, void *data); /* borrowed data: called at the end; NULL = data belongs to the value */
     void *user;
+    void *device;             /* whose memory the data is in, which the host may not access; NULL = the host's */
     /* EVAL_TUPLE, EVAL_FUTURE */
     struct value **items;
     uint32_t nitems;

@@ -1,5 +1,5 @@
-/* Opens the driver: libcuda.so.1, which comes with NVIDIA's kernel module, or the library that HILO_CUDA_PATH names. Its symbols
- * are asked for through cuGetProcAddress, which knows the versions of a function by that of the interface. */
+/* Opens the driver: libcuda.so.1, which comes with NVIDIA's kernel module, or the library that HILO_CUDA_PATH names. Its
+ * functions are asked for through cuGetProcAddress, which knows their versions by that of the interface. */
 #include "gpu/driver.h"
 
 #include <dlfcn.h>

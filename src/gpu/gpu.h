@@ -13,6 +13,7 @@
 #include "base/diag.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "hilo_kernel_abi.h"
 
 #include <stdint.h>
 
@@ -71,10 +72,10 @@ hilo_status gpu_module_load(struct gpu *g, struct str image, struct diag_list *d
 void gpu_module_free(struct gpu_module *m); /* NULL is fine; waits for what runs of it */
 /* NULL, without a diagnostic, when it has none of this name. It lives as long as the module. */
 struct gpu_function *gpu_module_find(struct gpu_module *m, const char *name);
-/* Threads of a block, as the code declares them; 0 when the driver does not say. */
-uint32_t gpu_function_threads(const struct gpu_module *m, struct gpu_function *f);
-/* Enqueues `blocks` blocks; params: an address for each parameter. */
-hilo_status gpu_launch(struct gpu *g, struct gpu_function *f, uint32_t blocks, uint32_t threads, void *const *params,
-                       uint32_t nparams, struct diag_list *d);
+/* Lets launches of a function have so much dynamic shared memory. Before those that have more than 48 KiB. */
+hilo_status gpu_function_shared(struct gpu *g, struct gpu_function *f, uint32_t bytes, struct diag_list *d);
+/* Enqueues a launch; params: an address for each of its parameters. */
+hilo_status gpu_launch(struct gpu *g, struct gpu_function *f, const struct hilo_gpu_launch *launch, void *const *params,
+                       struct diag_list *d);
 
 #endif

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { MOST_PARAMS = 512, LOG_BYTES = 4096, JIT_ERROR_LOG = 5, JIT_ERROR_LOG_BYTES = 6, FUNCTION_THREADS = 0 };
+enum { MOST_PARAMS = 512, LOG_BYTES = 4096, JIT_ERROR_LOG = 5, JIT_ERROR_LOG_BYTES = 6, FUNCTION_SHARED_BYTES = 8 };
 
 struct gpu_module {
     struct gpu *g;
@@ -59,20 +59,22 @@ struct gpu_function *gpu_module_find(struct gpu_module *m, const char *name) {
     return f;
 }
 
-uint32_t gpu_function_threads(const struct gpu_module *m, struct gpu_function *f) {
-    int threads = 0;
-    if (m->g->driver->cuFuncGetAttribute(&threads, FUNCTION_THREADS, f) != 0 || threads < 0)
-        return 0;
-    return (uint32_t)threads;
+hilo_status gpu_function_shared(struct gpu *g, struct gpu_function *f, uint32_t bytes, struct diag_list *d) {
+    HILO_TRY(gpu_enter(g, d));
+    return GPU_CALL(g->driver, d, cuFuncSetAttribute, f, FUNCTION_SHARED_BYTES, (int)bytes);
 }
 
-hilo_status gpu_launch(struct gpu *g, struct gpu_function *f, uint32_t blocks, uint32_t threads, void *const *params,
-                       uint32_t nparams, struct diag_list *d) {
+hilo_status gpu_launch(struct gpu *g, struct gpu_function *f, const struct hilo_gpu_launch *launch, void *const *params,
+                       struct diag_list *d) {
     void *at[MOST_PARAMS];
-    if (nparams > MOST_PARAMS)
-        return diag_error(d, HILO_UNIMPLEMENTED, "a kernel with %u parameters; a GPU takes %d", nparams, (int)MOST_PARAMS);
-    for (uint32_t i = 0; i < nparams; i++)
+    if (launch->params > MOST_PARAMS)
+        return diag_error(d, HILO_UNIMPLEMENTED, "a kernel with %u parameters; a GPU takes %d", launch->params,
+                          (int)MOST_PARAMS);
+    for (uint32_t i = 0; i < launch->params; i++)
         at[i] = (void *)(uintptr_t)&params[i];
+    if (!launch->blocks)
+        return HILO_OK;
     HILO_TRY(gpu_enter(g, d));
-    return GPU_CALL(g->driver, d, cuLaunchKernel, f, blocks, 1, 1, threads, 1, 1, 0, g->stream, at, NULL);
+    return GPU_CALL(g->driver, d, cuLaunchKernel, f, launch->blocks, 1, 1, launch->threads, 1, 1, launch->shared_bytes,
+                    g->stream, at, NULL);
 }

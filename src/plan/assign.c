@@ -14,6 +14,7 @@ enum {
 
 struct block {
     struct plan_builder *b;
+    enum plan_space space;
     struct plan_item *items; /* in the order in which they are placed */
     const struct plan_item **placed; /* by offset */
     uint32_t n, nplaced;
@@ -136,12 +137,13 @@ static size_t most_live(struct plan_builder *b, const struct plan_item *items, u
 
 /* ---- all ------------------------------------------------------------------------------------- */
 
-static uint32_t gather(struct plan_builder *b, struct plan_item *items) {
+static uint32_t gather(struct plan_builder *b, enum plan_space space, struct plan_item *items) {
     uint32_t n = 0;
     for (uint32_t i = 0; i < b->buffers.n; i++) {
         const struct plan_root *r = &b->roots[i];
         const struct plan_buffer *x = &b->buffers.v[i];
-        if (x->root != i || x->place != PLAN_BLOCK || r->parent != i || r->result >= 0 || !r->nspans || !x->bytes)
+        if (x->root != i || x->place != PLAN_BLOCK || x->space != space || r->parent != i || r->result >= 0 || !r->nspans ||
+            !x->bytes)
             continue;
         size_t bytes;
         if (!mem_add(x->bytes, ALIGN - 1, &bytes))
@@ -163,20 +165,20 @@ uint32_t plan_fullest(const struct plan_builder *b, const uint32_t **buffers) {
 }
 
 static void keep_best(struct block *w) {
-    if (w->bytes >= w->b->block_bytes)
+    if (w->bytes >= w->b->block_bytes[w->space])
         return;
-    w->b->block_bytes = w->bytes;
+    w->b->block_bytes[w->space] = w->bytes;
     for (uint32_t i = 0; i < w->n; i++)
         w->b->roots[w->items[i].root].offset = w->items[i].offset;
 }
 
-void plan_assign(struct plan_builder *b) {
+static void assign_space(struct plan_builder *b, enum plan_space space) {
     static int (*const orders[])(const void *, const void *) = {by_size, by_area, by_length, by_time};
-    struct block w = {.b = b, .items = ARENA_ARRAY(b->a, struct plan_item, b->buffers.n)};
-    w.n = gather(b, w.items);
+    struct block w = {.b = b, .space = space, .items = ARENA_ARRAY(b->a, struct plan_item, b->buffers.n)};
+    w.n = gather(b, space, w.items);
     w.placed = ARENA_ARRAY(b->a, const struct plan_item *, w.n <= ASSIGN_ONE ? w.n : 0);
-    b->live_bytes = most_live(b, w.items, w.n);
-    b->block_bytes = SIZE_MAX;
+    b->live_bytes[space] = most_live(b, w.items, w.n);
+    b->block_bytes[space] = SIZE_MAX;
     if (w.n > ASSIGN_ONE) {
         qsort(w.items, w.n, sizeof *w.items, by_time);
         w.bytes = plan_sweep(b->a, w.items, w.n);
@@ -184,8 +186,13 @@ void plan_assign(struct plan_builder *b) {
         return;
     }
     uint32_t tries = w.n > ASSIGN_ALL ? 1 : sizeof orders / sizeof *orders;
-    for (uint32_t k = 0; k < tries && b->block_bytes > b->live_bytes; k++) {
+    for (uint32_t k = 0; k < tries && b->block_bytes[space] > b->live_bytes[space]; k++) {
         place_all(&w, orders[k]);
         keep_best(&w);
     }
+}
+
+void plan_assign(struct plan_builder *b) {
+    for (int space = 0; space < PLAN_SPACES; space++)
+        assign_space(b, (enum plan_space)space);
 }

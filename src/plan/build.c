@@ -58,7 +58,10 @@ uint32_t plan_value(struct plan_builder *b, enum ir_dtype t, uint32_t rank, cons
 
 uint32_t plan_like(struct plan_builder *b, uint32_t buffer) {
     const struct plan_buffer *x = &b->buffers.v[buffer];
-    return (plan_is_value(x) ? plan_value : plan_temp)(b, x->dtype, x->rank, x->dims);
+    enum plan_space space = x->space;
+    uint32_t like = (plan_is_value(x) ? plan_value : plan_temp)(b, x->dtype, x->rank, x->dims);
+    b->buffers.v[like].space = space;
+    return like;
 }
 
 uint32_t plan_alias(struct plan_builder *b, uint32_t of, size_t byte_offset, enum ir_dtype t, uint32_t rank,
@@ -70,6 +73,7 @@ uint32_t plan_alias(struct plan_builder *b, uint32_t of, size_t byte_offset, enu
     assert(byte_offset <= base.bytes && x->bytes <= base.bytes - byte_offset);
     x->root = base.root;
     x->root_offset = base.root_offset + byte_offset;
+    x->space = base.space;
     if (base.place == PLAN_CONSTANT)
         x->data = (const char *)base.data + byte_offset;
     return number;
@@ -87,6 +91,14 @@ static struct plan_node *node_new(struct plan_builder *b, enum plan_node_kind ki
         .kind = kind, .step = step, .depth = b->opened.n, .nuses = nuses, .note = b->note, .outer = b->list};
     n->uses = ARENA_ARRAY(b->a, struct plan_use, nuses);
     ARENA_PUSH(b->a, &b->list->nodes, n);
+    return n;
+}
+
+struct plan_node *plan_node_like(struct plan_builder *b, const struct plan_node *like, enum plan_node_kind kind,
+                                 uint32_t nuses) {
+    struct plan_node *n = ARENA_NEW(b->a, struct plan_node);
+    *n = (struct plan_node){.kind = kind, .step = PLAN_COPY, .depth = like->depth, .nuses = nuses, .outer = like->outer};
+    n->uses = ARENA_ARRAY(b->a, struct plan_use, nuses);
     return n;
 }
 

@@ -103,8 +103,8 @@ struct plan_builder {
     /* from plan_finish on, by buffer */
     struct plan_root *roots;
     int32_t *donors;
-    size_t block_bytes, live_bytes;
-    uint32_t fullest;        /* the first point at which so much is live */
+    size_t block_bytes[PLAN_SPACES], live_bytes[PLAN_SPACES];
+    uint32_t fullest;        /* the first point at which the most is live, on the device if there is one */
 };
 
 static inline const struct plan_buffer *plan_root_of(const struct plan_builder *b, uint32_t buffer) {
@@ -130,12 +130,15 @@ bool plan_spans_overlap(const struct plan_span *x, uint32_t nx, const struct pla
                         plan_overlap_rule *allowed, void *user);
 /* Joins roots that can share memory to classes, and finds donors (coalesce.c). */
 void plan_coalesce(struct plan_builder *b);
+/* A node for a list that is built anew, next to one that is like it (build.c). */
+struct plan_node *plan_node_like(struct plan_builder *b, const struct plan_node *like, enum plan_node_kind kind,
+                                 uint32_t nuses);
 /* Offsets of the classes that are no results (assign.c). */
 void plan_assign(struct plan_builder *b);
 /* Offsets of items, which are sorted by begin, in time n log n; the bytes of the block (sweep.c). Spans are taken as one
    each. */
 size_t plan_sweep(struct arena *a, struct plan_item *items, uint32_t n);
-/* A temporary of a buffer's type. */
+/* A temporary of a buffer's type, in the same memory. */
 uint32_t plan_like(struct plan_builder *b, uint32_t buffer);
 
 #endif

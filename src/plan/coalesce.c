@@ -31,8 +31,9 @@ static uint32_t root_of_use(const struct plan_builder *b, const struct plan_node
 static void pair_add(struct plan_builder *b, struct pairs *p, const struct plan_node *n, uint32_t from, uint32_t to) {
     uint32_t x = n->uses[from].buffer, y = n->uses[to].buffer;
     const struct plan_buffer *v = b->buffers.v, *of = plan_root_of(b, x);
-    if (v[x].root == v[y].root || v[x].bytes != v[y].bytes || !plan_is_full(b, x) || !plan_is_full(b, y) ||
-        of->place == PLAN_CONSTANT || of->place == PLAN_INIT || plan_is_value(&v[x]) || plan_is_value(&v[y]))
+    if (v[x].root == v[y].root || v[x].space != v[y].space || v[x].bytes != v[y].bytes || !plan_is_full(b, x) ||
+        !plan_is_full(b, y) || of->place == PLAN_CONSTANT || of->place == PLAN_INIT || plan_is_value(&v[x]) ||
+        plan_is_value(&v[y]))
         return;
     double gain = (double)v[x].bytes + 1; /* of an overlay: a copy is worth more, and more in a loop */
     if (n->step == PLAN_COPY)

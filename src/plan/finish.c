@@ -9,7 +9,7 @@ struct emit {
     struct { struct plan_step *v; uint32_t n, cap; } steps;
     uint32_t nroots;    /* later ones were made for copies */
     uint32_t *last;     /* by position: 1 + the last step of the node there; NULL but in the torture build */
-    size_t spare_bytes; /* after the block, for cyclic copies */
+    size_t spare_bytes[PLAN_SPACES]; /* after the block, for cyclic copies */
 };
 
 /* ---- results --------------------------------------------------------------------------------- */
@@ -58,11 +58,12 @@ static void place_buffers(struct plan_builder *b) {
 /* ---- copies ---------------------------------------------------------------------------------- */
 
 static bool same_place(const struct plan_buffer *x, const struct plan_buffer *y) {
-    return x->place == y->place && x->index == y->index && x->offset == y->offset && x->data == y->data;
+    return x->place == y->place && x->space == y->space && x->index == y->index && x->offset == y->offset &&
+           x->data == y->data;
 }
 
 static bool overlap(const struct plan_buffer *x, const struct plan_buffer *y) {
-    if (x->place != y->place || x->index != y->index || x->place == PLAN_CONSTANT)
+    if (x->place != y->place || x->space != y->space || x->index != y->index || x->place == PLAN_CONSTANT)
         return false;
     return x->place == PLAN_VALUE || (x->offset < y->offset + y->bytes && y->offset < x->offset + x->bytes);
 }
@@ -92,7 +93,7 @@ struct copies {
     uint32_t *blocked;   /* of each pair: by how many sources */
     uint32_t *ready, nready;
     bool *done;
-    size_t spare;
+    size_t spare[PLAN_SPACES];
 };
 
 static size_t end_of(const struct plan_buffer *x) {
@@ -107,6 +108,8 @@ static size_t begin_of(const struct plan_buffer *x) {
 static int place_order(const struct plan_buffer *x, const struct plan_buffer *y, bool offsets) {
     if (x->place != y->place)
         return x->place < y->place ? -1 : 1;
+    if (x->space != y->space)
+        return x->space < y->space ? -1 : 1;
     if (x->index != y->index)
         return x->index < y->index ? -1 : 1;
     size_t a = begin_of(x), b = begin_of(y);
@@ -183,10 +186,11 @@ static void move_away(struct copies *c, uint32_t pair) {
     struct plan_builder *b = c->e->b;
     struct plan_use *source = &c->u[2 * pair];
     uint32_t aside = plan_like(b, source->buffer);
-    b->buffers.v[aside].offset = b->block_bytes + c->spare;
-    c->spare += (b->buffers.v[aside].bytes + 63) & ~(size_t)63; /* in all no more than the sources, which exist */
-    if (c->e->spare_bytes < c->spare)
-        c->e->spare_bytes = c->spare;
+    enum plan_space space = b->buffers.v[aside].space;
+    b->buffers.v[aside].offset = b->block_bytes[space] + c->spare[space];
+    c->spare[space] += (b->buffers.v[aside].bytes + 63) & ~(size_t)63; /* in all no more than the sources, which exist */
+    if (c->e->spare_bytes[space] < c->spare[space])
+        c->e->spare_bytes[space] = c->spare[space];
     copy_step(c->e, c->node->depth, source->buffer, aside);
     source->buffer = aside;
     unblock(c, pair);
@@ -348,7 +352,7 @@ static const struct plan_dead *find_dead(struct emit *e) {
     for (uint32_t i = 0; i < e->nroots; i++) {
         const struct plan_root *c = &b->roots[i];
         const struct plan_buffer *x = &b->buffers.v[i];
-        if (x->root != i || x->place != PLAN_BLOCK || c->parent != i || !x->bytes)
+        if (x->root != i || x->place != PLAN_BLOCK || x->space != PLAN_HOST || c->parent != i || !x->bytes)
             continue;
         for (uint32_t k = 0; k < c->nspans; k++) {
             uint32_t step = e->last[c->spans[k].end / 2];
@@ -362,9 +366,26 @@ static const struct plan_dead *find_dead(struct emit *e) {
     return dead;
 }
 
-size_t plan_temp_bytes(const struct plan *p) {
+bool plan_on_device(const struct plan *p, const struct plan_step *s) {
+    return s->kind == PLAN_KERNEL ? s->kernel->gpu.threads != 0
+                                  : s->kind == PLAN_COPY && p->buffers[s->uses[0].buffer].space == PLAN_DEVICE &&
+                                        p->buffers[s->uses[1].buffer].space == PLAN_DEVICE;
+}
+
+bool plan_is_transfer(const struct plan *p, const struct plan_step *s) {
+    return s->kind == PLAN_COPY && p->buffers[s->uses[0].buffer].space != p->buffers[s->uses[1].buffer].space;
+}
+
+enum plan_space plan_main_space(const struct plan *p) {
+    for (uint32_t i = 0; i < p->nsteps; i++)
+        if (plan_on_device(p, &p->steps[i]))
+            return PLAN_DEVICE;
+    return PLAN_HOST;
+}
+
+size_t plan_temp_bytes(const struct plan *p, enum plan_space space) {
     size_t sum;
-    return mem_add(p->block_bytes, p->scratch_bytes, &sum) ? sum : SIZE_MAX;
+    return mem_add(p->memory[space].block_bytes, p->memory[space].scratch_bytes, &sum) ? sum : SIZE_MAX;
 }
 
 size_t plan_init_bytes(const struct plan *p) {
@@ -384,7 +405,9 @@ size_t plan_constant_bytes(const struct plan *p) {
 }
 
 size_t plan_needs(const struct plan *p) {
-    size_t sum = plan_temp_bytes(p);
+    size_t sum = plan_temp_bytes(p, PLAN_HOST);
+    if (!mem_add(sum, plan_temp_bytes(p, PLAN_DEVICE), &sum))
+        return SIZE_MAX;
     for (uint32_t i = 0; i < p->nresults; i++)
         if (!mem_add(sum, p->buffers[p->results[i]].bytes, &sum))
             return SIZE_MAX;
@@ -407,9 +430,14 @@ hilo_status plan_finish(struct plan_builder *b, struct plan *p, struct diag_list
     if (TORTURE)
         e.last = ARENA_ARRAY(b->a, uint32_t, (size_t)b->top.end + 1);
     emit_list(&e, &b->top);
-    if (!mem_add(b->block_bytes, e.spare_bytes, &p->block_bytes))
+    for (int space = 0; space < PLAN_SPACES; space++) {
+        if (!mem_add(b->block_bytes[space], e.spare_bytes[space], &p->memory[space].block_bytes))
+            arena_exhausted(b->a);
+        p->memory[space].live_bytes = b->live_bytes[space];
+    }
+    p->device_constants = plan_place_constants(b->buffers.v, b->buffers.n);
+    if (p->device_constants == SIZE_MAX)
         arena_exhausted(b->a);
-    p->live_bytes = b->live_bytes;
     p->nvalues = b->nvalues;
     p->nbuffers = b->buffers.n;
     p->buffers = b->buffers.v;
@@ -428,7 +456,8 @@ hilo_status plan_finish(struct plan_builder *b, struct plan *p, struct diag_list
             b->sections[s->init - 1].nsteps++;
         p->ninit += s->init != 0;
         size_t scratch = s->kernel ? s->kernel->scratch_bytes : s->routine ? s->routine->scratch_bytes : 0;
-        p->scratch_bytes = p->scratch_bytes < scratch ? scratch : p->scratch_bytes;
+        struct plan_memory *memory = &p->memory[s->kernel && s->kernel->gpu.threads ? PLAN_DEVICE : PLAN_HOST];
+        memory->scratch_bytes = memory->scratch_bytes < scratch ? scratch : memory->scratch_bytes;
         reference |= s->kind == PLAN_REFERENCE;
     }
     return reference ? eval_plan_new(b->m, &b->a->al, d, &p->reference) : HILO_OK;

@@ -5,6 +5,7 @@
  *   live.c      where each buffer is needed; what is dead           print.c    as text
  *   coalesce.c  buffers that share memory                           plan.c     the whole function as one step
  *   group.c     small kernels that run at once                      init.c     kernels that need not run each time
+ *   place.c     what is in the memory of a GPU, and transfers
  *
  * The builder states what is computed and in which order; plan_finish decides where everything is stored. Buffers are
  * variables: a step may write one that was written before (states of loops, results of branches). Then the plan is
@@ -21,13 +22,16 @@
 
 enum plan_place {
     PLAN_BLOCK,    /* at `offset` of the block of a run */
-    PLAN_CONSTANT, /* at `data` */
+    PLAN_CONSTANT, /* at `data`; of a device: a copy of that, at `offset` of the executable's constants there */
     PLAN_ARGUMENT, /* of number `index`, `offset` bytes from its start; never written, but see plan.donors */
     PLAN_RESULT,   /* likewise */
     PLAN_VALUE,    /* none: a token, or a tensor whose size only a run determines; number `index` of the run's values. Steps of
                       kind REFERENCE and COPY alone use such buffers, and arguments that are tokens */
     PLAN_INIT      /* at `offset` of the memory of section `index`, which its init steps write, and others read */
 };
+
+/* Whose memory it is. */
+enum plan_space { PLAN_HOST, PLAN_DEVICE /* of a GPU */, PLAN_SPACES };
 
 struct plan_buffer {
     enum ir_dtype dtype;    /* NONE: a token */
@@ -37,6 +41,7 @@ struct plan_buffer {
     uint32_t root;          /* whose memory it is: itself, or what it is an alias of */
     size_t root_offset;     /* in it */
     enum plan_place place;
+    enum plan_space space;
     uint32_t index;
     size_t offset;
     const void *data;
@@ -59,6 +64,10 @@ struct plan_kernel {
     size_t scratch_bytes;
     double ns;              /* estimated time of all of it on one thread */
     bool packs;             /* it packs an operand of a contraction */
+    /* Of a GPU (threads 0 = it is none), instead of fn: its launch, and its function, which may be set after plan_finish.
+       scratch_bytes then is the slab of all blocks. */
+    struct hilo_gpu_launch gpu;
+    struct gpu_function *function;
 };
 
 enum plan_role { PLAN_IN, PLAN_OUT, PLAN_INOUT };
@@ -81,7 +90,7 @@ enum plan_step_kind {
     PLAN_KERNEL,    /* uses: by parameter */
     PLAN_ROUTINE,   /* uses: operands, then results */
     PLAN_REFERENCE, /* a function of the plan's module, by the reference evaluator; uses: arguments, then results */
-    PLAN_COPY,      /* uses: source, destination */
+    PLAN_COPY,      /* uses: source, destination; a transfer where their spaces differ */
     PLAN_COLLECTIVE, /* blocks exchanged with other processes; uses: operands, then results */
     PLAN_TEST,      /* goes to targets[0] unless uses[0], an i1, is true */
     PLAN_SWITCH,    /* goes to targets[uses[0]]; of an i1, 1 is the first. Out of range is the last */
@@ -156,9 +165,12 @@ struct plan {
     const struct plan_init *sections; /* of init steps, which come first; those of constants are the first section */
     uint32_t nsections, ninit;        /* ninit: steps of all sections */
     const struct plan_dead *dead; /* by step; NULL but in the torture build */
-    size_t block_bytes;           /* a multiple of 64 */
-    size_t live_bytes;            /* most that is live in the block at any time, the lower bound for block_bytes */
-    size_t scratch_bytes;         /* most that a step needs, for each thread */
+    size_t device_constants;      /* bytes of constants that are copied to a device */
+    struct plan_memory {
+        size_t block_bytes;       /* a multiple of 64 */
+        size_t live_bytes;        /* most that is live in the block at any time, the lower bound for block_bytes */
+        size_t scratch_bytes;     /* most that a step needs, for each thread; of a device, for all blocks of a kernel */
+    } memory[PLAN_SPACES];
 };
 
 /* ---- building -------------------------------------------------------------------------------- */
@@ -227,6 +239,10 @@ void plan_hoist(struct plan_builder *b);
 /* Lets small kernels that do not wait for each other run at once: puts them next to each other, in groups. Call it when all
    steps are there. */
 void plan_group(struct plan_builder *b);
+/* Kernels with threads run on a device, which has the arguments and results; routines and evaluations run on the host. Gives
+   what both need a buffer in each memory, and inserts the transfers: where the other side wrote last, and before a loop what it
+   does not change. Call it when all steps are there; then there are no groups. */
+void plan_place(struct plan_builder *b);
 /* Wishes that a result takes over the memory of an argument when it is donated (tf.aliasing_output). Others are found
    where types are equal. */
 void plan_donor(struct plan_builder *b, uint32_t argument, uint32_t result);
@@ -238,9 +254,14 @@ hilo_status plan_finish(struct plan_builder *b, struct plan *p, struct diag_list
 /* After plan_finish: the buffers, no aliases, that are in the block when the most of it is in use. Memory: the builder's
    arena. */
 uint32_t plan_fullest(const struct plan_builder *b, const uint32_t **buffers);
-/* Bytes of temporaries: the block, and scratch for one thread. At most SIZE_MAX. */
-size_t plan_temp_bytes(const struct plan *p);
-/* Bytes that a run takes besides arguments and constants: results and temporaries. At most SIZE_MAX. */
+/* The memory in which kernels work. */
+enum plan_space plan_main_space(const struct plan *p);
+/* Gives the constants of a device their offsets; roots come before their aliases. The bytes of all; SIZE_MAX when they are too
+   many. */
+size_t plan_place_constants(struct plan_buffer *v, uint32_t n);
+/* Bytes of temporaries in a memory: the block, and scratch for one thread, or one kernel. At most SIZE_MAX. */
+size_t plan_temp_bytes(const struct plan *p, enum plan_space space);
+/* Bytes that a run takes besides arguments and constants, in all memories: results and temporaries. At most SIZE_MAX. */
 size_t plan_needs(const struct plan *p);
 /* Bytes that init steps write for the others. */
 size_t plan_init_bytes(const struct plan *p);
@@ -252,6 +273,10 @@ size_t plan_constant_bytes(const struct plan *p);
    is cleared first. */
 hilo_status plan_evaluated(struct plan *p, struct arena *a, const struct ir_module *m, ir_op func, struct diag_list *d);
 void plan_free(struct plan *p);
+
+/* Whether a step runs on a device, and whether it is a copy from one memory to the other. */
+bool plan_on_device(const struct plan *p, const struct plan_step *s);
+bool plan_is_transfer(const struct plan *p, const struct plan_step *s);
 
 /* A line a step, and the buffers. */
 void plan_print(const struct plan *p, struct strbuf *out);

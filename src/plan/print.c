@@ -10,6 +10,8 @@ const char *plan_place_name(enum plan_place place) {
 }
 
 static void print_place(const struct plan_buffer *x, struct strbuf *out) {
+    if (x->space == PLAN_DEVICE)
+        strbuf_puts(out, "device ");
     strbuf_puts(out, plan_place_name(x->place));
     if (x->place == PLAN_ARGUMENT || x->place == PLAN_RESULT || x->place == PLAN_VALUE || x->place == PLAN_INIT)
         strbuf_printf(out, " %u", x->index);
@@ -105,8 +107,14 @@ void plan_print(const struct plan *p, struct strbuf *out) {
         strbuf_putc(out, '\n');
         return;
     }
+    const struct plan_memory *host = &p->memory[PLAN_HOST], *device = &p->memory[PLAN_DEVICE];
     strbuf_printf(out, "plan of %u arguments, %u results: temporaries %zu bytes (block %zu, scratch %zu), peak live %zu\n",
-                  p->narguments, p->nresults, plan_temp_bytes(p), p->block_bytes, p->scratch_bytes, p->live_bytes);
+                  p->narguments, p->nresults, plan_temp_bytes(p, PLAN_HOST), host->block_bytes, host->scratch_bytes,
+                  host->live_bytes);
+    if (device->live_bytes || p->device_constants)
+        strbuf_printf(out, "device: temporaries %zu bytes (block %zu, scratch %zu), peak live %zu, constants %zu\n",
+                      plan_temp_bytes(p, PLAN_DEVICE), device->block_bytes, device->scratch_bytes, device->live_bytes,
+                      p->device_constants);
     bool *used = mem_alloc(&out->al, p->nbuffers);
     if (!used) {
         out->failed = true;

@@ -1,5 +1,5 @@
 /* Buffers: values that a caller holds. */
-#include "runtime/runtime.h"
+#include "runtime/device.h"
 
 /* ---- creating -------------------------------------------------------------------------------- */
 
@@ -8,7 +8,8 @@ hilo_buffer *rt_buffer_new(hilo_client *client, struct value *v) {
     hilo_buffer *b = mem_alloc(&client->memory, bytes);
     if (!b)
         return NULL;
-    *b = (hilo_buffer){.client = rt_client_retain(client), .value = v, .rank = v->rank, .bytes = v->bytes,
+    *b = (hilo_buffer){.client = rt_client_retain(client), .value = v->device ? NULL : v, .device = v->device ? v : NULL,
+                       .rank = v->rank, .bytes = v->bytes,
                        .dtype = v->kind == EVAL_TOKEN ? HILO_TOKEN : ir_dtype_get(v->dtype)->number};
     atomic_init(&b->refs, 1);
     b->id = atomic_fetch_add_explicit(&client->buffers, 1, memory_order_relaxed) + 1;
@@ -189,6 +190,7 @@ void hilo_buffer_release(hilo_buffer *buffer) {
     if (buffer->packed)
         rt_packed_drop_buffer(client, buffer);
     value_unref(buffer->value);
+    value_unref(buffer->device);
     mem_free(&client->memory, buffer, sizeof *buffer + buffer->rank * sizeof(int64_t));
     hilo_client_release(client);
 }
@@ -209,12 +211,18 @@ size_t hilo_buffer_bytes(const hilo_buffer *buffer) {
     return buffer ? buffer->bytes : 0;
 }
 
-/* One more reference to the value; NULL once donated. */
+/* One more reference to the value, on the host where it is there; NULL once donated. */
 static struct value *take(const hilo_buffer *buffer) {
     pthread_mutex_lock(&buffer->client->lock);
-    struct value *v = buffer->value ? value_ref(buffer->value) : NULL;
+    struct value *v = buffer->value ? buffer->value : buffer->device;
+    v = v ? value_ref(v) : NULL;
     pthread_mutex_unlock(&buffer->client->lock);
     return v;
+}
+
+static hilo_status copy_out(struct gpu *g, void *dst, const struct value *v, struct diag_list *d) {
+    HILO_TRY(gpu_copy(g, GPU_TO_HOST, dst, v->data, v->bytes, d));
+    return gpu_wait(g, d);
 }
 
 hilo_status hilo_buffer_to_host(const hilo_buffer *buffer, void *dst, size_t nbytes) {
@@ -228,6 +236,8 @@ hilo_status hilo_buffer_to_host(const hilo_buffer *buffer, void *dst, size_t nby
         status = diag_error(&d, HILO_FAILED_PRECONDITION, "the buffer was donated to a run and has no data");
     else if (nbytes != buffer->bytes || (nbytes && !dst))
         status = diag_error(&d, HILO_INVALID_ARGUMENT, "the buffer has %zu bytes, not %zu", buffer->bytes, nbytes);
+    else if (nbytes && v->device)
+        status = copy_out(buffer->client->gpu, dst, v, &d);
     else if (nbytes)
         memcpy(dst, v->data, nbytes);
     value_unref(v);
@@ -237,7 +247,11 @@ hilo_status hilo_buffer_to_host(const hilo_buffer *buffer, void *dst, size_t nby
 void *hilo_buffer_data(const hilo_buffer *buffer) {
     if (!buffer)
         return NULL;
+    hilo_buffer *b = (hilo_buffer *)(uintptr_t)buffer; /* what it has on the device, it may have on the host */
+    if (rt_buffer_fetch(&b, 1) != HILO_OK)
+        return NULL;
     pthread_mutex_lock(&buffer->client->lock);
+    b->exposed = true;
     void *data = buffer->value && buffer->value->kind == EVAL_TENSOR ? buffer->value->data : NULL;
     pthread_mutex_unlock(&buffer->client->lock);
     return data;

@@ -1,5 +1,5 @@
 /* Clients, their diagnostics, and option structs. */
-#include "runtime/runtime.h"
+#include "runtime/device.h"
 #include "base/torture.h"
 #include "target/target.h"
 
@@ -69,6 +69,19 @@ static hilo_status client_refuse(const hilo_client_options *o, hilo_status statu
     return status;
 }
 
+static hilo_status client_device(hilo_client *c, const hilo_client_options *o) {
+    struct diag_list d;
+    diag_init(&d, c->al);
+    hilo_status status = rt_device_open(c, o->device, &d);
+    if (status != HILO_OK) {
+        gpu_close(c->gpu);
+        for (const struct diag *x = d.first; x; x = x->next)
+            client_refuse(o, status, x->message ? x->message : "out of memory");
+    }
+    diag_clear(&d);
+    return status;
+}
+
 hilo_status rt_client_create(const hilo_client_options *options, const struct rt_compiler *compiler, hilo_client **out) {
     hilo_client_options o;
     hilo_client_options_init(&o);
@@ -76,20 +89,25 @@ hilo_status rt_client_create(const hilo_client_options *options, const struct rt
         return HILO_INVALID_ARGUMENT;
     if (o.threads < 0)
         return client_refuse(&o, HILO_INVALID_ARGUMENT, "the number of threads is negative");
-    if (!o.device || strcmp(o.device, "cpu") != 0)
-        return client_refuse(&o, HILO_NOT_FOUND, "no such device; there is: cpu");
     hilo_allocator al = o.allocator.realloc_fn ? o.allocator : mem_system_allocator();
     hilo_client *c = mem_alloc(&al, sizeof *c);
     if (!c)
         return client_refuse(&o, HILO_RESOURCE_EXHAUSTED, "out of memory");
     *c = (hilo_client){.al = al, .compiler = compiler, .threads = o.threads ? o.threads : client_cores(), .log = o.log,
-                       .log_user = o.log_user, .diagnostic = o.diagnostic, .diagnostic_user = o.diagnostic_user};
+                       .log_user = o.log_user, .diagnostic = o.diagnostic, .diagnostic_user = o.diagnostic_user,
+                       .device = "cpu"};
+    hilo_status status = client_device(c, &o);
+    if (status != HILO_OK) {
+        mem_free(&al, c, sizeof *c);
+        return status;
+    }
     bool stored = rt_store_init(&c->store, &al, o.cache_dir, o.cache_bytes);
     c->pool = stored ? rt_pool_new(&al, c->threads) : NULL;
     c->pools = &c->pool;
     c->npools = 1;
     if (!c->pool) {
         rt_store_free(&c->store, &al);
+        gpu_close(c->gpu);
         mem_free(&al, c, sizeof *c);
         return client_refuse(&o, HILO_RESOURCE_EXHAUSTED, "out of memory");
     }
@@ -157,6 +175,7 @@ void hilo_client_release(hilo_client *client) {
     pthread_mutex_destroy(&client->lock);
     free_pools(client);
     rt_cache_free(&client->cache);
+    gpu_close(client->gpu);
     rt_store_free(&client->store, &client->al);
     hilo_allocator al = client->al;
     mem_free(&al, client, sizeof *client);
@@ -167,7 +186,7 @@ int32_t hilo_client_threads(const hilo_client *client) {
 }
 
 const char *hilo_client_device_name(const hilo_client *client) {
-    return client ? "cpu" : "";
+    return client ? client->device : "";
 }
 
 void rt_log(const hilo_client *client, hilo_log_level level, const char *fmt, ...) {

@@ -1,7 +1,7 @@
 /* Executables: their accessors. */
 #include "runtime/code.h"
 #include "target/target.h"
-#include "runtime/runtime.h"
+#include "runtime/device.h"
 
 hilo_executable *rt_executable_new(hilo_client *client, hilo_module *module) {
     hilo_executable *exe = mem_alloc(&client->al, sizeof *exe);
@@ -31,7 +31,9 @@ hilo_executable *rt_executable_share(hilo_executable *exe) {
         .entry = base->entry, .plan = base->plan, .objects = base->objects, .nobjects = base->nobjects,
         .code_bytes = base->code_bytes,
         .features = base->features, .machine = base->machine, .foreign = base->foreign, .nuses = base->nuses,
-        .first_use = base->first_use, .in_block = base->in_block,
+        .first_use = base->first_use, .in_device_constants = base->in_device_constants,
+        .on_device = base->on_device, .device_constants = base->device_constants,
+        .in_block = {base->in_block[PLAN_HOST], base->in_block[PLAN_DEVICE]},
         .in_arguments = base->in_arguments, .in_results = base->in_results, .in_init = base->in_init,
         .init_memory = base->init_memory, .packed = base->packed, .inputs = base->inputs, .outputs = base->outputs,
         .specialise_level = -1, .about = base->about, .cached = HILO_CACHED_MEMORY};
@@ -126,9 +128,14 @@ hilo_status rt_executable_link(hilo_executable *exe, const struct str *objects, 
     struct arena *a = &exe->arena;
     struct rt_kept *k = ARENA_NEW(a, struct rt_kept);
     struct rt_code *code;
-    exe->features = needed_features(a, str_of(features));
     exe->objects = objects;
     exe->nobjects = n;
+    exe->on_device = strcmp(exe->machine, target_isa_name(TARGET_NVPTX)) == 0;
+    if (exe->on_device) {
+        exe->features = arena_dup(a, features, strlen(features) + 1, 1);
+        return rt_device_link(exe, d);
+    }
+    exe->features = needed_features(a, str_of(features));
     exe->foreign = lacks(a, exe);
     HILO_TRY(rt_code_load(objects, n, exe->foreign ? RT_CODE_FOREIGN : 0, exe->client->al, d, &code));
     *k = (struct rt_kept){exe->kept, free_code, code};
@@ -222,7 +229,7 @@ static void stats_of_plan(const hilo_executable *exe, hilo_stats *s) {
     }
     s->code_bytes = exe->code_bytes;
     s->constant_bytes = plan_constant_bytes(p);
-    s->temp_bytes = plan_temp_bytes(p);
+    s->temp_bytes = plan_temp_bytes(p, PLAN_HOST) + plan_temp_bytes(p, PLAN_DEVICE); /* it fits: rt_executable_ready */
     s->planned_peak_bytes = s->input_bytes + s->output_bytes + s->constant_bytes + s->temp_bytes - s->alias_bytes;
     s->flops = exe->about.flops;
     s->bytes_accessed = exe->about.bytes;
@@ -236,6 +243,7 @@ hilo_status hilo_executable_stats(const hilo_executable *exe, hilo_stats *out) {
     hilo_stats full = {
         .struct_size = out->struct_size, .executions = exe->executions, .peak_bytes = exe->peak_bytes,
         .total_ms = exe->total_ms, .last_ms = exe->last_ms, .compile_ms = exe->compile_ms, .cached = exe->cached,
+        .transfers = exe->transfers, .transferred_bytes = exe->transferred_bytes,
         .allocations = exe->allocations, .copied_bytes = exe->copied_bytes, .packs = exe->packs,
         .specialisations = exe->nspecialisations, .sent_bytes = exe->sent_bytes, .messages = exe->messages,
         .average_ms = exe->executions ? exe->total_ms / (double)exe->executions : 0,
@@ -252,6 +260,7 @@ void hilo_executable_reset_stats(hilo_executable *exe) {
     pthread_mutex_lock(&exe->lock);
     exe->executions = exe->peak_bytes = exe->allocations = exe->copied_bytes = exe->packs = exe->nspecialisations = 0;
     exe->sent_bytes = exe->messages = 0;
+    exe->transfers = exe->transferred_bytes = 0;
     exe->total_ms = exe->last_ms = 0;
     pthread_mutex_unlock(&exe->lock);
 }

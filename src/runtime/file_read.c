@@ -1,7 +1,7 @@
 /* Reading .hilo files: see file_write.c for the format. Every number is checked before it is used, so that a file that
  * is damaged in spite of its hash is refused; machine code is not checked. */
 #include "base/hash.h"
-#include "runtime/runtime.h"
+#include "runtime/device.h"
 #include "target/target.h"
 
 #include <inttypes.h>
@@ -117,13 +117,17 @@ static hilo_status get_target(struct reader *r) {
     if (strcmp(version, hilo_version()) != 0)
         return diag_error(r->d, HILO_FAILED_PRECONDITION, ".hilo file: written by hilo %s; this is %s", version,
                           hilo_version());
+    r->exe->machine = machine;
+    r->exe->features = features;
+    r->exe->on_device = strcmp(machine, target_isa_name(TARGET_NVPTX)) == 0;
+    if (r->exe->on_device)
+        return rt_device_check(r->exe->client, features, r->d);
     if (strcmp(machine, target_cpu_machine()) != 0)
         return diag_error(r->d, HILO_FAILED_PRECONDITION, ".hilo file: for %s; this is %s", machine, target_cpu_machine());
     for (size_t at = 0; target_cpu_next(str_of(features), &at, &feature);)
         if (!target_cpu_has(feature))
             return diag_error(r->d, HILO_FAILED_PRECONDITION, ".hilo file: needs a processor with %.*s", (int)feature.n,
                               feature.p);
-    r->exe->features = features;
     return HILO_OK;
 }
 
@@ -282,9 +286,19 @@ static void get_sections(struct reader *r) {
     }
 }
 
+/* Of a program for a GPU, arguments, results and what init steps write are there; values of a run never are. */
+static bool is_placed(const struct reader *r, const struct plan_buffer *x) {
+    bool device = r->exe->on_device;
+    if (plan_is_value(x))
+        return x->space == PLAN_HOST;
+    if (x->place == PLAN_BLOCK || x->place == PLAN_CONSTANT)
+        return x->space == PLAN_HOST || (device && x->space == PLAN_DEVICE);
+    return x->space == (device ? PLAN_DEVICE : PLAN_HOST);
+}
+
 static void get_buffers(struct reader *r) {
     struct plan *p = &r->plan;
-    p->nbuffers = get_count(r, 24);
+    p->nbuffers = get_count(r, 28);
     p->buffers = r->buffers = ARENA_ARRAY(r->a, struct plan_buffer, p->nbuffers);
     uint32_t *whole = ARENA_ARRAY(r->a, uint32_t, r->nblobs); /* 1 + the buffer that is all of a constant */
     for (uint32_t i = 0; i < p->nbuffers && !r->bad; i++) {
@@ -294,6 +308,7 @@ static void get_buffers(struct reader *r) {
         x->dims = get_dims(r, &dtype, &x->rank);
         x->dtype = rt_dtype(dtype);
         x->place = (enum plan_place)get_u32(r);
+        x->space = (enum plan_space)get_u32(r);
         x->index = get_u32(r);
         x->offset = get_u64(r);
         x->root = i;
@@ -301,6 +316,7 @@ static void get_buffers(struct reader *r) {
             p->nvalues = x->index + 1;
         if (!r->bad && !plan_is_value(x))
             r->bad = !mem_shape(x->dims, x->rank, ir_dtype_get(x->dtype)->bytes, &x->bytes);
+        r->bad |= !is_placed(r, x);
         if (x->dtype == IR_DTYPE_NONE)
             r->bad |= x->place != PLAN_VALUE && x->place != PLAN_ARGUMENT;
         if (r->bad || !place_bytes(r, x, &room) || x->offset > room || x->bytes > room - x->offset) {
@@ -315,20 +331,32 @@ static void get_buffers(struct reader *r) {
         if (whole[x->index]) {
             x->root = whole[x->index] - 1;
             x->root_offset = x->offset;
+            r->bad |= r->buffers[x->root].space != x->space;
         }
         x->index = 0;
         x->offset = 0;
     }
+    if (!r->bad)
+        p->device_constants = plan_place_constants(r->buffers, p->nbuffers);
+    r->bad |= p->device_constants == SIZE_MAX;
 }
 
-static void need_scratch(struct reader *r, uint64_t bytes) {
+static void need_scratch(struct reader *r, enum plan_space space, uint64_t bytes) {
     r->bad |= bytes > PTRDIFF_MAX;
-    if (r->plan.scratch_bytes < bytes)
-        r->plan.scratch_bytes = bytes;
+    if (r->plan.memory[space].scratch_bytes < bytes)
+        r->plan.memory[space].scratch_bytes = bytes;
+}
+
+static bool launch_is_right(const struct reader *r, const struct plan_kernel *k) {
+    size_t slab;
+    if (!r->exe->on_device)
+        return k->gpu.threads == 0;
+    return k->gpu.threads && k->gpu.blocks <= INT32_MAX && mem_mul(k->gpu.slab_bytes, k->gpu.blocks, &slab) &&
+           slab == k->scratch_bytes && k->gpu.params == k->nparams + (k->gpu.slab_bytes != 0);
 }
 
 static void get_kernels(struct reader *r) {
-    r->nkernels = get_count(r, 36);
+    r->nkernels = get_count(r, 64);
     r->kernels = ARENA_ARRAY(r->a, struct plan_kernel, r->nkernels);
     for (uint32_t i = 0; i < r->nkernels && !r->bad; i++) {
         struct plan_kernel *k = &r->kernels[i];
@@ -338,8 +366,14 @@ static void get_kernels(struct reader *r) {
         k->scratch_bytes = get_u64(r);
         k->ns = get_f64(r);
         k->packs = get_u32(r) != 0;
+        k->gpu.threads = get_u32(r);
+        k->gpu.blocks = get_u32(r);
+        k->gpu.shared_bytes = get_u32(r);
+        k->gpu.params = get_u32(r);
+        k->gpu.slab_bytes = get_u64(r);
+        r->bad |= !launch_is_right(r, k);
         r->bad |= !isfinite(k->ns) || k->ns < 0;
-        need_scratch(r, k->scratch_bytes);
+        need_scratch(r, k->gpu.threads ? PLAN_DEVICE : PLAN_HOST, k->scratch_bytes);
     }
     r->nroutines = get_count(r, 28);
     r->routines = ARENA_ARRAY(r->a, struct lib_match, r->nroutines);
@@ -350,7 +384,7 @@ static void get_kernels(struct reader *r) {
         x->ns = get_f64(r);
         r->bad |= !isfinite(x->ns) || x->ns < 0;
         x->nparams = get_count(r, sizeof(int64_t));
-        need_scratch(r, x->scratch_bytes);
+        need_scratch(r, PLAN_HOST, x->scratch_bytes);
         r->bad |= x->nparams > LIB_MOST_PARAMS;
         for (uint32_t k = 0; k < x->nparams && !r->bad; k++)
             x->params[k] = get_i64(r);
@@ -404,6 +438,10 @@ static bool step_is_right(const struct reader *r, const struct plan_step *s, uin
     enum ir_dtype t = s->nuses ? v[s->uses[0].buffer].dtype : IR_DTYPE_NONE;
     if (s->init && !init_is_right(r, s))
         return false;
+    enum plan_space space = s->kernel && s->kernel->gpu.threads ? PLAN_DEVICE : PLAN_HOST;
+    for (uint32_t i = 0; i < s->nuses && s->kind != PLAN_COPY; i++)
+        if (v[s->uses[i].buffer].space != space)
+            return false;
     switch (s->kind) {
     case PLAN_KERNEL:
         return s->kernel && s->nuses == s->kernel->nparams && s->ntargets == 0;
@@ -506,12 +544,17 @@ static void get_steps(struct reader *r) {
         get_step(r, &steps[i], i);
     }
     r->bad = r->bad || p->ninit > p->nsteps || !groups_are_right(p);
-    p->block_bytes = get_u64(r);
-    p->live_bytes = get_u64(r);
-    r->bad |= p->block_bytes % RT_FILE_ALIGN || p->block_bytes > PTRDIFF_MAX;
-    for (uint32_t i = 0; i < p->nbuffers && !r->bad; i++)
+    for (int space = 0; space < PLAN_SPACES; space++) {
+        struct plan_memory *memory = &p->memory[space];
+        memory->block_bytes = get_u64(r);
+        memory->live_bytes = get_u64(r);
+        r->bad |= memory->block_bytes % RT_FILE_ALIGN || memory->block_bytes > PTRDIFF_MAX;
+    }
+    for (uint32_t i = 0; i < p->nbuffers && !r->bad; i++) {
+        size_t block = p->memory[r->buffers[i].space].block_bytes;
         if (r->buffers[i].place == PLAN_BLOCK)
-            r->bad = r->buffers[i].offset > p->block_bytes || r->buffers[i].bytes > p->block_bytes - r->buffers[i].offset;
+            r->bad = r->buffers[i].offset > block || r->buffers[i].bytes > block - r->buffers[i].offset;
+    }
 }
 
 static bool same_type(const hilo_type *x, const hilo_type *y) {

@@ -208,6 +208,7 @@ static void put_buffers(struct writer *w) {
         bool constant = is_constant(w, x);
         put_shape(w, x->dtype ? ir_dtype_get(x->dtype)->number : HILO_TOKEN, x->rank, x->dims);
         put_u32(w, constant ? PLAN_CONSTANT : x->place);
+        put_u32(w, x->space);
         put_u32(w, constant ? w->blob_of[w->order[i]] : x->index);
         put_u64(w, constant ? x->root_offset : x->offset);
     }
@@ -223,6 +224,11 @@ static void put_kernels(struct writer *w) {
         put_u64(w, k->scratch_bytes);
         put_f64(w, k->ns);
         put_u32(w, k->packs);
+        put_u32(w, k->gpu.threads);
+        put_u32(w, k->gpu.blocks);
+        put_u32(w, k->gpu.shared_bytes);
+        put_u32(w, k->gpu.params);
+        put_u64(w, k->gpu.slab_bytes);
     }
     put_u32(w, w->nroutines);
     for (uint32_t i = 0; i < w->nroutines; i++) {
@@ -269,8 +275,10 @@ static void put_steps(struct writer *w) {
         if (s->kind == PLAN_COLLECTIVE)
             put_collective(w, s->collective);
     }
-    put_u64(w, p->block_bytes);
-    put_u64(w, p->live_bytes);
+    for (int space = 0; space < PLAN_SPACES; space++) {
+        put_u64(w, p->memory[space].block_bytes);
+        put_u64(w, p->memory[space].live_bytes);
+    }
     for (uint32_t i = 0; i < p->nresults; i++) {
         put_u32(w, w->buffers[p->results[i]]);
         put_u32(w, (uint32_t)p->donors[i]);
@@ -363,7 +371,7 @@ hilo_status rt_file_write(const hilo_executable *exe, const uint8_t *key, uint64
     struct arena a;
     jmp_buf recover;
     struct writer w = {.exe = exe, .key = key, .p = &exe->plan};
-    w.skipped = exe->init_memory ? exe->plan.sections->nsteps : 0;
+    w.skipped = exe->init_memory && !exe->on_device ? exe->plan.sections->nsteps : 0;
     strbuf_init(&w.out, exe->client->al);
     arena_init(&a, exe->client->al, &recover);
     hilo_status status;

@@ -1,5 +1,6 @@
 /* Frames: what a run needs besides its stack, prepared once. Every use of a buffer by a step has a pointer in the frame;
  * constants' never change, those into the block only with the block, so a run sets those of arguments and results. */
+#include "runtime/device.h"
 #include "runtime/run.h"
 #include "base/torture.h"
 
@@ -8,13 +9,20 @@ enum { FRAME_KEEPS = 64 << 10 };
 
 /* ---- state of the executable -------------------------------------------------------------- */
 
-static size_t memory_bytes(const hilo_executable *exe) {
-    return plan_temp_bytes(&exe->plan); /* it fits; see rt_executable_ready */
+static size_t memory_bytes(const hilo_executable *exe, enum plan_space space) {
+    return plan_temp_bytes(&exe->plan, space); /* it fits; see rt_executable_ready */
+}
+
+/* Small memory that copies from and to a device use is pinned, so that they need not wait. */
+static bool is_pinned(const hilo_executable *exe, enum plan_space space) {
+    size_t bytes = memory_bytes(exe, space);
+    return exe->on_device && space == PLAN_HOST && bytes && bytes <= FRAME_KEEPS;
 }
 
 static struct rt_patches *patches_of(hilo_executable *exe, const struct plan_buffer *x) {
     switch (x->place) {
-    case PLAN_BLOCK: return &exe->in_block;
+    case PLAN_BLOCK: return &exe->in_block[x->space];
+    case PLAN_CONSTANT: return x->space == PLAN_DEVICE ? &exe->in_device_constants : NULL;
     case PLAN_ARGUMENT: return &exe->in_arguments;
     case PLAN_RESULT: return &exe->in_results;
     case PLAN_INIT: return &exe->in_init[x->index];
@@ -55,9 +63,9 @@ static hilo_status init_constants(hilo_executable *exe, struct diag_list *d) {
     hilo_execute_options_init(&o);
     if (exe->foreign || !p->nsections || !p->sections->nsteps)
         return HILO_OK;
-    exe->init_memory = mem_alloc(&exe->client->memory, p->sections->bytes);
-    if (!exe->init_memory)
-        return HILO_RESOURCE_EXHAUSTED;
+    void *memory;
+    HILO_TRY(rt_memory_alloc(exe->client, exe->on_device, p->sections->bytes, "what is computed of constants", d, &memory));
+    exe->init_memory = memory;
     return rt_run_init(exe, &o, d);
 }
 
@@ -67,12 +75,14 @@ hilo_status rt_executable_ready(hilo_executable *exe, struct diag_list *d) {
     size_t scratch = 0, all;
     if (p->evaluated)
         return HILO_OK;
-    if (!mem_add(plan_temp_bytes(p), FRAME_KEEPS, &all))
+    if (!mem_add(plan_temp_bytes(p, PLAN_HOST), FRAME_KEEPS, &all) ||
+        !mem_add(all, plan_temp_bytes(p, PLAN_DEVICE), &all))
         return HILO_RESOURCE_EXHAUSTED;
     for (uint32_t i = 0; i < p->nsteps; i++)
-        if (p->steps[i].kind == PLAN_KERNEL && scratch < p->steps[i].kernel->scratch_bytes)
+        if (p->steps[i].kind == PLAN_KERNEL && !p->steps[i].kernel->gpu.threads && scratch < p->steps[i].kernel->scratch_bytes)
             scratch = p->steps[i].kernel->scratch_bytes;
     find_patches(exe);
+    HILO_TRY(rt_device_constants(exe, d));
     for (uint32_t i = 0; i < p->nsteps; i++)
         if (p->steps[i].routine && p->steps[i].routine->by != LIB_OWN && !p->steps[i].routine->how)
             lib_prepare((struct lib_match *)(uintptr_t)p->steps[i].routine, compiler ? compiler->externals : NULL);
@@ -116,6 +126,8 @@ static struct run_frame *frame_new(struct run *r) {
         for (uint32_t i = 0, at = 0; i < p->nsteps; i++)
             for (uint32_t k = 0; k < p->steps[i].nuses; k++, at++)
                 f->pointers[at] = (void *)(uintptr_t)p->buffers[p->steps[i].uses[k].buffer].data;
+    for (uint32_t i = 0; i < exe->in_device_constants.n; i++)
+        f->pointers[exe->in_device_constants.v[i].at] = (char *)exe->device_constants + exe->in_device_constants.v[i].offset;
     if (exe->init_memory)
         bind_init(exe, f, 0, exe->init_memory);
     return f;
@@ -132,29 +144,51 @@ struct run_frame *frame_get(struct run *r) {
     return f ? f : frame_new(r);
 }
 
+static void free_block(const hilo_executable *exe, struct run_frame *f, enum plan_space space) {
+    char *p = f->memory[space];
+    f->memory[space] = NULL;
+    if (!p)
+        return;
+    if (is_pinned(exe, space))
+        gpu_host_free(exe->client->gpu, p);
+    else
+        rt_memory_free(exe->client, space == PLAN_DEVICE, p, memory_bytes(exe, space));
+}
+
 void rt_frames_free(hilo_executable *exe) {
     for (struct run_frame *f = exe->frames; f;) {
         struct run_frame *next = f->next;
-        mem_free(&exe->client->memory, f->memory, memory_bytes(exe));
+        for (int space = 0; space < PLAN_SPACES; space++)
+            free_block(exe, f, (enum plan_space)space);
         mem_free(&exe->client->memory, f, f->bytes);
         f = next;
     }
 }
 
-hilo_status frame_bind_memory(struct run *r) {
+static hilo_status take_block(struct run *r, enum plan_space space) {
     struct run_frame *f = r->frame;
-    size_t bytes = memory_bytes(r->exe);
-    if (!f->memory && !(f->memory = mem_alloc(&r->client->memory, bytes)))
-        return HILO_RESOURCE_EXHAUSTED;
+    size_t bytes = memory_bytes(r->exe, space);
+    void *p = f->memory[space];
+    if (!p && is_pinned(r->exe, space))
+        HILO_TRY(gpu_host_alloc(r->client->gpu, bytes, r->d, &p));
+    else if (!p && (bytes || space == PLAN_HOST))
+        HILO_TRY(rt_memory_alloc(r->client, space == PLAN_DEVICE, bytes, "temporaries", r->d, &p));
+    f->memory[space] = p;
     atomic_fetch_add_explicit(&r->meter.now, bytes, memory_order_relaxed);
-    if (TORTURE)
-        memset(f->memory, TORTURE_DEAD, bytes);
-    if (f->patched == f->memory)
+    if (TORTURE && space == PLAN_HOST)
+        memset(p, TORTURE_DEAD, bytes);
+    if (f->patched[space] == p)
         return HILO_OK;
-    const struct rt_patches *list = &r->exe->in_block;
+    const struct rt_patches *list = &r->exe->in_block[space];
     for (uint32_t i = 0; i < list->n; i++)
-        f->pointers[list->v[i].at] = f->memory + list->v[i].offset;
-    f->patched = f->memory;
+        f->pointers[list->v[i].at] = (char *)p + list->v[i].offset;
+    f->patched[space] = p;
+    return HILO_OK;
+}
+
+hilo_status frame_bind_memory(struct run *r) {
+    for (int space = 0; space < PLAN_SPACES; space++)
+        HILO_TRY(take_block(r, (enum plan_space)space));
     return HILO_OK;
 }
 
@@ -168,8 +202,7 @@ void frame_bind_io(struct run *r) {
 }
 
 void frame_release_block(struct run *r) {
-    if (memory_bytes(r->exe) <= FRAME_KEEPS)
-        return;
-    mem_free(&r->client->memory, r->frame->memory, memory_bytes(r->exe));
-    r->frame->memory = NULL;
+    for (int space = 0; space < PLAN_SPACES; space++)
+        if (memory_bytes(r->exe, (enum plan_space)space) > FRAME_KEEPS)
+            free_block(r->exe, r->frame, (enum plan_space)space);
 }

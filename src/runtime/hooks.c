@@ -1,4 +1,5 @@
 /* What the reference evaluator needs of the runtime: custom calls, prints, probes, whether to go on. */
+#include "runtime/device.h"
 #include "runtime/run.h"
 
 bool run_cancelled(const struct run *r) {
@@ -114,6 +115,11 @@ static hilo_status wrap_values(struct run *r, struct value *const *v, uint32_t n
 /* The values of buffers; HILO_INTERNAL when one is missing. On failure nothing is left in `v`. */
 static hilo_status unwrap_values(hilo_client *client, hilo_buffer *const *b, uint32_t n, struct value **v) {
     uint32_t i = 0;
+    while (i < n && b[i] && b[i]->client == client && rt_buffer_fetch(&b[i], 1) == HILO_OK)
+        i++;
+    if (i < n)
+        return HILO_INTERNAL;
+    i = 0;
     pthread_mutex_lock(&client->lock);
     for (; i < n && b[i] && b[i]->client == client && b[i]->value; i++)
         v[i] = value_ref(b[i]->value);

@@ -1,6 +1,7 @@
 /* Init steps (plan.h): what is made of constants once for an executable, and of an argument that is the same buffer in most
  * runs when another buffer comes. Of each section an executable keeps what was made last, until the buffer that it was made
  * of ends. */
+#include "runtime/device.h"
 #include "runtime/run.h"
 
 /* What a section made of a buffer. */
@@ -8,7 +9,8 @@ struct rt_packed {
     struct rt_packed *next;     /* in the client's list; guarded by its lock, as is all of the entry but `refs` and the data */
     struct rt_packed **owner;   /* the executable's place for it; NULL once it is not in the list */
     atomic_int refs;            /* the list's, and of runs that read it */
-    const hilo_client *client;
+    hilo_client *client;
+    bool device;                /* the data is on it */
     uint64_t buffer, version;   /* identity and version of the buffer */
     size_t bytes;               /* of the data */
     char *data;
@@ -17,7 +19,7 @@ struct rt_packed {
 static void packed_unref(struct rt_packed *x) {
     if (!x || atomic_fetch_sub_explicit(&x->refs, 1, memory_order_acq_rel) != 1)
         return;
-    mem_free(&x->client->memory, x->data, x->bytes);
+    rt_memory_free(x->client, x->device, x->data, x->bytes);
     mem_free(&x->client->memory, x, sizeof *x);
 }
 
@@ -48,7 +50,9 @@ void rt_packed_drop_buffer(hilo_client *client, const hilo_buffer *buffer) {
 void rt_init_free(hilo_executable *exe) {
     if (exe->packed)
         packed_drop(exe->client, 0, exe->packed, exe->plan.nsections);
-    mem_free(&exe->client->memory, exe->init_memory, exe->plan.nsections ? exe->plan.sections->bytes : 0);
+    if (exe->init_memory)
+        rt_memory_free(exe->client, exe->on_device, exe->init_memory, exe->plan.sections->bytes);
+    rt_memory_free(exe->client, true, exe->device_constants, exe->plan.device_constants);
 }
 
 /* ---- runs ------------------------------------------------------------------------------------- */
@@ -88,10 +92,12 @@ static hilo_status packed_make(struct run *r, uint32_t section, uint32_t first, 
     struct rt_packed *x = mem_alloc(&r->client->memory, sizeof *x);
     if (!x)
         return HILO_RESOURCE_EXHAUSTED;
-    *x = (struct rt_packed){.client = r->client, .buffer = from->id, .version = from->version, .bytes = s->bytes};
+    *x = (struct rt_packed){.client = r->client, .buffer = from->id, .version = from->version, .bytes = s->bytes,
+                            .device = r->exe->on_device};
     atomic_init(&x->refs, 1);
-    x->data = mem_alloc(&r->client->memory, s->bytes);
-    hilo_status status = x->data ? HILO_OK : HILO_RESOURCE_EXHAUSTED;
+    void *data = NULL;
+    hilo_status status = rt_memory_alloc(r->client, x->device, s->bytes, "a packed argument", r->d, &data);
+    x->data = data;
     if (status == HILO_OK) {
         frame_bind_init(r, section, x->data);
         status = run_steps(r, first, first + s->nsteps);

@@ -1,5 +1,5 @@
 /* What components above read of the objects: see internal.h. */
-#include "runtime/runtime.h"
+#include "runtime/device.h"
 
 const hilo_allocator *rt_client_allocator(const hilo_client *client) {
     return &client->al;
@@ -22,8 +22,22 @@ void rt_client_on_custom_call(hilo_client *client, rt_custom_call_hook *hook, vo
     client->custom_call_user = user;
 }
 
+hilo_status rt_buffer_fetch(hilo_buffer *const *buffers, size_t n) {
+    hilo_status status = HILO_OK;
+    struct diag_list d;
+    if (!n || !buffers[0]->client->gpu)
+        return HILO_OK;
+    diag_init(&d, buffers[0]->client->al);
+    for (size_t i = 0; i < n && status == HILO_OK; i++)
+        status = rt_buffer_form(buffers[i], false, &d);
+    return rt_finish(buffers[0]->client, &d, status);
+}
+
 struct value *rt_buffer_value(const hilo_buffer *buffer) {
-    return buffer->value;
+    hilo_buffer *b = (hilo_buffer *)(uintptr_t)buffer; /* what it has on the device, it may have on the host */
+    if (!b->value && rt_buffer_fetch(&b, 1) != HILO_OK)
+        return NULL;
+    return b->value;
 }
 
 struct ir_module *rt_module_ir(const hilo_module *module) {

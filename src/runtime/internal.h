@@ -24,6 +24,8 @@ hilo_status rt_client_divide(hilo_client *client, int32_t ndevices, int32_t shar
 hilo_status rt_client_connect(hilo_client *client, const struct comm_options *options, struct strbuf *why);
 struct comm *rt_client_comm(const hilo_client *client); /* NULL: it is alone */
 
+/* The row of targets.def of the GPU that a client is for; NULL = it is for the processor. */
+const char *rt_client_gpu_target(const hilo_client *client);
 /* The one that hilo_client_create was given, or malloc; thread-safe as far as that is. */
 const hilo_allocator *rt_client_allocator(const hilo_client *client);
 const hilo_allocator *rt_client_memory(const hilo_client *client); /* for values: reuses memory; thread-safe */
@@ -59,8 +61,10 @@ double rt_now_ms(void); /* monotonic */
 
 enum ir_dtype rt_dtype(hilo_dtype t); /* IR_DTYPE_NONE for what no tensor is made of */
 
-/* A buffer's value; NULL once donated, so no other thread may donate it meanwhile. */
+/* A buffer's value on the host; NULL once donated, so no other thread may donate it meanwhile, and where a GPU cannot be read,
+   which rt_buffer_fetch tells before. */
 struct value *rt_buffer_value(const hilo_buffer *buffer);
+hilo_status rt_buffer_fetch(hilo_buffer *const *buffers, size_t n);
 /* `tensor<2x3xf32>` or `token`. */
 void rt_type_text(hilo_dtype dtype, uint32_t rank, const int64_t *dims, struct strbuf *out);
 /* A tensor's elements as nested lists, the middle of long dimensions left out when there are more than `most`

@@ -1,6 +1,9 @@
 /* Running an executable: inputs are checked and taken from their buffers, the plan runs, what it leaves becomes new buffers. A
  * run shares nothing with other runs but the plan, so any number may go on at once. */
+#include "runtime/device.h"
 #include "runtime/run.h"
+
+#include <stdio.h>
 
 /* ---- memory of a run ------------------------------------------------------------------------- */
 
@@ -62,23 +65,31 @@ static hilo_status check_inputs(struct run *r, hilo_buffer *const *inputs, size_
     return HILO_OK;
 }
 
+/* The form of a buffer's value that the run reads: tokens are on no device. */
+static struct value *form_of(const struct run *r, const hilo_buffer *b) {
+    return r->exe->on_device && b->device ? b->device : b->value;
+}
+
 /* Takes the values out of their buffers, all or none: other threads may donate them at the same time. */
 static hilo_status take_inputs(struct run *r, hilo_buffer *const *inputs) {
     uint32_t n = r->plan->narguments, i = 0;
     size_t bytes = 0;
+    for (; r->client->gpu && i < n; i++)
+        HILO_TRY(rt_buffer_form(inputs[i], r->exe->on_device, r->d));
     pthread_mutex_lock(&r->client->lock);
-    while (i < n && inputs[i]->value)
+    for (i = 0; i < n && form_of(r, inputs[i]);)
         i++;
     if (i == n)
         for (i = 0; i < n; i++) {
-            r->frame->values[i] = value_ref(inputs[i]->value);
+            r->frame->values[i] = value_ref(form_of(r, inputs[i]));
             bytes += inputs[i]->bytes;
         }
     if (i == n && r->o->donate)
         for (i = 0; i < n; i++)
-            if (r->o->donate[i] && inputs[i]->value) {
-                value_unref(inputs[i]->value); /* never the last reference */
-                inputs[i]->value = NULL;
+            if (r->o->donate[i]) { /* the run has a reference to one of them */
+                value_unref(inputs[i]->value);
+                value_unref(inputs[i]->device);
+                inputs[i]->value = inputs[i]->device = NULL;
             }
     pthread_mutex_unlock(&r->client->lock);
     if (i < n)
@@ -92,7 +103,18 @@ static hilo_status take_inputs(struct run *r, hilo_buffer *const *inputs) {
 
 /* Copies a result into a value of its own, of the client's memory, so that writes by its holder stay private. */
 static hilo_status own_result(struct run *r, struct value **v) {
-    if ((*v)->kind == EVAL_TENSOR && atomic_load(&(*v)->refs) > 1) {
+    if ((*v)->device && atomic_load(&(*v)->refs) > 1) {
+        struct value *copy;
+        HILO_TRY(rt_device_tensor(r->client, (*v)->dtype, (*v)->dims, (*v)->rank, "a result", r->d, &copy));
+        hilo_status status = gpu_copy(r->client->gpu, GPU_ON_DEVICE, copy->data, (*v)->data, copy->bytes, r->d);
+        if (status != HILO_OK) {
+            value_unref(copy);
+            return status;
+        }
+        r->copied_bytes += copy->bytes;
+        value_unref(*v);
+        *v = copy;
+    } else if ((*v)->kind == EVAL_TENSOR && atomic_load(&(*v)->refs) > 1) {
         struct value *copy;
         HILO_TRY(value_tensor(&r->al, (*v)->dtype, (*v)->dims, (*v)->rank, &copy));
         if (copy->bytes)
@@ -103,6 +125,19 @@ static hilo_status own_result(struct run *r, struct value **v) {
     }
     if ((*v)->al.user == &r->meter)
         (*v)->al = r->client->memory;
+    return HILO_OK;
+}
+
+static hilo_status new_result(struct run *r, uint32_t i, const hilo_type *t) {
+    struct value **out = &r->frame->results[i];
+    char what[32];
+    if (!r->exe->on_device)
+        return value_tensor(&r->al, rt_dtype(t->dtype), t->dims, t->rank, out);
+    snprintf(what, sizeof what, "result %u", i);
+    HILO_TRY(rt_device_tensor(r->client, rt_dtype(t->dtype), t->dims, t->rank, what, r->d, out));
+    size_t now = atomic_fetch_add(&r->meter.now, (*out)->bytes) + (*out)->bytes, peak = atomic_load(&r->meter.peak);
+    if (now > peak)
+        atomic_store(&r->meter.peak, now);
     return HILO_OK;
 }
 
@@ -119,13 +154,13 @@ static hilo_status make_results(struct run *r) {
         int32_t a = p->donors[i];
         struct value *v = r->o->donate && a >= 0 && r->o->donate[a] ? f->values[a] : NULL;
         f->results[i] = NULL;
-        if (v && !v->release && atomic_load(&v->refs) == 1) {
+        if (v && (!v->release || v->device) && atomic_load(&v->refs) == 1) {
             f->results[i] = value_ref(v);
             continue;
         }
         const hilo_type *t = &r->exe->outputs[i].type;
         if (status == HILO_OK)
-            status = value_tensor(&r->al, rt_dtype(t->dtype), t->dims, t->rank, &f->results[i]);
+            status = new_result(r, i, t);
     }
     return status;
 }
@@ -191,6 +226,9 @@ static hilo_status run_plan(struct run *r, hilo_buffer *const *inputs) {
     if (status == HILO_OK)
         status = run_steps(r, r->plan->ninit, r->plan->nsteps);
     run_release_init(r);
+    r->pending |= r->exe->on_device && (r->o->timing || status != HILO_OK);
+    hilo_status waited = step_wait(r); /* the frame's memory is free for the next run */
+    status = status == HILO_OK ? waited : status;
     if (status == HILO_OK)
         status = take_values(r);
     for (uint32_t i = 0; i < r->plan->nvalues; i++) {
@@ -264,6 +302,8 @@ static void count_run(struct run *r, hilo_executable *exe, hilo_status status, d
         exe->packs += r->packs;
         exe->sent_bytes += r->sent_bytes;
         exe->messages += r->messages;
+        exe->transfers += r->transfers;
+        exe->transferred_bytes += r->transferred_bytes;
         exe->last_ms = ms;
         exe->total_ms += ms;
         if (exe->peak_bytes < peak)
@@ -339,7 +379,8 @@ hilo_status rt_execute(hilo_executable *exe, const hilo_execute_options *options
     double run_ms = 0;
     hilo_status status = HILO_OK;
     if (exe->foreign)
-        status = diag_error(&d, HILO_FAILED_PRECONDITION, "the program was compiled for a processor with %s", exe->foreign);
+        status = diag_error(&d, HILO_FAILED_PRECONDITION, "the program was compiled for a %s with %s",
+                            exe->on_device ? "GPU" : "processor", exe->foreign);
     if (status == HILO_OK)
         status = check_inputs(&r, inputs, ninputs, noutputs);
     if (status == HILO_OK)

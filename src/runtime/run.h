@@ -2,7 +2,8 @@
  *
  *   run.c     hilo_execute: inputs, outputs, statistics       step.c    the loop over a plan's steps
  *   frame.c   memory that successive runs share               hooks.c   hooks of the reference evaluator
- *   init.c    init steps                                    launch.c  several processes, what they exchange */
+ *   init.c    init steps                                launch.c  several processes, what they exchange
+ *   step_device.c   steps on a GPU */
 #ifndef HILO_RUNTIME_RUN_H
 #define HILO_RUNTIME_RUN_H
 
@@ -28,8 +29,8 @@ struct run_probe {
 struct run_frame {
     struct run_frame *next;
     size_t bytes;             /* of this allocation */
-    char *memory;             /* the plan's block, then the caller's scratch; NULL = none is held */
-    char *patched;            /* the memory that the pointers are of */
+    char *memory[PLAN_SPACES]; /* the plan's block, then the caller's scratch; NULL = none is held */
+    char *patched[PLAN_SPACES]; /* the memory that the pointers are of */
     void **pointers;          /* of the uses of all steps */
     struct value **values;    /* of the arguments; owned */
     struct value **results;   /* owned */
@@ -63,6 +64,8 @@ struct run {
     uint64_t copied_bytes;
     uint32_t step;            /* that runs */
     uint64_t packs;           /* kernels that packed */
+    uint64_t transfers, transferred_bytes;
+    bool pending;             /* copies between host and device that nothing has waited for */
 };
 
 /* A frame from the executable or a new one; NULL when memory is exhausted. frame_put keeps it. */
@@ -72,7 +75,7 @@ hilo_status frame_bind_memory(struct run *r);
 void frame_bind_io(struct run *r);
 /* The memory that a section of init steps writes, or wrote. */
 void frame_bind_init(struct run *r, uint32_t section, char *memory);
-/* Gives large memory back, so that other executables may have it. */
+/* Gives large memory back, so that other executables may have it. Of a device it may be in use still, by what was enqueued. */
 void frame_release_block(struct run *r);
 
 /* The plan's steps from number `from` on, before number `to`. */
@@ -83,6 +86,11 @@ hilo_status run_init(struct run *r, hilo_buffer *const *inputs);
 void run_release_init(struct run *r);
 /* Runs those of constants, into exe->init_memory. */
 hilo_status run_init_constants(struct run *r);
+/* Enqueues a kernel, or a copy, of a plan that is on a device. */
+hilo_status step_launch(struct run *r, const struct plan_step *s, void *const *v);
+hilo_status step_transfer(struct run *r, const struct plan_step *s, void *const *v);
+/* Waits for copies from and to the host's memory. */
+hilo_status step_wait(struct run *r);
 /* Tells the caller of a step that began at `begin` (ms) and ends now. */
 void report_step_event(const struct run *r, const struct plan_step *s, double begin);
 /* Tells the caller of a task that began at `begin` and ends now. */

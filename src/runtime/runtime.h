@@ -11,7 +11,7 @@
  *   init.c         what is computed once, of constants and of unchanged arguments
  *   pool.c         the client's threads                          cache.c   memory that is used again
  *   text.c         values as text                                file_write.c, file_read.c   .hilo files
- *   store.c        the compile cache
+ *   store.c        the compile cache                       device.c   the client's GPU: values and code there
  *   cpu.c          what the processor can do
  *
  * Objects are counted and keep their client alive. */
@@ -51,6 +51,9 @@ struct hilo_client {
     const struct rt_compiler *compiler;   /* NULL in libhilo-runtime: hilo's own code does everything, without a reader */
     struct rt_cache cache;                /* over it */
     hilo_allocator memory;                /* the cache: for buffers, values, and what runs need */
+    struct gpu *gpu;                      /* that programs run on; NULL = the processor */
+    const char *gpu_target;               /* its row of targets.def */
+    char device[16];                      /* "cpu", "gpu:0" */
     struct rt_pool *pool;                 /* the first of: */
     struct rt_pool **pools;               /* one for each device; npools */
     int32_t npools, threads;              /* threads: of all pools together */
@@ -79,7 +82,9 @@ hilo_status rt_client_create(const hilo_client_options *options, const struct rt
 struct hilo_buffer {
     atomic_int refs;
     hilo_client *client;
-    struct value *value; /* guarded by the client's lock; NULL once donated */
+    /* Both guarded by the client's lock; NULL once donated. Of a GPU's client each is made of the other when it is needed. */
+    struct value *value, *device;
+    bool exposed;        /* the caller has had the address of the value's data, and may have written to it */
     uint64_t id;         /* no other buffer of the client ever has it */
     uint64_t version;    /* guarded by the client's lock: how often its contents were changed */
     bool packed;         /* guarded by it, too: an executable may keep what it made of the buffer */
@@ -161,12 +166,14 @@ struct hilo_executable {
     uint32_t nobjects;
     size_t code_bytes;          /* of memory that it takes once it is loaded */
     const char *features;       /* that it needs, "+avx2,+fma"; "" = none */
-    const char *machine;        /* that it is for, as target_cpu_machine returns it */
+    const char *machine;        /* that it is for, as target_cpu_machine returns it; of a GPU, "nvptx64" */
+    bool on_device;             /* the plan has steps on a GPU, and its arguments and results there */
     const char *foreign;        /* what this processor lacks to run it; NULL = nothing */
     uint32_t nuses, *first_use; /* of all steps; of each, in a frame */
-    struct rt_patches in_block, in_arguments, in_results;
+    struct rt_patches in_block[PLAN_SPACES], in_arguments, in_results, in_device_constants;
     struct rt_patches *in_init; /* by section of the plan's init steps */
-    char *init_memory;          /* of the first section, once its steps have run */
+    char *init_memory;          /* of the first section, once its steps have run; on the device if the plan is */
+    void *device_constants;     /* of the plan, there */
     struct rt_packed **packed;  /* of the others, what is kept; guarded by the client's lock */
     struct rt_port *inputs, *outputs; /* plan.narguments, plan.nresults */
     struct rt_about about;
@@ -186,6 +193,7 @@ struct hilo_executable {
     struct rt_specialisation *specialisations; /* specialise.c */
     struct run_frame *frames;   /* that no run uses */
     uint64_t executions, peak_bytes, allocations, copied_bytes, packs, nspecialisations, sent_bytes, messages;
+    uint64_t transfers, transferred_bytes;
     double total_ms, last_ms, compile_ms;
 };
 

@@ -10,7 +10,7 @@ enum {
 };
 
 static void *scratch_of(const struct run *r) {
-    return r->frame->memory + r->plan->block_bytes;
+    return r->frame->memory[PLAN_HOST] + r->plan->memory[PLAN_HOST].block_bytes;
 }
 
 /* ---- kernels --------------------------------------------------------------------------------- */
@@ -75,6 +75,8 @@ static hilo_status step_kernel(struct run *r, const struct plan_step *s, void **
     const struct plan_kernel *k = s->kernel;
     if (k->grid <= 0)
         return HILO_OK;
+    if (k->gpu.threads)
+        return step_launch(r, s, v);
     r->packs += k->packs;
     if (!k->fn)
         return interpret(r, k, v);
@@ -185,6 +187,8 @@ static hilo_status copy_value(struct run *r, const struct plan_step *s, void *co
 static hilo_status step_copy(struct run *r, const struct plan_step *s, void **v) {
     if (plan_is_value(&r->plan->buffers[s->uses[0].buffer]) || plan_is_value(&r->plan->buffers[s->uses[1].buffer]))
         return copy_value(r, s, v);
+    if (plan_on_device(r->plan, s) || plan_is_transfer(r->plan, s))
+        return step_transfer(r, s, v);
     struct copy c = {v[1], v[0], r->plan->buffers[s->uses[1].buffer].bytes};
     if (c.to == c.from || c.bytes == 0) /* a donated argument that is the result itself */
         return HILO_OK;
@@ -281,7 +285,7 @@ static hilo_status step_reference(struct run *r, const struct plan_step *s, void
 static void poison_dead_buffers(const struct run *r, uint32_t step) {
     const struct plan_dead *dead = &r->plan->dead[step];
     for (uint32_t i = 0; i < dead->n; i++)
-        memset(r->frame->memory + dead->v[i].offset, TORTURE_DEAD, dead->v[i].bytes);
+        memset(r->frame->memory[PLAN_HOST] + dead->v[i].offset, TORTURE_DEAD, dead->v[i].bytes);
 }
 
 /* ---- control --------------------------------------------------------------------------------- */
@@ -344,6 +348,8 @@ hilo_status run_steps(struct run *r, uint32_t from, uint32_t to) {
             return diag_error(r->d, HILO_CANCELLED, "the run was cancelled");
         if (launch_failed(r->launch) || (r->session.process && eval_process_stopped(r->session.process)))
             return diag_error(r->d, HILO_ABORTED, "the run was stopped: another process has failed");
+        if (!plan_on_device(p, s) && !plan_is_transfer(p, s))
+            HILO_TRY(step_wait(r));
         if (s->kind >= PLAN_TEST) {
             i = step_next(r, s, v, i);
             continue;

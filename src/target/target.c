@@ -122,6 +122,22 @@ void target_set_features(struct target *t, const char *features) {
     t->tile_registers = t->tile_rows / 2;
 }
 
+bool target_gpu_runs(const char *cpu, int32_t major, int32_t minor) {
+    int number = 0, end = 0;
+    if (sscanf(cpu, "sm_%d%n", &number, &end) != 1)
+        return false;
+    int32_t here = 10 * major + minor;
+    return cpu[end] ? here == number : here >= number;
+}
+
+const char *target_gpu(int32_t major, int32_t minor) {
+    const char *best = NULL;
+    for (int i = 0; i < ROWS; i++)
+        if (rows[i].isa == TARGET_NVPTX && target_gpu_runs(rows[i].name, major, minor))
+            best = rows[i].name;
+    return best;
+}
+
 static const struct row *row_named(const char *name) {
     for (int i = 0; i < ROWS; i++)
         if (strcmp(rows[i].name, name) == 0)

@@ -75,6 +75,12 @@ void target_set_features(struct target *t, const char *features);
 hilo_status target_isa_named(const char *machine, enum target_isa *out, struct diag_list *d);
 const char *target_isa_name(enum target_isa isa);
 
+/* Whether code for a GPU, by its name in targets.def ("sm_80"), runs on one of a compute capability: later ones run it, too, unless its
+   name ends in a letter. */
+bool target_gpu_runs(const char *cpu, int32_t major, int32_t minor);
+/* The last row of targets.def whose code a GPU of this compute capability runs; NULL = none. */
+const char *target_gpu(int32_t major, int32_t minor);
+
 /* Whether LLVM's feature is on, by its name without the sign. */
 bool target_has(const struct target *t, const char *feature);
 /* Appends "isa x86_64\nvectors 64 B x 32 …": all that generated code depends on, line by line. */

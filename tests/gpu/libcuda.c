@@ -1,11 +1,11 @@
 /* A stand-in for NVIDIA's driver, libcuda.so.1, which runs launches on the machine of ptx.h. It implements what cuda.def lists,
  * by the driver's documentation, and is stricter than the driver:
  *   - Device memory is not the host's: its addresses are pages that nothing may access.
- *   - What is enqueued runs late: when the host waits for it, or, now and then, some of it before. Memory that is freed is given
- *     out again at once, which is legal in the order of the stream, and filled with nonsense before its next use.
+ *   - What is enqueued runs late: when the host waits for it, or, now and then, some of it before. Memory that is freed is
+ *     given out again at once, which is legal in the order of the stream, and filled with nonsense before its next use.
  *   - Copies from pinned memory read it late.
- *   - Calls without the context, unknown handles, addresses outside of live memory and what ptx.h finds are reported on standard
- *     error, and every further call fails.
+ *   - Calls without the context, unknown handles, addresses outside of live memory and what ptx.h finds are reported on
+ *     standard error, and every further call fails.
  * Environment: HILO_FAKE_CUDA_FAIL=n lets the n-th call fail (of those that may), HILO_FAKE_CUDA_MEMORY=bytes,
  * HILO_FAKE_CUDA_SM=90, HILO_FAKE_CUDA_SEED=n, HILO_FAKE_CUDA_REPORT=file: a line is appended at the end,
  * "calls N failed N leaks N launches N uploads N downloads N peak N". Leaks are told on standard error, too. */
@@ -51,7 +51,7 @@ struct allocation {
 };
 struct pinned { struct pinned *next; char *p; size_t bytes; };
 
-struct function { struct function *next; struct module *module; char name[128]; };
+struct function { struct function *next; struct module *module; char name[128]; unsigned shared; };
 struct module { struct module *next; struct ptx *code; struct function *functions; };
 
 enum kind { UPLOAD, DOWNLOAD, MOVE, LAUNCH, FRESH, FREED };
@@ -423,6 +423,7 @@ static int cuModuleGetFunction(void **function, void *module, const char *name) 
         return leave(NOT_FOUND);
     struct function *f = calloc(1, sizeof *f);
     f->module = m;
+    f->shared = 48 << 10;
     f->next = m->functions;
     snprintf(f->name, sizeof f->name, "%s", name);
     m->functions = f;
@@ -430,12 +431,12 @@ static int cuModuleGetFunction(void **function, void *module, const char *name) 
     return leave(OK);
 }
 
-static int cuFuncGetAttribute(int *value, int attribute, void *function) {
+static int cuFuncSetAttribute(void *function, int attribute, int value) {
     ENTER(true);
-    const struct function *f = function;
-    if (attribute != 0)
+    struct function *f = function;
+    if (attribute != 8 || value > 227 << 10)
         return leave(INVALID_VALUE);
-    *value = (int)ptx_threads(f->module->code, f->name);
+    f->shared = (unsigned)value;
     return leave(OK);
 }
 
@@ -445,7 +446,7 @@ static int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz,
     struct function *f = function;
     uint32_t n = ptx_params(f->module->code, f->name);
     if (extra || gy != 1 || gz != 1 || by != 1 || bz != 1 || !gx || bx != ptx_threads(f->module->code, f->name) ||
-        n > MOST_PARAMS)
+        n > MOST_PARAMS || shared > f->shared)
         return leave(misuse(INVALID_VALUE, "cuLaunchKernel of %s with %u blocks of %u threads", f->name, gx, bx));
     struct work *w = work_new(stream, LAUNCH, n);
     w->function = f;

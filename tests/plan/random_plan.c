@@ -33,6 +33,7 @@ struct program {
     struct command *first, **tail, *newest;
     uint32_t narguments, nresults, results[RESULTS];
     uint32_t budget;
+    bool places; /* some kernels are on a device */
 };
 
 static uint32_t draw(struct program *p, uint32_t n) {
@@ -98,7 +99,8 @@ static bool run_kernel(const struct kir *kir, void *const *buffers, void *scratc
 
 static void put_kernel(struct program *p, struct command *c) {
     c->kernel = (struct plan_kernel){.name = "k", .interpret = run_kernel, .kir = (const struct kir *)(const void *)c,
-                                     .nparams = c->nuses, .grid = 1, .ns = PLAN_SHARED_NS};
+                                     .nparams = c->nuses, .grid = 1, .ns = PLAN_SHARED_NS,
+                                     .gpu.threads = p->places && draw(p, 2) ? 32 : 0};
     plan_kernel(p->b, &c->kernel, c->uses);
 }
 
@@ -321,6 +323,7 @@ static void make_program(struct program *p) {
     p->nresults = draw(p, RESULTS + 1);
     p->b = plan_new(&p->a, NULL, p->narguments, p->nresults);
     p->budget = 60;
+    p->places = draw(p, 2);
     p->tail = &p->first;
     for (uint32_t i = 0; i < p->narguments; i++) {
         int64_t size = draw_size(p);
@@ -335,7 +338,9 @@ static void make_program(struct program *p) {
         if (p->narguments && draw(p, 3) == 0)
             plan_donor(p->b, draw(p, p->narguments), i);
     }
-    if (draw(p, 2))
+    if (p->places)
+        plan_place(p->b);
+    else if (draw(p, 2))
         plan_group(p->b);
 }
 
@@ -451,16 +456,17 @@ static bool run_list(struct machine *m, const struct command *c) {
 
 struct planned {
     const struct plan *p;
-    uint8_t *block, *arguments[ARGUMENTS], *results[RESULTS];
+    uint8_t *block[PLAN_SPACES], *constants, *arguments[ARGUMENTS], *results[RESULTS]; /* constants: on the device */
+    bool misplaced; /* a step used memory of the other side */
 };
 
 static void *planned_at(const struct planned *r, uint32_t buffer) {
     const struct plan_buffer *x = &r->p->buffers[buffer];
     switch (x->place) {
     case PLAN_BLOCK:
-        return r->block + x->offset;
+        return r->block[x->space] + x->offset;
     case PLAN_CONSTANT:
-        return (void *)(uintptr_t)x->data;
+        return x->space == PLAN_DEVICE ? r->constants + x->offset : (void *)(uintptr_t)x->data;
     case PLAN_ARGUMENT:
         return r->arguments[x->index] + x->offset;
     default:
@@ -478,13 +484,22 @@ static void planned_group(const struct planned *r, const struct plan_step *s) {
     }
 }
 
-static bool planned_run(const struct planned *r) {
+static bool is_placed(const struct planned *r, const struct plan_step *s) {
+    enum plan_space space = plan_on_device(r->p, s) ? PLAN_DEVICE : PLAN_HOST;
+    for (uint32_t i = 0; i < s->nuses && s->kind != PLAN_COPY; i++)
+        if (r->p->buffers[s->uses[i].buffer].space != space)
+            return false;
+    return true;
+}
+
+static bool planned_run(struct planned *r, bool places) {
     uint32_t left = MOST_RUN * 4, i = 0;
     while (i < r->p->nsteps) {
         const struct plan_step *s = &r->p->steps[i++];
         void *v[MOST_USES];
         if (left-- == 0)
             return false;
+        r->misplaced |= places && !is_placed(r, s);
         if (s->group) {
             planned_group(r, s);
             i += s->group - 1;
@@ -531,8 +546,14 @@ static bool same_bytes(const uint8_t *x, const uint8_t *y, size_t n) {
 /* Runs the plan, with the donors in `donate`, and compares. */
 static bool compare(const struct program *p, const struct plan *plan, const struct machine *m, unsigned donate,
                     struct arena *a, struct strbuf *why) {
-    struct planned r = {.p = plan, .block = arena_alloc(a, plan->block_bytes + 64, 64)};
-    memset(r.block, 0xCD, plan->block_bytes + 64);
+    struct planned r = {.p = plan, .constants = arena_alloc(a, plan->device_constants, 64)};
+    for (int space = 0; space < PLAN_SPACES; space++) {
+        r.block[space] = arena_alloc(a, plan->memory[space].block_bytes + 64, 64);
+        memset(r.block[space], 0xCD, plan->memory[space].block_bytes + 64);
+    }
+    for (uint32_t i = 0; i < plan->nbuffers; i++)
+        if (plan->buffers[i].place == PLAN_CONSTANT && plan->buffers[i].space == PLAN_DEVICE && plan->buffers[i].root == i)
+            memcpy(r.constants + plan->buffers[i].offset, plan->buffers[i].data, plan->buffers[i].bytes);
     for (uint32_t i = 0; i < p->narguments; i++) {
         size_t n = plan->buffers[plan->arguments[i]].bytes;
         r.arguments[i] = arena_alloc(a, n, 64);
@@ -544,7 +565,7 @@ static bool compare(const struct program *p, const struct plan *plan, const stru
                                                          : arena_alloc(a, plan->buffers[plan->results[i]].bytes, 64);
     }
     forget_calls(p);
-    if (!planned_run(&r)) {
+    if (!planned_run(&r, p->places)) {
         strbuf_printf(why, "the plan does not end (donated: %x)", donate);
         return false;
     }
@@ -562,12 +583,14 @@ static bool compare(const struct program *p, const struct plan *plan, const stru
             return false;
         }
     }
-    for (size_t i = 0; i < 64; i++)
-        if (r.block[plan->block_bytes + i] != 0xCD) {
+    for (size_t i = 0; i < 64 * PLAN_SPACES; i++)
+        if (r.block[i / 64][plan->memory[i / 64].block_bytes + i % 64] != 0xCD) {
             strbuf_puts(why, "memory after the block was written");
             return false;
         }
-    return true;
+    if (r.misplaced)
+        strbuf_puts(why, "a step uses memory of the other side");
+    return !r.misplaced;
 }
 
 static bool check_places(const struct plan *plan, struct strbuf *why) {
@@ -576,8 +599,10 @@ static bool check_places(const struct plan *plan, struct strbuf *why) {
         if (x->root == i && x->place == PLAN_BLOCK && x->offset % 64)
             strbuf_printf(why, "buffer %u is not aligned", i);
     }
-    if (plan->block_bytes < plan->live_bytes || plan->block_bytes % 64)
-        strbuf_printf(why, "block of %zu bytes, of which %zu live", plan->block_bytes, plan->live_bytes);
+    for (int space = 0; space < PLAN_SPACES; space++)
+        if (plan->memory[space].block_bytes < plan->memory[space].live_bytes || plan->memory[space].block_bytes % 64)
+            strbuf_printf(why, "block of %zu bytes, of which %zu live", plan->memory[space].block_bytes,
+                          plan->memory[space].live_bytes);
     return why->n == 0;
 }
 

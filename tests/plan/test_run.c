@@ -219,7 +219,7 @@ static void test_chain(void **state) {
     for (int32_t threads = 1; threads <= 3; threads++) {
         struct made x;
         make_chain(&x, threads, 5);
-        assert_true(x.exe->plan.block_bytes == 2 * N * sizeof(float)); /* the last is the result */
+        assert_true(x.exe->plan.memory[PLAN_HOST].block_bytes == 2 * N * sizeof(float)); /* the last is the result */
         hilo_buffer *in = floats(&x, N, 0.3f);
         for (int run = 0; run < 50; run++) {
             hilo_buffer *out = execute(&x, NULL, in);

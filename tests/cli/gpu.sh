@@ -1,0 +1,112 @@
+#!/bin/sh
+# --device gpu: programs on a stand-in for NVIDIA's driver, transfers, memory that ends, every call of the driver failed in turn.
+. "$(dirname "$0")/common.inc"
+HILO_CUDA_PATH=$(dirname "$HILO")/tests/libcuda.so.1
+export HILO_CUDA_PATH
+needs_code_generator
+
+cat >add.mlir <<'EOP'
+func.func @main(%x: tensor<1000xf32>, %y: tensor<1000xf32>) -> tensor<1000xf32> {
+  %two = stablehlo.constant dense<2.0> : tensor<f32>
+  %0 = stablehlo.add %x, %y : tensor<1000xf32>
+  %1 = stablehlo.broadcast_in_dim %two, dims = [] : (tensor<f32>) -> tensor<1000xf32>
+  %2 = stablehlo.multiply %0, %1 : tensor<1000xf32>
+  return %2 : tensor<1000xf32>
+}
+EOP
+cat >loop.mlir <<'EOP'
+func.func @main(%x: tensor<64xf32>, %n: tensor<i32>) -> (tensor<64xf32>, tensor<64xf32>) {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %s = "stablehlo.sort"(%x) ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %c = stablehlo.compare LT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  }) {dimension = 0 : i64} : (tensor<64xf32>) -> tensor<64xf32>
+  %r:2 = stablehlo.while(%i = %zero, %y = %s) : tensor<i32>, tensor<64xf32>
+  cond {
+    %c = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  } do {
+    %j = stablehlo.add %i, %one : tensor<i32>
+    %t = "stablehlo.sort"(%y) ({
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %c = stablehlo.compare GT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      stablehlo.return %c : tensor<i1>
+    }) {dimension = 0 : i64} : (tensor<64xf32>) -> tensor<64xf32>
+    %z = stablehlo.add %t, %s : tensor<64xf32>
+    stablehlo.return %j, %z : tensor<i32>, tensor<64xf32>
+  }
+  return %r#1, %s : tensor<64xf32>, tensor<64xf32>
+}
+EOP
+
+# report WORD: the number after it in what the stand-in reported last.
+report() {
+    tail -n 1 report | tr ' ' '\n' | sed -n "/^$1\$/{n;p;}"
+}
+HILO_FAKE_CUDA_REPORT=$dir/report
+export HILO_FAKE_CUDA_REPORT
+
+# ---- values are those of the processor, nothing is left over, and copies are as many as needed
+for case in add.mlir loop.mlir; do
+    exits 0 run "$case" --no-cache --input random:1
+    cp out want
+    exits 0 run "$case" --no-cache --input random:1 --device gpu
+    same want "$case on a GPU"
+    if [ "$(report leaks)" = 0 ]; then pass; else fail "$case: leaks"; fi
+done
+exits 0 run add.mlir --no-cache --input random:1 --device gpu:0
+if [ "$(report launches) $(report uploads) $(report downloads)" = '1 2 1' ]; then pass; else fail "add.mlir: $(cat report)"; fi
+exits 0 run loop.mlir --no-cache --input 64xf32=3 --input i32=2 --device gpu --backend interpreter
+prints "$("$HILO" run loop.mlir --no-cache --input 64xf32=3 --input i32=2)"
+
+# ---- where programs run
+exits 0 devices
+says 'gpu:0: stand-in GPU, compute capability 9.0 (sm_90a), 4 multiprocessors'
+exits 3 run add.mlir --input random:1 --device gpu:7
+says 'there is no GPU 7; the driver has 1'
+exits 3 run add.mlir --input random:1 --device tpu
+says 'no such device; there are: cpu, gpu, gpu:N'
+HILO_CUDA_PATH=$dir/nothing exits 3 run add.mlir --input random:1 --device gpu
+says 'no driver for NVIDIA GPUs (libcuda.so.1 comes with it'
+HILO_FAKE_CUDA_SM=75 exits 1 run add.mlir --input random:1 --device gpu
+says 'has compute capability 7.5; hilo needs 8.0'
+
+# ---- files
+exits 0 compile add.mlir --target-gpu sm_80 -o add.hilo
+exits 0 run add.mlir --no-cache --input random:1
+cp out want
+exits 0 run add.hilo --input random:1 --device gpu
+same want 'a file on a GPU'
+exits 1 run add.hilo --input random:1
+says 'the program is for a GPU (sm_80); this is cpu'
+exits 0 compile loop.mlir --target-gpu sm_90a -o loop.hilo
+HILO_FAKE_CUDA_SM=89 exits 1 run loop.hilo --input random:1 --device gpu
+says 'the program is for a GPU (sm_90a); this is gpu:0, stand-in GPU'
+HILO_CACHE_DIR=$dir/cache exits 0 run loop.mlir --input random:1 --device gpu
+cp out want
+HILO_CACHE_DIR=$dir/cache exits 0 run loop.mlir --input random:1 --device gpu
+same want 'from the compile cache'
+
+# ---- memory that ends
+HILO_FAKE_CUDA_MEMORY=9000 exits 3 run add.mlir --no-cache --input random:1 --device gpu
+says 'no 4000 bytes for result 0 on GPU 0: 8000 bytes are in use'
+if [ "$(report leaks)" = 0 ]; then pass; else fail "leaks"; fi
+
+# ---- each call fails once: an error that names it, no crash, no leak
+n=0 ok=0
+while n=$((n + 1)) && [ $n -lt 400 ]; do
+    status=0
+    HILO_FAKE_CUDA_FAIL=$n "$HILO" run loop.mlir --no-cache --input 64xf32=3 --input i32=2 --device gpu >out 2>err || status=$?
+    [ "$(report failed)" = 1 ] || break
+    if [ "$(report leaks)" = 0 ] && { [ $status = 0 ] || { case $status in 1 | 3) grep -q 'cu[A-Z]\|no kernel\|cannot create a client' err ;; *) false ;; esac; }; }; then
+        ok=$((ok + 1))
+    else
+        fail "call $n: status $status, $(tail -n 1 report)"
+    fi
+done
+if [ $ok -gt 60 ] && [ $status = 0 ]; then pass; else fail "$ok calls failed in turn"; fi
+echo "$ok calls of the driver failed in turn"
+
+finish
