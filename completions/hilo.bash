@@ -13,40 +13,48 @@ _hilo() {
     'run --compare') words='auto reference interpreter codegen library ' ;;
     'run --tolerance') ;;
     'run --threads') ;;
+    'run --device') ;;
     'run --memory-limit') ;;
     'run --passes') words='fused inline collectives partition shapes expand 
             canonicalize layout simplify fold licm distribute split cse dce ' ;;
     'run --dump-dir') files=1 ;;
     'run --backend') words='auto reference interpreter codegen library ' ;;
     'run --target-cpu') ;;
+    'run --target-gpu') ;;
     'compile -o') files=1 ;;
     'compile --emit') words='hilo stablehlo plan kir llvm asm object ' ;;
     'compile --entry') ;;
     'compile --threads') ;;
+    'compile --device') ;;
     'compile --memory-limit') ;;
     'compile --passes') words='fused inline collectives partition shapes expand 
             canonicalize layout simplify fold licm distribute split cse dce ' ;;
     'compile --dump-dir') files=1 ;;
     'compile --backend') words='auto reference interpreter codegen library ' ;;
     'compile --target-cpu') ;;
+    'compile --target-gpu') ;;
     'explain -o') files=1 ;;
     'explain --runs') ;;
     'explain --input') files=1 ;;
     'explain --entry') ;;
     'explain --threads') ;;
+    'explain --device') ;;
     'explain --memory-limit') ;;
     'explain --passes') words='fused inline collectives partition shapes expand 
             canonicalize layout simplify fold licm distribute split cse dce ' ;;
     'explain --dump-dir') files=1 ;;
     'explain --backend') words='auto reference interpreter codegen library ' ;;
     'explain --target-cpu') ;;
+    'explain --target-gpu') ;;
     'check -j') ;;
     'check --threads') ;;
+    'check --device') ;;
     'check --passes') words='fused inline collectives partition shapes expand 
             canonicalize layout simplify fold licm distribute split cse dce ' ;;
     'check --dump-dir') files=1 ;;
     'check --backend') words='auto reference interpreter codegen library ' ;;
     'check --target-cpu') ;;
+    'check --target-gpu') ;;
     'check --filter') ;;
     'check --timeout') ;;
     'bench --runs') ;;
@@ -58,12 +66,14 @@ _hilo() {
     'bench --save') files=1 ;;
     'bench --compare') files=1 ;;
     'bench --threads') ;;
+    'bench --device') ;;
     'bench --memory-limit') ;;
     'bench --passes') words='fused inline collectives partition shapes expand 
             canonicalize layout simplify fold licm distribute split cse dce ' ;;
     'bench --dump-dir') files=1 ;;
     'bench --backend') words='auto reference interpreter codegen library ' ;;
     'bench --target-cpu') ;;
+    'bench --target-gpu') ;;
     'opt --passes') words='fused inline collectives partition shapes expand 
             canonicalize layout simplify fold licm distribute split cse dce ' ;;
     'opt --stop-after') words='fused inline collectives partition shapes expand 
@@ -178,18 +188,18 @@ _hilo() {
             files=''
             case ${COMP_WORDS[1]} in
             run) words='--processes --devices --entry --input -o --timing --json --trace --compare 
-            --tolerance --threads --memory-limit -O0 -O1 -O2 -O3 --passes --dump-dir --backend 
-            --target-cpu --no-cache --help' ;;
-            compile) words='-o --emit --entry --runtime-only --threads --memory-limit 
-            -O0 -O1 -O2 -O3 --passes --dump-dir --backend --target-cpu --help' ;;
-            explain) words='-o --json --run --runs --input --entry --threads --memory-limit 
-            -O0 -O1 -O2 -O3 --passes --dump-dir --backend --target-cpu --help' ;;
+            --tolerance --threads --device --memory-limit -O0 -O1 -O2 -O3 --passes --dump-dir 
+            --backend --target-cpu --target-gpu --no-cache --help' ;;
+            compile) words='-o --emit --entry --runtime-only --threads --device --memory-limit 
+            -O0 -O1 -O2 -O3 --passes --dump-dir --backend --target-cpu --target-gpu --help' ;;
+            explain) words='-o --json --run --runs --input --entry --threads --device --memory-limit 
+            -O0 -O1 -O2 -O3 --passes --dump-dir --backend --target-cpu --target-gpu --help' ;;
             verify) words='--help' ;;
-            check) words='-j --threads -O0 -O1 -O2 -O3 --passes --dump-dir --backend --target-cpu 
-            --filter --timeout --arguments --reload --verbose --help' ;;
+            check) words='-j --threads --device -O0 -O1 -O2 -O3 --passes --dump-dir --backend 
+            --target-cpu --target-gpu --filter --timeout --arguments --reload --verbose --help' ;;
             bench) words='--runs --seconds --timeout --input --entry --json --csv -o --save 
-            --compare --threads --memory-limit -O0 -O1 -O2 -O3 --passes --dump-dir --backend 
-            --target-cpu --help' ;;
+            --compare --threads --device --memory-limit -O0 -O1 -O2 -O3 --passes --dump-dir 
+            --backend --target-cpu --target-gpu --help' ;;
             opt) words='-O0 -O1 -O2 -O3 --passes --stop-after --dump --disable-rule --rule-limit 
             --floats --stats --list-passes --markdown --emit --target-version -o --generic 
             --locations --elide --help' ;;
