@@ -446,28 +446,30 @@ static void multiply_bytes(struct matvec *v, kir_val first, const struct place *
     struct contraction *c = v->c;
     struct lower *l = v->c->l;
     struct kir *k = l->k;
-    struct row_bytes x[MATVEC_ROWS];
-    kir_val word = lower_add(l, lower_mul(l, p->iteration, v->lanes), p->lane);
+    enum { MOST = 8 };
+    struct parts parts[MOST];
+    kir_val part[MOST][2], word = lower_add(l, lower_mul(l, p->iteration, v->lanes), p->lane);
     int64_t bits = 32 / v->unit;
-    for (int64_t i = 0; i < v->nrows; i++)
-        load_bytes(v, p, i, &x[i]);
     for (int64_t r = 0; r < v->tile; r++) {
-        struct parts parts;
         c->result[v->lines].at = line_of_tile(v, first, r);
-        (void)find_parts(k, element(v, word, 0), element(v, word, 1), &parts);
+        (void)find_parts(k, element(v, word, 0), element(v, word, 1), &parts[r]);
         if (ahead && v->prefetch)
-            contract_prefetch(c, parts.word, v->prefetch);
-        kir_val part[2] = {parts.word, parts.word};
+            contract_prefetch(c, parts[r].word, v->prefetch);
+        part[r][0] = part[r][1] = parts[r].word;
         for (int64_t i = 0; i < v->unit / 4; i++) {
-            part[i] = bits == 8 ? part[i] : op(l, KIR_AND, op(l, KIR_SHR, part[i], bits * i), 0x0F0F0F0F);
+            part[r][i] = bits == 8 ? part[r][i] : op(l, KIR_AND, op(l, KIR_SHR, part[r][i], bits * i), 0x0F0F0F0F);
             if (v->is_signed)
-                part[i] = op(l, KIR_XOR, part[i], bits == 8 ? -0x7F7F7F80 : 0x08080808);
+                part[r][i] = op(l, KIR_XOR, part[r][i], bits == 8 ? -0x7F7F7F80 : 0x08080808);
         }
-        for (int64_t i = 0; i < v->nrows; i++) {
-            kir_val reg = kir_i64(k, r * v->nrows + i), sum = kir_get_reg(k, sums, reg), d = dot_bytes(v, part, &x[i]);
-            kir_val scale = parts.scale.i ? kir_op2(k, KIR_MUL, 0, x[i].scale, parts.scale) : x[i].scale;
+    }
+    for (int64_t i = 0; i < v->nrows; i++) { /* registers hold the words of all lines, and of one row */
+        struct row_bytes x;
+        load_bytes(v, p, i, &x);
+        for (int64_t r = 0; r < v->tile; r++) {
+            kir_val reg = kir_i64(k, r * v->nrows + i), sum = kir_get_reg(k, sums, reg), d = dot_bytes(v, part[r], &x);
+            kir_val scale = parts[r].scale.i ? kir_op2(k, KIR_MUL, 0, x.scale, parts[r].scale) : x.scale;
             sum = kir_fma(k, d, scale, sum);
-            kir_set_reg(k, sums, reg, parts.offset.i ? kir_fma(k, x[i].sum, parts.offset, sum) : sum);
+            kir_set_reg(k, sums, reg, parts[r].offset.i ? kir_fma(k, x.sum, parts[r].offset, sum) : sum);
         }
     }
 }
