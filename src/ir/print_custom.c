@@ -450,6 +450,10 @@ static struct str raw_text(const struct printer *p, ir_op op, enum ir_slot slot)
     static const struct { enum ir_slot slot; const char *before; char open; const char *after; } pieces[] = {
         {IR_SDY_MESH_mesh, "#sdy.mesh", '<', ""},
         {IR_SDY_SHARDING_CONSTRAINT_sharding, "#sdy.sharding", '<', ""},
+        {IR_SDY_RESHARD_sharding, "#sdy.sharding", '<', ""},
+        {IR_SDY_DATA_FLOW_EDGE_sharding, "#sdy.sharding", '<', ""},
+        {IR_SDY_NAMED_COMPUTATION_in_shardings, "#sdy.sharding_per_value<", '[', ">"},
+        {IR_SDY_NAMED_COMPUTATION_out_shardings, "#sdy.sharding_per_value<", '[', ">"},
         {IR_SDY_MANUAL_COMPUTATION_in_shardings, "#sdy.sharding_per_value<", '[', ">"},
         {IR_SDY_MANUAL_COMPUTATION_out_shardings, "#sdy.sharding_per_value<", '[', ">"},
         {IR_SDY_MANUAL_COMPUTATION_manual_axes, "#sdy<manual_axes", '{', ">"},
@@ -471,18 +475,10 @@ static void print_raw(struct printer *p, struct form *f, enum ir_slot slot) {
     form_say(p, f, slot);
 }
 
-static void print_manual(struct printer *p, struct form *f) {
-    const struct ir_op_data *o = ir_op_get(p->m, f->op);
+/* `(%b: type, …) {…} {…} : signature` */
+static void print_body(struct printer *p, struct form *f) {
     ir_region body = ir_op_region(p->m, f->op, 0);
     ir_block b = ir_region_get(p->m, body)->first;
-    strbuf_putc(p->out, '(');
-    print_values(p, o->operands, o->noperands);
-    strbuf_puts(p->out, ") in_shardings=");
-    print_raw(p, f, IR_SDY_MANUAL_COMPUTATION_in_shardings);
-    strbuf_puts(p->out, " out_shardings=");
-    print_raw(p, f, IR_SDY_MANUAL_COMPUTATION_out_shardings);
-    strbuf_puts(p->out, " manual_axes=");
-    print_raw(p, f, IR_SDY_MANUAL_COMPUTATION_manual_axes);
     strbuf_puts(p->out, " (");
     if (!IR_NONE(b)) {
         print_name_args(p, b);
@@ -493,6 +489,80 @@ static void print_manual(struct printer *p, struct form *f) {
     print_dict(p, f->op, " {", f->said, true, true);
     strbuf_puts(p->out, " : ");
     print_fn_type(p, f->op);
+}
+
+static void print_manual(struct printer *p, struct form *f) {
+    const struct ir_op_data *o = ir_op_get(p->m, f->op);
+    strbuf_putc(p->out, '(');
+    print_values(p, o->operands, o->noperands);
+    strbuf_puts(p->out, ") in_shardings=");
+    print_raw(p, f, IR_SDY_MANUAL_COMPUTATION_in_shardings);
+    strbuf_puts(p->out, " out_shardings=");
+    print_raw(p, f, IR_SDY_MANUAL_COMPUTATION_out_shardings);
+    strbuf_puts(p->out, " manual_axes=");
+    print_raw(p, f, IR_SDY_MANUAL_COMPUTATION_manual_axes);
+    print_body(p, f);
+}
+
+static void print_named(struct printer *p, struct form *f) {
+    const struct ir_op_data *o = ir_op_get(p->m, f->op);
+    strbuf_putc(p->out, '<');
+    print_attr(p, ir_prop(p->m, f->op, IR_SDY_NAMED_COMPUTATION_name));
+    form_say(p, f, IR_SDY_NAMED_COMPUTATION_name);
+    strbuf_puts(p->out, ">(");
+    print_values(p, o->operands, o->noperands);
+    strbuf_putc(p->out, ')');
+    static const struct { const char *key; enum ir_slot slot; } lists[] = {
+        {" in_shardings=", IR_SDY_NAMED_COMPUTATION_in_shardings}, {" out_shardings=", IR_SDY_NAMED_COMPUTATION_out_shardings}};
+    for (int i = 0; i < 2; i++)
+        if (!IR_NONE(ir_prop(p->m, f->op, lists[i].slot))) {
+            strbuf_puts(p->out, lists[i].key);
+            print_raw(p, f, lists[i].slot);
+        }
+    print_body(p, f);
+}
+
+static bool raw_fits(const struct printer *p, ir_op op, enum ir_slot slot) {
+    return IR_NONE(ir_prop(p->m, op, slot)) || raw_text(p, op, slot).n;
+}
+
+static bool named_fits(const struct printer *p, ir_op op) {
+    return ir_attr_get(p->m, ir_prop(p->m, op, IR_SDY_NAMED_COMPUTATION_name))->kind == IR_ATTR_STRING &&
+           raw_fits(p, op, IR_SDY_NAMED_COMPUTATION_in_shardings) && raw_fits(p, op, IR_SDY_NAMED_COMPUTATION_out_shardings);
+}
+
+static void print_edge(struct printer *p, struct form *f) {
+    if (IR_NONE(ir_prop(p->m, f->op, IR_SDY_DATA_FLOW_EDGE_sharding)))
+        return;
+    strbuf_puts(p->out, " sharding=");
+    print_raw(p, f, IR_SDY_DATA_FLOW_EDGE_sharding);
+}
+
+static bool edge_fits(const struct printer *p, ir_op op) {
+    return raw_fits(p, op, IR_SDY_DATA_FLOW_EDGE_sharding);
+}
+
+static void print_group(struct printer *p, struct form *f) {
+    strbuf_puts(p->out, "group_id=");
+    strbuf_i64(p->out, ir_prop_i64(p->m, f->op, IR_SDY_SHARDING_GROUP_group_id));
+    form_say(p, f, IR_SDY_SHARDING_GROUP_group_id);
+}
+
+static const char *direction_name(const struct printer *p, ir_op op) {
+    static const char *const names[] = {"NONE", "FORWARD", "BACKWARD"};
+    int64_t direction;
+    if (!ir_attr_as_i64(p->m, ir_prop(p->m, op, IR_SDY_PROPAGATION_BARRIER_allowed_direction), &direction))
+        return NULL;
+    return direction >= 0 && direction < 3 ? names[direction] : NULL;
+}
+
+static void print_direction(struct printer *p, struct form *f) {
+    strbuf_printf(p->out, "allowed_direction=%s", direction_name(p, f->op));
+    form_say(p, f, IR_SDY_PROPAGATION_BARRIER_allowed_direction);
+}
+
+static bool direction_fits(const struct printer *p, ir_op op) {
+    return direction_name(p, op) && print_same_types(p, op, 0);
 }
 
 static bool manual_fits(const struct printer *p, ir_op op) {
@@ -548,16 +618,20 @@ static bool barrier_fits(const struct printer *p, ir_op op) {
     return o->nresults == o->noperands;
 }
 
+static enum ir_slot first_slot(const struct printer *p, ir_op op) {
+    return (enum ir_slot)ir_op_info(ir_kind(p->m, op))->first_slot;
+}
+
 static void print_constant(struct printer *p, struct form *f) {
-    form_say(p, f, IR_CONSTANT_value);
+    form_say(p, f, first_slot(p, f->op));
     print_dict(p, f->op, " {", f->said, true, true);
     strbuf_putc(p->out, ' ');
-    print_attr(p, ir_prop(p->m, f->op, IR_CONSTANT_value));
+    print_attr(p, ir_prop(p->m, f->op, first_slot(p, f->op)));
 }
 
 static bool constant_fits(const struct printer *p, ir_op op) {
     const struct ir_op_data *o = ir_op_get(p->m, op);
-    const struct ir_attr_data *a = ir_attr_get(p->m, ir_prop(p->m, op, IR_CONSTANT_value));
+    const struct ir_attr_data *a = ir_attr_get(p->m, ir_prop(p->m, op, first_slot(p, op)));
     return (a->kind == IR_ATTR_DENSE || a->kind == IR_ATTR_RESOURCE) && o->nresults == 1 &&
            IR_SAME(a->type, ir_val_get(p->m, o->result0)->type);
 }
@@ -673,11 +747,11 @@ static bool raw_mesh_fits(const struct printer *p, ir_op op) {
 }
 
 static void print_raw_sharding(struct printer *p, struct form *f) {
-    print_raw(p, f, IR_SDY_SHARDING_CONSTRAINT_sharding);
+    print_raw(p, f, first_slot(p, f->op));
 }
 
 static bool raw_sharding_fits(const struct printer *p, ir_op op) {
-    return raw_text(p, op, IR_SDY_SHARDING_CONSTRAINT_sharding).n;
+    return raw_text(p, op, first_slot(p, op)).n;
 }
 
 static bool one_operand_one_result(const struct printer *p, ir_op op) {
@@ -718,6 +792,10 @@ static const struct word words[] = {
     {"rawmesh", print_raw_mesh, raw_mesh_fits, .tight = false},
     {"rawsharding", print_raw_sharding, raw_sharding_fits, .tight = false},
     {"manual", print_manual, manual_fits, .tight = true, .types = true, .operands = true},
+    {"named", print_named, named_fits, .tight = true, .types = true, .operands = true},
+    {"edge", print_edge, edge_fits, .tight = true},
+    {"group", print_group, NULL, .tight = false},
+    {"direction", print_direction, direction_fits, .tight = false},
 };
 
 const struct word *word_find(struct str name) {

@@ -413,8 +413,8 @@ static hilo_status check_attrs(struct shape *s) {
 static enum ir_op_kind terminator_of(enum ir_op_kind kind) {
     return kind == IR_MODULE                   ? IR_OP_NONE
            : kind == IR_FUNC                   ? IR_FUNC_RETURN
-           : kind == IR_SDY_MANUAL_COMPUTATION ? IR_SDY_RETURN
-                                               : IR_RETURN;
+           : kind == IR_SDY_MANUAL_COMPUTATION || kind == IR_SDY_NAMED_COMPUTATION ? IR_SDY_RETURN
+                                                                                   : IR_RETURN;
 }
 
 static hilo_status check_regions(struct shape *s) {

@@ -192,8 +192,8 @@ static hilo_status custom_constant(struct text_parser *p, struct text_state *s) 
     }
     HILO_TRY(text_dict(p, s));
     const char *at = p->tok.at;
-    HILO_TRY(text_prop_form(p, s, IR_CONSTANT_value));
-    ir_type t = ir_attr_get(p->m, s->props.v[IR_CONSTANT_value - ir_op_info(s->kind)->first_slot])->type;
+    HILO_TRY(text_prop_form(p, s, ir_op_info(s->kind)->first_slot));
+    ir_type t = ir_attr_get(p->m, s->props.v[0])->type;
     if (IR_NONE(t))
         return text_error(p, at, "expected a constant with a type");
     text_result_type(p, s, t);
@@ -648,20 +648,44 @@ static hilo_status custom_raw_mesh(struct text_parser *p, struct text_state *s) 
 
 /* `<@mesh, [{"x"}]>` */
 static hilo_status custom_raw_sharding(struct text_parser *p, struct text_state *s) {
-    return raw_prop(p, s, IR_SDY_SHARDING_CONSTRAINT_sharding, TEXT_LESS, TEXT_GREATER, "#sdy.sharding", "");
+    return raw_prop(p, s, ir_op_info(s->kind)->first_slot, TEXT_LESS, TEXT_GREATER, "#sdy.sharding", "");
 }
 
-/* `(%a) in_shardings=[…] out_shardings=[…] manual_axes={…} (%b: type) {…} {…} : signature` */
-static hilo_status custom_manual(struct text_parser *p, struct text_state *s) {
-    static const char per_value[] = "#sdy.sharding_per_value<";
+/* `sharding=<@mesh, [{"x"}]>`, where it is there */
+static hilo_status custom_edge(struct text_parser *p, struct text_state *s) {
+    if (!text_accept_word(p, "sharding"))
+        return HILO_OK;
+    HILO_TRY(text_expect(p, TEXT_EQUAL));
+    return custom_raw_sharding(p, s);
+}
+
+/* `group_id=0` */
+static hilo_status custom_group(struct text_parser *p, struct text_state *s) {
+    int64_t id;
+    HILO_TRY(custom_key(p, "group_id"));
+    const char *at = p->tok.at;
+    HILO_TRY(text_i64(p, &id));
+    return text_prop(p, s, IR_SDY_SHARDING_GROUP_group_id, ir_attr_i64(p->m, id), at);
+}
+
+/* `allowed_direction=FORWARD`; the result has the type of the operand */
+static hilo_status custom_direction(struct text_parser *p, struct text_state *s) {
+    static const char *const names[] = {"NONE", "FORWARD", "BACKWARD"};
+    HILO_TRY(custom_key(p, "allowed_direction"));
+    for (int i = 0; i < 3; i++) {
+        const char *at = p->tok.at;
+        if (text_accept_word(p, names[i]))
+            return text_prop(p, s, IR_SDY_PROPAGATION_BARRIER_allowed_direction,
+                             ir_attr_int(p->m, ir_type_scalar(p->m, IR_I32_T), i), at);
+    }
+    return text_error(p, NULL, "expected a direction: NONE, FORWARD or BACKWARD");
+}
+
+static const char per_value[] = "#sdy.sharding_per_value<";
+
+/* `(%b: type, …) {…} {…} : signature` */
+static hilo_status custom_body(struct text_parser *p, struct text_state *s) {
     struct text_args args = {0};
-    HILO_TRY(text_paren_operands(p, s));
-    HILO_TRY(custom_key(p, "in_shardings"));
-    HILO_TRY(raw_prop(p, s, IR_SDY_MANUAL_COMPUTATION_in_shardings, TEXT_LSQUARE, TEXT_RSQUARE, per_value, ">"));
-    HILO_TRY(custom_key(p, "out_shardings"));
-    HILO_TRY(raw_prop(p, s, IR_SDY_MANUAL_COMPUTATION_out_shardings, TEXT_LSQUARE, TEXT_RSQUARE, per_value, ">"));
-    HILO_TRY(custom_key(p, "manual_axes"));
-    HILO_TRY(raw_prop(p, s, IR_SDY_MANUAL_COMPUTATION_manual_axes, TEXT_LBRACE, TEXT_RBRACE, "#sdy<manual_axes", ">"));
     HILO_TRY(text_expect(p, TEXT_LPAREN));
     if (!text_is(p, TEXT_RPAREN)) {
         do
@@ -673,6 +697,34 @@ static hilo_status custom_manual(struct text_parser *p, struct text_state *s) {
     HILO_TRY(text_dict(p, s));
     HILO_TRY(text_expect(p, TEXT_COLON));
     return text_signature(p, s);
+}
+
+/* `<"name">(%a) in_shardings=[…] out_shardings=[…] (%b: type) {…} {…} : signature`, the shardings where they are there */
+static hilo_status custom_named(struct text_parser *p, struct text_state *s) {
+    static const struct { const char *key; enum ir_slot slot; } lists[] = {
+        {"in_shardings", IR_SDY_NAMED_COMPUTATION_in_shardings}, {"out_shardings", IR_SDY_NAMED_COMPUTATION_out_shardings}};
+    HILO_TRY(text_expect(p, TEXT_LESS));
+    HILO_TRY(text_prop_form(p, s, IR_SDY_NAMED_COMPUTATION_name));
+    HILO_TRY(text_expect(p, TEXT_GREATER));
+    HILO_TRY(text_paren_operands(p, s));
+    for (int i = 0; i < 2; i++)
+        if (text_accept_word(p, lists[i].key)) {
+            HILO_TRY(text_expect(p, TEXT_EQUAL));
+            HILO_TRY(raw_prop(p, s, lists[i].slot, TEXT_LSQUARE, TEXT_RSQUARE, per_value, ">"));
+        }
+    return custom_body(p, s);
+}
+
+/* `(%a) in_shardings=[…] out_shardings=[…] manual_axes={…} (%b: type) {…} {…} : signature` */
+static hilo_status custom_manual(struct text_parser *p, struct text_state *s) {
+    HILO_TRY(text_paren_operands(p, s));
+    HILO_TRY(custom_key(p, "in_shardings"));
+    HILO_TRY(raw_prop(p, s, IR_SDY_MANUAL_COMPUTATION_in_shardings, TEXT_LSQUARE, TEXT_RSQUARE, per_value, ">"));
+    HILO_TRY(custom_key(p, "out_shardings"));
+    HILO_TRY(raw_prop(p, s, IR_SDY_MANUAL_COMPUTATION_out_shardings, TEXT_LSQUARE, TEXT_RSQUARE, per_value, ">"));
+    HILO_TRY(custom_key(p, "manual_axes"));
+    HILO_TRY(raw_prop(p, s, IR_SDY_MANUAL_COMPUTATION_manual_axes, TEXT_LBRACE, TEXT_RBRACE, "#sdy<manual_axes", ">"));
+    return custom_body(p, s);
 }
 
 /* ---- the words --------------------------------------------------------------------------------------------------- */
@@ -693,7 +745,9 @@ hilo_status text_custom(struct text_parser *p, struct text_state *s, struct str 
         {"scan", custom_scan},                {"regions", custom_regions},
         {"cast", custom_cast},                {"module", custom_module},
         {"rawmesh", custom_raw_mesh},         {"rawsharding", custom_raw_sharding},
-        {"manual", custom_manual},
+        {"manual", custom_manual},            {"named", custom_named},
+        {"edge", custom_edge},                {"group", custom_group},
+        {"direction", custom_direction},
     };
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (str_is(word, words[i].name))
