@@ -337,7 +337,7 @@ static int64_t dims_custom_call(const struct ir_module *m, ir_op op, uint32_t i,
 }
 
 static dims_fn *const dims_of[] = {
-#define OP(id, name, form, operands, results, regions, traits, cost, rule, eval, lower, dims) [IR_##id] = dims_##dims,
+#define OP(id, name, form, operands, results, regions, traits, cost, rule, eval, lower, dims, sharding) [IR_##id] = dims_##dims,
 #include "ir/ops.def"
 };
 
