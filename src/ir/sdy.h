@@ -115,10 +115,10 @@ struct sdy_axis sdy_axis_part(const struct sdy_mesh *mesh, uint32_t axis, int64_
 bool sdy_axis_contains(struct sdy_axis a, struct sdy_axis b);      /* b is in a */
 bool sdy_axis_is_prefix(struct sdy_axis a, struct sdy_axis of);
 bool sdy_axis_overlaps(struct sdy_axis a, struct sdy_axis b);
-/* What remains of `a` in front of b; false when nothing does. */
+/* What of `a` is major to b; false when nothing is. */
 bool sdy_axis_before(const struct sdy_mesh *mesh, struct sdy_axis a, struct sdy_axis b, struct sdy_axis *out);
 bool sdy_axis_before_all(const struct sdy_mesh *mesh, struct sdy_axis a, struct sdy_axes b, struct sdy_axis *out);
-/* What remains of `a` behind b. */
+/* What of `a` is minor to b. */
 bool sdy_axis_behind(const struct sdy_mesh *mesh, struct sdy_axis a, struct sdy_axis b, struct sdy_axis *out);
 /* b continues a: both are parts of one axis. */
 bool sdy_axis_can_merge(struct sdy_axis a, struct sdy_axis b);

@@ -178,7 +178,7 @@ struct axis_list {
     uint32_t n, cap;
 };
 
-/* `"x"` or `"x":(2)4`, the part of size 4 behind one of size 2. */
+/* `"x"` or `"x":(2)4`, the part of size 4 that is minor to one of size 2. */
 static hilo_status scan_axis(struct scan *s, const struct sdy_mesh *mesh, struct sdy_axis *out) {
     struct str name;
     uint32_t axis = 0;
@@ -201,7 +201,7 @@ static hilo_status scan_axis(struct scan *s, const struct sdy_mesh *mesh, struct
     return HILO_OK;
 }
 
-/* Up to the closing brace; `*open` where a `?` is allowed. `all`: the axes before in the sharding, none of which may overlap. */
+/* Up to the closing brace; `*open` where a `?` is allowed. `all`: the axes before in the sharding, which may not overlap. */
 static hilo_status scan_axes(struct scan *s, const struct sdy_mesh *mesh, bool *open, struct axis_list *all,
                              struct sdy_axes *out) {
     struct axis_list list = {0};

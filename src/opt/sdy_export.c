@@ -1,5 +1,5 @@
-/* What comes after propagation (openxla/shardy, transforms/export): split constants are merged again, edges and groups go, constraints
- * become reshards, and shardings are closed; those of arguments and results divide evenly. */
+/* What comes after propagation (openxla/shardy, transforms/export): split constants are merged again, edges and groups go,
+ * constraints become reshards, and shardings are closed; those of arguments and results divide evenly. */
 #include "opt/sdy_graph.h"
 
 /* ---- constants --------------------------------------------------------------------------------- */
@@ -39,7 +39,8 @@ static void merge_constants(struct sdy_graph *g) {
         const struct ir_op_data *x = ir_op_get(g->m, op);
         if (!is_mergeable(g, op))
             continue;
-        uint32_t key[3] = {x->noperands ? x->operands[0].i : x->props[0].i, ir_val_get(g->m, ir_result(g->m, op, 0))->type.i, x->kind};
+        uint32_t key[3] = {x->noperands ? x->operands[0].i : x->props[0].i,
+                           ir_val_get(g->m, ir_result(g->m, op, 0))->type.i, x->kind};
         struct sdy_ops *bucket = &buckets[str_hash(key, sizeof key, 0) & (nbuckets - 1)];
         for (uint32_t k = 0; k < bucket->n && IR_NONE(first); k++)
             if (is_same(g, bucket->v[k], op))

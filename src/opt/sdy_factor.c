@@ -306,7 +306,8 @@ struct source {
     int64_t size, parts, tensor;
 };
 
-static void find_sources(const struct sdy_projection *p, const struct sdy_list *axes, bool elementwise, struct source *sources) {
+static void find_sources(const struct sdy_projection *p, const struct sdy_list *axes, bool elementwise,
+                         struct source *sources) {
     const struct sdy_rule *r = p->rule;
     for (uint32_t f = 0; f < r->nfactors; f++)
         sources[f] = (struct source){-1, elementwise ? sdy_axes_size(view(axes[f])) : 0, -1};

@@ -58,6 +58,14 @@ bool sdy_has_no_effect(const struct sdy_graph *g, ir_op op) {
     return true;
 }
 
+bool sdy_is_elementwise(const struct sdy_graph *g, ir_op op) {
+    enum ir_op_kind kind = ir_kind(g->m, op);
+    if (kind == IR_BITCAST_CONVERT)
+        return ir_val_type(g->m, ir_operand(g->m, op, 0))->rank == ir_val_type(g->m, ir_result(g->m, op, 0))->rank;
+    return ir_op_has(kind, IR_T_ELEMENTWISE | IR_T_BROADCASTING) || kind == IR_SDY_PROPAGATION_BARRIER ||
+           kind == IR_SDY_SHARDING_CONSTRAINT || kind == IR_SDY_RESHARD;
+}
+
 /* ---- uses -------------------------------------------------------------------------------------- */
 
 const struct sdy_use *sdy_first_use(const struct sdy_graph *g, ir_val v) {
@@ -164,8 +172,8 @@ ir_op sdy_edge_of_source(const struct sdy_graph *g, ir_op user, uint32_t index) 
     enum ir_op_kind kind = ir_kind(g->m, op);
     if (!sdy_is_data_flow(kind))
         return (ir_op){0};
-    if (sdy_owns_arguments(kind) && !terminator)
-        return edge_of_owner(g, ir_block_get(g->m, ir_region_get(g->m, ir_op_region(g->m, op, 0))->first)->args[index]);
+    if (sdy_owns_arguments(kind) && !terminator) /* as in Shardy, a changed operand does not bring up the argument's edge */
+        return (ir_op){0};
     return index < ir_op_get(g->m, op)->nresults ? edge_of_owner(g, ir_result(g->m, op, index)) : (ir_op){0};
 }
 
@@ -242,8 +250,8 @@ const struct sdy_sharding *sdy_without_manual(struct sdy_graph *g, const struct 
     return out;
 }
 
-const struct sdy_sharding *sdy_with_free(struct sdy_graph *g, const struct sdy_sharding *outer, const struct sdy_sharding *inner,
-                                         const struct sdy_manual *m) {
+const struct sdy_sharding *sdy_with_free(struct sdy_graph *g, const struct sdy_sharding *outer,
+                                         const struct sdy_sharding *inner, const struct sdy_manual *m) {
     struct sdy_dim *dims;
     struct sdy_sharding *out = sdy_sharding_copy(&g->o->scratch, inner, &dims);
     for (uint32_t d = 0; d < inner->rank && d < outer->rank; d++) {
@@ -427,22 +435,22 @@ hilo_status sdy_graph_begin(struct sdy_graph *g, struct opt *o) {
     for (uint32_t i = 0; i < n; i++) {
         ir_attr s = in_dicts(g, ir_prop(g->m, g->entry, IR_FUNC_res_attrs), i);
         if (!IR_NONE(s))
-            HILO_TRY(sdy_read_sharding(&g->sdy, g->entry, s, ir_val_type(g->m, ir_operand(g->m, end, i))->rank, &g->results[i]));
+            HILO_TRY(sdy_read_sharding(&g->sdy, g->entry, s, ir_val_type(g->m, ir_operand(g->m, end, i))->rank,
+                                       &g->results[i]));
     }
     return HILO_OK;
 }
 
 /* ---- writing ----------------------------------------------------------------------------------- */
 
-/* The dictionary with another value of `sdy.sharding`; none removes it. */
-static ir_attr dict_with(struct sdy_graph *g, ir_attr dict, ir_attr value) {
+ir_attr sdy_dict_with(struct sdy_graph *g, ir_attr dict, struct str name, ir_attr value) {
     const struct ir_attr_data *d = ir_attr_get(g->m, dict);
     uint32_t had = IR_NONE(dict) ? 0 : d->n, n = 0;
     ir_str *names = ARENA_ARRAY(&g->o->scratch, ir_str, had + 1);
     ir_attr *items = ARENA_ARRAY(&g->o->scratch, ir_attr, had + 1);
     bool found = false;
     for (uint32_t i = 0; i < had; i++) {
-        bool is = str_eq(ir_str_get(g->m, d->names[i]), sharding_name);
+        bool is = str_eq(ir_str_get(g->m, d->names[i]), name);
         found |= is;
         if (is && IR_NONE(value))
             continue;
@@ -450,7 +458,7 @@ static ir_attr dict_with(struct sdy_graph *g, ir_attr dict, ir_attr value) {
         items[n++] = is ? value : d->items[i];
     }
     if (!found && !IR_NONE(value)) {
-        names[n] = ir_str_of(g->m, sharding_name);
+        names[n] = ir_str_of(g->m, name);
         items[n++] = value;
     }
     return ir_attr_dict(g->m, names, items, n);
@@ -462,7 +470,8 @@ static void write_func(struct sdy_graph *g, ir_op op, enum ir_slot slot, const s
     ir_attr *dicts = ARENA_ARRAY(&g->o->scratch, ir_attr, n + 1);
     for (uint32_t i = 0; i < n; i++) {
         any |= s[i] != NULL;
-        dicts[i] = dict_with(g, had && i < d->n ? d->items[i] : (ir_attr){0}, s[i] ? sdy_sharding_attr(g->m, s[i]) : (ir_attr){0});
+        dicts[i] = sdy_dict_with(g, had && i < d->n ? d->items[i] : (ir_attr){0}, sharding_name,
+                                 s[i] ? sdy_sharding_attr(g->m, s[i]) : (ir_attr){0});
     }
     if (any)
         ir_set_prop(g->m, op, slot, ir_attr_array(g->m, dicts, n));
@@ -498,16 +507,18 @@ static void write_op(struct sdy_graph *g, ir_op op) {
     if (sdy_owns_arguments(kind)) {
         const struct ir_block_data *body = ir_block_get(g->m, ir_region_get(g->m, ir_op_region(g->m, op, 0))->first);
         bool manual = kind == IR_SDY_MANUAL_COMPUTATION;
+        enum ir_slot ins = manual ? IR_SDY_MANUAL_COMPUTATION_in_shardings : IR_SDY_NAMED_COMPUTATION_in_shardings;
+        enum ir_slot outs = manual ? IR_SDY_MANUAL_COMPUTATION_out_shardings : IR_SDY_NAMED_COMPUTATION_out_shardings;
         ir_attr in = list_of(g, body->args, body->nargs);
         if (!IR_NONE(in))
-            ir_set_prop(g->m, op, manual ? IR_SDY_MANUAL_COMPUTATION_in_shardings : IR_SDY_NAMED_COMPUTATION_in_shardings, in);
+            ir_set_prop(g->m, op, ins, in);
         if (!IR_NONE(list))
-            ir_set_prop(g->m, op, manual ? IR_SDY_MANUAL_COMPUTATION_out_shardings : IR_SDY_NAMED_COMPUTATION_out_shardings, list);
+            ir_set_prop(g->m, op, outs, list);
         return;
     }
     ir_attr had = ir_dict_find(g->m, x->attrs, sharding_name);
     if (x->nresults && !IR_SAME(had, list))
-        ir_set_attrs(g->m, op, dict_with(g, x->attrs, list));
+        ir_set_attrs(g->m, op, sdy_dict_with(g, x->attrs, sharding_name, list));
 }
 
 void sdy_graph_end(struct sdy_graph *g) {

@@ -65,6 +65,9 @@ bool sdy_is_static(const struct sdy_graph *g, ir_val v);
 /* It, with what is inside, has no effect but its results. */
 bool sdy_has_no_effect(const struct sdy_graph *g, ir_op op);
 
+/* As the schedule of propagation sees it: constraints, barriers and reshards, too. */
+bool sdy_is_elementwise(const struct sdy_graph *g, ir_op op);
+
 /* ---- shardings ------------------------------------------------------------------------------- */
 
 /* Of a value: that of its data flow edge, where it has one; without the manual axes of a manual computation inside of it. NULL
@@ -79,22 +82,25 @@ void sdy_set_raw(struct sdy_graph *g, ir_val v, const struct sdy_sharding *s);
 ir_val sdy_holder(const struct sdy_graph *g, ir_val v);
 const struct sdy_rule *sdy_rule(struct sdy_graph *g, ir_op op);
 
+/* The dictionary with another value of an entry; none removes it. */
+ir_attr sdy_dict_with(struct sdy_graph *g, ir_attr dict, struct str name, ir_attr value);
+
 /* The sharding inside of a manual computation, and one from outside with other free axes. */
 const struct sdy_manual *sdy_manual_axes(const struct sdy_graph *g, ir_op op);
 const struct sdy_sharding *sdy_without_manual(struct sdy_graph *g, const struct sdy_sharding *s, const struct sdy_manual *m);
-const struct sdy_sharding *sdy_with_free(struct sdy_graph *g, const struct sdy_sharding *outer, const struct sdy_sharding *inner,
-                                         const struct sdy_manual *m);
+const struct sdy_sharding *sdy_with_free(struct sdy_graph *g, const struct sdy_sharding *outer,
+                                         const struct sdy_sharding *inner, const struct sdy_manual *m);
 
 /* ---- data flow edges ------------------------------------------------------------------------- */
 
-/* Sources and targets that are sharded alike: operands of a loop, what its body returns, its arguments and results. The owner of
-   an edge is one of its targets, and the op sdy.data_flow_edge its only use. */
+/* Sources and targets that are sharded alike: operands of a loop, what its body returns, its arguments and results. The
+   owner of an edge is one of its targets, and the op sdy.data_flow_edge its only use. */
 bool sdy_is_data_flow(enum ir_op_kind kind);
 /* Whether the arguments of the op's blocks are owners of edges, not its results. */
 bool sdy_owns_arguments(enum ir_op_kind kind);
 /* The edge that a value is a target of; none when there is none. */
 ir_op sdy_edge_of_target(const struct sdy_graph *g, ir_val v);
-/* The edge that an operand is a source of. */
+/* The edge that is visited again when an operand, which is a source of it, gets another sharding. */
 ir_op sdy_edge_of_source(const struct sdy_graph *g, ir_op op, uint32_t index);
 /* The sources of an edge, in order. */
 void sdy_edge_sources(struct sdy_graph *g, ir_op edge, ir_val *out, uint32_t *n);

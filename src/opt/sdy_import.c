@@ -1,5 +1,5 @@
-/* What comes before propagation (openxla/shardy, transforms/import): calls become computations in place, constants are split by use,
- * data flow edges are inserted, constraints are applied to what they constrain, and groups are united. */
+/* What comes before propagation (openxla/shardy, transforms/import): calls become computations in place, constants are
+ * split by use, data flow edges are inserted, constraints are applied to what they constrain, and groups are united. */
 #include "opt/sdy_graph.h"
 
 /* ---- axes of size one -------------------------------------------------------------------------- */
@@ -46,19 +46,13 @@ struct split {
     ir_op func;
 };
 
-static bool is_elementwise(const struct sdy_graph *g, ir_op op) {
-    enum ir_op_kind kind = ir_kind(g->m, op);
-    if (kind == IR_BITCAST_CONVERT)
-        return ir_val_type(g->m, ir_operand(g->m, op, 0))->rank == ir_val_type(g->m, ir_result(g->m, op, 0))->rank;
-    return ir_op_has(kind, IR_T_ELEMENTWISE | IR_T_BROADCASTING);
-}
-
 static bool preserves_constants(const struct split *s, ir_op op) {
     const struct ir_module *m = s->g->m;
     enum ir_op_kind kind = ir_kind(m, op);
     if (kind == IR_CALL)
         return !opt_ids_get(&s->varies, opt_callee(s->g->o, op).i);
-    return kind == IR_BROADCAST_IN_DIM || kind == IR_RESHAPE || kind == IR_SLICE || is_elementwise(s->g, op);
+    return kind == IR_BROADCAST_IN_DIM || kind == IR_RESHAPE || kind == IR_SLICE ||
+           (sdy_is_elementwise(s->g, op) && sdy_has_no_effect(s->g, op));
 }
 
 static bool is_constant(const struct split *s, ir_op op) {
@@ -246,6 +240,7 @@ static hilo_status read_results(struct sdy_graph *g, ir_op func, uint32_t n, con
         ir_attr s = ir_dict_find(g->m, d->items[i], STR("sdy.sharding"));
         if (!IR_NONE(s))
             HILO_TRY(sdy_read_sharding(&g->sdy, func, s, UINT32_MAX, &out[i]));
+        out[i] = out[i] ? without_size_one(g, out[i]) : NULL;
     }
     return HILO_OK;
 }

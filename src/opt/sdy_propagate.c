@@ -1,6 +1,7 @@
-/* Propagation of shardings (openxla/shardy, basic_propagation.cc, op_priority_propagation.cc, user_priority_propagation.cc): by the
- * priorities of users, in each by the priorities of ops, in each to a fixpoint over a worklist. The worklist is that of MLIR's greedy
- * rewriter, newest first, and ops without uses and effects are erased as they come up, as there: the order decides conflicts. */
+/* Propagation of shardings (openxla/shardy, basic_propagation.cc, op_priority_propagation.cc,
+ * user_priority_propagation.cc): by the priorities of users, in each by the priorities of ops, in each to a fixpoint over a
+ * worklist. The worklist is that of MLIR's greedy rewriter, newest first, and ops without uses and effects are erased as they
+ * come up, as there: the order decides conflicts. */
 #include "opt/sdy_graph.h"
 
 enum { ROUNDS = 5 }; /* of the priorities of ops */
@@ -173,14 +174,6 @@ static void propagate_op(struct propagate *p, struct tensors *t, const struct sd
 
 /* ---- directions -------------------------------------------------------------------------------- */
 
-static bool is_elementwise(const struct sdy_graph *g, ir_op op) {
-    enum ir_op_kind kind = ir_kind(g->m, op);
-    if (kind == IR_BITCAST_CONVERT)
-        return ir_val_type(g->m, ir_operand(g->m, op, 0))->rank == ir_val_type(g->m, ir_result(g->m, op, 0))->rank;
-    return ir_op_has(kind, IR_T_ELEMENTWISE | IR_T_BROADCASTING) || kind == IR_SDY_PROPAGATION_BARRIER ||
-           kind == IR_SDY_SHARDING_CONSTRAINT || kind == IR_SDY_RESHARD;
-}
-
 /* No operand that can be sharded has another use. */
 static bool single_use(const struct sdy_graph *g, ir_op op) {
     for (uint32_t i = 0; i < ir_op_get(g->m, op)->noperands; i++)
@@ -205,7 +198,7 @@ static enum sdy_direction direction(const struct propagate *p, ir_op op, const s
     if (p->round < 0 || p->round >= 4)
         return SDY_BOTH;
     if (p->round >= 1 || single_use(g, op)) {
-        if (is_elementwise(g, op) || is_offload(g, op) || kind == IR_RESHAPE || kind == IR_TRANSPOSE || edge)
+        if (sdy_is_elementwise(g, op) || is_offload(g, op) || kind == IR_RESHAPE || kind == IR_TRANSPOSE || edge)
             out |= SDY_BOTH;
         if (kind == IR_DYNAMIC_SLICE || kind == IR_DYNAMIC_UPDATE_SLICE)
             out |= SDY_FORWARD;
@@ -264,7 +257,7 @@ static void visit(struct propagate *p, ir_op op) {
     int64_t only = barrier ? ir_prop_i64(g->m, op, IR_SDY_PROPAGATION_BARRIER_allowed_direction) : SDY_BOTH;
     for (uint32_t f = 0; f < rule->nfactors; f++)
         directions[f] = barrier ? (enum sdy_direction)only : direction(p, op, rule, f);
-    propagate_op(p, &t, rule, directions, is_elementwise(g, op));
+    propagate_op(p, &t, rule, directions, sdy_is_elementwise(g, op));
 }
 
 /* Between what the entry function returns and the shardings of its results. */
@@ -292,7 +285,7 @@ static void visit_results(struct propagate *p) {
 
 /* ---- fixpoint ---------------------------------------------------------------------------------- */
 
-/* An op that nobody needs; its operands come up again, which may be needed no longer either. */
+/* An op without uses; its operands come up again, which may be needed no longer either. */
 static bool erase_if_dead(struct propagate *p, ir_op op) {
     struct sdy_graph *g = p->g;
     const struct ir_op_data *x = ir_op_get(g->m, op);
@@ -390,8 +383,8 @@ static const struct sdy_sharding *initial(struct sdy_graph *g, const struct sdy_
 }
 
 /* What was given comes back in the dimensions of that priority. */
-static const struct sdy_sharding *restored(struct sdy_graph *g, const struct sdy_sharding *now, const struct sdy_sharding *given,
-                                           int64_t priority) {
+static const struct sdy_sharding *restored(struct sdy_graph *g, const struct sdy_sharding *now,
+                                           const struct sdy_sharding *given, int64_t priority) {
     struct sdy_dim *dims;
     struct sdy_sharding *out = sdy_sharding_copy(&g->o->scratch, now, &dims);
     struct sdy_axis *v = ARENA_ARRAY(&g->o->scratch, struct sdy_axis, now->replicated.n + 1);
@@ -599,5 +592,22 @@ hilo_status opt_sdy_propagate(struct opt *o) {
     HILO_TRY(sdy_propagate(&g, SDY_AGGRESSIVE, true, true));
     HILO_TRY(sdy_export(&g));
     sdy_graph_end(&g);
+    return HILO_OK;
+}
+
+/* Writes the rule of each op that has one as its attribute. */
+hilo_status opt_sdy_rules(struct opt *o) {
+    struct sdy_graph g;
+    struct sdy_ops ops = {0};
+    HILO_TRY(sdy_graph_begin(&g, o));
+    sdy_walk(&g, o->m->root, true, &ops);
+    for (uint32_t i = 0; i < ops.n; i++) {
+        const struct sdy_rule *rule = sdy_rule(&g, ops.v[i]);
+        if (!rule)
+            continue;
+        ir_attr attrs = ir_op_get(o->m, ops.v[i])->attrs;
+        ir_set_attrs(o->m, ops.v[i], sdy_dict_with(&g, attrs, STR("sdy.sharding_rule"), sdy_rule_attr(o->m, rule)));
+        o->changes++;
+    }
     return HILO_OK;
 }

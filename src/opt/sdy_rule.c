@@ -1,5 +1,5 @@
-/* Sharding rules of the ops (openxla/shardy, op_sharding_rule_registry.cc); see sdy_rule.h. Factors are in the order of Shardy's
- * rules, on which the resolution of conflicts depends. */
+/* Sharding rules of the ops (openxla/shardy, op_sharding_rule_registry.cc); see sdy_rule.h. Factors are in the order of
+ * Shardy's rules, on which the resolution of conflicts depends. */
 #include "opt/sdy_rule.h"
 
 enum { NO_DIM = -1 };

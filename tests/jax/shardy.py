@@ -95,7 +95,7 @@ def same(what, text, name, keep=None):
     if got != want and keep:
         path = pathlib.Path(keep)
         path.mkdir(exist_ok=True)
-        (path / re.sub(r"[^A-Za-z0-9]+", "-", f"{what}-{name}.mlir")).write_text(text)
+        (path / re.sub(r"[^A-Za-z0-9]+", "-", f"{what}-{name}") + ".mlir").write_text(text)
 
 
 def functions(text):
