@@ -18,7 +18,7 @@ labels() {
                 n = split($0, field, /, */)
                 id = field[1]; sub(/^OP\(/, "", id)
                 names[id] = name
-                rule = field[n - 3]
+                rule = field[n - 4]
                 ops[rule] = ops[rule] " " name
             }
             next
