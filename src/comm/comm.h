@@ -65,11 +65,6 @@ uint32_t comm_ndevices(const struct comm *c); /* of all nodes */
 const struct comm_node *comm_node_get(const struct comm *c, uint32_t node);
 uint32_t comm_node_of_device(const struct comm *c, uint32_t device);
 
-/* Blocks of bytes outside of runs, by a key that both sides have agreed on and use once. They wait until the other node has
-   them, or until the deadline. */
-hilo_status comm_send(struct comm *c, uint32_t node, uint64_t key, const void *data, size_t bytes, struct strbuf *why);
-hilo_status comm_receive(struct comm *c, uint32_t node, uint64_t key, void *data, size_t bytes, struct strbuf *why);
-
 /* ---- groups ---------------------------------------------------------------------------------- */
 
 /* One run of a program by n processes. */

@@ -676,27 +676,6 @@ static void *look_after(void *user) {
     return NULL;
 }
 
-/* ---- blocks outside of runs ------------------------------------------------------------------ */
-
-static hilo_status transfer(struct comm *c, struct comm_request *r, struct strbuf *why) {
-    struct comm_wait w = {.op = "a transfer", .program = "device_put"};
-    return comm_wait(c, r, 1, &w, why);
-}
-
-hilo_status comm_send(struct comm *c, uint32_t node, uint64_t key, const void *data, size_t bytes, struct strbuf *why) {
-    struct comm_request r = {.head = {.clique = key, .run = UINT32_MAX, .from = c->o.node, .to = node}, .node = node,
-                             .data = (void *)(uintptr_t)data, .bytes = bytes};
-    comm_start_send(c, &r);
-    return transfer(c, &r, why);
-}
-
-hilo_status comm_receive(struct comm *c, uint32_t node, uint64_t key, void *data, size_t bytes, struct strbuf *why) {
-    struct comm_request r = {.head = {.clique = key, .run = UINT32_MAX, .from = node, .to = c->o.node}, .node = node,
-                             .data = data, .bytes = bytes};
-    comm_start_receive(c, &r);
-    return transfer(c, &r, why);
-}
-
 /* ---- life ------------------------------------------------------------------------------------ */
 
 static size_t comm_bytes(uint32_t nnodes) {

@@ -13,7 +13,7 @@ enum comm_frame_kind {
 
 /* What precedes the bytes of a frame. A block is told by the first five members. */
 struct comm_frame {
-    uint64_t clique;    /* hash of the group's devices; of a block outside of runs: its key */
+    uint64_t clique;    /* hash of the group's devices */
     uint32_t run;       /* the number of the group among those of its clique */
     uint32_t sequence;  /* of blocks from this process to that */
     uint32_t from, to;
