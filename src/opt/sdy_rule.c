@@ -706,6 +706,17 @@ static void call_approx_top_k(struct build *b) {
     }
 }
 
+/* Two halves of the state of a random generator, which is replicated. */
+static void call_combine(struct build *b) {
+    ir_val v = ir_result(b->m, b->op, 0);
+    for (ir_op op = ir_op_get(b->m, b->op)->next; !IR_NONE(op); op = ir_op_get(b->m, op)->next)
+        if (ir_kind(b->m, op) == IR_RNG_BIT_GENERATOR && IR_SAME(ir_operand(b->m, op, 0), v) && result(b, 0)->rank == 1) {
+            add_all(b, 0, result(b, 0)->dims[0], SDY_NEED_REPLICATION, true);
+            return;
+        }
+    rule_pointwise(b);
+}
+
 static void rule_custom_call(struct build *b) {
     static const struct { const char *target; uint32_t noperands, nresults; rule_fn *rule; } calls[] = {
         {"annotate_device_placement", 0, 0, rule_pointwise}, {"Cholesky", 0, 0, rule_pointwise},
@@ -714,7 +725,7 @@ static void rule_custom_call(struct build *b) {
         {"LayoutConstraint", 0, 0, rule_pointwise}, {"mhlo.erf", 0, 0, rule_pointwise},
         {"MoveToDevice", 0, 0, rule_pointwise}, {"MoveToHost", 0, 0, rule_pointwise},
         {"X64SplitHigh", 0, 0, rule_pointwise}, {"X64SplitLow", 0, 0, rule_pointwise},
-        {"X64Combine", 0, 0, rule_pointwise}, {"xla.megascale.provide_metadata", 0, 0, rule_pointwise},
+        {"X64Combine", 2, 1, call_combine}, {"xla.megascale.provide_metadata", 0, 0, rule_pointwise},
         {"_SPMDInternalOp_MultiPad", 0, 0, rule_pointwise}, {"_SPMDInternalOp_RotateRight", 0, 0, rule_pointwise},
         {"_SPMDInternalOp_MultiRotate", 0, 0, rule_pointwise}, {"_SPMDInternalOp_MultiSlice", 0, 0, rule_pointwise},
         {"_SPMDInternalOp_Wrap", 0, 0, rule_pointwise}, {"Eigh", 1, 2, call_eigh}, {"Qr", 1, 2, call_qr},

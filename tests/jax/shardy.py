@@ -1,6 +1,6 @@
 """Shardings: hilo's passes against Shardy's own, which jaxlib contains, on programs as text.
 
-What each leaves is parsed and printed by jaxlib, and the two texts are to be equal. Programs: those of tests/sdy; Shardy's test files,
+What each leaves is parsed and printed by jaxlib, and the two texts are to be equal. Programs: Shardy's test files,
 where HILO_SHARDY_TESTS names its directory `sdy`; and random ones.
 
     shardy.py [--runs N] [--seed S] [--keep DIR] [FILE ...]
@@ -38,6 +38,14 @@ PASSES = {
     "sdy-export": EXPORT,
     "sdy-propagate": ",".join([IMPORT, "sdy-pre-order-funcs,sdy-user-priority-propagate", EXPORT]),
     "sdy-rules": FUNC("sdy-populate-op-sharding-rules"),
+}
+
+SHARDY_FILES = {
+    "basic_propagation.mlir": "sdy-basic", "basic_propagation_manual_computation.mlir": "sdy-basic",
+    "basic_propagation_token.mlir": "sdy-basic", "aggressive_propagation.mlir": "sdy-aggressive",
+    "op_priority_propagation.mlir": "sdy-op-priority", "user_priority_propagation.mlir": "sdy-user-priority",
+    "sharding_group_propagation.mlir": "sdy-user-priority", "op_sharding_rule_registry.mlir": "sdy-rules",
+    "propagation_pipeline.mlir": "sdy-propagate", "propagation_pipeline_data_flow_edges.mlir": "sdy-propagate",
 }
 
 registry, ctx = ir.DialectRegistry(), ir.Context()
@@ -487,6 +495,10 @@ def main():
         for name, text in functions(pathlib.Path(path).read_text()):
             for one in o.passes.split(",") if o.passes else ["sdy-propagate"]:
                 same(f"{path} @{name}", text, one, o.keep)
+    tests = os.environ.get("HILO_SHARDY_TESTS")
+    for path, name in SHARDY_FILES.items() if tests and not o.files else ():
+        for function, text in functions((pathlib.Path(tests) / "transforms/propagation/test" / path).read_text()):
+            same(f"{path} @{function}", text, name, o.keep)
     if not o.files:
         parsed = 0
         for seed in range(o.seed, o.seed + o.runs):
