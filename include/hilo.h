@@ -361,8 +361,8 @@ HILO_API size_t hilo_buffer_bytes(const hilo_buffer *buffer);
 /* Copies the data to the host. Fails with INVALID_ARGUMENT unless `nbytes` is the buffer's size, FAILED_PRECONDITION after
    donation. */
 HILO_API hilo_status hilo_buffer_to_host(const hilo_buffer *buffer, void *dst, size_t nbytes);
-/* Returns the data; NULL after donation, and when a GPU's could not be read. Write to it only while no run uses the buffer. Of a
-   GPU's buffer it is a copy in the host's memory, which each later run takes as the contents: where speed matters use
+/* Returns the data; NULL after donation, and when a GPU's could not be read. Write to it only while no run uses the buffer.
+   Of a GPU's buffer it is a copy in the host's memory, which each later run takes as the contents: where speed matters use
    hilo_buffer_from_host and hilo_buffer_to_host. */
 HILO_API void *hilo_buffer_data(const hilo_buffer *buffer);
 /* States that the contents were changed by the caller after a run had read them. Only needed for buffers that are given to

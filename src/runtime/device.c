@@ -28,8 +28,8 @@ hilo_status rt_device_open(hilo_client *client, const char *device, struct diag_
     const struct gpu_properties *p = gpu_properties(client->gpu);
     client->gpu_target = target_gpu(p->major, p->minor);
     if (!client->gpu_target)
-        return diag_error(d, HILO_UNIMPLEMENTED, "GPU %d (%s) has compute capability %d.%d; hilo needs 8.0", p->ordinal, p->name,
-                          p->major, p->minor);
+        return diag_error(d, HILO_UNIMPLEMENTED, "GPU %d (%s) has compute capability %d.%d; hilo needs 8.0", p->ordinal,
+                          p->name, p->major, p->minor);
     snprintf(client->device, sizeof client->device, "gpu:%ld", ordinal);
     return HILO_OK;
 }
@@ -125,10 +125,10 @@ static bool device_runs(const hilo_client *client, const char *cpu) {
 }
 
 hilo_status rt_device_check(const hilo_client *client, const char *cpu, struct diag_list *d) {
-    return device_runs(client, cpu) ? HILO_OK
-                                    : diag_error(d, HILO_FAILED_PRECONDITION, "the program is for a GPU (%.16s); this is %s%s%s",
-                                                 cpu, client->device, client->gpu ? ", " : "",
-                                                 client->gpu ? gpu_properties(client->gpu)->name : "");
+    if (device_runs(client, cpu))
+        return HILO_OK;
+    return diag_error(d, HILO_FAILED_PRECONDITION, "the program is for a GPU (%.16s); this is %s%s%s", cpu, client->device,
+                      client->gpu ? ", " : "", client->gpu ? gpu_properties(client->gpu)->name : "");
 }
 
 static void free_module(void *module) {

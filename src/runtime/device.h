@@ -11,7 +11,7 @@ hilo_status rt_device_open(hilo_client *client, const char *device, struct diag_
 /* A tensor on the device with undefined contents; RESOURCE_EXHAUSTED says that it was for `what`. */
 hilo_status rt_device_tensor(hilo_client *client, enum ir_dtype t, const int64_t *dims, uint32_t rank, const char *what,
                              struct diag_list *d, struct value **out);
-/* A copy on the device of a tensor of the host, enqueued; and one on the host of a tensor of the device, which is waited for. */
+/* A copy on the device of a tensor of the host, enqueued; one on the host of a tensor of the device, which is waited for. */
 hilo_status rt_device_put(hilo_client *client, const struct value *v, const char *what, struct diag_list *d,
                           struct value **out);
 hilo_status rt_device_get(hilo_client *client, const struct value *v, struct diag_list *d, struct value **out);

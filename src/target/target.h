@@ -75,8 +75,8 @@ void target_set_features(struct target *t, const char *features);
 hilo_status target_isa_named(const char *machine, enum target_isa *out, struct diag_list *d);
 const char *target_isa_name(enum target_isa isa);
 
-/* Whether code for a GPU, by its name in targets.def ("sm_80"), runs on one of a compute capability: later ones run it, too, unless its
-   name ends in a letter. */
+/* Whether code for a GPU, by its name in targets.def ("sm_80"), runs on one of a compute capability: later ones run it, too,
+   unless its name ends in a letter. */
 bool target_gpu_runs(const char *cpu, int32_t major, int32_t minor);
 /* The last row of targets.def whose code a GPU of this compute capability runs; NULL = none. */
 const char *target_gpu(int32_t major, int32_t minor);
