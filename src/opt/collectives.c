@@ -400,33 +400,3 @@ bool opt_rule_reduce_scatter(struct rules *r, ir_op op) {
     ir_val sum = fold(&k, region, rules_shape(r, out)->elem, exchange(&k, split(&k, in, (uint32_t)dim)));
     return rules_become(r, op, sum);
 }
-
-/* ---- asynchronous ops ------------------------------------------------------------------------ */
-
-/* When an op that was started ends is up to the implementation: what runs it decides, as with those that are not. */
-bool opt_rule_async_done(struct rules *r, ir_op op) {
-    struct ir_module *m = r->m;
-    ir_op start = rules_def(r, rules_in(r, op, 0), IR_ASYNC_START);
-    if (IR_NONE(start) || !IR_SAME(ir_op_get(m, start)->parent, ir_op_get(m, op)->parent) ||
-        opt_ids_get(&opt_uses(r->o)->count, rules_in(r, op, 0).i) != 1)
-        return false;
-    ir_block block = ir_region_get(m, ir_op_region(m, start, 0))->first;
-    const struct ir_block_data *b = ir_block_get(m, block);
-    if (b->nargs && b->nargs != ir_op_get(m, start)->noperands)
-        return false;
-    ir_op end = ir_terminator(m, block);
-    if (ir_op_get(m, end)->noperands != ir_op_get(m, op)->nresults)
-        return false;
-    struct opt_map map = opt_map_new(r->o);
-    for (uint32_t i = 0; i < b->nargs; i++)
-        opt_map_set(&map, b->args[i], rules_in(r, start, i));
-    for (ir_op x = b->first; !IR_SAME(x, end); x = ir_op_get(m, x)->next)
-        ir_insert_before(m, op, opt_clone(&map, x));
-    uint32_t n = ir_op_get(m, op)->nresults;
-    ir_val *out = ARENA_ARRAY(&r->o->scratch, ir_val, n + 1);
-    for (uint32_t i = 0; i < n; i++)
-        out[i] = opt_map_get(&map, ir_operand(m, end, i));
-    opt_replace(&r->map, op, out);
-    ir_unlink(m, start);
-    return true;
-}
