@@ -176,7 +176,8 @@ class Page:
     def shell(self, command):
         if command.startswith("hilo serve"):
             return self.serve(command)
-        command = command.replace("127.0.0.1:8080", f"127.0.0.1:{self.port}")
+        if self.server:
+            command = command.replace("8080", self.port)
         done = subprocess.run(["bash", "-c", command], cwd=self.work, env=self.env, stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120)
         return done.returncode, done.stdout.decode(errors="replace")
