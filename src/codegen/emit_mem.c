@@ -311,11 +311,42 @@ static LLVMValueRef mem_load_lanes(struct emit *e, const struct mem_lanes *m) {
     return mem_load_by_hand(e, m);
 }
 
-static void mem_nontemporal(struct emit *e, const struct kir_node *n, LLVMValueRef store, unsigned align, uint64_t bytes) {
-    if (!(n->flags & KIR_NT) || align < (bytes < 64 ? bytes : 64) || align < 16)
+static void mem_store_row(struct emit *e, const struct mem_lanes *m, LLVMValueRef v, unsigned align, bool nontemporal) {
+    LLVMValueRef store = e->l->BuildStore(e->b, v, m->base);
+    e->l->SetAlignment(store, align);
+    if (!nontemporal)
         return;
     e->l->SetMetadata(store, e->md_nontemporal, e->md_one);
     e->streams = true;
+}
+
+/* A store of all lanes. Non-temporal ones have to be aligned: where it is not known whether the buffer is, both are there, and
+   its address tells which one runs. */
+static void mem_store_vector(struct emit *e, const struct mem_lanes *m, LLVMValueRef v) {
+    const struct llvm *l = e->l;
+    uint64_t size = (uint64_t)m->width * m->bytes, want = size < 64 ? size : 64;
+    uint64_t apart = (uint64_t)mem_multiple(e, m->n->arg[0]) * m->bytes;
+    if (!(m->n->flags & KIR_NT) || want < 16 || (m->align < want && (apart < want || e->t->isa != TARGET_X86_64))) {
+        mem_store_row(e, m, v, m->align, false);
+        return;
+    }
+    if (m->align >= want) {
+        mem_store_row(e, m, v, m->align, true);
+        return;
+    }
+    LLVMBasicBlockRef aligned = l->AppendBasicBlockInContext(e->context, e->fn, "aligned");
+    LLVMBasicBlockRef other = l->AppendBasicBlockInContext(e->context, e->fn, "unaligned");
+    LLVMBasicBlockRef after = l->AppendBasicBlockInContext(e->context, e->fn, "stored");
+    LLVMValueRef address = l->BuildCast(e->b, LLVMPtrToInt, e->buffers[m->buffer], e->i64, "");
+    LLVMValueRef low = emit_bin(e, LLVMAnd, address, emit_int(e, (int64_t)want - 1));
+    l->BuildCondBr(e->b, emit_icmp(e, LLVMIntEQ, low, emit_int(e, 0)), aligned, other);
+    l->PositionBuilderAtEnd(e->b, aligned);
+    mem_store_row(e, m, v, (unsigned)want, true);
+    l->BuildBr(e->b, after);
+    l->PositionBuilderAtEnd(e->b, other);
+    mem_store_row(e, m, v, m->align, false);
+    l->BuildBr(e->b, after);
+    l->PositionBuilderAtEnd(e->b, after);
 }
 
 static void mem_store_lanes(struct emit *e, const struct mem_lanes *m, LLVMValueRef v) {
@@ -323,9 +354,7 @@ static void mem_store_lanes(struct emit *e, const struct mem_lanes *m, LLVMValue
     LLVMTypeRef overloads[] = {m->vector, m->pointers ? l->TypeOf(m->pointers) : e->ptr};
     LLVMValueRef align = l->ConstInt(e->i32, m->align, false);
     if (m->form == MEM_ROW && !m->mask) {
-        LLVMValueRef store = l->BuildStore(e->b, v, m->base);
-        l->SetAlignment(store, m->align);
-        mem_nontemporal(e, m->n, store, m->align, (uint64_t)m->width * m->bytes);
+        mem_store_vector(e, m, v);
     } else if (m->form == MEM_ROW && mem_masks(e, m->bytes)) {
         LLVMValueRef args[] = {v, m->base, align, m->mask};
         emit_intrinsic(e, "llvm.masked.store", overloads, 2, args, 4);

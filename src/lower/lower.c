@@ -298,6 +298,13 @@ static void store_part(struct lower *l, uint32_t buffer, kir_val at, kir_val v) 
         kir_store(l->k, buffer, at, v);
 }
 
+/* Whether a result is larger than what caches keep of it until it is read. Of kernels that store it in order, lines as wholes. */
+static bool goes_past_caches(const struct lower *l, const struct ir_type_data *t) {
+    size_t bytes, most = l->target->nontemporal_bytes;
+    bool in_order = l->kernel->schedule == FUSE_MAP || l->kernel->schedule == FUSE_ROWS;
+    return most && in_order && ir_type_bytes(t, &bytes) && bytes >= most;
+}
+
 void lower_store(struct lower *l, ir_val v, const struct index *at, struct elem e) {
     if ((l->native && lower_native_store(l, v, at, e)) || (l->stages && lower_stage_store(l, v, at, e)))
         return;
@@ -305,7 +312,9 @@ void lower_store(struct lower *l, ir_val v, const struct index *at, struct elem 
     uint32_t buffer = lower_param(l, v, KIR_OUT);
     kir_val i = lower_linear(l, t->dims, t->rank, at);
     if (!lower_is_complex(t->dtype)) {
+        kir_store_flags(l->k, goes_past_caches(l, t) ? KIR_NT : 0);
         store_part(l, buffer, i, e.re);
+        kir_store_flags(l->k, 0);
         return;
     }
     i = lower_mul(l, i, 2);

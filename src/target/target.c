@@ -39,6 +39,7 @@ static const struct row rows[] = {
     {name, NULL, TARGET_NVPTX, cpu, shared, l2, features, {version, shared, __VA_ARGS__}},
 #include "target/targets.def"
 };
+enum { NONTEMPORAL_L3 = 32 << 20 }; /* of a larger L3 cache, many cores have a part */
 enum { ROWS = sizeof rows / sizeof *rows };
 
 const char *target_isa_name(enum target_isa isa) {
@@ -120,6 +121,8 @@ void target_set_features(struct target *t, const char *features) {
     t->tile_rows = t->tile_bf16 || t->tile_i8 ? 16 : 0;
     t->tile_row_bytes = 4 * t->tile_rows;
     t->tile_registers = t->tile_rows / 2;
+    size_t l3 = t->l3_bytes < NONTEMPORAL_L3 ? t->l3_bytes : NONTEMPORAL_L3;
+    t->nontemporal_bytes = !x86 ? 0 : l3 > 16 * t->l2_bytes ? l3 : 16 * t->l2_bytes;
 }
 
 bool target_gpu_runs(const char *cpu, int32_t major, int32_t minor) {
@@ -226,7 +229,7 @@ void target_print(const struct target *t, struct strbuf *out) {
     }
     strbuf_printf(out, "caches %zu KiB, %zu KiB, %zu KiB\n", t->l1_bytes >> 10, t->l2_bytes >> 10, t->l3_bytes >> 10);
     strbuf_printf(out, "lines %u B, ways %u B, streams %u B\n", t->line_bytes, t->l1_way_bytes, t->stream_bytes);
-    strbuf_printf(out, "scratch %zu KiB\n", t->scratch_bytes >> 10);
+    strbuf_printf(out, "scratch %zu KiB, non-temporal stores from %zu KiB\n", t->scratch_bytes >> 10, t->nontemporal_bytes >> 10);
     strbuf_printf(out, "rates %g B/ns, %g ops/ns\n", t->memory_rate, t->compute_rate);
     strbuf_printf(out, "work %u cores, %u tasks, %lld, %lld, %lld\n", t->cores, t->tasks, (long long)t->parallel_ops,
                   (long long)t->kernel_ops, (long long)t->packed_min);

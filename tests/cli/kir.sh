@@ -96,6 +96,16 @@ exits 0 kir --passes=split,clean stack.kir
 if grep -q 'when\|select\|cmp' out; then fail 'masks are left'; else pass; fi
 if [ "$(grep -c 'loop vector 16 by 16' out)" = 27 ] && [ "$(grep -c load out)" = 54 ]; then pass; else fail 'not 27 parts'; fi
 
+# Results of more than 16 L2 caches go past the caches, others do not.
+for rows in 4096 64; do
+    echo "func.func @main(%x: tensor<${rows}x1024xf32>) -> tensor<${rows}x1024xf32> {
+  %0 = stablehlo.negate %x : tensor<${rows}x1024xf32>
+  return %0 : tensor<${rows}x1024xf32>
+}" >large.mlir
+    exits 0 compile large.mlir --emit kir --target-cpu x86-64-v4
+    if [ "$(grep -c 'store.nt' out)" = $((rows / 4096)) ]; then pass; else fail "stores of $rows rows"; fi
+done
+
 # Every function, by the interpreter and as machine code. Unknown ones stay.
 names=$(sed -n 's/^MATH([A-Z0-9_]*, *"\([a-z0-9_]*\)", *\([12]\)).*/\1:\2/p' "$root/src/kir/math.def")
 for type in f32 f64; do
