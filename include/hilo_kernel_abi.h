@@ -19,11 +19,11 @@
  *   NULL if the size is 0. */
 typedef void hilo_kernel_fn(void *const *buffers, void *scratch, int64_t begin, int64_t end);
 
-/* How a kernel is launched on a GPU. Its PTX entry has the kernel's name and takes pointers to device memory alone: one for each
- * parameter of the kernel, in order, aligned to 16 bytes; then, where slab_bytes is not 0, one to blocks times slab_bytes bytes with
- * undefined contents, aligned to 64, for this launch alone. Blocks and threads have one dimension. The block that has `b`
- * computes the iterations b, b + blocks, b + 2 * blocks … of the grid, so any number of blocks from 1 to `blocks` gives the
- * same bits where slab_bytes is not 0; elsewhere it has to be `blocks`. No block: nothing to do. */
+/* How a kernel is launched on a GPU. Its PTX entry has the kernel's name and takes pointers to device memory alone: one for
+ * each parameter of the kernel, in order, aligned to 16 bytes; then, where slab_bytes is not 0, one to blocks times slab_bytes
+ * bytes with undefined contents, aligned to 64, for this launch alone. Blocks and threads have one dimension. The block that
+ * has number b computes the iterations b, b + blocks, b + 2 * blocks … of the grid, if `blocks` is less than its extent: then
+ * fewer blocks give the same bits, too. No block: nothing to do. */
 struct hilo_gpu_launch {
     uint32_t blocks, threads;
     uint32_t shared_bytes; /* dynamic shared memory of a block; more than 48 KiB takes an attribute of the function */

@@ -60,11 +60,11 @@ enum kir_loop {
 };
 /* VECTOR. Lane l runs iterations l, width + l, 2·width + l …; all lanes of a step run an op before any runs the next. They
    must not depend on each other: no SET of a register from outside, no two lanes storing to one element; but where one step
-   runs all lanes (constant extent = width), an op may load from scratch what an earlier one stored in other lanes. Registers declared
-   inside are a lane's own. An ACC on a register from outside is a reduction: every lane accumulates on its own, beginning
-   with the op's neutral element, after the loop lane l is combined with lane l + width/2, and so on with half the width
-   until one is left, and then the register = register `sub` that. Serial and unrolled loops may be inside; their extents,
-   IF conditions and WHILE do not depend on the lane. VECTOR loops do not nest. */
+   runs all lanes (constant extent = width), an op may load from scratch what an earlier one stored in other lanes. Registers
+   declared inside are a lane's own. An ACC on a register from outside is a reduction: every lane accumulates on its own,
+   beginning with the op's neutral element, after the loop lane l is combined with lane l + width/2, and so on with half the
+   width until one is left, and then the register = register `sub` that. Serial and unrolled loops may be inside; their
+   extents, IF conditions and WHILE do not depend on the lane. VECTOR loops do not nest. */
 
 enum kir_cmp { KIR_EQ, KIR_NE, KIR_LT, KIR_LE, KIR_GT, KIR_GE };
 /* Formats of A and B of TMUL. */

@@ -1,6 +1,7 @@
-/* Contractions on GPUs: a block computes a tile of the result, a thread a register tile of it. Slabs of both operands go through
- * shared memory; those of the next slab are loaded into registers meanwhile. An operand is kept as it is contiguous, along the
- * sum or along the result, so that threads load and read 16 bytes at once; see docs/adr/0021-schedules-of-blocks.md.
+/* Contractions on GPUs: a block computes a tile of the result, a thread a register tile of it. Slabs of both operands go
+ * through shared memory; those of the next slab are loaded into registers meanwhile. An operand is kept as it is contiguous,
+ * along the sum or along the result, so that threads load and read 16 bytes at once; see
+ * docs/adr/0021-schedules-of-blocks.md.
  *
  * One VECTOR loop of as many lanes as the block has threads computes all: lanes load from scratch memory what others stored.
  * Each sum is accumulated in the order of its terms. */

@@ -7,8 +7,8 @@
  * example    %0 = reduce add %x : 1048576 -> 1  ⇒  %0 = reduce add (reduce add %x : 128x8192 -> 128) : 128 -> 1
  *
  * The order of a reduction is the implementation's; what is kept is that of the elements, for bodies that do not commute. The
- * choice is made by shape and kind of machine, never by a number of threads, so that results are the same on any of them. Sums and products
- * of floats narrower than f32 are carried from stage to stage in f32, as if they had been rounded once. */
+ * choice is made by shape and kind of machine, never by a number of threads, so that results are the same on all. Sums and
+ * products of floats narrower than f32 are carried from stage to stage in f32, as if they had been rounded once. */
 #include "opt/rules.h"
 
 #include <math.h>

@@ -223,7 +223,8 @@ void target_print(const struct target *t, struct strbuf *out) {
     if (t->tile_rows)
         strbuf_printf(out, "tiles %u x %u B x %u\n", t->tile_rows, t->tile_row_bytes, t->tile_registers);
     if (t->block_threads) {
-        strbuf_printf(out, "blocks %u threads, %zu KiB shared, PTX %s\n", t->block_threads, t->shared_bytes >> 10, t->ptx_version);
+        strbuf_printf(out, "blocks %u threads, %zu KiB shared, PTX %s\n", t->block_threads, t->shared_bytes >> 10,
+                      t->ptx_version);
         strbuf_printf(out, "rates %g f32, %g f64, %g f16, %g s8 ops/ns\n", t->f32_rate, t->f64_rate, t->f16_tile_rate,
                       t->s8_tile_rate);
     }

@@ -222,19 +222,26 @@ struct traffic {
     int wide; /* accesses of 16 bytes in the code */
 };
 
-static struct traffic traffic_of(const char *program) {
-    struct traffic t = {.needed = 0};
+/* The kernels of a program. */
+static void kernels_of(const char *program, struct strbuf *out) {
     hilo_client *client;
     hilo_module *module = NULL;
     hilo_compile_options o;
-    struct strbuf kernels;
-    struct kir *k;
     hilo_compile_options_init(&o);
     o.target_cpu = TARGET_NAME;
-    strbuf_init(&kernels, mem_system_allocator());
+    strbuf_init(out, mem_system_allocator());
     assert_int_equal(hilo_client_create(NULL, &client), HILO_OK);
     assert_int_equal(hilo_module_parse(client, program, strlen(program), NULL, &module), HILO_OK);
-    assert_int_equal(compile_text(client, module, &o, CODE_KIR, &kernels), HILO_OK);
+    assert_int_equal(compile_text(client, module, &o, CODE_KIR, out), HILO_OK);
+    hilo_module_release(module);
+    hilo_client_release(client);
+}
+
+static struct traffic traffic_of(const char *program) {
+    struct traffic t = {.needed = 0};
+    struct strbuf kernels;
+    struct kir *k;
+    kernels_of(program, &kernels);
     for (size_t at = 0; (k = parse(kernels.p, kernels.n, &at)) != NULL; kir_free(k)) {
         char *text = ptx_of(k);
         bool skipped;
@@ -250,8 +257,6 @@ static struct traffic traffic_of(const char *program) {
         free(text);
     }
     strbuf_free(&kernels);
-    hilo_module_release(module);
-    hilo_client_release(client);
     return t;
 }
 
@@ -271,8 +276,10 @@ static void test_shapes(void **state) {
         {"column sums", 1.05, false, "func.func @main(%a: tensor<64x1024xf32>, %z: tensor<f32>) -> tensor<1024xf32> {"
          "%0 = stablehlo.reduce(%a init: %z) applies stablehlo.add across dimensions = [0] : (tensor<64x1024xf32>, tensor<f32>)"
          "-> tensor<1024xf32> return %0 : tensor<1024xf32>}"},
-        {"softmax", 1.10, true, "func.func @main(%a: tensor<32x512xf32>, %z: tensor<f32>, %i: tensor<f32>) -> tensor<32x512xf32> {"
-         "%0 = stablehlo.reduce(%a init: %i) applies stablehlo.maximum across dimensions = [1] : (tensor<32x512xf32>, tensor<f32>)"
+        {"softmax", 1.10, true, "func.func @main(%a: tensor<32x512xf32>, %z: tensor<f32>, %i: tensor<f32>)"
+         "-> tensor<32x512xf32> {"
+         "%0 = stablehlo.reduce(%a init: %i) applies stablehlo.maximum across dimensions = [1] :"
+         "(tensor<32x512xf32>, tensor<f32>)"
          "-> tensor<32xf32> %1 = stablehlo.broadcast_in_dim %0, dims = [0] : (tensor<32xf32>) -> tensor<32x512xf32>"
          "%2 = stablehlo.subtract %a, %1 : tensor<32x512xf32> %3 = stablehlo.exponential %2 : tensor<32x512xf32>"
          "%4 = stablehlo.reduce(%3 init: %z) applies stablehlo.add across dimensions = [1] : (tensor<32x512xf32>, tensor<f32>)"
@@ -287,7 +294,8 @@ static void test_shapes(void **state) {
         {"transpose bf16", 1.10, false, "func.func @main(%a: tensor<64x5x128xbf16>) -> tensor<128x5x64xbf16> {"
          "%0 = stablehlo.transpose %a, dims = [2, 1, 0] : (tensor<64x5x128xbf16>) -> tensor<128x5x64xbf16>"
          "return %0 : tensor<128x5x64xbf16>}"},
-        {"fused transpose", 1.10, false, "func.func @main(%a: tensor<256x128xf32>, %b: tensor<128x256xf32>) -> tensor<128x256xf32> {"
+        {"fused transpose", 1.10, false, "func.func @main(%a: tensor<256x128xf32>, %b: tensor<128x256xf32>)"
+         "-> tensor<128x256xf32> {"
          "%0 = stablehlo.transpose %a, dims = [1, 0] : (tensor<256x128xf32>) -> tensor<128x256xf32>"
          "%1 = stablehlo.multiply %0, %b : tensor<128x256xf32> return %1 : tensor<128x256xf32>}"},
         {"transpose of parts", 1.6, false, "func.func @main(%a: tensor<50x70xf32>) -> tensor<70x50xf32> {"
@@ -296,8 +304,8 @@ static void test_shapes(void **state) {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct traffic t = traffic_of(cases[i].program);
         double over = (double)t.counts.sectors / t.needed;
-        print_message("%s: %u kernels, %.3f of the sectors, %d accesses of 16 bytes, %llu conflicts\n", cases[i].what, t.kernels,
-                      over, t.wide, (unsigned long long)t.counts.conflicts);
+        print_message("%s: %u kernels, %.3f of the sectors, %d accesses of 16 bytes, %llu conflicts\n", cases[i].what,
+                      t.kernels, over, t.wide, (unsigned long long)t.counts.conflicts);
         assert_true(over <= cases[i].most);
         assert_true(t.counts.conflicts == 0);
         assert_true(!cases[i].wide || t.wide >= 1);
@@ -392,6 +400,25 @@ static void test_launch(void **state) {
 
 /* ---- planted bugs ---------------------------------------------------------------------------- */
 
+/* Replaces each occurrence of `from` by `to` in turn; all have to be found. Returns how many. */
+static int plant(const struct kir *k, const char *from, const char *to) {
+    char *text = ptx_of(k), *bad;
+    bool skipped;
+    int n = 0;
+    assert_null(run(k, text, 0, NULL, &skipped));
+    assert_false(skipped);
+    for (; (bad = planted(text, from, to, n)) != NULL; n++) {
+        bool seen = false;
+        for (uint64_t seed = 0; seed < 4 && !seen; seed++)
+            seen = run(k, bad, seed, NULL, &skipped) != NULL;
+        if (!seen)
+            fail_msg("'%s' for '%s', occurrence %d, is not found in:\n%s", to, from, n, bad);
+        free(bad);
+    }
+    free(text);
+    return n;
+}
+
 /* Every barrier that is removed, offset or comparison that is off by one, thread or block that is the wrong one, is found. */
 static void test_planted(void **state) {
     (void)state;
@@ -399,29 +426,26 @@ static void test_planted(void **state) {
         {"bar.sync \t0;", ""}, {"%tid.x;", "%ctaid.x;"}, {"%ctaid.x;", "%tid.x;"}, {"setp.gt.u64", "setp.ge.u64"},
         {"st.shared.f32", "st.global.f32"}, {"setp.ne.s64", "setp.eq.s64"}, {"add.rn.f32", "sub.rn.f32"}, {", 128;", ", 127;"},
         {"ret;", "bar.sync 0;"}, {"+256]", "+252]"}};
+    static const char product[] = "func.func @main(%a: tensor<20x40xf32>, %b: tensor<40x18xf32>) -> tensor<20x18xf32> {"
+                                  "%0 = stablehlo.dot %a, %b : (tensor<20x40xf32>, tensor<40x18xf32>) -> tensor<20x18xf32>"
+                                  "return %0 : tensor<20x18xf32>}";
     size_t at = 0;
-    struct kir *k = parse(ROWS, strlen(ROWS), &at);
-    char *text = ptx_of(k);
-    bool skipped;
     int found = 0;
-    assert_null(run(k, text, 0, NULL, &skipped));
+    struct strbuf kernels;
+    struct kir *k = parse(ROWS, strlen(ROWS), &at);
     for (size_t i = 0; i < sizeof bugs / sizeof *bugs; i++)
-        for (int n = 0;; n++) {
-            char *bad = planted(text, bugs[i].from, bugs[i].to, n);
-            bool seen = false;
-            if (!bad)
-                break;
-            for (uint64_t seed = 0; seed < 4 && !seen; seed++)
-                seen = run(k, bad, seed, NULL, &skipped) != NULL;
-            if (!seen)
-                fail_msg("'%s' for '%s', occurrence %d, is not found in:\n%s", bugs[i].to, bugs[i].from, n, bad);
-            found++;
-            free(bad);
-        }
+        found += plant(k, bugs[i].from, bugs[i].to);
+    kir_free(k);
+    kernels_of(product, &kernels);
+    at = 0;
+    k = parse(kernels.p, kernels.n, &at);
+    int barriers = plant(k, "bar.sync \t0;", ""); /* between storing slabs and loading them, both ways */
+    assert_true(barriers >= 2);
+    found += barriers + plant(k, "fma.rn.f32", "mul.rn.f32") + plant(k, "%ctaid.x;", "%tid.x;");
+    kir_free(k);
+    strbuf_free(&kernels);
     print_message("%d planted bugs found\n", found);
     assert_true(found >= 20);
-    free(text);
-    kir_free(k);
 }
 
 /* ---- the programs of tests/op ---------------------------------------------------------------- */
@@ -512,9 +536,8 @@ static int open_target(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_traffic), cmocka_unit_test(test_shapes), cmocka_unit_test(test_products),
-                                       cmocka_unit_test(test_launch),
-                                       cmocka_unit_test(test_planted),
-                                       cmocka_unit_test(test_programs)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_traffic), cmocka_unit_test(test_shapes),
+                                       cmocka_unit_test(test_products), cmocka_unit_test(test_launch),
+                                       cmocka_unit_test(test_planted), cmocka_unit_test(test_programs)};
     return setjmp(out_of_memory) ? 1 : cmocka_run_group_tests(tests, open_target, NULL);
 }

@@ -1,0 +1,92 @@
+#!/usr/bin/env bash
+# Every kernel of the programs of tests/op and of ../shared/workloads, as PTX for each generation of GPUs, is accepted by ptxas,
+# and uses no local memory and spills no register. Kernels of the workloads for sm_80 may use 255 registers each and as much
+# shared memory as a block has; a large product has the instructions that it should, where nvdisasm is. Without ptxas (PTXAS, or
+# in PATH) it is skipped by name.
+set -uo pipefail
+cd "$(dirname "$0")/../.." || exit
+HILO=$(realpath -e "${HILO:-build/hilo}") || exit
+shared=${HILO_SHARED:-../shared}
+ptxas=$(command -v "${PTXAS:-ptxas}") || { echo "skipped: ptxas is not there"; exit 77; }
+read -ra targets <<<"${TARGETS:-sm_80 sm_90a sm_100}"
+kernels=0 failed=0
+
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+fail() {
+    failed=$((failed + 1))
+    echo "failed: $1"
+}
+
+# append PROGRAM NUMBER TARGET LEVEL: adds the program's kernels, renamed, to $scratch/TARGET.ptx.
+append() {
+    "$HILO" compile "$1" "-O$4" --target-cpu "$3" --emit asm >"$scratch/one" 2>"$scratch/err"
+    local status=$?
+    [ $status -lt 126 ] || fail "$1: hilo ends with status $status"
+    grep -q '\.entry' "$scratch/one" || return 0
+    [ -s "$scratch/$3.ptx" ] || sed '/\.visible \.entry/,$d; /\.extern \.shared/d' "$scratch/one" >"$scratch/$3.head"
+    sed -n "s/kernel\([0-9]\)/p$2_kernel\1/g; /\.visible \.entry/,\$p" "$scratch/one" >>"$scratch/$3.ptx"
+}
+
+# accept NAME TARGET: what was appended since.
+accept() {
+    local out="$scratch/$2.ptx" n
+    [ -s "$out" ] || return 0
+    { cat "$scratch/$2.head"; echo '.extern .shared .align 64 .b8 shared[];'; cat "$out"; } >"$scratch/all.ptx"
+    if ! "$ptxas" -arch="$2" -v -o /dev/null "$scratch/all.ptx" >"$scratch/log" 2>&1; then
+        fail "$1 for $2: $(head -n 3 "$scratch/log")"
+    elif grep -qE '[1-9][0-9]* bytes (stack|spill)' "$scratch/log"; then
+        fail "$1 for $2: $(grep -E -B 2 '[1-9][0-9]* bytes (stack|spill)' "$scratch/log" | head -n 6)"
+    fi
+    n=$(grep -c 'Used [0-9]* registers' "$scratch/log")
+    [ "$n" = "$(grep -c '\.visible \.entry' "$out")" ] || fail "$1 for $2: $n kernels of $(grep -c '\.visible \.entry' "$out")"
+    kernels=$((kernels + n))
+    : >"$out"
+}
+
+# accept_file FILE TARGET: programs are divided by lines `// -----`. Those of tests/op compute with constants, which level 1
+# does not fold.
+accept_file() {
+    local level=1
+    [[ $1 == tests/* ]] || level=2
+    rm -f "$scratch"/program*
+    awk -v out="$scratch/program" 'BEGIN { n = 1000 } /^\/\/ -----/ { n++ } { print >(out n ".mlir") }' "$1"
+    for program in "$scratch"/program*.mlir; do
+        append "$program" "${program//[!0-9]/}" "$2" $level
+    done
+    accept "$1" "$2"
+}
+
+files=(tests/op/*.mlir)
+shopt -s nullglob
+files+=("$shared"/workloads/*.mlir)
+[ $# -eq 0 ] || files=("$@")
+for target in "${targets[@]}"; do
+    : >"$scratch/$target.ptx"
+    for file in "${files[@]}"; do
+        accept_file "$file" "$target"
+    done
+    echo "$target: $kernels kernels so far"
+done
+
+# A product of 4096 by 4096 by 4096: multiply-adds, and accesses of 16 bytes.
+cat >"$scratch/product.mlir" <<'END'
+func.func @main(%a: tensor<4096x4096xf32>, %b: tensor<4096x4096xf32>) -> tensor<4096x4096xf32> {
+  %0 = stablehlo.dot %a, %b : (tensor<4096x4096xf32>, tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
+  return %0 : tensor<4096x4096xf32>
+}
+END
+if nvdisasm=$(command -v "${NVDISASM:-nvdisasm}"); then
+    "$HILO" compile "$scratch/product.mlir" --target-cpu sm_80 --emit asm -o "$scratch/product.ptx"
+    "$ptxas" -arch=sm_80 -o "$scratch/product.cubin" "$scratch/product.ptx"
+    "$nvdisasm" "$scratch/product.cubin" >"$scratch/sass"
+    for pattern in 'FFMA 1024' 'LDS.128 64' 'LDG.E.128 4' 'STG.E.128 16'; do
+        [ "$(grep -c "${pattern% *}" "$scratch/sass")" -ge "${pattern#* }" ] || fail "the product has less than $pattern"
+    done
+    ! grep -qE '\b(LDL|STL)\b' "$scratch/sass" || fail "the product accesses local memory"
+else
+    echo "skipped: nvdisasm is not there"
+fi
+echo "$kernels kernels accepted, $failed failed"
+[ $failed = 0 ] && [ $kernels -gt 100 ]
