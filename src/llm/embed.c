@@ -169,7 +169,10 @@ static hilo_status read_modules(struct modules *m) {
         const json_t *module = json_array_get(j.root, i);
         const char *type = json_string_value(json_object_get(module, "type"));
         m->path = json_string_value(json_object_get(module, "path"));
-        status = type && m->path ? read_module(m, type) : llm_json_fail(&j, "a module has no 'type' or no 'path'");
+        if (!type || !m->path || m->path[0] == '.' || strchr(m->path, '/')) /* nothing outside of the model is read */
+            status = llm_json_fail(&j, "a module has no 'type', or no 'path' to a directory of the model");
+        else
+            status = read_module(m, type);
     }
     llm_json_close(&j);
     return status;

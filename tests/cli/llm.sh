@@ -252,6 +252,9 @@ says "modules.json has a 'st.Router'"
 module ', {"path": "2_Dense", "type": "st.Dense"}'
 exits 1 embed -m modules 'a text'
 says "'in_features' is missing"
+module ', {"path": "../modules/1_Pooling", "type": "st.Pooling"}'
+exits 1 embed -m modules 'a text'
+says "no 'path' to a directory of the model"
 exits 2 embed -m "$m" --pooling max 'a text'
 exits 2 embed -m "$m"
 
