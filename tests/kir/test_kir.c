@@ -212,8 +212,9 @@ static void test_index(void **state) {
     assert_int_equal(kir_zeros(k, kir_i64(k, 80)), 4);
     assert_int_equal(kir_zeros(k, i), 0);
     assert_int_equal(kir_zeros(k, mul(k, i, 80)), 4);
-    assert_int_equal(kir_zeros(k, kir_op2(k, KIR_SUB, 0, kir_i64(k, 144), mul(k, i, 80))), 4);
-    assert_int_equal(kir_zeros(k, kir_op2(k, KIR_MIN, 0, kir_op2(k, KIR_SUB, 0, kir_i64(k, 144), mul(k, i, 80)), kir_i64(k, 24))), 3);
+    kir_val left = kir_op2(k, KIR_SUB, 0, kir_i64(k, 144), mul(k, i, 80));
+    assert_int_equal(kir_zeros(k, left), 4);
+    assert_int_equal(kir_zeros(k, kir_op2(k, KIR_MIN, 0, left, kir_i64(k, 24))), 3);
     assert_int_equal(kir_zeros(k, add(k, mul(k, i, 80), j)), 0);
     /* Ranges decide guards. */
     SAME(kir_cmp(k, KIR_LT, 0, at, kir_i64(k, 6000)), kir_int(k, KIR_I1, 1));
