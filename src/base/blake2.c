@@ -110,7 +110,8 @@ static inline __attribute__((always_inline)) void lanes_mix(lanes *a, lanes *b, 
     lanes_turn(b, c, 63);
 }
 
-/* Adds a block to each leaf: the n-th of BLAKE2_LANES blocks to the n-th. `nbytes` of each are then hashed; none is the last. */
+/* Adds a block to each leaf: the n-th of BLAKE2_LANES blocks to the n-th. `nbytes` of each are then hashed; none is its last
+   block. */
 static inline __attribute__((always_inline)) void lanes_compress(lanes h[8], const unsigned char *blocks, uint64_t nbytes) {
     lanes m[16], v[16];
     uint64_t word[BLAKE2_LANES];
@@ -141,7 +142,8 @@ static inline __attribute__((always_inline)) void lanes_compress(lanes h[8], con
 }
 
 /* n blocks for each leaf; compiled for each kind of vectors. */
-static inline __attribute__((always_inline)) void lanes_blocks(uint64_t (*state)[BLAKE2_LANES], const unsigned char *p, size_t n) {
+static inline __attribute__((always_inline)) void lanes_blocks(uint64_t (*state)[BLAKE2_LANES], const unsigned char *p,
+                                                               size_t n) {
     lanes h[8];
     memcpy(h, state, sizeof h);
     for (size_t i = 0; i < n; i++)
@@ -189,7 +191,8 @@ void blake2_tree(const void *p, size_t n, uint8_t out[BLAKE2_BYTES]) {
     struct blake2 leaf[BLAKE2_LANES], root;
     uint64_t state[8][BLAKE2_LANES];
     const unsigned char *at = p;
-    size_t stripe = BLAKE2_LANES * BLAKE2_BLOCK, whole = n / stripe ? n / stripe - 1 : 0; /* each leaf keeps bytes to end with */
+    size_t stripe = BLAKE2_LANES * BLAKE2_BLOCK;
+    size_t whole = n / stripe ? n / stripe - 1 : 0; /* each leaf keeps bytes to end with */
     for (int l = 0; l < BLAKE2_LANES; l++) {
         node_init(&leaf[l], 0, (uint64_t)l, l == BLAKE2_LANES - 1);
         for (int i = 0; i < 8; i++)

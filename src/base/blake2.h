@@ -20,8 +20,8 @@ void blake2_init(struct blake2 *b);
 /* It does not matter into how many pieces the content is cut. */
 void blake2_add(struct blake2 *b, const void *p, size_t n);
 void blake2_end(struct blake2 *b, uint8_t out[BLAKE2_BYTES]);
-/* BLAKE2b in its tree mode ("BLAKE2: simpler, smaller, fast as MD5", section 2.10) with depth 2 and BLAKE2_LANES leaves, block k
-   of the content belonging to leaf k modulo BLAKE2_LANES, as in BLAKE2bp: the leaves are computed in the lanes of vectors. */
+/* BLAKE2b in its tree mode ("BLAKE2: simpler, smaller, fast as MD5", section 2.10) with depth 2 and BLAKE2_LANES leaves, block
+   k of the content belonging to leaf k modulo BLAKE2_LANES, as in BLAKE2bp: the leaves are computed in the lanes of vectors. */
 enum { BLAKE2_LANES = 8 };
 void blake2_tree(const void *p, size_t n, uint8_t out[BLAKE2_BYTES]);
 

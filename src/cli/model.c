@@ -37,7 +37,8 @@ void cli_progress_end(void) {
 
 int cli_another_session(const struct cli_model *o, hilo_client *client, struct llm_session **out) {
     struct llm_session_options so = {.engine = o->engine, .precision = (enum llm_precision)o->precision, .level = o->level,
-                                     .context = o->context, .cache8 = o->cache8, .cancelled = cancelled, .progress = {show_progress, NULL}};
+                                     .context = o->context, .cache8 = o->cache8, .cancelled = cancelled,
+                                     .progress = {show_progress, NULL}};
     hilo_status status = llm_session_open(client, o->dir, &so, out);
     cli_progress_end();
     return status == HILO_OK ? CLI_OK : cli_fail(client, status);

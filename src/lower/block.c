@@ -139,7 +139,8 @@ static bool can_read_in_place(const struct blocking *b) {
     const struct axis *cut = &c->sum[b->sum.cut];
     return c->is_load[b->lhs] && !c->is_narrow[b->lhs] && !c->conv && c->per_word == 1 && rows == 1 && sums == 1 &&
            cut->size > 1 && stride > 0 && cut->stride[b->lhs] == 1 &&
-           (stride * (int64_t)(kir_type_bits(c->acc) / 8) % way != 0 || 2 * b->tile.size * way <= (int64_t)c->l->target->l1_bytes);
+           (stride * (int64_t)(kir_type_bits(c->acc) / 8) % way != 0 ||
+            2 * b->tile.size * way <= (int64_t)c->l->target->l1_bytes);
 }
 
 /* Whether the first tile can pack a panel as it is multiplied: lines contiguous, loaded without arithmetic, consecutive in a
@@ -236,7 +237,7 @@ static void find_blocks(struct blocking *b) {
         stay = l2 / 4 / (tile->size * b->sum.depth * bytes);
         find_fastest_blocks(b, stay < BLOCK_LEAST ? BLOCK_LEAST : stay, ceil_div(BLOCK_COLUMNS, panel->size), (double)wanted);
     } else {
-        int64_t columns = TORTURED(TORTURE_PART, l2 / 8 / (slab_depth(b) * bytes)); /* packed in a block, they stay there, too */
+        int64_t columns = TORTURED(TORTURE_PART, l2 / 8 / (slab_depth(b) * bytes)); /* packed in a block, they stay there */
         int64_t least = b->rhs_pack == RHS_PACK_ON_FIRST_USE && b->lhs_pack == LHS_IN_PLACE ? 1 : BLOCK_LEAST;
         tile->block = tile->count;
         panel->block = ceil_div(columns, panel->size);
@@ -379,9 +380,9 @@ static kir_val next_lines(struct blocking *b, const struct block *at, kir_val p)
     return kir_op2(l->k, KIR_MIN, 0, kir_select(l->k, is_last, after, next), kir_i64(l->k, last));
 }
 
-/* Prefetches this tile's part of that, as many elements a line, which is less work than an exact division: what comes after that
-   panel is wanted as well. Prepacked panels are in a far cache, and a block takes little more time for a panel than it takes to
-   come from there. */
+/* Prefetches this tile's part of that, as many elements a line, which is less work than an exact division: what comes after
+   that panel is wanted as well. Prepacked panels are in a far cache, and a block takes little more time for a panel than it
+   takes to come from there. */
 static void prefetch_panel(struct blocking *b, const struct block *at, kir_val p, kir_val t, kir_val line) {
     struct lower *l = b->c->l;
     if (b->rhs_pack != RHS_PREPACK)

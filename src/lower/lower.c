@@ -298,7 +298,8 @@ static void store_part(struct lower *l, uint32_t buffer, kir_val at, kir_val v) 
         kir_store(l->k, buffer, at, v);
 }
 
-/* Whether a result is larger than what caches keep of it until it is read. Of kernels that store it in order, lines as wholes. */
+/* Whether a result is larger than what caches keep of it until it is read. Of kernels that store it in order, in whole
+   lines. */
 static bool goes_past_caches(const struct lower *l, const struct ir_type_data *t) {
     size_t bytes, most = l->target->nontemporal_bytes;
     bool in_order = l->kernel->schedule == FUSE_MAP || l->kernel->schedule == FUSE_ROWS;

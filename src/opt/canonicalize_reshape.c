@@ -1,5 +1,5 @@
-/* canonicalize: elementwise ops that follow a matrix product, but for a reshape, are computed before it, in the dimensions of the
- * product, with which they are fused then: the rows of a product are often several dimensions of what is computed with it,
+/* canonicalize: elementwise ops that follow a matrix product, but for a reshape, are computed before it, in the dimensions of
+ * the product, with which they are fused then: the rows of a product are often several dimensions of what is computed with it,
  * batches and tokens, or rows and columns of images. */
 #include "opt/rules.h"
 
@@ -112,7 +112,8 @@ bool opt_rule_reshape_after(struct rules *r, ir_op op) {
     ir_val source = {0}, in[3];
     size_t count = 0;
     if (!ir_op_has((enum ir_op_kind)x->kind, IR_T_ELEMENTWISE) || x->nresults != 1 || x->nregions || x->noperands > 3 ||
-        !rules_static(r, ir_result(r->m, op, 0)) || !ir_type_count(rules_shape(r, ir_result(r->m, op, 0)), &count) || count == 0)
+        !rules_static(r, ir_result(r->m, op, 0)) ||
+        !ir_type_count(rules_shape(r, ir_result(r->m, op, 0)), &count) || count == 0)
         return false;
     const struct ir_type_data *t = rules_shape(r, ir_result(r->m, op, 0));
     for (uint32_t i = 0; i < x->noperands; i++) {

@@ -327,7 +327,8 @@ static void put_file(hilo_client *client, const hilo_executable *exe, const uint
         if (sink.failed)
             warn_dir(client, "write to");
         if (written == HILO_OUT_OF_RANGE)
-            rt_log(client, HILO_LOG_DEBUG, "not kept in the cache: more than 1/%d of its %" PRIu64 " bytes", STORE_SHARE, s->most);
+            rt_log(client, HILO_LOG_DEBUG, "not kept in the cache: more than 1/%d of its %" PRIu64 " bytes", STORE_SHARE,
+                   s->most);
         unlink(temporary);
     } else if (is_due(s, key, sink.bytes)) {
         rt_store_trim(s, &client->al, s->most);

@@ -230,7 +230,8 @@ void target_print(const struct target *t, struct strbuf *out) {
     }
     strbuf_printf(out, "caches %zu KiB, %zu KiB, %zu KiB\n", t->l1_bytes >> 10, t->l2_bytes >> 10, t->l3_bytes >> 10);
     strbuf_printf(out, "lines %u B, ways %u B, streams %u B\n", t->line_bytes, t->l1_way_bytes, t->stream_bytes);
-    strbuf_printf(out, "scratch %zu KiB, non-temporal stores from %zu KiB\n", t->scratch_bytes >> 10, t->nontemporal_bytes >> 10);
+    strbuf_printf(out, "scratch %zu KiB, non-temporal stores from %zu KiB\n", t->scratch_bytes >> 10,
+                  t->nontemporal_bytes >> 10);
     strbuf_printf(out, "rates %g B/ns, %g ops/ns\n", t->memory_rate, t->compute_rate);
     strbuf_printf(out, "work %u cores, %u tasks, %lld, %lld, %lld\n", t->cores, t->tasks, (long long)t->parallel_ops,
                   (long long)t->kernel_ops, (long long)t->packed_min);
