@@ -15,8 +15,9 @@ _hilo() {
     'run --threads') ;;
     'run --device') ;;
     'run --memory-limit') ;;
-    'run --passes') words='fused inline collectives partition shapes expand 
-            canonicalize layout simplify fold licm distribute split cse dce ' ;;
+    'run --passes') words='fused inline collectives partition sdy-import sdy-rules 
+            sdy-basic sdy-aggressive sdy-op-priority sdy-user-priority sdy-export sdy-propagate 
+            shapes expand canonicalize layout simplify fold licm distribute split cse dce ' ;;
     'run --dump-dir') files=1 ;;
     'run --backend') words='auto reference interpreter codegen library ' ;;
     'run --target-cpu') ;;
@@ -27,8 +28,9 @@ _hilo() {
     'compile --threads') ;;
     'compile --device') ;;
     'compile --memory-limit') ;;
-    'compile --passes') words='fused inline collectives partition shapes expand 
-            canonicalize layout simplify fold licm distribute split cse dce ' ;;
+    'compile --passes') words='fused inline collectives partition sdy-import sdy-rules 
+            sdy-basic sdy-aggressive sdy-op-priority sdy-user-priority sdy-export sdy-propagate 
+            shapes expand canonicalize layout simplify fold licm distribute split cse dce ' ;;
     'compile --dump-dir') files=1 ;;
     'compile --backend') words='auto reference interpreter codegen library ' ;;
     'compile --target-cpu') ;;
@@ -40,8 +42,9 @@ _hilo() {
     'explain --threads') ;;
     'explain --device') ;;
     'explain --memory-limit') ;;
-    'explain --passes') words='fused inline collectives partition shapes expand 
-            canonicalize layout simplify fold licm distribute split cse dce ' ;;
+    'explain --passes') words='fused inline collectives partition sdy-import sdy-rules 
+            sdy-basic sdy-aggressive sdy-op-priority sdy-user-priority sdy-export sdy-propagate 
+            shapes expand canonicalize layout simplify fold licm distribute split cse dce ' ;;
     'explain --dump-dir') files=1 ;;
     'explain --backend') words='auto reference interpreter codegen library ' ;;
     'explain --target-cpu') ;;
@@ -49,8 +52,9 @@ _hilo() {
     'check -j') ;;
     'check --threads') ;;
     'check --device') ;;
-    'check --passes') words='fused inline collectives partition shapes expand 
-            canonicalize layout simplify fold licm distribute split cse dce ' ;;
+    'check --passes') words='fused inline collectives partition sdy-import sdy-rules 
+            sdy-basic sdy-aggressive sdy-op-priority sdy-user-priority sdy-export sdy-propagate 
+            shapes expand canonicalize layout simplify fold licm distribute split cse dce ' ;;
     'check --dump-dir') files=1 ;;
     'check --backend') words='auto reference interpreter codegen library ' ;;
     'check --target-cpu') ;;
@@ -68,16 +72,19 @@ _hilo() {
     'bench --threads') ;;
     'bench --device') ;;
     'bench --memory-limit') ;;
-    'bench --passes') words='fused inline collectives partition shapes expand 
-            canonicalize layout simplify fold licm distribute split cse dce ' ;;
+    'bench --passes') words='fused inline collectives partition sdy-import sdy-rules 
+            sdy-basic sdy-aggressive sdy-op-priority sdy-user-priority sdy-export sdy-propagate 
+            shapes expand canonicalize layout simplify fold licm distribute split cse dce ' ;;
     'bench --dump-dir') files=1 ;;
     'bench --backend') words='auto reference interpreter codegen library ' ;;
     'bench --target-cpu') ;;
     'bench --target-gpu') ;;
-    'opt --passes') words='fused inline collectives partition shapes expand 
-            canonicalize layout simplify fold licm distribute split cse dce ' ;;
-    'opt --stop-after') words='fused inline collectives partition shapes expand 
-            canonicalize layout simplify fold licm distribute split cse dce ' ;;
+    'opt --passes') words='fused inline collectives partition sdy-import sdy-rules 
+            sdy-basic sdy-aggressive sdy-op-priority sdy-user-priority sdy-export sdy-propagate 
+            shapes expand canonicalize layout simplify fold licm distribute split cse dce ' ;;
+    'opt --stop-after') words='fused inline collectives partition sdy-import sdy-rules 
+            sdy-basic sdy-aggressive sdy-op-priority sdy-user-priority sdy-export sdy-propagate 
+            shapes expand canonicalize layout simplify fold licm distribute split cse dce ' ;;
     'opt --dump') ;;
     'opt --disable-rule') words='add_zero add_zero_float add_negated subtract_zero 
             subtract_same subtract_same_float subtract_negated multiply_one multiply_zero 
@@ -97,12 +104,12 @@ _hilo() {
             constant_right compare_right dot_general dot_transpose transpose_dot dot_identity 
             dot_outer dot_vectors conv_pad conv_phases broadcast_first broadcast_order 
             broadcast_ones reshape_after transpose_ones all_reduce cross_replica_sum reduce_scatter 
-            all_gather all_to_all async_done batch_norm_inference batch_norm_training 
-            batch_norm_grad broadcast_operands chlo_constant constant_like chlo_tan square conj_real 
-            is_inf is_pos_inf is_neg_inf look_through cast_same infer if_types case_types 
-            static_reshape static_broadcast static_iota static_pad static_slice static_gather 
-            static_conv static_reduce_window static_rng static_top_k assertion_holds bitcast_shape 
-            known_size reduce_blocks dot_blocks ' ;;
+            all_gather all_to_all batch_norm_inference batch_norm_training batch_norm_grad 
+            broadcast_operands chlo_constant constant_like chlo_tan square conj_real is_inf 
+            is_pos_inf is_neg_inf look_through cast_same infer if_types case_types static_reshape 
+            static_broadcast static_iota static_pad static_slice static_gather static_conv 
+            static_reduce_window static_rng static_top_k assertion_holds bitcast_shape known_size 
+            reduce_blocks dot_blocks ' ;;
     'opt --rule-limit') ;;
     'opt --floats') words='exact no-nan reassoc ' ;;
     'opt --emit') words='text bytecode hlo ' ;;
