@@ -131,6 +131,7 @@ static struct {
     UCX_FUNCTIONS(F)
 #undef F
     const char *(*ucs_status_string)(ucs_status_t status);
+    ucs_status_t (*ucs_global_opts_set_value)(const char *name, const char *value);
 } ucx_state = {.once = PTHREAD_ONCE_INIT};
 
 /* UCX's constructors install handlers of errors' signals, which are the program's own business. */
@@ -155,7 +156,10 @@ static void ucx_load(void) {
         why = "it has no " #name;
     UCX_FUNCTIONS(F)
     F(, ucs_status_string, )
+    F(, ucs_global_opts_set_value, )
 #undef F
+    if (ucx_state.found && !getenv("UCX_LOG_LEVEL")) /* what fails is reported as a status: the library prints nothing */
+        (void)ucx_state.ucs_global_opts_set_value("LOG_LEVEL", "fatal");
     snprintf(ucx_state.why, sizeof ucx_state.why, "%s", why ? why : "");
 }
 

@@ -131,6 +131,8 @@ struct eval_process_group *eval_process_group_new(const hilo_allocator *al, uint
 struct eval_process *eval_process_group_get(struct eval_process_group *g, uint32_t index); /* the group's */
 /* To be called once for each process, when it comes to no more ops, also for one that never began. Errors stop the others. */
 void eval_process_end(struct eval_process *p, hilo_status status);
+/* Before the others run: it runs on another node. Ops that wait for it fail (UNIMPLEMENTED). */
+void eval_process_elsewhere(struct eval_process *p);
 /* True once another process has failed and this one is to stop. */
 bool eval_process_stopped(const struct eval_process *p);
 void eval_process_group_free(struct eval_process_group *g); /* all processes have ended; NULL is fine */

@@ -46,6 +46,7 @@ struct process_group {
     uint32_t running, waiting;
     atomic_bool failed;                /* a process has failed: the others stop */
     bool stuck;                        /* no process can proceed */
+    bool elsewhere;                    /* some of its processes run on other nodes, where the evaluator does not reach them */
     struct rendezvous *open;             /* not complete */
     struct message *messages;            /* not fetched, oldest first */
     struct message_wait *waits;         /* without a message, oldest first */
@@ -165,6 +166,9 @@ static void group_leave(struct process_group *g, hilo_status status) {
 static hilo_status wait_error(struct eval *cx, ir_op op) {
     if (atomic_load(&cx->process->group->failed))
         return EVAL_FAIL(cx, op, HILO_ABORTED, "was not finished: another process has failed");
+    if (cx->process->group->elsewhere)
+        return EVAL_FAIL(cx, op, HILO_UNIMPLEMENTED, "is evaluated, and waits for processes of other nodes, with which compiled "
+                                                     "collectives alone exchange");
     return EVAL_FAIL(cx, op, HILO_FAILED_PRECONDITION,
                      "deadlock: process (%" PRIu32 ", %" PRIu32 ") waits for a process that does not join",
                      cx->process->index / cx->process->partitions, cx->process->index % cx->process->partitions);
@@ -345,6 +349,11 @@ struct eval_process_group *eval_process_group_new(const hilo_allocator *al, uint
 
 struct eval_process *eval_process_group_get(struct eval_process_group *g, uint32_t index) {
     return &g->processes[index];
+}
+
+void eval_process_elsewhere(struct eval_process *p) {
+    p->group->elsewhere = true;
+    eval_process_end(p, HILO_OK);
 }
 
 void eval_process_end(struct eval_process *p, hilo_status status) {

@@ -97,7 +97,7 @@ struct rt_launch *rt_launch_new(hilo_client *client, const struct rt_launch_opti
     if (l->processes && l->group) {
         for (uint32_t i = 0; i < n; i++) /* the evaluator does not wait for those on other nodes */
             if (!comm_group_is_local(l->group, i))
-                eval_process_end(eval_process_group_get(l->processes, i), HILO_OK);
+                eval_process_elsewhere(eval_process_group_get(l->processes, i));
         return l;
     }
     rt_launch_free(l);

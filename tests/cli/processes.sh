@@ -85,6 +85,27 @@ else
         same expected "4 devices of $nodes nodes"
     done
 
+    # What is evaluated reaches the processes of its own node alone.
+    cat >evaluated.mlir <<'EOF'
+module @evaluated attributes {mhlo.num_partitions = 2 : i32, mhlo.num_replicas = 1 : i32} {
+  func.func @main(%x: tensor<3xf32>) -> tensor<6xf32> {
+    %f = "stablehlo.async_start"(%x) ({
+    ^bb0(%y: tensor<3xf32>):
+      %0 = "stablehlo.all_gather"(%y) {all_gather_dim = 0 : i64, replica_groups = dense<[[0,1]]> : tensor<1x2xi64>,
+          channel_handle = #stablehlo.channel_handle<handle = 2, type = 0>, use_global_device_ids}
+          : (tensor<3xf32>) -> tensor<6xf32>
+      stablehlo.return %0 : tensor<6xf32>
+    }) : (tensor<3xf32>) -> !stablehlo.future<tensor<6xf32>>
+    %r = "stablehlo.async_done"(%f) : (!stablehlo.future<tensor<6xf32>>) -> tensor<6xf32>
+    return %r : tensor<6xf32>
+  }
+}
+EOF
+    exits 0 run evaluated.mlir --input random:1 --devices 2
+    run run evaluated.mlir --input random:1 --processes 2
+    [ "$status" != 0 ] && [ ! -s out ] && pass || fail 'evaluated by two nodes'
+    says 'all_gather' 'waits for processes of other nodes'
+
     # begin NODE PROGRAM SECONDS RUNS: one of two nodes, in the background; its process is $!
     export HILO_NODE_DIR="$PWD/nodes" HILO_NODES=2
     begin() {
