@@ -35,6 +35,8 @@ static int flush_output(int code) {
     errno = 0;
     bool lost = fflush(stdout) != 0 || ferror(stdout);
     int reason = errno;
+    if (lost && !reason && write(STDOUT_FILENO, "\n", 1) < 0) /* it was lost earlier, for what is still the reason */
+        reason = errno;
     if (close(STDOUT_FILENO) != 0 && !lost && errno != EBADF) { /* a network file system reports here */
         lost = true;
         reason = errno;

@@ -168,7 +168,7 @@ static hilo_status wait_error(struct eval *cx, ir_op op) {
         return EVAL_FAIL(cx, op, HILO_ABORTED, "was not finished: another process has failed");
     if (cx->process->group->elsewhere)
         return EVAL_FAIL(cx, op, HILO_UNIMPLEMENTED,
-                         "is evaluated, and waits for processes of other nodes, with which compiled collectives alone exchange");
+                         "is evaluated and waits for processes of other nodes, with which compiled collectives alone exchange");
     return EVAL_FAIL(cx, op, HILO_FAILED_PRECONDITION,
                      "deadlock: process (%" PRIu32 ", %" PRIu32 ") waits for a process that does not join",
                      cx->process->index / cx->process->partitions, cx->process->index % cx->process->partitions);
