@@ -40,7 +40,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 PYTHON = os.environ.get("HILO_PYTHON") or sys.executable
 # What installs or builds the project is not run: tests/package does that. Builds of other presets take too long.
 INSTALLS = re.compile(r"(sudo|make|pip|cmake|apt|apt-get|hf|scripts/build\.sh)\b")
-MODELS = ["Llama-3.2-1B", "Llama-3.2-1B-Instruct"]
+MODELS = ["Llama-3.2-1B", "Llama-3.2-1B-Instruct", "all-MiniLM-L6-v2", "Qwen3-Embedding-0.6B"]
 GGUF_MODEL = "Llama-3.2-1B-Q4_K_M.gguf"
 
 
@@ -131,6 +131,7 @@ class Page:
         for model in MODELS:
             (work / model).symlink_to("tests/llm/tiny-llama")
         subprocess.run([hilo, "convert", MODELS[0], "-o", GGUF_MODEL], cwd=work, check=True)
+        (work / "queries.txt").write_text("which licence\n")
         plugins = tools / "jax_plugins"  # what `pip install` does: an entry point of JAX
         plugins.mkdir()
         (plugins / "hilo.py").write_text("from jax_hilo import initialize  # noqa: F401\n")
