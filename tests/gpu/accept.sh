@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
-# Every kernel of the programs of tests/op and of ../shared/workloads, as PTX for each generation of GPUs, is accepted by ptxas,
-# and uses no local memory and spills no register. Kernels of the workloads for sm_80 may use 255 registers each and as much
-# shared memory as a block has; a large product has the instructions that it should, where nvdisasm is. Without ptxas (PTXAS, or
-# in PATH) it is skipped by name.
+# Every kernel of the programs of tests/op and of ../shared/workloads, as PTX for a generation of GPUs, with HILO_TEST_LONG for
+# each, is accepted by ptxas, and uses no local memory and spills no register. Kernels of the workloads for sm_80 may use 255
+# registers each and as much shared memory as a block has; a large product has the instructions that it should, where nvdisasm
+# is. Without ptxas (PTXAS, or in PATH) it is skipped by name.
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit
 HILO=$(realpath -e "${HILO:-build/hilo}") || exit
 shared=${HILO_SHARED:-../shared}
 ptxas=$(command -v "${PTXAS:-ptxas}") || { echo "skipped: ptxas is not there"; exit 77; }
-read -ra targets <<<"${TARGETS:-sm_80 sm_90a sm_100}"
+every='sm_80 sm_90a sm_100' # with HILO_TEST_LONG; else one, since each takes minutes
+read -ra targets <<<"${TARGETS:-$([ -n "${HILO_TEST_LONG:-}" ] && echo "$every" || echo sm_90a)}"
 kernels=0 failed=0
 
 scratch=$(mktemp -d)
