@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """Shardings: hilo's passes against Shardy's own, which jaxlib contains, on programs as text.
 
 What each leaves is parsed and printed by jaxlib, and the two texts are to be equal. Programs: Shardy's test files,
