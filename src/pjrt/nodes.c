@@ -85,7 +85,7 @@ struct pjrt_error *pjrt_connect(struct pjrt_client *c, const struct comm_store *
     strbuf_init(&why, mem_system_allocator());
     hilo_status status = rt_client_connect(c->hilo, &o, &why);
     struct pjrt_error *error = status == HILO_OK ? NULL
-                               : why.n           ? pjrt_fail_n(status, why.p, why.n)
+                               : why.n           ? pjrt_fail_n((int)status, why.p, why.n)
                                                  : pjrt_fail(status, "the nodes cannot be connected");
     strbuf_free(&why);
     return error;
