@@ -65,6 +65,18 @@ uint32_t comm_ndevices(const struct comm *c); /* of all nodes */
 const struct comm_node *comm_node_get(const struct comm *c, uint32_t node);
 uint32_t comm_node_of_device(const struct comm *c, uint32_t device);
 
+/* A block of bytes outside of runs: both nodes have agreed on its key and its devices, which together are used once. */
+struct comm_transfer {
+    uint32_t node;         /* the other one */
+    uint64_t key;
+    uint32_t from, to;     /* devices */
+    bool receives;
+    void *data;
+    size_t bytes;
+};
+/* Returns when all are done, or when one has failed and the others are given up; `why` says what. Any thread may call it. */
+hilo_status comm_transfer(struct comm *c, const struct comm_transfer *transfers, uint32_t n, struct strbuf *why);
+
 /* ---- groups ---------------------------------------------------------------------------------- */
 
 /* One run of a program by n processes. */

@@ -676,6 +676,25 @@ static void *look_after(void *user) {
     return NULL;
 }
 
+/* ---- blocks outside of runs ------------------------------------------------------------------ */
+
+hilo_status comm_transfer(struct comm *c, const struct comm_transfer *transfers, uint32_t n, struct strbuf *why) {
+    struct comm_wait w = {.op = "a transfer", .program = "device_put"};
+    size_t bytes;
+    struct comm_request *r = mem_mul(n, sizeof *r, &bytes) ? mem_alloc(&c->al, bytes) : NULL;
+    if (!r)
+        return HILO_RESOURCE_EXHAUSTED;
+    for (uint32_t i = 0; i < n; i++) {
+        const struct comm_transfer *t = &transfers[i];
+        r[i] = (struct comm_request){.head = {.clique = t->key, .run = UINT32_MAX, .from = t->from, .to = t->to},
+                                     .node = t->node, .data = t->data, .bytes = t->bytes};
+        (t->receives ? comm_start_receive : comm_start_send)(c, &r[i]);
+    }
+    hilo_status status = comm_wait(c, r, n, &w, why);
+    mem_free(&c->al, r, bytes);
+    return status;
+}
+
 /* ---- life ------------------------------------------------------------------------------------ */
 
 static size_t comm_bytes(uint32_t nnodes) {

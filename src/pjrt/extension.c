@@ -1,4 +1,4 @@
-/* Extensions of the interface: layouts, custom calls. */
+/* Extensions of the interface: layouts, custom calls, transfers between processes. */
 #include "pjrt/pjrt.h"
 
 #include <stdio.h>
@@ -81,12 +81,22 @@ static struct pjrt_error *layout_of_parameters(struct pjrt_layout_of_parameters 
             return pjrt_fail(HILO_INVALID_ARGUMENT, #name ": the argument struct has %zu bytes", n);     \
         return function(args);                                                                           \
     }
-#define LEAST(name, ...) struct pjrt_layout_##name##_least { PJRT_HEAD __VA_ARGS__ char end; };
-#define ENTRY(name, ...) CHECKED(layout_##name, layout_##name)
-PJRT_LAYOUT_FUNCTIONS(LEAST)
-PJRT_LAYOUT_FUNCTIONS(ENTRY)
+#define LEAST(name, ...) struct pjrt_##name##_least { PJRT_HEAD __VA_ARGS__ char end; };
+#define LAYOUT_LEAST(name, ...) LEAST(layout_##name, __VA_ARGS__)
+#define LAYOUT_ENTRY(name, ...) CHECKED(layout_##name, layout_##name)
+#define REMOTE_LEAST(name, ...) LEAST(remote_##name, __VA_ARGS__)
+#define REMOTE_ENTRY(name, ...) CHECKED(remote_##name, pjrt_remote_##name)
+PJRT_LAYOUT_FUNCTIONS(LAYOUT_LEAST)
+PJRT_LAYOUT_FUNCTIONS(LAYOUT_ENTRY)
+PJRT_REMOTE_FUNCTIONS(REMOTE_LEAST)
+PJRT_REMOTE_FUNCTIONS(REMOTE_ENTRY)
 
 /* ---- the chain ------------------------------------------------------------------------------- */
+
+#define REMOTE(name, ...) .name = entry_remote_##name,
+static const struct pjrt_remote_extension remote = {
+    .base = {sizeof remote, PJRT_EXT_REMOTE, NULL}, PJRT_REMOTE_FUNCTIONS(REMOTE)
+};
 
 static const struct {
     struct pjrt_extension base;
@@ -95,7 +105,7 @@ static const struct {
     struct pjrt_error *(*register_handler)(struct pjrt_ffi_register_handler *a);
     struct pjrt_error *(*register_stages)(struct pjrt_ffi_register_stages *a);
 } ffi = {
-    .base = {sizeof ffi, PJRT_EXT_FFI, NULL}, .type_register = pjrt_ffi_type_register,
+    .base = {sizeof ffi, PJRT_EXT_FFI, &remote.base}, .type_register = pjrt_ffi_type_register,
     .user_data_add = pjrt_ffi_user_data_add, .register_handler = pjrt_ffi_register_handler,
     .register_stages = pjrt_ffi_register_stages,
 };

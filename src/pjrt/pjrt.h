@@ -6,6 +6,7 @@
  *   queue.c       the thread of a device, and its jobs
  *   client.c      clients, devices, memories
  *   nodes.c       several processes: the key-value store, the other nodes
+ *   remote.c      transfers between processes
  *   topology.c    descriptions of devices without a client
  *   proto.c       the few messages of protocol buffers that cross the interface
  *   options.c     compile options, client options
@@ -462,6 +463,10 @@ void pjrt_call_init(struct pjrt_client *c);
 /* Ends what the custom calls of an executable have instantiated. */
 void pjrt_call_states_free(struct pjrt_executable *x);
 
+/* Transfers between processes (remote.c). */
+#define PJRT_REMOTE_FUNCTION(name, ...) struct pjrt_error *pjrt_remote_##name(struct pjrt_remote_##name *a);
+PJRT_REMOTE_FUNCTIONS(PJRT_REMOTE_FUNCTION)
+#undef PJRT_REMOTE_FUNCTION
 /* The chain begins with the layouts. */
 #define PJRT_LAYOUT_MEMBER(name, ...) struct pjrt_error *(*name)(struct pjrt_layout_##name *a);
 extern const struct pjrt_extensions {

@@ -33,7 +33,7 @@ struct pjrt_bytes;       /* that the plugin has allocated */
 
 /* ---- extensions ------------------------------------------------------------------------------ */
 
-enum pjrt_extension_type { PJRT_EXT_LAYOUTS = 4, PJRT_EXT_FFI = 5, PJRT_EXT_MEMORY_DESCRIPTIONS = 6 };
+enum pjrt_extension_type { PJRT_EXT_LAYOUTS = 4, PJRT_EXT_FFI = 5, PJRT_EXT_MEMORY_DESCRIPTIONS = 6, PJRT_EXT_REMOTE = 12 };
 
 struct pjrt_extension {
     size_t struct_size;
@@ -235,6 +235,26 @@ struct pjrt_layout_text;
 #define PJRT_LAYOUT_ARGS(name, ...) struct pjrt_layout_##name { PJRT_HEAD __VA_ARGS__ };
 PJRT_LAYOUT_FUNCTIONS(PJRT_LAYOUT_ARGS)
 #undef PJRT_LAYOUT_ARGS
+
+/* Transfers between processes. A transfer has a key, and the numbers of the devices that send and receive. The first two
+   functions are another way, by descriptors. */
+#define PJRT_REMOTE_FUNCTIONS(FN)                                                                                         \
+    FN(make_receive_buffers, struct pjrt_client *client;)                                                                 \
+    FN(copy_to_device, struct pjrt_buffer *buffer;)                                                                       \
+    FN(receive, struct pjrt_client *client; size_t n; const size_t *ranks; const int64_t *const *dims; const int *dtypes; \
+       struct pjrt_layout *const *layouts; struct pjrt_device *device; const int *devices; const int64_t *keys;           \
+       struct pjrt_buffer **buffers;)                                                                                     \
+    FN(send, struct pjrt_client *client; size_t n; struct pjrt_buffer *const *buffers; const int *devices;                \
+       const int64_t *keys; struct pjrt_event **events;)
+#define PJRT_REMOTE_ARGS(name, ...) struct pjrt_remote_##name { PJRT_HEAD __VA_ARGS__ };
+PJRT_REMOTE_FUNCTIONS(PJRT_REMOTE_ARGS)
+#undef PJRT_REMOTE_ARGS
+struct pjrt_remote_extension {
+    struct pjrt_extension base;
+#define PJRT_REMOTE_MEMBER(name, ...) struct pjrt_error *(*name)(struct pjrt_remote_##name *a);
+    PJRT_REMOTE_FUNCTIONS(PJRT_REMOTE_MEMBER)
+#undef PJRT_REMOTE_MEMBER
+};
 
 /* ---- functions ------------------------------------------------------------------------------- */
 

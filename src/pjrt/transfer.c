@@ -5,11 +5,19 @@
 
 /* ---- layouts --------------------------------------------------------------------------------- */
 
+/* NULL, which is row-major, where a layout has no order: that is how frameworks give a shape without a layout. */
+static const struct pjrt_layout *ordered(const struct pjrt_layout *layout) {
+    struct pjrt_layout l;
+    pjrt_struct(&l, sizeof l, layout);
+    return l.type == PJRT_TILED && !l.tiled.minor_to_major_size && !l.tiled.num_tiles ? NULL : layout;
+}
+
 /* The strides in bytes of a layout on the host. */
 static struct pjrt_error *pjrt_layout_strides(const struct pjrt_layout *layout, const int64_t *dims, size_t rank, size_t size,
                                               int64_t *out) {
     int64_t step = (int64_t)size;
     struct pjrt_layout l;
+    layout = ordered(layout);
     pjrt_struct(&l, sizeof l, layout);
     if (l.type == PJRT_STRIDES && layout) {
         if (l.strides.nbyte_strides != rank || (rank && !l.strides.byte_strides))
@@ -72,6 +80,7 @@ static struct pjrt_error *pjrt_layout_order(const struct pjrt_layout *layout, co
     if (rank > 64)
         return pjrt_fail(HILO_UNIMPLEMENTED, "a buffer of %zu dimensions; at most 64 are supported", rank);
     size_t size = hilo_dtype_size(pjrt_dtype(dtype));
+    layout = ordered(layout);
     PJRT_TRY(pjrt_layout_strides(layout, dims, rank, size, strides));
     for (size_t i = 0; i < rank; i++)
         minor_to_major[i] = (int64_t)(rank - 1 - i);
