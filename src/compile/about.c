@@ -1,5 +1,6 @@
 /* What a program costs, as frameworks query it: arithmetic operations and bytes that ops read and write, by the table of ops;
- * loops count once, as in XLA. */
+ * loops count once, as in XLA. And what tells it from other programs. */
+#include "base/hash.h"
 #include "compile/cached.h"
 #include "opt/cost.h"
 #include "runtime/runtime.h"
@@ -55,4 +56,42 @@ void compile_about(const struct ir_module *m, struct arena *a, struct rt_about *
         memcpy(z, name.p, name.n);
     *out = (struct rt_about){.name = z, .copies = only_copies(m)};
     count_block(m, ir_module_body(m), out);
+}
+
+/* ---- the fingerprint ------------------------------------------------------------------------- */
+
+enum { PRINTED_ELEMENTS = 64 }; /* of a constant, in the text that is hashed; larger ones are hashed as bytes */
+
+/* The elements of large constants; true when there is a collective. */
+static bool hash_block_data(const struct ir_module *m, ir_block block, struct hash *h) {
+    bool any = false;
+    for (ir_op op = ir_block_get(m, block)->first; !IR_NONE(op); op = ir_op_get(m, op)->next) {
+        const struct ir_op_data *o = ir_op_get(m, op);
+        enum ir_op_kind kind = (enum ir_op_kind)o->kind;
+        const struct ir_attr_data *value = ir_op_has(kind, IR_T_CONSTANT) ? ir_attr_get(m, o->props[0]) : NULL;
+        any |= ir_op_has(kind, IR_T_COLLECTIVE);
+        if (value && value->data && value->nbytes)
+            hash_add(h, value->data, value->nbytes);
+        for (uint32_t i = 0; i < o->nregions; i++)
+            for (ir_block b = ir_region_get(m, (ir_region){o->region0.i + i})->first; !IR_NONE(b); b = ir_block_get(m, b)->next)
+                any |= hash_block_data(m, b, h);
+    }
+    return any;
+}
+
+hilo_status compile_fingerprint(const struct ir_module *m, const hilo_allocator *al, uint64_t *out) {
+    const struct ir_print_options o = {.generic = true, .elide_elements = PRINTED_ELEMENTS};
+    struct hash h = {{0, 0}};
+    struct strbuf text;
+    *out = 0;
+    if (!hash_block_data(m, ir_module_body(m), &h))
+        return HILO_OK;
+    strbuf_init(&text, *al);
+    ir_print_module(m, &o, &text);
+    bool whole = !text.failed;
+    if (whole)
+        hash_add(&h, text.p, text.n);
+    strbuf_free(&text);
+    *out = h.v[0] | 1;
+    return whole ? HILO_OK : HILO_RESOURCE_EXHAUSTED;
 }

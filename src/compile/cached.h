@@ -25,6 +25,9 @@ void specialise_later(hilo_executable *exe, const hilo_compile_options *o);
 hilo_executable *cached_find(hilo_client *client, struct str bytes, const hilo_compile_options *o);
 /* Name and cost of a program: about.c. Memory: `a`. */
 void compile_about(const struct ir_module *m, struct arena *a, struct rt_about *out);
+/* A hash of the ops, types, attributes and constants of a program with collectives, by which nodes recognise it; 0 without. It
+   does not depend on locations, nor on the machine. RESOURCE_EXHAUSTED is the only failure. */
+hilo_status compile_fingerprint(const struct ir_module *m, const hilo_allocator *al, uint64_t *out);
 
 /* The hash of a program's bytes, to be kept with what is read from them. */
 void cached_hash(struct str bytes, uint8_t out[RT_KEY_BYTES]);

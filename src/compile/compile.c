@@ -433,6 +433,7 @@ static hilo_status fill(const struct compile *c) {
     HILO_TRY(dump_end(&to, m ? m : c->m));
     HILO_TRY(describe(c, m ? m : c->m, entry));
     compile_about(m ? m : c->m, &c->exe->arena, &c->exe->about);
+    HILO_TRY(compile_fingerprint(c->m, &c->exe->client->al, &c->exe->about.fingerprint));
     HILO_TRY(make_plan(c, entry, m));
     if (wants_program(c))
         return write_program(c, m ? m : c->m);

@@ -602,6 +602,7 @@ static hilo_status get_table(struct reader *r) {
     r->exe->about.flops = get_f64(r);
     r->exe->about.bytes = get_f64(r);
     r->exe->about.copies = get_u32(r) != 0;
+    r->exe->about.fingerprint = get_u64(r);
     r->plan.evaluated = get_u32(r) != 0;
     r->exe->specialise_level = r->plan.evaluated ? (int32_t)get_u32(r) : -1;
     r->bad |= r->exe->specialise_level < -1 || r->exe->specialise_level > 3;

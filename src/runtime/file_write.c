@@ -295,6 +295,7 @@ static void put_table(struct writer *w) {
     put_f64(w, w->exe->about.flops);
     put_f64(w, w->exe->about.bytes);
     put_u32(w, w->exe->about.copies);
+    put_u64(w, w->exe->about.fingerprint);
     put_u32(w, w->p->evaluated);
     if (w->p->evaluated)
         put_u32(w, (uint32_t)w->exe->specialise_level);

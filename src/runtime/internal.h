@@ -107,8 +107,8 @@ struct rt_launch_options {
     uint64_t program;        /* fingerprint: the same on all nodes */
     const char *name;        /* of the program, for messages; outlives the launch */
 };
-/* What two nodes compare before they exchange anything: the executable's name, cost, and steps with their sizes and groups. It
-   does not depend on where the program was compiled, nor on its locations. */
+/* What two nodes compare before they exchange anything: the executable's name, and the program's ops, types, attributes and
+   constants. It does not depend on where the program was compiled, nor on its locations. */
 uint64_t rt_executable_fingerprint(const hilo_executable *exe);
 struct rt_launch *rt_launch_new(hilo_client *client, const struct rt_launch_options *o); /* NULL: memory is exhausted */
 /* To be called once for each process that is here, also for one that never began. An error stops the others. */

@@ -54,20 +54,8 @@ struct comm *rt_client_comm(const hilo_client *client) {
 /* ---- fingerprints ---------------------------------------------------------------------------- */
 
 uint64_t rt_executable_fingerprint(const hilo_executable *exe) {
-    const struct plan *p = &exe->plan;
     const char *name = rt_executable_name(exe);
-    uint64_t h = str_hash(name, strlen(name), p->nsteps);
-    h = str_hash(&exe->about.flops, sizeof exe->about.flops, h);
-    h = str_hash(&exe->about.bytes, sizeof exe->about.bytes, h);
-    for (uint32_t i = p->ninit; i < p->nsteps && !p->evaluated; i++) {
-        const struct plan_step *s = &p->steps[i];
-        h = str_hash(&s->kind, sizeof s->kind, h);
-        for (uint32_t k = 0; k < s->nuses; k++)
-            h = str_hash(&p->buffers[s->uses[k].buffer].bytes, sizeof(size_t), h);
-        if (s->kind == PLAN_COLLECTIVE)
-            h = str_hash(s->collective->groups.ids, s->collective->groups.n * s->collective->groups.cols * sizeof(int64_t), h);
-    }
-    return h;
+    return str_hash(name, strlen(name), exe->about.fingerprint);
 }
 
 /* ---- launches -------------------------------------------------------------------------------- */

@@ -123,11 +123,12 @@ struct rt_port {
     int32_t alias;         /* of a parameter: see hilo_executable_input_alias */
 };
 
-/* Name and cost of a program; loops count once. */
+/* Name, cost and identity of a program; loops count once. */
 struct rt_about {
     const char *name;      /* of its module; or "" */
     double flops, bytes;   /* arithmetic operations; bytes that ops read and write */
     bool copies;           /* it moves data, and does nothing else */
+    uint64_t fingerprint;  /* of the program as it was given, where it has collectives; else 0 */
 };
 
 /* A pointer of a frame, into argument or result `index`, or the block. */
@@ -227,7 +228,7 @@ void rt_specialisations_free(hilo_executable *exe);
 
 /* Numbers are little-endian; `head` is at the start, the rest is described by its writer (file_write.c). */
 #define RT_FILE_MAGIC "\x89HILO\r\n\x1a"
-enum { RT_FILE_VERSION = 9, RT_FILE_ALIGN = 64 };
+enum { RT_FILE_VERSION = 10, RT_FILE_ALIGN = 64 };
 
 struct rt_file_head {
     char magic[8];

@@ -139,6 +139,19 @@ EOF
     says "'other' in process 0: node 1" "pid $second" "another program, 'another'"
     wait $second && fail 'node 1 of two programs' || pass
 
+    # So they do when the programs differ in one op alone, whatever the levels of optimisation make of them.
+    sed 's/%g = /%m = stablehlo.add %x, %x : tensor<3xf32>\n    %g = /; s/(%x) {all/(%m) {all/' failing.mlir >adds.mlir
+    sed 's/stablehlo.add/stablehlo.subtract/' adds.mlir >subtracts.mlir
+    rm -rf nodes
+    mkdir nodes
+    begin 0 adds.mlir 30 1
+    first=$!
+    begin 1 subtracts.mlir 30 1
+    second=$!
+    ends 'node 0 of two programs of one name'
+    says "all_gather of 'other' in process 0: node 1 (host" "pid $second" "another program, 'other'"
+    wait $second && fail 'node 1 of two programs of one name' || pass
+
     # A node that is killed is named.
     rm -rf nodes
     mkdir nodes
