@@ -3,7 +3,8 @@
 # installed JAX; FILE names its tests (lax_test), by default those of the array operations. Each file is a process of its
 # own, with as many devices as it requires. Needs JAX, pytest and absl-py, in the environment of $HILO_PYTHON, in .venv, or
 # python3's. $JAX_NUM_GENERATED_CASES, 1 by default, is how many cases JAX draws for each of its generated tests.
-# With --compare they run on XLA's CPU, too, and the last lines say how many of those that pass there pass on hilo.
+# $JAX_PLATFORMS: hilo, or hilo_gpu with HILO_CUDA_PATH where there is no GPU. With --compare they run on $HILO_JAX_PEER, too, by
+# default XLA's CPU, and the last lines say how many of those that pass there pass here.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 root=$PWD
@@ -47,10 +48,11 @@ for file in "${files[@]}"; do
     plugins=(-p known_failures)
     [[ $as_cpu != *" $file "* ]] || plugins+=(-p as_cpu)
     if [ -n "$compare" ]; then
-        for platform in hilo cpu; do
-            take=()
+        for platform in "$JAX_PLATFORMS" "${HILO_JAX_PEER:=cpu}"; do
+            take=() side=hilo
+            [ "$platform" = "$JAX_PLATFORMS" ] || side=cpu
             [ "$platform" = cpu ] || [[ $as_cpu != *" $file "* ]] || take=(-p as_cpu)
-            JAX_PLATFORMS=$platform HILO_OUTCOMES=$outcomes/$platform/$file.tsv timeout -k 10 "${HILO_JAX_TIMEOUT:-3600}" \
+            JAX_PLATFORMS=$platform HILO_OUTCOMES=$outcomes/$side/$file.tsv timeout -k 10 "${HILO_JAX_TIMEOUT:-3600}" \
                 "$python" -m pytest -q -p outcomes "${take[@]}" --tb=short -p no:cacheprovider "tests/$file.py" >"$log" 2>&1
         done
         continue

@@ -6,7 +6,8 @@ import traceback
 
 import numpy as np
 
-PLATFORM = "hilo"
+from jax_hilo import PLATFORMS
+
 CALLBACK = "hilo_python_callback"
 
 # ---- the binary interface: see src/pjrt/pjrt_api.h and src/pjrt/ffi.h --------------------------------------------------
@@ -240,5 +241,6 @@ def register_handlers(path):
             raise NotImplementedError(f"custom call {name!r}: hilo supports typed handlers (api_version 1) only")
         register(name, _stages(fn))
 
-    xla_client.register_custom_call_handler(PLATFORM, on_register)
-    xla_client.register_custom_type_handler(PLATFORM, register_type)
+    for name in PLATFORMS:
+        xla_client.register_custom_call_handler(name, on_register)
+        xla_client.register_custom_type_handler(name, register_type)

@@ -6,9 +6,7 @@ import ctypes
 import functools
 import threading
 
-from jax_hilo import _calls
-
-PLATFORM = _calls.PLATFORM
+from jax_hilo import PLATFORM, PLATFORMS, _calls
 
 # Rules of XLA's CPU that lower to what hilo has: LAPACK's custom calls, callbacks, and shorter programs. The others (convolutions,
 # dot products) work around XLA's CPU.
@@ -25,8 +23,8 @@ def _lowering_rules():
 
     for primitive, rule in list(mlir._platform_specific_lowerings["cpu"].items()):
         if primitive.name in _CPU_RULES:
-            own = mlir._platform_specific_lowerings[PLATFORM]
-            own.setdefault(primitive, rule)
+            for platform in PLATFORMS:
+                mlir._platform_specific_lowerings[platform].setdefault(primitive, rule)
 
 
 def _window_sizes(operand, updates, dnums):
@@ -67,7 +65,8 @@ def _scatters():
         return original(ctx, operand, indices, updates, dimension_numbers=dimension_numbers, mode=mode, **rest)
 
     for name in ("scatter", "scatter_add", "scatter_sub", "scatter_mul", "scatter_min", "scatter_max"):
-        mlir.register_lowering(getattr(slicing, name + "_p"), rule, platform=PLATFORM)
+        for platform in PLATFORMS:
+            mlir.register_lowering(getattr(slicing, name + "_p"), rule, platform=platform)
 
 
 def _emit(original, ctx, callback, token, operands, operand_avals, result_avals, *, has_side_effect, returns_token=True,
@@ -79,7 +78,7 @@ def _emit(original, ctx, callback, token, operands, operand_avals, result_avals,
     from jax._src.interpreters import mlir
     from jax._src.sharding_impls import SdyArray, SdyArrayList
 
-    if tuple(ctx.module_context.platforms) != (PLATFORM,):
+    if tuple(ctx.module_context.platforms) not in ((platform,) for platform in PLATFORMS):
         return original(ctx, callback, token, operands, operand_avals, result_avals, has_side_effect=has_side_effect,
                         returns_token=returns_token, partitioned=partitioned, sharding=sharding)
 
@@ -139,8 +138,9 @@ class _Backends:
         return getattr(self._real, name)
 
     def local_devices(self, process_index=None, backend=None, host_id=None):
-        if backend == "cpu" and "cpu" not in self._real.backends():
-            backend = PLATFORM
+        known = self._real.backends()
+        if backend == "cpu" and "cpu" not in known:
+            backend = PLATFORM if PLATFORM in known else PLATFORMS[-1]
         return self._real.local_devices(process_index, backend, host_id)
 
 
@@ -176,14 +176,16 @@ def _buffer_callbacks():
                                 operand_output_aliases=dict(input_output_aliases))
         return call(ctx, *operands, index=np.uint64(index))
 
-    mlir.register_lowering(buffer_callback.buffer_callback_p, rule, platform=PLATFORM)
+    for platform in PLATFORMS:
+        mlir.register_lowering(buffer_callback.buffer_callback_p, rule, platform=platform)
 
 
 def _donation():
     from jax._src.interpreters import mlir
 
-    if PLATFORM not in mlir._platforms_with_donation:
-        mlir._platforms_with_donation.append(PLATFORM)
+    for platform in PLATFORMS:
+        if platform not in mlir._platforms_with_donation:
+            mlir._platforms_with_donation.append(platform)
 
 
 def _cache():
@@ -198,7 +200,7 @@ def _cache():
 
     @functools.wraps(original)
     def is_cache_used(backend):
-        return original(AsCpu() if backend.platform == PLATFORM else backend)
+        return original(AsCpu() if backend.platform in PLATFORMS else backend)
 
     compilation_cache.is_cache_used = is_cache_used
 

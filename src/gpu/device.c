@@ -12,7 +12,8 @@ enum {
     ATTRIBUTE_SHARED_BYTES = 97,
     ATTRIBUTE_POOLS = 115,
     POOL_RELEASE_THRESHOLD = 4,
-    STREAM_NON_BLOCKING = 1
+    STREAM_NON_BLOCKING = 1,
+    EVENT_WITHOUT_TIME = 2
 };
 
 hilo_status gpu_count(struct diag_list *d, int32_t *out) {
@@ -127,4 +128,27 @@ hilo_status gpu_enter(struct gpu *g, struct diag_list *d) {
 hilo_status gpu_wait(struct gpu *g, struct diag_list *d) {
     HILO_TRY(gpu_enter(g, d));
     return GPU_CALL(g->driver, d, cuStreamSynchronize, g->stream);
+}
+
+/* ---- events ---------------------------------------------------------------------------------- */
+
+/* A handle of the driver's is what the caller has. */
+hilo_status gpu_event_record(struct gpu *g, struct diag_list *d, struct gpu_event **out) {
+    void *e = NULL;
+    HILO_TRY(gpu_enter(g, d));
+    HILO_TRY(GPU_CALL(g->driver, d, cuEventCreate, &e, EVENT_WITHOUT_TIME));
+    hilo_status status = GPU_CALL(g->driver, d, cuEventRecord, e, g->stream);
+    if (status == HILO_OK)
+        *out = e;
+    else
+        (void)g->driver->cuEventDestroy(e);
+    return status;
+}
+
+hilo_status gpu_event_wait(struct gpu *g, struct gpu_event *e, struct diag_list *d) {
+    hilo_status status = gpu_enter(g, d);
+    if (status == HILO_OK)
+        status = GPU_CALL(g->driver, d, cuEventSynchronize, e);
+    (void)g->driver->cuEventDestroy(e);
+    return status;
 }

@@ -46,6 +46,11 @@ const struct gpu_properties *gpu_properties(const struct gpu *g);
 /* Waits until all that was enqueued is done. What failed since the last wait is reported here. */
 hilo_status gpu_wait(struct gpu *g, struct diag_list *d);
 
+/* An event after all that was enqueued so far, to wait for that alone. It ends with gpu_event_wait, before gpu_close. */
+struct gpu_event;
+hilo_status gpu_event_record(struct gpu *g, struct diag_list *d, struct gpu_event **out);
+hilo_status gpu_event_wait(struct gpu *g, struct gpu_event *e, struct diag_list *d);
+
 /* ---- memory (memory.c) ------------------------------------------------------------------------- */
 
 /* Device memory, aligned to 256 bytes. RESOURCE_EXHAUSTED tells what is in use, and of how much; `what` is what it is for. */
@@ -54,7 +59,7 @@ void gpu_free(struct gpu *g, void *p, size_t bytes); /* NULL is fine */
 struct gpu_memory gpu_memory(struct gpu *g);
 /* Host memory that copies need not wait for. */
 hilo_status gpu_host_alloc(struct gpu *g, size_t bytes, struct diag_list *d, void **out);
-void gpu_host_free(struct gpu *g, void *p); /* NULL is fine */
+void gpu_host_free(struct gpu *g, void *p); /* waits for the copies; NULL is fine */
 
 /* Enqueues a copy. Of pinned memory it reads and writes later: until gpu_wait nothing else may; of other memory, once it
    returns, it is done with. */

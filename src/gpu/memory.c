@@ -50,6 +50,7 @@ void gpu_host_free(struct gpu *g, void *p) {
     if (!p)
         return;
     (void)g->driver->cuCtxSetCurrent(g->context);
+    (void)g->driver->cuStreamSynchronize(g->stream); /* copies may still use it */
     (void)g->driver->cuMemFreeHost(p);
 }
 

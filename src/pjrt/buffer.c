@@ -4,6 +4,7 @@
  * will be. Deleting a buffer (or donating it) is at once visible to all; the data stays for the runs and
  * transfers that hold it. */
 #include "pjrt/pjrt.h"
+#include "runtime/internal.h"
 
 #include <stdlib.h>
 
@@ -131,14 +132,37 @@ void pjrt_buffer_unhold(struct pjrt_buffer *b) {
     pjrt_buffer_unref(b);
 }
 
+static hilo_buffer *data_of(struct pjrt_buffer *b) {
+    pthread_mutex_lock(&b->client->lock);
+    hilo_buffer *data = b->data;
+    pthread_mutex_unlock(&b->client->lock);
+    return data;
+}
+
+bool pjrt_buffer_enqueued(struct pjrt_buffer *b) {
+    return pjrt_event_ready(b->ready) || (b->client->gpu && data_of(b));
+}
+
 struct pjrt_error *pjrt_buffer_data(struct pjrt_buffer *b, hilo_buffer **out) {
+    if (b->client->gpu && (*out = data_of(b)))
+        return NULL;
     const struct pjrt_error *error = pjrt_event_wait(b->ready);
     if (error)
         return pjrt_error_copy(error);
-    pthread_mutex_lock(&b->client->lock);
-    *out = b->data;
-    pthread_mutex_unlock(&b->client->lock);
+    *out = data_of(b);
     return *out ? NULL : pjrt_fail(HILO_INTERNAL, "the buffer has no data");
+}
+
+bool pjrt_memory_on_device(const struct pjrt_memory *memory) {
+    return memory->kind == PJRT_MEMORY_DEVICE;
+}
+
+struct pjrt_error *pjrt_buffer_place(struct pjrt_buffer *b, hilo_buffer *data) {
+    struct pjrt_capture l;
+    if (!b->client->gpu)
+        return NULL;
+    pjrt_capture_begin(b->client, &l);
+    return pjrt_capture_end(b->client, &l, rt_buffer_move(data, pjrt_memory_on_device(b->memory)));
 }
 
 struct pjrt_memory *pjrt_place(struct pjrt_client *c, struct pjrt_device *device, struct pjrt_memory *memory) {
@@ -215,7 +239,7 @@ struct pjrt_error *pjrt_Buffer_ReadyEvent(struct pjrt_Buffer_ReadyEvent *a) {
 struct pjrt_error *pjrt_Buffer_IsOnCpu(struct pjrt_Buffer_IsOnCpu *a) {
     struct pjrt_buffer *b = a->buffer;
     const struct pjrt_framework *f = pjrt_framework(b->client);
-    bool there = pjrt_event_ready(b->ready) && !b->ready->error && b->dtype != HILO_TOKEN &&
+    bool there = !b->client->gpu && pjrt_event_ready(b->ready) && !b->ready->error && b->dtype != HILO_TOKEN &&
                  !(f && atomic_load_explicit(&f->host_guarded, memory_order_relaxed));
     pthread_mutex_lock(&b->client->lock);
     if (b->place == PJRT_UNASKED)
@@ -229,10 +253,16 @@ static struct pjrt_error *address(struct pjrt_buffer *b, void **out) {
     PJRT_TRY(pjrt_buffer_hold(b));
     hilo_buffer *data;
     struct pjrt_error *error = pjrt_buffer_data(b, &data);
-    if (!error)
+    struct pjrt_capture l;
+    pjrt_capture_begin(b->client, &l);
+    hilo_status status = HILO_OK;
+    if (!error && b->client->gpu && pjrt_memory_on_device(b->memory))
+        status = rt_buffer_address(data, out);
+    else if (!error)
         *out = hilo_buffer_data(data);
+    struct pjrt_error *failed = pjrt_capture_end(b->client, &l, status);
     pjrt_buffer_unhold(b);
-    return error;
+    return error ? error : failed;
 }
 
 struct pjrt_error *pjrt_Buffer_UnsafePointer(struct pjrt_Buffer_UnsafePointer *a) {

@@ -130,6 +130,7 @@ static bool device_init(struct pjrt_client *c, size_t i) {
     c->list[i] = d;
     d->local = i >= c->first && i - c->first < c->here ? (int)(i - c->first) : -1;
     pjrt_queue_init(&d->queue);
+    pjrt_queue_init(&d->marks);
     for (int k = 0; k < PJRT_NKINDS; k++) {
         struct pjrt_memory *m = d->list[k] = &d->memories[k];
         char text[64];
@@ -189,7 +190,9 @@ void pjrt_client_unref(struct pjrt_client *c) {
 static struct pjrt_error *devices_fill(struct pjrt_client *c) {
     const struct comm *comm = rt_client_comm(c->hilo);
     size_t n = comm ? comm_ndevices(comm) : c->here;
-    PJRT_TRY(pjrt_topology_init(&c->topology, n));
+    PJRT_TRY(pjrt_topology_init(&c->topology, n, rt_client_gpu_target(c->hilo)));
+    for (size_t i = 0; i < n && c->gpu; i++)
+        c->topology.descriptions[i].kind = rt_client_device_name(c->hilo);
     if (comm) {
         pjrt_topology_of_nodes(&c->topology, comm);
         c->first = comm_node_get(comm, comm_self(comm))->first_device;
@@ -227,7 +230,13 @@ static struct pjrt_error *client_fill(struct pjrt_client *c, const struct comm_s
     o.diagnostic_user = c;
     c->alloc_stats.al = mem_system_allocator();
     o.allocator = (hilo_allocator){counted_realloc, &c->alloc_stats};
+    if (*c->options.device)
+        o.device = c->options.device;
+    struct pjrt_capture l;
+    pjrt_capture_begin(c, &l);
     hilo_status status = hilo_client_create(&o, &c->hilo);
+    PJRT_TRY(pjrt_capture_end(c, &l, status));
+    c->gpu = status == HILO_OK && rt_client_on_device(c->hilo);
     if (status == HILO_OK && c->options.nodes > 1)
         PJRT_TRY(pjrt_connect(c, store));
     if (status == HILO_OK)
@@ -291,15 +300,17 @@ struct pjrt_error *pjrt_Client_Create(struct pjrt_Client_Create *a) {
 }
 
 struct pjrt_error *pjrt_Client_Destroy(struct pjrt_Client_Destroy *a) {
-    for (size_t i = 0; a->client && i < a->client->topology.ndevices; i++)
+    for (size_t i = 0; a->client && i < a->client->topology.ndevices; i++) {
         pjrt_queue_end(&a->client->devices[i].queue);
+        pjrt_queue_end(&a->client->devices[i].marks);
+    }
     pjrt_client_unref(a->client);
     return NULL;
 }
 
 struct pjrt_error *pjrt_Client_PlatformName(struct pjrt_Client_PlatformName *a) {
-    a->text = PJRT_PLATFORM;
-    a->text_size = sizeof PJRT_PLATFORM - 1;
+    a->text = a->client->topology.platform;
+    a->text_size = strlen(a->text);
     return NULL;
 }
 
@@ -431,7 +442,7 @@ static int64_t memory_limit(void) {
     return limit;
 }
 
-/* The devices share the memory of the client: each reports an equal part, so that the sum over all of them is true. */
+/* The devices share the memory of the client or its GPU: each reports an equal part, so that the sum of all is true. */
 struct pjrt_error *pjrt_Device_MemoryStats(struct pjrt_Device_MemoryStats *a) {
     struct pjrt_client *c = a->device->client;
     int64_t n = (int64_t)c->here;
@@ -441,7 +452,14 @@ struct pjrt_error *pjrt_Device_MemoryStats(struct pjrt_Device_MemoryStats *a) {
     a->num_allocs = (int64_t)atomic_load(&c->alloc_stats.count) / n;
     a->largest_alloc_size = (int64_t)atomic_load(&c->alloc_stats.largest);
     a->bytes_limit = memory_limit() / n;
-    a->peak_bytes_in_use_is_set = a->num_allocs_is_set = a->largest_alloc_size_is_set = true;
+    a->peak_bytes_in_use_is_set = a->num_allocs_is_set = a->largest_alloc_size_is_set = !c->gpu;
+    if (c->gpu) {
+        struct rt_device_memory m = rt_client_device_memory(c->hilo);
+        a->bytes_in_use = (int64_t)m.used / n;
+        a->peak_bytes_in_use = (int64_t)m.peak / n;
+        a->bytes_limit = (int64_t)m.all / n;
+        a->peak_bytes_in_use_is_set = true;
+    }
     a->bytes_limit_is_set = a->bytes_limit > 0;
     return NULL;
 }

@@ -143,6 +143,10 @@ static bool is_news(struct pjrt_client *c, const char *message) {
 
 void pjrt_log(void *user, hilo_log_level level, const char *message) {
     const char *least = getenv("TF_CPP_MIN_LOG_LEVEL"); /* 0 = information, 1 = warnings, 2 = errors */
+    const struct pjrt_client *client = user;
+    struct pjrt_capture *l = level == HILO_LOG_ERROR && !client->hilo ? pthread_getspecific(client->listener) : NULL;
+    if (l) /* why there is no client is told here alone */
+        strbuf_printf(&l->text, "%s%s", l->text.n ? "\n" : "", message);
     int severity = level == HILO_LOG_WARNING ? 1 : 0;
     if (level != HILO_LOG_ERROR && severity >= (least && *least >= '0' && *least <= '9' ? atoi(least) : 1) &&
         (severity == 0 || is_news(user, message)))

@@ -25,6 +25,7 @@ struct run {
     int64_t id;
     struct launch *launch;      /* that it is a part of; or NULL */
     uint32_t index, slot;       /* in it: the process; the number in `runs` */
+    struct rt_mark *mark;       /* after what it has enqueued for a GPU; or NULL */
     struct pjrt_event *done;    /* of all outputs; NULL = the run is done at once */
     struct input *inputs;
     struct pjrt_buffer **outputs;
@@ -107,7 +108,8 @@ static struct pjrt_error *output_of(struct run *r, size_t i, hilo_buffer *data) 
     int64_t dims[64];
     for (size_t k = 0; k < rank; k++)
         dims[order ? (size_t)order[rank - 1 - k] : k] = physical[k];
-    return pjrt_buffer_new(output_memory(r, i), x->dtypes[i], dims, rank, order, x->client->done, &r->outputs[i]);
+    return pjrt_buffer_new(output_memory(r, i), x->dtypes[i], dims, rank, order, r->done ? r->done : x->client->done,
+                           &r->outputs[i]);
 }
 
 static struct pjrt_error *run_now(struct run *r) {
@@ -123,6 +125,9 @@ static struct pjrt_error *run_now(struct run *r) {
     for (size_t i = 0; i < r->noutputs && !error; i++)
         if (!r->outputs[i])
             error = output_of(r, i, out[i]);
+    for (size_t i = 0; i < r->noutputs && !error; i++)
+        if (!pjrt_memory_on_device(r->outputs[i]->memory))
+            error = pjrt_buffer_place(r->outputs[i], out[i]);
     for (size_t i = 0; i < r->noutputs && ran; i++)
         if (error)
             hilo_buffer_release(out[i]);
@@ -153,12 +158,46 @@ static void release_inputs(struct run *r) {
     }
 }
 
+/* Marks the end of what the run has enqueued for a GPU. */
+static struct pjrt_error *run_mark(struct run *r) {
+    struct pjrt_client *c = r->loaded->executable->client;
+    struct pjrt_capture l;
+    pjrt_capture_begin(c, &l);
+    return pjrt_capture_end(c, &l, rt_client_mark(c->hilo, &r->mark));
+}
+
+static struct pjrt_error *run_await(struct run *r) {
+    struct pjrt_client *c = r->loaded->executable->client;
+    struct pjrt_capture l;
+    pjrt_capture_begin(c, &l);
+    return pjrt_capture_end(c, &l, rt_mark_wait(c->hilo, r->mark));
+}
+
+static void mark_job(struct pjrt_job *job) {
+    struct run *r = (struct run *)job;
+    pjrt_event_set(r->done, run_await(r));
+    run_free(r);
+}
+
+/* The end of a run, whose inputs are no longer held: what it has enqueued is done later, and told by another thread. */
+static void run_end(struct run *r, struct pjrt_error *error) {
+    if (!error)
+        error = run_mark(r);
+    if (r->mark) {
+        r->job.run = mark_job;
+        if (!pjrt_queue_push(&r->device->marks, &r->job))
+            mark_job(&r->job); /* there is no other thread: this one will do */
+        return;
+    }
+    pjrt_event_set(r->done, error);
+    run_free(r);
+}
+
 static void run_job(struct pjrt_job *job) {
     struct run *r = (struct run *)job;
     struct pjrt_error *error = run_now(r);
     release_inputs(r);
-    pjrt_event_set(r->done, error);
-    run_free(r);
+    run_end(r, error);
 }
 
 /* ---- several devices ------------------------------------------------------------------------- */
@@ -205,7 +244,10 @@ static void end_partition(struct run *r, struct pjrt_error *error) {
 
 static void partition_job(struct pjrt_job *job) {
     struct run *r = (struct run *)job;
-    end_partition(r, run_now(r));
+    struct pjrt_error *error = run_now(r);
+    if (!error)
+        error = run_mark(r);
+    end_partition(r, error ? error : run_await(r));
 }
 
 /* ---- arguments ------------------------------------------------------------------------------- */
@@ -344,7 +386,7 @@ static bool runs_inline(const struct run *r) {
     if (!rt_executable_only_copies(x->hilo) && !(idle && is_short))
         return false;
     for (size_t i = 0; i < r->ninputs; i++)
-        if (!pjrt_event_ready(r->inputs[i].buffer->ready))
+        if (!pjrt_buffer_enqueued(r->inputs[i].buffer))
             return false;
     return true;
 }
@@ -359,18 +401,21 @@ static void return_outputs(struct run *r, struct pjrt_buffer **outputs, struct p
 
 static struct pjrt_error *start(struct run *r, struct pjrt_buffer **outputs, struct pjrt_event **complete) {
     struct pjrt_client *c = r->loaded->executable->client;
-    if (runs_inline(r)) {
-        struct pjrt_error *error = make_outputs(r, c->done);
-        if (!error)
-            error = run_now(r);
-        if (!error)
-            return_outputs(r, outputs, c->done, complete);
-        run_free(r);
-        return error;
+    bool is_inline = runs_inline(r);
+    if (!is_inline || c->gpu)
+        r->done = pjrt_event_new();
+    struct pjrt_event *done = is_inline && !c->gpu ? c->done : r->done;
+    struct pjrt_error *error = done ? make_outputs(r, done) : pjrt_exhausted();
+    if (!error && is_inline)
+        error = run_now(r);
+    if (!error && is_inline)
+        return_outputs(r, outputs, done, complete);
+    if (!error && is_inline && c->gpu) {
+        release_inputs(r);
+        run_end(r, NULL);
+        return NULL;
     }
-    r->done = pjrt_event_new();
-    struct pjrt_error *error = r->done ? make_outputs(r, r->done) : pjrt_exhausted();
-    if (error) {
+    if (error || is_inline) {
         run_free(r);
         return error;
     }

@@ -88,11 +88,13 @@ static struct pjrt_error *slot_at(struct pjrt_manager *m, int index, struct slot
 }
 
 /* The last piece has come. */
-static void slot_complete(struct slot *s) {
+static struct pjrt_error *slot_complete(struct slot *s) {
+    PJRT_TRY(pjrt_buffer_place(s->buffer, s->data));
     pjrt_buffer_fill(s->buffer, s->data);
     s->data = NULL;
     s->ended = true;
     pjrt_event_set(s->buffer->ready, NULL);
+    return NULL;
 }
 
 static struct pjrt_error *slot_write(struct slot *s, const void *data, int64_t offset, int64_t size, bool last) {
@@ -105,9 +107,7 @@ static struct pjrt_error *slot_write(struct slot *s, const void *data, int64_t o
         return pjrt_fail(HILO_INVALID_ARGUMENT, "the data is missing");
     if (size)
         memcpy((char *)hilo_buffer_data(s->data) + offset, data, (size_t)size);
-    if (last)
-        slot_complete(s);
-    return NULL;
+    return last ? slot_complete(s) : NULL;
 }
 
 struct pjrt_error *

@@ -77,6 +77,7 @@ static const struct option options[] = {
     {"num_nodes",         OPTION_INT,     1, COMM_MOST_NODES,   CLIENT(nodes),     OF_CLIENT},
     {"threads",           OPTION_INT,     0, INT_MAX,           CLIENT(threads),   OF_CLIENT},
     {"optimized_program", OPTION_BOOL,    0, 1,                 CLIENT(program),   OF_CLIENT},
+    {"device",            OPTION_TEXT,    0, 0,                 CLIENT(device),    OF_CLIENT}, /* "cpu", "gpu", "gpu:1" */
     {"framework_state",   OPTION_INT,     0, INT64_MAX,         CLIENT(framework), OF_CLIENT}, /* an address: see pjrt.h */
     {"hilo_level",        OPTION_INT,     0, 3,                 CLIENT(level),     OF_CLIENT | OF_COMPILE},
     {"hilo_backend",      OPTION_BACKEND, 0, 0,                 CLIENT(backend),   OF_CLIENT | OF_COMPILE},

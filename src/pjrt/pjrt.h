@@ -153,8 +153,9 @@ bool pjrt_queue_push(struct pjrt_queue *q, struct pjrt_job *job);
 
 enum { PJRT_MOST_DEVICES = 256 };
 #define PJRT_PLATFORM "hilo"
+#define PJRT_PLATFORM_GPU PJRT_PLATFORM "_gpu"
 
-/* Kinds of memory of a device: all are the host's. */
+/* Kinds of memory of a device: all are the host's; of a GPU the first is its own. */
 #define PJRT_MEMORY_KINDS(M) M(DEVICE, "device") M(PINNED, "pinned_host") M(UNPINNED, "unpinned_host")
 enum pjrt_memory_kind {
 #define M(id, name) PJRT_MEMORY_##id,
@@ -168,18 +169,21 @@ struct pjrt_description {
     int id;
     int process;     /* that owns it: the node */
     char *text; /* "HILO_0" */
+    const char *kind; /* what it is called, the platform's name or the GPU's; of the topology, or the client */
 };
 
 struct pjrt_topology {
     size_t ndevices;
     struct pjrt_description *descriptions;
     struct pjrt_description **list;
+    const char *platform;   /* the same plugin is two of them, for processors and for GPUs */
+    const char *target;     /* of the GPUs, a row of targets.def; "" = processors, or not known */
     char *version;          /* of the platform: of hilo, and what it runs on */
     uint64_t fingerprint;
 };
 
-/* RESOURCE_EXHAUSTED is the only failure. */
-struct pjrt_error *pjrt_topology_init(struct pjrt_topology *t, size_t ndevices);
+/* gpu: for GPUs of this target; NULL = for processors. RESOURCE_EXHAUSTED is the only failure. */
+struct pjrt_error *pjrt_topology_init(struct pjrt_topology *t, size_t ndevices, const char *gpu);
 struct comm;
 /* Tells the devices of which node they are. */
 void pjrt_topology_of_nodes(struct pjrt_topology *t, const struct comm *comm);
@@ -203,6 +207,7 @@ struct pjrt_device {
     struct pjrt_memory memories[PJRT_NKINDS];
     struct pjrt_memory *list[PJRT_NKINDS];
     struct pjrt_queue queue;
+    struct pjrt_queue marks; /* waits until what runs have enqueued for a GPU is done */
     int local;       /* its number among those of this process; -1: it is another one's */
 };
 
@@ -227,6 +232,7 @@ struct pjrt_client_options {
     int64_t level;       /* of optimisation; default 2 */
     hilo_backend backend;
     int64_t framework;   /* address of a struct pjrt_framework, which outlives the client; 0 = there is none */
+    char device[PJRT_TEXT]; /* that programs run on; "" = the processor */
     bool program;        /* returns the optimised program on request */
     char dump_to[PJRT_TEXT]; /* directory for programs, HILO_DUMP_TO; "" = none */
 };
@@ -234,6 +240,7 @@ struct pjrt_client_options {
 struct pjrt_client {
     atomic_int refs;
     hilo_client *hilo;
+    bool gpu;                      /* programs run on one: what is enqueued is done later */
     struct pjrt_client_options options;
     struct pjrt_topology topology;
     struct pjrt_device *devices;   /* topology.ndevices, of all processes */
@@ -344,8 +351,14 @@ void pjrt_buffer_delete(struct pjrt_buffer *b);
 /* Keeps the data, and the buffer, until it is let go; fails when the buffer was deleted. */
 struct pjrt_error *pjrt_buffer_hold(struct pjrt_buffer *b);
 void pjrt_buffer_unhold(struct pjrt_buffer *b);
-/* Waits for the data of a buffer that is held: it stays the buffer's. */
+/* Waits for the data of a buffer that is held: it stays the buffer's. On a GPU what will fill it is enqueued then, before all
+   that will read it. */
 struct pjrt_error *pjrt_buffer_data(struct pjrt_buffer *b, hilo_buffer **out);
+/* Whether pjrt_buffer_data need not wait. */
+bool pjrt_buffer_enqueued(struct pjrt_buffer *b);
+/* Brings data to the buffer's kind of memory, before it is filled with it; whether that is the device's own. */
+struct pjrt_error *pjrt_buffer_place(struct pjrt_buffer *b, hilo_buffer *data);
+bool pjrt_memory_on_device(const struct pjrt_memory *memory);
 
 hilo_dtype pjrt_dtype(int number);       /* HILO_DTYPE_INVALID where there is none */
 int pjrt_dtype_number(hilo_dtype dtype);

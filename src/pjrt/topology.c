@@ -14,19 +14,21 @@
 #define MACHINE "unknown machine"
 #endif
 
-struct pjrt_error *pjrt_topology_init(struct pjrt_topology *t, size_t ndevices) {
+struct pjrt_error *pjrt_topology_init(struct pjrt_topology *t, size_t ndevices, const char *gpu) {
     *t = (struct pjrt_topology){.descriptions = pjrt_alloc(ndevices, sizeof *t->descriptions),
-                                .list = pjrt_alloc(ndevices, sizeof *t->list)};
+                                .list = pjrt_alloc(ndevices, sizeof *t->list),
+                                .platform = gpu ? PJRT_PLATFORM_GPU : PJRT_PLATFORM, .target = gpu ? gpu : ""};
     struct strbuf version;
     strbuf_init(&version, mem_system_allocator());
-    strbuf_printf(&version, "hilo %s, PJRT %d.%d, %s", hilo_version(), PJRT_MAJOR, PJRT_MINOR, MACHINE);
+    strbuf_printf(&version, "hilo %s, PJRT %d.%d, %s%s%s", hilo_version(), PJRT_MAJOR, PJRT_MINOR, MACHINE, gpu ? ", GPU " : "",
+                  t->target);
     t->version = version.failed ? NULL : pjrt_dup(version.p, version.n);
     bool ok = t->descriptions && t->list && t->version;
     t->ndevices = ok ? ndevices : 0;
     for (size_t i = 0; i < t->ndevices; i++) {
         char text[32];
-        int n = snprintf(text, sizeof text, "HILO_%zu", i);
-        t->descriptions[i] = (struct pjrt_description){.id = (int)i, .text = pjrt_dup(text, (size_t)n)};
+        int n = snprintf(text, sizeof text, "HILO_%s%zu", gpu ? "GPU_" : "", i);
+        t->descriptions[i] = (struct pjrt_description){.id = (int)i, .text = pjrt_dup(text, (size_t)n), .kind = t->platform};
         t->list[i] = &t->descriptions[i];
         ok = ok && t->descriptions[i].text;
     }
@@ -55,11 +57,11 @@ void pjrt_topology_free(struct pjrt_topology *t) {
 
 /* ---- topologies of their own ----------------------------------------------------------------- */
 
-static struct pjrt_error *topology_new(size_t ndevices, struct pjrt_topology **out) {
+static struct pjrt_error *topology_new(size_t ndevices, bool gpu, struct pjrt_topology **out) {
     struct pjrt_topology *t = pjrt_alloc(1, sizeof *t);
     if (!t)
         return pjrt_exhausted();
-    struct pjrt_error *error = pjrt_topology_init(t, ndevices);
+    struct pjrt_error *error = pjrt_topology_init(t, ndevices, gpu ? "" : NULL);
     if (error)
         free(t);
     else
@@ -70,7 +72,7 @@ static struct pjrt_error *topology_new(size_t ndevices, struct pjrt_topology **o
 struct pjrt_error *pjrt_TopologyDescription_Create(struct pjrt_TopologyDescription_Create *a) {
     struct pjrt_client_options options;
     PJRT_TRY(pjrt_client_options_read(a->create_options, a->noptions, &options, NULL));
-    return topology_new((size_t)options.devices, &a->topology);
+    return topology_new((size_t)options.devices, strncmp(options.device, "gpu", 3) == 0, &a->topology);
 }
 
 struct pjrt_error *pjrt_TopologyDescription_Destroy(struct pjrt_TopologyDescription_Destroy *a) {
@@ -81,11 +83,11 @@ struct pjrt_error *pjrt_TopologyDescription_Destroy(struct pjrt_TopologyDescript
 }
 
 /* A topology as bytes: the platform, then the number of its devices. */
-static const char topology_head[] = PJRT_PLATFORM "-topology ";
+static const char topology_head[] = "-topology ";
 
 struct pjrt_error *pjrt_TopologyDescription_Serialize(struct pjrt_TopologyDescription_Serialize *a) {
     char text[64];
-    int n = snprintf(text, sizeof text, "%s%zu", topology_head, a->topology->ndevices);
+    int n = snprintf(text, sizeof text, "%s%s%zu", a->topology->platform, topology_head, a->topology->ndevices);
     a->owner = pjrt_bytes_copy(text, (size_t)n, &a->bytes);
     a->nbytes = (size_t)n;
     a->deleter = pjrt_bytes_delete;
@@ -94,22 +96,26 @@ struct pjrt_error *pjrt_TopologyDescription_Serialize(struct pjrt_TopologyDescri
 
 struct pjrt_error *pjrt_TopologyDescription_Deserialize(struct pjrt_TopologyDescription_Deserialize *a) {
     struct str s = {a->bytes, a->bytes ? a->nbytes : 0};
-    size_t at = sizeof topology_head - 1, n = 0;
-    bool ok = str_starts(s, topology_head) && s.n > at && s.n - at <= 4;
+    bool gpu = str_starts(s, PJRT_PLATFORM_GPU);
+    size_t at = gpu ? sizeof PJRT_PLATFORM_GPU - 1 : sizeof PJRT_PLATFORM - 1, n = 0;
+    bool ok = gpu || str_starts(s, PJRT_PLATFORM);
+    struct str rest = ok ? (struct str){s.p + at, s.n - at} : s;
+    at += sizeof topology_head - 1;
+    ok = ok && str_starts(rest, topology_head) && s.n > at && s.n - at <= 4;
     for (; ok && at < s.n; at++) {
         ok = s.p[at] >= '0' && s.p[at] <= '9';
         n = n * 10 + (size_t)(s.p[at] - '0');
     }
     if (!ok || n < 1 || n > PJRT_MOST_DEVICES)
         return pjrt_fail(HILO_INVALID_ARGUMENT, "these %zu bytes are no topology of " PJRT_PLATFORM, s.n);
-    return topology_new(n, &a->topology);
+    return topology_new(n, gpu, &a->topology);
 }
 
 /* ---- properties ------------------------------------------------------------------------------ */
 
 struct pjrt_error *pjrt_TopologyDescription_PlatformName(struct pjrt_TopologyDescription_PlatformName *a) {
-    a->text = PJRT_PLATFORM;
-    a->text_size = sizeof PJRT_PLATFORM - 1;
+    a->text = a->topology->platform;
+    a->text_size = strlen(a->text);
     return NULL;
 }
 
@@ -163,8 +169,8 @@ struct pjrt_error *pjrt_DeviceDescription_Attributes(struct pjrt_DeviceDescripti
 }
 
 struct pjrt_error *pjrt_DeviceDescription_Kind(struct pjrt_DeviceDescription_Kind *a) {
-    a->text = PJRT_PLATFORM;
-    a->text_size = sizeof PJRT_PLATFORM - 1;
+    a->text = a->description->kind;
+    a->text_size = strlen(a->text);
     return NULL;
 }
 

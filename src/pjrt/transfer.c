@@ -1,5 +1,6 @@
 /* Transfers: from the host, to the host, from buffer to buffer. */
 #include "pjrt/pjrt.h"
+#include "runtime/internal.h"
 
 #include <stdlib.h>
 
@@ -177,6 +178,10 @@ struct pjrt_error *pjrt_Client_BufferFromHostBuffer(struct pjrt_Client_BufferFro
     hilo_buffer *data = NULL;
     PJRT_TRY(pjrt_buffer_new(memory, a->dtype, a->dims, a->rank, order, a->client->done, &b));
     struct pjrt_error *error = from_host(a, b, &done, &data);
+    if (!error && (error = pjrt_buffer_place(b, data))) {
+        hilo_buffer_release(data);
+        pjrt_event_unref(done);
+    }
     if (error) {
         pjrt_buffer_unref(b);
         return error;
@@ -215,7 +220,8 @@ struct pjrt_error *pjrt_Client_CreateViewOfDeviceBuffer(struct pjrt_Client_Creat
     hilo_status status = HILO_RESOURCE_EXHAUSTED;
     if (v) {
         *v = (struct view){a->on_delete, a->on_delete_user};
-        status = hilo_buffer_wrap(c->hilo, b->dtype, dims, b->rank, a->pointer, view_done, v, &data);
+        status = (pjrt_memory_on_device(b->memory) ? rt_buffer_wrap_device : hilo_buffer_wrap)(
+            c->hilo, b->dtype, dims, b->rank, a->pointer, view_done, v, &data);
     }
     struct pjrt_error *error = pjrt_capture_end(c, &l, status);
     if (error) {
@@ -239,6 +245,8 @@ struct pjrt_error *pjrt_Client_CreateUninitializedBuffer(struct pjrt_Client_Crea
     hilo_buffer *data;
     pjrt_capture_begin(c, &l);
     struct pjrt_error *error = pjrt_capture_end(c, &l, hilo_buffer_create(c->hilo, b->dtype, dims, b->rank, &data));
+    if (!error && (error = pjrt_buffer_place(b, data)))
+        hilo_buffer_release(data);
     if (error) {
         pjrt_buffer_unref(b);
         return error;
@@ -261,7 +269,7 @@ struct copy {
 };
 
 /* From the buffer's order of memory to strides, which are in that order, too. */
-static void scatter(const struct pjrt_buffer *b, const char *src, char *dst, const int64_t *strides) {
+static void scatter_bytes(const struct pjrt_buffer *b, const char *src, char *dst, const int64_t *strides) {
     size_t size = hilo_dtype_size(b->dtype);
     int64_t index[64] = {0}, dims[64];
     pjrt_buffer_physical_dims(b, dims);
@@ -276,20 +284,30 @@ static void scatter(const struct pjrt_buffer *b, const char *src, char *dst, con
     }
 }
 
+static struct pjrt_error *read_bytes(const struct copy *c, const hilo_buffer *data, char *to) {
+    struct pjrt_capture l;
+    pjrt_capture_begin(c->from->client, &l);
+    return pjrt_capture_end(c->from->client, &l, rt_buffer_read(data, c->offset, to, c->bytes));
+}
+
+static struct pjrt_error *scatter(const struct copy *c, const hilo_buffer *data) {
+    char *bytes = pjrt_alloc(1, c->bytes);
+    if (!bytes)
+        return pjrt_exhausted();
+    struct pjrt_error *error = read_bytes(c, data, bytes);
+    if (!error)
+        scatter_bytes(c->from, bytes, c->to, c->strides);
+    free(bytes);
+    return error;
+}
+
 static void copy_run(struct pjrt_error *error, void *user) {
     struct copy *c = user;
     hilo_buffer *data = NULL;
     if (!error)
         error = pjrt_buffer_data(c->from, &data);
-    if (!error && c->bytes) {
-        const char *src = hilo_buffer_data(data);
-        if (!src)
-            error = pjrt_fail(HILO_INTERNAL, "the buffer has no data");
-        else if (c->strided)
-            scatter(c->from, src, c->to, c->strides);
-        else
-            memcpy(c->to, src + c->offset, c->bytes);
-    }
+    if (!error && c->bytes)
+        error = c->strided ? scatter(c, data) : read_bytes(c, data, c->to);
     pjrt_buffer_unhold(c->from);
     pjrt_event_set(c->done, error);
     pjrt_event_unref(c->done);
@@ -427,14 +445,11 @@ struct buffer_copy {
     struct pjrt_buffer *to;
 };
 
-static struct pjrt_error *copy_data(struct buffer_copy *t, hilo_buffer *data, hilo_buffer **out) {
+static struct pjrt_error *copy_data(const struct buffer_copy *t, hilo_buffer *data, hilo_buffer **out) {
     struct pjrt_client *c = t->from->client;
     struct pjrt_capture l;
     pjrt_capture_begin(c, &l);
-    int64_t dims[64];
-    pjrt_buffer_physical_dims(t->from, dims);
-    return pjrt_capture_end(c, &l, hilo_buffer_from_host(c->hilo, t->from->dtype, dims, t->from->rank,
-                                                   hilo_buffer_data(data), NULL, out));
+    return pjrt_capture_end(c, &l, rt_buffer_copy(data, pjrt_memory_on_device(t->to->memory), out));
 }
 
 static void buffer_copy_run(struct pjrt_error *error, void *user) {
@@ -512,8 +527,13 @@ struct pjrt_error *pjrt_Buffer_Bitcast(struct pjrt_Buffer_Bitcast *a) {
     if (!error) {
         struct pjrt_capture l;
         pjrt_capture_begin(c, &l);
-        hilo_status status = hilo_buffer_wrap(c->hilo, to->dtype, a->dims, to->rank, hilo_buffer_data(data), bitcast_done,
-                                              hilo_buffer_retain(data), &cast);
+        void *address = NULL;
+        hilo_status status = rt_buffer_address(data, &address);
+        if (status == HILO_OK)
+            status = rt_buffer_wrap_device(c->hilo, to->dtype, a->dims, to->rank, address, bitcast_done,
+                                           hilo_buffer_retain(data), &cast);
+        else
+            hilo_buffer_retain(data);
         if (status != HILO_OK) {
             hilo_buffer_release(data);
             pjrt_buffer_unref(to);

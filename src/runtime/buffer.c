@@ -214,15 +214,34 @@ size_t hilo_buffer_bytes(const hilo_buffer *buffer) {
 /* One more reference to the value, on the host where it is there; NULL once donated. */
 static struct value *take(const hilo_buffer *buffer) {
     pthread_mutex_lock(&buffer->client->lock);
-    struct value *v = buffer->value ? buffer->value : buffer->device;
+    struct value *v = buffer->value && (buffer->truth != RT_DEVICE_FORM || !buffer->device) ? buffer->value : buffer->device;
     v = v ? value_ref(v) : NULL;
     pthread_mutex_unlock(&buffer->client->lock);
     return v;
 }
 
-static hilo_status copy_out(struct gpu *g, void *dst, const struct value *v, struct diag_list *d) {
-    HILO_TRY(gpu_copy(g, GPU_TO_HOST, dst, v->data, v->bytes, d));
+static hilo_status copy_out(struct gpu *g, void *dst, const char *from, size_t bytes, struct diag_list *d) {
+    HILO_TRY(gpu_copy(g, GPU_TO_HOST, dst, from, bytes, d));
     return gpu_wait(g, d);
+}
+
+static hilo_status read_bytes(const hilo_buffer *buffer, size_t offset, void *dst, size_t bytes, struct diag_list *d) {
+    hilo_status status = HILO_OK;
+    struct value *v = take(buffer);
+    if (!v)
+        return diag_error(d, HILO_FAILED_PRECONDITION, "the buffer was donated to a run and has no data");
+    if (bytes && v->device)
+        status = copy_out(buffer->client->gpu, dst, (const char *)v->data + offset, bytes, d);
+    else if (bytes)
+        memcpy(dst, (const char *)v->data + offset, bytes);
+    value_unref(v);
+    return status;
+}
+
+hilo_status rt_buffer_read(const hilo_buffer *buffer, size_t offset, void *dst, size_t bytes) {
+    struct diag_list d;
+    diag_init(&d, buffer->client->al);
+    return rt_finish(buffer->client, &d, read_bytes(buffer, offset, dst, bytes, &d));
 }
 
 hilo_status hilo_buffer_to_host(const hilo_buffer *buffer, void *dst, size_t nbytes) {
@@ -230,17 +249,11 @@ hilo_status hilo_buffer_to_host(const hilo_buffer *buffer, void *dst, size_t nby
         return HILO_INVALID_ARGUMENT;
     struct diag_list d;
     diag_init(&d, buffer->client->al);
-    hilo_status status = HILO_OK;
-    struct value *v = take(buffer);
-    if (!v)
-        status = diag_error(&d, HILO_FAILED_PRECONDITION, "the buffer was donated to a run and has no data");
-    else if (nbytes != buffer->bytes || (nbytes && !dst))
+    hilo_status status;
+    if (nbytes != buffer->bytes || (nbytes && !dst))
         status = diag_error(&d, HILO_INVALID_ARGUMENT, "the buffer has %zu bytes, not %zu", buffer->bytes, nbytes);
-    else if (nbytes && v->device)
-        status = copy_out(buffer->client->gpu, dst, v, &d);
-    else if (nbytes)
-        memcpy(dst, v->data, nbytes);
-    value_unref(v);
+    else
+        status = read_bytes(buffer, 0, dst, nbytes, &d);
     return rt_finish(buffer->client, &d, status);
 }
 
@@ -251,7 +264,7 @@ void *hilo_buffer_data(const hilo_buffer *buffer) {
     if (rt_buffer_fetch(&b, 1) != HILO_OK)
         return NULL;
     pthread_mutex_lock(&buffer->client->lock);
-    b->exposed = true;
+    b->truth = RT_HOST_FORM;
     void *data = buffer->value && buffer->value->kind == EVAL_TENSOR ? buffer->value->data : NULL;
     pthread_mutex_unlock(&buffer->client->lock);
     return data;

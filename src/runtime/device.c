@@ -92,7 +92,7 @@ hilo_status rt_buffer_form(hilo_buffer *b, bool device, struct diag_list *d) {
     struct value **slot = device ? &b->device : &b->value, **other = device ? &b->value : &b->device, *made = NULL,
                  *dropped = NULL;
     pthread_mutex_lock(&client->lock);
-    bool stale = device && b->exposed;
+    bool stale = b->truth == (device ? RT_HOST_FORM : RT_DEVICE_FORM);
     struct value *from = (*slot && !stale) || !*other || (*other)->kind != EVAL_TENSOR ? NULL : value_ref(*other);
     pthread_mutex_unlock(&client->lock);
     if (!from)
@@ -104,7 +104,7 @@ hilo_status rt_buffer_form(hilo_buffer *b, bool device, struct diag_list *d) {
             struct value *old = *slot;
             *slot = made;
             made = old;
-            if (device && !b->exposed) { /* it would only take memory */
+            if (device && b->truth == RT_EITHER) { /* it would only take memory */
                 dropped = b->value;
                 b->value = NULL;
             }

@@ -65,6 +65,31 @@ enum ir_dtype rt_dtype(hilo_dtype t); /* IR_DTYPE_NONE for what no tensor is mad
    which rt_buffer_fetch tells before. */
 struct value *rt_buffer_value(const hilo_buffer *buffer);
 hilo_status rt_buffer_fetch(hilo_buffer *const *buffers, size_t n);
+/* Of the client of a GPU, whose buffers have a form in the memory of the host and one in the device's, of which each is made of
+   the other when it is needed; of another client all of these leave the buffer as it is.
+   rt_buffer_move: makes the form that there is not, the host's in pinned memory, and lets the other go.
+   rt_buffer_read: `bytes` from byte `offset` on, which are in the buffer.
+   rt_buffer_address: of the device's form, which stays valid, and is the truth from here on; else the host's address.
+   rt_buffer_copy: a buffer with the same data on the device, or the host. */
+bool rt_client_on_device(const hilo_client *client);
+hilo_status rt_buffer_move(hilo_buffer *buffer, bool device);
+hilo_status rt_buffer_read(const hilo_buffer *buffer, size_t offset, void *dst, size_t bytes);
+hilo_status rt_buffer_address(hilo_buffer *buffer, void **out);
+hilo_status rt_buffer_copy(hilo_buffer *buffer, bool device, hilo_buffer **out);
+/* As hilo_buffer_wrap, over memory of the device, which is copied where it is not aligned to 16 bytes; `release` is called
+   without that, too. */
+hilo_status rt_buffer_wrap_device(hilo_client *client, hilo_dtype dtype, const int64_t *dims, uint32_t rank, void *data,
+                                  void (*release)(void *user, void *data), void *user, hilo_buffer **out);
+/* A mark after all that was enqueued for a device so far; NULL of other clients, which enqueue nothing. It ends with the wait
+   for it, which tells what has failed. */
+struct rt_mark;
+hilo_status rt_client_mark(hilo_client *client, struct rt_mark **out);
+hilo_status rt_mark_wait(hilo_client *client, struct rt_mark *mark);
+/* Bytes of the device's memory: in use through this client, at most so far, and of all. */
+struct rt_device_memory { size_t used, peak, all; };
+struct rt_device_memory rt_client_device_memory(const hilo_client *client);
+const char *rt_client_device_name(const hilo_client *client); /* "NVIDIA H100 …"; NULL = the processor */
+
 /* `tensor<2x3xf32>` or `token`. */
 void rt_type_text(hilo_dtype dtype, uint32_t rank, const int64_t *dims, struct strbuf *out);
 /* A tensor's elements as nested lists, the middle of long dimensions left out when there are more than `most`

@@ -3,7 +3,7 @@
  *
  *   client.c       clients: allocator, threads, diagnostics, log, custom calls; option structs
  *   dtype.c        versions, statuses, element types
- *   buffer.c       buffers: counted values with a client
+ *   buffer.c       buffers: counted values with a client       buffer_device.c   their two forms, where there is a GPU
  *   module.c       modules, once they are read: printing, functions
  *   executable.c   executables: inputs, outputs, statistics                      specialise.c   those of unknown sizes
  *   internal.c     what internal.h reads of them
@@ -84,7 +84,7 @@ struct hilo_buffer {
     hilo_client *client;
     /* Both guarded by the client's lock; NULL once donated. Of a GPU's client each is made of the other when it is needed. */
     struct value *value, *device;
-    bool exposed;        /* the caller has had the address of the value's data, and may have written to it */
+    enum { RT_EITHER, RT_HOST_FORM, RT_DEVICE_FORM } truth; /* whose address the caller has had: it may have written to it */
     uint64_t id;         /* no other buffer of the client ever has it */
     uint64_t version;    /* guarded by the client's lock: how often its contents were changed */
     bool packed;         /* guarded by it, too: an executable may keep what it made of the buffer */

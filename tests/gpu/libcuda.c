@@ -66,7 +66,8 @@ struct work {
     uint32_t blocks, shared, nparams;
     struct ptx_buffer params[];
 };
-struct stream { struct work *first, **last; };
+struct stream { struct work *first, **last; uint64_t enqueued, done; };
+struct event { struct stream *stream; uint64_t after; /* so many works of it */ };
 
 static struct {
     pthread_mutex_t lock;
@@ -74,7 +75,7 @@ static struct {
     char *range, *storage; /* addresses that the host may not touch; the bytes that they stand for */
     uint64_t top, seed;
     size_t used, peak, memory;
-    int retained, sticky, nstreams;
+    int retained, sticky, nstreams, nevents;
     uint64_t calls, fail, failed, launches, uploads, downloads;
     struct allocation *allocations;
     struct pinned *pinned;
@@ -171,6 +172,7 @@ static struct work *work_new(struct stream *s, enum kind kind, uint32_t nparams)
     w->nparams = nparams;
     *s->last = w;
     s->last = &w->next;
+    s->enqueued++;
     return w;
 }
 
@@ -192,6 +194,7 @@ static void run_some(struct stream *s, uint64_t n) {
         s->first = w->next;
         if (!s->first)
             s->last = &s->first;
+        s->done++;
         free(w->staged);
         free(w);
     }
@@ -232,6 +235,37 @@ static int cuStreamSynchronize(void *stream) {
     ENTER(true);
     run_some(stream, UINT64_MAX);
     return leave(fake.sticky);
+}
+
+static int cuEventCreate(void **event, unsigned flags) {
+    ENTER(true);
+    if (flags != 2)
+        return leave(misuse(INVALID_VALUE, "an event with flags %u", flags));
+    *event = calloc(1, sizeof(struct event));
+    fake.nevents++;
+    return leave(OK);
+}
+
+static int cuEventRecord(void *event, void *stream) {
+    ENTER(true);
+    *(struct event *)event = (struct event){stream, ((struct stream *)stream)->enqueued};
+    return leave(OK);
+}
+
+/* What was enqueued later may wait. */
+static int cuEventSynchronize(void *event) {
+    ENTER(true);
+    const struct event *e = event;
+    if (e->stream && e->after > e->stream->done)
+        run_some(e->stream, e->after - e->stream->done);
+    return leave(fake.sticky);
+}
+
+static int cuEventDestroy(void *event) {
+    ENTER_FREE();
+    free(event);
+    fake.nevents--;
+    return leave(error);
 }
 
 /* ---- memory, as the driver's functions ------------------------------------------------------- */
@@ -584,7 +618,7 @@ EXPORT int cuGetProcAddress_v2(const char *name, void **function, int version, u
 /* ---- the end --------------------------------------------------------------------------------- */
 
 __attribute__((destructor)) static void report(void) {
-    uint64_t leaks = (uint64_t)(fake.retained + fake.nstreams);
+    uint64_t leaks = (uint64_t)(fake.retained + fake.nstreams + fake.nevents);
     const char *path = getenv("HILO_FAKE_CUDA_REPORT");
     for (struct allocation *a = fake.allocations, *next; a; a = next) {
         next = a->next;
