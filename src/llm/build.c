@@ -215,6 +215,17 @@ ir_val build_dot(struct build *b, ir_val x, ir_val y, uint32_t batch, int64_t x_
     return v;
 }
 
+ir_val build_solve(struct build *b, ir_val a, ir_val y) {
+    ir_op op;
+    ir_val v = make(b, IR_TRIANGULAR_SOLVE, (ir_val[]){a, y}, 2, type_of(b, y), &op);
+    ir_set_prop(b->m, op, IR_TRIANGULAR_SOLVE_left_side, ir_attr_bool(b->m, true));
+    ir_set_prop(b->m, op, IR_TRIANGULAR_SOLVE_lower, ir_attr_bool(b->m, true));
+    ir_set_prop(b->m, op, IR_TRIANGULAR_SOLVE_unit_diagonal, ir_attr_bool(b->m, true));
+    ir_set_prop(b->m, op, IR_TRIANGULAR_SOLVE_transpose_a,
+                ir_attr_enum(b->m, IR_ENUM_TRANSPOSE, IR_TRANSPOSE_NO_TRANSPOSE));
+    return v;
+}
+
 ir_val build_rows(struct build *b, ir_val table, ir_val ids) {
     const struct ir_type_data *t = build_type(b, table), *i = build_type(b, ids);
     int64_t cols = t->dims[1], n = i->dims[0], sizes[2] = {1, cols}, zero = 0, one = 1;

@@ -46,6 +46,8 @@ ir_val build_pad(struct build *b, ir_val x, int64_t dim, int64_t size);
 ir_val build_reduce(struct build *b, enum ir_op_kind op, ir_val x, int64_t dim);
 /* Contracts one dimension of each; the first `batch` dimensions of both are batch dimensions. */
 ir_val build_dot(struct build *b, ir_val x, ir_val y, uint32_t batch, int64_t x_dim, int64_t y_dim, enum ir_dtype t);
+/* Solves (1 + lower triangle of a without its diagonal) x = y; the last two dimensions are matrices. */
+ir_val build_solve(struct build *b, ir_val a, ir_val y);
 /* Rows of a matrix: [rows, cols] and i32[n] to [n, cols]. */
 ir_val build_rows(struct build *b, ir_val table, ir_val ids);
 /* Rows of a matrix: n of them, from the i32 scalar `first` on. */

@@ -12,7 +12,8 @@
 enum {
     QKV_BIAS = 1, QK_NORM = 2, POST_NORMS = 4, GEMMA = 8, SLIDES = 16, TIED = 32, QK_NORM_WIDE = 64, NO_PRE_NORMS = 128,
     SOME_UNROTATED = 256, EXPERTS = 512, CHOSEN_SUM = 1024, ENCODER = 2048, PADDED = 4096, /* positions follow padding's id */
-    LOCAL_PLAIN = 8192, SINKS = 16384, QUERY_GROWS = 32768
+    LOCAL_PLAIN = 8192, SINKS = 16384, QUERY_GROWS = 32768, VALUE_NORM = 65536, ALTUP = 1 << 17, RECURRENT = 1 << 18,
+    SHARED_EXPERT = 1 << 19
 };
 static const struct { const char *type; unsigned flags; int64_t pattern; /* every n-th layer has full attention; 0 = none */
 } families[] = {
@@ -22,6 +23,10 @@ static const struct { const char *type; unsigned flags; int64_t pattern; /* ever
     {"phi3", SLIDES, 0}, {"smollm3", TIED | SOME_UNROTATED, 0}, {"granite", 0, 0},
     {"olmo2", QK_NORM_WIDE | POST_NORMS | NO_PRE_NORMS, 0}, {"ministral", SLIDES, 0},
     {"qwen3_moe", QK_NORM | EXPERTS, 0}, {"mixtral", SLIDES | EXPERTS | CHOSEN_SUM, 0},
+    {"gemma3n_text", GEMMA | TIED | POST_NORMS | QK_NORM | SLIDES | LOCAL_PLAIN | VALUE_NORM | ALTUP, 5},
+    {"gemma4_text", GEMMA | TIED | POST_NORMS | QK_NORM | SLIDES | LOCAL_PLAIN | VALUE_NORM, 6},
+    {"qwen3_5_text", QK_NORM | RECURRENT, 4},
+    {"qwen3_5_moe_text", QK_NORM | RECURRENT | EXPERTS | CHOSEN_SUM | SHARED_EXPERT, 4},
     {"olmo3", QK_NORM_WIDE | POST_NORMS | NO_PRE_NORMS | SLIDES | LOCAL_PLAIN, 4}, {"ministral3", SLIDES | QUERY_GROWS, 0},
     {"gpt_oss", SLIDES | EXPERTS | CHOSEN_SUM | SINKS, 2},
     {"bert", ENCODER | TIED, 0}, {"roberta", ENCODER | TIED | PADDED, 0}, {"xlm-roberta", ENCODER | TIED | PADDED, 0},
@@ -38,7 +43,10 @@ struct reader {
 
 static hilo_status find_family(struct reader *r) {
     const char *type = llm_json_text(r->o, "model_type", "");
-    static const struct { const char *type, *text; } multimodal[] = {{"gemma3", "gemma3_text"}, {"mistral3", "mistral"}};
+    static const struct { const char *type, *text; } multimodal[] = {{"gemma3", "gemma3_text"}, {"mistral3", "mistral"},
+                                                                  {"gemma3n", "gemma3n_text"}, {"gemma4", "gemma4_text"},
+                                                                  {"qwen3_5", "qwen3_5_text"},
+                                                                  {"qwen3_5_moe", "qwen3_5_moe_text"}};
     for (size_t i = 0; i < sizeof multimodal / sizeof *multimodal; i++)
         if (strcmp(type, multimodal[i].type) == 0 && llm_json_has(r->o, "text_config")) { /* the text model of it */
             r->o = (struct llm_object){r->j, llm_json_object(r->o, "text_config"), "text_config."};
@@ -65,6 +73,17 @@ static hilo_status find_family(struct reader *r) {
 
 enum { MAX_WIDTH = 1 << 20 }; /* of any dimension: products of two fit easily */
 
+/* A number of a list that has one for each layer. */
+static int64_t list_int(struct reader *r, const char *name, int64_t layer, int64_t most) {
+    const json_t *list = llm_json_array(r->o, name), *v = json_array_get(list, (size_t)layer);
+    int64_t x = json_is_integer(v) ? json_integer_value(v) : 0;
+    if (json_array_size(list) != (size_t)r->c->layers || x < 1 || x > most) {
+        llm_json_fail(r->j, "'%s' is no list of %lld numbers from 1 to %lld", name, (long long)r->c->layers, (long long)most);
+        return 1;
+    }
+    return x;
+}
+
 static void read_sizes(struct reader *r) {
     struct llm_config *c = r->c;
     struct llm_object o = r->o;
@@ -73,7 +92,10 @@ static void read_sizes(struct reader *r) {
     c->heads = llm_json_int(o, "num_attention_heads", 1, 4096, LLM_REQUIRED);
     c->kv_heads = r->flags & ENCODER ? c->heads : llm_json_int(o, "num_key_value_heads", 1, 4096, c->heads);
     c->head_dim = llm_json_int(o, "head_dim", 2, 4096, c->hidden / c->heads);
-    c->ffn = llm_json_int(o, "intermediate_size", 1, MAX_WIDTH, LLM_REQUIRED);
+    const json_t *widths = json_object_get(o.o, "intermediate_size"); /* a number, or one for each layer */
+    bool moe = r->flags & SHARED_EXPERT;
+    c->ffn = json_is_array(widths) ? list_int(r, "intermediate_size", 0, MAX_WIDTH)
+                                   : llm_json_int(o, "intermediate_size", 1, MAX_WIDTH, moe ? 1 : LLM_REQUIRED);
     c->vocab = llm_json_int(o, "vocab_size", 1, 1 << 24, LLM_REQUIRED);
     c->positions = llm_json_int(o, "max_position_embeddings", 1, 1 << 24, LLM_REQUIRED);
     if (r->j->status != HILO_OK)
@@ -81,7 +103,6 @@ static void read_sizes(struct reader *r) {
     if (c->heads % c->kv_heads)
         llm_json_fail(r->j, "'num_attention_heads' is %lld, no multiple of 'num_key_value_heads', %lld", (long long)c->heads,
                       (long long)c->kv_heads);
-    c->rotary = c->head_dim;
     if (c->head_dim % 2)
         llm_json_fail(r->j, "'head_dim' is %lld; an even number was expected", (long long)c->head_dim);
 }
@@ -95,8 +116,9 @@ static void read_numbers(struct reader *r) {
     struct llm_object o = r->o;
     bool gemma = r->flags & GEMMA, encoder = r->flags & ENCODER;
     c->norm_eps = encoder ? llm_json_real(o, "layer_norm_eps", 1e-12) : llm_json_real(o, "rms_norm_eps", 1e-6);
-    c->norm_plus_one = gemma;
-    c->tied = llm_json_bool(o, "tie_word_embeddings", r->flags & TIED);
+    c->norm_plus_one = (gemma && !(r->flags & VALUE_NORM)) || r->flags & RECURRENT;
+    bool tied = llm_json_bool(llm_json_root(r->j), "tie_word_embeddings", r->flags & TIED);
+    c->tied = llm_json_bool(o, "tie_word_embeddings", tied);
     bool bias = llm_json_bool(o, "attention_bias", r->flags & SINKS);
     c->sinks = r->flags & SINKS;
     c->qkv_bias = bias || encoder || (r->flags & QKV_BIAS);
@@ -104,6 +126,8 @@ static void read_numbers(struct reader *r) {
     c->mlp_bias = llm_json_bool(o, "mlp_bias", encoder);
     c->qk_norm = r->flags & QK_NORM;
     c->qk_norm_wide = r->flags & QK_NORM_WIDE;
+    c->v_norm = r->flags & VALUE_NORM;
+    c->gated_attention = r->flags & RECURRENT;
     c->pre_norms = !encoder && !(r->flags & NO_PRE_NORMS);
     c->post_norms = r->flags & POST_NORMS;
     c->embed_scale = llm_json_real(o, "embedding_multiplier", gemma ? sqrt((double)c->hidden) : 1);
@@ -111,7 +135,7 @@ static void read_numbers(struct reader *r) {
     double divisor = llm_json_real(o, "logits_scaling", 1);
     c->logit_scale = divisor != 0 ? 1 / divisor : 1;
     double scalar = llm_json_real(o, "query_pre_attn_scalar", (double)c->head_dim);
-    c->attn_scale = llm_json_real(o, "attention_multiplier", scalar > 0 ? 1 / sqrt(scalar) : 1);
+    c->attn_scale = llm_json_real(o, "attention_multiplier", scalar > 0 && !c->v_norm ? 1 / sqrt(scalar) : 1);
     c->attn_cap = llm_json_real(o, "attn_logit_softcapping", 0);
     c->final_cap = llm_json_real(o, "final_logit_softcapping", 0);
     const char *usual = gemma ? "gelu_new" : encoder ? "gelu" : "silu";
@@ -155,7 +179,7 @@ static void read_encoder(struct reader *r) {
                       (long long)c->offset);
     c->positions -= c->offset;
     for (int64_t i = 0; i < c->layers; i++)
-        c->unrotated[i] = true;
+        c->layer[i].unrotated = true;
 }
 
 /* ---- experts ---------------------------------------------------------------------------------- */
@@ -173,6 +197,8 @@ static void read_experts(struct reader *r) {
         c->glu_alpha = llm_json_real(r->o, "swiglu_alpha", 1.702);
         c->glu_limit = llm_json_real(r->o, "swiglu_limit", 7);
     }
+    if (r->flags & SHARED_EXPERT)
+        c->shared_ffn = llm_json_int(r->o, "shared_expert_intermediate_size", 1, MAX_WIDTH, LLM_REQUIRED);
     c->chosen_sum = llm_json_bool(r->o, "norm_topk_prob", r->flags & CHOSEN_SUM);
     if (c->chosen > c->experts)
         llm_json_fail(r->j, "'num_experts_per_tok' is %lld; there are %lld experts", (long long)c->chosen,
@@ -196,15 +222,126 @@ static void read_window(struct reader *r) {
         llm_json_fail(r->j, "'layer_types' has %zu entries for %lld layers", json_array_size(types), (long long)c->layers);
     for (int64_t i = 0; i < c->layers && r->j->status == HILO_OK; i++) {
         const char *type = types ? json_string_value(json_array_get(types, (size_t)i)) : NULL;
-        bool named = type && strcmp(type, "sliding_attention") == 0;
-        if (types && !named && !(type && strcmp(type, "full_attention") == 0))
-            llm_json_fail(r->j, "'layer_types' names '%s'; sliding_attention or full_attention was expected", type ? type : "");
+        const char *other = r->flags & RECURRENT ? "linear_attention" : "sliding_attention";
+        bool named = type && strcmp(type, other) == 0, full = type && strcmp(type, "full_attention") == 0;
+        if (types && !named && !full)
+            llm_json_fail(r->j, "'layer_types' names '%s'; %s or full_attention was expected", type ? type : "", other);
         bool counted = i >= first && (pattern == 0 || (i + 1) % pattern != 0);
-        c->sliding[i] = slides && (types ? named : counted);
+        c->layer[i].sliding = slides && (types ? named : counted);
+        c->layer[i].recurrent = r->flags & RECURRENT && (types ? named : counted);
     }
     c->window = slides ? window : 0;
     if (c->window && c->bidirectional) /* half of it on each side */
         c->window = c->window / 2 + 1;
+}
+
+/* ---- gated delta nets ---------------------------------------------------------------------------- */
+
+static void read_delta(struct reader *r) {
+    struct llm_delta *d = &r->c->delta;
+    if (!(r->flags & RECURRENT))
+        return;
+    d->heads = llm_json_int(r->o, "linear_num_value_heads", 1, 4096, LLM_REQUIRED);
+    d->key_heads = llm_json_int(r->o, "linear_num_key_heads", 1, 4096, LLM_REQUIRED);
+    d->key_dim = llm_json_int(r->o, "linear_key_head_dim", 1, 4096, LLM_REQUIRED);
+    d->value_dim = llm_json_int(r->o, "linear_value_head_dim", 1, 4096, LLM_REQUIRED);
+    d->taps = llm_json_int(r->o, "linear_conv_kernel_dim", 2, 64, 4);
+    if (r->j->status == HILO_OK && d->heads % d->key_heads)
+        llm_json_fail(r->j, "'linear_num_value_heads' is %lld, no multiple of 'linear_num_key_heads', %lld",
+                      (long long)d->heads, (long long)d->key_heads);
+}
+
+/* ---- what layers have of their own ------------------------------------------------------------- */
+
+/* The number that a part p of a normal distribution is below. */
+static double quantile(double p) {
+    double low = -40, high = 40;
+    for (int i = 0; i < 100; i++) {
+        double x = (low + high) / 2;
+        *(0.5 * erfc(-x / sqrt(2)) < p ? &low : &high) = x;
+    }
+    return low;
+}
+
+/* What `per_layer_config` has under the number of a layer. */
+static void read_own_heads(struct llm_object all, int64_t layer, struct llm_layer *at) {
+    char name[24];
+    snprintf(name, sizeof name, "%lld", (long long)layer);
+    struct llm_object o = {all.j, llm_json_object(all, name), all.where};
+    at->head_dim = llm_json_int(o, "head_dim", 2, 4096, at->head_dim);
+    at->kv_heads = llm_json_int(o, "num_key_value_heads", 1, 4096, at->kv_heads);
+}
+
+/* Gemma 3n's and 4's layers: heads by kind, keys and values of earlier layers, widths, sparse gates. */
+static void read_gemma_layers(struct reader *r) {
+    struct llm_config *c = r->c;
+    struct llm_object o = r->o;
+    bool altup = r->flags & ALTUP, same = llm_json_bool(o, "attention_k_eq_v", false);
+    const struct llm_object own_fields = {r->j, llm_json_object(o, "per_layer_config"), "per_layer_config."};
+    int64_t dim = altup || own_fields.o ? c->head_dim : llm_json_int(o, "global_head_dim", 2, 4096, 512);
+    int64_t kv = same ? llm_json_int(o, "num_global_key_value_heads", 1, 4096, c->kv_heads) : c->kv_heads;
+    int64_t own = c->layers - llm_json_int(o, "num_kv_shared_layers", 0, c->layers - 1, altup ? 15 : 0);
+    const json_t *widths = json_object_get(o.o, "intermediate_size");
+    const json_t *sparse = llm_json_array(o, "activation_sparsity_pattern");
+    bool wide = llm_json_bool(o, "use_double_wide_mlp", false);
+    if (!altup)
+        c->layer[c->layers - 1].sliding = false;
+    for (int64_t i = 0; i < c->layers && r->j->status == HILO_OK; i++) {
+        struct llm_layer *at = &c->layer[i];
+        at->borrows = i >= own;
+        at->one_key_value = same && !at->sliding;
+        at->head_dim = at->sliding ? c->head_dim : dim;
+        at->kv_heads = at->sliding ? c->kv_heads : kv;
+        read_own_heads(own_fields, i, at);
+        at->ffn = json_is_array(widths) ? list_int(r, "intermediate_size", i, MAX_WIDTH)
+                                        : c->ffn * (wide && at->borrows ? 2 : 1);
+        if (at->head_dim % 2 || c->heads % at->kv_heads)
+            llm_json_fail(r->j, "the head dimension of layer %lld is odd, or 'num_attention_heads' no multiple of its heads of "
+                                "keys", (long long)i);
+        double part = sparse ? json_number_value(json_array_get(sparse, (size_t)i)) : 0;
+        if (!(part >= 0) || !(part < 1) || (sparse && json_array_size(sparse) != (size_t)c->layers))
+            llm_json_fail(r->j, "'activation_sparsity_pattern' is no list of %lld numbers, 0 to 1", (long long)c->layers);
+        else if (part > 0)
+            at->spread = quantile((double)(float)part);
+    }
+    c->side = llm_json_int(o, "hidden_size_per_layer_input", 0, MAX_WIDTH, 256);
+    c->layer_scale = !altup;
+    c->streams = altup ? llm_json_int(o, "altup_num_inputs", 2, LLM_MAX_STREAMS, 4) : 0;
+    c->correct_scale = altup && llm_json_bool(o, "altup_correct_scale", true);
+    c->rank = altup ? llm_json_int(o, "laurel_rank", 1, MAX_WIDTH, 64) : 0;
+    int64_t rows = llm_json_int(o, "vocab_size_per_layer_input", 1, 1 << 24, c->vocab);
+    if (altup && llm_json_int(o, "altup_active_idx", 0, LLM_MAX_STREAMS, 0) != 0)
+        llm_json_fail(r->j, "'altup_active_idx' is not 0, which this version does not know");
+    if (c->side && rows > c->vocab)
+        llm_json_fail(r->j, "'vocab_size_per_layer_input' is %lld, more than 'vocab_size'", (long long)rows);
+    c->side_rows = rows;
+    if (llm_json_bool(o, "enable_moe_block", false))
+        llm_json_fail(r->j, "'enable_moe_block' asks for experts beside an MLP, which this version does not know");
+}
+
+/* After the kinds of layers are known. */
+static void read_layers(struct reader *r) {
+    struct llm_config *c = r->c;
+    for (int64_t i = 0; i < c->layers; i++) {
+        struct llm_layer *at = &c->layer[i];
+        at->kv_heads = c->kv_heads;
+        at->head_dim = c->head_dim;
+        at->ffn = c->ffn;
+    }
+    if (r->flags & VALUE_NORM)
+        read_gemma_layers(r);
+    for (int64_t i = 0; i < c->layers; i++) {
+        struct llm_layer *at = &c->layer[i];
+        int64_t from = i;
+        while (at->borrows && from > 0 && (c->layer[from].borrows || c->layer[from].sliding != at->sliding))
+            from--;
+        if (c->layer[from].borrows || c->layer[from].sliding != at->sliding) {
+            llm_json_fail(r->j, "'num_kv_shared_layers' leaves no layer that layer %lld could share with", (long long)i);
+            return;
+        }
+        at->cache = at->borrows ? c->layer[from].cache : c->arrays;
+        c->arrays += at->borrows ? 0 : LLM_LAYER_ARRAYS;
+    }
 }
 
 /* Layers without rotary embeddings: where `no_rope_layers` has a 0, or every n-th. */
@@ -217,7 +354,7 @@ static void read_unrotated(struct reader *r) {
     if (list && json_array_size(list) != (size_t)c->layers)
         llm_json_fail(r->j, "'no_rope_layers' has %zu entries for %lld layers", json_array_size(list), (long long)c->layers);
     for (int64_t i = 0; i < c->layers; i++)
-        c->unrotated[i] = list ? json_integer_value(json_array_get(list, (size_t)i)) == 0 : (i + 1) % interval == 0;
+        c->layer[i].unrotated = list ? json_integer_value(json_array_get(list, (size_t)i)) == 0 : (i + 1) % interval == 0;
 }
 
 /* ---- rotary embeddings ----------------------------------------------------------------------- */
@@ -261,9 +398,9 @@ static void read_long(struct reader *r, struct llm_object o, struct llm_rope *ou
     out->factor = 1;
     for (int k = 0; k < 2; k++) {
         const json_t *list = llm_json_array(o, names[k]);
-        if (json_array_size(list) != (size_t)c->rotary / 2 || json_array_size(list) > LLM_MAX_FREQUENCIES) {
+        if (json_array_size(list) != (size_t)out->dim / 2 || json_array_size(list) > LLM_MAX_FREQUENCIES) {
             llm_json_fail(r->j, "'%s%s' has %zu numbers; %lld were expected", o.where, names[k], json_array_size(list),
-                          (long long)c->rotary / 2);
+                          (long long)out->dim / 2);
             return;
         }
         for (size_t i = 0; i < json_array_size(list); i++) {
@@ -275,24 +412,37 @@ static void read_long(struct reader *r, struct llm_object o, struct llm_rope *ou
     }
 }
 
-static void read_rope(struct reader *r, struct llm_object o, double theta, struct llm_rope *out) {
+/* `part` of the `dim` numbers of a head are rotated. */
+static void read_rope(struct reader *r, struct llm_object o, double theta, int64_t dim, double part, struct llm_rope *out) {
     static const struct { const char *name; enum llm_rope_kind kind;
                           void (*read)(struct reader *r, struct llm_object o, struct llm_rope *out); } kinds[] = {
         {"default", LLM_ROPE_PLAIN, NULL}, {"linear", LLM_ROPE_LINEAR, NULL}, {"llama3", LLM_ROPE_LLAMA3, read_llama3},
         {"yarn", LLM_ROPE_YARN, read_yarn}, {"longrope", LLM_ROPE_LONG, read_long}, {"su", LLM_ROPE_LONG, read_long},
+        {"proportional", LLM_ROPE_PROPORTIONAL, NULL},
     };
     const char *kind = llm_json_text(o, "rope_type", llm_json_text(o, "type", "default"));
     size_t i = 0, n = sizeof kinds / sizeof *kinds;
+    if (!(part > 0) || part > 1) {
+        llm_json_fail(r->j, "'partial_rotary_factor' is %g; more than 0, at most 1 was expected", part);
+        return;
+    }
     *out = (struct llm_rope){.theta = llm_json_real(o, "rope_theta", theta), .amplitude = 1};
     out->factor = llm_json_real(o, "factor", 1);
     while (i < n && strcmp(kind, kinds[i].name) != 0)
         i++;
     if (i == n) {
-        llm_json_fail(r->j, "'%srope_type' is '%s'; default, linear, llama3, yarn and longrope are known to this version",
-                      o.where, kind);
+        llm_json_fail(r->j, "'%srope_type' is '%s'; this version knows default, linear, llama3, yarn, longrope and "
+                            "proportional", o.where, kind);
         return;
     }
     out->kind = kinds[i].kind;
+    out->turned = (int64_t)((double)dim * part) / 2;
+    out->dim = out->kind == LLM_ROPE_PROPORTIONAL ? dim : 2 * out->turned;
+    if (out->turned < 1 || out->dim > 2 * LLM_MAX_FREQUENCIES) {
+        llm_json_fail(r->j, "%lld numbers of a head are rotated; 2 to %d were expected", (long long)out->dim,
+                      2 * LLM_MAX_FREQUENCIES);
+        return;
+    }
     if (kinds[i].read)
         kinds[i].read(r, o, out);
     if (!(out->factor > 0) || !(out->theta > 0))
@@ -308,23 +458,28 @@ static void read_ropes(struct reader *r) {
     struct llm_object full = {r->j, llm_json_object(all, "full_attention"), "rope_parameters.full_attention."};
     struct llm_object slide = {r->j, llm_json_object(all, "sliding_attention"), "rope_parameters.sliding_attention."};
     double part = llm_json_real(r->o, "partial_rotary_factor", llm_json_real(full.o ? full : all, "partial_rotary_factor", 1));
-    if (!(part > 0) || part > 1)
-        llm_json_fail(r->j, "'partial_rotary_factor' is %g; more than 0, at most 1 was expected", part);
-    c->rotary = (int64_t)((double)c->head_dim * (part > 0 && part <= 1 ? part : 1)) / 2 * 2;
-    if (c->rotary < 2 || c->rotary > 2 * LLM_MAX_FREQUENCIES)
-        llm_json_fail(r->j, "%lld numbers of a head are rotated; 2 to %d were expected", (long long)c->rotary,
-                      2 * LLM_MAX_FREQUENCIES);
     if (r->j->status != HILO_OK)
         return;
-    read_rope(r, full.o ? full : all, theta, &c->rope);
+    int64_t dim = c->head_dim;
+    for (int64_t i = 0; i < c->layers; i++)
+        dim = c->layer[i].sliding || c->layer[i].recurrent ? dim : c->layer[i].head_dim;
+    read_rope(r, full.o ? full : all, theta, dim, part, &c->rope);
     if (r->flags & QUERY_GROWS)
         c->query_growth = llm_json_real(all, "llama_4_scaling_beta", 0);
     if (c->query_growth != 0 && !(c->rope.original > 0))
         llm_json_fail(r->j, "'%sllama_4_scaling_beta' needs 'original_max_position_embeddings'", all.where);
     if (full.o || r->flags & LOCAL_PLAIN)
-        read_rope(r, slide, local, &c->local_rope);
+        read_rope(r, slide, local, c->head_dim, llm_json_real(slide, "partial_rotary_factor", slide.o ? 1 : part),
+                  &c->local_rope);
     else
         c->local_rope = c->rope;
+    for (int64_t i = 0; i < c->layers; i++) {
+        const struct llm_layer *at = &c->layer[i];
+        int64_t dims = at->sliding ? c->local_rope.dim : c->rope.dim;
+        if (dims > at->head_dim && !at->recurrent)
+            llm_json_fail(r->j, "heads of layer %lld have %lld numbers, of which %lld should be rotated", (long long)i,
+                          (long long)at->head_dim, (long long)dims);
+    }
 }
 
 /* YaRN, arxiv.org/abs/2309.00071: the dimension that turns so often over the original length. */
@@ -337,18 +492,20 @@ static double between(double x, double least, double most) {
     return x < least ? least : x > most ? most : x;
 }
 
-void llm_rope_frequencies(const struct llm_rope *r, int64_t dim, bool lengthy, float *out) {
-    for (int64_t i = 0; i < dim / 2; i++)
-        out[i] = (float)(pow(r->theta, -2.0 * (double)i / (double)dim) / llm_rope_divisor(r, dim, lengthy, i));
+void llm_rope_frequencies(const struct llm_rope *r, bool lengthy, float *out) {
+    for (int64_t i = 0; i < r->dim / 2; i++)
+        out[i] = (float)(pow(r->theta, -2.0 * (double)i / (double)r->dim) / llm_rope_divisor(r, lengthy, i));
 }
 
-double llm_rope_divisor(const struct llm_rope *r, int64_t dim, bool lengthy, int64_t i) {
+double llm_rope_divisor(const struct llm_rope *r, bool lengthy, int64_t i) {
+    const int64_t dim = r->dim;
     const double pi = 3.14159265358979323846;
     double f = pow(r->theta, -2.0 * (double)i / (double)dim), keep = 1, low, high;
     switch (r->kind) {
     case LLM_ROPE_PLAIN: break;
     case LLM_ROPE_LONG: return (double)r->factors[lengthy][i];
     case LLM_ROPE_LINEAR: return r->factor;
+    case LLM_ROPE_PROPORTIONAL: return i < r->turned ? r->factor : INFINITY;
     case LLM_ROPE_LLAMA3: /* scales long wavelengths, interpolates medium ones */
         keep = between((r->original * f / (2 * pi) - r->low) / (r->high - r->low), 0, 1);
         break;
@@ -426,6 +583,8 @@ static hilo_status read_config(struct reader *r) {
     read_experts(r);
     read_window(r);
     read_unrotated(r);
+    read_delta(r);
+    read_layers(r);
     read_ropes(r);
     read_layout(r);
     c->interleaved = llm_json_bool(r->o, "gguf_interleaved", false);

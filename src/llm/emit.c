@@ -61,8 +61,11 @@ static void forward(struct emit *e, ir_val out[2]) {
         e->positions = build_splat(b, IR_I32_T, &e->B, 1, 0);
     layer_positions(e);
     ir_val x = layer_embedding(e, layer_reshape(e, e->tokens, DIMS(e->N)));
+    layer_sides(e, x);
+    layer_streams_open(e, x);
     for (int64_t i = 0; i < e->c->layers; i++)
         x = layer_run(e, x, i);
+    x = layer_streams_close(e, x);
     if (e->g->kind == LLM_EMBED) {
         out[0] = pooled(e, e->c->sum_norms ? x : layer_norm(e, x, LLM_W_NORM, 0));
         return;
@@ -77,6 +80,26 @@ static void forward(struct emit *e, ir_val out[2]) {
     }
     ir_val read = layer_decodes(e) ? build_splat(b, IR_I32_T, &e->B, 1, (double)e->T) : e->lengths;
     out[1] = build_binary(b, IR_ADD, e->positions, read);
+}
+
+/* ---- the cache ------------------------------------------------------------------------------- */
+
+int64_t llm_ring(const struct llm_config *c, int64_t context) {
+    int64_t ring = (c->window + 2 * LLM_MAX_CHUNK - 1) / LLM_MAX_CHUNK * LLM_MAX_CHUNK;
+    return c->window && ring < context ? ring : context;
+}
+
+struct llm_array llm_cache_array(const struct llm_model *m, int64_t i, int64_t batch, int64_t context) {
+    const struct llm_config *c = &m->config;
+    const struct llm_delta *d = &c->delta;
+    const struct llm_layer *at = c->layer;
+    while (at->borrows || at->cache != i / LLM_LAYER_ARRAYS * LLM_LAYER_ARRAYS)
+        at++;
+    if (at->recurrent && i == at->cache)
+        return (struct llm_array){IR_F32_T, {batch, d->heads, d->key_dim, d->value_dim}};
+    if (at->recurrent)
+        return (struct llm_array){IR_F32_T, {batch, 1, d->taps - 1, 2 * d->key_heads * d->key_dim + d->heads * d->value_dim}};
+    return (struct llm_array){m->cache, {batch, at->kv_heads, at->sliding ? llm_ring(c, context) : context, at->head_dim}};
 }
 
 /* ---- the function ---------------------------------------------------------------------------- */
@@ -123,6 +146,11 @@ static void inputs(struct emit *e, struct signature *s) {
         e->targets = argument(s, "targets", all, -1);
 }
 
+static ir_type array_type(const struct emit *e, int64_t i, int64_t context) {
+    struct llm_array a = llm_cache_array(e->model, i, e->g->apart ? 1 : e->B, context);
+    return ir_type_of(e->b.m, a.dtype, a.dims, 4);
+}
+
 static void arguments(struct emit *e, struct signature *s) {
     struct ir_module *m = s->m;
     const struct llm_model *model = e->model;
@@ -138,17 +166,16 @@ static void arguments(struct emit *e, struct signature *s) {
     e->cache = s->args + s->n;
     if (e->g->kind == LLM_EMBED)
         return;
-    ir_type cache = ir_type_of(m, model->cache, (int64_t[]){e->g->apart ? 1 : e->B, e->Hk, e->C, e->D}, 4);
     if (grow)
-        argument(s, "cache", cache, -1);
-    for (int64_t i = 0; i < llm_graph_caches(e->g) * 2 * e->c->layers && !grow; i++) {
-        snprintf(name, sizeof name, "%s.%lld", i % 2 ? "values" : "keys", (long long)(i / 2));
-        argument(s, name, cache, 2 + i);
+        argument(s, "cache", array_type(e, e->g->array, e->C), -1);
+    for (int64_t i = 0; i < llm_graph_caches(e->g) * e->c->arrays && !grow; i++) {
+        snprintf(name, sizeof name, "%s.%lld", i % LLM_LAYER_ARRAYS ? "values" : "keys", (long long)(i / LLM_LAYER_ARRAYS));
+        argument(s, name, array_type(e, i % e->c->arrays, e->C), 2 + i);
     }
 }
 
 static void emit_main(struct emit *e, struct ir_module *m) {
-    uint32_t ncache = (uint32_t)(llm_graph_caches(e->g) * 2 * e->c->layers), nout = 0;
+    uint32_t ncache = (uint32_t)(llm_graph_caches(e->g) * e->c->arrays), nout = 0;
     size_t most = LLM_MAX_INPUTS + e->model->nparams + ncache;
     struct arena *a = &m->arena;
     struct signature s = {.m = m, .attrs = ARENA_ARRAY(a, ir_attr, most), .types = ARENA_ARRAY(a, ir_type, most),
@@ -160,7 +187,8 @@ static void emit_main(struct emit *e, struct ir_module *m) {
     e->b = (struct build){m, s.body = ir_block_new(m, ir_op_region(m, func, 0))};
     arguments(e, &s);
     if (e->g->kind == LLM_GROW) {
-        out[nout++] = build_pad(&e->b, e->cache[0], 2, e->g->grown);
+        struct llm_array grown = llm_cache_array(e->model, e->g->array, e->B, e->g->grown);
+        out[nout++] = build_pad(&e->b, e->cache[0], 2, grown.dims[2]);
     } else {
         e->fresh = out + 2;
         forward(e, out);
@@ -179,8 +207,7 @@ hilo_status llm_emit(const struct llm_model *model, const struct llm_graph *g, s
     static const char *const names[] = {[LLM_PREFILL] = "prefill", [LLM_DECODE] = "decode", [LLM_VERIFY] = "verify",
                                         [LLM_SCORE] = "score", [LLM_EMBED] = "embed", [LLM_GROW] = "grow"};
     const struct llm_config *c = &model->config;
-    struct emit e = {.model = model, .c = c, .g = g, .B = g->batch, .T = g->kind == LLM_DECODE ? 1 : g->tokens, .H = c->heads,
-                     .Hk = c->kv_heads, .G = c->heads / c->kv_heads, .D = c->head_dim};
+    struct emit e = {.model = model, .c = c, .g = g, .B = g->batch, .T = g->kind == LLM_DECODE ? 1 : g->tokens, .H = c->heads};
     e.C = g->kind == LLM_EMBED ? e.T : g->context;
     if (!c->generates && g->kind != LLM_EMBED)
         return diag_error(d, HILO_INVALID_ARGUMENT, "the model makes embeddings of texts; it has no logits");
@@ -196,6 +223,9 @@ hilo_status llm_emit(const struct llm_model *model, const struct llm_graph *g, s
     if (g->kind == LLM_VERIFY && (g->apart || e.N > LLM_MAX_APART))
         return diag_error(d, HILO_INVALID_ARGUMENT, "no program that verifies %lld tokens; the limit is %d", (long long)e.N,
                           LLM_MAX_APART);
+    if (g->kind == LLM_VERIFY && c->delta.heads)
+        return diag_error(d, HILO_UNIMPLEMENTED, "no program that verifies tokens: the states of %s cannot be taken back",
+                          c->family);
     char name[64];
     int n = snprintf(name, sizeof name, "%s_%s", c->family, names[g->kind]);
     m->name = (struct str){arena_dup(&m->arena, name, (size_t)n, 1), (size_t)n};

@@ -6,7 +6,7 @@
  *   SCORE    (tokens i32[B, T], positions i32[B], lengths i32[B], targets i32[B, T], weights…, cache…)
  *                                                                → (f32[B, T], positions + lengths, cache…)
  *   EMBED    (tokens i32[B, T], lengths i32[B], weights…)                           → f32[B, hidden]
- *   GROW     (array of the cache) → (array), for `grown` tokens instead of `context`
+ *   GROW     (one array of the cache) → (array), for `grown` tokens instead of `context`
  *
  * tokens      at T consecutive positions, of which the first `lengths` are valid; results for the others are undefined, and
  *             their cache entries are overwritten later
@@ -18,7 +18,9 @@
  *             LLM_MAX_APART
  * f32[B, T]   the negative logarithm of the target's probability after each token
  * weights     in the order of weights.def, layer by layer; for each the values, scales and offsets (model.h)
- * cache       keys and values of each layer in turn, [B, key-value heads, context, head dimension]
+ * cache       the arrays of each layer in turn (llm_cache_array): keys and values, [B, key-value heads, context, head
+ *             dimension], of which sliding layers keep a ring of the last ones; of a gated delta net its state and the last
+ *             inputs of its convolution, which count as 0 at position 0, and cannot be taken back (no VERIFY)
  *
  * Positions and cache have `tf.aliasing_output`: donated, they are updated in place; so are the tokens of a DECODE that
  * samples, whose results are the next call's arguments.
@@ -37,13 +39,26 @@ struct llm_graph {
     enum llm_graph_kind kind;
     int64_t batch, context;
     int64_t tokens;         /* T; DECODE: 1 */
-    int64_t grown;          /* GROW */
+    int64_t grown;          /* GROW: the context of the result */
+    int64_t array;          /* GROW: which array of the cache */
     bool sample;
     bool apart;             /* sequences have a cache each, [1, …]: that of the first one, then that of the second … */
     enum llm_pooling pooling; /* EMBED, which has no context */
 };
 
+/* An array of the cache. */
+struct llm_array {
+    enum ir_dtype dtype;
+    int64_t dims[4];        /* what grows with the context is the third */
+};
+struct llm_array llm_cache_array(const struct llm_model *m, int64_t i, int64_t batch, int64_t context);
+/* Tokens that sliding layers keep: a position's entry is at its remainder. A program writes LLM_MAX_CHUNK consecutive entries
+   at most, which must not go beyond the end; what a token sees is still there afterwards. `context` itself if nothing
+   wraps. */
+int64_t llm_ring(const struct llm_config *c, int64_t context);
+
 enum {
+    LLM_MAX_CHUNK = 512, /* tokens of a program for prompts */
     LLM_MAX_INPUTS = 4, /* arguments before the weights */
     LLM_MAX_APART = 4   /* sequences with a cache each. Up to here the bits of one do not depend on the others: products take
                            few rows in one way (lower/matvec.c), experts those that a token chose. */

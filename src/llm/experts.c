@@ -29,7 +29,7 @@ static void choose_experts(struct emit *e, ir_val x, int64_t layer, ir_val *whic
 static ir_val gated(struct emit *e, ir_val gate, ir_val up) {
     struct build *b = &e->b;
     if (e->c->glu_limit == 0)
-        return build_binary(b, IR_MULTIPLY, layer_activation(e, gate), up);
+        return layer_gated(e, gate, up);
     const struct ir_type_data *t = build_type(b, gate);
     ir_val most = build_splat(b, IR_F32_T, t->dims, t->rank, e->c->glu_limit);
     ir_val least = build_splat(b, IR_F32_T, t->dims, t->rank, -e->c->glu_limit);
@@ -102,8 +102,21 @@ static ir_val all_experts(struct emit *e, ir_val x, int64_t layer, const ir_val 
     return build_binary(b, IR_ADD, y, build_dot(b, by, biases, 0, 1, 0, IR_F32_T));
 }
 
+/* The MLP that all tokens take, times the logistic function of its gate. */
+static ir_val shared_expert(struct emit *e, ir_val x, int64_t layer) {
+    struct build *b = &e->b;
+    ir_val h = layer_gated(e, layer_linear(e, x, LLM_W_SHARED_GATE, LLM_ROLES, layer),
+                           layer_linear(e, x, LLM_W_SHARED_UP, LLM_ROLES, layer));
+    ir_val y = layer_linear(e, h, LLM_W_SHARED_DOWN, LLM_ROLES, layer);
+    ir_val gate = layer_vector(e, layer_reshape(e, layer_part(e, layer_weight(e, LLM_W_SHARED_ROUTER, layer), LLM_VALUES),
+                                                DIMS(e->c->hidden)), x);
+    gate = build_unary(b, IR_LOGISTIC, build_reduce(b, IR_ADD, build_binary(b, IR_MULTIPLY, x, gate), 1));
+    return build_binary(b, IR_MULTIPLY, y, build_broadcast_like(b, gate, y, (int64_t[]){0}));
+}
+
 ir_val layer_mixture(struct emit *e, ir_val x, int64_t layer) {
     ir_val which[LLM_MAX_CHOSEN], share[LLM_MAX_CHOSEN];
     choose_experts(e, x, layer, which, share);
-    return e->N <= FEW_TOKENS ? chosen_experts(e, x, layer, which, share) : all_experts(e, x, layer, which, share);
+    ir_val y = e->N <= FEW_TOKENS ? chosen_experts(e, x, layer, which, share) : all_experts(e, x, layer, which, share);
+    return e->c->shared_ffn ? build_binary(&e->b, IR_ADD, y, shared_expert(e, x, layer)) : y;
 }

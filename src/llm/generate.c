@@ -95,6 +95,7 @@ static size_t reuse(struct llm_session *s, const int32_t *prompt, size_t n) {
         s->seen.n = 0;
     while (same + 1 < n && same < s->seen.n && s->seen.v[same] == prompt[same])
         same++;
+    same = llm_session_reach(s, same);
     llm_session_rewind(s, same);
     return same;
 }

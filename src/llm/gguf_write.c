@@ -96,7 +96,7 @@ static void put_config(struct out *o, const json_t *config) {
     if (!json_object_get(config, "head_dim"))
         put_int(o, arch_key(o, "attention.key_length", key), c->head_dim);
     put_int(o, arch_key(o, "attention.value_length", key), c->head_dim);
-    put_int(o, arch_key(o, "rope.dimension_count", key), c->rotary);
+    put_int(o, arch_key(o, "rope.dimension_count", key), c->rope.dim);
     if (!json_object_get(config, "rope_theta")) /* newer files have it among the parameters of RoPE */
         put_real(o, arch_key(o, "rope.freq_base", key), c->rope.theta);
     if (c->rope.kind == LLM_ROPE_LINEAR || c->rope.kind == LLM_ROPE_YARN) {
@@ -409,7 +409,7 @@ static void list_divisors(struct out *o) {
     const struct llm_config *c = &o->m->config;
     put_text(&o->tensors, STR("rope_freqs.weight"));
     put_u32(&o->tensors, 1);
-    put_u64(&o->tensors, (uint64_t)c->rotary / 2);
+    put_u64(&o->tensors, (uint64_t)c->rope.dim / 2);
     put_u32(&o->tensors, gguf_format_named("f32")->number);
     put_u64(&o->tensors, o->offset);
     o->ntensors++;
@@ -418,9 +418,9 @@ static void list_divisors(struct out *o) {
 static void put_divisors(struct out *o) {
     const struct llm_config *c = &o->m->config;
     float f[LLM_MAX_FREQUENCIES];
-    for (int64_t i = 0; i < c->rotary / 2; i++)
-        f[i] = (float)llm_rope_divisor(&c->rope, c->rotary, false, i);
-    file_put(&o->file, f, (size_t)c->rotary / 2 * sizeof *f);
+    for (int64_t i = 0; i < c->rope.dim / 2; i++)
+        f[i] = (float)llm_rope_divisor(&c->rope, false, i);
+    file_put(&o->file, f, (size_t)c->rope.dim / 2 * sizeof *f);
 }
 
 static void put_weights(struct out *o, const struct gguf_format *wanted) {
@@ -444,7 +444,7 @@ static hilo_status check(const struct out *o) {
         return diag_error(o->d, HILO_INVALID_ARGUMENT, "this version writes no GGUF file for the model_type '%s'", c->family);
     if (c->window && strcmp(o->arch->name, "llama") == 0)
         return refuse(o, "a Mistral model with sliding windows");
-    if (o->arch->interleaved && (c->qkv_bias || c->rotary != c->head_dim))
+    if (o->arch->interleaved && (c->qkv_bias || c->rope.dim != c->head_dim))
         return refuse(o, "this family with biases of queries, or heads that are rotated in part");
     bool same = memcmp(c->rope.factors[0], c->rope.factors[1], sizeof c->rope.factors[0]) == 0;
     if (has_divisors(c) && (c->rope.amplitude != 1 || !same))

@@ -37,17 +37,20 @@ ir_val layer_linear(struct emit *e, ir_val x, enum llm_role role, enum llm_role 
     return w ? build_binary(&e->b, IR_ADD, y, vector(e, w, y)) : y;
 }
 
-/* f32[n, hidden] of i32[n] */
-ir_val layer_embedding(struct emit *e, ir_val ids) {
+ir_val layer_rows(struct emit *e, const struct llm_weight *w, ir_val ids, double scale) {
     struct build *b = &e->b;
-    const struct llm_weight *w = layer_weight(e, LLM_W_EMBED, 0);
     ir_val x = build_rows(b, layer_part(e, w, LLM_VALUES), ids);
     if (w->bits) {
         ir_val scales = build_rows(b, layer_part(e, w, LLM_SCALES), ids);
         ir_val offsets = w->offsets ? build_rows(b, layer_part(e, w, LLM_OFFSETS), ids) : scales;
         x = product_dequantise(b, w, (ir_val[]){x, scales, offsets});
     }
-    x = build_scale(b, build_convert(b, x, IR_F32_T), e->c->embed_scale);
+    return build_scale(b, build_convert(b, x, IR_F32_T), scale);
+}
+
+ir_val layer_embedding(struct emit *e, ir_val ids) {
+    struct build *b = &e->b;
+    ir_val x = layer_rows(e, layer_weight(e, LLM_W_EMBED, 0), ids, e->c->embed_scale);
     const struct llm_weight *types = layer_weight(e, LLM_W_TYPES, 0), *places = layer_weight(e, LLM_W_PLACES, 0);
     if (types) {
         ir_val first = build_slice(b, layer_part(e, types, LLM_VALUES), 0, 0, 1);
@@ -64,7 +67,20 @@ ir_val layer_embedding(struct emit *e, ir_val ids) {
 
 /* ---- norms and activations ------------------------------------------------------------------- */
 
-/* x / sqrt(mean(x²) + eps) * weight, along the last dimension. */
+ir_val layer_unit(struct emit *e, ir_val x) {
+    struct build *b = &e->b;
+    const struct ir_type_data *t = build_type(b, x);
+    int64_t last = (int64_t)t->rank - 1, n = t->dims[last], map[IR_MAX_RANK];
+    for (int64_t i = 0; i < last; i++)
+        map[i] = i;
+    ir_val sum = build_reduce(b, IR_ADD, build_binary(b, IR_MULTIPLY, x, x), last);
+    const struct ir_type_data *s = build_type(b, sum);
+    ir_val mean = build_scale(b, sum, 1 / (double)n);
+    ir_val eps = build_splat(b, IR_F32_T, s->dims, s->rank, e->c->norm_eps);
+    ir_val r = build_unary(b, IR_RSQRT, build_binary(b, IR_ADD, mean, eps));
+    return build_binary(b, IR_MULTIPLY, x, build_broadcast_like(b, r, x, map));
+}
+
 ir_val layer_norm(struct emit *e, ir_val x, enum llm_role role, int64_t layer) {
     struct build *b = &e->b;
     const struct ir_type_data *t = build_type(b, x);
@@ -75,12 +91,7 @@ ir_val layer_norm(struct emit *e, ir_val x, enum llm_role role, int64_t layer) {
         ir_val mean = build_scale(b, build_reduce(b, IR_ADD, x, last), 1 / (double)n);
         x = build_binary(b, IR_SUBTRACT, x, build_broadcast_like(b, mean, x, map));
     }
-    ir_val sum = build_reduce(b, IR_ADD, build_binary(b, IR_MULTIPLY, x, x), last);
-    const struct ir_type_data *s = build_type(b, sum);
-    ir_val mean = build_scale(b, sum, 1 / (double)n);
-    ir_val eps = build_splat(b, IR_F32_T, s->dims, s->rank, e->c->norm_eps);
-    ir_val r = build_unary(b, IR_RSQRT, build_binary(b, IR_ADD, mean, eps));
-    ir_val y = build_binary(b, IR_MULTIPLY, x, build_broadcast_like(b, r, x, map));
+    ir_val y = layer_unit(e, x);
     ir_val w = vector(e, layer_weight(e, role, layer), x);
     if (e->c->norm_plus_one)
         w = build_binary(b, IR_ADD, w, build_splat(b, IR_F32_T, t->dims, t->rank, 1));
@@ -126,10 +137,10 @@ static ir_val places(struct emit *e) {
 static ir_val frequencies_of(struct emit *e, const struct llm_rope *rope) {
     float f[2][LLM_MAX_FREQUENCIES];
     struct build *b = &e->b;
-    int64_t n = e->c->rotary / 2, dims[] = {e->B, e->T, n};
+    int64_t n = rope->dim / 2, dims[] = {e->B, e->T, n};
     ir_val v[2];
     for (int k = 0; k < 2; k++) {
-        llm_rope_frequencies(rope, e->c->rotary, k, f[k]);
+        llm_rope_frequencies(rope, k, f[k]);
         if (k && memcmp(f[0], f[1], (size_t)n * sizeof **f) == 0)
             return v[0];
         v[k] = build_broadcast(b, build_vector(b, f[k], n), dims, 3, (int64_t[]){2});
@@ -146,11 +157,21 @@ static ir_val frequencies_of(struct emit *e, const struct llm_rope *rope) {
 
 static void rotary(struct emit *e, ir_val at, const struct llm_rope *rope, int which) {
     struct build *b = &e->b;
-    int64_t dims[] = {e->B, e->T, e->c->rotary / 2};
+    int64_t dims[] = {e->B, e->T, rope->dim / 2};
     ir_val p = build_broadcast(b, build_convert(b, at, IR_F32_T), dims, 3, (int64_t[]){0, 1});
     ir_val angle = build_binary(b, IR_MULTIPLY, p, frequencies_of(e, rope));
     e->rope_cos[which] = build_scale(b, build_unary(b, IR_COSINE, angle), rope->amplitude);
     e->rope_sin[which] = build_scale(b, build_unary(b, IR_SINE, angle), rope->amplitude);
+}
+
+/* i32[B, T, R]: the position that an entry of the ring belongs to, the last one not after this program's tokens; negative if
+   none has been written. */
+static ir_val ring_positions(struct emit *e, const int64_t dims[3]) {
+    struct build *b = &e->b;
+    ir_val last = build_binary(b, IR_ADD, e->positions, build_splat(b, IR_I32_T, &e->B, 1, (double)e->T - 1));
+    ir_val end = build_broadcast(b, last, dims, 3, (int64_t[]){0}), ring = build_splat(b, IR_I32_T, dims, 3, (double)dims[2]);
+    ir_val ago = build_binary(b, IR_SUBTRACT, build_binary(b, IR_ADD, end, ring), build_iota(b, IR_I32_T, dims, 3, 2));
+    return build_binary(b, IR_SUBTRACT, end, build_binary(b, IR_REMAINDER, ago, ring));
 }
 
 void layer_positions(struct emit *e) {
@@ -172,19 +193,26 @@ void layer_positions(struct emit *e) {
     e->rope_sin[1] = e->rope_sin[0];
     if (e->c->window == 0)
         return;
+    rotary(e, at, &e->c->local_rope, 1);
+    ir_val seen = e->mask[0];
+    dims[2] = e->g->kind == LLM_EMBED ? e->C : llm_ring(e->c, e->C);
+    if (dims[2] < e->C) {
+        row = build_broadcast(b, at, dims, 3, (int64_t[]){0, 1});
+        col = ring_positions(e, dims);
+        ir_val written = build_compare(b, IR_COMPARISON_DIRECTION_GE, col, build_splat(b, IR_I32_T, dims, 3, 0));
+        seen = build_binary(b, IR_AND, build_compare(b, IR_COMPARISON_DIRECTION_LE, col, row), written);
+    }
     ir_val window = build_splat(b, IR_I32_T, dims, 3, (double)e->c->window);
     ir_val distance = build_binary(b, IR_SUBTRACT, row, col);
     if (e->c->bidirectional)
         distance = build_unary(b, IR_ABS, distance);
-    ir_val near = build_compare(b, IR_COMPARISON_DIRECTION_LT, distance, window);
-    e->mask[1] = build_binary(b, IR_AND, e->mask[0], near);
-    rotary(e, at, &e->c->local_rope, 1);
+    e->mask[1] = build_binary(b, IR_AND, seen, build_compare(b, IR_COMPARISON_DIRECTION_LT, distance, window));
 }
 
 /* Pairs (i, i + R / 2) of x [B, T, heads, D] rotated by their angles, for the first R = rotary numbers of a head. */
 static ir_val rotate(struct emit *e, ir_val x, int which) {
     struct build *b = &e->b;
-    int64_t R = e->c->rotary, half = R / 2, map[] = {0, 1, 3};
+    int64_t half = build_type(b, e->rope_cos[which])->dims[2], R = 2 * half, map[] = {0, 1, 3};
     ir_val p = build_slice(b, x, 3, 0, half), q = build_slice(b, x, 3, half, R);
     ir_val cos = build_broadcast_like(b, e->rope_cos[which], p, map), sin = build_broadcast_like(b, e->rope_sin[which], p, map);
     ir_val low = build_binary(b, IR_SUBTRACT, build_binary(b, IR_MULTIPLY, p, cos), build_binary(b, IR_MULTIPLY, q, sin));
@@ -200,6 +228,8 @@ static ir_val rotate(struct emit *e, ir_val x, int which) {
 /* An array of the cache, [B, Hk, C, D], with x [B, T, Hk, D] written at the end of each sequence; without a cache x alone. */
 static ir_val remember(struct emit *e, int64_t array, ir_val x) {
     struct build *b = &e->b;
+    if (IR_NONE(x)) /* an earlier layer has written it */
+        return e->fresh[array];
     x = build_transpose(b, x, (int64_t[]){0, 2, 1, 3}); /* [B, Hk, T, D] */
     if (e->model->cache == IR_F8E4M3FN_T) { /* which has no infinity: greater numbers would become NaN */
         const struct ir_type_data *t = build_type(b, x);
@@ -209,10 +239,12 @@ static ir_val remember(struct emit *e, int64_t array, ir_val x) {
     }
     x = build_convert(b, x, e->model->cache);
     if (e->g->kind == LLM_EMBED)
-        return x;
+        return e->fresh[array] = x;
     ir_val cache = e->cache[array], zero = build_splat(b, IR_I32_T, NULL, 0, 0);
+    int64_t kept = build_type(b, cache)->dims[2];
     for (int64_t i = 0; i < e->B; i++) {
         ir_val at = build_reshape(b, e->B == 1 ? e->positions : build_slice(b, e->positions, 0, i, i + 1), NULL, 0);
+        at = kept < e->C ? build_binary(b, IR_REMAINDER, at, build_splat(b, IR_I32_T, NULL, 0, (double)kept)) : at;
         ir_val which = i ? build_splat(b, IR_I32_T, NULL, 0, (double)i) : zero;
         ir_val one = e->B == 1 ? x : build_slice(b, x, 0, i, i + 1);
         cache = build_update(b, cache, one, (ir_val[]){which, zero, at, zero});
@@ -242,15 +274,16 @@ static ir_val softmax(struct emit *e, ir_val x, int64_t layer) {
 static ir_val attend(struct emit *e, ir_val q, ir_val keys, ir_val values, int64_t layer) {
     struct build *b = &e->b;
     enum ir_dtype type = e->type;
+    int64_t C = build_type(b, keys)->dims[2];
     q = layer_reshape(e, build_scale(b, q, e->c->attn_scale), DIMS(e->B, e->T, e->Hk, e->G, e->D));
     q = build_transpose(b, q, (int64_t[]){0, 2, 3, 1, 4});
     q = build_convert(b, layer_reshape(e, q, DIMS(e->B, e->Hk, e->G * e->T, e->D)), type);
     ir_val s = build_dot(b, q, build_convert(b, keys, type), 2, 3, 3, IR_F32_T); /* [B, Hk, G T, C] */
-    s = layer_capped(e, layer_reshape(e, s, DIMS(e->B, e->Hk, e->G, e->T, e->C)), e->c->attn_cap);
+    s = layer_capped(e, layer_reshape(e, s, DIMS(e->B, e->Hk, e->G, e->T, C)), e->c->attn_cap);
     const struct ir_type_data *t = build_type(b, s);
-    ir_val seen = build_broadcast(b, e->mask[e->c->sliding[layer]], t->dims, t->rank, (int64_t[]){0, 3, 4});
+    ir_val seen = build_broadcast(b, e->mask[e->c->layer[layer].sliding], t->dims, t->rank, (int64_t[]){0, 3, 4});
     s = build_select(b, seen, s, build_splat(b, IR_F32_T, t->dims, t->rank, -1e30));
-    ir_val p = build_convert(b, layer_reshape(e, softmax(e, s, layer), DIMS(e->B, e->Hk, e->G * e->T, e->C)), type);
+    ir_val p = build_convert(b, layer_reshape(e, softmax(e, s, layer), DIMS(e->B, e->Hk, e->G * e->T, C)), type);
     ir_val y = build_dot(b, p, build_convert(b, values, type), 2, 3, 2, IR_F32_T); /* [B, Hk, G T, D] */
     y = build_transpose(b, layer_reshape(e, y, DIMS(e->B, e->Hk, e->G, e->T, e->D)), (int64_t[]){0, 3, 1, 2, 4});
     return layer_reshape(e, y, DIMS(e->N, e->H * e->D));
@@ -258,23 +291,30 @@ static ir_val attend(struct emit *e, ir_val q, ir_val keys, ir_val values, int64
 
 /* q [B, T, H, D], new keys and values [B, T, Hk, D], which are written to the cache; returns [N, H D]. */
 static ir_val attend_cached(struct emit *e, ir_val q, ir_val k, ir_val v, int64_t layer) {
-    return attend(e, q, remember(e, 2 * layer, k), remember(e, 2 * layer + 1, v), layer);
+    int64_t first = e->c->layer[layer].cache;
+    return attend(e, q, remember(e, first, k), remember(e, first + 1, v), layer);
+}
+
+struct emit layer_alone(struct emit *e, int64_t i) {
+    struct emit one = *e;
+    one.B = 1;
+    one.N = e->T;
+    one.positions = build_slice(&e->b, e->positions, 0, i, i + 1);
+    for (int which = 0; which < 2; which++)
+        one.mask[which] = build_slice(&e->b, e->mask[which], 0, i, i + 1);
+    one.cache = e->cache + e->c->arrays * i;
+    one.fresh = e->fresh + e->c->arrays * i;
+    return one;
 }
 
 /* The same for sequences with a cache each: every one as in a program of its own. */
 static ir_val attend_apart(struct emit *e, ir_val q, ir_val k, ir_val v, int64_t layer) {
     ir_val y = {0};
     for (int64_t i = 0; i < e->B; i++) {
-        struct emit one = *e;
-        one.B = 1;
-        one.N = e->T;
-        one.positions = build_slice(&e->b, e->positions, 0, i, i + 1);
-        for (int which = 0; which < 2; which++)
-            one.mask[which] = build_slice(&e->b, e->mask[which], 0, i, i + 1);
-        one.cache = e->cache + 2 * e->c->layers * i;
-        one.fresh = e->fresh + 2 * e->c->layers * i;
-        ir_val row = attend_cached(&one, build_slice(&e->b, q, 0, i, i + 1), build_slice(&e->b, k, 0, i, i + 1),
-                                   build_slice(&e->b, v, 0, i, i + 1), layer);
+        struct emit one = layer_alone(e, i);
+        ir_val own_k = IR_NONE(k) ? k : build_slice(&e->b, k, 0, i, i + 1);
+        ir_val own_v = IR_NONE(v) ? v : build_slice(&e->b, v, 0, i, i + 1);
+        ir_val row = attend_cached(&one, build_slice(&e->b, q, 0, i, i + 1), own_k, own_v, layer);
         y = i ? build_concat(&e->b, y, row, 0) : row;
     }
     return y;
@@ -283,7 +323,8 @@ static ir_val attend_apart(struct emit *e, ir_val q, ir_val k, ir_val v, int64_t
 /* The same for several tokens of a sequence, each as in a decode step. */
 static ir_val attend_rows(struct emit *e, ir_val q, ir_val k, ir_val v, int64_t layer) {
     struct emit one = *e;
-    ir_val keys = remember(e, 2 * layer, k), values = remember(e, 2 * layer + 1, v), y = {0};
+    int64_t first = e->c->layer[layer].cache;
+    ir_val keys = remember(e, first, k), values = remember(e, first + 1, v), y = {0};
     one.T = 1;
     one.N = e->B;
     for (int64_t i = 0; i < e->T; i++) {
@@ -296,38 +337,83 @@ static ir_val attend_rows(struct emit *e, ir_val q, ir_val k, ir_val v, int64_t 
     return layer_reshape(e, y, DIMS(e->N, e->H * e->D));
 }
 
-static ir_val attention(struct emit *e, ir_val x, int64_t layer) {
-    int which = e->c->sliding[layer];
-    ir_val q = layer_linear(e, x, LLM_W_Q, LLM_W_Q_BIAS, layer), k = layer_linear(e, x, LLM_W_K, LLM_W_K_BIAS, layer);
-    if (e->c->qk_norm_wide) {
+/* Queries f32[B, T, H, D] of x [N, hidden], and the gate of what they find, f32[N, H D], if there is one. */
+static ir_val queries(struct emit *e, ir_val x, int64_t layer, ir_val *gate) {
+    struct build *b = &e->b;
+    ir_val q = layer_linear(e, x, LLM_W_Q, LLM_W_Q_BIAS, layer);
+    if (e->c->gated_attention) {
+        ir_val both = layer_reshape(e, q, DIMS(e->B, e->T, e->H, 2 * e->D));
+        *gate = layer_reshape(e, build_slice(b, both, 3, e->D, 2 * e->D), DIMS(e->N, e->H * e->D));
+        q = build_slice(b, both, 3, 0, e->D);
+    }
+    if (e->c->qk_norm_wide)
         q = layer_norm(e, q, LLM_W_Q_WIDE, layer);
-        k = layer_norm(e, k, LLM_W_K_WIDE, layer);
-    }
     q = layer_reshape(e, q, DIMS(e->B, e->T, e->H, e->D));
-    k = layer_reshape(e, k, DIMS(e->B, e->T, e->Hk, e->D));
-    ir_val v = layer_reshape(e, layer_linear(e, x, LLM_W_V, LLM_W_V_BIAS, layer), DIMS(e->B, e->T, e->Hk, e->D));
-    if (e->c->qk_norm) {
+    if (e->c->qk_norm)
         q = layer_norm(e, q, LLM_W_Q_NORM, layer);
-        k = layer_norm(e, k, LLM_W_K_NORM, layer);
-    }
-    if (!e->c->unrotated[layer]) {
-        q = rotate(e, q, which);
-        k = rotate(e, k, which);
-    }
+    if (!e->c->layer[layer].unrotated)
+        q = rotate(e, q, e->c->layer[layer].sliding);
     if (e->c->query_growth != 0)
-        q = build_binary(&e->b, IR_MULTIPLY, q, build_broadcast_like(&e->b, e->growth, q, (int64_t[]){0, 1}));
+        q = build_binary(b, IR_MULTIPLY, q, build_broadcast_like(b, e->growth, q, (int64_t[]){0, 1}));
+    return q;
+}
+
+/* Keys and values f32[B, T, Hk, D]; none where an earlier layer's are used. */
+static void keys_and_values(struct emit *e, ir_val x, int64_t layer, ir_val *keys, ir_val *values) {
+    const struct llm_layer *at = &e->c->layer[layer];
+    *keys = *values = (ir_val){0};
+    if (at->borrows)
+        return;
+    ir_val k = layer_linear(e, x, LLM_W_K, LLM_W_K_BIAS, layer);
+    ir_val v = at->one_key_value ? k : layer_linear(e, x, LLM_W_V, LLM_W_V_BIAS, layer);
+    if (e->c->qk_norm_wide)
+        k = layer_norm(e, k, LLM_W_K_WIDE, layer);
+    k = layer_reshape(e, k, DIMS(e->B, e->T, e->Hk, e->D));
+    v = layer_reshape(e, v, DIMS(e->B, e->T, e->Hk, e->D));
+    if (e->c->qk_norm)
+        k = layer_norm(e, k, LLM_W_K_NORM, layer);
+    *keys = at->unrotated ? k : rotate(e, k, at->sliding);
+    *values = e->c->v_norm ? layer_unit(e, v) : v;
+}
+
+static ir_val attention(struct emit *e, ir_val x, int64_t layer) {
+    ir_val k, v, gate = {0}, q = queries(e, x, layer, &gate);
+    keys_and_values(e, x, layer, &k, &v);
     ir_val y = (e->g->kind == LLM_VERIFY ? attend_rows : e->g->apart ? attend_apart : attend_cached)(e, q, k, v, layer);
+    if (e->c->gated_attention)
+        y = build_binary(&e->b, IR_MULTIPLY, y, build_unary(&e->b, IR_LOGISTIC, gate));
     return layer_linear(e, y, LLM_W_O, LLM_W_O_BIAS, layer);
 }
 
 /* ---- the model ------------------------------------------------------------------------------- */
 
+ir_val layer_gated(struct emit *e, ir_val gate, ir_val up) {
+    return build_binary(&e->b, IR_MULTIPLY, layer_activation(e, gate), up);
+}
+
+/* What of the gates is above their mean plus `spread` standard deviations; else 0. */
+static ir_val sparse(struct emit *e, ir_val x, double spread) {
+    struct build *b = &e->b;
+    const struct ir_type_data *t = build_type(b, x);
+    const int64_t map[] = {0};
+    double one = 1 / (double)t->dims[1];
+    ir_val mean = build_scale(b, build_reduce(b, IR_ADD, x, 1), one);
+    ir_val rest = build_binary(b, IR_SUBTRACT, x, build_broadcast_like(b, mean, x, map));
+    ir_val square = build_scale(b, build_reduce(b, IR_ADD, build_binary(b, IR_MULTIPLY, rest, rest), 1), one);
+    ir_val least = build_scale(b, build_unary(b, IR_SQRT, square), spread);
+    x = build_binary(b, IR_SUBTRACT, rest, build_broadcast_like(b, least, x, map));
+    return build_binary(b, IR_MAXIMUM, x, build_splat(b, IR_F32_T, t->dims, 2, 0));
+}
+
 static ir_val mlp(struct emit *e, ir_val x, int64_t layer) {
     ir_val up = layer_linear(e, x, LLM_W_UP, LLM_W_UP_BIAS, layer), y;
-    if (e->c->ungated)
+    double spread = e->c->layer[layer].spread;
+    if (e->c->ungated) {
         y = layer_activation(e, up);
-    else
-        y = build_binary(&e->b, IR_MULTIPLY, layer_activation(e, layer_linear(e, x, LLM_W_GATE, LLM_W_GATE_BIAS, layer)), up);
+    } else {
+        ir_val gate = layer_linear(e, x, LLM_W_GATE, LLM_W_GATE_BIAS, layer);
+        y = layer_gated(e, spread != 0 ? sparse(e, gate, spread) : gate, up);
+    }
     return layer_linear(e, y, LLM_W_DOWN, LLM_W_DOWN_BIAS, layer);
 }
 
@@ -343,15 +429,24 @@ ir_val layer_greatest(struct emit *e, ir_val x) {
 }
 
 ir_val layer_run(struct emit *e, ir_val x, int64_t layer) {
+    const struct llm_layer *at = &e->c->layer[layer];
     bool pre = e->c->pre_norms, post = e->c->post_norms;
-    ir_val y = attention(e, pre ? layer_norm(e, x, LLM_W_ATTN_NORM, layer) : x, layer);
+    ir_val predicted[LLM_MAX_STREAMS];
+    e->Hk = at->kv_heads;
+    e->D = at->head_dim;
+    e->G = e->H / e->Hk;
+    x = layer_predict(e, x, layer, predicted);
+    ir_val h = pre ? layer_norm(e, x, LLM_W_ATTN_NORM, layer) : x;
+    ir_val y = at->recurrent ? layer_delta(e, h, layer) : attention(e, h, layer);
     y = build_scale(&e->b, post ? layer_norm(e, y, LLM_W_POST_ATTN, layer) : y, e->c->residual_scale);
     x = build_binary(&e->b, IR_ADD, x, y);
+    if (e->c->rank) /* both residuals are normalised together */
+        x = build_scale(&e->b, build_binary(&e->b, IR_ADD, x, layer_laurel(e, h, layer)), 0.70710678118654752440);
     x = e->c->sum_norms ? layer_norm(e, x, LLM_W_ATTN_SUM, layer) : x;
-    ir_val h = pre ? layer_norm(e, x, post ? LLM_W_PRE_FFN : LLM_W_FFN_NORM, layer) : x;
+    h = pre ? layer_norm(e, x, post ? LLM_W_PRE_FFN : LLM_W_FFN_NORM, layer) : x;
     y = e->c->experts ? layer_mixture(e, h, layer) : mlp(e, h, layer);
     y = build_scale(&e->b, post ? layer_norm(e, y, LLM_W_POST_FFN, layer) : y, e->c->residual_scale);
     x = build_binary(&e->b, IR_ADD, x, y);
-    return e->c->sum_norms ? layer_norm(e, x, LLM_W_FFN_SUM, layer) : x;
+    x = e->c->sum_norms ? layer_norm(e, x, LLM_W_FFN_SUM, layer) : x;
+    return e->c->streams ? layer_correct(e, x, layer, predicted) : layer_add_side(e, x, layer);
 }
-

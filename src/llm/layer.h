@@ -12,13 +12,16 @@ struct emit {
     const struct llm_config *c;
     const struct llm_graph *g;
     enum ir_dtype type;          /* of the inputs of products */
-    int64_t B, T, N, H, Hk, G, D, C;
+    int64_t B, T, N, H, C;
+    int64_t Hk, G, D;            /* of the layer */
     ir_val tokens, positions, lengths, targets;
-    const ir_val *params, *cache; /* arguments: weights; cache, two for each layer */
+    const ir_val *params, *cache; /* arguments: weights; cache (llm_cache_array) */
     ir_val *fresh;               /* the cache after this program */
-    ir_val rope_cos[2], rope_sin[2]; /* f32[B, T, rotary / 2]; [1] of sliding layers */
+    ir_val rope_cos[2], rope_sin[2]; /* f32[B, T, dim / 2] of the rotary embedding; [1] of sliding layers */
     ir_val growth;               /* f32[B, T]: of queries; unset if they do not grow */
-    ir_val mask[2];              /* i1[B, T, C]: what a token sees */
+    ir_val mask[2];              /* i1[B, T, C]: what a token sees; [1]: of the ring, if there is one */
+    ir_val sides;                /* f32[N, layers * side] */
+    ir_val stream[LLM_MAX_STREAMS]; /* f32[N, hidden]: the residual streams but the first */
 };
 
 /* Dimensions for a function that takes a rank and a list. */
@@ -40,9 +43,13 @@ ir_val layer_product(struct emit *e, ir_val x, const struct llm_weight *w);
 ir_val layer_linear(struct emit *e, ir_val x, enum llm_role role, enum llm_role bias, int64_t layer);
 /* A vector of a layer along the last dimension of `like`, in f32. */
 ir_val layer_vector(struct emit *e, ir_val v, ir_val like);
+/* f32[n, cols] of i32[n]: rows of a matrix, times `scale`. */
+ir_val layer_rows(struct emit *e, const struct llm_weight *w, ir_val ids, double scale);
 /* f32[N, hidden] of i32[N] */
 ir_val layer_embedding(struct emit *e, ir_val ids);
-/* x / sqrt(mean(x²) + eps) * weight, along the last dimension; layer norms: of x less its mean, plus a bias. */
+/* x / sqrt(mean(x²) + eps), along the last dimension. */
+ir_val layer_unit(struct emit *e, ir_val x);
+/* The same times the weight; layer norms: of x less its mean, plus a bias. */
 ir_val layer_norm(struct emit *e, ir_val x, enum llm_role role, int64_t layer);
 ir_val layer_activation(struct emit *e, ir_val x);
 /* tanh(x / cap) * cap; x itself for 0 */
@@ -56,5 +63,22 @@ void layer_positions(struct emit *e);
 ir_val layer_run(struct emit *e, ir_val x, int64_t layer);
 /* The MLP of a layer with experts (experts.c). */
 ir_val layer_mixture(struct emit *e, ir_val x, int64_t layer);
+/* The activation of the gates times the others, as dense layers have it. */
+ir_val layer_gated(struct emit *e, ir_val gate, ir_val up);
+/* A gated delta net instead of attention (delta.c). */
+ir_val layer_delta(struct emit *e, ir_val x, int64_t layer);
+/* The emitter of one of the sequences with a cache each, i; its inputs are row i. */
+struct emit layer_alone(struct emit *e, int64_t i);
+
+/* What Gemma 3n and 4 add (streams.c): embeddings of each layer; residual streams, of which a layer computes the first from
+   what it predicts for all of them; a product beside attention. `x` is f32[N, hidden]; without them nothing happens. */
+void layer_sides(struct emit *e, ir_val x);
+ir_val layer_add_side(struct emit *e, ir_val x, int64_t layer);
+void layer_streams_open(struct emit *e, ir_val x);
+ir_val layer_streams_close(struct emit *e, ir_val x);
+/* From the first stream to what the layer takes instead; `predicted` are all streams before the layer. */
+ir_val layer_predict(struct emit *e, ir_val x, int64_t layer, ir_val predicted[LLM_MAX_STREAMS]);
+ir_val layer_correct(struct emit *e, ir_val x, int64_t layer, const ir_val predicted[LLM_MAX_STREAMS]);
+ir_val layer_laurel(struct emit *e, ir_val x, int64_t layer);
 
 #endif

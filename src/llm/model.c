@@ -34,7 +34,10 @@ bool llm_precision_named(const char *name, enum llm_precision *out) {
 
 enum place { EMBED, LAYER, HEAD, OUTPUT };
 enum kind { MATRIX, TABLE, NORM, BIAS, BARE };
-enum size { NONE, HIDDEN, FFN, VOCAB, Q, KV, DIM, HEADS, EXPERT, EXPERT_FFN, EXPERT_HIDDEN, ONE_FFN, PLACES, TYPES };
+enum size {
+    NONE, HIDDEN, FFN, VOCAB, Q, QUERIES, KV, DIM, HEADS, EXPERT, EXPERT_FFN, EXPERT_HIDDEN, ONE_FFN, SHARED_FFN, PLACES, TYPES,
+    SIDE, SIDES, SIDE_ROWS, STREAMS, SQUARE, RANK, ONE, DELTA_CHANNELS, DELTA_VALUES, DELTA_HEADS, DELTA_DIM, TAPS
+};
 
 static const struct row {
     const char *name, *gguf;
@@ -59,13 +62,20 @@ bool llm_role_is_norm(enum llm_role role) {
     return table[role].kind == NORM;
 }
 
-static bool has_weight(const struct llm_config *c, enum llm_role role) {
-    const bool qkv_bias = c->qkv_bias, o_bias = c->o_bias, mlp_bias = c->mlp_bias, qk_norm = c->qk_norm;
+static bool has_weight(const struct llm_config *c, enum llm_role role, int64_t layer) {
+    const struct llm_layer *at = &c->layer[layer];
+    const bool mlp_bias = c->mlp_bias;
     const bool qk_norm_wide = c->qk_norm_wide, pre_norms = c->pre_norms, post_norms = c->post_norms, sum_norms = c->sum_norms;
     const bool always = true, final_norm = !sum_norms, untied = !c->tied && c->generates;
     const bool plain_norms = pre_norms && !post_norms, both_norms = pre_norms && post_norms;
     const bool experts = c->experts != 0, dense = !experts, gated = dense && !c->ungated, gate_bias = gated && mlp_bias;
     const bool expert_bias = c->expert_bias, sinks = c->sinks, learned = c->learned != 0, typed = c->types != 0;
+    const bool recurrent = at->recurrent, attends = !recurrent, keys = attends && !at->borrows;
+    const bool values = keys && !at->one_key_value, q_bias = attends && c->qkv_bias, k_bias = keys && c->qkv_bias;
+    const bool v_bias = values && c->qkv_bias, attn_bias = attends && c->o_bias, q_norm = attends && c->qk_norm;
+    const bool k_norm = keys && c->qk_norm;
+    const bool side = c->side != 0, layer_scale = c->layer_scale, rank = c->rank != 0, shared = c->shared_ffn != 0;
+    const int64_t streams = c->streams;
     switch (role) {
 #define WEIGHT(id, name, gguf, place, kind, rows, cols, when) case LLM_W_##id: return when;
 #include "llm/weights.def"
@@ -74,22 +84,38 @@ static bool has_weight(const struct llm_config *c, enum llm_role role) {
     return false;
 }
 
-static int64_t size_of(const struct llm_config *c, enum size s) {
+static int64_t size_of(const struct llm_config *c, enum size s, int64_t layer) {
+    const struct llm_layer *at = &c->layer[layer];
+    const struct llm_delta *d = &c->delta;
     switch (s) {
     case NONE: return 0;
     case HIDDEN: return c->hidden;
-    case FFN: return c->ffn;
+    case FFN: return at->ffn;
     case VOCAB: return c->vocab;
-    case Q: return c->heads * c->head_dim;
-    case KV: return c->kv_heads * c->head_dim;
-    case DIM: return c->head_dim;
+    case Q: return c->heads * at->head_dim;
+    case QUERIES: return c->heads * at->head_dim * (c->gated_attention ? 2 : 1);
+    case KV: return at->kv_heads * at->head_dim;
+    case DIM: return at->head_dim;
     case HEADS: return c->heads;
     case EXPERT: return c->experts;
     case EXPERT_FFN: return c->experts * c->expert_ffn;
     case EXPERT_HIDDEN: return c->experts * c->hidden;
     case ONE_FFN: return c->expert_ffn;
+    case SHARED_FFN: return c->shared_ffn;
     case PLACES: return c->learned;
     case TYPES: return c->types;
+    case SIDE: return c->side;
+    case SIDES: return c->layers * c->side;
+    case SIDE_ROWS: return c->side_rows;
+    case STREAMS: return c->streams;
+    case SQUARE: return c->streams * c->streams;
+    case RANK: return c->rank;
+    case ONE: return 1;
+    case DELTA_CHANNELS: return 2 * d->key_heads * d->key_dim + d->heads * d->value_dim;
+    case DELTA_VALUES: return d->heads * d->value_dim;
+    case DELTA_HEADS: return d->heads;
+    case DELTA_DIM: return d->value_dim;
+    case TAPS: return d->taps;
     }
     return 0;
 }
@@ -281,9 +307,9 @@ static const struct llm_tensor *find_joined(struct load *l, enum llm_role role, 
     for (size_t i = 0; i < sizeof joined / sizeof *joined; i++) {
         if (joined[i].role != role)
             continue;
-        int64_t before = size_of(c, joined[i].before[0]) + size_of(c, joined[i].before[1]), all = 0;
+        int64_t before = size_of(c, joined[i].before[0], layer) + size_of(c, joined[i].before[1], layer), all = 0;
         for (int k = 0; k < 3; k++)
-            all += size_of(c, joined[i].all[k]);
+            all += size_of(c, joined[i].all[k], layer);
         snprintf(name, sizeof name, "%s.%lld.%s.weight", l->names->layers, (long long)layer,
                  gguf ? joined[i].gguf : joined[i].name);
         return rows_of(l, llm_tensors_find(&l->m->files, name), before, rows, all);
@@ -386,7 +412,8 @@ static hilo_status join_gpt_oss(struct load *l, const struct llm_weight *w, bool
 static hilo_status add_weight(struct load *l, enum llm_role role, int64_t layer) {
     const struct row *r = &table[role];
     const struct llm_config *c = &l->m->config;
-    struct llm_weight w = {.role = role, .layer = layer, .rows = size_of(c, r->rows), .cols = size_of(c, r->cols)};
+    struct llm_weight w = {.role = role, .layer = layer, .rows = size_of(c, r->rows, layer),
+                           .cols = size_of(c, r->cols, layer)};
     char base[128], name[160];
     bool gguf = l->m->files.gguf;
     const char *suffix = r->kind == BIAS ? "bias" : r->kind == BARE && !gguf ? "" : "weight";
@@ -401,6 +428,11 @@ static hilo_status add_weight(struct load *l, enum llm_role role, int64_t layer)
     if (t && t->rank == 2 && !w.cols && t->dims[0] * t->dims[1] == w.rows) { /* biases of experts in GGUF files */
         struct llm_tensor *flat = arena_dup(&l->m->arena, t, sizeof *t, _Alignof(struct llm_tensor));
         flat->rank = 1, flat->dims[0] = w.rows;
+        t = flat;
+    }
+    if (t && t->rank == 3 && t->dims[1] == 1 && r->kind == TABLE) { /* kernels of a depthwise convolution */
+        struct llm_tensor *flat = arena_dup(&l->m->arena, t, sizeof *t, _Alignof(struct llm_tensor));
+        flat->rank = 2, flat->dims[1] = t->dims[2];
         t = flat;
     }
     bool other = r->kind == MATRIX && (!t || t->dims[0] != w.rows);
@@ -436,7 +468,7 @@ static hilo_status add_weight(struct load *l, enum llm_role role, int64_t layer)
 
 static hilo_status add_place(struct load *l, enum place place, int64_t layer) {
     for (int role = 0; role < LLM_ROLES; role++)
-        if (table[role].place == place && has_weight(&l->m->config, (enum llm_role)role))
+        if (table[role].place == place && has_weight(&l->m->config, (enum llm_role)role, layer))
             HILO_TRY(add_weight(l, (enum llm_role)role, layer));
     return HILO_OK;
 }
@@ -731,7 +763,8 @@ static hilo_status convert(struct load *l) {
 /* The types that programs compute in. A quantised model decodes in f32, where every value times its scale is exact and the time
    is spent reading weights; long prompts use bf16 products, which machines have units for. */
 static void choose_types(struct llm_model *m, enum llm_precision wanted) {
-    const struct llm_weight *q = llm_model_weight(m, LLM_W_Q, 0);
+    const struct llm_weight *q = llm_model_weight(m, LLM_W_DELTA_IN, 0);
+    q = q ? q : llm_model_weight(m, LLM_W_Q, 0);
     enum ir_dtype stored = m->params[q->first].dtype;
     m->precision = wanted;
     if (wanted == LLM_AS_STORED)

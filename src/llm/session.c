@@ -76,7 +76,7 @@ static hilo_status upload_weights(struct llm_session *s) {
 
 static bool make_room(struct llm_session *s) {
     jmp_buf recover;
-    size_t nparams = s->model.nparams, ncache = 2 * (size_t)s->model.config.layers;
+    size_t nparams = s->model.nparams, ncache = (size_t)s->model.config.arrays;
     s->arena.recover = &recover;
     if (setjmp(recover)) {
         s->arena.recover = NULL;
@@ -138,6 +138,7 @@ hilo_status llm_session_fork(struct llm_session *s, struct llm_session **out) {
     f->context = 0;
     f->tokens = f->positions = NULL;
     f->at = NULL;
+    f->written = 0;
     f->cache = NULL;
     rt_client_retain(s->client);
     llm_ids_init(&f->seen, *rt_client_allocator(s->client));
@@ -158,7 +159,7 @@ static void release_array(struct llm_session *s, void **array) {
 }
 
 static void release_cache(struct llm_session *s) {
-    for (int64_t i = 0; i < 2 * s->model.config.layers && s->cache; i++)
+    for (int64_t i = 0; i < s->model.config.arrays && s->cache; i++)
         release_array(s, &s->cache[i]);
     s->context = 0;
 }
@@ -190,16 +191,27 @@ void llm_session_close(struct llm_session *s) {
     hilo_client_release(client);
 }
 
-static size_t cache_bytes(const struct llm_session *s, int64_t context) { /* of one array; config.c bounds the factors */
-    const struct llm_config *c = &s->model.config;
-    return (size_t)s->batch * (size_t)c->kv_heads * (size_t)context * (size_t)c->head_dim * ir_dtype_get(s->model.cache)->bytes;
+static size_t array_bytes(const struct llm_array *a) { /* config.c bounds the factors */
+    size_t n = ir_dtype_get(a->dtype)->bytes;
+    for (int i = 0; i < 4; i++)
+        n *= (size_t)a->dims[i];
+    return n;
+}
+
+static size_t cache_bytes(const struct llm_session *s, int64_t context) {
+    size_t n = 0;
+    for (int64_t i = 0; i < s->model.config.arrays; i++) {
+        struct llm_array a = llm_cache_array(&s->model, i, s->batch, context);
+        n += array_bytes(&a);
+    }
+    return n;
 }
 
 struct llm_capabilities llm_session_capabilities(const struct llm_session *s) {
     return (struct llm_capabilities){
         .engine = s->engine->ops->name, .family = s->model.config.family, .has_template = s->chat.template.n > 0,
         .precision = s->model.precision, .context = s->limit, .batch = s->batch, .vocab = s->model.config.vocab,
-        .weight_bytes = s->model.bytes, .cache_bytes = 2 * (size_t)s->model.config.layers * cache_bytes(s, s->limit)};
+        .weight_bytes = s->model.bytes, .cache_bytes = cache_bytes(s, s->limit)};
 }
 
 struct llm_traffic llm_session_traffic(const struct llm_session *s) {
@@ -220,8 +232,19 @@ void llm_session_reset(struct llm_session *s) {
     llm_session_rewind(s, 0);
 }
 
+size_t llm_session_reach(const struct llm_session *s, size_t n) {
+    const struct llm_config *c = &s->model.config;
+    int64_t ring = llm_ring(c, s->context), at = s->at[0];
+    if (n >= (size_t)at)
+        return (size_t)at;
+    bool whole = s->written <= ring || (int64_t)n - c->window + 1 >= s->written - ring;
+    return whole && !c->delta.heads ? n : 0;
+}
+
 void llm_session_rewind(struct llm_session *s, size_t n) {
-    s->at[0] = n < (size_t)s->at[0] ? (int32_t)n : s->at[0];
+    n = llm_session_reach(s, n);
+    s->at[0] = (int32_t)n;
+    s->written = n ? s->written : 0;
     s->seen.n = n < s->seen.n ? n : s->seen.n;
     release_array(s, &s->tokens);
     release_array(s, &s->positions);
@@ -231,7 +254,8 @@ void llm_session_rewind(struct llm_session *s, size_t n) {
 
 static bool same_graph(const struct llm_graph *a, const struct llm_graph *b) {
     return a->kind == b->kind && a->batch == b->batch && a->context == b->context && a->tokens == b->tokens &&
-           a->grown == b->grown && a->sample == b->sample && a->apart == b->apart && a->pooling == b->pooling;
+           a->grown == b->grown && a->array == b->array && a->sample == b->sample && a->apart == b->apart &&
+           a->pooling == b->pooling;
 }
 
 static hilo_status compile(struct llm_session *s, const struct llm_graph *g, void **out) {
@@ -269,6 +293,12 @@ hilo_status llm_session_program(struct llm_session *s, const struct llm_graph *g
 
 enum { LEAST_CONTEXT = 256 };
 
+/* Tokens that can follow `at` without going beyond the end of a ring. */
+static int64_t room_after(const struct llm_session *s, int64_t at) {
+    int64_t ring = llm_ring(&s->model.config, s->limit);
+    return ring - at % ring;
+}
+
 static int64_t most_read(const struct llm_session *s) {
     int64_t most = 0;
     for (int64_t i = 0; i < s->batch; i++)
@@ -278,16 +308,20 @@ static int64_t most_read(const struct llm_session *s) {
 
 /* Zeros: entries that are not written yet are multiplied by probabilities of 0, and must be finite. */
 static hilo_status new_cache(struct llm_session *s, int64_t context) {
-    const struct llm_config *c = &s->model.config;
-    int64_t dims[] = {s->batch, c->kv_heads, context, c->head_dim};
-    size_t bytes = cache_bytes(s, context);
+    size_t bytes = 0;
+    for (int64_t i = 0; i < s->model.config.arrays; i++) {
+        struct llm_array a = llm_cache_array(&s->model, i, s->batch, context);
+        bytes = array_bytes(&a) > bytes ? array_bytes(&a) : bytes;
+    }
     void *zeros = mem_alloc(rt_client_allocator(s->client), bytes);
     hilo_status status = zeros ? HILO_OK : llm_error(s->client, HILO_RESOURCE_EXHAUSTED, "out of memory for the cache");
     if (zeros)
         memset(zeros, 0, bytes);
     release_cache(s);
-    for (int64_t i = 0; i < 2 * c->layers && status == HILO_OK; i++)
-        status = s->engine->ops->upload(s->engine, ir_dtype_get(s->model.cache)->number, dims, 4, zeros, false, &s->cache[i]);
+    for (int64_t i = 0; i < s->model.config.arrays && status == HILO_OK; i++) {
+        struct llm_array a = llm_cache_array(&s->model, i, s->batch, context);
+        status = s->engine->ops->upload(s->engine, ir_dtype_get(a.dtype)->number, a.dims, 4, zeros, false, &s->cache[i]);
+    }
     mem_free(rt_client_allocator(s->client), zeros, bytes);
     if (status == HILO_OK)
         s->context = context;
@@ -296,14 +330,31 @@ static hilo_status new_cache(struct llm_session *s, int64_t context) {
     return status;
 }
 
-/* One array after the other, so that only one exists twice at a time. */
-static hilo_status grow_cache(struct llm_session *s, int64_t context) {
+/* Array i for `context` tokens: a copy. Arrays of one shape share a program. */
+static hilo_status copy_array(struct llm_session *s, int64_t i, int64_t context, void **out) {
+    const struct llm_array a = llm_cache_array(&s->model, i, s->batch, s->context);
     struct llm_graph g = {.kind = LLM_GROW, .batch = s->batch, .context = s->context, .tokens = 1, .grown = context};
     const uint8_t keep = 0;
-    void *p, *grown;
+    void *p;
+    for (;; g.array++) {
+        struct llm_array first = llm_cache_array(&s->model, g.array, s->batch, s->context);
+        struct llm_array grown = llm_cache_array(&s->model, g.array, s->batch, context);
+        if (memcmp(first.dims, a.dims, sizeof a.dims) == 0 && first.dtype == a.dtype &&
+            grown.dims[2] == llm_cache_array(&s->model, i, s->batch, context).dims[2])
+            break;
+    }
     HILO_TRY(llm_session_program(s, &g, &p));
-    for (int64_t i = 0; i < 2 * s->model.config.layers; i++) {
-        hilo_status status = s->engine->ops->run(s->engine, p, &s->cache[i], 1, &keep, &grown, 1);
+    return s->engine->ops->run(s->engine, p, &s->cache[i], 1, &keep, out, 1);
+}
+
+/* One array after the other, so that only one exists twice at a time. */
+static hilo_status grow_cache(struct llm_session *s, int64_t context) {
+    for (int64_t i = 0; i < s->model.config.arrays; i++) {
+        int64_t now = llm_cache_array(&s->model, i, s->batch, s->context).dims[2];
+        void *grown;
+        if (llm_cache_array(&s->model, i, s->batch, context).dims[2] == now)
+            continue;
+        hilo_status status = copy_array(s, i, context, &grown);
         if (status != HILO_OK) {
             release_cache(s);
             llm_session_reset(s);
@@ -339,9 +390,14 @@ static hilo_status check_weights(struct llm_session *s) {
     return rt_finish(s->client, &d, llm_tensors_check(&s->model.files, &d));
 }
 
+/* A program has written entries of `tokens` tokens. */
+static void note_written(struct llm_session *s, int64_t tokens) {
+    s->written = s->at[0] + tokens > s->written ? s->at[0] + tokens : s->written;
+}
+
 /* Runs a program on its inputs in s->in, which are released, and replaces cache and positions with its results. */
 static hilo_status run_step(struct llm_session *s, const struct llm_graph *g, void **result) {
-    size_t ninputs = llm_graph_inputs(g), nweights = s->model.nparams, ncache = 2 * (size_t)s->model.config.layers;
+    size_t ninputs = llm_graph_inputs(g), nweights = s->model.nparams, ncache = (size_t)s->model.config.arrays;
     size_t n = ninputs + nweights + ncache;
     void *p = NULL;
     hilo_status status = check_weights(s);
@@ -368,6 +424,7 @@ static hilo_status run_step(struct llm_session *s, const struct llm_graph *g, vo
     *result = s->out[0];
     s->positions = s->out[1];
     memcpy(s->cache, s->out + 2, ncache * sizeof *s->cache);
+    note_written(s, g->tokens);
     return HILO_OK;
 }
 
@@ -450,12 +507,21 @@ hilo_status llm_session_decode(struct llm_session *s, const int32_t *tokens, int
     return take_result(s, result, next, logits);
 }
 
+/* At the end of a ring. */
+static hilo_status verify_singly(struct llm_session *s, const int32_t *tokens, size_t n, int32_t *next) {
+    for (size_t i = 0; i < n; i++)
+        HILO_TRY(llm_session_decode(s, &tokens[i], &next[i], NULL));
+    return HILO_OK;
+}
+
 hilo_status llm_session_verify(struct llm_session *s, const int32_t *tokens, size_t n, int32_t *next) {
     struct llm_graph g = {.kind = LLM_VERIFY, .batch = 1, .tokens = (int64_t)n};
     void *result = NULL;
     HILO_TRY(check_ids(s, tokens, n));
     if (s->at[0] + g.tokens > s->limit)
         return context_ends(s);
+    if (g.tokens > room_after(s, s->at[0]))
+        return verify_singly(s, tokens, n, next);
     HILO_TRY(reserve(s, s->at[0] + g.tokens));
     g.context = s->context;
     s->in[0] = s->in[1] = NULL;
@@ -477,16 +543,16 @@ hilo_status llm_session_verify(struct llm_session *s, const int32_t *tokens, siz
 /* ---- prefill --------------------------------------------------------------------------------- */
 
 /* Tokens that one program reads at once. */
-static const int64_t chunks[] = {1, 8, 32, 128, 512};
+static const int64_t chunks[] = {1, 8, 32, 128, LLM_MAX_CHUNK};
 enum { CHUNKS = sizeof chunks / sizeof *chunks };
 
 /* The next chunk for `left` tokens after `at`: the largest that they fill at least to three quarters, or the small one; none
-   that exceeds the limit. Computing the missing tokens of a less full chunk would cost more than reading the weights once more
-   for another chunk. */
-static int64_t chunk_for(const struct llm_session *s, int64_t left, int64_t at) {
+   that exceeds the limit, or the room at the end of a ring. Computing the missing tokens of a less full chunk would cost more
+   than reading the weights once more for another chunk. */
+static int64_t chunk_for(const struct llm_session *s, int64_t left, int64_t at, int64_t room) {
     enum { SMALL = 8 };
     int64_t best = 1;
-    for (int i = 1; i < CHUNKS && at + chunks[i] <= s->limit && best < left; i++)
+    for (int i = 1; i < CHUNKS && at + chunks[i] <= s->limit && chunks[i] <= room && best < left; i++)
         if (chunks[i] - left <= chunks[i] / 4 || chunks[i] == SMALL)
             best = chunks[i];
     return best;
@@ -532,13 +598,15 @@ struct prefill {
 
 /* The next portion; false if nothing is left. */
 static bool next_portion(struct llm_session *s, struct prefill *p, struct portion *out) {
-    int64_t left = 0;
+    int64_t left = 0, room = s->limit;
     for (int64_t i = 0; i < s->batch; i++)
         if (left < (int64_t)(p->n[i] - p->done[i]))
             left = (int64_t)(p->n[i] - p->done[i]);
     if (left == 0)
         return false;
-    out->chunk = chunk_for(s, left, most_read(s));
+    for (int64_t i = 0; i < s->batch; i++)
+        room = room_after(s, s->at[i]) < room ? room_after(s, s->at[i]) : room;
+    out->chunk = chunk_for(s, left, most_read(s), room);
     memset(out->tokens, 0, (size_t)(s->batch * out->chunk) * sizeof *out->tokens);
     for (int64_t i = 0; i < s->batch; i++) {
         int64_t rest = (int64_t)(p->n[i] - p->done[i]);
@@ -608,7 +676,7 @@ hilo_status llm_session_prefill(struct llm_session *s, const int32_t *const *ids
 
 size_t llm_session_portion(const struct llm_session *s, size_t at, size_t left) {
     int64_t most = chunks[CHUNKS - 1], n = (int64_t)(left < (size_t)most * 2 ? left : (size_t)most * 2);
-    int64_t chunk = chunk_for(s, n, (int64_t)at);
+    int64_t chunk = chunk_for(s, n, (int64_t)at, room_after(s, (int64_t)at));
     return (size_t)(n < chunk ? n : chunk);
 }
 
@@ -616,22 +684,21 @@ size_t llm_session_portion(const struct llm_session *s, size_t at, size_t left) 
 
 /* A copy with space for `context` tokens, by the program that grows a cache. */
 hilo_status llm_session_copy(struct llm_session *from, size_t n, struct llm_session *to) {
-    struct llm_graph g = {.kind = LLM_GROW, .batch = 1, .context = from->context, .tokens = 1, .grown = from->context};
-    const uint8_t keep = 0;
-    void *p;
     release_cache(to);
     llm_session_reset(to);
     if (from->context == 0)
         return HILO_OK;
-    HILO_TRY(llm_session_program(from, &g, &p));
-    for (int64_t i = 0; i < 2 * from->model.config.layers; i++) {
-        hilo_status status = from->engine->ops->run(from->engine, p, &from->cache[i], 1, &keep, &to->cache[i], 1);
+    if (n < (size_t)from->at[0] && llm_session_reach(from, n) < n)
+        return llm_error(to->client, HILO_FAILED_PRECONDITION, "the state after %zu tokens is not kept", n);
+    for (int64_t i = 0; i < from->model.config.arrays; i++) {
+        hilo_status status = copy_array(from, i, from->context, &to->cache[i]);
         if (status != HILO_OK) {
             release_cache(to);
             return status;
         }
     }
     to->context = from->context;
+    to->written = from->written;
     to->at[0] = n < (size_t)from->at[0] ? (int32_t)n : from->at[0];
     return HILO_OK;
 }
@@ -651,7 +718,7 @@ static hilo_status reserve_apart(struct llm_session *const *forks, size_t n) {
 static hilo_status run_apart(struct llm_session *const *forks, size_t n, const int32_t *tokens, float *logits, void **in,
                              uint8_t *donate, void **out) {
     struct llm_session *s = forks[0];
-    size_t nweights = s->model.nparams, ncache = 2 * (size_t)s->model.config.layers, nin = 2 + nweights + n * ncache;
+    size_t nweights = s->model.nparams, ncache = (size_t)s->model.config.arrays, nin = 2 + nweights + n * ncache;
     struct llm_graph g = {.kind = LLM_DECODE, .batch = (int64_t)n, .context = s->context, .tokens = 1, .apart = n > 1};
     int32_t at[LLM_MAX_APART];
     void *p = NULL;
@@ -675,6 +742,7 @@ static hilo_status run_apart(struct llm_session *const *forks, size_t n, const i
         for (size_t k = 0; k < ncache; k++)
             release_array(s, &forks[i]->cache[k]); /* donated */
         memcpy(forks[i]->cache, out + 2 + i * ncache, ncache * sizeof *out);
+        note_written(forks[i], 1);
         forks[i]->at[0]++;
         release_array(s, &forks[i]->tokens);
         release_array(s, &forks[i]->positions);
@@ -687,7 +755,7 @@ static hilo_status run_apart(struct llm_session *const *forks, size_t n, const i
 
 hilo_status llm_session_decode_apart(struct llm_session *const *forks, size_t n, const int32_t *tokens, float *logits) {
     struct llm_session *s = forks[0];
-    size_t ncache = 2 * (size_t)s->model.config.layers, nin = LLM_MAX_INPUTS + s->model.nparams + n * ncache;
+    size_t ncache = (size_t)s->model.config.arrays, nin = LLM_MAX_INPUTS + s->model.nparams + n * ncache;
     size_t bytes = (nin + 2 + n * ncache) * sizeof(void *) + nin; /* config.c bounds the factors */
     HILO_TRY(check_ids(s, tokens, n));
     for (size_t i = 0; i < n; i++)
@@ -728,7 +796,7 @@ hilo_status llm_session_score(struct llm_session *s, const int32_t *ids, size_t 
         size_t left = n - 1 - from;
         void *result = NULL;
         memset(block, 0, bytes);
-        p.chunk = from + CHUNK <= (size_t)s->limit ? CHUNK : chunk_for(s, (int64_t)left, (int64_t)from);
+        p.chunk = from + CHUNK <= (size_t)s->limit ? CHUNK : chunk_for(s, (int64_t)left, (int64_t)from, CHUNK);
         p.take[0] = (int32_t)(left < (size_t)p.chunk ? left : (size_t)p.chunk);
         memcpy(p.tokens, ids + from, (size_t)p.take[0] * sizeof *ids);
         memcpy(p.targets, ids + from + 1, (size_t)p.take[0] * sizeof *ids);

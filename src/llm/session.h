@@ -41,9 +41,10 @@ struct llm_session {
     int64_t batch, limit;           /* sequences; the longest context */
     int64_t context;                /* capacity of the cache in tokens; 0 = no cache yet */
     void **weights;                 /* model.nparams arrays */
-    void **cache;                   /* 2 * layers arrays */
+    void **cache;                   /* the model's arrays (llm_cache_array) */
     void *tokens, *positions;       /* i32[batch], of the last step; NULL = to be uploaded */
     int32_t *at;                    /* batch: tokens read so far */
+    int64_t written;                /* the end of what has been written to the cache of sequence 0 */
     struct llm_ids seen;            /* of sequence 0, where llm_generate alone has read: at[0] of them */
     struct llm_program *programs;
     size_t nprograms;
@@ -77,7 +78,10 @@ struct llm_traffic {
 };
 struct llm_traffic llm_session_traffic(const struct llm_session *s);
 
-/* Forgets all tokens; or those of sequence 0 after the first n. */
+/* Tokens of sequence 0 that are left when those after the first n are forgotten: n, but 0 where the cache has moved on (a ring,
+   the states of a gated delta net). */
+size_t llm_session_reach(const struct llm_session *s, size_t n);
+/* Forgets all tokens; or those of sequence 0 after the first llm_session_reach(s, n). */
 void llm_session_reset(struct llm_session *s);
 void llm_session_rewind(struct llm_session *s, size_t n);
 

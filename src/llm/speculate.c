@@ -28,6 +28,7 @@ static hilo_status propose_draft(struct llm_session *draft, const struct llm_ids
         draft->seen.n = 0;
     while (same + 1 < seen->n && same < draft->seen.n && draft->seen.v[same] == seen->v[same])
         same++;
+    same = llm_session_reach(draft, same);
     if (seen->n + most > (size_t)draft->limit)
         return HILO_OK;
     llm_session_rewind(draft, same);
@@ -50,6 +51,9 @@ hilo_status llm_speculation_begin(struct llm_session *s, size_t most, struct llm
     if (most > LLM_MAX_SPECULATION)
         return llm_error(s->client, HILO_INVALID_ARGUMENT, "%zu proposed tokens were asked for; at most %d are known", most,
                          LLM_MAX_SPECULATION);
+    if (s->model.config.delta.heads)
+        return llm_error(s->client, HILO_UNIMPLEMENTED, "no speculation with %s: what its layers read cannot be taken back",
+                         s->model.config.family);
     bool same = !draft || (draft->batch == 1 && llm_tok_size(draft->tok) == llm_tok_size(s->tok));
     for (size_t i = 0; draft && same && i < llm_tok_size(s->tok); i++) {
         struct str a = llm_tok_bytes(s->tok, (int32_t)i), b = llm_tok_bytes(draft->tok, (int32_t)i);

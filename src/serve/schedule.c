@@ -259,8 +259,9 @@ static size_t shared_prefix(const struct schedule *x, const struct slot *slot, c
         at = to;
         n++;
     }
-    *nportions = n;
-    return at;
+    bool kept = llm_session_reach(slot->s, at) == at;
+    *nportions = kept ? n : 0;
+    return kept ? at : 0;
 }
 
 /* The free slot that has most of the prompt, of equals the one that was not used for longest. NULL: none is free. */

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-enum { TOKENS = 11, VOCAB = 2054, HIDDEN = 32, MOST = 80, ROOM = 4096 };
+enum { TOKENS = 11, VOCAB = 2054, HIDDEN = 32, MOST = 160, ROOM = 4096, LAYERS = 3, SIDE = 12 };
 
 /* ---- a model on disk ------------------------------------------------------------------------- */
 
@@ -52,6 +52,26 @@ static const struct { const char *name, *config; } families[] = {
                    "\"rope_theta\":10000,\"factor\":4,\"original_max_position_embeddings\":4,\"llama_4_scaling_beta\":0.5}"},
     {"gpt_oss", "\"model_type\":\"gpt_oss\",\"head_dim\":16,\"sliding_window\":4,\"num_local_experts\":5,"
                 "\"num_experts_per_tok\":2,\"swiglu_limit\":0.05"},
+    {"qwen3_5", "\"model_type\":\"qwen3_5_text\",\"head_dim\":16,\"partial_rotary_factor\":0.5,\"linear_num_key_heads\":2,"
+                "\"linear_num_value_heads\":4,\"linear_key_head_dim\":8,\"linear_value_head_dim\":12,\"layer_types\":["
+                "\"linear_attention\",\"full_attention\",\"linear_attention\"]"},
+    {"qwen3_5_moe", "\"model_type\":\"qwen3_5_moe_text\",\"head_dim\":16,\"linear_num_key_heads\":2,\"num_experts\":5,"
+                    "\"linear_num_value_heads\":2,\"linear_key_head_dim\":8,\"linear_value_head_dim\":8,"
+                    "\"num_experts_per_tok\":2,\"moe_intermediate_size\":16,\"shared_expert_intermediate_size\":24,"
+                    "\"layer_types\":[\"linear_attention\",\"linear_attention\",\"full_attention\"]"},
+    {"gemma3n", "\"model_type\":\"gemma3n_text\",\"head_dim\":16,\"sliding_window\":4,\"laurel_rank\":6,"
+                "\"hidden_size_per_layer_input\":12,\"num_kv_shared_layers\":1,\"vocab_size_per_layer_input\":2000,"
+                "\"activation_sparsity_pattern\":[0.9,0,0.5],\"layer_types\":[\"sliding_attention\",\"full_attention\","
+                "\"sliding_attention\"]"},
+    {"gemma4", "\"model_type\":\"gemma4_text\",\"head_dim\":16,\"sliding_window\":4,\"global_head_dim\":24,"
+               "\"hidden_size_per_layer_input\":12,\"num_kv_shared_layers\":1,\"use_double_wide_mlp\":true,"
+               "\"rope_parameters\":{\"full_attention\":{\"rope_type\":\"proportional\",\"partial_rotary_factor\":0.25,"
+               "\"rope_theta\":1000000},\"sliding_attention\":{\"rope_type\":\"default\",\"rope_theta\":10000}},"
+               "\"layer_types\":[\"sliding_attention\",\"full_attention\",\"full_attention\"]"},
+    {"gemma4 with values as keys", "\"model_type\":\"gemma4_text\",\"head_dim\":16,\"sliding_window\":4,"
+                                   "\"hidden_size_per_layer_input\":0,\"attention_k_eq_v\":true,\"per_layer_config\":{\"1\":{"
+                                   "\"head_dim\":20,\"num_key_value_heads\":1},\"2\":{\"head_dim\":20}},\"layer_types\":["
+                                   "\"sliding_attention\",\"full_attention\",\"full_attention\"]"},
     {"gemma3", "\"model_type\":\"gemma3\",\"text_config\":{\"model_type\":\"gemma3_text\",\"head_dim\":16,\"sliding_window\":4,"
                "\"layer_types\":[\"sliding_attention\",\"full_attention\",\"sliding_attention\"],\"rope_theta\":1000000,"
                "\"rope_local_base_freq\":10000,\"query_pre_attn_scalar\":16," SIZES "}"},
@@ -119,6 +139,9 @@ struct plain {
     const struct llm_model *m;
     const struct llm_config *c;
     int64_t layer;
+    const struct llm_layer *at;
+    double (*stream)[TOKENS][HIDDEN];      /* residual streams but the first */
+    double (*sides)[LAYERS * SIDE];        /* of each token */
 };
 
 static const float *data_of(const struct plain *p, enum llm_role role, int64_t layer) {
@@ -151,17 +174,17 @@ static void normalise(const struct plain *p, enum llm_role role, int64_t layer, 
 
 /* Heads of queries or keys at a position: normalised, rotated. */
 static void rotate(const struct plain *p, double *x, int64_t heads, enum llm_role role, int64_t place) {
-    int64_t D = p->c->head_dim;
-    const struct llm_rope *rope = p->c->sliding[p->layer] ? &p->c->local_rope : &p->c->rope;
+    int64_t D = p->at->head_dim;
+    const struct llm_rope *rope = p->at->sliding ? &p->c->local_rope : &p->c->rope;
     float f[ROOM];
-    int64_t half = p->c->rotary / 2;
-    llm_rope_frequencies(rope, 2 * half, false, f);
+    int64_t half = rope->dim / 2;
+    llm_rope_frequencies(rope, false, f);
     if (p->c->qk_norm_wide)
         normalise(p, role == LLM_W_Q_NORM ? LLM_W_Q_WIDE : LLM_W_K_WIDE, p->layer, x, heads * D, x);
     for (int64_t h = 0; h < heads; h++, x += D) {
         if (p->c->qk_norm)
             normalise(p, role, p->layer, x, D, x);
-        for (int64_t i = 0; i < half && !p->c->unrotated[p->layer]; i++) {
+        for (int64_t i = 0; i < half && !p->at->unrotated; i++) {
             double a = (double)place * (double)f[i], re = x[i] * rope->amplitude, im = x[i + half] * rope->amplitude;
             x[i] = re * cos(a) - im * sin(a);
             x[i + half] = im * cos(a) + re * sin(a);
@@ -176,14 +199,14 @@ static double capped(double x, double cap) {
 /* What a head of the token at `place` sees. */
 static void look(const struct plain *p, double *q, double keys[][ROOM], double values[][ROOM], int64_t head,
                  int64_t place, double *out) {
-    int64_t D = p->c->head_dim, from = head / (p->c->heads / p->c->kv_heads) * D;
+    int64_t D = p->at->head_dim, from = head / (p->c->heads / p->at->kv_heads) * D;
     const float *sinks = data_of(p, LLM_W_SINKS, p->layer);
     double s[TOKENS], sum = sinks ? exp((double)sinks[head]) : 0;
     for (int64_t i = 0; i < D && p->c->query_growth != 0; i++)
         q[i] *= 1 + p->c->query_growth * log(1 + floor((double)place / p->c->rope.original));
     int64_t end = p->c->bidirectional ? TOKENS : place + 1;
     for (int64_t t = 0; t < end; t++) {
-        bool seen = !p->c->sliding[p->layer] || llabs((long long)(place - t)) < p->c->window;
+        bool seen = !p->at->sliding || llabs((long long)(place - t)) < p->c->window;
         s[t] = 0;
         for (int64_t i = 0; i < D; i++)
             s[t] += q[i] * keys[t][from + i];
@@ -225,6 +248,17 @@ static void normalise_input(const struct plain *p, enum llm_role role, const dou
         memcpy(out, x, HIDDEN * sizeof *out);
 }
 
+/* What of the gates is far enough above their mean. */
+static void thin_out(const struct plain *p, double *gate, int64_t n) {
+    double mean = 0, square = 0;
+    for (int64_t i = 0; i < n; i++)
+        mean += gate[i] / (double)n;
+    for (int64_t i = 0; i < n; i++)
+        square += (gate[i] - mean) * (gate[i] - mean) / (double)n;
+    for (int64_t i = 0; i < n; i++)
+        gate[i] = fmax(gate[i] - mean - sqrt(square) * p->at->spread, 0);
+}
+
 /* out[HIDDEN] = W2 (act(W x) * (V x)): the MLP, or one expert's part of the weights. */
 static void run_mlp(const struct plain *p, const enum llm_role roles[3], const enum llm_role biases[3], int64_t which,
                     int64_t ffn, const double *x, double *out) {
@@ -236,6 +270,8 @@ static void run_mlp(const struct plain *p, const enum llm_role roles[3], const e
         const float *all = data_of(p, steps[k].role, p->layer), *w = all ? all + which * steps[k].rows * steps[k].cols : NULL;
         const float *biases_of_all = steps[k].bias == LLM_ROLES ? NULL : data_of(p, steps[k].bias, p->layer);
         const float *b = biases_of_all ? biases_of_all + which * steps[k].rows : NULL;
+        if (k == 2 && p->at->spread != 0)
+            thin_out(p, gate, ffn);
         for (int64_t i = 0; i < ffn && k == 2; i++)
             gate[i] = p->c->glu_limit != 0 ? clamped(p, gate[i], up[i])
                       : p->c->ungated ? activate(p, up[i]) : activate(p, gate[i]) * up[i];
@@ -266,6 +302,15 @@ static void run_experts(const struct plain *p, const double *x, double *out) {
         s[which[k]] = -s[which[k]];
     }
     memset(out, 0, HIDDEN * sizeof *out);
+    if (c->shared_ffn) {
+        static const enum llm_role shared[] = {LLM_W_SHARED_GATE, LLM_W_SHARED_UP, LLM_W_SHARED_DOWN};
+        static const enum llm_role none[] = {LLM_ROLES, LLM_ROLES, LLM_ROLES};
+        double gate;
+        multiply(p, LLM_W_SHARED_ROUTER, LLM_ROLES, x, 1, HIDDEN, &gate);
+        run_mlp(p, shared, none, 0, c->shared_ffn, x, y);
+        for (int i = 0; i < HIDDEN; i++)
+            out[i] = y[i] / (1 + exp(-gate));
+    }
     for (int64_t k = 0; k < c->chosen; k++) {
         run_mlp(p, roles, biases, which[k], c->expert_ffn, x, y);
         for (int i = 0; i < HIDDEN; i++)
@@ -273,48 +318,245 @@ static void run_experts(const struct plain *p, const double *x, double *out) {
     }
 }
 
+static double logistic(double x) {
+    return 1 / (1 + exp(-x));
+}
+
+static void unit(const double *x, int64_t n, double eps, double scale, double *out) {
+    double sum = eps;
+    for (int64_t i = 0; i < n; i++)
+        sum += x[i] * x[i];
+    for (int64_t i = 0; i < n; i++)
+        out[i] = x[i] / sqrt(sum) * scale;
+}
+
+/* Attention of all tokens, h to y. */
+static void attend(const struct plain *p, double h[TOKENS][HIDDEN], double y[TOKENS][HIDDEN]) {
+    static double keys[LAYERS][TOKENS][ROOM], values[LAYERS][TOKENS][ROOM];
+    const struct llm_config *c = p->c;
+    int64_t D = p->at->head_dim, Q = c->heads * D, KV = p->at->kv_heads * D, own = p->at->cache / LLM_LAYER_ARRAYS;
+    double q[ROOM], both[ROOM], out[ROOM];
+    for (int64_t t = 0; t < TOKENS && !p->at->borrows; t++) {
+        bool same = p->at->one_key_value;
+        multiply(p, LLM_W_K, LLM_W_K_BIAS, h[t], KV, HIDDEN, keys[own][t]);
+        multiply(p, same ? LLM_W_K : LLM_W_V, same ? LLM_W_K_BIAS : LLM_W_V_BIAS, h[t], KV, HIDDEN, values[own][t]);
+        rotate(p, keys[own][t], p->at->kv_heads, LLM_W_K_NORM, t);
+        for (int64_t i = 0; i < p->at->kv_heads && c->v_norm; i++)
+            unit(values[own][t] + i * D, D, c->norm_eps * (double)D, sqrt((double)D), values[own][t] + i * D);
+    }
+    for (int64_t t = 0; t < TOKENS; t++) {
+        int64_t each = c->gated_attention ? 2 * D : D;
+        multiply(p, LLM_W_Q, LLM_W_Q_BIAS, h[t], c->heads * each, HIDDEN, both);
+        for (int64_t i = 0; i < Q; i++)
+            q[i] = both[i / D * each + i % D];
+        rotate(p, q, c->heads, LLM_W_Q_NORM, t);
+        for (int64_t i = 0; i < c->heads; i++)
+            look(p, q + i * D, keys[own], values[own], i, t, out + i * D);
+        for (int64_t i = 0; i < Q && c->gated_attention; i++)
+            out[i] *= logistic(both[i / D * each + D + i % D]);
+        multiply(p, LLM_W_O, LLM_W_O_BIAS, out, HIDDEN, Q, y[t]);
+    }
+}
+
+/* A gated delta net, token by token. */
+static void recur(const struct plain *p, double h[TOKENS][HIDDEN], double y[TOKENS][HIDDEN]) {
+    static double s[8][16][16], in[TOKENS][ROOM];
+    const struct llm_delta *d = &p->c->delta;
+    int64_t K = d->key_dim, V = d->value_dim, keys = d->key_heads * K, all = 2 * keys + d->heads * V;
+    const float *taps = data_of(p, LLM_W_DELTA_CONV, p->layer), *bias = data_of(p, LLM_W_DELTA_TIME_BIAS, p->layer);
+    const float *speed = data_of(p, LLM_W_DELTA_DECAY, p->layer), *norm = data_of(p, LLM_W_DELTA_NORM, p->layer);
+    double x[ROOM], q[16], k[16], rate[8], time[8], gate[ROOM], out[ROOM];
+    memset(s, 0, sizeof s);
+    for (int64_t t = 0; t < TOKENS; t++) {
+        multiply(p, LLM_W_DELTA_IN, LLM_ROLES, h[t], all, HIDDEN, in[t]);
+        multiply(p, LLM_W_DELTA_BETA, LLM_ROLES, h[t], d->heads, HIDDEN, rate);
+        multiply(p, LLM_W_DELTA_TIME, LLM_ROLES, h[t], d->heads, HIDDEN, time);
+        multiply(p, LLM_W_DELTA_GATE, LLM_ROLES, h[t], d->heads * V, HIDDEN, gate);
+        for (int64_t i = 0; i < all; i++) {
+            x[i] = 0;
+            for (int64_t n = 0; n < d->taps; n++)
+                x[i] += t - d->taps + 1 + n < 0 ? 0 : in[t - d->taps + 1 + n][i] * (double)taps[i * d->taps + n];
+            x[i] *= logistic(x[i]);
+        }
+        for (int64_t g = 0; g < d->heads; g++) {
+            int64_t from = g / (d->heads / d->key_heads) * K;
+            double keep = exp(-exp((double)speed[g]) * log(1 + exp(time[g] + (double)bias[g])));
+            unit(x + from, K, 1e-6, 1 / sqrt((double)K), q);
+            unit(x + keys + from, K, 1e-6, 1, k);
+            for (int64_t v = 0; v < V; v++) {
+                double known = 0, *o = &out[g * V + v];
+                *o = 0;
+                for (int64_t i = 0; i < K; i++)
+                    known += k[i] * (s[g][i][v] *= keep);
+                for (int64_t i = 0; i < K; i++)
+                    *o += q[i] * (s[g][i][v] += k[i] * logistic(rate[g]) * (x[2 * keys + g * V + v] - known));
+            }
+            unit(out + g * V, V, p->c->norm_eps * (double)V, sqrt((double)V), out + g * V);
+            for (int64_t v = 0; v < V; v++)
+                out[g * V + v] *= (double)norm[v] * gate[g * V + v] * logistic(gate[g * V + v]);
+        }
+        multiply(p, LLM_W_DELTA_OUT, LLM_ROLES, out, HIDDEN, d->heads * V, y[t]);
+    }
+}
+
+static double mean_square(const double *x) {
+    double sum = 0;
+    for (int i = 0; i < HIDDEN; i++)
+        sum += x[i] * x[i] / HIDDEN;
+    return sum;
+}
+
+/* out[HIDDEN] = W x with the strength of `like`. */
+static void project(const struct plain *p, enum llm_role role, const double *x, const double *like, double *out) {
+    multiply(p, role, LLM_ROLES, x, HIDDEN, HIDDEN, out);
+    double by = sqrt(mean_square(like) / fmax(mean_square(out), 1e-5));
+    for (int i = 0; i < HIDDEN; i++)
+        out[i] *= by;
+}
+
+/* Weights for the streams, out[n], that the first one chooses. */
+static void route(const struct plain *p, const double *x, enum llm_role role, int64_t n, double *out) {
+    double h[HIDDEN], chosen[LLM_MAX_STREAMS];
+    normalise(p, LLM_W_ROUTE_NORM, p->layer, x, HIDDEN, h);
+    for (int i = 0; i < HIDDEN; i++)
+        h[i] /= HIDDEN;
+    multiply(p, LLM_W_ROUTE, LLM_ROLES, h, p->c->streams, HIDDEN, chosen);
+    for (int64_t i = 0; i < p->c->streams; i++)
+        chosen[i] = tanh(chosen[i]);
+    multiply(p, role, LLM_ROLES, chosen, n, p->c->streams, out);
+}
+
+static void predict(const struct plain *p, double *x, int64_t t) {
+    double by[LLM_MAX_STREAMS * LLM_MAX_STREAMS], before[LLM_MAX_STREAMS][HIDDEN];
+    int64_t n = p->c->streams;
+    route(p, x, LLM_W_PREDICT, n * n, by);
+    for (int64_t k = 0; k < n; k++)
+        memcpy(before[k], k ? p->stream[k][t] : x, sizeof *before);
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t k = 0; k < n; k++)
+            for (int h = 0; h < HIDDEN; h++)
+                (i ? p->stream[i][t] : x)[h] += by[i * n + k] * before[k][h];
+}
+
+/* out[HIDDEN]: the layer's embedding, as much of it as x asks for. */
+static void ask_side(const struct plain *p, const double *x, int64_t t, double *out) {
+    double gate[SIDE];
+    multiply(p, LLM_W_SIDE_IN, LLM_ROLES, x, SIDE, HIDDEN, gate);
+    for (int i = 0; i < SIDE; i++)
+        gate[i] = activate(p, gate[i]) * p->sides[t][p->layer * SIDE + i];
+    multiply(p, LLM_W_SIDE_OUT, LLM_ROLES, gate, HIDDEN, SIDE, out);
+    normalise(p, LLM_W_SIDE_POST, p->layer, out, HIDDEN, out);
+}
+
+static void correct(const struct plain *p, double *x, const double *predicted, int64_t t) {
+    const float *scale = data_of(p, LLM_W_CORRECT_SCALE, p->layer);
+    double by[LLM_MAX_STREAMS], asked[HIDDEN], side[HIDDEN];
+    route(p, x, LLM_W_CORRECT, p->c->streams, by);
+    for (int64_t i = p->c->streams; i-- > 0;)
+        for (int h = 0; h < HIDDEN; h++)
+            *(i ? &p->stream[i][t][h] : &x[h]) = (i ? p->stream[i][t][h] : predicted[h]) + (x[h] - predicted[h]) * (by[i] + 1);
+    for (int h = 0; h < HIDDEN; h++)
+        asked[h] = x[h] * (double)scale[h];
+    ask_side(p, asked, t, side);
+    for (int64_t i = 1; i < p->c->streams; i++)
+        for (int h = 0; h < HIDDEN; h++)
+            p->stream[i][t][h] += side[h];
+}
+
+/* What is added after the MLP, and the scale of the whole. */
+static void finish_layer(const struct plain *p, double *x, const double *predicted, int64_t t) {
+    double side[HIDDEN];
+    if (p->c->streams) {
+        correct(p, x, predicted, t);
+        return;
+    }
+    if (p->c->side) {
+        ask_side(p, x, t, side);
+        for (int i = 0; i < HIDDEN; i++)
+            x[i] += side[i];
+    }
+    for (int i = 0; i < HIDDEN && p->c->layer_scale; i++)
+        x[i] *= (double)data_of(p, LLM_W_SCALE, p->layer)[0];
+}
+
 static void run_layer(const struct plain *p, double x[TOKENS][HIDDEN]) {
     static const enum llm_role roles[] = {LLM_W_GATE, LLM_W_UP, LLM_W_DOWN};
     static const enum llm_role biases[] = {LLM_W_GATE_BIAS, LLM_W_UP_BIAS, LLM_W_DOWN_BIAS};
-    static double keys[TOKENS][ROOM], values[TOKENS][ROOM];
     const struct llm_config *c = p->c;
-    int64_t Q = c->heads * c->head_dim, KV = c->kv_heads * c->head_dim;
-    double h[HIDDEN], q[ROOM], y[ROOM];
+    double all[TOKENS][HIDDEN], found[TOKENS][HIDDEN], predicted[TOKENS][HIDDEN], h[HIDDEN], y[HIDDEN], low[ROOM];
     for (int64_t t = 0; t < TOKENS; t++) {
-        normalise_input(p, LLM_W_ATTN_NORM, x[t], h);
-        multiply(p, LLM_W_K, LLM_W_K_BIAS, h, KV, HIDDEN, keys[t]);
-        multiply(p, LLM_W_V, LLM_W_V_BIAS, h, KV, HIDDEN, values[t]);
-        rotate(p, keys[t], c->kv_heads, LLM_W_K_NORM, t);
+        if (c->streams)
+            predict(p, x[t], t);
+        memcpy(predicted[t], x[t], sizeof *x);
+        normalise_input(p, LLM_W_ATTN_NORM, x[t], all[t]);
     }
+    (p->at->recurrent ? recur : attend)(p, all, found);
     for (int64_t t = 0; t < TOKENS; t++) {
-        normalise_input(p, LLM_W_ATTN_NORM, x[t], h);
-        multiply(p, LLM_W_Q, LLM_W_Q_BIAS, h, Q, HIDDEN, q);
-        rotate(p, q, c->heads, LLM_W_Q_NORM, t);
-        for (int64_t i = 0; i < c->heads; i++)
-            look(p, q + i * c->head_dim, keys, values, i, t, y + i * c->head_dim);
-        multiply(p, LLM_W_O, LLM_W_O_BIAS, y, HIDDEN, Q, h);
+        memcpy(h, found[t], sizeof h);
         if (c->post_norms)
             normalise(p, LLM_W_POST_ATTN, p->layer, h, HIDDEN, h);
         add(p, x[t], h);
+        if (c->rank) {
+            multiply(p, LLM_W_LAUREL_IN, LLM_ROLES, all[t], c->rank, HIDDEN, low);
+            multiply(p, LLM_W_LAUREL_OUT, LLM_ROLES, low, HIDDEN, c->rank, h);
+            normalise(p, LLM_W_LAUREL_NORM, p->layer, h, HIDDEN, h);
+            for (int i = 0; i < HIDDEN; i++)
+                x[t][i] = (x[t][i] + all[t][i] + h[i]) / sqrt(2);
+        }
         if (c->sum_norms)
             normalise(p, LLM_W_ATTN_SUM, p->layer, x[t], HIDDEN, x[t]);
         normalise_input(p, c->post_norms ? LLM_W_PRE_FFN : LLM_W_FFN_NORM, x[t], h);
         if (c->experts)
             run_experts(p, h, y);
         else
-            run_mlp(p, roles, biases, 0, c->ffn, h, y);
+            run_mlp(p, roles, biases, 0, p->at->ffn, h, y);
         memcpy(h, y, sizeof h);
         if (c->post_norms)
             normalise(p, LLM_W_POST_FFN, p->layer, h, HIDDEN, h);
         add(p, x[t], h);
         if (c->sum_norms)
             normalise(p, LLM_W_FFN_SUM, p->layer, x[t], HIDDEN, x[t]);
+        finish_layer(p, x[t], predicted[t], t);
     }
+}
+
+/* Embeddings of the layers, and the streams, of a token. */
+static void begin_token(const struct plain *p, int32_t id, int64_t t, const double *x) {
+    static const enum llm_role opening[] = {LLM_ROLES, LLM_W_STREAM_1, LLM_W_STREAM_2, LLM_W_STREAM_3};
+    const struct llm_config *c = p->c;
+    double *side = p->sides[t];
+    for (int64_t i = 1; i < c->streams; i++)
+        project(p, opening[i], x, x, p->stream[i][t]);
+    if (!c->side)
+        return;
+    multiply(p, LLM_W_SIDE_MODEL, LLM_ROLES, x, LAYERS * SIDE, HIDDEN, side);
+    const float *own = data_of(p, LLM_W_SIDE_TABLE, 0) + (id < c->side_rows ? id : 0) * LAYERS * SIDE;
+    for (int i = 0; i < LAYERS * SIDE; i++)
+        side[i] /= sqrt(HIDDEN);
+    for (int i = 0; i < LAYERS; i++)
+        normalise(p, LLM_W_SIDE_NORM, 0, side + i * SIDE, SIDE, side + i * SIDE);
+    for (int i = 0; i < LAYERS * SIDE; i++)
+        side[i] = (side[i] + (double)own[i] * sqrt(SIDE)) / sqrt(2);
+}
+
+/* The mean of the streams. */
+static void join_streams(const struct plain *p, int64_t t, double *x) {
+    static const enum llm_role closing[] = {LLM_ROLES, LLM_W_UNSTREAM_1, LLM_W_UNSTREAM_2, LLM_W_UNSTREAM_3};
+    double sum[HIDDEN], y[HIDDEN];
+    memcpy(sum, x, sizeof sum);
+    for (int64_t i = 1; i < p->c->streams; i++) {
+        project(p, closing[i], p->stream[i][t], x, y);
+        for (int h = 0; h < HIDDEN; h++)
+            sum[h] += y[h];
+    }
+    for (int h = 0; h < HIDDEN && p->c->streams; h++)
+        x[h] = sum[h] / (double)p->c->streams;
 }
 
 /* The states after the last layer, and its norm. */
 static void run_layers(const struct llm_model *m, const int32_t *ids, double x[TOKENS][HIDDEN]) {
-    struct plain p = {m, &m->config, 0};
+    static double stream[LLM_MAX_STREAMS][TOKENS][HIDDEN], sides[TOKENS][LAYERS * SIDE];
+    struct plain p = {m, &m->config, 0, m->config.layer, stream, sides};
     const float *table = data_of(&p, LLM_W_EMBED, 0), *places = data_of(&p, LLM_W_PLACES, 0);
     const float *types = data_of(&p, LLM_W_TYPES, 0);
     for (int t = 0; t < TOKENS; t++) {
@@ -324,15 +566,19 @@ static void run_layers(const struct llm_model *m, const int32_t *ids, double x[T
         }
         if (m->config.sum_norms)
             normalise(&p, LLM_W_START, 0, x[t], HIDDEN, x[t]);
+        begin_token(&p, ids[t], t, x[t]);
     }
-    for (; p.layer < m->config.layers; p.layer++)
+    for (; p.layer < m->config.layers; p.layer++, p.at++)
         run_layer(&p, x);
+    p.layer = 0;
+    for (int t = 0; t < TOKENS; t++)
+        join_streams(&p, t, x[t]);
     for (int t = 0; t < TOKENS && !m->config.sum_norms; t++)
         normalise(&p, LLM_W_NORM, 0, x[t], HIDDEN, x[t]);
 }
 
 static void run_plain(const struct llm_model *m, const int32_t *ids, double *logits) {
-    struct plain p = {m, &m->config, 0};
+    struct plain p = {.m = m, .c = &m->config};
     double x[TOKENS][HIDDEN];
     run_layers(m, ids, x);
     multiply(&p, m->config.tied ? LLM_W_EMBED : LLM_W_HEAD, LLM_ROLES, x[TOKENS - 1], VOCAB, HIDDEN, logits);
@@ -346,6 +592,20 @@ static void compare(const char *name, const float *got, const double *want) {
     for (int i = 0; i < VOCAB; i++)
         if (!(fabs((double)got[i] - want[i]) < 1e-4 * (1 + fabs(want[i]))))
             fail_msg("%s: logit %d is %g, %g expected", name, i, (double)got[i], want[i]);
+}
+
+/* Portions of a text, with tokens that do not count, and speculation. */
+static void check_recurrent(struct llm_session *s, const int32_t *ids, const double *want) {
+    float got[VOCAB];
+    const int32_t *p = ids, *rest = ids + 7;
+    struct llm_speculation none;
+    assert_int_equal(llm_session_prefill(s, &p, (size_t[]){7}, NULL, got), HILO_OK); /* a program of eight tokens */
+    assert_int_equal(llm_session_reach(s, 7), 7);
+    assert_int_equal(llm_session_reach(s, 6), 0);
+    assert_int_equal(llm_session_prefill(s, &rest, (size_t[]){TOKENS - 7}, NULL, got), HILO_OK);
+    compare(s->model.config.family, got, want);
+    assert_int_equal(llm_speculation_begin(s, 2, NULL, &none), HILO_UNIMPLEMENTED);
+    assert_int_equal(llm_session_verify(s, ids, 2, (int32_t[2]){0}), HILO_UNIMPLEMENTED);
 }
 
 static void check_family(hilo_client *client, const char *dir, const char *name) {
@@ -370,6 +630,11 @@ static void check_family(hilo_client *client, const char *dir, const char *name)
     compare(name, got, want);
     int32_t next[TOKENS], verified[LLM_MAX_APART];
     llm_session_reset(s);
+    if (s->model.config.delta.heads) { /* what it has read cannot be taken back */
+        check_recurrent(s, ids, want);
+        llm_session_close(s);
+        return;
+    }
     for (int i = 0; i < TOKENS; i++)
         assert_int_equal(llm_session_decode(s, &ids[i], &next[i], NULL), HILO_OK);
     llm_session_reset(s);
@@ -419,41 +684,125 @@ static void check_embeddings(hilo_client *client, const char *dir, const char *n
     llm_session_close(s);
 }
 
-static void test_families(void **state) {
-    (void)state;
-    static const char *const files[] = {"config.json", "model.safetensors", "tokenizer.json"};
-    char dir[] = "/tmp/hilo-llm-XXXXXX", config[1024], path[256];
+static const char family_dir[] = "/tmp/hilo-llm-XXXXXX";
+
+/* A directory with a tokenizer, for models. */
+static hilo_client *open_directory(char dir[sizeof family_dir]) {
+    char path[256];
     struct diag_list d;
     struct file tokenizer;
     hilo_client *client;
     diag_init(&d, mem_system_allocator());
+    memcpy(dir, family_dir, sizeof family_dir);
     assert_non_null(mkdtemp(dir));
     assert_int_equal(hilo_client_create(NULL, &client), HILO_OK);
     assert_int_equal(file_open("tests/llm/tiny-llama/tokenizer.json", d.al, &d, &tokenizer), HILO_OK);
     snprintf(path, sizeof path, "%s/tokenizer.json", dir);
     assert_int_equal(file_write(path, tokenizer.text, &d), HILO_OK);
     file_close(&tokenizer);
-    for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
-        struct llm_model m;
-        snprintf(config, sizeof config, "{%s%s%s}", families[i].config, strstr(families[i].config, SIZES) ? "" : ",",
-                 strstr(families[i].config, SIZES) ? "" : SIZES);
-        make_model(dir, config, &m);
-        llm_model_close(&m);
-        check_family(client, dir, families[i].name);
-    }
-    for (size_t i = 0; i < sizeof encoders / sizeof *encoders; i++) {
-        struct llm_model m;
-        snprintf(config, sizeof config, "{%s," SIZES "}", encoders[i].config);
-        make_model(dir, config, &m);
-        llm_model_close(&m);
-        check_embeddings(client, dir, encoders[i].name);
-    }
+    return client;
+}
+
+static void close_directory(const char *dir, hilo_client *client) {
+    static const char *const files[] = {"config.json", "model.safetensors", "tokenizer.json"};
+    char path[256];
     for (size_t i = 0; i < 3; i++) {
         snprintf(path, sizeof path, "%s/%s", dir, files[i]);
         unlink(path);
     }
     rmdir(dir);
     hilo_client_release(client);
+}
+
+static void test_families(void **state) {
+    (void)state;
+    char dir[sizeof family_dir], config[1024];
+    hilo_client *client = open_directory(dir);
+    struct llm_model m;
+    for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
+        bool whole = strstr(families[i].config, SIZES);
+        snprintf(config, sizeof config, "{%s%s%s}", families[i].config, whole ? "" : ",", whole ? "" : SIZES);
+        make_model(dir, config, &m);
+        llm_model_close(&m);
+        check_family(client, dir, families[i].name);
+    }
+    for (size_t i = 0; i < sizeof encoders / sizeof *encoders; i++) {
+        snprintf(config, sizeof config, "{%s," SIZES "}", encoders[i].config);
+        make_model(dir, config, &m);
+        llm_model_close(&m);
+        check_embeddings(client, dir, encoders[i].name);
+    }
+    close_directory(dir, client);
+}
+
+enum { LENGTH = 1300, RING = 1024, BACK = 10 };
+
+/* The logits after the last token, from a program that has no cache. */
+static void compare_uncached(struct llm_session *s, const int32_t *ids, size_t n, const float *got) {
+    static double want[VOCAB];
+    float vector[HIDDEN];
+    const float *table = s->model.params[llm_model_weight(&s->model, LLM_W_EMBED, 0)->first].data;
+    s->embedding.pooling = LLM_POOL_LAST;
+    s->embedding.normalise = false;
+    assert_int_equal(llm_session_embed(s, ids, n, vector), HILO_OK);
+    for (int i = 0; i < VOCAB; i++) {
+        want[i] = 0;
+        for (int k = 0; k < HIDDEN; k++)
+            want[i] += (double)table[i * HIDDEN + k] * (double)vector[k];
+    }
+    compare("ring", got, want);
+}
+
+/* A text longer than the ring of a sliding layer, in portions that end anywhere. Tokens can be taken back only as far as the
+   ring reaches. */
+static void test_ring(void **state) {
+    (void)state;
+    static int32_t ids[LENGTH];
+    static float logits[VOCAB], again[VOCAB];
+    static const size_t portions[] = {600, 3, 420, LENGTH - RING + 1}; /* the last begins at the end of the ring */
+    const struct llm_session_options o = {.precision = LLM_F32, .level = 2};
+    char dir[sizeof family_dir];
+    int32_t decoded[LLM_MAX_APART], verified[LLM_MAX_APART];
+    const int32_t *p = ids;
+    struct llm_session *s, *fork;
+    struct llm_model m;
+    hilo_client *client = open_directory(dir);
+    make_model(dir, "{\"model_type\":\"gemma2\",\"head_dim\":16,\"sliding_window\":500,\"hidden_size\":32,\"num_hidden_layers\":2,"
+                    "\"num_attention_heads\":4,\"num_key_value_heads\":2,\"intermediate_size\":64,\"vocab_size\":2054,"
+                    "\"max_position_embeddings\":4096}", &m);
+    llm_model_close(&m);
+    assert_int_equal(llm_session_open(client, dir, &o, &s), HILO_OK);
+    assert_int_equal(llm_session_fork(s, &fork), HILO_OK);
+    for (int i = 0; i < LENGTH; i++)
+        ids[i] = (i * 577 + 13) % VOCAB;
+    for (size_t i = 0; i < 4; p += portions[i++])
+        assert_int_equal(llm_session_prefill(s, &p, &portions[i], NULL, logits), HILO_OK);
+    assert_int_equal(s->at[0], LENGTH);
+    compare_uncached(s, ids, LENGTH, logits);
+    assert_int_equal(llm_cache_array(&s->model, 0, 1, s->context).dims[2], RING);
+    assert_int_equal(llm_cache_array(&s->model, LLM_LAYER_ARRAYS, 1, s->context).dims[2], 2048);
+    assert_int_equal(llm_session_reach(s, LENGTH - 500), LENGTH - 500);
+    assert_int_equal(llm_session_reach(s, LENGTH - 600), 0);
+    assert_int_equal(llm_session_copy(s, LENGTH - BACK, fork), HILO_OK);
+    p = ids + LENGTH - BACK;
+    assert_int_equal(llm_session_prefill(fork, &p, (size_t[]){BACK}, NULL, again), HILO_OK);
+    for (int i = 0; i < VOCAB; i++)
+        assert_true(fabsf(again[i] - logits[i]) < 1e-4f);
+    assert_int_equal(llm_session_copy(s, LENGTH - 600, fork), HILO_FAILED_PRECONDITION);
+    hilo_diagnostics_clear(client);
+    /* Tokens that are verified over the end of the ring, as they are decoded. */
+    for (int pass = 0; pass < 2; pass++) {
+        p = ids;
+        llm_session_reset(s);
+        assert_int_equal(llm_session_prefill(s, &p, (size_t[]){RING - 2}, NULL, logits), HILO_OK);
+        for (int i = 0; i < LLM_MAX_APART && pass == 0; i++)
+            assert_int_equal(llm_session_decode(s, &ids[RING - 2 + i], &decoded[i], NULL), HILO_OK);
+    }
+    assert_int_equal(llm_session_verify(s, ids + RING - 2, LLM_MAX_APART, verified), HILO_OK);
+    assert_memory_equal(decoded, verified, sizeof decoded);
+    llm_session_close(fork);
+    llm_session_close(s);
+    close_directory(dir, client);
 }
 
 static void refuse(const char *config, const char *why) {
@@ -469,6 +818,15 @@ static void refuse(const char *config, const char *why) {
 static void test_refusals(void **state) {
     (void)state;
     refuse("{}", "'model_type' is ''");
+    refuse("{\"model_type\":\"gemma4_text\",\"sliding_window\":4,\"num_kv_shared_layers\":2,\"layer_types\":["
+           "\"sliding_attention\",\"full_attention\",\"full_attention\"]," SIZES "}", "'num_kv_shared_layers' leaves no layer");
+    refuse("{\"model_type\":\"gemma4_text\",\"enable_moe_block\":true," SIZES "}", "'enable_moe_block'");
+    refuse("{\"model_type\":\"gemma3n_text\",\"num_kv_shared_layers\":0,\"activation_sparsity_pattern\":[1,0,0]," SIZES "}",
+           "'activation_sparsity_pattern'");
+    refuse("{\"model_type\":\"gemma4_text\",\"per_layer_config\":{\"2\":{\"head_dim\":7}}," SIZES "}", "layer 2 is odd");
+    refuse("{\"model_type\":\"qwen3_5_text\"," SIZES "}", "'linear_num_value_heads' is missing");
+    refuse("{\"model_type\":\"qwen3_5_text\",\"linear_num_value_heads\":3,\"linear_num_key_heads\":2,"
+           "\"linear_key_head_dim\":8,\"linear_value_head_dim\":8," SIZES "}", "multiple of 'linear_num_key_heads'");
     refuse("{\"model_type\":\"mamba\"," SIZES "}", "'mamba'");
     refuse("{\"model_type\":\"mixtral\",\"num_local_experts\":2,\"num_experts_per_tok\":3," SIZES "}", "there are 2 experts");
     refuse("{\"model_type\":\"llama\"}", "'num_hidden_layers' is missing");
@@ -537,7 +895,7 @@ static void test_gpt_oss(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_families), cmocka_unit_test(test_refusals),
-                                       cmocka_unit_test(test_gpt_oss)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_families), cmocka_unit_test(test_ring),
+                                       cmocka_unit_test(test_refusals), cmocka_unit_test(test_gpt_oss)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

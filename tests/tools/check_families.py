@@ -24,6 +24,13 @@ YARN = {"rope_type": "yarn", "rope_theta": 10000.0, "factor": 4.0, "original_max
 LONG = {"rope_type": "longrope", "rope_theta": 10000.0, "short_factor": [1.0 + 0.1 * i for i in range(6)],
         "long_factor": [2.0 + 0.5 * i for i in range(6)]}
 GPT_OSS = dict(head_dim=16, sliding_window=8, num_local_experts=8, num_experts_per_tok=3)
+QWEN3_5 = dict(head_dim=16, rope_parameters={"rope_type": "default", "rope_theta": 10000.0, "partial_rotary_factor": 0.25,
+                                              "mrope_section": [1, 1, 0]}, linear_num_key_heads=2, linear_num_value_heads=4,
+               linear_key_head_dim=16, linear_value_head_dim=24, linear_conv_kernel_dim=4,
+               layer_types=["linear_attention", "linear_attention", "full_attention"] + ["linear_attention", "full_attention"])
+GEMMA = dict(head_dim=16, sliding_window=8, vocab_size_per_layer_input=2054, hidden_size_per_layer_input=24,
+             num_kv_shared_layers=2,
+             layer_types=["sliding_attention", "full_attention", "sliding_attention", "sliding_attention", "full_attention"])
 FAMILIES = {
     "llama": ("LlamaForCausalLM", {}),
     "llama-yarn": ("LlamaForCausalLM", dict(rope_parameters=YARN)),
@@ -44,6 +51,15 @@ FAMILIES = {
     "qwen3_moe": ("Qwen3MoeForCausalLM", dict(head_dim=16, num_experts=8, num_experts_per_tok=3, moe_intermediate_size=32,
                                               norm_topk_prob=True)),
     "mixtral": ("MixtralForCausalLM", dict(num_local_experts=8, num_experts_per_tok=2)),
+    "qwen3_5": ("Qwen3_5ForCausalLM", QWEN3_5),
+    "qwen3_5_moe": ("Qwen3_5MoeForCausalLM", dict(QWEN3_5, num_experts=8, num_experts_per_tok=3, moe_intermediate_size=32,
+                                                  shared_expert_intermediate_size=48)),
+    "gemma3n": ("Gemma3nForCausalLM", dict(GEMMA, intermediate_size=[96, 64, 96, 64, 96], laurel_rank=12,
+                                           activation_sparsity_pattern=[.95, .9, 0., 0., .5],
+                                           final_logit_softcapping=30.0)),
+    "gemma4": ("Gemma4ForCausalLM", dict(GEMMA, global_head_dim=32, use_double_wide_mlp=True, final_logit_softcapping=30.0)),
+    "gemma4-kv": ("Gemma4ForCausalLM", dict(GEMMA, global_head_dim=32, attention_k_eq_v=True, num_global_key_value_heads=1,
+                                            num_kv_shared_layers=0, hidden_size_per_layer_input=0)),
     "olmo3": ("Olmo3ForCausalLM", dict(sliding_window=8, rope_scaling={k: v for k, v in YARN.items() if k != "rope_theta"})),
     "ministral3": ("Ministral3ForCausalLM", dict(head_dim=16, sliding_window=None,
                                                  rope_parameters={**YARN, "llama_4_scaling_beta": 0.1})),
@@ -81,7 +97,8 @@ def random_model(kind, extra, directory):
     torch.manual_seed(16)
     model = cls(cls.config_class(**{**SIZES, **extra})).eval().float()
     with torch.no_grad():
-        for p in model.parameters(): # so that tokens depend on everything
+        for p in list(model.parameters()) + [b for n, b in model.named_buffers() if n.endswith("layer_scalar")]:
+            # so that tokens depend on everything
             p.copy_(torch.randn_like(p) * (0.3 if p.dim() > 1 else 0.1) + (0 if p.dim() > 1 else 1))
     model.save_pretrained(directory)
     for file in ("tokenizer.json", "tokenizer_config.json"):
