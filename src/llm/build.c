@@ -215,6 +215,29 @@ ir_val build_dot(struct build *b, ir_val x, ir_val y, uint32_t batch, int64_t x_
     return v;
 }
 
+ir_val build_loop(struct build *b, ir_val n, ir_val x, ir_val (*body)(void *user, ir_val i, ir_val x), void *user) {
+    ir_type types[] = {type_of(b, n), type_of(b, x)};
+    ir_block outside = b->at;
+    ir_val init[] = {build_splat(b, IR_I32_T, NULL, 0, 0), x};
+    ir_op op = ir_op_new(b->m, IR_WHILE, init, 2, types, 2, 2);
+    ir_append(b->m, outside, op);
+    for (uint32_t region = 0; region < 2; region++) {
+        ir_val args[2], out[2];
+        b->at = ir_block_new(b->m, ir_op_region(b->m, op, region));
+        for (int i = 0; i < 2; i++)
+            args[i] = ir_block_add_arg(b->m, b->at, types[i]);
+        if (region == 0) {
+            out[0] = build_compare(b, IR_COMPARISON_DIRECTION_LT, args[0], n);
+        } else {
+            out[1] = body(user, args[0], args[1]);
+            out[0] = build_binary(b, IR_ADD, args[0], build_splat(b, IR_I32_T, NULL, 0, 1));
+        }
+        ir_append(b->m, b->at, ir_op_new(b->m, IR_RETURN, out, region + 1, NULL, 0, 0));
+    }
+    b->at = outside;
+    return ir_result(b->m, op, 1);
+}
+
 ir_val build_solve(struct build *b, ir_val a, ir_val y) {
     ir_op op;
     ir_val v = make(b, IR_TRIANGULAR_SOLVE, (ir_val[]){a, y}, 2, type_of(b, y), &op);

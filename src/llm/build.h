@@ -46,6 +46,8 @@ ir_val build_pad(struct build *b, ir_val x, int64_t dim, int64_t size);
 ir_val build_reduce(struct build *b, enum ir_op_kind op, ir_val x, int64_t dim);
 /* Contracts one dimension of each; the first `batch` dimensions of both are batch dimensions. */
 ir_val build_dot(struct build *b, ir_val x, ir_val y, uint32_t batch, int64_t x_dim, int64_t y_dim, enum ir_dtype t);
+/* Runs `body` for i = 0, 1 … n - 1, n an i32 scalar: it gets i and x, appends to `b`, and returns the next x. */
+ir_val build_loop(struct build *b, ir_val n, ir_val x, ir_val (*body)(void *user, ir_val i, ir_val x), void *user);
 /* Solves (1 + lower triangle of a without its diagonal) x = y; the last two dimensions are matrices. */
 ir_val build_solve(struct build *b, ir_val a, ir_val y);
 /* Rows of a matrix: [rows, cols] and i32[n] to [n, cols]. */

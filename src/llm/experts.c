@@ -1,8 +1,9 @@
 /* Layers with experts: see layer.h. */
 #include "llm/layer.h"
 
-/* With more tokens than this, all experts are computed for all of them; else those that a token chose: no others are read. */
-enum { FEW_TOKENS = 4 };
+/* Only the experts that a token chose are read. Up to FEW_TOKENS they are computed token by token; more are grouped by expert, in
+   blocks of a power of two of rows. */
+enum { FEW_TOKENS = 4, LEAST_BLOCK = 8, MOST_BLOCK = 128 };
 
 /* i32[n] and f32[n] for each of the chosen experts of a token: the index, and the weight. */
 static void choose_experts(struct emit *e, ir_val x, int64_t layer, ir_val *which, ir_val *share) {
@@ -40,15 +41,16 @@ static ir_val gated(struct emit *e, ir_val gate, ir_val up) {
     return build_binary(b, IR_MULTIPLY, up, gate);
 }
 
-/* x f32[1, cols] times the transposed matrix of the expert with the i32 scalar index, plus its bias. */
-static ir_val expert_product(struct emit *e, ir_val x, enum llm_role role, int64_t layer, ir_val index) {
+/* x f32[n, cols] times the transposed matrix of the expert with the i32 scalar index, plus its bias. */
+static ir_val expert_product(struct emit *e, ir_val x, enum llm_role role, int64_t layer, ir_val index,
+                             enum ir_dtype type) {
     struct build *b = &e->b;
     struct llm_weight w = *layer_weight(e, role, layer);
     w.rows /= e->c->experts;
     ir_val parts[3] = {{0}}, first = build_binary(b, IR_MULTIPLY, index, build_splat(b, IR_I32_T, NULL, 0, (double)w.rows));
     for (uint32_t k = 0; k < w.nparams; k++)
         parts[k] = build_rows_at(b, layer_part(e, &w, (enum llm_part)k), first, w.rows);
-    ir_val y = product_of(b, x, &w, parts, e->model->decode);
+    ir_val y = product_of(b, x, &w, parts, type);
     const struct llm_weight *bias = layer_weight(e, role + 1, layer);
     if (!bias)
         return y;
@@ -59,15 +61,16 @@ static ir_val expert_product(struct emit *e, ir_val x, enum llm_role role, int64
 
 static ir_val chosen_experts(struct emit *e, ir_val x, int64_t layer, const ir_val *which, const ir_val *share) {
     struct build *b = &e->b;
+    enum ir_dtype type = e->model->decode;
     ir_val out = {0};
     for (int64_t n = 0; n < e->N; n++) {
         ir_val row = e->N == 1 ? x : build_slice(b, x, 0, n, n + 1), sum = {0};
         for (int64_t i = 0; i < e->c->chosen; i++) {
             ir_val index = layer_reshape(e, e->N == 1 ? which[i] : build_slice(b, which[i], 0, n, n + 1), 0, NULL);
             ir_val by = e->N == 1 ? share[i] : build_slice(b, share[i], 0, n, n + 1);
-            ir_val h = gated(e, expert_product(e, row, LLM_W_GATES, layer, index),
-                             expert_product(e, row, LLM_W_UPS, layer, index));
-            ir_val y = expert_product(e, h, LLM_W_DOWNS, layer, index);
+            ir_val h = gated(e, expert_product(e, row, LLM_W_GATES, layer, index, type),
+                             expert_product(e, row, LLM_W_UPS, layer, index, type));
+            ir_val y = expert_product(e, h, LLM_W_DOWNS, layer, index, type);
             y = build_binary(b, IR_MULTIPLY, y, build_broadcast_like(b, by, y, (int64_t[]){0}));
             sum = i ? build_binary(b, IR_ADD, sum, y) : y;
         }
@@ -76,30 +79,87 @@ static ir_val chosen_experts(struct emit *e, ir_val x, int64_t layer, const ir_v
     return out;
 }
 
-/* The inner values of the experts that a token did not choose are multiplied by 0. */
-static ir_val all_experts(struct emit *e, ir_val x, int64_t layer, const ir_val *which, const ir_val *share) {
+/* ---- many tokens ------------------------------------------------------------------------------ */
+
+/* Tokens are grouped by expert: each choice of a token has a slot, those of one expert follow each other, and begin at a multiple
+   of a block. A loop multiplies block after block, as many as there are, by the matrices of its expert. */
+struct grouping {
+    struct emit *e;
+    ir_val x;
+    int64_t layer, block, choices;
+    ir_val slots;   /* i32[choices]: of the first choice of each token, then of the second … */
+    ir_val ends;    /* i32[experts]: the end of an expert's blocks */
+};
+
+/* i1[rows, cols]: whether x[row] compares so with y[col]; either may be empty, for the index itself. */
+static ir_val pairs(struct emit *e, enum ir_enum_case how, ir_val x, ir_val y, int64_t rows, int64_t cols) {
     struct build *b = &e->b;
-    int64_t E = e->c->experts, F = e->c->expert_ffn, hidden = e->c->hidden, dims[] = {e->N, E}, map[] = {0};
-    ir_val column = build_iota(b, IR_I32_T, dims, 2, 1), by = build_splat(b, IR_F32_T, dims, 2, 0);
-    for (int64_t i = 0; i < e->c->chosen; i++) {
-        ir_val is = build_compare(b, IR_COMPARISON_DIRECTION_EQ, column, build_broadcast(b, which[i], dims, 2, map));
-        by = build_select(b, is, build_broadcast(b, share[i], dims, 2, map), by);
+    const int64_t dims[] = {rows, cols};
+    x = IR_NONE(x) ? build_iota(b, IR_I32_T, dims, 2, 0) : build_broadcast(b, x, dims, 2, (int64_t[]){0});
+    y = IR_NONE(y) ? build_iota(b, IR_I32_T, dims, 2, 1) : build_broadcast(b, y, dims, 2, (int64_t[]){1});
+    return build_compare(b, how, x, y);
+}
+
+/* i32[rows]: the sum of v[col] where a pair is true; `v` empty: how many are. */
+static ir_val total(struct emit *e, ir_val is, ir_val v) {
+    struct build *b = &e->b;
+    const struct ir_type_data *t = build_type(b, is);
+    const int64_t dims[] = {t->dims[0], t->dims[1]};
+    ir_val one = build_splat(b, IR_I32_T, dims, 2, 1), zero = build_splat(b, IR_I32_T, dims, 2, 0);
+    ir_val each = IR_NONE(v) ? one : build_broadcast(b, v, dims, 2, (int64_t[]){1});
+    return build_reduce(b, IR_ADD, build_select(b, is, each, zero), 1);
+}
+
+static ir_val with_number(struct emit *e, enum ir_op_kind op, ir_val x, int64_t number) {
+    const struct ir_type_data *t = build_type(&e->b, x);
+    return build_binary(&e->b, op, x, build_splat(&e->b, IR_I32_T, t->dims, t->rank, (double)number));
+}
+
+/* Block i of the slots: its tokens are gathered, and what their expert makes of them is stored. */
+static ir_val run_block(void *user, ir_val i, ir_val out) {
+    const struct grouping *g = user;
+    struct emit *e = g->e;
+    struct build *b = &e->b;
+    const ir_val none = {0}, zero = build_splat(b, IR_I32_T, NULL, 0, 0);
+    int64_t n = g->block, A = g->choices, E = e->c->experts;
+    ir_val first = with_number(e, IR_MULTIPLY, i, n);
+    ir_val passed = pairs(e, IR_COMPARISON_DIRECTION_GE, build_broadcast(b, i, &(int64_t){1}, 1, NULL), g->ends, 1, E);
+    ir_val expert = layer_reshape(e, total(e, passed, none), 0, NULL);
+    ir_val slots = build_binary(b, IR_ADD, build_broadcast(b, first, &n, 1, NULL), build_iota(b, IR_I32_T, &n, 1, 0));
+    ir_val tokens = layer_reshape(e, build_iota(b, IR_I32_T, (int64_t[]){A / e->N, e->N}, 2, 1), DIMS(A));
+    tokens = total(e, pairs(e, IR_COMPARISON_DIRECTION_EQ, slots, g->slots, n, A), tokens); /* 0 where a slot is not taken */
+    ir_val x = build_rows(b, g->x, tokens);
+    ir_val h = gated(e, expert_product(e, x, LLM_W_GATES, g->layer, expert, e->type),
+                     expert_product(e, x, LLM_W_UPS, g->layer, expert, e->type));
+    return build_update(b, out, expert_product(e, h, LLM_W_DOWNS, g->layer, expert, e->type), (ir_val[]){first, zero});
+}
+
+static ir_val grouped_experts(struct emit *e, ir_val x, int64_t layer, const ir_val *which, const ir_val *share) {
+    struct build *b = &e->b;
+    const ir_val none = {0};
+    int64_t k = e->c->chosen, E = e->c->experts, A = k * e->N, n = LEAST_BLOCK;
+    while (n < MOST_BLOCK && n * E < A)
+        n *= 2;
+    ir_val all = which[0], by = share[0];
+    for (int64_t i = 1; i < k; i++) {
+        all = build_concat(b, all, which[i], 0);
+        by = build_concat(b, by, share[i], 0);
     }
-    ir_val h = gated(e, layer_linear(e, x, LLM_W_GATES, LLM_W_GATES_BIAS, layer),
-                     layer_linear(e, x, LLM_W_UPS, LLM_W_UPS_BIAS, layer));
-    h = layer_reshape(e, h, DIMS(e->N, E, F));
-    h = build_binary(b, IR_MULTIPLY, h, build_broadcast_like(b, by, h, (int64_t[]){0, 1}));
-    const struct llm_weight *w = layer_weight(e, LLM_W_DOWNS, layer);
-    ir_val parts[] = {layer_part(e, w, LLM_VALUES), layer_part(e, w, LLM_SCALES), layer_part(e, w, LLM_OFFSETS)};
-    ir_val m = build_convert(b, w->bits ? product_dequantise(b, w, parts) : parts[0], e->type);
-    h = build_transpose(b, build_convert(b, h, e->type), (int64_t[]){1, 0, 2}); /* [E, N, F] */
-    ir_val y = build_dot(b, h, layer_reshape(e, m, DIMS(E, hidden, F)), 1, 2, 2, IR_F32_T);
-    y = build_reduce(b, IR_ADD, y, 0);
-    const struct llm_weight *bias = layer_weight(e, LLM_W_DOWNS_BIAS, layer);
-    if (!bias)
-        return y;
-    ir_val biases = layer_reshape(e, build_convert(b, layer_part(e, bias, LLM_VALUES), IR_F32_T), DIMS(E, hidden));
-    return build_binary(b, IR_ADD, y, build_dot(b, by, biases, 0, 1, 0, IR_F32_T));
+    ir_val counts = total(e, pairs(e, IR_COMPARISON_DIRECTION_EQ, none, all, E, A), none);
+    ir_val blocks = with_number(e, IR_DIVIDE, with_number(e, IR_ADD, counts, n - 1), n);
+    ir_val same = pairs(e, IR_COMPARISON_DIRECTION_EQ, all, all, A, A);
+    ir_val before = pairs(e, IR_COMPARISON_DIRECTION_GT, none, none, A, A);
+    ir_val rank = total(e, build_binary(b, IR_AND, same, before), none); /* among the choices of its expert */
+    ir_val first = total(e, pairs(e, IR_COMPARISON_DIRECTION_GT, all, none, A, E), blocks);
+    struct grouping g = {.e = e, .x = x, .layer = layer, .block = n, .choices = A};
+    g.slots = build_binary(b, IR_ADD, with_number(e, IR_MULTIPLY, first, n), rank);
+    g.ends = total(e, pairs(e, IR_COMPARISON_DIRECTION_GE, none, none, E, E), blocks);
+    int64_t dims[] = {(A / n + (A < E ? A : E)) * n, e->c->hidden}, map[] = {0, 1};
+    ir_val end = layer_reshape(e, build_slice(b, g.ends, 0, E - 1, E), 0, NULL);
+    ir_val y = build_loop(b, end, build_splat(b, IR_F32_T, dims, 2, 0), run_block, &g);
+    y = layer_reshape(e, build_rows(b, y, g.slots), DIMS(k, e->N, e->c->hidden));
+    y = build_binary(b, IR_MULTIPLY, y, build_broadcast_like(b, layer_reshape(e, by, DIMS(k, e->N)), y, map));
+    return build_reduce(b, IR_ADD, y, 0);
 }
 
 /* The MLP that all tokens take, times the logistic function of its gate. */
@@ -117,6 +177,6 @@ static ir_val shared_expert(struct emit *e, ir_val x, int64_t layer) {
 ir_val layer_mixture(struct emit *e, ir_val x, int64_t layer) {
     ir_val which[LLM_MAX_CHOSEN], share[LLM_MAX_CHOSEN];
     choose_experts(e, x, layer, which, share);
-    ir_val y = e->N <= FEW_TOKENS ? chosen_experts(e, x, layer, which, share) : all_experts(e, x, layer, which, share);
+    ir_val y = e->N <= FEW_TOKENS ? chosen_experts(e, x, layer, which, share) : grouped_experts(e, x, layer, which, share);
     return e->c->shared_ffn ? build_binary(&e->b, IR_ADD, y, shared_expert(e, x, layer)) : y;
 }

@@ -767,7 +767,8 @@ static void test_ring(void **state) {
     struct llm_session *s, *fork;
     struct llm_model m;
     hilo_client *client = open_directory(dir);
-    make_model(dir, "{\"model_type\":\"gemma2\",\"head_dim\":16,\"sliding_window\":500,\"hidden_size\":32,\"num_hidden_layers\":2,"
+    make_model(dir, "{\"model_type\":\"gemma2\",\"head_dim\":16,\"sliding_window\":500,\"hidden_size\":32,"
+                    "\"num_hidden_layers\":2,"
                     "\"num_attention_heads\":4,\"num_key_value_heads\":2,\"intermediate_size\":64,\"vocab_size\":2054,"
                     "\"max_position_embeddings\":4096}", &m);
     llm_model_close(&m);
@@ -849,6 +850,47 @@ static void test_refusals(void **state) {
            "\"num_hidden_layers\":3,\"intermediate_size\":64,\"vocab_size\":99,\"max_position_embeddings\":64}", "multiple");
 }
 
+static struct ir_module *emit_module(const struct llm_model *m, const struct llm_graph *g, struct diag_list *d) {
+    jmp_buf recover;
+    struct ir_module *ir = ir_module_new(d->al, &recover);
+    assert_non_null(ir);
+    if (setjmp(recover))
+        fail_msg("out of memory");
+    assert_int_equal(llm_emit(m, g, ir, d), HILO_OK);
+    ir->arena.recover = NULL;
+    return ir;
+}
+
+/* A prompt is multiplied by the experts that its tokens chose: no product is as wide as all of them. */
+static void test_grouped_experts(void **state) {
+    (void)state;
+    enum { EXPERTS = 6, WIDTH = 16 };
+    const struct llm_graph g = {.kind = LLM_PREFILL, .batch = 1, .context = 64, .tokens = 32};
+    char dir[sizeof family_dir];
+    struct llm_model m;
+    struct diag_list d;
+    uint32_t products = 0, loops = 0;
+    hilo_client *client = open_directory(dir);
+    diag_init(&d, mem_system_allocator());
+    make_model(dir, "{\"model_type\":\"qwen3_moe\",\"head_dim\":16,\"num_experts\":6,\"num_experts_per_tok\":2,"
+                    "\"moe_intermediate_size\":16," SIZES "}", &m);
+    struct ir_module *ir = emit_module(&m, &g, &d);
+    ir_block body = ir_func_body(ir, ir_block_get(ir, ir_module_body(ir))->first);
+    for (ir_op op = ir_block_get(ir, body)->first; !IR_NONE(op); op = ir_op_get(ir, op)->next) {
+        loops += ir_kind(ir, op) == IR_WHILE;
+        if (ir_kind(ir, op) != IR_DOT_GENERAL)
+            continue;
+        const struct ir_type_data *t = ir_val_type(ir, ir_result(ir, op, 0));
+        assert_int_not_equal(t->dims[t->rank - 1], EXPERTS * WIDTH);
+        products++;
+    }
+    assert_int_equal(loops, m.config.layers);
+    assert_true(products > 0);
+    ir_module_free(ir);
+    llm_model_close(&m);
+    close_directory(dir, client);
+}
+
 /* Experts in the layouts of gpt-oss: gates and ups in turn, transposed, and as MXFP4. */
 static void test_gpt_oss(void **state) {
     (void)state;
@@ -896,6 +938,7 @@ static void test_gpt_oss(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_families), cmocka_unit_test(test_ring),
-                                       cmocka_unit_test(test_refusals), cmocka_unit_test(test_gpt_oss)};
+                                       cmocka_unit_test(test_refusals), cmocka_unit_test(test_gpt_oss),
+                                       cmocka_unit_test(test_grouped_experts)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
