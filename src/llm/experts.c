@@ -1,8 +1,8 @@
 /* Layers with experts: see layer.h. */
 #include "llm/layer.h"
 
-/* Only the experts that a token chose are read. Up to FEW_TOKENS they are computed token by token; more are grouped by expert, in
-   blocks of a power of two of rows. */
+/* Only the experts that a token chose are read. Up to FEW_TOKENS they are computed token by token; more are grouped by expert,
+   in blocks of a power of two of rows. */
 enum { FEW_TOKENS = 4, LEAST_BLOCK = 8, MOST_BLOCK = 128 };
 
 /* i32[n] and f32[n] for each of the chosen experts of a token: the index, and the weight. */
@@ -81,8 +81,8 @@ static ir_val chosen_experts(struct emit *e, ir_val x, int64_t layer, const ir_v
 
 /* ---- many tokens ------------------------------------------------------------------------------ */
 
-/* Tokens are grouped by expert: each choice of a token has a slot, those of one expert follow each other, and begin at a multiple
-   of a block. A loop multiplies block after block, as many as there are, by the matrices of its expert. */
+/* Tokens are grouped by expert: each choice of a token has a slot, those of one expert follow each other, and begin at a
+   multiple of a block. A loop multiplies block after block, as many as there are, by the matrices of its expert. */
 struct grouping {
     struct emit *e;
     ir_val x;
