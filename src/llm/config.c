@@ -165,6 +165,9 @@ static void read_encoder(struct reader *r) {
     c->bidirectional = encoder || llm_json_bool(r->o, "use_bidirectional_attention", false);
     c->generates = read_generates(r);
     c->pooling = c->bidirectional ? LLM_POOL_MEAN : LLM_POOL_LAST;
+    int64_t pooling = llm_json_int(r->o, "gguf_pooling", 0, 4, 0); /* 1 to 3: the kinds in their order; else none of them */
+    if (pooling >= 1 && pooling <= 3)
+        c->pooling = (enum llm_pooling)(pooling - 1);
     if (!encoder)
         return;
     c->layer_norm = c->sum_norms = c->ungated = true;

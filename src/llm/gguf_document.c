@@ -9,14 +9,15 @@ static const struct gguf_arch architectures[] = {
     {"gemma", "gemma", false, true},        {"gemma2", "gemma2", false, true},    {"gemma3", "gemma3_text", false, true},
     {"phi3", "phi3", false, false},         {"granite", "granite", true, false},  {"smollm3", "smollm3", true, false},
     {"olmo2", "olmo2", false, false},       {"qwen3moe", "qwen3_moe", false, false},
+    {"gpt-oss", "gpt_oss", false, false},   {"bert", "bert", false, false},
     {"llama", "mistral", true, false},
 };
 enum { ARCHITECTURES = sizeof architectures / sizeof *architectures };
 
 const struct gguf_arch *gguf_arch_of(const char *type) {
-    static const char *const joined[] = {"phi3", "qwen3_moe"}; /* llama.cpp wants their matrices in one tensor */
-    for (size_t i = 0; i < sizeof joined / sizeof *joined; i++)
-        if (strcmp(type, joined[i]) == 0)
+    static const char *const unwritten[] = {"phi3", "qwen3_moe", "gpt_oss", "bert"}; /* llama.cpp wants other tensors */
+    for (size_t i = 0; i < sizeof unwritten / sizeof *unwritten; i++)
+        if (strcmp(type, unwritten[i]) == 0)
             return NULL;
     for (size_t i = 0; i < ARCHITECTURES; i++)
         if (strcmp(architectures[i].type, type) == 0)
@@ -34,6 +35,8 @@ const struct gguf_field gguf_fields[] = {
     {"attention.key_length", "head_dim", false},
     {"attention.sliding_window", "sliding_window", false},
     {"attention.layer_norm_rms_epsilon", "rms_norm_eps", true},
+    {"attention.layer_norm_epsilon", "layer_norm_eps", true},
+    {"pooling_type", "gguf_pooling", false},
     {"attn_logit_softcapping", "attn_logit_softcapping", true},
     {"final_logit_softcapping", "final_logit_softcapping", true},
     {"rope.freq_base", "rope_theta", true},
@@ -141,7 +144,9 @@ static void set_derived(struct document *d, const char *type) {
         set(d, d->o, "vocab_size", json_integer(embedding->dims[0]));
     set(d, d->o, "tie_word_embeddings", json_boolean(!tensor(d->g, "output.weight")));
     set(d, d->o, "attention_bias", json_boolean(strcmp(type, "qwen2") != 0 && tensor(d->g, "blk.0.attn_q.bias")));
-    set(d, d->o, "mlp_bias", json_boolean(tensor(d->g, "blk.0.ffn_gate.bias") != NULL));
+    set(d, d->o, "mlp_bias", json_boolean(tensor(d->g, "blk.0.ffn_up.bias") != NULL));
+    const struct gguf_tensor *types = tensor(d->g, "token_types.weight");
+    set(d, d->o, "type_vocab_size", json_integer(types && types->rank == 2 ? types->dims[0] : 0));
     if (strcmp(type, "granite") == 0) /* GGUF divides by it, too */
         return;
     if (strcmp(type, "gemma2") == 0) { /* of the model with 27 billion parameters alone, it is not that of a head */

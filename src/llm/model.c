@@ -419,6 +419,10 @@ static hilo_status add_weight(struct load *l, enum llm_role role, int64_t layer)
     const char *suffix = r->kind == BIAS ? "bias" : r->kind == BARE && !gguf ? "" : "weight";
     base_name(r, layer, l->names, base, sizeof base);
     const struct llm_tensor *t = find(l, base, suffix, name, sizeof name);
+    if (!t && gguf && role == LLM_W_FFN_NORM) { /* gpt-oss calls it as families do that have one after attention */
+        base_name(&table[LLM_W_POST_ATTN], layer, l->names, base, sizeof base);
+        t = find(l, base, suffix, name, sizeof name);
+    }
     bool copied = false;
     bool shared = r->kind == MATRIX || r->rows == EXPERT; /* a tensor for all experts, with names of its own */
     if (shared && (r->rows == EXPERT || r->rows == EXPERT_FFN || r->rows == EXPERT_HIDDEN))

@@ -1,6 +1,7 @@
 /* GGUF: blocks of every format unpack to what the package gguf dequantises them to, to the bit; damaged files are refused. */
 #include "base/file.h"
 #include "base/fp.h"
+#include "llm/config.h"
 #include "llm/tensors.h"
 
 #include <setjmp.h>
@@ -189,8 +190,106 @@ static void test_parts(void **state) {
     rmdir(dir);
 }
 
+/* ---- metadata as a config ------------------------------------------------------------------------ */
+
+struct field { const char *key; enum gguf_type type; uint64_t value; const char *text; };
+struct matrix { const char *name; int64_t rows; };
+enum { COLS = 8 };
+
+/* The config of a file with the fields and matrices, which end with an empty name. */
+static struct llm_config config_of(const char *arch, const struct field *fields, const struct matrix *matrices) {
+    struct strbuf out;
+    struct diag_list d;
+    struct gguf g;
+    struct llm_config c;
+    uint64_t nfields = 1, n = 0, at = 0;
+    diag_init(&d, mem_system_allocator());
+    strbuf_init(&out, d.al);
+    while (fields[nfields - 1].key)
+        nfields++;
+    while (matrices[n].name)
+        n++;
+    strbuf_puts(&out, "GGUF");
+    put_number(&out, 3, 4);
+    put_number(&out, n, 8);
+    put_number(&out, nfields, 8);
+    put_text(&out, "general.architecture");
+    put_number(&out, GGUF_STRING, 4);
+    put_text(&out, arch);
+    for (const struct field *f = fields; f->key; f++) {
+        char key[128];
+        snprintf(key, sizeof key, "%s.%s", arch, f->key);
+        put_text(&out, key);
+        put_number(&out, f->type, 4);
+        if (f->type == GGUF_STRING)
+            put_text(&out, f->text);
+        else
+            put_number(&out, f->value, 4);
+    }
+    for (const struct matrix *m = matrices; m->name; m++) {
+        put_text(&out, m->name);
+        put_number(&out, 2, 4);
+        put_number(&out, COLS, 8);
+        put_number(&out, (uint64_t)m->rows, 8);
+        put_number(&out, 0, 4);
+        put_number(&out, at, 8);
+        at += (uint64_t)m->rows * COLS * sizeof(float);
+    }
+    while (out.n % 32)
+        strbuf_putc(&out, 0);
+    for (uint64_t i = 0; i < at; i++)
+        strbuf_putc(&out, 0);
+    assert_int_equal(gguf_parse((struct str){out.p, out.n}, "test", d.al, &d, &g), HILO_OK);
+    json_t *config = gguf_config(&g);
+    assert_non_null(config);
+    char *text = json_dumps(config, 0);
+    assert_int_equal(llm_config_parse(str_of(text), (struct str){NULL, 0}, &d, &c), HILO_OK);
+    free(text);
+    json_decref(config);
+    gguf_close(&g);
+    strbuf_free(&out);
+    return c;
+}
+
+static void test_configs(void **state) {
+    (void)state;
+    static const struct field bert[] = {
+        {"block_count", GGUF_U32, 2, NULL},          {"context_length", GGUF_U32, 16, NULL},
+        {"embedding_length", GGUF_U32, COLS, NULL},  {"feed_forward_length", GGUF_U32, 24, NULL},
+        {"pooling_type", GGUF_U32, 2, NULL},         {"attention.head_count", GGUF_U32, 2, NULL},
+        {"attention.layer_norm_epsilon", GGUF_F32, 0x3f000000, NULL}, {0},
+    };
+    static const struct matrix bert_tensors[] = {{"token_embd.weight", 12}, {"token_types.weight", 4}, {"blk.0.ffn_up.bias", 4}, {0}};
+    struct llm_config c = config_of("bert", bert, bert_tensors);
+    assert_true(c.sum_norms && c.layer_norm && c.bidirectional && c.mlp_bias && !c.generates);
+    assert_int_equal(c.pooling, LLM_POOL_FIRST);
+    assert_int_equal(c.types, 4);
+    assert_int_equal(c.learned, 16);
+    assert_int_equal(c.vocab, 12);
+    assert_true(c.norm_eps == 0.5);
+    static const struct field gpt_oss[] = {
+        {"block_count", GGUF_U32, 2, NULL},          {"context_length", GGUF_U32, 64, NULL},
+        {"embedding_length", GGUF_U32, COLS, NULL},  {"feed_forward_length", GGUF_U32, 24, NULL},
+        {"attention.head_count", GGUF_U32, 2, NULL}, {"attention.key_length", GGUF_U32, 4, NULL},
+        {"attention.sliding_window", GGUF_U32, 5, NULL}, {"expert_count", GGUF_U32, 6, NULL},
+        {"expert_used_count", GGUF_U32, 3, NULL},    {"expert_feed_forward_length", GGUF_U32, 20, NULL},
+        {"rope.scaling.type", GGUF_STRING, 0, "yarn"}, {"rope.scaling.factor", GGUF_F32, 0x42000000, NULL},
+        {"rope.scaling.original_context_length", GGUF_U32, 16, NULL}, {0},
+    };
+    static const struct matrix gpt_oss_tensors[] = {{"token_embd.weight", 12}, {"output.weight", 12}, {"blk.0.attn_q.bias", 4},
+                                                    {0}};
+    c = config_of("gpt-oss", gpt_oss, gpt_oss_tensors);
+    assert_true(c.sinks && c.expert_bias && c.qkv_bias && c.o_bias && !c.tied);
+    assert_true(c.layer[0].sliding && !c.layer[1].sliding);
+    assert_int_equal(c.experts, 6);
+    assert_int_equal(c.chosen, 3);
+    assert_int_equal(c.expert_ffn, 20);
+    assert_int_equal(c.rope.kind, LLM_ROPE_YARN);
+    assert_true(c.rope.factor == 32 && !c.rope.truncate);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_blocks), cmocka_unit_test(test_damage),
-                                       cmocka_unit_test(test_parts)};
+                                       cmocka_unit_test(test_parts), cmocka_unit_test(test_configs)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

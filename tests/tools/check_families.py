@@ -2,7 +2,7 @@
 """Compares hilo with Hugging Face transformers on tiny random models of each family: 48 of 48 greedy tokens, and embeddings
 within 1e-5.
 
-Usage: check_families.py HILO [FAMILY...]; needs torch, transformers and safetensors (PyPI)."""
+Usage: check_families.py HILO [FAMILY...]; needs torch, transformers, safetensors and gguf (PyPI)."""
 import contextlib
 import json
 import os
@@ -66,12 +66,14 @@ FAMILIES = {
     "mistral3": ("MistralForCausalLM", dict(head_dim=16, sliding_window=None)),
     "gpt_oss": ("GptOssForCausalLM", GPT_OSS),
     "gpt_oss-mxfp4": ("GptOssForCausalLM", GPT_OSS),
+    "gpt_oss-mxfp4-gguf": ("GptOssForCausalLM", GPT_OSS),
 }
 
 
 # Models of embeddings: the class, its config, pooling as in 1_Pooling, and the sizes of dense layers that follow.
 EMBEDDINGS = {
     "bert": ("BertModel", {}, "cls_token", []),
+    "bert-gguf": ("BertModel", {}, "cls_token", []),
     "minilm": ("BertModel", dict(hidden_act="gelu_new", type_vocab_size=1), "mean_tokens", []),
     "roberta": ("XLMRobertaModel", dict(type_vocab_size=1, pad_token_id=1), "mean_tokens", []),
     "qwen3-embedding": ("Qwen3Model", dict(head_dim=16), "lasttoken", []),
@@ -165,7 +167,7 @@ def rewrite(name, model, directory):
     """Changes the files to the form in which such models are published."""
     path = os.path.join(directory, "model.safetensors")
     tensors = load_file(path)
-    if name.endswith("mxfp4"):
+    if "mxfp4" in name:
         blocks = round_to_mxfp4(model)
         tensors = {k: v for k, v in tensors.items() if k + "_blocks" not in blocks} | blocks
     if name == "mistral3": # the text model of a multimodal one
@@ -176,6 +178,88 @@ def rewrite(name, model, directory):
         with open(config, "w") as f:
             json.dump(dict(model_type="mistral3", architectures=["Mistral3ForConditionalGeneration"], text_config=text), f)
     save_file(tensors, path)
+
+
+GGUF_NAMES = [("model.embed_tokens", "token_embd"), ("model.norm", "output_norm"), ("lm_head", "output"), ("model.layers", "blk"),
+              ("encoder.layer", "blk"), ("embeddings.word_embeddings", "token_embd"), ("embeddings.LayerNorm", "token_embd_norm"),
+              ("embeddings.position_embeddings", "position_embd"), ("embeddings.token_type_embeddings", "token_types"),
+              ("attention.self.query", "attn_q"), ("attention.self.key", "attn_k"), ("attention.self.value", "attn_v"),
+              ("attention.output.dense", "attn_output"), ("attention.output.LayerNorm", "attn_output_norm"),
+              ("intermediate.dense", "ffn_up"), ("output.dense", "ffn_down"), ("output.LayerNorm", "layer_output_norm"),
+              ("self_attn.q_proj", "attn_q"), ("self_attn.k_proj", "attn_k"), ("self_attn.v_proj", "attn_v"),
+              ("self_attn.o_proj", "attn_output"), ("self_attn.sinks", "attn_sinks.weight"), ("input_layernorm", "attn_norm"),
+              ("post_attention_layernorm", "post_attention_norm"), ("mlp.router", "ffn_gate_inp")]
+
+
+def gguf_tensors(tensors):
+    """(name, array, GGUF type or None) of a model's tensors as llama.cpp's converter writes them."""
+    import gguf
+    mxfp4 = gguf.GGMLQuantizationType.MXFP4
+    for key, t in tensors.items():
+        name = key
+        for a, b in GGUF_NAMES:
+            name = name.replace(a, b)
+        name = name.replace("mlp.experts.", "")
+        if name.endswith("_scales") or name.startswith("pooler") or name == "embeddings.position_ids":
+            continue
+        if name.endswith("_blocks"): # neighbours in a byte become halves of a block, after its scale
+            scales = tensors[key.replace("_blocks", "_scales")]
+            values = torch.stack([t & 15, t >> 4], -1).flatten(-2)
+            blocks = torch.cat([scales[..., None], values[..., :16] | values[..., 16:] << 4], -1).flatten(-2)
+            stem = name.rsplit(".", 1)[0]
+            parts = [("down", blocks)] if "down" in name else [("gate", blocks[:, ::2]), ("up", blocks[:, 1::2])]
+            yield from ((f"{stem}.ffn_{p}_exps.weight", b.contiguous().numpy(), mxfp4) for p, b in parts)
+        elif "_proj_bias" in name:
+            stem = name.rsplit(".", 1)[0]
+            parts = [("down", t)] if "down" in name else [("gate", t[:, ::2]), ("up", t[:, 1::2])]
+            yield from ((f"{stem}.ffn_{p}_exps.bias", b.contiguous().numpy(), None) for p, b in parts)
+        else:
+            yield name, t.float().numpy(), None
+
+
+def write_gguf(hilo, directory, path):
+    """The model in the directory as a GGUF file with the vocabulary of tiny-llama."""
+    import gguf
+    with open(os.path.join(directory, "config.json")) as f:
+        c = json.load(f)
+    arch = dict(gpt_oss="gpt-oss").get(c["model_type"], c["model_type"])
+    w = gguf.GGUFWriter(path, arch)
+    w.add_block_count(c["num_hidden_layers"])
+    w.add_context_length(c["max_position_embeddings"])
+    w.add_embedding_length(c["hidden_size"])
+    w.add_feed_forward_length(c["intermediate_size"])
+    w.add_head_count(c["num_attention_heads"])
+    if arch == "bert":
+        w.add_layer_norm_eps(c["layer_norm_eps"])
+        w.add_causal_attention(False)
+        w.add_pooling_type(gguf.PoolingType.CLS)
+    else:
+        w.add_head_count_kv(c["num_key_value_heads"])
+        w.add_key_length(c["head_dim"])
+        w.add_layer_norm_rms_eps(c["rms_norm_eps"])
+        w.add_sliding_window(c["sliding_window"])
+        w.add_expert_count(c["num_local_experts"])
+        w.add_expert_used_count(c["num_experts_per_tok"])
+        w.add_expert_feed_forward_length(c["intermediate_size"])
+        rope = c["rope_parameters"]
+        w.add_rope_freq_base(rope["rope_theta"])
+        w.add_rope_scaling_type(gguf.RopeScalingType.YARN)
+        w.add_rope_scaling_factor(rope["factor"])
+        w.add_rope_scaling_orig_ctx_len(rope["original_max_position_embeddings"])
+    with tempfile.TemporaryDirectory() as d:
+        tiny = os.path.join(d, "tiny.gguf")
+        subprocess.run([hilo, "convert", TINY, "-o", tiny, "--type", "f16"], check=True, capture_output=True)
+        for field in gguf.GGUFReader(tiny).fields.values():
+            if field.name.startswith("tokenizer.") and field.name != "tokenizer.chat_template":
+                kind = field.types[0]
+                w.add_key_value(field.name, field.contents(), kind, field.types[-1] if len(field.types) > 1 else None)
+    for name, t, kind in gguf_tensors(load_file(os.path.join(directory, "model.safetensors"))):
+        w.add_tensor(name, t, raw_dtype=kind)
+    w.write_header_to_file()
+    w.write_kv_data_to_file()
+    w.write_tensors_to_file()
+    w.close()
+    return path
 
 
 def make(name, directory, prompt):
@@ -193,6 +277,7 @@ def check_embeddings(hilo, name):
         ids.append(json.loads(run.stdout)["ids"])
     with temporary(name) as d:
         want = embed(name, d, ids)
+        d = write_gguf(hilo, d, os.path.join(d, "model.gguf")) if name.endswith("-gguf") else d
         run = subprocess.run([hilo, "embed", "-m", d, "--json"] + texts, capture_output=True, text=True)
     if run.returncode:
         print(f"{name:12} refused: {run.stderr.strip()}", flush=True)
@@ -214,6 +299,7 @@ def main():
             continue
         with temporary(name) as d:
             want = make(name, d, prompt)
+            d = write_gguf(hilo, d, os.path.join(d, "model.gguf")) if name.endswith("-gguf") else d
             run = subprocess.run([hilo, "generate", "-m", d, "--raw", "-p", TEXT, "-n", "48", "--precision", "f32", "--json"],
                                  capture_output=True, text=True)
             if run.returncode:
