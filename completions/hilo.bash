@@ -147,6 +147,8 @@ _hilo() {
     'embed --threads') ;;
     'embed -f') files=1 ;;
     'embed --pooling') ;;
+    'embed --prompt') ;;
+    'embed --dimensions') ;;
     'tokenize -m') files=1 ;;
     'tokenize -f') files=1 ;;
     'template -m') files=1 ;;
@@ -219,7 +221,7 @@ _hilo() {
             -f -n --system --raw --template-arg --tools --special --temperature --top-k --top-p 
             --min-p --repetition-penalty --seed --stop --speculate --draft --timing --json --help' ;;
             embed) words='-m --precision --engine --context --cache8 --threads -O0 -O1 -O2 -O3 -f 
-            --pooling --no-normalize --json --help' ;;
+            --pooling --prompt --dimensions --truncate --no-normalize --json --help' ;;
             tokenize) words='-m -f --special --no-special --pieces --decode --json --help' ;;
             template) words='-m --messages --tools --arg --no-generation-prompt --spans --help' ;;
             perplexity) words='-m --precision --engine --context --cache8 --threads -O0 -O1 -O2 -O3 

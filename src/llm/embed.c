@@ -186,6 +186,41 @@ hilo_status llm_embedding_open(const char *path, const struct llm_config *c, hil
     return gguf_is_path(path) ? HILO_OK : read_modules(&m);
 }
 
+static hilo_status no_prompt(struct llm_json *j, const json_t *prompts, const char *name) {
+    const char *key;
+    const json_t *v;
+    struct strbuf known;
+    strbuf_init(&known, j->d->al);
+    json_object_foreach((json_t *)(uintptr_t)prompts, key, v)
+        strbuf_printf(&known, "%s%s", known.n ? ", " : "", key);
+    hilo_status status = diag_error(j->d, HILO_NOT_FOUND, "the model has no prompt '%s'; it has %s", name,
+                                    known.n ? known.p : "none");
+    strbuf_free(&known);
+    return status;
+}
+
+hilo_status llm_embedding_prompt(const char *path, const char *name, hilo_allocator al, struct diag_list *d,
+                                 struct strbuf *out) {
+    struct llm_embedding unused = {.al = al};
+    struct modules m = {path, "", &unused, d};
+    struct llm_json j = {.d = d};
+    char file[4096];
+    hilo_status status = gguf_is_path(path) ? HILO_OK
+                                            : open_json(&m, "config_sentence_transformers.json", false, file, sizeof file, &j);
+    struct llm_object o = llm_json_root(&j);
+    const json_t *prompts = j.root ? llm_json_object(o, "prompts") : NULL;
+    const char *usual = j.root ? llm_json_text(o, "default_prompt_name", "") : "";
+    name = name || !*usual ? name : usual;
+    const json_t *text = name ? json_object_get(prompts, name) : NULL;
+    status = status == HILO_OK ? j.status : status;
+    if (status == HILO_OK && name && !json_is_string(text))
+        status = no_prompt(&j, prompts, name);
+    if (status == HILO_OK && text)
+        strbuf_putn(out, json_string_value(text), json_string_length(text));
+    llm_json_close(&j);
+    return status;
+}
+
 void llm_embedding_close(struct llm_embedding *e) {
     for (size_t i = 0; i < e->ndense; i++) {
         struct llm_dense *x = &e->dense[i];
@@ -273,7 +308,7 @@ hilo_status llm_session_embed(struct llm_session *s, const int32_t *ids, size_t 
     if (status == HILO_OK) {
         memcpy(out, x + at, (size_t)e->width * sizeof *out);
         if (e->normalise)
-            normalise(out, e->width);
+            normalise(out, e->kept ? e->kept : e->width);
     }
     mem_free(&al, x, bytes);
     return status;

@@ -21,6 +21,7 @@ struct llm_embedding {
     enum llm_pooling pooling;
     bool normalise;
     int64_t width;        /* of a vector */
+    int64_t kept;         /* numbers of it that are normalised and count, the first ones (Matryoshka); 0 = all */
     int64_t limit;        /* of tokens */
     struct llm_dense dense[LLM_MAX_DENSE];
     size_t ndense;
@@ -32,12 +33,16 @@ hilo_status llm_embedding_open(const char *path, const struct llm_config *c, hil
                                struct llm_embedding *out);
 void llm_embedding_close(struct llm_embedding *e);
 
+/* The text that the model wants before others of the kind `name`, such as "query": from the prompts in
+   config_sentence_transformers.json; NULL: the default there, or none. NOT_FOUND names those that there are. */
+hilo_status llm_embedding_prompt(const char *path, const char *name, hilo_allocator al, struct diag_list *d,
+                                 struct strbuf *out);
 /* "mean", "cls" or "last". */
 bool llm_pooling_named(const char *name, enum llm_pooling *out);
 
 struct llm_session;
-/* The vector of a text of n > 0 tokens, special ones included: s->embedding.width numbers. What the session has read is kept,
-   so that it can generate in between. OUT_OF_RANGE for a text that is longer than s->embedding.limit. */
+/* The vector of a text of n > 0 tokens, special ones included: s->embedding.width numbers, of which the first `kept` count. What the session has read is
+   kept, so that it can generate in between. OUT_OF_RANGE for a text that is longer than s->embedding.limit. */
 hilo_status llm_session_embed(struct llm_session *s, const int32_t *ids, size_t n, float *out);
 
 #endif

@@ -246,6 +246,29 @@ exits 0 embed -m modules 'a text'
 cp out pooled
 exits 0 embed -m "$m" --pooling mean --no-normalize 'a text'
 if cmp -s pooled out; then pass; else fail 'the pooling of the modules'; fi
+echo '{"prompts": {"query": "a ", "document": ""}, "default_prompt_name": null}' >modules/config_sentence_transformers.json
+exits 0 embed -m modules --prompt query text
+if cmp -s pooled out; then pass; else fail 'the prompt of a name'; fi
+exits 2 embed -m modules --prompt passage text
+says "no prompt 'passage'; it has query, document"
+echo '{"prompts": {"query": "a "}, "default_prompt_name": "query"}' >modules/config_sentence_transformers.json
+exits 0 embed -m modules text
+if cmp -s pooled out; then pass; else fail 'the default prompt'; fi
+rm modules/config_sentence_transformers.json
+cut -d ' ' -f 1-3 pooled >three
+exits 0 embed -m modules --dimensions 3 'a text'
+if cmp -s three out; then pass; else fail 'the first numbers of a vector'; fi
+exits 2 embed -m modules --dimensions 1000 'a text'
+exits 0 embed -m modules --dimensions 1 --json 'a text'
+echo '{"max_seq_length": 4}' >modules/sentence_bert_config.json
+exits 1 embed -m modules 'You may not use this file'
+says '1 to 4 have an embedding'
+exits 0 embed -m modules --truncate --json 'You may not use this file'
+says '"tokens":4'
+cp out cut
+exits 0 embed -m modules --truncate --json 'You may not use this file, except'
+if cmp -s cut out; then pass; else fail 'truncated texts'; fi
+rm modules/sentence_bert_config.json
 module ', {"path": "", "type": "st.Router"}'
 exits 1 embed -m modules 'a text'
 says "modules.json has a 'st.Router'"
