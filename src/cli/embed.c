@@ -139,7 +139,9 @@ static int embed_prompted(struct llm_session *s, hilo_client *client, const stru
     diag_init(&d, al);
     strbuf_init(&prompt, al);
     hilo_status status = llm_embedding_prompt(o->model.dir, o->prompt, al, &d, &prompt);
-    int code = status == HILO_OK ? CLI_OK : cli_error(status == HILO_NOT_FOUND ? CLI_USAGE : CLI_FAILED, "%s", d.first->message);
+    int code = CLI_OK;
+    if (status != HILO_OK)
+        code = cli_error(status == HILO_NOT_FOUND ? CLI_USAGE : CLI_FAILED, "%s", d.first->message);
     if (code == CLI_OK)
         code = embed_all(s, client, texts, o, (struct str){prompt.p ? prompt.p : "", prompt.n});
     diag_clear(&d);

@@ -259,7 +259,8 @@ static void test_configs(void **state) {
         {"pooling_type", GGUF_U32, 2, NULL},         {"attention.head_count", GGUF_U32, 2, NULL},
         {"attention.layer_norm_epsilon", GGUF_F32, 0x3f000000, NULL}, {0},
     };
-    static const struct matrix bert_tensors[] = {{"token_embd.weight", 12}, {"token_types.weight", 4}, {"blk.0.ffn_up.bias", 4}, {0}};
+    static const struct matrix bert_tensors[] = {
+        {"token_embd.weight", 12}, {"token_types.weight", 4}, {"blk.0.ffn_up.bias", 4}, {0}};
     struct llm_config c = config_of("bert", bert, bert_tensors);
     assert_true(c.sum_norms && c.layer_norm && c.bidirectional && c.mlp_bias && !c.generates);
     assert_int_equal(c.pooling, LLM_POOL_FIRST);
