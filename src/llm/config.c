@@ -318,8 +318,12 @@ static void read_gemma_layers(struct reader *r) {
     if (c->side && rows > c->vocab)
         llm_json_fail(r->j, "'vocab_size_per_layer_input' is %lld, more than 'vocab_size'", (long long)rows);
     c->side_rows = rows;
-    if (llm_json_bool(o, "enable_moe_block", false))
-        llm_json_fail(r->j, "'enable_moe_block' asks for experts beside an MLP, which this version does not know");
+    if (!llm_json_bool(o, "enable_moe_block", false))
+        return;
+    c->joined_experts = c->parallel_experts = c->chosen_sum = true;
+    c->experts = llm_json_int(o, "num_experts", 1, 4096, LLM_REQUIRED);
+    c->chosen = llm_json_int(o, "top_k_experts", 1, LLM_MAX_CHOSEN < c->experts ? LLM_MAX_CHOSEN : c->experts, LLM_REQUIRED);
+    c->expert_ffn = llm_json_int(o, "moe_intermediate_size", 1, MAX_WIDTH, LLM_REQUIRED);
 }
 
 /* After the kinds of layers are known. */

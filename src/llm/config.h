@@ -95,6 +95,8 @@ struct llm_config {
     int64_t streams;             /* copies of the residual stream, AltUp (arxiv.org/abs/2301.13310); 0 = one */
     bool correct_scale;          /* what a layer's embedding is asked with is scaled by weights */
     int64_t rank;                /* of the product beside attention, LAuReL (arxiv.org/abs/2411.07501); 0 = none */
+    bool joined_experts;         /* gates and ups of an expert are one matrix */
+    bool parallel_experts;       /* they are beside the MLP that all tokens take, with norms and scales of their own */
     int64_t shared_ffn;          /* width of an MLP that all tokens take, beside the experts, with a gate; 0 = none */
     struct llm_rope rope, local_rope; /* of full and of sliding layers */
     bool interleaved, shifted_norms; /* GGUF files whose rows of queries and keys are in another order; with 1 added to norms */

@@ -41,8 +41,8 @@ hilo_status llm_embedding_prompt(const char *path, const char *name, hilo_alloca
 bool llm_pooling_named(const char *name, enum llm_pooling *out);
 
 struct llm_session;
-/* The vector of a text of n > 0 tokens, special ones included: s->embedding.width numbers, of which the first `kept` count. What
-   the session has read is kept, so that it can generate in between. OUT_OF_RANGE for a text that is longer than
+/* The vector of a text of n > 0 tokens, special ones included: s->embedding.width numbers, of which the first `kept` count.
+   What the session has read is kept, so that it can generate in between. OUT_OF_RANGE for a text that is longer than
    s->embedding.limit. */
 hilo_status llm_session_embed(struct llm_session *s, const int32_t *ids, size_t n, float *out);
 

@@ -5,6 +5,11 @@
    in blocks of a power of two of rows. */
 enum { FEW_TOKENS = 4, LEAST_BLOCK = 8, MOST_BLOCK = 128 };
 
+/* The scale of each expert, in rows like p. */
+static ir_val choice_scale(struct emit *e, ir_val p, int64_t layer) {
+    return layer_vector(e, layer_part(e, layer_weight(e, LLM_W_CHOICE_SCALE, layer), LLM_VALUES), p);
+}
+
 /* i32[n] and f32[n] for each of the chosen experts of a token: the index, and the weight. */
 static void choose_experts(struct emit *e, ir_val x, int64_t layer, ir_val *which, ir_val *share) {
     struct build *b = &e->b;
@@ -15,15 +20,20 @@ static void choose_experts(struct emit *e, ir_val x, int64_t layer, ir_val *whic
     p = build_unary(b, IR_EXPONENTIAL, build_binary(b, IR_SUBTRACT, p, most));
     p = build_binary(b, IR_DIVIDE, p, build_broadcast_like(b, build_reduce(b, IR_ADD, p, 1), p, map));
     ir_val column = build_iota(b, IR_I32_T, dims, 2, 1), taken = build_splat(b, IR_F32_T, dims, 2, -1);
+    ir_val none = build_splat(b, IR_F32_T, dims, 2, 0), scale[LLM_MAX_CHOSEN];
     for (int64_t i = 0; i < e->c->chosen; i++) {
         which[i] = layer_greatest(e, p);
         share[i] = build_reduce(b, IR_MAXIMUM, p, 1);
         sum = i ? build_binary(b, IR_ADD, sum, share[i]) : share[i];
         ir_val is = build_compare(b, IR_COMPARISON_DIRECTION_EQ, column, build_broadcast(b, which[i], dims, 2, map));
         p = build_select(b, is, taken, p);
+        if (e->c->parallel_experts)
+            scale[i] = build_reduce(b, IR_ADD, build_select(b, is, choice_scale(e, p, layer), none), 1);
     }
     for (int64_t i = 0; i < e->c->chosen && e->c->chosen_sum; i++)
         share[i] = build_binary(b, IR_DIVIDE, share[i], sum);
+    for (int64_t i = 0; i < e->c->chosen && e->c->parallel_experts; i++)
+        share[i] = build_binary(b, IR_MULTIPLY, share[i], scale[i]);
 }
 
 /* The activation of gates times ups; gpt-oss clamps both. */
@@ -51,12 +61,22 @@ static ir_val expert_product(struct emit *e, ir_val x, enum llm_role role, int64
     for (uint32_t k = 0; k < w.nparams; k++)
         parts[k] = build_rows_at(b, layer_part(e, &w, (enum llm_part)k), first, w.rows);
     ir_val y = product_of(b, x, &w, parts, type);
-    const struct llm_weight *bias = layer_weight(e, role + 1, layer);
-    if (!bias)
+    if (!e->c->expert_bias)
         return y;
+    const struct llm_weight *bias = layer_weight(e, role + 1, layer);
     ir_val all = layer_reshape(e, layer_part(e, bias, LLM_VALUES), DIMS(bias->rows, 1));
     all = layer_reshape(e, build_rows_at(b, all, first, w.rows), DIMS(w.rows));
     return build_binary(b, IR_ADD, y, layer_vector(e, all, y));
+}
+
+/* The inner values of an expert, f32[n, expert_ffn]. */
+static ir_val inner(struct emit *e, ir_val x, int64_t layer, ir_val index, enum ir_dtype type) {
+    int64_t F = e->c->expert_ffn;
+    if (!e->c->joined_experts)
+        return gated(e, expert_product(e, x, LLM_W_GATES, layer, index, type),
+                     expert_product(e, x, LLM_W_UPS, layer, index, type));
+    ir_val both = expert_product(e, x, LLM_W_GATES_UPS, layer, index, type);
+    return gated(e, build_slice(&e->b, both, 1, 0, F), build_slice(&e->b, both, 1, F, 2 * F));
 }
 
 static ir_val chosen_experts(struct emit *e, ir_val x, int64_t layer, const ir_val *which, const ir_val *share) {
@@ -68,8 +88,7 @@ static ir_val chosen_experts(struct emit *e, ir_val x, int64_t layer, const ir_v
         for (int64_t i = 0; i < e->c->chosen; i++) {
             ir_val index = layer_reshape(e, e->N == 1 ? which[i] : build_slice(b, which[i], 0, n, n + 1), 0, NULL);
             ir_val by = e->N == 1 ? share[i] : build_slice(b, share[i], 0, n, n + 1);
-            ir_val h = gated(e, expert_product(e, row, LLM_W_GATES, layer, index, type),
-                             expert_product(e, row, LLM_W_UPS, layer, index, type));
+            ir_val h = inner(e, row, layer, index, type);
             ir_val y = expert_product(e, h, LLM_W_DOWNS, layer, index, type);
             y = build_binary(b, IR_MULTIPLY, y, build_broadcast_like(b, by, y, (int64_t[]){0}));
             sum = i ? build_binary(b, IR_ADD, sum, y) : y;
@@ -129,8 +148,7 @@ static ir_val run_block(void *user, ir_val i, ir_val out) {
     ir_val tokens = layer_reshape(e, build_iota(b, IR_I32_T, (int64_t[]){A / e->N, e->N}, 2, 1), DIMS(A));
     tokens = total(e, pairs(e, IR_COMPARISON_DIRECTION_EQ, slots, g->slots, n, A), tokens); /* 0 where a slot is not taken */
     ir_val x = build_rows(b, g->x, tokens);
-    ir_val h = gated(e, expert_product(e, x, LLM_W_GATES, g->layer, expert, e->type),
-                     expert_product(e, x, LLM_W_UPS, g->layer, expert, e->type));
+    ir_val h = inner(e, x, g->layer, expert, e->type);
     return build_update(b, out, expert_product(e, h, LLM_W_DOWNS, g->layer, expert, e->type), (ir_val[]){first, zero});
 }
 
@@ -174,9 +192,9 @@ static ir_val shared_expert(struct emit *e, ir_val x, int64_t layer) {
     return build_binary(b, IR_MULTIPLY, y, build_broadcast_like(b, gate, y, (int64_t[]){0}));
 }
 
-ir_val layer_mixture(struct emit *e, ir_val x, int64_t layer) {
+ir_val layer_mixture(struct emit *e, ir_val h, ir_val x, int64_t layer) {
     ir_val which[LLM_MAX_CHOSEN], share[LLM_MAX_CHOSEN];
     choose_experts(e, x, layer, which, share);
-    ir_val y = e->N <= FEW_TOKENS ? chosen_experts(e, x, layer, which, share) : grouped_experts(e, x, layer, which, share);
-    return e->c->shared_ffn ? build_binary(&e->b, IR_ADD, y, shared_expert(e, x, layer)) : y;
+    ir_val y = (e->N <= FEW_TOKENS ? chosen_experts : grouped_experts)(e, h, layer, which, share);
+    return e->c->shared_ffn ? build_binary(&e->b, IR_ADD, y, shared_expert(e, h, layer)) : y;
 }

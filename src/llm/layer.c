@@ -1,6 +1,8 @@
 /* Layers: see layer.h. */
 #include "llm/layer.h"
 
+#include <math.h>
+
 ir_val layer_reshape(struct emit *e, ir_val x, uint32_t rank, const int64_t *dims) {
     return build_reshape(&e->b, x, dims, rank);
 }
@@ -428,6 +430,15 @@ ir_val layer_greatest(struct emit *e, ir_val x) {
     return build_reduce(b, IR_MINIMUM, build_select(b, is, index, none), 1);
 }
 
+/* Experts beside the MLP, with norms of their own. */
+static ir_val beside(struct emit *e, ir_val x, int64_t layer) {
+    ir_val scale = layer_part(e, layer_weight(e, LLM_W_ROUTER_SCALE, layer), LLM_VALUES), unit = layer_unit(e, x);
+    unit = build_binary(&e->b, IR_MULTIPLY, unit, layer_vector(e, scale, x));
+    unit = build_scale(&e->b, unit, 1 / sqrt((double)e->c->hidden));
+    ir_val y = layer_mixture(e, layer_norm(e, x, LLM_W_PRE_EXPERTS, layer), unit, layer);
+    return layer_norm(e, y, LLM_W_POST_EXPERTS, layer);
+}
+
 ir_val layer_run(struct emit *e, ir_val x, int64_t layer) {
     const struct llm_layer *at = &e->c->layer[layer];
     bool pre = e->c->pre_norms, post = e->c->post_norms;
@@ -444,7 +455,10 @@ ir_val layer_run(struct emit *e, ir_val x, int64_t layer) {
         x = build_scale(&e->b, build_binary(&e->b, IR_ADD, x, layer_laurel(e, h, layer)), 0.70710678118654752440);
     x = e->c->sum_norms ? layer_norm(e, x, LLM_W_ATTN_SUM, layer) : x;
     h = pre ? layer_norm(e, x, post ? LLM_W_PRE_FFN : LLM_W_FFN_NORM, layer) : x;
-    y = e->c->experts ? layer_mixture(e, h, layer) : mlp(e, h, layer);
+    if (e->c->parallel_experts)
+        y = build_binary(&e->b, IR_ADD, layer_norm(e, mlp(e, h, layer), LLM_W_POST_MLP, layer), beside(e, x, layer));
+    else
+        y = e->c->experts ? layer_mixture(e, h, h, layer) : mlp(e, h, layer);
     y = build_scale(&e->b, post ? layer_norm(e, y, LLM_W_POST_FFN, layer) : y, e->c->residual_scale);
     x = build_binary(&e->b, IR_ADD, x, y);
     x = e->c->sum_norms ? layer_norm(e, x, LLM_W_FFN_SUM, layer) : x;

@@ -61,8 +61,8 @@ ir_val layer_greatest(struct emit *e, ir_val x);
 void layer_positions(struct emit *e);
 /* A layer, x f32[N, hidden] to the same; its keys and values are in e->fresh. */
 ir_val layer_run(struct emit *e, ir_val x, int64_t layer);
-/* The MLP of a layer with experts (experts.c). */
-ir_val layer_mixture(struct emit *e, ir_val x, int64_t layer);
+/* The MLP of a layer with experts (experts.c); x decides which. */
+ir_val layer_mixture(struct emit *e, ir_val h, ir_val x, int64_t layer);
 /* The activation of the gates times the others, as dense layers have it. */
 ir_val layer_gated(struct emit *e, ir_val gate, ir_val up);
 /* A gated delta net instead of attention (delta.c). */

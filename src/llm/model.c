@@ -35,7 +35,8 @@ bool llm_precision_named(const char *name, enum llm_precision *out) {
 enum place { EMBED, LAYER, HEAD, OUTPUT };
 enum kind { MATRIX, TABLE, NORM, BIAS, BARE };
 enum size {
-    NONE, HIDDEN, FFN, VOCAB, Q, QUERIES, KV, DIM, HEADS, EXPERT, EXPERT_FFN, EXPERT_HIDDEN, ONE_FFN, SHARED_FFN, PLACES, TYPES,
+    NONE, HIDDEN, FFN, VOCAB, Q, QUERIES, KV, DIM, HEADS, EXPERT, EXPERT_FFN, EXPERT_BOTH, EXPERT_HIDDEN, ONE_FFN, SHARED_FFN,
+    PLACES, TYPES,
     SIDE, SIDES, SIDE_ROWS, STREAMS, SQUARE, RANK, ONE, DELTA_CHANNELS, DELTA_VALUES, DELTA_HEADS, DELTA_DIM, TAPS
 };
 
@@ -68,7 +69,9 @@ static bool has_weight(const struct llm_config *c, enum llm_role role, int64_t l
     const bool qk_norm_wide = c->qk_norm_wide, pre_norms = c->pre_norms, post_norms = c->post_norms, sum_norms = c->sum_norms;
     const bool always = true, final_norm = !sum_norms, untied = !c->tied && c->generates;
     const bool plain_norms = pre_norms && !post_norms, both_norms = pre_norms && post_norms;
-    const bool experts = c->experts != 0, dense = !experts, gated = dense && !c->ungated, gate_bias = gated && mlp_bias;
+    const bool experts = c->experts != 0, parallel = c->parallel_experts, dense = !experts || parallel;
+    const bool joined = experts && c->joined_experts, apart = experts && !c->joined_experts;
+    const bool gated = dense && !c->ungated, gate_bias = gated && mlp_bias;
     const bool expert_bias = c->expert_bias, sinks = c->sinks, learned = c->learned != 0, typed = c->types != 0;
     const bool recurrent = at->recurrent, attends = !recurrent, keys = attends && !at->borrows;
     const bool values = keys && !at->one_key_value, q_bias = attends && c->qkv_bias, k_bias = keys && c->qkv_bias;
@@ -99,6 +102,7 @@ static int64_t size_of(const struct llm_config *c, enum size s, int64_t layer) {
     case HEADS: return c->heads;
     case EXPERT: return c->experts;
     case EXPERT_FFN: return c->experts * c->expert_ffn;
+    case EXPERT_BOTH: return 2 * c->experts * c->expert_ffn;
     case EXPERT_HIDDEN: return c->experts * c->hidden;
     case ONE_FFN: return c->expert_ffn;
     case SHARED_FFN: return c->shared_ffn;
@@ -318,11 +322,13 @@ static const struct llm_tensor *find_joined(struct load *l, enum llm_role role, 
 }
 
 /* Other names of the weights of experts: of single ones, and of Mixtral's. */
-static const struct { enum llm_role role; const char *names[2]; } experts[] = {
-    {LLM_W_ROUTER, {"block_sparse_moe.gate", "mlp.router"}},
+static const struct { enum llm_role role; const char *names[4]; } experts[] = {
+    {LLM_W_ROUTER, {"block_sparse_moe.gate", "mlp.router", "router.proj"}},
+    {LLM_W_GATES_UPS, {"experts.gate_up_proj", "mlp.experts.gate_up_proj"}},
     {LLM_W_GATES, {"mlp.experts.%d.gate_proj", "block_sparse_moe.experts.%d.w1"}},
     {LLM_W_UPS, {"mlp.experts.%d.up_proj", "block_sparse_moe.experts.%d.w3"}},
-    {LLM_W_DOWNS, {"mlp.experts.%d.down_proj", "block_sparse_moe.experts.%d.w2"}},
+    {LLM_W_DOWNS, {"mlp.experts.%d.down_proj", "block_sparse_moe.experts.%d.w2", "experts.down_proj",
+                   "mlp.experts.down_proj"}},
 };
 
 static const struct llm_tensor *expert_tensor(struct load *l, const char *name, int64_t layer, int64_t i) {
@@ -332,8 +338,9 @@ static const struct llm_tensor *expert_tensor(struct load *l, const char *name, 
     int n = snprintf(full, sizeof full, "%s.%lld.%.*s", l->names->layers, (long long)layer, before, name);
     if (number)
         n += snprintf(full + n, sizeof full - (size_t)n, "%lld%s", (long long)i, number + 2);
+    const struct llm_tensor *plain = number ? NULL : llm_tensors_find(&l->m->files, full); /* of all experts */
     snprintf(full + n, sizeof full - (size_t)n, ".weight");
-    return llm_tensors_find(&l->m->files, full);
+    return plain ? plain : llm_tensors_find(&l->m->files, full);
 }
 
 /* The matrices of all experts, one after the other, as one tensor: a view of a tensor of rank 3, or a copy of single ones; NULL
@@ -344,13 +351,8 @@ static hilo_status join_experts(struct load *l, enum llm_role role, int64_t laye
     int64_t n = m->config.experts;
     struct llm_tensor *one = ARENA_ARRAY(&m->arena, struct llm_tensor, 1);
     *out = t;
-    if (t && t->rank == 3 && t->dims[0] == n && t->dims[1] == rows / n && t->dims[2] == cols) {
-        *one = *t;
-        one->rank = 2, one->dims[0] = rows, one->dims[1] = cols;
-        *out = one;
-    }
     for (size_t i = 0; i < sizeof experts / sizeof *experts && !t; i++)
-        for (size_t k = 0; k < 2 && experts[i].role == role && experts[i].names[k] && !*out; k++) {
+        for (size_t k = 0; k < 4 && experts[i].role == role && experts[i].names[k] && !*out; k++) {
             const char *name = experts[i].names[k];
             const struct llm_tensor *first = expert_tensor(l, name, layer, 0);
             if (first && !strchr(name, '%'))
@@ -377,6 +379,12 @@ static hilo_status join_experts(struct load *l, enum llm_role role, int64_t laye
             *copied = true;
             *out = one;
         }
+    t = *out;
+    if (t && t->rank == 3 && t->dims[0] == n && t->dims[1] == rows / n && t->dims[2] == cols) {
+        *one = *t;
+        one->rank = 2, one->dims[0] = rows, one->dims[1] = cols;
+        *out = one;
+    }
     return HILO_OK;
 }
 
@@ -424,8 +432,8 @@ static hilo_status add_weight(struct load *l, enum llm_role role, int64_t layer)
         t = find(l, base, suffix, name, sizeof name);
     }
     bool copied = false;
-    bool shared = r->kind == MATRIX || r->rows == EXPERT; /* a tensor for all experts, with names of its own */
-    if (shared && (r->rows == EXPERT || r->rows == EXPERT_FFN || r->rows == EXPERT_HIDDEN))
+    bool shared = r->kind == MATRIX || (r->rows == EXPERT && r->kind != BARE); /* a tensor for all experts, named its own way */
+    if (shared && (r->rows == EXPERT || r->rows == EXPERT_FFN || r->rows == EXPERT_BOTH || r->rows == EXPERT_HIDDEN))
         HILO_TRY(join_experts(l, role, layer, t, w.rows, w.cols, &copied, &t));
     if (!t && (r->rows == EXPERT_FFN || r->rows == EXPERT_HIDDEN))
         HILO_TRY(join_gpt_oss(l, &w, &copied, &t));
@@ -786,6 +794,8 @@ static hilo_status load_weights(struct load *l) {
     size_t most = COPIES * LLM_ROLES * ((size_t)m->config.layers + 2);
     l->written = find_naming(l);
     l->names = m->files.gguf ? &gguf_names : l->written;
+    m->config.joined_experts |= m->config.experts && !m->config.sinks && (expert_tensor(l, "mlp.experts.gate_up_proj", 0, 0) ||
+                                                                          expert_tensor(l, "experts.gate_up_proj", 0, 0));
     m->owned = arena_array(&m->arena, most, sizeof *m->owned, _Alignof(max_align_t));
     HILO_TRY(add_place(l, EMBED, 0));
     for (int64_t i = 0; i < m->config.layers; i++)

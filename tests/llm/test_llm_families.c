@@ -68,6 +68,9 @@ static const struct { const char *name, *config; } families[] = {
                "\"rope_parameters\":{\"full_attention\":{\"rope_type\":\"proportional\",\"partial_rotary_factor\":0.25,"
                "\"rope_theta\":1000000},\"sliding_attention\":{\"rope_type\":\"default\",\"rope_theta\":10000}},"
                "\"layer_types\":[\"sliding_attention\",\"full_attention\",\"full_attention\"]"},
+    {"gemma4 with experts", "\"model_type\":\"gemma4_text\",\"head_dim\":16,\"global_head_dim\":16,\"enable_moe_block\":true,"
+                            "\"hidden_size_per_layer_input\":0,\"num_experts\":5,\"top_k_experts\":2,"
+                            "\"moe_intermediate_size\":12"},
     {"gemma4 with values as keys", "\"model_type\":\"gemma4_text\",\"head_dim\":16,\"sliding_window\":4,"
                                    "\"hidden_size_per_layer_input\":0,\"attention_k_eq_v\":true,\"per_layer_config\":{\"1\":{"
                                    "\"head_dim\":20,\"num_key_value_heads\":1},\"2\":{\"head_dim\":20}},\"layer_types\":["
@@ -284,14 +287,33 @@ static void run_mlp(const struct plain *p, const enum llm_role roles[3], const e
     }
 }
 
-/* The experts with the greatest probabilities, weighted by them. */
-static void run_experts(const struct plain *p, const double *x, double *out) {
+/* Expert `which` of those whose gates and ups are one matrix. */
+static void run_joined(const struct plain *p, int64_t which, const double *x, double *out) {
+    int64_t F = p->c->expert_ffn;
+    const float *both = data_of(p, LLM_W_GATES_UPS, p->layer) + which * 2 * F * HIDDEN;
+    const float *down = data_of(p, LLM_W_DOWNS, p->layer) + which * HIDDEN * F;
+    double h[ROOM];
+    for (int64_t r = 0; r < 2 * F; r++) {
+        h[r] = 0;
+        for (int i = 0; i < HIDDEN; i++)
+            h[r] += (double)both[r * HIDDEN + i] * x[i];
+    }
+    for (int64_t r = 0; r < HIDDEN; r++) {
+        out[r] = 0;
+        for (int64_t i = 0; i < F; i++)
+            out[r] += (double)down[r * F + i] * activate(p, h[i]) * h[F + i];
+    }
+}
+
+/* The experts with the greatest probabilities, weighted by them; `asked` decides which. */
+static void run_experts(const struct plain *p, const double *asked, const double *x, double *out) {
     static const enum llm_role roles[] = {LLM_W_GATES, LLM_W_UPS, LLM_W_DOWNS};
     static const enum llm_role biases[] = {LLM_W_GATES_BIAS, LLM_W_UPS_BIAS, LLM_W_DOWNS_BIAS};
     const struct llm_config *c = p->c;
     double s[ROOM], total = 0, taken = 0, y[HIDDEN];
     int64_t which[LLM_MAX_CHOSEN];
-    multiply(p, LLM_W_ROUTER, LLM_W_ROUTER_BIAS, x, c->experts, HIDDEN, s);
+    const float *scales = data_of(p, LLM_W_CHOICE_SCALE, p->layer);
+    multiply(p, LLM_W_ROUTER, LLM_W_ROUTER_BIAS, asked, c->experts, HIDDEN, s);
     for (int64_t i = 0; i < c->experts; i++)
         total += s[i] = exp(s[i]);
     for (int64_t k = 0; k < c->chosen; k++) {
@@ -312,9 +334,12 @@ static void run_experts(const struct plain *p, const double *x, double *out) {
             out[i] = y[i] / (1 + exp(-gate));
     }
     for (int64_t k = 0; k < c->chosen; k++) {
-        run_mlp(p, roles, biases, which[k], c->expert_ffn, x, y);
+        if (c->joined_experts)
+            run_joined(p, which[k], x, y);
+        else
+            run_mlp(p, roles, biases, which[k], c->expert_ffn, x, y);
         for (int i = 0; i < HIDDEN; i++)
-            out[i] += y[i] * -s[which[k]] / (c->chosen_sum ? taken : total);
+            out[i] += y[i] * -s[which[k]] / (c->chosen_sum ? taken : total) * (scales ? (double)scales[which[k]] : 1);
     }
 }
 
@@ -479,6 +504,21 @@ static void finish_layer(const struct plain *p, double *x, const double *predict
         x[i] *= (double)data_of(p, LLM_W_SCALE, p->layer)[0];
 }
 
+/* Experts beside the MLP, whose result is y. */
+static void add_experts(const struct plain *p, const double *x, double *y) {
+    const float *scale = data_of(p, LLM_W_ROUTER_SCALE, p->layer);
+    double asked[HIDDEN], h[HIDDEN], out[HIDDEN];
+    unit(x, HIDDEN, p->c->norm_eps * HIDDEN, 1, asked);
+    for (int i = 0; i < HIDDEN; i++)
+        asked[i] *= (double)scale[i];
+    normalise(p, LLM_W_POST_MLP, p->layer, y, HIDDEN, y);
+    normalise(p, LLM_W_PRE_EXPERTS, p->layer, x, HIDDEN, h);
+    run_experts(p, asked, h, out);
+    normalise(p, LLM_W_POST_EXPERTS, p->layer, out, HIDDEN, out);
+    for (int i = 0; i < HIDDEN; i++)
+        y[i] += out[i];
+}
+
 static void run_layer(const struct plain *p, double x[TOKENS][HIDDEN]) {
     static const enum llm_role roles[] = {LLM_W_GATE, LLM_W_UP, LLM_W_DOWN};
     static const enum llm_role biases[] = {LLM_W_GATE_BIAS, LLM_W_UP_BIAS, LLM_W_DOWN_BIAS};
@@ -506,10 +546,12 @@ static void run_layer(const struct plain *p, double x[TOKENS][HIDDEN]) {
         if (c->sum_norms)
             normalise(p, LLM_W_ATTN_SUM, p->layer, x[t], HIDDEN, x[t]);
         normalise_input(p, c->post_norms ? LLM_W_PRE_FFN : LLM_W_FFN_NORM, x[t], h);
-        if (c->experts)
-            run_experts(p, h, y);
+        if (c->experts && !c->parallel_experts)
+            run_experts(p, h, h, y);
         else
             run_mlp(p, roles, biases, 0, p->at->ffn, h, y);
+        if (c->parallel_experts)
+            add_experts(p, x[t], y);
         memcpy(h, y, sizeof h);
         if (c->post_norms)
             normalise(p, LLM_W_POST_FFN, p->layer, h, HIDDEN, h);
@@ -821,7 +863,9 @@ static void test_refusals(void **state) {
     refuse("{}", "'model_type' is ''");
     refuse("{\"model_type\":\"gemma4_text\",\"sliding_window\":4,\"num_kv_shared_layers\":2,\"layer_types\":["
            "\"sliding_attention\",\"full_attention\",\"full_attention\"]," SIZES "}", "'num_kv_shared_layers' leaves no layer");
-    refuse("{\"model_type\":\"gemma4_text\",\"enable_moe_block\":true," SIZES "}", "'enable_moe_block'");
+    refuse("{\"model_type\":\"gemma4_text\",\"enable_moe_block\":true," SIZES "}", "'num_experts' is missing");
+    refuse("{\"model_type\":\"gemma4_text\",\"enable_moe_block\":true,\"num_experts\":3,\"top_k_experts\":4,"
+           "\"moe_intermediate_size\":8," SIZES "}", "1 to 3");
     refuse("{\"model_type\":\"gemma3n_text\",\"num_kv_shared_layers\":0,\"activation_sparsity_pattern\":[1,0,0]," SIZES "}",
            "'activation_sparsity_pattern'");
     refuse("{\"model_type\":\"gemma4_text\",\"per_layer_config\":{\"2\":{\"head_dim\":7}}," SIZES "}", "layer 2 is odd");

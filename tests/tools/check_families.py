@@ -54,10 +54,14 @@ FAMILIES = {
     "qwen3_5": ("Qwen3_5ForCausalLM", QWEN3_5),
     "qwen3_5_moe": ("Qwen3_5MoeForCausalLM", dict(QWEN3_5, num_experts=8, num_experts_per_tok=3, moe_intermediate_size=32,
                                                   shared_expert_intermediate_size=48)),
+    "qwen3_5_moe-joined": ("Qwen3_5MoeForCausalLM", dict(QWEN3_5, num_experts=8, num_experts_per_tok=3, moe_intermediate_size=32,
+                                                         shared_expert_intermediate_size=48)),
     "gemma3n": ("Gemma3nForCausalLM", dict(GEMMA, intermediate_size=[96, 64, 96, 64, 96], laurel_rank=12,
                                            activation_sparsity_pattern=[.95, .9, 0., 0., .5],
                                            final_logit_softcapping=30.0)),
     "gemma4": ("Gemma4ForCausalLM", dict(GEMMA, global_head_dim=32, use_double_wide_mlp=True, final_logit_softcapping=30.0)),
+    "gemma4-moe": ("Gemma4ForCausalLM", dict(GEMMA, global_head_dim=32, enable_moe_block=True, num_experts=8, top_k_experts=3,
+                                             moe_intermediate_size=32)),
     "gemma4-kv": ("Gemma4ForCausalLM", dict(GEMMA, global_head_dim=32, attention_k_eq_v=True, num_global_key_value_heads=1,
                                             num_kv_shared_layers=0, hidden_size_per_layer_input=0)),
     "olmo3": ("Olmo3ForCausalLM", dict(sliding_window=8, rope_scaling={k: v for k, v in YARN.items() if k != "rope_theta"})),
@@ -170,6 +174,11 @@ def rewrite(name, model, directory):
     if "mxfp4" in name:
         blocks = round_to_mxfp4(model)
         tensors = {k: v for k, v in tensors.items() if k + "_blocks" not in blocks} | blocks
+    if name == "qwen3_5_moe-joined": # all experts of a layer in two tensors
+        for i, layer in enumerate(model.model.layers):
+            tensors = {k: v for k, v in tensors.items() if not k.startswith(f"model.layers.{i}.mlp.experts.")}
+            for part in ("gate_up_proj", "down_proj"):
+                tensors[f"model.layers.{i}.mlp.experts.{part}"] = getattr(layer.mlp.experts, part).detach().contiguous()
     if name == "mistral3": # the text model of a multimodal one
         tensors = {"language_model." + k: v for k, v in tensors.items()}
         config = os.path.join(directory, "config.json")
