@@ -19,9 +19,28 @@ ir_val layer_part(const struct emit *e, const struct llm_weight *w, enum llm_par
 
 /* x f32[n, cols] times the transposed matrix: f32[n, rows]. With one row for each sequence, products take the inputs of a
    decode step. */
-ir_val layer_product(struct emit *e, ir_val x, const struct llm_weight *w) {
+static ir_val product(struct emit *e, ir_val x, const void *weight) {
+    const struct llm_weight *w = weight;
     ir_val parts[] = {layer_part(e, w, LLM_VALUES), layer_part(e, w, LLM_SCALES), layer_part(e, w, LLM_OFFSETS)};
-    return product_of(&e->b, x, w, parts, build_type(&e->b, x)->dims[0] == e->B ? e->model->decode : e->type);
+    enum ir_dtype type = layer_decodes(e) || build_type(&e->b, x)->dims[0] == e->B ? e->model->decode : e->type;
+    return product_of(&e->b, x, w, parts, type);
+}
+
+ir_val layer_each_row(struct emit *e, ir_val x, ir_val (*f)(struct emit *e, ir_val x, const void *user), const void *user) {
+    int64_t n = build_type(&e->b, x)->dims[0];
+    ir_val y = {0};
+    if (!layer_decodes(e) || n == 1 || e->N > LLM_MAX_APART)
+        return f(e, x, user);
+    for (int64_t i = 0; i < n; i++) {
+        ir_val row = f(e, build_slice(&e->b, x, 0, i, i + 1), user);
+        y = i ? build_concat(&e->b, y, row, 0) : row;
+    }
+    return y;
+}
+
+ir_val layer_product(struct emit *e, ir_val x, const struct llm_weight *w) {
+    enum { FEW_LINES = 64 };
+    return w->rows < FEW_LINES ? layer_each_row(e, x, product, w) : product(e, x, w);
 }
 
 ir_val layer_vector(struct emit *e, ir_val v, ir_val like) {

@@ -650,6 +650,34 @@ static void check_recurrent(struct llm_session *s, const int32_t *ids, const dou
     assert_int_equal(llm_session_verify(s, ids, 2, (int32_t[2]){0}), HILO_UNIMPLEMENTED);
 }
 
+/* Sequences with a cache each, at different positions, answer what each alone does, to the bit. */
+static void check_apart(struct llm_session *s, const int32_t *ids) {
+    enum { FORKS = 3 };
+    static float together[FORKS][VOCAB], alone[VOCAB];
+    struct llm_session *forks[FORKS];
+    int32_t tokens[FORKS];
+    for (int i = 0; i < FORKS; i++) {
+        const int32_t *p = ids + i;
+        size_t n = (size_t)i + 1;
+        assert_int_equal(llm_session_fork(s, &forks[i]), HILO_OK);
+        assert_int_equal(llm_session_prefill(forks[i], &p, &n, NULL, alone), HILO_OK);
+        tokens[i] = ids[2 * i + 1];
+    }
+    for (int step = 0; step < 2; step++)
+        assert_int_equal(llm_session_decode_apart(forks, FORKS, tokens, together[0]), HILO_OK);
+    for (int i = 0; i < FORKS; i++) {
+        const int32_t *p = ids + i;
+        size_t n = (size_t)i + 1;
+        llm_session_reset(forks[i]);
+        assert_int_equal(llm_session_prefill(forks[i], &p, &n, NULL, alone), HILO_OK);
+        for (int step = 0; step < 2; step++)
+            assert_int_equal(llm_session_decode(forks[i], &tokens[i], NULL, alone), HILO_OK);
+        if (memcmp(alone, together[i], sizeof alone) != 0)
+            fail_msg("%s: sequence %d of %d is not what it is alone", s->model.config.family, i, FORKS);
+        llm_session_close(forks[i]);
+    }
+}
+
 static void check_family(hilo_client *client, const char *dir, const char *name) {
     struct llm_session *s;
     const struct llm_session_options o = {.precision = LLM_F32, .level = 2};
@@ -773,6 +801,41 @@ static void test_families(void **state) {
         make_model(dir, config, &m);
         llm_model_close(&m);
         check_embeddings(client, dir, encoders[i].name);
+    }
+    close_directory(dir, client);
+}
+
+/* At sizes at which products of few rows are computed in one way. */
+static void test_apart(void **state) {
+    (void)state;
+    static const char *const configs[] = {
+        "\"model_type\":\"qwen3_5_text\",\"head_dim\":32,\"linear_num_key_heads\":4,\"linear_num_value_heads\":8,"
+        "\"linear_key_head_dim\":16,\"linear_value_head_dim\":32,\"layer_types\":[\"linear_attention\","
+        "\"full_attention\"]",
+        "\"model_type\":\"gemma4_text\",\"head_dim\":32,\"global_head_dim\":64,\"sliding_window\":4,"
+        "\"num_kv_shared_layers\":0,"
+        "\"hidden_size_per_layer_input\":64,\"layer_types\":[\"sliding_attention\",\"full_attention\"]",
+        "\"model_type\":\"gemma3n_text\",\"head_dim\":32,\"sliding_window\":4,\"num_kv_shared_layers\":0,"
+        "\"laurel_rank\":32,"
+        "\"hidden_size_per_layer_input\":64,\"layer_types\":[\"sliding_attention\",\"full_attention\"]",
+    };
+    const struct llm_session_options o = {.precision = LLM_F32, .level = 2};
+    char dir[sizeof family_dir], config[1024];
+    int32_t ids[TOKENS];
+    struct llm_session *s;
+    struct llm_model m;
+    hilo_client *client = open_directory(dir);
+    for (int i = 0; i < TOKENS; i++)
+        ids[i] = (i * 577 + 13) % VOCAB;
+    for (size_t i = 0; i < sizeof configs / sizeof *configs; i++) {
+        snprintf(config, sizeof config, "{%s,\"hidden_size\":256,\"num_hidden_layers\":2,\"num_attention_heads\":4,"
+                                        "\"num_key_value_heads\":2,\"intermediate_size\":512,\"vocab_size\":2054,"
+                                        "\"max_position_embeddings\":64}", configs[i]);
+        make_model(dir, config, &m);
+        llm_model_close(&m);
+        assert_int_equal(llm_session_open(client, dir, &o, &s), HILO_OK);
+        check_apart(s, ids);
+        llm_session_close(s);
     }
     close_directory(dir, client);
 }
@@ -981,7 +1044,7 @@ static void test_gpt_oss(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_families), cmocka_unit_test(test_ring),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_families), cmocka_unit_test(test_ring), cmocka_unit_test(test_apart),
                                        cmocka_unit_test(test_refusals), cmocka_unit_test(test_gpt_oss),
                                        cmocka_unit_test(test_grouped_experts)};
     return cmocka_run_group_tests(tests, NULL, NULL);
