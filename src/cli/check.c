@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 enum { PENDING, PASSED, FAILED };
-enum { MOST_WORKERS = 1024, TICK_MS = 200 };
+enum { MOST_WORKERS = 1024, TICK_MS = 200, MOST_PARTITIONS = 64 };
 
 struct outcome {
     atomic_int state;
@@ -152,6 +152,8 @@ static _Noreturn void work(struct check *k, size_t self) {
     prctl(PR_SET_PDEATHSIG, SIGKILL); /* workers end with their parent */
     signal(SIGALRM, SIG_DFL);         /* ends a worker at its time limit */
     int code = cli_client(&k->o.compile, &client);
+    if (!code && k->o.shardings > 1 && rt_client_divide(client, (int32_t)k->o.shardings, 1) != HILO_OK)
+        code = CLI_ENVIRONMENT;
     if (code)
         _exit(code);
     for (size_t i; (i = atomic_fetch_add(&k->shared->next, 1)) < k->ncases;) {
@@ -286,6 +288,8 @@ static int check_main(const struct cli_command *self, int argc, char **argv) {
     k.o.compile.quiet = true; /* assertions run on the evaluator in every program */
     struct cli_texts paths;
     int code = cli_options(self, argc, argv, &k.o, &paths);
+    if (code < 0 && (k.o.shardings > MOST_PARTITIONS || k.o.shardings < 0))
+        code = cli_error(CLI_USAGE, "--shardings takes at most %d partitions", MOST_PARTITIONS);
     if (code < 0) {
         code = CLI_OK;
         for (size_t i = 0; i < paths.n && code == CLI_OK; i++)
@@ -316,6 +320,9 @@ static const struct cli_option options[] = {
      "limit in seconds for each case; default 120, 0: none"},
     {"--arguments", NULL, CLI_FLAG, offsetof(struct check_options, arguments),
      "pass the constants of each program as arguments, so that\nnothing is folded, and count how ops are computed"},
+    {"--shardings", "N", CLI_NUMBER, offsetof(struct check_options, shardings),
+     "divide each program among N processes by random\nshardings of its values, and run it by all of them"},
+    {"--seed", "S", CLI_NUMBER, offsetof(struct check_options, seed), "of the random shardings; default 0"},
     {"--reload", NULL, CLI_FLAG, offsetof(struct check_options, reload),
      "write each compiled program as a .hilo file, and run\nwhat that loads"},
     {"--verbose", NULL, CLI_FLAG, offsetof(struct check_options, verbose),

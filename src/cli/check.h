@@ -13,6 +13,7 @@ struct check_options {
     int64_t jobs;    /* concurrent cases; 0 = one per core */
     bool verbose;
     bool reload;     /* run executables after a round trip through a .hilo file */
+    int64_t shardings, seed; /* partitions that entries are divided for, see check_shardings.c; 0 = one device */
     bool arguments;  /* constants of the entries become arguments, see check_arguments.c */
 };
 
@@ -38,5 +39,12 @@ bool check_case(hilo_client *client, const struct check_case *c, const struct ch
 /* Replaces the constants of a function of the module, without parameters so far, by parameters; *inputs[n] are their values,
    which the caller releases and frees, also after an error. The caller must be the only user of the module. */
 hilo_status check_arguments(hilo_client *client, hilo_module *module, size_t function, hilo_buffer ***inputs, size_t *n);
+
+/* Gives the values of a function of the module, whose parameters are its constants, random shardings, and partitions it.
+   *partitions becomes 1 for a program that is not divided. The caller must be the only user of the module. */
+hilo_status check_shardings(hilo_client *client, hilo_module *module, size_t function, uint32_t *partitions, uint64_t seed);
+/* Runs a program by as many processes, all with the same inputs. */
+hilo_status check_run(hilo_client *client, hilo_executable *exe, hilo_buffer *const *inputs, size_t ninputs,
+                      uint32_t partitions);
 
 #endif

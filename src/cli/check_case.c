@@ -203,13 +203,18 @@ static void count_ops(struct check_counts *counts, const struct plan *p) {
 
 /* The function as it is to be run: of `module`, or of a copy that takes its constants as inputs. */
 static hilo_status prepare_entry(const struct checker *k, size_t function, hilo_module **module, hilo_buffer ***inputs,
-                                 size_t *n) {
-    if (!k->o->arguments) {
+                                 size_t *n, uint32_t *partitions) {
+    *partitions = (uint32_t)k->o->shardings;
+    if (!k->o->arguments && !*partitions) {
         rt_module_retain(*module);
         return HILO_OK;
     }
     hilo_status status = read_case(k, true, module);
-    return status == HILO_OK ? check_arguments(k->client, *module, function, inputs, n) : status;
+    if (status == HILO_OK)
+        status = check_arguments(k->client, *module, function, inputs, n);
+    if (status == HILO_OK && *partitions)
+        status = check_shardings(k->client, *module, function, partitions, (uint64_t)k->o->seed);
+    return status;
 }
 
 static bool run_function(const struct checker *k, hilo_module *module, size_t function) {
@@ -217,8 +222,9 @@ static bool run_function(const struct checker *k, hilo_module *module, size_t fu
     hilo_executable *exe = NULL;
     hilo_buffer **inputs = NULL, **outputs = NULL;
     size_t ninputs = 0, n = 0;
+    uint32_t partitions = 0;
     cli_compile_options(&k->o->compile, hilo_module_function_name(module, function), &o);
-    bool passed = prepare_entry(k, function, &module, &inputs, &ninputs) == HILO_OK &&
+    bool passed = prepare_entry(k, function, &module, &inputs, &ninputs, &partitions) == HILO_OK &&
                   hilo_compile(k->client, module, &o, &exe) == HILO_OK;
     if (!passed)
         refute_by_error(k, "");
@@ -226,6 +232,10 @@ static bool run_function(const struct checker *k, hilo_module *module, size_t fu
         passed = refute_by_error(k, "as a .hilo file: ");
     if (passed) {
         count_ops(k->counts, rt_executable_plan(exe));
+    }
+    if (passed && partitions > 1) {
+        passed = check_run(k->client, exe, inputs, ninputs, partitions) == HILO_OK || refute_by_error(k, "");
+    } else if (passed) {
         n = hilo_executable_output_count(exe);
         outputs = cli_alloc(n, sizeof *outputs);
         passed = hilo_execute(exe, NULL, inputs, ninputs, outputs, n) == HILO_OK || refute_by_error(k, "");

@@ -342,6 +342,13 @@ const struct sdy_rule *sdy_rule(struct sdy_graph *g, ir_op op) {
     return g->rules.v[at - 1];
 }
 
+void sdy_note_rules(struct sdy_graph *g) {
+    struct sdy_ops ops = {0};
+    sdy_walk(g, g->entry, true, &ops);
+    for (uint32_t i = 0; i < ops.n; i++)
+        (void)sdy_rule(g, ops.v[i]);
+}
+
 /* ---- reading ----------------------------------------------------------------------------------- */
 
 static const struct str sharding_name = {"sdy.sharding", 12};

@@ -112,5 +112,9 @@ uint32_t sdy_edge_room(const struct sdy_graph *g, ir_op edge);
 hilo_status sdy_import(struct sdy_graph *g);
 hilo_status sdy_propagate(struct sdy_graph *g, enum sdy_strategy strategy, bool op_priorities, bool user_priorities);
 hilo_status sdy_export(struct sdy_graph *g);
+/* Whether shardings can be propagated: all values have known sizes, and none is a tuple. */
+bool sdy_can_propagate(const struct sdy_graph *g);
+/* Finds the rules of all ops, so that types may change after. */
+void sdy_note_rules(struct sdy_graph *g);
 
 #endif

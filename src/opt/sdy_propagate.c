@@ -533,17 +533,29 @@ static void sync_group(struct propagate *p, uint32_t id) {
 
 /* ---- all --------------------------------------------------------------------------------------- */
 
-static hilo_status check_types(struct sdy_graph *g) {
+/* A result through which nothing can be propagated; none = there is none. */
+static ir_op find_unknown(const struct sdy_graph *g) {
+    struct sdy_graph all = *g;
     struct sdy_ops ops = {0};
-    sdy_walk(g, g->m->root, false, &ops);
+    sdy_walk(&all, g->m->root, false, &ops);
     for (uint32_t i = 0; i < ops.n; i++)
         for (uint32_t k = 0; k < ir_op_get(g->m, ops.v[i])->nresults; k++) {
             const struct ir_type_data *t = ir_val_type(g->m, ir_result(g->m, ops.v[i], k));
             if ((ir_type_is_shaped(t) && !ir_type_is_static(t)) || t->kind == IR_TYPE_TUPLE)
-                return ir_op_error(g->m, g->o->d, ops.v[i], HILO_UNIMPLEMENTED, NULL,
-                                   "has a result of unknown size or a tuple, through which shardings are not propagated");
+                return ops.v[i];
         }
-    return HILO_OK;
+    return (ir_op){0};
+}
+
+bool sdy_can_propagate(const struct sdy_graph *g) {
+    return IR_NONE(find_unknown(g));
+}
+
+static hilo_status check_types(struct sdy_graph *g) {
+    ir_op op = find_unknown(g);
+    return IR_NONE(op) ? HILO_OK
+                       : ir_op_error(g->m, g->o->d, op, HILO_UNIMPLEMENTED, NULL,
+                                     "has a result of unknown size or a tuple, through which shardings are not propagated");
 }
 
 hilo_status sdy_propagate(struct sdy_graph *g, enum sdy_strategy strategy, bool op_priorities, bool user_priorities) {

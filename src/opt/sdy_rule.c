@@ -717,6 +717,16 @@ static void call_combine(struct build *b) {
     rule_pointwise(b);
 }
 
+/* A call, of JAX's linear algebra, whose first dimensions are those of a batch. */
+static void call_batched(struct build *b) {
+    ir_attr frontend = ir_dict_find(b->m, ir_op_get(b->m, b->op)->attrs, STR("mhlo.frontend_attributes"));
+    struct str text = ir_attr_as_str(b->m, ir_dict_find(b->m, frontend, STR("num_batch_dims")));
+    bool known = text.n == 1 && *text.p > '0' && *text.p <= '9' && b->nresults;
+    for (uint32_t d = 0; known && d < (uint32_t)(*text.p - '0') && d < result(b, 0)->rank; d++)
+        add_all(b, d, result(b, 0)->dims[d], SDY_PASS_THROUGH, false);
+    b->none = !known;
+}
+
 static void rule_custom_call(struct build *b) {
     static const struct { const char *target; uint32_t noperands, nresults; rule_fn *rule; } calls[] = {
         {"annotate_device_placement", 0, 0, rule_pointwise}, {"Cholesky", 0, 0, rule_pointwise},
@@ -739,7 +749,7 @@ static void rule_custom_call(struct build *b) {
             calls[i].rule(b);
             return;
         }
-    b->none = true;
+    call_batched(b);
 }
 
 /* ---- all -------------------------------------------------------------------------------------- */

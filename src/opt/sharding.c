@@ -1,7 +1,8 @@
-/* Reading Shardy's attributes, which the module keeps as text (sdy dialect, openxla/shardy, attrs.td); see sharding.h. */
+/* Shardings as HLO writes them: `{devices=[2,1,4]<=[8] last_tile_dim_replicate}`; see sharding.h. */
 #include "opt/sharding.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
 /* ---- text ------------------------------------------------------------------------------------ */
 
@@ -37,294 +38,7 @@ static hilo_status scan_expect(struct scan *s, const char *word) {
     return scan_take(s, word) ? HILO_OK : scan_error(s, word);
 }
 
-static bool is_name(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || (c && strchr("_.$-", c));
-}
-
-/* `"name"`, or the name alone. */
-static hilo_status scan_name(struct scan *s, struct str *out) {
-    bool quoted = scan_take(s, "\"");
-    size_t n = 0;
-    while (n < s->rest.n && (quoted ? s->rest.p[n] != '"' : is_name(s->rest.p[n])))
-        n++;
-    if (!n)
-        return scan_error(s, "a name");
-    *out = (struct str){s->rest.p, n};
-    s->rest.p += n;
-    s->rest.n -= n;
-    return quoted ? scan_expect(s, "\"") : HILO_OK;
-}
-
-static hilo_status scan_number(struct scan *s, int64_t *out) {
-    size_t n = 0;
-    scan_space(s);
-    for (*out = 0; n < s->rest.n && n < 9 && s->rest.p[n] >= '0' && s->rest.p[n] <= '9'; n++)
-        *out = *out * 10 + (s->rest.p[n] - '0');
-    if (!n)
-        return scan_error(s, "a number");
-    s->rest.p += n;
-    s->rest.n -= n;
-    return HILO_OK;
-}
-
-static struct scan scan_of(struct opt *o, ir_op op, ir_attr a) {
-    const struct ir_attr_data *d = ir_attr_get(o->m, a);
-    return (struct scan){o, op, d->kind == IR_ATTR_OPAQUE ? ir_str_get(o->m, d->str) : (struct str){NULL, 0}};
-}
-
-/* ---- meshes ---------------------------------------------------------------------------------- */
-
-struct mesh {
-    struct { struct mesh_axis { struct str name; int64_t size; } *v; uint32_t n, cap; } axes;
-    struct { int64_t *v; uint32_t n, cap; } devices; /* partition of each position; empty = its number */
-    int64_t total;
-};
-
-/* `<["x"=2, "y"=4], device_ids=[…]>` */
-static hilo_status mesh_read(struct scan *s, struct mesh *out) {
-    *out = (struct mesh){.total = 1};
-    HILO_TRY(scan_expect(s, "<"));
-    HILO_TRY(scan_expect(s, "["));
-    while (!scan_take(s, "]")) {
-        struct mesh_axis axis;
-        if (out->axes.n)
-            HILO_TRY(scan_expect(s, ","));
-        HILO_TRY(scan_name(s, &axis.name));
-        HILO_TRY(scan_expect(s, "="));
-        HILO_TRY(scan_number(s, &axis.size));
-        if (axis.size < 1 || axis.size > SHARDING_PARTITIONS / out->total)
-            return scan_error(s, "an axis of a mesh of at most 4096 devices");
-        out->total *= axis.size;
-        ARENA_PUSH(&s->o->scratch, &out->axes, axis);
-    }
-    while (scan_take(s, ",")) {
-        HILO_TRY(scan_expect(s, "device_ids"));
-        HILO_TRY(scan_expect(s, "="));
-        HILO_TRY(scan_expect(s, "["));
-        for (int64_t id; !scan_take(s, "]");) {
-            if (out->devices.n)
-                HILO_TRY(scan_expect(s, ","));
-            HILO_TRY(scan_number(s, &id));
-            ARENA_PUSH(&s->o->scratch, &out->devices, id);
-        }
-    }
-    return scan_expect(s, ">");
-}
-
-/* `@name`, `mesh<…>` or `#sdy.mesh<…>` */
-static hilo_status mesh_named(struct scan *s, struct mesh *out) {
-    if (!scan_take(s, "@")) {
-        (void)scan_take(s, "#sdy.");
-        HILO_TRY(scan_expect(s, "mesh"));
-        return mesh_read(s, out);
-    }
-    struct str name;
-    HILO_TRY(scan_name(s, &name));
-    ir_op op = ir_module_symbol(s->o->m, name);
-    if (IR_NONE(op) || ir_kind(s->o->m, op) != IR_SDY_MESH)
-        return ir_op_error(s->o->m, s->o->d, s->op, HILO_INVALID_ARGUMENT, NULL, "has a sharding over '%.*s', which is no mesh",
-                           (int)name.n, name.p);
-    struct scan mesh = scan_of(s->o, op, ir_prop(s->o->m, op, IR_SDY_MESH_mesh));
-    HILO_TRY(scan_expect(&mesh, "#sdy.mesh"));
-    return mesh_read(&mesh, out);
-}
-
-/* The position of each partition; a mesh of no axes, or of one device, does not order partitions: all are at 0. */
-static hilo_status mesh_places(struct scan *s, const struct mesh *mesh, uint32_t partitions, const int32_t **out) {
-    int32_t *at = ARENA_ARRAY(&s->o->scratch, int32_t, partitions);
-    memset(at, 0, partitions * sizeof *at);
-    *out = at;
-    if (mesh->total == 1)
-        return HILO_OK;
-    bool sound = mesh->total == partitions && (!mesh->devices.n || mesh->devices.n == partitions);
-    for (uint32_t i = 0; i < partitions && sound; i++) {
-        int64_t id = mesh->devices.n ? mesh->devices.v[i] : i;
-        sound = id >= 0 && id < partitions && (id == (mesh->devices.n ? mesh->devices.v[0] : 0) || !at[id]);
-        if (sound)
-            at[id] = (int32_t)i;
-    }
-    return sound ? HILO_OK
-                 : ir_op_error(s->o->m, s->o->d, s->op, HILO_INVALID_ARGUMENT, NULL,
-                               "has a sharding over a mesh of %" PRId64 " devices, but the program has %" PRIu32 " partitions",
-                               mesh->total, partitions);
-}
-
-/* An axis, or a part of one: coordinate = position / stride % size. */
-struct axis {
-    int64_t stride, size;
-};
-
-/* `"x"` or `"x":(2)4`, the part of size 4 after one of size 2. False in *counts when only other axes do. */
-static hilo_status axis_read(struct scan *s, const struct mesh *mesh, sharding_axes only, struct axis *out, bool *counts) {
-    struct str name;
-    int64_t before = 1, size = 0;
-    HILO_TRY(scan_name(s, &name));
-    out->stride = 1;
-    for (uint32_t i = mesh->axes.n; i-- > 0;) {
-        size = mesh->axes.v[i].size;
-        if (str_eq(mesh->axes.v[i].name, name))
-            break;
-        out->stride *= size;
-        size = 0;
-    }
-    out->size = size;
-    if (scan_take(s, ":")) {
-        HILO_TRY(scan_expect(s, "("));
-        HILO_TRY(scan_number(s, &before));
-        HILO_TRY(scan_expect(s, ")"));
-        HILO_TRY(scan_number(s, &out->size));
-    }
-    if (size < 1 || before < 1 || out->size < 1 || before > size || out->size > size / before || size % (before * out->size))
-        return ir_op_error(s->o->m, s->o->d, s->op, HILO_INVALID_ARGUMENT, NULL,
-                           "has a sharding along '%.*s', which its mesh does not have so", (int)name.n, name.p);
-    out->stride *= size / (before * out->size);
-    *counts = !only;
-    for (sharding_axes a = only; a && a->n; a++)
-        *counts = *counts || str_eq(*a, name);
-    return HILO_OK;
-}
-
-/* ---- shardings ------------------------------------------------------------------------------- */
-
-struct sharding sharding_replicated(struct opt *o, uint32_t rank, uint32_t partitions) {
-    int64_t *parts = ARENA_ARRAY(&o->scratch, int64_t, rank + 1);
-    int32_t *held = ARENA_ARRAY(&o->scratch, int32_t, (size_t)rank * partitions + 1);
-    for (uint32_t d = 0; d < rank; d++)
-        parts[d] = 1;
-    memset(held, 0, ((size_t)rank * partitions + 1) * sizeof *held);
-    return (struct sharding){rank, parts, held};
-}
-
-/* `{"x", "y", ?}p1`: a dimension, major axes first. */
-static hilo_status dim_read(struct scan *s, const struct mesh *mesh, const int32_t *at, uint32_t partitions,
-                            sharding_axes only, int64_t *parts, int32_t *held) {
-    HILO_TRY(scan_expect(s, "{"));
-    for (bool first = true; !scan_take(s, "}"); first = false) {
-        struct axis axis;
-        bool counts;
-        if (!first)
-            HILO_TRY(scan_expect(s, ","));
-        if (scan_take(s, "?"))
-            continue;
-        HILO_TRY(axis_read(s, mesh, only, &axis, &counts));
-        if (!counts)
-            continue;
-        if (axis.size > SHARDING_PARTITIONS / *parts)
-            return scan_error(s, "an axis that is used once");
-        *parts *= axis.size;
-        for (uint32_t p = 0; p < partitions; p++)
-            held[p] = (int32_t)(held[p] * axis.size + at[p] / axis.stride % axis.size);
-    }
-    int64_t priority;
-    return scan_take(s, "p") ? scan_number(s, &priority) : HILO_OK;
-}
-
-/* `, replicated={…}`, `, unreduced={…}` */
-static hilo_status tail_read(struct scan *s, const struct mesh *mesh) {
-    while (scan_take(s, ",")) {
-        struct str what;
-        HILO_TRY(scan_name(s, &what));
-        HILO_TRY(scan_expect(s, "="));
-        HILO_TRY(scan_expect(s, "{"));
-        for (bool first = true; !scan_take(s, "}"); first = false) {
-            struct axis axis;
-            bool counts;
-            if (!first)
-                HILO_TRY(scan_expect(s, ","));
-            if (!str_is(what, "replicated"))
-                return ir_op_error(s->o->m, s->o->d, s->op, HILO_UNIMPLEMENTED, NULL,
-                                   "has a sharding with '%.*s' axes, which is not supported", (int)what.n, what.p);
-            HILO_TRY(axis_read(s, mesh, NULL, &axis, &counts));
-        }
-    }
-    return scan_expect(s, ">");
-}
-
-/* `<@mesh, [{…}, {…}], …>` */
-static hilo_status sharding_scan(struct scan *s, ir_type type, uint32_t partitions, sharding_axes only, struct sharding *out) {
-    const struct ir_type_data *t = ir_type_get(s->o->m, type);
-    struct mesh mesh;
-    const int32_t *at;
-    HILO_TRY(scan_expect(s, "<"));
-    HILO_TRY(mesh_named(s, &mesh));
-    HILO_TRY(mesh_places(s, &mesh, partitions, &at));
-    *out = sharding_replicated(s->o, t->rank, partitions);
-    HILO_TRY(scan_expect(s, ","));
-    HILO_TRY(scan_expect(s, "["));
-    for (uint32_t d = 0; !scan_take(s, "]"); d++) {
-        if (d)
-            HILO_TRY(scan_expect(s, ","));
-        if (d == t->rank)
-            return scan_error(s, "as many dimensions as the value has");
-        int64_t *parts = (int64_t *)(uintptr_t)&out->parts[d];
-        HILO_TRY(dim_read(s, &mesh, at, partitions, only, parts, (int32_t *)(uintptr_t)out->held + (size_t)d * partitions));
-        if (*parts > 1 && (t->dims[d] == IR_DYNAMIC || t->dims[d] % *parts))
-            return ir_op_error(s->o->m, s->o->d, s->op, HILO_UNIMPLEMENTED, NULL,
-                               "has dimension %" PRIu32 " in %" PRId64 " parts that are not of one size, which is not "
-                               "supported", d, *parts);
-    }
-    return tail_read(s, &mesh);
-}
-
-hilo_status sharding_read(struct opt *o, ir_op op, ir_attr a, ir_type type, uint32_t partitions, sharding_axes only,
-                          struct sharding *out) {
-    struct scan s = scan_of(o, op, a);
-    HILO_TRY(scan_expect(&s, "#sdy.sharding"));
-    return sharding_scan(&s, type, partitions, only, out);
-}
-
-hilo_status sharding_read_list(struct opt *o, ir_op op, ir_attr a, const ir_type *types, uint32_t n, uint32_t partitions,
-                               sharding_axes only, struct sharding *out) {
-    struct scan s = scan_of(o, op, a);
-    HILO_TRY(scan_expect(&s, "#sdy.sharding_per_value<["));
-    for (uint32_t i = 0; i < n; i++) {
-        if (i)
-            HILO_TRY(scan_expect(&s, ","));
-        HILO_TRY(sharding_scan(&s, types[i], partitions, only, &out[i]));
-    }
-    return scan_expect(&s, "]>");
-}
-
-hilo_status sharding_read_axes(struct opt *o, ir_op op, ir_attr a, sharding_axes *out) {
-    struct scan s = scan_of(o, op, a);
-    struct { struct str *v; uint32_t n, cap; } list = {0};
-    struct str name = {NULL, 0};
-    HILO_TRY(scan_expect(&s, "#sdy<manual_axes{"));
-    while (!scan_take(&s, "}")) {
-        if (list.n)
-            HILO_TRY(scan_expect(&s, ","));
-        HILO_TRY(scan_name(&s, &name));
-        ARENA_PUSH(&o->scratch, &list, name);
-    }
-    name = (struct str){NULL, 0};
-    ARENA_PUSH(&o->scratch, &list, name);
-    *out = list.v;
-    return scan_expect(&s, ">");
-}
-
-hilo_status sharding_number(struct opt *o, ir_op op, ir_attr a, sharding_axes axes, uint32_t partitions, int32_t *number) {
-    struct scan s = scan_of(o, op, a);
-    struct mesh mesh;
-    const int32_t *at;
-    memset(number, 0, partitions * sizeof *number);
-    HILO_TRY(scan_expect(&s, "#sdy.sharding_per_value<["));
-    if (scan_take(&s, "]"))
-        return HILO_OK;
-    HILO_TRY(scan_expect(&s, "<"));
-    HILO_TRY(mesh_named(&s, &mesh));
-    HILO_TRY(mesh_places(&s, &mesh, partitions, &at));
-    int64_t stride = 1;
-    for (uint32_t i = mesh.axes.n; i-- > 0; stride *= mesh.axes.v[i].size) {
-        bool counts = false;
-        for (sharding_axes x = axes; x->n; x++)
-            counts = counts || str_eq(*x, mesh.axes.v[i].name);
-        for (uint32_t p = 0; p < partitions && counts; p++)
-            number[p] += (int32_t)(at[p] / stride % mesh.axes.v[i].size * stride);
-    }
-    return HILO_OK;
-}
-
-/* ---- GSPMD ----------------------------------------------------------------------------------- */
+/* ---- tiles ----------------------------------------------------------------------------------- */
 
 /* A list of at most `most` numbers, `0,1,2`. */
 static hilo_status numbers_read(struct scan *s, int64_t *v, uint32_t most, uint32_t *n) {
@@ -404,13 +118,117 @@ static hilo_status subgroups_read(struct scan *s, uint32_t more, bool *supported
     return scan_expect(s, "}");
 }
 
+/* ---- meshes ---------------------------------------------------------------------------------- */
+
+/* Tiles of a tensor, and the partition of each. */
+struct tiles {
+    uint32_t n;                     /* dimensions, those of the tensor first */
+    int64_t v[SHARDING_RANK];
+    int64_t *at;                    /* by tile */
+};
+
+static const struct sdy_mesh *mesh_new(struct arena *a, const int64_t *sizes, uint32_t n, const int64_t *devices,
+                                       uint32_t ndevices) {
+    struct sdy_mesh *mesh = ARENA_NEW(a, struct sdy_mesh);
+    struct sdy_mesh_axis *axes = ARENA_ARRAY(a, struct sdy_mesh_axis, n + 1);
+    for (uint32_t i = 0; i < n; i++) {
+        char *name = ARENA_ARRAY(a, char, 16);
+        int length = snprintf(name, 16, "_axis_%" PRIu32, i);
+        axes[i] = (struct sdy_mesh_axis){{name, (size_t)length}, sizes[i]};
+    }
+    *mesh = (struct sdy_mesh){.naxes = n, .axes = axes, .ndevices = ndevices, .devices = devices};
+    return mesh;
+}
+
+/* One axis for each prime factor of the number of partitions, in order: the mesh that shardings share as far as they can. */
+static const struct sdy_mesh *mesh_of_primes(struct arena *a, int64_t partitions) {
+    int64_t sizes[SHARDING_RANK];
+    uint32_t n = 0;
+    for (int64_t prime = 2; partitions > 1; prime++)
+        for (; partitions % prime == 0; partitions /= prime)
+            sizes[n++] = prime;
+    return mesh_new(a, sizes, n, NULL, 0);
+}
+
+/* The axes of the mesh along which the tiles of dimension `dim` follow each other, major first. */
+static bool axes_of(struct arena *a, const struct sdy_mesh *mesh, const struct tiles *t, uint32_t dim, struct sdy_axes *out) {
+    struct sdy_axis *v = ARENA_ARRAY(a, struct sdy_axis, mesh->naxes + 1);
+    int64_t apart = 1;
+    uint32_t n = 0;
+    for (uint32_t d = dim + 1; d < t->n; d++)
+        apart *= t->v[d];
+    for (int64_t done = 1; done < t->v[dim]; done *= v[n - 1].size) { /* minor first */
+        int64_t step = t->at[done * apart] - t->at[0], stride = 1;
+        uint32_t axis = mesh->naxes;
+        while (axis && stride < step)
+            stride *= mesh->axes[--axis].size;
+        if (stride != step || axis == 0 || n == mesh->naxes)
+            return false;
+        v[n++] = sdy_axis_whole(mesh, axis - 1);
+    }
+    for (uint32_t i = 0; i < n / 2; i++) {
+        struct sdy_axis swapped = v[i];
+        v[i] = v[n - 1 - i];
+        v[n - 1 - i] = swapped;
+    }
+    *out = (struct sdy_axes){n, v};
+    return sdy_axes_size(*out) == t->v[dim];
+}
+
+/* The partition of a tile by the axes of each dimension. */
+static int64_t partition_of(const struct sdy_mesh *mesh, const struct tiles *t, const struct sdy_axes *axes, int64_t tile) {
+    int64_t out = 0;
+    for (uint32_t d = t->n; d-- > 0; tile /= t->v[d]) {
+        int64_t part = tile % t->v[d];
+        for (uint32_t i = axes[d].n; i-- > 0; part /= axes[d].v[i].size) {
+            int64_t stride = 1;
+            for (uint32_t k = axes[d].v[i].axis + 1; k < mesh->naxes; k++)
+                stride *= mesh->axes[k].size;
+            out += part % axes[d].v[i].size * stride;
+        }
+    }
+    return out;
+}
+
+static bool axes_of_all(struct arena *a, const struct sdy_mesh *mesh, const struct tiles *t, int64_t total,
+                        struct sdy_axes *out) {
+    for (uint32_t d = 0; d < t->n; d++)
+        if (!axes_of(a, mesh, t, d, &out[d]))
+            return false;
+    for (int64_t i = 0; i < total; i++)
+        if (partition_of(mesh, t, out, i) != t->at[i])
+            return false;
+    return true;
+}
+
+static const struct sdy_sharding *sharding_of(struct arena *a, const struct tiles *t, uint32_t rank, int64_t total) {
+    struct sdy_sharding *out = ARENA_NEW(a, struct sdy_sharding);
+    struct sdy_dim *dims = ARENA_ARRAY(a, struct sdy_dim, t->n + 1);
+    struct sdy_axes *axes = ARENA_ARRAY(a, struct sdy_axes, t->n + 1);
+    const struct sdy_mesh *mesh = mesh_of_primes(a, total);
+    if (!axes_of_all(a, mesh, t, total, axes)) {
+        mesh = mesh_new(a, t->v, t->n, t->at, (uint32_t)total);
+        for (uint32_t d = 0; d < t->n; d++) {
+            struct sdy_axis *v = ARENA_NEW(a, struct sdy_axis);
+            *v = sdy_axis_whole(mesh, d);
+            axes[d] = (struct sdy_axes){t->v[d] > 1, v};
+        }
+    }
+    for (uint32_t d = 0; d < rank; d++)
+        dims[d] = (struct sdy_dim){.axes = axes[d], .closed = true, .priority = -1};
+    *out = (struct sdy_sharding){.mesh = mesh, .rank = rank, .dims = dims};
+    return out;
+}
+
+/* ---- all ------------------------------------------------------------------------------------- */
+
 hilo_status sharding_read_hlo(struct opt *o, ir_op op, struct str text, ir_type type, uint32_t partitions,
-                              struct sharding *out, bool *supported) {
+                              const struct sdy_sharding **out, bool *supported) {
     const struct ir_type_data *t = ir_type_get(o->m, type);
     struct scan s = {.o = o, .op = op, .rest = text};
-    int64_t tiles[SHARDING_RANK], total = 1;
-    uint32_t n;
-    *out = sharding_replicated(o, t->rank, partitions);
+    struct tiles tiles = {0};
+    int64_t total = 1;
+    *out = sdy_sharding_of_none(&o->scratch, mesh_of_primes(&o->scratch, partitions), t->rank, true);
     *supported = true;
     if (str_is(text, "{replicated}") || str_is(text, "{unknown}") || str_starts(text, "{maximal"))
         return HILO_OK;
@@ -418,88 +236,55 @@ hilo_status sharding_read_hlo(struct opt *o, ir_op op, struct str text, ir_type 
     if (!*supported)
         return HILO_OK;
     HILO_TRY(scan_expect(&s, "{devices=["));
-    HILO_TRY(numbers_read(&s, tiles, SHARDING_RANK, &n));
-    for (uint32_t d = 0; d < n; d++) {
-        if (tiles[d] < 1 || tiles[d] > partitions / total)
+    HILO_TRY(numbers_read(&s, tiles.v, SHARDING_RANK, &tiles.n));
+    for (uint32_t d = 0; d < tiles.n; d++) {
+        if (tiles.v[d] < 1 || tiles.v[d] > partitions / total)
             return scan_error(&s, "a tile for each partition");
-        total *= tiles[d];
+        total *= tiles.v[d];
     }
-    if (n < t->rank || total != partitions)
-        return scan_error(&s, n < t->rank ? "a number of tiles for each dimension" : "a tile for each partition");
-    int64_t *at = ARENA_ARRAY(&o->scratch, int64_t, partitions);
+    if (tiles.n < t->rank || total != partitions)
+        return scan_error(&s, tiles.n < t->rank ? "a number of tiles for each dimension" : "a tile for each partition");
+    tiles.at = ARENA_ARRAY(&o->scratch, int64_t, partitions);
     HILO_TRY(scan_expect(&s, "]"));
-    HILO_TRY(devices_read(&s, total, at));
-    HILO_TRY(subgroups_read(&s, n - t->rank, supported));
+    HILO_TRY(devices_read(&s, total, tiles.at));
+    HILO_TRY(subgroups_read(&s, tiles.n - t->rank, supported));
     HILO_TRY(scan_expect(&s, "}"));
     if (s.rest.n)
         return scan_error(&s, "its end");
     bool *seen = ARENA_ARRAY(&o->scratch, bool, partitions);
-    memset(seen, 0, partitions * sizeof *seen);
-    for (uint32_t d = 0; d < t->rank; d++)
-        *supported &= tiles[d] == 1 || (t->dims[d] != IR_DYNAMIC && t->dims[d] % tiles[d] == 0);
     for (int64_t i = 0; i < total; i++) {
-        int64_t rest = i;
-        if (at[i] >= partitions || seen[at[i]])
+        if (tiles.at[i] >= partitions || seen[tiles.at[i]])
             return scan_error(&s, "each partition once");
-        seen[at[i]] = true;
-        for (uint32_t d = n; d-- > 0 && *supported; rest /= tiles[d])
-            if (d < t->rank)
-                ((int32_t *)(uintptr_t)out->held)[(size_t)d * partitions + (size_t)at[i]] = (int32_t)(rest % tiles[d]);
+        seen[tiles.at[i]] = true;
     }
-    for (uint32_t d = 0; d < t->rank && *supported; d++)
-        ((int64_t *)(uintptr_t)out->parts)[d] = tiles[d];
+    for (uint32_t d = 0; d < t->rank; d++)
+        *supported &= tiles.v[d] == 1 || (t->dims[d] != IR_DYNAMIC && t->dims[d] % tiles.v[d] == 0);
+    if (*supported)
+        *out = sharding_of(&o->scratch, &tiles, t->rank, total);
     return HILO_OK;
 }
 
-/* ---- what they say --------------------------------------------------------------------------- */
-
-bool sharding_is_replicated(const struct sharding *s) {
-    for (uint32_t d = 0; d < s->rank; d++)
-        if (s->parts[d] > 1)
-            return false;
-    return true;
-}
-
-bool sharding_equal(const struct sharding *a, const struct sharding *b, uint32_t partitions) {
-    size_t held = (size_t)a->rank * partitions * sizeof *a->held;
-    return a->rank == b->rank && (a->rank == 0 || (memcmp(a->parts, b->parts, a->rank * sizeof *a->parts) == 0 &&
-                                                   memcmp(a->held, b->held, held) == 0));
-}
-
-ir_type sharding_type(struct ir_module *m, const struct sharding *s, ir_type global) {
-    const struct ir_type_data *t = ir_type_get(m, global);
-    int64_t dims[IR_MAX_RANK];
-    if (sharding_is_replicated(s))
-        return global;
-    for (uint32_t d = 0; d < s->rank; d++)
-        dims[d] = s->parts[d] > 1 ? t->dims[d] / s->parts[d] : t->dims[d];
-    return ir_type_with_dims(m, global, dims, s->rank);
-}
-
-/* Whether the partition holds the tile of that number, counted with the last dimension fastest. */
-static bool has_tile(const struct sharding *s, uint32_t partitions, uint32_t partition, int64_t tile) {
-    for (uint32_t d = s->rank; d-- > 0; tile /= s->parts[d])
-        if (s->held[(size_t)d * partitions + partition] != tile % s->parts[d])
-            return false;
-    return true;
-}
-
-void sharding_text(const struct sharding *s, uint32_t partitions, struct strbuf *out) {
+void sharding_text(const struct sdy_sharding *s, const int32_t *const *held, uint32_t partitions, struct strbuf *out) {
     int64_t tiles = 1;
-    for (uint32_t d = 0; d < s->rank; d++)
-        tiles *= s->parts[d];
+    for (uint32_t d = 0; s && d < s->rank; d++)
+        tiles *= sdy_dim_parts(&s->dims[d]);
     if (tiles == 1) {
         strbuf_puts(out, "{replicated}");
         return;
     }
     strbuf_puts(out, "{devices=[");
     for (uint32_t d = 0; d < s->rank; d++)
-        strbuf_printf(out, d ? ",%" PRId64 : "%" PRId64, s->parts[d]);
+        strbuf_printf(out, d ? ",%" PRId64 : "%" PRId64, sdy_dim_parts(&s->dims[d]));
     if (tiles < partitions)
         strbuf_printf(out, ",%" PRId64, partitions / tiles);
     for (int64_t tile = 0, n = 0; tile < tiles; tile++)
-        for (uint32_t p = 0; p < partitions; p++)
-            if (has_tile(s, partitions, p, tile))
+        for (uint32_t p = 0; p < partitions; p++) {
+            int64_t rest = tile;
+            bool has = true;
+            for (uint32_t d = s->rank; d-- > 0; rest /= sdy_dim_parts(&s->dims[d]))
+                has &= held[d][p] == rest % sdy_dim_parts(&s->dims[d]);
+            if (has)
                 strbuf_printf(out, "%s%" PRIu32, n++ ? "," : "]", p);
+        }
     strbuf_puts(out, tiles < partitions ? " last_tile_dim_replicate}" : "}");
 }

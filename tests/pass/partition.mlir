@@ -12,35 +12,15 @@ module attributes {mhlo.num_partitions = 4 : i32} {
   }
 }
 // ----- expected
-module attributes {mhlo.num_partitions = 4 : i32, mhlo.spmd_parameters_shardings = ["{devices=[2,2]0,1,2,3}", "{replicated}"], mhlo.spmd_output_sharding = "{{devices=[2,1,2]0,2,1,3 last_tile_dim_replicate}, {devices=[2,2]0,1,2,3}, {devices=[4,1]0,1,2,3}}"} {
+module attributes {mhlo.num_partitions = 4 : i32, mhlo.spmd_parameters_shardings = ["{devices=[2,2]0,1,2,3}", "{devices=[2,2]0,1,2,3}"], mhlo.spmd_output_sharding = "{{devices=[2,1,2]0,2,1,3 last_tile_dim_replicate}, {devices=[2,2]0,1,2,3}, {devices=[4,1]0,1,2,3}}"} {
   sdy.mesh @mesh = <["x"=2, "y"=2]>
-  func.func @f(%arg0: tensor<4x3xf32>, %arg1: tensor<8x6xf32>) -> (tensor<4x6xf32>, tensor<4x3xf32>, tensor<2x6xf32>) {
-    %0 = stablehlo.constant dense<[0, 0, 4, 4]> : tensor<4xi32>
-    %1 = stablehlo.partition_id : tensor<ui32>
-    %2 = stablehlo.dynamic_slice %0, %1, sizes = [1] : (tensor<4xi32>, tensor<ui32>) -> tensor<1xi32>
-    %3 = stablehlo.reshape %2 : (tensor<1xi32>) -> tensor<i32>
-    %4 = stablehlo.constant dense<[0, 3, 0, 3]> : tensor<4xi32>
-    %5 = stablehlo.partition_id : tensor<ui32>
-    %6 = stablehlo.dynamic_slice %4, %5, sizes = [1] : (tensor<4xi32>, tensor<ui32>) -> tensor<1xi32>
-    %7 = stablehlo.reshape %6 : (tensor<1xi32>) -> tensor<i32>
-    %8 = stablehlo.dynamic_slice %arg1, %3, %7, sizes = [4, 3] : (tensor<8x6xf32>, tensor<i32>, tensor<i32>) -> tensor<4x3xf32>
-    %9 = stablehlo.add %arg0, %8 : tensor<4x3xf32>
-    %10 = stablehlo.negate %9 : tensor<4x3xf32>
-    %11 = "stablehlo.all_gather"(%10) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 2], [1, 3]]> : tensor<2x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> : (tensor<4x3xf32>) -> tensor<8x3xf32>
-    %12 = "stablehlo.all_gather"(%11) <{all_gather_dim = 1 : i64, replica_groups = dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> : (tensor<8x3xf32>) -> tensor<8x6xf32>
-    %13 = stablehlo.constant dense<[0, 4, 0, 4]> : tensor<4xi32>
-    %14 = stablehlo.partition_id : tensor<ui32>
-    %15 = stablehlo.dynamic_slice %13, %14, sizes = [1] : (tensor<4xi32>, tensor<ui32>) -> tensor<1xi32>
-    %16 = stablehlo.reshape %15 : (tensor<1xi32>) -> tensor<i32>
-    %17 = stablehlo.constant dense<0> : tensor<i32>
-    %18 = stablehlo.dynamic_slice %12, %16, %17, sizes = [4, 6] : (tensor<8x6xf32>, tensor<i32>, tensor<i32>) -> tensor<4x6xf32>
-    %19 = stablehlo.constant dense<[0, 2, 4, 6]> : tensor<4xi32>
-    %20 = stablehlo.partition_id : tensor<ui32>
-    %21 = stablehlo.dynamic_slice %19, %20, sizes = [1] : (tensor<4xi32>, tensor<ui32>) -> tensor<1xi32>
-    %22 = stablehlo.reshape %21 : (tensor<1xi32>) -> tensor<i32>
-    %23 = stablehlo.constant dense<0> : tensor<i32>
-    %24 = stablehlo.dynamic_slice %12, %22, %23, sizes = [2, 6] : (tensor<8x6xf32>, tensor<i32>, tensor<i32>) -> tensor<2x6xf32>
-    return %18, %9, %24 : tensor<4x6xf32>, tensor<4x3xf32>, tensor<2x6xf32>
+  func.func @f(%arg0: tensor<4x3xf32>, %arg1: tensor<4x3xf32>) -> (tensor<4x6xf32>, tensor<4x3xf32>, tensor<2x6xf32>) {
+    %0 = stablehlo.add %arg0, %arg1 : tensor<4x3xf32>
+    %1 = stablehlo.negate %0 : tensor<4x3xf32>
+    %2 = "stablehlo.all_to_all"(%1) <{split_dimension = 0 : i64, concat_dimension = 1 : i64, split_count = 2 : i64, replica_groups = dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>}> : (tensor<4x3xf32>) -> tensor<2x6xf32>
+    %3 = "stablehlo.collective_permute"(%2) <{source_target_pairs = dense<[[0, 0], [2, 1], [1, 2], [3, 3]]> : tensor<4x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>}> : (tensor<2x6xf32>) -> tensor<2x6xf32>
+    %4 = "stablehlo.all_gather"(%3) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 2], [1, 3]]> : tensor<2x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> : (tensor<2x6xf32>) -> tensor<4x6xf32>
+    return %4, %0, %2 : tensor<4x6xf32>, tensor<4x3xf32>, tensor<2x6xf32>
   }
 }
 // -----
@@ -69,34 +49,21 @@ module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 2 : i32} {
   }
 }
 // ----- expected
-module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 2 : i32, mhlo.spmd_parameters_shardings = ["{devices=[4]3,1,2,0}", "{replicated}"], mhlo.spmd_output_sharding = "{replicated}"} {
+module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 2 : i32, mhlo.spmd_parameters_shardings = ["{devices=[4]3,1,2,0}", "{replicated}"], mhlo.spmd_output_sharding = "{devices=[4]3,1,2,0}"} {
   sdy.mesh @mesh = <["x"=2, "y"=2], device_ids=[3, 1, 2, 0]>
-  func.func @f(%arg0: tensor<2xf32>, %arg1: tensor<i32>) -> tensor<8xf32> {
-    %0 = "stablehlo.all_gather"(%arg0) <{all_gather_dim = 0 : i64, replica_groups = dense<[[3, 1, 2, 0], [7, 5, 6, 4]]> : tensor<2x4xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> : (tensor<2xf32>) -> tensor<8xf32>
-    %1 = stablehlo.constant dense<0> : tensor<i32>
-    %2:2 = stablehlo.while(%arg2 = %1, %arg3 = %0) : tensor<i32>, tensor<8xf32>
+  func.func @f(%arg0: tensor<2xf32>, %arg1: tensor<i32>) -> tensor<2xf32> {
+    %0 = stablehlo.constant dense<0> : tensor<i32>
+    %1:2 = stablehlo.while(%arg2 = %0, %arg3 = %arg0) : tensor<i32>, tensor<2xf32>
     cond {
-      %3 = stablehlo.compare LT, %arg2, %arg1 : (tensor<i32>, tensor<i32>) -> tensor<i1>
-      stablehlo.return %3 : tensor<i1>
+      %2 = stablehlo.compare LT, %arg2, %arg1 : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %2 : tensor<i1>
     } do {
-      %4 = stablehlo.constant dense<[4, 0, 4, 0]> : tensor<4xi32>
-      %5 = stablehlo.partition_id : tensor<ui32>
-      %6 = stablehlo.dynamic_slice %4, %5, sizes = [1] : (tensor<4xi32>, tensor<ui32>) -> tensor<1xi32>
-      %7 = stablehlo.reshape %6 : (tensor<1xi32>) -> tensor<i32>
-      %8 = stablehlo.dynamic_slice %arg3, %7, sizes = [4] : (tensor<8xf32>, tensor<i32>) -> tensor<4xf32>
-      %9 = stablehlo.constant dense<[2, 2, 0, 0]> : tensor<4xi32>
-      %10 = stablehlo.partition_id : tensor<ui32>
-      %11 = stablehlo.dynamic_slice %9, %10, sizes = [1] : (tensor<4xi32>, tensor<ui32>) -> tensor<1xi32>
-      %12 = stablehlo.reshape %11 : (tensor<1xi32>) -> tensor<i32>
-      %13 = stablehlo.dynamic_slice %8, %12, sizes = [2] : (tensor<4xf32>, tensor<i32>) -> tensor<2xf32>
-      %14 = stablehlo.constant dense<1> : tensor<i32>
-      %15 = stablehlo.add %arg2, %14 : tensor<i32>
-      %16 = stablehlo.sine %13 : tensor<2xf32>
-      %17 = "stablehlo.all_gather"(%16) <{all_gather_dim = 0 : i64, replica_groups = dense<[[2, 0], [3, 1], [6, 4], [7, 5]]> : tensor<4x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> : (tensor<2xf32>) -> tensor<4xf32>
-      %18 = "stablehlo.all_gather"(%17) <{all_gather_dim = 0 : i64, replica_groups = dense<[[1, 0], [3, 2], [5, 4], [7, 6]]> : tensor<4x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> : (tensor<4xf32>) -> tensor<8xf32>
-      stablehlo.return %15, %18 : tensor<i32>, tensor<8xf32>
+      %3 = stablehlo.constant dense<1> : tensor<i32>
+      %4 = stablehlo.add %arg2, %3 : tensor<i32>
+      %5 = stablehlo.sine %arg3 : tensor<2xf32>
+      stablehlo.return %4, %5 : tensor<i32>, tensor<2xf32>
     }
-    return %2#1 : tensor<8xf32>
+    return %1#1 : tensor<2xf32>
   }
 }
 // -----
@@ -111,17 +78,18 @@ module attributes {mhlo.num_partitions = 2 : i32} {
   }
 }
 // ----- expected
-module attributes {mhlo.num_partitions = 2 : i32, mhlo.spmd_parameters_shardings = ["{devices=[2]0,1}", "{replicated}", "{replicated}", "{replicated}"], mhlo.spmd_output_sharding = "{{replicated}, {devices=[2]0,1}}"} {
+module attributes {mhlo.num_partitions = 2 : i32, mhlo.spmd_parameters_shardings = ["{devices=[2]0,1}", "{devices=[2]0,1}", "{replicated}", "{replicated}"], mhlo.spmd_output_sharding = "{{devices=[2]0,1}, {devices=[2]0,1}}"} {
   sdy.mesh @mesh = <["x"=2]>
-  func.func @f(%arg0: tensor<4xf32> {tf.aliasing_output = 1 : i32}, %arg1: tensor<8xf32> {tf.aliasing_output = 0 : i32}, %arg2: tensor<8xf32>, %arg3: tensor<8xf32>) -> (tensor<8xf32>, tensor<4xf32>) {
+  func.func @f(%arg0: tensor<4xf32> {tf.aliasing_output = 1 : i32}, %arg1: tensor<4xf32> {tf.aliasing_output = 0 : i32}, %arg2: tensor<8xf32>, %arg3: tensor<8xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
     %0 = stablehlo.constant dense<0.000000e+00> : tensor<f32>
-    %1 = stablehlo.pad %arg1, %0, low = [2], high = [-2], interior = [0] : (tensor<8xf32>, tensor<f32>) -> tensor<8xf32>
-    %2 = stablehlo.constant dense<[0, 4]> : tensor<2xi32>
-    %3 = stablehlo.partition_id : tensor<ui32>
-    %4 = stablehlo.dynamic_slice %2, %3, sizes = [1] : (tensor<2xi32>, tensor<ui32>) -> tensor<1xi32>
-    %5 = stablehlo.reshape %4 : (tensor<1xi32>) -> tensor<i32>
-    %6 = stablehlo.dynamic_slice %1, %5, sizes = [4] : (tensor<8xf32>, tensor<i32>) -> tensor<4xf32>
-    return %1, %6 : tensor<8xf32>, tensor<4xf32>
+    %1 = "stablehlo.all_gather"(%arg1) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> : (tensor<4xf32>) -> tensor<8xf32>
+    %2 = stablehlo.pad %1, %0, low = [2], high = [-2], interior = [0] : (tensor<8xf32>, tensor<f32>) -> tensor<8xf32>
+    %3 = stablehlo.constant dense<[0, 4]> : tensor<2xi32>
+    %4 = stablehlo.partition_id : tensor<ui32>
+    %5 = stablehlo.dynamic_slice %3, %4, sizes = [1] : (tensor<2xi32>, tensor<ui32>) -> tensor<1xi32>
+    %6 = stablehlo.reshape %5 : (tensor<1xi32>) -> tensor<i32>
+    %7 = stablehlo.dynamic_slice %2, %6, sizes = [4] : (tensor<8xf32>, tensor<i32>) -> tensor<4xf32>
+    return %7, %7 : tensor<4xf32>, tensor<4xf32>
   }
 }
 // -----
@@ -181,18 +149,22 @@ module attributes {mhlo.num_partitions = 4 : i32} {
 module attributes {mhlo.num_partitions = 4 : i32, mhlo.spmd_parameters_shardings = ["{devices=[2,1,2]0,1,2,3 last_tile_dim_replicate}", "{devices=[1,2,2]0,2,1,3 last_tile_dim_replicate}", "{devices=[2,2]0,2,1,3 last_tile_dim_replicate}"], mhlo.spmd_output_sharding = "{{devices=[2,2]0,2,1,3}, {devices=[2,2]0,1,2,3 last_tile_dim_replicate}, {replicated}, {devices=[2,1,2]0,1,2,3 last_tile_dim_replicate}, {devices=[2,1,1,2]0,1,2,3 last_tile_dim_replicate}, {devices=[2,2]0,1,2,3}}"} {
   sdy.mesh @mesh = <["x"=2, "y"=2]>
   func.func @f(%arg0: tensor<4x6xf32>, %arg1: tensor<6x2xf32>, %arg2: tensor<2xi32>) -> (tensor<2x4xf32>, tensor<4xf32>, tensor<6xf32>, tensor<4x4xf32>, tensor<4x1x5xf32>, tensor<4x2xf32>) {
-    %0 = "stablehlo.all_gather"(%arg0) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 2], [1, 3]]> : tensor<2x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> : (tensor<4x6xf32>) -> tensor<8x6xf32>
-    %1 = stablehlo.constant dense<0.000000e+00> : tensor<f32>
-    %2 = stablehlo.constant dense<1> : tensor<i32>
-    %3 = stablehlo.dot_general %arg0, %arg1, contracting_dims = [1] x [0] : (tensor<4x6xf32>, tensor<6x2xf32>) -> tensor<4x2xf32>
-    %4 = stablehlo.transpose %3, dims = [1, 0] : (tensor<4x2xf32>) -> tensor<2x4xf32>
-    %5 = stablehlo.reduce(%arg0 init: %1) applies stablehlo.add across dimensions = [1] : (tensor<4x6xf32>, tensor<f32>) -> tensor<4xf32>
-    %6 = stablehlo.reduce(%0 init: %1) applies stablehlo.add across dimensions = [0] : (tensor<8x6xf32>, tensor<f32>) -> tensor<6xf32>
-    %7 = stablehlo.dynamic_slice %arg0, %2, %2, sizes = [4, 4] : (tensor<4x6xf32>, tensor<i32>, tensor<i32>) -> tensor<4x4xf32>
-    %8 = stablehlo.slice %arg0 [0:4, 1:6] : (tensor<4x6xf32>) -> tensor<4x5xf32>
-    %9 = stablehlo.reshape %8 : (tensor<4x5xf32>) -> tensor<4x1x5xf32>
-    %10 = "stablehlo.gather"(%arg0, %arg2) <{dimension_numbers = #stablehlo.gather<offset_dims = [0], collapsed_slice_dims = [1], start_index_map = [1], index_vector_dim = 1>, slice_sizes = array<i64: 4, 1>}> : (tensor<4x6xf32>, tensor<2xi32>) -> tensor<4x2xf32>
-    return %4, %5, %6, %7, %9, %10 : tensor<2x4xf32>, tensor<4xf32>, tensor<6xf32>, tensor<4x4xf32>, tensor<4x1x5xf32>, tensor<4x2xf32>
+    %0 = stablehlo.constant dense<0.000000e+00> : tensor<f32>
+    %1 = stablehlo.constant dense<1> : tensor<i32>
+    %2 = stablehlo.dot_general %arg0, %arg1, contracting_dims = [1] x [0] : (tensor<4x6xf32>, tensor<6x2xf32>) -> tensor<4x2xf32>
+    %3 = stablehlo.transpose %2, dims = [1, 0] : (tensor<4x2xf32>) -> tensor<2x4xf32>
+    %4 = stablehlo.reduce(%arg0 init: %0) applies stablehlo.add across dimensions = [1] : (tensor<4x6xf32>, tensor<f32>) -> tensor<4xf32>
+    %5 = stablehlo.reduce(%arg0 init: %0) applies stablehlo.add across dimensions = [0] : (tensor<4x6xf32>, tensor<f32>) -> tensor<6xf32>
+    %6 = "stablehlo.all_reduce"(%5) <{replica_groups = dense<[[0, 2], [1, 3]]> : tensor<2x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> ({
+    ^bb0(%arg3: tensor<f32>, %arg4: tensor<f32>):
+      %7 = stablehlo.add %arg3, %arg4 : tensor<f32>
+      stablehlo.return %7 : tensor<f32>
+    }) : (tensor<6xf32>) -> tensor<6xf32>
+    %8 = stablehlo.dynamic_slice %arg0, %1, %1, sizes = [4, 4] : (tensor<4x6xf32>, tensor<i32>, tensor<i32>) -> tensor<4x4xf32>
+    %9 = stablehlo.slice %arg0 [0:4, 1:6] : (tensor<4x6xf32>) -> tensor<4x5xf32>
+    %10 = stablehlo.reshape %9 : (tensor<4x5xf32>) -> tensor<4x1x5xf32>
+    %11 = "stablehlo.gather"(%arg0, %arg2) <{dimension_numbers = #stablehlo.gather<offset_dims = [0], collapsed_slice_dims = [1], start_index_map = [1], index_vector_dim = 1>, slice_sizes = array<i64: 4, 1>}> : (tensor<4x6xf32>, tensor<2xi32>) -> tensor<4x2xf32>
+    return %3, %4, %6, %8, %10, %11 : tensor<2x4xf32>, tensor<4xf32>, tensor<6xf32>, tensor<4x4xf32>, tensor<4x1x5xf32>, tensor<4x2xf32>
   }
 }
 // -----
@@ -223,30 +195,35 @@ module attributes {mhlo.num_partitions = 2 : i32} {
   }
 }
 // ----- expected
-module attributes {mhlo.num_partitions = 2 : i32, mhlo.spmd_parameters_shardings = ["{devices=[2]0,1}", "{replicated}"], mhlo.spmd_output_sharding = "{{devices=[2]0,1}, {devices=[2]0,1}, {replicated}}"} {
+module attributes {mhlo.num_partitions = 2 : i32, mhlo.spmd_parameters_shardings = ["{devices=[2]0,1}", "{replicated}"], mhlo.spmd_output_sharding = "{{devices=[2]0,1}, {devices=[2]0,1}, {devices=[2]0,1}}"} {
   sdy.mesh @mesh = <["x"=2]>
-  func.func @f(%arg0: tensor<4xf32>, %arg1: tensor<i32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<8xf32>) {
-    %0 = "stablehlo.all_gather"(%arg0) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> : (tensor<4xf32>) -> tensor<8xf32>
-    %1 = stablehlo.constant dense<0> : tensor<i32>
-    %2 = stablehlo.constant dense<0.000000e+00> : tensor<4xf32>
-    %3:4 = stablehlo.while(%arg2 = %1, %arg3 = %arg0, %arg4 = %2, %arg5 = %0) : tensor<i32>, tensor<4xf32>, tensor<4xf32>, tensor<8xf32>
+  func.func @f(%arg0: tensor<4xf32>, %arg1: tensor<i32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
+    %0 = stablehlo.constant dense<0> : tensor<i32>
+    %1 = stablehlo.constant dense<0.000000e+00> : tensor<4xf32>
+    %2:4 = stablehlo.while(%arg2 = %0, %arg3 = %arg0, %arg4 = %1, %arg5 = %arg0) : tensor<i32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
     cond {
-      %4 = stablehlo.compare LT, %arg2, %arg1 : (tensor<i32>, tensor<i32>) -> tensor<i1>
-      stablehlo.return %4 : tensor<i1>
+      %3 = stablehlo.compare LT, %arg2, %arg1 : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %3 : tensor<i1>
     } do {
-      %5 = stablehlo.constant dense<1> : tensor<i32>
-      %6 = stablehlo.add %arg2, %5 : tensor<i32>
-      %7 = stablehlo.add %arg3, %arg4 : tensor<4xf32>
-      %8 = stablehlo.add %arg4, %arg0 : tensor<4xf32>
-      %9 = stablehlo.reverse %arg5, dims = [0] : tensor<8xf32>
+      %4 = stablehlo.constant dense<1> : tensor<i32>
+      %5 = stablehlo.add %arg2, %4 : tensor<i32>
+      %6 = stablehlo.add %arg3, %arg4 : tensor<4xf32>
+      %7 = stablehlo.add %arg4, %arg0 : tensor<4xf32>
+      %8 = "stablehlo.all_gather"(%arg5) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> : (tensor<4xf32>) -> tensor<8xf32>
+      %9 = stablehlo.reverse %8, dims = [0] : tensor<8xf32>
       %10 = "stablehlo.sort"(%9) <{dimension = 0 : i64}> ({
       ^bb0(%arg6: tensor<f32>, %arg7: tensor<f32>):
         %11 = stablehlo.compare LT, %arg6, %arg7 : (tensor<f32>, tensor<f32>) -> tensor<i1>
         stablehlo.return %11 : tensor<i1>
       }) : (tensor<8xf32>) -> tensor<8xf32>
-      stablehlo.return %6, %7, %8, %10 : tensor<i32>, tensor<4xf32>, tensor<4xf32>, tensor<8xf32>
+      %12 = stablehlo.constant dense<[0, 4]> : tensor<2xi32>
+      %13 = stablehlo.partition_id : tensor<ui32>
+      %14 = stablehlo.dynamic_slice %12, %13, sizes = [1] : (tensor<2xi32>, tensor<ui32>) -> tensor<1xi32>
+      %15 = stablehlo.reshape %14 : (tensor<1xi32>) -> tensor<i32>
+      %16 = stablehlo.dynamic_slice %10, %15, sizes = [4] : (tensor<8xf32>, tensor<i32>) -> tensor<4xf32>
+      stablehlo.return %5, %6, %7, %16 : tensor<i32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
     }
-    return %3#1, %3#2, %3#3 : tensor<4xf32>, tensor<4xf32>, tensor<8xf32>
+    return %2#1, %2#2, %2#3 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
   }
 }
 // -----
@@ -263,24 +240,18 @@ module attributes {mhlo.num_partitions = 8 : i32} {
 // ----- expected
 module attributes {mhlo.num_partitions = 8 : i32, mhlo.spmd_parameters_shardings = ["{devices=[4,2]0,4,1,5,2,6,3,7}", "{devices=[4,1,2]0,1,2,3,4,5,6,7 last_tile_dim_replicate}", "{replicated}"], mhlo.spmd_output_sharding = "{{devices=[8,1]0,1,2,3,4,5,6,7}, {devices=[4,1,2]0,1,2,3,4,5,6,7 last_tile_dim_replicate}, {devices=[2,1,4]0,1,2,3,4,5,6,7 last_tile_dim_replicate}, {replicated}}"} {
   func.func @f(%arg0: tensor<2x3xf32>, %arg1: tensor<2x6xf32>, %arg2: tensor<f32>) -> (tensor<1x6xf32>, tensor<2x6xf32>, tensor<4x6xf32>, tensor<f32>) {
-    %0 = stablehlo.negate %arg0 : tensor<2x3xf32>
-    %1 = "stablehlo.all_gather"(%0) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1, 2, 3], [4, 5, 6, 7]]> : tensor<2x4xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> : (tensor<2x3xf32>) -> tensor<8x3xf32>
-    %2 = "stablehlo.all_gather"(%1) <{all_gather_dim = 1 : i64, replica_groups = dense<[[0, 4], [1, 5], [2, 6], [3, 7]]> : tensor<4x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> : (tensor<8x3xf32>) -> tensor<8x6xf32>
-    %3 = stablehlo.constant dense<[0, 1, 2, 3, 4, 5, 6, 7]> : tensor<8xi32>
-    %4 = stablehlo.partition_id : tensor<ui32>
-    %5 = stablehlo.dynamic_slice %3, %4, sizes = [1] : (tensor<8xi32>, tensor<ui32>) -> tensor<1xi32>
-    %6 = stablehlo.reshape %5 : (tensor<1xi32>) -> tensor<i32>
-    %7 = stablehlo.constant dense<0> : tensor<i32>
-    %8 = stablehlo.dynamic_slice %2, %6, %7, sizes = [1, 6] : (tensor<8x6xf32>, tensor<i32>, tensor<i32>) -> tensor<1x6xf32>
-    %9 = stablehlo.abs %arg1 : tensor<2x6xf32>
-    %10 = "stablehlo.all_gather"(%9) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 2, 4, 6], [1, 3, 5, 7]]> : tensor<2x4xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> : (tensor<2x6xf32>) -> tensor<8x6xf32>
-    %11 = stablehlo.constant dense<[0, 0, 0, 0, 4, 4, 4, 4]> : tensor<8xi32>
-    %12 = stablehlo.partition_id : tensor<ui32>
-    %13 = stablehlo.dynamic_slice %11, %12, sizes = [1] : (tensor<8xi32>, tensor<ui32>) -> tensor<1xi32>
-    %14 = stablehlo.reshape %13 : (tensor<1xi32>) -> tensor<i32>
-    %15 = stablehlo.constant dense<0> : tensor<i32>
-    %16 = stablehlo.dynamic_slice %10, %14, %15, sizes = [4, 6] : (tensor<8x6xf32>, tensor<i32>, tensor<i32>) -> tensor<4x6xf32>
-    return %8, %arg1, %16, %arg2 : tensor<1x6xf32>, tensor<2x6xf32>, tensor<4x6xf32>, tensor<f32>
+    %0 = "stablehlo.all_to_all"(%arg0) <{split_dimension = 0 : i64, concat_dimension = 1 : i64, split_count = 2 : i64, replica_groups = dense<[[0, 4], [1, 5], [2, 6], [3, 7]]> : tensor<4x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>}> : (tensor<2x3xf32>) -> tensor<1x6xf32>
+    %1 = "stablehlo.collective_permute"(%0) <{source_target_pairs = dense<[[0, 0], [4, 1], [1, 2], [5, 3], [2, 4], [6, 5], [3, 6], [7, 7]]> : tensor<8x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>}> : (tensor<1x6xf32>) -> tensor<1x6xf32>
+    %2 = stablehlo.negate %1 : tensor<1x6xf32>
+    %3 = stablehlo.abs %arg1 : tensor<2x6xf32>
+    %4 = "stablehlo.all_gather"(%3) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 2, 4, 7], [1, 3, 5, 6]]> : tensor<2x4xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> : (tensor<2x6xf32>) -> tensor<8x6xf32>
+    %5 = stablehlo.constant dense<[0, 0, 0, 0, 4, 4, 4, 4]> : tensor<8xi32>
+    %6 = stablehlo.partition_id : tensor<ui32>
+    %7 = stablehlo.dynamic_slice %5, %6, sizes = [1] : (tensor<8xi32>, tensor<ui32>) -> tensor<1xi32>
+    %8 = stablehlo.reshape %7 : (tensor<1xi32>) -> tensor<i32>
+    %9 = stablehlo.constant dense<0> : tensor<i32>
+    %10 = stablehlo.dynamic_slice %4, %8, %9, sizes = [4, 6] : (tensor<8x6xf32>, tensor<i32>, tensor<i32>) -> tensor<4x6xf32>
+    return %2, %arg1, %10, %arg2 : tensor<1x6xf32>, tensor<2x6xf32>, tensor<4x6xf32>, tensor<f32>
   }
 }
 // -----
@@ -323,11 +294,11 @@ module attributes {mhlo.num_partitions = 2 : i32} {
 module attributes {mhlo.num_partitions = 2 : i32, mhlo.spmd_parameters_shardings = ["{devices=[2,1,1]0,1}", "{replicated}"], mhlo.spmd_output_sharding = "{{devices=[2,1,1]0,1}, {devices=[2]0,1}, {devices=[2,1,1]0,1}, {replicated}}"} {
   sdy.mesh @mesh = <["x"=2]>
   func.func @f(%arg0: tensor<2x3x3xf32>, %arg1: tensor<i32>) -> (tensor<2x3x3xf32>, tensor<2xi32>, tensor<2x3x3xf32>, tensor<4x3x3xf32>) {
-    %0 = "stablehlo.all_gather"(%arg0) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> : (tensor<2x3x3xf32>) -> tensor<4x3x3xf32>
-    %1:2 = stablehlo.custom_call @lapack(%arg0, %arg1) {mhlo.frontend_attributes = {num_batch_dims = "1"}} : (tensor<2x3x3xf32>, tensor<i32>) -> (tensor<2x3x3xf32>, tensor<2xi32>)
-    %2 = stablehlo.custom_call @solve(%1#0, %arg0) {mhlo.frontend_attributes = {num_batch_dims = "1"}} : (tensor<2x3x3xf32>, tensor<2x3x3xf32>) -> tensor<2x3x3xf32>
-    %3 = stablehlo.custom_call @other(%0) : (tensor<4x3x3xf32>) -> tensor<4x3x3xf32>
-    return %1#0, %1#1, %2, %3 : tensor<2x3x3xf32>, tensor<2xi32>, tensor<2x3x3xf32>, tensor<4x3x3xf32>
+    %0:2 = stablehlo.custom_call @lapack(%arg0, %arg1) {mhlo.frontend_attributes = {num_batch_dims = "1"}} : (tensor<2x3x3xf32>, tensor<i32>) -> (tensor<2x3x3xf32>, tensor<2xi32>)
+    %1 = stablehlo.custom_call @solve(%0#0, %arg0) {mhlo.frontend_attributes = {num_batch_dims = "1"}} : (tensor<2x3x3xf32>, tensor<2x3x3xf32>) -> tensor<2x3x3xf32>
+    %2 = "stablehlo.all_gather"(%arg0) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> : (tensor<2x3x3xf32>) -> tensor<4x3x3xf32>
+    %3 = stablehlo.custom_call @other(%2) : (tensor<4x3x3xf32>) -> tensor<4x3x3xf32>
+    return %0#0, %0#1, %1, %3 : tensor<2x3x3xf32>, tensor<2xi32>, tensor<2x3x3xf32>, tensor<4x3x3xf32>
   }
 }
 // -----
@@ -380,16 +351,124 @@ module attributes {mhlo.num_partitions = 3 : i32} {
   }
 }
 // ----- expected
-module attributes {mhlo.num_partitions = 3 : i32, mhlo.spmd_parameters_shardings = ["{devices=[1,3]0,1,2}", "{replicated}", "{replicated}"], mhlo.spmd_output_sharding = "{{replicated}, {replicated}}"} {
+module attributes {mhlo.num_partitions = 3 : i32, mhlo.spmd_parameters_shardings = ["{devices=[1,3]0,1,2}", "{replicated}", "{replicated}"], mhlo.spmd_output_sharding = "{{devices=[1,3]0,1,2}, {devices=[1,3]0,1,2}}"} {
   sdy.mesh @mesh = <["x"=3]>
-  func.func @f(%arg0: tensor<4x1xi32>, %arg1: tensor<1xi32>, %arg2: tensor<4xi32>) -> (tensor<4x3xi32>, tensor<4x9xi32>) {
-    %0 = "stablehlo.all_gather"(%arg0) <{all_gather_dim = 1 : i64, replica_groups = dense<[[0, 1, 2]]> : tensor<1x3xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> : (tensor<4x1xi32>) -> tensor<4x3xi32>
-    %1 = stablehlo.constant dense<0> : tensor<i32>
-    %2 = "stablehlo.scatter"(%0, %arg1, %arg2) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [0], inserted_window_dims = [1], scatter_dims_to_operand_dims = [1]>}> ({
+  func.func @f(%arg0: tensor<4x1xi32>, %arg1: tensor<1xi32>, %arg2: tensor<4xi32>) -> (tensor<4x1xi32>, tensor<4x3xi32>) {
+    %0 = stablehlo.constant dense<0> : tensor<i32>
+    %1 = stablehlo.constant dense<[[0], [1], [2]]> : tensor<3x1xi32>
+    %2 = stablehlo.partition_id : tensor<ui32>
+    %3 = stablehlo.constant dense<0> : tensor<ui32>
+    %4 = stablehlo.dynamic_slice %1, %2, %3, sizes = [1, 1] : (tensor<3x1xi32>, tensor<ui32>, tensor<ui32>) -> tensor<1x1xi32>
+    %5 = stablehlo.reshape %4 : (tensor<1x1xi32>) -> tensor<1xi32>
+    %6 = stablehlo.broadcast_in_dim %5, dims = [0] : (tensor<1xi32>) -> tensor<1xi32>
+    %7 = stablehlo.subtract %arg1, %6 : tensor<1xi32>
+    %8 = "stablehlo.scatter"(%arg0, %7, %arg2) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [0], inserted_window_dims = [1], scatter_dims_to_operand_dims = [1]>}> ({
     ^bb0(%arg3: tensor<i32>, %arg4: tensor<i32>):
       stablehlo.return %arg4 : tensor<i32>
-    }) : (tensor<4x3xi32>, tensor<1xi32>, tensor<4xi32>) -> tensor<4x3xi32>
-    %3 = stablehlo.pad %0, %1, low = [0, 3], high = [0, 3], interior = [0, 0] : (tensor<4x3xi32>, tensor<i32>) -> tensor<4x9xi32>
-    return %2, %3 : tensor<4x3xi32>, tensor<4x9xi32>
+    }) : (tensor<4x1xi32>, tensor<1xi32>, tensor<4xi32>) -> tensor<4x1xi32>
+    %9 = "stablehlo.all_gather"(%arg0) <{all_gather_dim = 1 : i64, replica_groups = dense<[[0, 1, 2]]> : tensor<1x3xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> : (tensor<4x1xi32>) -> tensor<4x3xi32>
+    %10 = stablehlo.pad %9, %0, low = [0, 3], high = [0, 3], interior = [0, 0] : (tensor<4x3xi32>, tensor<i32>) -> tensor<4x9xi32>
+    %11 = stablehlo.constant dense<0> : tensor<i32>
+    %12 = stablehlo.constant dense<[0, 3, 6]> : tensor<3xi32>
+    %13 = stablehlo.partition_id : tensor<ui32>
+    %14 = stablehlo.dynamic_slice %12, %13, sizes = [1] : (tensor<3xi32>, tensor<ui32>) -> tensor<1xi32>
+    %15 = stablehlo.reshape %14 : (tensor<1xi32>) -> tensor<i32>
+    %16 = stablehlo.dynamic_slice %10, %11, %15, sizes = [4, 3] : (tensor<4x9xi32>, tensor<i32>, tensor<i32>) -> tensor<4x3xi32>
+    return %8, %16 : tensor<4x1xi32>, tensor<4x3xi32>
+  }
+}
+// -----
+// Two layers, data and tensor parallel: one sum over the devices that share a part of the batch.
+module attributes {mhlo.num_partitions = 4 : i32} {
+  sdy.mesh @mesh = <["data"=2, "model"=2]>
+  func.func @main(%x: tensor<8x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {}]>}, %w1: tensor<16x32xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"model"}]>}, %w2: tensor<32x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"model"}, {}]>}) -> tensor<8x16xf32> {
+    %0 = stablehlo.dot_general %x, %w1, contracting_dims = [1] x [0] : (tensor<8x16xf32>, tensor<16x32xf32>) -> tensor<8x32xf32>
+    %1 = stablehlo.tanh %0 : tensor<8x32xf32>
+    %2 = stablehlo.dot_general %1, %w2, contracting_dims = [1] x [0] : (tensor<8x32xf32>, tensor<32x16xf32>) -> tensor<8x16xf32>
+    return %2 : tensor<8x16xf32>
+  }
+}
+// ----- expected
+module attributes {mhlo.num_partitions = 4 : i32, mhlo.spmd_parameters_shardings = ["{devices=[2,1,2]0,1,2,3 last_tile_dim_replicate}", "{devices=[1,2,2]0,2,1,3 last_tile_dim_replicate}", "{devices=[2,1,2]0,2,1,3 last_tile_dim_replicate}"], mhlo.spmd_output_sharding = "{devices=[2,1,2]0,1,2,3 last_tile_dim_replicate}"} {
+  sdy.mesh @mesh = <["data"=2, "model"=2]>
+  func.func @main(%arg0: tensor<4x16xf32>, %arg1: tensor<16x16xf32>, %arg2: tensor<16x16xf32>) -> tensor<4x16xf32> {
+    %0 = stablehlo.dot_general %arg0, %arg1, contracting_dims = [1] x [0] : (tensor<4x16xf32>, tensor<16x16xf32>) -> tensor<4x16xf32>
+    %1 = stablehlo.tanh %0 : tensor<4x16xf32>
+    %2 = stablehlo.dot_general %1, %arg2, contracting_dims = [1] x [0] : (tensor<4x16xf32>, tensor<16x16xf32>) -> tensor<4x16xf32>
+    %3 = "stablehlo.all_reduce"(%2) <{replica_groups = dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> ({
+    ^bb0(%arg3: tensor<f32>, %arg4: tensor<f32>):
+      %4 = stablehlo.add %arg3, %arg4 : tensor<f32>
+      stablehlo.return %4 : tensor<f32>
+    }) : (tensor<4x16xf32>) -> tensor<4x16xf32>
+    return %3 : tensor<4x16xf32>
+  }
+}
+// -----
+// A gradient whose parameter is divided as its batch is: a reduce-scatter, not a sum of all.
+module attributes {mhlo.num_partitions = 4 : i32} {
+  sdy.mesh @mesh = <["data"=4]>
+  func.func @main(%x: tensor<8x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {}]>}, %dy: tensor<8x32xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {}]>}) -> (tensor<16x32xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {}]>}) {
+    %0 = stablehlo.dot_general %x, %dy, contracting_dims = [0] x [0] : (tensor<8x16xf32>, tensor<8x32xf32>) -> tensor<16x32xf32>
+    return %0 : tensor<16x32xf32>
+  }
+}
+// ----- expected
+module attributes {mhlo.num_partitions = 4 : i32, mhlo.spmd_parameters_shardings = ["{devices=[4,1]0,1,2,3}", "{devices=[4,1]0,1,2,3}"], mhlo.spmd_output_sharding = "{devices=[4,1]0,1,2,3}"} {
+  sdy.mesh @mesh = <["data"=4]>
+  func.func @main(%arg0: tensor<2x16xf32>, %arg1: tensor<2x32xf32>) -> tensor<4x32xf32> {
+    %0 = "stablehlo.all_to_all"(%arg0) <{split_dimension = 1 : i64, concat_dimension = 0 : i64, split_count = 4 : i64, replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>}> : (tensor<2x16xf32>) -> tensor<8x4xf32>
+    %1 = "stablehlo.all_gather"(%arg1) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> : (tensor<2x32xf32>) -> tensor<8x32xf32>
+    %2 = stablehlo.dot_general %0, %1, contracting_dims = [0] x [0] : (tensor<8x4xf32>, tensor<8x32xf32>) -> tensor<4x32xf32>
+    return %2 : tensor<4x32xf32>
+  }
+}
+// -----
+// Rows of a table that is divided by rows: each device takes those of its part, and what they took is added.
+module attributes {mhlo.num_partitions = 2 : i32} {
+  sdy.mesh @mesh = <["x"=2]>
+  func.func @main(%table: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}, %at: tensor<3x1xi32>) -> tensor<3x4xf32> {
+    %0 = "stablehlo.gather"(%table, %at) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 4>}> : (tensor<8x4xf32>, tensor<3x1xi32>) -> tensor<3x4xf32>
+    return %0 : tensor<3x4xf32>
+  }
+}
+// ----- expected
+module attributes {mhlo.num_partitions = 2 : i32, mhlo.spmd_parameters_shardings = ["{devices=[2,1]0,1}", "{replicated}"], mhlo.spmd_output_sharding = "{replicated}"} {
+  sdy.mesh @mesh = <["x"=2]>
+  func.func @main(%arg0: tensor<4x4xf32>, %arg1: tensor<3x1xi32>) -> tensor<3x4xf32> {
+    %0 = stablehlo.constant dense<0> : tensor<1x1xi32>
+    %1 = stablehlo.reshape %0 : (tensor<1x1xi32>) -> tensor<1xi32>
+    %2 = stablehlo.broadcast_in_dim %1, dims = [1] : (tensor<1xi32>) -> tensor<3x1xi32>
+    %3 = stablehlo.constant dense<7> : tensor<1x1xi32>
+    %4 = stablehlo.reshape %3 : (tensor<1x1xi32>) -> tensor<1xi32>
+    %5 = stablehlo.broadcast_in_dim %4, dims = [1] : (tensor<1xi32>) -> tensor<3x1xi32>
+    %6 = stablehlo.clamp %2, %arg1, %5 : tensor<3x1xi32>
+    %7 = stablehlo.constant dense<[[0], [4]]> : tensor<2x1xi32>
+    %8 = stablehlo.partition_id : tensor<ui32>
+    %9 = stablehlo.constant dense<0> : tensor<ui32>
+    %10 = stablehlo.dynamic_slice %7, %8, %9, sizes = [1, 1] : (tensor<2x1xi32>, tensor<ui32>, tensor<ui32>) -> tensor<1x1xi32>
+    %11 = stablehlo.reshape %10 : (tensor<1x1xi32>) -> tensor<1xi32>
+    %12 = stablehlo.broadcast_in_dim %11, dims = [1] : (tensor<1xi32>) -> tensor<3x1xi32>
+    %13 = stablehlo.subtract %6, %12 : tensor<3x1xi32>
+    %14 = "stablehlo.gather"(%arg0, %13) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 4>}> : (tensor<4x4xf32>, tensor<3x1xi32>) -> tensor<3x4xf32>
+    %15 = stablehlo.constant dense<0> : tensor<1x1xi32>
+    %16 = stablehlo.reshape %15 : (tensor<1x1xi32>) -> tensor<1xi32>
+    %17 = stablehlo.broadcast_in_dim %16, dims = [1] : (tensor<1xi32>) -> tensor<3x1xi32>
+    %18 = stablehlo.compare GE, %13, %17 : (tensor<3x1xi32>, tensor<3x1xi32>) -> tensor<3x1xi1>
+    %19 = stablehlo.constant dense<3> : tensor<1x1xi32>
+    %20 = stablehlo.reshape %19 : (tensor<1x1xi32>) -> tensor<1xi32>
+    %21 = stablehlo.broadcast_in_dim %20, dims = [1] : (tensor<1xi32>) -> tensor<3x1xi32>
+    %22 = stablehlo.compare LE, %13, %21 : (tensor<3x1xi32>, tensor<3x1xi32>) -> tensor<3x1xi1>
+    %23 = stablehlo.and %18, %22 : tensor<3x1xi1>
+    %24 = stablehlo.constant dense<true> : tensor<i1>
+    %25 = stablehlo.reduce(%23 init: %24) applies stablehlo.and across dimensions = [1] : (tensor<3x1xi1>, tensor<i1>) -> tensor<3xi1>
+    %26 = stablehlo.broadcast_in_dim %25, dims = [0] : (tensor<3xi1>) -> tensor<3x4xi1>
+    %27 = stablehlo.constant dense<-0.000000e+00> : tensor<3x4xf32>
+    %28 = stablehlo.select %26, %14, %27 : tensor<3x4xi1>, tensor<3x4xf32>
+    %29 = "stablehlo.all_reduce"(%28) <{replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> ({
+    ^bb0(%arg2: tensor<f32>, %arg3: tensor<f32>):
+      %30 = stablehlo.add %arg2, %arg3 : tensor<f32>
+      stablehlo.return %30 : tensor<f32>
+    }) : (tensor<3x4xf32>) -> tensor<3x4xf32>
+    return %29 : tensor<3x4xf32>
   }
 }

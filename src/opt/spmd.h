@@ -1,0 +1,108 @@
+/* SPMD partitioning: a program over global tensors, with the shardings that were propagated, becomes the program of one partition
+ * over local shards (after openxla/shardy's partitioner, dialect/sdy/transforms/export). Parts of the pass `partition`.
+ *
+ *   partition.c      the function: parameters, results, attributes for frameworks
+ *   spmd_op.c        ops: the axes of each factor, local ops, sums of partial results
+ *   spmd_local.c     what of an op's attributes and operands differs between partitions
+ *   spmd_reshard.c   from one sharding to another: slices and collectives, and what they cost
+ *   sharding.c       shardings as HLO writes them
+ *
+ * A value is defined in one form; others are made where they are first used, and kept. */
+#ifndef HILO_OPT_SPMD_H
+#define HILO_OPT_SPMD_H
+
+#include "opt/sdy_graph.h"
+
+enum { SPMD_AXES = 16 }; /* in a list: as many as 4,096 partitions can have, with axes of two or more */
+
+/* A value as one partition has it. NULL: all of it. */
+struct spmd_form {
+    const struct sdy_sharding *s;
+    ir_val v;
+    const struct spmd_form *next;
+};
+
+struct spmd_value {
+    ir_type type;                   /* global, or inside of a manual computation that of its free axes */
+    const struct sdy_sharding *s;   /* that was propagated, as far as parts have one size */
+    const struct spmd_form *forms;  /* the one it is defined in first */
+};
+
+struct spmd {
+    struct opt *o;
+    struct ir_module *m;
+    struct arena *a;
+    struct sdy_graph *g;
+    uint32_t partitions, replicas;
+    struct opt_ids of;              /* by value: 1 + its entry; values without one are as they were */
+    struct { struct spmd_value *v; uint32_t n, cap; } values;
+    ir_op at;                       /* the op that is walked */
+    const int32_t *group;           /* of the computation that is walked: partitions of one number see one global value */
+};
+
+/* ---- shardings (spmd_reshard.c) ---------------------------------------------------------------- */
+
+/* INVALID_ARGUMENT, with an error at the op, for a mesh that has not as many devices as the program partitions. */
+hilo_status spmd_check_mesh(const struct spmd *p, ir_op op, const struct sdy_mesh *mesh);
+/* The sharding as far as its parts have one size; NULL where nothing is divided, as no value of a quantised type is. */
+const struct sdy_sharding *spmd_even(struct spmd *p, const struct sdy_sharding *s, const struct ir_type_data *t);
+bool spmd_equal(const struct sdy_sharding *a, const struct sdy_sharding *b);
+ir_type spmd_local_type(struct spmd *p, ir_type global, const struct sdy_sharding *s);
+/* By partition: which part of a dimension over these axes it has. */
+const int32_t *spmd_held(struct spmd *p, const struct sdy_mesh *mesh, struct sdy_axes axes);
+
+/* ---- values ------------------------------------------------------------------------------------- */
+
+ir_type spmd_global_type(const struct spmd *p, ir_val v);
+/* The sharding of a value; it may be there in other forms only. */
+const struct sdy_sharding *spmd_sharding(const struct spmd *p, ir_val v);
+/* Notes that a value, which has the sharding s, is there in the form `made`. */
+void spmd_define(struct spmd *p, ir_val v, ir_type global, const struct sdy_sharding *s, const struct sdy_sharding *made,
+                 ir_val local);
+/* The value in that form, made from the nearest one that there is. */
+ir_val spmd_get(struct spmd *p, ir_val v, const struct sdy_sharding *s);
+/* Bytes that each partition receives to get that form. */
+double spmd_cost(struct spmd *p, ir_val v, const struct sdy_sharding *s);
+/* The same for a value of that type in one form. */
+double spmd_reshard_cost(struct spmd *p, ir_type global, const struct sdy_sharding *from, const struct sdy_sharding *to);
+
+/* ---- building ------------------------------------------------------------------------------------ */
+
+/* A new op before `at`. */
+ir_val spmd_make(struct spmd *p, ir_op at, enum ir_op_kind kind, const ir_val *in, uint32_t nin, ir_type type, ir_op *op);
+/* `kind` of two values and all elements along a dimension, from an initial value. */
+ir_val spmd_make_reduce(struct spmd *p, ir_op at, const ir_val *in, int64_t dim, enum ir_op_kind kind, ir_type type);
+/* What changes nothing that it is added to: zeros, of floats with a sign. */
+ir_val spmd_make_zero(struct spmd *p, ir_op at, ir_type type);
+/* `size` times the number of this partition in a table, as a scalar of i32. */
+ir_val spmd_begin(struct spmd *p, ir_op at, const int32_t *held, int64_t size);
+/* The value from one form to another. */
+ir_val spmd_reshard(struct spmd *p, ir_op at, ir_val v, ir_type global, const struct sdy_sharding *from,
+                    const struct sdy_sharding *to);
+/* Combines what partitions along these axes have by `kind`; the result is divided like `to` as far as that begins with `from`
+   and goes on with some of the axes. *out is how it is divided. */
+ir_val spmd_combine(struct spmd *p, ir_op at, ir_val v, enum ir_op_kind kind, const struct sdy_mesh *mesh, struct sdy_axes axes,
+                    const struct sdy_sharding *from, const struct sdy_sharding *to, const struct sdy_sharding **out);
+/* What spmd_combine and the reshard from there to `to` cost. */
+double spmd_combine_cost(struct spmd *p, ir_type global, const struct sdy_mesh *mesh, struct sdy_axes axes,
+                         const struct sdy_sharding *from, const struct sdy_sharding *to);
+
+/* ---- ops (spmd_op.c) ------------------------------------------------------------------------------ */
+
+/* Makes all ops of a block local, its terminator too where `end`. */
+hilo_status spmd_walk(struct spmd *p, ir_block b, bool end);
+
+/* ---- single ops (spmd_local.c) -------------------------------------------------------------------- */
+
+/* Whether the op can be computed on shards along a factor, by each partition alone or, for a reduction, but for the sum. */
+bool spmd_is_local(struct spmd *p, ir_op op, const struct sdy_rule *rule, uint32_t factor);
+/* What partial results are combined with; IR_OP_NONE where that is not known. */
+enum ir_op_kind spmd_combiner(struct spmd *p, ir_op op);
+/* Makes the attributes and operands of an op, whose operands are local, those of one partition; shardings of operands, then
+   results. Before the results get their local types. */
+void spmd_localize(struct spmd *p, ir_op op, const struct sdy_sharding *const *s);
+/* Result i as it is to be, where that differs from what the op gives: the numbers of iota from where this part begins, what a
+   gather took from this part. Behind the op, before `at`, when results have their local types. */
+ir_val spmd_finish(struct spmd *p, ir_op op, const struct sdy_sharding *const *s, uint32_t result, ir_op at);
+
+#endif

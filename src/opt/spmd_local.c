@@ -1,0 +1,468 @@
+/* What of single ops differs between partitions (openxla/shardy, convert_global_to_local); see spmd.h. */
+#include "opt/rules.h"
+#include "opt/spmd.h"
+
+/* ---- which factors ------------------------------------------------------------------------------ */
+
+static bool maps(const struct sdy_rule *rule, uint32_t tensor, uint32_t factor) {
+    for (uint32_t d = 0; d < rule->ranks[tensor]; d++)
+        for (uint32_t i = 0; i < rule->dims[tensor][d].n; i++)
+            if (rule->dims[tensor][d].v[i] == factor)
+                return true;
+    return false;
+}
+
+static bool maps_dim(const struct sdy_rule *rule, uint32_t tensor, int64_t dim, uint32_t factor) {
+    for (uint32_t i = 0; i < rule->dims[tensor][dim].n; i++)
+        if (rule->dims[tensor][dim].v[i] == factor)
+            return true;
+    return false;
+}
+
+/* All elements of a constant leave what `kind` combines them with as it is. */
+static bool is_neutral(const struct spmd *p, ir_val v, enum ir_op_kind kind) {
+    struct rules r = {.o = p->o, .m = p->m};
+    ir_op op = ir_val_get(p->m, v)->op;
+    if (IR_NONE(op))
+        return false;
+    if (ir_kind(p->m, op) == IR_BROADCAST_IN_DIM || ir_kind(p->m, op) == IR_SDY_RESHARD)
+        return is_neutral(p, ir_operand(p->m, op, 0), kind);
+    if (!ir_op_has(ir_kind(p->m, op), IR_T_CONSTANT))
+        return false;
+    switch (kind) {
+    case IR_ADD:
+    case IR_OR:
+    case IR_XOR: return rules_is(&r, v, RULES_ZERO) || rules_is(&r, v, RULES_MINUS_ZERO);
+    case IR_MULTIPLY: return rules_is(&r, v, RULES_ONE);
+    case IR_MAXIMUM: return rules_is(&r, v, RULES_LEAST);
+    case IR_MINIMUM: return rules_is(&r, v, RULES_GREATEST);
+    case IR_AND: return rules_is(&r, v, RULES_ONES);
+    default: return false;
+    }
+}
+
+/* The op that the body combines two elements of operand `data` with, in the type of the result. */
+static enum ir_op_kind reducer(const struct spmd *p, ir_op op, uint32_t data) {
+    struct rules r = {.o = p->o, .m = p->m};
+    const struct ir_op_data *x = ir_op_get(p->m, op);
+    ir_block b = ir_region_get(p->m, ir_op_region(p->m, op, 0))->first;
+    if (x->nresults != 1 || IR_NONE(b) || ir_block_get(p->m, b)->nargs != 2)
+        return IR_OP_NONE;
+    ir_type elem = ir_val_type(p->m, ir_block_get(p->m, b)->args[0])->elem;
+    if (!IR_SAME(elem, ir_val_type(p->m, x->operands[data])->elem) ||
+        !IR_SAME(elem, ir_val_type(p->m, ir_result(p->m, op, 0))->elem))
+        return IR_OP_NONE;
+    return rules_reducer(&r, op);
+}
+
+/* Not in an algorithm's narrower type. */
+static bool sums_in_result(const struct spmd *p, ir_op op) {
+    ir_attr algorithm = ir_prop(p->m, op, IR_DOT_GENERAL_algorithm);
+    return IR_NONE(algorithm) || IR_SAME(ir_attr_get(p->m, ir_field(p->m, algorithm, IR_DOT_ALGORITHM_accumulation_type_F))->type,
+                                         ir_val_type(p->m, ir_result(p->m, op, 0))->elem);
+}
+
+enum ir_op_kind spmd_combiner(struct spmd *p, ir_op op) {
+    enum ir_op_kind kind;
+    switch (ir_kind(p->m, op)) {
+    case IR_DOT_GENERAL: return sums_in_result(p, op) ? IR_ADD : IR_OP_NONE;
+    case IR_DOT:
+    case IR_CONVOLUTION: return IR_ADD;
+    case IR_GATHER: /* of what one partition has, the others have what is neutral */
+        return ir_val_type(p->m, ir_result(p->m, op, 0))->dtype == IR_I1_T ? IR_OR : IR_ADD;
+    case IR_REDUCE:
+        kind = reducer(p, op, 0);
+        return ir_op_get(p->m, op)->noperands == 2 && is_neutral(p, ir_operand(p->m, op, 1), kind) ? kind : IR_OP_NONE;
+    case IR_SCATTER: /* of updates into what is neutral */
+        kind = reducer(p, op, 0);
+        return ir_op_get(p->m, op)->noperands == 3 && is_neutral(p, ir_operand(p->m, op, 0), kind) ? kind : IR_OP_NONE;
+    default: return IR_OP_NONE;
+    }
+}
+
+/* Calls whose rules are of dimensions along which they do the same for each part. */
+static bool is_local_call(const struct spmd *p, ir_op op) {
+    static const char *const targets[] = {"mhlo.erf", "mhlo.topk", "annotate_device_placement", "LayoutConstraint",
+                                          "MoveToDevice", "MoveToHost"};
+    struct str target = ir_prop_str(p->m, op, IR_CUSTOM_CALL_call_target_name);
+    ir_attr frontend = ir_dict_find(p->m, ir_op_get(p->m, op)->attrs, STR("mhlo.frontend_attributes"));
+    if (!IR_NONE(ir_dict_find(p->m, frontend, STR("num_batch_dims"))))
+        return true;
+    for (size_t i = 0; i < sizeof targets / sizeof *targets; i++)
+        if (str_is(target, targets[i]))
+            return true;
+    return false;
+}
+
+/* The kernel's features are divided as the input's are. */
+static bool is_local_convolution(const struct spmd *p, ir_op op, const struct sdy_rule *rule, uint32_t factor) {
+    int64_t in = ir_field_i64(p->m, ir_prop(p->m, op, IR_CONVOLUTION_dimension_numbers), IR_CONV_kernel_input_feature_dimension_F);
+    return rule->factors[factor].type == SDY_PASS_THROUGH || maps_dim(rule, 1, in, factor);
+}
+
+/* Types with a scale for each part of a dimension stay whole. */
+static bool has_scales(const struct spmd *p, ir_op op) {
+    const struct ir_op_data *x = ir_op_get(p->m, op);
+    for (uint32_t i = 0; i < x->noperands + x->nresults; i++)
+        if (ir_val_type(p->m, i < x->noperands ? x->operands[i] : ir_result(p->m, op, i - x->noperands))->quant)
+            return true;
+    return false;
+}
+
+/* Every dimension with the factor is as large as its factors: nothing of it is cut off, added or dilated. */
+static bool is_whole(const struct spmd *p, ir_op op, const struct sdy_rule *rule, uint32_t factor) {
+    for (uint32_t t = 0; t < rule->noperands + rule->nresults; t++) {
+        ir_val v = t < rule->noperands ? ir_operand(p->m, op, t) : ir_result(p->m, op, t - rule->noperands);
+        const struct ir_type_data *type = ir_type_get(p->m, spmd_global_type(p, v));
+        for (uint32_t d = 0; d < rule->ranks[t]; d++) {
+            int64_t size = 1;
+            for (uint32_t i = 0; i < rule->dims[t][d].n; i++)
+                size *= rule->factors[rule->dims[t][d].v[i]].size;
+            if (maps_dim(rule, t, d, factor) && size != type->dims[d])
+                return false;
+        }
+    }
+    return true;
+}
+
+/* A dimension of the first operand that has the factor; -1 = none. */
+static int64_t input_dim(const struct sdy_rule *rule, uint32_t factor) {
+    for (uint32_t d = 0; d < rule->ranks[0]; d++)
+        if (maps_dim(rule, 0, d, factor))
+            return d;
+    return -1;
+}
+
+static bool has_dim(const int64_t *v, size_t n, int64_t x) {
+    for (size_t i = 0; i < n; i++)
+        if (v[i] == x)
+            return true;
+    return false;
+}
+
+/* The dimensions of the first operand of gather or scatter that indices are for, in the order of their components. */
+static const int64_t *indexed_dims(const struct spmd *p, ir_op op, size_t *n) {
+    return ir_kind(p->m, op) == IR_GATHER
+               ? ir_field_dims(p->m, ir_prop(p->m, op, IR_GATHER_dimension_numbers), IR_GATHER_start_index_map_F, n)
+               : ir_field_dims(p->m, ir_prop(p->m, op, IR_SCATTER_scatter_dimension_numbers),
+                               IR_SCATTER_scatter_dims_to_operand_dims_F, n);
+}
+
+/* Along a dimension that indices are for, each partition takes those of its part: the slices or updates are of one element. */
+static bool is_local_gather(const struct spmd *p, ir_op op, const struct sdy_rule *rule, uint32_t factor) {
+    size_t n;
+    const int64_t *dims = indexed_dims(p, op, &n);
+    return rule->factors[factor].type != SDY_REDUCTION || has_dim(dims, n, input_dim(rule, factor));
+}
+
+static bool is_local_scatter(const struct spmd *p, ir_op op, const struct sdy_rule *rule, uint32_t factor) {
+    size_t n;
+    const int64_t *dims = indexed_dims(p, op, &n), in = input_dim(rule, factor);
+    bool updates = maps(rule, rule->noperands - 1, factor);
+    if (rule->factors[factor].type == SDY_REDUCTION)
+        return true;
+    return in < 0 ? false : updates ? !has_dim(dims, n, in) : rule->noperands == 3 && has_dim(dims, n, in);
+}
+
+/* Nothing is added to, or cut from, the dimensions with the factor. */
+static bool is_unpadded(const struct spmd *p, ir_op op, const struct sdy_rule *rule, uint32_t factor) {
+    static const enum ir_slot slots[] = {IR_PAD_edge_padding_low, IR_PAD_edge_padding_high, IR_PAD_interior_padding};
+    for (size_t i = 0; i < sizeof slots / sizeof *slots; i++) {
+        size_t n;
+        const int64_t *v = ir_prop_i64s(p->m, op, slots[i], &n);
+        for (uint32_t d = 0; d < n; d++)
+            if (v[d] && maps_dim(rule, 0, d, factor))
+                return false;
+    }
+    return true;
+}
+
+bool spmd_is_local(struct spmd *p, ir_op op, const struct sdy_rule *rule, uint32_t factor) {
+    enum sdy_factor_type type = rule->factors[factor].type;
+    enum ir_op_kind kind = ir_kind(p->m, op);
+    if (type == SDY_NEED_REPLICATION || type == SDY_PERMUTATION || has_scales(p, op))
+        return false;
+    if (type == SDY_REDUCTION && spmd_combiner(p, op) == IR_OP_NONE)
+        return false;
+    if (kind != IR_CONVOLUTION && kind != IR_CUSTOM_CALL && !is_whole(p, op, rule, factor))
+        return false;
+    if (ir_op_has(kind, IR_T_ELEMENTWISE))
+        return true;
+    switch (kind) {
+    case IR_DOT_GENERAL:
+    case IR_DOT:
+    case IR_REDUCE:
+    case IR_TRANSPOSE:
+    case IR_BROADCAST_IN_DIM:
+    case IR_CONCATENATE:
+    case IR_SLICE:
+    case IR_REVERSE:
+    case IR_DYNAMIC_SLICE:
+    case IR_SORT:
+    case IR_CHOLESKY:
+    case IR_TRIANGULAR_SOLVE:
+    case IR_FFT:
+    case IR_BITCAST_CONVERT:
+    case IR_REDUCE_WINDOW:
+    case IR_SELECT_AND_SCATTER:
+    case IR_BATCH_NORM_INFERENCE:
+    case IR_ALL_REDUCE:
+    case IR_ALL_GATHER:
+    case IR_ALL_TO_ALL:
+    case IR_REDUCE_SCATTER:
+    case IR_COLLECTIVE_PERMUTE:
+    case IR_COLLECTIVE_BROADCAST: return true;
+    case IR_RESHAPE: return maps(rule, 0, factor) && maps(rule, 1, factor);
+    case IR_GATHER: return is_local_gather(p, op, rule, factor);
+    case IR_PAD: return is_unpadded(p, op, rule, factor);
+    case IR_DYNAMIC_UPDATE_SLICE: return maps(rule, 0, factor) && maps(rule, 1, factor);
+    case IR_SCATTER: return is_local_scatter(p, op, rule, factor);
+    case IR_CONVOLUTION: return is_local_convolution(p, op, rule, factor);
+    case IR_CUSTOM_CALL: return rule->custom || is_local_call(p, op);
+    default: return false;
+    }
+}
+
+/* ---- attributes --------------------------------------------------------------------------------- */
+
+static int64_t parts_of(const struct sdy_sharding *s, uint32_t dim) {
+    return s ? sdy_dim_parts(&s->dims[dim]) : 1;
+}
+
+/* The sizes of an attribute, those of divided dimensions divided. */
+static void divide_sizes(struct spmd *p, ir_op op, enum ir_slot slot, const struct sdy_sharding *s) {
+    size_t n;
+    const int64_t *old = ir_prop_i64s(p->m, op, slot, &n);
+    int64_t sizes[IR_MAX_RANK];
+    for (uint32_t d = 0; d < n && d < IR_MAX_RANK; d++)
+        sizes[d] = old[d] / parts_of(s, d);
+    ir_set_prop(p->m, op, slot, ir_attr_i64s(p->m, sizes, (uint32_t)n));
+}
+
+/* Slices of one element along divided dimensions stay so. */
+static void divide_slices(struct spmd *p, ir_op op, const struct sdy_sharding *s) {
+    size_t n;
+    const int64_t *old = ir_prop_i64s(p->m, op, IR_GATHER_slice_sizes, &n);
+    int64_t sizes[IR_MAX_RANK];
+    for (uint32_t d = 0; d < n && d < IR_MAX_RANK; d++)
+        sizes[d] = old[d] == 1 ? 1 : old[d] / parts_of(s, d);
+    ir_set_prop(p->m, op, IR_GATHER_slice_sizes, ir_attr_i64s(p->m, sizes, (uint32_t)n));
+}
+
+static void divide_groups(struct spmd *p, ir_op op, const struct sdy_sharding *const *s) {
+    ir_attr dims = ir_prop(p->m, op, IR_CONVOLUTION_dimension_numbers);
+    int64_t features = ir_prop_i64(p->m, op, IR_CONVOLUTION_feature_group_count);
+    int64_t batches = ir_prop_i64(p->m, op, IR_CONVOLUTION_batch_group_count);
+    int64_t feature = parts_of(s[0], (uint32_t)ir_field_i64(p->m, dims, IR_CONV_input_feature_dimension_F));
+    int64_t kernel_in = parts_of(s[1], (uint32_t)ir_field_i64(p->m, dims, IR_CONV_kernel_input_feature_dimension_F));
+    int64_t batch = parts_of(s[0], (uint32_t)ir_field_i64(p->m, dims, IR_CONV_input_batch_dimension_F));
+    int64_t batch_out = parts_of(s[2], (uint32_t)ir_field_i64(p->m, dims, IR_CONV_output_batch_dimension_F));
+    if (features > 1)
+        ir_set_prop(p->m, op, IR_CONVOLUTION_feature_group_count, ir_attr_i64(p->m, features / (feature / kernel_in)));
+    if (batches > 1)
+        ir_set_prop(p->m, op, IR_CONVOLUTION_batch_group_count, ir_attr_i64(p->m, batches / (batch / batch_out)));
+}
+
+/* ---- indices ------------------------------------------------------------------------------------ */
+
+/* The indices of a gather or scatter, of which some components are for divided dimensions. */
+struct indices {
+    size_t n;                       /* components */
+    const int64_t *dims;            /* of the first operand, by component */
+    int64_t vector;                 /* the dimension of the components; the rank where there is one alone */
+    const int64_t *sizes;           /* of slices; NULL: one element */
+    const struct ir_type_data *in;  /* the first operand, global */
+    const struct sdy_sharding *s;   /* its sharding */
+    uint32_t operand;
+};
+
+/* False where indices are for nothing that is divided. The first operand is local already, of type `local`. */
+static bool indices_of(struct spmd *p, ir_op op, const struct sdy_sharding *s, struct indices *x) {
+    bool gather = ir_kind(p->m, op) == IR_GATHER, any = false;
+    size_t nsizes;
+    *x = (struct indices){.s = s, .operand = 1, .in = ir_val_type(p->m, ir_operand(p->m, op, 0))};
+    x->dims = indexed_dims(p, op, &x->n);
+    x->vector = gather ? ir_field_i64(p->m, ir_prop(p->m, op, IR_GATHER_dimension_numbers), IR_GATHER_index_vector_dim_F)
+                       : ir_field_i64(p->m, ir_prop(p->m, op, IR_SCATTER_scatter_dimension_numbers), IR_SCATTER_index_vector_dim_F);
+    x->sizes = gather ? ir_prop_i64s(p->m, op, IR_GATHER_slice_sizes, &nsizes) : NULL;
+    for (size_t i = 0; s && i < x->n; i++)
+        any |= s->dims[x->dims[i]].axes.n && (!x->sizes || x->sizes[x->dims[i]] == 1);
+    return any;
+}
+
+static bool is_divided(const struct indices *x, size_t component) {
+    int64_t d = x->dims[component];
+    return x->s->dims[d].axes.n && (!x->sizes || x->sizes[d] == 1);
+}
+
+/* A value for each component, in the shape of the indices. `rows`: a row for each partition, else one row. */
+static ir_val components(struct spmd *p, ir_op at, const struct indices *x, const int64_t *v, bool rows, ir_type type) {
+    const struct ir_type_data *t = ir_type_get(p->m, type);
+    enum ir_dtype dtype = t->dtype;
+    int64_t n = (int64_t)x->n, dims[2] = {rows ? p->partitions : 1, n}, sizes[2] = {1, n}, along = x->vector;
+    bool single = along == t->rank;
+    size_t bytes = ir_dtype_get(dtype)->bytes, count = (size_t)(dims[0] * n);
+    char *data = ARENA_ARRAY(p->a, char, count * bytes + 1);
+    for (size_t i = 0; i < count; i++)
+        memcpy(data + i * bytes, &v[i], bytes); /* little-endian */
+    ir_op op;
+    ir_type table = ir_type_of(p->m, dtype, dims, 2);
+    ir_val out = spmd_make(p, at, IR_CONSTANT, NULL, 0, table, &op);
+    ir_set_prop(p->m, op, IR_CONSTANT_value, ir_attr_dense(p->m, table, data, count * bytes, false, false));
+    if (rows) {
+        static const uint32_t zero = 0;
+        ir_type index = ir_type_of(p->m, IR_UI32_T, NULL, 0);
+        ir_val in[3] = {out};
+        in[1] = spmd_make(p, at, IR_PARTITION_ID, NULL, 0, index, NULL);
+        in[2] = spmd_make(p, at, IR_CONSTANT, NULL, 0, index, &op);
+        ir_set_prop(p->m, op, IR_CONSTANT_value, ir_attr_dense(p->m, index, &zero, sizeof zero, false, false));
+        out = spmd_make(p, at, IR_DYNAMIC_SLICE, in, 3, ir_type_of(p->m, dtype, sizes, 2), &op);
+        ir_set_prop(p->m, op, IR_DYNAMIC_SLICE_slice_sizes, ir_attr_i64s(p->m, sizes, 2));
+    }
+    out = spmd_make(p, at, IR_RESHAPE, &out, 1, ir_type_of(p->m, dtype, &n, !single), NULL);
+    out = spmd_make(p, at, IR_BROADCAST_IN_DIM, &out, 1, type, &op);
+    ir_set_prop(p->m, op, IR_BROADCAST_IN_DIM_broadcast_dimensions, ir_attr_i64s(p->m, &along, !single));
+    return out;
+}
+
+/* The type that places are computed in: signed, and wide enough. */
+static ir_type index_type(struct spmd *p, ir_val v) {
+    const struct ir_type_data *t = ir_val_type(p->m, v);
+    const struct ir_dtype_info *info = ir_dtype_get(t->dtype);
+    bool narrow = info->bits < 32 || t->dtype == IR_I32_T;
+    return ir_type_of(p->m, narrow ? IR_I32_T : IR_I64_T, t->dims, t->rank);
+}
+
+/* Indices from where this partition's part begins; those of gather first within bounds, as it would bring them. */
+static void localize_indices(struct spmd *p, ir_op op, const struct indices *x) {
+    ir_val v = ir_operand(p->m, op, x->operand);
+    ir_type old = ir_val_get(p->m, v)->type, type = index_type(p, v);
+    int64_t *begins = ARENA_ARRAY(p->a, int64_t, p->partitions * x->n), *most = ARENA_ARRAY(p->a, int64_t, x->n);
+    int64_t *least = ARENA_ARRAY(p->a, int64_t, x->n);
+    bool wide = ir_type_get(p->m, old)->dtype == IR_UI64_T;
+    for (size_t i = 0; i < x->n; i++) {
+        int64_t d = x->dims[i], size = x->in->dims[d] * sdy_dim_parts(&x->s->dims[d]);
+        const int32_t *held = spmd_held(p, x->s->mesh, x->s->dims[d].axes);
+        most[i] = is_divided(x, i) ? size - 1 : INT32_MAX;
+        least[i] = is_divided(x, i) ? 0 : INT32_MIN;
+        for (uint32_t k = 0; k < p->partitions && is_divided(x, i); k++)
+            begins[k * x->n + i] = held[k] * x->in->dims[d];
+    }
+    if (x->sizes && wide) {
+        ir_val in[2] = {v, components(p, op, x, most, false, old)};
+        v = spmd_make(p, op, IR_MINIMUM, in, 2, old, NULL);
+    }
+    if (!IR_SAME(old, type))
+        v = spmd_make(p, op, IR_CONVERT, &v, 1, type, NULL);
+    if (x->sizes) {
+        ir_val in[3] = {components(p, op, x, least, false, type), v, components(p, op, x, most, false, type)};
+        v = spmd_make(p, op, IR_CLAMP, in, 3, type, NULL);
+    }
+    ir_val in[2] = {v, components(p, op, x, begins, true, type)};
+    ir_set_operand(p->m, op, x->operand, spmd_make(p, op, IR_SUBTRACT, in, 2, type, NULL));
+}
+
+static ir_val all_of(struct spmd *p, ir_op at, ir_val v, int64_t dim) {
+    const struct ir_type_data *t = ir_val_type(p->m, v);
+    static const uint8_t yes = 1;
+    int64_t dims[IR_MAX_RANK];
+    uint32_t n = 0;
+    for (uint32_t d = 0; d < t->rank; d++)
+        if (d != dim)
+            dims[n++] = t->dims[d];
+    ir_type scalar = ir_type_of(p->m, IR_I1_T, NULL, 0), type = ir_type_of(p->m, IR_I1_T, dims, n);
+    ir_op op;
+    ir_val in[2] = {v, spmd_make(p, at, IR_CONSTANT, NULL, 0, scalar, &op)};
+    ir_set_prop(p->m, op, IR_CONSTANT_value, ir_attr_dense(p->m, scalar, &yes, 1, false, false));
+    return spmd_make_reduce(p, at, in, dim, IR_AND, type);
+}
+
+/* What was gathered from this partition's part, and what is neutral for the rest. */
+static ir_val mask_gathered(struct spmd *p, ir_op op, const struct indices *x, ir_op at) {
+    ir_val places = ir_operand(p->m, op, x->operand), v = ir_result(p->m, op, 0), valid[2];
+    ir_type type = ir_val_get(p->m, places)->type, result = ir_val_get(p->m, v)->type;
+    const struct ir_type_data *t = ir_type_get(p->m, type), *out = ir_type_get(p->m, result);
+    uint32_t rank = t->rank;
+    int64_t *least = ARENA_ARRAY(p->a, int64_t, x->n), *most = ARENA_ARRAY(p->a, int64_t, x->n), batch[IR_MAX_RANK];
+    for (size_t i = 0; i < x->n; i++) {
+        least[i] = is_divided(x, i) ? 0 : INT32_MIN;
+        most[i] = is_divided(x, i) ? x->in->dims[x->dims[i]] - 1 : INT32_MAX;
+    }
+    ir_type flags = ir_type_of(p->m, IR_I1_T, t->dims, t->rank), all = ir_type_of(p->m, IR_I1_T, out->dims, out->rank);
+    for (int i = 0; i < 2; i++) {
+        ir_val in[2] = {places, components(p, at, x, i ? most : least, false, type)};
+        ir_op compare;
+        valid[i] = spmd_make(p, at, IR_COMPARE, in, 2, flags, &compare);
+        int64_t direction = i ? IR_COMPARISON_DIRECTION_LE : IR_COMPARISON_DIRECTION_GE;
+        ir_set_prop(p->m, compare, IR_COMPARE_comparison_direction, ir_attr_enum(p->m, IR_ENUM_COMPARISON_DIRECTION, direction));
+    }
+    ir_val mask = spmd_make(p, at, IR_AND, valid, 2, flags, NULL);
+    if (x->vector < rank)
+        mask = all_of(p, at, mask, x->vector);
+    size_t noffset;
+    uint32_t n = 0;
+    ir_attr numbers = ir_prop(p->m, op, IR_GATHER_dimension_numbers);
+    const int64_t *offset = ir_field_dims(p->m, numbers, IR_GATHER_offset_dims_F, &noffset);
+    for (uint32_t d = 0; d < ir_type_get(p->m, result)->rank; d++)
+        if (!has_dim(offset, noffset, d))
+            batch[n++] = d;
+    ir_op broadcast;
+    mask = spmd_make(p, at, IR_BROADCAST_IN_DIM, &mask, 1, all, &broadcast);
+    ir_set_prop(p->m, broadcast, IR_BROADCAST_IN_DIM_broadcast_dimensions, ir_attr_i64s(p->m, batch, n));
+    ir_val in[3] = {mask, v, spmd_make_zero(p, at, result)};
+    return spmd_make(p, at, IR_SELECT, in, 3, result, NULL);
+}
+
+void spmd_localize(struct spmd *p, ir_op op, const struct sdy_sharding *const *s) {
+    enum ir_op_kind kind = ir_kind(p->m, op);
+    uint32_t nin = ir_op_get(p->m, op)->noperands;
+    if (kind == IR_CONSTANT || kind == IR_SDY_CONSTANT) {
+        const struct ir_attr_data *value = ir_attr_get(p->m, ir_constant_value(p->m, op));
+        ir_type type = spmd_local_type(p, ir_val_get(p->m, ir_result(p->m, op, 0))->type, s[0]);
+        enum ir_slot slot = kind == IR_CONSTANT ? IR_CONSTANT_value : IR_SDY_CONSTANT_value;
+        ir_set_prop(p->m, op, slot, ir_attr_dense(p->m, type, value->data, value->nbytes, true, false));
+    } else if (kind == IR_SLICE) { /* divided dimensions are not cut */
+        divide_sizes(p, op, IR_SLICE_limit_indices, s[nin]);
+    } else if (kind == IR_DYNAMIC_SLICE) {
+        divide_sizes(p, op, IR_DYNAMIC_SLICE_slice_sizes, s[nin]);
+    } else if (kind == IR_GATHER) {
+        struct indices x;
+        if (indices_of(p, op, s[0], &x))
+            localize_indices(p, op, &x);
+        divide_slices(p, op, s[0]);
+    } else if (kind == IR_SCATTER) {
+        struct indices x;
+        if (nin == 3 && indices_of(p, op, s[0], &x))
+            localize_indices(p, op, &x);
+    } else if (kind == IR_CONVOLUTION) {
+        divide_groups(p, op, s);
+    }
+}
+
+/* The numbers of this partition's part of the dimension, from those that begin at 0. */
+static ir_val offset_iota(struct spmd *p, ir_op op, const struct sdy_sharding *s, ir_op at) {
+    ir_val v = ir_result(p->m, op, 0);
+    uint32_t dim = (uint32_t)ir_prop_i64(p->m, op, IR_IOTA_iota_dimension);
+    ir_type type = ir_val_get(p->m, v)->type;
+    const struct ir_type_data *t = ir_type_get(p->m, type);
+    int64_t size = t->dims[dim];
+    enum ir_dtype dtype = t->dtype;
+    if (!s->dims[dim].axes.n)
+        return v;
+    ir_op broadcast;
+    ir_val begin = spmd_begin(p, at, spmd_held(p, s->mesh, s->dims[dim].axes), size);
+    ir_val number = spmd_make(p, at, IR_CONVERT, &begin, 1, ir_type_of(p->m, dtype, NULL, 0), NULL);
+    ir_val both[2] = {v, spmd_make(p, at, IR_BROADCAST_IN_DIM, &number, 1, type, &broadcast)};
+    ir_set_prop(p->m, broadcast, IR_BROADCAST_IN_DIM_broadcast_dimensions, ir_attr_i64s(p->m, NULL, 0));
+    return spmd_make(p, at, IR_ADD, both, 2, type, NULL);
+}
+
+ir_val spmd_finish(struct spmd *p, ir_op op, const struct sdy_sharding *const *s, uint32_t result, ir_op at) {
+    enum ir_op_kind kind = ir_kind(p->m, op);
+    struct indices x;
+    if (kind == IR_IOTA && s[0])
+        return offset_iota(p, op, s[0], at);
+    if (kind == IR_GATHER && indices_of(p, op, s[0], &x))
+        return mask_gathered(p, op, &x, at);
+    return ir_result(p->m, op, result);
+}

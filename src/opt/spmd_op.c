@@ -1,0 +1,502 @@
+/* Ops of one partition (openxla/shardy, insert_explicit_reshards, convert_global_to_local); see spmd.h.
+ *
+ * An op's sharding rule gives it factors. Each factor gets one list of axes: operands are brought into the forms that follow,
+ * the op is computed on shards, partial results are summed. Which lists is decided by what that moves: the lists that operands and
+ * results have are candidates, taken in the order of the bytes that they suit, each first once; the cheapest choice is taken.
+ * What has no rule, or cannot be computed on shards, is computed in full by every partition. */
+#include "opt/spmd.h"
+
+/* Iterations that take as long as moving a byte between partitions, about: decides where choices move as much. */
+static const double iterations_per_byte = 8;
+
+/* ---- the axes of factors ------------------------------------------------------------------------ */
+
+struct candidate {
+    uint32_t factor;
+    struct sdy_axes axes;
+    double bytes;           /* of the tensors that have them already */
+};
+
+struct choice {
+    struct sdy_axes *axes;                   /* by factor */
+    const struct sdy_sharding **s;           /* of operands, then results */
+    double cost;
+};
+
+struct chooser {
+    struct spmd *p;
+    ir_op op;
+    const struct sdy_rule *rule;
+    const struct sdy_mesh *mesh;
+    uint32_t n;                              /* tensors */
+    const ir_type *types;                    /* global */
+    const struct sdy_sharding **want;        /* by tensor: its sharding */
+    struct { struct candidate *v; uint32_t n, cap; } candidates;
+};
+
+static double bytes_of(const struct spmd *p, ir_type type) {
+    const struct ir_type_data *t = ir_type_get(p->m, type);
+    double bytes = ir_dtype_get(t->dtype)->bits / 8.0;
+    for (uint32_t d = 0; d < t->rank; d++)
+        bytes *= (double)t->dims[d];
+    return bytes;
+}
+
+static bool axes_overlap(struct sdy_axes a, struct sdy_axes b) {
+    for (uint32_t i = 0; i < a.n; i++)
+        for (uint32_t k = 0; k < b.n; k++)
+            if (sdy_axis_overlaps(a.v[i], b.v[k]))
+                return true;
+    return false;
+}
+
+static bool axes_begin(struct sdy_axes all, struct sdy_axes prefix) {
+    return prefix.n <= all.n && sdy_axes_equal((struct sdy_axes){prefix.n, all.v}, prefix);
+}
+
+static void add_candidate(struct chooser *c, uint32_t factor, struct sdy_axes axes) {
+    if (c->rule->factors[factor].size % sdy_axes_size(axes))
+        return;
+    for (uint32_t i = 0; i < c->candidates.n; i++)
+        if (c->candidates.v[i].factor == factor && sdy_axes_equal(c->candidates.v[i].axes, axes))
+            return;
+    ARENA_PUSH(c->p->a, &c->candidates, ((struct candidate){factor, axes, 0}));
+}
+
+static void find_candidates(struct chooser *c) {
+    struct sdy_projection now = sdy_project(c->p->a, c->rule, c->mesh, c->want, true);
+    for (uint32_t f = 0; f < c->rule->nfactors; f++) {
+        if (!spmd_is_local(c->p, c->op, c->rule, f))
+            continue;
+        for (uint32_t t = 0; t < c->n; t++) {
+            struct sdy_list l = now.tensors[t].along[f].axes;
+            for (uint32_t n = l.n; n && now.tensors[t].along[f].mapped; n--)
+                add_candidate(c, f, (struct sdy_axes){n, l.v});
+        }
+    }
+    for (uint32_t i = 0; i < c->candidates.n; i++)
+        for (uint32_t t = 0; t < c->n; t++) {
+            const struct sdy_along *x = &now.tensors[t].along[c->candidates.v[i].factor];
+            if (x->mapped && axes_begin((struct sdy_axes){x->axes.n, x->axes.v}, c->candidates.v[i].axes))
+                c->candidates.v[i].bytes += bytes_of(c->p, c->types[t]);
+        }
+}
+
+/* Whether factors without axes, or with others, leave room for the candidate. */
+static bool can_take(const struct chooser *c, const struct choice *x, const struct candidate *k) {
+    if (x->axes[k->factor].n)
+        return false;
+    for (uint32_t f = 0; f < c->rule->nfactors; f++)
+        if (axes_overlap(x->axes[f], k->axes))
+            return false;
+    return true;
+}
+
+/* One candidate first, then as many as there is room for, those that suit the most bytes first. */
+static void take(const struct chooser *c, struct choice *x, uint32_t first) {
+    if (first < c->candidates.n)
+        x->axes[c->candidates.v[first].factor] = c->candidates.v[first].axes;
+    for (;;) {
+        const struct candidate *best = NULL;
+        for (uint32_t i = 0; i < c->candidates.n; i++) {
+            const struct candidate *k = &c->candidates.v[i];
+            if (can_take(c, x, k) && (!best || k->bytes > best->bytes ||
+                                      (k->bytes == best->bytes && k->factor == best->factor && k->axes.n > best->axes.n)))
+                best = k;
+        }
+        if (!best)
+            return;
+        x->axes[best->factor] = best->axes;
+    }
+}
+
+/* Shardings of all tensors from the axes of factors. Axes that tensors cannot have so, because a dimension has another factor
+   that is major to it and not divided wholly, are dropped. */
+static void shard(struct chooser *c, struct choice *x) {
+    struct arena *a = c->p->a;
+    const struct sdy_sharding **none = ARENA_ARRAY(a, const struct sdy_sharding *, c->n + 1);
+    for (bool sound = false; !sound;) {
+        struct sdy_projection to = sdy_project(a, c->rule, c->mesh, none, true);
+        for (uint32_t t = 0; t < c->n; t++)
+            for (uint32_t f = 0; f < c->rule->nfactors; f++)
+                for (uint32_t i = 0; to.tensors[t].along[f].mapped && i < x->axes[f].n; i++) {
+                    struct sdy_list *l = &to.tensors[t].along[f].axes;
+                    l->v[l->n++] = x->axes[f].v[i];
+                }
+        for (uint32_t t = 0; t < c->n; t++)
+            x->s[t] = sdy_unproject(&to, t);
+        struct sdy_projection back = sdy_project(a, c->rule, c->mesh, x->s, true);
+        sound = true;
+        for (uint32_t t = 0; t < c->n && sound; t++)
+            for (uint32_t f = 0; f < c->rule->nfactors && sound; f++) {
+                const struct sdy_along *l = &back.tensors[t].along[f];
+                sound = !l->mapped || sdy_axes_equal((struct sdy_axes){l->axes.n, l->axes.v}, x->axes[f]);
+                if (!sound)
+                    x->axes[f].n = 0;
+            }
+    }
+    for (uint32_t t = 0; t < c->n; t++)
+        if (sdy_sharding_is_empty(x->s[t]))
+            x->s[t] = NULL;
+}
+
+/* The axes along which each partition has a part of a sum. */
+static struct sdy_axes partial(const struct chooser *c, const struct choice *x) {
+    struct sdy_axis *v = ARENA_ARRAY(c->p->a, struct sdy_axis, SPMD_AXES * (c->rule->nfactors + 1));
+    uint32_t n = 0;
+    for (uint32_t f = 0; f < c->rule->nfactors; f++)
+        for (uint32_t i = 0; c->rule->factors[f].type == SDY_REDUCTION && i < x->axes[f].n; i++)
+            v[n++] = x->axes[f].v[i];
+    return (struct sdy_axes){n, v};
+}
+
+static void count_cost(struct chooser *c, struct choice *x) {
+    struct sdy_axes sum = partial(c, x);
+    double iterations = 1;
+    x->cost = 0;
+    for (uint32_t t = 0; t < c->n; t++) {
+        if (t < c->rule->noperands)
+            x->cost += spmd_cost(c->p, ir_operand(c->p->m, c->op, t), x->s[t]);
+        else
+            x->cost += sum.n ? spmd_combine_cost(c->p, c->types[t], c->mesh, sum, x->s[t], c->want[t])
+                             : spmd_reshard_cost(c->p, c->types[t], x->s[t], c->want[t]);
+    }
+    for (uint32_t f = 0; f < c->rule->nfactors; f++)
+        iterations *= (double)c->rule->factors[f].size / (double)sdy_axes_size(x->axes[f]);
+    x->cost += iterations / iterations_per_byte;
+}
+
+static bool is_as_wanted(const struct chooser *c, const struct choice *x) {
+    for (uint32_t t = 0; t < c->n; t++)
+        if (!spmd_equal(x->s[t], c->want[t]))
+            return false;
+    return true;
+}
+
+static struct choice choice_new(const struct chooser *c) {
+    return (struct choice){.axes = ARENA_ARRAY(c->p->a, struct sdy_axes, c->rule->nfactors + 1),
+                           .s = ARENA_ARRAY(c->p->a, const struct sdy_sharding *, c->n + 1)};
+}
+
+static struct choice choose(struct chooser *c) {
+    find_candidates(c);
+    struct choice best = choice_new(c);
+    take(c, &best, c->candidates.n);
+    shard(c, &best);
+    if (is_as_wanted(c, &best))
+        return best;
+    count_cost(c, &best);
+    for (uint32_t i = 0; i <= c->candidates.n; i++) {
+        struct choice x = choice_new(c);
+        if (i < c->candidates.n)
+            take(c, &x, i);
+        shard(c, &x);
+        count_cost(c, &x);
+        if (x.cost < best.cost)
+            best = x;
+    }
+    return best;
+}
+
+/* ---- ops ---------------------------------------------------------------------------------------- */
+
+static const struct sdy_sharding *wanted(struct spmd *p, ir_val v) {
+    return spmd_even(p, sdy_raw(p->g, v), ir_type_get(p->m, spmd_global_type(p, v)));
+}
+
+/* Unreduced values are refused. */
+static hilo_status check_sharding(struct spmd *p, ir_op op, const struct sdy_sharding *s) {
+    if (!s)
+        return HILO_OK;
+    HILO_TRY(spmd_check_mesh(p, op, s->mesh));
+    return s->unreduced.n ? ir_op_error(p->m, p->o->d, op, HILO_UNIMPLEMENTED, NULL,
+                                        "has a sharding with 'unreduced' axes, which is not supported")
+                          : HILO_OK;
+}
+
+static hilo_status walk_regions(struct spmd *p, ir_op op) {
+    for (uint32_t i = 0; i < ir_op_get(p->m, op)->nregions; i++)
+        for (ir_block b = ir_region_get(p->m, ir_op_region(p->m, op, i))->first; !IR_NONE(b); b = ir_block_get(p->m, b)->next)
+            HILO_TRY(spmd_walk(p, b, true));
+    return HILO_OK;
+}
+
+static void set_operands(struct spmd *p, ir_op op, const struct sdy_sharding *const *s) {
+    for (uint32_t i = 0; i < ir_op_get(p->m, op)->noperands; i++) {
+        ir_val v = spmd_get(p, ir_operand(p->m, op, i), s ? s[i] : NULL);
+        if (!IR_SAME(v, ir_operand(p->m, op, i)))
+            ir_set_operand(p->m, op, i, v);
+    }
+}
+
+/* Computed in full. */
+static hilo_status replicate(struct spmd *p, ir_op op) {
+    set_operands(p, op, NULL);
+    HILO_TRY(walk_regions(p, op));
+    for (uint32_t i = 0; i < ir_op_get(p->m, op)->nresults; i++) {
+        ir_val v = ir_result(p->m, op, i);
+        spmd_define(p, v, ir_val_get(p->m, v)->type, wanted(p, v), NULL, v);
+    }
+    return HILO_OK;
+}
+
+/* Computed on shards; what is summed over `sum`, is. */
+static hilo_status localize(struct spmd *p, ir_op op, const struct sdy_mesh *mesh, const struct sdy_sharding *const *s,
+                            struct sdy_axes sum) {
+    uint32_t nin = ir_op_get(p->m, op)->noperands;
+    enum ir_op_kind kind = sum.n ? spmd_combiner(p, op) : IR_OP_NONE;
+    set_operands(p, op, s);
+    spmd_localize(p, op, s);
+    HILO_TRY(walk_regions(p, op));
+    ir_op at = ir_op_get(p->m, op)->next;
+    p->at = op;
+    for (uint32_t i = 0; i < ir_op_get(p->m, op)->nresults; i++) {
+        ir_val v = ir_result(p->m, op, i), local;
+        const struct sdy_sharding *made = s[nin + i], *want = wanted(p, v);
+        ir_type global = ir_val_get(p->m, v)->type;
+        ir_set_type(p->m, v, spmd_local_type(p, global, made));
+        local = spmd_finish(p, op, s, i, at);
+        if (sum.n)
+            local = spmd_combine(p, at, local, kind, mesh, sum, made, want, &made);
+        spmd_define(p, v, global, want, made, local);
+    }
+    p->o->changes++;
+    return HILO_OK;
+}
+
+/* An op without operands whose elements each partition can make. */
+static bool is_generated(const struct spmd *p, ir_op op) {
+    enum ir_op_kind kind = ir_kind(p->m, op);
+    if (kind == IR_CONSTANT || kind == IR_SDY_CONSTANT)
+        return ir_attr_get(p->m, ir_constant_value(p->m, op))->splat;
+    return kind == IR_IOTA;
+}
+
+static hilo_status walk_any(struct spmd *p, ir_op op) {
+    const struct ir_op_data *x = ir_op_get(p->m, op);
+    const struct sdy_rule *rule = sdy_rule(p->g, op);
+    uint32_t nin = x->noperands, n = nin + x->nresults;
+    struct chooser c = {.p = p, .op = op, .rule = rule, .n = n};
+    c.want = ARENA_ARRAY(p->a, const struct sdy_sharding *, n + 1);
+    ir_type *types = ARENA_ARRAY(p->a, ir_type, n + 1);
+    for (uint32_t t = 0; t < n; t++) {
+        ir_val v = t < nin ? ir_operand(p->m, op, t) : ir_result(p->m, op, t - nin);
+        types[t] = spmd_global_type(p, v);
+        if (t >= nin)
+            HILO_TRY(check_sharding(p, op, sdy_raw(p->g, v)));
+        c.want[t] = t < nin ? spmd_sharding(p, v) : wanted(p, v);
+        c.mesh = c.mesh ? c.mesh : c.want[t] ? c.want[t]->mesh : NULL;
+    }
+    c.types = types;
+    if (c.mesh && is_generated(p, op))
+        return localize(p, op, c.mesh, c.want, (struct sdy_axes){0, NULL});
+    if (!c.mesh || !rule || rule->noperands != nin || rule->nresults != n - nin)
+        return replicate(p, op);
+    for (uint32_t t = 0; t < n; t++)
+        if (c.want[t] && !sdy_mesh_equal(c.want[t]->mesh, c.mesh))
+            c.want[t] = NULL;
+    struct choice x_best = choose(&c);
+    bool any = false;
+    for (uint32_t f = 0; f < rule->nfactors; f++)
+        any |= x_best.axes[f].n > 0;
+    return any ? localize(p, op, c.mesh, x_best.s, partial(&c, &x_best)) : replicate(p, op);
+}
+
+/* ---- control flow ------------------------------------------------------------------------------- */
+
+/* The values of a terminator in the forms of what they become. */
+static void give(struct spmd *p, ir_block b, const struct sdy_sharding *const *s) {
+    p->at = ir_terminator(p->m, b);
+    set_operands(p, p->at, s);
+}
+
+/* Gives a value, a result or an argument, the type of its shard. */
+static void become_local(struct spmd *p, ir_val v, const struct sdy_sharding *s) {
+    ir_type global = ir_val_get(p->m, v)->type;
+    ir_set_type(p->m, v, spmd_local_type(p, global, s));
+    spmd_define(p, v, global, s, s, v);
+}
+
+static hilo_status result_shardings(struct spmd *p, ir_op op, const struct sdy_sharding ***out) {
+    uint32_t n = ir_op_get(p->m, op)->nresults;
+    *out = ARENA_ARRAY(p->a, const struct sdy_sharding *, n + 1);
+    for (uint32_t i = 0; i < n; i++) {
+        HILO_TRY(check_sharding(p, op, sdy_raw(p->g, ir_result(p->m, op, i))));
+        (*out)[i] = wanted(p, ir_result(p->m, op, i));
+    }
+    return HILO_OK;
+}
+
+/* Operands, arguments, what the body gives, and results are sharded alike. */
+static hilo_status walk_while(struct spmd *p, ir_op op) {
+    const struct sdy_sharding **s;
+    uint32_t n = ir_op_get(p->m, op)->nresults;
+    HILO_TRY(result_shardings(p, op, &s));
+    set_operands(p, op, s);
+    for (uint32_t r = 0; r < 2; r++) {
+        ir_block b = ir_region_get(p->m, ir_op_region(p->m, op, r))->first;
+        for (uint32_t i = 0; i < n; i++)
+            become_local(p, ir_block_get(p->m, b)->args[i], s[i]);
+        HILO_TRY(spmd_walk(p, b, r == 0));
+        if (r == 1)
+            give(p, b, s);
+    }
+    for (uint32_t i = 0; i < n; i++)
+        become_local(p, ir_result(p->m, op, i), s[i]);
+    return HILO_OK;
+}
+
+static hilo_status walk_branches(struct spmd *p, ir_op op) {
+    const struct sdy_sharding **s;
+    HILO_TRY(result_shardings(p, op, &s));
+    set_operands(p, op, NULL);
+    for (uint32_t r = 0; r < ir_op_get(p->m, op)->nregions; r++) {
+        ir_block b = ir_region_get(p->m, ir_op_region(p->m, op, r))->first;
+        if (IR_NONE(b))
+            continue;
+        HILO_TRY(spmd_walk(p, b, false));
+        give(p, b, s);
+    }
+    for (uint32_t i = 0; i < ir_op_get(p->m, op)->nresults; i++)
+        become_local(p, ir_result(p->m, op, i), s[i]);
+    return HILO_OK;
+}
+
+static hilo_status walk_barrier(struct spmd *p, ir_op op) {
+    const struct sdy_sharding **s;
+    HILO_TRY(result_shardings(p, op, &s));
+    set_operands(p, op, s);
+    for (uint32_t i = 0; i < ir_op_get(p->m, op)->nresults; i++)
+        become_local(p, ir_result(p->m, op, i), s[i]);
+    return HILO_OK;
+}
+
+/* ---- shardings that are given ------------------------------------------------------------------- */
+
+static hilo_status walk_reshard(struct spmd *p, ir_op op) {
+    ir_val from = ir_operand(p->m, op, 0), to = ir_result(p->m, op, 0);
+    HILO_TRY(check_sharding(p, op, sdy_raw(p->g, to)));
+    const struct sdy_sharding *s = wanted(p, to);
+    spmd_define(p, to, ir_val_get(p->m, to)->type, s, s, spmd_get(p, from, s));
+    ir_unlink(p->m, op);
+    p->o->changes++;
+    return HILO_OK;
+}
+
+/* Partitions of one number see the same values inside: those that did outside, and are at one place along the manual axes. */
+static const int32_t *inner_group(struct spmd *p, const struct sdy_mesh *mesh, const struct sdy_manual *manual) {
+    int32_t *group = ARENA_ARRAY(p->a, int32_t, p->partitions);
+    struct sdy_axis *v = ARENA_ARRAY(p->a, struct sdy_axis, (mesh ? mesh->naxes : 0) + 1);
+    uint32_t n = 0;
+    for (uint32_t i = 0; mesh && i < mesh->naxes; i++)
+        for (uint32_t k = 0; k < manual->n; k++)
+            if (str_eq(mesh->axes[i].name, manual->names[k]) && mesh->axes[i].size > 1)
+                v[n++] = sdy_axis_whole(mesh, i);
+    const int32_t *at = spmd_held(p, mesh, (struct sdy_axes){n, v});
+    for (uint32_t i = 0; i < p->partitions; i++) {
+        group[i] = (int32_t)i;
+        for (uint32_t k = 0; k < i && group[i] == (int32_t)i; k++)
+            if (at[k] == at[i] && p->group[k] == p->group[i])
+                group[i] = (int32_t)k;
+    }
+    return group;
+}
+
+/* The body takes and gives what partitions along the manual axes have, itself sharded along the others. */
+static hilo_status walk_manual(struct spmd *p, ir_op op) {
+    static const struct sdy_manual no_axes = {NULL, 0};
+    bool is_manual = ir_kind(p->m, op) == IR_SDY_MANUAL_COMPUTATION;
+    const struct sdy_manual *manual = is_manual ? sdy_manual_axes(p->g, op) : &no_axes;
+    ir_block body = ir_region_get(p->m, ir_op_region(p->m, op, 0))->first;
+    uint32_t nin = ir_op_get(p->m, op)->noperands, nout = ir_op_get(p->m, op)->nresults;
+    const struct sdy_mesh *mesh = NULL;
+    const int32_t *outer = p->group;
+    if (IR_NONE(body) || ir_block_get(p->m, body)->nargs != nin ||
+        ir_op_get(p->m, ir_terminator(p->m, body))->noperands != nout)
+        return ir_op_error(p->m, p->o->d, op, HILO_INVALID_ARGUMENT, NULL,
+                           "has a body of other arguments or results than its own");
+    for (uint32_t i = 0; i < nin; i++) {
+        ir_val arg = ir_block_get(p->m, body)->args[i], from = ir_operand(p->m, op, i);
+        const struct sdy_sharding *raw = sdy_raw(p->g, arg);
+        HILO_TRY(check_sharding(p, op, raw));
+        const struct sdy_sharding *s = spmd_even(p, raw, ir_type_get(p->m, spmd_global_type(p, from)));
+        const struct sdy_sharding *inner = s ? sdy_without_manual(p->g, s, manual) : NULL;
+        ir_val v = spmd_get(p, from, s);
+        inner = inner && sdy_sharding_is_empty(inner) ? NULL : inner;
+        mesh = mesh ? mesh : raw ? raw->mesh : NULL;
+        if (!IR_SAME(ir_val_get(p->m, v)->type, spmd_local_type(p, ir_val_get(p->m, arg)->type, inner)))
+            return ir_op_error(p->m, p->o->d, op, HILO_INVALID_ARGUMENT, NULL,
+                               "has argument %u of another type than its shard", (unsigned)i);
+        spmd_define(p, arg, ir_val_get(p->m, arg)->type, inner, inner, v);
+    }
+    for (uint32_t i = 0; i < nout && !mesh; i++)
+        mesh = sdy_raw(p->g, ir_result(p->m, op, i)) ? sdy_raw(p->g, ir_result(p->m, op, i))->mesh : NULL;
+    if (mesh)
+        HILO_TRY(spmd_check_mesh(p, op, mesh));
+    p->group = inner_group(p, mesh, manual);
+    HILO_TRY(spmd_walk(p, body, false));
+    for (uint32_t i = 0; i < nout; i++) {
+        ir_op end = ir_terminator(p->m, body);
+        ir_val result = ir_result(p->m, op, i);
+        ir_type global = ir_val_get(p->m, result)->type;
+        const struct sdy_sharding *raw = sdy_raw(p->g, result);
+        HILO_TRY(check_sharding(p, op, raw));
+        const struct sdy_sharding *s = spmd_even(p, raw, ir_type_get(p->m, global));
+        const struct sdy_sharding *inner = s ? sdy_without_manual(p->g, s, manual) : NULL;
+        inner = inner && sdy_sharding_is_empty(inner) ? NULL : inner;
+        p->at = end;
+        ir_val v = spmd_get(p, ir_operand(p->m, end, i), inner);
+        if (!IR_SAME(ir_val_get(p->m, v)->type, spmd_local_type(p, global, s)))
+            return ir_op_error(p->m, p->o->d, op, HILO_INVALID_ARGUMENT, NULL,
+                               "has result %u of another type than its shard", (unsigned)i);
+        spmd_define(p, result, global, s, s, v);
+    }
+    p->group = outer;
+    opt_splice(p->o, body, op);
+    ir_unlink(p->m, op);
+    p->o->changes++;
+    return HILO_OK;
+}
+
+/* ---- all ---------------------------------------------------------------------------------------- */
+
+/* Without the attributes that shardings are given by. */
+static void drop_attrs(struct spmd *p, ir_op op) {
+    ir_attr attrs = ir_op_get(p->m, op)->attrs;
+    static const struct str names[] = {{"sdy.sharding", 12}, {"sdy.sharding_rule", 17}};
+    for (size_t i = 0; i < sizeof names / sizeof *names && !IR_NONE(attrs); i++)
+        if (!IR_NONE(ir_dict_find(p->m, attrs, names[i])))
+            ir_set_attrs(p->m, op, attrs = sdy_dict_with(p->g, attrs, names[i], (ir_attr){0}));
+}
+
+static hilo_status walk_op(struct spmd *p, ir_op op) {
+    p->at = op;
+    drop_attrs(p, op);
+    switch (ir_kind(p->m, op)) {
+    case IR_SDY_MANUAL_COMPUTATION:
+    case IR_SDY_NAMED_COMPUTATION: return walk_manual(p, op);
+    case IR_SDY_RESHARD:
+    case IR_SDY_SHARDING_CONSTRAINT:
+    case IR_SDY_PROPAGATION_BARRIER: return walk_reshard(p, op);
+    case IR_WHILE: return walk_while(p, op);
+    case IR_CASE:
+    case IR_IF: return walk_branches(p, op);
+    case IR_OPTIMIZATION_BARRIER: return walk_barrier(p, op);
+    case IR_CUSTOM_CALL:
+        if (p->partitions > 1 && str_starts(ir_prop_str(p->m, op, IR_CUSTOM_CALL_call_target_name), "SPMD"))
+            return ir_op_error(p->m, p->o->d, op, HILO_UNIMPLEMENTED, NULL,
+                               "is for an automatic partitioner, which is not supported; use Shardy's shardings");
+        return walk_any(p, op);
+    default: return walk_any(p, op);
+    }
+}
+
+hilo_status spmd_walk(struct spmd *p, ir_block b, bool end) {
+    ir_op next;
+    for (ir_op op = ir_block_get(p->m, b)->first; !IR_NONE(op); op = next) {
+        next = ir_op_get(p->m, op)->next;
+        if (!IR_NONE(next) || end)
+            HILO_TRY(walk_op(p, op));
+    }
+    return HILO_OK;
+}
