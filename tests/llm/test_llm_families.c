@@ -809,6 +809,8 @@ static void test_families(void **state) {
 static void test_apart(void **state) {
     (void)state;
     static const char *const configs[] = {
+        "\"model_type\":\"mixtral\",\"num_local_experts\":5,\"num_experts_per_tok\":2",
+        "\"model_type\":\"gpt_oss\",\"head_dim\":32,\"sliding_window\":4,\"num_local_experts\":5,\"num_experts_per_tok\":2",
         "\"model_type\":\"qwen3_5_text\",\"head_dim\":32,\"linear_num_key_heads\":4,\"linear_num_value_heads\":8,"
         "\"linear_key_head_dim\":16,\"linear_value_head_dim\":32,\"layer_types\":[\"linear_attention\","
         "\"full_attention\"]",
@@ -1044,8 +1046,8 @@ static void test_gpt_oss(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_families), cmocka_unit_test(test_ring), cmocka_unit_test(test_apart),
-                                       cmocka_unit_test(test_refusals), cmocka_unit_test(test_gpt_oss),
-                                       cmocka_unit_test(test_grouped_experts)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_families), cmocka_unit_test(test_ring),
+                                       cmocka_unit_test(test_apart), cmocka_unit_test(test_refusals),
+                                       cmocka_unit_test(test_gpt_oss), cmocka_unit_test(test_grouped_experts)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
