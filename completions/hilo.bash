@@ -61,6 +61,8 @@ _hilo() {
     'check --target-gpu') ;;
     'check --filter') ;;
     'check --timeout') ;;
+    'check --shardings') ;;
+    'check --seed') ;;
     'bench --runs') ;;
     'bench --seconds') ;;
     'bench --timeout') ;;
@@ -205,7 +207,8 @@ _hilo() {
             -O0 -O1 -O2 -O3 --passes --dump-dir --backend --target-cpu --target-gpu --help' ;;
             verify) words='--help' ;;
             check) words='-j --threads --device -O0 -O1 -O2 -O3 --passes --dump-dir --backend 
-            --target-cpu --target-gpu --filter --timeout --arguments --reload --verbose --help' ;;
+            --target-cpu --target-gpu --filter --timeout --arguments --shardings --seed --reload 
+            --verbose --help' ;;
             bench) words='--runs --seconds --timeout --input --entry --json --csv -o --save 
             --compare --threads --device --memory-limit -O0 -O1 -O2 -O3 --passes --dump-dir 
             --backend --target-cpu --target-gpu --help' ;;
