@@ -27,10 +27,19 @@ static void check(const struct llm_config *c) {
             abort();
     if (c->layout != LLM_LAYOUT_PLAIN && c->bits != 4 && c->bits != 8)
         abort();
-    if (c->rotary < 2 || c->rotary > c->head_dim || c->rotary > 2 * LLM_MAX_FREQUENCIES)
+    for (int64_t i = 0; i < c->layers; i++) {
+        const struct llm_layer *at = &c->layer[i];
+        int64_t dim = at->sliding ? c->local_rope.dim : c->rope.dim;
+        if (at->head_dim < 2 || at->head_dim % 2 || at->kv_heads < 1 || c->heads % at->kv_heads || at->ffn < 1 ||
+            at->cache < 0 || at->cache + LLM_LAYER_ARRAYS > c->arrays || (dim > at->head_dim && !at->recurrent))
+            abort();
+    }
+    if (c->rope.dim < 2 || c->rope.dim > 2 * LLM_MAX_FREQUENCIES || c->local_rope.dim > 2 * LLM_MAX_FREQUENCIES)
         abort();
-    llm_rope_frequencies(&c->rope, c->rotary, false, frequencies);
-    llm_rope_frequencies(&c->local_rope, c->rotary, true, frequencies);
+    if (c->delta.heads && (c->delta.key_heads < 1 || c->delta.heads % c->delta.key_heads || c->delta.taps < 2))
+        abort();
+    llm_rope_frequencies(&c->rope, false, frequencies);
+    llm_rope_frequencies(&c->local_rope, true, frequencies);
 }
 
 static void render(struct str template, struct diag_list *d) {
