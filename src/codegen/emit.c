@@ -413,6 +413,10 @@ static void emit_node(struct emit *e, kir_val v) {
     case KIR_PREFETCH:
         emit_prefetch(e, n);
         return;
+    case KIR_LDMATRIX:
+    case KIR_MMA:
+        emit_warp(e, n);
+        return;
     case KIR_TZERO:
     case KIR_TLOAD:
     case KIR_TSTORE:
@@ -450,13 +454,14 @@ static void emit_note_reg(struct emit *e, struct emit_slots *found, uint32_t reg
         found->v[found->n++] = slot + i;
 }
 
-/* Registers declared outside of `owner` that SET or ACC below a block change. */
+/* Registers declared outside of `owner` that nodes below a block change. */
 static void emit_find_changes(struct emit *e, kir_block owner, kir_block b, struct emit_slots *found, bool *seen) {
     const struct kir *k = e->k;
     for (kir_val v = kir_block_get(k, b)->first; emit_is(v); v = kir_get(k, v)->next) {
         const struct kir_node *n = kir_get(k, v);
-        if ((n->op == KIR_SET || n->op == KIR_ACC) && kir_block_within(k, owner, k->nodes.v[n->of].block))
-            emit_note_reg(e, found, n->of, seen);
+        uint32_t reg = kir_changes(n);
+        if (reg && kir_block_within(k, owner, k->nodes.v[reg].block))
+            emit_note_reg(e, found, reg, seen);
         if (n->body.i)
             emit_find_changes(e, owner, n->body, found, seen);
         if (n->other.i)
@@ -563,6 +568,7 @@ void emit_kernel(struct emit *e, const struct kir *k) {
     e->nslots = e->width = 0;
     e->tiles = e->streams = false;
     e->masked_access_dummy = NULL;
+    memset(e->warp_memory, 0, sizeof e->warp_memory);
     if (e->l->GetNamedFunction(e->module, k->name)) {
         emit_fail(e, "another kernel has this name");
         return;

@@ -6,6 +6,7 @@
  *   emit_group.c    for GPUs: accesses of one thread to adjacent elements      launch.c   for GPUs: how kernels are launched
  *   emit_op.c       pure ops                        emit_div.c   quotients and remainders
  *   emit_mem.c      loads, stores, tiles            emit_fp.c    floating-point formats in memory
+ *   emit_warp.c     products by the lanes of a warp
  *
  * Inside a VECTOR loop a value is one of three: UNIFORM, the same in all lanes, and computed once as a scalar; LINEAR, base + l
  * · stride in lane l (or per group of lanes), computed as the scalar of lane 0, from which the vector is made where it is
@@ -75,6 +76,7 @@ struct emit {
     uint32_t nslots;
     bool streams;         /* has stores past the caches */
     bool tiles;           /* uses the matrix unit */
+    LLVMValueRef warp_memory[3]; /* of processors: registers of a warp for products; NULL until needed */
     LLVMValueRef masked_access_dummy; /* eight bytes for the accesses of lanes that do not run; NULL until needed */
 
     /* the VECTOR loop that is open; width 0: none */
@@ -222,6 +224,9 @@ LLVMValueRef emit_load(struct emit *e, kir_val v, bool scalar);
 bool emit_transposed_loads(struct emit *e, kir_val v);
 /* A load of `t` from an address in a buffer. */
 LLVMValueRef emit_load_plain(struct emit *e, uint32_t buffer, LLVMTypeRef t, LLVMValueRef p, unsigned align);
+/* The address of an element, in a thread block; of those of all lanes of a VECTOR loop. */
+LLVMValueRef emit_element_address(struct emit *e, uint32_t buffer, kir_val index);
+LLVMValueRef emit_element_addresses(struct emit *e, uint32_t buffer, kir_val index);
 /* Elements of a buffer side by side from an index on, as `t`. */
 LLVMValueRef emit_row(struct emit *e, uint32_t buffer, LLVMValueRef index, LLVMTypeRef t);
 /* An index as another value and a constant. */
@@ -230,6 +235,7 @@ void emit_store(struct emit *e, kir_val v);
 void emit_prefetch(struct emit *e, const struct kir_node *n);
 void emit_tile(struct emit *e, const struct kir_node *n);
 void emit_tile_config(struct emit *e);
+void emit_warp(struct emit *e, const struct kir_node *n); /* LDMATRIX, MMA */
 /* Whether lanes can be masked cheaply in all accesses of a loop; else its tail runs one by one. */
 bool emit_can_mask(const struct emit *e, kir_block body);
 

@@ -57,15 +57,20 @@ struct barriers {
     bool strides;  /* a block computes several iterations of the grid */
 };
 
+/* Adds how lanes use memory in a node. */
+static void node_uses(const struct kir_node *n, uint8_t *uses) {
+    if (n->op == KIR_LOAD || n->op == KIR_LDMATRIX)
+        uses[n->of] |= USE_READ;
+    if (n->op == KIR_STORE)
+        uses[n->of] |= USE_LANES;
+}
+
 /* Uses of buffers in a VECTOR loop; true when it reduces. */
 static bool loop_uses(const struct barriers *s, kir_block body, kir_block b, uint8_t *uses) {
     bool reduces = false;
     for (kir_val v = kir_block_get(s->k, b)->first; emit_is(v); v = kir_get(s->k, v)->next) {
         const struct kir_node *n = kir_get(s->k, v);
-        if (n->op == KIR_LOAD)
-            uses[n->of] |= USE_READ;
-        if (n->op == KIR_STORE)
-            uses[n->of] |= USE_LANES;
+        node_uses(n, uses);
         reduces |= n->op == KIR_ACC && !kir_block_within(s->k, s->k->nodes.v[n->of].block, body);
         if (n->body.i)
             reduces |= loop_uses(s, body, n->body, uses);
@@ -109,8 +114,7 @@ static void lanes_node(struct barriers *s, struct arena *a, kir_val v, uint8_t *
     const struct kir_node *n = kir_get(s->k, v);
     uint8_t *uses = ARENA_ARRAY(a, uint8_t, s->n);
     bool mixed = false;
-    if (n->op == KIR_LOAD || n->op == KIR_STORE)
-        uses[n->of] = n->op == KIR_LOAD ? USE_READ : USE_LANES;
+    node_uses(n, uses);
     if (n->op == KIR_LOOP && n->sub == KIR_UNROLLED)
         loop_uses(s, n->body, n->body, uses);
     for (uint32_t i = 0; i + 1 < s->n; i++) {

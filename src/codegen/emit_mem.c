@@ -13,6 +13,14 @@ static LLVMValueRef mem_scalar_address(struct emit *e, uint32_t buffer, kir_val 
     return mem_address(e, buffer, e->blocks && emit_fits(e, index) ? emit_scalar32(e, index) : emit_scalar(e, index));
 }
 
+LLVMValueRef emit_element_address(struct emit *e, uint32_t buffer, kir_val index) {
+    return mem_scalar_address(e, buffer, index);
+}
+
+LLVMValueRef emit_element_addresses(struct emit *e, uint32_t buffer, kir_val index) {
+    return mem_address(e, buffer, emit_fits(e, index) ? emit_lanes32(e, index) : emit_lanes(e, index));
+}
+
 /* The address `lanes` elements later. */
 static LLVMValueRef mem_beyond(struct emit *e, uint32_t buffer, LLVMValueRef address, int64_t elements) {
     LLVMValueRef index = emit_int(e, elements);
@@ -188,7 +196,7 @@ static LLVMValueRef mem_pointers(struct emit *e, const struct kir_node *n) {
         LLVMValueRef steps = e->l->ConstVector(at, e->width), base = mem_address(e, n->of, emit_scalar(e, n->arg[0]));
         return e->l->BuildGEP2(e->b, t, base, &steps, 1, "");
     }
-    return mem_address(e, n->of, emit_fits(e, n->arg[0]) ? emit_lanes32(e, n->arg[0]) : emit_lanes(e, n->arg[0]));
+    return emit_element_addresses(e, n->of, n->arg[0]);
 }
 
 static struct mem_lanes mem_lanes_of(struct emit *e, const struct kir_node *n, LLVMValueRef mask) {

@@ -84,6 +84,11 @@ static void classify_node(struct classify *c, kir_val v) {
         if (!outside)
             classify_register(c, n->of, n->arg[0]);
         return;
+    case KIR_LDMATRIX:
+    case KIR_MMA:
+        c->changed |= c->e->nodes[kir_changes(n)].class != EMIT_VARYING;
+        c->e->nodes[kir_changes(n)].class = EMIT_VARYING;
+        return;
     case KIR_GET:
         en->class = outside ? EMIT_UNIFORM : c->e->nodes[n->of].class;
         return;
@@ -137,9 +142,8 @@ static bool classify_takes_scalar(const struct classify *c, const struct kir_nod
     case KIR_SET:
         return i == 1 || c->e->nodes[n->of].class == EMIT_UNIFORM;
     case KIR_ACC:
+    case KIR_LDMATRIX:
         return i == 1;
-    case KIR_REG:
-        return false;
     default:
         return false;
     }
@@ -148,7 +152,8 @@ static bool classify_takes_scalar(const struct classify *c, const struct kir_nod
 static void classify_uses(struct classify *c, kir_block b) {
     for (kir_val v = kir_block_get(c->e->k, b)->first; emit_is(v); v = kir_get(c->e->k, v)->next) {
         const struct kir_node *n = kir_get(c->e->k, v);
-        bool effect = n->op == KIR_STORE || n->op == KIR_ACC || n->op == KIR_SET || n->op == KIR_PREFETCH;
+        bool effect = n->op == KIR_STORE || n->op == KIR_ACC || n->op == KIR_SET || n->op == KIR_PREFETCH ||
+                      n->op == KIR_LDMATRIX;
         if (effect || c->e->nodes[v.i].class == EMIT_VARYING)
             for (int i = 0; i < 3; i++)
                 if (emit_is(n->arg[i]) && !classify_takes_scalar(c, n, i))

@@ -21,8 +21,7 @@ static void mark_needed(struct clean *c) {
         const struct kir_node *n = kir_get(c->k, c->work.v[--c->work.n]);
         for (int i = 0; i < 3; i++)
             mark(c, n->arg[i]);
-        if (n->op == KIR_GET || n->op == KIR_SET || n->op == KIR_ACC)
-            mark(c, (kir_val){n->of});
+        mark(c, (kir_val){n->op == KIR_GET ? n->of : kir_changes(n)});
         mark(c, kir_block_get(c->k, n->block)->owner);
     }
 }
@@ -30,9 +29,9 @@ static void mark_needed(struct clean *c) {
 /* Memory that is written, tiles; a while that computes nothing may still not terminate, and the grid is the
    kernel's. */
 static bool is_root(const struct kir_node *n) {
+    if (kir_changes(n))
+        return false;
     switch (n->op) {
-    case KIR_SET:
-    case KIR_ACC: return false;
     case KIR_WHILE: return true;
     case KIR_LOOP: return n->sub == KIR_GRID;
     default: return kir_op_get((enum kir_op)n->op)->shape == KIR_SHAPE_EFFECT;
@@ -50,7 +49,7 @@ static void mark_all(struct clean *c) {
         again = false;
         for (uint32_t i = 1; i < k->nodes.n; i++) {
             const struct kir_node *n = &k->nodes.v[i];
-            if (n->block.i && (n->op == KIR_SET || n->op == KIR_ACC) && c->live[n->of] && !c->live[i]) {
+            if (n->block.i && kir_changes(n) && c->live[kir_changes(n)] && !c->live[i]) {
                 mark(c, (kir_val){i});
                 again = true;
             }

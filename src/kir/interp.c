@@ -211,7 +211,7 @@ static float dot_bf16(float sum, const uint8_t *a, const uint8_t (*b)[64], int c
 }
 
 static uint32_t dot_i8(uint32_t sum, const uint8_t *a, const uint8_t (*b)[64], int column, enum kir_tile format) {
-    bool ua = format == KIR_TILE_U8S8 || format == KIR_TILE_U8U8, ub = format == KIR_TILE_S8U8 || format == KIR_TILE_U8U8;
+    bool ua = kir_tile_unsigned(format, 0), ub = kir_tile_unsigned(format, 1);
     for (int i = 0; i < 64; i++) {
         uint8_t p = a[i], q = b[i / 4][4 * column + i % 4];
         int32_t x = ua ? p : (int8_t)p, y = ub ? q : (int8_t)q;
@@ -237,6 +237,77 @@ static void run_tile_mul(struct run *r, const struct kir_node *n) {
         }
     memcpy(r->tiles[n->imm & 7], sums, sizeof sums);
     count(r, KIR_COUNT_TILE, 16 * 16 * (n->sub == KIR_TILE_BF16 ? 32 : 64));
+}
+
+/* ---- warps ----------------------------------------------------------------------------------- */
+
+/* The registers of all lanes from number `first` on. */
+static int64_t *rows_from(const struct run *r, uint32_t reg, uint32_t first) {
+    return r->values[reg] + (size_t)first * r->lanes[reg];
+}
+
+static bool run_ldmatrix(struct run *r, const struct kir_node *n) {
+    enum { ROWS = 8, WORDS = 4, BYTES = 16 };
+    uint32_t reg = n->arg[1].i, lanes = r->lanes[reg], bytes = ir_dtype_get(r->k->buffers.v[n->of].dtype)->bytes;
+    int64_t *out = rows_from(r, reg, (uint32_t)n->imm);
+    for (uint32_t l = 0; l < lanes; l++) { /* row l % 8 of a matrix */
+        uint8_t *row = element(r, n->of, read_lane(r, n->arg[0], l), BYTES);
+        int64_t *to = out + (size_t)(l % KIR_WARP / ROWS) * lanes + l / KIR_WARP * KIR_WARP;
+        if (!row)
+            return false;
+        if ((uint64_t)read_lane(r, n->arg[0], l) * bytes % BYTES) {
+            diag_error(r->d, HILO_OUT_OF_RANGE, "kernel %s: a row of a matrix is not aligned", r->k->name);
+            return false;
+        }
+        for (uint32_t i = 0; i < ROWS; i++) {
+            uint16_t half;
+            uint32_t word, lane = n->flags & KIR_T ? WORDS * i + l % ROWS / 2 : WORDS * (l % ROWS) + i / 2;
+            unsigned shift = 16 * (n->flags & KIR_T ? l % 2 : i % 2);
+            memcpy(&half, row + 2 * i, sizeof half);
+            word = ((uint32_t)to[lane] & ~(UINT32_C(0xFFFF) << shift)) | (uint32_t)half << shift;
+            to[lane] = kir_narrow(KIR_I32, word);
+        }
+        count_access(r, KIR_COUNT_LOADS, BYTES);
+    }
+    return true;
+}
+
+/* A sum and the products of two words, in order. */
+static int64_t add_products(enum kir_tile format, int64_t sum, uint32_t a, uint32_t b) {
+    uint32_t total = (uint32_t)sum;
+    if (format == KIR_TILE_BF16 || format == KIR_TILE_F16) {
+        float x = fp_f32_from_bits(total);
+        for (unsigned i = 0; i < 32; i += 16) {
+            uint16_t p = (uint16_t)(a >> i), q = (uint16_t)(b >> i);
+            bool half = format == KIR_TILE_F16;
+            x = __builtin_fmaf(half ? (float)fp_decode(FP_F16, p) : bf16_to_f32(p),
+                               half ? (float)fp_decode(FP_F16, q) : bf16_to_f32(q), x);
+        }
+        return kir_narrow(KIR_F32, fp_f32_bits(x));
+    }
+    for (unsigned i = 0; i < 32; i += 8) {
+        uint8_t p = (uint8_t)(a >> i), q = (uint8_t)(b >> i);
+        int32_t x = kir_tile_unsigned(format, 0) ? p : (int8_t)p, y = kir_tile_unsigned(format, 1) ? q : (int8_t)q;
+        total += (uint32_t)(x * y);
+    }
+    return kir_narrow(KIR_I32, total);
+}
+
+static void run_mma(struct run *r, const struct kir_node *n) {
+    uint32_t lanes = r->lanes[n->of];
+    int64_t *sums = rows_from(r, n->of, kir_mma_first(n, 0));
+    const int64_t *a = rows_from(r, n->arg[0].i, kir_mma_first(n, 1)), *b = rows_from(r, n->arg[1].i, kir_mma_first(n, 2));
+    for (uint32_t i = 0; i < 4; i++)
+        for (uint32_t l = 0; l < lanes; l++) {
+            uint32_t warp = l / KIR_WARP * KIR_WARP, row = l % KIR_WARP / 4, column = 2 * (l % 4) + i % 2;
+            int64_t *sum = &sums[(size_t)i * lanes + l];
+            for (uint32_t w = 0; w < KIR_MMA_WORDS; w++) {
+                uint32_t x = (uint32_t)a[(size_t)(i / 2 + w / 4 * 2) * lanes + warp + 4 * row + w % 4];
+                uint32_t y = (uint32_t)b[(size_t)(w / 4) * lanes + warp + 4 * column + w % 4];
+                *sum = add_products((enum kir_tile)n->sub, *sum, x, y);
+            }
+        }
+    count(r, KIR_COUNT_TILE, (uint64_t)lanes * 4 * KIR_MMA_WORDS * kir_tile_factors((enum kir_tile)n->sub));
 }
 
 /* ---- control --------------------------------------------------------------------------------- */
@@ -316,6 +387,8 @@ static bool run_node(struct run *r, kir_val v) {
     case KIR_LOAD: return run_load(r, v, n);
     case KIR_STORE: return run_store(r, v, n);
     case KIR_PREFETCH: return true;
+    case KIR_LDMATRIX: return run_ldmatrix(r, n);
+    case KIR_MMA: run_mma(r, n); return true;
     case KIR_TZERO: memset(r->tiles[n->imm], 0, sizeof r->tiles[0]); return true;
     case KIR_TLOAD:
     case KIR_TSTORE: return run_tile_rows(r, n);

@@ -490,6 +490,17 @@ void kir_prefetch(struct kir *k, uint32_t buffer, kir_val index) {
     kir_put(k, k->at, &n);
 }
 
+void kir_ldmatrix(struct kir *k, unsigned flags, kir_val reg, int64_t first, uint32_t buffer, kir_val index) {
+    struct kir_node n = {.op = KIR_LDMATRIX, .flags = (uint8_t)flags, .of = buffer, .imm = first, .arg = {index, reg}};
+    kir_put(k, k->at, &n);
+}
+
+void kir_mma(struct kir *k, enum kir_tile format, kir_val sums, int64_t sum, kir_val lhs, int64_t a, kir_val rhs, int64_t b) {
+    struct kir_node n = {.op = KIR_MMA, .sub = (uint8_t)format, .of = sums.i, .imm = sum | a << 16 | b << 32,
+                         .arg = {lhs, rhs}};
+    kir_put(k, k->at, &n);
+}
+
 void kir_tile(struct kir *k, enum kir_op op, int64_t imm, enum kir_tile format, uint32_t buffer, kir_val index,
               kir_val stride) {
     struct kir_node n = {.op = (uint8_t)op, .sub = (uint8_t)format, .of = buffer, .imm = imm, .arg = {index, stride}};

@@ -67,9 +67,13 @@ enum kir_loop {
    extents, IF conditions and WHILE do not depend on the lane. VECTOR loops do not nest. */
 
 enum kir_cmp { KIR_EQ, KIR_NE, KIR_LT, KIR_LE, KIR_GT, KIR_GE };
-/* Formats of A and B of TMUL. */
-enum kir_tile { KIR_TILE_BF16, KIR_TILE_S8S8, KIR_TILE_U8S8, KIR_TILE_S8U8, KIR_TILE_U8U8, KIR_TILE_COUNT };
-enum { KIR_U = 1, KIR_NT = 2 };                                   /* flags */
+/* Formats of A and B of TMUL and MMA; f16: of MMA only. */
+enum kir_tile { KIR_TILE_BF16, KIR_TILE_S8S8, KIR_TILE_U8S8, KIR_TILE_S8U8, KIR_TILE_U8U8, KIR_TILE_F16, KIR_TILE_COUNT };
+/* MMA and LDMATRIX: lane l of a warp holds, of A in register i the word l%4 + 4·(i/2) of row l/4 + 8·(i%2); of B in register i
+   the word l%4 + 4·i of column l/4; of the sums in register i row l/4 + 8·(i/2), column 2·(l%4) + i%2. A row of A and a column
+   of B are 8 words of factors that follow one another in the sum. LDMATRIX: in register i word l%4 of row l/4 of matrix i. */
+enum kir_warp { KIR_WARP = 32, KIR_MMA_ROWS = 16, KIR_MMA_COLUMNS = 8, KIR_MMA_WORDS = 8 };
+enum { KIR_U = 1, KIR_NT = 2, KIR_T = 4 };                        /* flags */
 
 /* ---- kernels --------------------------------------------------------------------------------- */
 
@@ -81,7 +85,7 @@ struct kir_node {
     uint8_t type;      /* enum kir_type of its value */
     uint8_t sub;       /* enum kir_loop, kir_cmp, kir_math, kir_tile; ACC: enum kir_op */
     uint8_t flags;
-    uint32_t of;       /* LOAD, STORE, PREFETCH, TLOAD, TSTORE: buffer; GET, SET, ACC: node of the REG */
+    uint32_t of;       /* LOAD, STORE, PREFETCH, LDMATRIX, TLOAD, TSTORE: buffer; GET, SET, ACC, MMA: node of the REG */
     kir_val arg[3];    /* 0 = absent */
     uint32_t width;    /* VECTOR loops: lanes, a power of two */
     int64_t imm;
@@ -107,7 +111,7 @@ enum kir_count {
     KIR_COUNT_DOT2,
     KIR_COUNT_DOT4,
     KIR_COUNT_DOT2_BF16,
-    KIR_COUNT_TILE,
+    KIR_COUNT_TILE, /* of TMUL and MMA */
     KIR_COUNT_LOADS,
     KIR_COUNT_LOADED_BYTES,
     KIR_COUNT_STORES,
@@ -194,6 +198,10 @@ void kir_store_if(struct kir *k, uint32_t buffer, kir_val index, kir_val v, kir_
 /* Flags (KIR_NT) of the stores that follow. */
 void kir_store_flags(struct kir *k, unsigned flags);
 void kir_prefetch(struct kir *k, uint32_t buffer, kir_val index);
+/* Four matrices from a buffer to the registers of `reg` from `first` on; sums from register `sum` on of `sums` += the products
+   of A from `a` on and of B from `b` on. */
+void kir_ldmatrix(struct kir *k, unsigned flags, kir_val reg, int64_t first, uint32_t buffer, kir_val index);
+void kir_mma(struct kir *k, enum kir_tile format, kir_val sums, int64_t sum, kir_val lhs, int64_t a, kir_val rhs, int64_t b);
 /* TZERO, TLOAD, TSTORE (buffer, index, stride; else 0 and none), TMUL (format). imm as in kir.def. */
 void kir_tile(struct kir *k, enum kir_op op, int64_t imm, enum kir_tile format, uint32_t buffer, kir_val index, kir_val stride);
 

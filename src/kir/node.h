@@ -19,6 +19,19 @@ static inline bool kir_is_pure(const struct kir_node *n) {
     return kir_op_get((enum kir_op)n->op)->shape >= KIR_SHAPE_SAME;
 }
 bool kir_is_const_load(const struct kir *k, const struct kir_node *n);
+/* The REG that a node changes; 0 = none. */
+static inline uint32_t kir_changes(const struct kir_node *n) {
+    bool writes = n->op == KIR_SET || n->op == KIR_ACC || n->op == KIR_MMA;
+    return writes ? n->of : n->op == KIR_LDMATRIX ? n->arg[1].i : 0;
+}
+/* The first register of operand i of MMA: 0 the sums, 1 A, 2 B. */
+static inline uint32_t kir_mma_first(const struct kir_node *n, int i) { return (uint32_t)(n->imm >> 16 * i) & 0xFFFF; }
+/* Factors in a word of a format. */
+static inline uint32_t kir_tile_factors(enum kir_tile t) { return t == KIR_TILE_BF16 || t == KIR_TILE_F16 ? 2 : 4; }
+/* Whether the bytes of A (i = 0), of B (1) have no sign. */
+static inline bool kir_tile_unsigned(enum kir_tile t, int i) {
+    return t == KIR_TILE_U8U8 || t == (i == 0 ? KIR_TILE_U8S8 : KIR_TILE_S8U8);
+}
 
 /* A node (op, type, operands … of `n`) at the end of a block, before its open child; its range is computed. */
 kir_val kir_put(struct kir *k, kir_block b, const struct kir_node *n);

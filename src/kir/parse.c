@@ -204,6 +204,14 @@ static hilo_status reg(struct parser *p, struct kir_node *n, int index) {
     return expect(p, ']');
 }
 
+/* %3[4]: a REG and the number of its first register */
+static hilo_status registers(struct parser *p, kir_val *out, int64_t *first) {
+    HILO_TRY(value(p, out));
+    HILO_TRY(expect(p, '['));
+    HILO_TRY(integer(p, 0, KIR_MOST_REGISTERS - 1, first));
+    return expect(p, ']');
+}
+
 static hilo_status comma_value(struct parser *p, kir_val *out) {
     HILO_TRY(expect(p, ','));
     return value(p, out);
@@ -224,6 +232,7 @@ static hilo_status format(struct parser *p, int64_t *out) {
 
 static hilo_status operands(struct parser *p, struct kir_node *n) {
     int64_t x[3];
+    kir_val regs[3];
     switch (n->op) {
     case KIR_REG:
         HILO_TRY(integer(p, 1, KIR_MOST_REGISTERS, &n->imm));
@@ -253,6 +262,21 @@ static hilo_status operands(struct parser *p, struct kir_node *n) {
         HILO_TRY(expect(p, ','));
         HILO_TRY(place(p, n));
         return comma_value(p, &n->arg[1]);
+    case KIR_LDMATRIX:
+        HILO_TRY(registers(p, &n->arg[1], &n->imm));
+        HILO_TRY(expect(p, ','));
+        return place(p, n);
+    case KIR_MMA:
+        for (int i = 0; i < 3; i++) {
+            if (i)
+                HILO_TRY(expect(p, ','));
+            HILO_TRY(registers(p, &regs[i], &x[i]));
+            n->imm |= x[i] << 16 * i;
+        }
+        n->of = regs[0].i;
+        n->arg[0] = regs[1];
+        n->arg[1] = regs[2];
+        return HILO_OK;
     case KIR_TMUL:
         for (int i = 0; i < 3; i++) {
             if (i)
@@ -367,13 +391,13 @@ static hilo_status op_head(struct parser *p, struct kir_node *n) {
     bool ok = op == KIR_CMP    ? sub_named(p, KIR_GE + 1, cmp_name, &n->sub)
               : op == KIR_MATH ? sub_named(p, KIR_MATH_COUNT, math_name, &n->sub)
               : op == KIR_ACC  ? sub_named(p, KIR_OP_COUNT, op_name, &n->sub)
-              : op == KIR_TMUL ? sub_named(p, KIR_TILE_COUNT, tile_name, &n->sub)
+              : op == KIR_TMUL || op == KIR_MMA ? sub_named(p, KIR_TILE_COUNT, tile_name, &n->sub)
                                : true;
     while (ok && p->at < p->text.n && p->text.p[p->at] == '.') {
         p->at++;
         struct str flag = word(p);
-        n->flags |= str_is(flag, "u") ? KIR_U : str_is(flag, "nt") ? KIR_NT : 0;
-        ok = str_is(flag, "u") || str_is(flag, "nt");
+        n->flags |= str_is(flag, "u") ? KIR_U : str_is(flag, "nt") ? KIR_NT : str_is(flag, "t") ? KIR_T : 0;
+        ok = str_is(flag, "u") || str_is(flag, "nt") || str_is(flag, "t");
     }
     return ok ? HILO_OK : parse_fail(p, from, "expected a variant of '%s' that exists", op_name(op));
 }

@@ -25,7 +25,7 @@ struct printer {
 
 static const char *const cmp_names[] = {"eq", "ne", "lt", "le", "gt", "ge"};
 static const char *const loop_names[] = {"grid", "serial", "vector", "unrolled"};
-static const char *const tile_names[] = {"bf16", "s8s8", "u8s8", "s8u8", "u8u8"};
+static const char *const tile_names[] = {"bf16", "s8s8", "u8s8", "s8u8", "u8u8", "f16"};
 static const char *const role_names[] = {"in", "out", "inout", "scratch"};
 
 const char *kir_cmp_name(enum kir_cmp c) { return cmp_names[c]; }
@@ -72,12 +72,18 @@ static void print_register(const struct printer *p, const struct kir_node *n, ki
     }
 }
 
+/* %1[4]: register 4 and those after it */
+static void print_registers(const struct printer *p, uint32_t reg, uint32_t first) {
+    print_value(p, (kir_val){reg});
+    strbuf_printf(p->out, "[%u]", (unsigned)first);
+}
+
 static void print_name(const struct printer *p, const struct kir_node *n) {
     strbuf_puts(p->out, kir_op_get((enum kir_op)n->op)->name);
     const char *sub = n->op == KIR_CMP    ? cmp_names[n->sub]
                       : n->op == KIR_MATH ? kir_math_get((enum kir_math)n->sub)->name
                       : n->op == KIR_ACC  ? kir_op_get((enum kir_op)n->sub)->name
-                      : n->op == KIR_TMUL ? tile_names[n->sub]
+                      : n->op == KIR_TMUL || n->op == KIR_MMA ? tile_names[n->sub]
                                           : NULL;
     if (sub)
         strbuf_printf(p->out, ".%s", sub);
@@ -85,6 +91,8 @@ static void print_name(const struct printer *p, const struct kir_node *n) {
         strbuf_puts(p->out, ".u");
     if (n->flags & KIR_NT)
         strbuf_puts(p->out, ".nt");
+    if (n->flags & KIR_T)
+        strbuf_puts(p->out, ".t");
     strbuf_putc(p->out, ' ');
 }
 
@@ -125,6 +133,17 @@ static void print_operands(const struct printer *p, const struct kir_node *n) {
     case KIR_EXT:
     case KIR_TZERO: strbuf_i64(out, n->imm); break;
     case KIR_ROUND: strbuf_puts(out, fp_get((enum fp_kind)n->imm)->name); break;
+    case KIR_LDMATRIX:
+        print_registers(p, n->arg[1].i, (uint32_t)n->imm);
+        strbuf_puts(out, ", ");
+        print_place(p, n->of, n->arg[0]);
+        break;
+    case KIR_MMA:
+        for (int i = 0; i < 3; i++) {
+            strbuf_puts(out, i ? ", " : "");
+            print_registers(p, i ? n->arg[i - 1].i : n->of, kir_mma_first(n, i));
+        }
+        break;
     case KIR_TMUL:
         strbuf_printf(out, "%d, %d, %d", (int)(n->imm & 7), (int)(n->imm >> 3 & 7), (int)(n->imm >> 6 & 7));
         break;

@@ -99,6 +99,28 @@ static const char *flaw_of_register(const struct kir *k, const struct kir_node *
     return NULL;
 }
 
+/* Whether `n` registers from `first` on are there, of a type. */
+static bool has_registers(const struct kir *k, uint32_t reg, uint32_t first, uint32_t n, enum kir_type t) {
+    const struct kir_node *r = &k->nodes.v[reg < k->nodes.n ? reg : 0];
+    return r->op == KIR_REG && r->type == t && first + n <= r->imm;
+}
+
+static const char *flaw_of_warp(const struct kir *k, const struct kir_node *n) {
+    if (n->op == KIR_MMA) {
+        enum kir_type sums = n->sub == KIR_TILE_BF16 || n->sub == KIR_TILE_F16 ? KIR_F32 : KIR_I32;
+        return n->sub < KIR_TILE_COUNT && n->imm >> 48 == 0 && has_registers(k, n->of, kir_mma_first(n, 0), 4, sums) &&
+                       has_registers(k, n->arg[0].i, kir_mma_first(n, 1), 4, KIR_I32) &&
+                       has_registers(k, n->arg[1].i, kir_mma_first(n, 2), 2, KIR_I32)
+                   ? NULL : "must have registers for sums, of f32 or i32, and for words of A and B";
+    }
+    if (n->of >= k->buffers.n || k->buffers.v[n->of].role != KIR_SCRATCH ||
+        ((n->flags & KIR_T) && ir_dtype_get(k->buffers.v[n->of].dtype)->bytes != 2))
+        return "must read scratch memory, transposed of elements of 16 bits";
+    return n->imm < 0 || n->imm > KIR_MOST_REGISTERS || !has_registers(k, n->arg[1].i, (uint32_t)n->imm, 4, KIR_I32) ||
+                   arg_type(k, n, 0) != KIR_I64
+               ? "must have an index of type i64 and four registers of i32" : NULL;
+}
+
 static const char *flaw_of_memory(const struct kir *k, const struct kir_node *n) {
     if (n->of >= k->buffers.n)
         return "names no buffer";
@@ -143,12 +165,14 @@ const char *kir_flaw(const struct kir *k, const struct kir_node *n) {
         return "is no op";
     for (int i = 0; i < 3; i++) {
         const struct kir_node *a = kir_get(k, n->arg[i]);
-        if (KIR_IS(n->arg[i]) && (a->op == KIR_REG || a->type == KIR_VOID))
+        bool registers = (n->op == KIR_MMA && i < 2) || (n->op == KIR_LDMATRIX && i == 1);
+        if (KIR_IS(n->arg[i]) && ((a->op == KIR_REG) != registers || a->type == KIR_VOID))
             return "has an operand that is no value";
     }
     if (!has_operands(n) && n->op != KIR_WHILE)
         return "has too few operands, or too many";
-    if (n->flags & ~(unsigned)(KIR_U | KIR_NT) || ((n->flags & KIR_NT) && n->op != KIR_STORE))
+    if (n->flags & ~(unsigned)(KIR_U | KIR_NT | KIR_T) || ((n->flags & KIR_NT) && n->op != KIR_STORE) ||
+        ((n->flags & KIR_T) && n->op != KIR_LDMATRIX))
         return "has a flag that is not its";
     if (kir_is_pure(n))
         return flaw_of_pure(k, n);
@@ -163,7 +187,9 @@ const char *kir_flaw(const struct kir *k, const struct kir_node *n) {
     case KIR_SET:
     case KIR_ACC: return flaw_of_register(k, n);
     case KIR_TZERO: return n->imm < 0 || n->imm > 7 ? "must name one of 8 tiles" : NULL;
-    case KIR_TMUL: return n->imm < 0 || n->imm > 0777 || n->sub >= KIR_TILE_COUNT ? "must name three of 8 tiles" : NULL;
+    case KIR_LDMATRIX:
+    case KIR_MMA: return flaw_of_warp(k, n);
+    case KIR_TMUL: return n->imm < 0 || n->imm > 0777 || n->sub >= KIR_TILE_F16 ? "must name three of 8 tiles" : NULL;
     default: return flaw_of_memory(k, n);
     }
 }
@@ -250,6 +276,18 @@ static hilo_status check_register(struct verify *c, kir_val v) {
     return HILO_OK;
 }
 
+/* All lanes of a warp take part, and registers are theirs. */
+static hilo_status check_warp(struct verify *c, kir_val v) {
+    const struct kir_node *n = kir_get(c->k, v), *loop = kir_get(c->k, c->vector);
+    kir_val of = {kir_changes(n)};
+    if (!KIR_IS(c->vector) || KIR_IS(loop->arg[0]) || loop->imm != loop->width || loop->width % KIR_WARP)
+        return flawed(c, v, "must stand in a vector loop of one step that runs all lanes of warps");
+    if (!c->facts[of.i].alive || !in_vector(c, of))
+        return flawed(c, v, "changes registers that are not of the lanes");
+    c->facts[of.i].varies = true;
+    return HILO_OK;
+}
+
 static hilo_status check_block(struct verify *c, kir_block b);
 
 /* Whether some register became varying by the body of the vector loop: then it is visited again, since what was read from it
@@ -327,7 +365,7 @@ static hilo_status check_flow(struct verify *c, kir_val v) {
 
 /* Tiles count as memory: they outlast an iteration. */
 static bool touches_memory(const struct kir_node *n) {
-    return n->op == KIR_LOAD || n->op == KIR_STORE || n->op >= KIR_TZERO;
+    return n->op == KIR_LOAD || n->op == KIR_STORE || n->op >= KIR_LDMATRIX;
 }
 
 static hilo_status check_node(struct verify *c, kir_val v) {
@@ -345,6 +383,8 @@ static hilo_status check_node(struct verify *c, kir_val v) {
         return check_flow(c, v);
     if (n->op == KIR_GET || n->op == KIR_SET || n->op == KIR_ACC)
         HILO_TRY(check_register(c, v));
+    if (n->op == KIR_LDMATRIX || n->op == KIR_MMA)
+        HILO_TRY(check_warp(c, v));
     if (KIR_IS(c->vector) && n->op >= KIR_TZERO)
         return flawed(c, v, "stands in a vector loop");
     if (KIR_IS(c->grid) && !c->in_grid && touches_memory(n) && !kir_is_const_load(c->k, n))

@@ -10,7 +10,7 @@
  *   block.c    GEMM in blocks for the caches, with packed operands; pack.c packs, tile.c is its loop for matrix units
  *   direct.c   convolution with a register tile of pixels by features
  *   depthwise.c  convolution of groups of few features
- *   shared.c   on GPUs: tiles through shared memory
+ *   shared.c   on GPUs: tiles through shared memory; mma.c multiplies them by matrix units
  *   stages.c   GEMM, row-wise kernel, GEMM in one kernel: attention
  *
  * All of them read factors by contract_factor, from the operand or as it was packed, and end in contract_finish. Products are

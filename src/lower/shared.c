@@ -5,7 +5,7 @@
  *
  * One VECTOR loop of as many lanes as the block has threads computes all: lanes load from scratch memory what others stored.
  * Each sum is accumulated in the order of its terms. */
-#include "lower/contract.h"
+#include "lower/shared.h"
 
 #include <math.h>
 
@@ -13,30 +13,7 @@ enum {
     SHARED_SIDE = 16,  /* threads of a block along rows and along columns */
     SHARED_DEPTH = 16, /* terms of a slab */
     SHARED_STEP = 4,   /* elements that are read at once */
-    SHARED_ACCESS = 16, /* bytes */
     SHARED_LEAST = 8   /* rows and columns from which tiles pay */
-};
-
-/* The part of an operand in a tile: its lines (rows of the left one, columns of the right one) by terms. */
-struct panel {
-    struct contract_axes lines;
-    int64_t size, each;  /* lines of a tile, of a thread */
-    int64_t unit;        /* elements that a thread loads side by side */
-    int64_t access;      /* elements of 16 bytes */
-    bool along_sum;      /* lines lie side by side in scratch memory, each contiguous; else terms do */
-    bool guarded;        /* the tile reaches beyond the operand */
-    uint32_t scratch;
-    kir_val first, thread; /* line of the tile; place of the thread along lines */
-    kir_val next, part;    /* registers: elements of the next slab; lines of the thread for SHARED_STEP terms */
-};
-
-struct shared {
-    struct contraction *c;
-    struct panel side[2];
-    struct contract_axes batch;
-    int64_t terms;
-    bool terms_guarded;
-    kir_val lane, guard; /* guard: around the contraction */
 };
 
 /* ---- the tile --------------------------------------------------------------------------------- */
@@ -55,8 +32,8 @@ static void divide_axes(struct shared *s) {
         s->terms *= c->sum[i].size;
 }
 
-/* The sizes of the tile that take the least time: multiply-adds and reads of shared memory, for as many rounds as the blocks
-   take on all multiprocessors. */
+/* The sizes of the tile of threads that take the least time: multiply-adds and reads of shared memory, for as many rounds as
+   the blocks take on all multiprocessors. */
 static void choose_tile(struct shared *s) {
     const struct target *t = s->c->l->target;
     int64_t most = kir_type_bits(s->c->acc) > 32 ? 4 : 8;
@@ -77,24 +54,34 @@ static void choose_tile(struct shared *s) {
         p->size = p->each * SHARED_SIDE;
         p->unit = p->each < SHARED_STEP ? p->each : SHARED_STEP;
         p->access = SHARED_ACCESS / (kir_type_bits(s->c->acc) / 8);
+        p->dtype = contract_acc_dtype(s->c);
+    }
+    s->depth = SHARED_DEPTH;
+}
+
+/* How operands lie in scratch memory, and where the tile reaches beyond them. */
+static void find_layout(struct shared *s) {
+    for (int i = 0; i < 2; i++) {
+        struct panel *p = &s->side[i];
         p->guarded = p->lines.size < p->size;
         p->along_sum = true;
         for (uint32_t k = 0; k < p->lines.n; k++)
             p->along_sum &= s->c->result[p->lines.v[k]].stride[i] != 1;
         p->along_sum |= s->c->sum[s->c->nsum - 1].stride[i] == 1;
+        p->along_sum |= s->mma && ir_dtype_get(p->dtype)->bytes == 1; /* bytes are not transposed as they are read */
     }
-    s->terms_guarded = s->terms % SHARED_DEPTH != 0;
+    s->terms_guarded = s->terms % s->depth != 0;
 }
 
 /* Elements between lines in scratch memory, or between terms. Lines are an odd number of accesses apart, so that threads read
    different banks. */
-static int64_t panel_stride(const struct panel *p) {
-    return p->along_sum ? SHARED_DEPTH + p->access : p->size;
+static int64_t panel_stride(const struct shared *s, const struct panel *p) {
+    return p->along_sum ? s->depth + p->access : p->size + (s->mma ? p->access : 0);
 }
 
-static kir_val panel_place(struct lower *l, const struct panel *p, kir_val line, kir_val term) {
+kir_val shared_place(struct lower *l, const struct shared *s, const struct panel *p, kir_val line, kir_val term) {
     kir_val far = p->along_sum ? line : term, near = p->along_sum ? term : line;
-    return lower_add(l, lower_mul(l, far, panel_stride(p)), near);
+    return lower_add(l, lower_mul(l, far, panel_stride(s, p)), near);
 }
 
 /* Line `i` of the thread: side by side in groups where lines are contiguous, else as far apart as threads are. */
@@ -112,12 +99,11 @@ static void guard_below(struct lower *l, kir_val x, int64_t end) {
     l->guard = l->guard.i ? kir_op2(l->k, KIR_AND, 0, l->guard, inside) : inside;
 }
 
-static kir_val set_line(struct shared *s, struct panel *p, kir_val line) {
+void shared_set_line(struct shared *s, struct panel *p, kir_val line) {
     kir_val at = lower_add(s->c->l, p->first, line);
     if (p->guarded)
         guard_below(s->c->l, at, p->lines.size);
     contract_set(s->c, &p->lines, at);
-    return at;
 }
 
 /* Whether the term exists; none = it does. */
@@ -143,32 +129,34 @@ static kir_val set_term(struct shared *s, kir_val term) {
    a slab: line and term in the tile. */
 static kir_val open_unit(struct shared *s, const struct panel *p, int64_t i, kir_val *line, kir_val *term) {
     struct lower *l = s->c->l;
-    int64_t inner = (p->along_sum ? SHARED_DEPTH : p->size) / p->unit;
+    int64_t inner = (p->along_sum ? s->depth : p->size) / p->unit;
     kir_val x = kir_loop(l->k, KIR_UNROLLED, p->unit, 0);
-    kir_val at = lower_add(l, s->lane, kir_i64(l->k, i / p->unit * SHARED_SIDE * SHARED_SIDE));
+    kir_val at = lower_add(l, s->lane, kir_i64(l->k, i / p->unit * SHARED_THREADS));
     kir_val near = lower_add(l, lower_mul(l, lower_rem(l, at, inner), p->unit), x), far = lower_div(l, at, inner);
     *line = p->along_sum ? far : near;
     *term = p->along_sum ? near : far;
     return lower_add(l, kir_i64(l->k, i), x);
 }
 
-/* Elements of a thread: SHARED_SIDE² threads load SHARED_SIDE · each lines of SHARED_DEPTH terms. */
-static int64_t panel_elements(const struct panel *p) {
-    return p->each * SHARED_DEPTH / SHARED_SIDE;
+/* Elements of a slab that a thread loads. */
+static int64_t panel_elements(const struct shared *s, const struct panel *p) {
+    return p->size * s->depth / SHARED_THREADS;
 }
 
 static void load_slab(struct shared *s, uint32_t side, kir_val slab) {
     struct lower *l = s->c->l;
     struct panel *p = &s->side[side];
-    kir_val line, term, first = lower_mul(l, slab, SHARED_DEPTH);
-    for (int64_t i = 0; i < panel_elements(p); i += p->unit) {
+    kir_val line, term, first = lower_mul(l, slab, s->depth);
+    for (int64_t i = 0; i < panel_elements(s, p); i += p->unit) {
         kir_val place = open_unit(s, p, i, &line, &term);
         l->guard = s->guard;
-        set_line(s, p, line);
+        shared_set_line(s, p, line);
         kir_val inside = set_term(s, lower_add(l, first, term));
         s->c->packed[side].on = false;
         kir_val x = contract_factor(s->c, side);
         x = inside.i ? kir_select(l->k, inside, x, contract_zero(s->c)) : x; /* factors need not be loads, which are masked */
+        if (kir_type(l->k, x) != kir_type(l->k, p->next))
+            x = kir_typed(l->k, KIR_CONVERT, 0, kir_type(l->k, p->next), x);
         kir_set_reg(l->k, p->next, place, x);
         l->guard = s->guard;
         kir_close(l->k);
@@ -178,9 +166,9 @@ static void load_slab(struct shared *s, uint32_t side, kir_val slab) {
 static void store_slab(struct shared *s, struct panel *p) {
     struct lower *l = s->c->l;
     kir_val line, term;
-    for (int64_t i = 0; i < panel_elements(p); i += p->unit) {
+    for (int64_t i = 0; i < panel_elements(s, p); i += p->unit) {
         kir_val place = open_unit(s, p, i, &line, &term);
-        kir_store(l->k, p->scratch, panel_place(l, p, line, term), kir_get_reg(l->k, p->next, place));
+        kir_store(l->k, p->scratch, shared_place(l, s, p, line, term), kir_get_reg(l->k, p->next, place));
         kir_close(l->k);
     }
 }
@@ -192,7 +180,7 @@ static void read_part(struct shared *s, struct panel *p, kir_val first) {
         kir_val outer = kir_loop(l->k, KIR_UNROLLED, p->along_sum ? p->unit : SHARED_STEP, 0);
         kir_val inner = kir_loop(l->k, KIR_UNROLLED, p->along_sum ? SHARED_STEP : p->unit, 0);
         kir_val i = p->along_sum ? outer : inner, term = p->along_sum ? inner : outer;
-        kir_val x = kir_load(l->k, p->scratch, panel_place(l, p, thread_line(l, p, g, i), lower_add(l, first, term)));
+        kir_val x = kir_load(l->k, p->scratch, shared_place(l, s, p, thread_line(l, p, g, i), lower_add(l, first, term)));
         kir_val place = lower_add(l, lower_mul(l, term, p->each), lower_add(l, kir_i64(l->k, g * p->unit), i));
         kir_set_reg(l->k, p->part, place, x);
         lower_close(l, 2);
@@ -202,6 +190,8 @@ static void read_part(struct shared *s, struct panel *p, kir_val first) {
 static void multiply_slab(struct shared *s, kir_val sums) {
     struct contraction *c = s->c;
     struct lower *l = c->l;
+    for (uint32_t i = 0; i < 2; i++)
+        s->side[i].part = kir_reg(l->k, contract_zero(c), SHARED_STEP * s->side[i].each);
     kir_val step = kir_loop(l->k, KIR_SERIAL, SHARED_DEPTH / SHARED_STEP, 0), first = lower_mul(l, step, SHARED_STEP);
     read_part(s, &s->side[0], first);
     read_part(s, &s->side[1], first);
@@ -227,8 +217,8 @@ static void finish_tile(struct shared *s, kir_val sums) {
         for (int64_t h = 0; h < columns->each / columns->unit; h++) {
             kir_val j = kir_loop(l->k, KIR_UNROLLED, columns->unit, 0);
             l->guard = s->guard;
-            set_line(s, rows, row);
-            set_line(s, columns, thread_line(l, columns, h, j));
+            shared_set_line(s, rows, row);
+            shared_set_line(s, columns, thread_line(l, columns, h, j));
             kir_val line = lower_mul(l, lower_add(l, kir_i64(l->k, g * rows->unit), i), columns->each);
             kir_val at = lower_add(l, line, lower_add(l, kir_i64(l->k, h * columns->unit), j));
             contract_finish(s->c, kir_get_reg(l->k, sums, at));
@@ -243,14 +233,14 @@ static void begin_tile(struct shared *s, uint32_t side, kir_val tile) {
     struct lower *l = s->c->l;
     struct panel *p = &s->side[side];
     p->first = p->guarded ? lower_mul(l, tile, p->size) : contract_tile_begin(l, tile, p->lines.size, p->size);
-    int64_t lines = p->along_sum ? p->size : SHARED_DEPTH;
-    p->scratch = kir_scratch(l->k, contract_acc_dtype(s->c), lines * panel_stride(p));
+    int64_t lines = p->along_sum ? p->size : s->depth;
+    p->scratch = kir_scratch(l->k, p->dtype, lines * panel_stride(s, p));
 }
 
 static void build(struct shared *s) {
     struct contraction *c = s->c;
     struct lower *l = c->l;
-    int64_t counts[3] = {s->batch.size}, slabs = (s->terms - 1) / SHARED_DEPTH + 1;
+    int64_t counts[3] = {s->batch.size}, slabs = (s->terms - 1) / s->depth + 1;
     kir_val at[3];
     for (uint32_t i = 0; i < 2; i++)
         counts[1 + i] = (s->side[i].lines.size - 1) / s->side[i].size + 1;
@@ -260,37 +250,43 @@ static void build(struct shared *s) {
     contract_set(c, &s->batch, at[0]);
     begin_tile(s, 0, at[1]);
     begin_tile(s, 1, at[2]);
-    s->lane = kir_loop(l->k, KIR_VECTOR, SHARED_SIDE * SHARED_SIDE, SHARED_SIDE * SHARED_SIDE);
-    s->side[0].thread = lower_div(l, s->lane, SHARED_SIDE);
-    s->side[1].thread = lower_rem(l, s->lane, SHARED_SIDE);
-    kir_val sums = kir_reg(l->k, contract_zero(c), s->side[0].each * s->side[1].each);
+    s->lane = kir_loop(l->k, KIR_VECTOR, SHARED_THREADS, SHARED_THREADS);
+    if (s->mma) {
+        mma_begin(s);
+    } else {
+        s->side[0].thread = lower_div(l, s->lane, SHARED_SIDE);
+        s->side[1].thread = lower_rem(l, s->lane, SHARED_SIDE);
+    }
+    kir_val sums = kir_reg(l->k, contract_zero(c), s->mma ? mma_sums(s) : s->side[0].each * s->side[1].each);
     for (uint32_t i = 0; i < 2; i++) {
-        s->side[i].next = kir_reg(l->k, contract_zero(c), panel_elements(&s->side[i]));
+        enum kir_type t = kir_type_of(s->side[i].dtype);
+        kir_val zero = kir_is_float(t) ? kir_float(l->k, t, 0) : kir_int(l->k, t, 0);
+        s->side[i].next = kir_reg(l->k, zero, panel_elements(s, &s->side[i]));
         load_slab(s, i, kir_i64(l->k, 0));
     }
     kir_val slab = kir_loop(l->k, KIR_SERIAL, slabs, 0);
     kir_val next = kir_op2(l->k, KIR_MIN, 0, lower_add(l, slab, kir_i64(l->k, 1)), kir_i64(l->k, slabs - 1));
     for (uint32_t i = 0; i < 2; i++)
         store_slab(s, &s->side[i]);
-    for (uint32_t i = 0; i < 2; i++) {
+    for (uint32_t i = 0; i < 2; i++)
         load_slab(s, i, next);
-        s->side[i].part = kir_reg(l->k, contract_zero(c), SHARED_STEP * s->side[i].each);
-    }
-    multiply_slab(s, sums);
+    (s->mma ? mma_multiply : multiply_slab)(s, sums);
     kir_close(l->k);
     c->packed[0].on = c->packed[1].on = false;
-    finish_tile(s, sums);
+    (s->mma ? mma_finish : finish_tile)(s, sums);
     lower_close(l, 2);
 }
 
 bool contract_shared(struct contraction *c) {
     struct shared s = {.c = c, .guard = c->l->guard};
-    if (c->l->target->block_threads != SHARED_SIDE * SHARED_SIDE || c->l->native || c->nsum == 0)
+    if (c->l->target->block_threads != SHARED_THREADS || c->l->native || c->nsum == 0)
         return false;
     divide_axes(&s);
     if (s.side[0].lines.size < SHARED_LEAST || s.side[1].lines.size < SHARED_LEAST || s.terms == 0 || s.batch.size == 0)
         return false;
-    choose_tile(&s);
+    if (!mma_choose(&s))
+        choose_tile(&s);
+    find_layout(&s);
     build(&s);
     return true;
 }

@@ -10,10 +10,10 @@
 
 enum { LAUNCH_BUFFERS = 65 };
 
-/* buffers: of the kernel's parameters, n < LAUNCH_BUFFERS. As ptx_run. */
-static inline bool launch_ptx(const struct ptx *code, const struct kir *k, const struct target *t,
-                              const struct ptx_buffer *buffers, uint32_t n, uint64_t seed, struct ptx_counts *counts, char *why,
-                              size_t size) {
+/* At most `blocks` blocks. buffers: of the kernel's parameters, n < LAUNCH_BUFFERS. As ptx_run. */
+static inline bool launch_blocks(const struct ptx *code, const struct kir *k, const struct target *t,
+                                 const struct ptx_buffer *buffers, uint32_t n, uint32_t blocks, uint64_t seed,
+                                 struct ptx_counts *counts, char *why, size_t size) {
     struct ptx_buffer all[LAUNCH_BUFFERS];
     struct hilo_gpu_launch l;
     void *slab = NULL;
@@ -24,9 +24,15 @@ static inline bool launch_ptx(const struct ptx *code, const struct kir *k, const
         slab = aligned_alloc(64, (bytes + 63) & ~(size_t)63);
         all[n++] = (struct ptx_buffer){slab, bytes, 0};
     }
-    bool ok = ptx_run(code, k->name, l.blocks, l.shared_bytes, all, n, seed, counts, why, size);
+    bool ok = ptx_run(code, k->name, l.blocks < blocks ? l.blocks : blocks, l.shared_bytes, all, n, seed, counts, why, size);
     free(slab);
     return ok;
+}
+
+static inline bool launch_ptx(const struct ptx *code, const struct kir *k, const struct target *t,
+                              const struct ptx_buffer *buffers, uint32_t n, uint64_t seed, struct ptx_counts *counts, char *why,
+                              size_t size) {
+    return launch_blocks(code, k, t, buffers, n, UINT32_MAX, seed, counts, why, size);
 }
 
 #endif

@@ -10,16 +10,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WARP = 32, MOST_THREADS = 1024, MOST_ARGS = 6, SECTOR = 32, BANKS = 32 };
+enum { WARP = 32, MOST_THREADS = 1024, MOST_ARGS = 16, SECTOR = 32, BANKS = 32 };
 #define GLOBAL_BASE(i) ((uint64_t)((i) + 1) << 40) /* of parameter i: addresses that meet no other buffer */
 
 /* ---- instructions ---------------------------------------------------------------------------- */
 
-enum type { B8, B16, B32, B64, U8, U16, U32, U64, S8, S16, S32, S64, F16, F32, F64, PRED, TYPES };
+enum type { B8, B16, B32, B64, U8, U16, U32, U64, S8, S16, S32, S64, F16, F32, F64, PRED, BF16, TYPES };
 static const char *const type_names[TYPES] = {"b8",  "b16", "b32", "b64", "u8",  "u16", "u32", "u64",
-                                              "s8",  "s16", "s32", "s64", "f16", "f32", "f64", "pred"};
+                                              "s8",  "s16", "s32", "s64", "f16", "f32", "f64", "pred",
+                                              "bf16"};
 static unsigned type_bits(enum type t) {
-    static const uint8_t bits[TYPES] = {8, 16, 32, 64, 8, 16, 32, 64, 8, 16, 32, 64, 16, 32, 64, 1};
+    static const uint8_t bits[TYPES] = {8, 16, 32, 64, 8, 16, 32, 64, 8, 16, 32, 64, 16, 32, 64, 1, 16};
     return bits[t];
 }
 static bool type_signed(enum type t) {
@@ -30,22 +31,24 @@ static bool type_float(enum type t) {
 }
 
 enum op {
-    ABS, ADD, AND, BAR, BFE, BRA, CLZ, COPYSIGN, CVT, DIV, FMA, LD, MAD, MAX, MIN, MOV, MUL, NEG, NOT, OR, POPC, RCP, REM, RET,
-    SELP, SETP, SHFL, SHL, SHR, SQRT, ST, SUB, XOR, OPS
+    ABS, ADD, AND, BAR, BFE, BFI, BRA, CLZ, COPYSIGN, CVT, DIV, FMA, LD, LDMATRIX, MAD, MAX, MIN, MMA, MOV, MUL, NEG, NOT, OR,
+    POPC, RCP, REM, RET, SELP, SETP, SHFL, SHL, SHR, SQRT, ST, SUB, XOR, OPS
 };
-static const char *const op_names[OPS] = {"abs", "add", "and", "bar", "bfe", "bra", "clz", "copysign", "cvt", "div", "fma",
-                                          "ld", "mad", "max", "min", "mov", "mul", "neg", "not", "or", "popc", "rcp", "rem",
-                                          "ret", "selp", "setp", "shfl", "shl", "shr", "sqrt", "st", "sub", "xor"};
+static const char *const op_names[OPS] = {
+    "abs", "add", "and", "bar", "bfe", "bfi", "bra", "clz", "copysign", "cvt", "div", "fma", "ld", "ldmatrix", "mad", "max",
+    "min", "mma", "mov", "mul", "neg", "not", "or", "popc", "rcp", "rem", "ret", "selp", "setp", "shfl", "shl", "shr", "sqrt",
+    "st", "sub", "xor"};
 
 /* Modifiers: each is a bit. Those that change nothing here are known, too, so that others are errors. */
 enum { M_LO = 1, M_HI = 2, M_WIDE = 4, M_RZI = 8, M_RNI = 16, M_RMI = 32, M_RPI = 64, M_NAN = 128, M_SHARED = 256,
        M_GLOBAL = 512, M_PARAM = 1024, M_RED = 2048, M_V2 = 4096, M_V4 = 8192, M_OR = 16384, M_SAT = 32768,
-       M_DOWN = 65536, M_IDX = 131072, M_NONE = 0 };
+       M_DOWN = 65536, M_IDX = 131072, M_TRANS = 262144, M_NONE = 0 };
 static const struct { const char *name; unsigned bit; } modifiers[] = {
     {"lo", M_LO}, {"hi", M_HI}, {"wide", M_WIDE}, {"rzi", M_RZI}, {"rni", M_RNI}, {"rmi", M_RMI}, {"rpi", M_RPI},
     {"NaN", M_NAN}, {"shared", M_SHARED}, {"global", M_GLOBAL}, {"param", M_PARAM}, {"red", M_RED}, {"v2", M_V2},
     {"v4", M_V4}, {"or", M_OR},
-    {"down", M_DOWN}, {"idx", M_IDX},
+    {"down", M_DOWN}, {"idx", M_IDX}, {"trans", M_TRANS}, {"aligned", M_NONE}, {"m8n8", M_NONE}, {"x4", M_NONE},
+    {"m16n8k16", M_NONE}, {"m16n8k32", M_NONE}, {"row", M_NONE}, {"col", M_NONE},
     {"sat", M_SAT}, {"rn", M_NONE}, {"rz", M_NONE}, {"nc", M_NONE}, {"uni", M_NONE}, {"sync", M_NONE}};
 
 enum cmp {
@@ -62,7 +65,7 @@ struct arg {
 };
 struct insn {
     enum op op;
-    enum type type, from; /* from: of CVT */
+    enum type type, from, others[2]; /* from: of CVT; of B and the sums of MMA, where `type` is the result's, `from` A's */
     enum cmp cmp;
     unsigned mods;
     int guard; /* predicate register, -1 = none */
@@ -219,8 +222,10 @@ static bool parse_word(struct parser *p, struct insn *x, const char *word, uint3
         if (strcmp(word, type_names[t]) == 0) {
             if ((*ntypes)++ == 0)
                 x->type = (enum type)t;
-            else
+            else if (*ntypes == 2)
                 x->from = (enum type)t;
+            else if (*ntypes <= 4)
+                x->others[*ntypes - 3] = (enum type)t;
             return true;
         }
     for (int c = 0; c < CMPS && x->op == SETP; c++)
@@ -271,6 +276,13 @@ static bool parse_insn(struct parser *p, char *text) {
         return parse_fail(p, "no semicolon");
     *semicolon = '\0';
     while (rest += strspn(rest, " \t,"), *rest) {
+        if (*rest == '{' && x->op == MMA) {
+            struct arg lanes[4];
+            uint32_t count = parse_lanes(p, &rest, lanes);
+            for (uint32_t i = 0; i < count && x->n < MOST_ARGS; i++)
+                x->v[x->n++] = lanes[i];
+            continue;
+        }
         if (*rest == '{') {
             x->unpacks = x->n == 0;
             x->nlanes = parse_lanes(p, &rest, x->lanes);
@@ -376,9 +388,14 @@ static bool parse_kernel(struct parser *p, char *head, char *body) {
     for (close++; (line = strsep(&close, "\n")) != NULL; p->line++)
         if (!parse_line(p, line))
             return false;
-    for (; (line = strsep(&body, "\n")) != NULL; p->line++)
+    for (; (line = strsep(&body, "\n")) != NULL; p->line++) {
+        for (char *more = line; body && strncmp(line, "\tmma.", 5) == 0 && !strchr(more, ';'); p->line++) {
+            body[-1] = ' ';
+            more = strsep(&body, "\n");
+        }
         if (!parse_line(p, line))
             return false;
+    }
     return p->k->threads > 0 || parse_fail(p, "a kernel without .reqntid");
 }
 
@@ -834,10 +851,21 @@ static enum type result_type(const struct insn *x) {
     return x->type;
 }
 
+/* The low `n` bits of a in place of those of b from `from` on. */
+static uint64_t inserted(enum type t, uint64_t a, uint64_t b, uint64_t from, uint64_t n) {
+    uint64_t bits = type_bits(t), mask = n < 64 ? (UINT64_C(1) << n) - 1 : UINT64_MAX;
+    mask = (from &= 255) < bits ? mask << from : 0;
+    return (b & ~mask) | (from < bits ? a << from & mask : 0);
+}
+
 static void run_pure(struct machine *m, uint32_t thread, const struct insn *x) {
-    uint64_t v[3] = {0};
-    for (uint32_t i = 0; i + 1 < x->n && i < 3; i++)
+    uint64_t v[4] = {0};
+    for (uint32_t i = 0; i + 1 < x->n && i < 4; i++)
         v[i] = cut(operand_type(x, (int)i), arg_value(m, thread, &x->v[i + 1]));
+    if (x->op == BFI) {
+        set_register(m, thread, &x->v[0], cut(x->type, inserted(x->type, v[0], v[1], v[2], v[3] & 255)));
+        return;
+    }
     uint64_t r = cut(result_type(x), compute(x, v[0], v[1], v[2]));
     /* a narrow result of a conversion to a wider register is extended */
     if (x->op == CVT && type_signed(x->type))
@@ -910,6 +938,89 @@ static bool run_shuffle(struct machine *m, uint32_t first, uint32_t end, uint32_
     return true;
 }
 
+/* ---- matrix units ---------------------------------------------------------------------------- */
+
+/* All threads of a warp are at an instruction. */
+static bool whole_warp(struct machine *m, uint32_t first, uint32_t end, uint32_t pc, const struct insn *x) {
+    for (uint32_t t = first; t < end; t++) {
+        const struct thread *h = &m->threads[t];
+        if (h->waits || h->ended || h->pc != pc || end - first != WARP || x->guard >= 0)
+            return machine_fail(m, x, "thread %u does not take part", t);
+    }
+    for (uint32_t t = first; t < end; t++)
+        m->threads[t].pc++;
+    return true;
+}
+
+/* Thread 8i + r has the address of row r of matrix i: eight elements of two bytes. Register i of a thread holds two elements of
+   row t/4 from column 2(t%4) on; of the transpose, if that is asked for. */
+static bool run_ldmatrix(struct machine *m, uint32_t first, uint32_t end, uint32_t pc, const struct insn *x) {
+    enum { SIDE = 8, ROW_BYTES = 16 };
+    uint16_t matrix[4][SIDE][SIDE];
+    uint64_t address[WARP];
+    if (!whole_warp(m, first, end, pc, x))
+        return false;
+    for (uint32_t t = 0; t < WARP; t++) {
+        const struct arg *at = &x->v[0];
+        address[t] = (at->kind == REGISTER ? arg_value(m, first + t, at) : 0) + at->imm;
+        unsigned char *p = access_memory(m, x, address[t], ROW_BYTES, first + t, NULL);
+        if (!p)
+            return false;
+        memcpy(matrix[t / SIDE][t % SIDE], p, ROW_BYTES);
+    }
+    for (uint32_t i = 0; i < WARP; i += SIDE)
+        count_memory(m, x, address + i, SIDE, ROW_BYTES);
+    for (uint32_t t = 0; t < WARP; t++)
+        for (uint32_t i = 0; i < 4; i++) {
+            uint32_t row = t / 4, column = 2 * (t % 4);
+            bool trans = x->mods & M_TRANS;
+            uint32_t low = trans ? matrix[i][column][row] : matrix[i][row][column];
+            uint32_t high = trans ? matrix[i][column + 1][row] : matrix[i][row][column + 1];
+            set_register(m, first + t, &x->lanes[i], low | high << 16);
+        }
+    return true;
+}
+
+/* Element `i` of a register of factors. */
+static double factor_of(enum type t, uint64_t word, uint32_t i) {
+    if (t == BF16)
+        return fp_decode(FP_BF16, word >> 16 * i & 0xFFFF);
+    if (t == F16)
+        return fp_decode(FP_F16, word >> 16 * i & 0xFFFF);
+    return t == S8 ? (double)(int8_t)(word >> 8 * i) : (double)(uint8_t)(word >> 8 * i);
+}
+
+/* Matrices of 16 by k, k by 8 and 16 by 8. Sums are rounded after each product, in the order of k, as the kernel IR defines it;
+   GPUs add in another order. */
+static bool run_mma(struct machine *m, uint32_t first, uint32_t end, uint32_t pc, const struct insn *x) {
+    enum { ROWS = 16, COLUMNS = 8, MOST_K = 32 };
+    double a[ROWS][MOST_K], b[MOST_K][COLUMNS];
+    uint32_t each = type_bits(x->from) == 8 ? 4 : 2, k = 8 * each;
+    if (x->n != 14 || !whole_warp(m, first, end, pc, x))
+        return x->n == 14 ? false : machine_fail(m, x, "a product without its registers");
+    for (uint32_t t = 0; t < WARP; t++)
+        for (uint32_t i = 0; i < 6; i++)
+            for (uint32_t e = 0; e < each; e++) {
+                uint64_t word = arg_value(m, first + t, &x->v[4 + i]);
+                if (i < 4) /* rows t/4 and t/4 + 8 in turn, then the second half of k */
+                    a[t / 4 + 8 * (i % 2)][each * (t % 4) + e + k / 2 * (i / 2)] = factor_of(x->from, word, e);
+                else
+                    b[each * (t % 4) + e + k / 2 * (i - 4)][t / 4] = factor_of(x->others[0], word, e);
+            }
+    for (uint32_t t = 0; t < WARP; t++)
+        for (uint32_t i = 0; i < 4; i++) {
+            uint32_t row = t / 4 + 8 * (i / 2), column = 2 * (t % 4) + i % 2;
+            uint64_t sum = arg_value(m, first + t, &x->v[10 + i]);
+            for (uint32_t j = 0; j < k; j++)
+                if (x->type == F32)
+                    sum = bits_of_f32(fmaf((float)a[row][j], (float)b[j][column], f32_of(sum)));
+                else
+                    sum = cut(U32, sum + (uint64_t)(int64_t)(a[row][j] * b[j][column]));
+            set_register(m, first + t, &x->v[i], sum);
+        }
+    return true;
+}
+
 /* ---- warps ----------------------------------------------------------------------------------- */
 
 /* One instruction for the threads of a warp that are at the lowest one. False: an error; *moved: whether any thread could. */
@@ -930,6 +1041,8 @@ static bool step_warp(struct machine *m, uint32_t first, uint32_t end, bool *mov
         m->counts->instructions++;
     if (x->op == SHFL)
         return run_shuffle(m, first, end, pc, x);
+    if (x->op == LDMATRIX || x->op == MMA)
+        return (x->op == MMA ? run_mma : run_ldmatrix)(m, first, end, pc, x);
     for (uint32_t t = first; t < end; t++) {
         struct thread *h = &m->threads[t];
         if (h->waits || h->ended || h->pc != pc)

@@ -101,6 +101,8 @@ static char *ptx_of(const struct kir *k) {
     return copy;
 }
 
+static int64_t most_blocks = INT32_MAX; /* of a kernel that are run */
+
 /* Runs text in place of a kernel's PTX on the interpreter's data; NULL when the results are the interpreter's, else what is
    wrong. *skipped: the interpreter refuses this data. */
 static const char *run(const struct kir *k, const char *text, uint64_t seed, struct ptx_counts *counts, bool *skipped) {
@@ -109,7 +111,7 @@ static const char *run(const struct kir *k, const char *text, uint64_t seed, str
     struct data a, b;
     struct diag_list d;
     uint64_t state = random_state;
-    int64_t grid = kir_grid_extent(k);
+    int64_t grid = kir_grid_extent(k) < most_blocks ? kir_grid_extent(k) : most_blocks;
     struct ptx *code = ptx_load(text, strlen(text), why, sizeof why);
     if (!code)
         return why;
@@ -118,7 +120,7 @@ static const char *run(const struct kir *k, const char *text, uint64_t seed, str
     random_state = state;
     data_new(&b, k);
     *skipped = !kir_run_within(k, a.p, a.scratch, 0, grid, UINT64_C(1) << 22, &d);
-    if (!*skipped && !launch_ptx(code, k, &target, b.buffers, b.n, seed, counts, why, sizeof why))
+    if (!*skipped && !launch_blocks(code, k, &target, b.buffers, b.n, (uint32_t)most_blocks, seed, counts, why, sizeof why))
         wrong = why;
     for (uint32_t i = 0, param = 0; i < k->buffers.n && !wrong && !*skipped; i++) {
         const struct kir_buffer *of = &k->buffers.v[i];
@@ -219,7 +221,7 @@ struct traffic {
     struct ptx_counts counts;
     double needed; /* sectors */
     uint32_t kernels;
-    int wide; /* accesses of 16 bytes in the code */
+    int wide, products; /* accesses of 16 bytes, products of matrix units in the code */
 };
 
 /* The kernels of a program. */
@@ -250,6 +252,8 @@ static struct traffic traffic_of(const char *program) {
             fail_msg("%s in\n%s", wrong ? wrong : "skipped", text);
         for (const char *p = text; (p = strstr(p, ".v4.")) != NULL; p++)
             t.wide++;
+        for (const char *p = text; (p = strstr(p, "mma.sync.")) != NULL; p++)
+            t.products++;
         for (uint32_t i = 0; i < k->buffers.n; i++)
             if (k->buffers.v[i].role != KIR_SCRATCH)
                 t.needed += (double)k->buffers.v[i].count * ir_dtype_get(k->buffers.v[i].dtype)->bytes / 32;
@@ -314,14 +318,14 @@ static void test_shapes(void **state) {
 
 /* ---- products ---------------------------------------------------------------------------------- */
 
-static struct ptx_counts product_of(const char *a, const char *b, const char *numbers, const char *r) {
+static struct traffic product_of(const char *a, const char *b, const char *numbers, const char *r) {
     char program[1024];
     snprintf(program, sizeof program,
              "func.func @main(%%a: tensor<%s>, %%b: tensor<%s>) -> tensor<%s> {"
              "%%0 = stablehlo.dot_general %%a, %%b, %s : (tensor<%s>, tensor<%s>) -> tensor<%s>"
              "return %%0 : tensor<%s>}",
              a, b, r, numbers, a, b, r, r);
-    return traffic_of(program).counts;
+    return traffic_of(program);
 }
 
 /* Products by tiles in shared memory: the interpreter's bits for all layouts and sizes that are no multiples of a tile; what is
@@ -330,7 +334,7 @@ static void test_products(void **state) {
     (void)state;
     static const char *const numbers[] = {"contracting_dims = [1] x [0]", "contracting_dims = [1] x [1]",
                                           "contracting_dims = [0] x [0]", "contracting_dims = [0] x [1]"};
-    static const char *const types[] = {"f32", "f64", "i32", "bf16", "i8"};
+    static const char *const types[] = {"f32", "f64", "i32", "bf16", "f16", "i8"};
     static const struct { int m, n, k; } sizes[] = {{64, 48, 32}, {17, 33, 20}, {9, 130, 7}};
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
         for (size_t t = 0; t < sizeof types / sizeof *types; t++)
@@ -343,14 +347,49 @@ static void test_products(void **state) {
                 snprintf(a, sizeof a, "%dx%dx%s", last ? m : k, last ? k : m, types[t]);
                 snprintf(b, sizeof b, "%dx%dx%s", first ? k : n, first ? n : k, types[t]);
                 snprintf(r, sizeof r, "%dx%dx%s", m, n, types[t]);
-                struct ptx_counts counts = product_of(a, b, numbers[way], r);
-                assert_true(way != 2 || counts.conflicts == 0); /* tiles are stored as they are read */
+                struct ptx_counts counts = product_of(a, b, numbers[way], r).counts;
+                assert_true(way != 2 || t > 2 || counts.conflicts == 0); /* tiles are stored as they are read */
                 assert_true(counts.barriers > 0);
             }
     /* tiles of 16 by 16: each block reads its rows and columns once */
-    struct ptx_counts counts = product_of("32x64xf32", "32x64xf32", numbers[2], "64x64xf32");
+    struct ptx_counts counts = product_of("32x64xf32", "32x64xf32", numbers[2], "64x64xf32").counts;
     assert_int_equal(counts.sectors, (2 * 16 * (16 * 32) + 64 * 64) * 4 / 32);
     (void)product_of("2x20x24xf32", "2x24x18xf32", "batching_dims = [0] x [0], contracting_dims = [2] x [1]", "2x20x18xf32");
+}
+
+/* Products by matrix units: the interpreter's bits for all layouts, types and parts of tiles; of whole tiles no bank conflicts,
+   and each operand is read once by each block. */
+static void test_units(void **state) {
+    (void)state;
+    static const char *const numbers[] = {"contracting_dims = [1] x [0]", "contracting_dims = [1] x [1]",
+                                          "contracting_dims = [0] x [0]", "contracting_dims = [0] x [1]"};
+    static const char *const types[][3] = {{"bf16", "bf16", "bf16"}, {"f16", "f16", "f32"}, {"i8", "i8", "i32"},
+                                           {"ui8", "i8", "i32"},     {"i8", "ui8", "i32"},  {"ui8", "ui8", "i32"}};
+    static const struct { int m, n, k; } sizes[] = {{128, 128, 64}, {70, 33, 45}, {9, 300, 130}};
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+        for (size_t t = 0; t < sizeof types / sizeof *types; t++)
+            for (int way = 0; way < 4; way++) {
+                char a[32], b[32], r[32];
+                int m = sizes[s].m, n = sizes[s].n, k = sizes[s].k;
+                bool last = way < 2, first = way % 2 == 0;
+                if (way != (int)t % 4 && (s || t))
+                    continue;
+                snprintf(a, sizeof a, "%dx%dx%s", last ? m : k, last ? k : m, types[t][0]);
+                snprintf(b, sizeof b, "%dx%dx%s", first ? k : n, first ? n : k, types[t][1]);
+                snprintf(r, sizeof r, "%dx%dx%s", m, n, types[t][2]);
+                struct traffic x = product_of(a, b, numbers[way], r);
+                assert_true(x.products > 0);
+            }
+    most_blocks = 1; /* of 128 by 128 */
+    for (int way = 0; way < 4; way++) {
+        struct traffic x = product_of(way < 2 ? "1024x64xbf16" : "64x1024xbf16", way % 2 == 0 ? "64x1024xbf16" : "1024x64xbf16",
+                                      numbers[way], "1024x1024xbf16");
+        assert_int_equal(x.products, 32);
+        assert_int_equal(x.counts.conflicts, 0);
+        /* three slabs, since the last one is read twice; eight rows are stored at once, half a sector of each */
+        assert_int_equal(x.counts.sectors, (2 * 128 * 96 + 2 * 128 * 128) * 2 / 32);
+    }
+    most_blocks = INT32_MAX;
 }
 
 /* ---- launches -------------------------------------------------------------------------------- */
@@ -431,6 +470,9 @@ static void test_planted(void **state) {
                                   "return %0 : tensor<20x18xf32>}";
     size_t at = 0;
     int found = 0;
+    static const char unit[] = "func.func @main(%a: tensor<20x40xbf16>, %b: tensor<40x18xbf16>) -> tensor<20x18xf32> {"
+                               "%0 = stablehlo.dot %a, %b : (tensor<20x40xbf16>, tensor<40x18xbf16>) -> tensor<20x18xf32>"
+                               "return %0 : tensor<20x18xf32>}";
     struct strbuf kernels;
     struct kir *k = parse(ROWS, strlen(ROWS), &at);
     for (size_t i = 0; i < sizeof bugs / sizeof *bugs; i++)
@@ -442,6 +484,15 @@ static void test_planted(void **state) {
     int barriers = plant(k, "bar.sync \t0;", ""); /* between storing slabs and loading them, both ways */
     assert_true(barriers >= 2);
     found += barriers + plant(k, "fma.rn.f32", "mul.rn.f32") + plant(k, "%ctaid.x;", "%tid.x;");
+    kir_free(k);
+    strbuf_free(&kernels);
+    kernels_of(unit, &kernels);
+    at = 0;
+    k = parse(kernels.p, kernels.n, &at);
+    barriers = plant(k, "bar.sync \t0;", "");
+    assert_true(barriers >= 2);
+    found += barriers + plant(k, "x4.shared", "x4.trans.shared") + plant(k, "x4.trans.shared", "x4.shared") +
+             plant(k, "row.col.f32.bf16.bf16.f32", "row.col.f32.f16.bf16.f32");
     kir_free(k);
     strbuf_free(&kernels);
     print_message("%d planted bugs found\n", found);
@@ -537,7 +588,8 @@ static int open_target(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_traffic), cmocka_unit_test(test_shapes),
-                                       cmocka_unit_test(test_products), cmocka_unit_test(test_launch),
+                                       cmocka_unit_test(test_products), cmocka_unit_test(test_units),
+                                       cmocka_unit_test(test_launch),
                                        cmocka_unit_test(test_planted), cmocka_unit_test(test_programs)};
     return setjmp(out_of_memory) ? 1 : cmocka_run_group_tests(tests, open_target, NULL);
 }

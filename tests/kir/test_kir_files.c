@@ -18,13 +18,13 @@
 #include <stdlib.h>
 
 struct directives {
-    char before[16][1024], after[16][1024], error[1024];
+    char before[16][4096], after[16][4096], error[1024];
     int64_t begin, end;
     bool part;
 };
 
 static void read_line(struct directives *x, const char *line, size_t n) {
-    char text[1024];
+    char text[4096];
     int b, at = 0;
     assert_true(n < sizeof text);
     memcpy(text, line, n);
@@ -34,7 +34,7 @@ static void read_line(struct directives *x, const char *line, size_t n) {
     else if (sscanf(text, "// b%d -> %n", &b, &at) == 1 && at && b < 16)
         strcpy(x->after[b], text + at);
     else if (strncmp(text, "// error: ", 10) == 0)
-        strcpy(x->error, text + 10);
+        snprintf(x->error, sizeof x->error, "%.1000s", text + 10);
     else if (sscanf(text, "// grid %lld %lld", (long long *)&x->begin, (long long *)&x->end) == 2)
         x->part = true;
 }

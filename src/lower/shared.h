@@ -1,0 +1,49 @@
+/* What the schedules of contractions for GPUs share: shared.c computes register tiles with multiply-adds of threads, mma.c with
+ * the matrix units of warps. */
+#ifndef HILO_LOWER_SHARED_H
+#define HILO_LOWER_SHARED_H
+
+#include "lower/contract.h"
+
+enum {
+    SHARED_THREADS = 256, /* of a block */
+    SHARED_ACCESS = 16    /* bytes that a thread reads or stores at once */
+};
+
+/* The part of an operand in a tile: its lines (rows of the left one, columns of the right one) by terms. */
+struct panel {
+    struct contract_axes lines;
+    int64_t size, each;  /* lines of a tile, of a thread */
+    int64_t unit;        /* elements that a thread loads side by side */
+    int64_t access;      /* elements of 16 bytes */
+    enum ir_dtype dtype; /* of elements in scratch memory */
+    bool along_sum;      /* lines lie side by side in scratch memory, each contiguous; else terms do */
+    bool guarded;        /* the tile reaches beyond the operand */
+    uint32_t scratch;
+    kir_val first, thread; /* line of the tile; place of the thread along lines */
+    kir_val next, part;    /* registers: elements of the next slab; what is multiplied of the current one */
+};
+
+struct shared {
+    struct contraction *c;
+    struct panel side[2];
+    struct contract_axes batch;
+    int64_t terms, depth; /* of the sum, of a slab */
+    bool terms_guarded;
+    bool mma;             /* matrix units of warps, */
+    enum kir_tile format; /* of this format */
+    kir_val lane, guard;  /* guard: around the contraction */
+};
+
+kir_val shared_place(struct lower *l, const struct shared *s, const struct panel *p, kir_val line, kir_val term);
+/* Sets the axes to a line of the tile. */
+void shared_set_line(struct shared *s, struct panel *p, kir_val line);
+
+/* mma.c: chooses the tile; false where there is no unit for the contraction. */
+bool mma_choose(struct shared *s);
+int64_t mma_sums(const struct shared *s); /* registers of a thread */
+void mma_begin(struct shared *s);         /* registers, before the loop over slabs */
+void mma_multiply(struct shared *s, kir_val sums);
+void mma_finish(struct shared *s, kir_val sums);
+
+#endif
