@@ -481,7 +481,7 @@ typedef struct hilo_llm hilo_llm;
 
 typedef struct hilo_llm_options {
     size_t struct_size;
-    const char *engine;     /* "hilo" (default), "reference", "pjrt:PATH"; NULL = HILO_ENGINE in the environment */
+    const char *engine;     /* "hilo" (default), "hilo:gpu", "reference", "pjrt:PATH"; NULL = HILO_ENGINE in the environment */
     const char *precision;  /* "f32", "bf16", "f16", "int8", "int4", "int4z"; NULL (default) = as the weights are stored */
     int32_t level;          /* optimisation level, 0 to 3; default 2 */
     int64_t context;        /* limit in tokens; 0 (default) = the model's limit */

@@ -49,7 +49,7 @@ int cli_session(const struct cli_model *o, hilo_client **client, struct llm_sess
     if (!o->dir)
         return cli_error(CLI_USAGE, "missing -m MODEL: a model directory");
     if (!llm_engine_known(o->engine))
-        return cli_error(CLI_USAGE, "%s %s: expected hilo, reference or pjrt:PATH", o->engine ? "--engine" : "HILO_ENGINE",
+        return cli_error(CLI_USAGE, "%s %s: expected " LLM_ENGINES, o->engine ? "--engine" : "HILO_ENGINE",
                          o->engine ? o->engine : getenv("HILO_ENGINE"));
     int code = cli_client(&c, client);
     if (code)

@@ -61,7 +61,7 @@ static int check(const struct cli_serve *o) {
     if (o->threads > INT32_MAX || o->timeout > UINT32_MAX)
         return cli_error(CLI_USAGE, "--threads or --timeout: too many");
     if (!llm_engine_known(o->engine))
-        return cli_error(CLI_USAGE, "--engine %s: expected hilo, reference or pjrt:PATH", o->engine ? o->engine : "");
+        return cli_error(CLI_USAGE, "--engine %s: expected " LLM_ENGINES, o->engine ? o->engine : "");
     return CLI_OK;
 }
 
@@ -121,7 +121,7 @@ static const struct cli_option options[] = {
     {"--connections", "N", CLI_NUMBER, AT(connections), "limit of open connections; default 256"},
     {"--precision", "P", CLI_PRECISION, AT(precision), "of weights and products; default auto, as stored:"},
     {"--engine", "E", CLI_TEXT, AT(engine),
-     "what runs the models: hilo, reference or pjrt:PATH;\ndefault: HILO_ENGINE, or hilo"},
+     "what runs the models: hilo, hilo:gpu, reference or\npjrt:PATH; default: HILO_ENGINE, or hilo"},
     {"--context", "N", CLI_NUMBER, AT(context), "limit of tokens; default: the model's"},
     {"--threads", "N", CLI_NUMBER, AT(threads), "number of threads; default: one per core"},
     {"-O", "0..3", CLI_LEVEL, AT(level), "optimisation level; default 2"},

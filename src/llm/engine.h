@@ -1,6 +1,6 @@
 /* Engines: what runs the programs of a model. An engine holds arrays where it computes, and compiles modules.
  *
- *   hilo          compiled by this library (engine_hilo.c)
+ *   hilo          compiled by this library (engine_hilo.c); hilo:gpu, hilo:gpu:1 … for a GPU, which keeps all arrays
  *   reference     the evaluator that defines every result (engine_hilo.c)
  *   pjrt:PATH     a PJRT plugin's shared library, of any vendor (engine_pjrt.c)
  *
@@ -32,7 +32,7 @@ struct llm_engine_ops {
 
 struct llm_engine {
     const struct llm_engine_ops *ops;
-    hilo_client *client;
+    hilo_client *client; /* of its modules: that which it was opened with, or one of its own, whose diagnostics go there */
     size_t ncached; /* programs that came from the compile cache */
 };
 
@@ -42,14 +42,17 @@ struct llm_engine_options {
     void *user;
 };
 
-/* Whether an engine of that name can exist: hilo, reference, pjrt:PATH; NULL = HILO_ENGINE, or hilo. */
+#define LLM_ENGINES "hilo, hilo:gpu, reference or pjrt:PATH"
+/* Whether an engine of that name can exist, as LLM_ENGINES has them; NULL = HILO_ENGINE, or hilo. */
 bool llm_engine_known(const char *name);
 /* Opens an engine by name; NULL = HILO_ENGINE, or hilo. NOT_FOUND, with a diagnostic that lists the engines. */
 hilo_status llm_engine_open(hilo_client *client, const char *name, const struct llm_engine_options *o,
                             struct llm_engine **out);
 void llm_engine_close(struct llm_engine *e); /* NULL is fine */
 
-hilo_status llm_engine_hilo(hilo_client *client, bool reference, const struct llm_engine_options *o, struct llm_engine **out);
+/* device NULL = the processor. */
+hilo_status llm_engine_hilo(hilo_client *client, const char *device, bool reference, const struct llm_engine_options *o,
+                            struct llm_engine **out);
 hilo_status llm_engine_pjrt(hilo_client *client, const char *path, struct llm_engine **out);
 
 /* Adds an error to the client's diagnostics; returns the status. */

@@ -1,10 +1,12 @@
-/* The engines of this library: compiled programs, and the reference evaluator. Arrays are buffers, programs executables. */
+/* The engines of this library: compiled programs, for the processor or a GPU, and the reference evaluator. Arrays are buffers, which
+ * a GPU has in its own memory, programs executables. */
 #include "llm/engine.h"
 
 struct hilo_engine {
     struct llm_engine engine;
     struct llm_engine_options o;
     hilo_backend backend;
+    hilo_client *opener; /* engine.client, or where its diagnostics go */
 };
 
 static hilo_status upload(struct llm_engine *e, hilo_dtype t, const int64_t *dims, uint32_t rank, const void *data,
@@ -16,6 +18,8 @@ static hilo_status upload(struct llm_engine *e, hilo_dtype t, const int64_t *dim
         status = hilo_buffer_wrap(e->client, t, dims, rank, (void *)(uintptr_t)data, NULL, NULL, &b);
     else
         status = hilo_buffer_from_host(e->client, t, dims, rank, data, NULL, &b);
+    if (status == HILO_OK && (status = rt_buffer_move(b, true)) != HILO_OK)
+        hilo_buffer_release(b);
     if (status == HILO_OK)
         *out = b;
     return status;
@@ -69,25 +73,62 @@ static void stats(struct llm_engine *e, void *program, hilo_stats *out) {
 }
 
 static void close(struct llm_engine *e) {
-    hilo_client *client = e->client;
-    mem_free(rt_client_allocator(client), e, sizeof(struct hilo_engine));
+    hilo_client *client = e->client, *opener = ((struct hilo_engine *)e)->opener;
     hilo_client_release(client);
+    mem_free(rt_client_allocator(opener), e, sizeof(struct hilo_engine));
+    hilo_client_release(opener);
 }
 
 static const struct llm_engine_ops compiled = {
     "hilo", upload, compile, run, read, release, release_program, stats, close,
+}, on_gpu = {
+    "hilo:gpu", upload, compile, run, read, release, release_program, stats, close,
 }, evaluated = {
     "reference", upload, compile, run, read, release, release_program, stats, close,
 };
 
-hilo_status llm_engine_hilo(hilo_client *client, bool reference, const struct llm_engine_options *o,
+static void pass_on(void *user, const hilo_diagnostic *d) {
+    if (d->severity == HILO_SEVERITY_ERROR)
+        llm_error(user, d->status, "%s", d->message);
+}
+
+/* Why there is no client is told by its log alone. */
+static void pass_on_log(void *user, hilo_log_level level, const char *message) {
+    struct hilo_engine *h = user;
+    if (level == HILO_LOG_ERROR && !h->engine.client)
+        llm_error(h->opener, HILO_UNAVAILABLE, "%s", message);
+}
+
+/* A client for a GPU. */
+static hilo_status open_device(struct hilo_engine *h, const char *device) {
+    hilo_client_options o;
+    hilo_client_options_init(&o);
+    o.device = device;
+    o.allocator = *rt_client_allocator(h->opener);
+    o.threads = hilo_client_threads(h->opener);
+    o.diagnostic = pass_on;
+    o.diagnostic_user = h->opener;
+    o.log = pass_on_log;
+    o.log_user = h;
+    return hilo_client_create(&o, &h->engine.client);
+}
+
+hilo_status llm_engine_hilo(hilo_client *client, const char *device, bool reference, const struct llm_engine_options *o,
                             struct llm_engine **out) {
     struct hilo_engine *h = mem_alloc(rt_client_allocator(client), sizeof *h);
     if (!h)
         return llm_error(client, HILO_RESOURCE_EXHAUSTED, "out of memory");
-    *h = (struct hilo_engine){.o = *o, .backend = reference ? HILO_BACKEND_REFERENCE : HILO_BACKEND_AUTO};
-    h->engine.ops = reference ? &evaluated : &compiled;
-    h->engine.client = rt_client_retain(client);
-    *out = &h->engine;
-    return HILO_OK;
+    *h = (struct hilo_engine){.o = *o, .backend = reference ? HILO_BACKEND_REFERENCE : HILO_BACKEND_AUTO, .opener = client};
+    h->engine.ops = reference ? &evaluated : device ? &on_gpu : &compiled;
+    hilo_status status = HILO_OK;
+    if (device)
+        status = open_device(h, device);
+    else
+        h->engine.client = rt_client_retain(client);
+    rt_client_retain(client);
+    if (status == HILO_OK)
+        *out = &h->engine;
+    else
+        close(&h->engine);
+    return status;
 }

@@ -263,7 +263,7 @@ static hilo_status compile(struct llm_session *s, const struct llm_graph *g, voi
     hilo_module *m;
     report(s, "compiling", 0);
     size_t bytes = s->nprograms * sizeof *s->programs;
-    HILO_TRY(llm_session_module(s->client, &s->model, g, &m));
+    HILO_TRY(llm_session_module(s->engine->client, &s->model, g, &m));
     hilo_status status = s->engine->ops->compile(s->engine, m, out);
     hilo_module_release(m);
     HILO_TRY(status);

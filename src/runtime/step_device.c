@@ -21,8 +21,10 @@ hilo_status step_transfer(struct run *r, const struct plan_step *s, void *const 
     const struct plan_buffer *from = &r->plan->buffers[s->uses[0].buffer], *to = &r->plan->buffers[s->uses[1].buffer];
     struct gpu *g = r->client->gpu;
     if (from->space == to->space) {
+        if (v[0] == v[1]) /* a donated argument that is the result itself */
+            return HILO_OK;
         r->copied_bytes += from->bytes;
-        return v[0] == v[1] ? HILO_OK : gpu_copy(g, GPU_ON_DEVICE, v[1], v[0], from->bytes, r->d);
+        return gpu_copy(g, GPU_ON_DEVICE, v[1], v[0], from->bytes, r->d);
     }
     r->transfers++;
     r->transferred_bytes += from->bytes;

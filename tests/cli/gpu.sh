@@ -61,6 +61,21 @@ if [ "$(report launches) $(report uploads) $(report downloads)" = '1 2 1' ]; the
 exits 0 run loop.mlir --no-cache --input 64xf32=3 --input i32=2 --device gpu --backend interpreter
 prints "$("$HILO" run loop.mlir --no-cache --input 64xf32=3 --input i32=2)"
 
+# ---- a language model: weights, cache and the chosen token stay on the device, of which four bytes a token are read
+m=$root/tests/llm/tiny-llama
+exits 0 generate -m "$m" --precision f32 -p A --raw -n 4
+cp out want
+exits 0 generate -m "$m" --precision f32 -p A --raw -n 4 --engine hilo:gpu --json
+says "\"text\":\"$(cat want)\"" '"decode_allocations":0,"decode_copied_bytes":0'
+few="$(report uploads) $(report downloads) $(report bytes)"
+exits 0 generate -m "$m" --precision f32 -p A --raw -n 7 --engine hilo:gpu
+more="$(report uploads) $(report downloads) $(report bytes) $(report leaks)"
+if [ "$more" = "${few%% *} 7 $((${few##* } + 3 * 4)) 0" ]; then pass; else fail "tokens cross: $few, then $more"; fi
+HILO_CUDA_PATH=$dir/nothing exits 3 generate -m "$m" -p A --engine hilo:gpu
+says 'no driver for NVIDIA GPUs'
+exits 2 generate -m "$m" -p A --engine hilo:tpu
+says 'expected hilo, hilo:gpu, reference or pjrt:PATH'
+
 # ---- where programs run
 exits 0 devices
 says 'gpu:0: stand-in GPU, compute capability 9.0 (sm_90a), 4 multiprocessors'

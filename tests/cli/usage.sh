@@ -83,7 +83,7 @@ HILO_CACHE_SIZE=abc exits 2 run add.mlir --input random:1
 says 'HILO_CACHE_SIZE=abc' '500M'
 HILO_CACHE_SIZE=500M exits 0 run add.mlir --input random:1
 HILO_ENGINE=abacus exits 2 generate -m . -p Hello
-says 'HILO_ENGINE abacus: expected hilo, reference or pjrt:PATH'
+says 'HILO_ENGINE abacus: expected hilo, hilo:gpu, reference or pjrt:PATH'
 exits 2 generate -m . -p Hello --engine abacus
 exits 2 generate -m . -p Hello --precision f31
 says 'auto, f32, bf16'

@@ -8,7 +8,8 @@
  *     standard error, and every further call fails.
  * Environment: HILO_FAKE_CUDA_FAIL=n lets the n-th call fail (of those that may), HILO_FAKE_CUDA_MEMORY=bytes,
  * HILO_FAKE_CUDA_SM=90, HILO_FAKE_CUDA_SEED=n, HILO_FAKE_CUDA_REPORT=file: a line is appended at the end,
- * "calls N failed N leaks N launches N uploads N downloads N peak N". Leaks are told on standard error, too. */
+ * "calls N failed N leaks N launches N uploads N downloads N bytes N peak N", where bytes are those of uploads and downloads.
+ * Leaks are told on standard error, too. */
 #include "gpu/ptx.h"
 
 #include <pthread.h>
@@ -76,7 +77,7 @@ static struct {
     uint64_t top, seed;
     size_t used, peak, memory;
     int retained, sticky, nstreams, nevents;
-    uint64_t calls, fail, failed, launches, uploads, downloads;
+    uint64_t calls, fail, failed, launches, uploads, downloads, bytes /* of both */;
     struct allocation *allocations;
     struct pinned *pinned;
     struct module *modules;
@@ -367,6 +368,7 @@ static int cuMemcpyHtoDAsync(uint64_t to, const void *from, size_t bytes, void *
     if (!is_pinned(from))
         w->staged = memcpy(malloc(bytes), from, bytes);
     fake.uploads++;
+    fake.bytes += bytes;
     run_perhaps(stream);
     return leave(fake.sticky);
 }
@@ -381,6 +383,7 @@ static int cuMemcpyDtoHAsync(void *to, uint64_t from, size_t bytes, void *stream
     w->from = p;
     w->bytes = bytes;
     fake.downloads++;
+    fake.bytes += bytes;
     if (is_pinned(to))
         run_perhaps(stream);
     else
@@ -634,8 +637,9 @@ __attribute__((destructor)) static void report(void) {
     FILE *f = path && *path ? fopen(path, "a") : NULL;
     if (!f)
         return;
-    fprintf(f, "calls %llu failed %llu leaks %llu launches %llu uploads %llu downloads %llu peak %zu\n",
+    fprintf(f, "calls %llu failed %llu leaks %llu launches %llu uploads %llu downloads %llu bytes %llu peak %zu\n",
             (unsigned long long)fake.calls, (unsigned long long)fake.failed, (unsigned long long)leaks,
-            (unsigned long long)fake.launches, (unsigned long long)fake.uploads, (unsigned long long)fake.downloads, fake.peak);
+            (unsigned long long)fake.launches, (unsigned long long)fake.uploads, (unsigned long long)fake.downloads,
+            (unsigned long long)fake.bytes, fake.peak);
     fclose(f);
 }

@@ -106,6 +106,26 @@ static void test_golden(void **state) {
         check_golden(f, "hilo", level, 0, 11);
 }
 
+/* On a stand-in for the driver of a GPU (HILO_CUDA_PATH), which is slow. */
+static void test_gpu(void **state) {
+    const struct fixture *f = *state;
+    const struct llm_session_options o = {.engine = "hilo:gpu", .precision = LLM_F32, .level = 2};
+    enum { SHORT = 5, SOME = 8 };
+    if (!getenv("HILO_CUDA_PATH"))
+        skip();
+    struct llm_session *s = session(f->client, &o);
+    assert_string_equal(llm_session_capabilities(s).engine, "hilo:gpu");
+    for (size_t i = 0; i < 11; i++) {
+        struct golden g = golden(f, i);
+        if (!is_long() && i != SHORT)
+            continue;
+        g.answer.n = is_long() ? g.answer.n : SOME;
+        check_case(s, &g);
+        assert_int_equal(llm_session_traffic(s).copied_bytes, 0); /* the cache is updated in place */
+    }
+    llm_session_close(s);
+}
+
 static void test_logits(void **state) {
     const struct fixture *f = *state;
     const struct llm_session_options o = {.precision = LLM_F32, .level = 2};
@@ -576,7 +596,7 @@ static void test_cut_off(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_golden), cmocka_unit_test(test_logits), cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_golden), cmocka_unit_test(test_gpu), cmocka_unit_test(test_logits), cmocka_unit_test(test_parts),
         cmocka_unit_test(test_batch), cmocka_unit_test(test_apart), cmocka_unit_test(test_growth), cmocka_unit_test(test_long),
         cmocka_unit_test(test_steps), cmocka_unit_test(test_precision), cmocka_unit_test(test_sampling),
         cmocka_unit_test(test_prefix), cmocka_unit_test(test_speculation),
