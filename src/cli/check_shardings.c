@@ -1,6 +1,7 @@
-/* hilo check --shardings: the arguments, and some values on the way, of a program get random shardings over a random mesh, and the
- * program is partitioned and run by as many processes as the mesh has devices. Each makes all of the program's assertions, so
- * values must be those of one device. Programs that communicate themselves, or whose runs depend on each other, stay as they are. */
+/* hilo check --shardings: the arguments, and some values on the way, of a program get random shardings over a random mesh, and
+ * the program is partitioned and run by as many processes as the mesh has devices. Each makes all of the program's assertions,
+ * so values must be those of one device. Programs that communicate themselves, or whose runs depend on each other, stay as
+ * they are. */
 #include "cli/check.h"
 #include "opt/rewrite.h"
 
@@ -196,7 +197,8 @@ struct member {
 
 static void *member_main(void *user) {
     struct member *m = user;
-    m->status = rt_execute(m->exe, NULL, m->inputs, m->ninputs, m->outputs, m->noutputs, (int32_t)m->process, m->run, m->process);
+    m->status = rt_execute(m->exe, NULL, m->inputs, m->ninputs, m->outputs, m->noutputs, (int32_t)m->process, m->run,
+                           m->process);
     rt_launch_end(m->run, m->process, m->status, "the program has failed");
     return NULL;
 }
@@ -209,7 +211,8 @@ hilo_status check_run(hilo_client *client, hilo_executable *exe, hilo_buffer *co
     struct member *m = cli_alloc(partitions, sizeof *m);
     hilo_status status = run ? HILO_OK : HILO_RESOURCE_EXHAUSTED;
     for (uint32_t i = 0; i < partitions && run; i++) {
-        m[i] = (struct member){.exe = exe, .inputs = inputs, .ninputs = ninputs, .noutputs = noutputs, .run = run, .process = i};
+        m[i] = (struct member){.exe = exe, .inputs = inputs, .ninputs = ninputs, .noutputs = noutputs, .run = run,
+                               .process = i};
         m[i].outputs = cli_alloc(noutputs + 1, sizeof *m[i].outputs);
         if (pthread_create(&m[i].thread, NULL, member_main, &m[i]) != 0)
             abort();

@@ -18,7 +18,7 @@
 #define UPDATE      FUSE_UPDATE
 #define FLOW        FUSE_FLOW
 static const uint8_t classes[] = {
-#define OP(id, name, form, operands, results, regions, traits, cost, rule, eval, lower, dims, sharding) [IR_##id] = lower,
+#define OP(id, name, form, operands, results, regions, traits, cost, rule, eval, lower, local, sharding) [IR_##id] = lower,
 #include "ir/ops.def"
 };
 

@@ -136,7 +136,7 @@ static const struct ir_slot_info slots[IR_SLOT_COUNT] = {
 #define NONE IR_OP_NONE
 static const struct ir_op_info ops[IR_OP_COUNT] = {
     [IR_OP_NONE].name = "none",
-#define OP(id, name_, form_, operands_, results_, regions_, traits_, cost_, rule, eval, lower, dims, sharding)                \
+#define OP(id, name_, form_, operands_, results_, regions_, traits_, cost_, rule, eval, lower, local, sharding)                \
     [IR_##id].name = name_, [IR_##id].form = form_, [IR_##id].operands = operands_,                          \
     [IR_##id].results = results_, [IR_##id].nregions = regions_, [IR_##id].traits = traits_,                 \
     [IR_##id].cost = cost_, [IR_##id].base = lower,

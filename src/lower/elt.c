@@ -393,7 +393,7 @@ static bool supports_convert(const struct ir_module *m, ir_op op) {
 #define NONE NULL
 /* Of ops computed element by element; NULL = always. */
 static supports_fn *const supports[] = {
-#define OP(id, name, form, operands, results, regions, traits, cost, rule, eval, lower, dims, sharding) [IR_##id] = lower,
+#define OP(id, name, form, operands, results, regions, traits, cost, rule, eval, lower, local, sharding) [IR_##id] = lower,
 #include "ir/ops.def"
 };
 

@@ -351,7 +351,7 @@ static const struct {
     lower_fn *fn;
     uint32_t what;
 } handlers[] = {
-#define OP(id, name, form, operands, results, regions, traits, cost, rule, eval, lower, dims, sharding) [IR_##id] = lower,
+#define OP(id, name, form, operands, results, regions, traits, cost, rule, eval, lower, local, sharding) [IR_##id] = lower,
 #include "ir/ops.def"
 };
 

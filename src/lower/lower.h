@@ -221,7 +221,7 @@ bool lower_rows_cached(struct lower *l, ir_val v, const struct index *at, struct
 #define MOVE(x)                                                                         lower_fn elem_##x;
 #define WINDOW(x)                                                                         lower_fn elem_##x;
 #define AS(x)
-#define OP(id, name, form, operands, results, regions, traits, cost, rule, eval, lower, dims, sharding) lower
+#define OP(id, name, form, operands, results, regions, traits, cost, rule, eval, lower, local, sharding) lower
 lower_fn elem_alu, elem_fun;
 #include "ir/ops.def"
 #undef NONE

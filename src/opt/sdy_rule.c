@@ -755,7 +755,7 @@ static void rule_custom_call(struct build *b) {
 /* ---- all -------------------------------------------------------------------------------------- */
 
 static rule_fn *const rules[] = {
-#define OP(id, name, form, operands, results, regions, traits, cost, rule, eval, lower, dims, sharding) \
+#define OP(id, name, form, operands, results, regions, traits, cost, rule, eval, lower, local, sharding) \
     [IR_##id] = rule_##sharding,
 #include "ir/ops.def"
 };

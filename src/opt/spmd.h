@@ -1,5 +1,5 @@
-/* SPMD partitioning: a program over global tensors, with the shardings that were propagated, becomes the program of one partition
- * over local shards (after openxla/shardy's partitioner, dialect/sdy/transforms/export). Parts of the pass `partition`.
+/* SPMD partitioning: a program over global tensors, with the shardings that were propagated, becomes the program of one
+ * partition over local shards (after the partitioner of openxla/shardy, transforms/export). Parts of the pass `partition`.
  *
  *   partition.c      the function: parameters, results, attributes for frameworks
  *   spmd_op.c        ops: the axes of each factor, local ops, sums of partial results

@@ -21,6 +21,9 @@ static bool maps_dim(const struct sdy_rule *rule, uint32_t tensor, int64_t dim, 
 
 /* All elements of a constant leave what `kind` combines them with as it is. */
 static bool is_neutral(const struct spmd *p, ir_val v, enum ir_op_kind kind) {
+    static const struct { enum ir_op_kind kind; enum rules_number number; } neutral[] = {
+        {IR_ADD, RULES_ZERO}, {IR_ADD, RULES_MINUS_ZERO}, {IR_OR, RULES_ZERO}, {IR_XOR, RULES_ZERO}, {IR_AND, RULES_ONES},
+        {IR_MULTIPLY, RULES_ONE}, {IR_MAXIMUM, RULES_LEAST}, {IR_MINIMUM, RULES_GREATEST}};
     struct rules r = {.o = p->o, .m = p->m};
     ir_op op = ir_val_get(p->m, v)->op;
     if (IR_NONE(op))
@@ -29,16 +32,10 @@ static bool is_neutral(const struct spmd *p, ir_val v, enum ir_op_kind kind) {
         return is_neutral(p, ir_operand(p->m, op, 0), kind);
     if (!ir_op_has(ir_kind(p->m, op), IR_T_CONSTANT))
         return false;
-    switch (kind) {
-    case IR_ADD:
-    case IR_OR:
-    case IR_XOR: return rules_is(&r, v, RULES_ZERO) || rules_is(&r, v, RULES_MINUS_ZERO);
-    case IR_MULTIPLY: return rules_is(&r, v, RULES_ONE);
-    case IR_MAXIMUM: return rules_is(&r, v, RULES_LEAST);
-    case IR_MINIMUM: return rules_is(&r, v, RULES_GREATEST);
-    case IR_AND: return rules_is(&r, v, RULES_ONES);
-    default: return false;
-    }
+    for (size_t i = 0; i < sizeof neutral / sizeof *neutral; i++)
+        if (neutral[i].kind == kind && rules_is(&r, v, neutral[i].number))
+            return true;
+    return false;
 }
 
 /* The op that the body combines two elements of operand `data` with, in the type of the result. */
@@ -58,26 +55,23 @@ static enum ir_op_kind reducer(const struct spmd *p, ir_op op, uint32_t data) {
 /* Not in an algorithm's narrower type. */
 static bool sums_in_result(const struct spmd *p, ir_op op) {
     ir_attr algorithm = ir_prop(p->m, op, IR_DOT_GENERAL_algorithm);
-    return IR_NONE(algorithm) || IR_SAME(ir_attr_get(p->m, ir_field(p->m, algorithm, IR_DOT_ALGORITHM_accumulation_type_F))->type,
-                                         ir_val_type(p->m, ir_result(p->m, op, 0))->elem);
+    ir_attr sum = IR_NONE(algorithm) ? algorithm : ir_field(p->m, algorithm, IR_DOT_ALGORITHM_accumulation_type_F);
+    return IR_NONE(algorithm) || IR_SAME(ir_attr_get(p->m, sum)->type, ir_val_type(p->m, ir_result(p->m, op, 0))->elem);
 }
 
 enum ir_op_kind spmd_combiner(struct spmd *p, ir_op op) {
-    enum ir_op_kind kind;
-    switch (ir_kind(p->m, op)) {
-    case IR_DOT_GENERAL: return sums_in_result(p, op) ? IR_ADD : IR_OP_NONE;
-    case IR_DOT:
-    case IR_CONVOLUTION: return IR_ADD;
-    case IR_GATHER: /* of what one partition has, the others have what is neutral */
+    const struct ir_op_data *x = ir_op_get(p->m, op);
+    if (x->kind == IR_DOT_GENERAL)
+        return sums_in_result(p, op) ? IR_ADD : IR_OP_NONE;
+    if (ir_op_has((enum ir_op_kind)x->kind, IR_T_CONTRACTION))
+        return IR_ADD;
+    if (x->kind == IR_GATHER) /* of what one partition has, the others have what is neutral */
         return ir_val_type(p->m, ir_result(p->m, op, 0))->dtype == IR_I1_T ? IR_OR : IR_ADD;
-    case IR_REDUCE:
-        kind = reducer(p, op, 0);
-        return ir_op_get(p->m, op)->noperands == 2 && is_neutral(p, ir_operand(p->m, op, 1), kind) ? kind : IR_OP_NONE;
-    case IR_SCATTER: /* of updates into what is neutral */
-        kind = reducer(p, op, 0);
-        return ir_op_get(p->m, op)->noperands == 3 && is_neutral(p, ir_operand(p->m, op, 0), kind) ? kind : IR_OP_NONE;
-    default: return IR_OP_NONE;
-    }
+    bool reduce = x->kind == IR_REDUCE && x->noperands == 2;
+    if (!reduce && (x->kind != IR_SCATTER || x->noperands != 3))
+        return IR_OP_NONE;
+    enum ir_op_kind kind = reducer(p, op, 0); /* scatter: of updates into what is neutral */
+    return is_neutral(p, x->operands[reduce], kind) ? kind : IR_OP_NONE;
 }
 
 /* Calls whose rules are of dimensions along which they do the same for each part. */
@@ -95,8 +89,9 @@ static bool is_local_call(const struct spmd *p, ir_op op) {
 }
 
 /* The kernel's features are divided as the input's are. */
-static bool is_local_convolution(const struct spmd *p, ir_op op, const struct sdy_rule *rule, uint32_t factor) {
-    int64_t in = ir_field_i64(p->m, ir_prop(p->m, op, IR_CONVOLUTION_dimension_numbers), IR_CONV_kernel_input_feature_dimension_F);
+static bool local_convolution(const struct spmd *p, ir_op op, const struct sdy_rule *rule, uint32_t factor) {
+    ir_attr dims = ir_prop(p->m, op, IR_CONVOLUTION_dimension_numbers);
+    int64_t in = ir_field_i64(p->m, dims, IR_CONV_kernel_input_feature_dimension_F);
     return rule->factors[factor].type == SDY_PASS_THROUGH || maps_dim(rule, 1, in, factor);
 }
 
@@ -149,13 +144,13 @@ static const int64_t *indexed_dims(const struct spmd *p, ir_op op, size_t *n) {
 }
 
 /* Along a dimension that indices are for, each partition takes those of its part: the slices or updates are of one element. */
-static bool is_local_gather(const struct spmd *p, ir_op op, const struct sdy_rule *rule, uint32_t factor) {
+static bool local_gather(const struct spmd *p, ir_op op, const struct sdy_rule *rule, uint32_t factor) {
     size_t n;
     const int64_t *dims = indexed_dims(p, op, &n);
     return rule->factors[factor].type != SDY_REDUCTION || has_dim(dims, n, input_dim(rule, factor));
 }
 
-static bool is_local_scatter(const struct spmd *p, ir_op op, const struct sdy_rule *rule, uint32_t factor) {
+static bool local_scatter(const struct spmd *p, ir_op op, const struct sdy_rule *rule, uint32_t factor) {
     size_t n;
     const int64_t *dims = indexed_dims(p, op, &n), in = input_dim(rule, factor);
     bool updates = maps(rule, rule->noperands - 1, factor);
@@ -165,7 +160,7 @@ static bool is_local_scatter(const struct spmd *p, ir_op op, const struct sdy_ru
 }
 
 /* Nothing is added to, or cut from, the dimensions with the factor. */
-static bool is_unpadded(const struct spmd *p, ir_op op, const struct sdy_rule *rule, uint32_t factor) {
+static bool local_pad(const struct spmd *p, ir_op op, const struct sdy_rule *rule, uint32_t factor) {
     static const enum ir_slot slots[] = {IR_PAD_edge_padding_low, IR_PAD_edge_padding_high, IR_PAD_interior_padding};
     for (size_t i = 0; i < sizeof slots / sizeof *slots; i++) {
         size_t n;
@@ -177,6 +172,40 @@ static bool is_unpadded(const struct spmd *p, ir_op op, const struct sdy_rule *r
     return true;
 }
 
+static bool local_dynamic_update_slice(const struct spmd *p, ir_op op, const struct sdy_rule *rule, uint32_t factor) {
+    (void)p, (void)op;
+    return maps(rule, 0, factor) && maps(rule, 1, factor);
+}
+
+static bool local_reshape(const struct spmd *p, ir_op op, const struct sdy_rule *rule, uint32_t factor) {
+    (void)p, (void)op;
+    return maps(rule, 0, factor) && maps(rule, 1, factor);
+}
+
+/* A factor of operands alone, or of results alone, says nothing of what the call does with parts. */
+static bool local_custom_call(const struct spmd *p, ir_op op, const struct sdy_rule *rule, uint32_t factor) {
+    bool in = false, out = false;
+    for (uint32_t t = 0; t < rule->noperands + rule->nresults; t++)
+        *(t < rule->noperands ? &in : &out) |= maps(rule, t, factor);
+    return in && out && (rule->custom || is_local_call(p, op));
+}
+
+static bool local_all(const struct spmd *p, ir_op op, const struct sdy_rule *rule, uint32_t factor) {
+    (void)p, (void)op, (void)rule, (void)factor;
+    return true;
+}
+
+static bool local_none(const struct spmd *p, ir_op op, const struct sdy_rule *rule, uint32_t factor) {
+    (void)p, (void)op, (void)rule, (void)factor;
+    return false;
+}
+
+static bool (*const local[])(const struct spmd *p, ir_op op, const struct sdy_rule *rule, uint32_t factor) = {
+#define OP(id, name, form, operands, results, regions, traits, cost, rule, eval, lower, local, sharding) \
+    [IR_##id] = local_##local,
+#include "ir/ops.def"
+};
+
 bool spmd_is_local(struct spmd *p, ir_op op, const struct sdy_rule *rule, uint32_t factor) {
     enum sdy_factor_type type = rule->factors[factor].type;
     enum ir_op_kind kind = ir_kind(p->m, op);
@@ -186,41 +215,7 @@ bool spmd_is_local(struct spmd *p, ir_op op, const struct sdy_rule *rule, uint32
         return false;
     if (kind != IR_CONVOLUTION && kind != IR_CUSTOM_CALL && !is_whole(p, op, rule, factor))
         return false;
-    if (ir_op_has(kind, IR_T_ELEMENTWISE))
-        return true;
-    switch (kind) {
-    case IR_DOT_GENERAL:
-    case IR_DOT:
-    case IR_REDUCE:
-    case IR_TRANSPOSE:
-    case IR_BROADCAST_IN_DIM:
-    case IR_CONCATENATE:
-    case IR_SLICE:
-    case IR_REVERSE:
-    case IR_DYNAMIC_SLICE:
-    case IR_SORT:
-    case IR_CHOLESKY:
-    case IR_TRIANGULAR_SOLVE:
-    case IR_FFT:
-    case IR_BITCAST_CONVERT:
-    case IR_REDUCE_WINDOW:
-    case IR_SELECT_AND_SCATTER:
-    case IR_BATCH_NORM_INFERENCE:
-    case IR_ALL_REDUCE:
-    case IR_ALL_GATHER:
-    case IR_ALL_TO_ALL:
-    case IR_REDUCE_SCATTER:
-    case IR_COLLECTIVE_PERMUTE:
-    case IR_COLLECTIVE_BROADCAST: return true;
-    case IR_RESHAPE: return maps(rule, 0, factor) && maps(rule, 1, factor);
-    case IR_GATHER: return is_local_gather(p, op, rule, factor);
-    case IR_PAD: return is_unpadded(p, op, rule, factor);
-    case IR_DYNAMIC_UPDATE_SLICE: return maps(rule, 0, factor) && maps(rule, 1, factor);
-    case IR_SCATTER: return is_local_scatter(p, op, rule, factor);
-    case IR_CONVOLUTION: return is_local_convolution(p, op, rule, factor);
-    case IR_CUSTOM_CALL: return rule->custom || is_local_call(p, op);
-    default: return false;
-    }
+    return local[kind](p, op, rule, factor);
 }
 
 /* ---- attributes --------------------------------------------------------------------------------- */
@@ -282,8 +277,8 @@ static bool indices_of(struct spmd *p, ir_op op, const struct sdy_sharding *s, s
     size_t nsizes;
     *x = (struct indices){.s = s, .operand = 1, .in = ir_val_type(p->m, ir_operand(p->m, op, 0))};
     x->dims = indexed_dims(p, op, &x->n);
-    x->vector = gather ? ir_field_i64(p->m, ir_prop(p->m, op, IR_GATHER_dimension_numbers), IR_GATHER_index_vector_dim_F)
-                       : ir_field_i64(p->m, ir_prop(p->m, op, IR_SCATTER_scatter_dimension_numbers), IR_SCATTER_index_vector_dim_F);
+    ir_attr numbers = ir_prop(p->m, op, gather ? IR_GATHER_dimension_numbers : IR_SCATTER_scatter_dimension_numbers);
+    x->vector = ir_field_i64(p->m, numbers, gather ? IR_GATHER_index_vector_dim_F : IR_SCATTER_index_vector_dim_F);
     x->sizes = gather ? ir_prop_i64s(p->m, op, IR_GATHER_slice_sizes, &nsizes) : NULL;
     for (size_t i = 0; s && i < x->n; i++)
         any |= s->dims[x->dims[i]].axes.n && (!x->sizes || x->sizes[x->dims[i]] == 1);
@@ -393,8 +388,9 @@ static ir_val mask_gathered(struct spmd *p, ir_op op, const struct indices *x, i
         ir_val in[2] = {places, components(p, at, x, i ? most : least, false, type)};
         ir_op compare;
         valid[i] = spmd_make(p, at, IR_COMPARE, in, 2, flags, &compare);
-        int64_t direction = i ? IR_COMPARISON_DIRECTION_LE : IR_COMPARISON_DIRECTION_GE;
-        ir_set_prop(p->m, compare, IR_COMPARE_comparison_direction, ir_attr_enum(p->m, IR_ENUM_COMPARISON_DIRECTION, direction));
+        ir_attr direction = ir_attr_enum(p->m, IR_ENUM_COMPARISON_DIRECTION,
+                                         i ? IR_COMPARISON_DIRECTION_LE : IR_COMPARISON_DIRECTION_GE);
+        ir_set_prop(p->m, compare, IR_COMPARE_comparison_direction, direction);
     }
     ir_val mask = spmd_make(p, at, IR_AND, valid, 2, flags, NULL);
     if (x->vector < rank)

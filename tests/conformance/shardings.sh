@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# shardings.sh DIRECTORY...: the programs' values, divided by random shardings over random meshes of 2 and 8 devices, must be those
-# of one device: evaluated, and compiled.
+# shardings.sh DIRECTORY...: the values of programs, divided by random shardings over random meshes of 2 and 8 devices, must be
+# those of one device: evaluated, and compiled.
 set -uo pipefail
 HILO=$(realpath "${HILO:?the hilo command to test}")
 cd "$(dirname "$0")/../.." || exit

@@ -381,7 +381,7 @@ module attributes {mhlo.num_partitions = 3 : i32, mhlo.spmd_parameters_shardings
 // Two layers, data and tensor parallel: one sum over the devices that share a part of the batch.
 module attributes {mhlo.num_partitions = 4 : i32} {
   sdy.mesh @mesh = <["data"=2, "model"=2]>
-  func.func @main(%x: tensor<8x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {}]>}, %w1: tensor<16x32xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"model"}]>}, %w2: tensor<32x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"model"}, {}]>}) -> tensor<8x16xf32> {
+  func.func @f(%x: tensor<8x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {}]>}, %w1: tensor<16x32xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"model"}]>}, %w2: tensor<32x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"model"}, {}]>}) -> tensor<8x16xf32> {
     %0 = stablehlo.dot_general %x, %w1, contracting_dims = [1] x [0] : (tensor<8x16xf32>, tensor<16x32xf32>) -> tensor<8x32xf32>
     %1 = stablehlo.tanh %0 : tensor<8x32xf32>
     %2 = stablehlo.dot_general %1, %w2, contracting_dims = [1] x [0] : (tensor<8x32xf32>, tensor<32x16xf32>) -> tensor<8x16xf32>
@@ -391,7 +391,7 @@ module attributes {mhlo.num_partitions = 4 : i32} {
 // ----- expected
 module attributes {mhlo.num_partitions = 4 : i32, mhlo.spmd_parameters_shardings = ["{devices=[2,1,2]0,1,2,3 last_tile_dim_replicate}", "{devices=[1,2,2]0,2,1,3 last_tile_dim_replicate}", "{devices=[2,1,2]0,2,1,3 last_tile_dim_replicate}"], mhlo.spmd_output_sharding = "{devices=[2,1,2]0,1,2,3 last_tile_dim_replicate}"} {
   sdy.mesh @mesh = <["data"=2, "model"=2]>
-  func.func @main(%arg0: tensor<4x16xf32>, %arg1: tensor<16x16xf32>, %arg2: tensor<16x16xf32>) -> tensor<4x16xf32> {
+  func.func @f(%arg0: tensor<4x16xf32>, %arg1: tensor<16x16xf32>, %arg2: tensor<16x16xf32>) -> tensor<4x16xf32> {
     %0 = stablehlo.dot_general %arg0, %arg1, contracting_dims = [1] x [0] : (tensor<4x16xf32>, tensor<16x16xf32>) -> tensor<4x16xf32>
     %1 = stablehlo.tanh %0 : tensor<4x16xf32>
     %2 = stablehlo.dot_general %1, %arg2, contracting_dims = [1] x [0] : (tensor<4x16xf32>, tensor<16x16xf32>) -> tensor<4x16xf32>
@@ -407,26 +407,29 @@ module attributes {mhlo.num_partitions = 4 : i32, mhlo.spmd_parameters_shardings
 // A gradient whose parameter is divided as its batch is: a reduce-scatter, not a sum of all.
 module attributes {mhlo.num_partitions = 4 : i32} {
   sdy.mesh @mesh = <["data"=4]>
-  func.func @main(%x: tensor<8x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {}]>}, %dy: tensor<8x32xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {}]>}) -> (tensor<16x32xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {}]>}) {
-    %0 = stablehlo.dot_general %x, %dy, contracting_dims = [0] x [0] : (tensor<8x16xf32>, tensor<8x32xf32>) -> tensor<16x32xf32>
+  func.func @f(%x: tensor<128x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {}]>}, %dy: tensor<128x32xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {}]>}) -> (tensor<16x32xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {}]>}) {
+    %0 = stablehlo.dot_general %x, %dy, contracting_dims = [0] x [0] : (tensor<128x16xf32>, tensor<128x32xf32>) -> tensor<16x32xf32>
     return %0 : tensor<16x32xf32>
   }
 }
 // ----- expected
 module attributes {mhlo.num_partitions = 4 : i32, mhlo.spmd_parameters_shardings = ["{devices=[4,1]0,1,2,3}", "{devices=[4,1]0,1,2,3}"], mhlo.spmd_output_sharding = "{devices=[4,1]0,1,2,3}"} {
   sdy.mesh @mesh = <["data"=4]>
-  func.func @main(%arg0: tensor<2x16xf32>, %arg1: tensor<2x32xf32>) -> tensor<4x32xf32> {
-    %0 = "stablehlo.all_to_all"(%arg0) <{split_dimension = 1 : i64, concat_dimension = 0 : i64, split_count = 4 : i64, replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>}> : (tensor<2x16xf32>) -> tensor<8x4xf32>
-    %1 = "stablehlo.all_gather"(%arg1) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> : (tensor<2x32xf32>) -> tensor<8x32xf32>
-    %2 = stablehlo.dot_general %0, %1, contracting_dims = [0] x [0] : (tensor<8x4xf32>, tensor<8x32xf32>) -> tensor<4x32xf32>
-    return %2 : tensor<4x32xf32>
+  func.func @f(%arg0: tensor<32x16xf32>, %arg1: tensor<32x32xf32>) -> tensor<4x32xf32> {
+    %0 = stablehlo.dot_general %arg0, %arg1, contracting_dims = [0] x [0] : (tensor<32x16xf32>, tensor<32x32xf32>) -> tensor<16x32xf32>
+    %1 = "stablehlo.reduce_scatter"(%0) <{scatter_dimension = 0 : i64, replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> ({
+    ^bb0(%arg2: tensor<f32>, %arg3: tensor<f32>):
+      %2 = stablehlo.add %arg2, %arg3 : tensor<f32>
+      stablehlo.return %2 : tensor<f32>
+    }) : (tensor<16x32xf32>) -> tensor<4x32xf32>
+    return %1 : tensor<4x32xf32>
   }
 }
 // -----
 // Rows of a table that is divided by rows: each device takes those of its part, and what they took is added.
 module attributes {mhlo.num_partitions = 2 : i32} {
   sdy.mesh @mesh = <["x"=2]>
-  func.func @main(%table: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}, %at: tensor<3x1xi32>) -> tensor<3x4xf32> {
+  func.func @f(%table: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}, %at: tensor<3x1xi32>) -> tensor<3x4xf32> {
     %0 = "stablehlo.gather"(%table, %at) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 4>}> : (tensor<8x4xf32>, tensor<3x1xi32>) -> tensor<3x4xf32>
     return %0 : tensor<3x4xf32>
   }
@@ -434,7 +437,7 @@ module attributes {mhlo.num_partitions = 2 : i32} {
 // ----- expected
 module attributes {mhlo.num_partitions = 2 : i32, mhlo.spmd_parameters_shardings = ["{devices=[2,1]0,1}", "{replicated}"], mhlo.spmd_output_sharding = "{replicated}"} {
   sdy.mesh @mesh = <["x"=2]>
-  func.func @main(%arg0: tensor<4x4xf32>, %arg1: tensor<3x1xi32>) -> tensor<3x4xf32> {
+  func.func @f(%arg0: tensor<4x4xf32>, %arg1: tensor<3x1xi32>) -> tensor<3x4xf32> {
     %0 = stablehlo.constant dense<0> : tensor<1x1xi32>
     %1 = stablehlo.reshape %0 : (tensor<1x1xi32>) -> tensor<1xi32>
     %2 = stablehlo.broadcast_in_dim %1, dims = [1] : (tensor<1xi32>) -> tensor<3x1xi32>
@@ -470,5 +473,23 @@ module attributes {mhlo.num_partitions = 2 : i32, mhlo.spmd_parameters_shardings
       stablehlo.return %30 : tensor<f32>
     }) : (tensor<3x4xf32>) -> tensor<3x4xf32>
     return %29 : tensor<3x4xf32>
+  }
+}
+// -----
+// A call by whose rule a factor is of the operand alone is not computed on parts of it.
+module attributes {mhlo.num_partitions = 2 : i32} {
+  sdy.mesh @mesh = <["x"=2]>
+  func.func @f(%a: tensor<4x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>}) -> tensor<4x8xf32> {
+    %0 = stablehlo.custom_call @solve(%a) {sdy.sharding_rule = #sdy.op_sharding_rule<([i, j])->([i, k]) {i=4, j=8, k=8}, custom>} : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    return %0 : tensor<4x8xf32>
+  }
+}
+// ----- expected
+module attributes {mhlo.num_partitions = 2 : i32, mhlo.spmd_parameters_shardings = ["{devices=[1,2]0,1}"], mhlo.spmd_output_sharding = "{replicated}"} {
+  sdy.mesh @mesh = <["x"=2]>
+  func.func @f(%arg0: tensor<4x4xf32>) -> tensor<4x8xf32> {
+    %0 = "stablehlo.all_gather"(%arg0) <{all_gather_dim = 1 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> : (tensor<4x4xf32>) -> tensor<4x8xf32>
+    %1 = stablehlo.custom_call @solve(%0) : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    return %1 : tensor<4x8xf32>
   }
 }
