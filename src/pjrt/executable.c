@@ -681,13 +681,14 @@ struct pjrt_error *pjrt_Executable_OutputMemoryKinds(struct pjrt_Executable_Outp
     return NULL;
 }
 
-/* The optimised program, built at the first request. A framework that compiles requests every program, for its shardings alone:
-   then this is the program unchanged, or that of a partition, at no cost. */
+/* The optimised program, built at the first request. Of several partitions that of one, unoptimised, as optimisation writes
+   collectives out. A framework that compiles requests every program, for its shardings alone: then it is the program unchanged,
+   at no cost. */
 static struct pjrt_error *program_text(struct pjrt_executable *x, struct str *out) {
     struct pjrt_client *c = x->client;
     const struct pjrt_framework *f = pjrt_framework(c);
     *out = x->partitioned.p ? x->partitioned : x->code;
-    if (f && atomic_load_explicit(&f->compiling, memory_order_relaxed))
+    if (x->partitioned.p || (f && atomic_load_explicit(&f->compiling, memory_order_relaxed)))
         return NULL;
     pthread_mutex_lock(&c->lock);
     struct str known = x->optimised;

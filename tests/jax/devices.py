@@ -230,6 +230,8 @@ spread = NamedSharding(mesh(hilo, (8,), ("a",)), P("a"))
 called = jax.jit(lambda v: lax.with_sharding_constraint(v * 2, spread))
 shown = jax.jit(lambda v: called(v) + called(v + 1)).lower(jax.device_put(jnp.arange(16.0), spread)).compile().as_text()
 check("the program of a partition is shown", "f32[2]" in shown)
+shown = jax.jit(jnp.sum).lower(jax.device_put(jnp.arange(16.0), spread)).compile().as_text()
+check("with its collectives", " all-reduce(" in shown and "all-gather" not in shown)
 
 from jax._src import dispatch  # noqa: E402: JAX would raise the error again at its end
 
