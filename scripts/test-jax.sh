@@ -3,8 +3,8 @@
 # installed JAX; FILE names its tests (lax_test), by default those of the array operations. Each file is a process of its
 # own, with as many devices as it requires. Needs JAX, pytest and absl-py, in the environment of $HILO_PYTHON, in .venv, or
 # python3's. $JAX_NUM_GENERATED_CASES, 1 by default, is how many cases JAX draws for each of its generated tests.
-# $JAX_PLATFORMS: hilo, or hilo_gpu with HILO_CUDA_PATH where there is no GPU. With --compare they run on $HILO_JAX_PEER, too, by
-# default XLA's CPU, and the last lines say how many of those that pass there pass here.
+# $JAX_PLATFORMS: hilo, or hilo_gpu with HILO_CUDA_PATH where there is no GPU. With --compare they run on $HILO_JAX_PEER, too,
+# by default XLA's CPU, and the last lines say how many of those that pass there pass here.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 root=$PWD

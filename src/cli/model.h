@@ -22,7 +22,8 @@ struct cli_model {
     {"--precision", "P", CLI_PRECISION, offsetof(type, field.precision),                                               \
      "of weights and products; default auto, as stored:"},                                                              \
     {"--engine", "E", CLI_TEXT, offsetof(type, field.engine),                                                          \
-     "what runs the model: hilo, hilo:gpu for a GPU, reference, or\npjrt:PATH, a PJRT plugin; default: HILO_ENGINE, or hilo"},  \
+     "what runs the model: hilo, hilo:gpu for a GPU, reference, or\n"                                                     \
+     "pjrt:PATH, a PJRT plugin; default: HILO_ENGINE, or hilo"},                                                          \
     {"--context", "N", CLI_NUMBER, offsetof(type, field.context), "limit of tokens; default: the model's"},            \
     {"--cache8", NULL, CLI_FLAG, offsetof(type, field.cache8),                                                         \
      "keep keys and values in 8 bits (f8E4M3FN), half of the\nmemory of bf16"},                                         \

@@ -1,5 +1,5 @@
-/* The engines of this library: compiled programs, for the processor or a GPU, and the reference evaluator. Arrays are buffers, which
- * a GPU has in its own memory, programs executables. */
+/* The engines of this library: compiled programs, for the processor or a GPU, and the reference evaluator. Arrays are
+ * buffers, which a GPU has in its own memory, programs executables. */
 #include "llm/engine.h"
 
 struct hilo_engine {
