@@ -1,41 +1,56 @@
 /* Strided loads of adjacent elements: the lanes of one load are a stride apart, and later loads have the same lanes one element
  * on. As many such loads as there are lanes make a square block of memory, which is read row by row and transposed in
- * registers: a quarter of the work of a gather for each. */
+ * registers: a quarter of the work of a gather for each. Of 32-bit elements, so do four. */
 #include "codegen/emit.h"
 
-enum { TRANSPOSE_MAX_LANES = 16, TRANSPOSE_SEARCH = 4096 /* nodes in which the other loads are searched */ };
+enum {
+    TRANSPOSE_MAX_LANES = 16,
+    TRANSPOSE_SEARCH = 4096, /* nodes in which the other loads are searched */
+    TRANSPOSE_LEAST = 4      /* loads */
+};
 
-/* Whether all lanes of a load are at least a vector apart, in memory that the kernel does not write. */
+/* Whether all lanes of a load are at least TRANSPOSE_LEAST elements apart, in memory that the kernel does not write. */
 static bool transpose_is_strided(const struct emit *e, const struct kir_node *n) {
     if (n->op != KIR_LOAD || emit_is(n->arg[1]) || e->k->buffers.v[n->of].role != KIR_IN)
         return false;
     const struct emit_node *index = &e->nodes[n->arg[0].i];
-    int64_t width = e->width;
-    return index->class == EMIT_LINEAR && index->every == 1 && (index->stride >= width || index->stride <= -width) &&
+    int64_t least = TRANSPOSE_LEAST;
+    return index->class == EMIT_LINEAR && index->every == 1 && (index->stride >= least || index->stride <= -least) &&
            ir_dtype_get(e->k->buffers.v[n->of].dtype)->bytes <= 4;
 }
 
-/* The loads of the block that begins with `v`, in the order of their elements. */
-static bool transpose_find_loads(const struct emit *e, kir_val v, kir_val *members) {
+/* The loads of a block of `columns` elements from each lane that begins with `v`, in the order of their elements. */
+static bool transpose_find_loads(const struct emit *e, kir_val v, uint32_t columns, kir_val *members) {
     const struct kir_node *first = kir_get(e->k, v);
     int64_t from, at;
     kir_val base = emit_without_constant(e, first->arg[0], &from);
     uint32_t found = 1;
     memset(members, 0, TRANSPOSE_MAX_LANES * sizeof *members);
     members[0] = v;
-    for (int i = 0; i < TRANSPOSE_SEARCH && found < e->width; i++) {
+    for (int i = 0; i < TRANSPOSE_SEARCH && found < columns; i++) {
         v = kir_get(e->k, v)->next;
         if (!emit_is(v))
             return false;
         const struct kir_node *n = kir_get(e->k, v);
         if (!transpose_is_strided(e, n) || n->of != first->of || emit_without_constant(e, n->arg[0], &at).i != base.i)
             continue;
-        if (at > from && at - from < e->width && !emit_is(members[at - from])) {
+        if (at > from && at - from < columns && !emit_is(members[at - from])) {
             members[at - from] = v;
             found++;
         }
     }
-    return found == e->width;
+    return found == columns;
+}
+
+/* How many loads make the block that begins with `v`; 0 = there is none. */
+static uint32_t transpose_columns(const struct emit *e, kir_val v, kir_val *members) {
+    const struct kir_node *n = kir_get(e->k, v);
+    int64_t stride = e->nodes[n->arg[0].i].stride, width = e->width;
+    if ((stride >= width || stride <= -width) && transpose_find_loads(e, v, e->width, members))
+        return e->width;
+    return ir_dtype_get(e->k->buffers.v[n->of].dtype)->bytes == 4 && transpose_find_loads(e, v, TRANSPOSE_LEAST, members)
+               ? TRANSPOSE_LEAST
+               : 0;
 }
 
 /* Shuffles two vectors within each group of four lanes: lane i of a group is lane of[i], from 4 on of the second vector. */
@@ -69,9 +84,9 @@ static void transpose_blocks(struct emit *e, LLVMValueRef *v) {
 }
 
 /* Transposes 4 x 4 blocks: those in the same groups of v[4 c] .. v[4 c + 3]. */
-static void transpose_within_blocks(struct emit *e, LLVMValueRef *v) {
+static void transpose_within_blocks(struct emit *e, uint32_t columns, LLVMValueRef *v) {
     static const uint32_t low[] = {0, 4, 1, 5}, high[] = {2, 6, 3, 7}, first[] = {0, 1, 4, 5}, second[] = {2, 3, 6, 7};
-    for (uint32_t g = 0; g < e->width; g += 4) {
+    for (uint32_t g = 0; g < columns; g += 4) {
         LLVMValueRef a = transpose_shuffle4(e, v[g], v[g + 1], low), b = transpose_shuffle4(e, v[g], v[g + 1], high);
         LLVMValueRef c = transpose_shuffle4(e, v[g + 2], v[g + 3], low), d = transpose_shuffle4(e, v[g + 2], v[g + 3], high);
         v[g] = transpose_shuffle4(e, a, c, first);
@@ -90,7 +105,7 @@ static LLVMValueRef transpose_load(struct emit *e, const struct kir_node *n, uin
 /* The rows of the block with their 4 x 4 blocks transposed as a whole: group q of v[4 c + i] has columns 4 c .. 4 c + 3 of row
    4 q + i. Rows of 32 bits are loaded so, group by group: loads that insert into a vector cost less than shuffles, to run and
    to compile. Narrower rows are widened first, for which whole vectors are loaded. */
-static void transpose_load_blocks(struct emit *e, const struct kir_node *n, unsigned bytes, LLVMValueRef *v) {
+static void transpose_load_blocks(struct emit *e, const struct kir_node *n, unsigned bytes, uint32_t columns, LLVMValueRef *v) {
     LLVMTypeRef element = bytes == 1 ? e->i8 : bytes == 2 ? e->i16 : e->i32;
     if (bytes < 4) {
         for (uint32_t i = 0; i < e->width; i++)
@@ -98,7 +113,7 @@ static void transpose_load_blocks(struct emit *e, const struct kir_node *n, unsi
         transpose_blocks(e, v);
         return;
     }
-    for (uint32_t i = 0; i < e->width; i++) {
+    for (uint32_t i = 0; i < columns; i++) {
         LLVMValueRef group[TRANSPOSE_MAX_LANES / 4] = {NULL};
         for (uint32_t q = 0; q < e->width / 4; q++)
             group[q] = transpose_load(e, n, 4 * q + i % 4, i / 4 * 4, e->l->VectorType(element, 4));
@@ -115,14 +130,16 @@ bool emit_transposed_loads(struct emit *e, kir_val v) {
     kir_val members[TRANSPOSE_MAX_LANES];
     LLVMValueRef rows[TRANSPOSE_MAX_LANES];
     if (e->width < 4 || e->width > TRANSPOSE_MAX_LANES || e->width != e->t->vector_bytes / 4 || e->mask ||
-        !transpose_is_strided(e, n) ||
-        !transpose_find_loads(e, v, members))
+        !transpose_is_strided(e, n))
+        return false;
+    uint32_t columns = transpose_columns(e, v, members);
+    if (!columns)
         return false;
     unsigned bytes = ir_dtype_get(t)->bytes;
     LLVMTypeRef stored = e->l->VectorType(emit_memory_type(e, t), e->width);
-    transpose_load_blocks(e, n, bytes, rows);
-    transpose_within_blocks(e, rows);
-    for (uint32_t i = 0; i < e->width; i++) {
+    transpose_load_blocks(e, n, bytes, columns, rows);
+    transpose_within_blocks(e, columns, rows);
+    for (uint32_t i = 0; i < columns; i++) {
         if (bytes < 4)
             rows[i] = emit_cast(e, LLVMTrunc, rows[i], bytes == 1 ? e->i8 : e->i16);
         e->nodes[members[i].i].code = emit_decode(e, t, e->l->BuildCast(e->b, LLVMBitCast, rows[i], stored, ""));
