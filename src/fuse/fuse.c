@@ -51,8 +51,7 @@ enum {
     CODE_SIZE_COST_MIN = 30,   /* cost from which an op expands to so much code that copies of it take time to compile */
     RECOMPUTE_COST_LIMIT = 8,  /* cost from which an op is not computed more often than it has elements */
     MAX_REDUCTIONS = 32,       /* of a kernel */
-    MAX_MERGED_OUTPUTS = 8,    /* of kernels that become one */
-    FEW_USES = 8               /* of an element in a contraction: those of the rows that a GEMV takes without packing */
+    MAX_MERGED_OUTPUTS = 8     /* of kernels that become one */
 };
 
 /* Where an op is computed. */
@@ -545,7 +544,7 @@ static bool has_few_uses(const struct fuse *f, const struct fuse_kernel *k, cons
     double products = (double)count_of(f->m, ir_result(f->m, k->anchor, 0));
     for (size_t i = 0; i < nsum; i++)
         products *= (double)ir_val_type(f->m, ir_operand(f->m, k->anchor, 0))->dims[sum[i]];
-    return products <= (double)FEW_USES * (double)count_of(f->m, ir_result(f->m, n->op, 0));
+    return products <= (double)FUSE_FEW_ROWS * (double)count_of(f->m, ir_result(f->m, n->op, 0));
 }
 
 /* Bytes in memory from which a value is computed, followed through `depth` ops. */

@@ -17,6 +17,10 @@
 enum fuse_class { FUSE_NONE, FUSE_ELEMENT, FUSE_MOVE, FUSE_WINDOW, FUSE_REDUCTION, FUSE_CONTRACTION, FUSE_UPDATE, FUSE_FLOW };
 enum fuse_class fuse_class(enum ir_op_kind kind);
 
+/* Rows of a product that are few: each element of the matrix is used so seldom that it is read, and dequantised, for each use
+   instead of being stored or packed before (lower/matvec.c); they do not pay for stages, which read operands in panels. */
+enum { FUSE_FEW_ROWS = 16 };
+
 /* Why values are materialised (reasons.def). */
 enum fuse_reason {
 #define REASON(id, name, text) FUSE_##id,

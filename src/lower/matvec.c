@@ -13,17 +13,26 @@
  * multiplied by x[k] 2^(-b k), both exact. Signed elements are taken as unsigned ones, less 2^(b - 1) times the sum of x[k].
  *
  * Where there are products of bytes (DOT4), elements of 4 and 8 bits are multiplied by them, and the prologue splits rows
- * into bytes: the elements of a word share a power of two, of which each is a 24-bit integer, and so three signed bytes
- * (digits). That is the precision of f32 for the largest of them; the others are rounded to the same last bit, as an
- * addition to it would. The sum of a word is exact; for 8 bits it is the sum of two, of the highest digits and of the
- * others. */
+ * into bytes. A lane is then as many words as share scale and offset, up to four: their elements share a power of two, of which
+ * each is a 24-bit integer, and so three signed bytes (digits). That is the precision of f32 for the largest of them; the
+ * others are rounded to the same last bit, as an addition to it would. The sum of a lane is exact; for 8 bits it is the sum of
+ * two, of the highest digits and of the others.
+ *
+ * The bits of a row do not depend on the number of rows. Many rows of bytes are multiplied iteration by iteration for a block
+ * of lines, so that what an iteration takes of all rows stays in the L1 cache, and words are unpacked once for all rows; the
+ * sums are in scratch memory meanwhile. Of others, some rows at a time are multiplied by the lines of a block. */
 #include "lower/contract.h"
 
 #include <math.h>
 
 enum {
-    MATVEC_ROWS = 8, /* maximal number of rows: with more, each element is used often enough to be packed */
-    MATVEC_UNIT = 32 /* maximal number of elements of a word */
+    MATVEC_AT_ONCE = 8, /* most rows whose sums are in registers; of more rows, */
+    MATVEC_PART = 4,    /* so many at a time. Of bytes, sums of more than these are in memory, */
+    MATVEC_LINES = 16,  /* of blocks of so many lines, */
+    MATVEC_LINES_AT_ONCE = 2, /* of which so many have their bytes in registers */
+    MATVEC_UNIT = 32,   /* maximal number of elements of a word */
+    MATVEC_WORDS = 4,   /* maximal number of words of a lane */
+    MATVEC_DIGITS = 3   /* bytes of an element of a row */
 };
 
 struct matvec {
@@ -34,18 +43,29 @@ struct matvec {
     int64_t lanes, steps;         /* an iteration takes `steps` vectors of `lanes` lanes */
     int64_t tile, line_step;          /* lines at once, line_step lines apart */
     int64_t prefetch;                /* prefetch distance in elements of the matrix's memory */
-    int64_t unit;                 /* elements of the matrix in a lane: 1, or those of a word */
+    int64_t unit;                 /* elements of the matrix in a word; 1: it is not read by words */
+    int64_t words;                /* of a lane: 1, as_bytes up to MATVEC_WORDS */
+    int64_t at_once;              /* rows whose sums are in registers */
     bool quantised;                 /* quantised: elements times a scale plus an offset, the same for all of a word */
     bool is_signed;               /* quantised: the elements */
-    bool prepared;                /* rows are in `buffer`; quantised: sums[row][word], for a signed matrix times -2^(b - 1) */
+    bool prepared;                /* rows are in `buffer`; quantised: sums, [row][word] or as scales, for a signed matrix times
+                                     -2^(b - 1) */
     bool as_bytes;                   /* quantised: multiplied by DOT4 */
     bool has_offset;              /* quantised */
     uint32_t buffer, sums;
-    uint32_t scales, biases;      /* as_bytes: [row][word], the power of two; signed: the sum times -2^(b - 1), for 8 bits
-                                     that of the highest digits, and after all of those that of the others */
+    uint32_t scales, biases;      /* as_bytes: [iteration][row][lane], the power of two; signed: the sum times -2^(b - 1), for
+                                     8 bits that of the highest digits, and after all of those that of the others */
 };
 
-enum { MATVEC_DIGITS = 3 }; /* bytes of an element of a row */
+/* Lanes of a line. */
+static int64_t line_lanes(const struct matvec *v) {
+    return v->size / (v->unit * v->words);
+}
+
+/* Whether the sums of all rows are in memory, of a block of lines. */
+static bool in_memory(const struct matvec *v) {
+    return v->as_bytes && v->nrows > MATVEC_PART;
+}
 
 static bool is_eligible(struct matvec *v) {
     const struct contraction *c = v->c;
@@ -55,7 +75,7 @@ static bool is_eligible(struct matvec *v) {
     v->nlines = c->result[v->lines].size;
     v->size = c->sum[0].size;
     int64_t least = TORTURED(TORTURE_PART, c->l->target->kernel_ops);
-    return v->nrows <= MATVEC_ROWS && v->nlines >= 8 && v->size > 0 && v->size >= least / v->nlines;
+    return v->nrows <= FUSE_FEW_ROWS && v->nlines >= 8 && v->size > 0 && v->size >= least / v->nlines;
 }
 
 /* ---- quantised elements of the matrix -------------------------------------------------- */
@@ -105,10 +125,39 @@ static bool find_parts(const struct kir *k, kir_val a, kir_val b, struct parts *
 
 /* ---- the choice ------------------------------------------------------------------------------- */
 
+/* Element `step` from the beginning of a lane on. */
 static kir_val element(struct matvec *v, kir_val lane, int64_t step) {
     struct contraction *c = v->c;
-    c->sum[0].at = lower_add(c->l, lower_mul(c->l, lane, v->unit), kir_i64(c->l->k, step));
+    c->sum[0].at = lower_add(c->l, lower_mul(c->l, lane, v->unit * v->words), kir_i64(c->l->k, step));
     return contract_factor(c, v->matrix);
+}
+
+/* Word `word` of a lane. */
+static bool find_word(struct matvec *v, kir_val lane, int64_t word, struct parts *out) {
+    kir_val a = element(v, lane, word * v->unit), b = element(v, lane, word * v->unit + 1);
+    return find_parts(v->c->l->k, a, b, out);
+}
+
+/* The most words that make a lane: they share scale and offset, sums of their products fit 32 bits, and lines are whole
+   iterations. */
+static void find_lane(struct matvec *v, bool is_signed) {
+    struct kir *k = v->c->l->k;
+    int64_t bits = 32 / v->unit;
+    for (v->words = bits == 4 && !is_signed ? 2 : MATVEC_WORDS; v->words > 1; v->words /= 2) {
+        struct parts first, last;
+        if (v->size % (contract_vector(v->c) * v->unit * v->words))
+            continue;
+        kir_val lane = kir_loop(k, KIR_SERIAL, line_lanes(v), 0), none = {0};
+        bool same = find_word(v, lane, 0, &first);
+        kir_val a = element(v, lane, 0), b = element(v, lane, v->unit * v->words - 1), scale = none, offset = none;
+        (void)take_common(k, KIR_ADD, &a, &b, &offset);
+        (void)take_common(k, KIR_MUL, &a, &b, &scale);
+        same = same && find_word(v, lane, v->words - 1, &last) && scale.i == first.scale.i && offset.i == first.offset.i &&
+               last.scale.i == scale.i && last.offset.i == offset.i;
+        kir_close(k);
+        if (same)
+            return;
+    }
 }
 
 /* Inspects elements of both operands: whether the matrix is contiguous, and whether rows need a prologue. */
@@ -117,6 +166,7 @@ static bool inspect(struct matvec *v, bool as_bytes) {
     struct contract_kernel probe;
     int64_t stride = 0, one = 0;
     v->as_bytes = as_bytes;
+    v->words = 1;
     v->unit = contract_parts_of_word(c, v->matrix, as_bytes);
     if (v->size < v->unit || (as_bytes && (v->unit != 4 && v->unit != 8)))
         return false;
@@ -133,19 +183,24 @@ static bool inspect(struct matvec *v, bool as_bytes) {
         v->quantised = v->unit > 1 && find_parts(k, y, element(v, lane, 1), &parts);
         v->is_signed = v->quantised && parts.is_signed;
         v->has_offset = v->quantised && parts.offset.i;
+        v->at_once = v->nrows <= MATVEC_AT_ONCE ? v->nrows : MATVEC_PART;
         int64_t wide = v->unit == 1 ? 2 : 1; /* whatever the number of rows: the bits of a row do not depend on others */
         v->lanes = vector * wide;
         v->steps = v->unit > 1 ? v->unit : c->l->target->line_bytes / (bytes * v->lanes);
         v->steps = v->steps < 1 ? 1 : v->steps;
-        int64_t tile = v->nrows == 1 ? 4 : v->nrows <= 3 ? 3 : v->nrows <= 5 ? 2 : 1;
-        int64_t fit = c->l->target->vector_registers * 3 / 4 / (v->nrows * wide); /* the others hold operands */
-        v->tile = contract_tile_size(v->nlines, tile < fit ? tile : fit > 1 ? fit : 1);
+        int64_t tile = v->at_once == 1 ? 4 : in_memory(v) ? MATVEC_LINES_AT_ONCE : v->at_once <= 3 ? 3 : 1 + (v->at_once <= 5);
+        int64_t fit = c->l->target->vector_registers * 3 / 4 / (v->at_once * wide); /* the others hold operands */
+        v->tile = contract_tile_size(v->nlines, in_memory(v) || tile < fit ? tile : fit > 1 ? fit : 1);
         v->prefetch = c->l->target->vector_bytes == 64 ? v->size / v->unit : 0;
         v->line_step = c->l->target->stream_bytes / (v->size / v->unit * bytes);
         c->sum[0].at = lane;
         kir_val x = contract_factor(c, !v->matrix);
         v->prepared = v->unit > 1 || (v->nrows > 1 && c->is_narrow[!v->matrix]) || kir_get(k, x)->op != KIR_LOAD ||
                       !kir_linear(k, kir_get(k, x)->arg[0], lane, &one) || one != 1;
+    }
+    if (contiguous && as_bytes && v->quantised) {
+        find_lane(v, v->is_signed);
+        v->steps = v->unit * v->words;
     }
     contract_probe_end(c, &probe);
     int64_t iteration = v->lanes * v->steps;
@@ -222,34 +277,54 @@ static kir_val shared_exponent(struct lower *l, const kir_val *x, int64_t n, kir
     return kir_op2(l->k, KIR_MAX, 0, field, kir_int(l->k, KIR_I32, LEAST));
 }
 
-/* The prologue for DOT4: rows as bytes, [row][iteration][digit, highest first][elements that one mask selects][word]. */
+/* The digits of words of four bytes or eight half bytes of a row, whose elements are q + DIGITS, to `out` from `to` on. */
+static void store_digits(struct matvec *v, const kir_val *q, uint32_t out, kir_val to) {
+    enum { SIGNS = -0x7F7F7F80 };
+    struct lower *l = v->c->l;
+    int64_t masks = v->unit / 4;
+    for (int64_t i = 0; i < v->words * MATVEC_DIGITS * masks; i++) {
+        int64_t p = i % masks, d = i / masks % MATVEC_DIGITS, word = i / masks / MATVEC_DIGITS;
+        kir_val all = {0};
+        for (int64_t b = 0; b < 4; b++) {
+            kir_val digit = op(l, KIR_SHR, q[word * v->unit + masks * b + p], 8 * (MATVEC_DIGITS - 1 - d));
+            digit = op(l, KIR_AND, digit, 255);
+            all = b ? kir_op2(l->k, KIR_OR, 0, all, op(l, KIR_SHL, digit, 8 * b)) : digit;
+        }
+        kir_store(l->k, out, lower_add(l, to, kir_i64(l->k, i * v->lanes)), op(l, KIR_XOR, all, SIGNS));
+    }
+}
+
+/* The prologue for DOT4: rows as bytes, [iteration][row][word of a lane][digit, highest first][elements that one mask
+   selects][lane]. */
 static void prepare_bytes(struct matvec *v) {
-    enum { GREATEST = 0x7F7F7F, DIGITS = 0x808080, SIGNS = -0x7F7F7F80, DOWN = 22 << 23 };
+    enum { GREATEST = 0x7F7F7F, DIGITS = 0x808080, DOWN = 22 << 23 };
     struct contraction *c = v->c;
     struct contract_kernel prologue;
-    int64_t words = v->size / v->unit, iterations = words / v->lanes, masks = v->unit / 4, bits = 32 / v->unit;
-    uint32_t temp = lower_new_temp(v->c->l, IR_I32_T, v->nrows * words * MATVEC_DIGITS * masks);
-    uint32_t scales = lower_new_temp(v->c->l, IR_F32_T, v->nrows * words), sums = 0, biases = 0;
+    int64_t n = v->unit * v->words, lanes = line_lanes(v), bits = 32 / v->unit, vectors = MATVEC_DIGITS * n / 4;
+    uint32_t temp = lower_new_temp(v->c->l, IR_I32_T, v->nrows * lanes * vectors);
+    uint32_t scales = lower_new_temp(v->c->l, IR_F32_T, v->nrows * lanes), sums = 0, biases = 0;
     if (v->has_offset)
-        sums = lower_new_temp(v->c->l, IR_F32_T, v->nrows * words);
+        sums = lower_new_temp(v->c->l, IR_F32_T, v->nrows * lanes);
     if (v->is_signed)
-        biases = lower_new_temp(v->c->l, IR_I32_T, v->nrows * words * (bits == 8 ? 2 : 1));
+        biases = lower_new_temp(v->c->l, IR_I32_T, v->nrows * lanes * (bits == 8 ? 2 : 1));
     contract_prologue_begin(c, &prologue);
     struct lower *l = c->l;
-    kir_val at[2], x[8], q[8], most = {0}, sum = {0}, bias = {0}, high = {0};
-    lower_grid_nd(l, (int64_t[]){v->nrows, iterations}, 2, at);
+    kir_val at[2], x[MATVEC_WORDS * 8], q[MATVEC_WORDS * 8], most = {0}, sum = {0}, bias = {0}, high = {0};
+    lower_grid_nd(l, (int64_t[]){v->nrows, lanes / v->lanes}, 2, at);
     set_row(v, at[0]);
-    kir_val lane = kir_loop(l->k, KIR_VECTOR, v->lanes, (uint32_t)v->lanes);
-    kir_val word = lower_add(l, lower_mul(l, at[1], v->lanes), lane), place = lower_add(l, lower_mul(l, at[0], words), word);
-    for (int64_t i = 0; i < v->unit; i++) {
-        c->sum[0].at = lower_add(l, lower_mul(l, word, v->unit), kir_i64(l->k, i));
+    kir_val in_vector = kir_loop(l->k, KIR_VECTOR, v->lanes, (uint32_t)v->lanes);
+    kir_val lane = lower_add(l, lower_mul(l, at[1], v->lanes), in_vector);
+    kir_val vector = lower_mul(l, lower_add(l, lower_mul(l, at[1], v->nrows), at[0]), v->lanes);
+    kir_val place = lower_add(l, vector, in_vector);
+    for (int64_t i = 0; i < n; i++) {
+        c->sum[0].at = lower_add(l, lower_mul(l, lane, n), kir_i64(l->k, i));
         x[i] = contract_factor(c, !v->matrix);
         sum = i ? kir_op2(l->k, KIR_ADD, 0, sum, x[i]) : x[i];
     }
-    kir_val field = shared_exponent(l, x, v->unit, &most);
+    kir_val field = shared_exponent(l, x, n, &most);
     kir_val up = kir_op2(l->k, KIR_SUB, 0, kir_int(l->k, KIR_I32, (int32_t)(276u << 23)), field);
     up = kir_typed(l->k, KIR_BITCAST, 0, KIR_F32, up);
-    for (int64_t i = 0; i < v->unit; i++) {
+    for (int64_t i = 0; i < n; i++) {
         q[i] = kir_op1(l->k, KIR_RINT, kir_op2(l->k, KIR_MUL, 0, x[i], up));
         q[i] = kir_typed(l->k, KIR_CONVERT, 0, KIR_I32, q[i]);
         q[i] = kir_op2(l->k, KIR_MIN, 0, q[i], kir_int(l->k, KIR_I32, GREATEST)); /* infinity */
@@ -259,18 +334,7 @@ static void prepare_bytes(struct matvec *v) {
         kir_val digit = op(l, KIR_SHR, q[i], 16);
         high = i ? kir_op2(l->k, KIR_ADD, 0, high, digit) : digit;
     }
-    uint32_t out = lower_temp(l, temp, KIR_OUT);
-    kir_val to = lower_add(l, lower_mul(l, at[0], words), lower_mul(l, at[1], v->lanes));
-    to = lower_add(l, lower_mul(l, to, MATVEC_DIGITS * masks), lane);
-    for (int64_t d = 0; d < MATVEC_DIGITS; d++)
-        for (int64_t p = 0; p < masks; p++) {
-            kir_val all = {0};
-            for (int64_t b = 0; b < 4; b++) {
-                kir_val digit = op(l, KIR_AND, op(l, KIR_SHR, q[masks * b + p], 8 * (MATVEC_DIGITS - 1 - d)), 255);
-                all = b ? kir_op2(l->k, KIR_OR, 0, all, op(l, KIR_SHL, digit, 8 * b)) : digit;
-            }
-            kir_store(l->k, out, lower_add(l, to, kir_i64(l->k, (d * masks + p) * v->lanes)), op(l, KIR_XOR, all, SIGNS));
-        }
+    store_digits(v, q, lower_temp(l, temp, KIR_OUT), lower_add(l, lower_mul(l, vector, vectors), in_vector));
     kir_val down = kir_typed(l->k, KIR_BITCAST, 0, KIR_F32, kir_op2(l->k, KIR_SUB, 0, field, kir_int(l->k, KIR_I32, DOWN)));
     kir_val finite = kir_cmp(l->k, KIR_LT, 0, most, kir_int(l->k, KIR_I32, 0x7F800000));
     down = kir_select(l->k, finite, down, kir_typed(l->k, KIR_BITCAST, 0, KIR_F32, most));
@@ -278,10 +342,10 @@ static void prepare_bytes(struct matvec *v) {
     if (v->has_offset)
         kir_store(l->k, lower_temp(l, sums, KIR_OUT), place, sum);
     if (v->is_signed && bits == 8) {
-        high = op(l, KIR_SUB, high, 128 * v->unit);
+        high = op(l, KIR_SUB, high, 128 * n);
         bias = kir_op2(l->k, KIR_SUB, 0, bias, op(l, KIR_SHL, high, 16));
         kir_store(l->k, lower_temp(l, biases, KIR_OUT), place, op(l, KIR_MUL, high, -128));
-        place = lower_add(l, place, kir_i64(l->k, v->nrows * words));
+        place = lower_add(l, place, kir_i64(l->k, v->nrows * lanes));
     }
     if (v->is_signed)
         kir_store(l->k, lower_temp(l, biases, KIR_OUT), place, op(l, KIR_MUL, bias, -((int64_t)1 << (bits - 1))));
@@ -296,23 +360,27 @@ static void prepare_bytes(struct matvec *v) {
 }
 
 /* Element `s` of a row; if rows are prepared, that at `at` of `buffer`. */
-static kir_val row_element(struct matvec *v, int64_t row, kir_val s, kir_val at) {
+static kir_val row_element(struct matvec *v, kir_val row, kir_val s, kir_val at) {
     struct contraction *c = v->c;
     struct lower *l = v->c->l;
     if (v->prepared)
-        return kir_load(l->k, v->buffer, lower_add(l, at, kir_i64(l->k, row * v->size)));
-    set_row(v, kir_i64(l->k, row));
+        return kir_load(l->k, v->buffer, lower_add(l, at, lower_mul(l, row, v->size)));
+    set_row(v, row);
     c->sum[0].at = s;
     return contract_factor(c, !v->matrix);
 }
 
 /* ---- sums of products ------------------------------------------------------------------------- */
 
-/* A position in lines: element `begin`, an iteration from there on, a lane. */
+/* A position in lines: element `begin`, an iteration from there on, a lane; the first row. */
 struct place {
     int64_t begin;
-    kir_val iteration, lane;
+    kir_val iteration, lane, row;
 };
+
+static kir_val row_of_place(struct matvec *v, const struct place *p, int64_t i) {
+    return lower_add(v->c->l, p->row, kir_i64(v->c->l->k, i));
+}
 
 static kir_val line_of_tile(struct matvec *v, kir_val first, int64_t i) {
     return lower_add(v->c->l, first, kir_i64(v->c->l->k, i * v->line_step));
@@ -324,19 +392,19 @@ static void multiply(struct matvec *v, kir_val first, const struct place *p, int
     struct lower *l = v->c->l;
     struct kir *k = l->k;
     int64_t in_lane = v->unit > 1 ? step : step * v->lanes;
-    kir_val from = lower_mul(l, p->iteration, v->steps * v->lanes), lanes = lower_mul(l, p->lane, v->unit), x[MATVEC_ROWS];
+    kir_val from = lower_mul(l, p->iteration, v->steps * v->lanes), lanes = lower_mul(l, p->lane, v->unit), x[MATVEC_AT_ONCE];
     kir_val s = lower_add(l, from, lower_add(l, lanes, kir_i64(k, p->begin + in_lane)));
     kir_val at = lower_add(l, from, lower_add(l, p->lane, kir_i64(k, p->begin + step * v->lanes)));
-    for (int64_t i = 0; i < v->nrows; i++)
-        x[i] = row_element(v, i, s, at);
+    for (int64_t i = 0; i < v->at_once; i++)
+        x[i] = row_element(v, row_of_place(v, p, i), s, at);
     c->sum[0].at = s;
     for (int64_t r = 0; r < v->tile; r++) {
         c->result[v->lines].at = line_of_tile(v, first, r);
         kir_val y = contract_factor(c, v->matrix), load = contract_load(k, y);
         if (ahead && v->prefetch)
             contract_prefetch(c, load, v->prefetch);
-        for (int64_t i = 0; i < v->nrows; i++) {
-            kir_val reg = kir_i64(k, r * v->nrows + i);
+        for (int64_t i = 0; i < v->at_once; i++) {
+            kir_val reg = kir_i64(k, r * v->at_once + i);
             kir_set_reg(k, sums, reg, kir_fma(k, x[i], y, kir_get_reg(k, sums, reg)));
         }
     }
@@ -358,14 +426,14 @@ static void multiply_words(struct matvec *v, kir_val first, const struct place *
     struct kir *k = l->k;
     enum { MOST = 8 };
     struct parts parts[MOST];
-    kir_val dot[MOST * MATVEC_ROWS], from = lower_mul(l, p->iteration, v->lanes);
-    kir_val word = lower_add(l, from, p->lane), at = lower_add(l, lower_mul(l, from, v->unit), p->lane), total[MATVEC_ROWS];
+    kir_val dot[MOST * MATVEC_AT_ONCE], from = lower_mul(l, p->iteration, v->lanes);
+    kir_val word = lower_add(l, from, p->lane), at = lower_add(l, lower_mul(l, from, v->unit), p->lane), total[MATVEC_AT_ONCE];
     int64_t bits = 32 / v->unit;
-    for (int64_t i = 0; i < v->nrows; i++)
-        total[i] = kir_load(k, v->sums, lower_add(l, word, kir_i64(k, i * (v->size / v->unit))));
+    for (int64_t i = 0; i < v->at_once; i++)
+        total[i] = kir_load(k, v->sums, lower_add(l, word, lower_mul(l, row_of_place(v, p, i), line_lanes(v))));
     for (int64_t r = 0; r < v->tile; r++) {
         c->result[v->lines].at = line_of_tile(v, first, r);
-        (void)find_parts(k, element(v, word, 0), element(v, word, 1), &parts[r]);
+        (void)find_word(v, word, 0, &parts[r]);
         if (ahead && v->prefetch)
             contract_prefetch(c, parts[r].word, v->prefetch);
         uint64_t signs = 0;
@@ -377,9 +445,9 @@ static void multiply_words(struct matvec *v, kir_val first, const struct place *
     for (int64_t step = 0; step < v->unit; step++)
         for (int64_t r = 0; r < v->tile; r++) {
             kir_val q = part_of_word(v, parts[r].word, step, bits);
-            for (int64_t i = 0; i < v->nrows; i++) {
-                kir_val *d = &dot[r * v->nrows + i], x = kir_load(k, v->buffer, lower_add(l, at, kir_i64(k, i * v->size +
-                                                                                                     step * v->lanes)));
+            for (int64_t i = 0; i < v->at_once; i++) {
+                kir_val from_row = lower_add(l, lower_mul(l, row_of_place(v, p, i), v->size), kir_i64(k, step * v->lanes));
+                kir_val *d = &dot[r * v->at_once + i], x = kir_load(k, v->buffer, lower_add(l, at, from_row));
                 *d = step ? kir_fma(k, x, q, *d) : v->is_signed ? kir_fma(k, x, q, total[i]) : kir_op2(k, KIR_MUL, 0, x, q);
             }
         }
@@ -387,99 +455,161 @@ static void multiply_words(struct matvec *v, kir_val first, const struct place *
         kir_val z = parts[r].offset;
         if (z.i && v->is_signed) /* sums are times -2^(bits - 1) */
             z = kir_op2(k, KIR_MUL, 0, z, number(v, -ldexp(1, 1 - (int)bits)));
-        for (int64_t i = 0; i < v->nrows; i++) {
-            kir_val reg = kir_i64(k, r * v->nrows + i), sum = kir_get_reg(k, sums, reg), d = dot[r * v->nrows + i];
+        for (int64_t i = 0; i < v->at_once; i++) {
+            kir_val reg = kir_i64(k, r * v->at_once + i), sum = kir_get_reg(k, sums, reg), d = dot[r * v->at_once + i];
             sum = parts[r].scale.i ? kir_fma(k, d, parts[r].scale, sum) : kir_op2(k, KIR_ADD, 0, sum, d);
             kir_set_reg(k, sums, reg, z.i ? kir_fma(k, total[i], z, sum) : sum);
         }
     }
 }
 
-/* A word of a row, as prepare_bytes stored it. */
-struct row_bytes {
-    kir_val digits[2 * MATVEC_DIGITS], scale, sum, bias[2];
+/* A lane of a line: the elements of each word, as bytes without a sign. */
+struct line_bytes {
+    struct parts parts; /* of the first word */
+    kir_val bytes[MATVEC_WORDS * 2];
 };
 
-static void load_bytes(struct matvec *v, const struct place *p, int64_t row, struct row_bytes *out) {
+/* A lane of some lines and rows, and where the sums of its products are added, [line][row]. */
+struct bytes {
+    int64_t nlines, nrows; /* at most MATVEC_LINES_AT_ONCE, MATVEC_PART */
+    struct line_bytes line[MATVEC_LINES_AT_ONCE];
+    kir_val row[MATVEC_PART];
+    kir_val reg; /* registers, or none: of `cells`, scratch memory */
+    uint32_t cells;
+    kir_val sum[MATVEC_LINES_AT_ONCE][MATVEC_PART]; /* register, element */
+};
+
+enum { MATVEC_SUMS = MATVEC_LINES_AT_ONCE * MATVEC_PART };
+
+/* The place of a row's scale, sum and bias of a lane, and, times as many vectors, of its digits. */
+static kir_val lane_place(struct matvec *v, const struct place *p, kir_val row, int64_t vectors) {
     struct lower *l = v->c->l;
-    int64_t words = v->size / v->unit, n = MATVEC_DIGITS * v->unit / 4;
-    kir_val from = lower_add(l, lower_mul(l, p->iteration, v->lanes), kir_i64(l->k, row * words));
-    kir_val word = lower_add(l, from, p->lane);
-    for (int64_t i = 0; i < n; i++)
-        out->digits[i] = kir_load(l->k, v->buffer, lower_add(l, lower_mul(l, from, n),
-                                                             lower_add(l, p->lane, kir_i64(l->k, i * v->lanes))));
-    out->scale = kir_load(l->k, v->scales, word);
-    if (v->has_offset)
-        out->sum = kir_load(l->k, v->sums, word);
-    if (v->is_signed)
-        for (int64_t i = 0; i < (v->unit == 4 ? 2 : 1); i++)
-            out->bias[i] = kir_load(l->k, v->biases, lower_add(l, word, kir_i64(l->k, i * v->nrows * words)));
+    kir_val at = lower_add(l, lower_mul(l, p->iteration, v->nrows), row);
+    return lower_add(l, lower_mul(l, at, v->lanes * vectors), p->lane);
 }
 
-/* The sum over a word of elements times a row's digits from `first` to `last`. */
-static kir_val dot_digits(const struct matvec *v, const kir_val *parts, const struct row_bytes *x, int first, int last,
-                          kir_val bias) {
+/* Adds the products of the bytes of lines and a digit of the rows. */
+static void dot_digit(struct matvec *v, const struct place *p, const struct bytes *b, int64_t word, int64_t digit,
+                      kir_val *sums) {
     struct lower *l = v->c->l;
-    int64_t masks = v->unit / 4;
-    kir_val sum = kir_int(l->k, KIR_I32, 0);
-    for (int64_t d = first; d <= last; d++) {
-        if (d > first)
-            sum = op(l, KIR_SHL, sum, 8);
-        if (d == last && v->is_signed)
-            sum = kir_op2(l->k, KIR_ADD, 0, sum, bias);
-        for (int64_t p = 0; p < masks; p++)
-            sum = kir_dot4(l->k, KIR_U, parts[p], x->digits[d * masks + p], sum);
+    int64_t masks = v->unit / 4, vectors = v->words * MATVEC_DIGITS * masks;
+    for (int64_t m = 0; m < masks; m++)
+        for (int64_t i = 0; i < b->nrows; i++) {
+            kir_val at = kir_i64(l->k, ((word * MATVEC_DIGITS + digit) * masks + m) * v->lanes);
+            kir_val x = kir_load(l->k, v->buffer, lower_add(l, lane_place(v, p, b->row[i], vectors), at));
+            for (int64_t r = 0; r < b->nlines; r++) {
+                kir_val *sum = &sums[r * b->nrows + i];
+                *sum = kir_dot4(l->k, KIR_U, b->line[r].bytes[word * masks + m], x, *sum);
+            }
+        }
+}
+
+/* The sums over a lane of products with the rows' digits from `first` to `last`. Few sums have a chain of additions for each
+   digit, so that units need not wait for one another. */
+static void dot_digits(struct matvec *v, const struct place *p, const struct bytes *b, int first, int last, kir_val *out) {
+    struct lower *l = v->c->l;
+    int64_t n = b->nlines * b->nrows, biases = first ? v->nrows * line_lanes(v) : 0;
+    bool apart = n < l->target->fma_in_flight;
+    kir_val sums[MATVEC_DIGITS][MATVEC_SUMS];
+    for (int d = first; d <= last; d++)
+        for (int64_t i = 0; i < n; i++)
+            sums[d][i] = kir_int(l->k, KIR_I32, 0);
+    for (int64_t word = 0; word < v->words && apart; word++)
+        for (int d = first; d <= last; d++)
+            dot_digit(v, p, b, word, d, sums[d]);
+    for (int d = first; d <= last; d++) {
+        for (int64_t i = 0; i < n && d > first; i++) {
+            kir_val higher = op(l, KIR_SHL, sums[d - 1][i], 8);
+            sums[d][i] = apart ? kir_op2(l->k, KIR_ADD, 0, sums[d][i], higher) : higher;
+        }
+        for (int64_t word = 0; word < v->words && !apart; word++)
+            dot_digit(v, p, b, word, d, sums[d]);
     }
-    return kir_typed(l->k, KIR_CONVERT, 0, KIR_F32, sum);
+    for (int64_t i = 0; i < n; i++) {
+        kir_val sum = sums[last][i], at = lower_add(l, lane_place(v, p, b->row[i % b->nrows], 1), kir_i64(l->k, biases));
+        sum = v->is_signed ? kir_op2(l->k, KIR_ADD, 0, sum, kir_load(l->k, v->biases, at)) : sum;
+        out[i] = kir_typed(l->k, KIR_CONVERT, 0, KIR_F32, sum);
+    }
 }
 
 /* The same for all digits; for 8 bits 32 bits do not hold it. */
-static kir_val dot_bytes(const struct matvec *v, const kir_val *parts, const struct row_bytes *x) {
-    if (v->unit == 8)
-        return dot_digits(v, parts, x, 0, MATVEC_DIGITS - 1, x->bias[0]);
-    kir_val high = dot_digits(v, parts, x, 0, 0, x->bias[0]), low = dot_digits(v, parts, x, 1, MATVEC_DIGITS - 1, x->bias[1]);
-    return kir_fma(v->c->l->k, high, kir_float(v->c->l->k, KIR_F32, 65536), low);
+static void dot_bytes(struct matvec *v, const struct place *p, const struct bytes *b, kir_val *out) {
+    kir_val high[MATVEC_SUMS];
+    if (v->unit == 8) {
+        dot_digits(v, p, b, 0, MATVEC_DIGITS - 1, out);
+        return;
+    }
+    dot_digits(v, p, b, 0, 0, high);
+    dot_digits(v, p, b, 1, MATVEC_DIGITS - 1, out);
+    for (int64_t i = 0; i < b->nlines * b->nrows; i++)
+        out[i] = kir_fma(v->c->l->k, high[i], kir_float(v->c->l->k, KIR_F32, 65536), out[i]);
+}
+
+/* Loads a lane of the line that is set, and takes its words apart. */
+static void load_line(struct matvec *v, const struct place *p, struct line_bytes *out) {
+    struct lower *l = v->c->l;
+    int64_t bits = 32 / v->unit, masks = v->unit / 4;
+    kir_val lane = lower_add(l, lower_mul(l, p->iteration, v->lanes), p->lane);
+    struct parts parts[MATVEC_WORDS];
+    for (int64_t j = 0; j < v->words; j++) /* one after another, so that they are loaded together */
+        (void)find_word(v, lane, j, &parts[j]);
+    out->parts = parts[0];
+    for (int64_t i = 0; i < v->words * masks; i++) {
+        kir_val x = parts[i / masks].word;
+        x = bits == 8 ? x : op(l, KIR_AND, op(l, KIR_SHR, x, bits * (i % masks)), 0x0F0F0F0F);
+        out->bytes[i] = v->is_signed ? op(l, KIR_XOR, x, bits == 8 ? -0x7F7F7F80 : 0x08080808) : x;
+    }
+}
+
+/* Adds the products of lines and rows to their sums. */
+static void multiply_lanes(struct matvec *v, const struct place *p, const struct bytes *b) {
+    struct kir *k = v->c->l->k;
+    kir_val d[MATVEC_SUMS];
+    dot_bytes(v, p, b, d);
+    for (int64_t i = 0; i < b->nrows; i++) {
+        kir_val at = lane_place(v, p, b->row[i], 1), x = kir_load(k, v->scales, at), total = {0};
+        if (v->has_offset)
+            total = kir_load(k, v->sums, at);
+        for (int64_t r = 0; r < b->nlines; r++) {
+            const struct parts *parts = &b->line[r].parts;
+            kir_val place = b->sum[r][i], sum = b->reg.i ? kir_get_reg(k, b->reg, place) : kir_load(k, b->cells, place);
+            sum = kir_fma(k, d[r * b->nrows + i], parts->scale.i ? kir_op2(k, KIR_MUL, 0, x, parts->scale) : x, sum);
+            sum = parts->offset.i ? kir_fma(k, total, parts->offset, sum) : sum;
+            if (b->reg.i)
+                kir_set_reg(k, b->reg, place, sum);
+            else
+                kir_store(k, b->cells, place, sum);
+        }
+    }
 }
 
 /* As multiply_words, by DOT4. */
 static void multiply_bytes(struct matvec *v, kir_val first, const struct place *p, kir_val sums, bool ahead) {
     struct contraction *c = v->c;
-    struct lower *l = v->c->l;
-    struct kir *k = l->k;
-    enum { MOST = 8 };
-    struct parts parts[MOST];
-    kir_val part[MOST][2], word = lower_add(l, lower_mul(l, p->iteration, v->lanes), p->lane);
-    int64_t bits = 32 / v->unit;
-    for (int64_t r = 0; r < v->tile; r++) {
-        c->result[v->lines].at = line_of_tile(v, first, r);
-        (void)find_parts(k, element(v, word, 0), element(v, word, 1), &parts[r]);
-        if (ahead && v->prefetch)
-            contract_prefetch(c, parts[r].word, v->prefetch);
-        part[r][0] = part[r][1] = parts[r].word;
-        for (int64_t i = 0; i < v->unit / 4; i++) {
-            part[r][i] = bits == 8 ? part[r][i] : op(l, KIR_AND, op(l, KIR_SHR, part[r][i], bits * i), 0x0F0F0F0F);
-            if (v->is_signed)
-                part[r][i] = op(l, KIR_XOR, part[r][i], bits == 8 ? -0x7F7F7F80 : 0x08080808);
+    struct kir *k = c->l->k;
+    struct bytes b = {.nrows = v->at_once, .reg = sums};
+    for (int64_t i = 0; i < v->at_once; i++)
+        b.row[i] = row_of_place(v, p, i);
+    for (int64_t from = 0; from < v->tile; from += b.nlines) {
+        b.nlines = v->tile - from < MATVEC_LINES_AT_ONCE ? v->tile - from : MATVEC_LINES_AT_ONCE;
+        for (int64_t r = 0; r < b.nlines; r++) {
+            c->result[v->lines].at = line_of_tile(v, first, from + r);
+            load_line(v, p, &b.line[r]);
+            for (int64_t j = 0; j < v->words && ahead && v->prefetch; j++)
+                contract_prefetch(c, b.line[r].parts.word, v->prefetch + j * v->lanes);
+            for (int64_t i = 0; i < v->at_once; i++)
+                b.sum[r][i] = kir_i64(k, (from + r) * v->at_once + i);
         }
-    }
-    for (int64_t i = 0; i < v->nrows; i++) { /* registers hold the words of all lines, and of one row */
-        struct row_bytes x;
-        load_bytes(v, p, i, &x);
-        for (int64_t r = 0; r < v->tile; r++) {
-            kir_val reg = kir_i64(k, r * v->nrows + i), sum = kir_get_reg(k, sums, reg), d = dot_bytes(v, part[r], &x);
-            kir_val scale = parts[r].scale.i ? kir_op2(k, KIR_MUL, 0, x.scale, parts[r].scale) : x.scale;
-            sum = kir_fma(k, d, scale, sum);
-            kir_set_reg(k, sums, reg, parts[r].offset.i ? kir_fma(k, x.sum, parts[r].offset, sum) : sum);
-        }
+        multiply_lanes(v, p, &b);
     }
 }
 
 /* Adds `count` iterations of `steps` vectors from element `begin` of the lines to the registers `all`. */
-static void sum_lines(struct matvec *v, kir_val all, kir_val first, int64_t begin, int64_t count, int64_t steps,
+static void sum_lines(struct matvec *v, kir_val all, kir_val first, kir_val row, int64_t begin, int64_t count, int64_t steps,
                       int64_t lanes) {
     struct lower *l = v->c->l;
-    struct place p = {.begin = begin, .lane = kir_loop(l->k, KIR_VECTOR, lanes, (uint32_t)v->lanes)};
-    kir_val sums = kir_reg(l->k, contract_zero(v->c), v->tile * v->nrows);
+    struct place p = {.begin = begin, .lane = kir_loop(l->k, KIR_VECTOR, lanes, (uint32_t)v->lanes), .row = row};
+    kir_val sums = kir_reg(l->k, contract_zero(v->c), v->tile * v->at_once);
     p.iteration = kir_loop(l->k, KIR_SERIAL, count, 0);
     if (v->as_bytes)
         multiply_bytes(v, first, &p, sums, count > 1);
@@ -488,44 +618,126 @@ static void sum_lines(struct matvec *v, kir_val all, kir_val first, int64_t begi
     for (int64_t i = 0; i < steps && !v->quantised; i++)
         multiply(v, first, &p, i, sums, i == 0 && count > 1);
     kir_close(l->k);
-    for (int64_t i = 0; i < v->tile * v->nrows; i++)
+    for (int64_t i = 0; i < v->tile * v->at_once; i++)
         kir_acc(l->k, KIR_ADD, 0, all, kir_i64(l->k, i), kir_get_reg(l->k, sums, kir_i64(l->k, i)));
     kir_close(l->k);
 }
 
-/* The sums of the tile whose first line is `first`, to `place` of scratch memory: [row][line of the block]. */
-static void sum_tile(struct matvec *v, kir_val first, kir_val place, uint32_t scratch, int64_t block) {
+/* The sums of a block of lines, [row][line]. */
+struct line_block {
+    kir_val first; /* line */
+    int64_t size;  /* lines */
+    uint32_t sums; /* scratch memory */
+};
+
+static kir_val sum_place(struct matvec *v, const struct line_block *b, kir_val row, kir_val line) {
+    return lower_add(v->c->l, lower_mul(v->c->l, row, b->size), line);
+}
+
+/* The sums of the tiles whose first lines are line `place` of a block and those line_step later, of v->at_once rows. */
+static void sum_tile(struct matvec *v, const struct line_block *b, kir_val place, kir_val row) {
     struct lower *l = v->c->l;
-    int64_t iteration = v->lanes * v->steps, rest = v->size % iteration, n = v->tile * v->nrows;
-    kir_val all = kir_reg(l->k, contract_zero(v->c), n);
-    sum_lines(v, all, first, 0, v->size / iteration, v->steps, v->lanes);
+    int64_t iteration = v->lanes * v->steps, rest = v->size % iteration, n = v->tile * v->at_once;
+    kir_val all = kir_reg(l->k, contract_zero(v->c), n), first = lower_add(l, b->first, place);
+    sum_lines(v, all, first, row, 0, v->size / iteration, v->steps, v->lanes);
     if (rest)
-        sum_lines(v, all, first, v->size - rest, 1, 1, rest);
+        sum_lines(v, all, first, row, v->size - rest, 1, 1, rest);
     for (int64_t i = 0; i < n; i++) {
-        kir_val at = lower_add(l, place, kir_i64(l->k, i % v->nrows * block + i / v->nrows * v->line_step));
-        kir_store(l->k, scratch, at, kir_get_reg(l->k, all, kir_i64(l->k, i)));
+        kir_val line = lower_add(l, place, kir_i64(l->k, i / v->at_once * v->line_step));
+        kir_val at = sum_place(v, b, lower_add(l, row, kir_i64(l->k, i % v->at_once)), line);
+        kir_store(l->k, b->sums, at, kir_get_reg(l->k, all, kir_i64(l->k, i)));
     }
+}
+
+/* The sums of a block, rows after rows. */
+static void sum_rows(struct matvec *v, const struct line_block *b) {
+    struct lower *l = v->c->l;
+    kir_val part = kir_loop(l->k, KIR_SERIAL, (v->nrows - 1) / v->at_once + 1, 0);
+    kir_val row = contract_tile_begin(l, part, v->nrows, v->at_once);
+    kir_val place = kir_loop(l->k, KIR_SERIAL, v->line_step, 0);
+    sum_tile(v, b, place, row);
+    lower_close(l, 2);
+}
+
+/* Prefetches what the block reads next from a line: its next iteration, at last the first one of the line of the next block. */
+static void prefetch_next(struct matvec *v, const struct line_block *b, const struct place *p, kir_val load) {
+    struct lower *l = v->c->l;
+    int64_t iteration = v->lanes * v->words, words = v->size / v->unit;
+    kir_val last = kir_cmp(l->k, KIR_EQ, 0, p->iteration, kir_i64(l->k, words / iteration - 1));
+    kir_val ahead = kir_select(l->k, last, kir_i64(l->k, (b->size - 1) * words + iteration), kir_i64(l->k, iteration));
+    const struct kir_node *n = kir_get(l->k, load);
+    uint32_t buffer = n->of;
+    kir_val at = lower_add(l, n->arg[0], ahead);
+    for (int64_t j = 0; j < v->words; j++)
+        kir_prefetch(l->k, buffer, lower_add(l, at, kir_i64(l->k, j * v->lanes)));
+}
+
+/* Adds the products of the lines of `b`, which are those of the block from `line` on, and the rows from `row` on. */
+static void multiply_rows(struct matvec *v, const struct place *p, struct bytes *b, kir_val line, kir_val row, int64_t nrows) {
+    struct lower *l = v->c->l;
+    b->nrows = nrows;
+    for (int64_t i = 0; i < nrows; i++) {
+        b->row[i] = lower_add(l, row, kir_i64(l->k, i));
+        for (int64_t r = 0; r < b->nlines; r++) {
+            kir_val at = lower_mul(l, lower_add(l, line, kir_i64(l->k, r)), v->nrows);
+            b->sum[r][i] = lower_add(l, lower_mul(l, lower_add(l, at, b->row[i]), v->lanes), p->lane);
+        }
+    }
+    multiply_lanes(v, p, b);
+}
+
+/* The sums of a block, iteration after iteration: what it takes of all rows stays in the L1 cache. */
+static void sum_iterations(struct matvec *v, const struct line_block *b) {
+    struct contraction *c = v->c;
+    struct lower *l = c->l;
+    struct kir *k = l->k;
+    int64_t lanes = v->lanes, cells = b->size * v->nrows * lanes; /* [line][row][lane] */
+    struct bytes now = {.nlines = v->tile, .cells = kir_scratch(k, contract_acc_dtype(c), cells)};
+    kir_store(k, now.cells, kir_loop(k, KIR_VECTOR, cells, (uint32_t)lanes), contract_zero(c));
+    kir_close(k);
+    struct place p = {.iteration = kir_loop(k, KIR_SERIAL, line_lanes(v) / lanes, 0)};
+    kir_val first = lower_mul(l, kir_loop(k, KIR_SERIAL, b->size / v->tile, 0), v->tile);
+    p.lane = kir_loop(k, KIR_VECTOR, lanes, (uint32_t)lanes);
+    for (int64_t r = 0; r < v->tile; r++) {
+        c->result[v->lines].at = lower_add(l, b->first, lower_add(l, first, kir_i64(k, r)));
+        load_line(v, &p, &now.line[r]);
+        if (v->prefetch)
+            prefetch_next(v, b, &p, now.line[r].parts.word);
+    }
+    int64_t parts = v->nrows / MATVEC_PART, rest = v->nrows % MATVEC_PART;
+    multiply_rows(v, &p, &now, first, lower_mul(l, kir_loop(k, KIR_SERIAL, parts, 0), MATVEC_PART), MATVEC_PART);
+    kir_close(k);
+    if (rest)
+        multiply_rows(v, &p, &now, first, kir_i64(k, v->nrows - rest), rest);
+    lower_close(l, 3);
+    kir_val line = kir_loop(k, KIR_SERIAL, b->size, 0), row = kir_loop(k, KIR_SERIAL, v->nrows, 0);
+    kir_val all = kir_reg(k, contract_zero(c), 1), none = {0};
+    kir_val lane = kir_loop(k, KIR_VECTOR, lanes, (uint32_t)lanes);
+    kir_val at = lower_mul(l, lower_add(l, lower_mul(l, line, v->nrows), row), lanes);
+    kir_acc(k, KIR_ADD, 0, all, none, kir_load(k, now.cells, lower_add(l, at, lane)));
+    kir_close(k);
+    kir_store(k, b->sums, sum_place(v, b, row, line), kir_get_reg(k, all, none));
+    lower_close(l, 2);
 }
 
 static void build(struct matvec *v) {
     struct contraction *c = v->c;
-    struct lower *l = v->c->l;
+    struct lower *l = c->l;
     int64_t most = 2 * v->nlines / (v->tile * l->target->tasks); /* even for half as many threads */
+    v->line_step = in_memory(v) ? MATVEC_LINES / v->tile : v->line_step;
     v->line_step = v->line_step > most ? most : v->line_step;
     v->line_step = v->line_step < 1 ? 1 : v->line_step;
-    int64_t block = v->line_step * v->tile;
+    struct line_block b = {.size = v->line_step * v->tile};
     for (uint32_t i = 0; i < c->nresult; i++)
         c->result[i].at = kir_i64(l->k, 0);
-    uint32_t scratch = kir_scratch(l->k, contract_acc_dtype(c), v->nrows * block);
-    kir_val b = lower_grid(l, (v->nlines + block - 1) / block), first = contract_tile_begin(l, b, v->nlines, block);
-    kir_val place = kir_loop(l->k, KIR_SERIAL, v->line_step, 0);
-    sum_tile(v, lower_add(l, first, place), place, scratch, block);
-    kir_close(l->k);
+    b.sums = kir_scratch(l->k, contract_acc_dtype(c), v->nrows * b.size);
+    b.first = contract_tile_begin(l, lower_grid(l, (v->nlines + b.size - 1) / b.size), v->nlines, b.size);
+    (in_memory(v) ? sum_iterations : sum_rows)(v, &b);
     kir_val row = kir_loop(l->k, KIR_SERIAL, v->nrows, 0);
-    kir_val lane = kir_loop(l->k, KIR_VECTOR, block, (uint32_t)contract_vector(c));
+    kir_val lane = kir_loop(l->k, KIR_VECTOR, b.size, (uint32_t)contract_vector(c));
     set_row(v, row);
-    c->result[v->lines].at = lower_add(l, first, lane);
-    contract_finish(c, kir_load(l->k, scratch, lower_add(l, lower_mul(l, row, block), lane)));
+    c->result[v->lines].at = lower_add(l, b.first, lane);
+    contract_finish(c, kir_load(l->k, b.sums, sum_place(v, &b, row, lane)));
     lower_close(l, 3);
 }
 
@@ -534,7 +746,8 @@ bool contract_matvec(struct contraction *c) {
     if (c->conv || c->nsum != 1 || !kir_is_float(c->acc) || c->l->kernel->strict || c->l->native)
         return false;
     bool bytes = c->acc == KIR_F32 && c->l->target->dot_i8;
-    for (v.matrix = 0; v.matrix < 2; v.matrix++)
+    for (uint32_t i = 0; i < 2; i++) { /* whatever the number of rows, weights are the matrix: the rhs */
+        v.matrix = !i;
         if (is_eligible(&v) && ((bytes && inspect(&v, true)) || inspect(&v, false))) {
             if (v.as_bytes)
                 prepare_bytes(&v);
@@ -544,5 +757,6 @@ bool contract_matvec(struct contraction *c) {
             c->l->word_bits = 0;
             return true;
         }
+    }
     return false;
 }

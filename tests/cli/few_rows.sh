@@ -1,0 +1,72 @@
+#!/bin/sh
+# Products of few rows (src/lower/matvec.c) by matrices in every form in which weights are stored: the bits of a row do not
+# depend on the number of rows, nor on threads; machine code for this processor, and kernels for others by the interpreter,
+# compute what the evaluator does.
+. "$(dirname "$0")/common.inc"
+
+# program FORM ROWS SUM LINES: the first ROWS of 16 rows times a matrix contiguous along the sum.
+# FORM: f32, bf16, i8, or gN and zN: integers of 4 bits in groups of N, with a scale, with a scale and an offset.
+program() {
+    groups=1
+    case $1 in g* | z*) groups=$(($3 / ${1#[gz]})) ;; esac
+    case $1 in
+    f32) args="%w: tensor<$4x$3xf32>" ;;
+    bf16 | i8) args="%w: tensor<$4x$3x$1>" ;;
+    *) args="%w: tensor<$4x$(($3 / 2))xui8>, %s: tensor<$4x${groups}xf16>, %z: tensor<$4x${groups}xf16>" ;;
+    esac
+    echo "func.func @main(%x: tensor<16x$3xf32>, $args) -> tensor<$2x$4xf32> {"
+    echo "  %r = stablehlo.slice %x [0:$2, 0:$3] : (tensor<16x$3xf32>) -> tensor<$2x$3xf32>"
+    case $1 in
+    f32) echo "  %m = stablehlo.add %w, %w : tensor<$4x$3xf32>" ;;
+    bf16 | i8) echo "  %m = stablehlo.convert %w : (tensor<$4x$3x$1>) -> tensor<$4x$3xf32>" ;;
+    *)
+        type=i4
+        case $1 in z*) type=ui4 ;; esac
+        grouped=$4x${groups}x${1#[gz]}
+        cat <<END
+  %b = stablehlo.bitcast_convert %w : (tensor<$4x$(($3 / 2))xui8>) -> tensor<$4x$(($3 / 2))x2x$type>
+  %q = stablehlo.reshape %b : (tensor<$4x$(($3 / 2))x2x$type>) -> tensor<${grouped}x$type>
+  %f = stablehlo.convert %q : (tensor<${grouped}x$type>) -> tensor<${grouped}xf32>
+  %s0 = stablehlo.convert %s : (tensor<$4x${groups}xf16>) -> tensor<$4x${groups}xf32>
+  %s1 = stablehlo.broadcast_in_dim %s0, dims = [0, 1] : (tensor<$4x${groups}xf32>) -> tensor<${grouped}xf32>
+  %p = stablehlo.multiply %f, %s1 : tensor<${grouped}xf32>
+  %z0 = stablehlo.convert %z : (tensor<$4x${groups}xf16>) -> tensor<$4x${groups}xf32>
+  %z1 = stablehlo.broadcast_in_dim %z0, dims = [0, 1] : (tensor<$4x${groups}xf32>) -> tensor<${grouped}xf32>
+  %o = stablehlo.add %p, %z1 : tensor<${grouped}xf32>
+  %m = stablehlo.reshape $([ $type = i4 ] && echo %p || echo %o) : (tensor<${grouped}xf32>) -> tensor<$4x$3xf32>
+END
+        ;;
+    esac
+    echo "  %y = stablehlo.dot_general %r, %m, contracting_dims = [1] x [1]" \
+        ": (tensor<$2x$3xf32>, tensor<$4x$3xf32>) -> tensor<$2x$4xf32>"
+    echo "  return %y : tensor<$2x$4xf32>"
+    echo "}"
+}
+
+# rows FORM SUM LINES
+rows() {
+    for n in 16 1 3 5 8 9; do
+        program "$1" $n "$2" "$3" >rows.mlir
+        for threads in 1 3; do
+            exits 0 run rows.mlir --input random:3 --threads $threads --compare reference --tolerance 1e-5 -o $n.$threads.npy
+            tail -c +129 $n.$threads.npy >$n.$threads.bits
+        done
+        cmp -s $n.1.bits $n.3.bits && pass || fail "$*: other bits for other threads, $n rows"
+        head -c $((4 * n * $3)) 16.1.bits | cmp -s - $n.1.bits && pass || fail "$*: rows of $n have other bits than those of 16"
+        case $n in 3 | 9) ;; *) continue ;; esac
+        for cpu in x86-64-v3 sapphirerapids lunarlake neoverse-v1; do
+            exits 0 run rows.mlir --input random:3 --backend interpreter --target-cpu $cpu --compare reference --tolerance 1e-5
+        done
+    done
+}
+
+needs_code_generator
+
+rows f32 300 40
+rows bf16 416 33
+rows i8 256 40
+rows g32 1024 19
+rows g16 512 16
+rows g8 384 24
+rows z32 1024 17
+finish
