@@ -321,12 +321,14 @@ static int generate(const struct generate_options *o) {
     return code;
 }
 
+enum { DRAFTED = 3 }; /* tokens of a draft: with more, too many are computed that turn out to be wrong */
+
 static int generate_main(const struct cli_command *self, int argc, char **argv) {
     struct generate_options o = {.model = CLI_MODEL_DEFAULTS, .top_p = 1, .repetition = 1};
     struct cli_texts none;
     int code = cli_options(self, argc, argv, &o, &none);
     if (o.draft && !o.speculate)
-        o.speculate = LLM_MAX_APART - 1; /* what one step verifies */
+        o.speculate = DRAFTED;
     if (code < 0)
         code = generate(&o);
     cli_options_free(self, &o, &none);

@@ -60,7 +60,7 @@ int64_t llm_ring(const struct llm_config *c, int64_t context);
 enum {
     LLM_MAX_CHUNK = 512, /* tokens of a program for prompts */
     LLM_MAX_INPUTS = 4, /* arguments before the weights */
-    LLM_MAX_APART = 4   /* sequences with a cache each. Up to here the bits of one do not depend on the others: products take
+    LLM_MAX_APART = 16  /* sequences with a cache each. Up to here the bits of one do not depend on the others: products take
                            few rows in one way (lower/matvec.c), experts those that a token chose. */
 };
 uint32_t llm_graph_inputs(const struct llm_graph *g);
