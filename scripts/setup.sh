@@ -47,10 +47,11 @@ has_cmocka() { compiles "${CC:-cc}" -lcmocka <<<'#include <stdarg.h>
 has_pkgconfig() { runs pkg-config; }
 has_llvm() { [ -f "${LLVM_INCLUDE_DIR:-/usr/lib/llvm-19/include}/llvm-c/Core.h" ]; }
 has_cxx() { runs c++; }
-has_openblas() { ldconfig -p 2>/dev/null | grep -q 'libopenblas\.so'; }
-has_onednn() { ldconfig -p 2>/dev/null | grep -q 'libdnnl\.so'; }
-has_ucx() { ldconfig -p 2>/dev/null | grep -q 'libucp\.so'; }
-has_fftw() { [ "$(ldconfig -p 2>/dev/null | grep -c 'libfftw3f\?\.so\.3')" -ge 2 ]; }
+libraries() { ldconfig -p 2>/dev/null | grep -c "$1" || true; } # -q would end ldconfig early, which pipefail reports
+has_openblas() { [ "$(libraries 'libopenblas\.so')" -ge 1 ]; }
+has_onednn() { [ "$(libraries 'libdnnl\.so')" -ge 1 ]; }
+has_ucx() { [ "$(libraries 'libucp\.so')" -ge 1 ]; }
+has_fftw() { [ "$(libraries 'libfftw3f\?\.so\.3')" -ge 2 ]; }
 has_venv() { python3 -c 'import ensurepip, venv' 2>/dev/null; }
 has_libfuzzer() { compiles clang -fsanitize=fuzzer,address,undefined <<<'#include <stddef.h>
     int LLVMFuzzerTestOneInput(const unsigned char *p, size_t n) { return p && n > 9999 && *p; }'; }

@@ -23,7 +23,7 @@ struct explain_task {
 
 /* Where a buffer of the plan's block is needed: from its first step to its last. */
 struct explain_live {
-    uint32_t first, last; /* first > last: nowhere */
+    uint32_t first, last; /* first > last: not needed */
 };
 
 struct explained {

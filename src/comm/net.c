@@ -195,7 +195,7 @@ static hilo_status read_node(struct comm *c, uint32_t node, struct str text, str
     return node == c->o.node ? HILO_OK : c->transport->connect(c->t, node, address, why);
 }
 
-/* ---- meeting --------------------------------------------------------------------------------- */
+/* ---- rendezvous --------------------------------------------------------------------------------- */
 
 static void node_key(uint32_t node, char out[48]) {
     snprintf(out, 48, "hilo/node/%" PRIu32, node);

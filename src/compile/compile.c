@@ -23,7 +23,7 @@ struct compile {
     hilo_buffer *const *inputs; /* whose shapes the program is compiled for; NULL = for its declared ones */
     enum code_form form;
     enum lib_external by;       /* of the calibration: the provider of what it supports; LIB_EXTERNAL_COUNT = by the options */
-    struct strbuf *text;        /* where its kernels are written in that form, which ends it; NULL = nowhere */
+    struct strbuf *text;        /* where its kernels are written in that form, which ends it; NULL = not written */
     struct diag_list *d;
 };
 

@@ -193,7 +193,7 @@ static uint32_t place_of(const struct fuse *f, ir_op op) {
     return opt_ids_get(&f->index, op.i) - 1;
 }
 
-/* Of two places where something is read; 0 = nowhere. */
+/* Of two places where something is read; 0 = it is not read. */
 static uint32_t earliest(uint32_t x, uint32_t y) {
     return x && (x < y || !y) ? x : y;
 }

@@ -443,9 +443,9 @@ static void read_rope(struct reader *r, struct llm_object o, double theta, int64
         return;
     }
     out->kind = kinds[i].kind;
-    out->turned = (int64_t)((double)dim * part) / 2;
-    out->dim = out->kind == LLM_ROPE_PROPORTIONAL ? dim : 2 * out->turned;
-    if (out->turned < 1 || out->dim > 2 * LLM_MAX_FREQUENCIES) {
+    out->rotated = (int64_t)((double)dim * part) / 2;
+    out->dim = out->kind == LLM_ROPE_PROPORTIONAL ? dim : 2 * out->rotated;
+    if (out->rotated < 1 || out->dim > 2 * LLM_MAX_FREQUENCIES) {
         llm_json_fail(r->j, "%lld numbers of a head are rotated; 2 to %d were expected", (long long)out->dim,
                       2 * LLM_MAX_FREQUENCIES);
         return;
@@ -512,7 +512,7 @@ double llm_rope_divisor(const struct llm_rope *r, bool lengthy, int64_t i) {
     case LLM_ROPE_PLAIN: break;
     case LLM_ROPE_LONG: return (double)r->factors[lengthy][i];
     case LLM_ROPE_LINEAR: return r->factor;
-    case LLM_ROPE_PROPORTIONAL: return i < r->turned ? r->factor : INFINITY;
+    case LLM_ROPE_PROPORTIONAL: return i < r->rotated ? r->factor : INFINITY;
     case LLM_ROPE_LLAMA3: /* scales long wavelengths, interpolates medium ones */
         keep = between((r->original * f / (2 * pi) - r->low) / (r->high - r->low), 0, 1);
         break;

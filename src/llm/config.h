@@ -15,7 +15,7 @@ enum { LLM_MAX_LAYERS = 512, LLM_MAX_EOS = 16, LLM_MAX_FREQUENCIES = 512, LLM_MA
 struct llm_rope {
     enum llm_rope_kind kind;
     int64_t dim;                          /* numbers of a head that are rotated; the others are not */
-    int64_t turned;                       /* PROPORTIONAL: pairs of them that are; the others turn by 0 */
+    int64_t rotated;                      /* PROPORTIONAL: pairs of them that are; the others have a frequency of 0 */
     double theta;
     double factor, low, high, original; /* LINEAR: the factor; LLAMA3: all; YARN: all, low and high are its betas */
     double amplitude;                   /* of sines and cosines */

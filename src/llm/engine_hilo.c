@@ -87,7 +87,7 @@ static const struct llm_engine_ops compiled = {
     "reference", upload, compile, run, read, release, release_program, stats, close,
 };
 
-static void pass_on(void *user, const hilo_diagnostic *d) {
+static void forward_diagnostic(void *user, const hilo_diagnostic *d) {
     if (d->severity == HILO_SEVERITY_ERROR)
         llm_error(user, d->status, "%s", d->message);
 }
@@ -106,7 +106,7 @@ static hilo_status open_device(struct hilo_engine *h, const char *device) {
     o.device = device;
     o.allocator = *rt_client_allocator(h->opener);
     o.threads = hilo_client_threads(h->opener);
-    o.diagnostic = pass_on;
+    o.diagnostic = forward_diagnostic;
     o.diagnostic_user = h->opener;
     o.log = pass_on_log;
     o.log_user = h;

@@ -55,11 +55,11 @@ func.func @aliases(%a: tensor<2x3xf32>) {
   %0 = "stablehlo.custom_call"(%a) {call_target_name = "foo", output_operand_aliases = [1 : i64]} : (tensor<2x3xf32>) -> tensor<2x3xf32>
   // expected-error@+1 {{'stablehlo.custom_call' op operand_index of an alias must be in [0, 1), but has 1}}
   %1 = "stablehlo.custom_call"(%a) {call_target_name = "foo", output_operand_aliases = [#stablehlo.output_operand_alias<output_tuple_indices = [], operand_index = 1, operand_tuple_indices = []>]} : (tensor<2x3xf32>) -> tensor<2x3xf32>
-  // expected-error@+1 {{'stablehlo.custom_call' op operand_tuple_indices [0] of an alias lead nowhere}}
+  // expected-error@+1 {{'stablehlo.custom_call' op operand_tuple_indices [0] of an alias are out of range}}
   %2 = "stablehlo.custom_call"(%a) {call_target_name = "foo", output_operand_aliases = [#stablehlo.output_operand_alias<output_tuple_indices = [], operand_index = 0, operand_tuple_indices = [0]>]} : (tensor<2x3xf32>) -> tensor<2x3xf32>
-  // expected-error@+1 {{'stablehlo.custom_call' op output_tuple_indices [2] of an alias lead nowhere}}
+  // expected-error@+1 {{'stablehlo.custom_call' op output_tuple_indices [2] of an alias are out of range}}
   %3:2 = "stablehlo.custom_call"(%a) {call_target_name = "foo", output_operand_aliases = [#stablehlo.output_operand_alias<output_tuple_indices = [2], operand_index = 0, operand_tuple_indices = []>]} : (tensor<2x3xf32>) -> (tensor<2x3xf32>, tensor<2x3xf32>)
-  // expected-error@+1 {{'stablehlo.custom_call' op output_tuple_indices [-1] of an alias lead nowhere}}
+  // expected-error@+1 {{'stablehlo.custom_call' op output_tuple_indices [-1] of an alias are out of range}}
   %4:2 = "stablehlo.custom_call"(%a) {call_target_name = "foo", output_operand_aliases = [#stablehlo.output_operand_alias<output_tuple_indices = [-1], operand_index = 0, operand_tuple_indices = []>]} : (tensor<2x3xf32>) -> (tensor<2x3xf32>, tensor<2x3xf32>)
   // expected-error@+1 {{'stablehlo.custom_call' op an alias must be of one type, but the operand has tensor<2x3xf32> and the result tensor<f32>}}
   %5 = "stablehlo.custom_call"(%a) {call_target_name = "foo", output_operand_aliases = [#stablehlo.output_operand_alias<output_tuple_indices = [], operand_index = 0, operand_tuple_indices = []>]} : (tensor<2x3xf32>) -> tensor<f32>

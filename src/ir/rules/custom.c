@@ -67,7 +67,7 @@ struct alias {
     ir_type type;
 };
 
-/* The part of a type that a path leads to; false when it leads nowhere. */
+/* The part of a type that a path leads to; false when there is none. */
 static bool alias_follow(const struct ir_module *m, ir_type type, const int64_t *path, size_t n,
                          ir_type *out) {
     for (size_t i = 0; i < n; i++) {
@@ -91,10 +91,10 @@ static hilo_status alias_read(struct shape *s, ir_attr a, ir_type result, struct
     HILO_TRY(shape_in_range(s, NULL, "operand_index of an alias", &out->operand, 1,
                             s->o->noperands));
     if (!alias_follow(s->m, shape_in_type(s, (uint32_t)out->operand), out->in, out->nin, &out->type))
-        return shape_fail(s, NULL, "operand_tuple_indices %s of an alias lead nowhere",
+        return shape_fail(s, NULL, "operand_tuple_indices %s of an alias are out of range",
                           shape_list_text(s, out->in, out->nin));
     if (!alias_follow(s->m, result, out->out, out->nout, &part))
-        return shape_fail(s, NULL, "output_tuple_indices %s of an alias lead nowhere",
+        return shape_fail(s, NULL, "output_tuple_indices %s of an alias are out of range",
                           shape_list_text(s, out->out, out->nout));
     if (!IR_SAME(part, out->type))
         return shape_fail(s, NULL, "an alias must be of one type, but the operand has %s and the "

@@ -47,7 +47,7 @@ hilo_status shape_is_finite(struct shape *s) {
     return elt_result(s, ir_type_scalar(s->m, IR_I1_T));
 }
 
-/* The element type to convert to is written nowhere but in the result. */
+/* The element type to convert to is given by the result alone. */
 hilo_status shape_convert(struct shape *s) {
     return elt_result(s, shape_res(s, 0)->elem);
 }

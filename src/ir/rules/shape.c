@@ -474,7 +474,7 @@ static hilo_status combine_pair(struct shape *s, const char *label, combine_fn *
     }
     if (x->kind == IR_TYPE_TENSOR && y->kind == IR_TYPE_TENSOR)
         return combine_ranked(s, label, combine, a, b, out);
-    /* An unranked type gives way in a meeting and wins a join; other types do not merge. */
+    /* An unranked type is the top of the lattice: a meet gives the other type, a join the unranked one. Others do not merge. */
     if ((combine == shape_meet ? x : y)->kind == IR_TYPE_UNRANKED)
         *out = b;
     return HILO_OK;
