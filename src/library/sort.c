@@ -5,8 +5,8 @@
  * one are sorted by one after the other, the least significant first. Where all operands of a line fit into the record itself,
  * it holds them instead of a position, and nothing is gathered.
  *
- * An IEEE comparison does not order NaN, so that what comes out depends on which elements are compared: such lines take the very
- * steps of the evaluator's merge sort. */
+ * An IEEE comparison does not order NaN, so that what comes out depends on which elements are compared: such lines take the
+ * very steps of the evaluator's merge sort. */
 #include "library/sort.h"
 
 enum {
