@@ -22,7 +22,7 @@ All blocks of a page run in one directory with copies of the repository's exampl
 written into the checkout.
 A command `hilo serve` goes on while the commands after it run, and must end with 0 when it gets SIGTERM. 8080 stands for a free
 port. Commands that install or build the project are left out: tests/package runs them. hilo is the one of $HILO, whose directory has
-the libraries; Python is $HILO_PYTHON or this one. Models of the Hugging Face hub are represented by tests/llm/tiny-llama, GGUF
+the libraries; Python is $HILO_PYTHON, that of .venv, or this one. Models of the Hugging Face hub are represented by tests/llm/tiny-llama, GGUF
 files by what hilo makes of it.
 """
 import os
@@ -37,7 +37,8 @@ import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PYTHON = os.environ.get("HILO_PYTHON") or sys.executable
+VENV = ROOT / ".venv/bin/python"
+PYTHON = os.environ.get("HILO_PYTHON") or (str(VENV) if VENV.exists() else sys.executable)
 # What installs or builds the project is not run: tests/package does that. Builds of other presets take too long.
 INSTALLS = re.compile(r"(sudo|make|pip|cmake|apt|apt-get|hf|scripts/build\.sh)\b")
 MODELS = ["Llama-3.2-1B", "Llama-3.2-1B-Instruct", "all-MiniLM-L6-v2", "Qwen3-Embedding-0.6B"]
