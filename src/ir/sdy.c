@@ -84,6 +84,15 @@ bool sdy_axis_can_merge(struct sdy_axis a, struct sdy_axis b) {
     return a.axis == b.axis && a.part && b.part && next_of(a) == b.pre;
 }
 
+int64_t sdy_gcd(int64_t a, int64_t b) {
+    while (b) {
+        int64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
 int64_t sdy_axes_size(struct sdy_axes a) {
     int64_t size = 1;
     for (uint32_t i = 0; i < a.n; i++)

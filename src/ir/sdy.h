@@ -122,6 +122,8 @@ bool sdy_axis_before_all(const struct sdy_mesh *mesh, struct sdy_axis a, struct 
 bool sdy_axis_behind(const struct sdy_mesh *mesh, struct sdy_axis a, struct sdy_axis b, struct sdy_axis *out);
 /* b continues a: both are parts of one axis. */
 bool sdy_axis_can_merge(struct sdy_axis a, struct sdy_axis b);
+/* The greatest common divisor of two sizes. */
+int64_t sdy_gcd(int64_t a, int64_t b);
 /* Product of the sizes. */
 int64_t sdy_axes_size(struct sdy_axes a);
 /* Appends, merging with the last where that is continued; v has room. */

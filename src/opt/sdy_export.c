@@ -121,21 +121,12 @@ static void replace_constraints(struct sdy_graph *g) {
 
 /* ---- parts of one size -------------------------------------------------------------------------- */
 
-static int64_t gcd(int64_t a, int64_t b) {
-    while (b) {
-        int64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
 /* The first axes that divide the dimension, of the last a part. */
 static struct sdy_axes even_axes(struct sdy_graph *g, const struct sdy_mesh *mesh, struct sdy_axes axes, int64_t size) {
     struct sdy_axis *v = ARENA_ARRAY(&g->o->scratch, struct sdy_axis, axes.n + 1);
     uint32_t n = 0;
     for (uint32_t i = 0; i < axes.n; i++) {
-        int64_t common = gcd(axes.v[i].size, size);
+        int64_t common = sdy_gcd(axes.v[i].size, size);
         if (common == 1)
             break;
         v[n++] = sdy_axis_part(mesh, axes.v[i].axis, axes.v[i].pre, common);

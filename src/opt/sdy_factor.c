@@ -33,15 +33,6 @@ static enum prefix prefix_of(struct sdy_axes a, struct sdy_axes of) {
     return sdy_axis_is_prefix(last, other) ? PREFIX_STRICT : PREFIX_NOT;
 }
 
-static int64_t gcd(int64_t a, int64_t b) {
-    while (b) {
-        int64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
 /* ---- projection -------------------------------------------------------------------------------- */
 
 /* The axes of a dimension that no factor has taken. */
@@ -69,7 +60,7 @@ static void rest_take(struct rest *r, struct sdy_list *to) {
 /* Fills a factor that is not the last of its dimension, as far as axes divide it. True where axes are left that do not. */
 static bool fill(struct rest *r, int64_t size, struct sdy_along *x) {
     int64_t common = 1;
-    while (rest_any(r) && (r->axis.size == 1 || (common = gcd(size, r->axis.size)) > 1)) {
+    while (rest_any(r) && (r->axis.size == 1 || (common = sdy_gcd(size, r->axis.size)) > 1)) {
         if (r->axis.size > common) {
             x->axes.v[x->axes.n++] = sdy_axis_part(r->mesh, r->axis.axis, r->axis.pre, common);
             r->axis = sdy_axis_part(r->mesh, r->axis.axis, r->axis.pre * common, r->axis.size / common);
@@ -185,7 +176,7 @@ static bool fits_within(const struct sdy_projection *p, const struct sdy_project
         if (f->minor)
             return true;
         if (size % before == 0) {
-            int64_t common = gcd(size / before, x->size);
+            int64_t common = sdy_gcd(size / before, x->size);
             if (common == x->size)
                 return true;
             if (common != 1) {

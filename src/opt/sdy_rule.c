@@ -215,15 +215,6 @@ static void rule_transpose(struct build *b) {
         add2(b, order[i], (int64_t)i, operand(b, 0)->dims[order[i]], SDY_PASS_THROUGH, false);
 }
 
-static int64_t gcd(int64_t a, int64_t b) {
-    while (b) {
-        int64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
 /* The next factor of the side that is behind; `behind`, `ahead`: products of the factors so far. */
 static int64_t diverged(int64_t next, int64_t common, int64_t behind, int64_t ahead) {
     if (ahead % behind == 0 && next % (ahead / behind) == 0)
@@ -251,7 +242,7 @@ static void rule_reshape(struct build *b) {
             size_in *= in->dims[i];
         if (k < out->rank && size_out == done_out)
             size_out *= out->dims[k];
-        int64_t next_in = size_in / done_in, next_out = size_out / done_out, common = gcd(next_in, next_out);
+        int64_t next_in = size_in / done_in, next_out = size_out / done_out, common = sdy_gcd(next_in, next_out);
         if (done_in == done_out && common > 1) {
             add2(b, i, k, common, SDY_PASS_THROUGH, false);
             done_in *= common;

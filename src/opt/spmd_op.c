@@ -317,6 +317,12 @@ static void become_local(struct spmd *p, ir_val v, const struct sdy_sharding *s)
     spmd_define(p, v, global, s, s, v);
 }
 
+static hilo_status results_become_local(struct spmd *p, ir_op op, const struct sdy_sharding *const *s) {
+    for (uint32_t i = 0; i < ir_op_get(p->m, op)->nresults; i++)
+        become_local(p, ir_result(p->m, op, i), s[i]);
+    return HILO_OK;
+}
+
 static hilo_status result_shardings(struct spmd *p, ir_op op, const struct sdy_sharding ***out) {
     uint32_t n = ir_op_get(p->m, op)->nresults;
     *out = ARENA_ARRAY(p->a, const struct sdy_sharding *, n + 1);
@@ -341,9 +347,7 @@ static hilo_status walk_while(struct spmd *p, ir_op op) {
         if (r == 1)
             give(p, b, s);
     }
-    for (uint32_t i = 0; i < n; i++)
-        become_local(p, ir_result(p->m, op, i), s[i]);
-    return HILO_OK;
+    return results_become_local(p, op, s);
 }
 
 static hilo_status walk_branches(struct spmd *p, ir_op op) {
@@ -357,18 +361,14 @@ static hilo_status walk_branches(struct spmd *p, ir_op op) {
         HILO_TRY(spmd_walk(p, b, false));
         give(p, b, s);
     }
-    for (uint32_t i = 0; i < ir_op_get(p->m, op)->nresults; i++)
-        become_local(p, ir_result(p->m, op, i), s[i]);
-    return HILO_OK;
+    return results_become_local(p, op, s);
 }
 
 static hilo_status walk_barrier(struct spmd *p, ir_op op) {
     const struct sdy_sharding **s;
     HILO_TRY(result_shardings(p, op, &s));
     set_operands(p, op, s);
-    for (uint32_t i = 0; i < ir_op_get(p->m, op)->nresults; i++)
-        become_local(p, ir_result(p->m, op, i), s[i]);
-    return HILO_OK;
+    return results_become_local(p, op, s);
 }
 
 /* ---- shardings that are given ------------------------------------------------------------------- */

@@ -103,15 +103,6 @@ static ir_attr groups_along(struct spmd *p, const struct sdy_mesh *mesh, struct 
 
 /* ---- shardings ------------------------------------------------------------------------------------ */
 
-static int64_t gcd(int64_t a, int64_t b) {
-    while (b) {
-        int64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
 const struct sdy_sharding *spmd_even(struct spmd *p, const struct sdy_sharding *s, const struct ir_type_data *t) {
     struct sdy_dim *dims;
     bool any = false;
@@ -125,7 +116,7 @@ const struct sdy_sharding *spmd_even(struct spmd *p, const struct sdy_sharding *
         uint32_t n = 0;
         for (uint32_t i = 0; i < dims[d].axes.n; i++) {
             struct sdy_axis x = dims[d].axes.v[i];
-            int64_t common = size ? gcd(x.size, size) : x.size;
+            int64_t common = size ? sdy_gcd(x.size, size) : x.size;
             if (common > 1)
                 sdy_axes_append(s->mesh, v, &n, sdy_axis_part(s->mesh, x.axis, x.pre, common));
             if (common != x.size)
