@@ -61,9 +61,10 @@ static void add_mesh(struct sharder *s, uint32_t partitions) {
     strbuf_free(&text);
 }
 
-/* Axes in a random order, each, or a part of it, for a random dimension or none. Most parts have one size. */
+/* Axes in a random order, each, or a part of it, for a random dimension, the parts of a sum, or none. Most parts have one size. */
 static ir_attr random_sharding(struct sharder *s, const struct ir_type_data *t, bool open) {
-    uint32_t dim_of[8], order[8] = {0};
+    uint32_t dim_of[8], order[8] = {0}, partial = 0;
+    bool sums = open && draw(s, 4) == 0;
     struct strbuf text;
     strbuf_init(&text, mem_system_allocator());
     strbuf_puts(&text, "#sdy.sharding<@mesh, [");
@@ -89,7 +90,11 @@ static ir_attr random_sharding(struct sharder *s, const struct ir_type_data *t, 
         }
         strbuf_puts(&text, open && draw(s, 2) ? first ? "?}" : ", ?}" : "}");
     }
-    strbuf_puts(&text, "]>");
+    strbuf_puts(&text, "]");
+    for (uint32_t i = 0; i < s->naxes; i++)
+        if (dim_of[i] == t->rank && sums)
+            strbuf_printf(&text, "%s\"%c\"", partial++ ? ", " : ", unreduced={", 'a' + (int)i);
+    strbuf_puts(&text, partial ? "}>" : ">");
     ir_attr out = ir_attr_opaque(s->m, (struct str){text.p, text.n});
     strbuf_free(&text);
     return out;

@@ -177,9 +177,6 @@ static hilo_status check_port(struct partition *c, const struct sdy_sharding *s,
     if (!s)
         return HILO_OK;
     HILO_TRY(spmd_check_mesh(c->p, c->func, s->mesh));
-    if (s->unreduced.n)
-        return ir_op_error(c->o->m, c->o->d, c->func, HILO_UNIMPLEMENTED, NULL,
-                           "has a sharding with 'unreduced' axes, which is not supported");
     if (t->quant && !sdy_sharding_is_empty(s))
         return ir_op_error(c->o->m, c->o->d, c->func, HILO_UNIMPLEMENTED, NULL,
                            "has a sharding of a quantised type, which is not supported");
@@ -206,6 +203,8 @@ static hilo_status check_ports(struct partition *c) {
 
 static void put_text(struct partition *c, const struct sdy_sharding *s, struct strbuf *out) {
     const int32_t **held = ARENA_ARRAY(&c->o->scratch, const int32_t *, (s ? s->rank : 0) + 1);
+    if (s)
+        held[s->rank] = spmd_held(c->p, s->mesh, s->unreduced);
     for (uint32_t d = 0; s && d < s->rank; d++)
         held[d] = spmd_held(c->p, s->mesh, s->dims[d].axes);
     sharding_text(s, held, c->p->partitions, out);
@@ -300,7 +299,7 @@ hilo_status opt_partition(struct opt *o) {
         ir_type type = ir_val_get(m, arg)->type;
         in[i] = spmd_even(&p, sdy_raw(&g, arg), ir_type_get(m, type));
         ir_set_type(m, arg, spmd_local_type(&p, type, in[i]));
-        spmd_define(&p, arg, type, in[i], in[i], arg);
+        spmd_define(&p, arg, type, in[i], in[i], IR_ADD, arg);
     }
     HILO_TRY(spmd_walk(&p, body, false));
     p.at = ir_terminator(m, body);

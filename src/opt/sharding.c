@@ -265,26 +265,31 @@ hilo_status sharding_read_hlo(struct opt *o, ir_op op, struct str text, ir_type 
 }
 
 void sharding_text(const struct sdy_sharding *s, const int32_t *const *held, uint32_t partitions, struct strbuf *out) {
-    int64_t tiles = 1;
+    int64_t tiles = s ? sdy_axes_size(s->unreduced) : 1, terms = tiles;
     for (uint32_t d = 0; s && d < s->rank; d++)
         tiles *= sdy_dim_parts(&s->dims[d]);
-    if (tiles == 1) {
-        strbuf_puts(out, "{replicated}");
+    if (tiles == 1 || terms == partitions) {
+        strbuf_puts(out, tiles == 1 ? "{replicated}" : "{unreduced}");
         return;
     }
     strbuf_puts(out, "{devices=[");
     for (uint32_t d = 0; d < s->rank; d++)
         strbuf_printf(out, d ? ",%" PRId64 : "%" PRId64, sdy_dim_parts(&s->dims[d]));
+    if (terms > 1)
+        strbuf_printf(out, s->rank ? ",%" PRId64 : "%" PRId64, terms);
     if (tiles < partitions)
         strbuf_printf(out, ",%" PRId64, partitions / tiles);
     for (int64_t tile = 0, n = 0; tile < tiles; tile++)
         for (uint32_t p = 0; p < partitions; p++) {
-            int64_t rest = tile;
-            bool has = true;
+            int64_t rest = tile / terms;
+            bool has = held[s->rank][p] == tile % terms;
             for (uint32_t d = s->rank; d-- > 0; rest /= sdy_dim_parts(&s->dims[d]))
                 has &= held[d][p] == rest % sdy_dim_parts(&s->dims[d]);
             if (has)
                 strbuf_printf(out, "%s%" PRIu32, n++ ? "," : "]", p);
         }
-    strbuf_puts(out, tiles < partitions ? " last_tile_dim_replicate}" : "}");
+    if (terms > 1)
+        strbuf_puts(out, tiles < partitions ? " last_tile_dims={unreduced, replicated}}" : " last_tile_dims={unreduced}}");
+    else
+        strbuf_puts(out, tiles < partitions ? " last_tile_dim_replicate}" : "}");
 }

@@ -16,7 +16,8 @@ enum {
    for what is manual or unreduced, or has parts of different sizes. Memory: the scratch arena. */
 hilo_status sharding_read_hlo(struct opt *o, ir_op op, struct str text, ir_type type, uint32_t partitions,
                               const struct sdy_sharding **out, bool *supported);
-/* As HLO writes it: `{devices=[2,2]0,1,2,3}`, `{replicated}`. `held`: by dimension and partition, which part it has. */
+/* As HLO writes it: `{devices=[2,2]0,1,2,3}`, `{replicated}`, `{devices=[2,2]0,1,2,3 last_tile_dims={unreduced}}`. `held`: by
+   dimension, last that of the terms of sums, and partition, which part it has. */
 void sharding_text(const struct sdy_sharding *s, const int32_t *const *held, uint32_t partitions, struct strbuf *out);
 
 #endif

@@ -15,9 +15,10 @@
 
 enum { SPMD_AXES = 16 }; /* in a list: as many as 4,096 partitions can have, with axes of two or more */
 
-/* A value as one partition has it. NULL: all of it. */
+/* A value as one partition has it. NULL: all of it. Along unreduced axes partitions have what is to be combined. */
 struct spmd_form {
     const struct sdy_sharding *s;
+    enum ir_op_kind kind;           /* by which; IR_ADD where nothing is */
     ir_val v;
     const struct spmd_form *next;
 };
@@ -47,6 +48,9 @@ hilo_status spmd_check_mesh(const struct spmd *p, ir_op op, const struct sdy_mes
 /* The sharding as far as its parts have one size; NULL where nothing is divided, as no value of a quantised type is. */
 const struct sdy_sharding *spmd_even(struct spmd *p, const struct sdy_sharding *s, const struct ir_type_data *t);
 bool spmd_equal(const struct sdy_sharding *a, const struct sdy_sharding *b);
+/* The sharding, NULL for none, with these unreduced axes; NULL where it has no axes then. */
+const struct sdy_sharding *spmd_partial(struct spmd *p, const struct sdy_sharding *s, const struct sdy_mesh *mesh,
+                                        uint32_t rank, struct sdy_axes axes);
 ir_type spmd_local_type(struct spmd *p, ir_type global, const struct sdy_sharding *s);
 /* By partition: which part of a dimension over these axes it has. */
 const int32_t *spmd_held(struct spmd *p, const struct sdy_mesh *mesh, struct sdy_axes axes);
@@ -56,15 +60,17 @@ const int32_t *spmd_held(struct spmd *p, const struct sdy_mesh *mesh, struct sdy
 ir_type spmd_global_type(const struct spmd *p, ir_val v);
 /* The sharding of a value; it may be there in other forms only. */
 const struct sdy_sharding *spmd_sharding(const struct spmd *p, ir_val v);
-/* Notes that a value, which has the sharding s, is there in the form `made`. */
+/* Notes that a value, which has the sharding s, is there in the form `made`; its parts of sums, if any, are combined by `kind`
+   where the value is first needed in a form without them. */
 void spmd_define(struct spmd *p, ir_val v, ir_type global, const struct sdy_sharding *s, const struct sdy_sharding *made,
-                 ir_val local);
+                 enum ir_op_kind kind, ir_val local);
 /* The value in that form, made from the nearest one that there is. */
 ir_val spmd_get(struct spmd *p, ir_val v, const struct sdy_sharding *s);
 /* Bytes that each partition receives to get that form. */
 double spmd_cost(struct spmd *p, ir_val v, const struct sdy_sharding *s);
 /* The same for a value of that type in one form. */
-double spmd_reshard_cost(struct spmd *p, ir_type global, const struct sdy_sharding *from, const struct sdy_sharding *to);
+double spmd_reshard_cost(struct spmd *p, ir_type global, const struct sdy_sharding *from, enum ir_op_kind kind,
+                         const struct sdy_sharding *to);
 
 /* ---- building ------------------------------------------------------------------------------------ */
 
@@ -76,16 +82,6 @@ ir_val spmd_make_reduce(struct spmd *p, ir_op at, const ir_val *in, int64_t dim,
 ir_val spmd_make_zero(struct spmd *p, ir_op at, ir_type type);
 /* `size` times the number of this partition in a table, as a scalar of i32. */
 ir_val spmd_begin(struct spmd *p, ir_op at, const int32_t *held, int64_t size);
-/* The value from one form to another. */
-ir_val spmd_reshard(struct spmd *p, ir_op at, ir_val v, ir_type global, const struct sdy_sharding *from,
-                    const struct sdy_sharding *to);
-/* Combines what partitions along these axes have by `kind`; the result is divided like `to` as far as that begins with `from`
-   and goes on with some of the axes. *out is how it is divided. */
-ir_val spmd_combine(struct spmd *p, ir_op at, ir_val v, enum ir_op_kind kind, const struct sdy_mesh *mesh, struct sdy_axes axes,
-                    const struct sdy_sharding *from, const struct sdy_sharding *to, const struct sdy_sharding **out);
-/* What spmd_combine and the reshard from there to `to` cost. */
-double spmd_combine_cost(struct spmd *p, ir_type global, const struct sdy_mesh *mesh, struct sdy_axes axes,
-                         const struct sdy_sharding *from, const struct sdy_sharding *to);
 
 /* ---- ops (spmd_op.c) ------------------------------------------------------------------------------ */
 
@@ -98,6 +94,8 @@ hilo_status spmd_walk(struct spmd *p, ir_block b, bool end);
 bool spmd_is_local(struct spmd *p, ir_op op, const struct sdy_rule *rule, uint32_t factor);
 /* What partial results are combined with; IR_OP_NONE where that is not known. */
 enum ir_op_kind spmd_combiner(struct spmd *p, ir_op op);
+/* The operands in which the op is linear, as a set; *product: in each of them alone, else in all together. */
+uint32_t spmd_linear(struct spmd *p, ir_op op, bool *product);
 /* Makes the attributes and operands of an op, whose operands are local, those of one partition; shardings of operands, then
    results. Before the results get their local types. */
 void spmd_localize(struct spmd *p, ir_op op, const struct sdy_sharding *const *s);

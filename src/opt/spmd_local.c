@@ -74,6 +74,38 @@ enum ir_op_kind spmd_combiner(struct spmd *p, ir_op op) {
     return is_neutral(p, x->operands[reduce], kind) ? kind : IR_OP_NONE;
 }
 
+/* Sums of parts wrap as sums of the result do. */
+static bool converts_sums(const struct spmd *p, ir_op op) {
+    const struct ir_dtype_info *from = ir_dtype_get(ir_val_type(p->m, ir_operand(p->m, op, 0))->dtype);
+    const struct ir_dtype_info *to = ir_dtype_get(ir_val_type(p->m, ir_result(p->m, op, 0))->dtype);
+    return from->cls == IR_FLOAT ? to->cls == IR_FLOAT : from->cls == to->cls && to->bits <= from->bits;
+}
+
+uint32_t spmd_linear(struct spmd *p, ir_op op, bool *product) {
+    static const struct { enum ir_op_kind kind; uint32_t operands; bool product; } linear[] = {
+        {IR_ADD, 3, false}, {IR_SUBTRACT, 3, false}, {IR_COMPLEX, 3, false}, {IR_NEGATE, 1, false}, {IR_CONVERT, 1, false},
+        {IR_REAL, 1, false}, {IR_IMAG, 1, false}, {IR_RESHAPE, 1, false}, {IR_TRANSPOSE, 1, false},
+        {IR_BROADCAST_IN_DIM, 1, false}, {IR_SLICE, 1, false}, {IR_REVERSE, 1, false}, {IR_DYNAMIC_SLICE, 1, false},
+        {IR_DYNAMIC_UPDATE_SLICE, 3, false}, {IR_PAD, 3, false}, {IR_CONCATENATE, UINT32_MAX, false}, {IR_SELECT, 6, false},
+        {IR_GATHER, 1, false}, {IR_REDUCE, 3, false}, {IR_SCATTER, 5, false}, {IR_MULTIPLY, 3, true}, {IR_DIVIDE, 1, true},
+        {IR_DOT_GENERAL, 3, true}, {IR_CONVOLUTION, 3, true}};
+    enum ir_op_kind kind = ir_kind(p->m, op);
+    *product = false;
+    for (uint32_t i = 0; i < ir_op_get(p->m, op)->nresults; i++)
+        if (ir_val_type(p->m, ir_result(p->m, op, i))->dtype == IR_I1_T)
+            return 0;
+    if (((kind == IR_REDUCE || kind == IR_SCATTER) && spmd_combiner(p, op) != IR_ADD) ||
+        (kind == IR_DIVIDE && ir_dtype_get(ir_val_type(p->m, ir_result(p->m, op, 0))->dtype)->cls != IR_FLOAT) ||
+        (kind == IR_CONVERT && !converts_sums(p, op)))
+        return 0;
+    for (size_t i = 0; i < sizeof linear / sizeof *linear; i++)
+        if (linear[i].kind == kind) {
+            *product = linear[i].product;
+            return linear[i].operands;
+        }
+    return 0;
+}
+
 /* Calls whose rules are of dimensions along which they do the same for each part. */
 static bool is_local_call(const struct spmd *p, ir_op op) {
     static const char *const targets[] = {"mhlo.erf", "mhlo.topk", "annotate_device_placement", "LayoutConstraint",

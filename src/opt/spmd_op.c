@@ -1,7 +1,7 @@
 /* Ops of one partition (openxla/shardy, insert_explicit_reshards, convert_global_to_local); see spmd.h.
  *
  * An op's sharding rule gives it factors. Each factor gets one list of axes: operands are brought into the forms that follow,
- * the op is computed on shards, partial results are summed. Which lists is decided by what that moves: the lists that
+ * the op is computed on shards, partial results are summed where they are first needed as sums. Which lists is decided by what that moves: the lists that
  * operands and results have are candidates, taken in the order of the bytes that they suit, each first once; the cheapest
  * choice is taken. What has no rule, or cannot be computed on shards, is computed in full by every partition. */
 #include "opt/spmd.h"
@@ -31,6 +31,8 @@ struct chooser {
     uint32_t n;                              /* tensors */
     const ir_type *types;                    /* global */
     const struct sdy_sharding **want;        /* by tensor: its sharding */
+    struct sdy_axes *unreduced;              /* by tensor: what it has, and of results is left, so */
+    enum ir_op_kind kind;                    /* that partial results are combined with */
     struct { struct candidate *v; uint32_t n, cap; } candidates;
 };
 
@@ -57,6 +59,9 @@ static bool axes_begin(struct sdy_axes all, struct sdy_axes prefix) {
 static void add_candidate(struct chooser *c, uint32_t factor, struct sdy_axes axes) {
     if (c->rule->factors[factor].size % sdy_axes_size(axes))
         return;
+    for (uint32_t t = 0; t < c->n; t++)
+        if (axes_overlap(axes, c->unreduced[t]))
+            return;
     for (uint32_t i = 0; i < c->candidates.n; i++)
         if (c->candidates.v[i].factor == factor && sdy_axes_equal(c->candidates.v[i].axes, axes))
             return;
@@ -110,6 +115,16 @@ static void take(const struct chooser *c, struct choice *x, uint32_t first) {
     }
 }
 
+/* The axes along which each partition has a part of a sum. */
+static struct sdy_axes partial(const struct chooser *c, const struct choice *x) {
+    struct sdy_axis *v = ARENA_ARRAY(c->p->a, struct sdy_axis, SPMD_AXES * (c->rule->nfactors + 1));
+    uint32_t n = 0;
+    for (uint32_t f = 0; f < c->rule->nfactors; f++)
+        for (uint32_t i = 0; c->rule->factors[f].type == SDY_REDUCTION && i < x->axes[f].n; i++)
+            v[n++] = x->axes[f].v[i];
+    return (struct sdy_axes){n, v};
+}
+
 /* Shardings of all tensors from the axes of factors. Axes that tensors cannot have so, because a dimension has another factor
    that is major to it and not divided wholly, are dropped. */
 static void shard(struct chooser *c, struct choice *x) {
@@ -135,31 +150,27 @@ static void shard(struct chooser *c, struct choice *x) {
                     x->axes[f].n = 0;
             }
     }
-    for (uint32_t t = 0; t < c->n; t++)
-        if (sdy_sharding_is_empty(x->s[t]))
-            x->s[t] = NULL;
-}
-
-/* The axes along which each partition has a part of a sum. */
-static struct sdy_axes partial(const struct chooser *c, const struct choice *x) {
-    struct sdy_axis *v = ARENA_ARRAY(c->p->a, struct sdy_axis, SPMD_AXES * (c->rule->nfactors + 1));
-    uint32_t n = 0;
-    for (uint32_t f = 0; f < c->rule->nfactors; f++)
-        for (uint32_t i = 0; c->rule->factors[f].type == SDY_REDUCTION && i < x->axes[f].n; i++)
-            v[n++] = x->axes[f].v[i];
-    return (struct sdy_axes){n, v};
+    struct sdy_axes sums = partial(c, x);
+    for (uint32_t t = 0; t < c->n; t++) {
+        struct sdy_axes axes = c->unreduced[t];
+        if (t >= c->rule->noperands && sums.n) {
+            struct sdy_axis *v = ARENA_ARRAY(a, struct sdy_axis, axes.n + sums.n);
+            memcpy(v, axes.v, axes.n * sizeof *v);
+            memcpy(v + axes.n, sums.v, sums.n * sizeof *v);
+            axes = (struct sdy_axes){axes.n + sums.n, v};
+        }
+        x->s[t] = spmd_partial(c->p, x->s[t], c->mesh, c->rule->ranks[t], axes);
+    }
 }
 
 static void count_cost(struct chooser *c, struct choice *x) {
-    struct sdy_axes sum = partial(c, x);
     double iterations = 1;
     x->cost = 0;
     for (uint32_t t = 0; t < c->n; t++) {
         if (t < c->rule->noperands)
             x->cost += spmd_cost(c->p, ir_operand(c->p->m, c->op, t), x->s[t]);
         else
-            x->cost += sum.n ? spmd_combine_cost(c->p, c->types[t], c->mesh, sum, x->s[t], c->want[t])
-                             : spmd_reshard_cost(c->p, c->types[t], x->s[t], c->want[t]);
+            x->cost += spmd_reshard_cost(c->p, c->types[t], x->s[t], c->kind, c->want[t]);
     }
     for (uint32_t f = 0; f < c->rule->nfactors; f++)
         iterations *= (double)c->rule->factors[f].size / (double)sdy_axes_size(x->axes[f]);
@@ -204,14 +215,8 @@ static const struct sdy_sharding *wanted(struct spmd *p, ir_val v) {
     return spmd_even(p, sdy_raw(p->g, v), ir_type_get(p->m, spmd_global_type(p, v)));
 }
 
-/* Unreduced values are refused. */
 static hilo_status check_sharding(struct spmd *p, ir_op op, const struct sdy_sharding *s) {
-    if (!s)
-        return HILO_OK;
-    HILO_TRY(spmd_check_mesh(p, op, s->mesh));
-    return s->unreduced.n ? ir_op_error(p->m, p->o->d, op, HILO_UNIMPLEMENTED, NULL,
-                                        "has a sharding with 'unreduced' axes, which is not supported")
-                          : HILO_OK;
+    return s ? spmd_check_mesh(p, op, s->mesh) : HILO_OK;
 }
 
 static hilo_status walk_regions(struct spmd *p, ir_op op) {
@@ -235,30 +240,24 @@ static hilo_status replicate(struct spmd *p, ir_op op) {
     HILO_TRY(walk_regions(p, op));
     for (uint32_t i = 0; i < ir_op_get(p->m, op)->nresults; i++) {
         ir_val v = ir_result(p->m, op, i);
-        spmd_define(p, v, ir_val_get(p->m, v)->type, wanted(p, v), NULL, v);
+        spmd_define(p, v, ir_val_get(p->m, v)->type, wanted(p, v), NULL, IR_ADD, v);
     }
     return HILO_OK;
 }
 
-/* Computed on shards; what is summed over `sum`, is. */
-static hilo_status localize(struct spmd *p, ir_op op, const struct sdy_mesh *mesh, const struct sdy_sharding *const *s,
-                            struct sdy_axes sum) {
+/* Computed on shards; results with unreduced axes are parts of what is combined by `kind`. */
+static hilo_status localize(struct spmd *p, ir_op op, const struct sdy_sharding *const *s, enum ir_op_kind kind) {
     uint32_t nin = ir_op_get(p->m, op)->noperands;
-    enum ir_op_kind kind = sum.n ? spmd_combiner(p, op) : IR_OP_NONE;
     set_operands(p, op, s);
     spmd_localize(p, op, s);
     HILO_TRY(walk_regions(p, op));
     ir_op at = ir_op_get(p->m, op)->next;
-    p->at = op;
     for (uint32_t i = 0; i < ir_op_get(p->m, op)->nresults; i++) {
         ir_val v = ir_result(p->m, op, i), local;
-        const struct sdy_sharding *made = s[nin + i], *want = wanted(p, v);
         ir_type global = ir_val_get(p->m, v)->type;
-        ir_set_type(p->m, v, spmd_local_type(p, global, made));
+        ir_set_type(p->m, v, spmd_local_type(p, global, s[nin + i]));
         local = spmd_finish(p, op, s, i, at);
-        if (sum.n)
-            local = spmd_combine(p, at, local, kind, mesh, sum, made, want, &made);
-        spmd_define(p, v, global, want, made, local);
+        spmd_define(p, v, global, wanted(p, v), s[nin + i], kind, local);
     }
     p->o->changes++;
     return HILO_OK;
@@ -272,11 +271,51 @@ static bool is_generated(const struct spmd *p, ir_op op) {
     return kind == IR_IOTA;
 }
 
+static bool overlap_in_dims(const struct sdy_sharding *s, struct sdy_axes axes) {
+    for (uint32_t d = 0; s && d < s->rank; d++)
+        if (axes_overlap(s->dims[d].axes, axes))
+            return true;
+    return false;
+}
+
+/* Axes along which the op is done for each part of a sum: those of operands that results keep. In a product one operand alone
+   has parts; where operands are added, all of them get parts. */
+static void find_unreduced(struct chooser *c) {
+    uint32_t nin = c->rule->noperands;
+    bool product;
+    uint32_t linear = spmd_linear(c->p, c->op, &product);
+    c->unreduced = ARENA_ARRAY(c->p->a, struct sdy_axes, c->n + 1);
+    struct sdy_axes kept = c->n == nin + 1 && c->want[nin] ? c->want[nin]->unreduced : (struct sdy_axes){0, NULL};
+    for (uint32_t i = 0; i < kept.n; i++) {
+        uint32_t have = 0;
+        bool free = !overlap_in_dims(c->want[nin], (struct sdy_axes){1, &kept.v[i]});
+        for (uint32_t t = 0; t < nin; t++)
+            for (uint32_t k = 0; c->want[t] && k < c->want[t]->unreduced.n; k++)
+                have |= (uint32_t)sdy_axis_equal(kept.v[i], c->want[t]->unreduced.v[k]) << (t & 31);
+        have &= linear;
+        if (!have || !free || (product && (have & (have - 1))))
+            continue;
+        for (uint32_t t = 0; t < c->n; t++)
+            if (t >= nin || ((product ? have : linear) >> (t & 31) & 1)) {
+                struct sdy_axis *v = ARENA_ARRAY(c->p->a, struct sdy_axis, c->unreduced[t].n + 1);
+                memcpy(v, c->unreduced[t].v, c->unreduced[t].n * sizeof *v);
+                v[c->unreduced[t].n] = kept.v[i];
+                c->unreduced[t] = (struct sdy_axes){c->unreduced[t].n + 1, v};
+            }
+    }
+}
+
+/* Without the axes that it is unreduced along. */
+static const struct sdy_sharding *reduced(struct spmd *p, const struct sdy_sharding *s) {
+    return s ? spmd_partial(p, s, s->mesh, s->rank, (struct sdy_axes){0, NULL}) : NULL;
+}
+
 static hilo_status walk_any(struct spmd *p, ir_op op) {
     const struct ir_op_data *x = ir_op_get(p->m, op);
     const struct sdy_rule *rule = sdy_rule(p->g, op);
     uint32_t nin = x->noperands, n = nin + x->nresults;
-    struct chooser c = {.p = p, .op = op, .rule = rule, .n = n};
+    struct chooser c = {.p = p, .op = op, .rule = rule, .n = n, .kind = spmd_combiner(p, op)};
+    c.kind = c.kind == IR_OP_NONE ? IR_ADD : c.kind;
     c.want = ARENA_ARRAY(p->a, const struct sdy_sharding *, n + 1);
     ir_type *types = ARENA_ARRAY(p->a, ir_type, n + 1);
     for (uint32_t t = 0; t < n; t++) {
@@ -288,18 +327,21 @@ static hilo_status walk_any(struct spmd *p, ir_op op) {
         c.mesh = c.mesh ? c.mesh : c.want[t] ? c.want[t]->mesh : NULL;
     }
     c.types = types;
-    if (c.mesh && is_generated(p, op))
-        return localize(p, op, c.mesh, c.want, (struct sdy_axes){0, NULL});
+    if (c.mesh && is_generated(p, op)) {
+        c.want[0] = reduced(p, c.want[0]);
+        return localize(p, op, c.want, IR_ADD);
+    }
     if (!c.mesh || !rule || rule->noperands != nin || rule->nresults != n - nin)
         return replicate(p, op);
     for (uint32_t t = 0; t < n; t++)
         if (c.want[t] && !sdy_mesh_equal(c.want[t]->mesh, c.mesh))
             c.want[t] = NULL;
-    struct choice x_best = choose(&c);
+    find_unreduced(&c);
+    struct choice best = choose(&c);
     bool any = false;
-    for (uint32_t f = 0; f < rule->nfactors; f++)
-        any |= x_best.axes[f].n > 0;
-    return any ? localize(p, op, c.mesh, x_best.s, partial(&c, &x_best)) : replicate(p, op);
+    for (uint32_t t = 0; t < n; t++)
+        any |= best.s[t] != NULL;
+    return any ? localize(p, op, best.s, c.kind) : replicate(p, op);
 }
 
 /* ---- control flow ------------------------------------------------------------------------------- */
@@ -314,7 +356,7 @@ static void give(struct spmd *p, ir_block b, const struct sdy_sharding *const *s
 static void become_local(struct spmd *p, ir_val v, const struct sdy_sharding *s) {
     ir_type global = ir_val_get(p->m, v)->type;
     ir_set_type(p->m, v, spmd_local_type(p, global, s));
-    spmd_define(p, v, global, s, s, v);
+    spmd_define(p, v, global, s, s, IR_ADD, v);
 }
 
 static hilo_status results_become_local(struct spmd *p, ir_op op, const struct sdy_sharding *const *s) {
@@ -377,7 +419,7 @@ static hilo_status walk_reshard(struct spmd *p, ir_op op) {
     ir_val from = ir_operand(p->m, op, 0), to = ir_result(p->m, op, 0);
     HILO_TRY(check_sharding(p, op, sdy_raw(p->g, to)));
     const struct sdy_sharding *s = wanted(p, to);
-    spmd_define(p, to, ir_val_get(p->m, to)->type, s, s, spmd_get(p, from, s));
+    spmd_define(p, to, ir_val_get(p->m, to)->type, s, s, IR_ADD, spmd_get(p, from, s));
     ir_unlink(p->m, op);
     p->o->changes++;
     return HILO_OK;
@@ -402,6 +444,13 @@ static const int32_t *inner_group(struct spmd *p, const struct sdy_mesh *mesh, c
     return group;
 }
 
+/* A sharding of what is the same value as another, with that one's unreduced axes. */
+static const struct sdy_sharding *unreduced_as(struct spmd *p, const struct sdy_sharding *s, const struct sdy_sharding *other) {
+    if (!other || (s && (s->unreduced.n || !sdy_mesh_equal(s->mesh, other->mesh))) || overlap_in_dims(s, other->unreduced))
+        return s;
+    return spmd_partial(p, s, other->mesh, other->rank, other->unreduced);
+}
+
 /* The body takes and gives what partitions along the manual axes have, itself sharded along the others. */
 static hilo_status walk_manual(struct spmd *p, ir_op op) {
     static const struct sdy_manual no_axes = {NULL, 0};
@@ -420,6 +469,7 @@ static hilo_status walk_manual(struct spmd *p, ir_op op) {
         const struct sdy_sharding *raw = sdy_raw(p->g, arg);
         HILO_TRY(check_sharding(p, op, raw));
         const struct sdy_sharding *s = spmd_even(p, raw, ir_type_get(p->m, spmd_global_type(p, from)));
+        s = is_manual ? s : unreduced_as(p, s, spmd_sharding(p, from));
         const struct sdy_sharding *inner = s ? sdy_without_manual(p->g, s, manual) : NULL;
         ir_val v = spmd_get(p, from, s);
         inner = inner && sdy_sharding_is_empty(inner) ? NULL : inner;
@@ -427,7 +477,7 @@ static hilo_status walk_manual(struct spmd *p, ir_op op) {
         if (!IR_SAME(ir_val_get(p->m, v)->type, spmd_local_type(p, ir_val_get(p->m, arg)->type, inner)))
             return ir_op_error(p->m, p->o->d, op, HILO_INVALID_ARGUMENT, NULL,
                                "has argument %u of another type than its shard", (unsigned)i);
-        spmd_define(p, arg, ir_val_get(p->m, arg)->type, inner, inner, v);
+        spmd_define(p, arg, ir_val_get(p->m, arg)->type, inner, inner, IR_ADD, v);
     }
     for (uint32_t i = 0; i < nout && !mesh; i++)
         mesh = sdy_raw(p->g, ir_result(p->m, op, i)) ? sdy_raw(p->g, ir_result(p->m, op, i))->mesh : NULL;
@@ -442,6 +492,7 @@ static hilo_status walk_manual(struct spmd *p, ir_op op) {
         const struct sdy_sharding *raw = sdy_raw(p->g, result);
         HILO_TRY(check_sharding(p, op, raw));
         const struct sdy_sharding *s = spmd_even(p, raw, ir_type_get(p->m, global));
+        s = is_manual ? s : unreduced_as(p, s, spmd_sharding(p, ir_operand(p->m, end, i)));
         const struct sdy_sharding *inner = s ? sdy_without_manual(p->g, s, manual) : NULL;
         inner = inner && sdy_sharding_is_empty(inner) ? NULL : inner;
         p->at = end;
@@ -449,7 +500,7 @@ static hilo_status walk_manual(struct spmd *p, ir_op op) {
         if (!IR_SAME(ir_val_get(p->m, v)->type, spmd_local_type(p, global, s)))
             return ir_op_error(p->m, p->o->d, op, HILO_INVALID_ARGUMENT, NULL,
                                "has result %u of another type than its shard", (unsigned)i);
-        spmd_define(p, result, global, s, s, v);
+        spmd_define(p, result, global, s, s, IR_ADD, v);
     }
     p->group = outer;
     opt_splice(p->o, body, op);

@@ -3,7 +3,10 @@
  * Both lists of axes are cut into parts that either has whole or not at all. Then: slices along axes that are new, which shrink
  * the value and move nothing; a permutation that brings axes that leave a dimension to its end; all-to-alls of axes that go to
  * another dimension; a permutation into the wanted order; all-gathers of axes that are not wanted. Where both shardings have as
- * many parts in each dimension, one permutation is all. */
+ * many parts in each dimension, one permutation is all.
+ *
+ * Along unreduced axes each partition has a part of a sum. What is not wanted so is summed first, which may divide it; what is to
+ * be a part of a sum becomes one last: the first partition keeps the value, the others get zeros, or each fills up its shard. */
 #include "opt/spmd.h"
 
 #include "base/fp.h"
@@ -29,6 +32,7 @@ struct plan {
     const struct sdy_mesh *mesh;
     const struct ir_type_data *type;
     struct list *now, *want;                        /* by dimension */
+    struct sdy_axes partial;                        /* of sums, before and after */
     struct { struct step *v; uint32_t n, cap; } steps;
     double cost;
 };
@@ -109,7 +113,8 @@ const struct sdy_sharding *spmd_even(struct spmd *p, const struct sdy_sharding *
     if (!s || !ir_type_is_shaped(t) || t->rank != s->rank || t->quant || sdy_mesh_empty(s->mesh) || sdy_mesh_maximal(s->mesh))
         return NULL;
     struct sdy_sharding *out = sdy_sharding_copy(p->a, s, &dims);
-    out->replicated = out->unreduced = (struct sdy_axes){0, NULL};
+    out->replicated = (struct sdy_axes){0, NULL};
+    any = out->unreduced.n > 0;
     for (uint32_t d = 0; d < s->rank; d++) {
         struct sdy_axis *v = ARENA_ARRAY(p->a, struct sdy_axis, dims[d].axes.n + 1);
         int64_t size = t->dims[d] == IR_DYNAMIC ? 1 : t->dims[d];
@@ -132,7 +137,7 @@ const struct sdy_sharding *spmd_even(struct spmd *p, const struct sdy_sharding *
 bool spmd_equal(const struct sdy_sharding *a, const struct sdy_sharding *b) {
     if (a == b)
         return true;
-    if (!a || !b || a->rank != b->rank || !sdy_mesh_equal(a->mesh, b->mesh))
+    if (!a || !b || a->rank != b->rank || !sdy_mesh_equal(a->mesh, b->mesh) || !sdy_axes_equal(a->unreduced, b->unreduced))
         return false;
     for (uint32_t d = 0; d < a->rank; d++)
         if (!sdy_axes_equal(a->dims[d].axes, b->dims[d].axes))
@@ -238,7 +243,7 @@ static bool list_cut(const struct cuts *cuts, const struct sdy_mesh *mesh, struc
 static const struct sdy_sharding *sharding_of(const struct plan *l, const struct list *lists) {
     struct sdy_sharding *out = ARENA_NEW(l->p->a, struct sdy_sharding);
     struct sdy_dim *dims = ARENA_ARRAY(l->p->a, struct sdy_dim, l->type->rank + 1);
-    bool any = false;
+    bool any = l->partial.n > 0;
     for (uint32_t d = 0; d < l->type->rank; d++) {
         struct sdy_axis *v = ARENA_ARRAY(l->p->a, struct sdy_axis, lists[d].n + 1);
         uint32_t n = 0;
@@ -247,7 +252,7 @@ static const struct sdy_sharding *sharding_of(const struct plan *l, const struct
         dims[d] = (struct sdy_dim){.axes = {n, v}, .closed = true, .priority = -1};
         any |= n > 0;
     }
-    *out = (struct sdy_sharding){.mesh = l->mesh, .rank = l->type->rank, .dims = dims};
+    *out = (struct sdy_sharding){.mesh = l->mesh, .rank = l->type->rank, .dims = dims, .unreduced = l->partial};
     return any ? out : NULL;
 }
 
@@ -432,9 +437,14 @@ static bool same_parts(const struct sdy_sharding *a, const struct sdy_sharding *
     return true;
 }
 
+static struct sdy_axes partial_of(const struct sdy_sharding *s) {
+    return s ? s->unreduced : (struct sdy_axes){0, NULL};
+}
+
+/* Both shardings are of partial sums along the same axes. */
 static struct plan plan_of(struct spmd *p, ir_type global, const struct sdy_sharding *from, const struct sdy_sharding *to) {
     const struct ir_type_data *t = ir_type_get(p->m, global);
-    struct plan l = {.p = p, .mesh = from ? from->mesh : to ? to->mesh : NULL, .type = t};
+    struct plan l = {.p = p, .mesh = from ? from->mesh : to ? to->mesh : NULL, .type = t, .partial = partial_of(from)};
     bool fits = true;
     if (spmd_equal(from, to))
         return l;
@@ -561,9 +571,12 @@ static ir_val make_all_to_all(struct spmd *p, ir_op at, ir_val v, ir_type type, 
     return out;
 }
 
-/* The number of the part of all dimensions that each partition has. */
+/* The number of the part of the sum and of all dimensions that each partition has. */
 static int64_t *tiles_of(struct spmd *p, const struct sdy_sharding *s) {
     int64_t *tiles = ARENA_ARRAY(p->a, int64_t, p->partitions);
+    const int32_t *term = spmd_held(p, s->mesh, s->unreduced);
+    for (uint32_t i = 0; i < p->partitions; i++)
+        tiles[i] = term[i];
     for (uint32_t d = 0; d < s->rank; d++) {
         const int32_t *held = spmd_held(p, s->mesh, s->dims[d].axes);
         for (uint32_t i = 0; i < p->partitions; i++)
@@ -607,22 +620,17 @@ static ir_val make_empty(struct spmd *p, ir_op at, ir_type type) {
     return out;
 }
 
-ir_val spmd_reshard(struct spmd *p, ir_op at, ir_val v, ir_type global, const struct sdy_sharding *from,
-                    const struct sdy_sharding *to) {
+static ir_val make_plan(struct spmd *p, ir_op at, ir_val v, ir_type global, const struct plan *l,
+                        const struct sdy_sharding *to) {
     static ir_val (*const make[])(struct spmd *, ir_op, ir_val, ir_type, const struct step *) = {
         [STEP_SLICE] = make_slice, [STEP_PERMUTE] = make_permute, [STEP_ALL_TO_ALL] = make_all_to_all,
         [STEP_GATHER] = make_gather};
-    struct plan l = plan_of(p, global, from, to);
     size_t count;
-    if (l.steps.n && ir_type_count(l.type, &count) && count == 0)
+    if (l->steps.n && ir_type_count(l->type, &count) && count == 0)
         return make_empty(p, at, spmd_local_type(p, global, to));
-    for (uint32_t i = 0; i < l.steps.n; i++)
-        v = make[l.steps.v[i].kind](p, at, v, spmd_local_type(p, global, l.steps.v[i].after), &l.steps.v[i]);
+    for (uint32_t i = 0; i < l->steps.n; i++)
+        v = make[l->steps.v[i].kind](p, at, v, spmd_local_type(p, global, l->steps.v[i].after), &l->steps.v[i]);
     return v;
-}
-
-double spmd_reshard_cost(struct spmd *p, ir_type global, const struct sdy_sharding *from, const struct sdy_sharding *to) {
-    return plan_of(p, global, from, to).cost;
 }
 
 /* ---- sums ----------------------------------------------------------------------------------------- */
@@ -716,30 +724,58 @@ static ir_val make_all_reduce(struct spmd *p, ir_op at, ir_val v, enum ir_op_kin
     return out;
 }
 
-/* Builds where `at` is an op; else only counts. */
-static ir_val combine(struct spmd *p, ir_op at, ir_val v, enum ir_op_kind kind, ir_type global, const struct sdy_mesh *mesh,
-                      struct sdy_axes axes, const struct sdy_sharding *from, const struct sdy_sharding *to,
-                      const struct sdy_sharding **out, double *cost) {
-    struct plan l = {.p = p, .mesh = mesh, .type = ir_type_get(p->m, global)};
+static struct sdy_axes minus(struct spmd *p, const struct sdy_mesh *mesh, struct sdy_axes a, struct sdy_axes b) {
+    struct sdy_axis *v = ARENA_ARRAY(p->a, struct sdy_axis, SPMD_AXES + a.n + b.n);
+    uint32_t n = sdy_axes_minus(mesh, a, b, v);
+    return (struct sdy_axes){n, v};
+}
+
+const struct sdy_sharding *spmd_partial(struct spmd *p, const struct sdy_sharding *s, const struct sdy_mesh *mesh,
+                                        uint32_t rank, struct sdy_axes axes) {
+    if (!s && !axes.n)
+        return NULL;
+    struct sdy_dim *dims;
+    struct sdy_axis *v = ARENA_ARRAY(p->a, struct sdy_axis, axes.n + 1);
+    struct sdy_sharding *out = sdy_sharding_copy(p->a, s ? s : sdy_sharding_of_none(p->a, mesh, rank, true), &dims);
+    memcpy(v, axes.v, axes.n * sizeof *v);
+    sdy_axes_sort(out->mesh, v, &axes.n);
+    out->unreduced = (struct sdy_axes){axes.n, v};
+    return sdy_sharding_is_empty(out) ? NULL : out;
+}
+
+/* Sums, where that is needed before the value can be divided like `to`: the result is so as far as that begins with what the
+   value has and goes on with axes of the sum. *s: the value's sharding, then the result's. Builds where `at` is an op; else
+   only counts. */
+static ir_val sum(struct spmd *p, ir_op at, ir_val v, enum ir_op_kind kind, ir_type global, const struct sdy_sharding **s,
+                  const struct sdy_sharding *to, double *cost) {
+    const struct sdy_sharding *from = *s;
+    struct sdy_axes had = partial_of(from), none = {0, NULL};
+    if (!had.n)
+        return v;
+    bool stays = kind == IR_ADD && to && sdy_mesh_equal(from->mesh, to->mesh);
+    struct sdy_axes axes = minus(p, from->mesh, had, stays ? to->unreduced : none);
+    if (!axes.n)
+        return v;
+    struct plan l = {.p = p, .mesh = from->mesh, .type = ir_type_get(p->m, global)};
     l.now = ARENA_ARRAY(p->a, struct list, l.type->rank + 1);
     l.want = ARENA_ARRAY(p->a, struct list, l.type->rank + 1);
+    l.partial = minus(p, l.mesh, had, axes);
     struct list *along = ARENA_ARRAY(p->a, struct list, l.type->rank + 1), rest = {0};
     size_t count;
-    *cost = 0;
-    *out = from;
-    if (!scattered(&l, axes, from, to, along, &rest)) {
-        *cost = 2 * bits_of(p, ir_type_get(p->m, spmd_local_type(p, global, from))) / 8;
-        return IR_NONE(at) ? v : make_all_reduce(p, at, v, kind, mesh, axes);
-    }
+    *s = spmd_partial(p, from, l.mesh, l.type->rank, l.partial);
     if (ir_type_count(l.type, &count) && count == 0)
         return v;
+    if (!scattered(&l, axes, from, to, along, &rest)) {
+        *cost += 2 * bits_of(p, ir_type_get(p->m, spmd_local_type(p, global, from))) / 8;
+        return IR_NONE(at) ? v : make_all_reduce(p, at, v, kind, l.mesh, axes);
+    }
     for (uint32_t d = 0; d < l.type->rank; d++) {
         if (!along[d].n)
             continue;
         double n = (double)sdy_axes_size(view(&along[d]));
         *cost += bytes_now(&l) * (n - 1) / n;
         if (!IR_NONE(at))
-            v = make_reduce_scatter(p, at, v, kind, mesh, d, view(&along[d]));
+            v = make_reduce_scatter(p, at, v, kind, l.mesh, d, view(&along[d]));
         for (uint32_t i = 0; i < along[d].n; i++)
             list_add(&l.now[d], along[d].v[i]);
     }
@@ -747,30 +783,94 @@ static ir_val combine(struct spmd *p, ir_op at, ir_val v, enum ir_op_kind kind, 
         double n = (double)sdy_axes_size(view(&rest));
         *cost += 2 * bytes_now(&l) * (n - 1) / n;
         if (!IR_NONE(at))
-            v = make_all_reduce(p, at, v, kind, mesh, view(&rest));
+            v = make_all_reduce(p, at, v, kind, l.mesh, view(&rest));
     }
-    *out = sharding_of(&l, l.now);
+    *s = sharding_of(&l, l.now);
     return v;
 }
 
-ir_val spmd_combine(struct spmd *p, ir_op at, ir_val v, enum ir_op_kind kind, const struct sdy_mesh *mesh, struct sdy_axes axes,
-                    const struct sdy_sharding *from, const struct sdy_sharding *to, const struct sdy_sharding **out) {
-    /* the global type is that of the parts times their number */
-    const struct ir_type_data *t = ir_val_type(p->m, v);
-    int64_t dims[IR_MAX_RANK];
-    double cost;
-    for (uint32_t d = 0; d < t->rank; d++)
-        dims[d] = t->dims[d] * (from ? sdy_dim_parts(&from->dims[d]) : 1);
-    ir_type global = ir_type_with_dims(p->m, ir_val_get(p->m, v)->type, dims, t->rank);
-    return combine(p, at, v, kind, global, mesh, axes, from, to, out, &cost);
+/* Axes at the end of dimensions that are to be unreduced: each partition has its shard among zeros, which moves nothing. */
+static ir_val widen(struct spmd *p, ir_op at, ir_val v, ir_type global, const struct sdy_sharding **s, struct sdy_axes axes) {
+    const struct sdy_sharding *from = *s;
+    if (!from || !axes.n)
+        return v;
+    struct plan l = {.p = p, .mesh = from->mesh, .type = ir_type_get(p->m, global)};
+    l.now = ARENA_ARRAY(p->a, struct list, l.type->rank + 1);
+    struct cuts *cuts = ARENA_ARRAY(p->a, struct cuts, l.mesh->naxes + 1);
+    struct list pieces, *ends = ARENA_ARRAY(p->a, struct list, l.type->rank + 1);
+    struct sdy_axis *partial = ARENA_ARRAY(p->a, struct sdy_axis, from->unreduced.n + SPMD_AXES);
+    uint32_t n = from->unreduced.n;
+    cut_sharding(cuts, from);
+    cut_axes(cuts, axes);
+    bool fits = list_cut(cuts, l.mesh, axes, &pieces);
+    for (uint32_t d = 0; d < l.type->rank; d++)
+        fits = fits && list_cut(cuts, l.mesh, from->dims[d].axes, &l.now[d]);
+    if (!fits)
+        return v;
+    memcpy(partial, from->unreduced.v, n * sizeof *partial);
+    for (uint32_t d = 0; d < l.type->rank; d++) {
+        uint32_t kept = l.now[d].n;
+        while (kept && list_has(&pieces, l.now[d].v[kept - 1]))
+            kept--;
+        for (uint32_t i = kept; i < l.now[d].n; i++) {
+            list_add(&ends[d], l.now[d].v[i]);
+            partial[n++] = l.now[d].v[i];
+        }
+        l.now[d].n = kept;
+    }
+    if (n == from->unreduced.n)
+        return v;
+    *s = spmd_partial(p, sharding_of(&l, l.now), l.mesh, l.type->rank, (struct sdy_axes){n, partial});
+    if (IR_NONE(at))
+        return v;
+    static const int32_t zero = 0;
+    ir_type type = spmd_local_type(p, global, *s), shard = spmd_local_type(p, global, from);
+    ir_val in[IR_MAX_RANK + 2] = {spmd_make_zero(p, at, type), v};
+    for (uint32_t d = 0; d < l.type->rank; d++)
+        in[d + 2] = ends[d].n ? spmd_begin(p, at, spmd_held(p, l.mesh, view(&ends[d])), ir_type_get(p->m, shard)->dims[d])
+                              : table(p, at, &zero, 1, 0);
+    return spmd_make(p, at, IR_DYNAMIC_UPDATE_SLICE, in, l.type->rank + 2, type, NULL);
 }
 
-double spmd_combine_cost(struct spmd *p, ir_type global, const struct sdy_mesh *mesh, struct sdy_axes axes,
-                         const struct sdy_sharding *from, const struct sdy_sharding *to) {
-    const struct sdy_sharding *out;
-    double cost;
-    (void)combine(p, (ir_op){0}, (ir_val){0}, IR_ADD, global, mesh, axes, from, to, &out, &cost);
-    return cost + spmd_reshard_cost(p, global, out, to);
+/* The value for the first partition along the axes, zeros for the others. */
+static ir_val make_mask(struct spmd *p, ir_op at, ir_val v, const struct sdy_mesh *mesh, struct sdy_axes axes) {
+    static const int32_t zero = 0;
+    ir_op compare;
+    ir_type type = ir_val_get(p->m, v)->type;
+    ir_val in[2] = {spmd_begin(p, at, spmd_held(p, mesh, axes), 1), table(p, at, &zero, 1, 0)};
+    ir_val first = spmd_make(p, at, IR_COMPARE, in, 2, ir_type_of(p->m, IR_I1_T, NULL, 0), &compare);
+    ir_set_prop(p->m, compare, IR_COMPARE_comparison_direction,
+                ir_attr_enum(p->m, IR_ENUM_COMPARISON_DIRECTION, IR_COMPARISON_DIRECTION_EQ));
+    ir_val select[3] = {first, v, spmd_make_zero(p, at, type)};
+    return spmd_make(p, at, IR_SELECT, select, 3, type, NULL);
+}
+
+/* From one form to another, where nothing is left to be summed. */
+static ir_val reshard(struct spmd *p, ir_op at, ir_val v, ir_type global, const struct sdy_sharding *from,
+                      const struct sdy_sharding *to, double *cost) {
+    bool meshes = from && to && sdy_mesh_equal(from->mesh, to->mesh);
+    if (meshes)
+        v = widen(p, at, v, global, &from, minus(p, to->mesh, to->unreduced, from->unreduced));
+    const struct sdy_sharding *divided = to;
+    if (to)
+        divided = spmd_partial(p, to, to->mesh, to->rank, partial_of(from));
+    struct plan l = plan_of(p, global, from, divided);
+    *cost += l.cost;
+    if (IR_NONE(at))
+        return v;
+    v = make_plan(p, at, v, global, &l, divided);
+    if (!to)
+        return v;
+    struct sdy_axes rest = minus(p, to->mesh, to->unreduced, partial_of(from));
+    return rest.n ? make_mask(p, at, v, to->mesh, rest) : v;
+}
+
+double spmd_reshard_cost(struct spmd *p, ir_type global, const struct sdy_sharding *from, enum ir_op_kind kind,
+                         const struct sdy_sharding *to) {
+    double cost = 0;
+    (void)sum(p, (ir_op){0}, (ir_val){0}, kind, global, &from, to, &cost);
+    (void)reshard(p, (ir_op){0}, (ir_val){0}, global, from, to, &cost);
+    return cost;
 }
 
 /* ---- values --------------------------------------------------------------------------------------- */
@@ -790,15 +890,16 @@ const struct sdy_sharding *spmd_sharding(const struct spmd *p, ir_val v) {
     return x ? x->s : NULL;
 }
 
-static const struct spmd_form *form_new(struct spmd *p, const struct sdy_sharding *s, ir_val v, const struct spmd_form *next) {
+static const struct spmd_form *form_new(struct spmd *p, const struct sdy_sharding *s, enum ir_op_kind kind, ir_val v,
+                                        const struct spmd_form *next) {
     struct spmd_form *x = ARENA_NEW(p->a, struct spmd_form);
-    *x = (struct spmd_form){s, v, next};
+    *x = (struct spmd_form){s, kind, v, next};
     return x;
 }
 
 void spmd_define(struct spmd *p, ir_val v, ir_type global, const struct sdy_sharding *s, const struct sdy_sharding *made,
-                 ir_val local) {
-    struct spmd_value x = {global, s, form_new(p, made, local, NULL)};
+                 enum ir_op_kind kind, ir_val local) {
+    struct spmd_value x = {global, s, form_new(p, made, kind, local, NULL)};
     if (!s && !made && IR_SAME(v, local))
         return;
     ARENA_PUSH(p->a, &p->values, x);
@@ -808,9 +909,9 @@ void spmd_define(struct spmd *p, ir_val v, ir_type global, const struct sdy_shar
 /* The form from which another one is made at the least cost. */
 static const struct spmd_form *nearest(struct spmd *p, const struct spmd_value *x, const struct sdy_sharding *s, double *cost) {
     const struct spmd_form *best = x->forms;
-    *cost = spmd_reshard_cost(p, x->type, best->s, s);
+    *cost = spmd_reshard_cost(p, x->type, best->s, best->kind, s);
     for (const struct spmd_form *f = best->next; f && *cost > 0; f = f->next) {
-        double other = spmd_reshard_cost(p, x->type, f->s, s);
+        double other = spmd_reshard_cost(p, x->type, f->s, f->kind, s);
         if (other < *cost) {
             best = f;
             *cost = other;
@@ -837,13 +938,18 @@ static ir_op place_of(const struct spmd *p, ir_val v) {
     return at;
 }
 
+static void add_form(struct spmd *p, struct spmd_value *x, const struct sdy_sharding *s, ir_val v) {
+    struct spmd_form *first = (struct spmd_form *)(uintptr_t)x->forms;
+    first->next = form_new(p, s, IR_ADD, v, first->next);
+}
+
 ir_val spmd_get(struct spmd *p, ir_val v, const struct sdy_sharding *s) {
     struct spmd_value *x = entry(p, v);
     double cost;
     if (!x && !s)
         return v;
     if (!x) {
-        struct spmd_value new = {ir_val_get(p->m, v)->type, NULL, form_new(p, NULL, v, NULL)};
+        struct spmd_value new = {ir_val_get(p->m, v)->type, NULL, form_new(p, NULL, IR_ADD, v, NULL)};
         ARENA_PUSH(p->a, &p->values, new);
         opt_ids_set(&p->of, v.i, p->values.n);
         x = entry(p, v);
@@ -852,8 +958,12 @@ ir_val spmd_get(struct spmd *p, ir_val v, const struct sdy_sharding *s) {
         if (spmd_equal(f->s, s))
             return f->v;
     const struct spmd_form *from = nearest(p, x, s, &cost);
-    ir_val out = spmd_reshard(p, place_of(p, from->v), from->v, x->type, from->s, s);
-    struct spmd_form *first = (struct spmd_form *)(uintptr_t)x->forms;
-    first->next = form_new(p, s, out, first->next);
+    ir_op at = place_of(p, from->v);
+    const struct sdy_sharding *had = from->s;
+    ir_val out = sum(p, at, from->v, from->kind, x->type, &had, s, &cost);
+    if (!spmd_equal(had, from->s) && !spmd_equal(had, s))
+        add_form(p, x, had, out);
+    out = reshard(p, at, out, x->type, had, s, &cost);
+    add_form(p, x, s, out);
     return out;
 }

@@ -155,16 +155,16 @@ module attributes {mhlo.num_partitions = 4 : i32, mhlo.spmd_parameters_shardings
     %3 = stablehlo.transpose %2, dims = [1, 0] : (tensor<4x2xf32>) -> tensor<2x4xf32>
     %4 = stablehlo.reduce(%arg0 init: %0) applies stablehlo.add across dimensions = [1] : (tensor<4x6xf32>, tensor<f32>) -> tensor<4xf32>
     %5 = stablehlo.reduce(%arg0 init: %0) applies stablehlo.add across dimensions = [0] : (tensor<4x6xf32>, tensor<f32>) -> tensor<6xf32>
-    %6 = "stablehlo.all_reduce"(%5) <{replica_groups = dense<[[0, 2], [1, 3]]> : tensor<2x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> ({
+    %6 = stablehlo.dynamic_slice %arg0, %1, %1, sizes = [4, 4] : (tensor<4x6xf32>, tensor<i32>, tensor<i32>) -> tensor<4x4xf32>
+    %7 = stablehlo.slice %arg0 [0:4, 1:6] : (tensor<4x6xf32>) -> tensor<4x5xf32>
+    %8 = stablehlo.reshape %7 : (tensor<4x5xf32>) -> tensor<4x1x5xf32>
+    %9 = "stablehlo.gather"(%arg0, %arg2) <{dimension_numbers = #stablehlo.gather<offset_dims = [0], collapsed_slice_dims = [1], start_index_map = [1], index_vector_dim = 1>, slice_sizes = array<i64: 4, 1>}> : (tensor<4x6xf32>, tensor<2xi32>) -> tensor<4x2xf32>
+    %10 = "stablehlo.all_reduce"(%5) <{replica_groups = dense<[[0, 2], [1, 3]]> : tensor<2x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> ({
     ^bb0(%arg3: tensor<f32>, %arg4: tensor<f32>):
-      %7 = stablehlo.add %arg3, %arg4 : tensor<f32>
-      stablehlo.return %7 : tensor<f32>
+      %11 = stablehlo.add %arg3, %arg4 : tensor<f32>
+      stablehlo.return %11 : tensor<f32>
     }) : (tensor<6xf32>) -> tensor<6xf32>
-    %8 = stablehlo.dynamic_slice %arg0, %1, %1, sizes = [4, 4] : (tensor<4x6xf32>, tensor<i32>, tensor<i32>) -> tensor<4x4xf32>
-    %9 = stablehlo.slice %arg0 [0:4, 1:6] : (tensor<4x6xf32>) -> tensor<4x5xf32>
-    %10 = stablehlo.reshape %9 : (tensor<4x5xf32>) -> tensor<4x1x5xf32>
-    %11 = "stablehlo.gather"(%arg0, %arg2) <{dimension_numbers = #stablehlo.gather<offset_dims = [0], collapsed_slice_dims = [1], start_index_map = [1], index_vector_dim = 1>, slice_sizes = array<i64: 4, 1>}> : (tensor<4x6xf32>, tensor<2xi32>) -> tensor<4x2xf32>
-    return %3, %4, %6, %8, %10, %11 : tensor<2x4xf32>, tensor<4xf32>, tensor<6xf32>, tensor<4x4xf32>, tensor<4x1x5xf32>, tensor<4x2xf32>
+    return %3, %4, %10, %6, %8, %9 : tensor<2x4xf32>, tensor<4xf32>, tensor<6xf32>, tensor<4x4xf32>, tensor<4x1x5xf32>, tensor<4x2xf32>
   }
 }
 // -----
@@ -491,5 +491,61 @@ module attributes {mhlo.num_partitions = 2 : i32, mhlo.spmd_parameters_shardings
     %0 = "stablehlo.all_gather"(%arg0) <{all_gather_dim = 1 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> : (tensor<4x4xf32>) -> tensor<4x8xf32>
     %1 = stablehlo.custom_call @solve(%0) : (tensor<4x8xf32>) -> tensor<4x8xf32>
     return %1 : tensor<4x8xf32>
+  }
+}
+// -----
+// Parts of sums stay so where the program says it: the product and the sum of both are made without communication, a constant is the
+// first partition's, a shard stands among zeros; then one reduce-scatter and one all-reduce.
+module attributes {mhlo.num_partitions = 4 : i32} {
+  sdy.mesh @mesh = <["x"=2, "y"=2]>
+  func.func @f(%a: tensor<8x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>}, %b: tensor<6x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}, %c: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}], unreduced={"x"}>}, %d: tensor<8xi32> {sdy.sharding = #sdy.sharding<@mesh, [{"y", "x"}]>}) -> (tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}, tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"y"}], unreduced={"x"}>}, tensor<4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}], unreduced={"x", "y"}>}, tensor<8xi32> {sdy.sharding = #sdy.sharding<@mesh, [{"y"}], unreduced={"x"}>}, tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}]>}) {
+    %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<8x6xf32>, tensor<6x4xf32>) -> tensor<8x4xf32>
+    %1 = sdy.sharding_constraint %0 <@mesh, [{}, {}], unreduced={"x"}> : tensor<8x4xf32>
+    %2 = stablehlo.add %1, %c : tensor<8x4xf32>
+    %3 = sdy.sharding_constraint %2 <@mesh, [{}, {}], unreduced={"x"}> : tensor<8x4xf32>
+    %4 = stablehlo.constant dense<1.0> : tensor<4xf32>
+    %5 = stablehlo.sine %c : tensor<8x4xf32>
+    return %3, %3, %4, %d, %5 : tensor<8x4xf32>, tensor<8x4xf32>, tensor<4xf32>, tensor<8xi32>, tensor<8x4xf32>
+  }
+}
+// ----- expected
+module attributes {mhlo.num_partitions = 4 : i32, mhlo.spmd_parameters_shardings = ["{devices=[1,2,2]0,1,2,3 last_tile_dim_replicate}", "{devices=[2,1,2]0,1,2,3 last_tile_dim_replicate}", "{devices=[1,1,2,2]0,1,2,3 last_tile_dims={unreduced, replicated}}", "{devices=[4]0,2,1,3}"], mhlo.spmd_output_sharding = "{{devices=[2,1,2]0,1,2,3 last_tile_dim_replicate}, {devices=[1,2,2]0,2,1,3 last_tile_dims={unreduced}}, {unreduced}, {devices=[2,2]0,2,1,3 last_tile_dims={unreduced}}, {replicated}}"} {
+  sdy.mesh @mesh = <["x"=2, "y"=2]>
+  func.func @f(%arg0: tensor<8x3xf32>, %arg1: tensor<3x4xf32>, %arg2: tensor<8x4xf32>, %arg3: tensor<2xi32>) -> (tensor<4x4xf32>, tensor<8x2xf32>, tensor<4xf32>, tensor<4xi32>, tensor<8x4xf32>) {
+    %0 = stablehlo.dot_general %arg0, %arg1, contracting_dims = [1] x [0] : (tensor<8x3xf32>, tensor<3x4xf32>) -> tensor<8x4xf32>
+    %1 = stablehlo.add %0, %arg2 : tensor<8x4xf32>
+    %2 = stablehlo.constant dense<1.000000e+00> : tensor<4xf32>
+    %3 = "stablehlo.all_reduce"(%arg2) <{replica_groups = dense<[[0, 2], [1, 3]]> : tensor<2x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> ({
+    ^bb0(%arg4: tensor<f32>, %arg5: tensor<f32>):
+      %4 = stablehlo.add %arg4, %arg5 : tensor<f32>
+      stablehlo.return %4 : tensor<f32>
+    }) : (tensor<8x4xf32>) -> tensor<8x4xf32>
+    %5 = stablehlo.sine %3 : tensor<8x4xf32>
+    %6 = "stablehlo.reduce_scatter"(%1) <{scatter_dimension = 0 : i64, replica_groups = dense<[[0, 2], [1, 3]]> : tensor<2x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> ({
+    ^bb0(%arg6: tensor<f32>, %arg7: tensor<f32>):
+      %7 = stablehlo.add %arg6, %arg7 : tensor<f32>
+      stablehlo.return %7 : tensor<f32>
+    }) : (tensor<8x4xf32>) -> tensor<4x4xf32>
+    %8 = stablehlo.constant dense<0> : tensor<i32>
+    %9 = stablehlo.constant dense<[0, 2, 0, 2]> : tensor<4xi32>
+    %10 = stablehlo.partition_id : tensor<ui32>
+    %11 = stablehlo.dynamic_slice %9, %10, sizes = [1] : (tensor<4xi32>, tensor<ui32>) -> tensor<1xi32>
+    %12 = stablehlo.reshape %11 : (tensor<1xi32>) -> tensor<i32>
+    %13 = stablehlo.dynamic_slice %1, %8, %12, sizes = [8, 2] : (tensor<8x4xf32>, tensor<i32>, tensor<i32>) -> tensor<8x2xf32>
+    %14 = stablehlo.constant dense<[0, 1, 2, 3]> : tensor<4xi32>
+    %15 = stablehlo.partition_id : tensor<ui32>
+    %16 = stablehlo.dynamic_slice %14, %15, sizes = [1] : (tensor<4xi32>, tensor<ui32>) -> tensor<1xi32>
+    %17 = stablehlo.reshape %16 : (tensor<1xi32>) -> tensor<i32>
+    %18 = stablehlo.constant dense<0> : tensor<i32>
+    %19 = stablehlo.compare EQ, %17, %18 : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    %20 = stablehlo.constant dense<-0.000000e+00> : tensor<4xf32>
+    %21 = stablehlo.select %19, %2, %20 : tensor<i1>, tensor<4xf32>
+    %22 = stablehlo.constant dense<0> : tensor<4xi32>
+    %23 = stablehlo.constant dense<[0, 0, 2, 2]> : tensor<4xi32>
+    %24 = stablehlo.partition_id : tensor<ui32>
+    %25 = stablehlo.dynamic_slice %23, %24, sizes = [1] : (tensor<4xi32>, tensor<ui32>) -> tensor<1xi32>
+    %26 = stablehlo.reshape %25 : (tensor<1xi32>) -> tensor<i32>
+    %27 = stablehlo.dynamic_update_slice %22, %arg3, %26 : (tensor<4xi32>, tensor<2xi32>, tensor<i32>) -> tensor<4xi32>
+    return %6, %13, %21, %27, %5 : tensor<4x4xf32>, tensor<8x2xf32>, tensor<4xf32>, tensor<4xi32>, tensor<8x4xf32>
   }
 }
