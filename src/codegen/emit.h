@@ -209,6 +209,13 @@ LLVMValueRef emit_block_any(struct emit *e, LLVMValueRef v);
 void emit_group_begin(struct emit *e, kir_val loop);
 LLVMValueRef emit_group_load(struct emit *e, const struct kir_node *n, struct emit_group *g, LLVMValueRef address);
 void emit_group_store(struct emit *e, const struct kir_node *n, struct emit_group *g, LLVMValueRef v, LLVMValueRef address);
+unsigned emit_group_bytes(const struct emit *e, const struct kir_node *n, const struct emit_group *g);
+/* On processors: an element of each lane. NULL until the last of a group, then all as integers, at the pointers of the
+   first. */
+LLVMValueRef emit_group_join(struct emit *e, const struct kir_node *n, struct emit_group *g, LLVMValueRef v,
+                             LLVMValueRef *pointers);
+/* emit_mem.c: whether a store scatters elements for which the processor has no instruction, though it has for larger ones. */
+bool emit_scatters_parts(const struct emit *e, const struct kir_node *n);
 
 /* Whether a VARYING i64 node is computed in 32 bits. */
 bool emit_is_narrow(const struct emit *e, const struct kir_node *n);

@@ -90,6 +90,11 @@ static bool mem_gathers(const struct emit *e, unsigned bytes) {
     return mem_avx512(e) && bytes >= 4;
 }
 
+bool emit_scatters_parts(const struct emit *e, const struct kir_node *n) {
+    unsigned bytes = ir_dtype_get(e->k->buffers.v[n->of].dtype)->bytes;
+    return e->nodes[n->arg[0].i].class == EMIT_VARYING && !mem_gathers(e, bytes) && mem_gathers(e, 4);
+}
+
 /* Whether the block has an access whose lanes cannot be masked, or an op that needs all lanes at once. */
 static void mem_survey(const struct emit *e, kir_block b, bool *hard, bool *together) {
     const struct kir *k = e->k;
@@ -298,6 +303,20 @@ static LLVMValueRef mem_all(struct emit *e, const struct mem_lanes *m) {
     return emit_like(e, e->l->VectorType(e->i1, m->width), 1);
 }
 
+/* Elements of 8 or 16 bits: the words of 32 bits that they are in, shifted. Such a word is on the page of the element. */
+static LLVMValueRef mem_gather_parts(struct emit *e, const struct mem_lanes *m) {
+    LLVMTypeRef t = e->l->VectorType(e->i64, m->width), words = e->l->VectorType(e->i32, m->width);
+    LLVMTypeRef overloads[] = {words, e->l->TypeOf(m->pointers)};
+    LLVMValueRef address = e->l->BuildCast(e->b, LLVMPtrToInt, m->pointers, t, "");
+    LLVMValueRef word = emit_bin(e, LLVMAnd, address, emit_like(e, t, ~UINT64_C(3)));
+    LLVMValueRef part = emit_cast(e, LLVMTrunc, emit_bin(e, LLVMAnd, address, emit_like(e, t, 3)), e->i32);
+    LLVMValueRef args[] = {e->l->BuildCast(e->b, LLVMIntToPtr, word, overloads[1], ""), e->l->ConstInt(e->i32, 4, false),
+                           m->mask ? m->mask : mem_all(e, m), e->l->ConstNull(words)};
+    LLVMValueRef all = emit_intrinsic(e, "llvm.masked.gather", overloads, 2, args, 4);
+    all = emit_bin(e, LLVMLShr, all, emit_bin(e, LLVMShl, part, emit_like(e, words, 3)));
+    return emit_cast(e, LLVMTrunc, all, m->element);
+}
+
 static LLVMValueRef mem_load_lanes(struct emit *e, const struct mem_lanes *m) {
     LLVMTypeRef overloads[] = {m->vector, m->pointers ? e->l->TypeOf(m->pointers) : e->ptr};
     LLVMValueRef align = e->l->ConstInt(e->i32, m->align, false),
@@ -316,6 +335,8 @@ static LLVMValueRef mem_load_lanes(struct emit *e, const struct mem_lanes *m) {
         LLVMValueRef args[] = {m->pointers, align, m->mask ? m->mask : mem_all(e, m), instead};
         return emit_intrinsic(e, "llvm.masked.gather", overloads, 2, args, 4);
     }
+    if (m->form == MEM_ANYWHERE && mem_gathers(e, 4))
+        return mem_gather_parts(e, m);
     return mem_load_by_hand(e, m);
 }
 
@@ -466,8 +487,16 @@ static void mem_store(struct emit *e, kir_val store, LLVMValueRef guard) {
     }
     struct mem_lanes m = mem_lanes_of(e, n, mem_both(e, e->mask, guard));
     LLVMValueRef v = mem_encoded(e, t, n->arg[1], false);
-    if (e->status == HILO_OK)
-        mem_store_lanes(e, &m, v);
+    if (e->status != HILO_OK)
+        return;
+    if (group) {
+        v = emit_group_join(e, n, group, v, &m.pointers);
+        if (!v)
+            return;
+        m.vector = e->l->TypeOf(v);
+        m.bytes = emit_group_bytes(e, n, group);
+    }
+    mem_store_lanes(e, &m, v);
 }
 
 /* ---- stores to every other element ----------------------------------------------------------- */

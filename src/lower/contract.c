@@ -364,12 +364,17 @@ void contract_tile_finish(struct contraction *c, const struct contract_tile *t) 
 }
 
 int64_t contract_vector(const struct contraction *c) {
-    return c->l->target->vector_bytes / (kir_type_bits(c->acc) / 8);
+    const struct target *t = c->l->target;
+    return t->block_threads ? t->block_threads : t->vector_bytes / (kir_type_bits(c->acc) / 8);
+}
+
+int64_t contract_vectors(const struct contraction *c, int64_t most) {
+    return c->l->target->block_threads ? 1 : most;
 }
 
 int64_t contract_lanes(const struct contraction *c, int64_t size, uint32_t *rows) {
     uint32_t vector = (uint32_t)contract_vector(c), registers = c->l->target->vector_registers * 3 / 4;
-    uint32_t wide = registers / 6; /* vectors side by side */
+    uint32_t wide = (uint32_t)contract_vectors(c, registers / 6);
     while (wide > 1 && (int64_t)(wide * vector) > size && (int64_t)(wide / 2 * vector) >= size)
         wide /= 2;
     *rows = TORTURED(TORTURE_TILE, registers / wide);
@@ -381,7 +386,7 @@ int64_t contract_best_tile(const struct contraction *c, int64_t rows, int64_t co
     int64_t best = 1, vector = contract_vector(c), registers = t->vector_registers * 3 / 4;
     double least = INFINITY;
     *lanes = vector;
-    for (int64_t wide = registers / 6; wide >= 1; wide /= 2) {
+    for (int64_t wide = contract_vectors(c, registers / 6); wide >= 1; wide /= 2) {
         int64_t most = TORTURED(TORTURE_TILE, registers / wide), panels = (columns - 1) / (wide * vector) + 1;
         int64_t tiles = (rows - 1) / most + 1, size = (rows - 1) / tiles + 1, steps = size * wide;
         steps = steps > size + wide ? steps : size + wide; /* as many loads can begin at once as multiply-adds */

@@ -93,8 +93,11 @@ void contract_tile_finish(struct contraction *c, const struct contract_tile *t);
    if tiles do not divide `size`. */
 int64_t contract_tile_size(int64_t size, int64_t most);
 kir_val contract_tile_begin(struct lower *l, kir_val t, int64_t size, int64_t tile);
-/* Lanes of a vector register; lanes of a register tile along an axis of `size` elements, and the rows that it has room for. */
+/* Lanes of a vector register, or threads of a GPU's block. Vectors side by side of `most` that a schedule asks for: one on a
+   GPU, where what a thread computes besides is in registers of its own. Lanes of a register tile along an axis of `size`
+   elements, and the rows that it has room for. */
 int64_t contract_vector(const struct contraction *c);
+int64_t contract_vectors(const struct contraction *c, int64_t most);
 int64_t contract_lanes(const struct contraction *c, int64_t size, uint32_t *rows);
 /* The rows and lanes of a register tile that computes a result of `rows` by `columns` in the least time: few rows have wide
    tiles, unless narrow ones divide them better. */

@@ -286,7 +286,8 @@ static bool find_tile(struct direct *d) {
     const struct conv *v = d->v;
     int64_t vector = contract_vector(c), registers = c->l->target->vector_registers, features = v->features / v->groups;
     double best = INFINITY;
-    for (int64_t vectors = 1; vectors <= DIRECT_VECTORS; vectors *= 2) { /* a VECTOR loop's width is a power of two */
+    int64_t widest = contract_vectors(c, DIRECT_VECTORS);
+    for (int64_t vectors = 1; vectors <= widest; vectors *= 2) { /* a VECTOR loop's width is a power of two */
         int64_t inner = 1, most = TORTURED(TORTURE_TILE, (registers - 1) / vectors - 1);
         if ((v->groups > 1 && features % (vectors * vector)) || (vectors > 1 && vectors * vector / 2 >= features))
             continue;

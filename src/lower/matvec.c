@@ -184,7 +184,8 @@ static bool inspect(struct matvec *v, bool as_bytes) {
         v->is_signed = v->quantised && parts.is_signed;
         v->has_offset = v->quantised && parts.offset.i;
         v->at_once = v->nrows <= MATVEC_AT_ONCE ? v->nrows : MATVEC_PART;
-        int64_t wide = v->unit == 1 ? 2 : 1; /* whatever the number of rows: the bits of a row do not depend on others */
+        /* whatever the number of rows: the bits of a row do not depend on others */
+        int64_t wide = v->unit == 1 ? contract_vectors(c, 2) : 1;
         v->lanes = vector * wide;
         v->steps = v->unit > 1 ? v->unit : c->l->target->line_bytes / (bytes * v->lanes);
         v->steps = v->steps < 1 ? 1 : v->steps;

@@ -128,7 +128,7 @@ void contract_sum_lanes(struct contraction *c, uint32_t s, uint32_t p, uint32_t 
     int64_t size = c->nsum ? c->sum[s].size : 1;
     uint32_t vector = (uint32_t)contract_vector(c);
     struct sum_tile t = {.s = s, .p = p, .q = q, .np = contract_tile_size(np, 4), .nq = contract_tile_size(nq, 4)};
-    uint32_t width = vector * (t.np * t.nq <= 4 && size >= 4 * vector ? 2 : 1);
+    uint32_t width = vector * (t.np * t.nq <= 4 && size >= 4 * vector ? (uint32_t)contract_vectors(c, 2) : 1);
     kir_val at[IR_MAX_RANK];
     for (uint32_t i = 0; i < n; i++)
         counts[i] = order[i] == p ? (np + t.np - 1) / t.np : order[i] == q ? (nq + t.nq - 1) / t.nq : c->result[order[i]].size;

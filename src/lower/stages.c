@@ -179,7 +179,7 @@ static void dot_init(struct stage_dot *d, struct lower *l, ir_op op, uint32_t si
         contract_add_axis(c, i < nbatch ? &d->batch : (i < left) == (side == 0) ? &d->rows : &d->cols, i);
     for (uint32_t i = 0; i < c->nsum; i++)
         d->depth *= c->sum[i].size;
-    d->lanes = l->target->vector_registers / 8 * contract_vector(c);
+    d->lanes = contract_vectors(c, l->target->vector_registers / 8) * contract_vector(c);
     while (d->lanes > contract_vector(c) && d->lanes / 2 >= d->cols.size)
         d->lanes /= 2;
     d->panels = ceil_div(d->cols.size, d->lanes);

@@ -213,6 +213,37 @@ static void test_pairs(void **state) {
     harness_flush(&b, NULL);
 }
 
+/* Elements of 8 and 16 bits anywhere: loads are gathers of words, and adjacent stores of a lane are one scatter. Lanes may have
+   the same elements. */
+static void test_parts(void **state) {
+    (void)state;
+    enum { LANES = 32, MOST = 8 };
+    static const enum ir_dtype types[] = {IR_BF16_T, IR_I8_T, IR_F16_T, IR_UI8_T, IR_I1_T};
+    static const int64_t bounds[] = {0, LANES - 3, 0};
+    struct harness_batch b = {.n = 0};
+    for (size_t t = 0; t < sizeof types / sizeof *types; t++)
+        for (int64_t n = 2; n <= MOST; n *= 2) {
+            struct kir *k = harness_new(&b);
+            uint32_t x = kir_param(k, KIR_IN, types[t], LANES * MOST), at = kir_param(k, KIR_IN, IR_I32_T, LANES);
+            uint32_t z = kir_param(k, KIR_OUT, types[t], LANES * MOST);
+            kir_val i = kir_loop(k, KIR_VECTOR, LANES, LANES);
+            kir_val place = kir_typed(k, KIR_CONVERT, 0, KIR_I64, kir_load(k, at, i));
+            kir_val from = kir_op2(k, KIR_ADD, 0, place, kir_i64(k, 3)); /* no multiple of a word */
+            kir_val copy = kir_loop(k, KIR_UNROLLED, n, 0);
+            kir_val v = kir_load(k, x, kir_op2(k, KIR_ADD, 0, from, copy));
+            kir_store(k, z, kir_op2(k, KIR_ADD, 0, kir_op2(k, KIR_MUL, 0, place, kir_i64(k, n)), copy), v);
+            kir_close(k);
+            kir_close(k);
+            struct str text = compile(k, "x86-64-v4", CG_LLVM);
+            int64_t bits = n * 8 * ir_dtype_get(types[t])->bytes, most = bits > 64 ? 64 : bits;
+            assert_int_equal(count(text, "call <32 x i32> @llvm.masked.gather"), n);
+            assert_int_equal(count(text, "call void @llvm.masked.scatter"), bits < 32 ? 0 : bits / most);
+            assert_int_equal(count(text, "store i"), bits < 32 ? n * LANES : 0);
+            give_back(text);
+        }
+    harness_flush(&b, bounds);
+}
+
 /* A line of each vector of 256 bytes; of single elements, one. */
 static void test_prefetch(void **state) {
     (void)state;
@@ -422,7 +453,8 @@ static void test_exhaustion(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_without_llvm),   cmocka_unit_test(test_pairs),       cmocka_unit_test(test_prefetch),
+        cmocka_unit_test(test_without_llvm),   cmocka_unit_test(test_pairs),       cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_prefetch),
         cmocka_unit_test(test_register_tiles), cmocka_unit_test(test_matrix_unit), cmocka_unit_test(test_nontemporal),
         cmocka_unit_test(test_names),          cmocka_unit_test(test_twice),       cmocka_unit_test(test_together),
         cmocka_unit_test(test_damaged),        cmocka_unit_test(test_threads),     cmocka_unit_test(test_exhaustion),

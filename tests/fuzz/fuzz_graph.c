@@ -1,7 +1,14 @@
 /* libFuzzer target: random programs compute the same by the evaluator and compiled at every level, within what numbers allow
  * (random_graph.h), the same bits for 1 thread and for 3, and the same with less memory where that is possible. LEVELS, such as
- * 03, in the environment sets the levels. */
+ * 03, in the environment sets the levels. TARGET, such as sm_80, makes kernels for another machine: these run by the
+ * interpreter and, with the same bits, as this machine's code. */
 #include "random_graph.h"
+
+#include "runtime/runtime.h"
+#ifdef HILO_HAVE_LLVM
+#include "codegen/codegen.h"
+#include "runtime/code.h"
+#endif
 
 #include <hilo.h>
 #include <math.h>
@@ -133,17 +140,80 @@ static bool agree(const struct ir_dtype_info *t, const char *x, const char *y, s
     return true;
 }
 
-static void compare(struct client *c, const struct graph *g, hilo_buffer **x, hilo_buffer **y, int level, bool bits) {
+enum how { NEAR, SAME_NUMBERS, SAME_BITS }; /* any NaN is the same number */
+
+static void compare(struct client *c, const struct graph *g, hilo_buffer **x, hilo_buffer **y, int level, enum how how) {
+    static const char *const wrong[] = {"values differ", "interpreter and machine code differ", "1 and 3 threads differ"};
+    static const struct graph_bound exact = {0};
     for (uint32_t i = 0; i < g->nresults; i++) {
         const struct ir_dtype_info *t = ir_dtype_get(dtype_of(hilo_buffer_dtype(x[i])));
         size_t n = hilo_buffer_bytes(x[i]);
         if (n != hilo_buffer_bytes(y[i]))
             fail(c->client, "sizes differ", level, i);
-        if (bits ? memcmp(hilo_buffer_data(x[i]), hilo_buffer_data(y[i]), n) != 0
-                 : !agree(t, hilo_buffer_data(x[i]), hilo_buffer_data(y[i]), n, &g->bounds[i]))
-            fail(c->client, bits ? "1 and 3 threads differ" : "values differ", level, i);
+        const char *p = hilo_buffer_data(x[i]), *q = hilo_buffer_data(y[i]);
+        if (how == SAME_BITS ? memcmp(p, q, n) != 0 : !agree(t, p, q, n, how == NEAR ? &g->bounds[i] : &exact))
+            fail(c->client, wrong[how], level, i);
     }
 }
+
+#ifdef HILO_HAVE_LLVM
+/* Machine code of a kernel, on this machine. */
+static struct rt_code *code_of(struct client *c, const struct kir *k, int level) {
+    struct target target;
+    struct diag_list d;
+    struct rt_code *code = NULL;
+    hilo_allocator al = mem_system_allocator();
+    void *object;
+    size_t bytes;
+    diag_init(&d, al);
+    if (cg_open(&d) != HILO_OK || cg_target(NULL, &target, &d) != HILO_OK ||
+        cg_compile(&k, 1, &target, CG_OBJECT, &al, &d, &object, &bytes) != HILO_OK)
+        fail(c->client, d.first ? d.first->message : "no code", level, 0);
+    struct str text = {object, bytes};
+    if (rt_code_load(&text, 1, 0, al, &d, &code) != HILO_OK)
+        fail(c->client, "not loaded", level, 0);
+    mem_free(&al, object, bytes);
+    diag_clear(&d);
+    return code;
+}
+
+/* Kernels for the machine of this name: by the interpreter against the evaluator, then as machine code against that. */
+static void run_shaped(struct client *c, const struct graph *g, const char *target, int level, hilo_buffer **expected) {
+    hilo_compile_options o;
+    hilo_executable *exe;
+    hilo_buffer *got[GRAPH_RESULTS] = {0}, *native[GRAPH_RESULTS] = {0};
+    hilo_compile_options_init(&o);
+    o.level = level;
+    o.backend = HILO_BACKEND_INTERPRETER;
+    o.target_cpu = target;
+    if (hilo_compile(c->client, c->module, &o, &exe) != HILO_OK ||
+        hilo_execute(exe, NULL, c->inputs, g->nparams, got, g->nresults) != HILO_OK)
+        fail(c->client, "not compiled, or not run", level, 0);
+    compare(c, g, got, expected, level, NEAR);
+    struct rt_code **codes = calloc(exe->plan.nsteps + 1, sizeof(*codes));
+    for (uint32_t i = exe->plan.ninit; i < exe->plan.nsteps; i++) {
+        struct plan_kernel *k = (struct plan_kernel *)(uintptr_t)exe->plan.steps[i].kernel; /* no run is in progress */
+        if (exe->plan.steps[i].kind != PLAN_KERNEL || k->fn)
+            continue;
+        codes[i] = code_of(c, k->kir, level);
+        k->fn = rt_code_find(codes[i], k->kir->name);
+    }
+    if (hilo_execute(exe, NULL, c->inputs, g->nparams, native, g->nresults) != HILO_OK)
+        fail(c->client, "not run", level, 0);
+    compare(c, g, native, got, level, SAME_NUMBERS);
+    for (uint32_t i = 0; i < exe->plan.nsteps; i++)
+        rt_code_free(codes[i]);
+    free(codes);
+    release(got);
+    release(native);
+    hilo_executable_release(exe);
+}
+#else
+static void run_shaped(struct client *c, const struct graph *g, const char *target, int level, hilo_buffer **expected) {
+    (void)g, (void)expected;
+    fail(c->client, target, level, 0);
+}
+#endif
 
 /* Some parts of the memory that it takes when it may. */
 static void squeeze(struct client *c, const struct graph *g, uint64_t peak, hilo_buffer **expected) {
@@ -154,7 +224,7 @@ static void squeeze(struct client *c, const struct graph *g, uint64_t peak, hilo
         uint64_t ignored;
         if (!run_within(c, g, HILO_BACKEND_AUTO, 2, (size_t)(peak * part / 8 + 1), got, &ignored))
             continue;
-        compare(c, g, got, expected, 2, false);
+        compare(c, g, got, expected, 2, NEAR);
         release(got);
         break;
     }
@@ -164,7 +234,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nbytes) {
     struct graph g;
     struct client one = {0}, three = {0};
     hilo_buffer *expected[GRAPH_RESULTS], *got[GRAPH_RESULTS], *threads[GRAPH_RESULTS];
-    const char *levels = getenv("LEVELS");
+    const char *levels = getenv("LEVELS"), *target = getenv("TARGET");
     signal(SIGSEGV, on_crash);
     if (graph_make(&g, bytes, nbytes)) {
         current = &g;
@@ -174,10 +244,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nbytes) {
         for (int level = 0; level <= 3; level++) {
             if (levels && !strchr(levels, '0' + level))
                 continue;
+            if (target) {
+                run_shaped(&one, &g, target, level, expected);
+                continue;
+            }
             uint64_t peak = run(&one, &g, HILO_BACKEND_AUTO, level, got);
             run(&three, &g, HILO_BACKEND_AUTO, level, threads);
-            compare(&one, &g, got, expected, level, false);
-            compare(&three, &g, threads, got, level, true);
+            compare(&one, &g, got, expected, level, NEAR);
+            compare(&three, &g, threads, got, level, SAME_BITS);
             if (level == 2)
                 squeeze(&three, &g, peak, expected);
             release(got);

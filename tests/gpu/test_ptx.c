@@ -354,6 +354,7 @@ static void test_products(void **state) {
     /* tiles of 16 by 16: each block reads its rows and columns once */
     struct ptx_counts counts = product_of("32x64xf32", "32x64xf32", numbers[2], "64x64xf32").counts;
     assert_int_equal(counts.sectors, (2 * 16 * (16 * 32) + 64 * 64) * 4 / 32);
+    (void)product_of("3x20xi8", "20x4096xi8", numbers[0], "3x4096xi8"); /* lanes are threads, of which bytes have no more */
     (void)product_of("2x20x24xf32", "2x24x18xf32", "batching_dims = [0] x [0], contracting_dims = [2] x [1]", "2x20x18xf32");
 }
 
