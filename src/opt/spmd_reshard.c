@@ -5,8 +5,9 @@
  * another dimension; a permutation into the wanted order; all-gathers of axes that are not wanted. Where both shardings have as
  * many parts in each dimension, one permutation is all.
  *
- * Along unreduced axes each partition has a part of a sum. What is not wanted so is summed first, which may divide it; what is to
- * be a part of a sum becomes one last: the first partition keeps the value, the others get zeros, or each fills up its shard. */
+ * Along unreduced axes each partition has a part of a sum. What is not wanted so is summed first, which may divide it; what is
+ * to be a part of a sum becomes one last: the first partition keeps the value, the others get zeros, or each fills up its
+ * shard. */
 #include "opt/spmd.h"
 
 #include "base/fp.h"
