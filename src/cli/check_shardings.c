@@ -61,7 +61,8 @@ static void add_mesh(struct sharder *s, uint32_t partitions) {
     strbuf_free(&text);
 }
 
-/* Axes in a random order, each, or a part of it, for a random dimension, the parts of a sum, or none. Most parts have one size. */
+/* Axes in a random order, each, or a part of it, for a random dimension, the parts of a sum, or none. Most parts have one
+   size. */
 static ir_attr random_sharding(struct sharder *s, const struct ir_type_data *t, bool open) {
     uint32_t dim_of[8], order[8] = {0}, partial = 0;
     bool sums = open && draw(s, 4) == 0;

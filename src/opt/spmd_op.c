@@ -1,9 +1,10 @@
 /* Ops of one partition (openxla/shardy, insert_explicit_reshards, convert_global_to_local); see spmd.h.
  *
  * An op's sharding rule gives it factors. Each factor gets one list of axes: operands are brought into the forms that follow,
- * the op is computed on shards, partial results are summed where they are first needed as sums. Which lists is decided by what that moves: the lists that
- * operands and results have are candidates, taken in the order of the bytes that they suit, each first once; the cheapest
- * choice is taken. What has no rule, or cannot be computed on shards, is computed in full by every partition. */
+ * the op is computed on shards, partial results are summed where they are first needed as sums. Which lists is decided by what
+ * that moves: the lists that operands and results have are candidates, taken in the order of the bytes that they suit, each
+ * first once; the cheapest choice is taken. What has no rule, or cannot be computed on shards, is computed in full by every
+ * partition. */
 #include "opt/spmd.h"
 
 /* Iterations that take as long as moving a byte between partitions, about: decides where choices move as much. */
