@@ -165,7 +165,7 @@ static void *member_main(void *user) {
     struct member *m = user;
     const struct cli_launch *l = m->launch;
     m->status = rt_execute(l->exe, l->options, l->inputs, l->ninputs, m->outputs, l->noutputs, m->device, m->run, m->process);
-    rt_launch_end(m->run, m->process, m->status, "the program has failed");
+    rt_launch_end(m->run, m->process, m->status, NULL);
     return NULL;
 }
 

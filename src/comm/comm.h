@@ -94,10 +94,12 @@ struct comm_group *comm_group_new(const hilo_allocator *al, const struct comm_gr
 void comm_group_free(struct comm_group *g); /* all processes have ended; NULL is fine */
 bool comm_group_is_local(const struct comm_group *g, uint32_t process);
 bool comm_group_spans_nodes(const struct comm_group *g);
-/* To be called once for each process that is here. An error stops the others, on all nodes, which tell of `why`. */
+/* To be called once for each process that is here. An error stops the others, on all nodes, which tell of `why`: NULL is what
+   ended the exchange of the process, if one failed. */
 void comm_group_end(struct comm_group *g, uint32_t process, hilo_status status, const char *why);
 
-bool comm_group_failed(const struct comm_group *g);
+/* Why the group has failed, as far as this node knows; NULL: it has not. */
+const char *comm_group_failed(const struct comm_group *g);
 /* Room for the parts of an exchange of the process. */
 struct comm_part *comm_group_parts(struct comm_group *g, uint32_t process);
 

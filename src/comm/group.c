@@ -33,6 +33,7 @@ struct member {
     struct comm_request *requests; /* 2 n */
     struct comm_part *parts;       /* n */
     uint32_t *sent, *received;     /* blocks that went to other nodes and came, by process */
+    char why[1024];                /* its exchange has failed; may be cut */
 };
 
 struct comm_group {
@@ -43,7 +44,7 @@ struct comm_group {
     const char *name;
     atomic_bool failed;
     bool stuck;
-    char why[512];          /* it failed on another node */
+    char why[1200];         /* it failed on another node; set before `failed` is */
     struct comm_listener listener;
     pthread_mutex_t lock;
     pthread_cond_t changed;
@@ -53,19 +54,24 @@ struct comm_group {
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-/* On the thread that makes progress, under the lock of the comm: the waits are woken by their timeout. */
+/* On the thread that makes progress, under the lock of the comm. */
 static void on_failed(void *user, uint32_t from, hilo_status status, struct str why) {
     struct comm_group *g = user;
-    (void)status;
-    if (atomic_load(&g->failed) || from >= g->n)
-        return;
     struct strbuf b;
+    (void)status;
+    if (from >= g->n)
+        return;
     strbuf_init(&b, g->al);
     comm_node_text(g->comm, g->members[from].node, &b);
-    snprintf(g->why, sizeof g->why, "process %" PRIu32 " of %.*s failed: %.*s", from, (int)b.n, b.p ? b.p : "", (int)why.n,
-             why.p ? why.p : "");
+    pthread_mutex_lock(&g->lock);
+    if (!atomic_load(&g->failed)) {
+        snprintf(g->why, sizeof g->why, "process %" PRIu32 " of %.*s failed: %.*s", from, (int)b.n, b.p ? b.p : "", (int)why.n,
+                 why.p ? why.p : "");
+        atomic_store(&g->failed, true);
+    }
+    pthread_cond_broadcast(&g->changed);
+    pthread_mutex_unlock(&g->lock);
     strbuf_free(&b);
-    atomic_store(&g->failed, true);
 }
 
 struct comm_group *comm_group_new(const hilo_allocator *al, const struct comm_group_options *o) {
@@ -127,8 +133,10 @@ bool comm_group_is_local(const struct comm_group *g, uint32_t process) {
     return g->members[process].here;
 }
 
-bool comm_group_failed(const struct comm_group *g) {
-    return atomic_load_explicit(&g->failed, memory_order_relaxed);
+const char *comm_group_failed(const struct comm_group *g) {
+    if (!atomic_load_explicit(&g->failed, memory_order_acquire))
+        return NULL;
+    return *g->why ? g->why : "another process has failed";
 }
 
 struct comm_part *comm_group_parts(struct comm_group *g, uint32_t process) {
@@ -164,7 +172,7 @@ static void tell_nodes(struct comm_group *g, uint32_t process, hilo_status statu
         struct comm_frame f = frame_of(g, process, i);
         f.kind = COMM_FAILED;
         f.status = (uint32_t)status;
-        comm_tell_failure(g->comm, g->members[i].node, &f, why ? why : "");
+        comm_tell_failure(g->comm, g->members[i].node, &f, why);
     }
 }
 
@@ -177,21 +185,23 @@ void comm_group_end(struct comm_group *g, uint32_t process, hilo_status status, 
     pthread_cond_broadcast(&g->changed);
     pthread_mutex_unlock(&g->lock);
     if (g->comm && first)
-        tell_nodes(g, process, status, why);
+        tell_nodes(g, process, status, why ? why : g->members[process].why);
     if (g->comm && status != HILO_OK)
         comm_wake(g->comm);
 }
 
 /* ---- exchanges ------------------------------------------------------------------------------- */
 
-static hilo_status call_error(const struct comm_group *g, const struct comm_call *call, uint32_t process, hilo_status status,
+static hilo_status call_error(struct comm_group *g, const struct comm_call *call, uint32_t process, hilo_status status,
                               const char *why, struct diag_list *d) {
+    struct member *m = &g->members[process];
+    snprintf(m->why, sizeof m->why, "%s of '%s': %.900s", call->op, g->name, why);
     return diag_error(d, status, "%s of '%s' in process %" PRIu32 ": %s", call->op, g->name, process, why);
 }
 
-static hilo_status wait_error(const struct comm_group *g, const struct comm_call *call, uint32_t process, struct diag_list *d) {
+static hilo_status wait_error(struct comm_group *g, const struct comm_call *call, uint32_t process, struct diag_list *d) {
     if (atomic_load(&g->failed))
-        return call_error(g, call, process, HILO_ABORTED, *g->why ? g->why : "was not finished: another process has failed", d);
+        return call_error(g, call, process, HILO_ABORTED, comm_group_failed(g), d);
     if (g->stuck)
         return call_error(g, call, process, HILO_FAILED_PRECONDITION, "deadlock: it waits for a process that does not join", d);
     return call_error(g, call, process, HILO_CANCELLED, "the run was cancelled", d);

@@ -23,7 +23,7 @@ enum {
     NET_IDLE_MS = 100,    /* between looks when no thread waits */
     NET_POLL_MS = 50,     /* between questions whether the run is cancelled */
     NET_GATHER_MS = 120000, /* node 0, for the others; these wait longer */
-    NET_GIVE_UP_MS = 2000 /* for what is under way when a group has failed */
+    NET_GIVE_UP_MS = 500  /* for what is under way when a group has failed */
 };
 
 /* A frame that has come before its receive. */
@@ -103,6 +103,10 @@ uint32_t comm_node_of_device(const struct comm *c, uint32_t device) {
     return node;
 }
 
+bool comm_node_lost(const struct comm *c, uint32_t node) {
+    return c->nodes[node].failed;
+}
+
 int64_t comm_timeout_ms(const struct comm *c) {
     return c->o.timeout_ms;
 }
@@ -180,7 +184,14 @@ static hilo_status read_node(struct comm *c, uint32_t node, struct str text, str
         strbuf_printf(why, "node %" PRIu32 " is of another version", node);
         return HILO_FAILED_PRECONDITION;
     }
-    memcpy(&n->about, info.p, sizeof n->about);
+    struct comm_node told;
+    memcpy(&told, info.p, sizeof told);
+    if (node == c->o.node && (told.pid != n->about.pid || told.started != n->about.started)) {
+        strbuf_printf(why, "node %" PRIu32 " is known as the process with pid %" PRId64 ", which is gone: all nodes have to start again",
+                      node, told.pid);
+        return HILO_FAILED_PRECONDITION;
+    }
+    n->about = told;
     n->about.host[COMM_NAME - 1] = n->about.boot[COMM_NAME - 1] = '\0';
     if (!str_is(about, c->o.about)) {
         comm_node_text(c, node, why);
@@ -567,8 +578,14 @@ static void turn(struct comm *c, const struct comm_request *r, uint32_t n, int64
         lead(c, r, n, timeout_ms);
 }
 
-/* What waits for a frame is taken back; what is under way has some time to end, then its connection does. */
-static void give_up(struct comm *c, struct comm_request *r, uint32_t n) {
+/* Whether the transfer may still end by itself. */
+static bool may_end(const struct comm *c, const struct comm_request *r) {
+    return !r->done && !c->nodes[r->node].failed;
+}
+
+/* What waits for a frame is taken back. What is under way has some time to end, unless its node has failed or has not answered in
+   time; then its connection ends. */
+static void give_up(struct comm *c, struct comm_request *r, uint32_t n, int64_t grace_ms) {
     for (uint32_t i = 0; i < n; i++) {
         struct comm_request **at = &c->waiting;
         while (*at && *at != &r[i])
@@ -578,8 +595,14 @@ static void give_up(struct comm *c, struct comm_request *r, uint32_t n) {
             comm_request_done(&r[i], HILO_CANCELLED);
         }
     }
-    for (int64_t end = comm_now_ms() + NET_GIVE_UP_MS; !all_done(r, n) && comm_now_ms() < end;)
+    for (int64_t end = comm_now_ms() + grace_ms; comm_now_ms() < end;) {
+        uint32_t i = 0;
+        while (i < n && !may_end(c, &r[i]))
+            i++;
+        if (i == n)
+            break;
         turn(c, r, n, NET_POLL_MS);
+    }
     for (uint32_t i = 0; i < n; i++)
         if (!r[i].done) {
             c->transport->cancel(c->t, &r[i]);
@@ -633,10 +656,10 @@ hilo_status comm_wait(struct comm *c, struct comm_request *r, uint32_t n, const 
     while (!all_done(r, n)) {
         int64_t now = comm_now_ms();
         uint32_t open = first_open(r, n);
-        if (find_failed(c, r, n) < n)
-            break;
-        if (w->failed && atomic_load(w->failed))
+        if (w->failed && atomic_load(w->failed)) /* before the ends of nodes, which may be its consequence */
             status = HILO_ABORTED;
+        else if (find_failed(c, r, n) < n)
+            break;
         else if (w->stop && w->stop(w->user))
             status = HILO_CANCELLED;
         else if (now >= end)
@@ -658,7 +681,7 @@ hilo_status comm_wait(struct comm *c, struct comm_request *r, uint32_t n, const 
         strbuf_printf(why, " did not answer in %" PRId64 " ms", c->o.timeout_ms);
     }
     if (status != HILO_OK)
-        give_up(c, r, n);
+        give_up(c, r, n, status == HILO_DEADLINE_EXCEEDED ? 0 : NET_GIVE_UP_MS);
     pthread_mutex_unlock(&c->lock);
     return status;
 }

@@ -94,5 +94,6 @@ void comm_request_done(struct comm_request *r, hilo_status status);
 /* A frame has come; its bytes at `data`, or `announced`, to be fetched or dropped. */
 void comm_arrived(struct comm *c, const struct comm_frame *head, const void *data, void *announced, size_t bytes);
 void comm_node_failed(struct comm *c, uint32_t node, const char *why);
+bool comm_node_lost(const struct comm *c, uint32_t node); /* it has failed before */
 
 #endif

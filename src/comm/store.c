@@ -1,4 +1,5 @@
-/* A directory as the store: a file for each key, which is complete once it has its name. */
+/* A directory as the store: a file for each key, which is complete once it has its name. What is there is never replaced: a node
+ * that is started again is refused. */
 #include "comm/comm.h"
 #include "comm/net.h"
 
@@ -32,10 +33,14 @@ static hilo_status directory_put(void *user, const char *key, const void *value,
     }
     if (fd >= 0)
         ok = close(fd) == 0 && ok;
-    if (ok && rename(part, path) == 0)
-        return HILO_OK;
-    strbuf_printf(why, "cannot write %s: %s", path, strerror(errno));
-    return HILO_UNAVAILABLE;
+    ok = ok && link(part, path) == 0; /* which does not replace what another run has left, as a rename does */
+    int error = errno;
+    if (fd >= 0)
+        unlink(part);
+    if (!ok)
+        strbuf_printf(why, "cannot write %s: %s%s", path, strerror(error),
+                      error == EEXIST ? "; each run needs a directory of its own" : "");
+    return ok ? HILO_OK : error == EEXIST ? HILO_ALREADY_EXISTS : HILO_UNAVAILABLE;
 }
 
 /* False when it is not there yet, or cannot be read. */

@@ -19,6 +19,7 @@
 typedef int ucs_status_t; /* 0 = done, 1 = in progress, below 0: an error */
 enum { UCS_OK = 0, UCS_INPROGRESS = 1, UCS_ERR_LAST = -100 };
 enum { UCP_API_MAJOR = 1, UCP_API_MINOR = 10, UCS_THREAD_MODE_SERIALIZED = 1, UCP_EP_CLOSE_FLAG_FORCE = 1 };
+enum { UCX_CLOSE_MS = 1000 };
 
 struct ucp_params {
     uint64_t field_mask; /* 0: features */
@@ -167,6 +168,7 @@ struct ucx_peer {
     void *ep;
     struct ucx *ucx;
     uint32_t node;
+    void *closing; /* the request of that, at the end */
 };
 
 struct ucx {
@@ -272,25 +274,35 @@ static hilo_status ucx_connect(void *transport, uint32_t node, struct str addres
     return status == UCS_OK ? HILO_OK : ucx_fail(why, "cannot connect", status);
 }
 
-/* What is under way on the endpoint ends with an error. */
-static void peer_close(struct ucx *t, struct ucx_peer *p, bool force) {
-    if (!p->ep)
-        return;
+/* Begins to close the endpoint: at once, or when all has left. The request, or NULL: it is closed. */
+static void *close_start(struct ucx_peer *p, bool force) {
     struct ucp_request_param params = {.op_attr_mask = 1u << 4, .flags = force ? UCP_EP_CLOSE_FLAG_FORCE : 0};
-    void *request = ucx_state.ucp_ep_close_nbx(p->ep, &params);
+    void *request = p->ep ? ucx_state.ucp_ep_close_nbx(p->ep, &params) : NULL;
     p->ep = NULL;
-    if (!request || is_error(request))
+    return is_error(request) ? NULL : request;
+}
+
+static void close_wait(struct ucx *t, void *request, int64_t end) {
+    if (!request)
         return;
-    int64_t end = comm_now_ms() + 1000;
     while (ucx_state.ucp_request_check_status(request) == UCS_INPROGRESS && comm_now_ms() < end)
         ucx_state.ucp_worker_progress(t->worker);
     ucx_state.ucp_request_free(request);
 }
 
+/* What is under way on the endpoint ends with an error. */
+static void peer_close(struct ucx *t, struct ucx_peer *p) {
+    close_wait(t, close_start(p, true), comm_now_ms() + UCX_CLOSE_MS);
+}
+
+/* What the others were told last leaves first: why a run has failed. */
 static void ucx_close(void *transport) {
     struct ucx *t = transport;
+    int64_t end = comm_now_ms() + UCX_CLOSE_MS;
     for (uint32_t i = 0; t->worker && i < t->npeers; i++)
-        peer_close(t, &t->peers[i], true);
+        t->peers[i].closing = close_start(&t->peers[i], true);
+    for (uint32_t i = 0; t->worker && i < t->npeers; i++)
+        close_wait(t, t->peers[i].closing, end);
     if (t->address)
         ucx_state.ucp_worker_release_address(t->worker, t->address);
     if (t->worker)
@@ -372,7 +384,7 @@ static void ucx_drop(void *transport, void *announced) {
 /* A block that has left cannot be called back: the connection with its node ends. */
 static void ucx_cancel(void *transport, struct comm_request *r) {
     struct ucx *t = transport;
-    peer_close(t, &t->peers[r->node], true);
+    peer_close(t, &t->peers[r->node]);
     for (int64_t end = comm_now_ms() + 1000; !r->done && comm_now_ms() < end;)
         ucx_state.ucp_worker_progress(t->worker);
 }

@@ -109,8 +109,8 @@ struct eval_process *launch_process(struct rt_launch *l, uint32_t process) {
     return l ? eval_process_group_get(l->processes, process) : NULL;
 }
 
-bool launch_failed(struct rt_launch *l) {
-    return l && comm_group_failed(l->group);
+const char *launch_failed(struct rt_launch *l) {
+    return l ? comm_group_failed(l->group) : NULL;
 }
 
 /* ---- exchanges ------------------------------------------------------------------------------- */

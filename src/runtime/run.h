@@ -101,7 +101,7 @@ void run_step_memory(void *user, void *data);
 /* Exchanges blocks with the other processes of the launch. */
 hilo_status step_collective(struct run *r, const struct plan_step *s, void **v);
 struct eval_process *launch_process(struct rt_launch *l, uint32_t process); /* NULL without a launch */
-bool launch_failed(struct rt_launch *l);
+const char *launch_failed(struct rt_launch *l); /* why; NULL: it has not */
 
 /* A reference to the value that may outlive its step: to a copy, where its memory is the step's. */
 hilo_status run_keep(struct run *r, struct value *v, struct value **out);

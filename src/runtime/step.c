@@ -346,8 +346,9 @@ hilo_status run_steps(struct run *r, uint32_t from, uint32_t to) {
         r->step = i;
         if (polled && run_cancelled(r))
             return diag_error(r->d, HILO_CANCELLED, "the run was cancelled");
-        if (launch_failed(r->launch) || (r->session.process && eval_process_stopped(r->session.process)))
-            return diag_error(r->d, HILO_ABORTED, "the run was stopped: another process has failed");
+        const char *failed = launch_failed(r->launch);
+        if (failed || (r->session.process && eval_process_stopped(r->session.process)))
+            return diag_error(r->d, HILO_ABORTED, "the run was stopped: %s", failed ? failed : "another process has failed");
         if (!plan_on_device(p, s) && !plan_is_transfer(p, s))
             HILO_TRY(step_wait(r));
         if (s->kind >= PLAN_TEST) {
