@@ -1,12 +1,14 @@
 /* The connection of this node with the others.
  *
  * Nodes meet in the store: each puts what it is and its address, node 0 collects these and puts them as one value, which the
- * others get. Messages of n values, then, are n + 1 instead of n squared.
+ * others get. Messages of n values, then, are n + 1 instead of n squared. Of two nodes the one with the lower number connects
+ * and says hello, and only then the other one does: UCX 1.13 may abort when both connect at once and a connection is lost.
  *
  * Frames that come are matched with the receives that wait for them, by clique, run, sequence and processes. The transport
  * makes progress only while a thread is in it: that is the first of the threads that wait, which sleeps in it, while the others
  * wait for the first; and when none waits, a thread of the comm looks after it ten times a second, so that failures are seen
- * and told. A wait is for known nodes: when one of them fails, it ends with that node's name. */
+ * and told. A wait is for known nodes: when one of them fails, it ends with that node's name. A node that only waits itself is not
+ * who is to blame: a long wait asks the nodes, and names one that does not answer, or that does but is not waiting. */
 #include "comm/net.h"
 
 #include <inttypes.h>
@@ -23,7 +25,8 @@ enum {
     NET_IDLE_MS = 100,    /* between looks when no thread waits */
     NET_POLL_MS = 50,     /* between questions whether the run is cancelled */
     NET_GATHER_MS = 120000, /* node 0, for the others; these wait longer */
-    NET_GIVE_UP_MS = 500  /* for what is under way when a group has failed */
+    NET_GIVE_UP_MS = 500, /* for what is under way when a group has failed */
+    NET_ASK_MS = 5000     /* between questions of a long wait; at most a quarter of its time */
 };
 
 /* A frame that has come before its receive. */
@@ -42,7 +45,9 @@ struct clique {
 
 struct node {
     struct comm_node about;
-    bool failed;
+    bool failed, connected, greeted; /* greeted: it is connected with this one */
+    bool waits;      /* in the run that it was asked about, when it answered */
+    int64_t asked_ms; /* without an answer; 0: it has answered, or was not asked */
     int pidfd;       /* of a process that this one can watch; or -1 */
     char why[160];   /* it failed */
 };
@@ -174,11 +179,11 @@ static void write_node(const struct comm *c, struct strbuf *out) {
     put_block(out, address.p, address.n);
 }
 
-/* Of another node, which is connected. */
-static hilo_status read_node(struct comm *c, uint32_t node, struct str text, struct strbuf *why) {
-    struct str about, info, address;
+/* Of another node; its address stays where it is. */
+static hilo_status read_node(struct comm *c, uint32_t node, struct str text, struct str *address, struct strbuf *why) {
+    struct str about, info;
     struct node *n = &c->nodes[node];
-    bool whole = get_block(&text, &about) && get_block(&text, &info) && get_block(&text, &address) && !text.n &&
+    bool whole = get_block(&text, &about) && get_block(&text, &info) && get_block(&text, address) && !text.n &&
                  info.n == sizeof n->about;
     if (!whole) {
         strbuf_printf(why, "node %" PRIu32 " is of another version", node);
@@ -203,7 +208,7 @@ static hilo_status read_node(struct comm *c, uint32_t node, struct str text, str
         strbuf_printf(why, "node %" PRIu32 " has %" PRIu32 " devices", node, n->about.ndevices);
         return HILO_FAILED_PRECONDITION;
     }
-    return node == c->o.node ? HILO_OK : c->transport->connect(c->t, node, address, why);
+    return HILO_OK;
 }
 
 /* ---- rendezvous --------------------------------------------------------------------------------- */
@@ -231,36 +236,23 @@ static hilo_status gather(struct comm *c, struct strbuf *all, struct strbuf *why
     return all->failed ? HILO_RESOURCE_EXHAUSTED : c->o.store.put(c->o.store.user, "hilo/nodes", all->p, all->n, why);
 }
 
-static hilo_status meet(struct comm *c, struct strbuf *why) {
-    struct strbuf mine, all;
-    char key[48];
-    strbuf_init(&mine, c->al);
-    strbuf_init(&all, c->al);
-    node_key(c->o.node, key);
-    describe_self(c);
-    write_node(c, &mine);
-    hilo_status status = mine.failed ? HILO_RESOURCE_EXHAUSTED : c->o.store.put(c->o.store.user, key, mine.p, mine.n, why);
-    if (status == HILO_OK)
-        status = c->o.node == 0 ? gather(c, &all, why)
-                                : c->o.store.get(c->o.store.user, "hilo/nodes", NET_GATHER_MS + 60000, &all, why);
-    struct str rest = {all.p, all.n}, one;
-    for (uint32_t i = 0; i < c->o.nnodes && status == HILO_OK; i++) {
-        if (get_block(&rest, &one))
-            status = read_node(c, i, one, why);
-        else
-            status = HILO_FAILED_PRECONDITION;
-        if (status == HILO_OK) {
-            c->nodes[i].about.first_device = c->ndevices;
-            c->ndevices += c->nodes[i].about.ndevices;
+/* Reads what node 0 has put. */
+static hilo_status read_nodes(struct comm *c, struct str all, struct str *addresses, struct strbuf *why) {
+    struct str one;
+    for (uint32_t i = 0; i < c->o.nnodes; i++) {
+        if (!get_block(&all, &one)) {
+            strbuf_printf(why, "node 0 is of another version");
+            return HILO_FAILED_PRECONDITION;
         }
-        if (status == HILO_OK && c->ndevices > COMM_MOST_DEVICES) {
+        HILO_TRY(read_node(c, i, one, &addresses[i], why));
+        c->nodes[i].about.first_device = c->ndevices;
+        c->ndevices += c->nodes[i].about.ndevices;
+        if (c->ndevices > COMM_MOST_DEVICES) {
             strbuf_printf(why, "there are more than %d devices", COMM_MOST_DEVICES);
-            status = HILO_INVALID_ARGUMENT;
+            return HILO_INVALID_ARGUMENT;
         }
     }
-    strbuf_free(&mine);
-    strbuf_free(&all);
-    return status;
+    return HILO_OK;
 }
 
 /* The kernel tells of the end of a process at once, when it is one of the same system, that can be seen from here. */
@@ -355,8 +347,42 @@ static void tell_listener(struct comm_listener *l, const struct comm_frame *head
     l->failed(l->user, head->from, (hilo_status)head->status, why);
 }
 
-void comm_arrived(struct comm *c, const struct comm_frame *head, const void *data, void *announced, size_t bytes) {
+/* Tells a node something, without waiting. The lock is held. */
+static void tell(struct comm *c, uint32_t node, enum comm_frame_kind kind, const struct comm_frame *about, uint32_t status) {
+    struct comm_frame f = about ? *about : (struct comm_frame){0};
+    f.kind = kind;
+    f.from = c->o.node;
+    f.status = status;
+    if (c->nodes[node].connected && !c->nodes[node].failed)
+        c->transport->send(c->t, node, &f, "", 0, NULL);
+}
+
+/* What is said from node to node. */
+static void on_told(struct comm *c, const struct comm_frame *head) {
+    struct node *n = &c->nodes[head->from];
+    const struct comm_request *r = c->waiting;
+    n->greeted = n->greeted || head->kind == COMM_HELLO;
+    if (head->kind == COMM_ANSWER) {
+        n->asked_ms = 0;
+        n->waits = head->status;
+    } else if (head->kind == COMM_ASK) {
+        while (r && !(r->head.clique == head->clique && r->head.run == head->run))
+            r = r->next;
+        tell(c, head->from, COMM_ANSWER, head, r != NULL);
+    }
+}
+
+void comm_arrived(struct comm *c, const struct comm_frame *h, const void *data, void *announced, size_t bytes) {
     struct comm_request **at = &c->waiting;
+    struct comm_frame copy = *h, *head = &copy;
+    head->name[COMM_NAME - 1] = '\0';
+    if (head->kind != COMM_BLOCK && head->kind != COMM_FAILED) {
+        if (announced)
+            c->transport->drop(c->t, announced);
+        if (head->from < c->o.nnodes && head->from != c->o.node)
+            on_told(c, head);
+        return;
+    }
     if (head->kind == COMM_FAILED) {
         struct comm_listener *l = listener_of(c, head);
         if (l)
@@ -547,11 +573,13 @@ static bool all_done(const struct comm_request *r, uint32_t n) {
     return true;
 }
 
+/* Until something has happened that may concern one of the requests; n = 0: at all. */
 static void lead(struct comm *c, const struct comm_request *r, uint32_t n, int64_t timeout_ms) {
+    bool any = false;
     c->leading = true;
-    for (int64_t end = now_us() + NET_SPIN_US; !progress(c) && !all_done(r, n) && now_us() < end;)
+    for (int64_t end = now_us() + NET_SPIN_US; !(any = progress(c)) && !(n && all_done(r, n)) && now_us() < end;)
         ;
-    if (!all_done(r, n))
+    if (n ? !all_done(r, n) : !any)
         sleep_in_transport(c, timeout_ms);
     progress(c);
     c->leading = false;
@@ -636,6 +664,34 @@ static uint32_t first_open(const struct comm_request *r, uint32_t n) {
     return i;
 }
 
+/* Asks the nodes that are waited for, those again that have answered. */
+static void ask(struct comm *c, const struct comm_request *r, uint32_t n, int64_t now) {
+    for (uint32_t i = 0; i < n; i++) {
+        struct node *node = &c->nodes[r[i].node];
+        if (r[i].done || node->asked_ms)
+            continue;
+        node->asked_ms = now;
+        tell(c, r[i].node, COMM_ASK, &r[i].head, 0);
+    }
+}
+
+/* Whose fault it is that the wait is long: of the nodes that it is for, the one that has not answered for the longest time; else one
+   that answers and does not wait in this run itself; else the first. */
+static const struct comm_request *find_stuck(const struct comm *c, const struct comm_request *r, uint32_t n, int64_t now) {
+    const struct comm_request *best = &r[first_open(r, n)];
+    int64_t most = -1;
+    for (uint32_t i = 0; i < n; i++) {
+        const struct node *node = &c->nodes[r[i].node];
+        int64_t silent = node->asked_ms ? 1 + now - node->asked_ms : 0;
+        int64_t rank = silent ? silent : !node->waits ? 0 : -1;
+        if (!r[i].done && rank > most) {
+            most = rank;
+            best = &r[i];
+        }
+    }
+    return best;
+}
+
 static void warn(struct comm *c, const struct comm_request *r, const struct comm_wait *w) {
     struct strbuf text;
     if (!c->o.warn)
@@ -650,12 +706,12 @@ static void warn(struct comm *c, const struct comm_request *r, const struct comm
 
 hilo_status comm_wait(struct comm *c, struct comm_request *r, uint32_t n, const struct comm_wait *w, struct strbuf *why) {
     int64_t begin = comm_now_ms(), end = begin + c->o.timeout_ms;
+    int64_t every = c->o.timeout_ms / 4 < NET_ASK_MS ? c->o.timeout_ms / 4 : NET_ASK_MS, asked = begin;
     bool warned = false;
     hilo_status status = HILO_OK;
     pthread_mutex_lock(&c->lock);
     while (!all_done(r, n)) {
         int64_t now = comm_now_ms();
-        uint32_t open = first_open(r, n);
         if (w->failed && atomic_load(w->failed)) /* before the ends of nodes, which may be its consequence */
             status = HILO_ABORTED;
         else if (find_failed(c, r, n) < n)
@@ -668,7 +724,11 @@ hilo_status comm_wait(struct comm *c, struct comm_request *r, uint32_t n, const 
             break;
         if (!warned && now - begin >= COMM_WARN_MS) {
             warned = true;
-            warn(c, &r[open], w);
+            warn(c, find_stuck(c, r, n, now), w);
+        }
+        if (now - asked >= every) {
+            asked = now;
+            ask(c, r, n, now);
         }
         int64_t left = end - now < NET_IDLE_MS ? end - now : NET_IDLE_MS;
         turn(c, r, n, w->stop && left > NET_POLL_MS ? NET_POLL_MS : left);
@@ -677,12 +737,85 @@ hilo_status comm_wait(struct comm *c, struct comm_request *r, uint32_t n, const 
     if (status == HILO_OK && bad < n)
         status = failure(c, &r[bad], why);
     else if (status == HILO_DEADLINE_EXCEEDED) {
-        comm_node_text(c, r[first_open(r, n)].node, why);
+        comm_node_text(c, find_stuck(c, r, n, comm_now_ms())->node, why);
         strbuf_printf(why, " did not answer in %" PRId64 " ms", c->o.timeout_ms);
     }
     if (status != HILO_OK)
         give_up(c, r, n, status == HILO_DEADLINE_EXCEEDED ? 0 : NET_GIVE_UP_MS);
     pthread_mutex_unlock(&c->lock);
+    return status;
+}
+
+/* ---- meeting, once all are known ------------------------------------------------------------- */
+
+static hilo_status connect_node(struct comm *c, uint32_t node, struct str address, struct strbuf *why) {
+    struct strbuf text;
+    strbuf_init(&text, c->al);
+    hilo_status status = c->transport->connect(c->t, node, address, &text);
+    if (status == HILO_OK) {
+        c->nodes[node].connected = true;
+        tell(c, node, COMM_HELLO, NULL, 0);
+    } else {
+        comm_node_text(c, node, why);
+        strbuf_printf(why, " cannot be reached: %s", text.p ? text.p : "");
+    }
+    strbuf_free(&text);
+    return status;
+}
+
+/* Connects with those of higher numbers, then with the others, which have connected first. All have when it returns. */
+static hilo_status connect_nodes(struct comm *c, const struct str *addresses, struct strbuf *why) {
+    hilo_status status = HILO_OK;
+    uint32_t left = c->o.nnodes - 1, i;
+    pthread_mutex_lock(&c->lock);
+    for (i = c->o.node + 1; i < c->o.nnodes && status == HILO_OK; i++)
+        status = connect_node(c, i, addresses[i], why);
+    for (int64_t end = comm_now_ms() + NET_GATHER_MS; left && status == HILO_OK;) {
+        lead(c, NULL, 0, NET_IDLE_MS);
+        left = 0;
+        for (i = 0; i < c->o.nnodes && status == HILO_OK; i++) {
+            struct node *n = &c->nodes[i];
+            bool late = !n->greeted && comm_now_ms() >= end;
+            if (i == c->o.node || (n->greeted && n->connected && !n->failed))
+                continue;
+            left++;
+            if (n->greeted && !n->connected)
+                status = connect_node(c, i, addresses[i], why);
+            else if (n->failed || late) {
+                comm_node_text(c, i, why);
+                strbuf_printf(why, " cannot be reached: %s", late ? "it does not answer" : n->why);
+                status = late ? HILO_DEADLINE_EXCEEDED : HILO_UNAVAILABLE;
+            }
+        }
+    }
+    pthread_mutex_unlock(&c->lock);
+    return status;
+}
+
+static hilo_status meet(struct comm *c, struct strbuf *why) {
+    struct strbuf mine, all;
+    char key[48];
+    strbuf_init(&mine, c->al);
+    strbuf_init(&all, c->al);
+    node_key(c->o.node, key);
+    describe_self(c);
+    write_node(c, &mine);
+    struct str *addresses = mem_alloc(&c->al, c->o.nnodes * sizeof *addresses);
+    hilo_status status = mine.failed || !addresses ? HILO_RESOURCE_EXHAUSTED
+                                                   : c->o.store.put(c->o.store.user, key, mine.p, mine.n, why);
+    if (status == HILO_OK)
+        status = c->o.node == 0 ? gather(c, &all, why)
+                                : c->o.store.get(c->o.store.user, "hilo/nodes", NET_GATHER_MS + 60000, &all, why);
+    if (status == HILO_OK)
+        status = read_nodes(c, (struct str){all.p, all.n}, addresses, why);
+    if (status == HILO_OK) {
+        watch_processes(c);
+        status = connect_nodes(c, addresses, why);
+    }
+    if (addresses)
+        mem_free(&c->al, addresses, c->o.nnodes * sizeof *addresses);
+    strbuf_free(&mine);
+    strbuf_free(&all);
     return status;
 }
 
@@ -750,7 +883,6 @@ hilo_status comm_open(const hilo_allocator *al, const struct comm_options *o, st
     if (status == HILO_OK)
         status = meet(c, why);
     if (status == HILO_OK) {
-        watch_processes(c);
         c->looked_after = pthread_create(&c->looker, NULL, look_after, c) == 0;
         if (!c->looked_after)
             status = HILO_RESOURCE_EXHAUSTED;

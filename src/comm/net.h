@@ -7,8 +7,11 @@
 /* ---- frames ---------------------------------------------------------------------------------- */
 
 enum comm_frame_kind {
-    COMM_BLOCK, /* of a process for another one */
-    COMM_FAILED /* a process of a group has failed; the data is the reason */
+    COMM_BLOCK,  /* of a process for another one */
+    COMM_FAILED, /* a process of a group has failed; the data is the reason */
+    COMM_HELLO,  /* of node `from`, which is connected */
+    COMM_ASK,    /* of node `from`, which waits in the group and run: is the other there? */
+    COMM_ANSWER  /* of node `from`; `status`: whether it waits in that run, too */
 };
 
 /* What precedes the bytes of a frame. A block is told by the first five members. */
@@ -18,7 +21,7 @@ struct comm_frame {
     uint32_t sequence;  /* of blocks from this process to that */
     uint32_t from, to;
     uint32_t kind;
-    uint32_t status;    /* FAILED: of the process */
+    uint32_t status;    /* FAILED: of the process; ANSWER */
     uint64_t program;
     char name[COMM_NAME]; /* of the program, shortened */
 };
