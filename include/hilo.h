@@ -147,6 +147,16 @@ typedef enum hilo_log_level { HILO_LOG_ERROR, HILO_LOG_WARNING, HILO_LOG_INFO, H
 typedef struct hilo_client hilo_client;
 struct hilo_diagnostic;
 
+/* A key-value store that all nodes of a job share, in which their clients find each other. Any thread may call it. */
+typedef struct hilo_node_store {
+    /* Sets a key, which is set once, to n bytes. When it fails it may pass the reason to `write`. */
+    hilo_status (*put)(void *user, const char *key, const void *value, size_t n, hilo_write_fn write, void *write_user);
+    /* Waits until the key is there, and passes its value to `write`. When it fails, with DEADLINE_EXCEEDED if the key is not
+       there in time, it may pass the reason. */
+    hilo_status (*get)(void *user, const char *key, int64_t timeout_ms, hilo_write_fn write, void *write_user);
+    void *user;
+} hilo_node_store;
+
 typedef struct hilo_client_options {
     size_t struct_size;
     int32_t threads;          /* threads that a run may use; 0 (default) = as many as the process may run at once */
@@ -164,6 +174,13 @@ typedef struct hilo_client_options {
     const char *cache_dir;
     uint64_t cache_bytes;     /* approximate limit for all its files; the least recently used are deleted first. 0 (default) =
                                  HILO_CACHE_SIZE in the environment ("500M", "2G"), else 1 GB */
+    /* Programs that run on several devices, and by several processes of the operating system ("nodes"), each with a client of
+       these options. Nodes need UCX. All nodes create their clients at about the same time, and call hilo_execute for the same
+       programs in the same order; nodes of one host share its cores unless `threads` is set. See docs/DISTRIBUTED.md. */
+    int32_t devices;          /* of this node; 0 (default) = one, on which a program runs by itself if there is one node */
+    int32_t nodes, node;      /* how many (0 (default) = 1); the number of this one, from 0 on */
+    hilo_node_store node_store; /* used while the client is created; get NULL (default) = the directory: */
+    const char *node_dir;     /* that all nodes see, and that no other job has used; NULL (default) = none */
 } hilo_client_options;
 
 HILO_API void hilo_client_options_init_sized(hilo_client_options *options, size_t struct_size);
@@ -172,7 +189,9 @@ static inline void hilo_client_options_init(hilo_client_options *options) {
 }
 
 /* Creates a client: a device, its thread pool and its diagnostics. options may be NULL. Fails with INVALID_ARGUMENT for a
-   negative number of threads, NOT_FOUND for an unknown device, UNAVAILABLE for a GPU without its driver; `log` is told why. */
+   negative number of threads, NOT_FOUND for an unknown device, UNAVAILABLE for a GPU without its driver, for nodes without UCX
+   and for one that cannot be reached, FAILED_PRECONDITION for nodes with other versions or processors, DEADLINE_EXCEEDED;
+   `log` is told why. */
 HILO_API hilo_status hilo_client_create(const hilo_client_options *options, hilo_client **out);
 HILO_API void hilo_client_release(hilo_client *client);
 /* Returns the number of threads that a run may use. */
@@ -419,7 +438,11 @@ static inline void hilo_execute_options_init(hilo_execute_options *options) {
    of donated inputs; if the call fails, none is set. A program of unknown sizes is compiled by the first run with each
    combination of input shapes; the most recent specialisations are kept. If runs overlap, one uses the thread pool and the
    others their caller's thread. Fails with INVALID_ARGUMENT for the first input that does not match in number, element type
-   or shape; FAILED_PRECONDITION for a donated input; CANCELLED; ABORTED. */
+   or shape; FAILED_PRECONDITION for a donated input; CANCELLED; ABORTED.
+   On a client with `devices` or `nodes` the program runs by a process for each device of all nodes. `inputs` are those of the
+   first device of this node, then those of the next, as are `outputs` and `donate`; `step` and `task` tell of the first
+   device. Fails also with UNAVAILABLE when a node is lost, DEADLINE_EXCEEDED when one does not answer, FAILED_PRECONDITION when
+   one runs another program, ABORTED when one has failed: the diagnostic names it. Such errors are final for these nodes. */
 HILO_API hilo_status hilo_execute(hilo_executable *exe, const hilo_execute_options *options, hilo_buffer *const *inputs,
                                   size_t ninputs, hilo_buffer **outputs, size_t noutputs);
 

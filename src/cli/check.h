@@ -44,7 +44,6 @@ hilo_status check_arguments(hilo_client *client, hilo_module *module, size_t fun
    *partitions becomes 1 for a program that is not divided. The caller must be the only user of the module. */
 hilo_status check_shardings(hilo_client *client, hilo_module *module, size_t function, uint32_t *partitions, uint64_t seed);
 /* Runs a program by as many processes, all with the same inputs. */
-hilo_status check_run(hilo_client *client, hilo_executable *exe, hilo_buffer *const *inputs, size_t ninputs,
-                      uint32_t partitions);
+hilo_status check_run(hilo_executable *exe, hilo_buffer *const *inputs, size_t ninputs, uint32_t partitions);
 
 #endif

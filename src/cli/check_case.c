@@ -234,7 +234,7 @@ static bool run_function(const struct checker *k, hilo_module *module, size_t fu
         count_ops(k->counts, rt_executable_plan(exe));
     }
     if (passed && partitions > 1) {
-        passed = check_run(k->client, exe, inputs, ninputs, partitions) == HILO_OK || refute_by_error(k, "");
+        passed = check_run(exe, inputs, ninputs, partitions) == HILO_OK || refute_by_error(k, "");
     } else if (passed) {
         n = hilo_executable_output_count(exe);
         outputs = cli_alloc(n, sizeof *outputs);

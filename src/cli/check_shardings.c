@@ -190,48 +190,18 @@ hilo_status check_shardings(hilo_client *client, hilo_module *module, size_t fun
 
 /* ---- running ------------------------------------------------------------------------------------ */
 
-struct member {
-    hilo_executable *exe;
-    hilo_buffer *const *inputs;
-    size_t ninputs, noutputs;
-    hilo_buffer **outputs;
-    struct rt_launch *run;
-    uint32_t process;
-    hilo_status status;
-    pthread_t thread;
-};
-
-static void *member_main(void *user) {
-    struct member *m = user;
-    m->status = rt_execute(m->exe, NULL, m->inputs, m->ninputs, m->outputs, m->noutputs, (int32_t)m->process, m->run,
-                           m->process);
-    rt_launch_end(m->run, m->process, m->status, "the program has failed");
-    return NULL;
-}
-
-hilo_status check_run(hilo_client *client, hilo_executable *exe, hilo_buffer *const *inputs, size_t ninputs,
-                      uint32_t partitions) {
-    size_t noutputs = hilo_executable_output_count(exe);
-    struct rt_launch_options o = {.replicas = 1, .partitions = partitions, .name = "program"};
-    struct rt_launch *run = rt_launch_new(client, &o);
-    struct member *m = cli_alloc(partitions, sizeof *m);
-    hilo_status status = run ? HILO_OK : HILO_RESOURCE_EXHAUSTED;
-    for (uint32_t i = 0; i < partitions && run; i++) {
-        m[i] = (struct member){.exe = exe, .inputs = inputs, .ninputs = ninputs, .noutputs = noutputs, .run = run,
-                               .process = i};
-        m[i].outputs = cli_alloc(noutputs + 1, sizeof *m[i].outputs);
-        if (pthread_create(&m[i].thread, NULL, member_main, &m[i]) != 0)
-            abort();
-    }
-    for (uint32_t i = 0; i < partitions && run; i++) {
-        pthread_join(m[i].thread, NULL);
-        if (status == HILO_OK || (status == HILO_ABORTED && m[i].status != HILO_OK))
-            status = m[i].status;
-        for (size_t k = 0; k < noutputs; k++)
-            hilo_buffer_release(m[i].outputs[k]);
-        free(m[i].outputs);
-    }
-    rt_launch_free(run);
-    free(m);
+hilo_status check_run(hilo_executable *exe, hilo_buffer *const *inputs, size_t ninputs, uint32_t partitions) {
+    size_t noutputs = partitions * hilo_executable_output_count(exe);
+    struct rt_launch_options launch = {.replicas = 1, .partitions = partitions, .name = "program"};
+    hilo_execute_options o;
+    hilo_buffer **in = cli_alloc(partitions * ninputs + 1, sizeof *in), **out = cli_alloc(noutputs + 1, sizeof *out);
+    hilo_execute_options_init(&o);
+    for (size_t i = 0; i < partitions * ninputs; i++)
+        in[i] = inputs[i % ninputs];
+    hilo_status status = rt_execute_several(exe, &o, &launch, 0, partitions, in, out);
+    for (size_t i = 0; i < noutputs; i++)
+        hilo_buffer_release(out[i]);
+    free(in);
+    free(out);
     return status;
 }

@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -128,104 +127,27 @@ static bool read_number(const char *name, uint32_t *out) {
     char *end = NULL;
     unsigned long n = text ? strtoul(text, &end, 10) : 0;
     *out = (uint32_t)n;
-    return text && !*end && n < UINT32_MAX;
+    return text && !*end && n < INT32_MAX;
 }
 
-int cli_join_nodes(hilo_client *client, int64_t devices) {
-    struct comm_options o = {.ndevices = (uint32_t)devices};
-    const char *dir = environment("HILO_NODE_DIR");
-    if (rt_client_divide(client, (int32_t)devices, 1) != HILO_OK)
-        return cli_error(CLI_ENVIRONMENT, "out of memory");
+int cli_node_options(int64_t devices, hilo_client_options *o) {
+    uint32_t node = 0, nodes = 1;
+    o->devices = (int32_t)devices;
     if (!cli_is_node())
         return CLI_OK;
-    if (!read_number("HILO_NODE", &o.node) || !read_number("HILO_NODES", &o.nnodes) || !dir)
+    o->node_dir = environment("HILO_NODE_DIR");
+    if (!read_number("HILO_NODE", &node) || !read_number("HILO_NODES", &nodes) || !o->node_dir)
         return cli_error(CLI_USAGE, "HILO_NODE is set: HILO_NODES and HILO_NODE_DIR are needed, too");
-    struct strbuf why;
-    strbuf_init(&why, mem_system_allocator());
-    o.store = comm_store_directory(dir);
-    hilo_status status = o.nnodes == 1 ? HILO_OK : rt_client_connect(client, &o, &why);
-    int code = status == HILO_OK ? CLI_OK : cli_error(CLI_ENVIRONMENT, "%s", why.p ? why.p : "out of memory");
-    strbuf_free(&why);
-    return code;
+    o->node = (int32_t)node;
+    o->nodes = (int32_t)nodes;
+    return CLI_OK;
 }
 
-/* ---- running --------------------------------------------------------------------------------- */
-
-struct member {
-    const struct cli_launch *launch;
-    struct rt_launch *run;
-    uint32_t process;
-    int32_t device;
-    hilo_buffer **outputs;
-    hilo_status status;
-    pthread_t thread;
-};
-
-static void *member_main(void *user) {
-    struct member *m = user;
-    const struct cli_launch *l = m->launch;
-    m->status = rt_execute(l->exe, l->options, l->inputs, l->ninputs, m->outputs, l->noutputs, m->device, m->run, m->process);
-    rt_launch_end(m->run, m->process, m->status, NULL);
-    return NULL;
-}
-
-/* How often the module says that its program runs. */
-static uint32_t count_of(const hilo_executable *exe, const char *name) {
-    const struct ir_module *m = rt_executable_program(exe);
-    int64_t n;
-    return m && ir_attr_as_i64(m, ir_dict_find(m, ir_op_get(m, m->root)->attrs, str_of(name)), &n) && n > 0 &&
-                   n < COMM_MOST_DEVICES
-               ? (uint32_t)n
-               : 1;
-}
-
-/* The processes of this node are the next `here` ones from `first` on. */
-static void place(const struct cli_launch *l, uint32_t *all, uint32_t *first, uint32_t *here) {
-    struct comm *c = rt_client_comm(l->client);
-    *all = c ? comm_ndevices(c) : (uint32_t)l->devices;
-    *here = c ? comm_node_get(c, comm_self(c))->ndevices : (uint32_t)l->devices;
-    *first = c ? comm_node_get(c, comm_self(c))->first_device : 0;
-}
-
-int cli_launch(const struct cli_launch *l, double *ms) {
-    uint32_t all, first, here, replicas = count_of(l->exe, "mhlo.num_replicas");
-    place(l, &all, &first, &here);
-    replicas = all % replicas == 0 ? replicas : 1;
-    uint32_t *devices = cli_alloc(all, sizeof *devices);
-    struct member *m = cli_alloc(here, sizeof *m);
-    for (uint32_t i = 0; i < all; i++)
-        devices[i] = i;
-    struct rt_launch_options o = {.replicas = replicas, .partitions = all / replicas, .devices = devices,
-                                  .program = rt_executable_fingerprint(l->exe),
-                                  .name = *rt_executable_name(l->exe) ? rt_executable_name(l->exe) : l->file};
-    struct rt_launch *run = rt_launch_new(l->client, &o);
-    double begin = rt_now_ms();
-    hilo_status status = run ? HILO_OK : HILO_RESOURCE_EXHAUSTED;
-    for (uint32_t i = 0; i < here && run; i++)
-        m[i] = (struct member){.launch = l, .run = run, .process = first + i, .device = (int32_t)i,
-                               .outputs = l->outputs + i * l->noutputs};
-    for (uint32_t i = 1; i < here && run; i++)
-        if (pthread_create(&m[i].thread, NULL, member_main, &m[i]) != 0)
-            abort();
-    if (run)
-        member_main(&m[0]);
-    for (uint32_t i = 1; i < here && run; i++)
-        pthread_join(m[i].thread, NULL);
-    for (uint32_t i = 0; i < here && run; i++)
-        if (status == HILO_OK || (status == HILO_ABORTED && m[i].status != HILO_OK))
-            status = m[i].status;
-    *ms = rt_now_ms() - begin;
-    rt_launch_free(run);
-    free(m);
-    free(devices);
-    return status == HILO_OK ? CLI_OK : cli_fail(l->client, status);
-}
-
-void cli_launch_print(const struct cli_launch *l) {
-    uint32_t all, first, here;
-    place(l, &all, &first, &here);
-    for (uint32_t i = 0; i < here; i++) {
-        printf("process %" PRIu32 "\n", first + i);
-        cli_output_print(l->exe, l->outputs + i * l->noutputs);
+void cli_processes_print(hilo_client *client, const hilo_executable *exe, hilo_buffer **outputs, int64_t devices) {
+    struct comm *c = rt_client_comm(client);
+    uint32_t first = c ? comm_node_get(c, comm_self(c))->first_device : 0;
+    for (int64_t i = 0; i < devices; i++) {
+        printf("process %" PRIu32 "\n", first + (uint32_t)i);
+        cli_output_print(exe, outputs + (size_t)i * hilo_executable_output_count(exe));
     }
 }

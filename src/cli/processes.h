@@ -8,22 +8,9 @@
 bool cli_is_node(void);
 /* Runs this command n times, once for each node, and prints what they print in their order. */
 int cli_start_nodes(int64_t n);
-/* Gives the client that many devices, and connects it where it is a node. */
-int cli_join_nodes(hilo_client *client, int64_t devices);
-
-struct cli_launch {
-    hilo_client *client;
-    hilo_executable *exe;
-    const char *file;
-    const hilo_execute_options *options;
-    int64_t devices;         /* of this node */
-    hilo_buffer **inputs;    /* of every process */
-    hilo_buffer **outputs;   /* noutputs of each process of this node */
-    size_t ninputs, noutputs;
-};
-/* One run by all processes of all nodes. */
-int cli_launch(const struct cli_launch *l, double *ms);
+/* Makes a client's options those of a node, where this process is one, with that many devices. */
+int cli_node_options(int64_t devices, hilo_client_options *o);
 /* The results of this node's processes. */
-void cli_launch_print(const struct cli_launch *l);
+void cli_processes_print(hilo_client *client, const hilo_executable *exe, hilo_buffer **outputs, int64_t devices);
 
 #endif

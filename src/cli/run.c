@@ -56,6 +56,11 @@ static void clear_progress(struct progress *p) {
     atomic_store(&p->shown, 0);
 }
 
+/* Devices of this node, where the program runs by several processes; else 0. */
+static int64_t several(const struct run_options *o) {
+    return o->devices ? o->devices : o->processes || cli_is_node() ? 1 : 0;
+}
+
 /* ---- running --------------------------------------------------------------------------------- */
 
 struct session {
@@ -114,6 +119,13 @@ static int time_runs(struct session *s, const struct run_options *o) {
     return code;
 }
 
+static void print_outputs(const struct session *s, const struct run_options *o) {
+    if (several(o))
+        cli_processes_print(s->client, s->exe, s->outputs, several(o));
+    else
+        cli_output_print(s->exe, s->outputs);
+}
+
 static int run_program(struct session *s, const struct run_options *o) {
     double ms;
     int code = o->timing ? time_runs(s, o) : execute(s, &ms);
@@ -122,13 +134,8 @@ static int run_program(struct session *s, const struct run_options *o) {
     if (code == CLI_OK && o->out)
         code = cli_output_write(s->exe, s->outputs, o->out);
     else if (code == CLI_OK && !o->timing && o->expected == NOT_COMPARED)
-        cli_output_print(s->exe, s->outputs);
+        print_outputs(s, o);
     return code == CLI_OK && interrupted ? CLI_INTERRUPTED : code;
-}
-
-/* Devices of this node, where the program runs by several processes; else 0. */
-static int64_t several(const struct run_options *o) {
-    return o->devices ? o->devices : o->processes || cli_is_node() ? 1 : 0;
 }
 
 /* ---- the command ----------------------------------------------------------------------------- */
@@ -181,46 +188,23 @@ static int compare(const struct session *s, const char *file, const struct run_o
     return code;
 }
 
-/* Runs of several processes; --timing counts those of this node together. */
-static int run_processes(struct session *s, const char *file, const struct run_options *o) {
-    struct progress p = {.terminal = cli_terminal(stderr), .begin = rt_now_ms()};
-    hilo_execute_options options;
-    hilo_execute_options_init(&options);
-    options.cancelled = poll_run;
-    options.cancelled_user = &p;
-    struct cli_launch l = {.client = s->client, .exe = s->exe, .file = file, .options = &options, .devices = several(o),
-                           .inputs = s->inputs, .ninputs = s->ninputs, .noutputs = s->noutputs};
-    l.outputs = cli_alloc((size_t)l.devices * s->noutputs, sizeof *l.outputs);
-    size_t n = o->timing ? (size_t)o->timing : 0;
-    double *ms = cli_alloc(n + 1, sizeof *ms);
-    int code = CLI_OK;
-    for (size_t i = 0; i <= n && code == CLI_OK; i++) {
-        for (size_t k = 0; k < (size_t)l.devices * s->noutputs; k++) {
-            hilo_buffer_release(l.outputs[k]);
-            l.outputs[k] = NULL;
-        }
-        code = cli_launch(&l, i ? &ms[i - 1] : &ms[n]);
-        clear_progress(&p);
-    }
-    if (code == CLI_OK && n) {
-        hilo_stats stats = {.struct_size = sizeof stats};
-        hilo_executable_stats(s->exe, &stats);
-        cli_timing_print(ms, n, s->ready_ms, &stats, o->json);
-    } else if (code == CLI_OK) {
-        cli_launch_print(&l);
-    }
-    for (size_t k = 0; k < (size_t)l.devices * s->noutputs; k++)
-        hilo_buffer_release(l.outputs[k]);
-    free(l.outputs);
-    free(ms);
-    return code == CLI_OK && interrupted ? CLI_INTERRUPTED : code;
+/* The inputs for each of the devices, which get the same ones. */
+static hilo_buffer **repeat(hilo_buffer **inputs, size_t n, size_t devices) {
+    hilo_buffer **all = cli_alloc(n * devices + 1, sizeof *all);
+    for (size_t i = 0; i < n * devices; i++)
+        all[i] = i < n ? inputs[i] : hilo_buffer_retain(inputs[i % n]);
+    free(inputs);
+    return all;
 }
 
 static int run_file(const char *file, const struct run_options *o) {
     struct session s = {0};
-    int code = cli_client(&o->compile, &s.client);
+    hilo_client_options client;
+    int code = cli_client_options(&o->compile, &client);
     if (code == CLI_OK && several(o))
-        code = cli_join_nodes(s.client, several(o));
+        code = cli_node_options(several(o), &client);
+    if (code == CLI_OK)
+        code = cli_client_create(&client, &s.client);
     if (code == CLI_OK)
         code = compile(&s, file, o);
     if (code == CLI_OK) {
@@ -228,11 +212,13 @@ static int run_file(const char *file, const struct run_options *o) {
         code = cli_inputs(s.client, s.exe, &o->inputs, file, &s.inputs);
     }
     if (code == CLI_OK) {
-        s.ninputs = hilo_executable_input_count(s.exe);
-        s.noutputs = hilo_executable_output_count(s.exe);
+        size_t devices = several(o) ? (size_t)several(o) : 1, n = hilo_executable_input_count(s.exe);
+        s.ninputs = devices * n;
+        s.noutputs = devices * hilo_executable_output_count(s.exe);
+        s.inputs = repeat(s.inputs, n, devices);
         s.outputs = cli_alloc(s.noutputs, sizeof *s.outputs);
         s.trace = o->trace ? cli_trace_new() : NULL;
-        code = several(o) ? run_processes(&s, file, o) : run_program(&s, o);
+        code = run_program(&s, o);
         cli_trace_free(s.trace);
         if (code == CLI_OK && o->expected != NOT_COMPARED)
             code = compare(&s, file, o);

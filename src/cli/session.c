@@ -37,38 +37,40 @@ int cli_fail(hilo_client *client, hilo_status status) {
     return exit_code(status);
 }
 
+/* An error is why there is no client. */
 static void on_log(void *user, hilo_log_level level, const char *message) {
-    (void)user;
-    if (level == HILO_LOG_INFO || level == HILO_LOG_WARNING)
+    const bool *quiet = user;
+    if (level == HILO_LOG_ERROR)
+        fprintf(stderr, "hilo: %s\n", message);
+    else if (!*quiet && level != HILO_LOG_DEBUG)
         fprintf(stderr, "%s%s\n", level == HILO_LOG_WARNING ? "hilo: warning: " : "", message);
 }
 
-static void on_refusal(void *user, hilo_log_level level, const char *message) {
-    (void)user;
-    if (level == HILO_LOG_ERROR)
-        fprintf(stderr, "hilo: %s\n", message);
-}
-
-int cli_client(const struct cli_compile *o, hilo_client **out) {
-    hilo_client_options options;
+int cli_client_options(const struct cli_compile *o, hilo_client_options *out) {
+    static const bool yes = true, no = false;
     const char *size = getenv("HILO_CACHE_SIZE");
-    hilo_client_options_init(&options);
+    hilo_client_options_init(out);
     if (size && *size && !rt_store_size(size))
         return cli_error(CLI_USAGE, "HILO_CACHE_SIZE=%s: expected a size in bytes, such as 500M or 2G", size);
     if (o->threads > INT32_MAX)
         return cli_error(CLI_USAGE, "--threads %lld: too many", (long long)o->threads);
-    options.threads = (int32_t)o->threads;
+    out->threads = (int32_t)o->threads;
     if (o->device)
-        options.device = o->device;
-    options.log = o->quiet ? NULL : on_log;
-    hilo_status status = hilo_client_create(&options, out);
-    if (status == HILO_OK)
-        return CLI_OK;
-    hilo_client *again = NULL;
-    options.log = on_refusal; /* says why */
-    (void)hilo_client_create(&options, &again);
-    hilo_client_release(again);
-    return cli_error(exit_code(status), "cannot create a client: %s", hilo_status_name(status));
+        out->device = o->device;
+    out->log = on_log;
+    out->log_user = (void *)(uintptr_t)(o->quiet ? &yes : &no);
+    return CLI_OK;
+}
+
+int cli_client_create(const hilo_client_options *o, hilo_client **out) {
+    hilo_status status = hilo_client_create(o, out);
+    return status == HILO_OK ? CLI_OK : cli_error(exit_code(status), "cannot create a client: %s", hilo_status_name(status));
+}
+
+int cli_client(const struct cli_compile *o, hilo_client **out) {
+    hilo_client_options options;
+    int code = cli_client_options(o, &options);
+    return code == CLI_OK ? cli_client_create(&options, out) : code;
 }
 
 /* The path of a program, and its name in messages. */

@@ -19,16 +19,12 @@
 
 /* ---- the store ------------------------------------------------------------------------------- */
 
-/* A key-value store that all nodes share. Any thread may call it. */
-struct comm_store {
-    /* Sets a key, which is set once, to n bytes. */
-    hilo_status (*put)(void *user, const char *key, const void *value, size_t n, struct strbuf *why);
-    /* Waits until the key is there, and appends its value. DEADLINE_EXCEEDED when it is not in time. */
-    hilo_status (*get)(void *user, const char *key, int64_t timeout_ms, struct strbuf *value, struct strbuf *why);
-    void *user;
-};
 /* A directory that all nodes see; `path` outlives the store. A run of a job needs a directory of its own. */
-struct comm_store comm_store_directory(const char *path);
+hilo_node_store comm_store_directory(const char *path);
+/* The store's functions with strings; what they append when they fail is the reason. */
+hilo_status comm_store_put(const hilo_node_store *s, const char *key, struct str value, struct strbuf *why);
+hilo_status comm_store_get(const hilo_node_store *s, const char *key, int64_t timeout_ms, struct strbuf *value,
+                           struct strbuf *why);
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
@@ -36,7 +32,7 @@ enum { COMM_MOST_NODES = 4096, COMM_MOST_DEVICES = 65536, COMM_NAME = 64 };
 
 struct comm_options {
     uint32_t node, nnodes, ndevices; /* ndevices: of this node */
-    struct comm_store store;
+    hilo_node_store store;
     const char *about;               /* what all nodes have to have in common: version, processor */
     int64_t timeout_ms;              /* of the exchange of addresses, and of each collective; 0 = COMM_TIMEOUT_MS */
     void (*warn)(void *user, const char *message); /* or NULL */

@@ -7,8 +7,8 @@
  * Frames that come are matched with the receives that wait for them, by clique, run, sequence and processes. The transport
  * makes progress only while a thread is in it: that is the first of the threads that wait, which sleeps in it, while the others
  * wait for the first; and when none waits, a thread of the comm looks after it ten times a second, so that failures are seen
- * and told. A wait is for known nodes: when one of them fails, it ends with that node's name. A node that only waits itself is not
- * who is to blame: a long wait asks the nodes, and names one that does not answer, or that does but is not waiting. */
+ * and told. A wait is for known nodes: when one of them fails, it ends with that node's name. A node
+ * that only waits itself is not to blame: a long wait asks the nodes, and names one that does not answer, or does not wait. */
 #include "comm/net.h"
 
 #include <inttypes.h>
@@ -50,6 +50,7 @@ struct node {
     int64_t asked_ms; /* without an answer; 0: it has answered, or was not asked */
     int pidfd;       /* of a process that this one can watch; or -1 */
     char why[160];   /* it failed */
+    char told[400];  /* why a run failed there that had ended here */
 };
 
 struct comm {
@@ -192,8 +193,8 @@ static hilo_status read_node(struct comm *c, uint32_t node, struct str text, str
     struct comm_node told;
     memcpy(&told, info.p, sizeof told);
     if (node == c->o.node && (told.pid != n->about.pid || told.started != n->about.started)) {
-        strbuf_printf(why, "node %" PRIu32 " is known as the process with pid %" PRId64 ", which is gone: all nodes have to start again",
-                      node, told.pid);
+        strbuf_printf(why, "node %" PRIu32 " is known as the process with pid %" PRId64
+                      ", which is gone: all nodes have to start again", node, told.pid);
         return HILO_FAILED_PRECONDITION;
     }
     n->about = told;
@@ -224,7 +225,7 @@ static hilo_status gather(struct comm *c, struct strbuf *all, struct strbuf *why
         struct strbuf one;
         strbuf_init(&one, c->al);
         node_key(i, key);
-        hilo_status status = c->o.store.get(c->o.store.user, key, NET_GATHER_MS, &one, why);
+        hilo_status status = comm_store_get(&c->o.store, key, NET_GATHER_MS, &one, why);
         put_block(all, one.p ? one.p : "", one.n);
         all->failed = all->failed || one.failed;
         strbuf_free(&one);
@@ -233,7 +234,7 @@ static hilo_status gather(struct comm *c, struct strbuf *all, struct strbuf *why
             return status;
         }
     }
-    return all->failed ? HILO_RESOURCE_EXHAUSTED : c->o.store.put(c->o.store.user, "hilo/nodes", all->p, all->n, why);
+    return all->failed ? HILO_RESOURCE_EXHAUSTED : comm_store_put(&c->o.store, "hilo/nodes", (struct str){all->p, all->n}, why);
 }
 
 /* Reads what node 0 has put. */
@@ -351,7 +352,7 @@ static void tell_listener(struct comm_listener *l, const struct comm_frame *head
 static void tell(struct comm *c, uint32_t node, enum comm_frame_kind kind, const struct comm_frame *about, uint32_t status) {
     struct comm_frame f = about ? *about : (struct comm_frame){0};
     f.kind = kind;
-    f.from = c->o.node;
+    f.node = c->o.node;
     f.status = status;
     if (c->nodes[node].connected && !c->nodes[node].failed)
         c->transport->send(c->t, node, &f, "", 0, NULL);
@@ -359,7 +360,7 @@ static void tell(struct comm *c, uint32_t node, enum comm_frame_kind kind, const
 
 /* What is said from node to node. */
 static void on_told(struct comm *c, const struct comm_frame *head) {
-    struct node *n = &c->nodes[head->from];
+    struct node *n = &c->nodes[head->node];
     const struct comm_request *r = c->waiting;
     n->greeted = n->greeted || head->kind == COMM_HELLO;
     if (head->kind == COMM_ANSWER) {
@@ -368,7 +369,7 @@ static void on_told(struct comm *c, const struct comm_frame *head) {
     } else if (head->kind == COMM_ASK) {
         while (r && !(r->head.clique == head->clique && r->head.run == head->run))
             r = r->next;
-        tell(c, head->from, COMM_ANSWER, head, r != NULL);
+        tell(c, head->node, COMM_ANSWER, head, r != NULL);
     }
 }
 
@@ -376,10 +377,11 @@ void comm_arrived(struct comm *c, const struct comm_frame *h, const void *data, 
     struct comm_request **at = &c->waiting;
     struct comm_frame copy = *h, *head = &copy;
     head->name[COMM_NAME - 1] = '\0';
-    if (head->kind != COMM_BLOCK && head->kind != COMM_FAILED) {
+    if (head->node >= c->o.nnodes || head->node == c->o.node ||
+        (head->kind != COMM_BLOCK && head->kind != COMM_FAILED)) {
         if (announced)
             c->transport->drop(c->t, announced);
-        if (head->from < c->o.nnodes && head->from != c->o.node)
+        if (head->node < c->o.nnodes && head->node != c->o.node)
             on_told(c, head);
         return;
     }
@@ -391,6 +393,8 @@ void comm_arrived(struct comm *c, const struct comm_frame *h, const void *data, 
             keep_arrival(c, head, data, announced, bytes);
         else if (announced)
             c->transport->drop(c->t, announced);
+        else
+            snprintf(c->nodes[head->node].told, sizeof c->nodes->told, "%.*s", (int)bytes, (const char *)data);
         return;
     }
     while (*at && !same_block(&(*at)->head, head))
@@ -611,8 +615,8 @@ static bool may_end(const struct comm *c, const struct comm_request *r) {
     return !r->done && !c->nodes[r->node].failed;
 }
 
-/* What waits for a frame is taken back. What is under way has some time to end, unless its node has failed or has not answered in
-   time; then its connection ends. */
+/* What waits for a frame is taken back. What is under way has some time to end, unless its node has failed or has not
+   answered in time; then its connection ends. */
 static void give_up(struct comm *c, struct comm_request *r, uint32_t n, int64_t grace_ms) {
     for (uint32_t i = 0; i < n; i++) {
         struct comm_request **at = &c->waiting;
@@ -654,6 +658,8 @@ static hilo_status failure(const struct comm *c, const struct comm_request *r, s
         return HILO_FAILED_PRECONDITION;
     }
     strbuf_printf(why, " cannot be reached: %s", *n->why ? n->why : "the connection has failed");
+    if (*n->told)
+        strbuf_printf(why, ", after %s", n->told);
     return HILO_UNAVAILABLE;
 }
 
@@ -675,8 +681,8 @@ static void ask(struct comm *c, const struct comm_request *r, uint32_t n, int64_
     }
 }
 
-/* Whose fault it is that the wait is long: of the nodes that it is for, the one that has not answered for the longest time; else one
-   that answers and does not wait in this run itself; else the first. */
+/* Whose fault it is that the wait is long: of the nodes that it is for, the one that has not answered for the longest time;
+   else one that answers and does not wait in this run itself; else the first. */
 static const struct comm_request *find_stuck(const struct comm *c, const struct comm_request *r, uint32_t n, int64_t now) {
     const struct comm_request *best = &r[first_open(r, n)];
     int64_t most = -1;
@@ -776,7 +782,7 @@ static hilo_status connect_nodes(struct comm *c, const struct str *addresses, st
         for (i = 0; i < c->o.nnodes && status == HILO_OK; i++) {
             struct node *n = &c->nodes[i];
             bool late = !n->greeted && comm_now_ms() >= end;
-            if (i == c->o.node || (n->greeted && n->connected && !n->failed))
+            if (i == c->o.node || (n->greeted && n->connected)) /* and if it has failed since, that is for runs to tell */
                 continue;
             left++;
             if (n->greeted && !n->connected)
@@ -802,10 +808,10 @@ static hilo_status meet(struct comm *c, struct strbuf *why) {
     write_node(c, &mine);
     struct str *addresses = mem_alloc(&c->al, c->o.nnodes * sizeof *addresses);
     hilo_status status = mine.failed || !addresses ? HILO_RESOURCE_EXHAUSTED
-                                                   : c->o.store.put(c->o.store.user, key, mine.p, mine.n, why);
+                                                   : comm_store_put(&c->o.store, key, (struct str){mine.p, mine.n}, why);
     if (status == HILO_OK)
         status = c->o.node == 0 ? gather(c, &all, why)
-                                : c->o.store.get(c->o.store.user, "hilo/nodes", NET_GATHER_MS + 60000, &all, why);
+                                : comm_store_get(&c->o.store, "hilo/nodes", NET_GATHER_MS + 60000, &all, why);
     if (status == HILO_OK)
         status = read_nodes(c, (struct str){all.p, all.n}, addresses, why);
     if (status == HILO_OK) {
@@ -842,8 +848,8 @@ hilo_status comm_transfer(struct comm *c, const struct comm_transfer *transfers,
         return HILO_RESOURCE_EXHAUSTED;
     for (uint32_t i = 0; i < n; i++) {
         const struct comm_transfer *t = &transfers[i];
-        r[i] = (struct comm_request){.head = {.clique = t->key, .run = UINT32_MAX, .from = t->from, .to = t->to},
-                                     .node = t->node, .data = t->data, .bytes = t->bytes};
+        struct comm_frame head = {.clique = t->key, .run = UINT32_MAX, .from = t->from, .to = t->to, .node = c->o.node};
+        r[i] = (struct comm_request){.head = head, .node = t->node, .data = t->data, .bytes = t->bytes};
         (t->receives ? comm_start_receive : comm_start_send)(c, &r[i]);
     }
     hilo_status status = comm_wait(c, r, n, &w, why);

@@ -9,9 +9,9 @@
 enum comm_frame_kind {
     COMM_BLOCK,  /* of a process for another one */
     COMM_FAILED, /* a process of a group has failed; the data is the reason */
-    COMM_HELLO,  /* of node `from`, which is connected */
-    COMM_ASK,    /* of node `from`, which waits in the group and run: is the other there? */
-    COMM_ANSWER  /* of node `from`; `status`: whether it waits in that run, too */
+    COMM_HELLO,  /* the node is connected */
+    COMM_ASK,    /* the node waits in the group and run: is the other there? */
+    COMM_ANSWER  /* of the node; `status`: whether it waits in that run, too */
 };
 
 /* What precedes the bytes of a frame. A block is told by the first five members. */
@@ -19,7 +19,8 @@ struct comm_frame {
     uint64_t clique;    /* hash of the group's devices */
     uint32_t run;       /* the number of the group among those of its clique */
     uint32_t sequence;  /* of blocks from this process to that */
-    uint32_t from, to;
+    uint32_t from, to;  /* processes */
+    uint32_t node;      /* that sends it */
     uint32_t kind;
     uint32_t status;    /* FAILED: of the process; ANSWER */
     uint64_t program;

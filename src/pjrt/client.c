@@ -206,16 +206,7 @@ static struct pjrt_error *devices_fill(struct pjrt_client *c) {
     return ok ? NULL : pjrt_exhausted();
 }
 
-/* Nodes of one system share its cores, unless they were told how many threads to use. */
-static int32_t sharers(const struct pjrt_client *c) {
-    const struct comm *comm = rt_client_comm(c->hilo);
-    int32_t n = 1;
-    for (uint32_t i = 0; comm && !c->options.threads && i < comm_nnodes(comm); i++)
-        n += i != comm_self(comm) && strcmp(comm_node_get(comm, i)->boot, comm_node_get(comm, comm_self(comm))->boot) == 0;
-    return n;
-}
-
-static struct pjrt_error *client_fill(struct pjrt_client *c, const struct comm_store *store) {
+static struct pjrt_error *client_fill(struct pjrt_client *c, const hilo_node_store *store) {
     c->here = (size_t)c->options.devices;
     c->done = pjrt_event_new();
     if (!c->done)
@@ -232,15 +223,15 @@ static struct pjrt_error *client_fill(struct pjrt_client *c, const struct comm_s
     o.allocator = (hilo_allocator){counted_realloc, &c->alloc_stats};
     if (*c->options.device)
         o.device = c->options.device;
+    o.devices = (int32_t)c->options.devices;
+    o.nodes = (int32_t)c->options.nodes;
+    o.node = (int32_t)c->options.node;
+    o.node_store = *store;
     struct pjrt_capture l;
     pjrt_capture_begin(c, &l);
     hilo_status status = hilo_client_create(&o, &c->hilo);
     PJRT_TRY(pjrt_capture_end(c, &l, status));
     c->gpu = status == HILO_OK && rt_client_on_device(c->hilo);
-    if (status == HILO_OK && c->options.nodes > 1)
-        PJRT_TRY(pjrt_connect(c, store));
-    if (status == HILO_OK)
-        status = rt_client_divide(c->hilo, (int32_t)c->here, sharers(c));
     if (status == HILO_OK)
         PJRT_TRY(devices_fill(c));
     if (status == HILO_OK) {
@@ -256,7 +247,7 @@ static struct pjrt_error *client_fill(struct pjrt_client *c, const struct comm_s
     return status == HILO_OK ? NULL : pjrt_fail(status, "the client cannot be created");
 }
 
-static struct pjrt_error *client_new(const struct pjrt_client_options *options, const struct comm_store *store,
+static struct pjrt_error *client_new(const struct pjrt_client_options *options, const hilo_node_store *store,
                                      struct pjrt_client **out) {
     struct pjrt_client *c = pjrt_alloc(1, sizeof *c);
     if (!c)
@@ -288,7 +279,7 @@ struct pjrt_error *pjrt_Client_Create(struct pjrt_Client_Create *a) {
     strbuf_init(&ignored, mem_system_allocator());
     struct pjrt_error *error = pjrt_client_options_read(a->create_options, a->noptions, &options, &ignored);
     struct pjrt_store store = {a->kv_get_callback, a->kv_get_user, a->kv_put_callback, a->kv_put_user};
-    struct comm_store kv = pjrt_store(&store);
+    hilo_node_store kv = pjrt_store(&store);
     if (!error && options.node >= options.nodes)
         error = pjrt_fail(HILO_INVALID_ARGUMENT, "node_id is %lld of %lld", (long long)options.node, (long long)options.nodes);
     if (!error)

@@ -271,10 +271,31 @@ static inline const struct pjrt_framework *pjrt_framework(const struct pjrt_clie
 struct pjrt_store {
     void *get, *get_user, *put, *put_user;
 };
-struct comm_store;
-struct comm_store pjrt_store(struct pjrt_store *store); /* which outlives it */
-/* Meets the other nodes there. */
-struct pjrt_error *pjrt_connect(struct pjrt_client *c, const struct comm_store *store);
+/* The arguments of these callbacks, which make errors by `error`. */
+typedef struct pjrt_error *pjrt_kv_error(int code, const char *message, size_t message_size);
+struct pjrt_kv_get {
+    PJRT_HEAD
+    const char *key;
+    size_t key_size;
+    int timeout_in_ms;
+    pjrt_kv_error **error;
+    void *user;
+    char *value; /* from here on set by the callback */
+    size_t value_size;
+    void (*deleter)(char *value);
+};
+struct pjrt_kv_put {
+    PJRT_HEAD
+    const char *key;
+    size_t key_size;
+    const char *value;
+    size_t value_size;
+    pjrt_kv_error **error;
+    void *user;
+};
+typedef struct pjrt_error *pjrt_kv_get_fn(struct pjrt_kv_get *a);
+typedef struct pjrt_error *pjrt_kv_put_fn(struct pjrt_kv_put *a);
+hilo_node_store pjrt_store(struct pjrt_store *store); /* which outlives it */
 
 struct pjrt_client *pjrt_client_ref(struct pjrt_client *c);
 void pjrt_client_unref(struct pjrt_client *c);

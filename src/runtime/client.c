@@ -1,5 +1,6 @@
 /* Clients, their diagnostics, and option structs. */
 #include "runtime/device.h"
+#include "runtime/internal.h"
 #include "base/torture.h"
 #include "target/target.h"
 
@@ -120,8 +121,17 @@ hilo_status rt_client_create(const hilo_client_options *options, const struct rt
     c->memory = rt_cache_allocator(&c->cache);
     pthread_mutex_init(&c->lock, NULL);
     diag_init(&c->diags, al);
-    *out = c;
-    return HILO_OK;
+    struct strbuf why;
+    strbuf_init(&why, al);
+    status = o.devices || o.nodes || o.node ? rt_client_join(c, &o, &why) : HILO_OK;
+    if (status != HILO_OK) {
+        client_refuse(&o, status, why.n ? why.p : "out of memory");
+        hilo_client_release(c);
+    } else {
+        *out = c;
+    }
+    strbuf_free(&why);
+    return status;
 }
 
 hilo_client *rt_client_retain(hilo_client *client) {

@@ -20,6 +20,8 @@ hilo_client *rt_client_retain(hilo_client *client);
    least one. Nothing may have been compiled yet. */
 hilo_status rt_client_divide(hilo_client *client, int32_t ndevices, int32_t sharers);
 
+/* Gives the client its devices, and connects it with other nodes, as the options say; they are valid. */
+hilo_status rt_client_join(hilo_client *client, const hilo_client_options *options, struct strbuf *why);
 /* Makes the client a node of several: the processes of its launches may be on other ones. Nothing may run yet. */
 hilo_status rt_client_connect(hilo_client *client, const struct comm_options *options, struct strbuf *why);
 struct comm *rt_client_comm(const hilo_client *client); /* NULL: it is alone */
@@ -145,5 +147,13 @@ void rt_launch_free(struct rt_launch *l); /* all processes have ended; NULL is f
    tell. */
 hilo_status rt_execute(hilo_executable *exe, const hilo_execute_options *options, hilo_buffer *const *inputs, size_t ninputs,
                        hilo_buffer **outputs, size_t noutputs, int32_t device, struct rt_launch *launch, uint32_t process);
+/* One launch, of which this node has the `here` processes from `first` on, each on the device of its place among these. Inputs
+   and outputs are those of the first, then those of the next; no output is set on failure. */
+hilo_status rt_execute_several(hilo_executable *exe, const hilo_execute_options *options,
+                               const struct rt_launch_options *launch, uint32_t first, uint32_t here,
+                               hilo_buffer *const *inputs, hilo_buffer **outputs);
+/* hilo_execute of a client with devices or nodes. */
+hilo_status rt_execute_everywhere(hilo_executable *exe, const hilo_execute_options *options, hilo_buffer *const *inputs,
+                                  size_t ninputs, hilo_buffer **outputs, size_t noutputs);
 
 #endif

@@ -314,7 +314,13 @@ static void count_run(struct run *r, hilo_executable *exe, hilo_status status, d
 
 hilo_status hilo_execute(hilo_executable *exe, const hilo_execute_options *options, hilo_buffer *const *inputs,
                          size_t ninputs, hilo_buffer **outputs, size_t noutputs) {
-    return rt_execute(exe, options, inputs, ninputs, outputs, noutputs, 0, NULL, 0);
+    hilo_execute_options o;
+    hilo_execute_options_init(&o);
+    if (!exe || !exe->client->several)
+        return rt_execute(exe, options, inputs, ninputs, outputs, noutputs, 0, NULL, 0);
+    if ((ninputs && !inputs) || (noutputs && !outputs) || !rt_options(&o, sizeof o, options))
+        return HILO_INVALID_ARGUMENT;
+    return rt_execute_everywhere(exe, &o, inputs, ninputs, outputs, noutputs);
 }
 
 static bool on_poll(void *user) {

@@ -58,6 +58,7 @@ struct hilo_client {
     struct rt_pool **pools;               /* one for each device; npools */
     int32_t npools, threads;              /* threads: of all pools together */
     struct comm *comm;                    /* with other nodes; NULL = alone */
+    uint32_t several;                     /* devices on which hilo_execute runs programs at once; 0 = one, alone */
     void (*log)(void *user, hilo_log_level level, const char *message); /* or NULL */
     void *log_user;
     void (*diagnostic)(void *user, const hilo_diagnostic *diagnostic); /* in place of `diags`; or NULL */

@@ -140,12 +140,12 @@ static void test_store(void **state) {
     struct strbuf value, why;
     char dir[] = "/tmp/hilo-store-XXXXXX", path[64];
     assert_non_null(mkdtemp(dir));
-    struct comm_store s = comm_store_directory(dir);
+    hilo_node_store s = comm_store_directory(dir);
     strbuf_init(&value, al);
     strbuf_init(&why, al);
-    assert_int_equal(s.get(s.user, "a/b", 1, &value, &why), HILO_DEADLINE_EXCEEDED);
-    assert_int_equal(s.put(s.user, "a/b", "x\0y", 3, &why), HILO_OK);
-    assert_int_equal(s.get(s.user, "a/b", 1, &value, &why), HILO_OK);
+    assert_int_equal(comm_store_get(&s, "a/b", 1, &value, &why), HILO_DEADLINE_EXCEEDED);
+    assert_int_equal(comm_store_put(&s, "a/b", STR("x\0y"), &why), HILO_OK);
+    assert_int_equal(comm_store_get(&s, "a/b", 1, &value, &why), HILO_OK);
     assert_int_equal(value.n, 3);
     assert_memory_equal(value.p, "x\0y", 3);
     struct comm *c = NULL;

@@ -7,28 +7,6 @@ enum { NODES = 2, KEYS = 8 };
 
 /* ---- the key-value store of a framework ------------------------------------------------------ */
 
-typedef struct pjrt_error *make_error_fn(int code, const char *message, size_t message_size);
-struct get {
-    PJRT_HEAD
-    const char *key;
-    size_t key_size;
-    int timeout_in_ms;
-    make_error_fn **error;
-    void *user;
-    char *value;
-    size_t value_size;
-    void (*deleter)(char *value);
-};
-struct put {
-    PJRT_HEAD
-    const char *key;
-    size_t key_size;
-    const char *value;
-    size_t value_size;
-    make_error_fn **error;
-    void *user;
-};
-
 struct store {
     pthread_mutex_t lock;
     pthread_cond_t changed;
@@ -37,7 +15,7 @@ struct store {
     atomic_int deleted, given;
 };
 
-static struct pjrt_error *store_put(struct put *a) {
+static struct pjrt_error *store_put(struct pjrt_kv_put *a) {
     struct store *s = a->user;
     pthread_mutex_lock(&s->lock);
     bool room = s->n < KEYS;
@@ -59,7 +37,7 @@ static void store_delete(char *value) {
     free(value);
 }
 
-static struct pjrt_error *store_get(struct get *a) {
+static struct pjrt_error *store_get(struct pjrt_kv_get *a) {
     struct store *s = a->user;
     pthread_mutex_lock(&s->lock);
     for (;;) {
@@ -91,7 +69,7 @@ static void *node_create(void *user) {
     struct node *n = user;
     struct pjrt_named options[] = {named_int("node_id", n->id), named_int("num_nodes", NODES), named_int("num_devices", 2)};
     void *get, *put;
-    struct pjrt_error *(*g)(struct get *) = store_get, *(*p)(struct put *) = store_put;
+    struct pjrt_error *(*g)(struct pjrt_kv_get *) = store_get, *(*p)(struct pjrt_kv_put *) = store_put;
     memcpy(&get, &g, sizeof get);
     memcpy(&put, &p, sizeof put);
     ARGS(Client_Create, .create_options = options, .noptions = 3, .kv_get_callback = get, .kv_get_user = &store,
