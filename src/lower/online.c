@@ -100,7 +100,7 @@ static kir_val reference_of(struct lower *l, kir_val m) {
 /* Opens a loop over the rows of the block. */
 static void open_rows(struct lower *l, enum kir_loop kind) {
     struct lower_stages *s = l->stages;
-    s->row = kir_loop(l->k, kind, s->rows, kind == KIR_VECTOR ? (uint32_t)contract_vector(&s->out.c) : 0);
+    s->row = kir_loop_to(l->k, kind, s->nrows, kind == KIR_VECTOR ? (uint32_t)contract_vector(&s->out.c) : 0);
 }
 
 /* The reductions of values of single scores. The maximum so far is kept in `reference`. */
@@ -207,13 +207,6 @@ void online_rows(struct lower *l) {
     kir_store(l->k, s->buffer[1], at, x);
     kir_close(l->k);
     store_reduces(l, regs, row);
-    if (s->ragged_columns) { /* columns that do not exist have no weight */
-        kir_val rest = kir_op2(l->k, KIR_SUB, 0, kir_i64(l->k, s->columns), s->ncolumns);
-        open_columns(l, rest);
-        at = lower_add(l, lower_mul(l, s->row, s->pitch), lower_add(l, s->ncolumns, s->column));
-        kir_store(l->k, s->buffer[1], at, kir_float(l->k, type_of(l, s->v[1]), 0));
-        kir_close(l->k);
-    }
     kir_close(l->k);
     s->bound.n = bound;
 }
@@ -256,7 +249,7 @@ void online_finish(struct lower *l) {
     uint32_t bound = s->bound.n;
     kir_val rows = kir_i64(l->k, task_rows(l)), m = {0}, factor = {0};
     if (s->ragged_rows)
-        rows = kir_op2(l->k, KIR_MIN, 0, rows, kir_op2(l->k, KIR_SUB, 0, kir_i64(l->k, s->all_rows), s->first_row));
+        rows = kir_op2(l->k, KIR_MIN, 0, rows, kir_op2(l->k, KIR_SUB, 0, s->end_row, s->first_row));
     s->block = kir_i64(l->k, 0);
     s->row = kir_loop_to(l->k, KIR_SERIAL, rows, 0);
     if (!IR_NONE(o->max))

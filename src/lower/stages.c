@@ -5,21 +5,30 @@
  * Where fuse/online.c allows it, columns come in blocks as well: the results of the second contraction are summed up over the
  * blocks in scratch memory (online.c), and blocks that are masked are skipped (span.c). So a row may be of any length.
  *
- * Both contractions have register tiles of a few rows by vectors of columns. Each block packs its columns into panels, once for
- * all rows of the task; rows that are not loads are computed into scratch memory first. Rows of the last task after the last
- * one are computed like that one, and not stored. */
+ * Both contractions have register tiles of a few rows by vectors of columns: as many vectors as compute the least that does not
+ * exist. Each block packs its columns into panels, once for all rows of the task; rows that are not loads are computed into
+ * scratch memory first. Where rows do not fill the last tile, its others are computed like the last one, and not stored. */
 #include "lower/stages.h"
 
 enum {
     STAGES_BLOCK = TORTURED(TORTURE_PART, 64), /* rows of a block, which share what is read of the columns' operands */
-    STAGES_BLOCKS = TORTURED(2, 4), /* blocks of rows of a task, which share packed columns */
-    STAGES_TILE = TORTURED(TORTURE_TILE, 4), /* rows of a register tile, whose sums take half of the registers */
+    STAGES_BLOCKS = TORTURED(2, 8), /* blocks of rows of a task, which share packed columns */
+    STAGES_TILE = TORTURED(TORTURE_TILE, 6), /* rows of a register tile, whose sums take three quarters of the registers */
     STAGES_UNROLL = TORTURED(TORTURE_TILE, 4), /* steps of a sum, whose loop is short */
     STAGES_COLUMNS = TORTURED(TORTURE_PART, 256) /* most of a block */
 };
 
 static int64_t ceil_div(int64_t a, int64_t b) {
     return (a + b - 1) / b;
+}
+
+/* The size of parts of nearly equal size, at most `most`. */
+static int64_t even(int64_t size, int64_t most) {
+    return ceil_div(size, ceil_div(size, most));
+}
+
+static int64_t round_up(int64_t a, int64_t b) {
+    return ceil_div(a, b) * b;
 }
 
 /* ---- values in scratch ---------------------------------------------------------------------------- */
@@ -70,7 +79,16 @@ kir_val stage_task_row(struct lower *l, kir_val row) {
 
 kir_val stage_row(struct lower *l, kir_val row) {
     kir_val at = lower_add(l, l->stages->first_row, stage_task_row(l, row));
-    return l->stages->ragged_rows ? kir_op2(l->k, KIR_MIN, 0, at, kir_i64(l->k, l->stages->all_rows - 1)) : at;
+    return l->stages->ragged_rows ? kir_op2(l->k, KIR_MIN, 0, at, lower_add(l, l->stages->end_row, kir_i64(l->k, -1))) : at;
+}
+
+kir_val stage_parts(struct lower *l, kir_val size, int64_t part) {
+    return lower_div(l, lower_add(l, size, kir_i64(l->k, part - 1)), part);
+}
+
+kir_val stage_padding(struct lower *l) {
+    kir_val n = l->stages->ncolumns;
+    return kir_op2(l->k, KIR_SUB, 0, lower_mul(l, stage_parts(l, n, STAGES_UNROLL), STAGES_UNROLL), n);
 }
 
 /* The row of all scores that is row `row` of the batch. */
@@ -179,11 +197,23 @@ static void dot_init(struct stage_dot *d, struct lower *l, ir_op op, uint32_t si
         contract_add_axis(c, i < nbatch ? &d->batch : (i < left) == (side == 0) ? &d->rows : &d->cols, i);
     for (uint32_t i = 0; i < c->nsum; i++)
         d->depth *= c->sum[i].size;
-    d->lanes = contract_vectors(c, l->target->vector_registers / 8) * contract_vector(c);
-    while (d->lanes > contract_vector(c) && d->lanes / 2 >= d->cols.size)
-        d->lanes /= 2;
-    d->panels = ceil_div(d->cols.size, d->lanes);
     d->transposed = is_transposed(d);
+}
+
+/* The lanes of panels in which tiles of `columns` columns take the least time, as in contract_best_tile. */
+static void find_lanes(struct stage_dot *d, int64_t columns) {
+    const struct contraction *c = &d->c;
+    const struct target *t = c->l->target;
+    int64_t vector = contract_vector(c), tile = c->l->stages->tile, least = INT64_MAX;
+    for (int64_t wide = contract_vectors(c, t->vector_registers * 3 / 4 / 6); wide >= 1; wide /= 2) {
+        int64_t steps = tile * wide > tile + wide ? tile * wide : tile + wide;
+        int64_t time = ceil_div(columns, wide * vector) * (steps > t->fma_in_flight ? steps : t->fma_in_flight);
+        if (time < least) {
+            least = time;
+            d->lanes = wide * vector;
+        }
+    }
+    d->panels = ceil_div(columns, d->lanes);
 }
 
 /* Sets the index of the sum from a linear one. */
@@ -197,78 +227,87 @@ static void set_sum(struct contraction *c, kir_val at) {
         c->sum[i].at = sum[i];
 }
 
-/* What is packed: `depth` products from `line0` on, `lines` of which exist, of panels from column `column0` on; guarded:
-   columns and lines that do not exist are zeros. */
+/* What is packed of an operand of columns: `lines` products of each sum from `line0` on, of `columns` columns from `column0`
+   on, of which there are `all`. */
 struct stage_pack {
-    kir_val line0, lines, column0;
-    bool guard_lines, guard_columns;
-    int64_t columns; /* that exist in all */
+    kir_val line0, lines, column0, columns;
+    int64_t all;
 };
 
-/* Lines `from` … `from` + `count` · `at_once` - 1 of all panels, a vector of `width` columns of `at_once` lines at a time. */
-static void pack_lines(struct stage_dot *d, const struct stage_pack *p, int64_t from, int64_t count, int64_t at_once,
-                       uint32_t width) {
+/* Lines `from` … `from` + `count` · `at_once` - 1 of `units` vectors of `width` columns from vector `unit` on, `at_once` lines
+   of a vector at a time. Columns that do not exist, which there are if it is `last`, are 0. */
+static void pack_lines(struct stage_dot *d, const struct stage_pack *p, kir_val unit, kir_val units, int64_t width, bool last,
+                       kir_val from, kir_val count, int64_t at_once) {
     struct contraction *c = &d->c;
     struct lower *l = c->l;
-    if (count == 0)
+    int64_t none;
+    if (kir_is_const(l->k, count, &none) && none == 0)
         return;
-    kir_val panel = kir_loop(l->k, KIR_SERIAL, d->panels, 0);
-    kir_val first = lower_add(l, lower_mul(l, kir_loop(l->k, KIR_SERIAL, count, 0), at_once), kir_i64(l->k, from));
-    kir_val lane = kir_loop(l->k, KIR_VECTOR, d->lanes, width);
-    kir_val column = lower_add(l, lower_add(l, p->column0, lower_mul(l, panel, d->lanes)), lane), inside = {0};
+    unit = lower_add(l, unit, kir_loop_to(l->k, KIR_SERIAL, units, 0));
+    kir_val panel = lower_div(l, unit, d->lanes / width), begin = lower_mul(l, lower_rem(l, unit, d->lanes / width), width);
+    kir_val first = lower_add(l, lower_mul(l, kir_loop_to(l->k, KIR_SERIAL, count, 0), at_once), from);
+    kir_val lane = kir_loop(l->k, KIR_VECTOR, width, (uint32_t)width);
+    kir_val column = lower_add(l, lower_add(l, p->column0, lower_mul(l, unit, width)), lane);
     contract_set(c, &d->cols, column);
-    if (p->guard_columns)
-        inside = kir_cmp(l->k, KIR_LT, 0, column, kir_i64(l->k, p->columns));
     for (int64_t i = 0; i < at_once; i++) {
         kir_val line = lower_add(l, first, kir_i64(l->k, i)), x;
-        l->guard = inside;
-        if (p->guard_lines) {
-            kir_val in = kir_cmp(l->k, KIR_LT, 0, line, p->lines);
-            l->guard = inside.i ? kir_op2(l->k, KIR_AND, 0, inside, in) : in;
-        }
+        if (last)
+            l->guard = kir_cmp(l->k, KIR_LT, 0, column, kir_i64(l->k, p->all));
         set_sum(c, lower_add(l, p->line0, line));
         x = contract_factor(c, !d->side);
-        if (l->guard.i)
+        if (last)
             x = kir_select(l->k, l->guard, x, contract_zero(c));
         l->guard = (kir_val){0};
-        kir_val to = lower_add(l, lower_mul(l, lower_add(l, lower_mul(l, panel, d->depth), line), d->lanes), lane);
-        kir_store(l->k, d->panel_buffer, to, x);
+        kir_val to = lower_mul(l, lower_add(l, lower_mul(l, panel, d->depth), line), d->lanes);
+        kir_store(l->k, d->panel_buffer, lower_add(l, lower_add(l, to, begin), lane), x);
     }
     lower_close(l, 3);
 }
 
-static void pack_panels(struct stage_dot *d, const struct stage_pack *p) {
+static void pack_units(struct stage_dot *d, const struct stage_pack *p, kir_val unit, kir_val units, int64_t width, bool last) {
     struct lower *l = d->c.l;
-    int64_t square = l->target->vector_bytes / 4;
-    set_axes(d, kir_i64(l->k, 0));
-    if (p->guard_lines || p->guard_columns || !d->transposed) {
-        pack_lines(d, p, 0, d->depth, 1, (uint32_t)d->lanes);
+    kir_val zero = kir_i64(l->k, 0);
+    if (!d->transposed || last) {
+        pack_lines(d, p, unit, units, width, last, zero, p->lines, 1);
         return;
     }
-    pack_lines(d, p, 0, d->depth / square, square, (uint32_t)square);
-    pack_lines(d, p, d->depth / square * square, d->depth % square, 1, (uint32_t)d->lanes);
+    kir_val squares = lower_div(l, p->lines, width), rest = lower_rem(l, p->lines, width);
+    pack_lines(d, p, unit, units, width, false, zero, squares, width);
+    pack_lines(d, p, unit, units, width, false, lower_mul(l, squares, width), rest, 1);
 }
 
-/* Packs the current block of columns for both contractions. */
+/* Packs panels: columns that fill vectors, and those that are left where columns do not divide by `whole`. */
+static void pack_panels(struct stage_dot *d, const struct stage_pack *p, int64_t whole) {
+    struct lower *l = d->c.l;
+    int64_t width = d->transposed ? l->target->vector_bytes / 4 : d->lanes, none;
+    kir_val full = lower_div(l, p->columns, width), rest = lower_rem(l, p->columns, width), zero = kir_i64(l->k, 0);
+    set_axes(d, zero);
+    if (!kir_is_const(l->k, full, &none) || none > 0)
+        pack_units(d, p, zero, full, width, false);
+    if (whole % width == 0)
+        return;
+    kir_if(l->k, kir_cmp(l->k, KIR_NE, 0, rest, zero));
+    pack_units(d, p, full, kir_i64(l->k, 1), width, true);
+    kir_close(l->k);
+}
+
+/* Packs the current block of columns for both contractions. Lines of the second one up to a multiple of the steps of its loop
+   are 0. */
 static void pack_columns(struct lower *l) {
     struct lower_stages *s = l->stages;
-    kir_val zero = kir_i64(l->k, 0);
-    struct stage_pack scores = {.line0 = zero, .lines = zero, .column0 = s->column0, .columns = s->all_columns};
-    struct stage_pack out = {.line0 = s->column0, .lines = s->ncolumns, .column0 = zero, .columns = s->out.cols.size};
-    out.guard_columns = s->out.cols.size % s->out.lanes != 0;
-    for (uint32_t ragged = 0; ragged < 2; ragged++) {
-        bool whole = s->all_columns >= s->columns && s->columns % s->scores.lanes == 0; /* some block is full */
-        if (ragged ? !s->ragged_columns && whole : !whole)
-            continue;
-        if (s->ragged_columns && whole)
-            kir_if(l->k, kir_cmp(l->k, ragged ? KIR_LT : KIR_GE, 0, s->ncolumns, kir_i64(l->k, s->columns)));
-        scores.guard_columns = ragged;
-        out.guard_lines = ragged;
-        pack_panels(&s->scores, &scores);
-        pack_panels(&s->out, &out);
-        if (s->ragged_columns && whole)
-            kir_close(l->k);
-    }
+    struct stage_dot *out = &s->out;
+    kir_val zero = kir_i64(l->k, 0), depth = kir_i64(l->k, s->scores.depth), columns = kir_i64(l->k, out->cols.size);
+    pack_panels(&s->scores, &(struct stage_pack){zero, depth, s->column0, s->ncolumns, s->all_columns},
+                s->ragged_columns ? 1 : s->columns);
+    pack_panels(out, &(struct stage_pack){s->column0, s->ncolumns, zero, columns, out->cols.size}, out->cols.size);
+    if (s->all_columns % STAGES_UNROLL == 0)
+        return;
+    kir_val panel = kir_loop(l->k, KIR_SERIAL, out->panels, 0);
+    kir_val line = lower_add(l, s->ncolumns, kir_loop_to(l->k, KIR_SERIAL, stage_padding(l), 0));
+    kir_val lane = kir_loop(l->k, KIR_VECTOR, out->lanes, (uint32_t)out->lanes);
+    kir_val to = lower_mul(l, lower_add(l, lower_mul(l, panel, out->depth), line), out->lanes);
+    kir_store(l->k, out->panel_buffer, lower_add(l, to, lane), contract_zero(&out->c));
+    lower_close(l, 3);
 }
 
 /* Whether the elements of the rows are in memory as they are multiplied. */
@@ -293,13 +332,13 @@ static void set_line(struct stage_dot *d, kir_val line) {
     set_sum(&d->c, line);
 }
 
-/* Packs `rows` rows of the block into a scratch buffer. */
-static void pack_rows(struct stage_dot *d, uint32_t scratch, int64_t pitch) {
+/* Packs the rows of the block into a scratch buffer: the first `depth` products of each. */
+static void pack_rows(struct stage_dot *d, uint32_t scratch, kir_val depth, int64_t pitch) {
     struct contraction *c = &d->c;
     struct lower *l = c->l;
-    kir_val row = kir_loop(l->k, KIR_SERIAL, l->stages->rows, 0);
+    kir_val row = kir_loop_to(l->k, KIR_SERIAL, l->stages->nrows, 0);
     set_row(d, row);
-    kir_val line = kir_loop(l->k, KIR_VECTOR, d->depth, (uint32_t)contract_vector(c));
+    kir_val line = kir_loop_to(l->k, KIR_VECTOR, depth, (uint32_t)contract_vector(c));
     set_line(d, line);
     kir_store(l->k, scratch, lower_add(l, lower_mul(l, row, pitch), line), contract_factor(c, d->side));
     lower_close(l, 2);
@@ -328,16 +367,15 @@ static void multiply(struct stage_dot *d) {
     struct lower *l = c->l;
     struct lower_stages *s = l->stages;
     bool scores = d == &s->scores, adds = !scores && s->kernel->online;
-    int64_t tile = s->rows < STAGES_TILE ? s->rows : STAGES_TILE, unroll = d->depth % STAGES_UNROLL == 0 ? STAGES_UNROLL : 1;
-    kir_val columns = kir_i64(l->k, d->lanes), panels = kir_i64(l->k, d->panels);
-    if (scores && s->ragged_columns)
-        panels = lower_div(l, lower_add(l, s->ncolumns, kir_i64(l->k, d->lanes - 1)), d->lanes);
-    kir_val panel = kir_loop_to(l->k, KIR_SERIAL, panels, 0);
-    kir_val first = lower_mul(l, kir_loop(l->k, KIR_SERIAL, s->rows / tile, 0), tile), begin = lower_mul(l, panel, d->lanes);
-    if (scores && s->ragged_columns)
-        columns = kir_op2(l->k, KIR_MIN, 0, columns, kir_op2(l->k, KIR_SUB, 0, s->ncolumns, begin));
-    else if (!scores && !adds)
-        columns = lower_extent(l, begin, d->lanes, d->cols.size);
+    int64_t tile = s->tile, unroll = d->depth % STAGES_UNROLL == 0 ? STAGES_UNROLL : 1;
+    kir_val all = scores ? s->ncolumns : kir_i64(l->k, d->cols.size), steps = kir_i64(l->k, d->depth / unroll);
+    if (!scores)
+        steps = lower_div(l, lower_add(l, s->ncolumns, stage_padding(l)), unroll);
+    kir_val panel = kir_loop_to(l->k, KIR_SERIAL, stage_parts(l, all, d->lanes), 0), begin = lower_mul(l, panel, d->lanes);
+    kir_val first = lower_mul(l, kir_loop_to(l->k, KIR_SERIAL, lower_div(l, s->nrows, tile), 0), tile);
+    kir_val columns = kir_op2(l->k, KIR_MIN, 0, kir_i64(l->k, d->lanes), kir_op2(l->k, KIR_SUB, 0, all, begin));
+    if ((scores ? s->ragged_columns ? 1 : s->columns : d->cols.size) % d->lanes == 0)
+        columns = kir_i64(l->k, d->lanes);
     kir_val lane = kir_loop_to(l->k, KIR_VECTOR, columns, (uint32_t)d->lanes), column = lower_add(l, begin, lane);
     kir_val reg = kir_reg(l->k, contract_zero(c), tile), r;
     if (scores)
@@ -352,7 +390,7 @@ static void multiply(struct stage_dot *d) {
         kir_set_reg(l->k, reg, r, sum);
         kir_close(l->k);
     }
-    kir_val step = lower_mul(l, kir_loop(l->k, KIR_SERIAL, d->depth / unroll, 0), unroll);
+    kir_val step = lower_mul(l, kir_loop_to(l->k, KIR_SERIAL, steps, 0), unroll);
     kir_val line = lower_add(l, step, kir_loop(l->k, KIR_UNROLLED, unroll, 0));
     r = kir_loop(l->k, KIR_UNROLLED, tile, 0);
     set_row(d, lower_add(l, first, r));
@@ -383,10 +421,20 @@ static void multiply(struct stage_dot *d) {
 /* The passes of the kernel of rows over whole rows. */
 static void whole_rows(struct lower *l) {
     kir_val outer[IR_MAX_RANK];
-    l->stages->row = kir_loop(l->k, KIR_SERIAL, l->stages->rows, 0);
+    l->stages->row = kir_loop_to(l->k, KIR_SERIAL, l->stages->nrows, 0);
     outer_index(l, stage_row(l, l->stages->row), outer);
     lower_rows_at(l, outer);
     kir_close(l->k);
+}
+
+/* Columns up to a multiple of the steps of the second contraction have no weight. */
+static void pad_rows(struct lower *l) {
+    struct lower_stages *s = l->stages;
+    s->row = kir_loop_to(l->k, KIR_SERIAL, s->nrows, 0);
+    s->column = lower_add(l, s->ncolumns, kir_loop_to(l->k, KIR_SERIAL, stage_padding(l), 0));
+    kir_val at = lower_add(l, lower_mul(l, s->row, s->pitch), s->column);
+    kir_store(l->k, s->buffer[1], at, kir_float(l->k, kir_type_of(ir_val_type(l->m, s->v[1])->dtype), 0));
+    lower_close(l, 2);
 }
 
 /* The current block of rows and columns. */
@@ -395,16 +443,18 @@ static void compute_block(struct lower *l) {
     s->ready = 0;
     s->scores.rows_packed = false;
     if (!is_plain(&s->scores))
-        pack_rows(&s->scores, s->scores.row_buffer, s->scores.depth);
+        pack_rows(&s->scores, s->scores.row_buffer, kir_i64(l->k, s->scores.depth), s->scores.depth);
     multiply(&s->scores);
     l->kernel = s->second;
     s->ready = 1;
     (s->kernel->online ? online_rows : whole_rows)(l);
     l->kernel = s->kernel;
+    if (s->all_columns % STAGES_UNROLL != 0)
+        pad_rows(l);
     s->ready = 2;
     s->out.rows_packed = false;
     if (!is_plain(&s->out)) /* in place */
-        pack_rows(&s->out, s->buffer[1], s->pitch);
+        pack_rows(&s->out, s->buffer[1], lower_add(l, s->ncolumns, stage_padding(l)), s->pitch);
     multiply(&s->out);
     s->ready = 0;
 }
@@ -414,20 +464,15 @@ static bool mask_of(struct lower *l, kir_val block, int64_t blocks, struct lower
     const struct lower_stages *s = l->stages;
     const struct fuse_kernel *k = s->second;
     struct lower_span at[IR_MAX_RANK], domain[IR_MAX_RANK];
-    const struct stage_dot *d = &s->out;
-    uint32_t last = 0, axis = 0; /* the last dimension of the domain's rows, and of a batch's */
+    uint32_t last = 0; /* dimension of the domain's rows */
     for (uint32_t i = 0; i < k->outer; i++)
         last = k->dims[i] != 1 ? i : last;
-    for (uint32_t i = 0; i < d->rows.n; i++)
-        axis = d->c.result[d->rows.v[i]].size != 1 ? d->rows.v[i] : axis;
-    int64_t line = d->c.result[axis].size;
-    if (IR_NONE(s->kernel->online->reference) || k->dims[last] != line ||
-        (line != s->all_rows && line % (s->rows * s->blocks)))
+    if (IR_NONE(s->kernel->online->reference) || k->dims[last] != s->line)
         return false; /* a task may have rows of several lines */
     kir_val lo = lower_add(l, s->first_row, lower_mul(l, block, s->rows)), rows[2][IR_MAX_RANK];
     kir_val hi = lower_add(l, lo, kir_i64(l->k, s->rows * blocks - 1));
     outer_index(l, lo, rows[0]);
-    outer_index(l, s->ragged_rows ? kir_op2(l->k, KIR_MIN, 0, hi, kir_i64(l->k, s->all_rows - 1)) : hi, rows[1]);
+    outer_index(l, s->ragged_rows ? kir_op2(l->k, KIR_MIN, 0, hi, lower_add(l, s->end_row, kir_i64(l->k, -1))) : hi, rows[1]);
     for (uint32_t i = 0; i < k->rank; i++) {
         kir_val zero = kir_i64(l->k, 0);
         domain[i] = i < k->outer ? (struct lower_span){rows[0][i], rows[1][i]} : (struct lower_span){zero, zero};
@@ -452,7 +497,7 @@ static kir_val is_open(struct lower *l, double bound) {
     enum kir_type t = kir_type_of(ir_val_type(l->m, s->v[0])->dtype);
     kir_val rows = kir_i64(l->k, s->rows * s->blocks), reg = kir_reg(l->k, kir_int(l->k, KIR_I1, 0), 1), none = {0};
     if (s->ragged_rows)
-        rows = kir_op2(l->k, KIR_MIN, 0, rows, kir_op2(l->k, KIR_SUB, 0, kir_i64(l->k, s->all_rows), s->first_row));
+        rows = kir_op2(l->k, KIR_MIN, 0, rows, kir_op2(l->k, KIR_SUB, 0, s->end_row, s->first_row));
     kir_val row = kir_loop_to(l->k, KIR_VECTOR, rows, lower_lanes(l, kir_type_bits(t) / 8, 1));
     kir_val below = kir_op2(l->k, KIR_SUB, 0, kir_float(l->k, t, bound), kir_load(l->k, s->max, row));
     kir_val far = kir_cmp(l->k, KIR_LT, 0, below, kir_float(l->k, t, t == KIR_F64 ? -746 : -104));
@@ -482,6 +527,15 @@ static bool ignores_masked(struct lower *l, const struct lower_mask *mask) {
     return ignored;
 }
 
+/* The rows of task `task` of a batch. */
+static void set_task(struct lower *l, kir_val task) {
+    struct lower_stages *s = l->stages;
+    int64_t tasks = s->tasks / (s->all_rows / s->line); /* of a line */
+    kir_val line = lower_mul(l, lower_div(l, task, tasks), s->line);
+    s->first_row = lower_add(l, line, lower_mul(l, lower_rem(l, task, tasks), s->rows * s->blocks));
+    s->end_row = lower_add(l, line, kir_i64(l->k, s->line));
+}
+
 /* Whether blocks may be masked, as far as is known now: found by asking in a kernel that is thrown away. */
 static bool is_masked(struct lower *outer) {
     struct lower_stages *s = outer->stages;
@@ -489,7 +543,7 @@ static bool is_masked(struct lower *outer) {
     struct lower l;
     lower_probe_begin(outer, &l);
     s->batch = kir_loop(l.k, KIR_SERIAL, s->out.batch.size + 1, 0);
-    s->first_row = lower_mul(&l, kir_loop(l.k, KIR_SERIAL, s->tasks + 1, 0), s->rows * s->blocks);
+    set_task(&l, kir_loop(l.k, KIR_SERIAL, s->tasks + 1, 0));
     s->column0 = lower_mul(&l, kir_loop(l.k, KIR_SERIAL, s->all_columns, 0), s->columns);
     s->ncolumns = kir_i64(l.k, 1);
     s->block = s->row = s->column = kir_i64(l.k, 0);
@@ -522,9 +576,12 @@ static void compute_task(struct lower *l) {
     }
     pack_columns(l);
     s->block = kir_loop(l->k, KIR_SERIAL, s->blocks, 0);
+    kir_val first = lower_add(l, s->first_row, lower_mul(l, s->block, s->rows)), left = kir_op2(l->k, KIR_SUB, 0, s->end_row, first);
+    s->nrows = kir_i64(l->k, s->rows);
+    if (s->ragged_rows)
+        s->nrows = kir_op2(l->k, KIR_MIN, 0, s->nrows, lower_mul(l, stage_parts(l, left, s->tile), s->tile));
     if (s->ragged_rows && s->blocks > 1) {
-        kir_val first = lower_add(l, s->first_row, lower_mul(l, s->block, s->rows));
-        kir_if(l->k, kir_cmp(l->k, KIR_LT, 0, first, kir_i64(l->k, s->all_rows)));
+        kir_if(l->k, kir_cmp(l->k, KIR_LT, 0, zero, left));
         opened++;
     }
     if (masked) {
@@ -536,27 +593,39 @@ static void compute_task(struct lower *l) {
     lower_close(l, opened);
 }
 
+/* The rows of a batch that are next to each other in the result: those of its last dimension, if they fill blocks. */
+static int64_t line_of(const struct stage_dot *d) {
+    int64_t line = 1;
+    for (uint32_t i = 0; i < d->rows.n; i++)
+        line = d->c.result[d->rows.v[i]].size != 1 ? d->c.result[d->rows.v[i]].size : line;
+    return line < STAGES_BLOCK ? d->rows.size : line;
+}
+
 static void choose_sizes(struct lower *l) {
     struct lower_stages *s = l->stages;
-    int64_t tile = STAGES_TILE, bytes = kir_type_bits(s->out.c.acc) / 8;
+    int64_t bytes = kir_type_bits(s->out.c.acc) / 8, most = (int64_t)l->target->l2_bytes / 8;
     s->all_rows = s->out.rows.size;
     s->all_columns = s->scores.cols.size;
-    s->rows = ceil_div(s->all_rows < STAGES_BLOCK ? s->all_rows : STAGES_BLOCK, tile) * tile;
-    s->blocks = ceil_div(s->all_rows, s->rows);
-    s->blocks = s->blocks < STAGES_BLOCKS ? s->blocks : STAGES_BLOCKS;
-    while (s->blocks > 1 && s->out.batch.size * ceil_div(s->all_rows, s->rows * s->blocks) < l->target->tasks)
+    s->line = line_of(&s->out);
+    s->tile = even(s->line, STAGES_TILE);
+    find_lanes(&s->out, s->out.cols.size);
+    s->rows = round_up(even(s->line, STAGES_BLOCK), s->tile);
+    int64_t blocks = ceil_div(s->line, s->rows), lines = s->out.batch.size * (s->all_rows / s->line);
+    s->blocks = blocks < STAGES_BLOCKS ? blocks : STAGES_BLOCKS;
+    while (s->blocks > 1 && (lines * ceil_div(blocks, s->blocks) < l->target->tasks ||
+                             s->blocks * s->rows * s->out.panels * s->out.lanes * bytes > most)) /* sums */
         s->blocks--;
-    s->tasks = ceil_div(s->all_rows, s->rows * s->blocks);
+    s->blocks = even(blocks, s->blocks);
+    s->tasks = s->all_rows / s->line * ceil_div(blocks, s->blocks);
     s->columns = s->all_columns;
     if (s->kernel->online) { /* a panel of the second contraction stays in the L1 cache while all rows are multiplied by it */
-        int64_t most = (int64_t)l->target->l1_bytes * 2 / 3 / (s->out.lanes * bytes) / s->scores.lanes * s->scores.lanes;
-        most = most < s->scores.lanes ? s->scores.lanes : most > STAGES_COLUMNS ? STAGES_COLUMNS : most;
-        s->columns = most < s->columns ? most : s->columns;
+        most = (int64_t)l->target->l1_bytes * 2 / 3 / (s->out.lanes * bytes);
+        s->columns = even(s->columns, most > STAGES_COLUMNS ? STAGES_COLUMNS : most);
     }
-    s->columns = ceil_div(s->columns, STAGES_UNROLL) * STAGES_UNROLL;
-    s->ragged_rows = s->all_rows % (s->rows * s->blocks) != 0;
+    s->columns = round_up(s->columns, STAGES_UNROLL);
+    find_lanes(&s->scores, s->columns);
+    s->ragged_rows = s->line % (s->rows * s->blocks) != 0;
     s->ragged_columns = s->all_columns % s->columns != 0;
-    s->scores.panels = ceil_div(s->columns, s->scores.lanes);
     s->out.depth = s->columns;
     s->pitch = s->scores.panels * s->scores.lanes;
 }
@@ -590,7 +659,7 @@ void lower_stages(struct lower *l) {
     choose_buffers(l);
     kir_val g = lower_grid(l, s.out.batch.size * s.tasks);
     s.batch = lower_div(l, g, s.tasks);
-    s.first_row = lower_mul(l, lower_rem(l, g, s.tasks), s.rows * s.blocks);
+    set_task(l, lower_rem(l, g, s.tasks));
     if (k->online)
         online_begin(l);
     compute_task(l);

@@ -33,7 +33,9 @@ struct lower_stages {
     const struct fuse_kernel *first, *second;
     struct stage_dot scores, out;
     /* sizes */
-    int64_t rows, blocks, columns, all_rows, all_columns, tasks;
+    int64_t rows, blocks, columns, all_rows, all_columns;
+    int64_t tile;        /* rows of a register tile, which divides `rows` */
+    int64_t line, tasks; /* rows of a batch that tasks divide; tasks of a batch */
     bool permuted;                    /* the dimensions of scores, weights and batches are not in one order */
     bool ragged_rows, ragged_columns; /* the last task, the last block of columns is not full */
     bool masked;                      /* some blocks of columns may be masked altogether, with at most this: */
@@ -42,9 +44,9 @@ struct lower_stages {
     ir_val v[2];
     uint32_t buffer[2], ready;
     int64_t pitch; /* elements from row to row */
-    /* the current place: batch; first row of the task, block in it, row in the block; first column of the block, how many it
-       has, the column in it */
-    kir_val batch, first_row, block, row, column0, ncolumns, column;
+    /* the current place: batch; first row of the task and of the next line, block in the task, its rows as tiles cover them, row
+       in it; first column of the block, how many it has, the column in it */
+    kir_val batch, first_row, end_row, block, nrows, row, column0, ncolumns, column;
     struct {
         struct stage_bound *v;
         uint32_t n, cap;
@@ -56,6 +58,10 @@ struct lower_stages {
     int64_t sums_pitch;
 };
 
+/* How many parts of `part` cover a size. */
+kir_val stage_parts(struct lower *l, kir_val size, int64_t part);
+/* Columns without weight after those of the block, up to a multiple of the steps of the second contraction. */
+kir_val stage_padding(struct lower *l);
 /* Row `row` of the current block in the task, in the batch: one that exists. */
 kir_val stage_task_row(struct lower *l, kir_val row);
 kir_val stage_row(struct lower *l, kir_val row);
