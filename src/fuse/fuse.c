@@ -364,24 +364,28 @@ static int8_t *operand_map(struct fuse *f, const struct node *n, uint32_t i, con
     }
 }
 
-/* The map of the operands of a reduction: kept dimensions as the result's, reduced ones are the rest of a row. NULL unless they
-   are in that order. `base`: domain dimension of the first reduced one. */
-static int8_t *reduce_map(struct fuse *f, ir_op op, const int8_t *map, uint32_t base) {
+/* The map of the operands of a reduction: kept dimensions as the result's, reduced ones are the rest of a row of kernel `rows`,
+   but for those of one element. NULL unless they are in that order. */
+static int8_t *reduce_map(struct fuse *f, ir_op op, const int8_t *map, const struct fuse_kernel *rows) {
     const struct ir_type_data *t = ir_val_type(f->m, ir_operand(f->m, op, 0));
     size_t n;
     const int64_t *d = ir_prop_i64s(f->m, op, IR_REDUCE_dimensions, &n);
     int8_t *out = new_map(f, t->rank);
-    uint32_t kept = 0, last = 0;
+    uint32_t kept = 0, next = rows->outer;
+    bool any = false;
     for (uint32_t i = 0; i < t->rank; i++) {
         bool reduced = false;
         for (size_t k = 0; k < n; k++)
             reduced |= d[k] == (int64_t)i;
         if (!reduced) {
             out[i] = map[kept++];
-            if (last && t->dims[i] != 1)
+            if (any && t->dims[i] != 1)
                 return NULL;
         } else if (t->dims[i] != 1) {
-            out[i] = (int8_t)(base + last++);
+            while (rows->dims[next] == 1)
+                next++;
+            out[i] = (int8_t)next++;
+            any = true;
         }
     }
     return out;
@@ -727,7 +731,7 @@ static void use_operands(struct fuse *f, struct node *n, uint32_t at) {
         const int8_t *map = n->map;
         int8_t *inner = NULL;
         if (n->cls == FUSE_REDUCTION && k->schedule == FUSE_ROWS && map)
-            inner = reduce_map(f, n->op, map, k->outer);
+            inner = reduce_map(f, n->op, map, k);
         k->nops++;
         k->code_size_cost += cost_of(f->m, n->op) >= CODE_SIZE_COST_MIN ? (uint32_t)cost_of(f->m, n->op) : 0;
         for (uint32_t i = 0; i < x->noperands; i++) {

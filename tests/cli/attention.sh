@@ -133,6 +133,38 @@ MLIR
 if grep -q ': contraction, row-wise' out; then fail 'weights that are read twice were fused'; else pass; fi
 agrees program.mlir
 
+# ---- a dimension of one element between the rows and the columns, as jax.nn.dot_product_attention writes heads that have no groups
+cat >ones.mlir <<'MLIR'
+func.func @main(%q: tensor<2x40x3x8xf32>, %k: tensor<2x150x3x8xf32>, %v: tensor<2x150x3x8xf32>) -> tensor<2x40x3x8xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %least = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %scale = stablehlo.constant dense<0.4> : tensor<2x3x40x1x150xf32>
+  %qg = stablehlo.reshape %q : (tensor<2x40x3x8xf32>) -> tensor<2x40x3x1x8xf32>
+  %d = stablehlo.dot_general %qg, %k, batching_dims = [0, 2] x [0, 2], contracting_dims = [4] x [3]
+       : (tensor<2x40x3x1x8xf32>, tensor<2x150x3x8xf32>) -> tensor<2x3x40x1x150xf32>
+  %x = stablehlo.multiply %d, %scale : tensor<2x3x40x1x150xf32>
+  %s = stablehlo.transpose %x, dims = [3, 0, 1, 2, 4] : (tensor<2x3x40x1x150xf32>) -> tensor<1x2x3x40x150xf32>
+  %m = stablehlo.reduce(%s init: %least) applies stablehlo.maximum across dimensions = [4]
+       : (tensor<1x2x3x40x150xf32>, tensor<f32>) -> tensor<1x2x3x40xf32>
+  %mb = stablehlo.broadcast_in_dim %m, dims = [0, 1, 2, 3] : (tensor<1x2x3x40xf32>) -> tensor<1x2x3x40x150xf32>
+  %sm = stablehlo.subtract %s, %mb : tensor<1x2x3x40x150xf32>
+  %e = stablehlo.exponential %sm : tensor<1x2x3x40x150xf32>
+  %t = stablehlo.reduce(%e init: %zero) applies stablehlo.add across dimensions = [4]
+       : (tensor<1x2x3x40x150xf32>, tensor<f32>) -> tensor<1x2x3x40xf32>
+  %tb = stablehlo.broadcast_in_dim %t, dims = [0, 1, 2, 3] : (tensor<1x2x3x40xf32>) -> tensor<1x2x3x40x150xf32>
+  %w = stablehlo.divide %e, %tb : tensor<1x2x3x40x150xf32>
+  %o = stablehlo.dot_general %v, %w, batching_dims = [0, 2] x [1, 2], contracting_dims = [1] x [4]
+       : (tensor<2x150x3x8xf32>, tensor<1x2x3x40x150xf32>) -> tensor<2x3x8x1x40xf32>
+  %r = stablehlo.transpose %o, dims = [0, 4, 1, 3, 2] : (tensor<2x3x8x1x40xf32>) -> tensor<2x40x3x1x8xf32>
+  %u = stablehlo.reshape %r : (tensor<2x40x3x1x8xf32>) -> tensor<2x40x3x8xf32>
+  return %u : tensor<2x40x3x8xf32>
+}
+MLIR
+exits 0 compile ones.mlir --emit plan
+says 'block 0, scratch' # nothing is materialised
+says 'attention: contraction, row-wise, contraction'
+agrees ones.mlir
+
 # ---- heads in groups, as jax.nn.dot_product_attention writes them: the groups are behind the rows in the scores, and in front
 # of everything in the weights
 cat >groups.mlir <<'MLIR'
