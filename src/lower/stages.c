@@ -264,7 +264,8 @@ static void pack_lines(struct stage_dot *d, const struct stage_pack *p, kir_val 
     lower_close(l, 3);
 }
 
-static void pack_units(struct stage_dot *d, const struct stage_pack *p, kir_val unit, kir_val units, int64_t width, bool last) {
+static void pack_units(struct stage_dot *d, const struct stage_pack *p, kir_val unit, kir_val units, int64_t width,
+                       bool last) {
     struct lower *l = d->c.l;
     kir_val zero = kir_i64(l->k, 0);
     if (!d->transposed || last) {
@@ -576,7 +577,8 @@ static void compute_task(struct lower *l) {
     }
     pack_columns(l);
     s->block = kir_loop(l->k, KIR_SERIAL, s->blocks, 0);
-    kir_val first = lower_add(l, s->first_row, lower_mul(l, s->block, s->rows)), left = kir_op2(l->k, KIR_SUB, 0, s->end_row, first);
+    kir_val first = lower_add(l, s->first_row, lower_mul(l, s->block, s->rows));
+    kir_val left = kir_op2(l->k, KIR_SUB, 0, s->end_row, first);
     s->nrows = kir_i64(l->k, s->rows);
     if (s->ragged_rows)
         s->nrows = kir_op2(l->k, KIR_MIN, 0, s->nrows, lower_mul(l, stage_parts(l, left, s->tile), s->tile));

@@ -44,8 +44,8 @@ struct lower_stages {
     ir_val v[2];
     uint32_t buffer[2], ready;
     int64_t pitch; /* elements from row to row */
-    /* the current place: batch; first row of the task and of the next line, block in the task, its rows as tiles cover them, row
-       in it; first column of the block, how many it has, the column in it */
+    /* the current place: batch; first row of the task and of the next line, block in the task, its rows as tiles cover them,
+       row in it; first column of the block, how many it has, the column in it */
     kir_val batch, first_row, end_row, block, nrows, row, column0, ncolumns, column;
     struct {
         struct stage_bound *v;

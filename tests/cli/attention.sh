@@ -55,7 +55,7 @@ config='is_causal = true'
 fused 1x4x130x8xf32 1x2x130x8xf32 1x2x130x8xf32 1x4x130x8xf32 # lines of rows that blocks do not fill
 config=''
 fused 69x64xf32 150x64xf32 150x64xf32 69x64xf32
-for cpu in x86-64-v3 znver4 neoverse-v1; do # multiply-adds of rows and columns that do not exist: a tenth, and those of exponentials
+for cpu in x86-64-v3 znver4 neoverse-v1; do # a tenth more multiply-adds than products, and those of exponentials
     exits 0 explain call.mlir --run --runs 1 --backend interpreter --target-cpu $cpu
     n=$(sed -n 's/.*fma \([0-9]*\),.*/\1/p' out)
     [ "${n:-0}" -gt 1324800 ] && [ "$n" -lt 1560000 ] && pass || fail "$n multiply-adds on $cpu"
@@ -133,7 +133,7 @@ MLIR
 if grep -q ': contraction, row-wise' out; then fail 'weights that are read twice were fused'; else pass; fi
 agrees program.mlir
 
-# ---- a dimension of one element between the rows and the columns, as jax.nn.dot_product_attention writes heads that have no groups
+# ---- a dimension of one element between the rows and the columns, as jax.nn.dot_product_attention writes heads without groups
 cat >ones.mlir <<'MLIR'
 func.func @main(%q: tensor<2x40x3x8xf32>, %k: tensor<2x150x3x8xf32>, %v: tensor<2x150x3x8xf32>) -> tensor<2x40x3x8xf32> {
   %zero = stablehlo.constant dense<0.0> : tensor<f32>
