@@ -51,7 +51,8 @@ enum {
     CODE_SIZE_COST_MIN = 30,   /* cost from which an op expands to so much code that copies of it take time to compile */
     RECOMPUTE_COST_LIMIT = 8,  /* cost from which an op is not computed more often than it has elements */
     MAX_REDUCTIONS = 32,       /* of a kernel */
-    MAX_MERGED_OUTPUTS = 8     /* of kernels that become one */
+    MAX_MERGED_OUTPUTS = 8,    /* of kernels that become one */
+    FEW_USES = 8               /* of an element in a contraction: those of the rows whose sums a GEMV has in registers */
 };
 
 /* Where an op is computed. */
@@ -537,20 +538,6 @@ static bool covers_transposed(const struct fuse *f, const struct fuse_kernel *k,
     return read == all && t->rank && n->map[lanes_dim(f, n->op)] == (int8_t)last;
 }
 
-/* Whether a contraction multiplies each element of the op's result with so few others that it is cheaper to compute it each
-   time than to store it: what dequantises a matrix for few rows. */
-static bool has_few_uses(const struct fuse *f, const struct fuse_kernel *k, const struct node *n) {
-    size_t nsum = 0;
-    if (ir_kind(f->m, k->anchor) != IR_DOT_GENERAL || cost_of(f->m, n->op) > 1)
-        return false;
-    ir_attr a = ir_prop(f->m, k->anchor, IR_DOT_GENERAL_dot_dimension_numbers);
-    const int64_t *sum = ir_field_dims(f->m, a, IR_DOT_lhs_contracting_dimensions_F, &nsum);
-    double products = (double)count_of(f->m, ir_result(f->m, k->anchor, 0));
-    for (size_t i = 0; i < nsum; i++)
-        products *= (double)ir_val_type(f->m, ir_operand(f->m, k->anchor, 0))->dims[sum[i]];
-    return products <= (double)FUSE_FEW_ROWS * (double)count_of(f->m, ir_result(f->m, n->op, 0));
-}
-
 /* Bytes in memory from which a value is computed, followed through `depth` ops. */
 static double source_bytes(const struct fuse *f, ir_val v, int depth) {
     ir_op op = ir_val_get(f->m, v)->op;
@@ -566,12 +553,34 @@ static double source_bytes(const struct fuse *f, ir_val v, int depth) {
     return sum;
 }
 
+/* Whether it takes at most half of the memory that a value would be stored in to compute the value: it is dequantised. */
+static bool is_dequantised(const struct fuse *f, ir_val v) {
+    size_t bytes;
+    return ir_type_bytes(ir_val_type(f->m, v), &bytes) && 2 * source_bytes(f, v, 10) <= (double)bytes;
+}
+
+/* Whether a contraction multiplies each element of the op's result with so few others that it is cheaper to compute it each
+   time than to store it: what dequantises a matrix for few rows. */
+static bool has_few_uses(const struct fuse *f, const struct fuse_kernel *k, const struct node *n) {
+    size_t nsum = 0;
+    if (ir_kind(f->m, k->anchor) != IR_DOT_GENERAL || cost_of(f->m, n->op) > 1)
+        return false;
+    ir_attr a = ir_prop(f->m, k->anchor, IR_DOT_GENERAL_dot_dimension_numbers);
+    const int64_t *sum = ir_field_dims(f->m, a, IR_DOT_lhs_contracting_dimensions_F, &nsum);
+    double products = (double)count_of(f->m, ir_result(f->m, k->anchor, 0));
+    for (size_t i = 0; i < nsum; i++)
+        products *= (double)ir_val_type(f->m, ir_operand(f->m, k->anchor, 0))->dims[sum[i]];
+    ir_val v = ir_result(f->m, n->op, 0);
+    double count = (double)count_of(f->m, v);
+    return products <= FEW_USES * count || (products <= FUSE_FEW_ROWS * count && is_dequantised(f, v));
+}
+
 /* Whether a contraction packs each element once, or few times, and it is computed from much
    less memory than it would be stored in: what dequantises a matrix for many rows. */
 static bool is_packed(const struct fuse *f, const struct fuse_kernel *k, const struct node *n) {
     int64_t least = f->o->target->packed_min;
     const struct ir_module *m = f->m;
-    size_t bytes, nbatch, nsum;
+    size_t nbatch, nsum;
     if (ir_kind(m, k->anchor) != IR_DOT_GENERAL || cost_of(m, n->op) > 1 || n->nowners != 1)
         return false;
     ir_attr a = ir_prop(m, k->anchor, IR_DOT_GENERAL_dot_dimension_numbers);
@@ -588,8 +597,7 @@ static bool is_packed(const struct fuse *f, const struct fuse_kernel *k, const s
         if (terms < least || others / terms < least)
             return false;
     }
-    ir_val v = ir_result(m, n->op, 0);
-    return ir_type_bytes(ir_val_type(m, v), &bytes) && 2 * source_bytes(f, v, 10) <= (double)bytes;
+    return is_dequantised(f, ir_result(m, n->op, 0));
 }
 
 static enum fuse_reason fuse_element(struct fuse *f, const struct fuse_kernel *k, const struct node *n) {

@@ -14,6 +14,7 @@ enum {
     STAGES_BLOCK = TORTURED(TORTURE_PART, 64), /* rows of a block, which share what is read of the columns' operands */
     STAGES_BLOCKS = TORTURED(2, 8), /* blocks of rows of a task, which share packed columns */
     STAGES_TILE = TORTURED(TORTURE_TILE, 6), /* rows of a register tile, whose sums take three quarters of the registers */
+    STAGES_MASKED_TILE = TORTURED(TORTURE_TILE, 4), /* the same where blocks may be masked: a divisor of blocks */
     STAGES_UNROLL = TORTURED(TORTURE_TILE, 4), /* steps of a sum, whose loop is short */
     STAGES_COLUMNS = TORTURED(TORTURE_PART, 256) /* most of a block */
 };
@@ -603,13 +604,15 @@ static int64_t line_of(const struct stage_dot *d) {
     return line < STAGES_BLOCK ? d->rows.size : line;
 }
 
+/* Where blocks may be masked, blocks of columns have a multiple of the rows of blocks of rows, so that a triangular mask leaves
+   out as much as it can. */
 static void choose_sizes(struct lower *l) {
     struct lower_stages *s = l->stages;
     int64_t bytes = kir_type_bits(s->out.c.acc) / 8, most = (int64_t)l->target->l2_bytes / 8;
     s->all_rows = s->out.rows.size;
     s->all_columns = s->scores.cols.size;
     s->line = line_of(&s->out);
-    s->tile = even(s->line, STAGES_TILE);
+    s->tile = s->masked ? STAGES_MASKED_TILE : even(s->line, STAGES_TILE);
     find_lanes(&s->out, s->out.cols.size);
     s->rows = round_up(even(s->line, STAGES_BLOCK), s->tile);
     int64_t blocks = ceil_div(s->line, s->rows), lines = s->out.batch.size * (s->all_rows / s->line);
@@ -625,6 +628,8 @@ static void choose_sizes(struct lower *l) {
         s->columns = even(s->columns, most > STAGES_COLUMNS ? STAGES_COLUMNS : most);
     }
     s->columns = round_up(s->columns, STAGES_UNROLL);
+    if (s->masked && s->columns > s->rows)
+        s->columns -= s->columns % s->rows;
     find_lanes(&s->scores, s->columns);
     s->ragged_rows = s->line % (s->rows * s->blocks) != 0;
     s->ragged_columns = s->all_columns % s->columns != 0;
@@ -658,6 +663,8 @@ void lower_stages(struct lower *l) {
     l->stages = &s;
     choose_sizes(l);
     s.masked = k->online && s.all_columns > s.columns && is_masked(l);
+    if (s.masked)
+        choose_sizes(l);
     choose_buffers(l);
     kir_val g = lower_grid(l, s.out.batch.size * s.tasks);
     s.batch = lower_div(l, g, s.tasks);
