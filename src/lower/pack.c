@@ -307,7 +307,8 @@ static void pack_lhs(struct blocking *b, const struct block *at, uint32_t buffer
         uint32_t registers = size >= 4 * lower_lanes(l, bytes, 1) ? 4 : 1;
         opened = open_lines(b, at->chunk, size >= 4 ? lower_lanes(l, bytes, registers) : 0, &line, &last);
         kir_val place = lower_add(l, lower_mul(l, tile, b->tile.size), r), x = element(b, b->lhs, last);
-        prefetch(b, x, c->result[b->rows.v[b->rows.n - 1]].stride[b->lhs]);
+        if (b->rows.n)
+            prefetch(b, x, c->result[b->rows.v[b->rows.n - 1]].stride[b->lhs]);
         kir_store(l->k, buffer, lower_add(l, lower_mul(l, place, b->sum.depth), line), biased(b, x));
     }
     lower_close(l, opened + 2);

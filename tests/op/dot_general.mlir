@@ -91,3 +91,17 @@ func.func @main() {
   check.expect_eq %0, %2 : tensor<16x1x16x16xi32>
   return
 }
+// -----
+// A vector times a matrix for each of two batch dimensions that the matrix has apart, as in a decode step of attention: no rows.
+func.func @main() {
+  %q = stablehlo.iota dim = 1 : tensor<4x4x32xf32>
+  %k = stablehlo.iota dim = 1 : tensor<4x128x4x32xf32>
+  %0 = stablehlo.dot_general %q, %k, batching_dims = [0, 1] x [0, 2], contracting_dims = [2] x [3] : (tensor<4x4x32xf32>, tensor<4x128x4x32xf32>) -> tensor<4x4x128xf32>
+  %i = stablehlo.iota dim = 1 : tensor<4x4x128xf32>
+  %j = stablehlo.iota dim = 2 : tensor<4x4x128xf32>
+  %c = stablehlo.constant dense<32.0> : tensor<4x4x128xf32>
+  %1 = stablehlo.multiply %i, %j : tensor<4x4x128xf32>
+  %2 = stablehlo.multiply %1, %c : tensor<4x4x128xf32>
+  check.expect_eq %0, %2 : tensor<4x4x128xf32>
+  return
+}
