@@ -8,7 +8,7 @@
  *   vecmat.c   GEMV, the matrix contiguous along the result; the sum is split into parts (split-K)
  *   small.c    small GEMM without packing, in a register tile; dot products along the sum
  *   block.c    GEMM in blocks for the caches, with packed operands; pack.c packs, tile.c is its loop for matrix units
- *   direct.c   convolution with a register tile of pixels by features
+ *   direct.c   convolution with a register tile of pixels by features; winograd.c  with fewer multiplications
  *   depthwise.c  convolution of groups of few features
  *   shared.c   on GPUs: tiles through shared memory; mma.c multiplies them by matrix units
  *   stages.c   GEMM, row-wise kernel, GEMM in one kernel: attention
@@ -139,6 +139,7 @@ bool contract_gemv_axes(const struct contraction *c, uint32_t matrix, uint32_t *
 /* The schedules. A bool is false when the schedule does not apply or would not pay; nothing was built then. */
 bool contract_matvec(struct contraction *c);
 bool contract_vecmat(struct contraction *c);
+bool contract_winograd(struct contraction *c);  /* convolutions of 3×3 windows */
 bool contract_direct(struct contraction *c);    /* convolutions */
 bool contract_depthwise(struct contraction *c); /* of groups of few features */
 bool contract_shared(struct contraction *c);    /* on GPUs */

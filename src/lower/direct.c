@@ -10,21 +10,17 @@
  * memory takes a good part of the time, it takes the sum in slabs (block.h): all tiles of pixels use a slab of the weights, and
  * each prefetches its part of the next one. Between slabs sums are in scratch memory. The order of a sum is that of its axes,
  * whatever the tiles, blocks and slabs. */
-#include "lower/block.h"
+#include "lower/direct.h"
 
 #include <math.h>
 
 enum {
-    DIRECT_VECTORS = 4,                            /* vectors of a register tile side by side, at most */
-    DIRECT_WORK = TORTURED(TORTURE_PART, 1 << 15), /* fewer products do not pay for packing */
-    DIRECT_IMAGE = 4,                              /* an image of more times the input's elements is mostly padding */
-    DIRECT_LATENCY = 8,                            /* multiply-adds in flight that keep the units busy */
-    DIRECT_TILE_OPS = 64,                          /* what a tile costs apart from its lines, in multiply-adds of a vector */
-    DIRECT_STREAM = 16,                            /* bytes a cycle that come from the L2 cache */
-    DIRECT_AHEAD = 4096,                           /* bytes by which weights are prefetched */
-    DIRECT_DEPTH = TORTURED(TORTURE_PART, 384),    /* lines of a slab: a sum is loaded and stored once for so many products */
-    DIRECT_SHORT = 4,                              /* iterations of a loop that is unrolled */
-    DIRECT_NARROW = 8                              /* channels from which units for narrow types are faster */
+    DIRECT_IMAGE = 4,                           /* an image of more times the input's elements is mostly padding */
+    DIRECT_LATENCY = 8,                         /* multiply-adds in flight that keep the units busy */
+    DIRECT_STREAM = 16,                         /* bytes a cycle that come from the L2 cache */
+    DIRECT_DEPTH = TORTURED(TORTURE_PART, 384), /* lines of a slab: a sum is loaded and stored once for so many products */
+    DIRECT_SHORT = 4,                           /* iterations of a loop that is unrolled */
+    DIRECT_NARROW = 8                           /* channels from which units for narrow types are faster */
 };
 
 /* Axes of the result along which pixels are a constant distance apart in the input: several where one continues the other. */
@@ -255,11 +251,9 @@ static void find_lines(struct direct *d) {
     }
 }
 
-/* Time of a line of weights in a tile, in cycles of a core with two units for multiply-adds and two for loads; weights come
-   from the L2 cache. */
-static double line_cost(const struct direct *d, int64_t pixels, int64_t vectors) {
+double direct_line_cost(const struct contraction *c, int64_t pixels, int64_t vectors) {
     double products = (double)(pixels * vectors), loads = (double)(pixels + vectors);
-    double stream = (double)(vectors * d->c->l->target->vector_bytes) / DIRECT_STREAM;
+    double stream = (double)(vectors * c->l->target->vector_bytes) / DIRECT_STREAM;
     return fmax(fmax(fmax(products, loads), DIRECT_LATENCY) / 2, stream);
 }
 
@@ -267,7 +261,7 @@ static double line_cost(const struct direct *d, int64_t pixels, int64_t vectors)
 static void try_tile(struct direct *d, uint32_t outer, int64_t pixels, int64_t tile, int64_t vectors, double *best) {
     const struct conv *v = d->v;
     int64_t vector = contract_vector(d->c), lanes = vectors * vector, features = v->features / v->groups;
-    double lines = (double)d->b.sum.lines * line_cost(d, tile, vectors) + DIRECT_TILE_OPS + (double)(tile * vectors);
+    double lines = (double)d->b.sum.lines * direct_line_cost(d->c, tile, vectors) + DIRECT_TILE_OPS + (double)(tile * vectors);
     double cost = lines * (double)ceil_div(pixels, tile) * (double)ceil_div(features, lanes);
     for (uint32_t i = 0; i < outer; i++)
         cost *= (double)d->line[i].size;
@@ -305,24 +299,25 @@ static bool find_tile(struct direct *d) {
     return best < INFINITY;
 }
 
-/* Panels and tiles of a block: at least as many blocks as there should be tasks, with the least reading: each block reads its
-   panels, and its part of the input. */
-static void find_blocks(struct direct *d) {
-    const struct target *t = d->c->l->target;
-    int64_t units = d->rows.size * d->tiles, panels = d->b.panel.count;
-    int64_t wanted = 2 * t->cores > t->tasks ? 2 * t->cores : t->tasks; /* sums do not depend on blocks */
-    double weights = (double)d->b.sum.lines * (double)d->v->features, input = (double)d->image_elements, best = INFINITY;
+int64_t direct_tasks(const struct target *t) {
+    return 2 * t->cores > t->tasks ? 2 * t->cores : t->tasks;
+}
+
+void direct_blocks(const struct target *t, int64_t units, int64_t panels, double weights, double input, int64_t *panel_block,
+                   int64_t *unit_block) {
+    int64_t wanted = direct_tasks(t);
+    double best = INFINITY;
     for (int64_t n = 1; n <= panels && n <= wanted; n++) { /* blocks of panels */
         int64_t m = ceil_div(wanted, n) < units ? ceil_div(wanted, n) : units;
-        int64_t panel_block = ceil_div(panels, n), unit_block = ceil_div(units, m);
-        int64_t blocks = ceil_div(panels, panel_block) * ceil_div(units, unit_block);
+        int64_t most_panels = ceil_div(panels, n), most_units = ceil_div(units, m);
+        int64_t blocks = ceil_div(panels, most_panels) * ceil_div(units, most_units);
         double missing = blocks < wanted ? (double)(wanted - blocks) * (double)(units * panels) * 1e3 : 0;
         double cost = (double)m * weights + (double)n * input + missing;
         if (cost >= best)
             continue;
         best = cost;
-        d->b.panel.block = panel_block;
-        d->units = unit_block;
+        *panel_block = most_panels;
+        *unit_block = most_units;
     }
 }
 
@@ -372,7 +367,8 @@ static bool find(struct direct *d) {
     find_lines(d);
     if (!find_tile(d))
         return false;
-    find_blocks(d);
+    direct_blocks(c->l->target, d->rows.size * d->tiles, d->b.panel.count, (double)d->b.sum.lines * (double)v->features,
+                  (double)d->image_elements, &d->b.panel.block, &d->units);
     if (d->units >= d->rows.size * d->tiles && !fuse_is_constant(c->l->m, ir_operand(c->l->m, c->op, 1)))
         d->b.rhs_pack = RHS_PACK_IN_BLOCK;
     find_slabs(d);

@@ -1,9 +1,10 @@
 /* Random convolutions: shapes, dimension numbers, strides, dilations, groups, padding and types, weights as an argument or a
  * constant, against the evaluator; machine code with one, two and three threads, and kernels for other processors in the
- * interpreter. All numbers are small integers,
- * whose sums are exact, so that results are the same bits whatever the order of a sum. */
+ * interpreter. All numbers are small integers, whose sums are exact, so that results are the same bits whatever the order of a
+ * sum. Convolutions with fewer multiplications (lower/winograd.c) also get infinities and NaNs. */
 #include "hilo.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -184,8 +185,8 @@ static void write(const struct convolution *v, const hilo_buffer *weights, char 
     append(text, "\n}\n");
 }
 
-/* A buffer of integers from -3 to 3. */
-static hilo_buffer *fill(hilo_client *client, const struct convolution *v, int k) {
+/* A buffer of integers from -3 to 3; in one of `rare` f32 elements, if not 0, an infinity or a NaN. */
+static hilo_buffer *fill(hilo_client *client, const struct convolution *v, int k, int64_t rare) {
     int64_t dims[RANK];
     hilo_buffer *b = NULL;
     shape_of(v, k, dims);
@@ -193,7 +194,7 @@ static hilo_buffer *fill(hilo_client *client, const struct convolution *v, int k
     size_t size = v->dtype == HILO_F64 ? 8 : v->dtype == HILO_F32 ? 4 : 2;
     for (size_t i = 0; i < hilo_buffer_bytes(b) / size; i++) {
         double x = (double)(take(7) - 3);
-        float f = (float)x;
+        float f = rare && take(rare) == 0 ? (float)PICK(-1, 0, 1) / 0.0f : (float)x;
         char *to = (char *)hilo_buffer_data(b) + i * size;
         uint32_t bits;
         memcpy(&bits, &f, sizeof bits);
@@ -217,57 +218,112 @@ static const struct way {
             {"vectors of 64 bytes", 1, HILO_BACKEND_INTERPRETER, "x86-64-v4"}};
 enum { WAYS = sizeof ways / sizeof *ways };
 
-static void random_convolutions(void **unused) {
-    static char text[TEXT];
-    hilo_client *client[4] = {NULL};
-    (void)unused;
+static void create_clients(hilo_client **client) {
     for (int32_t t = 1; t < 4; t++) {
         hilo_client_options o;
         hilo_client_options_init(&o);
         o.threads = t;
         assert_int_equal(hilo_client_create(&o, &client[t]), HILO_OK);
     }
+}
+
+/* The same bits, or both NaN. */
+static bool is_same(const struct convolution *v, const hilo_buffer *a, const hilo_buffer *b) {
+    const float *x = hilo_buffer_data(a), *y = hilo_buffer_data(b);
+    size_t n = hilo_buffer_bytes(a);
+    if (n != hilo_buffer_bytes(b) || v->dtype != HILO_F32)
+        return n == hilo_buffer_bytes(b) && memcmp(x, y, n) == 0;
+    for (size_t i = 0; i < n / sizeof *x; i++)
+        if (memcmp(x + i, y + i, sizeof *x) != 0 && !(isnan(x[i]) && isnan(y[i])))
+            return false;
+    return true;
+}
+
+/* Case i, in all ways, on clients by threads. */
+static void compare(hilo_client **client, const struct convolution *v, int i, int64_t rare) {
+    static char text[TEXT];
+    hilo_buffer *in[4][2] = {{NULL}}, *expected = NULL; /* by threads */
+    for (int t = 1; t < 4; t++) {
+        state = 88172645463325252u + (uint64_t)(FIRST + i);
+        in[t][0] = fill(client[t], v, 0, rare);
+        in[t][1] = fill(client[t], v, 1, 0);
+    }
+    write(v, in[1][1], text);
+    for (int w = 0; w < WAYS; w++) {
+        hilo_client *c = client[ways[w].threads];
+        hilo_compile_options o;
+        hilo_executable *exe = NULL;
+        hilo_buffer *out = NULL;
+        hilo_compile_options_init(&o);
+        o.backend = ways[w].backend;
+        o.target_cpu = ways[w].target;
+        o.cache = 0;
+        if (hilo_compile_source(c, text, strlen(text), NULL, &o, &exe) != HILO_OK)
+            fail_msg("case %d, %s does not compile:\n%s", i, ways[w].name, text);
+        assert_int_equal(hilo_execute(exe, NULL, in[ways[w].threads], 2, &out, 1), HILO_OK);
+        if (w && !is_same(v, out, expected))
+            fail_msg("case %d, %s: other results than the evaluator's:\n%s", i, ways[w].name, text);
+        hilo_executable_release(exe);
+        if (w)
+            hilo_buffer_release(out);
+        else
+            expected = out;
+    }
+    hilo_buffer_release(expected);
+    for (int k = 2; k < 8; k++)
+        hilo_buffer_release(in[k / 2][k % 2]);
+}
+
+static void random_convolutions(void **unused) {
+    hilo_client *client[4] = {NULL};
+    (void)unused;
+    create_clients(client);
     for (int i = 0; i < CASES; i++) {
         struct convolution v;
-        hilo_buffer *in[4][2] = {{NULL}}, *expected = NULL; /* by threads */
         state = 0x9E3779B97F4A7C15u + (uint64_t)(FIRST + i) * 7919;
         make(&v);
-        for (int t = 1; t < 4; t++) {
-            state = 88172645463325252u + (uint64_t)(FIRST + i);
-            in[t][0] = fill(client[t], &v, 0);
-            in[t][1] = fill(client[t], &v, 1);
+        compare(client, &v, i, 0);
+    }
+    for (int t = 1; t < 4; t++)
+        hilo_client_release(client[t]);
+}
+
+/* Windows of 3x3 with a stride of 1 and constant weights: images of odd and even sizes, which fill units or not, long sums,
+   channels that do not fill cache lines, features that do not fill panels. */
+static void few_multiplications(void **unused) {
+    static const int64_t shapes[][6] = {/* batch, channels, features, rows, columns, padding */
+                                        {1, 32, 32, 16, 16, 1}, {2, 17, 24, 13, 11, 1}, {1, 144, 40, 12, 9, 2},
+                                        {3, 48, 70, 8, 7, 0},   {1, 16, 16, 40, 33, 1}, {5, 256, 16, 7, 7, 1}};
+    hilo_client *client[4] = {NULL};
+    (void)unused;
+    create_clients(client);
+    for (int i = 0; i < 3 * (int)(sizeof shapes / sizeof *shapes); i++) {
+        const int64_t *s = shapes[i / 3];
+        struct convolution v = {.n = 2,
+                                .batch = s[0],
+                                .channels = s[1],
+                                .features = s[2],
+                                .groups = 1,
+                                .type = "f32",
+                                .dtype = HILO_F32,
+                                .constant = true,
+                                .place = {{0, 3, 1, 2}, {2, 3, 0, 1}, {0, 3, 1, 2}}};
+        for (int d = 0; d < 2; d++) {
+            v.dim[d].in = s[3 + d];
+            v.dim[d].window = 3;
+            v.dim[d].stride = v.dim[d].base = v.dim[d].dilation = 1;
+            v.dim[d].low = s[5];
+            v.dim[d].high = s[5] - d;
+            v.dim[d].out = v.dim[d].in + v.dim[d].low + v.dim[d].high - 2;
+            v.dim[d].reverse = i / 3 == d;
         }
-        write(&v, in[1][1], text);
-        for (int w = 0; w < WAYS; w++) {
-            hilo_client *c = client[ways[w].threads];
-            hilo_compile_options o;
-            hilo_executable *exe = NULL;
-            hilo_buffer *out = NULL;
-            hilo_compile_options_init(&o);
-            o.backend = ways[w].backend;
-            o.target_cpu = ways[w].target;
-            o.cache = 0;
-            if (hilo_compile_source(c, text, strlen(text), NULL, &o, &exe) != HILO_OK)
-                fail_msg("case %d, %s does not compile:\n%s", i, ways[w].name, text);
-            assert_int_equal(hilo_execute(exe, NULL, in[ways[w].threads], 2, &out, 1), HILO_OK);
-            if (w && (hilo_buffer_bytes(out) != hilo_buffer_bytes(expected) ||
-                      memcmp(hilo_buffer_data(out), hilo_buffer_data(expected), hilo_buffer_bytes(out)) != 0))
-                fail_msg("case %d, %s: other results than the evaluator's:\n%s", i, ways[w].name, text);
-            hilo_executable_release(exe);
-            if (w)
-                hilo_buffer_release(out);
-            else
-                expected = out;
-        }
-        hilo_buffer_release(expected);
-        for (int k = 2; k < 8; k++)
-            hilo_buffer_release(in[k / 2][k % 2]);
+        compare(client, &v, i, i % 3 ? i % 3 * 500 : 0);
     }
     for (int t = 1; t < 4; t++)
         hilo_client_release(client[t]);
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(random_convolutions)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(random_convolutions), cmocka_unit_test(few_multiplications)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

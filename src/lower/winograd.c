@@ -1,0 +1,445 @@
+/* Convolutions of 3×3 windows with a stride of 1 by Winograd's F(2×2, 3×3): 2×2 results from 4×4 elements of the input, by
+ * 16 multiplications for each channel and feature instead of 36. After Lavin and Gray, "Fast Algorithms for Convolutional
+ * Neural Networks", CVPR 2016, section 4.1:
+ *
+ *   Y = Aᵀ [ (G g Gᵀ) ⊙ (Bᵀ d B) ] A        g: a window's weights, d: elements of the input, both of one channel
+ *
+ * A prologue transforms the weights, once: they do not change. The input is transformed where it is used, or by a prologue
+ * where several blocks use it. An element of both has 16 points. Then a register tile of tiles of the input by vectors of
+ * features sums the products over the channels, point by point, and adds the sums of each point to the results that need it.
+ *
+ * The transforms subtract elements from each other, so that a sum that should be infinite is NaN. The points that a result
+ * depends on are computed from none but its own elements; so where a result is finite, those elements were. Where one is not,
+ * those of its register tile are computed again, by the definition. */
+#include "lower/direct.h"
+
+#include <math.h>
+
+enum {
+    POINTS = 16,             /* 4 by 4 */
+    RESULTS = 2,             /* of a tile, along either dimension */
+    WINOGRAD_TRANSFORM = 40, /* cycles for a vector of a tile: transforms, and what they load and store */
+    WINOGRAD_STREAM = 4,     /* bytes a cycle that come from memory to a core */
+    WINOGRAD_DEPTH = 128,    /* channels of a slab, at most: a result is loaded and stored once for so many products */
+    WINOGRAD_ROOM = 1024     /* a bound on how many elements of packed operands there are for one of weights or tiles */
+};
+
+struct winograd {
+    struct contraction *c;
+    const struct conv *v;
+    int64_t rows, columns, count;    /* tiles of an image along either dimension; of all images */
+    int64_t tile, units;             /* tiles of a register tile; number of those */
+    int64_t lanes, panels;           /* features of a register tile; number of such panels */
+    int64_t unit_block, panel_block; /* of an iteration of the grid */
+    int64_t chunk;                   /* channels of a tile that are together: those of a cache line, or all */
+    bool in_block;                   /* the input is transformed group by group, else by a prologue */
+    uint32_t weights, input;         /* [panel][point][channel][lane]; [unit][point][chunk][tile][channel in the chunk] */
+    int64_t slab;                    /* chunks whose products are added to the results at once */
+    int64_t group;                   /* units that use a point's weights one after the other */
+    uint32_t sums;                   /* results: [unit of the group][result][tile][lane] */
+};
+
+/* ---- whether -------------------------------------------------------------------------------- */
+
+/* The program leaves the accuracy of products open: no operand asks for HIGH or HIGHEST. */
+static bool is_default_precision(const struct contraction *c) {
+    const struct ir_module *m = c->l->m;
+    const struct ir_attr_data *a = ir_attr_get(m, ir_prop(m, c->op, IR_CONVOLUTION_precision_config));
+    for (uint32_t i = 0; i < a->n; i++)
+        if (ir_attr_get(m, a->items[i])->i != IR_PRECISION_DEFAULT)
+            return false;
+    return true;
+}
+
+static bool applies(const struct winograd *w) {
+    const struct contraction *c = w->c;
+    const struct conv *v = w->v;
+    if (c->l->native || c->l->kernel->strict || c->l->target->block_threads || c->acc != KIR_F32 || c->is_narrow[0] ||
+        c->is_narrow[1] || v->n != 2 || v->groups > 1 || v->batch_groups > 1 || !is_default_precision(c) ||
+        !lower_is_invariant(c->l, ir_operand(c->l->m, c->op, 1)))
+        return false;
+    for (uint32_t i = 0; i < v->n; i++) {
+        const struct conv_dim *d = &v->dim[i];
+        if (d->window != 3 || d->stride != 1 || d->dilation != 1 || d->base != 1 || d->out <= 0)
+            return false;
+    }
+    return v->batches > 0 && v->channels > 0;
+}
+
+/* Whether that takes less time than the products by the definition: weights come from memory, others' products from caches. */
+static bool pays(const struct winograd *w) {
+    const struct conv *v = w->v;
+    double vector = (double)contract_vector(w->c), pairs = (double)v->channels * (double)v->features;
+    double pixels = (double)v->batches * (double)v->dim[0].out * (double)v->dim[1].out;
+    double direct = 9 * pairs * (pixels / (2 * vector) + 4.0 / WINOGRAD_STREAM);
+    double points = POINTS * pairs * ((double)w->count / (2 * vector) + 4.0 / WINOGRAD_STREAM);
+    double transforms = (double)w->count * ((double)v->channels + (double)v->features) / vector * WINOGRAD_TRANSFORM;
+    return 9 * pairs * pixels >= DIRECT_WORK && v->features >= contract_vector(w->c) / 2 &&
+           (TORTURE || (v->channels >= contract_vector(w->c) && points + transforms < 0.8 * direct));
+}
+
+/* The register tile that takes the least time. */
+static void find_tile(struct winograd *w) {
+    const struct contraction *c = w->c;
+    int64_t vector = contract_vector(c), registers = c->l->target->vector_registers;
+    double best = INFINITY;
+    for (int64_t vectors = 1; vectors <= DIRECT_VECTORS; vectors *= 2) { /* a VECTOR loop's width is a power of two */
+        int64_t most = TORTURED(TORTURE_TILE, (registers - 1) / vectors - 1);
+        if (vectors > 1 && vectors * vector / 2 >= w->v->features)
+            continue;
+        for (int64_t n = 1; n <= w->count && n <= most; n++) {
+            int64_t units = ceil_div(w->count, n), panels = ceil_div(w->v->features, vectors * vector);
+            double line = direct_line_cost(c, n, vectors), ends = DIRECT_TILE_OPS + (double)(n * vectors);
+            double cost = (double)units * (double)panels * ((double)w->v->channels * line + ends);
+            if (cost > best || (cost == best && n * vectors * vector <= w->tile * w->lanes))
+                continue;
+            best = cost;
+            w->tile = n;
+            w->units = units;
+            w->lanes = vectors * vector;
+            w->panels = panels;
+        }
+    }
+}
+
+static bool find(struct winograd *w) {
+    const struct contraction *c = w->c;
+    const struct conv *v = w->v;
+    struct contract_input input;
+    if (!v || !applies(w))
+        return false;
+    w->rows = ceil_div(v->dim[0].out, RESULTS);
+    w->columns = ceil_div(v->dim[1].out, RESULTS);
+    w->count = v->batches * w->rows * w->columns;
+    double most = (double)v->channels * ((double)v->features + (double)w->count) * WINOGRAD_ROOM;
+    if (most > (double)(INT64_MAX / 8) || !pays(w))
+        return false;
+    contract_find_input(w->c, &input);
+    if (!input.plain || (input.steps.channel != 1 && v->channels > 1))
+        return false;
+    find_tile(w);
+    int64_t line = c->l->target->line_bytes / 4;
+    w->chunk = line && v->channels % line == 0 ? line : v->channels;
+    w->slab = w->chunk < WINOGRAD_DEPTH ? WINOGRAD_DEPTH / w->chunk : 1;
+    const struct target *t = c->l->target;
+    int64_t wanted = direct_tasks(t), weights = POINTS * v->channels * v->features;
+    w->in_block = w->units >= wanted && (size_t)weights <= t->l2_bytes / 4 / 2;
+    w->panel_block = w->panels;
+    w->unit_block = ceil_div(w->units, wanted);
+    if (!w->in_block)
+        direct_blocks(t, w->units, w->panels, (double)weights, POINTS * (double)v->channels * (double)w->count, &w->panel_block,
+                      &w->unit_block);
+    int64_t depth = w->slab * w->chunk < v->channels ? w->slab * w->chunk : v->channels;
+    int64_t room = (int64_t)t->l1_bytes / 4 * 3 - 4 * depth * (w->lanes + w->tile);
+    int64_t fit = room / (4 * RESULTS * RESULTS * w->tile * w->lanes);
+    w->group = fit < 1 ? 1 : fit < w->unit_block ? fit : w->unit_block;
+    return true;
+}
+
+/* ---- the transforms ------------------------------------------------------------------------- */
+
+static kir_val add(struct lower *l, kir_val a, kir_val b) {
+    return kir_op2(l->k, KIR_ADD, 0, a, b);
+}
+
+static kir_val sub(struct lower *l, kir_val a, kir_val b) {
+    return kir_op2(l->k, KIR_SUB, 0, a, b);
+}
+
+static kir_val both(struct lower *l, kir_val a, kir_val b) {
+    return kir_op2(l->k, KIR_AND, 0, a, b);
+}
+
+/* Along one dimension, in which elements are `step` apart: Bᵀ x of four, G x of three elements, in place. */
+static void transform_input(struct lower *l, kir_val *x, int step) {
+    kir_val a = x[0], b = x[step], c = x[2 * step], d = x[3 * step];
+    x[0] = sub(l, a, c);
+    x[step] = add(l, b, c);
+    x[2 * step] = sub(l, c, b);
+    x[3 * step] = sub(l, b, d);
+}
+
+static void transform_weights(struct lower *l, kir_val *x, int step) {
+    kir_val sum = add(l, x[0], x[2 * step]), half = kir_float(l->k, KIR_F32, 0.5), middle = x[step];
+    x[3 * step] = x[2 * step];
+    x[step] = kir_op2(l->k, KIR_MUL, 0, add(l, sum, middle), half);
+    x[2 * step] = kir_op2(l->k, KIR_MUL, 0, sub(l, sum, middle), half);
+}
+
+static void transform(struct lower *l, kir_val *x, void (*along)(struct lower *, kir_val *, int), int before, int after) {
+    for (int i = 0; i < before; i++)
+        along(l, x + i, 4);
+    for (int i = 0; i < after; i++)
+        along(l, x + 4 * i, 1);
+}
+
+/* Transforms the weights by a prologue. */
+static void pack_weights(struct winograd *w) {
+    struct contraction *c = w->c;
+    const struct conv *v = w->v;
+    struct contract_kernel prologue;
+    int64_t dims[] = {w->panels, v->channels};
+    kir_val at[2], x[POINTS];
+    uint32_t temp = lower_new_temp(c->l, IR_F32_T, w->panels * POINTS * v->channels * w->lanes);
+    contract_prologue_begin(c, &prologue);
+    struct lower *l = c->l;
+    uint32_t to = lower_temp(l, temp, KIR_OUT);
+    lower_grid_nd(l, dims, 2, at);
+    kir_val first = lower_mul(l, at[0], w->lanes);
+    kir_val lane = kir_loop_to(l->k, KIR_VECTOR, lower_extent(l, first, w->lanes, v->features), (uint32_t)contract_vector(c));
+    c->result[v->feature].at = lower_add(l, first, lane);
+    c->sum[2].at = at[1];
+    for (int i = 0; i < 9; i++) {
+        c->sum[0].at = kir_i64(l->k, i / 3);
+        c->sum[1].at = kir_i64(l->k, i % 3);
+        x[i / 3 * 4 + i % 3] = contract_factor(c, 1);
+    }
+    transform(l, x, transform_weights, 3, 4);
+    for (int i = 0; i < POINTS; i++) {
+        kir_val line = lower_add(l, lower_mul(l, at[0], POINTS), kir_i64(l->k, i));
+        line = lower_add(l, lower_mul(l, line, v->channels), at[1]);
+        kir_store(l->k, to, lower_add(l, lower_mul(l, line, w->lanes), lane), x[i]);
+    }
+    kir_close(l->k);
+    kir_close(l->k);
+    contract_prologue_end(c, &prologue);
+    w->weights = lower_temp(c->l, temp, KIR_IN);
+}
+
+/* The 4×4 elements of a tile, in vectors of channels, transformed; `inside`: all of them exist, else guard[dimension][i] says
+   whether those of row or column i do. */
+static void transform_tile(struct winograd *w, uint32_t to, kir_val place, kir_val batch, kir_val position[2][4],
+                           kir_val guard[2][4], bool inside) {
+    const struct conv *v = w->v;
+    struct lower *l = w->c->l;
+    kir_val x[POINTS], chunk = kir_loop(l->k, KIR_SERIAL, v->channels / w->chunk, 0);
+    kir_val lane = kir_loop(l->k, KIR_VECTOR, w->chunk, (uint32_t)contract_vector(w->c));
+    struct index at = {.n = 4};
+    at.at[v->in_batch] = batch;
+    at.at[v->in_feature] = lower_add(l, lower_mul(l, chunk, w->chunk), lane);
+    place = lower_add(l, place, lower_mul(l, chunk, w->tile * w->chunk));
+    for (int i = 0; i < POINTS; i++) {
+        at.at[v->dim[0].in] = position[0][i / 4];
+        at.at[v->dim[1].in] = position[1][i % 4];
+        if (!inside)
+            l->guard = both(l, guard[0][i / 4], guard[1][i % 4]);
+        x[i] = contract_input(w->c, &at);
+        if (!inside)
+            x[i] = kir_select(l->k, l->guard, x[i], kir_float(l->k, KIR_F32, 0));
+        l->guard = (kir_val){0};
+    }
+    transform(l, x, transform_input, 4, 4);
+    for (int i = 0; i < POINTS; i++)
+        kir_store(l->k, to, lower_add(l, lower_add(l, place, kir_i64(l->k, i * w->tile * v->channels)), lane), x[i]);
+    lower_close(l, 2);
+}
+
+/* The image, row and column of a tile. */
+static void find_place(const struct winograd *w, kir_val tile, kir_val *at) {
+    lower_unflatten(w->c->l, tile, (const int64_t[]){w->v->batches, w->rows, w->columns}, 3, at);
+}
+
+/* Transforms a unit of the input to place `slot` of a buffer. Tiles beyond the last are zeros. */
+static void pack_unit(struct winograd *w, uint32_t to, kir_val slot, kir_val unit) {
+    struct lower *l = w->c->l;
+    const struct conv *v = w->v;
+    kir_val at[3], position[2][4], guard[2][4], r = kir_loop(l->k, KIR_SERIAL, w->tile, 0);
+    kir_val tile = lower_add(l, lower_mul(l, unit, w->tile), r), last = kir_i64(l->k, w->count - 1);
+    kir_val exists = kir_cmp(l->k, KIR_LE, 0, tile, last), all = exists;
+    find_place(w, kir_op2(l->k, KIR_MIN, 0, tile, last), at);
+    for (uint32_t d = 0; d < 2; d++)
+        for (int i = 0; i < 4; i++) {
+            kir_val q = lower_add(l, lower_mul(l, at[1 + d], RESULTS), kir_i64(l->k, i));
+            guard[d][i] = exists;
+            position[d][i] = lower_conv_position(l, v, d, q, RESULTS * (d == 0 ? w->rows : w->columns) + 1, &guard[d][i]);
+            all = both(l, all, guard[d][i]);
+        }
+    kir_val place = lower_add(l, lower_mul(l, slot, POINTS * w->tile * v->channels), lower_mul(l, r, w->chunk));
+    kir_if(l->k, all);
+    transform_tile(w, to, place, at[0], position, guard, true);
+    kir_else(l->k);
+    transform_tile(w, to, place, at[0], position, guard, false);
+    lower_close(l, 2);
+}
+
+/* Transforms the input by a prologue; an iteration writes a unit. */
+static void pack_input(struct winograd *w) {
+    struct contraction *c = w->c;
+    struct contract_kernel prologue;
+    uint32_t temp = lower_new_temp(c->l, IR_F32_T, w->units * POINTS * w->tile * w->v->channels);
+    contract_prologue_begin(c, &prologue);
+    uint32_t to = lower_temp(c->l, temp, KIR_OUT);
+    kir_val unit = lower_grid(c->l, w->units);
+    pack_unit(w, to, unit, unit);
+    kir_close(c->l->k);
+    contract_prologue_end(c, &prologue);
+    w->input = lower_temp(c->l, temp, KIR_IN);
+}
+
+/* ---- the products --------------------------------------------------------------------------- */
+
+/* A group's first unit, how many units it has; the panel, the lane in it. */
+struct place {
+    kir_val unit, units, panel, lane;
+};
+
+/* Where result i of tile r of unit u of a group is. */
+static kir_val sum_place(const struct winograd *w, const struct place *p, kir_val u, kir_val i, kir_val r) {
+    struct lower *l = w->c->l;
+    kir_val at = lower_add(l, lower_mul(l, lower_add(l, lower_mul(l, u, RESULTS * RESULTS), i), w->tile), r);
+    return lower_add(l, lower_mul(l, at, w->lanes), p->lane);
+}
+
+static kir_val compare(struct lower *l, enum kir_cmp cmp, kir_val a, int64_t b) {
+    return kir_cmp(l->k, cmp, 0, a, kir_i64(l->k, b));
+}
+
+/* Adds the sums of point (row, column) of unit u to the results: the first one of a dimension is points 0 + 1 + 2, the second
+   one 1 - 2 - 3. */
+static void add_point(struct winograd *w, const struct place *p, kir_val u, kir_val row, kir_val column, kir_val reg) {
+    struct lower *l = w->c->l;
+    kir_val minus[2] = {compare(l, KIR_GE, row, 2), compare(l, KIR_GE, column, 2)};
+    kir_val one = kir_float(l->k, KIR_F32, 1), less = kir_float(l->k, KIR_F32, -1);
+    for (int i = 0; i < RESULTS * RESULTS; i++) {
+        int first = i / RESULTS, second = i % RESULTS;
+        kir_val sign = one;
+        if (first || second) {
+            kir_val negative = first && second ? kir_op2(l->k, KIR_XOR, 0, minus[0], minus[1]) : minus[second];
+            sign = kir_select(l->k, negative, less, one);
+        }
+        kir_if(l->k, both(l, first ? compare(l, KIR_GT, row, 0) : compare(l, KIR_LT, row, 3),
+                          second ? compare(l, KIR_GT, column, 0) : compare(l, KIR_LT, column, 3)));
+        kir_val r = kir_loop(l->k, KIR_UNROLLED, w->tile, 0), to = sum_place(w, p, u, kir_i64(l->k, i), r);
+        kir_store(l->k, w->sums, to, kir_fma(l->k, kir_get_reg(l->k, reg, r), sign, kir_load(l->k, w->sums, to)));
+        lower_close(l, 2);
+    }
+}
+
+/* The results of a group. */
+static void multiply(struct winograd *w, const struct place *p) {
+    struct contraction *c = w->c;
+    struct lower *l = c->l;
+    int64_t channels = w->v->channels, chunks = channels / w->chunk;
+    kir_val u = kir_loop_to(l->k, KIR_SERIAL, p->units, 0), i = kir_loop(l->k, KIR_SERIAL, RESULTS * RESULTS * w->tile, 0);
+    kir_store(l->k, w->sums, sum_place(w, p, u, kir_i64(l->k, 0), i), contract_zero(c));
+    lower_close(l, 2);
+    kir_val slab = lower_mul(l, kir_loop(l->k, KIR_SERIAL, ceil_div(chunks, w->slab), 0), w->slab);
+    kir_val row = kir_loop(l->k, KIR_SERIAL, 4, 0), column = kir_loop(l->k, KIR_SERIAL, 4, 0);
+    kir_val point = lower_add(l, lower_mul(l, row, 4), column);
+    u = kir_loop_to(l->k, KIR_SERIAL, p->units, 0);
+    kir_val reg = kir_reg(l->k, contract_zero(c), w->tile), unit = lower_add(l, p->unit, u);
+    kir_val weight = lower_mul(l, lower_add(l, lower_mul(l, p->panel, POINTS), point), channels);
+    kir_val factor = lower_mul(l, lower_add(l, lower_mul(l, w->in_block ? u : unit, POINTS), point), w->tile * channels);
+    kir_val chunk = lower_add(l, slab, kir_loop_to(l->k, KIR_SERIAL, lower_extent(l, slab, w->slab, chunks), 0));
+    i = kir_loop(l->k, KIR_SERIAL, w->chunk, 0);
+    weight = lower_add(l, weight, lower_add(l, lower_mul(l, chunk, w->chunk), i));
+    weight = lower_add(l, lower_mul(l, weight, w->lanes), p->lane);
+    c->packed[1] = (struct packed){.on = true, .buffer = w->weights, .at = weight};
+    kir_prefetch(l->k, w->weights, lower_add(l, weight, kir_i64(l->k, DIRECT_AHEAD / 4)));
+    kir_val r = kir_loop(l->k, KIR_UNROLLED, w->tile, 0);
+    factor = lower_add(l, factor, lower_mul(l, lower_add(l, lower_mul(l, chunk, w->tile), r), w->chunk));
+    c->packed[0] = (struct packed){.on = true, .buffer = w->input, .at = lower_add(l, factor, i)};
+    contract_multiply_add(c, reg, r);
+    lower_close(l, 3);
+    c->packed[0].on = c->packed[1].on = false;
+    add_point(w, p, u, row, column, reg);
+    lower_close(l, 4);
+}
+
+/* Whether a result of the `tiles` first tiles of unit u is not finite, in any lane. */
+static kir_val is_infinite(struct winograd *w, const struct place *p, kir_val u, kir_val tiles) {
+    struct lower *l = w->c->l;
+    kir_val zero = contract_zero(w->c), reg = kir_reg(l->k, zero, 1), none = {0};
+    kir_val r = kir_loop_to(l->k, KIR_SERIAL, tiles, 0);
+    for (int i = 0; i < RESULTS * RESULTS; i++) {
+        kir_val y = kir_load(l->k, w->sums, sum_place(w, p, u, kir_i64(l->k, i), r));
+        kir_set_reg(l->k, reg, none, kir_fma(l->k, y, zero, kir_get_reg(l->k, reg, none))); /* NaN, unless y is finite */
+    }
+    kir_close(l->k);
+    return kir_op1(l->k, KIR_ANY, kir_cmp(l->k, KIR_NE, 0, kir_get_reg(l->k, reg, none), zero));
+}
+
+/* Opens loops over the results of unit u, sets their axes; returns how many. *to: where the result is. */
+static uint32_t open_results(struct winograd *w, const struct place *p, kir_val u, kir_val tiles, kir_val *to) {
+    struct contraction *c = w->c;
+    const struct conv *v = w->v;
+    struct lower *l = c->l;
+    uint32_t opened = 2;
+    kir_val at[3], r = kir_loop_to(l->k, KIR_SERIAL, tiles, 0), i = kir_loop(l->k, KIR_SERIAL, RESULTS * RESULTS, 0);
+    find_place(w, lower_add(l, lower_mul(l, lower_add(l, p->unit, u), w->tile), r), at);
+    *to = sum_place(w, p, u, i, r);
+    c->result[v->batch].at = at[0];
+    for (uint32_t d = 0; d < 2; d++) {
+        kir_val of = d == 0 ? lower_div(l, i, RESULTS) : lower_rem(l, i, RESULTS);
+        kir_val pixel = c->result[v->dim[d].axis].at = lower_add(l, lower_mul(l, at[1 + d], RESULTS), of);
+        if (v->dim[d].out % RESULTS == 0)
+            continue;
+        kir_if(l->k, compare(l, KIR_LT, pixel, v->dim[d].out));
+        opened++;
+    }
+    return opened;
+}
+
+/* The results of unit u by the definition. */
+static void compute_again(struct winograd *w, const struct place *p, kir_val u, kir_val tiles) {
+    struct contraction *c = w->c;
+    struct lower *l = c->l;
+    kir_val to, none = kir_i64(l->k, 0);
+    uint32_t opened = open_results(w, p, u, tiles, &to);
+    kir_val reg = kir_reg(l->k, contract_zero(c), 1);
+    for (uint32_t s = 0; s < c->nsum; s++)
+        c->sum[s].at = kir_loop(l->k, KIR_SERIAL, c->sum[s].size, 0);
+    contract_multiply_add(c, reg, none);
+    lower_close(l, c->nsum);
+    kir_store(l->k, w->sums, to, kir_get_reg(l->k, reg, none));
+    lower_close(l, opened);
+}
+
+/* The products and the epilogue of a group. */
+static void compute_group(struct winograd *w, struct place *p) {
+    struct contraction *c = w->c;
+    struct lower *l = c->l;
+    kir_val to, first = lower_mul(l, p->panel, w->lanes);
+    p->lane = kir_loop_to(l->k, KIR_VECTOR, lower_extent(l, first, w->lanes, w->v->features), (uint32_t)w->lanes);
+    c->result[w->v->feature].at = lower_add(l, first, p->lane);
+    multiply(w, p);
+    kir_val u = kir_loop_to(l->k, KIR_SERIAL, p->units, 0);
+    kir_val tiles = lower_extent(l, lower_mul(l, lower_add(l, p->unit, u), w->tile), w->tile, w->count);
+    kir_if(l->k, is_infinite(w, p, u, tiles));
+    compute_again(w, p, u, tiles);
+    kir_close(l->k);
+    uint32_t opened = open_results(w, p, u, tiles, &to);
+    contract_finish(c, kir_load(l->k, w->sums, to));
+    lower_close(l, opened + 2);
+}
+
+bool contract_winograd(struct contraction *c) {
+    struct lower *l = c->l;
+    struct winograd w = {.c = c, .v = c->conv};
+    struct place p;
+    kir_val at[2];
+    if (!find(&w))
+        return false;
+    pack_weights(&w);
+    if (w.in_block)
+        w.input = kir_scratch(l->k, IR_F32_T, w.group * POINTS * w.tile * w.v->channels);
+    else
+        pack_input(&w);
+    lower_grid_nd(l, (const int64_t[]){ceil_div(w.panels, w.panel_block), ceil_div(w.units, w.unit_block)}, 2, at);
+    kir_val panel0 = lower_mul(l, at[0], w.panel_block), unit0 = lower_mul(l, at[1], w.unit_block);
+    kir_val units = lower_extent(l, unit0, w.unit_block, w.units);
+    w.sums = kir_scratch(l->k, IR_F32_T, w.group * RESULTS * RESULTS * w.tile * w.lanes);
+    kir_val first = lower_mul(l, kir_loop(l->k, KIR_SERIAL, ceil_div(w.unit_block, w.group), 0), w.group);
+    kir_val left = lower_add(l, units, lower_mul(l, first, -1)), most = kir_i64(l->k, w.group);
+    p.units = kir_op2(l->k, KIR_MAX, 0, kir_op2(l->k, KIR_MIN, 0, left, most), kir_i64(l->k, 0));
+    p.unit = lower_add(l, unit0, first);
+    if (w.in_block) {
+        kir_val u = kir_loop_to(l->k, KIR_SERIAL, p.units, 0);
+        pack_unit(&w, w.input, u, lower_add(l, p.unit, u));
+        kir_close(l->k);
+    }
+    p.panel = lower_add(l, panel0, kir_loop_to(l->k, KIR_SERIAL, lower_extent(l, panel0, w.panel_block, w.panels), 0));
+    compute_group(&w, &p);
+    lower_close(l, 3);
+    return true;
+}
