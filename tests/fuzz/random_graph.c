@@ -700,28 +700,39 @@ static bool dot(struct maker *k) {
     return true;
 }
 
+/* A constant of small numbers. */
+static struct node *weights(struct maker *k, ir_type type) {
+    static float data[MOST_ELEMENTS];
+    size_t n = (size_t)count_of(ir_type_get(k->m, type));
+    for (size_t i = 0; i < n; i++)
+        data[i] = (float)(i * 5 % 7) - 3;
+    ir_op op = make1(k, IR_CONSTANT, NULL, 0, type);
+    ir_set_prop(k->m, op, IR_CONSTANT_value, ir_attr_dense(k->m, type, data, n * sizeof *data, false, false));
+    return push(k, result(k, op), (struct graph_bound){.mag = 7});
+}
+
 /* A convolution of x with a pattern. `in`, `kernel`, `out`: batch and features, input and output features, batch and features;
-   then spatial dimensions. */
+   then spatial dimensions. `few`: one of f32 that may be computed with fewer multiplications. */
 static struct node *convolve(struct maker *k, struct node x, const int64_t *in, const int64_t *kernel, const int64_t *out,
-                             int64_t most_features) {
+                             int64_t most_features, bool few) {
     const struct ir_type_data *t = shape(k, x.v);
     uint32_t rank = t->rank, spatial = rank - 2;
     int64_t dims[4], strides[2], pads[4], dilate[2], base[2], features = t->dims[in[1]], groups = 1, batches = 1;
     bool reverse[2];
     if (features == 0)
         return NULL;
-    if (take(k, 3) == 0)
+    if (!few && take(k, 3) == 0)
         groups = features % 2 || take(k, 2) ? features : 2;
-    else if (t->dims[in[0]] % 2 == 0 && take(k, 4) == 0)
+    else if (!few && t->dims[in[0]] % 2 == 0 && take(k, 4) == 0)
         batches = 2;
     dims[kernel[0]] = features / groups;
-    dims[kernel[1]] = groups * batches * (take(k, 4) ? 1 + take(k, (uint32_t)most_features) : 24); /* sometimes panels */
+    dims[kernel[1]] = groups * batches * (few ? 32 + take(k, 9) : take(k, 4) ? 1 + take(k, (uint32_t)most_features) : 24);
     double each = (double)(features / groups);
     for (uint32_t i = 0; i < spatial; i++) {
-        dims[kernel[2 + i]] = 1 + take(k, 3);
-        strides[i] = 1 + take(k, 2);
-        dilate[i] = 1 + (take(k, 4) == 3);
-        base[i] = 1 + (take(k, 4) == 3);
+        dims[kernel[2 + i]] = few ? 3 : 1 + take(k, 3);
+        strides[i] = few ? 1 : 1 + take(k, 2);
+        dilate[i] = few ? 1 : 1 + (take(k, 4) == 3);
+        base[i] = few ? 1 : 1 + (take(k, 4) == 3);
         pads[2 * i] = (int64_t)take(k, 4) - 1;
         pads[2 * i + 1] = (int64_t)take(k, 4) - 1;
         reverse[i] = take(k, 4) == 3;
@@ -731,7 +742,7 @@ static struct node *convolve(struct maker *k, struct node x, const int64_t *in, 
     struct graph_bound b;
     if (IR_NONE(type))
         return NULL;
-    struct node y = *pattern(k, type);
+    struct node y = few ? *weights(k, type) : *pattern(k, type);
     if (!products(k, &x, &y, each, &b))
         return NULL;
     ir_op op = make1(k, IR_CONVOLUTION, (ir_val[]){x.v, y.v}, 2, type_of(k, x.v));
@@ -763,7 +774,7 @@ static bool convolution(struct maker *k) {
     shuffle(k, in, shape(k, x.v)->rank);
     shuffle(k, kernel, shape(k, x.v)->rank);
     shuffle(k, out, shape(k, x.v)->rank);
-    return convolve(k, x, in, kernel, out, 5) != NULL;
+    return convolve(k, x, in, kernel, out, 5, false) != NULL;
 }
 
 /* Some layers: images in one layout, now and then in another, that are large enough for layouts to matter. Between convolutions
@@ -773,16 +784,17 @@ static bool layers(struct maker *k) {
     int64_t layout[4], next[4], kernel[4], dims[4];
     shuffle(k, layout, 4);
     shuffle(k, kernel, 4);
+    bool few = take(k, 2);
     dims[layout[0]] = 1 + take(k, 2);
-    dims[layout[1]] = 8 * (1 + take(k, 3));
-    dims[layout[2]] = 5 + take(k, 9);
-    dims[layout[3]] = 5 + take(k, 9);
-    struct node x = *pattern(k, ir_type_of(k->m, types[take(k, COUNT(types))], dims, 4));
-    for (uint32_t n = 1 + take(k, 3); n > 0; n--) {
+    dims[layout[1]] = few ? 32 : 8 * (1 + take(k, 3));
+    dims[layout[2]] = (few ? 13 : 5) + take(k, 9);
+    dims[layout[3]] = (few ? 13 : 5) + take(k, 9);
+    struct node x = *pattern(k, ir_type_of(k->m, few ? IR_F32_T : types[take(k, COUNT(types))], dims, 4));
+    for (uint32_t n = 1 + take(k, 3); n > 0; n--, few = false) {
         memcpy(next, layout, sizeof next);
         if (take(k, 4) == 0)
             shuffle(k, next, 4);
-        struct node *y = convolve(k, x, layout, kernel, next, 16);
+        struct node *y = convolve(k, x, layout, kernel, next, 16, few);
         if (!y)
             return false;
         struct node made = *y;
