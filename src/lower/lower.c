@@ -646,7 +646,7 @@ void lower_kernel(struct arena *a, const struct ir_module *m, const struct fuse_
     *out = (struct lowered){.nkernels = 0};
     lower_begin(&l);
     lower_schedule(&l, kernel);
-    if (kernel->schedule == FUSE_MAP)
+    if (kernel->schedule == FUSE_MAP) /* others may compute an element twice: the tiles of contractions overlap */
         find_overlays(&l);
     for (uint32_t i = 0; i < out->nkernels; i++)
         out->kernels[i].ns = estimate(&l, &out->kernels[i]);

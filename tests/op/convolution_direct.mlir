@@ -934,3 +934,73 @@ func.func @epilogue_planes() {
   check.expect_eq_const %sum, dense<-14> : tensor<i32>
   return
 }
+
+// -----
+
+// results that are added to a value that nothing else reads, the last rows of a tile twice
+func.func @residual() {
+  %xm = stablehlo.constant dense<7> : tensor<784xi32>
+  %xd = stablehlo.constant dense<13> : tensor<784xi32>
+  %xo = stablehlo.constant dense<6> : tensor<784xi32>
+  %xi = stablehlo.iota dim = 0 : tensor<784xi32>
+  %xp = stablehlo.multiply %xi, %xm : tensor<784xi32>
+  %xr = stablehlo.remainder %xp, %xd : tensor<784xi32>
+  %xs = stablehlo.subtract %xr, %xo : tensor<784xi32>
+  %xc = stablehlo.convert %xs : (tensor<784xi32>) -> tensor<784xf32>
+  %x = stablehlo.reshape %xc : (tensor<784xf32>) -> tensor<1x7x7x16xf32>
+  %wm = stablehlo.constant dense<5> : tensor<4608xi32>
+  %wd = stablehlo.constant dense<11> : tensor<4608xi32>
+  %wo = stablehlo.constant dense<5> : tensor<4608xi32>
+  %wi = stablehlo.iota dim = 0 : tensor<4608xi32>
+  %wp = stablehlo.multiply %wi, %wm : tensor<4608xi32>
+  %wr = stablehlo.remainder %wp, %wd : tensor<4608xi32>
+  %ws = stablehlo.subtract %wr, %wo : tensor<4608xi32>
+  %wc = stablehlo.convert %ws : (tensor<4608xi32>) -> tensor<4608xf32>
+  %w = stablehlo.reshape %wc : (tensor<4608xf32>) -> tensor<3x3x16x32xf32>
+  %vm = stablehlo.constant dense<3> : tensor<9216xi32>
+  %vd = stablehlo.constant dense<7> : tensor<9216xi32>
+  %vo = stablehlo.constant dense<3> : tensor<9216xi32>
+  %vi = stablehlo.iota dim = 0 : tensor<9216xi32>
+  %vp = stablehlo.multiply %vi, %vm : tensor<9216xi32>
+  %vr = stablehlo.remainder %vp, %vd : tensor<9216xi32>
+  %vs = stablehlo.subtract %vr, %vo : tensor<9216xi32>
+  %vc = stablehlo.convert %vs : (tensor<9216xi32>) -> tensor<9216xf32>
+  %v = stablehlo.reshape %vc : (tensor<9216xf32>) -> tensor<3x3x32x32xf32>
+  %am = stablehlo.constant dense<11> : tensor<1568xi32>
+  %ad = stablehlo.constant dense<17> : tensor<1568xi32>
+  %ao = stablehlo.constant dense<8> : tensor<1568xi32>
+  %ai = stablehlo.iota dim = 0 : tensor<1568xi32>
+  %ap = stablehlo.multiply %ai, %am : tensor<1568xi32>
+  %ar = stablehlo.remainder %ap, %ad : tensor<1568xi32>
+  %as = stablehlo.subtract %ar, %ao : tensor<1568xi32>
+  %ac = stablehlo.convert %as : (tensor<1568xi32>) -> tensor<1568xf32>
+  %a = stablehlo.reshape %ac : (tensor<1568xf32>) -> tensor<1x7x7x32xf32>
+  %b:3 = stablehlo.optimization_barrier %x, %w, %v : tensor<1x7x7x16xf32>, tensor<3x3x16x32xf32>, tensor<3x3x32x32xf32>
+  %r = stablehlo.optimization_barrier %a : tensor<1x7x7x32xf32>
+  %three = stablehlo.constant dense<3.0> : tensor<1x7x7x32xf32>
+  %y0 = stablehlo.convolution(%b#0, %b#1) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f],
+      window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64}
+      : (tensor<1x7x7x16xf32>, tensor<3x3x16x32xf32>) -> tensor<1x7x7x32xf32>
+  %y = stablehlo.add %y0, %r : tensor<1x7x7x32xf32>
+  %k = stablehlo.multiply %y, %three : tensor<1x7x7x32xf32>
+  %q:2 = stablehlo.optimization_barrier %y, %k : tensor<1x7x7x32xf32>, tensor<1x7x7x32xf32>
+  %z0 = stablehlo.convolution(%q#0, %b#2) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f],
+      window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64}
+      : (tensor<1x7x7x32xf32>, tensor<3x3x32x32xf32>) -> tensor<1x7x7x32xf32>
+  %z = stablehlo.add %z0, %q#1 : tensor<1x7x7x32xf32>
+  %hm = stablehlo.constant dense<3> : tensor<1568xi32>
+  %hd = stablehlo.constant dense<19> : tensor<1568xi32>
+  %ho = stablehlo.constant dense<9> : tensor<1568xi32>
+  %hi = stablehlo.iota dim = 0 : tensor<1568xi32>
+  %hp = stablehlo.multiply %hi, %hm : tensor<1568xi32>
+  %hr = stablehlo.remainder %hp, %hd : tensor<1568xi32>
+  %hs = stablehlo.subtract %hr, %ho : tensor<1568xi32>
+  %h = stablehlo.reshape %hs : (tensor<1568xi32>) -> tensor<1x7x7x32xi32>
+  %zi = stablehlo.convert %z : (tensor<1x7x7x32xf32>) -> tensor<1x7x7x32xi32>
+  %hz = stablehlo.multiply %zi, %h : tensor<1x7x7x32xi32>
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %sum = stablehlo.reduce(%hz init: %zero) applies stablehlo.add across dimensions = [0, 1, 2, 3]
+      : (tensor<1x7x7x32xi32>, tensor<i32>) -> tensor<i32>
+  check.expect_eq_const %sum, dense<431237> : tensor<i32>
+  return
+}
