@@ -35,6 +35,7 @@ struct gguf_format {
     uint32_t elements, bytes; /* of a block */
     uint32_t bits;            /* of a value as programs take it: 4 or 8 */
     uint32_t group;           /* elements that share a scale */
+    uint32_t reach;           /* the greatest magnitude of a value */
     bool offsets;             /* a number is value * scale + offset; else value * scale */
     enum ir_dtype scale;      /* of scales and offsets, which it represents exactly */
     /* Writes a block's values (0 … 15 or 0 … 255 with offsets, else signed), scales and offsets. */

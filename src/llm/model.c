@@ -667,6 +667,7 @@ static hilo_status convert_blocks(struct load *l, struct llm_weight *w, const st
     w->bits = f->bits;
     w->groups = w->cols / f->group;
     w->offsets = f->offsets;
+    w->reach = f->reach;
     w->nparams = f->offsets ? 3 : 2;
     enum ir_dtype dtype = f->bits == 8 && !f->offsets ? IR_I8_T : IR_UI8_T;
     if (!set_owned(m, &to[0], LLM_VALUES, dtype, w->rows, w->cols * f->bits / 8) ||

@@ -57,6 +57,7 @@ struct llm_weight {
     uint32_t bits;         /* 4 or 8; 0 = plain */
     int64_t groups;        /* in a row; 0 = plain */
     bool offsets;
+    uint32_t reach;        /* the greatest magnitude of a quantised value; 0 = what the bits allow */
     uint32_t first, nparams;
 };
 

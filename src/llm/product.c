@@ -41,15 +41,16 @@ ir_val product_dequantise(struct build *b, const struct llm_weight *w, const ir_
     return scaled(b, w, parts[LLM_VALUES], build_convert(b, parts[LLM_SCALES], IR_F32_T), offsets);
 }
 
-/* An upper bound for each row: f32[rows] */
+/* An upper bound for each row: f32[rows]. The steps of bytes follow from it, so that it allows for no more than the values of
+   the format, which may have fewer bits than they take here. */
 static ir_val greatest(struct build *b, const struct llm_weight *w, ir_val scales, ir_val offsets) {
-    double least = w->offsets ? 0 : -(1 << (w->bits - 1)), most = (1 << w->bits) - 1 + least;
+    double most = w->reach ? w->reach : w->offsets ? (1u << w->bits) - 1 : 1u << (w->bits - 1);
     ir_val x;
     if (w->offsets) { /* values are 0 or more: a group's numbers lie between its offset and this */
         x = build_binary(b, IR_ADD, build_scale(b, scales, most), offsets);
         x = build_binary(b, IR_MAXIMUM, build_unary(b, IR_ABS, x), build_unary(b, IR_ABS, offsets));
     } else {
-        x = build_unary(b, IR_ABS, build_scale(b, scales, -least));
+        x = build_unary(b, IR_ABS, build_scale(b, scales, most));
     }
     return with(b, IR_MAXIMUM, build_reduce(b, IR_MAXIMUM, x, 1), LEAST_UNIT);
 }

@@ -154,4 +154,5 @@ def case(template):
         return {"template": template, "error": str(error) if isinstance(error, Refused) else ""}
 
 
-print(json.dumps({"now": NOW, "variables": DATA, "cases": [case(t) for t in TEMPLATES]}, ensure_ascii=False, indent=1))
+if __name__ == "__main__":
+    print(json.dumps({"now": NOW, "variables": DATA, "cases": [case(t) for t in TEMPLATES]}, ensure_ascii=False, indent=1))
