@@ -67,15 +67,10 @@ static int read_input(const struct template_options *o, json_t **out) {
 /* The template of a model directory, or of a file. */
 static hilo_status open_template(const char *path, struct diag_list *d, struct llm_chat *out) {
     hilo_allocator al = mem_system_allocator();
-    struct file f;
     if (!cli_ends_with(path, ".jinja"))
         return llm_chat_open(path, al, d, out);
-    *out = (struct llm_chat){.al = al};
-    strbuf_init(&out->template, al);
-    HILO_TRY(file_open(path, al, d, &f));
-    strbuf_str(&out->template, f.text);
-    file_close(&f);
-    return out->template.failed ? HILO_RESOURCE_EXHAUSTED : HILO_OK;
+    llm_chat_init(out, al);
+    return llm_chat_read(path, d, out, &out->template);
 }
 
 /* The text; with --spans, what comes from the input between marks. */
@@ -92,7 +87,7 @@ static void print_text(const struct jinja_text *text, bool spans) {
 
 static int run_template(const struct template_options *o) {
     struct cli_compile c = CLI_COMPILE_DEFAULTS;
-    struct llm_chat chat = {.al = mem_system_allocator()};
+    struct llm_chat chat;
     struct jinja_text text = {.al = mem_system_allocator()};
     struct diag_list d;
     hilo_client *client;
@@ -100,6 +95,7 @@ static int run_template(const struct template_options *o) {
     if (!o->model || !o->messages)
         return cli_error(CLI_USAGE, o->model ? "missing --messages FILE: a JSON array of messages"
                                              : "missing -m MODEL: a model directory or a .jinja file");
+    llm_chat_init(&chat, mem_system_allocator());
     c.threads = 1;
     int code = cli_client(&c, &client);
     if (code)

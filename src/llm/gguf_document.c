@@ -198,9 +198,14 @@ json_t *gguf_tokenizer_config(const struct gguf *g) {
     };
     const struct gguf_entry *list = gguf_find(g, "tokenizer.ggml.tokens");
     struct str template = gguf_text(g, "tokenizer.chat_template"), s;
+    struct str tool_use = gguf_text(g, "tokenizer.chat_template.tool_use");
     struct document d = {.g = g, .o = json_object()};
+    json_t *one = template.p ? json_stringn(template.p, template.n) : NULL;
+    json_t *two = template.p && tool_use.p ? json_stringn(tool_use.p, tool_use.n) : NULL;
+    if (two)
+        one = json_pack("[{s:s,s:o},{s:s,s:o}]", "name", "default", "template", one, "name", "tool_use", "template", two);
     if (template.p)
-        set(&d, d.o, "chat_template", json_stringn(template.p, template.n));
+        set(&d, d.o, "chat_template", one);
     size_t at = 0;
     bool texts = list && list->type == GGUF_ARRAY && list->element == GGUF_STRING;
     for (int64_t id = 0; texts && gguf_next_text(list, &at, &s); id++)

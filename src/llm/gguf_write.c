@@ -107,6 +107,26 @@ static void put_config(struct out *o, const json_t *config) {
     }
 }
 
+static void put_template(struct out *o, const char *key, const json_t *text) {
+    if (json_is_string(text))
+        put_string(o, key, (struct str){json_string_value(text), json_string_length(text)});
+}
+
+/* The chat template, or those of a list with names. */
+static void put_templates(struct out *o, const json_t *templates) {
+    char key[128];
+    size_t i;
+    json_t *one;
+    put_template(o, "tokenizer.chat_template", templates);
+    json_array_foreach(templates, i, one) {
+        const char *name = json_string_value(json_object_get(one, "name"));
+        bool usual = name && strcmp(name, "default") == 0;
+        snprintf(key, sizeof key, "tokenizer.chat_template%s%s", usual ? "" : ".", usual || !name ? "" : name);
+        if (name && strlen(name) < 64)
+            put_template(o, key, json_object_get(one, "template"));
+    }
+}
+
 /* ---- the vocabulary ------------------------------------------------------------------------------ */
 
 static hilo_status refuse(const struct out *o, const char *what) {
@@ -499,8 +519,7 @@ hilo_status llm_model_write_gguf(const struct llm_model *m, const char *from, co
         const json_t *text = json_object_get(j[0].root, "text_config"), *template = json_object_get(j[2].root, "chat_template");
         put_config(&o, text ? text : j[0].root);
         status = put_tokenizer(&o, j[1].root);
-        if (json_is_string(template))
-            put_string(&o, "tokenizer.chat_template", (struct str){json_string_value(template), json_string_length(template)});
+        put_templates(&o, template);
     }
     if (status == HILO_OK)
         status = write_file(&o, to, type);

@@ -117,7 +117,7 @@ hilo_status llm_session_open(hilo_client *client, const char *dir, const struct 
     arena_init(&s->model.arena, *rt_client_allocator(client), NULL);
     arena_init(&s->model.files.arena, *rt_client_allocator(client), NULL);
     llm_ids_init(&s->seen, *rt_client_allocator(client));
-    strbuf_init(&s->chat.template, *rt_client_allocator(client));
+    llm_chat_init(&s->chat, *rt_client_allocator(client));
     hilo_status status = open_session(s, dir);
     s->load_ms = rt_now_ms() - begin;
     if (status == HILO_OK)

@@ -137,6 +137,9 @@ echo '{{ n }} {{ big }} {{ "[7, 100000000000000000000]" | from_json }}' >t.jinja
 echo '{"messages": [], "n": 3, "big": 100000000000000000000}' >long.json
 exits 0 template -m t.jinja --messages long.json
 prints '3 1e+20 [7, 1e+20]'
+echo '{{ tools is none }} {{ documents is none }} {{ other is defined }}' >t.jinja
+exits 0 template -m t.jinja --messages messages.json
+prints 'True True False'
 echo '{{ raise_exception("no user") }}' >t.jinja
 exits 1 template -m t.jinja --messages messages.json
 says 'chat template:1:4: error: no user'
@@ -145,6 +148,23 @@ says 'missing --messages'
 echo '{' >bad.json
 exits 1 template -m t.jinja --messages bad.json
 says 'bad.json:2:' 'not JSON'
+
+# A model with two templates, in each kind of file.
+mkdir two && cp "$m"/* two
+sed 's/"chat_template": .*/"chat_template": [{"name": "default", "template": "plain"}, {"name": "tool_use", "template": "tools"}]/' \
+    "$m/tokenizer_config.json" >two/tokenizer_config.json
+exits 0 convert two -o two.gguf
+exits 0 convert two.gguf -o from
+for x in two two.gguf from; do
+    exits 0 template -m $x --messages messages.json
+    prints 'plain'
+    exits 0 template -m $x --messages messages.json --tools tools.json
+    prints 'tools'
+done
+mkdir two/additional_chat_templates && echo 'a file' >two/additional_chat_templates/tool_use.jinja
+exits 0 template -m two --messages messages.json --tools tools.json
+prints 'a file'
+rm -r two two.gguf from
 
 # ---- convert: a GGUF file is the model, without loss both ways
 exits 0 convert "$m" -o tiny.gguf
