@@ -273,3 +273,24 @@ func.func @i4_slabs() {
   check.expect_eq %y, %z : tensor<24x32xi32>
   return
 }
+
+// -----
+
+// i8, more columns than any block has threads
+func.func @main() {
+  %an = stablehlo.iota dim = 0 : tensor<15xi32>
+  %ac = stablehlo.convert %an : (tensor<15xi32>) -> tensor<15xi8>
+  %a = stablehlo.reshape %ac : (tensor<15xi8>) -> tensor<3x5xi8>
+  %bn = stablehlo.iota dim = 0 : tensor<10500xi32>
+  %bc = stablehlo.convert %bn : (tensor<10500xi32>) -> tensor<10500xi8>
+  %b = stablehlo.reshape %bc : (tensor<10500xi8>) -> tensor<5x2100xi8>
+  %r = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0]
+      : (tensor<3x5xi8>, tensor<5x2100xi8>) -> tensor<3x2100xi8>
+  %aw = stablehlo.convert %a : (tensor<3x5xi8>) -> tensor<3x5xi32>
+  %bw = stablehlo.convert %b : (tensor<5x2100xi8>) -> tensor<5x2100xi32>
+  %s = stablehlo.dot_general %aw, %bw, contracting_dims = [1] x [0]
+      : (tensor<3x5xi32>, tensor<5x2100xi32>) -> tensor<3x2100xi32>
+  %e = stablehlo.convert %s : (tensor<3x2100xi32>) -> tensor<3x2100xi8>
+  check.expect_eq %r, %e : tensor<3x2100xi8>
+  return
+}
