@@ -46,7 +46,8 @@ enum { PAGE = 256, POISON = 0xA5, MOST_PARAMS = 512 };
 
 struct allocation {
     struct allocation *next;
-    uint64_t address; /* offset in the range */
+    struct stream *freed; /* by which it was freed last; or NULL */
+    uint64_t address;     /* offset in the range */
     size_t bytes, room;
     bool live;
 };
@@ -227,6 +228,8 @@ static int cuStreamDestroy(void *stream) {
     ENTER_FREE();
     run_some(stream, UINT64_MAX);
     drop_all(stream);
+    for (struct allocation *a = fake.allocations; a; a = a->next)
+        a->freed = a->freed == stream ? NULL : a->freed;
     free(stream);
     fake.nstreams--;
     return leave(error);
@@ -305,10 +308,12 @@ static int cuMemAllocAsync(uint64_t *address, size_t bytes, void *stream) {
         if (room > RANGE - fake.top)
             return leave(OUT_OF_MEMORY);
         a = calloc(1, sizeof *a);
-        *a = (struct allocation){fake.allocations, fake.top, bytes, room, true};
+        *a = (struct allocation){fake.allocations, NULL, fake.top, bytes, room, true};
         fake.allocations = a;
         fake.top += room;
     }
+    if (a->freed && a->freed != stream) /* the driver makes one stream wait for the other */
+        run_some(a->freed, UINT64_MAX);
     a->bytes = bytes;
     a->live = true;
     fake.used += room;
@@ -326,6 +331,7 @@ static int cuMemFreeAsync(uint64_t address, void *stream) {
     if (!a || address != (uint64_t)(uintptr_t)fake.range + a->address)
         return leave(misuse(INVALID_VALUE, "cuMemFreeAsync of what is not allocated"));
     a->live = false;
+    a->freed = stream;
     fake.used -= a->room;
     struct work *w = work_new(stream, FREED, 0);
     w->to = fake.storage + a->address;
