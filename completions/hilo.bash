@@ -14,6 +14,7 @@ _hilo() {
     'run --tolerance') ;;
     'run --threads') ;;
     'run --device') ;;
+    'run --machine') files=1 ;;
     'run --memory-limit') ;;
     'run --passes') words='fused inline collectives partition sdy-import sdy-rules 
             sdy-basic sdy-aggressive sdy-op-priority sdy-user-priority sdy-export sdy-propagate 
@@ -27,6 +28,7 @@ _hilo() {
     'compile --entry') ;;
     'compile --threads') ;;
     'compile --device') ;;
+    'compile --machine') files=1 ;;
     'compile --memory-limit') ;;
     'compile --passes') words='fused inline collectives partition sdy-import sdy-rules 
             sdy-basic sdy-aggressive sdy-op-priority sdy-user-priority sdy-export sdy-propagate 
@@ -41,6 +43,7 @@ _hilo() {
     'explain --entry') ;;
     'explain --threads') ;;
     'explain --device') ;;
+    'explain --machine') files=1 ;;
     'explain --memory-limit') ;;
     'explain --passes') words='fused inline collectives partition sdy-import sdy-rules 
             sdy-basic sdy-aggressive sdy-op-priority sdy-user-priority sdy-export sdy-propagate 
@@ -52,6 +55,7 @@ _hilo() {
     'check -j') ;;
     'check --threads') ;;
     'check --device') ;;
+    'check --machine') files=1 ;;
     'check --passes') words='fused inline collectives partition sdy-import sdy-rules 
             sdy-basic sdy-aggressive sdy-op-priority sdy-user-priority sdy-export sdy-propagate 
             shapes expand canonicalize layout simplify fold licm distribute split cse dce ' ;;
@@ -73,6 +77,7 @@ _hilo() {
     'bench --compare') files=1 ;;
     'bench --threads') ;;
     'bench --device') ;;
+    'bench --machine') files=1 ;;
     'bench --memory-limit') ;;
     'bench --passes') words='fused inline collectives partition sdy-import sdy-rules 
             sdy-basic sdy-aggressive sdy-op-priority sdy-user-priority sdy-export sdy-propagate 
@@ -199,19 +204,19 @@ _hilo() {
             files=''
             case ${COMP_WORDS[1]} in
             run) words='--processes --devices --entry --input -o --timing --json --trace --compare 
-            --tolerance --threads --device --memory-limit -O0 -O1 -O2 -O3 --passes --dump-dir 
-            --backend --target-cpu --target-gpu --no-cache --help' ;;
-            compile) words='-o --emit --entry --runtime-only --threads --device --memory-limit 
-            -O0 -O1 -O2 -O3 --passes --dump-dir --backend --target-cpu --target-gpu --help' ;;
-            explain) words='-o --json --run --runs --input --entry --threads --device --memory-limit 
-            -O0 -O1 -O2 -O3 --passes --dump-dir --backend --target-cpu --target-gpu --help' ;;
+            --tolerance --threads --device --machine --memory-limit -O0 -O1 -O2 -O3 --passes 
+            --dump-dir --backend --target-cpu --target-gpu --no-cache --help' ;;
+            compile) words='-o --emit --entry --runtime-only --threads --device --machine 
+            --memory-limit -O0 -O1 -O2 -O3 --passes --dump-dir --backend --target-cpu --target-gpu --help' ;;
+            explain) words='-o --json --run --runs --input --entry --threads --device --machine 
+            --memory-limit -O0 -O1 -O2 -O3 --passes --dump-dir --backend --target-cpu --target-gpu --help' ;;
             verify) words='--help' ;;
-            check) words='-j --threads --device -O0 -O1 -O2 -O3 --passes --dump-dir --backend 
-            --target-cpu --target-gpu --filter --timeout --arguments --shardings --seed --reload 
-            --verbose --help' ;;
+            check) words='-j --threads --device --machine -O0 -O1 -O2 -O3 --passes --dump-dir 
+            --backend --target-cpu --target-gpu --filter --timeout --arguments --shardings --seed 
+            --reload --verbose --help' ;;
             bench) words='--runs --seconds --timeout --input --entry --json --csv -o --save 
-            --compare --threads --device --memory-limit -O0 -O1 -O2 -O3 --passes --dump-dir 
-            --backend --target-cpu --target-gpu --help' ;;
+            --compare --threads --device --machine --memory-limit -O0 -O1 -O2 -O3 --passes 
+            --dump-dir --backend --target-cpu --target-gpu --help' ;;
             opt) words='-O0 -O1 -O2 -O3 --passes --stop-after --dump --disable-rule --rule-limit 
             --floats --stats --list-passes --markdown --emit --target-version -o --generic 
             --locations --elide --help' ;;

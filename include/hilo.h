@@ -302,6 +302,9 @@ typedef struct hilo_compile_options {
     size_t memory_limit;    /* bytes that a run may take for results and temporaries, without its arguments: cheap values are
                                recomputed instead of kept until the program fits. 0 (default) = no limit. Ignored for programs
                                that are evaluated */
+    const char *machine;    /* file that describes a processor and a GPU (docs/GPU.md): steps are placed on the one or the other
+                               so that their expected times and transfers are least. What it places on a GPU runs where the
+                               client has that GPU. NULL (default) = kernels run on the client's device */
 } hilo_compile_options;
 
 HILO_FULL_API void hilo_compile_options_init_sized(hilo_compile_options *options, size_t struct_size);

@@ -314,6 +314,7 @@ static const struct cli_option options[] = {
     {"-j", "N", CLI_NUMBER, offsetof(struct check_options, jobs), "cases to run concurrently; default: one per core"},
     {"--threads", "N", CLI_NUMBER, offsetof(struct check_options, compile.threads), "threads for each case; default 1"},
     CLI_DEVICE_OPTION(struct check_options, compile),
+    CLI_MACHINE_OPTION(struct check_options, compile),
     CLI_LEVEL_OPTIONS(struct check_options, compile),
     {"--filter", "TEXT", CLI_TEXT, offsetof(struct check_options, filter), "run only cases whose path or text contains TEXT"},
     {"--timeout", "S", CLI_NUMBER, offsetof(struct check_options, timeout),

@@ -75,7 +75,7 @@ struct cli_option {
 /* How a program is compiled: part of the options of every command that runs one. */
 struct cli_compile {
     int64_t threads, memory_limit;
-    const char *passes, *dump_dir, *target_cpu, *device;
+    const char *passes, *dump_dir, *target_cpu, *device, *machine;
     int32_t level;
     int backend; /* hilo_backend */
     bool no_cache;
@@ -100,9 +100,13 @@ struct cli_compile {
 #define CLI_DEVICE_OPTION(type, field)                                                                               \
     {"--device", "D", CLI_TEXT, offsetof(type, field.device),                                                        \
      "where programs run: cpu (default), gpu or gpu:N, an\nNVIDIA GPU; see `hilo devices`"}
+#define CLI_MACHINE_OPTION(type, field)                                                                              \
+    {"--machine", "FILE", CLI_TEXT, offsetof(type, field.machine),                                                   \
+     "place steps on the processor or the GPU of the machine\nthat this file describes; see docs/GPU.md"}
 #define CLI_COMPILE_OPTIONS(type, field)                                                                             \
     {"--threads", "N", CLI_NUMBER, offsetof(type, field.threads), "number of threads; default: one per core"},       \
     CLI_DEVICE_OPTION(type, field),                                                                                  \
+    CLI_MACHINE_OPTION(type, field),                                                                                 \
     CLI_MEMORY_OPTION(type, field),                                                                                  \
     CLI_LEVEL_OPTIONS(type, field)
 #define CLI_CACHE_OPTION(type, field)                                                                                \

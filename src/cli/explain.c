@@ -438,6 +438,8 @@ static void put_counts(const struct plan *p, struct strbuf *out) {
 
 static void put_text(const struct explained *x, struct strbuf *out) {
     explain_head(x, out);
+    if (rt_executable_plan(x->exe)->placement)
+        strbuf_printf(out, "placement: %s\n", rt_executable_plan(x->exe)->placement);
     strbuf_puts(out, "\n   ms        %  step\n");
     for (uint32_t i = 0; i < x->nrows; i++) {
         const struct explain_row *r = &x->rows[i];

@@ -90,6 +90,7 @@ void explain_json(const struct explained *x, struct strbuf *out) {
     strbuf_puts(out, "{\"program\":");
     cli_json_string(out, x->file);
     put_key(out, "evaluated", x->evaluated);
+    put_key(out, "placement", p->placement ? p->placement : "");
     put_number(out, "threads", x->threads);
     put_number(out, "speedup", x->speedup);
     put_number(out, "runs", x->runs);

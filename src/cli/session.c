@@ -97,6 +97,7 @@ void cli_compile_options(const struct cli_compile *o, const char *entry, hilo_co
     out->cache = !o->no_cache;
     out->memory_limit = (size_t)o->memory_limit;
     out->target_cpu = o->target_cpu;
+    out->machine = o->machine;
     out->dump_dir = o->dump_dir;
     out->entry = entry;
 }

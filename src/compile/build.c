@@ -148,6 +148,7 @@ static void hash_kernel(struct build *b, const struct kir *k, uint8_t *out) {
     if (b->text.failed)
         arena_exhausted(b->a);
     blake2_add(&h, b->text.p, b->text.n);
+    blake2_add(&h, &b->on_device, sizeof b->on_device);
     blake2_end(&h, out);
     b->text.n = 0;
 }
@@ -155,7 +156,7 @@ static void hash_kernel(struct build *b, const struct kir *k, uint8_t *out) {
 /* The one kernel that is as the k-th that was lowered, which is freed where there is one already. */
 static const struct plan_kernel *unique(struct build *b, uint32_t index) {
     struct lowered_kernel *l = &b->now.kernels[index];
-    struct build_kernel entry = {.kir = l->kernel};
+    struct build_kernel entry = {.kir = l->kernel, .target = b->target};
     hash_kernel(b, l->kernel, entry.hash);
     grow_slots(b);
     uint32_t *slot = slot_of(b, entry.hash);
@@ -292,23 +293,63 @@ void build_cluster(struct build *b, ir_block block, struct fuse_block *out) {
     fuse_block(b->a, b->m, block, &o, out);
 }
 
-void build_block(struct build *b, ir_block block, const struct fuse_block *f) {
-    for (uint32_t i = 0; i < f->steps.n; i++) {
-        const struct fuse_step *s = &f->steps.v[i];
-        if (s->kind == FUSE_STEP_KERNEL) {
-            b->note = build_note(b, block, f, s->kernel);
-            kernel(b, f, block, s->kernel);
-            b->note = NULL;
-        } else if (s->kind == FUSE_STEP_ALIAS)
-            alias(b, s->op);
-        else
-            build_op(b, s->op);
+static void build_step(struct build *b, ir_block block, const struct fuse_block *f, const struct fuse_step *s) {
+    if (s->kind == FUSE_STEP_KERNEL) {
+        b->note = build_note(b, block, f, s->kernel);
+        kernel(b, f, block, s->kernel);
+        b->note = NULL;
+    } else if (s->kind == FUSE_STEP_ALIAS) {
+        alias(b, s->op);
+    } else {
+        build_op(b, s->op);
     }
+}
+
+void build_block(struct build *b, ir_block block, const struct fuse_block *f) {
+    for (uint32_t i = 0; i < f->steps.n; i++)
+        build_step(b, block, f, &f->steps.v[i]);
 }
 
 void build_forget(struct build *b, uint32_t fills) {
     while (b->fills.n > fills)
         opt_ids_set(&b->buffer, b->fills.v[--b->fills.n].i, 0);
+}
+
+/* ---- two units -------------------------------------------------------------------------------- */
+
+/* Kernels are for the GPU, or for the processor, from now on. */
+static void use_unit(struct build *b, bool device) {
+    if (b->on_device == device)
+        return;
+    const struct target *t = b->target;
+    b->target = b->processor;
+    b->processor = t;
+    b->on_device = device;
+}
+
+/* Decides where the steps of the entry run. Those that are placed on one unit are clustered for it. */
+static void place_steps(struct build *b, ir_block body, struct fuse_block *f) {
+    b->offload = ARENA_NEW(b->a, struct offload);
+    offload(b->a, b->m, body, f, b->machine, b->offload);
+    if (b->offload->to == OFFLOAD_NONE) {
+        use_unit(b, false);
+        build_cluster(b, body, f);
+    }
+    if (b->offload->to == OFFLOAD_PART)
+        b->hoists = false; /* what is kept has one memory */
+}
+
+static void build_entry(struct build *b, ir_block body) {
+    struct fuse_block f;
+    build_cluster(b, body, &f);
+    if (b->machine)
+        place_steps(b, body, &f);
+    const bool *on_device = b->offload && b->offload->to == OFFLOAD_PART ? b->offload->on_device : NULL;
+    for (uint32_t i = 0; i < f.steps.n; i++) {
+        if (on_device)
+            use_unit(b, on_device[i]);
+        build_step(b, body, &f, &f.steps.v[i]);
+    }
 }
 
 hilo_status build_plan(struct build *b, ir_op func, struct plan *out) {
@@ -324,14 +365,12 @@ hilo_status build_plan(struct build *b, ir_op func, struct plan *out) {
         build_bind(b, x->args[i], t->kind == IR_TYPE_TOKEN ? plan_argument(b->p, i, IR_DTYPE_NONE, 0, NULL)
                                                            : plan_argument(b->p, i, t->dtype, t->rank, t->dims));
     }
-    struct fuse_block f;
-    build_cluster(b, body, &f);
-    build_block(b, body, &f);
+    build_entry(b, body);
     for (uint32_t i = 0; i < end->noperands; i++)
         plan_result(b->p, i, build_buffer(b, end->operands[i]));
     if (b->hoists)
         plan_hoist(b->p);
-    if (b->on_device)
+    if (b->on_device || (b->offload && b->offload->to == OFFLOAD_PART))
         plan_place(b->p);
     else if (b->level >= 2)
         plan_group(b->p);

@@ -8,6 +8,7 @@
 
 #include "base/blake2.h"
 #include "compile/model.h"
+#include "compile/offload.h"
 #include "fuse/fuse.h"
 #include "lower/lower.h"
 #include "plan/plan.h"
@@ -15,6 +16,7 @@
 /* Kernels of a plan, each once. */
 struct build_kernel {
     struct kir *kir; /* NULL once its code was generated */
+    const struct target *target;
     struct plan_kernel *step;
     uint8_t hash[BLAKE2_BYTES]; /* of its text, without the name */
 };
@@ -30,7 +32,10 @@ struct build {
     struct ir_module *m; /* gets a function for each op that is evaluated by itself */
     struct diag_list *d;
     struct plan_builder *p;
-    const struct target *target;
+    const struct target *target;    /* of the kernels that are lowered next */
+    const struct machine *machine;  /* whose units the entry's steps are placed on; NULL = all are for one target */
+    const struct target *processor; /* then the other target; else NULL */
+    struct offload *offload;        /* once it is decided; NULL without a machine */
     struct {
         struct build_kernel *v;
         uint32_t n, cap;

@@ -111,7 +111,7 @@ struct cached {
 
 /* What shows how a program is compiled, or what it means, is made each time, and what is for another processor. */
 static bool is_wanted(const struct cached *c) {
-    return c->client->store.dir && c->o->cache && c->o->backend == HILO_BACKEND_AUTO && !c->o->target_cpu &&
+    return c->client->store.dir && c->o->cache && c->o->backend == HILO_BACKEND_AUTO && !c->o->target_cpu && !c->o->machine &&
            !dump_directory(c->o);
 }
 

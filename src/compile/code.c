@@ -9,6 +9,7 @@
 
 enum {
     CODE_THREADS = 16,
+    CODE_UNITS = 2,    /* the processor, and a GPU */
     CODE_WORTH = 4,    /* kernels that are worth a thread */
     CODE_BATCH = 256   /* kernels for each thread that are lowered before their code is generated and their IR freed */
 };
@@ -30,14 +31,13 @@ struct batch {
 /* Kept by the executable, so that nothing is lost when its arena cannot grow. */
 struct code {
     hilo_executable *exe;
-    const struct target *target;
-    struct batch v[CODE_THREADS];
+    struct batch v[CODE_UNITS * CODE_THREADS];
     uint32_t n, threads;
     uint32_t done; /* kernels of the build that have code */
     struct {
         struct str *v; /* in the executable's arena */
         uint32_t n, cap;
-    } objects;
+    } objects[CODE_UNITS]; /* by whether they are for a GPU */
     hilo_status status;
 };
 
@@ -74,24 +74,32 @@ bool code_launch(const struct kir *k, const struct target *t, struct plan_kernel
 void code_begin(hilo_executable *exe, struct build *b) {
     uint32_t threads = (uint32_t)exe->client->threads;
     struct code *c = b->code = ARENA_NEW(&exe->arena, struct code);
-    *c = (struct code){.exe = exe, .target = b->target, .threads = threads > CODE_THREADS ? CODE_THREADS : threads};
+    *c = (struct code){.exe = exe, .threads = threads > CODE_THREADS ? CODE_THREADS : threads};
     rt_executable_keep(exe, c, free_batches);
 }
 
-/* Divides n kernels from c->done on among batches: dealt in turn, so that large ones spread. */
-static void deal(struct code *c, struct build *b, uint32_t n) {
+static bool is_for_gpu(const struct target *t) {
+    return t->isa == TARGET_NVPTX;
+}
+
+/* Divides those of n kernels from c->done on that are for one unit among batches: dealt in turn, so that large ones spread. */
+static void deal(struct code *c, struct build *b, uint32_t n, bool gpu) {
+    const struct build_kernel **all = ARENA_ARRAY(&b->scratch, const struct build_kernel *, n);
     const struct kir **kernels = ARENA_ARRAY(&b->scratch, const struct kir *, n);
-    uint32_t nbatches = (n + CODE_WORTH - 1) / CODE_WORTH;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < n; i++)
+        if (is_for_gpu(b->kernels.v[c->done + i].target) == gpu)
+            all[count++] = &b->kernels.v[c->done + i];
+    uint32_t nbatches = (count + CODE_WORTH - 1) / CODE_WORTH;
     nbatches = nbatches > c->threads ? c->threads : nbatches;
     for (uint32_t i = 0; i < nbatches; i++) {
-        struct batch *x = &c->v[i];
-        *x = (struct batch){.kernels = kernels, .target = c->target, .al = &c->exe->client->al};
-        for (uint32_t j = i; j < n; j += nbatches)
-            *kernels++ = b->kernels.v[c->done + j].kir;
+        struct batch *x = &c->v[c->n++];
+        *x = (struct batch){.kernels = kernels, .target = all[i]->target, .al = &c->exe->client->al};
+        for (uint32_t j = i; j < count; j += nbatches)
+            *kernels++ = all[j]->kir;
         x->n = (uint32_t)(kernels - x->kernels);
         diag_init(&x->d, *x->al);
     }
-    c->n = nbatches;
 }
 
 /* Keeps the objects, and frees what they were made from. */
@@ -103,7 +111,7 @@ static void collect(struct code *c, struct build *b, uint32_t n) {
             c->status =
                 diag_error(b->d, x->status, "%s", x->d.first && x->d.first->message ? x->d.first->message : "out of memory");
         struct str object = {x->bytes ? arena_dup(a, x->object, x->bytes, 16) : "", x->bytes};
-        ARENA_PUSH(a, &c->objects, object);
+        ARENA_PUSH(a, &c->objects[is_for_gpu(x->target)], object);
     }
     free_batches(c);
     for (uint32_t i = c->done; i < c->done + n; i++) {
@@ -119,7 +127,8 @@ void code_generate(struct build *b, bool all) {
     uint32_t n = b->kernels.n - c->done;
     if (n == 0 || (!all && n < CODE_BATCH * c->threads))
         return;
-    deal(c, b, n);
+    for (int gpu = 0; gpu < CODE_UNITS; gpu++)
+        deal(c, b, n, gpu);
     for (uint32_t i = 1; i < c->n; i++)
         c->v[i].started = pthread_create(&c->v[i].thread, NULL, compile_batch, &c->v[i]) == 0;
     for (uint32_t i = 0; i < c->n; i++)
@@ -136,9 +145,12 @@ hilo_status code_end(struct build *b) {
     struct code *c = b->code;
     code_generate(b, true);
     HILO_TRY(c->status);
-    c->exe->machine = target_isa_name(c->target->isa);
-    return rt_executable_link(c->exe, c->objects.v, c->objects.n, 
-                              c->target->isa == TARGET_NVPTX ? c->target->name : c->target->features, b->d);
+    bool part = b->offload && b->offload->to == OFFLOAD_PART;
+    const struct target *t = part && !b->on_device ? b->processor : b->target;
+    bool gpu = is_for_gpu(t);
+    c->exe->machine = target_isa_name(t->isa);
+    HILO_TRY(rt_executable_link(c->exe, c->objects[gpu].v, c->objects[gpu].n, gpu ? t->name : t->features, b->d));
+    return part ? rt_executable_link_processor(c->exe, c->objects[false].v, c->objects[false].n, b->d) : HILO_OK;
 }
 
 hilo_status code_text(struct build *b, enum code_form form, struct strbuf *out) {
@@ -154,6 +166,8 @@ hilo_status code_text(struct build *b, enum code_form form, struct strbuf *out) 
     }
     if (form == CODE_KIR)
         return HILO_OK;
+    if (b->offload && b->offload->to == OFFLOAD_PART)
+        return diag_error(b->d, HILO_UNIMPLEMENTED, "a program that is divided between processor and GPU has code for both");
     HILO_TRY(cg_compile(kernels, n, b->target, forms[form], &b->a->al, b->d, &code, &bytes));
     strbuf_putn(out, code, bytes);
     mem_free(&b->a->al, code, bytes);

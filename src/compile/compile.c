@@ -23,6 +23,7 @@ struct compile {
     hilo_buffer *const *inputs; /* whose shapes the program is compiled for; NULL = for its declared ones */
     enum code_form form;
     enum lib_external by;       /* of the calibration: the provider of what it supports; LIB_EXTERNAL_COUNT = by the options */
+    const struct machine *machine; /* of the options; or NULL */
     struct strbuf *text;        /* where its kernels are written in that form, which ends it; NULL = not written */
     struct diag_list *d;
 };
@@ -202,6 +203,8 @@ static hilo_status refine(const struct compile *c, ir_op entry, struct ir_module
 
 /* The name of the machine that kernels are for: that of the options, or of the client's GPU; NULL = this processor. */
 static const char *target_name(const struct compile *c) {
+    if (c->machine)
+        return c->machine->gpu;
     bool compiles = c->o->backend == HILO_BACKEND_AUTO || c->o->backend == HILO_BACKEND_CODEGEN;
     return c->o->target_cpu || !compiles ? c->o->target_cpu : rt_client_gpu_target(c->exe->client);
 }
@@ -285,6 +288,18 @@ static hilo_status choose_target(struct build *b, const char *name, int32_t thre
     return HILO_OK;
 }
 
+/* Has the steps placed on the processor and the GPU of the machine that the options name. */
+static hilo_status choose_units(const struct compile *c, struct build *b) {
+    struct target *t = ARENA_NEW(b->a, struct target);
+    if (!b->on_device)
+        return diag_error(c->d, HILO_INVALID_ARGUMENT, "a machine is for generated code, and its gpu must be one");
+    HILO_TRY(code_target(NULL, t, c->d));
+    target_expect_threads(t, c->exe->client->threads);
+    b->processor = t;
+    b->machine = c->machine;
+    return HILO_OK;
+}
+
 /* Kernels by their interpreter, which is slow: it is what machine code is compared with. They may be those of a processor that
    is not here. */
 static hilo_status interpreted_plan(const struct compile *c, struct build *b, ir_op entry) {
@@ -300,6 +315,10 @@ static hilo_status compiled_plan(const struct compile *c, struct build *b, ir_op
     if (!c->text)
         code_begin(c->exe, b);
     HILO_TRY(build_plan(b, entry, &c->exe->plan));
+    if (b->offload) {
+        c->exe->plan.placement = b->offload->reason;
+        rt_log(c->exe->client, HILO_LOG_DEBUG, "placement: %s", b->offload->reason);
+    }
     HILO_TRY(c->text ? code_text(b, c->form, c->text) : code_end(b));
     build_free(b); /* what it had is in the code now */
     return HILO_OK;
@@ -409,6 +428,8 @@ static hilo_status make_plan(const struct compile *c, ir_op entry, struct ir_mod
     rt_executable_keep(exe, b, free_build);
     hilo_status status = choose_target(b, target_name(c), exe->client->threads, interpret);
     b->on_device = status == HILO_OK && b->target->isa == TARGET_NVPTX && !interpret;
+    if (status == HILO_OK && c->machine)
+        status = choose_units(c, b);
     if (status == HILO_OK)
         status = wants_program(c) ? fused_program(c, b, entry)
                  : interpret      ? interpreted_plan(c, b, entry)
@@ -435,6 +456,8 @@ static hilo_status fill(const struct compile *c) {
     compile_about(m ? m : c->m, &c->exe->arena, &c->exe->about);
     HILO_TRY(compile_fingerprint(c->m, &c->exe->client->al, &c->exe->about.fingerprint));
     HILO_TRY(make_plan(c, entry, m));
+    if (c->machine && !c->exe->plan.placement && c->o->backend != HILO_BACKEND_REFERENCE)
+        rt_log(c->exe->client, HILO_LOG_WARNING, "the program is evaluated; its steps are not placed on a GPU");
     if (wants_program(c))
         return write_program(c, m ? m : c->m);
     if (c->text)
@@ -444,6 +467,16 @@ static hilo_status fill(const struct compile *c) {
     if (c->exe->plan.evaluated && c->o->backend != HILO_BACKEND_REFERENCE && !knows_arguments(c, entry))
         specialise_later(c->exe, c->o);
     return rt_executable_ready(c->exe, c->d);
+}
+
+static hilo_status load_machine(hilo_client *client, const char *path, struct diag_list *d, struct machine *out) {
+    struct file file;
+    if (!path)
+        return HILO_OK;
+    HILO_TRY(file_open(path, client->al, d, &file));
+    hilo_status status = machine_read(file.text, path, d, out);
+    file_close(&file);
+    return status;
 }
 
 static hilo_status compile_as(hilo_client *client, hilo_module *module, const hilo_compile_options *o,
@@ -457,13 +490,15 @@ static hilo_status compile_as(hilo_client *client, hilo_module *module, const hi
         return diag_error(d, HILO_INVALID_ARGUMENT, "there is no level %d; levels are 0 to 3", (int)o->level);
     if (o->backend < HILO_BACKEND_AUTO || o->backend > HILO_BACKEND_LIBRARY)
         return diag_error(d, HILO_INVALID_ARGUMENT, "there is no backend %d", (int)o->backend);
+    struct machine machine;
+    HILO_TRY(load_machine(client, o->machine, d, &machine));
     hilo_executable *exe = rt_executable_new(client, module);
     if (!exe)
         return HILO_RESOURCE_EXHAUSTED;
     atomic_fetch_add_explicit(&client->compiled, 1, memory_order_relaxed);
     jmp_buf recover;
     exe->arena.recover = &recover;
-    struct compile c = {module->m, exe, o, inputs, form, by, text, d};
+    struct compile c = {module->m, exe, o, inputs, form, by, o->machine ? &machine : NULL, text, d};
     hilo_status status;
     if (!setjmp(recover))
         status = fill(&c);

@@ -191,12 +191,13 @@ static int type_order(const struct plan_buffer *x, const struct plan_buffer *y) 
     return x->rank ? memcmp(x->dims, y->dims, x->rank * sizeof *x->dims) : 0;
 }
 
-/* Argument `a` donates its memory to result `r` where it is not shared, both have one type, and the class of the result begins
-   when the argument is not read any more. */
+/* Argument `a` donates its memory to result `r` where it is not shared, both have one type and are in one memory, and the class
+   of the result begins when the argument is not read any more. */
 static void donor_give(struct coalesce *c, uint32_t a, uint32_t r) {
     struct plan_builder *b = c->b;
     uint32_t x = b->arguments[a];
     if (x == UINT32_MAX || c->given[a] || b->donors[r] >= 0 || !b->buffers.v[x].bytes ||
+        b->buffers.v[x].space != b->buffers.v[b->results[r]].space ||
         type_order(&b->buffers.v[x], &b->buffers.v[b->types[r]]) != 0 || !may_share(c, x, plan_class(b, b->results[r])))
         return;
     b->donors[r] = (int32_t)a;

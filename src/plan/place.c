@@ -1,9 +1,9 @@
 /* Places: which buffers are in the memory of a device, and the transfers between it and the host's.
  *
- * Each root is at home in one memory: where kernels use it, and arguments and results are, the device; else the host. What the
- * other side uses as well has a twin there. One walk over the steps keeps track of which of the two is valid, and copies where
- * the other side is about to read what is not: so a value crosses when it is needed, and once until it is written again. What
- * lists of a loop or a branch write is made valid at home before them and at their ends, where paths meet. */
+ * Each root is at home in one memory: the device's, where its kernels use it or no step does, else the host's. What the other
+ * side uses as well has a twin there. One walk over the steps keeps track of which of the two is valid, and copies where the
+ * other side is about to read what is not: so a value crosses when it is needed, and once until it is written again. What lists
+ * of a loop or a branch write is made valid at home before them and at their ends, where paths meet. */
 #include "plan/build.h"
 
 #include <string.h>
@@ -53,7 +53,7 @@ static void find_users(struct places *p, const struct plan_list *list) {
 static enum plan_space home_of(const struct plan_buffer *root, uint8_t users) {
     if (plan_is_value(root) || root->place == PLAN_CONSTANT)
         return PLAN_HOST;
-    return root->place == PLAN_BLOCK && users == AT_HOST ? PLAN_HOST : PLAN_DEVICE;
+    return (root->place == PLAN_BLOCK || root->place == PLAN_ARGUMENT) && users == AT_HOST ? PLAN_HOST : PLAN_DEVICE;
 }
 
 static void find_homes(struct places *p) {
@@ -281,8 +281,10 @@ void plan_place(struct plan_builder *b) {
         const struct plan_use u = {b->results[i], PLAN_IN, 0};
         if (u.buffer >= p.n || is_value(&p, u.buffer))
             continue;
-        before_use(&p, &b->top, &end, &u, PLAN_DEVICE);
-        b->results[i] = in_space(&p, u.buffer, PLAN_DEVICE);
+        const struct plan_buffer *root = &b->buffers.v[root_of(&p, &u)];
+        enum plan_space space = root->place == PLAN_BLOCK ? root->space : PLAN_DEVICE;
+        before_use(&p, &b->top, &end, &u, space);
+        b->results[i] = in_space(&p, u.buffer, space);
     }
 }
 

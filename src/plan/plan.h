@@ -166,6 +166,7 @@ struct plan {
     uint32_t nsections, ninit;        /* ninit: steps of all sections */
     const struct plan_dead *dead; /* by step; NULL but in the torture build */
     size_t device_constants;      /* bytes of constants that are copied to a device */
+    const char *placement;        /* on which of a processor and a GPU steps were placed, and why; NULL = it was not asked */
     struct plan_memory {
         size_t block_bytes;       /* a multiple of 64 */
         size_t live_bytes;        /* most that is live in the block at any time, the lower bound for block_bytes */

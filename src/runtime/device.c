@@ -139,7 +139,7 @@ static void free_module(void *module) {
 static void find_functions(hilo_executable *exe, struct gpu_module *module) {
     for (uint32_t i = 0; i < exe->plan.nsteps; i++) {
         struct plan_kernel *k = (struct plan_kernel *)(uintptr_t)exe->plan.steps[i].kernel;
-        if (k && !k->function)
+        if (k && k->gpu.threads && !k->function)
             k->function = gpu_module_find(module, k->name);
     }
 }
@@ -163,7 +163,7 @@ hilo_status rt_device_link(hilo_executable *exe, struct diag_list *d) {
     }
     for (uint32_t i = 0; i < exe->plan.nsteps; i++) {
         const struct plan_kernel *k = exe->plan.steps[i].kernel;
-        if (k && !k->function)
+        if (k && k->gpu.threads && !k->function)
             return diag_error(d, HILO_INTERNAL, "the code has no kernel '%s'", k->name);
         if (k && k->gpu.shared_bytes > STATIC_SHARED)
             HILO_TRY(gpu_function_shared(exe->client->gpu, k->function, k->gpu.shared_bytes, d));

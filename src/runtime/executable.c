@@ -30,8 +30,9 @@ hilo_executable *rt_executable_share(hilo_executable *exe) {
         .client = rt_client_retain(base->client), .base = base, .module = base->module, .optimised = base->optimised,
         .entry = base->entry, .plan = base->plan, .objects = base->objects, .nobjects = base->nobjects,
         .code_bytes = base->code_bytes,
-        .features = base->features, .machine = base->machine, .foreign = base->foreign, .nuses = base->nuses,
-        .first_use = base->first_use, .in_device_constants = base->in_device_constants,
+        .features = base->features, .machine = base->machine, .foreign = base->foreign,
+        .divided = base->divided, .nuses = base->nuses, .first_use = base->first_use,
+        .in_device_constants = base->in_device_constants,
         .on_device = base->on_device, .device_constants = base->device_constants,
         .in_block = {base->in_block[PLAN_HOST], base->in_block[PLAN_DEVICE]},
         .in_arguments = base->in_arguments, .in_results = base->in_results, .in_init = base->in_init,
@@ -123,11 +124,33 @@ static const char *lacks(struct arena *a, const hilo_executable *exe) {
     return NULL;
 }
 
+/* Loads machine code, and finds the functions of the kernels that are for the processor. */
+static hilo_status load_code(hilo_executable *exe, const struct str *objects, uint32_t n, struct diag_list *d) {
+    struct rt_kept *k = ARENA_NEW(&exe->arena, struct rt_kept);
+    struct rt_code *code;
+    HILO_TRY(rt_code_load(objects, n, exe->foreign ? RT_CODE_FOREIGN : 0, exe->client->al, d, &code));
+    *k = (struct rt_kept){exe->kept, free_code, code};
+    exe->kept = k;
+    exe->code_bytes += rt_code_bytes(code);
+    for (uint32_t i = 0; i < exe->plan.nsteps; i++) {
+        struct plan_kernel *kernel = (struct plan_kernel *)(uintptr_t)exe->plan.steps[i].kernel;
+        if (!kernel || kernel->fn || kernel->interpret || kernel->gpu.threads)
+            continue;
+        kernel->fn = rt_code_find(code, kernel->name);
+        if (!kernel->fn)
+            return diag_error(d, HILO_INTERNAL, "the code has no kernel '%s'", kernel->name);
+    }
+    return HILO_OK;
+}
+
+hilo_status rt_executable_link_processor(hilo_executable *exe, const struct str *objects, uint32_t n, struct diag_list *d) {
+    exe->divided = true;
+    return exe->foreign ? HILO_OK : load_code(exe, objects, n, d);
+}
+
 hilo_status rt_executable_link(hilo_executable *exe, const struct str *objects, uint32_t n, const char *features,
                                struct diag_list *d) {
     struct arena *a = &exe->arena;
-    struct rt_kept *k = ARENA_NEW(a, struct rt_kept);
-    struct rt_code *code;
     exe->objects = objects;
     exe->nobjects = n;
     exe->on_device = strcmp(exe->machine, target_isa_name(TARGET_NVPTX)) == 0;
@@ -137,19 +160,8 @@ hilo_status rt_executable_link(hilo_executable *exe, const struct str *objects, 
     }
     exe->features = needed_features(a, str_of(features));
     exe->foreign = lacks(a, exe);
-    HILO_TRY(rt_code_load(objects, n, exe->foreign ? RT_CODE_FOREIGN : 0, exe->client->al, d, &code));
-    *k = (struct rt_kept){exe->kept, free_code, code};
-    exe->kept = k;
-    exe->code_bytes = rt_code_bytes(code);
-    for (uint32_t i = 0; i < exe->plan.nsteps; i++) {
-        struct plan_kernel *kernel = (struct plan_kernel *)(uintptr_t)exe->plan.steps[i].kernel;
-        if (!kernel || kernel->fn || kernel->interpret)
-            continue;
-        kernel->fn = rt_code_find(code, kernel->name);
-        if (!kernel->fn)
-            return diag_error(d, HILO_INTERNAL, "the code has no kernel '%s'", kernel->name);
-    }
-    return HILO_OK;
+    exe->code_bytes = 0;
+    return load_code(exe, objects, n, d);
 }
 
 /* ---- inputs and outputs ---------------------------------------------------------------------- */

@@ -286,14 +286,14 @@ static void get_sections(struct reader *r) {
     }
 }
 
-/* Of a program for a GPU, arguments, results and what init steps write are there; values of a run never are. */
+/* Of a program for a GPU, what init steps write is there; values of a run never are. */
 static bool is_placed(const struct reader *r, const struct plan_buffer *x) {
     bool device = r->exe->on_device;
     if (plan_is_value(x))
         return x->space == PLAN_HOST;
-    if (x->place == PLAN_BLOCK || x->place == PLAN_CONSTANT)
-        return x->space == PLAN_HOST || (device && x->space == PLAN_DEVICE);
-    return x->space == (device ? PLAN_DEVICE : PLAN_HOST);
+    if (x->place == PLAN_INIT)
+        return x->space == (device ? PLAN_DEVICE : PLAN_HOST);
+    return x->space == PLAN_HOST || (device && x->space == PLAN_DEVICE);
 }
 
 static void get_buffers(struct reader *r) {

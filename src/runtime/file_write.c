@@ -372,6 +372,8 @@ hilo_status rt_file_write(const hilo_executable *exe, const uint8_t *key, uint64
     struct arena a;
     jmp_buf recover;
     struct writer w = {.exe = exe, .key = key, .p = &exe->plan};
+    if (exe->divided)
+        return diag_error(d, HILO_UNIMPLEMENTED, "a program for both processor and GPU is not written to a file");
     w.skipped = exe->init_memory && !exe->on_device ? exe->plan.sections->nsteps : 0;
     strbuf_init(&w.out, exe->client->al);
     arena_init(&a, exe->client->al, &recover);

@@ -82,6 +82,9 @@ hilo_status rt_executable_ready(hilo_executable *exe, struct diag_list *d) {
         if (p->steps[i].kind == PLAN_KERNEL && !p->steps[i].kernel->gpu.threads && scratch < p->steps[i].kernel->scratch_bytes)
             scratch = p->steps[i].kernel->scratch_bytes;
     find_patches(exe);
+    for (uint32_t i = 0; i < p->nbuffers; i++)
+        if (p->buffers[i].place == PLAN_ARGUMENT && p->buffers[i].space == PLAN_HOST)
+            exe->inputs[p->buffers[i].index].on_host = exe->on_device;
     HILO_TRY(rt_device_constants(exe, d));
     for (uint32_t i = 0; i < p->nsteps; i++)
         if (p->steps[i].routine && p->steps[i].routine->by != LIB_OWN && !p->steps[i].routine->how)

@@ -66,8 +66,12 @@ static hilo_status check_inputs(struct run *r, hilo_buffer *const *inputs, size_
 }
 
 /* The form of a buffer's value that the run reads: tokens are on no device. */
-static struct value *form_of(const struct run *r, const hilo_buffer *b) {
-    return r->exe->on_device && b->device ? b->device : b->value;
+static struct value *form_of(const hilo_buffer *b, bool on_device) {
+    return on_device && b->device ? b->device : b->value;
+}
+
+static bool on_device(const struct run *r, uint32_t input) {
+    return r->exe->on_device && !r->exe->inputs[input].on_host;
 }
 
 /* Takes the values out of their buffers, all or none: other threads may donate them at the same time. */
@@ -75,13 +79,13 @@ static hilo_status take_inputs(struct run *r, hilo_buffer *const *inputs) {
     uint32_t n = r->plan->narguments, i = 0;
     size_t bytes = 0;
     for (; r->client->gpu && i < n; i++)
-        HILO_TRY(rt_buffer_form(inputs[i], r->exe->on_device, r->d));
+        HILO_TRY(rt_buffer_form(inputs[i], on_device(r, i), r->d));
     pthread_mutex_lock(&r->client->lock);
-    for (i = 0; i < n && form_of(r, inputs[i]);)
+    for (i = 0; i < n && form_of(inputs[i], on_device(r, i));)
         i++;
     if (i == n)
         for (i = 0; i < n; i++) {
-            r->frame->values[i] = value_ref(form_of(r, inputs[i]));
+            r->frame->values[i] = value_ref(form_of(inputs[i], on_device(r, i)));
             bytes += inputs[i]->bytes;
         }
     if (i == n && r->o->donate)
@@ -131,7 +135,7 @@ static hilo_status own_result(struct run *r, struct value **v) {
 static hilo_status new_result(struct run *r, uint32_t i, const hilo_type *t) {
     struct value **out = &r->frame->results[i];
     char what[32];
-    if (!r->exe->on_device)
+    if (r->plan->buffers[r->plan->results[i]].space == PLAN_HOST)
         return value_tensor(&r->al, rt_dtype(t->dtype), t->dims, t->rank, out);
     snprintf(what, sizeof what, "result %u", i);
     HILO_TRY(rt_device_tensor(r->client, rt_dtype(t->dtype), t->dims, t->rank, what, r->d, out));

@@ -122,6 +122,7 @@ struct rt_port {
     const int64_t *bounds; /* rank upper bounds of dynamic dimensions (IR_DYNAMIC = none), or NULL */
     const char *name;      /* or "" */
     int32_t alias;         /* of a parameter: see hilo_executable_input_alias */
+    bool on_host;          /* a parameter that no step on the GPU uses, of a plan with such steps */
 };
 
 /* Name, cost and identity of a program; loops count once. */
@@ -169,7 +170,8 @@ struct hilo_executable {
     size_t code_bytes;          /* of memory that it takes once it is loaded */
     const char *features;       /* that it needs, "+avx2,+fma"; "" = none */
     const char *machine;        /* that it is for, as target_cpu_machine returns it; of a GPU, "nvptx64" */
-    bool on_device;             /* the plan has steps on a GPU, and its arguments and results there */
+    bool on_device;             /* the plan has steps on a GPU */
+    bool divided;               /* it has kernels for the processor, too, whose code is not in `objects` */
     const char *foreign;        /* what this processor lacks to run it; NULL = nothing */
     uint32_t nuses, *first_use; /* of all steps; of each, in a frame */
     struct rt_patches in_block[PLAN_SPACES], in_arguments, in_results, in_device_constants;
@@ -212,6 +214,8 @@ void rt_executable_keep(hilo_executable *exe, void *p, void (*release)(void *p))
    loaded, to be written to a file; runs are refused. INTERNAL when a kernel is missing; else as rt_code_load. */
 hilo_status rt_executable_link(hilo_executable *exe, const struct str *objects, uint32_t n, const char *features,
                                struct diag_list *d);
+/* The same for the kernels of such a plan that are for the processor, where the others are for a GPU. */
+hilo_status rt_executable_link_processor(hilo_executable *exe, const struct str *objects, uint32_t n, struct diag_list *d);
 /* Once the plan is there: prepares its runs, and runs the init steps of constants. Needs the arena's recovery point. */
 hilo_status rt_executable_ready(hilo_executable *exe, struct diag_list *d);
 /* Runs the init steps of constants, into exe->init_memory. */

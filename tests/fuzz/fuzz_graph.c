@@ -1,7 +1,8 @@
 /* libFuzzer target: random programs compute the same by the evaluator and compiled at every level, within what numbers allow
- * (random_graph.h), the same bits for 1 thread and for 3, and the same with less memory where that is possible. LEVELS, such as
- * 03, in the environment sets the levels. TARGET, such as sm_80, makes kernels for another machine: these run by the
- * interpreter and, with the same bits, as this machine's code. */
+ * (random_graph.h), the same bits for 1 thread and for 3, and the same with less memory where that is possible. Of the
+ * environment: LEVELS, such as 03, sets the levels, DEVICE where programs run, MACHINE the file of a machine whose units their
+ * steps are placed on. TARGET, such as sm_80, makes kernels for another machine: these run by the interpreter and, with the same
+ * bits, as this machine's code. */
 #include "random_graph.h"
 
 #include "runtime/runtime.h"
@@ -55,6 +56,7 @@ static void client_open(struct client *c, int threads, const struct graph *g) {
     hilo_client_options o;
     hilo_client_options_init(&o);
     o.threads = threads;
+    o.device = getenv("DEVICE");
     if (hilo_client_create(&o, &c->client) != HILO_OK)
         abort();
     if (hilo_module_parse(c->client, g->text.p, g->text.n, NULL, &c->module) != HILO_OK)
@@ -84,6 +86,8 @@ static bool run_within(struct client *c, const struct graph *g, hilo_backend bac
     o.level = level;
     o.backend = backend;
     o.memory_limit = limit;
+    if (backend != HILO_BACKEND_REFERENCE)
+        o.machine = getenv("MACHINE");
     hilo_status status = hilo_compile(c->client, c->module, &o, &exe);
     if (limit && status == HILO_RESOURCE_EXHAUSTED)
         return false;

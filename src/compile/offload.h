@@ -1,0 +1,26 @@
+/* Offloading: which steps of a program run on the GPU of a machine, and which on its processor.
+ *
+ * A step takes on either unit what a roofline gives: the unit's least time, and the larger of arithmetic and memory traffic. A
+ * value that the other side reads crosses once. The assignment with the least sum is a minimum cut of the network of steps and
+ * values (Stone 1977). Where arguments and constants exceed the GPU's memory, their bytes get a price, which rises until the
+ * rest fits. An assignment to both units must be expected to be better than either alone by a factor: estimates are rough. */
+#ifndef HILO_COMPILE_OFFLOAD_H
+#define HILO_COMPILE_OFFLOAD_H
+
+#include "fuse/fuse.h"
+#include "target/machine.h"
+
+enum offload_to { OFFLOAD_NONE, OFFLOAD_ALL, OFFLOAD_PART, OFFLOAD_WAYS };
+
+struct offload {
+    enum offload_to to;
+    double ns[OFFLOAD_WAYS]; /* expected, of a run; infinite where it is impossible */
+    bool *on_device;         /* PART: by step of the block */
+    char reason[320];        /* one line: "GPU: …" */
+};
+
+/* Decides for the entry's block and its clusters. Memory: `a`, from which it jumps when memory is exhausted. */
+void offload(struct arena *a, const struct ir_module *m, ir_block block, const struct fuse_block *f,
+             const struct machine *machine, struct offload *out);
+
+#endif

@@ -1,0 +1,149 @@
+#!/bin/sh
+# --machine: what is placed on the processor and on the GPU of machines, and values of programs that are divided, on a stand-in
+# for NVIDIA's driver.
+. "$(dirname "$0")/common.inc"
+HILO_CUDA_PATH=$(dirname "$HILO")/tests/libcuda.so.1
+HILO_FAKE_CUDA_REPORT=$dir/report
+export HILO_CUDA_PATH HILO_FAKE_CUDA_REPORT
+needs_code_generator
+machines=$root/tests/target/machines
+
+# report WORD: the number after it in what the stand-in reported last.
+report() {
+    tail -n 1 report | tr ' ' '\n' | sed -n "/^$1\$/{n;p;}"
+}
+
+# layers N ROWS SIZE: a network of N products with weights, which are arguments.
+layers() {
+    x="tensor<$2x$3xf32>" w="tensor<$3x$3xf32>" i=0 args=
+    while [ $i -lt "$1" ]; do args="$args, %w$i: $w" i=$((i + 1)); done
+    echo "func.func @main(%t0: $x$args) -> $x {"
+    echo "  %s = stablehlo.constant dense<0.1> : $x"
+    i=0
+    while [ $i -lt "$1" ]; do
+        echo "  %d$i = stablehlo.dot_general %t$i, %w$i, contracting_dims = [1] x [0] : ($x, $w) -> $x"
+        echo "  %m$i = stablehlo.multiply %d$i, %s : $x"
+        echo "  %t$((i + 1)) = stablehlo.tanh %m$i : $x"
+        i=$((i + 1))
+    done
+    echo "  return %t$1 : $x"
+    echo "}"
+}
+layers 4 64 64 >layers.mlir
+layers 8 512 4096 >weights.mlir
+layers 1 4096 4096 >product.mlir
+for n in 64 16777216; do
+    cat >elements$n.mlir <<EOP
+func.func @main(%x: tensor<${n}xf32>, %y: tensor<${n}xf32>) -> tensor<${n}xf32> {
+  %0 = stablehlo.multiply %x, %y : tensor<${n}xf32>
+  %1 = stablehlo.add %0, %y : tensor<${n}xf32>
+  return %1 : tensor<${n}xf32>
+}
+EOP
+done
+# a product after a reduction of much
+cat >pooled.mlir <<'EOP'
+func.func @main(%x: tensor<16x4096x4096xf32>, %w: tensor<4096x4096xf32>) -> tensor<4096x4096xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [0]
+      : (tensor<16x4096x4096xf32>, tensor<f32>) -> tensor<4096x4096xf32>
+  %1 = stablehlo.dot_general %0, %w, contracting_dims = [1] x [0]
+      : (tensor<4096x4096xf32>, tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
+  return %1 : tensor<4096x4096xf32>
+}
+EOP
+# a routine of the host between products
+cat >sorted.mlir <<'EOP'
+func.func @main(%x: tensor<4096x4096xf32>, %w: tensor<4096x4096xf32>) -> tensor<4096x4096xf32> {
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
+      : (tensor<4096x4096xf32>, tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
+  %1 = "stablehlo.sort"(%0) ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %c = stablehlo.compare LT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  }) {dimension = 1 : i64} : (tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
+  %2 = stablehlo.dot_general %1, %w, contracting_dims = [1] x [0]
+      : (tensor<4096x4096xf32>, tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
+  return %2 : tensor<4096x4096xf32>
+}
+EOP
+
+# ---- decisions, by machine: unified, pcie (data on the GPU), pcie-host, coherent, little-memory
+while read -r program decisions; do
+    set -- $decisions
+    for machine in unified pcie pcie-host coherent little-memory; do
+        exits 0 explain "$program.mlir" --machine "$machines/$machine.machine"
+        grep '^placement' out >placed
+        if grep -q "^placement: $1: on the processor .*; " placed; then pass; else fail "$program on $machine: $1 expected"; fi
+        shift
+    done
+done <<'EOP'
+elements64 processor GPU processor GPU processor
+elements16777216 processor GPU processor GPU processor
+layers processor GPU processor GPU processor
+product GPU GPU GPU GPU GPU
+weights GPU GPU GPU GPU both
+pooled GPU GPU both GPU both
+sorted GPU GPU GPU GPU GPU
+EOP
+exits 0 explain weights.mlir --machine "$machines/little-memory.machine"
+says 'on the GPU not enough memory; with 5 of 8 steps on the GPU' 'programs are divided from 1.15 on'
+exits 0 explain elements64.mlir --machine "$machines/unified.machine" --json
+says '"placement":"processor: on the processor 0.00102 ms (0 MB cross), on the GPU 0.00602 ms'
+
+# ---- programs that are divided: values, transfers, kernels of both
+cat >mixed.mlir <<'EOP'
+func.func @main(%x: tensor<96x96xf32>, %y: tensor<96x96xf32>, %n: tensor<i32>) -> (tensor<96x96xf32>, tensor<96xf32>,
+                                                                                 tensor<96x96xf32>) {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %none = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %some = stablehlo.constant dense<0.05> : tensor<96x96xf32>
+  %0 = stablehlo.add %x, %y : tensor<96x96xf32>
+  %1 = stablehlo.dot_general %0, %y, contracting_dims = [1] x [0]
+      : (tensor<96x96xf32>, tensor<96x96xf32>) -> tensor<96x96xf32>
+  %2 = stablehlo.transpose %1, dims = [1, 0] : (tensor<96x96xf32>) -> tensor<96x96xf32>
+  %3:2 = stablehlo.while(%i = %none, %z = %2) : tensor<i32>, tensor<96x96xf32>
+  cond {
+    %c = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  } do {
+    %j = stablehlo.add %i, %one : tensor<i32>
+    %a = stablehlo.add %z, %y : tensor<96x96xf32>
+    %m = stablehlo.multiply %a, %some : tensor<96x96xf32>
+    stablehlo.return %j, %m : tensor<i32>, tensor<96x96xf32>
+  }
+  %4 = stablehlo.reduce(%3#1 init: %zero) applies stablehlo.add across dimensions = [1]
+      : (tensor<96x96xf32>, tensor<f32>) -> tensor<96xf32>
+  %5 = stablehlo.transpose %y, dims = [1, 0] : (tensor<96x96xf32>) -> tensor<96x96xf32>
+  return %3#1, %4, %5 : tensor<96x96xf32>, tensor<96xf32>, tensor<96x96xf32>
+}
+EOP
+m=$machines/opposites.machine
+exits 0 explain mixed.mlir --machine "$m"
+says 'placement: both: '
+for level in 0 1 2 3; do
+    for n in 0 3; do
+        exits 0 run mixed.mlir --no-cache --device gpu --machine "$m" -O$level --compare reference \
+            --input random:1 --input random:2 --input "i32=$n"
+        if [ "$(report leaks) $(report failed)" = '0 0' ]; then pass; else fail "mixed.mlir: $(tail -n 1 report)"; fi
+    done
+done
+exits 0 run mixed.mlir --no-cache --device gpu --machine "$m" --input random:1 --input random:2 --input i32=3
+crossed="$(report launches) $(report uploads) $(report downloads)"
+if [ "$crossed" = '13 5 9' ]; then pass; else fail "launches, uploads, downloads: $crossed"; fi
+
+# ---- refusals
+exits 1 run mixed.mlir --no-cache --machine "$m" --input random:1 --input random:2 --input i32=1
+says 'the program was compiled for a GPU with sm_80'
+exits 1 compile mixed.mlir --machine "$m" -o mixed.hilo
+says 'a program for both processor and GPU is not written to a file'
+exits 1 compile mixed.mlir --machine "$m" --emit asm
+says 'a program that is divided between processor and GPU has code for both'
+echo 'gpu sm_80' >short.machine
+exits 1 explain mixed.mlir --machine short.machine
+says "short.machine: there is no line 'processor'"
+sed 's/sm_80/x86-64-v3/' "$m" >other.machine
+exits 1 explain mixed.mlir --machine other.machine
+says "a machine is for generated code, and its gpu must be one"
+finish
