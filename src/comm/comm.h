@@ -37,6 +37,7 @@ struct comm_options {
     int64_t timeout_ms;              /* of the exchange of addresses, and of each collective; 0 = COMM_TIMEOUT_MS */
     void (*warn)(void *user, const char *message); /* or NULL */
     void *warn_user;
+    const struct comm_transport *transport; /* NULL: UCX */
 };
 enum { COMM_TIMEOUT_MS = 300000, COMM_WARN_MS = 20000 };
 

@@ -156,7 +156,8 @@ static void look(struct comm_group *g) {
 }
 
 static struct comm_frame frame_of(const struct comm_group *g, uint32_t from, uint32_t to) {
-    struct comm_frame f = {.clique = g->clique, .run = g->run, .from = from, .to = to, .node = comm_self(g->comm), .program = g->program};
+    struct comm_frame f = {.clique = g->clique, .run = g->run, .from = from, .to = to, .node = comm_self(g->comm),
+                           .program = g->program};
     snprintf(f.name, sizeof f.name, "%s", g->name);
     return f;
 }

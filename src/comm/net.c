@@ -373,28 +373,34 @@ static void on_told(struct comm *c, const struct comm_frame *head) {
     }
 }
 
+static void on_failure(struct comm *c, const struct comm_frame *head, const void *data, size_t bytes) {
+    struct comm_listener *l = listener_of(c, head);
+    if (l)
+        tell_listener(l, head, (struct str){data, bytes});
+    else if (!is_over(c, head))
+        keep_arrival(c, head, data, NULL, bytes);
+    else
+        snprintf(c->nodes[head->node].told, sizeof c->nodes->told, "%.*s", (int)bytes, bytes ? (const char *)data : "");
+}
+
 void comm_arrived(struct comm *c, const struct comm_frame *h, const void *data, void *announced, size_t bytes) {
     struct comm_request **at = &c->waiting;
     struct comm_frame copy = *h, *head = &copy;
     head->name[COMM_NAME - 1] = '\0';
-    if (head->node >= c->o.nnodes || head->node == c->o.node ||
-        (head->kind != COMM_BLOCK && head->kind != COMM_FAILED)) {
-        if (announced)
-            c->transport->drop(c->t, announced);
-        if (head->node < c->o.nnodes && head->node != c->o.node)
-            on_told(c, head);
+    bool known = head->node < c->o.nnodes && head->node != c->o.node;
+    if (announced && (head->kind != COMM_BLOCK || !known)) { /* only blocks are long */
+        c->transport->drop(c->t, announced);
+        announced = NULL;
+        bytes = 0;
+    }
+    if (!known)
+        return;
+    if (head->kind == COMM_FAILED) {
+        on_failure(c, head, data, bytes);
         return;
     }
-    if (head->kind == COMM_FAILED) {
-        struct comm_listener *l = listener_of(c, head);
-        if (l)
-            tell_listener(l, head, (struct str){data, announced ? 0 : bytes});
-        else if (!is_over(c, head))
-            keep_arrival(c, head, data, announced, bytes);
-        else if (announced)
-            c->transport->drop(c->t, announced);
-        else
-            snprintf(c->nodes[head->node].told, sizeof c->nodes->told, "%.*s", (int)bytes, (const char *)data);
+    if (head->kind != COMM_BLOCK) {
+        on_told(c, head);
         return;
     }
     while (*at && !same_block(&(*at)->head, head))
@@ -499,7 +505,7 @@ uint32_t comm_listen(struct comm *c, uint64_t hash, struct comm_listener *l) {
             continue;
         }
         arrival_unlink(c, at);
-        tell_listener(l, &a->head, (struct str){a->data, a->announced ? 0 : a->bytes});
+        tell_listener(l, &a->head, (struct str){a->data, a->bytes});
         arrival_free(c, a);
     }
     pthread_mutex_unlock(&c->lock);
@@ -877,7 +883,7 @@ hilo_status comm_open(const hilo_allocator *al, const struct comm_options *o, st
     c->o = *o;
     if (!c->o.timeout_ms)
         c->o.timeout_ms = COMM_TIMEOUT_MS;
-    c->transport = &comm_ucx;
+    c->transport = o->transport ? o->transport : &comm_ucx;
     c->pid = getpid();
     c->last_arrival = &c->arrivals;
     for (uint32_t i = 0; i < o->nnodes; i++)

@@ -54,7 +54,8 @@ struct member {
 
 static void *member_main(void *user) {
     struct member *m = user;
-    m->status = rt_execute(m->exe, &m->options, m->inputs, m->ninputs, m->outputs, m->noutputs, m->device, m->launch, m->process);
+    m->status = rt_execute(m->exe, &m->options, m->inputs, m->ninputs, m->outputs, m->noutputs, m->device, m->launch,
+                           m->process);
     rt_launch_end(m->launch, m->process, m->status, NULL);
     return NULL;
 }
@@ -127,9 +128,11 @@ hilo_status rt_execute_everywhere(hilo_executable *exe, const hilo_execute_optio
     diag_init(&d, c->al);
     double begin = rt_now_ms();
     hilo_status status = HILO_OK;
-    if (ninputs != here * hilo_executable_input_count(exe) || noutputs != here * hilo_executable_output_count(exe))
-        status = diag_error(&d, HILO_INVALID_ARGUMENT, "%zu inputs and %zu outputs: expected those of %u devices, %zu and %zu each",
-                            ninputs, noutputs, here, hilo_executable_input_count(exe), hilo_executable_output_count(exe));
+    size_t nin = hilo_executable_input_count(exe), nout = hilo_executable_output_count(exe);
+    if (ninputs != here * nin || noutputs != here * nout)
+        status = diag_error(&d, HILO_INVALID_ARGUMENT,
+                            "%zu inputs and %zu outputs: expected those of %u devices, %zu and %zu each", ninputs,
+                            noutputs, here, nin, nout);
     uint32_t *devices = status == HILO_OK ? mem_alloc(&c->memory, all * sizeof *devices) : NULL;
     for (uint32_t i = 0; i < all && devices; i++)
         devices[i] = i;

@@ -1,5 +1,5 @@
-/* Programs on several devices and nodes by the public interface: nodes that are processes and meet in a directory, nodes that are
- * threads and meet in callbacks, devices of one node. */
+/* Programs on several devices and nodes by the public interface: nodes that are processes and meet in a directory, nodes that
+ * are threads and meet in callbacks, devices of one node. */
 #include "hilo.h"
 
 #include <pthread.h>
