@@ -26,6 +26,7 @@ enum {
     NET_POLL_MS = 50,     /* between questions whether the run is cancelled */
     NET_GATHER_MS = 120000, /* node 0, for the others; these wait longer */
     NET_GIVE_UP_MS = 500, /* for what is under way when a group has failed */
+    NET_WHY_BYTES = 1000, /* of a reason that is sent, at most */
     NET_ASK_MS = 5000     /* between questions of a long wait; at most a quarter of its time */
 };
 
@@ -349,27 +350,30 @@ static void tell_listener(struct comm_listener *l, const struct comm_frame *head
 }
 
 /* Tells a node something, without waiting. The lock is held. */
-static void tell(struct comm *c, uint32_t node, enum comm_frame_kind kind, const struct comm_frame *about, uint32_t status) {
+static void tell(struct comm *c, uint32_t node, enum comm_frame_kind kind, const struct comm_frame *about, uint32_t status,
+                 struct str text) {
     struct comm_frame f = about ? *about : (struct comm_frame){0};
     f.kind = kind;
     f.node = c->o.node;
     f.status = status;
     if (c->nodes[node].connected && !c->nodes[node].failed)
-        c->transport->send(c->t, node, &f, "", 0, NULL);
+        c->transport->send(c->t, node, &f, text.n ? text.p : "", text.n, NULL);
 }
 
 /* What is said from node to node. */
-static void on_told(struct comm *c, const struct comm_frame *head) {
+static void on_told(struct comm *c, const struct comm_frame *head, struct str text) {
     struct node *n = &c->nodes[head->node];
     const struct comm_request *r = c->waiting;
     n->greeted = n->greeted || head->kind == COMM_HELLO;
-    if (head->kind == COMM_ANSWER) {
+    if (head->kind == COMM_LEAVES) {
+        snprintf(n->told, sizeof n->told, "%.*s", (int)text.n, text.n ? text.p : "");
+    } else if (head->kind == COMM_ANSWER) {
         n->asked_ms = 0;
         n->waits = head->status;
     } else if (head->kind == COMM_ASK) {
         while (r && !(r->head.clique == head->clique && r->head.run == head->run))
             r = r->next;
-        tell(c, head->node, COMM_ANSWER, head, r != NULL);
+        tell(c, head->node, COMM_ANSWER, head, r != NULL, STR(""));
     }
 }
 
@@ -400,7 +404,7 @@ void comm_arrived(struct comm *c, const struct comm_frame *h, const void *data, 
         return;
     }
     if (head->kind != COMM_BLOCK) {
-        on_told(c, head);
+        on_told(c, head, (struct str){data, bytes});
         return;
     }
     while (*at && !same_block(&(*at)->head, head))
@@ -474,11 +478,10 @@ void comm_start_receive(struct comm *c, struct comm_request *r) {
 }
 
 void comm_tell_failure(struct comm *c, uint32_t node, const struct comm_frame *head, const char *why) {
-    enum { MOST = 1000 };
     size_t n = strlen(why);
     pthread_mutex_lock(&c->lock);
     if (!c->nodes[node].failed)
-        c->transport->send(c->t, node, head, why, n < MOST ? n : MOST, NULL);
+        c->transport->send(c->t, node, head, why, n < NET_WHY_BYTES ? n : NET_WHY_BYTES, NULL);
     wake(c);
     pthread_mutex_unlock(&c->lock);
 }
@@ -683,7 +686,7 @@ static void ask(struct comm *c, const struct comm_request *r, uint32_t n, int64_
         if (r[i].done || node->asked_ms)
             continue;
         node->asked_ms = now;
-        tell(c, r[i].node, COMM_ASK, &r[i].head, 0);
+        tell(c, r[i].node, COMM_ASK, &r[i].head, 0, STR(""));
     }
 }
 
@@ -766,7 +769,7 @@ static hilo_status connect_node(struct comm *c, uint32_t node, struct str addres
     hilo_status status = c->transport->connect(c->t, node, address, &text);
     if (status == HILO_OK) {
         c->nodes[node].connected = true;
-        tell(c, node, COMM_HELLO, NULL, 0);
+        tell(c, node, COMM_HELLO, NULL, 0, STR(""));
     } else {
         comm_node_text(c, node, why);
         strbuf_printf(why, " cannot be reached: %s", text.p ? text.p : "");
@@ -795,11 +798,14 @@ static hilo_status connect_nodes(struct comm *c, const struct str *addresses, st
                 status = connect_node(c, i, addresses[i], why);
             else if (n->failed || late) {
                 comm_node_text(c, i, why);
-                strbuf_printf(why, " cannot be reached: %s", late ? "it does not answer" : n->why);
+                strbuf_printf(why, " cannot be reached: %s%s%s", late ? "it does not answer" : n->why, *n->told ? ", after " : "",
+                              n->told);
                 status = late ? HILO_DEADLINE_EXCEEDED : HILO_UNAVAILABLE;
             }
         }
     }
+    for (i = 0; i < c->o.nnodes && status != HILO_OK; i++)
+        tell(c, i, COMM_LEAVES, NULL, 0, (struct str){why->p, why->n < NET_WHY_BYTES ? why->n : NET_WHY_BYTES});
     pthread_mutex_unlock(&c->lock);
     return status;
 }
@@ -898,6 +904,8 @@ hilo_status comm_open(const hilo_allocator *al, const struct comm_options *o, st
         c->looked_after = pthread_create(&c->looker, NULL, look_after, c) == 0;
         if (!c->looked_after)
             status = HILO_RESOURCE_EXHAUSTED;
+        else
+            pthread_setname_np(c->looker, "hilo-nodes");
     }
     if (status != HILO_OK) {
         comm_close(c);

@@ -10,6 +10,7 @@ enum comm_frame_kind {
     COMM_BLOCK,  /* of a process for another one */
     COMM_FAILED, /* a process of a group has failed; the data is the reason */
     COMM_HELLO,  /* the node is connected */
+    COMM_LEAVES, /* the node could not meet all others; the data is the reason */
     COMM_ASK,    /* the node waits in the group and run: is the other there? */
     COMM_ANSWER  /* of the node; `status`: whether it waits in that run, too */
 };

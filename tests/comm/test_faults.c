@@ -116,13 +116,31 @@ static void start(struct nodes *n, const char *victims_program, const char *runs
         n->pids[i] = start_one(n, i, i == VICTIM ? victims_program : "adds", runs);
 }
 
-/* Waits until all know each other, and for some time that is another one in each turn. */
+/* Whether the process is connected with the others: then it has a thread for them. */
+static bool has_met(pid_t pid) {
+    char path[64], name[32] = "";
+    bool met = false;
+    snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+    DIR *d = opendir(path);
+    for (struct dirent *e; d && !met && (e = readdir(d));) {
+        snprintf(path, sizeof path, "/proc/%d/task/%.20s/comm", (int)pid, e->d_name);
+        FILE *f = fopen(path, "re");
+        met = f && fgets(name, sizeof name, f) && strcmp(name, "hilo-nodes\n") == 0;
+        if (f)
+            fclose(f);
+    }
+    if (d)
+        closedir(d);
+    return met;
+}
+
+/* Waits until all nodes are connected, and for some time that is another one in each turn. */
 static void meet(struct nodes *n, int turn) {
-    char path[128];
-    snprintf(path, sizeof path, "%s/meet/hilo.nodes", n->dir);
-    for (int64_t end = now_ms() + HANG_MS; access(path, F_OK) != 0 && now_ms() < end;)
-        sleep_ms(2);
-    sleep_ms(150 + 37 * turn % 200);
+    int64_t end = now_ms() + HANG_MS;
+    for (int i = 0; i < NODES; i++)
+        while (!has_met(n->pids[i]) && now_ms() < end)
+            sleep_ms(2);
+    sleep_ms(37 * turn % 200);
     n->since = now_ms();
 }
 
@@ -276,7 +294,7 @@ static void test_other_program(void **state) {
     for (int turn = 0; turn < turns(); turn++) {
         struct nodes n;
         start(&n, "subtracts", "1");
-        meet(&n, turn);
+        n.since = now_ms();
         for (int i = 0; i < VICTIM; i++)
             ends(&n, i, other, HANG_MS);
         assert_int_not_equal(end_of(&n, VICTIM), 0);
