@@ -163,9 +163,12 @@ int cli_fail(hilo_client *client, hilo_status status);
 
 /* A client for these options. Returns 0, or an exit code after printing an error; so do all functions here that return int. */
 int cli_client(const struct cli_compile *o, hilo_client **out);
-/* The same in two steps. */
+/* The same in two steps; `log` lives as long as the client. */
+struct cli_log {
+    bool quiet, created; /* set by cli_client_create */
+};
 int cli_client_options(const struct cli_compile *o, hilo_client_options *out);
-int cli_client_create(const hilo_client_options *o, hilo_client **out);
+int cli_client_create(hilo_client_options *o, struct cli_log *log, hilo_client **out);
 void cli_compile_options(const struct cli_compile *o, const char *entry, hilo_compile_options *out);
 /* Reads and verifies a program; "-" is standard input. */
 int cli_load(hilo_client *client, const char *path, hilo_module **out);

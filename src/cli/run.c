@@ -200,11 +200,12 @@ static hilo_buffer **repeat(hilo_buffer **inputs, size_t n, size_t devices) {
 static int run_file(const char *file, const struct run_options *o) {
     struct session s = {0};
     hilo_client_options client;
+    struct cli_log log;
     int code = cli_client_options(&o->compile, &client);
     if (code == CLI_OK && several(o))
         code = cli_node_options(several(o), &client);
     if (code == CLI_OK)
-        code = cli_client_create(&client, &s.client);
+        code = cli_client_create(&client, &log, &s.client);
     if (code == CLI_OK)
         code = compile(&s, file, o);
     if (code == CLI_OK) {

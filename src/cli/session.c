@@ -37,17 +37,15 @@ int cli_fail(hilo_client *client, hilo_status status) {
     return exit_code(status);
 }
 
-/* An error is why there is no client. */
 static void on_log(void *user, hilo_log_level level, const char *message) {
-    const bool *quiet = user;
-    if (level == HILO_LOG_ERROR)
+    const struct cli_log *log = user;
+    if (level == HILO_LOG_ERROR && log && !log->created) /* later ones are diagnostics, too */
         fprintf(stderr, "hilo: %s\n", message);
-    else if (!*quiet && level != HILO_LOG_DEBUG)
+    if ((level == HILO_LOG_INFO || level == HILO_LOG_WARNING) && !(log && log->quiet))
         fprintf(stderr, "%s%s\n", level == HILO_LOG_WARNING ? "hilo: warning: " : "", message);
 }
 
 int cli_client_options(const struct cli_compile *o, hilo_client_options *out) {
-    static const bool yes = true, no = false;
     const char *size = getenv("HILO_CACHE_SIZE");
     hilo_client_options_init(out);
     if (size && *size && !rt_store_size(size))
@@ -57,20 +55,29 @@ int cli_client_options(const struct cli_compile *o, hilo_client_options *out) {
     out->threads = (int32_t)o->threads;
     if (o->device)
         out->device = o->device;
-    out->log = on_log;
-    out->log_user = (void *)(uintptr_t)(o->quiet ? &yes : &no);
+    out->log = o->quiet ? NULL : on_log;
     return CLI_OK;
 }
 
-int cli_client_create(const hilo_client_options *o, hilo_client **out) {
+int cli_client_create(hilo_client_options *o, struct cli_log *log, hilo_client **out) {
+    log->quiet = !o->log;
+    o->log = on_log;
+    o->log_user = log;
     hilo_status status = hilo_client_create(o, out);
-    return status == HILO_OK ? CLI_OK : cli_error(exit_code(status), "cannot create a client: %s", hilo_status_name(status));
+    log->created = status == HILO_OK;
+    return log->created ? CLI_OK : cli_error(exit_code(status), "cannot create a client: %s", hilo_status_name(status));
 }
 
 int cli_client(const struct cli_compile *o, hilo_client **out) {
     hilo_client_options options;
+    struct cli_log log = {0};
     int code = cli_client_options(o, &options);
-    return code == CLI_OK ? cli_client_create(&options, out) : code;
+    if (code != CLI_OK || hilo_client_create(&options, out) == HILO_OK)
+        return code;
+    code = cli_client_create(&options, &log, out); /* says why */
+    if (code == CLI_OK) /* `log` does not live as long */
+        hilo_client_release(*out);
+    return code == CLI_OK ? CLI_ENVIRONMENT : code;
 }
 
 /* The path of a program, and its name in messages. */

@@ -26,6 +26,7 @@ enum {
     NET_POLL_MS = 50,     /* between questions whether the run is cancelled */
     NET_GATHER_MS = 120000, /* node 0, for the others; these wait longer */
     NET_GIVE_UP_MS = 500, /* for what is under way when a group has failed */
+    NET_LINGER_MS = 500,  /* for others to read why a run has failed, before their connections end */
     NET_WHY_BYTES = 1000, /* of a reason that is sent, at most */
     NET_ASK_MS = 5000     /* between questions of a long wait; at most a quarter of its time */
 };
@@ -65,6 +66,7 @@ struct comm {
     bool leading;               /* a thread is in the transport */
     bool sleeping;              /* and sleeps there */
     bool closing, looked_after;
+    int64_t told_ms;            /* when it told others that a run had failed; 0: never */
     pthread_t looker;
     struct comm_request *waiting; /* receives without a frame */
     struct arrival *arrivals, **last_arrival;
@@ -480,6 +482,7 @@ void comm_start_receive(struct comm *c, struct comm_request *r) {
 void comm_tell_failure(struct comm *c, uint32_t node, const struct comm_frame *head, const char *why) {
     size_t n = strlen(why);
     pthread_mutex_lock(&c->lock);
+    c->told_ms = comm_now_ms();
     if (!c->nodes[node].failed)
         c->transport->send(c->t, node, head, why, n < NET_WHY_BYTES ? n : NET_WHY_BYTES, NULL);
     wake(c);
@@ -798,8 +801,8 @@ static hilo_status connect_nodes(struct comm *c, const struct str *addresses, st
                 status = connect_node(c, i, addresses[i], why);
             else if (n->failed || late) {
                 comm_node_text(c, i, why);
-                strbuf_printf(why, " cannot be reached: %s%s%s", late ? "it does not answer" : n->why, *n->told ? ", after " : "",
-                              n->told);
+                strbuf_printf(why, " cannot be reached: %s%s%s", late ? "it does not answer" : n->why,
+                              *n->told ? ", after " : "", n->told);
                 status = late ? HILO_DEADLINE_EXCEEDED : HILO_UNAVAILABLE;
             }
         }
@@ -916,6 +919,21 @@ hilo_status comm_open(const hilo_allocator *al, const struct comm_options *o, st
     return HILO_OK;
 }
 
+/* A connection that ends may take with it what was said last, if the other side is sending: so those who were told of a failure
+   have some time to read of it, and to leave first. */
+static void linger(struct comm *c) {
+    bool any = c->told_ms != 0;
+    pthread_mutex_lock(&c->lock);
+    for (int64_t now = comm_now_ms(), end = c->told_ms + NET_LINGER_MS; any && now < end; now = comm_now_ms()) {
+        any = false;
+        for (uint32_t i = 0; i < c->o.nnodes; i++)
+            any = any || (c->nodes[i].connected && !c->nodes[i].failed && !c->nodes[i].asked_ms);
+        if (any)
+            lead(c, NULL, 0, end - now < NET_POLL_MS ? end - now : NET_POLL_MS);
+    }
+    pthread_mutex_unlock(&c->lock);
+}
+
 void comm_close(struct comm *c) {
     if (!c || c->pid != getpid())
         return;
@@ -926,6 +944,7 @@ void comm_close(struct comm *c) {
         pthread_mutex_unlock(&c->lock);
         pthread_join(c->looker, NULL);
     }
+    linger(c);
     for (struct arrival *a = c->arrivals, *next; a; a = next) {
         next = a->next;
         if (a->announced)
