@@ -465,7 +465,7 @@ void lower_contract(struct lower *l) {
     struct contraction c;
     contract_init(&c, l, l->kernel->anchor);
     find_strides(&c);
-    if (!contract_shared(&c) && !contract_winograd(&c) && !contract_direct(&c) && !contract_depthwise(&c) &&
-        !contract_matvec(&c) && !contract_vecmat(&c))
+    if (!contract_shared(&c) && !contract_gemv(&c) && !contract_winograd(&c) && !contract_direct(&c) &&
+        !contract_depthwise(&c) && !contract_matvec(&c) && !contract_vecmat(&c))
         schedule(&c);
 }

@@ -11,6 +11,7 @@
  *   direct.c   convolution with a register tile of pixels by features; winograd.c  with fewer multiplications
  *   depthwise.c  convolution of groups of few features
  *   shared.c   on GPUs: tiles through shared memory; mma.c multiplies them by matrix units
+ *   gemv.c     GEMV on GPUs
  *   stages.c   GEMM, row-wise kernel, GEMM in one kernel: attention
  *
  * All of them read factors by contract_factor, from the operand or as it was packed, and end in contract_finish. Products are
@@ -143,6 +144,7 @@ bool contract_winograd(struct contraction *c);  /* convolutions of 3×3 windows 
 bool contract_direct(struct contraction *c);    /* convolutions */
 bool contract_depthwise(struct contraction *c); /* of groups of few features */
 bool contract_shared(struct contraction *c);    /* on GPUs */
+bool contract_gemv(struct contraction *c);      /* on GPUs */
 /* Lanes along axis v of the result. */
 bool contract_blocks(struct contraction *c, uint32_t v);
 bool contract_can_block(const struct contraction *c, uint32_t v);

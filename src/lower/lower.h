@@ -9,7 +9,7 @@
  *   move.c      index arithmetic; dynamic_update_slice               native.c    `while` loops as one kernel
  *   window.c    windows reduced at each element (pooling)         threads.h   schedules for GPUs
  *   contract.h  matrix products and convolutions: contract.c, small.c, block.c, pack.c, tile.c, matvec.c, vecmat.c, stages.c,
- *               online.c, span.c, direct.c, winograd.c, depthwise.c
+ *               gemv.c, online.c, span.c, direct.c, winograd.c, depthwise.c
  *   conv.h      the geometry of convolutions */
 #ifndef HILO_LOWER_LOWER_H
 #define HILO_LOWER_LOWER_H

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Every kernel of the programs of tests/op and of ../shared/workloads, as PTX for a generation of GPUs, with HILO_TEST_LONG for
 # each, is accepted by ptxas, and uses no local memory and spills no register. Kernels of the workloads for sm_80 may use 255
-# registers each and as much shared memory as a block has; a large product has the instructions that it should, where nvdisasm
+# registers each and as much shared memory as a block has; products have the instructions that they should, where nvdisasm
 # is. Without ptxas (PTXAS, or in PATH) it is skipped by name.
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit
@@ -71,21 +71,39 @@ for target in "${targets[@]}"; do
     echo "$target: $kernels kernels so far"
 done
 
-# A product of 4096 by 4096 by 4096: multiply-adds, and accesses of 16 bytes.
-cat >"$scratch/product.mlir" <<'END'
-func.func @main(%a: tensor<4096x4096xf32>, %b: tensor<4096x4096xf32>) -> tensor<4096x4096xf32> {
-  %0 = stablehlo.dot %a, %b : (tensor<4096x4096xf32>, tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
-  return %0 : tensor<4096x4096xf32>
+# expect NAME LHS RHS RESULT DIMENSIONS 'INSTRUCTION COUNT'...: the code of a product has at least so many of each instruction,
+# and no local memory.
+expect() {
+    local name=$1 a=$2 b=$3 r=$4 dims=$5 pattern
+    shift 5
+    cat >"$scratch/product.mlir" <<END
+func.func @main(%a: tensor<$a>, %b: tensor<$b>) -> tensor<$r> {
+  %0 = stablehlo.dot_general %a, %b, contracting_dims = $dims : (tensor<$a>, tensor<$b>) -> tensor<$r>
+  return %0 : tensor<$r>
 }
 END
-if nvdisasm=$(command -v "${NVDISASM:-nvdisasm}"); then
-    "$HILO" compile "$scratch/product.mlir" --target-cpu sm_80 --emit asm -o "$scratch/product.ptx"
-    "$ptxas" -arch=sm_80 -o "$scratch/product.cubin" "$scratch/product.ptx"
-    "$nvdisasm" "$scratch/product.cubin" >"$scratch/sass"
-    for pattern in 'FFMA 1024' 'LDS.128 64' 'LDG.E.128 4' 'STG.E.128 16'; do
-        [ "$(grep -c "${pattern% *}" "$scratch/sass")" -ge "${pattern#* }" ] || fail "the product has less than $pattern"
+    if ! { "$HILO" compile "$scratch/product.mlir" --target-cpu sm_80 --emit asm -o "$scratch/product.ptx" &&
+        "$ptxas" -arch=sm_80 -v -o "$scratch/product.cubin" "$scratch/product.ptx" >"$scratch/log" 2>&1 &&
+        "$nvdisasm" "$scratch/product.cubin" >"$scratch/sass"; }; then
+        fail "$name is not accepted"
+        return
+    fi
+    ! grep -qE '[1-9][0-9]* bytes (stack|spill)' "$scratch/log" || fail "$name spills registers"
+    ! grep -qE '\b(LDL|STL)\b' "$scratch/sass" || fail "$name accesses local memory"
+    for pattern in "$@"; do
+        [ "$(grep -c "\b${pattern% *}" "$scratch/sass")" -ge "${pattern#* }" ] || fail "$name has less than $pattern"
     done
-    ! grep -qE '\b(LDL|STL)\b' "$scratch/sass" || fail "the product accesses local memory"
+}
+
+if nvdisasm=$(command -v "${NVDISASM:-nvdisasm}"); then
+    n=4096x4096
+    expect 'the product of f32' ${n}xf32 ${n}xf32 ${n}xf32 '[1] x [0]' 'FFMA 1024' 'LDS.128 64' 'LDG.E.128 4' 'STG.E.128 16'
+    expect 'the product of bf16' ${n}xbf16 ${n}xbf16 ${n}xbf16 '[1] x [0]' 'HMMA.16816.F32.BF16 32' 'LDSM.16.M88.4 8' \
+        'LDSM.16.MT88.4 4' 'LDG.E.128 8'
+    expect 'the product of f16' ${n}xf16 ${n}xf16 ${n}xf32 '[1] x [1]' 'HMMA.16816.F32 32' 'LDSM.16.M88.4 12' 'LDG.E.128 8'
+    expect 'the product of i8' ${n}xi8 ${n}xi8 ${n}xi32 '[1] x [1]' 'IMMA.16832.S8.S8 32' 'LDSM.16.M88.4 12' 'LDG.E.128 8'
+    expect 'GEMV along' 1x2048xbf16 2048x2048xbf16 1x2048xbf16 '[1] x [1]' 'LDG.E.128 5'
+    expect 'GEMV across' 1x2048xbf16 2048x2048xbf16 1x2048xbf16 '[1] x [0]' 'LDG.E.128 3' 'STS.128 2'
 else
     echo "skipped: nvdisasm is not there"
 fi

@@ -119,7 +119,7 @@ static const char *run(const struct kir *k, const char *text, uint64_t seed, str
     data_new(&a, k);
     random_state = state;
     data_new(&b, k);
-    *skipped = !kir_run_within(k, a.p, a.scratch, 0, grid, UINT64_C(1) << 22, &d);
+    *skipped = !kir_run_within(k, a.p, a.scratch, 0, grid, UINT64_C(1) << 24, &d);
     if (!*skipped && !launch_blocks(code, k, &target, b.buffers, b.n, (uint32_t)most_blocks, seed, counts, why, sizeof why))
         wrong = why;
     for (uint32_t i = 0, param = 0; i < k->buffers.n && !wrong && !*skipped; i++) {
@@ -221,6 +221,8 @@ struct traffic {
     struct ptx_counts counts;
     double needed; /* sectors */
     uint32_t kernels;
+    int64_t blocks; /* of the first kernel */
+    double sectors; /* of all blocks, where those that run do what the others do */
     int wide, products; /* accesses of 16 bytes, products of matrix units in the code */
 };
 
@@ -247,9 +249,13 @@ static struct traffic traffic_of(const char *program) {
     for (size_t at = 0; (k = parse(kernels.p, kernels.n, &at)) != NULL; kir_free(k)) {
         char *text = ptx_of(k);
         bool skipped;
+        int64_t grid = kir_grid_extent(k);
+        uint64_t before = t.counts.sectors;
+        t.blocks = t.kernels ? t.blocks : grid;
         const char *wrong = run(k, text, 7, &t.counts, &skipped);
         if (wrong || skipped)
             fail_msg("%s in\n%s", wrong ? wrong : "skipped", text);
+        t.sectors += (double)(t.counts.sectors - before) * (double)grid / (double)(grid < most_blocks ? grid : most_blocks);
         for (const char *p = text; (p = strstr(p, ".v4.")) != NULL; p++)
             t.wide++;
         for (const char *p = text; (p = strstr(p, "mma.sync.")) != NULL; p++)
@@ -390,6 +396,58 @@ static void test_units(void **state) {
         /* three slabs, since the last one is read twice; eight rows are stored at once, half a sector of each */
         assert_int_equal(x.counts.sectors, (2 * 128 * 96 + 2 * 128 * 128) * 2 / 32);
     }
+    most_blocks = INT32_MAX;
+}
+
+/* Few rows: the interpreter's bits, for sizes that are no multiples of anything, and sums that are split. */
+static void test_gemv(void **state) {
+    (void)state;
+    static const char *const types[] = {"f32", "bf16", "f64", "f16"};
+    static const struct { int m, n, k; } sizes[] = {
+        {1, 8, 640}, {3, 100, 70}, {2, 9, 1001}, {1, 2000, 64}, {1, 24, 4096}, {7, 64, 256}};
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+        for (size_t t = 0; t < sizeof types / sizeof *types; t++)
+            for (int along = 0; along < 2; along++) {
+                char a[32], b[32], r[32];
+                int m = sizes[s].m, n = sizes[s].n, k = sizes[s].k;
+                if (t != s % 4 && s > 0)
+                    continue;
+                snprintf(a, sizeof a, "%dx%dx%s", m, k, types[t]);
+                snprintf(b, sizeof b, "%dx%dx%s", along ? n : k, along ? k : n, types[t]);
+                snprintf(r, sizeof r, "%dx%dx%s", m, n, types[t]);
+                struct traffic x = product_of(a, b, along ? "contracting_dims = [1] x [1]" : "contracting_dims = [1] x [0]", r);
+                assert_true(x.kernels <= 2);
+            }
+    /* scores and values of grouped queries */
+    (void)product_of("2x3x4x40xbf16", "2x3x96x40xbf16", "batching_dims = [0, 1] x [0, 1], contracting_dims = [3] x [3]",
+                     "2x3x4x96xf32");
+    (void)product_of("2x3x4x96xf32", "2x3x96x40xf32", "batching_dims = [0, 1] x [0, 1], contracting_dims = [3] x [2]",
+                     "2x3x4x40xf32");
+}
+
+/* A step of a language model of 10^9 weights: all multiprocessors have blocks, which read 16 bytes of the matrix at once, each
+   byte once. */
+static void test_decode(void **state) {
+    (void)state;
+    static const struct { int m, n, k; } sizes[] = {
+        {1, 2048, 2048}, {1, 512, 2048}, {1, 8192, 2048}, {1, 2048, 8192}, {4, 2048, 2048}};
+    most_blocks = 1;
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+        for (int along = 0; along < 2; along++) {
+            char a[32], b[32], r[32];
+            int m = sizes[s].m, n = sizes[s].n, k = sizes[s].k;
+            snprintf(a, sizeof a, "%dx%dxbf16", m, k);
+            snprintf(b, sizeof b, "%dx%dxbf16", along ? n : k, along ? k : n);
+            snprintf(r, sizeof r, "%dx%dxbf16", m, n);
+            struct traffic x = product_of(a, b, along ? "contracting_dims = [1] x [1]" : "contracting_dims = [1] x [0]", r);
+            double over = x.sectors * 32 / ((double)n * k * 2);
+            print_message("%d x %d x %d %s: %lld blocks, %.3f of the matrix's bytes, %d accesses of 16 bytes, %llu conflicts\n", m,
+                          n, k, along ? "along" : "across", (long long)x.blocks, over, x.wide,
+                          (unsigned long long)x.counts.conflicts);
+            assert_true(x.blocks >= target.cores && x.wide > 0 && x.counts.conflicts == 0);
+            /* rows are read for four or two lines at once; parts of sums are stored */
+            assert_true(over <= (along ? 1 + 1.01 * m / (n > 512 ? 4 : 2) : 1 + 0.2 * m));
+        }
     most_blocks = INT32_MAX;
 }
 
@@ -590,6 +648,7 @@ static int open_target(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_traffic), cmocka_unit_test(test_shapes),
                                        cmocka_unit_test(test_products), cmocka_unit_test(test_units),
+                                       cmocka_unit_test(test_gemv), cmocka_unit_test(test_decode),
                                        cmocka_unit_test(test_launch),
                                        cmocka_unit_test(test_planted), cmocka_unit_test(test_programs)};
     return setjmp(out_of_memory) ? 1 : cmocka_run_group_tests(tests, open_target, NULL);
