@@ -171,10 +171,62 @@ static struct node *node_of(struct fuse *f, ir_val v) {
     return i && !IR_NONE(ir_val_get(f->m, v)->op) ? &f->nodes[i - 1] : NULL;
 }
 
+/* The value that it is a copy of, in another shape. */
+static ir_val moved_from(const struct ir_module *m, ir_val v) {
+    for (ir_op op = ir_val_get(m, v)->op; !IR_NONE(op); op = ir_val_get(m, v)->op) {
+        if (ir_kind(m, op) != IR_RESHAPE && ir_kind(m, op) != IR_BROADCAST_IN_DIM)
+            break;
+        v = ir_operand(m, op, 0);
+    }
+    return v;
+}
+
+/* Whether the op multiplies integers of at most 16 bits by scales, each for several of them. */
+static bool scales_integers(const struct ir_module *m, ir_op op) {
+    enum { GROUP = 8, BITS = 16 };
+    for (uint32_t i = 0; i < 2 && ir_kind(m, op) == IR_MULTIPLY; i++) {
+        ir_op from = ir_val_get(m, moved_from(m, ir_operand(m, op, i)))->op;
+        if (IR_NONE(from) || ir_kind(m, from) != IR_CONVERT)
+            continue;
+        const struct ir_dtype_info *t = ir_dtype_get(ir_val_type(m, ir_operand(m, from, 0))->dtype);
+        if (t->cls == IR_SINT && t->bits <= BITS)
+            return GROUP * count_of(m, moved_from(m, ir_operand(m, op, !i))) <= count_of(m, ir_result(m, op, 0));
+    }
+    return false;
+}
+
+/* The number of terms of a dot's sums. */
+static int64_t terms_of(const struct ir_module *m, ir_op dot) {
+    size_t n;
+    ir_attr a = ir_prop(m, dot, IR_DOT_GENERAL_dot_dimension_numbers);
+    const int64_t *sum = ir_field_dims(m, a, IR_DOT_lhs_contracting_dimensions_F, &n);
+    int64_t terms = 1;
+    for (size_t i = 0; i < n; i++)
+        terms *= ir_val_type(m, ir_operand(m, dot, 0))->dims[sum[i]];
+    return terms;
+}
+
+/* Whether a contraction of few rows reads integers and their scales instead of the numbers: it splits rows into bytes before
+   it multiplies them (lower/matvec.c), and integers have fewer. */
+static bool is_split(const struct fuse *f, const struct fuse_kernel *k, const struct node *n) {
+    return n->inside_inner_loop && k->schedule == FUSE_CONTRACT && ir_kind(f->m, k->anchor) == IR_DOT_GENERAL &&
+           scales_integers(f->m, n->op) &&
+           count_of(f->m, ir_result(f->m, n->op, 0)) <= FUSE_FEW_ROWS * terms_of(f->m, k->anchor);
+}
+
+static bool is_split_by_owners(const struct fuse *f, const struct node *n) {
+    for (uint32_t i = 0; i < n->nowners; i++)
+        if (!is_split(f, f->kernels.v[n->owners[i]], n))
+            return false;
+    return true;
+}
+
 /* Whether it is recomputed in several kernels. Not so where what it is computed from, through cheap ops, is read by nothing
    else and takes as much memory: then its result is stored instead. */
 static bool is_recomputed(struct fuse *f, const struct node *n) {
     size_t bytes, stored;
+    if (is_split_by_owners(f, n))
+        return true;
     if (!is_cheap(f->m, n) || n->cls != FUSE_ELEMENT || !ir_type_bytes(ir_val_type(f->m, ir_result(f->m, n->op, 0)), &stored))
         return is_cheap(f->m, n);
     for (const struct node *p = n;;) {
@@ -562,14 +614,9 @@ static bool is_dequantised(const struct fuse *f, ir_val v) {
 /* Whether a contraction multiplies each element of the op's result with so few others that it is cheaper to compute it each
    time than to store it: what dequantises a matrix for few rows. */
 static bool has_few_uses(const struct fuse *f, const struct fuse_kernel *k, const struct node *n) {
-    size_t nsum = 0;
     if (ir_kind(f->m, k->anchor) != IR_DOT_GENERAL || cost_of(f->m, n->op) > 1)
         return false;
-    ir_attr a = ir_prop(f->m, k->anchor, IR_DOT_GENERAL_dot_dimension_numbers);
-    const int64_t *sum = ir_field_dims(f->m, a, IR_DOT_lhs_contracting_dimensions_F, &nsum);
-    double products = (double)count_of(f->m, ir_result(f->m, k->anchor, 0));
-    for (size_t i = 0; i < nsum; i++)
-        products *= (double)ir_val_type(f->m, ir_operand(f->m, k->anchor, 0))->dims[sum[i]];
+    double products = (double)count_of(f->m, ir_result(f->m, k->anchor, 0)) * (double)terms_of(f->m, k->anchor);
     ir_val v = ir_result(f->m, n->op, 0);
     double count = (double)count_of(f->m, v);
     return products <= FEW_USES * count || (products <= FUSE_FEW_ROWS * count && is_dequantised(f, v));
@@ -602,7 +649,8 @@ static bool is_packed(const struct fuse *f, const struct fuse_kernel *k, const s
 
 static enum fuse_reason fuse_element(struct fuse *f, const struct fuse_kernel *k, const struct node *n) {
     int cost = cost_of(f->m, n->op);
-    if (n->inside_inner_loop && (ir_kind(f->m, n->op) == IR_CONVERT || has_few_uses(f, k, n) || is_packed(f, k, n)))
+    if (n->inside_inner_loop &&
+        (ir_kind(f->m, n->op) == IR_CONVERT || has_few_uses(f, k, n) || is_packed(f, k, n) || is_split(f, k, n)))
         return FUSE_FUSED;
     if (n->inside_inner_loop)
         return FUSE_CONTRACTED;

@@ -17,13 +17,18 @@ ir_val layer_part(const struct emit *e, const struct llm_weight *w, enum llm_par
     return part < (enum llm_part)w->nparams ? e->params[w->first + (uint32_t)part] : (ir_val){0};
 }
 
+ir_val layer_rounded(struct emit *e, ir_val x, const struct llm_weight *w, enum ir_dtype type) {
+    bool rounds = w->bits == 4 && type == IR_F32_T && e->model->precision != LLM_F32;
+    return rounds ? product_round(&e->b, x, w) : x;
+}
+
 /* x f32[n, cols] times the transposed matrix: f32[n, rows]. With one row for each sequence, products take the inputs of a
    decode step. */
 static ir_val product(struct emit *e, ir_val x, const void *weight) {
     const struct llm_weight *w = weight;
     ir_val parts[] = {layer_part(e, w, LLM_VALUES), layer_part(e, w, LLM_SCALES), layer_part(e, w, LLM_OFFSETS)};
     enum ir_dtype type = layer_decodes(e) || build_type(&e->b, x)->dims[0] == e->B ? e->model->decode : e->type;
-    return product_of(&e->b, x, w, parts, type);
+    return product_of(&e->b, layer_rounded(e, x, w, type), w, parts, type);
 }
 
 ir_val layer_each_row(struct emit *e, ir_val x, ir_val (*f)(struct emit *e, ir_val x, const void *user), const void *user) {

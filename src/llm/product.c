@@ -98,6 +98,18 @@ static ir_val product_of_bytes(struct build *b, ir_val x, const struct llm_weigh
     return build_binary(b, IR_MULTIPLY, y, build_broadcast_like(b, unit, y, MAP(1)));
 }
 
+ir_val product_round(struct build *b, ir_val x, const struct llm_weight *w) {
+    enum { GREATEST = 32767 };
+    int64_t n = size(b, x, 0), grouped[] = {n, w->groups, w->cols / w->groups};
+    x = build_reshape(b, x, grouped, 3);
+    ir_val most = build_reduce(b, IR_MAXIMUM, build_unary(b, IR_ABS, x), 2);
+    ir_val unit = build_scale(b, with(b, IR_MAXIMUM, most, LEAST_UNIT), 1.0 / GREATEST);
+    ir_val q = build_binary(b, IR_MULTIPLY, x, build_broadcast_like(b, build_reciprocal(b, unit), x, MAP(0, 1)));
+    q = build_convert(b, build_unary(b, IR_ROUND_NEAREST_EVEN, q), IR_I16_T);
+    x = build_binary(b, IR_MULTIPLY, build_convert(b, q, IR_F32_T), build_broadcast_like(b, unit, x, MAP(0, 1)));
+    return build_reshape(b, x, DIMS(n, w->cols));
+}
+
 /* ---- products -------------------------------------------------------------------------------- */
 
 ir_val product_of(struct build *b, ir_val x, const struct llm_weight *w, const ir_val parts[3], enum ir_dtype type) {

@@ -9,6 +9,10 @@
    none). */
 ir_val product_dequantise(struct build *b, const struct llm_weight *w, const ir_val parts[3]);
 
+/* x f32[n, cols] as few rows are multiplied by a matrix of 4 bits: in each of its groups of columns integers of 16 bits times a
+   scale. Their products take fewer instructions than those of f32 (lower/matvec.c). */
+ir_val product_round(struct build *b, ir_val x, const struct llm_weight *w);
+
 /* x f32[n, cols] times the transposed matrix: f32[n, rows]. With a plain matrix the inputs are converted to `type`; likewise
    with a quantised one if the rows are few or the type is f32. Else both are rounded to integers: rows of x to 16 bits, the
    matrix to 8. */

@@ -16,7 +16,9 @@
  * into bytes. A lane is then as many words as share scale and offset, up to four: their elements share a power of two, of which
  * each is a 24-bit integer, and so three signed bytes (digits). That is the precision of f32 for the largest of them; the
  * others are rounded to the same last bit, as an addition to it would. The sum of a lane is exact; for 8 bits it is the sum of
- * two, of the highest digits and of the others.
+ * two, of the highest digits and of the others. Rows that are integers of 8 or 16 bits, times a scale that a lane shares, have
+ * one or two digits, and no rounding. Of two the lower one has no sign, which takes elements of the matrix whose highest bit is
+ * clear, as those of 4 bits are.
  *
  * The bits of a row do not depend on the number of rows. Many rows of bytes are multiplied iteration by iteration for a block
  * of lines, so that what an iteration takes of all rows stays in the L1 cache, and words are unpacked once for all rows; the
@@ -32,7 +34,7 @@ enum {
     MATVEC_LINES_AT_ONCE = 2, /* of which so many have their bytes in registers */
     MATVEC_UNIT = 32,   /* maximal number of elements of a word */
     MATVEC_WORDS = 4,   /* maximal number of words of a lane */
-    MATVEC_DIGITS = 3   /* bytes of an element of a row */
+    MATVEC_DIGITS = 3   /* maximal number of bytes of an element of a row */
 };
 
 struct matvec {
@@ -45,6 +47,7 @@ struct matvec {
     int64_t prefetch;                /* prefetch distance in elements of the matrix's memory */
     int64_t unit;                 /* elements of the matrix in a word; 1: it is not read by words */
     int64_t words;                /* of a lane: 1, as_bytes up to MATVEC_WORDS */
+    int64_t digits;               /* as_bytes: of an element of a row; fewer than MATVEC_DIGITS: it is an integer, scaled */
     int64_t at_once;              /* rows whose sums are in registers */
     bool quantised;                 /* quantised: elements times a scale plus an offset, the same for all of a word */
     bool is_signed;               /* quantised: the elements */
@@ -138,16 +141,61 @@ static bool find_word(struct matvec *v, kir_val lane, int64_t word, struct parts
     return find_parts(v->c->l->k, a, b, out);
 }
 
+/* The integer with a sign, of 8 or 16 bits, that times `scale` (none: of itself) is x; none if x is something else. */
+static kir_val integer_of(const struct kir *k, kir_val x, kir_val scale) {
+    const struct kir_node *n = kir_get(k, x);
+    if (scale.i) {
+        if (n->op != KIR_MUL || (n->arg[0].i != scale.i && n->arg[1].i != scale.i))
+            return (kir_val){0};
+        n = kir_get(k, n->arg[n->arg[0].i == scale.i]);
+    }
+    if (n->op != KIR_CONVERT || (n->flags & KIR_U))
+        return (kir_val){0};
+    const struct kir_node *q = kir_get(k, n->arg[0]);
+    bool part = q->op == KIR_EXT && q->imm <= 8 && !(q->flags & KIR_U); /* of a word */
+    return part || kir_type(k, n->arg[0]) == KIR_I8 || kir_type(k, n->arg[0]) == KIR_I16 ? n->arg[0] : (kir_val){0};
+}
+
+/* The digits of the n elements of a row that meet in a lane. Fewer than MATVEC_DIGITS: `x` becomes their integers. */
+static int64_t find_digits(const struct matvec *v, kir_val *x, int64_t n, kir_val *scale) {
+    struct kir *k = v->c->l->k;
+    kir_val first = x[0], last = x[n - 1], q[MATVEC_WORDS * 8];
+    int64_t digits = 1;
+    *scale = (kir_val){0};
+    (void)take_common(k, KIR_MUL, &first, &last, scale);
+    for (int64_t i = 0; i < n; i++) {
+        q[i] = integer_of(k, x[i], *scale);
+        if (!q[i].i || (kir_type(k, q[i]) == KIR_I16 && v->unit != 8))
+            return MATVEC_DIGITS;
+        digits = kir_type(k, q[i]) == KIR_I16 ? 2 : digits;
+    }
+    memcpy(x, q, (size_t)n * sizeof *x);
+    return digits;
+}
+
+/* The elements of a row that meet in a lane. */
+static void lane_elements(const struct matvec *v, kir_val lane, kir_val *x) {
+    struct contraction *c = v->c;
+    for (int64_t n = v->unit * v->words, i = 0; i < n; i++) {
+        c->sum[0].at = lower_add(c->l, lower_mul(c->l, lane, n), kir_i64(c->l->k, i));
+        x[i] = contract_factor(c, !v->matrix);
+    }
+}
+
 /* The most words that make a lane: they share scale and offset, sums of their products fit 32 bits, and lines are whole
    iterations. */
 static void find_lane(struct matvec *v, bool is_signed) {
     struct kir *k = v->c->l->k;
     int64_t bits = 32 / v->unit;
-    for (v->words = bits == 4 && !is_signed ? 2 : MATVEC_WORDS; v->words > 1; v->words /= 2) {
+    v->digits = MATVEC_DIGITS;
+    for (v->words = MATVEC_WORDS; v->words; v->words /= 2) {
         struct parts first, last;
+        kir_val x[MATVEC_WORDS * 8], unit;
         if (v->size % (contract_vector(v->c) * v->unit * v->words))
             continue;
         kir_val lane = kir_loop(k, KIR_SERIAL, line_lanes(v), 0), none = {0};
+        lane_elements(v, lane, x);
+        v->digits = find_digits(v, x, v->unit * v->words, &unit);
         bool same = find_word(v, lane, 0, &first);
         kir_val a = element(v, lane, 0), b = element(v, lane, v->unit * v->words - 1), scale = none, offset = none;
         (void)take_common(k, KIR_ADD, &a, &b, &offset);
@@ -155,9 +203,11 @@ static void find_lane(struct matvec *v, bool is_signed) {
         same = same && find_word(v, lane, v->words - 1, &last) && scale.i == first.scale.i && offset.i == first.offset.i &&
                last.scale.i == scale.i && last.offset.i == offset.i;
         kir_close(k);
-        if (same)
+        bool fits = bits == 8 || is_signed || v->digits < MATVEC_DIGITS || v->words < MATVEC_WORDS;
+        if (v->words == 1 || (same && fits))
             return;
     }
+    v->words = 1;
 }
 
 /* Inspects elements of both operands: whether the matrix is contiguous, and whether rows need a prologue. */
@@ -278,78 +328,109 @@ static kir_val shared_exponent(struct lower *l, const kir_val *x, int64_t n, kir
     return kir_op2(l->k, KIR_MAX, 0, field, kir_int(l->k, KIR_I32, LEAST));
 }
 
-/* The digits of words of four bytes or eight half bytes of a row, whose elements are q + DIGITS, to `out` from `to` on. */
+/* The digits of words of four bytes or eight half bytes of a row to `out` from `to` on. Three are those of q + DIGITS. */
 static void store_digits(struct matvec *v, const kir_val *q, uint32_t out, kir_val to) {
     enum { SIGNS = -0x7F7F7F80 };
     struct lower *l = v->c->l;
     int64_t masks = v->unit / 4;
-    for (int64_t i = 0; i < v->words * MATVEC_DIGITS * masks; i++) {
-        int64_t p = i % masks, d = i / masks % MATVEC_DIGITS, word = i / masks / MATVEC_DIGITS;
+    for (int64_t i = 0; i < v->words * v->digits * masks; i++) {
+        int64_t p = i % masks, d = i / masks % v->digits, word = i / masks / v->digits;
         kir_val all = {0};
         for (int64_t b = 0; b < 4; b++) {
-            kir_val digit = op(l, KIR_SHR, q[word * v->unit + masks * b + p], 8 * (MATVEC_DIGITS - 1 - d));
+            kir_val digit = op(l, KIR_SHR, q[word * v->unit + masks * b + p], 8 * (v->digits - 1 - d));
             digit = op(l, KIR_AND, digit, 255);
             all = b ? kir_op2(l->k, KIR_OR, 0, all, op(l, KIR_SHL, digit, 8 * b)) : digit;
         }
-        kir_store(l->k, out, lower_add(l, to, kir_i64(l->k, i * v->lanes)), op(l, KIR_XOR, all, SIGNS));
+        all = v->digits == MATVEC_DIGITS ? op(l, KIR_XOR, all, SIGNS) : all;
+        kir_store(l->k, out, lower_add(l, to, kir_i64(l->k, i * v->lanes)), all);
     }
+}
+
+/* What the prologue for DOT4 computes of the elements of a row that meet in a lane. */
+struct row_lane {
+    kir_val q[MATVEC_WORDS * 8];   /* I32, for store_digits */
+    kir_val scale, sum, bias;      /* f32; f32, of the elements; I32, of q */
+    kir_val high;                  /* of three digits, the sum of the highest ones */
+};
+
+/* Numbers: integers of 24 bits times a power of two. */
+static void scale_numbers(const struct matvec *v, kir_val *x, int64_t n, struct row_lane *out) {
+    enum { GREATEST = 0x7F7F7F, DIGITS = 0x808080, DOWN = 22 << 23 };
+    struct lower *l = v->c->l;
+    kir_val most = {0};
+    for (int64_t i = 0; i < n; i++)
+        out->sum = i ? kir_op2(l->k, KIR_ADD, 0, out->sum, x[i]) : x[i];
+    kir_val field = shared_exponent(l, x, n, &most);
+    kir_val up = kir_op2(l->k, KIR_SUB, 0, kir_int(l->k, KIR_I32, (int32_t)(276u << 23)), field);
+    up = kir_typed(l->k, KIR_BITCAST, 0, KIR_F32, up);
+    for (int64_t i = 0; i < n; i++) {
+        kir_val q = kir_op1(l->k, KIR_RINT, kir_op2(l->k, KIR_MUL, 0, x[i], up));
+        q = kir_typed(l->k, KIR_CONVERT, 0, KIR_I32, q);
+        q = kir_op2(l->k, KIR_MIN, 0, q, kir_int(l->k, KIR_I32, GREATEST)); /* infinity */
+        q = kir_op2(l->k, KIR_MAX, 0, q, kir_int(l->k, KIR_I32, -GREATEST));
+        out->bias = i ? kir_op2(l->k, KIR_ADD, 0, out->bias, q) : q;
+        out->q[i] = op(l, KIR_ADD, q, DIGITS);
+        kir_val digit = op(l, KIR_SHR, out->q[i], 16);
+        out->high = i ? kir_op2(l->k, KIR_ADD, 0, out->high, digit) : digit;
+    }
+    kir_val down = kir_typed(l->k, KIR_BITCAST, 0, KIR_F32, kir_op2(l->k, KIR_SUB, 0, field, kir_int(l->k, KIR_I32, DOWN)));
+    kir_val finite = kir_cmp(l->k, KIR_LT, 0, most, kir_int(l->k, KIR_I32, 0x7F800000));
+    out->scale = kir_select(l->k, finite, down, kir_typed(l->k, KIR_BITCAST, 0, KIR_F32, most));
+}
+
+/* The same of integers, with their scale. */
+static void scale_integers(const struct matvec *v, const kir_val *x, int64_t n, kir_val scale, struct row_lane *out) {
+    struct kir *k = v->c->l->k;
+    for (int64_t i = 0; i < n; i++) {
+        out->q[i] = kir_type(k, x[i]) == KIR_I32 ? x[i] : kir_typed(k, KIR_CONVERT, 0, KIR_I32, x[i]);
+        out->bias = i ? kir_op2(k, KIR_ADD, 0, out->bias, out->q[i]) : out->q[i];
+    }
+    out->scale = scale.i ? scale : number(v, 1);
+    out->sum = kir_op2(k, KIR_MUL, 0, kir_typed(k, KIR_CONVERT, 0, KIR_F32, out->bias), out->scale);
 }
 
 /* The prologue for DOT4: rows as bytes, [iteration][row][word of a lane][digit, highest first][elements that one mask
    selects][lane]. */
 static void prepare_bytes(struct matvec *v) {
-    enum { GREATEST = 0x7F7F7F, DIGITS = 0x808080, DOWN = 22 << 23 };
     struct contraction *c = v->c;
     struct contract_kernel prologue;
-    int64_t n = v->unit * v->words, lanes = line_lanes(v), bits = 32 / v->unit, vectors = MATVEC_DIGITS * n / 4;
+    int64_t n = v->unit * v->words, lanes = line_lanes(v), bits = 32 / v->unit, vectors = v->digits * n / 4;
+    bool two = bits == 8 && v->digits == MATVEC_DIGITS;
     uint32_t temp = lower_new_temp(v->c->l, IR_I32_T, v->nrows * lanes * vectors);
     uint32_t scales = lower_new_temp(v->c->l, IR_F32_T, v->nrows * lanes), sums = 0, biases = 0;
     if (v->has_offset)
         sums = lower_new_temp(v->c->l, IR_F32_T, v->nrows * lanes);
     if (v->is_signed)
-        biases = lower_new_temp(v->c->l, IR_I32_T, v->nrows * lanes * (bits == 8 ? 2 : 1));
+        biases = lower_new_temp(v->c->l, IR_I32_T, v->nrows * lanes * (two ? 2 : 1));
     contract_prologue_begin(c, &prologue);
     struct lower *l = c->l;
-    kir_val at[2], x[MATVEC_WORDS * 8], q[MATVEC_WORDS * 8], most = {0}, sum = {0}, bias = {0}, high = {0};
+    kir_val at[2], x[MATVEC_WORDS * 8], scale;
     lower_grid_nd(l, (int64_t[]){v->nrows, lanes / v->lanes}, 2, at);
     set_row(v, at[0]);
     kir_val in_vector = kir_loop(l->k, KIR_VECTOR, v->lanes, (uint32_t)v->lanes);
     kir_val lane = lower_add(l, lower_mul(l, at[1], v->lanes), in_vector);
     kir_val vector = lower_mul(l, lower_add(l, lower_mul(l, at[1], v->nrows), at[0]), v->lanes);
     kir_val place = lower_add(l, vector, in_vector);
-    for (int64_t i = 0; i < n; i++) {
-        c->sum[0].at = lower_add(l, lower_mul(l, lane, n), kir_i64(l->k, i));
-        x[i] = contract_factor(c, !v->matrix);
-        sum = i ? kir_op2(l->k, KIR_ADD, 0, sum, x[i]) : x[i];
+    struct row_lane row = {.scale = {0}};
+    lane_elements(v, lane, x);
+    if (v->digits < MATVEC_DIGITS) {
+        (void)find_digits(v, x, n, &scale);
+        scale_integers(v, x, n, scale, &row);
+    } else {
+        scale_numbers(v, x, n, &row);
     }
-    kir_val field = shared_exponent(l, x, n, &most);
-    kir_val up = kir_op2(l->k, KIR_SUB, 0, kir_int(l->k, KIR_I32, (int32_t)(276u << 23)), field);
-    up = kir_typed(l->k, KIR_BITCAST, 0, KIR_F32, up);
-    for (int64_t i = 0; i < n; i++) {
-        q[i] = kir_op1(l->k, KIR_RINT, kir_op2(l->k, KIR_MUL, 0, x[i], up));
-        q[i] = kir_typed(l->k, KIR_CONVERT, 0, KIR_I32, q[i]);
-        q[i] = kir_op2(l->k, KIR_MIN, 0, q[i], kir_int(l->k, KIR_I32, GREATEST)); /* infinity */
-        q[i] = kir_op2(l->k, KIR_MAX, 0, q[i], kir_int(l->k, KIR_I32, -GREATEST));
-        bias = i ? kir_op2(l->k, KIR_ADD, 0, bias, q[i]) : q[i];
-        q[i] = op(l, KIR_ADD, q[i], DIGITS);
-        kir_val digit = op(l, KIR_SHR, q[i], 16);
-        high = i ? kir_op2(l->k, KIR_ADD, 0, high, digit) : digit;
-    }
-    store_digits(v, q, lower_temp(l, temp, KIR_OUT), lower_add(l, lower_mul(l, vector, vectors), in_vector));
-    kir_val down = kir_typed(l->k, KIR_BITCAST, 0, KIR_F32, kir_op2(l->k, KIR_SUB, 0, field, kir_int(l->k, KIR_I32, DOWN)));
-    kir_val finite = kir_cmp(l->k, KIR_LT, 0, most, kir_int(l->k, KIR_I32, 0x7F800000));
-    down = kir_select(l->k, finite, down, kir_typed(l->k, KIR_BITCAST, 0, KIR_F32, most));
-    kir_store(l->k, lower_temp(l, scales, KIR_OUT), place, down);
+    store_digits(v, row.q, lower_temp(l, temp, KIR_OUT), lower_add(l, lower_mul(l, vector, vectors), in_vector));
+    kir_store(l->k, lower_temp(l, scales, KIR_OUT), place, row.scale);
     if (v->has_offset)
-        kir_store(l->k, lower_temp(l, sums, KIR_OUT), place, sum);
-    if (v->is_signed && bits == 8) {
-        high = op(l, KIR_SUB, high, 128 * n);
-        bias = kir_op2(l->k, KIR_SUB, 0, bias, op(l, KIR_SHL, high, 16));
-        kir_store(l->k, lower_temp(l, biases, KIR_OUT), place, op(l, KIR_MUL, high, -128));
+        kir_store(l->k, lower_temp(l, sums, KIR_OUT), place, row.sum);
+    if (v->is_signed && two) {
+        row.high = op(l, KIR_SUB, row.high, 128 * n);
+        row.bias = kir_op2(l->k, KIR_SUB, 0, row.bias, op(l, KIR_SHL, row.high, 16));
+        kir_store(l->k, lower_temp(l, biases, KIR_OUT), place, op(l, KIR_MUL, row.high, -128));
         place = lower_add(l, place, kir_i64(l->k, v->nrows * lanes));
     }
     if (v->is_signed)
-        kir_store(l->k, lower_temp(l, biases, KIR_OUT), place, op(l, KIR_MUL, bias, -((int64_t)1 << (bits - 1))));
+        kir_store(l->k, lower_temp(l, biases, KIR_OUT), place, op(l, KIR_MUL, row.bias, -((int64_t)1 << (bits - 1))));
     lower_close(l, 2);
     contract_prologue_end(c, &prologue);
     v->buffer = lower_temp(v->c->l, temp, KIR_IN);
@@ -493,14 +574,15 @@ static kir_val lane_place(struct matvec *v, const struct place *p, kir_val row, 
 static void dot_digit(struct matvec *v, const struct place *p, const struct bytes *b, int64_t word, int64_t digit,
                       kir_val *sums) {
     struct lower *l = v->c->l;
-    int64_t masks = v->unit / 4, vectors = v->words * MATVEC_DIGITS * masks;
+    int64_t masks = v->unit / 4, vectors = v->words * v->digits * masks;
+    bool without_sign = v->digits == 2 && digit == 1;
     for (int64_t m = 0; m < masks; m++)
         for (int64_t i = 0; i < b->nrows; i++) {
-            kir_val at = kir_i64(l->k, ((word * MATVEC_DIGITS + digit) * masks + m) * v->lanes);
+            kir_val at = kir_i64(l->k, ((word * v->digits + digit) * masks + m) * v->lanes);
             kir_val x = kir_load(l->k, v->buffer, lower_add(l, lane_place(v, p, b->row[i], vectors), at));
             for (int64_t r = 0; r < b->nlines; r++) {
-                kir_val *sum = &sums[r * b->nrows + i];
-                *sum = kir_dot4(l->k, KIR_U, b->line[r].bytes[word * masks + m], x, *sum);
+                kir_val *sum = &sums[r * b->nrows + i], y = b->line[r].bytes[word * masks + m];
+                *sum = without_sign ? kir_dot4(l->k, KIR_U, x, y, *sum) : kir_dot4(l->k, KIR_U, y, x, *sum);
             }
         }
 }
@@ -533,11 +615,11 @@ static void dot_digits(struct matvec *v, const struct place *p, const struct byt
     }
 }
 
-/* The same for all digits; for 8 bits 32 bits do not hold it. */
+/* The same for all digits; of three, and 8 bits of the matrix, 32 bits do not hold it. */
 static void dot_bytes(struct matvec *v, const struct place *p, const struct bytes *b, kir_val *out) {
     kir_val high[MATVEC_SUMS];
-    if (v->unit == 8) {
-        dot_digits(v, p, b, 0, MATVEC_DIGITS - 1, out);
+    if (v->unit == 8 || v->digits < MATVEC_DIGITS) {
+        dot_digits(v, p, b, 0, (int)v->digits - 1, out);
         return;
     }
     dot_digits(v, p, b, 0, 0, high);

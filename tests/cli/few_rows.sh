@@ -4,8 +4,9 @@
 # compute what the evaluator does.
 . "$(dirname "$0")/common.inc"
 
-# program FORM ROWS SUM LINES: the first ROWS of 16 rows times a matrix contiguous along the sum.
+# program FORM ROWS SUM LINES [INTEGER]: the first ROWS of 16 rows times a matrix contiguous along the sum.
 # FORM: f32, bf16, i8, or gN and zN: integers of 4 bits in groups of N, with a scale, with a scale and an offset.
+# INTEGER: i8 or i16, to which groups of N of the rows are rounded, each with a scale.
 program() {
     groups=1
     case $1 in g* | z*) groups=$(($3 / ${1#[gz]})) ;; esac
@@ -37,16 +38,35 @@ program() {
 END
         ;;
     esac
-    echo "  %y = stablehlo.dot_general %r, %m, contracting_dims = [1] x [1]" \
+    if [ "$5" ]; then
+        grouped=$2x${groups}x${1#[gz]}
+        cat <<END
+  %r0 = stablehlo.reshape %r : (tensor<$2x$3xf32>) -> tensor<${grouped}xf32>
+  %a = stablehlo.abs %r0 : tensor<${grouped}xf32>
+  %none = stablehlo.constant dense<1.0e-30> : tensor<f32>
+  %most = stablehlo.reduce(%a init: %none) applies stablehlo.maximum across dimensions = [2]
+    : (tensor<${grouped}xf32>, tensor<f32>) -> tensor<$2x${groups}xf32>
+  %limit = stablehlo.constant dense<$(($([ "$5" = i8 ] && echo 127 || echo 32767))).0> : tensor<$2x${groups}xf32>
+  %u = stablehlo.divide %most, %limit : tensor<$2x${groups}xf32>
+  %u1 = stablehlo.broadcast_in_dim %u, dims = [0, 1] : (tensor<$2x${groups}xf32>) -> tensor<${grouped}xf32>
+  %d = stablehlo.divide %r0, %u1 : tensor<${grouped}xf32>
+  %e = stablehlo.round_nearest_even %d : tensor<${grouped}xf32>
+  %i = stablehlo.convert %e : (tensor<${grouped}xf32>) -> tensor<${grouped}x$5>
+  %i1 = stablehlo.convert %i : (tensor<${grouped}x$5>) -> tensor<${grouped}xf32>
+  %r1 = stablehlo.multiply %i1, %u1 : tensor<${grouped}xf32>
+  %r2 = stablehlo.reshape %r1 : (tensor<${grouped}xf32>) -> tensor<$2x$3xf32>
+END
+    fi
+    echo "  %y = stablehlo.dot_general %r${5:+2}, %m, contracting_dims = [1] x [1]" \
         ": (tensor<$2x$3xf32>, tensor<$4x$3xf32>) -> tensor<$2x$4xf32>"
     echo "  return %y : tensor<$2x$4xf32>"
     echo "}"
 }
 
-# rows FORM SUM LINES
+# rows FORM SUM LINES [INTEGER]
 rows() {
     for n in 16 1 3 5 8 9; do
-        program "$1" $n "$2" "$3" >rows.mlir
+        program "$1" $n "$2" "$3" "$4" >rows.mlir
         for threads in 1 3; do
             exits 0 run rows.mlir --input random:3 --threads $threads --compare reference --tolerance 1e-5 -o $n.$threads.npy
             tail -c +129 $n.$threads.npy >$n.$threads.bits
@@ -62,6 +82,15 @@ rows() {
 
 needs_code_generator
 
+# dots SUM LINES [INTEGER]: products of four bytes in the kernels of two products with the same 16 rows
+dots() {
+    program g32 16 "$1" "$2" "$3" | sed -E -e '/^  %(b|q|f|s0|s1|p|z0|z1|o|m|y) =/{p;s/%([bqfpmowsyz]|[sz][01])\>/%\1b/g}' \
+        -e 's/%w: ([^,]*), %s: ([^,]*), %z: ([^)]*)\)/%w: \1, %s: \2, %z: \3, %wb: \1, %sb: \2, %zb: \3)/' \
+        -e "s/^  return %y/  %both = stablehlo.multiply %y, %yb : tensor<16x$2xf32>\n  return %both/" >rows.mlir
+    exits 0 compile rows.mlir --emit kir --target-cpu sapphirerapids -o rows.kir
+    grep -c dot4 rows.kir
+}
+
 rows f32 300 40
 rows bf16 416 33
 rows i8 256 40
@@ -69,4 +98,10 @@ rows g32 1024 19
 rows g16 512 16
 rows g8 384 24
 rows z32 1024 17
+rows g32 1024 19 i16
+rows g32 1024 19 i8
+rows z32 1024 17 i16
+three=$(dots 1024 19)
+[ "$three" -gt 0 ] && [ $((2 * three)) = $((3 * $(dots 1024 19 i16))) ] && [ "$three" = $((3 * $(dots 1024 19 i8))) ] &&
+    pass || fail "rows of 16 and 8 bits: not two thirds and one third of the products of $three"
 finish
