@@ -10,7 +10,7 @@ struct cli_serve {
     int precision;
     int64_t port, context, threads, slots, queue, connections, body, most, timeout;
     int32_t level;
-    bool quiet;
+    bool quiet, no_warm_up;
 };
 
 static volatile sig_atomic_t stops;
@@ -86,7 +86,7 @@ static int serve(struct cli_serve *o) {
         .precision = (enum llm_precision)o->precision, .level = o->level, .threads = (int32_t)o->threads, .context = o->context,
         .slots = (size_t)o->slots, .queue = (size_t)o->queue, .body_bytes = (size_t)o->body, .most_tokens = (size_t)o->most,
         .connections = (unsigned)o->connections, .timeout_s = (unsigned)o->timeout, .keys = o->keys.v, .nkeys = o->keys.n,
-        .origin = o->origin, .log = log_line, .user = o, .stop = &stops};
+        .origin = o->origin, .no_warm_up = o->no_warm_up, .log = log_line, .user = o, .stop = &stops};
     hilo_status status = serve_run(&so, why, sizeof why);
     strbuf_free(&text);
     return status == HILO_OK ? CLI_OK : cli_error(status == HILO_INVALID_ARGUMENT ? CLI_USAGE : CLI_ENVIRONMENT, "%s", why);
@@ -125,6 +125,8 @@ static const struct cli_option options[] = {
     {"--context", "N", CLI_NUMBER, AT(context), "limit of tokens; default: the model's"},
     {"--threads", "N", CLI_NUMBER, AT(threads), "number of threads; default: one per core"},
     {"-O", "0..3", CLI_LEVEL, AT(level), "optimisation level; default 2"},
+    {"--no-warmup", NULL, CLI_FLAG, AT(no_warm_up),
+     "compile programs when requests need them; default: before\nthe first one, for all numbers of texts at once"},
     {"--quiet", NULL, CLI_FLAG, AT(quiet), "log nothing"},
     {0}};
 

@@ -371,10 +371,9 @@ static hilo_status grow_cache(struct llm_session *s, int64_t context) {
 static hilo_status reserve(struct llm_session *s, int64_t need) {
     if (need <= s->context)
         return HILO_OK;
-    int64_t context = s->context ? s->context : LEAST_CONTEXT;
-    while (context < need)
-        context *= 2;
-    context = context < s->limit ? context : s->limit;
+    int64_t context = s->context;
+    while (context < need && context < s->limit)
+        context = llm_session_next_context(s, context);
     return s->context && most_read(s) > 0 ? grow_cache(s, context) : new_cache(s, context);
 }
 
@@ -678,6 +677,24 @@ size_t llm_session_portion(const struct llm_session *s, size_t at, size_t left) 
     int64_t most = chunks[CHUNKS - 1], n = (int64_t)(left < (size_t)most * 2 ? left : (size_t)most * 2);
     int64_t chunk = chunk_for(s, n, (int64_t)at, room_after(s, (int64_t)at));
     return (size_t)(n < chunk ? n : chunk);
+}
+
+size_t llm_session_graphs(const struct llm_session *s, size_t forks, int64_t context, struct llm_graph out[LLM_MAX_GRAPHS]) {
+    struct llm_graph g = {.kind = LLM_DECODE, .context = context, .tokens = 1};
+    size_t n = 0;
+    for (g.batch = 1; g.batch <= LLM_MAX_APART && (size_t)g.batch <= forks; g.batch++) {
+        g.apart = g.batch > 1;
+        out[n++] = g;
+    }
+    for (int i = 1; i < CHUNKS && chunks[i] <= context && chunks[i] <= room_after(s, 0); i++)
+        out[n++] = (struct llm_graph){.kind = LLM_PREFILL, .batch = 1, .context = context, .tokens = chunks[i]};
+    return n;
+}
+
+int64_t llm_session_next_context(const struct llm_session *s, int64_t context) {
+    int64_t next = context ? 2 * context : LEAST_CONTEXT;
+    next = next < s->limit ? next : s->limit;
+    return next > context ? next : 0;
 }
 
 /* ---- forks ----------------------------------------------------------------------------------- */

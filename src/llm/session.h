@@ -112,6 +112,13 @@ hilo_status llm_session_score(struct llm_session *s, const int32_t *ids, size_t 
 hilo_status llm_session_program(struct llm_session *s, const struct llm_graph *g, void **out);
 hilo_status llm_session_check(struct llm_session *s, const int32_t *ids, size_t n);
 
+/* The programs that forks run which read prompts (with logits) and decode side by side, up to `forks` of them, while their
+   caches have room for `context` tokens. Returns how many. */
+enum { LLM_MAX_GRAPHS = LLM_MAX_APART + 8 };
+size_t llm_session_graphs(const struct llm_session *s, size_t forks, int64_t context, struct llm_graph out[LLM_MAX_GRAPHS]);
+/* The next larger size of caches than `context` tokens; 0 = none. Of 0 the first. */
+int64_t llm_session_next_context(const struct llm_session *s, int64_t context);
+
 /* Makes the module of a program with llm_emit. */
 hilo_status llm_session_module(hilo_client *client, const struct llm_model *model, const struct llm_graph *g,
                                hilo_module **out);

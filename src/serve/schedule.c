@@ -17,6 +17,7 @@ struct slot {
     struct llm_text text;
     struct llm_grammar_state *grammar;
     uint64_t random, used; /* used: when it was last, in rounds */
+    uint64_t joined;       /* a number that grows with each job */
     int32_t next;          /* chosen, not read yet */
 };
 
@@ -30,7 +31,9 @@ struct schedule {
     struct serve_job *first, *last; /* the queue */
     size_t nqueued;
     bool closing;
-    uint64_t version, round; /* version: counts changes of jobs */
+    uint64_t version, round, njoined; /* version: counts changes of jobs */
+    int64_t warm_context; /* programs are compiled ahead for caches of so many tokens, … */
+    size_t warm;          /* … so many of them */
     struct serve_counts counts;
     struct slot *slots, **writing;        /* o.slots each */
     struct llm_grammar_vocab *vocabulary; /* for grammars; NULL until the first one */
@@ -345,6 +348,7 @@ static void join(struct schedule *x, struct serve_job *j, struct slot *slot, siz
     const struct serve_task *t = j->task;
     slot->job = j;
     slot->used = x->round;
+    slot->joined = x->njoined++;
     slot->random = j->seed;
     llm_text_init(&slot->text, x->s->tok, t->special);
     if (t->embed) {
@@ -379,7 +383,8 @@ static void join(struct schedule *x, struct serve_job *j, struct slot *slot, siz
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
-static void read_portion(struct schedule *x, struct slot *slot) {
+/* Returns how many tokens it read. */
+static size_t read_portion(struct schedule *x, struct slot *slot) {
     struct serve_job *j = slot->job;
     size_t at = slot->seen.n, n = llm_session_portion(x->s, at, j->nprompt - at);
     const int32_t *ids = j->prompt + at;
@@ -389,13 +394,30 @@ static void read_portion(struct schedule *x, struct slot *slot) {
         pthread_mutex_lock(&x->mutex);
         fail_step(x, slot, status);
         pthread_mutex_unlock(&x->mutex);
-        return;
+        return n;
     }
     for (size_t i = 0; i < n; i++)
         llm_ids_push(&slot->seen, ids[i]);
     llm_ids_push(&slot->portions, (int32_t)slot->seen.n);
     if (slot->seen.n == j->nprompt)
         choose(x, slot, x->logits);
+    return n;
+}
+
+/* Reads portions of prompts, those that came first first, as long as together they have no more tokens than the largest one: so
+   long the others wait. */
+static void read_portions(struct schedule *x) {
+    for (size_t left = LLM_MAX_CHUNK, n; left; left = n < left ? left - n : 0) {
+        struct slot *reading = NULL;
+        for (size_t i = 0; i < x->o.slots; i++) {
+            struct slot *s = &x->slots[i];
+            if (s->job && s->job->state == SERVE_READING && (!reading || s->joined < reading->joined))
+                reading = s;
+        }
+        if (!reading || llm_session_portion(x->s, reading->seen.n, reading->job->nprompt - reading->seen.n) > left)
+            return;
+        n = read_portion(x, reading);
+    }
 }
 
 static void decode(struct schedule *x, struct slot *const *slots, size_t n) {
@@ -462,22 +484,62 @@ static struct serve_job *take_job(struct schedule *x, struct slot **slot, size_t
 }
 
 static void run_round(struct schedule *x) {
-    struct slot *reading = NULL;
-    size_t n = 0;
+    size_t n = 0, nprograms = x->s->nprograms;
     x->round++;
-    for (size_t i = 0; i < x->o.slots; i++) {
-        struct slot *s = &x->slots[i];
-        if (s->job && s->job->state == SERVE_READING && (!reading || s->used < reading->used))
-            reading = s;
-    }
-    if (reading)
-        read_portion(x, reading);
+    read_portions(x);
     for (size_t i = 0; i < x->o.slots; i++)
-        if (x->slots[i].job && x->slots[i].job->state == SERVE_WRITING && &x->slots[i] != reading)
+        if (x->slots[i].job && x->slots[i].job->state == SERVE_WRITING)
             x->writing[n++] = &x->slots[i];
     qsort(x->writing, n, sizeof(struct slot *), by_context);
     for (size_t at = 0; at < n; at += LLM_MAX_APART)
         decode(x, x->writing + at, n - at < LLM_MAX_APART ? n - at : LLM_MAX_APART);
+    pthread_mutex_lock(&x->mutex);
+    x->counts.late += x->s->nprograms - nprograms;
+    pthread_mutex_unlock(&x->mutex);
+}
+
+/* ---- compiling ahead --------------------------------------------------------------------------- */
+
+/* Whether texts are written, and not only embedded: then programs decode. */
+static bool writes(const struct schedule *x) {
+    return !x->s->model.config.bidirectional;
+}
+
+/* Compiles the programs of steps with the smallest caches. */
+static hilo_status warm_up(struct schedule *x) {
+    struct llm_graph g[LLM_MAX_GRAPHS];
+    void *program;
+    x->warm_context = llm_session_next_context(x->s, 0);
+    x->warm = x->o.warm_up && writes(x) ? llm_session_graphs(x->s, x->o.slots, x->warm_context, g) : 0;
+    for (size_t i = 0; i < x->warm && x->o.warm_up(x->o.user, i, x->warm); i++)
+        HILO_TRY(llm_session_program(x->s, &g[i], &program));
+    return HILO_OK;
+}
+
+/* Compiles one more program, of steps with caches that are twice as large as those that exist at most, or of 512 tokens; false:
+   there is none. */
+static bool warm_up_more(struct schedule *x) {
+    struct llm_graph g[LLM_MAX_GRAPHS];
+    int64_t most = llm_session_next_context(x->s, 0);
+    void *program;
+    for (size_t i = 0; i < x->o.slots; i++)
+        most = x->slots[i].s->context > most ? x->slots[i].s->context : most;
+    if (!x->o.warm_up || !writes(x))
+        return false;
+    size_t n = llm_session_graphs(x->s, x->o.slots, x->warm_context, g);
+    if (x->warm == n) {
+        int64_t next = llm_session_next_context(x->s, x->warm_context);
+        if (!next || next > llm_session_next_context(x->s, most))
+            return false;
+        x->warm_context = next;
+        x->warm = 0;
+        (void)llm_session_graphs(x->s, x->o.slots, next, g);
+    }
+    if (llm_session_program(x->s, &g[x->warm++], &program) == HILO_OK)
+        return true;
+    hilo_diagnostics_clear(x->s->client); /* the text that needs it will say why */
+    x->o.warm_up = NULL;
+    return false;
 }
 
 static void *run(void *user) {
@@ -500,7 +562,11 @@ static void *run(void *user) {
         } else if (!x->first) {
             if (x->closing)
                 break;
-            pthread_cond_wait(&x->work, &x->mutex);
+            pthread_mutex_unlock(&x->mutex);
+            bool more = warm_up_more(x);
+            pthread_mutex_lock(&x->mutex);
+            if (!more && !x->first && !x->closing)
+                pthread_cond_wait(&x->work, &x->mutex);
         }
     }
     pthread_mutex_unlock(&x->mutex);
@@ -555,12 +621,14 @@ hilo_status schedule_open(struct llm_session *s, const struct schedule_options *
     }
     if (x->occurrences)
         memset(x->occurrences, 0, x->vocab * sizeof *x->occurrences);
-    if (!ready || pthread_create(&x->thread, NULL, run, x)) {
+    hilo_status status = ready ? warm_up(x) : llm_error(s->client, HILO_RESOURCE_EXHAUSTED, "out of memory");
+    if (status == HILO_OK && pthread_create(&x->thread, NULL, run, x))
+        status = llm_error(s->client, HILO_RESOURCE_EXHAUSTED, "no thread could be started");
+    if (status == HILO_OK)
+        *out = x;
+    else
         free_schedule(x);
-        return llm_error(s->client, HILO_RESOURCE_EXHAUSTED, "out of memory, or no thread");
-    }
-    *out = x;
-    return HILO_OK;
+    return status;
 }
 
 void schedule_stop(struct schedule *x) {

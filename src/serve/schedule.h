@@ -1,9 +1,10 @@
 /* Continuous batching: many texts at once on one model.
  *
  * A scheduler has a thread and a number of slots, each with a fork of the model's session. Between two steps texts join free
- * slots and leave them. In each round one slot reads a portion of its prompt, and all slots that write decode a token, up to
- * LLM_MAX_APART of them in a step. The tokens of a text are those of a run of it alone, to the bit: portions end where they
- * would end alone, and a prompt that begins like what a slot has read takes over only whole portions of it.
+ * slots and leave them. In each round slots read portions of their prompts, up to LLM_MAX_CHUNK tokens in all, and all slots
+ * that write decode a token, up to LLM_MAX_APART of them in a step. The tokens of a text are those of a run of it alone, to the
+ * bit: portions end where they would end alone, and a prompt that begins like what a slot has read takes over only whole
+ * portions of it.
  *
  * A job is filled by its owner, submitted, and read while it runs; its memory belongs to the owner, who waits for its end
  * before it is freed. Functions may be called from any thread. */
@@ -83,6 +84,7 @@ struct serve_histogram {
 struct serve_counts {
     uint64_t jobs[SERVE_END_FAILED + 1]; /* by end */
     uint64_t prompt_tokens, cached_tokens, tokens, steps, rows;
+    uint64_t late; /* programs that were compiled while texts waited for them */
     struct serve_histogram first, whole; /* seconds to the first token, and to the end */
     size_t slots, busy, queued;
 };
@@ -94,6 +96,10 @@ struct serve_slot_info {
 struct schedule;
 struct schedule_options {
     size_t slots, queue;
+    /* Compiles the programs of steps ahead: those with the smallest caches at the beginning, telling how many of them are done
+       (false = no more); those with the next larger caches when nothing is to be done. NULL: each when it is needed. */
+    bool (*warm_up)(void *user, size_t done, size_t all);
+    void *user;
 };
 /* The session, with a batch of one, belongs to the scheduler's thread until schedule_close. */
 hilo_status schedule_open(struct llm_session *s, const struct schedule_options *o, struct schedule **out);

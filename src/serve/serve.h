@@ -20,6 +20,7 @@ struct serve_options {
     enum llm_precision precision;
     int32_t level, threads;
     int64_t context;
+    bool no_warm_up;                 /* programs of steps are compiled when they are needed, not before */
     size_t slots, queue;             /* of each model */
     size_t body_bytes, most_tokens;  /* most_tokens: of an answer; 0 = the context */
     unsigned connections, timeout_s; /* timeout_s: of a request; 0 = none */

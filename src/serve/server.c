@@ -227,6 +227,23 @@ static int cancelled(void *user) {
     return s->o.stop && *s->o.stop > 1;
 }
 
+struct warm_up {
+    const struct server *server;
+    const struct serve_model *model;
+    double told; /* rt_now_ms() */
+};
+
+/* A line each second; SIGTERM ends it. */
+static bool tell_warm_up(void *user, size_t done, size_t all) {
+    enum { TELL_MS = 1000 };
+    struct warm_up *w = user;
+    if (done == 0 || rt_now_ms() - w->told > TELL_MS) {
+        serve_log(w->server, "model %s: compiling program %zu of %zu", w->model->id, done + 1, all);
+        w->told = rt_now_ms();
+    }
+    return !*w->server->o.stop;
+}
+
 static void open_model(struct server *s, struct serve_model *m) {
     hilo_client_options co;
     struct llm_session_options so = {.engine = s->o.engine,
@@ -236,7 +253,9 @@ static void open_model(struct server *s, struct serve_model *m) {
                                      .batch = 1,
                                      .cancelled = cancelled,
                                      .cancelled_user = s};
-    struct schedule_options xo = {.slots = s->o.slots, .queue = s->o.queue};
+    struct warm_up w = {.server = s, .model = m};
+    struct schedule_options xo = {
+        .slots = s->o.slots, .queue = s->o.queue, .warm_up = s->o.no_warm_up ? NULL : tell_warm_up, .user = &w};
     hilo_client_options_init(&co);
     co.threads = s->o.threads;
     hilo_status status = hilo_client_create(&co, &m->client);

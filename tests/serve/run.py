@@ -353,7 +353,7 @@ def test_batching(s):
         if rng.random() < 0.2:
             body |= {"grammar": "root ::= [a-z ]{1,30} \"\\n\""}
         bodies.append(body)
-    with Server("--slots", "1") as one:
+    with Server("--slots", "1", "--no-warmup") as one:
         alone = [score(one, b) for b in bodies]
     order = list(range(len(bodies)))
     rng.shuffle(order)
@@ -372,13 +372,25 @@ def test_prefix(s):
     """A prompt that begins like another reads only the rest, and its text is the same."""
     long = "The copyright holder grants permission to use, copy, modify and distribute the software. " * 18
     ask = {"max_tokens": 8, "temperature": 0, "logprobs": 0}
-    with Server("--slots", "1") as fresh:
+    with Server("--slots", "1", "--no-warmup") as fresh:
         want = score(fresh, ask | {"prompt": long + "End of it"})
     assert score(s, ask | {"prompt": long + "Beginning"}) != want
     v = s.good("/v1/completions", ask | {"prompt": long + "End of it"})
     cached = v["usage"]["prompt_tokens_details"]["cached_tokens"]
     assert cached >= 128, v["usage"]
     assert (v["choices"][0]["text"], v["choices"][0]["logprobs"]["token_logprobs"], v["choices"][0]["finish_reason"]) == want
+
+
+def test_warm_up():
+    """The programs of steps with few tokens are compiled before the first request."""
+    for option, late in (([], False), (["--no-warmup"], True)):
+        with Server("--slots", "3", *option) as s:
+            assert ("compiling program 1 of" in s.text()) != late
+            bodies = [{"prompt": p, "max_tokens": 100, "ignore_eos": True} for p in ("a", "b c d" * 8, "x y" * 30)]
+            with concurrent.futures.ThreadPoolExecutor(3) as pool:
+                list(pool.map(lambda body: s.good("/v1/completions", body), bodies))
+            assert s.metric("decode_rows_total") > s.metric("decode_steps_total")
+            assert (s.metric("programs_late_total") > 0) == late, s.metric("programs_late_total")
 
 
 def test_gone(s):
@@ -428,7 +440,7 @@ def test_errors(s):
 
 
 def test_limits():
-    with Server("--slots", "1", "--queue", "1", "--max-body", "10000", "--api-key", "one", "--api-key", "two",
+    with Server("--slots", "1", "--queue", "1", "--no-warmup", "--max-body", "10000", "--api-key", "one", "--api-key", "two",
                 "--max-tokens", "1500", "--cors-origin", "https://a.example", models=(MODEL, "/nonexistent")) as s:
         key = {"Authorization": "Bearer two"}
         s.bad(401, "/v1/models")
@@ -452,14 +464,14 @@ def test_limits():
         for t in threads:
             t.join()
         assert set(answers) == {200, 503} and answers.count(200) >= 2, answers
-    with Server("--timeout", "1") as s:
+    with Server("--timeout", "1", "--no-warmup") as s:
         e = s.bad(504, "/v1/completions", {"prompt": "a", "max_tokens": 2000, "ignore_eos": True, "n": 16})
         assert "time" in e["message"] and s.idle()
 
 
 def test_drain():
     """SIGTERM: what runs is answered to its end, and new requests are refused."""
-    s = Server()
+    s = Server("--no-warmup")
     s.good("/v1/completions", {"prompt": "x", "max_tokens": 2})
     answers = []
     body = {"prompt": "a", "max_tokens": 1200, "ignore_eos": True}
