@@ -143,7 +143,7 @@ static hilo_status run_passes(struct ir_module *m, const char *passes, struct di
 
 /* Turns the program into that of one of its partitions; its text, where there are several, unless `text` is NULL. */
 static hilo_status partition(struct pjrt_executable *x, struct ir_module *m, struct diag_list *d, struct str *text) {
-    HILO_TRY(run_passes(m, "inline,partition,dce", d)); /* without the functions that were called */
+    HILO_TRY(run_passes(m, "inline,partition,dce,combine", d)); /* without the functions that were called */
     if (x->options.npartitions == 1 || !text)
         return HILO_OK;
     struct strbuf b;
