@@ -19,6 +19,7 @@ struct row_loop {
     enum ir_dtype dtype;
     enum ir_op_kind op;
     void (*rows)(void *acc, const void *const *rows, size_t nrows, size_t n);
+    void (*at)(void *acc, const int64_t *to, const void *x, const int64_t *from, size_t n);
 };
 
 #define NAME(x) plain_##x
@@ -56,7 +57,7 @@ bool combine_of(enum ir_op_kind op, enum ir_dtype dtype, struct combine *out) {
 #endif
     for (size_t i = 0; i < sizeof plain_loops / sizeof *plain_loops; i++)
         if (loops[i].dtype == dtype && loops[i].op == op)
-            out->rows = loops[i].rows;
+            out->rows = loops[i].rows, out->at = loops[i].at;
     return kernel_resolve(&out->kernel);
 }
 
@@ -102,6 +103,47 @@ void combine_rows(const struct combine *c, void *acc, const void *const *rows, s
     }
 }
 
+void combine_at(const struct combine *c, void *acc, const int64_t *to, const void *x, const int64_t *from, size_t n) {
+    if (c->at) {
+        c->at(acc, to, x, from, n);
+        return;
+    }
+    for (size_t i = 0; i < n; i++)
+        combine_run(c, (char *)acc + to[i] * (ptrdiff_t)c->bytes, (const char *)x + from[i] * (ptrdiff_t)c->bytes, 1);
+}
+
+struct pair {
+    uint64_t a, b;
+};
+
+#define COPY_AT(T)                                                                                                             \
+    do {                                                                                                                       \
+        const T *p = x;                                                                                                        \
+        T *q = acc;                                                                                                            \
+        for (size_t i = 0; i < n; i++)                                                                                         \
+            q[to[i]] = p[from[i]];                                                                                             \
+    } while (0)
+
+void combine_copy_at(void *acc, const int64_t *to, const void *x, const int64_t *from, size_t bytes, size_t n) {
+    switch (bytes) {
+    case 1:
+        COPY_AT(uint8_t);
+        break;
+    case 2:
+        COPY_AT(uint16_t);
+        break;
+    case 4:
+        COPY_AT(uint32_t);
+        break;
+    case 8:
+        COPY_AT(uint64_t);
+        break;
+    default:
+        COPY_AT(struct pair);
+        break;
+    }
+}
+
 #define PACK(T)                                                                                                                \
     do {                                                                                                                       \
         const T *p = from;                                                                                                     \
@@ -111,9 +153,6 @@ void combine_rows(const struct combine *c, void *acc, const void *const *rows, s
     } while (0)
 
 void combine_pack(const void *from, size_t stride, size_t bytes, size_t n, void *to) {
-    struct pair {
-        uint64_t a, b;
-    };
     switch (bytes) {
     case 1:
         PACK(uint8_t);
@@ -142,9 +181,6 @@ void combine_pack(const void *from, size_t stride, size_t bytes, size_t n, void 
     } while (0)
 
 void combine_fill(void *to, const void *element, size_t bytes, size_t n) {
-    struct pair {
-        uint64_t a, b;
-    };
     switch (bytes) {
     case 1:
         FILL(uint8_t);

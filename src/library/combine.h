@@ -15,6 +15,8 @@ struct combine {
     struct elt_kernel kernel;
     /* acc[i] = (acc[i] op rows[0][i]) op rows[1][i] …; NULL where there is no loop of its own */
     void (*rows)(void *acc, const void *const *rows, size_t nrows, size_t n);
+    /* as combine_at; NULL likewise */
+    void (*at)(void *acc, const int64_t *to, const void *x, const int64_t *from, size_t n);
 };
 
 /* False when there is no such kernel. For IR_COMPARE use combine_compare. */
@@ -33,6 +35,11 @@ static inline void combine_run(const struct combine *c, void *acc, const void *x
 
 /* The same with several rows, in order, whose elements are `stride` apart. */
 void combine_rows(const struct combine *c, void *acc, const void *const *rows, size_t nrows, size_t stride, size_t n);
+
+/* acc[to[i]] = acc[to[i]] op x[from[i]], in order. */
+void combine_at(const struct combine *c, void *acc, const int64_t *to, const void *x, const int64_t *from, size_t n);
+/* acc[to[i]] = x[from[i]], in order, of elements of so many bytes. */
+void combine_copy_at(void *acc, const int64_t *to, const void *x, const int64_t *from, size_t bytes, size_t n);
 
 /* n elements that are `stride` apart, packed. */
 void combine_pack(const void *from, size_t stride, size_t bytes, size_t n, void *to);

@@ -33,6 +33,16 @@
                 const T x = a[i], y = ((const T *)rows[r])[i];                                                                 \
                 a[i] = (scalar);                                                                                               \
             }                                                                                                                  \
+    }                                                                                                                          \
+    TARGET static void NAME(name##_at)(void *acc, const int64_t *to, const void *in, const int64_t *from, size_t n) {          \
+        T *a = acc, v = 0;                                                                                                     \
+        for (size_t i = 0; i < n; i++) { /* what is met again and again stays in a register */                                 \
+            if (i == 0 || to[i] != to[i - 1])                                                                                  \
+                v = a[to[i]];                                                                                                  \
+            const T x = v, y = ((const T *)in)[from[i]];                                                                       \
+            v = (scalar);                                                                                                      \
+            a[to[i]] = v;                                                                                                      \
+        }                                                                                                                      \
     }
 ROWS(f32_add, float, v8f, u8f, x + y, x + y)
 ROWS(f32_mul, float, v8f, u8f, x *y, x *y)
@@ -46,13 +56,15 @@ ROWS(i32_add, uint32_t, v8u, u8u, x + y, x + y)
 ROWS(i32_max, int32_t, v8i, u8i, PICK(x > y, x, y), x > y ? x : y)
 ROWS(i32_min, int32_t, v8i, u8i, PICK(x < y, x, y), x < y ? x : y)
 
+#define LOOP(dtype, op, name) {dtype, op, NAME(name), NAME(name##_at)}
 static const struct row_loop NAME(loops)[] = {
-    {IR_F32_T, IR_ADD, NAME(f32_add)},     {IR_F32_T, IR_MULTIPLY, NAME(f32_mul)}, {IR_F32_T, IR_MAXIMUM, NAME(f32_max)},
-    {IR_F32_T, IR_MINIMUM, NAME(f32_min)}, {IR_F64_T, IR_ADD, NAME(f64_add)},      {IR_F64_T, IR_MULTIPLY, NAME(f64_mul)},
-    {IR_F64_T, IR_MAXIMUM, NAME(f64_max)}, {IR_F64_T, IR_MINIMUM, NAME(f64_min)},  {IR_I32_T, IR_ADD, NAME(i32_add)},
-    {IR_UI32_T, IR_ADD, NAME(i32_add)},    {IR_I32_T, IR_MAXIMUM, NAME(i32_max)},  {IR_I32_T, IR_MINIMUM, NAME(i32_min)},
+    LOOP(IR_F32_T, IR_ADD, f32_add),     LOOP(IR_F32_T, IR_MULTIPLY, f32_mul), LOOP(IR_F32_T, IR_MAXIMUM, f32_max),
+    LOOP(IR_F32_T, IR_MINIMUM, f32_min), LOOP(IR_F64_T, IR_ADD, f64_add),      LOOP(IR_F64_T, IR_MULTIPLY, f64_mul),
+    LOOP(IR_F64_T, IR_MAXIMUM, f64_max), LOOP(IR_F64_T, IR_MINIMUM, f64_min),  LOOP(IR_I32_T, IR_ADD, i32_add),
+    LOOP(IR_UI32_T, IR_ADD, i32_add),    LOOP(IR_I32_T, IR_MAXIMUM, i32_max),  LOOP(IR_I32_T, IR_MINIMUM, i32_min),
 };
 
+#undef LOOP
 #undef ROWS
 #undef PICK
 #undef MAX_

@@ -26,17 +26,22 @@ static void gather_cells(const struct gather *x, uint32_t d, char *to, const cha
 
 static void gather_task(void *user, int64_t task) {
     const struct gather *x = user;
+    struct slots_block b;
     size_t i, to;
     lib_part(x->s.count, x->tasks, (size_t)task, &i, &to);
-    for (; i < to; i++) {
-        int64_t start[SLOTS_MOST_RANK], packed, from = 0;
-        slots_start(&x->s, x->c->in[1], i, start, &packed);
+    for (; i < to; i += b.n) {
+        int64_t from[SLOTS_BLOCK] = {0};
+        slots_block(&x->s, x->c->in[1], i, to - i, &b);
         for (uint32_t d = 0; d < x->s.rank; d++) {
-            int64_t most = x->s.dim[d].dim - x->s.dim[d].size;
-            from += (start[d] < 0 ? 0 : start[d] > most ? most : start[d]) * x->s.dim[d].stride;
+            int64_t most = x->s.dim[d].dim - x->s.dim[d].size, stride = x->s.dim[d].stride;
+            for (size_t k = 0; k < b.n; k++) {
+                int64_t start = b.start[d][k];
+                from[k] += (start < 0 ? 0 : start > most ? most : start) * stride;
+            }
         }
-        gather_cells(x, 0, (char *)x->c->out[0] + packed * (ptrdiff_t)x->bytes,
-                     (const char *)x->c->in[0] + from * (ptrdiff_t)x->bytes);
+        for (size_t k = 0; k < b.n; k++)
+            gather_cells(x, 0, (char *)x->c->out[0] + (b.packed + (int64_t)k * b.step) * (ptrdiff_t)x->bytes,
+                         (const char *)x->c->in[0] + from[k] * (ptrdiff_t)x->bytes);
     }
 }
 

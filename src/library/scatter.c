@@ -2,7 +2,8 @@
  * skipped.
  *
  * Tasks have stretches of one dimension of the result for themselves. Each goes over all updates and applies what falls into
- * its stretch, so that every element takes its updates in order, however many tasks there are. */
+ * its stretch, so that every element takes its updates in order, however many tasks there are. Updates are looked through
+ * block by block, without branches, because where they fall cannot be predicted. */
 #include "library/combine.h"
 #include "library/slots.h"
 
@@ -12,6 +13,7 @@ struct scatter {
     const struct lib_call *c;
     struct slots s;
     bool copies; /* updates replace what is there */
+    bool single; /* slices have one element */
     struct combine combine;
     size_t bytes, total; /* of an element; elements of the result */
     uint32_t split;      /* the dimension that is cut */
@@ -37,33 +39,86 @@ static void scatter_cells(const struct scatter *x, const int64_t *sizes, uint32_
     }
 }
 
-/* Slice i within [lo, hi) of the split dimension. */
-static void scatter_slice(const struct scatter *x, size_t i, int64_t lo, int64_t hi) {
-    int64_t start[SLOTS_MOST_RANK], sizes[SLOTS_MOST_RANK], packed, to = 0;
-    slots_start(&x->s, x->c->in[1], i, start, &packed);
+/* The stretch of a task in a dimension. */
+struct scatter_range {
+    int64_t first, last;
+};
+
+/* The part of slice k of a block that lies in the stretch. */
+static void scatter_slice(const struct scatter *x, const struct slots_block *b, size_t k, const struct scatter_range *range) {
+    int64_t sizes[SLOTS_MOST_RANK], packed = b->packed + (int64_t)k * b->step, to = 0;
     for (uint32_t d = 0; d < x->s.rank; d++) {
         const struct slots_dim *dim = &x->s.dim[d];
-        int64_t first = d == x->split ? lo : 0, last = d == x->split ? hi : dim->dim;
-        if (start[d] >= last || start[d] <= first - dim->size)
-            return;
-        int64_t skip = start[d] < first ? first - start[d] : 0;
-        sizes[d] = (dim->size < last - start[d] ? dim->size : last - start[d]) - skip;
-        to += (start[d] + skip) * dim->stride;
+        int64_t start = b->start[d][k], skip = start < range[d].first ? range[d].first - start : 0;
+        sizes[d] = (dim->size < range[d].last - start ? dim->size : range[d].last - start) - skip;
+        to += (start + skip) * dim->stride;
         packed += skip * dim->packed;
     }
     scatter_cells(x, sizes, 0, (char *)x->c->out[0] + to * (ptrdiff_t)x->bytes,
                   (const char *)x->c->in[2] + packed * (ptrdiff_t)x->bytes);
 }
 
+/* The slices of a block that meet the stretch; returns how many. */
+static size_t scatter_meets(const struct scatter *x, const struct slots_block *b, const struct scatter_range *range,
+                            uint32_t *meets) {
+    size_t n = b->n;
+    for (size_t i = 0; i < n; i++)
+        meets[i] = (uint32_t)i;
+    for (uint32_t d = 0; d < x->s.rank; d++) {
+        const struct slots_dim *dim = &x->s.dim[d];
+        if (d != x->split && dim->from < 0 && !dim->batching) /* all of them begin at 0 */
+            continue;
+        uint64_t before = (uint64_t)range[d].first - (uint64_t)dim->size, length = (uint64_t)range[d].last - before;
+        size_t all = n;
+        n = 0;
+        for (size_t i = 0; i < all; i++) { /* before < start < last */
+            uint32_t k = meets[i];
+            meets[n] = k;
+            n += (uint64_t)b->start[d][k] - before - 1 < length - 1;
+        }
+    }
+    return n;
+}
+
+/* Applies what falls into the stretch of a block. */
+static void scatter_block(const struct scatter *x, const struct slots_block *b, const struct scatter_range *range) {
+    uint32_t meets[SLOTS_BLOCK];
+    size_t n = scatter_meets(x, b, range, meets);
+    if (!x->single) {
+        for (size_t i = 0; i < n; i++)
+            scatter_slice(x, b, meets[i], range);
+        return;
+    }
+    int64_t to[SLOTS_BLOCK], from[SLOTS_BLOCK];
+    for (size_t i = 0; i < n; i++) {
+        to[i] = b->start[0][meets[i]] * x->s.dim[0].stride;
+        from[i] = b->packed + (int64_t)meets[i] * b->step;
+    }
+    for (uint32_t d = 1; d < x->s.rank; d++)
+        for (size_t i = 0; i < n; i++)
+            to[i] += b->start[d][meets[i]] * x->s.dim[d].stride;
+    if (x->copies)
+        combine_copy_at(x->c->out[0], to, x->c->in[2], from, x->bytes, n);
+    else
+        combine_at(&x->combine, x->c->out[0], to, x->c->in[2], from, n);
+}
+
 static void scatter_task(void *user, int64_t task) {
     const struct scatter *x = user;
-    const struct slots_dim *d = &x->s.dim[x->split];
-    size_t lo, hi, row = (size_t)d->stride * x->bytes;
-    lib_part((size_t)d->dim, x->tasks, (size_t)task, &lo, &hi);
+    const struct slots_dim *split = &x->s.dim[x->split];
+    struct scatter_range range[SLOTS_MOST_RANK];
+    struct slots_block b;
+    size_t lo, hi, row = (size_t)split->stride * x->bytes;
+    lib_part((size_t)split->dim, x->tasks, (size_t)task, &lo, &hi);
     if (x->c->out[0] != x->c->in[0]) /* dimensions before the split one have one place */
         memcpy((char *)x->c->out[0] + lo * row, (const char *)x->c->in[0] + lo * row, (hi - lo) * row);
-    for (size_t i = 0; i < x->s.count; i++)
-        scatter_slice(x, i, (int64_t)lo, (int64_t)hi);
+    for (uint32_t d = 0; d < x->s.rank; d++)
+        range[d] = d == x->split ? (struct scatter_range){(int64_t)lo, (int64_t)hi}
+                                 : (struct scatter_range){0, x->s.dim[d].dim};
+    for (size_t i = 0; i < x->s.count; i += b.n) {
+        slots_block(&x->s, x->c->in[1], i, x->s.count - i, &b);
+        scatter_block(x, &b, range);
+    }
 }
 
 static bool scatter_read(struct lib_reader *r, struct scatter *x) {
@@ -74,6 +129,9 @@ static bool scatter_read(struct lib_reader *r, struct scatter *x) {
     if (!slots_get(r, &x->s) || x->s.rank == 0 || (!x->copies && !combine_of(op, dtype, &x->combine)))
         return false;
     x->total = 1;
+    x->single = true;
+    for (uint32_t d = 0; d < x->s.rank; d++)
+        x->single &= x->s.dim[d].size == 1;
     for (uint32_t d = 0; d < x->s.rank; d++)
         if (!mem_mul(x->total, (size_t)x->s.dim[d].dim, &x->total))
             return false;

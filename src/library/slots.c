@@ -169,48 +169,76 @@ size_t slots_packed(const struct slots *s) {
     return lib_extent_bytes(&e, 1);
 }
 
+/* n numbers that are `stride` apart. */
+#define INDICES(T)                                                                                                             \
+    do {                                                                                                                       \
+        const T *p = (const T *)indices + from;                                                                                \
+        for (size_t i = 0; i < n; i++)                                                                                         \
+            out[i] = (int64_t)p[(int64_t)i * stride];                                                                          \
+    } while (0)
+
 /* ui64 beyond the range of int64 is its largest. */
-static int64_t slots_index(enum ir_dtype t, const void *indices, size_t i) {
+static void slots_read(enum ir_dtype t, const void *indices, int64_t from, int64_t stride, size_t n, int64_t *out) {
     switch (t) {
     case IR_UI8_T:
     case IR_I1_T:
     case IR_UI2_T:
     case IR_UI4_T:
-        return ((const uint8_t *)indices)[i];
+        INDICES(uint8_t);
+        break;
     case IR_I8_T:
     case IR_I2_T:
     case IR_I4_T:
-        return ((const int8_t *)indices)[i];
+        INDICES(int8_t);
+        break;
     case IR_I16_T:
-        return ((const int16_t *)indices)[i];
+        INDICES(int16_t);
+        break;
     case IR_UI16_T:
-        return ((const uint16_t *)indices)[i];
+        INDICES(uint16_t);
+        break;
     case IR_I32_T:
-        return ((const int32_t *)indices)[i];
+        INDICES(int32_t);
+        break;
     case IR_UI32_T:
-        return ((const uint32_t *)indices)[i];
-    case IR_UI64_T: {
-        uint64_t v = ((const uint64_t *)indices)[i];
-        return v > INT64_MAX ? INT64_MAX : (int64_t)v;
-    }
+        INDICES(uint32_t);
+        break;
+    case IR_UI64_T:
+        for (size_t i = 0; i < n; i++) {
+            uint64_t v = ((const uint64_t *)indices)[from + (int64_t)i * stride];
+            out[i] = v > INT64_MAX ? INT64_MAX : (int64_t)v;
+        }
+        break;
     default:
-        return ((const int64_t *)indices)[i];
+        INDICES(int64_t);
+        break;
     }
 }
 
-void slots_start(const struct slots *s, const void *indices, size_t i, int64_t *start, int64_t *packed) {
+void slots_block(const struct slots *s, const void *indices, size_t first, size_t most, struct slots_block *out) {
     int64_t at[SLOTS_MOST_BATCH], from = 0;
-    *packed = 0;
+    const struct slots_batch *last = s->nbatch ? &s->batch[s->nbatch - 1] : NULL;
+    out->packed = 0;
+    out->step = last ? last->packed : 0;
+    out->n = most < SLOTS_BLOCK ? most : SLOTS_BLOCK;
     for (uint32_t b = s->nbatch; b-- > 0;) {
-        at[b] = (int64_t)(i % (size_t)s->batch[b].size);
-        i /= (size_t)s->batch[b].size;
+        size_t size = (size_t)s->batch[b].size;
+        at[b] = (int64_t)(first % size);
+        first /= size;
         from += at[b] * s->batch[b].index;
-        *packed += at[b] * s->batch[b].packed;
+        out->packed += at[b] * s->batch[b].packed;
     }
+    size_t left = last ? (size_t)(last->size - at[s->nbatch - 1]) : 1;
+    out->n = out->n < left ? out->n : left;
     for (uint32_t d = 0; d < s->rank; d++) {
         const struct slots_dim *x = &s->dim[d];
-        start[d] = x->batching   ? at[x->from]
-                   : x->from < 0 ? 0
-                                 : slots_index(s->index_type, indices, (size_t)(from + x->from * s->vector_stride));
+        int64_t *start = out->start[d];
+        if (!x->batching && x->from >= 0) {
+            slots_read(s->index_type, indices, from + x->from * s->vector_stride, last ? last->index : 0, out->n, start);
+            continue;
+        }
+        int64_t begin = x->batching ? at[x->from] : 0, step = x->batching && x->from + 1 == s->nbatch;
+        for (size_t i = 0; i < out->n; i++)
+            start[i] = begin + (int64_t)i * step;
     }
 }

@@ -5,9 +5,10 @@
 #ifndef HILO_LIBRARY_SLOTS_H
 #define HILO_LIBRARY_SLOTS_H
 
+#include "base/torture.h"
 #include "library/routine.h"
 
-enum { SLOTS_MOST_RANK = 8, SLOTS_MOST_BATCH = 4 };
+enum { SLOTS_MOST_RANK = 8, SLOTS_MOST_BATCH = 4, SLOTS_BLOCK = TORTURED(TORTURE_PART, 128) };
 
 struct slots {
     uint32_t rank, nbatch;
@@ -36,7 +37,13 @@ size_t slots_base(const struct slots *s);
 size_t slots_indices(const struct slots *s);
 size_t slots_packed(const struct slots *s);
 
-/* Slice i: where it starts in the base, perhaps outside of it, and its first element in the packed tensor. */
-void slots_start(const struct slots *s, const void *indices, size_t i, int64_t *start, int64_t *packed);
+/* Consecutive slices along the last batch dimension. */
+struct slots_block {
+    size_t n;
+    int64_t packed, step;                         /* the first element of slice k in the packed tensor: packed + k step */
+    int64_t start[SLOTS_MOST_RANK][SLOTS_BLOCK]; /* where slice k starts in a dimension of the base, perhaps outside of it */
+};
+/* The slices from `first` on, at most `most` of them. */
+void slots_block(const struct slots *s, const void *indices, size_t first, size_t most, struct slots_block *out);
 
 #endif

@@ -77,6 +77,12 @@ static void test_scatter(void **state) {
          "update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], "
          "index_vector_dim = 1",
          NULL},
+        {"20x11x", "5x300x2x", "5x300x", /* several blocks of slices */
+         "inserted_window_dims = [0, 1], scatter_dims_to_operand_dims = [0, 1], index_vector_dim = 2", NULL},
+        {"20x11x", "400x1x", "400x3x",
+         "update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], "
+         "index_vector_dim = 1",
+         NULL},
         {"12x9000x", "70x1x", "70x9000x",
          "update_window_dims = [1], inserted_window_dims = [0], "
          "scatter_dims_to_operand_dims = [0], index_vector_dim = 1",
@@ -110,6 +116,7 @@ static void test_gather(void **state) {
          "1, 1, 8"},
         {"9x8x", "0x1x", "0x8x", "offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1",
          "1, 8"},
+        {"9x8x", "3x200x2x", "3x200x", "collapsed_slice_dims = [0, 1], start_index_map = [1, 0], index_vector_dim = 2", "1, 1"},
         {"20x900x", "300x1x", "300x900x",
          "offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], "
          "index_vector_dim = 1",
