@@ -19,6 +19,23 @@ struct explain_options {
 
 /* ---- the steps of a program ----------------------------------------------------------------- */
 
+/* Bytes that a process of a group gets of the others, at most. */
+static double received(const struct plan *p, const struct plan_step *s) {
+    double in = 0, out = 0, members = (double)s->collective->groups.cols;
+    for (uint32_t i = 0; i < s->nuses; i++)
+        *(s->uses[i].role == PLAN_IN ? &in : &out) += (double)p->buffers[s->uses[i].buffer].bytes;
+    switch (s->collective->kind) {
+    case PLAN_ALL_GATHER: return out - in;
+    case PLAN_ALL_TO_ALL: return members > 0 ? out - out / members : out; /* no groups: of all processes */
+    case PLAN_BROADCAST:
+    case PLAN_PERMUTE: return out;
+    case PLAN_REPLICA_ID:
+    case PLAN_PARTITION_ID:
+    case PLAN_NEXCHANGES: break;
+    }
+    return 0;
+}
+
 static struct explain_row row_of(const struct plan *p, uint32_t step) {
     const struct plan_step *s = &p->steps[step];
     struct explain_row r = {.step = step, .group = s->group,
@@ -30,6 +47,9 @@ static struct explain_row row_of(const struct plan *p, uint32_t step) {
     } else if (s->kind == PLAN_ROUTINE) {
         r.name = lib_match_name(s->routine);
         r.ms = s->routine->ns * 1e-6;
+    } else if (s->kind == PLAN_COLLECTIVE) {
+        r.name = plan_exchange_name(s->collective->kind);
+        r.received = received(p, s);
     }
     if (s->note) {
         r.text = s->note->text ? s->note->text : "";
@@ -340,8 +360,10 @@ void explain_head(const struct explained *x, struct strbuf *out) {
     double transposed = 0;
     const struct plan_memory *memory = &p->memory[plan_main_space(p)];
     char a[32], b[32], c[32];
+    double received = 0;
     for (uint32_t i = 0; i < p->nsteps; i++) {
         const struct plan_note *note = p->steps[i].note;
+        received += x->rows[i].received;
         n[p->steps[i].kind]++;
         transposes += note ? note->transposes : 0;
         transposed += note ? note->transposed_bytes : 0;
@@ -359,6 +381,9 @@ void explain_head(const struct explained *x, struct strbuf *out) {
     if (transposes)
         strbuf_printf(out, "%u transposes, of %s; the layouts of convolutions are given at their steps\n", transposes,
                       size_text(transposed, "B", a, sizeof a));
+    if (n[PLAN_COLLECTIVE])
+        strbuf_printf(out, "%u collectives, by which a process receives %s\n", n[PLAN_COLLECTIVE],
+                      size_text(received, "B", a, sizeof a));
     if (x->runs > 0)
         strbuf_printf(out, "%.3f ms in steps, mean of %.0f runs\n", x->total_ms, x->runs);
     else
@@ -443,6 +468,7 @@ static void put_text(const struct explained *x, struct strbuf *out) {
     strbuf_puts(out, "\n   ms        %  step\n");
     for (uint32_t i = 0; i < x->nrows; i++) {
         const struct explain_row *r = &x->rows[i];
+        char received[32];
         if (!explain_is_shown(r))
             continue;
         strbuf_printf(out, "%9.4f %5.1f  %u %s%s%s", r->ms, share(x, r), r->step, r->kind, *r->name ? " " : "", r->name);
@@ -452,6 +478,8 @@ static void put_text(const struct explained *x, struct strbuf *out) {
             strbuf_printf(out, " (concurrent with the next %u)", r->group - 1);
         strbuf_puts(out, "  ");
         put_rates(r, out, ", ");
+        if (r->received > 0)
+            strbuf_printf(out, ", %s received", size_text(r->received, "B", received, sizeof received));
         if (r->tasks > 0)
             strbuf_printf(out, ", %.0f task%s, speed-up %.1f of %d", r->tasks, r->tasks > 1 ? "s" : "", r->speedup, x->threads);
         strbuf_putc(out, '\n');

@@ -8,6 +8,7 @@ struct explain_row {
     uint32_t step, group; /* group: steps that run concurrently, of which this is the first; 0: none */
     const char *kind, *name, *text, *ops, *where; /* "" = none */
     double flops, bytes; /* of one execution */
+    double received;     /* bytes from other processes, of one execution of a collective */
     double ms;           /* of all executions of a run: measured, or the compiler's estimate */
     double times;        /* executions per run */
     double roof_ms;      /* of as many: the least time by flops and bytes at the machine's rates */

@@ -46,6 +46,7 @@ static void put_step(const struct explained *x, const struct explain_row *r, str
     put_key(out, "where", r->where);
     put_number(out, "flops", r->flops);
     put_number(out, "bytes", r->bytes);
+    put_number(out, "received", r->received);
     put_number(out, "ms", r->ms);
     put_number(out, "times", r->times);
     put_number(out, "roof_ms", r->roof_ms);

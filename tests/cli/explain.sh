@@ -219,6 +219,24 @@ exits 0 explain images.mlir
 says '2 transposes, of 262.1 kB' 'layouts [b, 0, 1, f]x[o, i, 0, 1]->[b, 0, 1, f]'
 exits 0 explain images.mlir -O1
 if grep -q ' transposes, ' out; then fail 'transposes without layouts'; else pass; fi
+# The program of one partition: what it receives is that of the sum, half of 512 bytes.
+cat >partition.mlir <<'END'
+module attributes {mhlo.num_partitions = 4 : i32} {
+  sdy.mesh @mesh = <["data"=2, "model"=2]>
+  func.func @main(%x: tensor<8x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {}]>},
+                  %v: tensor<16x32xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"model"}]>},
+                  %w: tensor<32x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"model"}, {}]>}) -> tensor<8x16xf32> {
+    %0 = stablehlo.dot_general %x, %v, contracting_dims = [1] x [0] : (tensor<8x16xf32>, tensor<16x32xf32>) -> tensor<8x32xf32>
+    %1 = stablehlo.tanh %0 : tensor<8x32xf32>
+    %2 = stablehlo.dot_general %1, %w, contracting_dims = [1] x [0] : (tensor<8x32xf32>, tensor<32x16xf32>) -> tensor<8x16xf32>
+    return %2 : tensor<8x16xf32>
+  }
+}
+END
+exits 0 opt --passes=partition,dce partition.mlir
+cp out part.mlir
+exits 0 explain part.mlir
+says '1 collectives, by which a process receives 256 B' 'collective all_gather  768 B, 256 B received'
 exits 2 explain softmax.mlir --runs 3
 exits 2 explain softmax.mlir --run --input 2xf32=1
 exits 2 explain softmax.mlir --entry other
