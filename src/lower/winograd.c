@@ -324,8 +324,7 @@ static void multiply(struct winograd *w, const struct place *p) {
     kir_store(l->k, w->sums, sum_place(w, p, u, kir_i64(l->k, 0), i), contract_zero(c));
     lower_close(l, 2);
     kir_val slab = lower_mul(l, kir_loop(l->k, KIR_SERIAL, ceil_div(chunks, w->slab), 0), w->slab);
-    kir_val row = kir_loop(l->k, KIR_SERIAL, 4, 0), column = kir_loop(l->k, KIR_SERIAL, 4, 0);
-    kir_val point = lower_add(l, lower_mul(l, row, 4), column);
+    kir_val point = kir_loop(l->k, KIR_SERIAL, POINTS, 0);
     u = kir_loop_to(l->k, KIR_SERIAL, p->units, 0);
     kir_val reg = kir_reg(l->k, contract_zero(c), w->tile), unit = lower_add(l, p->unit, u);
     kir_val weight = lower_mul(l, lower_add(l, lower_mul(l, p->panel, POINTS), point), channels);
@@ -342,20 +341,18 @@ static void multiply(struct winograd *w, const struct place *p) {
     contract_multiply_add(c, reg, r);
     lower_close(l, 3);
     c->packed[0].on = c->packed[1].on = false;
-    add_point(w, p, u, row, column, reg);
-    lower_close(l, 4);
+    add_point(w, p, u, lower_div(l, point, 4), lower_rem(l, point, 4), reg);
+    lower_close(l, 3);
 }
 
 /* Whether a result of the `tiles` first tiles of unit u is not finite, in any lane. */
 static kir_val is_infinite(struct winograd *w, const struct place *p, kir_val u, kir_val tiles) {
     struct lower *l = w->c->l;
     kir_val zero = contract_zero(w->c), reg = kir_reg(l->k, zero, 1), none = {0};
-    kir_val r = kir_loop_to(l->k, KIR_SERIAL, tiles, 0);
-    for (int i = 0; i < RESULTS * RESULTS; i++) {
-        kir_val y = kir_load(l->k, w->sums, sum_place(w, p, u, kir_i64(l->k, i), r));
-        kir_set_reg(l->k, reg, none, kir_fma(l->k, y, zero, kir_get_reg(l->k, reg, none))); /* NaN, unless y is finite */
-    }
-    kir_close(l->k);
+    kir_val i = kir_loop(l->k, KIR_SERIAL, RESULTS * RESULTS, 0), r = kir_loop_to(l->k, KIR_SERIAL, tiles, 0);
+    kir_val y = kir_load(l->k, w->sums, sum_place(w, p, u, i, r));
+    kir_set_reg(l->k, reg, none, kir_fma(l->k, y, zero, kir_get_reg(l->k, reg, none))); /* NaN, unless y is finite */
+    lower_close(l, 2);
     return kir_op1(l->k, KIR_ANY, kir_cmp(l->k, KIR_NE, 0, kir_get_reg(l->k, reg, none), zero));
 }
 
