@@ -505,14 +505,18 @@ static bool writes(const struct schedule *x) {
     return !x->s->model.config.bidirectional;
 }
 
-/* Compiles the programs of steps with the smallest caches. */
+/* Compiles the programs of steps with the smallest caches, and runs the first of them, so that weights are in memory. */
 static hilo_status warm_up(struct schedule *x) {
     struct llm_graph g[LLM_MAX_GRAPHS];
+    const int32_t token = 0;
     void *program;
     x->warm_context = llm_session_next_context(x->s, 0);
     x->warm = x->o.warm_up && writes(x) ? llm_session_graphs(x->s, x->o.slots, x->warm_context, g) : 0;
     for (size_t i = 0; i < x->warm && x->o.warm_up(x->o.user, i, x->warm); i++)
         HILO_TRY(llm_session_program(x->s, &g[i], &program));
+    if (x->warm)
+        HILO_TRY(llm_session_decode_apart(&x->slots[0].s, 1, &token, x->logits));
+    llm_session_reset(x->slots[0].s);
     return HILO_OK;
 }
 
