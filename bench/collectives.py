@@ -53,7 +53,7 @@ def member_mpi():
         y = np.empty_like(x)
         ms = timed(lambda: comm.Allreduce(x, y), n)
         if comm.rank == 0:
-            print(size, ms, flush=True)
+            print("time", size, ms, flush=True)
 
 
 def member_jax(node, port):
@@ -69,7 +69,7 @@ def member_jax(node, port):
         f = jax.jit(jax.shard_map(lambda v: jax.lax.psum(v, "x"), mesh=mesh, in_specs=P("x"), out_specs=P()))
         ms = timed(lambda: f(x).block_until_ready(), n)
         if node == 0:
-            print(size, ms, flush=True)
+            print("time", size, ms, flush=True)
 
 
 def one_core(index):
@@ -79,7 +79,8 @@ def one_core(index):
 
 
 def lines(text):
-    return {int(size): float(ms) for size, ms in (line.split() for line in text.splitlines())}
+    """What a member has printed; others than it print to the same stream."""
+    return {int(words[1]): float(words[2]) for words in map(str.split, text.splitlines()) if words[:1] == ["time"]}
 
 
 def run_hilo(args):
