@@ -233,7 +233,9 @@ static bool inspect(struct matvec *v, bool as_bytes) {
         v->quantised = v->unit > 1 && find_parts(k, y, element(v, lane, 1), &parts);
         v->is_signed = v->quantised && parts.is_signed;
         v->has_offset = v->quantised && parts.offset.i;
-        v->at_once = v->nrows <= MATVEC_AT_ONCE ? v->nrows : MATVEC_PART;
+        v->at_once = v->nrows;
+        if (v->nrows > MATVEC_AT_ONCE) /* passes of as many rows as possible, but not of 4 for 9 */
+            v->at_once = (v->nrows - 1) / ((v->nrows - 1) / MATVEC_PART + 1) + 1;
         /* whatever the number of rows: the bits of a row do not depend on others */
         int64_t wide = v->unit == 1 ? contract_vectors(c, 2) : 1;
         v->lanes = vector * wide;

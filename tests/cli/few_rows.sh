@@ -104,4 +104,16 @@ rows z32 1024 17 i16
 three=$(dots 1024 19)
 [ "$three" -gt 0 ] && [ $((2 * three)) = $((3 * $(dots 1024 19 i16))) ] && [ "$three" = $((3 * $(dots 1024 19 i8))) ] &&
     pass || fail "rows of 16 and 8 bits: not two thirds and one third of the products of $three"
+
+cat >nine.mlir <<'END'
+func.func @main(%x: tensor<9x256xf32>, %w: tensor<48x256xf32>) -> tensor<9x48xf32> {
+  %y = stablehlo.dot_general %x, %w, contracting_dims = [1] x [1] : (tensor<9x256xf32>, tensor<48x256xf32>) -> tensor<9x48xf32>
+  return %y : tensor<9x48xf32>
+}
+END
+for cpu in x86-64-v3 sapphirerapids neoverse-v1; do # no row is computed twice
+    exits 0 explain nine.mlir --run --runs 1 --backend interpreter --target-cpu $cpu
+    n=$(sed -n 's/.*fma \([0-9]*\),.*/\1/p' out)
+    [ "$n" = 110592 ] && pass || fail "$n multiply-adds for 9 rows on $cpu"
+done
 finish
