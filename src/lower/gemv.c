@@ -1,12 +1,12 @@
-/* GEMV on GPUs, also of batches: few rows times a matrix, of which threads read 16 bytes at once. Its lines are contiguous along
- * the sum, or across it, along the result.
+/* GEMV on GPUs, also of batches: few rows times a matrix, of which threads read 16 bytes at once. Its lines are contiguous
+ * along the sum, or across it, along the result.
  *
  *   along   the threads of a block share some lines; each adds up every so many terms of them, and the block its threads' sums
  *   across  a warp reads a piece of a line; the eight warps of a block take lines in turn, and their sums meet in shared memory
  *
- * There are as many threads as keep enough loads in flight. Where that needs more blocks than the result gives, the sum is split
- * (split-K): a prologue stores the sums of the parts, which the kernel itself adds up in order. All of this follows from the
- * sizes of the matrix alone: the bits of a row do not depend on the number of rows. */
+ * There are as many threads as keep enough loads in flight. Where that needs more blocks than the result gives, the sum is
+ * split (split-K): a prologue stores the sums of the parts, which the kernel itself adds up in order. All of this follows from
+ * the sizes of the matrix alone: the bits of a row do not depend on the number of rows. */
 #include "lower/contract.h"
 
 enum {
