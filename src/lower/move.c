@@ -1,5 +1,5 @@
 /* Elements of data movement ops: index arithmetic. dynamic_update_slice. */
-#include "lower/lower.h"
+#include "lower/threads.h"
 
 static const struct ir_type_data *operand_type(const struct lower *l, ir_op op, uint32_t i) {
     return ir_val_type(l->m, ir_operand(l->m, op, i));
@@ -320,13 +320,32 @@ struct elem elem_gather(struct lower *l, ir_op op, uint32_t what, const struct i
 
 /* ---- dynamic_update_slice --------------------------------- */
 
+/* Opens the loops over the elements of an update: tasks of its lines. Returns how many. */
+static uint32_t into_loops(struct lower *l, const struct ir_type_data *u, uint32_t last, kir_val *at) {
+    uint32_t opened = 0;
+    int64_t outer = 1;
+    for (uint32_t k = 0; k + 1 < last; k++)
+        outer *= u->dims[k];
+    if (outer > 1) {
+        lower_grid_nd(l, u->dims, last - 1, at);
+        opened++;
+    }
+    for (uint32_t k = 0; k < u->rank; k++)
+        if (k >= last || (k + 1 < last && outer == 1))
+            at[k] = kir_i64(l->k, 0);
+    if (last) {
+        at[last - 1] = kir_loop(l->k, KIR_VECTOR, u->dims[last - 1], lower_lanes(l, lower_bytes(l), 2));
+        opened++;
+    }
+    return opened;
+}
+
 void lower_into(struct lower *l) {
     ir_op op = l->kernel->anchor;
     const struct ir_type_data *t = operand_type(l, op, 0), *u = operand_type(l, op, 1);
     static const struct index none;
     struct index from = {.n = u->rank}, to = {.n = t->rank};
     kir_val starts[IR_MAX_RANK];
-    uint32_t opened = 0;
     size_t count;
     (void)lower_param(l, ir_result(l->m, op, 0), KIR_INOUT);
     if (ir_type_count(u, &count) && count == 0)
@@ -338,20 +357,9 @@ void lower_into(struct lower *l) {
     uint32_t last = u->rank;
     while (last > 0 && u->dims[last - 1] == 1)
         last--;
-    int64_t outer = 1;
-    for (uint32_t k = 0; k + 1 < last; k++)
-        outer *= u->dims[k];
-    if (outer > 1) {
-        lower_grid_nd(l, u->dims, last - 1, from.at);
-        opened++;
-    }
-    for (uint32_t k = 0; k < u->rank; k++)
-        if (k >= last || (k + 1 < last && outer == 1))
-            from.at[k] = kir_i64(l->k, 0);
-    if (last) {
-        from.at[last - 1] = kir_loop(l->k, KIR_VECTOR, u->dims[last - 1], lower_lanes(l, lower_bytes(l), 2));
-        opened++;
-    }
+    bool whole = last && t->dims[last - 1] == u->dims[last - 1];
+    uint32_t opened = l->target->block_threads && !l->native ? threads_into(l, u, whole, from.at)
+                                                             : into_loops(l, u, last, from.at);
     for (uint32_t k = 0; k < u->rank; k++)
         to.at[k] = lower_add(l, from.at[k], starts[k]);
     lower_store(l, ir_result(l->m, op, 0), &to, lower_value(l, ir_operand(l->m, op, 1), &from));

@@ -40,6 +40,25 @@ void threads_place(struct lower *l, const int64_t *dims, uint32_t rank, kir_val 
         at[last] = lower_add(l, lower_mul(l, at[last], unit), element);
 }
 
+uint32_t threads_loops(struct lower *l, const int64_t *dims, uint32_t rank, int64_t unit, kir_val *at) {
+    int64_t steps = 1;
+    for (uint32_t i = 0; i < rank; i++)
+        steps *= dims[i];
+    steps /= unit;
+    uint32_t lanes = threads_lanes(l, steps);
+    while (l->kernel->nested && lanes > l->target->warp_threads && steps / lanes < l->target->cores)
+        lanes /= 2; /* elements are expensive: to more multiprocessors */
+    kir_val step;
+    if (steps <= lanes) {
+        step = kir_loop(l->k, KIR_VECTOR, steps, lanes);
+    } else {
+        kir_val begin = lower_mul(l, lower_grid(l, (steps - 1) / lanes + 1), lanes);
+        step = lower_chunk_loop(l, begin, lanes, steps, KIR_VECTOR, lanes);
+    }
+    threads_place(l, dims, rank, step, unit, at);
+    return steps <= lanes ? 2 : 3;
+}
+
 static void store_outputs(struct lower *l, const struct index *domain) {
     for (uint32_t i = 0; i < l->kernel->outs.n; i++) {
         ir_val v = l->kernel->outs.v[i];
@@ -160,8 +179,8 @@ static void transposed_loops(struct lower *l, struct tile *t) {
 /* ---- MAP -------------------------------------------------------------------------------------- */
 
 void threads_map(struct lower *l, bool flat) {
-    int64_t n = total(l), unit = threads_unit(l, flat ? n : line_of(l), n), steps = n / unit;
-    uint32_t lanes = threads_lanes(l, steps), ops = THREADS_SEARCH;
+    int64_t n = total(l), unit = threads_unit(l, flat ? n : line_of(l), n);
+    uint32_t ops = THREADS_SEARCH;
     struct index at = {.flat = flat, .n = flat ? 1 : l->kernel->rank};
     struct tile t = {.n = 0};
     for (uint32_t i = 0; i < l->kernel->rank; i++)
@@ -172,19 +191,19 @@ void threads_map(struct lower *l, bool flat) {
         transposed_loops(l, &t);
         return;
     }
-    while (l->kernel->nested && lanes > l->target->warp_threads && steps / lanes < l->target->cores)
-        lanes /= 2; /* elements are expensive: to more multiprocessors */
-    kir_val step;
-    if (steps <= lanes) {
-        step = kir_loop(l->k, KIR_VECTOR, steps, lanes);
-    } else {
-        kir_val begin = lower_mul(l, lower_grid(l, (steps - 1) / lanes + 1), lanes);
-        step = lower_chunk_loop(l, begin, lanes, steps, KIR_VECTOR, lanes);
-    }
-    if (flat)
-        threads_place(l, &n, 1, step, unit, at.at);
-    else
-        threads_place(l, l->kernel->dims, l->kernel->rank, step, unit, at.at);
+    uint32_t opened = flat ? threads_loops(l, &n, 1, unit, at.at)
+                           : threads_loops(l, l->kernel->dims, l->kernel->rank, unit, at.at);
     store_outputs(l, &at);
-    lower_close(l, steps <= lanes ? 2 : 3);
+    lower_close(l, opened);
+}
+
+/* ---- INTO ------------------------------------------------------------------------------------- */
+
+uint32_t threads_into(struct lower *l, const struct ir_type_data *update, bool whole, kir_val *at) {
+    int64_t line = 1, n = 1;
+    for (uint32_t i = 0; i < update->rank; i++) {
+        n *= update->dims[i];
+        line = update->dims[i] != 1 ? update->dims[i] : line;
+    }
+    return threads_loops(l, update->dims, update->rank, whole ? threads_unit(l, line, n) : 1, at);
 }

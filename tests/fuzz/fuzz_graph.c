@@ -1,8 +1,8 @@
 /* libFuzzer target: random programs compute the same by the evaluator and compiled at every level, within what numbers allow
  * (random_graph.h), the same bits for 1 thread and for 3, and the same with less memory where that is possible. Of the
  * environment: LEVELS, such as 03, sets the levels, DEVICE where programs run, MACHINE the file of a machine whose units their
- * steps are placed on. TARGET, such as sm_80, makes kernels for another machine: these run by the interpreter and, with the same
- * bits, as this machine's code. */
+ * steps are placed on. TARGET, such as sm_80, makes kernels for another machine: these run by the interpreter and, with the
+ * same bits, as this machine's code. */
 #include "random_graph.h"
 
 #include "runtime/runtime.h"
