@@ -56,7 +56,7 @@ static void client_open(struct client *c, int threads, const struct graph *g) {
     hilo_client_options o;
     hilo_client_options_init(&o);
     o.threads = threads;
-    o.device = getenv("DEVICE");
+    o.device = getenv("DEVICE") ? getenv("DEVICE") : o.device;
     if (hilo_client_create(&o, &c->client) != HILO_OK)
         abort();
     if (hilo_module_parse(c->client, g->text.p, g->text.n, NULL, &c->module) != HILO_OK)
