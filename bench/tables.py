@@ -31,6 +31,7 @@ def first(engine):
 # KIND of a place on the page: the file of figures, what is shown of an engine, and what the table says of itself.
 KINDS = {
     "networks": ("networks", median, "Medians in ms"),
+    "llama": ("llama", None, ""),
     "starts": ("networks", first, "Compilation (of other engines, the creation of a session) and the first run, in ms,"),
 }
 
@@ -41,13 +42,40 @@ def cell(engine, value):
     return f"{value(engine):.3g}" + ("" if engine.get("agrees", True) else "*")
 
 
+def heading(kept):
+    machine = kept["processor"]
+    return f"### {machine['model']}: {', '.join(machine['units'])}; {machine['cores']} cores"
+
+
+def language_models(kept):
+    """Tokens a second of prompts and answers."""
+    lines = [
+        heading(kept), "",
+        "| | prompt, tok/s | llama.cpp | ratio | decode, tok/s | llama.cpp | ratio | bandwidth | peak, MB | llama.cpp | measured |",
+        "|---" * 11 + "|",
+    ]
+    for name, f in kept["figures"].items():
+        hilo, other = f["engines"]["hilo"], f["engines"].get("llama.cpp", {})
+        cells = [name]
+        for key in ("prefill_tok_s", "decode_tok_s"):
+            both = hilo[key], other.get(key)
+            cells += [f"{both[0]:.3g}", f"{both[1]:.3g}" if both[1] else "–", f"{both[0] / both[1]:.2f}" if both[1] else "–"]
+        cells += [f"{100 * hilo['share']:.0f} %"]
+        cells += [f"{e['peak_bytes'] / 1e6:.0f}" if "peak_bytes" in e else "–" for e in (hilo, other)]
+        cells.append(", ".join([f["date"], f["commit"], f"{f['threads']} threads, {hilo['runs']} runs", *f["versions"]]))
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
 def table(kept, value, caption):
-    machine, figures = kept["processor"], kept["figures"]
+    if not value:
+        return language_models(kept)
+    figures = kept["figures"]
     names = [t for t in TITLES if any(t in f["engines"] for f in figures.values())]
     versions = sorted({v for f in figures.values() for v in f["versions"]})
     threads = sorted({f["threads"] for f in figures.values()})
     lines = [
-        f"### {machine['model']}: {', '.join(machine['units'])}; {machine['cores']} cores", "",
+        heading(kept), "",
         f"{caption} with {' or '.join(map(str, threads))} threads, beside {', '.join(versions)}.", "",
         f"| program | {' | '.join(TITLES[n] for n in names)} | hilo against the best | measured |",
         "|---" * (len(names) + 3) + "|",

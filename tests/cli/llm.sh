@@ -151,8 +151,8 @@ says 'bad.json:2:' 'not JSON'
 
 # A model with two templates, in each kind of file.
 mkdir two && cp "$m"/* two
-sed 's/"chat_template": .*/"chat_template": [{"name": "default", "template": "plain"}, {"name": "tool_use", "template": "tools"}]/' \
-    "$m/tokenizer_config.json" >two/tokenizer_config.json
+templates='[{"name": "default", "template": "plain"}, {"name": "tool_use", "template": "tools"}]'
+sed "s/\"chat_template\": .*/\"chat_template\": $templates/" "$m/tokenizer_config.json" >two/tokenizer_config.json
 exits 0 convert two -o two.gguf
 exits 0 convert two.gguf -o from
 for x in two two.gguf from; do
