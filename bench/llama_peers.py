@@ -49,7 +49,7 @@ def run_llama(file, o):
     tests = json.loads(p.stdout.read())
     peak = os.wait4(p.pid, 0)[2].ru_maxrss * 1024
     speed = {("prefill_tok_s" if t["n_prompt"] else "decode_tok_s"): t["avg_ts"] for t in tests}
-    return speed | {"peak_bytes": peak, "version": f"llama.cpp {tests[0]['build_commit']} ({tests[0]['build_number']})"}
+    return speed | {"peak_bytes": peak, "version": o.llama_version or f"llama.cpp {tests[0]['build_commit']}"}
 
 
 def output(command):
@@ -76,6 +76,7 @@ def main():
     p.add_argument("--formats", nargs="+", default=["f32", "bf16", "int8", "int4", "q4_k"])
     p.add_argument("--hilo", default="build/hilo")
     p.add_argument("--llama", type=pathlib.Path, help="directory of llama-bench and llama-quantize")
+    p.add_argument("--llama-version", help="as it is to be named in results; default: the commit that llama-bench says")
     p.add_argument("--files", type=pathlib.Path, help="directory for the other files; default: DIR/peers")
     p.add_argument("--prepare", action="store_true", help="only write the files")
     p.add_argument("--save", action="store_true")

@@ -62,7 +62,7 @@ def language_models(kept):
             cells += [f"{both[0]:.3g}", f"{both[1]:.3g}" if both[1] else "–", f"{both[0] / both[1]:.2f}" if both[1] else "–"]
         cells += [f"{100 * hilo['share']:.0f} %"]
         cells += [f"{e['peak_bytes'] / 1e6:.0f}" if "peak_bytes" in e else "–" for e in (hilo, other)]
-        cells.append(", ".join([f["date"], f["commit"], f"{f['threads']} threads, {hilo['runs']} runs", *f["versions"]]))
+        cells.append(", ".join([f["date"], f["commit"], f"{f['threads']} threads, {hilo['runs']} run{'s'[:hilo['runs'] > 1]}", *f["versions"]]))
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
 
