@@ -60,7 +60,7 @@ int cli_client_options(const struct cli_compile *o, hilo_client_options *out) {
 }
 
 int cli_client_create(hilo_client_options *o, struct cli_log *log, hilo_client **out) {
-    log->quiet = !o->log;
+    *log = (struct cli_log){.quiet = !o->log};
     o->log = on_log;
     o->log_user = log;
     hilo_status status = hilo_client_create(o, out);
