@@ -113,6 +113,13 @@ static bool is_less(struct sdy_axis a, struct sdy_axis b) {
     return a.pre != b.pre ? a.pre < b.pre : a.size < b.size;
 }
 
+struct sdy_axis *sdy_axes_copy(struct arena *a, struct sdy_axes axes, uint32_t more) {
+    struct sdy_axis *v = ARENA_ARRAY(a, struct sdy_axis, axes.n + more + 1);
+    for (uint32_t i = 0; i < axes.n; i++)
+        v[i] = axes.v[i];
+    return v;
+}
+
 void sdy_axes_sort(const struct sdy_mesh *mesh, struct sdy_axis *v, uint32_t *n) {
     for (uint32_t i = 1; i < *n; i++) {
         struct sdy_axis x = v[i];

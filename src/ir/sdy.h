@@ -126,6 +126,8 @@ bool sdy_axis_can_merge(struct sdy_axis a, struct sdy_axis b);
 int64_t sdy_gcd(int64_t a, int64_t b);
 /* Product of the sizes. */
 int64_t sdy_axes_size(struct sdy_axes a);
+/* A copy with room for more. */
+struct sdy_axis *sdy_axes_copy(struct arena *a, struct sdy_axes axes, uint32_t more);
 /* Appends, merging with the last where that is continued; v has room. */
 void sdy_axes_append(const struct sdy_mesh *mesh, struct sdy_axis *v, uint32_t *n, struct sdy_axis x);
 /* Sorts by the mesh's order and merges what can be. */

@@ -155,8 +155,7 @@ static void shard(struct chooser *c, struct choice *x) {
     for (uint32_t t = 0; t < c->n; t++) {
         struct sdy_axes axes = c->unreduced[t];
         if (t >= c->rule->noperands && sums.n) {
-            struct sdy_axis *v = ARENA_ARRAY(a, struct sdy_axis, axes.n + sums.n);
-            memcpy(v, axes.v, axes.n * sizeof *v);
+            struct sdy_axis *v = sdy_axes_copy(a, axes, sums.n);
             memcpy(v + axes.n, sums.v, sums.n * sizeof *v);
             axes = (struct sdy_axes){axes.n + sums.n, v};
         }
@@ -279,6 +278,11 @@ static bool overlap_in_dims(const struct sdy_sharding *s, struct sdy_axes axes) 
     return false;
 }
 
+/* Of a set of operands: those from the 32nd are in the set of all alone. */
+static uint32_t operand_bit(uint32_t set, uint32_t operand) {
+    return operand < 32 ? set & (UINT32_C(1) << operand) : set == UINT32_MAX;
+}
+
 /* Axes along which the op is done for each part of a sum: those of operands that results keep. In a product one operand alone
    has parts; where operands are added, all of them get parts. */
 static void find_unreduced(struct chooser *c) {
@@ -292,14 +296,12 @@ static void find_unreduced(struct chooser *c) {
         bool free = !overlap_in_dims(c->want[nin], (struct sdy_axes){1, &kept.v[i]});
         for (uint32_t t = 0; t < nin; t++)
             for (uint32_t k = 0; c->want[t] && k < c->want[t]->unreduced.n; k++)
-                have |= (uint32_t)sdy_axis_equal(kept.v[i], c->want[t]->unreduced.v[k]) << (t & 31);
-        have &= linear;
+                have |= sdy_axis_equal(kept.v[i], c->want[t]->unreduced.v[k]) ? operand_bit(linear, t) : 0;
         if (!have || !free || (product && (have & (have - 1))))
             continue;
         for (uint32_t t = 0; t < c->n; t++)
-            if (t >= nin || ((product ? have : linear) >> (t & 31) & 1)) {
-                struct sdy_axis *v = ARENA_ARRAY(c->p->a, struct sdy_axis, c->unreduced[t].n + 1);
-                memcpy(v, c->unreduced[t].v, c->unreduced[t].n * sizeof *v);
+            if (t >= nin || operand_bit(product ? have : linear, t)) {
+                struct sdy_axis *v = sdy_axes_copy(c->p->a, c->unreduced[t], 1);
                 v[c->unreduced[t].n] = kept.v[i];
                 c->unreduced[t] = (struct sdy_axes){c->unreduced[t].n + 1, v};
             }

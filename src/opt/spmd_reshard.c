@@ -736,9 +736,8 @@ const struct sdy_sharding *spmd_partial(struct spmd *p, const struct sdy_shardin
     if (!s && !axes.n)
         return NULL;
     struct sdy_dim *dims;
-    struct sdy_axis *v = ARENA_ARRAY(p->a, struct sdy_axis, axes.n + 1);
+    struct sdy_axis *v = sdy_axes_copy(p->a, axes, 0);
     struct sdy_sharding *out = sdy_sharding_copy(p->a, s ? s : sdy_sharding_of_none(p->a, mesh, rank, true), &dims);
-    memcpy(v, axes.v, axes.n * sizeof *v);
     sdy_axes_sort(out->mesh, v, &axes.n);
     out->unreduced = (struct sdy_axes){axes.n, v};
     return sdy_sharding_is_empty(out) ? NULL : out;
@@ -799,7 +798,7 @@ static ir_val widen(struct spmd *p, ir_op at, ir_val v, ir_type global, const st
     l.now = ARENA_ARRAY(p->a, struct list, l.type->rank + 1);
     struct cuts *cuts = ARENA_ARRAY(p->a, struct cuts, l.mesh->naxes + 1);
     struct list pieces, *ends = ARENA_ARRAY(p->a, struct list, l.type->rank + 1);
-    struct sdy_axis *partial = ARENA_ARRAY(p->a, struct sdy_axis, from->unreduced.n + SPMD_AXES);
+    struct sdy_axis *partial = sdy_axes_copy(p->a, from->unreduced, SPMD_AXES);
     uint32_t n = from->unreduced.n;
     cut_sharding(cuts, from);
     cut_axes(cuts, axes);
@@ -808,7 +807,6 @@ static ir_val widen(struct spmd *p, ir_op at, ir_val v, ir_type global, const st
         fits = fits && list_cut(cuts, l.mesh, from->dims[d].axes, &l.now[d]);
     if (!fits)
         return v;
-    memcpy(partial, from->unreduced.v, n * sizeof *partial);
     for (uint32_t d = 0; d < l.type->rank; d++) {
         uint32_t kept = l.now[d].n;
         while (kept && list_has(&pieces, l.now[d].v[kept - 1]))
