@@ -544,6 +544,7 @@ static bool is_masked(struct lower *outer) {
     struct lower_mask mask;
     struct lower l;
     lower_probe_begin(outer, &l);
+    s->scores.c.l = s->out.c.l = &l;
     s->batch = kir_loop(l.k, KIR_SERIAL, s->out.batch.size + 1, 0);
     set_task(&l, kir_loop(l.k, KIR_SERIAL, s->tasks + 1, 0));
     s->column0 = lower_mul(&l, kir_loop(l.k, KIR_SERIAL, s->all_columns, 0), s->columns);
@@ -551,6 +552,7 @@ static bool is_masked(struct lower *outer) {
     s->block = s->row = s->column = kir_i64(l.k, 0);
     bool masked = mask_of(&l, s->block, 1, &mask) && ignores_masked(&l, &mask);
     s->bound_of_masked = masked ? mask.bound : 0;
+    s->scores.c.l = s->out.c.l = outer;
     lower_probe_end(&l);
     return masked;
 }
