@@ -1,26 +1,220 @@
 #!/bin/sh
-# gpu.sh [FILE]: on a machine with an NVIDIA GPU: the programs of tests/op on the device against the reference evaluator, and
-# times of a large elementwise program on both. Writes FILE (gpu.json). HILO: the command, default build/hilo.
+# gpu.sh [--quick] [FILE]: on a machine with an NVIDIA GPU, in less than nine minutes: the programs of tests/op on the device
+# against their assertions, a part of them under compute-sanitizer where that is installed, and times beside a copy in the
+# device's memory, PyTorch and JAX where these are importable and have the GPU. Prints a table and writes FILE (gpu.json).
+# HILO: the command, default build/hilo. MODEL: a directory of a language model, whose speed is measured, too.
+# --quick: small sizes and one file, as the tests run it on a stand-in for the driver.
 set -u
 cd "$(dirname "$0")/.." || exit
 hilo=${HILO:-build/hilo}
+quick=
+[ "${1-}" != --quick ] || { quick=1 && shift; }
 out=${1:-gpu.json}
 dir=$(mktemp -d) || exit
 trap 'rm -rf "$dir"' EXIT
 device=$("$hilo" devices | sed -n 's/^gpu:0: //p')
 [ -n "$device" ] || { "$hilo" devices | grep '^gpu' >&2; exit 1; }
-"$hilo" check --device gpu --arguments tests/op/*.mlir >"$dir/op" 2>&1
+if [ "$quick" ]; then
+    n=4096 rows=16 columns=64 size=64 width=64 layers=2 depth=4 runs=2 checked='tests/op/abs.mlir'
+else
+    n=67108864 rows=16384 columns=4096 size=4096 width=8192 layers=8 depth=50 runs=20 checked='tests/op/*.mlir'
+fi
+
+# ---- correctness
+timeout 240 "$hilo" check --device gpu --arguments $checked >"$dir/op" 2>&1
 ops=$(grep -E '^[0-9]+ passed' "$dir/op" | tail -n 1)
-cat >"$dir/chain.mlir" <<'EOF'
-func.func @main(%x: tensor<67108864xf32>, %y: tensor<67108864xf32>) -> tensor<67108864xf32> {
-  %0 = stablehlo.multiply %x, %y : tensor<67108864xf32>
-  %1 = stablehlo.add %0, %x : tensor<67108864xf32>
-  return %1 : tensor<67108864xf32>
+grep -E '^tests/op' "$dir/op" | head -n 20
+sanitizer='not installed'
+if command -v compute-sanitizer >/dev/null; then
+    sanitizer=errors
+    timeout 90 compute-sanitizer --error-exitcode 9 "$hilo" check -j 1 --device gpu --arguments tests/op/reduce*.mlir \
+        tests/op/contraction_units.mlir >"$dir/sanitizer" 2>&1 && sanitizer='no errors'
+    [ "$sanitizer" = 'no errors' ] || tail -n 20 "$dir/sanitizer"
+fi
+
+# ---- programs: each is a row, with the bytes that it has to read and write, and its operations
+row() { # NAME BYTES OPERATIONS, the program from standard input
+    cat >"$dir/$1.mlir"
+    echo "$1 $2 $3" >>"$dir/rows"
 }
-EOF
-gpu=$("$hilo" run "$dir/chain.mlir" --device gpu --input random:1 --timing 20 --json | sed 's/.*"median_ms":\([0-9.]*\).*/\1/')
-cpu=$("$hilo" run "$dir/chain.mlir" --input random:1 --timing 20 --json | sed 's/.*"median_ms":\([0-9.]*\).*/\1/')
-printf '{"device":"%s","ops":"%s","chain_768MiB_ms":{"gpu":%s,"cpu":%s}}\n' "$device" "$ops" "${gpu:-null}" "${cpu:-null}" \
-    >"$out"
-grep -v '^ok' "$dir/op" | tail -n 20
-cat "$out"
+v="tensor<${n}xf32>"
+row copy $((8 * n)) 0 <<EOP
+func.func @main(%x: $v) -> $v {
+  return %x : $v
+}
+EOP
+row elementwise $((12 * n)) 0 <<EOP
+func.func @main(%x: $v, %y: $v) -> $v {
+  %0 = stablehlo.multiply %x, %y : $v
+  %1 = stablehlo.add %0, %x : $v
+  %2 = stablehlo.maximum %1, %y : $v
+  return %2 : $v
+}
+EOP
+m="tensor<${rows}x${columns}xf32>" r="tensor<${rows}xf32>" s='tensor<f32>'
+reduce() { # RESULT OPERAND OP INIT
+    echo "  $1 = stablehlo.reduce($2 init: $4) applies stablehlo.$3 across dimensions = [1] : ($m, $s) -> $r"
+}
+spread() { # RESULT OPERAND
+    echo "  $1 = stablehlo.broadcast_in_dim $2, dims = [0] : ($r) -> $m"
+}
+row softmax $((8 * rows * columns)) 0 <<EOP
+func.func @main(%x: $m) -> $m {
+  %zero = stablehlo.constant dense<0.0> : $s
+  %least = stablehlo.constant dense<0xFF800000> : $s
+$(reduce %0 %x maximum %least)
+$(spread %1 %0)
+  %2 = stablehlo.subtract %x, %1 : $m
+  %3 = stablehlo.exponential %2 : $m
+$(reduce %4 %3 add %zero)
+$(spread %5 %4)
+  %6 = stablehlo.divide %3, %5 : $m
+  return %6 : $m
+}
+EOP
+row norm $((8 * rows * columns)) 0 <<EOP
+func.func @main(%x: $m) -> $m {
+  %zero = stablehlo.constant dense<0.0> : $s
+  %part = stablehlo.constant dense<$(awk "BEGIN { printf \"%.9e\", 1 / $columns }")> : $r
+  %small = stablehlo.constant dense<1.0e-5> : $r
+  %0 = stablehlo.multiply %x, %x : $m
+$(reduce %1 %0 add %zero)
+  %2 = stablehlo.multiply %1, %part : $r
+  %3 = stablehlo.add %2, %small : $r
+  %4 = stablehlo.rsqrt %3 : $r
+$(spread %5 %4)
+  %6 = stablehlo.multiply %x, %5 : $m
+  return %6 : $m
+}
+EOP
+q="tensor<${size}x${size}xbf16>"
+row product $((6 * size * size)) $((2 * size * size * size)) <<EOP
+func.func @main(%x: $q, %y: $q) -> $q {
+  %0 = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0] : ($q, $q) -> $q
+  return %0 : $q
+}
+EOP
+w="tensor<${width}x${width}xbf16>" a="tensor<1x${width}xbf16>"
+{ # one token's products with weights of half a billion parameters
+    printf 'func.func @main(%%t0: %s' "$a"
+    i=0
+    while [ $i -lt $layers ]; do printf ', %%w%d: %s' $i "$w"; i=$((i + 1)); done
+    echo ") -> $a {"
+    i=0
+    while [ $i -lt $layers ]; do
+        echo "  %d$i = stablehlo.dot_general %t$i, %w$i, contracting_dims = [1] x [0] : ($a, $w) -> $a"
+        echo "  %t$((i + 1)) = stablehlo.tanh %d$i : $a"
+        i=$((i + 1))
+    done
+    echo "  return %t$layers : $a"
+    echo '}'
+} | row matvec $((2 * layers * width * width)) $((2 * layers * width * width))
+t='tensor<64x64xf32>' u='tensor<64xf32>'
+{ # kernels of which each needs all of the one before
+    echo "func.func @main(%t0: $t) -> $t {"
+    echo "  %zero = stablehlo.constant dense<0.0> : $s"
+    i=0
+    while [ $i -lt $depth ]; do
+        echo "  %r$i = stablehlo.reduce(%t$i init: %zero) applies stablehlo.add across dimensions = [$((i % 2))] : ($t, $s) -> $u"
+        echo "  %b$i = stablehlo.broadcast_in_dim %r$i, dims = [$((i % 2))] : ($u) -> $t"
+        echo "  %t$((i + 1)) = stablehlo.subtract %b$i, %t$i : $t"
+        i=$((i + 1))
+    done
+    echo "  return %t$depth : $t"
+    echo '}'
+} | row tiny 0 0
+
+# ---- peers: lines `NAME LIBRARY MS`
+cat >"$dir/peers.py" <<EOP
+import statistics, sys, time
+n, rows, columns, size, width, layers, runs = $n, $rows, $columns, $size, $width, $layers, $runs
+
+def median(name, library, run, wait):
+    try:
+        for _ in range(3):
+            run()
+        wait()
+        times = []
+        for _ in range(runs):
+            begin = time.perf_counter()
+            run()
+            wait()
+            times.append(1e3 * (time.perf_counter() - begin))
+        print(name, library, statistics.median(times), flush=True)
+    except Exception as e:
+        print(name, library, e, file=sys.stderr)
+
+try:
+    import torch
+    if torch.cuda.is_available():
+        def rand(*dims, dtype=torch.float32):
+            return torch.rand(dims, device="cuda").to(dtype)
+        x, y, m = rand(n), rand(n), rand(rows, columns)
+        a, b = rand(size, size, dtype=torch.bfloat16), rand(size, size, dtype=torch.bfloat16)
+        w, t = [rand(width, width, dtype=torch.bfloat16) for _ in range(layers)], rand(1, width, dtype=torch.bfloat16)
+        elementwise = torch.compile(lambda x, y: torch.maximum(x * y + x, y))
+        norm = torch.compile(lambda m: m * torch.rsqrt((m * m).mean(1, keepdim=True) + 1e-5))
+        def matvec():
+            v = t
+            for k in w:
+                v = torch.tanh(v @ k)
+        for name, run in (("copy", x.clone), ("elementwise", lambda: elementwise(x, y)),
+                          ("softmax", lambda: torch.softmax(m, 1)), ("norm", lambda: norm(m)),
+                          ("product", lambda: a @ b), ("matvec", matvec)):
+            median(name, "torch", run, torch.cuda.synchronize)
+except ImportError:
+    pass
+try:
+    import jax, jax.numpy as jnp
+    if jax.default_backend() == "gpu":
+        def rand(*dims, dtype=jnp.float32):
+            return jax.random.uniform(jax.random.key(0), dims).astype(dtype)
+        x, y, m, a = rand(n), rand(n), rand(rows, columns), rand(size, size, dtype=jnp.bfloat16)
+        for name, f, args in (("copy", lambda x: x.copy(), (x,)), ("elementwise", lambda x, y: jnp.maximum(x * y + x, y), (x, y)),
+                              ("softmax", lambda m: jax.nn.softmax(m, axis=1), (m,)),
+                              ("norm", lambda m: m * jax.lax.rsqrt((m * m).mean(1, keepdims=True) + 1e-5), (m,)),
+                              ("product", lambda a: a @ a, (a,))):
+            f = jax.jit(f)
+            median(name, "jax", lambda: jax.block_until_ready(f(*args)), lambda: None)
+except ImportError:
+    pass
+EOP
+: >"$dir/peers"
+! command -v python3 >/dev/null || timeout 150 python3 "$dir/peers.py" >"$dir/peers" 2>"$dir/peers.err" || tail -n 3 "$dir/peers.err"
+
+# ---- times
+while read -r name bytes operations; do
+    ms=$(timeout 60 "$hilo" run "$dir/$name.mlir" --device gpu --input random:1 --timing $runs --json 2>"$dir/err" |
+        sed -n 's/.*"median_ms":\([0-9.]*\).*/\1/p')
+    [ -n "$ms" ] || { echo "$name: $(tail -n 1 "$dir/err")"; }
+    echo "$name $bytes $operations ${ms:-0}" >>"$dir/times"
+done <"$dir/rows"
+tokens=
+[ -z "${MODEL-}" ] || tokens=$(timeout 60 "$hilo" generate -m "$MODEL" --engine hilo:gpu --raw -p A -n 64 --json |
+    sed -n 's/.*"decode_tokens_per_second":\([0-9.]*\).*/\1/p')
+
+launches=$("$hilo" explain "$dir/tiny.mlir" --device gpu --json | sed -n 's/.*"launches":\([0-9]*\).*/\1/p')
+
+awk -v device="$device" -v ops="$ops" -v sanitizer="$sanitizer" -v launches="${launches:-0}" -v tokens="$tokens" -v json="$out" '
+    function number(x) { return x == "" || x == 0 ? "null" : x }
+    FILENAME ~ /peers$/ { peer[$1, $2] = $3; next }
+    {
+        if ($1 == "copy" && $4 > 0) copied = $2 / $4
+        rate = $4 > 0 ? $2 / $4 / 1e6 : 0; share = $4 > 0 && copied > 0 ? $2 / $4 / copied : 0
+        if ($1 == "product") share = $4 > 0 ? peer["product", "torch"] / $4 : 0
+        if ($1 == "tiny") share = 0
+        rows = rows sprintf("%s\n{\"name\":\"%s\",\"ms\":%s,\"gb_per_s\":%s,\"tflop_per_s\":%s,\"torch_ms\":%s,\"jax_ms\":%s,\"share\":%s}",
+            NR > 1 && rows != "" ? "," : "", $1, number($4), number(rate), number($4 > 0 ? $3 / $4 / 1e9 : 0),
+            number(peer[$1, "torch"]), number(peer[$1, "jax"]), number(share))
+        table = table sprintf("%-12s %10s %10s %10s %10s %8s\n", $1, $4 > 0 ? $4 : "-", rate ? sprintf("%.1f", rate) : "-",
+            peer[$1, "torch"] ? peer[$1, "torch"] : "-", peer[$1, "jax"] ? peer[$1, "jax"] : "-",
+            $1 == "tiny" && $4 > 0 && launches > 0 ? sprintf("%.2f us", 1000 * $4 / launches) : share ? sprintf("%.2f", share) : "-")
+    }
+    END {
+        printf "%s\ntests/op: %s; compute-sanitizer: %s\n\n", device, ops, sanitizer
+        printf "%-12s %10s %10s %10s %10s %8s\n%s", "", "hilo ms", "GB/s", "torch ms", "jax ms", "share", table
+        print "share: of the rate of the copy; product: of torch; tiny: time of each of " launches " kernels, which wait for each other"
+        if (tokens) printf "decode: %s tokens/s\n", tokens
+        printf "{\"device\":\"%s\",\"ops\":\"%s\",\"sanitizer\":\"%s\",\"tiny_launches\":%d,\"tokens_per_s\":%s,\"rows\":[%s]}\n", device, ops, sanitizer,
+            launches, number(tokens), rows >json
+    }' "$dir/peers" "$dir/times"

@@ -36,6 +36,29 @@ static double received(const struct plan *p, const struct plan_step *s) {
     return 0;
 }
 
+/* A step that is not the processor's. */
+static void row_on_gpu(struct explained *x, const struct plan *p, const struct target *t, struct explain_row *r) {
+    const struct plan_step *s = &p->steps[r->step];
+    if (plan_is_transfer(p, s)) {
+        const struct plan_buffer *to = &p->buffers[s->uses[1].buffer];
+        r->name = to->space == PLAN_DEVICE ? "to the GPU" : "to the host";
+        r->bytes = (double)to->bytes;
+        r->ms = r->bytes / t->link_rate * 1e-6;
+        x->transfers++;
+        x->transferred += r->bytes;
+    } else if (s->kind == PLAN_KERNEL) {
+        r->launch = &s->kernel->gpu;
+        x->launches++;
+    } else {
+        r->name = "on the GPU";
+        r->ms = r->bytes / t->memory_rate * 1e-6;
+    }
+}
+
+static bool is_on_gpu(const struct plan *p, uint32_t step) {
+    return !p->evaluated && (plan_on_device(p, &p->steps[step]) || plan_is_transfer(p, &p->steps[step]));
+}
+
 static struct explain_row row_of(const struct plan *p, uint32_t step) {
     const struct plan_step *s = &p->steps[step];
     struct explain_row r = {.step = step, .group = s->group,
@@ -86,17 +109,14 @@ static void why_evaluated(const struct cli_compile *o, char *out, size_t size) {
         snprintf(out, size, "it has dynamic shapes, which are compiled when a run brings them, or ops that have no kernels");
 }
 
-/* Rates of one thread as the machine's record has them. */
-static void rates_of_record(const char *target_cpu, struct explained *x) {
-    struct target t;
+/* The record of the machine that kernels are for. */
+static void find_record(const char *target_cpu, struct target *out) {
     struct diag_list d;
     diag_init(&d, mem_system_allocator());
     bool named = target_cpu && strcmp(target_cpu, "native") != 0;
-    if ((named ? target_named(target_cpu, &t, &d) : target_host(&t, &d)) != HILO_OK)
-        target_portable(&t);
+    if ((named ? target_named(target_cpu, out, &d) : target_host(out, &d)) != HILO_OK)
+        target_portable(out);
     diag_clear(&d);
-    x->flop_rate = t.compute_rate * 1e6;
-    x->byte_rate = t.memory_rate * 1e6;
 }
 
 /* The steps that use each buffer. One that is used in a loop and before it is needed in all of it: it is a state, or every
@@ -117,15 +137,18 @@ static void live_ranges(const struct plan *p, struct explain_live *live) {
                     live[k].last = i;
 }
 
-static void explain(const char *file, const hilo_executable *exe, struct explained *x) {
+static void explain(const char *file, const hilo_executable *exe, const struct target *t, struct explained *x) {
     const struct plan *p = rt_executable_plan(exe);
     *x = (struct explained){.file = file, .exe = exe, .rows = cli_alloc(p->nsteps, sizeof *x->rows), .nrows = p->nsteps};
+    x->gpu = rt_executable_gpu(exe);
     x->live = cli_alloc(p->nbuffers, sizeof *x->live);
     live_ranges(p, x->live);
     for (uint32_t i = 0; i < p->nsteps; i++) {
         x->rows[i] = p->evaluated ? (struct explain_row){.kind = plan_kind_name(PLAN_REFERENCE), .name = "", .text = "",
                                                          .ops = "", .where = "", .times = 1}
                                   : row_of(p, i);
+        if (is_on_gpu(p, i))
+            row_on_gpu(x, p, t, &x->rows[i]);
         x->total_ms += x->rows[i].ms;
     }
     x->arguments = port_bytes(exe, hilo_executable_input_type);
@@ -153,6 +176,10 @@ static void predict(struct explained *x) {
     for (uint32_t i = 0, grouped = 0; i < x->nrows; i++) {
         struct explain_row *r = &x->rows[i];
         const struct plan_step *s = &p->steps[i];
+        if (is_on_gpu(p, i)) {
+            r->speedup = 1;
+            continue;
+        }
         if (grouped) { /* a member of a group: as its first */
             r->speedup = x->rows[i - 1].speedup;
             grouped--;
@@ -333,7 +360,7 @@ static int measure(hilo_client *client, hilo_executable *exe, const struct expla
     }
     if (code == CLI_OK && status == HILO_OK && (status = collect(exe, inputs, outputs, x)) != HILO_OK)
         code = cli_fail(client, status);
-    if (code == CLI_OK)
+    if (code == CLI_OK && !x->gpu) /* whose runs end after they return */
         measure_rates(client, x);
     for (size_t i = 0; inputs && i < hilo_executable_input_count(exe); i++)
         hilo_buffer_release(inputs[i]);
@@ -378,6 +405,9 @@ void explain_head(const struct explained *x, struct strbuf *out) {
                   size_text((double)memory->block_bytes, "B", a, sizeof a),
                   size_text((double)memory->live_bytes, "B", b, sizeof b),
                   size_text((double)memory->scratch_bytes, "B", c, sizeof c));
+    if (x->gpu)
+        strbuf_printf(out, "for a GPU, %s: %u launches; %u transfers of %s\n", x->gpu, x->launches, x->transfers,
+                      size_text(x->transferred, "B", a, sizeof a));
     if (transposes)
         strbuf_printf(out, "%u transposes, of %s; the layouts of convolutions are given at their steps\n", transposes,
                       size_text(transposed, "B", a, sizeof a));
@@ -468,7 +498,7 @@ static void put_text(const struct explained *x, struct strbuf *out) {
     strbuf_puts(out, "\n   ms        %  step\n");
     for (uint32_t i = 0; i < x->nrows; i++) {
         const struct explain_row *r = &x->rows[i];
-        char received[32];
+        char a[32], received[32];
         if (!explain_is_shown(r))
             continue;
         strbuf_printf(out, "%9.4f %5.1f  %u %s%s%s", r->ms, share(x, r), r->step, r->kind, *r->name ? " " : "", r->name);
@@ -485,6 +515,10 @@ static void put_text(const struct explained *x, struct strbuf *out) {
         strbuf_putc(out, '\n');
         if (*r->text)
             strbuf_printf(out, "%18s%s\n", "", r->text);
+        if (r->launch)
+            strbuf_printf(out, "%18son the GPU: %u block%s of %u threads, %s of shared memory\n", "", r->launch->blocks,
+                          r->launch->blocks == 1 ? "" : "s", r->launch->threads,
+                          size_text(r->launch->shared_bytes, "B", a, sizeof a));
         if (*r->ops || *r->where)
             strbuf_printf(out, "%18s%s%s%s\n", "", r->ops, *r->ops && *r->where ? "; " : "", r->where);
     }
@@ -527,10 +561,13 @@ static int explain_file(const char *file, const struct explain_options *o) {
         code = cli_compile_program(client, &o->compile, o->entry, file, &exe);
     if (code == CLI_OK) {
         struct explained x;
+        struct target t;
         char why[512];
-        explain(file, exe, &x);
+        find_record(rt_executable_gpu(exe) ? rt_executable_gpu(exe) : o->compile.target_cpu, &t);
+        explain(file, exe, &t, &x);
         x.threads = hilo_client_threads(client);
-        rates_of_record(o->compile.target_cpu, &x);
+        x.flop_rate = t.compute_rate * 1e6;
+        x.byte_rate = t.memory_rate * 1e6;
         why_evaluated(&o->compile, why, sizeof why);
         x.evaluated = rt_executable_plan(exe)->evaluated ? why : "";
         if (o->run)

@@ -9,6 +9,7 @@ struct explain_row {
     const char *kind, *name, *text, *ops, *where; /* "" = none */
     double flops, bytes; /* of one execution */
     double received;     /* bytes from other processes, of one execution of a collective */
+    const struct hilo_gpu_launch *launch; /* of a kernel of a GPU; else NULL */
     double ms;           /* of all executions of a run: measured, or the compiler's estimate */
     double times;        /* executions per run */
     double roof_ms;      /* of as many: the least time by flops and bytes at the machine's rates */
@@ -37,12 +38,15 @@ struct explained {
     double speedup;           /* of all steps together whose tasks are known */
     uint32_t unknown;         /* routines whose tasks are not */
     double runs;              /* that were measured; 0 = times are estimates for one thread, with one iteration of loops */
-    double flop_rate, byte_rate; /* per ms: measured with the threads of the run, or those of the machine's record for one */
+    double flop_rate, byte_rate; /* per ms: measured with the threads of the run, or those of the record: of a thread, of a GPU */
     struct explain_task *tasks;  /* of one more run */
     size_t ntasks;
     struct explain_live *live;   /* by buffer */
     const char *evaluated; /* why all of it runs on the reference evaluator; "" when it does not */
     uint64_t arguments, results, constants;
+    const char *gpu;             /* that it is for; NULL = none. Then steps, copies and copied bytes, loops counted once: */
+    uint32_t launches, transfers;
+    double transferred;
 };
 
 /* Branches are not: they do no work. */

@@ -53,6 +53,9 @@ static void put_step(const struct explained *x, const struct explain_row *r, str
     put_number(out, "tasks", r->tasks);
     put_number(out, "speedup", r->speedup);
     put_number(out, "imbalance", x->threads / r->speedup - 1);
+    if (r->launch)
+        strbuf_printf(out, ",\"blocks\":%u,\"block_threads\":%u,\"shared_bytes\":%u", r->launch->blocks, r->launch->threads,
+                      r->launch->shared_bytes);
     if (!p->evaluated) {
         put_uses(out, "reads", p, &p->steps[r->step], false);
         put_uses(out, "writes", p, &p->steps[r->step], true);
@@ -92,6 +95,10 @@ void explain_json(const struct explained *x, struct strbuf *out) {
     cli_json_string(out, x->file);
     put_key(out, "evaluated", x->evaluated);
     put_key(out, "placement", p->placement ? p->placement : "");
+    put_key(out, "gpu", x->gpu ? x->gpu : "");
+    put_number(out, "launches", x->launches);
+    put_number(out, "transfers", x->transfers);
+    put_number(out, "transferred_bytes", x->transferred);
     put_number(out, "threads", x->threads);
     put_number(out, "speedup", x->speedup);
     put_number(out, "runs", x->runs);

@@ -60,6 +60,10 @@ const struct plan *rt_executable_plan(const hilo_executable *exe) {
     return &exe->plan;
 }
 
+const char *rt_executable_gpu(const hilo_executable *exe) {
+    return exe->on_device ? exe->features : NULL;
+}
+
 const hilo_module *rt_executable_module(const hilo_executable *exe) {
     return exe->module;
 }

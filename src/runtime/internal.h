@@ -116,6 +116,8 @@ const ir_op *rt_module_functions(const hilo_module *module); /* of rt_module_ir;
 /* True when `bytes` begin as a .hilo file does. */
 bool rt_is_file(struct str bytes);
 const struct plan *rt_executable_plan(const hilo_executable *exe);
+/* The row of targets.def of the GPU that kernels of it are for; NULL = none are. */
+const char *rt_executable_gpu(const hilo_executable *exe);
 /* How a kernel, a group or a copy of a plan is divided among threads: `pieces` of `each` iterations, the last of the rest; of a
    group they are pieces of its kernels. {1, 1}: one thread runs it, or a routine divides it itself. */
 struct rt_split { int64_t pieces, each; };

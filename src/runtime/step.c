@@ -363,6 +363,10 @@ hilo_status run_steps(struct run *r, uint32_t from, uint32_t to) {
         }
         double begin = told || r->o->task ? rt_now_ms() : 0;
         HILO_TRY(step_kinds[s->kind](r, s, v));
+        if ((told || r->o->task) && (plan_on_device(p, s) || plan_is_transfer(p, s))) { /* else only its start is timed */
+            r->pending = true;
+            HILO_TRY(step_wait(r));
+        }
         if (r->poll.stopped)
             return diag_error(r->d, HILO_CANCELLED, "the run was cancelled");
         if (TORTURE && p->dead)

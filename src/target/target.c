@@ -23,7 +23,7 @@ struct gpu_row {
     const char *version;
     size_t shared;
     uint32_t multiprocessors;
-    double memory, f32, f64, f16, s8;
+    double memory, link, f32, f64, f16, s8;
 };
 struct row {
     const char *name, *base;
@@ -99,6 +99,7 @@ static void set_gpu(struct target *t, const struct gpu_row *r) {
     t->cores = r->multiprocessors;
     t->ptx_version = r->version;
     t->memory_rate = r->memory;
+    t->link_rate = r->link;
     t->f32_rate = r->f32 * 1000;
     t->f64_rate = r->f64 * 1000;
     t->f16_tile_rate = r->f16 * 1000;
@@ -225,8 +226,8 @@ void target_print(const struct target *t, struct strbuf *out) {
     if (t->block_threads) {
         strbuf_printf(out, "blocks %u threads, %zu KiB shared, PTX %s\n", t->block_threads, t->shared_bytes >> 10,
                       t->ptx_version);
-        strbuf_printf(out, "rates %g f32, %g f64, %g f16, %g s8 ops/ns\n", t->f32_rate, t->f64_rate, t->f16_tile_rate,
-                      t->s8_tile_rate);
+        strbuf_printf(out, "rates %g f32, %g f64, %g f16, %g s8 ops/ns, link %g B/ns\n", t->f32_rate, t->f64_rate,
+                      t->f16_tile_rate, t->s8_tile_rate, t->link_rate);
     }
     strbuf_printf(out, "caches %zu KiB, %zu KiB, %zu KiB\n", t->l1_bytes >> 10, t->l2_bytes >> 10, t->l3_bytes >> 10);
     strbuf_printf(out, "lines %u B, ways %u B, streams %u B\n", t->line_bytes, t->l1_way_bytes, t->stream_bytes);

@@ -56,6 +56,7 @@ struct target {
     size_t scratch_bytes;                /* fast memory in which a kernel may hold a row of values */
     double memory_rate;                  /* bytes/ns of one thread, of all of a GPU; a rough estimate */
     double compute_rate;                 /* elementwise operations/ns, likewise */
+    double link_rate;                    /* bytes/ns between a GPU's memory and the host's; else 0 */
 
     /* threads */
     uint32_t cores;       /* that the machine has, not those that the process may use; 0 = unknown; multiprocessors of a GPU */

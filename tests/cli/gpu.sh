@@ -109,6 +109,13 @@ HILO_FAKE_CUDA_MEMORY=9000 exits 3 run add.mlir --no-cache --input random:1 --de
 says 'no 4000 bytes for result 0 on GPU 0: 8000 bytes are in use'
 if [ "$(report leaks)" = 0 ]; then pass; else fail "leaks"; fi
 
+# ---- the script for machines with a GPU: all of its programs run
+status=0
+"$root/scripts/gpu.sh" --quick "$dir/gpu.json" >out 2>err || status=$?
+cat gpu.json >>out
+says 'tests/op: 4 passed, 0 failed' '"name":"tiny","ms":' '"tiny_launches":8'
+if [ "$status $(grep -c '"ms":[0-9]' gpu.json)" = '0 7' ]; then pass; else fail "gpu.json: $(cat gpu.json)"; fi
+
 # ---- each call fails once: an error that names it, no crash, no leak
 n=0 ok=0
 while n=$((n + 1)) && [ $n -lt 400 ]; do

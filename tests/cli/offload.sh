@@ -121,7 +121,12 @@ func.func @main(%x: tensor<96x96xf32>, %y: tensor<96x96xf32>, %n: tensor<i32>) -
 EOP
 m=$machines/opposites.machine
 exits 0 explain mixed.mlir --machine "$m"
-says 'placement: both: '
+says 'placement: both: ' 'for a GPU, sm_80: 6 launches; 4 transfers of 110.6 kB' 'on the GPU: 36 blocks of 256 threads' \
+    'copy to the host  36.9 kB'
+exits 0 explain mixed.mlir --machine "$m" --json
+says '"gpu":"sm_80","launches":6,"transfers":4,"transferred_bytes":110593' '"blocks":36,"block_threads":256,"shared_bytes":0'
+exits 0 explain mixed.mlir --device gpu --run --runs 1 --input random:1 --input random:2 --input i32=1
+says 'for a GPU, sm_90a: ' 'mean of 1 runs'
 for level in 0 1 2 3; do
     for n in 0 3; do
         exits 0 run mixed.mlir --no-cache --device gpu --machine "$m" -O$level --compare reference \
