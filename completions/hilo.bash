@@ -16,9 +16,10 @@ _hilo() {
     'run --device') ;;
     'run --machine') files=1 ;;
     'run --memory-limit') ;;
-    'run --passes') words='fused inline collectives partition sdy-import sdy-rules 
-            sdy-basic sdy-aggressive sdy-op-priority sdy-user-priority sdy-export sdy-propagate 
-            shapes expand canonicalize layout simplify fold licm distribute split cse dce ' ;;
+    'run --passes') words='fused inline collectives combine partition sdy-import 
+            sdy-rules sdy-basic sdy-aggressive sdy-op-priority sdy-user-priority sdy-export 
+            sdy-propagate shapes expand canonicalize layout simplify fold licm distribute split cse 
+            dce ' ;;
     'run --dump-dir') files=1 ;;
     'run --backend') words='auto reference interpreter codegen library ' ;;
     'run --target-cpu') ;;
@@ -30,9 +31,10 @@ _hilo() {
     'compile --device') ;;
     'compile --machine') files=1 ;;
     'compile --memory-limit') ;;
-    'compile --passes') words='fused inline collectives partition sdy-import sdy-rules 
-            sdy-basic sdy-aggressive sdy-op-priority sdy-user-priority sdy-export sdy-propagate 
-            shapes expand canonicalize layout simplify fold licm distribute split cse dce ' ;;
+    'compile --passes') words='fused inline collectives combine partition sdy-import 
+            sdy-rules sdy-basic sdy-aggressive sdy-op-priority sdy-user-priority sdy-export 
+            sdy-propagate shapes expand canonicalize layout simplify fold licm distribute split cse 
+            dce ' ;;
     'compile --dump-dir') files=1 ;;
     'compile --backend') words='auto reference interpreter codegen library ' ;;
     'compile --target-cpu') ;;
@@ -45,9 +47,10 @@ _hilo() {
     'explain --device') ;;
     'explain --machine') files=1 ;;
     'explain --memory-limit') ;;
-    'explain --passes') words='fused inline collectives partition sdy-import sdy-rules 
-            sdy-basic sdy-aggressive sdy-op-priority sdy-user-priority sdy-export sdy-propagate 
-            shapes expand canonicalize layout simplify fold licm distribute split cse dce ' ;;
+    'explain --passes') words='fused inline collectives combine partition sdy-import 
+            sdy-rules sdy-basic sdy-aggressive sdy-op-priority sdy-user-priority sdy-export 
+            sdy-propagate shapes expand canonicalize layout simplify fold licm distribute split cse 
+            dce ' ;;
     'explain --dump-dir') files=1 ;;
     'explain --backend') words='auto reference interpreter codegen library ' ;;
     'explain --target-cpu') ;;
@@ -56,9 +59,10 @@ _hilo() {
     'check --threads') ;;
     'check --device') ;;
     'check --machine') files=1 ;;
-    'check --passes') words='fused inline collectives partition sdy-import sdy-rules 
-            sdy-basic sdy-aggressive sdy-op-priority sdy-user-priority sdy-export sdy-propagate 
-            shapes expand canonicalize layout simplify fold licm distribute split cse dce ' ;;
+    'check --passes') words='fused inline collectives combine partition sdy-import 
+            sdy-rules sdy-basic sdy-aggressive sdy-op-priority sdy-user-priority sdy-export 
+            sdy-propagate shapes expand canonicalize layout simplify fold licm distribute split cse 
+            dce ' ;;
     'check --dump-dir') files=1 ;;
     'check --backend') words='auto reference interpreter codegen library ' ;;
     'check --target-cpu') ;;
@@ -79,19 +83,22 @@ _hilo() {
     'bench --device') ;;
     'bench --machine') files=1 ;;
     'bench --memory-limit') ;;
-    'bench --passes') words='fused inline collectives partition sdy-import sdy-rules 
-            sdy-basic sdy-aggressive sdy-op-priority sdy-user-priority sdy-export sdy-propagate 
-            shapes expand canonicalize layout simplify fold licm distribute split cse dce ' ;;
+    'bench --passes') words='fused inline collectives combine partition sdy-import 
+            sdy-rules sdy-basic sdy-aggressive sdy-op-priority sdy-user-priority sdy-export 
+            sdy-propagate shapes expand canonicalize layout simplify fold licm distribute split cse 
+            dce ' ;;
     'bench --dump-dir') files=1 ;;
     'bench --backend') words='auto reference interpreter codegen library ' ;;
     'bench --target-cpu') ;;
     'bench --target-gpu') ;;
-    'opt --passes') words='fused inline collectives partition sdy-import sdy-rules 
-            sdy-basic sdy-aggressive sdy-op-priority sdy-user-priority sdy-export sdy-propagate 
-            shapes expand canonicalize layout simplify fold licm distribute split cse dce ' ;;
-    'opt --stop-after') words='fused inline collectives partition sdy-import sdy-rules 
-            sdy-basic sdy-aggressive sdy-op-priority sdy-user-priority sdy-export sdy-propagate 
-            shapes expand canonicalize layout simplify fold licm distribute split cse dce ' ;;
+    'opt --passes') words='fused inline collectives combine partition sdy-import 
+            sdy-rules sdy-basic sdy-aggressive sdy-op-priority sdy-user-priority sdy-export 
+            sdy-propagate shapes expand canonicalize layout simplify fold licm distribute split cse 
+            dce ' ;;
+    'opt --stop-after') words='fused inline collectives combine partition sdy-import 
+            sdy-rules sdy-basic sdy-aggressive sdy-op-priority sdy-user-priority sdy-export 
+            sdy-propagate shapes expand canonicalize layout simplify fold licm distribute split cse 
+            dce ' ;;
     'opt --dump') ;;
     'opt --disable-rule') words='add_zero add_zero_float add_negated subtract_zero 
             subtract_same subtract_same_float subtract_negated multiply_one multiply_zero 
@@ -239,7 +246,7 @@ _hilo() {
             convert) words='-o --type --help' ;;
             serve) words='-m --host --port --slots --queue --api-key --api-key-file --cors-origin 
             --max-tokens --max-body --timeout --connections --precision --engine --context --threads 
-            -O0 -O1 -O2 -O3 --quiet --help' ;;
+            -O0 -O1 -O2 -O3 --no-warmup --quiet --help' ;;
             esac
         fi
         ;;
