@@ -213,8 +213,8 @@ awk -v device="$device" -v ops="$ops" -v sanitizer="$sanitizer" -v launches="${l
     END {
         printf "%s\ntests/op: %s; compute-sanitizer: %s\n\n", device, ops, sanitizer
         printf "%-12s %10s %10s %10s %10s %8s\n%s", "", "hilo ms", "GB/s", "torch ms", "jax ms", "share", table
-        print "share: of the rate of the copy; product: of torch; tiny: time of each of " launches " kernels, which wait for each other"
+        printf "share: of the rate of the copy; product: of torch; tiny: time of each of %d kernels in turn\n", launches
         if (tokens) printf "decode: %s tokens/s\n", tokens
-        printf "{\"device\":\"%s\",\"ops\":\"%s\",\"sanitizer\":\"%s\",\"tiny_launches\":%d,\"tokens_per_s\":%s,\"rows\":[%s]}\n", device, ops, sanitizer,
-            launches, number(tokens), rows >json
+        printf "{\"device\":\"%s\",\"ops\":\"%s\",\"sanitizer\":\"%s\",", device, ops, sanitizer >json
+        printf "\"tiny_launches\":%d,\"tokens_per_s\":%s,\"rows\":[%s]}\n", launches, number(tokens), rows >json
     }' "$dir/peers" "$dir/times"

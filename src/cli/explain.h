@@ -38,7 +38,7 @@ struct explained {
     double speedup;           /* of all steps together whose tasks are known */
     uint32_t unknown;         /* routines whose tasks are not */
     double runs;              /* that were measured; 0 = times are estimates for one thread, with one iteration of loops */
-    double flop_rate, byte_rate; /* per ms: measured with the threads of the run, or those of the record: of a thread, of a GPU */
+    double flop_rate, byte_rate; /* per ms: measured with the threads of the run, or those of the record */
     struct explain_task *tasks;  /* of one more run */
     size_t ntasks;
     struct explain_live *live;   /* by buffer */
