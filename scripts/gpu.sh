@@ -115,7 +115,8 @@ t='tensor<64x64xf32>' u='tensor<64xf32>'
     echo "  %zero = stablehlo.constant dense<0.0> : $s"
     i=0
     while [ $i -lt $depth ]; do
-        echo "  %r$i = stablehlo.reduce(%t$i init: %zero) applies stablehlo.add across dimensions = [$((i % 2))] : ($t, $s) -> $u"
+        echo "  %r$i = stablehlo.reduce(%t$i init: %zero) applies stablehlo.add across dimensions = [$((i % 2))]"
+        echo "      : ($t, $s) -> $u"
         echo "  %b$i = stablehlo.broadcast_in_dim %r$i, dims = [$((i % 2))] : ($u) -> $t"
         echo "  %t$((i + 1)) = stablehlo.subtract %b$i, %t$i : $t"
         i=$((i + 1))
@@ -170,7 +171,8 @@ try:
         def rand(*dims, dtype=jnp.float32):
             return jax.random.uniform(jax.random.key(0), dims).astype(dtype)
         x, y, m, a = rand(n), rand(n), rand(rows, columns), rand(size, size, dtype=jnp.bfloat16)
-        for name, f, args in (("copy", lambda x: x.copy(), (x,)), ("elementwise", lambda x, y: jnp.maximum(x * y + x, y), (x, y)),
+        for name, f, args in (("copy", lambda x: x.copy(), (x,)),
+                              ("elementwise", lambda x, y: jnp.maximum(x * y + x, y), (x, y)),
                               ("softmax", lambda m: jax.nn.softmax(m, axis=1), (m,)),
                               ("norm", lambda m: m * jax.lax.rsqrt((m * m).mean(1, keepdims=True) + 1e-5), (m,)),
                               ("product", lambda a: a @ a, (a,))):
@@ -180,7 +182,8 @@ except ImportError:
     pass
 EOP
 : >"$dir/peers"
-! command -v python3 >/dev/null || timeout 150 python3 "$dir/peers.py" >"$dir/peers" 2>"$dir/peers.err" || tail -n 3 "$dir/peers.err"
+! command -v python3 >/dev/null ||
+    timeout 150 python3 "$dir/peers.py" >"$dir/peers" 2>"$dir/peers.err" || tail -n 3 "$dir/peers.err"
 
 # ---- times
 while read -r name bytes operations; do
@@ -195,7 +198,8 @@ tokens=
 
 launches=$("$hilo" explain "$dir/tiny.mlir" --device gpu --json | sed -n 's/.*"launches":\([0-9]*\).*/\1/p')
 
-awk -v device="$device" -v ops="$ops" -v sanitizer="$sanitizer" -v launches="${launches:-0}" -v tokens="$tokens" -v json="$out" '
+awk -v device="$device" -v ops="$ops" -v sanitizer="$sanitizer" -v launches="${launches:-0}" \
+    -v tokens="$tokens" -v json="$out" '
     function number(x) { return x == "" || x == 0 ? "null" : x }
     FILENAME ~ /peers$/ { peer[$1, $2] = $3; next }
     {
@@ -203,12 +207,14 @@ awk -v device="$device" -v ops="$ops" -v sanitizer="$sanitizer" -v launches="${l
         rate = $4 > 0 ? $2 / $4 / 1e6 : 0; share = $4 > 0 && copied > 0 ? $2 / $4 / copied : 0
         if ($1 == "product") share = $4 > 0 ? peer["product", "torch"] / $4 : 0
         if ($1 == "tiny") share = 0
-        rows = rows sprintf("%s\n{\"name\":\"%s\",\"ms\":%s,\"gb_per_s\":%s,\"tflop_per_s\":%s,\"torch_ms\":%s,\"jax_ms\":%s,\"share\":%s}",
-            NR > 1 && rows != "" ? "," : "", $1, number($4), number(rate), number($4 > 0 ? $3 / $4 / 1e9 : 0),
-            number(peer[$1, "torch"]), number(peer[$1, "jax"]), number(share))
+        rows = rows sprintf("%s\n{\"name\":\"%s\",\"ms\":%s,\"gb_per_s\":%s,\"tflop_per_s\":%s,", rows != "" ? "," : "", $1,
+            number($4), number(rate), number($4 > 0 ? $3 / $4 / 1e9 : 0))
+        rows = rows sprintf("\"torch_ms\":%s,\"jax_ms\":%s,\"share\":%s}", number(peer[$1, "torch"]),
+            number(peer[$1, "jax"]), number(share))
         table = table sprintf("%-12s %10s %10s %10s %10s %8s\n", $1, $4 > 0 ? $4 : "-", rate ? sprintf("%.1f", rate) : "-",
             peer[$1, "torch"] ? peer[$1, "torch"] : "-", peer[$1, "jax"] ? peer[$1, "jax"] : "-",
-            $1 == "tiny" && $4 > 0 && launches > 0 ? sprintf("%.2f us", 1000 * $4 / launches) : share ? sprintf("%.2f", share) : "-")
+            $1 == "tiny" && $4 > 0 && launches > 0 ? sprintf("%.2f us", 1000 * $4 / launches) : \
+            share ? sprintf("%.2f", share) : "-")
     }
     END {
         printf "%s\ntests/op: %s; compute-sanitizer: %s\n\n", device, ops, sanitizer
