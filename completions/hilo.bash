@@ -211,19 +211,21 @@ _hilo() {
             files=''
             case ${COMP_WORDS[1]} in
             run) words='--processes --devices --entry --input -o --timing --json --trace --compare 
-            --tolerance --threads --device --machine --memory-limit -O0 -O1 -O2 -O3 --passes 
-            --dump-dir --backend --target-cpu --target-gpu --no-cache --help' ;;
+            --tolerance --threads --device --machine --memory-limit --batch-invariant 
+            -O0 -O1 -O2 -O3 --passes --dump-dir --backend --target-cpu --target-gpu --no-cache --help' ;;
             compile) words='-o --emit --entry --runtime-only --threads --device --machine 
-            --memory-limit -O0 -O1 -O2 -O3 --passes --dump-dir --backend --target-cpu --target-gpu --help' ;;
+            --memory-limit --batch-invariant -O0 -O1 -O2 -O3 --passes --dump-dir --backend 
+            --target-cpu --target-gpu --help' ;;
             explain) words='-o --json --run --runs --input --entry --threads --device --machine 
-            --memory-limit -O0 -O1 -O2 -O3 --passes --dump-dir --backend --target-cpu --target-gpu --help' ;;
+            --memory-limit --batch-invariant -O0 -O1 -O2 -O3 --passes --dump-dir --backend 
+            --target-cpu --target-gpu --help' ;;
             verify) words='--help' ;;
             check) words='-j --threads --device --machine -O0 -O1 -O2 -O3 --passes --dump-dir 
             --backend --target-cpu --target-gpu --filter --timeout --arguments --shardings --seed 
             --reload --verbose --help' ;;
             bench) words='--runs --seconds --timeout --input --entry --json --csv -o --save 
-            --compare --threads --device --machine --memory-limit -O0 -O1 -O2 -O3 --passes 
-            --dump-dir --backend --target-cpu --target-gpu --help' ;;
+            --compare --threads --device --machine --memory-limit --batch-invariant -O0 -O1 -O2 -O3 
+            --passes --dump-dir --backend --target-cpu --target-gpu --help' ;;
             opt) words='-O0 -O1 -O2 -O3 --passes --stop-after --dump --disable-rule --rule-limit 
             --floats --stats --list-passes --markdown --emit --target-version -o --generic 
             --locations --elide --help' ;;

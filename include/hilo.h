@@ -305,6 +305,9 @@ typedef struct hilo_compile_options {
     const char *machine;    /* file that describes a processor and a GPU (docs/GPU.md): steps are placed on the one or the other
                                so that their expected times and transfers are least. What it places on a GPU runs where the
                                client has that GPU. NULL (default) = kernels run on the client's device */
+    int32_t batch_invariant; /* 1 = the bits of a row of a product do not depend on how many rows, up to 16, are computed
+                                together, so that requests may be batched; products of 9 to 16 rows of f32 take longer. 0
+                                (default) = they may */
 } hilo_compile_options;
 
 HILO_FULL_API void hilo_compile_options_init_sized(hilo_compile_options *options, size_t struct_size);

@@ -78,7 +78,7 @@ struct cli_compile {
     const char *passes, *dump_dir, *target_cpu, *device, *machine;
     int32_t level;
     int backend; /* hilo_backend */
-    bool no_cache;
+    bool no_cache, batch_invariant;
     bool quiet; /* the client logs nothing */
 };
 #define CLI_COMPILE_DEFAULTS {.level = 2, .backend = HILO_BACKEND_AUTO}
@@ -97,6 +97,9 @@ struct cli_compile {
 #define CLI_MEMORY_OPTION(type, field)                                                                               \
     {"--memory-limit", "BYTES", CLI_NUMBER, offsetof(type, field.memory_limit),                                      \
      "limit for results and temporaries: cheap values are\nrecomputed instead of stored until the limit is met"}
+#define CLI_BATCH_OPTION(type, field)                                                                                \
+    {"--batch-invariant", NULL, CLI_FLAG, offsetof(type, field.batch_invariant),                                     \
+     "the bits of a row of a product do not depend on how\nmany rows, up to 16, are computed together"}
 #define CLI_DEVICE_OPTION(type, field)                                                                               \
     {"--device", "D", CLI_TEXT, offsetof(type, field.device),                                                        \
      "where programs run: cpu (default), gpu or gpu:N, an\nNVIDIA GPU; see `hilo devices`"}
@@ -108,6 +111,7 @@ struct cli_compile {
     CLI_DEVICE_OPTION(type, field),                                                                                  \
     CLI_MACHINE_OPTION(type, field),                                                                                 \
     CLI_MEMORY_OPTION(type, field),                                                                                  \
+    CLI_BATCH_OPTION(type, field),                                                                                   \
     CLI_LEVEL_OPTIONS(type, field)
 #define CLI_CACHE_OPTION(type, field)                                                                                \
     {"--no-cache", NULL, CLI_FLAG, offsetof(type, field.no_cache),                                                   \

@@ -103,6 +103,7 @@ void cli_compile_options(const struct cli_compile *o, const char *entry, hilo_co
     out->passes = o->passes;
     out->cache = !o->no_cache;
     out->memory_limit = (size_t)o->memory_limit;
+    out->batch_invariant = o->batch_invariant;
     out->target_cpu = o->target_cpu;
     out->machine = o->machine;
     out->dump_dir = o->dump_dir;

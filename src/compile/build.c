@@ -289,7 +289,8 @@ static void alias(struct build *b, ir_op op) {
 }
 
 void build_cluster(struct build *b, ir_block block, struct fuse_block *out) {
-    struct fuse_options o = {.level = b->level, .hoists = b->hoists, .target = b->target, .lowers = lowers, .user = b};
+    struct fuse_options o = {.level = b->level, .hoists = b->hoists, .batch_invariant = b->batch_invariant,
+                             .target = b->target, .lowers = lowers, .user = b};
     fuse_block(b->a, b->m, block, &o, out);
 }
 

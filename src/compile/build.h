@@ -54,6 +54,7 @@ struct build {
     const struct plan_note *note; /* of the kernels that are lowered next; or NULL */
     uint32_t nfuncs;
     bool hoists; /* what does not change is computed once, and kept */
+    bool batch_invariant;           /* rows of products: see hilo_compile_options */
     bool on_device; /* kernels are launched on a GPU */
     int level;
     enum build_libraries {

@@ -36,6 +36,7 @@ static void add_options(struct blake2 *b, const hilo_compile_options *o) {
     add_text(b, o->entry);
     add_text(b, o->passes);
     add_i64(b, (int64_t)o->memory_limit);
+    add_i64(b, o->batch_invariant);
 }
 
 /* This build, and what generated code depends on of this machine (target/target.h); false when the build is not known. */

@@ -424,6 +424,7 @@ static hilo_status make_plan(const struct compile *c, ir_op entry, struct ir_mod
     m->arena.recover = exe->arena.recover;
     struct build *b = build_new(&exe->arena, m, c->d, c->o->level);
     choose_libraries(c, b);
+    b->batch_invariant = c->o->batch_invariant;
     b->hoists = c->o->level > 0 && !c->o->memory_limit; /* what is kept takes memory */
     rt_executable_keep(exe, b, free_build);
     hilo_status status = choose_target(b, target_name(c), exe->client->threads, interpret);

@@ -51,8 +51,7 @@ enum {
     CODE_SIZE_COST_MIN = 30,   /* cost from which an op expands to so much code that copies of it take time to compile */
     RECOMPUTE_COST_LIMIT = 8,  /* cost from which an op is not computed more often than it has elements */
     MAX_REDUCTIONS = 32,       /* of a kernel */
-    MAX_MERGED_OUTPUTS = 8,    /* of kernels that become one */
-    FEW_USES = 8               /* of an element in a contraction: those of the rows whose sums a GEMV has in registers */
+    MAX_MERGED_OUTPUTS = 8     /* of kernels that become one */
 };
 
 /* Where an op is computed. */
@@ -211,7 +210,7 @@ static int64_t terms_of(const struct ir_module *m, ir_op dot) {
 static bool is_split(const struct fuse *f, const struct fuse_kernel *k, const struct node *n) {
     return n->inside_inner_loop && k->schedule == FUSE_CONTRACT && ir_kind(f->m, k->anchor) == IR_DOT_GENERAL &&
            scales_integers(f->m, n->op) &&
-           count_of(f->m, ir_result(f->m, n->op, 0)) <= FUSE_FEW_ROWS * terms_of(f->m, k->anchor);
+           count_of(f->m, ir_result(f->m, n->op, 0)) <= fuse_few_rows(k) * terms_of(f->m, k->anchor);
 }
 
 static bool is_split_by_owners(const struct fuse *f, const struct node *n) {
@@ -619,7 +618,7 @@ static bool has_few_uses(const struct fuse *f, const struct fuse_kernel *k, cons
     double products = (double)count_of(f->m, ir_result(f->m, k->anchor, 0)) * (double)terms_of(f->m, k->anchor);
     ir_val v = ir_result(f->m, n->op, 0);
     double count = (double)count_of(f->m, v);
-    return products <= FEW_USES * count || (products <= FUSE_FEW_ROWS * count && is_dequantised(f, v));
+    return products <= FUSE_FEW_ROWS * count || (products <= (double)fuse_few_rows(k) * count && is_dequantised(f, v));
 }
 
 /* Whether a contraction packs each element once, or few times, and it is computed from much
@@ -824,6 +823,7 @@ static void begin_kernel(struct fuse *f, struct node *n) {
     const struct ir_type_data *t = ir_val_type(f->m, into ? ir_operand(f->m, n->op, 1) : ir_result(f->m, n->op, 0));
     k->root = n->op;
     k->strict = f->o->level == 0;
+    k->batch_invariant = f->o->batch_invariant;
     k->rank = t->rank;
     if (t->rank)
         memcpy(k->dims, t->dims, t->rank * sizeof *t->dims);

@@ -18,8 +18,9 @@ enum fuse_class { FUSE_NONE, FUSE_ELEMENT, FUSE_MOVE, FUSE_WINDOW, FUSE_REDUCTIO
 enum fuse_class fuse_class(enum ir_op_kind kind);
 
 /* Rows of a product that are few: each element of the matrix is used so seldom that it is read, and dequantised, for each use
-   instead of being stored or packed before (lower/matvec.c); they do not pay for stages, which read operands in panels. */
-enum { FUSE_FEW_ROWS = 16 };
+   instead of being stored or packed before (lower/matvec.c). FUSE_INVARIANT_ROWS: in a kernel whose rows are to have the same
+   bits with any number of them up to there. */
+enum { FUSE_FEW_ROWS = 8, FUSE_INVARIANT_ROWS = 16 };
 
 /* Why values are materialised (reasons.def). */
 enum fuse_reason {
@@ -76,6 +77,7 @@ struct fuse_kernel {
     bool merged;                 /* has become a part of another kernel */
     bool nested;                 /* MAP: has a reduction at its elements */
     bool strict;                 /* sums of products one by one, in the evaluator's order: level 0 */
+    bool batch_invariant;        /* as in the options */
     struct {
         ir_val *v;
         uint32_t n, cap;
@@ -85,6 +87,10 @@ struct fuse_kernel {
         uint32_t n, cap;
     } reduces; /* ROWS: last first */
 };
+
+static inline int64_t fuse_few_rows(const struct fuse_kernel *k) {
+    return k->batch_invariant ? FUSE_INVARIANT_ROWS : FUSE_FEW_ROWS;
+}
 
 enum fuse_step_kind {
     FUSE_STEP_KERNEL,
@@ -111,6 +117,7 @@ struct fuse_block {
 struct fuse_options {
     int level;                            /* below 2 every op is a kernel of its own */
     bool hoists;                          /* kernels whose operands do not change are run once (plan_hoist) */
+    bool batch_invariant;                 /* the bits of a row do not depend on the number of rows, up to FUSE_INVARIANT_ROWS */
     const struct target *target;
     bool (*lowers)(void *user, ir_op op); /* kernels can compute the op */
     void *user;

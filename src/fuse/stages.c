@@ -6,6 +6,10 @@
 #include "fuse/stages.h"
 #include "fuse/online.h"
 
+enum {
+    STAGES_ROWS = 8 /* of a batch: fewer do not pay for reading the other operands in panels */
+};
+
 struct stages {
     const struct ir_module *m;
     ir_block block;
@@ -296,7 +300,8 @@ bool fuse_stages(const struct fuse_stages *x, struct fuse_kernel *third, struct 
         first = with_transpose(x, first, transpose);
     if (third->strict || !dot_of(m, third->anchor, &d) ||
         !is_second(x, second, first->outs.v[0], &columns, &rows) || !is_first(m, first, columns, &e) ||
-        d.batches != e.batches || rows % d.batches || rows / d.batches <= FUSE_FEW_ROWS)
+        d.batches != e.batches || rows % d.batches || rows / d.batches < STAGES_ROWS ||
+        (third->batch_invariant && rows / d.batches <= FUSE_INVARIANT_ROWS))
         return false;
     ir_val weights = second->outs.v[0];
     uint32_t side = is_only(x, ir_operand(m, third->anchor, 0), weights) ? 0 : 1;

@@ -33,6 +33,7 @@ static hilo_status compile(struct llm_engine *e, hilo_module *m, void **out) {
     hilo_compile_options_init(&o);
     o.level = h->o.level;
     o.backend = h->backend;
+    o.batch_invariant = 1;
     HILO_TRY(hilo_compile(e->client, m, &o, &exe));
     if (hilo_executable_stats(exe, &stats) == HILO_OK && stats.cached)
         e->ncached++;

@@ -78,7 +78,7 @@ static bool is_eligible(struct matvec *v) {
     v->nlines = c->result[v->lines].size;
     v->size = c->sum[0].size;
     int64_t least = TORTURED(TORTURE_PART, c->l->target->kernel_ops);
-    return v->nrows <= FUSE_FEW_ROWS && v->nlines >= 8 && v->size > 0 && v->size >= least / v->nlines;
+    return v->nrows <= fuse_few_rows(c->l->kernel) && v->nlines >= 8 && v->size > 0 && v->size >= least / v->nlines;
 }
 
 /* ---- quantised elements of the matrix -------------------------------------------------- */

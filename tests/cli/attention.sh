@@ -36,7 +36,7 @@ END
 tolerance=3e-6
 config='scale = 0.25 : f64'
 fused 2x3x32x16xf32 2x3x32x16xf32 2x3x32x16xf32 2x3x32x16xf32
-fused 1x1x17x5xf32 1x1x16x5xf32 1x1x16x3xf32 1x1x17x3xf32
+fused 1x1x8x5xf32 1x1x16x5xf32 1x1x16x3xf32 1x1x8x3xf32
 fused 2x37x9xf32 2x41x9xf32 2x41x70xf32 2x37x70xf32
 fused 67x33xf32 130x33xf32 130x1xf32 67x1xf32
 config='is_causal = true'

@@ -63,19 +63,22 @@ END
     echo "}"
 }
 
+flags='--batch-invariant'
 # rows FORM SUM LINES [INTEGER]
 rows() {
     for n in 16 1 3 5 8 9; do
         program "$1" $n "$2" "$3" "$4" >rows.mlir
         for threads in 1 3; do
-            exits 0 run rows.mlir --input random:3 --threads $threads --compare reference --tolerance 1e-5 -o $n.$threads.npy
+            exits 0 run rows.mlir $flags --input random:3 --threads $threads --compare reference --tolerance 1e-5 \
+                -o $n.$threads.npy
             tail -c +129 $n.$threads.npy >$n.$threads.bits
         done
         cmp -s $n.1.bits $n.3.bits && pass || fail "$*: other bits for other threads, $n rows"
         head -c $((4 * n * $3)) 16.1.bits | cmp -s - $n.1.bits && pass || fail "$*: rows of $n have other bits than those of 16"
         case $n in 3 | 9) ;; *) continue ;; esac
         for cpu in x86-64-v3 sapphirerapids lunarlake neoverse-v1; do
-            exits 0 run rows.mlir --input random:3 --backend interpreter --target-cpu $cpu --compare reference --tolerance 1e-5
+            exits 0 run rows.mlir $flags --input random:3 --backend interpreter --target-cpu $cpu \
+                --compare reference --tolerance 1e-5
         done
     done
 }
@@ -87,7 +90,7 @@ dots() {
     program g32 16 "$1" "$2" "$3" | sed -E -e '/^  %(b|q|f|s0|s1|p|z0|z1|o|m|y) =/{p;s/%([bqfpmowsyz]|[sz][01])\>/%\1b/g}' \
         -e 's/%w: ([^,]*), %s: ([^,]*), %z: ([^)]*)\)/%w: \1, %s: \2, %z: \3, %wb: \1, %sb: \2, %zb: \3)/' \
         -e "s/^  return %y/  %both = stablehlo.multiply %y, %yb : tensor<16x$2xf32>\n  return %both/" >rows.mlir
-    exits 0 compile rows.mlir --emit kir --target-cpu sapphirerapids -o rows.kir
+    exits 0 compile rows.mlir $flags --emit kir --target-cpu sapphirerapids -o rows.kir
     grep -c dot4 rows.kir
 }
 
@@ -112,7 +115,7 @@ func.func @main(%x: tensor<9x256xf32>, %w: tensor<48x256xf32>) -> tensor<9x48xf3
 }
 END
 for cpu in x86-64-v3 sapphirerapids neoverse-v1; do # no row is computed twice
-    exits 0 explain nine.mlir --run --runs 1 --backend interpreter --target-cpu $cpu
+    exits 0 explain nine.mlir $flags --run --runs 1 --backend interpreter --target-cpu $cpu
     n=$(sed -n 's/.*fma \([0-9]*\),.*/\1/p' out)
     [ "$n" = 110592 ] && pass || fail "$n multiply-adds for 9 rows on $cpu"
 done
