@@ -42,8 +42,7 @@ static hilo_status new_value(hilo_client *client, hilo_dtype dtype, const int64_
     return value_tensor(&client->memory, rt_dtype(dtype), dims, rank, out);
 }
 
-/* A buffer for `v`, which is let go when there is no memory for it. */
-static hilo_status hand_out(hilo_client *client, struct value *v, hilo_buffer **out) {
+hilo_status rt_buffer_adopt(hilo_client *client, struct value *v, hilo_buffer **out) {
     hilo_buffer *b = rt_buffer_new(client, v);
     if (!b) {
         value_unref(v);
@@ -62,7 +61,7 @@ hilo_status hilo_buffer_create(hilo_client *client, hilo_dtype dtype, const int6
     struct value *v = NULL;
     hilo_status status = new_value(client, dtype, dims, rank, &d, &v);
     if (status == HILO_OK)
-        status = hand_out(client, v, out);
+        status = rt_buffer_adopt(client, v, out);
     return rt_finish(client, &d, status);
 }
 
@@ -137,7 +136,7 @@ hilo_status hilo_buffer_from_host(hilo_client *client, hilo_dtype dtype, const i
             memcpy(v->data, data, v->bytes);
         if (v->bytes)
             clean_elements(v);
-        status = hand_out(client, v, out);
+        status = rt_buffer_adopt(client, v, out);
     }
     return rt_finish(client, &d, status);
 }
@@ -158,7 +157,7 @@ static hilo_status wrap(hilo_client *client, hilo_dtype dtype, const int64_t *di
         return diag_error(d, HILO_INVALID_ARGUMENT, "the data is missing, or not aligned to %zu bytes", alignment(t));
     struct value *v;
     HILO_TRY(value_borrow(&client->memory, t, dims, rank, data, NULL, NULL, &v));
-    HILO_TRY(hand_out(client, v, out));
+    HILO_TRY(rt_buffer_adopt(client, v, out));
     if (release) { /* only now is the memory no longer the caller's */
         v->release = release;
         v->user = user;

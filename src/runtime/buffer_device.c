@@ -143,23 +143,13 @@ static hilo_status copy_value(hilo_buffer *b, bool device, struct diag_list *d, 
     return status;
 }
 
-static hilo_status hand_out(hilo_client *client, struct value *v, hilo_buffer **out) {
-    hilo_buffer *b = rt_buffer_new(client, v);
-    if (!b) {
-        value_unref(v);
-        return HILO_RESOURCE_EXHAUSTED;
-    }
-    *out = b;
-    return HILO_OK;
-}
-
 hilo_status rt_buffer_copy(hilo_buffer *buffer, bool device, hilo_buffer **out) {
     struct diag_list d;
     struct value *v = NULL;
     diag_init(&d, buffer->client->al);
     hilo_status status = copy_value(buffer, device, &d, &v);
     if (status == HILO_OK)
-        status = hand_out(buffer->client, v, out);
+        status = rt_buffer_adopt(buffer->client, v, out);
     return rt_finish(buffer->client, &d, status);
 }
 
@@ -199,7 +189,7 @@ hilo_status rt_buffer_wrap_device(hilo_client *client, hilo_dtype dtype, const i
     if (copied) /* before the memory may end */
         status = gpu_wait(client->gpu, &d);
     if (status == HILO_OK)
-        status = hand_out(client, v, out);
+        status = rt_buffer_adopt(client, v, out);
     if (status == HILO_OK && copied && release)
         release(user, data);
     else if (status == HILO_OK && !copied && release) {

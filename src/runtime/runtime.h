@@ -99,6 +99,8 @@ struct hilo_buffer {
 void rt_packed_drop_buffer(hilo_client *client, const hilo_buffer *buffer);
 /* A buffer over a tensor or token; takes over the reference. NULL when memory is exhausted (the reference stays). */
 hilo_buffer *rt_buffer_new(hilo_client *client, struct value *v);
+/* The same, which takes over the reference to `v`, also when it fails; RESOURCE_EXHAUSTED. */
+hilo_status rt_buffer_adopt(hilo_client *client, struct value *v, hilo_buffer **out);
 
 /* ---- modules --------------------------------------------------------------------------------- */
 

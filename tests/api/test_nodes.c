@@ -151,8 +151,10 @@ static void test_processes(void **state) {
     }
     snprintf(command, sizeof command, "rm -rf %s", dir);
     assert_int_equal(system(command), 0);
-    if (codes[0] == NO_UCX)
+    if (codes[0] == NO_UCX) {
+        print_message("skipped: UCX (libucx0) is not installed\n");
         skip();
+    }
     for (int i = 0; i < NODES; i++)
         assert_int_equal(codes[i], 0);
 }
@@ -237,8 +239,10 @@ static void test_callbacks(void **state) {
         free(store.values[i]);
     }
     store.n = 0;
-    if (nodes[0].status == HILO_UNAVAILABLE)
+    if (nodes[0].status == HILO_UNAVAILABLE) {
+        print_message("skipped: UCX (libucx0) is not installed\n");
         skip();
+    }
     for (int i = 0; i < NODES; i++)
         assert_true(nodes[i].good);
     store.refuses = 1; /* the callback's reason is told */

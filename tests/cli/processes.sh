@@ -129,28 +129,27 @@ EOF
         sleep 0.3
     }
 
-    # Two programs: the nodes name each other.
-    mkdir nodes
-    begin 0 failing.mlir 30 1
-    first=$!
-    begin 1 another.mlir 30 1
-    second=$!
-    ends 'node 0 of two programs'
-    says "'other' in process 0: node 1" "pid $second" "another program, 'another'"
-    wait $second && fail 'node 1 of two programs' || pass
+    # differ FIRST SECOND WHAT TEXT…: programs of both nodes, which name each other
+    differ() {
+        what=$3
+        rm -rf nodes
+        mkdir nodes
+        begin 0 "$1" 30 1
+        first=$!
+        begin 1 "$2" 30 1
+        second=$!
+        shift 3
+        ends "node 0 of $what"
+        says "$@" "pid $second"
+        wait $second && fail "node 1 of $what" || pass
+    }
+    differ failing.mlir another.mlir 'two programs' "'other' in process 0: node 1" "another program, 'another'"
 
     # So they do when the programs differ in one op alone, whatever the levels of optimisation make of them.
     sed 's/%g = /%m = stablehlo.add %x, %x : tensor<3xf32>\n    %g = /; s/(%x) {all/(%m) {all/' failing.mlir >adds.mlir
     sed 's/stablehlo.add/stablehlo.subtract/' adds.mlir >subtracts.mlir
-    rm -rf nodes
-    mkdir nodes
-    begin 0 adds.mlir 30 1
-    first=$!
-    begin 1 subtracts.mlir 30 1
-    second=$!
-    ends 'node 0 of two programs of one name'
-    says "all_gather of 'other' in process 0: node 1 (host" "pid $second" "another program, 'other'"
-    wait $second && fail 'node 1 of two programs of one name' || pass
+    differ adds.mlir subtracts.mlir 'two programs of one name' "all_gather of 'other' in process 0: node 1 (host" \
+        "another program, 'other'"
 
     # A node that is killed is named.
     rm -rf nodes

@@ -227,12 +227,18 @@ static const char *const gone[] = {"all_gather of 'shared'", "node 2 (host ", "c
 static const char *const late[] = {"all_gather of 'shared'", "node 2 (host ", "did not answer in 2000 ms", NULL};
 static const char *const other[] = {"all_gather of 'shared'", "node 2 (host ", "runs another program, 'shared'", NULL};
 
+static void need_nodes(void) {
+    if (!runs) {
+        print_message("skipped: it needs $HILO, the command, and UCX (libucx0)\n");
+        skip();
+    }
+}
+
 /* ---- faults ---------------------------------------------------------------------------------- */
 
 static void test_killed(void **state) {
     (void)state;
-    if (!runs)
-        skip();
+    need_nodes();
     for (int turn = 0; turn < turns(); turn++) {
         struct nodes n;
         start(&n, "adds", "100000000");
@@ -247,8 +253,7 @@ static void test_killed(void **state) {
 
 static void test_stopped(void **state) {
     (void)state;
-    if (!runs)
-        skip();
+    need_nodes();
     deadline = "1.999"; /* DEADLINE_MS, rounded up */
     for (int turn = 0; turn < turns(); turn++) {
         struct nodes n;
@@ -267,8 +272,7 @@ static void test_stopped(void **state) {
 /* The node that is started again is refused: the others do not know it. */
 static void test_restarted(void **state) {
     (void)state;
-    if (!runs)
-        skip();
+    need_nodes();
     for (int turn = 0; turn < turns(); turn++) {
         struct nodes n;
         start(&n, "adds", "100000000");
@@ -289,8 +293,7 @@ static void test_restarted(void **state) {
 
 static void test_other_program(void **state) {
     (void)state;
-    if (!runs)
-        skip();
+    need_nodes();
     for (int turn = 0; turn < turns(); turn++) {
         struct nodes n;
         start(&n, "subtracts", "1");
@@ -332,8 +335,7 @@ static bool cut(pid_t pid) {
 
 static void test_cut(void **state) {
     (void)state;
-    if (!runs)
-        skip();
+    need_nodes();
     setenv("UCX_TLS", "tcp", 1);
     for (int turn = 0; turn < turns(); turn++) {
         struct nodes n;
@@ -349,8 +351,11 @@ static void test_cut(void **state) {
                 assert_int_not_equal(end_of(&n, i), -1);
         }
         finish(&n);
-        if (!done)
+        if (!done) {
+            unsetenv("UCX_TLS");
+            print_message("skipped: the system does not let a process close another's connections\n");
             skip();
+        }
     }
     unsetenv("UCX_TLS");
 }

@@ -111,8 +111,10 @@ static void test_gpu(void **state) {
     const struct fixture *f = *state;
     const struct llm_session_options o = {.engine = "hilo:gpu", .precision = LLM_F32, .level = 2};
     enum { SHORT = 5, SOME = 8 };
-    if (!getenv("HILO_CUDA_PATH"))
+    if (!getenv("HILO_CUDA_PATH")) {
+        print_message("skipped: HILO_CUDA_PATH names no driver\n");
         skip();
+    }
     struct llm_session *s = session(f->client, &o);
     assert_string_equal(llm_session_capabilities(s).engine, "hilo:gpu");
     for (size_t i = 0; i < 11; i++) {
