@@ -29,7 +29,7 @@ struct serve_options {
     const char *origin; /* that browsers may ask from; NULL = none, "*" = any */
     void (*log)(void *user, const char *line);
     void *user;
-    const volatile sig_atomic_t *stop; /* 1: end when all requests are answered; 2: at once */
+    const volatile sig_atomic_t *stop; /* 1: end when all requests are answered; 2: at once; not NULL for serve_run */
 };
 
 /* Serves until *stop. An error's reason is in `why`. */

@@ -241,7 +241,7 @@ static bool tell_warm_up(void *user, size_t done, size_t all) {
         serve_log(w->server, "model %s: compiling program %zu of %zu", w->model->id, done + 1, all);
         w->told = rt_now_ms();
     }
-    return !*w->server->o.stop;
+    return !w->server->o.stop || !*w->server->o.stop;
 }
 
 static void open_model(struct server *s, struct serve_model *m) {

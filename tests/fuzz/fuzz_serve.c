@@ -15,7 +15,8 @@ static struct server *open_server(void) {
     static struct server s;
     char why[512];
     struct serve_options o = {
-        .models = models, .nmodels = 1, .level = 2, .context = 256, .slots = 4, .queue = 64, .most_tokens = 3};
+        .models = models, .nmodels = 1, .level = 2, .context = 256, .slots = 4, .queue = 64, .most_tokens = 3,
+        .no_warm_up = true};
     if (!s.models && server_open(&s, &o, why, sizeof why) != HILO_OK)
         abort();
     return &s;
