@@ -74,15 +74,27 @@ static bool on_device(const struct run *r, uint32_t input) {
     return r->exe->on_device && !r->exe->inputs[input].on_host;
 }
 
+/* Makes the forms that the run reads, and locks the client; *missing: the first input that was donated, or their number. */
+static hilo_status lock_forms(struct run *r, hilo_buffer *const *inputs, uint32_t *missing) {
+    uint32_t n = r->plan->narguments, i = 0;
+    for (;;) {
+        for (i = 0; r->client->gpu && i < n; i++)
+            HILO_TRY(rt_buffer_form(inputs[i], on_device(r, i), r->d));
+        pthread_mutex_lock(&r->client->lock);
+        for (i = 0; i < n && form_of(inputs[i], on_device(r, i));)
+            i++;
+        *missing = i;
+        if (i == n || !inputs[i]->device)
+            return HILO_OK;
+        pthread_mutex_unlock(&r->client->lock); /* another input that is the same buffer, or another run, had it moved */
+    }
+}
+
 /* Takes the values out of their buffers, all or none: other threads may donate them at the same time. */
 static hilo_status take_inputs(struct run *r, hilo_buffer *const *inputs) {
-    uint32_t n = r->plan->narguments, i = 0;
+    uint32_t n = r->plan->narguments, i;
     size_t bytes = 0;
-    for (; r->client->gpu && i < n; i++)
-        HILO_TRY(rt_buffer_form(inputs[i], on_device(r, i), r->d));
-    pthread_mutex_lock(&r->client->lock);
-    for (i = 0; i < n && form_of(inputs[i], on_device(r, i));)
-        i++;
+    HILO_TRY(lock_forms(r, inputs, &i));
     if (i == n)
         for (i = 0; i < n; i++) {
             r->frame->values[i] = value_ref(form_of(inputs[i], on_device(r, i)));
