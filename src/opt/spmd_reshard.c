@@ -954,7 +954,7 @@ ir_val spmd_get(struct spmd *p, ir_val v, const struct sdy_sharding *s) {
         x = entry(p, v);
     }
     for (const struct spmd_form *f = x->forms; f; f = f->next)
-        if (spmd_equal(f->s, s))
+        if (spmd_equal(f->s, s) && (f->kind == IR_ADD || !partial_of(s).n)) /* parts of a maximum are not those of a sum */
             return f->v;
     const struct spmd_form *from = nearest(p, x, s, &cost);
     ir_op at = place_of(p, from->v);

@@ -549,3 +549,35 @@ module attributes {mhlo.num_partitions = 4 : i32, mhlo.spmd_parameters_shardings
     return %6, %13, %21, %27, %5 : tensor<4x4xf32>, tensor<8x2xf32>, tensor<4xf32>, tensor<4xi32>, tensor<8x4xf32>
   }
 }
+// -----
+// A maximum of parts of maxima is taken before it is a part of a sum.
+module attributes {mhlo.num_partitions = 2 : i32} {
+  sdy.mesh @mesh = <["x"=2]>
+  func.func @f(%a: tensor<8x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) -> (tensor<6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}], unreduced={"x"}>}) {
+    %z = stablehlo.constant dense<0xFF800000> : tensor<f32>
+    %0 = stablehlo.reduce(%a init: %z) applies stablehlo.maximum across dimensions = [0] : (tensor<8x6xf32>, tensor<f32>) -> tensor<6xf32>
+    return %0 : tensor<6xf32>
+  }
+}
+// ----- expected
+module attributes {mhlo.num_partitions = 2 : i32, mhlo.spmd_parameters_shardings = ["{devices=[2,1]0,1}"], mhlo.spmd_output_sharding = "{unreduced}"} {
+  sdy.mesh @mesh = <["x"=2]>
+  func.func @f(%arg0: tensor<4x6xf32>) -> tensor<6xf32> {
+    %0 = stablehlo.constant dense<0xFF800000> : tensor<f32>
+    %1 = stablehlo.reduce(%arg0 init: %0) applies stablehlo.maximum across dimensions = [0] : (tensor<4x6xf32>, tensor<f32>) -> tensor<6xf32>
+    %2 = "stablehlo.all_reduce"(%1) <{replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> ({
+    ^bb0(%arg1: tensor<f32>, %arg2: tensor<f32>):
+      %3 = stablehlo.maximum %arg1, %arg2 : tensor<f32>
+      stablehlo.return %3 : tensor<f32>
+    }) : (tensor<6xf32>) -> tensor<6xf32>
+    %4 = stablehlo.constant dense<[0, 1]> : tensor<2xi32>
+    %5 = stablehlo.partition_id : tensor<ui32>
+    %6 = stablehlo.dynamic_slice %4, %5, sizes = [1] : (tensor<2xi32>, tensor<ui32>) -> tensor<1xi32>
+    %7 = stablehlo.reshape %6 : (tensor<1xi32>) -> tensor<i32>
+    %8 = stablehlo.constant dense<0> : tensor<i32>
+    %9 = stablehlo.compare EQ, %7, %8 : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    %10 = stablehlo.constant dense<-0.000000e+00> : tensor<6xf32>
+    %11 = stablehlo.select %9, %2, %10 : tensor<i1>, tensor<6xf32>
+    return %11 : tensor<6xf32>
+  }
+}
