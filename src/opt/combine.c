@@ -58,7 +58,7 @@ static bool bytes_of(struct combiner *c, ir_op op, size_t *out) {
 static void note(struct combiner *c, ir_op op, uint32_t place) {
     const struct ir_op_data *x = ir_op_get(c->r.m, op);
     size_t bytes;
-    if (x->kind != IR_ALL_REDUCE || !bytes_of(c, op, &bytes))
+    if (x->kind != IR_ALL_REDUCE || !x->noperands || !bytes_of(c, op, &bytes))
         return;
     struct sum s = {.op = op, .fold = rules_reducer(&c->r, op), .before = UINT32_MAX};
     for (uint32_t i = 0; i < x->noperands; i++) {
@@ -88,10 +88,12 @@ static void note_uses(struct combiner *c, ir_op op, uint32_t place) {
                 note_uses(c, in, place);
 }
 
+/* Folds may be of a wider type than the operands, that of the results. */
 static bool alike(const struct combiner *c, const struct sum *a, const struct sum *b) {
     const struct ir_module *m = c->r.m;
     return a->fold == b->fold &&
            IR_SAME(ir_val_type(m, ir_operand(m, a->op, 0))->elem, ir_val_type(m, ir_operand(m, b->op, 0))->elem) &&
+           IR_SAME(ir_val_type(m, ir_result(m, a->op, 0))->elem, ir_val_type(m, ir_result(m, b->op, 0))->elem) &&
            IR_SAME(ir_prop(m, a->op, IR_ALL_REDUCE_replica_groups), ir_prop(m, b->op, IR_ALL_REDUCE_replica_groups)) &&
            IR_NONE(ir_prop(m, a->op, IR_ALL_REDUCE_channel_handle)) ==
                IR_NONE(ir_prop(m, b->op, IR_ALL_REDUCE_channel_handle)) &&

@@ -94,3 +94,69 @@ module attributes {mhlo.num_partitions = 2 : i32} {
     return %3 : tensor<4xf32>
   }
 }
+// -----
+// Not where folds are of other types.
+module attributes {mhlo.num_partitions = 2 : i32} {
+  func.func @f(%a: tensor<4xbf16>, %b: tensor<4xbf16>) -> (tensor<4xf32>, tensor<4xbf16>) {
+    %0 = "stablehlo.all_reduce"(%a) <{replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> ({
+    ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+      %r = stablehlo.add %x, %y : tensor<f32>
+      stablehlo.return %r : tensor<f32>
+    }) : (tensor<4xbf16>) -> tensor<4xf32>
+    %2 = "stablehlo.all_reduce"(%b) <{replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> ({
+    ^bb0(%x: tensor<bf16>, %y: tensor<bf16>):
+      %r = stablehlo.add %x, %y : tensor<bf16>
+      stablehlo.return %r : tensor<bf16>
+    }) : (tensor<4xbf16>) -> tensor<4xbf16>
+    return %0, %2 : tensor<4xf32>, tensor<4xbf16>
+  }
+}
+// ----- expected
+module attributes {mhlo.num_partitions = 2 : i32} {
+  func.func @f(%arg0: tensor<4xbf16>, %arg1: tensor<4xbf16>) -> (tensor<4xf32>, tensor<4xbf16>) {
+    %0 = "stablehlo.all_reduce"(%arg0) <{replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> ({
+    ^bb0(%arg2: tensor<f32>, %arg3: tensor<f32>):
+      %1 = stablehlo.add %arg2, %arg3 : tensor<f32>
+      stablehlo.return %1 : tensor<f32>
+    }) : (tensor<4xbf16>) -> tensor<4xf32>
+    %2 = "stablehlo.all_reduce"(%arg1) <{replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> ({
+    ^bb0(%arg4: tensor<bf16>, %arg5: tensor<bf16>):
+      %3 = stablehlo.add %arg4, %arg5 : tensor<bf16>
+      stablehlo.return %3 : tensor<bf16>
+    }) : (tensor<4xbf16>) -> tensor<4xbf16>
+    return %0, %2 : tensor<4xf32>, tensor<4xbf16>
+  }
+}
+// -----
+// Not those of nothing.
+module attributes {mhlo.num_partitions = 2 : i32} {
+  func.func @f(%a: tensor<4xf32>) -> tensor<4xf32> {
+    "stablehlo.all_reduce"() <{replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> ({
+    ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+      %r = stablehlo.add %x, %y : tensor<f32>
+      stablehlo.return %r : tensor<f32>
+    }) : () -> ()
+    "stablehlo.all_reduce"() <{replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> ({
+    ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+      %r = stablehlo.add %x, %y : tensor<f32>
+      stablehlo.return %r : tensor<f32>
+    }) : () -> ()
+    return %a : tensor<4xf32>
+  }
+}
+// ----- expected
+module attributes {mhlo.num_partitions = 2 : i32} {
+  func.func @f(%arg0: tensor<4xf32>) -> tensor<4xf32> {
+    "stablehlo.all_reduce"() <{replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> ({
+    ^bb0(%arg1: tensor<f32>, %arg2: tensor<f32>):
+      %0 = stablehlo.add %arg1, %arg2 : tensor<f32>
+      stablehlo.return %0 : tensor<f32>
+    }) : () -> ()
+    "stablehlo.all_reduce"() <{replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> ({
+    ^bb0(%arg3: tensor<f32>, %arg4: tensor<f32>):
+      %1 = stablehlo.add %arg3, %arg4 : tensor<f32>
+      stablehlo.return %1 : tensor<f32>
+    }) : () -> ()
+    return %arg0 : tensor<4xf32>
+  }
+}
