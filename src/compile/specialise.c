@@ -49,6 +49,8 @@ void specialise_later(hilo_executable *exe, const hilo_compile_options *options)
     o->entry = keep_string(&exe->arena, o->entry);
     o->dump_dir = keep_string(&exe->arena, o->dump_dir);
     o->passes = keep_string(&exe->arena, o->passes);
+    o->target_cpu = keep_string(&exe->arena, o->target_cpu);
+    o->machine = keep_string(&exe->arena, o->machine);
     exe->specialiser = o;
     exe->specialise = specialise_make;
 }

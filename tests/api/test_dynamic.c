@@ -268,6 +268,34 @@ static void test_bounded(void **state) {
     hilo_client_release(client);
 }
 
+/* The names in the options are the caller's again once the program is there. */
+static void test_names(void **state) {
+    static const char machine[] = "tests/target/machines/unified.machine", gone[] = "none";
+    (void)state;
+    hilo_client *client = new_client();
+    for (int i = 0; i < 2; i++) {
+        char name[64] = "native";
+        hilo_compile_options o;
+        hilo_executable *exe = NULL;
+        int64_t n = 3;
+        hilo_buffer *in = input(client, &n, 1), *out[MOST_RESULTS];
+        hilo_compile_options_init(&o);
+        if (i) {
+            memcpy(name, machine, sizeof machine);
+            o.machine = name;
+        } else {
+            o.target_cpu = name;
+        }
+        assert_int_equal(hilo_compile_source(client, loop, strlen(loop), NULL, &o, &exe), HILO_OK);
+        memcpy(name, gone, sizeof gone);
+        assert_int_equal(run(exe, &in, 1, out), HILO_OK);
+        release(&in, 1);
+        release(out, 1);
+        hilo_executable_release(exe);
+    }
+    hilo_client_release(client);
+}
+
 /* What the program would refuse when it is evaluated is refused as well, with its reason. */
 static void test_refused(void **state) {
     (void)state;
@@ -390,6 +418,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_values),  cmocka_unit_test(test_evaluated), cmocka_unit_test(test_bounded),
         cmocka_unit_test(test_refused), cmocka_unit_test(test_threads),   cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
