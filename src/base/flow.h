@@ -29,7 +29,7 @@ uint32_t flow_node(struct flow *f);
 /* capacity >= 0 */
 void flow_arc(struct flow *f, uint32_t from, uint32_t to, int64_t capacity);
 /* Capacity of the least cut between two nodes; side: by node, true for those on the side of `source`, as few as can be. Uses up
-   the arcs: a network is cut once. Time: O(nodes^2 * arcs) at worst. */
+   the arcs: a network is cut once; without its nodes and arcs (n = 0) it is empty again. Time: O(nodes^2 * arcs) at worst. */
 int64_t flow_cut(struct flow *f, uint32_t source, uint32_t sink, bool *side);
 
 #endif

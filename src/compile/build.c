@@ -331,7 +331,8 @@ static void use_unit(struct build *b, bool device) {
 /* Decides where the steps of the entry run. Those that are placed on one unit are clustered for it. */
 static void place_steps(struct build *b, ir_block body, struct fuse_block *f) {
     b->offload = ARENA_NEW(b->a, struct offload);
-    offload(b->a, b->m, body, f, b->machine, b->offload);
+    offload(b->a, &b->scratch, b->m, body, f, b->machine, b->offload);
+    arena_reset(&b->scratch);
     if (b->offload->to == OFFLOAD_NONE) {
         use_unit(b, false);
         build_cluster(b, body, f);

@@ -41,6 +41,7 @@ struct task {
     uint32_t nsteps;
     struct opt_ids index; /* by value: 1 + index in values */
     struct opt_ids seen;  /* by op: 1 + the step for which it was seen last */
+    struct flow flow;     /* of one cut after the other */
     struct {
         struct placed_value *v;
         uint32_t n, cap;
@@ -243,34 +244,35 @@ static int64_t capacity(double ns) {
 /* Sides: the source's is the processor. A byte of arguments and constants in the GPU's memory costs `price` ns, up to twice as
    much where it is read later: else layers that are alike would all change sides at one price. */
 static void cut(struct task *t, double price, bool *on_device) {
-    struct flow f = {.a = t->a};
-    uint32_t processor = flow_node(&f), device = flow_node(&f);
-    uint32_t first = f.nodes.n;
+    struct flow *f = &t->flow;
+    f->nodes.n = f->arcs.n = 0;
+    uint32_t processor = flow_node(f), device = flow_node(f);
+    uint32_t first = f->nodes.n;
     for (uint32_t i = 0; i < t->nsteps; i++) {
-        uint32_t node = flow_node(&f);
-        flow_arc(&f, node, device, capacity(t->steps[i].processor_ns));
-        flow_arc(&f, processor, node, capacity(t->steps[i].device_ns));
+        uint32_t node = flow_node(f);
+        flow_arc(f, node, device, capacity(t->steps[i].processor_ns));
+        flow_arc(f, processor, node, capacity(t->steps[i].device_ns));
     }
     for (uint32_t i = 0; i < t->values.n; i++) {
         const struct placed_value *x = &t->values.v[i];
         uint32_t home = x->producer ? first + x->producer - 1 : t->machine->arguments_on_device ? device : processor;
-        uint32_t up = flow_node(&f), down = flow_node(&f); /* on the device, or on the processor, where a reader is there */
+        uint32_t up = flow_node(f), down = flow_node(f); /* on the device, or on the processor, where a reader is there */
         bool there = t->machine->arguments_on_device;
         for (uint32_t k = 0; k < x->readers.n; k++) {
-            flow_arc(&f, up, first + x->readers.v[k], FLOW_UNBOUNDED);
-            flow_arc(&f, first + x->readers.v[k], down, FLOW_UNBOUNDED);
+            flow_arc(f, up, first + x->readers.v[k], FLOW_UNBOUNDED);
+            flow_arc(f, first + x->readers.v[k], down, FLOW_UNBOUNDED);
         }
         if (x->result)
-            flow_arc(&f, there ? up : processor, there ? device : down, FLOW_UNBOUNDED);
+            flow_arc(f, there ? up : processor, there ? device : down, FLOW_UNBOUNDED);
         if (crosses(t, x)) {
-            flow_arc(&f, home, up, capacity(link_ns(t->machine, x->bytes)));
-            flow_arc(&f, down, home, capacity(link_ns(t->machine, x->bytes)));
+            flow_arc(f, home, up, capacity(link_ns(t->machine, x->bytes)));
+            flow_arc(f, down, home, capacity(link_ns(t->machine, x->bytes)));
         }
         if (!x->producer && price > 0)
-            flow_arc(&f, processor, up, capacity(price * x->bytes * (1 + (double)i / t->values.n)));
+            flow_arc(f, processor, up, capacity(price * x->bytes * (1 + (double)i / t->values.n)));
     }
-    bool *side = ARENA_ARRAY(t->a, bool, f.nodes.n);
-    (void)flow_cut(&f, processor, device, side);
+    bool *side = ARENA_ARRAY(t->a, bool, f->nodes.n);
+    (void)flow_cut(f, processor, device, side);
     for (uint32_t i = 0; i < t->nsteps; i++)
         on_device[i] = !side[first + i];
 }
@@ -328,16 +330,16 @@ static void explain(struct offload *o, const double *moved, uint32_t nsteps, uin
                  nsteps, text[OFFLOAD_PART], gain, OFFLOAD_GAIN);
 }
 
-void offload(struct arena *a, const struct ir_module *m, ir_block block, const struct fuse_block *f,
+void offload(struct arena *a, struct arena *scratch, const struct ir_module *m, ir_block block, const struct fuse_block *f,
              const struct machine *machine, struct offload *out) {
-    struct task t = {.a = a, .m = m, .block = block, .f = f, .machine = machine,
-                     .nsteps = f->steps.n, .index = {.a = a}, .seen = {.a = a}};
+    struct task t = {.a = scratch, .m = m, .block = block, .f = f, .machine = machine, .nsteps = f->steps.n,
+                     .index = {.a = scratch}, .seen = {.a = scratch}, .flow = {.a = scratch}};
     double moved[OFFLOAD_WAYS];
     uint32_t there = 0, nsteps = 0;
-    t.steps = ARENA_ARRAY(a, struct placed_step, t.nsteps + 1);
+    t.steps = ARENA_ARRAY(scratch, struct placed_step, t.nsteps + 1);
     *out = (struct offload){.on_device = ARENA_ARRAY(a, bool, t.nsteps + 1)};
     read_steps(&t);
-    bool *all = ARENA_ARRAY(a, bool, t.nsteps + 1);
+    bool *all = ARENA_ARRAY(scratch, bool, t.nsteps + 1);
     out->ns[OFFLOAD_NONE] = assignment_ns(&t, all, &moved[OFFLOAD_NONE]);
     for (uint32_t i = 0; i < t.nsteps; i++)
         all[i] = !isinf(t.steps[i].device_ns);

@@ -19,8 +19,9 @@ struct offload {
     char reason[320];        /* one line: "GPU: …" */
 };
 
-/* Decides for the entry's block and its clusters. Memory: `a`, from which it jumps when memory is exhausted. */
-void offload(struct arena *a, const struct ir_module *m, ir_block block, const struct fuse_block *f,
+/* Decides for the entry's block and its clusters. The result is in `a`, the rest in `scratch`, and it jumps from them when
+   memory is exhausted. */
+void offload(struct arena *a, struct arena *scratch, const struct ir_module *m, ir_block block, const struct fuse_block *f,
              const struct machine *machine, struct offload *out);
 
 #endif
