@@ -143,7 +143,7 @@ static void add_flow(struct task *t, ir_op op, double turns, struct placed_step 
                 const struct machine *x = t->machine;
                 double each = turns * unit_ns(&x->processor, w.flops, w.bytes);
                 if (cls == FUSE_FLOW) {
-                    add_flow(t, in, ir_kind(t->m, in) == IR_WHILE ? turns * OFFLOAD_TURNS : turns, out);
+                    add_flow(t, in, ir_kind(t->m, in) == IR_WHILE ? fmin(turns * OFFLOAD_TURNS, OFFLOAD_MOST) : turns, out);
                 } else if (cls == FUSE_NONE) {
                     out->processor_ns += each;
                     out->device_ns += each + 2 * turns * link_ns(x, w.bytes);
