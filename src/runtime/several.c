@@ -77,11 +77,16 @@ hilo_status rt_execute_several(hilo_executable *exe, const hilo_execute_options 
                                hilo_buffer *const *inputs, hilo_buffer **outputs) {
     hilo_client *c = exe->client;
     size_t nin = hilo_executable_input_count(exe), nout = hilo_executable_output_count(exe), bytes;
-    struct member *m = mem_mul(here, sizeof *m, &bytes) ? mem_alloc(&c->memory, bytes) : NULL;
+    bool fits = mem_mul(nout, sizeof *outputs, &bytes) && mem_add(bytes, sizeof(struct member), &bytes) &&
+                mem_mul(here, bytes, &bytes);
+    struct member *m = fits ? mem_alloc(&c->memory, bytes) : NULL; /* and results, which are given when all are there */
     struct rt_launch *run = m ? rt_launch_new(c, launch) : NULL;
     hilo_status status = run ? HILO_OK : HILO_RESOURCE_EXHAUSTED;
+    hilo_buffer **made = m ? (hilo_buffer **)(void *)(m + here) : NULL;
+    for (size_t i = 0; i < here * nout && m; i++)
+        made[i] = NULL;
     for (uint32_t i = 0; i < here && run; i++) {
-        m[i] = (struct member){.exe = exe, .inputs = inputs + i * nin, .outputs = outputs + i * nout, .ninputs = nin,
+        m[i] = (struct member){.exe = exe, .inputs = nin ? inputs + i * nin : NULL, .outputs = made + i * nout, .ninputs = nin,
                                .noutputs = nout, .launch = run, .process = first + i, .device = (int32_t)i};
         member_init(&m[i], i, options, nin);
     }
@@ -101,12 +106,13 @@ hilo_status rt_execute_several(hilo_executable *exe, const hilo_execute_options 
             status = m[i].status;
     }
     rt_launch_free(run);
+    for (size_t i = 0; i < here * nout && m; i++)
+        if (status == HILO_OK)
+            outputs[i] = made[i];
+        else
+            hilo_buffer_release(made[i]);
     if (m)
         mem_free(&c->memory, m, bytes);
-    for (size_t i = 0; i < here * nout && status != HILO_OK; i++) {
-        hilo_buffer_release(outputs[i]);
-        outputs[i] = NULL;
-    }
     return status;
 }
 

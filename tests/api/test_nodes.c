@@ -97,6 +97,34 @@ static void test_devices(void **state) {
     hilo_client_release(client);
 }
 
+/* No output is set, on any device, when the run of one fails. */
+static void test_failed(void **state) {
+    (void)state;
+    static const int64_t dims[] = {3};
+    static const float x[] = {1, 2, 3};
+    hilo_client_options o;
+    hilo_client *client = NULL;
+    hilo_executable *exe = NULL;
+    hilo_buffer *in[ALL], *out[ALL];
+    char text[256];
+    options(&o, text);
+    o.nodes = 0;
+    o.devices = ALL;
+    assert_int_equal(hilo_client_create(&o, &client), HILO_OK);
+    assert_int_equal(hilo_compile_source(client, program, sizeof program - 1, NULL, NULL, &exe), HILO_OK);
+    for (int i = 0; i < ALL; i++) {
+        assert_int_equal(hilo_buffer_from_host(client, HILO_F32, dims, i + 1 < ALL, x, NULL, &in[i]), HILO_OK);
+        out[i] = in[0];
+    }
+    assert_int_equal(hilo_execute(exe, NULL, in, ALL, out, ALL), HILO_INVALID_ARGUMENT);
+    for (int i = 0; i < ALL; i++)
+        assert_ptr_equal(out[i], in[0]);
+    for (int i = 0; i < ALL; i++)
+        hilo_buffer_release(in[i]);
+    hilo_executable_release(exe);
+    hilo_client_release(client);
+}
+
 static void test_refused(void **state) {
     (void)state;
     static const int bad[][3] = {{0, 2, 2}, {-1, 2, 1}, {0, -1, 1}, {0, 2, -1}, {1, 0, 1}}; /* node, nodes, devices */
@@ -253,6 +281,7 @@ static void test_callbacks(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_processes), cmocka_unit_test(test_devices),
-                                       cmocka_unit_test(test_refused), cmocka_unit_test(test_callbacks)};
+                                       cmocka_unit_test(test_failed), cmocka_unit_test(test_refused),
+                                       cmocka_unit_test(test_callbacks)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
