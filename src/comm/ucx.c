@@ -274,9 +274,9 @@ static hilo_status ucx_connect(void *transport, uint32_t node, struct str addres
     return status == UCS_OK ? HILO_OK : ucx_fail(why, "cannot connect", status);
 }
 
-/* Begins to close the endpoint: at once, or when all has left. The request, or NULL: it is closed. */
-static void *close_start(struct ucx_peer *p, bool force) {
-    struct ucp_request_param params = {.op_attr_mask = 1u << 4, .flags = force ? UCP_EP_CLOSE_FLAG_FORCE : 0};
+/* Begins to close the endpoint, without waiting for what has not left. The request, or NULL: it is closed. */
+static void *close_start(struct ucx_peer *p) {
+    struct ucp_request_param params = {.op_attr_mask = 1u << 4, .flags = UCP_EP_CLOSE_FLAG_FORCE};
     void *request = p->ep ? ucx_state.ucp_ep_close_nbx(p->ep, &params) : NULL;
     p->ep = NULL;
     return is_error(request) ? NULL : request;
@@ -292,15 +292,14 @@ static void close_wait(struct ucx *t, void *request, int64_t end) {
 
 /* What is under way on the endpoint ends with an error. */
 static void peer_close(struct ucx *t, struct ucx_peer *p) {
-    close_wait(t, close_start(p, true), comm_now_ms() + UCX_CLOSE_MS);
+    close_wait(t, close_start(p), comm_now_ms() + UCX_CLOSE_MS);
 }
 
-/* What the others were told last leaves first: why a run has failed. */
 static void ucx_close(void *transport) {
     struct ucx *t = transport;
     int64_t end = comm_now_ms() + UCX_CLOSE_MS;
     for (uint32_t i = 0; t->worker && i < t->npeers; i++)
-        t->peers[i].closing = close_start(&t->peers[i], true);
+        t->peers[i].closing = close_start(&t->peers[i]);
     for (uint32_t i = 0; t->worker && i < t->npeers; i++)
         close_wait(t, t->peers[i].closing, end);
     if (t->address)
