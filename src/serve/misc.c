@@ -66,6 +66,7 @@ static const struct metric metrics[] = {
      COUNT(cached_tokens)},
     {"generated_tokens_total", "counter", "Tokens that were generated.", COUNT(tokens)},
     {"decode_steps_total", "counter", "Decode steps.", COUNT(steps)},
+    {"programs_total", "counter", "Programs that were compiled, or read from the cache.", COUNT(programs)},
     {"programs_late_total", "counter", "Programs that were compiled while texts waited for them.", COUNT(late)},
     {"decode_rows_total", "counter", "Texts that took part in decode steps.", COUNT(rows)},
     {"slots", "gauge", "Texts that can be written at once.", COUNT(slots)},

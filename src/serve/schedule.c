@@ -484,7 +484,7 @@ static struct serve_job *take_job(struct schedule *x, struct slot **slot, size_t
 }
 
 static void run_round(struct schedule *x) {
-    size_t n = 0, nprograms = x->s->nprograms;
+    size_t n = 0;
     x->round++;
     read_portions(x);
     for (size_t i = 0; i < x->o.slots; i++)
@@ -493,9 +493,6 @@ static void run_round(struct schedule *x) {
     qsort(x->writing, n, sizeof(struct slot *), by_context);
     for (size_t at = 0; at < n; at += LLM_MAX_APART)
         decode(x, x->writing + at, n - at < LLM_MAX_APART ? n - at : LLM_MAX_APART);
-    pthread_mutex_lock(&x->mutex);
-    x->counts.late += x->s->nprograms - nprograms;
-    pthread_mutex_unlock(&x->mutex);
 }
 
 /* ---- compiling ahead --------------------------------------------------------------------------- */
@@ -532,8 +529,8 @@ static bool warm_up_more(struct schedule *x) {
         return false;
     size_t n = llm_session_graphs(x->s, x->o.slots, x->warm_context, g);
     if (x->warm == n) {
-        int64_t next = llm_session_next_context(x->s, x->warm_context);
-        if (!next || next > llm_session_next_context(x->s, most))
+        int64_t next = llm_session_next_context(x->s, x->warm_context), largest = llm_session_next_context(x->s, most);
+        if (!next || (largest && next > largest)) /* none is larger than caches at the limit */
             return false;
         x->warm_context = next;
         x->warm = 0;
@@ -551,7 +548,7 @@ static void *run(void *user) {
     pthread_mutex_lock(&x->mutex);
     for (;;) {
         struct slot *slot;
-        size_t prefix, nportions;
+        size_t prefix, nportions, nprograms = x->s->nprograms;
         struct serve_job *j;
         sweep(x);
         while ((j = take_job(x, &slot, &prefix, &nportions))) {
@@ -559,11 +556,15 @@ static void *run(void *user) {
             join(x, j, slot, prefix, nportions);
             pthread_mutex_lock(&x->mutex);
         }
-        if (x->counts.busy) {
+        bool idle = !x->counts.busy;
+        if (!idle) {
             pthread_mutex_unlock(&x->mutex);
             run_round(x);
             pthread_mutex_lock(&x->mutex);
-        } else if (!x->first) {
+        }
+        x->counts.programs = x->s->nprograms;
+        x->counts.late += x->s->nprograms - nprograms;
+        if (idle && !x->first) {
             if (x->closing)
                 break;
             pthread_mutex_unlock(&x->mutex);

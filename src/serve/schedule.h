@@ -84,7 +84,7 @@ struct serve_histogram {
 struct serve_counts {
     uint64_t jobs[SERVE_END_FAILED + 1]; /* by end */
     uint64_t prompt_tokens, cached_tokens, tokens, steps, rows;
-    uint64_t late; /* programs that were compiled while texts waited for them */
+    uint64_t programs, late; /* late: those of them that were compiled while texts waited for them */
     struct serve_histogram first, whole; /* seconds to the first token, and to the end */
     size_t slots, busy, queued;
 };
@@ -97,7 +97,8 @@ struct schedule;
 struct schedule_options {
     size_t slots, queue;
     /* Compiles the programs of steps ahead: those with the smallest caches at the beginning, telling how many of them are done
-       (false = no more); those with the next larger caches when nothing is to be done. NULL: each when it is needed. */
+       (false = no more); those with the next larger caches when nothing is to be done. NULL: each when it is needed. It is
+       called by schedule_open only. */
     bool (*warm_up)(void *user, size_t done, size_t all);
     void *user;
 };

@@ -106,8 +106,13 @@ def test_chat(browser):
         page.wait("document.querySelectorAll('#log .user').length === 1")
         assert page.texts("user") == ["What is <b>this</b>?"] and page.js("document.querySelector('#log b')") is None
         lengths = set()
-        while page.js("document.getElementById('send').disabled"):
-            lengths.add(sum(map(len, page.texts("assistant"))))
+        for _ in range(20):  # until an answer is long enough to be seen growing
+            while page.js("document.getElementById('send').disabled"):
+                lengths.add(len("".join(page.texts("assistant")[-1:])))
+            if len(lengths) > 2:
+                break
+            lengths = set()
+            page.type("text", "Write on.", enter=True)
         assert len(lengths) > 2, lengths
         assert s.idle() and not page.texts("error")
         stopped = 0
@@ -153,10 +158,6 @@ def main():
     browser = os.environ.get("HILO_BROWSER") or next(filter(None, map(shutil.which, BROWSERS)), None)
     if not browser:
         print(f"skipped: no browser ({', '.join(BROWSERS)}, or HILO_BROWSER)\n0 passed, 0 failed, 1 skipped")
-        return 0
-    probe = subprocess.run([os.environ["HILO"], "serve", "--port", "0", "-m", "/nonexistent"], capture_output=True, text=True)
-    if "libmicrohttpd" in probe.stderr:
-        print("skipped: libmicrohttpd is missing\n0 passed, 0 failed, 1 skipped")
         return 0
     for test in (test_chat, test_key):
         begin = time.time()
