@@ -121,7 +121,6 @@ def main():
     parser.add_argument("--mpi")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--only", default="hilo,hilo-jax,gloo-jax,mpich")
-    parser.add_argument("--sizes", help="bytes, with commas")
     parser.add_argument("--member", help=argparse.SUPPRESS)
     parser.add_argument("--node", type=int, help=argparse.SUPPRESS)
     parser.add_argument("--port", type=int, help=argparse.SUPPRESS)
