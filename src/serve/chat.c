@@ -172,7 +172,7 @@ static json_t *whole(struct text *t) {
         if (x->calls)
             json_object_set(message, "tool_calls", x->calls);
         json_t *choice =
-            json_pack("{s:I,s:o,s:s}", "index", (json_int_t)i, "message", message, "finish_reason", text_finish(t, x));
+            json_pack("{s:I,s:o,s:s}", "index", (json_int_t)i, "message", message, "finish_reason", text_finish(x));
         json_object_set_new(choice, "logprobs", t->task.score ? scores(t, x, 0, x->job.tokens.n) : json_null());
         json_array_append_new(choices, choice);
     }
@@ -224,7 +224,7 @@ static void choice_pieces(struct text *t, struct strbuf *out, size_t index) {
         return;
     if (x->calls)
         put_chunk(t, out, index, json_pack("{s:o}", "tool_calls", delta_calls(x->calls)), NULL, NULL);
-    put_chunk(t, out, index, json_object(), NULL, text_finish(t, x));
+    put_chunk(t, out, index, json_object(), NULL, text_finish(x));
     x->ended = true;
 }
 

@@ -28,7 +28,7 @@ static json_t *scores(const struct text *t, const struct choice *x, size_t first
     struct columns out = {json_array(), json_array(), json_array(), json_array()};
     size_t offset = 0;
     for (size_t i = 0; i < t->prompt.n && echo; i++) {
-        const double *score = i ? &x->job.prompt_scores[i - 1] : NULL;
+        const double *score = i && x->job.prompt_scores ? &x->job.prompt_scores[i - 1] : NULL; /* NULL: the job failed before */
         json_t *top = score ? json_object() : json_null();
         struct str bytes = llm_tok_bytes(t->model->s->tok, t->prompt.v[i]);
         if (score) { /* of all tokens at this place only the prompt's was computed */
@@ -53,8 +53,7 @@ static json_t *scores(const struct text *t, const struct choice *x, size_t first
                      "text_offset", out.offsets);
 }
 
-static json_t *choice_of(const struct text *t, size_t index, json_t *text, json_t *score, const char *finish) {
-    (void)t;
+static json_t *choice_of(size_t index, json_t *text, json_t *score, const char *finish) {
     return json_pack("{s:I,s:o,s:o,s:s?}", "index", (json_int_t)index, "text", text, "logprobs", score ? score : json_null(),
                      "finish_reason", finish);
 }
@@ -75,7 +74,7 @@ static json_t *whole(struct text *t) {
         strbuf_str(&all, text_visible(x));
         json_t *score = t->task.score ? scores(t, x, 0, x->job.tokens.n, t->echo) : NULL;
         json_array_append_new(choices,
-                              choice_of(t, i, serve_text((struct str){all.p ? all.p : "", all.n}), score, text_finish(t, x)));
+                              choice_of(i, serve_text((struct str){all.p ? all.p : "", all.n}), score, text_finish(x)));
         strbuf_free(&all);
     }
     json_t *v = envelope(t, choices);
@@ -99,7 +98,7 @@ static bool pieces(struct text *t, struct strbuf *out) {
         strbuf_putn(&piece, text.p + x->content, text.n - x->content);
         json_t *score = t->task.score ? scores(t, x, x->tokens, j->tokens.n, t->echo && !x->begun) : NULL;
         json_t *choice =
-            choice_of(t, i, serve_text((struct str){piece.p ? piece.p : "", piece.n}), score, end ? text_finish(t, x) : NULL);
+            choice_of(i, serve_text((struct str){piece.p ? piece.p : "", piece.n}), score, end ? text_finish(x) : NULL);
         serve_event(out, NULL, envelope(t, json_pack("[o]", choice)));
         strbuf_free(&piece);
         x->begun = true;

@@ -16,8 +16,6 @@ struct serve_model {
     hilo_client *client;
     struct llm_session *s;
     struct schedule *x;
-    pthread_mutex_t mutex;    /* of `side` */
-    struct llm_session *side; /* for embeddings */
 };
 
 struct server {
@@ -112,7 +110,7 @@ void text_answer(struct call *c, struct text *t, json_t *(*whole)(struct text *t
 bool text_submit(struct call *c, struct text *t);
 /* Waits for all jobs, and cancels them when the client goes; false after answering why one of them failed. */
 bool text_wait(struct call *c, struct text *t);
-const char *text_finish(const struct text *t, const struct choice *x); /* "stop", "length", "tool_calls" */
+const char *text_finish(const struct choice *x); /* "stop", "length", "tool_calls" */
 json_t *text_usage(const struct text *t);
 struct str text_visible(const struct choice *x);
 
@@ -135,6 +133,7 @@ void serve_tokenize(struct call *c);
 void serve_detokenize(struct call *c);
 void serve_template(struct call *c);
 void serve_models(struct call *c);
+void serve_one_model(struct call *c);
 void serve_health(struct call *c);
 void serve_metrics(struct call *c);
 void serve_slots(struct call *c);

@@ -192,8 +192,7 @@ void text_answer(struct call *c, struct text *t, json_t *(*whole)(struct text *t
 
 /* ---- parts of answers ------------------------------------------------------------------------ */
 
-const char *text_finish(const struct text *t, const struct choice *x) {
-    (void)t;
+const char *text_finish(const struct choice *x) {
     return x->calls ? "tool_calls" : x->job.end == SERVE_END_LENGTH ? "length" : "stop";
 }
 
