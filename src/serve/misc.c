@@ -5,16 +5,27 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+static json_t *model_object(const struct call *c, const struct serve_model *m) {
+    return json_pack("{s:s,s:s,s:I,s:s,s:I}", "id", m->id, "object", "model", "created", (json_int_t)c->server->started,
+                     "owned_by", "hilo", "context_length", (json_int_t)m->s->limit);
+}
+
 void serve_models(struct call *c) {
     json_t *data = json_array();
-    for (size_t i = 0; i < c->server->o.nmodels; i++) {
-        const struct serve_model *m = &c->server->models[i];
-        if (m->s)
-            json_array_append_new(data, json_pack("{s:s,s:s,s:I,s:s,s:I}", "id", m->id, "object", "model", "created",
-                                                  (json_int_t)c->server->started, "owned_by", "hilo", "context_length",
-                                                  (json_int_t)m->s->limit));
-    }
+    for (size_t i = 0; i < c->server->o.nmodels; i++)
+        if (c->server->models[i].s)
+            json_array_append_new(data, model_object(c, &c->server->models[i]));
     serve_json(c, json_pack("{s:s,s:o}", "object", "list", "data", data));
+}
+
+void serve_one_model(struct call *c) {
+    const char *id = c->http->path + strlen("/v1/models/");
+    for (size_t i = 0; i < c->server->o.nmodels; i++)
+        if (c->server->models[i].s && strcmp(c->server->models[i].id, id) == 0) {
+            serve_json(c, model_object(c, &c->server->models[i]));
+            return;
+        }
+    serve_error(c, 404, "model_not_found", "model", "there is no model '%.100s'", id);
 }
 
 void serve_health(struct call *c) {

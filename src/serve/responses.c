@@ -57,9 +57,10 @@ static json_t *part_of(struct str text) {
     return json_pack("{s:s,s:o,s:[]}", "type", "output_text", "text", serve_text(text), "annotations");
 }
 
-static json_t *message_of(const struct text *t, struct str text, const char *status) {
-    return json_pack("{s:s,s:s+,s:s,s:s,s:[o]}", "type", "message", "id", "msg-", strchr(t->id, '-') + 1, "status", status,
-                     "role", "assistant", "content", part_of(text));
+/* Takes the content over: a list of parts. */
+static json_t *message_of(const struct text *t, json_t *content, const char *status) {
+    return json_pack("{s:s,s:s+,s:s,s:s,s:o}", "type", "message", "id", "msg-", strchr(t->id, '-') + 1, "status", status,
+                     "role", "assistant", "content", content);
 }
 
 /* The items of a text that has ended; the message is left out where there are only calls. */
@@ -74,7 +75,7 @@ static json_t *items_of(struct text *t) {
                                              strchr(t->id, '-') + 1, "summary", "content", "type", "reasoning_text", "text",
                                              serve_text(s.reasoning)));
     if (s.content.n || !x->calls)
-        json_array_append_new(out, message_of(t, s.content, "completed"));
+        json_array_append_new(out, message_of(t, json_pack("[o]", part_of(s.content)), "completed"));
     json_array_foreach(x->calls, i, call) {
         json_t *function = json_object_get(call, "function");
         json_array_append_new(out, json_pack("{s:s,s:s,s:O,s:O,s:O,s:O}", "type", "function_call", "status", "completed", "id",
@@ -122,7 +123,7 @@ static json_t *place(const struct text *t, bool part) {
 
 static void put_begin(struct text *t, struct strbuf *out) {
     json_t *v = place(t, false);
-    json_object_set_new(v, "item", message_of(t, (struct str){"", 0}, "in_progress"));
+    json_object_set_new(v, "item", message_of(t, json_array(), "in_progress"));
     put_event(t, out, "response.output_item.added", v);
     v = place(t, true);
     json_object_set_new(v, "part", part_of((struct str){"", 0}));
@@ -137,7 +138,7 @@ static void put_end(struct text *t, struct strbuf *out, struct str text) {
     json_object_set_new(v, "part", part_of(text));
     put_event(t, out, "response.content_part.done", v);
     v = place(t, false);
-    json_object_set_new(v, "item", message_of(t, text, "completed"));
+    json_object_set_new(v, "item", message_of(t, json_pack("[o]", part_of(text)), "completed"));
     put_event(t, out, "response.output_item.done", v);
 }
 

@@ -121,6 +121,7 @@ static const struct route routes[] = {
     {"POST", "/v1/responses", serve_responses, false},
     {"POST", "/v1/embeddings", serve_embeddings, false},
     {"GET", "/v1/models", serve_models, false},
+    {"GET", "/v1/models/", serve_one_model, false},
     {"POST", "/tokenize", serve_tokenize, false},
     {"POST", "/detokenize", serve_detokenize, false},
     {"POST", "/apply-template", serve_template, false},
@@ -130,6 +131,12 @@ static const struct route routes[] = {
     {"GET", "/v1/health", serve_health, true},
     {"GET", "/", serve_page, true},
 };
+
+/* A route's path that ends with a slash, other than that of the page, stands for all names below it. */
+static bool leads_to(const char *path, const struct route *r) {
+    size_t n = strlen(r->path);
+    return n > 1 && r->path[n - 1] == '/' ? strncmp(path, r->path, n) == 0 : strcmp(path, r->path) == 0;
+}
 
 /* The time it takes says nothing about the keys. */
 static bool has_key(const struct call *c) {
@@ -164,7 +171,7 @@ static void answer(struct call *c) {
     const struct route *found = NULL;
     bool path_known = false;
     for (size_t i = 0; i < sizeof routes / sizeof *routes; i++) {
-        bool same = strcmp(path, routes[i].path) == 0;
+        bool same = leads_to(path, &routes[i]);
         path_known |= same;
         if (same && strcmp(strcmp(method, "HEAD") == 0 ? "GET" : method, routes[i].method) == 0)
             found = &routes[i];

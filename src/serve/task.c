@@ -215,7 +215,10 @@ static void log_unknown(const struct call *c, const struct text *t) {
                                          "parallel_tool_calls",
                                          "store",
                                          "metadata",
-                                         "reasoning_effort"};
+                                         "reasoning_effort",
+                                         "previous_response_id",
+                                         "encoding_format",
+                                         "dimensions"};
     const char *key;
     json_t *v;
     json_object_foreach(c->body, key, v) {

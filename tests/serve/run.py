@@ -140,7 +140,8 @@ def test_basic(s):
     parts = [{"role": "user", "content": [{"type": "text", "text": "hel"}, {"type": "text", "text": "lo"}]}]
     w = s.good("/v1/chat/completions", {"messages": parts, "max_tokens": 5, "temperature": 0})
     assert w["choices"][0]["message"] == m
-    assert s.good("/v1/models")["data"][0]["id"] == "tiny-llama"
+    model = s.good("/v1/models")["data"][0]
+    assert model["id"] == "tiny-llama" and s.good("/v1/models/tiny-llama") == model
     assert s.good("/health") == {"status": "ok"}
     assert "<title>hilo</title>" in s.good("/")
 
@@ -163,6 +164,7 @@ def test_streams(s):
     objects = [json.loads(e.split("data: ", 1)[1]) for e in events]
     assert [e.split("\n")[0] for e in events] == ["event: " + v["type"] for v in objects]
     text = "".join(v["delta"] for v in objects if v["type"] == "response.output_text.delta")
+    assert [v["item"]["content"] for v in objects if v["type"] == "response.output_item.added"] == [[]]
     done = objects[-1]["response"]
     assert done["output"][0]["content"][0]["text"] == text
     whole = s.good("/v1/responses", {"input": user("hello"), "max_output_tokens": 20, "temperature": 0})
@@ -216,6 +218,7 @@ def test_embeddings(s):
     v = s.good("/v1/embeddings", {"input": ["hello", "world wide", "hello"]})["data"]
     assert [d["index"] for d in v] == [0, 1, 2] and v[0]["embedding"] == v[2]["embedding"] != v[1]["embedding"]
     packed = base64.b64decode(s.good("/v1/embeddings", {"input": "hello", "encoding_format": "base64"})["data"][0]["embedding"])
+    assert "'encoding_format' is not supported" not in s.text()
     numbers = struct.unpack(f"<{len(packed) // 4}f", packed)
     assert max(abs(a - b) for a, b in zip(numbers, v[0]["embedding"])) < 1e-6 and len(numbers) == len(v[0]["embedding"])
     ids = s.good("/tokenize", {"content": "hello", "add_special": True})["tokens"]
@@ -438,6 +441,8 @@ def test_errors(s):
     chat, text = "/v1/chat/completions", "/v1/completions"
     s.bad(404, "/v1/nothing")
     s.bad(405, "/v1/models", {})
+    s.bad(404, "/v1/models/tiny")
+    s.bad(404, "/v1/models/x/tiny-llama")
     assert s.bad(400, chat, "{")["code"] == "invalid_json"
     for body in (b"", b"[]", b"\xff\xfe", b"[" * 100000, b'{"a":1,"a":2}', b"null"):
         s.bad(400, chat, body)
