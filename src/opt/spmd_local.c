@@ -74,11 +74,15 @@ enum ir_op_kind spmd_combiner(struct spmd *p, ir_op op) {
     return is_neutral(p, x->operands[reduce], kind) ? kind : IR_OP_NONE;
 }
 
-/* Sums of parts wrap as sums of the result do. */
-static bool converts_sums(const struct spmd *p, ir_op op) {
-    const struct ir_dtype_info *from = ir_dtype_get(ir_val_type(p->m, ir_operand(p->m, op, 0))->dtype);
+/* Sums of parts of the op's first operand, and of its second in a product, wrap as sums of the result do. */
+static bool keeps_sums(const struct spmd *p, ir_op op, bool product) {
     const struct ir_dtype_info *to = ir_dtype_get(ir_val_type(p->m, ir_result(p->m, op, 0))->dtype);
-    return from->cls == IR_FLOAT ? to->cls == IR_FLOAT : from->cls == to->cls && to->bits <= from->bits;
+    for (uint32_t i = 0; i < 1 + product; i++) {
+        const struct ir_dtype_info *from = ir_dtype_get(ir_val_type(p->m, ir_operand(p->m, op, i))->dtype);
+        if (from->cls == IR_FLOAT ? to->cls != IR_FLOAT : from->cls != to->cls || to->bits > from->bits)
+            return false;
+    }
+    return true;
 }
 
 uint32_t spmd_linear(struct spmd *p, ir_op op, bool *product) {
@@ -95,13 +99,12 @@ uint32_t spmd_linear(struct spmd *p, ir_op op, bool *product) {
         if (ir_val_type(p->m, ir_result(p->m, op, i))->dtype == IR_I1_T)
             return 0;
     if (((kind == IR_REDUCE || kind == IR_SCATTER) && spmd_combiner(p, op) != IR_ADD) ||
-        (kind == IR_DIVIDE && ir_dtype_get(ir_val_type(p->m, ir_result(p->m, op, 0))->dtype)->cls != IR_FLOAT) ||
-        (kind == IR_CONVERT && !converts_sums(p, op)))
+        (kind == IR_DIVIDE && ir_dtype_get(ir_val_type(p->m, ir_result(p->m, op, 0))->dtype)->cls != IR_FLOAT))
         return 0;
     for (size_t i = 0; i < sizeof linear / sizeof *linear; i++)
         if (linear[i].kind == kind) {
             *product = linear[i].product;
-            return linear[i].operands;
+            return (*product || kind == IR_CONVERT) && !keeps_sums(p, op, *product) ? 0 : linear[i].operands;
         }
     return 0;
 }

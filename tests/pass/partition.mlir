@@ -581,3 +581,35 @@ module attributes {mhlo.num_partitions = 2 : i32, mhlo.spmd_parameters_shardings
     return %11 : tensor<6xf32>
   }
 }
+// -----
+// Sums of i8 wrap, so what is to be multiplied in i32 is summed first.
+module attributes {mhlo.num_partitions = 2 : i32} {
+  sdy.mesh @mesh = <["x"=2]>
+  func.func @f(%a: tensor<2x3xi8> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}], unreduced={"x"}>}, %b: tensor<3x4xi8>) -> (tensor<2x4xi32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}], unreduced={"x"}>}, tensor<2x4xi8> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}], unreduced={"x"}>}) {
+    %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}], unreduced={"x"}>]>} : (tensor<2x3xi8>, tensor<3x4xi8>) -> tensor<2x4xi32>
+    %1 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}], unreduced={"x"}>]>} : (tensor<2x3xi8>, tensor<3x4xi8>) -> tensor<2x4xi8>
+    return %0, %1 : tensor<2x4xi32>, tensor<2x4xi8>
+  }
+}
+// ----- expected
+module attributes {mhlo.num_partitions = 2 : i32, mhlo.spmd_parameters_shardings = ["{unreduced}", "{replicated}"], mhlo.spmd_output_sharding = "{{unreduced}, {unreduced}}"} {
+  sdy.mesh @mesh = <["x"=2]>
+  func.func @f(%arg0: tensor<2x3xi8>, %arg1: tensor<3x4xi8>) -> (tensor<2x4xi32>, tensor<2x4xi8>) {
+    %0 = "stablehlo.all_reduce"(%arg0) <{replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> ({
+    ^bb0(%arg2: tensor<i8>, %arg3: tensor<i8>):
+      %1 = stablehlo.add %arg2, %arg3 : tensor<i8>
+      stablehlo.return %1 : tensor<i8>
+    }) : (tensor<2x3xi8>) -> tensor<2x3xi8>
+    %2 = stablehlo.dot_general %0, %arg1, contracting_dims = [1] x [0] : (tensor<2x3xi8>, tensor<3x4xi8>) -> tensor<2x4xi32>
+    %3 = stablehlo.dot_general %arg0, %arg1, contracting_dims = [1] x [0] : (tensor<2x3xi8>, tensor<3x4xi8>) -> tensor<2x4xi8>
+    %4 = stablehlo.constant dense<[0, 1]> : tensor<2xi32>
+    %5 = stablehlo.partition_id : tensor<ui32>
+    %6 = stablehlo.dynamic_slice %4, %5, sizes = [1] : (tensor<2xi32>, tensor<ui32>) -> tensor<1xi32>
+    %7 = stablehlo.reshape %6 : (tensor<1xi32>) -> tensor<i32>
+    %8 = stablehlo.constant dense<0> : tensor<i32>
+    %9 = stablehlo.compare EQ, %7, %8 : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    %10 = stablehlo.constant dense<0> : tensor<2x4xi32>
+    %11 = stablehlo.select %9, %2, %10 : tensor<i1>, tensor<2x4xi32>
+    return %11, %3 : tensor<2x4xi32>, tensor<2x4xi8>
+  }
+}
