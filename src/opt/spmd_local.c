@@ -77,7 +77,7 @@ enum ir_op_kind spmd_combiner(struct spmd *p, ir_op op) {
 /* Sums of parts of the op's first operand, and of its second in a product, wrap as sums of the result do. */
 static bool keeps_sums(const struct spmd *p, ir_op op, bool product) {
     const struct ir_dtype_info *to = ir_dtype_get(ir_val_type(p->m, ir_result(p->m, op, 0))->dtype);
-    for (uint32_t i = 0; i < 1 + product; i++) {
+    for (uint32_t i = 0; i < (product ? 2u : 1u); i++) {
         const struct ir_dtype_info *from = ir_dtype_get(ir_val_type(p->m, ir_operand(p->m, op, i))->dtype);
         if (from->cls == IR_FLOAT ? to->cls != IR_FLOAT : from->cls != to->cls || to->bits > from->bits)
             return false;
