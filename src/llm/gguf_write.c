@@ -1,4 +1,5 @@
 /* Writing a model as a GGUF file: see model.h. */
+#include "llm/chat.h"
 #include "llm/document.h"
 #include "llm/gguf.h"
 #include "llm/model.h"
@@ -107,24 +108,16 @@ static void put_config(struct out *o, const json_t *config) {
     }
 }
 
-static void put_template(struct out *o, const char *key, const json_t *text) {
-    if (json_is_string(text))
-        put_string(o, key, (struct str){json_string_value(text), json_string_length(text)});
-}
-
-/* The chat template, or those of a list with names. */
-static void put_templates(struct out *o, const json_t *templates) {
-    char key[128];
-    size_t i;
-    json_t *one;
-    put_template(o, "tokenizer.chat_template", templates);
-    json_array_foreach(templates, i, one) {
-        const char *name = json_string_value(json_object_get(one, "name"));
-        bool usual = name && strcmp(name, "default") == 0;
-        snprintf(key, sizeof key, "tokenizer.chat_template%s%s", usual ? "" : ".", usual || !name ? "" : name);
-        if (name && strlen(name) < 64)
-            put_template(o, key, json_object_get(one, "template"));
-    }
+/* The chat templates, which may be in files of their own. */
+static hilo_status put_templates(struct out *o, const char *from) {
+    struct llm_chat chat;
+    hilo_status status = llm_chat_open(from, o->al, o->d, &chat);
+    if (status == HILO_OK && chat.template.n)
+        put_string(o, "tokenizer.chat_template", (struct str){chat.template.p, chat.template.n});
+    if (status == HILO_OK && chat.tool_use.n)
+        put_string(o, "tokenizer.chat_template.tool_use", (struct str){chat.tool_use.p, chat.tool_use.n});
+    llm_chat_close(&chat);
+    return status;
 }
 
 /* ---- the vocabulary ------------------------------------------------------------------------------ */
@@ -505,25 +498,26 @@ static hilo_status write_file(struct out *o, const char *to, const struct gguf_f
 hilo_status llm_model_write_gguf(const struct llm_model *m, const char *from, const char *to, const struct gguf_format *type,
                                  struct diag_list *d) {
     struct out o = {.m = m, .d = d, .al = m->arena.al, .arch = gguf_arch_of(m->config.family)};
-    struct llm_json j[3];
-    static const enum llm_document documents[] = {LLM_CONFIG_JSON, LLM_TOKENIZER_JSON, LLM_TOKENIZER_CONFIG_JSON};
+    struct llm_json j[2];
+    static const enum llm_document documents[] = {LLM_CONFIG_JSON, LLM_TOKENIZER_JSON};
     HILO_TRY(check(&o));
     strbuf_init(&o.meta, o.al);
     strbuf_init(&o.tensors, o.al);
     hilo_status status = HILO_OK;
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 2; i++) {
         hilo_status one = llm_document_open(from, documents[i], o.al, d, &j[i]);
         status = status == HILO_OK ? one : status;
     }
     if (status == HILO_OK) {
-        const json_t *text = json_object_get(j[0].root, "text_config"), *template = json_object_get(j[2].root, "chat_template");
+        const json_t *text = json_object_get(j[0].root, "text_config");
         put_config(&o, text ? text : j[0].root);
         status = put_tokenizer(&o, j[1].root);
-        put_templates(&o, template);
     }
     if (status == HILO_OK)
+        status = put_templates(&o, from);
+    if (status == HILO_OK)
         status = write_file(&o, to, type);
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 2; i++)
         llm_json_close(&j[i]);
     strbuf_free(&o.meta);
     strbuf_free(&o.tensors);

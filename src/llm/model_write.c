@@ -19,10 +19,19 @@ static hilo_status write_json(const json_t *root, const char *path, struct diag_
     return status;
 }
 
+/* It may exist. */
+static hilo_status make_directory(const char *path, struct diag_list *d) {
+    char text[128];
+    if (mkdir(path, 0777) == 0 || errno == EEXIST)
+        return HILO_OK;
+    return diag_error(d, HILO_UNAVAILABLE, "cannot make the directory '%s': %s", path, strerror_r(errno, text, sizeof text));
+}
+
 /* Files besides config and weights; those that exist are copied. */
 static hilo_status copy_files(const char *from, const char *to, hilo_allocator al, struct diag_list *d) {
     static const char *const names[] = {"tokenizer.json", "tokenizer_config.json", "generation_config.json",
-                                        "special_tokens_map.json", "chat_template.jinja"};
+                                        "special_tokens_map.json", "chat_template.jinja",
+                                        "additional_chat_templates/tool_use.jinja"};
     char source[4096], target[4096];
     struct file f;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -30,6 +39,10 @@ static hilo_status copy_files(const char *from, const char *to, hilo_allocator a
             return diag_error(d, HILO_INVALID_ARGUMENT, "the path '%s' is too long", to);
         if (access(source, F_OK) != 0)
             continue;
+        char *slash = strrchr(target, '/');
+        *slash = '\0';
+        HILO_TRY(make_directory(target, d));
+        *slash = '/';
         HILO_TRY(file_open(source, al, d, &f));
         hilo_status status = file_write(target, f.text, d);
         file_close(&f);
@@ -113,9 +126,7 @@ static hilo_status write_weights(const struct llm_model *m, const char *to, stru
 
 hilo_status llm_model_write(const struct llm_model *m, const char *from, const char *to, struct diag_list *d) {
     struct stat a, b;
-    char text[128];
-    if (mkdir(to, 0777) != 0 && errno != EEXIST)
-        return diag_error(d, HILO_UNAVAILABLE, "cannot make the directory '%s': %s", to, strerror_r(errno, text, sizeof text));
+    HILO_TRY(make_directory(to, d));
     if (stat(from, &a) == 0 && stat(to, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino)
         return diag_error(d, HILO_INVALID_ARGUMENT, "'%s' is the model itself", to);
     HILO_TRY(write_weights(m, to, d));

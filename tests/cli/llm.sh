@@ -162,9 +162,16 @@ for x in two two.gguf from; do
     prints 'tools'
 done
 mkdir two/additional_chat_templates && echo 'a file' >two/additional_chat_templates/tool_use.jinja
-exits 0 template -m two --messages messages.json --tools tools.json
-prints 'a file'
-rm -r two two.gguf from
+echo 'another file' >two/chat_template.jinja
+exits 0 convert two -o two.gguf
+exits 0 quantize two -o quantised --int8
+for x in two two.gguf quantised; do
+    exits 0 template -m $x --messages messages.json --tools tools.json
+    prints 'a file'
+    exits 0 template -m $x --messages messages.json
+    prints 'another file'
+done
+rm -r two two.gguf from quantised
 
 # ---- convert: a GGUF file is the model, without loss both ways
 exits 0 convert "$m" -o tiny.gguf
