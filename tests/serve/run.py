@@ -408,7 +408,7 @@ def test_warm_up_at_limit():
     with Server("--slots", "2", "-O1", "--context", "1024") as s:
         ask(0)
         every = (2 + 3) + 2 * (2 + 4) + 1  # steps of 1 and 2 texts, portions of 8, 32, 128 and then 512; growing a cache
-        end = time.time() + 120
+        end = time.time() + 300
         while s.metric("programs_total") < every:
             assert time.time() < end, s.metric("programs_total")
             time.sleep(0.05)
