@@ -15,9 +15,9 @@ trap 'rm -rf "$dir"' EXIT
 device=$("$hilo" devices | sed -n 's/^gpu:0: //p')
 [ -n "$device" ] || { "$hilo" devices | grep '^gpu' >&2; exit 1; }
 if [ "$quick" ]; then
-    n=4096 rows=16 columns=64 size=64 width=64 layers=2 depth=4 runs=2 checked='tests/op/abs.mlir'
+    n=4096 rows=16 columns=64 size=64 width=64 layers=2 depth=4 runs=2 new=2 checked='tests/op/abs.mlir'
 else
-    n=67108864 rows=16384 columns=4096 size=4096 width=8192 layers=8 depth=50 runs=20 checked='tests/op/*.mlir'
+    n=67108864 rows=16384 columns=4096 size=4096 width=8192 layers=8 depth=50 runs=20 new=64 checked='tests/op/*.mlir'
 fi
 
 # ---- correctness
@@ -193,8 +193,8 @@ while read -r name bytes operations; do
     echo "$name $bytes $operations ${ms:-0}" >>"$dir/times"
 done <"$dir/rows"
 tokens=
-[ -z "${MODEL-}" ] || tokens=$(timeout 60 "$hilo" generate -m "$MODEL" --engine hilo:gpu --raw -p A -n 64 --json |
-    sed -n 's/.*"decode_tokens_per_second":\([0-9.]*\).*/\1/p')
+[ -z "${MODEL-}" ] || tokens=$(timeout 120 "$hilo" generate -m "$MODEL" --engine hilo:gpu --raw -p A -n $new --json |
+    sed -n 's/.*"decode_tok_s":\([0-9.]*\).*/\1/p')
 
 launches=$("$hilo" explain "$dir/tiny.mlir" --device gpu --json | sed -n 's/.*"launches":\([0-9]*\).*/\1/p')
 

@@ -111,10 +111,11 @@ if [ "$(report leaks)" = 0 ]; then pass; else fail "leaks"; fi
 
 # ---- the script for machines with a GPU: all of its programs run
 status=0
-"$root/scripts/gpu.sh" --quick "$dir/gpu.json" >out 2>err || status=$?
+MODEL=$m "$root/scripts/gpu.sh" --quick "$dir/gpu.json" >out 2>err || status=$?
 cat gpu.json >>out
 says 'tests/op: 4 passed, 0 failed' '"name":"tiny","ms":' '"tiny_launches":8'
-if [ "$status $(grep -c '"ms":[0-9]' gpu.json)" = '0 7' ]; then pass; else fail "gpu.json: $(cat gpu.json)"; fi
+found="$status $(grep -c '"ms":[0-9]' gpu.json) $(grep -c '"tokens_per_s":[0-9]' gpu.json)"
+if [ "$found" = '0 7 1' ]; then pass; else fail "gpu.json: $(cat gpu.json)"; fi
 
 # ---- each call fails once: an error that names it, no crash, no leak
 n=0 ok=0
