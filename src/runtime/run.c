@@ -67,7 +67,7 @@ static hilo_status check_inputs(struct run *r, hilo_buffer *const *inputs, size_
 
 /* The form of a buffer's value that the run reads: tokens are on no device. */
 static struct value *form_of(const hilo_buffer *b, bool on_device) {
-    return on_device && b->device ? b->device : b->value;
+    return on_device && b->dtype != HILO_TOKEN ? b->device : b->value;
 }
 
 static bool on_device(const struct run *r, uint32_t input) {
@@ -84,7 +84,7 @@ static hilo_status lock_forms(struct run *r, hilo_buffer *const *inputs, uint32_
         for (i = 0; i < n && form_of(inputs[i], on_device(r, i));)
             i++;
         *missing = i;
-        if (i == n || !inputs[i]->device)
+        if (i == n || (!inputs[i]->device && !inputs[i]->value))
             return HILO_OK;
         pthread_mutex_unlock(&r->client->lock); /* another input that is the same buffer, or another run, had it moved */
     }
