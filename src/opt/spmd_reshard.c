@@ -685,10 +685,11 @@ ir_val spmd_make_zero(struct spmd *p, ir_op at, ir_type type) {
     const struct ir_dtype_info *t = ir_dtype_get(ir_type_get(p->m, type)->dtype);
     char zero[16] = {0};
     ir_op op;
-    if (t->cls == IR_FLOAT) {
+    if (t->cls == IR_FLOAT || t->cls == IR_COMPLEX_CLASS) {
         uint64_t sign = fp_get(t->fp)->sign;
-        if (fp_decode(t->fp, sign) == 0) /* some formats have no negative zero */
-            memcpy(zero, &sign, t->bytes);
+        size_t part = t->cls == IR_FLOAT ? t->bytes : t->bytes / 2;
+        for (size_t i = 0; i < t->bytes && fp_decode(t->fp, sign) == 0; i += part) /* some formats have no negative zero */
+            memcpy(zero + i, &sign, part);
     }
     ir_val out = spmd_make(p, at, IR_CONSTANT, NULL, 0, type, &op);
     ir_set_prop(p->m, op, IR_CONSTANT_value, ir_attr_dense(p->m, type, zero, t->bytes, true, false));
