@@ -839,6 +839,15 @@ static void test_apart(void **state) {
         check_apart(s, ids);
         llm_session_close(s);
     }
+    /* quantised matrices of fewer than 64 lines, with a scale for each */
+    const struct llm_session_options o8 = {.precision = LLM_INT8, .level = 2};
+    make_model(dir, "{\"model_type\":\"mixtral\",\"num_local_experts\":8,\"num_experts_per_tok\":2,\"hidden_size\":64,"
+                    "\"num_hidden_layers\":2,\"num_attention_heads\":4,\"num_key_value_heads\":2,\"intermediate_size\":96,"
+                    "\"vocab_size\":2054,\"max_position_embeddings\":64}", &m);
+    llm_model_close(&m);
+    assert_int_equal(llm_session_open(client, dir, &o8, &s), HILO_OK);
+    check_apart(s, ids);
+    llm_session_close(s);
     close_directory(dir, client);
 }
 
