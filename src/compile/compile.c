@@ -236,6 +236,7 @@ static hilo_status optimised_copy(const struct compile *c, ir_op entry, bool ref
     opt_init(&o, m, c->d);
     o.options.target = &target;
     o.options.level = c->o->level;
+    o.options.batch_invariant = c->o->batch_invariant;
     o.options.passes = c->o->backend == HILO_BACKEND_REFERENCE ? "fused" : c->o->passes;
     o.options.entry = entry;
     dump_passes(to, &o.options);

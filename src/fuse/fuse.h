@@ -20,7 +20,7 @@ enum fuse_class fuse_class(enum ir_op_kind kind);
 /* Rows of a product that are few: each element of the matrix is used so seldom that it is read, and dequantised, for each use
    instead of being stored or packed before (lower/matvec.c). FUSE_INVARIANT_ROWS: in a kernel whose rows are to have the same
    bits with any number of them up to there. */
-enum { FUSE_FEW_ROWS = 8, FUSE_INVARIANT_ROWS = 16 };
+enum { FUSE_FEW_ROWS = 8, FUSE_INVARIANT_ROWS = OPT_INVARIANT_ROWS };
 
 /* Why values are materialised (reasons.def). */
 enum fuse_reason {

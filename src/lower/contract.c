@@ -465,6 +465,8 @@ void lower_contract(struct lower *l) {
     struct contraction c;
     contract_init(&c, l, l->kernel->anchor);
     find_strides(&c);
+    if (l->kernel->batch_invariant && (contract_gemv(&c) || contract_matvec(&c))) /* even where tiles would pay */
+        return;
     if (!contract_shared(&c) && !contract_gemv(&c) && !contract_winograd(&c) && !contract_direct(&c) &&
         !contract_depthwise(&c) && !contract_matvec(&c) && !contract_vecmat(&c))
         schedule(&c);

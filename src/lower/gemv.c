@@ -6,13 +6,12 @@
  *
  * There are as many threads as keep enough loads in flight. Where that needs more blocks than the result gives, the sum is
  * split (split-K): a prologue stores the sums of the parts, which the kernel itself adds up in order. All of this follows from
- * the sizes of the matrix alone: the bits of a row do not depend on the number of rows. */
+ * the sizes of the matrix alone: the bits of a row do not depend on the number of rows for which it is used. */
 #include "lower/contract.h"
 
 enum {
     GEMV_ACCESS = 16,       /* bytes */
     GEMV_UNIT = 8,          /* elements of an access, at most */
-    GEMV_ROWS = 8,          /* whose sums are in registers, at most */
     GEMV_LINES = 4,         /* lines that are read at once */
     GEMV_IN_FLIGHT = 2048,  /* accesses of a multiprocessor that hide the latency of memory: 32 KiB */
     GEMV_BLOCKS = 2,        /* blocks for each multiprocessor from which the sum is not split */
@@ -79,8 +78,9 @@ static bool is_eligible(struct gemv *v) {
     v->size = c->sum[0].size;
     v->across = c->result[v->lines].stride[v->matrix] == 1;
     v->warp = c->l->target->warp_threads;
-    return (v->across || c->sum[0].stride[v->matrix] == 1) && v->rows.size <= GEMV_ROWS && v->nlines >= 8 &&
-           v->size >= v->warp && v->size >= TORTURED(TORTURE_PART, GEMV_PRODUCTS) / v->nlines;
+    int64_t least = c->l->kernel->batch_invariant ? 0 : TORTURED(TORTURE_PART, GEMV_PRODUCTS);
+    return (v->across || c->sum[0].stride[v->matrix] == 1) && v->rows.size <= fuse_few_rows(c->l->kernel) && v->nlines >= 8 &&
+           v->size >= v->warp && v->size >= least / v->nlines;
 }
 
 /* The parts of a sum of `steps`: a divisor of them, so that as many blocks as possible, but not more than `most`, have one. */
@@ -177,7 +177,7 @@ static void finish(const struct gemv *v, const struct place *p, kir_val row, kir
 static void multiply_along(const struct gemv *v, kir_val first, kir_val term, kir_val sums) {
     struct contraction *c = v->c;
     struct lower *l = c->l;
-    kir_val e = kir_loop(l->k, KIR_UNROLLED, v->unit, 0), x[GEMV_ROWS], guard = {0};
+    kir_val e = kir_loop(l->k, KIR_UNROLLED, v->unit, 0), x[FUSE_INVARIANT_ROWS], guard = {0};
     c->sum[0].at = lower_add(l, term, e);
     if (v->guarded)
         guard = below(l, c->sum[0].at, v->size);
@@ -225,7 +225,7 @@ static kir_val sum_across(const struct gemv *v, kir_val part, kir_val column, ki
     struct contraction *c = v->c;
     struct lower *l = c->l;
     int64_t groups = v->threads / v->warp;
-    kir_val sums = kir_reg(l->k, contract_zero(c), v->rows.size * v->unit), x[GEMV_ROWS], guard = {0};
+    kir_val sums = kir_reg(l->k, contract_zero(c), v->rows.size * v->unit), x[FUSE_INVARIANT_ROWS], guard = {0};
     kir_val step = lower_add(l, lower_mul(l, part, v->steps), kir_loop(l->k, KIR_SERIAL, v->steps, 0));
     c->sum[0].at = lower_add(l, lower_mul(l, step, groups), group);
     if (v->guarded)

@@ -77,7 +77,7 @@ static bool is_eligible(struct matvec *v) {
     v->nrows = v->rows < c->nresult ? c->result[v->rows].size : 1;
     v->nlines = c->result[v->lines].size;
     v->size = c->sum[0].size;
-    int64_t least = TORTURED(TORTURE_PART, c->l->target->kernel_ops);
+    int64_t least = c->l->kernel->batch_invariant ? 0 : TORTURED(TORTURE_PART, c->l->target->kernel_ops);
     return v->nrows <= fuse_few_rows(c->l->kernel) && v->nlines >= 8 && v->size > 0 && v->size >= least / v->nlines;
 }
 

@@ -110,6 +110,9 @@ const struct opt_calls *opt_calls(struct opt *o);
 
 /* ---- arguments and results of a call of opt_run --------------------------------------------- */
 
+/* With batch_invariant: products of up to so many rows. */
+enum { OPT_INVARIANT_ROWS = 16 };
+
 struct opt_options {
     int level;                      /* of the pipeline */
     const char *passes;             /* "dce,cse": these instead of the pipeline; NULL = the pipeline */
@@ -118,6 +121,7 @@ struct opt_options {
     enum opt_float floats;          /* rules beyond this class are not applied */
     const char *const *disabled;    /* names of rules that are not applied either */
     size_t ndisabled;
+    bool batch_invariant;           /* the bits of a row of a product do not depend on the number of rows */
     uint64_t rule_limit;            /* applications in all, to bisect for the one that is wrong; opt_init: no limit */
     ir_op entry;                    /* only this function is called from outside; none = every public one */
     const struct target *target;    /* the machine that costs are for; NULL = the portable one */

@@ -388,6 +388,8 @@ bool opt_rule_dot_blocks(struct rules *r, ir_op op) {
         *(i < nbatch ? &batch : i < lhs->rank - nsum ? &rows : &columns) *= (double)t->dims[i];
     double tasks = batch * ceil(rows / SPLIT_TILE) * ceil(columns / SPLIT_TILE);
     bool few = rows <= SPLIT_SHORT || columns <= SPLIT_SHORT, both = rows < SPLIT_SHORT && columns < SPLIT_SHORT;
+    if (r->o->options.batch_invariant && fmin(rows, columns) <= OPT_INVARIANT_ROWS)
+        return false;
     if (nsum == 0 || tasks > SPLIT_FEW || (few && !both) || size < 4 * SPLIT_TERMS ||
         batch * rows * columns * size < 16.0 * SPLIT_WORK)
         return false;

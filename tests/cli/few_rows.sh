@@ -83,6 +83,18 @@ rows() {
     done
 }
 
+# on_gpu FORM SUM LINES: the same by kernels for GPUs, whose products of more rows have tiles
+on_gpu() {
+    for n in 16 1 8; do
+        program "$1" $n "$2" "$3" >rows.mlir
+        exits 0 run rows.mlir $flags --input random:3 --backend interpreter --target-cpu sm_80 --compare reference \
+            --tolerance 1e-5 -o $n.npy
+        tail -c +129 $n.npy >$n.bits
+        head -c $((4 * n * $3)) 16.bits | cmp -s - $n.bits && pass ||
+            fail "$* on a GPU: rows of $n have other bits than those of 16"
+    done
+}
+
 needs_code_generator
 
 # dots SUM LINES [INTEGER]: products of four bytes in the kernels of two products with the same 16 rows
@@ -95,6 +107,8 @@ dots() {
 }
 
 rows f32 300 40
+rows f32 4096 64 # enough terms for split-K, if it were allowed
+rows f32 70 33   # so few products that they do not pay for a GEMV
 rows bf16 416 33
 rows i8 256 40
 rows g32 1024 19
@@ -104,6 +118,11 @@ rows z32 1024 17
 rows g32 1024 19 i16
 rows g32 1024 19 i8
 rows z32 1024 17 i16
+on_gpu f32 300 40
+on_gpu f32 70 33
+on_gpu bf16 416 33
+on_gpu i8 256 40
+on_gpu z32 2048 9
 three=$(dots 1024 19)
 [ "$three" -gt 0 ] && [ $((2 * three)) = $((3 * $(dots 1024 19 i16))) ] && [ "$three" = $((3 * $(dots 1024 19 i8))) ] &&
     pass || fail "rows of 16 and 8 bits: not two thirds and one third of the products of $three"
