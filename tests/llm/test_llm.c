@@ -208,6 +208,8 @@ static void check_apart(const struct fixture *f, enum llm_precision precision) {
     const struct llm_session_options o = {.precision = precision, .level = 2};
     struct llm_session *s = session(f->client, &o), *alone[FORKS], *side[FORKS];
     size_t vocab = (size_t)s->model.config.vocab;
+    bool quantised = precision == LLM_INT8 || precision == LLM_INT4 || precision == LLM_INT4Z;
+    assert_int_equal(llm_session_most_apart(s), quantised ? 1 : LLM_MAX_APART); /* rows of 128 elements */
     float *want = test_malloc(LLM_MAX_APART * vocab * sizeof *want), *got = test_malloc(LLM_MAX_APART * vocab * sizeof *got);
     int32_t prompt[LONG], next;
     uint32_t random = 7;
