@@ -120,7 +120,7 @@ fuzz() { # SECONDS PARALLEL: every target for SECONDS, PARALLEL at a time
 long= torture=
 [ "${1:-}" != --long ] || long=yes
 [ "${1:-}" != --torture ] || torture=yes
-export HILO_TEST_LONG=$long # tests that have more to do then
+[ -z "$long" ] || export HILO_TEST_LONG=yes # tests that have more to do then
 
 if [ -z "$torture" ]; then
     section 'release'

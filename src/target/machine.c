@@ -47,6 +47,13 @@ static bool read_number(struct str word, double *out) {
            (*out == 0 || (*out >= MACHINE_LEAST && *out <= MACHINE_MOST));
 }
 
+static bool is_gpu_name(struct str word) {
+    bool good = word.n > 0 && word.n < sizeof((struct machine *)0)->gpu;
+    for (size_t i = 0; i < word.n && good; i++) /* no zero byte, at which the copy would end */
+        good = (word.p[i] >= 'a' && word.p[i] <= 'z') || (word.p[i] >= '0' && word.p[i] <= '9') || word.p[i] == '_';
+    return good;
+}
+
 /* The words of a line after its name; false when they are not what is expected. */
 static bool read_line(int line, const char *at, const char *end, struct machine *out) {
     bool good = true;
@@ -63,7 +70,7 @@ static bool read_line(int line, const char *at, const char *end, struct machine 
         good = out->arguments_on_device || str_eq(word, STR("host"));
     } else {
         word = next_word(&at, end);
-        good = word.n > 0 && word.n < sizeof out->gpu;
+        good = is_gpu_name(word);
         memcpy(out->gpu, word.p, good ? word.n : 0);
         out->gpu[good ? word.n : 0] = '\0';
     }

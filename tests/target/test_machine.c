@@ -43,6 +43,7 @@ static void wrong_files(void **state) {
         {GPU "link 1e-9 1\n", "m:2: expected after 'link': ns, bytes/ns"},
         {"gpu\n", "m:1: expected after 'gpu': the name of a GPU, sm_90a"},
         {"gpu sm_9000000000000000\n", "m:1: expected after 'gpu': the name of a GPU, sm_90a"},
+        {"gpu sm_90a;\n", "m:1: expected after 'gpu': the name of a GPU, sm_90a"},
         {"arguments there\n", "m:1: expected after 'arguments': host or device"},
         {GPU LINK GPU, "m:3: there is a line 'gpu' already"},
         {GPU "processor 1 0 1\ndevice 1 1 1 1\nlink 0 0\narguments host", "m: rates must be above 0"},
@@ -59,7 +60,18 @@ static void wrong_files(void **state) {
     }
 }
 
+/* A name does not end at a zero byte. */
+static void zero_bytes(void **state) {
+    struct diag_list d;
+    struct machine m;
+    (void)state;
+    diag_init(&d, mem_system_allocator());
+    assert_int_equal(machine_read(STR(UNITS LINK "arguments host\ngpu \0sm_80\n"), "m", &d, &m), HILO_INVALID_ARGUMENT);
+    diag_clear(&d);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(good_files), cmocka_unit_test(wrong_files)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(good_files), cmocka_unit_test(wrong_files),
+                                       cmocka_unit_test(zero_bytes)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
