@@ -244,7 +244,7 @@ static bool inspect(struct matvec *v, bool as_bytes) {
         int64_t tile = v->at_once == 1 ? 4 : in_memory(v) ? MATVEC_LINES_AT_ONCE : v->at_once <= 3 ? 3 : 1 + (v->at_once <= 5);
         int64_t fit = c->l->target->vector_registers * 3 / 4 / (v->at_once * wide); /* the others hold operands */
         v->tile = contract_tile_size(v->nlines, in_memory(v) || tile < fit ? tile : fit > 1 ? fit : 1);
-        v->prefetch = c->l->target->vector_bytes == 64 ? v->size / v->unit : 0;
+        v->prefetch = c->l->target->prefetch_bytes / bytes;
         v->line_step = c->l->target->stream_bytes / (v->size / v->unit * bytes);
         c->sum[0].at = lane;
         kir_val x = contract_factor(c, !v->matrix);

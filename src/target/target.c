@@ -113,6 +113,7 @@ void target_set_features(struct target *t, const char *features) {
     bool wide = target_has(t, "avx512vl") && target_has(t, "avx512bw") && target_has(t, "avx512dq");
     t->vector_bytes = wide ? 64 : target_has(t, "avx2") ? 32 : 16;
     t->vector_registers = wide || !x86 ? 32 : 16;
+    t->prefetch_bytes = wide ? 2048 : 0;
     t->fma = !x86 || target_has(t, "fma");
     t->dot_i8 = target_has(t, "avx512vnni") || target_has(t, "avxvnni") || target_has(t, "i8mm");
     t->dot_i8_signed = (target_has(t, "avxvnniint8") && !wide) || target_has(t, "dotprod"); /* there are no 512-bit forms */
@@ -230,7 +231,8 @@ void target_print(const struct target *t, struct strbuf *out) {
                       t->f16_tile_rate, t->s8_tile_rate, t->link_rate);
     }
     strbuf_printf(out, "caches %zu KiB, %zu KiB, %zu KiB\n", t->l1_bytes >> 10, t->l2_bytes >> 10, t->l3_bytes >> 10);
-    strbuf_printf(out, "lines %u B, ways %u B, streams %u B\n", t->line_bytes, t->l1_way_bytes, t->stream_bytes);
+    strbuf_printf(out, "lines %u B, ways %u B, streams %u B, prefetch %u B\n", t->line_bytes, t->l1_way_bytes, t->stream_bytes,
+                  t->prefetch_bytes);
     strbuf_printf(out, "scratch %zu KiB, non-temporal stores from %zu KiB\n", t->scratch_bytes >> 10,
                   t->nontemporal_bytes >> 10);
     strbuf_printf(out, "rates %g B/ns, %g ops/ns\n", t->memory_rate, t->compute_rate);

@@ -9,7 +9,8 @@
  *   registers of a tile       vector_registers less those for operands, at least fma_in_flight sums
  *   blocks of a contraction   a panel in l1_bytes, a block of panels in l2_bytes, at least `tasks` blocks; matrix units by
  *                             tile_rows and tile_row_bytes
- *   lines of a matrix         read line_bytes at a time, in streams of stream_bytes; partial sums in l1_bytes
+ *   lines of a matrix         read line_bytes at a time, in streams of stream_bytes, prefetch_bytes ahead; partial sums in
+ *                             l1_bytes
  *   rows of a kernel          at least `tasks`, else the reduction is split
  *   serial loops              up to parallel_ops operations; more is worth the threads
  *   non-temporal stores       of results of nontemporal_bytes, which exceed the caches
@@ -52,6 +53,7 @@ struct target {
     uint32_t line_bytes;                 /* of a cache line */
     uint32_t l1_way_bytes;               /* addresses that far apart compete for one set of the L1 cache */
     uint32_t stream_bytes;               /* read from one place before another: hardware prefetchers run ahead of it */
+    uint32_t prefetch_bytes;             /* from a load of a stream to what is prefetched with it; 0 = the hardware suffices */
     size_t nontemporal_bytes;            /* of a result, from which on stores go past the caches; 0 = none do */
     size_t scratch_bytes;                /* fast memory in which a kernel may hold a row of values */
     double memory_rate;                  /* bytes/ns of one thread, of all of a GPU; a rough estimate */

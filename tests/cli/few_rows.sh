@@ -138,4 +138,18 @@ for cpu in x86-64-v3 sapphirerapids neoverse-v1; do # no row is computed twice
     n=$(sed -n 's/.*fma \([0-9]*\),.*/\1/p' out)
     [ "$n" = 110592 ] && pass || fail "$n multiply-adds for 9 rows on $cpu"
 done
+# Prefetched is what follows 2 KiB later, however long a line is, for processors whose record says so.
+for n in 1024 8192; do
+    cat >ahead.mlir <<END
+func.func @main(%x: tensor<1x${n}xf32>, %w: tensor<512x${n}xf32>) -> tensor<1x512xf32> {
+  %y = stablehlo.dot_general %x, %w, contracting_dims = [1] x [1]
+    : (tensor<1x${n}xf32>, tensor<512x${n}xf32>) -> tensor<1x512xf32>
+  return %y : tensor<1x512xf32>
+}
+END
+    exits 0 compile ahead.mlir --emit kir --target-cpu x86-64-v4
+    grep -B 1 'prefetch b' out | head -1 | grep -q 'add %[0-9]*, 512$' && pass || fail "lines of $n: not prefetched 2 KiB ahead"
+    exits 0 compile ahead.mlir --emit kir --target-cpu x86-64-v3
+    grep -q prefetch out && fail "lines of $n: prefetched for x86-64-v3" || pass
+done
 finish
