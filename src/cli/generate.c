@@ -132,43 +132,49 @@ static void print_json(const struct chat *c) {
     fputs("}\n", stdout);
 }
 
-/* Blocks of this many bytes are read as four concurrent streams, which prefetchers follow faster than one. */
-enum { READ_STREAMS = 4, READ_STREAM = 64 << 10, READ_BLOCK = READ_STREAMS * READ_STREAM, READ_RUNS = 5 };
+/* Blocks of this many bytes are read as concurrent streams, a word of each cache line. Which way is the fastest depends on the
+   processor. */
+enum { READ_BLOCK = 256 << 10, READ_LINE = 64, READ_RUNS = 3 };
+static const struct way {
+    size_t streams, ahead; /* bytes from what is read to what is prefetched; 0: it is left to the hardware */
+} ways[] = {{1, 0}, {1, 2048}, {4, 0}, {4, 2048}};
 
 struct reading {
     const char *p;
     size_t bytes;
+    const struct way *way;
     atomic_ullong sum; /* keeps the compiler from removing the reads */
 };
 
 static void read_blocks(void *user, void *scratch, int64_t begin, int64_t end) {
     struct reading *r = user;
-    uint64_t sums[READ_STREAMS][8] = {{0}}, v[8];
+    uint64_t sum = 0, word;
+    size_t streams = r->way->streams, ahead = r->way->ahead;
     (void)scratch;
     for (int64_t block = begin; block < end; block++) {
-        size_t from = (size_t)block * READ_BLOCK, left = r->bytes - from, stream = READ_STREAM;
-        if (left < READ_BLOCK)
-            stream = left / READ_STREAMS / sizeof v * sizeof v;
-        for (size_t at = 0; at < stream; at += sizeof v)
-            for (size_t i = 0; i < READ_STREAMS; i++) {
-                memcpy(v, r->p + from + i * stream + at, sizeof v);
-                for (size_t j = 0; j < 8; j++)
-                    sums[i][j] += v[j];
+        size_t from = (size_t)block * READ_BLOCK, left = r->bytes - from;
+        size_t stream = (left < READ_BLOCK ? left : READ_BLOCK) / streams;
+        for (size_t at = 0; at + sizeof word <= stream; at += READ_LINE)
+            for (size_t i = 0; i < streams; i++) {
+                const char *p = r->p + from + i * stream + at;
+                memcpy(&word, p, sizeof word);
+                if (at + ahead < stream)
+                    __builtin_prefetch(p + ahead);
+                sum += word;
             }
     }
-    for (size_t i = 0; i < READ_STREAMS; i++)
-        for (size_t j = 0; j < 8; j++)
-            atomic_fetch_add(&r->sum, sums[i][j]);
+    atomic_fetch_add(&r->sum, sum);
 }
 
-/* GB/s of reading the weights with all threads, the best of several runs: the limit of a step that reads each of them once. */
+/* GB/s of reading the weights with all threads, the best of several runs of each way: the limit of a step that reads each of
+   them once. */
 static double read_bandwidth(const struct chat *c) {
     const struct llm_model *m = &c->s->model;
     double best = 0;
-    for (int run = 0; run < READ_RUNS; run++) {
+    for (size_t run = 0; run < READ_RUNS * sizeof ways / sizeof *ways; run++) {
         double begin = rt_now_ms();
         for (size_t i = 0; i < m->nparams; i++) {
-            struct reading r = {.p = m->params[i].data, .bytes = m->params[i].bytes};
+            struct reading r = {.p = m->params[i].data, .bytes = m->params[i].bytes, .way = &ways[run / READ_RUNS]};
             rt_pool_run(rt_client_pool(c->client), (int64_t)((r.bytes + READ_BLOCK - 1) / READ_BLOCK), 2, read_blocks, &r,
                         NULL);
         }
