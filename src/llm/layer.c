@@ -44,9 +44,9 @@ ir_val layer_each_row(struct emit *e, ir_val x, ir_val (*f)(struct emit *e, ir_v
 }
 
 ir_val layer_product(struct emit *e, ir_val x, const struct llm_weight *w) {
-    enum { FEW_LINES = 64 };
-    /* Those with groups are dequantised within a product: for several it would be stored, and multiplied in another way. */
-    return w->rows < FEW_LINES && w->groups <= 1 ? layer_each_row(e, x, product, w) : product(e, x, w);
+    enum { FEW_LINES = 8 }; /* of which lower/matvec.c multiplies any number of rows in one way */
+    /* Quantised ones are dequantised within a product: for several it would be stored, and multiplied in another way. */
+    return w->rows < FEW_LINES && !w->bits ? layer_each_row(e, x, product, w) : product(e, x, w);
 }
 
 ir_val layer_vector(struct emit *e, ir_val v, ir_val like) {
