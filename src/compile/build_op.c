@@ -122,7 +122,29 @@ static bool native_loop(struct build *b, ir_op op, const struct fuse_block *test
     return true;
 }
 
-/* A state that the body passes on unchanged needs no memory of its own. */
+/* Whether the number of iterations is known, so that the test need not run: it must have no effect, and not fail. */
+static bool is_counted(const struct build *b, ir_op op, uint64_t *trips) {
+    for (ir_op x = ir_block_get(b->m, only_block(b, op, 0))->first; !IR_NONE(x); x = ir_op_get(b->m, x)->next)
+        if (!ir_op_has(ir_kind(b->m, x), IR_T_PURE | IR_T_TERMINATOR) || ir_op_has(ir_kind(b->m, x), IR_T_MAY_FAIL) ||
+            ir_op_get(b->m, x)->nregions)
+            return false;
+    return opt_trip_count(b->m, op, trips);
+}
+
+/* Whether a state is used by nothing but the op that computes its next value, as a counter may be once the test need not run. */
+static bool is_idle(const struct build *b, ir_op loop, uint32_t i) {
+    ir_block body = only_block(b, loop, 1);
+    ir_val arg = ir_block_get(b->m, body)->args[i], next = ir_operand(b->m, ir_terminator(b->m, body), i);
+    ir_op op = ir_val_get(b->m, next)->op;
+    bool own = false, pure = !IR_NONE(op) && ir_op_has(ir_kind(b->m, op), IR_T_PURE) && ir_op_get(b->m, op)->nregions == 0 &&
+                             ir_op_get(b->m, op)->nresults == 1;
+    for (uint32_t k = 0; pure && k < ir_op_get(b->m, op)->noperands; k++)
+        own |= IR_SAME(ir_operand(b->m, op, k), arg);
+    return own && opt_uses_in(b->m, body, arg) == 1 && opt_uses_in(b->m, body, next) == 1 &&
+           opt_uses_in(b->m, ir_op_get(b->m, loop)->parent, ir_result(b->m, loop, i)) == 0;
+}
+
+/* A state that the body passes on unchanged, or that nothing uses, needs no memory of its own. */
 static void while_loop(struct build *b, ir_op op) {
     ir_block test = only_block(b, op, 0), body = only_block(b, op, 1);
     struct fuse_block ft, fb;
@@ -131,6 +153,8 @@ static void while_loop(struct build *b, ir_op op) {
     if (native_loop(b, op, &ft, &fb))
         return;
     uint32_t n = ir_op_get(b->m, op)->noperands, states = 0, copied = 0, fills;
+    uint64_t trips = 0;
+    bool counted = is_counted(b, op, &trips);
     uint32_t *from = operand_buffers(b, op), *first = ARENA_ARRAY(b->a, uint32_t, n + 1),
              *filled = ARENA_ARRAY(b->a, uint32_t, n + 1), *state = ARENA_ARRAY(b->a, uint32_t, n + 1),
              *which = ARENA_ARRAY(b->a, uint32_t, n + 1);
@@ -139,7 +163,7 @@ static void while_loop(struct build *b, ir_op op) {
     const bool *overwritten = opt_loop_overwrites(b->m, op, b->a);
     for (uint32_t i = 0; i < n; i++) {
         uint32_t buffer = from[i];
-        if (!IR_SAME(nexts[i], args[i])) {
+        if (!IR_SAME(nexts[i], args[i]) && !(counted && is_idle(b, op, i))) {
             buffer = build_temp(b, ir_result(b->m, op, i));
             which[states] = i;
             state[states++] = buffer;
@@ -155,12 +179,16 @@ static void while_loop(struct build *b, ir_op op) {
         build_bind(b, args[i], buffer);
     }
     plan_copy(b->p, copied, first, filled);
-    plan_loop_begin(b->p);
     fills = b->fills.n;
-    build_block(b, test, &ft);
-    uint32_t predicate = build_buffer(b, ir_operand(b->m, ir_terminator(b->m, test), 0));
-    build_forget(b, fills);
-    plan_loop_body(b->p, predicate);
+    if (counted) {
+        plan_loop_begin_counted(b->p, trips);
+    } else {
+        plan_loop_begin(b->p);
+        build_block(b, test, &ft);
+        uint32_t predicate = build_buffer(b, ir_operand(b->m, ir_terminator(b->m, test), 0));
+        build_forget(b, fills);
+        plan_loop_body(b->p, predicate);
+    }
     build_block(b, body, &fb);
     for (uint32_t i = 0; i < states; i++)
         from[i] = build_buffer(b, ir_operand(b->m, ir_terminator(b->m, body), which[i]));

@@ -3,6 +3,7 @@
 #define HILO_GPU_DRIVER_H
 
 #include "base/diag.h"
+#include "gpu/cuda.h"
 
 #include <stddef.h>
 #include <stdint.h>

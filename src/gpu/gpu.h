@@ -2,6 +2,7 @@
  *
  *   cuda.def, driver.c   the driver's functions, its errors        device.c   devices: context, stream, properties
  *   memory.c             device and pinned memory, copies          module.c   PTX to functions, launches
+ *   graph.c              many launches as one
  *
  * All work of a device goes through one stream: launches, copies and the end of memory are done in the order in which they were
  * enqueued, so memory that is freed while a kernel still uses it may be given out at once. The host waits (gpu_wait) before it
@@ -82,5 +83,20 @@ hilo_status gpu_function_shared(struct gpu *g, struct gpu_function *f, uint32_t 
 /* Enqueues a launch; params: an address for each of its parameters. */
 hilo_status gpu_launch(struct gpu *g, struct gpu_function *f, const struct hilo_gpu_launch *launch, void *const *params,
                        struct diag_list *d);
+
+/* ---- graphs (graph.c) -------------------------------------------------------------------------- */
+
+struct gpu_graph;
+
+/* A list of launches and copies, to be enqueued at once, by one thread at a time: recorded after _begin, run by _run; each time
+   anew, in which what equals the list of the last time costs little. `launch` outlives the graph. An error of _run leaves a
+   graph that can be recorded again; nothing was enqueued. */
+hilo_status gpu_graph_new(struct gpu *g, struct diag_list *d, struct gpu_graph **out);
+void gpu_graph_begin(struct gpu_graph *x);
+hilo_status gpu_graph_launch(struct gpu_graph *x, struct gpu_function *f, const struct hilo_gpu_launch *launch,
+                             void *const *params, struct diag_list *d);
+hilo_status gpu_graph_copy(struct gpu_graph *x, void *to, const void *from, size_t bytes, struct diag_list *d);
+hilo_status gpu_graph_run(struct gpu_graph *x, struct diag_list *d);
+void gpu_graph_free(struct gpu_graph *x); /* NULL is fine; waits for it. Before its modules are freed */
 
 #endif

@@ -177,10 +177,11 @@ static struct plan_node *innermost(const struct plan_builder *b, enum plan_node_
     return b->opened.v[b->opened.n - 1];
 }
 
-static void node_open(struct plan_builder *b, enum plan_node_kind kind) {
-    struct plan_node *n = node_new(b, kind, PLAN_JUMP, 1);
+static struct plan_node *node_open(struct plan_builder *b, enum plan_node_kind kind, uint32_t nuses) {
+    struct plan_node *n = node_new(b, kind, PLAN_JUMP, nuses);
     ARENA_PUSH(b->a, &b->opened, n);
     list_open(b, n);
+    return n;
 }
 
 static void node_close(struct plan_builder *b, enum plan_node_kind kind) {
@@ -189,7 +190,14 @@ static void node_close(struct plan_builder *b, enum plan_node_kind kind) {
 }
 
 void plan_loop_begin(struct plan_builder *b) {
-    node_open(b, NODE_LOOP);
+    node_open(b, NODE_LOOP, 1);
+}
+
+/* Its test is an empty list. */
+void plan_loop_begin_counted(struct plan_builder *b, uint64_t trips) {
+    struct plan_node *n = node_open(b, NODE_LOOP, 0);
+    n->trips = trips;
+    list_open(b, n);
 }
 
 void plan_loop_body(struct plan_builder *b, uint32_t predicate) {
@@ -205,8 +213,7 @@ void plan_loop_end(struct plan_builder *b) {
 }
 
 void plan_branch_begin(struct plan_builder *b, uint32_t selector) {
-    node_open(b, NODE_BRANCH);
-    innermost(b, NODE_BRANCH)->uses[0] = (struct plan_use){selector, PLAN_IN, 0};
+    node_open(b, NODE_BRANCH, 1)->uses[0] = (struct plan_use){selector, PLAN_IN, 0};
 }
 
 void plan_branch_next(struct plan_builder *b) {

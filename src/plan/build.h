@@ -41,7 +41,9 @@ struct plan_node {
     bool effect, dead;
     uint32_t init;          /* as in plan_step */
     uint32_t nuses;
-    struct plan_use *uses;  /* of a step; LOOP: the predicate; BRANCH: the selector; COPY: n pairs of source and destination */
+    struct plan_use *uses;  /* of a step; LOOP: the predicate, or none; BRANCH: the selector; COPY: n pairs of source and
+                               destination */
+    uint64_t trips;         /* LOOP without a predicate */
     const struct plan_kernel *kernel;
     const struct lib_match *routine;
     const struct plan_collective *collective;

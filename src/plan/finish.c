@@ -10,6 +10,7 @@ struct emit {
     uint32_t nroots;    /* later ones were made for copies */
     uint32_t *last;     /* by position: 1 + the last step of the node there; NULL but in the torture build */
     size_t spare_bytes[PLAN_SPACES]; /* after the block, for cyclic copies */
+    uint32_t ncounters;
 };
 
 /* ---- results --------------------------------------------------------------------------------- */
@@ -247,7 +248,7 @@ static void emit_list(struct emit *e, const struct plan_list *list);
 
 static uint32_t jump(struct emit *e, enum plan_step_kind kind, const struct plan_node *n, uint32_t ntargets) {
     struct plan_step *s = step_new(e, kind, n->depth);
-    s->nuses = kind == PLAN_JUMP ? 0 : 1;
+    s->nuses = kind == PLAN_JUMP ? 0 : n->nuses;
     s->uses = n->uses;
     s->ntargets = ntargets;
     s->targets = ARENA_ARRAY(e->b->a, uint32_t, ntargets);
@@ -262,6 +263,10 @@ static void emit_loop(struct emit *e, const struct plan_node *n) {
     uint32_t head = e->steps.n;
     emit_list(e, n->lists.v[0]);
     uint32_t test = jump(e, PLAN_TEST, n, 1);
+    if (!n->nuses) {
+        e->steps.v[test].trips = n->trips;
+        e->steps.v[test].counter = e->ncounters++;
+    }
     emit_list(e, n->lists.v[1]);
     set_target(e, jump(e, PLAN_JUMP, n, 1), 0, head);
     set_target(e, test, 0, e->steps.n);
@@ -439,6 +444,7 @@ hilo_status plan_finish(struct plan_builder *b, struct plan *p, struct diag_list
     if (p->device_constants == SIZE_MAX)
         arena_exhausted(b->a);
     p->nvalues = b->nvalues;
+    p->ncounters = e.ncounters;
     p->nbuffers = b->buffers.n;
     p->buffers = b->buffers.v;
     p->arguments = b->arguments;

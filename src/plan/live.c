@@ -107,7 +107,7 @@ static void scan_list(struct scan *s, struct scope *in, struct plan_list *list);
 
 static void scan_nested(struct scan *s, struct scope *in, struct plan_node *n) {
     struct scope inner = {.id = ++s->nscopes, .branch = n->kind == NODE_BRANCH, .node = n};
-    bool known = scan_check(s, n, &n->uses[0]);
+    bool known = n->nuses && scan_check(s, n, &n->uses[0]);
     const struct plan_buffer *x = &s->b->buffers.v[known ? n->uses[0].buffer : 0];
     if (known && x->dtype != IR_I1_T && (n->kind == NODE_LOOP || x->dtype != IR_I32_T))
         scan_fail(s, n, "cannot decide by", n->uses[0].buffer);
@@ -260,7 +260,8 @@ static void back_loop(struct back *w, struct plan_node *n) {
         if (live)
             back_need(w, t->root, 2 * test->end + 1);
     }
-    back_need(w, w->b->buffers.v[n->uses[0].buffer].root, 2 * test->end);
+    if (n->nuses)
+        back_need(w, w->b->buffers.v[n->uses[0].buffer].root, 2 * test->end);
     back_list(w, test);
     for (uint32_t i = 0; i < n->touched.n; i++) {
         uint32_t root = n->touched.v[i].root;

@@ -220,7 +220,8 @@ static void place_loop(struct places *p, struct plan_list *out, struct plan_node
     for (uint32_t i = 0; i < x->read.n; i++)
         make_valid(p, out, n, x->read.v[i].buffer, (enum plan_space)x->read.v[i].role);
     place_list(p, test);
-    decide(p, test, &in_test, &n->uses[0]);
+    if (n->nuses)
+        decide(p, test, &in_test, &n->uses[0]);
     uint8_t *after = arena_dup(p->b->a, p->valid, p->n, 1);
     place_list(p, body);
     bring_home(p, body, &in_body, x);

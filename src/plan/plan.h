@@ -92,7 +92,8 @@ enum plan_step_kind {
     PLAN_REFERENCE, /* a function of the plan's module, by the reference evaluator; uses: arguments, then results */
     PLAN_COPY,      /* uses: source, destination; a transfer where their spaces differ */
     PLAN_COLLECTIVE, /* blocks exchanged with other processes; uses: operands, then results */
-    PLAN_TEST,      /* goes to targets[0] unless uses[0], an i1, is true */
+    PLAN_TEST,      /* goes to targets[0] unless uses[0], an i1, is true; without uses, unless it has been passed fewer than
+                       `trips` times since that */
     PLAN_SWITCH,    /* goes to targets[uses[0]]; of an i1, 1 is the first. Out of range is the last */
     PLAN_JUMP       /* goes to targets[0] */
 };
@@ -132,6 +133,8 @@ struct plan_step {
     uint32_t nuses, ntargets;
     const struct plan_use *uses;
     const uint32_t *targets;      /* steps; nsteps = the end */
+    uint64_t trips;               /* TEST without uses, whose count a run has in */
+    uint32_t counter;             /* its counter of this number */
     const struct plan_kernel *kernel;
     const struct lib_match *routine;
     const struct plan_collective *collective;
@@ -157,7 +160,7 @@ struct plan {
     const struct ir_module *m;    /* outlives the plan */
     struct eval_plan *reference;  /* for the steps of kind REFERENCE; NULL when there are none */
     bool evaluated;               /* the plan is one REFERENCE step over values, not buffers: nothing else is known */
-    uint32_t narguments, nresults, nbuffers, nsteps, nvalues;
+    uint32_t narguments, nresults, nbuffers, nsteps, nvalues, ncounters;
     const struct plan_buffer *buffers;
     const uint32_t *arguments, *results; /* buffer of each; UINT32_MAX: an argument that nothing reads */
     const int32_t *donors;        /* of each result: the argument whose memory it takes when that is donated, or -1 */
@@ -222,6 +225,8 @@ void plan_note(struct plan_builder *b, const struct plan_note *note);
 /* A loop: the steps after _begin compute the predicate, an i1, given to _body; those after _body run while it is true. A
    loop's states are buffers that a plan_copy fills before it and another at the end of the body. */
 void plan_loop_begin(struct plan_builder *b);
+/* The same of a body that runs `trips` times; there is no _body. */
+void plan_loop_begin_counted(struct plan_builder *b, uint64_t trips);
 void plan_loop_body(struct plan_builder *b, uint32_t predicate);
 void plan_loop_end(struct plan_builder *b);
 /* A branch of several lists, begun by _begin and each _next: an i1 chooses the first for 1 (`if`), an i32 that of its number,

@@ -75,6 +75,8 @@ static void print_step(const struct plan *p, uint32_t number, struct strbuf *out
         strbuf_str(out, ir_prop_str(p->m, s->func, IR_FUNC_sym_name));
     }
     print_uses(s, out);
+    if (s->kind == PLAN_TEST && !s->nuses)
+        strbuf_printf(out, " %" PRIu64 " times, then", s->trips);
     print_targets(s, out);
     if (s->kind == PLAN_KERNEL)
         strbuf_printf(out, " grid %" PRId64, s->kernel->grid);

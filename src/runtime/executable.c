@@ -32,6 +32,7 @@ hilo_executable *rt_executable_share(hilo_executable *exe) {
         .code_bytes = base->code_bytes,
         .features = base->features, .machine = base->machine, .foreign = base->foreign,
         .divided = base->divided, .nuses = base->nuses, .first_use = base->first_use,
+        .segments = base->segments, .nsegments = base->nsegments,
         .in_device_constants = base->in_device_constants,
         .on_device = base->on_device, .device_constants = base->device_constants,
         .in_block = {base->in_block[PLAN_HOST], base->in_block[PLAN_DEVICE]},

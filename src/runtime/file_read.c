@@ -452,7 +452,8 @@ static bool step_is_right(const struct reader *r, const struct plan_step *s, uin
                (v[s->uses[0].buffer].bytes == v[s->uses[1].buffer].bytes || plan_is_value(&v[s->uses[0].buffer]) ||
                 plan_is_value(&v[s->uses[1].buffer]));
     case PLAN_TEST:
-        return s->nuses == 1 && s->uses[0].role == PLAN_IN && t == IR_I1_T && v[s->uses[0].buffer].bytes && s->ntargets == 1;
+        return s->ntargets == 1 && (s->nuses == 0 || (s->nuses == 1 && s->uses[0].role == PLAN_IN && t == IR_I1_T &&
+                                                      v[s->uses[0].buffer].bytes));
     case PLAN_SWITCH:
         return s->nuses == 1 && s->uses[0].role == PLAN_IN && (t == IR_I1_T || t == IR_I32_T) && v[s->uses[0].buffer].bytes &&
                s->ntargets > 0;
@@ -513,6 +514,10 @@ static void get_step(struct reader *r, struct plan_step *s, uint32_t number) {
     for (uint32_t i = 0; i < s->ntargets; i++) {
         targets[i] = get_u32(r);
         r->bad |= targets[i] > r->plan.nsteps;
+    }
+    if (s->kind == PLAN_TEST && s->nuses == 0) {
+        s->trips = get_u64(r);
+        s->counter = r->plan.ncounters++;
     }
     if (s->kind == PLAN_COLLECTIVE && !r->bad)
         s->collective = get_collective(r);

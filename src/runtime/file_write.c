@@ -272,6 +272,8 @@ static void put_steps(struct writer *w) {
         put_u32(w, s->ntargets);
         for (uint32_t k = 0; k < s->ntargets; k++)
             put_u32(w, s->targets[k] - w->skipped);
+        if (s->kind == PLAN_TEST && !s->nuses)
+            put_u64(w, s->trips);
         if (s->kind == PLAN_COLLECTIVE)
             put_collective(w, s->collective);
     }

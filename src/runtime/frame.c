@@ -5,7 +5,7 @@
 #include "base/torture.h"
 
 /* Larger blocks are freed after every run: an idle program holds no large memory. */
-enum { FRAME_KEEPS = 64 << 10 };
+enum { FRAME_KEEPS = 64 << 10, FRAME_SEGMENT = 2 /* least steps of a graph */ };
 
 /* ---- state of the executable -------------------------------------------------------------- */
 
@@ -56,6 +56,22 @@ static void find_patches(hilo_executable *exe) {
             }
 }
 
+/* Finds the segments. Init steps run once. */
+static void find_segments(hilo_executable *exe) {
+    const struct plan *p = &exe->plan;
+    exe->segments = ARENA_ARRAY(&exe->arena, struct rt_segment, p->nsteps);
+    bool *entered = ARENA_ARRAY(&exe->arena, bool, (size_t)p->nsteps + 1); /* by a branch */
+    for (uint32_t i = 0; i < p->nsteps; i++)
+        for (uint32_t k = 0; k < p->steps[i].ntargets; k++)
+            entered[p->steps[i].targets[k]] = true;
+    for (uint32_t i = p->ninit, n; i < p->nsteps; i += n ? n : 1) {
+        for (n = 0; i + n < p->nsteps && plan_on_device(p, &p->steps[i + n]) && !(n && entered[i + n]);)
+            n++;
+        if (n >= FRAME_SEGMENT)
+            exe->segments[i] = (struct rt_segment){n, exe->nsegments++};
+    }
+}
+
 /* In memory of its own, outside of a run. */
 static hilo_status init_constants(hilo_executable *exe, struct diag_list *d) {
     const struct plan *p = &exe->plan;
@@ -82,6 +98,8 @@ hilo_status rt_executable_ready(hilo_executable *exe, struct diag_list *d) {
         if (p->steps[i].kind == PLAN_KERNEL && !p->steps[i].kernel->gpu.threads && scratch < p->steps[i].kernel->scratch_bytes)
             scratch = p->steps[i].kernel->scratch_bytes;
     find_patches(exe);
+    if (exe->on_device)
+        find_segments(exe);
     for (uint32_t i = 0; i < p->nbuffers; i++)
         if (p->buffers[i].place == PLAN_ARGUMENT && p->buffers[i].space == PLAN_HOST)
             exe->inputs[p->buffers[i].index].on_host = exe->on_device;
@@ -112,19 +130,22 @@ static struct run_frame *frame_new(struct run *r) {
     const hilo_executable *exe = r->exe;
     const struct plan *p = r->plan;
     size_t words = (size_t)exe->nuses + p->narguments + 2 * (size_t)p->nresults + p->nvalues + 2 * (size_t)p->nsections;
-    size_t bytes = sizeof(struct run_frame) + words * sizeof(void *);
+    size_t bytes = sizeof(struct run_frame) + p->ncounters * sizeof(uint64_t) + words * sizeof(void *) +
+                   exe->nsegments * sizeof(struct run_graph);
     struct run_frame *f = mem_alloc(&r->client->memory, bytes);
     if (!f)
         return NULL;
     memset(f, 0, bytes);
     f->bytes = bytes;
-    f->pointers = (void **)(f + 1);
+    f->counters = (uint64_t *)(f + 1);
+    f->pointers = (void **)(f->counters + p->ncounters);
     f->values = (struct value **)(f->pointers + exe->nuses);
     f->results = f->values + p->narguments;
     f->fresh = (hilo_buffer **)(f->results + p->nresults);
     f->slots = (struct value **)(f->fresh + p->nresults);
     f->packed = (struct rt_packed **)(f->slots + p->nvalues);
     f->init = (char **)(f->packed + p->nsections);
+    f->graphs = (struct run_graph *)(f->init + p->nsections);
     if (!p->evaluated)
         for (uint32_t i = 0, at = 0; i < p->nsteps; i++)
             for (uint32_t k = 0; k < p->steps[i].nuses; k++, at++)
@@ -163,6 +184,8 @@ void rt_frames_free(hilo_executable *exe) {
         struct run_frame *next = f->next;
         for (int space = 0; space < PLAN_SPACES; space++)
             free_block(exe, f, (enum plan_space)space);
+        for (uint32_t i = 0; i < exe->nsegments; i++)
+            gpu_graph_free(f->graphs[i].graph);
         mem_free(&exe->client->memory, f, f->bytes);
         f = next;
     }

@@ -31,6 +31,7 @@ struct run_frame {
     size_t bytes;             /* of this allocation */
     char *memory[PLAN_SPACES]; /* the plan's block, then the caller's scratch; NULL = none is held */
     char *patched[PLAN_SPACES]; /* the memory that the pointers are of */
+    uint64_t *counters;       /* of the plan: how often each test was passed; zeros before and after a loop */
     void **pointers;          /* of the uses of all steps */
     struct value **values;    /* of the arguments; owned */
     struct value **results;   /* owned */
@@ -38,6 +39,10 @@ struct run_frame {
     struct value **slots;     /* of the plan's values (PLAN_VALUE); owned, NULL between runs */
     struct rt_packed **packed; /* of the sections of init steps, what the run reads; owned, NULL between runs */
     char **init;              /* the memory of each section that the pointers are of */
+    struct run_graph {        /* of each segment of the executable */
+        struct gpu_graph *graph; /* NULL = none yet; owned */
+        bool ran;
+    } *graphs;
 };
 
 struct run {
@@ -89,6 +94,8 @@ hilo_status run_init_constants(struct run *r);
 /* Enqueues a kernel, or a copy, of a plan that is on a device. */
 hilo_status step_launch(struct run *r, const struct plan_step *s, void *const *v);
 hilo_status step_transfer(struct run *r, const struct plan_step *s, void *const *v);
+/* Enqueues the steps of a segment, which begins at a step, as a graph; *done: false where that is not worth it yet. */
+hilo_status step_segment(struct run *r, uint32_t step, bool *done);
 /* Waits for copies from and to the host's memory. */
 hilo_status step_wait(struct run *r);
 /* Tells the caller of a step that began at `begin` (ms) and ends now. */

@@ -145,6 +145,12 @@ struct rt_patches {
     uint32_t n;
 };
 
+/* Steps that are enqueued on a device one after the other, and always together: no branch goes into their midst. */
+struct rt_segment {
+    uint32_t nsteps; /* from this one on; 0 = none begins here */
+    uint32_t number;
+};
+
 /* Something of a component below that the executable keeps alive. */
 struct rt_kept {
     struct rt_kept *next;
@@ -176,6 +182,8 @@ struct hilo_executable {
     bool divided;               /* it has kernels for the processor, too, whose code is not in `objects` */
     const char *foreign;        /* what this processor lacks to run it; NULL = nothing */
     uint32_t nuses, *first_use; /* of all steps; of each, in a frame */
+    struct rt_segment *segments; /* by step, of a plan on a device; else NULL */
+    uint32_t nsegments;
     struct rt_patches in_block[PLAN_SPACES], in_arguments, in_results, in_device_constants;
     struct rt_patches *in_init; /* by section of the plan's init steps */
     char *init_memory;          /* of the first section, once its steps have run; on the device if the plan is */
@@ -235,7 +243,7 @@ void rt_specialisations_free(hilo_executable *exe);
 
 /* Numbers are little-endian; `head` is at the start, the rest is described by its writer (file_write.c). */
 #define RT_FILE_MAGIC "\x89HILO\r\n\x1a"
-enum { RT_FILE_VERSION = 10, RT_FILE_ALIGN = 64 };
+enum { RT_FILE_VERSION = 11, RT_FILE_ALIGN = 64 };
 
 struct rt_file_head {
     char magic[8];

@@ -73,10 +73,10 @@ static hilo_status interpret(struct run *r, const struct plan_kernel *k, void **
 
 static hilo_status step_kernel(struct run *r, const struct plan_step *s, void **v) {
     const struct plan_kernel *k = s->kernel;
-    if (k->grid <= 0)
-        return HILO_OK;
     if (k->gpu.threads)
         return step_launch(r, s, v);
+    if (k->grid <= 0)
+        return HILO_OK;
     r->packs += k->packs;
     if (!k->fn)
         return interpret(r, k, v);
@@ -294,6 +294,12 @@ static void poison_dead_buffers(const struct run *r, uint32_t step) {
 static uint32_t step_next(const struct run *r, const struct plan_step *s, void *const *v, uint32_t at) {
     if (s->kind == PLAN_JUMP)
         return s->targets[0];
+    if (s->kind == PLAN_TEST && s->nuses == 0) {
+        uint64_t *n = &r->frame->counters[s->counter];
+        bool again = *n < s->trips;
+        *n = again ? *n + 1 : 0;
+        return again ? at + 1 : s->targets[0];
+    }
     bool bit = *(const uint8_t *)v[0] != 0;
     if (s->kind == PLAN_TEST)
         return bit ? at + 1 : s->targets[0];
@@ -349,7 +355,7 @@ hilo_status run_steps(struct run *r, uint32_t from, uint32_t to) {
         const char *failed = launch_failed(r->launch);
         if (failed || (r->session.process && eval_process_stopped(r->session.process)))
             return diag_error(r->d, HILO_ABORTED, "the run was stopped: %s", failed ? failed : "another process has failed");
-        if (!plan_on_device(p, s) && !plan_is_transfer(p, s))
+        if (s->nuses && !plan_on_device(p, s) && !plan_is_transfer(p, s))
             HILO_TRY(step_wait(r));
         if (s->kind >= PLAN_TEST) {
             i = step_next(r, s, v, i);
@@ -360,6 +366,14 @@ hilo_status run_steps(struct run *r, uint32_t from, uint32_t to) {
                 if (TORTURE && p->dead)
                     poison_dead_buffers(r, i);
             continue;
+        }
+        const struct rt_segment *segment = r->exe->segments && !told && !r->o->task ? &r->exe->segments[i] : NULL;
+        if (segment && segment->nsteps) {
+            bool done;
+            HILO_TRY(step_segment(r, i, &done));
+            i += done ? segment->nsteps : 0;
+            if (done)
+                continue;
         }
         double begin = told || r->o->task ? rt_now_ms() : 0;
         HILO_TRY(step_kinds[s->kind](r, s, v));

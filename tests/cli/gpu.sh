@@ -40,6 +40,26 @@ func.func @main(%x: tensor<64xf32>, %n: tensor<i32>) -> (tensor<64xf32>, tensor<
   return %r#1, %s : tensor<64xf32>, tensor<64xf32>
 }
 EOP
+# It is known how often this one runs; its counter is used by nothing else.
+cat >counted.mlir <<'EOP'
+func.func @main(%x: tensor<64x64xf32>, %w: tensor<64x64xf32>) -> tensor<64x64xf32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %n = stablehlo.constant dense<10> : tensor<i32>
+  %r:2 = stablehlo.while(%i = %zero, %y = %x) : tensor<i32>, tensor<64x64xf32>
+  cond {
+    %c = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  } do {
+    %j = stablehlo.add %i, %one : tensor<i32>
+    %t = stablehlo.dot_general %y, %w, contracting_dims = [1] x [0]
+      : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+    %m = stablehlo.tanh %t : tensor<64x64xf32>
+    stablehlo.return %j, %m : tensor<i32>, tensor<64x64xf32>
+  }
+  return %r#1 : tensor<64x64xf32>
+}
+EOP
 
 # report WORD: the number after it in what the stand-in reported last.
 report() {
@@ -49,7 +69,7 @@ HILO_FAKE_CUDA_REPORT=$dir/report
 export HILO_FAKE_CUDA_REPORT
 
 # ---- values are those of the processor, nothing is left over, and copies are as many as needed
-for case in add.mlir loop.mlir; do
+for case in add.mlir loop.mlir counted.mlir; do
     exits 0 run "$case" --no-cache --input random:1
     cp out want
     exits 0 run "$case" --no-cache --input random:1 --device gpu
@@ -61,15 +81,29 @@ if [ "$(report launches) $(report uploads) $(report downloads)" = '1 2 1' ]; the
 exits 0 run loop.mlir --no-cache --input 64xf32=3 --input i32=2 --device gpu --backend interpreter
 prints "$("$HILO" run loop.mlir --no-cache --input 64xf32=3 --input i32=2)"
 
+# ---- a loop whose number of iterations is known reads nothing back; from its second iteration on, its body is one graph
+exits 0 run counted.mlir --no-cache --input random:1 --device gpu
+found="$(report downloads) $(report graphs) $(report updates)"
+if [ "$found" = '1 9 0' ]; then pass; else fail "counted.mlir: $(cat report)"; fi
+exits 0 compile counted.mlir --target-gpu sm_90a --emit plan
+says 'test 10 times, then to 5'
+exits 0 run counted.mlir --no-cache --input random:1
+cp out want
+exits 0 compile counted.mlir --target-gpu sm_90a -o counted.hilo
+exits 0 run counted.hilo --input random:1 --device gpu
+same want 'a counted loop from a file'
+
 # ---- a language model: weights, cache and the chosen token stay on the device, of which four bytes a token are read
 m=$root/tests/llm/tiny-llama
 exits 0 generate -m "$m" --precision f32 -p A --raw -n 4
 cp out want
 exits 0 generate -m "$m" --precision f32 -p A --raw -n 4 --engine hilo:gpu --json
 says "\"text\":\"$(cat want)\"" '"decode_allocations":0,"decode_copied_bytes":0'
-few="$(report uploads) $(report downloads) $(report bytes)"
+few="$(report uploads) $(report downloads) $(report bytes)" few_launches=$(report launches) few_graphs=$(report graphs)
 exits 0 generate -m "$m" --precision f32 -p A --raw -n 7 --engine hilo:gpu
 more="$(report uploads) $(report downloads) $(report bytes) $(report leaks)"
+# a step is one launch of a graph
+if [ "$(report launches) $(report graphs)" = "$few_launches $((few_graphs + 3))" ]; then pass; else fail "$(cat report)"; fi
 if [ "$more" = "${few%% *} 7 $((${few##* } + 3 * 4)) 0" ]; then pass; else fail "tokens cross: $few, then $more"; fi
 HILO_CUDA_PATH=$dir/nothing exits 3 generate -m "$m" -p A --engine hilo:gpu
 says 'no driver for NVIDIA GPUs'

@@ -4,12 +4,16 @@
  *   - What is enqueued runs late: when the host waits for it, or, now and then, some of it before. Memory that is freed is
  *     given out again at once, which is legal in the order of the stream, and filled with nonsense before its next use.
  *   - Copies from pinned memory read it late.
+ *   - The nodes of a graph run in any order that their dependencies allow. An update changes later launches alone.
  *   - Calls without the context, unknown handles, addresses outside of live memory and what ptx.h finds are reported on
  *     standard error, and every further call fails.
  * Environment: HILO_FAKE_CUDA_FAIL=n lets the n-th call fail (of those that may), HILO_FAKE_CUDA_MEMORY=bytes,
  * HILO_FAKE_CUDA_SM=90, HILO_FAKE_CUDA_SEED=n, HILO_FAKE_CUDA_REPORT=file: a line is appended at the end,
- * "calls N failed N leaks N launches N uploads N downloads N bytes N peak N", where bytes are those of uploads and downloads.
+ * "calls N failed N leaks N launches N uploads N downloads N bytes N peak N graphs N updates N", where bytes are those of uploads
+ * and downloads; launches are of single kernels, graphs of graphs, updates of their nodes.
  * Leaks are told on standard error, too. */
+#include "gpu/cuda.h"
+#include "gpu/libcuda.h"
 #include "gpu/ptx.h"
 
 #include <pthread.h>
@@ -68,6 +72,16 @@ struct work {
     uint32_t blocks, shared, nparams;
     struct ptx_buffer params[];
 };
+/* A graph, or what was made of one to be launched: then `of` is the graph, whose nodes are those of the same numbers. */
+struct node {
+    size_t number;
+    size_t *after, nafter;
+    struct function *function; /* NULL: a copy */
+    uint32_t blocks, shared, nparams;
+    size_t bytes;
+    uint64_t params[MOST_PARAMS]; /* of a copy: destination, source */
+};
+struct graph { const struct graph *of; struct node **nodes; size_t n; };
 struct stream { struct work *first, **last; uint64_t enqueued, done; };
 struct event { struct stream *stream; uint64_t after; /* so many works of it */ };
 
@@ -77,8 +91,8 @@ static struct {
     char *range, *storage; /* addresses that the host may not touch; the bytes that they stand for */
     uint64_t top, seed;
     size_t used, peak, memory;
-    int retained, sticky, nstreams, nevents;
-    uint64_t calls, fail, failed, launches, uploads, downloads, bytes /* of both */;
+    int retained, sticky, nstreams, nevents, ngraphs;
+    uint64_t calls, fail, failed, launches, uploads, downloads, bytes /* of both */, graphs, updates;
     struct allocation *allocations;
     struct pinned *pinned;
     struct module *modules;
@@ -483,26 +497,203 @@ static int cuFuncSetAttribute(void *function, int attribute, int value) {
     return leave(OK);
 }
 
+/* Enqueues a kernel whose parameters are these addresses. */
+static void enqueue_launch(struct stream *stream, struct function *f, uint32_t blocks, uint32_t shared, const uint64_t *params,
+                           uint32_t n) {
+    struct work *w = work_new(stream, LAUNCH, n);
+    w->function = f;
+    w->blocks = blocks;
+    w->shared = shared;
+    for (uint32_t i = 0; i < n; i++) {
+        struct allocation *a = allocation_at(params[i]);
+        uint64_t at = params[i] - (uint64_t)(uintptr_t)fake.range, from = a ? at / PAGE * PAGE : 0;
+        if (a)
+            w->params[i] = (struct ptx_buffer){fake.storage + from, a->address + a->bytes - from, at - from};
+    }
+}
+
+static bool launch_is_right(const struct function *f, unsigned blocks, unsigned threads, unsigned shared) {
+    return blocks && threads == ptx_threads(f->module->code, f->name) &&
+           ptx_params(f->module->code, f->name) <= MOST_PARAMS && shared <= f->shared;
+}
+
 static int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
                           unsigned shared, void *stream, void **params, void **extra) {
     ENTER(true);
     struct function *f = function;
     uint32_t n = ptx_params(f->module->code, f->name);
-    if (extra || gy != 1 || gz != 1 || by != 1 || bz != 1 || !gx || bx != ptx_threads(f->module->code, f->name) ||
-        n > MOST_PARAMS || shared > f->shared)
+    uint64_t addresses[MOST_PARAMS];
+    if (extra || gy != 1 || gz != 1 || by != 1 || bz != 1 || !launch_is_right(f, gx, bx, shared))
         return leave(misuse(INVALID_VALUE, "cuLaunchKernel of %s with %u blocks of %u threads", f->name, gx, bx));
-    struct work *w = work_new(stream, LAUNCH, n);
-    w->function = f;
-    w->blocks = gx;
-    w->shared = shared;
-    for (uint32_t i = 0; i < n; i++) {
-        uint64_t address = *(uint64_t *)params[i];
-        struct allocation *a = allocation_at(address);
-        uint64_t at = address - (uint64_t)(uintptr_t)fake.range, from = a ? at / PAGE * PAGE : 0;
-        if (a)
-            w->params[i] = (struct ptx_buffer){fake.storage + from, a->address + a->bytes - from, at - from};
-    }
+    for (uint32_t i = 0; i < n; i++)
+        addresses[i] = *(uint64_t *)params[i];
+    enqueue_launch(stream, f, gx, shared, addresses, n);
     fake.launches++;
+    run_perhaps(stream);
+    return leave(fake.sticky);
+}
+
+/* ---- graphs ---------------------------------------------------------------------------------- */
+
+static int cuGraphCreate(void **graph, unsigned flags) {
+    ENTER(true);
+    if (flags)
+        return leave(misuse(INVALID_VALUE, "a graph with flags %u", flags));
+    *graph = calloc(1, sizeof(struct graph));
+    fake.ngraphs++;
+    return leave(OK);
+}
+
+static void free_graph(struct graph *x) {
+    for (size_t i = 0; i < x->n; i++) {
+        free(x->nodes[i]->after);
+        free(x->nodes[i]);
+    }
+    free(x->nodes);
+    free(x);
+    fake.ngraphs--;
+}
+
+static int cuGraphDestroy(void *graph) {
+    ENTER_FREE();
+    free_graph(graph);
+    return leave(error);
+}
+
+static int cuGraphExecDestroy(void *runnable) {
+    ENTER_FREE();
+    free_graph(runnable);
+    return leave(error);
+}
+
+/* Nodes that it waits for have to be of the graph. */
+static struct node *node_add(struct graph *x, void *const *after, size_t n) {
+    struct node *node = calloc(1, sizeof *node);
+    node->number = x->n;
+    node->nafter = n;
+    node->after = calloc(n + 1, sizeof *node->after);
+    for (size_t i = 0; i < n; i++) {
+        node->after[i] = ((const struct node *)after[i])->number;
+        if (node->after[i] >= x->n || x->nodes[node->after[i]] != after[i])
+            misuse(INVALID_VALUE, "a node that waits for one of another graph");
+    }
+    x->nodes = realloc(x->nodes, (x->n + 1) * sizeof(struct node *));
+    return x->nodes[x->n++] = node;
+}
+
+static int set_launch(struct node *node, const struct cuda_launch *l) {
+    struct function *f = l->function;
+    if (l->extra || l->kernel || l->context || l->grid[1] != 1 || l->grid[2] != 1 || l->block[1] != 1 || l->block[2] != 1 ||
+        !launch_is_right(f, l->grid[0], l->block[0], l->shared_bytes))
+        return misuse(INVALID_VALUE, "a node that launches %s with %u blocks of %u threads", f->name, l->grid[0], l->block[0]);
+    node->function = f;
+    node->blocks = l->grid[0];
+    node->shared = l->shared_bytes;
+    node->nparams = ptx_params(f->module->code, f->name);
+    for (uint32_t i = 0; i < node->nparams; i++)
+        node->params[i] = *(uint64_t *)l->params[i];
+    return fake.sticky;
+}
+
+static int set_copy(struct node *node, const struct cuda_copy *c, const void *in) {
+    const struct cuda_side *v[] = {&c->to, &c->from};
+    for (int i = 0; i < 2; i++) {
+        if (v[i]->x || v[i]->y || v[i]->z || v[i]->level || v[i]->reserved || v[i]->type != CUDA_DEVICE_MEMORY ||
+            v[i]->pitch < c->width || v[i]->height != 1 || c->height != 1 || c->depth != 1 || in != &context)
+            return misuse(INVALID_VALUE, "a node that copies what is not a row of bytes of the device");
+        node->params[i] = v[i]->device;
+    }
+    node->bytes = c->width;
+    return fake.sticky;
+}
+
+static int cuGraphAddKernelNode(void **node, void *graph, void *const *after, size_t n, const struct cuda_launch *launch) {
+    ENTER(true);
+    struct node *x = node_add(graph, after, n);
+    *node = x;
+    return leave(set_launch(x, launch));
+}
+
+static int cuGraphAddMemcpyNode(void **node, void *graph, void *const *after, size_t n, const struct cuda_copy *copy, void *in) {
+    ENTER(true);
+    struct node *x = node_add(graph, after, n);
+    *node = x;
+    return leave(set_copy(x, copy, in));
+}
+
+static int cuGraphInstantiateWithFlags(void **runnable, void *graph, unsigned long long flags) {
+    ENTER(true);
+    const struct graph *from = graph;
+    struct graph *x = calloc(1, sizeof *x);
+    if (flags || !from->n)
+        misuse(INVALID_VALUE, "cuGraphInstantiateWithFlags of %zu nodes", from->n);
+    *x = (struct graph){.of = from, .n = from->n, .nodes = calloc(from->n + 1, sizeof *x->nodes)};
+    for (size_t i = 0; i < x->n; i++) {
+        size_t bytes = (from->nodes[i]->nafter + 1) * sizeof *from->nodes[i]->after;
+        x->nodes[i] = memcpy(malloc(sizeof(struct node)), from->nodes[i], sizeof(struct node));
+        x->nodes[i]->after = memcpy(malloc(bytes), from->nodes[i]->after, bytes);
+    }
+    fake.ngraphs++;
+    *runnable = x;
+    return leave(fake.sticky);
+}
+
+/* The copy of a node in what was made of its graph; NULL, with a message, where the one is not of the other. */
+static struct node *node_to_update(const struct graph *x, const struct node *node) {
+    fake.updates++;
+    if (node->number < x->n && x->of->nodes[node->number] == node)
+        return x->nodes[node->number];
+    misuse(INVALID_VALUE, "an update of a node of another graph");
+    return NULL;
+}
+
+static int cuGraphExecKernelNodeSetParams(void *runnable, void *node, const struct cuda_launch *launch) {
+    ENTER(true);
+    struct node *x = node_to_update(runnable, node);
+    if (!x || x->function != launch->function) /* the driver allows others of the same context */
+        return leave(misuse(INVALID_VALUE, "an update to another kernel"));
+    return leave(set_launch(x, launch));
+}
+
+static int cuGraphExecMemcpyNodeSetParams(void *runnable, void *node, const struct cuda_copy *copy, void *in) {
+    ENTER(true);
+    struct node *x = node_to_update(runnable, node);
+    if (!x || x->function)
+        return leave(misuse(INVALID_VALUE, "an update of a kernel to a copy"));
+    return leave(set_copy(x, copy, in));
+}
+
+static void enqueue_node(struct stream *stream, const struct node *x) {
+    if (x->function) {
+        enqueue_launch(stream, x->function, x->blocks, x->shared, x->params, x->nparams);
+        return;
+    }
+    char *to = device_bytes(x->params[0], x->bytes, __func__), *from = device_bytes(x->params[1], x->bytes, __func__);
+    if (!to || !from)
+        return;
+    struct work *w = work_new(stream, MOVE, 0);
+    w->to = to;
+    w->from = from;
+    w->bytes = x->bytes;
+}
+
+/* Those that wait for nothing more, from a random one on. */
+static int cuGraphLaunch(void *runnable, void *stream) {
+    ENTER(true);
+    const struct graph *x = runnable;
+    bool *done = calloc(x->n, 1);
+    for (size_t left = x->n, at = next_random() % x->n; left && !fake.sticky; at = (at + 1) % x->n) {
+        bool ready = !done[at];
+        for (size_t i = 0; i < x->nodes[at]->nafter; i++)
+            ready &= done[x->nodes[at]->after[i]];
+        if (!ready)
+            continue;
+        enqueue_node(stream, x->nodes[at]);
+        done[at] = true;
+        left--;
+    }
+    free(done);
+    fake.graphs++;
     run_perhaps(stream);
     return leave(fake.sticky);
 }
@@ -626,26 +817,46 @@ EXPORT int cuGetProcAddress_v2(const char *name, void **function, int version, u
 
 /* ---- the end --------------------------------------------------------------------------------- */
 
+static uint64_t count_live(void) {
+    uint64_t n = (uint64_t)(fake.retained + fake.nstreams + fake.nevents + fake.ngraphs);
+    for (struct allocation *a = fake.allocations; a; a = a->next)
+        n += a->live;
+    for (struct pinned *x = fake.pinned; x; x = x->next)
+        n++;
+    for (struct module *m = fake.modules; m; m = m->next)
+        n++;
+    return n;
+}
+
+EXPORT void fake_cuda_fail(uint64_t after) {
+    pthread_mutex_lock(&fake.lock);
+    fake.fail = after == UINT64_MAX ? 0 : fake.calls + after + 1;
+    pthread_mutex_unlock(&fake.lock);
+}
+
+EXPORT void fake_cuda_read(struct fake_cuda *out) {
+    pthread_mutex_lock(&fake.lock);
+    *out = (struct fake_cuda){fake.calls, fake.failed, count_live(), fake.launches, fake.graphs, fake.updates, fake.uploads,
+                              fake.downloads};
+    pthread_mutex_unlock(&fake.lock);
+}
+
 __attribute__((destructor)) static void report(void) {
-    uint64_t leaks = (uint64_t)(fake.retained + fake.nstreams + fake.nevents);
+    uint64_t leaks = count_live();
     const char *path = getenv("HILO_FAKE_CUDA_REPORT");
     for (struct allocation *a = fake.allocations, *next; a; a = next) {
         next = a->next;
-        leaks += a->live;
         free(a);
     }
-    for (struct pinned *x = fake.pinned; x; x = x->next)
-        leaks++;
-    for (struct module *m = fake.modules; m; m = m->next)
-        leaks++;
     if (leaks)
         fprintf(stderr, "fake cuda: %llu handles or allocations were not freed\n", (unsigned long long)leaks);
     FILE *f = path && *path ? fopen(path, "a") : NULL;
     if (!f)
         return;
-    fprintf(f, "calls %llu failed %llu leaks %llu launches %llu uploads %llu downloads %llu bytes %llu peak %zu\n",
+    fprintf(f, "calls %llu failed %llu leaks %llu launches %llu uploads %llu downloads %llu bytes %llu peak %zu "
+               "graphs %llu updates %llu\n",
             (unsigned long long)fake.calls, (unsigned long long)fake.failed, (unsigned long long)leaks,
             (unsigned long long)fake.launches, (unsigned long long)fake.uploads, (unsigned long long)fake.downloads,
-            (unsigned long long)fake.bytes, fake.peak);
+            (unsigned long long)fake.bytes, fake.peak, (unsigned long long)fake.graphs, (unsigned long long)fake.updates);
     fclose(f);
 }

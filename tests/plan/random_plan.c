@@ -20,6 +20,8 @@ struct command {
     struct plan_kernel kernel;
     struct command *lists[3], *next, *older;
     uint32_t nlists;
+    bool counted;                  /* LOOP: it runs `trips` times */
+    uint32_t trips;
     uint32_t calls;                /* of a DECIDE, in this run: a loop ends at the fourth iteration at the latest */
 };
 
@@ -226,14 +228,20 @@ static void make_loop(struct program *p, uint32_t depth) {
     uint32_t kept = p->ndefined;
     struct command *c = command(p, OP_LOOP), **outer = p->tail;
     c->nlists = 2;
-    plan_loop_begin(p->b);
-    nested(p, &c->lists[0], depth + 1);
-    p->tail = &c->lists[0];
-    while (*p->tail)
-        p->tail = &(*p->tail)->next;
-    uint32_t predicate = make_decision(p, false);
-    use(p, c, predicate, PLAN_IN);
-    plan_loop_body(p->b, predicate);
+    c->counted = draw(p, 3) == 0;
+    if (c->counted) {
+        c->trips = draw(p, 4);
+        plan_loop_begin_counted(p->b, c->trips);
+    } else {
+        plan_loop_begin(p->b);
+        nested(p, &c->lists[0], depth + 1);
+        p->tail = &c->lists[0];
+        while (*p->tail)
+            p->tail = &(*p->tail)->next;
+        uint32_t predicate = make_decision(p, false);
+        use(p, c, predicate, PLAN_IN);
+        plan_loop_body(p->b, predicate);
+    }
     nested(p, &c->lists[1], depth + 1);
     for (uint32_t i = 0; i < n; i++) {
         next[i] = some(p);
@@ -430,10 +438,10 @@ static bool run_list(struct machine *m, const struct command *c) {
             for (uint32_t i = 0; i < c->nuses; i += 2)
                 memcpy(buffers[i + 1], values[i], c->sizes[i]);
         } else if (c->op == OP_LOOP) {
-            for (;;) {
+            for (uint32_t n = 0;; n++) {
                 if (!run_list(m, c->lists[0]))
                     return false;
-                if (!decide(m, c))
+                if (c->counted ? n == c->trips : !decide(m, c))
                     break;
                 if (!run_list(m, c->lists[1]))
                     return false;
@@ -457,6 +465,7 @@ static bool run_list(struct machine *m, const struct command *c) {
 struct planned {
     const struct plan *p;
     uint8_t *block[PLAN_SPACES], *constants, *arguments[ARGUMENTS], *results[RESULTS]; /* constants: on the device */
+    uint64_t *counters;
     bool misplaced; /* a step used memory of the other side */
 };
 
@@ -511,6 +520,11 @@ static bool planned_run(struct planned *r, bool places) {
             s->kernel->interpret(s->kernel->kir, v, NULL, 0, 1, NULL);
         } else if (s->kind == PLAN_COPY) {
             memmove(v[1], v[0], r->p->buffers[s->uses[0].buffer].bytes);
+        } else if (s->kind == PLAN_TEST && s->nuses == 0) {
+            uint64_t *n = &r->counters[s->counter];
+            bool again = *n < s->trips;
+            *n = again ? *n + 1 : 0;
+            i = again ? i : s->targets[0];
         } else if (s->kind == PLAN_TEST) {
             i = *(uint8_t *)v[0] ? i : s->targets[0];
         } else if (s->kind == PLAN_JUMP) {
@@ -546,7 +560,8 @@ static bool same_bytes(const uint8_t *x, const uint8_t *y, size_t n) {
 /* Runs the plan, with the donors in `donate`, and compares. */
 static bool compare(const struct program *p, const struct plan *plan, const struct machine *m, unsigned donate,
                     struct arena *a, struct strbuf *why) {
-    struct planned r = {.p = plan, .constants = arena_alloc(a, plan->device_constants, 64)};
+    struct planned r = {.p = plan, .constants = arena_alloc(a, plan->device_constants, 64),
+                        .counters = ARENA_ARRAY(a, uint64_t, plan->ncounters)};
     for (int space = 0; space < PLAN_SPACES; space++) {
         r.block[space] = arena_alloc(a, plan->memory[space].block_bytes + 64, 64);
         memset(r.block[space], 0xCD, plan->memory[space].block_bytes + 64);
