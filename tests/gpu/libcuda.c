@@ -614,7 +614,8 @@ static int cuGraphAddKernelNode(void **node, void *graph, void *const *after, si
     return leave(set_launch(x, launch));
 }
 
-static int cuGraphAddMemcpyNode(void **node, void *graph, void *const *after, size_t n, const struct cuda_copy *copy, void *in) {
+static int cuGraphAddMemcpyNode(void **node, void *graph, void *const *after, size_t n, const struct cuda_copy *copy,
+                                void *in) {
     ENTER(true);
     struct node *x = node_add(graph, after, n);
     *node = x;
