@@ -131,7 +131,7 @@ static bool is_counted(const struct build *b, ir_op op, uint64_t *trips) {
     return opt_trip_count(b->m, op, trips);
 }
 
-/* Whether a state is used by nothing but the op that computes its next value, as a counter may be once the test need not run. */
+/* Whether nothing uses a state but the op that computes its next value, as a counter may be where the test need not run. */
 static bool is_idle(const struct build *b, ir_op loop, uint32_t i) {
     ir_block body = only_block(b, loop, 1);
     ir_val arg = ir_block_get(b->m, body)->args[i], next = ir_operand(b->m, ir_terminator(b->m, body), i);

@@ -1,4 +1,4 @@
-/* Graphs: launches and copies that follow each other, enqueued by one call, which takes the driver much less time than one each.
+/* Graphs: launches and copies that follow each other, enqueued by one call, which takes much less time than one each.
  *
  * A graph is recorded anew each time that it is run, and what the driver has of it is changed as little as possible: where
  * kernels are the same as the last time, only those whose pointers differ are updated; else it is made anew. */

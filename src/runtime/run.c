@@ -237,7 +237,7 @@ static hilo_status run_plan(struct run *r, hilo_buffer *const *inputs) {
     hilo_status status = make_results(r);
     if (status == HILO_OK) {
         frame_bind_io(r);
-        memset(r->frame->counters, 0, r->plan->ncounters * sizeof(uint64_t)); /* the run before may have been stopped in a loop */
+        memset(r->frame->counters, 0, r->plan->ncounters * sizeof(uint64_t)); /* the run before may have stopped in a loop */
         status = run_init(r, inputs);
     }
     if (status == HILO_OK)

@@ -32,15 +32,18 @@ static const char mixed[] =
     "  %zero = stablehlo.constant dense<0> : tensor<i32>\n"
     "  %one = stablehlo.constant dense<1> : tensor<i32>\n"
     "  %n = stablehlo.constant dense<3> : tensor<i32>\n"
-    "  %a = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>\n"
-    "  %b = stablehlo.dot_general %a, %w, contracting_dims = [1] x [0] : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>\n"
+    "  %a = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]\n"
+    "      : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>\n"
+    "  %b = stablehlo.dot_general %a, %w, contracting_dims = [1] x [0]\n"
+    "      : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>\n"
     "  %r:2 = stablehlo.while(%i = %zero, %y = %b) : tensor<i32>, tensor<8x8xf32>\n"
     "  cond {\n"
     "    %c = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>\n"
     "    stablehlo.return %c : tensor<i1>\n"
     "  } do {\n"
     "    %j = stablehlo.add %i, %one : tensor<i32>\n"
-    "    %t = stablehlo.dot_general %y, %w, contracting_dims = [1] x [0] : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>\n"
+    "    %t = stablehlo.dot_general %y, %w, contracting_dims = [1] x [0]\n"
+    "      : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>\n"
     "    stablehlo.return %j, %t : tensor<i32>, tensor<8x8xf32>\n"
     "  }\n"
     "  %s = \"stablehlo.sort\"(%b) ({\n"
@@ -181,7 +184,7 @@ static void graphs_follow_their_buffers(void **state) {
 
 /* ---- calls that fail ------------------------------------------------------------------------- */
 
-/* From the client to results on the host, three runs; the first status that is not OK, and after that only what must be done. */
+/* From the client to results on the host, three runs; the first status that is not OK. */
 static hilo_status everything(bool *right) {
     hilo_client *client = NULL;
     hilo_executable *exe = NULL;
@@ -235,7 +238,8 @@ static void each_call_fails(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(one_buffer_on_both_sides), cmocka_unit_test(graphs_follow_their_buffers),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(one_buffer_on_both_sides),
+                                       cmocka_unit_test(graphs_follow_their_buffers),
                                        cmocka_unit_test(each_call_fails)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

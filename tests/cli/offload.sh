@@ -135,8 +135,8 @@ for level in 0 1 2 3; do
     done
 done
 exits 0 run mixed.mlir --no-cache --device gpu --machine "$m" --input random:1 --input random:2 --input i32=3
-crossed="$(report launches) $(report uploads) $(report downloads)"
-if [ "$crossed" = '13 5 9' ]; then pass; else fail "launches, uploads, downloads: $crossed"; fi
+crossed="$(report launches) $(report graphs) $(report uploads) $(report downloads)"
+if [ "$crossed" = '9 2 5 9' ]; then pass; else fail "launches, graphs, uploads, downloads: $crossed"; fi
 
 # ---- refusals
 exits 1 run mixed.mlir --no-cache --machine "$m" --input random:1 --input random:2 --input i32=1

@@ -9,8 +9,8 @@
  *     standard error, and every further call fails.
  * Environment: HILO_FAKE_CUDA_FAIL=n lets the n-th call fail (of those that may), HILO_FAKE_CUDA_MEMORY=bytes,
  * HILO_FAKE_CUDA_SM=90, HILO_FAKE_CUDA_SEED=n, HILO_FAKE_CUDA_REPORT=file: a line is appended at the end,
- * "calls N failed N leaks N launches N uploads N downloads N bytes N peak N graphs N updates N", where bytes are those of uploads
- * and downloads; launches are of single kernels, graphs of graphs, updates of their nodes.
+ * "calls N failed N leaks N launches N uploads N downloads N bytes N peak N graphs N updates N", where bytes are those of
+ * uploads and downloads; launches are of single kernels, graphs of graphs, updates of their nodes.
  * Leaks are told on standard error, too. */
 #include "gpu/cuda.h"
 #include "gpu/libcuda.h"
