@@ -417,6 +417,11 @@ static void emit_node(struct emit *e, kir_val v) {
     case KIR_MMA:
         emit_warp(e, n);
         return;
+    case KIR_COPY_ASYNC:
+    case KIR_COPY_COMMIT:
+    case KIR_COPY_WAIT:
+        emit_copy(e, n);
+        return;
     case KIR_TZERO:
     case KIR_TLOAD:
     case KIR_TSTORE:

@@ -243,6 +243,7 @@ void emit_prefetch(struct emit *e, const struct kir_node *n);
 void emit_tile(struct emit *e, const struct kir_node *n);
 void emit_tile_config(struct emit *e);
 void emit_warp(struct emit *e, const struct kir_node *n); /* LDMATRIX, MMA */
+void emit_copy(struct emit *e, const struct kir_node *n); /* COPY_ASYNC, COPY_COMMIT, COPY_WAIT */
 /* Whether lanes can be masked cheaply in all accesses of a loop; else its tail runs one by one. */
 bool emit_can_mask(const struct emit *e, kir_block body);
 

@@ -45,12 +45,14 @@ static bool block_loop_fits(const struct emit *e, const struct kir_node *n) {
 
 /* ---- barriers -------------------------------------------------------------------------------- */
 
-/* What happened to each buffer since the last barrier. */
-enum { USE_READ = 1, USE_ONE = 2, USE_LANES = 4 }; /* read by any thread; stored by thread 0; stored by threads of a loop */
+/* What happened to each buffer since the last barrier: read by any thread; stored by thread 0; stored by threads of a loop. What
+   nodes in such a loop do besides: begin copies to it; wait for copies, which then count as stored there. */
+enum { USE_READ = 1, USE_ONE = 2, USE_LANES = 4, USE_COPY = 8, USE_WAIT = 16 };
 
 struct barriers {
     const struct kir *k;
     bool *before; /* by node */
+    bool *copied; /* by buffer: there are copies to it */
     uint32_t n;   /* buffers, and one for the area of reductions */
     uint32_t threads;
     bool one_warp; /* reductions need no area */
@@ -58,11 +60,17 @@ struct barriers {
 };
 
 /* Adds how lanes use memory in a node. */
-static void node_uses(const struct kir_node *n, uint8_t *uses) {
+static void node_uses(const struct barriers *s, const struct kir_node *n, uint8_t *uses) {
     if (n->op == KIR_LOAD || n->op == KIR_LDMATRIX)
         uses[n->of] |= USE_READ;
     if (n->op == KIR_STORE)
         uses[n->of] |= USE_LANES;
+    if (n->op == KIR_COPY_ASYNC) {
+        uses[n->of] |= USE_COPY;
+        uses[kir_copy_from(n)] |= USE_READ;
+    }
+    for (uint32_t i = 0; i + 1 < s->n && n->op == KIR_COPY_WAIT; i++)
+        uses[i] |= s->copied[i] ? USE_WAIT : 0;
 }
 
 /* Uses of buffers in a VECTOR loop; true when it reduces. */
@@ -70,7 +78,7 @@ static bool loop_uses(const struct barriers *s, kir_block body, kir_block b, uin
     bool reduces = false;
     for (kir_val v = kir_block_get(s->k, b)->first; emit_is(v); v = kir_get(s->k, v)->next) {
         const struct kir_node *n = kir_get(s->k, v);
-        node_uses(n, uses);
+        node_uses(s, n, uses);
         reduces |= n->op == KIR_ACC && !kir_block_within(s->k, s->k->nodes.v[n->of].block, body);
         if (n->body.i)
             reduces |= loop_uses(s, body, n->body, uses);
@@ -108,18 +116,19 @@ static bool loop_is_shared(const struct barriers *s, const struct kir_node *n) {
 
 static void lanes_block(struct barriers *s, struct arena *a, kir_block b, uint8_t *since);
 
-/* Within such a loop: a barrier between stores to scratch memory and loads from there, in either order. The copies of an
-   UNROLLED loop are taken together, unless they both load and store. */
+/* Within such a loop: a barrier between stores to scratch memory and loads from there, in either order; before copies to what
+   was accessed, since these may take place at any time until the wait, and after the wait. The copies of an UNROLLED loop are
+   taken together, unless they use a buffer in several ways. */
 static void lanes_node(struct barriers *s, struct arena *a, kir_val v, uint8_t *since) {
     const struct kir_node *n = kir_get(s->k, v);
     uint8_t *uses = ARENA_ARRAY(a, uint8_t, s->n);
     bool mixed = false;
-    node_uses(n, uses);
+    node_uses(s, n, uses);
     if (n->op == KIR_LOOP && n->sub == KIR_UNROLLED)
         loop_uses(s, n->body, n->body, uses);
     for (uint32_t i = 0; i + 1 < s->n; i++) {
         uses[i] = s->k->buffers.v[i].role == KIR_SCRATCH ? uses[i] : 0;
-        mixed |= uses[i] == (USE_READ | USE_LANES);
+        mixed |= (uses[i] & (uses[i] - 1)) != 0;
     }
     if (n->op == KIR_IF || (n->body.i && (n->sub != KIR_UNROLLED || mixed))) {
         for (int round = 0; round < 2; round++) {
@@ -133,11 +142,11 @@ static void lanes_node(struct barriers *s, struct arena *a, kir_val v, uint8_t *
         return;
     }
     for (uint32_t i = 0; i + 1 < s->n; i++)
-        s->before[v.i] |= (uses[i] && since[i] && uses[i] != since[i]);
+        s->before[v.i] |= (uses[i] && since[i] && uses[i] != since[i] && uses[i] != USE_WAIT);
     if (s->before[v.i])
         memset(since, 0, s->n);
     for (uint32_t i = 0; i < s->n; i++)
-        since[i] |= uses[i];
+        since[i] |= uses[i] == USE_WAIT ? USE_LANES : uses[i] & (USE_READ | USE_LANES);
 }
 
 static void lanes_block(struct barriers *s, struct arena *a, kir_block b, uint8_t *since) {
@@ -156,6 +165,8 @@ static void barriers_node(struct barriers *s, struct arena *a, kir_val v, uint8_
     } else if (n->op == KIR_LOOP && n->sub == KIR_VECTOR) {
         bool reduces = loop_uses(s, n->body, n->body, uses);
         reduces &= !s->one_warp;
+        for (uint32_t i = 0; i < s->n; i++)
+            uses[i] = (uses[i] & (USE_READ | USE_LANES)) | (uses[i] & (USE_COPY | USE_WAIT) ? USE_LANES : 0);
         uses[s->n - 1] = reduces ? USE_LANES : 0;
         barriers_use(s, v, uses, since);
         if (loop_is_shared(s, n))
@@ -195,7 +206,12 @@ static bool block_strides(const struct emit *e) {
 }
 
 void emit_block_prepare(struct emit *e) {
-    struct barriers s = {.k = e->k, .n = e->k->buffers.n + 1, .before = ARENA_ARRAY(&e->arena, bool, e->k->nodes.n)};
+    struct barriers s = {.k = e->k, .n = e->k->buffers.n + 1};
+    s.before = ARENA_ARRAY(&e->arena, bool, e->k->nodes.n);
+    s.copied = ARENA_ARRAY(&e->arena, bool, e->k->buffers.n + 1);
+    for (uint32_t i = 1; i < e->k->nodes.n; i++)
+        if (e->k->nodes.v[i].op == KIR_COPY_ASYNC)
+            s.copied[e->k->nodes.v[i].of] = true;
     cg_launch(e->k, e->t, &e->launch);
     s.threads = e->launch.threads;
     s.one_warp = e->launch.threads == e->t->warp_threads;

@@ -19,7 +19,8 @@ static void group_uses(const struct kir *k, kir_block b, uint32_t buffer, uint32
     for (kir_val v = kir_block_get(k, b)->first; emit_is(v); v = kir_get(k, v)->next) {
         const struct kir_node *n = kir_get(k, v);
         *loads += (n->op == KIR_LOAD || n->op == KIR_LDMATRIX) && n->of == buffer;
-        *stores += n->op == KIR_STORE && n->of == buffer;
+        *stores += (n->op == KIR_STORE || n->op == KIR_COPY_ASYNC) && n->of == buffer;
+        *stores += n->op == KIR_COPY_WAIT && k->buffers.v[buffer].role == KIR_SCRATCH;
         if (n->body.i)
             group_uses(k, n->body, buffer, loads, stores);
         if (n->other.i)

@@ -153,7 +153,7 @@ static void classify_uses(struct classify *c, kir_block b) {
     for (kir_val v = kir_block_get(c->e->k, b)->first; emit_is(v); v = kir_get(c->e->k, v)->next) {
         const struct kir_node *n = kir_get(c->e->k, v);
         bool effect = n->op == KIR_STORE || n->op == KIR_ACC || n->op == KIR_SET || n->op == KIR_PREFETCH ||
-                      n->op == KIR_LDMATRIX;
+                      n->op == KIR_LDMATRIX || n->op == KIR_COPY_ASYNC;
         if (effect || c->e->nodes[v.i].class == EMIT_VARYING)
             for (int i = 0; i < 3; i++)
                 if (emit_is(n->arg[i]) && !classify_takes_scalar(c, n, i))

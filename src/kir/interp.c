@@ -22,6 +22,8 @@ struct run {
     uint32_t active;    /* lanes that run */
     struct { struct reduction *v; uint32_t n, cap; } reductions;
     uint8_t tiles[8][16][64];
+    uint64_t *copied;   /* by 4 bytes of scratch memory: 1 + the group of the last copy to it; NULL in a kernel without */
+    uint64_t groups, landed, last; /* of copies: committed; waited for; 1 + that of the last copy */
     uint64_t counts[KIR_COUNTS];
 };
 
@@ -37,12 +39,25 @@ static bool outside(struct run *r, uint32_t buffer, int64_t index) {
     return false;
 }
 
-/* `bytes` bytes from an element on; NULL, with a diagnostic, when they are not inside. */
+/* Whether no copy to these bytes of the scratch memory is under way. */
+static bool has_landed(const struct run *r, size_t offset, size_t bytes) {
+    for (size_t i = offset / 4; i <= (offset + bytes - 1) / 4; i++)
+        if (r->copied[i] > r->landed)
+            return false;
+    return true;
+}
+
+/* `bytes` bytes from an element on; NULL, with a diagnostic, when they are not inside, or being copied. */
 static void *element(struct run *r, uint32_t buffer, int64_t index, size_t bytes) {
     const struct kir_buffer *b = &r->k->buffers.v[buffer];
     size_t size = ir_dtype_get(b->dtype)->bytes;
     if (index < 0 || index >= b->count || bytes > (size_t)(b->count - index) * size) {
         outside(r, buffer, index);
+        return NULL;
+    }
+    if (r->copied && b->role == KIR_SCRATCH && !has_landed(r, b->offset + (size_t)index * size, bytes)) {
+        diag_error(r->d, HILO_FAILED_PRECONDITION, "kernel %s: element %lld of buffer b%u, whose copy is not waited for",
+                   r->k->name, (long long)index, (unsigned)buffer);
         return NULL;
     }
     return (char *)r->memory[buffer] + (size_t)index * size;
@@ -239,6 +254,46 @@ static void run_tile_mul(struct run *r, const struct kir_node *n) {
     count(r, KIR_COUNT_TILE, 16 * 16 * (n->sub == KIR_TILE_BF16 ? 32 : 64));
 }
 
+/* ---- copies ---------------------------------------------------------------------------------- */
+
+/* At once, since nothing may see when. */
+static bool run_copy(struct run *r, const struct kir_node *n) {
+    const struct kir_buffer *to = &r->k->buffers.v[n->of];
+    size_t size = ir_dtype_get(to->dtype)->bytes, bytes = kir_copy_elements(n) * size;
+    for (uint32_t l = 0; l < r->active; l++) {
+        int64_t index = read_lane(r, n->arg[0], l), at = read_lane(r, n->arg[1], l);
+        bool on = !KIR_IS(n->arg[2]) || read_lane(r, n->arg[2], l);
+        void *p = element(r, n->of, index, bytes), *from = p && on ? element(r, kir_copy_from(n), at, bytes) : NULL;
+        if (!p || (on && !from))
+            return false;
+        if ((uint64_t)index * size % bytes || (on && (uint64_t)at * size % bytes)) {
+            diag_error(r->d, HILO_OUT_OF_RANGE, "kernel %s: a copy is not aligned", r->k->name);
+            return false;
+        }
+        for (size_t i = 0; i < bytes; i += 4)
+            r->copied[(to->offset + (size_t)index * size + i) / 4] = r->groups + 1;
+        memset(p, 0, bytes);
+        if (on) {
+            memcpy(p, from, bytes);
+            count_access(r, KIR_COUNT_LOADS, bytes);
+        }
+        count_access(r, KIR_COUNT_STORES, bytes);
+    }
+    r->last = r->groups + 1;
+    return true;
+}
+
+static void wait_copies(struct run *r, uint64_t but) {
+    if (r->groups > but && r->groups - but > r->landed)
+        r->landed = r->groups - but;
+}
+
+static bool all_landed(const struct run *r) {
+    if (r->last > r->landed)
+        diag_error(r->d, HILO_FAILED_PRECONDITION, "kernel %s: a loop ends before its copies are waited for", r->k->name);
+    return r->last <= r->landed;
+}
+
 /* ---- warps ----------------------------------------------------------------------------------- */
 
 /* The registers of all lanes from number `first` on. */
@@ -328,7 +383,7 @@ static bool run_vector(struct run *r, kir_val v, const struct kir_node *n, int64
     }
     r->active = 1;
     end_reductions(r, v, width);
-    return ok;
+    return ok && all_landed(r);
 }
 
 static bool run_loop(struct run *r, kir_val v, const struct kir_node *n) {
@@ -389,6 +444,9 @@ static bool run_node(struct run *r, kir_val v) {
     case KIR_PREFETCH: return true;
     case KIR_LDMATRIX: return run_ldmatrix(r, n);
     case KIR_MMA: run_mma(r, n); return true;
+    case KIR_COPY_ASYNC: return run_copy(r, n);
+    case KIR_COPY_COMMIT: r->groups++; return true;
+    case KIR_COPY_WAIT: wait_copies(r, (uint64_t)n->imm); return true;
     case KIR_TZERO: memset(r->tiles[n->imm], 0, sizeof r->tiles[0]); return true;
     case KIR_TLOAD:
     case KIR_TSTORE: return run_tile_rows(r, n);
@@ -466,6 +524,9 @@ static bool run_all(struct run *r, void *const *buffers, void *scratch) {
         const struct kir_buffer *b = &k->buffers.v[i];
         r->memory[i] = b->role != KIR_SCRATCH ? buffers[param++] : scratch ? (char *)scratch + b->offset : NULL;
     }
+    for (uint32_t i = 1; i < k->nodes.n && !r->copied; i++)
+        if (k->nodes.v[i].op == KIR_COPY_ASYNC)
+            r->copied = ARENA_ARRAY(&r->arena, uint64_t, k->scratch_bytes / 4 + 1);
     r->values = ARENA_ARRAY(&r->arena, int64_t *, k->nodes.n);
     r->lanes = ARENA_ARRAY(&r->arena, uint32_t, k->nodes.n);
     prepare_block(r, (kir_block){1}, (kir_val){0});

@@ -501,6 +501,24 @@ void kir_mma(struct kir *k, enum kir_tile format, kir_val sums, int64_t sum, kir
     kir_put(k, k->at, &n);
 }
 
+void kir_copy_async(struct kir *k, uint32_t buffer, kir_val index, uint32_t from, kir_val at, kir_val guard, int64_t elements) {
+    int64_t holds;
+    if (KIR_IS(guard) && kir_is_const(k, guard, &holds) && holds)
+        guard = (kir_val){0};
+    struct kir_node n = {.op = KIR_COPY_ASYNC, .of = buffer, .imm = (int64_t)from | elements << 32, .arg = {index, at, guard}};
+    kir_put(k, k->at, &n);
+}
+
+void kir_copy_commit(struct kir *k) {
+    struct kir_node n = {.op = KIR_COPY_COMMIT};
+    kir_put(k, k->at, &n);
+}
+
+void kir_copy_wait(struct kir *k, int64_t groups) {
+    struct kir_node n = {.op = KIR_COPY_WAIT, .imm = groups};
+    kir_put(k, k->at, &n);
+}
+
 void kir_tile(struct kir *k, enum kir_op op, int64_t imm, enum kir_tile format, uint32_t buffer, kir_val index,
               kir_val stride) {
     struct kir_node n = {.op = (uint8_t)op, .sub = (uint8_t)format, .of = buffer, .imm = imm, .arg = {index, stride}};

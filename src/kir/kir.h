@@ -85,7 +85,7 @@ struct kir_node {
     uint8_t type;      /* enum kir_type of its value */
     uint8_t sub;       /* enum kir_loop, kir_cmp, kir_math, kir_tile; ACC: enum kir_op */
     uint8_t flags;
-    uint32_t of;       /* LOAD, STORE, PREFETCH, LDMATRIX, TLOAD, TSTORE: buffer; GET, SET, ACC, MMA: node of the REG */
+    uint32_t of;       /* GET, SET, ACC, MMA: node of the REG; ops on memory: buffer, COPY_ASYNC: that is written */
     kir_val arg[3];    /* 0 = absent */
     uint32_t width;    /* VECTOR loops: lanes, a power of two */
     int64_t imm;
@@ -94,6 +94,10 @@ struct kir_node {
     kir_val prev, next; /* there */
     int64_t lo, hi;    /* integers, i1: the value lies between, both included, read with its sign; i1 is 0 or 1 */
 };
+
+/* COPY_ASYNC: the buffer that is read, and how many elements. */
+static inline uint32_t kir_copy_from(const struct kir_node *n) { return (uint32_t)n->imm; }
+static inline uint32_t kir_copy_elements(const struct kir_node *n) { return (uint32_t)(n->imm >> 32); }
 
 struct kir_block_data {
     kir_val first, last;
@@ -202,6 +206,10 @@ void kir_prefetch(struct kir *k, uint32_t buffer, kir_val index);
    of A from `a` on and of B from `b` on. */
 void kir_ldmatrix(struct kir *k, unsigned flags, kir_val reg, int64_t first, uint32_t buffer, kir_val index);
 void kir_mma(struct kir *k, enum kir_tile format, kir_val sums, int64_t sum, kir_val lhs, int64_t a, kir_val rhs, int64_t b);
+/* `elements` elements of a buffer from `at` on to another one from `index` on; zeros where guard (none = holds) is false. */
+void kir_copy_async(struct kir *k, uint32_t buffer, kir_val index, uint32_t from, kir_val at, kir_val guard, int64_t elements);
+void kir_copy_commit(struct kir *k);
+void kir_copy_wait(struct kir *k, int64_t groups); /* all but so many */
 /* TZERO, TLOAD, TSTORE (buffer, index, stride; else 0 and none), TMUL (format). imm as in kir.def. */
 void kir_tile(struct kir *k, enum kir_op op, int64_t imm, enum kir_tile format, uint32_t buffer, kir_val index, kir_val stride);
 

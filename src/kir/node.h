@@ -62,7 +62,7 @@ int64_t kir_neutral_bits(enum kir_op op, unsigned flags, enum kir_type t);
 
 /* ---- checks (verify.c) ----------------------------------------------------------------------- */
 
-enum { KIR_MOST_LANES = 1024, KIR_MOST_REGISTERS = 1 << 16, KIR_MOST_DEPTH = 64 };
+enum { KIR_MOST_LANES = 1024, KIR_MOST_REGISTERS = 1 << 16, KIR_MOST_DEPTH = 64, KIR_MOST_GROUPS = 64 /* of copies */ };
 
 /* What is wrong with a node by itself: its fields, the types of its operands (which exist). NULL when nothing is. */
 const char *kir_flaw(const struct kir *k, const struct kir_node *n);

@@ -230,6 +230,20 @@ static hilo_status format(struct parser *p, int64_t *out) {
     return parse_fail(p, from, "expected a floating-point format");
 }
 
+/* b0[%1], b1[%2], 4 when %3 */
+static hilo_status copy_operands(struct parser *p, struct kir_node *n) {
+    struct kir_node from = {0};
+    int64_t elements;
+    HILO_TRY(place(p, n));
+    HILO_TRY(expect(p, ','));
+    HILO_TRY(place(p, &from));
+    HILO_TRY(expect(p, ','));
+    HILO_TRY(integer(p, 1, 16, &elements));
+    n->arg[1] = from.arg[0];
+    n->imm = (int64_t)from.of | elements << 32;
+    return accept_word(p, "when") ? value(p, &n->arg[2]) : HILO_OK;
+}
+
 static hilo_status operands(struct parser *p, struct kir_node *n) {
     int64_t x[3];
     kir_val regs[3];
@@ -266,6 +280,9 @@ static hilo_status operands(struct parser *p, struct kir_node *n) {
         HILO_TRY(registers(p, &n->arg[1], &n->imm));
         HILO_TRY(expect(p, ','));
         return place(p, n);
+    case KIR_COPY_ASYNC: return copy_operands(p, n);
+    case KIR_COPY_COMMIT: return HILO_OK;
+    case KIR_COPY_WAIT: return integer(p, 0, KIR_MOST_GROUPS, &n->imm);
     case KIR_MMA:
         for (int i = 0; i < 3; i++) {
             if (i)

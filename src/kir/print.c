@@ -93,7 +93,8 @@ static void print_name(const struct printer *p, const struct kir_node *n) {
         strbuf_puts(p->out, ".nt");
     if (n->flags & KIR_T)
         strbuf_puts(p->out, ".t");
-    strbuf_putc(p->out, ' ');
+    if (n->op != KIR_COPY_COMMIT)
+        strbuf_putc(p->out, ' ');
 }
 
 static void print_operands(const struct printer *p, const struct kir_node *n) {
@@ -138,6 +139,17 @@ static void print_operands(const struct printer *p, const struct kir_node *n) {
         strbuf_puts(out, ", ");
         print_place(p, n->of, n->arg[0]);
         break;
+    case KIR_COPY_ASYNC:
+        print_place(p, n->of, n->arg[0]);
+        strbuf_puts(out, ", ");
+        print_place(p, kir_copy_from(n), n->arg[1]);
+        strbuf_printf(out, ", %u", (unsigned)kir_copy_elements(n));
+        if (KIR_IS(n->arg[2])) {
+            strbuf_puts(out, " when ");
+            print_value(p, n->arg[2]);
+        }
+        break;
+    case KIR_COPY_WAIT: strbuf_i64(out, n->imm); break;
     case KIR_MMA:
         for (int i = 0; i < 3; i++) {
             strbuf_puts(out, i ? ", " : "");

@@ -33,7 +33,8 @@ static bool has_operands(const struct kir_node *n) {
     case KIR_SET:
     case KIR_ACC: least = 1; break;
     case KIR_LOAD: least = KIR_IS(n->arg[1]) ? 3 : 1; break;
-    case KIR_STORE: least = 2; break;
+    case KIR_STORE:
+    case KIR_COPY_ASYNC: least = 2; break;
     default: break;
     }
     for (int i = 0; i < 3; i++)
@@ -121,6 +122,22 @@ static const char *flaw_of_warp(const struct kir *k, const struct kir_node *n) {
                ? "must have an index of type i64 and four registers of i32" : NULL;
 }
 
+static const char *flaw_of_copy(const struct kir *k, const struct kir_node *n) {
+    uint32_t from = kir_copy_from(n);
+    if (n->op == KIR_COPY_COMMIT)
+        return NULL;
+    if (n->op == KIR_COPY_WAIT)
+        return n->imm < 0 || n->imm > KIR_MOST_GROUPS ? "must be for all groups but at most 64" : NULL;
+    if (n->of >= k->buffers.n || from >= k->buffers.n || k->buffers.v[n->of].role != KIR_SCRATCH ||
+        k->buffers.v[from].role != KIR_IN || k->buffers.v[n->of].dtype != k->buffers.v[from].dtype)
+        return "must be from memory that is only read to scratch memory of its type";
+    uint64_t bytes = (uint64_t)kir_copy_elements(n) * ir_dtype_get(k->buffers.v[from].dtype)->bytes;
+    if (bytes != 4 && bytes != 8 && bytes != 16)
+        return "must copy 4, 8 or 16 bytes";
+    return arg_type(k, n, 0) != KIR_I64 || arg_type(k, n, 1) != KIR_I64 || (KIR_IS(n->arg[2]) && arg_type(k, n, 2) != KIR_I1)
+               ? "must have indices of type i64, and an i1 as guard" : NULL;
+}
+
 static const char *flaw_of_memory(const struct kir *k, const struct kir_node *n) {
     if (n->of >= k->buffers.n)
         return "names no buffer";
@@ -189,6 +206,9 @@ const char *kir_flaw(const struct kir *k, const struct kir_node *n) {
     case KIR_TZERO: return n->imm < 0 || n->imm > 7 ? "must name one of 8 tiles" : NULL;
     case KIR_LDMATRIX:
     case KIR_MMA: return flaw_of_warp(k, n);
+    case KIR_COPY_ASYNC:
+    case KIR_COPY_COMMIT:
+    case KIR_COPY_WAIT: return flaw_of_copy(k, n);
     case KIR_TMUL: return n->imm < 0 || n->imm > 0777 || n->sub >= KIR_TILE_F16 ? "must name three of 8 tiles" : NULL;
     default: return flaw_of_memory(k, n);
     }
@@ -276,12 +296,14 @@ static hilo_status check_register(struct verify *c, kir_val v) {
     return HILO_OK;
 }
 
-/* All lanes of a warp take part, and registers are theirs. */
+/* All lanes of a warp take part, and registers that are changed are theirs. */
 static hilo_status check_warp(struct verify *c, kir_val v) {
     const struct kir_node *n = kir_get(c->k, v), *loop = kir_get(c->k, c->vector);
     kir_val of = {kir_changes(n)};
     if (!KIR_IS(c->vector) || KIR_IS(loop->arg[0]) || loop->imm != loop->width || loop->width % KIR_WARP)
         return flawed(c, v, "must stand in a vector loop of one step that runs all lanes of warps");
+    if (!KIR_IS(of))
+        return HILO_OK;
     if (!c->facts[of.i].alive || !in_vector(c, of))
         return flawed(c, v, "changes registers that are not of the lanes");
     c->facts[of.i].varies = true;
@@ -383,7 +405,7 @@ static hilo_status check_node(struct verify *c, kir_val v) {
         return check_flow(c, v);
     if (n->op == KIR_GET || n->op == KIR_SET || n->op == KIR_ACC)
         HILO_TRY(check_register(c, v));
-    if (n->op == KIR_LDMATRIX || n->op == KIR_MMA)
+    if (n->op >= KIR_LDMATRIX && n->op < KIR_TZERO)
         HILO_TRY(check_warp(c, v));
     if (KIR_IS(c->vector) && n->op >= KIR_TZERO)
         return flawed(c, v, "stands in a vector loop");

@@ -1,7 +1,7 @@
 /* Contractions on GPUs: a block computes a tile of the result, a thread a register tile of it. Slabs of both operands go
- * through shared memory; those of the next slab are loaded into registers meanwhile. An operand is kept as it is contiguous,
- * along the sum or along the result, so that threads load and read 16 bytes at once; see
- * docs/adr/0021-schedules-of-blocks.md.
+ * through shared memory: the next ones are copied there meanwhile, or loaded into registers where they are not plain copies.
+ * An operand is kept as it is contiguous, along the sum or along the result, so that threads load and read 16 bytes at once;
+ * see docs/adr/0021-schedules-of-blocks.md.
  *
  * One VECTOR loop of as many lanes as the block has threads computes all: lanes load from scratch memory what others stored.
  * Each sum is accumulated in the order of its terms. */
@@ -13,6 +13,7 @@ enum {
     SHARED_SIDE = 16,  /* threads of a block along rows and along columns */
     SHARED_DEPTH = 16, /* terms of a slab */
     SHARED_STEP = 4,   /* elements that are read at once */
+    SHARED_STAGES = 3, /* slabs in shared memory at most: one is multiplied, others are on their way */
     SHARED_LEAST = 8   /* rows and columns from which tiles pay */
 };
 
@@ -81,7 +82,7 @@ static int64_t panel_stride(const struct shared *s, const struct panel *p) {
 
 kir_val shared_place(struct lower *l, const struct shared *s, const struct panel *p, kir_val line, kir_val term) {
     kir_val far = p->along_sum ? line : term, near = p->along_sum ? term : line;
-    return lower_add(l, lower_mul(l, far, panel_stride(s, p)), near);
+    return lower_add(l, p->stage, lower_add(l, lower_mul(l, far, panel_stride(s, p)), near));
 }
 
 /* Line `i` of the thread: side by side in groups where lines are contiguous, else as far apart as threads are. */
@@ -90,6 +91,11 @@ static kir_val thread_line(struct lower *l, const struct panel *p, int64_t group
         return lower_add(l, p->thread, lower_mul(l, lower_add(l, kir_i64(l->k, group * p->unit), i), SHARED_SIDE));
     kir_val first = lower_add(l, lower_mul(l, p->thread, p->unit), kir_i64(l->k, group * p->unit * SHARED_SIDE));
     return lower_add(l, first, i);
+}
+
+/* Elements of a slab in scratch memory. */
+static int64_t panel_slab(const struct shared *s, const struct panel *p) {
+    return (p->along_sum ? p->size : s->depth) * panel_stride(s, p);
 }
 
 /* ---- guards ----------------------------------------------------------------------------------- */
@@ -125,17 +131,21 @@ static kir_val set_term(struct shared *s, kir_val term) {
 
 /* ---- slabs ------------------------------------------------------------------------------------ */
 
-/* The element that the thread has at place `i`, a multiple of the unit, plus the index of an UNROLLED loop that this opens, of
-   a slab: line and term in the tile. */
-static kir_val open_unit(struct shared *s, const struct panel *p, int64_t i, kir_val *line, kir_val *term) {
+/* The element that the thread has at place `i`, a multiple of the unit, plus `x`, of a slab: line and term in the tile. */
+static void unit_place(struct shared *s, const struct panel *p, int64_t i, kir_val x, kir_val *line, kir_val *term) {
     struct lower *l = s->c->l;
     int64_t inner = (p->along_sum ? s->depth : p->size) / p->unit;
-    kir_val x = kir_loop(l->k, KIR_UNROLLED, p->unit, 0);
     kir_val at = lower_add(l, s->lane, kir_i64(l->k, i / p->unit * SHARED_THREADS));
     kir_val near = lower_add(l, lower_mul(l, lower_rem(l, at, inner), p->unit), x), far = lower_div(l, at, inner);
     *line = p->along_sum ? far : near;
     *term = p->along_sum ? near : far;
-    return lower_add(l, kir_i64(l->k, i), x);
+}
+
+/* The same for each element of a unit, by an UNROLLED loop that this opens; returns the place of the element. */
+static kir_val open_unit(struct shared *s, const struct panel *p, int64_t i, kir_val *line, kir_val *term) {
+    kir_val x = kir_loop(s->c->l->k, KIR_UNROLLED, p->unit, 0);
+    unit_place(s, p, i, x, line, term);
+    return lower_add(s->c->l, kir_i64(s->c->l->k, i), x);
 }
 
 /* Elements of a slab that a thread loads. */
@@ -171,6 +181,90 @@ static void store_slab(struct shared *s, struct panel *p) {
         kir_store(l->k, p->scratch, shared_place(l, s, p, line, term), kir_get_reg(l->k, p->next, place));
         kir_close(l->k);
     }
+}
+
+/* ---- stages ----------------------------------------------------------------------------------- */
+
+/* The load that a factor is, perhaps converted; none. */
+static kir_val factor_load(const struct kir *k, kir_val x) {
+    const struct kir_node *n = kir_get(k, x);
+    x = n->op == KIR_CONVERT ? n->arg[0] : x;
+    return kir_get(k, x)->op == KIR_LOAD ? x : (kir_val){0};
+}
+
+/* Whether the elements of all units lie side by side in memory, at a multiple of their bytes. */
+static bool units_are_aligned(const struct shared *s, uint32_t side) {
+    const struct contraction *c = s->c;
+    const struct panel *p = &s->side[side];
+    const struct axis *sum = &c->sum[c->nsum - 1], *line = p->lines.n ? &c->result[p->lines.v[p->lines.n - 1]] : sum;
+    const struct axis *along = p->along_sum ? sum : line;
+    for (uint32_t i = 0; i < c->nresult + c->nsum; i++) {
+        const struct axis *a = i < c->nresult ? &c->result[i] : &c->sum[i - c->nresult];
+        if (a != along && a->size > 1 && (a->stride[side] == CONTRACT_UNKNOWN || a->stride[side] % p->unit))
+            return false;
+    }
+    return along->stride[side] == 1 && along->size % p->unit == 0;
+}
+
+/* Whether units of an operand are copies of memory that the kernel only reads, of sizes that asynchronous copies have. */
+static bool can_copy(const struct shared *s, uint32_t side) {
+    struct contraction *c = s->c;
+    const struct panel *p = &s->side[side];
+    int64_t first = 0, bytes = p->unit * ir_dtype_get(p->dtype)->bytes;
+    struct contract_kernel probe;
+    if (c->conv || !units_are_aligned(s, side) || (bytes != 4 && bytes != 8 && bytes != 16))
+        return false;
+    contract_probe_begin(c, &probe);
+    for (uint32_t i = 0; i < c->nresult + c->nsum; i++)
+        *(i < c->nresult ? &c->result[i].at : &c->sum[i - c->nresult].at) = kir_i64(c->l->k, 0);
+    const struct kir *k = c->l->k;
+    kir_val load = factor_load(k, contract_factor(c, side));
+    const struct kir_node *n = kir_get(k, load);
+    bool can = load.i && k->buffers.v[n->of].role == KIR_IN && k->buffers.v[n->of].dtype == p->dtype &&
+               kir_is_const(k, n->arg[0], &first) && first % p->unit == 0;
+    contract_probe_end(c, &probe);
+    return can;
+}
+
+/* As many as there is shared memory for, of which a part is left for reductions. */
+static void choose_stages(struct shared *s) {
+    const struct lower *l = s->c->l;
+    int64_t bytes = 0, slabs = (s->terms - 1) / s->depth + 1;
+    int64_t most = (int64_t)(l->target->shared_bytes / 4 * 3) - (int64_t)l->k->scratch_bytes;
+    for (uint32_t i = 0; i < 2; i++)
+        bytes += panel_slab(s, &s->side[i]) * ir_dtype_get(s->side[i].dtype)->bytes + 64;
+    s->stages = slabs < SHARED_STAGES ? slabs : SHARED_STAGES;
+    while (s->stages > 1 && s->stages * bytes > most)
+        s->stages--;
+    if (s->stages > 1 && !(can_copy(s, 0) && can_copy(s, 1)))
+        s->stages = 1;
+    s->terms_guarded |= s->stages > 1; /* copies of slabs that do not exist are zeros */
+}
+
+/* Copies a slab of an operand to a stage. */
+static void copy_slab(struct shared *s, uint32_t side, kir_val slab) {
+    struct lower *l = s->c->l;
+    struct panel *p = &s->side[side];
+    kir_val line, term, first = lower_mul(l, slab, s->depth);
+    p->stage = lower_mul(l, lower_rem(l, slab, s->stages), panel_slab(s, p));
+    for (int64_t i = 0; i < panel_elements(s, p); i += p->unit) {
+        unit_place(s, p, i, kir_i64(l->k, 0), &line, &term);
+        l->guard = s->guard;
+        shared_set_line(s, p, line);
+        (void)set_term(s, lower_add(l, first, term));
+        kir_val guard = l->guard;
+        l->guard = (kir_val){0}; /* of the copy, not of the load that gives its place */
+        kir_val load = factor_load(l->k, contract_factor(s->c, side)), to = shared_place(l, s, p, line, term);
+        const struct kir_node *n = kir_get(l->k, load);
+        kir_copy_async(l->k, p->scratch, to, n->of, n->arg[0], guard, p->unit);
+    }
+    l->guard = s->guard;
+}
+
+static void copy_slabs(struct shared *s, kir_val slab) {
+    copy_slab(s, 0, slab);
+    copy_slab(s, 1, slab);
+    kir_copy_commit(s->c->l->k);
 }
 
 /* The lines of the thread for SHARED_STEP terms from `first` on, to registers [term][line]. */
@@ -233,8 +327,43 @@ static void begin_tile(struct shared *s, uint32_t side, kir_val tile) {
     struct lower *l = s->c->l;
     struct panel *p = &s->side[side];
     p->first = p->guarded ? lower_mul(l, tile, p->size) : contract_tile_begin(l, tile, p->lines.size, p->size);
-    int64_t lines = p->along_sum ? p->size : s->depth;
-    p->scratch = kir_scratch(l->k, p->dtype, lines * panel_stride(s, p));
+    p->scratch = kir_scratch(l->k, p->dtype, s->stages * panel_slab(s, p));
+    p->stage = kir_i64(l->k, 0);
+}
+
+/* The slab that is multiplied is in scratch memory; the next one goes to registers. */
+static void multiply_by_registers(struct shared *s, int64_t slabs, kir_val sums) {
+    struct lower *l = s->c->l;
+    for (uint32_t i = 0; i < 2; i++) {
+        enum kir_type t = kir_type_of(s->side[i].dtype);
+        kir_val zero = kir_is_float(t) ? kir_float(l->k, t, 0) : kir_int(l->k, t, 0);
+        s->side[i].next = kir_reg(l->k, zero, panel_elements(s, &s->side[i]));
+        load_slab(s, i, kir_i64(l->k, 0));
+    }
+    kir_val slab = kir_loop(l->k, KIR_SERIAL, slabs, 0);
+    kir_val next = kir_op2(l->k, KIR_MIN, 0, lower_add(l, slab, kir_i64(l->k, 1)), kir_i64(l->k, slabs - 1));
+    for (uint32_t i = 0; i < 2; i++)
+        store_slab(s, &s->side[i]);
+    for (uint32_t i = 0; i < 2; i++)
+        load_slab(s, i, next);
+    (s->mma ? mma_multiply : multiply_slab)(s, sums);
+    kir_close(l->k);
+}
+
+/* The slab that is multiplied has been waited for, the next ones are copied, one into the place of the slab that was multiplied
+   last: one barrier after the wait serves for both. */
+static void multiply_by_stages(struct shared *s, int64_t slabs, kir_val sums) {
+    struct lower *l = s->c->l;
+    for (int64_t i = 0; i + 1 < s->stages; i++)
+        copy_slabs(s, kir_i64(l->k, i));
+    kir_val slab = kir_loop(l->k, KIR_SERIAL, slabs, 0);
+    kir_copy_wait(l->k, s->stages - 2);
+    copy_slabs(s, lower_add(l, slab, kir_i64(l->k, s->stages - 1)));
+    for (uint32_t i = 0; i < 2; i++)
+        s->side[i].stage = lower_mul(l, lower_rem(l, slab, s->stages), panel_slab(s, &s->side[i]));
+    (s->mma ? mma_multiply : multiply_slab)(s, sums);
+    kir_close(l->k);
+    kir_copy_wait(l->k, 0);
 }
 
 static void build(struct shared *s) {
@@ -258,20 +387,7 @@ static void build(struct shared *s) {
         s->side[1].thread = lower_rem(l, s->lane, SHARED_SIDE);
     }
     kir_val sums = kir_reg(l->k, contract_zero(c), s->mma ? mma_sums(s) : s->side[0].each * s->side[1].each);
-    for (uint32_t i = 0; i < 2; i++) {
-        enum kir_type t = kir_type_of(s->side[i].dtype);
-        kir_val zero = kir_is_float(t) ? kir_float(l->k, t, 0) : kir_int(l->k, t, 0);
-        s->side[i].next = kir_reg(l->k, zero, panel_elements(s, &s->side[i]));
-        load_slab(s, i, kir_i64(l->k, 0));
-    }
-    kir_val slab = kir_loop(l->k, KIR_SERIAL, slabs, 0);
-    kir_val next = kir_op2(l->k, KIR_MIN, 0, lower_add(l, slab, kir_i64(l->k, 1)), kir_i64(l->k, slabs - 1));
-    for (uint32_t i = 0; i < 2; i++)
-        store_slab(s, &s->side[i]);
-    for (uint32_t i = 0; i < 2; i++)
-        load_slab(s, i, next);
-    (s->mma ? mma_multiply : multiply_slab)(s, sums);
-    kir_close(l->k);
+    (s->stages > 1 ? multiply_by_stages : multiply_by_registers)(s, slabs, sums);
     c->packed[0].on = c->packed[1].on = false;
     (s->mma ? mma_finish : finish_tile)(s, sums);
     lower_close(l, 2);
@@ -287,6 +403,7 @@ bool contract_shared(struct contraction *c) {
     if (!mma_choose(&s))
         choose_tile(&s);
     find_layout(&s);
+    choose_stages(&s);
     build(&s);
     return true;
 }

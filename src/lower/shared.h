@@ -21,6 +21,7 @@ struct panel {
     bool guarded;        /* the tile reaches beyond the operand */
     uint32_t scratch;
     kir_val first, thread; /* line of the tile; place of the thread along lines */
+    kir_val stage;         /* element at which the slab begins in scratch memory */
     kir_val next, part;    /* registers: elements of the next slab; what is multiplied of the current one */
 };
 
@@ -29,6 +30,7 @@ struct shared {
     struct panel side[2];
     struct contract_axes batch;
     int64_t terms, depth; /* of the sum, of a slab */
+    int64_t stages; /* slabs in scratch memory at once, which asynchronous copies fill; 1 = they go through registers */
     bool terms_guarded;
     bool mma;             /* matrix units of warps, */
     enum kir_tile format; /* of this format */

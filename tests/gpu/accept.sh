@@ -97,11 +97,14 @@ END
 
 if nvdisasm=$(command -v "${NVDISASM:-nvdisasm}"); then
     n=4096x4096
-    expect 'the product of f32' ${n}xf32 ${n}xf32 ${n}xf32 '[1] x [0]' 'FFMA 1024' 'LDS.128 64' 'LDG.E.128 4' 'STG.E.128 16'
+    expect 'the product of f32' ${n}xf32 ${n}xf32 ${n}xf32 '[1] x [0]' 'FFMA 1024' 'LDS.128 64' 'LDGSTS.E.BYPASS.128 12' \
+        'STG.E.128 16'
     expect 'the product of bf16' ${n}xbf16 ${n}xbf16 ${n}xbf16 '[1] x [0]' 'HMMA.16816.F32.BF16 32' 'LDSM.16.M88.4 8' \
-        'LDSM.16.MT88.4 4' 'LDG.E.128 8'
-    expect 'the product of f16' ${n}xf16 ${n}xf16 ${n}xf32 '[1] x [1]' 'HMMA.16816.F32 32' 'LDSM.16.M88.4 12' 'LDG.E.128 8'
-    expect 'the product of i8' ${n}xi8 ${n}xi8 ${n}xi32 '[1] x [1]' 'IMMA.16832.S8.S8 32' 'LDSM.16.M88.4 12' 'LDG.E.128 8'
+        'LDSM.16.MT88.4 4' 'LDGSTS.E.BYPASS.128 12'
+    expect 'the product of f16' ${n}xf16 ${n}xf16 ${n}xf32 '[1] x [1]' 'HMMA.16816.F32 32' 'LDSM.16.M88.4 12' \
+        'LDGSTS.E.BYPASS.128 12'
+    expect 'the product of i8' ${n}xi8 ${n}xi8 ${n}xi32 '[1] x [1]' 'IMMA.16832.S8.S8 32' 'LDSM.16.M88.4 12' \
+        'LDGSTS.E.BYPASS.128 12'
     expect 'GEMV along' 1x2048xbf16 2048x2048xbf16 1x2048xbf16 '[1] x [1]' 'LDG.E.128 5'
     expect 'GEMV across' 1x2048xbf16 2048x2048xbf16 1x2048xbf16 '[1] x [0]' 'LDG.E.128 3' 'STS.128 2'
 else

@@ -6,6 +6,8 @@
  *   - accesses outside of a buffer or of shared memory, and misaligned ones;
  *   - races: bytes that two threads access without a barrier between them, one of them storing another value; bytes to which
  *     two blocks store different values;
+ *   - asynchronous copies, which land as late as they may, that are not waited for before their place is accessed or the thread
+ *     ends;
  *   - barriers that not all threads of a block reach, exchanges within a warp that not all of its threads reach. */
 #ifndef HILO_TESTS_GPU_PTX_H
 #define HILO_TESTS_GPU_PTX_H
