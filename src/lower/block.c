@@ -238,7 +238,7 @@ static void find_blocks(struct blocking *b) {
         find_fastest_blocks(b, stay < BLOCK_LEAST ? BLOCK_LEAST : stay, ceil_div(BLOCK_COLUMNS, panel->size), (double)wanted);
     } else {
         int64_t columns = TORTURED(TORTURE_PART, l2 / 8 / (slab_depth(b) * bytes)); /* packed in a block, they stay there */
-        int64_t least = b->rhs_pack == RHS_PACK_ON_FIRST_USE && b->lhs_pack == LHS_IN_PLACE ? 1 : BLOCK_LEAST;
+        int64_t least = b->lhs_pack == LHS_PACK_IN_BLOCK ? BLOCK_LEAST : 1;
         tile->block = tile->count;
         panel->block = ceil_div(columns, panel->size);
         while (panel->block > least && blocks_of(b) < tasks)

@@ -73,4 +73,15 @@ weights() { # ROWS SUM
 }
 weights 120 2304
 says 'loop serial 20 {' 'prefetch b0'
+
+# Weights that are packed in a block, by rows that are read in place: as many blocks as keep threads evenly occupied.
+cat >even.mlir <<'END'
+func.func @main(%a: tensor<128x2048xf32>, %b: tensor<2048x2048xf32>) -> tensor<128x2048xf32> {
+  %c = stablehlo.dot_general %a, %b, contracting_dims = [1] x [1]
+    : (tensor<128x2048xf32>, tensor<2048x2048xf32>) -> tensor<128x2048xf32>
+  return %c : tensor<128x2048xf32>
+}
+END
+exits 0 explain even.mlir --threads 2 --target-cpu sapphirerapids
+says '16 tasks, speed-up 2.0 of 2'
 finish
