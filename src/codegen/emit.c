@@ -196,15 +196,20 @@ static void emit_incomings(struct emit *e, const struct emit_slots *changes, con
 /* ---- loops, branches ------------------------------------------------------------------------- */
 
 LLVMValueRef emit_loop_begin(struct emit *e, struct emit_loop *f, LLVMValueRef start, LLVMValueRef end, int64_t step,
-                             bool guarded, const struct emit_slots *changes) {
+                             bool guarded, kir_val loop, const struct emit_slots *changes) {
     const struct llvm *l = e->l;
     *f = (struct emit_loop){.before = l->GetInsertBlock(e->b),
                             .head = emit_new_block(e, "loop"),
                             .after = emit_new_block(e, "end"),
+                            .start = start,
                             .end = end,
+                            .loop = loop,
+                            .around = e->innermost,
                             .step = l->ConstInt(l->TypeOf(start), (uint64_t)step, true),
                             .guarded = guarded,
                             .changes = changes};
+    bool innermost = emit_is(loop) && !e->blocks && !emit_has_loop(e, kir_get(e->k, loop)->body);
+    e->innermost = innermost ? f : NULL;
     f->old = emit_now(e, changes);
     if (guarded)
         l->BuildCondBr(e->b, emit_icmp(e, LLVMIntSLT, start, end), f->head, f->after);
@@ -222,6 +227,10 @@ LLVMValueRef emit_loop_begin(struct emit *e, struct emit_loop *f, LLVMValueRef s
 void emit_loop_end(struct emit *e, struct emit_loop *f) {
     const struct llvm *l = e->l;
     LLVMValueRef next = l->BuildNSWAdd(e->b, f->index, f->step, "");
+    if (!e->blocks)
+        next = l->BuildFreeze(e->b, next, ""); /* see emit_address.c */
+    emit_address_advance(e, f);
+    e->innermost = f->around;
     LLVMBasicBlockRef last = l->GetInsertBlock(e->b);
     struct emit_slot *now = emit_now(e, f->changes);
     l->BuildCondBr(e->b, emit_icmp(e, LLVMIntSLT, next, f->end), f->head, f->after);
@@ -317,18 +326,24 @@ static void emit_while(struct emit *e, kir_val v) {
     emit_put_back(e, changes, tested);
 }
 
+/* A VECTOR loop without a branch back. */
+static bool emit_is_one_step(const struct emit *e, const struct kir_node *n) {
+    bool fixed = n->sub == KIR_VECTOR && !emit_is(n->arg[0]) && !e->blocks;
+    return fixed && (n->imm == n->width || (n->imm < n->width && emit_can_mask(e, n->body)));
+}
+
 bool emit_has_loop(const struct emit *e, kir_block b) {
     for (kir_val v = kir_block_get(e->k, b)->first; emit_is(v); v = kir_get(e->k, v)->next) {
         const struct kir_node *n = kir_get(e->k, v);
-        if ((n->op == KIR_LOOP && n->sub != KIR_UNROLLED) || (n->body.i && emit_has_loop(e, n->body)) ||
-            (n->other.i && emit_has_loop(e, n->other)))
+        bool loops = n->op == KIR_LOOP && n->sub != KIR_UNROLLED && !emit_is_one_step(e, n);
+        if (loops || (n->body.i && emit_has_loop(e, n->body)) || (n->other.i && emit_has_loop(e, n->other)))
             return true;
     }
     return false;
 }
 
 LLVMValueRef emit_index(struct emit *e, kir_val loop, LLVMValueRef index) {
-    bool opaque = !e->l->IsConstant(index) && emit_has_loop(e, kir_get(e->k, loop)->body);
+    bool opaque = e->blocks && !e->l->IsConstant(index) && emit_has_loop(e, kir_get(e->k, loop)->body);
     return opaque ? e->l->BuildFreeze(e->b, index, "") : index;
 }
 
@@ -338,7 +353,7 @@ static void emit_counted(struct emit *e, kir_val v, LLVMValueRef start, LLVMValu
         start = emit_cast(e, LLVMTrunc, start, e->i32);
         end = emit_cast(e, LLVMTrunc, end, e->i32);
     }
-    e->nodes[v.i].value = emit_index(e, v, emit_loop_begin(e, &f, start, end, 1, guarded, e->nodes[v.i].changes));
+    e->nodes[v.i].value = emit_index(e, v, emit_loop_begin(e, &f, start, end, 1, guarded, v, e->nodes[v.i].changes));
     emit_block(e, kir_get(e->k, v)->body);
     emit_loop_end(e, &f);
 }
@@ -435,7 +450,10 @@ static void emit_node(struct emit *e, kir_val v) {
         en->value = emit_load(e, v, scalar);
         break;
     default:
-        en->value = emit_pure(e, v, scalar);
+        en->value = scalar ? emit_hoisted(e, v) : NULL;
+        en->hoisted = en->value != NULL;
+        if (!en->value)
+            en->value = emit_pure(e, v, scalar);
         break;
     }
     en->lanes[0].stamp = en->lanes[1].stamp = 0;
@@ -573,6 +591,7 @@ void emit_kernel(struct emit *e, const struct kir *k) {
     e->nslots = e->width = 0;
     e->tiles = e->streams = false;
     e->masked_access_dummy = NULL;
+    e->innermost = NULL;
     memset(e->warp_memory, 0, sizeof e->warp_memory);
     if (e->l->GetNamedFunction(e->module, k->name)) {
         emit_fail(e, "another kernel has this name");

@@ -6,6 +6,7 @@
  *   emit_group.c    for GPUs: accesses of one thread to adjacent elements      launch.c   for GPUs: how kernels are launched
  *   emit_op.c       pure ops                        emit_div.c   quotients and remainders
  *   emit_mem.c      loads, stores, tiles            emit_fp.c    floating-point formats in memory
+ *   emit_address.c  addresses in innermost loops
  *   emit_warp.c     products by the lanes of a warp
  *
  * Inside a VECTOR loop a value is one of three: UNIFORM, the same in all lanes, and computed once as a scalar; LINEAR, base + l
@@ -20,6 +21,9 @@
 #include "codegen/llvm.h"
 
 struct emit_group;
+struct emit_loop;
+struct emit_pointer;
+struct emit_hoisted;
 enum emit_class { EMIT_UNIFORM, EMIT_LINEAR, EMIT_VARYING };
 
 /* What is known of a node. */
@@ -38,6 +42,7 @@ struct emit_node {
     int64_t every;                    /* LINEAR: lane l has base + l / every · stride; a power of two */
     uint8_t class;                    /* enum emit_class, in the VECTOR loop around it */
     bool as_vector;                   /* a LINEAR or UNIFORM value is needed as a vector inside of a VECTOR loop */
+    bool hoisted;                     /* computed before the innermost loop, though not by its place in the kernel */
     bool narrow;                      /* VARYING i64, on GPUs any: kept as i32, see emit_fits */
 };
 
@@ -77,6 +82,7 @@ struct emit {
     bool streams;         /* has stores past the caches */
     bool tiles;           /* uses the matrix unit */
     LLVMValueRef warp_memory[3]; /* of processors: registers of a warp for products; NULL until needed */
+    struct emit_loop *innermost; /* the open loop, when it has no loop inside; on processors */
     LLVMValueRef masked_access_dummy; /* eight bytes for the accesses of lanes that do not run; NULL until needed */
 
     /* the VECTOR loop that is open; width 0: none */
@@ -115,18 +121,22 @@ LLVMBasicBlockRef emit_new_block(struct emit *e, const char *name);
    builder is in its body. */
 struct emit_loop {
     LLVMBasicBlockRef before, head, after;
-    LLVMValueRef index, end, step; /* of one type; the step may be another one from after the begin on */
+    LLVMValueRef index, start, end, step; /* of one type; the step may be another one from after the begin on */
     bool guarded;
+    kir_val loop; /* none: no loop of the kernel */
+    struct emit_loop *around; /* `innermost` outside of it */
+    struct emit_pointer *pointers; /* emit_address.c */
+    struct emit_hoisted *hoisted;
     const struct emit_slots *changes;
     struct emit_slot *old, *phi; /* of each change */
 };
 LLVMValueRef emit_loop_begin(struct emit *e, struct emit_loop *f, LLVMValueRef start, LLVMValueRef end, int64_t step,
-                             bool guarded, const struct emit_slots *changes);
+                             bool guarded, kir_val loop, const struct emit_slots *changes);
 void emit_loop_end(struct emit *e, struct emit_loop *f);
 /* Whether a block has a loop that is one in machine code too. */
 bool emit_has_loop(const struct emit *e, kir_block b);
-/* The index of a loop as its body sees it. To loops inside it is opaque: LLVM's strength reduction otherwise tries all ways to
-   divide addresses among the indices of a nest, which was a quarter of the time to compile a convolution. */
+/* The index of a loop as its body sees it. On GPUs it is opaque to loops inside: LLVM's strength reduction otherwise tries all
+   ways to divide addresses among the indices of a nest. On processors emit_address.c takes its place. */
 LLVMValueRef emit_index(struct emit *e, kir_val loop, LLVMValueRef index);
 
 /* A branch over code that runs under a condition; registers that change in it are merged. */
@@ -226,16 +236,21 @@ LLVMValueRef emit_divide(struct emit *e, bool rem, bool is_unsigned, LLVMValueRe
 LLVMValueRef emit_fmod(struct emit *e, enum kir_type t, LLVMValueRef a, LLVMValueRef b);
 LLVMValueRef emit_fma(struct emit *e, enum kir_type t, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c);
 
+/* emit_address.c: a scalar of index arithmetic, computed before the innermost loop; NULL: not possible. */
+LLVMValueRef emit_hoisted(struct emit *e, kir_val v);
+/* The address of an element, or of that of lane 0. At the end of a loop: its pointers for the next iteration. */
+LLVMValueRef emit_address(struct emit *e, uint32_t buffer, kir_val index);
+void emit_address_advance(struct emit *e, struct emit_loop *f);
+
 LLVMValueRef emit_load(struct emit *e, kir_val v, bool scalar);
 /* A load that begins a block of strided loads (emit_transpose.c): true, with the lanes of each load as its `code`. */
 bool emit_transposed_loads(struct emit *e, kir_val v);
 /* A load of `t` from an address in a buffer. */
 LLVMValueRef emit_load_plain(struct emit *e, uint32_t buffer, LLVMTypeRef t, LLVMValueRef p, unsigned align);
-/* The address of an element, in a thread block; of those of all lanes of a VECTOR loop. */
-LLVMValueRef emit_element_address(struct emit *e, uint32_t buffer, kir_val index);
+/* The address of those of all lanes of a VECTOR loop. */
 LLVMValueRef emit_element_addresses(struct emit *e, uint32_t buffer, kir_val index);
-/* Elements of a buffer side by side from an index on, as `t`. */
-LLVMValueRef emit_row(struct emit *e, uint32_t buffer, LLVMValueRef index, LLVMTypeRef t);
+/* Elements of a buffer side by side from an index and an offset on, as `t`. */
+LLVMValueRef emit_row(struct emit *e, uint32_t buffer, kir_val index, int64_t offset, LLVMTypeRef t);
 /* An index as another value and a constant. */
 kir_val emit_without_constant(const struct emit *e, kir_val index, int64_t *constant);
 void emit_store(struct emit *e, kir_val v);

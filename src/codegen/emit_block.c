@@ -291,7 +291,7 @@ void emit_block_grid(struct emit *e, kir_val v) {
         return;
     }
     LLVMValueRef end = emit_like(e, block_index_type(e, v), (uint64_t)kir_grid_extent(e->k));
-    e->nodes[v.i].value = emit_loop_begin(e, &f, block, end, 1, true, e->nodes[v.i].changes);
+    e->nodes[v.i].value = emit_loop_begin(e, &f, block, end, 1, true, v, e->nodes[v.i].changes);
     f.step = block_as_index(e, v, block_register(e, "llvm.nvvm.read.ptx.sreg.nctaid.x"));
     emit_block(e, n->body);
     emit_loop_end(e, &f);
@@ -482,7 +482,7 @@ static void block_steps(struct emit *e, kir_val v, const struct emit_slots *chan
     LLVMValueRef thread = block_as_index(e, v, e->thread);
     if (block_votes(e->k, n->body)) {
         LLVMValueRef zero = emit_like(e, e->l->TypeOf(end), 0);
-        LLVMValueRef base = emit_loop_begin(e, &f, zero, end, n->width, true, changes);
+        LLVMValueRef base = emit_loop_begin(e, &f, zero, end, n->width, true, v, changes);
         LLVMValueRef index = emit_bin(e, LLVMAdd, base, thread);
         e->mask = emit_icmp(e, LLVMIntSLT, index, end);
         if (active)
@@ -491,7 +491,7 @@ static void block_steps(struct emit *e, kir_val v, const struct emit_slots *chan
     } else {
         bool guarded = emit_is(n->arg[0]) || active || n->imm < e->launch.threads;
         LLVMValueRef start = active ? emit_select(e, active, thread, end) : thread;
-        e->nodes[v.i].value = emit_loop_begin(e, &f, start, end, n->width, guarded, changes);
+        e->nodes[v.i].value = emit_loop_begin(e, &f, start, end, n->width, guarded, v, changes);
     }
     emit_block(e, n->body);
     emit_loop_end(e, &f);

@@ -13,7 +13,7 @@ static void copy_thread(struct emit *e, const struct kir_node *n) {
     uint32_t bytes = copy_bytes(e, n);
     bool guarded = emit_is(n->arg[2]);
     char name[64];
-    LLVMValueRef args[3] = {emit_element_address(e, n->of, n->arg[0]), emit_element_address(e, kir_copy_from(n), n->arg[1])};
+    LLVMValueRef args[3] = {emit_address(e, n->of, n->arg[0]), emit_address(e, kir_copy_from(n), n->arg[1])};
     LLVMValueRef all = e->l->ConstInt(e->i32, bytes, false);
     if (e->launch.slab_bytes) {
         emit_fail(e, "copies are not to shared memory");

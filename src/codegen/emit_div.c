@@ -209,7 +209,7 @@ LLVMValueRef emit_fmod(struct emit *e, enum kir_type t, LLVMValueRef a, LLVMValu
         return l->BuildCall2(e->b, fn_type, fn, (LLVMValueRef[]){a, b}, 2, "");
     struct emit_loop f;
     LLVMBasicBlockRef before = l->GetInsertBlock(e->b);
-    LLVMValueRef i = emit_loop_begin(e, &f, emit_int(e, 0), emit_int(e, lanes), 1, false, &none);
+    LLVMValueRef i = emit_loop_begin(e, &f, emit_int(e, 0), emit_int(e, lanes), 1, false, (kir_val){0}, &none);
     LLVMValueRef all = l->BuildPhi(e->b, l->TypeOf(a), ""), poison = l->GetPoison(l->TypeOf(a));
     LLVMValueRef args[] = {l->BuildExtractElement(e->b, a, i, ""), l->BuildExtractElement(e->b, b, i, "")};
     LLVMValueRef one = l->BuildCall2(e->b, fn_type, fn, args, 2, "");

@@ -8,15 +8,6 @@ static LLVMValueRef mem_address(struct emit *e, uint32_t buffer, LLVMValueRef in
     return e->l->BuildGEP2(e->b, t, e->buffers[buffer], &index, 1, "");
 }
 
-/* That of an index which is the same for all lanes. */
-static LLVMValueRef mem_scalar_address(struct emit *e, uint32_t buffer, kir_val index) {
-    return mem_address(e, buffer, e->blocks && emit_fits(e, index) ? emit_scalar32(e, index) : emit_scalar(e, index));
-}
-
-LLVMValueRef emit_element_address(struct emit *e, uint32_t buffer, kir_val index) {
-    return mem_scalar_address(e, buffer, index);
-}
-
 LLVMValueRef emit_element_addresses(struct emit *e, uint32_t buffer, kir_val index) {
     return mem_address(e, buffer, emit_fits(e, index) ? emit_lanes32(e, index) : emit_lanes(e, index));
 }
@@ -170,8 +161,9 @@ LLVMValueRef emit_load_plain(struct emit *e, uint32_t buffer, LLVMTypeRef t, LLV
     return v;
 }
 
-LLVMValueRef emit_row(struct emit *e, uint32_t buffer, LLVMValueRef index, LLVMTypeRef t) {
-    return emit_load_plain(e, buffer, t, mem_address(e, buffer, index), ir_dtype_get(e->k->buffers.v[buffer].dtype)->bytes);
+LLVMValueRef emit_row(struct emit *e, uint32_t buffer, kir_val index, int64_t offset, LLVMTypeRef t) {
+    LLVMValueRef p = mem_beyond(e, buffer, emit_address(e, buffer, index), offset);
+    return emit_load_plain(e, buffer, t, p, ir_dtype_get(e->k->buffers.v[buffer].dtype)->bytes);
 }
 
 static enum mem_form mem_form_of(const struct emit *e, const struct kir_node *n, const struct emit_node *index,
@@ -198,7 +190,7 @@ static LLVMValueRef mem_pointers(struct emit *e, const struct kir_node *n) {
         for (uint32_t i = 0; i < e->width; i++)
             at[i] = emit_int(e, (int64_t)((uint64_t)index->stride * (i / (uint64_t)index->every)));
         LLVMTypeRef t = emit_memory_type(e, e->k->buffers.v[n->of].dtype);
-        LLVMValueRef steps = e->l->ConstVector(at, e->width), base = mem_address(e, n->of, emit_scalar(e, n->arg[0]));
+        LLVMValueRef steps = e->l->ConstVector(at, e->width), base = emit_address(e, n->of, n->arg[0]);
         return e->l->BuildGEP2(e->b, t, base, &steps, 1, "");
     }
     return emit_element_addresses(e, n->of, n->arg[0]);
@@ -218,7 +210,7 @@ static struct mem_lanes mem_lanes_of(struct emit *e, const struct kir_node *n, L
     }
     m.stride = index->stride;
     m.every = index->every;
-    m.base = mem_address(e, n->of, emit_scalar(e, n->arg[0]));
+    m.base = emit_address(e, n->of, n->arg[0]);
     if (m.form == MEM_ROW)
         m.align = mem_alignment(e, n->of, n->arg[0]);
     return m;
@@ -412,7 +404,7 @@ static LLVMValueRef mem_load(struct emit *e, kir_val load, bool scalar, LLVMValu
     enum ir_dtype t = e->k->buffers.v[n->of].dtype;
     LLVMValueRef raw;
     if (scalar) {
-        LLVMValueRef p = mem_scalar_address(e, n->of, n->arg[0]);
+        LLVMValueRef p = emit_address(e, n->of, n->arg[0]);
         raw = group ? emit_group_load(e, n, group, p)
                     : emit_load_plain(e, n->of, emit_memory_type(e, t), p, ir_dtype_get(t)->bytes);
     } else {
@@ -478,7 +470,7 @@ static void mem_store(struct emit *e, kir_val store, LLVMValueRef guard) {
     struct emit_group *group = e->nodes[store.i].group;
     enum ir_dtype t = e->k->buffers.v[n->of].dtype;
     if (!e->width) {
-        LLVMValueRef p = mem_scalar_address(e, n->of, n->arg[0]), v = mem_encoded(e, t, n->arg[1], true);
+        LLVMValueRef p = emit_address(e, n->of, n->arg[0]), v = mem_encoded(e, t, n->arg[1], true);
         if (group)
             emit_group_store(e, n, group, v, p);
         else
@@ -561,7 +553,7 @@ static void mem_store_pairs(struct emit *e, const struct kir_node *a, const stru
     if (e->status != HILO_OK)
         return;
     LLVMValueRef all = emit_shuffle(e, parts[0], parts[1], from, 2 * e->width);
-    LLVMValueRef store = e->l->BuildStore(e->b, all, mem_address(e, a->of, emit_scalar(e, low->arg[0])));
+    LLVMValueRef store = e->l->BuildStore(e->b, all, emit_address(e, a->of, low->arg[0]));
     e->l->SetAlignment(store, ir_dtype_get(t)->bytes);
 }
 
@@ -610,7 +602,7 @@ void emit_prefetch(struct emit *e, const struct kir_node *n) {
     const struct emit_node *index = &e->nodes[n->arg[0].i];
     if (e->blocks || emit_varies(e, n->arg[0]))
         return;
-    LLVMValueRef p = mem_address(e, n->of, emit_scalar(e, n->arg[0]));
+    LLVMValueRef p = emit_address(e, n->of, n->arg[0]);
     int64_t bytes = ir_dtype_get(e->k->buffers.v[n->of].dtype)->bytes, count = 1, step = LINE / bytes;
     if (e->width && index->class == EMIT_LINEAR && index->stride == 1)
         count = (bytes * e->width / index->every + LINE - 1) / LINE;
@@ -661,7 +653,7 @@ void emit_tile(struct emit *e, const struct kir_node *n) {
                                l->ConstInt(e->i8, (uint64_t)n->imm >> 6 & 7, false)};
         emit_intrinsic(e, products[n->sub], NULL, 0, args, 3);
     } else {
-        LLVMValueRef p = mem_address(e, n->of, emit_scalar(e, n->arg[0]));
+        LLVMValueRef p = emit_address(e, n->of, n->arg[0]);
         int64_t bytes = ir_dtype_get(e->k->buffers.v[n->of].dtype)->bytes;
         LLVMValueRef args[] = {tile, p, emit_bin(e, LLVMMul, emit_scalar(e, n->arg[1]), emit_int(e, bytes))};
         emit_intrinsic(e, n->op == KIR_TLOAD ? "llvm.x86.tileloadd64" : "llvm.x86.tilestored64", NULL, 0, args, 3);

@@ -99,7 +99,7 @@ static void transpose_within_blocks(struct emit *e, uint32_t columns, LLVMValueR
 /* n elements of row i of the block that begins with load n, from column `column` on. */
 static LLVMValueRef transpose_load(struct emit *e, const struct kir_node *n, uint32_t i, uint32_t column, LLVMTypeRef type) {
     int64_t offset = e->nodes[n->arg[0].i].stride * i + column;
-    return emit_row(e, n->of, emit_bin(e, LLVMAdd, emit_scalar(e, n->arg[0]), emit_int(e, offset)), type);
+    return emit_row(e, n->of, n->arg[0], offset, type);
 }
 
 /* The rows of the block with their 4 x 4 blocks transposed as a whole: group q of v[4 c + i] has columns 4 c .. 4 c + 3 of row

@@ -460,7 +460,7 @@ static void vector_scalar_tail(struct emit *e, kir_val v, LLVMValueRef start, LL
         l->BuildStore(e->b, t[i] == KIR_I1 ? emit_cast(e, LLVMZExt, all, e->i8) : all, kept[i]);
     }
     e->width = 0;
-    LLVMValueRef index = emit_loop_begin(e, &f, start, end, 1, true, &none), lane = emit_bin(e, LLVMSub, index, start);
+    LLVMValueRef index = emit_loop_begin(e, &f, start, end, 1, true, v, &none), lane = emit_bin(e, LLVMSub, index, start);
     for (uint32_t i = 0; i < changes->n; i++) {
         LLVMValueRef one = l->BuildLoad2(e->b, type[i], l->BuildGEP2(e->b, type[i], kept[i], &lane, 1, ""), "");
         e->slots[changes->v[i]].value = t[i] == KIR_I1 ? emit_cast(e, LLVMTrunc, one, e->i1) : one;
@@ -485,7 +485,7 @@ static void vector_const(struct emit *e, kir_val v, int64_t extent, bool masked,
     if (main == e->width) {
         vector_body(e, v, emit_int(e, 0));
     } else if (main > 0) {
-        LLVMValueRef index = emit_loop_begin(e, &f, emit_int(e, 0), emit_int(e, main), e->width, false, changes);
+        LLVMValueRef index = emit_loop_begin(e, &f, emit_int(e, 0), emit_int(e, main), e->width, false, v, changes);
         vector_body(e, v, index);
         emit_loop_end(e, &f);
     }
@@ -507,7 +507,7 @@ static void vector_dynamic(struct emit *e, kir_val v, LLVMValueRef extent, bool 
     LLVMValueRef args[] = {extent, emit_int(e, 0)};
     extent = emit_intrinsic(e, "llvm.smax", &e->i64, 1, args, 2);
     LLVMValueRef main = whole ? extent : emit_bin(e, LLVMAnd, extent, emit_int(e, -(int64_t)e->width));
-    LLVMValueRef index = emit_loop_begin(e, &f, emit_int(e, 0), main, e->width, true, changes);
+    LLVMValueRef index = emit_loop_begin(e, &f, emit_int(e, 0), main, e->width, true, v, changes);
     vector_body(e, v, index);
     emit_loop_end(e, &f);
     if (whole || e->status != HILO_OK)
@@ -530,7 +530,7 @@ static void vector_single(struct emit *e, kir_val v, LLVMValueRef extent, const 
     emit_vector_accumulators(e, n->body);
     if (extent || n->imm > 0) {
         LLVMValueRef end = extent ? extent : emit_int(e, n->imm);
-        e->nodes[v.i].value = emit_loop_begin(e, &f, emit_int(e, 0), end, 1, extent != NULL, changes);
+        e->nodes[v.i].value = emit_loop_begin(e, &f, emit_int(e, 0), end, 1, extent != NULL, v, changes);
         emit_block(e, n->body);
         emit_loop_end(e, &f);
     }

@@ -36,7 +36,7 @@ static void warp_mma_unit(struct emit *e, const struct kir_node *n) {
 }
 
 static void warp_ldmatrix_unit(struct emit *e, const struct kir_node *n, struct emit_slot *to) {
-    LLVMValueRef p = emit_element_address(e, n->of, n->arg[0]);
+    LLVMValueRef p = emit_address(e, n->of, n->arg[0]);
     LLVMTypeRef t = e->l->TypeOf(p);
     if (e->launch.slab_bytes) {
         emit_fail(e, "matrices of a warp are not in shared memory");
@@ -114,7 +114,7 @@ static LLVMValueRef warp_mma_function(struct emit *e, enum kir_tile format, LLVM
             columns[w * factors + f] = warp_factor(e, all, format, f, kir_tile_unsigned(format, 1));
     }
     struct emit_loop loop;
-    LLVMValueRef row = emit_loop_begin(e, &loop, emit_int(e, 0), emit_int(e, KIR_WARP), 4, false, &none);
+    LLVMValueRef row = emit_loop_begin(e, &loop, emit_int(e, 0), emit_int(e, KIR_WARP), 4, false, (kir_val){0}, &none);
     for (uint32_t i = 0; i < 2; i++) { /* rows 0 to 7, 8 to 15; even and odd columns are in different registers */
         LLVMValueRef a = warp_at(e, e->i32, l->GetParam(fn, 1), NULL, i * KIR_WARP), parts[2], p[2];
         for (uint32_t odd = 0; odd < 2; odd++) {

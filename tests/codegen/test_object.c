@@ -153,6 +153,70 @@ static struct kir *copy_kernel(struct harness_batch *b, int64_t n, bool nontempo
 }
 
 /* Stores past the caches need whole, aligned vectors; where the buffer may not be aligned, its address decides. */
+/* Instructions between the first label that a jump goes back to and that jump. */
+static size_t loop_length(struct str text, const char *jump) {
+    char label[32];
+    const char *end = text.p + text.n, *back = text.p, *name, *head = NULL;
+    size_t n = 0;
+    while (!head && (back = memmem(back, (size_t)(end - back), jump, strlen(jump))) != NULL) {
+        name = memmem(back, (size_t)(end - back), ".LBB", 4);
+        assert_non_null(name);
+        snprintf(label, sizeof label, "\n%.*s:", (int)strcspn(name, "\n"), name);
+        head = memmem(text.p, (size_t)(back - text.p), label, strlen(label));
+        back += strlen(jump);
+    }
+    assert_non_null(head);
+    for (const char *line = head + 1; line < back; line = strchr(line, '\n') + 1)
+        n += *line == '\t' && line[1] != '.';
+    return n;
+}
+
+/* Sums of rows, each a parameter's row or its last one, every third element. */
+static struct kir *clamped_rows(struct harness_batch *b, int64_t rows, int64_t columns) {
+    struct kir *k = harness_new(b);
+    uint32_t x = kir_param(k, KIR_IN, IR_F32_T, rows * columns), y = kir_param(k, KIR_OUT, IR_F32_T, 2 * rows);
+    kir_val block = kir_loop(k, KIR_GRID, rows / 2, 0), sums = kir_reg(k, kir_float(k, KIR_F32, 0), 4);
+    kir_val first = kir_op2(k, KIR_MUL, 0, block, kir_i64(k, 4));
+    kir_val p = kir_loop(k, KIR_SERIAL, columns / 3, 0), i = kir_loop(k, KIR_UNROLLED, 4, 0);
+    kir_val row = kir_op2(k, KIR_MIN, 0, kir_op2(k, KIR_ADD, 0, first, i), kir_i64(k, rows - 1));
+    kir_val column = kir_op2(k, KIR_MUL, 0, p, kir_i64(k, 3));
+    kir_val v = kir_load(k, x, kir_op2(k, KIR_ADD, 0, column, kir_op2(k, KIR_MUL, 0, row, kir_i64(k, columns))));
+    kir_set_reg(k, sums, i, kir_op2(k, KIR_ADD, 0, kir_get_reg(k, sums, i), v));
+    kir_close(k);
+    kir_close(k);
+    i = kir_loop(k, KIR_UNROLLED, 4, 0);
+    kir_store(k, y, kir_op2(k, KIR_ADD, 0, first, i), kir_get_reg(k, sums, i));
+    kir_close(k);
+    kir_close(k);
+    return k;
+}
+
+/* An innermost loop has an instruction for each pointer and no other arithmetic on addresses; LLVM's passes find nothing that
+   they could make of its index. */
+static void test_addresses(void **state) {
+    static const struct {
+        const char *target, *jump;
+        size_t tile, rows; /* instructions of the loops */
+    } machines[] = {
+        {"x86-64-v4", "\tjl\t", 1 + 6 + 2 + 3, 4 + 4 + 3}, {"x86-64-v3", "\tjl\t", 2 + 6 * 3 + 2 + 3, 4 + 4 + 3},
+        {"aarch64", "\tb.lt\t", 2 + 4 + 24 + 2 + 3, 4 + 4 + 3}};
+    (void)state;
+    for (size_t i = 0; i < sizeof machines / sizeof *machines; i++) {
+        struct harness_batch b = {.n = 0};
+        struct str tile = compile(micro_kernel(&b, IR_F32_T, 6, 16, 100), machines[i].target, CG_ASSEMBLY);
+        struct str rows = compile(clamped_rows(&b, 14, 300), machines[i].target, CG_ASSEMBLY);
+        struct str text = compile(b.v[1], machines[i].target, CG_LLVM);
+        assert_int_equal(loop_length(tile, machines[i].jump), machines[i].tile);
+        assert_int_equal(loop_length(rows, machines[i].jump), machines[i].rows);
+        assert_int_equal(count(text, "phi i64"), 4 + 2); /* the pointers, the indices of both loops */
+        assert_int_equal(count(text, "freeze i64"), 4 + 2);
+        give_back(tile);
+        give_back(rows);
+        give_back(text);
+        harness_flush(&b, NULL);
+    }
+}
+
 static void test_nontemporal(void **state) {
     (void)state;
     enum { N = 1024 };
@@ -455,7 +519,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_without_llvm),   cmocka_unit_test(test_pairs),       cmocka_unit_test(test_parts),
         cmocka_unit_test(test_prefetch),
-        cmocka_unit_test(test_register_tiles), cmocka_unit_test(test_matrix_unit), cmocka_unit_test(test_nontemporal),
+        cmocka_unit_test(test_register_tiles), cmocka_unit_test(test_matrix_unit), cmocka_unit_test(test_addresses),
+        cmocka_unit_test(test_nontemporal),
         cmocka_unit_test(test_names),          cmocka_unit_test(test_twice),       cmocka_unit_test(test_together),
         cmocka_unit_test(test_damaged),        cmocka_unit_test(test_threads),     cmocka_unit_test(test_exhaustion),
     };
