@@ -9,7 +9,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent
 KEPT = ("median_ms", "min_ms", "inside_ms", "runs", "compile_ms", "first_ms", "difference", "agrees", "peak_bytes", "failed",
-        "prefill_tok_s", "decode_tok_s", "share")
+        "prefill_tok_s", "decode_tok_s", "share", "tok_s", "first_token_s", "first_token_most_s")
 UNITS = {  # what distinguishes processors of one name: the flags of the system, and the usual names
     "avx2": "AVX2", "avx512f": "AVX-512", "avx512_vnni": "AVX512-VNNI", "avx_vnni": "AVX-VNNI", "avx512_bf16": "AVX512-BF16",
     "avx512_fp16": "AVX512-FP16", "amx_tile": "AMX", "asimd": "NEON", "sve": "SVE", "bf16": "BF16", "i8mm": "I8MM",

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""Measures a server of OpenAI's interface: tokens a second and the time to the first token with some clients at once.
+"""Measures servers of OpenAI's interface: tokens a second and the time to the first token with some clients at once.
 
-    bench/serve.py URL [--clients 1,4,16] [--prompt 128] [--tokens 128] [--model NAME]
+    bench/serve.py NAME=URL… [--clients 1,4,16] [--prompt 128] [--tokens 128] [--model NAME] [--save FORMATS --threads N]
 
-Each client asks once for a text of so many tokens after a prompt of about so many words, which differ. A row for each number of
-clients: generated tokens a second of all clients together, and seconds to the first token, median and greatest. Needs nothing but Python.
+Each client asks once for a text of so many tokens after a prompt of so many, which differ. A row for each number of clients and
+each server, in turns: generated tokens a second of all clients together, and seconds to the first token, median and greatest.
+--save keeps them in bench/results/PROCESSOR/serve.json; FORMATS says what the servers' weights are, such as "int4 beside q4_0".
+Needs nothing but Python.
 """
 import argparse
 import http.client
@@ -15,18 +17,22 @@ import threading
 import time
 import urllib.parse
 
+import results
+
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-parser.add_argument("url")
+parser.add_argument("servers", nargs="+", metavar="NAME=URL")
 parser.add_argument("--clients", default="1,4,16")
 parser.add_argument("--prompt", type=int, default=128)
 parser.add_argument("--tokens", type=int, default=128)
 parser.add_argument("--model")
 parser.add_argument("--seed", type=int, default=1)
+parser.add_argument("--save", metavar="FORMATS")
+parser.add_argument("--threads", type=int, default=0, help="of each server, as it is to be named in results")
+parser.add_argument("--versions", nargs="*", default=[], help="of the servers, as they are to be named in results")
 o = parser.parse_args()
-url = urllib.parse.urlparse(o.url)
 
 
-def ask(seed, out):
+def ask(url, seed, out):
     rng = random.Random(seed)
     prompt = [rng.randrange(1000, 1250) for _ in range(o.prompt)]
     body = {"prompt": prompt, "max_tokens": o.tokens, "temperature": 0, "ignore_eos": True, "stream": True,
@@ -41,18 +47,31 @@ def ask(seed, out):
     for line in r:
         if line.startswith(b"data: {"):
             first = first or time.perf_counter() - begin
-            tokens = (json.loads(line[6:]).get("usage") or {}).get("completion_tokens", tokens)
+            if b'"usage"' in line:
+                tokens = (json.loads(line[6:]).get("usage") or {}).get("completion_tokens", tokens)
     out.append((first, tokens, begin, time.perf_counter()))
 
 
-print("clients   tok/s   first token, s: median   greatest")
-for n in map(int, o.clients.split(",")):
+def measure(url, n):
     out = []
-    threads = [threading.Thread(target=ask, args=(o.seed * 1000 + 100 * n + i, out)) for i in range(n)]
+    threads = [threading.Thread(target=ask, args=(url, o.seed * 1000 + 100 * n + i, out)) for i in range(n)]
     for t in threads:
         t.start()
     for t in threads:
         t.join()
     seconds = max(x[3] for x in out) - min(x[2] for x in out)
     firsts = [x[0] for x in out]
-    print(f"{n:7} {sum(x[1] for x in out) / seconds:7.1f} {statistics.median(firsts):24.2f} {max(firsts):10.2f}", flush=True)
+    return {"runs": 1, "tok_s": sum(x[1] for x in out) / seconds, "first_token_s": statistics.median(firsts),
+            "first_token_most_s": max(firsts)}
+
+
+print("clients server            tok/s   first token, s: median   greatest")
+for n in map(int, o.clients.split(",")):
+    engines = {}
+    for server in o.servers:
+        name, url = server.split("=", 1)
+        e = engines[name] = measure(urllib.parse.urlparse(url), n)
+        print(f"{n:7} {name:16} {e['tok_s']:6.1f} {e['first_token_s']:24.2f} {e['first_token_most_s']:10.2f}", flush=True)
+    if o.save:
+        name = f"{o.save}, {n} client{'s'[:n > 1]}, {o.prompt} in, {o.tokens} out"
+        results.save("serve", [{"name": name, "engines": engines}], o.threads, o.versions)
