@@ -176,7 +176,7 @@ _hilo() {
     'perplexity --threads') ;;
     'perplexity -f') files=1 ;;
     'emit -m') files=1 ;;
-    'emit --graph') words='prefill decode verify score embed grow ' ;;
+    'emit --graph') words='prefill decode verify score logits embed grow ' ;;
     'emit -o') files=1 ;;
     'emit --precision') words='auto f32 bf16 f16 int8 int4 int4z ' ;;
     'emit --batch') ;;

@@ -72,7 +72,7 @@ static const struct cli_option options[] = {
     {"--precision", "P", CLI_PRECISION, AT(precision), "of weights and products; default auto, as stored:"},
     {"--batch", "B", CLI_NUMBER, AT(batch), "number of sequences; default 1"},
     {"--context", "C", CLI_NUMBER, AT(context), "tokens that the cache holds; default 256"},
-    {"--tokens", "T", CLI_NUMBER, AT(tokens), "tokens that prefill, score and embed read; default 128"},
+    {"--tokens", "T", CLI_NUMBER, AT(tokens), "tokens that prefill, score, logits and embed read; default 128"},
     {"--logits", NULL, CLI_FLAG, AT(logits), "return logits instead of the most probable token"},
     {0}};
 

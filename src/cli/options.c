@@ -113,6 +113,7 @@ static const struct cli_choice choices[][9] = {
         [LLM_DECODE] = {"decode", "one more token of each sequence"},
         [LLM_VERIFY] = {"verify", "what follows each of a few tokens"},
         [LLM_SCORE] = {"score", "the log-probabilities of given tokens"},
+        [LLM_LOGITS] = {"logits", "the logits after each of T tokens"},
         [LLM_EMBED] = {"embed", "vectors of texts"}, [LLM_GROW] = {"grow", "a larger cache of keys and values"},
     },
 };

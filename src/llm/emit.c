@@ -72,6 +72,8 @@ static void forward(struct emit *e, ir_val out[2]) {
     }
     if (e->g->kind == LLM_SCORE) {
         out[0] = scores(e, logits(e, x));
+    } else if (e->g->kind == LLM_LOGITS) {
+        out[0] = layer_reshape(e, logits(e, x), DIMS(e->B, e->T, e->c->vocab));
     } else if (e->g->kind == LLM_VERIFY) {
         out[0] = layer_reshape(e, layer_greatest(e, logits(e, x)), DIMS(e->B, e->T));
     } else {
@@ -125,7 +127,7 @@ static ir_val argument(struct signature *s, const char *name, ir_type type, int6
 
 uint32_t llm_graph_inputs(const struct llm_graph *g) {
     static const uint32_t n[] = {[LLM_PREFILL] = 3, [LLM_DECODE] = 2, [LLM_VERIFY] = 2,
-                                 [LLM_SCORE] = 4, [LLM_EMBED] = 2, [LLM_GROW] = 0};
+                                 [LLM_SCORE] = 4, [LLM_LOGITS] = 3, [LLM_EMBED] = 2, [LLM_GROW] = 0};
     return n[g->kind];
 }
 
@@ -205,7 +207,8 @@ static void emit_main(struct emit *e, struct ir_module *m) {
 
 hilo_status llm_emit(const struct llm_model *model, const struct llm_graph *g, struct ir_module *m, struct diag_list *d) {
     static const char *const names[] = {[LLM_PREFILL] = "prefill", [LLM_DECODE] = "decode", [LLM_VERIFY] = "verify",
-                                        [LLM_SCORE] = "score", [LLM_EMBED] = "embed", [LLM_GROW] = "grow"};
+                                        [LLM_SCORE] = "score", [LLM_LOGITS] = "logits", [LLM_EMBED] = "embed",
+                                        [LLM_GROW] = "grow"};
     const struct llm_config *c = &model->config;
     struct emit e = {.model = model, .c = c, .g = g, .B = g->batch, .T = g->kind == LLM_DECODE ? 1 : g->tokens, .H = c->heads};
     e.C = g->kind == LLM_EMBED ? e.T : g->context;

@@ -5,6 +5,8 @@
  *   VERIFY   (tokens i32[B, T], positions i32[B], weights…, cache…)                 → (i32[B, T], positions + T, cache…)
  *   SCORE    (tokens i32[B, T], positions i32[B], lengths i32[B], targets i32[B, T], weights…, cache…)
  *                                                                → (f32[B, T], positions + lengths, cache…)
+ *   LOGITS   (tokens i32[B, T], positions i32[B], lengths i32[B], weights…, cache…)
+ *                                                                → (f32[B, T, vocabulary], positions + lengths, cache…)
  *   EMBED    (tokens i32[B, T], lengths i32[B], weights…)                           → f32[B, hidden]
  *   GROW     (one array of the cache) → (array), for `grown` tokens instead of `context`
  *
@@ -17,6 +19,7 @@
  * i32[B, T]   the token with the greatest logit after each token, to the bit that of as many decode steps: B T is at most
  *             LLM_MAX_APART
  * f32[B, T]   the negative logarithm of the target's probability after each token
+ * f32[B, T, vocabulary]  the logits after each token
  * weights     in the order of weights.def, layer by layer; for each the values, scales and offsets (model.h)
  * cache       the arrays of each layer in turn (llm_cache_array): keys and values, [B, key-value heads, context, head
  *             dimension], of which sliding layers keep a ring of the last ones; of a gated delta net its state and the last
@@ -33,7 +36,7 @@
 #include "ir/ir.h"
 #include "llm/model.h"
 
-enum llm_graph_kind { LLM_PREFILL, LLM_DECODE, LLM_VERIFY, LLM_SCORE, LLM_EMBED, LLM_GROW };
+enum llm_graph_kind { LLM_PREFILL, LLM_DECODE, LLM_VERIFY, LLM_SCORE, LLM_LOGITS, LLM_EMBED, LLM_GROW };
 
 struct llm_graph {
     enum llm_graph_kind kind;

@@ -803,35 +803,64 @@ hilo_status llm_session_decode_apart(struct llm_session *const *forks, size_t n,
 
 /* ---- score ----------------------------------------------------------------------------------- */
 
-hilo_status llm_session_score(struct llm_session *s, const int32_t *ids, size_t n, float *out) {
+/* What is wanted of a text that is scored: of each of its tokens `width` numbers, the result of a program. */
+struct scored {
+    enum llm_graph_kind kind;
+    size_t width;
+    float *losses; /* SCORE */
+    void (*row)(void *user, size_t i, float *logits); /* LOGITS */
+    void *user;
+};
+
+static void take_scores(const struct scored *w, size_t from, size_t n, float *numbers) {
+    if (w->losses)
+        memcpy(w->losses + from, numbers, n * sizeof *numbers);
+    for (size_t i = 0; i < n && w->row; i++)
+        w->row(w->user, from + i, numbers + i * w->width);
+}
+
+/* Resets the session and reads n tokens, but the last one. */
+static hilo_status read_scored(struct llm_session *s, const int32_t *ids, size_t n, const struct scored *w) {
     enum { CHUNK = 128 }; /* logits of all its tokens are computed at once */
     if (n < 2 || n > (size_t)s->limit)
         return llm_error(s->client, HILO_INVALID_ARGUMENT, "%zu tokens cannot be scored; 2 to %lld can", n,
                          (long long)s->limit);
     HILO_TRY(check_ids(s, ids, n));
-    size_t batch = (size_t)s->batch, bytes = batch * (2 * CHUNK + 1) * sizeof(int32_t) + batch * CHUNK * sizeof(float);
-    int32_t *block = mem_alloc(rt_client_allocator(s->client), bytes);
+    size_t batch = (size_t)s->batch, words = batch * (2 * CHUNK + 1);
+    size_t bytes;
+    bool fits = mem_mul(w->width, batch * CHUNK * sizeof(float), &bytes) && mem_add(bytes, words * sizeof(int32_t), &bytes);
+    int32_t *block = fits ? mem_alloc(rt_client_allocator(s->client), bytes) : NULL;
     if (!block)
         return llm_error(s->client, HILO_RESOURCE_EXHAUSTED, "out of memory");
     struct portion p = {.tokens = block, .targets = block + batch * CHUNK, .take = block + 2 * batch * CHUNK};
-    float *scores = (float *)(void *)(p.take + batch);
+    float *numbers = (float *)(void *)(block + words);
     hilo_status status = HILO_OK;
     llm_session_reset(s);
     for (size_t from = 0; from + 1 < n && status == HILO_OK; from += (size_t)p.take[0]) {
         size_t left = n - 1 - from;
         void *result = NULL;
-        memset(block, 0, bytes);
+        memset(block, 0, words * sizeof *block);
         p.chunk = from + CHUNK <= (size_t)s->limit ? CHUNK : chunk_for(s, (int64_t)left, (int64_t)from, CHUNK);
         p.take[0] = (int32_t)(left < (size_t)p.chunk ? left : (size_t)p.chunk);
         memcpy(p.tokens, ids + from, (size_t)p.take[0] * sizeof *ids);
         memcpy(p.targets, ids + from + 1, (size_t)p.take[0] * sizeof *ids);
-        status = run_portion(s, &p, LLM_SCORE, false, &result);
+        status = run_portion(s, &p, w->kind, false, &result);
         if (status == HILO_OK)
-            status = s->engine->ops->read(s->engine, result, scores, batch * (size_t)p.chunk * sizeof *scores);
+            status = s->engine->ops->read(s->engine, result, numbers, batch * (size_t)p.chunk * w->width * sizeof *numbers);
         if (status == HILO_OK)
-            memcpy(out + from, scores, (size_t)p.take[0] * sizeof *out);
+            take_scores(w, from, (size_t)p.take[0], numbers);
         release_array(s, &result);
     }
     mem_free(rt_client_allocator(s->client), block, bytes);
     return status;
+}
+
+hilo_status llm_session_score(struct llm_session *s, const int32_t *ids, size_t n, float *out) {
+    return read_scored(s, ids, n, &(struct scored){.kind = LLM_SCORE, .width = 1, .losses = out});
+}
+
+hilo_status llm_session_logits(struct llm_session *s, const int32_t *ids, size_t n,
+                               void (*row)(void *user, size_t i, float *logits), void *user) {
+    return read_scored(s, ids, n,
+                       &(struct scored){.kind = LLM_LOGITS, .width = (size_t)s->model.config.vocab, .row = row, .user = user});
 }

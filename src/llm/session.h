@@ -110,6 +110,9 @@ hilo_status llm_session_verify(struct llm_session *s, const int32_t *tokens, siz
 /* Resets the session and reads n > 1 tokens into sequence 0. Writes the negative logarithms of the probabilities of tokens
    1 to n - 1. */
 hilo_status llm_session_score(struct llm_session *s, const int32_t *ids, size_t n, float *out);
+/* The same, but calls `row` with the logits after each of tokens 0 to n - 2; its vocabulary numbers may be modified. */
+hilo_status llm_session_logits(struct llm_session *s, const int32_t *ids, size_t n,
+                               void (*row)(void *user, size_t i, float *logits), void *user);
 
 /* The program of a graph, compiled when it is new; and OK if the files of the weights are whole and the ids are tokens. For
    what runs programs beside the functions above. */

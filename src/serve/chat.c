@@ -135,23 +135,28 @@ static json_t *token_bytes(struct str s) {
     return out;
 }
 
-static json_t *one_score(const struct text *t, int32_t id, double log_probability) {
-    struct str bytes = llm_tok_bytes(t->model->s->tok, id);
-    return json_pack("{s:o,s:f,s:o}", "token", serve_text(bytes), "logprob",
-                     log_probability < -9999 ? -9999.0 : log_probability, "bytes", token_bytes(bytes));
+static json_t *token_score(const struct text *t, int32_t token, double log_probability, bool id) {
+    struct str bytes = llm_tok_bytes(t->model->s->tok, token);
+    json_t *v = json_pack("{s:o,s:f,s:o}", "token", serve_text(bytes), "logprob",
+                          log_probability < -9999 ? -9999.0 : log_probability, "bytes", token_bytes(bytes));
+    if (id)
+        json_object_set_new(v, "id", json_integer(token));
+    return v;
+}
+
+json_t *text_token_scores(const struct text *t, const struct serve_token *token, bool id) {
+    json_t *one = token_score(t, token->id, token->log_probability, id), *top = json_array();
+    for (size_t k = 0; k < t->task.ntop; k++)
+        json_array_append_new(top, token_score(t, token->top[k].id, (double)token->top[k].x, id));
+    json_object_set_new(one, "top_logprobs", top);
+    return one;
 }
 
 /* The log probabilities of tokens `first` … last - 1. */
 static json_t *scores(const struct text *t, const struct choice *x, size_t first, size_t last) {
     json_t *content = json_array();
-    for (size_t i = first; i < last; i++) {
-        const struct serve_token *token = &x->job.tokens.v[i];
-        json_t *one = one_score(t, token->id, token->log_probability), *top = json_array();
-        for (size_t k = 0; k < t->task.ntop; k++)
-            json_array_append_new(top, one_score(t, token->top[k].id, (double)token->top[k].x));
-        json_object_set_new(one, "top_logprobs", top);
-        json_array_append_new(content, one);
-    }
+    for (size_t i = first; i < last; i++)
+        json_array_append_new(content, text_token_scores(t, &x->job.tokens.v[i], false));
     return json_pack("{s:o}", "content", content);
 }
 
@@ -249,10 +254,15 @@ static bool pieces(struct text *t, struct strbuf *out) {
 
 /* The variables of the template. */
 static json_t *template_input(struct call *c, const struct text *t) {
+    const json_t *generates = json_object_get(c->body, "add_generation_prompt");
+    if (generates && !json_is_boolean(generates) && !json_is_null(generates)) {
+        serve_error(c, 400, NULL, "add_generation_prompt", "'add_generation_prompt' is not true or false");
+        return NULL;
+    }
     json_t *messages = chat_messages(c, json_object_get(c->body, "messages"));
     if (!messages)
         return NULL;
-    json_t *input = json_pack("{s:o,s:b}", "messages", messages, "add_generation_prompt", 1);
+    json_t *input = json_pack("{s:o,s:b}", "messages", messages, "add_generation_prompt", !json_is_false(generates));
     json_t *more = json_object_get(c->body, "chat_template_kwargs"), *effort = json_object_get(c->body, "reasoning_effort");
     if (t && t->tools)
         json_object_set(input, "tools", json_object_get(c->body, "tools"));

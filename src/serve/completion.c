@@ -1,7 +1,10 @@
 /* /v1/completions. */
 #include "serve/server.h"
 
+#include <math.h>
 #include <stdlib.h>
+
+enum { DEFAULT_TOKENS = 16 }; /* OpenAI's */
 
 static json_t *envelope(const struct text *t, json_t *choices) {
     return json_pack("{s:s,s:s,s:I,s:s,s:o}", "id", t->id, "object", "text_completion", "created", (json_int_t)t->created,
@@ -23,31 +26,39 @@ static void add_token(const struct text *t, struct columns *x, int32_t id, json_
     json_array_append_new(x->offsets, json_integer((json_int_t)offset));
 }
 
+static void set_score(const struct text *t, json_t *top, int32_t id, double score) {
+    json_t *name = token_text(t, id);
+    json_object_set_new(top, json_string_value(name), json_real(score));
+    json_decref(name);
+}
+
+/* The most probable tokens at the place of a token; of a prompt's token that one, too. */
+static json_t *top_of(const struct text *t, const struct serve_token *token, bool itself) {
+    json_t *top = json_object();
+    for (size_t k = 0; k < t->task.ntop; k++)
+        set_score(t, top, token->top[k].id, (double)token->top[k].x);
+    if (itself)
+        set_score(t, top, token->id, token->log_probability);
+    return top;
+}
+
 /* The columns of `logprobs` for tokens `first` … last - 1; before them those of the prompt with `echo`. */
 static json_t *scores(const struct text *t, const struct choice *x, size_t first, size_t last, bool echo) {
     struct columns out = {json_array(), json_array(), json_array(), json_array()};
+    const struct serve_job *j = &x->job;
     size_t offset = 0;
-    for (size_t i = 0; i < t->prompt.n && echo; i++) {
-        const double *score = i && x->job.prompt_scores ? &x->job.prompt_scores[i - 1] : NULL; /* NULL: the job failed before */
-        json_t *top = score ? json_object() : json_null();
-        struct str bytes = llm_tok_bytes(t->model->s->tok, t->prompt.v[i]);
-        if (score) { /* of all tokens at this place only the prompt's was computed */
-            json_t *name = serve_text(bytes);
-            json_object_set_new(top, json_string_value(name), json_real(*score));
-            json_decref(name);
-        }
-        add_token(t, &out, t->prompt.v[i], score ? json_real(*score) : json_null(), top, offset);
-        offset += llm_tok_is_special(t->model->s->tok, t->prompt.v[i]) ? 0 : bytes.n;
+    for (size_t i = 0; i < j->nprompt && echo; i++) {
+        /* NULL: of the first token there is none, or the job failed before */
+        const struct serve_token *token = i && j->prompt_scores ? &j->prompt_scores[i - 1] : NULL;
+        struct str bytes = llm_tok_bytes(t->model->s->tok, j->prompt[i]);
+        add_token(t, &out, j->prompt[i], token ? json_real(token->log_probability) : json_null(),
+                  token ? top_of(t, token, true) : json_null(), offset);
+        offset += llm_tok_is_special(t->model->s->tok, j->prompt[i]) ? 0 : bytes.n;
     }
     for (size_t i = first; i < last; i++) {
-        const struct serve_token *token = &x->job.tokens.v[i];
-        json_t *top = json_object();
-        for (size_t k = 0; k < t->task.ntop; k++) {
-            json_t *name = token_text(t, token->top[k].id);
-            json_object_set_new(top, json_string_value(name), json_real((double)token->top[k].x));
-            json_decref(name);
-        }
-        add_token(t, &out, token->id, json_real(token->log_probability), top, offset + (i ? x->job.tokens.v[i - 1].end : 0));
+        const struct serve_token *token = &j->tokens.v[i];
+        add_token(t, &out, token->id, json_real(token->log_probability), top_of(t, token, false),
+                  offset + (i ? j->tokens.v[i - 1].end : 0));
     }
     return json_pack("{s:o,s:o,s:o,s:o}", "tokens", out.tokens, "token_logprobs", out.scores, "top_logprobs", out.tops,
                      "text_offset", out.offsets);
@@ -58,21 +69,46 @@ static json_t *choice_of(size_t index, json_t *text, json_t *score, const char *
                      "finish_reason", finish);
 }
 
+/* Whether the answer has log probabilities, and not only the choice of the best texts. */
+static bool has_scores(const struct text *t) {
+    return t->task.score && t->scored;
+}
+
 /* The text of the prompt's tokens, with `echo`. */
-static void put_prompt(const struct text *t, struct strbuf *out) {
+static void put_prompt(const struct text *t, const struct choice *x, struct strbuf *out) {
     if (t->echo)
-        llm_tok_decode(t->model->s->tok, t->prompt.v, t->prompt.n, false, out);
+        llm_tok_decode(t->model->s->tok, x->job.prompt, x->job.nprompt, false, out);
+}
+
+/* The mean log probability of a text's tokens; an empty text is the worst. */
+static double quality(const struct choice *x) {
+    double sum = 0;
+    for (size_t i = 0; i < x->job.tokens.n; i++)
+        sum += x->job.tokens.v[i].log_probability;
+    return x->job.tokens.n ? sum / (double)x->job.tokens.n : -INFINITY;
+}
+
+/* The i-th choice of the answer: of as many as were written the next one, else the best that was not taken yet. */
+static const struct choice *take_choice(struct text *t, size_t i) {
+    struct choice *all = &t->choices[i / t->kept * t->tried], *best = NULL;
+    if (t->tried == t->kept)
+        return &all[i % t->kept];
+    for (size_t k = 0; k < t->tried; k++)
+        if (!all[k].ended && (!best || quality(&all[k]) > quality(best)))
+            best = &all[k];
+    best->ended = true;
+    return best;
 }
 
 static json_t *whole(struct text *t) {
     json_t *choices = json_array();
-    for (size_t i = 0; i < t->n; i++) {
-        const struct choice *x = &t->choices[i];
+    for (size_t i = 0; i < t->n / t->tried * t->kept; i++) {
+        const struct choice *x = take_choice(t, i);
         struct strbuf all;
         strbuf_init(&all, mem_system_allocator());
-        put_prompt(t, &all);
+        put_prompt(t, x, &all);
         strbuf_str(&all, text_visible(x));
-        json_t *score = t->task.score ? scores(t, x, 0, x->job.tokens.n, t->echo) : NULL;
+        json_t *score = has_scores(t) ? scores(t, x, 0, x->job.tokens.n, t->echo) : NULL;
         json_array_append_new(choices,
                               choice_of(i, serve_text((struct str){all.p ? all.p : "", all.n}), score, text_finish(x)));
         strbuf_free(&all);
@@ -94,9 +130,9 @@ static bool pieces(struct text *t, struct strbuf *out) {
         struct strbuf piece;
         strbuf_init(&piece, mem_system_allocator());
         if (!x->begun)
-            put_prompt(t, &piece);
+            put_prompt(t, x, &piece);
         strbuf_putn(&piece, text.p + x->content, text.n - x->content);
-        json_t *score = t->task.score ? scores(t, x, x->tokens, j->tokens.n, t->echo && !x->begun) : NULL;
+        json_t *score = has_scores(t) ? scores(t, x, x->tokens, j->tokens.n, t->echo && !x->begun) : NULL;
         json_t *choice =
             choice_of(i, serve_text((struct str){piece.p ? piece.p : "", piece.n}), score, end ? text_finish(x) : NULL);
         serve_event(out, NULL, envelope(t, json_pack("[o]", choice)));
@@ -119,40 +155,18 @@ static bool pieces(struct text *t, struct strbuf *out) {
     return false;
 }
 
-/* A string, a list of one, or a list of ids. */
-static bool read_prompt(struct call *c, struct text *t) {
-    const json_t *prompt = json_object_get(c->body, "prompt"), *one;
-    size_t i;
-    if (json_is_array(prompt) && json_array_size(prompt) == 1 && !json_is_integer(json_array_get(prompt, 0)))
-        prompt = json_array_get(prompt, 0);
-    if (json_is_string(prompt))
-        return text_prompt(c, t, (struct str){json_string_value(prompt), json_string_length(prompt)});
-    if (!json_is_array(prompt))
-        return serve_error(c, 400, NULL, "prompt", "'prompt' is not one text or one list of tokens");
-    json_array_foreach(prompt, i, one) {
-        json_int_t id = json_integer_value(one);
-        if (!json_is_integer(one) || id < 0 || id >= t->model->s->model.config.vocab)
-            return serve_error(c, 400, NULL, "prompt", "'prompt' has something else than ids of tokens");
-        llm_ids_push(&t->prompt, (int32_t)id);
-    }
-    if (t->prompt.failed)
-        return serve_error(c, 500, NULL, NULL, "out of memory");
-    if (t->prompt.n == 0 || t->prompt.n >= (size_t)t->model->s->limit)
-        return serve_error(c, 400, "context_length_exceeded", "prompt", "the prompt has %zu tokens; the context has %lld",
-                           t->prompt.n, (long long)t->model->s->limit);
-    return true;
-}
-
 void serve_completion(struct call *c) {
+    const json_t *suffix = json_object_get(c->body, "suffix"), *most = json_object_get(c->body, "max_tokens");
     struct text *t = text_new(c, SERVE_COMPLETION);
     if (!t)
         return;
-    const json_t *echo = json_object_get(c->body, "echo");
-    t->echo = json_is_true(echo);
-    t->task.score_prompt = t->echo && t->task.score;
-    if (!t->task.most)
-        t->task.most = 16; /* OpenAI's default */
-    if (read_prompt(c, t))
+    t->echo = json_is_true(json_object_get(c->body, "echo"));
+    t->task.score_prompt = t->echo && t->scored;
+    if (!json_is_integer(most) && t->task.most == SIZE_MAX)
+        t->task.most = DEFAULT_TOKENS;
+    bool good = json_string_length(suffix) == 0 ||
+                serve_error(c, 400, NULL, "suffix", "'suffix' is not supported: texts are continued at their end");
+    if (good && text_prompts(c, t, json_object_get(c->body, "prompt")))
         text_answer(c, t, whole, pieces);
     else
         text_free(t);

@@ -39,25 +39,17 @@ static bool read_inputs(struct call *c, struct text *t) {
     size_t n = list ? json_array_size(input) : 1;
     if (n == 0 || n > MOST_INPUTS)
         return serve_error(c, 400, NULL, "input", "'input' has %zu texts; 1 to %d are possible", n, MOST_INPUTS);
-    struct choice *choices = realloc(t->choices, n * sizeof *choices);
-    if (!choices)
-        return serve_error(c, 500, NULL, NULL, "out of memory");
-    t->choices = choices;
+    size_t *ends = calloc(n, sizeof *ends);
+    bool good = ends || serve_error(c, 500, NULL, NULL, "out of memory");
     t->task.embed = true;
-    for (t->n = 0; t->n < n; t->n++) {
-        struct choice *x = &choices[t->n];
-        *x = (struct choice){.begun = false};
-        serve_job_init(&x->job);
-        x->job.task = &t->task;
-        size_t before = t->prompt.n;
-        if (!read_one(c, t, list ? json_array_get(input, t->n) : input))
-            return false;
-        x->job.nprompt = t->prompt.n - before;
+    t->tried = 1;
+    for (size_t i = 0; i < n && good; i++) {
+        good = read_one(c, t, list ? json_array_get(input, i) : input);
+        ends[i] = t->prompt.n;
     }
-    size_t at = 0;
-    for (size_t i = 0; i < n; at += choices[i++].job.nprompt) /* the ids stay where they are from here on */
-        choices[i].job.prompt = t->prompt.v + at;
-    return true;
+    good = good && text_choices(c, t, ends, n);
+    free(ends);
+    return good;
 }
 
 /* ---- output ---------------------------------------------------------------------------------- */

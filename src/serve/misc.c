@@ -20,8 +20,10 @@ void serve_models(struct call *c) {
 
 void serve_one_model(struct call *c) {
     const char *id = c->http->path + strlen("/v1/models/");
+    size_t n = strlen(id);
+    n -= n && id[n - 1] == '/';
     for (size_t i = 0; i < c->server->o.nmodels; i++)
-        if (c->server->models[i].s && strcmp(c->server->models[i].id, id) == 0) {
+        if (c->server->models[i].s && strncmp(c->server->models[i].id, id, n) == 0 && !c->server->models[i].id[n]) {
             serve_json(c, model_object(c, &c->server->models[i]));
             return;
         }

@@ -191,7 +191,7 @@ static bool prepare(struct call *c, struct text *t, json_t *tools) {
                                            "max_output_tokens", "tool_choice", "tools"};
     if (json_object_get(c->body, "previous_response_id") && !json_is_null(json_object_get(c->body, "previous_response_id")))
         return serve_error(c, 400, NULL, "previous_response_id", "answers are not stored: send the whole conversation");
-    if (t->n != 1)
+    if (t->kept != 1)
         return serve_error(c, 400, NULL, "n", "there is one answer");
     t->request = json_object();
     for (size_t i = 0; i < sizeof repeated / sizeof *repeated; i++) {

@@ -240,7 +240,7 @@ static void choose(struct schedule *x, struct slot *slot, float *logits) {
             j->visible = llm_stop_safe(&t->stops, text, from);
             if (slot->grammar && !llm_grammar_accept(slot->grammar, id))
                 fail(x, slot, "the grammar needs too much memory");
-            else if ((t->most && j->ids.n >= t->most) || seen->n >= (size_t)x->s->limit)
+            else if (j->ids.n >= t->most || seen->n >= (size_t)x->s->limit)
                 leave(x, slot, SERVE_END_LENGTH);
         }
     }
@@ -307,25 +307,44 @@ static void copy_prefix(struct schedule *x, struct slot *to, const struct serve_
         llm_ids_push(&to->portions, from->portions.v[i]);
 }
 
+/* Takes the score of the token after the i-th of the prompt, and those of the most probable ones there. */
+static void take_logits(void *user, size_t i, float *logits) {
+    const struct slot *slot = user;
+    struct serve_job *j = slot->job;
+    struct serve_token *token = &j->prompt_scores[i];
+    size_t vocab = (size_t)slot->s->model.config.vocab;
+    double sum = log_sum(logits, vocab);
+    find_top(logits, vocab, sum, j->task->ntop, token->top);
+    token->log_probability = (double)(float)((double)logits[token->id] - sum); /* as in `top` */
+}
+
+static hilo_status prompt_scores(struct schedule *x, struct slot *slot) {
+    struct serve_job *j = slot->job;
+    size_t bytes = j->nprompt * sizeof(float);
+    if (j->task->ntop)
+        return llm_session_logits(slot->s, j->prompt, j->nprompt, take_logits, slot);
+    float *losses = mem_alloc(&x->al, bytes);
+    hilo_status status = losses ? llm_session_score(slot->s, j->prompt, j->nprompt, losses) : HILO_RESOURCE_EXHAUSTED;
+    for (size_t i = 0; i + 1 < j->nprompt && status == HILO_OK; i++)
+        j->prompt_scores[i].log_probability = -(double)losses[i];
+    mem_free(&x->al, losses, bytes);
+    return status;
+}
+
 static bool score_prompt(struct schedule *x, struct slot *slot) {
     struct serve_job *j = slot->job;
-    float *scores = mem_alloc(&x->al, j->nprompt * sizeof *scores);
-    double *out = malloc(j->nprompt * sizeof *out);
-    hilo_status status = scores && out ? llm_session_score(slot->s, j->prompt, j->nprompt, scores) : HILO_RESOURCE_EXHAUSTED;
+    struct serve_token *scores = j->prompt_scores = calloc(j->nprompt, sizeof *scores);
+    for (size_t i = 0; i + 1 < j->nprompt && scores; i++)
+        scores[i].id = j->prompt[i + 1];
+    hilo_status status = scores ? prompt_scores(x, slot) : HILO_RESOURCE_EXHAUSTED;
     slot->seen.n = slot->portions.n = 0;
     llm_session_reset(slot->s);
-    for (size_t i = 0; i + 1 < j->nprompt && status == HILO_OK; i++)
-        out[i] = -(double)scores[i];
-    mem_free(&x->al, scores, j->nprompt * sizeof *scores);
+    if (status == HILO_OK)
+        return true;
     pthread_mutex_lock(&x->mutex);
-    if (status == HILO_OK) {
-        j->prompt_scores = out;
-    } else {
-        free(out);
-        fail_step(x, slot, status);
-    }
+    fail_step(x, slot, status);
     pthread_mutex_unlock(&x->mutex);
-    return status == HILO_OK;
+    return false;
 }
 
 /* The vector of a job's prompt; what the slot has read stays. */
@@ -378,6 +397,8 @@ static void join(struct schedule *x, struct serve_job *j, struct slot *slot, siz
     j->cached = prefix;
     x->counts.prompt_tokens += j->nprompt;
     x->counts.cached_tokens += prefix;
+    if (t->most == 0)
+        leave(x, slot, SERVE_END_LENGTH);
     pthread_mutex_unlock(&x->mutex);
 }
 

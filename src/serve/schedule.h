@@ -24,7 +24,7 @@ enum { SERVE_MAX_BIAS = 300, SERVE_MAX_TOP = 20 };
 
 /* What to write; constant while a job runs. */
 struct serve_task {
-    size_t most; /* tokens; 0 = up to the end of the context */
+    size_t most; /* tokens; SIZE_MAX = up to the end of the context; 0: nothing is written, the prompt is scored at most */
     struct llm_sampling sampling;
     double frequency, presence;             /* subtracted from logits of generated tokens: for each occurrence, once */
     struct serve_bias bias[SERVE_MAX_BIAS]; /* added to logits */
@@ -35,7 +35,7 @@ struct serve_task {
     bool score;                        /* log probabilities of tokens … */
     size_t ntop;                       /* … and of so many of the most probable */
     bool embed;                        /* nothing is written: the prompt's vector is wanted */
-    bool score_prompt;                 /* of the prompt's tokens, too */
+    bool score_prompt;                 /* of the prompt's tokens but the first one, too */
     const struct llm_grammar *grammar; /* NULL = any text */
     double deadline;                   /* rt_now_ms() at which it is given up; 0 = never */
 };
@@ -66,7 +66,7 @@ struct serve_job {
         struct serve_token *v;
         size_t n, cap;
     } tokens;                          /* task->score: of ids but the one that ended the text */
-    double *prompt_scores;             /* task->score_prompt: nprompt - 1 log probabilities, of tokens 1 … */
+    struct serve_token *prompt_scores; /* task->score_prompt: nprompt - 1 of them, of tokens 1 … */
     float *vector;                     /* task->embed: s->embedding.width numbers */
     size_t cached;                     /* tokens of the prompt that were there already */
     char why[256];                     /* SERVE_END_FAILED */

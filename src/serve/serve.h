@@ -3,7 +3,7 @@
  *   http.c       HTTP, by libmicrohttpd            task.c       parameters of a request
  *   schedule.c   continuous batching               text.c       a request from its prompt to its answer
  *   server.c     models, routes, errors            split.c      reasoning and tool calls in a text
- *   chat.c, completion.c, responses.c, misc.c      the endpoints */
+ *   chat.c, completion.c, llama.c, responses.c, misc.c      the endpoints */
 #ifndef HILO_SERVE_SERVE_H
 #define HILO_SERVE_SERVE_H
 

@@ -120,6 +120,8 @@ static const struct route routes[] = {
     {"POST", "/v1/completions", serve_completion, false},
     {"POST", "/v1/responses", serve_responses, false},
     {"POST", "/v1/embeddings", serve_embeddings, false},
+    {"POST", "/completion", serve_llama_completion, false},
+    {"GET", "/props", serve_props, false},
     {"GET", "/v1/models", serve_models, false},
     {"GET", "/v1/models/", serve_one_model, false},
     {"POST", "/tokenize", serve_tokenize, false},
@@ -132,10 +134,13 @@ static const struct route routes[] = {
     {"GET", "/", serve_page, true},
 };
 
-/* A route's path that ends with a slash, other than that of the page, stands for all names below it. */
+/* A route's path that ends with a slash, other than that of the page, stands for all names below it. Other paths may end with
+   one. */
 static bool leads_to(const char *path, const struct route *r) {
-    size_t n = strlen(r->path);
-    return n > 1 && r->path[n - 1] == '/' ? strncmp(path, r->path, n) == 0 : strcmp(path, r->path) == 0;
+    size_t n = strlen(r->path), length = strlen(path);
+    if (n > 1 && r->path[n - 1] == '/')
+        return length > n && strncmp(path, r->path, n) == 0;
+    return strncmp(path, r->path, n) == 0 && (length == n || (n > 1 && length == n + 1 && path[n] == '/'));
 }
 
 /* The time it takes says nothing about the keys. */

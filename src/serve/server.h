@@ -62,7 +62,7 @@ void serve_event(struct strbuf *out, const char *name, json_t *v);
 
 /* ---- requests for text (task.c, text.c) ------------------------------------------------------ */
 
-enum serve_api { SERVE_CHAT, SERVE_COMPLETION, SERVE_RESPONSES, SERVE_EMBEDDINGS };
+enum serve_api { SERVE_CHAT, SERVE_COMPLETION, SERVE_LLAMA, SERVE_RESPONSES, SERVE_EMBEDDINGS };
 
 /* A choice on its way to the client. */
 struct choice {
@@ -82,9 +82,12 @@ struct text {
         size_t n;
     } stops;
     struct llm_grammar *grammar;
-    struct llm_ids prompt;
-    size_t n; /* choices */
+    struct llm_ids prompt; /* of all prompts, one after the other */
+    size_t n;              /* choices: those of the first prompt, those of the second … */
+    size_t tried, kept;    /* of each prompt `tried` choices are written, of which the answer has the best `kept` */
+    uint64_t seed;         /* of each prompt's first choice; of the next ones 1 more each */
     struct choice *choices;
+    bool scored; /* log probabilities are part of the answer; task.score: they are needed */
     bool stream, usage, echo, tools, forced_tool, thinking; /* thinking: the answer begins within the reasoning */
     bool submitted, created_sent, usage_sent;
     uint64_t version;
@@ -101,7 +104,10 @@ bool text_grammar(struct call *c, struct text *t, struct str grammar, const char
 bool text_schema(struct call *c, struct text *t, const json_t *schema, const char *param);
 /* The prompt of a conversation: `input` are the variables of the template. */
 bool text_prompt_chat(struct call *c, struct text *t, const json_t *input);
-bool text_prompt(struct call *c, struct text *t, struct str prompt);
+/* A prompt that is a text, a list of ids, or, of SERVE_LLAMA, a list of both, or a list of such prompts. */
+bool text_prompts(struct call *c, struct text *t, const json_t *prompts);
+/* Makes the choices of n prompts, whose ids end at ends[0] … in t->prompt. */
+bool text_choices(struct call *c, struct text *t, const size_t *ends, size_t n);
 /* Submits the text and answers it: as a whole with `whole`, or as a stream of what `piece` appends for each change (false = the
    end; the jobs do not change while it runs). Takes the text over. */
 void text_answer(struct call *c, struct text *t, json_t *(*whole)(struct text *t),
@@ -111,6 +117,8 @@ bool text_submit(struct call *c, struct text *t);
 /* Waits for all jobs, and cancels them when the client goes; false after answering why one of them failed. */
 bool text_wait(struct call *c, struct text *t);
 const char *text_finish(const struct choice *x); /* "stop", "length", "tool_calls" */
+/* The log probability of a token, and those of the most probable ones at its place, as in chat completions; `id`: with ids. */
+json_t *text_token_scores(const struct text *t, const struct serve_token *token, bool id);
 json_t *text_usage(const struct text *t);
 struct str text_visible(const struct choice *x);
 
@@ -127,6 +135,8 @@ struct split text_split(const struct text *t, struct str text, bool end, json_t 
 
 void serve_chat(struct call *c);
 void serve_completion(struct call *c);
+void serve_llama_completion(struct call *c);
+void serve_props(struct call *c);
 void serve_responses(struct call *c);
 void serve_embeddings(struct call *c);
 void serve_tokenize(struct call *c);

@@ -26,10 +26,10 @@ static const struct number numbers[] = {
     {"frequency_penalty", TASK(frequency), false, -2, 2},
     {"presence_penalty", TASK(presence), false, -2, 2},
     {"top_k", TASK(sampling.top_k), true, 0, 1e9},
-    {"max_tokens", TASK(most), true, 1, 1e9},
+    {"max_tokens", TASK(most), true, 0, 1e9},
     {"max_completion_tokens", TASK(most), true, 1, 1e9},
     {"max_output_tokens", TASK(most), true, 1, 1e9},
-    {"n_predict", TASK(most), true, 1, 1e9},
+    {"n_predict", TASK(most), true, -1, 1e9}, /* -1: SIZE_MAX */
 };
 
 static bool number(struct call *c, const json_t *v, const struct number *n, double *out) {
@@ -41,7 +41,7 @@ static bool number(struct call *c, const json_t *v, const struct number *n, doub
     return true;
 }
 
-static bool read_numbers(struct call *c, struct serve_task *t) {
+static bool read_numbers(struct call *c, enum serve_api api, struct serve_task *t) {
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         const struct number *n = &numbers[i];
         const json_t *v = json_object_get(c->body, n->name);
@@ -55,6 +55,8 @@ static bool read_numbers(struct call *c, struct serve_task *t) {
         else
             *(double *)(void *)((char *)t + n->at) = x;
     }
+    if (t->most == 0 && api != SERVE_COMPLETION && api != SERVE_LLAMA)
+        return serve_error(c, 400, NULL, "max_tokens", "no tokens are asked for");
     if (t->sampling.top_p == 0)
         t->sampling.top_k = 1; /* nothing but the most probable token */
     t->sampling.top_p = t->sampling.top_p > 0 ? t->sampling.top_p : 1;
@@ -125,14 +127,16 @@ static bool read_bias(struct call *c, struct text *t) {
     return true;
 }
 
-/* Chat: `logprobs` is a flag and `top_logprobs` a number; completions: `logprobs` is the number. */
+/* Chat: `logprobs` is a flag and `top_logprobs` a number; completions: `logprobs` is the number; llama-server: `n_probs`, of
+   which 0 is none. */
 static bool read_scores(struct call *c, struct text *t) {
-    const json_t *v = json_object_get(c->body, "logprobs");
+    const char *name = t->api == SERVE_LLAMA ? "n_probs" : "logprobs";
+    const json_t *v = json_object_get(c->body, name);
     int64_t top = 0;
-    if (t->api == SERVE_COMPLETION) {
-        if (!integer(c, "logprobs", 0, SERVE_MAX_TOP, &top))
+    if (t->api == SERVE_COMPLETION || t->api == SERVE_LLAMA) {
+        if (!integer(c, name, 0, SERVE_MAX_TOP, &top))
             return false;
-        t->task.score = v && !json_is_null(v);
+        t->task.score = t->api == SERVE_LLAMA ? top > 0 : v && !json_is_null(v);
     } else {
         if (!flag(c, c->body, "logprobs", &t->task.score) || !integer(c, "top_logprobs", 0, SERVE_MAX_TOP, &top))
             return false;
@@ -165,6 +169,7 @@ bool text_schema(struct call *c, struct text *t, const json_t *schema, const cha
    schema in the format itself. */
 static bool read_format(struct call *c, struct text *t) {
     const json_t *format = json_object_get(c->body, "response_format"), *grammar = json_object_get(c->body, "grammar");
+    const json_t *schema_of_llama = json_object_get(c->body, "json_schema");
     if (t->api == SERVE_RESPONSES)
         format = json_object_get(json_object_get(c->body, "text"), "format");
     if (grammar && !json_is_null(grammar)) {
@@ -172,6 +177,8 @@ static bool read_format(struct call *c, struct text *t) {
             return serve_error(c, 400, NULL, "grammar", "'grammar' is not a string");
         return text_grammar(c, t, (struct str){json_string_value(grammar), json_string_length(grammar)}, "grammar");
     }
+    if (t->api == SERVE_LLAMA && schema_of_llama && !json_is_null(schema_of_llama))
+        return text_schema(c, t, schema_of_llama, "json_schema");
     if (!format || json_is_null(format))
         return true;
     const char *type = json_string_value(json_object_get(format, "type"));
@@ -218,6 +225,13 @@ static void log_unknown(const struct call *c, const struct text *t) {
                                          "reasoning_effort",
                                          "previous_response_id",
                                          "encoding_format",
+                                         "best_of",
+                                         "suffix",
+                                         "n_probs",
+                                         "json_schema",
+                                         "cache_prompt",
+                                         "return_tokens",
+                                         "add_generation_prompt",
                                          "dimensions"};
     const char *key;
     json_t *v;
@@ -241,9 +255,10 @@ static uint64_t any_seed(struct server *s) {
 }
 
 static bool read_task(struct call *c, struct text *t) {
-    int64_t n = 1, seed = -1;
+    int64_t n = 1, best = 0, seed = -1;
     const json_t *stream = json_object_get(c->body, "stream_options");
-    if (!read_numbers(c, &t->task) || !integer(c, "n", 1, MOST_CHOICES, &n) ||
+    if (!read_numbers(c, t->api, &t->task) || !integer(c, "n", 1, MOST_CHOICES, &n) ||
+        (t->api == SERVE_COMPLETION && !integer(c, "best_of", 1, MOST_CHOICES, &best)) ||
         !integer(c, "seed", INT64_MIN, INT64_MAX, &seed) || !flag(c, c->body, "stream", &t->stream) ||
         !flag(c, stream, "include_usage", &t->usage) || !flag(c, c->body, "ignore_eos", &t->task.ignore_end) ||
         !read_stops(c, t) || !read_bias(c, t) || !read_scores(c, t) || !read_format(c, t))
@@ -252,28 +267,29 @@ static bool read_task(struct call *c, struct text *t) {
     if (flaw)
         return serve_error(c, 400, NULL, NULL, "%s", flaw);
     const struct serve_options *o = &c->server->o;
-    if (o->most_tokens && (!t->task.most || t->task.most > o->most_tokens))
+    if (o->most_tokens && t->task.most > o->most_tokens)
         t->task.most = o->most_tokens;
     if (o->timeout_s)
         t->task.deadline = rt_now_ms() + 1e3 * o->timeout_s;
-    t->n = (size_t)n;
-    t->choices = calloc(t->n, sizeof *t->choices);
-    if (!t->choices)
-        return serve_error(c, 500, NULL, NULL, "out of memory");
+    t->kept = (size_t)n;
+    t->tried = (size_t)(best ? best : n);
+    if (t->tried < t->kept)
+        return serve_error(c, 400, NULL, "best_of", "'best_of' is less than 'n'");
+    if (t->tried > t->kept && t->stream)
+        return serve_error(c, 400, NULL, "best_of", "the best of several texts cannot be streamed");
+    t->scored = t->task.score;
+    t->task.score |= t->tried > t->kept;
     const json_t *given = json_object_get(c->body, "seed");
-    uint64_t from = json_is_integer(given) ? (uint64_t)seed : any_seed(c->server);
-    for (size_t i = 0; i < t->n; i++) {
-        serve_job_init(&t->choices[i].job);
-        t->choices[i].job.task = &t->task;
-        t->choices[i].job.seed = from + i;
-    }
+    bool any = !json_is_integer(given) || (t->api == SERVE_LLAMA && seed == -1);
+    t->seed = any ? any_seed(c->server) : (uint64_t)seed;
     log_unknown(c, t);
     return true;
 }
 
 struct text *text_new(struct call *c, enum serve_api api) {
     static const char *const prefixes[] = {
-        [SERVE_CHAT] = "chatcmpl", [SERVE_COMPLETION] = "cmpl", [SERVE_RESPONSES] = "resp", [SERVE_EMBEDDINGS] = "embd"};
+        [SERVE_CHAT] = "chatcmpl", [SERVE_COMPLETION] = "cmpl", [SERVE_LLAMA] = "cmpl", [SERVE_RESPONSES] = "resp",
+        [SERVE_EMBEDDINGS] = "embd"};
     struct serve_model *m = serve_model_of(c);
     if (!m)
         return NULL;
@@ -292,6 +308,7 @@ struct text *text_new(struct call *c, enum serve_api api) {
     t->http = *c->http;
     t->created = time(NULL);
     t->task.sampling = (struct llm_sampling){.temperature = 1, .top_p = 1, .repetition = 1};
+    t->task.most = SIZE_MAX;
     llm_ids_init(&t->prompt, mem_system_allocator());
     snprintf(t->id, sizeof t->id, "%s-%llx%llx", prefixes[api], (unsigned long long)t->created,
              (unsigned long long)++c->server->number);

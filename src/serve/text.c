@@ -23,18 +23,86 @@ void text_free(struct text *t) {
 
 /* ---- prompts --------------------------------------------------------------------------------- */
 
-static bool check_prompt(struct call *c, struct text *t) {
-    if (t->prompt.n == 0)
+/* The last of the prompts, which begins at id `from`. */
+static bool check_prompt(struct call *c, struct text *t, size_t from) {
+    size_t n = t->prompt.n - from;
+    if (t->prompt.failed)
+        return serve_error(c, 500, NULL, NULL, "out of memory");
+    if (n == 0)
         return serve_error(c, 400, NULL, NULL, "the prompt has no tokens");
-    if (t->prompt.n >= (size_t)t->model->s->limit)
-        return serve_error(c, 400, "context_length_exceeded", NULL, "the prompt has %zu tokens; the context has %lld",
-                           t->prompt.n, (long long)t->model->s->limit);
+    if (n >= (size_t)t->model->s->limit)
+        return serve_error(c, 400, "context_length_exceeded", NULL, "the prompt has %zu tokens; the context has %lld", n,
+                           (long long)t->model->s->limit);
     return true;
 }
 
-bool text_prompt(struct call *c, struct text *t, struct str prompt) {
-    hilo_status status = llm_tok_encode(t->model->s->tok, prompt, NULL, LLM_TOK_POST, &c->d, &t->prompt);
-    return status == HILO_OK ? check_prompt(c, t) : serve_failed(c, status, "prompt");
+bool text_choices(struct call *c, struct text *t, const size_t *ends, size_t n) {
+    t->choices = calloc(n * t->tried, sizeof *t->choices);
+    if (!t->choices)
+        return serve_error(c, 500, NULL, NULL, "out of memory");
+    for (size_t i = 0; i < n * t->tried; i++) {
+        struct serve_job *j = &t->choices[t->n++].job;
+        size_t which = i / t->tried, from = which ? ends[which - 1] : 0;
+        serve_job_init(j);
+        j->task = &t->task;
+        j->seed = t->seed + i % t->tried;
+        j->prompt = t->prompt.v + from;
+        j->nprompt = ends[which] - from;
+    }
+    return true;
+}
+
+/* The ids that a list has, and of llama-server's the texts between them; appended to the prompts. */
+static bool read_ids(struct call *c, struct text *t, const json_t *list) {
+    const json_t *one;
+    size_t i;
+    json_array_foreach(list, i, one) {
+        json_int_t id = json_integer_value(one);
+        if (t->api == SERVE_LLAMA && json_is_string(one)) {
+            struct str text = {json_string_value(one), json_string_length(one)};
+            hilo_status status = llm_tok_encode(t->model->s->tok, text, NULL, i ? 0 : LLM_TOK_POST, &c->d, &t->prompt);
+            if (status != HILO_OK)
+                return serve_failed(c, status, "prompt");
+            continue;
+        }
+        if (!json_is_integer(one) || id < 0 || id >= t->model->s->model.config.vocab)
+            return serve_error(c, 400, NULL, "prompt", "'prompt' has something else than ids of tokens");
+        llm_ids_push(&t->prompt, (int32_t)id);
+    }
+    return true;
+}
+
+static bool read_prompt(struct call *c, struct text *t, const json_t *v) {
+    struct str text = {json_string_value(v), json_string_length(v)};
+    size_t before = t->prompt.n;
+    hilo_status status = HILO_OK;
+    if (json_is_string(v))
+        status = llm_tok_encode(t->model->s->tok, text, NULL, LLM_TOK_POST, &c->d, &t->prompt);
+    else if (!json_is_array(v))
+        return serve_error(c, 400, NULL, "prompt", "'prompt' is not a text, a list of ids, or a list of those");
+    else if (!read_ids(c, t, v))
+        return false;
+    return status == HILO_OK ? check_prompt(c, t, before) : serve_failed(c, status, "prompt");
+}
+
+bool text_prompts(struct call *c, struct text *t, const json_t *prompts) {
+    const json_t *one, *first = json_array_get(prompts, 0);
+    size_t n = 0, i, *ends;
+    bool mixed = false, good = true;
+    json_array_foreach(prompts, i, one) mixed |= t->api == SERVE_LLAMA && json_is_integer(one);
+    bool list = json_is_array(prompts) && !json_is_integer(first) && !mixed, empty = list && !first;
+    n = list ? json_array_size(prompts) : 1;
+    if (empty || n > c->server->o.queue / t->tried)
+        return serve_error(c, 400, NULL, "prompt", "'prompt' has %zu texts; 1 to %zu are possible", n,
+                           c->server->o.queue / t->tried);
+    ends = calloc(n, sizeof *ends);
+    for (i = 0; i < n && ends && good; i++) {
+        good = read_prompt(c, t, list ? json_array_get(prompts, i) : prompts);
+        ends[i] = t->prompt.n;
+    }
+    good = good && (ends || serve_error(c, 500, NULL, NULL, "out of memory")) && text_choices(c, t, ends, n);
+    free(ends);
+    return good;
 }
 
 /* Whether the text ends within the model's reasoning: the template has begun it. */
@@ -52,7 +120,9 @@ bool text_prompt_chat(struct call *c, struct text *t, const json_t *input) {
         status = llm_tok_encode(t->model->s->tok, (struct str){text.p, text.n}, text.from_input, 0, &c->d, &t->prompt);
     t->thinking = status == HILO_OK && ends_thinking(&text);
     jinja_text_free(&text);
-    return status == HILO_OK ? check_prompt(c, t) : serve_failed(c, status, "messages");
+    if (status != HILO_OK)
+        return serve_failed(c, status, "messages");
+    return check_prompt(c, t, 0) && text_choices(c, t, &t->prompt.n, 1);
 }
 
 /* ---- waiting --------------------------------------------------------------------------------- */
@@ -169,10 +239,6 @@ bool text_submit(struct call *c, struct text *t) {
 void text_answer(struct call *c, struct text *t, json_t *(*whole)(struct text *t),
                  bool (*piece)(struct text *t, struct strbuf *out)) {
     struct stream *s = calloc(1, sizeof *s);
-    for (size_t i = 0; i < t->n; i++) {
-        t->choices[i].job.prompt = t->prompt.v;
-        t->choices[i].job.nprompt = t->prompt.n;
-    }
     if (!s)
         serve_error(c, 500, NULL, NULL, "out of memory");
     if (s && text_submit(c, t) && t->stream) {
@@ -197,10 +263,12 @@ const char *text_finish(const struct choice *x) {
 }
 
 json_t *text_usage(const struct text *t) {
-    json_int_t prompt = (json_int_t)t->prompt.n, cached = (json_int_t)t->choices[0].job.cached, tokens = 0;
+    json_int_t prompt = (json_int_t)t->prompt.n, cached = 0, tokens = 0;
     bool responses = t->api == SERVE_RESPONSES;
-    for (size_t i = 0; i < t->n; i++)
+    for (size_t i = 0; i < t->n; i++) {
         tokens += (json_int_t)t->choices[i].job.ids.n;
+        cached += i % t->tried ? 0 : (json_int_t)t->choices[i].job.cached;
+    }
     return json_pack("{s:I,s:I,s:I,s:{s:I}}", responses ? "input_tokens" : "prompt_tokens", prompt,
                      responses ? "output_tokens" : "completion_tokens", tokens, "total_tokens", prompt + tokens,
                      responses ? "input_tokens_details" : "prompt_tokens_details", "cached_tokens", cached);

@@ -309,7 +309,7 @@ exits 2 embed -m "$m" --pooling max 'a text'
 exits 2 embed -m "$m"
 
 # ---- emit: programs that verify, in text and in bytecode
-for graph in decode prefill verify score embed grow; do
+for graph in decode prefill verify score logits embed grow; do
     exits 0 emit -m "$m" --graph $graph --tokens 2 --batch 2 -o $graph.mlir
     exits 0 opt $graph.mlir
 done

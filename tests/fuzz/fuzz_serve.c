@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 static const char *const paths[] = {"/v1/chat/completions", "/v1/completions", "/v1/responses", "/v1/embeddings", "/tokenize",
-                                    "/detokenize",          "/apply-template"};
+                                    "/detokenize",          "/apply-template",  "/completion"};
 
 /* Opened once for the process. */
 static struct server *open_server(void) {

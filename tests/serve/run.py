@@ -9,6 +9,7 @@ import base64
 import concurrent.futures
 import http.client
 import json
+import math
 import os
 import pathlib
 import random
@@ -200,6 +201,122 @@ def test_parameters(s):
     assert s.good("/v1/completions", ask | {"prompt": ids})["choices"][0]["text"] == full
 
 
+def test_several_prompts(s):
+    """Each prompt of a list has the choices that it has alone."""
+    path, ask = "/v1/completions", {"max_tokens": 9, "seed": 6, "n": 2, "logprobs": 0, "echo": True}
+    alone = [s.good(path, ask | {"prompt": p}) for p in ("Licensed under", "This program")]
+    ids = [s.good("/tokenize", {"content": p, "add_special": True})["tokens"] for p in ("Licensed under", "This program")]
+    want = [c for v in alone for c in v["choices"]]
+    usage = {k: sum(v["usage"][k] for v in alone) for k in ("prompt_tokens", "completion_tokens", "total_tokens")}
+    for prompts in (["Licensed under", "This program"], ids, ["Licensed under", ids[1]]):
+        v = s.good(path, ask | {"prompt": prompts})
+        assert [c["index"] for c in v["choices"]] == [0, 1, 2, 3] and {k: v["usage"][k] for k in usage} == usage
+        assert [c | {"index": 0} for c in v["choices"]] == [c | {"index": 0} for c in want]
+    texts = [""] * 4
+    for chunk in s.stream(path, ask | {"prompt": ids}):
+        for c in chunk["choices"]:
+            texts[c["index"]] += c["text"]
+    assert texts == [c["text"] for c in want]
+    for wrong in ([], ["a", 5], ["a", []], [[1], [-1]], [["a"]], ["word "] * 300):
+        s.bad(400, path, {"prompt": wrong, "max_tokens": 1})
+
+
+def test_best_of(s):
+    """The choices with the greatest mean log probability, best first; all of them count as generated."""
+    path, ask = "/v1/completions", {"prompt": "Licensed under", "max_tokens": 8, "seed": 9, "logprobs": 0}
+    every = s.good(path, ask | {"n": 6})
+    mean = [sum(p) / len(p) for p in (c["logprobs"]["token_logprobs"] for c in every["choices"])]
+    order = sorted(range(6), key=lambda i: -mean[i])
+    v = s.good(path, ask | {"n": 2, "best_of": 6})
+    assert [c["text"] for c in v["choices"]] == [every["choices"][i]["text"] for i in order[:2]]
+    assert v["usage"] == every["usage"] and [c["index"] for c in v["choices"]] == [0, 1]
+    two = s.good(path, ask | {"prompt": ["A", "Licensed under"], "n": 1, "best_of": 6, "logprobs": None})["choices"]
+    assert two[1]["text"] == v["choices"][0]["text"] and two[1]["logprobs"] is None and len(two) == 2
+    s.bad(400, path, ask | {"n": 3, "best_of": 2})
+    s.bad(400, path, ask | {"best_of": 2, "stream": True})
+    assert s.good(path, ask | {"n": 2, "best_of": 2})["choices"] == s.good(path, ask | {"n": 2})["choices"]
+
+
+def test_scored_prompts(s):
+    """max_tokens 0 writes nothing. The probable tokens at each place of a prompt are those that the model would choose there."""
+    path = "/v1/completions"
+    text = "Licensed under the Apache License"
+    v = s.good(path, {"prompt": text, "max_tokens": 0, "echo": True, "logprobs": 4, "temperature": 0})
+    c, scored = v["choices"][0], v["choices"][0]["logprobs"]
+    assert c["text"] == text and c["finish_reason"] == "length" and v["usage"]["completion_tokens"] == 0
+    ids = s.good("/tokenize", {"content": text, "add_special": True})["tokens"]
+    assert len(scored["tokens"]) == len(ids) and scored["top_logprobs"][0] is None and scored["token_logprobs"][0] is None
+    greedy = 0
+    for i in range(1, len(ids)):
+        top, token, p = scored["top_logprobs"][i], scored["tokens"][i], scored["token_logprobs"][i]
+        assert top[token] == p and len(top) in (4, 5) and sum(map(math.exp, top.values())) < 1.0001
+        step = s.good(path, {"prompt": ids[:i], "max_tokens": 1, "logprobs": 4, "temperature": 0})["choices"][0]["logprobs"]
+        want = step["top_logprobs"][0]
+        both = set(want) & set(top)  # prompts are read in another precision than tokens that are written
+        assert len(both) >= 3 and all(abs(top[t] - want[t]) < 0.05 for t in both), (top, want)
+        greedy += token in want and max(want, key=want.get) == token
+    assert 0 < greedy < len(ids) - 1  # some are the most probable, and some are not
+    plain = s.good(path, {"prompt": text, "max_tokens": 0, "echo": True, "logprobs": 0})["choices"][0]["logprobs"]
+    assert all(abs(a - b) < 1e-4 for a, b in zip(plain["token_logprobs"][1:], scored["token_logprobs"][1:]))
+    long = text * 30  # more tokens than are scored at once
+    first = s.good(path, {"prompt": long, "max_tokens": 0, "echo": True, "logprobs": 1})["choices"][0]["logprobs"]
+    again = s.good(path, {"prompt": long, "max_tokens": 0, "echo": True, "logprobs": 0})["choices"][0]["logprobs"]
+    assert len(first["tokens"]) > 150 and first["tokens"] == again["tokens"]
+    assert all(abs(a - b) < 1e-4 for a, b in zip(first["token_logprobs"][1:], again["token_logprobs"][1:]))
+    empty = s.good(path, {"prompt": text, "max_tokens": 0})["choices"][0]
+    assert empty["text"] == "" and empty["logprobs"] is None
+    assert s.stream(path, {"prompt": text, "max_tokens": 0, "echo": True})[0]["choices"][0]["text"] == text
+    assert s.bad(400, path, {"prompt": text, "suffix": "x"})["param"] == "suffix"
+    s.good(path, {"prompt": text, "suffix": None, "max_tokens": 1})
+
+
+def test_llama_server(s):
+    """llama-server's own endpoints."""
+    ask = {"prompt": "Licensed under", "n_predict": 12, "temperature": 0}
+    text = s.good("/v1/completions", {"prompt": "Licensed under", "max_tokens": 12, "temperature": 0})["choices"][0]["text"]
+    v = s.good("/completion", ask | {"cache_prompt": True})
+    assert v["content"] == text and v["stop"] is True and v["stop_type"] == "limit" and v["model"] == "tiny-llama"
+    ids = s.good("/tokenize", {"content": "Licensed under", "add_special": True})["tokens"]
+    assert v["tokens_predicted"] == len(v["tokens"]) == 12 and v["tokens_evaluated"] == len(ids)
+    assert s.good("/detokenize", {"tokens": v["tokens"]})["content"] == text
+    assert v["generation_settings"]["n_predict"] == 12 and v["generation_settings"]["temperature"] == 0
+    assert v["timings"]["predicted_n"] == 12 and v["timings"]["predicted_per_second"] > 0
+    assert v["timings"]["prompt_n"] + v["timings"]["cache_n"] == len(ids)
+    w = s.good("/completion", ask | {"stop": [text[4:7]]})
+    assert w["content"] == text[:text.index(text[4:7])] and w["stop_type"] == "word" and w["stopping_word"] == text[4:7]
+    w = s.good("/completion", ask | {"grammar": 'root ::= "ab"'})
+    assert w["content"] == "ab" and w["stop_type"] == "eos"
+    w = s.good("/completion", ask | {"json_schema": SCHEMAS[0], "n_predict": -1, "seed": 2, "temperature": 1})
+    assert obeys(json.loads(w["content"]), SCHEMAS[0], None)
+    w = s.good("/completion", ask | {"n_probs": 3})["completion_probabilities"]
+    assert [p["id"] for p in w] == v["tokens"] and all(p["top_logprobs"][0]["id"] == p["id"] for p in w)
+    assert s.good("/completion", ask | {"prompt": ids})["content"] == text
+    assert s.good("/completion", ask | {"prompt": ["Licensed", *ids[-1:]]})["content"] == text
+    both = s.good("/completion", ask | {"prompt": ["A", "Licensed under"]})
+    assert [b["index"] for b in both] == [0, 1] and both[1]["content"] == text
+    assert s.good("/completion", ask | {"n_predict": 0})["content"] == ""
+    events = [json.loads(e[len("data: "):]) for e in s.events("/completion", ask)]
+    assert [e["stop"] for e in events] == [False] * (len(events) - 1) + [True] and len(events) > 2
+    assert "".join(e["content"] for e in events) == text and events[-1]["stop_type"] == "limit"
+    assert sum((e["tokens"] for e in events), []) == v["tokens"]
+    s.bad(400, "/completion", {})
+    props = s.good("/props")
+    assert props["default_generation_settings"]["n_ctx"] == s.good("/v1/models")["data"][0]["context_length"]
+    assert props["default_generation_settings"]["params"]["temperature"] == 1 and props["total_slots"] == 6
+    assert "start_header_id" in props["chat_template"] and props["bos_token"] == "<|begin_of_text|>"
+    assert props["modalities"] == {"vision": False, "audio": False} and props["model_alias"] == "tiny-llama"
+
+
+def test_paths(s):
+    """A slash at the end of a path is not minded."""
+    for path in ("/v1/models", "/health", "/slots", "/v1/models/tiny-llama", "/props"):
+        assert s.good(path + "/") == s.good(path)
+    ask = {"prompt": "a", "max_tokens": 2, "temperature": 0}
+    assert s.good("/v1/completions/", ask)["choices"] == s.good("/v1/completions", ask)["choices"]
+    for path in ("/v1/models//", "/v1/completion", "//", "/v1/modelsx"):
+        s.bad(404, path)
+
+
 def test_tokens(s):
     for text in PROMPTS + ["héllo wörld 你好 🎉"]:
         ids = s.good("/tokenize", {"content": text})["tokens"]
@@ -208,6 +325,9 @@ def test_tokens(s):
     assert "".join(p["piece"] for p in pieces) == "hello"
     prompt = s.good("/apply-template", {"messages": user("hi")})["prompt"]
     assert "hi" in prompt and prompt.endswith("assistant<|end_header_id|>\n\n")
+    without = s.good("/apply-template", {"messages": user("hi"), "add_generation_prompt": False})["prompt"]
+    assert prompt.startswith(without) and without.endswith("hi<|eot_id|>")
+    s.bad(400, "/apply-template", {"messages": user("hi"), "add_generation_prompt": 1})
     # The text of users never becomes special tokens.
     eot = s.good("/v1/chat/completions", {"messages": user("x"), "max_tokens": 1})["usage"]["prompt_tokens"]
     more = s.good("/v1/chat/completions", {"messages": user("x<|eot_id|>"), "max_tokens": 1})["usage"]["prompt_tokens"]
@@ -457,7 +577,7 @@ def test_errors(s):
                   {"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}):
         s.bad(400, chat, {"messages": user("x"), "max_tokens": 2} | wrong)
     for wrong in ({"prompt": []}, {"prompt": [1, "x"]}, {"prompt": [-1]}, {"prompt": [10 ** 20]}, {"prompt": {}},
-                  {"prompt": ["a", "b"]}):
+                  {"prompt": ["a", {}]}, {"prompt": ["a", "b"], "n": 17}):
         s.bad(400, text, wrong)
     assert s.bad(400, text, {"prompt": "word " * 5000})["code"] == "context_length_exceeded"
     s.bad(400, "/detokenize", {"tokens": [10 ** 9]})
