@@ -70,9 +70,10 @@ static struct explain_row row_of(const struct plan *p, uint32_t step) {
     } else if (s->kind == PLAN_ROUTINE) {
         r.name = lib_match_name(s->routine);
         r.ms = s->routine->ns * 1e-6;
-    } else if (s->kind == PLAN_COLLECTIVE) {
+    } else if (s->collective) {
         r.name = plan_exchange_name(s->collective->kind);
-        r.received = received(p, s);
+        r.half = s->collective->number;
+        r.received = s->kind == PLAN_COLLECTIVE ? received(p, s) : 0;
     }
     if (s->note) {
         r.text = s->note->text ? s->note->text : "";
@@ -81,7 +82,7 @@ static struct explain_row row_of(const struct plan *p, uint32_t step) {
         r.flops = s->note->flops;
     }
     for (uint32_t i = 0; i < s->nuses; i++)
-        r.bytes += (double)p->buffers[s->uses[i].buffer].bytes * (s->uses[i].role == PLAN_INOUT ? 2 : 1);
+        r.bytes += s->kind == PLAN_DONE ? 0 : (double)p->buffers[s->uses[i].buffer].bytes * (s->uses[i].role == PLAN_INOUT ? 2 : 1);
     if (s->kind == PLAN_COPY)
         r.ms = r.bytes * 1e-7; /* 10 GB/s */
     return r;
@@ -143,6 +144,7 @@ static void explain(const char *file, const hilo_executable *exe, const struct t
     x->gpu = rt_executable_gpu(exe);
     x->live = cli_alloc(p->nbuffers, sizeof *x->live);
     live_ranges(p, x->live);
+    int32_t open = 0; /* exchanges between their halves */
     for (uint32_t i = 0; i < p->nsteps; i++) {
         x->rows[i] = p->evaluated ? (struct explain_row){.kind = plan_kind_name(PLAN_REFERENCE), .name = "", .text = "",
                                                          .ops = "", .where = "", .times = 1}
@@ -150,6 +152,10 @@ static void explain(const char *file, const hilo_executable *exe, const struct t
         if (is_on_gpu(p, i))
             row_on_gpu(x, p, t, &x->rows[i]);
         x->total_ms += x->rows[i].ms;
+        const struct plan_step *s = &p->steps[i];
+        open += s->collective && s->collective->number ? (s->kind == PLAN_COLLECTIVE ? 1 : -1) : 0;
+        x->overlapped += open > 0 && (s->kind == PLAN_KERNEL || s->kind == PLAN_ROUTINE);
+        x->overlapped_ms += open > 0 ? x->rows[i].ms : 0;
     }
     x->arguments = port_bytes(exe, hilo_executable_input_type);
     x->results = port_bytes(exe, hilo_executable_output_type);
@@ -414,6 +420,8 @@ void explain_head(const struct explained *x, struct strbuf *out) {
     if (n[PLAN_COLLECTIVE])
         strbuf_printf(out, "%u collectives, by which a process receives %s\n", n[PLAN_COLLECTIVE],
                       size_text(received, "B", a, sizeof a));
+    if (n[PLAN_DONE])
+        strbuf_printf(out, "%u of them overlap with %u other steps, of %.3f ms\n", n[PLAN_DONE], x->overlapped, x->overlapped_ms);
     if (x->runs > 0)
         strbuf_printf(out, "%.3f ms in steps, mean of %.0f runs\n", x->total_ms, x->runs);
     else
@@ -502,6 +510,8 @@ static void put_text(const struct explained *x, struct strbuf *out) {
         if (!explain_is_shown(r))
             continue;
         strbuf_printf(out, "%9.4f %5.1f  %u %s%s%s", r->ms, share(x, r), r->step, r->kind, *r->name ? " " : "", r->name);
+        if (r->half)
+            strbuf_printf(out, " %s%u", r->received > 0 ? "start " : "", r->half);
         if (r->times > 1)
             strbuf_printf(out, " (%.0f times)", r->times);
         if (r->group)

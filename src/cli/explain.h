@@ -8,6 +8,7 @@ struct explain_row {
     uint32_t step, group; /* group: steps that run concurrently, of which this is the first; 0: none */
     const char *kind, *name, *text, *ops, *where; /* "" = none */
     double flops, bytes; /* of one execution */
+    uint32_t half;       /* of a collective: its number, from its first half to the second; 0: it is one step */
     double received;     /* bytes from other processes, of one execution of a collective */
     const struct hilo_gpu_launch *launch; /* of a kernel of a GPU; else NULL */
     double ms;           /* of all executions of a run: measured, or the compiler's estimate */
@@ -44,6 +45,8 @@ struct explained {
     struct explain_live *live;   /* by buffer */
     const char *evaluated; /* why all of it runs on the reference evaluator; "" when it does not */
     uint64_t arguments, results, constants;
+    uint32_t overlapped;         /* kernels and routines between the halves of collectives, */
+    double overlapped_ms;        /* and their time */
     const char *gpu;             /* that it is for; NULL = none. Then steps, copies and copied bytes, loops counted once: */
     uint32_t launches, transfers;
     double transferred;

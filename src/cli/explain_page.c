@@ -47,6 +47,7 @@ static void put_step(const struct explained *x, const struct explain_row *r, str
     put_number(out, "flops", r->flops);
     put_number(out, "bytes", r->bytes);
     put_number(out, "received", r->received);
+    put_number(out, "half", r->half);
     put_number(out, "ms", r->ms);
     put_number(out, "times", r->times);
     put_number(out, "roof_ms", r->roof_ms);

@@ -97,8 +97,8 @@ void comm_group_end(struct comm_group *g, uint32_t process, hilo_status status, 
 
 /* Why the group has failed, as far as this node knows; NULL: it has not. */
 const char *comm_group_failed(const struct comm_group *g);
-/* Room for the parts of an exchange of the process. */
-struct comm_part *comm_group_parts(struct comm_group *g, uint32_t process);
+/* Room for the parts of an exchange of the process: 0 is that of comm_exchange. */
+struct comm_part *comm_group_parts(struct comm_group *g, uint32_t process, uint32_t number);
 
 /* A block that a process sends to another one, and one that it receives from it. NULL: none. */
 struct comm_part {
@@ -117,5 +117,15 @@ struct comm_call {
    counterparts. Returns when all data is where it belongs and what was sent may be changed. On the thread of the process. */
 hilo_status comm_exchange(struct comm_group *g, uint32_t process, const struct comm_part *parts, uint32_t n,
                           struct comm_call *call, struct diag_list *d);
+/* The halves of an exchange: the blocks, and the parts, stay as they are between them. `number`: 1 … COMM_EXCHANGES - 1, of an
+   exchange that has not started; all processes of a group start their exchanges in one order. INVALID_ARGUMENT when the
+   exchange has started already, or has not. comm_start does not wait. */
+enum { COMM_EXCHANGES = 4 };
+hilo_status comm_start(struct comm_group *g, uint32_t process, uint32_t number, const struct comm_part *parts, uint32_t n,
+                       const struct comm_call *call, struct diag_list *d);
+hilo_status comm_finish(struct comm_group *g, uint32_t process, uint32_t number, struct comm_call *call, struct diag_list *d);
+/* Gives up what the process has started and not finished; nothing reads or writes its blocks then. To be called before
+   comm_group_end by a process that may have failed. */
+void comm_abandon(struct comm_group *g, uint32_t process);
 
 #endif

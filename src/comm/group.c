@@ -1,9 +1,10 @@
 /* A run of a program by several processes, and what they exchange.
  *
- * A process exchanges with all its peers at once, and then goes on; so between two processes there is at most one block each
- * way, and blocks are matched by being the next ones. On one node a process shows what it offers and where it wants what it
- * gets; the receiver copies, as soon as both are there, so that copies run in parallel. What goes to other nodes has left
- * before it waits for those on its own.
+ * A process exchanges with all its peers at once; in each exchange there is at most one block each way between two processes, and
+ * blocks are matched by their numbers. A process may start several exchanges before it finishes the first, and while it waits
+ * for one it receives those of the others too, so that processes need not finish them in the same order. On one node a process
+ * shows what it offers and where it wants what it gets; the receiver copies, as soon as both are there, so that copies run in
+ * parallel. What goes to other nodes has left before it waits for those on its own.
  *
  * A process waits for others only here. When one fails all waits end with an error; on one node also when none can go on. */
 #include "comm/net.h"
@@ -13,26 +14,39 @@
 #include <stdio.h>
 #include <time.h>
 
-enum { GROUP_POLL_MS = 50 };
+enum {
+    GROUP_POLL_MS = 50,
+    GROUP_LONG_BYTES = 8 << 10 /* of longer blocks transports send an announcement first */
+};
 
 /* What a process offers one peer, or wants of it. */
 struct side {
     void *data;
     size_t bytes;
+    uint32_t number; /* of the block, among those of this pair of processes */
     bool open;
+};
+
+/* An exchange that has started; at most one for each number. */
+struct exchange {
+    bool started;
+    uint32_t left;          /* sides that are open */
+    uint32_t nrequests, nparts;
+    const struct comm_part *parts;
+    struct side *send, *receive;   /* by process */
+    struct comm_request *requests; /* 2 n; NULL where all are here */
+    struct comm_part *room;        /* n */
 };
 
 struct member {
     struct comm_group *group;
     uint32_t device, node;
     bool here, ended;
-    uint32_t left;          /* sides of the exchange that are open */
     uint32_t read;          /* peers that copy from it right now */
     bool waiting;
-    struct side *send, *receive; /* by process */
-    struct comm_request *requests; /* 2 n */
-    struct comm_part *parts;       /* n */
-    uint32_t *sent, *received;     /* blocks that went to other nodes and came, by process */
+    uint32_t waits_for;     /* the exchange */
+    struct exchange exchanges[COMM_EXCHANGES];
+    uint32_t *sent, *received;     /* blocks that went to other processes and came, by process */
     char why[1024];                /* its exchange has failed; may be cut */
 };
 
@@ -74,19 +88,36 @@ static void on_failed(void *user, uint32_t from, hilo_status status, struct str 
     strbuf_free(&b);
 }
 
+/* The arrays of a member: of its exchanges, and the numbers of its blocks. */
+static char *member_arrays(struct member *m, uint32_t n, bool nodes, char *at) {
+    for (int i = 0; i < COMM_EXCHANGES; i++) {
+        struct exchange *x = &m->exchanges[i];
+        x->send = (struct side *)(void *)at;
+        x->receive = x->send + n;
+        memset(at, 0, 2 * n * sizeof(struct side));
+        x->room = (struct comm_part *)(void *)(x->receive + n);
+        x->requests = nodes ? (struct comm_request *)(void *)(x->room + n) : NULL;
+        at = nodes ? (char *)(x->requests + 2 * n) : (char *)(x->room + n);
+    }
+    m->sent = (uint32_t *)(void *)at;
+    m->received = m->sent + n;
+    memset(at, 0, 2 * n * sizeof(uint32_t));
+    return (char *)(m->received + n);
+}
+
 struct comm_group *comm_group_new(const hilo_allocator *al, const struct comm_group_options *o) {
-    size_t per = 2 * o->n * sizeof(struct side) + 2 * o->n * sizeof(struct comm_request) +
-                 o->n * sizeof(struct comm_part) + 2 * o->n * sizeof(uint32_t), all;
     uint32_t here = 0;
     for (uint32_t i = 0; i < o->n; i++)
         here += !o->comm || comm_node_of_device(o->comm, o->devices[i]) == comm_self(o->comm);
-    per = (per + 7) & ~(size_t)7;
-    if (!mem_mul(per, here, &all) || !mem_add(all, sizeof(struct comm_group) + o->n * sizeof(struct member), &all))
+    size_t all, head = sizeof(struct comm_group) + o->n * sizeof(struct member);
+    size_t each = 2 * sizeof(struct side) + sizeof(struct comm_part) + (here < o->n ? 2 * sizeof(struct comm_request) : 0);
+    size_t per = o->n * (COMM_EXCHANGES * each + 2 * sizeof(uint32_t));
+    if (!mem_mul(per, here, &all) || !mem_add(all, head, &all))
         return NULL;
     struct comm_group *g = mem_alloc(al, all);
     if (!g)
         return NULL;
-    memset(g, 0, all);
+    memset(g, 0, head);
     *g = (struct comm_group){.al = *al, .program = o->program, .n = o->n, .name = o->name, .bytes = all, .running = here};
     char *at = (char *)&g->members[o->n];
     for (uint32_t i = 0; i < o->n; i++) {
@@ -95,17 +126,10 @@ struct comm_group *comm_group_new(const hilo_allocator *al, const struct comm_gr
         m->device = o->devices ? o->devices[i] : i;
         m->node = o->comm ? comm_node_of_device(o->comm, m->device) : 0;
         m->here = !o->comm || m->node == comm_self(o->comm);
-        if (!m->here) {
+        if (m->here)
+            at = member_arrays(m, o->n, here < o->n, at);
+        else
             g->comm = o->comm;
-            continue;
-        }
-        m->send = (struct side *)(void *)at;
-        m->receive = m->send + o->n;
-        m->requests = (struct comm_request *)(void *)(m->receive + o->n);
-        m->parts = (struct comm_part *)(void *)(m->requests + 2 * o->n);
-        m->sent = (uint32_t *)(void *)(m->parts + o->n);
-        m->received = m->sent + o->n;
-        at += per;
     }
     atomic_init(&g->failed, false);
     pthread_mutex_init(&g->lock, NULL);
@@ -139,8 +163,8 @@ const char *comm_group_failed(const struct comm_group *g) {
     return *g->why ? g->why : "another process has failed";
 }
 
-struct comm_part *comm_group_parts(struct comm_group *g, uint32_t process) {
-    return g->members[process].parts;
+struct comm_part *comm_group_parts(struct comm_group *g, uint32_t process, uint32_t number) {
+    return g->members[process].exchanges[number < COMM_EXCHANGES ? number : 0].room;
 }
 
 bool comm_group_spans_nodes(const struct comm_group *g) {
@@ -217,30 +241,43 @@ static void end_wait(struct comm_group *g, struct member *m) {
 }
 
 /* The sides of this process, for those on this node to see. The lock is held. */
-static void show(struct comm_group *g, uint32_t process, const struct comm_part *parts, uint32_t n) {
+static void show(struct comm_group *g, uint32_t process, struct exchange *x) {
     struct member *m = &g->members[process];
-    for (uint32_t i = 0; i < n; i++) {
-        const struct comm_part *p = &parts[i];
+    for (uint32_t i = 0; i < x->nparts; i++) {
+        const struct comm_part *p = &x->parts[i];
         struct member *peer = &g->members[p->peer];
         if (!peer->here)
             continue;
         if (p->receive)
-            m->receive[p->peer] = (struct side){p->receive, p->receive_bytes, true};
+            x->receive[p->peer] = (struct side){p->receive, p->receive_bytes, m->received[p->peer]++, true};
         if (p->send) {
-            m->send[p->peer] = (struct side){(void *)(uintptr_t)p->send, p->send_bytes, true};
-            if (peer->receive[process].open)
-                end_wait(g, peer);
+            x->send[p->peer] = (struct side){(void *)(uintptr_t)p->send, p->send_bytes, m->sent[p->peer]++, true};
+            end_wait(g, peer); /* it may be what it waits for: it looks again */
         }
-        m->left += (p->send ? 1u : 0u) + (p->receive ? 1u : 0u);
+        x->left += (p->send ? 1u : 0u) + (p->receive ? 1u : 0u);
     }
     pthread_cond_broadcast(&g->changed);
 }
 
-/* Copies what a peer has for this process, if it is there. The lock is held, and let go while it copies. */
-static bool take_one(struct comm_group *g, struct member *m, uint32_t process, struct member *peer, struct side *to) {
-    struct side *from = &peer->send[process];
-    if (!to->open || !from->open || from->bytes != to->bytes)
-        return false;
+/* The exchange in which a peer offers the process the block of this number; NULL: it does not yet. */
+static struct exchange *find_offer(struct member *peer, uint32_t process, uint32_t number) {
+    for (int i = 0; i < COMM_EXCHANGES; i++) {
+        const struct side *s = &peer->exchanges[i].send[process];
+        if (s->open && s->number == number)
+            return &peer->exchanges[i];
+    }
+    return NULL;
+}
+
+/* Copies what a peer has for this process, if it is there: 1, or -1 when it is of another size. The lock is held, and let go
+   while it copies. */
+static int take_one(struct comm_group *g, struct exchange *x, uint32_t process, struct member *peer, struct side *to) {
+    struct exchange *other = to->open ? find_offer(peer, process, to->number) : NULL;
+    if (!other)
+        return 0;
+    struct side *from = &other->send[process];
+    if (from->bytes != to->bytes)
+        return -1;
     peer->read++;
     pthread_mutex_unlock(&g->lock);
     if (to->bytes)
@@ -248,27 +285,28 @@ static bool take_one(struct comm_group *g, struct member *m, uint32_t process, s
     pthread_mutex_lock(&g->lock);
     peer->read--;
     to->open = from->open = false;
-    m->left--;
-    if (peer->left && --peer->left == 0)
+    x->left--;
+    if (other->left && --other->left == 0 && &peer->exchanges[peer->waits_for] == other)
         end_wait(g, peer);
     pthread_cond_broadcast(&g->changed);
-    return true;
+    return 1;
 }
 
-/* All that is there. False: a peer has something of another size. */
-static bool take(struct comm_group *g, uint32_t process, const struct comm_part *parts, uint32_t n) {
+/* All that is there, of all exchanges of the process. False: a peer has something of another size. */
+static bool take(struct comm_group *g, uint32_t process) {
     struct member *m = &g->members[process];
     bool any = true, fits = true;
-    while (any && m->left) {
+    while (any) {
         any = false;
-        for (uint32_t i = 0; i < n; i++) {
-            struct member *peer = &g->members[parts[i].peer];
-            struct side *to = &m->receive[parts[i].peer];
-            if (!parts[i].receive || !peer->here || !to->open)
-                continue;
-            fits = fits && !(peer->send[process].open && peer->send[process].bytes != to->bytes);
-            any = take_one(g, m, process, peer, to) || any;
-        }
+        for (struct exchange *x = m->exchanges; x < m->exchanges + COMM_EXCHANGES; x++)
+            for (uint32_t i = 0; x->left && i < x->nparts; i++) {
+                struct member *peer = &g->members[x->parts[i].peer];
+                if (!x->parts[i].receive || !peer->here)
+                    continue;
+                int taken = take_one(g, x, process, peer, &x->receive[x->parts[i].peer]);
+                fits = fits && taken >= 0;
+                any = any || taken > 0;
+            }
     }
     return fits;
 }
@@ -288,31 +326,35 @@ static void sleep_some(struct comm_group *g, bool polled) {
 
 /* Takes back what peers have not taken. Those that copy right now are waited for. */
 static void take_back(struct comm_group *g, struct member *m) {
-    for (uint32_t i = 0; i < g->n; i++)
-        m->send[i].open = m->receive[i].open = false;
-    m->left = 0;
+    for (struct exchange *x = m->exchanges; x < m->exchanges + COMM_EXCHANGES; x++) {
+        for (uint32_t i = 0; i < g->n; i++)
+            x->send[i].open = x->receive[i].open = false;
+        x->left = 0;
+    }
     while (m->read)
         pthread_cond_wait(&g->changed, &g->lock);
 }
 
-static hilo_status exchange_here(struct comm_group *g, uint32_t process, const struct comm_part *parts, uint32_t n,
-                                 const struct comm_call *call, struct diag_list *d) {
+/* After an error nothing is left of any exchange of the process on this node. */
+static hilo_status finish_here(struct comm_group *g, uint32_t process, uint32_t number, const struct comm_call *call,
+                               struct diag_list *d) {
     struct member *m = &g->members[process];
+    struct exchange *x = &m->exchanges[number];
     pthread_mutex_lock(&g->lock);
     bool fits, over = atomic_load(&g->failed) || g->stuck; /* peers that wait may have given up already */
-    show(g, process, parts, n);
-    while ((fits = take(g, process, parts, n)) && m->left && !over) {
+    while ((fits = take(g, process)) && x->left && !over) {
         over = atomic_load(&g->failed) || g->stuck || (call->stop && call->stop(call->user));
         if (over)
             break;
         m->waiting = true;
+        m->waits_for = number;
         g->waiting++;
         look(g);
         if (!g->stuck)
             sleep_some(g, call->stop || g->comm);
         end_wait(g, m);
     }
-    bool done = fits && !m->left;
+    bool done = fits && !x->left;
     if (!done)
         take_back(g, m);
     pthread_mutex_unlock(&g->lock);
@@ -321,18 +363,16 @@ static hilo_status exchange_here(struct comm_group *g, uint32_t process, const s
     return done ? HILO_OK : wait_error(g, call, process, d);
 }
 
-/* What goes to other nodes and comes from them begins; the requests of this process are the first *n of its array. */
-static void begin_there(struct comm_group *g, uint32_t process, const struct comm_part *parts, uint32_t nparts,
-                        uint32_t *n) {
+/* What goes to other nodes and comes from them begins. */
+static void begin_there(struct comm_group *g, uint32_t process, struct exchange *x) {
     struct member *m = &g->members[process];
-    *n = 0;
     for (int receive = 1; receive >= 0; receive--) /* first, so that what comes has a place */
-        for (uint32_t i = 0; i < nparts; i++) {
-            const struct comm_part *p = &parts[i];
+        for (uint32_t i = 0; i < x->nparts; i++) {
+            const struct comm_part *p = &x->parts[i];
             const struct member *peer = &g->members[p->peer];
             if (peer->here || !(receive ? p->receive : p->send))
                 continue;
-            struct comm_request *r = &m->requests[(*n)++];
+            struct comm_request *r = &x->requests[x->nrequests++];
             *r = (struct comm_request){.node = peer->node, .data = receive ? p->receive : (void *)(uintptr_t)p->send,
                                        .bytes = receive ? p->receive_bytes : p->send_bytes,
                                        .head = receive ? frame_of(g, p->peer, process) : frame_of(g, process, p->peer)};
@@ -344,12 +384,13 @@ static void begin_there(struct comm_group *g, uint32_t process, const struct com
         }
 }
 
-static hilo_status end_there(struct comm_group *g, uint32_t process, uint32_t n, const struct comm_call *call,
+static hilo_status end_there(struct comm_group *g, uint32_t process, struct exchange *x, const struct comm_call *call,
                              const atomic_bool *failed, struct diag_list *d) {
     struct comm_wait w = {.failed = failed, .stop = call->stop, .user = call->user, .op = call->op, .program = g->name};
     struct strbuf why;
     strbuf_init(&why, g->al);
-    hilo_status status = comm_wait(g->comm, g->members[process].requests, n, &w, &why);
+    hilo_status status = comm_wait(g->comm, x->requests, x->nrequests, &w, &why);
+    x->nrequests = 0;
     if (status == HILO_ABORTED || status == HILO_CANCELLED)
         wait_error(g, call, process, d);
     else if (status != HILO_OK)
@@ -358,25 +399,94 @@ static hilo_status end_there(struct comm_group *g, uint32_t process, uint32_t n,
     return status;
 }
 
-hilo_status comm_exchange(struct comm_group *g, uint32_t process, const struct comm_part *parts, uint32_t n,
-                          struct comm_call *call, struct diag_list *d) {
-    static const atomic_bool yes = true;
-    uint32_t there = 0;
+static hilo_status start(struct comm_group *g, uint32_t process, uint32_t number, const struct comm_part *parts, uint32_t n,
+                         const struct comm_call *call, struct diag_list *d) {
+    struct exchange *x = number < COMM_EXCHANGES ? &g->members[process].exchanges[number] : NULL;
+    if (!x || x->started)
+        return call_error(g, call, process, HILO_INVALID_ARGUMENT, "an exchange of this number has started already", d);
+    x->started = true;
+    x->parts = parts;
+    x->nparts = n;
     if (g->comm)
-        begin_there(g, process, parts, n, &there);
-    hilo_status status = exchange_here(g, process, parts, n, call, d);
-    if (there) { /* also after an error: nothing may be under way when this returns */
+        begin_there(g, process, x);
+    pthread_mutex_lock(&g->lock);
+    show(g, process, x);
+    (void)take(g, process); /* what does not fit is found again when it is finished */
+    pthread_mutex_unlock(&g->lock);
+    return HILO_OK;
+}
+
+static hilo_status finish(struct comm_group *g, uint32_t process, uint32_t number, struct comm_call *call, struct diag_list *d) {
+    static const atomic_bool yes = true;
+    struct exchange *x = number < COMM_EXCHANGES ? &g->members[process].exchanges[number] : NULL;
+    if (!x || !x->started)
+        return call_error(g, call, process, HILO_INVALID_ARGUMENT, "no exchange of this number has started", d);
+    hilo_status status = finish_here(g, process, number, call, d);
+    if (x->nrequests) { /* also after an error: nothing may be under way when this returns */
         struct diag_list unused;
         bool ok = status == HILO_OK;
         diag_init(&unused, g->al);
-        hilo_status other = end_there(g, process, there, call, ok ? &g->failed : &yes, ok ? d : &unused);
+        hilo_status other = end_there(g, process, x, call, ok ? &g->failed : &yes, ok ? d : &unused);
         diag_clear(&unused);
         status = status == HILO_OK ? other : status;
     }
-    for (uint32_t i = 0; i < n && status == HILO_OK; i++)
-        if (parts[i].send) {
-            call->bytes += parts[i].send_bytes;
+    x->started = false;
+    for (uint32_t i = 0; i < x->nparts && status == HILO_OK; i++)
+        if (x->parts[i].send) {
+            call->bytes += x->parts[i].send_bytes;
             call->messages++;
         }
     return status;
+}
+
+hilo_status comm_exchange(struct comm_group *g, uint32_t process, const struct comm_part *parts, uint32_t n,
+                          struct comm_call *call, struct diag_list *d) {
+    HILO_TRY(start(g, process, 0, parts, n, call, d));
+    return finish(g, process, 0, call, d);
+}
+
+/* Whether the bytes of a block wait for the other side, rather than going with its announcement. */
+static bool has_long(const struct exchange *x) {
+    for (uint32_t i = 0; i < x->nrequests; i++)
+        if (x->requests[i].bytes > GROUP_LONG_BYTES)
+            return true;
+    return false;
+}
+
+hilo_status comm_start(struct comm_group *g, uint32_t process, uint32_t number, const struct comm_part *parts, uint32_t n,
+                       const struct comm_call *call, struct diag_list *d) {
+    HILO_TRY(start(g, process, number, parts, n, call, d));
+    if (has_long(&g->members[process].exchanges[number]))
+        comm_watch(g->comm, true);
+    return HILO_OK;
+}
+
+hilo_status comm_finish(struct comm_group *g, uint32_t process, uint32_t number, struct comm_call *call, struct diag_list *d) {
+    if (number < COMM_EXCHANGES && has_long(&g->members[process].exchanges[number]))
+        comm_watch(g->comm, false);
+    return finish(g, process, number, call, d);
+}
+
+void comm_abandon(struct comm_group *g, uint32_t process) {
+    static const atomic_bool yes = true;
+    struct member *m = &g->members[process];
+    struct comm_call call = {.op = "an exchange"};
+    struct diag_list unused;
+    bool any = false;
+    for (int i = 0; i < COMM_EXCHANGES; i++)
+        any = any || m->exchanges[i].started;
+    if (!any)
+        return;
+    pthread_mutex_lock(&g->lock);
+    take_back(g, m);
+    pthread_mutex_unlock(&g->lock);
+    diag_init(&unused, g->al);
+    for (struct exchange *x = m->exchanges; x < m->exchanges + COMM_EXCHANGES; x++) {
+        if (x->started && has_long(x))
+            comm_watch(g->comm, false);
+        if (x->started && x->nrequests)
+            (void)end_there(g, process, x, &call, &yes, &unused);
+        x->started = false;
+    }
+    diag_clear(&unused);
 }

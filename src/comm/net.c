@@ -6,8 +6,8 @@
  *
  * Frames that come are matched with the receives that wait for them, by clique, run, sequence and processes. The transport
  * makes progress only while a thread is in it: that is the first of the threads that wait, which sleeps in it, while the others
- * wait for the first; and when none waits, a thread of the comm looks after it ten times a second, so that failures are seen
- * and told. A wait is for known nodes: when one of them fails, it ends with that node's name. A node
+ * wait for the first; and when none waits, a thread of the comm looks after it: all the time while long blocks are under way,
+ * else ten times a second, so that failures are seen and told. A wait is for known nodes: when one of them fails, it ends with that node's name. A node
  * that only waits itself is not to blame: a long wait asks the nodes, and names one that does not answer, or does not wait. */
 #include "comm/net.h"
 
@@ -66,6 +66,7 @@ struct comm {
     bool leading;               /* a thread is in the transport */
     bool sleeping;              /* and sleeps there */
     bool closing, looked_after;
+    uint32_t watched;           /* exchanges that have started, and that no thread waits for */
     int64_t told_ms;            /* when it told others that a run had failed; 0: never */
     pthread_t looker;
     struct comm_request *waiting; /* receives without a frame */
@@ -443,6 +444,13 @@ static void wake(struct comm *c) {
 void comm_wake(struct comm *c) {
     pthread_mutex_lock(&c->lock);
     wake(c);
+    pthread_mutex_unlock(&c->lock);
+}
+
+void comm_watch(struct comm *c, bool begin) {
+    pthread_mutex_lock(&c->lock);
+    c->watched = begin ? c->watched + 1 : c->watched - 1;
+    wake(c); /* that thread starts, or makes room for the one that waits next */
     pthread_mutex_unlock(&c->lock);
 }
 
@@ -845,6 +853,10 @@ static void *look_after(void *user) {
     struct comm *c = user;
     pthread_mutex_lock(&c->lock);
     while (!c->closing) {
+        if (c->watched && !c->leading) {
+            lead(c, NULL, 0, NET_IDLE_MS);
+            continue;
+        }
         wait_changed(c, NET_IDLE_MS);
         if (!c->leading && !c->closing)
             progress(c);

@@ -67,6 +67,8 @@ uint32_t comm_listen(struct comm *c, uint64_t clique, struct comm_listener *l);
 void comm_unlisten(struct comm *c, struct comm_listener *l);
 /* Ends the sleep of the thread that waits for the transport, if one does. */
 void comm_wake(struct comm *c);
+/* Between such a pair of calls a thread makes progress while no other one waits. */
+void comm_watch(struct comm *c, bool begin);
 /* "process of node 3 (host h, pid 17)" */
 void comm_node_text(const struct comm *c, uint32_t node, struct strbuf *out);
 int64_t comm_now_ms(void);

@@ -374,7 +374,9 @@ hilo_status build_plan(struct build *b, ir_op func, struct plan *out) {
         plan_hoist(b->p);
     if (b->on_device || (b->offload && b->offload->to == OFFLOAD_PART))
         plan_place(b->p);
-    else if (b->level >= 2)
+    else if (b->level >= 2) {
+        plan_overlap(b->p, &plan_link_default);
         plan_group(b->p);
+    }
     return plan_finish(b->p, out, b->d);
 }

@@ -91,7 +91,8 @@ enum plan_step_kind {
     PLAN_ROUTINE,   /* uses: operands, then results */
     PLAN_REFERENCE, /* a function of the plan's module, by the reference evaluator; uses: arguments, then results */
     PLAN_COPY,      /* uses: source, destination; a transfer where their spaces differ */
-    PLAN_COLLECTIVE, /* blocks exchanged with other processes; uses: operands, then results */
+    PLAN_COLLECTIVE, /* blocks exchanged with other processes; uses: operands, then results. Or the first half of that */
+    PLAN_DONE,      /* the second half: waits for the exchange of the same number; uses: operands, and results as INOUT */
     PLAN_TEST,      /* goes to targets[0] unless uses[0], an i1, is true; without uses, unless it has been passed fewer than
                        `trips` times since that */
     PLAN_SWITCH,    /* goes to targets[uses[0]]; of an i1, 1 is the first. Out of range is the last */
@@ -119,8 +120,10 @@ enum plan_exchange {
     PLAN_PARTITION_ID, /* its partition */
     PLAN_NEXCHANGES
 };
+enum { PLAN_EXCHANGES = 4 };
 struct plan_collective {
     enum plan_exchange kind;
+    uint32_t number; /* 0: the exchange is one step; else, below PLAN_EXCHANGES, it has two, and this number between them */
     struct ir_groups groups;
 };
 
@@ -242,6 +245,15 @@ void plan_unchanged(struct plan_builder *b, uint32_t argument);
 /* Moves kernels whose operands do not change before the loops that they are in, and those that read only constants, or an
    unchanged argument, to the init steps. Call it when all steps are there, before plan_group. */
 void plan_hoist(struct plan_builder *b);
+/* What an exchange takes, about. */
+struct plan_link {
+    double latency_ns, ns_per_byte;
+};
+/* Processes of one host, or of a fast network. */
+static const struct plan_link plan_link_default = {10000, 0.5};
+/* Starts exchanges early and finishes them late, as steps of their own, where something can be computed between. Call it when
+   all steps are there, before plan_group. */
+void plan_overlap(struct plan_builder *b, const struct plan_link *link);
 /* Lets small kernels that do not wait for each other run at once: puts them next to each other, in groups. Call it when all
    steps are there. */
 void plan_group(struct plan_builder *b);

@@ -51,7 +51,8 @@ static void print_targets(const struct plan_step *s, struct strbuf *out) {
 }
 
 const char *plan_kind_name(enum plan_step_kind kind) {
-    static const char *const names[] = {"kernel", "routine", "reference", "copy", "collective", "test", "switch", "jump"};
+    static const char *const names[] = {"kernel", "routine", "reference", "copy", "collective",
+                                        "done",   "test",    "switch",    "jump"};
     return names[kind];
 }
 
@@ -68,12 +69,14 @@ static void print_step(const struct plan *p, uint32_t number, struct strbuf *out
         strbuf_printf(out, " %s", s->kernel->name);
     else if (s->kind == PLAN_ROUTINE)
         strbuf_printf(out, " %s", lib_match_name(s->routine));
-    else if (s->kind == PLAN_COLLECTIVE)
+    else if (s->collective)
         strbuf_printf(out, " %s", plan_exchange_name(s->collective->kind));
     else if (s->kind == PLAN_REFERENCE) {
         strbuf_puts(out, " @");
         strbuf_str(out, ir_prop_str(p->m, s->func, IR_FUNC_sym_name));
     }
+    if (s->collective && s->collective->number)
+        strbuf_printf(out, " %s%u", s->kind == PLAN_COLLECTIVE ? "start " : "", s->collective->number);
     print_uses(s, out);
     if (s->kind == PLAN_TEST && !s->nuses)
         strbuf_printf(out, " %" PRIu64 " times, then", s->trips);

@@ -417,16 +417,22 @@ static bool init_is_right(const struct reader *r, const struct plan_step *s) {
     return right;
 }
 
-/* As many results as operands, of sizes that fit; whether the groups do is known only when it runs. */
+/* As many results as operands, of sizes that fit; whether the groups do, and whether an exchange has both halves, is known only
+   when it runs. */
 static bool collective_fits(const struct reader *r, const struct plan_step *s) {
     const struct plan_buffer *v = r->buffers;
     uint32_t n = s->nuses / 2;
-    if (!s->collective || s->collective->kind >= PLAN_REPLICA_ID)
-        return s->collective && s->nuses == 1 && s->uses[0].role == PLAN_OUT && v[s->uses[0].buffer].bytes == sizeof(uint32_t);
-    bool fits = n > 0 && s->nuses == 2 * n;
+    if (!s->collective)
+        return false;
+    if (s->collective->kind >= PLAN_REPLICA_ID)
+        return s->kind == PLAN_COLLECTIVE && !s->collective->number && s->nuses == 1 && s->uses[0].role == PLAN_OUT &&
+               v[s->uses[0].buffer].bytes == sizeof(uint32_t);
+    bool done = s->kind == PLAN_DONE, half = s->collective->number != 0;
+    bool fits = n > 0 && s->nuses == 2 * n && (!done || half) && (!half || n == 1);
+    enum plan_role result = done ? PLAN_INOUT : PLAN_OUT;
     for (uint32_t i = 0; i < n && fits; i++) {
         size_t in = v[s->uses[i].buffer].bytes, out = v[s->uses[n + i].buffer].bytes;
-        fits = s->uses[i].role == PLAN_IN && s->uses[n + i].role == PLAN_OUT &&
+        fits = s->uses[i].role == PLAN_IN && s->uses[n + i].role == result &&
                (s->collective->kind == PLAN_ALL_GATHER ? (in ? out % in == 0 : out == 0) : in == out);
     }
     return fits;
@@ -462,6 +468,7 @@ static bool step_is_right(const struct reader *r, const struct plan_step *s, uin
     case PLAN_REFERENCE:
         return !IR_NONE(s->func) && function_fits(r, s);
     case PLAN_COLLECTIVE:
+    case PLAN_DONE:
         return s->ntargets == 0 && collective_fits(r, s);
     default:
         return false;
@@ -470,9 +477,9 @@ static bool step_is_right(const struct reader *r, const struct plan_step *s, uin
 
 static const struct plan_collective *get_collective(struct reader *r) {
     struct plan_collective *c = ARENA_NEW(r->a, struct plan_collective);
-    uint32_t kind = get_u32(r), how = get_u32(r), n = get_u32(r), cols = get_u32(r);
+    uint32_t kind = get_u32(r), number = get_u32(r), how = get_u32(r), n = get_u32(r), cols = get_u32(r);
     size_t count;
-    if (kind >= PLAN_NEXCHANGES || how > IR_FLATTENED_IDS || !mem_mul(n, cols, &count) ||
+    if (kind >= PLAN_NEXCHANGES || number >= PLAN_EXCHANGES || how > IR_FLATTENED_IDS || !mem_mul(n, cols, &count) ||
         count > (size_t)(r->end - r->at) / sizeof(int64_t)) {
         r->bad = true;
         return NULL;
@@ -480,7 +487,8 @@ static const struct plan_collective *get_collective(struct reader *r) {
     int64_t *ids = ARENA_ARRAY(r->a, int64_t, count);
     for (size_t i = 0; i < count; i++)
         ids[i] = get_i64(r);
-    *c = (struct plan_collective){(enum plan_exchange)kind, {.how = (enum ir_groups_how)how, .ids = ids, .n = n, .cols = cols}};
+    *c = (struct plan_collective){.kind = (enum plan_exchange)kind, .number = number,
+                                  .groups = {.how = (enum ir_groups_how)how, .ids = ids, .n = n, .cols = cols}};
     return c;
 }
 
@@ -519,7 +527,7 @@ static void get_step(struct reader *r, struct plan_step *s, uint32_t number) {
         s->trips = get_u64(r);
         s->counter = r->plan.ncounters++;
     }
-    if (s->kind == PLAN_COLLECTIVE && !r->bad)
+    if ((s->kind == PLAN_COLLECTIVE || s->kind == PLAN_DONE) && !r->bad)
         s->collective = get_collective(r);
     r->bad = r->bad || !step_is_right(r, s, number);
 }

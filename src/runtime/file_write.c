@@ -244,6 +244,7 @@ static void put_kernels(struct writer *w) {
 
 static void put_collective(struct writer *w, const struct plan_collective *c) {
     put_u32(w, c->kind);
+    put_u32(w, c->number);
     put_u32(w, c->groups.how);
     put_u32(w, (uint32_t)c->groups.n);
     put_u32(w, (uint32_t)c->groups.cols);
@@ -274,7 +275,7 @@ static void put_steps(struct writer *w) {
             put_u32(w, s->targets[k] - w->skipped);
         if (s->kind == PLAN_TEST && !s->nuses)
             put_u64(w, s->trips);
-        if (s->kind == PLAN_COLLECTIVE)
+        if (s->collective)
             put_collective(w, s->collective);
     }
     for (int space = 0; space < PLAN_SPACES; space++) {

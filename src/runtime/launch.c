@@ -122,6 +122,8 @@ struct place {
     struct comm_part *parts;
 };
 
+_Static_assert((int)PLAN_EXCHANGES == (int)COMM_EXCHANGES, "the numbers of exchanges of plans are those of groups");
+
 static bool stopped(void *user) {
     return run_cancelled(user);
 }
@@ -190,23 +192,48 @@ static hilo_status permute_parts(struct run *r, const struct plan_collective *c,
     return HILO_OK;
 }
 
+static struct comm_call call_of(struct run *r, const struct plan_collective *c) {
+    return (struct comm_call){.op = plan_exchange_name(c->kind), .stop = r->o->cancelled ? stopped : NULL, .user = r};
+}
+
+static void count(struct run *r, const struct comm_call *call) {
+    r->sent_bytes += call->bytes;
+    r->messages += call->messages;
+}
+
 static hilo_status exchange(struct run *r, const struct plan_collective *c, struct place *p, char *in, size_t in_bytes,
                             char *out, size_t out_bytes) {
     uint32_t n = 0;
     HILO_TRY(c->kind == PLAN_PERMUTE ? permute_parts(r, c, p, in, in_bytes, out, &n)
                                      : group_parts(r, c, p, in, in_bytes, out, out_bytes, &n));
-    if (n == 0)
+    if (!r->launch)
         return HILO_OK;
-    struct comm_call call = {.op = plan_exchange_name(c->kind), .stop = r->o->cancelled ? stopped : NULL, .user = r};
-    hilo_status status = comm_exchange(r->launch->group, p->index, p->parts, n, &call, r->d);
-    r->sent_bytes += call.bytes;
-    r->messages += call.messages;
+    struct comm_call call = call_of(r, c);
+    if (c->number)
+        return comm_start(r->launch->group, p->index, c->number, p->parts, n, &call, r->d);
+    hilo_status status = n ? comm_exchange(r->launch->group, p->index, p->parts, n, &call, r->d) : HILO_OK;
+    count(r, &call);
     return status;
+}
+
+hilo_status step_done(struct run *r, const struct plan_step *s, void **v) {
+    (void)v;
+    if (!r->launch)
+        return HILO_OK;
+    struct comm_call call = call_of(r, s->collective);
+    hilo_status status = comm_finish(r->launch->group, r->process, s->collective->number, &call, r->d);
+    count(r, &call);
+    return status;
+}
+
+void launch_abandon(struct rt_launch *l, uint32_t process) {
+    if (l)
+        comm_abandon(l->group, process);
 }
 
 hilo_status step_collective(struct run *r, const struct plan_step *s, void **v) {
     const struct plan_collective *c = s->collective;
-    char none; /* a buffer of no bytes has no address, but takes part */
+    void *none = r; /* a buffer of no bytes has no address, but takes part */
     uint32_t alone, count = s->nuses / 2;
     struct place p = {.replicas = 1, .partitions = 1, .members = &alone};
     struct comm_part one;
@@ -215,7 +242,8 @@ hilo_status step_collective(struct run *r, const struct plan_step *s, void **v) 
         struct rt_launch *l = r->launch;
         uint32_t n = l->o.replicas * l->o.partitions;
         p = (struct place){.index = r->process, .replicas = l->o.replicas, .partitions = l->o.partitions,
-                           .members = l->members + (size_t)r->process * n, .parts = comm_group_parts(l->group, r->process)};
+                           .members = l->members + (size_t)r->process * n,
+                           .parts = comm_group_parts(l->group, r->process, c->number)};
     }
     if (c->kind >= PLAN_REPLICA_ID) {
         *(uint32_t *)v[0] = c->kind == PLAN_REPLICA_ID ? p.index / p.partitions : p.index % p.partitions;
@@ -223,7 +251,7 @@ hilo_status step_collective(struct run *r, const struct plan_step *s, void **v) 
     }
     hilo_status status = HILO_OK;
     for (uint32_t i = 0; i < count && status == HILO_OK; i++)
-        status = exchange(r, c, &p, v[i] ? v[i] : &none, r->plan->buffers[s->uses[i].buffer].bytes,
-                          v[count + i] ? v[count + i] : &none, r->plan->buffers[s->uses[count + i].buffer].bytes);
+        status = exchange(r, c, &p, v[i] ? v[i] : none, r->plan->buffers[s->uses[i].buffer].bytes,
+                          v[count + i] ? v[count + i] : none, r->plan->buffers[s->uses[count + i].buffer].bytes);
     return status;
 }

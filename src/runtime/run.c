@@ -242,6 +242,7 @@ static hilo_status run_plan(struct run *r, hilo_buffer *const *inputs) {
     }
     if (status == HILO_OK)
         status = run_steps(r, r->plan->ninit, r->plan->nsteps);
+    launch_abandon(r->launch, r->process); /* before its memory is free */
     run_release_init(r);
     r->pending |= r->exe->on_device && (r->o->timing || status != HILO_OK);
     hilo_status waited = step_wait(r); /* the frame's memory is free for the next run */

@@ -105,8 +105,11 @@ void report_task_event(const struct run *r, double begin);
 /* Values over a step's memory have this as `release`: they end with the step. */
 void run_step_memory(void *user, void *data);
 
-/* Exchanges blocks with the other processes of the launch. */
+/* Exchanges blocks with the other processes of the launch, or starts to; step_done: until they are there. */
 hilo_status step_collective(struct run *r, const struct plan_step *s, void **v);
+hilo_status step_done(struct run *r, const struct plan_step *s, void **v);
+/* Gives up exchanges that were started and not finished. */
+void launch_abandon(struct rt_launch *l, uint32_t process);
 struct eval_process *launch_process(struct rt_launch *l, uint32_t process); /* NULL without a launch */
 const char *launch_failed(struct rt_launch *l); /* why; NULL: it has not */
 

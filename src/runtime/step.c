@@ -312,7 +312,7 @@ static uint32_t step_next(const struct run *r, const struct plan_step *s, void *
 typedef hilo_status step_fn(struct run *r, const struct plan_step *s, void **v);
 static step_fn *const step_kinds[] = {[PLAN_KERNEL] = step_kernel, [PLAN_ROUTINE] = step_routine,
                                       [PLAN_REFERENCE] = step_reference, [PLAN_COPY] = step_copy,
-                                      [PLAN_COLLECTIVE] = step_collective};
+                                      [PLAN_COLLECTIVE] = step_collective, [PLAN_DONE] = step_done};
 
 void report_step_event(const struct run *r, const struct plan_step *s, double begin) {
     const char *kind = plan_kind_name(s->kind);
@@ -322,7 +322,7 @@ void report_step_event(const struct run *r, const struct plan_step *s, double be
         e.name = s->kernel->name;
     else if (s->kind == PLAN_ROUTINE)
         e.name = lib_match_name(s->routine);
-    else if (s->kind == PLAN_COLLECTIVE)
+    else if (s->collective)
         e.name = plan_exchange_name(s->collective->kind);
     else if (s->kind == PLAN_REFERENCE)
         e.name = ir_prop_str(r->plan->m, s->func, IR_FUNC_sym_name).p;
@@ -339,7 +339,7 @@ void report_task_event(const struct run *r, double begin) {
 
 /* Whether it is one task: kernels, and routines that share the pool, tell of theirs. */
 static bool is_task(const struct plan_step *s) {
-    return s->kind == PLAN_REFERENCE || s->kind == PLAN_COPY || s->kind == PLAN_COLLECTIVE ||
+    return s->kind == PLAN_REFERENCE || s->kind == PLAN_COPY || s->collective ||
            (s->kind == PLAN_ROUTINE && (s->routine->alone || s->routine->ns < PLAN_SHARED_NS));
 }
 

@@ -59,6 +59,61 @@ for level in 0 2; do
     same expected "4 devices of one node, -O$level"
 done
 
+# ---- exchanges start early and finish late, and what does not need them is computed between
+
+cat >overlap.mlir <<'EOF'
+module @overlap attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
+  func.func @main(%x: tensor<40000xf32>, %a: tensor<200x200xf32>)
+      -> (tensor<40000xf32>, tensor<200x200xf32>, tensor<160000xf32>) {
+    %p = stablehlo.partition_id : tensor<ui32>
+    %pf = stablehlo.convert %p : (tensor<ui32>) -> tensor<f32>
+    %b = stablehlo.broadcast_in_dim %pf, dims = [] : (tensor<f32>) -> tensor<40000xf32>
+    %y = stablehlo.add %x, %b : tensor<40000xf32>
+    %l = "stablehlo.all_reduce"(%y) ({
+    ^bb0(%u: tensor<f32>, %c: tensor<f32>):
+      %s = stablehlo.add %u, %c : tensor<f32>
+      stablehlo.return %s : tensor<f32>
+    }) {replica_groups = dense<[[0,1,2,3]]> : tensor<1x4xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 0>,
+        use_global_device_ids} : (tensor<40000xf32>) -> tensor<40000xf32>
+    %r = stablehlo.sqrt %l : tensor<40000xf32>
+    %d = stablehlo.dot_general %a, %a, contracting_dims = [1] x [0]
+        : (tensor<200x200xf32>, tensor<200x200xf32>) -> tensor<200x200xf32>
+    %e = stablehlo.dot_general %d, %a, contracting_dims = [1] x [0]
+        : (tensor<200x200xf32>, tensor<200x200xf32>) -> tensor<200x200xf32>
+    %g = "stablehlo.all_gather"(%x) {all_gather_dim = 0 : i64, replica_groups = dense<[[0,1,2,3]]> : tensor<1x4xi64>,
+        channel_handle = #stablehlo.channel_handle<handle = 2, type = 0>, use_global_device_ids}
+        : (tensor<40000xf32>) -> tensor<160000xf32>
+    return %r, %e, %g : tensor<40000xf32>, tensor<200x200xf32>, tensor<160000xf32>
+  }
+}
+EOF
+exits 0 explain overlap.mlir
+says '4 collectives' '3 of them overlap with 3 other steps'
+awk '$4 == "kernel" {print $4} $4 == "done" {print $4, $5, $6}
+     $4 == "collective" {print $4, $5 ($6 == "start" ? " start " $7 : "")}' out >order
+cat >steps <<'EOF'
+collective partition_id
+kernel
+collective all_to_all start 1
+kernel
+done all_to_all 1
+kernel
+collective all_gather start 1
+kernel
+collective all_gather start 2
+done all_gather 1
+kernel
+done all_gather 2
+EOF
+mv order out
+same steps 'the order of steps'
+exits 0 explain overlap.mlir -O0
+if grep -q 'of them overlap' out; then fail 'halves at -O0'; else pass; fi
+exits 0 run overlap.mlir --input random:1 --input 200x200xf32=1 --devices 4 --backend reference
+cp out overlapped
+exits 0 run overlap.mlir --input random:1 --input 200x200xf32=1 --devices 4
+same overlapped 'overlap on one node'
+
 # ---- several nodes, where there is UCX
 cat >failing.mlir <<'EOF'
 module @other attributes {mhlo.num_partitions = 2 : i32, mhlo.num_replicas = 1 : i32} {
@@ -83,6 +138,8 @@ else
     for nodes in 2 4; do
         exits 0 run program.mlir --input random:1 --processes $nodes --devices $((4 / nodes))
         same expected "4 devices of $nodes nodes"
+        exits 0 run overlap.mlir --input random:1 --input 200x200xf32=1 --processes $nodes --devices $((4 / nodes))
+        same overlapped "overlap on $nodes nodes"
     done
 
     # What is evaluated reaches the processes of its own node alone.

@@ -111,6 +111,80 @@ static void test_exchange(void **state) {
     }
 }
 
+/* As talk, but a process starts three exchanges with all others before it finishes them, each in an order of its own. */
+static void *talk_ahead(void *user) {
+    enum { OPEN = COMM_EXCHANGES - 1 };
+    struct process *p = user;
+    struct comm_call call = {.op = "all_to_all"};
+    struct diag_list d;
+    diag_init(&d, mem_system_allocator());
+    for (uint32_t round = 0; round < ROUNDS && p->status == HILO_OK; round++) {
+        uint32_t out[OPEN][MOST], in[OPEN][MOST];
+        for (uint32_t k = 0; k < OPEN && p->status == HILO_OK; k++) {
+            struct comm_part *parts = comm_group_parts(p->group, p->index, k + 1);
+            uint32_t n = 0;
+            for (uint32_t i = 0; i < p->n; i++) {
+                out[k][i] = round << 16 | k << 12 | p->index << 8 | i;
+                if (i != p->index)
+                    parts[n++] = (struct comm_part){i, &out[k][i], &in[k][i], sizeof **out, sizeof **in};
+            }
+            p->status = comm_start(p->group, p->index, k + 1, parts, n, &call, &d);
+        }
+        for (uint32_t k = 0; k < OPEN && p->status == HILO_OK; k++) {
+            uint32_t which = (k + round + p->index) % OPEN;
+            p->status = comm_finish(p->group, p->index, which + 1, &call, &d);
+            for (uint32_t i = 0; i < p->n && p->status == HILO_OK; i++)
+                if (i != p->index)
+                    assert_int_equal(in[which][i], round << 16 | which << 12 | i << 8 | p->index);
+        }
+    }
+    if (p->status == HILO_OK)
+        assert_int_equal(call.messages, ROUNDS * OPEN * (p->n - 1));
+    diag_clear(&d);
+    comm_group_end(p->group, p->index, p->status, "");
+    return NULL;
+}
+
+static void test_halves(void **state) {
+    (void)state;
+    for (uint32_t n = 2; n <= MOST; n += 3) {
+        struct process p[MOST] = {0};
+        start(p, n, talk_ahead);
+        for (uint32_t i = 0; i < n; i++)
+            assert_int_equal(p[i].status, HILO_OK);
+    }
+}
+
+/* Process 0 starts and does not finish; process 1 starts twice, and finishes what it has not started. */
+static void *half(void *user) {
+    struct process *p = user;
+    char out[4] = {0}, in[4] = {0};
+    struct comm_call call = {.op = "all_to_all"};
+    struct comm_part *parts = comm_group_parts(p->group, p->index, 1);
+    struct diag_list d;
+    diag_init(&d, mem_system_allocator());
+    parts[0] = (struct comm_part){1 - p->index, out, in, sizeof out, sizeof in};
+    assert_int_equal(comm_start(p->group, p->index, 1, parts, 1, &call, &d), HILO_OK);
+    if (p->index) {
+        assert_int_equal(comm_start(p->group, p->index, 1, parts, 1, &call, &d), HILO_INVALID_ARGUMENT);
+        assert_int_equal(comm_finish(p->group, p->index, 2, &call, &d), HILO_INVALID_ARGUMENT);
+        assert_int_equal(comm_start(p->group, p->index, COMM_EXCHANGES, parts, 1, &call, &d), HILO_INVALID_ARGUMENT);
+    }
+    comm_abandon(p->group, p->index);
+    p->status = comm_finish(p->group, p->index, 1, &call, &d);
+    diag_clear(&d);
+    comm_group_end(p->group, p->index, p->status, "");
+    return NULL;
+}
+
+static void test_abandoned(void **state) {
+    (void)state;
+    struct process p[2] = {0};
+    start(p, 2, half);
+    assert_int_equal(p[0].status, HILO_INVALID_ARGUMENT);
+    assert_int_equal(p[1].status, HILO_INVALID_ARGUMENT);
+}
+
 static void test_sizes(void **state) {
     (void)state;
     struct process same[2] = {{.bytes = 8}, {.bytes = 8}}, other[2] = {{.bytes = 8}, {.bytes = 4}};
@@ -160,7 +234,8 @@ static void test_store(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_exchange), cmocka_unit_test(test_sizes),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_exchange), cmocka_unit_test(test_halves),
+                                       cmocka_unit_test(test_abandoned), cmocka_unit_test(test_sizes),
                                        cmocka_unit_test(test_deadlock), cmocka_unit_test(test_store)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,7 +8,7 @@ enum { MOST_BUFFERS = 400, MOST_USES = 8, MOST_RUN = 2000, ARGUMENTS = 4, RESULT
 
 /* ---- programs -------------------------------------------------------------------------------- */
 
-enum op { OP_KERNEL, OP_DECIDE, OP_COPY, OP_UNDEFINED, OP_LOOP, OP_BRANCH };
+enum op { OP_KERNEL, OP_DECIDE, OP_COPY, OP_UNDEFINED, OP_EXCHANGE, OP_LOOP, OP_BRANCH };
 
 struct command {
     enum op op;
@@ -202,6 +202,16 @@ static void make_alias(struct program *p) {
         define(p, plan_alias(p->b, x, (size_t)(all - n), IR_I8_T, 2, (int64_t[]){1, n}));
 }
 
+/* With one process: what it sends is what it receives. */
+static void make_exchange(struct program *p) {
+    struct command *c = command(p, OP_EXCHANGE);
+    uint32_t in = some(p), out = temp(p, (int64_t)bytes_of(p, in));
+    use(p, c, in, PLAN_IN);
+    use(p, c, out, PLAN_OUT);
+    plan_exchange(p->b, &(struct plan_collective){.kind = PLAN_ALL_GATHER}, 1, &in, 1, &out);
+    define(p, out);
+}
+
 static void make_list(struct program *p, struct command **list, uint32_t depth);
 
 /* The commands of a list are appended to those that are there. */
@@ -319,6 +329,10 @@ static void make_list(struct program *p, struct command **list, uint32_t depth) 
         case 5:
             make_rotation(p);
             break;
+        case 6:
+            if (p->ndefined)
+                make_exchange(p);
+            break;
         default:
             make_kernel(p);
         }
@@ -348,8 +362,12 @@ static void make_program(struct program *p) {
     }
     if (p->places)
         plan_place(p->b);
-    else if (draw(p, 2))
-        plan_group(p->b);
+    else {
+        const struct plan_link link = {draw(p, 4) * 20000.0, draw(p, 2) * 10.0};
+        plan_overlap(p->b, &link);
+        if (draw(p, 2))
+            plan_group(p->b);
+    }
 }
 
 /* ---- kernels --------------------------------------------------------------------------------- */
@@ -431,6 +449,8 @@ static bool run_list(struct machine *m, const struct command *c) {
             buffers[i] = at(m, c->uses[i].buffer);
         if (c->op == OP_KERNEL || c->op == OP_DECIDE) {
             run_kernel(c->kernel.kir, buffers, NULL, 0, 1, NULL);
+        } else if (c->op == OP_EXCHANGE) {
+            memmove(buffers[1], buffers[0], c->sizes[0]);
         } else if (c->op == OP_COPY) {
             uint8_t values[MOST_USES][6000];
             for (uint32_t i = 0; i < c->nuses; i += 2)
@@ -525,6 +545,10 @@ static bool planned_run(struct planned *r, bool places) {
             bool again = *n < s->trips;
             *n = again ? *n + 1 : 0;
             i = again ? i : s->targets[0];
+        } else if (s->kind == PLAN_COLLECTIVE && s->collective->number) { /* what is there early may be overwritten */
+            memset(v[1], 0xAB, r->p->buffers[s->uses[1].buffer].bytes);
+        } else if (s->collective) {
+            memmove(v[1], v[0], r->p->buffers[s->uses[0].buffer].bytes);
         } else if (s->kind == PLAN_TEST) {
             i = *(uint8_t *)v[0] ? i : s->targets[0];
         } else if (s->kind == PLAN_JUMP) {
