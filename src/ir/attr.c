@@ -40,8 +40,7 @@ static ir_attr attr_push(struct ir_module *m, struct ir_attr_data *own, uint64_t
     return (ir_attr){id};
 }
 
-/* The id of an attribute equal to `key`, whose arrays are copied when it is new. */
-static ir_attr attr_intern(struct ir_module *m, const struct ir_attr_data *key) {
+ir_attr ir_attr_intern(struct ir_module *m, const struct ir_attr_data *key) {
     uint64_t hash = attr_hash(key);
     uint32_t id = intern_find(&m->t->attr_set, hash, attr_equal, m->t, key);
     if (id)
@@ -59,15 +58,15 @@ static ir_attr attr_intern(struct ir_module *m, const struct ir_attr_data *key) 
 /* ---- scalars and lists ----------------------------------------------------------------------- */
 
 ir_attr ir_attr_unit(struct ir_module *m) {
-    return attr_intern(m, &(struct ir_attr_data){.kind = IR_ATTR_UNIT});
+    return ir_attr_intern(m, &(struct ir_attr_data){.kind = IR_ATTR_UNIT});
 }
 
 ir_attr ir_attr_bool(struct ir_module *m, bool v) {
-    return attr_intern(m, &(struct ir_attr_data){.kind = IR_ATTR_BOOL, .i = v});
+    return ir_attr_intern(m, &(struct ir_attr_data){.kind = IR_ATTR_BOOL, .i = v});
 }
 
 ir_attr ir_attr_int(struct ir_module *m, ir_type t, int64_t v) {
-    return attr_intern(m, &(struct ir_attr_data){.kind = IR_ATTR_INT, .type = t, .i = v});
+    return ir_attr_intern(m, &(struct ir_attr_data){.kind = IR_ATTR_INT, .type = t, .i = v});
 }
 
 ir_attr ir_attr_i64(struct ir_module *m, int64_t v) {
@@ -75,61 +74,61 @@ ir_attr ir_attr_i64(struct ir_module *m, int64_t v) {
 }
 
 ir_attr ir_attr_float(struct ir_module *m, ir_type t, double v) {
-    return attr_intern(m, &(struct ir_attr_data){.kind = IR_ATTR_FLOAT, .type = t, .f = v});
+    return ir_attr_intern(m, &(struct ir_attr_data){.kind = IR_ATTR_FLOAT, .type = t, .f = v});
 }
 
 ir_attr ir_attr_complex(struct ir_module *m, enum ir_dtype t, double re, double im) {
     ir_type part = ir_type_scalar(m, t == IR_C64_T ? IR_F32_T : IR_F64_T);
     ir_attr items[2] = {ir_attr_float(m, part, re), ir_attr_float(m, part, im)};
     ir_type type = ir_type_scalar(m, t);
-    return attr_intern(m, &(struct ir_attr_data){.kind = IR_ATTR_COMPLEX, .type = type, .items = items, .n = 2});
+    return ir_attr_intern(m, &(struct ir_attr_data){.kind = IR_ATTR_COMPLEX, .type = type, .items = items, .n = 2});
 }
 
 ir_attr ir_attr_string(struct ir_module *m, struct str s) {
-    return attr_intern(m, &(struct ir_attr_data){.kind = IR_ATTR_STRING, .str = ir_str_of(m, s)});
+    return ir_attr_intern(m, &(struct ir_attr_data){.kind = IR_ATTR_STRING, .str = ir_str_of(m, s)});
 }
 
 ir_attr ir_attr_of_type(struct ir_module *m, ir_type t) {
-    return attr_intern(m, &(struct ir_attr_data){.kind = IR_ATTR_TYPE, .type = t});
+    return ir_attr_intern(m, &(struct ir_attr_data){.kind = IR_ATTR_TYPE, .type = t});
 }
 
 ir_attr ir_attr_array(struct ir_module *m, const ir_attr *items, uint32_t n) {
-    return attr_intern(m, &(struct ir_attr_data){.kind = IR_ATTR_ARRAY, .items = n ? items : NULL, .n = n});
+    return ir_attr_intern(m, &(struct ir_attr_data){.kind = IR_ATTR_ARRAY, .items = n ? items : NULL, .n = n});
 }
 
 ir_attr ir_attr_dict(struct ir_module *m, const ir_str *names, const ir_attr *items, uint32_t n) {
-    return attr_intern(
+    return ir_attr_intern(
         m, &(struct ir_attr_data){.kind = IR_ATTR_DICT, .names = n ? names : NULL, .items = n ? items : NULL, .n = n});
 }
 
 ir_attr ir_attr_symbol(struct ir_module *m, struct str root, const ir_attr *nested, uint32_t n) {
-    return attr_intern(
+    return ir_attr_intern(
         m, &(struct ir_attr_data){.kind = IR_ATTR_SYMBOL, .str = ir_str_of(m, root), .items = n ? nested : NULL, .n = n});
 }
 
 ir_attr ir_attr_enum(struct ir_module *m, enum ir_enum e, int64_t v) {
-    return attr_intern(m, &(struct ir_attr_data){.kind = IR_ATTR_ENUM, .sub = (uint16_t)e, .i = v});
+    return ir_attr_intern(m, &(struct ir_attr_data){.kind = IR_ATTR_ENUM, .sub = (uint16_t)e, .i = v});
 }
 
 ir_attr ir_attr_struct(struct ir_module *m, enum ir_struct s, const ir_attr *fields) {
-    return attr_intern(m, &(struct ir_attr_data){.kind = IR_ATTR_STRUCT, .sub = (uint16_t)s, .items = fields,
-                                                 .n = ir_struct_get(s)->nfields});
+    return ir_attr_intern(m, &(struct ir_attr_data){.kind = IR_ATTR_STRUCT, .sub = (uint16_t)s, .items = fields,
+                                                    .n = ir_struct_get(s)->nfields});
 }
 
 ir_attr ir_attr_opaque(struct ir_module *m, struct str text) {
-    return attr_intern(m, &(struct ir_attr_data){.kind = IR_ATTR_OPAQUE, .str = ir_str_of(m, text)});
+    return ir_attr_intern(m, &(struct ir_attr_data){.kind = IR_ATTR_OPAQUE, .str = ir_str_of(m, text)});
 }
 
 ir_attr ir_attr_loc(struct ir_module *m, enum ir_attr_kind kind, ir_str str, int64_t i, const ir_attr *items, uint32_t n) {
-    return attr_intern(m, &(struct ir_attr_data){.kind = kind, .str = str, .i = i, .items = n ? items : NULL, .n = n});
+    return ir_attr_intern(m, &(struct ir_attr_data){.kind = kind, .str = str, .i = i, .items = n ? items : NULL, .n = n});
 }
 
 /* ---- arrays and constants -------------------------------------------------------------------- */
 
 ir_attr ir_attr_dense_array(struct ir_module *m, ir_type elem, const void *data, uint32_t n) {
     size_t nbytes = (size_t)n * ir_dtype_get(ir_type_get(m, elem)->dtype)->bytes;
-    return attr_intern(m, &(struct ir_attr_data){.kind = IR_ATTR_DENSE_ARRAY, .type = elem, .n = n,
-                                                 .data = n ? data : NULL, .nbytes = nbytes});
+    return ir_attr_intern(m, &(struct ir_attr_data){.kind = IR_ATTR_DENSE_ARRAY, .type = elem, .n = n,
+                                                    .data = n ? data : NULL, .nbytes = nbytes});
 }
 
 ir_attr ir_attr_i64s(struct ir_module *m, const int64_t *v, uint32_t n) {
@@ -167,7 +166,7 @@ static ir_attr dense_small(struct ir_module *m, struct ir_attr_data key, size_t 
     key.splat = all_equal(full, nbytes, size);
     key.data = full;
     key.nbytes = nbytes;
-    return attr_intern(m, &key);
+    return ir_attr_intern(m, &key);
 }
 
 ir_attr ir_attr_dense(struct ir_module *m, ir_type shaped, const void *data, size_t nbytes, bool splat, bool owned) {
@@ -180,11 +179,11 @@ ir_attr ir_attr_dense(struct ir_module *m, ir_type shaped, const void *data, siz
     if (owned)
         blob_own(m, data, nbytes);
     if (count == 0)
-        return attr_intern(m, &(struct ir_attr_data){.kind = IR_ATTR_DENSE, .type = shaped});
+        return ir_attr_intern(m, &(struct ir_attr_data){.kind = IR_ATTR_DENSE, .type = shaped});
     if (full <= IR_BLOB_BYTES)
         return dense_small(m, key, count, size);
     if (nbytes <= IR_BLOB_BYTES)
-        return attr_intern(m, &key); /* a large splat: one element */
+        return ir_attr_intern(m, &key); /* a large splat: one element */
     uint64_t hash = hash_mix((uint64_t)(uintptr_t)data, m->t->attrs.n); /* a blob equals nothing else */
     return attr_push(m, arena_dup(&m->arena, &key, sizeof key, 8), hash);
 }
@@ -203,7 +202,7 @@ ir_attr ir_attr_resource(struct ir_module *m, ir_type shaped, struct str key) {
     struct ir_tables *t = m->t;
     ir_str name = ir_str_of(m, key);
     uint32_t before = t->attrs.n;
-    ir_attr a = attr_intern(m, &(struct ir_attr_data){.kind = IR_ATTR_RESOURCE, .type = shaped, .str = name});
+    ir_attr a = ir_attr_intern(m, &(struct ir_attr_data){.kind = IR_ATTR_RESOURCE, .type = shaped, .str = name});
     if (a.i == before) { /* new: chain it to its key; chains count from 1 */
         ARENA_PUSH(&m->arena, &t->resources, ((__typeof__(*t->resources.v)){a, t->strs.v[name.i].resource}));
         t->strs.v[name.i].resource = t->resources.n;

@@ -485,6 +485,10 @@ struct ir_module *ir_module_new(hilo_allocator al, jmp_buf *recover);
    so `src` must outlive it and stay as it is. NULL when memory is exhausted. */
 struct ir_module *ir_module_clone(const struct ir_module *src, hilo_allocator al, jmp_buf *recover);
 void ir_module_free(struct ir_module *m);
+/* Copies the ops of a block of another module, but for its terminator, before `at`; `args` stand for its arguments, `results`
+   get what it returns. The ops may refer to no symbols. Neither module keeps anything of the other. */
+void ir_import(struct ir_module *m, const struct ir_module *from, ir_block body, const ir_val *args, ir_op at, ir_val *results,
+               struct arena *scratch);
 
 ir_block ir_module_body(const struct ir_module *m);            /* of the root */
 /* The symbol `name` in the root module; none when absent. */

@@ -36,6 +36,8 @@ struct ir_tables {
 
 /* The string's id without adding it; none when the module has never seen it. */
 ir_str ir_str_find(const struct ir_module *m, struct str s);
+/* The id of an attribute equal to `key`, whose arrays are copied when it is new. */
+ir_attr ir_attr_intern(struct ir_module *m, const struct ir_attr_data *key);
 
 static inline uint64_t hash_mix(uint64_t h, uint64_t x) {
     h = (h ^ x) * 0x9e3779b97f4a7c15u;
