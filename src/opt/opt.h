@@ -110,6 +110,30 @@ const struct opt_calls *opt_calls(struct opt *o);
 
 /* ---- arguments and results of a call of opt_run --------------------------------------------- */
 
+/* A custom call of a program that is divided. By operand, then result: its type before, its sharding as HLO writes it. */
+struct opt_custom_call {
+    const struct ir_module *m;
+    ir_op op;
+    const ir_type *types;
+    const struct str *shardings;
+};
+
+/* What becomes of it: the function @main of a program without other functions, on local shards; NULL: the operands themselves.
+   By operand, then result: the sharding. */
+struct opt_division {
+    const struct ir_module *program;
+    const struct str *shardings;
+    struct str error;               /* why not */
+};
+
+/* Divides custom calls whose partitions only their framework knows; for the pass `partition`. */
+struct opt_partitioner {
+    void *user;
+    bool (*knows)(void *user, struct str target);
+    /* What it gives lives until it is called again. */
+    hilo_status (*divide)(void *user, const struct opt_custom_call *call, struct opt_division *out);
+};
+
 /* With batch_invariant: products of up to so many rows. */
 enum { OPT_INVARIANT_ROWS = 16 };
 
@@ -124,6 +148,7 @@ struct opt_options {
     bool batch_invariant;           /* the bits of a row of a product do not depend on the number of rows */
     uint64_t rule_limit;            /* applications in all, to bisect for the one that is wrong; opt_init: no limit */
     ir_op entry;                    /* only this function is called from outside; none = every public one */
+    const struct opt_partitioner *partitioner; /* or NULL */
     const struct target *target;    /* the machine that costs are for; NULL = the portable one */
     const char *dump_after;         /* a pass's name or "all": then call `dump`; or NULL */
     void (*dump)(void *user, const struct ir_module *m, const char *pass, bool changed);

@@ -47,7 +47,7 @@ static hilo_status import_constraint(struct partition *c, ir_op op) {
     const struct sdy_sharding *s;
     bool supported = text.n > 0;
     if (supported)
-        HILO_TRY(sharding_read_hlo(c->o, op, text, type, c->p->partitions, &s, &supported));
+        HILO_TRY(sharding_read_hlo(c->o, op, text, type, c->p->partitions, NULL, &s, &supported));
     if (!supported && text.n && !opt_ids_get(&c->told, attr.i)) {
         opt_ids_set(&c->told, attr.i, 1);
         ir_op_warn(m, c->o->d, op, "has the sharding '%.*s', which is not supported: the value stays as it is",
@@ -71,7 +71,7 @@ static hilo_status import_port(struct partition *c, enum ir_slot slot, uint32_t 
     bool supported = true;
     *out = NULL;
     if (text.n)
-        HILO_TRY(sharding_read_hlo(c->o, c->func, text, type, c->p->partitions, out, &supported));
+        HILO_TRY(sharding_read_hlo(c->o, c->func, text, type, c->p->partitions, NULL, out, &supported));
     return supported ? HILO_OK
                      : ir_op_error(c->o->m, c->o->d, c->func, HILO_UNIMPLEMENTED, NULL,
                                    "is divided by '%.*s', which is not supported", (int)(text.n < 100 ? text.n : 100), text.p);
@@ -201,15 +201,6 @@ static hilo_status check_ports(struct partition *c) {
     return HILO_OK;
 }
 
-static void put_text(struct partition *c, const struct sdy_sharding *s, struct strbuf *out) {
-    const int32_t **held = ARENA_ARRAY(&c->o->scratch, const int32_t *, (s ? s->rank : 0) + 1);
-    if (s)
-        held[s->rank] = spmd_held(c->p, s->mesh, s->unreduced);
-    for (uint32_t d = 0; s && d < s->rank; d++)
-        held[d] = spmd_held(c->p, s->mesh, s->dims[d].axes);
-    sharding_text(s, held, c->p->partitions, out);
-}
-
 static void emit_sharding_attrs(struct partition *c, const struct sdy_sharding *const *in, uint32_t nin,
                                 const struct sdy_sharding *const *out, uint32_t nout) {
     struct opt *o = c->o;
@@ -221,14 +212,14 @@ static void emit_sharding_attrs(struct partition *c, const struct sdy_sharding *
     strbuf_init(&text, o->d->al);
     for (uint32_t i = 0; i < nin; i++) {
         text.n = 0;
-        put_text(c, in[i], &text);
+        spmd_text(c->p, in[i], &text);
         list[i] = ir_attr_string(m, (struct str){text.p ? text.p : "", text.n});
     }
     text.n = 0;
     strbuf_puts(&text, nout == 1 ? "" : "{");
     for (uint32_t i = 0; i < nout; i++) {
         strbuf_puts(&text, i ? ", " : "");
-        put_text(c, out[i], &text);
+        spmd_text(c->p, out[i], &text);
     }
     strbuf_puts(&text, nout == 1 ? "" : nout ? "}" : "{replicated}}"); /* XLA wants one of no results, too */
     uint32_t n = 0;

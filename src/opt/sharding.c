@@ -160,7 +160,7 @@ static bool axes_of(struct arena *a, const struct sdy_mesh *mesh, const struct t
     for (int64_t done = 1; done < t->v[dim]; done *= v[n - 1].size) { /* minor first */
         int64_t step = t->at[done * apart] - t->at[0], stride = 1;
         uint32_t axis = mesh->naxes;
-        while (axis && stride < step)
+        while (axis && (stride < step || mesh->axes[axis - 1].size == 1))
             stride *= mesh->axes[--axis].size;
         if (stride != step || axis == 0 || n == mesh->naxes)
             return false;
@@ -190,6 +190,21 @@ static int64_t partition_of(const struct sdy_mesh *mesh, const struct tiles *t, 
     return out;
 }
 
+/* The tiles with the places of partitions in a mesh that lists them in another order. */
+static const struct tiles *placed(struct arena *a, const struct sdy_mesh *mesh, const struct tiles *t, int64_t total) {
+    if (mesh->ndevices != total)
+        return t;
+    struct tiles *out = ARENA_NEW(a, struct tiles);
+    int64_t *place = ARENA_ARRAY(a, int64_t, mesh->ndevices);
+    *out = *t;
+    out->at = ARENA_ARRAY(a, int64_t, mesh->ndevices);
+    for (int64_t i = 0; i < total; i++)
+        place[mesh->devices[i]] = i;
+    for (int64_t i = 0; i < total; i++)
+        out->at[i] = place[t->at[i]];
+    return out;
+}
+
 static bool axes_of_all(struct arena *a, const struct sdy_mesh *mesh, const struct tiles *t, int64_t total,
                         struct sdy_axes *out) {
     for (uint32_t d = 0; d < t->n; d++)
@@ -201,12 +216,18 @@ static bool axes_of_all(struct arena *a, const struct sdy_mesh *mesh, const stru
     return true;
 }
 
-static const struct sdy_sharding *sharding_of(struct arena *a, const struct tiles *t, uint32_t rank, int64_t total) {
+static const struct sdy_sharding *sharding_of(struct arena *a, const struct tiles *t, uint32_t rank, int64_t total,
+                                              const struct sdy_mesh *preferred) {
     struct sdy_sharding *out = ARENA_NEW(a, struct sdy_sharding);
     struct sdy_dim *dims = ARENA_ARRAY(a, struct sdy_dim, t->n + 1);
     struct sdy_axes *axes = ARENA_ARRAY(a, struct sdy_axes, t->n + 1);
-    const struct sdy_mesh *mesh = mesh_of_primes(a, total);
-    if (!axes_of_all(a, mesh, t, total, axes)) {
+    const struct sdy_mesh *mesh = preferred ? preferred : mesh_of_primes(a, total);
+    bool found = axes_of_all(a, mesh, placed(a, mesh, t, total), total, axes);
+    if (!found && preferred) {
+        mesh = mesh_of_primes(a, total);
+        found = axes_of_all(a, mesh, t, total, axes);
+    }
+    if (!found) {
         mesh = mesh_new(a, t->v, t->n, t->at, (uint32_t)total);
         for (uint32_t d = 0; d < t->n; d++) {
             struct sdy_axis *v = ARENA_NEW(a, struct sdy_axis);
@@ -223,7 +244,7 @@ static const struct sdy_sharding *sharding_of(struct arena *a, const struct tile
 /* ---- all ------------------------------------------------------------------------------------- */
 
 hilo_status sharding_read_hlo(struct opt *o, ir_op op, struct str text, ir_type type, uint32_t partitions,
-                              const struct sdy_sharding **out, bool *supported) {
+                              const struct sdy_mesh *mesh, const struct sdy_sharding **out, bool *supported) {
     const struct ir_type_data *t = ir_type_get(o->m, type);
     struct scan s = {.o = o, .op = op, .rest = text};
     struct tiles tiles = {0};
@@ -260,7 +281,7 @@ hilo_status sharding_read_hlo(struct opt *o, ir_op op, struct str text, ir_type 
     for (uint32_t d = 0; d < t->rank; d++)
         *supported &= tiles.v[d] == 1 || (t->dims[d] != IR_DYNAMIC && t->dims[d] % tiles.v[d] == 0);
     if (*supported)
-        *out = sharding_of(&o->scratch, &tiles, t->rank, total);
+        *out = sharding_of(&o->scratch, &tiles, t->rank, total, mesh);
     return HILO_OK;
 }
 

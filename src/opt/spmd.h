@@ -5,6 +5,7 @@
  *   spmd_op.c        ops: the axes of each factor, local ops, sums of partial results
  *   spmd_local.c     what of an op's attributes and operands differs between partitions
  *   spmd_reshard.c   from one sharding to another: slices and collectives, and what they cost
+ *   spmd_call.c      custom calls that a framework divides
  *   sharding.c       shardings as HLO writes them
  *
  * A value is defined in one form; others are made where they are first used, and kept. */
@@ -87,6 +88,15 @@ ir_val spmd_begin(struct spmd *p, ir_op at, const int32_t *held, int64_t size);
 
 /* Makes all ops of a block local, its terminator too where `end`. */
 hilo_status spmd_walk(struct spmd *p, ir_block b, bool end);
+
+/* ---- custom calls (spmd_call.c) --------------------------------------------------------------------- */
+
+/* The sharding as HLO writes it. */
+void spmd_text(struct spmd *p, const struct sdy_sharding *s, struct strbuf *out);
+/* Whether the partitioner of the options divides the op. */
+bool spmd_is_divided(const struct spmd *p, ir_op op);
+/* Replaces the op by what its partitioner says. */
+hilo_status spmd_divide(struct spmd *p, ir_op op);
 
 /* ---- single ops (spmd_local.c) -------------------------------------------------------------------- */
 

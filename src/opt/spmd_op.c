@@ -255,9 +255,10 @@ static hilo_status localize(struct spmd *p, ir_op op, const struct sdy_sharding 
     for (uint32_t i = 0; i < ir_op_get(p->m, op)->nresults; i++) {
         ir_val v = ir_result(p->m, op, i), local;
         ir_type global = ir_val_get(p->m, v)->type;
+        const struct sdy_sharding *want = wanted(p, v); /* by its type before */
         ir_set_type(p->m, v, spmd_local_type(p, global, s[nin + i]));
         local = spmd_finish(p, op, s, i, at);
-        spmd_define(p, v, global, wanted(p, v), s[nin + i], kind, local);
+        spmd_define(p, v, global, want, s[nin + i], kind, local);
     }
     p->o->changes++;
     return HILO_OK;
@@ -540,7 +541,7 @@ static hilo_status walk_op(struct spmd *p, ir_op op) {
         if (p->partitions > 1 && str_starts(ir_prop_str(p->m, op, IR_CUSTOM_CALL_call_target_name), "SPMD"))
             return ir_op_error(p->m, p->o->d, op, HILO_UNIMPLEMENTED, NULL,
                                "is for an automatic partitioner, which is not supported; use Shardy's shardings");
-        return walk_any(p, op);
+        return spmd_is_divided(p, op) ? spmd_divide(p, op) : walk_any(p, op);
     default: return walk_any(p, op);
     }
 }

@@ -131,11 +131,13 @@ static bool has_shardings(const struct ir_module *m) {
     return false;
 }
 
-static hilo_status run_passes(struct ir_module *m, const char *passes, struct diag_list *d) {
+static hilo_status run_passes(struct ir_module *m, const char *passes, const struct opt_partitioner *partitioner,
+                              struct diag_list *d) {
     struct opt o;
     opt_init(&o, m, d);
     o.options.passes = passes;
     o.options.verify = true;
+    o.options.partitioner = partitioner;
     hilo_status status = opt_run(&o);
     opt_free(&o);
     return status;
@@ -143,7 +145,13 @@ static hilo_status run_passes(struct ir_module *m, const char *passes, struct di
 
 /* Turns the program into that of one of its partitions; its text, where there are several, unless `text` is NULL. */
 static hilo_status partition(struct pjrt_executable *x, struct ir_module *m, struct diag_list *d, struct str *text) {
-    HILO_TRY(run_passes(m, "inline,partition,dce,combine", d)); /* without the functions that were called */
+    struct opt_partitioner by;
+    struct pjrt_partitioner *p = pjrt_partitioner_new(x->client, !x->again, &by);
+    if (!p)
+        return HILO_RESOURCE_EXHAUSTED;
+    hilo_status status = run_passes(m, "inline,partition,dce,combine", &by, d); /* without the functions that were called */
+    pjrt_partitioner_free(p);
+    HILO_TRY(status);
     if (x->options.npartitions == 1 || !text)
         return HILO_OK;
     struct strbuf b;
@@ -162,7 +170,7 @@ static hilo_status prepare(struct pjrt_executable *x, hilo_module *module, struc
     bool partitioned = has_shardings(m) || x->options.npartitions > 1, named = pjrt_ports_named(x->code);
     struct diag_list d;
     diag_init(&d, *rt_client_allocator(x->client->hilo));
-    hilo_status status = named ? run_passes(m, "inline", &d) : HILO_OK;
+    hilo_status status = named ? run_passes(m, "inline", NULL, &d) : HILO_OK;
     if (status == HILO_OK && named)
         status = pjrt_ports_read(m, &d, ports, nports);
     if (status == HILO_OK && partitioned)
@@ -326,6 +334,7 @@ struct source {
     struct str code, options;
     struct str compiled, partitioned; /* a .hilo file; the program of a partition, where there are several */
     struct str saved;             /* the message that has the ports */
+    bool again;                   /* made earlier: what it calls while it is partitioned may be gone */
 };
 
 /* Whether the ports are those of the executable. */
@@ -367,6 +376,7 @@ static void load(struct pjrt_executable *x, const struct source *from) {
 }
 
 static struct pjrt_error *executable_fill(struct pjrt_executable *x, const struct source *from) {
+    x->again = from->again;
     if (!own(&x->code, from->code) || !own(&x->option_bytes, from->options))
         return pjrt_exhausted();
     struct strbuf ignored;
@@ -502,7 +512,7 @@ struct pjrt_error *pjrt_Client_Load(struct pjrt_Client_Load *a) {
     PJRT_TRY(options_read(a->options, a->options_size, &options));
     if (x->client == a->client && !options.n)
         return loaded_new(executable_ref(x), &a->loaded);
-    struct source from = {.code = x->code, .options = options.n ? options : x->option_bytes};
+    struct source from = {.code = x->code, .options = options.n ? options : x->option_bytes, .again = true};
     PJRT_TRY(executable_new(a->client, &from, &x));
     return loaded_new(x, &a->loaded);
 }
@@ -602,7 +612,7 @@ struct pjrt_error *pjrt_Executable_DeserializeAndLoad(struct pjrt_Executable_Des
     if (!str_eq(version, str_of(a->client->topology.version)))
         return pjrt_fail(HILO_FAILED_PRECONDITION, "the executable is of '%.*s'; this is '%s'", (int)version.n,
                          version.p ? version.p : "", a->client->topology.version);
-    struct source from = {.code = part[SAVED_PROGRAM], .options = options.n ? options : part[SAVED_OPTIONS]};
+    struct source from = {.code = part[SAVED_PROGRAM], .options = options.n ? options : part[SAVED_OPTIONS], .again = true};
     if (str_eq(part[SAVED_BUILD], rt_build_id()) && same_options(a->client, part[SAVED_OPTIONS], options)) {
         from.compiled = part[SAVED_COMPILED];
         from.partitioned = part[SAVED_PARTITION];

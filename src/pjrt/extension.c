@@ -110,7 +110,16 @@ static const struct {
     .register_stages = pjrt_ffi_register_stages,
 };
 
+static const struct {
+    struct pjrt_extension base;
+    struct pjrt_error *(*divider_register)(struct pjrt_divider_register *a);
+    struct pjrt_error *(*batched_register)(struct pjrt_batched_register *a);
+} partitioner = {
+    .base = {sizeof partitioner, PJRT_EXT_PARTITIONER, &ffi.base}, .divider_register = pjrt_divider_register,
+    .batched_register = pjrt_batched_register,
+};
+
 #define NAMED(name, ...)  .name = entry_layout_##name,
 const struct pjrt_extensions pjrt_extensions = {
-    .base = {sizeof pjrt_extensions, PJRT_EXT_LAYOUTS, &ffi.base}, PJRT_LAYOUT_FUNCTIONS(NAMED)
+    .base = {sizeof pjrt_extensions, PJRT_EXT_LAYOUTS, &partitioner.base}, PJRT_LAYOUT_FUNCTIONS(NAMED)
 };

@@ -18,6 +18,7 @@
  *   execute.c     running
  *   extension.c   extensions of the interface
  *   ffi.c, call.c custom calls
+ *   partitioner.c custom calls that their framework divides
  *   unimplemented.c  functions that are not implemented
  *
  * Functions of the interface are pjrt_<Name>, a row of pjrt_api.def each; they return an error, or NULL. They may be
@@ -418,6 +419,7 @@ struct pjrt_executable {
     hilo_executable *hilo;
     struct pjrt_compile_options options; /* its bytes are in option_bytes */
     struct str option_bytes, code;       /* as they came; owned */
+    bool again;                          /* made of a program that was compiled earlier */
     struct str partitioned;                  /* the program of a partition, as text, where there are several; owned */
     struct str optimised;                /* MLIR with kernels as fusions, once asked for; owned; guarded by the client's lock */
     char fingerprint[33];
@@ -496,6 +498,16 @@ struct pjrt_error *pjrt_layout_new(size_t rank, const int64_t *minor_to_major, s
 void pjrt_call_init(struct pjrt_client *c);
 /* Ends what the custom calls of an executable have instantiated. */
 void pjrt_call_states_free(struct pjrt_executable *x);
+
+/* Custom calls that their framework divides (partitioner.c). */
+struct pjrt_error *pjrt_divider_register(struct pjrt_divider_register *a);
+struct pjrt_error *pjrt_batched_register(struct pjrt_batched_register *a);
+/* For the pass `partition` over one program. `inspect`: calls of InspectSharding call what they name; else they do nothing.
+   NULL when memory is exhausted. */
+struct pjrt_partitioner;
+struct opt_partitioner;
+struct pjrt_partitioner *pjrt_partitioner_new(struct pjrt_client *c, bool inspect, struct opt_partitioner *out);
+void pjrt_partitioner_free(struct pjrt_partitioner *p);
 
 /* Transfers between processes (remote.c). */
 #define PJRT_REMOTE_FUNCTION(name, ...) struct pjrt_error *pjrt_remote_##name(struct pjrt_remote_##name *a);

@@ -33,7 +33,8 @@ struct pjrt_bytes;       /* that the plugin has allocated */
 
 /* ---- extensions ------------------------------------------------------------------------------ */
 
-enum pjrt_extension_type { PJRT_EXT_LAYOUTS = 4, PJRT_EXT_FFI = 5, PJRT_EXT_MEMORY_DESCRIPTIONS = 6, PJRT_EXT_REMOTE = 12 };
+enum pjrt_extension_type { PJRT_EXT_PARTITIONER = 2, PJRT_EXT_LAYOUTS = 4, PJRT_EXT_FFI = 5,
+                           PJRT_EXT_MEMORY_DESCRIPTIONS = 6, PJRT_EXT_REMOTE = 12 };
 
 struct pjrt_extension {
     size_t struct_size;
@@ -216,6 +217,74 @@ struct pjrt_ffi_register_stages {
     const char *target;
     size_t target_size;
     void *stages[4]; /* functions: instantiate, prepare, initialize, execute; but for the last NULL where there is none */
+};
+
+/* Custom calls that their framework divides. Shapes are ShapeProtos, shardings OpShardings; of several results both are tuples.
+   What a function gives lives until `cleanup(data)` is called, unless that is NULL. */
+struct pjrt_span {
+    const char *p;
+    size_t n;
+};
+
+struct pjrt_division_head {
+    int64_t version;
+    void *data;
+    void (*cleanup)(void *data);
+    bool failed;
+    int code;
+    struct pjrt_span message;
+};
+
+struct pjrt_division_value {
+    struct pjrt_span shape;
+    bool has_sharding;
+    struct pjrt_span sharding;
+};
+
+struct pjrt_division {
+    struct pjrt_division_head head;
+    size_t n;
+    struct pjrt_division_value *operands, result;
+    struct pjrt_span config;
+    /* given: */
+    struct pjrt_span program, *operand_shardings, result_sharding;
+};
+
+/* Of a target, for the life of the process. The functions for propagation are not called: Shardy has the sharding rule. */
+struct pjrt_divider {
+    int64_t version;
+    void *data;
+    void (*destroy)(struct pjrt_divider *self);
+    void (*divide)(struct pjrt_divider *self, struct pjrt_division *division);
+    void (*infer)(struct pjrt_divider *self, void *args);
+    void (*propagate)(struct pjrt_divider *self, void *args);
+    bool replicated;
+};
+
+struct pjrt_divider_register {
+    size_t struct_size;
+    const char *target;
+    size_t target_size;
+    struct pjrt_divider *divider;
+};
+
+struct pjrt_batched_register {
+    size_t struct_size;
+    const char *target;
+    size_t target_size;
+};
+
+/* The bytes of the config of an InspectSharding: what is called with the sharding. The error lives until free_error. */
+struct pjrt_inspection {
+    const char *sharding;
+    size_t sharding_size;
+    const char *message;
+    void *error;
+    void (*free_error)(struct pjrt_inspection *self);
+};
+struct pjrt_inspector {
+    void (*call)(void *data, struct pjrt_inspection *inspection);
+    void *data;
 };
 
 /* Layouts: the order of dimensions in memory, as text such as "{1,0}". */

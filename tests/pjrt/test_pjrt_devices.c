@@ -322,11 +322,147 @@ static void test_shardings(void **state) {
     client_destroy(c);
 }
 
+/* ---- custom calls that their framework divides ----------------------------------------------- */
+
+static const char divided_sum[] = /* each shard becomes the sum of all; with a function that is called, and large data */
+    "module {\nfunc.func private @sum(%b: tensor<2xf32>) -> tensor<2xf32> {\n"
+    ALL_REDUCE("[[0, 1, 2, 3, 4, 5, 6, 7]]", "1x8", GLOBAL) "  return %r : tensor<2xf32>\n}\n"
+    "func.func @main(%a: tensor<2xf32>) -> (tensor<2xf32>, tensor<f32>) {\n"
+    "  %0 = func.call @sum(%a) : (tensor<2xf32>) -> tensor<2xf32>\n  %1 = stablehlo.constant dense<1.0> : tensor<f32>\n"
+    "  return %0, %1 : tensor<2xf32>, tensor<f32>\n} }";
+static const char divided_wrong[] = "module {\nfunc.func @main(%a: tensor<4xf32>) -> (tensor<4xf32>, tensor<f32>) {\n"
+    "  %1 = stablehlo.constant dense<1.0> : tensor<f32>\n  return %a, %1 : tensor<4xf32>, tensor<f32>\n} }";
+
+static void put_tiles(struct strbuf *out) {
+    pjrt_proto_varint(out, 1, 3);
+    pjrt_proto_varint(out, 3, 8);
+    pjrt_proto_varint(out, 9, 8);
+    pjrt_proto_varint(out, 10, 0);
+}
+
+struct test_divider {
+    struct pjrt_divider base;
+    const char *program;        /* NULL: it fails */
+    int calls, cleanups;
+    struct strbuf tiles, tuple;
+    struct pjrt_span operand;
+};
+
+static void cleanup(void *data) {
+    ((struct test_divider *)data)->cleanups++;
+}
+
+static void divide(struct pjrt_divider *self, struct pjrt_division *x) {
+    struct test_divider *t = (struct test_divider *)(void *)self;
+    t->calls++;
+    x->head.data = t;
+    x->head.cleanup = cleanup;
+    assert_int_equal(x->n, 1);
+    assert_int_equal(x->config.n, 3);
+    assert_memory_equal(x->config.p, "cfg", 3);
+    static const char shape[] = {2 << 3, 11, 3 << 3, 16, 6 << 3, 0}; /* f32[16] */
+    assert_int_equal(x->operands[0].shape.n, sizeof shape);
+    assert_memory_equal(x->operands[0].shape.p, shape, sizeof shape);
+    static const char tiles[] = {1 << 3, 3, 3 << 3, 8, 4 << 3, 0, 4 << 3, 1, 4 << 3, 2, 4 << 3, 3,
+                                 4 << 3, 4, 4 << 3, 5, 4 << 3, 6, 4 << 3, 7};
+    assert_int_equal(x->operands[0].sharding.n, sizeof tiles);
+    assert_memory_equal(x->operands[0].sharding.p, tiles, sizeof tiles);
+    if (!t->program) {
+        x->head.failed = true;
+        x->head.code = HILO_ABORTED;
+        x->head.message = (struct pjrt_span){"the framework says no", 21};
+        return;
+    }
+    t->operand = (struct pjrt_span){t->tiles.p, t->tiles.n};
+    x->operand_shardings = &t->operand;
+    x->result_sharding = (struct pjrt_span){t->tuple.p, t->tuple.n};
+    x->program = (struct pjrt_span){t->program, strlen(t->program)};
+}
+
+static const struct pjrt_extension *extension(int type) {
+    const struct pjrt_extension *e = api->extension_start;
+    while (e && e->type != type)
+        e = e->next;
+    return e;
+}
+
+static void see(void *data, struct pjrt_inspection *x) {
+    strbuf_putn(data, x->sharding, x->sharding_size);
+}
+
+static void test_divided(void **state) {
+    (void)state;
+    struct { struct pjrt_extension base; struct pjrt_error *(*divider)(struct pjrt_divider_register *a); } e;
+    assert_non_null(extension(PJRT_EXT_PARTITIONER));
+    memcpy(&e, extension(PJRT_EXT_PARTITIONER), sizeof e);
+    struct test_divider t = {.base = {.divide = divide}, .program = divided_sum};
+    strbuf_init(&t.tiles, mem_system_allocator());
+    strbuf_init(&t.tuple, mem_system_allocator());
+    put_tiles(&t.tiles);
+    pjrt_proto_varint(&t.tuple, 1, 2);
+    pjrt_proto_bytes(&t.tuple, 5, (struct str){t.tiles.p, t.tiles.n});
+    pjrt_proto_bytes(&t.tuple, 5, (struct str){"", 0});
+    struct pjrt_divider_register r = {.struct_size = sizeof r, .target = "test.sum", .target_size = 8, .divider = &t.base};
+    OK(e.divider(&r));
+    struct pjrt_divider_register none = {.struct_size = sizeof none, .target = "test.none", .target_size = 9};
+    FAILS(HILO_INVALID_ARGUMENT, e.divider(&none));
+    static const char text[] =
+        "module attributes {mhlo.num_partitions = 8 : i32} {\n  sdy.mesh @mesh = <[\"x\"=8]>\n"
+        "func.func @main(%a: tensor<16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{\"x\"}]>}) -> (tensor<16xf32> "
+        "{sdy.sharding = #sdy.sharding<@mesh, [{\"x\"}]>}) {\n"
+        "  %0:2 = stablehlo.custom_call @test.sum(%a) {backend_config = \"cfg\"} : (tensor<16xf32>) -> (tensor<16xf32>, "
+        "tensor<f32>)\n  %1 = stablehlo.broadcast_in_dim %0#1, dims = [] : (tensor<f32>) -> tensor<16xf32>\n"
+        "  %2 = stablehlo.multiply %0#0, %1 : tensor<16xf32>\n  return %2 : tensor<16xf32>\n} }";
+    static const float want[N] = {28, 28, 28, 28, 28, 28, 28, 28};
+    struct pjrt_client *c = eight();
+    struct pjrt_loaded *l = compile_for(c, text, 1, 8, NULL);
+    expect(l, c, want);
+    assert_int_equal(t.calls, 1);
+    loaded_destroy(l);
+    struct strbuf options = options_for(1, 8, NULL);
+    t.program = divided_wrong;
+    FAILS(HILO_INVALID_ARGUMENT, try_compile(c, text, "mlir", (struct str){options.p, options.n}, &l));
+    t.program = "no program";
+    FAILS(HILO_INVALID_ARGUMENT, try_compile(c, text, "mlir", (struct str){options.p, options.n}, &l));
+    t.program = NULL;
+    FAILS(HILO_ABORTED, try_compile(c, text, "mlir", (struct str){options.p, options.n}, &l));
+    assert_int_equal(t.cleanups, t.calls);
+    assert_int_equal(t.calls, 4);
+
+    struct strbuf seen;
+    strbuf_init(&seen, mem_system_allocator());
+    struct pjrt_inspector with = {see, &seen};
+    char hex[4 * sizeof with + 1], program[1000], bytes[sizeof with];
+    memcpy(bytes, &with, sizeof with);
+    for (int known = 1; known >= 0; known--) { /* the second is no function */
+        for (size_t i = 0; i < sizeof bytes; i++)
+            snprintf(hex + 3 * i, 4, "\\%02X", known ? (unsigned)(uint8_t)bytes[i] : 1u);
+        snprintf(program, sizeof program,
+                 "module attributes {mhlo.num_partitions = 8 : i32} {\n  sdy.mesh @mesh = <[\"x\"=8]>\n"
+                 "func.func @main(%%a: tensor<16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{\"x\"}]>}) -> tensor<16xf32> {\n"
+                 "  %%n = stablehlo.negate %%a : tensor<16xf32>\n"
+                 "  %%0 = stablehlo.custom_call @InspectSharding(%%n) {backend_config = \"%s\", has_side_effect = true} : "
+                 "(tensor<16xf32>) -> tensor<16xf32>\n  return %%a : tensor<16xf32>\n} }", hex);
+        struct pjrt_error *error = try_compile(c, program, "mlir", (struct str){options.p, options.n}, &l);
+        assert_int_equal(code_of(error), known ? HILO_OK : HILO_INVALID_ARGUMENT);
+        if (known)
+            loaded_destroy(l);
+    }
+    assert_int_equal(seen.n, 20);
+    assert_memory_equal(seen.p, "\x08\x03\x18\x08", 4);
+    strbuf_free(&seen);
+    strbuf_free(&options);
+    strbuf_free(&t.tiles);
+    strbuf_free(&t.tuple);
+    client_destroy(c);
+}
+
 int main(void) {
     api = GetPjrtApi();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_collectives), cmocka_unit_test(test_refusals), cmocka_unit_test(test_one_fails),
         cmocka_unit_test(test_nobody_comes), cmocka_unit_test(test_threads), cmocka_unit_test(test_shardings),
+        cmocka_unit_test(test_divided),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
