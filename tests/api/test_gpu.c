@@ -2,7 +2,6 @@
 #include "../gpu/libcuda.h"
 #include "hilo.h"
 
-#include <dlfcn.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -54,27 +53,20 @@ static const char mixed[] =
     "  return %r#1, %s : tensor<8x8xf32>, tensor<8x8xf32>\n"
     "}\n";
 
-/* The stand-in's functions for tests. */
-static void (*fake_fail)(uint64_t after);
-static void (*fake_read)(struct fake_cuda *out);
+static struct fake_cuda_functions fake;
 
 /* Skips the test where there is no stand-in. */
 static void find_driver(void) {
-    const char *path = getenv("HILO_CUDA_PATH");
-    if (!path) {
-        print_message("skipped: HILO_CUDA_PATH names no driver\n");
+    fake = fake_cuda_find();
+    if (!fake.let_fail) {
+        print_message("skipped: HILO_CUDA_PATH names no stand-in\n");
         skip();
     }
-    void *library = dlopen(path, RTLD_NOW), *p = dlsym(library, "fake_cuda_fail");
-    memcpy(&fake_fail, &p, sizeof p);
-    p = dlsym(library, "fake_cuda_read");
-    memcpy(&fake_read, &p, sizeof p);
-    assert_true(fake_fail && fake_read);
 }
 
 static struct fake_cuda counts(void) {
     struct fake_cuda c;
-    fake_read(&c);
+    fake.read(&c);
     return c;
 }
 
@@ -222,9 +214,9 @@ static void each_call_fails(void **state) {
     find_driver();
     for (;; n++) {
         uint64_t failed = counts().failed;
-        fake_fail(n);
+        fake.let_fail(n);
         hilo_status status = everything(&right);
-        fake_fail(UINT64_MAX);
+        fake.let_fail(UINT64_MAX);
         assert_int_equal(counts().live, 0);
         assert_true(right);
         if (counts().failed == failed) {

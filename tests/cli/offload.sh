@@ -148,7 +148,7 @@ says 'a program that is divided between processor and GPU has code for both'
 echo 'gpu sm_80' >short.machine
 exits 1 explain mixed.mlir --machine short.machine
 says "short.machine: there is no line 'processor'"
-sed 's/sm_80/x86-64-v3/' "$m" >other.machine
+sed 's/sm_80/haswell/' "$m" >other.machine
 exits 1 explain mixed.mlir --machine other.machine
 says "a machine is for generated code, and its gpu must be one"
 finish

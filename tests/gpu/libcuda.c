@@ -704,7 +704,7 @@ static int cuGraphLaunch(void *runnable, void *stream) {
 static int cuInit(unsigned flags) {
     pthread_mutex_lock(&fake.lock);
     if (!fake.started) {
-        fake.fail = number("HILO_FAKE_CUDA_FAIL", 0);
+        fake.fail = number("HILO_FAKE_CUDA_FAIL", fake.fail);
         fake.memory = number("HILO_FAKE_CUDA_MEMORY", (uint64_t)1 << 32);
         fake.seed = number("HILO_FAKE_CUDA_SEED", 1);
         fake.range = mmap(NULL, RANGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

@@ -1,5 +1,6 @@
 /* Language models: what the tiny model generates is what was recorded of it (golden.json), on every engine, alone and in a
  * batch, however its text is cut. HILO_TEST_LONG in the environment: all cases, at all levels, and the precisions. */
+#include "../gpu/libcuda.h"
 #include "llm/json.h"
 #include "llm/generate.h"
 
@@ -126,6 +127,69 @@ static void test_gpu(void **state) {
         assert_int_equal(llm_session_traffic(s).copied_bytes, 0); /* the cache is updated in place */
     }
     llm_session_close(s);
+}
+
+/* Reads a prompt and writes a few tokens. */
+static hilo_status answer(struct llm_session *s, const struct golden *g, int32_t *out, size_t n) {
+    const int32_t *ids = g->prompt.v;
+    llm_session_reset(s);
+    hilo_status status = llm_session_prefill(s, &ids, &g->prompt.n, out, NULL);
+    for (size_t i = 1; i < n && status == HILO_OK; i++) {
+        out[i] = out[i - 1];
+        status = llm_session_decode(s, NULL, &out[i], NULL);
+    }
+    return status;
+}
+
+/* Calls of the driver fail, in long runs each: while a session opens, and while it writes, after which it can go on. */
+static void test_gpu_failures(void **state) {
+    const struct fixture *f = *state;
+    const struct llm_session_options o = {.engine = "hilo:gpu", .precision = LLM_F32, .level = 2};
+    enum { SOME = 4 };
+    const uint64_t stride[2] = {is_long() ? 1 : 251, is_long() ? 1 : 9};
+    const struct fake_cuda_functions fake = fake_cuda_find();
+    if (!fake.let_fail) {
+        print_message("skipped: HILO_CUDA_PATH names no stand-in\n");
+        skip();
+    }
+    const struct golden g = {.prompt = {{1}, 1}}; /* a longer one takes seconds there */
+    struct fake_cuda before, after;
+    struct llm_session *s = session(f->client, &o); /* also starts the driver, which is not tried again once it failed */
+    int32_t out[SOME], want[SOME];
+    uint64_t opening = 0, writing = 0;
+    check(s->client, answer(s, &g, want, SOME));
+    llm_session_close(s);
+    for (bool failed = true; failed; opening += stride[0]) {
+        fake.read(&before);
+        fake.let_fail(opening);
+        hilo_status status = llm_session_open(f->client, MODEL, &o, &s);
+        fake.let_fail(UINT64_MAX);
+        fake.read(&after);
+        failed = after.failed != before.failed;
+        assert_true(failed || status == HILO_OK);
+        if (status == HILO_OK && failed)
+            llm_session_close(s);
+        fake.read(&after);
+        assert_true(!failed || after.live == 0);
+    }
+    for (bool failed = true; failed; writing += stride[1]) {
+        fake.read(&before);
+        fake.let_fail(writing);
+        hilo_status status = answer(s, &g, out, SOME);
+        fake.let_fail(UINT64_MAX);
+        fake.read(&after);
+        failed = after.failed != before.failed;
+        assert_true(failed || status == HILO_OK);
+        if (status != HILO_OK)
+            check(s->client, answer(s, &g, out, SOME));
+        assert_memory_equal(out, want, sizeof want);
+    }
+    print_message("of %d calls while it opens, and %d while it writes, each %d-th and %d-th failed\n", (int)opening, (int)writing,
+                  (int)stride[0], (int)stride[1]);
+    assert_true(opening >= 2 * stride[0] && writing >= 2 * stride[1]);
+    llm_session_close(s);
+    fake.read(&after);
+    assert_int_equal(after.live, 0);
 }
 
 static void test_logits(void **state) {
@@ -600,7 +664,8 @@ static void test_cut_off(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_golden), cmocka_unit_test(test_gpu), cmocka_unit_test(test_logits), cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_golden), cmocka_unit_test(test_gpu),
+        cmocka_unit_test(test_gpu_failures), cmocka_unit_test(test_logits), cmocka_unit_test(test_parts),
         cmocka_unit_test(test_batch), cmocka_unit_test(test_apart), cmocka_unit_test(test_growth), cmocka_unit_test(test_long),
         cmocka_unit_test(test_steps), cmocka_unit_test(test_precision), cmocka_unit_test(test_sampling),
         cmocka_unit_test(test_prefix), cmocka_unit_test(test_speculation),
