@@ -215,6 +215,12 @@ static void find_fastest_blocks(struct blocking *b, int64_t tiles, int64_t panel
     panel->block = best[1];
 }
 
+/* Halves the panels of a block, to `least`, until there are enough blocks. */
+static void shrink_blocks(struct blocking *b, int64_t least, int64_t tasks) {
+    while (b->panel.block > least && blocks_of(b) < tasks)
+        b->panel.block /= 2;
+}
+
 /* Tiles and panels of a block, and when operands are packed. */
 static void find_blocks(struct blocking *b) {
     const struct contraction *c = b->c;
@@ -238,13 +244,15 @@ static void find_blocks(struct blocking *b) {
         find_fastest_blocks(b, stay < BLOCK_LEAST ? BLOCK_LEAST : stay, ceil_div(BLOCK_COLUMNS, panel->size), (double)wanted);
     } else {
         int64_t columns = TORTURED(TORTURE_PART, l2 / 8 / (slab_depth(b) * bytes)); /* packed in a block, they stay there */
-        int64_t least = b->lhs_pack == LHS_PACK_IN_BLOCK ? BLOCK_LEAST : 1;
         tile->block = tile->count;
         panel->block = ceil_div(columns, panel->size);
-        while (panel->block > least && blocks_of(b) < tasks)
-            panel->block /= 2;
-        if (b->lhs_pack == LHS_PACK_IN_BLOCK && ceil_div(panel->count, panel->block) >= BLOCK_REPACKED)
-            b->lhs_pack = LHS_PREPACK;
+        if (b->lhs_pack == LHS_PACK_IN_BLOCK) {
+            shrink_blocks(b, BLOCK_LEAST, tasks);
+            if (ceil_div(panel->count, panel->block) >= BLOCK_REPACKED)
+                b->lhs_pack = LHS_PREPACK;
+        }
+        if (b->lhs_pack != LHS_PACK_IN_BLOCK)
+            shrink_blocks(b, 1, tasks);
     }
     tile->block = even(tile->count, tile->block);
     panel->block = even(panel->count, panel->block);
@@ -462,6 +470,11 @@ static void multiply_tile(struct blocking *b, const struct block *at, kir_val p,
         kir_val sum = kir_load(l->k, b->sum_buffer, sum_place(b, p, t, r, lane));
         kir_set_reg(l->k, tile.reg, r, b->biased ? kir_op2(l->k, KIR_ADD, 0, sum, begin) : sum);
         lower_close(l, 2);
+    }
+    if (!b->stores_sums && contract_epilogue_is_far(c)) {
+        kir_if(l->k, kir_cmp(l->k, KIR_EQ, 0, at->slab, kir_i64(l->k, b->sum.slabs - 1)));
+        contract_prefetch_epilogue(c, &tile);
+        kir_close(l->k);
     }
     if (b->rhs_pack == RHS_PACK_ON_FIRST_USE) {
         kir_if(l->k, kir_cmp(l->k, KIR_EQ, 0, t, kir_i64(l->k, 0)));

@@ -279,7 +279,9 @@ void contract_multiply_add(const struct contraction *c, kir_val reg, kir_val i) 
     kir_set_reg(k, reg, i, fused ? kir_fma(k, x, y, sum) : kir_op2(k, KIR_ADD, 0, kir_op2(k, KIR_MUL, 0, x, y), sum));
 }
 
-void contract_finish(const struct contraction *c, kir_val sum) {
+/* Computes the results of the kernel at the axes' indices from an element of the contraction, and stores them, or prefetches
+   where they will be stored. */
+static void compute_results(const struct contraction *c, kir_val sum, bool stores) {
     struct lower *l = c->l;
     const struct ir_type_data *t = ir_val_type(l->m, ir_result(l->m, c->op, 0));
     struct index at = {.n = c->nresult};
@@ -305,8 +307,42 @@ void contract_finish(const struct contraction *c, kir_val sum) {
         ir_val v = l->kernel->outs.v[i];
         struct index to;
         lower_project_index(l, ir_val_type(l->m, v), dims, domain, rank, &to);
-        lower_store(l, v, &to, lower_value(l, v, &to));
+        struct elem x = lower_value(l, v, &to);
+        if (stores)
+            lower_store(l, v, &to, x);
+        else
+            kir_prefetch(l->k, lower_param(l, v, KIR_OUT),
+                         lower_linear(l, ir_val_type(l->m, v)->dims, ir_val_type(l->m, v)->rank, &to));
     }
+}
+
+void contract_finish(const struct contraction *c, kir_val sum) {
+    compute_results(c, sum, true);
+}
+
+bool contract_epilogue_is_far(const struct contraction *c) {
+    const struct lower *l = c->l;
+    size_t all = 0, bytes;
+    bool known = !l->stages && !l->native && l->target->prefetch_bytes;
+    for (uint32_t i = 0; i < l->kernel->outs.n && known; i++) {
+        const struct ir_type_data *t = ir_val_type(l->m, l->kernel->outs.v[i]);
+        known = !lower_is_complex(t->dtype) && ir_type_bytes(t, &bytes);
+        all = known && bytes < SIZE_MAX - all ? all + bytes : all;
+    }
+    return known && all >= TORTURED(0, l->target->l2_bytes);
+}
+
+void contract_prefetch_epilogue(struct contraction *c, const struct contract_tile *t) {
+    struct kir *k = c->l->k;
+    (void)contract_tile_rows(c, t);
+    uint32_t begin = k->nodes.n;
+    compute_results(c, contract_zero(c), false); /* what is computed is not used; its loads are those of the epilogue */
+    for (uint32_t i = begin, end = k->nodes.n; i < end; i++) {
+        struct kir_node n = *kir_get(k, (kir_val){i}); /* a copy: building moves the nodes */
+        if (n.op == KIR_LOAD && n.block.i == k->at.i && k->buffers.v[n.of].role == KIR_IN)
+            kir_prefetch(k, n.of, n.arg[0]);
+    }
+    kir_close(k);
 }
 
 /* ---- register tiles --------------------------------------------------------------------------- */

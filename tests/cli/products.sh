@@ -84,4 +84,22 @@ func.func @main(%a: tensor<128x2048xf32>, %b: tensor<2048x2048xf32>) -> tensor<1
 END
 exits 0 explain even.mlir --threads 2 --target-cpu sapphirerapids
 says '16 tasks, speed-up 2.0 of 2'
+
+# Results that the L2 cache does not hold: before a tile is multiplied, what its epilogue reads and where it stores is
+# prefetched.
+update() { # SIZE: parameters of a square matrix less their gradient
+    cat >update.mlir <<END
+func.func @main(%x: tensor<128x$1xf32>, %g: tensor<128x$1xf32>, %w: tensor<$1x$1xf32>) -> tensor<$1x$1xf32> {
+  %d = stablehlo.dot_general %g, %x, contracting_dims = [0] x [0]
+    : (tensor<128x$1xf32>, tensor<128x$1xf32>) -> tensor<$1x$1xf32>
+  %r = stablehlo.subtract %w, %d : tensor<$1x$1xf32>
+  return %r : tensor<$1x$1xf32>
+}
+END
+    exits 0 compile update.mlir --emit kir --target-cpu x86-64-v4
+    results=$(grep -o 'b[0-9]*: out' out | tail -1 | cut -d: -f1)
+    grep -c "prefetch $results\[" out
+}
+[ "$(update 1024)" = 1 ] && pass || fail "results of 4 MB: not prefetched once"
+[ "$(update 256)" = 0 ] && pass || fail "results of 256 KB are prefetched"
 finish
