@@ -52,9 +52,9 @@ def ask(url, seed, out):
     out.append((first, tokens, begin, time.perf_counter()))
 
 
-def measure(url, n):
+def measure(url, n, seed):
     out = []
-    threads = [threading.Thread(target=ask, args=(url, o.seed * 1000 + 100 * n + i, out)) for i in range(n)]
+    threads = [threading.Thread(target=ask, args=(url, seed + i, out)) for i in range(n)]
     for t in threads:
         t.start()
     for t in threads:
@@ -66,11 +66,11 @@ def measure(url, n):
 
 
 print("clients server            tok/s   first token, s: median   greatest")
-for n in map(int, o.clients.split(",")):
+for turn, n in enumerate(map(int, o.clients.split(","))):
     engines = {}
     for server in o.servers:
         name, url = server.split("=", 1)
-        e = engines[name] = measure(urllib.parse.urlparse(url), n)
+        e = engines[name] = measure(urllib.parse.urlparse(url), n, (100 * o.seed + turn) * 1000)  # no prompt twice
         print(f"{n:7} {name:16} {e['tok_s']:6.1f} {e['first_token_s']:24.2f} {e['first_token_most_s']:10.2f}", flush=True)
     if o.save:
         name = f"{o.save}, {n} client{'s'[:n > 1]}, {o.prompt} in, {o.tokens} out"
