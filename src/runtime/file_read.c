@@ -574,6 +574,37 @@ static bool same_type(const hilo_type *x, const hilo_type *y) {
     return x->dtype == y->dtype && x->rank == y->rank && (!x->rank || memcmp(x->dims, y->dims, x->rank * sizeof *x->dims) == 0);
 }
 
+/* An argument and a result are in one memory each, that of a donated argument in its result's; what steps write as a result is
+   one. */
+static bool ports_are_right(const struct reader *r) {
+    const struct plan *p = &r->plan;
+    enum plan_space *spaces = ARENA_ARRAY(r->a, enum plan_space, p->narguments);
+    bool *found = ARENA_ARRAY(r->a, bool, p->narguments);
+    for (uint32_t i = 0; i < p->narguments; i++)
+        spaces[i] = r->exe->on_device ? PLAN_DEVICE : PLAN_HOST;
+    for (uint32_t i = 0; i < p->nbuffers; i++) {
+        const struct plan_buffer *x = &p->buffers[i];
+        if (x->place == PLAN_ARGUMENT && !plan_is_value(x)) {
+            if (found[x->index] && spaces[x->index] != x->space)
+                return false;
+            found[x->index] = true;
+            spaces[x->index] = x->space;
+        } else if (x->place == PLAN_RESULT) {
+            const struct plan_buffer *whole = &p->buffers[p->results[x->index]];
+            if (whole->place != PLAN_RESULT || whole->index != x->index || whole->space != x->space)
+                return false;
+        }
+    }
+    for (uint32_t i = 0; i < p->nresults; i++) {
+        const struct plan_buffer *x = &p->buffers[p->results[i]];
+        if (plan_is_value(x))
+            continue;
+        if (x->place != PLAN_RESULT || x->index != i || (p->donors[i] >= 0 && spaces[p->donors[i]] != x->space))
+            return false;
+    }
+    return true;
+}
+
 static void get_results(struct reader *r) {
     struct plan *p = &r->plan;
     uint32_t *results = ARENA_ARRAY(r->a, uint32_t, p->nresults), *arguments = ARENA_ARRAY(r->a, uint32_t, p->narguments);
@@ -596,6 +627,7 @@ static void get_results(struct reader *r) {
     p->arguments = arguments;
     p->results = results;
     p->donors = donors;
+    r->bad = r->bad || !ports_are_right(r);
 }
 
 static hilo_status get_objects(struct reader *r) {

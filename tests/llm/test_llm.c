@@ -184,8 +184,8 @@ static void test_gpu_failures(void **state) {
             check(s->client, answer(s, &g, out, SOME));
         assert_memory_equal(out, want, sizeof want);
     }
-    print_message("of %d calls while it opens, and %d while it writes, each %d-th and %d-th failed\n", (int)opening, (int)writing,
-                  (int)stride[0], (int)stride[1]);
+    print_message("of %d calls while it opens, and %d while it writes, each %d-th and %d-th failed\n", (int)opening,
+                  (int)writing, (int)stride[0], (int)stride[1]);
     assert_true(opening >= 2 * stride[0] && writing >= 2 * stride[1]);
     llm_session_close(s);
     fake.read(&after);

@@ -280,6 +280,69 @@ static void test_wrong_routine(void **state) {
     strbuf_free(&file);
 }
 
+/* Where the numbers are in a file. */
+static char *find(struct strbuf *file, const uint32_t *v, size_t n) {
+    for (size_t at = file->n - n * sizeof *v; at > 0; at--)
+        if (memcmp(file->p + at, v, n * sizeof *v) == 0)
+            return file->p + at;
+    fail_msg("the numbers are not there");
+    return NULL;
+}
+
+static hilo_status load_with(hilo_client *client, struct strbuf *file, char *at, const uint32_t *v, size_t bytes) {
+    memcpy(at, v, bytes);
+    rehash(file);
+    return load(client, file->p, file->n);
+}
+
+/* Results that are others' memory, or an argument's, and, of a program for a GPU, donors in the other memory. */
+static void check_wrong_results(const char *device) {
+    static const char program[] = "func.func @main(%x: tensor<40xf32>, %y: tensor<40xf32>)\n"
+                                  "    -> (tensor<40xf32>, tensor<40xf32>) {\n"
+                                  "  %0 = \"stablehlo.sort\"(%x) ({\n"
+                                  "  ^bb0(%a: tensor<f32>, %b: tensor<f32>):\n"
+                                  "    %1 = stablehlo.compare LT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>\n"
+                                  "    stablehlo.return %1 : tensor<i1>\n"
+                                  "  }) {dimension = 0 : i64} : (tensor<40xf32>) -> tensor<40xf32>\n"
+                                  "  %2 = stablehlo.add %y, %y : tensor<40xf32>\n"
+                                  "  return %0, %2 : tensor<40xf32>, tensor<40xf32> }";
+    hilo_client *client;
+    hilo_client_options o;
+    hilo_executable *exe;
+    struct strbuf file;
+    hilo_client_options_init(&o);
+    o.device = device;
+    assert_int_equal(hilo_client_create(&o, &client), HILO_OK);
+    strbuf_init(&file, mem_system_allocator());
+    assert_int_equal(hilo_compile_source(client, program, strlen(program), NULL, NULL, &exe), HILO_OK);
+    assert_int_equal(hilo_executable_serialize(exe, append, &file), HILO_OK);
+    hilo_executable_release(exe);
+    assert_int_equal(hilo_executable_deserialize(client, file.p, file.n, &exe), HILO_OK);
+    const struct plan *p = rt_executable_plan(exe);
+    const uint32_t right[] = {p->results[0], (uint32_t)p->donors[0], p->results[1], (uint32_t)p->donors[1]};
+    uint32_t argument = 0;
+    while (p->buffers[argument].place != PLAN_ARGUMENT)
+        argument++;
+    const uint32_t swapped[] = {right[2], right[1], right[0], right[3]}, given[] = {argument, right[1], right[2], right[3]},
+                   crossed[] = {right[0], 1, right[2], 0};
+    char *at = find(&file, right, 4);
+    assert_int_equal(load_with(client, &file, at, swapped, sizeof swapped), HILO_DATA_LOSS);
+    assert_int_equal(load_with(client, &file, at, given, sizeof given), HILO_DATA_LOSS);
+    assert_int_equal(load_with(client, &file, at, crossed, sizeof crossed),
+                     strcmp(device, "gpu") == 0 ? HILO_DATA_LOSS : HILO_OK);
+    assert_int_equal(load_with(client, &file, at, right, sizeof right), HILO_OK);
+    hilo_executable_release(exe);
+    hilo_client_release(client);
+    strbuf_free(&file);
+}
+
+static void test_wrong_results(void **state) {
+    (void)state;
+    check_wrong_results("cpu");
+    if (getenv("HILO_CUDA_PATH"))
+        check_wrong_results("gpu");
+}
+
 /* Loading where the first allocation fails, the second, and so on until none does. */
 static void test_exhaustion(void **state) {
     (void)state;
@@ -326,7 +389,7 @@ static void test_hash(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_round_trip), cmocka_unit_test(test_damage),
                                        cmocka_unit_test(test_wrong_numbers), cmocka_unit_test(test_programs),
-                                       cmocka_unit_test(test_wrong_routine),
+                                       cmocka_unit_test(test_wrong_routine), cmocka_unit_test(test_wrong_results),
                                        cmocka_unit_test(test_exhaustion),
                                        cmocka_unit_test(test_hash)};
     return cmocka_run_group_tests(tests, NULL, NULL);
