@@ -45,8 +45,8 @@ static bool block_loop_fits(const struct emit *e, const struct kir_node *n) {
 
 /* ---- barriers -------------------------------------------------------------------------------- */
 
-/* What happened to each buffer since the last barrier: read by any thread; stored by thread 0; stored by threads of a loop. What
-   nodes in such a loop do besides: begin copies to it; wait for copies, which then count as stored there. */
+/* What happened to each buffer since the last barrier: read by any thread; stored by thread 0; stored by threads of a loop.
+   What nodes in such a loop do besides: begin copies to it; wait for copies, which then count as stored there. */
 enum { USE_READ = 1, USE_ONE = 2, USE_LANES = 4, USE_COPY = 8, USE_WAIT = 16 };
 
 struct barriers {
