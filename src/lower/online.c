@@ -54,11 +54,11 @@ void online_begin(struct lower *l) {
             s->factor = kir_scratch(l->k, state_dtype(l, result_of(l, o->max)), s->rows);
         }
     }
-    kir_val row = kir_loop(l->k, KIR_VECTOR, task_rows(l), (uint32_t)contract_vector(&s->out.c));
+    kir_val row = kir_loop(l->k, KIR_VECTOR, task_rows(l), (uint32_t)s->vector);
     for (uint32_t i = 0; i < o->nreduces; i++)
         kir_store(l->k, s->reduces[i], row, initial(l, i));
     kir_close(l->k);
-    kir_val at = kir_loop(l->k, KIR_VECTOR, task_rows(l) * s->sums_pitch, (uint32_t)contract_vector(&s->out.c));
+    kir_val at = kir_loop(l->k, KIR_VECTOR, task_rows(l) * s->sums_pitch, (uint32_t)s->vector);
     kir_store(l->k, s->sums, at, contract_zero(&s->out.c));
     kir_close(l->k);
 }
@@ -69,7 +69,8 @@ void online_begin(struct lower *l) {
 static void open_columns(struct lower *l, kir_val count) {
     struct lower_stages *s = l->stages;
     uint32_t registers = s->columns >= 256 ? 4 : s->columns >= 64 ? 2 : 1;
-    s->column = kir_loop_to(l->k, KIR_VECTOR, count, lower_lanes(l, 4, registers));
+    uint32_t lanes = l->target->block_threads ? (uint32_t)s->scores.lanes : lower_lanes(l, 4, registers);
+    s->column = kir_loop_to(l->k, KIR_VECTOR, count, lanes);
 }
 
 /* Adds the elements of a reduction's operand to its register, which is none for others than those wanted. */
@@ -100,7 +101,7 @@ static kir_val reference_of(struct lower *l, kir_val m) {
 /* Opens a loop over the rows of the block. */
 static void open_rows(struct lower *l, enum kir_loop kind) {
     struct lower_stages *s = l->stages;
-    s->row = kir_loop_to(l->k, kind, s->nrows, kind == KIR_VECTOR ? (uint32_t)contract_vector(&s->out.c) : 0);
+    s->row = kir_loop_to(l->k, kind, s->nrows, kind == KIR_VECTOR ? (uint32_t)s->vector : 0);
 }
 
 /* The reductions of values of single scores. The maximum so far is kept in `reference`. */

@@ -15,6 +15,8 @@ enum {
     STAGES_BLOCKS = TORTURED(2, 8), /* blocks of rows of a task, which share packed columns */
     STAGES_TILE = TORTURED(TORTURE_TILE, 6), /* rows of a register tile, whose sums take three quarters of the registers */
     STAGES_MASKED_TILE = TORTURED(TORTURE_TILE, 4), /* the same where blocks may be masked: a divisor of blocks */
+    STAGES_THREAD_TILE = TORTURED(TORTURE_TILE, 8), /* the same of a thread of a GPU */
+    STAGES_THREAD_COLUMNS = 32, /* least of a block there, unless there are fewer */
     STAGES_UNROLL = TORTURED(TORTURE_TILE, 4), /* steps of a sum, whose loop is short */
     STAGES_COLUMNS = TORTURED(TORTURE_PART, 256) /* most of a block */
 };
@@ -169,7 +171,7 @@ static void set_row(struct stage_dot *d, kir_val row) {
 /* ---- contractions --------------------------------------------------------------------------------- */
 
 /* Whether the operand of the columns is contiguous along the sum and strided along the columns, so that it is transposed by
-   squares (emit_transpose.c). */
+   squares of a processor's vectors (emit_transpose.c). */
 static bool is_transposed(struct stage_dot *d) {
     struct contraction *c = &d->c;
     struct contract_kernel probe;
@@ -182,7 +184,7 @@ static bool is_transposed(struct stage_dot *d) {
     bool found = load.i && kir_linear(k, kir_get(k, load)->arg[0], sum, &down) && down == 1 &&
                  kir_linear(k, kir_get(k, load)->arg[0], column, &along) && along >= contract_vector(c);
     contract_probe_end(c, &probe);
-    return found && c->nsum == 1 && kir_type_bits(c->acc) == 32;
+    return found && c->nsum == 1 && kir_type_bits(c->acc) == 32 && !c->l->target->block_threads;
 }
 
 static void dot_init(struct stage_dot *d, struct lower *l, ir_op op, uint32_t side) {
@@ -201,11 +203,19 @@ static void dot_init(struct stage_dot *d, struct lower *l, ir_op op, uint32_t si
     d->transposed = is_transposed(d);
 }
 
+/* Lanes for `columns` elements: a vector, on a GPU as many threads as there are elements, from a warp to a block. */
+static int64_t vector_of(const struct contraction *c, int64_t columns) {
+    int64_t most = contract_vector(c), lanes = c->l->target->warp_threads;
+    while (lanes && lanes < most && lanes < columns)
+        lanes *= 2;
+    return lanes ? lanes : most;
+}
+
 /* The lanes of panels in which tiles of `columns` columns take the least time, as in contract_best_tile. */
 static void find_lanes(struct stage_dot *d, int64_t columns) {
     const struct contraction *c = &d->c;
     const struct target *t = c->l->target;
-    int64_t vector = contract_vector(c), tile = c->l->stages->tile, least = INT64_MAX;
+    int64_t vector = vector_of(c, columns), tile = c->l->stages->tile, least = INT64_MAX;
     for (int64_t wide = contract_vectors(c, t->vector_registers * 3 / 4 / 6); wide >= 1; wide /= 2) {
         int64_t steps = tile * wide > tile + wide ? tile * wide : tile + wide;
         int64_t time = ceil_div(columns, wide * vector) * (steps > t->fma_in_flight ? steps : t->fma_in_flight);
@@ -340,7 +350,7 @@ static void pack_rows(struct stage_dot *d, uint32_t scratch, kir_val depth, int6
     struct lower *l = c->l;
     kir_val row = kir_loop_to(l->k, KIR_SERIAL, l->stages->nrows, 0);
     set_row(d, row);
-    kir_val line = kir_loop_to(l->k, KIR_VECTOR, depth, (uint32_t)contract_vector(c));
+    kir_val line = kir_loop_to(l->k, KIR_VECTOR, depth, (uint32_t)l->stages->vector);
     set_line(d, line);
     kir_store(l->k, scratch, lower_add(l, lower_mul(l, row, pitch), line), contract_factor(c, d->side));
     lower_close(l, 2);
@@ -500,7 +510,8 @@ static kir_val is_open(struct lower *l, double bound) {
     kir_val rows = kir_i64(l->k, s->rows * s->blocks), reg = kir_reg(l->k, kir_int(l->k, KIR_I1, 0), 1), none = {0};
     if (s->ragged_rows)
         rows = kir_op2(l->k, KIR_MIN, 0, rows, kir_op2(l->k, KIR_SUB, 0, s->end_row, s->first_row));
-    kir_val row = kir_loop_to(l->k, KIR_VECTOR, rows, lower_lanes(l, kir_type_bits(t) / 8, 1));
+    uint32_t lanes = l->target->block_threads ? (uint32_t)s->vector : lower_lanes(l, kir_type_bits(t) / 8, 1);
+    kir_val row = kir_loop_to(l->k, KIR_VECTOR, rows, lanes);
     kir_val below = kir_op2(l->k, KIR_SUB, 0, kir_float(l->k, t, bound), kir_load(l->k, s->max, row));
     kir_val far = kir_cmp(l->k, KIR_LT, 0, below, kir_float(l->k, t, t == KIR_F64 ? -746 : -104));
     kir_acc(l->k, KIR_OR, KIR_U, reg, none, kir_op1(l->k, KIR_NOT, far));
@@ -606,6 +617,31 @@ static int64_t line_of(const struct stage_dot *d) {
     return line < STAGES_BLOCK ? d->rows.size : line;
 }
 
+/* Bytes of scratch memory, at most, without the state of rows. */
+static int64_t scratch_bytes(struct lower_stages *s) {
+    find_lanes(&s->scores, s->columns);
+    int64_t pitch = s->scores.panels * s->scores.lanes, sums = s->out.panels * s->out.lanes;
+    int64_t elements = pitch * s->scores.depth + sums * s->columns + s->rows * (2 * pitch + sums + s->scores.depth);
+    return elements * kir_type_bits(s->out.c.acc) / 8;
+}
+
+/* The rows and columns of a block on a GPU: fewer while there are not two blocks of threads for each multiprocessor, or not
+   enough shared memory for two. */
+static void fit_block(struct lower *l) {
+    struct lower_stages *s = l->stages;
+    const struct target *t = l->target;
+    int64_t lines = s->out.batch.size * (s->all_rows / s->line), bytes = (int64_t)t->shared_bytes * 3 / 8;
+    if (s->kernel->online)
+        s->columns = s->columns < s->vector ? s->columns : s->vector;
+    while (s->rows > s->tile && lines * ceil_div(s->line, s->rows) < 2 * (int64_t)t->cores)
+        s->rows -= s->tile;
+    while (s->kernel->online && s->columns >= 2 * STAGES_THREAD_COLUMNS && scratch_bytes(s) > bytes)
+        s->columns /= 2;
+    while (s->rows > s->tile && scratch_bytes(s) > bytes)
+        s->rows -= s->tile;
+    s->rows = round_up(even(s->line, s->rows), s->tile);
+}
+
 /* Where blocks may be masked, blocks of columns have a multiple of the rows of blocks of rows, so that a triangular mask leaves
    out as much as it can. */
 static void choose_sizes(struct lower *l) {
@@ -614,18 +650,22 @@ static void choose_sizes(struct lower *l) {
     s->all_rows = s->out.rows.size;
     s->all_columns = s->scores.cols.size;
     s->line = line_of(&s->out);
-    s->tile = s->masked ? STAGES_MASKED_TILE : even(s->line, STAGES_TILE);
+    bool threads = l->target->block_threads;
+    s->tile = threads ? even(s->line, STAGES_THREAD_TILE) : s->masked ? STAGES_MASKED_TILE : even(s->line, STAGES_TILE);
+    s->vector = vector_of(&s->out.c, s->out.cols.size);
     find_lanes(&s->out, s->out.cols.size);
     s->rows = round_up(even(s->line, STAGES_BLOCK), s->tile);
+    s->columns = s->all_columns;
+    if (threads)
+        fit_block(l);
     int64_t blocks = ceil_div(s->line, s->rows), lines = s->out.batch.size * (s->all_rows / s->line);
-    s->blocks = blocks < STAGES_BLOCKS ? blocks : STAGES_BLOCKS;
+    s->blocks = threads ? 1 : blocks < STAGES_BLOCKS ? blocks : STAGES_BLOCKS;
     while (s->blocks > 1 && (lines * ceil_div(blocks, s->blocks) < l->target->tasks ||
                              s->blocks * s->rows * s->out.panels * s->out.lanes * bytes > most)) /* sums */
         s->blocks--;
     s->blocks = even(blocks, s->blocks);
     s->tasks = s->all_rows / s->line * ceil_div(blocks, s->blocks);
-    s->columns = s->all_columns;
-    if (s->kernel->online) { /* a panel of the second contraction stays in the L1 cache while all rows are multiplied by it */
+    if (s->kernel->online && !threads) { /* a panel of the second contraction stays in L1 while all rows are multiplied by it */
         most = (int64_t)l->target->l1_bytes * 2 / 3 / (s->out.lanes * bytes);
         s->columns = even(s->columns, most > STAGES_COLUMNS ? STAGES_COLUMNS : most);
     }

@@ -3,7 +3,9 @@
  *   task      rows that an iteration of the grid computes
  *   rows      of a block: those whose scores are in scratch memory at once; a task has `blocks` of them
  *   columns   of a block
- *   state     of a row between its blocks of columns: running results of reductions, and the sums of the second contraction */
+ *   state     of a row between its blocks of columns: running results of reductions, and the sums of the second contraction
+ *
+ * On a GPU a block of threads has a task of one block of rows. */
 #ifndef HILO_LOWER_STAGES_H
 #define HILO_LOWER_STAGES_H
 
@@ -35,6 +37,7 @@ struct lower_stages {
     /* sizes */
     int64_t rows, blocks, columns, all_rows, all_columns;
     int64_t tile;        /* rows of a register tile, which divides `rows` */
+    int64_t vector;      /* lanes of a loop over elements of the second contraction's results */
     int64_t line, tasks; /* rows of a batch that tasks divide; tasks of a batch */
     bool permuted;                    /* the dimensions of scores, weights and batches are not in one order */
     bool ragged_rows, ragged_columns; /* the last task, the last block of columns is not full */

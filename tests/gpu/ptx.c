@@ -642,13 +642,18 @@ static bool run_mma(struct machine *m, uint32_t first, uint32_t end, uint32_t pc
 
 /* ---- warps ----------------------------------------------------------------------------------- */
 
-/* One instruction for the threads of a warp that are at the lowest one. False: an error; *moved: whether any thread could. */
+/* One instruction for the threads of a warp that are at the lowest one, but an exchange within the warp only when none of its
+   threads can do anything else: it waits for all of them. False: an error; *moved: whether any thread could. */
 static bool step_warp(struct machine *m, uint32_t first, uint32_t end, bool *moved) {
-    uint32_t pc = UINT32_MAX, n = 0, read = 0;
+    uint32_t pc = UINT32_MAX, exchange = UINT32_MAX, n = 0, read = 0;
     uint64_t address[WARP], source[WARP];
-    for (uint32_t t = first; t < end; t++)
-        if (!m->threads[t].waits && !m->threads[t].ended && m->threads[t].pc < pc)
-            pc = m->threads[t].pc;
+    for (uint32_t t = first; t < end; t++) {
+        const struct thread *h = &m->threads[t];
+        uint32_t *least = h->pc < m->k->ncode && m->k->code[h->pc].op == SHFL ? &exchange : &pc;
+        if (!h->waits && !h->ended && h->pc < *least)
+            *least = h->pc;
+    }
+    pc = pc == UINT32_MAX ? exchange : pc;
     *moved = pc != UINT32_MAX;
     if (!*moved)
         return true;

@@ -224,6 +224,7 @@ struct traffic {
     uint32_t kernels;
     int64_t blocks; /* of the first kernel */
     double sectors; /* of all blocks, where those that run do what the others do */
+    struct hilo_gpu_launch launch; /* of the last kernel */
     int wide, products, copies; /* accesses of 16 bytes, products of matrix units, asynchronous copies in the code */
 };
 
@@ -253,6 +254,7 @@ static struct traffic traffic_of(const char *program) {
         int64_t grid = kir_grid_extent(k);
         uint64_t before = t.counts.sectors;
         t.blocks = t.kernels ? t.blocks : grid;
+        cg_launch(k, &target, &t.launch);
         const char *wrong = run(k, text, 7, &t.counts, &skipped);
         if (wrong || skipped)
             fail_msg("%s in\n%s", wrong ? wrong : "skipped", text);
@@ -452,6 +454,45 @@ static void test_decode(void **state) {
             /* rows are read for four or two lines at once; parts of sums are stored */
             assert_true(over <= (along ? 1 + 1.01 * m / (n > 512 ? 4 : 2) : 1 + 0.2 * m));
         }
+    most_blocks = INT32_MAX;
+}
+
+/* Attention in one kernel: blocks of threads for all multiprocessors, and all that is between operands and result in shared
+   memory; the interpreter's bits, also where neither rows nor columns fill blocks. */
+static void test_attention(void **state) {
+    (void)state;
+    static const struct { int heads, rows, columns, depth, run; bool fills; } cases[] = {
+        {12, 512, 512, 64, 1, true}, {32, 1024, 512, 128, 1, true}, {2, 50, 300, 24, INT32_MAX, false}};
+    most_steps = UINT64_C(1) << 27;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char q[32], k[32], s[32], r[32], program[2048];
+        int h = cases[i].heads, n = cases[i].rows, m = cases[i].columns, d = cases[i].depth;
+        snprintf(q, sizeof q, "tensor<%dx%dx%dxf32>", h, n, d);
+        snprintf(k, sizeof k, "tensor<%dx%dx%dxf32>", h, m, d);
+        snprintf(s, sizeof s, "tensor<%dx%dx%dxf32>", h, n, m);
+        snprintf(r, sizeof r, "tensor<%dx%dxf32>", h, n);
+        snprintf(program, sizeof program,
+                 "func.func @main(%%q: %s, %%k: %s, %%v: %s) -> %s {"
+                 "%%z = stablehlo.constant dense<0.0> : tensor<f32> %%i = stablehlo.constant dense<0xFF800000> : tensor<f32>"
+                 "%%s = stablehlo.dot_general %%q, %%k, batching_dims = [0] x [0], contracting_dims = [2] x [2] : (%s, %s) -> %s"
+                 "%%m = stablehlo.reduce(%%s init: %%i) applies stablehlo.maximum across dimensions = [2] :"
+                 "(%s, tensor<f32>) -> %s %%0 = stablehlo.broadcast_in_dim %%m, dims = [0, 1] : (%s) -> %s"
+                 "%%1 = stablehlo.subtract %%s, %%0 : %s %%e = stablehlo.exponential %%1 : %s"
+                 "%%u = stablehlo.reduce(%%e init: %%z) applies stablehlo.add across dimensions = [2] :"
+                 "(%s, tensor<f32>) -> %s %%2 = stablehlo.broadcast_in_dim %%u, dims = [0, 1] : (%s) -> %s"
+                 "%%w = stablehlo.divide %%e, %%2 : %s"
+                 "%%o = stablehlo.dot_general %%w, %%v, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (%s, %s) -> %s"
+                 "return %%o : %s}",
+                 q, k, k, q, q, k, s, s, r, r, s, s, s, s, r, r, s, s, s, k, q, q);
+        most_blocks = cases[i].run;
+        struct traffic x = traffic_of(program);
+        print_message("attention %d x %d x %d x %d: %lld blocks, %u bytes of shared memory\n", h, n, m, d, (long long)x.blocks,
+                      x.launch.shared_bytes);
+        assert_int_equal(x.kernels, 1);
+        assert_true(x.launch.slab_bytes == 0 && 2 * x.launch.shared_bytes <= target.shared_bytes);
+        assert_true(!cases[i].fills || x.blocks >= 2 * target.cores);
+        assert_true(x.blocks > h);
+    }
     most_blocks = INT32_MAX;
 }
 
@@ -707,7 +748,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_traffic), cmocka_unit_test(test_shapes),  cmocka_unit_test(test_products),
         cmocka_unit_test(test_units),   cmocka_unit_test(test_gemv),    cmocka_unit_test(test_decode),
-        cmocka_unit_test(test_into),    cmocka_unit_test(test_launch),  cmocka_unit_test(test_planted),
-        cmocka_unit_test(test_programs)};
+        cmocka_unit_test(test_attention), cmocka_unit_test(test_into),  cmocka_unit_test(test_launch),
+        cmocka_unit_test(test_planted), cmocka_unit_test(test_programs)};
     return setjmp(out_of_memory) ? 1 : cmocka_run_group_tests(tests, open_target, NULL);
 }
