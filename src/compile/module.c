@@ -1,6 +1,7 @@
 /* From text, bytecode or HLO text to a verified module. */
 #include "base/file.h"
 #include "compile/cached.h"
+#include "ir/sdy.h"
 #include "read/bytecode/bytecode.h"
 #include "read/hlo/hlo.h"
 #include "read/text/text.h"
@@ -24,8 +25,10 @@ static hilo_status fill(struct ir_module *m, const struct file *f, const hilo_mo
         HILO_TRY(read_is_hlo(text) ? read_hlo(m, d, text, o->first_line ? o->first_line : 1)
                                    : read_text(m, d, text, o->first_line ? o->first_line : 1));
     }
-    if (!o->skip_verify)
+    if (!o->skip_verify) {
         HILO_TRY(ir_verify(m, d));
+        HILO_TRY(sdy_verify(m, d, &m->arena));
+    }
     m->text = (struct str){NULL, 0};
     return HILO_OK;
 }

@@ -96,6 +96,19 @@ hilo_status sdy_read_manual_axes(struct sdy *s, ir_op op, ir_attr a, const struc
 /* `#sdy.op_sharding_rule<…>` for the operands and results of an op. */
 hilo_status sdy_read_rule(struct sdy *s, ir_op op, ir_attr a, const struct sdy_rule **out);
 
+/* What sdy_read_op finds. */
+struct sdy_found {
+    void *user;
+    void (*sharding)(void *user, ir_val v, const struct sdy_sharding *s);      /* of a value */
+    void (*manual)(void *user, ir_op op, const struct str *names, uint32_t n); /* the axes of a manual computation */
+};
+/* Reads what an op says: of results, of the arguments of its body, of a function's parameters; a sharding rule. */
+hilo_status sdy_read_op(struct sdy *s, ir_op op, const struct sdy_found *found);
+/* Of the results of a function with a body, by result; those that it does not give are left as they are. */
+hilo_status sdy_read_results(struct sdy *s, ir_op func, const struct sdy_sharding **out);
+/* Whether all that a verified module says of shardings can be read. */
+hilo_status sdy_verify(const struct ir_module *m, struct diag_list *d, struct arena *scratch);
+
 /* ---- encoding -------------------------------------------------------------------------------- */
 
 ir_attr sdy_sharding_attr(struct ir_module *m, const struct sdy_sharding *s);

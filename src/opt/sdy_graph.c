@@ -353,72 +353,15 @@ void sdy_note_rules(struct sdy_graph *g) {
 
 static const struct str sharding_name = {"sdy.sharding", 12};
 
-/* The values that an op's list of shardings is for. */
-static hilo_status read_list(struct sdy_graph *g, ir_op op, ir_attr a, bool arguments) {
-    ir_block body = arguments ? ir_region_get(g->m, ir_op_region(g->m, op, 0))->first : (ir_block){0};
-    uint32_t n = arguments ? ir_block_get(g->m, body)->nargs : ir_op_get(g->m, op)->nresults;
-    const struct sdy_sharding **list = ARENA_ARRAY(&g->o->scratch, const struct sdy_sharding *, n + 1);
-    uint32_t *ranks = ARENA_ARRAY(&g->o->scratch, uint32_t, n + 1);
-    if (IR_NONE(a) || !n)
-        return HILO_OK;
-    for (uint32_t i = 0; i < n; i++)
-        ranks[i] = ir_val_type(g->m, arguments ? ir_block_get(g->m, body)->args[i] : ir_result(g->m, op, i))->rank;
-    HILO_TRY(sdy_read_shardings(&g->sdy, op, a, ranks, n, list));
-    for (uint32_t i = 0; i < n; i++)
-        sdy_set_raw(g, arguments ? ir_block_get(g->m, body)->args[i] : ir_result(g->m, op, i), list[i]);
-    return HILO_OK;
+static void found_sharding(void *user, ir_val v, const struct sdy_sharding *s) {
+    sdy_set_raw(user, v, s);
 }
 
-static hilo_status read_one(struct sdy_graph *g, ir_op op, ir_val v, ir_attr a) {
-    const struct sdy_sharding *s;
-    if (IR_NONE(a))
-        return HILO_OK;
-    HILO_TRY(sdy_read_sharding(&g->sdy, op, a, ir_val_type(g->m, v)->rank, &s));
-    sdy_set_raw(g, v, s);
-    return HILO_OK;
-}
-
-/* The entry of a function's list of dictionaries. */
-static ir_attr in_dicts(const struct sdy_graph *g, ir_attr list, uint32_t i) {
-    const struct ir_attr_data *d = ir_attr_get(g->m, list);
-    return !IR_NONE(list) && i < d->n ? ir_dict_find(g->m, d->items[i], sharding_name) : (ir_attr){0};
-}
-
-static hilo_status read_func(struct sdy_graph *g, ir_op op) {
-    ir_block body = ir_func_body(g->m, op);
-    uint32_t n = IR_NONE(body) ? 0 : ir_block_get(g->m, body)->nargs;
-    for (uint32_t i = 0; i < n; i++)
-        HILO_TRY(read_one(g, op, ir_block_get(g->m, body)->args[i], in_dicts(g, ir_prop(g->m, op, IR_FUNC_arg_attrs), i)));
-    return HILO_OK;
-}
-
-static hilo_status read_manual(struct sdy_graph *g, ir_op op) {
-    struct sdy_manual m = {0};
-    if (IR_NONE(ir_region_get(g->m, ir_op_region(g->m, op, 0))->first))
-        return ir_op_error(g->m, g->o->d, op, HILO_INVALID_ARGUMENT, NULL, "has no body");
-    HILO_TRY(sdy_read_manual_axes(&g->sdy, op, ir_prop(g->m, op, IR_SDY_MANUAL_COMPUTATION_manual_axes), &m.names, &m.n));
+static void found_manual(void *user, ir_op op, const struct str *names, uint32_t n) {
+    struct sdy_graph *g = user;
+    struct sdy_manual m = {names, n};
     ARENA_PUSH(&g->o->scratch, &g->manual, m);
     opt_ids_set(&g->manual_at, op.i, g->manual.n);
-    HILO_TRY(read_list(g, op, ir_prop(g->m, op, IR_SDY_MANUAL_COMPUTATION_in_shardings), true));
-    return read_list(g, op, ir_prop(g->m, op, IR_SDY_MANUAL_COMPUTATION_out_shardings), false);
-}
-
-static hilo_status read_op(struct sdy_graph *g, ir_op op) {
-    const struct sdy_rule *rule;
-    enum ir_op_kind kind = ir_kind(g->m, op);
-    if (!IR_NONE(ir_dict_find(g->m, ir_op_get(g->m, op)->attrs, STR("sdy.sharding_rule"))))
-        HILO_TRY(sdy_rule_of(&g->sdy, op, &rule));
-    if (kind == IR_FUNC)
-        return read_func(g, op);
-    if (kind == IR_SDY_SHARDING_CONSTRAINT || kind == IR_SDY_RESHARD || kind == IR_SDY_DATA_FLOW_EDGE)
-        return read_one(g, op, ir_result(g->m, op, 0), ir_prop(g->m, op, (enum ir_slot)ir_op_info(kind)->first_slot));
-    if (kind == IR_SDY_MANUAL_COMPUTATION)
-        return read_manual(g, op);
-    if (kind == IR_SDY_NAMED_COMPUTATION) {
-        HILO_TRY(read_list(g, op, ir_prop(g->m, op, IR_SDY_NAMED_COMPUTATION_in_shardings), true));
-        return read_list(g, op, ir_prop(g->m, op, IR_SDY_NAMED_COMPUTATION_out_shardings), false);
-    }
-    return read_list(g, op, ir_dict_find(g->m, ir_op_get(g->m, op)->attrs, sharding_name), false);
 }
 
 hilo_status sdy_graph_begin(struct sdy_graph *g, struct opt *o) {
@@ -430,22 +373,17 @@ hilo_status sdy_graph_begin(struct sdy_graph *g, struct opt *o) {
     if (IR_NONE(g->entry) || IR_NONE(ir_func_body(g->m, g->entry)))
         return ir_op_error(o->m, o->d, o->m->root, HILO_UNIMPLEMENTED, NULL,
                            "has no function @main, nor one function, from which shardings are propagated");
+    const struct sdy_found found = {g, found_sharding, found_manual};
     sdy_walk(g, g->m->root, true, &ops);
     for (uint32_t i = 0; i < ops.n; i++) {
         for (uint32_t k = 0; k < ir_op_get(g->m, ops.v[i])->noperands; k++)
             use_add(g, ir_operand(g->m, ops.v[i], k), ops.v[i], k);
-        HILO_TRY(read_op(g, ops.v[i]));
+        HILO_TRY(sdy_read_op(&g->sdy, ops.v[i], &found));
     }
     ir_op end = ir_terminator(g->m, ir_func_body(g->m, g->entry));
     uint32_t n = ir_op_get(g->m, end)->noperands;
     g->results = ARENA_ARRAY(a, const struct sdy_sharding *, n + 1);
-    for (uint32_t i = 0; i < n; i++) {
-        ir_attr s = in_dicts(g, ir_prop(g->m, g->entry, IR_FUNC_res_attrs), i);
-        if (!IR_NONE(s))
-            HILO_TRY(sdy_read_sharding(&g->sdy, g->entry, s, ir_val_type(g->m, ir_operand(g->m, end, i))->rank,
-                                       &g->results[i]));
-    }
-    return HILO_OK;
+    return sdy_read_results(&g->sdy, g->entry, g->results);
 }
 
 /* ---- writing ----------------------------------------------------------------------------------- */

@@ -1,4 +1,5 @@
 /* libFuzzer target: any bytes are read as a program, or refused with a diagnostic; what was read is verified without harm. */
+#include "ir/sdy.h"
 #include "read/text/text.h"
 
 #include <stdlib.h>
@@ -14,8 +15,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nbytes) {
         hilo_status s = read_text(m, &d, (struct str){(const char *)bytes, nbytes}, 1);
         if ((s != HILO_OK) != (d.errors > 0))
             abort();
-        if (s == HILO_OK)
-            ir_verify(m, &d);
+        if (s == HILO_OK && ir_verify(m, &d) == HILO_OK)
+            sdy_verify(m, &d, &m->arena);
     }
     ir_module_free(m);
     diag_clear(&d);
