@@ -42,6 +42,7 @@ _hilo() {
     'explain -o') files=1 ;;
     'explain --runs') ;;
     'explain --input') files=1 ;;
+    'explain --link') ;;
     'explain --entry') ;;
     'explain --threads') ;;
     'explain --device') ;;
@@ -216,8 +217,8 @@ _hilo() {
             compile) words='-o --emit --entry --runtime-only --threads --device --machine 
             --memory-limit --batch-invariant -O0 -O1 -O2 -O3 --passes --dump-dir --backend 
             --target-cpu --target-gpu --help' ;;
-            explain) words='-o --json --run --runs --input --entry --threads --device --machine 
-            --memory-limit --batch-invariant -O0 -O1 -O2 -O3 --passes --dump-dir --backend 
+            explain) words='-o --json --run --runs --input --link --entry --threads --device 
+            --machine --memory-limit --batch-invariant -O0 -O1 -O2 -O3 --passes --dump-dir --backend 
             --target-cpu --target-gpu --help' ;;
             verify) words='--help' ;;
             check) words='-j --threads --device --machine -O0 -O1 -O2 -O3 --passes --dump-dir 

@@ -11,7 +11,7 @@
 
 struct explain_options {
     struct cli_compile compile;
-    const char *entry, *out;
+    const char *entry, *out, *link;
     struct cli_texts inputs;
     int64_t runs;
     bool run, json;
@@ -81,8 +81,8 @@ static struct explain_row row_of(const struct plan *p, uint32_t step) {
         r.where = s->note->where;
         r.flops = s->note->flops;
     }
-    for (uint32_t i = 0; i < s->nuses; i++)
-        r.bytes += s->kind == PLAN_DONE ? 0 : (double)p->buffers[s->uses[i].buffer].bytes * (s->uses[i].role == PLAN_INOUT ? 2 : 1);
+    for (uint32_t i = 0; i < s->nuses && s->kind != PLAN_DONE; i++)
+        r.bytes += (double)p->buffers[s->uses[i].buffer].bytes * (s->uses[i].role == PLAN_INOUT ? 2 : 1);
     if (s->kind == PLAN_COPY)
         r.ms = r.bytes * 1e-7; /* 10 GB/s */
     return r;
@@ -421,7 +421,11 @@ void explain_head(const struct explained *x, struct strbuf *out) {
         strbuf_printf(out, "%u collectives, by which a process receives %s\n", n[PLAN_COLLECTIVE],
                       size_text(received, "B", a, sizeof a));
     if (n[PLAN_DONE])
-        strbuf_printf(out, "%u of them overlap with %u other steps, of %.3f ms\n", n[PLAN_DONE], x->overlapped, x->overlapped_ms);
+        strbuf_printf(out, "%u of them overlap with %u other steps, of %.3f ms\n", n[PLAN_DONE], x->overlapped,
+                      x->overlapped_ms);
+    if (x->link)
+        strbuf_printf(out, "a model, link %s: %.3f ms on %d threads, of which %.3f ms are waits for exchanges; "
+                      "%.3f ms without overlap\n", x->link, x->step_ms, x->threads, x->waits_ms, x->serial_ms);
     if (x->runs > 0)
         strbuf_printf(out, "%.3f ms in steps, mean of %.0f runs\n", x->total_ms, x->runs);
     else
@@ -555,6 +559,12 @@ static int report(struct explained *x, const struct explain_options *o) {
         struct explain_row *r = &x->rows[i];
         r->roof_ms = r->times * fmax(r->flops / x->flop_rate, r->bytes / x->byte_rate);
     }
+    if (x->link) {
+        struct explain_link link;
+        if (!explain_link_read(x->link, &link))
+            return cli_error(CLI_USAGE, "--link: '%s' is not LAT,BW or LAT,BW,MSG", x->link);
+        explain_with_link(x, &link);
+    }
     if (x->runs > 0)
         qsort(x->rows, x->nrows, sizeof *x->rows, slower);
     int code = o->out ? write_with(explain_page, x, o->out) : CLI_OK;
@@ -579,6 +589,7 @@ static int explain_file(const char *file, const struct explain_options *o) {
         x.flop_rate = t.compute_rate * 1e6;
         x.byte_rate = t.memory_rate * 1e6;
         why_evaluated(&o->compile, why, sizeof why);
+        x.link = o->link;
         x.evaluated = rt_executable_plan(exe)->evaluated ? why : "";
         if (o->run)
             code = measure(client, exe, o, &x);
@@ -615,6 +626,9 @@ static const struct cli_option options[] = {
      "number of measured runs, after one that warms up; default 5"},
     {"--input", "X", CLI_TEXTS, offsetof(struct explain_options, inputs),
      "value of the next parameter, as for `hilo run`;\ndefault random:1 for all"},
+    {"--link", "LAT,BW", CLI_TEXT, offsetof(struct explain_options, link),
+     "also what a step takes, by a model, with a link between the\nprocesses of this latency (microseconds) and rate (GB/s);\n"
+     "LAT,BW,MSG: and with this time (microseconds) for each message"},
     {"--entry", "NAME", CLI_TEXT, offsetof(struct explain_options, entry),
      "function to explain; default: main, or the only public one"},
     CLI_COMPILE_OPTIONS(struct explain_options, compile),

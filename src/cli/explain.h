@@ -47,10 +47,22 @@ struct explained {
     uint64_t arguments, results, constants;
     uint32_t overlapped;         /* kernels and routines between the halves of collectives, */
     double overlapped_ms;        /* and their time */
+    const char *link;            /* that was given for exchanges; NULL = none. Then, by a model, in ms: all steps; waits for */
+    double step_ms, waits_ms, serial_ms; /* exchanges among them; all steps if nothing overlapped */
     const char *gpu;             /* that it is for; NULL = none. Then steps, copies and copied bytes, loops counted once: */
     uint32_t launches, transfers;
     double transferred;
 };
+
+/* A model of the exchanges of a run by many processes: what one takes is LATENCY, BYTES / RATE for what a process receives, and
+   MESSAGE for each peer. */
+struct explain_link {
+    double latency_ms, bytes_per_ms, message_ms;
+};
+/* "LAT,BW" or "LAT,BW,MSG": microseconds, GB/s, microseconds. */
+bool explain_link_read(const char *text, struct explain_link *out);
+/* The time of the steps with it, of which x->rows are in their order, with speed-ups. Loops count once. */
+void explain_with_link(struct explained *x, const struct explain_link *link);
 
 /* Branches are not: they do no work. */
 bool explain_is_shown(const struct explain_row *r);

@@ -1,6 +1,6 @@
 /* A run of a program by several processes, and what they exchange.
  *
- * A process exchanges with all its peers at once; in each exchange there is at most one block each way between two processes, and
+ * A process exchanges with all its peers at once; in each exchange there is at most one block each way between two of them, and
  * blocks are matched by their numbers. A process may start several exchanges before it finishes the first, and while it waits
  * for one it receives those of the others too, so that processes need not finish them in the same order. On one node a process
  * shows what it offers and where it wants what it gets; the receiver copies, as soon as both are there, so that copies run in
@@ -416,7 +416,8 @@ static hilo_status start(struct comm_group *g, uint32_t process, uint32_t number
     return HILO_OK;
 }
 
-static hilo_status finish(struct comm_group *g, uint32_t process, uint32_t number, struct comm_call *call, struct diag_list *d) {
+static hilo_status finish(struct comm_group *g, uint32_t process, uint32_t number, struct comm_call *call,
+                          struct diag_list *d) {
     static const atomic_bool yes = true;
     struct exchange *x = number < COMM_EXCHANGES ? &g->members[process].exchanges[number] : NULL;
     if (!x || !x->started)

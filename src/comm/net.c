@@ -7,7 +7,8 @@
  * Frames that come are matched with the receives that wait for them, by clique, run, sequence and processes. The transport
  * makes progress only while a thread is in it: that is the first of the threads that wait, which sleeps in it, while the others
  * wait for the first; and when none waits, a thread of the comm looks after it: all the time while long blocks are under way,
- * else ten times a second, so that failures are seen and told. A wait is for known nodes: when one of them fails, it ends with that node's name. A node
+ * else ten times a second, so that failures are seen and told. A wait is for known nodes: when one of them fails, it ends with
+ * that node's name. A node
  * that only waits itself is not to blame: a long wait asks the nodes, and names one that does not answer, or does not wait. */
 #include "comm/net.h"
 

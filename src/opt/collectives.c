@@ -50,6 +50,10 @@ static struct group group_of(struct rules *r, ir_op op, enum ir_slot groups, enu
         g.channel = ir_prop(r->m, op, channel);
     if (global != IR_SLOT_NONE)
         g.global = ir_prop(r->m, op, global);
+    if (replicas + partitions > 0) { /* who says one of them has 1 of the other */
+        replicas = replicas ? replicas : 1;
+        partitions = partitions ? partitions : 1;
+    }
     bool read = ir_groups_read(r->m, op, &r->o->scratch.al, r->o->d, &x) == HILO_OK;
     if (read) {
         int64_t all = x.how == IR_FLATTENED_IDS ? replicas * partitions : x.how == IR_CROSS_PARTITION ? partitions : replicas;

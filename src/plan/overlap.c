@@ -1,6 +1,6 @@
 /* Overlap: exchanges start early and finish late, and what does not need them is computed between (XLA: latency hiding
- * scheduler). A list is scheduled anew, forward, in its order with these exceptions: an exchange starts as many steps earlier as
- * take about as long as it does; it is finished when as much was computed since, and when nothing else can be; what
+ * scheduler). A list is scheduled anew, forward, in its order with these exceptions: an exchange starts as many steps earlier
+ * as take about as long as it does; it is finished when as much was computed since, and when nothing else can be; what
  * waits for it is passed by what does not, as far as that needs no more memory than the exchange, or little. So blocks are not
  * held longer than it takes to hide them. The exchanges, and whatever has an effect, start in their order, which is that of all
  * processes. An exchange with nothing between its halves stays one step. */

@@ -237,6 +237,44 @@ exits 0 opt --passes=partition,dce partition.mlir
 cp out part.mlir
 exits 0 explain part.mlir
 says '1 collectives, by which a process receives 256 B' 'collective all_gather  768 B, 256 B received'
+# With a link: what a step takes, by a model; here next to nothing but the latency, or the rate, of one exchange.
+exits 0 explain part.mlir --link 1e6,1e3
+says 'a model, link 1e6,1e3:' 'of which 1000.000 ms are waits for exchanges'
+exits 0 explain part.mlir --link 0,1e-7
+says 'of which 2560.000 ms are waits for exchanges'
+exits 0 explain part.mlir --link 0,1e3,5e5
+says 'of which 500.000 ms are waits for exchanges'
+for link in 1 a,b 5,0 5,2,1,4 5,2x -1,2; do
+    exits 2 explain part.mlir --link "$link"
+    says 'is not LAT,BW or LAT,BW,MSG'
+done
+# To 1,024 partitions: a sum over n of them brings 2 (n - 1) / n of its bytes, also where only partitions are counted.
+cat >scale.mlir <<'END'
+module attributes {mhlo.num_partitions = DEVICES : i32} {
+  sdy.mesh @mesh = <["data"=DATA, "model"=4]>
+  func.func @main(%x: tensor<16384x512xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {}]>},
+                  %v: tensor<512x2048xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"model"}]>},
+                  %w: tensor<2048x512xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"model"}, {}]>})
+      -> (tensor<16384x512xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {}]>},
+          tensor<512x512xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}]>}) {
+    %0 = stablehlo.dot_general %x, %v, contracting_dims = [1] x [0]
+        : (tensor<16384x512xf32>, tensor<512x2048xf32>) -> tensor<16384x2048xf32>
+    %1 = stablehlo.tanh %0 : tensor<16384x2048xf32>
+    %2 = stablehlo.dot_general %1, %w, contracting_dims = [1] x [0]
+        : (tensor<16384x2048xf32>, tensor<2048x512xf32>) -> tensor<16384x512xf32>
+    %3 = stablehlo.dot_general %x, %2, contracting_dims = [0] x [0]
+        : (tensor<16384x512xf32>, tensor<16384x512xf32>) -> tensor<512x512xf32>
+    return %2, %3 : tensor<16384x512xf32>, tensor<512x512xf32>
+  }
+}
+END
+for data in 4:14.2 256:2.3; do
+    sed "s/DEVICES/$((4 * ${data%:*}))/; s/=DATA/=${data%:*}/" scale.mlir >whole.mlir
+    exits 0 opt --passes=partition,dce whole.mlir
+    mv out part.mlir
+    exits 0 explain part.mlir --link 3,1.7
+    says "4 collectives, by which a process receives ${data#*:} MB"
+done
 exits 2 explain softmax.mlir --runs 3
 exits 2 explain softmax.mlir --run --input 2xf32=1
 exits 2 explain softmax.mlir --entry other
