@@ -2,7 +2,7 @@
  *
  * lhs is read as [batch, spatial…, feature], rhs as [spatial…, in feature, out feature]: what a window element adds to all
  * output features is a product of a row with a matrix. Where the window falls on padding or into the holes of a dilated lhs
- * there is nothing to add. */
+ * nothing is added, also where a weight is not finite (docs/adr/0018-convolutions.md). */
 #include "eval/contract.h"
 
 enum { CONV_MAX = IR_MAX_RANK };
