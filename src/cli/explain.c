@@ -552,13 +552,28 @@ static int write_with(void (*put)(const struct explained *, struct strbuf *), co
     return code;
 }
 
-/* What --run has filled in, and what follows from it. */
-static int report(struct explained *x, const struct explain_options *o) {
-    predict(x);
+/* By the rates of x; of a program for a GPU whose record is `t`, of the link for transfers, of the host for its steps. */
+static void set_roofs(struct explained *x, const struct target *t) {
+    const struct plan *p = rt_executable_plan(x->exe);
+    struct target host;
+    find_record(NULL, &host);
     for (uint32_t i = 0; i < x->nrows; i++) {
         struct explain_row *r = &x->rows[i];
-        r->roof_ms = r->times * fmax(r->flops / x->flop_rate, r->bytes / x->byte_rate);
+        double flop_rate = x->flop_rate, byte_rate = x->byte_rate;
+        if (x->gpu && !p->evaluated && plan_is_transfer(p, &p->steps[i])) {
+            byte_rate = t->link_rate * 1e6;
+        } else if (x->gpu && !is_on_gpu(p, i)) {
+            flop_rate = host.compute_rate * 1e6;
+            byte_rate = host.memory_rate * 1e6;
+        }
+        r->roof_ms = r->times * fmax(r->flops / flop_rate, r->bytes / byte_rate);
     }
+}
+
+/* What --run has filled in, and what follows from it. */
+static int report(struct explained *x, const struct target *t, const struct explain_options *o) {
+    predict(x);
+    set_roofs(x, t);
     if (x->link) {
         struct explain_link link;
         if (!explain_link_read(x->link, &link))
@@ -594,7 +609,7 @@ static int explain_file(const char *file, const struct explain_options *o) {
         if (o->run)
             code = measure(client, exe, o, &x);
         if (code == CLI_OK)
-            code = report(&x, o);
+            code = report(&x, &t, o);
         free(x.rows);
         free(x.tasks);
         free(x.live);

@@ -72,12 +72,17 @@ int cli_client(const struct cli_compile *o, hilo_client **out) {
     hilo_client_options options;
     struct cli_log log = {0};
     int code = cli_client_options(o, &options);
-    if (code != CLI_OK || hilo_client_create(&options, out) == HILO_OK)
+    if (code != CLI_OK)
         return code;
+    hilo_status status = hilo_client_create(&options, out);
+    if (status == HILO_OK)
+        return CLI_OK;
     code = cli_client_create(&options, &log, out); /* says why */
-    if (code == CLI_OK) /* `log` does not live as long */
-        hilo_client_release(*out);
-    return code == CLI_OK ? CLI_ENVIRONMENT : code;
+    if (code != CLI_OK)
+        return code;
+    hilo_client_release(*out); /* `log` does not live as long */
+    *out = NULL;
+    return cli_error(exit_code(status), "cannot create a client: %s", hilo_status_name(status));
 }
 
 /* The path of a program, and its name in messages. */

@@ -458,7 +458,7 @@ static hilo_status fill(const struct compile *c) {
     compile_about(m ? m : c->m, &c->exe->arena, &c->exe->about);
     HILO_TRY(compile_fingerprint(c->m, &c->exe->client->al, &c->exe->about.fingerprint));
     HILO_TRY(make_plan(c, entry, m));
-    if (c->machine && !c->exe->plan.placement && c->o->backend != HILO_BACKEND_REFERENCE)
+    if (c->machine && c->exe->plan.evaluated && c->o->backend != HILO_BACKEND_REFERENCE)
         rt_log(c->exe->client, HILO_LOG_WARNING, "the program is evaluated; its steps are not placed on a GPU");
     if (wants_program(c))
         return write_program(c, m ? m : c->m);

@@ -124,6 +124,9 @@ exits 0 explain mixed.mlir --machine "$m"
 says 'placement: both: ' 'for a GPU, sm_80: 6 launches; 4 transfers of 110.6 kB' 'on the GPU: 36 blocks of 256 threads' \
     'copy to the host  36.9 kB'
 exits 0 explain mixed.mlir --machine "$m" --json
+# a transfer's least time is that of the link, and the other unit's steps have its rates
+if [ "$(tr '{' '\n' <out | sed -n 's/.*"name":"to the GPU".*"ms":\([^,]*\),"times":1,"roof_ms":\([^,]*\).*/\1 \2/p')" = \
+    '0.001152 0.001152' ]; then pass; else fail 'the least time of a transfer'; fi
 says '"gpu":"sm_80","launches":6,"transfers":4,"transferred_bytes":110593' '"blocks":36,"block_threads":256,"shared_bytes":0'
 exits 0 explain mixed.mlir --device gpu --run --runs 1 --input random:1 --input random:2 --input i32=1
 says 'for a GPU, sm_90a: ' 'mean of 1 runs'
@@ -148,7 +151,7 @@ says 'a program that is divided between processor and GPU has code for both'
 echo 'gpu sm_80' >short.machine
 exits 1 explain mixed.mlir --machine short.machine
 says "short.machine: there is no line 'processor'"
-sed 's/sm_80/haswell/' "$m" >other.machine
+sed 's/sm_80/generic/' "$m" >other.machine
 exits 1 explain mixed.mlir --machine other.machine
 says "a machine is for generated code, and its gpu must be one"
 finish
