@@ -1,6 +1,7 @@
 /* libFuzzer target: .hilo files of compiled programs with some bytes changed, and a content hash that is right again, are
  * loaded or refused; what was loaded is not run, since its machine code is trusted. The first byte of the input selects the
- * program; then three bytes each, up to four times, are a place, as 16 bits that wrap around the table, and what is written. */
+ * program, and, where HILO_CUDA_PATH names a driver, whether it is for a GPU; then three bytes each, up to four times, are a
+ * place, as 16 bits that wrap around the table, and what is written. */
 #include "base/hash.h"
 #include "runtime/runtime.h"
 
@@ -53,7 +54,7 @@ static const char *const programs[] = {
 };
 enum { PROGRAMS = sizeof programs / sizeof *programs, MOST_CHANGES = 4 };
 
-static struct strbuf files[PROGRAMS];
+static struct strbuf files[2 * PROGRAMS]; /* of the second half: for a GPU */
 
 static void append(void *user, const char *text, size_t n) {
     strbuf_putn(user, text, n);
@@ -65,7 +66,8 @@ static const struct strbuf *file_of(hilo_client *client, size_t i) {
     hilo_executable *exe;
     if (files[i].n)
         return &files[i];
-    if (hilo_module_parse(client, programs[i], strlen(programs[i]), NULL, &module) != HILO_OK)
+    const char *program = programs[i % PROGRAMS];
+    if (hilo_module_parse(client, program, strlen(program), NULL, &module) != HILO_OK)
         abort();
     hilo_status status = hilo_compile(client, module, NULL, &exe);
     hilo_module_release(module);
@@ -104,15 +106,26 @@ static hilo_status load(hilo_client *client, const char *p, size_t n) {
     return status;
 }
 
+/* Bytes after the head before PTX, which is text for the driver's compiler. */
+static size_t before_code(const char *p, size_t table) {
+    static const char begin[] = ".version";
+    size_t at = sizeof(struct rt_file_head);
+    while (at + sizeof begin < table && memcmp(p + at, begin, sizeof begin - 1) != 0)
+        at++;
+    return at - sizeof(struct rt_file_head);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nbytes) {
     hilo_client *client;
     hilo_client_options o;
     struct rt_file_head head;
     hilo_client_options_init(&o);
     o.allocator = (hilo_allocator){.realloc_fn = bounded_realloc};
+    size_t which = nbytes ? bytes[0] % (size_t)(getenv("HILO_CUDA_PATH") ? 2 * PROGRAMS : PROGRAMS) : 0;
+    o.device = which < PROGRAMS ? "cpu" : "gpu";
     if (nbytes == 0 || hilo_client_create(&o, &client) != HILO_OK)
         return 0;
-    const struct strbuf *file = file_of(client, bytes[0] % PROGRAMS);
+    const struct strbuf *file = file_of(client, which);
     char *copy = file ? malloc(file->n) : NULL;
     if (copy) {
         memcpy(copy, file->p, file->n);
@@ -120,8 +133,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nbytes) {
         rehash(copy, file->n);
         if (load(client, copy, file->n) != HILO_OK)
             abort();
+        size_t table = which < PROGRAMS ? (size_t)head.table - sizeof head : before_code(copy, (size_t)head.table);
         for (size_t i = 1; i + 2 < nbytes && i < 1 + 3 * MOST_CHANGES; i += 3) {
-            size_t table = (size_t)head.table - sizeof head, at = ((size_t)bytes[i] << 8 | bytes[i + 1]) % table;
+            size_t at = ((size_t)bytes[i] << 8 | bytes[i + 1]) % table;
             copy[sizeof head + at] = (char)bytes[i + 2];
         }
         rehash(copy, file->n);
