@@ -146,7 +146,7 @@ static void test_gpu_failures(void **state) {
     const struct fixture *f = *state;
     const struct llm_session_options o = {.engine = "hilo:gpu", .precision = LLM_F32, .level = 2};
     enum { SOME = 4 };
-    const uint64_t stride[2] = {is_long() ? 1 : 40, is_long() ? 1 : 9};
+    const uint64_t stride[2] = {is_long() ? 1 : 60, is_long() ? 1 : 9};
     const struct fake_cuda_functions fake = fake_cuda_find();
     if (!fake.let_fail) {
         print_message("skipped: HILO_CUDA_PATH names no stand-in\n");
