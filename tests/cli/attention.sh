@@ -4,7 +4,7 @@
 
 needs_code_generator
 
-# agrees FILE [TOLERANCE]: within it of the evaluator, as machine code and by the interpreter of kernels, also of those for a GPU.
+# agrees FILE [TOLERANCE]: within it of the evaluator, as machine code and by the interpreter, also of kernels for a GPU.
 agrees() {
     exits 0 run "$1" --input random:5 --compare reference --tolerance "${2:-3e-6}"
     exits 0 run "$1" --input random:5 --backend interpreter --compare reference --tolerance "${2:-3e-6}"

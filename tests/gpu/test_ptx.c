@@ -474,14 +474,16 @@ static void test_attention(void **state) {
         snprintf(program, sizeof program,
                  "func.func @main(%%q: %s, %%k: %s, %%v: %s) -> %s {"
                  "%%z = stablehlo.constant dense<0.0> : tensor<f32> %%i = stablehlo.constant dense<0xFF800000> : tensor<f32>"
-                 "%%s = stablehlo.dot_general %%q, %%k, batching_dims = [0] x [0], contracting_dims = [2] x [2] : (%s, %s) -> %s"
+                 "%%s = stablehlo.dot_general %%q, %%k, batching_dims = [0] x [0], contracting_dims = [2] x [2] :"
+                 "(%s, %s) -> %s"
                  "%%m = stablehlo.reduce(%%s init: %%i) applies stablehlo.maximum across dimensions = [2] :"
                  "(%s, tensor<f32>) -> %s %%0 = stablehlo.broadcast_in_dim %%m, dims = [0, 1] : (%s) -> %s"
                  "%%1 = stablehlo.subtract %%s, %%0 : %s %%e = stablehlo.exponential %%1 : %s"
                  "%%u = stablehlo.reduce(%%e init: %%z) applies stablehlo.add across dimensions = [2] :"
                  "(%s, tensor<f32>) -> %s %%2 = stablehlo.broadcast_in_dim %%u, dims = [0, 1] : (%s) -> %s"
                  "%%w = stablehlo.divide %%e, %%2 : %s"
-                 "%%o = stablehlo.dot_general %%w, %%v, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (%s, %s) -> %s"
+                 "%%o = stablehlo.dot_general %%w, %%v, batching_dims = [0] x [0], contracting_dims = [2] x [1] :"
+                 "(%s, %s) -> %s"
                  "return %%o : %s}",
                  q, k, k, q, q, k, s, s, r, r, s, s, s, s, r, r, s, s, s, k, q, q);
         most_blocks = cases[i].run;
