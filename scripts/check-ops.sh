@@ -12,6 +12,7 @@ src/fuse/online.c linear_operand     the operand in which an op is linear depend
 src/lower/span.c operand_span        each op maps spans of indices by attributes of its own
 src/lower/span.c range_of            interval arithmetic: a rule for each op
 src/compile/build_op.c exchange_of whether it moves whole blocks depends on attributes of its own
+src/ir/sdy_verify.c sdy_read_op   functions and ops of the sdy dialect name their shardings in attributes of their own
 src/opt/spmd_op.c walk_op          control flow and ops of the sdy dialect, each with a function of its own
 src/library/sort_match.c order_of    a grammar of comparators, with a production for each op
 '

@@ -89,7 +89,8 @@ kir_val contract_tile_rows(struct contraction *c, const struct contract_tile *t)
 void contract_tile_multiply_add(struct contraction *c, const struct contract_tile *t, kir_val part);
 /* The epilogue of each row. */
 void contract_tile_finish(struct contraction *c, const struct contract_tile *t);
-/* Whether what epilogues store is too large for the L2 cache, so that a tile waits for the lines of its rows, which are far apart. */
+/* Whether what epilogues store is too large for the L2 cache, so that a tile waits for the lines of its rows, which are far
+   apart. */
 bool contract_epilogue_is_far(const struct contraction *c);
 /* Prefetches what the epilogue of each row reads and where it stores. */
 void contract_prefetch_epilogue(struct contraction *c, const struct contract_tile *t);
