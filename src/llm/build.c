@@ -15,6 +15,15 @@ static ir_type type_of(struct build *b, ir_val v) {
     return ir_val_get(b->m, v)->type;
 }
 
+void build_barrier(struct build *b, ir_val *x, ir_val *y) {
+    const ir_val in[] = {*x, *y};
+    const ir_type types[] = {type_of(b, *x), type_of(b, *y)};
+    ir_op op = ir_op_new(b->m, IR_OPTIMIZATION_BARRIER, in, 2, types, 2, 0);
+    ir_append(b->m, b->at, op);
+    *x = ir_result(b->m, op, 0);
+    *y = ir_result(b->m, op, 1);
+}
+
 static ir_type with_dtype(struct build *b, ir_val v, enum ir_dtype t) {
     const struct ir_type_data *d = build_type(b, v);
     return ir_type_of(b->m, t, d->dims, d->rank);

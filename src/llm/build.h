@@ -26,6 +26,8 @@ ir_val build_binary(struct build *b, enum ir_op_kind op, ir_val x, ir_val y);
 ir_val build_scale(struct build *b, ir_val x, double by);                     /* x * by; x itself for 1 */
 ir_val build_reciprocal(struct build *b, ir_val x);                           /* 1 / x */
 ir_val build_convert(struct build *b, ir_val x, enum ir_dtype t);             /* x itself if it has the type */
+/* x and y, which are not computed again, nor made one with those of other calls */
+void build_barrier(struct build *b, ir_val *x, ir_val *y);
 /* splits ui8[…, n] into [… , 2 n] of t, a type of 4 bits; the low half first */
 ir_val build_nibbles(struct build *b, ir_val x, enum ir_dtype t);
 ir_val build_compare(struct build *b, enum ir_enum_case direction, ir_val x, ir_val y);

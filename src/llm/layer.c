@@ -22,31 +22,10 @@ ir_val layer_rounded(struct emit *e, ir_val x, const struct llm_weight *w, enum 
     return rounds ? product_round(&e->b, x, w) : x;
 }
 
-/* x f32[n, cols] times the transposed matrix: f32[n, rows]. With one row for each sequence, products take the inputs of a
-   decode step. */
-static ir_val product(struct emit *e, ir_val x, const void *weight) {
-    const struct llm_weight *w = weight;
+ir_val layer_product(struct emit *e, ir_val x, const struct llm_weight *w) {
     ir_val parts[] = {layer_part(e, w, LLM_VALUES), layer_part(e, w, LLM_SCALES), layer_part(e, w, LLM_OFFSETS)};
     enum ir_dtype type = layer_decodes(e) || build_type(&e->b, x)->dims[0] == e->B ? e->model->decode : e->type;
     return product_of(&e->b, layer_rounded(e, x, w, type), w, parts, type);
-}
-
-ir_val layer_each_row(struct emit *e, ir_val x, ir_val (*f)(struct emit *e, ir_val x, const void *user), const void *user) {
-    int64_t n = build_type(&e->b, x)->dims[0];
-    ir_val y = {0};
-    if (!layer_decodes(e) || n == 1 || e->N > LLM_MAX_APART)
-        return f(e, x, user);
-    for (int64_t i = 0; i < n; i++) {
-        ir_val row = f(e, build_slice(&e->b, x, 0, i, i + 1), user);
-        y = i ? build_concat(&e->b, y, row, 0) : row;
-    }
-    return y;
-}
-
-ir_val layer_product(struct emit *e, ir_val x, const struct llm_weight *w) {
-    enum { FEW_LINES = 8 }; /* of which lower/matvec.c multiplies any number of rows in one way */
-    /* Quantised ones are dequantised within a product: for several it would be stored, and multiplied in another way. */
-    return w->rows < FEW_LINES && !w->bits ? layer_each_row(e, x, product, w) : product(e, x, w);
 }
 
 ir_val layer_vector(struct emit *e, ir_val v, ir_val like) {

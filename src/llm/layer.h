@@ -41,9 +41,6 @@ ir_val layer_rounded(struct emit *e, ir_val x, const struct llm_weight *w, enum 
 /* x f32[n, cols] times the transposed matrix: f32[n, rows]. With one row for each sequence, products take the inputs of a
    decode step. */
 ir_val layer_product(struct emit *e, ir_val x, const struct llm_weight *w);
-/* f of x f32[n, …], f32[n, m]: for tokens of decode steps, row by row. Products with few lines are not computed in one way
-   for any number of rows (lower/matvec.c), but a row has the bits of a step of its own. */
-ir_val layer_each_row(struct emit *e, ir_val x, ir_val (*f)(struct emit *e, ir_val x, const void *user), const void *user);
 /* The product with a matrix of a layer, plus its bias if it has one. */
 ir_val layer_linear(struct emit *e, ir_val x, enum llm_role role, enum llm_role bias, int64_t layer);
 /* A vector of a layer along the last dimension of `like`, in f32. */

@@ -106,6 +106,8 @@ ir_val product_round(struct build *b, ir_val x, const struct llm_weight *w) {
     ir_val unit = build_scale(b, with(b, IR_MAXIMUM, most, LEAST_UNIT), 1.0 / GREATEST);
     ir_val q = build_binary(b, IR_MULTIPLY, x, build_broadcast_like(b, build_reciprocal(b, unit), x, MAP(0, 1)));
     q = build_convert(b, build_unary(b, IR_ROUND_NEAREST_EVEN, q), IR_I16_T);
+    /* However many products have x, each multiplies the integers: their products with the scales are not stored for all. */
+    build_barrier(b, &q, &unit);
     x = build_binary(b, IR_MULTIPLY, build_convert(b, q, IR_F32_T), build_broadcast_like(b, unit, x, MAP(0, 1)));
     return build_reshape(b, x, DIMS(n, w->cols));
 }

@@ -679,18 +679,10 @@ size_t llm_session_portion(const struct llm_session *s, size_t at, size_t left) 
     return (size_t)(n < chunk ? n : chunk);
 }
 
-size_t llm_session_most_apart(const struct llm_session *s) {
-    enum { WHOLE = 256 }; /* elements that an iteration of a product by bytes takes at most (lower/matvec.c) */
-    for (size_t i = 0; i < s->model.nweights; i++)
-        if (s->model.weights[i].bits && s->model.weights[i].cols % WHOLE)
-            return 1;
-    return LLM_MAX_APART;
-}
-
 size_t llm_session_graphs(const struct llm_session *s, size_t forks, int64_t context, struct llm_graph out[LLM_MAX_GRAPHS]) {
     struct llm_graph g = {.kind = LLM_DECODE, .context = context, .tokens = 1};
-    size_t n = 0, most = llm_session_most_apart(s);
-    for (g.batch = 1; (size_t)g.batch <= most && (size_t)g.batch <= forks; g.batch++) {
+    size_t n = 0;
+    for (g.batch = 1; g.batch <= LLM_MAX_APART && (size_t)g.batch <= forks; g.batch++) {
         g.apart = g.batch > 1;
         out[n++] = g;
     }

@@ -95,12 +95,8 @@ hilo_status llm_session_decode(struct llm_session *s, const int32_t *tokens, int
 /* The tokens that prefill reads at once after `at` tokens when `left` are left: reading a prompt in several calls that end at
    such boundaries computes what one call does, to the bit. */
 size_t llm_session_portion(const struct llm_session *s, size_t at, size_t left);
-/* How many sequences a step may read so that each has, to the bit, the results of a step of its own: LLM_MAX_APART; 1 where a
-   quantised matrix has rows of another number of elements than a multiple of 256, whose products depend on their number. */
-size_t llm_session_most_apart(const struct llm_session *s);
 /* Reads one more token of each of n ≤ LLM_MAX_APART different forks of one session, which may be at any positions. Writes n *
-   vocabulary logits, those that a fork alone would answer, to the bit where n ≤ llm_session_most_apart.
-   After an error all of them have lost their tokens. */
+   vocabulary logits, those that a fork alone would answer, to the bit. After an error all of them have lost their tokens. */
 hilo_status llm_session_decode_apart(struct llm_session *const *forks, size_t n, const int32_t *tokens, float *logits);
 /* Makes `to` what `from` is after its first n tokens; both are forks of one session, or that session. */
 hilo_status llm_session_copy(struct llm_session *from, size_t n, struct llm_session *to);

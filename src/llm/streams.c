@@ -76,12 +76,9 @@ ir_val layer_streams_close(struct emit *e, ir_val x) {
 }
 
 /* x f32[N, n] times a transposed table f32[m, n], whose type is that of the file: f32[N, m]. */
-static ir_val times_table(struct emit *e, ir_val x, const void *weight) {
-    return build_dot(&e->b, x, build_convert(&e->b, layer_part(e, weight, LLM_VALUES), IR_F32_T), 0, 1, 1, IR_F32_T);
-}
-
 static ir_val table_product(struct emit *e, ir_val x, enum llm_role role, int64_t layer) {
-    return layer_each_row(e, x, times_table, layer_weight(e, role, layer));
+    ir_val table = layer_part(e, layer_weight(e, role, layer), LLM_VALUES);
+    return build_dot(&e->b, x, build_convert(&e->b, table, IR_F32_T), 0, 1, 1, IR_F32_T);
 }
 
 /* f32[N, streams]: from -1 to 1 */

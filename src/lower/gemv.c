@@ -78,9 +78,10 @@ static bool is_eligible(struct gemv *v) {
     v->size = c->sum[0].size;
     v->across = c->result[v->lines].stride[v->matrix] == 1;
     v->warp = c->l->target->warp_threads;
-    int64_t least = c->l->kernel->batch_invariant ? 0 : TORTURED(TORTURE_PART, GEMV_PRODUCTS);
-    return (v->across || c->sum[0].stride[v->matrix] == 1) && v->rows.size <= fuse_few_rows(c->l->kernel) && v->nlines >= 8 &&
-           v->size >= v->warp && v->size >= least / v->nlines;
+    bool invariant = c->l->kernel->batch_invariant;
+    int64_t least = invariant ? 0 : TORTURED(TORTURE_PART, GEMV_PRODUCTS), lines = invariant ? 1 : 8;
+    return (v->across || c->sum[0].stride[v->matrix] == 1) && v->rows.size <= fuse_few_rows(c->l->kernel) &&
+           v->nlines >= lines && v->size >= v->warp && v->size >= least / v->nlines;
 }
 
 /* The parts of a sum of `steps`: a divisor of them, so that as many blocks as possible, but not more than `most`, have one. */

@@ -60,9 +60,13 @@ struct matvec {
                                      8 bits that of the highest digits, and after all of those that of the others */
 };
 
-/* Lanes of a line. */
+/* Lanes of a line, and of one in whole iterations, as rows are prepared. */
 static int64_t line_lanes(const struct matvec *v) {
     return v->size / (v->unit * v->words);
+}
+
+static int64_t whole_lanes(const struct matvec *v) {
+    return ((line_lanes(v) - 1) / v->lanes + 1) * v->lanes;
 }
 
 /* Whether the sums of all rows are in memory, of a block of lines. */
@@ -77,8 +81,9 @@ static bool is_eligible(struct matvec *v) {
     v->nrows = v->rows < c->nresult ? c->result[v->rows].size : 1;
     v->nlines = c->result[v->lines].size;
     v->size = c->sum[0].size;
-    int64_t least = c->l->kernel->batch_invariant ? 0 : TORTURED(TORTURE_PART, c->l->target->kernel_ops);
-    return v->nrows <= fuse_few_rows(c->l->kernel) && v->nlines >= 8 && v->size > 0 && v->size >= least / v->nlines;
+    bool invariant = c->l->kernel->batch_invariant;
+    int64_t least = invariant ? 0 : TORTURED(TORTURE_PART, c->l->target->kernel_ops), lines = invariant ? 1 : 8;
+    return v->nrows <= fuse_few_rows(c->l->kernel) && v->nlines >= lines && v->size > 0 && v->size >= least / v->nlines;
 }
 
 /* ---- quantised elements of the matrix -------------------------------------------------- */
@@ -182,8 +187,8 @@ static void lane_elements(const struct matvec *v, kir_val lane, kir_val *x) {
     }
 }
 
-/* The most words that make a lane: they share scale and offset, sums of their products fit 32 bits, and lines are whole
-   iterations. */
+/* The most words that make a lane: they share scale and offset, sums of their products fit 32 bits, and, of several, lines are
+   whole iterations. */
 static void find_lane(struct matvec *v, bool is_signed) {
     struct kir *k = v->c->l->k;
     int64_t bits = 32 / v->unit;
@@ -191,7 +196,7 @@ static void find_lane(struct matvec *v, bool is_signed) {
     for (v->words = MATVEC_WORDS; v->words; v->words /= 2) {
         struct parts first, last;
         kir_val x[MATVEC_WORDS * 8], unit;
-        if (v->size % (contract_vector(v->c) * v->unit * v->words))
+        if (v->words > 1 && v->size % (contract_vector(v->c) * v->unit * v->words))
             continue;
         kir_val lane = kir_loop(k, KIR_SERIAL, line_lanes(v), 0), none = {0};
         lane_elements(v, lane, x);
@@ -207,7 +212,6 @@ static void find_lane(struct matvec *v, bool is_signed) {
         if (v->words == 1 || (same && fits))
             return;
     }
-    v->words = 1;
 }
 
 /* Inspects elements of both operands: whether the matrix is contiguous, and whether rows need a prologue. */
@@ -257,8 +261,8 @@ static bool inspect(struct matvec *v, bool as_bytes) {
     }
     contract_probe_end(c, &probe);
     int64_t iteration = v->lanes * v->steps;
-    bool fits = contiguous && v->size >= iteration && (v->unit == 1 || v->size % iteration == 0) && v->unit <= MATVEC_UNIT &&
-                (v->quantised || !as_bytes);
+    bool fits = contiguous && (v->size >= iteration || c->l->kernel->batch_invariant) && v->size % v->unit == 0 &&
+                v->unit <= MATVEC_UNIT && (v->quantised || !as_bytes);
     c->l->word_bits = !fits || v->unit == 1 ? 0 : as_bytes ? 8 : 4;
     return fits;
 }
@@ -274,13 +278,19 @@ static kir_val number(const struct matvec *v, double x) {
     return kir_float(v->c->l->k, v->c->acc, x);
 }
 
+/* The lane that the prologue reads for a lane of whole iterations: what it stores beyond the end of a line is not used. */
+static kir_val lane_to_read(const struct matvec *v, kir_val lane) {
+    struct lower *l = v->c->l;
+    return v->unit > 1 && line_lanes(v) % v->lanes ? kir_op2(l->k, KIR_MIN, 0, lane, kir_i64(l->k, line_lanes(v) - 1)) : lane;
+}
+
 /* The prologue: rows in the type of the sum and the order in which they are read. */
 static void prepare(struct matvec *v) {
     struct contraction *c = v->c;
     struct contract_kernel prologue;
     enum ir_dtype t = contract_acc_dtype(c);
-    int64_t steps = v->unit, words = v->size / v->unit, bits = 32 / v->unit;
-    uint32_t temp = lower_new_temp(v->c->l, t, v->nrows * v->size), sums = 0, sums_temp = 0;
+    int64_t steps = v->unit, words = v->unit > 1 ? whole_lanes(v) : v->size, bits = 32 / v->unit;
+    uint32_t temp = lower_new_temp(v->c->l, t, v->nrows * words * steps), sums = 0, sums_temp = 0;
     if (v->quantised)
         sums_temp = lower_new_temp(v->c->l, t, v->nrows * words);
     contract_prologue_begin(c, &prologue);
@@ -293,9 +303,10 @@ static void prepare(struct matvec *v) {
     kir_val iteration = kir_loop(l->k, KIR_SERIAL, v->unit > 1 ? words / v->lanes : 1, 0);
     kir_val lane = kir_loop(l->k, KIR_VECTOR, v->unit > 1 ? v->lanes : v->size, (uint32_t)v->lanes), sum = {0};
     kir_val word = lower_add(l, lower_mul(l, iteration, v->lanes), lane);
-    kir_val to = lower_add(l, lower_mul(l, row, v->size), lower_mul(l, iteration, v->lanes * steps));
+    kir_val to = lower_add(l, lower_mul(l, row, words * steps), lower_mul(l, iteration, v->lanes * steps));
+    kir_val from = lane_to_read(v, word);
     for (int64_t i = 0; i < steps; i++) {
-        c->sum[0].at = lower_add(l, lower_mul(l, word, v->unit), kir_i64(l->k, i));
+        c->sum[0].at = lower_add(l, lower_mul(l, from, v->unit), kir_i64(l->k, i));
         kir_val x = contract_factor(c, !v->matrix);
         sum = i ? kir_op2(l->k, KIR_ADD, 0, sum, x) : x;
         if (v->quantised && i + 1 < steps)
@@ -396,7 +407,7 @@ static void scale_integers(const struct matvec *v, const kir_val *x, int64_t n, 
 static void prepare_bytes(struct matvec *v) {
     struct contraction *c = v->c;
     struct contract_kernel prologue;
-    int64_t n = v->unit * v->words, lanes = line_lanes(v), bits = 32 / v->unit, vectors = v->digits * n / 4;
+    int64_t n = v->unit * v->words, lanes = whole_lanes(v), bits = 32 / v->unit, vectors = v->digits * n / 4;
     bool two = bits == 8 && v->digits == MATVEC_DIGITS;
     uint32_t temp = lower_new_temp(v->c->l, IR_I32_T, v->nrows * lanes * vectors);
     uint32_t scales = lower_new_temp(v->c->l, IR_F32_T, v->nrows * lanes), sums = 0, biases = 0;
@@ -414,7 +425,7 @@ static void prepare_bytes(struct matvec *v) {
     kir_val vector = lower_mul(l, lower_add(l, lower_mul(l, at[1], v->nrows), at[0]), v->lanes);
     kir_val place = lower_add(l, vector, in_vector);
     struct row_lane row = {.scale = {0}};
-    lane_elements(v, lane, x);
+    lane_elements(v, lane_to_read(v, lane), x);
     if (v->digits < MATVEC_DIGITS) {
         (void)find_digits(v, x, n, &scale);
         scale_integers(v, x, n, scale, &row);
@@ -447,8 +458,10 @@ static void prepare_bytes(struct matvec *v) {
 static kir_val row_element(struct matvec *v, kir_val row, kir_val s, kir_val at) {
     struct contraction *c = v->c;
     struct lower *l = v->c->l;
-    if (v->prepared)
-        return kir_load(l->k, v->buffer, lower_add(l, at, lower_mul(l, row, v->size)));
+    if (v->prepared) {
+        int64_t size = v->unit > 1 ? whole_lanes(v) * v->unit : v->size;
+        return kir_load(l->k, v->buffer, lower_add(l, at, lower_mul(l, row, size)));
+    }
     set_row(v, row);
     c->sum[0].at = s;
     return contract_factor(c, !v->matrix);
@@ -514,7 +527,7 @@ static void multiply_words(struct matvec *v, kir_val first, const struct place *
     kir_val word = lower_add(l, from, p->lane), at = lower_add(l, lower_mul(l, from, v->unit), p->lane), total[MATVEC_AT_ONCE];
     int64_t bits = 32 / v->unit;
     for (int64_t i = 0; i < v->at_once; i++)
-        total[i] = kir_load(k, v->sums, lower_add(l, word, lower_mul(l, row_of_place(v, p, i), line_lanes(v))));
+        total[i] = kir_load(k, v->sums, lower_add(l, word, lower_mul(l, row_of_place(v, p, i), whole_lanes(v))));
     for (int64_t r = 0; r < v->tile; r++) {
         c->result[v->lines].at = line_of_tile(v, first, r);
         (void)find_word(v, word, 0, &parts[r]);
@@ -530,7 +543,8 @@ static void multiply_words(struct matvec *v, kir_val first, const struct place *
         for (int64_t r = 0; r < v->tile; r++) {
             kir_val q = part_of_word(v, parts[r].word, step, bits);
             for (int64_t i = 0; i < v->at_once; i++) {
-                kir_val from_row = lower_add(l, lower_mul(l, row_of_place(v, p, i), v->size), kir_i64(k, step * v->lanes));
+                kir_val from_row = lower_mul(l, row_of_place(v, p, i), whole_lanes(v) * v->unit);
+                from_row = lower_add(l, from_row, kir_i64(k, step * v->lanes));
                 kir_val *d = &dot[r * v->at_once + i], x = kir_load(k, v->buffer, lower_add(l, at, from_row));
                 *d = step ? kir_fma(k, x, q, *d) : v->is_signed ? kir_fma(k, x, q, total[i]) : kir_op2(k, KIR_MUL, 0, x, q);
             }
@@ -593,7 +607,7 @@ static void dot_digit(struct matvec *v, const struct place *p, const struct byte
    digit, so that units need not wait for one another. */
 static void dot_digits(struct matvec *v, const struct place *p, const struct bytes *b, int first, int last, kir_val *out) {
     struct lower *l = v->c->l;
-    int64_t n = b->nlines * b->nrows, biases = first ? v->nrows * line_lanes(v) : 0;
+    int64_t n = b->nlines * b->nrows, biases = first ? v->nrows * whole_lanes(v) : 0;
     bool apart = n < l->target->fma_in_flight;
     kir_val sums[MATVEC_DIGITS][MATVEC_SUMS];
     for (int d = first; d <= last; d++)
@@ -689,13 +703,17 @@ static void multiply_bytes(struct matvec *v, kir_val first, const struct place *
     }
 }
 
-/* Adds `count` iterations of `steps` vectors from element `begin` of the lines to the registers `all`. */
+/* Adds `count` iterations of `steps` vectors of `lanes` from element `begin` of the lines to the registers `all`. */
 static void sum_lines(struct matvec *v, kir_val all, kir_val first, kir_val row, int64_t begin, int64_t count, int64_t steps,
                       int64_t lanes) {
     struct lower *l = v->c->l;
-    struct place p = {.begin = begin, .lane = kir_loop(l->k, KIR_VECTOR, lanes, (uint32_t)v->lanes), .row = row};
+    struct place p = {.lane = kir_loop(l->k, KIR_VECTOR, lanes, (uint32_t)v->lanes), .row = row};
     kir_val sums = kir_reg(l->k, contract_zero(v->c), v->tile * v->at_once);
     p.iteration = kir_loop(l->k, KIR_SERIAL, count, 0);
+    if (v->unit > 1) /* words are at whole iterations */
+        p.iteration = lower_add(l, p.iteration, kir_i64(l->k, begin / (v->lanes * v->steps)));
+    else
+        p.begin = begin;
     if (v->as_bytes)
         multiply_bytes(v, first, &p, sums, count > 1);
     else if (v->quantised)
@@ -724,8 +742,11 @@ static void sum_tile(struct matvec *v, const struct line_block *b, kir_val place
     struct lower *l = v->c->l;
     int64_t iteration = v->lanes * v->steps, rest = v->size % iteration, n = v->tile * v->at_once;
     kir_val all = kir_reg(l->k, contract_zero(v->c), n), first = lower_add(l, b->first, place);
-    sum_lines(v, all, first, row, 0, v->size / iteration, v->steps, v->lanes);
-    if (rest)
+    if (v->size >= iteration)
+        sum_lines(v, all, first, row, 0, v->size / iteration, v->steps, v->lanes);
+    if (rest && v->unit > 1)
+        sum_lines(v, all, first, row, v->size - rest, 1, v->steps, rest / v->steps);
+    else if (rest)
         sum_lines(v, all, first, row, v->size - rest, 1, 1, rest);
     for (int64_t i = 0; i < n; i++) {
         kir_val line = lower_add(l, place, kir_i64(l->k, i / v->at_once * v->line_step));
@@ -744,12 +765,14 @@ static void sum_rows(struct matvec *v, const struct line_block *b) {
     lower_close(l, 2);
 }
 
-/* Prefetches what the block reads next from a line: its next iteration, at last the first one of the line of the next block. */
-static void prefetch_next(struct matvec *v, const struct line_block *b, const struct place *p, kir_val load) {
+/* Prefetches what the block reads next from a line: the next of its `count` iterations, at last the first one of the line of
+   the next block. */
+static void prefetch_next(struct matvec *v, const struct line_block *b, const struct place *p, int64_t count, kir_val load) {
     struct lower *l = v->c->l;
     int64_t iteration = v->lanes * v->words, words = v->size / v->unit;
-    kir_val last = kir_cmp(l->k, KIR_EQ, 0, p->iteration, kir_i64(l->k, words / iteration - 1));
-    kir_val ahead = kir_select(l->k, last, kir_i64(l->k, (b->size - 1) * words + iteration), kir_i64(l->k, iteration));
+    kir_val last = kir_cmp(l->k, KIR_EQ, 0, p->iteration, kir_i64(l->k, count - 1));
+    int64_t to_next = b->size * words - (count - 1) * iteration;
+    kir_val ahead = kir_select(l->k, last, kir_i64(l->k, to_next), kir_i64(l->k, iteration));
     const struct kir_node *n = kir_get(l->k, load);
     uint32_t buffer = n->of;
     kir_val at = lower_add(l, n->arg[0], ahead);
@@ -771,23 +794,23 @@ static void multiply_rows(struct matvec *v, const struct place *p, struct bytes 
     multiply_lanes(v, p, b);
 }
 
-/* The sums of a block, iteration after iteration: what it takes of all rows stays in the L1 cache. */
-static void sum_iterations(struct matvec *v, const struct line_block *b) {
+/* The sums of each of `lanes` lanes in `count` iterations from iteration `begin` on: scratch memory, [line][row][lane]. */
+static uint32_t sum_lanes(struct matvec *v, const struct line_block *b, int64_t begin, int64_t count, int64_t lanes) {
     struct contraction *c = v->c;
     struct lower *l = c->l;
     struct kir *k = l->k;
-    int64_t lanes = v->lanes, cells = b->size * v->nrows * lanes; /* [line][row][lane] */
-    struct bytes now = {.nlines = v->tile, .cells = kir_scratch(k, contract_acc_dtype(c), cells)};
-    kir_store(k, now.cells, kir_loop(k, KIR_VECTOR, cells, (uint32_t)lanes), contract_zero(c));
+    int64_t size = b->size * v->nrows * v->lanes;
+    struct bytes now = {.nlines = v->tile, .cells = kir_scratch(k, contract_acc_dtype(c), size)};
+    kir_store(k, now.cells, kir_loop(k, KIR_VECTOR, size, (uint32_t)v->lanes), contract_zero(c));
     kir_close(k);
-    struct place p = {.iteration = kir_loop(k, KIR_SERIAL, line_lanes(v) / lanes, 0)};
+    struct place p = {.iteration = lower_add(l, kir_loop(k, KIR_SERIAL, count, 0), kir_i64(k, begin))};
     kir_val first = lower_mul(l, kir_loop(k, KIR_SERIAL, b->size / v->tile, 0), v->tile);
-    p.lane = kir_loop(k, KIR_VECTOR, lanes, (uint32_t)lanes);
+    p.lane = kir_loop(k, KIR_VECTOR, lanes, (uint32_t)v->lanes);
     for (int64_t r = 0; r < v->tile; r++) {
         c->result[v->lines].at = lower_add(l, b->first, lower_add(l, first, kir_i64(k, r)));
         load_line(v, &p, &now.line[r]);
-        if (v->prefetch)
-            prefetch_next(v, b, &p, now.line[r].parts.word);
+        if (v->prefetch && lanes == v->lanes)
+            prefetch_next(v, b, &p, count, now.line[r].parts.word);
     }
     int64_t parts = v->nrows / MATVEC_PART, rest = v->nrows % MATVEC_PART;
     multiply_rows(v, &p, &now, first, lower_mul(l, kir_loop(k, KIR_SERIAL, parts, 0), MATVEC_PART), MATVEC_PART);
@@ -795,12 +818,29 @@ static void sum_iterations(struct matvec *v, const struct line_block *b) {
     if (rest)
         multiply_rows(v, &p, &now, first, kir_i64(k, v->nrows - rest), rest);
     lower_close(l, 3);
+    return now.cells;
+}
+
+/* The sums of a block, iteration after iteration: what it takes of all rows stays in the L1 cache. As in sum_tile, what is left
+   of lines after whole iterations has a sum of its own. */
+static void sum_iterations(struct matvec *v, const struct line_block *b) {
+    struct lower *l = v->c->l;
+    struct kir *k = l->k;
+    int64_t whole = line_lanes(v) / v->lanes, lanes[] = {whole ? v->lanes : 0, line_lanes(v) % v->lanes};
+    uint32_t cells[2] = {0};
+    if (lanes[0])
+        cells[0] = sum_lanes(v, b, 0, whole, lanes[0]);
+    if (lanes[1])
+        cells[1] = sum_lanes(v, b, whole, 1, lanes[1]);
     kir_val line = kir_loop(k, KIR_SERIAL, b->size, 0), row = kir_loop(k, KIR_SERIAL, v->nrows, 0);
-    kir_val all = kir_reg(k, contract_zero(c), 1), none = {0};
-    kir_val lane = kir_loop(k, KIR_VECTOR, lanes, (uint32_t)lanes);
-    kir_val at = lower_mul(l, lower_add(l, lower_mul(l, line, v->nrows), row), lanes);
-    kir_acc(k, KIR_ADD, 0, all, none, kir_load(k, now.cells, lower_add(l, at, lane)));
-    kir_close(k);
+    kir_val all = kir_reg(k, contract_zero(v->c), 1), none = {0};
+    for (int i = 0; i < 2; i++)
+        if (lanes[i]) {
+            kir_val lane = kir_loop(k, KIR_VECTOR, lanes[i], (uint32_t)v->lanes);
+            kir_val at = lower_mul(l, lower_add(l, lower_mul(l, line, v->nrows), row), v->lanes);
+            kir_acc(k, KIR_ADD, 0, all, none, kir_load(k, cells[i], lower_add(l, at, lane)));
+            kir_close(k);
+        }
     kir_store(k, b->sums, sum_place(v, b, row, line), kir_get_reg(k, all, none));
     lower_close(l, 2);
 }

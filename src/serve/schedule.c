@@ -505,15 +505,15 @@ static struct serve_job *take_job(struct schedule *x, struct slot **slot, size_t
 }
 
 static void run_round(struct schedule *x) {
-    size_t n = 0, most = llm_session_most_apart(x->s);
+    size_t n = 0;
     x->round++;
     read_portions(x);
     for (size_t i = 0; i < x->o.slots; i++)
         if (x->slots[i].job && x->slots[i].job->state == SERVE_WRITING)
             x->writing[n++] = &x->slots[i];
     qsort(x->writing, n, sizeof(struct slot *), by_context);
-    for (size_t at = 0; at < n; at += most)
-        decode(x, x->writing + at, n - at < most ? n - at : most);
+    for (size_t at = 0; at < n; at += LLM_MAX_APART)
+        decode(x, x->writing + at, n - at < LLM_MAX_APART ? n - at : LLM_MAX_APART);
 }
 
 /* ---- compiling ahead --------------------------------------------------------------------------- */

@@ -276,8 +276,6 @@ static void open_model(struct server *s, struct serve_model *m) {
         return;
     }
     status = llm_session_open(m->client, m->path, &so, &m->s);
-    if (status == HILO_OK && s->o.slots > 1 && llm_session_most_apart(m->s) == 1)
-        serve_log(s, "model %s: one text in a step, since quantised rows are no multiples of 256 elements", m->id);
     if (status == HILO_OK)
         status = schedule_open(m->s, &xo, &m->x);
     if (status == HILO_OK)

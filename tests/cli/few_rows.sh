@@ -118,12 +118,21 @@ rows z32 1024 17
 rows g32 1024 19 i16
 rows g32 1024 19 i8
 rows z32 1024 17 i16
+# lines that are no whole iterations, that are shorter than one, and few of them
+rows g32 352 19
+rows z32 352 17 i16
+rows i8 352 12
+rows g32 96 5
+rows f32 40 3
 on_gpu f32 300 40
 on_gpu f32 70 33
 on_gpu bf16 416 33
 on_gpu i8 256 40
 on_gpu z32 2048 9
+on_gpu z32 352 9
+on_gpu f32 40 3
 three=$(dots 1024 19)
+[ "$(dots 352 19)" -gt 0 ] && pass || fail "lines that are no whole iterations are not multiplied by bytes"
 [ "$three" -gt 0 ] && [ $((2 * three)) = $((3 * $(dots 1024 19 i16))) ] && [ "$three" = $((3 * $(dots 1024 19 i8))) ] &&
     pass || fail "rows of 16 and 8 bits: not two thirds and one third of the products of $three"
 

@@ -651,29 +651,28 @@ static void check_recurrent(struct llm_session *s, const int32_t *ids, const dou
 }
 
 /* Sequences with a cache each, at different positions, answer what each alone does, to the bit. */
-static void check_apart(struct llm_session *s, const int32_t *ids) {
-    enum { FORKS = 3 };
-    static float together[FORKS][VOCAB], alone[VOCAB];
-    struct llm_session *forks[FORKS];
-    int32_t tokens[FORKS];
-    for (int i = 0; i < FORKS; i++) {
-        const int32_t *p = ids + i;
-        size_t n = (size_t)i + 1;
+static void check_apart(struct llm_session *s, const int32_t *ids, int n_forks) {
+    static float together[LLM_MAX_APART][VOCAB], alone[VOCAB];
+    struct llm_session *forks[LLM_MAX_APART];
+    int32_t tokens[LLM_MAX_APART];
+    for (int i = 0; i < n_forks; i++) {
+        const int32_t *p = ids + i % 3;
+        size_t n = (size_t)i % 3 + 1;
         assert_int_equal(llm_session_fork(s, &forks[i]), HILO_OK);
         assert_int_equal(llm_session_prefill(forks[i], &p, &n, NULL, alone), HILO_OK);
-        tokens[i] = ids[2 * i + 1];
+        tokens[i] = ids[(2 * i + 1) % TOKENS];
     }
     for (int step = 0; step < 2; step++)
-        assert_int_equal(llm_session_decode_apart(forks, FORKS, tokens, together[0]), HILO_OK);
-    for (int i = 0; i < FORKS; i++) {
-        const int32_t *p = ids + i;
-        size_t n = (size_t)i + 1;
+        assert_int_equal(llm_session_decode_apart(forks, (size_t)n_forks, tokens, together[0]), HILO_OK);
+    for (int i = 0; i < n_forks; i++) {
+        const int32_t *p = ids + i % 3;
+        size_t n = (size_t)i % 3 + 1;
         llm_session_reset(forks[i]);
         assert_int_equal(llm_session_prefill(forks[i], &p, &n, NULL, alone), HILO_OK);
         for (int step = 0; step < 2; step++)
             assert_int_equal(llm_session_decode(forks[i], &tokens[i], NULL, alone), HILO_OK);
         if (memcmp(alone, together[i], sizeof alone) != 0)
-            fail_msg("%s: sequence %d of %d is not what it is alone", s->model.config.family, i, FORKS);
+            fail_msg("%s: sequence %d of %d is not what it is alone", s->model.config.family, i, n_forks);
         llm_session_close(forks[i]);
     }
 }
@@ -836,18 +835,21 @@ static void test_apart(void **state) {
         make_model(dir, config, &m);
         llm_model_close(&m);
         assert_int_equal(llm_session_open(client, dir, &o, &s), HILO_OK);
-        check_apart(s, ids);
+        check_apart(s, ids, 3);
         llm_session_close(s);
     }
-    /* quantised matrices of fewer than 64 lines, with a scale for each */
-    const struct llm_session_options o8 = {.precision = LLM_INT8, .level = 2};
-    make_model(dir, "{\"model_type\":\"mixtral\",\"num_local_experts\":8,\"num_experts_per_tok\":2,\"hidden_size\":64,"
-                    "\"num_hidden_layers\":2,\"num_attention_heads\":4,\"num_key_value_heads\":2,\"intermediate_size\":96,"
+    /* quantised matrices of few lines, and of lines that are no whole iterations of a product */
+    make_model(dir, "{\"model_type\":\"mixtral\",\"num_local_experts\":6,\"num_experts_per_tok\":4,\"hidden_size\":96,"
+                    "\"num_hidden_layers\":2,\"num_attention_heads\":4,\"num_key_value_heads\":2,\"intermediate_size\":160,"
                     "\"vocab_size\":2054,\"max_position_embeddings\":64}", &m);
     llm_model_close(&m);
-    assert_int_equal(llm_session_open(client, dir, &o8, &s), HILO_OK);
-    check_apart(s, ids);
-    llm_session_close(s);
+    for (enum llm_precision p = LLM_INT8; p < LLM_PRECISIONS; p++) {
+        const struct llm_session_options few = {.precision = p, .level = 2};
+        assert_int_equal(llm_session_open(client, dir, &few, &s), HILO_OK);
+        check_apart(s, ids, 5);
+        check_apart(s, ids, LLM_MAX_APART);
+        llm_session_close(s);
+    }
     close_directory(dir, client);
 }
 
