@@ -393,8 +393,8 @@ hilo_status sdy_read_rule(struct sdy *s, ir_op op, ir_attr a, const struct sdy_r
             HILO_TRY(scan_factor(&scan, &factor));
             HILO_TRY(scan_expect(&scan, "="));
             HILO_TRY(scan_number(&scan, &f.size));
-            if (factor != factors.n || f.size < 1)
-                return scan_error(&scan, "factors in order, of positive sizes");
+            if (factor != factors.n)
+                return scan_error(&scan, "factors in order");
             ARENA_PUSH(s->a, &factors, f);
         }
     HILO_TRY(scan_kinds(&scan, factors.v, factors.n));

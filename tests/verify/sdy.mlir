@@ -85,3 +85,11 @@ func.func @manual(%a: tensor<8xf32>) {
 
 // expected-error@+1 {{over a mesh with two axes}}
 sdy.mesh @mesh = <["x"=4, "x"=2]>
+
+// -----
+
+sdy.mesh @mesh = <["x"=4]>
+func.func @empty(%a: tensor<0xf32>) {
+  %0 = stablehlo.negate %a {sdy.sharding_rule = #sdy.op_sharding_rule<([i])->([i]) {i=0}>} : tensor<0xf32>
+  return
+}
