@@ -804,7 +804,7 @@ static void test_families(void **state) {
     close_directory(dir, client);
 }
 
-/* At sizes at which products of few rows are computed in one way. */
+/* Families whose layers differ, and quantised matrices of sizes that are no whole vectors. */
 static void test_apart(void **state) {
     (void)state;
     static const char *const configs[] = {
