@@ -4,8 +4,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { DEFAULT_TOKENS = 16 }; /* OpenAI's */
-
 static json_t *envelope(const struct text *t, json_t *choices) {
     return json_pack("{s:s,s:s,s:I,s:s,s:o}", "id", t->id, "object", "text_completion", "created", (json_int_t)t->created,
                      "model", t->model->id, "choices", choices);
@@ -156,14 +154,12 @@ static bool pieces(struct text *t, struct strbuf *out) {
 }
 
 void serve_completion(struct call *c) {
-    const json_t *suffix = json_object_get(c->body, "suffix"), *most = json_object_get(c->body, "max_tokens");
+    const json_t *suffix = json_object_get(c->body, "suffix");
     struct text *t = text_new(c, SERVE_COMPLETION);
     if (!t)
         return;
     t->echo = json_is_true(json_object_get(c->body, "echo"));
     t->task.score_prompt = t->echo && t->scored;
-    if (!json_is_integer(most) && t->task.most == SIZE_MAX)
-        t->task.most = DEFAULT_TOKENS;
     bool good = json_string_length(suffix) == 0 ||
                 serve_error(c, 400, NULL, "suffix", "'suffix' is not supported: texts are continued at their end");
     if (good && text_prompts(c, t, json_object_get(c->body, "prompt")))

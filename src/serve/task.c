@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { MOST_CHOICES = 16, MOST_STOPS = 16 };
+enum { MOST_CHOICES = 16, MOST_STOPS = 16, COMPLETION_TOKENS = 16 /* OpenAI's default */ };
 
 /* ---- numbers --------------------------------------------------------------------------------- */
 
@@ -308,7 +308,7 @@ struct text *text_new(struct call *c, enum serve_api api) {
     t->http = *c->http;
     t->created = time(NULL);
     t->task.sampling = (struct llm_sampling){.temperature = 1, .top_p = 1, .repetition = 1};
-    t->task.most = SIZE_MAX;
+    t->task.most = api == SERVE_COMPLETION ? COMPLETION_TOKENS : SIZE_MAX;
     llm_ids_init(&t->prompt, mem_system_allocator());
     snprintf(t->id, sizeof t->id, "%s-%llx%llx", prefixes[api], (unsigned long long)t->created,
              (unsigned long long)++c->server->number);

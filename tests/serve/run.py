@@ -596,6 +596,8 @@ def test_limits():
         assert [m["id"] for m in s.good("/v1/models", headers=key)["data"]] == ["tiny-llama"]
         assert "cannot open" in s.bad(503, "/v1/completions", {"model": "nonexistent", "prompt": "x"}, headers=key)["message"]
         s.bad(413, "/v1/completions", {"prompt": "x" * 20000}, headers=key)
+        v = s.good("/v1/completions", {"prompt": "a", "ignore_eos": True}, headers=key)
+        assert v["usage"]["completion_tokens"] == 16  # the default, which --max-tokens does not raise
         s.ask("/v1/models", method="OPTIONS", headers={"Origin": "https://a.example"})
         assert s.headers["Access-Control-Allow-Origin"] == "https://a.example"
         s.ask("/v1/models", method="OPTIONS", headers={"Origin": "https://b.example"})
