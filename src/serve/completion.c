@@ -67,11 +67,6 @@ static json_t *choice_of(size_t index, json_t *text, json_t *score, const char *
                      "finish_reason", finish);
 }
 
-/* Whether the answer has log probabilities, and not only the choice of the best texts. */
-static bool has_scores(const struct text *t) {
-    return t->task.score && t->scored;
-}
-
 /* The text of the prompt's tokens, with `echo`. */
 static void put_prompt(const struct text *t, const struct choice *x, struct strbuf *out) {
     if (t->echo)
@@ -106,7 +101,7 @@ static json_t *whole(struct text *t) {
         strbuf_init(&all, mem_system_allocator());
         put_prompt(t, x, &all);
         strbuf_str(&all, text_visible(x));
-        json_t *score = has_scores(t) ? scores(t, x, 0, x->job.tokens.n, t->echo) : NULL;
+        json_t *score = t->scored ? scores(t, x, 0, x->job.tokens.n, t->echo) : NULL;
         json_array_append_new(choices,
                               choice_of(i, serve_text((struct str){all.p ? all.p : "", all.n}), score, text_finish(x)));
         strbuf_free(&all);
@@ -130,7 +125,7 @@ static bool pieces(struct text *t, struct strbuf *out) {
         if (!x->begun)
             put_prompt(t, x, &piece);
         strbuf_putn(&piece, text.p + x->content, text.n - x->content);
-        json_t *score = has_scores(t) ? scores(t, x, x->tokens, j->tokens.n, t->echo && !x->begun) : NULL;
+        json_t *score = t->scored ? scores(t, x, x->tokens, j->tokens.n, t->echo && !x->begun) : NULL;
         json_t *choice =
             choice_of(i, serve_text((struct str){piece.p ? piece.p : "", piece.n}), score, end ? text_finish(x) : NULL);
         serve_event(out, NULL, envelope(t, json_pack("[o]", choice)));
