@@ -342,8 +342,10 @@ static bool score_prompt(struct schedule *x, struct slot *slot) {
     if (status == HILO_OK)
         return true;
     pthread_mutex_lock(&x->mutex);
+    j->prompt_scores = NULL; /* those that are missing are no zeros */
     fail_step(x, slot, status);
     pthread_mutex_unlock(&x->mutex);
+    free(scores);
     return false;
 }
 
