@@ -156,11 +156,11 @@ void serve_props(struct call *c) {
     const struct llm_chat *chat = &m->s->chat;
     struct serve_task task = {.most = SIZE_MAX, .sampling = {.temperature = 1, .top_p = 1, .repetition = 1}};
     struct str source = {chat->template.p ? chat->template.p : "", chat->template.n};
-    json_t *v = json_pack("{s:{s:I,s:o},s:I,s:s,s:s,s:o,s:s,s:b,s:{s:b,s:b}}", "default_generation_settings", "n_ctx",
+    json_t *v = json_pack("{s:{s:I,s:o},s:I,s:s,s:o,s:o,s:s,s:b,s:{s:b,s:b}}", "default_generation_settings", "n_ctx",
                           (json_int_t)m->s->limit, "params", settings(&task, 0, false), "total_slots",
-                          (json_int_t)c->server->o.slots, "model_alias", m->id, "model_path", m->path, "chat_template",
-                          serve_text(source), "build_info", hilo_version(), "is_sleeping", 0, "modalities", "vision", 0,
-                          "audio", 0);
+                          (json_int_t)c->server->o.slots, "model_alias", m->id, "model_path", serve_text(str_of(m->path)),
+                          "chat_template", serve_text(source), "build_info", hilo_version(), "is_sleeping", 0, "modalities",
+                          "vision", 0, "audio", 0);
     static const char *const names[] = {"bos_token", "eos_token"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         json_t *token = json_object_get(chat->special, names[i]);
