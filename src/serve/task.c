@@ -197,48 +197,54 @@ static bool read_format(struct call *c, struct text *t) {
 
 /* What is not obeyed is named in the log. */
 static void log_unknown(const struct call *c, const struct text *t) {
-    static const char *const others[] = {"model",
-                                         "messages",
-                                         "prompt",
-                                         "input",
-                                         "instructions",
-                                         "stream",
-                                         "stream_options",
-                                         "stop",
-                                         "n",
-                                         "seed",
-                                         "logit_bias",
-                                         "logprobs",
-                                         "top_logprobs",
-                                         "response_format",
-                                         "grammar",
-                                         "text",
-                                         "tools",
-                                         "tool_choice",
-                                         "chat_template_kwargs",
-                                         "echo",
-                                         "ignore_eos",
-                                         "user",
-                                         "parallel_tool_calls",
-                                         "store",
-                                         "metadata",
-                                         "reasoning_effort",
-                                         "previous_response_id",
-                                         "encoding_format",
-                                         "best_of",
-                                         "suffix",
-                                         "n_probs",
-                                         "json_schema",
-                                         "cache_prompt",
-                                         "return_tokens",
-                                         "add_generation_prompt",
-                                         "dimensions"};
+    enum { ANY = ~0 };
+    static const struct {
+        const char *name;
+        int apis; /* bits, 1 << enum serve_api */
+    } others[] = {
+        {"model", ANY},
+        {"messages", ANY},
+        {"prompt", ANY},
+        {"input", ANY},
+        {"instructions", ANY},
+        {"stream", ANY},
+        {"stream_options", ANY},
+        {"stop", ANY},
+        {"n", ANY},
+        {"seed", ANY},
+        {"logit_bias", ANY},
+        {"logprobs", ANY},
+        {"top_logprobs", ANY},
+        {"response_format", ANY},
+        {"grammar", ANY},
+        {"text", ANY},
+        {"tools", ANY},
+        {"tool_choice", ANY},
+        {"chat_template_kwargs", ANY},
+        {"echo", ANY},
+        {"ignore_eos", ANY},
+        {"user", ANY},
+        {"parallel_tool_calls", ANY},
+        {"store", ANY},
+        {"metadata", ANY},
+        {"reasoning_effort", ANY},
+        {"previous_response_id", ANY},
+        {"encoding_format", ANY},
+        {"best_of", 1 << SERVE_COMPLETION},
+        {"suffix", 1 << SERVE_COMPLETION},
+        {"n_probs", 1 << SERVE_LLAMA},
+        {"json_schema", 1 << SERVE_LLAMA},
+        {"cache_prompt", 1 << SERVE_LLAMA},
+        {"return_tokens", 1 << SERVE_LLAMA},
+        {"add_generation_prompt", 1 << SERVE_CHAT},
+        {"dimensions", ANY},
+    };
     const char *key;
     json_t *v;
     json_object_foreach(c->body, key, v) {
         bool known = false;
         for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-            known |= strcmp(key, others[i]) == 0;
+            known |= (others[i].apis & 1 << t->api) != 0 && strcmp(key, others[i].name) == 0;
         for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
             known |= strcmp(key, numbers[i].name) == 0;
         if (!known)

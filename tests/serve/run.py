@@ -583,7 +583,9 @@ def test_errors(s):
     s.bad(400, "/detokenize", {"tokens": [10 ** 9]})
     s.bad(400, "/tokenize", {"content": 5})
     s.good(text, {"prompt": "x", "max_tokens": 1, "wibble": 3})
-    assert "'wibble' is not supported" in s.text()
+    assert "'wibble' is not supported" in s.text() and "'best_of' is" not in s.text()
+    s.good(chat, {"messages": user("x"), "max_tokens": 1, "best_of": 2})  # which completions have
+    assert "'best_of' is not supported" in s.text()
 
 
 def test_limits():
