@@ -308,7 +308,8 @@ typedef struct hilo_compile_options {
     int32_t batch_invariant; /* 1 = the bits of a row of a product do not depend on how many rows, up to 16, are computed
                                 together, so that requests may be batched; products of 9 to 16 rows of f32 take longer. That
                                 is for products of floats by a matrix of two or more lines, which are contiguous along the sum
-                                (weights as dot_general contracts their last dimension). 0 (default) = they may */
+                                (weights as dot_general contracts their last dimension) and whole words where elements have 4
+                                bits. 0 (default) = they may */
 } hilo_compile_options;
 
 HILO_FULL_API void hilo_compile_options_init_sized(hilo_compile_options *options, size_t struct_size);
