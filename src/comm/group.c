@@ -384,16 +384,19 @@ static void begin_there(struct comm_group *g, uint32_t process, struct exchange 
         }
 }
 
+/* Without `d` the process has failed already, and has said why: what is under way ends, and nothing is said. */
 static hilo_status end_there(struct comm_group *g, uint32_t process, struct exchange *x, const struct comm_call *call,
-                             const atomic_bool *failed, struct diag_list *d) {
-    struct comm_wait w = {.failed = failed, .stop = call->stop, .user = call->user, .op = call->op, .program = g->name};
+                             struct diag_list *d) {
+    static const atomic_bool yes = true;
+    struct comm_wait w = {.failed = d ? &g->failed : &yes, .stop = call->stop, .user = call->user, .op = call->op,
+                          .program = g->name};
     struct strbuf why;
     strbuf_init(&why, g->al);
     hilo_status status = comm_wait(g->comm, x->requests, x->nrequests, &w, &why);
     x->nrequests = 0;
-    if (status == HILO_ABORTED || status == HILO_CANCELLED)
+    if (d && (status == HILO_ABORTED || status == HILO_CANCELLED))
         wait_error(g, call, process, d);
-    else if (status != HILO_OK)
+    else if (d && status != HILO_OK)
         call_error(g, call, process, status, why.p ? why.p : "failed", d);
     strbuf_free(&why);
     return status;
@@ -418,17 +421,12 @@ static hilo_status start(struct comm_group *g, uint32_t process, uint32_t number
 
 static hilo_status finish(struct comm_group *g, uint32_t process, uint32_t number, struct comm_call *call,
                           struct diag_list *d) {
-    static const atomic_bool yes = true;
     struct exchange *x = number < COMM_EXCHANGES ? &g->members[process].exchanges[number] : NULL;
     if (!x || !x->started)
         return call_error(g, call, process, HILO_INVALID_ARGUMENT, "no exchange of this number has started", d);
     hilo_status status = finish_here(g, process, number, call, d);
     if (x->nrequests) { /* also after an error: nothing may be under way when this returns */
-        struct diag_list unused;
-        bool ok = status == HILO_OK;
-        diag_init(&unused, g->al);
-        hilo_status other = end_there(g, process, x, call, ok ? &g->failed : &yes, ok ? d : &unused);
-        diag_clear(&unused);
+        hilo_status other = end_there(g, process, x, call, status == HILO_OK ? d : NULL);
         status = status == HILO_OK ? other : status;
     }
     x->started = false;
@@ -469,10 +467,8 @@ hilo_status comm_finish(struct comm_group *g, uint32_t process, uint32_t number,
 }
 
 void comm_abandon(struct comm_group *g, uint32_t process) {
-    static const atomic_bool yes = true;
     struct member *m = &g->members[process];
     struct comm_call call = {.op = "an exchange"};
-    struct diag_list unused;
     bool any = false;
     for (int i = 0; i < COMM_EXCHANGES; i++)
         any = any || m->exchanges[i].started;
@@ -481,13 +477,11 @@ void comm_abandon(struct comm_group *g, uint32_t process) {
     pthread_mutex_lock(&g->lock);
     take_back(g, m);
     pthread_mutex_unlock(&g->lock);
-    diag_init(&unused, g->al);
     for (struct exchange *x = m->exchanges; x < m->exchanges + COMM_EXCHANGES; x++) {
         if (x->started && has_long(x))
             comm_watch(g->comm, false);
         if (x->started && x->nrequests)
-            (void)end_there(g, process, x, &call, &yes, &unused);
+            (void)end_there(g, process, x, &call, NULL);
         x->started = false;
     }
-    diag_clear(&unused);
 }
