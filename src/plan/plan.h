@@ -5,7 +5,7 @@
  *   live.c      where each buffer is needed; what is dead           print.c    as text
  *   coalesce.c  buffers that share memory                           plan.c     the whole function as one step
  *   group.c     small kernels that run at once                      init.c     kernels that need not run each time
- *   place.c     what is in the memory of a GPU, and transfers
+ *   place.c     what is in the memory of a GPU, and transfers       overlap.c  exchanges while something is computed
  *
  * The builder states what is computed and in which order; plan_finish decides where everything is stored. Buffers are
  * variables: a step may write one that was written before (states of loops, results of branches). Then the plan is
