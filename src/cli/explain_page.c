@@ -104,6 +104,12 @@ void explain_json(const struct explained *x, struct strbuf *out) {
     put_number(out, "speedup", x->speedup);
     put_number(out, "runs", x->runs);
     put_number(out, "ms", x->total_ms);
+    if (x->link) {
+        put_key(out, "link", x->link);
+        put_number(out, "step_ms", x->step_ms);
+        put_number(out, "waits_ms", x->waits_ms);
+        put_number(out, "serial_ms", x->serial_ms);
+    }
     put_number(out, "flops_per_ms", x->flop_rate);
     put_number(out, "bytes_per_ms", x->byte_rate);
     strbuf_printf(out, ",\"arguments\":%" PRIu64 ",\"results\":%" PRIu64 ",\"constants\":%" PRIu64, x->arguments, x->results,

@@ -240,6 +240,8 @@ says '1 collectives, by which a process receives 256 B' 'collective all_gather  
 # With a link: what a step takes, by a model; here next to nothing but the latency, or the rate, of one exchange.
 exits 0 explain part.mlir --link 1e6,1e3
 says 'a model, link 1e6,1e3:' 'of which 1000.000 ms are waits for exchanges'
+exits 0 explain part.mlir --link 1e6,1e3 --json
+says '"link":"1e6,1e3","step_ms":' '"waits_ms":1000,"serial_ms":'
 exits 0 explain part.mlir --link 0,1e-7
 says 'of which 2560.000 ms are waits for exchanges'
 exits 0 explain part.mlir --link 0,1e3,5e5
