@@ -626,6 +626,8 @@ static int explain_main(const struct cli_command *self, int argc, char **argv) {
     int code = cli_options(self, argc, argv, &o, &files);
     if (code < 0 && !o.run && (o.inputs.n || o.runs))
         code = cli_error(CLI_USAGE, "--input and --runs need --run");
+    if (code < 0 && o.run && o.link)
+        code = cli_error(CLI_USAGE, "--link is for the compiler's estimates; --run measures");
     if (code < 0)
         code = explain_file(files.v[0], &o);
     cli_options_free(self, &o, &files);

@@ -279,6 +279,8 @@ for data in 4:14.2 256:2.3; do
 done
 exits 2 explain softmax.mlir --runs 3
 exits 2 explain softmax.mlir --run --input 2xf32=1
+exits 2 explain softmax.mlir --run --link 3,1
+says '--run measures'
 exits 2 explain softmax.mlir --entry other
 exits 3 explain softmax.mlir -o absent/report.html
 exits 3 explain absent.mlir
