@@ -206,7 +206,8 @@ static bool units_are_aligned(const struct shared *s, uint32_t side) {
     return along->stride[side] == 1 && along->size % p->unit == 0;
 }
 
-/* Whether units of an operand are copies of memory that the kernel only reads, of sizes that asynchronous copies have. */
+/* Whether units of an operand are copies of memory that the kernel only reads, of sizes that asynchronous copies have. The
+   factor has to be a load, without a condition, wherever tiles reach: a padded operand is one at index 0 alone. */
 static bool can_copy(const struct shared *s, uint32_t side) {
     struct contraction *c = s->c;
     const struct panel *p = &s->side[side];
@@ -215,13 +216,17 @@ static bool can_copy(const struct shared *s, uint32_t side) {
     if (c->conv || !units_are_aligned(s, side) || (bytes != 4 && bytes != 8 && bytes != 16))
         return false;
     contract_probe_begin(c, &probe);
+    struct kir *k = c->l->k;
     for (uint32_t i = 0; i < c->nresult + c->nsum; i++)
-        *(i < c->nresult ? &c->result[i].at : &c->sum[i - c->nresult].at) = kir_i64(c->l->k, 0);
-    const struct kir *k = c->l->k;
+        *(i < c->nresult ? &c->result[i].at : &c->sum[i - c->nresult].at) = kir_loop(k, KIR_SERIAL, INT32_MAX, 0);
     kir_val load = factor_load(k, contract_factor(c, side));
+    bool can = load.i && !kir_get(k, load)->arg[1].i;
+    for (uint32_t i = 0; i < c->nresult + c->nsum; i++)
+        *(i < c->nresult ? &c->result[i].at : &c->sum[i - c->nresult].at) = kir_i64(k, 0);
+    load = factor_load(k, contract_factor(c, side));
     const struct kir_node *n = kir_get(k, load);
-    bool can = load.i && k->buffers.v[n->of].role == KIR_IN && k->buffers.v[n->of].dtype == p->dtype &&
-               kir_is_const(k, n->arg[0], &first) && first % p->unit == 0;
+    can = can && load.i && k->buffers.v[n->of].role == KIR_IN && k->buffers.v[n->of].dtype == p->dtype &&
+          kir_is_const(k, n->arg[0], &first) && first % p->unit == 0;
     contract_probe_end(c, &probe);
     return can;
 }

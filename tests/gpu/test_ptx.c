@@ -367,6 +367,14 @@ static void test_products(void **state) {
     assert_int_equal(counts.sectors, (2 * 16 * (16 * 32) + 64 * 64) * 4 / 32);
     (void)product_of("3x20xi8", "20x4096xi8", numbers[0], "3x4096xi8"); /* lanes are threads, of which bytes have no more */
     (void)product_of("2x20x24xf32", "2x24x18xf32", "batching_dims = [0] x [0], contracting_dims = [2] x [1]", "2x20x18xf32");
+    /* a padded operand is computed, not copied, though its first elements are those in memory */
+    struct traffic padded = traffic_of("func.func @main(%a: tensor<20x96xf32>, %b: tensor<104x24xf32>) -> tensor<20x24xf32> {"
+        "%z = stablehlo.constant dense<1.0> : tensor<f32>"
+        "%0 = stablehlo.pad %a, %z, low = [0, 0], high = [0, 8], interior = [0, 0] : (tensor<20x96xf32>, tensor<f32>)"
+        "-> tensor<20x104xf32> %1 = stablehlo.dot %0, %b : (tensor<20x104xf32>, tensor<104x24xf32>) -> tensor<20x24xf32>"
+        "return %1 : tensor<20x24xf32>}");
+    assert_int_equal(padded.kernels, 1);
+    assert_int_equal(padded.copies, 0);
 }
 
 /* Products by matrix units: the interpreter's bits for all layouts, types and parts of tiles; of whole tiles no bank conflicts,
