@@ -642,8 +642,8 @@ static void fit_block(struct lower *l) {
     s->rows = round_up(even(s->line, s->rows), s->tile);
 }
 
-/* Where blocks may be masked, blocks of columns have a multiple of the rows of blocks of rows, so that a triangular mask leaves
-   out as much as it can. */
+/* Where blocks may be masked, blocks of columns have a multiple of the rows of blocks of rows, if that is one of the steps of a
+   sum, too, so that a triangular mask leaves out as much as it can. */
 static void choose_sizes(struct lower *l) {
     struct lower_stages *s = l->stages;
     int64_t bytes = kir_type_bits(s->out.c.acc) / 8, most = (int64_t)l->target->l2_bytes / 8;
@@ -670,8 +670,9 @@ static void choose_sizes(struct lower *l) {
         s->columns = even(s->columns, most > STAGES_COLUMNS ? STAGES_COLUMNS : most);
     }
     s->columns = round_up(s->columns, STAGES_UNROLL);
-    if (s->masked && s->columns > s->rows)
-        s->columns -= s->columns % s->rows;
+    int64_t whole = s->columns - s->columns % s->rows;
+    if (s->masked && whole > 0 && whole % STAGES_UNROLL == 0) /* lines are padded where columns end, not between blocks */
+        s->columns = whole;
     find_lanes(&s->scores, s->columns);
     s->ragged_rows = s->line % (s->rows * s->blocks) != 0;
     s->ragged_columns = s->all_columns % s->columns != 0;

@@ -54,6 +54,7 @@ fused 2x24x16xf16 2x32x16xf16 2x32x16xf16 2x24x16xf16
 tolerance=3e-6
 config='is_causal = true'
 fused 1x4x130x8xf32 1x2x130x8xf32 1x2x130x8xf32 1x4x130x8xf32 # lines of rows that blocks do not fill
+fused 1x2x42x8xf32 1x2x100x8xf32 1x2x100x64xf32 1x2x42x64xf32 # on a GPU, blocks of 7 rows
 config=''
 fused 69x64xf32 150x64xf32 150x64xf32 69x64xf32
 for cpu in x86-64-v3 znver4 neoverse-v1; do # a tenth more multiply-adds than products, and those of exponentials
