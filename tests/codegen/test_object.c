@@ -152,7 +152,6 @@ static struct kir *copy_kernel(struct harness_batch *b, int64_t n, bool nontempo
     return k;
 }
 
-/* Stores past the caches need whole, aligned vectors; where the buffer may not be aligned, its address decides. */
 /* Instructions between the first label that a jump goes back to and that jump. */
 static size_t loop_length(struct str text, const char *jump) {
     char label[32];
@@ -217,6 +216,7 @@ static void test_addresses(void **state) {
     }
 }
 
+/* Stores past the caches need whole, aligned vectors; where the buffer may not be aligned, its address decides. */
 static void test_nontemporal(void **state) {
     (void)state;
     enum { N = 1024 };
