@@ -6,7 +6,7 @@
  *   emit_group.c    for GPUs: accesses of one thread to adjacent elements      launch.c   for GPUs: how kernels are launched
  *   emit_op.c       pure ops                        emit_div.c   quotients and remainders
  *   emit_mem.c      loads, stores, tiles            emit_fp.c    floating-point formats in memory
- *   emit_address.c  addresses in innermost loops
+ *   emit_address.c  addresses in innermost loops    emit_copy.c  asynchronous copies to scratch memory
  *   emit_warp.c     products by the lanes of a warp
  *
  * Inside a VECTOR loop a value is one of three: UNIFORM, the same in all lanes, and computed once as a scalar; LINEAR, base + l
