@@ -291,6 +291,9 @@ hilo_status sdy_read_manual_axes(struct sdy *s, ir_op op, ir_attr a, const struc
         if (list.n)
             HILO_TRY(scan_expect(&scan, ","));
         HILO_TRY(scan_name(&scan, &name));
+        for (uint32_t i = 0; i < list.n; i++)
+            if (str_eq(list.v[i], name))
+                return flaw(&scan, "that uses twice axis", name);
         ARENA_PUSH(s->a, &list, name);
     }
     *out = list.v;

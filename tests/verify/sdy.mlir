@@ -83,6 +83,17 @@ func.func @manual(%a: tensor<8xf32>) {
 
 // -----
 
+sdy.mesh @mesh = <["x"=4]>
+func.func @manual_twice(%a: tensor<8xf32>) {
+  // expected-error@+1 {{that uses twice axis 'x'}}
+  %0 = sdy.manual_computation(%a) in_shardings=[<@mesh, [{"x"}]>] out_shardings=[<@mesh, [{"x"}]>] manual_axes={"x", "x", "x"} (%b: tensor<2xf32>) {
+    sdy.return %b : tensor<2xf32>
+  } : (tensor<8xf32>) -> tensor<8xf32>
+  return
+}
+
+// -----
+
 // expected-error@+1 {{over a mesh with two axes}}
 sdy.mesh @mesh = <["x"=4, "x"=2]>
 
