@@ -40,6 +40,7 @@ struct spmd {
     struct { struct spmd_value *v; uint32_t n, cap; } values;
     ir_op at;                       /* the op that is walked */
     const int32_t *group;           /* of the computation that is walked: partitions of one number see one global value */
+    const struct sdy_mesh *manual;  /* over which the manual computation is that is walked; NULL outside of all */
 };
 
 /* ---- shardings (spmd_reshard.c) ---------------------------------------------------------------- */

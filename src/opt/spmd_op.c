@@ -215,7 +215,11 @@ static const struct sdy_sharding *wanted(struct spmd *p, ir_val v) {
     return spmd_even(p, sdy_raw(p->g, v), ir_type_get(p->m, spmd_global_type(p, v)));
 }
 
+/* Inside of a manual computation axes of another mesh would divide a value among partitions that see different ones. */
 static hilo_status check_sharding(struct spmd *p, ir_op op, const struct sdy_sharding *s) {
+    if (s && p->manual && !sdy_sharding_is_empty(s) && !sdy_mesh_equal(s->mesh, p->manual))
+        return ir_op_error(p->m, p->o->d, op, HILO_UNIMPLEMENTED, NULL,
+                           "has a sharding over another mesh than the manual computation around it, which is not supported");
     return s ? spmd_check_mesh(p, op, s->mesh) : HILO_OK;
 }
 
@@ -464,6 +468,7 @@ static hilo_status walk_manual(struct spmd *p, ir_op op) {
     uint32_t nin = ir_op_get(p->m, op)->noperands, nout = ir_op_get(p->m, op)->nresults;
     const struct sdy_mesh *mesh = NULL;
     const int32_t *outer = p->group;
+    const struct sdy_mesh *outer_mesh = p->manual;
     if (IR_NONE(body) || ir_block_get(p->m, body)->nargs != nin ||
         ir_op_get(p->m, ir_terminator(p->m, body))->noperands != nout)
         return ir_op_error(p->m, p->o->d, op, HILO_INVALID_ARGUMENT, NULL,
@@ -488,6 +493,7 @@ static hilo_status walk_manual(struct spmd *p, ir_op op) {
     if (mesh)
         HILO_TRY(spmd_check_mesh(p, op, mesh));
     p->group = inner_group(p, mesh, manual);
+    p->manual = mesh && manual->n ? mesh : outer_mesh;
     HILO_TRY(spmd_walk(p, body, false));
     for (uint32_t i = 0; i < nout; i++) {
         ir_op end = ir_terminator(p->m, body);
@@ -507,6 +513,7 @@ static hilo_status walk_manual(struct spmd *p, ir_op op) {
         spmd_define(p, result, global, s, s, IR_ADD, v);
     }
     p->group = outer;
+    p->manual = outer_mesh;
     opt_splice(p->o, body, op);
     ir_unlink(p->m, op);
     p->o->changes++;

@@ -304,7 +304,7 @@ static void test_shardings(void **state) {
         code_of(error);
         strbuf_free(&options);
     }
-    static const char *const older[] = { /* of GSPMD: parts of different sizes, and what it divides by hand */
+    static const char *const refused[] = { /* of GSPMD: parts of different sizes, and what it divides by hand */
         "module attributes {mhlo.num_partitions = 8 : i32} {\n"
         "func.func @main(%a: tensor<12xf32> {mhlo.sharding = \"{devices=[8]<=[8]}\"}) -> tensor<12xf32> {\n"
         "  return %a : tensor<12xf32>\n} }",
@@ -313,10 +313,18 @@ static void test_shardings(void **state) {
         "  %0 = stablehlo.custom_call @SPMDFullToShardShape(%a) : (tensor<16xf32>) -> tensor<2xf32>\n"
         "  %1 = stablehlo.custom_call @SPMDShardToFullShape(%0) : (tensor<2xf32>) -> tensor<16xf32>\n"
         "  return %1 : tensor<16xf32>\n} }",
+        /* a mesh of its own inside of a manual computation */
+        "module attributes {mhlo.num_partitions = 8 : i32} {\n  sdy.mesh @mesh = <[\"x\"=4, \"y\"=2]>\n"
+        "  sdy.mesh @other = <[\"p\"=2, \"q\"=4]>\n"
+        "func.func @main(%a: tensor<16xf32>) -> tensor<16xf32> {\n"
+        "  %0 = sdy.manual_computation(%a) in_shardings=[<@mesh, [{\"x\", \"y\"}]>] out_shardings=[<@mesh, [{\"x\"}]>] "
+        "manual_axes={\"x\"} (%b: tensor<4xf32>) {\n"
+        "    %1 = sdy.sharding_constraint %b <@other, [{\"p\"}]> : tensor<4xf32>\n"
+        "    sdy.return %1 : tensor<4xf32>\n  } : (tensor<16xf32>) -> tensor<16xf32>\n  return %0 : tensor<16xf32>\n} }",
     };
-    for (size_t i = 0; i < sizeof older / sizeof *older; i++) {
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
         struct strbuf options = options_for(1, 8, NULL);
-        FAILS(HILO_UNIMPLEMENTED, try_compile(c, older[i], "mlir", (struct str){options.p, options.n}, &l));
+        FAILS(HILO_UNIMPLEMENTED, try_compile(c, refused[i], "mlir", (struct str){options.p, options.n}, &l));
         strbuf_free(&options);
     }
     client_destroy(c);
