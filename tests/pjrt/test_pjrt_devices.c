@@ -332,12 +332,15 @@ static void test_shardings(void **state) {
 
 /* ---- custom calls that their framework divides ----------------------------------------------- */
 
-static const char divided_sum[] = /* each shard becomes the sum of all; with a function that is called, and large data */
+/* Each shard becomes the sum of all; with a function that is called, and a constant of more than IR_BLOB_BYTES. */
+static const char divided_head[] =
     "module {\nfunc.func private @sum(%b: tensor<2xf32>) -> tensor<2xf32> {\n"
     ALL_REDUCE("[[0, 1, 2, 3, 4, 5, 6, 7]]", "1x8", GLOBAL) "  return %r : tensor<2xf32>\n}\n"
     "func.func @main(%a: tensor<2xf32>) -> (tensor<2xf32>, tensor<f32>) {\n"
-    "  %0 = func.call @sum(%a) : (tensor<2xf32>) -> tensor<2xf32>\n  %1 = stablehlo.constant dense<1.0> : tensor<f32>\n"
-    "  return %0, %1 : tensor<2xf32>, tensor<f32>\n} }";
+    "  %0 = func.call @sum(%a) : (tensor<2xf32>) -> tensor<2xf32>\n  %1 = stablehlo.constant dense<[1.0";
+static const char divided_tail[] =
+    "]> : tensor<300xf32>\n  %2 = stablehlo.slice %1 [0:1] : (tensor<300xf32>) -> tensor<1xf32>\n"
+    "  %3 = stablehlo.reshape %2 : (tensor<1xf32>) -> tensor<f32>\n  return %0, %3 : tensor<2xf32>, tensor<f32>\n} }";
 static const char divided_wrong[] = "module {\nfunc.func @main(%a: tensor<4xf32>) -> (tensor<4xf32>, tensor<f32>) {\n"
     "  %1 = stablehlo.constant dense<1.0> : tensor<f32>\n  return %a, %1 : tensor<4xf32>, tensor<f32>\n} }";
 
@@ -403,7 +406,13 @@ static void test_divided(void **state) {
     struct { struct pjrt_extension base; struct pjrt_error *(*divider)(struct pjrt_divider_register *a); } e;
     assert_non_null(extension(PJRT_EXT_PARTITIONER));
     memcpy(&e, extension(PJRT_EXT_PARTITIONER), sizeof e);
-    struct test_divider t = {.base = {.divide = divide}, .program = divided_sum};
+    struct strbuf divided_sum;
+    strbuf_init(&divided_sum, mem_system_allocator());
+    strbuf_puts(&divided_sum, divided_head);
+    for (int i = 1; i < 300; i++)
+        strbuf_printf(&divided_sum, ", %d.0", i);
+    strbuf_puts(&divided_sum, divided_tail);
+    struct test_divider t = {.base = {.divide = divide}, .program = divided_sum.p};
     strbuf_init(&t.tiles, mem_system_allocator());
     strbuf_init(&t.tuple, mem_system_allocator());
     put_tiles(&t.tiles);
@@ -460,6 +469,7 @@ static void test_divided(void **state) {
     assert_memory_equal(seen.p, "\x08\x03\x18\x08", 4);
     strbuf_free(&seen);
     strbuf_free(&options);
+    strbuf_free(&divided_sum);
     strbuf_free(&t.tiles);
     strbuf_free(&t.tuple);
     client_destroy(c);
