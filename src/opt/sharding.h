@@ -10,11 +10,10 @@ enum {
     SHARDING_RANK = 32          /* dimensions in HLO's words, those of devices too */
 };
 
-/* Reads `{devices=[2,1,4]<=[8] last_tile_dim_replicate}` of a value with that type, as a sharding over `mesh`, unless that is
-   NULL, over one with an axis for each prime factor of the number of partitions, or, where it cannot be said so, over a mesh of
-   its own. An error at `op`,
-   INVALID_ARGUMENT, for what cannot be read or is for another number of partitions. *supported = false, with `out` replicated,
-   for what is manual or unreduced, or has parts of different sizes. Memory: the scratch arena. */
+/* Reads `{devices=[2,1,4]<=[8] last_tile_dim_replicate}` of a value with that type, as a sharding over the first of these whose
+   axes can say it: `mesh`, unless that is NULL; one with an axis for each prime factor of the number of partitions; one of its
+   own. An error at `op`, INVALID_ARGUMENT, for what cannot be read or is for another number of partitions. *supported =
+   false, with `out` replicated, for what is manual or unreduced, or has parts of different sizes. Memory: the scratch arena. */
 hilo_status sharding_read_hlo(struct opt *o, ir_op op, struct str text, ir_type type, uint32_t partitions,
                               const struct sdy_mesh *mesh, const struct sdy_sharding **out, bool *supported);
 /* As HLO writes it: `{devices=[2,2]0,1,2,3}`, `{replicated}`, `{devices=[2,2]0,1,2,3 last_tile_dims={unreduced}}`. `held`: by
